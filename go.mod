@@ -1,0 +1,3 @@
+module psafe
+
+go 1.26

@@ -1,0 +1,121 @@
+// Package property says what is to be certified: input regions T and safe
+// output sets S, and reads both from files and flags.
+//
+// The statement is "for all x in T: f^w(x) in S". T is a finite union of boxes.
+// S is a disjunction of conjunctions of linear rows C y + d >= 0. Decimal
+// numbers of files and flags are real numbers here: each is enclosed in the
+// two nearest float64, and rounding always shrinks S and enlarges T, so a
+// certificate for what is stored here holds for what was written.
+package property
+
+import (
+	"fmt"
+	"math"
+)
+
+// Box is the set of x with Lo[j] <= x[j] <= Hi[j] for every j.
+type Box struct{ Lo, Hi []float64 }
+
+// Row is one linear constraint sum_i C_i y_i + D >= 0 on the logits y. A
+// coefficient that is not a float64 is held as the interval CLo <= C <= CHi;
+// D is rounded down.
+type Row struct {
+	CLo, CHi []float64
+	D        float64
+}
+
+// Safe is a safe set S in disjunctive normal form over Rows: S holds where, for
+// one of the alternatives, every row listed in it holds. No alternatives is the
+// empty set; an alternative with no rows is everything.
+type Safe struct {
+	Rows []Row
+	// Any lists alternatives, each a list of indices into Rows.
+	Any [][]int
+}
+
+// Task is one question: is the network safe on all of the union of T?
+type Task struct {
+	// Index is the position in the input file or the property file.
+	Index int
+	// Name is a label for humans, for example "phi_1"; may be empty.
+	Name string
+	// Label is the class the property speaks of, -1 if none.
+	Label int
+	// T is the union of input boxes.
+	T []Box
+	// S is the safe set.
+	S Safe
+	// Gamma and Samples are what a property file proposes, 0 if it is silent.
+	Gamma   float64
+	Samples int
+}
+
+// Holds says whether S follows from lower bounds of the rows: whether in some
+// alternative every row's lower bound is >= 0. NaN is never >= 0.
+func (s *Safe) Holds(rowLo []float64) bool {
+	if len(rowLo) != len(s.Rows) {
+		panic(fmt.Sprintf("property: Holds: %d bounds for %d rows", len(rowLo), len(s.Rows)))
+	}
+	for _, all := range s.Any {
+		ok := true
+		for _, r := range all {
+			ok = ok && rowLo[r] >= 0
+		}
+		if ok {
+			return true
+		}
+	}
+	return false
+}
+
+// MarginLo returns max over alternatives of the min over their rows of rowLo:
+// S follows exactly if it is >= 0. NaN counts as -Inf; an alternative with no
+// rows gives +Inf; no alternative gives -Inf.
+func (s *Safe) MarginLo(rowLo []float64) float64 {
+	best := math.Inf(-1)
+	for _, all := range s.Any {
+		least := math.Inf(1)
+		for _, r := range all {
+			if v := rowLo[r]; !(v >= least) {
+				least = v
+			}
+		}
+		if least > best {
+			best = least
+		}
+	}
+	return best
+}
+
+// ArgmaxIs is the set where y_c >= y_j for every j: one alternative with
+// outputs-1 rows, in order of j.
+func ArgmaxIs(c, outputs int) Safe {
+	s := Safe{Any: [][]int{nil}}
+	for j := range outputs {
+		if j != c {
+			s.Any[0] = append(s.Any[0], len(s.Rows))
+			s.Rows = append(s.Rows, difference(c, j, outputs))
+		}
+	}
+	return s
+}
+
+// ArgmaxIsNever is the set where y_j >= y_c for some j != c: a disjunction, one
+// alternative per j. It contains the ties.
+func ArgmaxIsNever(c, outputs int) Safe {
+	var s Safe
+	for j := range outputs {
+		if j != c {
+			s.Any = append(s.Any, []int{len(s.Rows)})
+			s.Rows = append(s.Rows, difference(j, c, outputs))
+		}
+	}
+	return s
+}
+
+// difference is the row y_a - y_b >= 0.
+func difference(a, b, outputs int) Row {
+	c := make([]float64, outputs)
+	c[a], c[b] = 1, -1
+	return Row{CLo: c, CHi: c}
+}
