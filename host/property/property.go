@@ -76,9 +76,11 @@ func (s *Safe) MarginLo(rowLo []float64) float64 {
 	for _, all := range s.Any {
 		least := math.Inf(1)
 		for _, r := range all {
-			if v := rowLo[r]; !(v >= least) {
-				least = v
+			v := rowLo[r]
+			if math.IsNaN(v) {
+				v = math.Inf(-1)
 			}
+			least = min(least, v)
 		}
 		if least > best {
 			best = least
