@@ -1,0 +1,125 @@
+package fallback
+
+import "psafe/host/bound"
+
+// BackSubstitute is defined in bound.BackSubstitute.
+func (d *Device[T]) BackSubstitute(a bound.BackSubstitute) error {
+	t := backSubstitute[T]{a: a, d: d}
+	boxes := (a.P + a.PerBox - 1) / a.PerBox
+	t.sLo = d.data(a.S.Lo, a.P*a.In*a.R, "BackSubstitute.S.Lo")
+	t.sHi = d.optional(a.S.Hi, a.P*a.In*a.R, "BackSubstitute.S.Hi")
+	t.c = d.data(a.C, a.P*a.R, "BackSubstitute.C")
+	t.rows = d.data(a.A, a.P*a.Out*a.R, "BackSubstitute.A")
+	t.cIn = d.data(a.CIn, a.P*a.R, "BackSubstitute.CIn")
+	t.wLo, t.wHi = d.interval(a.W, boxes*a.In*a.Out, "BackSubstitute.W")
+	t.bLo, t.bHi = d.interval(a.B, boxes*a.Out, "BackSubstitute.B")
+	d.parallel(a.P*a.R, 4, func(from, to int) {
+		var row sparseRow[T]
+		for i := from; i < to; i++ {
+			t.row(i/a.R, i%a.R, &row)
+		}
+	})
+	return nil
+}
+
+type backSubstitute[T bound.Real] struct {
+	a                                          bound.BackSubstitute
+	d                                          *Device[T]
+	sLo, sHi, c, rows, cIn, wLo, wHi, bLo, bHi []T
+}
+
+// sparseRow is one row of A without its zeros, which add nothing to any sum
+// (weight boxes are finite): ends[k] is where block k stops.
+type sparseRow[T bound.Real] struct {
+	at   []int
+	a    []T
+	ends []int
+}
+
+func (s *sparseRow[T]) gather(rows []T, first, stride, n int) {
+	s.at, s.a, s.ends = s.at[:0], s.a[:0], s.ends[:0]
+	for i := range n {
+		if a := rows[first+i*stride]; a != 0 {
+			s.at, s.a = append(s.at, i), append(s.a, a)
+		}
+		if i%bound.Block == bound.Block-1 || i == n-1 {
+			s.ends = append(s.ends, len(s.a))
+		}
+	}
+}
+
+// row computes row r of item p.
+func (t *backSubstitute[T]) row(p, r int, s *sparseRow[T]) {
+	in, out, rows := t.a.In, t.a.Out, t.a.R
+	s.gather(t.rows, p*out*rows+r, rows, out)
+	box := p / t.a.PerBox
+	wLo, wHi := t.wLo[box*in*out:(box+1)*in*out], t.wHi[box*in*out:(box+1)*in*out]
+	at := p*in*rows + r
+	t.sums(t.sLo[at:], wLo, wHi, s)
+	if t.sHi != nil {
+		t.sums(t.sHi[at:], wHi, wLo, s)
+	}
+	c := s.dot(t.bLo[box*out:(box+1)*out], t.bHi[box*out:(box+1)*out])
+	t.c[p*rows+r] = t.d.down(t.cIn[p*rows+r] + c)
+}
+
+// sums writes, for every input j, the sum over outputs of a times lo or hi.
+func (t *backSubstitute[T]) sums(dst, lo, hi []T, s *sparseRow[T]) {
+	in, out, rows := t.a.In, t.a.Out, t.a.R
+	j := 0
+	for ; j+8 <= in; j += 8 {
+		sum := s.dot8(lo[j*out:(j+8)*out], hi[j*out:(j+8)*out], out)
+		for k, v := range sum {
+			dst[(j+k)*rows] = v
+		}
+	}
+	for ; j < in; j++ {
+		dst[j*rows] = s.dot(lo[j*out:(j+1)*out], hi[j*out:(j+1)*out])
+	}
+}
+
+// dot is sum_i (a_i >= 0 ? a_i lo_i : a_i hi_i) in blocks.
+func (s *sparseRow[T]) dot(lo, hi []T) T {
+	var total T
+	k := 0
+	for _, end := range s.ends {
+		var sum T
+		for ; k < end; k++ {
+			if a := s.a[k]; a >= 0 {
+				sum += T(a * lo[s.at[k]])
+			} else {
+				sum += T(a * hi[s.at[k]])
+			}
+		}
+		total += sum
+	}
+	return total
+}
+
+// dot8 is dot for eight inputs at once: the sign of a_i is looked at once for
+// all of them, and their sums do not wait for each other.
+func (s *sparseRow[T]) dot8(lo, hi []T, n int) (total [8]T) {
+	k := 0
+	for _, end := range s.ends {
+		var s0, s1, s2, s3, s4, s5, s6, s7 T
+		for ; k < end; k++ {
+			a, i := s.a[k], s.at[k]
+			w := lo
+			if !(a >= 0) {
+				w = hi
+			}
+			s0 += T(a * w[i])
+			s1 += T(a * w[n+i])
+			s2 += T(a * w[2*n+i])
+			s3 += T(a * w[3*n+i])
+			s4 += T(a * w[4*n+i])
+			s5 += T(a * w[5*n+i])
+			s6 += T(a * w[6*n+i])
+			s7 += T(a * w[7*n+i])
+		}
+		for m, v := range [8]T{s0, s1, s2, s3, s4, s5, s6, s7} {
+			total[m] += v
+		}
+	}
+	return total
+}

@@ -1,0 +1,194 @@
+// Package fallback is the definition of every operation of bound.Device: one
+// plain Go loop each, in the order of summation that all devices share, run in
+// parallel over outputs on all cores. It works wherever Go does.
+//
+// Products are written T(x*y) throughout: the conversion keeps the compiler from
+// fusing a multiplication with an addition, as it otherwise does on some
+// processors, so that every processor gives the same bits.
+package fallback
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+
+	"psafe/host/bound"
+)
+
+// Device computes in T on the processor's cores.
+type Device[T bound.Real] struct {
+	precision bound.Precision
+	// phi and eta make the outward push of down and up, max is the largest
+	// finite number, u the unit roundoff.
+	phi, eta, max, u T
+	// seed is a first guess of 1/d, pow2 is 2^-k for a whole number k.
+	seed, pow2 func(T) T
+	sigmoidC   sigmoidConstants[T]
+	workers    int
+	memory     int64
+}
+
+// New returns the fallback device of a precision.
+func New(p bound.Precision) bound.Device {
+	if p == bound.Float32 {
+		return newDevice(p, sigmoid32, func(d float32) float32 {
+			return math.Float32frombits(0x7ef311c7 - math.Float32bits(d))
+		}, func(k float32) float32 {
+			return math.Float32frombits(uint32(127-int32(k)) << 23)
+		})
+	}
+	return newDevice(p, sigmoid64, func(d float64) float64 {
+		return math.Float64frombits(0x7fde623822fc16e6 - math.Float64bits(d))
+	}, func(k float64) float64 {
+		return math.Float64frombits(uint64(1023-int64(k)) << 52)
+	})
+}
+
+func newDevice[T bound.Real](p bound.Precision, c sigmoidConstants[T], seed, pow2 func(T) T) *Device[T] {
+	u := p.Unit()
+	return &Device[T]{
+		precision: p, phi: T(u * (1 + 2*u)), eta: T(p.Eta()), max: T(p.Max()), u: T(u),
+		seed: seed, pow2: pow2, sigmoidC: c,
+		workers: runtime.GOMAXPROCS(0), memory: 1 << 30,
+	}
+}
+
+// Name is "cpu".
+func (d *Device[T]) Name() string { return "cpu" }
+
+// Precision is the format of T.
+func (d *Device[T]) Precision() bound.Precision { return d.precision }
+
+// MemoryLimit is 1 GiB.
+func (d *Device[T]) MemoryLimit() int64 { return d.memory }
+
+type array[T bound.Real] struct{ v []T }
+
+func (a *array[T]) Len() int { return len(a.v) }
+
+// NewArray returns n numbers, all NaN: an operation that forgets an output
+// leaves something that no comparison accepts.
+func (d *Device[T]) NewArray(n int) (bound.Array, error) {
+	a := &array[T]{make([]T, n)}
+	nan := T(math.NaN())
+	for i := range a.v {
+		a.v[i] = nan
+	}
+	return a, nil
+}
+
+// Release does nothing: the garbage collector does it.
+func (d *Device[T]) Release(bound.Array) {}
+
+// Write copies src into dst and panics if a number is not one of T.
+func (d *Device[T]) Write(dst bound.Array, src []float64) error {
+	v := d.data(dst, len(src), "Write")
+	for i, x := range src {
+		v[i] = T(x)
+		if float64(v[i]) != x {
+			panic(fmt.Sprintf("fallback: Write: entry %d is %v (%x), which is no %v", i, x, x, d.precision))
+		}
+	}
+	return nil
+}
+
+// Read copies src into dst.
+func (d *Device[T]) Read(dst []float64, src bound.Array) error {
+	for i, x := range d.data(src, len(dst), "Read") {
+		dst[i] = float64(x)
+	}
+	return nil
+}
+
+// data returns the numbers of a, which must be n.
+func (d *Device[T]) data(a bound.Array, n int, what string) []T {
+	v := a.(*array[T]).v
+	if len(v) != n {
+		panic(fmt.Sprintf("fallback: %s: array has %d entries, shape needs %d", what, len(v), n))
+	}
+	return v
+}
+
+func (d *Device[T]) interval(a bound.Interval, n int, what string) (lo, hi []T) {
+	return d.data(a.Lo, n, what+".Lo"), d.data(a.Hi, n, what+".Hi")
+}
+
+// optional is data, or nil for a nil array.
+func (d *Device[T]) optional(a bound.Array, n int, what string) []T {
+	if a == nil {
+		return nil
+	}
+	return d.data(a, n, what)
+}
+
+// down returns a number of T below x, up one above, by one or two units in the
+// last place: Rump, Zimmermann, Boldo, Melquiond, "Computing predecessor and
+// successor in rounding to nearest", BIT 49 (2009), Algorithm 1: with phi =
+// u(1+2u), fl(x - fl(phi|x| + eta)) <= pred(x) for every finite x. So
+// down(fl(y)) < y for a rounded y. Infinities stay what they are or become NaN.
+func (d *Device[T]) down(x T) T { return x - (T(d.phi*abs(x)) + d.eta) }
+func (d *Device[T]) up(x T) T   { return x + (T(d.phi*abs(x)) + d.eta) }
+
+func abs[T bound.Real](x T) T { return max(-x, x) }
+
+// lower and upper let only finite numbers through as bounds.
+func (d *Device[T]) lower(x T) T {
+	if x >= -d.max && x <= d.max {
+		return x
+	}
+	return T(math.Inf(-1))
+}
+
+func (d *Device[T]) upper(x T) T { return -d.lower(-x) }
+
+// min4 and max4 bound the product of two intervals. A NaN among the products
+// is the result.
+func min4[T bound.Real](aLo, aHi, bLo, bHi T) T {
+	return min(min(T(aLo*bLo), T(aLo*bHi)), min(T(aHi*bLo), T(aHi*bHi)))
+}
+
+func max4[T bound.Real](aLo, aHi, bLo, bHi T) T {
+	return max(max(T(aLo*bLo), T(aLo*bHi)), max(T(aHi*bLo), T(aHi*bHi)))
+}
+
+// recipApprox is about 1/x for x in [2^-100, 2^100], by Newton's iteration from
+// a guess made of the bits of x; anything elsewhere.
+func (d *Device[T]) recipApprox(x T) T {
+	y := d.seed(x)
+	for range d.newtonSteps() {
+		y = T(y * (2 - T(x*y)))
+	}
+	return y
+}
+
+// newtonSteps: the guess is within 12 %, and each step squares the error.
+func (d *Device[T]) newtonSteps() int {
+	if d.precision == bound.Float32 {
+		return 4
+	}
+	return 5
+}
+
+// parallel runs f over [0, n) cut into runs of at least grain, on all cores.
+func (d *Device[T]) parallel(n, grain int, f func(from, to int)) {
+	step := max(grain, (n+4*d.workers-1)/(4*d.workers))
+	if d.workers == 1 || n <= step {
+		f(0, n)
+		return
+	}
+	var wait sync.WaitGroup
+	next := make(chan int, (n+step-1)/step)
+	for i := 0; i < n; i += step {
+		next <- i
+	}
+	close(next)
+	for range d.workers {
+		wait.Go(func() {
+			for i := range next {
+				f(i, min(i+step, n))
+			}
+		})
+	}
+	wait.Wait()
+}

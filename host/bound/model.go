@@ -1,0 +1,358 @@
+package bound
+
+import (
+	"fmt"
+
+	"psafe/host/posterior"
+	"psafe/host/property"
+)
+
+// layer is what the propagation knows of a dense layer.
+type layer struct {
+	in, out    int
+	activation Activation
+}
+
+// nonNeg says that the activation's values are never negative.
+func (l *layer) nonNeg() bool {
+	return l.activation.Kind == posterior.ReLU || l.activation.Kind == posterior.Sigmoid
+}
+
+// Model is a posterior on a device, ready to make weight boxes and propagate
+// them. It is not safe for use by several goroutines at once.
+type Model struct {
+	dev    Device
+	layers []layer
+	// arrays[2k] draws the weights of layer k, arrays[2k+1] its biases.
+	arrays []drawn
+}
+
+// drawn is one array of weights as DrawBox takes it.
+type drawn struct {
+	n      int
+	centre Interval
+	unit   Array
+}
+
+// NewModel copies what is needed of the posterior to the device. It is an error
+// if a weight box of half-width reach standard deviations, or a sample and a box
+// around it, could overflow the device's precision.
+func NewModel(dev Device, post *posterior.Posterior, reach float64) (*Model, error) {
+	m := &Model{dev: dev}
+	p := dev.Precision()
+	for k, l := range post.Layers {
+		m.layers = append(m.layers, layer{l.In, l.Out, deviceActivation(l.Activation, p)})
+		for what, g := range []*posterior.Gaussian{&l.Weight, &l.Bias} {
+			ends, err := NewEnds(g, p, reach)
+			if err != nil {
+				return nil, fmt.Errorf("layer %d %s: %w", k, []string{"weight", "bias"}[what], err)
+			}
+			d := drawn{n: len(ends.Unit)}
+			if d.centre, err = m.upload(ends.CentreLo, ends.CentreHi); err != nil {
+				return nil, err
+			}
+			if d.unit, err = m.uploadOne(ends.Unit); err != nil {
+				return nil, err
+			}
+			m.arrays = append(m.arrays, d)
+		}
+	}
+	return m, nil
+}
+
+// Release gives the device's memory back.
+func (m *Model) Release() {
+	for _, a := range m.arrays {
+		m.dev.Release(a.centre.Lo)
+		m.dev.Release(a.centre.Hi)
+		m.dev.Release(a.unit)
+	}
+	m.arrays = nil
+}
+
+// Device returns the device the model is on.
+func (m *Model) Device() Device { return m.dev }
+
+func deviceActivation(a posterior.Activation, p Precision) Activation {
+	d := Activation{Kind: a.Kind}
+	switch a.Kind {
+	case posterior.LeakyReLU:
+		d.SlopeLo, d.SlopeHi = p.RoundLo(a.Slope), p.RoundHi(a.Slope)
+	case posterior.Identity:
+		d.SlopeLo, d.SlopeHi = 1, 1
+	}
+	return d
+}
+
+// Ends is the description of the intervals of one array of weights, in a
+// device's precision; BoxEnds says how end-points follow.
+type Ends struct{ CentreLo, CentreHi, Unit []float64 }
+
+// NewEnds prepares an array of weights: centres are means, units standard
+// deviations, both to nearest; where the standard deviation is 0 the mean is
+// enclosed, so that a deterministic weight is always inside its interval.
+func NewEnds(g *posterior.Gaussian, p Precision, reach float64) (*Ends, error) {
+	n := len(g.Mean)
+	e := &Ends{make([]float64, n), make([]float64, n), make([]float64, n)}
+	for j, mean := range g.Mean {
+		c := p.Nearest(mean)
+		e.CentreLo[j], e.CentreHi[j] = c, c
+		e.Unit[j] = p.Nearest(g.SdHi[j])
+		if g.SdHi[j] == 0 {
+			e.CentreLo[j], e.CentreHi[j] = p.RoundLo(mean), p.RoundHi(mean)
+		}
+		if far := max(-mean, mean) + (reach+7)*g.SdHi[j]; !(far < p.Max()/4) {
+			return nil, fmt.Errorf("entry %d (mean %v, sd %v) does not fit %v: use --precision float64", j, mean, g.SdHi[j], p)
+		}
+	}
+	return e, nil
+}
+
+// BoxSpec says which weight boxes to make.
+type BoxSpec struct {
+	// Gamma[k][b] is the half-width of box b in layer k, in standard deviations
+	// (of Unit), a number of the device's precision.
+	Gamma [][]float64
+	// Sampled centres boxes First, First+1, ... on posterior samples drawn with
+	// Seed, otherwise all are centred on the mean.
+	Sampled     bool
+	Seed, First uint64
+}
+
+// Count is the number of boxes.
+func (s *BoxSpec) Count() int { return len(s.Gamma[0]) }
+
+// Boxes are weight boxes on a device.
+type Boxes struct {
+	count int
+	w, b  []Interval // by layer
+}
+
+// Count is the number of boxes.
+func (b *Boxes) Count() int { return b.count }
+
+// Draw makes weight boxes on the device.
+func (m *Model) Draw(spec BoxSpec) (*Boxes, error) {
+	if len(spec.Gamma) != len(m.layers) {
+		panic(fmt.Sprintf("bound: Draw: gammas for %d layers, network has %d", len(spec.Gamma), len(m.layers)))
+	}
+	boxes := &Boxes{count: spec.Count()}
+	for i, d := range m.arrays {
+		box, err := m.newInterval(boxes.count * d.n)
+		if err != nil {
+			m.ReleaseBoxes(boxes)
+			return nil, err
+		}
+		if i%2 == 0 {
+			boxes.w = append(boxes.w, box)
+		} else {
+			boxes.b = append(boxes.b, box)
+		}
+		gamma, err := m.uploadOne(spec.Gamma[i/2])
+		if err == nil {
+			err = m.dev.DrawBox(DrawBox{
+				Box: box, Centre: d.centre, Unit: d.unit, Gamma: gamma, Boxes: boxes.count, N: d.n,
+				Sampled: spec.Sampled, Seed: spec.Seed, First: spec.First, Stream: uint32(i),
+			})
+		}
+		m.dev.Release(gamma)
+		if err != nil {
+			m.ReleaseBoxes(boxes)
+			return nil, err
+		}
+	}
+	return boxes, nil
+}
+
+// Explicit is a weight box by its end-points: Lo[i], Hi[i] for array i, which is
+// the weights of layer i/2 if i is even, else its biases.
+type Explicit struct{ Lo, Hi [][]float64 }
+
+// Upload makes weight boxes of given end-points, numbers of the device's
+// precision with Lo <= Hi.
+func (m *Model) Upload(boxes []Explicit) (*Boxes, error) {
+	out := &Boxes{count: len(boxes)}
+	for i, d := range m.arrays {
+		lo, hi := make([]float64, 0, len(boxes)*d.n), make([]float64, 0, len(boxes)*d.n)
+		for _, b := range boxes {
+			lo, hi = append(lo, b.Lo[i]...), append(hi, b.Hi[i]...)
+		}
+		box, err := m.upload(lo, hi)
+		if err != nil {
+			m.ReleaseBoxes(out)
+			return nil, err
+		}
+		if i%2 == 0 {
+			out.w = append(out.w, box)
+		} else {
+			out.b = append(out.b, box)
+		}
+	}
+	return out, nil
+}
+
+// ReleaseBoxes gives the memory of weight boxes back.
+func (m *Model) ReleaseBoxes(b *Boxes) {
+	for _, list := range [][]Interval{b.w, b.b} {
+		for _, i := range list {
+			m.dev.Release(i.Lo)
+			m.dev.Release(i.Hi)
+		}
+	}
+	b.w, b.b = nil, nil
+}
+
+// HostBox returns the end-points of box number b of spec, the same numbers that
+// Draw writes on any device of that precision.
+func HostBox(post *posterior.Posterior, p Precision, spec BoxSpec, b int) (Explicit, error) {
+	var box Explicit
+	for k, l := range post.Layers {
+		for what, g := range []*posterior.Gaussian{&l.Weight, &l.Bias} {
+			ends, err := NewEnds(g, p, spec.Gamma[k][b])
+			if err != nil {
+				return box, err
+			}
+			lo, hi := make([]float64, len(ends.Unit)), make([]float64, len(ends.Unit))
+			for w := range lo {
+				var n float32
+				if spec.Sampled {
+					n = Normal(spec.Seed, spec.First+uint64(b), uint32(2*k+what), uint32(w))
+				}
+				lo[w], hi[w] = p.boxEnds(ends.CentreLo[w], ends.CentreHi[w], ends.Unit[w], spec.Gamma[k][b], n)
+			}
+			box.Lo, box.Hi = append(box.Lo, lo), append(box.Hi, hi)
+		}
+	}
+	return box, nil
+}
+
+func (p Precision) boxEnds(centreLo, centreHi, unit, gamma float64, n float32) (lo, hi float64) {
+	if p == Float32 {
+		l, h := BoxEnds(float32(centreLo), float32(centreHi), float32(unit), float32(gamma), n)
+		return float64(l), float64(h)
+	}
+	return BoxEnds(centreLo, centreHi, unit, gamma, float64(n))
+}
+
+// Inputs are input boxes on a device, rounded outward to its precision.
+type Inputs struct {
+	count  int
+	x      Interval
+	nonNeg bool
+}
+
+// UploadInputs copies input boxes to the device.
+func (m *Model) UploadInputs(boxes []property.Box) (*Inputs, error) {
+	in := &Inputs{count: len(boxes), nonNeg: true}
+	p, n := m.dev.Precision(), m.layers[0].in
+	lo, hi := make([]float64, 0, len(boxes)*n), make([]float64, 0, len(boxes)*n)
+	for _, b := range boxes {
+		if len(b.Lo) != n || len(b.Hi) != n {
+			panic(fmt.Sprintf("bound: UploadInputs: box of %d, network takes %d", len(b.Lo), n))
+		}
+		for j := range n {
+			l, h := p.RoundLo(b.Lo[j]), p.RoundHi(b.Hi[j])
+			if !(l >= -p.Max() && h <= p.Max() && l <= h) {
+				return nil, fmt.Errorf("input box [%v, %v] at coordinate %d is empty or does not fit %v", b.Lo[j], b.Hi[j], j, p)
+			}
+			lo, hi = append(lo, l), append(hi, h)
+			in.nonNeg = in.nonNeg && l >= 0
+		}
+	}
+	var err error
+	in.x, err = m.upload(lo, hi)
+	return in, err
+}
+
+// ReleaseInputs gives the memory of input boxes back.
+func (m *Model) ReleaseInputs(in *Inputs) {
+	m.dev.Release(in.x.Lo)
+	m.dev.Release(in.x.Hi)
+}
+
+// Rows are property rows on a device, one set of R rows for each input.
+type Rows struct {
+	count, rows int
+	c, d        Interval
+	round       Array
+}
+
+// UploadRows copies rows to the device: sets[x] are the rows of input x. Sets
+// shorter than the longest are filled with rows that are 0.
+func (m *Model) UploadRows(sets [][]property.Row) (*Rows, error) {
+	rows := &Rows{count: len(sets)}
+	for _, s := range sets {
+		rows.rows = max(rows.rows, len(s))
+	}
+	p, out := m.dev.Precision(), m.layers[len(m.layers)-1].out
+	n := len(sets) * rows.rows
+	cLo, cHi := make([]float64, n*out), make([]float64, n*out)
+	dLo, dHi, round := make([]float64, n), make([]float64, n), make([]float64, n)
+	for x, set := range sets {
+		for r, row := range set {
+			if len(row.CLo) != out || len(row.CHi) != out {
+				panic(fmt.Sprintf("bound: UploadRows: row of %d, network has %d outputs", len(row.CLo), out))
+			}
+			at, nonZero := x*rows.rows+r, 0
+			for i := range out {
+				l, h := p.RoundLo(row.CLo[i]), p.RoundHi(row.CHi[i])
+				cLo[at*out+i], cHi[at*out+i] = l, h
+				if l != 0 || h != 0 {
+					nonZero++
+				}
+			}
+			dLo[at], dHi[at] = p.RoundLo(row.D), p.RoundHi(row.D)
+			round[at] = p.rowRounding(nonZero, out).Rel
+		}
+	}
+	var err error
+	if rows.c, err = m.upload(cLo, cHi); err != nil {
+		return nil, err
+	}
+	if rows.d, err = m.upload(dLo, dHi); err != nil {
+		return nil, err
+	}
+	rows.round, err = m.uploadOne(round)
+	return rows, err
+}
+
+// ReleaseRows gives the memory of rows back.
+func (m *Model) ReleaseRows(r *Rows) {
+	for _, a := range []Array{r.c.Lo, r.c.Hi, r.d.Lo, r.d.Hi, r.round} {
+		m.dev.Release(a)
+	}
+}
+
+// rowRounding: adding a product that is exactly 0 does not round, so a term
+// meets one rounding of its product, nonZero-1 of sums, and one of the offset.
+func (p Precision) rowRounding(nonZero, n int) Rounding { return p.pushFor(nonZero+2, n) }
+
+func (m *Model) uploadOne(v []float64) (Array, error) {
+	a, err := m.dev.NewArray(len(v))
+	if err == nil {
+		err = m.dev.Write(a, v)
+	}
+	return a, err
+}
+
+func (m *Model) upload(lo, hi []float64) (Interval, error) {
+	l, err := m.uploadOne(lo)
+	if err != nil {
+		return Interval{}, err
+	}
+	h, err := m.uploadOne(hi)
+	return Interval{l, h}, err
+}
+
+func (m *Model) newInterval(n int) (Interval, error) {
+	l, err := m.dev.NewArray(n)
+	if err != nil {
+		return Interval{}, err
+	}
+	h, err := m.dev.NewArray(n)
+	if err != nil {
+		m.dev.Release(l)
+		return Interval{}, err
+	}
+	return Interval{l, h}, nil
+}
