@@ -302,7 +302,7 @@ func (m *Model) UploadRows(sets [][]property.Row) (*Rows, error) {
 				}
 			}
 			dLo[at], dHi[at] = p.RoundLo(row.D), p.RoundHi(row.D)
-			round[at] = p.rowRounding(nonZero, out).Rel
+			round[at] = p.MergeRounding(nonZero, out).Rel
 		}
 	}
 	var err error
@@ -322,10 +322,6 @@ func (m *Model) ReleaseRows(r *Rows) {
 		m.dev.Release(a)
 	}
 }
-
-// rowRounding: adding a product that is exactly 0 does not round, so a term
-// meets one rounding of its product, nonZero-1 of sums, and one of the offset.
-func (p Precision) rowRounding(nonZero, n int) Rounding { return p.pushFor(nonZero+2, n) }
 
 func (m *Model) uploadOne(v []float64) (Array, error) {
 	a, err := m.dev.NewArray(len(v))
@@ -355,4 +351,15 @@ func (m *Model) newInterval(n int) (Interval, error) {
 		return Interval{}, err
 	}
 	return Interval{l, h}, nil
+}
+
+// Slice returns the spec of boxes from..to-1.
+func (s *BoxSpec) Slice(from, to int) BoxSpec {
+	part := *s
+	part.First += uint64(from)
+	part.Gamma = nil
+	for _, g := range s.Gamma {
+		part.Gamma = append(part.Gamma, g[from:to])
+	}
+	return part
 }

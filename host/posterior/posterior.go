@@ -14,6 +14,8 @@ package posterior
 import (
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 )
 
 // Posterior is a network with an independent normal distribution per weight.
@@ -29,7 +31,8 @@ type Posterior struct {
 // Source is the provenance of a posterior: what was read, in which format and
 // with which content.
 type Source struct {
-	// Path is the file or directory as the user named it.
+	// Path is the file or directory as the user named it; in an Origin, only
+	// its last element.
 	Path string
 	// Format is the short name of the format: "psafe", "safetensors",
 	// "uai2020", "deepbayes" or "batten2024".
@@ -38,6 +41,10 @@ type Source struct {
 	SHA256 string
 	// Note is free text carried along by the psafe format.
 	Note string
+	// Origin is what a psafe or safetensors file says it was converted from:
+	// Path, Format and SHA256 of the first file of the chain; nil if it is
+	// silent.
+	Origin *Source
 }
 
 // Layer is one dense layer and the activation after it. The last layer of a
@@ -97,7 +104,7 @@ func ParseScale(word string) (Scale, error) {
 			return s, nil
 		}
 	}
-	return ScaleUnknown, fmt.Errorf("scale %q is none of sd, variance, softplus", word)
+	return ScaleUnknown, fmt.Errorf("scale %.40q is none of sd, variance, softplus", word)
 }
 
 // ActivationKind names an activation function.
@@ -142,14 +149,14 @@ func ParseActivation(word string) (Activation, error) {
 			return a, nil
 		}
 	}
-	var slope float64
-	if n, err := fmt.Sscanf(word, "leaky_relu:%g", &slope); n == 1 && err == nil {
-		if slope > 0 && slope < 1 {
+	if text, ok := strings.CutPrefix(word, "leaky_relu:"); ok {
+		slope, err := strconv.ParseFloat(text, 64)
+		if err == nil && slope > 0 && slope < 1 {
 			return Activation{Kind: LeakyReLU, Slope: slope}, nil
 		}
-		return Activation{}, fmt.Errorf("leaky_relu slope %v is not between 0 and 1", slope)
+		return Activation{}, fmt.Errorf("leaky_relu slope %.40q is not a number between 0 and 1", text)
 	}
-	return Activation{}, fmt.Errorf("activation %q is none of relu, tanh, sigmoid, leaky_relu:SLOPE, identity", word)
+	return Activation{}, fmt.Errorf("activation %.40q is none of relu, tanh, sigmoid, leaky_relu:SLOPE, identity", word)
 }
 
 // Inputs returns the length of the network's input.

@@ -1,0 +1,311 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"psafe/host/bound"
+	"psafe/host/certify"
+	"psafe/host/posterior"
+	"psafe/host/report"
+)
+
+// certifyFlags are all flags of certify as typed.
+type certifyFlags struct {
+	posterior string
+	post      posteriorFlags
+	tasks     taskFlags
+
+	method, boxes string
+	samples       int
+	gamma         float64
+	splits        int
+	uniform       bool
+	seed          uint64
+
+	device    deviceFlags
+	out       string
+	threshold float64
+	failUnder float64
+	noTiming  bool
+	quiet     bool
+
+	cfg certify.Config
+}
+
+const certifyAbout = `psafe certify proves lower bounds of P_safe(T, S), the probability over the
+posterior that the network maps all of the input region T into the safe set S.
+
+  psafe certify --posterior net.npz --inputs images.idx.gz --index 0:100 --eps 0.01 --clip 0,1
+  psafe certify --posterior net.npz --property properties.json
+
+One line of JSON per input goes to --out or standard output; p_lower is rounded
+down. A table and a progress bar appear when standard error is a terminal.`
+
+func (c *certifyFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&c.posterior, "posterior", "", "posterior file or directory (docs/formats.md); required")
+	c.post.add(f)
+	c.tasks.add(f)
+	f.StringVar(&c.method, "method", "lbp", "bound propagation: ibp or lbp")
+	f.StringVar(&c.boxes, "boxes", "centred", "weight boxes: centred (one around the mean, as wide as verifies) or sampled (Algorithm 1)")
+	f.IntVar(&c.samples, "samples", 0, "number of sampled boxes")
+	f.Float64Var(&c.gamma, "gamma", 0, "half-width of weight boxes in standard deviations; centred boxes search for the largest if it is absent")
+	f.IntVar(&c.splits, "splits", 0, "how often a centred box may be cut to prove more")
+	f.BoolVar(&c.uniform, "uniform", false, "keep one gamma for all layers of a centred box")
+	f.Uint64Var(&c.seed, "seed", 0, "seed of sampled boxes")
+	c.device.add(f)
+	f.StringVar(&c.out, "out", "", "result file (JSON Lines); standard output if absent")
+	f.Float64Var(&c.threshold, "threshold", 0.9, "verdict safe needs p_lower at least this")
+	f.Float64Var(&c.failUnder, "fail-under", 0, "exit with status 10 if a p_lower is under this")
+	f.BoolVar(&c.noTiming, "omit-timing", false, "leave the field seconds out, so that two runs give identical files")
+	f.BoolVar(&c.quiet, "quiet", false, "no table, progress bar or notes")
+}
+
+// check refuses flags that contradict each other or say nothing.
+func (c *certifyFlags) check(f *pflag.FlagSet) error {
+	var err error
+	if c.cfg.Method, err = bound.ParseMethod(c.method); err != nil {
+		return fmt.Errorf("--method: %w", err)
+	}
+	if c.cfg.Strategy, err = certify.ParseStrategy(c.boxes); err != nil {
+		return fmt.Errorf("--boxes: %w", err)
+	}
+	c.cfg.Samples, c.cfg.Gamma, c.cfg.Splits, c.cfg.Uniform, c.cfg.Seed = c.samples, c.gamma, c.splits, c.uniform, c.seed
+	sampled := c.cfg.Strategy == certify.Sampled
+	switch {
+	case c.posterior == "":
+		return errors.New("--posterior is missing: name a posterior file")
+	case f.Changed("gamma") && !(c.gamma > 0 && c.gamma <= 100):
+		return fmt.Errorf("--gamma %v is not between 0 and 100", c.gamma)
+	case f.Changed("samples") && c.samples < 1:
+		return fmt.Errorf("--samples %d is not at least 1", c.samples)
+	case c.splits < 0:
+		return fmt.Errorf("--splits %d is negative", c.splits)
+	case sampled && (c.splits > 0 || c.uniform):
+		return errors.New("--splits and --uniform are for --boxes centred")
+	case !sampled && (f.Changed("samples") || f.Changed("seed")):
+		return errors.New("--samples and --seed are for --boxes sampled")
+	case !(c.threshold >= 0 && c.threshold <= 1):
+		return fmt.Errorf("--threshold %v is no probability", c.threshold)
+	case !(c.failUnder >= 0 && c.failUnder <= 1):
+		return fmt.Errorf("--fail-under %v is no probability", c.failUnder)
+	}
+	return nil
+}
+
+func runCertify(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	var c certifyFlags
+	f := newFlags("certify", certifyAbout, stdout)
+	c.add(f)
+	if err := parse(f, args, 0); err != nil {
+		return err
+	}
+	if err := c.check(f); err != nil {
+		return err
+	}
+	post, err := c.post.read(c.posterior)
+	if err != nil {
+		return err
+	}
+	job, err := c.tasks.load(post)
+	if err != nil {
+		return err
+	}
+	if err := c.complete(job); err != nil {
+		return err
+	}
+	return c.write(ctx, post, job, stdout, stderr)
+}
+
+// complete checks what depends on the tasks.
+func (c *certifyFlags) complete(job *taskList) error {
+	if c.cfg.Strategy != certify.Sampled {
+		return nil
+	}
+	for _, t := range job.tasks {
+		if c.samples == 0 && t.Samples == 0 {
+			return errors.New("--boxes sampled needs --samples N: how many boxes to draw")
+		}
+		if c.gamma == 0 && t.Gamma == 0 {
+			return errors.New("--boxes sampled needs --gamma G: the half-width of each box in standard deviations")
+		}
+		if t.Gamma > 100 || t.Gamma < 0 {
+			return fmt.Errorf("%s: gamma %v is not between 0 and 100", t.Name, t.Gamma)
+		}
+	}
+	return nil
+}
+
+// reach is the largest half-width that the run can ask for.
+func (c *certifyFlags) reach(job *taskList) float64 {
+	reach := math.Max(12, c.gamma)
+	for _, t := range job.tasks {
+		reach = math.Max(reach, t.Gamma)
+	}
+	return reach
+}
+
+// write certifies the tasks and writes the records.
+func (c *certifyFlags) write(ctx context.Context, post *posterior.Posterior, job *taskList, stdout, stderr io.Writer) error {
+	dev, spare, err := c.device.open(stderr)
+	if err != nil {
+		return err
+	}
+	eng, err := certify.NewEngine(dev, spare, post, c.reach(job))
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.posterior, err)
+	}
+	defer eng.Close()
+	var w io.Writer = stdout
+	var out *outFile
+	if c.out != "" {
+		if out, err = createOut(c.out, c.posterior, job.source, c.tasks.property, c.tasks.label); err != nil {
+			return err
+		}
+		defer out.discard()
+		w = out
+	}
+	if !c.quiet {
+		c.noteCeiling(post, job, stderr)
+	}
+	records, err := c.run(ctx, eng, post, job, w, stderr)
+	if errors.Is(err, context.Canceled) && out != nil && len(records) > 0 {
+		path, keepErr := out.keepPartial()
+		if keepErr == nil {
+			err = fmt.Errorf("interrupted: %d of %d records are in %s", len(records), len(job.tasks), path)
+		}
+		return &statusError{exitInterrupted, err}
+	}
+	if err != nil {
+		return err
+	}
+	if out != nil {
+		if err := out.commit(); err != nil {
+			return err
+		}
+	}
+	return c.finish(records, stderr)
+}
+
+// run emits a record per task.
+func (c *certifyFlags) run(ctx context.Context, eng *certify.Engine, post *posterior.Posterior, job *taskList, w, stderr io.Writer) ([]*report.Record, error) {
+	var bar *progress
+	if !c.quiet {
+		bar = newProgress(stderr, len(job.tasks))
+	}
+	defer bar.end()
+	var records []*report.Record
+	err := certify.Run(ctx, eng, c.cfg, job.tasks, bar.update, func(res *certify.Result) error {
+		rec := &report.Record{
+			Property: job.property(res.Task), Eps: c.tasks.eps, Method: c.cfg.Method.String(), Boxes: c.cfg.Strategy.String(),
+			Precision: c.device.precision, Seed: c.seed,
+			Posterior: c.posterior, PosteriorSHA256: post.Source.SHA256, PosteriorScale: post.Scale.String(),
+			Inputs: job.source, InputsSHA256: job.sha256, Version: version(),
+		}
+		rec.Fill(res, c.threshold)
+		if c.noTiming {
+			rec.Seconds = nil
+		}
+		records = append(records, rec)
+		return writeRecord(rec, w, c.out)
+	})
+	if err != nil && !errors.Is(err, context.Canceled) {
+		var s *statusError
+		if !errors.As(err, &s) {
+			err = &statusError{exitDevice, fmt.Errorf("device %s: %w", eng.Name(), err)}
+		}
+	}
+	return records, err
+}
+
+func writeRecord(rec *report.Record, w io.Writer, path string) error {
+	if err := rec.Write(w); err != nil {
+		if path == "" {
+			path = "standard output"
+		}
+		return &statusError{exitUsage, fmt.Errorf("%s: cannot be written: %w", path, bare(err))}
+	}
+	return nil
+}
+
+// noteCeiling tells, before anything is propagated, what sampled boxes can hold
+// at most, when that makes the run pointless.
+func (c *certifyFlags) noteCeiling(post *posterior.Posterior, job *taskList, stderr io.Writer) {
+	if c.cfg.Strategy != certify.Sampled {
+		return
+	}
+	type setting struct {
+		n     int
+		gamma float64
+	}
+	said := map[setting]bool{}
+	for _, t := range job.tasks {
+		s := setting{c.samples, c.gamma}
+		if s.n == 0 {
+			s.n = t.Samples
+		}
+		if s.gamma == 0 {
+			s.gamma = t.Gamma
+		}
+		if ceiling := certify.Ceiling(post, s.n, s.gamma); ceiling < math.Log10(max(c.threshold, 1e-300)) && !said[s] {
+			said[s] = true
+			fmt.Fprintf(stderr, "psafe: note: %d boxes of half-width %v sigma around samples hold at most 10^%.1f of the mass of %d weights, whatever is proved: use --boxes centred\n",
+				s.n, s.gamma, ceiling, post.Weights())
+		}
+	}
+}
+
+// finish prints the table and decides the exit status.
+func (c *certifyFlags) finish(records []*report.Record, stderr io.Writer) error {
+	if _, terminal := isTerminal(stderr); terminal && !c.quiet {
+		if err := report.Table(stderr, records); err != nil {
+			return err
+		}
+	} else if !c.quiet {
+		fmt.Fprintln(stderr, "psafe:", report.Summary(records))
+	}
+	if !c.quiet {
+		explainNothing(records, stderr)
+	}
+	for _, r := range records {
+		if r.PLower < c.failUnder {
+			return &statusError{exitUnder, fmt.Errorf("index %d: p_lower %s is under --fail-under %v", r.Index, report.FormatDown(r.PLower, 6), c.failUnder)}
+		}
+	}
+	return nil
+}
+
+// explainNothing says why records certify nothing.
+func explainNothing(records []*report.Record, stderr io.Writer) {
+	hopeless := 0
+	for _, r := range records {
+		if r.PLower == 0 && r.Boxes == certify.Centred.String() {
+			hopeless++
+		}
+	}
+	if hopeless > 0 {
+		fmt.Fprintf(stderr, "psafe: note: for %d inputs not even the mean network could be verified on T: a smaller --eps (or --method lbp, if it was ibp) may help; p_lower 0 means unknown, not unsafe\n", hopeless)
+	}
+}
+
+// fileSHA256 is the digest of a file's content.
+func fileSHA256(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", path, bare(err))
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", fmt.Errorf("%s: %w", path, bare(err))
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"psafe/host/posterior"
+)
+
+const convertAbout = `psafe convert reads a posterior in any format of docs/formats.md and writes it in
+psafe's own .npz (or as safetensors), losslessly.
+
+  psafe convert --scale sd --activation relu VIMODEL.net.npz --out net.npz`
+
+func runConvert(_ context.Context, args []string, stdout, stderr io.Writer) error {
+	var post posteriorFlags
+	f := newFlags("convert", convertAbout, stdout)
+	post.add(f)
+	out := f.String("out", "", "file to write; required")
+	format := f.String("format", "npz", "npz or safetensors")
+	note := f.String("note", "", "free text to keep with the posterior")
+	if err := parse(f, args, 1); err != nil {
+		return err
+	}
+	if *out == "" {
+		return fmt.Errorf("--out is missing: name the file to write")
+	}
+	write := posterior.WriteNPZ
+	switch *format {
+	case "npz":
+	case "safetensors":
+		write = posterior.WriteSafetensors
+	default:
+		return fmt.Errorf("--format %q is neither npz nor safetensors", *format)
+	}
+	p, err := post.read(f.Arg(0))
+	if err != nil {
+		return err
+	}
+	if *note != "" {
+		p.Source.Note = *note
+	}
+	file, err := createOut(*out, f.Arg(0))
+	if err != nil {
+		return err
+	}
+	defer file.discard()
+	if err := write(file, p); err != nil {
+		return fmt.Errorf("--out %s: cannot be written: %w", *out, bare(err))
+	}
+	return file.commit()
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"psafe/host/posterior"
+)
+
+// release is the version of this source tree.
+const release = "0.1.0"
+
+// version is the release and, where the build knows it, the commit.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return release
+	}
+	v := release
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			v += "+" + s.Value[:min(12, len(s.Value))]
+		case "vcs.modified":
+			if s.Value == "true" {
+				v += "-modified"
+			}
+		}
+	}
+	return v
+}
+
+// newFlags returns a flag set whose --help prints about and the flags.
+func newFlags(name, about string, stdout io.Writer) *pflag.FlagSet {
+	f := pflag.NewFlagSet(name, pflag.ContinueOnError)
+	f.SortFlags = false
+	f.SetOutput(io.Discard)
+	f.Usage = func() {
+		fmt.Fprintf(stdout, "%s\n\nFlags:\n%s", about, f.FlagUsages())
+	}
+	return f
+}
+
+// parse reads args; operands is how many words that are no flags it takes.
+func parse(f *pflag.FlagSet, args []string, operands int) error {
+	err := f.Parse(args)
+	if errors.Is(err, pflag.ErrHelp) {
+		return errHelp
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %s: psafe help %s lists the flags", f.Name(), err, f.Name())
+	}
+	if n := f.NArg(); n != operands {
+		return fmt.Errorf("%s: takes %d operands, got %d (%s): psafe help %s", f.Name(), operands, n, strings.Join(f.Args(), " "), f.Name())
+	}
+	return nil
+}
+
+// posteriorFlags are shared by the commands that read a posterior.
+type posteriorFlags struct {
+	scale      string
+	activation []string
+}
+
+func (p *posteriorFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&p.scale, "scale", "", "what the file calls sigma: sd, variance or softplus (needed where the file does not say)")
+	f.StringSliceVar(&p.activation, "activation", nil, "hidden activations: relu, tanh, sigmoid, leaky_relu:SLOPE, identity; one for all or one a layer")
+}
+
+// read reads the posterior at path.
+func (p *posteriorFlags) read(path string) (*posterior.Posterior, error) {
+	var opt posterior.Options
+	var err error
+	if p.scale != "" {
+		if opt.Scale, err = posterior.ParseScale(p.scale); err != nil {
+			return nil, fmt.Errorf("--scale: %w", err)
+		}
+	}
+	for _, word := range p.activation {
+		a, err := posterior.ParseActivation(word)
+		if err != nil {
+			return nil, fmt.Errorf("--activation: %w", err)
+		}
+		opt.Activations = append(opt.Activations, a)
+	}
+	return posterior.Read(path, opt)
+}
+
+// outFile is a result file that appears complete or not at all.
+type outFile struct {
+	path string
+	tmp  *os.File
+}
+
+// createOut opens a temporary file beside path. It refuses a path that is one of
+// the inputs, or where nothing can be written.
+func createOut(path string, inputs ...string) (*outFile, error) {
+	for _, in := range inputs {
+		if in != "" && sameFile(path, in) {
+			return nil, fmt.Errorf("--out %s: is also an input: name another file", path)
+		}
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("--out %s: exists and is no regular file: name another", path)
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return nil, fmt.Errorf("--out %s: cannot be written: %w", path, bare(err))
+	}
+	return &outFile{path, tmp}, nil
+}
+
+func sameFile(a, b string) bool {
+	sa, errA := os.Stat(a)
+	sb, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(sa, sb)
+}
+
+// bare is err without the path that the caller's message already has.
+func bare(err error) error {
+	var p *os.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+func (o *outFile) Write(b []byte) (int, error) { return o.tmp.Write(b) }
+
+// commit puts the finished file in its place.
+func (o *outFile) commit() error { return o.moveTo(o.path) }
+
+// keepPartial keeps what there is under path.partial, for an interrupted run.
+func (o *outFile) keepPartial() (string, error) {
+	path := o.path + ".partial"
+	return path, o.moveTo(path)
+}
+
+func (o *outFile) moveTo(path string) error {
+	err := o.tmp.Chmod(0o644)
+	if e := o.tmp.Sync(); err == nil {
+		err = e
+	}
+	if e := o.tmp.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(o.tmp.Name(), path)
+	}
+	if err != nil {
+		os.Remove(o.tmp.Name())
+		return fmt.Errorf("--out %s: cannot be written: %w", path, bare(err))
+	}
+	return nil
+}
+
+// discard removes what was written; after commit it does nothing.
+func (o *outFile) discard() {
+	o.tmp.Close()
+	os.Remove(o.tmp.Name())
+}

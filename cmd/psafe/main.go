@@ -1,0 +1,127 @@
+// Command psafe certifies Bayesian neural networks: see "psafe help".
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+)
+
+// Exit statuses, as "psafe help" and docs/cli.md list them.
+const (
+	exitDone        = 0
+	exitDifference  = 1 // crosscheck found a difference
+	exitUsage       = 2 // a flag or a file is wrong; nothing was written
+	exitDevice      = 3 // the device asked for is absent, refused or broke
+	exitInterrupted = 4 // interrupted; finished records are in OUT.partial
+	exitUnder       = 10
+)
+
+// statusError is an error that ends the program with a status of its own.
+type statusError struct {
+	status int
+	err    error
+}
+
+func (e *statusError) Error() string { return e.err.Error() }
+func (e *statusError) Unwrap() error { return e.err }
+
+// command is one word after psafe.
+type command struct {
+	name, about string
+	run         func(ctx context.Context, args []string, stdout, stderr io.Writer) error
+}
+
+// commands in the order of help.
+func commands() []command {
+	return []command{
+		{"certify", "lower bounds of P_safe for inputs and properties", runCertify},
+		{"inspect", "layers, sizes and spread of a posterior", runInspect},
+		{"convert", "any readable posterior to psafe's own .npz or to safetensors", runConvert},
+		{"train", "Bayes by Backprop for small dense networks", withoutContext(runTrain)},
+	}
+}
+
+func withoutContext(run func([]string, io.Writer, io.Writer) error) func(context.Context, []string, io.Writer, io.Writer) error {
+	return func(_ context.Context, args []string, stdout, stderr io.Writer) error {
+		return run(args, stdout, stderr)
+	}
+}
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run is the program: it returns the exit status.
+func run(args []string, stdout, stderr io.Writer) int {
+	if len(args) == 0 {
+		usage(stderr)
+		return exitUsage
+	}
+	switch args[0] {
+	case "help", "--help", "-h":
+		if len(args) > 1 {
+			return run([]string{args[1], "--help"}, stdout, stderr)
+		}
+		usage(stdout)
+		return exitDone
+	case "version", "--version":
+		fmt.Fprintln(stdout, "psafe", version())
+		return exitDone
+	}
+	for _, c := range commands() {
+		if c.name != args[0] {
+			continue
+		}
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		return status(c.run(ctx, args[1:], stdout, stderr), stderr)
+	}
+	fmt.Fprintf(stderr, "psafe: no command %q: psafe help lists them\n", args[0])
+	return exitUsage
+}
+
+// status prints an error as one line and returns what to exit with.
+func status(err error, stderr io.Writer) int {
+	var s *statusError
+	switch {
+	case err == nil, errors.Is(err, errHelp):
+		return exitDone
+	case errors.As(err, &s):
+	case errors.Is(err, context.Canceled):
+		s = &statusError{exitInterrupted, errors.New("interrupted")}
+	default:
+		s = &statusError{exitUsage, err}
+	}
+	fmt.Fprintln(stderr, "psafe:", strings.ReplaceAll(s.Error(), "\n", " "))
+	return s.status
+}
+
+// errHelp says that --help was asked for and printed.
+var errHelp = errors.New("help")
+
+func usage(w io.Writer) {
+	fmt.Fprint(w, `psafe certifies Bayesian neural networks: given a posterior over weights, it
+proves lower bounds of the probability that the network keeps a property on a
+whole region of inputs.
+
+Usage: psafe COMMAND [flags]
+
+Commands:
+`)
+	for _, c := range commands() {
+		fmt.Fprintf(w, "  %-11s %s\n", c.name, c.about)
+	}
+	fmt.Fprint(w, `  help        this text; "psafe help COMMAND" lists a command's flags
+  version     version of this program
+
+Exit status: 0 all records written (whatever the verdicts), 1 crosscheck found
+a difference, 2 a flag or file is wrong, 3 the device is absent, refused or
+broke, 4 interrupted, 10 a p_lower is under --fail-under.
+`)
+}

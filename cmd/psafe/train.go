@@ -1,0 +1,306 @@
+package main
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"psafe/host/posterior"
+	"psafe/host/train"
+)
+
+// trainCubic is the word of --data for the built-in example.
+const trainCubic = "cubic"
+
+// trainCubicNoise is the default noise of the cubic. The paper writes
+// y = x^3 + N(0, 5), and N(mu, Sigma) with a variance everywhere else, so 5 is
+// read as the variance here too.
+var trainCubicNoise = math.Sqrt(5)
+
+// trainJob is what the flags of psafe train ask for.
+type trainJob struct {
+	train.Config
+	task              train.Task
+	data, labels, out string
+	samples           int
+}
+
+// trainFlags maps fields of train.Config to flags, for messages.
+var trainFlags = map[string]string{
+	"Hidden": "hidden", "Activation": "activation", "Epochs": "epochs", "Batch": "batch", "LearningRate": "learning-rate",
+	"KLWeight": "kl-weight", "PriorSD": "prior-sd", "InitSD": "init-sd", "Noise": "noise",
+}
+
+// runTrain is psafe train: it trains a small dense Bayesian neural network and
+// writes its posterior. Errors are one line that names the flag or the file; no
+// output file is left behind by one.
+func runTrain(args []string, stdout, stderr io.Writer) error {
+	j, err := parseTrain(args, stdout)
+	if errors.Is(err, pflag.ErrHelp) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	// Everything that can be refused is, before the long part.
+	if err := j.checkConfig(1, 1); err != nil {
+		return err
+	}
+	if err := j.checkOut(); err != nil {
+		return err
+	}
+	data, err := j.read()
+	if err != nil {
+		return err
+	}
+	if err := j.checkConfig(data.Inputs, data.Outputs); err != nil {
+		return err
+	}
+	note, err := j.note()
+	if err != nil {
+		return err
+	}
+	loss := math.NaN()
+	j.Progress = func(epoch int, l float64) {
+		loss = l
+		if every := max(1, j.Epochs/20); trainOnTerminal(stderr) && epoch%every == 0 {
+			fmt.Fprintf(stderr, "epoch %d of %d: loss %.5g\n", epoch, j.Epochs, l)
+		}
+	}
+	p, err := train.Run(data, j.Config)
+	if err != nil {
+		return trainFlagError(err)
+	}
+	p.Source.Note = note
+	if err := posterior.WriteFile(j.out, p); err != nil {
+		return fmt.Errorf("--out %w", err)
+	}
+	return j.report(stdout, p, data, loss)
+}
+
+// parseTrain reads the flags. Help is written to stdout and returned as
+// pflag.ErrHelp.
+func parseTrain(args []string, stdout io.Writer) (*trainJob, error) {
+	j := &trainJob{}
+	f := pflag.NewFlagSet("train", pflag.ContinueOnError)
+	f.SortFlags = false
+	f.SetOutput(io.Discard)
+	f.Usage = func() {
+		fmt.Fprintf(stdout, "Usage: psafe train --data cubic|FILE --out FILE.npz [flags]\n\n"+
+			"Train a small dense Bayesian neural network by Bayes by Backprop and write its\nposterior: independent normal weights, standard deviations, float32.\n\n%s", f.FlagUsages())
+	}
+	f.StringVar(&j.data, "data", "", "cubic (y = x^3 plus noise on [-4, 4]), or a `FILE`: CSV with the target or class in the last column, IDX or NumPy, also .gz (./cubic for a file of that name)")
+	f.StringVar(&j.labels, "labels", "", "`FILE` of the classes, IDX or NumPy; without it they are the last column of a CSV")
+	task := f.String("task", "", "regression or classification; cubic is a regression")
+	f.IntVar(&j.samples, "samples", 1000, "number of points of cubic")
+	hidden := f.String("hidden", "128", "`WIDTHS` of the hidden layers, for example 64,32")
+	activation := f.String("activation", "relu", "relu, tanh, sigmoid or leaky_relu:SLOPE")
+	f.IntVar(&j.Epochs, "epochs", 200, "passes over the data")
+	f.IntVar(&j.Batch, "batch", 50, "examples of one step")
+	f.Float64Var(&j.LearningRate, "learning-rate", 0.01, "step of Adam at the start; it falls linearly to 0")
+	f.Float64Var(&j.KLWeight, "kl-weight", 1, "factor of the KL term; less than 1 makes smaller standard deviations")
+	f.Float64Var(&j.PriorSD, "prior-sd", 1, "standard deviation of the prior")
+	f.BoolVar(&j.PriorFanIn, "prior-fan-in", false, "divide the prior's standard deviation of a weight by the root of its layer's inputs")
+	f.Float64Var(&j.InitSD, "init-sd", 0.05, "standard deviation of every weight before training")
+	f.Float64Var(&j.Noise, "noise", 1, "standard deviation of the targets of a regression; for cubic the root of 5")
+	f.Uint64Var(&j.Seed, "seed", 1, "seed of all randomness")
+	f.StringVar(&j.out, "out", "", "`FILE` to write: .npz or .safetensors")
+	if err := f.Parse(args); err != nil {
+		if !errors.Is(err, pflag.ErrHelp) {
+			err = fmt.Errorf("%w; see psafe train --help", err)
+		}
+		return nil, err
+	}
+	if f.NArg() > 0 {
+		return nil, fmt.Errorf("unexpected argument %.60q; files go behind --data, --labels and --out", f.Arg(0))
+	}
+	return j, j.settle(f, *task, *hidden, *activation)
+}
+
+// settle turns the words of flags into values and refuses combinations that
+// mean nothing.
+func (j *trainJob) settle(f *pflag.FlagSet, task, hidden, activation string) (err error) {
+	if j.data == "" {
+		return errors.New("--data is missing; give cubic or a file")
+	}
+	if j.out == "" {
+		return errors.New("--out is missing; give a file to write, for example posterior.npz")
+	}
+	cubic := j.data == trainCubic
+	switch {
+	case task == "" && !cubic:
+		return errors.New("--task is missing; give regression or classification")
+	case task != "":
+		if j.task, err = train.ParseTask(task); err != nil {
+			return fmt.Errorf("--task: %w", err)
+		}
+	}
+	switch {
+	case cubic && j.task != train.Regression:
+		return errors.New("--task: cubic is a regression; leave --task out or name a file in --data")
+	case cubic && j.samples < 1:
+		return fmt.Errorf("--samples is %d; give a whole number from 1", j.samples)
+	case cubic && j.samples > 10_000_000:
+		return fmt.Errorf("--samples is %d; give at most 10000000", j.samples)
+	case !cubic && f.Changed("samples"):
+		return errors.New("--samples is for --data cubic; leave it out")
+	case j.labels != "" && j.task == train.Regression:
+		return errors.New("--labels are for --task classification; targets of a regression are the last column of --data")
+	case j.task == train.Classification && f.Changed("noise"):
+		return errors.New("--noise is for a regression; leave it out")
+	}
+	if cubic && !f.Changed("noise") {
+		j.Noise = trainCubicNoise
+	}
+	for word := range strings.SplitSeq(hidden, ",") {
+		width, err := strconv.Atoi(strings.TrimSpace(word))
+		if err != nil {
+			return fmt.Errorf("--hidden: %.40q is not a whole number; give widths joined by commas, for example 64,32", word)
+		}
+		j.Hidden = append(j.Hidden, width)
+	}
+	if j.Activation, err = posterior.ParseActivation(activation); err != nil {
+		return fmt.Errorf("--activation: %w", err)
+	}
+	return nil
+}
+
+// checkConfig checks the numbers for data of the given shape.
+func (j *trainJob) checkConfig(inputs, outputs int) error {
+	return trainFlagError(j.Check(inputs, outputs))
+}
+
+// trainFlagError names a flag where the training package names a field.
+func trainFlagError(err error) error {
+	if e, ok := errors.AsType[*train.FieldError](err); ok {
+		return fmt.Errorf("--%s %s", trainFlags[e.Field], e.Problem)
+	}
+	return err
+}
+
+// checkOut says whether the output can be written and is no input.
+func (j *trainJob) checkOut() error {
+	if ext := filepath.Ext(j.out); ext != ".npz" && ext != ".safetensors" {
+		return fmt.Errorf("--out %s: name the file .npz or .safetensors", j.out)
+	}
+	for _, in := range []struct{ flag, path string }{{"data", j.data}, {"labels", j.labels}} {
+		if in.path != "" && trainSameFile(in.path, j.out) {
+			return fmt.Errorf("--out %s: is the file of --%s, which would be lost; name another one", j.out, in.flag)
+		}
+	}
+	if info, err := os.Stat(j.out); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("--out %s: is not an ordinary file; name another one", j.out)
+	}
+	probe, err := os.CreateTemp(filepath.Dir(j.out), ".psafe-train-*")
+	if err != nil {
+		return fmt.Errorf("--out %s: its directory cannot be written to (%w); make it, or name another one", j.out, trainBareError(err))
+	}
+	probe.Close()
+	return os.Remove(probe.Name())
+}
+
+// trainSameFile says whether two names mean one file. The input may name a member of
+// a .npz, as in "file.npz:array".
+func trainSameFile(in, out string) bool {
+	if head, _, ok := strings.Cut(in, ".npz:"); ok {
+		in = head + ".npz"
+	}
+	a, errA := os.Stat(in)
+	b, errB := os.Stat(out)
+	return errA == nil && errB == nil && os.SameFile(a, b)
+}
+
+// trainBareError is err without the path, which the message names already.
+func trainBareError(err error) error {
+	if p, ok := errors.AsType[*os.PathError](err); ok {
+		return p.Err
+	}
+	return err
+}
+
+// read makes or reads the data.
+func (j *trainJob) read() (*train.Data, error) {
+	if j.data == trainCubic {
+		return train.Cubic(j.samples, j.Noise, j.Seed), nil
+	}
+	data, err := train.ReadFile(j.data, j.labels, j.task)
+	switch {
+	case err == nil:
+		return data, nil
+	case j.labels != "" && strings.HasPrefix(err.Error(), j.labels+":"):
+		return nil, fmt.Errorf("--labels %w", err)
+	}
+	return nil, fmt.Errorf("--data %w", err)
+}
+
+// note is the text that goes with the posterior: the command that makes it
+// again. Files are named by their last element and their digest, so that the
+// bytes written do not depend on where they lie.
+func (j *trainJob) note() (string, error) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "psafe train --data %s", filepath.Base(j.data))
+	files := []string{}
+	if j.data == trainCubic {
+		fmt.Fprintf(&b, " --samples %d", j.samples)
+	} else {
+		files = append(files, j.data)
+	}
+	if j.labels != "" {
+		fmt.Fprintf(&b, " --labels %s", filepath.Base(j.labels))
+		files = append(files, j.labels)
+	}
+	widths := strings.ReplaceAll(strings.Trim(fmt.Sprint(j.Hidden), "[]"), " ", ",")
+	fmt.Fprintf(&b, " --task %v --hidden %s --activation %v --epochs %d --batch %d --learning-rate %v --kl-weight %v --prior-sd %v --prior-fan-in=%v --init-sd %v",
+		j.task, widths, j.Activation, j.Epochs, j.Batch, j.LearningRate, j.KLWeight, j.PriorSD, j.PriorFanIn, j.InitSD)
+	if j.task == train.Regression {
+		fmt.Fprintf(&b, " --noise %v", j.Noise)
+	}
+	fmt.Fprintf(&b, " --seed %d", j.Seed)
+	for _, path := range files {
+		if head, _, ok := strings.Cut(path, ".npz:"); ok {
+			path = head + ".npz"
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", path, trainBareError(err))
+		}
+		fmt.Fprintf(&b, "; sha256 of %s is %x", filepath.Base(path), sha256.Sum256(content))
+	}
+	return b.String(), nil
+}
+
+// report writes the line of results.
+func (j *trainJob) report(w io.Writer, p *posterior.Posterior, data *train.Data, loss float64) error {
+	var sd []float64
+	for _, l := range p.Layers {
+		sd = append(append(sd, l.Weight.SdHi...), l.Bias.SdHi...)
+	}
+	score := train.Evaluate(p, data, j.Noise)
+	result := fmt.Sprintf("RMSE %.4g", score.RMSE)
+	if j.task == train.Classification {
+		result = fmt.Sprintf("accuracy %.2f%%", 100*score.Accuracy)
+	}
+	q := posterior.Quantiles(sd)
+	_, err := fmt.Fprintf(w, "%s: %d weights; training loss %.4g; mean network on the %d training examples: loss %.4g, %s; sigma min %.3g, quartiles %.3g %.3g %.3g, max %.3g\n",
+		j.out, p.Weights(), loss, data.N(), score.Loss, result, q[0], q[1], q[2], q[3], q[4])
+	return err
+}
+
+// trainOnTerminal says whether w is a terminal (or another character device, where
+// progress does no harm).
+func trainOnTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

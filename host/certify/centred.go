@@ -1,0 +1,213 @@
+package certify
+
+import (
+	"context"
+	"math"
+
+	"psafe/host/bound"
+	"psafe/host/measure"
+	"psafe/host/posterior"
+	"psafe/host/property"
+)
+
+// groupSize is how many tasks are searched together: as many as have the same
+// number of input boxes and the same rows, up to a hundred.
+func (e *Engine) groupSize(cfg Config, tasks []property.Task) int {
+	n := 0
+	for n < len(tasks) && n < 128 && len(tasks[n].T) == len(tasks[0].T) {
+		n++
+	}
+	return max(n, 1)
+}
+
+// centred finds, for each task, a mean-centred box as wide as verifies: first one
+// gamma for all layers, then one for each, then (Config.Splits) pieces beyond.
+func (e *Engine) centred(ctx context.Context, cfg Config, tasks []property.Task) ([]*Result, error) {
+	rays := make([]*ray, len(tasks))
+	for i := range tasks {
+		rays[i] = e.newRay(cfg, &tasks[i])
+	}
+	if err := e.uniform(ctx, cfg, rays); err != nil {
+		return nil, err
+	}
+	best := rays
+	if !cfg.Uniform && cfg.Gamma == 0 && len(e.post.Layers) > 1 {
+		var err error
+		if best, err = e.perLayer(ctx, cfg.Method, rays); err != nil {
+			return nil, err
+		}
+	}
+	results, err := e.measureCentred(ctx, cfg.Method, best)
+	if err != nil || cfg.Splits == 0 {
+		return results, err
+	}
+	for _, r := range results {
+		if err := e.split(ctx, cfg, r); err != nil {
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
+// mostGamma is the half-width at which what is left outside is below 1e-9: wider
+// boxes gain nothing that shows.
+func (e *Engine) mostGamma() float64 {
+	return math.Min(measure.GammaForMassApprox(1-1e-9, max(1, randomWeights(e.post))), e.reach)
+}
+
+// newRay starts the search with one gamma for all layers.
+func (e *Engine) newRay(cfg Config, t *property.Task) *ray {
+	r := &ray{task: t, best: -1, cap: e.mostGamma(), dir: make([]float64, len(e.post.Layers))}
+	for k := range r.dir {
+		r.dir[k] = 1
+	}
+	return r
+}
+
+// uniform searches along the rays, or tries just the gamma that was asked for.
+func (e *Engine) uniform(ctx context.Context, cfg Config, rays []*ray) error {
+	if cfg.Gamma == 0 {
+		return e.searchAll(ctx, cfg.Method, rays)
+	}
+	var probes []*probe
+	for _, r := range rays {
+		r.ts, r.cap = []float64{cfg.Gamma}, cfg.Gamma
+		r.probes = []*probe{{task: r.task, gamma: e.gammas(cfg.Gamma)}}
+		probes = append(probes, r.probes...)
+	}
+	if err := e.verify(ctx, cfg.Method, probes, false); err != nil {
+		return err
+	}
+	for _, r := range rays {
+		r.learn()
+	}
+	return nil
+}
+
+func (e *Engine) gammas(g float64) []float64 {
+	all := make([]float64, len(e.post.Layers))
+	for k := range all {
+		all[k] = e.dev.Precision().Nearest(g)
+	}
+	return all
+}
+
+// measureCentred verifies the chosen boxes once more, to learn which neurons are
+// dead on them, and measures them.
+func (e *Engine) measureCentred(ctx context.Context, method bound.Method, rays []*ray) ([]*Result, error) {
+	var probes []*probe
+	results := make([]*Result, len(rays))
+	for i, r := range rays {
+		results[i] = &Result{Task: r.task, LogP: minusInf, Boxes: r.tried, Margin: r.failMargin}
+		if r.best < 0 {
+			continue
+		}
+		probes = append(probes, &probe{task: r.task, gamma: r.gamma(e.dev.Precision())})
+	}
+	if err := e.verify(ctx, method, probes, true); err != nil {
+		return nil, err
+	}
+	n := 0
+	for i, r := range rays {
+		if r.best < 0 {
+			continue
+		}
+		p, res := probes[n], results[i]
+		n++
+		res.Gamma, res.Margin = p.gamma, p.margin
+		if !(p.margin >= 0) {
+			continue // never counted on what is not proved just now
+		}
+		box, err := e.freeBox(p)
+		if err != nil {
+			return nil, err
+		}
+		res.LogP, res.SafeBoxes, res.Rule = e.flat.logMass(box), 1, "one box"
+	}
+	return results, nil
+}
+
+// freeBox returns the end-points of a verified box, with the weights freed that
+// cannot matter on it (theory section 5, last sentence):
+//
+//   - weights out of a neuron that is 0 for all of the box and T, and out of an
+//     input that is 0 on all of T;
+//   - into a ReLU neuron that is never positive: the lower ends of its bias, and of
+//     its weights from inputs that are never negative. Lower weights only lower
+//     the pre-activation, so the neuron stays 0.
+//
+// Proof, layer by layer: for w in the freed set let w' be w clamped to the box.
+// If all z of the layer below agree for w and w', then so do this layer's, neuron
+// by neuron: a freed weight out of z_j = 0 adds nothing, and a dead neuron's
+// pre-activation under w is at most that under w', which is <= 0. So f^w = f^w'
+// on T, and w' is in the verified box.
+func (e *Engine) freeBox(p *probe) (bound.Explicit, error) {
+	box := bound.Explicit{}
+	spec := bound.BoxSpec{}
+	for _, g := range p.gamma {
+		spec.Gamma = append(spec.Gamma, []float64{g})
+	}
+	box, err := bound.HostBox(e.post, e.dev.Precision(), spec, 0)
+	if err != nil {
+		return box, err
+	}
+	zero, nonNeg := inputsZero(p.task.T, e.post.Inputs())
+	for k, l := range e.post.Layers {
+		w, b := 2*k, 2*k+1
+		free(&l, zero, box.Lo[w], box.Hi[w])
+		if k == len(e.post.Layers)-1 {
+			break
+		}
+		dead := make([]bool, l.Out)
+		if l.Activation.Kind == posterior.ReLU {
+			dead = p.dead[k]
+			lowerDead(&l, dead, nonNeg, box.Lo[w], box.Lo[b])
+		}
+		zero = dead
+		nonNeg = make([]bool, l.Out)
+		for i := range nonNeg {
+			nonNeg[i] = l.Activation.Kind == posterior.ReLU || l.Activation.Kind == posterior.Sigmoid
+		}
+	}
+	return box, nil
+}
+
+// inputsZero says of each input whether it is 0, and whether it is never
+// negative, on all of T.
+func inputsZero(t []property.Box, n int) (zero, nonNeg []bool) {
+	zero, nonNeg = make([]bool, n), make([]bool, n)
+	for j := range n {
+		zero[j], nonNeg[j] = true, true
+		for _, b := range t {
+			zero[j] = zero[j] && b.Lo[j] == 0 && b.Hi[j] == 0
+			nonNeg[j] = nonNeg[j] && b.Lo[j] >= 0
+		}
+	}
+	return zero, nonNeg
+}
+
+// free lets weights out of inputs that are 0 be anything.
+func free(l *posterior.Layer, zero []bool, lo, hi []float64) {
+	for j, z := range zero {
+		if z {
+			for i := range l.Out {
+				lo[j*l.Out+i], hi[j*l.Out+i] = minusInf, math.Inf(1)
+			}
+		}
+	}
+}
+
+// lowerDead lets weights into dead neurons be as low as they like.
+func lowerDead(l *posterior.Layer, dead, nonNeg []bool, wLo, bLo []float64) {
+	for i, d := range dead {
+		if !d {
+			continue
+		}
+		bLo[i] = minusInf
+		for j := range l.In {
+			if nonNeg[j] {
+				wLo[j*l.Out+i] = minusInf
+			}
+		}
+	}
+}

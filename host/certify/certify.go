@@ -1,0 +1,179 @@
+// Package certify chooses weight boxes, has them verified, and measures how much
+// probability the verified ones hold.
+//
+// A result is a lower bound of P_safe(T, S) = Prob_w(for all x in T: f^w(x) in S)
+// (theory (1)), whatever the search did: a weight box counts only if
+// bound.Propagate proved S on it for every input box of T, and what is measured
+// is the set of exactly the end-points that were propagated.
+package certify
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"psafe/host/bound"
+	"psafe/host/measure"
+	"psafe/host/posterior"
+	"psafe/host/property"
+)
+
+// Strategy is how weight boxes are chosen.
+type Strategy int
+
+const (
+	// Centred is one box around the mean, as wide as verifies.
+	Centred Strategy = iota
+	// Sampled is Algorithm 1 of Wicker et al. (UAI 2020): boxes of fixed
+	// half-width around posterior samples.
+	Sampled
+)
+
+// String returns centred or sampled.
+func (s Strategy) String() string {
+	if s == Centred {
+		return "centred"
+	}
+	return "sampled"
+}
+
+// ParseStrategy reads centred or sampled.
+func ParseStrategy(word string) (Strategy, error) {
+	switch word {
+	case "centred":
+		return Centred, nil
+	case "sampled":
+		return Sampled, nil
+	}
+	return 0, fmt.Errorf("boxes %q is neither centred nor sampled", word)
+}
+
+// Config says how to certify.
+type Config struct {
+	Method   bound.Method
+	Strategy Strategy
+	// Samples and Seed are for Sampled; Task.Samples replaces a Samples of 0.
+	Samples int
+	Seed    uint64
+	// Gamma is the half-width in standard deviations: required for Sampled
+	// (Task.Gamma replaces 0); for Centred, 0 searches for the largest.
+	Gamma float64
+	// Uniform keeps one gamma for all layers of a centred box.
+	Uniform bool
+	// Splits is how many times a centred box may be cut.
+	Splits int
+}
+
+// Result is what was proved for one task.
+type Result struct {
+	Task *property.Task
+	// LogP is a lower bound of log P_safe, rounded down; -Inf if nothing was
+	// proved.
+	LogP float64
+	// Boxes is how many weight boxes were tried, SafeBoxes how many verified
+	// ones LogP counts on or chose from, Samples how many were drawn.
+	Boxes, SafeBoxes, Samples int
+	// Gamma is the half-width, per layer, of the box (Centred) or of all boxes.
+	Gamma []float64
+	// Rule says how boxes were added up: "one box", "disjoint", "chain",
+	// "de caen" or "largest".
+	Rule string
+	// CeilingLog10 is what Sampled boxes could hold at most, log10; 0 otherwise.
+	CeilingLog10 float64
+	// Margin is the least lower bound of a margin at the final box (Centred) or
+	// the best over the boxes (Sampled): how far from verified.
+	Margin float64
+	// Seconds is this task's share of the wall time.
+	Seconds float64
+	// Device is the device that did the work; it names the fallback too where
+	// chunks had to be moved there.
+	Device string
+}
+
+// Run certifies the tasks in order and calls emit once for each, in order of the
+// tasks. progress is called now and then with the number of tasks done; either
+// may be nil. A task's T must fit the network (property.Task.Check).
+//
+// It stops early with ctx's error. Any other error is the device's; no result
+// is emitted for work that it touched.
+func Run(ctx context.Context, eng *Engine, cfg Config, tasks []property.Task, progress func(done int), emit func(*Result) error) error {
+	if progress == nil {
+		progress = func(int) {}
+	}
+	group := len(tasks)
+	if cfg.Strategy == Centred {
+		group = eng.groupSize(cfg, tasks)
+	}
+	for from := 0; from < len(tasks); from += group {
+		part := tasks[from:min(from+group, len(tasks))]
+		start := time.Now()
+		var results []*Result
+		var err error
+		if cfg.Strategy == Sampled {
+			results, err = eng.sampled(ctx, cfg, part, progress)
+		} else {
+			results, err = eng.centred(ctx, cfg, part)
+		}
+		if err != nil {
+			return err
+		}
+		share := time.Since(start).Seconds() / float64(len(part))
+		for _, r := range results {
+			r.Seconds, r.Device = share, eng.Name()
+			if err := emit(r); err != nil {
+				return err
+			}
+		}
+		progress(from + len(part))
+	}
+	return nil
+}
+
+// Ceiling returns log10 of the most that n sampled boxes of half-width gamma can
+// hold, theory section 5, counting the weights that are not deterministic.
+func Ceiling(post *posterior.Posterior, n int, gamma float64) float64 {
+	return measure.CeilingLog10(n, gamma, randomWeights(post))
+}
+
+func randomWeights(post *posterior.Posterior) int {
+	n := 0
+	for _, l := range post.Layers {
+		for _, g := range []*posterior.Gaussian{&l.Weight, &l.Bias} {
+			for _, sd := range g.SdHi {
+				if sd > 0 {
+					n++
+				}
+			}
+		}
+	}
+	return n
+}
+
+// flat lists all weights of the posterior in the order of bound.Explicit.
+type flat struct{ mean, sdLo, sdHi []float64 }
+
+func flatten(post *posterior.Posterior) flat {
+	var f flat
+	for _, l := range post.Layers {
+		for _, g := range []*posterior.Gaussian{&l.Weight, &l.Bias} {
+			f.mean, f.sdLo, f.sdHi = append(f.mean, g.Mean...), append(f.sdLo, g.SdLo...), append(f.sdHi, g.SdHi...)
+		}
+	}
+	return f
+}
+
+// logMass is a lower bound of the log-probability of a weight box.
+func (f *flat) logMass(box bound.Explicit) float64 {
+	lo, hi := join(box)
+	return measure.LogMassDown(lo, hi, f.mean, f.sdLo, f.sdHi)
+}
+
+func join(box bound.Explicit) (lo, hi []float64) {
+	for i := range box.Lo {
+		lo, hi = append(lo, box.Lo[i]...), append(hi, box.Hi[i]...)
+	}
+	return lo, hi
+}
+
+var minusInf = math.Inf(-1)

@@ -1,0 +1,260 @@
+package certify
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"psafe/host/bound"
+	"psafe/host/measure"
+	"psafe/host/property"
+)
+
+// sampleChunk is how many sampled boxes are drawn and propagated at once at
+// most; on small networks a chunk then stays in the processor's cache.
+const sampleChunk = 512
+
+// sampled is Algorithm 1 of the paper, for each task: boxes around posterior
+// samples, those that verify, and a lower bound of the probability of their
+// union. Tasks that want the same boxes share the draws.
+func (e *Engine) sampled(ctx context.Context, cfg Config, tasks []property.Task, progress func(int)) ([]*Result, error) {
+	type job struct {
+		gamma   float64
+		samples int
+	}
+	jobs := map[job][]int{}
+	var order []job
+	for i := range tasks {
+		j := job{cfg.Gamma, cfg.Samples}
+		if j.gamma == 0 {
+			j.gamma = tasks[i].Gamma
+		}
+		if j.samples == 0 {
+			j.samples = tasks[i].Samples
+		}
+		if jobs[j] == nil {
+			order = append(order, j)
+		}
+		jobs[j] = append(jobs[j], i)
+	}
+	results := make([]*Result, len(tasks))
+	done := 0
+	for _, j := range order {
+		var part []*property.Task
+		for _, i := range jobs[j] {
+			part = append(part, &tasks[i])
+		}
+		found, err := e.drawAndVerify(ctx, cfg, j.gamma, j.samples, part)
+		if err != nil {
+			return nil, err
+		}
+		for n, i := range jobs[j] {
+			results[i] = e.sampledResult(cfg, j.gamma, j.samples, part[n], found[n])
+			done++
+			progress(done)
+		}
+	}
+	return results, nil
+}
+
+// found is what the boxes of one task gave.
+type found struct {
+	safe   []int // numbers of the safe boxes
+	margin float64
+}
+
+// drawAndVerify verifies samples boxes against every task.
+func (e *Engine) drawAndVerify(ctx context.Context, cfg Config, gamma float64, samples int, tasks []*property.Task) ([]found, error) {
+	results := make([]found, len(tasks))
+	for i := range results {
+		results[i].margin = minusInf
+	}
+	g := e.dev.Precision().Nearest(gamma)
+	for first := 0; first < samples; {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		n := min(e.sampleChunk(cfg.Method, tasks), samples-first)
+		spec := bound.BoxSpec{Sampled: true, Seed: cfg.Seed, First: uint64(first), Gamma: e.sameGamma(g, n)}
+		margins, err := e.sampledMargins(cfg.Method, spec, tasks)
+		if err != nil {
+			return nil, err
+		}
+		for i := range tasks {
+			for b, m := range margins[i] {
+				results[i].margin = max(results[i].margin, m)
+				if m >= 0 {
+					results[i].safe = append(results[i].safe, first+b)
+				}
+			}
+		}
+		first += n
+	}
+	return results, nil
+}
+
+// sameGamma is one half-width for n boxes and all layers.
+func (e *Engine) sameGamma(g float64, n int) [][]float64 {
+	gamma := make([][]float64, len(e.post.Layers))
+	for k := range gamma {
+		gamma[k] = slices.Repeat([]float64{g}, n)
+	}
+	return gamma
+}
+
+func (e *Engine) sampleChunk(method bound.Method, tasks []*property.Task) int {
+	perBox, perItem := e.model.Footprint(method, mostRows(tasks))
+	per := int64(len(mostInputs(tasks).T))
+	free := e.dev.MemoryLimit()
+	return int(max(1, min(free/(perBox+per*perItem), sampleChunk)))
+}
+
+func mostInputs(tasks []*property.Task) *property.Task {
+	return slices.MaxFunc(tasks, func(a, b *property.Task) int { return cmp.Compare(len(a.T), len(b.T)) })
+}
+
+func mostRows(tasks []*property.Task) int {
+	n := 0
+	for _, t := range tasks {
+		n = max(n, len(t.S.Rows))
+	}
+	return n
+}
+
+// sampledMargins returns, for each task, the margin of every box: the least over
+// the task's input boxes.
+func (e *Engine) sampledMargins(method bound.Method, spec bound.BoxSpec, tasks []*property.Task) ([][]float64, error) {
+	margins, err := sampledMarginsOn(e.model, method, spec, tasks)
+	if err == nil {
+		return margins, nil
+	}
+	if n := spec.Count(); n > 1 {
+		var both [2][][]float64
+		for i, s := range []bound.BoxSpec{spec.Slice(0, n/2), spec.Slice(n/2, n)} {
+			if both[i], err = sampledMarginsOn(e.model, method, s, tasks); err != nil {
+				break
+			}
+		}
+		if err == nil {
+			for i := range both[0] {
+				both[0][i] = append(both[0][i], both[1][i]...)
+			}
+			return both[0], nil
+		}
+	}
+	model, err := e.spareModel(err)
+	if err != nil {
+		return nil, err
+	}
+	e.moved++
+	return sampledMarginsOn(model, method, spec, tasks)
+}
+
+func sampledMarginsOn(m *bound.Model, method bound.Method, spec bound.BoxSpec, tasks []*property.Task) ([][]float64, error) {
+	boxes, err := m.Draw(spec)
+	if err != nil {
+		return nil, err
+	}
+	defer m.ReleaseBoxes(boxes)
+	all := make([][]float64, len(tasks))
+	for i, t := range tasks {
+		var rows [][]property.Row
+		for range t.T {
+			rows = append(rows, t.S.Rows)
+		}
+		if all[i], err = boxMargins(m, method, boxes, t, rows); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// boxMargins propagates the grid of all boxes and the task's input boxes.
+func boxMargins(m *bound.Model, method bound.Method, boxes *bound.Boxes, t *property.Task, rows [][]property.Row) ([]float64, error) {
+	in, err := m.UploadInputs(t.T)
+	if err != nil {
+		return nil, err
+	}
+	defer m.ReleaseInputs(in)
+	dr, err := m.UploadRows(rows)
+	if err != nil {
+		return nil, err
+	}
+	defer m.ReleaseRows(dr)
+	per := len(t.T)
+	margins, err := m.Propagate(bound.Job{Method: method, Boxes: boxes, Inputs: in, Rows: dr,
+		Batch: bound.Batch{Items: boxes.Count() * per, PerBox: per, Inputs: per}})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]float64, boxes.Count())
+	for b := range out {
+		out[b] = leastMargin(margins, &t.S, b*per, per)
+	}
+	return out, nil
+}
+
+// mostMeasured is how many safe boxes are kept for the union at most: those with
+// the most mass. Leaving boxes out only lowers a lower bound.
+const mostMeasured = 256
+
+// sampledResult measures the safe boxes of a task.
+func (e *Engine) sampledResult(cfg Config, gamma float64, samples int, t *property.Task, f found) *Result {
+	g := e.dev.Precision().Nearest(gamma)
+	r := &Result{Task: t, LogP: minusInf, Boxes: samples, Samples: samples, SafeBoxes: len(f.safe), Margin: f.margin,
+		Gamma: slices.Repeat([]float64{g}, len(e.post.Layers)), CeilingLog10: Ceiling(e.post, samples, gamma)}
+	var los, his [][]float64
+	for _, b := range e.likeliest(cfg, g, f.safe) {
+		box := e.sampledBox(cfg, g, b)
+		lo, hi := join(box)
+		los, his = append(los, lo), append(his, hi)
+	}
+	if len(los) > 0 {
+		r.LogP, r.Rule = measure.UnionLogDown(los, his, e.flat.mean, e.flat.sdLo, e.flat.sdHi)
+	}
+	return r
+}
+
+func (e *Engine) sampledBox(cfg Config, g float64, b int) bound.Explicit {
+	spec := bound.BoxSpec{Sampled: true, Seed: cfg.Seed, First: uint64(b), Gamma: e.sameGamma(g, 1)}
+	box, err := bound.HostBox(e.post, e.dev.Precision(), spec, 0)
+	if err != nil {
+		panic(fmt.Sprintf("certify: a box that was propagated cannot be made again: %v", err))
+	}
+	return box
+}
+
+// likeliest returns the safe boxes with the most mass, as many as the union can
+// take. Which are chosen does not matter for soundness; boxes are ranked by an
+// approximation of their mass.
+func (e *Engine) likeliest(cfg Config, g float64, safe []int) []int {
+	if len(safe) <= mostMeasured {
+		return safe
+	}
+	type ranked struct {
+		box  int
+		mass float64
+	}
+	var all []ranked
+	for _, b := range safe {
+		var sum float64
+		for i := range e.post.Layers {
+			for what, n := range []int{len(e.post.Layers[i].Weight.Mean), len(e.post.Layers[i].Bias.Mean)} {
+				for w := range n {
+					z := float64(bound.Normal(cfg.Seed, uint64(b), uint32(2*i+what), uint32(w)))
+					sum += math.Log(math.Erf((g+z)/math.Sqrt2) + math.Erf((g-z)/math.Sqrt2))
+				}
+			}
+		}
+		all = append(all, ranked{b, sum})
+	}
+	slices.SortStableFunc(all, func(a, b ranked) int { return cmp.Compare(b.mass, a.mass) })
+	var kept []int
+	for _, r := range all[:mostMeasured] {
+		kept = append(kept, r.box)
+	}
+	slices.Sort(kept)
+	return kept
+}

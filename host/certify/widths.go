@@ -1,0 +1,175 @@
+package certify
+
+import (
+	"context"
+	"math"
+
+	"psafe/host/bound"
+)
+
+// perLayer gives every layer its own half-width. Margins are nearly linear in the
+// gammas, m(g) = m(g*) - sum_k s_k (g_k - g*), so the slopes s_k are measured at
+// the best uniform box by narrowing one layer at a time, the log-mass
+// sum_k n_k log erf(g_k/sqrt2) is maximised under m = 0, and the ray through that
+// point is searched for what really verifies. The better box is kept.
+func (e *Engine) perLayer(ctx context.Context, method bound.Method, rays []*ray) ([]*ray, error) {
+	const narrow = 0.9
+	var open []*ray
+	var probes []*probe
+	layers := len(e.post.Layers)
+	for _, r := range rays {
+		if r.best <= 0 || r.best >= r.cap {
+			continue
+		}
+		open = append(open, r)
+		for k := range layers {
+			gamma := r.gamma(e.dev.Precision())
+			gamma[k] = e.dev.Precision().Nearest(gamma[k] * narrow)
+			probes = append(probes, &probe{task: r.task, gamma: gamma})
+		}
+	}
+	if err := e.verify(ctx, method, probes, false); err != nil {
+		return nil, err
+	}
+	counts := e.layerCounts()
+	second := map[*ray]*ray{}
+	var list []*ray
+	for i, r := range open {
+		slopes := make([]float64, layers)
+		for k, p := range probes[i*layers : (i+1)*layers] {
+			r.tried++
+			slopes[k] = (p.margin - r.bestMargin) / ((1 - narrow) * r.best)
+		}
+		dir := bestWidths(counts, slopes, r.best, r.bestMargin, e.mostGamma())
+		if dir == nil {
+			continue
+		}
+		// Along this ray t = 1 is where the linear model puts the zero.
+		s := &ray{task: r.task, dir: dir, cap: min(e.reach/most(dir), 1.5)}
+		second[r] = s
+		list = append(list, s)
+	}
+	if err := e.searchWidths(ctx, method, list); err != nil {
+		return nil, err
+	}
+	out := make([]*ray, len(rays))
+	for i, r := range rays {
+		out[i] = r
+		if s := second[r]; s != nil {
+			r.tried += s.tried
+			s.tried = r.tried
+			if s.best > 0 && e.massApprox(counts, s) > e.massApprox(counts, r) {
+				out[i] = s
+			}
+		}
+	}
+	return out, nil
+}
+
+// searchWidths brackets each ray around t = 1 and searches it.
+func (e *Engine) searchWidths(ctx context.Context, method bound.Method, rays []*ray) error {
+	for _, r := range rays {
+		r.best = -1
+		r.probes, r.ts = nil, []float64{0.9, 0.98, 1.02, 1.1}
+		for _, t := range r.ts {
+			at := *r
+			at.best = t
+			r.probes = append(r.probes, &probe{task: r.task, gamma: at.gamma(e.dev.Precision())})
+		}
+	}
+	var all []*probe
+	for _, r := range rays {
+		all = append(all, r.probes...)
+	}
+	if err := e.verify(ctx, method, all, false); err != nil {
+		return err
+	}
+	for _, r := range rays {
+		r.learn()
+	}
+	return e.searchAll(ctx, method, rays)
+}
+
+func most(v []float64) float64 {
+	m := 0.0
+	for _, x := range v {
+		m = max(m, x)
+	}
+	return m
+}
+
+// layerCounts is the number of weights of each layer that are random.
+func (e *Engine) layerCounts() []int {
+	counts := make([]int, len(e.post.Layers))
+	for k, l := range e.post.Layers {
+		for _, sd := range [][]float64{l.Weight.SdHi, l.Bias.SdHi} {
+			for _, s := range sd {
+				if s > 0 {
+					counts[k]++
+				}
+			}
+		}
+	}
+	return counts
+}
+
+// massApprox ranks boxes; it is no bound.
+func (e *Engine) massApprox(counts []int, r *ray) float64 {
+	gamma := r.gamma(e.dev.Precision())
+	sum := 0.0
+	for k, g := range gamma {
+		sum += float64(counts[k]) * math.Log1p(-math.Erfc(g/math.Sqrt2))
+	}
+	return sum
+}
+
+// bestWidths maximises sum_k n_k log erf(g_k/sqrt2) subject to
+// sum_k s_k g_k = sum_k s_k g0 + margin, 0 < g_k <= cap, by bisection on the
+// multiplier: n_k h'(g_k) = lambda s_k with h = log erf(g/sqrt2), h' decreasing.
+// It returns nil if no slope is positive.
+func bestWidths(n []int, s []float64, g0, margin, cap float64) []float64 {
+	budget := margin
+	for k := range s {
+		if !(s[k] > 0) {
+			s[k] = 0
+		}
+		budget += s[k] * g0
+	}
+	if !(budget > 0) {
+		return nil
+	}
+	g := make([]float64, len(n))
+	spend := func(lambda float64) float64 {
+		total := 0.0
+		for k := range g {
+			g[k] = widthFor(lambda*s[k]/float64(max(n[k], 1)), cap)
+			total += s[k] * g[k]
+		}
+		return total
+	}
+	lo, hi := -80.0, 80.0 // log lambda: more lambda, narrower boxes
+	for range 200 {
+		mid := (lo + hi) / 2
+		if spend(math.Exp(mid)) > budget {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	spend(math.Exp(hi))
+	return g
+}
+
+// widthFor solves h'(g) = slope for g in (0, cap].
+func widthFor(slope, cap float64) float64 {
+	lo, hi := 1e-3, cap
+	for range 60 {
+		g := (lo + hi) / 2
+		if math.Sqrt(2/math.Pi)*math.Exp(-g*g/2)/math.Erf(g/math.Sqrt2) > slope {
+			lo = g
+		} else {
+			hi = g
+		}
+	}
+	return lo
+}

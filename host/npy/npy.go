@@ -1,0 +1,212 @@
+// Package npy reads and writes the numeric part of NumPy's file formats: .npy
+// (header versions 1 to 3) and .npz (a zip of .npy files). It uses nothing but
+// the standard library and treats every input as hostile: a length is believed
+// only as far as there are bytes behind it, and no input makes it panic.
+//
+// Arrays of Python objects are pickles. They are not read here: Read answers
+// with an *ObjectError that carries the parsed header and the pickle's bytes.
+package npy
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Array is a numeric array in C order: the last index runs fastest.
+type Array struct {
+	// Shape has one entry per axis, each >= 0; a scalar has no axes.
+	Shape []int
+	// Data has as many entries as the product of Shape. Every entry is exactly
+	// the number in the file.
+	Data []float64
+	// DType is the element type as NumPy's descr spells it, for example "<f4".
+	DType string
+}
+
+// maxRank is NumPy 2's own limit on the number of axes.
+const maxRank = 64
+
+// maxExact is 2^53: every integer up to it is a float64.
+const maxExact = 1 << 53
+
+// ObjectError says that a .npy file holds an array of Python objects, that is,
+// a pickle.
+type ObjectError struct {
+	// Header is the parsed header.
+	Header Header
+	// Payload is the pickle: all bytes after the header. It shares memory with
+	// the input of Read.
+	Payload []byte
+}
+
+// Error says what the array is.
+func (e *ObjectError) Error() string {
+	return "array of Python objects (a pickle), not of numbers"
+}
+
+// Read reads a whole .npy file. It gives an *ObjectError for an array of Python
+// objects, and an ordinary error for a file that is damaged, has bytes left
+// over, has an element type other than float32, float64, integers and booleans,
+// or holds an integer beyond 2^53 in magnitude.
+func Read(file []byte) (*Array, error) {
+	h, payload, err := ParseHeader(file)
+	if err != nil {
+		return nil, err
+	}
+	if h.IsObject() {
+		return nil, &ObjectError{Header: h, Payload: payload}
+	}
+	return Decode(h, payload)
+}
+
+// Decode turns raw elements into an array. h.Shape and h.Descr must account for
+// every byte of raw; anything else is an error, as in Read. raw is not kept.
+func Decode(h Header, raw []byte) (*Array, error) {
+	el, err := parseElement(h.Descr)
+	if err != nil {
+		return nil, err
+	}
+	n, err := Count(h.Shape, el.size, len(raw))
+	if err != nil {
+		return nil, err
+	}
+	if n*el.size != len(raw) {
+		return nil, fmt.Errorf("shape %v of %s needs %d bytes, there are %d", h.Shape, h.Descr, n*el.size, len(raw))
+	}
+	data := make([]float64, n)
+	for i := range data {
+		v, ok := el.value(raw[i*el.size : (i+1)*el.size])
+		if !ok {
+			return nil, fmt.Errorf("element %d is no %s that a float64 holds exactly", i, h.Descr)
+		}
+		data[i] = v
+	}
+	if h.Fortran {
+		data = fromFortran(h.Shape, data)
+	}
+	return &Array{Shape: append([]int{}, h.Shape...), Data: data, DType: h.Descr}, nil
+}
+
+// Count gives the number of elements of shape. It is an error when shape has a
+// negative axis, too many axes, or needs more than available bytes at size
+// bytes per element: so the answer is safe to allocate.
+func Count(shape []int, size, available int) (int, error) {
+	if len(shape) > maxRank {
+		return 0, fmt.Errorf("array has %d axes, at most %d are allowed", len(shape), maxRank)
+	}
+	n := 1
+	for _, d := range shape {
+		if d < 0 {
+			return 0, fmt.Errorf("shape %v has a negative axis", shape)
+		}
+		if d == 0 {
+			n = 0
+		}
+	}
+	if n == 0 {
+		return 0, nil
+	}
+	for _, d := range shape {
+		if d > available/size/n {
+			return 0, fmt.Errorf("shape %v needs more than the %d bytes there are", shape, available)
+		}
+		n *= d
+	}
+	if n*size > available {
+		return 0, fmt.Errorf("shape %v needs more than the %d bytes there are", shape, available)
+	}
+	return n, nil
+}
+
+// element is how one number is stored: kind is 'f', 'i', 'u' or 'b' (bool).
+type element struct {
+	kind  byte
+	size  int
+	order binary.ByteOrder
+}
+
+// parseElement reads a descr such as "<f4" or "|u1".
+func parseElement(descr string) (element, error) {
+	bad := fmt.Errorf("element type %q is none of f4, f8, i1 to i8, u1 to u8, b1", descr)
+	if len(descr) != 3 {
+		return element{}, bad
+	}
+	el := element{kind: descr[1], order: binary.LittleEndian}
+	el.size, _ = strconv.Atoi(descr[2:])
+	switch descr[0] {
+	case '>':
+		el.order = binary.BigEndian
+	case '<':
+	case '|', '=':
+		// One byte has no order. "=" is the order of a machine we do not know.
+		if el.size != 1 {
+			return element{}, bad
+		}
+	default:
+		return element{}, bad
+	}
+	switch descr[1:] {
+	case "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1":
+		return el, nil
+	}
+	return element{}, bad
+}
+
+// value converts the el.size bytes of b. It is not ok for an integer beyond
+// 2^53 in magnitude and for a boolean other than 0 and 1.
+func (el element) value(b []byte) (v float64, ok bool) {
+	var bits uint64
+	switch el.size {
+	case 1:
+		bits = uint64(b[0])
+	case 2:
+		bits = uint64(el.order.Uint16(b))
+	case 4:
+		bits = uint64(el.order.Uint32(b))
+	case 8:
+		bits = el.order.Uint64(b)
+	}
+	switch {
+	case el.kind == 'f' && el.size == 4:
+		return float64(math.Float32frombits(uint32(bits))), true
+	case el.kind == 'f':
+		return math.Float64frombits(bits), true
+	case el.kind == 'b':
+		return float64(bits), bits <= 1
+	case el.kind == 'u':
+		return float64(bits), bits <= maxExact
+	}
+	shift := uint(64 - 8*el.size)
+	signed := int64(bits<<shift) >> shift
+	return float64(signed), -maxExact <= signed && signed <= maxExact
+}
+
+// fromFortran reorders data, whose first index runs fastest, into C order.
+func fromFortran(shape []int, data []float64) []float64 {
+	out := make([]float64, len(data))
+	// from is the place in data of the current C-order index; stride[a] is how
+	// far one step along axis a moves there.
+	index := make([]int, len(shape))
+	stride := make([]int, len(shape))
+	s := 1
+	for a, d := range shape {
+		stride[a] = s
+		s *= d
+	}
+	from := 0
+	for i := range out {
+		out[i] = data[from]
+		for a := len(shape) - 1; a >= 0; a-- {
+			index[a]++
+			from += stride[a]
+			if index[a] < shape[a] {
+				break
+			}
+			from -= stride[a] * shape[a]
+			index[a] = 0
+		}
+	}
+	return out
+}

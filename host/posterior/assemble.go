@@ -1,0 +1,122 @@
+package posterior
+
+import (
+	"fmt"
+	"slices"
+
+	"psafe/host/npy"
+)
+
+// network is what every reader ends with: arrays, and what the file says about
+// them. assemble makes a Posterior of it.
+type network struct {
+	format string
+	// scale is ScaleUnknown where the file does not say.
+	scale Scale
+	// activations has one entry per layer, or is nil where the file does not say.
+	activations []Activation
+	layers      []arrays
+	note        string
+	origin      *Source
+}
+
+// arrays are the four arrays of one dense layer, weights (in, out).
+type arrays struct{ weight, weightSpread, bias, biasSpread *npy.Array }
+
+// assemble checks shapes, settles scale and activations with the options, and
+// validates the result.
+func (n *network) assemble(opt Options) (*Posterior, error) {
+	if len(n.layers) == 0 {
+		return nil, fmt.Errorf("the file has no layers")
+	}
+	for k, a := range n.layers {
+		if err := a.check(k); err != nil {
+			return nil, err
+		}
+	}
+	activations, err := resolveActivations(n.activations, len(n.layers), opt.Activations)
+	if err != nil {
+		return nil, err
+	}
+	scale, err := resolveScale(n.scale, opt.Scale)
+	if err != nil {
+		return nil, err
+	}
+	p := &Posterior{Scale: scale, Source: Source{Format: n.format, Note: n.note, Origin: n.origin}}
+	for k, a := range n.layers {
+		p.Layers = append(p.Layers, Layer{
+			In: a.weight.Shape[0], Out: a.weight.Shape[1], Activation: activations[k],
+			Weight: NewGaussian(a.weight.Data, a.weightSpread.Data, scale),
+			Bias:   NewGaussian(a.bias.Data, a.biasSpread.Data, scale),
+		})
+	}
+	return p, p.Validate()
+}
+
+// check says whether the four arrays of layer k fit each other. A bias may be
+// (out) or (1, out).
+func (a *arrays) check(k int) error {
+	if len(a.weight.Shape) != 2 {
+		return fmt.Errorf("layer %d weight has shape %v: a dense layer needs (in, out)", k, a.weight.Shape)
+	}
+	out := a.weight.Shape[1]
+	if b := a.bias.Shape; !slices.Equal(b, []int{out}) && !slices.Equal(b, []int{1, out}) {
+		return fmt.Errorf("layer %d bias has shape %v: the weight of shape %v needs (%d)", k, b, a.weight.Shape, out)
+	}
+	if !slices.Equal(a.weight.Shape, a.weightSpread.Shape) {
+		return fmt.Errorf("layer %d weight has shape %v but its spread has %v", k, a.weight.Shape, a.weightSpread.Shape)
+	}
+	if !slices.Equal(a.bias.Shape, a.biasSpread.Shape) {
+		return fmt.Errorf("layer %d bias has shape %v but its spread has %v", k, a.bias.Shape, a.biasSpread.Shape)
+	}
+	return nil
+}
+
+// resolveActivations combines the activations of all layers that the file says
+// (or nil) with those of the hidden layers that the user says (or none).
+func resolveActivations(file []Activation, layers int, option []Activation) ([]Activation, error) {
+	hidden := layers - 1
+	if len(option) > 1 && len(option) != hidden {
+		return nil, fmt.Errorf("%d activations are given for %d hidden layers: give one for all, or one each", len(option), hidden)
+	}
+	if file == nil && len(option) == 0 && hidden > 0 {
+		return nil, fmt.Errorf("the file does not say which activation its hidden layers have: add --activation, for example --activation relu")
+	}
+	all := slices.Clone(file)
+	if file == nil {
+		all = make([]Activation, layers)
+	}
+	if len(option) == 0 {
+		return all, nil
+	}
+	for k := range hidden {
+		want := option[min(k, len(option)-1)]
+		if file != nil && file[k] != want {
+			return nil, fmt.Errorf("the file says layer %d has activation %v, the option says %v: drop --activation", k, file[k], want)
+		}
+		all[k] = want
+	}
+	return all, nil
+}
+
+// fromList makes layers of arrays in the order W0, b0, W1, b1, ... and then the
+// spreads in the same order.
+func fromList(list []*npy.Array) ([]arrays, error) {
+	if len(list) == 0 || len(list)%4 != 0 {
+		return nil, fmt.Errorf("%d arrays: dense layers need W0, b0, W1, b1, ... and as many spreads", len(list))
+	}
+	half := len(list) / 2
+	return pair(list[:half], list[half:])
+}
+
+// pair makes layers of means W0, b0, W1, b1, ... and spreads in the same order.
+func pair(means, spreads []*npy.Array) ([]arrays, error) {
+	if len(means) != len(spreads) || len(means)%2 != 0 {
+		return nil, fmt.Errorf("%d arrays of means and %d of spreads: dense layers need W0, b0, W1, b1, ... in both", len(means), len(spreads))
+	}
+	var layers []arrays
+	for i := 0; i < len(means); i += 2 {
+		layers = append(layers, arrays{weight: means[i], bias: means[i+1], weightSpread: spreads[i], biasSpread: spreads[i+1]})
+	}
+	return layers, nil
+}

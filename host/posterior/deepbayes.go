@@ -1,0 +1,168 @@
+package posterior
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"psafe/host/npy"
+)
+
+// A deepbayes directory holds arch.json (a Keras Sequential), mean.npy and
+// var.npy (object arrays W0, b0, W1, b1, ..., weights (in, out)). The activations
+// are in arch.json; what var.npy means depends on the optimiser that wrote it, so
+// the scale is not in the directory.
+
+// deepbayesFiles are the files that are read, in the order of the digest.
+var deepbayesFiles = []string{"arch.json", "mean.npy", "var.npy"}
+
+// readDeepbayes reads a directory.
+func readDeepbayes(dir string, opt Options) (*Posterior, error) {
+	if exists(dir, "samples") && !exists(dir, "var.npy") {
+		return nil, fmt.Errorf("samples/ and no var.npy: finite-sample posteriors (HMC, ensembles) are not supported yet")
+	}
+	files := map[string][]byte{}
+	digest := sha256.New()
+	for _, name := range deepbayesFiles {
+		file, err := readFile(filepath.Join(dir, name))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		files[name] = file
+		fmt.Fprintf(digest, "%x  %s\n", sha256.Sum256(file), name)
+	}
+	n, err := parseDeepbayes(files["arch.json"], files["mean.npy"], files["var.npy"])
+	if err != nil {
+		return nil, err
+	}
+	p, err := n.assemble(opt)
+	if err != nil {
+		return nil, err
+	}
+	p.Source.SHA256 = hex.EncodeToString(digest.Sum(nil))
+	return p, nil
+}
+
+func exists(dir, name string) bool {
+	_, err := os.Stat(filepath.Join(dir, name))
+	return err == nil
+}
+
+// parseDeepbayes joins the three files and checks that they agree on shapes.
+func parseDeepbayes(arch, mean, spread []byte) (*network, error) {
+	dense, err := parseKeras(arch)
+	if err != nil {
+		return nil, fmt.Errorf("arch.json: %w", err)
+	}
+	means, err := objectArray(mean)
+	if err != nil {
+		return nil, fmt.Errorf("mean.npy: %w", err)
+	}
+	spreads, err := objectArray(spread)
+	if err != nil {
+		return nil, fmt.Errorf("var.npy: %w", err)
+	}
+	layers, err := pair(means, spreads)
+	if err != nil {
+		return nil, err
+	}
+	if len(layers) != len(dense) {
+		return nil, fmt.Errorf("arch.json has %d dense layers, mean.npy has %d", len(dense), len(layers))
+	}
+	n := &network{format: "deepbayes", layers: layers}
+	for k, d := range dense {
+		if err := d.fits(k, layers[k].weight); err != nil {
+			return nil, err
+		}
+		n.activations = append(n.activations, d.activation)
+	}
+	return n, nil
+}
+
+// kerasDense is a dense layer of arch.json; inputs is 0 where it does not say.
+type kerasDense struct {
+	inputs, units int
+	activation    Activation
+}
+
+// fits compares the layer with its weight matrix.
+func (d kerasDense) fits(k int, weight *npy.Array) error {
+	if len(weight.Shape) == 2 && weight.Shape[1] == d.units && (d.inputs == 0 || weight.Shape[0] == d.inputs) {
+		return nil
+	}
+	return fmt.Errorf("arch.json gives layer %d %d units, mean.npy gives its weight the shape %v", k, d.units, weight.Shape)
+}
+
+// kerasModel is the part of a Keras model description that is used.
+type kerasModel struct {
+	ClassName string `json:"class_name"`
+	Config    struct {
+		Layers []struct {
+			ClassName string `json:"class_name"`
+			Config    struct {
+				Shape      []*int `json:"batch_input_shape"`
+				Units      int    `json:"units"`
+				Activation string `json:"activation"`
+				UseBias    *bool  `json:"use_bias"`
+			} `json:"config"`
+		} `json:"layers"`
+	} `json:"config"`
+}
+
+// parseKeras reads the dense layers of a Sequential. Any other kind of layer is
+// an error. A softmax at the end is dropped: properties speak of logits.
+func parseKeras(file []byte) ([]kerasDense, error) {
+	var model kerasModel
+	if err := json.Unmarshal(file, &model); err != nil {
+		return nil, err
+	}
+	if model.ClassName != "Sequential" {
+		return nil, fmt.Errorf("model is %.40q: only Keras Sequential is supported", model.ClassName)
+	}
+	var dense []kerasDense
+	inputs := 0
+	for i, layer := range model.Config.Layers {
+		c := layer.Config
+		switch layer.ClassName {
+		case "InputLayer":
+			if n := len(c.Shape); n > 0 && c.Shape[n-1] != nil {
+				inputs = *c.Shape[n-1]
+			}
+		case "Dense":
+			if c.UseBias != nil && !*c.UseBias {
+				return nil, fmt.Errorf("layer %d: Dense layers without bias are not supported yet", i)
+			}
+			a, err := kerasActivation(c.Activation, i == len(model.Config.Layers)-1)
+			if err != nil {
+				return nil, fmt.Errorf("layer %d: %w", i, err)
+			}
+			dense = append(dense, kerasDense{inputs: inputs, units: c.Units, activation: a})
+			inputs = c.Units
+		default:
+			name := strings.Trim(fmt.Sprintf("%.40q", layer.ClassName), `"`)
+			return nil, fmt.Errorf("layer %d: %s layers are not supported yet", i, name)
+		}
+	}
+	return dense, nil
+}
+
+// kerasActivation translates Keras's name of an activation.
+func kerasActivation(name string, last bool) (Activation, error) {
+	switch {
+	case name == "linear", name == "softmax" && last:
+		return Activation{Kind: Identity}, nil
+	case name == "relu" && !last:
+		return Activation{Kind: ReLU}, nil
+	case name == "tanh" && !last:
+		return Activation{Kind: Tanh}, nil
+	case name == "sigmoid" && !last:
+		return Activation{Kind: Sigmoid}, nil
+	case last:
+		return Activation{}, fmt.Errorf("last activation is %.40q: only softmax and linear are supported", name)
+	}
+	return Activation{}, fmt.Errorf("activation %.40q is none of relu, tanh, sigmoid, linear", name)
+}

@@ -1,0 +1,275 @@
+package posterior
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+
+	"psafe/host/npy"
+)
+
+// The psafe format: arrays layers.K.{weight,bias}.{mean,scale} for K = 0, 1, ...
+// and a JSON header, in a .npz (as the uint8 array __meta__) or in a safetensors
+// file (under "psafe" in its metadata). This file has what the two containers
+// share.
+
+// meta is the JSON header.
+type meta struct {
+	Format  string      `json:"format"`
+	Version int         `json:"version"`
+	Scale   string      `json:"scale"`
+	Layout  string      `json:"layout"`
+	Layers  []metaLayer `json:"layers"`
+	Note    string      `json:"note,omitempty"`
+	Source  *metaSource `json:"source,omitempty"`
+}
+
+type metaLayer struct {
+	Kind       string `json:"kind"`
+	Activation string `json:"activation"`
+	In         int    `json:"in"`
+	Out        int    `json:"out"`
+}
+
+type metaSource struct {
+	Path   string `json:"path"`
+	Format string `json:"format"`
+	SHA256 string `json:"sha256"`
+}
+
+const (
+	metaFormat  = "psafe-posterior"
+	metaVersion = 1
+	layoutIO    = "in,out"
+	layoutOI    = "out,in"
+)
+
+// metaKeys are all keys of the header, at any depth. encoding/json matches names
+// without regard to case; the list makes it strict.
+var metaKeys = []string{
+	"format", "version", "scale", "layout", "layers", "note", "source",
+	"kind", "activation", "in", "out", "path", "sha256",
+}
+
+// parseMeta reads and checks the header, except for shapes.
+func parseMeta(text []byte) (*meta, error) {
+	if err := checkKeys(text, metaKeys); err != nil {
+		return nil, err
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	var m meta
+	if err := d.Decode(&m); err != nil {
+		return nil, err
+	}
+	if m.Format != metaFormat || m.Version != metaVersion {
+		return nil, fmt.Errorf("format %.40q version %d: this psafe reads %q version %d", m.Format, m.Version, metaFormat, metaVersion)
+	}
+	if m.Layout != layoutIO && m.Layout != layoutOI {
+		return nil, fmt.Errorf("layout %.40q is neither %q nor %q", m.Layout, layoutIO, layoutOI)
+	}
+	for k, l := range m.Layers {
+		if l.Kind != "dense" {
+			return nil, fmt.Errorf("layer %d: kind %.40q is not supported, only dense is", k, l.Kind)
+		}
+	}
+	return &m, nil
+}
+
+// checkKeys reads one JSON value and reports text after it, an object that has a
+// key twice (encoding/json would silently take the last), and, if allowed is not
+// nil, a key outside it.
+func checkKeys(text []byte, allowed []string) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	// One entry per open object or array; nil for an array. key says that the
+	// next token of an object is a key.
+	var open []map[string]bool
+	key := false
+	for {
+		token, err := d.Token()
+		if err == io.EOF && len(open) == 0 {
+			return fmt.Errorf("no JSON")
+		}
+		if err != nil {
+			return err
+		}
+		inObject := len(open) > 0 && open[len(open)-1] != nil
+		switch t := token.(type) {
+		case json.Delim:
+			switch t {
+			case '{':
+				open, key = append(open, map[string]bool{}), true
+				continue
+			case '[':
+				open = append(open, nil)
+				continue
+			}
+			open = open[:len(open)-1]
+		case string:
+			if inObject && key {
+				seen := open[len(open)-1]
+				if seen[t] {
+					return fmt.Errorf("key %.60q comes twice", t)
+				}
+				if allowed != nil && !slices.Contains(allowed, t) {
+					return fmt.Errorf("unknown field %.60q", t)
+				}
+				seen[t], key = true, false
+				continue
+			}
+		}
+		// A value has ended: in an object, a key is next.
+		key = len(open) > 0 && open[len(open)-1] != nil
+		if len(open) == 0 {
+			break
+		}
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return fmt.Errorf("text after the end of the JSON")
+	}
+	return nil
+}
+
+// arrayNames gives the names of the four arrays of layer k, in the order of the
+// fields of type arrays.
+func arrayNames(k int) [4]string {
+	var names [4]string
+	for i, part := range []string{"weight.mean", "weight.scale", "bias.mean", "bias.scale"} {
+		names[i] = fmt.Sprintf("layers.%d.%s", k, part)
+	}
+	return names
+}
+
+// network joins the header with the arrays. It takes every array out of byName
+// and reports what is missing, left over, or has another shape than the header
+// says.
+func (m *meta) network(format string, byName map[string]*npy.Array) (*network, error) {
+	n := &network{format: format, note: m.Note}
+	var err error
+	if n.scale, err = ParseScale(m.Scale); err != nil {
+		return nil, err
+	}
+	if m.Source != nil {
+		n.origin = &Source{Path: m.Source.Path, Format: m.Source.Format, SHA256: m.Source.SHA256}
+	}
+	for k, l := range m.Layers {
+		a, err := ParseActivation(l.Activation)
+		if err != nil {
+			return nil, fmt.Errorf("layer %d: %w", k, err)
+		}
+		n.activations = append(n.activations, a)
+		layer, err := m.layer(k, byName)
+		if err != nil {
+			return nil, err
+		}
+		n.layers = append(n.layers, *layer)
+	}
+	extra := ""
+	for name := range byName {
+		if extra == "" || name < extra {
+			extra = name
+		}
+	}
+	if len(byName) > 0 {
+		return nil, fmt.Errorf("array %.60q belongs to none of the %d layers of the header", extra, len(m.Layers))
+	}
+	return n, nil
+}
+
+// layer takes the arrays of layer k and turns the weights to (in, out).
+func (m *meta) layer(k int, byName map[string]*npy.Array) (*arrays, error) {
+	l := m.Layers[k]
+	weight := []int{l.In, l.Out}
+	if m.Layout == layoutOI {
+		weight = []int{l.Out, l.In}
+	}
+	var got [4]*npy.Array
+	for i, name := range arrayNames(k) {
+		a, ok := byName[name]
+		if !ok {
+			return nil, fmt.Errorf("array %q is missing", name)
+		}
+		delete(byName, name)
+		want := weight
+		if i >= 2 {
+			want = []int{l.Out}
+		}
+		if !slices.Equal(a.Shape, want) {
+			return nil, fmt.Errorf("array %q has shape %v, the header says %v", name, a.Shape, want)
+		}
+		if i < 2 && m.Layout == layoutOI {
+			a = transpose(a)
+		}
+		got[i] = a
+	}
+	return &arrays{weight: got[0], weightSpread: got[1], bias: got[2], biasSpread: got[3]}, nil
+}
+
+// transpose turns a matrix (r, c) into (c, r).
+func transpose(a *npy.Array) *npy.Array {
+	r, c := a.Shape[0], a.Shape[1]
+	t := &npy.Array{Shape: []int{c, r}, Data: make([]float64, len(a.Data)), DType: a.DType}
+	for i := range r {
+		for j := range c {
+			t.Data[j*r+i] = a.Data[i*c+j]
+		}
+	}
+	return t
+}
+
+// encode gives the header and the arrays of p. All arrays are float32 if that
+// loses nothing, else float64. p must be valid.
+func encode(p *Posterior) (header []byte, list []npy.Named, err error) {
+	if err := p.Validate(); err != nil {
+		return nil, nil, err
+	}
+	if p.Scale == ScaleUnknown {
+		panic("posterior: writing a posterior of unknown scale")
+	}
+	m := meta{Format: metaFormat, Version: metaVersion, Scale: p.Scale.String(), Layout: layoutIO, Note: p.Source.Note}
+	if o := p.Source.origin(); o != nil {
+		// The last element only: where a file lay says nothing about it, and the
+		// bytes written must not depend on it.
+		m.Source = &metaSource{Path: filepath.Base(o.Path), Format: o.Format, SHA256: o.SHA256}
+	}
+	single := true
+	for k, l := range p.Layers {
+		m.Layers = append(m.Layers, metaLayer{Kind: "dense", Activation: l.Activation.String(), In: l.In, Out: l.Out})
+		shapes := [4][]int{{l.In, l.Out}, {l.In, l.Out}, {l.Out}, {l.Out}}
+		data := [4][]float64{l.Weight.Mean, l.Weight.Spread, l.Bias.Mean, l.Bias.Spread}
+		for i, name := range arrayNames(k) {
+			list = append(list, npy.Named{Name: name, Array: &npy.Array{Shape: shapes[i], Data: data[i], DType: "<f8"}})
+			single = single && isSingle(data[i])
+		}
+	}
+	if single {
+		for _, a := range list {
+			a.Array.DType = "<f4"
+		}
+	}
+	header, err = json.Marshal(m)
+	return header, list, err
+}
+
+// origin is the first file of the chain of conversions, nil if there is none.
+func (s *Source) origin() *Source {
+	if s.Origin != nil {
+		return s.Origin
+	}
+	if s.Format == "" {
+		return nil
+	}
+	return s
+}
+
+func isSingle(data []float64) bool {
+	for _, v := range data {
+		if float64(float32(v)) != v {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,218 @@
+package posterior
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// The opcodes that files of known writers use, protocols 2 to 5. The names are
+// those of Python's pickletools.
+const (
+	opMark          = '('
+	opStop          = '.'
+	opNone          = 'N'
+	opNewTrue       = 0x88
+	opNewFalse      = 0x89
+	opBinInt        = 'J'
+	opBinInt1       = 'K'
+	opBinInt2       = 'M'
+	opLong1         = 0x8a
+	opBinFloat      = 'G'
+	opShortBinStr   = 'U'
+	opBinStr        = 'T'
+	opShortBinBytes = 'C'
+	opBinBytes      = 'B'
+	opBinBytes8     = 0x8e
+	opShortUnicode  = 0x8c
+	opBinUnicode    = 'X'
+	opBinUnicode8   = 0x8d
+	opEmptyTuple    = ')'
+	opTuple         = 't'
+	opTuple1        = 0x85
+	opTuple2        = 0x86
+	opTuple3        = 0x87
+	opEmptyList     = ']'
+	opAppend        = 'a'
+	opAppends       = 'e'
+	opEmptyDict     = '}'
+	opSetItem       = 's'
+	opSetItems      = 'u'
+	opGlobal        = 'c'
+	opStackGlobal   = 0x93
+	opReduce        = 'R'
+	opBuild         = 'b'
+	opBinPut        = 'q'
+	opLongBinPut    = 'r'
+	opMemoize       = 0x94
+	opBinGet        = 'h'
+	opLongBinGet    = 'j'
+	opProto         = 0x80
+	opFrame         = 0x95
+)
+
+// step runs one opcode other than STOP.
+func (u *unpickler) step(op byte) error {
+	switch op {
+	case opProto:
+		version, err := u.uint(1)
+		if err == nil && version > 5 {
+			err = fmt.Errorf("protocol %d is newer than 5", version)
+		}
+		return err
+	case opFrame:
+		n, err := u.uint(8)
+		if left := uint64(len(u.file) - u.pos); err == nil && n > left {
+			err = fmt.Errorf("frame of %d bytes, %d remain", n, left)
+		}
+		return err
+	case opMark:
+		u.push(pickleMark{})
+		return nil
+	case opBinPut, opLongBinPut, opMemoize, opBinGet, opLongBinGet:
+		return u.stepMemo(op)
+	case opEmptyTuple, opTuple, opTuple1, opTuple2, opTuple3,
+		opEmptyList, opAppend, opAppends, opEmptyDict, opSetItem, opSetItems:
+		return u.stepContainer(op)
+	case opGlobal, opStackGlobal:
+		return u.stepGlobal(op)
+	case opReduce:
+		return u.reduce()
+	case opBuild:
+		return u.build()
+	case opShortBinStr, opBinStr, opShortBinBytes, opBinBytes, opBinBytes8,
+		opShortUnicode, opBinUnicode, opBinUnicode8:
+		return u.stepString(op)
+	}
+	return u.stepScalar(op)
+}
+
+func (u *unpickler) stepMemo(op byte) error {
+	size := map[byte]int{opBinPut: 1, opBinGet: 1, opLongBinPut: 4, opLongBinGet: 4}[op]
+	index, err := u.uint(size)
+	switch {
+	case err != nil:
+		return err
+	case op == opMemoize:
+		return u.put(uint64(len(u.memo)))
+	case op == opBinPut || op == opLongBinPut:
+		return u.put(index)
+	}
+	return u.get(index)
+}
+
+func (u *unpickler) stepScalar(op byte) error {
+	switch op {
+	case opNone:
+		u.push(nil)
+	case opNewTrue, opNewFalse:
+		u.push(op == opNewTrue)
+	case opBinInt, opBinInt1, opBinInt2:
+		size := map[byte]int{opBinInt: 4, opBinInt1: 1, opBinInt2: 2}[op]
+		n, err := u.uint(size)
+		if err != nil {
+			return err
+		}
+		if op == opBinInt {
+			n = uint64(int64(int32(n)))
+		}
+		u.push(int64(n))
+	case opLong1:
+		b, err := u.counted(1)
+		if err != nil {
+			return err
+		}
+		if len(b) > 8 {
+			return fmt.Errorf("integer of %d bytes", len(b))
+		}
+		var n int64
+		for i := len(b) - 1; i >= 0; i-- {
+			if i == len(b)-1 {
+				n = int64(int8(b[i]))
+				continue
+			}
+			n = n<<8 | int64(b[i])
+		}
+		u.push(n)
+	case opBinFloat:
+		b, err := u.take(8)
+		if err != nil {
+			return err
+		}
+		u.push(math.Float64frombits(binary.BigEndian.Uint64(b)))
+	default:
+		return fmt.Errorf("opcode 0x%02x is not among those a posterior needs", op)
+	}
+	return nil
+}
+
+func (u *unpickler) stepString(op byte) error {
+	size := 1
+	switch op {
+	case opBinStr, opBinBytes, opBinUnicode:
+		size = 4
+	case opBinBytes8, opBinUnicode8:
+		size = 8
+	}
+	b, err := u.counted(size)
+	if err != nil {
+		return err
+	}
+	switch op {
+	case opShortUnicode, opBinUnicode, opBinUnicode8:
+		return u.text(b)
+	}
+	u.push(b)
+	return nil
+}
+
+func (u *unpickler) stepContainer(op byte) error {
+	var items pickleTuple
+	var err error
+	switch op {
+	case opTuple, opAppends, opSetItems:
+		items, err = u.popMark()
+	case opTuple1, opAppend:
+		items, err = u.popMany(1)
+	case opTuple2, opSetItem:
+		items, err = u.popMany(2)
+	case opTuple3:
+		items, err = u.popMany(3)
+	}
+	if err != nil {
+		return err
+	}
+	switch op {
+	case opEmptyTuple, opTuple, opTuple1, opTuple2, opTuple3:
+		u.push(items)
+		return nil
+	case opEmptyList:
+		u.push(&pickleList{})
+		return nil
+	case opEmptyDict:
+		u.push(&pickleDict{})
+		return nil
+	}
+	return u.extend(op, items)
+}
+
+// extend adds items to the list or dictionary on top of the stack.
+func (u *unpickler) extend(op byte, items pickleTuple) error {
+	top, err := u.pop()
+	if err != nil {
+		return err
+	}
+	u.push(top)
+	switch c := top.(type) {
+	case *pickleList:
+		if op == opAppend || op == opAppends {
+			c.items = append(c.items, items...)
+			return nil
+		}
+	case *pickleDict:
+		if (op == opSetItem || op == opSetItems) && len(items)%2 == 0 {
+			return nil
+		}
+	}
+	return fmt.Errorf("opcode 0x%02x does not fit the value below", op)
+}

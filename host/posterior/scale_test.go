@@ -1,0 +1,153 @@
+package posterior
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+)
+
+const bigPrec = 400
+
+// bigExp gives exp(x) for |x| <= 800 to about 100 digits, by its series after
+// halving x until it is small.
+func bigExp(x *big.Float) *big.Float {
+	const halvings = 20
+	small := new(big.Float).SetPrec(bigPrec).SetMantExp(x, -halvings)
+	sum, term := newBig(1), newBig(1)
+	for n := 1; n < 100; n++ {
+		term.Mul(term, small)
+		term.Quo(term, newBig(float64(n)))
+		sum.Add(sum, term)
+	}
+	for range halvings {
+		sum.Mul(sum, sum)
+	}
+	return sum
+}
+
+func newBig(v float64) *big.Float { return new(big.Float).SetPrec(bigPrec).SetFloat64(v) }
+
+// For b with 0 <= b, b <= log(1+exp(s)) is the same as exp(b) - 1 <= exp(s):
+// no logarithm is needed to check a bound.
+func TestSoftplusBounds(t *testing.T) {
+	tests := []float64{-700, -699.999, -100, -50, -37, -36.7, -10, -1, -1e-9, 0, 1e-300, 1, 5, 29.9, 30, 30.000001, 35, 36.9, 40, 100, 700}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		tests = append(tests, -700+740*r.Float64(), -6+12*r.Float64())
+	}
+	for _, s := range tests {
+		lo, hi := ScaleSoftplus.SD(s)
+		want := bigExp(newBig(s))
+		// Bounds near 1e-304 have no digits left of exp(b) - 1 at this precision;
+		// there b <= s' follows from b + b^2 <= exp(s) and exp(b)-1 >= b.
+		below, above := expm1(lo), expm1(hi)
+		if !(lo > 0 && below.Cmp(want) <= 0 && above.Cmp(want) >= 0) {
+			t.Errorf("softplus(%v) is not in [%v, %v]", s, lo, hi)
+		}
+		if hi > lo*(1+2.1e-14) {
+			t.Errorf("softplus(%v): [%v, %v] is too wide", s, lo, hi)
+		}
+	}
+}
+
+// expm1 gives exp(b) - 1 for b >= 0 with full relative precision.
+func expm1(b float64) *big.Float {
+	if b > 1e-3 {
+		e := bigExp(newBig(b))
+		return e.Sub(e, newBig(1))
+	}
+	sum, term := newBig(0), newBig(1)
+	for n := 1; n < 40; n++ {
+		term.Mul(term, newBig(b))
+		term.Quo(term, newBig(float64(n)))
+		sum.Add(sum, term)
+	}
+	return sum
+}
+
+func TestSoftplusExtremes(t *testing.T) {
+	for _, s := range []float64{-700.0001, -745, -746, -1e6, -math.MaxFloat64} {
+		lo, hi := ScaleSoftplus.SD(s)
+		if lo != 0 || !(hi > 0 && hi <= 1e-304) {
+			t.Errorf("softplus(%v): [%v, %v]", s, lo, hi)
+		}
+	}
+	// exp(-700) < 1e-304, on which the case above rests.
+	if bigExp(newBig(-700)).Cmp(newBig(1e-304)) >= 0 {
+		t.Error("exp(-700) >= 1e-304")
+	}
+	for _, s := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		if _, hi := ScaleSoftplus.SD(s); hi <= math.MaxFloat64 {
+			t.Errorf("softplus(%v) is said to be at most %v", s, hi)
+		}
+	}
+}
+
+func TestVarianceBounds(t *testing.T) {
+	tests := []float64{1e-290, 9.9e-291, 1e-300, math.SmallestNonzeroFloat64, 2, 3, math.MaxFloat64, float64(math.SmallestNonzeroFloat32), 0.01, 1.0000000000000002}
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 2000 {
+		tests = append(tests, math.Ldexp(1+r.Float64(), -1000+r.IntN(2000)), float64(float32(r.Float64())))
+	}
+	for _, v := range tests {
+		lo, hi := ScaleVariance.SD(v)
+		l, h := newBig(lo), newBig(hi)
+		if l.Mul(l, l).Cmp(newBig(v)) > 0 || h.Mul(h, h).Cmp(newBig(v)) < 0 {
+			t.Errorf("sqrt(%v) is not in [%v, %v]", v, lo, hi)
+		}
+		if v >= 1e-290 && hi > math.Nextafter(lo, math.Inf(1)) {
+			t.Errorf("sqrt(%v): [%v, %v] is too wide", v, lo, hi)
+		}
+	}
+	for _, sd := range []float64{0, 1, 0.5, 3, 1e-100, 1 << 26} {
+		if v := sd * sd; v/sd == sd || v == 0 {
+			lo, hi := ScaleVariance.SD(v)
+			if math.FMA(sd, sd, -v) == 0 && (lo != sd || hi != sd) {
+				t.Errorf("sqrt(%v) = [%v, %v], want exactly %v", v, lo, hi, sd)
+			}
+		}
+	}
+	if lo, hi := ScaleVariance.SD(math.Copysign(0, -1)); math.Signbit(lo) || math.Signbit(hi) {
+		t.Errorf("sqrt(-0) = [%v, %v]", lo, hi)
+	}
+}
+
+func TestSD(t *testing.T) {
+	if lo, hi := ScaleSD.SD(0.1); lo != 0.1 || hi != 0.1 {
+		t.Errorf("[%v, %v], want 0.1 twice", lo, hi)
+	}
+	if lo, hi := ScaleSD.SD(math.Copysign(0, -1)); math.Signbit(lo) || math.Signbit(hi) {
+		t.Errorf("-0 gives [%v, %v]", lo, hi)
+	}
+}
+
+func TestParseActivation(t *testing.T) {
+	for _, word := range []string{"identity", "relu", "tanh", "sigmoid", "leaky_relu:0.1", "leaky_relu:1e-300"} {
+		a, err := ParseActivation(word)
+		if err != nil || a.String() != word {
+			t.Errorf("%s: %v, %v", word, a, err)
+		}
+	}
+	for _, word := range []string{"", "ReLU", "gelu", "leaky_relu", "leaky_relu:", "leaky_relu:0", "leaky_relu:1", "leaky_relu:NaN", "leaky_relu:0.1x", "activation(7)"} {
+		if a, err := ParseActivation(word); err == nil {
+			t.Errorf("%q was read as %v", word, a)
+		}
+	}
+}
+
+func TestQuantiles(t *testing.T) {
+	values := []float64{4, 0, 1, 3, 2}
+	if got := Quantiles(values); got != [5]float64{0, 1, 2, 3, 4} || values[0] != 4 {
+		t.Errorf("%v of %v", got, values)
+	}
+	if got := Quantiles([]float64{10, 20}); got != [5]float64{10, 12.5, 15, 17.5, 20} {
+		t.Errorf("%v", got)
+	}
+	if got := Quantiles([]float64{7}); got != [5]float64{7, 7, 7, 7, 7} {
+		t.Errorf("%v", got)
+	}
+	if got := Quantiles(nil); !math.IsNaN(got[2]) {
+		t.Errorf("%v for no values", got)
+	}
+}

@@ -1,0 +1,80 @@
+package property
+
+import (
+	"fmt"
+	"math"
+)
+
+// Check says whether the task fits a network with the given numbers of inputs
+// and outputs (at least 1; it panics otherwise) and is well-formed: at least one
+// box; in every box a finite Lo[j] <= Hi[j] for each input; in every row a
+// finite CLo[i] <= CHi[i] for each output and a finite D; alternatives that
+// point to rows there are; a label below outputs. The error is one line that
+// names the task and the place.
+func (t *Task) Check(inputs, outputs int) error {
+	needOutputs("Check", outputs)
+	if inputs < 1 {
+		panic(fmt.Sprintf("property: Check: a network with %d inputs", inputs))
+	}
+	err := t.checkBoxes(inputs)
+	if err == nil {
+		err = t.S.check(outputs)
+	}
+	if err == nil && (t.Label < -1 || t.Label >= outputs) {
+		err = fmt.Errorf("class %d is not among the %d outputs of the network; choose 0 to %d", t.Label, outputs, outputs-1)
+	}
+	if err == nil {
+		return nil
+	}
+	if t.Name != "" {
+		return fmt.Errorf("task %d (%s): %w", t.Index, quote(t.Name), err)
+	}
+	return fmt.Errorf("task %d: %w", t.Index, err)
+}
+
+func (t *Task) checkBoxes(inputs int) error {
+	if len(t.T) == 0 {
+		return fmt.Errorf("has no input box; give at least one")
+	}
+	for b, box := range t.T {
+		if len(box.Lo) != inputs || len(box.Hi) != inputs {
+			return fmt.Errorf("box %d has %d coordinates, the network has %d inputs; give one pair for each", b, len(box.Lo), inputs)
+		}
+		for j := range box.Lo {
+			if !ordered(box.Lo[j], box.Hi[j]) {
+				return fmt.Errorf("box %d: coordinate %d: from %v to %v is not a finite interval; mend its ends", b, j, box.Lo[j], box.Hi[j])
+			}
+		}
+	}
+	return nil
+}
+
+// check is the part of Check on the safe set.
+func (s *Safe) check(outputs int) error {
+	for r, row := range s.Rows {
+		if len(row.CLo) != outputs || len(row.CHi) != outputs {
+			return fmt.Errorf("row %d has %d coefficients, the network has %d outputs; give one for each", r, len(row.CLo), outputs)
+		}
+		for i := range row.CLo {
+			if !ordered(row.CLo[i], row.CHi[i]) {
+				return fmt.Errorf("row %d: coefficient %d: from %v to %v is not a finite interval; mend it", r, i, row.CLo[i], row.CHi[i])
+			}
+		}
+		if !ordered(row.D, row.D) {
+			return fmt.Errorf("row %d: offset %v is not finite; mend it", r, row.D)
+		}
+	}
+	for a, all := range s.Any {
+		for _, r := range all {
+			if r < 0 || r >= len(s.Rows) {
+				return fmt.Errorf("alternative %d refers to row %d of %d; mend the safe set", a, r, len(s.Rows))
+			}
+		}
+	}
+	return nil
+}
+
+// ordered says whether lo <= hi and both are finite; NaN is not.
+func ordered(lo, hi float64) bool {
+	return lo <= hi && lo >= -math.MaxFloat64 && hi <= math.MaxFloat64
+}

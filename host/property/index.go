@@ -1,0 +1,80 @@
+package property
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// ParseIndex reads a choice among n points, numbered from 0, in the order
+// written: "7" is one point, "a:b" the half-open range a <= i < b, of which
+// either end may be left out, and commas join them ("1,5,9:12"). The result is
+// never empty and has no point twice.
+//
+// An empty text, range or file (n = 0), a range with its ends reversed, a
+// negative or unreadable number, a point beyond n-1 and a point listed twice are
+// one-line errors. A negative n panics.
+func ParseIndex(text string, n int) ([]int, error) {
+	if n < 0 {
+		panic(fmt.Sprintf("property: ParseIndex: %d points", n))
+	}
+	var chosen []int
+	seen := make([]bool, n)
+	for part := range strings.SplitSeq(text, ",") {
+		first, last, err := parseRange(strings.TrimSpace(part), n)
+		if err != nil {
+			return nil, fmt.Errorf("index %s: %w", quote(text), err)
+		}
+		for i := first; i < last; i++ {
+			if seen[i] {
+				return nil, fmt.Errorf("index %s: point %d is listed twice; list it once", quote(text), i)
+			}
+			seen[i] = true
+			chosen = append(chosen, i)
+		}
+	}
+	return chosen, nil
+}
+
+// parseRange reads one part of an index, first <= i < last; first < last <= n.
+func parseRange(part string, n int) (first, last int, err error) {
+	from, to, isRange := strings.Cut(part, ":")
+	if !isRange {
+		if first, err = parsePoint(from); err != nil {
+			return 0, 0, err
+		}
+		if first >= n {
+			return 0, 0, fmt.Errorf("point %d is not among the %d of the data, numbered from 0; choose a smaller one", first, n)
+		}
+		return first, first + 1, nil
+	}
+	last = n
+	if from != "" {
+		if first, err = parsePoint(from); err != nil {
+			return 0, 0, err
+		}
+	}
+	if to != "" {
+		if last, err = parsePoint(to); err != nil {
+			return 0, 0, err
+		}
+	}
+	switch {
+	case last > n:
+		return 0, 0, fmt.Errorf("range %s ends beyond the %d points of the data; end it at %d", quote(part), n, n)
+	case first > last:
+		return 0, 0, fmt.Errorf("range %s of %d points has its ends reversed; write the smaller number first", quote(part), n)
+	case first == last:
+		return 0, 0, fmt.Errorf("range %s of %d points is empty; the end itself is not included", quote(part), n)
+	}
+	return first, last, nil
+}
+
+// parsePoint reads the number of one point.
+func parsePoint(text string) (int, error) {
+	v, err := strconv.Atoi(text)
+	if err != nil || leadingDigits(text) != text {
+		return 0, fmt.Errorf("%s is not the number of a point; write whole numbers from 0, such as 7, 0:100 or 1,5,9:12", quote(text))
+	}
+	return v, nil
+}

@@ -1,0 +1,277 @@
+package property
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxPropertyFile is the size of a property file, in bytes.
+const maxPropertyFile = 64 << 20
+
+// ReadFile reads a JSON property file for a network with the given number of
+// outputs (at least 1; it panics otherwise); docs/properties.md describes the
+// format. Task.Index counts the properties of the file from 0. Numbers are real
+// numbers there: input boxes are rounded outward and safe sets shrunk.
+//
+// Everything that is not of the format, unknown and duplicate keys included, is
+// an error of one line that names the file, the line, the property and the
+// place in it.
+func ReadFile(path string, outputs int) ([]Task, error) {
+	needOutputs("ReadFile", outputs)
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, inFile(path, reason(err))
+	}
+	defer file.Close()
+	data, err := readLimited(file, maxPropertyFile)
+	if err != nil {
+		return nil, inFile(path, err)
+	}
+	tasks, err := parseTasks(data, outputs)
+	if err != nil {
+		return nil, inFile(path, lineFirst(err))
+	}
+	return tasks, nil
+}
+
+// lineFirst moves the line number, which the innermost error knows, in front of
+// the place that the outer ones name.
+func lineFirst(err error) error {
+	at, ok := errors.AsType[*placed](err)
+	if !ok {
+		return err
+	}
+	place := strings.TrimSuffix(err.Error(), at.Error())
+	return fmt.Errorf("line %d: %s%w", at.line, place, at.err)
+}
+
+// parseTasks reads the text of a property file.
+func parseTasks(data []byte, outputs int) ([]Task, error) {
+	top, err := parseJSON(data)
+	if err != nil {
+		return nil, err
+	}
+	if top.kind != '{' {
+		return nil, top.errorf(`expected an object with "properties", found %s`, top.describe())
+	}
+	if err := top.onlyKeys("the file", "posterior", "inputs", "outputs", "properties"); err != nil {
+		return nil, err
+	}
+	for _, key := range []string{"posterior", "inputs", "outputs"} {
+		if v := top.values[key]; v != nil && v.kind != 's' {
+			return nil, v.errorf("%q is a description and must be text, found %s", key, v.describe())
+		}
+	}
+	list := top.values["properties"]
+	if list == nil {
+		return nil, top.errorf(`"properties" is missing; add a list of them`)
+	}
+	if list.kind != '[' || len(list.items) == 0 {
+		return nil, list.errorf(`"properties" must be a list of at least one property, found %s`, list.count())
+	}
+	tasks := make([]Task, len(list.items))
+	for i, n := range list.items {
+		tasks[i], err = parseTask(n, outputs)
+		if err != nil {
+			return nil, fmt.Errorf("property %s: %w", n.title(i), err)
+		}
+		tasks[i].Index = i
+	}
+	return tasks, nil
+}
+
+// title is how messages call the property n, the i-th of the file.
+func (n *node) title(i int) string {
+	if name := n.values["name"]; name != nil && name.kind == 's' && name.text != "" {
+		return quote(name.text)
+	}
+	return strconv.Itoa(i)
+}
+
+// specField is the field that each kind of property has for its safe set.
+var specField = map[string]string{
+	kindArgmaxIs:      "class",
+	kindArgmaxIsNever: "class",
+	kindOutputBox:     "output",
+	kindRows:          "safe",
+}
+
+// parseTask reads one property.
+func parseTask(n *node, outputs int) (Task, error) {
+	t := Task{Label: -1}
+	if n.kind != '{' {
+		return t, n.errorf("expected an object, found %s", n.describe())
+	}
+	kind, ok := n.values["kind"]
+	if !ok || kind.kind != 's' || specField[kind.text] == "" {
+		return t, n.errorf(`"kind" must be one of "%s", "%s", "%s" or "%s"`, kindArgmaxIs, kindArgmaxIsNever, kindOutputBox, kindRows)
+	}
+	field := specField[kind.text]
+	if err := n.onlyKeys("a property of kind "+kind.text, "name", "kind", field, "boxes", "gamma", "samples_per_box"); err != nil {
+		return t, err
+	}
+	if name := n.values["name"]; name != nil {
+		if name.kind != 's' {
+			return t, name.errorf(`"name" must be text, found %s`, name.describe())
+		}
+		t.Name = name.text
+	}
+	for _, key := range []string{field, "boxes"} {
+		if n.values[key] == nil {
+			return t, n.errorf("%q is missing; a property of kind %s needs it", key, kind.text)
+		}
+	}
+	var err error
+	if t.S, t.Label, err = parseSet(kind.text, n.values[field], outputs); err != nil {
+		return t, fmt.Errorf("%s: %w", field, err)
+	}
+	if t.T, err = parseBoxes(n.values["boxes"]); err != nil {
+		return t, err
+	}
+	return t, t.parseHints(n)
+}
+
+// parseSet reads the safe set of a property from its field.
+func parseSet(kind string, n *node, outputs int) (s Safe, label int, err error) {
+	switch kind {
+	case kindOutputBox:
+		sides := make([]side, len(n.items))
+		if n.kind != '[' {
+			return Safe{}, -1, n.errorf("expected a list of pairs [lo, hi], found %s", n.describe())
+		}
+		for i, pair := range n.items {
+			if sides[i], err = parsePair(pair, true); err != nil {
+				return Safe{}, -1, fmt.Errorf("output %d: %w", i, err)
+			}
+		}
+		if s, err = outputBox(sides, outputs); err != nil {
+			err = n.errorf("%w", err)
+		}
+		return s, -1, err
+	case kindRows:
+		s, err = parseSafe(n, outputs)
+		return s, -1, err
+	}
+	if n.kind == 'n' {
+		label, err = strconv.Atoi(n.text)
+	}
+	if n.kind != 'n' || err != nil {
+		return Safe{}, -1, n.errorf("expected a whole number from 0 to %d, found %s", outputs-1, n.describe())
+	}
+	if s, err = argmaxSafe(kind, label, outputs); err != nil {
+		err = n.errorf("%w", err)
+	}
+	return s, label, err
+}
+
+// parseBoxes reads a list of input boxes, all of one dimension, rounded outward.
+func parseBoxes(n *node) ([]Box, error) {
+	if n.kind != '[' || len(n.items) == 0 {
+		return nil, n.errorf("boxes: expected a list of at least one box, found %s", n.count())
+	}
+	boxes := make([]Box, len(n.items))
+	for b, item := range n.items {
+		if item.kind != '[' || len(item.items) == 0 {
+			return nil, item.errorf("box %d: expected a list of pairs [lo, hi], found %s", b, item.count())
+		}
+		if dim := len(n.items[0].items); len(item.items) != dim {
+			return nil, item.errorf("box %d has %d coordinates, box 0 has %d; give all of them the same", b, len(item.items), dim)
+		}
+		boxes[b] = Box{Lo: make([]float64, len(item.items)), Hi: make([]float64, len(item.items))}
+		for j, pair := range item.items {
+			s, err := parsePair(pair, false)
+			if err != nil {
+				return nil, fmt.Errorf("box %d: coordinate %d: %w", b, j, err)
+			}
+			boxes[b].Lo[j], boxes[b].Hi[j] = s.lo.Lo, s.hi.Hi
+		}
+	}
+	return boxes, nil
+}
+
+// parsePair reads [lo, hi]; null stands for an unbounded side where that is
+// allowed.
+func parsePair(n *node, unbounded bool) (side, error) {
+	if n.kind != '[' || len(n.items) != 2 {
+		return side{}, n.errorf("expected a pair [lo, hi], found %s", n.count())
+	}
+	var text [2]string
+	for k, item := range n.items {
+		if item.kind == '0' && unbounded {
+			continue
+		}
+		if item.kind != 'n' {
+			return side{}, item.errorf("expected a number, found %s", item.describe())
+		}
+		text[k] = item.text
+	}
+	s, err := newSide(text[0], text[1])
+	if err != nil {
+		return side{}, n.errorf("%w", err)
+	}
+	return s, nil
+}
+
+// parseHints reads gamma, rounded to nearest, and the samples of all boxes.
+func (t *Task) parseHints(n *node) error {
+	if g := n.values["gamma"]; g != nil {
+		d, err := g.decimal()
+		if err != nil {
+			return fmt.Errorf("gamma: %w", err)
+		}
+		// The decoder checked the grammar, decimal() the range.
+		if t.Gamma, err = strconv.ParseFloat(g.text, 64); err != nil || d.Lo <= 0 {
+			return g.errorf("gamma: %s is not above 0; give the half-width of a weight box in standard deviations", quote(g.text))
+		}
+	}
+	if s := n.values["samples_per_box"]; s != nil {
+		k, err := strconv.Atoi(s.text)
+		if s.kind != 'n' || err != nil || k < 1 || k > math.MaxInt32/len(t.T) {
+			return s.errorf("samples_per_box: expected a whole number from 1 to %d, found %s", math.MaxInt32/len(t.T), s.describe())
+		}
+		t.Samples = k * len(t.T)
+	}
+	return nil
+}
+
+// decimal reads a number.
+func (n *node) decimal() (Decimal, error) {
+	if n.kind != 'n' {
+		return Decimal{}, n.errorf("expected a number, found %s", n.describe())
+	}
+	d, err := NewDecimal(n.text)
+	if err != nil {
+		return Decimal{}, n.errorf("%w", err)
+	}
+	return d, nil
+}
+
+// count describes the node, a list by its length.
+func (n *node) count() string {
+	if n.kind == '[' {
+		return fmt.Sprintf("a list of %d", len(n.items))
+	}
+	return n.describe()
+}
+
+// onlyKeys refuses keys of the object n other than those allowed and the ones
+// for humans.
+func (n *node) onlyKeys(what string, allowed ...string) error {
+	for _, key := range n.keys {
+		if !forHumans(key) && !slices.Contains(allowed, key) {
+			return n.values[key].errorf("unknown key %s; %s has %s, and note, comment and paper_* for humans",
+				quote(key), what, strings.Join(allowed, ", "))
+		}
+	}
+	return nil
+}
+
+// forHumans says whether a key is ignored, in every object of the file.
+func forHumans(key string) bool {
+	return key == "note" || key == "comment" || strings.HasPrefix(key, "paper_")
+}

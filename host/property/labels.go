@@ -1,0 +1,57 @@
+package property
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// maxLabel bounds class numbers read from files; networks check them exactly.
+const maxLabel = math.MaxInt32
+
+// ReadLabels reads the classes of the points of a data file: an IDX or NumPy
+// file (formats and names as in ReadPoints) with one whole number >= 0 for each
+// point. Anything else is an error of one line that starts with the file. The
+// labels of a CSV file are Points.Labels.
+func ReadLabels(path string) ([]int, error) {
+	labels, err := readLabels(path)
+	if err != nil {
+		return nil, inFile(path, err)
+	}
+	return labels, nil
+}
+
+func readLabels(path string) ([]int, error) {
+	data, member, err := load(path)
+	if err != nil {
+		return nil, err
+	}
+	a, err := decodeArray(data, member)
+	if err != nil {
+		return nil, err
+	}
+	if a == nil {
+		return nil, errors.New("is neither an IDX nor a NumPy file of labels; for CSV choose the label column of the inputs")
+	}
+	n := len(a.data) + len(a.bytes)
+	if len(a.shape) == 0 || a.shape[0] != n || n == 0 {
+		return nil, fmt.Errorf("has shape %v; labels are one whole number for each point", a.shape)
+	}
+	labels := make([]int, n)
+	for i := range labels {
+		if a.data == nil {
+			labels[i] = int(a.bytes[i])
+		} else if labels[i], err = label(a.data[i]); err != nil {
+			return nil, fmt.Errorf("label of point %d: %w", i, err)
+		}
+	}
+	return labels, nil
+}
+
+// label is the class that v stands for.
+func label(v float64) (int, error) {
+	if !(v >= 0 && v <= maxLabel && v == math.Trunc(v)) {
+		return 0, fmt.Errorf("%v is not a class; use whole numbers from 0", v)
+	}
+	return int(v), nil
+}

@@ -1,0 +1,125 @@
+package property
+
+import (
+	"fmt"
+	"math"
+)
+
+// BallLinf encloses the set {x : |x_j - v_j| <= eps for every j}, cut to the
+// interval clip if that is not nil, in the smallest box that can be told from
+// the arguments: each v_j is a real number in [lo[j], hi[j]], eps and both ends
+// of clip are real numbers too. Lower ends are rounded down and upper ends up,
+// so the box contains the real set whatever the real numbers are.
+//
+// lo and hi must have the same length (it panics otherwise). A negative or
+// non-finite eps, a clip interval with its ends reversed, a point that is not
+// finite or has lo > hi, a point further than eps outside of clip (the set is
+// empty) and an overflow are errors; those of a coordinate name it.
+func BallLinf(lo, hi []float64, eps Decimal, clip *[2]Decimal) (Box, error) {
+	if len(lo) != len(hi) {
+		panic(fmt.Sprintf("property: BallLinf: %d lower and %d upper ends", len(lo), len(hi)))
+	}
+	if !(eps.Lo >= 0 && eps.Hi >= eps.Lo && eps.Hi <= math.MaxFloat64) {
+		return Box{}, fmt.Errorf("eps %s is not a number >= 0; give a radius such as 0.05", eps)
+	}
+	cutLo, cutHi := math.Inf(-1), math.Inf(1)
+	if clip != nil {
+		cutLo, cutHi = clip[0].Lo, clip[1].Hi
+		if !(cutLo <= cutHi) {
+			return Box{}, fmt.Errorf("clip interval from %s to %s is empty; give the lower end first", clip[0], clip[1])
+		}
+	}
+	b := Box{Lo: make([]float64, len(lo)), Hi: make([]float64, len(hi))}
+	for j := range lo {
+		// A NaN or an infinity fails this test.
+		if !(lo[j] <= hi[j] && lo[j] >= -math.MaxFloat64 && hi[j] <= math.MaxFloat64) {
+			return Box{}, fmt.Errorf("coordinate %d: %v to %v is not a finite number; mend the data file", j, lo[j], hi[j])
+		}
+		b.Lo[j] = max(addDown(lo[j], -eps.Hi), cutLo)
+		b.Hi[j] = min(addUp(hi[j], eps.Hi), cutHi)
+		if b.Lo[j] > b.Hi[j] {
+			return Box{}, fmt.Errorf("coordinate %d: no point within eps %s of %v lies in the clip interval from %s to %s; scale the data into it or widen it",
+				j, eps, lo[j], clip[0], clip[1])
+		}
+		if math.IsInf(b.Lo[j], 0) || math.IsInf(b.Hi[j], 0) {
+			return Box{}, fmt.Errorf("coordinate %d: %v plus or minus eps %s is beyond the range of float64; use a smaller eps", j, lo[j], eps)
+		}
+	}
+	return b, nil
+}
+
+// Ball is BallLinf around point i, 0 <= i < N (it panics otherwise). Errors
+// name the file and the point.
+func (p *Points) Ball(i int, eps Decimal, clip *[2]Decimal) (Box, error) {
+	lo, hi := p.At(i)
+	b, err := BallLinf(lo, hi, eps, clip)
+	if err != nil {
+		return Box{}, fmt.Errorf("%s: point %d: %w", p.Source, i, err)
+	}
+	return b, nil
+}
+
+// String is the number, or the interval known to hold it, for messages.
+func (d Decimal) String() string {
+	if d.Lo == d.Hi {
+		return fmt.Sprint(d.Lo)
+	}
+	// 15 digits are what two neighbouring float64 have in common, so this
+	// nearly always shows the text as the user wrote it.
+	return fmt.Sprintf("%.15g", d.Lo)
+}
+
+// addDown is the largest float64 <= a+b for finite a and b, -Inf if there is
+// none. Error-free transformation (Knuth's TwoSum): with s = fl(a+b), the
+// returned remainder satisfies a+b = s+e exactly, since a sum of two float64
+// never underflows inexactly; s is the rounding to nearest, so a+b lies within
+// the neighbours of s and e < 0 says it lies below s. An overflow inside makes
+// s or e not finite, and the step down is taken whatever the sign.
+func addDown(a, b float64) float64 {
+	s, e := twoSum(a, b)
+	if e >= 0 && e <= math.MaxFloat64 && s <= math.MaxFloat64 {
+		return 0 + s // never negative zero
+	}
+	return down(s)
+}
+
+// addUp is the smallest float64 >= a+b for finite a and b, +Inf if there is
+// none.
+func addUp(a, b float64) float64 { return 0 - addDown(-a, -b) }
+
+// twoSum returns s = fl(a+b) and e with a+b = s+e. The explicit conversions
+// keep the compiler from fusing operations, which Go allows across them only.
+func twoSum(a, b float64) (s, e float64) {
+	s = a + b
+	bb := float64(s - a)
+	e = float64(a-float64(s-bb)) + float64(b-bb)
+	return s, e
+}
+
+// mulOut returns an interval that contains the product of x with every real
+// number in [f.Lo, f.Hi], f.Lo >= 0; ok is false if it overflows.
+func mulOut(x float64, f Decimal) (lo, hi float64, ok bool) {
+	near, far := f.Lo, f.Hi
+	if x < 0 {
+		near, far = far, near
+	}
+	lo = mulDown(x, near)
+	hi = -mulDown(-x, far)
+	return 0 + lo, 0 + hi, !math.IsInf(lo, 0) && !math.IsInf(hi, 0) && !math.IsNaN(lo) && !math.IsNaN(hi)
+}
+
+// mulDown is a float64 <= a*b, the largest one unless the product is tiny. The
+// fused remainder of a product is exact above 2^-969 (2^-1074 times 2^105); a
+// smaller product, unless it is zero because an operand is, takes the step down
+// whatever the remainder.
+func mulDown(a, b float64) float64 {
+	const exactAbove = 0x1p-960
+	p := a * b
+	if a == 0 || b == 0 {
+		return 0
+	}
+	if math.Abs(p) > exactAbove && math.FMA(a, b, -p) >= 0 {
+		return p
+	}
+	return down(p)
+}

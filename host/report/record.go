@@ -1,0 +1,194 @@
+// Package report writes what was proved: one JSON object a line for machines, a
+// table for people.
+package report
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"text/tabwriter"
+
+	"psafe/host/certify"
+	"psafe/host/measure"
+)
+
+// Guarantee is the strength of every p_lower in a record: what is proved, about
+// which function.
+const Guarantee = "certified lower bound, real arithmetic, rounding included"
+
+// Record is one result, self-contained. Field order is the order in the file.
+type Record struct {
+	Index    int    `json:"index"`
+	Name     string `json:"name,omitempty"`
+	Label    *int   `json:"label"`
+	Property string `json:"property"`
+	Eps      string `json:"eps,omitempty"`
+
+	Method string `json:"method"`
+	Boxes  string `json:"boxes"`
+	// Gamma is the half-width of the box(es) in standard deviations, by layer if
+	// layers differ; null where there is no single box.
+	Gamma     any `json:"gamma"`
+	Samples   int `json:"samples"`
+	Tried     int `json:"boxes_tried"`
+	SafeBoxes int `json:"safe_boxes"`
+
+	// PLower <= P_safe, rounded down; Log10PLower <= log10 P_safe, null for -Inf.
+	PLower      float64  `json:"p_lower"`
+	Log10PLower *float64 `json:"log10_p_lower"`
+	// Log10Ceiling bounds what the sampled boxes could hold.
+	Log10Ceiling *float64 `json:"log10_ceiling,omitempty"`
+	Rule         string   `json:"rule,omitempty"`
+	// Margin is a lower bound of the least margin at the box in the result.
+	Margin    *float64 `json:"margin"`
+	Threshold float64  `json:"threshold"`
+	// Verdict is "safe" (p_lower >= threshold) or "unknown".
+	Verdict   string `json:"verdict"`
+	Guarantee string `json:"guarantee"`
+
+	Precision       string   `json:"precision"`
+	Device          string   `json:"device"`
+	Seed            uint64   `json:"seed"`
+	Seconds         *float64 `json:"seconds,omitempty"`
+	Posterior       string   `json:"posterior"`
+	PosteriorSHA256 string   `json:"posterior_sha256"`
+	PosteriorScale  string   `json:"posterior_scale"`
+	Inputs          string   `json:"inputs,omitempty"`
+	InputsSHA256    string   `json:"inputs_sha256,omitempty"`
+	Version         string   `json:"version"`
+}
+
+// Fill sets the fields that follow from a result.
+func (r *Record) Fill(res *certify.Result, threshold float64) {
+	r.Index, r.Name = res.Task.Index, res.Task.Name
+	if res.Task.Label >= 0 {
+		label := res.Task.Label
+		r.Label = &label
+	}
+	r.Samples, r.Tried, r.SafeBoxes, r.Rule = res.Samples, res.Boxes, res.SafeBoxes, res.Rule
+	r.Gamma = gammaField(res.Gamma)
+	r.PLower = measure.ExpDown(res.LogP)
+	r.Log10PLower = finite(measure.Log10Down(res.LogP))
+	if res.Samples > 0 {
+		r.Log10Ceiling = finite(res.CeilingLog10)
+	}
+	r.Margin = finite(res.Margin)
+	r.Threshold, r.Verdict, r.Guarantee = threshold, "unknown", Guarantee
+	if r.PLower >= threshold && r.PLower > 0 {
+		r.Verdict = "safe"
+	}
+	r.Device = res.Device
+	seconds := math.Round(res.Seconds*1e6) / 1e6
+	r.Seconds = &seconds
+}
+
+func gammaField(gamma []float64) any {
+	if len(gamma) == 0 {
+		return nil
+	}
+	for _, g := range gamma {
+		if g != gamma[0] {
+			return gamma
+		}
+	}
+	return gamma[0]
+}
+
+func finite(x float64) *float64 {
+	if math.IsInf(x, 0) || math.IsNaN(x) {
+		return nil
+	}
+	return &x
+}
+
+// Write appends r as one line of JSON.
+func (r *Record) Write(w io.Writer) error {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(line, '\n'))
+	return err
+}
+
+// FormatDown prints p in [0, 1] with digits decimals, rounded down: never more
+// than p says.
+func FormatDown(p float64, digits int) string {
+	// 40 digits are exact enough to cut: a float64 below 1 that prints as
+	// 0.99..9 there is below 1.
+	text := strconv.FormatFloat(p, 'f', 40, 64)
+	return text[:len(text)-40+digits]
+}
+
+// Table prints records as aligned columns and a summary line.
+func Table(w io.Writer, records []*Record) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "index\tlabel\tp_lower\tlog10\tgamma\tsafe boxes\tverdict\tseconds\t")
+	for _, r := range records {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t\n", r.title(), number(r.Label), FormatDown(r.PLower, 4),
+			decimals(r.Log10PLower, 2), r.gammaText(), r.SafeBoxes, r.Verdict, decimals(r.Seconds, 3))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	b := bufio.NewWriter(w)
+	fmt.Fprintln(b, Summary(records))
+	return b.Flush()
+}
+
+// Summary is one line: how many records, how many safe, and the mean p_lower,
+// rounded down.
+func Summary(records []*Record) string {
+	safe, sum := 0, 0.0
+	for _, r := range records {
+		sum += r.PLower
+		if r.Verdict == "safe" {
+			safe++
+		}
+	}
+	n := len(records)
+	return fmt.Sprintf("%d of %d safe with probability >= %v; mean p_lower %s", safe, n, records[0].Threshold, FormatDown(sum/float64(n), 4))
+}
+
+func (r *Record) title() string {
+	if r.Name != "" {
+		return r.Name
+	}
+	return strconv.Itoa(r.Index)
+}
+
+func (r *Record) gammaText() string {
+	switch g := r.Gamma.(type) {
+	case float64:
+		return strconv.FormatFloat(g, 'f', 3, 64)
+	case []float64:
+		text := ""
+		for i, x := range g {
+			if i > 0 {
+				text += "/"
+			}
+			text += strconv.FormatFloat(x, 'f', 2, 64)
+		}
+		return text
+	}
+	return "-"
+}
+
+func number(n *int) string {
+	if n == nil {
+		return "-"
+	}
+	return strconv.Itoa(*n)
+}
+
+// decimals rounds down, towards -Inf.
+func decimals(x *float64, digits int) string {
+	if x == nil {
+		return "-"
+	}
+	scale := math.Pow(10, float64(digits))
+	return strconv.FormatFloat(math.Floor(*x*scale)/scale, 'f', digits, 64)
+}
