@@ -2,7 +2,6 @@ package fallback
 
 import (
 	"psafe/host/bound"
-	"psafe/host/posterior"
 )
 
 // Activate is defined in bound.Activate.
@@ -13,17 +12,17 @@ func (d *Device[T]) Activate(a bound.Activate) error {
 	d.parallel(a.N, 4096, func(from, to int) {
 		for i := from; i < to; i++ {
 			switch a.Activation.Kind {
-			case posterior.Identity:
+			case bound.Identity:
 				zLo[i], zHi[i] = lo[i], hi[i]
-			case posterior.ReLU:
+			case bound.ReLU:
 				zLo[i], zHi[i] = max(lo[i], 0), max(hi[i], 0)
-			case posterior.LeakyReLU:
+			case bound.LeakyReLU:
 				zLo[i], zHi[i] = d.leakyLo(lo[i], slopeHi), d.leakyHi(hi[i], slopeLo)
-			case posterior.Tanh:
+			case bound.Tanh:
 				l, _ := d.sigmoidBounds(T(2 * lo[i]))
 				_, h := d.sigmoidBounds(T(2 * hi[i]))
 				zLo[i], zHi[i] = max(-1, d.down(T(2*l)-1)), min(1, d.up(T(2*h)-1))
-			case posterior.Sigmoid:
+			case bound.Sigmoid:
 				zLo[i], _ = d.sigmoidBounds(lo[i])
 				_, zHi[i] = d.sigmoidBounds(hi[i])
 			}

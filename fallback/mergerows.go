@@ -39,6 +39,9 @@ func (m *mergeRows[T]) dot(cLo, cHi, vLo, vHi []T, dLo, dHi, round T) (T, T) {
 	for i0 := 0; i0 < m.out; i0 += bound.Block {
 		var sLo, sHi, sMag T
 		for i := i0; i < min(i0+bound.Block, m.out); i++ {
+			if cLo[i] == 0 && cHi[i] == 0 {
+				continue // adds a zero to every sum: weight boxes are finite
+			}
 			sLo += min4(cLo[i], cHi[i], vLo[i], vHi[i])
 			sHi += max4(cLo[i], cHi[i], vLo[i], vHi[i])
 			sMag += T(max(-cLo[i], cHi[i]) * max(-vLo[i], vHi[i]))

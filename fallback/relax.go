@@ -2,7 +2,6 @@ package fallback
 
 import (
 	"psafe/host/bound"
-	"psafe/host/posterior"
 )
 
 // Relax is defined in bound.Relax.
@@ -17,9 +16,9 @@ func (d *Device[T]) Relax(a bound.Relax) error {
 	d.parallel(a.N, 256, func(from, to int) {
 		for i := from; i < to; i++ {
 			switch a.Kind {
-			case posterior.Tanh:
+			case bound.Tanh:
 				aLo[i], bLo[i], aHi[i], bHi[i] = d.relaxTanh(lo[i], hi[i])
-			case posterior.Sigmoid:
+			case bound.Sigmoid:
 				aLo[i], bLo[i], aHi[i], bHi[i] = d.relaxSigmoid(lo[i], hi[i])
 			default:
 				aLo[i], bLo[i], aHi[i], bHi[i] = d.relaxLinear(lo[i], hi[i], slopeLo, slopeHi)

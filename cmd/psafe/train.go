@@ -1,15 +1,18 @@
 package main
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/pflag"
 
@@ -39,29 +42,35 @@ var trainFlags = map[string]string{
 	"KLWeight": "kl-weight", "PriorSD": "prior-sd", "InitSD": "init-sd", "Noise": "noise",
 }
 
+const trainAbout = `psafe train makes a small dense Bayesian neural network by Bayes by Backprop and
+writes its posterior: independent normal weights, standard deviations, float32.
+The same flags, data and kind of processor give the same bytes.
+
+  psafe train --data cubic --hidden 128 --out cubic.npz
+  psafe train --data images.gz --labels labels.gz --task classification --hidden 64,32 --out digits.npz`
+
 // runTrain is psafe train: it trains a small dense Bayesian neural network and
 // writes its posterior. Errors are one line that names the flag or the file; no
-// output file is left behind by one.
+// output file is left behind by one. An interrupt ends it with
+// context.Canceled.
 func runTrain(args []string, stdout, stderr io.Writer) error {
 	j, err := parseTrain(args, stdout)
-	if errors.Is(err, pflag.ErrHelp) {
-		return nil
-	}
 	if err != nil {
 		return err
 	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	// Everything that can be refused is, before the long part.
-	if err := j.checkConfig(1, 1); err != nil {
+	if err := trainFlagError(j.Check(1, 1)); err != nil {
 		return err
 	}
-	if err := j.checkOut(); err != nil {
+	file, err := createOut(j.out, trainFile(j.data), trainFile(j.labels))
+	if err != nil {
 		return err
 	}
+	defer file.discard()
 	data, err := j.read()
 	if err != nil {
-		return err
-	}
-	if err := j.checkConfig(data.Inputs, data.Outputs); err != nil {
 		return err
 	}
 	note, err := j.note()
@@ -69,34 +78,35 @@ func runTrain(args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	loss := math.NaN()
+	_, watched := isTerminal(stderr)
 	j.Progress = func(epoch int, l float64) {
 		loss = l
-		if every := max(1, j.Epochs/20); trainOnTerminal(stderr) && epoch%every == 0 {
+		if every := max(1, j.Epochs/20); watched && epoch%every == 0 {
 			fmt.Fprintf(stderr, "epoch %d of %d: loss %.5g\n", epoch, j.Epochs, l)
 		}
 	}
-	p, err := train.Run(data, j.Config)
+	p, err := train.Run(ctx, data, j.Config)
 	if err != nil {
 		return trainFlagError(err)
 	}
 	p.Source.Note = note
-	if err := posterior.WriteFile(j.out, p); err != nil {
-		return fmt.Errorf("--out %w", err)
+	write := posterior.WriteNPZ
+	if filepath.Ext(j.out) == ".safetensors" {
+		write = posterior.WriteSafetensors
+	}
+	if err := write(file, p); err != nil {
+		return fmt.Errorf("--out %s: cannot be written: %w", j.out, bare(err))
+	}
+	if err := file.commit(); err != nil {
+		return err
 	}
 	return j.report(stdout, p, data, loss)
 }
 
-// parseTrain reads the flags. Help is written to stdout and returned as
-// pflag.ErrHelp.
+// parseTrain reads the flags.
 func parseTrain(args []string, stdout io.Writer) (*trainJob, error) {
 	j := &trainJob{}
-	f := pflag.NewFlagSet("train", pflag.ContinueOnError)
-	f.SortFlags = false
-	f.SetOutput(io.Discard)
-	f.Usage = func() {
-		fmt.Fprintf(stdout, "Usage: psafe train --data cubic|FILE --out FILE.npz [flags]\n\n"+
-			"Train a small dense Bayesian neural network by Bayes by Backprop and write its\nposterior: independent normal weights, standard deviations, float32.\n\n%s", f.FlagUsages())
-	}
+	f := newFlags("train", trainAbout, stdout)
 	f.StringVar(&j.data, "data", "", "cubic (y = x^3 plus noise on [-4, 4]), or a `FILE`: CSV with the target or class in the last column, IDX or NumPy, also .gz (./cubic for a file of that name)")
 	f.StringVar(&j.labels, "labels", "", "`FILE` of the classes, IDX or NumPy; without it they are the last column of a CSV")
 	task := f.String("task", "", "regression or classification; cubic is a regression")
@@ -113,14 +123,8 @@ func parseTrain(args []string, stdout io.Writer) (*trainJob, error) {
 	f.Float64Var(&j.Noise, "noise", 1, "standard deviation of the targets of a regression; for cubic the root of 5")
 	f.Uint64Var(&j.Seed, "seed", 1, "seed of all randomness")
 	f.StringVar(&j.out, "out", "", "`FILE` to write: .npz or .safetensors")
-	if err := f.Parse(args); err != nil {
-		if !errors.Is(err, pflag.ErrHelp) {
-			err = fmt.Errorf("%w; see psafe train --help", err)
-		}
+	if err := parse(f, args, 0); err != nil {
 		return nil, err
-	}
-	if f.NArg() > 0 {
-		return nil, fmt.Errorf("unexpected argument %.60q; files go behind --data, --labels and --out", f.Arg(0))
 	}
 	return j, j.settle(f, *task, *hidden, *activation)
 }
@@ -133,6 +137,9 @@ func (j *trainJob) settle(f *pflag.FlagSet, task, hidden, activation string) (er
 	}
 	if j.out == "" {
 		return errors.New("--out is missing; give a file to write, for example posterior.npz")
+	}
+	if ext := filepath.Ext(j.out); ext != ".npz" && ext != ".safetensors" {
+		return fmt.Errorf("--out %s: name the file .npz or .safetensors", j.out)
 	}
 	cubic := j.data == trainCubic
 	switch {
@@ -173,11 +180,6 @@ func (j *trainJob) settle(f *pflag.FlagSet, task, hidden, activation string) (er
 	return nil
 }
 
-// checkConfig checks the numbers for data of the given shape.
-func (j *trainJob) checkConfig(inputs, outputs int) error {
-	return trainFlagError(j.Check(inputs, outputs))
-}
-
 // trainFlagError names a flag where the training package names a field.
 func trainFlagError(err error) error {
 	if e, ok := errors.AsType[*train.FieldError](err); ok {
@@ -186,44 +188,13 @@ func trainFlagError(err error) error {
 	return err
 }
 
-// checkOut says whether the output can be written and is no input.
-func (j *trainJob) checkOut() error {
-	if ext := filepath.Ext(j.out); ext != ".npz" && ext != ".safetensors" {
-		return fmt.Errorf("--out %s: name the file .npz or .safetensors", j.out)
+// trainFile is the file that an input of a flag is in: the input may be a member
+// of a .npz, as in "file.npz:array".
+func trainFile(path string) string {
+	if head, _, ok := strings.Cut(path, ".npz:"); ok {
+		return head + ".npz"
 	}
-	for _, in := range []struct{ flag, path string }{{"data", j.data}, {"labels", j.labels}} {
-		if in.path != "" && trainSameFile(in.path, j.out) {
-			return fmt.Errorf("--out %s: is the file of --%s, which would be lost; name another one", j.out, in.flag)
-		}
-	}
-	if info, err := os.Stat(j.out); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("--out %s: is not an ordinary file; name another one", j.out)
-	}
-	probe, err := os.CreateTemp(filepath.Dir(j.out), ".psafe-train-*")
-	if err != nil {
-		return fmt.Errorf("--out %s: its directory cannot be written to (%w); make it, or name another one", j.out, trainBareError(err))
-	}
-	probe.Close()
-	return os.Remove(probe.Name())
-}
-
-// trainSameFile says whether two names mean one file. The input may name a member of
-// a .npz, as in "file.npz:array".
-func trainSameFile(in, out string) bool {
-	if head, _, ok := strings.Cut(in, ".npz:"); ok {
-		in = head + ".npz"
-	}
-	a, errA := os.Stat(in)
-	b, errB := os.Stat(out)
-	return errA == nil && errB == nil && os.SameFile(a, b)
-}
-
-// trainBareError is err without the path, which the message names already.
-func trainBareError(err error) error {
-	if p, ok := errors.AsType[*os.PathError](err); ok {
-		return p.Err
-	}
-	return err
+	return path
 }
 
 // read makes or reads the data.
@@ -265,12 +236,9 @@ func (j *trainJob) note() (string, error) {
 	}
 	fmt.Fprintf(&b, " --seed %d", j.Seed)
 	for _, path := range files {
-		if head, _, ok := strings.Cut(path, ".npz:"); ok {
-			path = head + ".npz"
-		}
-		content, err := os.ReadFile(path)
+		content, err := os.ReadFile(trainFile(path))
 		if err != nil {
-			return "", fmt.Errorf("%s: %w", path, trainBareError(err))
+			return "", fmt.Errorf("%s: %w", path, bare(err))
 		}
 		fmt.Fprintf(&b, "; sha256 of %s is %x", filepath.Base(path), sha256.Sum256(content))
 	}
@@ -292,15 +260,4 @@ func (j *trainJob) report(w io.Writer, p *posterior.Posterior, data *train.Data,
 	_, err := fmt.Fprintf(w, "%s: %d weights; training loss %.4g; mean network on the %d training examples: loss %.4g, %s; sigma min %.3g, quartiles %.3g %.3g %.3g, max %.3g\n",
 		j.out, p.Weights(), loss, data.N(), score.Loss, result, q[0], q[1], q[2], q[3], q[4])
 	return err
-}
-
-// trainOnTerminal says whether w is a terminal (or another character device, where
-// progress does no harm).
-func trainOnTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

@@ -10,14 +10,16 @@ import (
 	"psafe/host/property"
 )
 
-// groupSize is how many tasks are searched together: as many as have the same
-// number of input boxes and the same rows, up to a hundred.
-func (e *Engine) groupSize(cfg Config, tasks []property.Task) int {
-	n := 0
-	for n < len(tasks) && n < 128 && len(tasks[n].T) == len(tasks[0].T) {
+// mostTasks is how many tasks are searched together at most.
+const mostTasks = 128
+
+// groupSize is how many tasks from the first on have as many input boxes as it.
+func groupSize(tasks []property.Task) int {
+	n := 1
+	for n < len(tasks) && n < mostTasks && len(tasks[n].T) == len(tasks[0].T) {
 		n++
 	}
-	return max(n, 1)
+	return n
 }
 
 // centred finds, for each task, a mean-centred box as wide as verifies: first one

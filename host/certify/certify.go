@@ -101,12 +101,11 @@ func Run(ctx context.Context, eng *Engine, cfg Config, tasks []property.Task, pr
 	if progress == nil {
 		progress = func(int) {}
 	}
-	group := len(tasks)
-	if cfg.Strategy == Centred {
-		group = eng.groupSize(cfg, tasks)
-	}
-	for from := 0; from < len(tasks); from += group {
-		part := tasks[from:min(from+group, len(tasks))]
+	for from := 0; from < len(tasks); {
+		part := tasks[from:]
+		if cfg.Strategy == Centred {
+			part = part[:groupSize(part)]
+		}
 		start := time.Now()
 		var results []*Result
 		var err error
@@ -125,7 +124,8 @@ func Run(ctx context.Context, eng *Engine, cfg Config, tasks []property.Task, pr
 				return err
 			}
 		}
-		progress(from + len(part))
+		from += len(part)
+		progress(from)
 	}
 	return nil
 }

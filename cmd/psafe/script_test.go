@@ -1,0 +1,165 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/binary"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"psafe/host/posterior"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"psafe": func() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) },
+	})
+}
+
+// TestScripts runs the real program as users do: testdata/script/*.txtar. Each
+// script starts with the files of this project's testdata and the bad ones that
+// writeBadFiles makes.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "script"),
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("PSAFE_DEVICE", "cpu")
+			if err := copyTestdata(env.WorkDir); err != nil {
+				return err
+			}
+			return writeBadFiles(env.WorkDir)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"oneline": oneLine, "lines": countLines},
+	})
+}
+
+// oneLine demands that standard error was one line that starts with "psafe: " and
+// contains each argument.
+func oneLine(ts *testscript.TestScript, neg bool, args []string) {
+	text := ts.ReadFile("stderr")
+	if !strings.HasPrefix(text, "psafe: ") || strings.Count(text, "\n") != 1 || !strings.HasSuffix(text, "\n") {
+		ts.Fatalf("standard error is not one line of psafe's: %q", text)
+	}
+	for _, a := range args {
+		if !strings.Contains(text, a) {
+			ts.Fatalf("standard error %q does not say %q", text, a)
+		}
+	}
+}
+
+// countLines demands that a file has that many lines.
+func countLines(ts *testscript.TestScript, neg bool, args []string) {
+	if n := strings.Count(ts.ReadFile(args[0]), "\n"); strings.Repeat("x", n) != strings.Repeat("x", len(args[1])) {
+		ts.Fatalf("%s has %d lines, want %d", args[0], n, len(args[1]))
+	}
+}
+
+func copyTestdata(dir string) error {
+	for _, name := range []string{"cubic-128.npz", "cubic-property.json", "glyphs-64-32-10.npz", "tiny-2-3-2-tanh.npz",
+		"glyphs-test-images-idx3-ubyte.gz", "glyphs-test-labels-idx1-ubyte.gz"} {
+		b, err := os.ReadFile(filepath.Join("..", "..", "testdata", name))
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeBadFiles makes the files that a program like this is given sooner or
+// later.
+func writeBadFiles(dir string) error {
+	good, err := os.ReadFile(filepath.Join(dir, "cubic-128.npz"))
+	if err != nil {
+		return err
+	}
+	files := map[string][]byte{
+		"truncated.npz": good[:len(good)*2/3],
+		"empty.npz":     nil,
+		// BINBYTES8 with a length of 17 GB, in 12 bytes.
+		"hostile.net": {0x80, 4, 0x8e, 0, 0, 0, 0, 4, 0, 0, 0, '.'},
+		// os.system, which no posterior needs.
+		"system.net": []byte("\x80\x02cos\nsystem\nU\x04true\x85R."),
+	}
+	// The writer refuses bad numbers, so a mark is written and then replaced.
+	const mark = 123.25
+	for name, bad := range map[string]struct {
+		spoil func(*posterior.Posterior) *float64
+		value float32
+	}{
+		"nan-sigma.npz":      {func(p *posterior.Posterior) *float64 { return markSpread(&p.Layers[0].Weight, mark) }, float32(math.NaN())},
+		"inf-sigma.npz":      {func(p *posterior.Posterior) *float64 { return markSpread(&p.Layers[0].Weight, mark) }, float32(math.Inf(1))},
+		"negative-sigma.npz": {func(p *posterior.Posterior) *float64 { return markSpread(&p.Layers[1].Bias, mark) }, -0.5},
+		"nan-mean.npz":       {func(p *posterior.Posterior) *float64 { return &p.Layers[0].Bias.Mean[0] }, float32(math.NaN())},
+	} {
+		p, err := posterior.Read(filepath.Join(dir, "cubic-128.npz"), posterior.Options{})
+		if err != nil {
+			return err
+		}
+		*bad.spoil(p) = mark
+		var b bytes.Buffer
+		if err := posterior.WriteNPZ(&b, p); err != nil {
+			return err
+		}
+		if files[name], err = patchZip(b.Bytes(), float32Bytes(mark), float32Bytes(bad.value)); err != nil {
+			return err
+		}
+	}
+	chain, err := patchZip(good, `"in":1,"out":128`, `"in":1,"out":127`)
+	if err != nil {
+		return err
+	}
+	files["chain.npz"] = chain
+	for name, b := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// markSpread makes the first standard deviation v and returns its stored spread.
+func markSpread(g *posterior.Gaussian, v float64) *float64 {
+	g.SdLo[0], g.SdHi[0] = v, v
+	return &g.Spread[0]
+}
+
+func float32Bytes(x float32) string {
+	return string(binary.LittleEndian.AppendUint32(nil, math.Float32bits(x)))
+}
+
+// patchZip replaces bytes in every member of a zip.
+func patchZip(file []byte, old, replacement string) ([]byte, error) {
+	r, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for _, f := range r.File {
+		in, err := f.Open()
+		if err != nil {
+			return nil, err
+		}
+		var content bytes.Buffer
+		if _, err := content.ReadFrom(in); err != nil {
+			return nil, err
+		}
+		out, err := w.CreateHeader(&zip.FileHeader{Name: f.Name, Method: zip.Store})
+		if err != nil {
+			return nil, err
+		}
+		if _, err := out.Write(bytes.ReplaceAll(content.Bytes(), []byte(old), []byte(replacement))); err != nil {
+			return nil, err
+		}
+	}
+	err = w.Close()
+	return b.Bytes(), err
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"bytes"
+	"path/filepath"
+	"testing"
+)
+
+// TestExitStatus: the statuses that psafe help lists.
+func TestExitStatus(t *testing.T) {
+	td := filepath.Join("..", "..", "testdata")
+	posterior, images := filepath.Join(td, "glyphs-64-32-10.npz"), filepath.Join(td, "glyphs-test-images-idx3-ubyte.gz")
+	certify := func(more ...string) []string {
+		return append([]string{"certify", "--device", "cpu", "--posterior", posterior, "--inputs", images, "--index", "0"}, more...)
+	}
+	for _, c := range []struct {
+		args []string
+		want int
+	}{
+		{certify("--eps", "0.01"), exitDone},
+		{certify("--eps", "0.5"), exitDone},
+		{certify("--eps", "0.5", "--fail-under", "0.1"), exitUnder},
+		{certify("--eps", "-1"), exitUsage},
+		{certify("--eps", "0", "--posterior", filepath.Join(td, "absent.npz")), exitUsage},
+		{certify("--eps", "0", "--device", "no-such-device"), exitDevice},
+		{[]string{"help"}, exitDone},
+		{[]string{"certify", "--help"}, exitDone},
+		{[]string{"certify", "--no-such-flag"}, exitUsage},
+		{[]string{"no-such-command"}, exitUsage},
+		{nil, exitUsage},
+	} {
+		var stdout, stderr bytes.Buffer
+		if got := run(c.args, &stdout, &stderr); got != c.want {
+			t.Errorf("psafe %q: exit status %d, want %d; standard error: %s", c.args, got, c.want, stderr.String())
+		}
+		if c.want != exitDone && c.want != exitUnder && stdout.Len() > 0 {
+			t.Errorf("psafe %q: failed but wrote %q", c.args, stdout.String())
+		}
+	}
+}

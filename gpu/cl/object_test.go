@@ -1,0 +1,264 @@
+//go:build !noopencl && (linux || darwin) && (amd64 || arm64)
+
+package cl
+
+import (
+	"bytes"
+	"errors"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestDeviceInfo(t *testing.T) {
+	f := openFake(t)
+	c, q := f.setup(t)
+	defer c.Release()
+	defer q.Release()
+	d := c.Devices()[0]
+	for _, x := range []struct {
+		what      string
+		got, want any
+	}{
+		{"Name", d.Name(), "Fake device"},
+		{"Vendor", d.Vendor(), "psafe"},
+		{"DriverVersion", d.DriverVersion(), "0.1"},
+		{"Version", d.Version(), "OpenCL 1.2 fake"},
+		{"OpenCLCVersion", d.OpenCLCVersion(), "OpenCL C 1.2 fake"},
+		{"Type", d.Type(), DeviceTypeGPU},
+		{"Type.String", d.Type().String(), "GPU"},
+		{"MaxComputeUnits", d.MaxComputeUnits(), 7},
+		{"MaxWorkGroupSize", d.MaxWorkGroupSize(), 64},
+		{"LocalMemSize", d.LocalMemSize(), int64(32768)},
+		{"GlobalMemSize", d.GlobalMemSize(), int64(1 << 30)},
+		{"MaxMemAllocSize", d.MaxMemAllocSize(), int64(1 << 28)},
+		{"NativeVectorWidthFloat", d.NativeVectorWidthFloat(), 4},
+		{"NativeVectorWidthDouble", d.NativeVectorWidthDouble(), 2},
+		{"HasDouble", d.HasDouble(), true},
+		{"SingleFPConfig", d.SingleFPConfig(), FPConfigDenorm | FPConfigInfNaN | FPConfigRoundToNearest | FPConfigFMA},
+		{"SingleFPConfig.String", d.SingleFPConfig().String(), "denorm inf-nan round-to-nearest fma"},
+		{"Available", d.Available(), true},
+		{"HostUnifiedMemory", d.HostUnifiedMemory(), true},
+		{"HasExtension", d.HasExtension("cl_khr_device_uuid"), true},
+		{"HasExtension of a part", d.HasExtension("cl_khr"), false},
+		{"PCIBusID", d.PCIBusID(), "0001:3b:02.3"},
+		{"UUID", d.UUID(), "00010203-0405-0607-0809-0a0b0c0d0e0f"},
+		{"Platform", d.Platform().Name(), "Fake platform"},
+	} {
+		if x.got != x.want {
+			t.Errorf("%s: got %v, want %v", x.what, x.got, x.want)
+		}
+	}
+	if got := d.MaxWorkItemSizes(); !slices.Equal(got, []int{64, 32, 16}) {
+		t.Errorf("MaxWorkItemSizes: got %v", got)
+	}
+	if major, minor := d.OpenCLVersion(); major != 1 || minor != 2 {
+		t.Errorf("OpenCLVersion: got %d, %d", major, minor)
+	}
+}
+
+// TestPinned: the memory of a non-blocking transfer outlives all references of
+// the program to it, and the event's Release waits for the transfer.
+func TestPinned(t *testing.T) {
+	f := openFake(t)
+	c, q := f.setup(t)
+	defer c.Release()
+	defer q.Release()
+	const n = 1 << 16
+	b, err := c.CreateEmptyBuffer(MemReadWrite, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Release()
+	want := bytes.Repeat([]byte("psafe---"), n/8)
+	for name, settle := range map[string]func(*Event) error{
+		"Wait":             func(e *Event) error { return errors.Join(e.Wait(), e.Release()) },
+		"Release":          func(e *Event) error { return e.Release() },
+		"Finish":           func(e *Event) error { return errors.Join(q.Finish(), e.Release()) },
+		"event is dropped": func(*Event) error { return q.Finish() },
+	} {
+		e, err := q.EnqueueWriteBuffer(b, false, 0, bytes.Clone(want), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(f.inFlight) != 1 {
+			t.Errorf("%s: %d transfers in flight, want 1", name, len(f.inFlight))
+		}
+		// Freed memory would be used again, and hold zeros.
+		for range 4 {
+			runtime.GC()
+			for range 64 {
+				_ = bytes.Clone(make([]byte, n))
+			}
+		}
+		if err := settle(e); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if len(f.inFlight) != 0 {
+			t.Errorf("%s: %d transfers in flight after it", name, len(f.inFlight))
+		}
+		got := make([]byte, n)
+		if err := ReadBuffer(q, b, 0, got); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s: the buffer holds something else", name)
+		}
+		if err := FillBuffer(q, b, 0, n, byte(0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	// The Release of a queue waits for its transfers, and for no other's.
+	q2, err := c.CreateCommandQueue(c.Devices()[0], 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range []*CommandQueue{q, q2} {
+		e, err := q.EnqueueWriteBuffer(b, false, 0, bytes.Clone(want), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Release()
+	}
+	if err := q2.Release(); err != nil {
+		t.Error(err)
+	}
+	if len(f.inFlight) != 1 || len(f.flying(q)) != 1 {
+		t.Errorf("%d transfers in flight, %d of the other queue, want 1, 1", len(f.inFlight), len(f.flying(q)))
+	}
+	if err := q.Finish(); err != nil {
+		t.Error(err)
+	}
+
+	// A transfer that was refused pins nothing.
+	f.fail("clEnqueueWriteBuffer", int32(OutOfResources), 0)
+	if _, err := q.EnqueueWriteBuffer(b, false, 0, make([]byte, n), nil); err == nil {
+		t.Error("no error")
+	}
+	if len(f.inFlight) != 0 {
+		t.Errorf("%d transfers in flight after a refused one", len(f.inFlight))
+	}
+}
+
+func TestRelease(t *testing.T) {
+	f := openFake(t)
+	c, q := f.setup(t)
+	b, err := c.CreateEmptyBuffer(MemReadWrite, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := q.CreateStagingBuffer(8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		for _, o := range []interface{ Release() error }{s, b, q, c} {
+			if err := o.Release(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if n := f.live(); n != 0 {
+		t.Errorf("%d objects live", n)
+	}
+	for _, o := range []interface{ Release() error }{
+		(*Context)(nil), (*CommandQueue)(nil), (*Program)(nil), (*Kernel)(nil), (*MemObject)(nil), (*StagingBuffer)(nil), (*Event)(nil),
+	} {
+		if err := o.Release(); err != nil {
+			t.Errorf("%T: %v", o, err)
+		}
+	}
+	wantPanic(t, "use of a CommandQueue after its Release", func() { _ = q.Finish() })
+	wantPanic(t, "use of a Context after its Release", func() { _, _ = c.CreateEmptyBuffer(MemReadWrite, 8) })
+	wantPanic(t, "use of a MemObject after its Release", func() { s.Bytes() })
+}
+
+func TestMistakes(t *testing.T) {
+	f := openFake(t)
+	c, q := f.setup(t)
+	defer c.Release()
+	defer q.Release()
+	b, err := c.CreateEmptyBuffer(MemReadWrite, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Release()
+	p, err := c.CreateProgramWithSource([]string{""})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Release()
+	k, err := p.CreateKernel("add")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Release()
+
+	wantPanic(t, "9 bytes at offset 0 of a buffer of 8", func() { _ = WriteBuffer(q, b, 0, make([]byte, 9)) })
+	wantPanic(t, "4 bytes at offset 8 of a buffer of 8", func() { _ = ReadBuffer(q, b, 2, make([]float32, 1)) })
+	wantPanic(t, "at offset -4", func() { _ = FillBuffer(q, b, -1, 1, float32(0)) })
+	wantPanic(t, "at offset 4", func() { _, _ = q.EnqueueCopyBuffer(b, b, 0, 4, 8, nil) })
+	wantPanic(t, "of 0 bytes", func() { _, _ = c.CreateEmptyBuffer(MemReadWrite, 0) })
+	wantPanic(t, "a grid of 1 dimensions", func() { _, _ = q.EnqueueNDRangeKernel(k, nil, []int{8}, []int{2, 2}, nil) })
+	wantPanic(t, "negative size", func() { _, _ = q.EnqueueNDRangeKernel(k, nil, []int{-8}, nil, nil) })
+	wantPanic(t, "no devices", func() { _, _ = CreateContext(nil) })
+	wantPanic(t, "no aligned", func() { Elements[float64](make([]byte, 12)) })
+
+	if err := k.SetArg(0, 1); !errors.Is(err, ErrUnsupportedArgumentType) || !strings.Contains(err.Error(), "int: kernel add, argument 0") {
+		t.Errorf("an int as argument: %v", err)
+	}
+	if e := asError(t, k.SetArgs(b)); e.Code != InvalidKernelArgs || !strings.Contains(e.Detail, "takes 2 arguments, got 1") {
+		t.Errorf("too few arguments: %v", e)
+	}
+	if e := asError(t, k.SetArg(2, b)); e.Code != -49 || !strings.Contains(e.Detail, "argument 2") {
+		t.Errorf("argument out of range: %v", e)
+	}
+	if e := asError(t, func() error { _, err := q.EnqueueNDRangeKernel(k, nil, nil, nil, nil); return err }()); e.Code != -53 {
+		t.Errorf("a grid of no dimensions: %v", e)
+	}
+}
+
+// TestNilEvents: nil events have happened; transfers of nothing are markers.
+func TestNilEvents(t *testing.T) {
+	f := openFake(t)
+	c, q := f.setup(t)
+	defer c.Release()
+	defer q.Release()
+	b, err := c.CreateEmptyBuffer(MemReadWrite, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Release()
+	var none *Event
+	if err := errors.Join(none.Wait(), WaitForEvents(nil), WaitForEvents([]*Event{nil, nil})); err != nil {
+		t.Error(err)
+	}
+	if _, err := none.GetProfilingInfo(ProfilingInfoCommandEnd); asError(t, err).Code != ProfilingInfoNotAvailable {
+		t.Error(err)
+	}
+	if err := WriteBuffer(q, b, 0, []float32{}, nil, none); err != nil {
+		t.Error(err)
+	}
+	if err := FillBuffer(q, b, 0, 0, float32(1)); err != nil {
+		t.Error(err)
+	}
+	if n := f.calls("clEnqueueMarkerWithWaitList"); n != 2 {
+		t.Errorf("%d markers, want 2", n)
+	}
+	if n := f.calls("clEnqueueWriteBuffer") + f.calls("clEnqueueFillBuffer"); n != 0 {
+		t.Errorf("%d transfers of nothing reached the driver", n)
+	}
+}
+
+func wantPanic(t *testing.T, part string, f func()) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		if s, ok := recover().(string); !ok || !strings.Contains(s, part) {
+			t.Errorf("panic %q, want %q in it", s, part)
+		}
+	}()
+	f()
+}

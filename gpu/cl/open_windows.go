@@ -1,0 +1,42 @@
+//go:build windows && !noopencl && (amd64 || arm64)
+
+package cl
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/ebitengine/purego"
+)
+
+const installHint = "no OpenCL.dll (it comes with the GPU vendor's driver)"
+
+// driverWithoutICD is empty: the registry lists drivers, and installers write it.
+const driverWithoutICD = ""
+
+// libraryNames tries the system's folder by its path first, so that an
+// OpenCL.dll in the current folder is not taken for it.
+func libraryNames() []string {
+	names := []string{"OpenCL.dll"}
+	if root := os.Getenv("SystemRoot"); root != "" {
+		names = append([]string{filepath.Join(root, "System32", "OpenCL.dll")}, names...)
+	}
+	return names
+}
+
+func dlopen(name string) (uintptr, error) {
+	handle, err := syscall.LoadLibrary(name)
+	return uintptr(handle), err
+}
+
+func dlsym(handle uintptr, name string) (uintptr, error) {
+	return syscall.GetProcAddress(syscall.Handle(handle), name)
+}
+
+// dlclose drops one reference. Its failure leaves a library loaded that nobody
+// calls, which is no one's concern.
+func dlclose(handle uintptr) { _ = syscall.FreeLibrary(syscall.Handle(handle)) }
+
+// register makes *fn call the C function at addr.
+func register(fn any, addr uintptr) { purego.RegisterFunc(fn, addr) }

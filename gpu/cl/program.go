@@ -1,0 +1,87 @@
+package cl
+
+import (
+	"errors"
+	"strings"
+	"unsafe"
+)
+
+// Program is a set of kernels: source first, code for devices after
+// BuildProgram.
+type Program struct {
+	object
+	context *Context
+}
+
+// BuildProgram compiles the program for devices, or for all of the context's
+// where there are none. An error in the source is a [*BuildError] that holds
+// the compiler's log.
+func (p *Program) BuildProgram(devices []*Device, options string) error {
+	if len(devices) == 0 {
+		devices = p.context.devices
+	}
+	ids := make([]uintptr, len(devices))
+	for i, d := range devices {
+		ids[i] = d.id
+	}
+	n, first := list(ids)
+	err := check("clBuildProgram", p.lib.buildProgram(p.use(), n, first, cString(options), 0, 0), p.device)
+	if err == nil {
+		return nil
+	}
+	b := &BuildError{Options: options}
+	errors.As(err, &b.Err)
+	var logs []string
+	for _, d := range devices {
+		// The log explains the error; failing to get it is not another one.
+		log, err := p.BuildLog(d)
+		if err != nil {
+			log = "(no log: " + err.Error() + ")"
+		}
+		if log == "" {
+			continue
+		}
+		if len(devices) > 1 {
+			log = d.name + ":\n" + log
+		}
+		logs = append(logs, log)
+	}
+	b.Log = strings.Join(logs, "\n")
+	return b
+}
+
+// BuildLog returns what the compiler said when it last built the program for
+// the device, warnings included; often nothing.
+func (p *Program) BuildLog(device *Device) (string, error) {
+	id := p.use()
+	return infoString("clGetProgramBuildInfo", device.name, func(size uintptr, value unsafe.Pointer, got *uintptr) int32 {
+		return p.lib.getProgramBuildInfo(id, device.id, programBuildLog, size, value, got)
+	})
+}
+
+// Release gives the program back; its kernels keep it alive in the driver.
+func (p *Program) Release() error {
+	if p == nil {
+		return nil
+	}
+	return p.release("clReleaseProgram", p.lib.releaseProgram)
+}
+
+// CreateKernel returns the kernel called name of a program that was built.
+func (p *Program) CreateKernel(name string) (*Kernel, error) {
+	var code int32
+	id := p.lib.createKernel(p.use(), cString(name), &code)
+	if err := created("clCreateKernel", id, code, p.device, "kernel %s", name); err != nil {
+		return nil, err
+	}
+	k := &Kernel{name: name}
+	k.init(p.lib, id, "Kernel", p.device)
+	n, err := info[uint32]("clGetKernelInfo", p.device, func(size uintptr, value unsafe.Pointer, got *uintptr) int32 {
+		return p.lib.getKernelInfo(id, kernelNumArgs, size, value, got)
+	})
+	if err != nil {
+		return nil, errors.Join(err, k.Release())
+	}
+	k.numArgs = int(n)
+	return k, nil
+}

@@ -1,0 +1,355 @@
+//go:build !noopencl && (linux || darwin || windows) && (amd64 || arm64)
+
+package cl
+
+import (
+	"errors"
+	"math"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// realDevices returns the machine's devices. A machine that is said to have
+// OpenCL (PSAFE_REQUIRE_OPENCL=1) may not skip.
+func realDevices(t *testing.T) []*Device {
+	t.Helper()
+	platforms, err := GetPlatforms()
+	if err != nil {
+		if !Absent(err) || os.Getenv("PSAFE_REQUIRE_OPENCL") == "1" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	var devices []*Device
+	for _, p := range platforms {
+		d, err := p.GetDevices(DeviceTypeAll)
+		if err != nil {
+			t.Error(err)
+		}
+		devices = append(devices, d...)
+	}
+	if len(devices) == 0 {
+		if os.Getenv("PSAFE_REQUIRE_OPENCL") == "1" {
+			t.Fatal("PSAFE_REQUIRE_OPENCL=1 but OpenCL has no device here")
+		}
+		t.Skip("OpenCL has no device here")
+	}
+	return devices
+}
+
+const realSource = `
+kernel void affine(global float *out, global const float *in, float a, int b, uint n) {
+	size_t i = get_global_id(0);
+	if (i < n) out[i] = a * in[i] + (float)b;
+}
+kernel void reversed(global int *out, global const int *in, local int *tmp) {
+	size_t i = get_local_id(0), n = get_local_size(0), base = get_group_id(0) * n;
+	tmp[i] = in[base + i];
+	barrier(CLK_LOCAL_MEM_FENCE);
+	out[base + i] = tmp[n - 1 - i];
+}
+kernel void wide(global ulong *out, long a, ulong b) {
+	out[get_global_id(0)] = (ulong)a + b + get_global_id(0);
+}
+kernel void grid(global int *out, int width) {
+	out[get_global_id(1) * width + get_global_id(0)] = get_global_id(1) * 100 + get_global_id(0);
+}
+#ifdef HAS_DOUBLE
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+kernel void third(global double *out, double x) { out[get_global_id(0)] = x + get_global_id(0); }
+#endif
+`
+
+// rig is a device with all that a test needs on it.
+type rig struct {
+	t       *testing.T
+	device  *Device
+	context *Context
+	queue   *CommandQueue
+	program *Program
+}
+
+// onDevices runs a subtest on each device.
+func onDevices(t *testing.T, test func(*rig)) {
+	for _, d := range realDevices(t) {
+		t.Run(d.Name(), func(t *testing.T) {
+			// Oclgrind must be called from one thread; see rig.needsThreads.
+			runtime.LockOSThread()
+			r := &rig{t: t, device: d}
+			var err error
+			if r.context, err = CreateContext([]*Device{d}); err != nil {
+				t.Fatal(err)
+			}
+			r.releaseLater(r.context)
+			if r.queue, err = r.context.CreateCommandQueue(d, CommandQueueProfilingEnable); err != nil {
+				t.Fatal(err)
+			}
+			r.releaseLater(r.queue)
+			if r.program, err = r.context.CreateProgramWithSource([]string{realSource}); err != nil {
+				t.Fatal(err)
+			}
+			r.releaseLater(r.program)
+			options := "-cl-std=CL1.2"
+			if d.HasDouble() {
+				options += " -DHAS_DOUBLE"
+			}
+			if err := r.program.BuildProgram(nil, options); err != nil {
+				t.Fatal(err)
+			}
+			test(r)
+		})
+	}
+}
+
+func (r *rig) releaseLater(o interface{ Release() error }) {
+	r.t.Cleanup(func() {
+		if err := o.Release(); err != nil {
+			r.t.Errorf("releasing a %T: %v", o, err)
+		}
+	})
+}
+
+func (r *rig) must(err error) {
+	r.t.Helper()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *rig) buffer(size int) *MemObject {
+	r.t.Helper()
+	b, err := r.context.CreateEmptyBuffer(MemReadWrite, size)
+	r.must(err)
+	r.releaseLater(b)
+	return b
+}
+
+// run enqueues a kernel and returns its event.
+func (r *rig) run(name string, global, local []int, wait []*Event, args ...any) *Event {
+	r.t.Helper()
+	k, err := r.program.CreateKernel(name)
+	r.must(err)
+	r.must(k.SetArgs(args...))
+	e, err := r.queue.EnqueueNDRangeKernel(k, nil, global, local, wait)
+	r.must(errors.Join(err, k.Release()))
+	r.releaseLater(e)
+	return e
+}
+
+func TestRealDevice(t *testing.T) {
+	for _, d := range realDevices(t) {
+		t.Logf("%s: %s, %v, driver %s, %s, %d units, group %d %v, local %d, global %d, max alloc %d, vectors %d/%d, float %v, double %v, unified %v, PCI %q, UUID %q",
+			d.Platform().Name(), d.Name(), d.Type(), d.DriverVersion(), d.OpenCLCVersion(), d.MaxComputeUnits(),
+			d.MaxWorkGroupSize(), d.MaxWorkItemSizes(), d.LocalMemSize(), d.GlobalMemSize(), d.MaxMemAllocSize(),
+			d.NativeVectorWidthFloat(), d.NativeVectorWidthDouble(), d.SingleFPConfig(), d.DoubleFPConfig(),
+			d.HostUnifiedMemory(), d.PCIBusID(), d.UUID())
+		if d.Name() == "" || d.Vendor() == "" || d.DriverVersion() == "" || !strings.HasPrefix(d.OpenCLCVersion(), "OpenCL C ") {
+			t.Errorf("%v: a name is missing", d)
+		}
+		if major, minor := d.OpenCLVersion(); major*10+minor < 12 {
+			t.Errorf("%v: version %q", d, d.Version())
+		}
+		if d.MaxComputeUnits() < 1 || d.MaxWorkGroupSize() < 1 || len(d.MaxWorkItemSizes()) < 3 ||
+			d.LocalMemSize() < 1 || d.GlobalMemSize() < 1 || d.MaxMemAllocSize() < 1 || d.NativeVectorWidthFloat() < 1 {
+			t.Errorf("%v: a size is zero", d)
+		}
+		if !d.Available() || !d.CompilerAvailable() || d.SingleFPConfig()&FPConfigRoundToNearest == 0 {
+			t.Errorf("%v: available %v, compiler %v, float %v", d, d.Available(), d.CompilerAvailable(), d.SingleFPConfig())
+		}
+	}
+}
+
+func TestRealKernels(t *testing.T) {
+	onDevices(t, func(r *rig) {
+		const n = 1000
+		in, out := r.buffer(4*n), r.buffer(4*n)
+		x := make([]float32, n)
+		for i := range x {
+			x[i] = float32(i)
+		}
+		r.must(WriteBuffer(r.queue, in, 0, x))
+		e := r.run("affine", []int{1024}, []int{64}, nil, out, in, float32(0.5), int32(-3), uint32(n))
+		y := make([]float32, n)
+		r.must(ReadBuffer(r.queue, out, 0, y, e))
+		for i := range y {
+			if want := 0.5*float32(i) - 3; y[i] != want {
+				t.Fatalf("affine: element %d is %v, want %v", i, y[i], want)
+			}
+		}
+
+		// Local memory, and a driver's choice of group for a 2-d grid.
+		ints := make([]int32, 64)
+		for i := range ints {
+			ints[i] = int32(i)
+		}
+		r.must(WriteBuffer(r.queue, in, 0, ints))
+		r.run("reversed", []int{64}, []int{16}, nil, out, in, LocalBuffer(4*16))
+		r.must(ReadBuffer(r.queue, out, 0, ints))
+		for i, got := range ints {
+			if want := int32(i/16*16 + 15 - i%16); got != want {
+				t.Fatalf("reversed: element %d is %d, want %d", i, got, want)
+			}
+		}
+		r.run("grid", []int{8, 4}, nil, nil, out, int32(8))
+		r.must(ReadBuffer(r.queue, out, 0, ints[:32]))
+		for i, got := range ints[:32] {
+			if want := int32(i/8*100 + i%8); got != want {
+				t.Fatalf("grid: element %d is %d, want %d", i, got, want)
+			}
+		}
+
+		// 64-bit arguments.
+		longs := make([]uint64, 3)
+		r.run("wide", []int{3}, nil, nil, out, int64(-5), uint64(math.MaxUint64))
+		r.must(ReadBuffer(r.queue, out, 0, longs))
+		for i, got := range longs {
+			if want := uint64(math.MaxUint64) - 5 + uint64(i); got != want {
+				t.Errorf("wide: element %d is %d, want %d", i, got, want)
+			}
+		}
+		if r.device.HasDouble() {
+			doubles := make([]float64, 3)
+			r.run("third", []int{3}, nil, nil, out, 1.0/3)
+			r.must(ReadBuffer(r.queue, out, 0, doubles))
+			if doubles[2] != 1.0/3+2 {
+				t.Errorf("third: got %v", doubles)
+			}
+		}
+	})
+}
+
+func TestRealFillAndCopy(t *testing.T) {
+	onDevices(t, func(r *rig) {
+		a, b := r.buffer(4*16), r.buffer(4*16)
+		r.must(FillBuffer(r.queue, a, 0, 16, float32(1.5)))
+		r.must(FillBuffer(r.queue, b, 0, 16, int32(-1)))
+		e, err := r.queue.EnqueueCopyBuffer(a, b, 4*2, 4*5, 4*3, nil)
+		r.must(err)
+		r.releaseLater(e)
+		got := make([]float32, 16)
+		r.must(ReadBuffer(r.queue, b, 0, got, e))
+		for i, x := range got {
+			copied := i >= 5 && i < 8
+			if copied && x != 1.5 || !copied && math.Float32bits(x) != math.MaxUint32 {
+				t.Errorf("element %d is %v", i, x)
+			}
+		}
+		part := make([]int32, 2)
+		r.must(ReadBuffer(r.queue, b, 4, part))
+		if part[0] != -1 || part[1] != int32(math.Float32bits(1.5)) {
+			t.Errorf("elements 4 and 5 are %v", part)
+		}
+	})
+}
+
+func TestRealProfiling(t *testing.T) {
+	onDevices(t, func(r *rig) {
+		out := r.buffer(4 * 64)
+		e := r.run("grid", []int{8, 8}, nil, nil, out, int32(8))
+		r.must(e.Wait())
+		var last int64
+		for _, m := range []ProfilingInfo{ProfilingInfoCommandQueued, ProfilingInfoCommandSubmit, ProfilingInfoCommandStart, ProfilingInfoCommandEnd} {
+			ns, err := e.GetProfilingInfo(m)
+			r.must(err)
+			if ns < last || ns <= 0 {
+				t.Errorf("moment %#x is %d, after %d", uint32(m), ns, last)
+			}
+			last = ns
+		}
+		if d, err := e.Duration(); err != nil || d < 0 {
+			t.Errorf("duration %v, %v", d, err)
+		}
+
+		q, err := r.context.CreateCommandQueue(r.device, 0)
+		r.must(err)
+		r.releaseLater(q)
+		e, err = q.EnqueueMarkerWithWaitList(nil)
+		r.must(err)
+		r.releaseLater(e)
+		r.must(e.Wait())
+		// Some simulators tell without being asked to.
+		if _, err := e.Duration(); err != nil && asError(t, err).Code != ProfilingInfoNotAvailable {
+			t.Errorf("without profiling: %v", err)
+		}
+	})
+}
+
+func TestRealKernelInfo(t *testing.T) {
+	onDevices(t, func(r *rig) {
+		k, err := r.program.CreateKernel("affine")
+		r.must(err)
+		r.releaseLater(k)
+		if k.NumArgs() != 5 || k.Name() != "affine" {
+			t.Errorf("kernel %s has %d arguments", k.Name(), k.NumArgs())
+		}
+		size, err := k.WorkGroupSize(r.device)
+		if err != nil || size < 1 || size > r.device.MaxWorkGroupSize() {
+			t.Errorf("WorkGroupSize %d, %v", size, err)
+		}
+		if n, err := k.PreferredWorkGroupSizeMultiple(r.device); err != nil || n < 1 {
+			t.Errorf("PreferredWorkGroupSizeMultiple %d, %v", n, err)
+		}
+		if e := asError(t, k.SetArg(2, float64(1))); e.Code != -51 || e.Device != r.device.Name() {
+			t.Errorf("a double for a float: %v", e)
+		}
+		if _, err := r.program.CreateKernel("nothing"); asError(t, err).Code != InvalidKernelName {
+			t.Errorf("a kernel that is not there: %v", err)
+		}
+	})
+}
+
+func TestRealBuildError(t *testing.T) {
+	onDevices(t, func(r *rig) {
+		p, err := r.context.CreateProgramWithSource([]string{"kernel void f(global float *x) { *x = no_such_thing; }\n"})
+		r.must(err)
+		r.releaseLater(p)
+		err = p.BuildProgram(nil, "")
+		var b *BuildError
+		if !errors.As(err, &b) {
+			t.Fatalf("got %v, want a *BuildError", err)
+		}
+		if b.Err.Code != BuildProgramFailure || !strings.Contains(err.Error(), "no_such_thing") {
+			t.Errorf("the log is not in it: %v", err)
+		}
+	})
+}
+
+// TestRealStaging moves data through the driver's own host memory.
+func TestRealStaging(t *testing.T) {
+	onDevices(t, func(r *rig) {
+		const n = 1 << 12
+		in, out := r.buffer(4*n), r.buffer(4*n)
+		s, err := r.queue.CreateStagingBuffer(4 * n)
+		r.must(err)
+		r.releaseLater(s)
+		x := Elements[float32](s.Bytes())
+		for i := range x {
+			x[i] = float32(i)
+		}
+		w, err := r.queue.EnqueueWriteBuffer(in, false, 0, s.Bytes(), nil)
+		r.must(err)
+		r.releaseLater(w)
+		e := r.run("affine", []int{n}, nil, []*Event{w}, out, in, float32(2), int32(1), uint32(n))
+		back, err := r.queue.EnqueueReadBuffer(out, false, 0, s.Bytes(), []*Event{e})
+		r.must(err)
+		r.releaseLater(back)
+		r.must(back.Wait())
+		for i := range x {
+			if x[i] != 2*float32(i)+1 {
+				t.Fatalf("element %d is %v", i, x[i])
+			}
+		}
+	})
+}
+
+// asError returns the *Error in err, which must hold one.
+func asError(t *testing.T, err error) *Error {
+	t.Helper()
+	var e *Error
+	if !errors.As(err, &e) {
+		t.Fatalf("got %v, want an *Error", err)
+	}
+	return e
+}

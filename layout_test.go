@@ -1,0 +1,75 @@
+package psafe_test
+
+import (
+	"encoding/json"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// mayImport is the architecture (docs/architecture.md): which packages of this
+// module and of others each package may import, the standard library apart.
+// Tests may import more.
+var mayImport = map[string][]string{
+	"psafe/host/npy":              {},
+	"psafe/host/posterior":        {"psafe/host/npy"},
+	"psafe/host/property":         {"psafe/host/npy"},
+	"psafe/host/bound":            {"psafe/host/posterior", "psafe/host/property"},
+	"psafe/host/bound/devicetest": {"psafe/host/bound", "psafe/host/posterior", "psafe/host/property"},
+	"psafe/host/measure":          {},
+	"psafe/host/certify":          {"psafe/host/bound", "psafe/host/measure", "psafe/host/posterior", "psafe/host/property"},
+	"psafe/host/report":           {"psafe/host/certify", "psafe/host/measure"},
+	"psafe/host/train":            {"psafe/host/posterior", "psafe/host/property"},
+	"psafe/fallback":              {"psafe/host/bound"},
+	"psafe/kernels":               {},
+	"psafe/gpu":                   {"psafe/host/bound", "psafe/kernels", "psafe/gpu/cl"},
+	"psafe/gpu/cl":                {"github.com/ebitengine/purego"},
+	"psafe/cmd/psafe":             {"psafe/", "github.com/spf13/pflag", "golang.org/x/term"},
+	"psafe/internal/mutants":      {},
+	"psafe/testdata/gen":          {"psafe/"},
+}
+
+// TestImports holds every package to mayImport, and unsafe to the OpenCL binding.
+func TestImports(t *testing.T) {
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "./...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	for dec := json.NewDecoder(strings.NewReader(string(out))); dec.More(); {
+		var pkg struct {
+			ImportPath string
+			Imports    []string
+		}
+		if err := dec.Decode(&pkg); err != nil {
+			t.Fatal(err)
+		}
+		if pkg.ImportPath == "psafe" {
+			continue // this test
+		}
+		allowed, known := mayImport[pkg.ImportPath]
+		if !known {
+			t.Errorf("package %s is in no row of the architecture: add it to mayImport and docs/architecture.md", pkg.ImportPath)
+		}
+		for _, imp := range pkg.Imports {
+			if imp == "unsafe" && pkg.ImportPath != "psafe/gpu/cl" {
+				t.Errorf("%s imports unsafe: only psafe/gpu/cl may", pkg.ImportPath)
+			}
+			if standard(imp) {
+				continue
+			}
+			if !slices.ContainsFunc(allowed, func(a string) bool {
+				return a == imp || strings.HasSuffix(a, "/") && strings.HasPrefix(imp, a)
+			}) {
+				t.Errorf("%s imports %s, which the architecture does not allow", pkg.ImportPath, imp)
+			}
+		}
+	}
+}
+
+// standard says whether an import path is of the standard library: its first
+// element has no dot and is not this module.
+func standard(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return first != "psafe" && !strings.Contains(first, ".")
+}

@@ -1,0 +1,41 @@
+// Command gen writes the files of testdata that are not trained: test images of
+// glyphs, handmade posteriors, and, in another folder, the training images,
+// which are too many to keep. Run it in the repository root:
+//
+//	go run ./testdata/gen [-train DIR]
+//
+// See testdata/README.md and testdata/make.sh.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+)
+
+// How many images there are, and which random stream draws them.
+const (
+	trainImages, trainStream = 2000, 1
+	testImages, testStream   = 100, 2
+)
+
+func main() {
+	train := flag.String("train", "", "existing `folder` for the training images; without it they are not written")
+	flag.Parse()
+	if err := run(*train); err != nil {
+		fmt.Fprintln(os.Stderr, "gen:", err)
+		os.Exit(1)
+	}
+}
+
+func run(train string) error {
+	if train != "" {
+		if err := writeGlyphs(train, "glyphs-train", trainImages, trainStream); err != nil {
+			return err
+		}
+	}
+	if err := writeGlyphs("testdata", "glyphs-test", testImages, testStream); err != nil {
+		return err
+	}
+	return writeHandmade("testdata")
+}

@@ -1,0 +1,19 @@
+#!/bin/sh
+# Makes the posteriors and images of this folder again, byte for byte on the same
+# kind of processor: afterwards "git diff --stat testdata" shows nothing.
+# PSAFE may name a psafe program; without it the one of this repository runs.
+set -eu
+cd "$(dirname "$0")/.."
+psafe=${PSAFE:-go run ./cmd/psafe}
+train=$(mktemp -d)
+trap 'rm -rf "$train"' EXIT
+
+# Handmade posteriors, test images; training images into the temporary folder.
+go run ./testdata/gen -train "$train"
+
+$psafe train --data cubic --samples 1000 --hidden 128 --activation relu --epochs 400 \
+	--kl-weight 0.01 --prior-sd 0.5 --seed 1 --out testdata/cubic-128.npz
+
+$psafe train --data "$train/glyphs-train-images-idx3-ubyte.gz" --labels "$train/glyphs-train-labels-idx1-ubyte.gz" \
+	--task classification --hidden 32 --activation relu --epochs 100 --learning-rate 0.005 \
+	--kl-weight 0.00001 --init-sd 0.002 --seed 1 --out testdata/glyphs-64-32-10.npz
