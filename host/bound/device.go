@@ -93,7 +93,7 @@ type DrawBox struct {
 // with intervals multiplied exactly (the least and the largest of the four
 // products) and b, x the item's weight box and input box. Sums over i in blocks.
 // The push is the sum of magnitudes times Round[x][r] plus Abs: Round is smaller
-// the fewer coefficients of a row are not zero (RowRounding).
+// the fewer coefficients of a row are not zero (MergeRounding).
 type MergeRows struct {
 	W, B         Interval // out [P x In x R], [P x R]
 	Weight, Bias Interval // [Boxes x In x Out], [Boxes x Out]

@@ -87,7 +87,6 @@ type pass struct {
 	scratch
 	job     Job
 	hidden  []hidden
-	merged  hiddenBox
 	margins Margins
 }
 
@@ -99,8 +98,8 @@ type hidden struct {
 	err    Array
 }
 
-// hiddenBox is the last layer with the property merged in, one per item.
-type hiddenBox struct{ w, b Interval }
+// mergedLayer is the last layer with the property merged in, one per item.
+type mergedLayer struct{ w, b Interval }
 
 func (p *pass) run() error {
 	last := len(p.layers) - 1
@@ -152,27 +151,22 @@ func (p *pass) hiddenLayer(k int) error {
 }
 
 func (p *pass) affine(h hidden, w, b, z Interval, nonNeg bool, batch Batch, in, out int) Affine {
-	prec, k := p.dev.Precision(), roundings(in)+1
+	push, mag := p.dev.Precision().AffineRounding(in)
 	return Affine{
-		Pre: h.pre, Mag: h.mag, W: w, B: b, Z: z, NonNeg: nonNeg,
-		Push: prec.pushFor(k, in), MagRound: prec.inflateFor(k, in),
+		Pre: h.pre, Mag: h.mag, W: w, B: b, Z: z, NonNeg: nonNeg, Push: push, MagRound: mag,
 		Batch: batch, In: in, Out: out,
 	}
 }
 
-// relax prepares layer k for back-substitution: a row that arrives at its z is
-// charged for the rounding of RelaxRows (terms: a product, a pair, the sum over
-// out neurons) and of the BackSubstitute through its weights.
+// relax prepares layer k for back-substitution.
 func (p *pass) relax(k, n int) {
-	l, prec := p.layers[k], p.dev.Precision()
-	h := &p.hidden[k]
+	l, h := p.layers[k], &p.hidden[k]
 	h.lo, h.hi = Line{p.array(n), p.array(n)}, Line{p.array(n), p.array(n)}
 	h.err = p.array(n)
-	terms := roundings(l.out)
 	p.do(func() error {
 		return p.dev.Relax(Relax{
 			Lo: h.lo, Hi: h.hi, Err: h.err, Pre: h.pre, Mag: h.mag, N: n, Activation: l.activation,
-			Charge: Charge{G1: prec.RoundHi(prec.gamma(terms + 4)), G2: prec.RoundHi(prec.gamma(terms + 4))},
+			Charge: p.dev.Precision().RelaxCharge(l.out),
 		})
 	})
 }
@@ -205,7 +199,7 @@ func (p *pass) backSubstitute(k int, rows rowsOf) Array {
 		return p.dev.Concretize(Concretize{
 			Bound: bound, S: rows.s, C: rows.c.Lo, X: p.job.Inputs.x, NonNeg: p.job.Inputs.nonNeg,
 			P: items, R: r, In: p.layers[0].in, Inputs: p.job.Batch.Inputs,
-			Round: p.concretizeRounding(p.layers[0].in, p.layers[0].out),
+			Round: p.dev.Precision().ConcretizeRounding(p.layers[0].in, p.layers[0].out),
 		})
 	})
 	p.release(rows.s.Lo, rows.s.Hi, rows.c.Lo)
@@ -221,7 +215,7 @@ func (p *pass) throughLayer(l int, rows rowsOf, r int) rowsOf {
 		return p.dev.RelaxRows(RelaxRows{
 			A: a, C: c, S: rows.s, CIn: rows.c, PerBox: rows.perBox, Cols: rows.cols, Mirrored: rows.mirrored,
 			NonNeg: lay.nonNeg(), Z: h.z, Lo: h.lo, Hi: h.hi, Err: h.err, Mag: h.mag, P: items, N: lay.out,
-			Round: p.rowsRounding(l),
+			Round: p.dev.Precision().RowsRounding(lay.out, p.layers[l+1].out),
 		})
 	})
 	_, nonNeg, batch := p.input(l)
@@ -240,40 +234,17 @@ func (p *pass) throughLayer(l int, rows rowsOf, r int) rowsOf {
 	return rowsOf{s: s, c: Interval{Lo: cOut}, perBox: 1, cols: r}
 }
 
-// rowsRounding: the rows that arrive at layer l have coefficients that are sums
-// over the next layer's neurons, or weights.
-func (p *pass) rowsRounding(l int) RowsRounding {
-	prec, n, before := p.dev.Precision(), p.layers[l].out, p.layers[l+1].out
-	terms := roundings(n) + 4
-	return RowsRounding{
-		Rel:   prec.inflateFor(terms, 2*n).Rel,
-		Chord: prec.RoundHi(prec.gamma(terms)),
-		Under: prec.RoundHi(float64(2*before+8) * prec.Eta() * (1 + prec.gamma(n+4))),
-		Abs:   prec.inflateFor(terms, 4*n+before).Abs,
-	}
-}
-
-// concretizeRounding: the sum over in inputs, of coefficients that are sums over
-// out neurons.
-func (p *pass) concretizeRounding(in, out int) RowsRounding {
-	prec := p.dev.Precision()
-	push := prec.pushFor(roundings(in)+2, in+out)
-	return RowsRounding{
-		Rel: push.Rel, Under: prec.RoundHi(float64(2*out+8) * prec.Eta() * (1 + prec.gamma(in+4))), Abs: push.Abs,
-	}
-}
-
 // lastLayer merges the property into the last layer and bounds the margins.
 func (p *pass) lastLayer() error {
 	k := len(p.layers) - 1
 	l, items, rows := p.layers[k], p.job.Batch.Items, p.job.Rows
-	r, prec := rows.rows, p.dev.Precision()
+	r := rows.rows
 	p.margins = Margins{Items: items, Rows: r}
-	m := hiddenBox{w: p.interval(items * l.in * r), b: p.interval(items * r)}
+	m := mergedLayer{w: p.interval(items * l.in * r), b: p.interval(items * r)}
 	p.do(func() error {
 		return p.dev.MergeRows(MergeRows{
 			W: m.w, B: m.b, Weight: p.job.Boxes.w[k], Bias: p.job.Boxes.b[k], C: rows.c, D: rows.d,
-			Round: rows.round, Abs: prec.rowRounding(l.out, l.out).Abs,
+			Round: rows.round, Abs: p.dev.Precision().MergeRounding(l.out, l.out).Abs,
 			Batch: p.job.Batch, In: l.in, Out: l.out, Rows: r,
 		})
 	})

@@ -101,8 +101,9 @@ func WriteZip(w io.Writer, arrays []Named) error {
 		// A raw member with known size and sum needs no data descriptor, which
 		// some readers cannot handle.
 		m, err := z.CreateRaw(&zip.FileHeader{
-			Name:               a.Name + ".npy",
-			Method:             zip.Store,
+			Name:   a.Name + ".npy",
+			Method: zip.Store,
+			//lint:ignore SA1019 CreateRaw writes this field as it is and does not look at Modified
 			ModifiedDate:       1<<5 | 1,
 			CRC32:              crc32.ChecksumIEEE(file),
 			CompressedSize64:   uint64(len(file)),

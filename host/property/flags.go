@@ -45,7 +45,7 @@ func ParseSpec(text string, outputs int) (s Safe, label int, err error) {
 		label = -1
 		s, err = parseOutputBox(rest, outputs)
 	default:
-		err = fmt.Errorf("is not a property; write %s:CLASS, %s:CLASS or %s:[lo,hi],[lo,hi],...",
+		err = fmt.Errorf("is not a property; write %s:CLASS, %s:CLASS or %s:[lo,hi],[lo,hi] with a pair for each output",
 			kindArgmaxIs, kindArgmaxIsNever, kindOutputBox)
 	}
 	if err != nil {

@@ -129,7 +129,7 @@ func Table(w io.Writer, records []*Record) error {
 	fmt.Fprintln(t, "index\tlabel\tp_lower\tlog10\tgamma\tsafe boxes\tverdict\tseconds\t")
 	for _, r := range records {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t\n", r.title(), number(r.Label), FormatDown(r.PLower, 4),
-			decimals(r.Log10PLower, 2), r.gammaText(), r.SafeBoxes, r.Verdict, decimals(r.Seconds, 3))
+			decimals(r.Log10PLower, 4), r.gammaText(), r.SafeBoxes, r.Verdict, decimals(r.Seconds, 3))
 	}
 	if err := t.Flush(); err != nil {
 		return err

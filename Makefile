@@ -1,0 +1,59 @@
+# psafe: see README.md. "make test" is all that continuous integration runs.
+
+GO          ?= go
+STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
+PLATFORMS   ?= linux/amd64 linux/arm64 windows/amd64 darwin/arm64
+
+.PHONY: test build deps format vet lint cross unit race simd bench mutants testdata
+
+# Everything; under ten minutes on two cores.
+test: deps format vet lint cross unit race simd
+	@echo "make test: passed"
+
+build:
+	CGO_ENABLED=0 $(GO) build -o bin/psafe ./cmd/psafe
+
+# Installs PoCL, Oclgrind and a C compiler where apt may; says what is skipped
+# where it may not.
+deps:
+	@scripts/deps.sh
+
+format:
+	@files="$$(gofmt -l $$(git ls-files '*.go'))"; if [ -n "$$files" ]; then echo "gofmt -w needed: $$files"; exit 1; fi
+
+vet:
+	$(GO) vet ./... ./testdata/gen
+
+# staticcheck comes from the module proxy; without it this step says so.
+lint:
+	@if $(GO) run $(STATICCHECK) -version >/dev/null 2>&1; then $(GO) run $(STATICCHECK) ./... ./testdata/gen; \
+	else echo "SKIPPED staticcheck: $(STATICCHECK) cannot be fetched"; fi
+
+cross:
+	@for p in $(PLATFORMS); do echo "build $$p"; \
+	  CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build -o /dev/null ./cmd/psafe || exit 1; done
+
+# The whole suite as the program ships: without cgo.
+unit:
+	CGO_ENABLED=0 $(shell scripts/deps.sh env) $(GO) test ./...
+
+# The suite again under the race detector, which needs cgo and a C compiler.
+race:
+	@if command -v cc >/dev/null 2>&1; then CGO_ENABLED=1 $(shell scripts/deps.sh env) $(GO) test -race -short ./...; \
+	else echo "SKIPPED race detector: no C compiler"; fi
+
+# The optional build with Go's SIMD packages gives the same bits.
+simd:
+	@if [ "$$($(GO) env GOARCH)" = amd64 ]; then CGO_ENABLED=0 GOEXPERIMENT=simd $(GO) test ./fallback; \
+	else echo "SKIPPED simd: only on amd64"; fi
+
+bench:
+	CGO_ENABLED=0 $(GO) test -run '^$$' -bench . ./fallback ./gpu ./host/measure
+
+# Breaks one push, sign, index or formula at a time; each must fail a test. Slow.
+mutants:
+	$(GO) run ./internal/mutants
+
+# Makes testdata again, byte for byte.
+testdata: build
+	PSAFE=$(CURDIR)/bin/psafe testdata/make.sh

@@ -1,0 +1,48 @@
+package bound
+
+// The rounding constants of the operations, for the shapes they are used with.
+// Propagate and the tests of devices take them from here.
+
+// AffineRounding returns the constants of an Affine of in inputs: a term is a
+// product, is summed, and has the bias added.
+func (p Precision) AffineRounding(in int) (push, mag Rounding) {
+	k := roundings(in) + 1
+	return p.pushFor(k, in), p.inflateFor(k, in)
+}
+
+// MergeRounding returns what a row of nonZero coefficients that are not 0, of out
+// in all, enters into MergeRows.Round (Rel) and MergeRows.Abs (Abs, which depends
+// on out only). Adding a product that is exactly 0 does not round, so a term
+// meets one rounding of its product, nonZero-1 of sums, and one of the offset.
+func (p Precision) MergeRounding(nonZero, out int) Rounding { return p.pushFor(nonZero+2, out) }
+
+// RelaxCharge returns the constants of the Relax of a layer of out neurons: a row
+// that arrives at its z is charged for the rounding of RelaxRows (terms: a
+// product, a pair, the sum over out neurons) and of the BackSubstitute through
+// its weights.
+func (p Precision) RelaxCharge(out int) Charge {
+	g := p.RoundHi(p.gamma(roundings(out) + 4))
+	return Charge{G1: g, G2: g}
+}
+
+// RowsRounding returns the constants of RelaxRows at a layer of out neurons, for
+// rows whose coefficients are sums over the before neurons of the layer above,
+// or weights.
+func (p Precision) RowsRounding(out, before int) RowsRounding {
+	terms := roundings(out) + 4
+	return RowsRounding{
+		Rel:   p.inflateFor(terms, 2*out).Rel,
+		Chord: p.RoundHi(p.gamma(terms)),
+		Under: p.RoundHi(float64(2*before+8) * p.Eta() * (1 + p.gamma(out+4))),
+		Abs:   p.inflateFor(terms, 4*out+before).Abs,
+	}
+}
+
+// ConcretizeRounding returns the constants of Concretize: a sum over in inputs,
+// of coefficients that are sums over out neurons.
+func (p Precision) ConcretizeRounding(in, out int) RowsRounding {
+	push := p.pushFor(roundings(in)+2, in+out)
+	return RowsRounding{
+		Rel: push.Rel, Under: p.RoundHi(float64(2*out+8) * p.Eta() * (1 + p.gamma(in+4))), Abs: push.Abs,
+	}
+}

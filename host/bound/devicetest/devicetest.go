@@ -1,0 +1,199 @@
+// Package devicetest is the one test suite of every bound.Device.
+//
+// Run asks whether the bounds of a device are bounds: inputs are drawn with a
+// bias to corners, the exact real result is computed beside them (exact.go), and
+// the device's answer must lie on the right side of it with zero tolerance, and
+// within a stated budget of it, or "-Inf..+Inf" would pass.
+//
+// RunAgainst asks whether a device returns the bits of another one, on the same
+// inputs. Package fallback is the definition, so a device of package gpu is
+// tested by both.
+//
+// Environment:
+//
+//	PSAFE_TEST_FACTOR  multiplies the number of cases
+//	PSAFE_TEST_SEED    runs only the case of this seed, which a failure prints
+package devicetest
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"psafe/host/bound"
+)
+
+// Option changes what Run and RunAgainst do.
+type Option func(*options)
+
+type options struct {
+	factor    float64
+	zeroSigns bool
+}
+
+// Factor multiplies the number of cases, beside PSAFE_TEST_FACTOR: for a device
+// on which a launch is slow.
+func Factor(f float64) Option { return func(o *options) { o.factor *= f } }
+
+// ZeroSignsMayDiffer lets RunAgainst accept -0 for 0. No bound depends on the
+// sign of a zero, and the min and max of some languages do not fix it.
+func ZeroSignsMayDiffer() Option { return func(o *options) { o.zeroSigns = true } }
+
+func newOptions(t *testing.T, opts []Option) *options {
+	o := &options{factor: 1}
+	if text := os.Getenv("PSAFE_TEST_FACTOR"); text != "" {
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(f > 0) {
+			t.Fatalf("PSAFE_TEST_FACTOR=%q is no positive number", text)
+		}
+		o.factor = f
+	}
+	for _, f := range opts {
+		f(o)
+	}
+	return o
+}
+
+// operation is an operation of bound.Device as the suite knows it: its name, how
+// many cases, and how to draw one.
+type operation struct {
+	name  string
+	cases int
+	draw  func(*gen) opCase
+}
+
+// opCase is one call of an operation: the inputs, how to run them on a device, and
+// what the outputs must satisfy.
+type opCase interface {
+	// call runs the operation; env knows the outputs.
+	call(e *env) error
+	// check compares the outputs, in the order in which call made them, with the
+	// exact result.
+	check(c *checker, out []output)
+}
+
+var operations = []operation{
+	{"DrawBox", 300, drawDrawBox},
+	{"MergeRows", 500, drawMergeRows},
+	{"Affine", 900, drawAffine},
+	{"Activate", 500, drawActivate},
+	{"Relax", 900, drawRelax},
+	{"RelaxRows", 1500, drawRelaxRows},
+	{"BackSubstitute", 700, drawBackSubstitute},
+	{"Concretize", 900, drawConcretize},
+	{"Intersect", 300, drawIntersect},
+}
+
+// Run tests every operation of dev against the exact result, and then whole
+// propagations, stage by stage.
+func Run(t *testing.T, dev bound.Device, opts ...Option) {
+	o := newOptions(t, opts)
+	for _, op := range operations {
+		t.Run(op.name, func(t *testing.T) {
+			o.forSeeds(t, op.cases, func(seed uint64) bool {
+				c := op.draw(newGen(seed, dev.Precision()))
+				out := callTwice(t, dev, c, seed)
+				k := &checker{p: dev.Precision(), again: func(other opCase) []output { return callTwice(t, dev, other, seed) }}
+				if out != nil {
+					c.check(k, out)
+				}
+				if k.failure != "" {
+					t.Errorf("seed %d: %s\n%s", seed, k.failure, dump(c))
+				}
+				return !t.Failed()
+			})
+		})
+	}
+	t.Run("Propagate", func(t *testing.T) { runNetworks(t, dev, o) })
+}
+
+// RunAgainst demands that dev returns the bits of reference for every output of
+// every operation.
+func RunAgainst(t *testing.T, dev, reference bound.Device, opts ...Option) {
+	if dev.Precision() != reference.Precision() {
+		t.Fatalf("%s computes in %v, %s in %v", dev.Name(), dev.Precision(), reference.Name(), reference.Precision())
+	}
+	o := newOptions(t, opts)
+	for _, op := range operations {
+		t.Run(op.name, func(t *testing.T) {
+			o.forSeeds(t, op.cases, func(seed uint64) bool {
+				c := op.draw(newGen(seed, dev.Precision()))
+				got, want := callTwice(t, dev, c, seed), callTwice(t, reference, c, seed)
+				if got != nil && want != nil {
+					if diff := o.compare(got, want); diff != "" {
+						t.Errorf("seed %d: %s\n%s", seed, diff, dump(c))
+					}
+				}
+				return !t.Failed()
+			})
+		})
+	}
+}
+
+// forSeeds calls f with the seeds of a subtest until it returns false.
+func (o *options) forSeeds(t *testing.T, cases int, f func(seed uint64) bool) {
+	if text := os.Getenv("PSAFE_TEST_SEED"); text != "" {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatalf("PSAFE_TEST_SEED: %v", err)
+		}
+		f(seed)
+		return
+	}
+	n := int(math.Ceil(float64(cases) * o.factor))
+	for seed := range uint64(n) {
+		if !f(seed) {
+			return
+		}
+	}
+}
+
+// compare returns the first difference of two lists of outputs, or "". All NaNs
+// are the same: their bits are nobody's business.
+func (o *options) compare(got, want []output) string {
+	for k, w := range want {
+		for i, x := range w.v {
+			y := got[k].v[i]
+			same := math.Float64bits(x) == math.Float64bits(y) || x != x && y != y || o.zeroSigns && x == 0 && y == 0
+			if !same {
+				return fmt.Sprintf("%s[%d] of %d is %x (%v), reference has %x (%v)", w.name, i, len(w.v), y, y, x, x)
+			}
+		}
+	}
+	return ""
+}
+
+// callTwice runs a case twice, with outputs that hold different poison before,
+// and demands the same bits: an output that is not written, or is added to,
+// shows, and so does a result that depends on the order of work-items.
+func callTwice(t *testing.T, dev bound.Device, c opCase, seed uint64) []output {
+	var first []output
+	for _, poison := range []float64{-0x1.5p40, 0x1.8p55} {
+		e := &env{dev: dev, poison: poison}
+		out, err := e.do(c)
+		if err != nil {
+			t.Errorf("seed %d: %v\n%s", seed, err, dump(c))
+			return nil
+		}
+		if first == nil {
+			first = out
+		} else if diff := (&options{}).compare(out, first); diff != "" {
+			t.Errorf("seed %d: two runs differ: %s\n%s", seed, diff, dump(c))
+			return nil
+		}
+	}
+	return first
+}
+
+// dump prints a case with every number in hexadecimal, cut where it gets long.
+func dump(c opCase) string {
+	const most = 3000
+	text := strings.ReplaceAll(fmt.Sprintf("%+x", c), "0x0p+00", "0")
+	if len(text) > most {
+		text = fmt.Sprintf("%s ... (%d more bytes)", text[:most], len(text)-most)
+	}
+	return text
+}

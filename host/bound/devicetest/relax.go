@@ -1,0 +1,180 @@
+package devicetest
+
+import (
+	"math"
+
+	"psafe/host/bound"
+	"psafe/host/posterior"
+)
+
+type relaxCase struct {
+	bound.Relax
+	pre    ends
+	mag    []float64
+	points []float64 // where in each interval the lines are looked at, 0 to 1
+}
+
+func drawRelax(g *gen) opCase {
+	c := &relaxCase{Relax: bound.Relax{N: []int{1, 31, 32, 33}[g.IntN(4)], Activation: g.activation()}}
+	if smooth(c.Kind) {
+		c.N = 1 + g.IntN(6) // the exact value costs time
+	}
+	c.Charge = g.p.RelaxCharge(g.size())
+	c.pre, c.mag = g.preActivations(c.N, c.Kind), g.magnitudes(c.N)
+	for range 3 {
+		c.points = append(c.points, g.Float64())
+	}
+	return c
+}
+
+func (c *relaxCase) call(e *env) error {
+	a := c.Relax
+	line := func(name string) bound.Line { return bound.Line{A: e.out(name+".A", a.N), B: e.out(name+".B", a.N)} }
+	a.Lo, a.Hi, a.Err = line("Lo"), line("Hi"), e.out("Err", a.N)
+	a.Pre, a.Mag = e.pair("Pre", c.pre), e.in("Mag", c.mag)
+	if e.err != nil {
+		return nil
+	}
+	return e.dev.Relax(a)
+}
+
+// lines are the lines of one neuron.
+type lines struct{ aLo, bLo, aHi, bHi float64 }
+
+func (c *relaxCase) check(k *checker, out []output) {
+	for i := range c.N {
+		l := lines{out[0].v[i], out[1].v[i], out[2].v[i], out[3].v[i]}
+		for _, a := range []float64{l.aLo, l.aHi} {
+			if !(a >= 0 && a <= 4) || a > 0 && a < 0x1p-30 && a != c.SlopeLo && a != c.SlopeHi {
+				k.failf("neuron %d has slope %x", i, a)
+				return
+			}
+		}
+		c.checkErr(k, i, l, out[4].v[i])
+		for _, slope := range []float64{c.SlopeLo, c.SlopeLo/2 + c.SlopeHi/2, c.SlopeHi} {
+			c.checkLines(k, i, l, point(slope))
+			if c.Kind != posterior.LeakyReLU {
+				break
+			}
+		}
+	}
+}
+
+// checkErr: Err is the charge of the definition, rounded up, and not much more.
+func (c *relaxCase) checkErr(k *checker, i int, l lines, got float64) {
+	b, a := max(math.Abs(l.bLo), math.Abs(l.bHi)), max(math.Abs(l.aLo), math.Abs(l.aHi))
+	if math.IsInf(b, 0) || math.IsNaN(b) {
+		if got <= k.p.Max() {
+			k.failf("Err[%d] is %x for the lines %+x", i, got, l)
+		}
+		return
+	}
+	want := add(mul(exact(c.Charge.G1), exact(b)), mul(exact(c.Charge.G2), mul(exact(a), exact(c.mag[i]))))
+	k.upper("Err", i, got, want)
+	if !k.far(exact(c.mag[i])) && !k.far(exact(b)) {
+		k.near("Err", i, got, want, add(mul(k.ulps(20), want), k.etas(20)))
+	}
+}
+
+// checkLines compares both lines with the activation at the ends, at 0, at random
+// points, and where the gap is extreme.
+func (c *relaxCase) checkLines(k *checker, i int, l lines, slope ball) {
+	lo, hi := c.pre.lo[i], c.pre.hi[i]
+	at := []float64{lo, hi, 0}
+	for _, f := range c.points {
+		at = append(at, lo+f*(hi-lo), lo*f)
+	}
+	if smooth(c.Kind) {
+		at = append(at, c.critical(l.aLo)...)
+		at = append(at, c.critical(l.aHi)...)
+	}
+	tight := tightness{k: k, least: [2]float64{math.Inf(1), math.Inf(1)}}
+	for _, t := range at {
+		if !(t >= lo && t <= hi) {
+			continue
+		}
+		x := ballOf(exact(t))
+		y := x.activate(c.Kind, slope)
+		tight.take(c.below(k, "lower", i, line{l.aLo, l.bLo}, x, y, t), 0)
+		tight.take(c.below(k, "upper", i, line{-l.aHi, -l.bHi}, x, y.neg(), t), 1)
+	}
+	if !math.IsInf(lo, 0) && !math.IsInf(hi, 0) && slope.isPoint() {
+		c.checkTight(k, i, l, tight)
+	}
+}
+
+type line struct{ a, b float64 }
+
+// below demands that the line is not provably above y at x, and returns the gap.
+func (c *relaxCase) below(k *checker, which string, i int, l line, x, y ball, t float64) float64 {
+	if math.IsInf(l.b, -1) || math.IsNaN(l.b) {
+		return math.Inf(1)
+	}
+	v := point(l.a).mul(x).add(point(l.b))
+	if v.lo.Cmp(y.hi) > 0 {
+		k.failf("%s line %x t + %x of neuron %d on [%x, %x] is on the wrong side at t = %x: %s against %s",
+			which, l.a, l.b, i, c.pre.lo[i], c.pre.hi[i], t, v.lo.Text('p', 0), y.hi.Text('p', 0))
+	}
+	gap, _ := loNum().Sub(y.hi, v.lo).Float64()
+	return gap
+}
+
+// critical are points around those where the derivative is the slope a: there
+// the gap to a line is extreme.
+func (c *relaxCase) critical(a float64) []float64 {
+	scale := 1.0 // sigma is sigmoid, or tanh t = 2 sigmoid(2t) - 1
+	if c.Kind == posterior.Tanh {
+		a, scale = a/4, 0.5
+	}
+	if !(a > 0 && a <= 0.25) {
+		return nil
+	}
+	s := (1 + math.Sqrt(1-4*a)) / 2
+	t := scale * (math.Log(s) - math.Log(a/s)) // 1-s = a/s does not cancel
+	var at []float64
+	for _, off := range []float64{0, 0x1p-40, 0x1p-12} {
+		at = append(at, t+off, t-off, -t-off, off-t)
+	}
+	return at
+}
+
+// tightness records how near each line comes to the activation, and how far it
+// gets from it.
+type tightness struct {
+	k           *checker
+	least, most [2]float64
+}
+
+func (t *tightness) take(gap float64, which int) {
+	t.least[which], t.most[which] = min(t.least[which], gap), max(t.most[which], gap)
+}
+
+// checkTight: each line touches up to rounding, and on an interval of width w is
+// within w^2/2 max|sigma”| and within w max|sigma'| of it.
+func (c *relaxCase) checkTight(k *checker, i int, l lines, got tightness) {
+	lo, hi := c.pre.lo[i], c.pre.hi[i]
+	w, size := hi-lo, max(-lo, hi)
+	if !(size < 0x1p60) || size < 0x1p-60 {
+		return
+	}
+	rounding, curved := 8*size*k.p.Unit(), w
+	switch c.Kind {
+	case posterior.Sigmoid:
+		rounding, curved = rounding+(120+90*w)*k.p.Unit(), min(w*w/2*0.1, w/4)
+	case posterior.Tanh:
+		rounding, curved = rounding+(120+90*w)*k.p.Unit(), min(w*w/2*0.8, w)
+	default:
+		rounding += (c.SlopeHi - c.SlopeLo) * size
+		if lo >= 0 || hi <= 0 || c.Kind == posterior.Identity {
+			curved = 0
+		} else if w > 0x1p20*min(-lo, hi) {
+			rounding += 0x1p-29 * size // the slope was below the least, or the quotient 1
+		}
+	}
+	for which, name := range []string{"lower", "upper"} {
+		if got.least[which] > rounding || got.most[which] > curved+rounding {
+			k.failf("%s line of neuron %d on [%x, %x] (%+x): gap from %g to %g, allowed %g to %g",
+				name, i, lo, hi, l, got.least[which], got.most[which], rounding, curved+rounding)
+		}
+	}
+}

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# deps.sh        installs what the tests use beyond Go, where apt may
+# deps.sh env    prints the settings that make a missing OpenCL a failure where it
+#                is installed
+set -u
+
+have_opencl() { ldconfig -p 2>/dev/null | grep -q 'libOpenCL\.so\.1' && ls /etc/OpenCL/vendors/*.icd >/dev/null 2>&1; }
+
+if [ "${1:-}" = env ]; then
+  have_opencl && echo PSAFE_REQUIRE_OPENCL=1
+  exit 0
+fi
+
+want=()
+have_opencl || want+=(pocl-opencl-icd ocl-icd-libopencl1)
+command -v oclgrind >/dev/null 2>&1 || want+=(oclgrind)
+command -v cc >/dev/null 2>&1 || want+=(gcc libc6-dev)
+if [ ${#want[@]} -gt 0 ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+  echo "installing ${want[*]}"
+  export DEBIAN_FRONTEND=noninteractive
+  apt-get update -q >/dev/null 2>&1
+  apt-get install -y -q --no-install-recommends "${want[@]}" >/dev/null 2>&1 ||
+    for package in "${want[@]}"; do apt-get install -y -q --no-install-recommends "$package" >/dev/null 2>&1; done
+fi
+have_opencl || echo "SKIPPED OpenCL tests: no OpenCL (install pocl-opencl-icd and ocl-icd-libopencl1)"
+command -v oclgrind >/dev/null 2>&1 || echo "SKIPPED Oclgrind tests: install oclgrind"
+command -v cc >/dev/null 2>&1 || echo "SKIPPED tests with a fake OpenCL library and the race detector: no C compiler"
+exit 0
