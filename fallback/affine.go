@@ -32,22 +32,45 @@ type affine[T bound.Real] struct {
 
 // tile computes outputs [from, to) of item p.
 func (t *affine[T]) tile(p, from, to int) {
+	box, out := p/t.a.PerBox, t.a.Out
+	var sums [3][affineTile]T
+	if !t.d.lanes || !t.sums(p, from, to, &sums, true) {
+		t.sums(p, from, to, &sums, false)
+	}
+	for i := range to - from {
+		t.finish(p*out+from+i, box*out+from+i, sums[0][i], sums[1][i], sums[2][i])
+	}
+}
+
+// sums computes the sums of the lower and upper ends and of the magnitudes. With
+// lanes, vector instructions do what they can, and the result is right only if sums
+// returns true: all numbers that it met were finite.
+func (t *affine[T]) sums(p, from, to int, sums *[3][affineTile]T, lanes bool) bool {
 	n := to - from
 	in, out := t.a.In, t.a.Out
 	box, x := p/t.a.PerBox, p%t.a.Inputs
-	var sums, block [3][affineTile]T
+	*sums = [3][affineTile]T{}
+	var notFinite T // 0, or NaN
 	for j0 := 0; j0 < in; j0 += bound.Block {
-		block = [3][affineTile]T{}
+		var block [3][affineTile]T
 		var zMax T
-		for j := j0; j < min(j0+bound.Block, in); j++ {
+		j1, done := min(j0+bound.Block, in), 0
+		if lanes {
+			done = affineLanes(t, (box*in+j0)*out+from, n, x*in+j0, x*in+j1, &block)
+		}
+		for j := j0; j < j1; j++ {
 			zLo, zHi := t.zLo[x*in+j], t.zHi[x*in+j]
 			zMax = max(zMax, -zLo, zHi)
+			notFinite += (zLo - zLo) + (zHi - zHi)
+			if done == n {
+				continue
+			}
 			at := (box*in+j)*out + from
-			wLo, wHi := t.wLo[at:at+n], t.wHi[at:at+n]
+			wLo, wHi := t.wLo[at+done:at+n], t.wHi[at+done:at+n]
 			if t.a.NonNeg {
-				affineRowNonNeg(block[0][:n], block[1][:n], block[2][:n], wLo, wHi, zLo, zHi)
+				affineRowNonNeg(block[0][done:n], block[1][done:n], block[2][done:n], wLo, wHi, zLo, zHi)
 			} else {
-				affineRow(block[0][:n], block[1][:n], block[2][:n], wLo, wHi, zLo, zHi)
+				affineRow(block[0][done:n], block[1][done:n], block[2][done:n], wLo, wHi, zLo, zHi)
 			}
 		}
 		for i := range n {
@@ -57,8 +80,9 @@ func (t *affine[T]) tile(p, from, to int) {
 		}
 	}
 	for i := range n {
-		t.finish(p*out+from+i, box*out+from+i, sums[0][i], sums[1][i], sums[2][i])
+		notFinite += (sums[0][i] - sums[0][i]) + (sums[1][i] - sums[1][i])
 	}
+	return notFinite == 0
 }
 
 // finish adds the bias and rounds outward.
@@ -72,13 +96,15 @@ func (t *affine[T]) finish(at, bias int, lo, hi, mag T) {
 }
 
 // affineRow adds one input's products to the sums of all outputs of a tile.
+// Here and below max(x, y) is -min(-x, -y), with the minus signs moved where they
+// cost nothing: a max is compiled to three instructions more than a min.
 func affineRow[T bound.Real](lo, hi, norm, wLo, wHi []T, zLo, zHi T) {
 	lo, hi, norm, wHi = lo[:len(wLo)], hi[:len(wLo)], norm[:len(wLo)], wHi[:len(wLo)]
 	for i, l := range wLo {
 		h := wHi[i]
 		lo[i] += min4(l, h, zLo, zHi)
-		hi[i] += max4(l, h, zLo, zHi)
-		norm[i] += max(-l, h)
+		hi[i] -= min4(l, h, -zLo, -zHi)
+		norm[i] -= min(l, -h)
 	}
 }
 
@@ -86,10 +112,11 @@ func affineRow[T bound.Real](lo, hi, norm, wLo, wHi []T, zLo, zHi T) {
 // are the extreme ones.
 func affineRowNonNeg[T bound.Real](lo, hi, norm, wLo, wHi []T, zLo, zHi T) {
 	lo, hi, norm, wHi = lo[:len(wLo)], hi[:len(wLo)], norm[:len(wLo)], wHi[:len(wLo)]
+	minusLo, minusHi := -zLo, -zHi
 	for i, l := range wLo {
 		h := wHi[i]
 		lo[i] += min(T(l*zLo), T(l*zHi))
-		hi[i] += max(T(h*zLo), T(h*zHi))
-		norm[i] += max(-l, h)
+		hi[i] -= min(T(h*minusLo), T(h*minusHi))
+		norm[i] -= min(l, -h)
 	}
 }

@@ -26,7 +26,9 @@ type Device[T bound.Real] struct {
 	seed, pow2 func(T) T
 	sigmoidC   sigmoidConstants[T]
 	workers    int
-	memory     int64
+	// lanes says to use vector instructions where there are some.
+	lanes  bool
+	memory int64
 }
 
 // New returns the fallback device of a precision.
@@ -50,7 +52,7 @@ func newDevice[T bound.Real](p bound.Precision, c sigmoidConstants[T], seed, pow
 	return &Device[T]{
 		precision: p, phi: T(u * (1 + 2*u)), eta: T(p.Eta()), max: T(p.Max()), u: T(u),
 		seed: seed, pow2: pow2, sigmoidC: c,
-		workers: runtime.GOMAXPROCS(0), memory: 1 << 30,
+		workers: runtime.GOMAXPROCS(0), memory: 1 << 30, lanes: hasLanes(),
 	}
 }
 

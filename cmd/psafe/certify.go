@@ -155,15 +155,20 @@ func (c *certifyFlags) reach(job *taskList) float64 {
 
 // write certifies the tasks and writes the records.
 func (c *certifyFlags) write(ctx context.Context, post *posterior.Posterior, job *taskList, stdout, stderr io.Writer) error {
-	dev, spare, err := c.device.open(stderr)
+	dev, err := c.device.open(stderr)
 	if err != nil {
 		return err
 	}
-	eng, err := certify.NewEngine(dev, spare, post, c.reach(job))
-	if err != nil {
-		return fmt.Errorf("%s: %w", c.posterior, err)
+	defer dev.close()
+	var engines []*certify.Engine
+	for _, d := range dev.list {
+		eng, err := certify.NewEngine(d, dev.spare, post, c.reach(job))
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.posterior, err)
+		}
+		defer eng.Close()
+		engines = append(engines, eng)
 	}
-	defer eng.Close()
 	var w io.Writer = stdout
 	var out *outFile
 	if c.out != "" {
@@ -176,7 +181,7 @@ func (c *certifyFlags) write(ctx context.Context, post *posterior.Posterior, job
 	if !c.quiet {
 		c.noteCeiling(post, job, stderr)
 	}
-	records, err := c.run(ctx, eng, post, job, w, stderr)
+	records, err := c.run(ctx, engines, post, job, w, stderr)
 	if errors.Is(err, context.Canceled) && out != nil && len(records) > 0 {
 		path, keepErr := out.keepPartial()
 		if keepErr == nil {
@@ -192,18 +197,21 @@ func (c *certifyFlags) write(ctx context.Context, post *posterior.Posterior, job
 			return err
 		}
 	}
+	if err := dev.printProfile(stderr); err != nil {
+		return err
+	}
 	return c.finish(records, stderr)
 }
 
 // run emits a record per task.
-func (c *certifyFlags) run(ctx context.Context, eng *certify.Engine, post *posterior.Posterior, job *taskList, w, stderr io.Writer) ([]*report.Record, error) {
+func (c *certifyFlags) run(ctx context.Context, engines []*certify.Engine, post *posterior.Posterior, job *taskList, w, stderr io.Writer) ([]*report.Record, error) {
 	var bar *progress
 	if !c.quiet {
 		bar = newProgress(stderr, len(job.tasks))
 	}
 	defer bar.end()
 	var records []*report.Record
-	err := certify.Run(ctx, eng, c.cfg, job.tasks, bar.update, func(res *certify.Result) error {
+	err := certify.Run(ctx, engines, c.cfg, job.tasks, bar.update, func(res *certify.Result) error {
 		rec := &report.Record{
 			Property: job.property(res.Task), Eps: c.tasks.eps, Method: c.cfg.Method.String(), Boxes: c.cfg.Strategy.String(),
 			Precision: c.device.precision, Seed: c.seed,
@@ -220,7 +228,7 @@ func (c *certifyFlags) run(ctx context.Context, eng *certify.Engine, post *poste
 	if err != nil && !errors.Is(err, context.Canceled) {
 		var s *statusError
 		if !errors.As(err, &s) {
-			err = &statusError{exitDevice, fmt.Errorf("device %s: %w", eng.Name(), err)}
+			err = &statusError{exitDevice, fmt.Errorf("device %s: %w", engines[0].Name(), err)}
 		}
 	}
 	return records, err

@@ -4,32 +4,134 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
 
 	"psafe/fallback"
+	"psafe/gpu"
 	"psafe/host/bound"
 )
 
 // deviceFlags choose where to compute.
 type deviceFlags struct {
-	device, precision string
+	device, precision, memory string
+	profile                   bool
 }
 
 func (d *deviceFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&d.device, "device", os.Getenv("PSAFE_DEVICE"), "cpu (the default; also from PSAFE_DEVICE)")
+	f.StringVar(&d.device, "device", defaultDevice(), "auto (a GPU if there is one, else cpu), cpu, "+strings.TrimPrefix(gpu.Selectors, "auto, ")+"; default from PSAFE_DEVICE")
 	f.StringVar(&d.precision, "precision", "float32", "number format of the bounds, float32 or float64; both are sound")
+	f.StringVar(&d.memory, "memory", "", "most memory for arrays on each OpenCL device, for example 4GiB (default: three quarters of a GPU's)")
+	f.BoolVar(&d.profile, "profile", false, "print the time of each kernel on OpenCL devices at the end")
 }
 
-// open returns the device, and what makes the device of last resort.
-func (d *deviceFlags) open(stderr io.Writer) (bound.Device, func() bound.Device, error) {
+func defaultDevice() string {
+	if d := os.Getenv("PSAFE_DEVICE"); d != "" {
+		return d
+	}
+	return "auto"
+}
+
+// devices are what a run computes on.
+type devices struct {
+	list []bound.Device
+	// spare makes the device of last resort, nil on the CPU itself.
+	spare  func() bound.Device
+	opencl []*gpu.Device
+}
+
+// close gives the devices back.
+func (d *devices) close() {
+	for _, g := range d.opencl {
+		g.Close()
+	}
+}
+
+// open opens the devices that the flags name.
+func (d *deviceFlags) open(stderr io.Writer) (*devices, error) {
 	p, err := bound.ParsePrecision(d.precision)
 	if err != nil {
-		return nil, nil, fmt.Errorf("--precision: %w", err)
+		return nil, fmt.Errorf("--precision: %w", err)
 	}
-	switch d.device {
-	case "", "auto", "cpu":
-		return fallback.New(p), nil, nil
+	opts := gpu.Options{Profile: d.profile}
+	if opts.Memory, err = parseBytes(d.memory); err != nil {
+		return nil, fmt.Errorf("--memory: %w", err)
 	}
-	return nil, nil, &statusError{exitDevice, fmt.Errorf("--device %s: this version computes on the CPU only: use --device cpu", d.device)}
+	return openDevices(d.device, p, opts, stderr)
+}
+
+func openDevices(selector string, p bound.Precision, opts gpu.Options, stderr io.Writer) (*devices, error) {
+	cpu := func() bound.Device { return fallback.New(p) }
+	if selector == "cpu" {
+		return &devices{list: []bound.Device{cpu()}}, nil
+	}
+	if selector == "auto" || selector == "" {
+		selector = "gpu"
+		if !anyGPU() {
+			return &devices{list: []bound.Device{cpu()}}, nil
+		}
+		opened, err := openDevices(selector, p, opts, stderr)
+		if err != nil {
+			fmt.Fprintf(stderr, "psafe: note: computing on the CPU, since the GPU was refused: %s\n", inLine(err))
+			return &devices{list: []bound.Device{cpu()}}, nil
+		}
+		return opened, nil
+	}
+	opened, err := gpu.OpenAll(selector, p, opts)
+	if err != nil {
+		return nil, &statusError{exitDevice, fmt.Errorf("--device %s: %w", selector, err)}
+	}
+	d := &devices{spare: cpu, opencl: opened}
+	for _, g := range opened {
+		d.list = append(d.list, g)
+	}
+	return d, nil
+}
+
+// anyGPU says whether OpenCL knows a GPU; no OpenCL is an ordinary no.
+func anyGPU() bool {
+	list, _ := gpu.List()
+	for _, i := range list {
+		if i.IsGPU() {
+			return true
+		}
+	}
+	return false
+}
+
+func inLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+
+// parseBytes reads 123, 64MiB, 4GiB or 4GB; empty is 0.
+func parseBytes(text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	number, unit := text, int64(1)
+	for suffix, n := range map[string]int64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "MB": 1e6, "GB": 1e9} {
+		if rest, ok := strings.CutSuffix(text, suffix); ok {
+			number, unit = rest, n
+		}
+	}
+	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if err != nil || !(v > 0) || v*float64(unit) > 1<<60 {
+		return 0, fmt.Errorf("%q is no size: write a number with MiB or GiB", text)
+	}
+	return int64(v * float64(unit)), nil
+}
+
+// printProfile prints what each kernel cost.
+func (d *devices) printProfile(w io.Writer) error {
+	for _, g := range d.opencl {
+		times, err := g.Profile()
+		if err != nil {
+			return &statusError{exitDevice, err}
+		}
+		for _, k := range times {
+			fmt.Fprintf(w, "psafe: profile: %s: %-15s %6d launches %9.4f s %8.2f GB/s %8.2f GFLOP/s\n", g.Name(), k.Name, k.Launches,
+				k.Seconds, float64(k.Bytes)/1e9/k.Seconds, float64(k.Flops)/1e9/k.Seconds)
+		}
+	}
+	return nil
 }

@@ -43,6 +43,9 @@ func commands() []command {
 		{"certify", "lower bounds of P_safe for inputs and properties", runCertify},
 		{"inspect", "layers, sizes and spread of a posterior", runInspect},
 		{"convert", "any readable posterior to psafe's own .npz or to safetensors", runConvert},
+		{"devices", "what psafe can compute on, with self-tests", runDevices},
+		{"crosscheck", "the same job on two devices, compared number by number", runCrosscheck},
+		{"bench", "speed of each operation, beside the device's own limits", runBench},
 		{"train", "Bayes by Backprop for small dense networks", withoutContext(runTrain)},
 	}
 }

@@ -23,6 +23,7 @@ func TestExitStatus(t *testing.T) {
 		{certify("--eps", "-1"), exitUsage},
 		{certify("--eps", "0", "--posterior", filepath.Join(td, "absent.npz")), exitUsage},
 		{certify("--eps", "0", "--device", "no-such-device"), exitDevice},
+		{certify("--eps", "0", "--device", "7:7"), exitDevice},
 		{[]string{"help"}, exitDone},
 		{[]string{"certify", "--help"}, exitDone},
 		{[]string{"certify", "--no-such-flag"}, exitUsage},

@@ -35,11 +35,12 @@ func Philox(c [4]uint32, key [2]uint32) [4]uint32 {
 // the result is sqrt(2) erfinv(1 - v) by M. Giles's polynomials ("Approximating
 // the erfinv function", GPU Computing Gems, 2011) in w = -log(v (2 - v)), with a
 // second polynomial in place of his square root for the far tail. Within 1e-5 of
-// the exact quantile, relative; |result| < 6.4. Only float32 + - * and integer
+// the exact quantile, relative (where that is below 0.01, within 1e-7);
+// |result| < 6.4. Only float32 + - * and integer
 // operations in a fixed order, so that kernels/drawbox.cl has the same bits.
 func NormalApprox(bits uint32) float32 {
 	// k+1/2 over 2^31: 24 significant bits are kept, never 0.
-	v := float32(bits&0x7fffffff)*0x1p-31 + 0x1p-32
+	v := float32(float32(bits&0x7fffffff)*0x1p-31) + 0x1p-32
 	w := -logApprox(float32(v * (2 - v)))
 	var p float32
 	if w < 5 {

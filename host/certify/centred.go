@@ -13,10 +13,11 @@ import (
 // mostTasks is how many tasks are searched together at most.
 const mostTasks = 128
 
-// groupSize is how many tasks from the first on have as many input boxes as it.
-func groupSize(tasks []property.Task) int {
+// groupSize is how many tasks from the first on, up to most, have as many input
+// boxes as it.
+func groupSize(tasks []property.Task, most int) int {
 	n := 1
-	for n < len(tasks) && n < mostTasks && len(tasks[n].T) == len(tasks[0].T) {
+	for n < len(tasks) && n < most && len(tasks[n].T) == len(tasks[0].T) {
 		n++
 	}
 	return n

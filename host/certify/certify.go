@@ -11,7 +11,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"time"
 
 	"psafe/host/bound"
 	"psafe/host/measure"
@@ -91,43 +90,28 @@ type Result struct {
 	Device string
 }
 
-// Run certifies the tasks in order and calls emit once for each, in order of the
-// tasks. progress is called now and then with the number of tasks done; either
-// may be nil. A task's T must fit the network (property.Task.Check).
+// Run certifies the tasks and calls emit once for each, in the order of the
+// tasks, one call at a time. progress is called with the number of tasks done,
+// one call at a time; either may be nil. A task's T must fit the network
+// (property.Task.Check).
 //
-// It stops early with ctx's error. Any other error is the device's; no result
-// is emitted for work that it touched.
-func Run(ctx context.Context, eng *Engine, cfg Config, tasks []property.Task, progress func(done int), emit func(*Result) error) error {
+// Several engines, on several devices, share the work: whichever is free takes
+// the next chunk. Results do not depend on how many there are, as all devices of
+// one precision give the same bits.
+//
+// It stops early with ctx's error. Any other error is a device's; no result is
+// emitted for work that it touched.
+func Run(ctx context.Context, engines []*Engine, cfg Config, tasks []property.Task, progress func(done int), emit func(*Result) error) error {
+	if len(engines) == 0 {
+		panic("certify: Run: no engine")
+	}
 	if progress == nil {
 		progress = func(int) {}
 	}
-	for from := 0; from < len(tasks); {
-		part := tasks[from:]
-		if cfg.Strategy == Centred {
-			part = part[:groupSize(part)]
-		}
-		start := time.Now()
-		var results []*Result
-		var err error
-		if cfg.Strategy == Sampled {
-			results, err = eng.sampled(ctx, cfg, part, progress)
-		} else {
-			results, err = eng.centred(ctx, cfg, part)
-		}
-		if err != nil {
-			return err
-		}
-		share := time.Since(start).Seconds() / float64(len(part))
-		for _, r := range results {
-			r.Seconds, r.Device = share, eng.Name()
-			if err := emit(r); err != nil {
-				return err
-			}
-		}
-		from += len(part)
-		progress(from)
+	if cfg.Strategy == Sampled {
+		return runSampled(ctx, engines, cfg, tasks, progress, emit)
 	}
-	return nil
+	return runCentred(ctx, engines, cfg, tasks, progress, emit)
 }
 
 // Ceiling returns log10 of the most that n sampled boxes of half-width gamma can

@@ -31,7 +31,7 @@ func run(t testing.TB, p bound.Precision, post *posterior.Posterior, cfg certify
 	}
 	defer eng.Close()
 	var results []*certify.Result
-	if err := certify.Run(context.Background(), eng, cfg, tasks, nil, func(r *certify.Result) error {
+	if err := certify.Run(context.Background(), []*certify.Engine{eng}, cfg, tasks, nil, func(r *certify.Result) error {
 		results = append(results, r)
 		return nil
 	}); err != nil {

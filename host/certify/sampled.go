@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
+	"time"
 
 	"psafe/host/bound"
 	"psafe/host/measure"
@@ -13,21 +15,23 @@ import (
 )
 
 // sampleChunk is how many sampled boxes are drawn and propagated at once at
-// most; on small networks a chunk then stays in the processor's cache.
+// most, on devices that do not say what suits them.
 const sampleChunk = 512
 
-// sampled is Algorithm 1 of the paper, for each task: boxes around posterior
+// boxJob is the boxes that tasks want: tasks that want the same share the draws.
+type boxJob struct {
+	gamma   float64
+	samples int
+}
+
+// runSampled is Algorithm 1 of the paper, for each task: boxes around posterior
 // samples, those that verify, and a lower bound of the probability of their
-// union. Tasks that want the same boxes share the draws.
-func (e *Engine) sampled(ctx context.Context, cfg Config, tasks []property.Task, progress func(int)) ([]*Result, error) {
-	type job struct {
-		gamma   float64
-		samples int
-	}
-	jobs := map[job][]int{}
-	var order []job
+// union.
+func runSampled(ctx context.Context, engines []*Engine, cfg Config, tasks []property.Task, progress func(int), emit func(*Result) error) error {
+	jobs := map[boxJob][]int{}
+	var kinds []boxJob
 	for i := range tasks {
-		j := job{cfg.Gamma, cfg.Samples}
+		j := boxJob{cfg.Gamma, cfg.Samples}
 		if j.gamma == 0 {
 			j.gamma = tasks[i].Gamma
 		}
@@ -35,28 +39,41 @@ func (e *Engine) sampled(ctx context.Context, cfg Config, tasks []property.Task,
 			j.samples = tasks[i].Samples
 		}
 		if jobs[j] == nil {
-			order = append(order, j)
+			kinds = append(kinds, j)
 		}
 		jobs[j] = append(jobs[j], i)
 	}
-	results := make([]*Result, len(tasks))
-	done := 0
-	for _, j := range order {
+	order := newOrder(len(tasks), progress, emit)
+	for _, j := range kinds {
+		start := time.Now()
 		var part []*property.Task
 		for _, i := range jobs[j] {
 			part = append(part, &tasks[i])
 		}
-		found, err := e.drawAndVerify(ctx, cfg, j.gamma, j.samples, part)
+		found, err := drawAndVerify(ctx, engines, cfg, j, part)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for n, i := range jobs[j] {
-			results[i] = e.sampledResult(cfg, j.gamma, j.samples, part[n], found[n])
-			done++
-			progress(done)
+			r := engines[0].sampledResult(cfg, j.gamma, j.samples, part[n], found[n])
+			stamp([]*Result{r}, names(engines), time.Since(start)/time.Duration(len(part)))
+			if err := order.put(i, []*Result{r}); err != nil {
+				return err
+			}
 		}
 	}
-	return results, nil
+	return nil
+}
+
+// names lists the devices of engines, each once.
+func names(engines []*Engine) string {
+	var list []string
+	for _, e := range engines {
+		if !slices.Contains(list, e.Name()) {
+			list = append(list, e.Name())
+		}
+	}
+	return strings.Join(list, " + ")
 }
 
 // found is what the boxes of one task gave.
@@ -65,32 +82,35 @@ type found struct {
 	margin float64
 }
 
-// drawAndVerify verifies samples boxes against every task.
-func (e *Engine) drawAndVerify(ctx context.Context, cfg Config, gamma float64, samples int, tasks []*property.Task) ([]found, error) {
-	results := make([]found, len(tasks))
-	for i := range results {
-		results[i].margin = minusInf
+// drawAndVerify verifies the boxes of a job against every task.
+func drawAndVerify(ctx context.Context, engines []*Engine, cfg Config, job boxJob, tasks []*property.Task) ([]found, error) {
+	g := engines[0].dev.Precision().Nearest(job.gamma)
+	size := job.samples
+	for _, e := range engines {
+		size = min(size, e.sampleChunk(cfg.Method, tasks))
 	}
-	g := e.dev.Precision().Nearest(gamma)
-	for first := 0; first < samples; {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		n := min(e.sampleChunk(cfg.Method, tasks), samples-first)
-		spec := bound.BoxSpec{Sampled: true, Seed: cfg.Seed, First: uint64(first), Gamma: e.sameGamma(g, n)}
-		margins, err := e.sampledMargins(cfg.Method, spec, tasks)
-		if err != nil {
-			return nil, err
-		}
-		for i := range tasks {
-			for b, m := range margins[i] {
-				results[i].margin = max(results[i].margin, m)
+	chunks := make([][][]float64, (job.samples+size-1)/size)
+	err := share(ctx, engines, len(chunks), func(_ context.Context, e *Engine, i int) (err error) {
+		first := i * size
+		spec := bound.BoxSpec{Sampled: true, Seed: cfg.Seed, First: uint64(first), Gamma: e.sameGamma(g, min(size, job.samples-first))}
+		chunks[i], err = e.sampledMargins(cfg.Method, spec, tasks)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	results := make([]found, len(tasks))
+	for t := range tasks {
+		f := &results[t]
+		f.margin = minusInf
+		for i, margins := range chunks {
+			for b, m := range margins[t] {
+				f.margin = max(f.margin, m)
 				if m >= 0 {
-					results[i].safe = append(results[i].safe, first+b)
+					f.safe = append(f.safe, i*size+b)
 				}
 			}
 		}
-		first += n
 	}
 	return results, nil
 }
@@ -104,11 +124,16 @@ func (e *Engine) sameGamma(g float64, n int) [][]float64 {
 	return gamma
 }
 
+// sampleChunk is how many boxes to draw at a time: as many as the device likes
+// best, if it says so, and fit.
 func (e *Engine) sampleChunk(method bound.Method, tasks []*property.Task) int {
 	perBox, perItem := e.model.Footprint(method, mostRows(tasks))
-	per := int64(len(mostInputs(tasks).T))
-	free := e.dev.MemoryLimit()
-	return int(max(1, min(free/(perBox+per*perItem), sampleChunk)))
+	perBox += perItem * int64(len(mostInputs(tasks).T))
+	free, most := e.dev.MemoryLimit(), int64(sampleChunk)
+	if d, ok := e.dev.(interface{ PreferredBatchBytes() int64 }); ok {
+		free, most = min(free, d.PreferredBatchBytes()), 1<<20
+	}
+	return int(max(1, min(free/perBox, most)))
 }
 
 func mostInputs(tasks []*property.Task) *property.Task {

@@ -19,7 +19,7 @@ type activateCase struct {
 const sigmoidBudget = 40
 
 func drawActivate(g *gen) opCase {
-	c := &activateCase{Activate: bound.Activate{N: []int{1, 31, 32, 33, 63, 65}[g.IntN(6)], Activation: g.activation()}}
+	c := &activateCase{Activate: bound.Activate{N: g.length(), Activation: g.activation()}}
 	c.pre = g.preActivations(c.N, c.Activation.Kind)
 	return c
 }

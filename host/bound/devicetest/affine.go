@@ -8,7 +8,7 @@ type affineCase struct {
 }
 
 func drawAffine(g *gen) opCase {
-	c := &affineCase{Affine: bound.Affine{Batch: g.batch(), In: g.size(), Out: 1 + g.IntN(5), NonNeg: g.oneIn(2)}}
+	c := &affineCase{Affine: bound.Affine{Batch: g.batch(), In: g.size(), Out: g.count(5), NonNeg: g.oneIn(2)}}
 	if g.oneIn(50) {
 		c.In, c.Out = 1+g.IntN(2), []int{127, 128, 129, 260}[g.IntN(4)]
 	}

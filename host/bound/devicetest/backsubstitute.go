@@ -12,7 +12,7 @@ type backSubstituteCase struct {
 
 func drawBackSubstitute(g *gen) opCase {
 	c := &backSubstituteCase{BackSubstitute: bound.BackSubstitute{
-		PerBox: 1 + g.IntN(3), P: 1 + g.IntN(4), R: 1 + g.IntN(5), In: []int{1, 2, 7, 8, 9, 17}[g.IntN(6)], Out: g.size(),
+		PerBox: 1 + g.IntN(3), P: 1 + g.IntN(4), R: g.count(5), In: g.inputs(), Out: g.size(),
 	}, noHi: g.oneIn(3), bare: g.oneIn(3)}
 	boxes := (c.P + c.PerBox - 1) / c.PerBox
 	c.a, c.cIn = g.numbers(c.P*c.Out*c.R), g.numbers(c.P*c.R)
@@ -27,6 +27,14 @@ func drawBackSubstitute(g *gen) opCase {
 		}
 	}
 	return c
+}
+
+// inputs is how many inputs rows are taken to: around a run of eight.
+func (g *gen) inputs() int {
+	if g.large {
+		return g.size()
+	}
+	return []int{1, 2, 7, 8, 9, 17}[g.IntN(6)]
 }
 
 func (c *backSubstituteCase) call(e *env) error {

@@ -12,7 +12,7 @@ type concretizeCase struct {
 }
 
 func drawConcretize(g *gen) opCase {
-	c := &concretizeCase{Concretize: bound.Concretize{P: 1 + g.IntN(4), R: 1 + g.IntN(5), In: g.size(), NonNeg: g.oneIn(2)}}
+	c := &concretizeCase{Concretize: bound.Concretize{P: 1 + g.IntN(4), R: g.count(5), In: g.size(), NonNeg: g.oneIn(2)}}
 	c.Inputs = 1 + g.IntN(c.P)
 	c.outer = g.size()
 	c.Round = g.p.ConcretizeRounding(c.In, c.outer)

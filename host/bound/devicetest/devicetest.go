@@ -120,7 +120,9 @@ func RunAgainst(t *testing.T, dev, reference bound.Device, opts ...Option) {
 	for _, op := range operations {
 		t.Run(op.name, func(t *testing.T) {
 			o.forSeeds(t, op.cases, func(seed uint64) bool {
-				c := op.draw(newGen(seed, dev.Precision()))
+				g := newGen(seed, dev.Precision())
+				g.large = seed%4 == 3
+				c := op.draw(g)
 				got, want := callTwice(t, dev, c, seed), callTwice(t, reference, c, seed)
 				if got != nil && want != nil {
 					if diff := o.compare(got, want); diff != "" {

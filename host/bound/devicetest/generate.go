@@ -13,6 +13,9 @@ type gen struct {
 	*rand.Rand
 	p       bound.Precision
 	flavour flavour
+	// large makes sizes that do not fit a work-group: for comparisons only, the
+	// exact result would take too long.
+	large bool
 }
 
 type flavour int
@@ -41,7 +44,26 @@ func (g *gen) sane() bool { return g.flavour == ordinary || g.flavour == ties }
 
 // size is the length of a sum: around the block length, around two, and small.
 func (g *gen) size() int {
+	if g.large && g.oneIn(2) {
+		return []int{64, 127, 128, 129, 200}[g.IntN(5)]
+	}
 	return []int{1, 1, 2, 3, 5, 31, 32, 33, 63, 65}[g.IntN(10)]
+}
+
+// count is a number of outputs or rows, up to n.
+func (g *gen) count(n int) int {
+	if g.large && g.oneIn(2) {
+		return []int{31, 32, 33, 63, 64, 65, 130}[g.IntN(7)]
+	}
+	return 1 + g.IntN(n)
+}
+
+// length is that of a list of which every entry is treated alike.
+func (g *gen) length() int {
+	if g.large && g.oneIn(2) {
+		return []int{255, 256, 257, 1000, 5000}[g.IntN(5)]
+	}
+	return []int{1, 31, 32, 33, 63, 65}[g.IntN(6)]
 }
 
 func (g *gen) oneIn(n int) bool { return g.IntN(n) == 0 }

@@ -9,7 +9,7 @@ type mergeRowsCase struct {
 }
 
 func drawMergeRows(g *gen) opCase {
-	c := &mergeRowsCase{MergeRows: bound.MergeRows{Batch: g.batch(), In: 1 + g.IntN(4), Out: g.size(), Rows: 1 + g.IntN(4)}}
+	c := &mergeRowsCase{MergeRows: bound.MergeRows{Batch: g.batch(), In: g.count(4), Out: g.size(), Rows: g.count(4)}}
 	c.weight, c.bias = g.intervals(c.Boxes()*c.In*c.Out), g.intervals(c.Boxes()*c.Out)
 	c.c, c.d = g.intervals(c.Inputs*c.Rows*c.Out), g.intervals(c.Inputs*c.Rows)
 	c.Abs = g.p.MergeRounding(c.Out, c.Out).Abs

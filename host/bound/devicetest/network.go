@@ -171,6 +171,20 @@ func (n *network) propagate(dev bound.Device, method bound.Method, k *checker, g
 	}
 	for p := range n.batch.Items {
 		w.margins(p, margins.Lo(p), margins.Rows)
+		if g.sane() && !allFinite(margins.IBP, margins.LBP) {
+			k.failf("a margin is not finite, and nothing in the network is large")
+		}
 	}
 	return nil
+}
+
+func allFinite(lists ...[]float64) bool {
+	for _, v := range lists {
+		for _, x := range v {
+			if math.IsInf(x, 0) || math.IsNaN(x) {
+				return false
+			}
+		}
+	}
+	return true
 }

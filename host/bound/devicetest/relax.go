@@ -15,8 +15,8 @@ type relaxCase struct {
 }
 
 func drawRelax(g *gen) opCase {
-	c := &relaxCase{Relax: bound.Relax{N: []int{1, 31, 32, 33}[g.IntN(4)], Activation: g.activation()}}
-	if smooth(c.Kind) {
+	c := &relaxCase{Relax: bound.Relax{N: g.length(), Activation: g.activation()}}
+	if smooth(c.Kind) && !g.large {
 		c.N = 1 + g.IntN(6) // the exact value costs time
 	}
 	c.Charge = g.p.RelaxCharge(g.size())
@@ -165,9 +165,10 @@ func (c *relaxCase) checkTight(k *checker, i int, l lines, got tightness) {
 		rounding, curved = rounding+(120+90*w)*k.p.Unit(), min(w*w/2*0.8, w)
 	default:
 		rounding += (c.SlopeHi - c.SlopeLo) * size
-		if lo >= 0 || hi <= 0 || c.Kind == posterior.Identity {
+		curved = max(0, min(-lo, hi)) // both lines have the least area, theory section 3
+		if c.Kind == posterior.Identity {
 			curved = 0
-		} else if w > 0x1p20*min(-lo, hi) {
+		} else if w > 0x1p20*curved {
 			rounding += 0x1p-29 * size // the slope was below the least, or the quotient 1
 		}
 	}

@@ -22,7 +22,7 @@ type relaxRowsCase struct {
 
 func drawRelaxRows(g *gen) opCase {
 	c := &relaxRowsCase{RelaxRows: bound.RelaxRows{
-		PerBox: 1 + g.IntN(3), Cols: 1 + g.IntN(3), Mirrored: g.oneIn(2), NonNeg: g.oneIn(3), P: 1 + g.IntN(4), N: g.size(),
+		PerBox: 1 + g.IntN(3), Cols: g.count(3), Mirrored: g.oneIn(2), NonNeg: g.oneIn(3), P: 1 + g.IntN(4), N: g.size(),
 	}, before: g.size(), plain: g.oneIn(3)}
 	c.Round = g.p.RowsRounding(c.N, c.before)
 	blocks := (c.P + c.PerBox - 1) / c.PerBox

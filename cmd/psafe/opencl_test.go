@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"psafe/gpu"
+)
+
+// needOpenCL skips where there is no OpenCL device, and fails instead on a
+// machine that is said to have one.
+func needOpenCL(t *testing.T) {
+	list, err := gpu.List()
+	if len(list) > 0 {
+		return
+	}
+	if os.Getenv("PSAFE_REQUIRE_OPENCL") != "" {
+		t.Fatalf("PSAFE_REQUIRE_OPENCL is set, but: %v", err)
+	}
+	t.Skipf("no OpenCL device: %v", err)
+}
+
+// psafe runs the program and returns what it wrote.
+func psafe(t *testing.T, want int, args ...string) string {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	if got := run(args, &stdout, &stderr); got != want {
+		t.Fatalf("psafe %q: exit status %d, want %d: %s", args, got, want, stderr.String())
+	}
+	return stdout.String()
+}
+
+// TestCrosscheck: the fallback and the first OpenCL device give the same bits for
+// every operation, on networks of every activation in testdata.
+func TestCrosscheck(t *testing.T) {
+	needOpenCL(t)
+	for _, name := range []string{"glyphs-64-32-10.npz", "cubic-128.npz", "tiny-2-3-2-tanh.npz"} {
+		out := psafe(t, exitDone, "crosscheck", "--posterior", filepath.Join("..", "..", "testdata", name))
+		if strings.Count(out, "equal bits") != 4 || strings.Count(out, "all overlap") != 2 {
+			t.Errorf("%s: %s", name, out)
+		}
+	}
+}
+
+// TestSameRecords: an OpenCL device and the CPU give the same result file, apart
+// from the device's name.
+func TestSameRecords(t *testing.T) {
+	needOpenCL(t)
+	td := filepath.Join("..", "..", "testdata")
+	list, _ := gpu.List()
+	for _, args := range [][]string{
+		{"--posterior", filepath.Join(td, "glyphs-64-32-10.npz"), "--inputs", filepath.Join(td, "glyphs-test-images-idx3-ubyte.gz"), "--index", "0:20", "--eps", "0.01", "--clip", "0,1"},
+		{"--posterior", filepath.Join(td, "cubic-128.npz"), "--property", filepath.Join(td, "cubic-property.json"), "--splits", "40"},
+		{"--posterior", filepath.Join(td, "cubic-128.npz"), "--property", filepath.Join(td, "cubic-property.json"), "--boxes", "sampled", "--samples", "700", "--gamma", "0.05"},
+		{"--posterior", filepath.Join(td, "cubic-128.npz"), "--property", filepath.Join(td, "cubic-property.json"), "--memory", "1MiB", "--method", "ibp", "--precision", "float64"},
+	} {
+		records := func(device string) string {
+			return psafe(t, exitDone, append([]string{"certify", "--omit-timing", "--quiet", "--device", device}, args...)...)
+		}
+		cpu, ocl := records("cpu"), records(list[0].ID)
+		if again := records(list[0].ID); again != ocl {
+			t.Errorf("%q: two runs on %s differ", args, list[0].Name)
+		}
+		name := `"device":"` + list[0].Name + " (" + list[0].ID + `)"`
+		if !strings.Contains(ocl, name) {
+			t.Errorf("%q: records do not name %s: %s", args, name, ocl)
+		}
+		if got := strings.ReplaceAll(ocl, name, `"device":"cpu"`); got != cpu {
+			t.Errorf("%q: records differ:\ncpu    %s\nopencl %s", args, cpu, got)
+		}
+	}
+}
+
+// TestDevices: the table has a row for the CPU and one for each OpenCL device,
+// with a self-test that passed.
+func TestDevices(t *testing.T) {
+	needOpenCL(t)
+	out := psafe(t, exitDone, "devices", "--json")
+	if n := strings.Count(out, `"self_test":"passed"`); n < 1 || !strings.Contains(out, `"id":"cpu"`) {
+		t.Errorf("psafe devices --json: %s", out)
+	}
+}

@@ -1,0 +1,221 @@
+package gpu
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+
+	"psafe/gpu/cl"
+	"psafe/host/bound"
+	"psafe/kernels"
+)
+
+// array is n numbers on a device, in a buffer that has kernels.Padding more:
+// vectors at the end are loaded whole, and only what exists is stored.
+type array struct {
+	device *Device
+	mem    *cl.MemObject
+	n      int
+}
+
+// Len is the number of entries.
+func (a *array) Len() int { return a.n }
+
+// poison32 and poison64 are the quiet NaNs that arrays are filled with. No
+// operation makes them from anything else, and Read refuses to return them.
+const (
+	poison32 = 0x7fc5afe5
+	poison64 = 0x7ff8c5afe55afe5c
+)
+
+// smallBytes is the size up to which an array is poisoned whenever it is handed
+// out; larger ones only when their memory is new, as filling the end-points of
+// weight boxes would cost a pass over memory each. So margins, bounds and
+// constants of a batch are always checked entry by entry, and the large arrays
+// between them by the launches' receipts.
+const smallBytes = 64 << 10
+
+// pool hands out buffers again. Sizes are rounded up to a quarter of a power of
+// two, so that a last, smaller batch finds buffers.
+type pool struct {
+	spare map[int][]*cl.MemObject // by size
+	used  int64                   // bytes of all buffers, spare ones included
+}
+
+func sizeClass(bytes int) int {
+	step := max(256, 1<<max(0, bits.Len(uint(bytes-1))-3))
+	return (bytes + step - 1) / step * step
+}
+
+// free gives all spare buffers back to the driver.
+func (p *pool) free() error {
+	var errs []error
+	for size, list := range p.spare {
+		for _, m := range list {
+			errs = append(errs, m.Release())
+			p.used -= int64(size)
+		}
+	}
+	p.spare = nil
+	return errors.Join(errs...)
+}
+
+// NewArray returns memory for n numbers. See bound.Device.
+func (d *Device) NewArray(n int) (bound.Array, error) {
+	if d.lost != nil {
+		return nil, d.lost
+	}
+	a, err := d.newArray(n)
+	if err != nil {
+		return nil, d.fail("NewArray", err)
+	}
+	return a, nil
+}
+
+func (d *Device) newArray(n int) (*array, error) {
+	if n < 0 {
+		panic(fmt.Sprintf("gpu: NewArray of %d numbers", n))
+	}
+	size := sizeClass((n + kernels.Padding) * d.precision.Bytes())
+	if list := d.pool.spare[size]; len(list) > 0 {
+		a := &array{d, list[len(list)-1], n}
+		d.pool.spare[size] = list[:len(list)-1]
+		return a, d.poison(a, min(size, smallBytes))
+	}
+	if int64(size) > d.info.MaxAlloc {
+		return nil, &Error{Op: "NewArray", outOfMemory: true, Err: fmt.Errorf(
+			"%q has no arrays of %d bytes, at most %d", d.info.Name, size, d.info.MaxAlloc)}
+	}
+	if d.pool.used+int64(size) > d.limit {
+		if err := d.pool.free(); err != nil {
+			return nil, err
+		}
+	}
+	if d.pool.used+int64(size) > d.limit {
+		return nil, &Error{Op: "NewArray", outOfMemory: true, Err: fmt.Errorf(
+			"%d bytes more than the %d in use exceed the limit of %d bytes on %q", size, d.pool.used, d.limit, d.info.Name)}
+	}
+	mem, err := d.context.CreateEmptyBuffer(cl.MemReadWrite, size)
+	if err != nil {
+		return nil, err
+	}
+	d.pool.used += int64(size)
+	a := &array{d, mem, n}
+	return a, d.poison(a, size)
+}
+
+// poison fills the first bytes of an array's buffer.
+func (d *Device) poison(a *array, size int) error {
+	pattern := cl.Bytes([]uint32{poison32, poison32})
+	if d.precision == bound.Float64 {
+		pattern = cl.Bytes([]uint64{poison64})
+	}
+	e, err := d.queue.EnqueueFillBuffer(a.mem, pattern, 0, size, nil)
+	return errors.Join(err, e.Release())
+}
+
+// Release gives an array back, at once: see the package's doc on order.
+func (d *Device) Release(x bound.Array) {
+	if x == nil {
+		return
+	}
+	a := x.(*array)
+	if a.mem == nil {
+		panic("gpu: array released twice")
+	}
+	if d.pool.spare == nil {
+		d.pool.spare = map[int][]*cl.MemObject{}
+	}
+	size := a.mem.Size()
+	d.pool.spare[size] = append(d.pool.spare[size], a.mem)
+	a.mem = nil
+}
+
+// Write copies src to dst. It panics if a number is not one of the device's
+// precision. The copy may take place later; src may be changed at once.
+func (d *Device) Write(dst bound.Array, src []float64) error {
+	if d.lost != nil {
+		return d.lost
+	}
+	a := d.array(dst, len(src), "Write")
+	var raw []byte
+	if d.precision == bound.Float64 {
+		raw = cl.Bytes(append([]float64(nil), src...))
+	} else {
+		v := make([]float32, len(src))
+		for i, x := range src {
+			v[i] = float32(x)
+			if float64(v[i]) != x && x == x {
+				panic(fmt.Sprintf("gpu: Write: entry %d is %v (%x), which is no %v", i, x, x, d.precision))
+			}
+		}
+		raw = cl.Bytes(v)
+	}
+	e, err := d.queue.EnqueueWriteBuffer(a.mem, false, 0, raw, nil)
+	if err != nil {
+		return d.fail("Write", err)
+	}
+	d.launched.events = append(d.launched.events, e)
+	return nil
+}
+
+// Read copies src to dst, after all operations before it.
+func (d *Device) Read(dst []float64, src bound.Array) error {
+	if d.lost != nil {
+		return d.lost
+	}
+	a := d.array(src, len(dst), "Read")
+	bad := -1
+	var err error
+	if d.precision == bound.Float64 {
+		if err = cl.ReadBuffer(d.queue, a.mem, 0, dst); err == nil {
+			for i, x := range dst {
+				if math.Float64bits(x) == poison64 {
+					bad = i
+				}
+			}
+		}
+	} else {
+		v := make([]float32, len(dst))
+		if err = cl.ReadBuffer(d.queue, a.mem, 0, v); err == nil {
+			for i, x := range v {
+				if math.Float32bits(x) == poison32 {
+					bad = i
+				}
+				dst[i] = float64(x)
+			}
+		}
+	}
+	if err == nil {
+		err = d.settle()
+	}
+	if err == nil && bad >= 0 {
+		return d.distrust("Read", "left entry %d of %d numbers unwritten", bad, len(dst))
+	}
+	return d.fail("Read", err)
+}
+
+// array returns the device's array of n numbers.
+func (d *Device) array(x bound.Array, n int, what string) *array {
+	a := x.(*array)
+	if a.device != d || a.mem == nil {
+		panic("gpu: " + what + ": array of another device, or released")
+	}
+	if a.n != n {
+		panic(fmt.Sprintf("gpu: %s: array has %d entries, shape needs %d", what, a.n, n))
+	}
+	return a
+}
+
+func (d *Device) interval(x bound.Interval, n int, what string) (lo, hi *array) {
+	return d.array(x.Lo, n, what+".Lo"), d.array(x.Hi, n, what+".Hi")
+}
+
+// optional is array, or nil for a nil array.
+func (d *Device) optional(x bound.Array, n int, what string) *array {
+	if x == nil {
+		return nil
+	}
+	return d.array(x, n, what)
+}

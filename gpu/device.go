@@ -1,0 +1,245 @@
+// Package gpu implements bound.Device on OpenCL devices, with the kernels of
+// package kernels. Its results have the bits of package fallback.
+//
+// # What is trusted
+//
+// A device is trusted after its self-test (selftest.go): single operations are
+// rounded to nearest, nothing is contracted, subnormal numbers are kept, and a
+// small network gives the expected bits. Every call of OpenCL is checked. Every
+// launch leaves a receipt that Read looks for, and small arrays are filled with a
+// NaN of their own before use, which Read refuses to return: a launch that did
+// nothing is an error, never a number. Errors are of type *Error.
+//
+// # Order and memory
+//
+// All commands go through one queue that runs them in order. So launches need not
+// wait for each other; Write returns before the copy is done (it copies from
+// memory of its own); only Read waits. An array that is released may be handed
+// out again at once, although kernels that use it are still under way: whatever
+// the new owner does comes later in the queue.
+//
+// A Device belongs to one goroutine at a time; several devices may be used by
+// several goroutines.
+package gpu
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"psafe/gpu/cl"
+	"psafe/host/bound"
+	"psafe/kernels"
+)
+
+// Options are the settings of Open; the zero value is the default.
+type Options struct {
+	// Memory is the limit for all arrays together, in bytes; 0 means three
+	// quarters of a GPU's memory, a quarter of a CPU's.
+	Memory int64
+	// Profile measures every launch; see Device.Profile.
+	Profile bool
+
+	// sources and shape replace the kernels' in tests; untested leaves the
+	// self-test out.
+	sources  map[string]string
+	shape    kernels.Shape
+	untested bool
+}
+
+// Device is an OpenCL device in one precision: a bound.Device.
+type Device struct {
+	info      Info
+	precision bound.Precision
+	shape     kernels.Shape
+	limit     int64
+
+	context *cl.Context
+	queue   *cl.CommandQueue
+	program *cl.Program
+	kernels map[string]*kernel
+
+	pool     pool
+	launched launched
+	profile  profile
+	// none stands for an array that a kernel does not touch.
+	none *cl.MemObject
+	// lost is the error after which nothing on the device can be trusted.
+	lost *Error
+}
+
+var _ bound.Device = (*Device)(nil)
+
+// Open opens the first device that a selector (see Select) names, builds the
+// kernels and runs the self-test.
+func Open(selector string, precision bound.Precision, opts Options) (*Device, error) {
+	infos, err := Select(selector)
+	if err != nil {
+		return nil, err
+	}
+	return OpenInfo(infos[0], precision, opts)
+}
+
+// OpenAll opens every device that a selector names. Either all open, or none
+// stays open.
+func OpenAll(selector string, precision bound.Precision, opts Options) ([]*Device, error) {
+	infos, err := Select(selector)
+	if err != nil {
+		return nil, err
+	}
+	var devices []*Device
+	for _, i := range infos {
+		d, err := OpenInfo(i, precision, opts)
+		if err != nil {
+			for _, d := range devices {
+				err = errors.Join(err, d.Close())
+			}
+			return nil, err
+		}
+		devices = append(devices, d)
+	}
+	return devices, nil
+}
+
+// OpenInfo opens a device of List.
+func OpenInfo(info Info, precision bound.Precision, opts Options) (*Device, error) {
+	d := &Device{info: info, precision: precision, shape: opts.shape, limit: opts.Memory}
+	if precision == bound.Float64 && !info.FP64 {
+		return nil, d.fail("Open", fmt.Errorf("%q computes in float32 only: choose that precision or another device", info.Name))
+	}
+	if major, minor := info.device.OpenCLVersion(); major*10+minor < 12 {
+		return nil, d.fail("Open", fmt.Errorf("%q has %s: OpenCL 1.2 is needed", info.Name, info.Version))
+	}
+	if d.shape == (kernels.Shape{}) {
+		d.shape = shapeFor(&info, precision)
+	}
+	d.shape.Real64 = precision == bound.Float64
+	if d.limit <= 0 {
+		d.limit = info.Memory / 4
+		if info.IsGPU() {
+			d.limit = info.Memory / 4 * 3
+		}
+	}
+	sources := opts.sources
+	if sources == nil {
+		sources = kernels.Sources()
+	}
+	err := d.build(sources, opts.Profile)
+	if err == nil && !opts.untested {
+		err = d.selfTest()
+	}
+	if err != nil {
+		return nil, errors.Join(d.fail("Open", err), d.Close())
+	}
+	d.profile.reset()
+	return d, nil
+}
+
+// shapeFor chooses how kernels are cut: on GPUs work-items are the lanes; on CPUs
+// a work-item is a vector, and a work-group one work-item, as loops in it serve
+// the compiler better than a loop over work-items.
+func shapeFor(info *Info, p bound.Precision) kernels.Shape {
+	if info.IsGPU() {
+		return kernels.Shape{Lanes: 1, Local: 64, Run: 1}
+	}
+	lanes := info.VectorFloat
+	if p == bound.Float64 {
+		lanes = info.VectorDouble
+	}
+	if lanes >= 16 {
+		return kernels.Shape{Lanes: 16, Local: 1, Run: 32}
+	}
+	return kernels.Shape{Lanes: 8, Local: 1, Run: 64}
+}
+
+// build makes context, queue and kernels.
+func (d *Device) build(sources map[string]string, profile bool) (err error) {
+	dev := d.info.device
+	if d.context, err = cl.CreateContext([]*cl.Device{dev}); err != nil {
+		return err
+	}
+	var properties cl.CommandQueueProperty
+	if profile {
+		properties = cl.CommandQueueProfilingEnable
+	}
+	d.profile.on = profile
+	if d.queue, err = d.context.CreateCommandQueue(dev, properties); err != nil {
+		return err
+	}
+	if d.program, err = d.context.CreateProgramWithSource([]string{kernels.Program(sources)}); err != nil {
+		return err
+	}
+	if err = d.program.BuildProgram(nil, d.shape.Options()); err != nil {
+		return err
+	}
+	d.kernels = map[string]*kernel{}
+	for _, k := range kernels.All {
+		compiled, err := d.program.CreateKernel(k.Name)
+		if err != nil {
+			return err
+		}
+		d.kernels[k.Name] = &kernel{Kernel: k, compiled: compiled}
+		most, err := compiled.WorkGroupSize(dev)
+		if err != nil {
+			return err
+		}
+		if most < d.shape.Local {
+			return fmt.Errorf("%q runs kernel %s in work-groups of at most %d, not %d", d.info.Name, k.Name, most, d.shape.Local)
+		}
+	}
+	if d.none, err = d.context.CreateEmptyBuffer(cl.MemReadWrite, 256); err != nil {
+		return err
+	}
+	return d.launched.init(d)
+}
+
+// Close gives everything back to the driver. The device must not be used again.
+func (d *Device) Close() error {
+	var errs []error
+	if d.queue != nil {
+		errs = append(errs, d.queue.Finish(), d.settle())
+	}
+	errs = append(errs, d.pool.free(), d.none.Release(), d.launched.ring.Release())
+	for _, k := range d.kernels {
+		errs = append(errs, k.compiled.Release())
+	}
+	errs = append(errs, d.program.Release(), d.queue.Release(), d.context.Release())
+	return errors.Join(errs...)
+}
+
+// Name is the device's name, as "pthread-skylake (0:0)".
+func (d *Device) Name() string { return fmt.Sprintf("%s (%s)", d.info.Name, d.info.ID) }
+
+// Precision is the format that the device was opened with.
+func (d *Device) Precision() bound.Precision { return d.precision }
+
+// MemoryLimit is the most bytes of arrays at one time.
+func (d *Device) MemoryLimit() int64 { return d.limit }
+
+// PreferredBatchBytes is how many bytes of arrays a batch should have where the
+// caller may choose: on CPUs so few that what one kernel writes is still in the
+// last-level cache when the next reads it, on GPUs as many as fit, which hides
+// the cost of launches.
+func (d *Device) PreferredBatchBytes() int64 {
+	if d.info.IsGPU() {
+		return d.limit
+	}
+	return min(d.limit, 24<<20)
+}
+
+// Info describes the device.
+func (d *Device) Info() Info { return d.info }
+
+// Finish waits until all launches have ended, and checks that they took place.
+func (d *Device) Finish() error {
+	if d.lost != nil {
+		return d.lost
+	}
+	if err := d.queue.Finish(); err != nil {
+		return d.fail("Finish", err)
+	}
+	return d.fail("Finish", d.settle())
+}
+
+// since is the time passed, in seconds.
+func since(t time.Time) float64 { return time.Since(t).Seconds() }

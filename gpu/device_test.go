@@ -1,0 +1,86 @@
+package gpu
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"psafe/fallback"
+	"psafe/host/bound"
+	"psafe/host/bound/devicetest"
+	"psafe/kernels"
+)
+
+var precisions = []bound.Precision{bound.Float32, bound.Float64}
+
+// devices lists the OpenCL devices and skips a test that has none, or fails it
+// where the environment promises one.
+func devices(t testing.TB) []Info {
+	list, err := List()
+	if len(list) > 0 {
+		return list
+	}
+	if os.Getenv("PSAFE_REQUIRE_OPENCL") == "1" {
+		t.Fatalf("PSAFE_REQUIRE_OPENCL=1 and no OpenCL device: %v", err)
+	}
+	t.Skipf("no OpenCL device (PSAFE_REQUIRE_OPENCL=1 makes this a failure): %v", err)
+	return nil
+}
+
+func open(t testing.TB, info Info, p bound.Precision, opts Options) *Device {
+	t.Helper()
+	d, err := OpenInfo(info, p, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return d
+}
+
+// onDevices runs f on every device in every precision it has.
+func onDevices(t *testing.T, f func(t *testing.T, info Info, p bound.Precision)) {
+	for _, info := range devices(t) {
+		for _, p := range precisions {
+			if p == bound.Float64 && !info.FP64 {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s/%v", info.ID, p), func(t *testing.T) { f(t, info, p) })
+		}
+	}
+}
+
+// TestDevice runs the suite of all devices.
+func TestDevice(t *testing.T) {
+	onDevices(t, func(t *testing.T, info Info, p bound.Precision) {
+		devicetest.Run(t, open(t, info, p, Options{}), devicetest.Factor(0.2))
+	})
+}
+
+// shapes are the ways in which kernels are cut: as on GPUs, as on CPUs, and with
+// work-groups that do not divide anything. Results must not depend on them.
+var shapes = []kernels.Shape{
+	{}, // what the device gets
+	{Lanes: 1, Local: 64, Run: 1},
+	{Lanes: 8, Local: 1, Run: 2},
+	{Lanes: 16, Local: 3, Run: 1},
+}
+
+// TestFallbackBits: every operation has the bits of the fallback, whatever the
+// shape.
+func TestFallbackBits(t *testing.T) {
+	onDevices(t, func(t *testing.T, info Info, p bound.Precision) {
+		for i, s := range shapes {
+			t.Run(fmt.Sprintf("lanes=%d,local=%d", s.Lanes, s.Local), func(t *testing.T) {
+				factor := 1.0
+				if i > 0 {
+					factor = 0.3
+				}
+				devicetest.RunAgainst(t, open(t, info, p, Options{shape: s}), fallback.New(p), devicetest.Factor(factor))
+			})
+		}
+	})
+}

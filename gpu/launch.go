@@ -1,0 +1,160 @@
+package gpu
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"psafe/gpu/cl"
+	"psafe/kernels"
+)
+
+// kernel is a compiled kernel and what the manifest says of it.
+type kernel struct {
+	kernels.Kernel
+	compiled *cl.Kernel
+}
+
+// launched remembers the launches whose receipts have not been looked at. Each
+// launch has a number, which the kernel's first work-item writes into a ring on
+// the device, at the number modulo the ring's length. After the queue has been
+// waited for, the ring must hold the numbers: a launch that the driver accepted
+// and did not run is found, at the price of reading 4 KiB. What single
+// work-items fail to do shows as poison in small arrays; see array.go.
+type launched struct {
+	ring   *cl.MemObject
+	next   uint32
+	names  []string // of launches next-len(names) .. next-1
+	events []*cl.Event
+}
+
+func (l *launched) init(d *Device) (err error) {
+	if l.ring, err = d.context.CreateEmptyBuffer(cl.MemReadWrite, 4*kernels.Receipts); err != nil {
+		return err
+	}
+	l.next = 1
+	return cl.FillBuffer(d.queue, l.ring, 0, kernels.Receipts, uint32(0))
+}
+
+// work is what a launch moves and computes, for Profile: bytes of the arrays it
+// must read and write at least once, operations of the definition.
+type work struct{ bytes, flops int64 }
+
+// launch enqueues a kernel over tasks 0 .. tasks-1 with the arguments of its
+// manifest. Mistakes in number or kind of arguments panic.
+func (d *Device) launch(name string, tasks int, w work, args ...any) error {
+	if d.lost != nil {
+		return d.lost
+	}
+	if tasks <= 0 {
+		return nil
+	}
+	if len(d.launched.names) == kernels.Receipts {
+		if err := d.Finish(); err != nil {
+			return err
+		}
+	}
+	k, l := d.kernels[name], &d.launched
+	if len(args) != len(k.Args) {
+		panic(fmt.Sprintf("gpu: kernel %s takes %d arguments, got %d", name, len(k.Args), len(args)))
+	}
+	for i, a := range args {
+		if err := k.compiled.SetArg(i, d.argument(k.Kernel, i, a)); err != nil {
+			return d.fail(name, err)
+		}
+	}
+	for i, a := range []any{uint64(tasks), l.ring, l.next} {
+		if err := k.compiled.SetArg(len(args)+i, a); err != nil {
+			return d.fail(name, err)
+		}
+	}
+	local := d.shape.Local
+	global := (tasks + local - 1) / local * local
+	event, err := d.queue.EnqueueNDRangeKernel(k.compiled, nil, []int{global}, []int{local}, nil)
+	if err != nil {
+		return d.fail(name, err)
+	}
+	l.next++
+	l.names = append(l.names, name)
+	if d.profile.on {
+		d.profile.pending = append(d.profile.pending, timed{name, event, w})
+		return nil
+	}
+	return d.fail(name, event.Release())
+}
+
+// argument converts a Go value to what the manifest says argument i is.
+func (d *Device) argument(k kernels.Kernel, i int, v any) any {
+	bad := func() any {
+		panic(fmt.Sprintf("gpu: kernel %s: argument %s is %q, got %T %v", k.Name, k.Args[i].Name, k.Args[i].Type, v, v))
+	}
+	switch t := k.Args[i].Type; x := v.(type) {
+	case *array:
+		if t != kernels.In && t != kernels.Out {
+			return bad()
+		}
+		if x == nil {
+			return d.none
+		}
+		return x.mem
+	case float64:
+		if t != kernels.Real {
+			return bad()
+		}
+		if d.shape.Real64 {
+			return x
+		}
+		return float32(x)
+	case int:
+		if t != kernels.Int || x < 0 || x > math.MaxInt32 {
+			return bad()
+		}
+		return int32(x)
+	case bool:
+		if t != kernels.Int {
+			return bad()
+		}
+		if x {
+			return int32(1)
+		}
+		return int32(0)
+	case uint32:
+		if t != kernels.Uint {
+			return bad()
+		}
+		return x
+	case uint64:
+		if t != kernels.Long {
+			return bad()
+		}
+		return x
+	}
+	return bad()
+}
+
+// settle is called when the queue is known to be empty: it checks the receipts,
+// collects times and releases the events of transfers.
+func (d *Device) settle() error {
+	l := &d.launched
+	for _, e := range l.events {
+		if err := e.Release(); err != nil {
+			return err
+		}
+	}
+	l.events = l.events[:0]
+	if len(l.names) == 0 {
+		return nil
+	}
+	ring := make([]uint32, kernels.Receipts)
+	if err := cl.ReadBuffer(d.queue, l.ring, 0, ring); err != nil {
+		return err
+	}
+	for i, name := range l.names {
+		number := l.next - uint32(len(l.names)) + uint32(i)
+		if got := ring[number%kernels.Receipts]; got != number {
+			return d.distrust(name, "accepted the kernel and did not run it (launch %d, receipt %d)", number, got)
+		}
+	}
+	l.names = l.names[:0]
+	return errors.Join(d.profile.collect())
+}

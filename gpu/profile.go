@@ -1,0 +1,81 @@
+package gpu
+
+import (
+	"slices"
+	"strings"
+
+	"psafe/gpu/cl"
+)
+
+// KernelTime is what one kernel has cost since the device was opened, or since
+// ResetProfile.
+type KernelTime struct {
+	Name     string
+	Launches int
+	// Seconds on the device, without waiting in the queue.
+	Seconds float64
+	// Bytes of the arrays it had to read and write at least once, and Flops, the
+	// multiplications and additions of the definition.
+	Bytes, Flops int64
+}
+
+type timed struct {
+	name  string
+	event *cl.Event
+	work
+}
+
+// profile collects times. Events are asked only after the queue was waited for.
+type profile struct {
+	on      bool
+	pending []timed
+	total   map[string]*KernelTime
+}
+
+func (p *profile) reset() { p.total = map[string]*KernelTime{} }
+
+func (p *profile) collect() error {
+	for _, t := range p.pending {
+		seconds, err := t.event.Duration()
+		if err != nil {
+			return err
+		}
+		if err := t.event.Release(); err != nil {
+			return err
+		}
+		k := p.total[t.name]
+		if k == nil {
+			k = &KernelTime{Name: t.name}
+			p.total[t.name] = k
+		}
+		k.Launches++
+		k.Seconds += seconds.Seconds()
+		k.Bytes += t.bytes
+		k.Flops += t.flops
+	}
+	p.pending = p.pending[:0]
+	return nil
+}
+
+// Profile returns the costs of each kernel that has run, by name. It waits for
+// the queue. Without Options.Profile there are none.
+func (d *Device) Profile() ([]KernelTime, error) {
+	if err := d.Finish(); err != nil {
+		return nil, err
+	}
+	var list []KernelTime
+	for _, k := range d.profile.total {
+		list = append(list, *k)
+	}
+	slices.SortFunc(list, func(a, b KernelTime) int { return strings.Compare(a.Name, b.Name) })
+	return list, nil
+}
+
+// ResetProfile starts the costs at zero. It waits for the queue.
+func (d *Device) ResetProfile() error {
+	if err := d.Finish(); err != nil {
+		return err
+	}
+	d.profile.reset()
+	return nil
+}

@@ -1,0 +1,3 @@
+package gpu
+
+func (d *Device) selfTest() error { return nil }

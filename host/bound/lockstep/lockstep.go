@@ -1,0 +1,186 @@
+// Package lockstep runs two devices side by side and compares, bit for bit, every
+// number that every operation writes.
+package lockstep
+
+import (
+	"fmt"
+	"math"
+
+	"psafe/host/bound"
+)
+
+// Device is a bound.Device that performs each operation on two others and fails
+// with a *Difference at the first number in which they differ. Both must have the
+// same precision. What it returns to its caller is the first device's.
+type Device struct {
+	a, b bound.Device
+	// Compared counts the numbers that agreed.
+	Compared int64
+	// Operations counts the operations.
+	Operations int
+}
+
+// Difference says where two devices first disagree.
+type Difference struct {
+	// Operation is the name of the operation, Array that of its output.
+	Operation, Array string
+	// Place names the index, for example "item 3, neuron 17".
+	Place string
+	// Index is the position in the array.
+	Index int
+	// Names and Values are the devices and what each wrote.
+	Names  [2]string
+	Values [2]float64
+}
+
+// Error is one line with both values in hexadecimal.
+func (d *Difference) Error() string {
+	return fmt.Sprintf("%s: %s at %s (index %d): %s has %x, %s has %x", d.Operation, d.Array, d.Place, d.Index,
+		d.Names[0], d.Values[0], d.Names[1], d.Values[1])
+}
+
+// New returns a device that runs a and b in lockstep.
+func New(a, b bound.Device) *Device {
+	if a.Precision() != b.Precision() {
+		panic(fmt.Sprintf("lockstep: %s computes in %v, %s in %v", a.Name(), a.Precision(), b.Name(), b.Precision()))
+	}
+	return &Device{a: a, b: b}
+}
+
+// pair is an array on both devices.
+type pair struct{ a, b bound.Array }
+
+func (p *pair) Len() int { return p.a.Len() }
+
+// Name joins both names.
+func (d *Device) Name() string { return d.a.Name() + " beside " + d.b.Name() }
+
+// Precision is that of both.
+func (d *Device) Precision() bound.Precision { return d.a.Precision() }
+
+// MemoryLimit is the smaller one.
+func (d *Device) MemoryLimit() int64 { return min(d.a.MemoryLimit(), d.b.MemoryLimit()) }
+
+// NewArray allocates on both.
+func (d *Device) NewArray(n int) (bound.Array, error) {
+	a, err := d.a.NewArray(n)
+	if err != nil {
+		return nil, err
+	}
+	b, err := d.b.NewArray(n)
+	if err != nil {
+		d.a.Release(a)
+		return nil, err
+	}
+	return &pair{a, b}, nil
+}
+
+// Release gives both back.
+func (d *Device) Release(x bound.Array) {
+	if p, ok := x.(*pair); ok && p != nil {
+		d.a.Release(p.a)
+		d.b.Release(p.b)
+	}
+}
+
+// Write writes to both.
+func (d *Device) Write(dst bound.Array, src []float64) error {
+	p := dst.(*pair)
+	if err := d.a.Write(p.a, src); err != nil {
+		return err
+	}
+	return d.b.Write(p.b, src)
+}
+
+// Read compares what both have and returns it.
+func (d *Device) Read(dst []float64, src bound.Array) error {
+	if err := d.compare("read", output{"array", src, []dim{{"entry", src.Len()}}}); err != nil {
+		return err
+	}
+	return d.a.Read(dst, src.(*pair).a)
+}
+
+// dim is one index of an array: what it counts and how far.
+type dim struct {
+	name string
+	n    int
+}
+
+// output is an array that an operation wrote.
+type output struct {
+	name  string
+	array bound.Array
+	dims  []dim
+}
+
+// place turns a position into words.
+func (o *output) place(index int) string {
+	text := ""
+	for i := len(o.dims) - 1; i >= 0; i-- {
+		n := max(o.dims[i].n, 1)
+		word := fmt.Sprintf("%s %d", o.dims[i].name, index%n)
+		if index /= n; text == "" {
+			text = word
+		} else {
+			text = word + ", " + text
+		}
+	}
+	return text
+}
+
+// compare reads outputs from both devices; NaN equals NaN, and zeros of
+// different sign differ.
+func (d *Device) compare(operation string, outputs ...output) error {
+	d.Operations++
+	for _, o := range outputs {
+		if o.array == nil {
+			continue
+		}
+		p := o.array.(*pair)
+		a, b := make([]float64, p.Len()), make([]float64, p.Len())
+		if err := d.a.Read(a, p.a); err != nil {
+			return err
+		}
+		if err := d.b.Read(b, p.b); err != nil {
+			return err
+		}
+		for i := range a {
+			if math.Float64bits(a[i]) != math.Float64bits(b[i]) && !(math.IsNaN(a[i]) && math.IsNaN(b[i])) {
+				return &Difference{operation, o.name, o.place(i), i, [2]string{d.a.Name(), d.b.Name()}, [2]float64{a[i], b[i]}}
+			}
+		}
+		d.Compared += int64(len(a))
+	}
+	return nil
+}
+
+// both runs an operation on the first device and then on the second.
+func both[A any](args A, split func(A, side) A, run [2]func(A) error) error {
+	for s := range run {
+		if err := run[s](split(args, side(s))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// side is 0 for the first device and 1 for the second.
+type side int
+
+func (s side) array(x bound.Array) bound.Array {
+	if x == nil {
+		return nil
+	}
+	if s == 0 {
+		return x.(*pair).a
+	}
+	return x.(*pair).b
+}
+
+func (s side) interval(x bound.Interval) bound.Interval {
+	return bound.Interval{Lo: s.array(x.Lo), Hi: s.array(x.Hi)}
+}
+
+func (s side) line(x bound.Line) bound.Line {
+	return bound.Line{A: s.array(x.A), B: s.array(x.B)}
+}

@@ -1,0 +1,100 @@
+package certify
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"psafe/host/property"
+)
+
+// share hands the numbers 0..n-1 to the engines, each to whichever is free, and
+// waits. The first error stops the rest and is returned.
+func share(ctx context.Context, engines []*Engine, n int, work func(ctx context.Context, e *Engine, i int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	next := make(chan int, n)
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	var wait sync.WaitGroup
+	for _, e := range engines {
+		wait.Go(func() {
+			for i := range next {
+				if ctx.Err() != nil {
+					return
+				}
+				if err := work(ctx, e, i); err != nil {
+					cancel(err)
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+	return context.Cause(ctx)
+}
+
+// runCentred cuts the tasks into groups that are searched together.
+func runCentred(ctx context.Context, engines []*Engine, cfg Config, tasks []property.Task, progress func(int), emit func(*Result) error) error {
+	most := mostTasks
+	if n := len(engines); n > 1 {
+		most = min(most, max(1, (len(tasks)+2*n-1)/(2*n)))
+	}
+	var groups [][]property.Task
+	for rest := tasks; len(rest) > 0; {
+		n := groupSize(rest, most)
+		groups, rest = append(groups, rest[:n]), rest[n:]
+	}
+	order := newOrder(len(groups), progress, emit)
+	err := share(ctx, engines, len(groups), func(ctx context.Context, e *Engine, i int) error {
+		start := time.Now()
+		results, err := e.centred(ctx, cfg, groups[i])
+		if err != nil {
+			return err
+		}
+		stamp(results, e.Name(), time.Since(start))
+		return order.put(i, results)
+	})
+	return err
+}
+
+// stamp notes which device did the work, and each task's share of the time.
+func stamp(results []*Result, device string, d time.Duration) {
+	for _, r := range results {
+		r.Device, r.Seconds = device, d.Seconds()/float64(len(results))
+	}
+}
+
+// order lets groups finish in any order and emits them in theirs.
+type order struct {
+	mu       sync.Mutex
+	groups   [][]*Result
+	next     int
+	done     int
+	progress func(int)
+	emit     func(*Result) error
+}
+
+func newOrder(n int, progress func(int), emit func(*Result) error) *order {
+	return &order{groups: make([][]*Result, n), progress: progress, emit: emit}
+}
+
+// put takes in group i and emits what is complete up to it.
+func (o *order) put(i int, results []*Result) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.groups[i] = results
+	o.done += len(results)
+	for o.next < len(o.groups) && o.groups[o.next] != nil {
+		for _, r := range o.groups[o.next] {
+			if err := o.emit(r); err != nil {
+				return err
+			}
+		}
+		o.next++
+	}
+	o.progress(o.done)
+	return nil
+}

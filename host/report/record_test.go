@@ -1,0 +1,86 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"psafe/host/certify"
+	"psafe/host/property"
+	"psafe/host/report"
+)
+
+// TestFormatDown: the printed number is at most the real one, and by less than
+// one unit of the last digit.
+func TestFormatDown(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	values := []float64{0, 1, 0.5, 0.99995, 1 - 0x1p-53, 0x1p-1074, 1e-35, 0.1, 0.3, 0.0001, math.Nextafter(0.0001, 0)}
+	for range 2000 {
+		values = append(values, rng.Float64(), math.Pow(rng.Float64(), 20), 1-math.Pow(rng.Float64(), 20))
+	}
+	for _, p := range values {
+		for digits := 1; digits <= 6; digits++ {
+			text := report.FormatDown(p, digits)
+			printed, ok := new(big.Rat).SetString(text)
+			if !ok {
+				t.Fatalf("FormatDown(%v, %d) = %q", p, digits, text)
+			}
+			real := new(big.Rat).SetFloat64(p)
+			unit := new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(digits)), nil))
+			if printed.Cmp(real) > 0 || real.Cmp(new(big.Rat).Add(printed, unit)) >= 0 {
+				t.Errorf("FormatDown(%v, %d) = %s", p, digits, text)
+			}
+		}
+	}
+}
+
+func result(logP float64) *certify.Result {
+	return &certify.Result{Task: &property.Task{Index: 3, Label: 1}, LogP: logP, Gamma: []float64{2, 2}, Margin: math.Inf(-1), Seconds: 0.25, Device: "cpu"}
+}
+
+// TestRecord: fields follow from the result, infinities are null, and p_lower is
+// never above the logarithm it came from.
+func TestRecord(t *testing.T) {
+	for _, c := range []struct {
+		logP    float64
+		verdict string
+		null    bool
+	}{{math.Inf(-1), "unknown", true}, {-1e-3, "safe", false}, {0, "safe", false}, {-12534, "unknown", false}, {math.Log(0.9) - 1e-9, "unknown", false}} {
+		var rec report.Record
+		rec.Fill(result(c.logP), 0.9)
+		var b bytes.Buffer
+		if err := rec.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		var m map[string]any
+		if err := json.Unmarshal(b.Bytes(), &m); err != nil || strings.Count(b.String(), "\n") != 1 {
+			t.Fatalf("%v: %q", err, b.String())
+		}
+		if m["verdict"] != c.verdict || (m["log10_p_lower"] == nil) != c.null || m["gamma"] != 2.0 || m["label"] != 1.0 || m["margin"] != nil {
+			t.Errorf("log p %v: %s", c.logP, b.String())
+		}
+		if p := m["p_lower"].(float64); p > math.Exp(c.logP)*(1+1e-15) || p > 1 {
+			t.Errorf("log p %v: p_lower %v", c.logP, p)
+		}
+	}
+}
+
+func TestTable(t *testing.T) {
+	var records []*report.Record
+	for _, logP := range []float64{0, math.Log(0.5), math.Inf(-1)} {
+		r := new(report.Record)
+		r.Fill(result(logP), 0.9)
+		records = append(records, r)
+	}
+	var b bytes.Buffer
+	if err := report.Table(&b, records); err != nil {
+		t.Fatal(err)
+	}
+	if lines := strings.Split(strings.TrimSpace(b.String()), "\n"); len(lines) != 5 || lines[4] != "1 of 3 safe with probability >= 0.9; mean p_lower 0.4999" {
+		t.Errorf("table:\n%s", b.String())
+	}
+}

@@ -1,0 +1,248 @@
+/* affine: interval pre-activations of a dense layer (bound.Affine, theory (2)).
+
+   Purpose. For item p with weight box b = p / perBox and input x = p % inputs:
+     preLo[p][i] = down(sum_j min of the products w[b][j][i] z[x][j] + bLo[b][i] - push)
+     preHi[p][i] = up  (the same with max, bHi, and + push)
+     mag[p][i]   >= sum_j max|w| max|z| + max|bias|
+   with sums over j in blocks of 32 and push = mag pushRel + pushAbs.
+
+   Decomposition. A work-item owns TO vectors of outputs for TI items of the same
+   weight box, all sums in registers: 3 TO sums for TI = 1, where each end-point
+   is used once and memory is the limit; (2 TI + 1) TO for TI > 1, where it is
+   used TI times and arithmetic is the limit (the sums of max|w| are shared).
+     task t = ((box * groups) + group) * tiles + tile
+     items   p = box * perBox + group * TI + k,  k < TI, kept below (box+1) * perBox and P
+     outputs i = (tile * TO + v) * VW + lane
+   Work-items beside each other own outputs beside each other: loads coalesce.
+
+   Index formulas: w[(b * in + j) * out + i], z[x * in + j], pre[p * out + i].
+
+   Assumptions: wLo <= wHi, zLo <= zHi; nonNeg promises zLo >= 0.
+
+   The product of the smaller end (why the bits are those of Go's min and max).
+   Let all four end-points be finite, so no product is NaN. If 0 <= zLo <= zHi then
+   rounding being monotone, fl(w zLo) <= fl(w zHi) for w >= 0 and >= for w < 0: the
+   least product is w zLo or w zHi by the sign of w, the largest the other way
+   round, up to the sign of a zero, which a sum forgets (round.cl, least).
+   If an end-point is not finite, max|w| or max|z| of its block is Inf or NaN (here
+   NaN is kept), their product is, and so are mag and push (Inf or NaN, as
+   pushRel >= 0): preLo = -Inf and preHi = +Inf whatever the sums are, as in Go.
+   Go: fallback/affine.go. */
+
+#pragma OPENCL FP_CONTRACT OFF
+
+#define TO_WIDE 32
+#define STREAM 4
+#if VW == 1
+#define TO_SHARED 1
+#define TI_SHARED 8
+#else
+#define TO_SHARED 2
+#define TI_SHARED 5
+#endif
+#define TO_TI_MAX 10
+
+#define AFFINE_ARGS                                                               \
+    __global real *preLo, __global real *preHi, __global real *mag,               \
+    const __global real *wLo, const __global real *wHi,                           \
+    const __global real *bLo, const __global real *bHi,                           \
+    const __global real *zLo, const __global real *zHi, const real pushRel,       \
+    const real pushAbs, const real magRel, const real magAbs, const int nonNeg,   \
+    const int items, const int perBox, const int inputs, const int in, const int out
+
+/* affineFinish adds the bias, rounds outward and stores one vector of outputs. */
+INLINE void affineFinish(__global real *preLo, __global real *preHi, __global real *mag,
+                         const __global real *bLo, const __global real *bHi,
+                         vec lo, vec hi, vec m, real pushRel, real pushAbs, real magRel, real magAbs, int n) {
+    const vec l = VLOAD(bLo), h = VLOAD(bHi);
+    lo += l;
+    hi += h;
+    m += mostNaN(-l, h);
+    const vec push = m * pushRel + pushAbs;
+    storeUpTo(lower(down(lo - push)), preLo, n);
+    storeUpTo(upper(up(hi + push)), preHi, n);
+    storeUpTo(m * magRel + magAbs, mag, n);
+}
+
+/* affineTile is a task with TO, TI and NONNEG known to the compiler. */
+INLINE void affineTile(const int TO, const int TI, const int NONNEG, const size_t t, AFFINE_ARGS) {
+    const int tiles = (out + TO * VW - 1) / (TO * VW), groups = (perBox + TI - 1) / TI;
+#if VW == 1
+    const int i0 = (int)(t % tiles) * TO * VW, group = (int)(t / tiles % groups);
+#else
+    const int i0 = (int)(t / groups % tiles) * TO * VW, group = (int)(t % groups);
+#endif
+    const size_t box = t / tiles / groups;
+    const int p0 = (int)(box * perBox) + group * TI;
+    const int pEnd = (int)min((size_t)items, (box + 1) * perBox);
+    size_t zAt[TO_TI_MAX];
+    UNROLL
+    for (int k = 0; k < TI; k++) {
+        zAt[k] = (size_t)(min(p0 + k, pEnd - 1) % inputs) * in;
+    }
+    const __global real *lo0 = wLo + box * in * out + i0, *hi0 = wHi + box * in * out + i0;
+    int at[TO_TI_MAX]; /* vectors beyond the outputs repeat the first */
+    UNROLL
+    for (int v = 0; v < TO; v++) {
+        at[v] = i0 + v * VW < out ? v * VW : 0;
+    }
+    vec lo[TO_TI_MAX], hi[TO_TI_MAX], m[TO_TI_MAX];
+    UNROLL
+    for (int k = 0; k < TO * TI; k++) {
+        lo[k] = hi[k] = m[k] = VEC(R(0.0));
+    }
+    for (int j0 = 0; j0 < in; j0 += BLOCK) {
+        const int n = min(BLOCK, in - j0);
+        vec l[TO_TI_MAX], h[TO_TI_MAX], norm[TO_TI_MAX];
+        UNROLL
+        for (int k = 0; k < TO * TI; k++) {
+            l[k] = h[k] = VEC(R(0.0));
+        }
+        UNROLL
+        for (int v = 0; v < TO; v++) {
+            norm[v] = VEC(R(0.0));
+        }
+        for (int j = j0; j < j0 + n; j++) {
+            vec a[TO_TI_MAX], b[TO_TI_MAX];
+            UNROLL
+            for (int v = 0; v < TO; v++) {
+                a[v] = VLOAD(lo0 + (size_t)j * out + at[v]);
+                b[v] = VLOAD(hi0 + (size_t)j * out + at[v]);
+                norm[v] += most(-a[v], b[v]);
+            }
+            UNROLL
+            for (int k = 0; k < TI; k++) {
+                const vec zl = VEC(zLo[zAt[k] + j]), zh = VEC(zHi[zAt[k] + j]);
+                UNROLL
+                for (int v = 0; v < TO; v++) {
+                    if (NONNEG) {
+                        l[k * TO + v] += a[v] * (a[v] >= R(0.0) ? zl : zh);
+                        h[k * TO + v] += b[v] * (b[v] >= R(0.0) ? zh : zl);
+                    } else {
+                        l[k * TO + v] += min4(a[v], b[v], zl, zh);
+                        h[k * TO + v] += max4(a[v], b[v], zl, zh);
+                    }
+                }
+            }
+        }
+        UNROLL
+        for (int k = 0; k < TI; k++) {
+            const real zMax = blockMax(zLo + zAt[k] + j0, zHi + zAt[k] + j0, n);
+            UNROLL
+            for (int v = 0; v < TO; v++) {
+                lo[k * TO + v] += l[k * TO + v];
+                hi[k * TO + v] += h[k * TO + v];
+                m[k * TO + v] += norm[v] * zMax;
+            }
+        }
+    }
+    UNROLL
+    for (int k = 0; k < TI; k++) {
+        UNROLL
+        for (int v = 0; v < TO; v++) {
+            const int i = i0 + v * VW, rest = p0 + k < pEnd ? out - i : 0;
+            const size_t o = (size_t)min(p0 + k, pEnd - 1) * out + i0 + at[v];
+            affineFinish(preLo + o, preHi + o, mag + o, bLo + box * out + i0 + at[v], bHi + box * out + i0 + at[v],
+                         lo[k * TO + v], hi[k * TO + v], m[k * TO + v], pushRel, pushAbs, magRel, magAbs, rest);
+        }
+    }
+}
+
+/* affineTerm adds the products of one input to the sums of one vector. */
+INLINE void affineTerm(const int NONNEG, vec *lo, vec *hi, vec *norm, vec a, vec b, real zl, real zh) {
+    if (NONNEG) {
+        *lo += a * (a >= R(0.0) ? VEC(zl) : VEC(zh));
+        *hi += b * (b >= R(0.0) ? VEC(zh) : VEC(zl));
+    } else {
+        *lo += min4(a, b, VEC(zl), VEC(zh));
+        *hi += max4(a, b, VEC(zl), VEC(zh));
+    }
+    *norm += most(-a, b);
+}
+
+/* affineStream is a task of affinewide: STREAM rows of weights at a time, each
+   read from end to end, as memory likes it; the sums wait in the first-level
+   cache meanwhile. */
+INLINE void affineStream(const int NONNEG, const size_t t, AFFINE_ARGS) {
+    const int tiles = (out + TO_WIDE * VW - 1) / (TO_WIDE * VW), i0 = (int)(t % tiles) * TO_WIDE * VW;
+    const int vectors = (min(out - i0, TO_WIDE * VW) + VW - 1) / VW;
+    const size_t p = t / tiles, box = p / perBox, z = p % inputs * in;
+    const __global real *lo0 = wLo + box * in * out + i0, *hi0 = wHi + box * in * out + i0;
+    vec sums[3][TO_WIDE], block[3][TO_WIDE];
+    for (int v = 0; v < vectors; v++) {
+        sums[0][v] = sums[1][v] = sums[2][v] = VEC(R(0.0));
+    }
+    for (int j0 = 0; j0 < in; j0 += BLOCK) {
+        const int n = min(BLOCK, in - j0);
+        for (int v = 0; v < vectors; v++) {
+            block[0][v] = block[1][v] = block[2][v] = VEC(R(0.0));
+        }
+        int j = j0;
+        for (; j + STREAM <= j0 + n; j += STREAM) {
+            const __global real *a = lo0 + (size_t)j * out, *b = hi0 + (size_t)j * out;
+            for (int v = 0; v < vectors; v++) {
+                vec l = block[0][v], h = block[1][v], m = block[2][v];
+                UNROLL
+                for (int k = 0; k < STREAM; k++) {
+                    const size_t at = (size_t)k * out + v * VW;
+                    affineTerm(NONNEG, &l, &h, &m, VLOAD(a + at), VLOAD(b + at), zLo[z + j + k], zHi[z + j + k]);
+                }
+                block[0][v] = l;
+                block[1][v] = h;
+                block[2][v] = m;
+            }
+        }
+        for (; j < j0 + n; j++) {
+            for (int v = 0; v < vectors; v++) {
+                const size_t at = (size_t)j * out + v * VW;
+                affineTerm(NONNEG, &block[0][v], &block[1][v], &block[2][v], VLOAD(lo0 + at), VLOAD(hi0 + at), zLo[z + j], zHi[z + j]);
+            }
+        }
+        const real zMax = blockMax(zLo + z + j0, zHi + z + j0, n);
+        for (int v = 0; v < vectors; v++) {
+            sums[0][v] += block[0][v];
+            sums[1][v] += block[1][v];
+            sums[2][v] += block[2][v] * zMax;
+        }
+    }
+    for (int v = 0; v < vectors; v++) {
+        const int i = i0 + v * VW;
+        const size_t o = p * out + i, bias = box * out + i;
+        affineFinish(preLo + o, preHi + o, mag + o, bLo + bias, bHi + bias, sums[0][v], sums[1][v], sums[2][v],
+                     pushRel, pushAbs, magRel, magAbs, out - i);
+    }
+}
+
+#define AFFINE_PASS                                                                       \
+    preLo, preHi, mag, wLo, wHi, bLo, bHi, zLo, zHi, pushRel, pushAbs, magRel, magAbs,    \
+        nonNeg, items, perBox, inputs, in, out
+
+/* affine: every item by itself, few outputs: TO = 1. */
+KERNEL void affine(AFFINE_ARGS, const ulong tasks, __global uint *receipts, const uint receipt) {
+    TASK(t, tasks)
+    if (nonNeg) {
+        affineTile(1, 1, 1, t, AFFINE_PASS);
+    } else {
+        affineTile(1, 1, 0, t, AFFINE_PASS);
+    }
+}
+
+/* affinewide: every item by itself, many outputs: long runs of memory. */
+KERNEL void affinewide(AFFINE_ARGS, const ulong tasks, __global uint *receipts, const uint receipt) {
+    TASK(t, tasks)
+    if (nonNeg) {
+        affineStream(1, t, AFFINE_PASS);
+    } else {
+        affineStream(0, t, AFFINE_PASS);
+    }
+}
+
+/* affineshared: items that share a weight box, TI_SHARED at a time. */
+KERNEL void affineshared(AFFINE_ARGS, const ulong tasks, __global uint *receipts, const uint receipt) {
+    TASK(t, tasks)
+    if (nonNeg) {
+        affineTile(TO_SHARED, TI_SHARED, 1, t, AFFINE_PASS);
+    } else {
+        affineTile(TO_SHARED, TI_SHARED, 0, t, AFFINE_PASS);
+    }
+}

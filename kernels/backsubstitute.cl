@@ -1,0 +1,162 @@
+/* backsubstitute: rows over a layer's pre-activations to rows over its inputs
+   (bound.BackSubstitute, theory (3)).
+
+   Purpose. For item p with weight box b = p / perBox, row r, input j:
+     sLo[p][j][r] = sum_i (a[p][i][r] >= 0 ? a wLo[b][j][i] : a wHi[b][j][i])
+     sHi[p][j][r] = the same with wLo and wHi exchanged, if wantHi
+     c[p][r]      = down(cIn[p][r] + sum_i (a >= 0 ? a bLo[b][i] : a bHi[b][i]))
+   with sums over i in blocks of 32, rounded to nearest.
+
+   Decomposition. The rows of all items of a box are cut into vectors of VW (a
+   vector holds rows of one item); a work-item owns TR vectors of rows and TJ
+   inputs, all sums in registers: a coefficient vector, and the mask of its
+   signs, is used TJ times, a weight TR * VW times.
+     task t = (box * chunks + chunk) * (jTiles + 1) + jTile        on CPUs
+     task t = (box * (jTiles + 1) + jTile) * chunks + chunk        on GPUs
+     vectors  q = chunk * TR + v of the box: item box * perBox + q / rowTiles,
+              rows q % rowTiles * VW + lane
+     inputs   j = jTile * TJ + k; the last jTile is the bias: c instead of s
+   On GPUs (VW 1) work-items beside each other own rows beside each other: loads
+   of a coalesce and a weight is one for all. On a CPU core tasks that follow each
+   other share the rows, which stay in the first-level cache.
+
+   Index formulas: a[(p * out + i) * rows + r], w[(b * in + j) * out + i],
+   s[(p * in + j) * rows + r].
+
+   Assumptions: weight boxes are finite. Then a coefficient 0 adds a zero, which
+   no sum that starts at +0 notices (round.cl, least); so an i whose coefficients
+   are 0 in all rows of the tile is skipped, as dead neurons are. Go skips every
+   zero. NaN and Inf in a go the way they go in Go: NaN >= 0 is false.
+   Go: fallback/backsubstitute.go. */
+
+#pragma OPENCL FP_CONTRACT OFF
+
+#if VW == 1
+#define TR 1
+#define TJ 8
+#else
+#define TR 2
+#define TJ 6
+#endif
+
+#define BACK_ARGS                                                                        \
+    __global real *sLo, __global real *sHi, __global real *c, const __global real *a,    \
+    const __global real *cIn, const __global real *wLo, const __global real *wHi,        \
+    const __global real *bLo, const __global real *bHi, const int wantHi,                \
+    const int items, const int perBox, const int rows, const int in, const int out
+
+/* backBias: c of one vector of rows. */
+INLINE void backBias(__global real *c, const __global real *a, const __global real *cIn,
+                     const __global real *bLo, const __global real *bHi, int rows, int out, int n) {
+    vec total = VEC(R(0.0));
+    for (int i0 = 0; i0 < out; i0 += BLOCK) {
+        vec sum = VEC(R(0.0));
+        for (int i = i0; i < min(i0 + BLOCK, out); i++) {
+            const vec v = VLOAD(a + (size_t)i * rows);
+            sum += v * (v >= R(0.0) ? VEC(bLo[i]) : VEC(bHi[i]));
+        }
+        total += sum;
+    }
+    storeUpTo(down(VLOAD(cIn) + total), c, n);
+}
+
+/* backTile: s of TR vectors of rows and TJ inputs; HI says whether sHi too. */
+INLINE void backTile(const int HI, __global real *const *sLo, __global real *const *sHi,
+                     const __global real *const *a, const int *n, const __global real *wLo,
+                     const __global real *wHi, int j0, int rows, int in, int out) {
+    size_t at[TJ];
+    UNROLL
+    for (int k = 0; k < TJ; k++) {
+        at[k] = (size_t)min(j0 + k, in - 1) * out;
+    }
+    vec lo[TR * TJ], hi[TR * TJ];
+    UNROLL
+    for (int k = 0; k < TR * TJ; k++) {
+        lo[k] = hi[k] = VEC(R(0.0));
+    }
+    for (int i0 = 0; i0 < out; i0 += BLOCK) {
+        vec l[TR * TJ], h[TR * TJ];
+        UNROLL
+        for (int k = 0; k < TR * TJ; k++) {
+            l[k] = h[k] = VEC(R(0.0));
+        }
+        const int iEnd = min(i0 + BLOCK, out);
+        for (int i = i0; i < iEnd; i++) {
+            vec v[TR];
+            mask live = (mask)0;
+            UNROLL
+            for (int u = 0; u < TR; u++) {
+                v[u] = VLOAD(a[u] + (size_t)i * rows);
+                live |= v[u] != R(0.0);
+            }
+            if (!ANY(live)) {
+                continue;
+            }
+            UNROLL
+            for (int k = 0; k < TJ; k++) {
+                const vec wl = VEC(wLo[at[k] + i]), wh = VEC(wHi[at[k] + i]);
+                UNROLL
+                for (int u = 0; u < TR; u++) {
+                    l[k * TR + u] += v[u] * (v[u] >= R(0.0) ? wl : wh);
+                    if (HI) {
+                        h[k * TR + u] += v[u] * (v[u] >= R(0.0) ? wh : wl);
+                    }
+                }
+            }
+        }
+        UNROLL
+        for (int k = 0; k < TR * TJ; k++) {
+            lo[k] += l[k];
+            hi[k] += h[k];
+        }
+    }
+    for (int k = 0; k < TJ && j0 + k < in; k++) {
+        UNROLL
+        for (int u = 0; u < TR; u++) {
+            storeUpTo(lo[k * TR + u], sLo[u] + (size_t)(j0 + k) * rows, n[u]);
+            if (HI) {
+                storeUpTo(hi[k * TR + u], sHi[u] + (size_t)(j0 + k) * rows, n[u]);
+            }
+        }
+    }
+}
+
+KERNEL void backsubstitute(BACK_ARGS, const ulong tasks, __global uint *receipts, const uint receipt) {
+    TASK(t, tasks)
+    const int rowTiles = (rows + VW - 1) / VW;
+    const size_t vectors = (size_t)perBox * rowTiles, chunks = (vectors + TR - 1) / TR;
+    const int jTiles = (in + TJ - 1) / TJ;
+#if VW == 1
+    const size_t box = t / (chunks * (jTiles + 1)), rest = t % (chunks * (jTiles + 1));
+    const size_t chunk = rest % chunks;
+    const int jTile = (int)(rest / chunks);
+#else
+    const int jTile = (int)(t % (jTiles + 1));
+    const size_t box = t / (jTiles + 1) / chunks, chunk = t / (jTiles + 1) % chunks;
+#endif
+    const size_t pEnd = min((size_t)items, (box + 1) * perBox);
+    __global real *outLo[TR], *outHi[TR];
+    const __global real *from[TR];
+    int n[TR];
+    UNROLL
+    for (int u = 0; u < TR; u++) {
+        const size_t q = chunk * TR + u, p = box * perBox + q / rowTiles, item = min(p, pEnd - 1);
+        const int r = (int)(q % rowTiles) * VW;
+        n[u] = p < pEnd ? rows - r : 0;
+        from[u] = a + item * out * rows + r;
+        outLo[u] = sLo + item * in * rows + r;
+        outHi[u] = sHi + (wantHi ? item * in * rows + r : 0);
+        if (jTile == jTiles && n[u] > 0) {
+            backBias(c + p * rows + r, from[u], cIn + p * rows + r, bLo + box * out, bHi + box * out, rows, out, n[u]);
+        }
+    }
+    if (jTile == jTiles) {
+        return;
+    }
+    const size_t w = box * in * out;
+    if (wantHi) {
+        backTile(1, outLo, outHi, from, n, wLo + w, wHi + w, jTile * TJ, rows, in, out);
+    } else {
+        backTile(0, outLo, outHi, from, n, wLo + w, wHi + w, jTile * TJ, rows, in, out);
+    }
+}

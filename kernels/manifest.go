@@ -1,0 +1,54 @@
+package kernels
+
+var affineArgs = []Arg{
+	{"preLo", Out}, {"preHi", Out}, {"mag", Out}, {"wLo", In}, {"wHi", In}, {"bLo", In}, {"bHi", In},
+	{"zLo", In}, {"zHi", In}, {"pushRel", Real}, {"pushAbs", Real}, {"magRel", Real}, {"magAbs", Real},
+	{"nonNeg", Int}, {"items", Int}, {"perBox", Int}, {"inputs", Int}, {"in", Int}, {"out", Int},
+}
+
+// All lists every kernel. A test compares it with the sources.
+var All = []Kernel{
+	{"drawbox", "drawbox", []Arg{
+		{"lo", Out}, {"hi", Out}, {"cLo", In}, {"cHi", In}, {"unit", In}, {"gamma", In},
+		{"n", Int}, {"sampled", Int}, {"seed", Long}, {"first", Long}, {"stream", Uint},
+	}},
+	{"mergetranspose", "mergerows", []Arg{
+		{"ctLo", Out}, {"ctHi", Out}, {"cLo", In}, {"cHi", In}, {"rows", Int}, {"out", Int},
+	}},
+	{"mergerows", "mergerows", []Arg{
+		{"wLo", Out}, {"wHi", Out}, {"bLo", Out}, {"bHi", Out}, {"weightLo", In}, {"weightHi", In},
+		{"biasLo", In}, {"biasHi", In}, {"ctLo", In}, {"ctHi", In}, {"dLo", In}, {"dHi", In},
+		{"round_", In}, {"abs_", Real}, {"perBox", Int}, {"inputs", Int}, {"in", Int}, {"out", Int}, {"rows", Int},
+	}},
+	{"affine", "affine", affineArgs},
+	{"affinewide", "affine", affineArgs},
+	{"affineshared", "affine", affineArgs},
+	{"activate", "activate", []Arg{
+		{"zLo", Out}, {"zHi", Out}, {"lo", In}, {"hi", In}, {"kind", Int}, {"slopeLo", Real}, {"slopeHi", Real}, {"n", Int},
+	}},
+	{"relax", "relax", []Arg{
+		{"aLo", Out}, {"bLo", Out}, {"aHi", Out}, {"bHi", Out}, {"err", Out}, {"lo", In}, {"hi", In}, {"mag", In},
+		{"kind", Int}, {"slopeLo", Real}, {"slopeHi", Real}, {"g1", Real}, {"g2", Real}, {"n", Int},
+	}},
+	{"relaxrows", "relaxrows", []Arg{
+		{"outA", Out}, {"outC", Out}, {"sLo", In}, {"sHi", In}, {"cLo", In}, {"cHi", In}, {"zLo", In}, {"zHi", In},
+		{"aLo", In}, {"bLo", In}, {"aHi", In}, {"bHi", In}, {"err", In}, {"mag", In},
+		{"rel", Real}, {"chordRel", Real}, {"under", Real}, {"abs_", Real},
+		{"mirrored", Int}, {"nonNeg", Int}, {"perBox", Int}, {"cols", Int}, {"neurons", Int},
+	}},
+	{"backsubstitute", "backsubstitute", []Arg{
+		{"sLo", Out}, {"sHi", Out}, {"c", Out}, {"a", In}, {"cIn", In}, {"wLo", In}, {"wHi", In}, {"bLo", In}, {"bHi", In},
+		{"wantHi", Int}, {"items", Int}, {"perBox", Int}, {"rows", Int}, {"in", Int}, {"out", Int},
+	}},
+	{"concretize", "concretize", []Arg{
+		{"bound", Out}, {"sLo", In}, {"sHi", In}, {"c", In}, {"xLo", In}, {"xHi", In},
+		{"rel", Real}, {"under", Real}, {"abs_", Real}, {"nonNeg", Int}, {"rows", Int}, {"in", Int}, {"inputs", Int},
+	}},
+	{"intersect", "intersect", []Arg{{"lo", Out}, {"hi", Out}, {"bound", In}, {"n", Int}}},
+	{"selftest", "selftest", []Arg{
+		{"sum", Out}, {"difference", Out}, {"product", Out}, {"twice", Out}, {"below", Out},
+		{"a", In}, {"b", In}, {"c", In}, {"n", Int},
+	}},
+	{"benchcopy", "benchcopy", []Arg{{"to", Out}, {"from", In}}},
+	{"benchfma", "benchfma", []Arg{{"to", Out}, {"a", Real}, {"b", Real}, {"rounds", Int}}},
+}

@@ -1,0 +1,85 @@
+/* relaxrows: rows over activated neurons z to rows over pre-activations
+   (bound.RelaxRows, theory section 3).
+
+   Purpose. For item p, row r, neuron j, with coefficient s in [sLo, sHi]:
+     outA[p][j][r] = coefficient * slope    slope and intercept of the lower line if
+     outC[p][r]    = down(constant + sum_j (coefficient * intercept + chord) - charges)
+   coefficient >= 0, else of the upper line; the coefficient is sLo where z_j >= 0,
+   sHi where z_j <= 0, and that of the chord of min(sLo z, sHi z) otherwise.
+   Mirrored: rows cols .. 2 cols - 1 are rows 0 .. cols - 1 negated, that is
+   s = [-sHi, -sLo] and constant -cHi.
+
+   Decomposition. A work-item owns one vector of rows of one item and walks over
+   the neurons: task t = p * rowTiles + tile. With mirrored, tiles are those of
+   rows 0 .. cols - 1 and then those of the mirrored rows, so that a vector never
+   holds both: rowTiles = 2 ceil(cols / VW).
+
+   Index formulas: s[(p / perBox * neurons + j) * cols + r],
+   a[(p * neurons + j) * rows + r], z, lines, err, mag [p * neurons + j].
+
+   Assumptions: zLo <= zHi; nonNeg promises zLo >= 0 and then sHi is read only
+   for the mirrored rows.
+   Go: fallback/relaxrows.go. */
+
+#pragma OPENCL FP_CONTRACT OFF
+
+/* chord sets a z + b below min(sLo z, sHi z) on [zLo, zHi], zLo < 0; proof in Go. */
+INLINE void chord(vec *a, vec *b, vec sLo, vec sHi, real zLo, real zHi, vec recip) {
+    if (zHi <= R(0.0)) {
+        *a = sHi;
+        *b = VEC(R(0.0));
+        return;
+    }
+    const vec m = (sLo * zHi - sHi * zLo) * recip;
+    *a = ((m >= sLo) & (m <= sHi)) ? m : sLo;
+    const vec atLo = down(up(sHi - *a) * zLo), atHi = down(down(sLo - *a) * zHi);
+    *b = leastNaN(atLo, atHi); /* down never gives -0 */
+}
+
+KERNEL void relaxrows(__global real *outA, __global real *outC, const __global real *sLo,
+                      const __global real *sHi, const __global real *cLo, const __global real *cHi,
+                      const __global real *zLo, const __global real *zHi, const __global real *aLo,
+                      const __global real *bLo, const __global real *aHi, const __global real *bHi,
+                      const __global real *err, const __global real *mag, const real rel, const real chordRel,
+                      const real under, const real abs_, const int mirrored, const int nonNeg,
+                      const int perBox, const int cols, const int neurons,
+                      const ulong tasks, __global uint *receipts, const uint receipt) {
+    TASK(t, tasks)
+    const int colTiles = (cols + VW - 1) / VW, rowTiles = mirrored ? 2 * colTiles : colTiles;
+    const int rows = mirrored ? 2 * cols : cols;
+    const size_t p = t / rowTiles, box = p / perBox;
+    const int tile = (int)(t % rowTiles), negated = tile >= colTiles;
+    const int col = tile % colTiles * VW, row = negated ? cols + col : col, n = cols - col;
+    const size_t first = p * neurons, s0 = box * neurons * cols + col;
+    vec c = VEC(R(0.0)), charge = VEC(R(0.0));
+    real size = R(0.0); /* sum of max|z| and mag, for products that underflow */
+    for (int j0 = 0; j0 < neurons; j0 += BLOCK) {
+        vec blockC = VEC(R(0.0)), blockCharge = VEC(R(0.0));
+        for (int j = j0; j < min(j0 + BLOCK, neurons); j++) {
+            const size_t i = first + j, at = s0 + (size_t)j * cols;
+            const real l = zLo[i], h = zHi[i];
+            size += mostNaN1(-l, h) + mag[i];
+            const int mixed = !nonNeg && !(l >= R(0.0));
+            vec coefficient = negated ? -VLOAD(sHi + at) : VLOAD(sLo + at), icpt;
+            if (mixed) {
+                const vec other = negated ? -VLOAD(sLo + at) : VLOAD(sHi + at);
+                chord(&coefficient, &icpt, coefficient, other, l, h, recipApprox(VEC(h - l)));
+            }
+            const vec slope = coefficient >= R(0.0) ? VEC(aLo[i]) : VEC(aHi[i]);
+            const vec b = coefficient >= R(0.0) ? VEC(bLo[i]) : VEC(bHi[i]);
+            storeUpTo(coefficient * slope, outA + i * rows + row, n);
+            if (mixed) {
+                blockC += coefficient * b + icpt;
+                blockCharge += fabs(coefficient) * err[i] + fabs(icpt) * chordRel;
+            } else {
+                blockC += coefficient * b;
+                blockCharge += fabs(coefficient) * err[i];
+            }
+        }
+        c += blockC;
+        charge += blockCharge;
+    }
+    const vec charged = up(up(up(charge * rel) + up1(size * under)) + abs_);
+    const vec offset = negated ? -VLOAD(cHi + box * cols + col) : VLOAD(cLo + box * cols + col);
+    storeUpTo(down(down(offset + c) - charged), outC + p * rows + row, n);
+}

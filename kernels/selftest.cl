@@ -1,0 +1,23 @@
+/* selftest: single operations on chosen numbers, which gpu compares with Go's
+   results before it trusts a device.
+
+   Purpose. For each i: a + b, a - b, a * b, a * b + c (rounded twice: a compiler
+   that contracts is found here), and down(a * b).
+
+   Decomposition. Task t owns the VW numbers i = t * VW + lane. */
+
+#pragma OPENCL FP_CONTRACT OFF
+
+KERNEL void selftest(__global real *sum, __global real *difference, __global real *product,
+                     __global real *twice, __global real *below, const __global real *a,
+                     const __global real *b, const __global real *c, const int n,
+                     const ulong tasks, __global uint *receipts, const uint receipt) {
+    TASK(t, tasks)
+    const int i = (int)t * VW;
+    const vec x = VLOAD(a + i), y = VLOAD(b + i), z = VLOAD(c + i);
+    storeUpTo(x + y, sum + i, n - i);
+    storeUpTo(x - y, difference + i, n - i);
+    storeUpTo(x * y, product + i, n - i);
+    storeUpTo(x * y + z, twice + i, n - i);
+    storeUpTo(down(x * y), below + i, n - i);
+}
