@@ -34,55 +34,45 @@ type affine[T bound.Real] struct {
 func (t *affine[T]) tile(p, from, to int) {
 	box, out := p/t.a.PerBox, t.a.Out
 	var sums [3][affineTile]T
-	if !t.d.lanes || !t.sums(p, from, to, &sums, true) {
-		t.sums(p, from, to, &sums, false)
+	if done := affineLanes(t, p, from, to, &sums); from+done < to {
+		t.sums(p, from, to, done, &sums)
 	}
 	for i := range to - from {
 		t.finish(p*out+from+i, box*out+from+i, sums[0][i], sums[1][i], sums[2][i])
 	}
 }
 
-// sums computes the sums of the lower and upper ends and of the magnitudes. With
-// lanes, vector instructions do what they can, and the result is right only if sums
-// returns true: all numbers that it met were finite.
-func (t *affine[T]) sums(p, from, to int, sums *[3][affineTile]T, lanes bool) bool {
+// sums computes the sums of the lower ends, upper ends and magnitudes of a tile, but
+// for its first done outputs.
+func (t *affine[T]) sums(p, from, to, done int, sums *[3][affineTile]T) {
 	n := to - from
 	in, out := t.a.In, t.a.Out
 	box, x := p/t.a.PerBox, p%t.a.Inputs
-	*sums = [3][affineTile]T{}
-	var notFinite T // 0, or NaN
+	lo, hi, mag := sums[0][done:n], sums[1][done:n], sums[2][done:n]
+	clear(lo)
+	clear(hi)
+	clear(mag)
 	for j0 := 0; j0 < in; j0 += bound.Block {
 		var block [3][affineTile]T
-		var zMax T
-		j1, done := min(j0+bound.Block, in), 0
-		if lanes {
-			done = affineLanes(t, (box*in+j0)*out+from, n, x*in+j0, x*in+j1, &block)
-		}
-		for j := j0; j < j1; j++ {
+		blockLo, blockHi, norm := block[0][done:n], block[1][done:n], block[2][done:n]
+		var zMin T // -max|z|
+		for j := j0; j < min(j0+bound.Block, in); j++ {
 			zLo, zHi := t.zLo[x*in+j], t.zHi[x*in+j]
-			zMax = max(zMax, -zLo, zHi)
-			notFinite += (zLo - zLo) + (zHi - zHi)
-			if done == n {
-				continue
-			}
+			zMin = min(zMin, min(zLo, -zHi))
 			at := (box*in+j)*out + from
 			wLo, wHi := t.wLo[at+done:at+n], t.wHi[at+done:at+n]
 			if t.a.NonNeg {
-				affineRowNonNeg(block[0][done:n], block[1][done:n], block[2][done:n], wLo, wHi, zLo, zHi)
+				affineRowNonNeg(blockLo, blockHi, norm, wLo, wHi, zLo, zHi)
 			} else {
-				affineRow(block[0][done:n], block[1][done:n], block[2][done:n], wLo, wHi, zLo, zHi)
+				affineRow(blockLo, blockHi, norm, wLo, wHi, zLo, zHi)
 			}
 		}
-		for i := range n {
-			sums[0][i] += block[0][i]
-			sums[1][i] += block[1][i]
-			sums[2][i] += T(block[2][i] * zMax)
+		for i := range lo {
+			lo[i] += blockLo[i]
+			hi[i] += blockHi[i]
+			mag[i] += T(norm[i] * -zMin)
 		}
 	}
-	for i := range n {
-		notFinite += (sums[0][i] - sums[0][i]) + (sums[1][i] - sums[1][i])
-	}
-	return notFinite == 0
 }
 
 // finish adds the bias and rounds outward.

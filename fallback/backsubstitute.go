@@ -13,14 +13,19 @@ func (d *Device[T]) BackSubstitute(a bound.BackSubstitute) error {
 	t.cIn = d.data(a.CIn, a.P*a.R, "BackSubstitute.CIn")
 	t.wLo, t.wHi = d.interval(a.W, boxes*a.In*a.Out, "BackSubstitute.W")
 	t.bLo, t.bHi = d.interval(a.B, boxes*a.Out, "BackSubstitute.B")
-	d.parallel(a.P*a.R, 4, func(from, to int) {
-		var row sparseRow[T]
+	tiles := (a.R + rowTile - 1) / rowTile
+	d.parallel(a.P*tiles, 1, func(from, to int) {
+		var scratch sparseRow[T]
 		for i := from; i < to; i++ {
-			t.row(i/a.R, i%a.R, &row)
+			r := i % tiles * rowTile
+			t.tile(i/tiles, r, min(rowTile, a.R-r), &scratch)
 		}
 	})
 	return nil
 }
+
+// rowTile is how many rows are one piece of work.
+const rowTile = 32
 
 type backSubstitute[T bound.Real] struct {
 	a                                          bound.BackSubstitute
@@ -45,6 +50,16 @@ func (s *sparseRow[T]) gather(rows []T, first, stride, n int) {
 		if i%bound.Block == bound.Block-1 || i == n-1 {
 			s.ends = append(s.ends, len(s.a))
 		}
+	}
+}
+
+// tile computes rows r, ..., r+n-1 of item p.
+func (t *backSubstitute[T]) tile(p, r, n int, s *sparseRow[T]) {
+	if backSubstituteLanes(t, p, r, n, s) {
+		return
+	}
+	for i := range n {
+		t.row(p, r+i, s)
 	}
 }
 

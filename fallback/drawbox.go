@@ -4,25 +4,41 @@ import "psafe/host/bound"
 
 // DrawBox is defined in bound.DrawBox.
 func (d *Device[T]) DrawBox(a bound.DrawBox) error {
-	lo, hi := d.interval(a.Box, a.Boxes*a.N, "DrawBox.Box")
-	cLo, cHi := d.interval(a.Centre, a.N, "DrawBox.Centre")
-	unit := d.data(a.Unit, a.N, "DrawBox.Unit")
-	gamma := d.data(a.Gamma, a.Boxes, "DrawBox.Gamma")
+	t := drawBox[T]{a: a, lanes: d.lanes}
+	t.lo, t.hi = d.interval(a.Box, a.Boxes*a.N, "DrawBox.Box")
+	t.cLo, t.cHi = d.interval(a.Centre, a.N, "DrawBox.Centre")
+	t.unit = d.data(a.Unit, a.N, "DrawBox.Unit")
+	t.gamma = d.data(a.Gamma, a.Boxes, "DrawBox.Gamma")
 	groups := (a.N + 3) / 4 // one Philox call gives four numbers
 	d.parallel(a.Boxes*groups, 256, func(from, to int) {
-		for t := from; t < to; t++ {
-			b, w0 := t/groups, t%groups*4
-			var n [4]float32
-			if a.Sampled {
-				n = normals(a.Seed, a.First+uint64(b), a.Stream, uint32(w0/4))
+		for from < to {
+			b, g := from/groups, from%groups
+			n := min(to-from, groups-g)
+			for i := drawBoxLanes(&t, b, g, n); i < n; i++ {
+				t.group(b, g+i)
 			}
-			for w := w0; w < min(w0+4, a.N); w++ {
-				i := b*a.N + w
-				lo[i], hi[i] = bound.BoxEnds(cLo[w], cHi[w], unit[w], gamma[b], T(n[w-w0]))
-			}
+			from += n
 		}
 	})
 	return nil
+}
+
+type drawBox[T bound.Real] struct {
+	a                             bound.DrawBox
+	lanes                         bool
+	lo, hi, cLo, cHi, unit, gamma []T
+}
+
+// group draws the weights 4g to 4g+3 of box b.
+func (t *drawBox[T]) group(b, g int) {
+	var n [4]float32
+	if t.a.Sampled {
+		n = normals(t.a.Seed, t.a.First+uint64(b), t.a.Stream, uint32(g))
+	}
+	for w := 4 * g; w < min(4*g+4, t.a.N); w++ {
+		i := b*t.a.N + w
+		t.lo[i], t.hi[i] = bound.BoxEnds(t.cLo[w], t.cHi[w], t.unit[w], t.gamma[b], T(n[w%4]))
+	}
 }
 
 func normals(seed, box uint64, stream, group uint32) (n [4]float32) {

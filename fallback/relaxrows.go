@@ -107,7 +107,9 @@ func (d *Device[T]) chord(sLo, sHi, zLo, zHi, recip T) (a, b T) {
 		return sHi, 0
 	}
 	a = T((T(sLo*zHi) - T(sHi*zLo)) * recip)
-	if !(a >= sLo && a <= sHi) {
+	if a > sHi {
+		a = sHi
+	} else if !(a >= sLo) {
 		a = sLo
 	}
 	atLo := d.down(T(d.up(sHi-a) * zLo))

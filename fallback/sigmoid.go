@@ -125,8 +125,11 @@ func (d *Device[T]) sigmoidUpper(l, u T) (a, b T) {
 // minSlope is the least slope used other than 0; see bound.Relax.
 const minSlope = 0x1p-30
 
-// touchFrom bisects for the point d in (0, u] where the tangent passes through
-// (l, sigmoid(l)), l < 0 < u, from the side where it passes above.
+// touchFrom returns where the upper line for l < 0 < u should touch, and its slope.
+// It bisects for the point d in (0, u] where the tangent passes through
+// (l, sigmoid(l)), from the side where it passes above; every tangent further
+// right passes above too, and that at the middle of [l, u] has the least area
+// under it, so the further of the two is taken.
 func (d *Device[T]) touchFrom(l, u T) (a, touch T) {
 	sl, su := d.sigmoidApprox(l), d.sigmoidApprox(u)
 	a = sigmoidSlopeApprox(su)
@@ -143,6 +146,9 @@ func (d *Device[T]) touchFrom(l, u T) (a, touch T) {
 		} else {
 			hi, a = m, slope
 		}
+	}
+	if m := T(0.5*l) + T(0.5*u); m > hi {
+		return sigmoidSlopeApprox(d.sigmoidApprox(m)), m
 	}
 	return a, hi
 }

@@ -129,7 +129,9 @@ func OpenInfo(info Info, precision bound.Precision, opts Options) (*Device, erro
 		err = d.selfTest()
 	}
 	if err != nil {
-		return nil, errors.Join(d.fail("Open", err), d.Close())
+		err = d.fail("Open", err)
+		_ = d.Close() // what it may complain of follows from err
+		return nil, err
 	}
 	d.profile.reset()
 	return d, nil
@@ -190,6 +192,7 @@ func (d *Device) build(sources map[string]string, profile bool) (err error) {
 	if d.none, err = d.context.CreateEmptyBuffer(cl.MemReadWrite, 256); err != nil {
 		return err
 	}
+	d.profile.reset()
 	return d.launched.init(d)
 }
 

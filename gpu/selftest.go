@@ -1,3 +1,135 @@
 package gpu
 
-func (d *Device) selfTest() error { return nil }
+import (
+	"fmt"
+	"math"
+
+	"psafe/host/bound"
+)
+
+// selfTest refuses a device whose numbers are not those that the proofs are
+// about. It takes a few launches, most of whose cost is that drivers compile
+// kernels when they are first used, which a certificate needs anyway.
+func (d *Device) selfTest() error {
+	if err := d.testArithmetic(); err != nil {
+		return err
+	}
+	got, err := networkHashes(d)
+	if err != nil {
+		return err
+	}
+	for _, g := range got {
+		if want := networkExpected[d.precision][g.name]; g.hash != want {
+			return d.distrust("self-test", "computes %s in %v with other bits than all devices must (%#x, not %#x): psafe refuses it",
+				g.name, d.precision, g.hash, want)
+		}
+	}
+	return nil
+}
+
+// testArithmetic compares single operations with Go's, and says what is wrong
+// with a device that has another arithmetic.
+func (d *Device) testArithmetic() error {
+	if d.precision == bound.Float64 {
+		return arithmetic[float64](d)
+	}
+	return arithmetic[float32](d)
+}
+
+// operands are a, b and c of kernels/selftest.cl: what distinguishes roundings
+// and fused operations, subnormal arguments and results, overflow, and both
+// zeros.
+func operands(p bound.Precision) (a, b, c []float64) {
+	u, eta, most := p.Unit(), p.Eta(), p.Max()
+	add := func(x, y, z float64) { a, b, c = append(a, x), append(b, y), append(c, z) }
+	add(1+2*u, 1+2*u, -(1 + 4*u)) // fused: 4 u u, rounded twice: 0
+	add(1+2*u, 1-u, -1)           // fused: u - 2 u u, rounded twice: 0 or 2 u
+	add(1, u, -1)                 // tie to even
+	add(1+2*u, u, 1)              // tie to even, upwards
+	add(3, 1.0/4, math.Copysign(0, -1))
+	add(eta, 1, eta)          // subnormal operands
+	add(eta*12345, 0.5, -eta) // subnormal result, tie
+	add(2*eta/u, u, eta)      // product underflows gradually
+	add(most, 1+2*u, -most)   // product overflows
+	add(-most, 0.5, most)     // no overflow
+	add(math.Copysign(0, -1), 1, 0)
+	for i := range 53 {
+		x := float64(int64(bound.Philox([4]uint32{uint32(i)}, [2]uint32{})[0])) - 0x1p31
+		add(p.Nearest(x*0x1p-31), p.Nearest(1+x*x*0x1p-70), p.Nearest(-x*0x1.1p-31))
+	}
+	return a, b, c
+}
+
+func arithmetic[T bound.Real](d *Device) error {
+	a, b, c := operands(d.precision)
+	n := len(a)
+	var in, out [5]*array
+	for i, v := range [][]float64{a, b, c} {
+		x, err := d.newArray(n)
+		if err != nil {
+			return err
+		}
+		defer d.Release(x)
+		if err := d.Write(x, v); err != nil {
+			return err
+		}
+		in[i] = x
+	}
+	for i := range out {
+		x, err := d.newArray(n)
+		if err != nil {
+			return err
+		}
+		defer d.Release(x)
+		out[i] = x
+	}
+	err := d.launch("selftest", up(n, d.shape.Lanes), work{}, out[0], out[1], out[2], out[3], out[4], in[0], in[1], in[2], n)
+	if err != nil {
+		return err
+	}
+	u := T(d.precision.Unit())
+	phi, eta := u*(1+2*u), T(d.precision.Eta())
+	for k, op := range []struct {
+		text string
+		f    func(a, b, c T) T
+	}{
+		{"a + b", func(a, b, _ T) T { return a + b }},
+		{"a - b", func(a, b, _ T) T { return a - b }},
+		{"a * b", func(a, b, _ T) T { return T(a * b) }},
+		{"a * b + c in two roundings", func(a, b, c T) T { return T(a*b) + c }},
+		{"down(a * b)", func(a, b, _ T) T { x := T(a * b); return x - (T(phi*max(x, -x)) + eta) }},
+	} {
+		got := make([]float64, n)
+		if err := d.Read(got, out[k]); err != nil {
+			return err
+		}
+		for i := range got {
+			want := float64(op.f(T(a[i]), T(b[i]), T(c[i])))
+			if math.Float64bits(got[i]) != math.Float64bits(want) && want == want {
+				return d.distrust("self-test", "computes %s = %x for a = %x, b = %x, c = %x in %v, not %x%s: psafe refuses it",
+					op.text, got[i], a[i], b[i], c[i], d.precision, want, diagnosis(d.precision, got[i], want))
+			}
+		}
+	}
+	return nil
+}
+
+// diagnosis guesses why got is not want.
+func diagnosis(p bound.Precision, got, want float64) string {
+	least := p.Eta() / p.Unit() // twice the least normal number
+	switch {
+	case got == 0 && want != 0 && math.Abs(want) < least:
+		return " (it flushes subnormal numbers to zero)"
+	case math.Abs(got-want) <= 8*p.Unit():
+		return " (it rounds otherwise, or fuses multiplication and addition)"
+	}
+	return ""
+}
+
+// hashed is a hash of what one operation wrote.
+type hashed struct {
+	name string
+	hash uint64
+}
+
+func (h hashed) String() string { return fmt.Sprintf("%q: %#x", h.name, h.hash) }

@@ -7,13 +7,21 @@
    with sums over j in blocks of 32 and push = mag pushRel + pushAbs.
 
    Decomposition. A work-item owns TO vectors of outputs for TI items of the same
-   weight box, all sums in registers: 3 TO sums for TI = 1, where each end-point
-   is used once and memory is the limit; (2 TI + 1) TO for TI > 1, where it is
-   used TI times and arithmetic is the limit (the sums of max|w| are shared).
-     task t = ((box * groups) + group) * tiles + tile
+   weight box, with the sums in registers: (2 TI + 1) TO of them.
+     task t = (box * groups + group) * tiles + tile     on GPUs
+     task t = (box * tiles + tile) * groups + group     on CPUs
      items   p = box * perBox + group * TI + k,  k < TI, kept below (box+1) * perBox and P
      outputs i = (tile * TO + v) * VW + lane
-   Work-items beside each other own outputs beside each other: loads coalesce.
+   On GPUs work-items beside each other own outputs beside each other, and loads
+   coalesce; on a CPU core tasks that follow each other share the weights, which
+   stay in the second-level cache.
+   affine        TI = TO = 1: items by themselves, few outputs, or a GPU
+   affineshared  TI > 1: each end-point is used TI times, arithmetic is the limit,
+                 and the sums of max|w| are the same for all
+   affinewide    items by themselves on a CPU, see affineStream: each end-point is
+                 used once and memory is the limit
+
+   No weight is NaN: what makes intervals turns NaN into an infinity.
 
    Index formulas: w[(b * in + j) * out + i], z[x * in + j], pre[p * out + i].
 
@@ -32,7 +40,6 @@
 #pragma OPENCL FP_CONTRACT OFF
 
 #define TO_WIDE 32
-#define STREAM 4
 #if VW == 1
 #define TO_SHARED 1
 #define TI_SHARED 8
@@ -160,13 +167,16 @@ INLINE void affineTerm(const int NONNEG, vec *lo, vec *hi, vec *norm, vec a, vec
     *norm += most(-a, b);
 }
 
-/* affineStream is a task of affinewide: STREAM rows of weights at a time, each
-   read from end to end, as memory likes it; the sums wait in the first-level
-   cache meanwhile. */
+/* affineStream is a task of affinewide: rows of weights are read from end to end,
+   as memory likes it, while the sums wait in the first-level cache. With the sums
+   in registers and 512 bytes of a row at a time memory gave half as much. */
 INLINE void affineStream(const int NONNEG, const size_t t, AFFINE_ARGS) {
     const int tiles = (out + TO_WIDE * VW - 1) / (TO_WIDE * VW), i0 = (int)(t % tiles) * TO_WIDE * VW;
     const int vectors = (min(out - i0, TO_WIDE * VW) + VW - 1) / VW;
     const size_t p = t / tiles, box = p / perBox, z = p % inputs * in;
+    if (p >= (size_t)items) {
+        return; /* the last box may have fewer items */
+    }
     const __global real *lo0 = wLo + box * in * out + i0, *hi0 = wHi + box * in * out + i0;
     vec sums[3][TO_WIDE], block[3][TO_WIDE];
     for (int v = 0; v < vectors; v++) {
@@ -177,25 +187,11 @@ INLINE void affineStream(const int NONNEG, const size_t t, AFFINE_ARGS) {
         for (int v = 0; v < vectors; v++) {
             block[0][v] = block[1][v] = block[2][v] = VEC(R(0.0));
         }
-        int j = j0;
-        for (; j + STREAM <= j0 + n; j += STREAM) {
+        for (int j = j0; j < j0 + n; j++) {
             const __global real *a = lo0 + (size_t)j * out, *b = hi0 + (size_t)j * out;
             for (int v = 0; v < vectors; v++) {
-                vec l = block[0][v], h = block[1][v], m = block[2][v];
-                UNROLL
-                for (int k = 0; k < STREAM; k++) {
-                    const size_t at = (size_t)k * out + v * VW;
-                    affineTerm(NONNEG, &l, &h, &m, VLOAD(a + at), VLOAD(b + at), zLo[z + j + k], zHi[z + j + k]);
-                }
-                block[0][v] = l;
-                block[1][v] = h;
-                block[2][v] = m;
-            }
-        }
-        for (; j < j0 + n; j++) {
-            for (int v = 0; v < vectors; v++) {
-                const size_t at = (size_t)j * out + v * VW;
-                affineTerm(NONNEG, &block[0][v], &block[1][v], &block[2][v], VLOAD(lo0 + at), VLOAD(hi0 + at), zLo[z + j], zHi[z + j]);
+                affineTerm(NONNEG, &block[0][v], &block[1][v], &block[2][v], VLOAD(a + v * VW), VLOAD(b + v * VW),
+                           zLo[z + j], zHi[z + j]);
             }
         }
         const real zMax = blockMax(zLo + z + j0, zHi + z + j0, n);
@@ -227,7 +223,7 @@ KERNEL void affine(AFFINE_ARGS, const ulong tasks, __global uint *receipts, cons
     }
 }
 
-/* affinewide: every item by itself, many outputs: long runs of memory. */
+/* affinewide: every item by itself, many outputs. */
 KERNEL void affinewide(AFFINE_ARGS, const ulong tasks, __global uint *receipts, const uint receipt) {
     TASK(t, tasks)
     if (nonNeg) {

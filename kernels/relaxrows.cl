@@ -31,7 +31,7 @@ INLINE void chord(vec *a, vec *b, vec sLo, vec sHi, real zLo, real zHi, vec reci
         return;
     }
     const vec m = (sLo * zHi - sHi * zLo) * recip;
-    *a = ((m >= sLo) & (m <= sHi)) ? m : sLo;
+    *a = m > sHi ? sHi : (m >= sLo ? m : sLo); /* the nearer end; sLo for NaN */
     const vec atLo = down(up(sHi - *a) * zLo), atHi = down(down(sLo - *a) * zHi);
     *b = leastNaN(atLo, atHi); /* down never gives -0 */
 }

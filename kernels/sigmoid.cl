@@ -71,6 +71,10 @@ INLINE void touchFrom(vec *a, vec *touch, vec l, vec u) {
         hi = above ? hi : m;
         slope = above ? slope : here;
     }
+    const vec middle = R(0.5) * l + R(0.5) * u;
+    const mask further = middle > hi;
+    slope = further ? sigmoidSlopeApprox(sigmoidApprox(middle)) : slope;
+    hi = further ? middle : hi;
     *a = chordOnly ? (su - sl) * recipApprox(u - l) : slope;
     *touch = chordOnly ? u : hi;
 }

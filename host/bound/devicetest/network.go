@@ -20,7 +20,7 @@ type network struct {
 	batch  bound.Batch
 }
 
-const networks = 700
+const networks = 500
 
 // runNetworks propagates random networks by IBP and LBP, with a spy between the
 // algorithm and the device, and demands of random weights in the boxes and inputs

@@ -228,12 +228,10 @@ func (c *relaxRowsCase) checkTight(k *checker, at, p, r int, outA []float64, cOu
 }
 
 // checkChord: the line touches min(lo z, hi z) at both ends of the interval of z.
-// Where the slope cannot be told from lo or hi in the format, lo is used and the
-// line need not touch; so it is where a product or the quotient leaves the range.
+// Where a product or the quotient leaves the range of the format, it need not.
 func (c *relaxRowsCase) checkChord(k *checker, i int, a float64, icpt num, lo, hi float64, slack num) {
 	zLo, zHi, s := c.z.lo[i], c.z.hi[i], max(-lo, hi)
-	share := min(-zLo, zHi) / max(-zLo, zHi)
-	if share*(hi-lo) < 32*k.p.Unit()*s || s < 0x1p-30 || min(-zLo, zHi) < 0x1p-60 || zHi-zLo > 0x1p60 {
+	if s < 0x1p-30 || min(-zLo, zHi) < 0x1p-60 || zHi-zLo > 0x1p60 {
 		return
 	}
 	for _, z := range []float64{c.z.lo[i], c.z.hi[i]} {

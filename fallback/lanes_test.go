@@ -1,0 +1,223 @@
+package fallback
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"psafe/host/bound"
+	"psafe/host/bound/devicetest"
+)
+
+// The tests of this file compare the vector loops with the plain ones, bit for bit.
+// In a build or on a processor without the former they are skipped.
+
+// lanesAndPlain are the device as New makes it and one that has plain loops only.
+func lanesAndPlain[T bound.Real](t *testing.T) (lanes, plain *Device[T]) {
+	if !hasLanes() {
+		t.Skip("no vector loops: they need GOEXPERIMENT=simd at build time, amd64 and AVX-512")
+	}
+	lanes, plain = oneCore[T](), oneCore[T]()
+	plain.lanes = false
+	return lanes, plain
+}
+
+func TestLanesDevice(t *testing.T) {
+	t.Run("float32", testLanesDevice[float32])
+	t.Run("float64", testLanesDevice[float64])
+}
+
+func testLanesDevice[T bound.Real](t *testing.T) {
+	lanes, plain := lanesAndPlain[T](t)
+	devicetest.RunAgainst(t, lanes, plain)
+}
+
+// corners draws numbers: small ones, or now and then a corner of the kind asked for.
+type corners struct {
+	*rand.Rand
+	rate             float64
+	overflow, nonNum bool
+}
+
+// newCorners gives every third seed tame numbers, every third some that overflow,
+// every third infinities and NaNs; all have zeros of both signs and subnormals.
+func newCorners(seed uint64) *corners {
+	c := &corners{Rand: rand.New(rand.NewPCG(seed, 1)), rate: 0.1, overflow: seed%3 == 1, nonNum: seed%3 == 2}
+	if seed%2 == 0 {
+		c.rate = 0.002 // most sums meet none
+	}
+	return c
+}
+
+func draw[T bound.Real](c *corners, n int) []T {
+	p := oneCore[T]().precision
+	eta, most := T(p.Eta()), T(p.Max())
+	list := []T{0, T(math.Copysign(0, -1)), eta, -eta, 1, -1}
+	if c.overflow {
+		list = append(list, most, -most, most/2)
+	}
+	if c.nonNum {
+		list = append(list, T(math.NaN()), T(math.Inf(1)), T(math.Inf(-1)))
+	}
+	v := make([]T, n)
+	for i := range v {
+		v[i] = T(c.NormFloat64())
+		if c.Float64() < c.rate {
+			v[i] = list[c.IntN(len(list))]
+		}
+	}
+	return v
+}
+
+func drawArray[T bound.Real](c *corners, n int) *array[T] { return &array[T]{draw[T](c, n)} }
+
+// drawInterval orders the ends where they can be ordered; the sign of a zero and
+// which end is a NaN stay as drawn. Now and then both ends are the same.
+func drawInterval[T bound.Real](c *corners, n int) bound.Interval {
+	lo, hi := draw[T](c, n), draw[T](c, n)
+	for i := range lo {
+		if lo[i] > hi[i] {
+			lo[i], hi[i] = hi[i], lo[i]
+		}
+		if c.IntN(8) == 0 {
+			hi[i] = lo[i]
+		}
+	}
+	return bound.Interval{Lo: &array[T]{lo}, Hi: &array[T]{hi}}
+}
+
+func outInterval[T bound.Real](n int) bound.Interval {
+	return bound.Interval{Lo: &array[T]{make([]T, n)}, Hi: &array[T]{make([]T, n)}}
+}
+
+// sameBits compares numbers; any NaN is equal to any other.
+func sameBits[T bound.Real](t *testing.T, what string, got, want bound.Array) {
+	t.Helper()
+	g, w := got.(*array[T]).v, want.(*array[T]).v
+	for i := range w {
+		if math.Float64bits(float64(g[i])) != math.Float64bits(float64(w[i])) && (g[i] == g[i] || w[i] == w[i]) {
+			t.Fatalf("%s[%d] of %d is %x by lanes, %x by the plain loop", what, i, len(w), g[i], w[i])
+		}
+	}
+}
+
+var laneSizes = []int{1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 65, 100, 127, 128, 129, 144, 300}
+
+func TestLanesAffine(t *testing.T) {
+	t.Run("float32", testLanesAffine[float32])
+	t.Run("float64", testLanesAffine[float64])
+}
+
+func testLanesAffine[T bound.Real](t *testing.T) {
+	lanes, plain := lanesAndPlain[T](t)
+	for seed := range uint64(600) {
+		c := newCorners(seed)
+		in, out := laneSizes[c.IntN(len(laneSizes))], laneSizes[c.IntN(len(laneSizes))]
+		a := bound.Affine{
+			W: drawInterval[T](c, 2*in*out), B: drawInterval[T](c, 2*out), Z: drawInterval[T](c, 3*in),
+			NonNeg: seed%5 == 0, Batch: bound.Batch{Items: 6, PerBox: 3, Inputs: 3}, In: in, Out: out,
+		}
+		a.Push, a.MagRound = lanes.precision.AffineRounding(in)
+		if a.NonNeg {
+			lo, hi := a.Z.Lo.(*array[T]).v, a.Z.Hi.(*array[T]).v
+			for i := range lo {
+				lo[i], hi[i] = abs(lo[i]), abs(lo[i])+abs(hi[i])
+			}
+		}
+		want := a
+		a.Pre, a.Mag = outInterval[T](6*out), &array[T]{make([]T, 6*out)}
+		want.Pre, want.Mag = outInterval[T](6*out), &array[T]{make([]T, 6*out)}
+		check(t, lanes.Affine(a))
+		check(t, plain.Affine(want))
+		what := fmt.Sprintf("seed %d, %d inputs: ", seed, in)
+		sameBits[T](t, what+"Pre.Lo", a.Pre.Lo, want.Pre.Lo)
+		sameBits[T](t, what+"Pre.Hi", a.Pre.Hi, want.Pre.Hi)
+		sameBits[T](t, what+"Mag", a.Mag, want.Mag)
+	}
+}
+
+func TestLanesBackSubstitute(t *testing.T) {
+	t.Run("float32", testLanesBackSubstitute[float32])
+	t.Run("float64", testLanesBackSubstitute[float64])
+}
+
+func testLanesBackSubstitute[T bound.Real](t *testing.T) {
+	lanes, plain := lanesAndPlain[T](t)
+	for seed := range uint64(600) {
+		c := newCorners(seed)
+		pick := func() int { return laneSizes[c.IntN(len(laneSizes)-4)] }
+		in, out, rows := pick(), pick(), pick()
+		a := bound.BackSubstitute{
+			A: drawArray[T](c, 3*out*rows), CIn: drawArray[T](c, 3*rows), W: drawInterval[T](c, 2*in*out), B: drawInterval[T](c, 2*out),
+			PerBox: 2, P: 3, R: rows, In: in, Out: out,
+		}
+		if seed%4 == 0 { // dead neurons
+			clear(a.A.(*array[T]).v[:c.IntN(3*out)*rows])
+		}
+		want := a
+		for _, b := range []*bound.BackSubstitute{&a, &want} {
+			b.S, b.C = outInterval[T](3*in*rows), &array[T]{make([]T, 3*rows)}
+			if seed%2 == 0 {
+				b.S.Hi = nil
+			}
+		}
+		check(t, lanes.BackSubstitute(a))
+		check(t, plain.BackSubstitute(want))
+		what := fmt.Sprintf("seed %d, %d inputs, %d outputs, %d rows: ", seed, in, out, rows)
+		sameBits[T](t, what+"S.Lo", a.S.Lo, want.S.Lo)
+		if a.S.Hi != nil {
+			sameBits[T](t, what+"S.Hi", a.S.Hi, want.S.Hi)
+		}
+		sameBits[T](t, what+"C", a.C, want.C)
+	}
+}
+
+func TestLanesDrawBox(t *testing.T) {
+	t.Run("float32", testLanesDrawBox[float32])
+	t.Run("float64", testLanesDrawBox[float64])
+}
+
+func testLanesDrawBox[T bound.Real](t *testing.T) {
+	lanes, plain := lanesAndPlain[T](t)
+	for seed := range uint64(300) {
+		c := newCorners(seed)
+		n, boxes := laneSizes[c.IntN(len(laneSizes))], 1+c.IntN(4)
+		if seed == 0 {
+			n = 100_000 // far tails
+		}
+		a := bound.DrawBox{
+			Centre: drawInterval[T](c, n), Unit: drawArray[T](c, n), Gamma: drawArray[T](c, boxes), Boxes: boxes, N: n,
+			Sampled: seed%7 != 1, Seed: c.Uint64(), First: math.MaxUint32 - c.Uint64()>>c.IntN(64), Stream: c.Uint32(),
+		}
+		want := a
+		a.Box, want.Box = outInterval[T](boxes*n), outInterval[T](boxes*n)
+		check(t, lanes.DrawBox(a))
+		check(t, plain.DrawBox(want))
+		what := fmt.Sprintf("seed %d: ", seed)
+		sameBits[T](t, what+"Box.Lo", a.Box.Lo, want.Box.Lo)
+		sameBits[T](t, what+"Box.Hi", a.Box.Hi, want.Box.Hi)
+	}
+}
+
+// TestLanesPropagate compares whole propagations.
+func TestLanesPropagate(t *testing.T) {
+	t.Run("float32", testLanesPropagate[float32])
+	t.Run("float64", testLanesPropagate[float64])
+}
+
+func testLanesPropagate[T bound.Real](t *testing.T) {
+	lanes, plain := lanesAndPlain[T](t)
+	var got [2][]float64
+	for i, d := range []*Device[T]{lanes, plain} {
+		m, job := newLBPJob(t, rand.New(rand.NewPCG(3, 4)), d, 3)
+		margins, err := m.Propagate(job)
+		check(t, err)
+		got[i] = append(margins.IBP, margins.LBP...)
+	}
+	for i := range got[0] {
+		if got[0][i] != got[1][i] {
+			t.Errorf("margin %d is %x by lanes, %x by plain loops", i, got[0][i], got[1][i])
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package gpu
+
+import (
+	"testing"
+
+	"psafe/fallback"
+	"psafe/host/bound"
+)
+
+// mutants are mistakes that could be made in the kernels. Each must be noticed by
+// comparing bits with the fallback.
+var mutants = []struct{ what, file, old, new string }{
+	{"sign of eta", "round", "x - (PHI * fabs(x) + ETA)", "x - (PHI * fabs(x) - ETA)"},
+	{"half the push", "round", "x + (PHI * fabs(x) + ETA)", "x + (R(0.5) * PHI * fabs(x) + ETA)"},
+	{"no down after the sum", "affine", "storeUpTo(lower(down(lo - push)), preLo, n);", "storeUpTo(lower(lo - push), preLo, n);"},
+	{"push inwards", "affine", "upper(up(hi + push))", "upper(up(hi - push))"},
+	{"end-points swapped", "affine", "(b >= R(0.0) ? VEC(zh) : VEC(zl))", "(b >= R(0.0) ? VEC(zl) : VEC(zh))"},
+	{"one Newton step less", "round", "k < NEWTON_STEPS", "k < NEWTON_STEPS - 2"},
+	{"bias forgotten", "affine", "hi += h;", ""},
+	{"blocks of 33", "round", "#define BLOCK 32", "#define BLOCK 33"},
+	{"index of the box", "drawbox", "const size_t b = t / runs, at = b * n;", "const size_t b = t / runs, at = b * (n - 1);"},
+	{"a round of Philox less", "drawbox", "round < 10", "round < 9"},
+	{"wrong half of 64 bits", "drawbox", "(uintD)((uint)(number >> 32))", "(uintD)((uint)number)"},
+	{"tail of the normal", "drawbox", "4.66594357491947f", "4.66594457491947f"},
+	{"row of another item", "mergerows", "x = p % inputs;", "x = 0;"},
+	{"slope of the wrong line", "relaxrows", "coefficient >= R(0.0) ? VEC(aLo[i]) : VEC(aHi[i])", "coefficient >= R(0.0) ? VEC(aHi[i]) : VEC(aLo[i])"},
+	{"mirrored rows not negated", "relaxrows", "negated ? -VLOAD(sHi + at)", "negated ? VLOAD(sHi + at)"},
+	{"chord not rounded", "relaxrows", "down(up(sHi - *a) * zLo)", "(up(sHi - *a) * zLo)"},
+	{"charge left out", "relaxrows", "blockCharge += fabs(coefficient) * err[i] + fabs(icpt) * chordRel;", "blockCharge += fabs(coefficient) * err[i];"},
+	{"weights exchanged", "backsubstitute", "v[u] * (v[u] >= R(0.0) ? wl : wh)", "v[u] * (v[u] >= R(0.0) ? wh : wl)"},
+	{"zero taken for negative", "intersect", "const mask ok = l <= h;", "const mask ok = l < h;"},
+	{"input of another item", "concretize", "x = p % inputs * in", "x = 0"},
+	{"lower line of sigmoid", "relax", "sigmoidUpper(aLo, &b, -u, -l);", "sigmoidUpper(aLo, &b, -l, -u);"},
+	{"error of sigmoid", "sigmoid", "#define SIGMOID_ERR R(16.0)", "#define SIGMOID_ERR R(15.0)"},
+	{"ReLU of the wrong end", "activate", "h = relu(h);", "h = relu(l);"},
+}
+
+// TestMutants builds the kernels with each mistake and demands that some bound of
+// some propagation shows it.
+func TestMutants(t *testing.T) {
+	const p = bound.Float32
+	info := devices(t)[0]
+	jobs := propagations()
+	want := make([][]seen, len(jobs))
+	for i, j := range jobs {
+		var err error
+		want[i], err = j.run(fallback.New(p))
+		check(t, err)
+	}
+	list := mutants
+	if testing.Short() {
+		list = list[:3]
+	}
+	for _, m := range list {
+		d := open(t, info, p, Options{sources: mutate(t, m.file, m.old, m.new), untested: true})
+		caught := false
+		for i, j := range jobs {
+			got, err := j.run(d)
+			if err != nil || differs(got, want[i]) != "" {
+				caught = true
+				break
+			}
+		}
+		if !caught {
+			t.Errorf("%s: a kernel with %q in place of %q has the right bits", m.what, m.new, m.old)
+		}
+	}
+}

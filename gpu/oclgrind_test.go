@@ -1,0 +1,93 @@
+package gpu
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"psafe/fallback"
+	"psafe/host/bound"
+	"psafe/kernels"
+)
+
+// oclgrindLibraries are where distributions put Oclgrind's OpenCL driver.
+var oclgrindLibraries = []string{
+	"/usr/lib/oclgrind/liboclgrind-rt-icd.so",
+	"/usr/lib/*/oclgrind/liboclgrind-rt-icd.so",
+	"/usr/lib64/oclgrind/liboclgrind-rt-icd.so",
+	"/usr/lib/*/liboclgrind-rt-icd.so",
+	"/usr/lib*/liboclgrind-rt-icd.so",
+	"/usr/local/lib/liboclgrind-rt-icd.so",
+	"/opt/*/lib/liboclgrind-rt-icd.so",
+}
+
+const oclgrindChild = "PSAFE_TEST_UNDER_OCLGRIND"
+
+// TestOclgrind runs TestUnderOclgrind in a process whose OpenCL device is the
+// simulator Oclgrind, which reports accesses outside of buffers, data races and
+// uses of memory that was never written. Its log must be empty.
+func TestOclgrind(t *testing.T) {
+	var driver string
+	for _, pattern := range oclgrindLibraries {
+		if found, _ := filepath.Glob(pattern); len(found) > 0 {
+			driver = found[0]
+			break
+		}
+	}
+	if driver == "" {
+		t.Skip("Oclgrind is not installed (apt install oclgrind)")
+	}
+	log := filepath.Join(t.TempDir(), "log")
+	c := exec.Command(os.Args[0], "-test.run=^TestUnderOclgrind$", "-test.v")
+	c.Env = append(os.Environ(), oclgrindChild+"=1", "OCL_ICD_VENDORS="+driver, "OCL_ICD_FILENAMES="+driver,
+		"OCLGRIND_DATA_RACES=1", "OCLGRIND_UNINITIALIZED=1", "OCLGRIND_CHECK_API=1", "OCLGRIND_LOG="+log)
+	start := time.Now()
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	text, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatalf("Oclgrind left no log: %v\n%s", err, out)
+	}
+	if len(text) > 0 {
+		t.Errorf("Oclgrind says:\n%.4000s", text)
+	}
+	t.Logf("%v", time.Since(start))
+}
+
+// TestUnderOclgrind is the child of TestOclgrind: the self-test and a few
+// propagations, with kernels cut as on GPUs and as on CPUs. Bits must be the
+// fallback's here too.
+func TestUnderOclgrind(t *testing.T) {
+	if os.Getenv(oclgrindChild) == "" {
+		t.Skip("runs in a process of TestOclgrind's")
+	}
+	info := devices(t)[0]
+	jobs := propagations()
+	for i, s := range []kernels.Shape{{Lanes: 1, Local: 4, Run: 1}, {Lanes: 8, Local: 1, Run: 2}, {Lanes: 16, Local: 1, Run: 2}} {
+		for _, p := range precisions {
+			if p == bound.Float64 && !info.FP64 {
+				continue
+			}
+			t.Run(fmt.Sprintf("lanes=%d/%v", s.Lanes, p), func(t *testing.T) {
+				d := open(t, info, p, Options{shape: s, Memory: 16 << 20})
+				for k, j := range jobs {
+					if k%3 != i {
+						continue
+					}
+					want, err := j.run(fallback.New(p))
+					check(t, err)
+					got, err := j.run(d)
+					check(t, err)
+					if diff := differs(got, want); diff != "" {
+						t.Errorf("%v: %s", j, diff)
+					}
+				}
+			})
+		}
+	}
+}
