@@ -179,7 +179,7 @@ func (c *certifyFlags) write(ctx context.Context, post *posterior.Posterior, job
 		w = out
 	}
 	if !c.quiet {
-		c.noteCeiling(post, job, stderr)
+		c.noteCeiling(post, engines[0].Precision(), job, stderr)
 	}
 	records, err := c.run(ctx, engines, post, job, w, stderr)
 	if errors.Is(err, context.Canceled) && out != nil && len(records) > 0 {
@@ -246,7 +246,7 @@ func writeRecord(rec *report.Record, w io.Writer, path string) error {
 
 // noteCeiling tells, before anything is propagated, what sampled boxes can hold
 // at most, when that makes the run pointless.
-func (c *certifyFlags) noteCeiling(post *posterior.Posterior, job *taskList, stderr io.Writer) {
+func (c *certifyFlags) noteCeiling(post *posterior.Posterior, p bound.Precision, job *taskList, stderr io.Writer) {
 	if c.cfg.Strategy != certify.Sampled {
 		return
 	}
@@ -263,7 +263,7 @@ func (c *certifyFlags) noteCeiling(post *posterior.Posterior, job *taskList, std
 		if s.gamma == 0 {
 			s.gamma = t.Gamma
 		}
-		if ceiling := certify.Ceiling(post, s.n, s.gamma); ceiling < math.Log10(max(c.threshold, 1e-300)) && !said[s] {
+		if ceiling := certify.Ceiling(post, p, s.n, s.gamma); ceiling < math.Log10(max(c.threshold, 1e-300)) && !said[s] {
 			said[s] = true
 			fmt.Fprintf(stderr, "psafe: note: %d boxes of half-width %v sigma around samples hold at most 10^%.1f of the mass of %d weights, whatever is proved: use --boxes centred\n",
 				s.n, s.gamma, ceiling, post.Weights())
@@ -291,16 +291,23 @@ func (c *certifyFlags) finish(records []*report.Record, stderr io.Writer) error 
 	return nil
 }
 
-// explainNothing says why records certify nothing.
+// explainNothing says why records of centred boxes certify nothing.
 func explainNothing(records []*report.Record, stderr io.Writer) {
-	hopeless := 0
+	hopeless, tiny := 0, 0
 	for _, r := range records {
-		if r.PLower == 0 && r.Boxes == certify.Centred.String() {
+		switch {
+		case r.PLower != 0 || r.Boxes != certify.Centred.String():
+		case r.SafeBoxes == 0:
 			hopeless++
+		default:
+			tiny++
 		}
 	}
 	if hopeless > 0 {
-		fmt.Fprintf(stderr, "psafe: note: for %d inputs not even the mean network could be verified on T: a smaller --eps (or --method lbp, if it was ibp) may help; p_lower 0 means unknown, not unsafe\n", hopeless)
+		fmt.Fprintf(stderr, "psafe: note: for %d inputs no box around the mean was proved safe on T: a smaller --eps (or --method lbp, if it was ibp) may help; p_lower 0 means unknown, not unsafe\n", hopeless)
+	}
+	if tiny > 0 {
+		fmt.Fprintf(stderr, "psafe: note: for %d inputs the box that was proved holds too little to show as p_lower: see log10_p_lower; the spread of the posterior is large for this eps\n", tiny)
 	}
 }
 

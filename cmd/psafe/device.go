@@ -21,7 +21,7 @@ type deviceFlags struct {
 }
 
 func (d *deviceFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&d.device, "device", defaultDevice(), "auto (a GPU if there is one, else cpu), cpu, "+strings.TrimPrefix(gpu.Selectors, "auto, ")+"; default from PSAFE_DEVICE")
+	f.StringVar(&d.device, "device", defaultDevice(), "auto (a GPU if there is one, else cpu), cpu, "+strings.TrimPrefix(strings.ReplaceAll(gpu.Selectors, "`", ""), "auto, ")+"; default from PSAFE_DEVICE")
 	f.StringVar(&d.precision, "precision", "float32", "number format of the bounds, float32 or float64; both are sound")
 	f.StringVar(&d.memory, "memory", "", "most memory for arrays on each OpenCL device, for example 4GiB (default: three quarters of a GPU's)")
 	f.BoolVar(&d.profile, "profile", false, "print the time of each kernel on OpenCL devices at the end")

@@ -2,6 +2,7 @@ package bound
 
 import (
 	"fmt"
+	"math"
 
 	"psafe/host/posterior"
 	"psafe/host/property"
@@ -41,6 +42,9 @@ func NewModel(dev Device, post *posterior.Posterior, reach float64) (*Model, err
 	m := &Model{dev: dev}
 	p := dev.Precision()
 	for k, l := range post.Layers {
+		if most := p.longestSum(); l.In > most || l.Out > most {
+			return nil, fmt.Errorf("layer %d is %d x %d: sums of more than %d terms have no useful error bound in %v: use --precision float64", k, l.In, l.Out, most, p)
+		}
 		m.layers = append(m.layers, layer{l.In, l.Out, deviceActivation(l.Activation, p)})
 		for what, g := range []*posterior.Gaussian{&l.Weight, &l.Bias} {
 			ends, err := NewEnds(g, p, reach)
@@ -88,20 +92,23 @@ func deviceActivation(a posterior.Activation, p Precision) Activation {
 // device's precision; BoxEnds says how end-points follow.
 type Ends struct{ CentreLo, CentreHi, Unit []float64 }
 
-// NewEnds prepares an array of weights: centres are means, units standard
-// deviations, both to nearest; where the standard deviation is 0 the mean is
-// enclosed, so that a deterministic weight is always inside its interval.
+// NewEnds prepares an array of weights: centres are means to nearest, units
+// standard deviations, rounded up and at least four unit roundoffs of the mean, so
+// that an interval is not a point where the standard deviation is too small for
+// the format (any box may be chosen). Where the standard deviation is 0 the mean
+// is enclosed, so that a deterministic weight is always inside its interval.
 func NewEnds(g *posterior.Gaussian, p Precision, reach float64) (*Ends, error) {
 	n := len(g.Mean)
 	e := &Ends{make([]float64, n), make([]float64, n), make([]float64, n)}
 	for j, mean := range g.Mean {
 		c := p.Nearest(mean)
 		e.CentreLo[j], e.CentreHi[j] = c, c
-		e.Unit[j] = p.Nearest(g.SdHi[j])
 		if g.SdHi[j] == 0 {
 			e.CentreLo[j], e.CentreHi[j] = p.RoundLo(mean), p.RoundHi(mean)
+		} else {
+			e.Unit[j] = p.RoundHi(max(g.SdHi[j], 4*p.Unit()*math.Abs(mean), 4*p.Eta()))
 		}
-		if far := max(-mean, mean) + (reach+7)*g.SdHi[j]; !(far < p.Max()/4) {
+		if far := math.Abs(mean) + (reach+7)*e.Unit[j]; !(far < p.Max()/4) {
 			return nil, fmt.Errorf("entry %d (mean %v, sd %v) does not fit %v: use --precision float64", j, mean, g.SdHi[j], p)
 		}
 	}

@@ -127,6 +127,10 @@ func (p Precision) gamma(k int) float64 {
 	return ku / (1 - ku) * (1 + 0x1p-50)
 }
 
+// longestSum is the longest sum for which all constants exist: each term meets
+// fewer than 2^-4 / u roundings.
+func (p Precision) longestSum() int { return int(min(0x1p-4/p.Unit()*Block, 1<<40)) / 2 }
+
 // roundings is the largest number of roundings that one of n terms meets when
 // it is a rounded product, is added in its block, and its block is added to the
 // others: 1 + 31 + (blocks - 1).

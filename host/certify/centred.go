@@ -3,6 +3,7 @@ package certify
 import (
 	"context"
 	"math"
+	"slices"
 
 	"psafe/host/bound"
 	"psafe/host/measure"
@@ -60,7 +61,7 @@ func (e *Engine) mostGamma() float64 {
 
 // newRay starts the search with one gamma for all layers.
 func (e *Engine) newRay(cfg Config, t *property.Task) *ray {
-	r := &ray{task: t, best: -1, cap: e.mostGamma(), dir: make([]float64, len(e.post.Layers))}
+	r := &ray{task: t, best: -1, fail: math.Inf(1), cap: e.mostGamma(), dir: make([]float64, len(e.post.Layers))}
 	for k := range r.dir {
 		r.dir[k] = 1
 	}
@@ -95,8 +96,9 @@ func (e *Engine) gammas(g float64) []float64 {
 	return all
 }
 
-// measureCentred verifies the chosen boxes once more, to learn which neurons are
-// dead on them, and measures them.
+// measureCentred verifies the chosen boxes once more, now from the end-points that
+// will be measured (so that a certificate does not rest on the device having drawn
+// the same ones), learns which neurons are dead on them, and measures them.
 func (e *Engine) measureCentred(ctx context.Context, method bound.Method, rays []*ray) ([]*Result, error) {
 	var probes []*probe
 	results := make([]*Result, len(rays))
@@ -105,7 +107,13 @@ func (e *Engine) measureCentred(ctx context.Context, method bound.Method, rays [
 		if r.best < 0 {
 			continue
 		}
-		probes = append(probes, &probe{task: r.task, gamma: r.gamma(e.dev.Precision())})
+		gamma := r.gamma(e.dev.Precision())
+		box, err := e.centredBox(gamma)
+		if err != nil {
+			return nil, err
+		}
+		results[i].Gamma = gamma
+		probes = append(probes, &probe{task: r.task, box: &box})
 	}
 	if err := e.verify(ctx, method, probes, true); err != nil {
 		return nil, err
@@ -117,17 +125,21 @@ func (e *Engine) measureCentred(ctx context.Context, method bound.Method, rays [
 		}
 		p, res := probes[n], results[i]
 		n++
-		res.Gamma, res.Margin = p.gamma, p.margin
-		if !(p.margin >= 0) {
-			continue // never counted on what is not proved just now
+		res.Margin = p.margin
+		if p.margin >= 0 {
+			res.LogP, res.SafeBoxes, res.Rule = e.flat.logMass(e.freeBox(p)), 1, "one box"
 		}
-		box, err := e.freeBox(p)
-		if err != nil {
-			return nil, err
-		}
-		res.LogP, res.SafeBoxes, res.Rule = e.flat.logMass(box), 1, "one box"
 	}
 	return results, nil
+}
+
+// centredBox returns the end-points of the box with these half-widths.
+func (e *Engine) centredBox(gamma []float64) (bound.Explicit, error) {
+	spec := bound.BoxSpec{}
+	for _, g := range gamma {
+		spec.Gamma = append(spec.Gamma, []float64{g})
+	}
+	return bound.HostBox(e.post, e.dev.Precision(), spec, 0)
 }
 
 // freeBox returns the end-points of a verified box, with the weights freed that
@@ -144,15 +156,10 @@ func (e *Engine) measureCentred(ctx context.Context, method bound.Method, rays [
 // by neuron: a freed weight out of z_j = 0 adds nothing, and a dead neuron's
 // pre-activation under w is at most that under w', which is <= 0. So f^w = f^w'
 // on T, and w' is in the verified box.
-func (e *Engine) freeBox(p *probe) (bound.Explicit, error) {
+func (e *Engine) freeBox(p *probe) bound.Explicit {
 	box := bound.Explicit{}
-	spec := bound.BoxSpec{}
-	for _, g := range p.gamma {
-		spec.Gamma = append(spec.Gamma, []float64{g})
-	}
-	box, err := bound.HostBox(e.post, e.dev.Precision(), spec, 0)
-	if err != nil {
-		return box, err
+	for i := range p.box.Lo {
+		box.Lo, box.Hi = append(box.Lo, slices.Clone(p.box.Lo[i])), append(box.Hi, slices.Clone(p.box.Hi[i]))
 	}
 	zero, nonNeg := inputsZero(p.task.T, e.post.Inputs())
 	for k, l := range e.post.Layers {
@@ -172,7 +179,7 @@ func (e *Engine) freeBox(p *probe) (bound.Explicit, error) {
 			nonNeg[i] = l.Activation.Kind == posterior.ReLU || l.Activation.Kind == posterior.Sigmoid
 		}
 	}
-	return box, nil
+	return box
 }
 
 // inputsZero says of each input whether it is 0, and whether it is never

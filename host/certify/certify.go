@@ -75,8 +75,8 @@ type Result struct {
 	Boxes, SafeBoxes, Samples int
 	// Gamma is the half-width, per layer, of the box (Centred) or of all boxes.
 	Gamma []float64
-	// Rule says how boxes were added up: "one box", "disjoint", "chain",
-	// "de caen" or "largest".
+	// Rule says how boxes were added up: "one box", "disjoint" (splits), or one of
+	// package measure's for unions.
 	Rule string
 	// CeilingLog10 is what Sampled boxes could hold at most, log10; 0 otherwise.
 	CeilingLog10 float64
@@ -114,10 +114,34 @@ func Run(ctx context.Context, engines []*Engine, cfg Config, tasks []property.Ta
 	return runCentred(ctx, engines, cfg, tasks, progress, emit)
 }
 
-// Ceiling returns log10 of the most that n sampled boxes of half-width gamma can
-// hold, theory section 5, counting the weights that are not deterministic.
-func Ceiling(post *posterior.Posterior, n int, gamma float64) float64 {
-	return measure.CeilingLog10(n, gamma, randomWeights(post))
+// Ceiling returns log10, rounded up, of the most that n sampled boxes of half-width
+// gamma can hold: n times the product over random weights of erf(g/sqrt2), theory
+// section 5, g being the half-width of the weight's stored interval in standard
+// deviations: gamma, and what rounding to precision p can add.
+func Ceiling(post *posterior.Posterior, p bound.Precision, n int, gamma float64) float64 {
+	if n == 0 {
+		return minusInf
+	}
+	plain, log := 0, measure.CeilingLog(n, gamma, 0)
+	for _, l := range post.Layers {
+		for _, g := range []*posterior.Gaussian{&l.Weight, &l.Bias} {
+			for j, sd := range g.SdLo {
+				if g.SdHi[j] == 0 {
+					continue
+				}
+				unit := max(g.SdHi[j], 4*p.Unit()*math.Abs(g.Mean[j]), 4*p.Eta())
+				// Six roundings of numbers below |mean| + (gamma + 7) unit.
+				slack := 8*p.Unit()*(math.Abs(g.Mean[j])+(gamma+8)*unit) + 8*p.Eta()
+				if wide := (gamma*unit + slack) / sd; wide <= gamma*(1+2e-5) {
+					plain++
+				} else {
+					log = math.Nextafter(log+measure.CeilingLog(1, wide*(1+0x1p-40), 1), math.Inf(1))
+				}
+			}
+		}
+	}
+	log = math.Nextafter(log+measure.CeilingLog(1, gamma*(1+3e-5), plain), math.Inf(1))
+	return measure.Log10Up(log)
 }
 
 func randomWeights(post *posterior.Posterior) int {

@@ -44,6 +44,9 @@ func (e *Engine) Close() {
 	}
 }
 
+// Precision is the device's.
+func (e *Engine) Precision() bound.Precision { return e.dev.Precision() }
+
 // Name names the device, and the spare one too once it had to help.
 func (e *Engine) Name() string {
 	if e.moved > 0 {

@@ -55,7 +55,10 @@ func runSampled(ctx context.Context, engines []*Engine, cfg Config, tasks []prop
 			return err
 		}
 		for n, i := range jobs[j] {
-			r := engines[0].sampledResult(cfg, j.gamma, j.samples, part[n], found[n])
+			r, err := engines[0].sampledResult(ctx, cfg, j, part[n], found[n])
+			if err != nil {
+				return err
+			}
 			stamp([]*Result{r}, names(engines), time.Since(start)/time.Duration(len(part)))
 			if err := order.put(i, []*Result{r}); err != nil {
 				return err
@@ -225,21 +228,35 @@ func boxMargins(m *bound.Model, method bound.Method, boxes *bound.Boxes, t *prop
 // the most mass. Leaving boxes out only lowers a lower bound.
 const mostMeasured = 256
 
-// sampledResult measures the safe boxes of a task.
-func (e *Engine) sampledResult(cfg Config, gamma float64, samples int, t *property.Task, f found) *Result {
-	g := e.dev.Precision().Nearest(gamma)
-	r := &Result{Task: t, LogP: minusInf, Boxes: samples, Samples: samples, SafeBoxes: len(f.safe), Margin: f.margin,
-		Gamma: slices.Repeat([]float64{g}, len(e.post.Layers)), CeilingLog10: Ceiling(e.post, samples, gamma)}
+// sampledResult measures the safe boxes of a task. Those that go into the union are
+// verified once more, from the end-points that are measured, so that a
+// certificate does not rest on the device having drawn the same ones.
+func (e *Engine) sampledResult(ctx context.Context, cfg Config, job boxJob, t *property.Task, f found) (*Result, error) {
+	p := e.dev.Precision()
+	g := p.Nearest(job.gamma)
+	r := &Result{Task: t, LogP: minusInf, Boxes: job.samples, Samples: job.samples, SafeBoxes: len(f.safe), Margin: f.margin,
+		Gamma: slices.Repeat([]float64{g}, len(e.post.Layers)), CeilingLog10: Ceiling(e.post, p, job.samples, g)}
 	var los, his [][]float64
-	for _, b := range e.likeliest(cfg, g, f.safe) {
-		box := e.sampledBox(cfg, g, b)
-		lo, hi := join(box)
-		los, his = append(los, lo), append(his, hi)
+	for chosen := range slices.Chunk(e.likeliest(cfg, g, f.safe), 32) {
+		var probes []*probe
+		for _, b := range chosen {
+			box := e.sampledBox(cfg, g, b)
+			probes = append(probes, &probe{task: t, box: &box})
+		}
+		if err := e.verify(ctx, cfg.Method, probes, false); err != nil {
+			return nil, err
+		}
+		for _, p := range probes {
+			if p.margin >= 0 {
+				lo, hi := join(*p.box)
+				los, his = append(los, lo), append(his, hi)
+			}
+		}
 	}
 	if len(los) > 0 {
 		r.LogP, r.Rule = measure.UnionLogDown(los, his, e.flat.mean, e.flat.sdLo, e.flat.sdHi)
 	}
-	return r
+	return r, nil
 }
 
 func (e *Engine) sampledBox(cfg Config, g float64, b int) bound.Explicit {

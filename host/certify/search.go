@@ -2,6 +2,7 @@ package certify
 
 import (
 	"context"
+	"math"
 
 	"psafe/host/bound"
 	"psafe/host/property"
@@ -16,7 +17,7 @@ type ray struct {
 	task *property.Task
 	dir  []float64
 	// best is the largest t that verified (-1: none yet), fail the least above it
-	// that did not (0: none yet), with their margins.
+	// that did not (+Inf: none yet), with their margins.
 	best, fail             float64
 	bestMargin, failMargin float64
 	tried                  int
@@ -100,14 +101,14 @@ func (r *ray) learn() {
 		switch {
 		case p.margin >= 0 && t > r.best:
 			r.best, r.bestMargin = t, p.margin
-		case !(p.margin >= 0) && (r.fail == 0 || t < r.fail):
+		case !(p.margin >= 0) && t < r.fail:
 			r.fail, r.failMargin = t, p.margin
 		}
 	}
-	if r.fail != 0 && r.fail < r.best { // not monotone here: keep what verified
-		r.fail = 0
+	if r.fail < r.best { // not monotone here: keep what verified
+		r.fail = math.Inf(1)
 	}
-	r.done = r.best < 0 || r.best >= r.cap || r.fail == 0 || r.fail-r.best < searchTolerance
+	r.done = r.best < 0 || r.best >= r.cap || math.IsInf(r.fail, 1) || r.fail-r.best < searchTolerance
 }
 
 // gamma returns the half-widths of the best box.

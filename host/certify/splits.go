@@ -74,11 +74,7 @@ func (e *Engine) roots(r *Result) [][]float64 {
 // splitFrom cuts the box of half-widths gamma and returns the log-masses of the
 // pieces that are proved.
 func (e *Engine) splitFrom(ctx context.Context, method bound.Method, r *Result, gamma []float64, cuts int) ([]float64, error) {
-	spec := bound.BoxSpec{}
-	for _, g := range gamma {
-		spec.Gamma = append(spec.Gamma, []float64{g})
-	}
-	root, err := bound.HostBox(e.post, e.dev.Precision(), spec, 0)
+	root, err := e.centredBox(gamma)
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ func (e *Engine) perLayer(ctx context.Context, method bound.Method, rays []*ray)
 			continue
 		}
 		// Along this ray t = 1 is where the linear model puts the zero.
-		s := &ray{task: r.task, dir: dir, cap: min(e.reach/most(dir), 1.5)}
+		s := &ray{task: r.task, dir: dir, fail: math.Inf(1), cap: min(e.reach/most(dir), 1.5)}
 		second[r] = s
 		list = append(list, s)
 	}

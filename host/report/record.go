@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/big"
 	"strconv"
 	"text/tabwriter"
 
@@ -142,15 +143,19 @@ func Table(w io.Writer, records []*Record) error {
 // Summary is one line: how many records, how many safe, and the mean p_lower,
 // rounded down.
 func Summary(records []*Record) string {
-	safe, sum := 0, 0.0
+	safe, sum := 0, new(big.Rat)
 	for _, r := range records {
-		sum += r.PLower
+		sum.Add(sum, new(big.Rat).SetFloat64(r.PLower))
 		if r.Verdict == "safe" {
 			safe++
 		}
 	}
 	n := len(records)
-	return fmt.Sprintf("%d of %d safe with probability >= %v; mean p_lower %s", safe, n, records[0].Threshold, FormatDown(sum/float64(n), 4))
+	mean, exact := sum.Quo(sum, new(big.Rat).SetInt64(int64(n))).Float64()
+	if !exact {
+		mean = math.Nextafter(mean, 0)
+	}
+	return fmt.Sprintf("%d of %d safe with probability >= %v; mean p_lower %s", safe, n, records[0].Threshold, FormatDown(mean, 4))
 }
 
 func (r *Record) title() string {
@@ -184,11 +189,15 @@ func number(n *int) string {
 	return strconv.Itoa(*n)
 }
 
-// decimals rounds down, towards -Inf.
+// decimals prints x with digits decimals, rounded down, towards -Inf: exactly, by
+// way of a whole number of units of the last digit.
 func decimals(x *float64, digits int) string {
 	if x == nil {
 		return "-"
 	}
-	scale := math.Pow(10, float64(digits))
-	return strconv.FormatFloat(math.Floor(*x*scale)/scale, 'f', digits, 64)
+	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(digits)), nil)
+	exact := new(big.Rat).SetFloat64(*x)
+	exact.Mul(exact, new(big.Rat).SetInt(unit))
+	whole := new(big.Int).Div(exact.Num(), exact.Denom()) // floor: the denominator is positive
+	return new(big.Rat).SetFrac(whole, unit).FloatString(digits)
 }

@@ -1,0 +1,50 @@
+package certify_test
+
+import (
+	"math"
+	"testing"
+
+	"psafe/host/bound"
+	"psafe/host/certify"
+	"psafe/host/measure"
+	"psafe/host/posterior"
+	"psafe/host/property"
+)
+
+// oneWeight is f(x) = w x with w ~ N(mean, sd^2).
+func oneWeight(mean, sd float64) *posterior.Posterior {
+	return &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{{In: 1, Out: 1,
+		Weight: posterior.NewGaussian([]float64{mean}, []float64{sd}, posterior.ScaleSD),
+		Bias:   posterior.NewGaussian([]float64{0}, []float64{0}, posterior.ScaleSD)}}}
+}
+
+// TestTinySpread: a standard deviation far below the spacing of float32 at the
+// mean still gives a box with mass.
+func TestTinySpread(t *testing.T) {
+	task := property.Task{Label: -1, T: []property.Box{interval(1, 1)}, S: atLeast(0.5)}
+	for _, sd := range []float64{1e-6, 1e-9, 1e-20, 1e-300, 5e-324} {
+		for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
+			if r := run(t, p, oneWeight(1, sd), certify.Config{Method: bound.IBP}, task)[0]; !(r.LogP > -1e-6) {
+				t.Errorf("sd %v %v: log p %v, want almost 0", sd, p, r.LogP)
+			}
+		}
+	}
+}
+
+// TestCeilingOfRoundedBoxes: the ceiling holds for the boxes that are stored, which
+// rounding may have made wider than gamma.
+func TestCeilingOfRoundedBoxes(t *testing.T) {
+	task := property.Task{Label: -1, T: []property.Box{interval(1, 1)}, S: atLeast(-10)}
+	for _, sd := range []float64{1, 1e-3, 1e-6, 6e-8, 1e-9} {
+		for seed := range uint64(20) {
+			cfg := certify.Config{Method: bound.IBP, Strategy: certify.Sampled, Samples: 1, Gamma: 1, Seed: seed}
+			r := run(t, bound.Float32, oneWeight(1, sd), cfg, task)[0]
+			if ten := measure.Log10Down(r.LogP); !(ten <= r.CeilingLog10) || math.IsInf(ten, -1) {
+				t.Errorf("sd %v seed %d: log10 p %v, ceiling %v", sd, seed, ten, r.CeilingLog10)
+			}
+			if sd >= 1e-3 && r.CeilingLog10 > math.Log10(math.Erf(1/math.Sqrt2))+1e-3 {
+				t.Errorf("sd %v: ceiling %v is loose", sd, r.CeilingLog10)
+			}
+		}
+	}
+}
