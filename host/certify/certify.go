@@ -117,7 +117,7 @@ func Run(ctx context.Context, engines []*Engine, cfg Config, tasks []property.Ta
 // Ceiling returns log10, rounded up, of the most that n sampled boxes of half-width
 // gamma can hold: n times the product over random weights of erf(g/sqrt2), theory
 // section 5, g being the half-width of the weight's stored interval in standard
-// deviations: gamma, and what rounding to precision p can add.
+// deviations: gamma, and what rounding to precision p can add. At most 0.
 func Ceiling(post *posterior.Posterior, p bound.Precision, n int, gamma float64) float64 {
 	if n == 0 {
 		return minusInf
@@ -141,7 +141,7 @@ func Ceiling(post *posterior.Posterior, p bound.Precision, n int, gamma float64)
 		}
 	}
 	log = math.Nextafter(log+measure.CeilingLog(1, gamma*(1+3e-5), plain), math.Inf(1))
-	return measure.Log10Up(log)
+	return min(0, measure.Log10Up(log))
 }
 
 func randomWeights(post *posterior.Posterior) int {

@@ -35,7 +35,7 @@ func TestTinySpread(t *testing.T) {
 // rounding may have made wider than gamma.
 func TestCeilingOfRoundedBoxes(t *testing.T) {
 	task := property.Task{Label: -1, T: []property.Box{interval(1, 1)}, S: atLeast(-10)}
-	for _, sd := range []float64{1, 1e-3, 1e-6, 6e-8, 1e-9} {
+	for _, sd := range []float64{1, 1e-3, 1e-6, 6e-8} {
 		for seed := range uint64(20) {
 			cfg := certify.Config{Method: bound.IBP, Strategy: certify.Sampled, Samples: 1, Gamma: 1, Seed: seed}
 			r := run(t, bound.Float32, oneWeight(1, sd), cfg, task)[0]
