@@ -16,6 +16,7 @@ var mayImport = map[string][]string{
 	"psafe/host/posterior":        {"psafe/host/npy"},
 	"psafe/host/property":         {"psafe/host/npy"},
 	"psafe/host/bound":            {"psafe/host/posterior", "psafe/host/property"},
+	"psafe/host/bound/lockstep":   {"psafe/host/bound"},
 	"psafe/host/bound/devicetest": {"psafe/host/bound", "psafe/host/posterior", "psafe/host/property"},
 	"psafe/host/measure":          {},
 	"psafe/host/certify":          {"psafe/host/bound", "psafe/host/measure", "psafe/host/posterior", "psafe/host/property"},

@@ -55,8 +55,8 @@ func backSubstitute32(t *backSubstitute[float32], p, r, n int, s *sparseRow[floa
 	return finite
 }
 
-// sums32 is backSubstitute.sums for n rows. The last two inputs may overlap the four
-// before them.
+// sums32 is backSubstitute.sums for n rows. The last two inputs may overlap
+// those before them.
 func sums32(s *sparseRow[float32], dst, lo, hi []float32, in, out, rows, n int) bool {
 	var sum [2][rowTile]float32
 	for j := 0; j < in; j += 2 {

@@ -125,15 +125,59 @@ func testLanesAffine[T bound.Real](t *testing.T) {
 				lo[i], hi[i] = abs(lo[i]), abs(lo[i])+abs(hi[i])
 			}
 		}
-		want := a
-		a.Pre, a.Mag = outInterval[T](6*out), &array[T]{make([]T, 6*out)}
-		want.Pre, want.Mag = outInterval[T](6*out), &array[T]{make([]T, 6*out)}
-		check(t, lanes.Affine(a))
-		check(t, plain.Affine(want))
-		what := fmt.Sprintf("seed %d, %d inputs: ", seed, in)
-		sameBits[T](t, what+"Pre.Lo", a.Pre.Lo, want.Pre.Lo)
-		sameBits[T](t, what+"Pre.Hi", a.Pre.Hi, want.Pre.Hi)
-		sameBits[T](t, what+"Mag", a.Mag, want.Mag)
+		compareAffine(t, fmt.Sprintf("seed %d, %d inputs: ", seed, in), lanes, plain, a)
+	}
+}
+
+func compareAffine[T bound.Real](t *testing.T, what string, lanes, plain *Device[T], a bound.Affine) {
+	t.Helper()
+	n := a.Items * a.Out
+	want := a
+	a.Pre, a.Mag = outInterval[T](n), &array[T]{make([]T, n)}
+	want.Pre, want.Mag = outInterval[T](n), &array[T]{make([]T, n)}
+	check(t, lanes.Affine(a))
+	check(t, plain.Affine(want))
+	sameBits[T](t, what+"Pre.Lo", a.Pre.Lo, want.Pre.Lo)
+	sameBits[T](t, what+"Pre.Hi", a.Pre.Hi, want.Pre.Hi)
+	sameBits[T](t, what+"Mag", a.Mag, want.Mag)
+}
+
+// TestLanesOneCorner puts one number that is not finite among tame ones, at every
+// end-point and in both rows of a pair: nothing else gives it away.
+func TestLanesOneCorner(t *testing.T) {
+	t.Run("float32", testLanesOneCorner[float32])
+	t.Run("float64", testLanesOneCorner[float64])
+}
+
+func testLanesOneCorner[T bound.Real](t *testing.T) {
+	lanes, plain := lanesAndPlain[T](t)
+	const in, out = 2, 16
+	for _, special := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		for place := range 8 * 2 * 2 * 2 {
+			j, nonNeg, zero, from := place/8%in, place/16%2 == 0, place/32%2 == 0, -1.0
+			if nonNeg {
+				from = 0.5
+			}
+			r := rand.New(rand.NewPCG(uint64(place), 2))
+			a := bound.Affine{
+				W: around[T](r, in*out, -1, 1, 0.1), B: around[T](r, out, -1, 1, 0.1), Z: around[T](r, in, from, 1, 0.1),
+				NonNeg: nonNeg, Batch: bound.Batch{Items: 1, PerBox: 1, Inputs: 1}, In: in, Out: out,
+			}
+			a.Push, a.MagRound = lanes.precision.AffineRounding(in)
+			ends := []bound.Array{a.W.Lo, a.W.Hi, a.Z.Lo, a.Z.Hi}
+			at := j
+			if place%4 < 2 {
+				at = j*out + 5
+			} else if zero { // the number meets only weights that are 0
+				clear(a.W.Lo.(*array[T]).v[j*out : (j+1)*out])
+				clear(a.W.Hi.(*array[T]).v[j*out : (j+1)*out])
+			}
+			ends[place%4].(*array[T]).v[at] = T(special)
+			if place/4%2 == 0 && place%4 >= 2 { // an interval open on both sides
+				ends[place%4^1].(*array[T]).v[at] = T(-special)
+			}
+			compareAffine(t, fmt.Sprintf("%v at place %d: ", special, place), lanes, plain, a)
+		}
 	}
 }
 
