@@ -25,6 +25,7 @@ package gpu
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"psafe/gpu/cl"
@@ -40,10 +41,11 @@ type Options struct {
 	// Profile measures every launch; see Device.Profile.
 	Profile bool
 
-	// sources and shape replace the kernels' in tests; untested leaves the
-	// self-test out.
+	// sources and shape replace the kernels' in tests, build is added to the build
+	// options; untested leaves the self-test out.
 	sources  map[string]string
 	shape    kernels.Shape
+	build    string
 	untested bool
 }
 
@@ -124,7 +126,7 @@ func OpenInfo(info Info, precision bound.Precision, opts Options) (*Device, erro
 	if sources == nil {
 		sources = kernels.Sources()
 	}
-	err := d.build(sources, opts.Profile)
+	err := d.build(sources, opts)
 	if err == nil && !opts.untested {
 		err = d.selfTest()
 	}
@@ -155,23 +157,23 @@ func shapeFor(info *Info, p bound.Precision) kernels.Shape {
 }
 
 // build makes context, queue and kernels.
-func (d *Device) build(sources map[string]string, profile bool) (err error) {
+func (d *Device) build(sources map[string]string, opts Options) (err error) {
 	dev := d.info.device
 	if d.context, err = cl.CreateContext([]*cl.Device{dev}); err != nil {
 		return err
 	}
 	var properties cl.CommandQueueProperty
-	if profile {
+	if opts.Profile {
 		properties = cl.CommandQueueProfilingEnable
 	}
-	d.profile.on = profile
+	d.profile.on = opts.Profile
 	if d.queue, err = d.context.CreateCommandQueue(dev, properties); err != nil {
 		return err
 	}
 	if d.program, err = d.context.CreateProgramWithSource([]string{kernels.Program(sources)}); err != nil {
 		return err
 	}
-	if err = d.program.BuildProgram(nil, d.shape.Options()); err != nil {
+	if err = d.program.BuildProgram(nil, strings.TrimSpace(d.shape.Options()+" "+opts.build)); err != nil {
 		return err
 	}
 	d.kernels = map[string]*kernel{}

@@ -56,7 +56,7 @@ func onDevices(t *testing.T, f func(t *testing.T, info Info, p bound.Precision))
 // TestDevice runs the suite of all devices.
 func TestDevice(t *testing.T) {
 	onDevices(t, func(t *testing.T, info Info, p bound.Precision) {
-		devicetest.Run(t, open(t, info, p, Options{}), devicetest.Factor(0.2))
+		devicetest.Run(t, open(t, info, p, Options{}), devicetest.Factor(0.1))
 	})
 }
 
@@ -75,9 +75,9 @@ func TestFallbackBits(t *testing.T) {
 	onDevices(t, func(t *testing.T, info Info, p bound.Precision) {
 		for i, s := range shapes {
 			t.Run(fmt.Sprintf("lanes=%d,local=%d", s.Lanes, s.Local), func(t *testing.T) {
-				factor := 1.0
+				factor := 0.3
 				if i > 0 {
-					factor = 0.3
+					factor = 0.08
 				}
 				devicetest.RunAgainst(t, open(t, info, p, Options{shape: s}), fallback.New(p), devicetest.Factor(factor))
 			})

@@ -25,18 +25,18 @@ var mutants = []struct{ what, file, old, new string }{
 	{"row of another item", "mergerows", "x = p % inputs;", "x = 0;"},
 	{"slope of the wrong line", "relaxrows", "coefficient >= R(0.0) ? VEC(aLo[i]) : VEC(aHi[i])", "coefficient >= R(0.0) ? VEC(aHi[i]) : VEC(aLo[i])"},
 	{"mirrored rows not negated", "relaxrows", "negated ? -VLOAD(sHi + at)", "negated ? VLOAD(sHi + at)"},
-	{"chord not rounded", "relaxrows", "down(up(sHi - *a) * zLo)", "(up(sHi - *a) * zLo)"},
+	{"chord not rounded", "relaxrows", "down(down(sLo - *a) * zHi)", "((sLo - *a) * zHi)"},
 	{"charge left out", "relaxrows", "blockCharge += fabs(coefficient) * err[i] + fabs(icpt) * chordRel;", "blockCharge += fabs(coefficient) * err[i];"},
 	{"weights exchanged", "backsubstitute", "v[u] * (v[u] >= R(0.0) ? wl : wh)", "v[u] * (v[u] >= R(0.0) ? wh : wl)"},
-	{"zero taken for negative", "intersect", "const mask ok = l <= h;", "const mask ok = l < h;"},
+	{"sign of the mirrored bound", "intersect", "-VLOAD(b + n)", "VLOAD(b + n)"},
 	{"input of another item", "concretize", "x = p % inputs * in", "x = 0"},
 	{"lower line of sigmoid", "relax", "sigmoidUpper(aLo, &b, -u, -l);", "sigmoidUpper(aLo, &b, -l, -u);"},
 	{"error of sigmoid", "sigmoid", "#define SIGMOID_ERR R(16.0)", "#define SIGMOID_ERR R(15.0)"},
 	{"ReLU of the wrong end", "activate", "h = relu(h);", "h = relu(l);"},
 }
 
-// TestMutants builds the kernels with each mistake and demands that some bound of
-// some propagation shows it.
+// TestMutants builds the kernels with each mistake and demands that the self-test
+// or some bound of some propagation shows it.
 func TestMutants(t *testing.T) {
 	const p = bound.Float32
 	info := devices(t)[0]
@@ -53,13 +53,13 @@ func TestMutants(t *testing.T) {
 	}
 	for _, m := range list {
 		d := open(t, info, p, Options{sources: mutate(t, m.file, m.old, m.new), untested: true})
-		caught := false
+		caught := d.selfTest() != nil
 		for i, j := range jobs {
-			got, err := j.run(d)
-			if err != nil || differs(got, want[i]) != "" {
-				caught = true
+			if caught {
 				break
 			}
+			got, err := j.run(d)
+			caught = err != nil || differs(got, want[i]) != ""
 		}
 		if !caught {
 			t.Errorf("%s: a kernel with %q in place of %q has the right bits", m.what, m.new, m.old)

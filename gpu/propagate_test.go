@@ -43,7 +43,7 @@ func propagations() []propagation {
 	kinds := []posterior.Activation{{Kind: bound.ReLU}, {Kind: bound.Tanh}, {Kind: bound.LeakyReLU, Slope: 0.1}, {Kind: bound.Sigmoid}, {Kind: bound.Identity}}
 	for i, k := range kinds {
 		for b, s := range shapes {
-			jobs = append(jobs, propagation{k, sizes[(i+b)%len(sizes)], s, bound.LBP, (i+b)%2 == 0})
+			jobs = append(jobs, propagation{k, sizes[(i+b)%len(sizes)], s, bound.LBP, i%2 == 0})
 		}
 	}
 	return jobs

@@ -49,6 +49,19 @@ typedef JOIN(REAL_NAME, 16) realD;
 #define TO_FLOAT(x) convert_float16(x)
 #endif
 
+/* mulHi is the upper half of x k. On vectors by two products of 64 bits, as SIMD
+   has them: PoCL's mul_hi works with halves of 16 bits, five times slower. Which
+   of two neighbours comes first in a ulong does not matter. */
+INLINE uintD mulHi(uintD x, uint k) {
+#if VW == 1
+    return mul_hi(x, k);
+#else
+    const ulong8 pair = as_ulong8(x);
+    const ulong8 one = (pair & 0xffffffffUL) * (ulong)k, other = (pair >> 32UL) * (ulong)k;
+    return as_uint16((one >> 32UL) | (other & 0xffffffff00000000UL));
+#endif
+}
+
 INLINE floatD horner8(floatD t, float c0, float c1, float c2, float c3, float c4, float c5,
                       float c6, float c7, float c8) {
     floatD p = c1 + c0 * t;
@@ -138,8 +151,8 @@ KERNEL void drawbox(__global real *lo, __global real *hi, const __global real *c
             uint k0 = (uint)seed, k1 = (uint)(seed >> 32);
             UNROLL
             for (int round = 0; round < 10; round++) {
-                const uintD hi0 = mul_hi(c0, (uintD)(0xD2511F53U)), lo0 = c0 * 0xD2511F53U;
-                const uintD hi1 = mul_hi(c2, (uintD)(0xCD9E8D57U)), lo1 = c2 * 0xCD9E8D57U;
+                const uintD hi0 = mulHi(c0, 0xD2511F53U), lo0 = c0 * 0xD2511F53U;
+                const uintD hi1 = mulHi(c2, 0xCD9E8D57U), lo1 = c2 * 0xCD9E8D57U;
                 c0 = hi1 ^ c1 ^ k0;
                 c1 = lo1;
                 c2 = hi0 ^ c3 ^ k1;

@@ -19,7 +19,8 @@ KERNEL void intersect(__global real *lo, __global real *hi, const __global real 
     const size_t p = t / tiles;
     for (int i = i0; i < min(i0 + EW * VW, n); i += VW) {
         const __global real *b = bound + p * 2 * n + i;
-        const vec l = goMax(VLOAD(lo + p * n + i), VLOAD(b)), h = goMin(VLOAD(hi + p * n + i), -VLOAD(b + n));
+        const vec l = goMax(loadUpTo(lo + p * n + i, n - i), VLOAD(b));
+        const vec h = goMin(loadUpTo(hi + p * n + i, n - i), -VLOAD(b + n));
         const mask ok = l <= h;
         storeUpTo(ok ? l : VEC(-INFINITE), lo + p * n + i, n - i);
         storeUpTo(ok ? h : VEC(INFINITE), hi + p * n + i, n - i);

@@ -17,7 +17,7 @@
    Assumptions: C.lo <= C.hi and the like. Where C is one number, as in rows of
    integers, its two products with an interval are ordered by its sign
    (affine.cl). If anything is not finite, the sum of magnitudes is Inf or NaN,
-   and so both ends are infinite, whatever the sums are.
+   and so both ends are infinite, whatever the sums are. No weight is NaN.
    Go: fallback/mergerows.go. */
 
 #pragma OPENCL FP_CONTRACT OFF
@@ -89,7 +89,7 @@ KERNEL void mergerows(__global real *wLo, __global real *wHi, __global real *bLo
                     l[k] += min4(cl, ch, VEC(a), VEC(b));
                     h[k] += max4(cl, ch, VEC(a), VEC(b));
                 }
-                g[k] += size * mostNaN1(-a, b);
+                g[k] += size * (-a > b ? -a : b);
             }
         }
         UNROLL

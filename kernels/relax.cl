@@ -29,8 +29,7 @@ INLINE void relaxLinear(vec *aLo, vec *bLo, vec *aHi, vec *bHi, vec l, vec u, re
     *aLo = u <= R(0.0) ? VEC(slopeHi) : *aLo;
     *aHi = u <= R(0.0) ? VEC(slopeLo) : *aHi;
     *bHi = u <= R(0.0) ? zero : *bHi;
-    const mask identity = slopeLo == R(1.0) ? ~(mask)0 : (mask)0;
-    const mask same = (l >= R(0.0)) | identity;
+    const mask same = (l >= R(0.0)) | (VEC(slopeLo) == R(1.0));
     *aLo = same ? one : *aLo;
     *aHi = same ? one : *aHi;
     *bHi = same ? zero : *bHi;

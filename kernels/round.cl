@@ -97,6 +97,23 @@ typedef WIDE(UNSIGNED_NAME) bits;
         return;                                               \
     }
 
+/* loadUpTo loads n lanes, all if n >= VW, and zeros: for arrays that the same
+   kernel writes, where what lies beyond belongs to another work-item. */
+INLINE vec loadUpTo(const __global real *p, int n) {
+#if VW == 1
+    return *p;
+#else
+    if (n >= VW) {
+        return VLOAD(p);
+    }
+    real lane[VW];
+    for (int k = 0; k < VW; k++) {
+        lane[k] = k < n ? p[k] : R(0.0);
+    }
+    return JOIN(vload, VW)(0, lane);
+#endif
+}
+
 /* storeUpTo stores the first n lanes of v, all if n >= VW. */
 INLINE void storeUpTo(vec v, __global real *p, int n) {
 #if VW == 1
