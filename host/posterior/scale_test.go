@@ -89,6 +89,8 @@ func TestVarianceBounds(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 2000 {
 		tests = append(tests, math.Ldexp(1+r.Float64(), -1000+r.IntN(2000)), float64(float32(r.Float64())))
+		// The residual of such a root underflows.
+		tests = append(tests, math.Ldexp(1+r.Float64(), -1074+r.IntN(60)))
 	}
 	for _, v := range tests {
 		lo, hi := ScaleVariance.SD(v)
@@ -149,5 +151,17 @@ func TestQuantiles(t *testing.T) {
 	}
 	if got := Quantiles(nil); !math.IsNaN(got[2]) {
 		t.Errorf("%v for no values", got)
+	}
+}
+
+// TestNewGaussian: the bounds belong to the scale and to the weight.
+func TestNewGaussian(t *testing.T) {
+	for _, scale := range []Scale{ScaleSD, ScaleVariance, ScaleSoftplus} {
+		g := NewGaussian([]float64{1, 2, 3}, []float64{0.25, 4, 9}, scale)
+		for i, s := range g.Spread {
+			if lo, hi := scale.SD(s); g.SdLo[i] != lo || g.SdHi[i] != hi {
+				t.Errorf("%v of %v: [%v, %v], want [%v, %v]", scale, s, g.SdLo[i], g.SdHi[i], lo, hi)
+			}
+		}
 	}
 }

@@ -72,9 +72,10 @@ func TestParseDecimalRefuses(t *testing.T) {
 }
 
 func TestParseDecimalIsCheap(t *testing.T) {
+	texts := []string{"1e999999999", "-1e-999999999", strings.Repeat("9", 1<<20)}
 	start := time.Now()
 	for range 1000 {
-		for _, text := range []string{"1e999999999", "-1e-999999999", strings.Repeat("9", 1<<20)} {
+		for _, text := range texts {
 			if _, _, err := ParseDecimal(text); err == nil {
 				t.Fatal("accepted")
 			}

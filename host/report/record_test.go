@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"psafe/host/certify"
+	"psafe/host/measure"
 	"psafe/host/property"
 	"psafe/host/report"
 )
@@ -81,6 +82,41 @@ func TestTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if lines := strings.Split(strings.TrimSpace(b.String()), "\n"); len(lines) != 5 || lines[4] != "1 of 3 safe with probability >= 0.9; mean p_lower 0.4999" {
+		t.Errorf("table:\n%s", b.String())
+	}
+}
+
+// TestRecordRoundsDown: both numbers are package measure's lower bounds, to the bit,
+// whatever the logarithm.
+func TestRecordRoundsDown(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 1000 {
+		logP := -math.Exp(12*rng.Float64() - 8)
+		var rec report.Record
+		rec.Fill(result(logP), 0.5)
+		if rec.PLower != measure.ExpDown(logP) || *rec.Log10PLower != measure.Log10Down(logP) {
+			t.Errorf("log p %v: p_lower %v, log10 %v", logP, rec.PLower, *rec.Log10PLower)
+		}
+		if (rec.Verdict == "safe") != (rec.PLower >= 0.5) {
+			t.Errorf("p_lower %v is %s at threshold 0.5", rec.PLower, rec.Verdict)
+		}
+	}
+	// A threshold of 0 is no reason to call nothing safe.
+	var rec report.Record
+	if rec.Fill(result(math.Inf(-1)), 0); rec.Verdict != "unknown" || rec.PLower != 0 {
+		t.Errorf("nothing proved, threshold 0: p_lower %v is %s", rec.PLower, rec.Verdict)
+	}
+}
+
+// TestTableRoundsDown: log10 of 1/2 is -0.30103, which is not above -0.3011.
+func TestTableRoundsDown(t *testing.T) {
+	var rec report.Record
+	rec.Fill(result(math.Log(0.5)), 0.9)
+	var b bytes.Buffer
+	if err := report.Table(&b, []*report.Record{&rec}); err != nil {
+		t.Fatal(err)
+	}
+	if fields := strings.Fields(strings.Split(b.String(), "\n")[1]); fields[2] != "0.4999" || fields[3] != "-0.3011" {
 		t.Errorf("table:\n%s", b.String())
 	}
 }
