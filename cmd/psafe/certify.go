@@ -2,13 +2,10 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"os"
 
 	"github.com/spf13/pflag"
 
@@ -83,12 +80,14 @@ func (c *certifyFlags) check(f *pflag.FlagSet) error {
 	switch {
 	case c.posterior == "":
 		return errors.New("--posterior is missing: name a posterior file")
-	case f.Changed("gamma") && !(c.gamma > 0 && c.gamma <= 100):
-		return fmt.Errorf("--gamma %v is not between 0 and 100", c.gamma)
-	case f.Changed("samples") && c.samples < 1:
-		return fmt.Errorf("--samples %d is not at least 1", c.samples)
+	case f.Changed("gamma") && !(c.gamma >= leastGamma && c.gamma <= mostGamma):
+		return fmt.Errorf("--gamma %v is not between %v and %v", c.gamma, leastGamma, mostGamma)
+	case f.Changed("samples") && (c.samples < 1 || c.samples > mostSamples):
+		return fmt.Errorf("--samples %d is not between 1 and %d", c.samples, mostSamples)
 	case c.splits < 0:
 		return fmt.Errorf("--splits %d is negative", c.splits)
+	case c.splits > 0 && f.Changed("gamma"):
+		return errors.New("--splits and --gamma cannot be combined: pieces are cut from wider boxes than any one gamma")
 	case sampled && (c.splits > 0 || c.uniform):
 		return errors.New("--splits and --uniform are for --boxes centred")
 	case !sampled && (f.Changed("samples") || f.Changed("seed")):
@@ -100,6 +99,12 @@ func (c *certifyFlags) check(f *pflag.FlagSet) error {
 	}
 	return nil
 }
+
+// Limits of what may be asked for.
+const (
+	leastGamma, mostGamma = 1e-6, 100
+	mostSamples           = 100_000_000
+)
 
 func runCertify(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	var c certifyFlags
@@ -137,8 +142,11 @@ func (c *certifyFlags) complete(job *taskList) error {
 		if c.gamma == 0 && t.Gamma == 0 {
 			return errors.New("--boxes sampled needs --gamma G: the half-width of each box in standard deviations")
 		}
-		if t.Gamma > 100 || t.Gamma < 0 {
-			return fmt.Errorf("%s: gamma %v is not between 0 and 100", t.Name, t.Gamma)
+		if c.gamma == 0 && !(t.Gamma >= leastGamma && t.Gamma <= mostGamma) {
+			return fmt.Errorf("%s: property %d (%q): gamma %v is not between %v and %v", job.source, t.Index, t.Name, t.Gamma, leastGamma, mostGamma)
+		}
+		if c.samples == 0 && t.Samples > mostSamples {
+			return fmt.Errorf("%s: property %d (%q): %d samples are more than %d", job.source, t.Index, t.Name, t.Samples, mostSamples)
 		}
 	}
 	return nil
@@ -147,8 +155,10 @@ func (c *certifyFlags) complete(job *taskList) error {
 // reach is the largest half-width that the run can ask for.
 func (c *certifyFlags) reach(job *taskList) float64 {
 	reach := math.Max(12, c.gamma)
-	for _, t := range job.tasks {
-		reach = math.Max(reach, t.Gamma)
+	if c.cfg.Strategy == certify.Sampled {
+		for _, t := range job.tasks {
+			reach = math.Max(reach, t.Gamma)
+		}
 	}
 	return reach
 }
@@ -160,6 +170,9 @@ func (c *certifyFlags) write(ctx context.Context, post *posterior.Posterior, job
 		return err
 	}
 	defer dev.close()
+	if err := job.fits(dev.list[0].Precision()); err != nil {
+		return err
+	}
 	var engines []*certify.Engine
 	for _, d := range dev.list {
 		eng, err := certify.NewEngine(d, dev.spare, post, c.reach(job))
@@ -213,7 +226,7 @@ func (c *certifyFlags) run(ctx context.Context, engines []*certify.Engine, post 
 	var records []*report.Record
 	err := certify.Run(ctx, engines, c.cfg, job.tasks, bar.update, func(res *certify.Result) error {
 		rec := &report.Record{
-			Property: job.property(res.Task), Eps: c.tasks.eps, Method: c.cfg.Method.String(), Boxes: c.cfg.Strategy.String(),
+			Property: job.property(res.Task), Eps: c.tasks.eps, Clip: c.tasks.clip, InputScale: c.tasks.inputScale, Activations: activations(post), Method: c.cfg.Method.String(), Boxes: c.cfg.Strategy.String(),
 			Precision: c.device.precision, Seed: c.seed,
 			Posterior: c.posterior, PosteriorSHA256: post.Source.SHA256, PosteriorScale: post.Scale.String(),
 			Inputs: job.source, InputsSHA256: job.sha256, Version: version(),
@@ -232,6 +245,16 @@ func (c *certifyFlags) run(ctx context.Context, engines []*certify.Engine, post 
 		}
 	}
 	return records, err
+}
+
+// activations lists the hidden activations, first layer first: some formats do not
+// say them, and a certificate is about one function.
+func activations(post *posterior.Posterior) []string {
+	words := []string{}
+	for _, l := range post.Layers[:len(post.Layers)-1] {
+		words = append(words, l.Activation.String())
+	}
+	return words
 }
 
 func writeRecord(rec *report.Record, w io.Writer, path string) error {
@@ -266,7 +289,7 @@ func (c *certifyFlags) noteCeiling(post *posterior.Posterior, p bound.Precision,
 		if ceiling := certify.Ceiling(post, p, s.n, s.gamma); ceiling < math.Log10(max(c.threshold, 1e-300)) && !said[s] {
 			said[s] = true
 			fmt.Fprintf(stderr, "psafe: note: %d boxes of half-width %v sigma around samples hold at most 10^%.1f of the mass of %d weights, whatever is proved: use --boxes centred\n",
-				s.n, s.gamma, ceiling, post.Weights())
+				s.n, s.gamma, math.Ceil(ceiling*10)/10, post.Weights())
 		}
 	}
 }
@@ -304,23 +327,9 @@ func explainNothing(records []*report.Record, stderr io.Writer) {
 		}
 	}
 	if hopeless > 0 {
-		fmt.Fprintf(stderr, "psafe: note: for %d inputs no box around the mean was proved safe on T: a smaller --eps (or --method lbp, if it was ibp) may help; p_lower 0 means unknown, not unsafe\n", hopeless)
+		fmt.Fprintf(stderr, "psafe: note: for %d input(s) no box around the mean was proved safe on T: a smaller --eps (or --method lbp, if it was ibp) may help; p_lower 0 means unknown, not unsafe\n", hopeless)
 	}
 	if tiny > 0 {
-		fmt.Fprintf(stderr, "psafe: note: for %d inputs the box that was proved holds too little to show as p_lower: see log10_p_lower; the spread of the posterior is large for this eps\n", tiny)
+		fmt.Fprintf(stderr, "psafe: note: for %d input(s) the box that was proved holds too little to show as p_lower: see log10_p_lower; the spread of the posterior is large for this eps\n", tiny)
 	}
-}
-
-// fileSHA256 is the digest of a file's content.
-func fileSHA256(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", path, bare(err))
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", fmt.Errorf("%s: %w", path, bare(err))
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"psafe/host/posterior"
+	"psafe/host/property"
 )
 
 // release is the version of this source tree.
@@ -103,14 +104,14 @@ type outFile struct {
 // the inputs, or where nothing can be written.
 func createOut(path string, inputs ...string) (*outFile, error) {
 	for _, in := range inputs {
-		if in != "" && sameFile(path, in) {
+		if in != "" && (sameFile(path, property.FileOf(in)) || sameFile(filepath.Dir(path), in)) {
 			return nil, fmt.Errorf("--out %s: is also an input: name another file", path)
 		}
 	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("--out %s: exists and is no regular file: name another", path)
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	tmp, err := os.OpenFile(filepath.Join(filepath.Dir(path), fmt.Sprintf(".psafe-%d.tmp", os.Getpid())), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o666)
 	if err != nil {
 		return nil, fmt.Errorf("--out %s: cannot be written: %w", path, bare(err))
 	}
@@ -134,20 +135,27 @@ func bare(err error) error {
 
 func (o *outFile) Write(b []byte) (int, error) { return o.tmp.Write(b) }
 
-// commit puts the finished file in its place.
-func (o *outFile) commit() error { return o.moveTo(o.path) }
+// commit puts the finished file in its place, instead of what an interrupted run
+// may have left.
+func (o *outFile) commit() error {
+	err := o.moveTo(o.path)
+	if err == nil {
+		os.Remove(o.path + partialSuffix)
+	}
+	return err
+}
+
+// partialSuffix is added to the name of a file of results that is not complete.
+const partialSuffix = ".partial"
 
 // keepPartial keeps what there is under path.partial, for an interrupted run.
 func (o *outFile) keepPartial() (string, error) {
-	path := o.path + ".partial"
+	path := o.path + partialSuffix
 	return path, o.moveTo(path)
 }
 
 func (o *outFile) moveTo(path string) error {
-	err := o.tmp.Chmod(0o644)
-	if e := o.tmp.Sync(); err == nil {
-		err = e
-	}
+	err := o.tmp.Sync()
 	if e := o.tmp.Close(); err == nil {
 		err = e
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"psafe/host/bound"
 	"psafe/host/posterior"
 	"psafe/host/property"
 )
@@ -19,9 +20,12 @@ type taskFlags struct {
 	inputs, inputScale, labelColumn, index, eps string
 	clip                                        []string
 	property, label                             string
+
+	changed func(flag string) bool
 }
 
 func (t *taskFlags) add(f *pflag.FlagSet) {
+	t.changed = f.Changed
 	f.StringVar(&t.inputs, "inputs", "", "data file of input points: IDX, .npy, .npz or CSV, may be gzipped")
 	f.StringVar(&t.inputScale, "input-scale", "", "factor for every input value, such as 1/255 (the default for bytes; else 1)")
 	f.StringVar(&t.labelColumn, "label-column", "", "class column of a CSV file: first, last, none or its name (default none)")
@@ -46,6 +50,9 @@ func (l *taskList) property(t *property.Task) string {
 		return fmt.Sprintf("argmax_is:%d", t.Label)
 	}
 	if l.words == "" {
+		if t.Name == "" {
+			return fmt.Sprintf("number %d of the property file", t.Index)
+		}
 		return t.Name
 	}
 	return l.words
@@ -68,40 +75,49 @@ func (t *taskFlags) load(post *posterior.Posterior) (*taskList, error) {
 			return nil, fmt.Errorf("%s: %w", list.source, err)
 		}
 	}
-	if list.sha256, err = fileSHA256(strings.SplitN(list.source, ".npz:", 2)[0] + npzSuffix(list.source)); err != nil {
-		return nil, err
-	}
 	return list, nil
 }
 
-// npzSuffix puts back what cutting "file.npz:key" at its member took away.
-func npzSuffix(source string) string {
-	if strings.Contains(source, ".npz:") {
-		return ".npz"
+// fits says which input box is beyond the range of a precision.
+func (l *taskList) fits(p bound.Precision) error {
+	for _, t := range l.tasks {
+		for _, b := range t.T {
+			for j := range b.Lo {
+				if !(p.RoundLo(b.Lo[j]) >= -p.Max() && p.RoundHi(b.Hi[j]) <= p.Max()) {
+					return fmt.Errorf("%s: index %d: input %d from %v to %v does not fit %v: use --precision float64", l.source, t.Index, j, b.Lo[j], b.Hi[j], p)
+				}
+			}
+		}
 	}
-	return ""
+	return nil
 }
 
 // isFile tells a property file from a property in words.
 func isFile(text string) bool {
-	if strings.HasSuffix(text, ".json") {
+	if kind, _, spec := strings.Cut(text, ":"); strings.HasSuffix(text, ".json") {
 		return true
+	} else if text == property.KeepsClass || spec && !strings.ContainsAny(kind, "./") {
+		return false
 	}
 	_, err := os.Stat(text)
 	return err == nil
 }
 
 func (t *taskFlags) fromFile(post *posterior.Posterior) (*taskList, error) {
-	for flag, value := range map[string]string{"--inputs": t.inputs, "--eps": t.eps, "--label": t.label} {
-		if value != "" {
-			return nil, fmt.Errorf("%s and a property file cannot be combined: the file %s has its own input boxes", flag, t.property)
+	for _, flag := range []string{"inputs", "input-scale", "label-column", "index", "eps", "clip", "label"} {
+		if t.changed(flag) {
+			return nil, fmt.Errorf("--%s and a property file cannot be combined: the file %s has its own input boxes", flag, t.property)
 		}
 	}
 	tasks, err := property.ReadFile(t.property, post.Outputs())
 	if err != nil {
 		return nil, err
 	}
-	return &taskList{tasks: tasks, source: t.property}, nil
+	list := &taskList{tasks: tasks, source: t.property}
+	if len(tasks) > 0 {
+		list.sha256 = tasks[0].FileSHA256
+	}
+	return list, nil
 }
 
 func (t *taskFlags) fromPoints(post *posterior.Posterior) (*taskList, error) {
@@ -137,7 +153,7 @@ func (t *taskFlags) fromPoints(post *posterior.Posterior) (*taskList, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := &taskList{source: t.inputs, words: words}
+	list := &taskList{source: t.inputs, sha256: points.SHA256, words: words}
 	for _, i := range index {
 		box, err := points.Ball(i, eps, clip)
 		if err != nil {

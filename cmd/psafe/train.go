@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"psafe/host/posterior"
+	"psafe/host/property"
 	"psafe/host/train"
 )
 
@@ -64,7 +65,7 @@ func runTrain(args []string, stdout, stderr io.Writer) error {
 	if err := trainFlagError(j.Check(1, 1)); err != nil {
 		return err
 	}
-	file, err := createOut(j.out, trainFile(j.data), trainFile(j.labels))
+	file, err := createOut(j.out, property.FileOf(j.data), property.FileOf(j.labels))
 	if err != nil {
 		return err
 	}
@@ -188,15 +189,6 @@ func trainFlagError(err error) error {
 	return err
 }
 
-// trainFile is the file that an input of a flag is in: the input may be a member
-// of a .npz, as in "file.npz:array".
-func trainFile(path string) string {
-	if head, _, ok := strings.Cut(path, ".npz:"); ok {
-		return head + ".npz"
-	}
-	return path
-}
-
 // read makes or reads the data.
 func (j *trainJob) read() (*train.Data, error) {
 	if j.data == trainCubic {
@@ -236,7 +228,7 @@ func (j *trainJob) note() (string, error) {
 	}
 	fmt.Fprintf(&b, " --seed %d", j.Seed)
 	for _, path := range files {
-		content, err := os.ReadFile(trainFile(path))
+		content, err := os.ReadFile(property.FileOf(path))
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", path, bare(err))
 		}

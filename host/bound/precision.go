@@ -6,7 +6,7 @@
 // the exact real value of a quantity lies between the Lo and the Hi returned for
 // it. Rounding, underflow and overflow of the floating-point format included.
 //
-// The algorithms (IBP in ibp.go, LBP in lbp.go) are sequences of the operations
+// The algorithms (IBP and LBP, propagate.go) are sequences of the operations
 // of the Device interface; packages fallback and gpu implement the operations.
 package bound
 

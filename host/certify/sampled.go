@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"psafe/host/bound"
@@ -92,30 +93,36 @@ func drawAndVerify(ctx context.Context, engines []*Engine, cfg Config, job boxJo
 	for _, e := range engines {
 		size = min(size, e.sampleChunk(cfg.Method, tasks))
 	}
-	chunks := make([][][]float64, (job.samples+size-1)/size)
-	err := share(ctx, engines, len(chunks), func(_ context.Context, e *Engine, i int) (err error) {
-		first := i * size
-		spec := bound.BoxSpec{Sampled: true, Seed: cfg.Seed, First: uint64(first), Gamma: e.sameGamma(g, min(size, job.samples-first))}
-		chunks[i], err = e.sampledMargins(cfg.Method, spec, tasks)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
 	results := make([]found, len(tasks))
 	for t := range tasks {
-		f := &results[t]
-		f.margin = minusInf
-		for i, margins := range chunks {
-			for b, m := range margins[t] {
-				f.margin = max(f.margin, m)
-				if m >= 0 {
-					f.safe = append(f.safe, i*size+b)
-				}
-			}
+		results[t].margin = minusInf
+	}
+	var mu sync.Mutex
+	err := share(ctx, engines, (job.samples+size-1)/size, func(_ context.Context, e *Engine, i int) error {
+		first := i * size
+		spec := bound.BoxSpec{Sampled: true, Seed: cfg.Seed, First: uint64(first), Gamma: e.sameGamma(g, min(size, job.samples-first))}
+		margins, err := e.sampledMargins(cfg.Method, spec, tasks)
+		mu.Lock()
+		defer mu.Unlock()
+		for t := range margins {
+			results[t].add(first, margins[t])
+		}
+		return err
+	})
+	for t := range results {
+		slices.Sort(results[t].safe) // whatever the order in which chunks came
+	}
+	return results, err
+}
+
+// add takes in the margins of boxes first, first+1, ...
+func (f *found) add(first int, margins []float64) {
+	for b, m := range margins {
+		f.margin = max(f.margin, m)
+		if m >= 0 {
+			f.safe = append(f.safe, first+b)
 		}
 	}
-	return results, nil
 }
 
 // sameGamma is one half-width for n boxes and all layers.
@@ -250,6 +257,8 @@ func (e *Engine) sampledResult(ctx context.Context, cfg Config, job boxJob, t *p
 			if p.margin >= 0 {
 				lo, hi := join(*p.box)
 				los, his = append(los, lo), append(his, hi)
+			} else {
+				r.SafeBoxes-- // the device drew another box
 			}
 		}
 	}

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -82,10 +84,16 @@ func (t *csvTable) start(labelColumn string) ([]string, error) {
 }
 
 // isHeader tells the header line from numbers. A line of both is an error: it
-// may be data with a typing mistake, and must not be skipped.
+// may be data with a typing mistake, and must not be skipped. So is a field that
+// looks like a number in another notation, or has no letter.
 func isHeader(fields []string) (bool, error) {
 	number, word := -1, -1
 	for k, f := range fields {
+		_, notDecimal := scanDecimal(strings.TrimSpace(f))
+		_, notFloat := strconv.ParseFloat(strings.TrimSpace(f), 64)
+		if notDecimal != nil && (notFloat == nil || !strings.ContainsFunc(f, unicode.IsLetter)) {
+			return false, fmt.Errorf("line 1: column %d is %s, which is neither a decimal number nor a name; mend it", k+1, quote(f))
+		}
 		if _, err := scanDecimal(strings.TrimSpace(f)); err == nil {
 			number = k
 		} else {

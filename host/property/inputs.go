@@ -3,6 +3,7 @@ package property
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -40,6 +41,9 @@ type Points struct {
 	Shape []int
 	// Labels are the classes of a CSV file with a label column, else nil.
 	Labels []int
+	// SHA256 is the lower-case hexadecimal digest of the file as it was read,
+	// before unpacking.
+	SHA256 string
 
 	n int
 	// The coordinates of all points, one after the other: either bytes, to be
@@ -97,10 +101,20 @@ func readPoints(path string, opt InputOptions) (*Points, error) {
 		}
 		scale = r
 	}
-	data, member, err := load(path)
+	data, member, digest, err := load(path)
 	if err != nil {
 		return nil, err
 	}
+	p, err := decodePoints(data, member, opt, scale)
+	if err != nil {
+		return nil, err
+	}
+	p.SHA256 = digest
+	return p, nil
+}
+
+// decodePoints decodes the unpacked content of a data file.
+func decodePoints(data []byte, member string, opt InputOptions, scale *big.Rat) (*Points, error) {
 	a, err := decodeArray(data, member)
 	if err != nil {
 		return nil, err
@@ -188,33 +202,46 @@ const maxUnpacked = 2 << 30
 // load reads the file, decompressed if it is gzip. If there is no such file and
 // path has the form "file.npz:array", it reads that file and returns the array's
 // name too.
-func load(path string) (data []byte, member string, err error) {
-	file, err := os.Open(path)
-	if errors.Is(err, os.ErrNotExist) {
-		if k := strings.LastIndex(path, ".npz:"); k >= 0 {
-			if member = path[k+len(".npz:"):]; member == "" {
-				return nil, "", errors.New("names no array after the colon; write file.npz:array")
-			}
-			file, err = os.Open(path[:k+len(".npz")])
+func load(path string) (data []byte, member, digest string, err error) {
+	name := FileOf(path)
+	if name != path {
+		if member = path[len(name)+1:]; member == "" {
+			return nil, "", "", errors.New("names no array after the colon; write file.npz:array")
 		}
 	}
+	file, err := os.Open(name)
 	if err != nil {
-		return nil, "", reason(err)
+		return nil, "", "", reason(err)
 	}
 	defer file.Close()
 	if data, err = readLimited(file, maxUnpacked); err != nil {
-		return nil, "", err
+		return nil, "", "", err
 	}
+	digest = fmt.Sprintf("%x", sha256.Sum256(data))
 	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
 		z, err := gzip.NewReader(bytes.NewReader(data))
 		if err != nil {
-			return nil, "", fmt.Errorf("damaged gzip file: %w; get it again", err)
+			return nil, "", "", fmt.Errorf("damaged gzip file: %w; get it again", err)
 		}
 		if data, err = readLimited(z, maxUnpacked); err != nil {
-			return nil, "", fmt.Errorf("damaged gzip file: %w; get it again", err)
+			return nil, "", "", fmt.Errorf("damaged gzip file: %w; get it again", err)
 		}
 	}
-	return data, member, nil
+	return data, member, digest, nil
+}
+
+// FileOf is the file that the name of an input stands for: the name itself, or
+// what stands before the colon in "file.npz:array" if there is no file of the
+// whole name.
+func FileOf(path string) string {
+	k := strings.LastIndex(path, ".npz:")
+	if k < 0 {
+		return path
+	}
+	if _, err := os.Stat(path); err == nil {
+		return path
+	}
+	return path[:k+len(".npz")]
 }
 
 // readLimited reads all of r, at most limit bytes.

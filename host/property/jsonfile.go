@@ -1,6 +1,7 @@
 package property
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math"
@@ -35,6 +36,9 @@ func ReadFile(path string, outputs int) ([]Task, error) {
 	tasks, err := parseTasks(data, outputs)
 	if err != nil {
 		return nil, inFile(path, lineFirst(err))
+	}
+	for i := range tasks {
+		tasks[i].FileSHA256 = fmt.Sprintf("%x", sha256.Sum256(data))
 	}
 	return tasks, nil
 }

@@ -42,6 +42,10 @@ func TestReadFile(t *testing.T) {
 			{CLo: coef(down(0.1), -1), CHi: coef(0.1, -1), D: down(0.1)}, {CLo: coef(1, 0), CHi: coef(1, 0)}}}},
 	}
 	for i := range want {
+		if len(tasks[i].FileSHA256) != 64 {
+			t.Errorf("task %d: digest %q", i, tasks[i].FileSHA256)
+		}
+		tasks[i].FileSHA256 = ""
 		if !reflect.DeepEqual(tasks[i], want[i]) {
 			t.Errorf("task %d:\n got %+v\nwant %+v", i, tasks[i], want[i])
 		}

@@ -22,7 +22,7 @@ func ReadLabels(path string) ([]int, error) {
 }
 
 func readLabels(path string) ([]int, error) {
-	data, member, err := load(path)
+	data, member, _, err := load(path)
 	if err != nil {
 		return nil, err
 	}

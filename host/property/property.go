@@ -48,6 +48,9 @@ type Task struct {
 	// Gamma and Samples are what a property file proposes, 0 if it is silent.
 	Gamma   float64
 	Samples int
+	// FileSHA256 is the lower-case hexadecimal digest of the property file that
+	// the task was read from, empty if there was none.
+	FileSHA256 string
 }
 
 // Holds says whether S follows from lower bounds of the rows: whether in some

@@ -26,7 +26,10 @@ type Record struct {
 	Name     string `json:"name,omitempty"`
 	Label    *int   `json:"label"`
 	Property string `json:"property"`
-	Eps      string `json:"eps,omitempty"`
+	// Eps, Clip and InputScale are as typed; with the inputs they say what T is.
+	Eps        string   `json:"eps,omitempty"`
+	Clip       []string `json:"clip,omitempty"`
+	InputScale string   `json:"input_scale,omitempty"`
 
 	Method string `json:"method"`
 	Boxes  string `json:"boxes"`
@@ -57,9 +60,11 @@ type Record struct {
 	Posterior       string   `json:"posterior"`
 	PosteriorSHA256 string   `json:"posterior_sha256"`
 	PosteriorScale  string   `json:"posterior_scale"`
-	Inputs          string   `json:"inputs,omitempty"`
-	InputsSHA256    string   `json:"inputs_sha256,omitempty"`
-	Version         string   `json:"version"`
+	// Activations are those of the hidden layers.
+	Activations  []string `json:"activations"`
+	Inputs       string   `json:"inputs,omitempty"`
+	InputsSHA256 string   `json:"inputs_sha256,omitempty"`
+	Version      string   `json:"version"`
 }
 
 // Fill sets the fields that follow from a result.
@@ -160,7 +165,8 @@ func Summary(records []*Record) string {
 
 func (r *Record) title() string {
 	if r.Name != "" {
-		return r.Name
+		quoted := strconv.Quote(r.Name) // a name from a file must not command the terminal
+		return quoted[1 : len(quoted)-1]
 	}
 	return strconv.Itoa(r.Index)
 }
