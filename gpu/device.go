@@ -72,16 +72,6 @@ type Device struct {
 
 var _ bound.Device = (*Device)(nil)
 
-// Open opens the first device that a selector (see Select) names, builds the
-// kernels and runs the self-test.
-func Open(selector string, precision bound.Precision, opts Options) (*Device, error) {
-	infos, err := Select(selector)
-	if err != nil {
-		return nil, err
-	}
-	return OpenInfo(infos[0], precision, opts)
-}
-
 // OpenAll opens every device that a selector names. Either all open, or none
 // stays open.
 func OpenAll(selector string, precision bound.Precision, opts Options) ([]*Device, error) {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"psafe/host/bound"
+	"psafe/host/measure"
 )
 
 // perLayer gives every layer its own half-width. Margins are nearly linear in the
@@ -52,13 +53,13 @@ func (e *Engine) perLayer(ctx context.Context, method bound.Method, rays []*ray)
 	if err := e.searchWidths(ctx, method, list); err != nil {
 		return nil, err
 	}
-	out := make([]*ray, len(rays))
+	out, p := make([]*ray, len(rays)), e.dev.Precision()
 	for i, r := range rays {
 		out[i] = r
 		if s := second[r]; s != nil {
 			r.tried += s.tried
 			s.tried = r.tried
-			if s.best > 0 && e.massApprox(counts, s) > e.massApprox(counts, r) {
+			if s.best > 0 && measure.CentredLogMassApprox(s.gamma(p), counts) > measure.CentredLogMassApprox(r.gamma(p), counts) {
 				out[i] = s
 			}
 		}
@@ -111,16 +112,6 @@ func (e *Engine) layerCounts() []int {
 		}
 	}
 	return counts
-}
-
-// massApprox ranks boxes; it is no bound.
-func (e *Engine) massApprox(counts []int, r *ray) float64 {
-	gamma := r.gamma(e.dev.Precision())
-	sum := 0.0
-	for k, g := range gamma {
-		sum += float64(counts[k]) * math.Log1p(-math.Erfc(g/math.Sqrt2))
-	}
-	return sum
 }
 
 // bestWidths maximises sum_k n_k log erf(g_k/sqrt2) subject to

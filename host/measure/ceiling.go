@@ -37,12 +37,6 @@ func CeilingLog(n int, gamma float64, d int) float64 {
 	return up(logN + up(down(float64(d))*p.logUp()))
 }
 
-// CeilingLog10 is CeilingLog in decimal logarithms, rounded up: -34.9 for
-// 10,500 boxes with gamma 2.5 in 7,177 weights.
-func CeilingLog10(n int, gamma float64, d int) float64 {
-	return Log10Up(CeilingLog(n, gamma, d))
-}
-
 // CentredLogMassApprox returns about sum_i count_i ln erf(gamma_i/sqrt 2), the
 // log-mass of the mean-centred box whose half-width is gamma_i standard
 // deviations in count_i weights. For searches only: not a bound. It panics if

@@ -51,7 +51,7 @@ func TestConstants(t *testing.T) {
 	if newBig().Mul(bigOf(log10EDown), ln10).Cmp(one) >= 0 || newBig().Mul(bigOf(log10EUp), ln10).Cmp(one) <= 0 || up(log10EDown) != log10EUp {
 		t.Error("log10EDown and log10EUp do not bracket log10 e")
 	}
-	// e^-0.918... must be at least 1/sqrt(2 pi), as LogTailUp uses it.
+	// e^-0.918... must be at least 1/sqrt(2 pi).
 	if oracleExpNeg(bigOf(0.9189385332046727)).Cmp(oraclePhi) < 0 {
 		t.Error("-0.9189385332046727 is below ln(1/sqrt(2 pi))")
 	}

@@ -278,15 +278,3 @@ func TestDisjointSumOfManySmall(t *testing.T) {
 		t.Errorf("%x, truth e^%x", got, oracleLog10(truth)*math.Ln10)
 	}
 }
-
-// TestRegionsBelowHalf: 1 - p is not a float64 for p < 1/2 with a last digit
-// below that of 1/2, and the result's digits are finer than its error.
-func TestRegionsBelowHalf(t *testing.T) {
-	for k := range 8 {
-		p := []float64{0.3125 + float64(2*k+1)*0x1p-54, 0.875}
-		truth := exactSum(p[0], p[1], -1)
-		if got := UnionOfRegionsDown(p); exactBig(got).Cmp(truth) > 0 || got < 0.1875-1e-15 {
-			t.Errorf("%x: %x is above %s", p, got, truth.Text('p', 0))
-		}
-	}
-}

@@ -235,17 +235,3 @@ func (p polynomial) every2nd(start, size int) []float64 {
 	}
 	return out
 }
-
-// LogTailUp returns an upper bound, at most 0, of ln Q(z), for every float64
-// z; it does not underflow (finite for every finite z below 1e154, -Inf
-// never). NaN and -Inf give 0. Beyond z = 30 it is Q(z) < phi(z)/z
-// (the first convergent), loose by about 1/z^2 absolute; before, ln TailUp.
-func LogTailUp(z float64) float64 {
-	if !(z > 30) {
-		return min(0, logUp(TailUp(z)))
-	}
-	z = min(z, 1e154) // Q decreases: a smaller z bounds from above
-	square := down(z * z)
-	// ln(1/sqrt(2 pi)) < -0.9189385332046727 = -ln(sqrt(2 pi)) rounded up.
-	return up(up(-0.5*square-0.9189385332046727) - logDown(z))
-}

@@ -110,29 +110,6 @@ func TestEvaluationErrors(t *testing.T) {
 	}
 }
 
-func TestLogTailUp(t *testing.T) {
-	r := newRand(t, 5)
-	for range 1000 {
-		z := 60*r.Float64() - 8
-		truth := oracleTail(bigOf(z))
-		l := LogTailUp(z)
-		if l != 0 && !isUpper(expOf(l), truth) {
-			t.Errorf("LogTailUp(%x) = %x is below", z, l)
-		}
-		if e := relative(expOf(l), truth); e > 1.2e-3 {
-			t.Errorf("LogTailUp(%x) is loose by %g", z, e)
-		}
-	}
-	if l := LogTailUp(math.NaN()); l != 0 {
-		t.Errorf("LogTailUp(NaN) = %v", l)
-	}
-	for _, z := range []float64{1e10, 1e154, 1e300, math.Inf(1)} {
-		if l := LogTailUp(z); math.IsInf(l, 0) || l > -4e19 {
-			t.Errorf("LogTailUp(%g) = %g", z, l)
-		}
-	}
-}
-
 // benchGammas are the arguments the certifier asks for.
 var benchGammas = []float64{2.5, 3.1, 4.3, 4.33, 5.3, 2.2, 3.9, 4.7}
 

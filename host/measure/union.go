@@ -202,30 +202,3 @@ func DisjointSumLogDown(logs []float64) float64 {
 	m, e := math.Frexp(sum)
 	return min(0, down(top+lnScaledDown(m, e)))
 }
-
-// UnionOfRegionsDown returns a lower bound of the probability that a property
-// holds on a union of input sets T_1 u ... u T_m, from lower bounds p_i for
-// each of them (theory, section 1):
-//
-//	P_safe >= max(0, 1 - sum_i (1 - p_i))
-//
-// rounded down; nothing is assumed about independence. A p_i that is NaN or
-// outside [0,1] counts as 0. No regions give 0.
-func UnionOfRegionsDown(p []float64) float64 {
-	if len(p) == 0 {
-		return 0
-	}
-	failUp := 0.0
-	for _, v := range p {
-		if !(v >= 0 && v <= 1) {
-			return 0
-		}
-		if v < 1 {
-			failUp = up(failUp + up(1-v))
-		}
-	}
-	if failUp == 0 {
-		return 1
-	}
-	return max(0, down(1-failUp))
-}

@@ -307,31 +307,3 @@ func TestDisjointSumLogDown(t *testing.T) {
 		}
 	}
 }
-
-func TestUnionOfRegionsDown(t *testing.T) {
-	r := newRand(t, 17)
-	for range 5000 {
-		var p []float64
-		truth := bigOf(1)
-		for range 1 + r.IntN(12) {
-			v := 1 - r.Float64()*math.Exp(-30*r.Float64())*0.2
-			p = append(p, v)
-			truth.Sub(truth, newBig().Sub(bigOf(1), bigOf(v)))
-		}
-		got := UnionOfRegionsDown(p)
-		if bigOf(got).Cmp(truth) > 0 && got != 0 || got < 0 {
-			t.Errorf("%x: %x is above", p, got)
-		}
-		if f, _ := truth.Float64(); got < f-1e-14 {
-			t.Errorf("%x: %x is loose, truth %x", p, got, f)
-		}
-	}
-	for _, c := range []struct {
-		p    []float64
-		want float64
-	}{{nil, 0}, {[]float64{1}, 1}, {[]float64{1, 1}, 1}, {[]float64{1, math.NaN()}, 0}, {[]float64{1, -1}, 0}, {[]float64{1, 2}, 0}, {[]float64{0.5, 0.5}, 0}, {[]float64{0.3}, 0.3}} {
-		if got := UnionOfRegionsDown(c.p); math.Abs(got-c.want) > 1e-15 || got > c.want {
-			t.Errorf("%v: %v, want %v", c.p, got, c.want)
-		}
-	}
-}

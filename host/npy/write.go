@@ -17,18 +17,6 @@ type Named struct {
 	Array *Array
 }
 
-// Write writes a as a .npy file of version 1. a.DType must be "<f4", "<f8" or
-// "|u1"; the same array always gives the same bytes. It is an error when a value
-// is not exactly of that type (no value is ever rounded) and when w fails.
-func Write(w io.Writer, a *Array) error {
-	file, err := Encode(a)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(file)
-	return err
-}
-
 // Encode gives the bytes that Write writes.
 func Encode(a *Array) ([]byte, error) {
 	n := 1
