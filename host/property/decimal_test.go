@@ -81,7 +81,7 @@ func TestParseDecimalIsCheap(t *testing.T) {
 			}
 		}
 	}
-	if d := time.Since(start); d > time.Second {
+	if d := time.Since(start); d > 10*time.Second {
 		t.Errorf("3000 refusals took %v", d)
 	}
 }

@@ -163,6 +163,9 @@ func TestBallLinfErrors(t *testing.T) {
 }
 
 func TestBallLinfSpeed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("times mean nothing under the race detector")
+	}
 	v := make([]float64, 784)
 	for j := range v {
 		v[j] = float64(j) / 783
