@@ -81,7 +81,7 @@ func (d *Device) newArray(n int) (*array, error) {
 	if list := d.pool.spare[size]; len(list) > 0 {
 		a := &array{d, list[len(list)-1], n}
 		d.pool.spare[size] = list[:len(list)-1]
-		return a, d.poison(a, min(size, smallBytes))
+		return d.poisoned(a, min(size, smallBytes))
 	}
 	if int64(size) > d.info.MaxAlloc {
 		return nil, &Error{Op: "NewArray", outOfMemory: true, Err: fmt.Errorf(
@@ -101,8 +101,16 @@ func (d *Device) newArray(n int) (*array, error) {
 		return nil, err
 	}
 	d.pool.used += int64(size)
-	a := &array{d, mem, n}
-	return a, d.poison(a, size)
+	return d.poisoned(&array{d, mem, n}, size)
+}
+
+// poisoned poisons an array, or gives it back if that fails.
+func (d *Device) poisoned(a *array, size int) (*array, error) {
+	if err := d.poison(a, size); err != nil {
+		d.Release(a)
+		return nil, err
+	}
+	return a, nil
 }
 
 // poison fills the first bytes of an array's buffer.

@@ -24,6 +24,22 @@ func (d *Device) selfTest() error {
 				g.name, d.precision, g.hash, want)
 		}
 	}
+	return d.testJobs()
+}
+
+// testJobs compares every bound of a few small jobs with what the fallback makes
+// of them: together they run every branch of every kernel.
+func (d *Device) testJobs() error {
+	got, err := bound.SelfCheck(d)
+	if err != nil {
+		return err
+	}
+	for _, g := range got {
+		if want := jobsExpected[d.precision][g.Name]; g.Hash != want {
+			return d.distrust("self-test", "computes other bounds than all devices must in the job %s in %v (%#x, not %#x): psafe refuses it",
+				g.Name, d.precision, g.Hash, want)
+		}
+	}
 	return nil
 }
 

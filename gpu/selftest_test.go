@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -21,6 +22,25 @@ func TestSelfTestNetwork(t *testing.T) {
 		for _, g := range got {
 			wrong = wrong || networkExpected[p][g.name] != g.hash
 			table.WriteString("\t\t" + g.String() + ",\n")
+		}
+		if wrong {
+			t.Errorf("the table for %v is out of date:\n%s", p, table.String())
+		}
+	}
+}
+
+// TestSelfTestJobs: so is the table of bounds.
+func TestSelfTestJobs(t *testing.T) {
+	for _, p := range precisions {
+		got, err := bound.SelfCheck(fallback.New(p))
+		if err != nil {
+			t.Fatal(err)
+		}
+		wrong := len(got) != len(jobsExpected[p])
+		var table strings.Builder
+		for _, g := range got {
+			wrong = wrong || jobsExpected[p][g.Name] != g.Hash
+			fmt.Fprintf(&table, "\t\t%q: %#x,\n", g.Name, g.Hash)
 		}
 		if wrong {
 			t.Errorf("the table for %v is out of date:\n%s", p, table.String())

@@ -78,8 +78,11 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		if err == nil {
 			rows, err = b.rows(ctx, dev.list[i])
 		}
-		if err != nil {
+		if err != nil && ctx.Err() == nil {
 			return &statusError{exitDevice, err}
+		}
+		if err != nil {
+			return ctx.Err()
 		}
 		if err := benchTable(stdout, g.Name(), p, &l, rows, beside); err != nil {
 			return err

@@ -177,7 +177,7 @@ func (c *certifyFlags) write(ctx context.Context, post *posterior.Posterior, job
 	for _, d := range dev.list {
 		eng, err := certify.NewEngine(d, dev.spare, post, c.reach(job))
 		if err != nil {
-			return fmt.Errorf("%s: %w", c.posterior, err)
+			return c.device.blame(err, c.posterior)
 		}
 		defer eng.Close()
 		engines = append(engines, eng)

@@ -75,6 +75,11 @@ func (c *crosscheckFlags) job(post *posterior.Posterior) ([]property.Task, error
 		}
 		return list.tasks[:min(len(list.tasks), 16)], nil
 	}
+	for _, flag := range []string{"eps", "index", "clip", "input-scale", "label", "label-column", "property"} {
+		if c.tasks.changed(flag) {
+			return nil, fmt.Errorf("--%s needs --inputs: without a data or property file crosscheck makes input boxes of its own", flag)
+		}
+	}
 	// Boxes of three kinds: small and positive, of both signs, and a point.
 	rng := rand.New(rand.NewPCG(c.seed, 0))
 	var tasks []property.Task
@@ -141,10 +146,10 @@ func (c *crosscheckFlags) fail(err error, method, precision string) error {
 	if errors.As(err, &d) {
 		return &statusError{exitDifference, fmt.Errorf("%s %s: DIFFERENCE in %w", method, precision, d)}
 	}
-	if errors.Is(err, context.Canceled) || strings.HasPrefix(err.Error(), "method") {
-		return err
+	if gpu.IsOutOfMemory(err) || gpu.IsDeviceLost(err) {
+		return &statusError{exitDevice, err}
 	}
-	return &statusError{exitDevice, err}
+	return err
 }
 
 // open opens both devices in one precision.
@@ -153,6 +158,9 @@ func (c *crosscheckFlags) open(p bound.Precision, stderr io.Writer) (*lockstep.D
 	if second == "opencl" {
 		list, err := gpu.List()
 		if len(list) == 0 {
+			if err == nil {
+				err = errors.New("OpenCL has no devices here")
+			}
 			return nil, nil, &statusError{exitDevice, fmt.Errorf("--against opencl: %w", err)}
 		}
 		second = list[0].ID

@@ -11,6 +11,7 @@ import (
 
 	"psafe/fallback"
 	"psafe/gpu"
+	"psafe/gpu/cl"
 	"psafe/host/bound"
 )
 
@@ -23,8 +24,20 @@ type deviceFlags struct {
 func (d *deviceFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&d.device, "device", defaultDevice(), "auto (a GPU if there is one, else cpu), cpu, "+strings.TrimPrefix(strings.ReplaceAll(gpu.Selectors, "`", ""), "auto, ")+"; default from PSAFE_DEVICE")
 	f.StringVar(&d.precision, "precision", "float32", "number format of the bounds, float32 or float64; both are sound")
-	f.StringVar(&d.memory, "memory", "", "most memory for arrays on each OpenCL device, for example 4GiB (default: three quarters of a GPU's)")
+	f.StringVar(&d.memory, "memory", "", "most memory for arrays on each OpenCL device, for example 4GiB (default: three quarters of a GPU's, a quarter of a CPU's)")
 	f.BoolVar(&d.profile, "profile", false, "print the time of each kernel on OpenCL devices at the end")
+}
+
+// blame decides whether loading a posterior failed for the device's sake or for
+// the file's.
+func (d *deviceFlags) blame(err error, file string) error {
+	if !gpu.IsOutOfMemory(err) && !gpu.IsDeviceLost(err) {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	if d.memory != "" && gpu.IsOutOfMemory(err) {
+		return &statusError{exitDevice, fmt.Errorf("--memory %s is too little for the posterior %s: %w", d.memory, file, err)}
+	}
+	return &statusError{exitDevice, err}
 }
 
 func defaultDevice() string {
@@ -69,7 +82,11 @@ func openDevices(selector string, p bound.Precision, opts gpu.Options, stderr io
 	}
 	if selector == "auto" || selector == "" {
 		selector = "gpu"
-		if !anyGPU() {
+		list, err := gpu.List()
+		if err != nil && !cl.Absent(err) {
+			fmt.Fprintf(stderr, "psafe: note: %s\n", inLine(err))
+		}
+		if !anyGPU(list) {
 			return &devices{list: []bound.Device{cpu()}}, nil
 		}
 		opened, err := openDevices(selector, p, opts, stderr)
@@ -90,9 +107,8 @@ func openDevices(selector string, p bound.Precision, opts gpu.Options, stderr io
 	return d, nil
 }
 
-// anyGPU says whether OpenCL knows a GPU; no OpenCL is an ordinary no.
-func anyGPU() bool {
-	list, _ := gpu.List()
+// anyGPU says whether a GPU is among the devices.
+func anyGPU(list []gpu.Info) bool {
 	for _, i := range list {
 		if i.IsGPU() {
 			return true
@@ -109,7 +125,7 @@ func parseBytes(text string) (int64, error) {
 		return 0, nil
 	}
 	number, unit := text, int64(1)
-	for suffix, n := range map[string]int64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "MB": 1e6, "GB": 1e9} {
+	for suffix, n := range map[string]int64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "KB": 1e3, "MB": 1e6, "GB": 1e9} {
 		if rest, ok := strings.CutSuffix(text, suffix); ok {
 			number, unit = rest, n
 		}

@@ -43,25 +43,39 @@ func NewModel(dev Device, post *posterior.Posterior, reach float64) (*Model, err
 	p := dev.Precision()
 	for k, l := range post.Layers {
 		if most := p.longestSum(); l.In > most || l.Out > most {
+			m.Release()
 			return nil, fmt.Errorf("layer %d is %d x %d: sums of more than %d terms have no useful error bound in %v: use --precision float64", k, l.In, l.Out, most, p)
 		}
 		m.layers = append(m.layers, layer{l.In, l.Out, deviceActivation(l.Activation, p)})
 		for what, g := range []*posterior.Gaussian{&l.Weight, &l.Bias} {
 			ends, err := NewEnds(g, p, reach)
 			if err != nil {
+				m.Release()
 				return nil, fmt.Errorf("layer %d %s: %w", k, []string{"weight", "bias"}[what], err)
 			}
-			d := drawn{n: len(ends.Unit)}
-			if d.centre, err = m.upload(ends.CentreLo, ends.CentreHi); err != nil {
+			if err := m.addArray(ends); err != nil {
+				m.Release()
 				return nil, err
 			}
-			if d.unit, err = m.uploadOne(ends.Unit); err != nil {
-				return nil, err
-			}
-			m.arrays = append(m.arrays, d)
 		}
 	}
 	return m, nil
+}
+
+// addArray uploads what draws one array of weights.
+func (m *Model) addArray(ends *Ends) error {
+	centre, err := m.upload(ends.CentreLo, ends.CentreHi)
+	if err != nil {
+		return err
+	}
+	unit, err := m.uploadOne(ends.Unit)
+	if err != nil {
+		m.dev.Release(centre.Lo)
+		m.dev.Release(centre.Hi)
+		return err
+	}
+	m.arrays = append(m.arrays, drawn{len(ends.Unit), centre, unit})
+	return nil
 }
 
 // Release gives the device's memory back.
@@ -72,6 +86,25 @@ func (m *Model) Release() {
 		m.dev.Release(a.unit)
 	}
 	m.arrays = nil
+}
+
+// Bytes is what the model's own arrays take on the device.
+func (m *Model) Bytes() int64 {
+	n := 0
+	for _, a := range m.arrays {
+		n += 3 * a.n
+	}
+	return int64(n * m.dev.Precision().Bytes())
+}
+
+// MostItems is the largest number of items in one batch: indices of neurons and
+// rows of all items are 32-bit numbers on devices.
+func (m *Model) MostItems(rows int) int {
+	widest := rows
+	for _, l := range m.layers {
+		widest = max(widest, 2*l.out)
+	}
+	return (1<<31 - 1<<16) / widest
 }
 
 // Device returns the device the model is on.
@@ -267,8 +300,10 @@ func (m *Model) UploadInputs(boxes []property.Box) (*Inputs, error) {
 		}
 	}
 	var err error
-	in.x, err = m.upload(lo, hi)
-	return in, err
+	if in.x, err = m.upload(lo, hi); err != nil {
+		return nil, err
+	}
+	return in, nil
 }
 
 // ReleaseInputs gives the memory of input boxes back.
@@ -313,14 +348,16 @@ func (m *Model) UploadRows(sets [][]property.Row) (*Rows, error) {
 		}
 	}
 	var err error
-	if rows.c, err = m.upload(cLo, cHi); err != nil {
+	if rows.c, err = m.upload(cLo, cHi); err == nil {
+		if rows.d, err = m.upload(dLo, dHi); err == nil {
+			rows.round, err = m.uploadOne(round)
+		}
+	}
+	if err != nil {
+		m.ReleaseRows(rows)
 		return nil, err
 	}
-	if rows.d, err = m.upload(dLo, dHi); err != nil {
-		return nil, err
-	}
-	rows.round, err = m.uploadOne(round)
-	return rows, err
+	return rows, nil
 }
 
 // ReleaseRows gives the memory of rows back.
@@ -330,12 +367,18 @@ func (m *Model) ReleaseRows(r *Rows) {
 	}
 }
 
+// uploadOne copies numbers to a new array. On an error nothing is left behind; so
+// it is with all that follow.
 func (m *Model) uploadOne(v []float64) (Array, error) {
 	a, err := m.dev.NewArray(len(v))
-	if err == nil {
-		err = m.dev.Write(a, v)
+	if err != nil {
+		return nil, err
 	}
-	return a, err
+	if err := m.dev.Write(a, v); err != nil {
+		m.dev.Release(a)
+		return nil, err
+	}
+	return a, nil
 }
 
 func (m *Model) upload(lo, hi []float64) (Interval, error) {
@@ -344,7 +387,11 @@ func (m *Model) upload(lo, hi []float64) (Interval, error) {
 		return Interval{}, err
 	}
 	h, err := m.uploadOne(hi)
-	return Interval{l, h}, err
+	if err != nil {
+		m.dev.Release(l)
+		return Interval{}, err
+	}
+	return Interval{l, h}, nil
 }
 
 func (m *Model) newInterval(n int) (Interval, error) {

@@ -47,7 +47,10 @@ func (e *Engine) Close() {
 // Precision is the device's.
 func (e *Engine) Precision() bound.Precision { return e.dev.Precision() }
 
-// Name names the device, and the spare one too once it had to help.
+// begin forgets what the spare device had to do for earlier results.
+func (e *Engine) begin() { e.moved, e.fault = 0, nil }
+
+// Name names the device, and the spare one too if it had to help since begin.
 func (e *Engine) Name() string {
 	if e.moved > 0 {
 		return fmt.Sprintf("%s, %d chunks on %s after: %v", e.dev.Name(), e.moved, e.backup.Device().Name(), e.fault)
@@ -119,16 +122,21 @@ func (e *Engine) chunks(ctx context.Context, method bound.Method, probes []*prob
 }
 
 func (e *Engine) chunkSize(method bound.Method, probes []*probe, oneBox bool) int {
-	perBox, perItem := e.model.Footprint(method, len(probes[0].task.S.Rows))
-	per := perItem * int64(len(probes[0].task.T))
-	free := e.dev.MemoryLimit()
+	rows, regions := len(probes[0].task.S.Rows), len(probes[0].task.T)
+	perBox, perItem := e.model.Footprint(method, rows)
+	per := perItem * int64(regions)
+	free := e.budget()
 	if oneBox {
 		free -= perBox
 	} else {
 		per += perBox
 	}
-	return int(max(1, min(free/per, 4096)))
+	return int(max(1, min(free/per, 4096, int64(e.model.MostItems(rows)/regions))))
 }
+
+// budget is the memory to plan batches for: what the model leaves of the limit,
+// less a share for what devices round sizes up to.
+func (e *Engine) budget() int64 { return (e.dev.MemoryLimit() - e.model.Bytes()) / 10 * 6 }
 
 // guarded runs f on a chunk; if the device fails, on its halves, and then on the
 // spare device. So a chunk is answered by launches that succeeded or not at all.
@@ -149,13 +157,19 @@ func (e *Engine) guarded(chunk []*probe, f func(*bound.Model, []*probe) error) e
 		if spareErr != nil {
 			return spareErr
 		}
-		if err := f(model, part); err != nil {
-			return err
+		for few := range slices.Chunk(part, spareChunk) {
+			if err := f(model, few); err != nil {
+				return err
+			}
 		}
 		e.moved++
 	}
 	return nil
 }
+
+// spareChunk is how many probes or boxes the spare device gets at a time: chunks
+// were cut for a device that may have much more memory.
+const spareChunk = 16
 
 // spareModel returns the model on the spare device, or the fault if there is
 // none.

@@ -47,6 +47,9 @@ func runSampled(ctx context.Context, engines []*Engine, cfg Config, tasks []prop
 	order := newOrder(len(tasks), progress, emit)
 	for _, j := range kinds {
 		start := time.Now()
+		for _, e := range engines {
+			e.begin()
+		}
 		var part []*property.Task
 		for _, i := range jobs[j] {
 			part = append(part, &tasks[i])
@@ -137,13 +140,14 @@ func (e *Engine) sameGamma(g float64, n int) [][]float64 {
 // sampleChunk is how many boxes to draw at a time: as many as the device likes
 // best, if it says so, and fit.
 func (e *Engine) sampleChunk(method bound.Method, tasks []*property.Task) int {
-	perBox, perItem := e.model.Footprint(method, mostRows(tasks))
-	perBox += perItem * int64(len(mostInputs(tasks).T))
-	free, most := e.dev.MemoryLimit(), int64(sampleChunk)
+	rows, regions := mostRows(tasks), len(mostInputs(tasks).T)
+	perBox, perItem := e.model.Footprint(method, rows)
+	perBox += perItem * int64(regions)
+	free, most := e.budget(), int64(sampleChunk)
 	if d, ok := e.dev.(interface{ PreferredBatchBytes() int64 }); ok {
 		free, most = min(free, d.PreferredBatchBytes()), 1<<20
 	}
-	return int(max(1, min(free/perBox, most)))
+	return int(max(1, min(free/perBox, most, int64(e.model.MostItems(rows)/regions))))
 }
 
 func mostInputs(tasks []*property.Task) *property.Task {
@@ -184,7 +188,17 @@ func (e *Engine) sampledMargins(method bound.Method, spec bound.BoxSpec, tasks [
 		return nil, err
 	}
 	e.moved++
-	return sampledMarginsOn(model, method, spec, tasks)
+	margins = make([][]float64, len(tasks))
+	for first := 0; first < spec.Count(); first += spareChunk {
+		few, err := sampledMarginsOn(model, method, spec.Slice(first, min(first+spareChunk, spec.Count())), tasks)
+		if err != nil {
+			return nil, err
+		}
+		for i := range margins {
+			margins[i] = append(margins[i], few[i]...)
+		}
+	}
+	return margins, nil
 }
 
 func sampledMarginsOn(m *bound.Model, method bound.Method, spec bound.BoxSpec, tasks []*property.Task) ([][]float64, error) {

@@ -47,14 +47,20 @@ func runCentred(ctx context.Context, engines []*Engine, cfg Config, tasks []prop
 		n := groupSize(rest, most)
 		groups, rest = append(groups, rest[:n]), rest[n:]
 	}
-	order := newOrder(len(groups), progress, emit)
+	order, all := newOrder(len(groups), progress, emit), names(engines)
 	err := share(ctx, engines, len(groups), func(ctx context.Context, e *Engine, i int) error {
 		start := time.Now()
+		e.begin()
 		results, err := e.centred(ctx, cfg, groups[i])
 		if err != nil {
 			return err
 		}
-		stamp(results, e.Name(), time.Since(start))
+		// Which of several devices was free is chance, and no part of a result.
+		device := e.Name()
+		if e.moved == 0 {
+			device = all
+		}
+		stamp(results, device, time.Since(start))
 		return order.put(i, results)
 	})
 	return err

@@ -1,0 +1,42 @@
+package gpu
+
+import (
+	"testing"
+
+	"psafe/host/bound"
+)
+
+// TestSelfTestBranches: the self-test alone refuses kernels with one branch broken,
+// also the branches that only some jobs take.
+func TestSelfTestBranches(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds many kernels")
+	}
+	info := devices(t)[0]
+	for _, m := range []struct{ what, file, old, new string }{
+		{"chord's intercept", "relaxrows", "blockC += coefficient * b + icpt;", "blockC += coefficient * b - icpt;"},
+		{"chord's charge", "relaxrows", " + fabs(icpt) * chordRel;", ";"},
+		{"mixed signs", "relaxrows", "const int mixed = !nonNeg &&", "const int mixed = nonNeg &&"},
+		{"shared rows", "relaxrows", "box = p / perBox;", "box = p;"},
+		{"affine, non-negative", "affine", "*lo += a * (a >= R(0.0) ? VEC(zl) : VEC(zh));", "*lo += a * (a >= R(0.0) ? VEC(zh) : VEC(zl));"},
+		{"affine, both signs", "affine", "*hi += max4(a, b, VEC(zl), VEC(zh));", "*hi += min4(a, b, VEC(zl), VEC(zh));"},
+		{"affine in tiles, non-negative", "affine", "h[k * TO + v] += b[v] * (b[v] >= R(0.0) ? zh : zl);", "h[k * TO + v] += b[v] * (b[v] >= R(0.0) ? zl : zh);"},
+		{"affine, second block", "affine", "sums[0][v] += block[0][v];", "sums[0][v] = block[0][v];"},
+		{"concretize, non-negative", "concretize", "term = leastNaN(v * l, v * h);", "term = v * l;"},
+		{"concretize, second block", "concretize", "sum += blockSum;", "sum = blockSum;"},
+		{"back-substitution, shared box", "backsubstitute", "const size_t w = box * in * out;", "const size_t w = 0;"},
+		{"rows of points", "mergerows", "l[k] += cl * (cl >= R(0.0) ? VEC(a) : VEC(b));", "l[k] += cl * VEC(a);"},
+		{"leaky relu", "activate", "lower(down(slopeHi * l))", "lower(slopeHi * l)"},
+		{"sigmoid", "activate", "l = sigmoidLo(sigmoidApprox(l));", "l = sigmoidHi(sigmoidApprox(l));"},
+		{"overflow", "round", "INLINE vec lower(vec x) { return fabs(x) <= LARGEST ? x : VEC(-INFINITE); }", "INLINE vec lower(vec x) { return x; }"},
+		{"centred boxes", "drawbox", "if (sampled) {", "if (1) {"},
+	} {
+		d, err := OpenInfo(info, bound.Float32, Options{sources: mutate(t, m.file, m.old, m.new)})
+		if err == nil {
+			t.Errorf("%s: the self-test passed", m.what)
+			if err := d.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
