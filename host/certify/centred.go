@@ -100,6 +100,21 @@ func (e *Engine) gammas(g float64) []float64 {
 // will be measured (so that a certificate does not rest on the device having drawn
 // the same ones), learns which neurons are dead on them, and measures them.
 func (e *Engine) measureCentred(ctx context.Context, method bound.Method, rays []*ray) ([]*Result, error) {
+	var results []*Result
+	// End-points are held in float64 on the host, as many boxes at a time as take a
+	// quarter of a gigabyte.
+	few := max(1, (256<<20)/(16*len(e.flat.mean)))
+	for part := range slices.Chunk(rays, few) {
+		measured, err := e.measureBoxes(ctx, method, part)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, measured...)
+	}
+	return results, nil
+}
+
+func (e *Engine) measureBoxes(ctx context.Context, method bound.Method, rays []*ray) ([]*Result, error) {
 	var probes []*probe
 	results := make([]*Result, len(rays))
 	for i, r := range rays {

@@ -295,7 +295,9 @@ func (e *Engine) sampledBox(cfg Config, g float64, b int) bound.Explicit {
 // take. Which are chosen does not matter for soundness; boxes are ranked by an
 // approximation of their mass.
 func (e *Engine) likeliest(cfg Config, g float64, safe []int) []int {
-	if len(safe) <= mostMeasured {
+	// Their end-points are held in float64 on the host: half a gigabyte at most.
+	keep := min(mostMeasured, max(16, (512<<20)/(16*len(e.flat.mean))))
+	if len(safe) <= keep {
 		return safe
 	}
 	type ranked struct {
@@ -317,7 +319,7 @@ func (e *Engine) likeliest(cfg Config, g float64, safe []int) []int {
 	}
 	slices.SortStableFunc(all, func(a, b ranked) int { return cmp.Compare(b.mass, a.mass) })
 	var kept []int
-	for _, r := range all[:mostMeasured] {
+	for _, r := range all[:keep] {
 		kept = append(kept, r.box)
 	}
 	slices.Sort(kept)
