@@ -28,7 +28,8 @@ func (d *Device) selfTest() error {
 }
 
 // testJobs compares every bound of a few small jobs with what the fallback makes
-// of them: together they run every branch of every kernel.
+// of them: they are chosen to take the branches of the kernels between them, and
+// TestSelfTestBranches breaks some to see it.
 func (d *Device) testJobs() error {
 	got, err := bound.SelfCheck(d)
 	if err != nil {

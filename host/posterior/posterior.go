@@ -174,7 +174,7 @@ func (p *Posterior) Weights() int {
 	return n
 }
 
-// Logits evaluates the mean network at x in ordinary float64: an approximation
+// LogitsApprox evaluates the mean network at x in ordinary float64: an approximation
 // for choosing labels and reports, never part of a bound.
 func (p *Posterior) LogitsApprox(x []float64) []float64 {
 	if len(x) != p.Inputs() {
