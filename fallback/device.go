@@ -22,10 +22,13 @@ type Device[T bound.Real] struct {
 	// phi and eta make the outward push of down and up, max is the largest
 	// finite number, u the unit roundoff.
 	phi, eta, max, u T
-	// seed is a first guess of 1/d, pow2 is 2^-k for a whole number k.
-	seed, pow2 func(T) T
-	sigmoidC   sigmoidConstants[T]
-	workers    int
+	// seed is a first guess of 1/d, rootSeed one of 1/sqrt(d), pow2 is 2^-k for a
+	// whole number k.
+	seed, rootSeed, pow2 func(T) T
+	// tiny is what smaller numbers count as in rootUp.
+	tiny     T
+	sigmoidC sigmoidConstants[T]
+	workers  int
 	// lanes says to use vector instructions where there are some.
 	lanes  bool
 	memory int64
@@ -36,22 +39,26 @@ func New(p bound.Precision) bound.Device {
 	if p == bound.Float32 {
 		return newDevice(p, sigmoid32, func(d float32) float32 {
 			return math.Float32frombits(0x7ef311c7 - math.Float32bits(d))
+		}, func(d float32) float32 {
+			return math.Float32frombits(0x5f3759df - math.Float32bits(d)>>1)
 		}, func(k float32) float32 {
 			return math.Float32frombits(uint32(127-int32(k)) << 23)
-		})
+		}, 0x1p-100)
 	}
 	return newDevice(p, sigmoid64, func(d float64) float64 {
 		return math.Float64frombits(0x7fde623822fc16e6 - math.Float64bits(d))
+	}, func(d float64) float64 {
+		return math.Float64frombits(0x5fe6eb50c7b537a9 - math.Float64bits(d)>>1)
 	}, func(k float64) float64 {
 		return math.Float64frombits(uint64(1023-int64(k)) << 52)
-	})
+	}, 0x1p-900)
 }
 
-func newDevice[T bound.Real](p bound.Precision, c sigmoidConstants[T], seed, pow2 func(T) T) *Device[T] {
+func newDevice[T bound.Real](p bound.Precision, c sigmoidConstants[T], seed, rootSeed, pow2 func(T) T, tiny T) *Device[T] {
 	u := p.Unit()
 	return &Device[T]{
 		precision: p, phi: T(u * (1 + 2*u)), eta: T(p.Eta()), max: T(p.Max()), u: T(u),
-		seed: seed, pow2: pow2, sigmoidC: c,
+		seed: seed, rootSeed: rootSeed, pow2: pow2, tiny: tiny, sigmoidC: c,
 		workers: runtime.GOMAXPROCS(0), memory: 1 << 30, lanes: hasLanes(),
 	}
 }

@@ -20,6 +20,7 @@ var files embed.FS
 var order = []string{
 	"round", "sigmoid",
 	"drawbox", "mergerows", "affine", "activate", "relax", "relaxrows", "backsubstitute", "concretize", "intersect",
+	"squarerows", "noiserows", "widen", "spread",
 	"selftest", "benchcopy", "benchfma",
 }
 

@@ -45,6 +45,20 @@ var All = []Kernel{
 		{"rel", Real}, {"under", Real}, {"abs_", Real}, {"nonNeg", Int}, {"rows", Int}, {"in", Int}, {"inputs", Int},
 	}},
 	{"intersect", "intersect", []Arg{{"lo", Out}, {"hi", Out}, {"bound", In}, {"n", Int}}},
+	{"squarerows", "squarerows", []Arg{{"square", Out}, {"a", In}, {"n", Int}}},
+	{"noiserows", "noiserows", []Arg{
+		{"mean", Out}, {"var", Out}, {"meanIn", In}, {"varIn", In}, {"s", In}, {"c", In}, {"radius", In}, {"maxSq", In},
+		{"hasIn", Int}, {"delta", Real}, {"meanRel", Real}, {"varRel", Real}, {"abs_", Real},
+		{"rows", Int}, {"cols", Int}, {"in", Int}, {"inputs", Int},
+	}},
+	{"widen", "widen", []Arg{
+		{"lo", Out}, {"hi", Out}, {"mag", Out}, {"mean", In}, {"var", In}, {"quantile", Real},
+		{"hasHi", Int}, {"hasMag", Int}, {"n", Int},
+	}},
+	{"spread", "spread", []Arg{
+		{"radius", Out}, {"radiusSq", Out}, {"maxSq", Out}, {"zLo", In}, {"zHi", In}, {"mean", In}, {"var", In},
+		{"quantile", Real}, {"lipschitz", Real}, {"n", Int},
+	}},
 	{"selftest", "selftest", []Arg{
 		{"sum", Out}, {"difference", Out}, {"product", Out}, {"twice", Out}, {"below", Out},
 		{"a", In}, {"b", In}, {"c", In}, {"n", Int},

@@ -32,6 +32,8 @@ typedef double real;
 #define ETA 0x1p-1074
 #define LARGEST 0x1.fffffffffffffp1023
 #define RECIP_SEED 0x7fde623822fc16e6UL
+#define ROOT_SEED 0x5fe6eb50c7b537a9UL
+#define TINY 0x1p-900
 #define NEWTON_STEPS 5
 #else
 typedef float real;
@@ -44,6 +46,8 @@ typedef float real;
 #define ETA 0x1p-149f
 #define LARGEST 0x1.fffffep127f
 #define RECIP_SEED 0x7ef311c7U
+#define ROOT_SEED 0x5f3759dfU
+#define TINY 0x1p-100f
 #define NEWTON_STEPS 4
 #endif
 
@@ -206,6 +210,23 @@ INLINE vec recipApprox(vec x) {
         y = y * (R(2.0) - x * y);
     }
     return y;
+}
+
+/* rootUp is at least sqrt(x) for x >= 0: Newton's iteration for 1/sqrt(x), and a
+   proof of what came out: fl(c c) >= up(x) > x (1 + u) implies c c >= fl(c c) /
+   (1 + u) > x. Where that fails, max(x, 1). Numbers below TINY count as TINY, NaN
+   stays NaN. Square roots are not the same on all devices. Go: fallback/noise.go. */
+INLINE vec rootUp(vec x) {
+    x = x < TINY ? VEC(TINY) : x;
+    vec y = AS_VEC((bits)ROOT_SEED - (AS_BITS(x) >> 1));
+    const vec h = x * R(0.5);
+    UNROLL
+    for (int k = 0; k < NEWTON_STEPS; k++) {
+        y = y * (R(1.5) - h * y * y);
+    }
+    const vec c = x * y * (R(1.0) + R(16.0) * UNIT);
+    const mask ok = c * c >= up(x);
+    return ok ? c : goMax(x, VEC(R(1.0)));
 }
 
 #if VW > 1

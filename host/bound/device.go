@@ -53,6 +53,12 @@ type Device interface {
 	BackSubstitute(BackSubstitute) error
 	Concretize(Concretize) error
 	Intersect(Intersect) error
+
+	// The noise of concentration LBP, noise.go.
+	SquareRows(SquareRows) error
+	NoiseRows(NoiseRows) error
+	Widen(Widen) error
+	Spread(Spread) error
 }
 
 // Batch says which weight box and which input box each of Items items pairs:

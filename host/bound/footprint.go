@@ -27,3 +27,34 @@ func (m *Model) Footprint(method Method, rows int) (perBox, perItem int64) {
 	size := m.dev.Precision().Bytes()
 	return int64(2 * weights * size), int64((item + temporary + 2*m.layers[0].in) * size)
 }
+
+// ConcentrationFootprint estimates the bytes that Concentrate needs for each input
+// with rows property rows: those of LBP, the squared rows and their way down.
+func (m *Model) ConcentrationFootprint(rows int) int64 {
+	_, item := m.Footprint(LBP, rows)
+	more := 0
+	for k, l := range m.layers {
+		r := 2 * l.out
+		if k == len(m.layers)-1 {
+			r = rows
+		}
+		more = max(more, r*l.in)
+		for below := range k {
+			b := m.layers[below]
+			more = max(more, r*(b.out+b.in))
+		}
+	}
+	for _, l := range m.layers {
+		more += 8*l.out + rows*4
+	}
+	return item + int64((more+3*m.layers[0].in)*m.dev.Precision().Bytes())
+}
+
+// ConcentrationBytes is what a Concentration's own arrays take on the device.
+func (m *Model) ConcentrationBytes() int64 {
+	n := 0
+	for _, l := range m.layers {
+		n += 5*l.in*l.out + 4*l.out
+	}
+	return int64(n * m.dev.Precision().Bytes())
+}

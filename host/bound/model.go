@@ -317,6 +317,8 @@ type Rows struct {
 	count, rows int
 	c, d        Interval
 	round       Array
+	// square holds squares of coefficients, rounded up, [count x out x rows].
+	square Array
 }
 
 // UploadRows copies rows to the device: sets[x] are the rows of input x. Sets
@@ -330,6 +332,7 @@ func (m *Model) UploadRows(sets [][]property.Row) (*Rows, error) {
 	n := len(sets) * rows.rows
 	cLo, cHi := make([]float64, n*out), make([]float64, n*out)
 	dLo, dHi, round := make([]float64, n), make([]float64, n), make([]float64, n)
+	square := make([]float64, n*out)
 	for x, set := range sets {
 		for r, row := range set {
 			if len(row.CLo) != out || len(row.CHi) != out {
@@ -341,6 +344,8 @@ func (m *Model) UploadRows(sets [][]property.Row) (*Rows, error) {
 				cLo[at*out+i], cHi[at*out+i] = l, h
 				if l != 0 || h != 0 {
 					nonZero++
+					most := max(-l, h)
+					square[(x*out+i)*rows.rows+r] = p.RoundHi(max(math.Nextafter(most*most, math.Inf(1)), p.Eta()))
 				}
 			}
 			dLo[at], dHi[at] = p.RoundLo(row.D), p.RoundHi(row.D)
@@ -352,6 +357,9 @@ func (m *Model) UploadRows(sets [][]property.Row) (*Rows, error) {
 		if rows.d, err = m.upload(dLo, dHi); err == nil {
 			rows.round, err = m.uploadOne(round)
 		}
+		if err == nil {
+			rows.square, err = m.uploadOne(square)
+		}
 	}
 	if err != nil {
 		m.ReleaseRows(rows)
@@ -362,7 +370,7 @@ func (m *Model) UploadRows(sets [][]property.Row) (*Rows, error) {
 
 // ReleaseRows gives the memory of rows back.
 func (m *Model) ReleaseRows(r *Rows) {
-	for _, a := range []Array{r.c.Lo, r.c.Hi, r.d.Lo, r.d.Hi, r.round} {
+	for _, a := range []Array{r.c.Lo, r.c.Hi, r.d.Lo, r.d.Hi, r.round, r.square} {
 		m.dev.Release(a)
 	}
 }

@@ -88,6 +88,9 @@ type pass struct {
 	job     Job
 	hidden  []hidden
 	margins Margins
+	// onRows, if set, sees the rows over the pre-activations of each layer on
+	// their way down.
+	onRows func(layer int, a Array, rows int)
 }
 
 // hidden is what is known of a hidden layer.
@@ -218,6 +221,9 @@ func (p *pass) throughLayer(l int, rows rowsOf, r int) rowsOf {
 			Round: p.dev.Precision().RowsRounding(lay.out, p.layers[l+1].out),
 		})
 	})
+	if p.onRows != nil {
+		p.onRows(l, a, r)
+	}
 	_, nonNeg, batch := p.input(l)
 	s := Interval{Lo: p.array(items * lay.in * r)}
 	if !nonNeg {
@@ -234,12 +240,10 @@ func (p *pass) throughLayer(l int, rows rowsOf, r int) rowsOf {
 	return rowsOf{s: s, c: Interval{Lo: cOut}, perBox: 1, cols: r}
 }
 
-// lastLayer merges the property into the last layer and bounds the margins.
-func (p *pass) lastLayer() error {
-	k := len(p.layers) - 1
+// mergeRows merges the property into the last layer, k.
+func (p *pass) mergeRows(k int) mergedLayer {
 	l, items, rows := p.layers[k], p.job.Batch.Items, p.job.Rows
 	r := rows.rows
-	p.margins = Margins{Items: items, Rows: r}
 	m := mergedLayer{w: p.interval(items * l.in * r), b: p.interval(items * r)}
 	p.do(func() error {
 		return p.dev.MergeRows(MergeRows{
@@ -248,6 +252,15 @@ func (p *pass) lastLayer() error {
 			Batch: p.job.Batch, In: l.in, Out: l.out, Rows: r,
 		})
 	})
+	return m
+}
+
+// lastLayer merges the property into the last layer and bounds the margins.
+func (p *pass) lastLayer() error {
+	k := len(p.layers) - 1
+	l, items, r := p.layers[k], p.job.Batch.Items, p.job.Rows.rows
+	p.margins = Margins{Items: items, Rows: r}
+	m := p.mergeRows(k)
 	h := hidden{pre: p.interval(items * r), mag: p.array(items * r)}
 	z, nonNeg, batch := p.input(k)
 	batch.PerBox = 1

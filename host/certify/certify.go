@@ -27,6 +27,8 @@ const (
 	// Sampled is Algorithm 1 of Wicker et al. (UAI 2020): boxes of fixed
 	// half-width around posterior samples.
 	Sampled
+	// Concentrated is concentration LBP: no boxes at all.
+	Concentrated
 )
 
 // String returns centred or sampled.
@@ -62,11 +64,15 @@ type Config struct {
 	Uniform bool
 	// Splits is how many times a centred box may be cut.
 	Splits int
+	// Cells is how many cells T may be cut into; 0 leaves it to the method.
+	Cells int
 }
 
 // Result is what was proved for one task.
 type Result struct {
 	Task *property.Task
+	// Method is what gave LogP: "ibp", "lbp", "clbp".
+	Method string
 	// LogP is a lower bound of log P_safe, rounded down; -Inf if nothing was
 	// proved.
 	LogP float64
@@ -75,6 +81,10 @@ type Result struct {
 	Boxes, SafeBoxes, Samples int
 	// Gamma is the half-width, per layer, of the box (Centred) or of all boxes.
 	Gamma []float64
+	// Cells is how many cells T was cut into, Tau the largest failure budget of a
+	// hidden bound, for methods without boxes.
+	Cells int
+	Tau   float64
 	// Rule says how boxes were added up: "one box", "disjoint" (splits), or one of
 	// package measure's for unions.
 	Rule string
@@ -108,10 +118,13 @@ func Run(ctx context.Context, engines []*Engine, cfg Config, tasks []property.Ta
 	if progress == nil {
 		progress = func(int) {}
 	}
-	if cfg.Strategy == Sampled {
+	switch cfg.Strategy {
+	case Sampled:
 		return runSampled(ctx, engines, cfg, tasks, progress, emit)
+	case Concentrated:
+		return runGroups(ctx, engines, (*Engine).concentrated, cfg, tasks, progress, emit)
 	}
-	return runCentred(ctx, engines, cfg, tasks, progress, emit)
+	return runGroups(ctx, engines, (*Engine).centred, cfg, tasks, progress, emit)
 }
 
 // Ceiling returns log10, rounded up, of the most that n sampled boxes of half-width

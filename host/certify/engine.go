@@ -24,6 +24,8 @@ type Engine struct {
 	// moved counts the chunks that the spare device had to do.
 	moved int
 	fault error
+	// noise is the posterior as concentration LBP needs it, by model.
+	noise map[*bound.Model]*bound.Concentration
 }
 
 // NewEngine loads the posterior on the device. reach is the largest half-width in
@@ -38,6 +40,9 @@ func NewEngine(dev bound.Device, spare func() bound.Device, post *posterior.Post
 
 // Close gives the device's memory back.
 func (e *Engine) Close() {
+	for _, c := range e.noise {
+		c.Release()
+	}
 	e.model.Release()
 	if e.backup != nil {
 		e.backup.Release()
@@ -112,7 +117,7 @@ func (e *Engine) chunks(ctx context.Context, method bound.Method, probes []*prob
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := e.guarded(chunk, func(m *bound.Model, part []*probe) error {
+		if err := guarded(e, chunk, func(m *bound.Model, part []*probe) error {
 			return verifyOn(m, method, part, oneBox, wantDead)
 		}); err != nil {
 			return err
@@ -140,13 +145,13 @@ func (e *Engine) budget() int64 { return (e.dev.MemoryLimit() - e.model.Bytes())
 
 // guarded runs f on a chunk; if the device fails, on its halves, and then on the
 // spare device. So a chunk is answered by launches that succeeded or not at all.
-func (e *Engine) guarded(chunk []*probe, f func(*bound.Model, []*probe) error) error {
+func guarded[P any](e *Engine, chunk []P, f func(*bound.Model, []P) error) error {
 	err := f(e.model, chunk)
 	if err == nil {
 		return nil
 	}
 	half := (len(chunk) + 1) / 2
-	for _, part := range [][]*probe{chunk[:half], chunk[half:]} {
+	for _, part := range [][]P{chunk[:half], chunk[half:]} {
 		if len(part) == 0 {
 			continue
 		}

@@ -36,8 +36,9 @@ func share(ctx context.Context, engines []*Engine, n int, work func(ctx context.
 	return context.Cause(ctx)
 }
 
-// runCentred cuts the tasks into groups that are searched together.
-func runCentred(ctx context.Context, engines []*Engine, cfg Config, tasks []property.Task, progress func(int), emit func(*Result) error) error {
+// runGroups cuts the tasks into groups that are certified together, by method.
+func runGroups(ctx context.Context, engines []*Engine, method func(*Engine, context.Context, Config, []property.Task) ([]*Result, error),
+	cfg Config, tasks []property.Task, progress func(int), emit func(*Result) error) error {
 	most := mostTasks
 	if n := len(engines); n > 1 {
 		most = min(most, max(1, (len(tasks)+2*n-1)/(2*n)))
@@ -51,7 +52,7 @@ func runCentred(ctx context.Context, engines []*Engine, cfg Config, tasks []prop
 	err := share(ctx, engines, len(groups), func(ctx context.Context, e *Engine, i int) error {
 		start := time.Now()
 		e.begin()
-		results, err := e.centred(ctx, cfg, groups[i])
+		results, err := method(e, ctx, cfg, groups[i])
 		if err != nil {
 			return err
 		}

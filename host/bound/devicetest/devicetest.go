@@ -85,6 +85,10 @@ var operations = []operation{
 	{"BackSubstitute", 700, drawBackSubstitute},
 	{"Concretize", 900, drawConcretize},
 	{"Intersect", 300, drawIntersect},
+	{"SquareRows", 300, drawSquareRows},
+	{"NoiseRows", 600, drawNoiseRows},
+	{"Widen", 400, drawWiden},
+	{"Spread", 400, drawSpread},
 }
 
 // Run tests every operation of dev against the exact result, and then whole

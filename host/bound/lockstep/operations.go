@@ -114,3 +114,53 @@ func (d *Device) Intersect(a bound.Intersect) error {
 	dims := []dim{{"item", a.P}, {"neuron", a.N}}
 	return d.compare("intersect", output{"pre.lo", a.Pre.Lo, dims}, output{"pre.hi", a.Pre.Hi, dims})
 }
+
+func (d *Device) SquareRows(a bound.SquareRows) error {
+	err := both(a, func(a bound.SquareRows, s side) bound.SquareRows {
+		a.Square, a.A = s.array(a.Square), s.array(a.A)
+		return a
+	}, [2]func(bound.SquareRows) error{d.a.SquareRows, d.b.SquareRows})
+	if err != nil {
+		return err
+	}
+	return d.compare("squarerows", output{"square", a.Square, []dim{{"coefficient of all items", a.N}}})
+}
+
+func (d *Device) NoiseRows(a bound.NoiseRows) error {
+	err := both(a, func(a bound.NoiseRows, s side) bound.NoiseRows {
+		a.Mean, a.Var, a.MeanIn, a.VarIn = s.array(a.Mean), s.array(a.Var), s.array(a.MeanIn), s.array(a.VarIn)
+		a.S, a.C, a.Radius, a.MaxSq = s.array(a.S), s.array(a.C), s.array(a.Radius), s.array(a.MaxSq)
+		return a
+	}, [2]func(bound.NoiseRows) error{d.a.NoiseRows, d.b.NoiseRows})
+	if err != nil {
+		return err
+	}
+	dims := []dim{{"item", a.P}, {"row", a.R}}
+	return d.compare("noiserows", output{"mean", a.Mean, dims}, output{"var", a.Var, dims})
+}
+
+func (d *Device) Widen(a bound.Widen) error {
+	err := both(a, func(a bound.Widen, s side) bound.Widen {
+		a.Lower, a.Upper, a.Mag = s.array(a.Lower), s.array(a.Upper), s.array(a.Mag)
+		a.Mean, a.Var = s.array(a.Mean), s.array(a.Var)
+		return a
+	}, [2]func(bound.Widen) error{d.a.Widen, d.b.Widen})
+	if err != nil {
+		return err
+	}
+	dims := []dim{{"neuron of all items", a.N}}
+	return d.compare("widen", output{"lower", a.Lower, dims}, output{"upper", a.Upper, dims}, output{"mag", a.Mag, dims})
+}
+
+func (d *Device) Spread(a bound.Spread) error {
+	err := both(a, func(a bound.Spread, s side) bound.Spread {
+		a.Radius, a.RadiusSq, a.MaxSq = s.array(a.Radius), s.array(a.RadiusSq), s.array(a.MaxSq)
+		a.Z, a.Mean, a.Var = s.interval(a.Z), s.array(a.Mean), s.array(a.Var)
+		return a
+	}, [2]func(bound.Spread) error{d.a.Spread, d.b.Spread})
+	if err != nil {
+		return err
+	}
+	dims := []dim{{"neuron of all items", a.N}}
+	return d.compare("spread", output{"radius", a.Radius, dims}, output{"radiusSq", a.RadiusSq, dims}, output{"maxSq", a.MaxSq, dims})
+}

@@ -1,0 +1,210 @@
+package bound
+
+import (
+	"fmt"
+	"math"
+
+	"psafe/host/posterior"
+	"psafe/host/property"
+)
+
+// Concentration is the posterior as concentration LBP needs it (theory section 6):
+// the means as a weight box, and how far weights deviate from them. It belongs to
+// the Model that made it.
+type Concentration struct {
+	model *Model
+	mean  *Boxes
+	// By layer: sqrt(2/pi) sd, sd^2 and E|W| of weights; sd^2 and 0 of biases.
+	sdMean, variance, absMean []Array
+	biasVariance, zero        []Array
+}
+
+// Moments are upper bounds that Concentrate uses of each layer's weights:
+// AbsMean[k][j] >= E|W_j|.
+type Moments struct{ AbsMean [][]float64 }
+
+// NewConcentration copies means and deviations to the device. Means are enclosed in
+// intervals, deviations rounded up: all of theory (10) to (12) grows with them.
+func (m *Model) NewConcentration(post *posterior.Posterior, moments Moments) (*Concentration, error) {
+	c := &Concentration{model: m}
+	p := m.dev.Precision()
+	var box Explicit
+	for k, l := range post.Layers {
+		for _, g := range []*posterior.Gaussian{&l.Weight, &l.Bias} {
+			lo, hi := make([]float64, len(g.Mean)), make([]float64, len(g.Mean))
+			for j, mean := range g.Mean {
+				lo[j], hi[j] = p.RoundLo(mean), p.RoundHi(mean)
+			}
+			box.Lo, box.Hi = append(box.Lo, lo), append(box.Hi, hi)
+		}
+		if err := c.addLayer(&l, moments.AbsMean[k]); err != nil {
+			c.Release()
+			return nil, fmt.Errorf("layer %d: %w", k, err)
+		}
+	}
+	var err error
+	if c.mean, err = m.Upload([]Explicit{box}); err != nil {
+		c.Release()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *Concentration) addLayer(l *posterior.Layer, absMean []float64) error {
+	p := c.model.dev.Precision()
+	if len(absMean) != len(l.Weight.Mean) {
+		panic(fmt.Sprintf("bound: NewConcentration: %d means of |W|, layer has %d weights", len(absMean), len(l.Weight.Mean)))
+	}
+	var failed error
+	up := func(n int, f func(j int) float64) []float64 {
+		v := make([]float64, n)
+		for j := range v {
+			if v[j] = p.RoundHi(f(j)); !(v[j] < p.Max()/4) && failed == nil {
+				failed = fmt.Errorf("entry %d: a standard deviation or its square does not fit %v: use --precision float64", j, p)
+			}
+		}
+		return v
+	}
+	square := func(x float64) float64 { return x * x * (1 + 0x1p-52) * (1 + 0x1p-51) }
+	sd, bias := l.Weight.SdHi, l.Bias.SdHi
+	for _, a := range []struct {
+		to *[]Array
+		v  []float64
+	}{
+		{&c.sdMean, up(len(sd), func(j int) float64 { return sd[j] * sqrt2OverPi * (1 + 0x1p-51) })},
+		{&c.variance, up(len(sd), func(j int) float64 { return atLeast(square(sd[j]), sd[j]) })},
+		{&c.absMean, up(len(sd), func(j int) float64 { return absMean[j] })},
+		{&c.biasVariance, up(len(bias), func(j int) float64 { return atLeast(square(bias[j]), bias[j]) })},
+		{&c.zero, make([]float64, l.Out)},
+	} {
+		if failed != nil {
+			return failed
+		}
+		array, err := c.model.uploadOne(a.v)
+		if err != nil {
+			return err
+		}
+		*a.to = append(*a.to, array)
+	}
+	return nil
+}
+
+// atLeast keeps a square of something that is not 0 from vanishing by underflow.
+func atLeast(square, of float64) float64 {
+	if of != 0 {
+		return max(square, math.SmallestNonzeroFloat64)
+	}
+	return square
+}
+
+// Release gives the device's memory back.
+func (c *Concentration) Release() {
+	for _, list := range [][]Array{c.sdMean, c.variance, c.absMean, c.biasVariance, c.zero} {
+		for _, a := range list {
+			c.model.dev.Release(a)
+		}
+	}
+	if c.mean != nil {
+		c.model.ReleaseBoxes(c.mean)
+	}
+}
+
+// Quantiles say how many standard deviations of noise a hidden bound allows for:
+// what the probability of more is, is the caller's affair (theory (13), (13a)).
+type Quantiles struct {
+	// Single is for bounds with the noise of one layer, Many[k] for those of hidden
+	// layer k by back-substitution, which have that of k+1 layers; Spread is for
+	// how far neurons vary over T.
+	Single, Spread float64
+	Many           []float64
+}
+
+// ConcentrateJob is one batch: Rows per input.
+type ConcentrateJob struct {
+	Inputs    *Noisy
+	Rows      *Rows
+	Quantiles Quantiles
+	Observe   func(what string, layer int, a Array) error
+}
+
+// Noisy are input boxes with what the noise needs of them.
+type Noisy struct {
+	*Inputs
+	radius, radiusSq, maxSq Array
+}
+
+// UploadNoisy copies input boxes to the device, with how far they reach from their
+// centres and from 0, rounded up.
+func (m *Model) UploadNoisy(boxes []property.Box) (*Noisy, error) {
+	in, err := m.UploadInputs(boxes)
+	if err != nil {
+		return nil, err
+	}
+	p := m.dev.Precision()
+	up := func(x float64) float64 { return p.RoundHi(math.Nextafter(x, math.Inf(1))) }
+	var radius, radiusSq, maxSq []float64
+	for _, b := range boxes {
+		for j, lo := range b.Lo {
+			// Any centre will do; this one is about the middle. A box without
+			// width has no radius.
+			hi := b.Hi[j]
+			c, r := lo+(hi-lo)/2, 0.0
+			if lo != hi {
+				r = up(max(hi-c, c-lo))
+			}
+			most := max(math.Abs(lo), math.Abs(hi))
+			radius, radiusSq, maxSq = append(radius, r), append(radiusSq, up(r*r)), append(maxSq, up(most*most))
+		}
+	}
+	n := &Noisy{Inputs: in}
+	for _, a := range []struct {
+		to *Array
+		v  []float64
+	}{{&n.radius, radius}, {&n.radiusSq, radiusSq}, {&n.maxSq, maxSq}} {
+		for i, x := range a.v {
+			if !(x <= p.Max()) {
+				m.ReleaseNoisy(n)
+				return nil, fmt.Errorf("input box at coordinate %d: its square does not fit %v", i%len(boxes[0].Lo), p)
+			}
+		}
+		if *a.to, err = m.uploadOne(a.v); err != nil {
+			m.ReleaseNoisy(n)
+			return nil, err
+		}
+	}
+	return n, nil
+}
+
+// ReleaseNoisy gives the memory of input boxes back.
+func (m *Model) ReleaseNoisy(n *Noisy) {
+	m.ReleaseInputs(n.Inputs)
+	for _, a := range []Array{n.radius, n.radiusSq, n.maxSq} {
+		m.dev.Release(a)
+	}
+}
+
+// Concentrated bounds the property rows of every input in the form of theory (10):
+// for all x in T, row r is at least Lo plus the noise of some layers, whose least
+// value over T is on average at least -Mean and varies by Var.
+type Concentrated struct {
+	Items, Rows int
+	// ByIntervals has the noise of the last layer only, all others being in the
+	// bounds of the hidden neurons; ByLines has that of every layer. ByLines has no
+	// entries where there is no hidden layer.
+	ByIntervals, ByLines Noises
+}
+
+// Noises are a lower bound [Items x Rows] and, for each layer that adds noise, its
+// mean and variance [layers][Items x Rows], rounded up; +Inf where unknown.
+type Noises struct {
+	Lo        []float64
+	Mean, Var [][]float64
+}
+
+// At returns what is known of row r of item p.
+func (n *Noises) At(at int) (lo float64, mean, variance []float64) {
+	for l := range n.Mean {
+		mean, variance = append(mean, n.Mean[l][at]), append(variance, n.Var[l][at])
+	}
+	return n.Lo[at], mean, variance
+}

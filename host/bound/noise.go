@@ -1,0 +1,96 @@
+package bound
+
+// The operations of concentration LBP (theory section 6), beside those of IBP and
+// LBP, which it runs with the means as weight box. They carry the two numbers that
+// stand for the weights' deviations: a mean (e of theory (11), how far the least
+// value over T lies below on average) and a variance (v of (12)).
+
+// SquareRows squares coefficients, rounded up:
+//
+//	Square[i] >= A[i]^2,   0 where A[i] is 0
+type SquareRows struct {
+	Square, A Array // out, in [N]
+	N         int
+}
+
+// NoiseRows adds the noise of one layer to rows, theory (11) and (12):
+//
+//	s_j          = S[p][j][r] + Round.Delta, at least the variance of row r's coefficient of z_j
+//	Mean[p][r]  >= MeanIn[p][r % Cols] + sqrt(2/pi) sum_j sqrt(s_j) Radius[x][j]
+//	Var[p][r]   >= VarIn[p][r % Cols] + sum_j s_j MaxSq[x][j] + C[p][r]
+//
+// with x = p % Inputs. S and C are what BackSubstitute makes of squared rows and of
+// the variances of weights and biases, rounded to nearest: Round pays for that. All
+// numbers are >= 0; one that is not finite makes the result +Inf.
+//
+// Radius bounds |z_j(x) - z_j(centre)|, MaxSq bounds z_j(x)^2 over T.
+type NoiseRows struct {
+	Mean, Var      Array // out [P x R]
+	MeanIn, VarIn  Array // [P x Cols], nil for 0
+	S              Array // [P x In x R]
+	C              Array // [P x R]
+	Radius, MaxSq  Array // [Inputs x In]
+	P, R, Cols, In int
+	Inputs         int
+	Round          NoiseRounding
+}
+
+// NoiseRounding holds the constants of NoiseRows.
+type NoiseRounding struct {
+	// Delta covers products that underflow in S.
+	Delta float64
+	// MeanRel is sqrt(2/pi) times an inflation, VarRel an inflation, for the
+	// rounding of S, of C and of the sums.
+	MeanRel, VarRel float64
+	// Abs covers what is left of underflow.
+	Abs float64
+}
+
+// Widen moves bounds outward by what the noise adds but for a small probability:
+//
+//	d = up( Mean[i] + up( Quantile sqrt(Var[i]) ) )
+//	Lower[i] = down(Lower[i] - d),   Upper[i] = up(Upper[i] + d),   Mag[i] = up(Mag[i] + d)
+//
+// in place. Upper and Mag may be nil. What is not finite becomes infinite.
+type Widen struct {
+	Lower, Upper, Mag Array // in and out [N]
+	Mean, Var         Array // [N]
+	Quantile          float64
+	N                 int
+}
+
+// Spread bounds how far activated neurons vary over T, and how large they are:
+//
+//	Radius[i]   >= min( Lipschitz (Mean[i] + Quantile sqrt(Var[i])), Z.Hi[i] - Z.Lo[i] )
+//	RadiusSq[i] >= Radius[i]^2,   MaxSq[i] >= max(|Z.Lo[i]|, |Z.Hi[i]|)^2
+//
+// Mean and Var bound the mean and the variance of the pre-activation's variation.
+type Spread struct {
+	Radius, RadiusSq, MaxSq Array // out [N]
+	Z                       Interval
+	Mean, Var               Array // [N]
+	Quantile, Lipschitz     float64
+	N                       int
+}
+
+// sqrt2OverPi is sqrt(2/pi) = 0.79788456080286535587..., rounded up.
+const sqrt2OverPi = 0.7978845608028655
+
+// NoiseRounding returns the constants of NoiseRows for rows of in inputs whose S is
+// a sum over out neurons.
+//
+// With g = g_(roundings(out)+8): the exact sum for S is at most (S + Delta)(1 + g),
+// as each term of S meets roundings(out) roundings and a product of two numbers may
+// lose eta/2 to underflow, out times; C meets two more, and down of eta, which Abs
+// covers. The root of 1 + g is below 1 + g. A term of Mean and Var then meets a sum
+// of Delta, a product, and roundings(in).
+func (p Precision) NoiseRounding(in, out int) NoiseRounding {
+	inflate := p.inflateFor(roundings(in)+4, 2*in)
+	rel := inflate.Rel * (1 + p.gamma(roundings(out)+8)) * (1 + 0x1p-50)
+	return NoiseRounding{
+		Delta:   p.RoundHi(float64(2*out+8) * p.Eta()),
+		MeanRel: p.RoundHi(rel * sqrt2OverPi * (1 + 0x1p-50)),
+		VarRel:  p.RoundHi(rel),
+		Abs:     p.RoundHi(float64(8*(in+out)+64) * p.Eta()),
+	}
+}

@@ -1,0 +1,132 @@
+package certify
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"psafe/host/property"
+)
+
+// refineRounds bounds the rounds of refine.
+const refineRounds = 24
+
+// refine cuts the cells that fail most, as long as a task has fewer than most.
+func (e *Engine) refine(ctx context.Context, most int, roots [][]*cell) error {
+	count := make([]int, len(roots))
+	for i, r := range roots {
+		count[i] = len(r)
+	}
+	for range refineRounds {
+		var fresh []*cell
+		for i, r := range roots {
+			for _, c := range worst(r, most-count[i]) {
+				e.halve(c)
+				fresh = append(fresh, c.parts...)
+				count[i] += len(c.parts) - 1
+			}
+		}
+		if len(fresh) == 0 {
+			return nil
+		}
+		if err := e.judge(ctx, fresh); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// worst lists the uncut cells that are worth cutting: those that make up most of
+// what a task fails by, at most n of them.
+func worst(roots []*cell, n int) []*cell {
+	total := 0.0
+	var open []*cell
+	for _, c := range roots {
+		total += min(1, c.best())
+		open = append(open, c.uncut()...)
+	}
+	if n <= 0 || total <= enough {
+		return nil
+	}
+	open = slices.DeleteFunc(open, func(c *cell) bool {
+		return c.fail <= enough/8 || slices.Equal(c.box.Lo, c.box.Hi)
+	})
+	slices.SortStableFunc(open, func(a, b *cell) int {
+		switch {
+		case a.fail > b.fail:
+			return -1
+		case a.fail < b.fail:
+			return 1
+		}
+		return 0
+	})
+	if len(open) == 0 {
+		return nil
+	}
+	// All that fail about as much as the worst.
+	at := open[0].fail / 4
+	k := 1
+	for k < len(open) && k < n && open[k].fail >= at {
+		k++
+	}
+	return open[:k]
+}
+
+// uncut lists the cells without parts.
+func (c *cell) uncut() []*cell {
+	if len(c.parts) == 0 {
+		return []*cell{c}
+	}
+	var all []*cell
+	for _, p := range c.parts {
+		all = append(all, p.uncut()...)
+	}
+	return all
+}
+
+// halve cuts a cell in two in the coordinate over which the mean network's rows vary most.
+// The halves share their common face.
+func (e *Engine) halve(c *cell) {
+	j := e.steepestApprox(c)
+	mid := c.box.Lo[j] + (c.box.Hi[j]-c.box.Lo[j])/2
+	left := property.Box{Lo: c.box.Lo, Hi: slices.Clone(c.box.Hi)}
+	right := property.Box{Lo: slices.Clone(c.box.Lo), Hi: c.box.Hi}
+	left.Hi[j], right.Lo[j] = mid, mid
+	for _, b := range []property.Box{left, right} {
+		c.parts = append(c.parts, &cell{task: c.task, box: b, fail: 1})
+	}
+}
+
+// steepestApprox is the coordinate in which a row of the mean network changes most
+// over the box, by finite differences; the widest if none changes.
+func (e *Engine) steepestApprox(c *cell) int {
+	n := len(c.box.Lo)
+	mid := make([]float64, n)
+	for j := range mid {
+		mid[j] = c.box.Lo[j] + (c.box.Hi[j]-c.box.Lo[j])/2
+	}
+	best, most, widest := -1, 0.0, 0
+	for j := range n {
+		if c.box.Hi[j]-c.box.Lo[j] > c.box.Hi[widest]-c.box.Lo[widest] {
+			widest = j
+		}
+		x := slices.Clone(mid)
+		x[j] = c.box.Lo[j]
+		a := e.post.LogitsApprox(x)
+		x[j] = c.box.Hi[j]
+		b := e.post.LogitsApprox(x)
+		for _, row := range c.task.S.Rows {
+			d := 0.0
+			for i, w := range row.CLo {
+				d += w * (b[i] - a[i])
+			}
+			if d = math.Abs(d); d > most {
+				best, most = j, d
+			}
+		}
+	}
+	if best < 0 {
+		return widest
+	}
+	return best
+}
