@@ -67,7 +67,7 @@ func noOtherSamples(folder string, n int) error {
 	}
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), "sample_") && !known[e.Name()] {
-			return fmt.Errorf("%s/%.60q is none of the %d samples that freq.npy counts", samplesFolder, e.Name(), n)
+			return fmt.Errorf("%.80q is none of the %d samples that freq.npy counts: take it away or give it a count", samplesFolder+"/"+e.Name(), n)
 		}
 	}
 	return nil
