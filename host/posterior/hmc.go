@@ -136,7 +136,7 @@ func parseCounts(file []byte) ([]int64, error) {
 // before; they must have the shapes of the first.
 func (n *network) push(dense []kerasDense, list []*npy.Array) error {
 	if len(list)%2 != 0 {
-		return fmt.Errorf("%d arrays: dense layers need W0, b0, W1, b1, ...", len(list))
+		return fmt.Errorf("%d arrays where dense layers need pairs W0, b0, W1, b1", len(list))
 	}
 	// There are no spreads; check sees the means in their place.
 	layers, err := pair(list, list)

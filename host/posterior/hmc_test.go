@@ -149,7 +149,7 @@ func TestReadHMCErrors(t *testing.T) {
 		{"sample cut off", one("samples/sample_1.npy", good[:len(good)-5]), "samples/sample_1.npy: pickle"},
 		{"sample of numbers", one("samples/sample_1.npy", listFile(t, "<f4", 1)), "samples/sample_1.npy: one array of numbers"},
 		{"sample is a program", sample("cos\nsystem\n" + pkUnicode("true") + "\x85R"), `samples/sample_1.npy: pickle at byte`},
-		{"odd arrays", sample(a[:3]...), "samples/sample_1.npy: 3 arrays: dense layers need"},
+		{"odd arrays", sample(a[:3]...), "samples/sample_1.npy: 3 arrays where dense layers need pairs"},
 		{"one layer", sample(a[0], a[1]), "samples/sample_1.npy: 1 dense layers, arch.json has 2"},
 		{"units", sample(a[0], a[1], a[0], a[1]), "samples/sample_1.npy: arch.json gives layer 1 1 units, but its weight has the shape [2 3]"},
 		{"bias", sample(a[0], a[3], a[2], a[3]), "samples/sample_1.npy: layer 0 bias has shape [1]"},
