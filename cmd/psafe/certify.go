@@ -120,6 +120,9 @@ func runCertify(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if err != nil {
 		return err
 	}
+	if err := diagonal(post); err != nil {
+		return err
+	}
 	job, err := c.tasks.load(post)
 	if err != nil {
 		return err

@@ -59,6 +59,9 @@ func runCrosscheck(ctx context.Context, args []string, stdout, stderr io.Writer)
 	if err != nil {
 		return err
 	}
+	if err := diagonal(post); err != nil {
+		return err
+	}
 	job, err := c.job(post)
 	if err != nil {
 		return err

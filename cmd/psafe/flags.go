@@ -94,6 +94,15 @@ func (p *posteriorFlags) read(path string) (*posterior.Posterior, error) {
 	return posterior.Read(path, opt)
 }
 
+// diagonal refuses, before anything is opened or drawn, a posterior whose weights
+// are not independent normal ones.
+func diagonal(post *posterior.Posterior) error {
+	if err := post.Diagonal(); err != nil {
+		return fmt.Errorf("%s: %w", post.Source.Path, err)
+	}
+	return nil
+}
+
 // outFile is a result file that appears complete or not at all.
 type outFile struct {
 	path string
@@ -104,7 +113,7 @@ type outFile struct {
 // the inputs, or where nothing can be written.
 func createOut(path string, inputs ...string) (*outFile, error) {
 	for _, in := range inputs {
-		if in != "" && (sameFile(path, property.FileOf(in)) || sameFile(filepath.Dir(path), in)) {
+		if in != "" && (sameFile(path, property.FileOf(in)) || inFolder(path, in)) {
 			return nil, fmt.Errorf("--out %s: is also an input: name another file", path)
 		}
 	}
@@ -116,6 +125,13 @@ func createOut(path string, inputs ...string) (*outFile, error) {
 		return nil, fmt.Errorf("--out %s: cannot be written: %w", path, bare(err))
 	}
 	return &outFile{path, tmp}, nil
+}
+
+// inFolder says whether path is in the folder of a posterior, or in that of its
+// samples.
+func inFolder(path, folder string) bool {
+	dir := filepath.Dir(path)
+	return sameFile(dir, folder) || sameFile(dir, filepath.Join(folder, "samples"))
 }
 
 func sameFile(a, b string) bool {

@@ -4,15 +4,17 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 
 	"psafe/host/measure"
 	"psafe/host/posterior"
 )
 
-const inspectAbout = `psafe inspect prints what a posterior file holds: layers, numbers of weights,
-quantiles of the standard deviations, and how wide a box around the mean must be
-to hold 0.9 of the probability.
+const inspectAbout = `psafe inspect prints what a posterior file holds: the kind of distribution,
+layers, numbers of weights, quantiles of the standard deviations, and, of
+independent normal weights, how wide a box around the mean must be to hold 0.9
+of the probability.
 
   psafe inspect net.npz`
 
@@ -31,21 +33,27 @@ func runInspect(_ context.Context, args []string, stdout, stderr io.Writer) erro
 }
 
 func inspect(p *posterior.Posterior, w io.Writer) error {
-	fmt.Fprintf(w, "%s: %s, scale %v, sha256 %s\n", p.Source.Path, p.Source.Format, p.Scale, p.Source.SHA256)
+	what := fmt.Sprintf("scale %v", p.Scale)
+	switch p.Kind {
+	case posterior.KindSamples, posterior.KindDropout:
+		what = p.Describe()
+	case posterior.KindSWAG:
+		what = p.Describe() + ", " + what
+	}
+	fmt.Fprintf(w, "%s: %s, %s, sha256 %s\n", p.Source.Path, p.Source.Format, what, p.Source.SHA256)
 	if p.Source.Note != "" {
 		fmt.Fprintf(w, "note: %s\n", p.Source.Note)
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "layer\tshape\tactivation\tweights\tsigma min\t1/4\tmedian\t3/4\tmax\t")
 	random := 0
+	sds := p.SDApprox()
 	for k, l := range p.Layers {
-		for _, part := range []struct {
-			name string
-			g    *posterior.Gaussian
-		}{{fmt.Sprintf("%d x %d", l.In, l.Out), &l.Weight}, {fmt.Sprintf("bias %d", l.Out), &l.Bias}} {
-			q := posterior.Quantiles(part.g.SdHi)
-			fmt.Fprintf(t, "%d\t%s\t%v\t%d\t%.3g\t%.3g\t%.3g\t%.3g\t%.3g\t\n", k, part.name, l.Activation, len(part.g.Mean), q[0], q[1], q[2], q[3], q[4])
-			for _, sd := range part.g.SdHi {
+		for part, name := range []string{fmt.Sprintf("%d x %d", l.In, l.Out), fmt.Sprintf("bias %d", l.Out)} {
+			list := sds[2*k+part]
+			q := posterior.Quantiles(list)
+			fmt.Fprintf(t, "%d\t%s\t%v\t%d\t%.3g\t%.3g\t%.3g\t%.3g\t%.3g\t\n", k, name, l.Activation, len(list), q[0], q[1], q[2], q[3], q[4])
+			for _, sd := range list {
 				if sd > 0 {
 					random++
 				}
@@ -56,7 +64,10 @@ func inspect(p *posterior.Posterior, w io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(w, "%d weights, %d of them random\n", p.Weights(), random)
-	if random > 0 {
+	if s := p.Samples(); s != nil {
+		fmt.Fprintf(w, "%d samples, counts from %d to %d, %d together\n", s.N(), slices.Min(s.Counts), slices.Max(s.Counts), s.Total())
+	}
+	if random > 0 && p.Diagonal() == nil {
 		_, err := fmt.Fprintf(w, "a box around the mean holds 0.9 of the probability from gamma = %.3f standard deviations on\n", measure.GammaForMassApprox(0.9, random))
 		return err
 	}

@@ -61,6 +61,7 @@ func countLines(ts *testscript.TestScript, neg bool, args []string) {
 
 func copyTestdata(dir string) error {
 	for _, name := range []string{"cubic-128.npz", "cubic-property.json", "glyphs-64-32-10.npz", "tiny-2-3-2-tanh.npz",
+		"samples-2-8-3.npz", "swag-2-8-3.npz", "dropout-2-8-3.npz",
 		"glyphs-test-images-idx3-ubyte.gz", "glyphs-test-labels-idx1-ubyte.gz"} {
 		b, err := os.ReadFile(filepath.Join("..", "..", "testdata", name))
 		if err != nil {
@@ -162,4 +163,23 @@ func patchZip(file []byte, old, replacement string) ([]byte, error) {
 	}
 	err = w.Close()
 	return b.Bytes(), err
+}
+
+// An output may not be put among the files of a directory that is an input.
+func TestCreateOutInFolder(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "samples"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"mean.npy", filepath.Join("samples", "sample_0.npy")} {
+		path := filepath.Join(dir, name)
+		if out, err := createOut(path, dir); err == nil || !strings.Contains(err.Error(), "is also an input") {
+			t.Errorf("%s: %v, %v", name, out, err)
+		}
+	}
+	out, err := createOut(filepath.Join(dir, "r.jsonl"), filepath.Join(dir, "samples"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.discard()
 }

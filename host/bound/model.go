@@ -36,9 +36,14 @@ type drawn struct {
 }
 
 // NewModel copies what is needed of the posterior to the device. It is an error
-// if a weight box of half-width reach standard deviations, or a sample and a box
-// around it, could overflow the device's precision.
+// if the posterior's weights are not independent normal ones
+// (posterior.Posterior.Diagonal), or if a weight box of half-width reach standard
+// deviations, or a sample and a box around it, could overflow the device's
+// precision.
 func NewModel(dev Device, post *posterior.Posterior, reach float64) (*Model, error) {
+	if err := post.Diagonal(); err != nil {
+		return nil, err
+	}
 	m := &Model{dev: dev}
 	p := dev.Precision()
 	for k, l := range post.Layers {
@@ -130,8 +135,12 @@ type Ends struct{ CentreLo, CentreHi, Unit []float64 }
 // that an interval is not a point where the standard deviation is too small for
 // the format (any box may be chosen). Where the standard deviation is 0 the mean
 // is enclosed, so that a deterministic weight is always inside its interval.
+// An array without standard deviations, of a posterior of another kind, is an error.
 func NewEnds(g *posterior.Gaussian, p Precision, reach float64) (*Ends, error) {
 	n := len(g.Mean)
+	if len(g.SdHi) != n {
+		return nil, fmt.Errorf("%d weights have %d standard deviations: they are not independent normal ones", n, len(g.SdHi))
+	}
 	e := &Ends{make([]float64, n), make([]float64, n), make([]float64, n)}
 	for j, mean := range g.Mean {
 		c := p.Nearest(mean)
@@ -243,9 +252,12 @@ func (m *Model) ReleaseBoxes(b *Boxes) {
 }
 
 // HostBox returns the end-points of box number b of spec, the same numbers that
-// Draw writes on any device of that precision.
+// Draw writes on any device of that precision. Its errors are those of NewModel.
 func HostBox(post *posterior.Posterior, p Precision, spec BoxSpec, b int) (Explicit, error) {
 	var box Explicit
+	if err := post.Diagonal(); err != nil {
+		return box, err
+	}
 	for k, l := range post.Layers {
 		for what, g := range []*posterior.Gaussian{&l.Weight, &l.Bias} {
 			ends, err := NewEnds(g, p, spec.Gamma[k][b])

@@ -130,10 +130,14 @@ func Run(ctx context.Context, engines []*Engine, cfg Config, tasks []property.Ta
 // Ceiling returns log10, rounded up, of the most that n sampled boxes of half-width
 // gamma can hold: n times the product over random weights of erf(g/sqrt2), theory
 // section 5, g being the half-width of the weight's stored interval in standard
-// deviations: gamma, and what rounding to precision p can add. At most 0.
+// deviations: gamma, and what rounding to precision p can add. At most 0; 0, which
+// says nothing, for a posterior whose weights are not independent normal ones.
 func Ceiling(post *posterior.Posterior, p bound.Precision, n int, gamma float64) float64 {
 	if n == 0 {
 		return minusInf
+	}
+	if post.Diagonal() != nil {
+		return 0
 	}
 	plain, log := 0, measure.CeilingLog(n, gamma, 0)
 	for _, l := range post.Layers {

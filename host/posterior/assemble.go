@@ -11,17 +11,36 @@ import (
 // them. assemble makes a Posterior of it.
 type network struct {
 	format string
+	kind   Kind
 	// scale is ScaleUnknown where the file does not say.
 	scale Scale
 	// activations has one entry per layer, or is nil where the file does not say.
 	activations []Activation
 	layers      []arrays
-	note        string
-	origin      *Source
+	// counts, rank and rates (one per layer) are for the kinds that have them.
+	counts []int64
+	rank   int
+	rates  []float64
+	note   string
+	origin *Source
 }
 
-// arrays are the four arrays of one dense layer, weights (in, out).
-type arrays struct{ weight, weightSpread, bias, biasSpread *npy.Array }
+// arrays are those of one dense layer, weights (in, out); which there are depends
+// on the kind. Stacks have an axis in front, of samples or columns.
+type arrays struct {
+	weight, weightSpread, weightStack *npy.Array
+	bias, biasSpread, biasStack       *npy.Array
+}
+
+// shape gives in and out of the layer.
+func (a *arrays) shape() (in, out int) {
+	w := a.weight
+	if w == nil {
+		w = a.weightStack
+	}
+	axes := len(w.Shape)
+	return w.Shape[axes-2], w.Shape[axes-1]
+}
 
 // assemble checks shapes, settles scale and activations with the options, and
 // validates the result.
@@ -29,28 +48,42 @@ func (n *network) assemble(opt Options) (*Posterior, error) {
 	if len(n.layers) == 0 {
 		return nil, fmt.Errorf("the file has no layers")
 	}
-	for k, a := range n.layers {
-		if err := a.check(k); err != nil {
-			return nil, err
+	if n.kind == KindGaussian {
+		// Arrays of other kinds come with the shapes that a header gives.
+		for k, a := range n.layers {
+			if err := a.check(k); err != nil {
+				return nil, err
+			}
 		}
 	}
 	activations, err := resolveActivations(n.activations, len(n.layers), opt.Activations)
 	if err != nil {
 		return nil, err
 	}
-	scale, err := resolveScale(n.scale, opt.Scale)
+	scale := ScaleUnknown
+	if n.kind.spreads() {
+		if scale, err = resolveScale(n.scale, opt.Scale); err != nil {
+			return nil, err
+		}
+	} else if opt.Scale != ScaleUnknown {
+		return nil, fmt.Errorf("the posterior is of kind %v, which has no spread: drop --scale %v", n.kind, opt.Scale)
+	}
+	var layers []Layer
+	for k := range n.layers {
+		a := &n.layers[k]
+		l := Layer{Activation: activations[k]}
+		l.In, l.Out = a.shape()
+		if a.weight != nil {
+			l.Weight.Mean, l.Bias.Mean = a.weight.Data, a.bias.Data
+		}
+		layers = append(layers, l)
+	}
+	p, err := n.posterior(layers, scale)
 	if err != nil {
 		return nil, err
 	}
-	p := &Posterior{Scale: scale, Source: Source{Format: n.format, Note: n.note, Origin: n.origin}}
-	for k, a := range n.layers {
-		p.Layers = append(p.Layers, Layer{
-			In: a.weight.Shape[0], Out: a.weight.Shape[1], Activation: activations[k],
-			Weight: NewGaussian(a.weight.Data, a.weightSpread.Data, scale),
-			Bias:   NewGaussian(a.bias.Data, a.biasSpread.Data, scale),
-		})
-	}
-	return p, p.Validate()
+	p.Source = Source{Format: n.format, Note: n.note, Origin: n.origin}
+	return p, nil
 }
 
 // check says whether the four arrays of layer k fit each other. A bias may be

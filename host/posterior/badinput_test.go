@@ -287,7 +287,14 @@ func FuzzParse(f *testing.F) {
 		if err := write(&b, random(ScaleSoftplus)); err != nil {
 			f.Fatal(err)
 		}
-		f.Add(b.Bytes())
+		f.Add(slices.Clone(b.Bytes()))
+		for _, p := range others(f) {
+			b.Reset()
+			if err := write(&b, p); err != nil {
+				f.Fatal(err)
+			}
+			f.Add(slices.Clone(b.Bytes()))
+		}
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
 		n, err := parse(file)

@@ -15,15 +15,15 @@ import (
 // A deepbayes directory holds arch.json (a Keras Sequential), mean.npy and
 // var.npy (object arrays W0, b0, W1, b1, ..., weights (in, out)). The activations
 // are in arch.json; what var.npy means depends on the optimiser that wrote it, so
-// the scale is not in the directory.
+// the scale is not in the directory. A directory of samples is read by hmc.go.
 
 // deepbayesFiles are the files that are read, in the order of the digest.
 var deepbayesFiles = []string{"arch.json", "mean.npy", "var.npy"}
 
 // readDeepbayes reads a directory.
 func readDeepbayes(dir string, opt Options) (*Posterior, error) {
-	if exists(dir, "samples") && !exists(dir, "var.npy") {
-		return nil, fmt.Errorf("samples/ and no var.npy: finite-sample posteriors (HMC, ensembles) are not supported yet")
+	if exists(dir, samplesFolder) && !exists(dir, "var.npy") {
+		return readHMC(dir, opt)
 	}
 	files := map[string][]byte{}
 	digest := sha256.New()
@@ -94,7 +94,7 @@ func (d kerasDense) fits(k int, weight *npy.Array) error {
 	if len(weight.Shape) == 2 && weight.Shape[1] == d.units && (d.inputs == 0 || weight.Shape[0] == d.inputs) {
 		return nil
 	}
-	return fmt.Errorf("arch.json gives layer %d %d units, mean.npy gives its weight the shape %v", k, d.units, weight.Shape)
+	return fmt.Errorf("arch.json gives layer %d %d units, but its weight has the shape %v", k, d.units, weight.Shape)
 }
 
 // kerasModel is the part of a Keras model description that is used.

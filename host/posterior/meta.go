@@ -12,15 +12,18 @@ import (
 )
 
 // The psafe format: arrays layers.K.{weight,bias}.{mean,scale} for K = 0, 1, ...
-// and a JSON header, in a .npz (as the uint8 array __meta__) or in a safetensors
-// file (under "psafe" in its metadata). This file has what the two containers
-// share.
+// (and others for other kinds than gaussian; see Kind.parts) and a JSON header, in
+// a .npz (as the uint8 array __meta__) or in a safetensors file (under "psafe" in
+// its metadata). This file has what the two containers share.
 
 // meta is the JSON header.
 type meta struct {
 	Format  string      `json:"format"`
 	Version int         `json:"version"`
-	Scale   string      `json:"scale"`
+	Kind    string      `json:"kind,omitempty"`
+	Scale   string      `json:"scale,omitempty"`
+	Counts  []int64     `json:"counts,omitempty"`
+	Rank    *int        `json:"rank,omitempty"`
 	Layout  string      `json:"layout"`
 	Layers  []metaLayer `json:"layers"`
 	Note    string      `json:"note,omitempty"`
@@ -28,10 +31,11 @@ type meta struct {
 }
 
 type metaLayer struct {
-	Kind       string `json:"kind"`
-	Activation string `json:"activation"`
-	In         int    `json:"in"`
-	Out        int    `json:"out"`
+	Kind       string   `json:"kind"`
+	Activation string   `json:"activation"`
+	In         int      `json:"in"`
+	Out        int      `json:"out"`
+	Rate       *float64 `json:"rate,omitempty"`
 }
 
 type metaSource struct {
@@ -51,11 +55,18 @@ const (
 // without regard to case; the list makes it strict.
 var metaKeys = []string{
 	"format", "version", "scale", "layout", "layers", "note", "source",
-	"kind", "activation", "in", "out", "path", "sha256",
+	"kind", "activation", "in", "out", "path", "sha256", "counts", "rank", "rate",
 }
+
+// maxMeta bounds the header, in bytes: what it is parsed into takes up to 20 times
+// as much. It has room for two million counts.
+const maxMeta = 4 << 20
 
 // parseMeta reads and checks the header, except for shapes.
 func parseMeta(text []byte) (*meta, error) {
+	if len(text) > maxMeta {
+		return nil, fmt.Errorf("JSON header of %d bytes: at most %d are allowed", len(text), maxMeta)
+	}
 	if err := checkKeys(text, metaKeys); err != nil {
 		return nil, err
 	}
@@ -133,24 +144,22 @@ func checkKeys(text []byte, allowed []string) error {
 	return nil
 }
 
-// arrayNames gives the names of the four arrays of layer k, in the order of the
-// fields of type arrays.
-func arrayNames(k int) [4]string {
-	var names [4]string
-	for i, part := range []string{"weight.mean", "weight.scale", "bias.mean", "bias.scale"} {
-		names[i] = fmt.Sprintf("layers.%d.%s", k, part)
-	}
-	return names
-}
-
 // network joins the header with the arrays. It takes every array out of byName
 // and reports what is missing, left over, or has another shape than the header
 // says.
 func (m *meta) network(format string, byName map[string]*npy.Array) (*network, error) {
-	n := &network{format: format, note: m.Note}
+	n := &network{format: format, note: m.Note, counts: m.Counts}
 	var err error
-	if n.scale, err = ParseScale(m.Scale); err != nil {
+	if n.kind, err = m.kind(); err != nil {
 		return nil, err
+	}
+	if n.kind.spreads() {
+		if n.scale, err = ParseScale(m.Scale); err != nil {
+			return nil, err
+		}
+	}
+	if m.Rank != nil {
+		n.rank = *m.Rank
 	}
 	if m.Source != nil {
 		n.origin = &Source{Path: m.Source.Path, Format: m.Source.Format, SHA256: m.Source.SHA256}
@@ -161,7 +170,10 @@ func (m *meta) network(format string, byName map[string]*npy.Array) (*network, e
 			return nil, fmt.Errorf("layer %d: %w", k, err)
 		}
 		n.activations = append(n.activations, a)
-		layer, err := m.layer(k, byName)
+		if l.Rate != nil {
+			n.rates = append(n.rates, *l.Rate)
+		}
+		layer, err := m.layer(n.kind, k, byName)
 		if err != nil {
 			return nil, err
 		}
@@ -180,44 +192,24 @@ func (m *meta) network(format string, byName map[string]*npy.Array) (*network, e
 }
 
 // layer takes the arrays of layer k and turns the weights to (in, out).
-func (m *meta) layer(k int, byName map[string]*npy.Array) (*arrays, error) {
-	l := m.Layers[k]
-	weight := []int{l.In, l.Out}
-	if m.Layout == layoutOI {
-		weight = []int{l.Out, l.In}
-	}
-	var got [4]*npy.Array
-	for i, name := range arrayNames(k) {
+func (m *meta) layer(kind Kind, k int, byName map[string]*npy.Array) (*arrays, error) {
+	var got arrays
+	for _, t := range kind.parts() {
+		name := t.array(k)
 		a, ok := byName[name]
 		if !ok {
 			return nil, fmt.Errorf("array %q is missing", name)
 		}
 		delete(byName, name)
-		want := weight
-		if i >= 2 {
-			want = []int{l.Out}
-		}
-		if !slices.Equal(a.Shape, want) {
+		if want := t.shape(m.Layers[k], m.stack(), m.Layout); !slices.Equal(a.Shape, want) {
 			return nil, fmt.Errorf("array %q has shape %v, the header says %v", name, a.Shape, want)
 		}
-		if i < 2 && m.Layout == layoutOI {
-			a = transpose(a)
+		if !t.bias && m.Layout == layoutOI {
+			a = transposeEach(a)
 		}
-		got[i] = a
+		*t.of(&got) = a
 	}
-	return &arrays{weight: got[0], weightSpread: got[1], bias: got[2], biasSpread: got[3]}, nil
-}
-
-// transpose turns a matrix (r, c) into (c, r).
-func transpose(a *npy.Array) *npy.Array {
-	r, c := a.Shape[0], a.Shape[1]
-	t := &npy.Array{Shape: []int{c, r}, Data: make([]float64, len(a.Data)), DType: a.DType}
-	for i := range r {
-		for j := range c {
-			t.Data[j*r+i] = a.Data[i*c+j]
-		}
-	}
-	return t
+	return &got, nil
 }
 
 // encode gives the header and the arrays of p. All arrays are float32 if that
@@ -226,10 +218,11 @@ func encode(p *Posterior) (header []byte, list []npy.Named, err error) {
 	if err := p.Validate(); err != nil {
 		return nil, nil, err
 	}
-	if p.Scale == ScaleUnknown {
+	if p.Kind.spreads() && p.Scale == ScaleUnknown {
 		panic("posterior: writing a posterior of unknown scale")
 	}
-	m := meta{Format: metaFormat, Version: metaVersion, Scale: p.Scale.String(), Layout: layoutIO, Note: p.Source.Note}
+	m := meta{Format: metaFormat, Version: metaVersion, Layout: layoutIO, Note: p.Source.Note}
+	m.fill(p)
 	if o := p.Source.origin(); o != nil {
 		// The last element only: where a file lay says nothing about it, and the
 		// bytes written must not depend on it.
@@ -237,12 +230,15 @@ func encode(p *Posterior) (header []byte, list []npy.Named, err error) {
 	}
 	single := true
 	for k, l := range p.Layers {
-		m.Layers = append(m.Layers, metaLayer{Kind: "dense", Activation: l.Activation.String(), In: l.In, Out: l.Out})
-		shapes := [4][]int{{l.In, l.Out}, {l.In, l.Out}, {l.Out}, {l.Out}}
-		data := [4][]float64{l.Weight.Mean, l.Weight.Spread, l.Bias.Mean, l.Bias.Spread}
-		for i, name := range arrayNames(k) {
-			list = append(list, npy.Named{Name: name, Array: &npy.Array{Shape: shapes[i], Data: data[i], DType: "<f8"}})
-			single = single && isSingle(data[i])
+		layer := metaLayer{Kind: "dense", Activation: l.Activation.String(), In: l.In, Out: l.Out}
+		if p.Kind == KindDropout {
+			layer.Rate = &p.dropout[k]
+		}
+		m.Layers = append(m.Layers, layer)
+		for _, t := range p.Kind.parts() {
+			data := t.data(p, k)
+			list = append(list, npy.Named{Name: t.array(k), Array: &npy.Array{Shape: t.shape(layer, m.stack(), layoutIO), Data: data, DType: "<f8"}})
+			single = single && isSingle(data)
 		}
 	}
 	if single {

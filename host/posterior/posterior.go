@@ -1,14 +1,14 @@
 // Package posterior holds a Bayesian neural network: its dense layers and the
-// diagonal Gaussian over their weights, and the readers and writers of every
-// file format such a posterior comes in.
+// distribution of their weights, and the readers and writers of every file format
+// such a posterior comes in.
 //
 // A network with layers k = 1..L computes (theory of the package bound)
 //
 //	zeta^k(x) = W^k z^(k-1)(x) + b^k,   z^0 = x,   z^k = sigma_k(zeta^k),   f^w(x) = zeta^L(x)
 //
-// and the posterior says w_j ~ N(mu_j, sd_j^2), independently for every entry
-// of every W^k and b^k. A softmax at the end is not part of the network: the
-// properties speak of logits.
+// and the posterior says how the entries w_j of all W^k and b^k are distributed
+// (Kind): most often w_j ~ N(mu_j, sd_j^2), independently. A softmax at the end is
+// not part of the network: the properties speak of logits.
 package posterior
 
 import (
@@ -18,14 +18,28 @@ import (
 	"strings"
 )
 
-// Posterior is a network with an independent normal distribution per weight.
-// The zero value has no layers and is not valid; see Validate.
+// Posterior is a network with a distribution of its weights. The zero value has no
+// layers and is not valid; see Validate. A literal makes one of KindGaussian;
+// FromSamples, FromSWAG and FromDropout make the others.
 type Posterior struct {
+	// Kind is the family of the distribution. Only of KindGaussian do Layers say
+	// everything; see Diagonal.
+	Kind Kind
+	// Layers are shapes, activations and the mean network: the mean of each weight
+	// for KindGaussian and KindSWAG, the weighted mean of the networks, rounded,
+	// for KindSamples, the network without dropout for KindDropout. Spreads are
+	// there for KindGaussian alone.
 	Layers []Layer
-	// Scale says what Gaussian.Spread holds, as the file had it.
+	// Scale says what Gaussian.Spread, or SWAG.Spread, holds, as the file had it;
+	// ScaleUnknown for the kinds that have neither.
 	Scale Scale
 	// Source describes where the numbers came from.
 	Source Source
+
+	// The data of the other kinds; at most one is not nil.
+	samples *Samples
+	swag    *SWAG
+	dropout []float64
 }
 
 // Source is the provenance of a posterior: what was read, in which format and
@@ -219,28 +233,34 @@ func (a Activation) Approx(t float64) float64 {
 }
 
 // Validate says what makes p unusable: no layers, shapes that do not chain,
-// lengths that do not match, a mean or spread that is not finite, a negative
-// standard deviation, or an activation on the last layer.
+// lengths that do not match, a number that is not finite, a negative standard
+// deviation, a count below 1, a dropout rate outside [0, 1), data of another kind,
+// or an activation on the last layer.
 func (p *Posterior) Validate() error {
-	if len(p.Layers) == 0 {
-		return fmt.Errorf("posterior has no layers")
+	if err := validateShapes(p.Layers); err != nil {
+		return err
 	}
-	for k, l := range p.Layers {
-		if l.In < 1 || l.Out < 1 {
-			return fmt.Errorf("layer %d: shape %d x %d is empty", k, l.In, l.Out)
-		}
-		if k > 0 && l.In != p.Layers[k-1].Out {
-			return fmt.Errorf("layer %d takes %d inputs but layer %d gives %d: shapes do not chain", k, l.In, k-1, p.Layers[k-1].Out)
-		}
-		if err := l.Weight.validate(fmt.Sprintf("layer %d weight", k), l.In*l.Out); err != nil {
-			return err
-		}
-		if err := l.Bias.validate(fmt.Sprintf("layer %d bias", k), l.Out); err != nil {
-			return err
-		}
+	if err := p.validateKind(); err != nil {
+		return err
 	}
 	if last := p.Layers[len(p.Layers)-1].Activation; last.Kind != Identity {
 		return fmt.Errorf("last layer has activation %v: the property speaks of logits, so it must be identity", last)
+	}
+	return nil
+}
+
+// validateShapes checks that there are layers and that each fits the one before.
+func validateShapes(layers []Layer) error {
+	if len(layers) == 0 {
+		return fmt.Errorf("posterior has no layers")
+	}
+	for k, l := range layers {
+		if l.In < 1 || l.Out < 1 || l.In > math.MaxInt/l.Out {
+			return fmt.Errorf("layer %d: shape %d x %d is empty or too large", k, l.In, l.Out)
+		}
+		if k > 0 && l.In != layers[k-1].Out {
+			return fmt.Errorf("layer %d takes %d inputs but layer %d gives %d: shapes do not chain", k, l.In, k-1, layers[k-1].Out)
+		}
 	}
 	return nil
 }

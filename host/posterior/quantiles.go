@@ -36,12 +36,13 @@ type LayerSpread struct {
 	Weight, Bias [5]float64
 }
 
-// SpreadSummary gives the quantiles of the (upper bounds of the) standard
-// deviations of every layer, for psafe inspect.
+// SpreadSummary gives the quantiles of the standard deviations (SDApprox) of every
+// layer, for reports.
 func (p *Posterior) SpreadSummary() []LayerSpread {
 	summary := make([]LayerSpread, len(p.Layers))
-	for k, l := range p.Layers {
-		summary[k] = LayerSpread{Weight: Quantiles(l.Weight.SdHi), Bias: Quantiles(l.Bias.SdHi)}
+	sd := p.SDApprox()
+	for k := range p.Layers {
+		summary[k] = LayerSpread{Weight: Quantiles(sd[2*k]), Bias: Quantiles(sd[2*k+1])}
 	}
 	return summary
 }

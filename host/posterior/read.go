@@ -35,7 +35,9 @@ const maxFile = 4 << 30
 // also says must say the same.
 //
 // Source.SHA256 is the digest of the file. For a directory it is the digest of
-// what "sha256sum arch.json mean.npy var.npy" prints in it.
+// what sha256sum prints in it for the files that are read: "sha256sum arch.json
+// mean.npy var.npy", or "sha256sum arch.json freq.npy samples/sample_0.npy
+// samples/sample_1.npy ..." in the order of their numbers.
 func Read(path string, opt Options) (*Posterior, error) {
 	p, err := readAny(path, opt)
 	if err != nil {

@@ -75,6 +75,35 @@ func TestRealFiles(t *testing.T) {
 	}
 }
 
+func TestRealSamples(t *testing.T) {
+	dir := dataDir(t)
+	for _, test := range []struct {
+		path                string
+		n, in, out, weights int
+		activation          ActivationKind
+		distinct            bool
+	}{
+		{"journal/hcas_hmc_125", 26, 3, 5, 1130, ReLU, true},
+		{"journal/running_hmc_tanh", 36, 1, 1, 97, Tanh, false},
+	} {
+		p, err := Read(filepath.Join(dir, filepath.FromSlash(test.path)), Options{})
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		s := p.Samples()
+		if s.N() != test.n || s.Total() != int64(test.n) || p.Inputs() != test.in || p.Outputs() != test.out ||
+			p.Weights() != test.weights || p.Layers[0].Activation.Kind != test.activation {
+			t.Errorf("%s: %s, counts %v, %d weights", test.path, p.Describe(), s.Counts, p.Weights())
+		}
+		// All 36 samples of the second are one and the same network.
+		if same := slices.Equal(s.Weights(0)[0], s.Weights(s.N() - 1)[0]); same == test.distinct {
+			t.Errorf("%s: first and last sample equal: %v", test.path, same)
+		}
+		convertHMC(t, p)
+	}
+}
+
 // reread writes p in both of psafe's containers and compares bit by bit.
 func reread(t *testing.T, p *Posterior) {
 	t.Helper()
@@ -105,8 +134,7 @@ func TestRealFilesRefused(t *testing.T) {
 	for path, want := range map[string]string{
 		"journal/gtsrb_conv_small": "Conv2D layers are not supported yet",
 		"journal/gtsrb_conv_vogn":  "Conv2D layers are not supported yet",
-		"journal/hcas_hmc_125":     "finite-sample posteriors",
-		"journal/running_hmc_tanh": "finite-sample posteriors",
+		"journal/hcas_hmc_125":     "drop --scale sd",
 		"uai2020":                  "arch.json: no such file",
 	} {
 		path = filepath.Join(dir, filepath.FromSlash(path))

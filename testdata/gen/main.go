@@ -1,6 +1,6 @@
 // Command gen writes the files of testdata that are not trained: test images of
-// glyphs, handmade posteriors, and, in another folder, the training images,
-// which are too many to keep. Run it in the repository root:
+// glyphs, handmade posteriors, one of every kind, and, in another folder, the
+// training images, which are too many to keep. Run it in the repository root:
 //
 //	go run ./testdata/gen [-train DIR]
 //
@@ -37,5 +37,8 @@ func run(train string) error {
 	if err := writeGlyphs("testdata", "glyphs-test", testImages, testStream); err != nil {
 		return err
 	}
-	return writeHandmade("testdata")
+	if err := writeHandmade("testdata"); err != nil {
+		return err
+	}
+	return writeKinds("testdata")
 }

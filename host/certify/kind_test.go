@@ -1,0 +1,40 @@
+package certify_test
+
+import (
+	"strings"
+	"testing"
+
+	"psafe/fallback"
+	"psafe/host/bound"
+	"psafe/host/certify"
+)
+
+// TestOtherKindsRefused: boxes and measures of independent normal weights are not
+// made for other posteriors, whichever door is tried.
+func TestOtherKindsRefused(t *testing.T) {
+	for name, want := range map[string]string{
+		"samples-2-8-3.npz": "this posterior is a set of 12 samples",
+		"swag-2-8-3.npz":    "this posterior is SWAG of rank 3",
+		"dropout-2-8-3.npz": "this posterior is MC dropout with rates 0, 0.2",
+	} {
+		post := read(t, name)
+		dev := fallback.New(bound.Float32)
+		check := func(door string, err error, want string) {
+			t.Helper()
+			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%s of %s: %v, want one line with %q", door, name, err, want)
+			}
+		}
+		_, err := certify.NewEngine(dev, nil, post, 12)
+		check("NewEngine", err, want)
+		_, err = bound.NewModel(dev, post, 12)
+		check("NewModel", err, want)
+		_, err = bound.HostBox(post, bound.Float32, bound.BoxSpec{Gamma: [][]float64{{1}, {1}}}, 0)
+		check("HostBox", err, want)
+		_, err = bound.NewEnds(&post.Layers[0].Weight, bound.Float32, 12)
+		check("NewEnds", err, "16 weights have 0 standard deviations")
+		if c := certify.Ceiling(post, bound.Float32, 10, 1); c != 0 {
+			t.Errorf("ceiling of %s is %v, want 0: unknown", name, c)
+		}
+	}
+}

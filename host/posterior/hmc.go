@@ -1,0 +1,170 @@
+package posterior
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"psafe/host/npy"
+)
+
+// A deepbayes directory of Hamiltonian Monte Carlo, or of an ensemble, holds
+// arch.json, freq.npy (a list of N counts) and samples/sample_0.npy to
+// samples/sample_(N-1).npy, each an object array W0, b0, W1, b1, ... with weights
+// (in, out). mean.npy is not read: in published directories it is the last sample,
+// not the mean.
+
+// samplesFolder is where the samples are, and what tells such a directory.
+const samplesFolder = "samples"
+
+// sampleFile is the name of sample i within the directory.
+func sampleFile(i int) string { return fmt.Sprintf("%s/sample_%d.npy", samplesFolder, i) }
+
+// readHMC reads a directory of samples.
+func readHMC(dir string, opt Options) (*Posterior, error) {
+	digest := sha256.New()
+	left := int64(maxFile)
+	read := func(name string) ([]byte, error) {
+		file, err := readFile(filepath.Join(dir, filepath.FromSlash(name)))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if left -= int64(len(file)); left < 0 {
+			return nil, fmt.Errorf("the files up to %s have more than %d bytes", name, int64(maxFile))
+		}
+		fmt.Fprintf(digest, "%x  %s\n", sha256.Sum256(file), name)
+		return file, nil
+	}
+	n, err := parseHMC(read)
+	if err != nil {
+		return nil, err
+	}
+	if err := noOtherSamples(filepath.Join(dir, samplesFolder), len(n.counts)); err != nil {
+		return nil, err
+	}
+	p, err := n.assemble(opt)
+	if err != nil {
+		return nil, err
+	}
+	p.Source.SHA256 = hex.EncodeToString(digest.Sum(nil))
+	return p, nil
+}
+
+// noOtherSamples refuses a directory with a sample that has no count: to leave it
+// out would change every probability.
+func noOtherSamples(folder string, n int) error {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return bare(err)
+	}
+	known := map[string]bool{}
+	for i := range n {
+		known[filepath.Base(sampleFile(i))] = true
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "sample_") && !known[e.Name()] {
+			return fmt.Errorf("%.80q is none of the %d samples that freq.npy counts: take it away or give it a count", samplesFolder+"/"+e.Name(), n)
+		}
+	}
+	return nil
+}
+
+// parseHMC asks read for the files, always in the same order.
+func parseHMC(read func(name string) ([]byte, error)) (*network, error) {
+	file, err := read("arch.json")
+	if err != nil {
+		return nil, err
+	}
+	dense, err := parseKeras(file)
+	if err != nil {
+		return nil, fmt.Errorf("arch.json: %w", err)
+	}
+	if file, err = read("freq.npy"); err != nil {
+		return nil, err
+	}
+	n := &network{format: "deepbayes", kind: KindSamples}
+	if n.counts, err = parseCounts(file); err != nil {
+		return nil, fmt.Errorf("freq.npy: %w", err)
+	}
+	for i := range n.counts {
+		if file, err = read(sampleFile(i)); err != nil {
+			return nil, err
+		}
+		list, err := objectArray(file)
+		if err == nil {
+			err = n.push(dense, list)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", sampleFile(i), err)
+		}
+	}
+	for k, d := range dense {
+		n.activations = append(n.activations, d.activation)
+		n.layers[k].weightStack.Shape[0], n.layers[k].biasStack.Shape[0] = len(n.counts), len(n.counts)
+	}
+	return n, nil
+}
+
+// parseCounts reads freq.npy: a list of whole numbers, of any type.
+func parseCounts(file []byte) ([]int64, error) {
+	a, err := npy.Read(file)
+	var object *npy.ObjectError
+	if errors.As(err, &object) {
+		return nil, fmt.Errorf("array of Python objects where a list of counts is needed: save whole numbers")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(a.Shape) != 1 || len(a.Data) == 0 {
+		return nil, fmt.Errorf("shape %v where a list of counts is needed", a.Shape)
+	}
+	counts := make([]int64, len(a.Data))
+	for i, v := range a.Data {
+		if !(v >= 1 && v <= maxTotal && v == float64(int64(v))) {
+			return nil, fmt.Errorf("sample %d has count %v: counts are whole numbers from 1; leave samples out that do not count", i, v)
+		}
+		counts[i] = int64(v)
+	}
+	return counts, nil
+}
+
+// push puts the arrays W0, b0, W1, ... of one sample behind those of the samples
+// before; they must have the shapes of the first.
+func (n *network) push(dense []kerasDense, list []*npy.Array) error {
+	if len(list)%2 != 0 {
+		return fmt.Errorf("%d arrays where dense layers need pairs W0, b0, W1, b1", len(list))
+	}
+	// There are no spreads; check sees the means in their place.
+	layers, err := pair(list, list)
+	if err != nil {
+		return err
+	}
+	if len(layers) != len(dense) {
+		return fmt.Errorf("%d dense layers, arch.json has %d", len(layers), len(dense))
+	}
+	first := len(n.layers) == 0
+	for k := range layers {
+		a := &layers[k]
+		if err := a.check(k); err != nil {
+			return err
+		}
+		if err := dense[k].fits(k, a.weight); err != nil {
+			return err
+		}
+		in, out := a.shape()
+		if first {
+			n.layers = append(n.layers, arrays{weightStack: &npy.Array{Shape: []int{0, in, out}}, biasStack: &npy.Array{Shape: []int{0, out}}})
+		}
+		to := &n.layers[k]
+		if had := to.weightStack.Shape[1]; in != had {
+			return fmt.Errorf("layer %d takes %d inputs, in the first sample %d", k, in, had)
+		}
+		to.weightStack.Data = append(to.weightStack.Data, a.weight.Data...)
+		to.biasStack.Data = append(to.biasStack.Data, a.bias.Data...)
+	}
+	return nil
+}

@@ -1,0 +1,219 @@
+package posterior
+
+import (
+	"fmt"
+	"slices"
+
+	"psafe/host/npy"
+)
+
+// What the psafe format has for each kind of posterior: which arrays, of which
+// shapes, and which fields of the header.
+
+// part is one array of a layer: layers.K.NAME.
+type part struct {
+	name string
+	// bias says that its shape is that of the bias, else that of the weight.
+	bias bool
+	// stacked says that there is an axis before it: samples, or columns of SWAG.
+	stacked bool
+}
+
+// parts lists the arrays of a layer, in the order in which they are written.
+func (k Kind) parts() []part {
+	switch k {
+	case KindSamples:
+		return []part{{"weight.samples", false, true}, {"bias.samples", true, true}}
+	case KindSWAG:
+		return []part{
+			{"weight.mean", false, false}, {"weight.scale", false, false}, {"weight.deviations", false, true},
+			{"bias.mean", true, false}, {"bias.scale", true, false}, {"bias.deviations", true, true},
+		}
+	case KindDropout:
+		return []part{{"weight.mean", false, false}, {"bias.mean", true, false}}
+	}
+	return []part{
+		{"weight.mean", false, false}, {"weight.scale", false, false},
+		{"bias.mean", true, false}, {"bias.scale", true, false},
+	}
+}
+
+// array is the name of the part of layer k.
+func (t part) array(k int) string { return fmt.Sprintf("layers.%d.%s", k, t.name) }
+
+// of gives the place of the part in a layer's arrays.
+func (t part) of(a *arrays) **npy.Array {
+	switch t.name {
+	case "weight.mean":
+		return &a.weight
+	case "weight.scale":
+		return &a.weightSpread
+	case "bias.mean":
+		return &a.bias
+	case "bias.scale":
+		return &a.biasSpread
+	}
+	if t.bias {
+		return &a.biasStack
+	}
+	return &a.weightStack
+}
+
+// data gives the numbers of the part of layer k of p.
+func (t part) data(p *Posterior, k int) []float64 {
+	g, a := &p.Layers[k].Weight, 2*k
+	if t.bias {
+		g, a = &p.Layers[k].Bias, 2*k+1
+	}
+	switch {
+	case t.stacked && p.Kind == KindSamples:
+		return p.samples.Stack[a]
+	case t.stacked:
+		return p.swag.Deviation[a]
+	case t.name == "weight.mean" || t.name == "bias.mean":
+		return g.Mean
+	case p.Kind == KindSWAG:
+		return p.swag.Spread[a]
+	}
+	return g.Spread
+}
+
+// shape is what the header says of the part: of layer l, with a stack of n, and
+// weights in the given layout.
+func (t part) shape(l metaLayer, n int, layout string) []int {
+	var shape []int
+	if t.stacked {
+		shape = append(shape, n)
+	}
+	switch {
+	case t.bias:
+		return append(shape, l.Out)
+	case layout == layoutOI:
+		return append(shape, l.Out, l.In)
+	}
+	return append(shape, l.In, l.Out)
+}
+
+// kind checks that the header has the fields of its kind and no other's.
+func (m *meta) kind() (Kind, error) {
+	kind, err := ParseKind(m.Kind)
+	if err != nil {
+		return 0, err
+	}
+	absent := func(field string, there bool) error {
+		if there {
+			return fmt.Errorf("field %q does not belong to a posterior of kind %v", field, kind)
+		}
+		return nil
+	}
+	missing := func(field string, there bool) error {
+		if !there {
+			return fmt.Errorf("field %q is missing: a posterior of kind %v needs it", field, kind)
+		}
+		return nil
+	}
+	// Of gaussian, ParseScale reports a scale that is missing.
+	if !kind.spreads() {
+		err = absent("scale", m.Scale != "")
+	}
+	for _, f := range []struct {
+		field string
+		owner Kind
+		there bool
+	}{{"counts", KindSamples, m.Counts != nil}, {"rank", KindSWAG, m.Rank != nil}} {
+		check := absent
+		if kind == f.owner {
+			check = missing
+		}
+		if err == nil {
+			err = check(f.field, f.there)
+		}
+	}
+	for k, l := range m.Layers {
+		check := absent
+		if kind == KindDropout {
+			check = missing
+		}
+		if e := check("rate", l.Rate != nil); err == nil && e != nil {
+			err = fmt.Errorf("layer %d: %w", k, e)
+		}
+	}
+	return kind, err
+}
+
+// stack is the length of the axis that stacked parts have in front.
+func (m *meta) stack() int {
+	if m.Rank != nil {
+		return *m.Rank
+	}
+	return len(m.Counts)
+}
+
+// fill puts into the header what it says of the kind of p, which is valid.
+func (m *meta) fill(p *Posterior) {
+	if p.Kind != KindGaussian {
+		m.Kind = p.Kind.String()
+	}
+	if p.Kind.spreads() {
+		m.Scale = p.Scale.String()
+	}
+	switch p.Kind {
+	case KindSamples:
+		m.Counts = p.samples.Counts
+	case KindSWAG:
+		m.Rank = &p.swag.Rank
+	}
+}
+
+// posterior makes one of the arrays, which have the shapes that the kind needs;
+// layers have shapes, activations and, except for samples, means.
+func (n *network) posterior(layers []Layer, scale Scale) (*Posterior, error) {
+	var list struct{ spread, stack [][]float64 }
+	add := func(to *[][]float64, arrays ...*npy.Array) {
+		for _, a := range arrays {
+			*to = append(*to, a.Data)
+		}
+	}
+	for k := range n.layers {
+		switch a := &n.layers[k]; n.kind {
+		case KindGaussian:
+			layers[k].Weight = NewGaussian(a.weight.Data, a.weightSpread.Data, scale)
+			layers[k].Bias = NewGaussian(a.bias.Data, a.biasSpread.Data, scale)
+		case KindSamples:
+			add(&list.stack, a.weightStack, a.biasStack)
+		case KindSWAG:
+			add(&list.spread, a.weightSpread, a.biasSpread)
+			add(&list.stack, a.weightStack, a.biasStack)
+		}
+	}
+	switch n.kind {
+	case KindSamples:
+		return FromSamples(layers, &Samples{Counts: n.counts, Stack: list.stack})
+	case KindSWAG:
+		return FromSWAG(layers, scale, list.spread, n.rank, list.stack)
+	case KindDropout:
+		return FromDropout(layers, n.rates)
+	}
+	p := &Posterior{Layers: layers, Scale: scale}
+	return p, p.Validate()
+}
+
+// transposeEach turns every matrix (r, c) of a stack, or the one that there is,
+// into (c, r).
+func transposeEach(a *npy.Array) *npy.Array {
+	axes := len(a.Shape)
+	r, c := a.Shape[axes-2], a.Shape[axes-1]
+	t := &npy.Array{Shape: slices.Clone(a.Shape), Data: make([]float64, len(a.Data)), DType: a.DType}
+	t.Shape[axes-2], t.Shape[axes-1] = c, r
+	if r*c == 0 {
+		return t
+	}
+	for from := 0; from < len(a.Data); from += r * c {
+		for i := range r {
+			for j := range c {
+				t.Data[from+j*r+i] = a.Data[from+i*c+j]
+			}
+		}
+	}
+	return t
+}

@@ -1,0 +1,111 @@
+package posterior
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Samples are finitely many networks of one shape: the distribution that gives
+// network i the probability Counts[i] / Total(), exactly. Nobody may write to it
+// once a Posterior has it.
+type Samples struct {
+	// Counts has one whole number >= 1 per network, of at most 2^53 together.
+	Counts []int64
+	// Stack has one list per array, in the order weights of layer 0, biases of
+	// layer 0, weights of layer 1, ...: entry i*n+e of a list is entry e of the
+	// array, of length n, of network i. For weights e = j*Out+i as in Layer.
+	Stack [][]float64
+}
+
+// maxTotal bounds the sum of counts: up to it, every count and every partial sum
+// is a float64.
+const maxTotal = 1 << 53
+
+// N is the number of networks, counting each once.
+func (s *Samples) N() int { return len(s.Counts) }
+
+// Total is the sum of Counts.
+func (s *Samples) Total() int64 {
+	var t int64
+	for _, c := range s.Counts {
+		t += c
+	}
+	return t
+}
+
+// Weights returns network i, 0 <= i < N(), in the layout of Posterior.Draw. It
+// shares memory with s: the caller may not write to it.
+func (s *Samples) Weights(i int) [][]float64 {
+	w := make([][]float64, len(s.Stack))
+	for a, stack := range s.Stack {
+		n := len(stack) / s.N()
+		w[a] = stack[i*n : (i+1)*n : (i+1)*n]
+	}
+	return w
+}
+
+// FromSamples makes the posterior that is these networks. Of layers it takes
+// shapes and activations; the means it sets to those of the networks, weighted by
+// counts and rounded, for LogitsApprox. It keeps s. Any error is that of Validate.
+func FromSamples(layers []Layer, s *Samples) (*Posterior, error) {
+	p := &Posterior{Kind: KindSamples, Layers: means(layers), samples: s}
+	if err := s.validate(p); err != nil {
+		return nil, err
+	}
+	total := float64(s.Total())
+	for a, g := range p.arrays() {
+		n := p.size(a)
+		// Differences to the first network: where all have one weight, so has the
+		// mean, and its standard deviation shows as 0.
+		first := s.Stack[a][:n]
+		g.Mean = slices.Clone(first)
+		for i, count := range s.Counts {
+			q := float64(count) / total
+			for e, w := range s.Stack[a][i*n : (i+1)*n] {
+				g.Mean[e] += float64(q * (w - first[e]))
+			}
+		}
+	}
+	return p, p.Validate()
+}
+
+// validate checks counts, lengths and numbers against the shapes of p.
+func (s *Samples) validate(p *Posterior) error {
+	if err := validateShapes(p.Layers); err != nil {
+		return err
+	}
+	if s.N() == 0 {
+		return fmt.Errorf("posterior has no samples")
+	}
+	if err := validateCounts(s.Counts); err != nil {
+		return err
+	}
+	if len(s.Stack) != 2*len(p.Layers) {
+		return fmt.Errorf("%d arrays of samples for %d layers: weights and biases of each are needed", len(s.Stack), len(p.Layers))
+	}
+	for a, stack := range s.Stack {
+		n := p.size(a)
+		if len(stack)%n != 0 || len(stack)/n != s.N() {
+			return fmt.Errorf("%s: %d numbers for %d samples; the shape needs %d each", arrayWords(a), len(stack), s.N(), n)
+		}
+		if bad := finite(stack, n); bad != "" {
+			return fmt.Errorf("%s: sample %s", arrayWords(a), bad)
+		}
+	}
+	return nil
+}
+
+// validateCounts checks that counts are whole numbers >= 1 with a sum that fits.
+func validateCounts(counts []int64) error {
+	left := int64(maxTotal)
+	for i, c := range counts {
+		if c < 1 {
+			return fmt.Errorf("sample %d has count %d: counts are whole numbers from 1; leave samples out that do not count", i, c)
+		}
+		if c > left {
+			return fmt.Errorf("counts up to sample %d add up to more than 2^53", i)
+		}
+		left -= c
+	}
+	return nil
+}

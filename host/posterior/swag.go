@@ -1,0 +1,120 @@
+package posterior
+
+import (
+	"fmt"
+	"math"
+)
+
+// SWAG is what Stochastic Weight Averaging Gaussian (Maddox et al., 2019) has
+// beside the mean. With independent standard normal e1 (one per weight) and e2
+// (one per column), its law is that of
+//
+//	w = mean + sqrt(1/2) D^(1/2) e1 + (1/sqrt(2(K-1))) Dhat e2
+//
+// where D is diagonal and Dhat has K columns. Nobody may write to it once a
+// Posterior has it.
+type SWAG struct {
+	// Spread is D^(1/2) as stored, one list per array in the order of
+	// Posterior.Draw; what it means is Posterior.Scale.
+	Spread [][]float64
+	// Sd is an upper bound, within 2.1e-14 relatively (see Scale.SD), of the
+	// entries of D^(1/2) that Spread stands for.
+	Sd [][]float64
+	// Rank is K >= 2.
+	Rank int
+	// Deviation is Dhat, one list per array: entry k*n+e of a list is entry e of
+	// the array, of length n, in column k.
+	Deviation [][]float64
+}
+
+// FromSWAG makes a SWAG posterior: the layers' shapes, activations and means, and
+// D^(1/2) and Dhat as in SWAG, one list per array. Spreads of layers are dropped.
+// It keeps the slices. Any error is that of Validate. An unknown scale is a
+// mistake of the caller.
+func FromSWAG(layers []Layer, scale Scale, spread [][]float64, rank int, deviation [][]float64) (*Posterior, error) {
+	s := &SWAG{Spread: spread, Rank: rank, Deviation: deviation}
+	for _, list := range spread {
+		sd := make([]float64, len(list))
+		for i, v := range list {
+			_, sd[i] = scale.SD(v)
+		}
+		s.Sd = append(s.Sd, sd)
+	}
+	p := &Posterior{Kind: KindSWAG, Layers: means(layers), Scale: scale, swag: s}
+	return p, p.Validate()
+}
+
+// validate checks lengths and numbers against the shapes of p.
+func (s *SWAG) validate(p *Posterior) error {
+	if s.Rank < 2 {
+		return fmt.Errorf("SWAG of rank %d: at least 2 columns of deviations are needed", s.Rank)
+	}
+	arrays := p.arrays()
+	if len(s.Spread) != len(arrays) || len(s.Sd) != len(arrays) || len(s.Deviation) != len(arrays) {
+		return fmt.Errorf("%d spreads and %d deviations for %d layers: weights and biases of each are needed", len(s.Spread), len(s.Deviation), len(p.Layers))
+	}
+	for a, g := range arrays {
+		n := p.size(a)
+		full := Gaussian{g.Mean, s.Spread[a], s.Sd[a], s.Sd[a]}
+		if err := full.validate(arrayWords(a), n); err != nil {
+			return err
+		}
+		if d := len(s.Deviation[a]); d%n != 0 || d/n != s.Rank {
+			return fmt.Errorf("%s: %d numbers in %d columns of deviations; the shape needs %d each", arrayWords(a), d, s.Rank, n)
+		}
+		if bad := finite(s.Deviation[a], n); bad != "" {
+			return fmt.Errorf("%s: deviation %s", arrayWords(a), bad)
+		}
+	}
+	return nil
+}
+
+// SDApprox gives the standard deviation of every single weight, rounded in no
+// direction, in the layout of Draw: for reports, for any kind. Of KindGaussian it
+// is SdHi. Standard deviations say little of kinds whose weights depend on each
+// other.
+func (p *Posterior) SDApprox() [][]float64 {
+	list := p.NewWeights()
+	for a, g := range p.arrays() {
+		switch p.Kind {
+		case KindGaussian:
+			copy(list[a], g.SdHi)
+		case KindSamples:
+			p.samples.sdApprox(list[a], a, g.Mean)
+		case KindSWAG:
+			p.swag.sdApprox(list[a], a)
+		case KindDropout:
+			rate := p.dropout[a/2]
+			for e := range list[a] {
+				if a%2 == 0 {
+					list[a][e] = math.Abs(g.Mean[e]) * math.Sqrt(rate/(1-rate))
+				}
+			}
+		}
+	}
+	return list
+}
+
+func (s *Samples) sdApprox(sd []float64, a int, mean []float64) {
+	total := float64(s.Total())
+	for i, count := range s.Counts {
+		for e, w := range s.Weights(i)[a] {
+			sd[e] += float64(count) / total * (w - mean[e]) * (w - mean[e])
+		}
+	}
+	for e := range sd {
+		sd[e] = math.Sqrt(sd[e])
+	}
+}
+
+func (s *SWAG) sdApprox(sd []float64, a int) {
+	n := len(sd)
+	for e := range sd {
+		sum := 0.0
+		for k := range s.Rank {
+			d := s.Deviation[a][k*n+e]
+			sum += d * d
+		}
+		sd[e] = math.Sqrt(s.Sd[a][e]*s.Sd[a][e]/2 + sum/float64(2*(s.Rank-1)))
+	}
+}
