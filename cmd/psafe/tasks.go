@@ -159,7 +159,7 @@ func (t *taskFlags) fromPoints(post *posterior.Posterior) (*taskList, error) {
 		if err != nil {
 			return nil, err
 		}
-		task := property.Task{Index: i, T: []property.Box{box}}
+		task := property.Task{Index: i, T: []property.Box{box}, Inner: []property.Box{points.InnerBall(i, eps, clip)}}
 		if task.S, task.Label, err = safe(i); err != nil {
 			return nil, err
 		}

@@ -22,7 +22,7 @@
 //
 // No library exp, log or erf is trusted: exp and the tail are evaluated here
 // with proved errors, and a candidate logarithm is accepted only after the
-// proved exp has confirmed it.
+// proved exp has confirmed it, a confidence limit once the proved tail has.
 //
 // # Notation
 //

@@ -7,7 +7,8 @@ import (
 
 // Check says whether the task fits a network with the given numbers of inputs
 // and outputs (at least 1; it panics otherwise) and is well-formed: at least one
-// box; in every box a finite Lo[j] <= Hi[j] for each input; in every row a
+// box; in every box a finite Lo[j] <= Hi[j] for each input; an inner box inside
+// of each or none; in every row a
 // finite CLo[i] <= CHi[i] for each output and a finite D; alternatives that
 // point to rows there are; a label below outputs. The error is one line that
 // names the task and the place.
@@ -17,6 +18,9 @@ func (t *Task) Check(inputs, outputs int) error {
 		panic(fmt.Sprintf("property: Check: a network with %d inputs", inputs))
 	}
 	err := t.checkBoxes(inputs)
+	if err == nil {
+		err = t.checkInner(inputs)
+	}
 	if err == nil {
 		err = t.S.check(outputs)
 	}

@@ -134,7 +134,7 @@ func parseTask(n *node, outputs int) (Task, error) {
 	if t.S, t.Label, err = parseSet(kind.text, n.values[field], outputs); err != nil {
 		return t, fmt.Errorf("%s: %w", field, err)
 	}
-	if t.T, err = parseBoxes(n.values["boxes"]); err != nil {
+	if t.T, t.Inner, err = parseBoxes(n.values["boxes"]); err != nil {
 		return t, err
 	}
 	return t, t.parseHints(n)
@@ -173,29 +173,41 @@ func parseSet(kind string, n *node, outputs int) (s Safe, label int, err error) 
 	return s, label, err
 }
 
-// parseBoxes reads a list of input boxes, all of one dimension, rounded outward.
-func parseBoxes(n *node) ([]Box, error) {
+// parseBoxes reads a list of input boxes, all of one dimension, rounded outward
+// and inward. A real interval is never empty here: parsePair compares its ends
+// as real numbers.
+func parseBoxes(n *node) (boxes, inner []Box, err error) {
 	if n.kind != '[' || len(n.items) == 0 {
-		return nil, n.errorf("boxes: expected a list of at least one box, found %s", n.count())
+		return nil, nil, n.errorf("boxes: expected a list of at least one box, found %s", n.count())
 	}
-	boxes := make([]Box, len(n.items))
+	boxes, inner = make([]Box, len(n.items)), make([]Box, len(n.items))
 	for b, item := range n.items {
 		if item.kind != '[' || len(item.items) == 0 {
-			return nil, item.errorf("box %d: expected a list of pairs [lo, hi], found %s", b, item.count())
+			return nil, nil, item.errorf("box %d: expected a list of pairs [lo, hi], found %s", b, item.count())
 		}
 		if dim := len(n.items[0].items); len(item.items) != dim {
-			return nil, item.errorf("box %d has %d coordinates, box 0 has %d; give all of them the same", b, len(item.items), dim)
+			return nil, nil, item.errorf("box %d has %d coordinates, box 0 has %d; give all of them the same", b, len(item.items), dim)
 		}
-		boxes[b] = Box{Lo: make([]float64, len(item.items)), Hi: make([]float64, len(item.items))}
+		ends := make([][4]float64, len(item.items))
 		for j, pair := range item.items {
 			s, err := parsePair(pair, false)
 			if err != nil {
-				return nil, fmt.Errorf("box %d: coordinate %d: %w", b, j, err)
+				return nil, nil, fmt.Errorf("box %d: coordinate %d: %w", b, j, err)
 			}
-			boxes[b].Lo[j], boxes[b].Hi[j] = s.lo.Lo, s.hi.Hi
+			ends[j] = [4]float64{s.lo.Lo, s.hi.Hi, s.lo.Hi, s.hi.Lo}
 		}
+		boxes[b], inner[b] = boxOf(ends, 0), boxOf(ends, 2)
 	}
-	return boxes, nil
+	return boxes, inner, nil
+}
+
+// boxOf is the box of the columns at and at+1.
+func boxOf(ends [][4]float64, at int) Box {
+	b := Box{Lo: make([]float64, len(ends)), Hi: make([]float64, len(ends))}
+	for j, e := range ends {
+		b.Lo[j], b.Hi[j] = e[at], e[at+1]
+	}
+	return b
 }
 
 // parsePair reads [lo, hi]; null stands for an unbounded side where that is

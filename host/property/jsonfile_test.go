@@ -30,15 +30,16 @@ func TestReadFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	coef := func(a, b float64) []float64 { return []float64{a, b} }
-	unit := []Box{{Lo: []float64{0}, Hi: []float64{1}}}
+	unit := []Box{{Lo: []float64{0}, Hi: []float64{1}}} // exact, so its own inner box
 	want := []Task{
 		// 0.1 is below its nearest float64 and 0.3 above its own.
 		{Name: "a", Label: 1, S: ArgmaxIs(1, 2), Gamma: 2.5, Samples: 200, T: []Box{
-			{Lo: coef(down(0.1), -1), Hi: coef(up(0.3), 1)}, {Lo: coef(0, down(-0.3)), Hi: coef(0, up(-0.1))}}},
-		{Index: 1, Label: 0, S: ArgmaxIsNever(0, 2), T: unit},
-		{Index: 2, Name: "c", Label: -1, T: unit, S: Safe{Any: [][]int{{0, 1, 2}}, Rows: []Row{
+			{Lo: coef(down(0.1), -1), Hi: coef(up(0.3), 1)}, {Lo: coef(0, down(-0.3)), Hi: coef(0, up(-0.1))}}, Inner: []Box{
+			{Lo: coef(0.1, -1), Hi: coef(0.3, 1)}, {Lo: coef(0, -0.3), Hi: coef(0, -0.1)}}},
+		{Index: 1, Label: 0, S: ArgmaxIsNever(0, 2), T: unit, Inner: unit},
+		{Index: 2, Name: "c", Label: -1, T: unit, Inner: unit, S: Safe{Any: [][]int{{0, 1, 2}}, Rows: []Row{
 			{CLo: coef(1, 0), CHi: coef(1, 0), D: -0.1}, {CLo: coef(-1, 0), CHi: coef(-1, 0), D: down(0.1)}, {CLo: coef(0, -1), CHi: coef(0, -1), D: 3}}}},
-		{Index: 3, Name: "d", Label: -1, T: unit, S: Safe{Any: [][]int{{0}, {0, 1}}, Rows: []Row{
+		{Index: 3, Name: "d", Label: -1, T: unit, Inner: unit, S: Safe{Any: [][]int{{0}, {0, 1}}, Rows: []Row{
 			{CLo: coef(down(0.1), -1), CHi: coef(0.1, -1), D: down(0.1)}, {CLo: coef(1, 0), CHi: coef(1, 0)}}}},
 	}
 	for i := range want {
@@ -174,8 +175,12 @@ func TestCheck(t *testing.T) {
 		return Task{Index: 3, Name: "n", Label: 1, S: ArgmaxIs(1, 3), T: []Box{{Lo: []float64{0, 0}, Hi: []float64{1, 1}}}}
 	}
 	nan := []float64{0, math.NaN()}
-	if task := good(); task.Check(2, 3) != nil {
-		t.Error(task.Check(2, 3))
+	for _, inner := range [][]Box{nil, {{}}, {{Lo: []float64{0, 0.5}, Hi: []float64{1, 0.25}}}} {
+		task := good()
+		task.Inner = inner
+		if err := task.Check(2, 3); err != nil {
+			t.Error(err)
+		}
 	}
 	for _, c := range []struct {
 		spoil func(k *Task)
@@ -186,6 +191,12 @@ func TestCheck(t *testing.T) {
 		{func(k *Task) { k.T[0].Hi = []float64{1, -1} }, "box 0: coordinate 1"},
 		{func(k *Task) { k.T[0].Lo, k.T[0].Hi = nan, nan }, "box 0: coordinate 1"},
 		{func(k *Task) { k.T[0].Hi = []float64{1, math.Inf(1)} }, "box 0: coordinate 1"},
+		{func(k *Task) { k.Inner = make([]Box, 2) }, "2 inner boxes for 1 boxes"},
+		{func(k *Task) { k.Inner = []Box{{Lo: []float64{1}}} }, "inner box 0 has 1 coordinates, the network has 2 inputs"},
+		{func(k *Task) { k.Inner = []Box{{Lo: []float64{0, 0}, Hi: []float64{1, up(1)}}} }, "inner box 0: coordinate 1: from 0 to"},
+		{func(k *Task) { k.Inner = []Box{{Lo: []float64{down(0), 0}, Hi: []float64{1, 1}}} }, "inner box 0: coordinate 0"},
+		{func(k *Task) { k.Inner = []Box{{Lo: []float64{0, 0}, Hi: nan}} }, "inner box 0: coordinate 1: from 0 to NaN"},
+		{func(k *Task) { k.Inner = []Box{{Lo: []float64{math.Inf(1), 0}, Hi: []float64{1, 1}}} }, "inner box 0: coordinate 0: from +Inf"},
 		{func(k *Task) { k.S = ArgmaxIs(1, 4) }, "row 0 has 4 coefficients, the network has 3 outputs"},
 		{func(k *Task) { k.S.Rows[1].CLo = []float64{0, 1, 9} }, "row 1: coefficient 2"},
 		{func(k *Task) { k.S.Rows[1].D = nan[1] }, "row 1: offset NaN"},

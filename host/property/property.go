@@ -41,8 +41,13 @@ type Task struct {
 	Name string
 	// Label is the class the property speaks of, -1 if none.
 	Label int
-	// T is the union of input boxes.
+	// T is the union of input boxes, each of which contains the real one that
+	// was asked about.
 	T []Box
+	// Inner holds, for each box of T, points known to be in the real one, which
+	// has at least one: see InnerBall for what Lo[j] > Hi[j] and the zero Box
+	// mean. No Inner at all counts as zero boxes.
+	Inner []Box
 	// S is the safe set.
 	S Safe
 	// Gamma and Samples are what a property file proposes, 0 if it is silent.

@@ -1,0 +1,107 @@
+package property
+
+import (
+	"fmt"
+	"math"
+)
+
+// InnerBall is the counterpart of BallLinf from inside: a box of points that lie
+// in the real set {x : |x_j - v_j| <= eps for every j}, cut to clip, whatever the
+// real numbers v_j in [lo[j], hi[j]], eps and the ends of clip are. Lower ends are
+// rounded up and upper ends down; Lo[j] > Hi[j] says that no float64 is known to
+// be inside in coordinate j, where the set is narrower than the enclosures of its
+// numbers.
+//
+// If the enclosures cannot tell that the set has a point at all, because the ball
+// and clip only just touch in some coordinate, InnerBall is the zero Box; so it is
+// for what is no radius, clip interval or point. BallLinf says what is wrong with
+// arguments. lo and hi must have the same length (it panics otherwise).
+func InnerBall(lo, hi []float64, eps Decimal, clip *[2]Decimal) Box {
+	if len(lo) != len(hi) {
+		panic(fmt.Sprintf("property: InnerBall: %d lower and %d upper ends", len(lo), len(hi)))
+	}
+	cutLo, cutHi := math.Inf(-1), math.Inf(1)
+	if clip != nil {
+		cutLo, cutHi = clip[0].Hi, clip[1].Lo
+	}
+	if !(eps.Lo >= 0 && eps.Lo <= math.MaxFloat64 && cutLo <= cutHi) {
+		return Box{}
+	}
+	b := Box{Lo: make([]float64, len(lo)), Hi: make([]float64, len(hi))}
+	for j := range lo {
+		if !ordered(lo[j], hi[j]) {
+			return Box{}
+		}
+		// The real ball reaches at least down to from and up to to, which may be
+		// the wrong way round.
+		from, to := addUp(hi[j], -eps.Lo), addDown(lo[j], eps.Lo)
+		if from > cutHi || to < cutLo {
+			return Box{}
+		}
+		b.Lo[j], b.Hi[j] = max(from, cutLo), min(to, cutHi)
+	}
+	return b
+}
+
+// InnerBall is InnerBall around point i, 0 <= i < N (it panics otherwise).
+func (p *Points) InnerBall(i int, eps Decimal, clip *[2]Decimal) Box {
+	lo, hi := p.At(i)
+	return InnerBall(lo, hi, eps, clip)
+}
+
+// Witness is a box that surely contains a point of the i-th region of the real T,
+// close to x: in each coordinate the float64 nearest to x[j] in the inner interval
+// or, where that is empty, the whole of [T[i].Lo[j], T[i].Hi[j]]. A property that
+// fails on all of a witness fails somewhere on T; nothing is asked of x, and NaN
+// is allowed. It is the zero Box if the task does not know that the region has a
+// point: then nothing can be shown to fail there.
+//
+// It panics if there is no region i or x has not as many coordinates.
+func (t *Task) Witness(i int, x []float64) Box {
+	outer := t.T[i]
+	if len(x) != len(outer.Lo) {
+		panic(fmt.Sprintf("property: Witness: a point of %d coordinates for a box of %d", len(x), len(outer.Lo)))
+	}
+	if len(t.Inner) == 0 || t.Inner[i].Lo == nil {
+		return Box{}
+	}
+	inner := t.Inner[i]
+	w := Box{Lo: make([]float64, len(x)), Hi: make([]float64, len(x))}
+	for j, v := range x {
+		lo, hi := inner.Lo[j], inner.Hi[j]
+		switch {
+		case !(lo <= hi):
+			w.Lo[j], w.Hi[j] = outer.Lo[j], outer.Hi[j]
+			continue
+		case v > hi:
+			v = hi
+		case !(v >= lo):
+			v = lo
+		}
+		w.Lo[j], w.Hi[j] = v, v
+	}
+	return w
+}
+
+// checkInner is the part of Check on Inner; the boxes of T have been checked.
+func (t *Task) checkInner(inputs int) error {
+	if len(t.Inner) != 0 && len(t.Inner) != len(t.T) {
+		return fmt.Errorf("has %d inner boxes for %d boxes; give one for each or none", len(t.Inner), len(t.T))
+	}
+	for b, inner := range t.Inner {
+		if inner.Lo == nil && inner.Hi == nil {
+			continue
+		}
+		if len(inner.Lo) != inputs || len(inner.Hi) != inputs {
+			return fmt.Errorf("inner box %d has %d coordinates, the network has %d inputs; give one pair for each", b, len(inner.Lo), inputs)
+		}
+		for j, lo := range inner.Lo {
+			hi, outer := inner.Hi[j], t.T[b]
+			empty := lo > hi && !math.IsInf(lo, 0) && !math.IsInf(hi, 0)
+			if !empty && !(outer.Lo[j] <= lo && lo <= hi && hi <= outer.Hi[j]) {
+				return fmt.Errorf("inner box %d: coordinate %d: from %v to %v is not inside of %v to %v; mend its ends", b, j, lo, hi, outer.Lo[j], outer.Hi[j])
+			}
+		}
+	}
+	return nil
+}
