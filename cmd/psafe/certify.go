@@ -21,16 +21,18 @@ type certifyFlags struct {
 	post      posteriorFlags
 	tasks     taskFlags
 
-	method, boxes string
-	samples       int
-	gamma         float64
-	splits        int
-	uniform       bool
-	seed          uint64
+	method, boxes  string
+	samples, cells int
+	gamma          float64
+	splits         int
+	uniform        bool
+	seed           uint64
+	confidence     float64
+	noUpper        bool
 
 	device    deviceFlags
 	out       string
-	threshold float64
+	require   float64
 	failUnder float64
 	noTiming  bool
 	quiet     bool
@@ -38,29 +40,34 @@ type certifyFlags struct {
 	cfg certify.Config
 }
 
-const certifyAbout = `psafe certify proves lower bounds of P_safe(T, S), the probability over the
-posterior that the network maps all of the input region T into the safe set S.
+const certifyAbout = `psafe certify proves lower and upper bounds of P_safe(T, S), the probability over
+the posterior that the network maps all of the input region T into the safe set S.
 
   psafe certify --posterior net.npz --inputs images.idx.gz --index 0:100 --eps 0.01 --clip 0,1
   psafe certify --posterior net.npz --property properties.json
 
 One line of JSON per input goes to --out or standard output; p_lower is rounded
-down. A table and a progress bar appear when standard error is a terminal.`
+down and p_upper up. --method statistical adds an interval that holds with a
+confidence; it is no certificate, and no part of p_lower and p_upper. A table and
+a progress bar appear when standard error is a terminal.`
 
 func (c *certifyFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&c.posterior, "posterior", "", "posterior file or directory (docs/formats.md); required")
 	c.post.add(f)
 	c.tasks.add(f)
-	f.StringVar(&c.method, "method", "lbp", "bound propagation: ibp or lbp")
+	f.StringVar(&c.method, "method", "auto", "auto (the best of clbp, neuronsum and lbp), ibp or lbp (weight boxes), clbp (concentration), neuronsum (one hidden layer), samples (a finite posterior, exactly) or statistical")
 	f.StringVar(&c.boxes, "boxes", "centred", "weight boxes: centred (one around the mean, as wide as verifies) or sampled (Algorithm 1)")
-	f.IntVar(&c.samples, "samples", 0, "number of sampled boxes")
+	f.IntVar(&c.samples, "samples", 0, "number of sampled boxes, or of networks for --method statistical (default 1000)")
+	f.Float64Var(&c.confidence, "confidence", 0.99, "confidence of --method statistical")
+	f.IntVar(&c.cells, "cells", 0, "how many cells T may be cut into (default 128, 256 to decide one network; 1 for more than 8 inputs)")
 	f.Float64Var(&c.gamma, "gamma", 0, "half-width of weight boxes in standard deviations; centred boxes search for the largest if it is absent")
 	f.IntVar(&c.splits, "splits", 0, "how often a centred box may be cut to prove more")
 	f.BoolVar(&c.uniform, "uniform", false, "keep one gamma for all layers of a centred box")
-	f.Uint64Var(&c.seed, "seed", 0, "seed of sampled boxes")
+	f.Uint64Var(&c.seed, "seed", 0, "seed of sampled boxes and of --method statistical")
 	c.device.add(f)
 	f.StringVar(&c.out, "out", "", "result file (JSON Lines); standard output if absent")
-	f.Float64Var(&c.threshold, "threshold", 0.9, "verdict safe needs p_lower at least this")
+	f.Float64Var(&c.require, "require", 0.9, "verdict safe needs p_lower at least this, unsafe p_upper less")
+	f.BoolVar(&c.noUpper, "no-upper", false, "do not look for upper bounds")
 	f.Float64Var(&c.failUnder, "fail-under", 0, "exit with status 10 if a p_lower is under this")
 	f.BoolVar(&c.noTiming, "omit-timing", false, "leave the field seconds out, so that two runs give identical files")
 	f.BoolVar(&c.quiet, "quiet", false, "no table, progress bar or notes")
@@ -68,14 +75,11 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 
 // check refuses flags that contradict each other or say nothing.
 func (c *certifyFlags) check(f *pflag.FlagSet) error {
-	var err error
-	if c.cfg.Method, err = bound.ParseMethod(c.method); err != nil {
-		return fmt.Errorf("--method: %w", err)
-	}
-	if c.cfg.Strategy, err = certify.ParseStrategy(c.boxes); err != nil {
-		return fmt.Errorf("--boxes: %w", err)
-	}
 	c.cfg.Samples, c.cfg.Gamma, c.cfg.Splits, c.cfg.Uniform, c.cfg.Seed = c.samples, c.gamma, c.splits, c.uniform, c.seed
+	c.cfg.NoUpper = c.noUpper
+	if err := c.chooseMethod(f); err != nil {
+		return err
+	}
 	sampled := c.cfg.Strategy == certify.Sampled
 	switch {
 	case c.posterior == "":
@@ -90,10 +94,8 @@ func (c *certifyFlags) check(f *pflag.FlagSet) error {
 		return errors.New("--splits and --gamma cannot be combined: pieces are cut from wider boxes than any one gamma")
 	case sampled && (c.splits > 0 || c.uniform):
 		return errors.New("--splits and --uniform are for --boxes centred")
-	case !sampled && (f.Changed("samples") || f.Changed("seed")):
-		return errors.New("--samples and --seed are for --boxes sampled")
-	case !(c.threshold >= 0 && c.threshold <= 1):
-		return fmt.Errorf("--threshold %v is no probability", c.threshold)
+	case !(c.require >= 0 && c.require <= 1):
+		return fmt.Errorf("--require %v is no probability", c.require)
 	case !(c.failUnder >= 0 && c.failUnder <= 1):
 		return fmt.Errorf("--fail-under %v is no probability", c.failUnder)
 	}
@@ -120,7 +122,7 @@ func runCertify(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if err != nil {
 		return err
 	}
-	if err := diagonal(post); err != nil {
+	if err := c.suits(post); err != nil {
 		return err
 	}
 	job, err := c.tasks.load(post)
@@ -229,12 +231,12 @@ func (c *certifyFlags) run(ctx context.Context, engines []*certify.Engine, post 
 	var records []*report.Record
 	err := certify.Run(ctx, engines, c.cfg, job.tasks, bar.update, func(res *certify.Result) error {
 		rec := &report.Record{
-			Property: job.property(res.Task), Eps: c.tasks.eps, Clip: c.tasks.clip, InputScale: c.tasks.inputScale, Activations: activations(post), Method: c.cfg.Method.String(), Boxes: c.cfg.Strategy.String(),
+			Property: job.property(res.Task), Eps: c.tasks.eps, Clip: c.tasks.clip, InputScale: c.tasks.inputScale, Activations: activations(post), 
 			Precision: c.device.precision, Seed: c.seed,
 			Posterior: c.posterior, PosteriorSHA256: post.Source.SHA256, PosteriorScale: post.Scale.String(),
 			Inputs: job.source, InputsSHA256: job.sha256, Version: version(),
 		}
-		rec.Fill(res, c.threshold)
+		rec.Fill(res, c.require)
 		if c.noTiming {
 			rec.Seconds = nil
 		}
@@ -289,7 +291,7 @@ func (c *certifyFlags) noteCeiling(post *posterior.Posterior, p bound.Precision,
 		if s.gamma == 0 {
 			s.gamma = t.Gamma
 		}
-		if ceiling := certify.Ceiling(post, p, s.n, s.gamma); ceiling < math.Log10(max(c.threshold, 1e-300)) && !said[s] {
+		if ceiling := certify.Ceiling(post, p, s.n, s.gamma); ceiling < math.Log10(max(c.require, 1e-300)) && !said[s] {
 			said[s] = true
 			fmt.Fprintf(stderr, "psafe: note: %d boxes of half-width %v sigma around samples hold at most 10^%.1f of the mass of %d weights, whatever is proved: use --boxes centred\n",
 				s.n, s.gamma, math.Ceil(ceiling*10)/10, post.Weights())

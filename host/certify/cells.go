@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"psafe/host/posterior"
 	"psafe/host/property"
 )
 
@@ -21,7 +22,7 @@ func (e *Engine) refine(ctx context.Context, most int, roots [][]*cell) error {
 		var fresh []*cell
 		for i, r := range roots {
 			for _, c := range worst(r, most-count[i]) {
-				e.halve(c)
+				halve(e.post, c)
 				fresh = append(fresh, c.parts...)
 				count[i] += len(c.parts) - 1
 			}
@@ -84,10 +85,10 @@ func (c *cell) uncut() []*cell {
 	return all
 }
 
-// halve cuts a cell in two in the coordinate over which the mean network's rows vary most.
-// The halves share their common face.
-func (e *Engine) halve(c *cell) {
-	j := e.steepestApprox(c)
+// halve cuts a cell in two in the coordinate over which the rows of a network (the
+// means of post) vary most. The halves share their common face.
+func halve(post *posterior.Posterior, c *cell) {
+	j := steepestApprox(post, c)
 	mid := c.box.Lo[j] + (c.box.Hi[j]-c.box.Lo[j])/2
 	left := property.Box{Lo: c.box.Lo, Hi: slices.Clone(c.box.Hi)}
 	right := property.Box{Lo: slices.Clone(c.box.Lo), Hi: c.box.Hi}
@@ -97,9 +98,9 @@ func (e *Engine) halve(c *cell) {
 	}
 }
 
-// steepestApprox is the coordinate in which a row of the mean network changes most
+// steepestApprox is the coordinate in which a row of the network changes most
 // over the box, by finite differences; the widest if none changes.
-func (e *Engine) steepestApprox(c *cell) int {
+func steepestApprox(post *posterior.Posterior, c *cell) int {
 	n := len(c.box.Lo)
 	mid := make([]float64, n)
 	for j := range mid {
@@ -112,9 +113,9 @@ func (e *Engine) steepestApprox(c *cell) int {
 		}
 		x := slices.Clone(mid)
 		x[j] = c.box.Lo[j]
-		a := e.post.LogitsApprox(x)
+		a := post.LogitsApprox(x)
 		x[j] = c.box.Hi[j]
-		b := e.post.LogitsApprox(x)
+		b := post.LogitsApprox(x)
 		for _, row := range c.task.S.Rows {
 			d := 0.0
 			for i, w := range row.CLo {

@@ -29,6 +29,14 @@ const (
 	Sampled
 	// Concentrated is concentration LBP: no boxes at all.
 	Concentrated
+	// NeuronSum is for one hidden layer: a sum of independent terms, one a neuron.
+	NeuronSum
+	// Auto is the best of what is cheap first.
+	Auto
+	// Statistical decides drawn networks: a statement with a confidence.
+	Statistical
+	// Finite decides every network of a posterior that is a finite set of them.
+	Finite
 )
 
 // String returns centred or sampled.
@@ -66,6 +74,10 @@ type Config struct {
 	Splits int
 	// Cells is how many cells T may be cut into; 0 leaves it to the method.
 	Cells int
+	// NoUpper leaves upper bounds out.
+	NoUpper bool
+	// Confidence is for Statistical, in (0, 1).
+	Confidence float64
 }
 
 // Result is what was proved for one task.
@@ -76,6 +88,15 @@ type Result struct {
 	// LogP is a lower bound of log P_safe, rounded down; -Inf if nothing was
 	// proved.
 	LogP float64
+	// PLower is a lower bound of P_safe where it is known better than by LogP.
+	PLower float64
+	// UnsafeDown is a lower bound of 1 - P_safe: 0 says nothing.
+	UnsafeDown float64
+	// Statistic is what Statistical says; it flows into no other field.
+	Statistic *Statistic
+	// SafeSamples and UnsafeSamples are how many networks of a finite set were
+	// proved safe and unsafe.
+	SafeSamples, UnsafeSamples int
 	// Boxes is how many weight boxes were tried, SafeBoxes how many verified
 	// ones LogP counts on or chose from, Samples how many were drawn.
 	Boxes, SafeBoxes, Samples int
@@ -121,6 +142,10 @@ func Run(ctx context.Context, engines []*Engine, cfg Config, tasks []property.Ta
 	switch cfg.Strategy {
 	case Sampled:
 		return runSampled(ctx, engines, cfg, tasks, progress, emit)
+	case Statistical:
+		return runGroups(ctx, engines, (*Engine).statistical, cfg, tasks, progress, emit)
+	case Finite:
+		return runGroups(ctx, engines, (*Engine).finite, cfg, tasks, progress, emit)
 	case Concentrated:
 		return runGroups(ctx, engines, (*Engine).concentrated, cfg, tasks, progress, emit)
 	}

@@ -13,6 +13,9 @@ import (
 // Engine verifies weight boxes on a device. If the device fails in the middle, a
 // chunk is tried once more in halves and then on the spare device.
 type Engine struct {
+	// law is the posterior. post is the same if weights are independent normal
+	// numbers, and otherwise its mean network without deviations.
+	law   *posterior.Posterior
 	post  *posterior.Posterior
 	flat  flat
 	dev   bound.Device
@@ -29,13 +32,18 @@ type Engine struct {
 }
 
 // NewEngine loads the posterior on the device. reach is the largest half-width in
-// standard deviations that will be asked for. spare may be nil.
+// standard deviations that will be asked for. spare may be nil. A posterior of another
+// kind than independent normal weights is for Statistical and Finite only.
 func NewEngine(dev bound.Device, spare func() bound.Device, post *posterior.Posterior, reach float64) (*Engine, error) {
+	law := post
+	if post.Diagonal() != nil {
+		post = constant(post)
+	}
 	model, err := bound.NewModel(dev, post, reach)
 	if err != nil {
 		return nil, err
 	}
-	return &Engine{post: post, flat: flatten(post), dev: dev, model: model, spare: spare, reach: reach}, nil
+	return &Engine{law: law, post: post, flat: flatten(post), dev: dev, model: model, spare: spare, reach: reach}, nil
 }
 
 // Close gives the device's memory back.
