@@ -115,7 +115,7 @@ func netRowsFor(x, outputs int) []property.Row {
 	if outputs > 1 {
 		return property.ArgmaxIs(x%outputs, outputs).Rows
 	}
-	return []property.Row{{CLo: []float64{1}, CHi: []float64{1.25}, D: 0.5}}
+	return []property.Row{{CLo: []float64{1}, CHi: []float64{1.25}, D: 0.5, DHi: 0.5}}
 }
 
 // differs returns the first difference of two propagations, or "".

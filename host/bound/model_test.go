@@ -61,7 +61,7 @@ func TestUpload(t *testing.T) {
 			if in.nonNeg != (x >= 0) {
 				t.Errorf("%v: input %v: nonNeg is %v", p, x, in.nonNeg)
 			}
-			rows, err := m.UploadRows([][]property.Row{{{CLo: []float64{x}, CHi: []float64{x}, D: x}}, {}})
+			rows, err := m.UploadRows([][]property.Row{{{CLo: []float64{x}, CHi: []float64{x}, D: x, DHi: x}}, {}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -62,7 +62,8 @@ func ParseStrategy(word string) (Strategy, error) {
 type Config struct {
 	Method   bound.Method
 	Strategy Strategy
-	// Samples and Seed are for Sampled; Task.Samples replaces a Samples of 0.
+	// Samples and Seed are for Sampled, where Task.Samples replaces a Samples of 0,
+	// and for Statistical.
 	Samples int
 	Seed    uint64
 	// Gamma is the half-width in standard deviations: required for Sampled
@@ -83,8 +84,10 @@ type Config struct {
 // Result is what was proved for one task.
 type Result struct {
 	Task *property.Task
-	// Method is what gave LogP: "ibp", "lbp", "clbp".
-	Method string
+	// Method is what gave the lower bound: "ibp", "lbp", "clbp", "neuronsum",
+	// "samples" or, with none, "statistical". Boxing is "centred" or "sampled" for the
+	// first two.
+	Method, Boxing string
 	// LogP is a lower bound of log P_safe, rounded down; -Inf if nothing was
 	// proved.
 	LogP float64
@@ -119,6 +122,17 @@ type Result struct {
 	// Device is the device that did the work; it names the fallback too where
 	// chunks had to be moved there.
 	Device string
+}
+
+// Lower is the certified lower bound of P_safe.
+func (r *Result) Lower() float64 { return max(measure.ExpDown(r.LogP), r.PLower) }
+
+// Upper is the certified upper bound of P_safe, 1 if nothing is known.
+func (r *Result) Upper() float64 {
+	if !(r.UnsafeDown > 0) {
+		return 1
+	}
+	return min(1, math.Nextafter(1-r.UnsafeDown, 2))
 }
 
 // Run certifies the tasks and calls emit once for each, in the order of the

@@ -49,7 +49,7 @@ func interval(lo, hi float64) property.Box {
 
 // atLeast is the safe set y >= a of a network with one output.
 func atLeast(a float64) property.Safe {
-	return property.Safe{Rows: []property.Row{{CLo: []float64{1}, CHi: []float64{1}, D: -a}}, Any: [][]int{{0}}}
+	return property.Safe{Rows: []property.Row{{CLo: []float64{1}, CHi: []float64{1}, D: -a, DHi: -a}}, Any: [][]int{{0}}}
 }
 
 func phi(z float64) float64 { return math.Erfc(-z/math.Sqrt2) / 2 }
@@ -151,7 +151,7 @@ func TestUnionOfRegions(t *testing.T) {
 func TestSampledCeiling(t *testing.T) {
 	post := read(t, "tiny-2-3-2-tanh.npz")
 	task := property.Task{Label: -1, T: []property.Box{{Lo: []float64{-1, -1}, Hi: []float64{1, 1}}},
-		S: property.Safe{Rows: []property.Row{{CLo: []float64{1, 0}, CHi: []float64{1, 0}, D: 1e6}}, Any: [][]int{{0}}}}
+		S: property.Safe{Rows: []property.Row{{CLo: []float64{1, 0}, CHi: []float64{1, 0}, D: 1e6, DHi: 1e6}}, Any: [][]int{{0}}}}
 	r := run(t, bound.Float32, post, certify.Config{Method: bound.IBP, Strategy: certify.Sampled, Samples: 5, Gamma: 1}, task)[0]
 	if r.SafeBoxes != 5 {
 		t.Fatalf("%d of 5 boxes safe for a property that always holds", r.SafeBoxes)

@@ -315,7 +315,7 @@ func TestFreeOneOfTwo(t *testing.T) {
 // although their rows agree.
 func TestAlternativesOfTheirTask(t *testing.T) {
 	post := chain(relu, normal(0, 1), none)
-	rows := append(atLeast(-1).Rows, property.Row{CLo: []float64{-1}, CHi: []float64{-1}, D: -1})
+	rows := append(atLeast(-1).Rows, property.Row{CLo: []float64{-1}, CHi: []float64{-1}, D: -1, DHi: -1})
 	either := property.Safe{Rows: rows, Any: [][]int{{0}, {1}}} // w >= -1 or w <= -1
 	lower := property.Safe{Rows: rows, Any: [][]int{{1}}}       // w <= -1
 	one := interval(1, 1)

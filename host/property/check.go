@@ -9,7 +9,7 @@ import (
 // and outputs (at least 1; it panics otherwise) and is well-formed: at least one
 // box; in every box a finite Lo[j] <= Hi[j] for each input; an inner box inside
 // of each or none; in every row a
-// finite CLo[i] <= CHi[i] for each output and a finite D; alternatives that
+// finite CLo[i] <= CHi[i] for each output and a finite D <= DHi; alternatives that
 // point to rows there are; a label below outputs. The error is one line that
 // names the task and the place.
 func (t *Task) Check(inputs, outputs int) error {
@@ -64,8 +64,8 @@ func (s *Safe) check(outputs int) error {
 				return fmt.Errorf("row %d: coefficient %d: from %v to %v is not a finite interval; mend it", r, i, row.CLo[i], row.CHi[i])
 			}
 		}
-		if !ordered(row.D, row.D) {
-			return fmt.Errorf("row %d: offset %v is not finite; mend it", r, row.D)
+		if !ordered(row.D, row.DHi) {
+			return fmt.Errorf("row %d: offset from %v to %v is not a finite interval; mend it", r, row.D, row.DHi)
 		}
 	}
 	for a, all := range s.Any {

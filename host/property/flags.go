@@ -149,25 +149,24 @@ func reversed(lo, hi string, a, b Decimal) bool {
 }
 
 // outputBox is the conjunction of y_i - lo >= 0 and hi - y_i >= 0 over the
-// outputs, without the unbounded sides. The offsets -lo and hi are rounded
-// down, which shrinks the set.
+// outputs, without the unbounded sides. The offsets -lo and hi are enclosed.
 func outputBox(sides []side, outputs int) (Safe, error) {
 	if len(sides) != outputs {
 		return Safe{}, fmt.Errorf("%d pairs of bounds for %d outputs; give one pair for each", len(sides), outputs)
 	}
 	s := Safe{Any: [][]int{nil}}
-	add := func(i int, c, d float64) {
+	add := func(i int, c, d, dHi float64) {
 		coef := make([]float64, outputs)
 		coef[i] = c
 		s.Any[0] = append(s.Any[0], len(s.Rows))
-		s.Rows = append(s.Rows, Row{CLo: coef, CHi: coef, D: d})
+		s.Rows = append(s.Rows, Row{CLo: coef, CHi: coef, D: d, DHi: dHi})
 	}
 	for i, b := range sides {
 		if b.lo != nil {
-			add(i, 1, 0-b.lo.Hi)
+			add(i, 1, 0-b.lo.Hi, 0-b.lo.Lo)
 		}
 		if b.hi != nil {
-			add(i, -1, b.hi.Lo)
+			add(i, -1, b.hi.Lo, b.hi.Hi)
 		}
 	}
 	return s, nil

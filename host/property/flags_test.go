@@ -19,9 +19,9 @@ func TestParseSpec(t *testing.T) {
 	s, label, err := ParseSpec("output_box:[-1,2.5], [ , +Inf ] ,[-INF,0.1]", 3)
 	want := Safe{
 		Rows: []Row{
-			{CLo: []float64{1, 0, 0}, CHi: []float64{1, 0, 0}, D: 1},
-			{CLo: []float64{-1, 0, 0}, CHi: []float64{-1, 0, 0}, D: 2.5},
-			{CLo: []float64{0, 0, -1}, CHi: []float64{0, 0, -1}, D: down(0.1)},
+			{CLo: []float64{1, 0, 0}, CHi: []float64{1, 0, 0}, D: 1, DHi: 1},
+			{CLo: []float64{-1, 0, 0}, CHi: []float64{-1, 0, 0}, D: 2.5, DHi: 2.5},
+			{CLo: []float64{0, 0, -1}, CHi: []float64{0, 0, -1}, D: down(0.1), DHi: 0.1},
 		},
 		Any: [][]int{{0, 1, 2}},
 	}

@@ -38,9 +38,10 @@ func TestReadFile(t *testing.T) {
 			{Lo: coef(0.1, -1), Hi: coef(0.3, 1)}, {Lo: coef(0, -0.3), Hi: coef(0, -0.1)}}},
 		{Index: 1, Label: 0, S: ArgmaxIsNever(0, 2), T: unit, Inner: unit},
 		{Index: 2, Name: "c", Label: -1, T: unit, Inner: unit, S: Safe{Any: [][]int{{0, 1, 2}}, Rows: []Row{
-			{CLo: coef(1, 0), CHi: coef(1, 0), D: -0.1}, {CLo: coef(-1, 0), CHi: coef(-1, 0), D: down(0.1)}, {CLo: coef(0, -1), CHi: coef(0, -1), D: 3}}}},
+			{CLo: coef(1, 0), CHi: coef(1, 0), D: -0.1, DHi: up(-0.1)}, {CLo: coef(-1, 0), CHi: coef(-1, 0), D: down(0.1), DHi: 0.1},
+			{CLo: coef(0, -1), CHi: coef(0, -1), D: 3, DHi: 3}}}},
 		{Index: 3, Name: "d", Label: -1, T: unit, Inner: unit, S: Safe{Any: [][]int{{0}, {0, 1}}, Rows: []Row{
-			{CLo: coef(down(0.1), -1), CHi: coef(0.1, -1), D: down(0.1)}, {CLo: coef(1, 0), CHi: coef(1, 0)}}}},
+			{CLo: coef(down(0.1), -1), CHi: coef(0.1, -1), D: down(0.1), DHi: 0.1}, {CLo: coef(1, 0), CHi: coef(1, 0)}}}},
 	}
 	for i := range want {
 		if len(tasks[i].FileSHA256) != 64 {
@@ -199,7 +200,9 @@ func TestCheck(t *testing.T) {
 		{func(k *Task) { k.Inner = []Box{{Lo: []float64{math.Inf(1), 0}, Hi: []float64{1, 1}}} }, "inner box 0: coordinate 0: from +Inf"},
 		{func(k *Task) { k.S = ArgmaxIs(1, 4) }, "row 0 has 4 coefficients, the network has 3 outputs"},
 		{func(k *Task) { k.S.Rows[1].CLo = []float64{0, 1, 9} }, "row 1: coefficient 2"},
-		{func(k *Task) { k.S.Rows[1].D = nan[1] }, "row 1: offset NaN"},
+		{func(k *Task) { k.S.Rows[1].D = nan[1] }, "row 1: offset from NaN"},
+		{func(k *Task) { k.S.Rows[1].D = 1 }, "row 1: offset from 1 to 0"},
+		{func(k *Task) { k.S.Rows[1].DHi = math.Inf(1) }, "row 1: offset from 0 to +Inf"},
 		{func(k *Task) { k.S.Any[0][0] = 2 }, "alternative 0 refers to row 2 of 2"},
 		{func(k *Task) { k.S.Any[0][0] = -1 }, "row -1"},
 		{func(k *Task) { k.Label = 3 }, "class 3"},

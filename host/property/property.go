@@ -16,12 +16,13 @@ import (
 // Box is the set of x with Lo[j] <= x[j] <= Hi[j] for every j.
 type Box struct{ Lo, Hi []float64 }
 
-// Row is one linear constraint sum_i C_i y_i + D >= 0 on the logits y. A
-// coefficient that is not a float64 is held as the interval CLo <= C <= CHi;
-// D is rounded down.
+// Row is one linear constraint sum_i C_i y_i + d >= 0 on the logits y. A number
+// that is not a float64 is held as the interval around it: CLo <= C <= CHi and
+// D <= d <= DHi. That the constraint holds is proved with D, that it fails with
+// DHi (see Negated); where d is a float64, both are d.
 type Row struct {
 	CLo, CHi []float64
-	D        float64
+	D, DHi   float64
 }
 
 // Safe is a safe set S in disjunctive normal form over Rows: S holds where, for

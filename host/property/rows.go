@@ -159,8 +159,8 @@ func unique(all [][]int) [][]int {
 }
 
 // row reads {"row": [...], "offset": d} and returns its index in p.rows.
-// Coefficients are enclosed, the offset is rounded down: a weight vector that
-// satisfies the stored row satisfies the written one.
+// Coefficients and offset are enclosed: a weight vector that satisfies the stored
+// row, whose offset is the lower end, satisfies the written one.
 func (p *rowParser) row(n *node) (int, error) {
 	if err := n.onlyKeys("a row", "row", "offset"); err != nil {
 		return 0, err
@@ -182,9 +182,10 @@ func (p *rowParser) row(n *node) (int, error) {
 		if err != nil {
 			return 0, fmt.Errorf("offset: %w", err)
 		}
-		r.D = d.Lo
+		r.D, r.DHi = d.Lo, d.Hi
 	}
 	key := binary.BigEndian.AppendUint64(nil, math.Float64bits(r.D))
+	key = binary.BigEndian.AppendUint64(key, math.Float64bits(r.DHi))
 	for i := range r.CLo {
 		key = binary.BigEndian.AppendUint64(key, math.Float64bits(r.CLo[i]))
 		key = binary.BigEndian.AppendUint64(key, math.Float64bits(r.CHi[i]))

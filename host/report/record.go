@@ -16,9 +16,9 @@ import (
 	"psafe/host/measure"
 )
 
-// Guarantee is the strength of every p_lower in a record: what is proved, about
-// which function.
-const Guarantee = "certified lower bound, real arithmetic, rounding included"
+// Guarantee is the strength of every p_lower and p_upper in a record: what is
+// proved, about which function.
+const Guarantee = "certified bounds, real arithmetic, rounding included"
 
 // Record is one result, self-contained. Field order is the order in the file.
 type Record struct {
@@ -31,8 +31,10 @@ type Record struct {
 	Clip       []string `json:"clip,omitempty"`
 	InputScale string   `json:"input_scale,omitempty"`
 
+	// Method is what gave p_lower, for "auto" the method that gave the best.
 	Method string `json:"method"`
-	Boxes  string `json:"boxes"`
+	// Boxes is "centred" or "sampled" where Method is about weight boxes.
+	Boxes string `json:"boxes,omitempty"`
 	// Gamma is the half-width of the box(es) in standard deviations, by layer if
 	// layers differ; null where there is no single box.
 	Gamma     any `json:"gamma"`
@@ -40,16 +42,30 @@ type Record struct {
 	Tried     int `json:"boxes_tried"`
 	SafeBoxes int `json:"safe_boxes"`
 
+	// Cells is how many cells T was cut into, Tau the largest failure budget of a
+	// hidden bound, for methods without boxes.
+	Cells int     `json:"cells,omitempty"`
+	Tau   float64 `json:"tau,omitempty"`
+	// SafeSamples and UnsafeSamples count the networks of a finite posterior that
+	// were proved safe and unsafe.
+	SafeSamples   *int `json:"safe_samples,omitempty"`
+	UnsafeSamples *int `json:"unsafe_samples,omitempty"`
+
 	// PLower <= P_safe, rounded down; Log10PLower <= log10 P_safe, null for -Inf.
 	PLower      float64  `json:"p_lower"`
 	Log10PLower *float64 `json:"log10_p_lower"`
+	// PUpper >= P_safe, rounded up; 1 says nothing.
+	PUpper float64 `json:"p_upper"`
+	// Statistical holds with a confidence and is no certificate.
+	Statistical *Statistical `json:"statistical,omitempty"`
 	// Log10Ceiling bounds what the sampled boxes could hold.
 	Log10Ceiling *float64 `json:"log10_ceiling,omitempty"`
 	Rule         string   `json:"rule,omitempty"`
 	// Margin is a lower bound of the least margin at the box in the result.
-	Margin    *float64 `json:"margin"`
-	Threshold float64  `json:"threshold"`
-	// Verdict is "safe" (p_lower >= threshold) or "unknown".
+	Margin  *float64 `json:"margin"`
+	Require float64  `json:"require"`
+	// Verdict is "safe" (p_lower >= require), "unsafe" (p_upper < require) or
+	// "unknown", by the certified bounds alone.
 	Verdict   string `json:"verdict"`
 	Guarantee string `json:"guarantee"`
 
@@ -67,24 +83,48 @@ type Record struct {
 	Version      string   `json:"version"`
 }
 
+// Statistical is an interval for P_safe at a level of confidence.
+type Statistical struct {
+	Samples    int     `json:"samples"`
+	Safe       int     `json:"safe"`
+	Unsafe     int     `json:"unsafe"`
+	Confidence float64 `json:"confidence"`
+	Lower      float64 `json:"lower"`
+	Upper      float64 `json:"upper"`
+	Statement  string  `json:"statement"`
+}
+
+// statement says what an interval is.
+const statement = "statistical: holds with the stated confidence over the draws, not certified"
+
 // Fill sets the fields that follow from a result.
-func (r *Record) Fill(res *certify.Result, threshold float64) {
+func (r *Record) Fill(res *certify.Result, require float64) {
 	r.Index, r.Name = res.Task.Index, res.Task.Name
 	if res.Task.Label >= 0 {
 		label := res.Task.Label
 		r.Label = &label
 	}
 	r.Samples, r.Tried, r.SafeBoxes, r.Rule = res.Samples, res.Boxes, res.SafeBoxes, res.Rule
+	r.Method, r.Boxes, r.Cells, r.Tau = res.Method, res.Boxing, res.Cells, res.Tau
+	if r.Method == "samples" {
+		r.SafeSamples, r.UnsafeSamples = &res.SafeSamples, &res.UnsafeSamples
+	}
 	r.Gamma = gammaField(res.Gamma)
-	r.PLower = measure.ExpDown(res.LogP)
+	r.PLower, r.PUpper = res.Lower(), res.Upper()
+	if s := res.Statistic; s != nil {
+		r.Statistical = &Statistical{s.Samples, s.Safe, s.Unsafe, s.Confidence, s.Lower, s.Upper, statement}
+	}
 	r.Log10PLower = finite(measure.Log10Down(res.LogP))
-	if res.Samples > 0 {
+	if res.Boxing == certify.Sampled.String() {
 		r.Log10Ceiling = finite(res.CeilingLog10)
 	}
 	r.Margin = finite(res.Margin)
-	r.Threshold, r.Verdict, r.Guarantee = threshold, "unknown", Guarantee
-	if r.PLower >= threshold && r.PLower > 0 {
+	r.Require, r.Verdict, r.Guarantee = require, "unknown", Guarantee
+	switch {
+	case r.PLower >= require && r.PLower > 0:
 		r.Verdict = "safe"
+	case r.PUpper < require:
+		r.Verdict = "unsafe"
 	}
 	r.Device = res.Device
 	seconds := math.Round(res.Seconds*1e6) / 1e6

@@ -116,7 +116,8 @@ func (g *gen) fill(n *network) {
 			if g.oneIn(2) {
 				c.hi = c.lo
 			}
-			set = append(set, property.Row{CLo: c.lo, CHi: c.hi, D: fine.number()})
+			d := fine.number()
+			set = append(set, property.Row{CLo: c.lo, CHi: c.hi, D: d, DHi: d})
 		}
 		n.rows = append(n.rows, set)
 	}

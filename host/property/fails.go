@@ -1,0 +1,41 @@
+package property
+
+import (
+	"fmt"
+	"math"
+)
+
+// Negated is the row -C y - d: a lower bound of it over the intervals held, with
+// the offset D of the result, is one of minus the real row. It panics if D > DHi.
+func (r *Row) Negated() Row {
+	if !(r.D <= r.DHi) {
+		panic(fmt.Sprintf("property: Negated: a row with offset from %v to %v", r.D, r.DHi))
+	}
+	n := Row{CLo: make([]float64, len(r.CLo)), CHi: make([]float64, len(r.CHi)), D: 0 - r.DHi, DHi: 0 - r.D}
+	for i := range r.CLo {
+		n.CLo[i], n.CHi[i] = 0-r.CHi[i], 0-r.CLo[i] // 0-x rather than -x: never negative zero
+	}
+	return n
+}
+
+// FailsSurely says whether S surely fails, given a lower bound of each row negated
+// (Row.Negated): whether in every alternative some row has a bound above 0, so
+// that the row itself is below 0. S is closed, so 0 is not enough. An alternative
+// with no rows never fails, and a set without alternatives always does. A bound
+// that is NaN or infinite proves nothing. It panics unless there is a bound for
+// each row.
+func (s *Safe) FailsSurely(negLo []float64) bool {
+	if len(negLo) != len(s.Rows) {
+		panic(fmt.Sprintf("property: FailsSurely: %d bounds for %d rows", len(negLo), len(s.Rows)))
+	}
+	for _, all := range s.Any {
+		fails := false
+		for _, r := range all {
+			fails = fails || negLo[r] > 0 && negLo[r] <= math.MaxFloat64
+		}
+		if !fails {
+			return false
+		}
+	}
+	return true
+}
