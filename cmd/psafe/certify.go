@@ -231,7 +231,7 @@ func (c *certifyFlags) run(ctx context.Context, engines []*certify.Engine, post 
 	var records []*report.Record
 	err := certify.Run(ctx, engines, c.cfg, job.tasks, bar.update, func(res *certify.Result) error {
 		rec := &report.Record{
-			Property: job.property(res.Task), Eps: c.tasks.eps, Clip: c.tasks.clip, InputScale: c.tasks.inputScale, Activations: activations(post), 
+			Property: job.property(res.Task), Eps: c.tasks.eps, Clip: c.tasks.clip, InputScale: c.tasks.inputScale, Activations: activations(post),
 			Precision: c.device.precision, Seed: c.seed,
 			Posterior: c.posterior, PosteriorSHA256: post.Source.SHA256, PosteriorScale: post.Scale.String(),
 			Inputs: job.source, InputsSHA256: job.sha256, Version: version(),

@@ -58,18 +58,20 @@ func (c *certifyFlags) checkMethod(f *pflag.FlagSet) error {
 			return fmt.Errorf("--%s is for weight boxes: use --method ibp or lbp", name)
 		}
 	}
-	sampled := boxes && c.cfg.Strategy == certify.Sampled
+	drawn := statistical || c.samples > 0 && c.method != "samples"
 	switch {
 	case f.Changed("cells") && boxes:
 		return errors.New("--cells is not for weight boxes: every box is checked on all of T at once")
 	case f.Changed("cells") && (c.cells < 1 || c.cells > mostCells):
 		return fmt.Errorf("--cells %d is not between 1 and %d", c.cells, mostCells)
-	case f.Changed("confidence") && !statistical:
-		return errors.New("--confidence is for --method statistical: everything else is certified")
+	case f.Changed("confidence") && (!drawn || boxes && c.cfg.Strategy == certify.Sampled):
+		return errors.New("--confidence is for --method statistical, or --samples N beside another method: everything else is certified")
 	case !(c.confidence > 0 && c.confidence < 1):
 		return fmt.Errorf("--confidence %v is not between 0 and 1", c.confidence)
-	case (f.Changed("samples") || f.Changed("seed")) && !sampled && !statistical:
-		return errors.New("--samples and --seed are for --boxes sampled and --method statistical")
+	case f.Changed("seed") && !drawn && !(boxes && c.cfg.Strategy == certify.Sampled):
+		return errors.New("--seed is for --samples: nothing else is drawn")
+	case f.Changed("samples") && c.method == "samples":
+		return errors.New("--samples is not for --method samples: all networks of the posterior are decided")
 	}
 	c.cfg.Cells, c.cfg.Confidence = c.cells, c.confidence
 	if statistical && c.samples == 0 {

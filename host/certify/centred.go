@@ -42,6 +42,9 @@ func (e *Engine) centred(ctx context.Context, cfg Config, tasks []property.Task)
 		}
 	}
 	results, err := e.measureCentred(ctx, cfg.Method, best)
+	for _, r := range results {
+		r.Method, r.Boxing = cfg.Method.String(), Centred.String()
+	}
 	if err != nil || cfg.Splits == 0 {
 		return results, err
 	}

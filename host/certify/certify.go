@@ -63,7 +63,8 @@ type Config struct {
 	Method   bound.Method
 	Strategy Strategy
 	// Samples and Seed are for Sampled, where Task.Samples replaces a Samples of 0,
-	// and for Statistical.
+	// and for Statistical; with other strategies Samples above 0 asks for the
+	// Statistic beside the certified bounds.
 	Samples int
 	Seed    uint64
 	// Gamma is the half-width in standard deviations: required for Sampled
@@ -156,6 +157,10 @@ func Run(ctx context.Context, engines []*Engine, cfg Config, tasks []property.Ta
 	switch cfg.Strategy {
 	case Sampled:
 		return runSampled(ctx, engines, cfg, tasks, progress, emit)
+	case Auto:
+		return runGroups(ctx, engines, (*Engine).auto, cfg, tasks, progress, emit)
+	case NeuronSum:
+		return runGroups(ctx, engines, (*Engine).neuronSum, cfg, tasks, progress, emit)
 	case Statistical:
 		return runGroups(ctx, engines, (*Engine).statistical, cfg, tasks, progress, emit)
 	case Finite:

@@ -37,8 +37,11 @@ const enough = 1e-6
 type cell struct {
 	task *property.Task
 	box  property.Box
-	// fail bounds the probability that some x of the box is unsafe, from above.
+	// fail bounds the probability that some x of the box is unsafe, from above; if the
+	// cell is dual, its rows are negated and fail bounds the probability that S holds
+	// on all of the box.
 	fail float64
+	dual bool
 	// tau is the failure budget that gave it.
 	tau float64
 	// parts are what the box was cut into.
@@ -98,7 +101,7 @@ func (e *Engine) concentrated(ctx context.Context, cfg Config, tasks []property.
 				tau = max(tau, l.tau)
 			}
 		}
-		results[i] = &Result{Task: &tasks[i], Method: "clbp", LogP: measure.LogComplementDown(fail), Cells: cells, Tau: tau}
+		results[i] = &Result{Task: &tasks[i], Method: "clbp", LogP: measure.LogComplementDown(fail), Margin: math.NaN(), Cells: cells, Tau: tau}
 	}
 	return results, nil
 }
@@ -291,6 +294,10 @@ func (e *Engine) failUp(c *cell, n *bound.Concentrated, i int, tau float64) floa
 		tails[r] = rowTailUp(n, i*n.Rows+r, measure.NoiseTailUp)
 	}
 	least := 1.0
+	if c.dual {
+		least = dualUp(&c.task.S, tails)
+		return min(1, math.Nextafter(least+e.budgetUp(c, tau), math.Inf(1)))
+	}
 	for _, all := range c.task.S.Any {
 		sum := 0.0
 		for _, r := range all {

@@ -63,6 +63,9 @@ func runSampled(ctx context.Context, engines []*Engine, cfg Config, tasks []prop
 			if err != nil {
 				return err
 			}
+			if err := engines[0].beside(ctx, cfg, []*Result{r}); err != nil {
+				return err
+			}
 			stamp([]*Result{r}, names(engines), time.Since(start)/time.Duration(len(part)))
 			if err := order.put(i, []*Result{r}); err != nil {
 				return err
@@ -255,7 +258,7 @@ const mostMeasured = 256
 func (e *Engine) sampledResult(ctx context.Context, cfg Config, job boxJob, t *property.Task, f found) (*Result, error) {
 	p := e.dev.Precision()
 	g := p.Nearest(job.gamma)
-	r := &Result{Task: t, LogP: minusInf, Boxes: job.samples, Samples: job.samples, SafeBoxes: len(f.safe), Margin: f.margin,
+	r := &Result{Task: t, Method: cfg.Method.String(), Boxing: Sampled.String(), LogP: minusInf, Boxes: job.samples, Samples: job.samples, SafeBoxes: len(f.safe), Margin: f.margin,
 		Gamma: slices.Repeat([]float64{g}, len(e.post.Layers)), CeilingLog10: Ceiling(e.post, p, job.samples, g)}
 	var los, his [][]float64
 	for chosen := range slices.Chunk(e.likeliest(cfg, g, f.safe), 32) {

@@ -36,9 +36,12 @@ func share(ctx context.Context, engines []*Engine, n int, work func(ctx context.
 	return context.Cause(ctx)
 }
 
+// groupMethod certifies tasks with as many input boxes each.
+type groupMethod func(*Engine, context.Context, Config, []property.Task) ([]*Result, error)
+
 // runGroups cuts the tasks into groups that are certified together, by method.
-func runGroups(ctx context.Context, engines []*Engine, method func(*Engine, context.Context, Config, []property.Task) ([]*Result, error),
-	cfg Config, tasks []property.Task, progress func(int), emit func(*Result) error) error {
+func runGroups(ctx context.Context, engines []*Engine, method groupMethod, cfg Config, tasks []property.Task,
+	progress func(int), emit func(*Result) error) error {
 	most := mostTasks
 	if n := len(engines); n > 1 {
 		most = min(most, max(1, (len(tasks)+2*n-1)/(2*n)))
@@ -53,6 +56,9 @@ func runGroups(ctx context.Context, engines []*Engine, method func(*Engine, cont
 		start := time.Now()
 		e.begin()
 		results, err := method(e, ctx, cfg, groups[i])
+		if err == nil {
+			err = e.beside(ctx, cfg, results)
+		}
 		if err != nil {
 			return err
 		}

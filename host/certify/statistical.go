@@ -80,7 +80,7 @@ func (e *Engine) statistical(ctx context.Context, cfg Config, tasks []property.T
 	}
 	results := make([]*Result, len(tasks))
 	for t := range tasks {
-		results[t] = &Result{Task: &tasks[t], Method: "statistical", LogP: minusInf, Samples: cfg.Samples,
+		results[t] = &Result{Task: &tasks[t], Method: "statistical", LogP: minusInf, Margin: math.NaN(), Samples: cfg.Samples,
 			Statistic: newStatistic(cfg.Samples, safe[t], unsafe[t], cfg.Confidence)}
 	}
 	return results, nil
@@ -101,7 +101,7 @@ func (e *Engine) finite(ctx context.Context, cfg Config, tasks []property.Task) 
 	safe, unsafe := make([]int64, len(tasks)), make([]int64, len(tasks))
 	results := make([]*Result, len(tasks))
 	for t := range tasks {
-		results[t] = &Result{Task: &tasks[t], Method: "samples", LogP: minusInf, Samples: s.N()}
+		results[t] = &Result{Task: &tasks[t], Method: "samples", LogP: minusInf, Margin: math.NaN(), Samples: s.N()}
 	}
 	err := e.rule(ctx, cfg, tasks, s.N(), s.Weights, func(i int, rulings []ruling) {
 		for t, r := range rulings {

@@ -3,14 +3,9 @@
 package report
 
 import (
-	"bufio"
 	"encoding/json"
-	"fmt"
 	"io"
 	"math"
-	"math/big"
-	"strconv"
-	"text/tabwriter"
 
 	"psafe/host/certify"
 	"psafe/host/measure"
@@ -158,92 +153,4 @@ func (r *Record) Write(w io.Writer) error {
 	}
 	_, err = w.Write(append(line, '\n'))
 	return err
-}
-
-// FormatDown prints p in [0, 1] with digits decimals, rounded down: never more
-// than p says.
-func FormatDown(p float64, digits int) string {
-	// 40 digits are exact enough to cut: a float64 below 1 that prints as
-	// 0.99..9 there is below 1.
-	text := strconv.FormatFloat(p, 'f', 40, 64)
-	return text[:len(text)-40+digits]
-}
-
-// Table prints records as aligned columns and a summary line.
-func Table(w io.Writer, records []*Record) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "index\tlabel\tp_lower\tlog10\tgamma\tsafe boxes\tverdict\tseconds\t")
-	for _, r := range records {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t\n", r.title(), number(r.Label), FormatDown(r.PLower, 4),
-			decimals(r.Log10PLower, 4), r.gammaText(), r.SafeBoxes, r.Verdict, decimals(r.Seconds, 3))
-	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	b := bufio.NewWriter(w)
-	fmt.Fprintln(b, Summary(records))
-	return b.Flush()
-}
-
-// Summary is one line: how many records, how many safe, and the mean p_lower,
-// rounded down.
-func Summary(records []*Record) string {
-	safe, sum := 0, new(big.Rat)
-	for _, r := range records {
-		sum.Add(sum, new(big.Rat).SetFloat64(r.PLower))
-		if r.Verdict == "safe" {
-			safe++
-		}
-	}
-	n := len(records)
-	mean, exact := sum.Quo(sum, new(big.Rat).SetInt64(int64(n))).Float64()
-	if !exact {
-		mean = math.Nextafter(mean, 0)
-	}
-	return fmt.Sprintf("%d of %d safe with probability >= %v; mean p_lower %s", safe, n, records[0].Threshold, FormatDown(mean, 4))
-}
-
-func (r *Record) title() string {
-	if r.Name != "" {
-		quoted := strconv.Quote(r.Name) // a name from a file must not command the terminal
-		return quoted[1 : len(quoted)-1]
-	}
-	return strconv.Itoa(r.Index)
-}
-
-func (r *Record) gammaText() string {
-	switch g := r.Gamma.(type) {
-	case float64:
-		return strconv.FormatFloat(g, 'f', 3, 64)
-	case []float64:
-		text := ""
-		for i, x := range g {
-			if i > 0 {
-				text += "/"
-			}
-			text += strconv.FormatFloat(x, 'f', 2, 64)
-		}
-		return text
-	}
-	return "-"
-}
-
-func number(n *int) string {
-	if n == nil {
-		return "-"
-	}
-	return strconv.Itoa(*n)
-}
-
-// decimals prints x with digits decimals, rounded down, towards -Inf: exactly, by
-// way of a whole number of units of the last digit.
-func decimals(x *float64, digits int) string {
-	if x == nil {
-		return "-"
-	}
-	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(digits)), nil)
-	exact := new(big.Rat).SetFloat64(*x)
-	exact.Mul(exact, new(big.Rat).SetInt(unit))
-	whole := new(big.Int).Div(exact.Num(), exact.Denom()) // floor: the denominator is positive
-	return new(big.Rat).SetFrac(whole, unit).FloatString(digits)
 }

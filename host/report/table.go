@@ -1,0 +1,129 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+)
+
+// FormatDown prints p in [0, 1] with digits decimals, rounded down: never more
+// than p says.
+func FormatDown(p float64, digits int) string {
+	// 40 digits are exact enough to cut: a float64 below 1 that prints as
+	// 0.99..9 there is below 1.
+	text := strconv.FormatFloat(p, 'f', 40, 64)
+	return text[:len(text)-40+digits]
+}
+
+// FormatUp prints p in [0, 1] with digits decimals, rounded up: never less than p
+// says.
+func FormatUp(p float64, digits int) string {
+	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(digits)), nil)
+	exact := new(big.Rat).SetFloat64(-p)
+	exact.Mul(exact, new(big.Rat).SetInt(unit))
+	whole := new(big.Int).Div(exact.Num(), exact.Denom()) // floor of -p
+	return new(big.Rat).SetFrac(whole.Neg(whole), unit).FloatString(digits)
+}
+
+// Table prints records as aligned columns and a summary line. The column of
+// statistical intervals is there if a record has one.
+func Table(w io.Writer, records []*Record) error {
+	statistical := false
+	for _, r := range records {
+		statistical = statistical || r.Statistical != nil
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	columns := []string{"index", "label", "p_lower", "log10", "p_upper", "statistical", "method", "verdict", "seconds"}
+	print := func(cells []string) {
+		if !statistical {
+			cells = append(cells[:5:5], cells[6:]...)
+		}
+		fmt.Fprintln(t, strings.Join(cells, "\t")+"\t")
+	}
+	print(columns)
+	for _, r := range records {
+		print([]string{r.title(), number(r.Label), FormatDown(r.PLower, 4), decimals(r.Log10PLower, 4), FormatUp(r.PUpper, 4),
+			r.interval(), r.method(), r.Verdict, decimals(r.Seconds, 3)})
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	b := bufio.NewWriter(w)
+	fmt.Fprintln(b, Summary(records))
+	return b.Flush()
+}
+
+// interval is the statistical interval with its confidence, rounded outward.
+func (r *Record) interval() string {
+	s := r.Statistical
+	if s == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%s..%s @%v", FormatDown(s.Lower, 4), FormatUp(s.Upper, 4), s.Confidence)
+}
+
+// Summary is one line: how many records, how many of each verdict, and the mean
+// p_lower, rounded down.
+func Summary(records []*Record) string {
+	verdicts, sum := map[string]int{}, new(big.Rat)
+	for _, r := range records {
+		sum.Add(sum, new(big.Rat).SetFloat64(r.PLower))
+		verdicts[r.Verdict]++
+	}
+	n := len(records)
+	mean, exact := sum.Quo(sum, new(big.Rat).SetInt64(int64(n))).Float64()
+	if !exact {
+		mean = math.Nextafter(mean, 0)
+	}
+	return fmt.Sprintf("%d of %d safe with probability >= %v, %d unsafe, %d unknown; mean p_lower %s",
+		verdicts["safe"], n, records[0].Require, verdicts["unsafe"], verdicts["unknown"], FormatDown(mean, 4))
+}
+
+func (r *Record) title() string {
+	if r.Name != "" {
+		quoted := strconv.Quote(r.Name) // a name from a file must not command the terminal
+		return quoted[1 : len(quoted)-1]
+	}
+	return strconv.Itoa(r.Index)
+}
+
+// method names what gave p_lower, with the half-widths of a weight box.
+func (r *Record) method() string {
+	text := r.Method
+	switch g := r.Gamma.(type) {
+	case float64:
+		text += " gamma " + strconv.FormatFloat(g, 'f', 2, 64)
+	case []float64:
+		separator := " gamma "
+		for _, x := range g {
+			text += separator + strconv.FormatFloat(x, 'f', 2, 64)
+			separator = "/"
+		}
+	}
+	return text
+}
+
+func number(n *int) string {
+	if n == nil {
+		return "-"
+	}
+	return strconv.Itoa(*n)
+}
+
+// decimals prints x with digits decimals, rounded down, towards -Inf: exactly, by
+// way of a whole number of units of the last digit.
+func decimals(x *float64, digits int) string {
+	if x == nil {
+		return "-"
+	}
+	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(digits)), nil)
+	exact := new(big.Rat).SetFloat64(*x)
+	exact.Mul(exact, new(big.Rat).SetInt(unit))
+	whole := new(big.Int).Div(exact.Num(), exact.Denom()) // floor: the denominator is positive
+	return new(big.Rat).SetFrac(whole, unit).FloatString(digits)
+}
