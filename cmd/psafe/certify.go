@@ -54,6 +54,7 @@ a progress bar appear when standard error is a terminal.`
 func (c *certifyFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&c.posterior, "posterior", "", "posterior file or directory (docs/formats.md); required")
 	c.post.add(f)
+	c.post.addFactor(f)
 	c.tasks.add(f)
 	f.StringVar(&c.method, "method", "auto", "auto (the best of clbp, neuronsum and lbp), ibp or lbp (weight boxes), clbp (concentration), neuronsum (one hidden layer), samples (a finite posterior, exactly) or statistical")
 	f.StringVar(&c.boxes, "boxes", "centred", "weight boxes: centred (one around the mean, as wide as verifies) or sampled (Algorithm 1)")
@@ -233,7 +234,7 @@ func (c *certifyFlags) run(ctx context.Context, engines []*certify.Engine, post 
 		rec := &report.Record{
 			Property: job.property(res.Task), Eps: c.tasks.eps, Clip: c.tasks.clip, InputScale: c.tasks.inputScale, Activations: activations(post),
 			Precision: c.device.precision, Seed: c.seed,
-			Posterior: c.posterior, PosteriorSHA256: post.Source.SHA256, PosteriorScale: post.Scale.String(),
+			Posterior: c.posterior, PosteriorSHA256: post.Source.SHA256, PosteriorScale: c.post.scaleWords(post),
 			Inputs: job.source, InputsSHA256: job.sha256, Version: version(),
 		}
 		rec.Fill(res, c.require)

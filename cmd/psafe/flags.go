@@ -66,13 +66,18 @@ func parse(f *pflag.FlagSet, args []string, operands int) error {
 
 // posteriorFlags are shared by the commands that read a posterior.
 type posteriorFlags struct {
-	scale      string
-	activation []string
+	scale, factor string
+	activation    []string
 }
 
 func (p *posteriorFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&p.scale, "scale", "", "what the file calls sigma: sd, variance or softplus (needed where the file does not say)")
 	f.StringSliceVar(&p.activation, "activation", nil, "hidden activations: relu, tanh, sigmoid, leaky_relu:SLOPE, identity; one for all or one a layer")
+}
+
+// addFactor is for commands that write no posterior: a file keeps its spread.
+func (p *posteriorFlags) addFactor(f *pflag.FlagSet) {
+	f.StringVar(&p.factor, "scale-factor", "", "multiply every standard deviation by this decimal: the same means with more or less spread")
 }
 
 // read reads the posterior at path.
@@ -91,7 +96,26 @@ func (p *posteriorFlags) read(path string) (*posterior.Posterior, error) {
 		}
 		opt.Activations = append(opt.Activations, a)
 	}
-	return posterior.Read(path, opt)
+	post, err := posterior.Read(path, opt)
+	if err != nil || p.factor == "" {
+		return post, err
+	}
+	factor, err := property.NewDecimal(p.factor)
+	if err == nil {
+		err = post.Widen(factor.Lo, factor.Hi)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--scale-factor %.40s: %w", p.factor, err)
+	}
+	return post, nil
+}
+
+// scaleWords says what the posterior's spread is, for records.
+func (p *posteriorFlags) scaleWords(post *posterior.Posterior) string {
+	if p.factor == "" {
+		return post.Scale.String()
+	}
+	return post.Scale.String() + " x " + p.factor
 }
 
 // diagonal refuses, before anything is opened or drawn, a posterior whose weights
