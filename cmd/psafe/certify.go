@@ -320,22 +320,27 @@ func (c *certifyFlags) finish(records []*report.Record, stderr io.Writer) error 
 	return nil
 }
 
-// explainNothing says why records of centred boxes certify nothing.
+// explainNothing says why records certify nothing.
 func explainNothing(records []*report.Record, stderr io.Writer) {
-	hopeless, tiny := 0, 0
+	hopeless, tiny, noise := 0, 0, 0
 	for _, r := range records {
 		switch {
-		case r.PLower != 0 || r.Boxes != certify.Centred.String():
-		case r.SafeBoxes == 0:
+		case r.PLower != 0 || r.Verdict == "unsafe" || r.Method == "statistical" || r.Boxes == certify.Sampled.String():
+		case r.Boxes == "":
+			noise++
+		case *r.SafeBoxes == 0:
 			hopeless++
 		default:
 			tiny++
 		}
 	}
 	if hopeless > 0 {
-		fmt.Fprintf(stderr, "psafe: note: for %d input(s) no box around the mean was proved safe on T: a smaller --eps (or --method lbp, if it was ibp) may help; p_lower 0 means unknown, not unsafe\n", hopeless)
+		fmt.Fprintf(stderr, "psafe: note: for %d input(s) no box around the mean was proved safe on T: a smaller --eps (or --method auto, if it was another) may help; p_lower 0 means unknown, not unsafe\n", hopeless)
 	}
 	if tiny > 0 {
-		fmt.Fprintf(stderr, "psafe: note: for %d input(s) the box that was proved holds too little to show as p_lower: see log10_p_lower; the spread of the posterior is large for this eps\n", tiny)
+		fmt.Fprintf(stderr, "psafe: note: for %d input(s) the box that was proved holds too little to show as p_lower: see log10_p_lower; the spread of the posterior is large for this eps: try --method auto\n", tiny)
+	}
+	if noise > 0 {
+		fmt.Fprintf(stderr, "psafe: note: for %d input(s) nothing was proved: p_lower 0 means unknown, not unsafe; a smaller --eps may help, and --method statistical says what drawn networks do\n", noise)
 	}
 }

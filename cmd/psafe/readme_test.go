@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,7 +13,7 @@ import (
 )
 
 // TestReadme runs the command that README shows and holds the table below it to
-// what comes out: index, label, p_lower, log10, gamma, boxes and verdict.
+// what comes out: index, label, p_lower, log10, p_upper, interval, method and verdict.
 func TestReadme(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
 	if err != nil {
@@ -25,7 +26,7 @@ func TestReadme(t *testing.T) {
 		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "go run ./cmd/psafe "); ok {
 			args = strings.Fields(rest)
 		}
-		if f := strings.Fields(line); len(f) == 8 && (f[6] == "safe" || f[6] == "unknown") {
+		if f := strings.Fields(line); len(f) == 9 && (f[7] == "safe" || f[7] == "unknown" || f[7] == "unsafe") {
 			rows[f[0]] = f
 		}
 	}
@@ -48,19 +49,19 @@ func TestReadme(t *testing.T) {
 		var r struct {
 			Index, Label int
 			PLower       float64 `json:"p_lower"`
-			Log10        float64 `json:"log10_p_lower"`
+			PUpper       float64 `json:"p_upper"`
+			Statistical  struct{ Lower, Upper, Confidence float64 }
+			Method       string
 			Verdict      string
 		}
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			t.Fatal(err)
 		}
 		row := rows[fmt.Sprint(r.Index)]
-		var log10 float64
-		if _, err := fmt.Sscan(row[3], &log10); err != nil {
-			t.Fatal(err)
-		}
-		if row[1] != fmt.Sprint(r.Label) || row[2] != report.FormatDown(r.PLower, 4) || row[6] != r.Verdict || log10 > r.Log10 || r.Log10-log10 > 1e-4 {
-			t.Errorf("README has %q, psafe gives %s", row, line)
+		interval := fmt.Sprintf("%s..%s@%v", report.FormatDown(r.Statistical.Lower, 4), report.FormatUp(r.Statistical.Upper, 4), r.Statistical.Confidence)
+		want := []string{row[0], fmt.Sprint(r.Label), report.FormatDown(r.PLower, 4), row[3], report.FormatUp(r.PUpper, 4), interval, r.Method, r.Verdict, row[8]}
+		if !slices.Equal(row, want) {
+			t.Errorf("README has %q, psafe gives %q", row, want)
 		}
 	}
 }

@@ -134,7 +134,7 @@ type Noisy struct {
 }
 
 // UploadNoisy copies input boxes to the device, with how far they reach from their
-// centres and from 0, rounded up.
+// centres and from 0, rounded up: +Inf, which makes bounds unknown, if that overflows.
 func (m *Model) UploadNoisy(boxes []property.Box) (*Noisy, error) {
 	in, err := m.UploadInputs(boxes)
 	if err != nil {
@@ -161,12 +161,6 @@ func (m *Model) UploadNoisy(boxes []property.Box) (*Noisy, error) {
 		to *Array
 		v  []float64
 	}{{&n.radius, radius}, {&n.radiusSq, radiusSq}, {&n.maxSq, maxSq}} {
-		for i, x := range a.v {
-			if !(x <= p.Max()) {
-				m.ReleaseNoisy(n)
-				return nil, fmt.Errorf("input box at coordinate %d: its square does not fit %v", i%len(boxes[0].Lo), p)
-			}
-		}
 		if *a.to, err = m.uploadOne(a.v); err != nil {
 			m.ReleaseNoisy(n)
 			return nil, err

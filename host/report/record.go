@@ -31,11 +31,12 @@ type Record struct {
 	// Boxes is "centred" or "sampled" where Method is about weight boxes.
 	Boxes string `json:"boxes,omitempty"`
 	// Gamma is the half-width of the box(es) in standard deviations, by layer if
-	// layers differ; null where there is no single box.
-	Gamma     any `json:"gamma"`
-	Samples   int `json:"samples"`
-	Tried     int `json:"boxes_tried"`
-	SafeBoxes int `json:"safe_boxes"`
+	// layers differ; absent where no box was proved or there are none.
+	Gamma any `json:"gamma,omitempty"`
+	// Samples counts sampled boxes, or the networks of a finite posterior.
+	Samples   int  `json:"samples,omitempty"`
+	Tried     int  `json:"boxes_tried,omitempty"`
+	SafeBoxes *int `json:"safe_boxes,omitempty"`
 
 	// Cells is how many cells T was cut into, Tau the largest failure budget of a
 	// hidden bound, for methods without boxes.
@@ -99,10 +100,16 @@ func (r *Record) Fill(res *certify.Result, require float64) {
 		label := res.Task.Label
 		r.Label = &label
 	}
-	r.Samples, r.Tried, r.SafeBoxes, r.Rule = res.Samples, res.Boxes, res.SafeBoxes, res.Rule
+	r.Tried, r.Rule = res.Boxes, res.Rule
 	r.Method, r.Boxes, r.Cells, r.Tau = res.Method, res.Boxing, res.Cells, res.Tau
 	if r.Method == "samples" {
 		r.SafeSamples, r.UnsafeSamples = &res.SafeSamples, &res.UnsafeSamples
+	}
+	if r.Boxes != "" {
+		r.SafeBoxes = &res.SafeBoxes
+	}
+	if r.Method != "statistical" {
+		r.Samples = res.Samples // those of statistical are in its own field
 	}
 	r.Gamma = gammaField(res.Gamma)
 	r.PLower, r.PUpper = res.Lower(), res.Upper()

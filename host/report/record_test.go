@@ -81,7 +81,7 @@ func TestTable(t *testing.T) {
 	if err := report.Table(&b, records); err != nil {
 		t.Fatal(err)
 	}
-	if lines := strings.Split(strings.TrimSpace(b.String()), "\n"); len(lines) != 5 || lines[4] != "1 of 3 safe with probability >= 0.9; mean p_lower 0.4999" {
+	if lines := strings.Split(strings.TrimSpace(b.String()), "\n"); len(lines) != 5 || lines[4] != "1 of 3 safe with probability >= 0.9, 0 unsafe, 2 unknown; mean p_lower 0.4999" {
 		t.Errorf("table:\n%s", b.String())
 	}
 }
@@ -98,13 +98,13 @@ func TestRecordRoundsDown(t *testing.T) {
 			t.Errorf("log p %v: p_lower %v, log10 %v", logP, rec.PLower, *rec.Log10PLower)
 		}
 		if (rec.Verdict == "safe") != (rec.PLower >= 0.5) {
-			t.Errorf("p_lower %v is %s at threshold 0.5", rec.PLower, rec.Verdict)
+			t.Errorf("p_lower %v is %s with --require 0.5", rec.PLower, rec.Verdict)
 		}
 	}
-	// A threshold of 0 is no reason to call nothing safe.
+	// A --require of 0 is no reason to call nothing safe.
 	var rec report.Record
 	if rec.Fill(result(math.Inf(-1)), 0); rec.Verdict != "unknown" || rec.PLower != 0 {
-		t.Errorf("nothing proved, threshold 0: p_lower %v is %s", rec.PLower, rec.Verdict)
+		t.Errorf("nothing proved, require 0: p_lower %v is %s", rec.PLower, rec.Verdict)
 	}
 }
 
@@ -118,5 +118,54 @@ func TestTableRoundsDown(t *testing.T) {
 	}
 	if fields := strings.Fields(strings.Split(b.String(), "\n")[1]); fields[2] != "0.4999" || fields[3] != "-0.3011" {
 		t.Errorf("table:\n%s", b.String())
+	}
+}
+
+// TestFormatUp: the printed number is at least the real one, and by less than one
+// unit of the last digit.
+func TestFormatUp(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 2))
+	values := []float64{0, 1, 0.5, 0.99995, 1 - 0x1p-53, 0x1p-1074, 1e-35, 0.1, 0.3, 0.0001, math.Nextafter(0.0001, 1)}
+	for range 2000 {
+		values = append(values, rng.Float64(), math.Pow(rng.Float64(), 20), 1-math.Pow(rng.Float64(), 20))
+	}
+	for _, p := range values {
+		for digits := 1; digits <= 6; digits++ {
+			printed, ok := new(big.Rat).SetString(report.FormatUp(p, digits))
+			if !ok {
+				t.Fatalf("FormatUp(%v, %d) = %q", p, digits, report.FormatUp(p, digits))
+			}
+			unit := new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(digits)), nil))
+			if real := new(big.Rat).SetFloat64(p); printed.Cmp(real) < 0 || printed.Cmp(new(big.Rat).Add(real, unit)) >= 0 {
+				t.Errorf("FormatUp(%v, %d) = %s", p, digits, report.FormatUp(p, digits))
+			}
+		}
+	}
+}
+
+// TestVerdict: unsafe only by a certified upper bound below what is required; a
+// statistical interval decides nothing.
+func TestVerdict(t *testing.T) {
+	for _, c := range []struct {
+		unsafe, upper float64
+		statistic       *certify.Statistic
+		verdict         string
+	}{
+		{0, 1, nil, "unknown"},
+		{0.05, 0.95, nil, "unknown"},
+		{0.2, 0.8, nil, "unsafe"},
+		{0, 1, &certify.Statistic{Samples: 10, Unsafe: 10, Confidence: 0.9, Upper: 0.01}, "unknown"},
+		{0, 1, &certify.Statistic{Samples: 10, Safe: 10, Confidence: 0.9, Lower: 0.99, Upper: 1}, "unknown"},
+	} {
+		res := result(math.Inf(-1))
+		res.UnsafeDown, res.Statistic = c.unsafe, c.statistic
+		var rec report.Record
+		rec.Fill(res, 0.9)
+		if rec.Verdict != c.verdict || rec.PUpper < c.upper || rec.PUpper > math.Nextafter(math.Nextafter(c.upper, 2), 2) || rec.PLower != 0 {
+			t.Errorf("unsafe with %v, %+v: %s, p_upper %v", c.unsafe, c.statistic, rec.Verdict, rec.PUpper)
+		}
+		if (rec.Statistical == nil) != (c.statistic == nil) || rec.Statistical != nil && !strings.Contains(rec.Statistical.Statement, "not certified") {
+			t.Errorf("statistical: %+v", rec.Statistical)
+		}
 	}
 }

@@ -64,7 +64,7 @@ func (r *Record) interval() string {
 	if s == nil {
 		return "-"
 	}
-	return fmt.Sprintf("%s..%s @%v", FormatDown(s.Lower, 4), FormatUp(s.Upper, 4), s.Confidence)
+	return fmt.Sprintf("%s..%s@%v", FormatDown(s.Lower, 4), FormatUp(s.Upper, 4), s.Confidence)
 }
 
 // Summary is one line: how many records, how many of each verdict, and the mean
