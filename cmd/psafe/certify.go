@@ -29,6 +29,7 @@ type certifyFlags struct {
 	seed           uint64
 	confidence     float64
 	noUpper        bool
+	derived        bool
 
 	device    deviceFlags
 	out       string
@@ -69,6 +70,7 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&c.out, "out", "", "result file (JSON Lines); standard output if absent")
 	f.Float64Var(&c.require, "require", 0.9, "verdict safe needs p_lower at least this, unsafe p_upper less")
 	f.BoolVar(&c.noUpper, "no-upper", false, "do not look for upper bounds")
+	f.BoolVar(&c.derived, "derived", false, "add bounds of inf_x Prob(f(x) in S) and of inf_x E row(x)")
 	f.Float64Var(&c.failUnder, "fail-under", 0, "exit with status 10 if a p_lower is under this")
 	f.BoolVar(&c.noTiming, "omit-timing", false, "leave the field seconds out, so that two runs give identical files")
 	f.BoolVar(&c.quiet, "quiet", false, "no table, progress bar or notes")
@@ -77,7 +79,7 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 // check refuses flags that contradict each other or say nothing.
 func (c *certifyFlags) check(f *pflag.FlagSet) error {
 	c.cfg.Samples, c.cfg.Gamma, c.cfg.Splits, c.cfg.Uniform, c.cfg.Seed = c.samples, c.gamma, c.splits, c.uniform, c.seed
-	c.cfg.NoUpper = c.noUpper
+	c.cfg.NoUpper, c.cfg.Derived = c.noUpper, c.derived
 	if err := c.chooseMethod(f); err != nil {
 		return err
 	}

@@ -65,6 +65,11 @@ func (e *Engine) beside(ctx context.Context, cfg Config, results []*Result) erro
 			return err
 		}
 	}
+	if cfg.Derived && e.law.Diagonal() == nil {
+		for _, r := range results {
+			r.Derived = derive(e.post, r)
+		}
+	}
 	if cfg.Samples == 0 || cfg.Strategy == Statistical || cfg.Strategy == Sampled {
 		return nil
 	}

@@ -76,6 +76,8 @@ type Config struct {
 	Splits int
 	// Cells is how many cells T may be cut into; 0 leaves it to the method.
 	Cells int
+	// Derived asks for Result.Derived.
+	Derived bool
 	// NoUpper leaves upper bounds out.
 	NoUpper bool
 	// Confidence is for Statistical, in (0, 1).
@@ -96,6 +98,8 @@ type Result struct {
 	PLower float64
 	// UnsafeDown is a lower bound of 1 - P_safe: 0 says nothing.
 	UnsafeDown float64
+	// Derived is there if asked for, of independent normal weights.
+	Derived *Derived
 	// Statistic is what Statistical says; it flows into no other field.
 	Statistic *Statistic
 	// SafeSamples and UnsafeSamples are how many networks of a finite set were

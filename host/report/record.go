@@ -52,6 +52,8 @@ type Record struct {
 	Log10PLower *float64 `json:"log10_p_lower"`
 	// PUpper >= P_safe, rounded up; 1 says nothing.
 	PUpper float64 `json:"p_upper"`
+	// Derived is there on request.
+	Derived *Derived `json:"derived,omitempty"`
 	// Statistical holds with a confidence and is no certificate.
 	Statistical *Statistical `json:"statistical,omitempty"`
 	// Log10Ceiling bounds what the sampled boxes could hold.
@@ -90,6 +92,14 @@ type Statistical struct {
 	Statement  string  `json:"statement"`
 }
 
+// Derived are bounds about single points x of T: of Prob(f(x) in S) at its least, and of
+// the mean of a property row at its least, null if S is not one conjunction.
+type Derived struct {
+	InfProbLower float64  `json:"inf_prob_lower"`
+	InfProbUpper float64  `json:"inf_prob_upper"`
+	InfMeanLower *float64 `json:"inf_mean_lower"`
+}
+
 // statement says what an interval is.
 const statement = "statistical: holds with the stated confidence over the draws, not certified"
 
@@ -113,6 +123,9 @@ func (r *Record) Fill(res *certify.Result, require float64) {
 	}
 	r.Gamma = gammaField(res.Gamma)
 	r.PLower, r.PUpper = res.Lower(), res.Upper()
+	if d := res.Derived; d != nil {
+		r.Derived = &Derived{d.ProbLower, d.ProbUpper, finite(d.MeanLower)}
+	}
 	if s := res.Statistic; s != nil {
 		r.Statistical = &Statistical{s.Samples, s.Safe, s.Unsafe, s.Confidence, s.Lower, s.Upper, statement}
 	}

@@ -1,0 +1,89 @@
+package certify
+
+import (
+	"math"
+
+	"psafe/host/posterior"
+	"psafe/host/property"
+)
+
+// Derived are bounds that follow from those of P_safe (Wicker et al., UAI 2020,
+// proposition 4), about single points of T instead of all at once.
+type Derived struct {
+	// ProbLower <= inf over x in T of Prob(f(x) in S) <= ProbUpper.
+	ProbLower, ProbUpper float64
+	// MeanLower <= inf over x in T of E row(x), for the row of S that has the least
+	// such bound; NaN if S is not one conjunction.
+	MeanLower float64
+}
+
+// derive computes Derived for a posterior of independent normal weights.
+//
+// For every x of T, Prob(f(x) in S) is at least the probability that this holds on all
+// of T at once, and the upper bound of P_safe is that of Prob(f(x) in S) at one x.
+//
+// The paper's second part, a P_safe <= inf_x E f_i(x) for S = {y_i > a}, is Markov's
+// inequality and needs f_i >= 0, which logits are not. Instead: a row is >= 0 where
+// the network is safe, and with Cauchy and Schwarz
+//
+//	E row(x) >= E row(x) 1[unsafe] >= -|row(x)|_2 sqrt(1 - p_lower)
+//
+// with the L2 norm |.|_2 over the weights bounded layer by layer, see normsUp.
+func derive(post *posterior.Posterior, r *Result) *Derived {
+	d := &Derived{ProbLower: r.Lower(), ProbUpper: r.Upper(), MeanLower: math.NaN()}
+	if len(r.Task.S.Any) != 1 {
+		return d
+	}
+	unsafe := above1(1 - r.Lower())
+	norms := normsUp(post, r.Task.T)
+	d.MeanLower = 0
+	for _, k := range r.Task.S.Any[0] {
+		row := &r.Task.S.Rows[k]
+		norm := max(math.Abs(row.D), math.Abs(row.DHi))
+		for i, n := range norms {
+			norm = above1(norm + above1(max(math.Abs(row.CLo[i]), math.Abs(row.CHi[i]))*n))
+		}
+		d.MeanLower = min(d.MeanLower, -above1(norm*above1(math.Sqrt(unsafe))))
+	}
+	return d
+}
+
+// normsUp bounds the L2 norms, over the weights, of the logits at any point of T.
+// Given the layer below, E zeta_i^2 = (M z + mu)_i^2 + sum_j sd_ij^2 z_j^2 + sd_b^2, so
+// with q_j >= |z_j|_2 and Minkowski's inequality
+//
+//	|zeta_i|_2^2 <= (sum_j |M_ij| q_j + |mu_i|)^2 + sum_j sd_ij^2 q_j^2 + sd_b,i^2
+//
+// and an activation has |sigma(t)| <= |t|, or <= 1 for tanh and sigmoid.
+func normsUp(post *posterior.Posterior, t []property.Box) []float64 {
+	q := make([]float64, post.Inputs())
+	for _, b := range t {
+		for j := range q {
+			q[j] = max(q[j], math.Abs(b.Lo[j]), math.Abs(b.Hi[j]))
+		}
+	}
+	for _, l := range post.Layers {
+		next := make([]float64, l.Out)
+		for i := range next {
+			mean, variance := math.Abs(l.Bias.Mean[i]), above1(l.Bias.SdHi[i]*l.Bias.SdHi[i])
+			for j, x := range q {
+				w := j*l.Out + i
+				mean = above1(mean + above1(math.Abs(l.Weight.Mean[w])*x))
+				s := above1(l.Weight.SdHi[w] * x)
+				variance = above1(variance + above1(s*s))
+			}
+			next[i] = above1(math.Sqrt(above1(above1(mean*mean) + variance)))
+			switch l.Activation.Kind {
+			case posterior.Tanh:
+				next[i] = min(next[i], 1)
+			case posterior.Sigmoid:
+				next[i] = 1
+			}
+		}
+		q = next
+	}
+	return q
+}
+
+// above1 is the next float64 above x: above every real number that x was rounded from.
+func above1(x float64) float64 { return math.Nextafter(x, math.Inf(1)) }
