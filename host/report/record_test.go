@@ -148,8 +148,8 @@ func TestFormatUp(t *testing.T) {
 func TestVerdict(t *testing.T) {
 	for _, c := range []struct {
 		unsafe, upper float64
-		statistic       *certify.Statistic
-		verdict         string
+		statistic     *certify.Statistic
+		verdict       string
 	}{
 		{0, 1, nil, "unknown"},
 		{0.05, 0.95, nil, "unknown"},
