@@ -167,7 +167,7 @@ func (d *Device) build(sources map[string]string, opts Options) (err error) {
 		return err
 	}
 	d.kernels = map[string]*kernel{}
-	for _, k := range kernels.All {
+	for _, k := range d.shape.Kernels() {
 		compiled, err := d.program.CreateKernel(k.Name)
 		if err != nil {
 			return err
@@ -177,8 +177,8 @@ func (d *Device) build(sources map[string]string, opts Options) (err error) {
 		if err != nil {
 			return err
 		}
-		if most < d.shape.Local {
-			return fmt.Errorf("%q runs kernel %s in work-groups of at most %d, not %d", d.info.Name, k.Name, most, d.shape.Local)
+		if local := d.local(k); most < local {
+			return fmt.Errorf("%q runs kernel %s in work-groups of at most %d, not %d", d.info.Name, k.Name, most, local)
 		}
 	}
 	if d.none, err = d.context.CreateEmptyBuffer(cl.MemReadWrite, 256); err != nil {

@@ -15,6 +15,14 @@ type kernel struct {
 	compiled *cl.Kernel
 }
 
+// local is the number of work-items of the kernel's work-groups.
+func (d *Device) local(k kernels.Kernel) int {
+	if k.Tiled() {
+		return kernels.Group
+	}
+	return d.shape.Local
+}
+
 // launched remembers the launches whose receipts have not been looked at. Each
 // launch has a number, which the kernel's first work-item writes into a ring on
 // the device, at the number modulo the ring's length. After the queue has been
@@ -40,8 +48,8 @@ func (l *launched) init(d *Device) (err error) {
 // must read and write at least once, operations of the definition.
 type work struct{ bytes, flops int64 }
 
-// launch enqueues a kernel over tasks 0 .. tasks-1 with the arguments of its
-// manifest. Mistakes in number or kind of arguments panic.
+// launch enqueues a kernel over tasks 0 .. tasks-1, which are work-items or, in tiled
+// kernels, work-groups, with the arguments of its manifest. Mistakes in number or kind of arguments panic.
 func (d *Device) launch(name string, tasks int, w work, args ...any) error {
 	if d.lost != nil {
 		return d.lost
@@ -68,8 +76,11 @@ func (d *Device) launch(name string, tasks int, w work, args ...any) error {
 			return d.fail(name, err)
 		}
 	}
-	local := d.shape.Local
-	global := (tasks + local - 1) / local * local
+	local := d.local(k.Kernel)
+	global := up(tasks, local) * local
+	if k.Tiled() {
+		global = tasks * local
+	}
 	event, err := d.queue.EnqueueNDRangeKernel(k.compiled, nil, []int{global}, []int{local}, nil)
 	if err != nil {
 		return d.fail(name, err)

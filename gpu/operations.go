@@ -58,33 +58,59 @@ func (d *Device) MergeRows(a bound.MergeRows) error {
 }
 
 // Affine is defined in bound.Affine.
-func (d *Device) Affine(a bound.Affine) error {
+func (d *Device) Affine(a bound.Affine) error { return d.affine(d.affineKernel(a), a) }
+
+// affineKernel chooses by what is shared: a weight box by several items, or
+// nothing, and then by the number of outputs. All give the same bits.
+func (d *Device) affineKernel(a bound.Affine) string {
+	switch lanes := d.shape.Lanes; {
+	case d.tiles(a.PerBox, a.Out):
+		return "affinetiles"
+	case a.PerBox >= 3:
+		return "affineshared"
+	case lanes > 1 && a.Out > 3*lanes:
+		return "affinewide"
+	}
+	return "affine"
+}
+
+// tiles says whether a product that shares a x b results among the items of one
+// weight box goes to the kernels with tiles in local memory. Those are for GPUs, and
+// a tile takes as long whether it is full or not: where less than half of the
+// tiles' places are results, as with many boxes and few items or rows of each, or
+// with the few outputs of a last layer, the register tiles do less in vain: they
+// round up to 8 one way only, and coalesce there too.
+func (d *Device) tiles(a, b int) bool {
+	const side = kernels.Side
+	return d.shape.Lanes == 1 && 2*a*b >= up(a, side)*side*up(b, side)*side
+}
+
+// affineTasks is the number of tasks of a kernel of affineKernel.
+func (d *Device) affineTasks(kernel string, a bound.Affine) int {
+	lanes, tile := d.shape.Lanes, kernels.Tile{To: 1, Ti: 1}
+	switch kernel {
+	case "affinetiles":
+		return a.Boxes() * up(a.PerBox, kernels.Side) * up(a.Out, kernels.Side)
+	case "affineshared":
+		tile = kernels.AffineShared(lanes)
+	case "affinewide":
+		tile = kernels.AffineWide(lanes)
+	}
+	return a.Boxes() * up(a.PerBox, tile.Ti) * up(a.Out, tile.To*lanes)
+}
+
+func (d *Device) affine(kernel string, a bound.Affine) error {
 	lo, hi := d.interval(a.Pre, a.Items*a.Out, "Affine.Pre")
 	mag := d.array(a.Mag, a.Items*a.Out, "Affine.Mag")
 	wLo, wHi := d.interval(a.W, a.Boxes()*a.In*a.Out, "Affine.W")
 	bLo, bHi := d.interval(a.B, a.Boxes()*a.Out, "Affine.B")
 	zLo, zHi := d.interval(a.Z, a.Inputs*a.In, "Affine.Z")
-	name, tile := d.affineKernel(a)
-	tasks := a.Boxes() * up(a.PerBox, tile.Ti) * up(a.Out, tile.To*d.shape.Lanes)
 	w := work{
 		d.moved(2*a.Boxes()*(a.In+1)*a.Out + 2*a.Inputs*a.In + 3*a.Items*a.Out),
 		4 * int64(a.Items) * int64(a.In) * int64(a.Out),
 	}
-	return d.launch(name, tasks, w, lo, hi, mag, wLo, wHi, bLo, bHi, zLo, zHi, a.Push.Rel, a.Push.Abs,
+	return d.launch(kernel, d.affineTasks(kernel, a), w, lo, hi, mag, wLo, wHi, bLo, bHi, zLo, zHi, a.Push.Rel, a.Push.Abs,
 		a.MagRound.Rel, a.MagRound.Abs, a.NonNeg, a.Items, a.PerBox, a.Inputs, a.In, a.Out)
-}
-
-// affineKernel chooses by what is shared: a weight box by several items, or
-// nothing, and then by the number of outputs. All give the same bits.
-func (d *Device) affineKernel(a bound.Affine) (string, kernels.Tile) {
-	lanes := d.shape.Lanes
-	switch {
-	case a.PerBox >= 3:
-		return "affineshared", kernels.AffineShared(lanes)
-	case lanes > 1 && a.Out > 3*lanes:
-		return "affinewide", kernels.AffineWide(lanes)
-	}
-	return "affine", kernels.Tile{To: 1, Ti: 1}
 }
 
 // Activate is defined in bound.Activate.
@@ -134,6 +160,13 @@ func (d *Device) RelaxRows(a bound.RelaxRows) error {
 
 // BackSubstitute is defined in bound.BackSubstitute.
 func (d *Device) BackSubstitute(a bound.BackSubstitute) error {
+	if d.tiles(a.PerBox*a.R, a.In) {
+		return d.backSubstitute("backtiles", a)
+	}
+	return d.backSubstitute("backsubstitute", a)
+}
+
+func (d *Device) backSubstitute(kernel string, a bound.BackSubstitute) error {
 	boxes := up(a.P, a.PerBox)
 	sLo := d.array(a.S.Lo, a.P*a.In*a.R, "BackSubstitute.S.Lo")
 	sHi := d.optional(a.S.Hi, a.P*a.In*a.R, "BackSubstitute.S.Hi")
@@ -144,6 +177,9 @@ func (d *Device) BackSubstitute(a bound.BackSubstitute) error {
 	bLo, bHi := d.interval(a.B, boxes*a.Out, "BackSubstitute.B")
 	tile := kernels.BackTile(d.shape.Lanes)
 	tasks := boxes * up(a.PerBox*up(a.R, d.shape.Lanes), tile.Tr) * (up(a.In, tile.Tj) + 1)
+	if kernel == "backtiles" {
+		tasks = boxes * up(a.PerBox*a.R, kernels.Side) * up(a.In, kernels.Side)
+	}
 	both := 1
 	if sHi != nil {
 		both = 2
@@ -152,7 +188,7 @@ func (d *Device) BackSubstitute(a bound.BackSubstitute) error {
 		d.moved(2*boxes*(a.In+1)*a.Out + a.P*a.Out*a.R + both*a.P*a.In*a.R),
 		2 * int64(both) * int64(a.P) * int64(a.R) * int64(a.In) * int64(a.Out),
 	}
-	return d.launch("backsubstitute", tasks, w, sLo, sHi, c, rows, cIn, wLo, wHi, bLo, bHi,
+	return d.launch(kernel, tasks, w, sLo, sHi, c, rows, cIn, wLo, wHi, bLo, bHi,
 		sHi != nil, a.P, a.PerBox, a.R, a.In, a.Out)
 }
 

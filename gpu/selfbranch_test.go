@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"strings"
 	"testing"
 
 	"psafe/host/bound"
@@ -14,6 +15,8 @@ func TestSelfTestBranches(t *testing.T) {
 	}
 	info := devices(t)[0]
 	for _, m := range []struct{ what, file, old, new string }{
+		{noMistake, "round", "", ""},
+		{noMistake, "tiles", "", ""},
 		{"chord's intercept", "relaxrows", "blockC += coefficient * b + icpt;", "blockC += coefficient * b - icpt;"},
 		{"chord's charge", "relaxrows", " + fabs(icpt) * chordRel;", ";"},
 		{"mixed signs", "relaxrows", "const int mixed = !nonNeg &&", "const int mixed = nonNeg &&"},
@@ -30,13 +33,25 @@ func TestSelfTestBranches(t *testing.T) {
 		{"sigmoid", "activate", "l = sigmoidLo(sigmoidApprox(l));", "l = sigmoidHi(sigmoidApprox(l));"},
 		{"overflow", "round", "INLINE vec lower(vec x) { return fabs(x) <= LARGEST ? x : VEC(-INFINITE); }", "INLINE vec lower(vec x) { return x; }"},
 		{"centred boxes", "drawbox", "if (sampled) {", "if (1) {"},
+		{"affine in local memory, non-negative", "affinetiles", "b[v] * (b[v] >= R(0.0) ? zh : zl);", "b[v] * (b[v] >= R(0.0) ? zl : zh);"},
+		{"affine in local memory, both signs", "affinetiles", "+= max4(a[v], b[v], zl, zh);", "+= min4(a[v], b[v], zl, zh);"},
+		{"affine in local memory, second block", "affinetiles", "lo[k] += l[k];", "lo[k] = l[k];"},
+		{"affine in local memory, second tile of items", "affinetiles", "+ group * SIDE;", "+ 0;"},
+		{"back-substitution in local memory", "backtiles", "a[u] * (a[u] >= R(0.0) ? lo : hi);", "a[u] * lo;"},
+		{"back-substitution in local memory, upper ends", "backtiles", "a[u] * (a[u] >= R(0.0) ? hi : lo);", "a[u] * hi;"},
+		{"back-substitution in local memory, bias", "backtiles", "total += sum;", "total = sum;"},
+		{"rows in local memory", "tiles", "to[stagedRow(k) * PITCH + j]", "to[stagedRow(k) * STAGE + j]"},
 	} {
-		d, err := OpenInfo(info, bound.Float32, Options{sources: mutate(t, m.file, m.old, m.new)})
+		opts := Options{sources: mutate(t, m.file, m.old, m.new), build: quick}
+		if strings.HasSuffix(m.file, "tiles") {
+			opts.shape = onGPUs
+		}
+		d, err := OpenInfo(info, bound.Float32, opts)
+		if passed := err == nil; passed != (m.what == noMistake) {
+			t.Errorf("%s: the self-test passed: %v (%v)", m.what, passed, err)
+		}
 		if err == nil {
-			t.Errorf("%s: the self-test passed", m.what)
-			if err := d.Close(); err != nil {
-				t.Error(err)
-			}
+			check(t, d.Close())
 		}
 	}
 }

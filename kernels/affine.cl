@@ -18,6 +18,7 @@
    affine        TI = TO = 1: items by themselves, few outputs, or a GPU
    affineshared  TI > 1: each end-point is used TI times, arithmetic is the limit,
                  and the sums of max|w| are the same for all
+   affinetiles   the same in local memory, for GPUs: affinetiles.cl
    affinewide    items by themselves on a CPU, see affineStream: each end-point is
                  used once and memory is the limit
 

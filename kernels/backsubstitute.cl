@@ -17,7 +17,8 @@
               rows q % rowTiles * VW + lane
      inputs   j = jTile * TJ + k; the last jTile is the bias: c instead of s
    On GPUs (VW 1) work-items beside each other own rows beside each other: loads
-   of a coalesce and a weight is one for all. On a CPU core tasks that follow each
+   of a coalesce and a weight is one for all; where a box has many rows and inputs
+   they run backtiles (backtiles.cl) instead. On a CPU core tasks that follow each
    other share the rows, which stay in the first-level cache.
 
    Index formulas: a[(p * out + i) * rows + r], w[(b * in + j) * out + i],

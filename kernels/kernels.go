@@ -1,5 +1,6 @@
 // Package kernels holds the OpenCL source of every operation of bound.Device,
-// one file per operation with the operation's name, and what the source cannot
+// one file per operation with the operation's name, two more for the forms of
+// affine and backsubstitute with tiles in local memory, and what the source cannot
 // say by itself: the build options and the list of each kernel's arguments.
 //
 // The Go loops of package fallback are the definition; a kernel has the same bits
@@ -21,6 +22,7 @@ var order = []string{
 	"round", "sigmoid",
 	"drawbox", "mergerows", "affine", "activate", "relax", "relaxrows", "backsubstitute", "concretize", "intersect",
 	"squarerows", "noiserows", "widen", "spread",
+	"tiles", "affinetiles", "backtiles",
 	"selftest", "benchcopy", "benchfma",
 }
 
@@ -43,7 +45,7 @@ type Shape struct {
 	// Lanes is the width of vectors: 1 where work-items are the lanes (GPUs), 8 or
 	// 16 where SIMD is (CPUs).
 	Lanes int
-	// Local is the number of work-items of a work-group.
+	// Local is the number of work-items of a work-group, but for tiled kernels.
 	Local int
 	// Run is how many vectors a work-item of an elementwise kernel handles.
 	Run int
@@ -101,6 +103,25 @@ type Kernel struct {
 	Args       []Arg
 }
 
+// tiled are the kernels whose work-groups share local memory, TILED_KERNEL in the
+// sources. Only programs of one lane have them.
+var tiled = map[string]bool{"affinetiles": true, "backtiles": true}
+
+// Tiled says that a task of the kernel is a work-group of Group work-items, and not
+// a work-item.
+func (k Kernel) Tiled() bool { return tiled[k.Name] }
+
+// Kernels lists the kernels that a program of the shape has.
+func (s Shape) Kernels() []Kernel {
+	var list []Kernel
+	for _, k := range All {
+		if s.Lanes == 1 || !k.Tiled() {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
 // Launch are the last three arguments of every kernel: the number of tasks, the
 // ring of receipts, and the number that this launch puts there. See TASK in
 // round.cl.
@@ -136,6 +157,13 @@ func BackTile(lanes int) Tile {
 	}
 	return Tile{Tr: 2, Tj: 6}
 }
+
+// Group is the number of work-items of a tiled kernel's work-group, GROUP; Side how
+// many items and outputs, or columns and inputs, it owns, SIDE.
+const (
+	Group = 64
+	Side  = 32
+)
 
 // MergeInputs is how many inputs a task of mergerows owns, MJ.
 const MergeInputs = 4

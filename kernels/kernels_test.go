@@ -72,20 +72,23 @@ func TestForbiddenWords(t *testing.T) {
 // TestManifest: All is what the sources say, kernel by kernel and argument by
 // argument, and no kernel is missing.
 func TestManifest(t *testing.T) {
-	kernel := regexp.MustCompile(`(?s)KERNEL void (\w+)\((.*?)\)\s*\{`)
+	kernel := regexp.MustCompile(`(?s)\b(|TILED_)KERNEL void (\w+)\((.*?)\)\s*\{`)
 	affine := regexp.MustCompile(`(?s)#define AFFINE_ARGS(.*?)\n\n`)
 	back := regexp.MustCompile(`(?s)#define BACK_ARGS(.*?)\n\n`)
-	expand := func(text, name string, define *regexp.Regexp) string {
-		if m := define.FindStringSubmatch(text); m != nil {
+	expand := func(text, name, file string, define *regexp.Regexp) string {
+		if m := define.FindStringSubmatch(code(file)); m != nil {
 			return strings.ReplaceAll(text, name, strings.ReplaceAll(m[1], "\\", " "))
 		}
 		return text
 	}
 	source := map[string]string{}
 	for _, name := range order {
-		text := expand(expand(code(name), "AFFINE_ARGS", affine), "BACK_ARGS", back)
+		text := expand(expand(code(name), "AFFINE_ARGS", "affine", affine), "BACK_ARGS", "backsubstitute", back)
 		for _, m := range kernel.FindAllStringSubmatch(text, -1) {
-			source[m[1]] = name + ": " + strings.Join(strings.Fields(m[2]), " ")
+			source[m[2]] = name + ": " + strings.Join(strings.Fields(m[3]), " ")
+			if (m[1] == "TILED_") != (Kernel{Name: m[2]}).Tiled() {
+				t.Errorf("%s is a %sKERNEL", m[2], m[1])
+			}
 		}
 	}
 	for _, k := range All {
@@ -125,7 +128,8 @@ func TestTiles(t *testing.T) {
 		}{
 			{"affine", "TO_SHARED", shared.To}, {"affine", "TI_SHARED", shared.Ti}, {"affine", "TO_WIDE", AffineWide(lanes).To},
 			{"backsubstitute", "TR", back.Tr}, {"backsubstitute", "TJ", back.Tj}, {"mergerows", "MJ", MergeInputs},
-			{"round", "RECEIPTS", Receipts}, {"round", "BLOCK", 32}, {"benchfma", "FMA_CHAINS", FMAChains},
+			{"round", "RECEIPTS", Receipts}, {"round", "BLOCK", 32}, {"tiles", "GROUP", Group}, {"tiles", "SIDE", Side},
+			{"benchfma", "FMA_CHAINS", FMAChains},
 		} {
 			if got := define(c.file, c.name, branch); got != fmt.Sprint(c.want) {
 				t.Errorf("lanes %d: %s.cl has %s = %s, Go has %d", lanes, c.file, c.name, got, c.want)

@@ -6,6 +6,11 @@ var affineArgs = []Arg{
 	{"nonNeg", Int}, {"items", Int}, {"perBox", Int}, {"inputs", Int}, {"in", Int}, {"out", Int},
 }
 
+var backArgs = []Arg{
+	{"sLo", Out}, {"sHi", Out}, {"c", Out}, {"a", In}, {"cIn", In}, {"wLo", In}, {"wHi", In}, {"bLo", In}, {"bHi", In},
+	{"wantHi", Int}, {"items", Int}, {"perBox", Int}, {"rows", Int}, {"in", Int}, {"out", Int},
+}
+
 // All lists every kernel. A test compares it with the sources.
 var All = []Kernel{
 	{"drawbox", "drawbox", []Arg{
@@ -23,6 +28,7 @@ var All = []Kernel{
 	{"affine", "affine", affineArgs},
 	{"affinewide", "affine", affineArgs},
 	{"affineshared", "affine", affineArgs},
+	{"affinetiles", "affinetiles", affineArgs},
 	{"activate", "activate", []Arg{
 		{"zLo", Out}, {"zHi", Out}, {"lo", In}, {"hi", In}, {"kind", Int}, {"slopeLo", Real}, {"slopeHi", Real}, {"n", Int},
 	}},
@@ -36,10 +42,8 @@ var All = []Kernel{
 		{"rel", Real}, {"chordRel", Real}, {"under", Real}, {"abs_", Real},
 		{"mirrored", Int}, {"nonNeg", Int}, {"perBox", Int}, {"cols", Int}, {"neurons", Int},
 	}},
-	{"backsubstitute", "backsubstitute", []Arg{
-		{"sLo", Out}, {"sHi", Out}, {"c", Out}, {"a", In}, {"cIn", In}, {"wLo", In}, {"wHi", In}, {"bLo", In}, {"bHi", In},
-		{"wantHi", Int}, {"items", Int}, {"perBox", Int}, {"rows", Int}, {"in", Int}, {"out", Int},
-	}},
+	{"backsubstitute", "backsubstitute", backArgs},
+	{"backtiles", "backtiles", backArgs},
 	{"concretize", "concretize", []Arg{
 		{"bound", Out}, {"sLo", In}, {"sHi", In}, {"c", In}, {"xLo", In}, {"xHi", In},
 		{"rel", Real}, {"under", Real}, {"abs_", Real}, {"nonNeg", Int}, {"rows", Int}, {"in", Int}, {"inputs", Int},

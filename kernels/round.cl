@@ -87,15 +87,19 @@ typedef WIDE(UNSIGNED_NAME) bits;
 /* BLOCK is bound.Block: sums are taken in blocks of 32 terms. */
 #define BLOCK 32
 
-/* TASK names the work-item's task and leaves the kernel where there is none: the
-   grid is rounded up to whole work-groups. Before that the first work-item puts
-   the launch's number into its place of the ring of receipts: gpu/launch.go
-   looks there to see that the launch took place. */
+/* RECEIPT: the first work-item puts the launch's number into its place of the ring
+   of receipts; gpu/launch.go looks there to see that the launch took place. */
 #define RECEIPTS 1024
-#define TASK(t, tasks)                                        \
+#define RECEIPT                                               \
     if (get_global_id(0) == 0) {                              \
         receipts[receipt % RECEIPTS] = receipt;               \
-    }                                                         \
+    }
+
+/* TASK names the work-item's task and leaves the kernel where there is none: the
+   grid is rounded up to whole work-groups. Kernels with barriers have TILE
+   instead, see tiles.cl. */
+#define TASK(t, tasks)                                        \
+    RECEIPT                                                   \
     const size_t t = get_global_id(0);                        \
     if (t >= (size_t)(tasks)) {                               \
         return;                                               \

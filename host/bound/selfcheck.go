@@ -44,6 +44,10 @@ func selfJobs(p Precision) []selfJob {
 		{"leaky relu", []int{5, 9, 6, 2}, leaky, 1, true, false, true, pairs},
 		{"sigmoid", []int{4, 33, 2}, sigmoid, 2, false, true, false, many},
 		{"overflow", []int{3, 5, 2}, relu, p.Max() * 0x1p-10, true, false, false, pairs},
+		// Enough items for the tiles in which a GPU shares a weight box; the first
+		// layer of the first box has gamma 0, so there are two.
+		{"many inputs", []int{20, 40, 2}, relu, 0.125, false, false, false, Batch{47, 27, 27}},
+		{"many inputs, signed", []int{42, 28, 2}, relu, 0.125, true, false, false, Batch{51, 50, 50}},
 	}
 }
 

@@ -1,0 +1,121 @@
+package gpu
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"psafe/fallback"
+	"psafe/host/bound"
+)
+
+// tileMutants are mistakes that could be made in the tiled kernels.
+var tileMutants = []struct{ what, file, old, new string }{
+	{noMistake, "tiles", "", ""},
+	{"affine does not wait for the stage", "affinetiles", "barrier(CLK_LOCAL_MEM_FENCE); /* the stage is there */", ""},
+	{"back-substitution does not wait", "backtiles", "barrier(CLK_LOCAL_MEM_FENCE); /* the stage is there */", ""},
+	{"rows staged without their pitch", "tiles", "to[stagedRow(k) * PITCH + j]", "to[stagedRow(k) * STAGE + j]"},
+	{"columns staged as rows", "tiles", "to[j * SIDE + me % SIDE]", "to[me % SIDE * STAGE + j]"},
+	{"a row of another work-item", "tiles", "+ k * (GROUP / STAGE); }", "+ k * (GROUP / STAGE) / 2; }"},
+	{"lower weights staged as upper", "affinetiles", "stageColumns(aHi, wHi + column", "stageColumns(aHi, wLo + column"},
+	{"upper inputs staged as lower", "affinetiles", "stageRows(yLo, zLo + j0", "stageRows(yLo, zHi + j0"},
+	{"staged weights swapped", "backtiles", "backStage(HI, l, h, v, wl, wh, n);", "backStage(HI, l, h, v, wh, wl, n);"},
+	{"half of the largest inputs", "affinetiles", "largest[SIDE + y + BESIDE * u]", "largest[y + BESIDE * u]"},
+	{"largest inputs of one stage", "affinetiles", "zMax = stageMax(zMax, yLo", "zMax = stageMax(R(0.0), yLo"},
+	{"largest inputs of all blocks", "affinetiles", "            zMax = R(0.0);\n", ""},
+	{"affine's blocks of 16", "affinetiles", "closes = j0 % BLOCK + STAGE == BLOCK || j0 + n == in;", "closes = 1;"},
+	{"back-substitution's blocks of 16", "backtiles", "closes = i0 % BLOCK + STAGE == BLOCK || i0 + n == out;", "closes = 1;"},
+	{"norm not cleared", "affinetiles", "        norm[v] = R(0.0);\n", ""},
+	{"tiles of items overlap", "affinetiles", "+ group * SIDE;", "+ group * BESIDE;"},
+	{"inputs of another item", "affinetiles", "min(p0 + stagedRow(k), pEnd - 1) % inputs", "min(p0 + stagedRow(k), pEnd - 1) % items % inputs / 2"},
+	{"weights of the first box", "backtiles", "const size_t w = box * in * out,", "const size_t w = 0,"},
+	{"row of another column", "backtiles", "a + p * out * rows + q % rows", "a + p * out * rows"},
+	{"one live row decides", "backtiles", "live |= a[u]", "live = a[u]"},
+	{"biases swapped", "backtiles", "wl[SIDE * PITCH + i] : wh[SIDE * PITCH + i]", "wh[SIDE * PITCH + i] : wl[SIDE * PITCH + i]"},
+	{"bias of another column", "backtiles", "v[i * SIDE + get_local_id(0)]", "v[i * SIDE]"},
+}
+
+// TestTileMutants builds the kernels with each mistake and demands that TestTiles
+// would show it.
+func TestTileMutants(t *testing.T) {
+	const p = bound.Float32
+	info := devices(t)[0]
+	list := tileMutants
+	if testing.Short() {
+		list = list[:3]
+	}
+	for _, m := range list {
+		d := open(t, info, p, Options{sources: mutate(t, m.file, m.old, m.new), shape: onGPUs, build: quick, untested: true})
+		if caught := tilesDiffer(t, d, m.file); caught != (m.what != noMistake) {
+			t.Errorf("%s: a kernel with %q in place of %q: caught %v", m.what, m.new, m.old, caught)
+		}
+	}
+}
+
+// tilesDiffer says whether the kernels of a file, or all, have other bits than the
+// fallback for one of tileShapes.
+func tilesDiffer(t *testing.T, d *Device, file string) bool {
+	for _, s := range tileShapes {
+		for what, run := range tileRuns(s) {
+			if file != "tiles" && !strings.HasPrefix(file, what[:4]) {
+				continue
+			}
+			want, err := run(fallback.New(d.precision))
+			check(t, err)
+			if got, err := run(d); err != nil || differs(got, want) != "" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// raceMutants are mistakes that an order of work-items may hide: PoCL runs those of a
+// group one after another from barrier to barrier, and each turn of a loop that has
+// a barrier after the one before.
+var raceMutants = []struct{ what, file, old, new string }{
+	{"affine does not wait for the stage", "affinetiles", "barrier(CLK_LOCAL_MEM_FENCE); /* the stage is there */", ""},
+	{"affine overwrites the stage", "affinetiles", "barrier(CLK_LOCAL_MEM_FENCE); /* the stage is done with, and largest is there */", ""},
+	{"back-substitution does not wait", "backtiles", "barrier(CLK_LOCAL_MEM_FENCE); /* the stage is there */", ""},
+	{"back-substitution overwrites", "backtiles", "barrier(CLK_LOCAL_MEM_FENCE); /* the stage is done with */", ""},
+	{"items of the next box", "affinetiles", "(int)min((size_t)items, (box + 1) * perBox)", "items"},
+	{"columns of the next box", "backtiles", "(min((size_t)items, (box + 1) * perBox) - box * perBox)", "(items - box * perBox)"},
+}
+
+const raceMutant = "mutant "
+
+// TestOclgrindMutants: Oclgrind reports each of raceMutants as a data race.
+func TestOclgrindMutants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts many processes")
+	}
+	driver := oclgrindDriver(t)
+	for i, m := range raceMutants {
+		log := filepath.Join(t.TempDir(), "log")
+		c := oclgrindCommand("TestMutantUnderOclgrind", driver, raceMutant+fmt.Sprint(i), log)
+		out, _ := c.CombinedOutput() // it may fail by the mutant's numbers
+		if text, err := os.ReadFile(log); err != nil || !strings.Contains(string(text), "race") {
+			t.Errorf("%s: Oclgrind reports no race: %v\n%.1000s\n%.1000s", m.what, err, text, out)
+		}
+	}
+}
+
+// TestMutantUnderOclgrind is the child of TestOclgrindMutants.
+func TestMutantUnderOclgrind(t *testing.T) {
+	var i int
+	if n, _ := fmt.Sscanf(os.Getenv(oclgrindChild), raceMutant+"%d", &i); n != 1 {
+		t.Skip("runs in a process of TestOclgrindMutants'")
+	}
+	m := raceMutants[i]
+	d := open(t, devices(t)[0], bound.Float32, Options{sources: mutate(t, m.file, m.old, m.new), shape: onGPUs, untested: true})
+	s := tileShape{items: 5, perBox: 3, terms: 33, outputs: 5}
+	if m.file == "affinetiles" {
+		_, err := affineTiles(d, s, true, 0)
+		check(t, err)
+	} else {
+		_, err := backTiles(d, s, 3, true)
+		check(t, err)
+	}
+}

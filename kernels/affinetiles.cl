@@ -1,0 +1,161 @@
+/* affinetiles: affine for many items of a weight box, in local memory.
+
+   Purpose. The same numbers as affineshared (affine.cl says what they are, and why
+   the smaller product may be chosen by a sign), for GPUs and where tiles are well
+   filled; gpu/operations.go chooses.
+
+   Decomposition. A work-group owns SIDE items of one weight box and SIDE outputs
+   (tiles.cl):
+     task t = (box * groups + group) * tiles + tile
+     items   p = box * perBox + group * SIDE + y + BESIDE u, kept below
+             (box+1) * perBox and P
+     outputs i = tile * SIDE + x + BESIDE v, kept below out
+   y = number / BESIDE and x = number % BESIDE of the work-item, u, v < MICRO.
+   Weights of a stage are columns, inputs rows, lower and upper ends of both are
+   staged. Each work-item adds up the sums of max|w| of its outputs for itself. The
+   largest max|z| of a block and item is found by two work-items, each looking at
+   every second input of the staged rows.
+
+   Counts, for a term (one j, item and output: 2 multiply-adds) of a full tile:
+                               affineshared            affinetiles
+     global loads              (2 + 2 TI) / TI = 2.25  4 SIDE / SIDE^2 = 0.125
+     local loads               none                    4 MICRO / MICRO^2 = 1
+     numbers in registers      about 70 (5 TI sums)    about 110 (5 MICRO^2 sums)
+   with about 7 operations of arithmetic a term if nonNeg, 17 if not. The loads of z
+   by affineshared are the same for all work-items, so they cost an instruction each
+   but little bandwidth.
+   Local memory: 2 SIDE PITCH + 2 STAGE SIDE + GROUP numbers, 8.5 KiB in float,
+   17 KiB in double, of the 32 KiB that OpenCL 1.2 promises.
+
+   Index formulas: w[(b * in + j) * out + i], z[x * in + j], pre[p * out + i].
+
+   Assumptions: those of affine. */
+
+#pragma OPENCL FP_CONTRACT OFF
+
+#if VW == 1
+
+/* affineLocal are the staged parts of the operands, and what the work-items found
+   of the largest inputs. */
+#define AFFINE_LOCAL                                                              \
+    __local real *aLo, __local real *aHi, __local real *yLo, __local real *yHi,   \
+    __local real *largest
+
+/* affineStage computes with one stage: l, h and norm grow by n terms. */
+INLINE void affineStage(const int NONNEG, real *l, real *h, real *norm, const __local real *aLo,
+                        const __local real *aHi, const __local real *yLo, const __local real *yHi, int n) {
+    const int x = (int)get_local_id(0) % BESIDE, y = (int)get_local_id(0) / BESIDE;
+    for (int j = 0; j < n; j++) {
+        real a[MICRO], b[MICRO];
+        UNROLL
+        for (int v = 0; v < MICRO; v++) {
+            a[v] = aLo[j * SIDE + x + BESIDE * v];
+            b[v] = aHi[j * SIDE + x + BESIDE * v];
+            norm[v] += most(-a[v], b[v]);
+        }
+        UNROLL
+        for (int u = 0; u < MICRO; u++) {
+            const real zl = yLo[(y + BESIDE * u) * PITCH + j], zh = yHi[(y + BESIDE * u) * PITCH + j];
+            UNROLL
+            for (int v = 0; v < MICRO; v++) {
+                if (NONNEG) {
+                    l[u * MICRO + v] += a[v] * (a[v] >= R(0.0) ? zl : zh);
+                    h[u * MICRO + v] += b[v] * (b[v] >= R(0.0) ? zh : zl);
+                } else {
+                    l[u * MICRO + v] += min4(a[v], b[v], zl, zh);
+                    h[u * MICRO + v] += max4(a[v], b[v], zl, zh);
+                }
+            }
+        }
+    }
+}
+
+/* stageMax is the work-item's share of blockMax in one stage, or m. */
+INLINE real stageMax(real m, const __local real *yLo, const __local real *yHi, int n) {
+    const int at = (int)get_local_id(0) % SIDE * PITCH;
+    for (int j = (int)get_local_id(0) / SIDE; j < n; j += GROUP / SIDE) {
+        m = mostNaN1(m, mostNaN1(-yLo[at + j], yHi[at + j]));
+    }
+    return m;
+}
+
+/* affineClose adds a block to the sums and clears it. */
+INLINE void affineClose(real *lo, real *hi, real *m, real *l, real *h, real *norm, const __local real *largest) {
+    const int y = (int)get_local_id(0) / BESIDE;
+    UNROLL
+    for (int u = 0; u < MICRO; u++) {
+        const real zMax = mostNaN1(largest[y + BESIDE * u], largest[SIDE + y + BESIDE * u]);
+        UNROLL
+        for (int v = 0; v < MICRO; v++) {
+            const int k = u * MICRO + v;
+            lo[k] += l[k];
+            hi[k] += h[k];
+            m[k] += norm[v] * zMax;
+            l[k] = h[k] = R(0.0);
+        }
+    }
+    UNROLL
+    for (int v = 0; v < MICRO; v++) {
+        norm[v] = R(0.0);
+    }
+}
+
+/* affineGroup is a task with NONNEG known to the compiler. */
+INLINE void affineGroup(const int NONNEG, const size_t t, AFFINE_LOCAL, AFFINE_ARGS) {
+    const int me = (int)get_local_id(0), x = me % BESIDE, y = me / BESIDE;
+    const int tiles = (out + SIDE - 1) / SIDE, groups = (perBox + SIDE - 1) / SIDE;
+    const int i0 = (int)(t % tiles) * SIDE, group = (int)(t / tiles % groups);
+    const size_t box = t / tiles / groups;
+    const int p0 = (int)(box * perBox) + group * SIDE;
+    const int pEnd = (int)min((size_t)items, (box + 1) * perBox);
+    int row[COPIES];
+    UNROLL
+    for (int k = 0; k < COPIES; k++) {
+        row[k] = min(p0 + stagedRow(k), pEnd - 1) % inputs;
+    }
+    const size_t column = box * in * out + min(i0 + me % SIDE, out - 1);
+    real lo[MICRO * MICRO], hi[MICRO * MICRO], m[MICRO * MICRO];
+    real l[MICRO * MICRO], h[MICRO * MICRO], norm[MICRO], zMax = R(0.0);
+    UNROLL
+    for (int k = 0; k < MICRO * MICRO; k++) {
+        lo[k] = hi[k] = m[k] = l[k] = h[k] = norm[k % MICRO] = R(0.0);
+    }
+    for (int j0 = 0; j0 < in; j0 += STAGE) {
+        const int n = min(STAGE, in - j0), closes = j0 % BLOCK + STAGE == BLOCK || j0 + n == in;
+        stageColumns(aLo, wLo + column + (size_t)j0 * out, out, n);
+        stageColumns(aHi, wHi + column + (size_t)j0 * out, out, n);
+        stageRows(yLo, zLo + j0, row, in, n);
+        stageRows(yHi, zHi + j0, row, in, n);
+        barrier(CLK_LOCAL_MEM_FENCE); /* the stage is there */
+        affineStage(NONNEG, l, h, norm, aLo, aHi, yLo, yHi, n);
+        zMax = stageMax(zMax, yLo, yHi, n);
+        if (closes) {
+            largest[me] = zMax;
+            zMax = R(0.0);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE); /* the stage is done with, and largest is there */
+        if (closes) {
+            affineClose(lo, hi, m, l, h, norm, largest); /* largest changes after the next barrier */
+        }
+    }
+    UNROLL
+    for (int k = 0; k < MICRO * MICRO; k++) {
+        const int p = p0 + y + BESIDE * (k / MICRO), i = i0 + x + BESIDE * (k % MICRO);
+        const int rest = p < pEnd ? out - i : 0;
+        const size_t at = min(i, out - 1), o = (size_t)min(p, pEnd - 1) * out + at;
+        affineFinish(preLo + o, preHi + o, mag + o, bLo + box * out + at, bHi + box * out + at, lo[k], hi[k], m[k],
+                     pushRel, pushAbs, magRel, magAbs, rest);
+    }
+}
+
+TILED_KERNEL void affinetiles(AFFINE_ARGS, const ulong tasks, __global uint *receipts, const uint receipt) {
+    __local real aLo[STAGE * SIDE], aHi[STAGE * SIDE], yLo[SIDE * PITCH], yHi[SIDE * PITCH], largest[GROUP];
+    TILE(t)
+    if (nonNeg) {
+        affineGroup(1, t, aLo, aHi, yLo, yHi, largest, AFFINE_PASS);
+    } else {
+        affineGroup(0, t, aLo, aHi, yLo, yHi, largest, AFFINE_PASS);
+    }
+}
+
+#endif

@@ -1,0 +1,173 @@
+/* backtiles: backsubstitute for many rows and items of a weight box, in local memory.
+
+   Purpose. The same numbers as backsubstitute (backsubstitute.cl says what they
+   are), for GPUs and where tiles are well filled; gpu/operations.go chooses.
+
+   Decomposition. A work-group owns SIDE columns, which are rows of all items of one
+   weight box one after another, and SIDE inputs (tiles.cl):
+     task t = (box * jTiles + jTile) * chunks + chunk
+     columns  q = chunk * SIDE + y + BESIDE u of the box: item box * perBox + q / rows,
+              row q % rows; those beyond the box's items repeat the last
+     inputs   j = jTile * SIDE + x + BESIDE v, kept below in
+   y = number / BESIDE and x = number % BESIDE of the work-item, u, v < MICRO.
+   Coefficients of a stage are columns, weights rows: lower and upper ends of SIDE
+   inputs, and in the groups of jTile 0 the biases as row SIDE. There the first SIDE
+   work-items also compute c, of a column each, from the coefficients that are staged
+   anyway.
+
+   Counts, for a term (one i, column and input: 1 multiply-add, 2 with wantHi) of a
+   full tile:
+                               backsubstitute          backtiles
+     global loads              (1 + 2 TJ) / TJ = 2.1   3 SIDE / SIDE^2 = 0.094
+     local loads               none                    3 MICRO / MICRO^2 = 0.75
+     numbers in registers      30; 50 with wantHi      60; 95 with wantHi
+   with about 3 operations of arithmetic a term, 6 with wantHi. The weights that
+   backsubstitute loads are the same for all work-items beside each other, so they
+   cost an instruction each but little bandwidth.
+   Local memory: 2 (SIDE + 1) PITCH + STAGE SIDE numbers, 6.4 KiB in float, 12.8 KiB in
+   double, of the 32 KiB that OpenCL 1.2 promises.
+
+   Index formulas: a[(p * out + i) * rows + r], w[(b * in + j) * out + i],
+   s[(p * in + j) * rows + r].
+
+   Assumptions: those of backsubstitute. A work-item skips an i where its
+   coefficients are all 0; those of 32 work-items are 16 columns, so dead
+   neurons cost next to nothing where an item has many rows. */
+
+#pragma OPENCL FP_CONTRACT OFF
+
+#if VW == 1
+
+/* backStage computes with one stage: l and h grow by n terms. HI says whether h is
+   wanted. */
+INLINE void backStage(const int HI, real *l, real *h, const __local real *v, const __local real *wl,
+                      const __local real *wh, int n) {
+    const int x = (int)get_local_id(0) % BESIDE, y = (int)get_local_id(0) / BESIDE;
+    for (int i = 0; i < n; i++) {
+        real a[MICRO];
+        int live = 0;
+        UNROLL
+        for (int u = 0; u < MICRO; u++) {
+            a[u] = v[i * SIDE + y + BESIDE * u];
+            live |= a[u] != R(0.0);
+        }
+        if (!live) {
+            continue;
+        }
+        UNROLL
+        for (int k = 0; k < MICRO; k++) {
+            const real lo = wl[(x + BESIDE * k) * PITCH + i], hi = wh[(x + BESIDE * k) * PITCH + i];
+            UNROLL
+            for (int u = 0; u < MICRO; u++) {
+                l[u * MICRO + k] += a[u] * (a[u] >= R(0.0) ? lo : hi);
+                if (HI) {
+                    h[u * MICRO + k] += a[u] * (a[u] >= R(0.0) ? hi : lo);
+                }
+            }
+        }
+    }
+}
+
+/* biasStage is the sum of c's terms of one stage for the work-item's column, after
+   sum; the biases lie behind the weights. */
+INLINE real biasStage(real sum, const __local real *v, const __local real *wl, const __local real *wh, int n) {
+    for (int i = 0; i < n; i++) {
+        const real a = v[i * SIDE + get_local_id(0)];
+        sum += a * (a >= R(0.0) ? wl[SIDE * PITCH + i] : wh[SIDE * PITCH + i]);
+    }
+    return sum;
+}
+
+/* stageBias puts n biases behind the weights. */
+INLINE void stageBias(__local real *wl, __local real *wh, const __global real *bLo, const __global real *bHi, int n) {
+    const int i = (int)get_local_id(0);
+    if (i < n) {
+        wl[SIDE * PITCH + i] = bLo[i];
+        wh[SIDE * PITCH + i] = bHi[i];
+    }
+}
+
+/* backStore stores the work-item's results: columns q0.. of those of a box, whose
+   first item is p0, inputs j0.. */
+INLINE void backStore(__global real *s, const real *sum, size_t p0, size_t q0, size_t columns, int j0, int rows, int in) {
+    const int x = (int)get_local_id(0) % BESIDE, y = (int)get_local_id(0) / BESIDE;
+    UNROLL
+    for (int k = 0; k < MICRO * MICRO; k++) {
+        const size_t q = q0 + y + BESIDE * (k / MICRO);
+        const int j = j0 + x + BESIDE * (k % MICRO);
+        if (q < columns && j < in) {
+            s[((p0 + q / rows) * in + j) * rows + q % rows] = sum[k];
+        }
+    }
+}
+
+/* backGroup is a task with HI known to the compiler. */
+INLINE void backGroup(const int HI, const size_t t, __local real *v, __local real *wl, __local real *wh, BACK_ARGS) {
+    const int me = (int)get_local_id(0);
+    const size_t chunks = ((size_t)perBox * rows + SIDE - 1) / SIDE;
+    const int jTiles = (in + SIDE - 1) / SIDE, jTile = (int)(t / chunks % jTiles);
+    const size_t box = t / chunks / jTiles, q0 = t % chunks * SIDE;
+    const size_t columns = (min((size_t)items, (box + 1) * perBox) - box * perBox) * rows;
+    int row[COPIES];
+    UNROLL
+    for (int k = 0; k < COPIES; k++) {
+        row[k] = min(jTile * SIDE + stagedRow(k), in - 1);
+    }
+    const size_t w = box * in * out, b = box * out;
+    /* the column that this work-item copies, and whose c it may compute */
+    const size_t q = min(q0 + me % SIDE, columns - 1), p = box * perBox + q / rows;
+    const __global real *from = a + p * out * rows + q % rows;
+    const int biased = jTile == 0 && me < SIDE;
+    real lo[MICRO * MICRO], hi[MICRO * MICRO], l[MICRO * MICRO], h[MICRO * MICRO];
+    real total = R(0.0), sum = R(0.0);
+    UNROLL
+    for (int k = 0; k < MICRO * MICRO; k++) {
+        lo[k] = hi[k] = l[k] = h[k] = R(0.0);
+    }
+    for (int i0 = 0; i0 < out; i0 += STAGE) {
+        const int n = min(STAGE, out - i0), closes = i0 % BLOCK + STAGE == BLOCK || i0 + n == out;
+        stageColumns(v, from + (size_t)i0 * rows, rows, n);
+        stageRows(wl, wLo + w + i0, row, out, n);
+        stageRows(wh, wHi + w + i0, row, out, n);
+        if (jTile == 0) {
+            stageBias(wl, wh, bLo + b + i0, bHi + b + i0, n);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE); /* the stage is there */
+        backStage(HI, l, h, v, wl, wh, n);
+        if (biased) {
+            sum = biasStage(sum, v, wl, wh, n);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE); /* the stage is done with */
+        if (closes) {
+            UNROLL
+            for (int k = 0; k < MICRO * MICRO; k++) {
+                lo[k] += l[k];
+                hi[k] += h[k];
+                l[k] = h[k] = R(0.0);
+            }
+            total += sum;
+            sum = R(0.0);
+        }
+    }
+    if (biased && q0 + me < columns) {
+        c[p * rows + q % rows] = down(cIn[p * rows + q % rows] + total);
+    }
+    backStore(sLo, lo, box * perBox, q0, columns, jTile * SIDE, rows, in);
+    if (HI) {
+        backStore(sHi, hi, box * perBox, q0, columns, jTile * SIDE, rows, in);
+    }
+}
+
+#define BACK_PASS sLo, sHi, c, a, cIn, wLo, wHi, bLo, bHi, wantHi, items, perBox, rows, in, out
+
+TILED_KERNEL void backtiles(BACK_ARGS, const ulong tasks, __global uint *receipts, const uint receipt) {
+    __local real v[STAGE * SIDE], wl[(SIDE + 1) * PITCH], wh[(SIDE + 1) * PITCH];
+    TILE(t)
+    if (wantHi) {
+        backGroup(1, t, v, wl, wh, BACK_PASS);
+    } else {
+        backGroup(0, t, v, wl, wh, BACK_PASS);
+    }
+}
+
+#endif
