@@ -35,11 +35,13 @@ type quality struct {
 	factors, nodes, rests int
 	// step is the lattice's step in standard deviations of the sum times sqrt(n).
 	step float64
+	// work bounds the sum of the squares of the numbers of lattice points.
+	work int64
 }
 
 var (
-	fine   = quality{factors: 512, nodes: 512, rests: 32, step: 1. / 12}
-	coarse = quality{factors: 128, nodes: 128, rests: 12, step: 1. / 5}
+	fine   = quality{factors: 512, nodes: 512, rests: 32, step: 1. / 12, work: 2e8}
+	coarse = quality{factors: 128, nodes: 128, rests: 12, step: 1. / 5, work: 2e7}
 )
 
 // NewNeuronSum says why it cannot serve: p does not have exactly one hidden
@@ -107,10 +109,20 @@ func (n *NeuronSum) vertexUp(v vertex, f *factors) float64 {
 	if len(random) == 0 {
 		return rest.BelowUp(0)
 	}
-	step := n.stepApprox(v, f, random, rest)
 	terms := make([]*measure.Lattice, len(random))
-	parallel(len(random), func(k int) { terms[k] = f.neurons[random[k]].term(&v[random[k]], step) })
-	return measure.SumUp(terms, parallel).NotPositiveUp(len(random), rest)
+	for step := n.stepApprox(v, f, random, rest); ; step *= 2 {
+		var work atomic.Int64
+		parallel(len(random), func(k int) {
+			terms[k] = f.neurons[random[k]].term(&v[random[k]], step)
+			points := int64(terms[k].Trim())
+			work.Add(points * points)
+		})
+		// Neurons that are rarely active have long tails; too many points take
+		// too long to convolve.
+		if work.Load() <= n.q.work || !(step < 0x1p500) {
+			return measure.SumUp(terms, parallel).NotPositiveUp(len(random), rest)
+		}
+	}
 }
 
 // term is the distribution of X = a low for a >= 0, a high for a < 0.

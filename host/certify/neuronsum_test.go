@@ -96,7 +96,7 @@ func TestNeuronSumMonteCarlo(t *testing.T) {
 		act := activations[trial%len(activations)]
 		in := 1 + trial/5%3
 		p := randomNet(r, in, 1+r.IntN(5), 2, act)
-		n := newSum(t, p).withQuality(quality{factors: 256, nodes: 256, rests: 24, step: 1. / 16})
+		n := newSum(t, p).withQuality(quality{factors: 256, nodes: 256, rests: 24, step: 1. / 16, work: 1e8})
 		var cell property.Box
 		half := []float64{0, 0.05, 0.4}[trial%3]
 		for range in {

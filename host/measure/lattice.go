@@ -73,9 +73,9 @@ func (l *Lattice) AddProduct(a Bins, q Atoms) {
 
 // addMultiple adds the products f q with masses p[i] times mass.
 //
-// y <= f q / Step: the quotient by a power of two is exact unless subnormal (an
-// error of eta/2, times |f|, far below 2^-500 as |f| < 2^500), the product is wrong by u|y| + eta/2,
-// and the reduction takes four times that. With k = floor(y) the point k gets
+// y <= f q / Step: the quotient by a power of two is exact unless subnormal, when
+// all is lost; the product is wrong by u|y| + eta/2, and the reduction takes four
+// times that. With k = floor(y) the point k gets
 // the share 1-(y-k) and k+1 the share y-k; both are computed within u and raised
 // by 4u.
 func (l *Lattice) addMultiple(q, mass float64, f, p []float64) {
@@ -83,11 +83,12 @@ func (l *Lattice) addMultiple(q, mass float64, f, p []float64) {
 	scaled := q / l.Step
 	first, last := float64(l.First), float64(l.First+len(l.P)-1)
 	l.terms += len(f)
+	exact := math.Abs(scaled) >= 0x1p-1000
 	for i, a := range f {
 		y := a * scaled
 		y -= float64(math.Abs(y)*raise) + 0x1p-500
 		m := p[i] * mass
-		if !(y >= first) { // NaN as well
+		if !(y >= first && exact) { // NaN as well
 			l.Lost += m
 			continue
 		}
@@ -124,9 +125,17 @@ func (l *Lattice) seal() {
 // trimLost and trimHigh are how much is cut off at the lower and the upper end of
 // a lattice: small beside any probability of interest.
 const (
-	trimLost = 0x1p-46
-	trimHigh = 0x1p-38
+	trimLost = 0x1p-38
+	trimHigh = 0x1p-26
 )
+
+// Trim drops points of nearly no mass at the ends and returns how many are left.
+// SumUp does so too.
+func (l *Lattice) Trim() int {
+	l.seal()
+	l.trim()
+	return len(l.P)
+}
 
 // trim shortens l: mass at the lower end is lost, mass at the upper end moves
 // down.
@@ -181,7 +190,7 @@ func addFour(out []float64, a [4]float64, b []float64) {
 // one Step, all its masses upper bounds. It needs at least one term and uses
 // them up. each runs f(0) ... f(n-1), in any order or at the same time.
 func SumUp(terms []*Lattice, each func(n int, f func(i int))) *Lattice {
-	each(len(terms), func(i int) { terms[i].seal(); terms[i].trim() })
+	each(len(terms), func(i int) { terms[i].Trim() })
 	for len(terms) > 1 {
 		half := make([]*Lattice, (len(terms)+1)/2)
 		each(len(half), func(i int) {
