@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"psafe/host/certify"
-	"psafe/host/posterior"
 	"psafe/host/property"
 )
 
@@ -32,15 +31,11 @@ func TestNeuronSumRegression(t *testing.T) {
 	}
 }
 
-// TestNeuronSumVCAS: the airborne collision network of the 2020 paper with standard
-// deviations softplus(rho): advisory 1 is not the largest with probability above
-// 1/2 already at single points of the boxes of phi_1 (the paper prints 0.97).
+// TestNeuronSumVCAS: the airborne collision network of the 2020 paper, spreads read as
+// standard deviations as in its results: phi_1 (the paper prints 0.97) is nearly
+// never true already at one point.
 func TestNeuronSumVCAS(t *testing.T) {
-	post, err := posterior.Read(shared(t, "data", "uai2020", "VCAS_MODEL_512.net"), posterior.Options{
-		Scale: posterior.ScaleSoftplus, Activations: []posterior.Activation{{Kind: posterior.ReLU}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	post := released(t, "VCAS_MODEL_512.net")
 	tasks, err := property.ReadFile(shared(t, "data", "uai2020", "vcas_properties.json"), post.Outputs())
 	if err != nil {
 		t.Fatal(err)
@@ -50,16 +45,12 @@ func TestNeuronSumVCAS(t *testing.T) {
 		t.Fatal(err)
 	}
 	phi1 := &tasks[0]
-	least := 1.0
-	for _, b := range phi1.T {
+	for i, b := range phi1.T {
 		start, x := time.Now(), n.PointApprox(b, &phi1.S)
 		up := n.SafeUp(property.Box{Lo: x, Hi: x}, &phi1.S)
 		t.Logf("p_upper %v at %v: %v", up, x, time.Since(start))
-		least = min(least, up)
-	}
-	if least > vcasUpper {
-		t.Errorf("p_upper %v, must be at most %v", least, vcasUpper)
+		if most := []float64{0.06, 0.12, 1e-5}[i]; up > most {
+			t.Errorf("box %d: p_upper %v, must be at most %v", i, up, most)
+		}
 	}
 }
-
-const vcasUpper = 0.6

@@ -40,7 +40,7 @@ type quality struct {
 }
 
 var (
-	fine   = quality{factors: 512, nodes: 512, rests: 32, step: 1. / 12, work: 2e8}
+	fine   = quality{factors: 512, nodes: 512, rests: 32, step: 1. / 12, work: 2e9}
 	coarse = quality{factors: 128, nodes: 128, rests: 12, step: 1. / 5, work: 2e7}
 )
 
@@ -152,7 +152,7 @@ func (n *NeuronSum) stepApprox(v vertex, f *factors, random []int, rest measure.
 		variance += max(0, p2*l2+n2*h2-mean*mean)
 		size += math.Abs(mean)
 	}
-	want := n.q.step * max(math.Sqrt(variance), 1e-6*size) / math.Sqrt(float64(len(random)))
+	want := n.q.step * max(math.Sqrt(variance), 1e-4*size) / math.Sqrt(float64(len(random)))
 	_, e := math.Frexp(min(max(want, 0x1p-500), 0x1p500))
 	return math.Ldexp(1, e-1)
 }
