@@ -38,7 +38,7 @@ func (c *certifyFlags) chooseMethod(f *pflag.FlagSet) error {
 	case "clbp":
 		c.cfg.Strategy = certify.Concentrated
 	case "neuronsum":
-		c.cfg.Strategy = certify.NeuronSum
+		c.cfg.Strategy = certify.NeuronSums
 	case "samples":
 		c.cfg.Strategy = certify.Finite
 	case "statistical":
@@ -101,7 +101,7 @@ func (c *certifyFlags) suits(post *posterior.Posterior) error {
 		return nil
 	case diagonal != nil:
 		return fmt.Errorf("%s: %w", c.posterior, diagonal)
-	case s == certify.NeuronSum && len(post.Layers) != 2:
+	case s == certify.NeuronSums && len(post.Layers) != 2:
 		return fmt.Errorf("%s: --method neuronsum is for one hidden layer; this network has %d: use --method clbp", c.posterior, len(post.Layers)-1)
 	}
 	return nil

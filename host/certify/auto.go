@@ -21,7 +21,7 @@ func (e *Engine) auto(ctx context.Context, cfg Config, tasks []property.Task) ([
 	if err != nil {
 		return nil, err
 	}
-	if len(e.post.Layers) == 2 && cfg.mostCells(e.post.Inputs()) > 1 {
+	if len(e.post.Layers) == 2 && e.post.Inputs() <= sumInputsAuto {
 		if err := e.improve(ctx, cfg, best, content, (*Engine).neuronSum); err != nil {
 			return nil, err
 		}
@@ -62,6 +62,9 @@ func (e *Engine) improve(ctx context.Context, cfg Config, best []*Result, enough
 func (e *Engine) beside(ctx context.Context, cfg Config, results []*Result) error {
 	if !cfg.NoUpper && e.law.Diagonal() == nil {
 		if err := e.upper(ctx, results); err != nil {
+			return err
+		}
+		if err := e.upperBySums(ctx, results); err != nil {
 			return err
 		}
 	}

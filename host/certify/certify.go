@@ -29,8 +29,8 @@ const (
 	Sampled
 	// Concentrated is concentration LBP: no boxes at all.
 	Concentrated
-	// NeuronSum is for one hidden layer: a sum of independent terms, one a neuron.
-	NeuronSum
+	// NeuronSums is for one hidden layer: a sum of independent terms, one a neuron.
+	NeuronSums
 	// Auto is the best of what is cheap first.
 	Auto
 	// Statistical decides drawn networks: a statement with a confidence.
@@ -125,8 +125,9 @@ type Result struct {
 	// Seconds is this task's share of the wall time.
 	Seconds float64
 	// Device is the device that did the work; it names the fallback too where
-	// chunks had to be moved there.
-	Device string
+	// chunks had to be moved there; "host" for sums of neurons, whose Precision is
+	// float64 whatever the device's is.
+	Device, Precision string
 }
 
 // Lower is the certified lower bound of P_safe.
@@ -163,7 +164,7 @@ func Run(ctx context.Context, engines []*Engine, cfg Config, tasks []property.Ta
 		return runSampled(ctx, engines, cfg, tasks, progress, emit)
 	case Auto:
 		return runGroups(ctx, engines, (*Engine).auto, cfg, tasks, progress, emit)
-	case NeuronSum:
+	case NeuronSums:
 		return runGroups(ctx, engines, (*Engine).neuronSum, cfg, tasks, progress, emit)
 	case Statistical:
 		return runGroups(ctx, engines, (*Engine).statistical, cfg, tasks, progress, emit)

@@ -263,7 +263,7 @@ func (e *Engine) concentrationOn(m *bound.Model) (*bound.Concentration, error) {
 	if c := e.noise[m]; c != nil {
 		return c, nil
 	}
-	c, err := m.NewConcentration(e.post, moments(e.post))
+	c, err := m.NewConcentration(e.post, noiseMoments(e.post))
 	if err != nil {
 		return nil, err
 	}
@@ -274,7 +274,7 @@ func (e *Engine) concentrationOn(m *bound.Model) (*bound.Concentration, error) {
 	return c, nil
 }
 
-func moments(post *posterior.Posterior) bound.Moments {
+func noiseMoments(post *posterior.Posterior) bound.Moments {
 	var m bound.Moments
 	for _, l := range post.Layers {
 		v := make([]float64, len(l.Weight.Mean))

@@ -29,6 +29,8 @@ type Engine struct {
 	fault error
 	// noise is the posterior as concentration LBP needs it, by model.
 	noise map[*bound.Model]*bound.Concentration
+	// sums is the posterior as sums of neurons need it, once it has been asked for.
+	sums *NeuronSum
 }
 
 // NewEngine loads the posterior on the device. reach is the largest half-width in

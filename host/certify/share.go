@@ -76,7 +76,10 @@ func runGroups(ctx context.Context, engines []*Engine, method groupMethod, cfg C
 // stamp notes which device did the work, and each task's share of the time.
 func stamp(results []*Result, device string, d time.Duration) {
 	for _, r := range results {
-		r.Device, r.Seconds = device, d.Seconds()/float64(len(results))
+		if r.Device == "" {
+			r.Device = device
+		}
+		r.Seconds = d.Seconds() / float64(len(results))
 	}
 }
 

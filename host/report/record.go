@@ -142,6 +142,9 @@ func (r *Record) Fill(res *certify.Result, require float64) {
 		r.Verdict = "unsafe"
 	}
 	r.Device = res.Device
+	if res.Precision != "" {
+		r.Precision = res.Precision
+	}
 	seconds := math.Round(res.Seconds*1e6) / 1e6
 	r.Seconds = &seconds
 }

@@ -1,0 +1,180 @@
+package certify
+
+import (
+	"context"
+	"math"
+
+	"psafe/host/property"
+)
+
+// Cover is a bound that comes from cells that cover T.
+type Cover struct {
+	// FailUp is an upper bound, at most 1, of Prob(f(x) is outside of S for some
+	// x in T): 1 - FailUp, rounded down, is a lower bound of P_safe(T, S).
+	FailUp float64
+	// Cells is how many cells FailUp adds up.
+	Cells int
+}
+
+// coverCell is a cell, its bound, and whether cutting it has been tried.
+type coverCell struct {
+	box    property.Box
+	bound  float64
+	frozen bool
+}
+
+// Cover bounds the failure probability on the union of boxes by the sum over cells,
+// beginning with the boxes themselves. The worst cell is cut in two along the axis
+// that serves best, if that lowers the sum, until there are budget cells, none can
+// be improved, or ctx ends; what counts is evaluated once more with finer
+// intervals. The error is ctx's; the bound is valid nevertheless.
+func (n *NeuronSum) Cover(ctx context.Context, boxes []property.Box, s *property.Safe, budget int) (Cover, error) {
+	rough := n.withQuality(coarse)
+	var cells []coverCell
+	for _, b := range boxes {
+		cells = append(cells, coverCell{box: b, bound: 1})
+	}
+	for i := range cells {
+		if ctx.Err() != nil {
+			break
+		}
+		cells[i].bound = rough.CellFailUp(cells[i].box, s)
+	}
+	for len(cells) < budget && ctx.Err() == nil {
+		w := worstCell(cells)
+		if w < 0 {
+			break
+		}
+		a, b, ok := rough.cut(ctx, cells[w], s)
+		if !ok {
+			cells[w].frozen = true
+			continue
+		}
+		cells[w] = a
+		cells = append(cells, b)
+	}
+	// Where coarse bounds leave nothing, fine ones are tried as long as they help.
+	total := 0.0
+	for i := range cells {
+		if ctx.Err() == nil && total < 1 {
+			cells[i].bound = min(cells[i].bound, n.CellFailUp(cells[i].box, s))
+		}
+		total = above(total + cells[i].bound)
+	}
+	if !(total < 1) {
+		total = 1
+	}
+	return Cover{FailUp: total, Cells: len(cells)}, ctx.Err()
+}
+
+// worstCell is the cell with the largest bound that may be cut, -1 if there is none.
+func worstCell(cells []coverCell) int {
+	w := -1
+	for i, c := range cells {
+		if !c.frozen && (w < 0 || c.bound > cells[w].bound) {
+			w = i
+		}
+	}
+	return w
+}
+
+// hopeless is the bound from which a cell is cut along its most sensitive axis
+// even though the halves are no better: several cuts together may be.
+const hopeless = 0.5
+
+// cut halves a cell; both halves contain the cut. ok is false if the sum of the
+// bounds is no smaller.
+func (n *NeuronSum) cut(ctx context.Context, c coverCell, s *property.Safe) (a, b coverCell, ok bool) {
+	axis := n.axisApprox(c.box)
+	if axis < 0 || ctx.Err() != nil {
+		return a, b, false
+	}
+	a.box, b.box = halves(c.box, axis)
+	a.bound, b.bound = n.CellFailUp(a.box, s), n.CellFailUp(b.box, s)
+	return a, b, c.bound >= hopeless || above(a.bound+b.bound) < c.bound
+}
+
+// halves are two boxes whose union is the box.
+func halves(box property.Box, axis int) (a, b property.Box) {
+	middle := box.Lo[axis]/2 + box.Hi[axis]/2
+	a = property.Box{Lo: box.Lo, Hi: append([]float64(nil), box.Hi...)}
+	b = property.Box{Lo: append([]float64(nil), box.Lo...), Hi: box.Hi}
+	a.Hi[axis], b.Lo[axis] = middle, middle
+	return a, b
+}
+
+// axisApprox is the axis along which hidden neurons move most, -1 if none can be
+// cut.
+func (n *NeuronSum) axisApprox(box property.Box) int {
+	axis, most := -1, 0.0
+	w := &n.hidden.Weight
+	for j := range box.Lo {
+		middle := box.Lo[j]/2 + box.Hi[j]/2
+		if !(box.Lo[j] < middle && middle < box.Hi[j]) {
+			continue
+		}
+		size := 0.0
+		for i := range n.hidden.Out {
+			at := j*n.hidden.Out + i
+			size += w.Mean[at]*w.Mean[at] + w.SdHi[at]*w.SdHi[at]
+		}
+		if size = math.Sqrt(size) * (box.Hi[j] - box.Lo[j]); size > most {
+			axis, most = j, size
+		}
+	}
+	return axis
+}
+
+// PointApprox proposes a point of the box where S is improbable, for SafeUp: a
+// pattern search from the best of the middle and the vertices. The box must lie
+// within T for the bound to speak of P_safe(T, S).
+func (n *NeuronSum) PointApprox(box property.Box, s *property.Safe) []float64 {
+	best := make([]float64, len(box.Lo))
+	for j := range best {
+		best[j] = min(max(box.Lo[j]/2+box.Hi[j]/2, box.Lo[j]), box.Hi[j])
+	}
+	least := n.safeApprox(best, s)
+	try := func(x []float64) {
+		if p := n.safeApprox(x, s); p < least {
+			best, least = append([]float64(nil), x...), p
+		}
+	}
+	for v := range 1 << min(len(best), 6) {
+		x := append([]float64(nil), best...)
+		for j := range min(len(x), 6) {
+			x[j] = box.Lo[j]
+			if v>>j&1 == 1 {
+				x[j] = box.Hi[j]
+			}
+		}
+		try(x)
+	}
+	for width := 0.5; width > 0.05; width /= 2 {
+		for j := range min(len(best), 64) {
+			for _, step := range []float64{-width, width} {
+				x := append([]float64(nil), best...)
+				x[j] = min(max(x[j]+step*(box.Hi[j]-box.Lo[j]), box.Lo[j]), box.Hi[j])
+				try(x)
+			}
+		}
+	}
+	return best
+}
+
+// safeApprox is about what SafeUp gives at x.
+func (n *NeuronSum) safeApprox(x []float64, s *property.Safe) float64 {
+	about, sum := n.momentsApprox(x), 0.0
+	for _, all := range s.Any {
+		var rows []property.Row
+		least := 1.0
+		for _, r := range all {
+			rows = append(rows, s.Rows[r].Negated())
+			least = min(least, about.failApprox(&rows[len(rows)-1]))
+		}
+		if mix, ok := about.mixed(rows); ok {
+			least = min(least, about.failApprox(&mix))
+		}
+		sum += least
+	}
+	return sum
+}

@@ -1,0 +1,56 @@
+package certify_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"psafe/host/certify"
+	"psafe/host/property"
+)
+
+// TestNeuronSumRegression: the regression example of the 2020 paper (1-128-1, y =
+// x^3), output within 5 of 0 for inputs within 0.2: sampling puts P_safe at 0.999,
+// and one cell proves 0.998.
+func TestNeuronSumRegression(t *testing.T) {
+	n, err := certify.NewNeuronSum(released(t, "VIMODEL_128_relu.net.npz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := func(c float64) property.Row { return property.Row{CLo: []float64{c}, CHi: []float64{c}, D: 5, DHi: 5} }
+	s := &property.Safe{Rows: []property.Row{row(1), row(-1)}, Any: [][]int{{0, 1}}}
+	start := time.Now()
+	cover, err := n.Cover(context.Background(), []property.Box{interval(-0.2, 0.2)}, s, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	safe := n.SafeUp(interval(-0.2, -0.2), s)
+	t.Logf("p_lower %v with %d cells, p_upper at an end %v: %v", 1-cover.FailUp, cover.Cells, safe, time.Since(start))
+	if 1-cover.FailUp < 0.998 || 1-cover.FailUp > 0.9995 || safe < 1-cover.FailUp {
+		t.Errorf("p_lower %v, p_upper %v", 1-cover.FailUp, safe)
+	}
+}
+
+// TestNeuronSumVCAS: the airborne collision network of the 2020 paper, spreads read as
+// standard deviations as in its results: phi_1 (the paper prints 0.97) is nearly
+// never true already at one point.
+func TestNeuronSumVCAS(t *testing.T) {
+	post := released(t, "VCAS_MODEL_512.net")
+	tasks, err := property.ReadFile(shared(t, "data", "uai2020", "vcas_properties.json"), post.Outputs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := certify.NewNeuronSum(post)
+	if err != nil {
+		t.Fatal(err)
+	}
+	phi1 := &tasks[0]
+	for i, b := range phi1.T {
+		start, x := time.Now(), n.PointApprox(b, &phi1.S)
+		up := n.SafeUp(property.Box{Lo: x, Hi: x}, &phi1.S)
+		t.Logf("p_upper %v at %v: %v", up, x, time.Since(start))
+		if most := []float64{0.06, 0.12, 1e-5}[i]; up > most {
+			t.Errorf("box %d: p_upper %v, must be at most %v", i, up, most)
+		}
+	}
+}

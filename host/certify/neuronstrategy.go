@@ -1,0 +1,88 @@
+package certify
+
+import (
+	"context"
+	"math"
+
+	"psafe/host/measure"
+	"psafe/host/property"
+)
+
+// How many cells sums of neurons may cut T into, by itself: each costs a convolution
+// for every vertex, of which there are 2^inputs.
+const (
+	sumCellsFew  = 32 // one or two inputs
+	sumCellsMany = 4
+	// sumInputsAuto is up to how many inputs auto tries sums of neurons.
+	sumInputsAuto = 2
+)
+
+func (c *Config) sumCells(inputs int) int {
+	switch {
+	case c.Cells > 0:
+		return c.Cells
+	case inputs <= 2:
+		return sumCellsFew
+	}
+	return sumCellsMany
+}
+
+// neuronSums prepares the posterior for sums of neurons once.
+func (e *Engine) neuronSums() (*NeuronSum, error) {
+	if e.sums != nil {
+		return e.sums, nil
+	}
+	n, err := NewNeuronSum(e.post)
+	e.sums = n
+	return n, err
+}
+
+// neuronSum bounds each task by sums of neurons, in float64 on the host.
+func (e *Engine) neuronSum(ctx context.Context, cfg Config, tasks []property.Task) ([]*Result, error) {
+	sums, err := e.neuronSums()
+	if err != nil {
+		return nil, err
+	}
+	results := make([]*Result, len(tasks))
+	for i := range tasks {
+		t := &tasks[i]
+		cover, err := sums.Cover(ctx, t.T, &t.S, max(len(t.T), cfg.sumCells(e.post.Inputs())))
+		if err != nil {
+			return nil, err
+		}
+		results[i] = &Result{Task: t, Method: "neuronsum", LogP: measure.LogComplementDown(cover.FailUp),
+			Margin: math.NaN(), Cells: cover.Cells, Device: "host", Precision: "float64"}
+	}
+	return results, nil
+}
+
+// upperBySums improves upper bounds where there is one hidden layer and few inputs:
+// at the point of each box of T where S holds least likely, about.
+func (e *Engine) upperBySums(ctx context.Context, results []*Result) error {
+	if len(e.post.Layers) != 2 || e.post.Inputs() > 8 {
+		return nil
+	}
+	sums, err := e.neuronSums()
+	if err != nil {
+		return err
+	}
+	for _, r := range results {
+		t := r.Task
+		for b := range t.T {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if len(t.Inner) == 0 || t.Inner[b].Lo == nil {
+				continue
+			}
+			x := sums.PointApprox(t.T[b], &t.S)
+			w := t.Witness(b, x)
+			// A bound of a second or two is worth it only where it can say something.
+			if p := sums.safeApprox(x, &t.S); w.Lo == nil || p > 0.999 || p > r.Upper() {
+				continue
+			}
+			r.UnsafeDown = max(r.UnsafeDown, math.Nextafter(1-sums.SafeUp(w, &t.S), math.Inf(-1)))
+		}
+	}
+	return nil
+}

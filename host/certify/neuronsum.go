@@ -1,0 +1,184 @@
+package certify
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"psafe/host/measure"
+	"psafe/host/posterior"
+	"psafe/host/property"
+)
+
+// NeuronSum bounds failure probabilities of a network with one hidden layer. Its
+// margin C f(x) + d is a sum of independent terms, one for each hidden neuron,
+//
+//	m(x) = sum_i a_i s(w_i x + b_i) + a_0,   a_i = sum_c C_c u_ci,   a_0 = C b_out + d
+//
+// whose distribution is put on a lattice with every rounding outward, so there is
+// no relaxation of the weights at all (docs/soundness.md, section on sums of
+// neurons). It suits few inputs and large standard deviations.
+// The methods may be called at the same time.
+type NeuronSum struct {
+	hidden, output *posterior.Layer
+	act            posterior.Activation
+	q              quality
+}
+
+// quality is how finely distributions are cut; any numbers are sound.
+type quality struct {
+	// factors, nodes and rests are the numbers of intervals for the output
+	// weights, the values of hidden neurons, and what is left of the latter when
+	// the value at the centre is given.
+	factors, nodes, rests int
+	// step is the lattice's step in standard deviations of the sum times sqrt(n).
+	step float64
+	// work bounds the sum of the squares of the numbers of lattice points.
+	work int64
+}
+
+var (
+	fine   = quality{factors: 512, nodes: 512, rests: 32, step: 1. / 12, work: 2e9}
+	coarse = quality{factors: 128, nodes: 128, rests: 12, step: 1. / 5, work: 2e7}
+)
+
+// NewNeuronSum says why it cannot serve: p does not have exactly one hidden
+// layer, or is not valid.
+func NewNeuronSum(p *posterior.Posterior) (*NeuronSum, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	if len(p.Layers) != 2 {
+		return nil, fmt.Errorf("the sum of neurons needs a network with exactly one hidden layer, this one has %d", len(p.Layers)-1)
+	}
+	return &NeuronSum{hidden: &p.Layers[0], output: &p.Layers[1], act: p.Layers[0].Activation, q: fine}, nil
+}
+
+// withQuality is n at another quality.
+func (n *NeuronSum) withQuality(q quality) *NeuronSum {
+	m := *n
+	m.q = q
+	return &m
+}
+
+// FailUp returns an upper bound, at most 1, of
+//
+//	Prob( C f(x) + D <= 0 for some x in cell )
+//
+// for every C in [CLo, CHi], rounded up at every step. NaN, infinities and
+// overflow give 1. With a cell of one point it is the bound for that point.
+func (n *NeuronSum) FailUp(cell property.Box, row property.Row) float64 {
+	return n.failUp(n.view(cell), row)
+}
+
+// failUp adds the bounds for the vertices of the view.
+func (n *NeuronSum) failUp(view []vertex, row property.Row) float64 {
+	f := n.factors(row)
+	if f == nil || view == nil {
+		return 1
+	}
+	sum := 0.0
+	for _, v := range view {
+		if sum = above(sum + n.vertexUp(v, f)); !(sum < 1) {
+			return 1
+		}
+	}
+	return sum
+}
+
+// vertexUp bounds Prob(sum_i X_i + a_0 <= 0) for the terms X_i of one vertex.
+func (n *NeuronSum) vertexUp(v vertex, f *factors) float64 {
+	mean, variance := f.mean, f.variance
+	var random []int
+	for i := range v {
+		h, a := &v[i], &f.neurons[i]
+		if !h.constant {
+			random = append(random, i)
+			continue
+		}
+		// A constant times a normal weight is normal.
+		mean = mean.plus(a.mean.times(h.value))
+		variance = variance.plus(a.sd.square().times(h.value.square()))
+	}
+	rest := asNormal(mean, variance.sqrt())
+	if !mean.finite() || !variance.finite() {
+		return 1
+	}
+	if len(random) == 0 {
+		return rest.BelowUp(0)
+	}
+	terms := make([]*measure.Lattice, len(random))
+	for step := n.stepApprox(v, f, random, rest); ; step *= 2 {
+		var work atomic.Int64
+		parallel(len(random), func(k int) {
+			terms[k] = f.neurons[random[k]].term(&v[random[k]], step)
+			points := int64(terms[k].Trim())
+			work.Add(points * points)
+		})
+		// Neurons that are rarely active have long tails; too many points take
+		// too long to convolve.
+		if work.Load() <= n.q.work || !(step < 0x1p500) {
+			return measure.SumUp(terms, parallel).NotPositiveUp(len(random), rest)
+		}
+	}
+}
+
+// term is the distribution of X = a low for a >= 0, a high for a < 0.
+func (a *factor) term(h *hidden, step float64) *measure.Lattice {
+	lo, hi := 0.0, 0.0
+	for _, q := range []float64{h.low.X[0], h.low.X[len(h.low.X)-1], h.high.X[0], h.high.X[len(h.high.X)-1]} {
+		lo, hi = min(lo, a.least*q, a.most*q), max(hi, a.least*q, a.most*q)
+	}
+	l := measure.NewLattice(step, lo, hi)
+	l.AddProduct(a.pos, h.low)
+	l.AddProduct(a.neg, h.high)
+	l.Lose(a.lost)
+	l.Lose(h.lost)
+	return l
+}
+
+// stepApprox chooses the lattice's step: any power of two will do.
+func (n *NeuronSum) stepApprox(v vertex, f *factors, random []int, rest measure.Normal) float64 {
+	variance, size := rest.SdHi*rest.SdHi, 0.0
+	for _, i := range random {
+		a, h := &f.neurons[i], &v[i]
+		p1, p2 := momentsApprox(a.pos.Lo, a.pos.P)
+		n1, n2 := momentsApprox(a.neg.Lo, a.neg.P)
+		l1, l2 := momentsApprox(h.low.X, h.low.P)
+		h1, h2 := momentsApprox(h.high.X, h.high.P)
+		mean := p1*l1 + n1*h1
+		variance += max(0, p2*l2+n2*h2-mean*mean)
+		size += math.Abs(mean)
+	}
+	want := n.q.step * max(math.Sqrt(variance), 1e-4*size) / math.Sqrt(float64(len(random)))
+	_, e := math.Frexp(min(max(want, 0x1p-500), 0x1p500))
+	return math.Ldexp(1, e-1)
+}
+
+func momentsApprox(x, p []float64) (first, second float64) {
+	for k, v := range x {
+		first += p[k] * v
+		second += p[k] * v * v
+	}
+	return first, second
+}
+
+func asNormal(mean, sd ival) measure.Normal {
+	return measure.Normal{MeanLo: mean.lo, MeanHi: mean.hi, SdLo: max(0, sd.lo), SdHi: sd.hi}
+}
+
+// parallel runs f(0) ... f(n-1) on all cores and waits.
+func parallel(n int, f func(i int)) {
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		wait.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				f(i)
+			}
+		})
+	}
+	wait.Wait()
+}

@@ -1,0 +1,176 @@
+package certify
+
+import (
+	"psafe/host/measure"
+	"psafe/host/property"
+)
+
+// atVertex gives the stand-ins of neuron i at vertex v, for s(t) = max(t, slope t):
+//
+//	high = s(t(v)),   low = t(v) if t(centre) > 0, else slope t(v)
+//
+// a high for a < 0 because a s(t(x)) is then concave along every axis, hence at
+// least the multilinear interpolation of its values at the vertices; a low for
+// a >= 0 because low is, for each draw, an affine function of the vertex that
+// stays below s.
+func (n *NeuronSum) atVertex(centre, v []float64, i int, z, rests []float64) hidden {
+	h := n.whole(property.Box{Lo: v, Hi: v}, v, i, z)
+	mean, _ := n.preactivation(i, v)
+	meanC, sdC := n.preactivation(i, centre)
+	switch {
+	case len(h.low.X) == 0 && !h.constant || !meanC.finite() || !sdC.finite():
+		return hidden{}
+	case n.slope() == 1 || h.constant && sdC.hi == 0 && (meanC.lo > 0 && mean.lo >= 0 || meanC.hi <= 0 && mean.hi <= 0):
+		return h // low is s(t(v)) as well
+	}
+	low, lost := n.lowAtVertex(n.pair(centre, v, i), rests)
+	if low.X == nil {
+		return hidden{}
+	}
+	if h.constant {
+		h = hidden{high: measure.Atoms{X: []float64{h.value.hi}, P: []float64{1}}}
+	}
+	h.low, h.lost = low, above(h.lost+lost)
+	return h
+}
+
+// pair describes t(v) given t(centre) = c: normal with mean
+// mean + slope (c - meanC) and the standard deviation rest.
+type pair struct {
+	mean, sd, meanC, sdC, slope, rest ival
+}
+
+// pair uses Lagrange's identity for the rest's variance, so that nothing
+// cancels: with the weights' variances s_p^2 and a last coordinate 1 for the bias,
+//
+//	Var t(v) - Cov^2/Var t(c) = sum_(p<q) s_p^2 s_q^2 (c_p v_q - c_q v_p)^2 / Var t(c)
+func (n *NeuronSum) pair(centre, v []float64, i int) pair {
+	var p pair
+	p.mean, p.sd = n.preactivation(i, v)
+	p.meanC, p.sdC = n.preactivation(i, centre)
+	if p.sdC.hi == 0 {
+		p.rest = p.sd // t(centre) is a constant
+		return p
+	}
+	variance := make([]ival, len(v)+1)
+	c, x := append(centre[:len(v):len(v)], 1), append(v[:len(v):len(v)], 1)
+	for j := range v {
+		at := j*n.hidden.Out + i
+		variance[j] = ival{n.hidden.Weight.SdLo[at], n.hidden.Weight.SdHi[at]}.square()
+	}
+	variance[len(v)] = ival{n.hidden.Bias.SdLo[i], n.hidden.Bias.SdHi[i]}.square()
+	var cov, rest ival
+	for j, s := range variance {
+		cov = cov.plus(s.times(exactly(c[j]).times(exactly(x[j]))))
+		for k := range j {
+			minor := exactly(c[j]).times(exactly(x[k])).minus(exactly(c[k]).times(exactly(x[j])))
+			rest = rest.plus(s.times(variance[k]).times(minor.square()))
+		}
+	}
+	square := p.sdC.square()
+	p.slope, p.rest = cov.over(square), rest.over(square).sqrt()
+	return p
+}
+
+// lowAtVertex is the distribution of low at a vertex, each value rounded down to
+// one of the nodes: t(centre) is cut into bins, and in each the rest is rounded
+// down too. Empty if something is not finite.
+func (n *NeuronSum) lowAtVertex(p pair, rests []float64) (low measure.Atoms, lost float64) {
+	if !p.slope.finite() || !p.rest.finite() {
+		return low, 1
+	}
+	e, lost := restAtoms(p.rest, rests)
+	nodes := []float64{p.mean.lo, 0}
+	if p.sd.hi > 0 {
+		nodes = nodesOf(p.mean, p.sd, spread(2*n.q.nodes), false)
+		nodes = append(nodes, 0)
+	}
+	nodes = sorted(nodes)
+	acc := placer{nodes: nodes, p: make([]float64, len(nodes))}
+	if p.sdC.hi == 0 {
+		slope := n.slope()
+		if p.meanC.lo > 0 {
+			slope = 1
+		}
+		acc.add(slope, p.mean.lo, 1, e)
+	} else {
+		centre := asNormal(p.meanC, p.sdC)
+		bins := nodesOf(p.meanC, p.sdC, spread(2*n.q.nodes), true)
+		for k, m := range centre.BinsUp(bins) {
+			slope := n.slope()
+			if bins[k] >= 0 {
+				slope = 1
+			}
+			mean := ival{bins[k], bins[k+1]}.minus(p.meanC).times(p.slope).plus(p.mean).lo
+			acc.add(slope, mean, m, e)
+		}
+		lost = above(lost + above(centre.BelowUp(bins[0])+centre.AboveUp(bins[len(bins)-1])))
+	}
+	atoms, more := acc.atoms()
+	return atoms, above(lost + more)
+}
+
+// restAtoms rounds a normal variable of mean 0 down to one of a few values.
+func restAtoms(sd ival, z []float64) (e measure.Atoms, lost float64) {
+	switch {
+	case sd.hi == 0:
+		return measure.Atoms{X: []float64{0}, P: []float64{1}}, 0
+	case sd.lo == 0:
+		return measure.Atoms{X: []float64{below(-reach * sd.hi)}, P: []float64{1}}, measure.TailUp(reach)
+	}
+	normal, nodes := asNormal(ival{}, sd), nodesOf(ival{}, sd, z, false)
+	e = measure.Atoms{X: nodes[:len(nodes)-1], P: normal.BinsUp(nodes)}
+	return e, above(normal.BelowUp(nodes[0]) + normal.AboveUp(nodes[len(nodes)-1]))
+}
+
+// placer adds masses at the nodes below given values.
+type placer struct {
+	nodes, p []float64
+	lost     float64
+	terms    int
+	at       int
+}
+
+// add places slope (mean + e) with the mass m of the bin times that of e, e
+// ascending and slope >= 0.
+func (a *placer) add(slope, mean, m float64, e measure.Atoms) {
+	a.terms += len(e.X)
+	if slope == 0 {
+		e = measure.Atoms{X: []float64{0}, P: []float64{1}}
+	}
+	for k, x := range e.X {
+		q := 0.0
+		if slope > 0 {
+			q = below(mean + x)
+			if slope != 1 {
+				q = below(slope * q)
+			}
+		}
+		if !(q >= a.nodes[0]) {
+			a.lost += m * e.P[k]
+			continue
+		}
+		for a.at+1 < len(a.nodes) && a.nodes[a.at+1] <= q {
+			a.at++
+		}
+		for a.nodes[a.at] > q {
+			a.at--
+		}
+		a.p[a.at] += float64(m * e.P[k])
+	}
+}
+
+// atoms returns what was placed; the roundings of at most terms additions and
+// one product each are made good. Atoms of no weight are lost.
+func (a *placer) atoms() (measure.Atoms, float64) {
+	grow := 1 + float64(a.terms+4)*0x1p-51
+	var out measure.Atoms
+	for k, p := range a.p {
+		if p < 0x1p-60 {
+			a.lost += p
+			continue
+		}
+		out.X, out.P = append(out.X, a.nodes[k]), append(out.P, float64(p*grow))
+	}
+	return out, float64(a.lost*grow*(1+0x1p-30)) + 0x1p-1000
+}

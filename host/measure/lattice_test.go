@@ -1,0 +1,293 @@
+package measure
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestNormalBins compares the bounds for a Normal with 400-bit probabilities of
+// members of it, with no tolerance; where the intervals are points they are tight.
+func TestNormalBins(t *testing.T) {
+	r := newRand(t, 41)
+	for trial := range 60 {
+		mean, sd := 3*r.NormFloat64(), math.Exp(2*r.NormFloat64())
+		n := Normal{mean, mean, sd, sd}
+		wide := trial%2 == 0
+		if wide {
+			n = Normal{mean - 0.1*sd*r.Float64(), mean + 0.1*sd, sd * 0.9, sd * (1 + r.Float64())}
+		}
+		nodes := []float64{mean - 9*sd*r.Float64()}
+		for range 6 {
+			nodes = append(nodes, nodes[len(nodes)-1]+3*sd*r.Float64()*r.Float64())
+		}
+		members := []Normal{{mean, mean, sd, sd}, {n.MeanLo, n.MeanLo, n.SdLo, n.SdLo}, {n.MeanHi, n.MeanHi, n.SdHi, n.SdHi}, {n.MeanLo, n.MeanLo, n.SdHi, n.SdHi}, {n.MeanHi, n.MeanHi, n.SdLo, n.SdLo}}
+		bins := n.BinsUp(nodes)
+		for _, m := range members {
+			for k, p := range bins {
+				truth := oracleInterval(nodes[k], nodes[k+1], m.MeanLo, m.SdLo)
+				if !isUpper(bigOf(p), truth) {
+					t.Errorf("%+v in [%x, %x]: %x is below member %+v", n, nodes[k], nodes[k+1], p, m)
+				}
+				if f, _ := truth.Float64(); !wide && p > f*(1+1e-9)+1e-13 {
+					t.Errorf("%+v in [%x, %x]: %v is loose, truth %v", n, nodes[k], nodes[k+1], p, f)
+				}
+			}
+			for _, x := range nodes {
+				under := oracleInterval(math.Inf(-1), x, m.MeanLo, m.SdLo)
+				over := oracleInterval(x, math.Inf(1), m.MeanLo, m.SdLo)
+				if !isUpper(bigOf(n.BelowUp(x)), under) || !isUpper(bigOf(n.AboveUp(x)), over) {
+					t.Errorf("%+v at %x: [%x, %x] is below member %+v", n, x, n.BelowUp(x), n.AboveUp(x), m)
+				}
+				if f, _ := under.Float64(); !wide && n.BelowUp(x) > f*(1+1e-9) {
+					t.Errorf("%+v below %x: %v is loose, truth %v", n, x, n.BelowUp(x), f)
+				}
+			}
+		}
+	}
+}
+
+// TestNormalConstant: without spread there are atoms, which closed intervals hold.
+func TestNormalConstant(t *testing.T) {
+	c := Normal{2, 2, 0, 0}
+	if c.BelowUp(2) != 1 || c.AboveUp(2) != 1 || c.BelowUp(1.5) != 0 || c.AboveUp(2.5) != 0 {
+		t.Error("a constant is where it is")
+	}
+	nan := math.NaN()
+	for _, n := range []Normal{{nan, 0, 1, 1}, {0, nan, 1, 1}, {0, 0, nan, 1}, {0, 0, 1, nan}, {0, 0, 0, 1}} {
+		if n.BelowUp(-3) != 1 || n.BinsUp([]float64{3, 4})[0] != 1 {
+			t.Errorf("%+v is not answered with 1", n)
+		}
+	}
+	one := Normal{0, 0, 1, 1}
+	if one.BelowUp(nan) != 1 || one.BinsUp([]float64{nan, nan})[0] != 1 {
+		t.Error("NaN is not answered with 1")
+	}
+}
+
+// spreadExactly adds the exact masses of x split over lattice points.
+func spreadExactly(to map[int64]*big.Rat, x, mass *big.Rat, step float64) {
+	y := new(big.Rat).Quo(x, new(big.Rat).SetFloat64(step))
+	k := new(big.Int).Div(y.Num(), y.Denom()).Int64() // floor
+	r := new(big.Rat).Sub(y, new(big.Rat).SetInt64(k))
+	for i, share := range []*big.Rat{new(big.Rat).Sub(big.NewRat(1, 1), r), r} {
+		if to[k+int64(i)] == nil {
+			to[k+int64(i)] = new(big.Rat)
+		}
+		to[k+int64(i)].Add(to[k+int64(i)], share.Mul(share, mass))
+	}
+}
+
+// TestLatticeProduct compares the masses of products on a lattice with exact
+// rational ones, summed from below, with no tolerance.
+func TestLatticeProduct(t *testing.T) {
+	r := newRand(t, 42)
+	for range 300 {
+		step := math.Ldexp(1, r.IntN(6)-3)
+		var a Bins
+		var q Atoms
+		for range 3 {
+			x := 4 * r.NormFloat64()
+			a.Lo, a.Hi, a.P = append(a.Lo, x), append(a.Hi, x+r.Float64()), append(a.P, r.Float64()/3)
+			y := r.NormFloat64()
+			if r.IntN(4) == 0 {
+				y = 0
+			}
+			q.X, q.P = append(q.X, y), append(q.P, r.Float64()/3)
+		}
+		l := NewLattice(step, -50, 50)
+		l.AddProduct(a, q)
+		l.seal()
+		exact := map[int64]*big.Rat{}
+		rat := func(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
+		for i := range a.P {
+			for k, y := range q.X {
+				x := new(big.Rat).Mul(rat(a.Lo[i]), rat(y))
+				if y < 0 {
+					x.Mul(rat(a.Hi[i]), rat(y))
+				}
+				spreadExactly(exact, x, new(big.Rat).Mul(rat(a.P[i]), rat(q.P[k])), step)
+			}
+		}
+		// A product may be rounded down, so sums from below are compared.
+		sum, truth := new(big.Rat), new(big.Rat)
+		for i, p := range l.P {
+			sum.Add(sum, rat(p))
+			if e := exact[int64(i+l.First)]; e != nil {
+				truth.Add(truth, e)
+			}
+			f, _ := truth.Float64()
+			if g, _ := sum.Float64(); sum.Cmp(truth) < 0 || g > f*(1+1e-12)+1e-13 {
+				t.Errorf("step %v, %+v times %+v: mass up to %d %x, exactly %x", step, a, q, i+l.First, g, f)
+			}
+		}
+	}
+}
+
+// TestLatticeEnds: what lies below a lattice is lost, what lies above moves down.
+func TestLatticeEnds(t *testing.T) {
+	l := NewLattice(1, -2, 2)
+	one := Bins{Lo: []float64{1}, Hi: []float64{1}, P: []float64{1}}
+	l.AddProduct(one, Atoms{X: []float64{-9, 9, math.NaN()}, P: []float64{0.25, 0.5, 0.125}})
+	l.seal()
+	if l.Lost < 0.375 || l.Lost > 0.376 || l.P[len(l.P)-1] < 0.5 {
+		t.Errorf("lost %v, masses %v", l.Lost, l.P)
+	}
+	if p := l.BelowUp(Normal{}, -100); p < 0.375 {
+		t.Errorf("lost mass forgotten: %v", p)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a step that is no power of two is accepted")
+		}
+	}()
+	NewLattice(3, 0, 1)
+}
+
+// sequentially is the simplest way to run f.
+func sequentially(n int, f func(i int)) {
+	for i := range n {
+		f(i)
+	}
+}
+
+// randomLattice has masses of all sizes.
+func randomLattice(r *rand.Rand, points int) *Lattice {
+	l := &Lattice{Step: 0.5, First: -r.IntN(points + 1)}
+	for range points {
+		l.P = append(l.P, math.Exp(-30*r.Float64())*r.Float64())
+	}
+	l.P[0] = 0x1p-60 // trimmed
+	return l
+}
+
+// TestLatticeSum compares the distribution function of sums with the exact one of
+// rational convolution.
+func TestLatticeSum(t *testing.T) {
+	r := newRand(t, 43)
+	for trial := range 60 {
+		terms := make([]*Lattice, 1+trial%5)
+		exact := map[int64]*big.Rat{0: big.NewRat(1, 1)}
+		for i := range terms {
+			terms[i] = randomLattice(r, 1+r.IntN(9))
+			next := map[int64]*big.Rat{}
+			for k, p := range exact {
+				for j, q := range terms[i].P {
+					at := k + int64(j+terms[i].First)
+					if next[at] == nil {
+						next[at] = new(big.Rat)
+					}
+					next[at].Add(next[at], new(big.Rat).Mul(p, new(big.Rat).SetFloat64(q)))
+				}
+			}
+			exact = next
+		}
+		s := SumUp(terms, sequentially)
+		for x := int64(-50); x < 60; x++ {
+			truth := new(big.Rat)
+			for k, p := range exact {
+				if k <= x {
+					truth.Add(truth, p)
+				}
+			}
+			f, _ := truth.Float64()
+			got := s.BelowUp(Normal{}, float64(x)*0.5)
+			if f < 1 && new(big.Rat).SetFloat64(got).Cmp(truth) < 0 || got > f*(1+1e-6)+1e-7 {
+				t.Fatalf("trial %d: P(sum <= %v): %x, exactly %x", trial, float64(x)*0.5, got, f)
+			}
+		}
+	}
+}
+
+// TestNotPositiveUp: sums of terms between lattice points, against exact
+// enumeration; for many terms the lattice costs little.
+func TestNotPositiveUp(t *testing.T) {
+	r := newRand(t, 44)
+	one := Bins{Lo: []float64{1}, Hi: []float64{1}, P: []float64{1}}
+	sum := func(x [][2]float64, p, step float64) float64 {
+		terms := make([]*Lattice, len(x))
+		for i, v := range x {
+			terms[i] = NewLattice(step, -4, 4)
+			terms[i].AddProduct(one, Atoms{X: v[:], P: []float64{p, 1 - p}})
+		}
+		return SumUp(terms, sequentially).NotPositiveUp(len(x), Normal{})
+	}
+	for range 200 {
+		var x [][2]float64
+		for range 1 + r.IntN(8) {
+			x = append(x, [2]float64{-r.Float64(), 2 * r.Float64()})
+		}
+		truth := 0.0
+		for bits := range 1 << len(x) {
+			s, p := 0.0, 1.0
+			for i, v := range x {
+				s += v[bits>>i&1]
+				p *= []float64{0.125, 0.875}[bits>>i&1]
+			}
+			if s <= -1e-12 {
+				truth += p * (1 - 1e-12)
+			}
+		}
+		if got := sum(x, 0.125, 0.25); got < truth {
+			t.Errorf("%v: %v, enumeration gives %v", x, got, truth)
+		}
+	}
+	// 100 terms -0.7 or +1.3 with probability 1/2: not positive with at most 35
+	// of the larger kind, Prob = 0.00176; the standard deviation of the sum is 10.
+	x := make([][2]float64, 100)
+	for i := range x {
+		x[i] = [2]float64{-0.7, 1.3}
+	}
+	if got := sum(x, 0.5, 0.125); got < 0.00175 || got > 0.0032 {
+		t.Errorf("binomial tail: %v, want little more than 0.00176", got)
+	}
+}
+
+// TestLatticeLost: what either term of a sum has lost is lost to the sum.
+func TestLatticeLost(t *testing.T) {
+	for lost := range 2 {
+		terms := []*Lattice{{Step: 1, P: []float64{0.5, 0.5}}, {Step: 1, P: []float64{0.25, 0.5, 0.25}}}
+		terms[lost].Lose(0.125)
+		if got := SumUp(terms, sequentially).BelowUp(Normal{}, -1); got < 0.125 || got > 0.126 {
+			t.Errorf("term %d lost 0.125, the sum %v", lost, got)
+		}
+	}
+}
+
+// TestNotPositiveDivides: with all terms half-way between lattice points the sum is
+// 0 for certain, which only the divisor of Hoeffding's inequality knows.
+func TestNotPositiveDivides(t *testing.T) {
+	one := Bins{Lo: []float64{1}, Hi: []float64{1}, P: []float64{1}}
+	for _, n := range []int{18, 40, 200} {
+		terms := make([]*Lattice, n)
+		for i := range terms {
+			terms[i] = NewLattice(1, -2, 2)
+			terms[i].AddProduct(one, Atoms{X: []float64{float64(i%2) - 0.5}, P: []float64{1}})
+		}
+		if got := SumUp(terms, sequentially).NotPositiveUp(n, Normal{}); got < 1 {
+			t.Errorf("%d terms: Prob(0 <= 0) is bounded by %v", n, got)
+		}
+	}
+}
+
+// TestLatticeSeal: additions of what is too small to show in the sum are made good.
+func TestLatticeSeal(t *testing.T) {
+	one := Bins{Lo: []float64{1}, Hi: []float64{1}, P: []float64{1}}
+	for _, x := range []float64{1.5, -9} { // on the lattice, and lost
+		l := NewLattice(1, -2, 3)
+		q := Atoms{X: []float64{x}, P: []float64{0.5}}
+		for range 3000 {
+			q.X, q.P = append(q.X, x), append(q.P, 0x1p-56)
+		}
+		l.AddProduct(one, q)
+		l.seal()
+		sum := new(big.Rat).SetFloat64(l.Lost)
+		for _, p := range l.P {
+			sum.Add(sum, new(big.Rat).SetFloat64(p))
+		}
+		if f, _ := sum.Float64(); sum.Cmp(new(big.Rat).Add(big.NewRat(1, 2), new(big.Rat).SetFloat64(3000*0x1p-56))) < 0 || f > 0.5+1e-11 {
+			t.Errorf("%v: mass %x, want 1/2 and 3000/2^56", x, f)
+		}
+	}
+}
