@@ -65,25 +65,24 @@ func (c *Concentration) addLayer(l *posterior.Layer, absMean []float64) error {
 		}
 		return v
 	}
-	// One ulp more than a rounding of 0.5 ulp; it holds among subnormal numbers too.
-	above := func(x float64) float64 { return math.Nextafter(x, math.Inf(1)) }
-	square := func(x float64) float64 {
-		if x == 0 {
+	// The factors cover the roundings of normal numbers, the neighbour above that of a
+	// subnormal one.
+	above := func(product, enlarged float64) float64 {
+		if product == 0 {
 			return 0
 		}
-		return above(x * x)
+		return max(enlarged, math.Nextafter(product, math.Inf(1)))
+	}
+	mean := func(sd float64) float64 { return above(sd*sqrt2OverPi, sd*sqrt2OverPi*(1+0x1p-51)) }
+	square := func(sd float64) float64 {
+		return atLeast(above(sd*sd, sd*sd*(1+0x1p-52)*(1+0x1p-51)), sd)
 	}
 	sd, bias := l.Weight.SdHi, l.Bias.SdHi
 	for _, a := range []struct {
 		to *[]Array
 		v  []float64
 	}{
-		{&c.sdMean, up(len(sd), func(j int) float64 {
-			if sd[j] == 0 {
-				return 0
-			}
-			return above(sd[j] * sqrt2OverPi)
-		})},
+		{&c.sdMean, up(len(sd), func(j int) float64 { return mean(sd[j]) })},
 		{&c.variance, up(len(sd), func(j int) float64 { return square(sd[j]) })},
 		{&c.absMean, up(len(sd), func(j int) float64 { return absMean[j] })},
 		{&c.biasVariance, up(len(bias), func(j int) float64 { return square(bias[j]) })},
@@ -99,6 +98,14 @@ func (c *Concentration) addLayer(l *posterior.Layer, absMean []float64) error {
 		*a.to = append(*a.to, array)
 	}
 	return nil
+}
+
+// atLeast keeps a square of something that is not 0 from vanishing by underflow.
+func atLeast(square, of float64) float64 {
+	if of != 0 {
+		return max(square, math.SmallestNonzeroFloat64)
+	}
+	return square
 }
 
 // Release gives the device's memory back.
