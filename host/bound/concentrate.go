@@ -65,16 +65,27 @@ func (c *Concentration) addLayer(l *posterior.Layer, absMean []float64) error {
 		}
 		return v
 	}
-	square := func(x float64) float64 { return x * x * (1 + 0x1p-52) * (1 + 0x1p-51) }
+	// The factors cover the roundings of normal numbers, the neighbour above that of a
+	// subnormal one.
+	above := func(product, enlarged float64) float64 {
+		if product == 0 {
+			return 0
+		}
+		return max(enlarged, math.Nextafter(product, math.Inf(1)))
+	}
+	mean := func(sd float64) float64 { return above(sd*sqrt2OverPi, sd*sqrt2OverPi*(1+0x1p-51)) }
+	square := func(sd float64) float64 {
+		return atLeast(above(sd*sd, sd*sd*(1+0x1p-52)*(1+0x1p-51)), sd)
+	}
 	sd, bias := l.Weight.SdHi, l.Bias.SdHi
 	for _, a := range []struct {
 		to *[]Array
 		v  []float64
 	}{
-		{&c.sdMean, up(len(sd), func(j int) float64 { return sd[j] * sqrt2OverPi * (1 + 0x1p-51) })},
-		{&c.variance, up(len(sd), func(j int) float64 { return atLeast(square(sd[j]), sd[j]) })},
+		{&c.sdMean, up(len(sd), func(j int) float64 { return mean(sd[j]) })},
+		{&c.variance, up(len(sd), func(j int) float64 { return square(sd[j]) })},
 		{&c.absMean, up(len(sd), func(j int) float64 { return absMean[j] })},
-		{&c.biasVariance, up(len(bias), func(j int) float64 { return atLeast(square(bias[j]), bias[j]) })},
+		{&c.biasVariance, up(len(bias), func(j int) float64 { return square(bias[j]) })},
 		{&c.zero, make([]float64, l.Out)},
 	} {
 		if failed != nil {

@@ -17,16 +17,18 @@ import (
 // by steps of the gradient's sign (FGSM from the centre of the box, then projected
 // descent from the centre, from the corner that FGSM names and from random corners
 // until there are that many starts), each start with the given number of steps. It
-// returns the best point seen, always inside of the box, and its margin; it stops
-// as soon as a margin is clearly negative. Everything is ordinary float64: no
+// returns the best point seen, always inside of the box, and its margin. Unless
+// thorough it stops as soon as a margin is clearly negative, which is all that a
+// proof for one network needs. Everything is ordinary float64: no
 // bound of anything, and the same for the same arguments.
 //
 // weights[2k] are those of layer k, entry j*Out+i from input j to output i, and
 // weights[2k+1] its biases. The box must have Lo <= Hi. Without a start the centre
 // comes back, and so it does where margins are not finite: for a set that is empty
 // or has an alternative without rows, and for NaN.
-func attackApprox(layers []posterior.Layer, weights [][]float64, box property.Box, safe *property.Safe, steps, starts int, seed uint64) (x []float64, marginApprox float64) {
+func attackApprox(layers []posterior.Layer, weights [][]float64, box property.Box, safe *property.Safe, steps, starts int, seed uint64, thorough bool) (x []float64, marginApprox float64) {
 	a := newAttack(layers, weights, box, safe)
+	a.thorough = thorough
 	centre := middleOf(box)
 	for j, v := range centre {
 		centre[j] = min(max(v, box.Lo[j]), box.Hi[j]) // the sum may have overflowed
@@ -69,6 +71,8 @@ type attack struct {
 	weights [][]float64
 	box     property.Box
 	safe    *property.Safe
+	// thorough goes on when a margin is clearly negative.
+	thorough bool
 
 	// z[0] is the input, z[k+1] the activations of layer k; delta[k] is the
 	// margin's gradient with respect to z[k].
@@ -98,6 +102,9 @@ func newAttack(layers []posterior.Layer, weights [][]float64, box property.Box, 
 // done says that the best margin is negative by more than rounding and a narrow
 // box of weights are likely to take back.
 func (a *attack) done() bool {
+	if a.thorough {
+		return false
+	}
 	size := 1.0
 	for _, y := range a.z[len(a.z)-1] {
 		size = max(size, math.Abs(y))

@@ -119,9 +119,9 @@ func TestAttackFindsTheMinimum(t *testing.T) {
 				least = min(least, marginAt(post, &safe, x))
 			}
 		}
-		x, margin := attackApprox(post.Layers, meansOf(post), box, &safe, 20, 6, 1)
+		x, margin := attackApprox(post.Layers, meansOf(post), box, &safe, 20, 6, 1, false)
 		checkAttack(t, post, &safe, box, x, margin)
-		again, _ := attackApprox(post.Layers, meansOf(post), box, &safe, 20, 6, 1)
+		again, _ := attackApprox(post.Layers, meansOf(post), box, &safe, 20, 6, 1, false)
 		if !slices.Equal(x, again) {
 			t.Errorf("two equal attacks give %v and %v", x, again)
 		}
@@ -167,22 +167,22 @@ func TestAttackCorners(t *testing.T) {
 		{&nothing, 3, func(m float64) bool { return math.IsInf(m, -1) }},
 		{&argmax, 0, func(m float64) bool { return math.Abs(m) < 100 }},
 	} {
-		x, margin := attackApprox(post.Layers, meansOf(post), box, c.safe, 5, c.starts, 1)
+		x, margin := attackApprox(post.Layers, meansOf(post), box, c.safe, 5, c.starts, 1, false)
 		if !slices.Equal(x, []float64{0.5, -0.25}) || !c.margins(margin) {
 			t.Errorf("%v: %v, margin %v", c.safe.Any, x, margin)
 		}
 	}
 	weights := meansOf(post)
 	weights[3] = []float64{math.NaN(), 0, 0}
-	if x, margin := attackApprox(post.Layers, weights, box, &argmax, 5, 3, 1); !slices.Equal(x, []float64{0.5, -0.25}) || !math.IsNaN(margin) {
+	if x, margin := attackApprox(post.Layers, weights, box, &argmax, 5, 3, 1, false); !slices.Equal(x, []float64{0.5, -0.25}) || !math.IsNaN(margin) {
 		t.Errorf("NaN weights: %v, margin %v", x, margin)
 	}
 	point := property.Box{Lo: []float64{1, 2}, Hi: []float64{1, 2}}
-	if x, _ := attackApprox(post.Layers, meansOf(post), point, &argmax, 5, 3, 1); !slices.Equal(x, point.Lo) {
+	if x, _ := attackApprox(post.Layers, meansOf(post), point, &argmax, 5, 3, 1, false); !slices.Equal(x, point.Lo) {
 		t.Errorf("a box of one point: %v", x)
 	}
 	huge := property.Box{Lo: []float64{1e308, -1e308}, Hi: []float64{1.7e308, 1.7e308}}
-	if x, _ := attackApprox(post.Layers, meansOf(post), huge, &argmax, 5, 3, 1); !(x[0] >= 1e308 && x[0] <= 1.7e308) {
+	if x, _ := attackApprox(post.Layers, meansOf(post), huge, &argmax, 5, 3, 1, false); !(x[0] >= 1e308 && x[0] <= 1.7e308) {
 		t.Errorf("a huge box: %v", x)
 	}
 }
@@ -241,7 +241,7 @@ func TestAttackIsConfirmed(t *testing.T) {
 			safe = property.ArgmaxIsNever(r.IntN(4), 4)
 		}
 		task := property.Task{Label: -1, T: []property.Box{box}, Inner: []property.Box{property.InnerBall(x, x, eps, nil)}, S: safe}
-		at, margin := attackApprox(post.Layers, meansOf(post), box, &safe, 10, 4, 1)
+		at, margin := attackApprox(post.Layers, meansOf(post), box, &safe, 10, 4, 1, false)
 		switch fails := failsAt(t, post, &safe, task.Witness(0, at)); {
 		case margin < -1e-9 && fails:
 			confirmed++
@@ -297,7 +297,7 @@ func TestAttackMNIST(t *testing.T) {
 		y := post.LogitsApprox(x)
 		class := slices.Index(y, slices.Max(y))
 		task := property.Task{T: []property.Box{box}, Inner: []property.Box{points.InnerBall(i, eps, &clip)}, S: property.ArgmaxIs(class, len(y))}
-		at, margin := attackApprox(post.Layers, meansOf(post), box, &task.S, 10, 3, 1)
+		at, margin := attackApprox(post.Layers, meansOf(post), box, &task.S, 10, 3, 1, false)
 		checkAttack(t, post, &task.S, box, at, margin)
 		if fails := failsAt(t, post, &task.S, task.Witness(0, at)); fails != (margin < 0) {
 			t.Errorf("image %d: margin %v, fails %v", i, margin, fails)

@@ -159,6 +159,9 @@ func Run(ctx context.Context, engines []*Engine, cfg Config, tasks []property.Ta
 	if progress == nil {
 		progress = func(int) {}
 	}
+	if err := engines[0].fits(cfg.Strategy); err != nil {
+		return err
+	}
 	switch cfg.Strategy {
 	case Sampled:
 		return runSampled(ctx, engines, cfg, tasks, progress, emit)
@@ -174,6 +177,21 @@ func Run(ctx context.Context, engines []*Engine, cfg Config, tasks []property.Ta
 		return runGroups(ctx, engines, (*Engine).concentrated, cfg, tasks, progress, emit)
 	}
 	return runGroups(ctx, engines, (*Engine).centred, cfg, tasks, progress, emit)
+}
+
+// fits refuses strategies for another kind of posterior than the engine's: they would
+// take its mean network, which has no deviations, for the posterior.
+func (e *Engine) fits(s Strategy) error {
+	switch s {
+	case Statistical:
+		return nil
+	case Finite:
+		if e.law.Samples() == nil {
+			return fmt.Errorf("this posterior is %s, not a finite set of networks: use --method statistical", e.law.Describe())
+		}
+		return nil
+	}
+	return e.law.Diagonal()
 }
 
 // Ceiling returns log10, rounded up, of the most that n sampled boxes of half-width

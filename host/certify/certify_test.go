@@ -30,8 +30,13 @@ func run(t testing.TB, p bound.Precision, post *posterior.Posterior, cfg certify
 		t.Fatal(err)
 	}
 	defer eng.Close()
+	return runOn(t, []*certify.Engine{eng}, cfg, tasks...)
+}
+
+func runOn(t testing.TB, engines []*certify.Engine, cfg certify.Config, tasks ...property.Task) []*certify.Result {
+	t.Helper()
 	var results []*certify.Result
-	if err := certify.Run(context.Background(), []*certify.Engine{eng}, cfg, tasks, nil, func(r *certify.Result) error {
+	if err := certify.Run(context.Background(), engines, cfg, tasks, nil, func(r *certify.Result) error {
 		results = append(results, r)
 		return nil
 	}); err != nil {

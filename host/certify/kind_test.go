@@ -1,12 +1,14 @@
 package certify_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
 	"psafe/fallback"
 	"psafe/host/bound"
 	"psafe/host/certify"
+	"psafe/host/property"
 )
 
 // TestOtherKindsRefused: boxes and measures of independent normal weights are not
@@ -25,8 +27,24 @@ func TestOtherKindsRefused(t *testing.T) {
 				t.Errorf("%s of %s: %v, want one line with %q", door, name, err, want)
 			}
 		}
-		_, err := certify.NewEngine(dev, nil, post, 12)
-		check("NewEngine", err, want)
+		// An engine is made for the strategies that any posterior has; the others
+		// would certify its mean network.
+		eng, err := certify.NewEngine(dev, nil, post, 12)
+		if err != nil {
+			t.Fatal(err)
+		}
+		task := safeOn(property.ArgmaxIs(0, post.Outputs()), property.Box{Lo: make([]float64, post.Inputs()), Hi: make([]float64, post.Inputs())})
+		emit := func(r *certify.Result) error {
+			t.Errorf("a result of %s by %s", name, r.Method)
+			return nil
+		}
+		for _, s := range []certify.Strategy{certify.Centred, certify.Sampled, certify.Concentrated, certify.NeuronSum, certify.Auto} {
+			check("Run", certify.Run(context.Background(), []*certify.Engine{eng}, certify.Config{Strategy: s, Samples: 2, Gamma: 1}, []property.Task{task}, nil, emit), want)
+		}
+		if post.Samples() == nil {
+			check("Run", certify.Run(context.Background(), []*certify.Engine{eng}, certify.Config{Strategy: certify.Finite}, []property.Task{task}, nil, emit), "not a finite set")
+		}
+		eng.Close()
 		_, err = bound.NewModel(dev, post, 12)
 		check("NewModel", err, want)
 		_, err = bound.HostBox(post, bound.Float32, bound.BoxSpec{Gamma: [][]float64{{1}, {1}}}, 0)

@@ -65,18 +65,19 @@ func (e *Engine) witnesses(results []*Result, net drawn) [][]property.Box {
 		slots <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-slots }()
-			found[i] = e.witness(r.Task, net)
+			found[i] = e.witness(r.Task, net, true)
 		})
 	}
 	wait.Wait()
 	return found
 }
 
-// witness is the witness box of the point of T where the network's margin is least.
-func (e *Engine) witness(t *property.Task, net drawn) []property.Box {
+// witness is the witness box of the point of T where the network's margin is least;
+// unless thorough, of one where it is clearly negative.
+func (e *Engine) witness(t *property.Task, net drawn, thorough bool) []property.Box {
 	least, best := math.Inf(1), property.Box{}
 	for b := range t.T {
-		x, margin := attackApprox(e.post.Layers, net, t.T[b], &t.S, attackSteps, attackStarts, uint64(t.Index))
+		x, margin := attackApprox(e.post.Layers, net, t.T[b], &t.S, attackSteps, attackStarts, uint64(t.Index), thorough)
 		w := t.Witness(b, x)
 		if w.Lo != nil && (margin < least || best.Lo == nil) {
 			least, best = margin, w
@@ -110,7 +111,7 @@ func (d *decision) attack(ctx context.Context) error {
 		slots <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-slots }()
-			boxes[i] = d.e.witness(&d.tasks[p.task], d.nets[p.net])
+			boxes[i] = d.e.witness(&d.tasks[p.task], d.nets[p.net], false)
 		})
 	}
 	wait.Wait()

@@ -1,0 +1,377 @@
+package bound_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"psafe/fallback"
+	"psafe/host/bound"
+	"psafe/host/measure"
+	"psafe/host/posterior"
+	"psafe/host/property"
+)
+
+// noisyNet is a network of the given sizes with weights of some spread.
+func noisyNet(r *rand.Rand, kind posterior.ActivationKind, spread float64, sizes ...int) *posterior.Posterior {
+	p := &posterior.Posterior{Scale: posterior.ScaleSD}
+	for k := range len(sizes) - 1 {
+		draw := func(n int, size float64) posterior.Gaussian {
+			mean, sd := make([]float64, n), make([]float64, n)
+			for j := range mean {
+				mean[j], sd[j] = size*r.NormFloat64(), size*spread*(0.5+r.Float64())
+			}
+			return posterior.NewGaussian(mean, sd, posterior.ScaleSD)
+		}
+		l := posterior.Layer{In: sizes[k], Out: sizes[k+1], Weight: draw(sizes[k]*sizes[k+1], 1), Bias: draw(sizes[k+1], 0.5)}
+		if k < len(sizes)-2 {
+			l.Activation = posterior.Activation{Kind: kind}
+		}
+		p.Layers = append(p.Layers, l)
+	}
+	return p
+}
+
+// observed is what a Concentrate said of the hidden layers, by layer and neuron.
+type observed struct{ lo, hi, radius [][]float64 }
+
+// concentrate runs one box and returns what was observed too.
+func concentrate(t *testing.T, dev bound.Device, post *posterior.Posterior, box property.Box, rows []property.Row, q bound.Quantiles) (*bound.Concentrated, *observed) {
+	t.Helper()
+	m, err := bound.NewModel(dev, post, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Release()
+	var moments bound.Moments
+	for _, l := range post.Layers {
+		v := make([]float64, len(l.Weight.Mean))
+		for j, mean := range l.Weight.Mean {
+			v[j] = measure.AbsMeanUp(mean, l.Weight.SdHi[j])
+		}
+		moments.AbsMean = append(moments.AbsMean, v)
+	}
+	c, err := m.NewConcentration(post, moments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Release()
+	in, err := m.UploadNoisy([]property.Box{box})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.ReleaseNoisy(in)
+	dr, err := m.UploadRows([][]property.Row{rows})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.ReleaseRows(dr)
+	o := &observed{}
+	n, err := c.Concentrate(bound.ConcentrateJob{Inputs: in, Rows: dr, Quantiles: q, Observe: func(what string, layer int, a bound.Array) error {
+		lists := map[string]*[][]float64{"pre.lo": &o.lo, "pre.hi": &o.hi, "radius": &o.radius}
+		to := lists[what]
+		if to == nil {
+			return nil
+		}
+		v := make([]float64, a.Len())
+		*to = append(*to, v)
+		return dev.Read(v, a)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n, o
+}
+
+// path is a network with drawn weights: its values at a point.
+type path struct {
+	layers []posterior.Layer
+	w      [][]float64
+}
+
+func (p *path) redraw(r *rand.Rand) {
+	p.w = p.w[:0]
+	for _, l := range p.layers {
+		for _, g := range []posterior.Gaussian{l.Weight, l.Bias} {
+			v := make([]float64, len(g.Mean))
+			for j, mean := range g.Mean {
+				v[j] = mean + g.SdHi[j]*r.NormFloat64()
+			}
+			p.w = append(p.w, v)
+		}
+	}
+}
+
+// at returns pre-activations and activations of every layer.
+func (p *path) at(x []float64) (pre, post [][]float64) {
+	z := x
+	for k, l := range p.layers {
+		y, a := make([]float64, l.Out), make([]float64, l.Out)
+		for i := range y {
+			y[i] = p.w[2*k+1][i]
+			for j, v := range z {
+				y[i] += v * p.w[2*k][j*l.Out+i]
+			}
+			a[i] = l.Activation.Approx(y[i])
+		}
+		pre, post, z = append(pre, y), append(post, a), a
+	}
+	return pre, post
+}
+
+// frequencies counts, over draws, the events that the theory bounds.
+type frequencies struct {
+	draws int
+	// low, high, varied are failures of hidden bounds while all layers below hold.
+	low, high, varied [][]int
+	// least[r] are the least values of row r, of draws where all hidden bounds hold.
+	least [][]float64
+}
+
+func (f *frequencies) count(p *path, o *observed, grid [][]float64, centre []float64, rows []property.Row) {
+	f.draws++
+	last := len(p.layers) - 1
+	_, middle := p.at(centre)
+	pres, posts := make([][][]float64, len(grid)), make([][][]float64, len(grid))
+	for g, x := range grid {
+		pres[g], posts[g] = p.at(x)
+	}
+	for k := range last {
+		held := true
+		for i := range p.layers[k].Out {
+			var low, high, varied bool
+			for g := range grid {
+				y := pres[g][k][i]
+				low, high = low || y < o.lo[k][i]-1e-12, high || y > o.hi[k][i]+1e-12
+				varied = varied || math.Abs(posts[g][k][i]-middle[k][i]) > o.radius[k][i]+1e-12
+			}
+			for _, e := range []struct {
+				happened bool
+				counts   *[][]int
+			}{{low, &f.low}, {high, &f.high}, {varied, &f.varied}} {
+				if e.happened {
+					(*e.counts)[k][i]++
+					held = false
+				}
+			}
+		}
+		if !held {
+			return
+		}
+	}
+	for r, row := range rows {
+		least := math.Inf(1)
+		for g := range grid {
+			v := row.D
+			for i, c := range row.CLo {
+				v += c * pres[g][last][i]
+			}
+			least = min(least, v)
+		}
+		f.least[r] = append(f.least[r], least)
+	}
+}
+
+// most is an upper limit of a count that has probability p each time: five
+// standard deviations and a little above its mean.
+func (f *frequencies) most(p float64) float64 {
+	n := float64(f.draws)
+	return n*p + 5*math.Sqrt(n*p*(1-p)) + 8
+}
+
+// TestConcentratePaths: drawn networks break hidden bounds, and fall short of rows'
+// bounds, no more often than (13), (13a) and (13b) allow. tau is so large that it
+// happens often. What is bounded is each event together with all bounds of the layers
+// below, so nothing is allowed for those.
+func TestConcentratePaths(t *testing.T) {
+	const tau = 0.05
+	draws := 20000
+	if testing.Short() {
+		draws = 3000
+	}
+	single := measure.NoiseQuantileUp(tau, 1)
+	q := bound.Quantiles{Single: single, Spread: single}
+	for k := range 4 {
+		q.Many = append(q.Many, measure.NoiseQuantileUp(tau, k+1))
+	}
+	for i, c := range []struct {
+		kind   posterior.ActivationKind
+		spread float64
+		eps    float64
+		sizes  []int
+	}{
+		{posterior.ReLU, 0.3, 0, []int{2, 4, 2}}, {posterior.ReLU, 0.1, 0.3, []int{1, 4, 3, 2}}, {posterior.ReLU, 1, 0.5, []int{2, 3, 1}},
+		{posterior.Tanh, 0.2, 0.2, []int{2, 4, 4, 1}}, {posterior.Tanh, 0.1, 0, []int{2, 3, 3, 2}},
+		{posterior.Sigmoid, 0.5, 0.4, []int{1, 5, 3, 1}}, {posterior.LeakyReLU, 0.2, 0.1, []int{2, 4, 3, 2}}, {posterior.Identity, 0.3, 0.2, []int{1, 1, 1, 1}},
+		{posterior.Identity, 0.4, 0, []int{3, 1}}, {posterior.Identity, 0.4, 1, []int{1, 2}},
+	} {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			r := rand.New(rand.NewPCG(7, uint64(i)))
+			post := noisyNet(r, c.kind, c.spread, c.sizes...)
+			for k := range post.Layers {
+				if post.Layers[k].Activation.Kind == posterior.LeakyReLU {
+					post.Layers[k].Activation.Slope = 0.25
+				}
+			}
+			box, centre := property.Box{}, []float64{}
+			for range post.Inputs() {
+				x := r.NormFloat64()
+				box.Lo, box.Hi, centre = append(box.Lo, x-c.eps), append(box.Hi, x+c.eps), append(centre, (x-c.eps)+((x+c.eps)-(x-c.eps))/2)
+			}
+			rows := noisyRows(r, post.Outputs())
+			p := bound.Precision(i % 2)
+			n, o := concentrate(t, fallback.New(p), post, box, rows, q)
+			f := &frequencies{least: make([][]float64, len(rows))}
+			for _, l := range post.Layers {
+				f.low, f.high, f.varied = append(f.low, make([]int, l.Out)), append(f.high, make([]int, l.Out)), append(f.varied, make([]int, l.Out))
+			}
+			net := &path{layers: post.Layers}
+			grid := cornersAndMore(box)
+			for range draws {
+				net.redraw(r)
+				f.count(net, o, grid, centre, rows)
+			}
+			f.checkHidden(t, tau, c.eps)
+			f.checkRows(t, n, c.eps, len(post.Layers))
+		})
+	}
+}
+
+// noisyRows are rows of random coefficients, some of them 0.
+func noisyRows(r *rand.Rand, out int) []property.Row {
+	var rows []property.Row
+	for range 2 {
+		row := property.Row{CLo: make([]float64, out), D: r.NormFloat64()}
+		for i := range out {
+			row.CLo[i] = float64(r.IntN(3)-1) + 0.5*r.NormFloat64()
+		}
+		row.CHi, row.DHi = row.CLo, row.D
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// cornersAndMore are 5 values in each coordinate, ends included.
+func cornersAndMore(b property.Box) [][]float64 {
+	points := [][]float64{nil}
+	for j, lo := range b.Lo {
+		var next [][]float64
+		for _, p := range points {
+			for s := range 5 {
+				if s == 0 || lo < b.Hi[j] {
+					next = append(next, append(append([]float64{}, p...), lo+(b.Hi[j]-lo)*float64(s)/4))
+				}
+			}
+		}
+		points = next
+	}
+	return points
+}
+
+func (f *frequencies) checkHidden(t *testing.T, tau, eps float64) {
+	for what, counts := range map[string][][]int{"lower bound": f.low, "upper bound": f.high, "variation": f.varied} {
+		for k := range len(counts) - 1 {
+			for i, n := range counts[k] {
+				if float64(n) > f.most(tau) {
+					t.Errorf("%s of neuron %d of layer %d fails in %d of %d draws, tau is %v", what, i, k, n, f.draws, tau)
+				}
+				// At a point the first layer's bounds are exact.
+				if k == 0 && eps == 0 && what != "variation" && float64(n) < 0.6*tau*float64(f.draws) {
+					t.Errorf("%s of neuron %d of layer 0 fails in only %d of %d draws, tau is %v", what, i, n, f.draws, tau)
+				}
+				if eps == 0 && what == "variation" && n > 0 {
+					t.Errorf("neuron %d of layer %d varies over a point", i, k)
+				}
+			}
+		}
+	}
+}
+
+// checkRows compares how often a row falls short of its bound by t, for several t.
+func (f *frequencies) checkRows(t *testing.T, n *bound.Concentrated, eps float64, layers int) {
+	for name, form := range map[string]*bound.Noises{"by intervals": &n.ByIntervals, "by lines": &n.ByLines} {
+		if form.Lo == nil {
+			continue
+		}
+		if want := map[string]int{"by intervals": 1, "by lines": layers}[name]; len(form.Mean) != want || len(form.Var) != want {
+			t.Errorf("%s: noise of %d layers, want %d", name, len(form.Mean), want)
+		}
+		for r := range n.Rows {
+			lo, mean, variance := form.At(r)
+			sum := 0.0
+			for l := range mean {
+				lo -= mean[l]
+				sum += variance[l]
+			}
+			for _, z := range []float64{0.25, 0.5, 1, 1.5, 2, 2.5} {
+				short := 0
+				for _, v := range f.least[r] {
+					if v < lo-z*math.Sqrt(sum) {
+						short++
+					}
+				}
+				tail := measure.NoiseTailUp(z*math.Sqrt(sum), variance)
+				if float64(short) > f.most(tail) {
+					t.Errorf("row %d %s falls short by %v sd in %d of %d draws, at most %v", r, name, z, short, f.draws, tail)
+				}
+				if layers == 1 && eps == 0 && z < 2 && float64(short) < 0.7*tail*float64(f.draws) {
+					t.Errorf("row %d %s falls short by %v sd in only %d of %d draws, %v is exact", r, name, z, short, f.draws, tail)
+				}
+			}
+		}
+	}
+}
+
+// TestConcentrateWithoutNoise: where no weight deviates, the bounds are those of LBP
+// for the means.
+func TestConcentrateWithoutNoise(t *testing.T) {
+	for i, kind := range []posterior.ActivationKind{posterior.ReLU, posterior.Tanh, posterior.Sigmoid, posterior.Identity} {
+		r := rand.New(rand.NewPCG(9, uint64(i)))
+		post := noisyNet(r, kind, 0, 3, 6, 5, 2)
+		box := property.Box{Lo: []float64{-0.1, 0.2, -0.5}, Hi: []float64{0.3, 0.3, -0.5}}
+		rows := noisyRows(r, 2)
+		dev := fallback.New(bound.Float64)
+		// No number of standard deviations makes a difference.
+		n, _ := concentrate(t, dev, post, box, rows, bound.Quantiles{Single: 5, Spread: 7, Many: []float64{5, 6, 7}})
+		m, err := bound.NewModel(dev, post, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		boxes, err := m.Draw(bound.BoxSpec{Gamma: [][]float64{{0}, {0}, {0}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, err := m.UploadInputs([]property.Box{box})
+		if err != nil {
+			t.Fatal(err)
+		}
+		dr, err := m.UploadRows([][]property.Row{rows})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := m.Propagate(bound.Job{Method: bound.LBP, Boxes: boxes, Inputs: in, Rows: dr, Batch: bound.Batch{Items: 1, PerBox: 1, Inputs: 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for r := range rows {
+			for name, c := range map[string]struct {
+				form *bound.Noises
+				want float64
+			}{"by intervals": {&n.ByIntervals, want.IBP[r]}, "by lines": {&n.ByLines, want.LBP[r]}} {
+				lo, mean, variance := c.form.At(r)
+				for l := range mean {
+					lo -= mean[l] + 10*math.Sqrt(variance[l])
+				}
+				if math.Abs(lo-c.want) > 1e-8*(1+math.Abs(c.want)) {
+					t.Errorf("kind %d row %d %s: %v with all noise, LBP says %v", kind, r, name, lo, c.want)
+				}
+			}
+		}
+		m.ReleaseRows(dr)
+		m.ReleaseInputs(in)
+		m.ReleaseBoxes(boxes)
+		m.Release()
+	}
+}
