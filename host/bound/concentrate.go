@@ -65,16 +65,24 @@ func (c *Concentration) addLayer(l *posterior.Layer, absMean []float64) error {
 		}
 		return v
 	}
-	square := func(x float64) float64 { return x * x * (1 + 0x1p-52) * (1 + 0x1p-51) }
+	// outward is above what y is a rounding of, 0 if that is 0: by a relative amount,
+	// and by a step, as subnormal numbers are rounded by an absolute one.
+	outward := func(y, of float64) float64 {
+		if of == 0 {
+			return 0
+		}
+		return max(y*(1+0x1p-51), math.Nextafter(y, math.Inf(1)))
+	}
+	square := func(x float64) float64 { return outward(x*x*(1+0x1p-52), x) }
 	sd, bias := l.Weight.SdHi, l.Bias.SdHi
 	for _, a := range []struct {
 		to *[]Array
 		v  []float64
 	}{
-		{&c.sdMean, up(len(sd), func(j int) float64 { return sd[j] * sqrt2OverPi * (1 + 0x1p-51) })},
-		{&c.variance, up(len(sd), func(j int) float64 { return atLeast(square(sd[j]), sd[j]) })},
+		{&c.sdMean, up(len(sd), func(j int) float64 { return outward(sd[j]*sqrt2OverPi, sd[j]) })},
+		{&c.variance, up(len(sd), func(j int) float64 { return square(sd[j]) })},
 		{&c.absMean, up(len(sd), func(j int) float64 { return absMean[j] })},
-		{&c.biasVariance, up(len(bias), func(j int) float64 { return atLeast(square(bias[j]), bias[j]) })},
+		{&c.biasVariance, up(len(bias), func(j int) float64 { return square(bias[j]) })},
 		{&c.zero, make([]float64, l.Out)},
 	} {
 		if failed != nil {
@@ -87,14 +95,6 @@ func (c *Concentration) addLayer(l *posterior.Layer, absMean []float64) error {
 		*a.to = append(*a.to, array)
 	}
 	return nil
-}
-
-// atLeast keeps a square of something that is not 0 from vanishing by underflow.
-func atLeast(square, of float64) float64 {
-	if of != 0 {
-		return max(square, math.SmallestNonzeroFloat64)
-	}
-	return square
 }
 
 // Release gives the device's memory back.
