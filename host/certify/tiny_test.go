@@ -48,3 +48,18 @@ func TestCeilingOfRoundedBoxes(t *testing.T) {
 		}
 	}
 }
+
+// TestTinySquares: squares of standard deviations are rounded up where they are
+// subnormal too, in concentration LBP and in upper bounds.
+func TestTinySquares(t *testing.T) {
+	// y = w x, w ~ N(5e-162, (2.6e-162)^2): 1e100 y at x = 1e62 is N(5, 2.6^2).
+	x := interval(1e62, 1e62)
+	s := property.Safe{Rows: []property.Row{{CLo: []float64{1e100}, CHi: []float64{1e100}}}, Any: [][]int{{0}}}
+	for _, z := range []float64{5, 1, -1, -5} {
+		task := property.Task{Label: -1, T: []property.Box{x}, Inner: []property.Box{x}, S: s}
+		r := run(t, bound.Float64, oneWeight(z*1e-162, 2.6e-162), certify.Config{Strategy: certify.Concentrated}, task)[0]
+		if truth := phi(z / 2.6); r.Lower() > truth || r.Upper() < truth {
+			t.Errorf("mean %v: from %v to %v, but P_safe is %v", z, r.Lower(), r.Upper(), truth)
+		}
+	}
+}
