@@ -218,7 +218,8 @@ INLINE vec recipApprox(vec x) {
 
 /* rootUp is at least sqrt(x) for x >= 0: Newton's iteration for 1/sqrt(x), and a
    proof of what came out: fl(c c) >= up(x) > x (1 + u) implies c c >= fl(c c) /
-   (1 + u) > x. Where that fails, max(x, 1). Numbers below TINY count as TINY, NaN
+   (1 + u) > x. Where that fails, max(x, 1) (for +Inf c is
+   negative). Numbers below TINY count as TINY, NaN
    stays NaN. Square roots are not the same on all devices. Go: fallback/noise.go. */
 INLINE vec rootUp(vec x) {
     x = x < TINY ? VEC(TINY) : x;
@@ -229,7 +230,7 @@ INLINE vec rootUp(vec x) {
         y = y * (R(1.5) - h * y * y);
     }
     const vec c = x * y * (R(1.0) + R(16.0) * UNIT);
-    const mask ok = c * c >= up(x);
+    const mask ok = (c > R(0.0)) & (c * c >= up(x));
     return ok ? c : goMax(x, VEC(R(1.0)));
 }
 

@@ -50,6 +50,22 @@ func (m *Model) ConcentrationFootprint(rows int) int64 {
 	return item + int64((more+3*m.layers[0].in)*m.dev.Precision().Bytes())
 }
 
+// MostConcentrated is the largest number of inputs in one Concentrate: coefficients of
+// all inputs are counted by 32-bit numbers on devices.
+func (m *Model) MostConcentrated(rows int) int {
+	most := m.MostItems(rows)
+	for k, l := range m.layers {
+		r := 2 * l.out
+		if k == len(m.layers)-1 {
+			r = rows
+		}
+		for below := range k {
+			most = min(most, (1<<31-1<<16)/(m.layers[below].out*r))
+		}
+	}
+	return max(1, most)
+}
+
 // ConcentrationBytes is what a Concentration's own arrays take on the device.
 func (m *Model) ConcentrationBytes() int64 {
 	n := 0

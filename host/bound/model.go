@@ -334,9 +334,10 @@ type Rows struct {
 }
 
 // UploadRows copies rows to the device: sets[x] are the rows of input x. Sets
-// shorter than the longest are filled with rows that are 0.
+// shorter than the longest are filled with rows that are 0, and so is one without rows.
 func (m *Model) UploadRows(sets [][]property.Row) (*Rows, error) {
-	rows := &Rows{count: len(sets)}
+	// At least one, also for properties without any: no operation has to do with none.
+	rows := &Rows{count: len(sets), rows: 1}
 	for _, s := range sets {
 		rows.rows = max(rows.rows, len(s))
 	}

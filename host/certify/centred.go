@@ -42,9 +42,6 @@ func (e *Engine) centred(ctx context.Context, cfg Config, tasks []property.Task)
 		}
 	}
 	results, err := e.measureCentred(ctx, cfg.Method, best)
-	for _, r := range results {
-		r.Method, r.Boxing = cfg.Method.String(), Centred.String()
-	}
 	if err != nil || cfg.Splits == 0 {
 		return results, err
 	}
@@ -121,7 +118,8 @@ func (e *Engine) measureBoxes(ctx context.Context, method bound.Method, rays []*
 	var probes []*probe
 	results := make([]*Result, len(rays))
 	for i, r := range rays {
-		results[i] = &Result{Task: r.task, LogP: minusInf, Boxes: r.tried, Margin: r.failMargin}
+		results[i] = newResult(r.task, method.String())
+		results[i].Boxing, results[i].Boxes, results[i].Margin = Centred.String(), r.tried, r.failMargin
 		if r.best < 0 {
 			continue
 		}

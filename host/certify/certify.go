@@ -39,12 +39,9 @@ const (
 	Finite
 )
 
-// String returns centred or sampled.
+// String returns the word for the strategy: for boxes, the value of --boxes.
 func (s Strategy) String() string {
-	if s == Centred {
-		return "centred"
-	}
-	return "sampled"
+	return [...]string{"centred", "sampled", "clbp", "neuronsum", "auto", "statistical", "samples"}[s]
 }
 
 // ParseStrategy reads centred or sampled.
@@ -128,6 +125,11 @@ type Result struct {
 	// chunks had to be moved there; "host" for sums of neurons, whose Precision is
 	// float64 whatever the device's is.
 	Device, Precision string
+}
+
+// newResult is a result that says nothing yet.
+func newResult(t *property.Task, method string) *Result {
+	return &Result{Task: t, Method: method, LogP: minusInf, Margin: math.NaN()}
 }
 
 // Lower is the certified lower bound of P_safe.

@@ -101,7 +101,8 @@ func (e *Engine) concentrated(ctx context.Context, cfg Config, tasks []property.
 				tau = max(tau, l.tau)
 			}
 		}
-		results[i] = &Result{Task: &tasks[i], Method: "clbp", LogP: measure.LogComplementDown(fail), Margin: math.NaN(), Cells: cells, Tau: tau}
+		results[i] = newResult(&tasks[i], "clbp")
+		results[i].LogP, results[i].Cells, results[i].Tau = measure.LogComplementDown(fail), cells, tau
 	}
 	return results, nil
 }
@@ -212,7 +213,7 @@ func (e *Engine) judgeAt(ctx context.Context, cells []*cell, tau float64) error 
 // cellChunk is how many cells fit the device at a time.
 func (e *Engine) cellChunk(rows int) int {
 	free := e.budget() - e.model.ConcentrationBytes()
-	return int(max(1, min(free/e.model.ConcentrationFootprint(rows), 1024, int64(e.model.MostItems(rows)))))
+	return int(max(1, min(free/e.model.ConcentrationFootprint(rows), 1024, int64(e.model.MostConcentrated(rows)))))
 }
 
 // quantiles are what tau stands for, rounded up to the device's precision.

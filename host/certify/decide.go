@@ -179,7 +179,12 @@ func (e *Engine) decide(ctx context.Context, nets []drawn, tasks []property.Task
 	d := &decision{e: e, nets: nets, tasks: tasks, most: most - 1,
 		rulings: make([]ruling, len(nets)*len(tasks)), spent: make([]int, len(nets)*len(tasks))}
 	for n := range nets {
+		fits := d.fits(n)
 		for t := range tasks {
+			if !fits {
+				d.spent[n*len(tasks)+t] = most // nothing is tried
+				continue
+			}
 			for _, b := range tasks[t].T {
 				d.open = append(d.open, open{n, t, b})
 			}
@@ -206,6 +211,20 @@ func (e *Engine) decide(ctx context.Context, nets []drawn, tasks []property.Task
 		}
 	}
 	return d.rulings, nil
+}
+
+// fits says that the weights of network n are numbers of the device's format: kernels
+// count on finite weight boxes.
+func (d *decision) fits(n int) bool {
+	p := d.e.dev.Precision()
+	for _, w := range d.nets[n] {
+		for _, x := range w {
+			if !(p.RoundLo(x) >= -p.Max() && p.RoundHi(x) <= p.Max()) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // verify closes the cells that are proved safe.

@@ -50,8 +50,9 @@ func (e *Engine) neuronSum(ctx context.Context, cfg Config, tasks []property.Tas
 		if err != nil {
 			return nil, err
 		}
-		results[i] = &Result{Task: t, Method: "neuronsum", LogP: measure.LogComplementDown(cover.FailUp),
-			Margin: math.NaN(), Cells: cover.Cells, Device: "host", Precision: "float64"}
+		r := newResult(t, "neuronsum")
+		r.LogP, r.Cells, r.Device, r.Precision = measure.LogComplementDown(cover.FailUp), cover.Cells, "host", "float64"
+		results[i] = r
 	}
 	return results, nil
 }

@@ -258,8 +258,9 @@ const mostMeasured = 256
 func (e *Engine) sampledResult(ctx context.Context, cfg Config, job boxJob, t *property.Task, f found) (*Result, error) {
 	p := e.dev.Precision()
 	g := p.Nearest(job.gamma)
-	r := &Result{Task: t, Method: cfg.Method.String(), Boxing: Sampled.String(), LogP: minusInf, Boxes: job.samples, Samples: job.samples, SafeBoxes: len(f.safe), Margin: f.margin,
-		Gamma: slices.Repeat([]float64{g}, len(e.post.Layers)), CeilingLog10: Ceiling(e.post, p, job.samples, g)}
+	r := newResult(t, cfg.Method.String())
+	r.Boxing, r.Boxes, r.Samples, r.SafeBoxes, r.Margin = Sampled.String(), job.samples, job.samples, len(f.safe), f.margin
+	r.Gamma, r.CeilingLog10 = slices.Repeat([]float64{g}, len(e.post.Layers)), Ceiling(e.post, p, job.samples, g)
 	var los, his [][]float64
 	for chosen := range slices.Chunk(e.likeliest(cfg, g, f.safe), 32) {
 		var probes []*probe

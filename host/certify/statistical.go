@@ -80,15 +80,18 @@ func (e *Engine) statistical(ctx context.Context, cfg Config, tasks []property.T
 	}
 	results := make([]*Result, len(tasks))
 	for t := range tasks {
-		results[t] = &Result{Task: &tasks[t], Method: "statistical", LogP: minusInf, Margin: math.NaN(), Samples: cfg.Samples,
-			Statistic: newStatistic(cfg.Samples, safe[t], unsafe[t], cfg.Confidence)}
+		results[t] = newResult(&tasks[t], "statistical")
+		results[t].Samples, results[t].Statistic = cfg.Samples, newStatistic(cfg.Samples, safe[t], unsafe[t], cfg.Confidence)
 	}
 	return results, nil
 }
 
 func newStatistic(n, safe, unsafe int, confidence float64) *Statistic {
-	// The complement of a confidence near 1 is exact (Sterbenz); half of it too.
-	alpha := (1 - confidence) / 2
+	// Rounded down: exact for a confidence from 1/2 up (Sterbenz), and half of it too.
+	alpha := math.Nextafter(1-confidence, 0) / 2
+	if confidence >= 0.5 {
+		alpha = (1 - confidence) / 2
+	}
 	return &Statistic{Samples: n, Safe: safe, Unsafe: unsafe, Confidence: confidence,
 		Lower: measure.ClopperPearsonDown(safe, n, alpha), Upper: measure.ClopperPearsonUp(n-unsafe, n, alpha)}
 }
@@ -101,7 +104,8 @@ func (e *Engine) finite(ctx context.Context, cfg Config, tasks []property.Task) 
 	safe, unsafe := make([]int64, len(tasks)), make([]int64, len(tasks))
 	results := make([]*Result, len(tasks))
 	for t := range tasks {
-		results[t] = &Result{Task: &tasks[t], Method: "samples", LogP: minusInf, Margin: math.NaN(), Samples: s.N()}
+		results[t] = newResult(&tasks[t], "samples")
+		results[t].Samples = s.N()
 	}
 	err := e.rule(ctx, cfg, tasks, s.N(), s.Weights, func(i int, rulings []ruling) {
 		for t, r := range rulings {

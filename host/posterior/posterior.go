@@ -243,6 +243,11 @@ func (p *Posterior) Validate() error {
 	if err := p.validateKind(); err != nil {
 		return err
 	}
+	for k, l := range p.Layers {
+		if a := l.Activation; a.Kind < Identity || a.Kind > Sigmoid || a.Kind == LeakyReLU && !(a.Slope > 0 && a.Slope < 1) {
+			return fmt.Errorf("layer %d has activation %v: it must be relu, tanh, sigmoid, identity, or leaky_relu with a slope between 0 and 1", k, a)
+		}
+	}
 	if last := p.Layers[len(p.Layers)-1].Activation; last.Kind != Identity {
 		return fmt.Errorf("last layer has activation %v: the property speaks of logits, so it must be identity", last)
 	}

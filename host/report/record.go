@@ -101,7 +101,7 @@ type Derived struct {
 }
 
 // statement says what an interval is.
-const statement = "statistical: holds with the stated confidence over the draws, not certified"
+const statement = "statistical: this input's interval holds with the stated confidence over the seeded draws, not certified"
 
 // Fill sets the fields that follow from a result.
 func (r *Record) Fill(res *certify.Result, require float64) {
