@@ -47,7 +47,7 @@ func runCrosscheck(ctx context.Context, args []string, stdout, stderr io.Writer)
 	f.StringVar(&c.device, "device", "cpu", "first device: cpu, "+strings.ReplaceAll(gpu.Selectors, "`", ""))
 	f.StringVar(&c.against, "against", "opencl", "second device; opencl is the first OpenCL device there is")
 	f.StringSliceVar(&c.precision, "precision", []string{"float32", "float64"}, "precisions to check")
-	f.StringSliceVar(&c.method, "method", []string{"ibp", "lbp"}, "methods to check")
+	f.StringSliceVar(&c.method, "method", []string{"ibp", "lbp", "clbp"}, "methods to check")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the boxes")
 	if err := parse(f, args, 0); err != nil {
 		return err
@@ -124,12 +124,9 @@ func (c *crosscheckFlags) check(ctx context.Context, post *posterior.Posterior, 
 			return err
 		}
 		for _, method := range c.method {
-			m, err := bound.ParseMethod(method)
+			err := ctx.Err()
 			if err == nil {
-				err = ctx.Err()
-			}
-			if err == nil {
-				bounds[method+" "+word], err = c.one(post, tasks, pair, m)
+				bounds[method+" "+word], err = c.one(post, tasks, pair, method)
 			}
 			if err != nil {
 				done()
@@ -187,22 +184,10 @@ type observed struct {
 	values []float64
 }
 
-// one propagates the tasks on weight boxes that are numbers of both precisions:
-// around the mean with half-widths 0, 1 and 3, and around four samples.
-func (c *crosscheckFlags) one(post *posterior.Posterior, tasks []property.Task, pair *lockstep.Device, m bound.Method) ([]observed, error) {
-	model, err := bound.NewModel(pair, post, 4)
-	if err != nil {
-		return nil, err
-	}
-	defer model.Release()
-	boxes, err := c.boxes(model, post)
-	if err != nil {
-		return nil, err
-	}
-	defer model.ReleaseBoxes(boxes)
-	if err := c.drawn(model, post); err != nil {
-		return nil, err
-	}
+// one bounds the tasks by a method: ibp and lbp on weight boxes that are numbers of
+// both precisions, around the mean with half-widths 0, 1 and 3, and around four
+// samples.
+func (c *crosscheckFlags) one(post *posterior.Posterior, tasks []property.Task, pair *lockstep.Device, method string) ([]observed, error) {
 	var regions []property.Box
 	var rows [][]property.Row
 	for _, t := range tasks {
@@ -210,26 +195,60 @@ func (c *crosscheckFlags) one(post *posterior.Posterior, tasks []property.Task, 
 			regions, rows = append(regions, b), append(rows, t.S.Rows)
 		}
 	}
+	var all []observed
+	observe := func(what string, layer int, a bound.Array) error {
+		o := observed{what, layer, make([]float64, a.Len())}
+		all = append(all, o)
+		return pair.Read(o.values, a)
+	}
+	if method == "clbp" {
+		run, err := newConcentrate(pair, post, regions, rows)
+		if err != nil {
+			return nil, err
+		}
+		defer run.release()
+		run.job.Observe = observe
+		err = run.run()
+		return all, err
+	}
+	m, err := bound.ParseMethod(method)
+	if err != nil {
+		return nil, fmt.Errorf("--method: %q is none of ibp, lbp, clbp", method)
+	}
+	err = c.propagate(post, pair, m, regions, rows, observe)
+	return all, err
+}
+
+// propagate runs one method on the boxes.
+func (c *crosscheckFlags) propagate(post *posterior.Posterior, pair *lockstep.Device, m bound.Method, regions []property.Box, rows [][]property.Row,
+	observe func(string, int, bound.Array) error) error {
+	model, err := bound.NewModel(pair, post, 4)
+	if err != nil {
+		return err
+	}
+	defer model.Release()
+	boxes, err := c.boxes(model, post)
+	if err != nil {
+		return err
+	}
+	defer model.ReleaseBoxes(boxes)
+	if err := c.drawn(model, post); err != nil {
+		return err
+	}
 	in, err := model.UploadInputs(regions)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer model.ReleaseInputs(in)
 	dr, err := model.UploadRows(rows)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer model.ReleaseRows(dr)
-	var all []observed
 	n := len(regions)
 	_, err = model.Propagate(bound.Job{Method: m, Boxes: boxes, Inputs: in, Rows: dr,
-		Batch: bound.Batch{Items: n * boxes.Count(), PerBox: n, Inputs: n},
-		Observe: func(what string, layer int, a bound.Array) error {
-			o := observed{what, layer, make([]float64, a.Len())}
-			all = append(all, o)
-			return pair.Read(o.values, a)
-		}})
-	return all, err
+		Batch: bound.Batch{Items: n * boxes.Count(), PerBox: n, Inputs: n}, Observe: observe})
+	return err
 }
 
 // spec draws the boxes that are compared.
@@ -281,7 +300,7 @@ func (c *crosscheckFlags) precisions(bounds map[string][]observed, stdout io.Wri
 		gap, inside, total := 0.0, 0, 0
 		for i := range narrow {
 			n, w := narrow[i], wide[i]
-			upper := n.what == "pre.hi"
+			upper := n.what != "pre.lo" && !strings.HasPrefix(n.what, "margin")
 			for k := range n.values {
 				total++
 				lo, hi := w.values[k], n.values[k]

@@ -42,6 +42,10 @@ func workloads(small bool) []workload {
 		{"lbp 784-128-128-10, 1 box x 100 inputs, end to end", 0, 2 * 256 * float64(in*128*inputs), func(d bound.Device) (func() error, func(), error) {
 			return networkWork(d, bound.LBP, []int{in, 128, 128, 10}, 0, inputs)
 		}},
+		// The rows of means, and as many of squares.
+		{"clbp 784-128-128-10, 100 inputs, one tau, end to end", 0, 4 * 256 * float64(in*128*inputs), func(d bound.Device) (func() error, func(), error) {
+			return concentrateWork(d, []int{in, 128, 128, 10}, inputs)
+		}},
 	}
 	for _, m := range []bound.Method{bound.IBP, bound.LBP} {
 		list = append(list, workload{m.String() + " 4-512-9, 10500 sampled boxes x 1 input, end to end", 2 * 7177 * float64(samples), 0,
@@ -158,6 +162,28 @@ func randomPosterior(rng *rand.Rand, sizes []int) *posterior.Posterior {
 		p.Layers = append(p.Layers, l)
 	}
 	return p
+}
+
+// concentrateWork bounds a whole network by concentration LBP.
+func concentrateWork(d bound.Device, sizes []int, inputs int) (func() error, func(), error) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	post := randomPosterior(rng, sizes)
+	var regions []property.Box
+	var rows [][]property.Row
+	safe := property.ArgmaxIs(1, sizes[len(sizes)-1])
+	for range inputs {
+		b := property.Box{}
+		for range sizes[0] {
+			lo := rng.Float64()
+			b.Lo, b.Hi = append(b.Lo, lo), append(b.Hi, lo+0.1*rng.Float64())
+		}
+		regions, rows = append(regions, b), append(rows, safe.Rows)
+	}
+	c, err := newConcentrate(d, post, regions, rows)
+	if err != nil {
+		return nil, nil, err
+	}
+	return c.run, c.release, nil
 }
 
 // networkWork bounds a whole network: samples drawn boxes x one input, in batches

@@ -264,7 +264,7 @@ func (e *Engine) concentrationOn(m *bound.Model) (*bound.Concentration, error) {
 	if c := e.noise[m]; c != nil {
 		return c, nil
 	}
-	c, err := m.NewConcentration(e.post, noiseMoments(e.post))
+	c, err := m.NewConcentration(e.post, NoiseMoments(e.post))
 	if err != nil {
 		return nil, err
 	}
@@ -275,7 +275,9 @@ func (e *Engine) concentrationOn(m *bound.Model) (*bound.Concentration, error) {
 	return c, nil
 }
 
-func noiseMoments(post *posterior.Posterior) bound.Moments {
+// NoiseMoments are what bound.NewConcentration wants to know of a posterior of
+// independent normal weights.
+func NoiseMoments(post *posterior.Posterior) bound.Moments {
 	var m bound.Moments
 	for _, l := range post.Layers {
 		v := make([]float64, len(l.Weight.Mean))
