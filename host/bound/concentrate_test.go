@@ -200,11 +200,15 @@ func TestConcentratePaths(t *testing.T) {
 		spread float64
 		eps    float64
 		sizes  []int
+		// swing has a first layer that is all noise around inputs that are all
+		// swing, so that the mean of theory (11) is most of the bounds.
+		swing bool
 	}{
-		{posterior.ReLU, 0.3, 0, []int{2, 4, 2}}, {posterior.ReLU, 0.1, 0.3, []int{1, 4, 3, 2}}, {posterior.ReLU, 1, 0.5, []int{2, 3, 1}},
-		{posterior.Tanh, 0.2, 0.2, []int{2, 4, 4, 1}}, {posterior.Tanh, 0.1, 0, []int{2, 3, 3, 2}},
-		{posterior.Sigmoid, 0.5, 0.4, []int{1, 5, 3, 1}}, {posterior.LeakyReLU, 0.2, 0.1, []int{2, 4, 3, 2}}, {posterior.Identity, 0.3, 0.2, []int{1, 1, 1, 1}},
-		{posterior.Identity, 0.4, 0, []int{3, 1}}, {posterior.Identity, 0.4, 1, []int{1, 2}},
+		{posterior.ReLU, 0.3, 0, []int{2, 4, 2}, false}, {posterior.ReLU, 0.1, 0.3, []int{1, 4, 3, 2}, false}, {posterior.ReLU, 1, 0.5, []int{2, 3, 1}, false},
+		{posterior.Tanh, 0.2, 0.2, []int{2, 4, 4, 1}, false}, {posterior.Tanh, 0.1, 0, []int{2, 3, 3, 2}, false},
+		{posterior.Sigmoid, 0.5, 0.4, []int{1, 5, 3, 1}, false}, {posterior.LeakyReLU, 0.2, 0.1, []int{2, 4, 3, 2}, false}, {posterior.Identity, 0.3, 0.2, []int{1, 1, 1, 1}, false},
+		{posterior.Identity, 0.4, 0, []int{3, 1}, false}, {posterior.Identity, 0.4, 1, []int{1, 2}, false},
+		{kind: posterior.Identity, spread: 0.01, eps: 1, sizes: []int{3, 1, 1, 1}, swing: true},
 	} {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
@@ -220,6 +224,14 @@ func TestConcentratePaths(t *testing.T) {
 				x := r.NormFloat64()
 				box.Lo, box.Hi, centre = append(box.Lo, x-c.eps), append(box.Hi, x+c.eps), append(centre, (x-c.eps)+((x+c.eps)-(x-c.eps))/2)
 			}
+			per := 5
+			if c.swing {
+				first := &post.Layers[0]
+				first.Weight = posterior.NewGaussian([]float64{0, 0, 0}, []float64{1, 1, 1}, posterior.ScaleSD)
+				first.Bias = posterior.NewGaussian([]float64{0}, []float64{0}, posterior.ScaleSD)
+				box = property.Box{Lo: []float64{-1, -1, -1}, Hi: []float64{1, 1, 1}}
+				centre, per = []float64{0, 0, 0}, 2
+			}
 			rows := noisyRows(r, post.Outputs())
 			p := bound.Precision(i % 2)
 			n, o := concentrate(t, fallback.New(p), post, box, rows, q)
@@ -228,7 +240,7 @@ func TestConcentratePaths(t *testing.T) {
 				f.low, f.high, f.varied = append(f.low, make([]int, l.Out)), append(f.high, make([]int, l.Out)), append(f.varied, make([]int, l.Out))
 			}
 			net := &path{layers: post.Layers}
-			grid := cornersAndMore(box)
+			grid := cornersAndMore(box, per)
 			for range draws {
 				net.redraw(r)
 				f.count(net, o, grid, centre, rows)
@@ -253,15 +265,15 @@ func noisyRows(r *rand.Rand, out int) []property.Row {
 	return rows
 }
 
-// cornersAndMore are 5 values in each coordinate, ends included.
-func cornersAndMore(b property.Box) [][]float64 {
+// cornersAndMore are some values in each coordinate, ends included.
+func cornersAndMore(b property.Box, per int) [][]float64 {
 	points := [][]float64{nil}
 	for j, lo := range b.Lo {
 		var next [][]float64
 		for _, p := range points {
-			for s := range 5 {
+			for s := range per {
 				if s == 0 || lo < b.Hi[j] {
-					next = append(next, append(append([]float64{}, p...), lo+(b.Hi[j]-lo)*float64(s)/4))
+					next = append(next, append(append([]float64{}, p...), lo+(b.Hi[j]-lo)*float64(s)/float64(per-1)))
 				}
 			}
 		}
