@@ -39,7 +39,7 @@ func TestCrosscheck(t *testing.T) {
 	needOpenCL(t)
 	for _, name := range []string{"glyphs-64-32-10.npz", "cubic-128.npz", "tiny-2-3-2-tanh.npz"} {
 		out := psafe(t, exitDone, "crosscheck", "--posterior", filepath.Join("..", "..", "testdata", name))
-		if strings.Count(out, "equal bits") != 4 || strings.Count(out, "all overlap") != 2 {
+		if strings.Count(out, "equal bits") != 6 || strings.Count(out, "all overlap") != 3 {
 			t.Errorf("%s: %s", name, out)
 		}
 	}
@@ -50,9 +50,15 @@ func TestCrosscheck(t *testing.T) {
 func TestSameRecords(t *testing.T) {
 	needOpenCL(t)
 	td := filepath.Join("..", "..", "testdata")
+	points := filepath.Join(t.TempDir(), "points.csv")
+	if err := os.WriteFile(points, []byte("0.5,0.2\n-1,0.75\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	list, _ := gpu.List()
 	for _, args := range [][]string{
 		{"--posterior", filepath.Join(td, "glyphs-64-32-10.npz"), "--inputs", filepath.Join(td, "glyphs-test-images-idx3-ubyte.gz"), "--index", "0:20", "--eps", "0.01", "--clip", "0,1"},
+		{"--posterior", filepath.Join(td, "glyphs-64-32-10.npz"), "--inputs", filepath.Join(td, "glyphs-test-images-idx3-ubyte.gz"), "--index", "0:9", "--eps", "0.03", "--clip", "0,1", "--samples", "30", "--derived"},
+		{"--posterior", filepath.Join(td, "samples-2-8-3.npz"), "--property", "argmax_is:0", "--inputs", points, "--eps", "0.1"},
 		{"--posterior", filepath.Join(td, "cubic-128.npz"), "--property", filepath.Join(td, "cubic-property.json"), "--splits", "40"},
 		{"--posterior", filepath.Join(td, "cubic-128.npz"), "--property", filepath.Join(td, "cubic-property.json"), "--boxes", "sampled", "--samples", "700", "--gamma", "0.05"},
 		{"--posterior", filepath.Join(td, "cubic-128.npz"), "--property", filepath.Join(td, "cubic-property.json"), "--memory", "1MiB", "--method", "ibp", "--precision", "float64"},
