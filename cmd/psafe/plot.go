@@ -37,17 +37,17 @@ type plotFlags struct {
 
 func (p *plotFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&p.out, "out", "", "file to write, .svg or .png; required")
-	f.StringSliceVar(&p.by, "by", []string{"posterior", "method"}, "eps: what has a line of its own: words of "+strings.Join(report.ByWords, ", "))
+	f.StringSliceVar(&p.by, "by", []string{"posterior", "method"}, "eps: what has a line of its own: words of "+strings.Join(report.ByWords, ", ")+"; bars: posterior,method or posterior")
 	f.StringVar(&p.points, "points", "", "heatmap: the data file that --inputs of psafe certify named; required")
 	f.IntSliceVar(&p.columns, "columns", []int{0, 1}, "heatmap: which two coordinates of the points are the axes, from 0 on")
 	f.StringVar(&p.field, "field", "p_lower", "heatmap: p_lower or p_upper")
 	f.StringVar(&p.labelColumn, "label-column", "", "heatmap: as of psafe certify: first, last, none or its name")
 }
 
-// plotKinds are the kinds of figures, with the flags that only they take.
+// plotKinds are the kinds of figures, with the flags that not all take.
 var plotKinds = map[string][]string{
 	"eps":     {"by"},
-	"bars":    nil,
+	"bars":    {"by"},
 	"heatmap": {"points", "columns", "field", "label-column"},
 }
 
@@ -92,11 +92,9 @@ func (p *plotFlags) check(f *pflag.FlagSet) (format string, err error) {
 	if f.NArg() < 2 {
 		return "", fmt.Errorf("plot %s: no result file: name those that psafe certify --out wrote", kind)
 	}
-	for other, flags := range plotKinds {
-		for _, flag := range flags {
-			if f.Changed(flag) && !slices.Contains(own, flag) {
-				return "", fmt.Errorf("--%s is for psafe plot %s: leave it out", flag, other)
-			}
+	for _, flag := range []string{"by", "points", "columns", "field", "label-column"} {
+		if f.Changed(flag) && !slices.Contains(own, flag) {
+			return "", fmt.Errorf("--%s is not for psafe plot %s: leave it out", flag, kind)
 		}
 	}
 	format = strings.TrimPrefix(strings.ToLower(filepath.Ext(p.out)), ".")
@@ -135,7 +133,7 @@ func (p *plotFlags) draw(kind string, records []report.Placed) (*report.Figure, 
 		figure, err := report.PlotEps(series)
 		return figure, notes, err
 	case "bars":
-		groups, methods, notes, err := report.BarGroups(records)
+		groups, methods, notes, err := report.BarGroups(records, p.by)
 		if err != nil {
 			return nil, nil, err
 		}

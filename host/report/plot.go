@@ -93,24 +93,27 @@ const (
 	keyGap    = 8  // above a legend
 )
 
-// withLegend is a plot with its legend below, where it covers no data.
+// withLegend is a plot with its legend below, where it covers no data. The figure
+// is as wide as the legend's texts need.
 func withLegend(p *plot.Plot, width, height vg.Length, keys []key) *Figure {
+	l := plot.NewLegend()
+	l.TextStyle = sans(l.TextStyle, 9)
+	l.Top, l.Left, l.ThumbnailWidth = true, true, vg.Points(28)
+	l.Padding = keyHeight - l.TextStyle.Rectangle("x").Max.Y
 	below := vg.Length(len(keys)) * keyHeight
-	gap := vg.Length(keyGap)
-	if len(keys) == 0 {
-		gap = 0
+	if len(keys) > 0 {
+		below += keyGap
 	}
-	return &Figure{width, height + gap + below, func(c draw.Canvas) {
+	for _, k := range keys {
+		l.Add(k.text, k.thumbs...)
+		width = max(width, l.ThumbnailWidth+l.TextStyle.Width(" "+k.text)+2*margin)
+	}
+	return &Figure{width, height + below, func(c draw.Canvas) {
 		c = draw.Crop(c, margin, -margin, margin, -margin)
-		l := plot.NewLegend()
-		l.TextStyle = sans(l.TextStyle, 9)
-		l.Top, l.Left, l.ThumbnailWidth = true, true, vg.Points(28)
-		l.Padding = keyHeight - l.TextStyle.Rectangle("x").Max.Y
-		for _, k := range keys {
-			l.Add(k.text, k.thumbs...)
+		p.Draw(draw.Crop(c, 0, 0, below, 0))
+		if len(keys) > 0 {
+			l.Draw(draw.Crop(c, 0, 0, 0, -(c.Max.Y - c.Min.Y - below + keyGap)))
 		}
-		p.Draw(draw.Crop(c, 0, 0, below+gap, 0))
-		l.Draw(draw.Crop(c, 0, 0, 0, -(c.Max.Y - c.Min.Y - below)))
 	}}
 }
 

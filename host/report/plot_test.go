@@ -65,8 +65,8 @@ func TestEpsSeries(t *testing.T) {
 func TestMeansRoundOutward(t *testing.T) {
 	var lines []string
 	lower, upper := new(big.Rat), new(big.Rat)
-	for i := range 7 {
-		p, q := 0.1+float64(i)/30, 0.5+float64(i)/17
+	for i := range 30 {
+		p, q := 0.1+float64(i)/97, 0.5+float64(i)/71
 		lines = append(lines, line("p", "lbp", "0.1", i, p, q, ""))
 		lower.Add(lower, new(big.Rat).SetFloat64(p))
 		upper.Add(upper, new(big.Rat).SetFloat64(q))
@@ -86,7 +86,7 @@ func TestMeansRoundOutward(t *testing.T) {
 // was not run; several eps are groups of their own; equal names are told apart.
 func TestBarGroups(t *testing.T) {
 	records := read(t, line("p", "lbp", "0.1", 0, 0.5, 1, ""), line("q", "clbp", "0.1", 0, 0.25, 0.5, ""), line("q", "lbp", "0.1", 0, 0, 1, ""))
-	groups, methods, notes, err := report.BarGroups(records)
+	groups, methods, notes, err := report.BarGroups(records, report.ByWords[:2])
 	if err != nil || len(notes) > 0 || !reflect.DeepEqual(methods, []string{"lbp", "clbp"}) {
 		t.Fatal(methods, notes, err)
 	}
@@ -94,8 +94,11 @@ func TestBarGroups(t *testing.T) {
 		groups[1].Bars[0].Lower != 0 || groups[1].Bars[1].Upper != 0.5 {
 		t.Errorf("%+v", groups)
 	}
+	if groups, methods, _, err = report.BarGroups(records[:2], []string{"posterior"}); err != nil || len(groups) != 2 || len(methods) != 1 || groups[1].Bars[0].Lower != 0.25 {
+		t.Errorf("by posterior: %+v, %q, %v", groups, methods, err)
+	}
 	records[1].Eps, records[1].Posterior, records[2].Posterior = "0.2", "p.npz", "p.npz"
-	if groups, _, _, err = report.BarGroups(records); err != nil || len(groups) != 3 ||
+	if groups, _, _, err = report.BarGroups(records, report.ByWords[:2]); err != nil || len(groups) != 3 ||
 		groups[0].Name != "p.npz p0000000\neps 0.1" || groups[1].Name != "p.npz q0000000\neps 0.2" || groups[2].Name != "p.npz q0000000\neps 0.1" {
 		t.Errorf("%+v, %v", groups, err)
 	}
@@ -138,7 +141,7 @@ func TestPlotRefuses(t *testing.T) {
 			t.Errorf("by %s: %v, want %q", c.by, err, c.want)
 		}
 	}
-	if _, _, _, err := report.BarGroups(read(t, good, good)); err == nil {
+	if _, _, _, err := report.BarGroups(read(t, good, good), report.ByWords[:2]); err == nil {
 		t.Error("bars of one input twice")
 	}
 }
@@ -195,7 +198,7 @@ func figures(t *testing.T, p float64) map[string]*report.Figure {
 	if err != nil {
 		t.Fatal(err)
 	}
-	groups, methods, _, err := report.BarGroups(records)
+	groups, methods, _, err := report.BarGroups(records, report.ByWords[:2])
 	if err != nil {
 		t.Fatal(err)
 	}

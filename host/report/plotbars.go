@@ -100,7 +100,7 @@ func addBars(p *plot.Plot, groups []Group, methods []string) ([]key, error) {
 		return nil, err
 	}
 	var keys []key
-	confidence, certified := 0.0, false
+	confidence, certified := 2.0, false
 	for k, method := range methods {
 		shift := vg.Length(k)*slotWidth - vg.Length(len(methods))*slotWidth/2
 		lower := &blocks{shift: shift, fill: fills[k], outline: thin}
@@ -118,7 +118,7 @@ func addBars(p *plot.Plot, groups []Group, methods []string) ([]key, error) {
 				upper.x, upper.lo, upper.hi = append(upper.x, x), append(upper.lo, m.Upper), append(upper.hi, 1)
 			}
 			if m.Statistical {
-				confidence = m.Confidence
+				confidence = min(confidence, m.Confidence)
 				stat.x, stat.lo, stat.hi = append(stat.x, x), append(stat.lo, m.StatLower), append(stat.hi, m.StatUpper)
 			}
 		}
@@ -128,7 +128,7 @@ func addBars(p *plot.Plot, groups []Group, methods []string) ([]key, error) {
 	if certified {
 		keys = append(keys, key{"hatched, from the top down to p_upper: 1 - p_upper, certified", []plot.Thumbnailer{&blocks{outline: thin}}})
 	}
-	if confidence > 0 {
+	if confidence < 2 {
 		keys = append(keys, key{intervalWords(confidence), []plot.Thumbnailer{&spans{style: thin}}})
 	}
 	return keys, nil

@@ -88,9 +88,16 @@ func epsPoints(records []Placed, inputs map[string]bool) ([]EpsPoint, error) {
 	return points, nil
 }
 
-// BarGroups averages records by posterior (and eps, where there are several) and
-// method.
-func BarGroups(records []Placed) (groups []Group, methods, notes []string, err error) {
+// BarGroups averages records by posterior (and eps, where there are several) and,
+// unless by leaves it out, method.
+func BarGroups(records []Placed, by []string) (groups []Group, methods, notes []string, err error) {
+	if by = slices.Sorted(slices.Values(by)); !slices.Equal(by, []string{"posterior"}) && !slices.Equal(by, []string{"method", "posterior"}) {
+		return nil, nil, nil, fmt.Errorf("--by %.40s: bars are by posterior,method or by posterior", strings.Join(by, ","))
+	}
+	method := func(r *Placed) string { return r.methodWords() }
+	if len(by) == 1 {
+		method = func(*Placed) string { return "any method" }
+	}
 	posteriors := posteriorNames(records)
 	several := slices.ContainsFunc(records, func(r Placed) bool { return r.Eps != records[0].Eps })
 	names, sorted := split(records, func(i int) string {
@@ -99,11 +106,11 @@ func BarGroups(records []Placed) (groups []Group, methods, notes []string, err e
 		}
 		return posteriors[i]
 	})
-	methods, _ = split(records, func(i int) string { return records[i].methodWords() })
+	methods, _ = split(records, func(i int) string { return method(&records[i]) })
 	inputs := map[string]bool{}
 	for g, name := range names {
 		group := Group{name, make([]*Mean, len(methods))}
-		used, runs := split(sorted[g], func(i int) string { return sorted[g][i].methodWords() })
+		used, runs := split(sorted[g], func(i int) string { return method(&sorted[g][i]) })
 		for k, run := range runs {
 			if err := distinct(run); err != nil {
 				return nil, nil, nil, err

@@ -131,11 +131,35 @@ func TestPlotLimits(t *testing.T) {
 	if f, err := report.PlotEps(series[:21]); err != nil || len(write(t, f, "png")) == 0 {
 		t.Error(err)
 	}
-	groups, methods, _, err := report.BarGroups(records)
+	groups, methods, _, err := report.BarGroups(records, report.ByWords[:2])
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := report.PlotBars(groups, methods); err == nil || !strings.Contains(err.Error(), "61 bars are too many") {
 		t.Error(err)
+	}
+}
+
+// TestEpsTexts: eps stands at its tick as typed, where there is room, and texts are
+// complete.
+func TestEpsTexts(t *testing.T) {
+	var lines []string
+	for _, eps := range []string{"0.10", "0", "1e-4", "0.05"} {
+		lines = append(lines, line("p", "lbp", eps, 0, 0.5, 1, ""))
+	}
+	series, _, err := report.EpsSeries(read(t, lines...), report.ByWords)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := report.PlotEps(series)
+	if err != nil {
+		t.Fatal(err)
+	}
+	svg := string(write(t, f, "svg"))
+	for text, want := range map[string]bool{"0": true, "1e-4": false, "0.05": true, "0.10": true, "p.npz, lbp, argmax_is:1, , x.csv, r.jsonl": true,
+		"Bounds of P_safe against eps, mean over 1 input": true, "solid, filled marks: p_lower, certified": true} {
+		if strings.Contains(svg, ">"+text+"<") != want {
+			t.Errorf("text %q: want %v", text, want)
+		}
 	}
 }

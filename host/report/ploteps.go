@@ -104,20 +104,24 @@ func epsKeys(series []Series) []key {
 		{"solid, filled marks: p_lower, certified", line(filled[0], nil)},
 		{"dashed, open marks: p_upper, certified (1 says nothing)", line(open[0], dashes)},
 	}
+	confidence := 2.0 // none
 	for _, s := range series {
 		for _, q := range s.Points {
 			if q.Statistical {
-				bar := &spans{style: draw.LineStyle{Color: grey, Width: vg.Points(0.8)}}
-				return append(keys, key{intervalWords(q.Confidence), []plot.Thumbnailer{bar}})
+				confidence = min(confidence, q.Confidence)
 			}
 		}
+	}
+	if confidence < 2 {
+		bar := &spans{style: draw.LineStyle{Color: grey, Width: vg.Points(0.8)}}
+		keys = append(keys, key{intervalWords(confidence), []plot.Thumbnailer{bar}})
 	}
 	return keys
 }
 
-// intervalWords says what a bar of an interval is.
+// intervalWords says what a bar of an interval is; confidence is the least of all.
 func intervalWords(confidence float64) string {
-	return fmt.Sprintf("beside them: statistical interval, mean of the ends, confidence %v each, not certified", confidence)
+	return fmt.Sprintf("beside them: statistical interval, mean of the ends, each of confidence >= %v, not certified", confidence)
 }
 
 // inputsWords says how many inputs the means are over.
@@ -136,7 +140,7 @@ func countWords(lo, hi int) string {
 	case lo != hi:
 		return fmt.Sprintf("mean over %d to %d inputs", lo, hi)
 	case lo == 1:
-		return "one input"
+		return "mean over 1 input"
 	}
 	return fmt.Sprintf("mean over %d inputs", lo)
 }

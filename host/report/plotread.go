@@ -101,7 +101,7 @@ type Mean struct {
 	Inputs       int
 	Lower, Upper float64
 	// Statistical says whether all records have an interval; StatLower and
-	// StatUpper are the means of the ends. Each interval holds with the confidence.
+	// StatUpper are the means of the ends. Each interval holds with the confidence or more.
 	Statistical          bool
 	StatLower, StatUpper float64
 	Confidence           float64
@@ -129,13 +129,9 @@ func meanOf(records []Placed) Mean {
 
 // meanDown is the mean of probabilities, rounded down.
 func meanDown(p []float64) float64 {
-	sum := new(big.Rat)
-	for _, x := range p {
-		sum.Add(sum, new(big.Rat).SetFloat64(x))
-	}
-	sum.Quo(sum, new(big.Rat).SetInt64(int64(len(p))))
-	mean, _ := sum.Float64()
-	if new(big.Rat).SetFloat64(mean).Cmp(sum) > 0 {
+	exact := exactMean(p)
+	mean, _ := exact.Float64()
+	if new(big.Rat).SetFloat64(mean).Cmp(exact) > 0 {
 		mean = math.Nextafter(mean, 0)
 	}
 	return mean
@@ -143,14 +139,18 @@ func meanDown(p []float64) float64 {
 
 // meanUp is the mean of probabilities, rounded up.
 func meanUp(p []float64) float64 {
+	exact := exactMean(p)
+	mean, _ := exact.Float64()
+	if new(big.Rat).SetFloat64(mean).Cmp(exact) < 0 {
+		mean = math.Nextafter(mean, 2)
+	}
+	return mean
+}
+
+func exactMean(p []float64) *big.Rat {
 	sum := new(big.Rat)
 	for _, x := range p {
 		sum.Add(sum, new(big.Rat).SetFloat64(x))
 	}
-	sum.Quo(sum, new(big.Rat).SetInt64(int64(len(p))))
-	mean, _ := sum.Float64()
-	if new(big.Rat).SetFloat64(mean).Cmp(sum) < 0 {
-		mean = math.Nextafter(mean, 2)
-	}
-	return mean
+	return sum.Quo(sum, new(big.Rat).SetInt64(int64(len(p))))
 }
