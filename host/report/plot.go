@@ -35,7 +35,10 @@ func (f *Figure) Write(w io.Writer, format string) error {
 		return err
 	case "svg":
 		c := vgsvg.New(f.width, f.height)
-		f.paint(draw.New(c))
+		page := draw.New(c)
+		page.SetColor(color.White)
+		page.Fill(page.Rectangle.Path())
+		f.paint(page)
 		var b bytes.Buffer
 		if _, err := c.WriteTo(&b); err != nil {
 			return err

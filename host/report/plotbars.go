@@ -69,7 +69,7 @@ func PlotBars(groups []Group, methods []string) (*Figure, error) {
 	if strings.Contains(groups[0].Name, "\n") {
 		x = "posterior, and eps: radius of T in each coordinate (unit of the inputs)"
 	}
-	p := newPlot("Bounds of P_safe by posterior and method, "+countWords(lo, hi), x, "probability, mean over inputs")
+	p := newPlot("Bounds of P_safe, "+countWords(lo, hi), x, "probability, mean over inputs")
 	probabilities(p)
 	keys, err := addBars(p, groups, methods)
 	if err != nil {
