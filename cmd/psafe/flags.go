@@ -49,6 +49,9 @@ func newFlags(name, about string, stdout io.Writer) *pflag.FlagSet {
 	return f
 }
 
+// anyNumber is the operands of a command that counts them itself.
+const anyNumber = -1
+
 // parse reads args; operands is how many words that are no flags it takes.
 func parse(f *pflag.FlagSet, args []string, operands int) error {
 	err := f.Parse(args)
@@ -58,7 +61,7 @@ func parse(f *pflag.FlagSet, args []string, operands int) error {
 	if err != nil {
 		return fmt.Errorf("%s: %s: psafe help %s lists the flags", f.Name(), err, f.Name())
 	}
-	if n := f.NArg(); n != operands {
+	if n := f.NArg(); n != operands && operands != anyNumber {
 		return fmt.Errorf("%s: takes %d operands, got %d (%s): psafe help %s", f.Name(), operands, n, strings.Join(f.Args(), " "), f.Name())
 	}
 	return nil

@@ -47,6 +47,7 @@ func commands() []command {
 		{"devices", "what psafe can compute on, with self-tests", runDevices},
 		{"crosscheck", "the same job on two devices, compared number by number", runCrosscheck},
 		{"bench", "speed of each operation, beside the device's own limits", runBench},
+		{"plot", "figures of result files, as SVG or PNG", runPlot},
 		{"train", "Bayes by Backprop for small dense networks", withoutContext(runTrain)},
 	}
 }

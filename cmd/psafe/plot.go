@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"psafe/host/property"
+	"psafe/host/report"
+)
+
+const plotAbout = `psafe plot draws figures of result files, as SVG or PNG by the name of --out. The
+records of several files are pooled; the same files give the same bytes.
+
+  psafe plot eps a.jsonl b.jsonl --out fig.svg      bounds against eps
+  psafe plot bars a.jsonl b.jsonl --out fig.png     by posterior and method
+  psafe plot heatmap r.jsonl --points x.csv --columns 0,1 --out fig.png
+
+Means of p_lower are rounded down and of p_upper up. The statistical interval
+stands beside them; it is no certificate.`
+
+// plotFlags are all flags of plot as typed.
+type plotFlags struct {
+	out                        string
+	by                         []string
+	points, labelColumn, field string
+	columns                    []int
+}
+
+func (p *plotFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&p.out, "out", "", "file to write, .svg or .png; required")
+	f.StringSliceVar(&p.by, "by", []string{"posterior", "method"}, "eps: what has a line of its own: words of "+strings.Join(report.ByWords, ", ")+"; bars: posterior,method or posterior")
+	f.StringVar(&p.points, "points", "", "heatmap: the data file that --inputs of psafe certify named; required")
+	f.IntSliceVar(&p.columns, "columns", []int{0, 1}, "heatmap: which two coordinates of the points are the axes, from 0 on")
+	f.StringVar(&p.field, "field", "p_lower", "heatmap: p_lower or p_upper")
+	f.StringVar(&p.labelColumn, "label-column", "", "heatmap: as of psafe certify: first, last, none or its name")
+}
+
+// plotKinds are the kinds of figures, with the flags that not all take.
+var plotKinds = map[string][]string{
+	"eps":     {"by"},
+	"bars":    {"by"},
+	"heatmap": {"points", "columns", "field", "label-column"},
+}
+
+func runPlot(_ context.Context, args []string, stdout, stderr io.Writer) error {
+	var p plotFlags
+	f := newFlags("plot", plotAbout, stdout)
+	p.add(f)
+	if err := parse(f, args, anyNumber); err != nil {
+		return err
+	}
+	format, err := p.check(f)
+	if err != nil {
+		return err
+	}
+	files := f.Args()[1:]
+	var records []report.Placed
+	for _, file := range files {
+		more, err := readResults(file)
+		if err != nil {
+			return err
+		}
+		records = append(records, more...)
+	}
+	figure, notes, err := p.draw(f.Arg(0), records)
+	if err != nil {
+		return err
+	}
+	for _, note := range notes {
+		fmt.Fprintln(stderr, "psafe: note:", note)
+	}
+	return p.write(figure, format, files)
+}
+
+// check refuses what is missing or belongs to another kind of figure, and returns
+// the format that --out asks for.
+func (p *plotFlags) check(f *pflag.FlagSet) (format string, err error) {
+	kind := f.Arg(0)
+	own, known := plotKinds[kind]
+	if !known {
+		return "", fmt.Errorf("plot: no figure %.40q: give eps, bars or heatmap first, then result files", kind)
+	}
+	if f.NArg() < 2 {
+		return "", fmt.Errorf("plot %s: no result file: name those that psafe certify --out wrote", kind)
+	}
+	for _, flag := range []string{"by", "points", "columns", "field", "label-column"} {
+		if f.Changed(flag) && !slices.Contains(own, flag) {
+			return "", fmt.Errorf("--%s is not for psafe plot %s: leave it out", flag, kind)
+		}
+	}
+	format = strings.TrimPrefix(strings.ToLower(filepath.Ext(p.out)), ".")
+	switch {
+	case p.out == "":
+		return "", errors.New("--out is missing: name the file to write, .svg or .png")
+	case format != "svg" && format != "png":
+		return "", fmt.Errorf("--out %s: ends neither in .svg nor in .png: name such a file", p.out)
+	case kind == "heatmap" && p.points == "":
+		return "", errors.New("--points is missing: name the data file that --inputs of psafe certify named")
+	case len(p.columns) != 2 || p.columns[0] == p.columns[1]:
+		return "", errors.New("--columns: give two different coordinates, for example 0,1")
+	case p.field != "p_lower" && p.field != "p_upper":
+		return "", fmt.Errorf("--field %.40q is neither p_lower nor p_upper", p.field)
+	}
+	return format, nil
+}
+
+func readResults(path string) ([]report.Placed, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: cannot be read: %w: name a result file", path, bare(err))
+	}
+	defer file.Close()
+	return report.ReadRecords(path, file)
+}
+
+// draw makes the figure of a kind and says what a reader of it should know.
+func (p *plotFlags) draw(kind string, records []report.Placed) (*report.Figure, []string, error) {
+	switch kind {
+	case "eps":
+		series, notes, err := report.EpsSeries(records, p.by)
+		if err != nil {
+			return nil, nil, err
+		}
+		figure, err := report.PlotEps(series)
+		return figure, notes, err
+	case "bars":
+		groups, methods, notes, err := report.BarGroups(records, p.by)
+		if err != nil {
+			return nil, nil, err
+		}
+		figure, err := report.PlotBars(groups, methods)
+		return figure, notes, err
+	}
+	points, err := p.coordinates(records[0])
+	if err != nil {
+		return nil, nil, err
+	}
+	grid, err := report.HeatGrid(records, p.points, points, p.field)
+	if err != nil {
+		return nil, nil, err
+	}
+	return report.PlotHeat(grid, [2]int(p.columns)), nil, nil
+}
+
+// coordinates reads two columns of --points, scaled as for the record, and checks
+// that the record is about this file.
+func (p *plotFlags) coordinates(r report.Placed) ([][2]float64, error) {
+	points, err := property.ReadPoints(p.points, property.InputOptions{Scale: r.InputScale, LabelColumn: p.labelColumn})
+	if err != nil {
+		return nil, err
+	}
+	if points.SHA256 != r.InputsSHA256 {
+		return nil, fmt.Errorf("--points %s: is not what %s is about, %s: give the file that --inputs named, unchanged", p.points, r.File, strconv.Quote(r.Inputs))
+	}
+	for _, c := range p.columns {
+		if c < 0 || c >= points.Dim {
+			return nil, fmt.Errorf("--columns %d: %s has coordinates 0 to %d", c, p.points, points.Dim-1)
+		}
+	}
+	var x [][2]float64
+	for i := range points.N() {
+		m := middle(points.At(i))
+		x = append(x, [2]float64{m[p.columns[0]], m[p.columns[1]]})
+	}
+	return x, nil
+}
+
+func (p *plotFlags) write(figure *report.Figure, format string, files []string) error {
+	out, err := createOut(p.out, append([]string{p.points}, files...)...)
+	if err != nil {
+		return err
+	}
+	defer out.discard()
+	if err := figure.Write(out, format); err != nil {
+		return fmt.Errorf("--out %s: cannot be written: %w", p.out, bare(err))
+	}
+	return out.commit()
+}
