@@ -59,7 +59,7 @@ func runCrosscheck(ctx context.Context, args []string, stdout, stderr io.Writer)
 	if err != nil {
 		return err
 	}
-	if err := diagonal(post); err != nil {
+	if err := diagonal(post, "crosscheck"); err != nil {
 		return err
 	}
 	job, err := c.job(post)

@@ -122,10 +122,10 @@ func (p *posteriorFlags) scaleWords(post *posterior.Posterior) string {
 }
 
 // diagonal refuses, before anything is opened or drawn, a posterior whose weights
-// are not independent normal ones.
-func diagonal(post *posterior.Posterior) error {
-	if err := post.Diagonal(); err != nil {
-		return fmt.Errorf("%s: %w", post.Source.Path, err)
+// are not independent normal ones, for a command that knows no others.
+func diagonal(post *posterior.Posterior, command string) error {
+	if post.Diagonal() != nil {
+		return fmt.Errorf("%s: this posterior is %s; %s is for independent normal weights", post.Source.Path, post.Describe(), command)
 	}
 	return nil
 }

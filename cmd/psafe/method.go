@@ -90,6 +90,9 @@ const (
 // samples for a finite set of networks.
 func (c *certifyFlags) suits(post *posterior.Posterior) error {
 	diagonal := post.Diagonal()
+	if diagonal != nil && c.derived {
+		return fmt.Errorf("%s: --derived is for independent normal weights; this is %s", c.posterior, post.Describe())
+	}
 	switch s := c.cfg.Strategy; {
 	case s == certify.Statistical:
 		return nil

@@ -3,6 +3,7 @@ package bound
 // Footprint estimates the bytes of arrays that Propagate needs on the device:
 // perBox for a weight box, perItem for each item with rows property rows.
 func (m *Model) Footprint(method Method, rows int) (perBox, perItem int64) {
+	rows = max(1, rows)
 	var weights, item, temporary int
 	for k, l := range m.layers {
 		weights += l.in*l.out + l.out
@@ -31,6 +32,7 @@ func (m *Model) Footprint(method Method, rows int) (perBox, perItem int64) {
 // ConcentrationFootprint estimates the bytes that Concentrate needs for each input
 // with rows property rows: those of LBP, the squared rows and their way down.
 func (m *Model) ConcentrationFootprint(rows int) int64 {
+	rows = max(1, rows)
 	_, item := m.Footprint(LBP, rows)
 	more := 0
 	for k, l := range m.layers {
@@ -53,6 +55,7 @@ func (m *Model) ConcentrationFootprint(rows int) int64 {
 // MostConcentrated is the largest number of inputs in one Concentrate: coefficients of
 // all inputs are counted by 32-bit numbers on devices.
 func (m *Model) MostConcentrated(rows int) int {
+	rows = max(1, rows) // UploadRows makes one where there is none
 	most := m.MostItems(rows)
 	for k, l := range m.layers {
 		r := 2 * l.out

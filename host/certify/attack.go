@@ -16,7 +16,7 @@ import (
 //
 // by steps of the gradient's sign (FGSM from the centre of the box, then projected
 // descent from the centre, from the corner that FGSM names and from random corners
-// until there are that many starts), each start with the given number of steps. It
+// until there are that many starts; with few inputs from the best of all corners), each start with the given number of steps. It
 // returns the best point seen, always inside of the box, and its margin. Unless
 // thorough it stops as soon as a margin is clearly negative, which is all that a
 // proof for one network needs. Everything is ordinary float64: no
@@ -41,6 +41,10 @@ func attackApprox(layers []posterior.Layer, weights [][]float64, box property.Bo
 	if starts > 0 && !a.done() {
 		a.step(corner, 1)
 	}
+	if starts > 0 && len(centre) <= cornerInputs {
+		a.corners()
+		copy(corner, a.best)
+	}
 	r := rand.New(rand.NewPCG(seed, 1))
 	for s := 0; s < starts && !a.done(); s++ {
 		from := slices.Clone(centre)
@@ -53,6 +57,23 @@ func attackApprox(layers []posterior.Layer, weights [][]float64, box property.Bo
 		a.descend(from, steps)
 	}
 	return a.best, a.bestMargin
+}
+
+// cornerInputs is up to how many inputs all corners are tried: gradients at the
+// centre say little of them where the box is large.
+const cornerInputs = 6
+
+// corners considers every corner of the box.
+func (a *attack) corners() {
+	for v := 0; v < 1<<len(a.box.Lo) && !a.done(); v++ {
+		x := slices.Clone(a.box.Lo)
+		for j := range x {
+			if v>>j&1 == 1 {
+				x[j] = a.box.Hi[j]
+			}
+		}
+		a.consider(x)
+	}
 }
 
 // randomCorner writes a corner of the box to x.

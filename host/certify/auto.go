@@ -11,6 +11,8 @@ import (
 const (
 	content      = 0.9999
 	contentBoxes = 0.99
+	// noRoom is a gap between the bounds that is not worth closing.
+	noRoom = 0.01
 )
 
 // auto tries what is cheap first and keeps the best bound of each task: concentration
@@ -19,6 +21,10 @@ const (
 func (e *Engine) auto(ctx context.Context, cfg Config, tasks []property.Task) ([]*Result, error) {
 	best, err := e.concentrated(ctx, cfg, tasks)
 	if err != nil {
+		return nil, err
+	}
+	// Upper bounds first: what they leave no room for is not looked for.
+	if err := e.uppers(ctx, cfg, best); err != nil {
 		return nil, err
 	}
 	if len(e.post.Layers) == 2 && e.post.Inputs() <= sumInputsAuto {
@@ -34,7 +40,7 @@ func (e *Engine) improve(ctx context.Context, cfg Config, best []*Result, enough
 	var at []int
 	var tasks []property.Task
 	for i, r := range best {
-		if r.Lower() < enough {
+		if r.Lower() < enough && r.Upper()-r.Lower() > noRoom {
 			at, tasks = append(at, i), append(tasks, *r.Task)
 		}
 	}
@@ -48,7 +54,7 @@ func (e *Engine) improve(ctx context.Context, cfg Config, best []*Result, enough
 		for i, r := range results {
 			old := best[at[i]]
 			if r.Lower() > old.Lower() || r.Lower() == old.Lower() && r.LogP > old.LogP {
-				r.Task = old.Task
+				r.Task, r.UnsafeDown = old.Task, old.UnsafeDown
 				best[at[i]] = r
 			}
 		}
@@ -57,14 +63,22 @@ func (e *Engine) improve(ctx context.Context, cfg Config, best []*Result, enough
 	return nil
 }
 
+// uppers looks for upper bounds, where they are wanted.
+func (e *Engine) uppers(ctx context.Context, cfg Config, results []*Result) error {
+	if cfg.NoUpper || e.law.Diagonal() != nil {
+		return nil
+	}
+	if err := e.upper(ctx, results); err != nil {
+		return err
+	}
+	return e.upperBySums(ctx, results)
+}
+
 // beside adds what was asked for beside the method's own bound: an upper bound, and
 // an interval from drawn networks.
 func (e *Engine) beside(ctx context.Context, cfg Config, results []*Result) error {
-	if !cfg.NoUpper && e.law.Diagonal() == nil {
-		if err := e.upper(ctx, results); err != nil {
-			return err
-		}
-		if err := e.upperBySums(ctx, results); err != nil {
+	if cfg.Strategy != Auto { // which has them already
+		if err := e.uppers(ctx, cfg, results); err != nil {
 			return err
 		}
 	}

@@ -137,8 +137,11 @@ func (r *Result) Lower() float64 { return max(measure.ExpDown(r.LogP), r.PLower)
 
 // Upper is the certified upper bound of P_safe, 1 if nothing is known.
 func (r *Result) Upper() float64 {
-	if !(r.UnsafeDown > 0) {
+	switch {
+	case !(r.UnsafeDown > 0):
 		return 1
+	case r.UnsafeDown >= 0.5 && r.UnsafeDown <= 1:
+		return 1 - r.UnsafeDown // exact (Sterbenz)
 	}
 	return min(1, math.Nextafter(1-r.UnsafeDown, 2))
 }

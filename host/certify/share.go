@@ -43,6 +43,9 @@ type groupMethod func(*Engine, context.Context, Config, []property.Task) ([]*Res
 func runGroups(ctx context.Context, engines []*Engine, method groupMethod, cfg Config, tasks []property.Task,
 	progress func(int), emit func(*Result) error) error {
 	most := mostTasks
+	if post := engines[0].post; cfg.Strategy == NeuronSums || cfg.Strategy == Auto && len(post.Layers) == 2 && post.Inputs() <= sumInputsAuto {
+		most = 1 // seconds each: progress should show, and an interruption keep what is done
+	}
 	if n := len(engines); n > 1 {
 		most = min(most, max(1, (len(tasks)+2*n-1)/(2*n)))
 	}

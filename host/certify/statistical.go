@@ -124,10 +124,15 @@ func (e *Engine) finite(ctx context.Context, cfg Config, tasks []property.Task) 
 	}
 	for t, r := range results {
 		r.PLower = shareDown(safe[t], s.Total())
-		r.UnsafeDown = shareDown(unsafe[t], s.Total())
+		if !cfg.NoUpper {
+			r.UnsafeDown = shareDown(unsafe[t], s.Total())
+		}
 		r.LogP = measure.LogComplementDown(math.Nextafter(1-r.PLower, math.Inf(1)))
-		if r.PLower == 0 {
+		switch r.PLower {
+		case 0:
 			r.LogP = minusInf
+		case 1:
+			r.LogP = 0
 		}
 	}
 	return results, nil
