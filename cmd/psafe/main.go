@@ -41,7 +41,7 @@ type command struct {
 // commands in the order of help.
 func commands() []command {
 	return []command{
-		{"certify", "lower bounds of P_safe for inputs and properties", runCertify},
+		{"certify", "lower and upper bounds of P_safe for inputs and properties", runCertify},
 		{"inspect", "layers, sizes and spread of a posterior", runInspect},
 		{"convert", "any readable posterior to psafe's own .npz or to safetensors", runConvert},
 		{"devices", "what psafe can compute on, with self-tests", runDevices},
@@ -112,7 +112,7 @@ var errHelp = errors.New("help")
 
 func usage(w io.Writer) {
 	fmt.Fprint(w, `psafe certifies Bayesian neural networks: given a posterior over weights, it
-proves lower bounds of the probability that the network keeps a property on a
+proves bounds of the probability that the network keeps a property on a
 whole region of inputs.
 
 Usage: psafe COMMAND [flags]
