@@ -324,3 +324,23 @@ func TestNeuronSumCover(t *testing.T) {
 		t.Errorf("cancelled: %+v, %v", got, err)
 	}
 }
+
+// TestNeuronSumDegenerateVertex: a corner of the cell where a neuron's value is known for
+// sure costs nothing; the bound of a larger cell is not better.
+func TestNeuronSumDegenerateVertex(t *testing.T) {
+	p := linear(posterior.Activation{Kind: posterior.ReLU}, 0.5)
+	p.Layers[0].Bias.SdLo[0], p.Layers[0].Bias.SdHi[0], p.Layers[0].Bias.Spread[0], p.Layers[0].Bias.Mean[0] = 0, 0, 0, 0
+	n := newSum(t, p)
+	box := func(lo, hi float64) property.Box {
+		b := property.Box{Lo: make([]float64, p.Inputs()), Hi: make([]float64, p.Inputs())}
+		for j := range b.Lo {
+			b.Lo[j], b.Hi[j] = lo, hi
+		}
+		return b
+	}
+	row := property.Row{CLo: []float64{1}, CHi: []float64{1}, D: 8, DHi: 8}
+	small, large := n.FailUp(box(0, 0.5), row), n.FailUp(box(-0.01, 0.52), row)
+	if !(small < 1 && small <= large*1.5+1e-6) {
+		t.Errorf("cell with a corner at 0: %v, one around it: %v", small, large)
+	}
+}

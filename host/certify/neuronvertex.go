@@ -1,6 +1,8 @@
 package certify
 
 import (
+	"math"
+
 	"psafe/host/measure"
 	"psafe/host/property"
 )
@@ -81,7 +83,11 @@ func (n *NeuronSum) lowAtVertex(p pair, rests []float64) (low measure.Atoms, los
 	}
 	e, lost := restAtoms(p.rest, rests)
 	nodes := []float64{p.mean.lo, 0}
-	if p.sd.hi > 0 {
+	if p.sd.hi == 0 {
+		// t(v) is a constant, computed below with a few roundings downwards (of the
+		// rest, the root of one): a node for what they leave, or its mass would be lost.
+		nodes = append(nodes, below(p.mean.lo-1e-14*math.Abs(p.mean.lo)-1e-140))
+	} else {
 		nodes = nodesOf(p.mean, p.sd, spread(2*n.q.nodes), false)
 		nodes = append(nodes, 0)
 	}
