@@ -15,6 +15,9 @@ import (
 // TestReadme runs the command that README shows and holds the table below it to
 // what comes out: index, label, p_lower, log10, p_upper, interval, method and verdict.
 func TestReadme(t *testing.T) {
+	if testing.Short() {
+		t.Skip("numbers, not races: not with -short")
+	}
 	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -142,6 +142,9 @@ func outer(mean, sd, c, lo, hi float64) float64 {
 // TestClosedForms: posteriors of one to three weights, for which P_safe is an
 // integral. p_lower reaches what it is known to reach.
 func TestClosedForms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("numbers, not races: not with -short")
+	}
 	sigmoid := posterior.Activation{Kind: posterior.Sigmoid}
 	leaky := posterior.Activation{Kind: posterior.LeakyReLU, Slope: 0.3}
 	// f(x) = v a(w x + b) >= -c on [lo, hi], a increasing.

@@ -26,6 +26,9 @@ func onDevice(t *testing.T, dev bound.Device, post *posterior.Posterior, cfg cer
 // TestDevicesAgree: results on OpenCL devices are those of the fallback, every number
 // of them.
 func TestDevicesAgree(t *testing.T) {
+	if testing.Short() {
+		t.Skip("numbers, not races: not with -short")
+	}
 	infos, err := gpu.List()
 	if len(infos) == 0 {
 		if os.Getenv("PSAFE_REQUIRE_OPENCL") == "1" {

@@ -20,6 +20,9 @@ import (
 // must lie below it by less than 1e-6 in float64 and, where it says anything, by less
 // than 1e-3 in float32.
 func TestExpectedConcentration(t *testing.T) {
+	if testing.Short() {
+		t.Skip("numbers, not races: not with -short")
+	}
 	root := os.Getenv("PSAFE_SHARED")
 	if root == "" {
 		root = filepath.Join("..", "..", "..", "shared")

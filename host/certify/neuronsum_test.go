@@ -90,6 +90,9 @@ var activations = []posterior.Activation{{Kind: posterior.ReLU}, {Kind: posterio
 // TestNeuronSumMonteCarlo: no bound is below what simulation finds, and none is far
 // above it at points and in small cells.
 func TestNeuronSumMonteCarlo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("numbers, not races: not with -short")
+	}
 	r := rand.New(rand.NewPCG(51, 1))
 	const draws = 4000
 	for trial := range 40 {
@@ -255,6 +258,9 @@ func scaledBy(x []float64, f float64) []float64 {
 // TestNeuronSumDisjunction: "class 0 is never the largest" fails less often than
 // each alternative, and the bound knows; conjunctions are added.
 func TestNeuronSumDisjunction(t *testing.T) {
+	if testing.Short() {
+		t.Skip("numbers, not races: not with -short")
+	}
 	r := rand.New(rand.NewPCG(54, 1))
 	for trial := range 6 {
 		p := randomSumNet(r, 2, 6, 4, activations[trial%2])

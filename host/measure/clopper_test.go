@@ -56,6 +56,7 @@ type limitCase struct {
 }
 
 func limitCases() []limitCase {
+	perSize := cases(24)
 	cases := []limitCase{
 		{99990, 100000, 1e-9}, {1000000, 1000000, 1e-10}, {999999, 1000000, 1e-300}, {1, 1000000, 1e-300}, {500000, 1000000, 0.05},
 		{3, 100000000, 1e-9}, {99999997, 100000000, 1e-9}, {1, 1, 1e-300}, {1, 1, 0.5}, {1, 2, 1e-300}, {15, 31, 1e-12}, {16, 32, 1e-12},
@@ -63,7 +64,7 @@ func limitCases() []limitCase {
 	}
 	r := rand.New(rand.NewPCG(51, 1))
 	for _, n := range []int{1, 2, 3, 7, 15, 16, 17, 40, 100, 999, 10000} {
-		for range 24 {
+		for range perSize {
 			k := r.IntN(n + 1)
 			if r.IntN(3) == 0 {
 				k = min(n, 1+r.IntN(5))

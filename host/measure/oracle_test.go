@@ -135,6 +135,15 @@ func expOf(l float64) *big.Float {
 	return oracleExpNeg(bigOf(-l))
 }
 
+// cases is n, and a tenth of it with -short: the race detector's runs look for races,
+// and the oracle takes its time under it.
+func cases(n int) int {
+	if testing.Short() {
+		return max(1, n/10)
+	}
+	return n
+}
+
 func newRand(t testing.TB, seed uint64) *rand.Rand {
 	t.Logf("seed %d", seed)
 	return rand.New(rand.NewPCG(seed, 1))
