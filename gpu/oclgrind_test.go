@@ -49,6 +49,9 @@ func oclgrindCommand(test, driver, mode, log string) *exec.Cmd {
 // simulator Oclgrind, which reports accesses outside of buffers, data races and
 // wrong uses of the API. Its log must be empty.
 func TestOclgrind(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates every access: not with -short")
+	}
 	driver := oclgrindDriver(t)
 	for _, mode := range []string{optimised, unoptimised} {
 		t.Run(mode, func(t *testing.T) { underOclgrind(t, driver, mode) })
