@@ -89,7 +89,7 @@ func (c *cell) uncut() []*cell {
 // means of post) vary most. The halves share their common face.
 func halve(post *posterior.Posterior, c *cell) {
 	j := steepestApprox(post, c)
-	mid := c.box.Lo[j] + (c.box.Hi[j]-c.box.Lo[j])/2
+	mid := middle(c.box.Lo[j], c.box.Hi[j])
 	left := property.Box{Lo: c.box.Lo, Hi: slices.Clone(c.box.Hi)}
 	right := property.Box{Lo: slices.Clone(c.box.Lo), Hi: c.box.Hi}
 	left.Hi[j], right.Lo[j] = mid, mid
@@ -98,13 +98,16 @@ func halve(post *posterior.Posterior, c *cell) {
 	}
 }
 
+// middle is about the middle of [lo, hi], and inside of it whatever overflows.
+func middle(lo, hi float64) float64 { return min(max(lo/2+hi/2, lo), hi) }
+
 // steepestApprox is the coordinate in which a row of the network changes most
 // over the box, by finite differences; the widest if none changes.
 func steepestApprox(post *posterior.Posterior, c *cell) int {
 	n := len(c.box.Lo)
 	mid := make([]float64, n)
 	for j := range mid {
-		mid[j] = c.box.Lo[j] + (c.box.Hi[j]-c.box.Lo[j])/2
+		mid[j] = middle(c.box.Lo[j], c.box.Hi[j])
 	}
 	best, most, widest := -1, 0.0, 0
 	for j := range n {

@@ -14,7 +14,7 @@ import (
 // Concentration LBP (theory section 6): p_lower = 1 minus an upper bound of the
 // probability that some hidden bound fails or some property row does (14).
 
-// event is how the failure budget is shared: every hidden neuron fails its lower
+// spreadShare is how the failure budget is shared: every hidden neuron fails its lower
 // bound, and its upper bound, with probability at most tau, and its bound of the
 // variation over T with probability at most tau * spreadShare. The variation is
 // small and its mean dominates, so a much smaller share costs little width.

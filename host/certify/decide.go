@@ -117,16 +117,11 @@ func askOn(m *bound.Model, method bound.Method, nets []drawn, runs [][]*question
 		return err
 	}
 	defer m.ReleaseBoxes(boxes)
-	in, err := m.UploadInputs(regions)
+	in, dr, release, err := upload(m, regions, rows)
 	if err != nil {
 		return err
 	}
-	defer m.ReleaseInputs(in)
-	dr, err := m.UploadRows(rows)
-	if err != nil {
-		return err
-	}
-	defer m.ReleaseRows(dr)
+	defer release()
 	items := len(regions)
 	margins, err := m.Propagate(bound.Job{Method: method, Boxes: boxes, Inputs: in, Rows: dr,
 		Batch: bound.Batch{Items: items, PerBox: perBox, Inputs: items}})

@@ -229,18 +229,25 @@ func verifyOn(m *bound.Model, method bound.Method, probes []*probe, oneBox, want
 	return propagate(m, method, boxes, regions, rows, batch, probes, wantDead)
 }
 
+// upload copies input boxes, and rows for each, to a model's device.
+func upload(m *bound.Model, regions []property.Box, rows [][]property.Row) (in *bound.Inputs, dr *bound.Rows, release func(), err error) {
+	if in, err = m.UploadInputs(regions); err != nil {
+		return nil, nil, nil, err
+	}
+	if dr, err = m.UploadRows(rows); err != nil {
+		m.ReleaseInputs(in)
+		return nil, nil, nil, err
+	}
+	return in, dr, func() { m.ReleaseRows(dr); m.ReleaseInputs(in) }, nil
+}
+
 func propagate(m *bound.Model, method bound.Method, boxes *bound.Boxes, regions []property.Box, rows [][]property.Row,
 	batch bound.Batch, probes []*probe, wantDead bool) error {
-	in, err := m.UploadInputs(regions)
+	in, dr, release, err := upload(m, regions, rows)
 	if err != nil {
 		return err
 	}
-	defer m.ReleaseInputs(in)
-	dr, err := m.UploadRows(rows)
-	if err != nil {
-		return err
-	}
-	defer m.ReleaseRows(dr)
+	defer release()
 	job := bound.Job{Method: method, Boxes: boxes, Inputs: in, Rows: dr, Batch: batch}
 	per := len(probes[0].task.T)
 	if wantDead {
