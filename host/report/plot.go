@@ -99,6 +99,11 @@ const (
 // withLegend is a plot with its legend below, where it covers no data. The figure
 // is as wide as the legend's texts need.
 func withLegend(p *plot.Plot, width, height vg.Length, keys []key) *Figure {
+	return legendBelow(width, height, keys, p.Draw)
+}
+
+// legendBelow is what paint draws with a legend below it.
+func legendBelow(width, height vg.Length, keys []key, paint func(draw.Canvas)) *Figure {
 	l := plot.NewLegend()
 	l.TextStyle = sans(l.TextStyle, 9)
 	l.Top, l.Left, l.ThumbnailWidth = true, true, vg.Points(28)
@@ -113,7 +118,7 @@ func withLegend(p *plot.Plot, width, height vg.Length, keys []key) *Figure {
 	}
 	return &Figure{width, height + below, func(c draw.Canvas) {
 		c = draw.Crop(c, margin, -margin, margin, -margin)
-		p.Draw(draw.Crop(c, 0, 0, below, 0))
+		paint(draw.Crop(c, 0, 0, below, 0))
 		if len(keys) > 0 {
 			l.Draw(draw.Crop(c, 0, 0, 0, -(c.Max.Y - c.Min.Y - below + keyGap)))
 		}

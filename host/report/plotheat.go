@@ -65,6 +65,25 @@ func (b colourBar) Plot(c draw.Canvas, p *plot.Plot) {
 	frame(&c)
 }
 
+// heatScale gives the colours of probabilities. Lightness grows with the value, so
+// a figure is readable in grey.
+func heatScale() palette.ColorMap {
+	scale := moreland.BlackBody()
+	scale.SetMin(0)
+	scale.SetMax(lightest)
+	return scale
+}
+
+// newBar is the colour bar of cells, as a plot with an axis of its own.
+func newBar(cells *heatCells, label string) *plot.Plot {
+	bar := newPlot("", "", label)
+	bar.Add(colourBar{cells})
+	bar.HideX()
+	bar.X.Padding, bar.Y.Padding = vg.Points(0), vg.Points(0)
+	probabilities(bar)
+	return bar
+}
+
 // cell draws one cell: a colour, hatched grey (nothing proved) or a white cell with
 // a cross (no record). The fill reaches a little into the next cells, right and up
 // within all, which are drawn over it: else anti-aliasing leaves seams.
@@ -108,11 +127,7 @@ func step(x []float64) float64 { return (x[len(x)-1] - x[0]) / float64(len(x)-1)
 // PlotHeat draws a grid with a colour bar; columns are the numbers of the input
 // coordinates on the axes.
 func PlotHeat(g *Grid, columns [2]int) *Figure {
-	// Lightness grows with the value, so the figure is readable in grey.
-	scale := moreland.BlackBody()
-	scale.SetMin(0)
-	scale.SetMax(lightest)
-	cells := &heatCells{grid: g, scale: scale}
+	cells := &heatCells{grid: g, scale: heatScale()}
 	title := "Certified " + g.Field + " of P_safe"
 	if g.Eps != "" {
 		title += ", eps " + quoted(g.Eps, 20)
@@ -125,12 +140,7 @@ func PlotHeat(g *Grid, columns [2]int) *Figure {
 	p.Y.Min, p.Y.Max = g.Y[0]-step(g.Y)/2, g.Y[len(g.Y)-1]+step(g.Y)/2
 	p.Add(cells)
 
-	bar := newPlot("", "", g.Field+" (probability)")
-	bar.Add(colourBar{cells})
-	bar.HideX()
-	bar.X.Padding, bar.Y.Padding = vg.Points(0), vg.Points(0)
-	probabilities(bar)
-
+	bar := newBar(cells, g.Field+" (probability)")
 	keys := heatKeys(cells)
 	f := withLegend(p, heatWidth, heatHeight, keys)
 	both := f.paint
@@ -139,9 +149,7 @@ func PlotHeat(g *Grid, columns [2]int) *Figure {
 		both(draw.Crop(c, 0, -barSpace, 0, 0))
 		// As high as the cells: the same title above and axis below.
 		data := p.DataCanvas(draw.Crop(c, margin, -margin, f.height-heatHeight+margin, -margin))
-		beside := draw.Crop(c, heatWidth, -margin, data.Min.Y-c.Min.Y, data.Max.Y-c.Max.Y)
-		own := bar.DataCanvas(beside)
-		bar.Draw(draw.Crop(beside, 0, 0, data.Min.Y-own.Min.Y, data.Max.Y-own.Max.Y))
+		drawBetween(bar, draw.Crop(c, heatWidth, -margin, 0, 0), data.Min.Y, data.Max.Y)
 	}
 	return f
 }
@@ -160,10 +168,15 @@ func heatKeys(h *heatCells) []key {
 	}
 	var keys []key
 	if there[Nothing] {
-		keys = append(keys, key{"hatched: unknown, nothing proved (p_lower 0 and p_upper 1)", []plot.Thumbnailer{cellKey{h, Nothing}}})
+		keys = append(keys, nothingKey(h))
 	}
 	if there[NoRecord] {
 		keys = append(keys, key{"crossed: no record", []plot.Thumbnailer{cellKey{h, NoRecord}}})
 	}
 	return keys
+}
+
+// nothingKey explains hatching.
+func nothingKey(h *heatCells) key {
+	return key{"hatched: unknown, nothing proved (p_lower 0 and p_upper 1)", []plot.Thumbnailer{cellKey{h, Nothing}}}
 }

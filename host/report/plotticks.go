@@ -1,7 +1,9 @@
 package report
 
 import (
+	"math"
 	"slices"
+	"strconv"
 
 	"gonum.org/v1/plot"
 )
@@ -30,6 +32,27 @@ func roomy(x []float64, texts map[float64]string, width func(string) float64) []
 			t.Label = texts[v]
 		}
 		ticks = append(ticks, t)
+	}
+	return ticks
+}
+
+// roundTicks are three to seven multiples of 1, 2 or 5 times a power of ten.
+func roundTicks(lo, hi float64) []plot.Tick {
+	decade := math.Floor(math.Log10((hi - lo) / 3))
+	step := math.Pow(10, decade)
+	for _, k := range []float64{5, 2} {
+		if k*step <= (hi-lo)/3 {
+			step *= k
+			break
+		}
+	}
+	var ticks []plot.Tick
+	first := math.Ceil(lo / step)
+	for i := range 10 {
+		// Adding 0 makes no number of -0, which would be written so.
+		if v := (first + float64(i)) * step; v <= hi {
+			ticks = append(ticks, plot.Tick{Value: v, Label: strconv.FormatFloat(v+0, 'f', max(0, -int(decade)), 64)})
+		}
 	}
 	return ticks
 }
