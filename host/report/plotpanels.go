@@ -45,9 +45,13 @@ func drawPanels(c draw.Canvas, rows [][]*plot.Plot) (low, high vg.Length) {
 
 // drawBetween draws a plot whose data area is to reach from low to high.
 func drawBetween(p *plot.Plot, c draw.Canvas, low, high vg.Length) {
-	c = draw.Crop(c, 0, 0, low-c.Min.Y, high-c.Max.Y)
-	own := p.DataCanvas(c)
-	p.Draw(draw.Crop(c, 0, 0, low-own.Min.Y, high-own.Max.Y))
+	own := c
+	// What stands below and above the data depends a little on the height.
+	for range 4 {
+		c = draw.Crop(c, 0, 0, low-own.Min.Y, high-own.Max.Y)
+		own = p.DataCanvas(c)
+	}
+	p.Draw(c)
 }
 
 // framed is a rectangle in the units of the axes.

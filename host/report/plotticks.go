@@ -46,12 +46,16 @@ func roundTicks(lo, hi float64) []plot.Tick {
 			break
 		}
 	}
+	text := func(v float64) string { return strconv.FormatFloat(v, 'f', max(0, -int(decade)), 64) }
+	if decade < -4 || decade > 4 {
+		text = func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
+	}
 	var ticks []plot.Tick
 	first := math.Ceil(lo / step)
 	for i := range 10 {
-		// Adding 0 makes no number of -0, which would be written so.
-		if v := (first + float64(i)) * step; v <= hi {
-			ticks = append(ticks, plot.Tick{Value: v, Label: strconv.FormatFloat(v+0, 'f', max(0, -int(decade)), 64)})
+		// Adding 0 makes 0 of -0, which would be written as such.
+		if v := (first+float64(i))*step + 0; v <= hi {
+			ticks = append(ticks, plot.Tick{Value: v, Label: text(v)})
 		}
 	}
 	return ticks
