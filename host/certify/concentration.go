@@ -20,14 +20,15 @@ import (
 // small and its mean dominates, so a much smaller share costs little width.
 const spreadShare = 1.0 / 64
 
-// firstTau is the tau tried first; from there steps of tauStep up or down as long
-// as that helps, at most tauSteps of them.
+// The tau tried first is one whose budget is half of enough, at most mostFirstTau:
+// where the rows hold with room to spare, as they mostly do, that is the end of it.
+// From there steps of tauStep up as long as that helps, at most tauSteps of them.
 const (
-	firstTau = 1e-6
-	tauStep  = 30
-	tauSteps = 3
-	leastTau = 1e-14
-	mostTau  = 1e-3
+	mostFirstTau = 1e-6
+	tauStep      = 30
+	tauSteps     = 4
+	leastTau     = 1e-14
+	mostTau      = 1e-3
 )
 
 // enough is the failure probability of a task below which nothing is refined.
@@ -119,68 +120,55 @@ func (c *Config) mostCells(inputs int) int {
 	return 1
 }
 
-// judge bounds the failure of cells: with one tau for all, and then with larger or
-// smaller ones for those where it pays.
+// judge bounds the failure of cells: with one tau for all, and then with larger ones
+// for those where it pays.
 func (e *Engine) judge(ctx context.Context, cells []*cell) error {
-	if err := e.judgeAt(ctx, cells, firstTau); err != nil {
+	tau := min(max(enough/2/(3*float64(e.hiddenNeurons()+1)), leastTau), mostFirstTau)
+	if err := e.judgeAt(ctx, cells, tau); err != nil {
 		return err
 	}
-	up, down := []*cell{}, []*cell{}
-	for _, c := range cells {
-		budget := e.budgetUp(c, firstTau)
-		switch {
-		case c.fail <= enough:
-		case c.fail > 2*budget:
-			up = append(up, c)
-		default:
-			down = append(down, c)
-		}
-	}
-	if err := e.follow(ctx, up, tauStep); err != nil {
-		return err
-	}
-	return e.follow(ctx, down, 1.0/tauStep)
-}
-
-// follow multiplies tau again and again, for the cells that gain by it.
-func (e *Engine) follow(ctx context.Context, cells []*cell, factor float64) error {
-	tau := firstTau
 	for range tauSteps {
-		tau *= factor
-		if len(cells) == 0 || tau < leastTau || tau > mostTau {
-			return nil
-		}
-		before := make([]float64, len(cells))
-		for i, c := range cells {
-			before[i] = c.fail
-		}
-		if err := e.judgeAt(ctx, cells, tau); err != nil {
-			return err
-		}
-		var gained []*cell
-		for i, c := range cells {
-			// A cell of which nothing is known may still need a larger tau.
-			if c.fail < 0.9*before[i] || before[i] >= 1 {
-				gained = append(gained, c)
+		var rest []*cell
+		before := []float64{}
+		for _, c := range cells {
+			if c.fail > enough {
+				rest, before = append(rest, c), append(before, c.fail)
 			}
 		}
-		cells = gained
+		if tau *= tauStep; len(rest) == 0 || tau > mostTau {
+			return nil
+		}
+		if err := e.judgeAt(ctx, rest, tau); err != nil {
+			return err
+		}
+		cells = nil
+		for i, c := range rest {
+			// A cell of which nothing is known may still need a larger tau.
+			if c.fail < 0.9*before[i] || before[i] >= 1 {
+				cells = append(cells, c)
+			}
+		}
 	}
 	return nil
+}
+
+// hiddenNeurons counts the neurons whose bounds may fail.
+func (e *Engine) hiddenNeurons() int {
+	neurons := 0
+	for _, l := range e.post.Layers[:len(e.post.Layers)-1] {
+		neurons += l.Out
+	}
+	return neurons
 }
 
 // budgetUp bounds the probability that a hidden bound fails: of a cell that is one
 // point the variation is 0 for sure.
 func (e *Engine) budgetUp(c *cell, tau float64) float64 {
-	neurons := 0
-	for _, l := range e.post.Layers[:len(e.post.Layers)-1] {
-		neurons += l.Out
-	}
 	events := 2 + spreadShare
 	if slices.Equal(c.box.Lo, c.box.Hi) {
 		events = 2
 	}
-	return tau * events * float64(neurons) * (1 + 0x1p-50)
+	return tau * events * float64(e.hiddenNeurons()) * (1 + 0x1p-50)
 }
 
 // judgeAt bounds the failure of cells with one tau.
