@@ -12,6 +12,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/certify"
 	"psafe/host/posterior"
+	"psafe/host/property"
 	"psafe/host/report"
 )
 
@@ -33,12 +34,15 @@ type certifyFlags struct {
 
 	device    deviceFlags
 	out       string
+	resume    bool
 	require   float64
 	failUnder float64
 	noTiming  bool
 	quiet     bool
 
 	cfg certify.Config
+	// words are for the field flags of records.
+	words string
 }
 
 const certifyAbout = `psafe certify proves lower and upper bounds of P_safe(T, S), the probability over
@@ -50,7 +54,11 @@ the posterior that the network maps all of the input region T into the safe set 
 One line of JSON per input goes to --out or standard output; p_lower is rounded
 down and p_upper up. --method statistical adds an interval that holds with a
 confidence; it is no certificate, and no part of p_lower and p_upper. A table and
-a progress bar appear when standard error is a terminal.`
+a progress bar appear when standard error is a terminal.
+
+Records go to OUT.partial as they are finished, which becomes OUT when all are
+there. After an interruption the same command with --resume goes on and ends with
+the same file.`
 
 func (c *certifyFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&c.posterior, "posterior", "", "posterior file or directory (docs/formats.md); required")
@@ -68,6 +76,7 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	f.Uint64Var(&c.seed, "seed", 0, "seed of sampled boxes and of --method statistical")
 	c.device.add(f)
 	f.StringVar(&c.out, "out", "", "result file (JSON Lines); standard output if absent")
+	f.BoolVar(&c.resume, "resume", false, "go on with the finished records in OUT.partial, if there are any; done if OUT is this run's, complete")
 	f.Float64Var(&c.require, "require", 0.9, "verdict safe needs p_lower at least this, unsafe p_upper less")
 	f.BoolVar(&c.noUpper, "no-upper", false, "do not look for upper bounds")
 	f.BoolVar(&c.derived, "derived", false, "add bounds of inf_x Prob(f(x) in S) and of inf_x E row(x)")
@@ -97,6 +106,8 @@ func (c *certifyFlags) check(f *pflag.FlagSet) error {
 		return errors.New("--splits and --gamma cannot be combined: pieces are cut from wider boxes than any one gamma")
 	case sampled && (c.splits > 0 || c.uniform):
 		return errors.New("--splits and --uniform are for --boxes centred")
+	case c.resume && c.out == "":
+		return errors.New("--resume needs --out FILE: what is finished is in FILE.partial")
 	case !(c.require >= 0 && c.require <= 1):
 		return fmt.Errorf("--require %v is no probability", c.require)
 	case !(c.failUnder >= 0 && c.failUnder <= 1):
@@ -113,29 +124,36 @@ const (
 
 func runCertify(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	var c certifyFlags
-	f := newFlags("certify", certifyAbout, stdout)
-	c.add(f)
-	if err := parse(f, args, 0); err != nil {
-		return err
-	}
-	if err := c.check(f); err != nil {
-		return err
-	}
-	post, err := c.post.read(c.posterior)
+	post, job, err := c.prepare(args, stdout)
 	if err != nil {
-		return err
-	}
-	if err := c.suits(post); err != nil {
-		return err
-	}
-	job, err := c.tasks.load(post)
-	if err != nil {
-		return err
-	}
-	if err := c.complete(job); err != nil {
 		return err
 	}
 	return c.write(ctx, post, job, stdout, stderr)
+}
+
+// prepare reads the flags and the files that they name.
+func (c *certifyFlags) prepare(args []string, stdout io.Writer) (*posterior.Posterior, *taskList, error) {
+	f := newFlags("certify", certifyAbout, stdout)
+	c.add(f)
+	if err := parse(f, args, 0); err != nil {
+		return nil, nil, err
+	}
+	if err := c.check(f); err != nil {
+		return nil, nil, err
+	}
+	post, err := c.post.read(c.posterior)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := c.suits(post); err != nil {
+		return nil, nil, err
+	}
+	c.words = c.numberWords(f)
+	job, err := c.tasks.load(post)
+	if err != nil {
+		return nil, nil, err
+	}
+	return post, job, c.complete(job)
 }
 
 // complete checks what depends on the tasks.
@@ -171,74 +189,89 @@ func (c *certifyFlags) reach(job *taskList) float64 {
 	return reach
 }
 
-// write certifies the tasks and writes the records.
+// write certifies the tasks that no earlier run has finished and writes the records.
 func (c *certifyFlags) write(ctx context.Context, post *posterior.Posterior, job *taskList, stdout, stderr io.Writer) error {
-	dev, err := c.device.open(stderr)
+	old, err := c.earlier(post, job)
 	if err != nil {
 		return err
 	}
-	defer dev.close()
-	if err := job.fits(dev.list[0].Precision()); err != nil {
-		return err
+	if !c.quiet && old.note != "" {
+		fmt.Fprintln(stderr, "psafe: note:", old.note)
 	}
-	var engines []*certify.Engine
-	for _, d := range dev.list {
-		eng, err := certify.NewEngine(d, dev.spare, post, c.reach(job))
-		if err != nil {
-			return c.device.blame(err, c.posterior)
-		}
-		defer eng.Close()
-		engines = append(engines, eng)
-	}
-	var w io.Writer = stdout
-	var out *outFile
-	if c.out != "" {
-		if out, err = createOut(c.out, c.posterior, job.source, c.tasks.property, c.tasks.label); err != nil {
-			return err
-		}
-		defer out.discard()
-		w = out
-	}
-	if !c.quiet {
-		c.noteCeiling(post, engines[0].Precision(), job, stderr)
-	}
-	records, err := c.run(ctx, engines, post, job, w, stderr)
-	if errors.Is(err, context.Canceled) && out != nil && len(records) > 0 {
-		path, keepErr := out.keepPartial()
-		if keepErr == nil {
-			err = fmt.Errorf("interrupted: %d of %d records are in %s", len(records), len(job.tasks), path)
-		}
-		return &statusError{exitInterrupted, err}
+	records := old.records
+	switch {
+	case old.final:
+	case len(records) == len(job.tasks): // stopped just before the file got its name
+		err = old.settle(c.out)
+	default:
+		records, err = c.compute(ctx, post, job, old, stdout, stderr)
 	}
 	if err != nil {
-		return err
-	}
-	if out != nil {
-		if err := out.commit(); err != nil {
-			return err
-		}
-	}
-	if err := dev.printProfile(stderr); err != nil {
 		return err
 	}
 	return c.finish(records, stderr)
 }
 
-// run emits a record per task.
-func (c *certifyFlags) run(ctx context.Context, engines []*certify.Engine, post *posterior.Posterior, job *taskList, w, stderr io.Writer) ([]*report.Record, error) {
+// compute opens the devices and certifies what is left to do.
+func (c *certifyFlags) compute(ctx context.Context, post *posterior.Posterior, job *taskList, old *earlier, stdout, stderr io.Writer) ([]*report.Record, error) {
+	dev, err := c.device.open(stderr)
+	if err != nil {
+		return nil, err
+	}
+	defer dev.close()
+	if err := job.fits(dev.list[0].Precision()); err != nil {
+		return nil, err
+	}
+	var engines []*certify.Engine
+	for _, d := range dev.list {
+		// All tasks count for reach, also those that are done: it decides numbers.
+		eng, err := certify.NewEngine(d, dev.spare, post, c.reach(job))
+		if err != nil {
+			return nil, c.device.blame(err, c.posterior)
+		}
+		defer eng.Close()
+		engines = append(engines, eng)
+	}
+	if !c.quiet {
+		c.noteCeiling(post, engines[0].Precision(), job, stderr)
+	}
+	records, err := c.goOn(ctx, engines, post, job, old, stdout, stderr)
+	if err != nil {
+		return nil, err
+	}
+	return records, dev.printProfile(stderr)
+}
+
+// goOn certifies what is left and writes it behind what there is. Nothing is left to
+// refuse when it creates the file.
+func (c *certifyFlags) goOn(ctx context.Context, engines []*certify.Engine, post *posterior.Posterior, job *taskList, old *earlier, stdout, stderr io.Writer) ([]*report.Record, error) {
+	if c.out == "" {
+		return c.run(ctx, engines, post, job, job.tasks, stdout, stderr)
+	}
+	out, err := openPartial(c.out, old)
+	if err != nil {
+		return nil, err
+	}
+	records, err := c.run(ctx, engines, post, job, job.tasks[len(old.records):], out, stderr)
+	if err == nil {
+		err = out.commit()
+	}
+	if err != nil {
+		return nil, out.leave(err, len(job.tasks))
+	}
+	return append(old.records, records...), nil
+}
+
+// run emits a record for each of the tasks.
+func (c *certifyFlags) run(ctx context.Context, engines []*certify.Engine, post *posterior.Posterior, job *taskList, tasks []property.Task, w, stderr io.Writer) ([]*report.Record, error) {
 	var bar *progress
 	if !c.quiet {
-		bar = newProgress(stderr, len(job.tasks))
+		bar = newProgress(stderr, len(tasks))
 	}
 	defer bar.end()
 	var records []*report.Record
-	err := certify.Run(ctx, engines, c.cfg, job.tasks, bar.update, func(res *certify.Result) error {
-		rec := &report.Record{
-			Property: job.property(res.Task), Eps: c.tasks.eps, Clip: c.tasks.clip, InputScale: c.tasks.inputScale, Activations: activations(post),
-			Precision: c.device.precision, Seed: c.seed,
-			Posterior: c.posterior, PosteriorSHA256: post.Source.SHA256, PosteriorScale: c.post.scaleWords(post),
-			Inputs: job.source, InputsSHA256: job.sha256, Version: version(),
-		}
+	err := certify.Run(ctx, engines, c.cfg, tasks, bar.update, func(res *certify.Result) error {
+		rec := c.known(post, job, res.Task)
 		rec.Fill(res, c.require)
 		if c.noTiming {
 			rec.Seconds = nil
@@ -246,11 +279,13 @@ func (c *certifyFlags) run(ctx context.Context, engines []*certify.Engine, post 
 		records = append(records, rec)
 		return writeRecord(rec, w, c.out)
 	})
-	if err != nil && !errors.Is(err, context.Canceled) {
-		var s *statusError
-		if !errors.As(err, &s) {
-			err = &statusError{exitDevice, fmt.Errorf("device %s: %w", engines[0].Name(), err)}
-		}
+	var s *statusError
+	switch {
+	case err == nil || errors.As(err, &s):
+	case ctx.Err() != nil:
+		err = context.Canceled // whatever cause a signal or a deadline gave it
+	default:
+		err = &statusError{exitDevice, fmt.Errorf("device %s: %w", engines[0].Name(), err)}
 	}
 	return records, err
 }
@@ -330,7 +365,7 @@ func explainNothing(records []*report.Record, stderr io.Writer) {
 		case r.PLower != 0 || r.Verdict == "unsafe" || r.Method == "statistical" || r.Boxes == certify.Sampled.String():
 		case r.Boxes == "":
 			noise++
-		case *r.SafeBoxes == 0:
+		case r.SafeBoxes == nil || *r.SafeBoxes == 0:
 			hopeless++
 		default:
 			tiny++

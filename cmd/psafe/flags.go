@@ -136,16 +136,24 @@ type outFile struct {
 	tmp  *os.File
 }
 
-// createOut opens a temporary file beside path. It refuses a path that is one of
-// the inputs, or where nothing can be written.
-func createOut(path string, inputs ...string) (*outFile, error) {
+// refuseOut refuses a path that is one of the inputs, or no file.
+func refuseOut(path string, inputs ...string) error {
 	for _, in := range inputs {
 		if in != "" && (sameFile(path, property.FileOf(in)) || inFolder(path, in)) {
-			return nil, fmt.Errorf("--out %s: is also an input: name another file", path)
+			return fmt.Errorf("--out %s: is also an input: name another file", path)
 		}
 	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("--out %s: exists and is no regular file: name another", path)
+		return fmt.Errorf("--out %s: exists and is no regular file: name another", path)
+	}
+	return nil
+}
+
+// createOut opens a temporary file beside path. It refuses a path that is one of
+// the inputs, or where nothing can be written.
+func createOut(path string, inputs ...string) (*outFile, error) {
+	if err := refuseOut(path, inputs...); err != nil {
+		return nil, err
 	}
 	tmp, err := os.OpenFile(filepath.Join(filepath.Dir(path), fmt.Sprintf(".psafe-%d.tmp", os.Getpid())), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o666)
 	if err != nil {
@@ -178,36 +186,18 @@ func bare(err error) error {
 
 func (o *outFile) Write(b []byte) (int, error) { return o.tmp.Write(b) }
 
-// commit puts the finished file in its place, instead of what an interrupted run
-// may have left.
+// commit puts the finished file in its place.
 func (o *outFile) commit() error {
-	err := o.moveTo(o.path)
-	if err == nil {
-		os.Remove(o.path + partialSuffix)
-	}
-	return err
-}
-
-// partialSuffix is added to the name of a file of results that is not complete.
-const partialSuffix = ".partial"
-
-// keepPartial keeps what there is under path.partial, for an interrupted run.
-func (o *outFile) keepPartial() (string, error) {
-	path := o.path + partialSuffix
-	return path, o.moveTo(path)
-}
-
-func (o *outFile) moveTo(path string) error {
 	err := o.tmp.Sync()
 	if e := o.tmp.Close(); err == nil {
 		err = e
 	}
 	if err == nil {
-		err = os.Rename(o.tmp.Name(), path)
+		err = os.Rename(o.tmp.Name(), o.path)
 	}
 	if err != nil {
 		os.Remove(o.tmp.Name())
-		return fmt.Errorf("--out %s: cannot be written: %w", path, bare(err))
+		return fmt.Errorf("--out %s: cannot be written: %w", o.path, bare(err))
 	}
 	return nil
 }

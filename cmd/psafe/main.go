@@ -19,7 +19,7 @@ const (
 	exitDifference  = 1 // crosscheck found a difference
 	exitUsage       = 2 // a flag or a file is wrong; nothing was written
 	exitDevice      = 3 // the device asked for is absent, refused or broke
-	exitInterrupted = 4 // interrupted; finished records are in OUT.partial
+	exitInterrupted = 4 // interrupted; finished records are in OUT.partial, for --resume
 	exitUnder       = 10
 )
 
@@ -127,6 +127,7 @@ Commands:
 
 Exit status: 0 all records written (whatever the verdicts), 1 crosscheck found
 a difference, 2 a flag or file is wrong, 3 the device is absent, refused or
-broke, 4 interrupted, 10 a p_lower is under --fail-under.
+broke, 4 interrupted, 10 a p_lower is under --fail-under. After 3 and 4, records
+that certify had finished are in OUT.partial: certify --resume goes on from there.
 `)
 }

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/pflag"
 
@@ -18,6 +20,41 @@ var methodWords = []string{"auto", "ibp", "lbp", "clbp", "neuronsum", "samples",
 
 // boxFlags are for weight boxes only: naming one without --method means lbp.
 var boxFlags = []string{"boxes", "gamma", "splits", "uniform"}
+
+// numberFlags decide the numbers of a record and are no field of it, in the order of
+// the field that lists them.
+var numberFlags = []string{"boxes", "samples", "cells", "gamma", "splits", "uniform", "confidence", "no-upper", "derived"}
+
+// numberWords are the method that was chosen and the flags given that decide numbers
+// which no other field of a record tells: with those fields, all that it takes to
+// make the record again.
+func (c *certifyFlags) numberWords(f *pflag.FlagSet) string {
+	names := numberFlags
+	if c.tasks.labelColumn != "" {
+		names = append(slices.Clone(names), "label-column") // what is no class is a coordinate
+	}
+	if c.method == "auto" || c.method == "neuronsum" {
+		// p_upper may be the device's where the field precision is that of the host's sums.
+		names = append(slices.Clone(names), "precision")
+	}
+	words := "--method " + c.method
+	for _, name := range names {
+		if !f.Changed(name) {
+			continue
+		}
+		flag := f.Lookup(name)
+		switch value := flag.Value.String(); {
+		case flag.Value.Type() != "bool":
+			if strings.ContainsFunc(value, func(r rune) bool { return unicode.IsSpace(r) || r == '"' }) {
+				value = strconv.Quote(value)
+			}
+			words += " --" + name + " " + value
+		case value == "true":
+			words += " --" + name
+		}
+	}
+	return words
+}
 
 // chooseMethod sets Strategy and Method and refuses flags of other methods.
 func (c *certifyFlags) chooseMethod(f *pflag.FlagSet) error {

@@ -37,7 +37,7 @@ func ReadRecords(file string, r io.Reader) ([]Placed, error) {
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
 			continue
 		}
-		rec, err := readRecord(lines.Bytes())
+		rec, err := ParseRecord(lines.Bytes())
 		if err != nil {
 			return nil, fmt.Errorf("%s: line %d: no result record: %w: give a file that psafe certify --out wrote", file, n, err)
 		}
@@ -52,8 +52,9 @@ func ReadRecords(file string, r io.Reader) ([]Placed, error) {
 	return records, nil
 }
 
-// readRecord reads one line and checks what figures rely on.
-func readRecord(line []byte) (*Record, error) {
+// ParseRecord reads one line and checks what figures and tables rely on. Written
+// again, the record is the same line.
+func ParseRecord(line []byte) (*Record, error) {
 	// A number that is absent must not be read as 0.
 	var there struct {
 		PLower *float64 `json:"p_lower"`
@@ -80,7 +81,27 @@ func readRecord(line []byte) (*Record, error) {
 	case rec.Method == "" || rec.PosteriorSHA256 == "":
 		return nil, errors.New("method or posterior_sha256 is missing")
 	}
-	return &rec, nil
+	gamma, err := parseGamma(rec.Gamma)
+	rec.Gamma = gamma
+	return &rec, err
+}
+
+// parseGamma gives a half-width, or one for each layer, the type it was written from.
+func parseGamma(read any) (any, error) {
+	list, ok := read.([]any)
+	if _, one := read.(float64); one || read == nil {
+		return read, nil
+	}
+	var gamma []float64
+	for _, g := range list {
+		x, number := g.(float64)
+		ok = ok && number
+		gamma = append(gamma, x)
+	}
+	if !ok {
+		return nil, errors.New("gamma is neither a number nor a list of numbers")
+	}
+	return gamma, nil
 }
 
 // radius is eps as a number, for the place on an axis.

@@ -9,6 +9,7 @@ import (
 
 	"psafe/host/certify"
 	"psafe/host/measure"
+	"psafe/host/property"
 )
 
 // Guarantee is the strength of every p_lower and p_upper in a record: what is
@@ -25,6 +26,8 @@ type Record struct {
 	Eps        string   `json:"eps,omitempty"`
 	Clip       []string `json:"clip,omitempty"`
 	InputScale string   `json:"input_scale,omitempty"`
+	// Flags are those that decide the numbers and that no other field tells.
+	Flags string `json:"flags,omitempty"`
 
 	// Method is what gave p_lower, for "auto" the method that gave the best.
 	Method string `json:"method"`
@@ -103,13 +106,18 @@ type Derived struct {
 // statement says what an interval is.
 const statement = "statistical: this input's interval holds with the stated confidence over the seeded draws, not certified"
 
-// Fill sets the fields that follow from a result.
-func (r *Record) Fill(res *certify.Result, require float64) {
-	r.Index, r.Name = res.Task.Index, res.Task.Name
-	if res.Task.Label >= 0 {
-		label := res.Task.Label
+// SetTask sets the fields that follow from a task, whatever comes out of it.
+func (r *Record) SetTask(t *property.Task) {
+	r.Index, r.Name, r.Label = t.Index, t.Name, nil
+	if t.Label >= 0 {
+		label := t.Label
 		r.Label = &label
 	}
+}
+
+// Fill sets the fields that follow from a result.
+func (r *Record) Fill(res *certify.Result, require float64) {
+	r.SetTask(res.Task)
 	r.Tried, r.Rule = res.Boxes, res.Rule
 	r.Method, r.Boxes, r.Cells, r.Tau = res.Method, res.Boxing, res.Cells, res.Tau
 	if r.Method == "samples" {

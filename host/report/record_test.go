@@ -3,6 +3,7 @@ package report_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -166,6 +167,39 @@ func TestVerdict(t *testing.T) {
 		}
 		if (rec.Statistical == nil) != (c.statistic == nil) || rec.Statistical != nil && !strings.Contains(rec.Statistical.Statement, "not certified") {
 			t.Errorf("statistical: %+v", rec.Statistical)
+		}
+	}
+}
+
+// TestParseRecord: a record that is read and written again is the same line, and the
+// table has the same row, whatever type JSON gives its half-widths.
+func TestParseRecord(t *testing.T) {
+	for _, gamma := range [][]float64{nil, {2, 2}, {2.25, 1e-7}} {
+		res := result(math.Log(0.95))
+		res.Gamma, res.Method, res.Task.Name = gamma, "lbp", "a\u009bb"
+		rec := report.Record{PosteriorSHA256: "ab", Seed: 1<<64 - 1, Flags: "--method lbp"}
+		rec.Fill(res, 0.9)
+		var line, again, table, tableAgain bytes.Buffer
+		if err := rec.Write(&line); err != nil {
+			t.Fatal(err)
+		}
+		read, err := report.ParseRecord(line.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(read.Write(&again), report.Table(&table, []*report.Record{&rec}), report.Table(&tableAgain, []*report.Record{read})); err != nil {
+			t.Fatal(err)
+		}
+		if line.String() != again.String() || table.String() != tableAgain.String() || strings.Contains(table.String(), "\u009b") {
+			t.Errorf("gamma %v: %s read as %s, table\n%s and\n%s", gamma, line.String(), again.String(), table.String(), tableAgain.String())
+		}
+		for _, bad := range []string{`"x"`, `[2,"x"]`, `{}`, `true`} {
+			text := strings.Replace(line.String(), `"method"`, `"gamma":`+bad+`,"method"`, 1)
+			if gamma == nil {
+				if _, err := report.ParseRecord([]byte(text)); err == nil || !strings.Contains(err.Error(), "gamma is neither a number nor a list of numbers") {
+					t.Errorf("gamma %s: %v", bad, err)
+				}
+			}
 		}
 	}
 }

@@ -48,7 +48,7 @@ func Table(w io.Writer, records []*Record) error {
 	print(columns)
 	for _, r := range records {
 		print([]string{r.title(), number(r.Label), FormatDown(r.PLower, 4), decimals(r.Log10PLower, 4), FormatUp(r.PUpper, 4),
-			r.interval(), r.method(), r.Verdict, decimals(r.Seconds, 3)})
+			r.interval(), plain(r.method()), plain(r.Verdict), decimals(r.Seconds, 3)})
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -86,10 +86,15 @@ func Summary(records []*Record) string {
 
 func (r *Record) title() string {
 	if r.Name != "" {
-		quoted := strconv.Quote(r.Name) // a name from a file must not command the terminal
-		return quoted[1 : len(quoted)-1]
+		return plain(r.Name)
 	}
 	return strconv.Itoa(r.Index)
+}
+
+// plain escapes what is from a file, which must not command the terminal.
+func plain(text string) string {
+	quoted := strconv.Quote(text)
+	return quoted[1 : len(quoted)-1]
 }
 
 // method names what gave p_lower, with the half-widths of a weight box.

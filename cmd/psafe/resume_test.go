@@ -1,0 +1,363 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"psafe/fallback"
+	"psafe/host/bound"
+	"psafe/host/certify"
+	"psafe/host/report"
+)
+
+// testFile is a file of the project's testdata.
+func testFile(name string) string { return filepath.Join("..", "..", "testdata", name) }
+
+// resumeRuns are small runs of every method, with --out.
+func resumeRuns(t *testing.T) map[string][]string {
+	points, line := filepath.Join(t.TempDir(), "points.csv"), filepath.Join(t.TempDir(), "line.csv")
+	for name, text := range map[string]string{points: "0,1\n0.1,0.9\n-0.9,-0.4\n0.7,-0.6\n", line: "1\n2\n0.5\n"} {
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	of := func(posterior string, more ...string) []string {
+		return append([]string{"--device", "cpu", "--omit-timing", "--posterior", testFile(posterior)}, more...)
+	}
+	glyphs := func(more ...string) []string {
+		return append(of("glyphs-64-32-10.npz", "--inputs", testFile("glyphs-test-images-idx3-ubyte.gz"), "--index", "0:6", "--clip", "0,1"), more...)
+	}
+	cubic := func(more ...string) []string {
+		return append(of("cubic-128.npz", "--property", testFile("cubic-property.json")), more...)
+	}
+	plane := func(posterior string, more ...string) []string {
+		return append(of(posterior, "--inputs", points, "--eps", "0.05"), more...)
+	}
+	return map[string][]string{
+		"ibp":               glyphs("--eps", "0.001", "--method", "ibp"),
+		"lbp":               glyphs("--eps", "0.01", "--method", "lbp"),
+		"lbp, one gamma":    cubic("--method", "lbp", "--gamma", "3.5", "--derived"),
+		"lbp, splits":       of("two-weights-product.npz", "--inputs", line, "--eps", "0.1", "--property", "output_box:[-3,1]", "--splits", "40"),
+		"lbp, unions":       cubic("--method", "lbp"),
+		"clbp":              glyphs("--eps", "0.03", "--method", "clbp"),
+		"clbp, cells":       plane("tiny-2-3-2-tanh.npz", "--method", "clbp", "--precision", "float64", "--cells", "16"),
+		"auto":              glyphs("--eps", "0.03", "--samples", "20", "--seed", "3"),
+		"auto, neurons":     plane("tiny-2-3-2-tanh.npz"),
+		"neuronsum":         plane("tiny-2-3-2-tanh.npz", "--method", "neuronsum", "--cells", "4"),
+		"statistical":       glyphs("--eps", "0.03", "--method", "statistical", "--samples", "30", "--confidence", "0.9"),
+		"statistical, SWAG": plane("swag-2-8-3.npz", "--method", "statistical", "--samples", "30"),
+		"samples":           plane("samples-2-8-3.npz"),
+		"sampled boxes":     plane("tiny-2-3-2-tanh.npz", "--method", "ibp", "--boxes", "sampled", "--samples", "20", "--gamma", "2", "--seed", "5"),
+		"sampled, unions":   cubic("--boxes", "sampled", "--samples", "6", "--gamma", "2"),
+	}
+}
+
+// certifyTo runs psafe certify --out and returns its notes.
+func certifyTo(t *testing.T, out string, args ...string) string {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	if err := runCertify(t.Context(), append([]string{"--out", out}, args...), &stdout, &stderr); err != nil {
+		t.Fatalf("psafe certify %q: %v", args, err)
+	}
+	if stdout.Len() > 0 {
+		t.Fatalf("psafe certify %q: standard output has %q", args, stdout.String())
+	}
+	return stderr.String()
+}
+
+func readTest(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestResumeSameBytes: a file that was cut anywhere and gone on with is the file that
+// was not, whatever the method: what a task gives does not depend on which others are
+// certified beside it. The summary is that of all records.
+func TestResumeSameBytes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("numbers, not races: not with -short")
+	}
+	for name, args := range resumeRuns(t) {
+		t.Run(name, func(t *testing.T) {
+			out := filepath.Join(t.TempDir(), "r.jsonl")
+			summary := certifyTo(t, out, args...)
+			want := readTest(t, out)
+			lines := strings.SplitAfter(strings.TrimSuffix(want, "\n"), "\n")
+			at := 0
+			for k, line := range lines {
+				cuts := []int{at, at + len(line)/2}
+				if k == len(lines)-1 {
+					cuts = append(cuts, at+len(line)-1) // all but the end of the line
+				}
+				for _, cut := range cuts {
+					if err := os.WriteFile(out+partialSuffix, []byte(want[:cut]), 0o666); err != nil {
+						t.Fatal(err)
+					}
+					notes := certifyTo(t, out, append(args, "--resume")...)
+					if got := readTest(t, out); got != want {
+						t.Fatalf("cut in record %d at byte %d, resumed:\n%s\nat once:\n%s", k, cut, got, want)
+					}
+					if note := fmt.Sprintf("going on after %d of %d records\n", k, len(lines)); !strings.Contains(notes, note) || !strings.HasSuffix(notes, summary) {
+						t.Fatalf("cut in record %d: standard error %q, want %q and %q", k, notes, note, summary)
+					}
+				}
+				at += len(line)
+			}
+			onlyFile(t, out)
+		})
+	}
+}
+
+// onlyFile demands that a run has left its result and nothing else.
+func onlyFile(t *testing.T, out string) {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Dir(out))
+	if err != nil || len(entries) != 1 || entries[0].Name() != filepath.Base(out) {
+		t.Errorf("%v, %v: want only %s", entries, err, out)
+	}
+}
+
+// hooked is a device that calls hook before each of its affine maps.
+type hooked struct {
+	bound.Device
+	hook func() error
+}
+
+func (h *hooked) Affine(a bound.Affine) error {
+	if err := h.hook(); err != nil {
+		return err
+	}
+	return h.Device.Affine(a)
+}
+
+// certifyOn is runCertify on a hooked device, from the opening of devices on.
+func certifyOn(ctx context.Context, t *testing.T, hook func() error, args ...string) error {
+	t.Helper()
+	var c certifyFlags
+	post, job, err := c.prepare(args, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := c.earlier(post, job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eng, err := certify.NewEngine(&hooked{fallback.New(bound.Float32), hook}, nil, post, c.reach(job))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer eng.Close()
+	_, err = c.goOn(ctx, []*certify.Engine{eng}, post, job, old, io.Discard, io.Discard)
+	return err
+}
+
+// TestStopped: whatever stops a run, at whichever step, the records that are finished
+// stay, the message says where, and a resumed run ends with the same file. Where none
+// is finished, nothing stays.
+func TestStopped(t *testing.T) {
+	// Three groups: three properties of one box, one of two boxes, one of one.
+	args := []string{"--device", "cpu", "--omit-timing", "--posterior", testFile("cubic-128.npz"), "--property", testFile("cubic-property.json"), "--method", "lbp"}
+	whole := filepath.Join(t.TempDir(), "whole.jsonl")
+	certifyTo(t, whole, args...)
+	steps := 0
+	with := func(out string) []string { return append([]string{"--out", out, "--resume"}, args...) }
+	if err := certifyOn(t.Context(), t, func() error { steps++; return nil }, with(filepath.Join(t.TempDir(), "r.jsonl"))...); err != nil {
+		t.Fatal(err)
+	}
+	for _, stop := range []struct {
+		name   string
+		status int
+		words  string
+	}{
+		{"signal", exitInterrupted, "interrupted: %d of 5 records are in %s.partial"},
+		{"fault", exitDevice, "device cpu: lost: %d of 5 records are in %s.partial: add --resume to go on from there"},
+	} {
+		seen := map[int]bool{}
+		for at := 1; at <= steps; at += 11 {
+			out := filepath.Join(t.TempDir(), "r.jsonl")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			n := 0
+			err := certifyOn(ctx, t, func() error {
+				if n++; n < at {
+					return nil
+				}
+				if stop.name == "fault" {
+					return errors.New("lost")
+				}
+				cancel(errors.New("a signal"))
+				return nil
+			}, with(out)...)
+			cancel(nil)
+			kept, readErr := os.ReadFile(out + partialSuffix)
+			k := bytes.Count(kept, []byte("\n"))
+			seen[k] = true
+			var text bytes.Buffer
+			switch got := status(err, &text); {
+			case err == nil && stop.name == "signal": // past the last look at ctx
+			case got != stop.status:
+				t.Errorf("%s at step %d: %v, exit status %d, want %d", stop.name, at, err, got, stop.status)
+			case k == 0 && !errors.Is(readErr, os.ErrNotExist):
+				t.Errorf("%s at step %d: no record, but a file: %v", stop.name, at, readErr)
+			case k > 0 && text.String() != "psafe: "+fmt.Sprintf(stop.words, k, out)+"\n":
+				t.Errorf("%s at step %d: %q", stop.name, at, text.String())
+			}
+			if err == nil {
+				continue
+			}
+			if _, err := os.Stat(out); err == nil {
+				t.Errorf("%s at step %d: there is a result", stop.name, at)
+			}
+			certifyTo(t, out, append(args, "--resume")...)
+			if readTest(t, out) != readTest(t, whole) {
+				t.Errorf("%s at step %d: resumed after %d records, the file differs", stop.name, at, k)
+			}
+			onlyFile(t, out)
+		}
+		if !seen[0] || !seen[3] || !seen[4] {
+			t.Errorf("%s: stopped after these numbers of records: %v", stop.name, seen)
+		}
+	}
+}
+
+// TestTakenOver: of two runs with one --out the second is refused; with --resume it
+// goes on alone, and the first says so and leaves the file alone. So does a run whose
+// file a user removes.
+func TestTakenOver(t *testing.T) {
+	args := []string{"--device", "cpu", "--omit-timing", "--posterior", testFile("cubic-128.npz"), "--property", testFile("cubic-property.json"), "--method", "lbp"}
+	whole := filepath.Join(t.TempDir(), "whole.jsonl")
+	certifyTo(t, whole, args...)
+	for _, resume := range []bool{true, false} {
+		out := filepath.Join(t.TempDir(), "r.jsonl")
+		done := false
+		second := func() error {
+			if text, err := os.ReadFile(out + partialSuffix); done || err != nil || bytes.Count(text, []byte("\n")) != 3 {
+				return nil
+			}
+			done = true
+			err := runCertify(t.Context(), append([]string{"--out", out}, args...), io.Discard, io.Discard)
+			if err == nil || !strings.Contains(err.Error(), "r.jsonl.partial: holds 3 finished records") {
+				t.Errorf("a second run without --resume: %v", err)
+			}
+			if resume {
+				certifyTo(t, out, append(args, "--resume")...)
+			} else if err := os.Remove(out + partialSuffix); err != nil {
+				t.Error(err)
+			}
+			return nil
+		}
+		err := certifyOn(t.Context(), t, second, append([]string{"--out", out}, args...)...)
+		if want := "r.jsonl: cannot be written: " + out + ".partial was removed, or taken over by another run with --resume"; !done || err == nil || !strings.HasSuffix(err.Error(), want) || status(err, io.Discard) != exitUsage {
+			t.Errorf("resume %v: %v", resume, err)
+		}
+		if !resume {
+			certifyTo(t, out, args...)
+		}
+		if readTest(t, out) != readTest(t, whole) {
+			t.Errorf("resume %v: another file", resume)
+		}
+		onlyFile(t, out)
+	}
+}
+
+// TestOutRace: a file that appears, or is replaced, between look and use is refused.
+func TestOutRace(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "r.jsonl")
+	first, err := openPartial(out, &earlier{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openPartial(out, &earlier{}); err == nil || !strings.Contains(err.Error(), "r.jsonl.partial: has just been made by another run") {
+		t.Errorf("second: %v", err)
+	}
+	if _, err := openPartial(out, &earlier{partial: true}); err != nil {
+		t.Error(err)
+	}
+	if err := first.commit(); err == nil || !strings.Contains(err.Error(), "taken over") {
+		t.Errorf("commit of a file that was taken over: %v", err)
+	}
+	if _, err := os.Stat(out); err == nil {
+		t.Error("there is a result")
+	}
+	if _, err := openPartial(filepath.Join(t.TempDir(), "absent", "r.jsonl"), &earlier{}); err == nil || !strings.Contains(err.Error(), "cannot be written") {
+		t.Errorf("no folder: %v", err)
+	}
+}
+
+// TestFullDisk: what was finished before a record could not be written stays.
+func TestFullDisk(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "r.jsonl")
+	p, err := openPartial(out, &earlier{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Write([]byte("{}\n")); err != nil {
+		t.Fatal(err)
+	}
+	p.f.Close()
+	if p.f, err = os.Open(p.name()); err != nil { // which takes no more
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	err = p.leave(writeRecord(&report.Record{}, p, out), 3)
+	want := []string{"psafe: " + out + ": cannot be written: ", ": 1 of 3 records are in " + out + ".partial: add --resume to go on from there\n"}
+	if got := status(err, &text); got != exitUsage || !strings.HasPrefix(text.String(), want[0]) || !strings.HasSuffix(text.String(), want[1]) {
+		t.Errorf("status %d, %q; want %q", got, text.String(), want)
+	}
+	if readTest(t, out+partialSuffix) != "{}\n" {
+		t.Error("the file was changed")
+	}
+}
+
+// TestKilled: kill -9 leaves every record that was written.
+func TestKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("numbers, not races: not with -short")
+	}
+	points := filepath.Join(t.TempDir(), "points.csv")
+	if err := os.WriteFile(points, []byte(strings.Repeat("0,1\n0.1,0.9\n-0.9,-0.4\n", 8)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"--device", "cpu", "--omit-timing", "--posterior", testFile("tiny-2-3-2-tanh.npz"), "--inputs", points, "--eps", "0.1", "--method", "neuronsum", "--cells", "2"}
+	out := filepath.Join(t.TempDir(), "r.jsonl")
+	run := exec.Command("psafe", append([]string{"certify", "--out", out}, args...)...)
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if text, err := os.ReadFile(out + partialSuffix); err == nil && len(text) > 0 {
+			break
+		}
+	}
+	if err := run.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Wait(); err == nil {
+		t.Fatal("the run was faster than the kill")
+	}
+	left := readTest(t, out+partialSuffix)
+	if !strings.HasSuffix(left, "}\n") {
+		t.Fatalf("left: %q", left)
+	}
+	notes := certifyTo(t, out, append(args, "--resume")...)
+	if want := fmt.Sprintf("going on after %d of 24 records", strings.Count(left, "\n")); !strings.Contains(notes, want) {
+		t.Errorf("notes %q, want %q", notes, want)
+	}
+	whole := filepath.Join(t.TempDir(), "whole.jsonl")
+	certifyTo(t, whole, args...)
+	if got := readTest(t, out); got != readTest(t, whole) || !strings.HasPrefix(got, left) {
+		t.Errorf("resumed:\n%s\nat once:\n%s", got, readTest(t, whole))
+	}
+}
