@@ -22,11 +22,11 @@ format:
 	@files="$$(gofmt -l $$(git ls-files '*.go'))"; if [ -n "$$files" ]; then echo "gofmt -w needed: $$files"; exit 1; fi
 
 vet:
-	$(GO) vet ./... ./testdata/gen
+	$(GO) vet ./... ./testdata ./testdata/gen
 
 # staticcheck comes from the module proxy; without it this step says so.
 lint:
-	@if $(GO) run $(STATICCHECK) -version >/dev/null 2>&1; then $(GO) run $(STATICCHECK) ./... ./testdata/gen; \
+	@if $(GO) run $(STATICCHECK) -version >/dev/null 2>&1; then $(GO) run $(STATICCHECK) ./... ./testdata ./testdata/gen; \
 	else echo "SKIPPED staticcheck: $(STATICCHECK) cannot be fetched"; fi
 
 cross:

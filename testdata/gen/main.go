@@ -19,6 +19,12 @@ const (
 	testImages, testStream   = 100, 2
 )
 
+// The same for the encounters of the advisory task.
+const (
+	trainEncounters, trainEncounterStream = 8000, 1
+	testEncounters, testEncounterStream   = 2000, 2
+)
+
 func main() {
 	train := flag.String("train", "", "existing `folder` for the training images; without it they are not written")
 	flag.Parse()
@@ -31,6 +37,12 @@ func main() {
 func run(train string) error {
 	if train != "" {
 		if err := writeGlyphs(train, "glyphs-train", trainImages, trainStream); err != nil {
+			return err
+		}
+		if err := writeAdvisory(train, "advisory-train", trainEncounters, trainEncounterStream); err != nil {
+			return err
+		}
+		if err := writeAdvisory(train, "advisory-test", testEncounters, testEncounterStream); err != nil {
 			return err
 		}
 	}
