@@ -8,7 +8,7 @@ psafe=${PSAFE:-go run ./cmd/psafe}
 train=$(mktemp -d)
 trap 'rm -rf "$train"' EXIT
 
-# Handmade posteriors, test images; training images into the temporary folder.
+# Handmade posteriors, test images; training data into the temporary folder.
 go run ./testdata/gen -train "$train"
 
 $psafe train --data cubic --samples 1000 --hidden 128 --activation relu --epochs 400 \

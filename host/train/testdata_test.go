@@ -1,12 +1,15 @@
 package train_test
 
 import (
+	"bytes"
+	"os"
 	"path/filepath"
 	"testing"
 
 	"psafe/host/posterior"
 	"psafe/host/property"
 	"psafe/host/train"
+	examples "psafe/testdata"
 )
 
 // testdata is a file of the folder of that name in the root of the repository.
@@ -17,6 +20,8 @@ func TestTestdataPosteriors(t *testing.T) {
 	for name, want := range map[string][3]int{
 		"cubic-128.npz":           {1, 1, 385},
 		"glyphs-64-32-10.npz":     {64, 10, 2410},
+		"glyphs-64-24-24-10.npz":  {64, 10, 2410},
+		"advisory-4-32-9.npz":     {4, 9, 457},
 		"one-weight.npz":          {1, 1, 2},
 		"two-weights.npz":         {1, 1, 2},
 		"two-weights-product.npz": {1, 1, 4},
@@ -38,12 +43,46 @@ func TestTestdataGlyphs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := posterior.Read(testdata("glyphs-64-32-10.npz"), posterior.Options{})
-	if err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"glyphs-64-32-10.npz", "glyphs-64-24-24-10.npz"} {
+		p, err := posterior.Read(testdata(name), posterior.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := train.Evaluate(p, data, 1); data.N() != 100 || s.Accuracy < 0.95 {
+			t.Errorf("%s: accuracy %v on %d images, want at least 0.95 on 100", name, s.Accuracy, data.N())
+		}
 	}
-	if s := train.Evaluate(p, data, 1); data.N() != 100 || s.Accuracy < 0.95 {
-		t.Errorf("accuracy %v on %d images, want at least 0.95 on 100", s.Accuracy, data.N())
+}
+
+// TestTestdataAdvisory wants the four properties to fit the advisory network.
+func TestTestdataAdvisory(t *testing.T) {
+	tasks, err := property.ReadFile(testdata("advisory-property.json"), 9)
+	if err != nil || len(tasks) != 4 {
+		t.Fatalf("%d properties, want 4: %v", len(tasks), err)
+	}
+	for _, task := range tasks {
+		if err := task.Check(4, 9); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestTestdataEmbedded wants the files that programs carry to be those of the
+// folder.
+func TestTestdataEmbedded(t *testing.T) {
+	list, err := examples.Files.ReadDir(".")
+	if err != nil || len(list) != 7 {
+		t.Fatalf("%d files, want 7: %v", len(list), err)
+	}
+	for _, entry := range list {
+		got, err := examples.Files.ReadFile(entry.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := os.ReadFile(testdata(entry.Name()))
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s differs from the file in the folder: %v", entry.Name(), err)
+		}
 	}
 }
 

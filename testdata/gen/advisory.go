@@ -36,13 +36,14 @@ const (
 
 // advisory is the rule. The miss is how far above us the intruder will be at the
 // closest approach: its height, and half of the relative climb rate times the
-// time left (0 to 1). If it will pass above us, we are to go down.
+// time left (0 to 1: time + 0.6 over 1.2). If it will pass above us, we are to go
+// down; the first line that fits says how. Below us, the same upside down.
 //
-//	miss over 0.45, or over 0.3 with much time left: clear of conflict
-//	miss over 0.3:                                  do not climb
-//	over 0.2 of the time range left:                descend
-//	time left, going down already:                  strengthen the descent
-//	time left, not yet going down:                  descend fast
+//	miss over 0.45, or over 0.3 at a time over 0.3   clear of conflict
+//	miss over 0.3                                    do not climb
+//	time over -0.36                                  descend
+//	going down already                               strengthen the descent
+//	not yet going down                               descend fast
 func advisory(height, own, intruder, time int) int {
 	miss := 2400*height + (intruder-own)*(time+600) // 1 is 2,400,000
 	if miss < 0 || miss == 0 && height < 0 {

@@ -1,6 +1,6 @@
 // Command gen writes the files of testdata that are not trained: test images of
 // glyphs, handmade posteriors, one of every kind, and, in another folder, the
-// training images, which are too many to keep. Run it in the repository root:
+// training images and encounters, which are too many to keep. Run it in the repository root:
 //
 //	go run ./testdata/gen [-train DIR]
 //
@@ -26,7 +26,7 @@ const (
 )
 
 func main() {
-	train := flag.String("train", "", "existing `folder` for the training images; without it they are not written")
+	train := flag.String("train", "", "existing `folder` for the training images and encounters; without it they are not written")
 	flag.Parse()
 	if err := run(*train); err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)
