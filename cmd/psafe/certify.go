@@ -81,7 +81,7 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	f.BoolVar(&c.noUpper, "no-upper", false, "do not look for upper bounds")
 	f.BoolVar(&c.derived, "derived", false, "add bounds of inf_x Prob(f(x) in S) and of inf_x E row(x)")
 	f.Float64Var(&c.failUnder, "fail-under", 0, "exit with status 10 if a p_lower is under this")
-	f.BoolVar(&c.noTiming, "omit-timing", false, "leave the field seconds out, so that two runs give identical files")
+	f.BoolVar(&c.noTiming, "omit-timing", false, "leave the fields seconds and peak_bytes out, so that two runs give identical files")
 	f.BoolVar(&c.quiet, "quiet", false, "no table, progress bar or notes")
 }
 
@@ -273,8 +273,8 @@ func (c *certifyFlags) run(ctx context.Context, engines []*certify.Engine, post 
 	err := certify.Run(ctx, engines, c.cfg, tasks, bar.update, func(res *certify.Result) error {
 		rec := c.known(post, job, res.Task)
 		rec.Fill(res, c.require)
-		if c.noTiming {
-			rec.Seconds = nil
+		if rec.PeakBytes = peakBytes(); c.noTiming {
+			rec.Seconds, rec.PeakBytes = nil, nil
 		}
 		records = append(records, rec)
 		return writeRecord(rec, w, c.out)

@@ -48,6 +48,7 @@ func commands() []command {
 		{"crosscheck", "the same job on two devices, compared number by number", runCrosscheck},
 		{"bench", "speed of each operation, beside the device's own limits", runBench},
 		{"plot", "figures of result files, as SVG or PNG", runPlot},
+		{"paper", "the experiments of the UAI 2020 paper, with tables and figures", runPaper},
 		{"train", "Bayes by Backprop for small dense networks", withoutContext(runTrain)},
 	}
 }

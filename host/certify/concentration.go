@@ -121,33 +121,51 @@ func (c *Config) mostCells(inputs int) int {
 }
 
 // judge bounds the failure of cells: with one tau for all, and then with larger ones
-// for those where it pays.
+// for those where it pays. A cell of which the first says nothing is tried at the
+// largest, and from there downwards only if that says something: the smaller tau is,
+// the wider are the hidden bounds.
 func (e *Engine) judge(ctx context.Context, cells []*cell) error {
-	tau := min(max(enough/2/(3*float64(e.hiddenNeurons()+1)), leastTau), mostFirstTau)
-	if err := e.judgeAt(ctx, cells, tau); err != nil {
+	least := min(max(enough/2/(3*float64(e.hiddenNeurons()+1)), leastTau), mostFirstTau)
+	if err := e.judgeAt(ctx, cells, least); err != nil {
 		return err
 	}
-	for range tauSteps {
-		var rest []*cell
-		before := []float64{}
-		for _, c := range cells {
-			if c.fail > enough {
-				rest, before = append(rest, c), append(before, c.fail)
-			}
+	var up, unknown []*cell
+	for _, c := range cells {
+		switch {
+		case c.fail >= 1:
+			unknown = append(unknown, c)
+		case c.fail > enough:
+			up = append(up, c)
 		}
-		if tau *= tauStep; len(rest) == 0 || tau > mostTau {
-			return nil
+	}
+	taus := []float64{}
+	for tau := least * tauStep; len(taus) < tauSteps && tau <= mostTau; tau *= tauStep {
+		taus = append(taus, tau)
+	}
+	if err := e.follow(ctx, up, taus); err != nil {
+		return err
+	}
+	slices.Reverse(taus)
+	return e.follow(ctx, unknown, taus)
+}
+
+// follow tries one tau after the other, each for the cells that gained by the one before.
+func (e *Engine) follow(ctx context.Context, cells []*cell, taus []float64) error {
+	for _, tau := range taus {
+		before := make([]float64, len(cells))
+		for i, c := range cells {
+			before[i] = c.fail
 		}
-		if err := e.judgeAt(ctx, rest, tau); err != nil {
+		if err := e.judgeAt(ctx, cells, tau); err != nil {
 			return err
 		}
-		cells = nil
-		for i, c := range rest {
-			// A cell of which nothing is known may still need a larger tau.
-			if c.fail < 0.9*before[i] || before[i] >= 1 {
-				cells = append(cells, c)
+		var gained []*cell
+		for i, c := range cells {
+			if c.fail < 0.9*before[i] {
+				gained = append(gained, c)
 			}
 		}
+		cells = gained
 	}
 	return nil
 }

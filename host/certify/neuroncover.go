@@ -35,8 +35,8 @@ func (n *NeuronSum) Cover(ctx context.Context, boxes []property.Box, s *property
 		cells = append(cells, coverCell{box: b, bound: 1})
 	}
 	for i := range cells {
-		if ctx.Err() != nil {
-			break
+		if ctx.Err() != nil || len(cells) >= budget {
+			break // rough bounds are for choosing what to cut
 		}
 		cells[i].bound = rough.CellFailUp(cells[i].box, s)
 	}

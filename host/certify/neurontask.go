@@ -1,7 +1,9 @@
 package certify
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"psafe/host/measure"
 	"psafe/host/property"
@@ -27,20 +29,38 @@ func (n *NeuronSum) CellFailUp(cell property.Box, s *property.Safe) float64 {
 			best, alternative = sum, k
 		}
 	}
-	if alternative < 0 {
+	mix, mixed := about.disjunction(s)
+	if mixed {
+		best = min(best, about.failApprox(&mix))
+	}
+	if alternative < 0 || best > lostApprox {
 		return 1
 	}
-	bound := 0.0
-	for _, r := range s.Any[alternative] {
-		bound = above(bound + n.failUp(view, s.Rows[r]))
-	}
-	if len(s.Any[alternative]) == 0 {
-		return 0
-	}
-	if mix, ok := about.disjunction(s); ok {
+	bound := n.rowsFailUp(view, s, s.Any[alternative], about)
+	if mixed && bound > 0 {
 		bound = min(bound, n.failUp(view, mix))
 	}
 	return min(bound, 1)
+}
+
+// lostApprox is how probable failure has to be at the middle of a cell, by the moments
+// alone, for its bound to be left at 1: a convolution of seconds could say little more.
+const lostApprox = 0.95
+
+// rowsFailUp bounds the probability that one of rows fails, by the sum: the likeliest
+// failures first, and where they sum up to 1, that is the answer.
+func (n *NeuronSum) rowsFailUp(view []vertex, s *property.Safe, rows []int, about *moments) float64 {
+	rows = slices.Clone(rows)
+	slices.SortStableFunc(rows, func(a, b int) int {
+		return cmp.Compare(about.failApprox(&s.Rows[b]), about.failApprox(&s.Rows[a]))
+	})
+	bound := 0.0
+	for _, r := range rows {
+		if bound = above(bound + n.failUp(view, s.Rows[r])); !(bound < 1) {
+			break
+		}
+	}
+	return bound
 }
 
 // disjunction is a sum of rows of S that fails where S does, if there is one of

@@ -3,6 +3,8 @@ package measure
 import (
 	"fmt"
 	"math"
+	"slices"
+	"sync"
 )
 
 // The distribution of a sum of independent terms, on a lattice of step d = 2^e.
@@ -33,6 +35,24 @@ type Lattice struct {
 	P     []float64
 	Lost  float64
 	terms int // added since the last seal
+	// wide is the array that P began in, for the next lattice to use.
+	wide *[]float64
+}
+
+// wideArrays are arrays of lattices that were trimmed: each begins with room for every
+// value there can be, of which most hold nearly nothing, and there is one for every
+// term of a sum.
+var wideArrays sync.Pool
+
+// zeros is an array of n zeros.
+func zeros(n int) *[]float64 {
+	if a, ok := wideArrays.Get().(*[]float64); ok && cap(*a) >= n {
+		*a = (*a)[:n]
+		clear(*a)
+		return a
+	}
+	a := make([]float64, n)
+	return &a
 }
 
 // maxLattice bounds |k|, so that indices and memory stay small.
@@ -46,7 +66,8 @@ func NewLattice(step, lo, hi float64) *Lattice {
 	}
 	first := int(max(math.Floor(min(lo/step, 0)), -maxLattice)) - 1
 	last := int(min(math.Ceil(max(hi/step, 0)), maxLattice)) + 1
-	return &Lattice{Step: step, First: first, P: make([]float64, last-first+1)}
+	wide := zeros(last - first + 1)
+	return &Lattice{Step: step, First: first, P: *wide, wide: wide}
 }
 
 // AddProduct adds the distribution of X = min over a in its bin of a q, for
@@ -134,6 +155,11 @@ const (
 func (l *Lattice) Trim() int {
 	l.seal()
 	l.trim()
+	if l.wide != nil {
+		l.P = slices.Clone(l.P)
+		wideArrays.Put(l.wide)
+		l.wide = nil
+	}
 	return len(l.P)
 }
 

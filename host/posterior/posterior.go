@@ -191,17 +191,27 @@ func (p *Posterior) Weights() int {
 // LogitsApprox evaluates the mean network at x in ordinary float64: an approximation
 // for choosing labels and reports, never part of a bound.
 func (p *Posterior) LogitsApprox(x []float64) []float64 {
+	var mean [][]float64
+	for _, l := range p.Layers {
+		mean = append(mean, l.Weight.Mean, l.Bias.Mean)
+	}
+	return p.OutputsApprox(mean, x)
+}
+
+// OutputsApprox evaluates the network with weights in the order of NewWeights at x in
+// ordinary float64: not a bound.
+func (p *Posterior) OutputsApprox(weights [][]float64, x []float64) []float64 {
 	if len(x) != p.Inputs() {
-		panic(fmt.Sprintf("posterior: LogitsApprox: input has %d entries, network takes %d", len(x), p.Inputs()))
+		panic(fmt.Sprintf("posterior: OutputsApprox: input has %d entries, network takes %d", len(x), p.Inputs()))
 	}
 	z := x
-	for _, l := range p.Layers {
-		y := append([]float64(nil), l.Bias.Mean...)
+	for k, l := range p.Layers {
+		y := append([]float64(nil), weights[2*k+1]...)
 		for j, zj := range z {
 			if zj == 0 {
 				continue
 			}
-			row := l.Weight.Mean[j*l.Out : (j+1)*l.Out]
+			row := weights[2*k][j*l.Out : (j+1)*l.Out]
 			for i, w := range row {
 				y[i] += w * zj
 			}

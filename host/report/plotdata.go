@@ -82,7 +82,7 @@ func epsPoints(records []Placed, inputs map[string]bool) ([]EpsPoint, error) {
 		if err := distinct(members[i]); err != nil {
 			return nil, err
 		}
-		points[i].Mean = meanOf(members[i])
+		points[i].Mean = MeanOf(members[i])
 	}
 	slices.SortFunc(points, func(a, b EpsPoint) int { return cmp.Compare(a.X, b.X) })
 	return points, nil
@@ -115,7 +115,7 @@ func BarGroups(records []Placed, by []string) (groups []Group, methods, notes []
 			if err := distinct(run); err != nil {
 				return nil, nil, nil, err
 			}
-			m := meanOf(run)
+			m := MeanOf(run)
 			group.Bars[slices.Index(methods, used[k])] = &m
 			for _, r := range run {
 				inputs[r.input()] = true

@@ -128,8 +128,8 @@ type Mean struct {
 	Confidence           float64
 }
 
-// meanOf averages records of different inputs.
-func meanOf(records []Placed) Mean {
+// MeanOf averages records of different inputs.
+func MeanOf(records []Placed) Mean {
 	m := Mean{Inputs: len(records), Statistical: true, Confidence: 1}
 	var ends [4][]float64
 	for _, r := range records {

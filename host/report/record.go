@@ -70,13 +70,16 @@ type Record struct {
 	Verdict   string `json:"verdict"`
 	Guarantee string `json:"guarantee"`
 
-	Precision       string   `json:"precision"`
-	Device          string   `json:"device"`
-	Seed            uint64   `json:"seed"`
-	Seconds         *float64 `json:"seconds,omitempty"`
-	Posterior       string   `json:"posterior"`
-	PosteriorSHA256 string   `json:"posterior_sha256"`
-	PosteriorScale  string   `json:"posterior_scale"`
+	Precision string   `json:"precision"`
+	Device    string   `json:"device"`
+	Seed      uint64   `json:"seed"`
+	Seconds   *float64 `json:"seconds,omitempty"`
+	// PeakBytes is the most memory that the process had held by then, where the system
+	// says so.
+	PeakBytes       *int64 `json:"peak_bytes,omitempty"`
+	Posterior       string `json:"posterior"`
+	PosteriorSHA256 string `json:"posterior_sha256"`
+	PosteriorScale  string `json:"posterior_scale"`
 	// Activations are those of the hidden layers.
 	Activations  []string `json:"activations"`
 	Inputs       string   `json:"inputs,omitempty"`

@@ -1,0 +1,270 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"psafe/fallback"
+	"psafe/host/bound"
+	"psafe/host/paper"
+	"psafe/host/report"
+)
+
+const paperAbout = `psafe paper runs the experiments of "Probabilistic Safety for Bayesian Neural
+Networks" (UAI 2020) and writes tables and figures, psafe's bounds beside what the
+paper printed: regression, vcas, mnist, scale or all.
+
+  psafe paper all --quick --out DIR               a minute, from the program alone
+  psafe paper all --data DATA --out DIR           with the released posteriors
+  psafe paper regression --posterior net.npz --out DIR
+
+DATA is a folder with the released files: uai2020/VCAS_MODEL_512.net and so on
+(docs/paper.md lists them). DIR gets paper.md, tables as CSV, figures as SVG and PNG,
+and the result file of every psafe certify command that was run.`
+
+// paperFlags are all flags of paper as typed.
+type paperFlags struct {
+	out, data, posterior string
+	post                 posteriorFlags
+	device               deviceFlags
+	quick, resume        bool
+	noTiming, quiet      bool
+	command              string
+}
+
+func (p *paperFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&p.out, "out", "", "`DIR` to write to; required")
+	f.StringVar(&p.data, "data", "", "`DIR` of the released posteriors and images; without it the project's own are used")
+	f.BoolVar(&p.quick, "quick", false, "less of everything: less than a minute without --data")
+	f.StringVar(&p.posterior, "posterior", "", "regression: this posterior of one input and one output instead of a trained one")
+	p.post.add(f)
+	p.device.add(f)
+	f.BoolVar(&p.resume, "resume", false, "go on where an interrupted run stopped")
+	f.BoolVar(&p.noTiming, "omit-timing", false, "leave times and memory out, so that two runs give identical files")
+	f.BoolVar(&p.quiet, "quiet", false, "no line for each command that is run")
+}
+
+// check refuses what is missing or contradicts itself, and returns the names of the
+// experiments.
+func (p *paperFlags) check(f *pflag.FlagSet) ([]string, error) {
+	names := []string{f.Arg(0)}
+	switch {
+	case f.Arg(0) == "all":
+		names = paper.Names
+	case f.NArg() == 0 || !slices.Contains(paper.Names, f.Arg(0)):
+		return nil, fmt.Errorf("paper: no experiment %.40q: give %s or all", f.Arg(0), strings.Join(paper.Names, ", "))
+	case f.NArg() > 1:
+		return nil, fmt.Errorf("paper: takes one experiment, got %d words (%s)", f.NArg(), strings.Join(f.Args(), " "))
+	}
+	regression := slices.Contains(names, "regression")
+	switch {
+	case p.out == "":
+		return nil, errors.New("--out is missing: name a folder to write to")
+	case p.posterior != "" && !regression:
+		return nil, errors.New("--posterior is for psafe paper regression: leave it out")
+	case p.posterior == "" && (f.Changed("scale") || f.Changed("activation")):
+		return nil, errors.New("--scale and --activation are for --posterior: the experiments know what their own files hold")
+	}
+	if p.data != "" {
+		if err := paper.CheckData(p.data, names); err != nil {
+			return nil, err
+		}
+	}
+	return names, p.checkOut()
+}
+
+// checkOut refuses a folder that holds other results, unless they are to be resumed.
+func (p *paperFlags) checkOut() error {
+	info, err := os.Stat(p.out)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+	case err != nil:
+		return fmt.Errorf("--out %s: cannot be read: %w", p.out, bare(err))
+	case !info.IsDir():
+		return fmt.Errorf("--out %s: is no folder: name one", p.out)
+	}
+	if old, err := filepath.Glob(filepath.Join(p.out, "runs", "*")); err == nil && len(old) > 0 && !p.resume {
+		return fmt.Errorf("--out %s: holds %d result files of an earlier run: add --resume to go on with it, or name another folder", p.out, len(old))
+	}
+	if err := os.MkdirAll(filepath.Join(p.out, "runs"), 0o777); err != nil {
+		return fmt.Errorf("--out %s: cannot be written: %w", p.out, bare(err))
+	}
+	return nil
+}
+
+func runPaper(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	p := paperFlags{command: "psafe paper " + quotedArgs(args)}
+	f := newFlags("paper", paperAbout, stdout)
+	p.add(f)
+	if err := parse(f, args, anyNumber); err != nil {
+		return err
+	}
+	names, err := p.check(f)
+	if err != nil {
+		return err
+	}
+	cfg := p.config(f, stderr)
+	start := time.Now()
+	var experiments []*paper.Experiment
+	runs := 0
+	for _, name := range names {
+		e, err := paper.New(name, cfg)
+		if err != nil {
+			return err
+		}
+		experiments, runs = append(experiments, e), runs+len(e.Runs)
+	}
+	j := &paperJob{paperFlags: &p, stderr: stderr, total: runs, start: start}
+	for _, e := range experiments {
+		if err := j.experiment(ctx, e); err != nil {
+			return err
+		}
+	}
+	if err := j.finish(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(stdout, "%s: %s, %d commands, %d records, %.0f s\n", filepath.Join(p.out, "paper.md"), strings.Join(names, ", "), runs, j.records, time.Since(start).Seconds())
+	return err
+}
+
+func (p *paperFlags) config(f *pflag.FlagSet, stderr io.Writer) *paper.Config {
+	var flags []string
+	if p.post.scale != "" {
+		flags = append(flags, "--scale", p.post.scale)
+	}
+	if len(p.post.activation) > 0 {
+		flags = append(flags, "--activation", strings.Join(p.post.activation, ","))
+	}
+	return &paper.Config{
+		Out: p.out, Data: p.data, Quick: p.quick, Posterior: p.posterior, PosteriorFlags: flags,
+		Train: func(args []string) error {
+			if !p.quiet {
+				fmt.Fprintf(stderr, "psafe: train %s\n", quotedArgs(args))
+			}
+			return runTrain(args, io.Discard, io.Discard)
+		},
+		Device: fallback.New(bound.Float64),
+	}
+}
+
+// paperJob is the work of a run.
+type paperJob struct {
+	*paperFlags
+	stderr         io.Writer
+	start          time.Time
+	done, total    int
+	records        int
+	text, commands bytes.Buffer
+}
+
+// experiment runs the commands of an experiment and writes what is told of it.
+func (j *paperJob) experiment(ctx context.Context, e *paper.Experiment) error {
+	results := paper.Results{}
+	for _, r := range e.Runs {
+		records, err := j.run(ctx, r)
+		if err != nil {
+			return err
+		}
+		results[r.Name] = records
+	}
+	section, err := e.Report(results)
+	if err != nil {
+		return &statusError{exitDifference, err}
+	}
+	if err := section.Files(j.write); err != nil {
+		return err
+	}
+	if j.text.Len() > 0 {
+		j.text.WriteString("\n")
+	}
+	return section.Markdown(&j.text)
+}
+
+// run is one psafe certify command; finished ones are read.
+func (j *paperJob) run(ctx context.Context, r paper.Run) ([]report.Placed, error) {
+	j.done++
+	out := filepath.Join(j.out, "runs", r.Name+".jsonl")
+	args := append(append([]string{}, r.Args...), "--out", out)
+	fmt.Fprintf(&j.commands, "psafe certify %s\n", quotedArgs(args))
+	args = append(args, "--device", j.device.device, "--precision", j.device.precision, "--resume", "--quiet")
+	if j.device.memory != "" {
+		args = append(args, "--memory", j.device.memory)
+	}
+	if j.device.profile {
+		args = append(args, "--profile")
+	}
+	if j.noTiming {
+		args = append(args, "--omit-timing")
+	}
+	resetPeak()
+	begin := time.Now()
+	if err := runCertify(ctx, args, io.Discard, j.stderr); err != nil {
+		if errors.Is(err, context.Canceled) || ctx.Err() != nil {
+			return nil, &statusError{exitInterrupted, fmt.Errorf("interrupted in command %d of %d; what is finished is in %s: go on with --resume", j.done, j.total, j.out)}
+		}
+		var s *statusError
+		if errors.As(err, &s) {
+			return nil, &statusError{s.status, fmt.Errorf("%s: %w", r.Name, s.err)}
+		}
+		return nil, fmt.Errorf("%s: %w", r.Name, err)
+	}
+	records, err := readResults(out)
+	if err != nil {
+		return nil, err
+	}
+	j.records += len(records)
+	if !j.quiet {
+		fmt.Fprintf(j.stderr, "psafe: %3d/%d %7.1f s  %s: %d records, %.1f s\n", j.done, j.total, time.Since(j.start).Seconds(), r.Name, len(records), time.Since(begin).Seconds())
+	}
+	return records, nil
+}
+
+// write writes a file of the output folder: complete or not at all.
+func (j *paperJob) write(name string, content []byte) error {
+	path := filepath.Join(j.out, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return fmt.Errorf("--out %s: cannot be written: %w", path, bare(err))
+	}
+	out, err := createOut(path)
+	if err != nil {
+		return err
+	}
+	defer out.discard()
+	if _, err := out.Write(content); err != nil {
+		return fmt.Errorf("--out %s: cannot be written: %w", path, bare(err))
+	}
+	return out.commit()
+}
+
+// finish writes paper.md.
+func (j *paperJob) finish() error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# The experiments of \"Probabilistic Safety for Bayesian Neural Networks\"\n\nMade by psafe %s:\n\n    %s\n\n", version(), j.command)
+	b.WriteString(paper.Preface)
+	b.WriteString("\n")
+	b.Write(j.text.Bytes())
+	fmt.Fprintf(&b, "\n## Commands\n\nEvery number above is in a result file of one of these.\n\n```\n%s```\n", j.commands.String())
+	return j.write("paper.md", b.Bytes())
+}
+
+// quotedArgs joins arguments as a shell would read them.
+func quotedArgs(args []string) string {
+	var words []string
+	for _, a := range args {
+		if a == "" || strings.ContainsAny(a, " \t\n'\"\\$&|;<>()*?[]#~`!") {
+			a = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+		words = append(words, a)
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,44 @@
+package paper
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Preface is said before all experiments.
+const Preface = `p_lower and p_upper are certified bounds of P_safe, the probability over the posterior that the network maps all of T into S: proved, rounding
+included, p_lower printed rounded down and p_upper up. A statistical interval comes from drawn networks, each decided by proof or by a counter-example; it holds with
+its confidence and is no certificate. p_lower 0 says that nothing was proved, not that the network is unsafe. In every row p_lower is at most the
+statistical upper limit: the program stops if it is not. Times are wall-clock times of the machine that ran this.
+`
+
+// released are the files of the released data that each experiment reads.
+var released = map[string][]string{
+	"regression": {"uai2020/VIMODEL_128_relu.net.npz"},
+	"vcas":       {"uai2020/VCAS_MODEL_512.net", "uai2020/vcas_properties.json"},
+	"mnist": {"uai2020/VIMODEL_MNIST_1_64_relu.net.npz", "uai2020/VIMODEL_MNIST_1_128_relu.net.npz", "uai2020/VIMODEL_MNIST_2_64_relu.net.npz",
+		"uai2020/VIMODEL_MNIST_2_128_relu.net.npz", "mnist/t10k-images-idx3-ubyte.gz"},
+	"scale": {"mnist/t10k-images-idx3-ubyte.gz"},
+}
+
+// CheckData says which file of the released data is missing in a folder.
+func CheckData(folder string, names []string) error {
+	for _, name := range names {
+		for _, file := range released[name] {
+			if _, err := os.Stat(filepath.Join(folder, filepath.FromSlash(file))); err != nil {
+				return fmt.Errorf("--data %s: %s is not there, which psafe paper %s reads: give the folder of the released files, or leave --data out", folder, file, name)
+			}
+		}
+	}
+	return nil
+}
+
+// Report holds all results against each other and tells of them. An error means that
+// two bounds contradict each other.
+func (e *Experiment) Report(r Results) (*Section, error) {
+	if err := r.checkAll(); err != nil {
+		return nil, err
+	}
+	return e.Tell(r)
+}

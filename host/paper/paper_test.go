@@ -1,0 +1,171 @@
+package paper
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"psafe/host/posterior"
+	"psafe/host/report"
+)
+
+// record is one as a run would have written it.
+func record(method string, lower, upper float64, s *report.Statistical) report.Placed {
+	log := -1.0
+	return report.Placed{Record: &report.Record{Index: 3, Property: "p", Method: method, PLower: lower, PUpper: upper, Log10PLower: &log, Statistical: s, PosteriorSHA256: "a", InputsSHA256: "b"}, File: method + ".jsonl", Line: 1}
+}
+
+// TestContradictions: bounds of one input that contradict each other are an error that
+// names both files; those of different inputs are not held against each other.
+func TestContradictions(t *testing.T) {
+	s := &report.Statistical{Samples: 10, Lower: 0.2, Upper: 0.5, Confidence: 0.999999999}
+	for _, c := range []struct {
+		name    string
+		records []report.Placed
+		want    []string
+	}{
+		{"consistent", []report.Placed{record("clbp", 0.4, 1, nil), record("lbp", 0.1, 0.9, nil), record("statistical", 0, 1, s)}, nil},
+		{"certified", []report.Placed{record("clbp", 0.95, 1, nil), record("lbp", 0.1, 0.9, nil)}, []string{"clbp.jsonl: line 1", "lbp.jsonl: line 1", "p_upper 0.9"}},
+		{"statistical", []report.Placed{record("clbp", 0.51, 1, nil), record("statistical", 0, 1, s)}, []string{"clbp.jsonl: line 1", "statistical.jsonl", "0.999999999"}},
+	} {
+		all := Results{}
+		for _, r := range c.records {
+			all[r.Method] = []report.Placed{r}
+		}
+		err := all.checkAll()
+		if (err == nil) != (c.want == nil) {
+			t.Errorf("%s: error %v", c.name, err)
+			continue
+		}
+		for _, w := range c.want {
+			if !strings.Contains(err.Error(), w) {
+				t.Errorf("%s: %q does not say %q", c.name, err, w)
+			}
+		}
+	}
+	other := record("lbp", 0.1, 0.9, nil)
+	other.Index = 4
+	if err := (Results{"a": {record("clbp", 0.95, 1, nil)}, "b": {other}}).checkAll(); err != nil {
+		t.Errorf("records of different inputs: %v", err)
+	}
+}
+
+// TestVerdict: a printed value is named exactly if it is above an upper limit.
+func TestVerdict(t *testing.T) {
+	j := &vcasJob{c: &Config{Data: "x"}, list: []entry{{Name: "phi_1"}, {Name: "phi_3"}}}
+	one, three := newBounds(), newBounds()
+	r := record("clbp", 0, 0.975, nil)
+	one.take(&r) // above 0.9739, below 0.9798
+	s := record("statistical", 0, 1, &report.Statistical{Samples: 2000, Safe: 1980, Unsafe: 19, Lower: 0.97, Upper: 0.9998, Confidence: 0.999999999})
+	three.take(&s)
+	text := j.verdict([]*bounds{one, three})
+	for _, want := range []string{"phi_1, LBP: printed 0.9798; P_safe is at most 0.9750, certified", "phi_3, IBP: printed 0.9999", "of 2000 drawn networks 19 are proved unsafe and 1980 safe", "Not refuted: phi_1 IBP 0.9739"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in:\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "phi_1, IBP") {
+		t.Errorf("a value below the limit is named:\n%s", text)
+	}
+	if text := j.verdict([]*bounds{newBounds(), newBounds()}); !strings.HasPrefix(text, "No printed value") {
+		t.Errorf("without evidence: %s", text)
+	}
+}
+
+// TestCells: what a reader sees is rounded to the safe side.
+func TestCells(t *testing.T) {
+	log := -56.18744309335194
+	small := &report.Record{Method: "ibp", PLower: 6.49e-57, Log10PLower: &log}
+	if c := lowerCell(small); c.text != "10^-56.2" || c.raw != "6.49e-57" {
+		t.Errorf("p_lower of 6.49e-57: %v", c)
+	}
+	if c := lowerCell(&report.Record{Method: "statistical"}); c != none {
+		t.Errorf("p_lower of a statistical record: %v", c)
+	}
+	for p, want := range map[float64]string{1: "1", 0.97499: "0.9750", 4.6e-6: "4.7e-6", 9.99e-6: "1.0e-5", 0: "0"} {
+		if c := upCell(p); c.text != want {
+			t.Errorf("p_upper %v: %s, want %s", p, c.text, want)
+		}
+	}
+}
+
+// TestSynthetic: the posterior of the scale experiment is what it says, and always the
+// same.
+func TestSynthetic(t *testing.T) {
+	widths := []int{30, 200, 100, 3}
+	p := synthetic(widths, 0.01, 1)
+	if err := p.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	var a, b bytes.Buffer
+	if err := posterior.WriteNPZ(&a, p); err != nil {
+		t.Fatal(err)
+	}
+	if err := posterior.WriteNPZ(&b, synthetic(widths, 0.01, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(a.Bytes(), b.Bytes()) {
+		t.Error("two of one seed differ")
+	}
+	for k, l := range p.Layers {
+		sum := 0.0
+		for _, m := range l.Weight.Mean {
+			sum += m * m
+		}
+		variance, want := sum/float64(len(l.Weight.Mean)), 2/float64(l.In)
+		if slack := 0.25; variance < want*(1-slack) || variance > want*(1+slack) {
+			t.Errorf("layer %d: variance of mu %v, want about %v", k, variance, want)
+		}
+		if sd, want := l.Weight.SdHi[0], 0.01*0.25819888974716115; k == 0 && (sd < want*0.999999 || sd > want*1.000001) {
+			t.Errorf("sigma %v, want %v", sd, want)
+		}
+	}
+}
+
+// TestInputsStay: an experiment prepared again leaves its input files as they are, so
+// that it can be resumed; no two runs share a result file.
+func TestInputsStay(t *testing.T) {
+	c := &Config{Out: t.TempDir(), Quick: true}
+	prepare := func() []string {
+		seen := map[string]bool{}
+		for _, name := range Names {
+			e, err := New(name, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range e.Runs {
+				if seen[r.Name] {
+					t.Errorf("%s: two runs are called %s", name, r.Name)
+				}
+				seen[r.Name] = true
+			}
+		}
+		files, err := filepath.Glob(filepath.Join(c.Out, "inputs", "*"))
+		if err != nil || len(files) < 8 {
+			t.Fatalf("%d input files, %v", len(files), err)
+		}
+		return files
+	}
+	old := time.Unix(1e9, 0)
+	for _, f := range prepare() {
+		if err := os.Chtimes(f, old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, f := range prepare() {
+		if info, err := os.Stat(f); err != nil || !info.ModTime().Equal(old) {
+			t.Errorf("%s was written again (%v)", f, err)
+		}
+	}
+}
+
+// TestMissingData: a folder that lacks a released file is refused by the file's name.
+func TestMissingData(t *testing.T) {
+	err := CheckData(t.TempDir(), []string{"scale"})
+	if err == nil || !strings.Contains(err.Error(), "t10k-images-idx3-ubyte.gz is not there") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,84 @@
+package paper
+
+import (
+	"fmt"
+	"strings"
+
+	"psafe/host/report"
+)
+
+// tellRegression makes the section.
+func (c *Config) tellRegression(e *Experiment, nets []netFlags, bands []*bandJob, r Results) (*Section, error) {
+	s := &Section{Title: e.Title}
+	s.say("A 1-128-1 ReLU network, regression of y = x^3 plus noise of variance 5; T = [-0.2, 0.2], S = [-5, 5]. The paper prints no number for its example 1, so there " +
+		"is none to compare.")
+	for i, n := range nets {
+		s.say("### %s\n\nPosterior: %s.", n.name, n.words)
+		t := &Table{Name: "regression-" + n.name, Header: []string{"method", "p_lower", "p_upper", "statistical", "time"}}
+		for _, m := range c.regressionMethods() {
+			t.Rows = append(t.Rows, methodRow(m[0], &r["regression-"+n.name+"-"+m[0]][0]))
+		}
+		t.Caption = fmt.Sprintf("`centred`: one weight box around the mean, as wide as verifies. Statistical intervals have confidence %s.", Confidence)
+		s.table(t)
+		c.tellSweep(s, n, r)
+		f, err := bands[i].draw(r)
+		if err != nil {
+			return nil, err
+		}
+		s.figure("regression-"+n.name+"-band", "Properties over the input axis: for each box [x - eps, x + eps] the outputs within delta of the mean network at its middle.", f)
+	}
+	steps, err := Steps(c.Device)
+	if err != nil {
+		return nil, err
+	}
+	f, err := report.PlotSteps(steps)
+	if err != nil {
+		return nil, err
+	}
+	s.say("### Step by step")
+	s.figure("regression-steps", "Bounds of a 1-2-1 network, one weight box: intervals and lines from layer to layer, as the operations wrote them.", f)
+	return s, nil
+}
+
+// methodRow is a row of a table by methods.
+func methodRow(name string, p *report.Placed) []cell {
+	return []cell{word(name), lowerCell(p.Record), upperCell(p), statCell(p.Statistical), secondsCell(p.Seconds)}
+}
+
+// tellSweep tells of algorithm 1.
+func (c *Config) tellSweep(s *Section, n netFlags, r Results) {
+	samples, gammas := c.sweep()
+	t := &Table{Name: "regression-" + n.name + "-algorithm1", Header: []string{"gamma", "method"}}
+	for _, k := range samples {
+		t.Header = append(t.Header, fmt.Sprintf("N = %d", k))
+	}
+	t.Header = append(t.Header, "time of all")
+	for g, gamma := range gammas {
+		for _, m := range []string{"ibp", "lbp"} {
+			records := r["regression-"+n.name+"-algorithm1-"+m][g*len(samples) : (g+1)*len(samples)]
+			row := []cell{word(fmt.Sprint(gamma)), word(m)}
+			for i := range records {
+				row = append(row, lowerCell(records[i].Record))
+			}
+			t.Rows = append(t.Rows, append(row, secondsCell(total(records))))
+		}
+	}
+	t.Caption = "p_lower of algorithm 1: N boxes of half-width gamma standard deviations around posterior samples, the union of the verified ones measured soundly. " +
+		"A box holds at most erf(gamma/sqrt 2)^385 of the mass, " + strings.Join(ceilings(gammas), ", ") + ": the boxes that hold much do not verify where the spread is large, and those that verify hold little."
+	s.table(t)
+}
+
+// draw makes the figure of the band.
+func (b *bandJob) draw(r Results) (*report.Figure, error) {
+	panels := make([]report.BandPanel, len(b.panels))
+	for i, p := range b.panels {
+		panels[i] = report.BandPanel{Eps: fmt.Sprint(p[0]), Delta: fmt.Sprint(p[1])}
+	}
+	for i, p := range r[b.run] {
+		box := b.boxes[i]
+		box.PLower, box.PUpper = p.PLower, p.PUpper
+		k := b.of[i]
+		panels[k].Boxes = append(panels[k].Boxes, box)
+	}
+	return report.PlotBand(b.band, panels)
+}

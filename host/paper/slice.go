@@ -1,0 +1,72 @@
+package paper
+
+import (
+	"fmt"
+	"math"
+
+	"psafe/host/report"
+)
+
+// slice is a heatmap over two inputs, the others being 0: squares that cover
+// [-reach, reach]^2, each the region T of a property.
+type slice struct {
+	run   string
+	grid  *report.Grid
+	class int
+}
+
+// sliceReach is how far the slice goes: the paper's regions are within.
+const sliceReach = 0.5
+
+// newSlice adds the run of a slice for the third property, which says that an
+// advisory is never given.
+func (j *vcasJob) newSlice() (*slice, error) {
+	never := j.list[len(j.list)-1]
+	for _, p := range j.list {
+		if p.Kind == "argmax_is_never" && p.Class != nil {
+			never = p
+			break
+		}
+	}
+	if never.Class == nil || len(never.Boxes) == 0 {
+		return nil, fmt.Errorf("%s: no property says that a class is never given", j.net.name)
+	}
+	n := j.c.count(8, 4)
+	s := &slice{class: *never.Class, grid: &report.Grid{Field: "p_lower"}}
+	edge := func(i int) float64 { return three(sliceReach * (2*float64(i)/float64(n) - 1)) }
+	var list []entry
+	for x := range n {
+		s.grid.X = append(s.grid.X, (edge(x)+edge(x+1))/2)
+		s.grid.Y = append(s.grid.Y, (edge(x)+edge(x+1))/2)
+		s.grid.Cells = append(s.grid.Cells, make([]report.Cell, n))
+		for y := range n {
+			box := [][2]float64{{edge(x), edge(x + 1)}, {edge(y), edge(y + 1)}}
+			for len(box) < len(never.Boxes[0]) {
+				box = append(box, [2]float64{})
+			}
+			list = append(list, entry{Name: fmt.Sprintf("square %d,%d", x, y), Kind: never.Kind, Class: never.Class, Boxes: [][][2]float64{box}})
+		}
+	}
+	path, err := j.c.writeProperties("vcas-slice.json", list)
+	if err != nil {
+		return nil, err
+	}
+	s.run = j.run("slice", "--method neuronsum --cells 1", path)
+	return s, nil
+}
+
+// draw puts the bounds on the grid.
+func (s *slice) draw(r Results) *report.Figure {
+	rows := len(s.grid.Y)
+	for i, p := range r[s.run] {
+		cell := report.Cell{State: report.Proved, Value: p.PLower}
+		if p.PLower == 0 && p.PUpper == 1 {
+			cell.State = report.Nothing
+		}
+		s.grid.Cells[i/rows][i%rows] = cell
+	}
+	return report.PlotHeat(s.grid, [2]int{0, 1})
+}
+
+// three rounds to a number that is written with three digits.
+func three(x float64) float64 { return math.Round(1000*x) / 1000 }

@@ -1,0 +1,115 @@
+package paper
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// printed is what the paper's table 1 says of a property.
+type printed struct{ ibp, lbp, secondsIBP, secondsLBP float64 }
+
+// table1 is the paper's, by the names of vcas_properties.json.
+var table1 = map[string]printed{
+	"phi_1": {0.9739, 0.9798, 136, 723},
+	"phi_2": {0.9701, 0.9867, 117, 628},
+	"phi_3": {0.9999, 0.9999, 26, 139},
+	"phi_4": {0.9999, 0.9999, 26, 148},
+}
+
+// vcasJob is the experiment as it is being prepared.
+type vcasJob struct {
+	c    *Config
+	e    *Experiment
+	net  netFlags
+	list []entry
+	// single are the boxes of unions, each as a property of its own.
+	single []entry
+	slice  *slice
+}
+
+// vcasMethods are the methods beside algorithm 1, as flags. Upper bounds do not depend
+// on the method and are looked for once.
+func (c *Config) vcasMethods() [][2]string {
+	return [][2]string{
+		{"centred-ibp", "--method ibp --boxes centred --no-upper"}, {"centred-lbp", "--method lbp --boxes centred --no-upper"},
+		{"clbp", "--method clbp --no-upper"}, {"neuronsum", "--method neuronsum"}, {"statistical", c.vcasStatistical()},
+	}
+}
+
+func (c *Config) vcasStatistical() string {
+	return fmt.Sprintf("--no-upper --method statistical --samples %d --confidence %s", c.count(2000, 500), Confidence)
+}
+
+func (c *Config) vcas() (*Experiment, error) {
+	j := &vcasJob{c: c, e: &Experiment{Name: "vcas", Title: "Collision avoidance: table 1 and figure 4"}}
+	path, err := j.sources()
+	if err != nil {
+		return nil, err
+	}
+	if err := j.read(path); err != nil {
+		return nil, err
+	}
+	for _, m := range []string{"ibp", "lbp"} {
+		j.run("algorithm1-"+m, "--method "+m+" --boxes sampled --no-upper", path)
+	}
+	for _, m := range c.vcasMethods() {
+		j.run(m[0], m[1], path)
+	}
+	if len(j.single) > 0 {
+		boxes, err := c.writeProperties("vcas-boxes.json", j.single)
+		if err != nil {
+			return nil, err
+		}
+		j.run("boxes-statistical", c.vcasStatistical(), boxes)
+	}
+	if j.slice, err = j.newSlice(); err != nil {
+		return nil, err
+	}
+	j.e.Tell = j.tell
+	return j.e, nil
+}
+
+// sources names the posterior and the file of properties.
+func (j *vcasJob) sources() (properties string, err error) {
+	if j.c.Data != "" {
+		j.net = j.c.released("VCAS_MODEL_512", "VCAS_MODEL_512.net", "the released `VCAS_MODEL_512.net`, 4-512-9 ReLU, 7,177 weights")
+		return filepath.Join(j.c.Data, "uai2020", "vcas_properties.json"), nil
+	}
+	if j.net, err = j.c.ownNet("advisory-4-32-9", "advisory-4-32-9.npz", "`testdata/advisory-4-32-9.npz`, 4-32-9 ReLU, 457 weights, a stand-in that this project trained on a rule of its own"); err != nil {
+		return "", err
+	}
+	return j.c.own("advisory-property.json")
+}
+
+// read reads the properties, for their names and boxes; psafe certify reads the file
+// itself.
+func (j *vcasJob) read(path string) error {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	var file struct {
+		Properties []entry `json:"properties"`
+	}
+	if err := json.Unmarshal(content, &file); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	j.list = file.Properties
+	for _, p := range j.list {
+		if len(p.Boxes) < 2 {
+			continue
+		}
+		for b, box := range p.Boxes {
+			j.single = append(j.single, entry{Name: fmt.Sprintf("%s, box %d", p.Name, b+1), Kind: p.Kind, Class: p.Class, Boxes: [][][2]float64{box}})
+		}
+	}
+	return nil
+}
+
+// run adds a run on a property file.
+func (j *vcasJob) run(name, flags, properties string) string {
+	return j.e.add("vcas-"+name, append(append([]string{}, j.net.args...), append(strings.Fields(flags), "--property", properties)...)...)
+}
