@@ -2,6 +2,7 @@ package certify
 
 import (
 	"context"
+	"maps"
 	"math"
 	"slices"
 
@@ -28,7 +29,9 @@ const (
 	tauStep      = 30
 	tauSteps     = 4
 	leastTau     = 1e-14
-	mostTau      = 1e-3
+	mostTau      = 1e-2
+	// worthPolish is a failure probability from which on more taus are tried.
+	worthPolish = 1e-3
 )
 
 // enough is the failure probability of a task below which nothing is refined.
@@ -146,7 +149,31 @@ func (e *Engine) judge(ctx context.Context, cells []*cell) error {
 		return err
 	}
 	slices.Reverse(taus)
-	return e.follow(ctx, unknown, taus)
+	if err := e.follow(ctx, unknown, taus); err != nil {
+		return err
+	}
+	return e.polish(ctx, append(up, unknown...))
+}
+
+// polish tries, for cells whose bound is known but not good, taus between those that
+// were tried, on either side of the best.
+func (e *Engine) polish(ctx context.Context, cells []*cell) error {
+	for factor := math.Sqrt(tauStep); factor > 2; factor = math.Sqrt(factor) {
+		by := map[float64][]*cell{}
+		for _, c := range cells {
+			if c.fail > worthPolish && c.fail < 1 {
+				by[c.tau] = append(by[c.tau], c)
+			}
+		}
+		for _, tau := range slices.Sorted(maps.Keys(by)) {
+			for _, t := range []float64{tau / factor, tau * factor} {
+				if err := e.judgeAt(ctx, by[tau], t); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // follow tries one tau after the other, each for the cells that gained by the one before.

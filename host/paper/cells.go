@@ -38,7 +38,10 @@ func upCell(p float64) cell {
 	if p == 1 {
 		return cell{"1", "1"}
 	}
-	if p > 0 && p < 1e-3 {
+	switch {
+	case p == 0:
+		return cell{"0", "0"}
+	case p < 1e-3:
 		return cell{twoDigitsUp(p), raw(p)}
 	}
 	return cell{report.FormatUp(p, 4), raw(p)}
