@@ -16,7 +16,7 @@ import (
 // Exit statuses, as "psafe help" and docs/cli.md list them.
 const (
 	exitDone        = 0
-	exitDifference  = 1 // crosscheck found a difference
+	exitDifference  = 1 // crosscheck found a difference, paper a contradiction
 	exitUsage       = 2 // a flag or a file is wrong; nothing was written
 	exitDevice      = 3 // the device asked for is absent, refused or broke
 	exitInterrupted = 4 // interrupted; finished records are in OUT.partial, for --resume
@@ -127,8 +127,9 @@ Commands:
   version     version of this program
 
 Exit status: 0 all records written (whatever the verdicts), 1 crosscheck found
-a difference, 2 a flag or file is wrong, 3 the device is absent, refused or
-broke, 4 interrupted, 10 a p_lower is under --fail-under. After 3 and 4, records
-that certify had finished are in OUT.partial: certify --resume goes on from there.
+a difference or paper a contradiction, 2 a flag or file is wrong, 3 the device
+is absent, refused or broke, 4 interrupted, 10 a p_lower is under --fail-under.
+After 3 and 4, records that certify had finished are in OUT.partial, and certify
+or paper with --resume goes on from there.
 `)
 }

@@ -96,9 +96,6 @@ func (p *paperFlags) checkOut() error {
 	if old, err := filepath.Glob(filepath.Join(p.out, "runs", "*")); err == nil && len(old) > 0 && !p.resume {
 		return fmt.Errorf("--out %s: holds %d result files of an earlier run: add --resume to go on with it, or name another folder", p.out, len(old))
 	}
-	if err := os.MkdirAll(filepath.Join(p.out, "runs"), 0o777); err != nil {
-		return fmt.Errorf("--out %s: cannot be written: %w", p.out, bare(err))
-	}
 	return nil
 }
 
@@ -124,7 +121,7 @@ func runPaper(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		}
 		experiments, runs = append(experiments, e), runs+len(e.Runs)
 	}
-	j := &paperJob{paperFlags: &p, stderr: stderr, total: runs, start: start}
+	j := &paperJob{paperFlags: &p, names: names, what: f.Arg(0), stderr: stderr, total: runs, start: start}
 	for _, e := range experiments {
 		if err := j.experiment(ctx, e); err != nil {
 			return err
@@ -160,6 +157,8 @@ func (p *paperFlags) config(f *pflag.FlagSet, stderr io.Writer) *paper.Config {
 // paperJob is the work of a run.
 type paperJob struct {
 	*paperFlags
+	names          []string
+	what           string // as typed
 	stderr         io.Writer
 	start          time.Time
 	done, total    int
@@ -205,6 +204,9 @@ func (j *paperJob) run(ctx context.Context, r paper.Run) ([]report.Placed, error
 	}
 	if j.noTiming {
 		args = append(args, "--omit-timing")
+	}
+	if err := os.MkdirAll(filepath.Dir(out), 0o777); err != nil {
+		return nil, fmt.Errorf("--out %s: cannot be written: %w", j.out, bare(err))
 	}
 	resetPeak()
 	begin := time.Now()
@@ -253,6 +255,13 @@ func (j *paperJob) finish() error {
 	b.WriteString(paper.Preface)
 	b.WriteString("\n")
 	b.Write(j.text.Bytes())
+	if files := paper.Files(j.names); j.data == "" && len(files) > 0 {
+		fmt.Fprintf(&b, "\n## With the released posteriors\n\nThe posteriors above are this project's own. Those that the authors of the paper released are read with\n\n"+
+			"    psafe paper %s --data DATA --out DIR\n\nwhere the folder DATA holds\n\n", j.what)
+		for _, f := range files {
+			fmt.Fprintf(&b, "- `%s`\n", f)
+		}
+	}
 	fmt.Fprintf(&b, "\n## Commands\n\nEvery number above is in a result file of one of these.\n\n```\n%s```\n", j.commands.String())
 	return j.write("paper.md", b.Bytes())
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -290,4 +291,34 @@ func TestLatticeSeal(t *testing.T) {
 			t.Errorf("%v: mass %x, want 1/2 and 3000/2^56", x, f)
 		}
 	}
+}
+
+// TestLatticeReuse: a lattice that uses the array of one that was trimmed is empty, and
+// the one that was trimmed keeps its masses.
+func TestLatticeReuse(t *testing.T) {
+	// A pool may drop what it is given: try until an array has been used again.
+	for range 1000 {
+		first := NewLattice(0.25, -30, 40)
+		wide := &first.P[0]
+		first.AddProduct(Bins{Lo: []float64{1, 2}, Hi: []float64{2, 3}, P: []float64{0.5, 0.5}}, Atoms{X: []float64{-3, 4}, P: []float64{0.5, 0.5}})
+		first.Trim()
+		kept := slices.Clone(first.P)
+		second := NewLattice(0.25, -20, 40)
+		if &second.P[0] != wide {
+			continue
+		}
+		for i, p := range second.P {
+			if p != 0 {
+				t.Fatalf("mass %v at place %d of a new lattice", p, i)
+			}
+		}
+		for i := range second.P {
+			second.P[i] = 1
+		}
+		if !slices.Equal(first.P, kept) {
+			t.Fatal("a lattice that was trimmed shares its masses with a new one")
+		}
+		return
+	}
+	t.Fatal("no array was used again")
 }

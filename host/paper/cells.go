@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"psafe/host/measure"
 	"psafe/host/report"
 )
 
@@ -183,14 +182,16 @@ func (all Results) checkAll() error {
 	return nil
 }
 
-// ceilings say what a box of 385 weights holds at most, rounded up.
-func ceilings(gammas []float64) []string {
-	var words []string
-	for _, g := range gammas {
-		log := measure.Log10Up(measure.CeilingLog(1, g, 385))
-		words = append(words, fmt.Sprintf("10^%.1f for gamma %v", math.Ceil(log*10)/10, g))
+// ceilingCell is what sampled boxes can hold at most, a power of ten, rounded up.
+func ceilingCell(r *report.Record) cell {
+	c := r.Log10Ceiling
+	if c == nil {
+		return none
 	}
-	return words
+	if *c > -0.1 {
+		return cell{"1", raw(*c)}
+	}
+	return cell{fmt.Sprintf("10^%.1f", math.Ceil(*c*10)/10), raw(*c)}
 }
 
 // shareCell counts the records with p_lower >= 0.9.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // Preface is said before all experiments.
@@ -20,6 +21,16 @@ var released = map[string][]string{
 	"mnist": {"uai2020/VIMODEL_MNIST_1_64_relu.net.npz", "uai2020/VIMODEL_MNIST_1_128_relu.net.npz", "uai2020/VIMODEL_MNIST_2_64_relu.net.npz",
 		"uai2020/VIMODEL_MNIST_2_128_relu.net.npz", "mnist/t10k-images-idx3-ubyte.gz"},
 	"scale": {"mnist/t10k-images-idx3-ubyte.gz"},
+}
+
+// Files says what the folder of released data has to hold for experiments.
+func Files(names []string) []string {
+	var list []string
+	for _, name := range names {
+		list = append(list, released[name]...)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // CheckData says which file of the released data is missing in a folder.

@@ -121,13 +121,15 @@ func (c *Config) sweepProperties() []entry {
 	return list
 }
 
-// regressionMethods are the methods beside algorithm 1, as flags.
-func (c *Config) regressionMethods() [][2]string {
-	return [][2]string{
+// regressionMethods are the methods beside algorithm 1 that a posterior allows, as flags.
+func (c *Config) regressionMethods(post *posterior.Posterior) [][2]string {
+	methods := [][2]string{
 		{"centred-ibp", "--method ibp --boxes centred"}, {"centred-lbp", "--method lbp --boxes centred"}, {"clbp", "--method clbp"},
-		{"neuronsum", "--method neuronsum"},
-		{"statistical", fmt.Sprintf("--method statistical --samples %d --confidence %s", c.count(20000, 2000), Confidence)},
 	}
+	if len(post.Layers) == 2 {
+		methods = append(methods, [2]string{"neuronsum", "--method neuronsum"})
+	}
+	return append(methods, [2]string{"statistical", fmt.Sprintf("--method statistical --samples %d --confidence %s", c.count(20000, 2000), Confidence)})
 }
 
 func (c *Config) regression() (*Experiment, error) {
@@ -135,6 +137,19 @@ func (c *Config) regression() (*Experiment, error) {
 	nets, err := c.regressionNets()
 	if err != nil {
 		return nil, err
+	}
+	posts := make([]*posterior.Posterior, len(nets))
+	for i, n := range nets {
+		// Before anything is written.
+		if posts[i], err = readNet(n); err != nil {
+			return nil, err
+		}
+		if err := posts[i].Diagonal(); err != nil {
+			return nil, fmt.Errorf("%s: %w", posts[i].Source.Path, err)
+		}
+		if p := posts[i]; p.Inputs() != 1 || p.Outputs() != 1 {
+			return nil, fmt.Errorf("%s: the regression experiment is for one input and one output, this network has %d and %d", p.Source.Path, p.Inputs(), p.Outputs())
+		}
 	}
 	one, err := c.writeProperties("example-1.json", []entry{example1("example 1")})
 	if err != nil {
@@ -146,17 +161,17 @@ func (c *Config) regression() (*Experiment, error) {
 	}
 	bands := make([]*bandJob, len(nets))
 	for i, n := range nets {
-		for _, m := range c.regressionMethods() {
+		for _, m := range c.regressionMethods(posts[i]) {
 			e.add("regression-"+n.name+"-"+m[0], append(append([]string{}, n.args...), append(strings.Fields(m[1]), "--property", one)...)...)
 		}
 		for _, m := range []string{"ibp", "lbp"} {
 			e.add("regression-"+n.name+"-algorithm1-"+m, append(append([]string{}, n.args...), "--method", m, "--boxes", "sampled", "--property", sweep)...)
 		}
-		if bands[i], err = c.band(e, n); err != nil {
+		if bands[i], err = c.band(e, n, posts[i]); err != nil {
 			return nil, err
 		}
 	}
-	e.Tell = func(r Results) (*Section, error) { return c.tellRegression(e, nets, bands, r) }
+	e.Tell = func(r Results) (*Section, error) { return c.tellRegression(e, nets, posts, bands, r) }
 	return e, nil
 }
 
@@ -175,14 +190,7 @@ const bandNetworks = 400
 
 // band prepares the figure: boxes [x - eps, x + eps] side by side over the axis, and
 // outputs within delta of the mean network at x, rounded to two digits.
-func (c *Config) band(e *Experiment, n netFlags) (*bandJob, error) {
-	post, err := readNet(n)
-	if err != nil {
-		return nil, err
-	}
-	if post.Inputs() != 1 || post.Outputs() != 1 {
-		return nil, fmt.Errorf("%s: the regression experiment is for one input and one output, this network has %d and %d", post.Source.Path, post.Inputs(), post.Outputs())
-	}
+func (c *Config) band(e *Experiment, n netFlags, post *posterior.Posterior) (*bandJob, error) {
 	const reach = 4
 	job := &bandJob{band: bandOf(post, reach, bandNetworks)}
 	var list []entry

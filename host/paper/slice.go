@@ -3,6 +3,7 @@ package paper
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"psafe/host/report"
 )
@@ -10,29 +11,34 @@ import (
 // slice is a heatmap over two inputs, the others being 0: squares that cover
 // [-reach, reach]^2, each the region T of a property.
 type slice struct {
-	run   string
-	grid  *report.Grid
-	class int
+	name, run, property string
+	class               int
+	grid                *report.Grid
 }
 
 // sliceReach is how far the slice goes: the paper's regions are within.
 const sliceReach = 0.5
 
-// newSlice adds the run of a slice for the third property, which says that an
-// advisory is never given.
-func (j *vcasJob) newSlice() (*slice, error) {
-	never := j.list[len(j.list)-1]
+// newSlices adds a slice for every property that says that an advisory is never given.
+func (j *vcasJob) newSlices() error {
 	for _, p := range j.list {
-		if p.Kind == "argmax_is_never" && p.Class != nil {
-			never = p
+		if p.Kind != "argmax_is_never" || p.Class == nil || len(p.Boxes) == 0 {
+			continue
+		}
+		s, err := j.newSlice(p)
+		if err != nil {
+			return err
+		}
+		if j.slices = append(j.slices, s); j.c.Quick {
 			break
 		}
 	}
-	if never.Class == nil || len(never.Boxes) == 0 {
-		return nil, fmt.Errorf("%s: no property says that a class is never given", j.net.name)
-	}
+	return nil
+}
+
+func (j *vcasJob) newSlice(never entry) (*slice, error) {
 	n := j.c.count(8, 4)
-	s := &slice{class: *never.Class, grid: &report.Grid{Field: "p_lower"}}
+	s := &slice{name: fmt.Sprintf("vcas-slice-never-%d", *never.Class), property: never.Name, class: *never.Class, grid: &report.Grid{Field: "p_lower"}}
 	edge := func(i int) float64 { return three(sliceReach * (2*float64(i)/float64(n) - 1)) }
 	var list []entry
 	for x := range n {
@@ -47,11 +53,11 @@ func (j *vcasJob) newSlice() (*slice, error) {
 			list = append(list, entry{Name: fmt.Sprintf("square %d,%d", x, y), Kind: never.Kind, Class: never.Class, Boxes: [][][2]float64{box}})
 		}
 	}
-	path, err := j.c.writeProperties("vcas-slice.json", list)
+	path, err := j.c.writeProperties(s.name+".json", list)
 	if err != nil {
 		return nil, err
 	}
-	s.run = j.run("slice", "--method neuronsum --cells 1", path)
+	s.run = j.run(strings.TrimPrefix(s.name, "vcas-"), "--method neuronsum --cells 1", path)
 	return s, nil
 }
 

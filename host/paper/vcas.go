@@ -27,15 +27,19 @@ type vcasJob struct {
 	list []entry
 	// single are the boxes of unions, each as a property of its own.
 	single []entry
-	slice  *slice
+	slices []*slice
 }
 
 // vcasMethods are the methods beside algorithm 1, as flags. Upper bounds do not depend
 // on the method and are looked for once.
 func (c *Config) vcasMethods() [][2]string {
+	sums := "--method neuronsum"
+	if c.Quick {
+		sums += " --cells 1"
+	}
 	return [][2]string{
 		{"centred-ibp", "--method ibp --boxes centred --no-upper"}, {"centred-lbp", "--method lbp --boxes centred --no-upper"},
-		{"clbp", "--method clbp --no-upper"}, {"neuronsum", "--method neuronsum"}, {"statistical", c.vcasStatistical()},
+		{"clbp", "--method clbp --no-upper"}, {"neuronsum", sums}, {"statistical", c.vcasStatistical()},
 	}
 }
 
@@ -65,7 +69,7 @@ func (c *Config) vcas() (*Experiment, error) {
 		}
 		j.run("boxes-statistical", c.vcasStatistical(), boxes)
 	}
-	if j.slice, err = j.newSlice(); err != nil {
+	if err := j.newSlices(); err != nil {
 		return nil, err
 	}
 	j.e.Tell = j.tell

@@ -30,7 +30,9 @@ func (j *vcasJob) tell(r Results) (*Section, error) {
 	if j.c.Data != "" {
 		s.say("%s", j.verdict(all))
 	}
-	s.figure("vcas-slice", fmt.Sprintf("Certified p_lower of \"advisory %d is never given\" on squares of the first two inputs, the others 0, by sums of neurons.", j.slice.class), j.slice.draw(r))
+	for _, k := range j.slices {
+		s.figure(k.name, fmt.Sprintf("Certified p_lower of \"advisory %d is never given\" (the S of %s) on squares of inputs 0 and 1, the others 0, by sums of neurons.", k.class, k.property), k.draw(r))
+	}
 	return s, nil
 }
 
@@ -43,11 +45,7 @@ func (j *vcasJob) algorithm1(r Results) *Table {
 	}
 	for i, p := range j.list {
 		ibp, lbp := &r["vcas-algorithm1-ibp"][i], &r["vcas-algorithm1-lbp"][i]
-		most := none
-		if c := ibp.Log10Ceiling; c != nil {
-			most = cell{fmt.Sprintf("10^%.1f", *c), raw(*c)}
-		}
-		row := []cell{word(p.Name), word(fmt.Sprint(p.Gamma)), word(fmt.Sprint(p.Samples)), lowerCell(ibp.Record), most, secondsCell(ibp.Seconds), lowerCell(lbp.Record), secondsCell(lbp.Seconds)}
+		row := []cell{word(p.Name), word(fmt.Sprint(p.Gamma)), word(fmt.Sprint(p.Samples)), lowerCell(ibp.Record), ceilingCell(ibp.Record), secondsCell(ibp.Seconds), lowerCell(lbp.Record), secondsCell(lbp.Seconds)}
 		if paper {
 			if q, known := table1[p.Name]; known {
 				row = append(row, word(fmt.Sprint(q.ibp)), word(fmt.Sprintf("%v s", q.secondsIBP)), word(fmt.Sprint(q.lbp)), word(fmt.Sprintf("%v s", q.secondsLBP)))

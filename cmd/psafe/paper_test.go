@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// tree reads all files under a folder.
+func tree(t *testing.T, root string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		name, _ := filepath.Rel(root, path)
+		files[filepath.ToSlash(name)] = string(content)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func sameTree(t *testing.T, got, want map[string]string) {
+	t.Helper()
+	for name, w := range want {
+		if g, ok := got[name]; !ok || g != w {
+			t.Errorf("%s: there: %v, %d bytes, want %d", name, ok, len(g), len(w))
+		}
+	}
+	for name := range got {
+		if _, ok := want[name]; !ok {
+			t.Errorf("%s is there as well", name)
+		}
+	}
+}
+
+var paperArgs = []string{"--quick", "--out", "o", "--omit-timing", "--device", "cpu"}
+
+// mostQuick is how long psafe paper all --quick may take on two cores.
+const mostQuick = time.Minute
+
+// TestPaperQuick runs all experiments from the program alone: every file that paper.md
+// shows is there, and an interrupted run that is resumed ends with the same files.
+func TestPaperQuick(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a minute of numbers, not races: not with -short")
+	}
+	t.Chdir(t.TempDir())
+	var stdout, stderr bytes.Buffer
+	start := time.Now()
+	if s := run(append([]string{"paper", "all"}, paperArgs...), &stdout, &stderr); s != exitDone {
+		t.Fatalf("status %d: %s", s, &stderr)
+	}
+	t.Logf("%v: %s", time.Since(start), &stdout)
+	if took := time.Since(start); took > 3*mostQuick {
+		t.Errorf("took %v", took) // three times, for machines that do other work as well
+	}
+	whole := tree(t, "o")
+	text := whole["paper.md"]
+	for _, m := range regexp.MustCompile(`\]\(([^)]*)\)`).FindAllStringSubmatch(text, -1) {
+		if whole[m[1]] == "" || whole[strings.TrimSuffix(m[1], "svg")+"png"] == "" {
+			t.Errorf("paper.md shows %s, which is not there", m[1])
+		}
+	}
+	if n := strings.Count(text, "!["); n < 6 {
+		t.Errorf("%d figures in paper.md", n)
+	}
+	for name, content := range whole {
+		if strings.HasSuffix(name, ".partial") || content == "" {
+			t.Errorf("%s: %d bytes are left", name, len(content))
+		}
+	}
+	t.Run("resumed", func(t *testing.T) { resumedPaper(t, whole) })
+	t.Run("refused", refusedPaper)
+}
+
+// resumedPaper takes away what a run that was interrupted would not have.
+func resumedPaper(t *testing.T, whole map[string]string) {
+	for _, name := range []string{"paper.md", "tables", "figures", "runs/mnist-glyphs-64-32-10-clbp-eps-0.01.jsonl", "runs/scale-clbp-10.jsonl"} {
+		if err := os.RemoveAll(filepath.Join("o", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const cut = "runs/vcas-clbp.jsonl"
+	lines := strings.SplitAfter(whole[cut], "\n")
+	if err := os.WriteFile(filepath.Join("o", cut+partialSuffix), []byte(lines[0]+lines[1][:40]), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join("o", cut)); err != nil {
+		t.Fatal(err)
+	}
+	var stderr bytes.Buffer
+	if s := run(append([]string{"paper", "all", "--resume"}, paperArgs...), &bytes.Buffer{}, &stderr); s != exitDone {
+		t.Fatalf("status %d: %s", s, &stderr)
+	}
+	got := tree(t, "o")
+	// The command line says --resume; nothing else differs.
+	got["paper.md"] = strings.Replace(got["paper.md"], "psafe paper all --resume --quick", "psafe paper all --quick", 1)
+	sameTree(t, got, whole)
+}
+
+// refusedPaper: results that are there are not written over by mistake.
+func refusedPaper(t *testing.T) {
+	var stderr bytes.Buffer
+	if s := run(append([]string{"paper", "scale"}, paperArgs...), &bytes.Buffer{}, &stderr); s != exitUsage || !strings.Contains(stderr.String(), "add --resume") {
+		t.Errorf("status %d: %s", s, &stderr)
+	}
+}
+
+// cancelAt cancels when a text goes by.
+type cancelAt struct {
+	bytes.Buffer
+	text   string
+	cancel func()
+}
+
+func (c *cancelAt) Write(b []byte) (int, error) {
+	if strings.Contains(string(b), c.text) {
+		c.cancel()
+	}
+	return c.Buffer.Write(b)
+}
+
+// TestPaperInterrupted: what is finished stays, and nothing claims to be complete.
+func TestPaperInterrupted(t *testing.T) {
+	t.Chdir(t.TempDir())
+	ctx, cancel := context.WithCancel(context.Background())
+	w := &cancelAt{text: " 3/", cancel: cancel}
+	err := runPaper(ctx, append([]string{"mnist"}, paperArgs...), &bytes.Buffer{}, w)
+	var s *statusError
+	if !errors.As(err, &s) || s.status != exitInterrupted || !strings.Contains(err.Error(), "command 4 of") || !strings.Contains(err.Error(), "--resume") {
+		t.Fatalf("error %v", err)
+	}
+	runs, err := filepath.Glob(filepath.Join("o", "runs", "*"))
+	if err != nil || len(runs) != 3 {
+		t.Errorf("%q, %v: three commands were finished", runs, err)
+	}
+	if _, err := os.Stat(filepath.Join("o", "paper.md")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("paper.md is there: %v", err)
+	}
+}
