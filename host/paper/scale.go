@@ -157,7 +157,7 @@ func (j *scaleJob) tell(r Results) (*Section, error) {
 		"method's limit, their time is what is shown."
 	s.table(t)
 	if seconds := each(r[j.name("clbp", j.many)]); seconds != nil {
-		s.say("The paper's claim is millions of parameters in minutes; it reports 40 to 265 seconds an image for its MNIST networks. clbp took %.2g seconds an image here: %.2g to %.2g times "+
+		s.say("The paper's claim is millions of parameters in minutes; it reports 40 to 265 seconds an image for its MNIST networks. clbp took %.2f seconds an image here: %.0f to %.0f times "+
 			"as fast as those, whatever the machines are.", *seconds, paperFastest / *seconds, paperSlowest / *seconds)
 	}
 	return s, nil

@@ -15,8 +15,8 @@ import (
 var (
 	inks = []color.RGBA{{0, 0, 0, 255}, {0xd5, 0x5e, 0, 255}, {0, 0x72, 0xb2, 255}, {0, 0x9e, 0x73, 255}, {0xcc, 0x79, 0xa7, 255}, {0xe6, 0x9f, 0, 255}, {0x56, 0xb4, 0xe9, 255}}
 
-	filled = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}}
-	open   = []draw.GlyphDrawer{draw.RingGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}}
+	filled = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, diamond{filled: true}}
+	open   = []draw.GlyphDrawer{draw.RingGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, diamond{}}
 )
 
 // mostSeries is how many lines one figure holds: each has a colour and mark of its
@@ -86,6 +86,27 @@ func addSeries(p *plot.Plot, series []Series) ([]key, error) {
 		p.Add(stat)
 	}
 	return append(keys, epsKeys(series)...), nil
+}
+
+// diamond is a mark on its tip.
+type diamond struct{ filled bool }
+
+// DrawGlyph is draw.GlyphDrawer's.
+func (d diamond) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
+	r := style.Radius * 1.25 // as much ink as the others
+	var p vg.Path
+	p.Move(vg.Point{X: at.X, Y: at.Y + r})
+	for _, corner := range []vg.Point{{X: r}, {Y: -r}, {X: -r}} {
+		p.Line(at.Add(corner))
+	}
+	p.Close()
+	c.SetColor(style.Color)
+	if d.filled {
+		c.Fill(p)
+		return
+	}
+	c.SetLineStyle(draw.LineStyle{Color: style.Color, Width: vg.Points(0.5)})
+	c.Stroke(p)
 }
 
 // dashes are those of upper bounds.
