@@ -27,6 +27,9 @@ type vcasJob struct {
 	list []entry
 	// single are the boxes of unions, each as a property of its own.
 	single []entry
+	// never are the properties that forbid an advisory: they fail so rarely that more
+	// networks are drawn for them.
+	never []entry
 	slices []*slice
 }
 
@@ -39,12 +42,12 @@ func (c *Config) vcasMethods() [][2]string {
 	}
 	return [][2]string{
 		{"centred-ibp", "--method ibp --boxes centred --no-upper"}, {"centred-lbp", "--method lbp --boxes centred --no-upper"},
-		{"clbp", "--method clbp --no-upper"}, {"neuronsum", sums}, {"statistical", c.vcasStatistical()},
+		{"clbp", "--method clbp --no-upper"}, {"neuronsum", sums}, {"statistical", statistical(c.count(2000, 500))},
 	}
 }
 
-func (c *Config) vcasStatistical() string {
-	return fmt.Sprintf("--no-upper --method statistical --samples %d --confidence %s", c.count(2000, 500), Confidence)
+func statistical(networks int) string {
+	return fmt.Sprintf("--no-upper --method statistical --samples %d --confidence %s", networks, Confidence)
 }
 
 func (c *Config) vcas() (*Experiment, error) {
@@ -62,12 +65,19 @@ func (c *Config) vcas() (*Experiment, error) {
 	for _, m := range c.vcasMethods() {
 		j.run(m[0], m[1], path)
 	}
-	if len(j.single) > 0 {
-		boxes, err := c.writeProperties("vcas-boxes.json", j.single)
+	for _, more := range []struct {
+		name     string
+		list     []entry
+		networks int
+	}{{"boxes", j.single, c.count(2000, 500)}, {"never", j.never, c.count(8000, 500)}} {
+		if len(more.list) == 0 {
+			continue
+		}
+		file, err := c.writeProperties("vcas-"+more.name+".json", more.list)
 		if err != nil {
 			return nil, err
 		}
-		j.run("boxes-statistical", c.vcasStatistical(), boxes)
+		j.run(more.name+"-statistical", statistical(more.networks), file)
 	}
 	if err := j.newSlices(); err != nil {
 		return nil, err
@@ -103,6 +113,10 @@ func (j *vcasJob) read(path string) error {
 	}
 	j.list = file.Properties
 	for _, p := range j.list {
+		if p.Kind == "argmax_is_never" {
+			p.Gamma, p.Samples = 0, 0
+			j.never = append(j.never, p)
+		}
 		if len(p.Boxes) < 2 {
 			continue
 		}

@@ -18,6 +18,9 @@ func (j *vcasJob) tell(r Results) (*Section, error) {
 				all[i].take(&records[i])
 			}
 		}
+		if more := j.drawn(r, i); more != nil {
+			all[i].take(more)
+		}
 		if err := all[i].check(); err != nil {
 			return nil, err
 		}
@@ -34,6 +37,16 @@ func (j *vcasJob) tell(r Results) (*Section, error) {
 		s.figure(k.name, fmt.Sprintf("Certified p_lower of \"advisory %d is never given\" (the S of %s) on squares of inputs 0 and 1, the others 0, by sums of neurons.", k.class, k.property), k.draw(r))
 	}
 	return s, nil
+}
+
+// drawn is the record of property i with more drawn networks, nil if there is none.
+func (j *vcasJob) drawn(r Results, i int) *report.Placed {
+	for k, p := range j.never {
+		if p.Name == j.list[i].Name {
+			return &r["vcas-never-statistical"][k]
+		}
+	}
+	return nil
 }
 
 // algorithm1 is the paper's table beside psafe's.
