@@ -29,7 +29,7 @@ type vcasJob struct {
 	single []entry
 	// never are the properties that forbid an advisory: they fail so rarely that more
 	// networks are drawn for them.
-	never []entry
+	never  []entry
 	slices []*slice
 }
 
