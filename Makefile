@@ -4,7 +4,7 @@ GO          ?= go
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PLATFORMS   ?= linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
-.PHONY: test build deps format vet lint cross unit race simd bench mutants testdata
+.PHONY: test build deps format vet lint cross unit race simd bench mutants testdata paper
 
 # Everything; under ten minutes on two cores.
 test: deps format vet lint cross unit race simd
@@ -58,3 +58,11 @@ mutants:
 # Makes testdata again, byte for byte.
 testdata: build
 	PSAFE=$(CURDIR)/bin/psafe testdata/make.sh
+
+# Makes docs/paper.md and its figures again: three minutes with PoCL (DEVICE=0:0).
+DEVICE ?= auto
+paper: build
+	rm -rf paper-out
+	bin/psafe paper all --out paper-out --device $(DEVICE)
+	cp paper-out/paper.md docs/paper.md
+	cp paper-out/figures/*.svg docs/figures/

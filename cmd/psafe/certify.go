@@ -262,6 +262,10 @@ func (c *certifyFlags) goOn(ctx context.Context, engines []*certify.Engine, post
 	return append(old.records, records...), nil
 }
 
+// watchKey is the key of a function in a context that is told how many of a run's
+// records are done: for a command that runs many.
+type watchKey struct{}
+
 // run emits a record for each of the tasks.
 func (c *certifyFlags) run(ctx context.Context, engines []*certify.Engine, post *posterior.Posterior, job *taskList, tasks []property.Task, w, stderr io.Writer) ([]*report.Record, error) {
 	var bar *progress
@@ -269,8 +273,12 @@ func (c *certifyFlags) run(ctx context.Context, engines []*certify.Engine, post 
 		bar = newProgress(stderr, len(tasks))
 	}
 	defer bar.end()
+	update := bar.update
+	if watch, ok := ctx.Value(watchKey{}).(func(done, total int)); ok {
+		update = func(done int) { watch(done, len(tasks)) }
+	}
 	var records []*report.Record
-	err := certify.Run(ctx, engines, c.cfg, tasks, bar.update, func(res *certify.Result) error {
+	err := certify.Run(ctx, engines, c.cfg, tasks, update, func(res *certify.Result) error {
 		rec := c.known(post, job, res.Task)
 		rec.Fill(res, c.require)
 		if rec.PeakBytes = peakBytes(); c.noTiming {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"sync"
 
 	"github.com/spf13/pflag"
 
@@ -18,24 +20,44 @@ import (
 // release is the version of this source tree.
 const release = "0.1.0"
 
-// version is the release and, where the build knows it, the commit.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return release
-	}
+// version is the release and, where the build knows it, the commit; else the digest of
+// the program itself, since records of different builds must not pass for the same.
+var version = sync.OnceValue(func() string {
 	v := release
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			v += "+" + s.Value[:min(12, len(s.Value))]
-		case "vcs.modified":
-			if s.Value == "true" {
-				v += "-modified"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				v += "+" + s.Value[:min(12, len(s.Value))]
+			case "vcs.modified":
+				if s.Value == "true" {
+					v += "-modified"
+				}
 			}
 		}
 	}
+	if v == release || strings.HasSuffix(v, "-modified") {
+		if digest, err := programDigest(); err == nil {
+			v += fmt.Sprintf("+build.%.6x", digest)
+		}
+	}
 	return v
+})
+
+// programDigest is the SHA-256 of the running program's file.
+func programDigest() ([]byte, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	h := sha256.New()
+	_, err = io.Copy(h, file)
+	return h.Sum(nil), err
 }
 
 // newFlags returns a flag set whose --help prints about and the flags.
@@ -143,7 +165,7 @@ func refuseOut(path string, inputs ...string) error {
 			return fmt.Errorf("--out %s: is also an input: name another file", path)
 		}
 	}
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("--out %s: exists and is no regular file: name another", path)
 	}
 	return nil

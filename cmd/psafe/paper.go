@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -28,6 +29,8 @@ paper printed: regression, vcas, mnist, scale or all.
   psafe paper all --data DATA --out DIR           with the released posteriors
   psafe paper regression --posterior net.npz --out DIR
 
+Without --quick a run takes minutes: 3, or 13 with --data, on two cores with PoCL as
+--device 0:0 (psafe devices lists what there is), several times more without OpenCL.
 DATA is a folder with the released files: uai2020/VCAS_MODEL_512.net and so on
 (docs/paper.md lists them). DIR gets paper.md, tables as CSV, figures as SVG and PNG,
 and the result file of every psafe certify command that was run.`
@@ -93,14 +96,18 @@ func (p *paperFlags) checkOut() error {
 	case !info.IsDir():
 		return fmt.Errorf("--out %s: is no folder: name one", p.out)
 	}
-	if old, err := filepath.Glob(filepath.Join(p.out, "runs", "*")); err == nil && len(old) > 0 && !p.resume {
+	if old, err := os.ReadDir(filepath.Join(p.out, "runs")); err == nil && len(old) > 0 && !p.resume {
 		return fmt.Errorf("--out %s: holds %d result files of an earlier run: add --resume to go on with it, or name another folder", p.out, len(old))
 	}
 	return nil
 }
 
 func runPaper(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	p := paperFlags{command: "psafe paper " + quotedArgs(args)}
+	// What is resumed ends with the files of one run: --resume is no part of it.
+	lasting := slices.DeleteFunc(slices.Clone(args), func(a string) bool {
+		return strings.HasPrefix(a, "--resume") || strings.HasPrefix(a, "--quiet")
+	})
+	p := paperFlags{command: "psafe paper " + quotedArgs(lasting)}
 	f := newFlags("paper", paperAbout, stdout)
 	p.add(f)
 	if err := parse(f, args, anyNumber); err != nil {
@@ -111,6 +118,15 @@ func runPaper(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		return err
 	}
 	cfg := p.config(f, stderr)
+	// A device that cannot be had is refused before anything is written.
+	dev, err := p.device.open(stderr)
+	if err != nil {
+		return err
+	}
+	dev.close()
+	if err := p.checkPurpose(f.Arg(0)); err != nil {
+		return err
+	}
 	start := time.Now()
 	var experiments []*paper.Experiment
 	runs := 0
@@ -122,6 +138,9 @@ func runPaper(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		experiments, runs = append(experiments, e), runs+len(e.Runs)
 	}
 	j := &paperJob{paperFlags: &p, names: names, what: f.Arg(0), stderr: stderr, total: runs, start: start}
+	if err := j.write("experiment", []byte(p.purpose(j.what))); err != nil {
+		return err
+	}
 	for _, e := range experiments {
 		if err := j.experiment(ctx, e); err != nil {
 			return err
@@ -132,6 +151,22 @@ func runPaper(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	}
 	_, err = fmt.Fprintf(stdout, "%s: %s, %d commands, %d records, %.0f s\n", filepath.Join(p.out, "paper.md"), strings.Join(names, ", "), runs, j.records, time.Since(start).Seconds())
 	return err
+}
+
+// purpose is what the output folder is for, noted in its file "experiment": two
+// different experiments must not end in one page.
+func (p *paperFlags) purpose(what string) string {
+	return fmt.Sprintf("%s quick=%v data=%q posterior=%q scale=%q activation=%q precision=%s omit-timing=%v\n", what, p.quick, p.data, p.posterior, p.post.scale,
+		p.post.activation, p.device.precision, p.noTiming)
+}
+
+// checkPurpose refuses to resume something else.
+func (p *paperFlags) checkPurpose(what string) error {
+	old, err := os.ReadFile(filepath.Join(p.out, "experiment"))
+	if err == nil && p.resume && string(old) != p.purpose(what) {
+		return fmt.Errorf("--out %s: holds another run, %s: give its flags, or name another folder", p.out, printable(strings.TrimSpace(string(old))))
+	}
+	return nil
 }
 
 func (p *paperFlags) config(f *pflag.FlagSet, stderr io.Writer) *paper.Config {
@@ -163,6 +198,7 @@ type paperJob struct {
 	start          time.Time
 	done, total    int
 	records        int
+	computed       string // the device that the records name
 	text, commands bytes.Buffer
 }
 
@@ -210,7 +246,8 @@ func (j *paperJob) run(ctx context.Context, r paper.Run) ([]report.Placed, error
 	}
 	resetPeak()
 	begin := time.Now()
-	if err := runCertify(ctx, args, io.Discard, j.stderr); err != nil {
+	err := j.watched(ctx, r.Name, func(ctx context.Context) error { return runCertify(ctx, args, io.Discard, j.stderr) })
+	if err != nil {
 		if errors.Is(err, context.Canceled) || ctx.Err() != nil {
 			return nil, &statusError{exitInterrupted, fmt.Errorf("interrupted in command %d of %d; what is finished is in %s: go on with --resume", j.done, j.total, j.out)}
 		}
@@ -225,11 +262,38 @@ func (j *paperJob) run(ctx context.Context, r paper.Run) ([]report.Placed, error
 		return nil, err
 	}
 	j.records += len(records)
+	if r := records[0]; r.Device != "host" {
+		j.computed = r.Device
+	}
 	if !j.quiet {
 		fmt.Fprintf(j.stderr, "psafe: %3d/%d %7.1f s  %s: %d records, %.1f s\n", j.done, j.total, time.Since(j.start).Seconds(), r.Name, len(records), time.Since(begin).Seconds())
 	}
 	return records, nil
 }
+
+// watched shows how far a command is: as a bar on a terminal, else in a line now and then.
+func (j *paperJob) watched(ctx context.Context, name string, f func(context.Context) error) error {
+	if j.quiet {
+		return f(ctx)
+	}
+	var bar *progress
+	last := time.Now()
+	defer func() { bar.end() }()
+	return f(context.WithValue(ctx, watchKey{}, func(done, total int) {
+		if _, terminal := isTerminal(j.stderr); terminal {
+			if bar == nil {
+				bar = newProgress(j.stderr, total)
+			}
+			bar.update(done)
+		} else if time.Since(last) > watchEvery && done < total {
+			last = time.Now()
+			fmt.Fprintf(j.stderr, "psafe: %3d/%d %7.1f s  %s: %d of %d records\n", j.done, j.total, time.Since(j.start).Seconds(), name, done, total)
+		}
+	}))
+}
+
+// watchEvery is how often a line says how far a long command is.
+const watchEvery = 20 * time.Second
 
 // write writes a file of the output folder: complete or not at all.
 func (j *paperJob) write(name string, content []byte) error {
@@ -253,16 +317,19 @@ func (j *paperJob) finish() error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# The experiments of \"Probabilistic Safety for Bayesian Neural Networks\"\n\nMade by psafe %s:\n\n    %s\n\n", version(), j.command)
 	b.WriteString(paper.Preface)
+	if !j.noTiming {
+		fmt.Fprintf(&b, "\nTimes are wall-clock times: %s/%s, %d processor cores, device %s.\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), j.computed)
+	}
 	b.WriteString("\n")
 	b.Write(j.text.Bytes())
-	if files := paper.Files(j.names); j.data == "" && len(files) > 0 {
+	if files := paper.Files(j.names); j.data == "" && j.posterior == "" && len(files) > 0 {
 		fmt.Fprintf(&b, "\n## With the released posteriors\n\nThe posteriors above are this project's own. Those that the authors of the paper released are read with\n\n"+
 			"    psafe paper %s --data DATA --out DIR\n\nwhere the folder DATA holds\n\n", j.what)
 		for _, f := range files {
 			fmt.Fprintf(&b, "- `%s`\n", f)
 		}
 	}
-	fmt.Fprintf(&b, "\n## Commands\n\nEvery number above is in a result file of one of these.\n\n```\n%s```\n", j.commands.String())
+	fmt.Fprintf(&b, "\n## Commands\n\nEvery bound above is in a result file of one of these.\n\n```\n%s```\n", j.commands.String())
 	return j.write("paper.md", b.Bytes())
 }
 

@@ -120,6 +120,10 @@ func readFinished(file string, text []byte) (*earlier, error) {
 		if err != nil {
 			return old, fmt.Errorf("%s: line %d: no result record: %w", file, len(old.records)+1, err)
 		}
+		// Whatever psafe writes, it would write again.
+		if again, err := json.Marshal(rec); err != nil || !bytes.Equal(append(again, '\n'), line) {
+			return old, fmt.Errorf("%s: line %d: is not as psafe writes it", file, len(old.records)+1)
+		}
 		old.records = append(old.records, rec)
 	}
 	return old, nil
@@ -157,11 +161,30 @@ func (c *certifyFlags) agree(file string, records []*report.Record, post *poster
 			// The digest is that of the whole archive.
 			field, is, wanted = "inputs", strconv.Quote(rec.Inputs), strconv.Quote(want.Inputs)
 		}
+		if field == "" {
+			field, is, wanted = c.decided(rec)
+		}
 		if field != "" {
 			return fmt.Errorf("%s: line %d: %s is %s, of this run %s", file, i+1, field, printable(is), printable(wanted))
 		}
 	}
 	return nil
+}
+
+// decided compares what follows from the rest of a record: its verdict, and whether times
+// are kept.
+func (c *certifyFlags) decided(rec *report.Record) (field, is, wanted string) {
+	again := *rec
+	again.Decide(c.require)
+	switch {
+	case again.Verdict != rec.Verdict || again.Guarantee != rec.Guarantee:
+		return "verdict", strconv.Quote(rec.Verdict), strconv.Quote(again.Verdict)
+	case c.noTiming && rec.Seconds != nil:
+		return "seconds", "there", ""
+	case !c.noTiming && rec.Seconds == nil:
+		return "seconds", "", "there"
+	}
+	return "", "", ""
 }
 
 // member is the array of file.npz:array, with its colon.

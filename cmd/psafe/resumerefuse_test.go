@@ -78,7 +78,8 @@ func TestResumeDisagrees(t *testing.T) {
 		{`inputs is "x.npz:b", of this run "`, func(r *report.Record) { r.Inputs = "x.npz:b" }},
 		{"", func(r *report.Record) { r.Device = "another" }},
 		{"", func(r *report.Record) { r.Posterior, r.Inputs = "elsewhere.npz", "elsewhere.gz" }},
-		{"", func(r *report.Record) { r.Seconds = new(float64) }},
+		{`seconds is there, of this run absent`, func(r *report.Record) { r.Seconds = new(float64) }},
+		{`verdict is "unsafe", of this run "safe"`, func(r *report.Record) { r.PLower, r.Verdict = 0.95, "unsafe" }},
 	} {
 		rec, err := report.ParseRecord([]byte(lines[1]))
 		if err != nil {
@@ -121,6 +122,8 @@ func TestResumeRefused(t *testing.T) {
 		{first + "\n\n", "line 2: no result record"},
 		{first + "\n{\"index\":\n", "line 2: no result record"},
 		{"\x00\x00\n", "line 1: no result record"},
+		{first + "\r\n", "line 1: is not as psafe writes it"},
+		{strings.Replace(first, `"property"`, `"more":1,"property"`, 1) + "\n", "line 1: is not as psafe writes it"},
 		{strings.Replace(first, `"gamma":`, `"gamma":"\u001b[2J","was":`, 1) + "\n", "line 1: no result record: gamma is neither a number"},
 	} {
 		writeTest(t, out+partialSuffix, c.partial)

@@ -142,7 +142,8 @@ func (e *Engine) judge(ctx context.Context, cells []*cell) error {
 		}
 	}
 	taus := []float64{}
-	for tau := least * tauStep; len(taus) < tauSteps && tau <= mostTau; tau *= tauStep {
+	for tau := least; len(taus) < tauSteps && tau < mostTau; {
+		tau = min(tau*tauStep, mostTau)
 		taus = append(taus, tau)
 	}
 	if err := e.follow(ctx, up, taus); err != nil {
@@ -178,7 +179,7 @@ func (e *Engine) polish(ctx context.Context, cells []*cell) error {
 
 // follow tries one tau after the other, each for the cells that gained by the one before.
 func (e *Engine) follow(ctx context.Context, cells []*cell, taus []float64) error {
-	for _, tau := range taus {
+	for step, tau := range taus {
 		before := make([]float64, len(cells))
 		for i, c := range cells {
 			before[i] = c.fail
@@ -188,7 +189,8 @@ func (e *Engine) follow(ctx context.Context, cells []*cell, taus []float64) erro
 		}
 		var gained []*cell
 		for i, c := range cells {
-			if c.fail < 0.9*before[i] {
+			// The first may say nothing because it is itself the failure.
+			if c.fail < 0.9*before[i] || step == 0 && before[i] >= 1 {
 				gained = append(gained, c)
 			}
 		}

@@ -42,7 +42,7 @@ type groupMethod func(*Engine, context.Context, Config, []property.Task) ([]*Res
 // runGroups cuts the tasks into groups that are certified together, by method.
 func runGroups(ctx context.Context, engines []*Engine, method groupMethod, cfg Config, tasks []property.Task,
 	progress func(int), emit func(*Result) error) error {
-	most := engines[0].groupMost()
+	most := engines[0].groupMost(cfg)
 	if post := engines[0].post; cfg.Strategy == NeuronSums || cfg.Strategy == Auto && len(post.Layers) == 2 && post.Inputs() <= sumInputsAuto {
 		most = 1 // seconds each: progress should show, and an interruption keep what is done
 	}
@@ -79,13 +79,22 @@ func runGroups(ctx context.Context, engines []*Engine, method groupMethod, cfg C
 // groupMost is how many tasks may be certified together: up to mostTasks, fewer of a
 // network so large that a group would take long, since an interruption loses the
 // group that is under way. No result depends on it.
-func (e *Engine) groupMost() int {
+func (e *Engine) groupMost(cfg Config) int {
 	const most = 5e10 // multiplications
 	inputs, cost := 0.0, 0.0
 	for _, l := range e.post.Layers {
 		// Every neuron is taken back to the input.
 		cost += float64(l.Out) * inputs
 		inputs += float64(l.In) * float64(l.Out)
+	}
+	if cfg.Samples > 0 && cfg.Strategy != Sampled {
+		// Drawn networks are decided one by one, and where inputs are few, T is cut. The
+		// factors are measured times beside those of a multiplication.
+		each := 40.0
+		if e.post.Inputs() <= 8 {
+			each = 4000
+		}
+		cost = max(cost, each*inputs*float64(cfg.Samples))
 	}
 	return int(max(1, min(most/max(1, cost), mostTasks)))
 }

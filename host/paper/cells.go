@@ -10,40 +10,56 @@ import (
 )
 
 // none is the cell of what was not run, or says nothing.
-var none = cell{"-", ""}
+var none = cell{text: "-"}
 
 func raw(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// The columns that several tables have.
+var (
+	lowerColumn = col("p_lower", "p_lower", "log10_p_lower")
+	statColumn  = col("statistical", "statistical_lower", "statistical_upper")
+	mostColumn  = col("most it can be", "log10_most_it_can_be")
+	shareColumn = col("p_lower >= 0.9", "images_with_p_lower_at_least_0.9", "of_images")
+)
+
+func secondsColumn(title string) column {
+	return col(title, strings.ReplaceAll(title, " ", "_")+"_seconds")
+}
 
 // lowerCell is a certified p_lower, rounded down; one too small for four digits as a power of ten.
 func lowerCell(r *report.Record) cell {
 	if r.Method == "statistical" {
 		return none // which claims none
 	}
-	if log := r.Log10PLower; r.PLower < 1e-4 && log != nil {
-		return cell{fmt.Sprintf("10^%.1f", math.Floor(*log*10)/10), raw(r.PLower)}
+	c := downCell(r.PLower)
+	if log := r.Log10PLower; log != nil {
+		if c.raw = append(c.raw, raw(*log)); r.PLower < 1e-4 {
+			c.text = fmt.Sprintf("10^%.1f", math.Floor(*log*10)/10)
+		}
 	}
-	return downCell(r.PLower)
+	return c
 }
 
+// downCell is a probability, rounded down: one near 1 by what is missing.
 func downCell(p float64) cell {
-	if p == 0 {
-		return cell{"0", "0"}
+	switch {
+	case p == 0:
+		return cell{"0", []string{"0"}}
+	case p > 0.9999 && p < 1:
+		return cell{"1 - " + twoDigitsUp(1-p), []string{raw(p)}} // 1 - p is exact
 	}
-	return cell{report.FormatDown(p, 4), raw(p)}
+	return cell{report.FormatDown(p, 4), []string{raw(p)}}
 }
 
 // upCell is a p_upper, rounded up.
 func upCell(p float64) cell {
-	if p == 1 {
-		return cell{"1", "1"}
-	}
 	switch {
-	case p == 0:
-		return cell{"0", "0"}
+	case p == 0 || p == 1:
+		return cell{raw(p), []string{raw(p)}}
 	case p < 1e-3:
-		return cell{twoDigitsUp(p), raw(p)}
+		return cell{twoDigitsUp(p), []string{raw(p)}}
 	}
-	return cell{report.FormatUp(p, 4), raw(p)}
+	return cell{report.FormatUp(p, 4), []string{raw(p)}}
 }
 
 // twoDigitsUp is a decimal of two digits that is more than p > 0. One whose nearest
@@ -63,20 +79,16 @@ func twoDigitsUp(p float64) string {
 	}
 }
 
-// upperCell is a p_upper; none where it was not looked for.
-func upperCell(p *report.Placed) cell {
-	if strings.Contains(p.Flags, "--no-upper") {
-		return none
-	}
-	return upCell(p.PUpper)
-}
-
 // statCell is a statistical interval, rounded outward.
 func statCell(s *report.Statistical) cell {
 	if s == nil {
 		return none
 	}
-	return cell{report.FormatDown(s.Lower, 4) + " to " + report.FormatUp(s.Upper, 4), raw(s.Lower) + " " + raw(s.Upper)}
+	return intervalCell(s.Lower, s.Upper)
+}
+
+func intervalCell(lower, upper float64) cell {
+	return cell{report.FormatDown(lower, 4) + " to " + report.FormatUp(upper, 4), []string{raw(lower), raw(upper)}}
 }
 
 // secondsCell is a time; of records without one, as --omit-timing leaves them, none.
@@ -84,7 +96,7 @@ func secondsCell(seconds *float64) cell {
 	if seconds == nil {
 		return none
 	}
-	return cell{fmt.Sprintf("%.3g s", *seconds), raw(*seconds)}
+	return cell{fmt.Sprintf("%.3g s", *seconds), []string{raw(*seconds)}}
 }
 
 // total adds the times of records, nil if one has none.
@@ -111,10 +123,12 @@ func each(records []report.Placed) *float64 {
 
 // bounds is what all records of one input and property say together.
 type bounds struct {
-	lower, upper    float64
-	fromLo, fromHi  *report.Placed
-	statistical     *report.Statistical
-	fromStatistical *report.Placed
+	lower, upper   float64
+	fromLo, fromHi *report.Placed
+	// statistical is the interval of most networks, to be shown; statLo is the record
+	// with the greatest lower limit and statHi that with the least upper one.
+	statistical    *report.Statistical
+	statLo, statHi *report.Placed
 }
 
 func newBounds() *bounds { return &bounds{upper: 1} }
@@ -127,17 +141,27 @@ func (b *bounds) take(r *report.Placed) {
 	if r.PUpper < b.upper || b.fromHi == nil {
 		b.upper, b.fromHi = r.PUpper, r
 	}
-	if s := r.Statistical; s != nil && (b.statistical == nil || s.Samples > b.statistical.Samples) {
-		b.statistical, b.fromStatistical = s, r
+	s := r.Statistical
+	if s == nil {
+		return
+	}
+	if b.statistical == nil || s.Samples > b.statistical.Samples {
+		b.statistical = s
+	}
+	if b.statLo == nil || s.Lower > b.statLo.Statistical.Lower {
+		b.statLo = r
+	}
+	if b.statHi == nil || s.Upper < b.statHi.Statistical.Upper {
+		b.statHi = r
 	}
 }
 
 // least is the smallest upper limit of P_safe, certified or statistical, and which.
-func (b *bounds) least() (limit float64, statistical bool) {
-	if s := b.statistical; s != nil && s.Upper < b.upper {
-		return s.Upper, true
+func (b *bounds) least() (limit float64, statistical *report.Statistical) {
+	if b.statHi != nil && b.statHi.Statistical.Upper < b.upper {
+		return b.statHi.Statistical.Upper, b.statHi.Statistical
 	}
-	return b.upper, false
+	return b.upper, nil
 }
 
 // check fails if a lower bound is above an upper one: one of them is then wrong, and
@@ -147,19 +171,27 @@ func (b *bounds) check() error {
 		return nil
 	}
 	place := func(r *report.Placed) string { return fmt.Sprintf("%s: line %d", r.File, r.Line) }
-	if b.lower > b.upper {
-		return fmt.Errorf("%s: p_lower %v is above p_upper %v of %s: one of the two is wrong, please report it", place(b.fromLo), b.lower, b.upper, place(b.fromHi))
+	fail := func(lo *report.Placed, what string, x float64, hi *report.Placed, than string, y float64) error {
+		return fmt.Errorf("%s: %s %v is above %s %v of %s: one of the two is wrong, please report it", place(lo), what, x, than, y, place(hi))
 	}
-	if s := b.statistical; s != nil && b.lower > s.Upper {
-		return fmt.Errorf("%s: p_lower %v is above the statistical upper limit %v of %s, which has confidence %v: one of the two is wrong, please report it",
-			place(b.fromLo), b.lower, s.Upper, place(b.fromStatistical), s.Confidence)
+	const lowerLimit, upperLimit = "the statistical lower limit", "the statistical upper limit"
+	switch {
+	case b.lower > b.upper:
+		return fail(b.fromLo, "p_lower", b.lower, b.fromHi, "p_upper", b.upper)
+	case b.statHi != nil && b.lower > b.statHi.Statistical.Upper:
+		return fail(b.fromLo, "p_lower", b.lower, b.statHi, upperLimit, b.statHi.Statistical.Upper)
+	case b.statLo != nil && b.statLo.Statistical.Lower > b.upper:
+		return fail(b.statLo, lowerLimit, b.statLo.Statistical.Lower, b.fromHi, "p_upper", b.upper)
+	case b.statLo != nil && b.statLo.Statistical.Lower > b.statHi.Statistical.Upper:
+		return fail(b.statLo, lowerLimit, b.statLo.Statistical.Lower, b.statHi, upperLimit, b.statHi.Statistical.Upper)
 	}
 	return nil
 }
 
 // key identifies what a record is about.
 func key(r *report.Placed) string {
-	return strings.Join([]string{r.PosteriorSHA256, r.PosteriorScale, r.InputsSHA256, strconv.Itoa(r.Index), r.Eps, r.Property}, " ")
+	return strings.Join([]string{r.PosteriorSHA256, r.PosteriorScale, strings.Join(r.Activations, ","), r.InputsSHA256, r.InputScale, strconv.Itoa(r.Index), r.Eps,
+		strings.Join(r.Clip, ","), r.Property, r.Name}, " ")
 }
 
 // checkAll holds every record of the results against every other about the same.
@@ -189,9 +221,9 @@ func ceilingCell(r *report.Record) cell {
 		return none
 	}
 	if *c > -0.1 {
-		return cell{"1", raw(*c)}
+		return cell{"1", []string{raw(*c)}}
 	}
-	return cell{fmt.Sprintf("10^%.1f", math.Ceil(*c*10)/10), raw(*c)}
+	return cell{fmt.Sprintf("10^%.1f", math.Ceil(*c*10)/10), []string{raw(*c)}}
 }
 
 // shareCell counts the records with p_lower >= 0.9.
@@ -202,5 +234,5 @@ func shareCell(records []report.Placed) cell {
 			n++
 		}
 	}
-	return word(fmt.Sprintf("%d of %d", n, len(records)))
+	return cell{fmt.Sprintf("%d of %d", n, len(records)), []string{strconv.Itoa(n), strconv.Itoa(len(records))}}
 }

@@ -10,8 +10,8 @@ import (
 // Preface is said before all experiments.
 const Preface = `p_lower and p_upper are certified bounds of P_safe, the probability over the posterior that the network maps all of T into S: proved, rounding
 included, p_lower printed rounded down and p_upper up. A statistical interval comes from drawn networks, each decided by proof or by a counter-example; it holds with
-its confidence and is no certificate. p_lower 0 says that nothing was proved, not that the network is unsafe. In every row p_lower is at most the
-statistical upper limit: the program stops if it is not. Times are wall-clock times of the machine that ran this.
+its confidence and is no certificate. p_lower 0 says that nothing was proved, not that the network is unsafe. In every row with an interval p_lower is at
+most its upper limit: the program stops if bounds of one input contradict each other. "1 - 3.1e-7" is a p_lower that four digits cannot show; "10^-56.2" one too small for them.
 `
 
 // released are the files of the released data that each experiment reads.

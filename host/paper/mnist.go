@@ -120,35 +120,33 @@ func (j *mnistJob) tell(r Results) (*Section, error) {
 	if j.c.Data == "" {
 		s.say("Stand-ins that this project trained, for images of digits of 8 x 8 dots: %s. %d test images; the property is that the class stays the mean network's.", strings.Join(words, "; "), j.count)
 	} else {
-		s.say("The four MNIST posteriors that the authors released and that can be read: %s; what they call sigma is read as the standard deviation. The first %d test "+
-			"images; the property is that the class stays the mean network's. The paper's figure prints no numbers, and its network of two layers of 256 is not among the released ones.",
-			strings.Join(words, "; "), j.count)
+		s.say("MNIST posteriors that the authors released: %s; what they call sigma is read as the standard deviation. The first %d test images; the property is that the class stays the "+
+			"mean network's. The paper's network of two layers of 256 is not among these files.", strings.Join(words, "; "), j.count)
 	}
 	t, above := j.table(r)
 	s.table(t)
-	s.say("Share of images with p_lower >= 0.9 by clbp: %s. The paper says of its network with two layers of 256 that it is more than half, for 784-256-256-10 at eps 0.001, by boxes "+
-		"whose masses it adds up unsoundly. It reports 40 to 265 seconds an image; the column \"an image\" is psafe's.", strings.Join(above, ", "))
+	s.say("Share of images with p_lower >= 0.9 by clbp: %s. The paper says of its network of two layers of 256 that it is more than half, counting masses of boxes in a way that gives no lower bound "+
+		"(intervals of each weight merged over all boxes before they are multiplied). It reports 40 to 265 seconds an image; here the column \"time per image\" says what it took.", strings.Join(above, ", "))
 	return s, j.figures(s, r)
 }
 
 // table has a row for every posterior and method.
 func (j *mnistJob) table(r Results) (t *Table, above []string) {
-	t = &Table{Name: "mnist", Header: []string{"posterior", "eps", "method", "mean p_lower", "mean p_upper", "p_lower >= 0.9", "mean statistical", "an image"}}
+	t = &Table{Name: "mnist", Columns: []column{col("posterior"), col("eps"), col("method"), col("mean p_lower"), col("mean p_upper"), shareColumn,
+		col("mean statistical", "mean_statistical_lower", "mean_statistical_upper"), secondsColumn("time per image")}}
 	for _, n := range j.nets {
+		drawn := report.MeanOf(r[j.name(n, "statistical", n.eps)])
 		for _, m := range j.methods() {
 			records := r[j.name(n, m, n.eps)]
 			mean := report.MeanOf(records)
-			row := []cell{word(n.name), word(n.eps), word(m), downCell(mean.Lower), upCell(mean.Upper), shareCell(records), none, secondsCell(each(records))}
-			if mean.Statistical {
-				row[6] = cell{report.FormatDown(mean.StatLower, 4) + " to " + report.FormatUp(mean.StatUpper, 4), raw(mean.StatLower) + " " + raw(mean.StatUpper)}
-			}
-			t.Rows = append(t.Rows, row)
+			row := []cell{word(n.name), word(n.eps), word(m), downCell(mean.Lower), upCell(mean.Upper), shareCell(records), intervalCell(drawn.StatLower, drawn.StatUpper), secondsCell(each(records))}
 			switch m {
 			case "clbp":
 				above = append(above, n.name+" "+row[5].text)
 			case "statistical":
 				row[3], row[5] = none, none // which claims none
 			}
+			t.Rows = append(t.Rows, row)
 		}
 	}
 	t.Caption = fmt.Sprintf("ibp and lbp: one weight box around the mean, as wide as verifies. Means of p_lower are rounded down, of p_upper up; each statistical interval has confidence %s.", Confidence)

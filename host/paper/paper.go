@@ -90,7 +90,11 @@ func (c *Config) writeInput(name string, content []byte) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return "", fmt.Errorf("--out: %w", err)
 	}
-	if err := os.WriteFile(path, content, 0o666); err != nil {
+	// Complete or not at all.
+	if err := os.WriteFile(path+".tmp", content, 0o666); err != nil {
+		return "", fmt.Errorf("--out: %w", err)
+	}
+	if err := os.Rename(path+".tmp", path); err != nil {
 		return "", fmt.Errorf("--out: %w", err)
 	}
 	return path, nil

@@ -29,7 +29,8 @@ func TestContradictions(t *testing.T) {
 	}{
 		{"consistent", []report.Placed{record("clbp", 0.4, 1, nil), record("lbp", 0.1, 0.9, nil), record("statistical", 0, 1, s)}, nil},
 		{"certified", []report.Placed{record("clbp", 0.95, 1, nil), record("lbp", 0.1, 0.9, nil)}, []string{"clbp.jsonl: line 1", "lbp.jsonl: line 1", "p_upper 0.9"}},
-		{"statistical", []report.Placed{record("clbp", 0.51, 1, nil), record("statistical", 0, 1, s)}, []string{"clbp.jsonl: line 1", "statistical.jsonl", "0.999999999"}},
+		{"statistical and p_upper", []report.Placed{record("lbp", 0, 0.1, nil), record("statistical", 0, 1, s)}, []string{"lbp.jsonl", "the statistical lower limit 0.2"}},
+		{"statistical", []report.Placed{record("clbp", 0.51, 1, nil), record("statistical", 0, 1, s)}, []string{"clbp.jsonl: line 1", "statistical.jsonl", "the statistical upper limit 0.5"}},
 	} {
 		all := Results{}
 		for _, r := range c.records {
@@ -62,7 +63,7 @@ func TestVerdict(t *testing.T) {
 	s := record("statistical", 0, 1, &report.Statistical{Samples: 2000, Safe: 1980, Unsafe: 19, Lower: 0.97, Upper: 0.9998, Confidence: 0.999999999})
 	three.take(&s)
 	text := j.verdict([]*bounds{one, three})
-	for _, want := range []string{"phi_1, LBP: printed 0.9798; P_safe is at most 0.9750, certified", "phi_3, IBP: printed 0.9999", "of 2000 drawn networks 19 are proved unsafe and 1980 safe", "Not refuted: phi_1 IBP 0.9739"} {
+	for _, want := range []string{"phi_1, LBP: printed 0.9798; P_safe is at most 0.9750, certified", "phi_3, IBP: printed 0.9999", "of 2000 drawn networks 19 are proved unsafe and 1980 safe", "Not refuted by what was computed here: phi_1 IBP 0.9739"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in:\n%s", want, text)
 		}
@@ -79,10 +80,10 @@ func TestVerdict(t *testing.T) {
 func TestCells(t *testing.T) {
 	log := -56.18744309335194
 	small := &report.Record{Method: "ibp", PLower: 6.49e-57, Log10PLower: &log}
-	if c := lowerCell(small); c.text != "10^-56.2" || c.raw != "6.49e-57" {
+	if c := lowerCell(small); c.text != "10^-56.2" || c.raw[0] != "6.49e-57" || c.raw[1] != "-56.18744309335194" {
 		t.Errorf("p_lower of 6.49e-57: %v", c)
 	}
-	if c := lowerCell(&report.Record{Method: "statistical"}); c != none {
+	if c := lowerCell(&report.Record{Method: "statistical"}); c.text != "-" || len(c.raw) != 0 {
 		t.Errorf("p_lower of a statistical record: %v", c)
 	}
 	for p, want := range map[float64]string{1: "1", 0.97499: "0.9750", 4.6e-6: "4.7e-6", 9.99e-6: "1.0e-5", 0: "0"} {

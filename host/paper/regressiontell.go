@@ -2,6 +2,7 @@ package paper
 
 import (
 	"fmt"
+
 	"psafe/host/posterior"
 	"psafe/host/report"
 )
@@ -9,22 +10,30 @@ import (
 // tellRegression makes the section.
 func (c *Config) tellRegression(e *Experiment, nets []netFlags, posts []*posterior.Posterior, bands []*bandJob, r Results) (*Section, error) {
 	s := &Section{Title: e.Title}
-	s.say("Example 1: a network of one input and one output, in the paper 1-128-1 ReLU, regression of y = x^3 plus noise of variance 5; T = [-0.2, 0.2], S = [-5, 5]. psafe knows of no " +
-		"printed bound of it to compare.")
+	s.say("Example 1 of the paper: a network of one input and one output, in the paper 1-128-1 ReLU and a regression of y = x^3 plus noise of variance 5; T = [-0.2, 0.2], S = [-5, 5]. " +
+		"There is no printed bound of it here to compare with.")
 	for i, n := range nets {
 		s.say("### %s\n\nPosterior: %s.", n.name, n.words)
-		t := &Table{Name: "regression-" + n.name, Header: []string{"method", "p_lower", "p_upper", "statistical", "time"}}
-		for _, m := range c.regressionMethods(posts[i]) {
-			t.Rows = append(t.Rows, methodRow(m[0], &r["regression-"+n.name+"-"+m[0]][0]))
+		all := newBounds()
+		methods := c.regressionMethods(posts[i])
+		for _, m := range methods {
+			all.take(&r["regression-"+n.name+"-"+m[0]][0])
 		}
-		t.Caption = fmt.Sprintf("`centred`: one weight box around the mean, as wide as verifies. Statistical intervals have confidence %s.", Confidence)
+		t := &Table{Name: "regression-" + n.name, Columns: methodColumns}
+		for _, m := range methods {
+			t.Rows = append(t.Rows, all.row(m[0], &r["regression-"+n.name+"-"+m[0]][0]))
+		}
+		t.Caption = fmt.Sprintf("`centred`: one weight box around the mean, as wide as verifies. p_upper and the statistical interval, of confidence %s, are about P_safe and the same in all rows.", Confidence)
 		s.table(t)
-		c.tellSweep(s, n, r)
+		if err := c.tellSweep(s, n, all, r); err != nil {
+			return nil, err
+		}
 		f, err := bands[i].draw(r)
 		if err != nil {
 			return nil, err
 		}
-		s.figure("regression-"+n.name+"-band", "Properties over the input axis: for each box [x - eps, x + eps] the outputs within delta of the mean network at its middle.", f)
+		s.figure("regression-"+n.name+"-band", "Properties over the input axis: for each box [x - eps, x + eps] the outputs within delta of the mean network at its middle. Where the posterior's spread is small, its band is "+
+			"hidden by the line of the mean.", f)
 	}
 	steps, err := Steps(c.Device)
 	if err != nil {
@@ -39,32 +48,39 @@ func (c *Config) tellRegression(e *Experiment, nets []netFlags, posts []*posteri
 	return s, nil
 }
 
-// methodRow is a row of a table by methods.
-func methodRow(name string, p *report.Placed) []cell {
-	return []cell{word(name), lowerCell(p.Record), upperCell(p), statCell(p.Statistical), secondsCell(p.Seconds)}
+// methodColumns are those of tables by methods.
+var methodColumns = []column{col("method"), lowerColumn, col("p_upper"), statColumn, secondsColumn("time")}
+
+// row is a row of such a table: a method's p_lower beside what is known from above.
+func (b *bounds) row(name string, p *report.Placed) []cell {
+	return []cell{word(name), lowerCell(p.Record), upCell(b.upper), statCell(b.statistical), secondsCell(p.Seconds)}
 }
 
 // tellSweep tells of algorithm 1.
-func (c *Config) tellSweep(s *Section, n netFlags, r Results) {
+func (c *Config) tellSweep(s *Section, n netFlags, all *bounds, r Results) error {
 	samples, gammas := c.sweep()
-	t := &Table{Name: "regression-" + n.name + "-algorithm1", Header: []string{"gamma", "method"}}
+	t := &Table{Name: "regression-" + n.name + "-algorithm1", Columns: []column{col("gamma"), col("method")}}
 	for _, k := range samples {
-		t.Header = append(t.Header, fmt.Sprintf("N = %d", k))
+		name := fmt.Sprintf("p_lower_N_%d", k)
+		t.Columns = append(t.Columns, col(fmt.Sprintf("N = %d", k), name, "log10_"+name))
 	}
-	t.Header = append(t.Header, "most it can be", "time of all")
+	t.Columns = append(t.Columns, mostColumn, statColumn, secondsColumn("time of the row"))
 	for g, gamma := range gammas {
 		for _, m := range []string{"ibp", "lbp"} {
 			records := r["regression-"+n.name+"-algorithm1-"+m][g*len(samples) : (g+1)*len(samples)]
 			row := []cell{word(fmt.Sprint(gamma)), word(m)}
 			for i := range records {
 				row = append(row, lowerCell(records[i].Record))
+				// The same T and S in another file: not yet held against the others.
+				all.take(&records[i])
 			}
-			t.Rows = append(t.Rows, append(row, ceilingCell(records[len(records)-1].Record), secondsCell(total(records))))
+			t.Rows = append(t.Rows, append(row, ceilingCell(records[len(records)-1].Record), statCell(all.statistical), secondsCell(total(records))))
 		}
 	}
 	t.Caption = "p_lower of algorithm 1: N boxes of half-width gamma standard deviations around posterior samples, the union of the verified ones measured soundly. " +
 		"\"Most it can be\" bounds what the largest number of boxes holds, verified or not: boxes that hold much do not verify where the spread is large, and those that verify hold little."
 	s.table(t)
+	return all.check()
 }
 
 // draw makes the figure of the band.

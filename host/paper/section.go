@@ -28,17 +28,36 @@ type namedFigure struct {
 	figure        *report.Figure
 }
 
-// Table is rows of cells under a header; Name is the stem of its CSV file.
+// Table is rows of cells under columns; Name is the stem of its CSV file.
 type Table struct {
 	Name, Caption string
-	Header        []string
+	Columns       []column
 	Rows          [][]cell
 }
 
-// cell is a value as it is read in a table, and as a program wants it.
-type cell struct{ text, raw string }
+// column has a title for readers, and for programs one name or more, which no other
+// column of the table has: a value in bare numbers may take several.
+type column struct {
+	title string
+	csv   []string
+}
 
-func word(text string) cell { return cell{text, text} }
+// col is a column; without names its title is the name.
+func col(title string, csv ...string) column {
+	if len(csv) == 0 {
+		csv = []string{strings.ReplaceAll(title, " ", "_")}
+	}
+	return column{title, csv}
+}
+
+// cell is a value as it is read in a table, and as a program wants it: a text for each
+// name of the column, fewer where it says nothing.
+type cell struct {
+	text string
+	raw  []string
+}
+
+func word(text string) cell { return cell{text, []string{text}} }
 
 func (s *Section) say(format string, args ...any) {
 	s.blocks = append(s.blocks, block{text: fmt.Sprintf(format, args...)})
@@ -71,8 +90,12 @@ func (s *Section) Markdown(w io.Writer) error {
 
 func (t *Table) markdown(b *strings.Builder) {
 	line := func(cells []string) { fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | ")) }
-	line(t.Header)
-	b.WriteString(strings.Repeat("|---", len(t.Header)) + "|\n")
+	var titles []string
+	for _, c := range t.Columns {
+		titles = append(titles, c.title)
+	}
+	line(titles)
+	b.WriteString(strings.Repeat("|---", len(titles)) + "|\n")
 	for _, row := range t.Rows {
 		var cells []string
 		for _, c := range row {
@@ -88,11 +111,15 @@ func (t *Table) markdown(b *strings.Builder) {
 func (t *Table) csv() ([]byte, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
-	rows := [][]string{t.Header}
+	var names []string
+	for _, c := range t.Columns {
+		names = append(names, c.csv...)
+	}
+	rows := [][]string{names}
 	for _, row := range t.Rows {
 		var raw []string
-		for _, c := range row {
-			raw = append(raw, c.raw)
+		for i, c := range row {
+			raw = append(append(raw, c.raw...), make([]string, len(t.Columns[i].csv)-len(c.raw))...)
 		}
 		rows = append(rows, raw)
 	}

@@ -25,6 +25,8 @@ type vcasJob struct {
 	e    *Experiment
 	net  netFlags
 	list []entry
+	// inputs is what the file says of them.
+	inputs string
 	// single are the boxes of unions, each as a property of its own.
 	single []entry
 	// never are the properties that forbid an advisory: they fail so rarely that more
@@ -69,8 +71,8 @@ func (c *Config) vcas() (*Experiment, error) {
 		name     string
 		list     []entry
 		networks int
-	}{{"boxes", j.single, c.count(2000, 500)}, {"never", j.never, c.count(8000, 500)}} {
-		if len(more.list) == 0 {
+	}{{"boxes", j.single, c.count(2000, 500)}, {"never", j.never, c.count(8000, 0)}} {
+		if len(more.list) == 0 || more.networks == 0 {
 			continue
 		}
 		file, err := c.writeProperties("vcas-"+more.name+".json", more.list)
@@ -106,12 +108,13 @@ func (j *vcasJob) read(path string) error {
 		return err
 	}
 	var file struct {
+		Inputs     string  `json:"inputs"`
 		Properties []entry `json:"properties"`
 	}
 	if err := json.Unmarshal(content, &file); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	j.list = file.Properties
+	j.list, j.inputs = file.Properties, file.Inputs
 	for _, p := range j.list {
 		if p.Kind == "argmax_is_never" {
 			p.Gamma, p.Samples = 0, 0

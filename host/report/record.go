@@ -145,6 +145,17 @@ func (r *Record) Fill(res *certify.Result, require float64) {
 		r.Log10Ceiling = finite(res.CeilingLog10)
 	}
 	r.Margin = finite(res.Margin)
+	r.Decide(require)
+	r.Device = res.Device
+	if res.Precision != "" {
+		r.Precision = res.Precision
+	}
+	seconds := math.Round(res.Seconds*1e6) / 1e6
+	r.Seconds = &seconds
+}
+
+// Decide sets what follows from the bounds.
+func (r *Record) Decide(require float64) {
 	r.Require, r.Verdict, r.Guarantee = require, "unknown", Guarantee
 	switch {
 	case r.PLower >= require && r.PLower > 0:
@@ -152,12 +163,6 @@ func (r *Record) Fill(res *certify.Result, require float64) {
 	case r.PUpper < require:
 		r.Verdict = "unsafe"
 	}
-	r.Device = res.Device
-	if res.Precision != "" {
-		r.Precision = res.Precision
-	}
-	seconds := math.Round(res.Seconds*1e6) / 1e6
-	r.Seconds = &seconds
 }
 
 func gammaField(gamma []float64) any {
