@@ -102,6 +102,7 @@ func addBars(p *plot.Plot, groups []Group, methods []string) ([]key, error) {
 	var keys []key
 	confidence, certified := 2.0, false
 	for k, method := range methods {
+		claims := false
 		shift := vg.Length(k)*slotWidth - vg.Length(len(methods))*slotWidth/2
 		lower := &blocks{shift: shift, fill: fills[k], outline: thin}
 		upper := &blocks{shift: shift, outline: thin}
@@ -112,7 +113,10 @@ func addBars(p *plot.Plot, groups []Group, methods []string) ([]key, error) {
 				continue
 			}
 			x := float64(i)
-			lower.x, lower.lo, lower.hi = append(lower.x, x), append(lower.lo, 0), append(lower.hi, m.Lower)
+			if !m.NoLower {
+				claims = true
+				lower.x, lower.lo, lower.hi = append(lower.x, x), append(lower.lo, 0), append(lower.hi, m.Lower)
+			}
 			if m.Upper < 1 {
 				certified = true
 				upper.x, upper.lo, upper.hi = append(upper.x, x), append(upper.lo, m.Upper), append(upper.hi, 1)
@@ -123,7 +127,9 @@ func addBars(p *plot.Plot, groups []Group, methods []string) ([]key, error) {
 			}
 		}
 		p.Add(lower, upper, stat)
-		keys = append(keys, key{"p_lower, certified: " + method, []plot.Thumbnailer{lower}})
+		if claims {
+			keys = append(keys, key{"p_lower, certified: " + method, []plot.Thumbnailer{lower}})
+		}
 	}
 	if certified {
 		keys = append(keys, key{"hatched, from the top down to p_upper: 1 - p_upper, certified", []plot.Thumbnailer{&blocks{outline: thin}}})

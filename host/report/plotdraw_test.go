@@ -163,3 +163,35 @@ func TestEpsTexts(t *testing.T) {
 		}
 	}
 }
+
+// TestStatisticalClaimsNothing: records of --method statistical have no bar and no line
+// of a certified p_lower, which their 0 is not.
+func TestStatisticalClaimsNothing(t *testing.T) {
+	records := read(t, line("p", "lbp", "0.1", 0, 0.5, 1, ""), line("p", "statistical", "0.1", 0, 0, 1, `"statistical":{"samples":9,"safe":9,"lower":0.5,"upper":1,"confidence":0.99},`))
+	groups, methods, _, err := report.BarGroups(records, []string{"posterior", "method"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bars, err := report.PlotBars(groups, methods)
+	if err != nil {
+		t.Fatal(err)
+	}
+	series, _, err := report.EpsSeries(records, []string{"posterior", "method"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := report.PlotEps(series)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if svg := string(write(t, bars, "svg")); strings.Contains(svg, "certified: statistical") || !strings.Contains(svg, ">p_lower, certified: lbp<") {
+		t.Error("bars: the legend claims a p_lower of drawn networks, or none of lbp")
+	}
+	// Every series has its p_upper.
+	if dashed := strings.Count(string(write(t, lines, "svg")), "stroke-dasharray"); dashed < len(series) {
+		t.Errorf("%d dashed lines for %d series", dashed, len(series))
+	}
+	if len(series) != 2 || !series[1].Points[0].NoLower || series[0].Points[0].NoLower {
+		t.Errorf("series %+v", series)
+	}
+}

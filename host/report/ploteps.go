@@ -53,7 +53,10 @@ func addSeries(p *plot.Plot, series []Series) ([]key, error) {
 		var lower, upper plotter.XYs
 		stat := &spans{style: draw.LineStyle{Color: ink, Width: vg.Points(0.8)}}
 		for _, q := range s.Points {
-			lower, upper = append(lower, plotter.XY{X: q.X, Y: q.Lower}), append(upper, plotter.XY{X: q.X, Y: q.Upper})
+			upper = append(upper, plotter.XY{X: q.X, Y: q.Upper})
+			if !q.NoLower {
+				lower = append(lower, plotter.XY{X: q.X, Y: q.Lower})
+			}
 			if q.Statistical {
 				stat.x, stat.lo, stat.hi = append(stat.x, q.X), append(stat.lo, q.StatLower), append(stat.hi, q.StatUpper)
 			}
@@ -62,11 +65,15 @@ func addSeries(p *plot.Plot, series []Series) ([]key, error) {
 			bars = append(bars, stat)
 		}
 		mark := i + i/len(inks)
+		var thumbs []plot.Thumbnailer
 		for _, bound := range []struct {
 			xy     plotter.XYs
 			glyph  draw.GlyphDrawer
 			dashes []vg.Length
 		}{{upper, open[mark%len(open)], dashes}, {lower, filled[mark%len(filled)], nil}} {
+			if len(bound.xy) == 0 {
+				continue // no p_lower is claimed
+			}
 			line, points, err := plotter.NewLinePoints(bound.xy)
 			if err != nil {
 				return nil, err
@@ -75,10 +82,9 @@ func addSeries(p *plot.Plot, series []Series) ([]key, error) {
 			line.LineStyle = draw.LineStyle{Color: ink, Width: vg.Points(1.2), Dashes: bound.dashes, DashOffs: vg.Points(4 * float64(i))}
 			points.GlyphStyle = draw.GlyphStyle{Color: ink, Radius: vg.Points(3.2), Shape: bound.glyph}
 			p.Add(line, points)
-			if bound.dashes == nil {
-				keys = append(keys, key{s.Name, []plot.Thumbnailer{line, points}})
-			}
+			thumbs = []plot.Thumbnailer{line, points}
 		}
+		keys = append(keys, key{s.Name, thumbs})
 	}
 	// Of several intervals at one eps each has its place right of the point.
 	for k, stat := range bars {

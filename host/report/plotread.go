@@ -126,14 +126,17 @@ type Mean struct {
 	Statistical          bool
 	StatLower, StatUpper float64
 	Confidence           float64
+	// NoLower: the records are all of method statistical, which claims no p_lower.
+	NoLower bool
 }
 
 // MeanOf averages records of different inputs.
 func MeanOf(records []Placed) Mean {
-	m := Mean{Inputs: len(records), Statistical: true, Confidence: 1}
+	m := Mean{Inputs: len(records), Statistical: true, Confidence: 1, NoLower: true}
 	var ends [4][]float64
 	for _, r := range records {
 		ends[0], ends[1] = append(ends[0], r.PLower), append(ends[1], r.PUpper)
+		m.NoLower = m.NoLower && r.Method == "statistical"
 		if r.Statistical == nil {
 			m.Statistical = false
 			continue
