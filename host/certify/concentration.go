@@ -124,9 +124,9 @@ func (c *Config) mostCells(inputs int) int {
 }
 
 // judge bounds the failure of cells: with one tau for all, and then with larger ones
-// for those where it pays. A cell of which the first says nothing is tried at the
-// largest, and from there downwards only if that says something: the smaller tau is,
-// the wider are the hidden bounds.
+// for those where it pays, upwards step by step. A cell of which the first says nothing
+// is tried from the largest downwards, since the smaller tau is, the wider are the hidden
+// bounds; and so is one whose bound is still not good.
 func (e *Engine) judge(ctx context.Context, cells []*cell) error {
 	least := min(max(enough/2/(3*float64(e.hiddenNeurons()+1)), leastTau), mostFirstTau)
 	if err := e.judgeAt(ctx, cells, least); err != nil {
@@ -149,11 +149,17 @@ func (e *Engine) judge(ctx context.Context, cells []*cell) error {
 	if err := e.follow(ctx, up, taus); err != nil {
 		return err
 	}
+	// Gains that became small on the way up may be large from the top.
+	for _, c := range up {
+		if c.fail > worthPolish {
+			unknown = append(unknown, c)
+		}
+	}
 	slices.Reverse(taus)
 	if err := e.follow(ctx, unknown, taus); err != nil {
 		return err
 	}
-	return e.polish(ctx, append(up, unknown...))
+	return e.polish(ctx, cells)
 }
 
 // polish tries, for cells whose bound is known but not good, taus between those that

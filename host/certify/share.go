@@ -90,7 +90,7 @@ func (e *Engine) groupMost(cfg Config) int {
 	if cfg.Samples > 0 && cfg.Strategy != Sampled {
 		// Drawn networks are decided one by one, and where inputs are few, T is cut. The
 		// factors are measured times beside those of a multiplication.
-		each := 40.0
+		each := 15.0
 		if e.post.Inputs() <= 8 {
 			each = 4000
 		}

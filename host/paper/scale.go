@@ -64,7 +64,7 @@ func (j *scaleJob) name(method string, images int) string {
 func (j *scaleJob) run(path, method string, images int) {
 	flags := []string{"--method", method, "--no-upper"}
 	if method == "statistical" {
-		flags = append(flags, "--samples", "40", "--confidence", Confidence)
+		flags = append(flags, "--samples", "20", "--confidence", Confidence)
 	}
 	j.e.add(j.name(method, images), append(flags, "--posterior", path, "--inputs", j.images, "--index", fmt.Sprintf("0:%d", images), "--eps", scaleEps, "--clip", "0,1")...)
 }
@@ -137,8 +137,7 @@ func (j *scaleJob) tell(r Results) (*Section, error) {
 		t.Rows = append(t.Rows, j.row(m, r[j.name(m, 1)], one))
 	}
 	t.Rows = append(t.Rows, j.row("clbp", r[j.name("clbp", j.many)], nil))
-	t.Caption = "Peak memory is that of the whole process, the file of the posterior included (Linux). One weight box cannot hold much of so many weights: that ibp and lbp prove next to nothing is the " +
-		"method's limit, their time is what is shown."
+	t.Caption = "Peak memory is that of the whole process, the file of the posterior included (Linux). Of so many weights one box that verifies holds little: ibp and lbp stand here for their time."
 	s.table(t)
 	if seconds := each(r[j.name("clbp", j.many)]); seconds != nil {
 		s.say("The paper's claim is millions of parameters in minutes; it reports %d to %d seconds an image for its MNIST networks. clbp took %.2f seconds an image here, of %d weights, on this machine: "+

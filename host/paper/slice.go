@@ -37,7 +37,7 @@ func (j *vcasJob) newSlices() error {
 }
 
 func (j *vcasJob) newSlice(never entry) (*slice, error) {
-	n := j.c.count(8, 4)
+	n := j.c.count(7, 4)
 	s := &slice{name: fmt.Sprintf("vcas-slice-never-%d", *never.Class), property: never.Name, class: *never.Class, grid: &report.Grid{Field: "p_lower"}}
 	edge := func(i int) float64 { return three(sliceReach * (2*float64(i)/float64(n) - 1)) }
 	var list []entry
