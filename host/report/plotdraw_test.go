@@ -18,6 +18,9 @@ import (
 // TestPlotBytes: the same records give the same bytes, others give others, and both
 // formats are what they claim to be.
 func TestPlotBytes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("drawing is slow under the race detector, and nothing of it runs at the same time: not with -short")
+	}
 	again, other := figures(t, 0.5), figures(t, 0.75)
 	for kind, f := range figures(t, 0.5) {
 		for _, format := range []string{"svg", "png"} {

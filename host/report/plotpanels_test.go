@@ -64,6 +64,9 @@ func panelFigures(t *testing.T, p float64) map[string]*report.Figure {
 // TestPanelBytes: the same data give the same bytes, others give others, both formats
 // are what they claim to be, and nothing is cut off.
 func TestPanelBytes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("drawing is slow under the race detector, and nothing of it runs at the same time: not with -short")
+	}
 	again, other := panelFigures(t, 0.5), panelFigures(t, 0.75)
 	for kind, f := range panelFigures(t, 0.5) {
 		for _, format := range []string{"svg", "png"} {
