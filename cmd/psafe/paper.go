@@ -29,7 +29,7 @@ paper printed: regression, vcas, mnist, scale or all.
   psafe paper all --data DATA --out DIR           with the released posteriors
   psafe paper regression --posterior net.npz --out DIR
 
-Without --quick a run takes minutes: 3, or 13 with --data, on two cores with PoCL as
+Without --quick a run takes minutes: 3, or 12 with --data, on two cores with PoCL as
 --device 0:0 (psafe devices lists what there is), several times more without OpenCL.
 DATA is a folder with the released files: uai2020/VCAS_MODEL_512.net and so on
 (docs/paper.md lists them). DIR gets paper.md, tables as CSV, figures as SVG and PNG,
