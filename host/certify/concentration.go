@@ -132,11 +132,11 @@ func (e *Engine) judge(ctx context.Context, cells []*cell) error {
 	if err := e.judgeAt(ctx, cells, least); err != nil {
 		return err
 	}
-	var up, unknown []*cell
+	var up, fromTop []*cell
 	for _, c := range cells {
 		switch {
 		case c.fail >= 1:
-			unknown = append(unknown, c)
+			fromTop = append(fromTop, c)
 		case c.fail > enough:
 			up = append(up, c)
 		}
@@ -152,11 +152,11 @@ func (e *Engine) judge(ctx context.Context, cells []*cell) error {
 	// Gains that became small on the way up may be large from the top.
 	for _, c := range up {
 		if c.fail > worthPolish {
-			unknown = append(unknown, c)
+			fromTop = append(fromTop, c)
 		}
 	}
 	slices.Reverse(taus)
-	if err := e.follow(ctx, unknown, taus); err != nil {
+	if err := e.follow(ctx, fromTop, taus); err != nil {
 		return err
 	}
 	return e.polish(ctx, cells)

@@ -2,7 +2,6 @@ package paper
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
@@ -34,7 +33,7 @@ func lowerCell(r *report.Record) cell {
 	c := downCell(r.PLower)
 	if log := r.Log10PLower; log != nil {
 		if c.raw = append(c.raw, raw(*log)); r.PLower < 1e-4 {
-			c.text = fmt.Sprintf("10^%.1f", math.Floor(*log*10)/10)
+			c.text = "10^-" + report.FormatUp(-*log, 1)
 		}
 	}
 	return c
@@ -164,6 +163,11 @@ func (b *bounds) least() (limit float64, statistical *report.Statistical) {
 	return b.upper, nil
 }
 
+// Contradiction is an error that says that two bounds cannot both hold.
+type Contradiction struct{ words string }
+
+func (c *Contradiction) Error() string { return c.words }
+
 // check fails if a lower bound is above an upper one: one of them is then wrong, and
 // nothing of the experiment may be believed.
 func (b *bounds) check() error {
@@ -172,7 +176,7 @@ func (b *bounds) check() error {
 	}
 	place := func(r *report.Placed) string { return fmt.Sprintf("%s: line %d", r.File, r.Line) }
 	fail := func(lo *report.Placed, what string, x float64, hi *report.Placed, than string, y float64) error {
-		return fmt.Errorf("%s: %s %v is above %s %v of %s: one of the two is wrong, please report it", place(lo), what, x, than, y, place(hi))
+		return &Contradiction{fmt.Sprintf("%s: %s %v is above %s %v of %s: one of the two is wrong, please report it", place(lo), what, x, than, y, place(hi))}
 	}
 	const lowerLimit, upperLimit = "the statistical lower limit", "the statistical upper limit"
 	switch {
@@ -223,7 +227,7 @@ func ceilingCell(r *report.Record) cell {
 	if *c > -0.1 {
 		return cell{"1", []string{raw(*c)}}
 	}
-	return cell{fmt.Sprintf("10^%.1f", math.Ceil(*c*10)/10), []string{raw(*c)}}
+	return cell{"10^-" + report.FormatDown(-*c, 1), []string{raw(*c)}}
 }
 
 // shareCell counts the records with p_lower >= 0.9.

@@ -45,8 +45,8 @@ func CheckData(folder string, names []string) error {
 	return nil
 }
 
-// Report holds all results against each other and tells of them. An error means that
-// two bounds contradict each other.
+// Report holds all results against each other and tells of them. A *Contradiction says
+// that two bounds cannot both hold; other errors are about figures.
 func (e *Experiment) Report(r Results) (*Section, error) {
 	if err := r.checkAll(); err != nil {
 		return nil, err

@@ -49,7 +49,7 @@ type Results map[string][]report.Placed
 type Experiment struct {
 	Name, Title string
 	Runs        []Run
-	// Tell makes the tables and figures. It fails if two bounds contradict each other.
+	// Tell makes the tables and figures.
 	Tell func(Results) (*Section, error)
 }
 

@@ -2,6 +2,9 @@ package paper
 
 import (
 	"bytes"
+	"errors"
+	"math"
+	"math/big"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,6 +44,9 @@ func TestContradictions(t *testing.T) {
 			t.Errorf("%s: error %v", c.name, err)
 			continue
 		}
+		if _, typed := errors.AsType[*Contradiction](err); c.want != nil && !typed {
+			t.Errorf("%s: the error is no Contradiction", c.name)
+		}
 		for _, w := range c.want {
 			if !strings.Contains(err.Error(), w) {
 				t.Errorf("%s: %q does not say %q", c.name, err, w)
@@ -51,6 +57,36 @@ func TestContradictions(t *testing.T) {
 	other.Index = 4
 	if err := (Results{"a": {record("clbp", 0.95, 1, nil)}, "b": {other}}).checkAll(); err != nil {
 		t.Errorf("records of different inputs: %v", err)
+	}
+}
+
+// TestReadNet: the flags of a posterior are read as psafe certify reads them, an
+// activation for each layer too.
+func TestReadNet(t *testing.T) {
+	n := netFlags{args: []string{"--posterior", "../../testdata/glyphs-64-24-24-10.npz", "--activation", "relu,tanh"}}
+	if _, err := readNet(n); err == nil || !strings.Contains(err.Error(), "the option says tanh") {
+		t.Errorf("two activations, of which the file says another: %v", err)
+	}
+	n.args[3] = "relu,relu"
+	if _, err := readNet(n); err != nil {
+		t.Errorf("two activations: %v", err)
+	}
+	n.args[3] = "relu,what"
+	if _, err := readNet(n); err == nil || !strings.Contains(err.Error(), "--activation") {
+		t.Errorf("a word that is no activation: %v", err)
+	}
+}
+
+// TestPowersOfTen: a logarithm that times ten rounds to a whole number is still printed
+// on the safe side.
+func TestPowersOfTen(t *testing.T) {
+	for _, x := range []float64{-56.2, math.Nextafter(-56.2, -100), math.Nextafter(-56.2, 0), -0.3, -521.9000000000001} {
+		exact, _ := new(big.Rat).SetString(strings.TrimPrefix(lowerCell(&report.Record{Method: "ibp", PLower: 1e-300, Log10PLower: &x}).text, "10^"))
+		most, _ := new(big.Rat).SetString(strings.TrimPrefix(ceilingCell(&report.Record{Log10Ceiling: &x}).text, "10^"))
+		v := new(big.Rat).SetFloat64(x)
+		if exact == nil || most == nil || exact.Cmp(v) > 0 || most.Cmp(v) < 0 {
+			t.Errorf("10^%v is printed as at least 10^%v and at most 10^%v", x, exact, most)
+		}
 	}
 }
 

@@ -233,9 +233,13 @@ func readNet(n netFlags) (*posterior.Posterior, error) {
 		case "--scale":
 			opt.Scale, err = posterior.ParseScale(value)
 		case "--activation":
-			var a posterior.Activation
-			a, err = posterior.ParseActivation(value)
-			opt.Activations = append(opt.Activations, a)
+			for word := range strings.SplitSeq(value, ",") {
+				var a posterior.Activation
+				if a, err = posterior.ParseActivation(word); err != nil {
+					break
+				}
+				opt.Activations = append(opt.Activations, a)
+			}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", n.args[i], err)

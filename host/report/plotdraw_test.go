@@ -15,6 +15,27 @@ import (
 	"psafe/host/report"
 )
 
+// checkBytes: again is the same figure, other that of other data; SVG is XML.
+func checkBytes(t *testing.T, kind string, f, again, other *report.Figure) {
+	t.Helper()
+	for _, format := range []string{"svg", "png"} {
+		b := write(t, f, format)
+		if !bytes.Equal(b, write(t, f, format)) || !bytes.Equal(b, write(t, again, format)) {
+			t.Errorf("%s as %s: two drawings differ", kind, format)
+		}
+		if bytes.Equal(b, write(t, other, format)) {
+			t.Errorf("%s as %s: other data, the same drawing", kind, format)
+		}
+	}
+	for dec := xml.NewDecoder(bytes.NewReader(write(t, f, "svg"))); ; {
+		if _, err := dec.Token(); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatalf("%s: %v", kind, err)
+		}
+	}
+}
+
 // TestPlotBytes: the same records give the same bytes, others give others, and both
 // formats are what they claim to be.
 func TestPlotBytes(t *testing.T) {
@@ -23,22 +44,7 @@ func TestPlotBytes(t *testing.T) {
 	}
 	again, other := figures(t, 0.5), figures(t, 0.75)
 	for kind, f := range figures(t, 0.5) {
-		for _, format := range []string{"svg", "png"} {
-			b := write(t, f, format)
-			if !bytes.Equal(b, write(t, f, format)) || !bytes.Equal(b, write(t, again[kind], format)) {
-				t.Errorf("%s as %s: two drawings differ", kind, format)
-			}
-			if bytes.Equal(b, write(t, other[kind], format)) {
-				t.Errorf("%s as %s: other records, the same drawing", kind, format)
-			}
-		}
-		for dec := xml.NewDecoder(bytes.NewReader(write(t, f, "svg"))); ; {
-			if _, err := dec.Token(); errors.Is(err, io.EOF) {
-				break
-			} else if err != nil {
-				t.Fatalf("%s: %v", kind, err)
-			}
-		}
+		checkBytes(t, kind, f, again[kind], other[kind])
 		img := decode(t, f)
 		if size := img.Bounds().Size(); size.X < 900 || size.X > 1200 || size.Y < 600 || size.Y > 1100 {
 			t.Errorf("%s: %v pixels", kind, size)

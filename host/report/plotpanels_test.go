@@ -1,10 +1,6 @@
 package report_test
 
 import (
-	"bytes"
-	"encoding/xml"
-	"errors"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -69,22 +65,7 @@ func TestPanelBytes(t *testing.T) {
 	}
 	again, other := panelFigures(t, 0.5), panelFigures(t, 0.75)
 	for kind, f := range panelFigures(t, 0.5) {
-		for _, format := range []string{"svg", "png"} {
-			b := write(t, f, format)
-			if !bytes.Equal(b, write(t, f, format)) || !bytes.Equal(b, write(t, again[kind], format)) {
-				t.Errorf("%s as %s: two drawings differ", kind, format)
-			}
-			if bytes.Equal(b, write(t, other[kind], format)) {
-				t.Errorf("%s as %s: other data, the same drawing", kind, format)
-			}
-		}
-		for dec := xml.NewDecoder(bytes.NewReader(write(t, f, "svg"))); ; {
-			if _, err := dec.Token(); errors.Is(err, io.EOF) {
-				break
-			} else if err != nil {
-				t.Fatalf("%s: %v", kind, err)
-			}
-		}
+		checkBytes(t, kind, f, again[kind], other[kind])
 		img := decode(t, f)
 		all := img.Bounds()
 		inner := all.Inset(8)
