@@ -97,12 +97,12 @@ func (d *Device[T]) Widen(a bound.Widen) error {
 	return nil
 }
 
-// Spread is defined in bound.Spread.
-func (d *Device[T]) Spread(a bound.Spread) error {
-	radius, radiusSq := d.data(a.Radius, a.N, "Spread.Radius"), d.data(a.RadiusSq, a.N, "Spread.RadiusSq")
-	maxSq := d.data(a.MaxSq, a.N, "Spread.MaxSq")
-	zLo, zHi := d.interval(a.Z, a.N, "Spread.Z")
-	mean, variance := d.data(a.Mean, a.N, "Spread.Mean"), d.data(a.Var, a.N, "Spread.Var")
+// Vary is defined in bound.Vary.
+func (d *Device[T]) Vary(a bound.Vary) error {
+	radius, radiusSq := d.data(a.Radius, a.N, "Vary.Radius"), d.data(a.RadiusSq, a.N, "Vary.RadiusSq")
+	maxSq := d.data(a.MaxSq, a.N, "Vary.MaxSq")
+	zLo, zHi := d.interval(a.Z, a.N, "Vary.Z")
+	mean, variance := d.data(a.Mean, a.N, "Vary.Mean"), d.data(a.Var, a.N, "Vary.Var")
 	q, lipschitz := T(a.Quantile), T(a.Lipschitz)
 	d.parallel(a.N, 2048, func(from, to int) {
 		for i := from; i < to; i++ {

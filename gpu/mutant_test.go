@@ -39,7 +39,7 @@ var mutants = []struct{ what, file, old, new string }{
 	{"noise from above left out", "noiserows", "up(vIn + up(", "up(up("},
 	{"widened one way only", "widen", "upper(up(loadUpTo(hi + i, n - i) + by))", "loadUpTo(hi + i, n - i)"},
 	{"magnitude without noise", "widen", "upper(up(loadUpTo(mag + i, n - i) + by))", "loadUpTo(mag + i, n - i)"},
-	{"radius without its cap", "spread", "upper(leastNaN(up(lipschitz * by), up(h - l)))", "upper(up(lipschitz * by))"},
+	{"radius without its cap", "vary", "upper(leastNaN(up(lipschitz * by), up(h - l)))", "upper(up(lipschitz * by))"},
 	{"root not proved", "round", "const vec c = x * y * (R(1.0) + R(16.0) * UNIT);", "const vec c = x * y;"},
 	{"ReLU of the wrong end", "activate", "h = relu(h);", "h = relu(l);"},
 }

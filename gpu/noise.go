@@ -39,12 +39,12 @@ func (d *Device) Widen(a bound.Widen) error {
 	return d.launch("widen", d.runs(a.N), work{d.moved(8 * a.N), 0}, lo, hi, mag, mean, variance, a.Quantile, hi != nil, mag != nil, a.N)
 }
 
-// Spread is defined in bound.Spread.
-func (d *Device) Spread(a bound.Spread) error {
-	radius, radiusSq := d.array(a.Radius, a.N, "Spread.Radius"), d.array(a.RadiusSq, a.N, "Spread.RadiusSq")
-	maxSq := d.array(a.MaxSq, a.N, "Spread.MaxSq")
-	zLo, zHi := d.interval(a.Z, a.N, "Spread.Z")
-	mean, variance := d.array(a.Mean, a.N, "Spread.Mean"), d.array(a.Var, a.N, "Spread.Var")
-	return d.launch("spread", d.runs(a.N), work{d.moved(7 * a.N), 0}, radius, radiusSq, maxSq, zLo, zHi, mean, variance,
+// Vary is defined in bound.Vary.
+func (d *Device) Vary(a bound.Vary) error {
+	radius, radiusSq := d.array(a.Radius, a.N, "Vary.Radius"), d.array(a.RadiusSq, a.N, "Vary.RadiusSq")
+	maxSq := d.array(a.MaxSq, a.N, "Vary.MaxSq")
+	zLo, zHi := d.interval(a.Z, a.N, "Vary.Z")
+	mean, variance := d.array(a.Mean, a.N, "Vary.Mean"), d.array(a.Var, a.N, "Vary.Var")
+	return d.launch("vary", d.runs(a.N), work{d.moved(7 * a.N), 0}, radius, radiusSq, maxSq, zLo, zHi, mean, variance,
 		a.Quantile, a.Lipschitz, a.N)
 }

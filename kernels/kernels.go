@@ -21,7 +21,7 @@ var files embed.FS
 var order = []string{
 	"round", "sigmoid",
 	"drawbox", "mergerows", "affine", "activate", "relax", "relaxrows", "backsubstitute", "concretize", "intersect",
-	"squarerows", "noiserows", "widen", "spread",
+	"squarerows", "noiserows", "widen", "vary",
 	"tiles", "affinetiles", "backtiles",
 	"selftest", "benchcopy", "benchfma",
 }

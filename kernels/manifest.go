@@ -59,7 +59,7 @@ var All = []Kernel{
 		{"lo", Out}, {"hi", Out}, {"mag", Out}, {"mean", In}, {"var", In}, {"quantile", Real},
 		{"hasHi", Int}, {"hasMag", Int}, {"n", Int},
 	}},
-	{"spread", "spread", []Arg{
+	{"vary", "vary", []Arg{
 		{"radius", Out}, {"radiusSq", Out}, {"maxSq", Out}, {"zLo", In}, {"zHi", In}, {"mean", In}, {"var", In},
 		{"quantile", Real}, {"lipschitz", Real}, {"n", Int},
 	}},

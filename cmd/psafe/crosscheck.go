@@ -202,7 +202,7 @@ func (c *crosscheckFlags) one(post *posterior.Posterior, tasks []property.Task, 
 		return pair.Read(o.values, a)
 	}
 	if method == "clbp" {
-		run, err := newConcentrate(pair, post, regions, rows)
+		run, err := newCLBPRun(pair, post, regions, rows)
 		if err != nil {
 			return nil, err
 		}

@@ -146,7 +146,7 @@ func (p *posteriorFlags) scaleWords(post *posterior.Posterior) string {
 // diagonal refuses, before anything is opened or drawn, a posterior whose weights
 // are not independent normal ones, for a command that knows no others.
 func diagonal(post *posterior.Posterior, command string) error {
-	if post.Diagonal() != nil {
+	if !post.Independent() {
 		return fmt.Errorf("%s: this posterior is %s; %s is for independent normal weights", post.Source.Path, post.Describe(), command)
 	}
 	return nil

@@ -73,7 +73,7 @@ func (c *certifyFlags) chooseMethod(f *pflag.FlagSet) error {
 			return fmt.Errorf("--boxes: %w", err)
 		}
 	case "clbp":
-		c.cfg.Strategy = certify.Concentrated
+		c.cfg.Strategy = certify.CLBP
 	case "neuronsum":
 		c.cfg.Strategy = certify.NeuronSums
 	case "samples":
@@ -126,7 +126,7 @@ const (
 // suits checks that the method and the posterior go together, and has auto choose
 // samples for a finite set of networks.
 func (c *certifyFlags) suits(post *posterior.Posterior) error {
-	diagonal := post.Diagonal()
+	diagonal := post.RequireIndependent()
 	if diagonal != nil && c.derived {
 		return fmt.Errorf("%s: --derived is for independent normal weights; this is %s", c.posterior, post.Describe())
 	}

@@ -44,7 +44,7 @@ func workloads(small bool) []workload {
 		}},
 		// The rows of means, and as many of squares.
 		{"clbp 784-128-128-10, 100 inputs, one tau, end to end", 0, 4 * 256 * float64(in*128*inputs), func(d bound.Device) (func() error, func(), error) {
-			return concentrateWork(d, []int{in, 128, 128, 10}, inputs)
+			return clbpWork(d, []int{in, 128, 128, 10}, inputs)
 		}},
 	}
 	for _, m := range []bound.Method{bound.IBP, bound.LBP} {
@@ -164,8 +164,8 @@ func randomPosterior(rng *rand.Rand, sizes []int) *posterior.Posterior {
 	return p
 }
 
-// concentrateWork bounds a whole network by concentration LBP.
-func concentrateWork(d bound.Device, sizes []int, inputs int) (func() error, func(), error) {
+// clbpWork bounds a whole network by concentration LBP.
+func clbpWork(d bound.Device, sizes []int, inputs int) (func() error, func(), error) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	post := randomPosterior(rng, sizes)
 	var regions []property.Box
@@ -179,7 +179,7 @@ func concentrateWork(d bound.Device, sizes []int, inputs int) (func() error, fun
 		}
 		regions, rows = append(regions, b), append(rows, safe.Rows)
 	}
-	c, err := newConcentrate(d, post, regions, rows)
+	c, err := newCLBPRun(d, post, regions, rows)
 	if err != nil {
 		return nil, nil, err
 	}

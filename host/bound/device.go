@@ -58,7 +58,7 @@ type Device interface {
 	SquareRows(SquareRows) error
 	NoiseRows(NoiseRows) error
 	Widen(Widen) error
-	Spread(Spread) error
+	Vary(Vary) error
 }
 
 // Batch says which weight box and which input box each of Items items pairs:

@@ -29,9 +29,9 @@ func (m *Model) Footprint(method Method, rows int) (perBox, perItem int64) {
 	return int64(2 * weights * size), int64((item + temporary + 2*m.layers[0].in) * size)
 }
 
-// ConcentrationFootprint estimates the bytes that Concentrate needs for each input
+// CLBPFootprint estimates the bytes that PropagateCLBP needs for each input
 // with rows property rows: those of LBP, the squared rows and their way down.
-func (m *Model) ConcentrationFootprint(rows int) int64 {
+func (m *Model) CLBPFootprint(rows int) int64 {
 	rows = max(1, rows)
 	_, item := m.Footprint(LBP, rows)
 	more := 0
@@ -52,9 +52,9 @@ func (m *Model) ConcentrationFootprint(rows int) int64 {
 	return item + int64((more+3*m.layers[0].in)*m.dev.Precision().Bytes())
 }
 
-// MostConcentrated is the largest number of inputs in one Concentrate: coefficients of
+// MostCLBP is the largest number of inputs in one PropagateCLBP: coefficients of
 // all inputs are counted by 32-bit numbers on devices.
-func (m *Model) MostConcentrated(rows int) int {
+func (m *Model) MostCLBP(rows int) int {
 	rows = max(1, rows) // UploadRows makes one where there is none
 	most := m.MostItems(rows)
 	for k, l := range m.layers {
@@ -69,8 +69,8 @@ func (m *Model) MostConcentrated(rows int) int {
 	return max(1, most)
 }
 
-// ConcentrationBytes is what a Concentration's own arrays take on the device.
-func (m *Model) ConcentrationBytes() int64 {
+// CLBPBytes is what a Deviations' own arrays take on the device.
+func (m *Model) CLBPBytes() int64 {
 	n := 0
 	for _, l := range m.layers {
 		n += 5*l.in*l.out + 4*l.out

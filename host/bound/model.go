@@ -36,11 +36,11 @@ type drawn struct {
 
 // NewModel copies what is needed of the posterior to the device. It is an error
 // if the posterior's weights are not independent normal ones
-// (posterior.Posterior.Diagonal), or if a weight box of half-width reach standard
+// (posterior.Posterior.RequireIndependent), or if a weight box of half-width reach standard
 // deviations, or a sample and a box around it, could overflow the device's
 // precision.
 func NewModel(dev Device, post *posterior.Posterior, reach float64) (*Model, error) {
-	if err := post.Diagonal(); err != nil {
+	if err := post.RequireIndependent(); err != nil {
 		return nil, err
 	}
 	m := &Model{dev: dev}
@@ -254,7 +254,7 @@ func (m *Model) ReleaseBoxes(b *Boxes) {
 // Draw writes on any device of that precision. Its errors are those of NewModel.
 func HostBox(post *posterior.Posterior, p Precision, spec BoxSpec, b int) (Explicit, error) {
 	var box Explicit
-	if err := post.Diagonal(); err != nil {
+	if err := post.RequireIndependent(); err != nil {
 		return box, err
 	}
 	for k, l := range post.Layers {

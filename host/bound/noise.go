@@ -59,13 +59,13 @@ type Widen struct {
 	N                 int
 }
 
-// Spread bounds how far activated neurons vary over T, and how large they are:
+// Vary bounds how far activated neurons vary over T, and how large they are:
 //
 //	Radius[i]   >= min( Lipschitz (Mean[i] + Quantile sqrt(Var[i])), Z.Hi[i] - Z.Lo[i] )
 //	RadiusSq[i] >= Radius[i]^2,   MaxSq[i] >= max(|Z.Lo[i]|, |Z.Hi[i]|)^2
 //
 // Mean and Var bound the mean and the variance of the pre-activation's variation.
-type Spread struct {
+type Vary struct {
 	Radius, RadiusSq, MaxSq Array // out [N]
 	Z                       Interval
 	Mean, Var               Array // [N]

@@ -110,12 +110,12 @@ func (j *selfJob) run(dev Device, seed uint32) ([]Digest, error) {
 	if j.name == "overflow" {
 		return digests, nil // its squares do not fit
 	}
-	d, err := j.concentrate(m, seed, regions, dr)
+	d, err := j.clbp(m, seed, regions, dr)
 	return append(digests, d), err
 }
 
-// concentrate digests what Concentrate makes of the job's inputs.
-func (j *selfJob) concentrate(m *Model, seed uint32, regions []property.Box, rows *Rows) (Digest, error) {
+// clbp digests what PropagateCLBP makes of the job's inputs.
+func (j *selfJob) clbp(m *Model, seed uint32, regions []property.Box, rows *Rows) (Digest, error) {
 	d := Digest{j.name + " by clbp", 0xcbf29ce484222325}
 	var moments Moments
 	numbers := selfNumbers{seed: 1 << 20}
@@ -127,7 +127,7 @@ func (j *selfJob) concentrate(m *Model, seed uint32, regions []property.Box, row
 		moments.AbsMean = append(moments.AbsMean, absMean)
 	}
 	again := selfNumbers{seed: seed}
-	c, err := m.NewConcentration(j.posterior(&again), moments)
+	c, err := m.NewDeviations(j.posterior(&again), moments)
 	if err != nil {
 		return d, err
 	}
@@ -137,11 +137,11 @@ func (j *selfJob) concentrate(m *Model, seed uint32, regions []property.Box, row
 		return d, err
 	}
 	defer m.ReleaseNoisy(in)
-	q := Quantiles{Single: 2, Spread: 1.5}
+	q := Quantiles{Single: 2, Radius: 1.5}
 	for k := range m.layers {
 		q.Many = append(q.Many, 2+float64(k)/4)
 	}
-	_, err = c.Concentrate(ConcentrateJob{Inputs: in, Rows: rows, Quantiles: q,
+	_, err = c.PropagateCLBP(CLBPJob{Inputs: in, Rows: rows, Quantiles: q,
 		Observe: func(_ string, _ int, a Array) error { return d.add(m.dev, a) }})
 	return d, err
 }

@@ -19,7 +19,7 @@ const (
 // LBP, the sum over neurons where there is one hidden layer, a centred box. Each is a
 // lower bound of the same probability, so the largest is one too.
 func (e *Engine) auto(ctx context.Context, cfg Config, tasks []property.Task) ([]*Result, error) {
-	best, err := e.concentrated(ctx, cfg, tasks)
+	best, err := e.clbp(ctx, cfg, tasks)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func (e *Engine) auto(ctx context.Context, cfg Config, tasks []property.Task) ([
 	if err := e.uppers(ctx, cfg, best); err != nil {
 		return nil, err
 	}
-	if len(e.post.Layers) == 2 && e.post.Inputs() <= sumInputsAuto {
+	if len(e.normal.Layers) == 2 && e.normal.Inputs() <= sumInputsAuto {
 		if err := e.improve(ctx, cfg, best, content, (*Engine).neuronSum); err != nil {
 			return nil, err
 		}
@@ -65,7 +65,7 @@ func (e *Engine) improve(ctx context.Context, cfg Config, best []*Result, enough
 
 // uppers looks for upper bounds, where they are wanted.
 func (e *Engine) uppers(ctx context.Context, cfg Config, results []*Result) error {
-	if cfg.NoUpper || e.law.Diagonal() != nil {
+	if cfg.NoUpper || !e.posterior.Independent() {
 		return nil
 	}
 	if err := e.upper(ctx, results); err != nil {
@@ -82,9 +82,9 @@ func (e *Engine) beside(ctx context.Context, cfg Config, results []*Result) erro
 			return err
 		}
 	}
-	if cfg.Derived && e.law.Diagonal() == nil {
+	if cfg.Derived && e.posterior.Independent() {
 		for _, r := range results {
-			r.Derived = derive(e.post, r)
+			r.Derived = derive(e.normal, r)
 		}
 	}
 	if cfg.Samples == 0 || cfg.Strategy == Statistical || cfg.Strategy == Sampled {

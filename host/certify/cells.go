@@ -22,7 +22,7 @@ func (e *Engine) refine(ctx context.Context, most int, roots [][]*cell) error {
 		var fresh []*cell
 		for i, r := range roots {
 			for _, c := range worst(r, most-count[i]) {
-				halve(e.post, c)
+				halve(e.normal, c)
 				fresh = append(fresh, c.parts...)
 				count[i] += len(c.parts) - 1
 			}

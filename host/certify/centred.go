@@ -35,7 +35,7 @@ func (e *Engine) centred(ctx context.Context, cfg Config, tasks []property.Task)
 		return nil, err
 	}
 	best := rays
-	if !cfg.Uniform && cfg.Gamma == 0 && len(e.post.Layers) > 1 {
+	if !cfg.Uniform && cfg.Gamma == 0 && len(e.normal.Layers) > 1 {
 		var err error
 		if best, err = e.perLayer(ctx, cfg.Method, rays); err != nil {
 			return nil, err
@@ -56,12 +56,12 @@ func (e *Engine) centred(ctx context.Context, cfg Config, tasks []property.Task)
 // mostGamma is the half-width at which what is left outside is below 1e-9: wider
 // boxes gain nothing that shows.
 func (e *Engine) mostGamma() float64 {
-	return math.Min(measure.GammaForMassApprox(1-1e-9, max(1, randomWeights(e.post))), e.reach)
+	return math.Min(measure.GammaForMassApprox(1-1e-9, max(1, randomWeights(e.normal))), e.reach)
 }
 
 // newRay starts the search with one gamma for all layers.
 func (e *Engine) newRay(cfg Config, t *property.Task) *ray {
-	r := &ray{task: t, best: -1, fail: math.Inf(1), cap: e.mostGamma(), dir: make([]float64, len(e.post.Layers))}
+	r := &ray{task: t, best: -1, fail: math.Inf(1), cap: e.mostGamma(), dir: make([]float64, len(e.normal.Layers))}
 	for k := range r.dir {
 		r.dir[k] = 1
 	}
@@ -89,7 +89,7 @@ func (e *Engine) uniform(ctx context.Context, cfg Config, rays []*ray) error {
 }
 
 func (e *Engine) gammas(g float64) []float64 {
-	all := make([]float64, len(e.post.Layers))
+	all := make([]float64, len(e.normal.Layers))
 	for k := range all {
 		all[k] = e.dev.Precision().Nearest(g)
 	}
@@ -155,7 +155,7 @@ func (e *Engine) centredBox(gamma []float64) (bound.Explicit, error) {
 	for _, g := range gamma {
 		spec.Gamma = append(spec.Gamma, []float64{g})
 	}
-	return bound.HostBox(e.post, e.dev.Precision(), spec, 0)
+	return bound.HostBox(e.normal, e.dev.Precision(), spec, 0)
 }
 
 // freeBox returns the end-points of a verified box, with the weights freed that
@@ -177,11 +177,11 @@ func (e *Engine) freeBox(p *probe) bound.Explicit {
 	for i := range p.box.Lo {
 		box.Lo, box.Hi = append(box.Lo, slices.Clone(p.box.Lo[i])), append(box.Hi, slices.Clone(p.box.Hi[i]))
 	}
-	zero, nonNeg := inputsZero(p.task.T, e.post.Inputs())
-	for k, l := range e.post.Layers {
+	zero, nonNeg := inputsZero(p.task.T, e.normal.Inputs())
+	for k, l := range e.normal.Layers {
 		w, b := 2*k, 2*k+1
 		free(&l, zero, box.Lo[w], box.Hi[w])
-		if k == len(e.post.Layers)-1 {
+		if k == len(e.normal.Layers)-1 {
 			break
 		}
 		dead := make([]bool, l.Out)

@@ -27,8 +27,8 @@ const (
 	// Sampled is Algorithm 1 of Wicker et al. (UAI 2020): boxes of fixed
 	// half-width around posterior samples.
 	Sampled
-	// Concentrated is concentration LBP: no boxes at all.
-	Concentrated
+	// CLBP is concentration LBP: no boxes at all.
+	CLBP
 	// NeuronSums is for one hidden layer: a sum of independent terms, one a neuron.
 	NeuronSums
 	// Auto is the best of what is cheap first.
@@ -178,8 +178,8 @@ func Run(ctx context.Context, engines []*Engine, cfg Config, tasks []property.Ta
 		return runGroups(ctx, engines, (*Engine).statistical, cfg, tasks, progress, emit)
 	case Finite:
 		return runGroups(ctx, engines, (*Engine).finite, cfg, tasks, progress, emit)
-	case Concentrated:
-		return runGroups(ctx, engines, (*Engine).concentrated, cfg, tasks, progress, emit)
+	case CLBP:
+		return runGroups(ctx, engines, (*Engine).clbp, cfg, tasks, progress, emit)
 	}
 	return runGroups(ctx, engines, (*Engine).centred, cfg, tasks, progress, emit)
 }
@@ -191,12 +191,12 @@ func (e *Engine) fits(s Strategy) error {
 	case Statistical:
 		return nil
 	case Finite:
-		if e.law.Samples() == nil {
-			return fmt.Errorf("this posterior is %s, not a finite set of networks: use --method statistical", e.law.Describe())
+		if e.posterior.Samples() == nil {
+			return fmt.Errorf("this posterior is %s, not a finite set of networks: use --method statistical", e.posterior.Describe())
 		}
 		return nil
 	}
-	return e.law.Diagonal()
+	return e.posterior.RequireIndependent()
 }
 
 // Ceiling returns log10, rounded up, of the most that n sampled boxes of half-width
@@ -208,7 +208,7 @@ func Ceiling(post *posterior.Posterior, p bound.Precision, n int, gamma float64)
 	if n == 0 {
 		return minusInf
 	}
-	if post.Diagonal() != nil {
+	if !post.Independent() {
 		return 0
 	}
 	plain, log := 0, measure.CeilingLog(n, gamma, 0)

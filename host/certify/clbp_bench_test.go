@@ -57,7 +57,7 @@ func BenchmarkConcentration(b *testing.B) {
 			}
 			defer eng.Close()
 			for b.Loop() {
-				err := certify.Run(b.Context(), []*certify.Engine{eng}, certify.Config{Strategy: certify.Concentrated, NoUpper: true}, tasks, nil,
+				err := certify.Run(b.Context(), []*certify.Engine{eng}, certify.Config{Strategy: certify.CLBP, NoUpper: true}, tasks, nil,
 					func(*certify.Result) error { return nil })
 				if err != nil {
 					b.Fatal(err)

@@ -203,7 +203,7 @@ func consistent(t *testing.T, i int, count *tally) {
 	cells := []int{1, 3, 10, 30}
 	results := map[string][]*certify.Result{}
 	for _, c := range []method{
-		{"clbp", certify.Config{Strategy: certify.Concentrated, Cells: cells[r.IntN(4)]}},
+		{"clbp", certify.Config{Strategy: certify.CLBP, Cells: cells[r.IntN(4)]}},
 		{"auto", certify.Config{Strategy: certify.Auto, Method: bound.LBP, Cells: cells[r.IntN(3)]}},
 		{"centred", certify.Config{Strategy: certify.Centred, Method: bound.LBP}},
 		{"statistical", certify.Config{Strategy: certify.Statistical, Samples: 100, Seed: uint64(i), Confidence: 1 - 2*sureness, Cells: 16}},

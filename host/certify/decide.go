@@ -278,7 +278,7 @@ func (d *decision) split() {
 
 // network is the deterministic network n.
 func (d *decision) network(n int) *posterior.Posterior {
-	p := &posterior.Posterior{Layers: slices.Clone(d.e.post.Layers)}
+	p := &posterior.Posterior{Layers: slices.Clone(d.e.normal.Layers)}
 	for k := range p.Layers {
 		p.Layers[k].Weight.Mean, p.Layers[k].Bias.Mean = d.nets[n][2*k], d.nets[n][2*k+1]
 	}

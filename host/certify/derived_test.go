@@ -24,7 +24,7 @@ func TestNorms(t *testing.T) {
 		const draws = 4000
 		square, fourth := make([]float64, post.Outputs()), make([]float64, post.Outputs())
 		w := post.NewWeights()
-		d := decision{e: &Engine{post: post}, nets: []drawn{w}}
+		d := decision{e: &Engine{normal: post}, nets: []drawn{w}}
 		for i := range draws {
 			post.Draw(7, i, w)
 			for k, y := range d.network(0).LogitsApprox(x) {

@@ -52,10 +52,10 @@ func TestDevicesAgree(t *testing.T) {
 					cfgs []certify.Config
 				}{
 					{"tiny-2-3-2-tanh.npz", []certify.Config{
-						{Strategy: certify.Concentrated, Samples: 30, Confidence: 0.99}, {Strategy: certify.Auto, Method: bound.LBP, Cells: 8},
+						{Strategy: certify.CLBP, Samples: 30, Confidence: 0.99}, {Strategy: certify.Auto, Method: bound.LBP, Cells: 8},
 						{Strategy: certify.Statistical, Samples: 50, Seed: 2, Confidence: 0.9},
 					}},
-					{"two-weights-product.npz", []certify.Config{{Strategy: certify.Concentrated}}},
+					{"two-weights-product.npz", []certify.Config{{Strategy: certify.CLBP}}},
 					{"samples-2-8-3.npz", []certify.Config{{Strategy: certify.Finite, Samples: 20, Confidence: 0.9}}},
 					{"swag-2-8-3.npz", []certify.Config{{Strategy: certify.Statistical, Samples: 40, Confidence: 0.9, Cells: 16}}},
 					{"dropout-2-8-3.npz", []certify.Config{{Strategy: certify.Statistical, Samples: 40, Confidence: 0.9, Cells: 16}}},

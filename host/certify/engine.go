@@ -13,13 +13,14 @@ import (
 // Engine verifies weight boxes on a device. If the device fails in the middle, a
 // chunk is tried once more in halves and then on the spare device.
 type Engine struct {
-	// law is the posterior. post is the same if weights are independent normal
-	// numbers, and otherwise its mean network without deviations.
-	law   *posterior.Posterior
-	post  *posterior.Posterior
-	flat  flat
-	dev   bound.Device
-	model *bound.Model
+	// posterior is what is certified. normal is the same if its weights are independent
+	// normal numbers, and otherwise its mean network without deviations: what is
+	// propagated then is drawn networks, never normal.
+	posterior *posterior.Posterior
+	normal    *posterior.Posterior
+	flat      flat
+	dev       bound.Device
+	model     *bound.Model
 	// spare makes the device of last resort, nil if there is none.
 	spare  func() bound.Device
 	backup *bound.Model
@@ -27,8 +28,8 @@ type Engine struct {
 	// moved counts the chunks that the spare device had to do.
 	moved int
 	fault error
-	// noise is the posterior as concentration LBP needs it, by model.
-	noise map[*bound.Model]*bound.Concentration
+	// deviations is the posterior as concentration LBP needs it, by model.
+	deviations map[*bound.Model]*bound.Deviations
 	// sums is the posterior as sums of neurons need it, once it has been asked for.
 	sums *NeuronSum
 }
@@ -37,20 +38,20 @@ type Engine struct {
 // standard deviations that will be asked for. spare may be nil. A posterior of another
 // kind than independent normal weights is for Statistical and Finite only.
 func NewEngine(dev bound.Device, spare func() bound.Device, post *posterior.Posterior, reach float64) (*Engine, error) {
-	law := post
-	if post.Diagonal() != nil {
-		post = constant(post)
+	normal := post
+	if !post.Independent() {
+		normal = constant(post)
 	}
-	model, err := bound.NewModel(dev, post, reach)
+	model, err := bound.NewModel(dev, normal, reach)
 	if err != nil {
 		return nil, err
 	}
-	return &Engine{law: law, post: post, flat: flatten(post), dev: dev, model: model, spare: spare, reach: reach}, nil
+	return &Engine{posterior: post, normal: normal, flat: flatten(normal), dev: dev, model: model, spare: spare, reach: reach}, nil
 }
 
 // Close gives the device's memory back.
 func (e *Engine) Close() {
-	for _, c := range e.noise {
+	for _, c := range e.deviations {
 		c.Release()
 	}
 	e.model.Release()
@@ -194,7 +195,7 @@ func (e *Engine) spareModel(fault error) (*bound.Model, error) {
 		if e.spare == nil {
 			return nil, fault
 		}
-		m, err := bound.NewModel(e.spare(), e.post, e.reach)
+		m, err := bound.NewModel(e.spare(), e.normal, e.reach)
 		if err != nil {
 			return nil, err
 		}

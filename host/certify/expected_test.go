@@ -66,7 +66,7 @@ func TestExpectedConcentration(t *testing.T) {
 				if pair[p], err = NewEngine(fallback.New(bound.Precision(p)), nil, post, 8); err != nil {
 					t.Fatal(err)
 				}
-				pair[p].noise = map[*bound.Model]*bound.Concentration{pair[p].model: plainConcentration(t, pair[p])}
+				pair[p].deviations = map[*bound.Model]*bound.Deviations{pair[p].model: plainConcentration(t, pair[p])}
 			}
 			engines[c.Posterior] = pair
 		}
@@ -80,7 +80,7 @@ func TestExpectedConcentration(t *testing.T) {
 		}
 		for p, e := range pair {
 			t.Run(fmt.Sprintf("%s/%d/%v", filepath.Base(c.Posterior), c.Image, bound.Precision(p)), func(t *testing.T) {
-				task := &property.Task{T: []property.Box{box}, S: property.ArgmaxIs(c.PredictedClass, e.post.Outputs())}
+				task := &property.Task{T: []property.Box{box}, S: property.ArgmaxIs(c.PredictedClass, e.normal.Outputs())}
 				for _, want := range c.CLBP {
 					got := plainBound(t, e, task, want.Tau)
 					if p == 0 {
@@ -96,16 +96,16 @@ func TestExpectedConcentration(t *testing.T) {
 }
 
 // plainConcentration bounds E|W| as theory section 6 does: |mean| + sqrt(2/pi) sd.
-func plainConcentration(t *testing.T, e *Engine) *bound.Concentration {
+func plainConcentration(t *testing.T, e *Engine) *bound.Deviations {
 	var m bound.Moments
-	for _, l := range e.post.Layers {
+	for _, l := range e.normal.Layers {
 		v := make([]float64, len(l.Weight.Mean))
 		for j, mean := range l.Weight.Mean {
 			v[j] = math.Abs(mean) + l.Weight.SdHi[j]*math.Sqrt(2/math.Pi)*(1+1e-15)
 		}
 		m.AbsMean = append(m.AbsMean, v)
 	}
-	c, err := e.model.NewConcentration(e.post, m)
+	c, err := e.model.NewDeviations(e.normal, m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,16 +115,16 @@ func plainConcentration(t *testing.T, e *Engine) *bound.Concentration {
 // plainBound is (14) with three events of probability tau for each hidden neuron.
 func plainBound(t *testing.T, e *Engine, task *property.Task, tau float64) float64 {
 	z := e.dev.Precision().RoundHi(measure.HerbstQuantileUp(tau))
-	q := bound.Quantiles{Single: z, Spread: z}
+	q := bound.Quantiles{Single: z, Radius: z}
 	fail := 0.0
-	for k, l := range e.post.Layers {
+	for k, l := range e.normal.Layers {
 		q.Many = append(q.Many, z)
-		if k < len(e.post.Layers)-1 {
+		if k < len(e.normal.Layers)-1 {
 			fail += 3 * tau * float64(l.Out)
 		}
 	}
 	c := &cell{task: task, box: task.T[0], fail: 1}
-	err := e.concentrateOn(e.model, []*cell{c}, q, func(_ *cell, n *bound.Concentrated, i int) {
+	err := e.clbpOn(e.model, []*cell{c}, q, func(_ *cell, n *bound.CLBPMargins, i int) {
 		n.ByIntervals.Lo = nil
 		for r := range task.S.Rows {
 			fail += rowTailUp(n, i*n.Rows+r, measure.HerbstTailUp)

@@ -38,7 +38,7 @@ func TestOtherKindsRefused(t *testing.T) {
 			t.Errorf("a result of %s by %s", name, r.Method)
 			return nil
 		}
-		for _, s := range []certify.Strategy{certify.Centred, certify.Sampled, certify.Concentrated, certify.NeuronSums, certify.Auto} {
+		for _, s := range []certify.Strategy{certify.Centred, certify.Sampled, certify.CLBP, certify.NeuronSums, certify.Auto} {
 			check("Run", certify.Run(context.Background(), []*certify.Engine{eng}, certify.Config{Strategy: s, Samples: 2, Gamma: 1}, []property.Task{task}, nil, emit), want)
 		}
 		if post.Samples() == nil {

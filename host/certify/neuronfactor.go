@@ -42,7 +42,7 @@ func (n *NeuronSum) factors(row property.Row) *factors {
 	if !f.mean.finite() || !f.variance.finite() {
 		return nil
 	}
-	z := spread(n.q.factors)
+	z := quantileGrid(n.q.factors)
 	for i := range f.neurons {
 		var mean, variance ival
 		for c := range row.CLo {
@@ -86,10 +86,10 @@ func newFactor(mean, sd ival, z []float64) factor {
 // beyond, 6.4e-14 a weight, counts as failure.
 const reach = 7.5
 
-// spread returns about n ascending numbers in [-reach, reach], dense where they
+// quantileGrid returns about n ascending numbers in [-reach, reach], dense where they
 // keep the loss of rounding a standard normal variable down to one of them
 // small: their density is proportional to the square root of the normal one.
-func spread(n int) []float64 {
+func quantileGrid(n int) []float64 {
 	z := []float64{-reach, reach}
 	for x := 4.5; x < reach; x += 0.5 {
 		z = append(z, -x, x)

@@ -32,7 +32,7 @@ func (e *Engine) neuronSums() (*NeuronSum, error) {
 	if e.sums != nil {
 		return e.sums, nil
 	}
-	n, err := NewNeuronSum(e.post)
+	n, err := NewNeuronSum(e.normal)
 	e.sums = n
 	return n, err
 }
@@ -46,7 +46,7 @@ func (e *Engine) neuronSum(ctx context.Context, cfg Config, tasks []property.Tas
 	results := make([]*Result, len(tasks))
 	for i := range tasks {
 		t := &tasks[i]
-		cover, err := sums.Cover(ctx, t.T, &t.S, max(len(t.T), cfg.sumCells(e.post.Inputs())))
+		cover, err := sums.Cover(ctx, t.T, &t.S, max(len(t.T), cfg.sumCells(e.normal.Inputs())))
 		if err != nil {
 			return nil, err
 		}
@@ -60,7 +60,7 @@ func (e *Engine) neuronSum(ctx context.Context, cfg Config, tasks []property.Tas
 // upperBySums improves upper bounds where there is one hidden layer and few inputs:
 // at the point of each box of T where S holds least likely, about.
 func (e *Engine) upperBySums(ctx context.Context, results []*Result) error {
-	if len(e.post.Layers) != 2 || e.post.Inputs() > 8 {
+	if len(e.normal.Layers) != 2 || e.normal.Inputs() > 8 {
 		return nil
 	}
 	sums, err := e.neuronSums()

@@ -88,7 +88,7 @@ func (n *NeuronSum) lowAtVertex(p pair, rests []float64) (low measure.Atoms, los
 		// rest, the root of one): a node for what they leave, or its mass would be lost.
 		nodes = append(nodes, below(p.mean.lo-1e-14*math.Abs(p.mean.lo)-1e-140))
 	} else {
-		nodes = nodesOf(p.mean, p.sd, spread(2*n.q.nodes), false)
+		nodes = nodesOf(p.mean, p.sd, quantileGrid(2*n.q.nodes), false)
 		nodes = append(nodes, 0)
 	}
 	nodes = sorted(nodes)
@@ -101,7 +101,7 @@ func (n *NeuronSum) lowAtVertex(p pair, rests []float64) (low measure.Atoms, los
 		acc.add(slope, p.mean.lo, 1, e)
 	} else {
 		centre := asNormal(p.meanC, p.sdC)
-		bins := nodesOf(p.meanC, p.sdC, spread(2*n.q.nodes), true)
+		bins := nodesOf(p.meanC, p.sdC, quantileGrid(2*n.q.nodes), true)
 		for k, m := range centre.BinsUp(bins) {
 			slope := n.slope()
 			if bins[k] >= 0 {

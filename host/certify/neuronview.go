@@ -36,7 +36,7 @@ func (n *NeuronSum) view(cell property.Box) []vertex {
 	if centre == nil {
 		return nil
 	}
-	z, rests := spread(n.q.nodes), spread(n.q.rests)
+	z, rests := quantileGrid(n.q.nodes), quantileGrid(n.q.rests)
 	view := make([]vertex, max(1, len(vertices)))
 	for k := range view {
 		view[k] = make(vertex, n.hidden.Out)

@@ -56,7 +56,7 @@ func TestFailureBudget(t *testing.T) {
 	}{{task.T[0], 7 * (2 + 1.0/64)}, {property.Box{Lo: []float64{1}, Hi: []float64{1}}, 14}} {
 		for _, dual := range []bool{false, true} {
 			// A row that is certain leaves the budget.
-			n := &bound.Concentrated{Items: 1, Rows: 1, ByIntervals: bound.Noises{Lo: []float64{1}, Mean: [][]float64{{0}}, Var: [][]float64{{0}}}}
+			n := &bound.CLBPMargins{Items: 1, Rows: 1, ByIntervals: bound.Noises{Lo: []float64{1}, Mean: [][]float64{{0}}, Var: [][]float64{{0}}}}
 			got := e.failUp(&cell{task: &task, box: c.box, dual: dual}, n, 0, tau)
 			if got < c.events*tau || !nearly(got, c.events*tau) {
 				t.Errorf("box %v dual %v: %v, want %v events of %v", c.box, dual, got, c.events, tau)
@@ -66,7 +66,7 @@ func TestFailureBudget(t *testing.T) {
 	for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
 		q := e.quantiles(p, tau)
 		for what, c := range map[string]struct{ got, tau, least float64 }{
-			"Single": {q.Single, tau, 0.999}, "Spread": {q.Spread, tau / 64, 0.999},
+			"Single": {q.Single, tau, 0.999}, "Radius": {q.Radius, tau / 64, 0.999},
 			"Many[0]": {q.Many[0], tau, 0.999}, "Many[1]": {q.Many[1], tau, 0.2}, "Many[2]": {q.Many[2], tau, 0.05},
 		} {
 			variances := []float64{1}
@@ -84,7 +84,7 @@ func TestFailureBudget(t *testing.T) {
 
 // TestRowTail: the means of all layers lower the bound, and the better form counts.
 func TestRowTail(t *testing.T) {
-	n := &bound.Concentrated{Items: 1, Rows: 2,
+	n := &bound.CLBPMargins{Items: 1, Rows: 2,
 		ByIntervals: bound.Noises{Lo: []float64{0, 3}, Mean: [][]float64{{0, 0.5}}, Var: [][]float64{{0, 4}}},
 		ByLines:     bound.Noises{Lo: []float64{0, 2}, Mean: [][]float64{{0, 0.25}, {0, 0.5}}, Var: [][]float64{{0, 1}, {0, 2}}}}
 	var asked [][]float64

@@ -50,7 +50,7 @@ func TestRealConsistency(t *testing.T) {
 func realConsistency(t *testing.T, post *posterior.Posterior, radius float64) {
 	tasks := realTasks(t, post, radius)
 	st := run(t, bound.Float32, post, certify.Config{Strategy: certify.Statistical, Samples: 50, Seed: 3, Confidence: 1 - 2*sureness, NoUpper: true, Cells: 8}, tasks...)
-	strategies := []certify.Strategy{certify.Concentrated, certify.Centred}
+	strategies := []certify.Strategy{certify.CLBP, certify.Centred}
 	if post.Inputs() <= 8 {
 		strategies = append(strategies, certify.Auto)
 	}

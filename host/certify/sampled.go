@@ -133,7 +133,7 @@ func (f *found) add(first int, margins []float64) {
 
 // sameGamma is one half-width for n boxes and all layers.
 func (e *Engine) sameGamma(g float64, n int) [][]float64 {
-	gamma := make([][]float64, len(e.post.Layers))
+	gamma := make([][]float64, len(e.normal.Layers))
 	for k := range gamma {
 		gamma[k] = slices.Repeat([]float64{g}, n)
 	}
@@ -260,7 +260,7 @@ func (e *Engine) sampledResult(ctx context.Context, cfg Config, job boxJob, t *p
 	g := p.Nearest(job.gamma)
 	r := newResult(t, cfg.Method.String())
 	r.Boxing, r.Boxes, r.Samples, r.SafeBoxes, r.Margin = Sampled.String(), job.samples, job.samples, len(f.safe), f.margin
-	r.Gamma, r.CeilingLog10 = slices.Repeat([]float64{g}, len(e.post.Layers)), Ceiling(e.post, p, job.samples, g)
+	r.Gamma, r.CeilingLog10 = slices.Repeat([]float64{g}, len(e.normal.Layers)), Ceiling(e.normal, p, job.samples, g)
 	var los, his [][]float64
 	for chosen := range slices.Chunk(e.likeliest(cfg, g, f.safe), 32) {
 		var probes []*probe
@@ -288,7 +288,7 @@ func (e *Engine) sampledResult(ctx context.Context, cfg Config, job boxJob, t *p
 
 func (e *Engine) sampledBox(cfg Config, g float64, b int) bound.Explicit {
 	spec := bound.BoxSpec{Sampled: true, Seed: cfg.Seed, First: uint64(b), Gamma: e.sameGamma(g, 1)}
-	box, err := bound.HostBox(e.post, e.dev.Precision(), spec, 0)
+	box, err := bound.HostBox(e.normal, e.dev.Precision(), spec, 0)
 	if err != nil {
 		panic(fmt.Sprintf("certify: a box that was propagated cannot be made again: %v", err))
 	}
@@ -311,8 +311,8 @@ func (e *Engine) likeliest(cfg Config, g float64, safe []int) []int {
 	var all []ranked
 	for _, b := range safe {
 		var sum float64
-		for i := range e.post.Layers {
-			for what, n := range []int{len(e.post.Layers[i].Weight.Mean), len(e.post.Layers[i].Bias.Mean)} {
+		for i := range e.normal.Layers {
+			for what, n := range []int{len(e.normal.Layers[i].Weight.Mean), len(e.normal.Layers[i].Bias.Mean)} {
 				for w := range n {
 					z := float64(bound.Normal(cfg.Seed, uint64(b), uint32(2*i+what), uint32(w)))
 					sum += math.Log(math.Erf((g+z)/math.Sqrt2) + math.Erf((g-z)/math.Sqrt2))

@@ -63,8 +63,8 @@ func (e *Engine) sensitivity(t *property.Task, box *bound.Explicit, x []float64)
 	m := sensitivity{array: -1}
 	var delta []float64
 	delta, m.margin = e.rowGradient(t, pre[len(pre)-1])
-	for k := len(e.post.Layers) - 1; k >= 0; k-- {
-		l := &e.post.Layers[k]
+	for k := len(e.normal.Layers) - 1; k >= 0; k-- {
+		l := &e.normal.Layers[k]
 		below := make([]float64, l.In)
 		for j := range l.In {
 			for i, d := range delta {
@@ -80,7 +80,7 @@ func (e *Engine) sensitivity(t *property.Task, box *bound.Explicit, x []float64)
 		if k > 0 {
 			delta = below
 			for j := range delta {
-				delta[j] *= slopeApprox(e.post.Layers[k-1].Activation, pre[k-1][j])
+				delta[j] *= slopeApprox(e.normal.Layers[k-1].Activation, pre[k-1][j])
 			}
 		}
 	}
@@ -90,7 +90,7 @@ func (e *Engine) sensitivity(t *property.Task, box *bound.Explicit, x []float64)
 // centreForward evaluates the network at the centre of a weight box: the inputs
 // of each layer and its pre-activations.
 func (e *Engine) centreForward(x []float64, box *bound.Explicit) (z, pre [][]float64) {
-	for k, l := range e.post.Layers {
+	for k, l := range e.normal.Layers {
 		y := make([]float64, l.Out)
 		for i := range y {
 			y[i] = (box.Lo[2*k+1][i] + box.Hi[2*k+1][i]) / 2

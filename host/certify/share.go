@@ -43,7 +43,7 @@ type groupMethod func(*Engine, context.Context, Config, []property.Task) ([]*Res
 func runGroups(ctx context.Context, engines []*Engine, method groupMethod, cfg Config, tasks []property.Task,
 	progress func(int), emit func(*Result) error) error {
 	most := engines[0].groupMost(cfg)
-	if post := engines[0].post; cfg.Strategy == NeuronSums || cfg.Strategy == Auto && len(post.Layers) == 2 && post.Inputs() <= sumInputsAuto {
+	if post := engines[0].normal; cfg.Strategy == NeuronSums || cfg.Strategy == Auto && len(post.Layers) == 2 && post.Inputs() <= sumInputsAuto {
 		most = 1 // seconds each: progress should show, and an interruption keep what is done
 	}
 	if n := len(engines); n > 1 {
@@ -82,7 +82,7 @@ func runGroups(ctx context.Context, engines []*Engine, method groupMethod, cfg C
 func (e *Engine) groupMost(cfg Config) int {
 	const most = 5e10 // multiplications
 	inputs, cost := 0.0, 0.0
-	for _, l := range e.post.Layers {
+	for _, l := range e.normal.Layers {
 		// Every neuron is taken back to the input.
 		cost += float64(l.Out) * inputs
 		inputs += float64(l.In) * float64(l.Out)
@@ -91,7 +91,7 @@ func (e *Engine) groupMost(cfg Config) int {
 		// Drawn networks are decided one by one, and where inputs are few, T is cut. The
 		// factors are measured times beside those of a multiplication.
 		each := 15.0
-		if e.post.Inputs() <= 8 {
+		if e.normal.Inputs() <= 8 {
 			each = 4000
 		}
 		cost = max(cost, each*inputs*float64(cfg.Samples))

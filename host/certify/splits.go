@@ -57,9 +57,9 @@ const fewWeights = 50
 
 // roots are the half-widths of boxes to start cutting from.
 func (e *Engine) roots(r *Result) [][]float64 {
-	widest := e.gammas(math.Min(measure.GammaForMassApprox(1-1e-6, max(1, randomWeights(e.post))), e.reach))
+	widest := e.gammas(math.Min(measure.GammaForMassApprox(1-1e-6, max(1, randomWeights(e.normal))), e.reach))
 	roots := [][]float64{widest}
-	if r.SafeBoxes > 0 && r.Gamma[0] > 0 && randomWeights(e.post) > fewWeights {
+	if r.SafeBoxes > 0 && r.Gamma[0] > 0 && randomWeights(e.normal) > fewWeights {
 		for _, factor := range []float64{1.5, 1.2, 1.07} {
 			wider := slices.Clone(r.Gamma)
 			for k, g := range wider {
@@ -131,7 +131,7 @@ func (e *Engine) cut(t *property.Task, p piece) []piece {
 	if array < 0 {
 		return nil
 	}
-	layer := e.post.Layers[array/2]
+	layer := e.normal.Layers[array/2]
 	g := &layer.Weight
 	if array%2 == 1 {
 		g = &layer.Bias

@@ -26,15 +26,15 @@ const netBytes = 256 << 20
 // rule decides n networks on the tasks, as many at a time as memory likes, and calls
 // count with the number of a network and its rulings.
 func (e *Engine) rule(ctx context.Context, cfg Config, tasks []property.Task, n int, net func(i int) drawn, count func(i int, rulings []ruling)) error {
-	most := max(1, netBytes/(8*e.post.Weights()))
+	most := max(1, netBytes/(8*e.normal.Weights()))
 	// Input boxes of all pairs are held too.
-	most = max(1, min(most, (1<<22)/max(1, len(tasks)*e.post.Inputs())))
+	most = max(1, min(most, (1<<22)/max(1, len(tasks)*e.normal.Inputs())))
 	for from := 0; from < n; from += most {
 		var nets []drawn
 		for i := from; i < min(from+most, n); i++ {
 			nets = append(nets, net(i))
 		}
-		rulings, err := e.decide(ctx, nets, tasks, cfg.mostPieces(e.post.Inputs()))
+		rulings, err := e.decide(ctx, nets, tasks, cfg.mostPieces(e.normal.Inputs()))
 		if err != nil {
 			return err
 		}
@@ -61,8 +61,8 @@ func (c *Config) mostPieces(inputs int) int {
 func (e *Engine) statistical(ctx context.Context, cfg Config, tasks []property.Task) ([]*Result, error) {
 	safe, unsafe := make([]int, len(tasks)), make([]int, len(tasks))
 	draw := func(i int) drawn {
-		w := e.law.NewWeights()
-		e.law.Draw(cfg.Seed, i, w)
+		w := e.posterior.NewWeights()
+		e.posterior.Draw(cfg.Seed, i, w)
 		return w
 	}
 	err := e.rule(ctx, cfg, tasks, cfg.Samples, draw, func(_ int, rulings []ruling) {
@@ -100,7 +100,7 @@ func newStatistic(n, safe, unsafe int, confidence float64) *Statistic {
 // counts of those proved safe add up to a certified lower bound, and those proved
 // unsafe take from 1 a certified upper bound (theory section 7).
 func (e *Engine) finite(ctx context.Context, cfg Config, tasks []property.Task) ([]*Result, error) {
-	s := e.law.Samples()
+	s := e.posterior.Samples()
 	safe, unsafe := make([]int64, len(tasks)), make([]int64, len(tasks))
 	results := make([]*Result, len(tasks))
 	for t := range tasks {

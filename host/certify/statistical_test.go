@@ -127,7 +127,7 @@ func TestResultsOfAnyEngines(t *testing.T) {
 	tasks := manyTasks(5, post, 9)
 	for _, cfg := range []certify.Config{
 		{Strategy: certify.Statistical, Samples: 40, Seed: 3, Confidence: 0.99},
-		{Strategy: certify.Concentrated, Samples: 20, Confidence: 0.9},
+		{Strategy: certify.CLBP, Samples: 20, Confidence: 0.9},
 		{Strategy: certify.Auto, Method: bound.LBP, Cells: 8},
 	} {
 		for _, p := range []bound.Precision{bound.Float32, bound.Float64} {

@@ -57,7 +57,7 @@ func TestTinySquares(t *testing.T) {
 	s := property.Safe{Rows: []property.Row{{CLo: []float64{1e100}, CHi: []float64{1e100}}}, Any: [][]int{{0}}}
 	for _, z := range []float64{5, 1, -1, -5} {
 		task := property.Task{Label: -1, T: []property.Box{x}, Inner: []property.Box{x}, S: s}
-		r := run(t, bound.Float64, oneWeight(z*1e-162, 2.6e-162), certify.Config{Strategy: certify.Concentrated}, task)[0]
+		r := run(t, bound.Float64, oneWeight(z*1e-162, 2.6e-162), certify.Config{Strategy: certify.CLBP}, task)[0]
 		if truth := phi(z / 2.6); r.Lower() > truth || r.Upper() < truth {
 			t.Errorf("mean %v: from %v to %v, but P_safe is %v", z, r.Lower(), r.Upper(), truth)
 		}

@@ -49,7 +49,7 @@ func (e *Engine) upper(ctx context.Context, results []*Result) error {
 // meanWeights is the mean network in the layout of posterior.Draw.
 func meanWeights(e *Engine) drawn {
 	var w drawn
-	for _, l := range e.post.Layers {
+	for _, l := range e.normal.Layers {
 		w = append(w, l.Weight.Mean, l.Bias.Mean)
 	}
 	return w
@@ -77,7 +77,7 @@ func (e *Engine) witnesses(results []*Result, net drawn) [][]property.Box {
 func (e *Engine) witness(t *property.Task, net drawn, thorough bool) []property.Box {
 	least, best := math.Inf(1), property.Box{}
 	for b := range t.T {
-		x, margin := attackApprox(e.post.Layers, net, t.T[b], &t.S, attackSteps, attackStarts, uint64(t.Index), thorough)
+		x, margin := attackApprox(e.normal.Layers, net, t.T[b], &t.S, attackSteps, attackStarts, uint64(t.Index), thorough)
 		w := t.Witness(b, x)
 		if w.Lo != nil && (margin < least || best.Lo == nil) {
 			least, best = margin, w

@@ -17,7 +17,7 @@ func (e *Engine) perLayer(ctx context.Context, method bound.Method, rays []*ray)
 	const narrow = 0.9
 	var open []*ray
 	var probes []*probe
-	layers := len(e.post.Layers)
+	layers := len(e.normal.Layers)
 	for _, r := range rays {
 		if r.best <= 0 || r.best >= r.cap {
 			continue
@@ -101,8 +101,8 @@ func most(v []float64) float64 {
 
 // layerCounts is the number of weights of each layer that are random.
 func (e *Engine) layerCounts() []int {
-	counts := make([]int, len(e.post.Layers))
-	for k, l := range e.post.Layers {
+	counts := make([]int, len(e.normal.Layers))
+	for k, l := range e.normal.Layers {
 		for _, sd := range [][]float64{l.Weight.SdHi, l.Bias.SdHi} {
 			for _, s := range sd {
 				if s > 0 {

@@ -142,7 +142,7 @@ func (c *Config) regression() (*Experiment, error) {
 		if posts[i], err = readNet(n); err != nil {
 			return nil, err
 		}
-		if err := posts[i].Diagonal(); err != nil {
+		if err := posts[i].RequireIndependent(); err != nil {
 			return nil, fmt.Errorf("%s: %w", posts[i].Source.Path, err)
 		}
 		if p := posts[i]; p.Inputs() != 1 || p.Outputs() != 1 {

@@ -86,12 +86,15 @@ func (p *Posterior) Describe() string {
 	return p.Kind.String()
 }
 
-// Diagonal is nil if the weights are independent normal ones. Otherwise it is one
-// line that says what they are and what to use instead. Whatever reads the
-// standard deviations of Layer.Weight and Layer.Bias asks first: boxes of
-// independent intervals, their measures and their searches mean nothing for other
-// kinds.
-func (p *Posterior) Diagonal() error {
+// Independent says that the weights are independent normal numbers (KindGaussian).
+// Whatever reads the standard deviations of Layer.Weight and Layer.Bias asks first:
+// boxes of independent intervals, their measures and their searches mean nothing for
+// other kinds.
+func (p *Posterior) Independent() bool { return p.Kind == KindGaussian }
+
+// RequireIndependent is nil for a posterior that is Independent. For others it is one
+// line that says what the weights are and what to use instead.
+func (p *Posterior) RequireIndependent() error {
 	use := "--method statistical"
 	switch p.Kind {
 	case KindGaussian:
@@ -126,7 +129,7 @@ func (p *Posterior) validateKind() error {
 	for a, g := range p.arrays() {
 		n, full := p.size(a), *g
 		if p.Kind != KindGaussian {
-			// That they are absent keeps code that forgot to ask Diagonal from
+			// That they are absent keeps code that forgot to ask RequireIndependent from
 			// taking the mean network for the posterior.
 			if g.Spread != nil || g.SdLo != nil || g.SdHi != nil {
 				return fmt.Errorf("%s: a posterior of kind %v has no spreads of its own weights", arrayWords(a), p.Kind)

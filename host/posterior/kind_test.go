@@ -70,7 +70,7 @@ func others(t testing.TB) map[Kind]*Posterior {
 }
 
 func TestDiagonal(t *testing.T) {
-	if err := small(ScaleSD).Diagonal(); err != nil {
+	if err := small(ScaleSD).RequireIndependent(); err != nil {
 		t.Error(err)
 	}
 	for kind, want := range map[Kind]string{
@@ -78,7 +78,7 @@ func TestDiagonal(t *testing.T) {
 		KindSWAG:    "this posterior is SWAG of rank 3, not independent normal weights: use --method statistical",
 		KindDropout: "this posterior is MC dropout with rates 0.25, 0.7, not independent normal weights: use --method statistical",
 	} {
-		if err := others(t)[kind].Diagonal(); err == nil || err.Error() != want {
+		if err := others(t)[kind].RequireIndependent(); err == nil || err.Error() != want {
 			t.Errorf("%v: %v", kind, err)
 		}
 	}

@@ -46,7 +46,7 @@ func TestRoundTripKinds(t *testing.T) {
 // A gaussian may say so.
 func TestReadKindGaussian(t *testing.T) {
 	p, _, err := readBytes(t, npz(t, strings.Replace(goodMeta, `"scale"`, `"kind":"gaussian","scale"`, 1), goodArrays()), Options{})
-	if err != nil || p.Kind != KindGaussian || p.Diagonal() != nil {
+	if err != nil || p.Kind != KindGaussian || !p.Independent() {
 		t.Errorf("%+v, %v", p, err)
 	}
 }

@@ -23,7 +23,7 @@ import (
 // FromSamples, FromSWAG and FromDropout make the others.
 type Posterior struct {
 	// Kind is the family of the distribution. Only of KindGaussian do Layers say
-	// everything; see Diagonal.
+	// everything; see RequireIndependent.
 	Kind Kind
 	// Layers are shapes, activations and the mean network: the mean of each weight
 	// for KindGaussian and KindSWAG, the weighted mean of the networks, rounded,

@@ -10,7 +10,7 @@ import (
 // rounded outward; Spread stays what the file holds. It is an error for posteriors
 // that are not independent normal weights, and if a standard deviation overflows.
 func (p *Posterior) Widen(lo, hi float64) error {
-	if err := p.Diagonal(); err != nil {
+	if err := p.RequireIndependent(); err != nil {
 		return err
 	}
 	if !(lo > 0 && lo <= hi && hi <= math.MaxFloat64) {

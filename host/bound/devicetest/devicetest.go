@@ -88,7 +88,7 @@ var operations = []operation{
 	{"SquareRows", 300, drawSquareRows},
 	{"NoiseRows", 600, drawNoiseRows},
 	{"Widen", 400, drawWiden},
-	{"Spread", 400, drawSpread},
+	{"Vary", 400, drawVary},
 }
 
 // Run tests every operation of dev against the exact result, and then whole

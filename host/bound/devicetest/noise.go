@@ -221,14 +221,14 @@ func (c *widenCase) check(k *checker, out []output) {
 	}
 }
 
-type spreadCase struct {
-	bound.Spread
+type varyCase struct {
+	bound.Vary
 	z              ends
 	mean, variance []float64
 }
 
-func drawSpread(g *gen) opCase {
-	c := &spreadCase{Spread: bound.Spread{
+func drawVary(g *gen) opCase {
+	c := &varyCase{Vary: bound.Vary{
 		N: g.length(), Quantile: g.p.Nearest(8 * g.Float64()), Lipschitz: []float64{1, 0.25}[g.IntN(2)],
 	}}
 	c.z, c.mean, c.variance = g.intervals(c.N), g.magnitudes(c.N), g.magnitudes(c.N)
@@ -241,17 +241,17 @@ func drawSpread(g *gen) opCase {
 	return c
 }
 
-func (c *spreadCase) call(e *env) error {
-	a := c.Spread
+func (c *varyCase) call(e *env) error {
+	a := c.Vary
 	a.Radius, a.RadiusSq, a.MaxSq = e.out("Radius", a.N), e.out("RadiusSq", a.N), e.out("MaxSq", a.N)
 	a.Z, a.Mean, a.Var = e.pair("Z", c.z), e.in("Mean", c.mean), e.in("Var", c.variance)
 	if e.err != nil {
 		return nil
 	}
-	return e.dev.Spread(a)
+	return e.dev.Vary(a)
 }
 
-func (c *spreadCase) check(k *checker, out []output) {
+func (c *varyCase) check(k *checker, out []output) {
 	for i := range c.N {
 		by := mul(exact(c.Lipschitz), add(exact(c.mean[i]), mul(exact(c.Quantile), rootDown(exact(c.variance[i])))))
 		width := sub(exact(c.z.hi[i]), exact(c.z.lo[i]))

@@ -152,12 +152,12 @@ func (d *Device) Widen(a bound.Widen) error {
 	return d.compare("widen", output{"lower", a.Lower, dims}, output{"upper", a.Upper, dims}, output{"mag", a.Mag, dims})
 }
 
-func (d *Device) Spread(a bound.Spread) error {
-	err := both(a, func(a bound.Spread, s side) bound.Spread {
+func (d *Device) Vary(a bound.Vary) error {
+	err := both(a, func(a bound.Vary, s side) bound.Vary {
 		a.Radius, a.RadiusSq, a.MaxSq = s.array(a.Radius), s.array(a.RadiusSq), s.array(a.MaxSq)
 		a.Z, a.Mean, a.Var = s.interval(a.Z), s.array(a.Mean), s.array(a.Var)
 		return a
-	}, [2]func(bound.Spread) error{d.a.Spread, d.b.Spread})
+	}, [2]func(bound.Vary) error{d.a.Vary, d.b.Vary})
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 // Concentration is the posterior as concentration LBP needs it (theory section 6):
 // the means as a weight box, and how far weights deviate from them. It belongs to
 // the Model that made it.
-type Concentration struct {
+type Deviations struct {
 	model *Model
 	mean  *Boxes
 	// By layer: sqrt(2/pi) sd, sd^2 and E|W| of weights; sd^2 and 0 of biases.
@@ -19,14 +19,14 @@ type Concentration struct {
 	biasVariance, zero        []Array
 }
 
-// Moments are upper bounds that Concentrate uses of each layer's weights:
+// Moments are upper bounds that PropagateCLBP uses of each layer's weights:
 // AbsMean[k][j] >= E|W_j|.
 type Moments struct{ AbsMean [][]float64 }
 
-// NewConcentration copies means and deviations to the device. Means are enclosed in
+// NewDeviations copies means and deviations to the device. Means are enclosed in
 // intervals, deviations rounded up: all of theory (10) to (12) grows with them.
-func (m *Model) NewConcentration(post *posterior.Posterior, moments Moments) (*Concentration, error) {
-	c := &Concentration{model: m}
+func (m *Model) NewDeviations(post *posterior.Posterior, moments Moments) (*Deviations, error) {
+	c := &Deviations{model: m}
 	p := m.dev.Precision()
 	var box Explicit
 	for k, l := range post.Layers {
@@ -50,10 +50,10 @@ func (m *Model) NewConcentration(post *posterior.Posterior, moments Moments) (*C
 	return c, nil
 }
 
-func (c *Concentration) addLayer(l *posterior.Layer, absMean []float64) error {
+func (c *Deviations) addLayer(l *posterior.Layer, absMean []float64) error {
 	p := c.model.dev.Precision()
 	if len(absMean) != len(l.Weight.Mean) {
-		panic(fmt.Sprintf("bound: NewConcentration: %d means of |W|, layer has %d weights", len(absMean), len(l.Weight.Mean)))
+		panic(fmt.Sprintf("bound: NewDeviations: %d means of |W|, layer has %d weights", len(absMean), len(l.Weight.Mean)))
 	}
 	var failed error
 	up := func(n int, f func(j int) float64) []float64 {
@@ -109,7 +109,7 @@ func atLeast(square, of float64) float64 {
 }
 
 // Release gives the device's memory back.
-func (c *Concentration) Release() {
+func (c *Deviations) Release() {
 	for _, list := range [][]Array{c.sdMean, c.variance, c.absMean, c.biasVariance, c.zero} {
 		for _, a := range list {
 			c.model.dev.Release(a)
@@ -124,14 +124,14 @@ func (c *Concentration) Release() {
 // what the probability of more is, is the caller's affair (theory (13), (13a)).
 type Quantiles struct {
 	// Single is for bounds with the noise of one layer, Many[k] for those of hidden
-	// layer k by back-substitution, which have that of k+1 layers; Spread is for
+	// layer k by back-substitution, which have that of k+1 layers; Radius is for
 	// how far neurons vary over T.
-	Single, Spread float64
+	Single, Radius float64
 	Many           []float64
 }
 
-// ConcentrateJob is one batch: Rows per input.
-type ConcentrateJob struct {
+// CLBPJob is one batch: Rows per input.
+type CLBPJob struct {
 	Inputs    *Noisy
 	Rows      *Rows
 	Quantiles Quantiles
@@ -188,10 +188,10 @@ func (m *Model) ReleaseNoisy(n *Noisy) {
 	}
 }
 
-// Concentrated bounds the property rows of every input in the form of theory (10):
+// CLBPMargins bounds the property rows of every input in the form of theory (10):
 // for all x in T, row r is at least Lo plus the noise of some layers, whose least
 // value over T is on average at least -Mean and varies by Var.
-type Concentrated struct {
+type CLBPMargins struct {
 	Items, Rows int
 	// ByIntervals has the noise of the last layer only, all others being in the
 	// bounds of the hidden neurons; ByLines has that of every layer. ByLines has no

@@ -27,7 +27,7 @@ func rows(all bool, cd ...float64) property.Safe {
 	return s
 }
 
-var concentrated = certify.Config{Strategy: certify.Concentrated}
+var viaCLBP = certify.Config{Strategy: certify.CLBP}
 
 // TestOneLayerAtAPoint: a row of one affine layer at a point is a normal number, so
 // its lower and its upper bound are its probability itself.
@@ -69,7 +69,7 @@ func TestOneLayerAtAPoint(t *testing.T) {
 			task := inner(safeOn(property.Safe{Rows: []property.Row{{CLo: c, CHi: c, D: d, DHi: d}}, Any: [][]int{{0}}}, x))
 			truth := phi(z)
 			for p, slack := range map[bound.Precision]float64{bound.Float32: 3e-5, bound.Float64: 1e-9} {
-				res := run(t, p, post, concentrated, task)[0]
+				res := run(t, p, post, viaCLBP, task)[0]
 				lo, hi := res.Lower(), res.Upper()
 				if !(lo <= truth+1e-12 && truth-1e-12 <= hi) {
 					t.Fatalf("case %d z %v %v: %v to %v, P_safe is %v", i, z, p, lo, hi, truth)
@@ -100,7 +100,7 @@ func TestTwoRowsAtAPoint(t *testing.T) {
 		{"w >= -1 or w <= 1.5", rows(false, 1, 1, -1, 1.5), phi(1.5), 1, 1},
 	} {
 		for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
-			r := run(t, p, post, concentrated, inner(safeOn(c.s, one)))[0]
+			r := run(t, p, post, viaCLBP, inner(safeOn(c.s, one)))[0]
 			if lo, hi := r.Lower(), r.Upper(); math.Abs(lo-c.lower) > 1e-5 || math.Abs(hi-c.upper) > 1e-5 || lo > c.truth || hi < c.truth {
 				t.Errorf("%s %v: %v to %v, want %v to %v around %v", c.name, p, lo, hi, c.lower, c.upper, c.truth)
 			}
@@ -180,7 +180,7 @@ func TestClosedForms(t *testing.T) {
 	} {
 		post, task, truth := hiddenNeuron(c.a, c.w, c.b, c.v, c.c, c.lo, c.hi)
 		for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
-			for s, least := range map[certify.Strategy]float64{certify.Concentrated: c.clbp, certify.Auto: c.auto} {
+			for s, least := range map[certify.Strategy]float64{certify.CLBP: c.clbp, certify.Auto: c.auto} {
 				r := run(t, p, post, certify.Config{Strategy: s, Method: bound.LBP}, task)[0]
 				t.Logf("%d %v: %.6f <= %.6f <= %.6f", i, p, r.Lower(), truth, r.Upper())
 				// 1e-5: what the integrals are good for.
@@ -189,7 +189,7 @@ func TestClosedForms(t *testing.T) {
 				}
 			}
 		}
-		if hi := run(t, bound.Float64, post, concentrated, task)[0].Upper(); truth < 0.1 && hi > truth+0.05 {
+		if hi := run(t, bound.Float64, post, viaCLBP, task)[0].Upper(); truth < 0.1 && hi > truth+0.05 {
 			t.Errorf("case %d: p_upper %v, P_safe is %v", i, hi, truth)
 		}
 	}
@@ -220,13 +220,13 @@ func TestOneLayerOverABox(t *testing.T) {
 				return 0
 			})
 			task := inner(safeOn(atLeast(a), interval(c.lo, c.hi)))
-			one := concentrated
+			one := viaCLBP
 			one.Cells = 1
 			r := run(t, bound.Float64, post, one, task)[0]
 			if lo := r.Lower(); math.Abs(lo-phi(c.z)) > 1e-9 || lo > truth+1e-5 {
 				t.Errorf("p_lower %v, (14) gives %v, P_safe is %v", lo, phi(c.z), truth)
 			}
-			many := run(t, bound.Float64, post, concentrated, task)[0]
+			many := run(t, bound.Float64, post, viaCLBP, task)[0]
 			if lo := many.Lower(); lo < r.Lower() || lo > truth+1e-5 || many.Cells < 1 {
 				t.Errorf("p_lower %v by %d cells, %v by one, P_safe is %v", lo, many.Cells, r.Lower(), truth)
 			}

@@ -1,5 +1,5 @@
-/* spread: how far activated neurons vary over T, and how large they are
-   (bound.Spread).
+/* vary: how far activated neurons vary over T, and how large they are
+   (bound.Vary).
 
    Purpose. by = up(mean[i] + up(quantile rootUp(var[i])));
      radius[i]   = min(up(lipschitz by), up(zHi[i] - zLo[i]))
@@ -9,7 +9,7 @@
 
 #pragma OPENCL FP_CONTRACT OFF
 
-KERNEL void spread(__global real *radius, __global real *radiusSq, __global real *maxSq,
+KERNEL void vary(__global real *radius, __global real *radiusSq, __global real *maxSq,
                    const __global real *zLo, const __global real *zHi, const __global real *mean,
                    const __global real *var, const real quantile, const real lipschitz,
                    const int n, const ulong tasks, __global uint *receipts, const uint receipt) {

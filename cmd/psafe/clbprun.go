@@ -10,20 +10,20 @@ import (
 // Concentration LBP in crosscheck and bench: one batch, with quantiles that are
 // numbers of both precisions.
 
-// concentrate is one Concentrate of input boxes with rows, ready to run.
-type concentrate struct {
+// clbpRun is one Concentrate of input boxes with rows, ready to run.
+type clbpRun struct {
 	model *bound.Model
-	conc  *bound.Concentration
-	job   bound.ConcentrateJob
+	conc  *bound.Deviations
+	job   bound.CLBPJob
 }
 
-func newConcentrate(d bound.Device, post *posterior.Posterior, regions []property.Box, rows [][]property.Row) (*concentrate, error) {
+func newCLBPRun(d bound.Device, post *posterior.Posterior, regions []property.Box, rows [][]property.Row) (*clbpRun, error) {
 	m, err := bound.NewModel(d, post, 4)
 	if err != nil {
 		return nil, err
 	}
-	c := &concentrate{model: m}
-	if c.conc, err = m.NewConcentration(post, certify.NoiseMoments(post)); err == nil {
+	c := &clbpRun{model: m}
+	if c.conc, err = m.NewDeviations(post, certify.NoiseMoments(post)); err == nil {
 		if c.job.Inputs, err = m.UploadNoisy(regions); err == nil {
 			c.job.Rows, err = m.UploadRows(rows)
 		}
@@ -32,19 +32,19 @@ func newConcentrate(d bound.Device, post *posterior.Posterior, regions []propert
 		c.release()
 		return nil, err
 	}
-	c.job.Quantiles = bound.Quantiles{Single: 4.75, Spread: 5.5}
+	c.job.Quantiles = bound.Quantiles{Single: 4.75, Radius: 5.5}
 	for k := range post.Layers {
 		c.job.Quantiles.Many = append(c.job.Quantiles.Many, 4.75+float64(k)/8)
 	}
 	return c, nil
 }
 
-func (c *concentrate) run() error {
-	_, err := c.conc.Concentrate(c.job)
+func (c *clbpRun) run() error {
+	_, err := c.conc.PropagateCLBP(c.job)
 	return err
 }
 
-func (c *concentrate) release() {
+func (c *clbpRun) release() {
 	if c.job.Rows != nil {
 		c.model.ReleaseRows(c.job.Rows)
 	}

@@ -33,11 +33,11 @@ func noisyNet(r *rand.Rand, kind posterior.ActivationKind, spread float64, sizes
 	return p
 }
 
-// observed is what a Concentrate said of the hidden layers, by layer and neuron.
+// observed is what a PropagateCLBP said of the hidden layers, by layer and neuron.
 type observed struct{ lo, hi, radius [][]float64 }
 
 // concentrate runs one box and returns what was observed too.
-func concentrate(t *testing.T, dev bound.Device, post *posterior.Posterior, box property.Box, rows []property.Row, q bound.Quantiles) (*bound.Concentrated, *observed) {
+func concentrate(t *testing.T, dev bound.Device, post *posterior.Posterior, box property.Box, rows []property.Row, q bound.Quantiles) (*bound.CLBPMargins, *observed) {
 	t.Helper()
 	m, err := bound.NewModel(dev, post, 1)
 	if err != nil {
@@ -52,7 +52,7 @@ func concentrate(t *testing.T, dev bound.Device, post *posterior.Posterior, box 
 		}
 		moments.AbsMean = append(moments.AbsMean, v)
 	}
-	c, err := m.NewConcentration(post, moments)
+	c, err := m.NewDeviations(post, moments)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func concentrate(t *testing.T, dev bound.Device, post *posterior.Posterior, box 
 	}
 	defer m.ReleaseRows(dr)
 	o := &observed{}
-	n, err := c.Concentrate(bound.ConcentrateJob{Inputs: in, Rows: dr, Quantiles: q, Observe: func(what string, layer int, a bound.Array) error {
+	n, err := c.PropagateCLBP(bound.CLBPJob{Inputs: in, Rows: dr, Quantiles: q, Observe: func(what string, layer int, a bound.Array) error {
 		lists := map[string]*[][]float64{"pre.lo": &o.lo, "pre.hi": &o.hi, "radius": &o.radius}
 		to := lists[what]
 		if to == nil {
@@ -191,7 +191,7 @@ func TestConcentratePaths(t *testing.T) {
 		draws = 3000
 	}
 	single := measure.NoiseQuantileUp(tau, 1)
-	q := bound.Quantiles{Single: single, Spread: single}
+	q := bound.Quantiles{Single: single, Radius: single}
 	for k := range 4 {
 		q.Many = append(q.Many, measure.NoiseQuantileUp(tau, k+1))
 	}
@@ -302,7 +302,7 @@ func (f *frequencies) checkHidden(t *testing.T, tau, eps float64) {
 }
 
 // checkRows compares how often a row falls short of its bound by t, for several t.
-func (f *frequencies) checkRows(t *testing.T, n *bound.Concentrated, eps float64, layers int) {
+func (f *frequencies) checkRows(t *testing.T, n *bound.CLBPMargins, eps float64, layers int) {
 	for name, form := range map[string]*bound.Noises{"by intervals": &n.ByIntervals, "by lines": &n.ByLines} {
 		if form.Lo == nil {
 			continue
@@ -346,7 +346,7 @@ func TestConcentrateWithoutNoise(t *testing.T) {
 		rows := noisyRows(r, 2)
 		dev := fallback.New(bound.Float64)
 		// No number of standard deviations makes a difference.
-		n, _ := concentrate(t, dev, post, box, rows, bound.Quantiles{Single: 5, Spread: 7, Many: []float64{5, 6, 7}})
+		n, _ := concentrate(t, dev, post, box, rows, bound.Quantiles{Single: 5, Radius: 7, Many: []float64{5, 6, 7}})
 		m, err := bound.NewModel(dev, post, 1)
 		if err != nil {
 			t.Fatal(err)

@@ -15,11 +15,11 @@ import (
 // Concentration LBP (theory section 6): p_lower = 1 minus an upper bound of the
 // probability that some hidden bound fails or some property row does (14).
 
-// spreadShare is how the failure budget is shared: every hidden neuron fails its lower
+// radiusShare is how the failure budget is shared: every hidden neuron fails its lower
 // bound, and its upper bound, with probability at most tau, and its bound of the
-// variation over T with probability at most tau * spreadShare. The variation is
+// variation over T with probability at most tau * radiusShare. The variation is
 // small and its mean dominates, so a much smaller share costs little width.
-const spreadShare = 1.0 / 64
+const radiusShare = 1.0 / 64
 
 // The tau tried first is one whose budget is half of enough, at most mostFirstTau:
 // where the rows hold with room to spare, as they mostly do, that is the end of it.
@@ -77,8 +77,8 @@ func (c *cell) leaves() []*cell {
 	return all
 }
 
-// concentrated bounds each task by concentration LBP.
-func (e *Engine) concentrated(ctx context.Context, cfg Config, tasks []property.Task) ([]*Result, error) {
+// clbp bounds each task by concentration LBP.
+func (e *Engine) clbp(ctx context.Context, cfg Config, tasks []property.Task) ([]*Result, error) {
 	roots := make([][]*cell, len(tasks))
 	var all []*cell
 	for i := range tasks {
@@ -90,7 +90,7 @@ func (e *Engine) concentrated(ctx context.Context, cfg Config, tasks []property.
 	if err := e.judge(ctx, all); err != nil {
 		return nil, err
 	}
-	if err := e.refine(ctx, cfg.mostCells(e.post.Inputs()), roots); err != nil {
+	if err := e.refine(ctx, cfg.mostCells(e.normal.Inputs()), roots); err != nil {
 		return nil, err
 	}
 	results := make([]*Result, len(tasks))
@@ -208,7 +208,7 @@ func (e *Engine) follow(ctx context.Context, cells []*cell, taus []float64) erro
 // hiddenNeurons counts the neurons whose bounds may fail.
 func (e *Engine) hiddenNeurons() int {
 	neurons := 0
-	for _, l := range e.post.Layers[:len(e.post.Layers)-1] {
+	for _, l := range e.normal.Layers[:len(e.normal.Layers)-1] {
 		neurons += l.Out
 	}
 	return neurons
@@ -217,7 +217,7 @@ func (e *Engine) hiddenNeurons() int {
 // budgetUp bounds the probability that a hidden bound fails: of a cell that is one
 // point the variation is 0 for sure.
 func (e *Engine) budgetUp(c *cell, tau float64) float64 {
-	events := 2 + spreadShare
+	events := 2 + radiusShare
 	if slices.Equal(c.box.Lo, c.box.Hi) {
 		events = 2
 	}
@@ -238,7 +238,7 @@ func (e *Engine) judgeAt(ctx context.Context, cells []*cell, tau float64) error 
 			return err
 		}
 		err := guarded(e, chunk, func(m *bound.Model, part []*cell) error {
-			return e.concentrateOn(m, part, e.quantiles(m.Device().Precision(), tau), func(c *cell, n *bound.Concentrated, i int) {
+			return e.clbpOn(m, part, e.quantiles(m.Device().Precision(), tau), func(c *cell, n *bound.CLBPMargins, i int) {
 				if fail := e.failUp(c, n, i, tau); fail < c.fail {
 					c.fail, c.tau = fail, tau
 				}
@@ -253,25 +253,25 @@ func (e *Engine) judgeAt(ctx context.Context, cells []*cell, tau float64) error 
 
 // cellChunk is how many cells fit the device at a time.
 func (e *Engine) cellChunk(rows int) int {
-	free := e.budget() - e.model.ConcentrationBytes()
-	return int(max(1, min(free/e.model.ConcentrationFootprint(rows), 1024, int64(e.model.MostConcentrated(rows)))))
+	free := e.budget() - e.model.CLBPBytes()
+	return int(max(1, min(free/e.model.CLBPFootprint(rows), 1024, int64(e.model.MostCLBP(rows)))))
 }
 
 // quantiles are what tau stands for, rounded up to the device's precision.
 func (e *Engine) quantiles(p bound.Precision, tau float64) bound.Quantiles {
 	q := bound.Quantiles{
 		Single: p.RoundHi(measure.NoiseQuantileUp(tau, 1)),
-		Spread: p.RoundHi(measure.NoiseQuantileUp(tau*spreadShare, 1)),
+		Radius: p.RoundHi(measure.NoiseQuantileUp(tau*radiusShare, 1)),
 	}
-	for k := range e.post.Layers {
+	for k := range e.normal.Layers {
 		q.Many = append(q.Many, p.RoundHi(measure.NoiseQuantileUp(tau, k+1)))
 	}
 	return q
 }
 
-// concentrateOn runs one batch and calls take for each cell.
-func (e *Engine) concentrateOn(m *bound.Model, cells []*cell, q bound.Quantiles, take func(c *cell, n *bound.Concentrated, i int)) error {
-	conc, err := e.concentrationOn(m)
+// clbpOn runs one batch and calls take for each cell.
+func (e *Engine) clbpOn(m *bound.Model, cells []*cell, q bound.Quantiles, take func(c *cell, n *bound.CLBPMargins, i int)) error {
+	conc, err := e.deviationsOn(m)
 	if err != nil {
 		return err
 	}
@@ -290,7 +290,7 @@ func (e *Engine) concentrateOn(m *bound.Model, cells []*cell, q bound.Quantiles,
 		return err
 	}
 	defer m.ReleaseRows(dr)
-	n, err := conc.Concentrate(bound.ConcentrateJob{Inputs: in, Rows: dr, Quantiles: q})
+	n, err := conc.PropagateCLBP(bound.CLBPJob{Inputs: in, Rows: dr, Quantiles: q})
 	if err != nil {
 		return err
 	}
@@ -300,23 +300,23 @@ func (e *Engine) concentrateOn(m *bound.Model, cells []*cell, q bound.Quantiles,
 	return nil
 }
 
-// concentrationOn prepares the posterior on a model once.
-func (e *Engine) concentrationOn(m *bound.Model) (*bound.Concentration, error) {
-	if c := e.noise[m]; c != nil {
+// deviationsOn prepares the posterior on a model once.
+func (e *Engine) deviationsOn(m *bound.Model) (*bound.Deviations, error) {
+	if c := e.deviations[m]; c != nil {
 		return c, nil
 	}
-	c, err := m.NewConcentration(e.post, NoiseMoments(e.post))
+	c, err := m.NewDeviations(e.normal, NoiseMoments(e.normal))
 	if err != nil {
 		return nil, err
 	}
-	if e.noise == nil {
-		e.noise = map[*bound.Model]*bound.Concentration{}
+	if e.deviations == nil {
+		e.deviations = map[*bound.Model]*bound.Deviations{}
 	}
-	e.noise[m] = c
+	e.deviations[m] = c
 	return c, nil
 }
 
-// NoiseMoments are what bound.NewConcentration wants to know of a posterior of
+// NoiseMoments are what bound.NewDeviations wants to know of a posterior of
 // independent normal weights.
 func NoiseMoments(post *posterior.Posterior) bound.Moments {
 	var m bound.Moments
@@ -332,7 +332,7 @@ func NoiseMoments(post *posterior.Posterior) bound.Moments {
 
 // failUp is (14): the budget of the hidden bounds, and the rows of the alternative
 // of S that fails least.
-func (e *Engine) failUp(c *cell, n *bound.Concentrated, i int, tau float64) float64 {
+func (e *Engine) failUp(c *cell, n *bound.CLBPMargins, i int, tau float64) float64 {
 	tails := make([]float64, len(c.task.S.Rows))
 	for r := range tails {
 		tails[r] = rowTailUp(n, i*n.Rows+r, measure.NoiseTailUp)
@@ -355,7 +355,7 @@ func (e *Engine) failUp(c *cell, n *bound.Concentrated, i int, tau float64) floa
 // rowTailUp bounds the probability that a row is negative somewhere in the cell. Of
 // the two bounds of the row, one whose noise is that of the last layer and one with
 // that of all layers, the better counts: which it is depends on no weight.
-func rowTailUp(n *bound.Concentrated, at int, tail func(t float64, variances []float64) float64) float64 {
+func rowTailUp(n *bound.CLBPMargins, at int, tail func(t float64, variances []float64) float64) float64 {
 	best := 1.0
 	for _, form := range []*bound.Noises{&n.ByIntervals, &n.ByLines} {
 		if form.Lo == nil {

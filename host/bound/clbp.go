@@ -2,7 +2,7 @@ package bound
 
 import "psafe/host/posterior"
 
-// Concentrate bounds property rows for the posterior itself instead of a weight box
+// PropagateCLBP bounds property rows for the posterior itself instead of a weight box
 // (theory section 6). The steps are those of LBP with the means as weight box; the
 // coefficients A^l of a row over the pre-activations of each layer give the noise
 // A^l (D^l z + d) of that layer, of which SquareRows, BackSubstitute with squared
@@ -12,12 +12,12 @@ import "psafe/host/posterior"
 // lower and an upper bound of each neuron and, for the variation over T, one more.
 // Where there are two candidates for a bound the larger is taken. Both are known
 // before any weight is drawn, so that is a choice and not a second event.
-func (c *Concentration) Concentrate(job ConcentrateJob) (*Concentrated, error) {
+func (c *Deviations) PropagateCLBP(job CLBPJob) (*CLBPMargins, error) {
 	items := job.Inputs.count
 	if job.Rows.count != items {
-		panic("bound: Concentrate: rows for another number of inputs")
+		panic("bound: PropagateCLBP: rows for another number of inputs")
 	}
-	p := &concentration{Concentration: c, job: job, pass: pass{
+	p := &clbpPass{Deviations: c, job: job, pass: pass{
 		Model: c.model, scratch: scratch{owner: c.model.dev},
 		job: Job{Method: LBP, Boxes: c.mean, Inputs: job.Inputs.Inputs, Rows: job.Rows, Observe: job.Observe,
 			Batch: Batch{Items: items, PerBox: items, Inputs: items}},
@@ -30,22 +30,22 @@ func (c *Concentration) Concentrate(job ConcentrateJob) (*Concentrated, error) {
 	return &p.result, nil
 }
 
-// concentration is one Concentrate under way.
-type concentration struct {
-	*Concentration
+// clbpPass is one PropagateCLBP under way.
+type clbpPass struct {
+	*Deviations
 	pass
-	job ConcentrateJob
-	// spread[k] is what is known of the outputs of hidden layer k.
-	spread []spreadArrays
+	job CLBPJob
+	// radii[k] is what is known of the outputs of hidden layer k.
+	radii []radiusArrays
 	// total is the noise of the rows on their way down, added up if they are of a
 	// hidden layer and kept by layer, in byLayer, if they are the property's.
 	total   noiseArrays
 	byLayer []noiseArrays
 	apart   bool
-	result  Concentrated
+	result  CLBPMargins
 }
 
-type spreadArrays struct{ radius, radiusSq, maxSq Array }
+type radiusArrays struct{ radius, radiusSq, maxSq Array }
 
 // noiseArrays are mean and variance of rows; cols of them, repeated.
 type noiseArrays struct {
@@ -53,7 +53,7 @@ type noiseArrays struct {
 	cols           int
 }
 
-func (p *concentration) run() error {
+func (p *clbpPass) run() error {
 	last := len(p.layers) - 1
 	for k := range last {
 		p.hiddenLayer(k)
@@ -62,18 +62,18 @@ func (p *concentration) run() error {
 	return p.err
 }
 
-// inputSpread is the spread of what feeds layer k, and how many inputs it is for.
-func (p *concentration) inputSpread(k int) spreadArrays {
+// inputRadius is the radius of what feeds layer k, and how many inputs it is for.
+func (p *clbpPass) inputRadius(k int) radiusArrays {
 	if k == 0 {
 		in := p.job.Inputs
-		return spreadArrays{in.radius, in.radiusSq, in.maxSq}
+		return radiusArrays{in.radius, in.radiusSq, in.maxSq}
 	}
-	return p.spread[k-1]
+	return p.radii[k-1]
 }
 
 // weigh returns up(sum_j weight[j][i] z[j] + bias[i]) for numbers that are not
 // negative, [Items x out].
-func (p *concentration) weigh(k int, weight, bias, z Array) Array {
+func (p *clbpPass) weigh(k int, weight, bias, z Array) Array {
 	l, items := p.layers[k], p.pass.job.Batch.Items
 	n := items * l.out
 	low, sum, mag := p.array(n), p.array(n), p.array(n)
@@ -87,7 +87,7 @@ func (p *concentration) weigh(k int, weight, bias, z Array) Array {
 
 // hiddenLayer bounds layer k's pre-activations, what becomes of them and how far
 // they vary, all but for the chosen quantiles.
-func (p *concentration) hiddenLayer(k int) {
+func (p *clbpPass) hiddenLayer(k int) {
 	l, items, q := p.layers[k], p.pass.job.Batch.Items, p.job.Quantiles
 	n := items * l.out
 	h := hidden{pre: p.interval(n), z: p.interval(n), mag: p.array(n)}
@@ -96,7 +96,7 @@ func (p *concentration) hiddenLayer(k int) {
 	p.do(func() error {
 		return p.dev.Affine(p.affine(h, p.mean.w[k], p.mean.b[k], z, nonNeg, batch, l.in, l.out))
 	})
-	in := p.inputSpread(k)
+	in := p.inputRadius(k)
 	own := noiseArrays{mean: p.weigh(k, p.sdMean[k], p.zero[k], in.radius), variance: p.weigh(k, p.variance[k], p.biasVariance[k], in.maxSq), cols: l.out}
 	p.do(func() error {
 		return p.dev.Widen(Widen{Lower: h.pre.Lo, Upper: h.pre.Hi, Mag: h.mag, Mean: own.mean, Var: own.variance, Quantile: q.Single, N: n})
@@ -114,7 +114,7 @@ func (p *concentration) hiddenLayer(k int) {
 }
 
 // byLines tightens layer k by back-substitution.
-func (p *concentration) byLines(k int, own noiseArrays) {
+func (p *clbpPass) byLines(k int, own noiseArrays) {
 	l, items := p.layers[k], p.pass.job.Batch.Items
 	p.total, p.apart = own, false
 	bound := p.backSubstitute(k, rowsOf{s: p.mean.w[k], c: p.mean.b[k], perBox: items, cols: l.out, mirrored: true})
@@ -131,19 +131,19 @@ func (p *concentration) byLines(k int, own noiseArrays) {
 // vary bounds how far the outputs of layer k vary over T: the pre-activation's
 // variation is at most sum_j |W_ij| radius_j, whose mean is E|W| radius and whose
 // standard deviation at most the root of sum_j sd_ij^2 radius_j^2.
-func (p *concentration) vary(k int, in spreadArrays, h hidden) {
+func (p *clbpPass) vary(k int, in radiusArrays, h hidden) {
 	l, items := p.layers[k], p.pass.job.Batch.Items
 	n := items * l.out
 	mean, variance := p.weigh(k, p.absMean[k], p.zero[k], in.radius), p.weigh(k, p.variance[k], p.zero[k], in.radiusSq)
-	s := spreadArrays{p.array(n), p.array(n), p.array(n)}
-	p.spread = append(p.spread, s)
+	s := radiusArrays{p.array(n), p.array(n), p.array(n)}
+	p.radii = append(p.radii, s)
 	lipschitz := 1.0
 	if l.activation.Kind == posterior.Sigmoid {
 		lipschitz = 0.25
 	}
 	p.do(func() error {
-		return p.dev.Spread(Spread{Radius: s.radius, RadiusSq: s.radiusSq, MaxSq: s.maxSq, Z: h.z, Mean: mean, Var: variance,
-			Quantile: p.job.Quantiles.Spread, Lipschitz: lipschitz, N: n})
+		return p.dev.Vary(Vary{Radius: s.radius, RadiusSq: s.radiusSq, MaxSq: s.maxSq, Z: h.z, Mean: mean, Var: variance,
+			Quantile: p.job.Quantiles.Radius, Lipschitz: lipschitz, N: n})
 	})
 	p.release(mean, variance)
 	p.observe("radius", k, s.radius)
@@ -152,7 +152,7 @@ func (p *concentration) vary(k int, in spreadArrays, h hidden) {
 }
 
 // noiseOfRows adds the noise of layer l to rows a over its pre-activations.
-func (p *concentration) noiseOfRows(l int, a Array, rows int) {
+func (p *clbpPass) noiseOfRows(l int, a Array, rows int) {
 	lay, items := p.layers[l], p.pass.job.Batch.Items
 	square, none := p.array(items*lay.out*rows), p.array(items*rows)
 	p.do(func() error { return p.dev.SquareRows(SquareRows{Square: square, A: a, N: items * lay.out * rows}) })
@@ -168,7 +168,7 @@ func (p *concentration) noiseOfRows(l int, a Array, rows int) {
 
 // noise makes mean and variance of the noise of layer l from squared rows over its
 // pre-activations, and adds them to what there is.
-func (p *concentration) noise(l int, square, none Array, rows int) noiseArrays {
+func (p *clbpPass) noise(l int, square, none Array, rows int) noiseArrays {
 	lay, items := p.layers[l], p.pass.job.Batch.Items
 	s, c := p.array(items*lay.in*rows), p.array(items*rows)
 	variance, bias := p.variance[l], p.biasVariance[l]
@@ -178,7 +178,7 @@ func (p *concentration) noise(l int, square, none Array, rows int) noiseArrays {
 			PerBox: items, P: items, R: rows, In: lay.in, Out: lay.out,
 		})
 	})
-	in := p.inputSpread(l)
+	in := p.inputRadius(l)
 	next := noiseArrays{p.array(items * rows), p.array(items * rows), rows}
 	before := p.total
 	if p.apart {
@@ -198,11 +198,11 @@ func (p *concentration) noise(l int, square, none Array, rows int) noiseArrays {
 }
 
 // lastLayer merges the property into the last layer's means and takes it down.
-func (p *concentration) lastLayer(k int) {
+func (p *clbpPass) lastLayer(k int) {
 	l, rows := p.layers[k], p.job.Rows
 	r := rows.rows
 	n := p.pass.job.Batch.Items * r
-	p.result = Concentrated{Items: p.pass.job.Batch.Items, Rows: r}
+	p.result = CLBPMargins{Items: p.pass.job.Batch.Items, Rows: r}
 	m := p.mergeRows(k)
 	h := hidden{pre: p.interval(n), mag: p.array(n)}
 	z, nonNeg, batch := p.input(k)
@@ -223,7 +223,7 @@ func (p *concentration) lastLayer(k int) {
 }
 
 // noises reads a bound and the noise of the layers so far.
-func (p *concentration) noises(lo Array) Noises {
+func (p *clbpPass) noises(lo Array) Noises {
 	var n Noises
 	n.Lo = p.read(lo)
 	for _, a := range p.byLayer {
