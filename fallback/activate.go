@@ -9,26 +9,33 @@ func (d *Device[T]) Activate(a bound.Activate) error {
 	zLo, zHi := d.interval(a.Z, a.N, "Activate.Z")
 	lo, hi := d.interval(a.Pre, a.N, "Activate.Pre")
 	slopeLo, slopeHi := T(a.Activation.SlopeLo), T(a.Activation.SlopeHi)
+	activate := d.activation[a.Activation.Kind].activate
 	d.parallel(a.N, 4096, func(from, to int) {
 		for i := from; i < to; i++ {
-			switch a.Activation.Kind {
-			case bound.Identity:
-				zLo[i], zHi[i] = lo[i], hi[i]
-			case bound.ReLU:
-				zLo[i], zHi[i] = max(lo[i], 0), max(hi[i], 0)
-			case bound.LeakyReLU:
-				zLo[i], zHi[i] = d.leakyLo(lo[i], slopeHi), d.leakyHi(hi[i], slopeLo)
-			case bound.Tanh:
-				l, _ := d.sigmoidBounds(T(2 * lo[i]))
-				_, h := d.sigmoidBounds(T(2 * hi[i]))
-				zLo[i], zHi[i] = max(-1, d.down(T(2*l)-1)), min(1, d.up(T(2*h)-1))
-			case bound.Sigmoid:
-				zLo[i], _ = d.sigmoidBounds(lo[i])
-				_, zHi[i] = d.sigmoidBounds(hi[i])
-			}
+			zLo[i], zHi[i] = activate(d, lo[i], hi[i], slopeLo, slopeHi)
 		}
 	})
 	return nil
+}
+
+func (d *Device[T]) activateIdentity(lo, hi, _, _ T) (zLo, zHi T) { return lo, hi }
+
+func (d *Device[T]) activateReLU(lo, hi, _, _ T) (zLo, zHi T) { return max(lo, 0), max(hi, 0) }
+
+func (d *Device[T]) activateLeaky(lo, hi, slopeLo, slopeHi T) (zLo, zHi T) {
+	return d.leakyLo(lo, slopeHi), d.leakyHi(hi, slopeLo)
+}
+
+// activateTanh uses tanh(t) = 2 sigmoid(2t) - 1.
+func (d *Device[T]) activateTanh(lo, hi, _, _ T) (zLo, zHi T) {
+	l, h := d.activateSigmoid(T(2*lo), T(2*hi), 0, 0)
+	return max(-1, d.down(T(2*l)-1)), min(1, d.up(T(2*h)-1))
+}
+
+func (d *Device[T]) activateSigmoid(lo, hi, _, _ T) (zLo, zHi T) {
+	zLo, _ = d.sigmoidBounds(lo)
+	_, zHi = d.sigmoidBounds(hi)
+	return zLo, zHi
 }
 
 // leakyLo is below the leaky ReLU of t for every slope up to slopeHi.

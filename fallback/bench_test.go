@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"psafe/host/bound"
+	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
 )
@@ -233,11 +234,11 @@ func newLBPJob(tb testing.TB, r *rand.Rand, dev bound.Device, images int) (*boun
 	widths := []int{784, 128, 128, 10}
 	spec := bound.BoxSpec{}
 	for k, in := range widths[:3] {
-		l := posterior.Layer{In: in, Out: widths[k+1], Activation: posterior.Activation{Kind: posterior.ReLU}}
+		l := posterior.Layer{Layer: network.DenseLayer(in, widths[k+1], network.Activation{Kind: network.ReLU})}
 		if k == 2 {
-			l.Activation.Kind = posterior.Identity
+			l.Activation.Kind = network.Identity
 		}
-		l.Weight, l.Bias = randomGaussian(r, in*l.Out, in), randomGaussian(r, l.Out, in)
+		l.Weight, l.Bias = randomGaussian(r, in*l.Outputs(), in), randomGaussian(r, l.Outputs(), in)
 		post.Layers = append(post.Layers, l)
 		spec.Gamma = append(spec.Gamma, []float64{0.5})
 	}
@@ -262,8 +263,8 @@ func newLBPJob(tb testing.TB, r *rand.Rand, dev bound.Device, images int) (*boun
 }
 
 // randomGaussian has means of variance 1/in and a tenth of that as deviation.
-func randomGaussian(r *rand.Rand, n, in int) posterior.Gaussian {
-	g := posterior.Gaussian{Mean: make([]float64, n), Spread: make([]float64, n)}
+func randomGaussian(r *rand.Rand, n, in int) posterior.Params {
+	g := posterior.Params{Mean: make([]float64, n), Spread: make([]float64, n)}
 	for i := range n {
 		g.Mean[i] = r.NormFloat64() / float64(in) * 28
 		g.Spread[i] = 0.001

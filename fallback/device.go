@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"psafe/host/bound"
+	"psafe/host/network"
 )
 
 // Device computes in T on the processor's cores.
@@ -28,7 +29,9 @@ type Device[T bound.Real] struct {
 	// tiny is what smaller numbers count as in rootUp.
 	tiny     T
 	sigmoidC sigmoidConstants[T]
-	workers  int
+	// activation is what Activate and Relax do, by kind.
+	activation [network.Kinds]activation[T]
+	workers    int
 	// lanes says to use vector instructions where there are some.
 	lanes  bool
 	memory int64
@@ -57,7 +60,7 @@ func New(p bound.Precision) bound.Device {
 func newDevice[T bound.Real](p bound.Precision, c sigmoidConstants[T], seed, rootSeed, pow2 func(T) T, tiny T) *Device[T] {
 	u := p.Unit()
 	return &Device[T]{
-		precision: p, phi: T(u * (1 + 2*u)), eta: T(p.Eta()), max: T(p.Max()), u: T(u),
+		activation: activations[T](), precision: p, phi: T(u * (1 + 2*u)), eta: T(p.Eta()), max: T(p.Max()), u: T(u),
 		seed: seed, rootSeed: rootSeed, pow2: pow2, tiny: tiny, sigmoidC: c,
 		workers: runtime.GOMAXPROCS(0), memory: 1 << 30, lanes: hasLanes(),
 	}

@@ -10,7 +10,9 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/network"
 	"psafe/host/posterior"
+	"psafe/host/posterior/format"
 	"psafe/host/property"
 )
 
@@ -61,8 +63,8 @@ func TestExpectedMargins(t *testing.T) {
 	for _, c := range file.Cases {
 		post := posteriors[c.Posterior]
 		if post == nil {
-			post, err = posterior.Read(shared(t, "data", c.Posterior), posterior.Options{
-				Scale: posterior.ScaleSD, Activations: []posterior.Activation{{Kind: posterior.ReLU}}})
+			post, err = format.Read(shared(t, "data", c.Posterior), format.Options{
+				Scale: posterior.ScaleSD, Activations: []network.Activation{{Kind: network.ReLU}}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,6 +7,7 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
 )
@@ -40,23 +41,20 @@ func (r *rationed) Release(a bound.Array) {
 // back; and so it is when none fails.
 func TestNoArrayIsLost(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	gaussian := func(n int) posterior.Gaussian {
+	gaussian := func(n int) posterior.Params {
 		v := make([]float64, n)
 		for i := range v {
 			v[i] = rng.Float64()
 		}
-		return posterior.NewGaussian(v, v, posterior.ScaleSD)
+		return posterior.NewParams(v, v, posterior.ScaleSD)
 	}
 	post := &posterior.Posterior{Scale: posterior.ScaleSD}
-	for k, n := range []int{3, 4, 2} {
-		l := posterior.Layer{In: 3 - k/2, Out: n, Weight: gaussian((3 - k/2) * n), Bias: gaussian(n), Activation: posterior.Activation{Kind: posterior.Tanh}}
-		if k > 0 {
-			l.In = post.Layers[k-1].Out
-			l.Weight = gaussian(l.In * n)
-		}
-		post.Layers = append(post.Layers, l)
+	in := 3
+	for _, n := range []int{3, 4, 2} {
+		l := posterior.Layer{Layer: network.DenseLayer(in, n, network.Activation{Kind: network.Tanh}), Weight: gaussian(in * n), Bias: gaussian(n)}
+		post.Layers, in = append(post.Layers, l), n
 	}
-	post.Layers[2].Activation = posterior.Activation{}
+	post.Layers[2].Activation = network.Activation{}
 	if err := post.Validate(); err != nil {
 		t.Fatal(err)
 	}

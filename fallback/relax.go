@@ -13,16 +13,10 @@ func (d *Device[T]) Relax(a bound.Relax) error {
 	mag := d.data(a.Mag, a.N, "Relax.Mag")
 	slopeLo, slopeHi := T(a.SlopeLo), T(a.SlopeHi)
 	g1, g2 := T(a.Charge.G1), T(a.Charge.G2)
+	relax := d.activation[a.Kind].relax
 	d.parallel(a.N, 256, func(from, to int) {
 		for i := from; i < to; i++ {
-			switch a.Kind {
-			case bound.Tanh:
-				aLo[i], bLo[i], aHi[i], bHi[i] = d.relaxTanh(lo[i], hi[i])
-			case bound.Sigmoid:
-				aLo[i], bLo[i], aHi[i], bHi[i] = d.relaxSigmoid(lo[i], hi[i])
-			default:
-				aLo[i], bLo[i], aHi[i], bHi[i] = d.relaxLinear(lo[i], hi[i], slopeLo, slopeHi)
-			}
+			aLo[i], bLo[i], aHi[i], bHi[i] = relax(d, lo[i], hi[i], slopeLo, slopeHi)
 			b := max(abs(bLo[i]), abs(bHi[i]))
 			s := max(abs(aLo[i]), abs(aHi[i]))
 			err[i] = d.up(d.up(T(g1*b)) + d.up(T(g2*d.up(T(s*mag[i])))))
@@ -62,14 +56,14 @@ func (d *Device[T]) relaxLinear(l, u, slopeLo, slopeHi T) (aLo, bLo, aHi, bHi T)
 }
 
 // relaxSigmoid uses sigmoid(t) = 1 - sigmoid(-t) for the lower line.
-func (d *Device[T]) relaxSigmoid(l, u T) (aLo, bLo, aHi, bHi T) {
+func (d *Device[T]) relaxSigmoid(l, u, _, _ T) (aLo, bLo, aHi, bHi T) {
 	aHi, bHi = d.sigmoidUpper(l, u)
 	aLo, bLo = d.sigmoidUpper(-u, -l)
 	return aLo, d.down(1 - bLo), aHi, bHi
 }
 
 // relaxTanh uses tanh(t) = 2 sigmoid(2t) - 1.
-func (d *Device[T]) relaxTanh(l, u T) (aLo, bLo, aHi, bHi T) {
-	aLo, bLo, aHi, bHi = d.relaxSigmoid(T(2*l), T(2*u))
+func (d *Device[T]) relaxTanh(l, u, _, _ T) (aLo, bLo, aHi, bHi T) {
+	aLo, bLo, aHi, bHi = d.relaxSigmoid(T(2*l), T(2*u), 0, 0)
 	return T(4 * aLo), d.down(T(2*bLo) - 1), T(4 * aHi), d.up(T(2*bHi) - 1)
 }

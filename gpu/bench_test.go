@@ -8,6 +8,7 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
 )
@@ -161,8 +162,8 @@ func vcas() *posterior.Posterior { return gaussianNet(1, 4, 512, 9) }
 
 func gaussianNet(seed uint64, sizes ...int) *posterior.Posterior {
 	r := rand.New(rand.NewPCG(seed, 3))
-	gauss := func(n int, scale float64) posterior.Gaussian {
-		g := posterior.Gaussian{Mean: make([]float64, n), SdLo: make([]float64, n), SdHi: make([]float64, n)}
+	gauss := func(n int, scale float64) posterior.Params {
+		g := posterior.Params{Mean: make([]float64, n), SdLo: make([]float64, n), SdHi: make([]float64, n)}
 		for i := range g.Mean {
 			g.Mean[i] = scale * r.NormFloat64()
 			g.SdLo[i] = 0.02 * scale * r.Float64()
@@ -172,9 +173,9 @@ func gaussianNet(seed uint64, sizes ...int) *posterior.Posterior {
 	}
 	p := &posterior.Posterior{}
 	for k := range len(sizes) - 1 {
-		l := posterior.Layer{In: sizes[k], Out: sizes[k+1], Weight: gauss(sizes[k]*sizes[k+1], 0.3), Bias: gauss(sizes[k+1], 0.1)}
+		l := posterior.Layer{Layer: network.DenseLayer(sizes[k], sizes[k+1], network.Activation{}), Weight: gauss(sizes[k]*sizes[k+1], 0.3), Bias: gauss(sizes[k+1], 0.1)}
 		if k < len(sizes)-2 {
-			l.Activation = posterior.Activation{Kind: posterior.ReLU}
+			l.Activation = network.Activation{Kind: network.ReLU}
 		}
 		p.Layers = append(p.Layers, l)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/posterior"
+	"psafe/host/network"
 	"psafe/host/property"
 )
 
@@ -20,7 +20,7 @@ type seen struct {
 
 // propagation is a whole job: a network, weight boxes, inputs, rows.
 type propagation struct {
-	activation posterior.Activation
+	activation network.Activation
 	sizes      []int
 	batch      bound.Batch
 	method     bound.Method
@@ -40,7 +40,7 @@ func propagations() []propagation {
 		{Items: 6, PerBox: 3, Inputs: 3}, {Items: 4, PerBox: 1, Inputs: 4},
 	}
 	sizes := [][]int{{4, 65, 9}, {33, 31, 8, 1}, {8, 63, 33, 3}, {1, 1, 2}}
-	kinds := []posterior.Activation{{Kind: bound.ReLU}, {Kind: bound.Tanh}, {Kind: bound.LeakyReLU, Slope: 0.1}, {Kind: bound.Sigmoid}, {Kind: bound.Identity}}
+	kinds := []network.Activation{{Kind: network.ReLU}, {Kind: network.Tanh}, {Kind: network.LeakyReLU, Slope: 0.1}, {Kind: network.Sigmoid}, {Kind: network.Identity}}
 	for i, k := range kinds {
 		for b, s := range shapes {
 			jobs = append(jobs, propagation{k, sizes[(i+b)%len(sizes)], s, bound.LBP, i%2 == 0})
@@ -60,7 +60,7 @@ func (j propagation) run(dev bound.Device) (all []seen, err error) {
 		return nil, err
 	}
 	defer m.Release()
-	n := post.Layers[0].In
+	n := post.Layers[0].Inputs()
 	var inputs []property.Box
 	var rows [][]property.Row
 	for x := range j.batch.Inputs {

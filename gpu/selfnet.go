@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"psafe/host/bound"
+	"psafe/host/network"
 )
 
 // networkExpected holds the hashes of what the fallback writes for the little
@@ -73,7 +74,7 @@ func networkHashes(dev bound.Device) ([]hashed, error) {
 	var z bound.Interval
 	var lo, hi bound.Line
 	var err bound.Array
-	for _, kind := range []bound.Activation{{Kind: bound.Tanh}, {Kind: bound.ReLU}} {
+	for _, kind := range []bound.Activation{{Kind: network.Tanh}, {Kind: network.ReLU}} {
 		z = n.outs("activate", all)
 		n.do(func() error { return dev.Activate(bound.Activate{Z: z, Pre: pre, N: all, Activation: kind}) })
 		lo, hi, err = bound.Line{A: n.out("relax", all), B: n.out("relax", all)}, bound.Line{A: n.out("relax", all), B: n.out("relax", all)}, n.out("relax", all)

@@ -2,8 +2,9 @@
    (bound.Activate).
 
    Purpose. zLo[i] <= sigma(lo[i]) and sigma(hi[i]) <= zHi[i].
-   kind is posterior.ActivationKind: 0 identity, 1 ReLU, 2 leaky ReLU with a slope
-   in [slopeLo, slopeHi], 3 tanh(t) = 2 sigmoid(2t) - 1, 4 sigmoid.
+   kind is one of the KIND_ numbers that kernels.go defines for every network.Kind;
+   the slope of leaky ReLU is in [slopeLo, slopeHi], tanh(t) = 2 sigmoid(2t) - 1.
+   Of another kind nothing is known.
 
    Decomposition. A work-item owns EW vectors: i = (t * EW + v) * VW + lane.
 
@@ -20,19 +21,22 @@ KERNEL void activate(__global real *zLo, __global real *zHi, const __global real
     const int i0 = (int)t * EW * VW;
     for (int i = i0; i < min(i0 + EW * VW, n); i += VW) {
         vec l = VLOAD(lo + i), h = VLOAD(hi + i);
-        if (kind == 1) {
+        if (kind == KIND_RELU) {
             l = relu(l);
             h = relu(h);
-        } else if (kind == 2) {
+        } else if (kind == KIND_LEAKY_RELU) {
             l = l >= R(0.0) ? l : lower(down(slopeHi * l));
             h = h >= R(0.0) ? h : upper(up(slopeLo * h));
-        } else if (kind == 3) {
+        } else if (kind == KIND_TANH) {
             /* down and up never give -0, and 1 and -1 are no zeros */
             l = mostNaN(down(R(2.0) * sigmoidLo(sigmoidApprox(R(2.0) * l)) - R(1.0)), VEC(R(-1.0)));
             h = leastNaN(up(R(2.0) * sigmoidHi(sigmoidApprox(R(2.0) * h)) - R(1.0)), VEC(R(1.0)));
-        } else if (kind == 4) {
+        } else if (kind == KIND_SIGMOID) {
             l = sigmoidLo(sigmoidApprox(l));
             h = sigmoidHi(sigmoidApprox(h));
+        } else if (kind != KIND_IDENTITY) {
+            l = VEC(-INFINITE);
+            h = VEC(INFINITE);
         }
         storeUpTo(l, zLo + i, n - i);
         storeUpTo(h, zHi + i, n - i);

@@ -11,7 +11,10 @@ package kernels
 import (
 	"embed"
 	"fmt"
+	"regexp"
 	"strings"
+
+	"psafe/host/network"
 )
 
 //go:embed *.cl
@@ -73,14 +76,34 @@ func Sources() map[string]string {
 	return s
 }
 
-// Program joins source texts in the order of compilation. Line numbers of
-// compilers' messages are those of the files.
+// Program joins source texts in the order of compilation, behind the numbers of the
+// activations. Line numbers of compilers' messages are those of the files.
 func Program(sources map[string]string) string {
 	var b strings.Builder
+	for k := range network.Kind(network.Kinds) {
+		fmt.Fprintf(&b, "#define %s %d\n", kindName(k), k)
+	}
 	for _, name := range order {
 		fmt.Fprintf(&b, "#line 1 \"%s.cl\"\n%s\n", name, sources[name])
 	}
 	return b.String()
+}
+
+// kindName is what the sources call an activation, such as KIND_RELU.
+func kindName(k network.Kind) string { return "KIND_" + strings.ToUpper(k.String()) }
+
+// A kind of activation that the kernels do not know must not wait for a network that has
+// it.
+func init() { checkKinds(Sources()) }
+
+func checkKinds(sources map[string]string) {
+	for _, file := range []string{"activate", "relax"} {
+		for k := range network.Kind(network.Kinds) {
+			if !regexp.MustCompile(`\bkind [!=]= ` + kindName(k) + `\b`).MatchString(sources[file]) {
+				panic(fmt.Sprintf("kernels: %s.cl has no case for activation %v, %s", file, k, kindName(k)))
+			}
+		}
+	}
 }
 
 // Arg is one argument of a kernel, Type as written in the source.

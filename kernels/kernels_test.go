@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"psafe/host/network"
 )
 
 var comment = regexp.MustCompile(`(?s)/\*.*?\*/`)
@@ -141,6 +143,25 @@ func TestTiles(t *testing.T) {
 		fmt.Sscan(define("benchcopy", "CW", branch), &cw)
 		if 4*dw*dt != DrawRun(lanes) || cw*lanes != CopyRun(lanes) {
 			t.Errorf("lanes %d: drawbox.cl has runs of %d, Go of %d; benchcopy.cl of %d, Go of %d", lanes, 4*dw*dt, DrawRun(lanes), cw*lanes, CopyRun(lanes))
+		}
+	}
+}
+
+// TestHalfAddedActivation: with the case of an activation missing in a source the
+// program does not start.
+func TestHalfAddedActivation(t *testing.T) {
+	for _, file := range []string{"activate", "relax"} {
+		for k := range network.Kind(network.Kinds) {
+			sources := Sources()
+			sources[file] = strings.ReplaceAll(sources[file], kindName(k), "KIND_NONE")
+			func() {
+				defer func() {
+					if said, _ := recover().(string); !strings.Contains(said, k.String()) || !strings.Contains(said, file) {
+						t.Errorf("%s.cl without %v: %q", file, k, said)
+					}
+				}()
+				checkKinds(sources)
+			}()
 		}
 	}
 }

@@ -7,7 +7,7 @@
 
    Decomposition. A work-item owns EW vectors: i = (t * EW + v) * VW + lane.
 
-   Parameters. kind, slopeLo, slopeHi as in activate; g1, g2 = bound.Charge.
+   Parameters. kind, slopeLo, slopeHi as in activate, all kinds; g1, g2 = bound.Charge.
 
    Assumptions: none; proofs in fallback/relax.go and fallback/sigmoid.go, whose
    results these are bit by bit. */
@@ -63,12 +63,16 @@ KERNEL void relax(__global real *aLo, __global real *bLo, __global real *aHi, __
     for (int i = i0; i < min(i0 + EW * VW, n); i += VW) {
         const vec l = VLOAD(lo + i), h = VLOAD(hi + i);
         vec al, bl, ah, bh;
-        if (kind == 3) {
+        if (kind == KIND_TANH) {
             relaxTanh(&al, &bl, &ah, &bh, l, h);
-        } else if (kind == 4) {
+        } else if (kind == KIND_SIGMOID) {
             relaxSigmoid(&al, &bl, &ah, &bh, l, h);
-        } else {
+        } else if (kind == KIND_IDENTITY || kind == KIND_RELU || kind == KIND_LEAKY_RELU) {
             relaxLinear(&al, &bl, &ah, &bh, l, h, slopeLo, slopeHi);
+        } else { /* nothing is known */
+            al = ah = VEC(R(0.0));
+            bl = VEC(-INFINITE);
+            bh = VEC(INFINITE);
         }
         const vec b = mostNaN(fabs(bl), fabs(bh)), s = mostNaN(fabs(al), fabs(ah));
         storeUpTo(al, aLo + i, n - i);

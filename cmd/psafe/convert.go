@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"psafe/host/posterior"
+	"psafe/host/posterior/format"
 )
 
 const convertAbout = `psafe convert reads a posterior in any format of docs/formats.md and writes it in
@@ -18,7 +18,7 @@ func runConvert(_ context.Context, args []string, stdout, stderr io.Writer) erro
 	f := newFlags("convert", convertAbout, stdout)
 	post.add(f)
 	out := f.String("out", "", "file to write; required")
-	format := f.String("format", "npz", "npz or safetensors")
+	kind := f.String("format", "npz", "npz or safetensors")
 	note := f.String("note", "", "free text to keep with the posterior")
 	if err := parse(f, args, 1); err != nil {
 		return err
@@ -26,13 +26,13 @@ func runConvert(_ context.Context, args []string, stdout, stderr io.Writer) erro
 	if *out == "" {
 		return fmt.Errorf("--out is missing: name the file to write")
 	}
-	write := posterior.WriteNPZ
-	switch *format {
+	write := format.WriteNPZ
+	switch *kind {
 	case "npz":
 	case "safetensors":
-		write = posterior.WriteSafetensors
+		write = format.WriteSafetensors
 	default:
-		return fmt.Errorf("--format %q is neither npz nor safetensors", *format)
+		return fmt.Errorf("--format %q is neither npz nor safetensors", *kind)
 	}
 	p, err := post.read(f.Arg(0))
 	if err != nil {

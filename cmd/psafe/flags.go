@@ -13,7 +13,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"psafe/host/network"
 	"psafe/host/posterior"
+	"psafe/host/posterior/format"
 	"psafe/host/property"
 )
 
@@ -107,7 +109,7 @@ func (p *posteriorFlags) addFactor(f *pflag.FlagSet) {
 
 // read reads the posterior at path.
 func (p *posteriorFlags) read(path string) (*posterior.Posterior, error) {
-	var opt posterior.Options
+	var opt format.Options
 	var err error
 	if p.scale != "" {
 		if opt.Scale, err = posterior.ParseScale(p.scale); err != nil {
@@ -115,13 +117,13 @@ func (p *posteriorFlags) read(path string) (*posterior.Posterior, error) {
 		}
 	}
 	for _, word := range p.activation {
-		a, err := posterior.ParseActivation(word)
+		a, err := network.ParseActivation(word)
 		if err != nil {
 			return nil, fmt.Errorf("--activation: %w", err)
 		}
 		opt.Activations = append(opt.Activations, a)
 	}
-	post, err := posterior.Read(path, opt)
+	post, err := format.Read(path, opt)
 	if err != nil || p.factor == "" {
 		return post, err
 	}

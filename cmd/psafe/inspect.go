@@ -49,7 +49,7 @@ func inspect(p *posterior.Posterior, w io.Writer) error {
 	random := 0
 	sds := p.SDApprox()
 	for k, l := range p.Layers {
-		for part, name := range []string{fmt.Sprintf("%d x %d", l.In, l.Out), fmt.Sprintf("bias %d", l.Out)} {
+		for part, name := range []string{fmt.Sprintf("%d x %d", l.Inputs(), l.Outputs()), fmt.Sprintf("bias %d", l.Outputs())} {
 			list := sds[2*k+part]
 			q := posterior.Quantiles(list)
 			fmt.Fprintf(t, "%d\t%s\t%v\t%d\t%.3g\t%.3g\t%.3g\t%.3g\t%.3g\t\n", k, name, l.Activation, len(list), q[0], q[1], q[2], q[3], q[4])

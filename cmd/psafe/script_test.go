@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"psafe/host/posterior"
+	"psafe/host/posterior/format"
 )
 
 func TestMain(m *testing.M) {
@@ -100,13 +101,13 @@ func writeBadFiles(dir string) error {
 		"negative-sigma.npz": {func(p *posterior.Posterior) *float64 { return markSpread(&p.Layers[1].Bias, mark) }, -0.5},
 		"nan-mean.npz":       {func(p *posterior.Posterior) *float64 { return &p.Layers[0].Bias.Mean[0] }, float32(math.NaN())},
 	} {
-		p, err := posterior.Read(filepath.Join(dir, "cubic-128.npz"), posterior.Options{})
+		p, err := format.Read(filepath.Join(dir, "cubic-128.npz"), format.Options{})
 		if err != nil {
 			return err
 		}
 		*bad.spoil(p) = mark
 		var b bytes.Buffer
-		if err := posterior.WriteNPZ(&b, p); err != nil {
+		if err := format.WriteNPZ(&b, p); err != nil {
 			return err
 		}
 		if files[name], err = patchZip(b.Bytes(), float32Bytes(mark), float32Bytes(bad.value)); err != nil {
@@ -127,7 +128,7 @@ func writeBadFiles(dir string) error {
 }
 
 // markSpread makes the first standard deviation v and returns its stored spread.
-func markSpread(g *posterior.Gaussian, v float64) *float64 {
+func markSpread(g *posterior.Params, v float64) *float64 {
 	g.SdLo[0], g.SdHi[0] = v, v
 	return &g.Spread[0]
 }

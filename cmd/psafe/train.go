@@ -16,7 +16,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"psafe/host/network"
 	"psafe/host/posterior"
+	"psafe/host/posterior/format"
 	"psafe/host/property"
 	"psafe/host/train"
 )
@@ -91,9 +93,9 @@ func runTrain(args []string, stdout, stderr io.Writer) error {
 		return trainFlagError(err)
 	}
 	p.Source.Note = note
-	write := posterior.WriteNPZ
+	write := format.WriteNPZ
 	if filepath.Ext(j.out) == ".safetensors" {
-		write = posterior.WriteSafetensors
+		write = format.WriteSafetensors
 	}
 	if err := write(file, p); err != nil {
 		return fmt.Errorf("--out %s: cannot be written: %w", j.out, bare(err))
@@ -175,7 +177,7 @@ func (j *trainJob) settle(f *pflag.FlagSet, task, hidden, activation string) (er
 		}
 		j.Hidden = append(j.Hidden, width)
 	}
-	if j.Activation, err = posterior.ParseActivation(activation); err != nil {
+	if j.Activation, err = network.ParseActivation(activation); err != nil {
 		return fmt.Errorf("--activation: %w", err)
 	}
 	return nil

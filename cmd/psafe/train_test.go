@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"psafe/host/posterior"
+	"psafe/host/posterior/format"
 )
 
 // trainFast are flags of a network that trains in a moment.
@@ -56,7 +56,7 @@ func TestTrain(t *testing.T) {
 	if files[0] != files[1] {
 		t.Error("two runs give different files")
 	}
-	p, err := posterior.Read(filepath.Join(dir, "a.npz"), posterior.Options{})
+	p, err := format.Read(filepath.Join(dir, "a.npz"), format.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestTrainClassification(t *testing.T) {
 	if !strings.Contains(stdout, "accuracy 100.00%") {
 		t.Errorf("stdout %q", stdout)
 	}
-	p, err := posterior.Read("p.safetensors", posterior.Options{})
+	p, err := format.Read("p.safetensors", format.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

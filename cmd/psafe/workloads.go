@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"psafe/host/bound"
+	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
 )
@@ -145,19 +146,19 @@ func backSubstituteWork(d bound.Device, in, out, rows, items int) (func() error,
 
 // randomPosterior has layers of the given sizes, ReLU between.
 func randomPosterior(rng *rand.Rand, sizes []int) *posterior.Posterior {
-	gaussian := func(n int, scale float64) posterior.Gaussian {
+	gaussian := func(n int, scale float64) posterior.Params {
 		mean, sd := make([]float64, n), make([]float64, n)
 		for i := range mean {
 			mean[i], sd[i] = float64(float32(rng.NormFloat64()*scale)), float64(float32(0.01*scale))
 		}
-		return posterior.NewGaussian(mean, sd, posterior.ScaleSD)
+		return posterior.NewParams(mean, sd, posterior.ScaleSD)
 	}
 	p := &posterior.Posterior{Scale: posterior.ScaleSD}
 	for k := 1; k < len(sizes); k++ {
-		l := posterior.Layer{In: sizes[k-1], Out: sizes[k], Activation: posterior.Activation{Kind: posterior.ReLU}}
-		l.Weight, l.Bias = gaussian(l.In*l.Out, 1/math.Sqrt(float64(l.In))), gaussian(l.Out, 0.1)
+		l := posterior.Layer{Layer: network.DenseLayer(sizes[k-1], sizes[k], network.Activation{Kind: network.ReLU})}
+		l.Weight, l.Bias = gaussian(l.Inputs()*l.Outputs(), 1/math.Sqrt(float64(l.Inputs()))), gaussian(l.Outputs(), 0.1)
 		if k == len(sizes)-1 {
-			l.Activation = posterior.Activation{}
+			l.Activation = network.Activation{}
 		}
 		p.Layers = append(p.Layers, l)
 	}

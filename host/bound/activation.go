@@ -1,12 +1,12 @@
 package bound
 
-import "psafe/host/posterior"
+import "psafe/host/network"
 
 // The activation functions, under the names that devices use.
 const (
-	Identity  = posterior.Identity
-	ReLU      = posterior.ReLU
-	LeakyReLU = posterior.LeakyReLU
-	Tanh      = posterior.Tanh
-	Sigmoid   = posterior.Sigmoid
+	Identity  = network.Identity
+	ReLU      = network.ReLU
+	LeakyReLU = network.LeakyReLU
+	Tanh      = network.Tanh
+	Sigmoid   = network.Sigmoid
 )

@@ -1,7 +1,5 @@
 package bound
 
-import "psafe/host/posterior"
-
 // PropagateCLBP bounds property rows for the posterior itself instead of a weight box
 // (theory section 6). The steps are those of LBP with the means as weight box; the
 // coefficients A^l of a row over the pre-activations of each layer give the noise
@@ -137,13 +135,9 @@ func (p *clbpPass) vary(k int, in radiusArrays, h hidden) {
 	mean, variance := p.weigh(k, p.absMean[k], p.zero[k], in.radius), p.weigh(k, p.variance[k], p.zero[k], in.radiusSq)
 	s := radiusArrays{p.array(n), p.array(n), p.array(n)}
 	p.radii = append(p.radii, s)
-	lipschitz := 1.0
-	if l.activation.Kind == posterior.Sigmoid {
-		lipschitz = 0.25
-	}
 	p.do(func() error {
 		return p.dev.Vary(Vary{Radius: s.radius, RadiusSq: s.radiusSq, MaxSq: s.maxSq, Z: h.z, Mean: mean, Var: variance,
-			Quantile: p.job.Quantiles.Radius, Lipschitz: lipschitz, N: n})
+			Quantile: p.job.Quantiles.Radius, Lipschitz: l.facts.Lipschitz(), N: n})
 	})
 	p.release(mean, variance)
 	p.observe("radius", k, s.radius)

@@ -9,24 +9,25 @@ import (
 	"psafe/fallback"
 	"psafe/host/bound"
 	"psafe/host/measure"
+	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
 )
 
 // noisyNet is a network of the given sizes with weights of some spread.
-func noisyNet(r *rand.Rand, kind posterior.ActivationKind, spread float64, sizes ...int) *posterior.Posterior {
+func noisyNet(r *rand.Rand, kind network.Kind, spread float64, sizes ...int) *posterior.Posterior {
 	p := &posterior.Posterior{Scale: posterior.ScaleSD}
 	for k := range len(sizes) - 1 {
-		draw := func(n int, size float64) posterior.Gaussian {
+		draw := func(n int, size float64) posterior.Params {
 			mean, sd := make([]float64, n), make([]float64, n)
 			for j := range mean {
 				mean[j], sd[j] = size*r.NormFloat64(), size*spread*(0.5+r.Float64())
 			}
-			return posterior.NewGaussian(mean, sd, posterior.ScaleSD)
+			return posterior.NewParams(mean, sd, posterior.ScaleSD)
 		}
-		l := posterior.Layer{In: sizes[k], Out: sizes[k+1], Weight: draw(sizes[k]*sizes[k+1], 1), Bias: draw(sizes[k+1], 0.5)}
+		l := posterior.Layer{Layer: network.DenseLayer(sizes[k], sizes[k+1], network.Activation{}), Weight: draw(sizes[k]*sizes[k+1], 1), Bias: draw(sizes[k+1], 0.5)}
 		if k < len(sizes)-2 {
-			l.Activation = posterior.Activation{Kind: kind}
+			l.Activation = network.Activation{Kind: kind}
 		}
 		p.Layers = append(p.Layers, l)
 	}
@@ -93,7 +94,7 @@ type path struct {
 func (p *path) redraw(r *rand.Rand) {
 	p.w = p.w[:0]
 	for _, l := range p.layers {
-		for _, g := range []posterior.Gaussian{l.Weight, l.Bias} {
+		for _, g := range []posterior.Params{l.Weight, l.Bias} {
 			v := make([]float64, len(g.Mean))
 			for j, mean := range g.Mean {
 				v[j] = mean + g.SdHi[j]*r.NormFloat64()
@@ -107,11 +108,11 @@ func (p *path) redraw(r *rand.Rand) {
 func (p *path) at(x []float64) (pre, post [][]float64) {
 	z := x
 	for k, l := range p.layers {
-		y, a := make([]float64, l.Out), make([]float64, l.Out)
+		y, a := make([]float64, l.Outputs()), make([]float64, l.Outputs())
 		for i := range y {
 			y[i] = p.w[2*k+1][i]
 			for j, v := range z {
-				y[i] += v * p.w[2*k][j*l.Out+i]
+				y[i] += v * p.w[2*k][j*l.Outputs()+i]
 			}
 			a[i] = l.Activation.Approx(y[i])
 		}
@@ -139,7 +140,7 @@ func (f *frequencies) count(p *path, o *observed, grid [][]float64, centre []flo
 	}
 	for k := range last {
 		held := true
-		for i := range p.layers[k].Out {
+		for i := range p.layers[k].Outputs() {
 			var low, high, varied bool
 			for g := range grid {
 				y := pres[g][k][i]
@@ -196,7 +197,7 @@ func TestConcentratePaths(t *testing.T) {
 		q.Many = append(q.Many, measure.NoiseQuantileUp(tau, k+1))
 	}
 	for i, c := range []struct {
-		kind   posterior.ActivationKind
+		kind   network.Kind
 		spread float64
 		eps    float64
 		sizes  []int
@@ -204,18 +205,18 @@ func TestConcentratePaths(t *testing.T) {
 		// swing, so that the mean of theory (11) is most of the bounds.
 		swing bool
 	}{
-		{posterior.ReLU, 0.3, 0, []int{2, 4, 2}, false}, {posterior.ReLU, 0.1, 0.3, []int{1, 4, 3, 2}, false}, {posterior.ReLU, 1, 0.5, []int{2, 3, 1}, false},
-		{posterior.Tanh, 0.2, 0.2, []int{2, 4, 4, 1}, false}, {posterior.Tanh, 0.1, 0, []int{2, 3, 3, 2}, false},
-		{posterior.Sigmoid, 0.5, 0.4, []int{1, 5, 3, 1}, false}, {posterior.LeakyReLU, 0.2, 0.1, []int{2, 4, 3, 2}, false}, {posterior.Identity, 0.3, 0.2, []int{1, 1, 1, 1}, false},
-		{posterior.Identity, 0.4, 0, []int{3, 1}, false}, {posterior.Identity, 0.4, 1, []int{1, 2}, false},
-		{kind: posterior.Identity, spread: 0.01, eps: 1, sizes: []int{3, 1, 1, 1}, swing: true},
+		{network.ReLU, 0.3, 0, []int{2, 4, 2}, false}, {network.ReLU, 0.1, 0.3, []int{1, 4, 3, 2}, false}, {network.ReLU, 1, 0.5, []int{2, 3, 1}, false},
+		{network.Tanh, 0.2, 0.2, []int{2, 4, 4, 1}, false}, {network.Tanh, 0.1, 0, []int{2, 3, 3, 2}, false},
+		{network.Sigmoid, 0.5, 0.4, []int{1, 5, 3, 1}, false}, {network.LeakyReLU, 0.2, 0.1, []int{2, 4, 3, 2}, false}, {network.Identity, 0.3, 0.2, []int{1, 1, 1, 1}, false},
+		{network.Identity, 0.4, 0, []int{3, 1}, false}, {network.Identity, 0.4, 1, []int{1, 2}, false},
+		{kind: network.Identity, spread: 0.01, eps: 1, sizes: []int{3, 1, 1, 1}, swing: true},
 	} {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(7, uint64(i)))
 			post := noisyNet(r, c.kind, c.spread, c.sizes...)
 			for k := range post.Layers {
-				if post.Layers[k].Activation.Kind == posterior.LeakyReLU {
+				if post.Layers[k].Activation.Kind == network.LeakyReLU {
 					post.Layers[k].Activation.Slope = 0.25
 				}
 			}
@@ -227,8 +228,8 @@ func TestConcentratePaths(t *testing.T) {
 			per := 5
 			if c.swing {
 				first := &post.Layers[0]
-				first.Weight = posterior.NewGaussian([]float64{0, 0, 0}, []float64{1, 1, 1}, posterior.ScaleSD)
-				first.Bias = posterior.NewGaussian([]float64{0}, []float64{0}, posterior.ScaleSD)
+				first.Weight = posterior.NewParams([]float64{0, 0, 0}, []float64{1, 1, 1}, posterior.ScaleSD)
+				first.Bias = posterior.NewParams([]float64{0}, []float64{0}, posterior.ScaleSD)
 				box = property.Box{Lo: []float64{-1, -1, -1}, Hi: []float64{1, 1, 1}}
 				centre, per = []float64{0, 0, 0}, 2
 			}
@@ -237,7 +238,7 @@ func TestConcentratePaths(t *testing.T) {
 			n, o := concentrate(t, fallback.New(p), post, box, rows, q)
 			f := &frequencies{least: make([][]float64, len(rows))}
 			for _, l := range post.Layers {
-				f.low, f.high, f.varied = append(f.low, make([]int, l.Out)), append(f.high, make([]int, l.Out)), append(f.varied, make([]int, l.Out))
+				f.low, f.high, f.varied = append(f.low, make([]int, l.Outputs())), append(f.high, make([]int, l.Outputs())), append(f.varied, make([]int, l.Outputs()))
 			}
 			net := &path{layers: post.Layers}
 			grid := cornersAndMore(box, per)
@@ -339,7 +340,7 @@ func (f *frequencies) checkRows(t *testing.T, n *bound.CLBPMargins, eps float64,
 // TestConcentrateWithoutNoise: where no weight deviates, the bounds are those of LBP
 // for the means.
 func TestConcentrateWithoutNoise(t *testing.T) {
-	for i, kind := range []posterior.ActivationKind{posterior.ReLU, posterior.Tanh, posterior.Sigmoid, posterior.Identity} {
+	for i, kind := range []network.Kind{network.ReLU, network.Tanh, network.Sigmoid, network.Identity} {
 		r := rand.New(rand.NewPCG(9, uint64(i)))
 		post := noisyNet(r, kind, 0, 3, 6, 5, 2)
 		box := property.Box{Lo: []float64{-0.1, 0.2, -0.5}, Hi: []float64{0.3, 0.3, -0.5}}

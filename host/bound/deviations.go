@@ -30,7 +30,7 @@ func (m *Model) NewDeviations(post *posterior.Posterior, moments Moments) (*Devi
 	p := m.dev.Precision()
 	var box Explicit
 	for k, l := range post.Layers {
-		for _, g := range []*posterior.Gaussian{&l.Weight, &l.Bias} {
+		for _, g := range []*posterior.Params{&l.Weight, &l.Bias} {
 			lo, hi := make([]float64, len(g.Mean)), make([]float64, len(g.Mean))
 			for j, mean := range g.Mean {
 				lo[j], hi[j] = p.RoundLo(mean), p.RoundHi(mean)
@@ -86,7 +86,7 @@ func (c *Deviations) addLayer(l *posterior.Layer, absMean []float64) error {
 		{&c.variance, up(len(sd), func(j int) float64 { return square(sd[j]) })},
 		{&c.absMean, up(len(sd), func(j int) float64 { return absMean[j] })},
 		{&c.biasVariance, up(len(bias), func(j int) float64 { return square(bias[j]) })},
-		{&c.zero, make([]float64, l.Out)},
+		{&c.zero, make([]float64, l.Outputs())},
 	} {
 		if failed != nil {
 			return failed

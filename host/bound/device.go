@@ -1,6 +1,6 @@
 package bound
 
-import "psafe/host/posterior"
+import "psafe/host/network"
 
 // Array is memory of one Device: a list of numbers in its precision.
 type Array interface {
@@ -144,7 +144,7 @@ type Activate struct {
 // of the negative side as an interval of the device's numbers (0 for ReLU, 1 for
 // identity, unused for tanh and sigmoid).
 type Activation struct {
-	Kind             posterior.ActivationKind
+	Kind             network.Kind
 	SlopeLo, SlopeHi float64
 }
 

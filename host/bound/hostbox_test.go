@@ -7,6 +7,7 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/network"
 	"psafe/host/posterior"
 )
 
@@ -28,8 +29,8 @@ func (r *recorder) DrawBox(a bound.DrawBox) error {
 	return r.Read(hi, a.Box.Hi)
 }
 
-func gaussian(rng *rand.Rand, n int) posterior.Gaussian {
-	var g posterior.Gaussian
+func gaussian(rng *rand.Rand, n int) posterior.Params {
+	var g posterior.Params
 	for range n {
 		sd := math.Exp(rng.NormFloat64()-3) * float64(min(1, rng.IntN(4)))
 		g.Mean = append(g.Mean, rng.NormFloat64())
@@ -43,8 +44,8 @@ func gaussian(rng *rand.Rand, n int) posterior.Gaussian {
 func TestHostBox(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	post := &posterior.Posterior{Layers: []posterior.Layer{
-		{In: 7, Out: 5, Weight: gaussian(rng, 35), Bias: gaussian(rng, 5)},
-		{In: 5, Out: 3, Weight: gaussian(rng, 15), Bias: gaussian(rng, 3)},
+		{Layer: network.DenseLayer(7, 5, network.Activation{}), Weight: gaussian(rng, 35), Bias: gaussian(rng, 5)},
+		{Layer: network.DenseLayer(5, 3, network.Activation{}), Weight: gaussian(rng, 15), Bias: gaussian(rng, 3)},
 	}}
 	for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
 		for _, sampled := range []bool{false, true} {

@@ -4,19 +4,20 @@ import (
 	"fmt"
 	"math"
 
+	"psafe/host/network"
 	"psafe/host/posterior"
 )
 
 // layer is what the propagation knows of a dense layer.
 type layer struct {
-	in, out    int
+	in, out int
+	// facts is the activation as package network has it, activation as devices do.
+	facts      network.Activation
 	activation Activation
 }
 
 // nonNeg says that the activation's values are never negative.
-func (l *layer) nonNeg() bool {
-	return l.activation.Kind == posterior.ReLU || l.activation.Kind == posterior.Sigmoid
-}
+func (l *layer) nonNeg() bool { return l.facts.NonNeg() }
 
 // Model is a posterior on a device, ready to make weight boxes and propagate
 // them. It is not safe for use by several goroutines at once.
@@ -46,12 +47,18 @@ func NewModel(dev Device, post *posterior.Posterior, reach float64) (*Model, err
 	m := &Model{dev: dev}
 	p := dev.Precision()
 	for k, l := range post.Layers {
-		if most := p.longestSum(); l.In > most || l.Out > most {
+		if _, dense := l.Linear.(network.Dense); !dense {
+			// Weight boxes and rows are laid out (In, Out), and a weight is taken to meet one
+			// input: bounds of other maps need operations of their own.
 			m.Release()
-			return nil, fmt.Errorf("layer %d is %d x %d: sums of more than %d terms have no useful error bound in %v: use --precision float64", k, l.In, l.Out, most, p)
+			return nil, fmt.Errorf("layer %d is a %T: bounds are propagated through dense layers only", k, l.Linear)
 		}
-		m.layers = append(m.layers, layer{l.In, l.Out, deviceActivation(l.Activation, p)})
-		for what, g := range []*posterior.Gaussian{&l.Weight, &l.Bias} {
+		if most := p.longestSum(); l.Inputs() > most || l.Outputs() > most {
+			m.Release()
+			return nil, fmt.Errorf("layer %d is %d x %d: sums of more than %d terms have no useful error bound in %v: use --precision float64", k, l.Inputs(), l.Outputs(), most, p)
+		}
+		m.layers = append(m.layers, layer{l.Inputs(), l.Outputs(), l.Activation, deviceActivation(l.Activation, p)})
+		for what, g := range []*posterior.Params{&l.Weight, &l.Bias} {
 			ends, err := NewEnds(g, p, reach)
 			if err != nil {
 				m.Release()
@@ -114,15 +121,9 @@ func (m *Model) MostItems(rows int) int {
 // Device returns the device the model is on.
 func (m *Model) Device() Device { return m.dev }
 
-func deviceActivation(a posterior.Activation, p Precision) Activation {
-	d := Activation{Kind: a.Kind}
-	switch a.Kind {
-	case posterior.LeakyReLU:
-		d.SlopeLo, d.SlopeHi = p.RoundLo(a.Slope), p.RoundHi(a.Slope)
-	case posterior.Identity:
-		d.SlopeLo, d.SlopeHi = 1, 1
-	}
-	return d
+func deviceActivation(a network.Activation, p Precision) Activation {
+	below, _ := a.Kinked()
+	return Activation{Kind: a.Kind, SlopeLo: p.RoundLo(below), SlopeHi: p.RoundHi(below)}
 }
 
 // Ends is the description of the intervals of one array of weights, in a
@@ -135,7 +136,7 @@ type Ends struct{ CentreLo, CentreHi, Unit []float64 }
 // the format (any box may be chosen). Where the standard deviation is 0 the mean
 // is enclosed, so that a deterministic weight is always inside its interval.
 // An array without standard deviations, of a posterior of another kind, is an error.
-func NewEnds(g *posterior.Gaussian, p Precision, reach float64) (*Ends, error) {
+func NewEnds(g *posterior.Params, p Precision, reach float64) (*Ends, error) {
 	n := len(g.Mean)
 	if len(g.SdHi) != n {
 		return nil, fmt.Errorf("%d weights have %d standard deviations: they are not independent normal ones", n, len(g.SdHi))
@@ -258,7 +259,7 @@ func HostBox(post *posterior.Posterior, p Precision, spec BoxSpec, b int) (Expli
 		return box, err
 	}
 	for k, l := range post.Layers {
-		for what, g := range []*posterior.Gaussian{&l.Weight, &l.Bias} {
+		for what, g := range []*posterior.Params{&l.Weight, &l.Bias} {
 			ends, err := NewEnds(g, p, spec.Gamma[k][b])
 			if err != nil {
 				return box, err

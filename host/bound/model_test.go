@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
 )
@@ -40,12 +41,12 @@ func outward(t *testing.T, what string, p Precision, lo, hi, exactLo, exactHi fl
 func TestUpload(t *testing.T) {
 	third := 1.0 / 3
 	for _, p := range bothPrecisions {
-		layer := func(a posterior.Activation) posterior.Layer {
-			z := posterior.Gaussian{Mean: []float64{0}, SdLo: []float64{0}, SdHi: []float64{0}}
-			return posterior.Layer{In: 1, Out: 1, Activation: a, Weight: z, Bias: z}
+		layer := func(a network.Activation) posterior.Layer {
+			z := posterior.Params{Mean: []float64{0}, SdLo: []float64{0}, SdHi: []float64{0}}
+			return posterior.Layer{Layer: network.DenseLayer(1, 1, a), Weight: z, Bias: z}
 		}
 		post := &posterior.Posterior{Layers: []posterior.Layer{
-			layer(posterior.Activation{Kind: posterior.LeakyReLU, Slope: third}), layer(posterior.Activation{})}}
+			layer(network.Activation{Kind: network.LeakyReLU, Slope: third}), layer(network.Activation{})}}
 		m, err := NewModel(memory{p: p}, post, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -86,8 +87,8 @@ func TestUploadInputsRefuses(t *testing.T) {
 }
 
 // randomGaussian has one weight in four that is deterministic.
-func randomGaussian(rng *rand.Rand, n int) posterior.Gaussian {
-	var g posterior.Gaussian
+func randomGaussian(rng *rand.Rand, n int) posterior.Params {
+	var g posterior.Params
 	for range n {
 		sd := math.Exp(rng.NormFloat64() - 3)
 		if rng.IntN(4) == 0 {
@@ -105,7 +106,7 @@ func TestHostBoxDeterministicWeight(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, p := range bothPrecisions {
 		g := randomGaussian(rng, 200)
-		post := &posterior.Posterior{Layers: []posterior.Layer{{In: 200, Out: 1, Weight: g, Bias: randomGaussian(rng, 1)}}}
+		post := &posterior.Posterior{Layers: []posterior.Layer{{Layer: network.DenseLayer(200, 1, network.Activation{}), Weight: g, Bias: randomGaussian(rng, 1)}}}
 		for _, sampled := range []bool{false, true} {
 			box, err := HostBox(post, p, BoxSpec{Gamma: [][]float64{{2.5}}, Sampled: sampled, Seed: 9}, 0)
 			if err != nil {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 
+	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
 )
@@ -22,7 +23,7 @@ type Digest struct {
 type selfJob struct {
 	name       string
 	sizes      []int
-	activation posterior.Activation
+	activation network.Activation
 	scale      float64 // of the weights
 	signed     bool    // inputs of both signs
 	wideRows   bool    // coefficients of rows are intervals
@@ -31,8 +32,8 @@ type selfJob struct {
 }
 
 func selfJobs(p Precision) []selfJob {
-	relu, leaky := posterior.Activation{Kind: ReLU}, posterior.Activation{Kind: LeakyReLU, Slope: 0.125}
-	tanh, sigmoid := posterior.Activation{Kind: Tanh}, posterior.Activation{Kind: Sigmoid}
+	relu, leaky := network.Activation{Kind: ReLU}, network.Activation{Kind: LeakyReLU, Slope: 0.125}
+	tanh, sigmoid := network.Activation{Kind: Tanh}, network.Activation{Kind: Sigmoid}
 	grid, pairs, many := Batch{4, 4, 4}, Batch{4, 1, 4}, Batch{5, 1, 1}
 	return []selfJob{
 		{"one box", []int{67, 70, 3}, relu, 0.125, false, false, false, grid},
@@ -171,19 +172,19 @@ func (n *selfNumbers) number() float64 {
 
 func (j *selfJob) posterior(n *selfNumbers) *posterior.Posterior {
 	p := &posterior.Posterior{Scale: posterior.ScaleSD}
-	gaussian := func(size int) posterior.Gaussian {
+	gaussian := func(size int) posterior.Params {
 		mean, sd := make([]float64, size), make([]float64, size)
 		for i := range mean {
 			mean[i], sd[i] = n.number()*j.scale, math.Abs(n.number())*j.scale/4
 		}
-		return posterior.NewGaussian(mean, sd, posterior.ScaleSD)
+		return posterior.NewParams(mean, sd, posterior.ScaleSD)
 	}
 	for k := 1; k < len(j.sizes); k++ {
-		l := posterior.Layer{In: j.sizes[k-1], Out: j.sizes[k], Activation: j.activation}
+		l := posterior.Layer{Layer: network.DenseLayer(j.sizes[k-1], j.sizes[k], j.activation)}
 		if k == len(j.sizes)-1 {
-			l.Activation = posterior.Activation{}
+			l.Activation = network.Activation{}
 		}
-		l.Weight, l.Bias = gaussian(l.In*l.Out), gaussian(l.Out)
+		l.Weight, l.Bias = gaussian(l.Inputs()*l.Outputs()), gaussian(l.Outputs())
 		p.Layers = append(p.Layers, l)
 	}
 	return p

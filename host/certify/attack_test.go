@@ -11,30 +11,32 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/network"
 	"psafe/host/posterior"
+	"psafe/host/posterior/format"
 	"psafe/host/property"
 )
 
 // randomNet is a network of the given sizes with one kind of hidden activation,
 // and its weights as an attack takes them.
-func randomNet(r *rand.Rand, kind posterior.ActivationKind, sizes ...int) *posterior.Posterior {
+func randomNet(r *rand.Rand, kind network.Kind, sizes ...int) *posterior.Posterior {
 	post := &posterior.Posterior{Scale: posterior.ScaleSD}
-	gaussian := func(n int, size float64) posterior.Gaussian {
-		g := posterior.Gaussian{Mean: make([]float64, n), Spread: make([]float64, n), SdLo: make([]float64, n), SdHi: make([]float64, n)}
+	gaussian := func(n int, size float64) posterior.Params {
+		g := posterior.Params{Mean: make([]float64, n), Spread: make([]float64, n), SdLo: make([]float64, n), SdHi: make([]float64, n)}
 		for j := range g.Mean {
 			g.Mean[j] = size * r.NormFloat64()
 		}
 		return g
 	}
 	for k := 1; k < len(sizes); k++ {
-		l := posterior.Layer{In: sizes[k-1], Out: sizes[k]}
+		l := posterior.Layer{Layer: network.DenseLayer(sizes[k-1], sizes[k], network.Activation{})}
 		if k+1 < len(sizes) {
 			l.Activation.Kind = kind
-			if kind == posterior.LeakyReLU {
+			if kind == network.LeakyReLU {
 				l.Activation.Slope = 0.1
 			}
 		}
-		l.Weight, l.Bias = gaussian(l.In*l.Out, 1.5/math.Sqrt(float64(l.In))), gaussian(l.Out, 0.3)
+		l.Weight, l.Bias = gaussian(l.Inputs()*l.Outputs(), 1.5/math.Sqrt(float64(l.Inputs()))), gaussian(l.Outputs(), 0.3)
 		post.Layers = append(post.Layers, l)
 	}
 	return post
@@ -66,7 +68,7 @@ func boxAround(x []float64, radius float64) property.Box {
 	return b
 }
 
-var activationKinds = []posterior.ActivationKind{posterior.Identity, posterior.ReLU, posterior.LeakyReLU, posterior.Tanh, posterior.Sigmoid}
+var activationKinds = []network.Kind{network.Identity, network.ReLU, network.LeakyReLU, network.Tanh, network.Sigmoid}
 
 // TestAttackGradient compares back-propagation with differences.
 func TestAttackGradient(t *testing.T) {
@@ -79,9 +81,9 @@ func TestAttackGradient(t *testing.T) {
 			x[j] = r.NormFloat64()
 		}
 		x[3] = 0 // an input that is skipped going up has a gradient all the same
-		a := newAttack(post.Layers, meansOf(post), boxAround(x, 1), &safe)
+		a := newAttack(post.Network(), meansOf(post), boxAround(x, 1), &safe)
 		a.consider(x)
-		for j, g := range a.backward() {
+		for j, g := range a.pass.Back(a.seed) {
 			at := func(d float64) float64 {
 				y := slices.Clone(x)
 				y[j] += d
@@ -103,7 +105,7 @@ func TestAttackFindsTheMinimum(t *testing.T) {
 	for round := range 60 {
 		kind := activationKinds[round%len(activationKinds)]
 		post := randomNet(r, kind, 2, 8, 3)
-		if kind == posterior.Identity {
+		if kind == network.Identity {
 			post = randomNet(r, kind, 2, 3)
 		}
 		safe := property.ArgmaxIs(r.IntN(3), 3)
@@ -119,9 +121,9 @@ func TestAttackFindsTheMinimum(t *testing.T) {
 				least = min(least, marginAt(post, &safe, x))
 			}
 		}
-		x, margin := attackApprox(post.Layers, meansOf(post), box, &safe, 20, 6, 1, false)
+		x, margin := attackApprox(post.Network(), meansOf(post), box, &safe, 20, 6, 1, false)
 		checkAttack(t, post, &safe, box, x, margin)
-		again, _ := attackApprox(post.Layers, meansOf(post), box, &safe, 20, 6, 1, false)
+		again, _ := attackApprox(post.Network(), meansOf(post), box, &safe, 20, 6, 1, false)
 		if !slices.Equal(x, again) {
 			t.Errorf("two equal attacks give %v and %v", x, again)
 		}
@@ -154,7 +156,7 @@ func checkAttack(t *testing.T, post *posterior.Posterior, safe *property.Safe, b
 
 func TestAttackCorners(t *testing.T) {
 	r := rand.New(rand.NewPCG(73, 1))
-	post := randomNet(r, posterior.ReLU, 2, 8, 3)
+	post := randomNet(r, network.ReLU, 2, 8, 3)
 	box := boxAround([]float64{0.5, -0.25}, 0.125)
 	everything, nothing := property.Safe{Any: [][]int{{}}}, property.Safe{}
 	argmax := property.ArgmaxIs(0, 3)
@@ -167,22 +169,22 @@ func TestAttackCorners(t *testing.T) {
 		{&nothing, 3, func(m float64) bool { return math.IsInf(m, -1) }},
 		{&argmax, 0, func(m float64) bool { return math.Abs(m) < 100 }},
 	} {
-		x, margin := attackApprox(post.Layers, meansOf(post), box, c.safe, 5, c.starts, 1, false)
+		x, margin := attackApprox(post.Network(), meansOf(post), box, c.safe, 5, c.starts, 1, false)
 		if !slices.Equal(x, []float64{0.5, -0.25}) || !c.margins(margin) {
 			t.Errorf("%v: %v, margin %v", c.safe.Any, x, margin)
 		}
 	}
 	weights := meansOf(post)
 	weights[3] = []float64{math.NaN(), 0, 0}
-	if x, margin := attackApprox(post.Layers, weights, box, &argmax, 5, 3, 1, false); !slices.Equal(x, []float64{0.5, -0.25}) || !math.IsNaN(margin) {
+	if x, margin := attackApprox(post.Network(), weights, box, &argmax, 5, 3, 1, false); !slices.Equal(x, []float64{0.5, -0.25}) || !math.IsNaN(margin) {
 		t.Errorf("NaN weights: %v, margin %v", x, margin)
 	}
 	point := property.Box{Lo: []float64{1, 2}, Hi: []float64{1, 2}}
-	if x, _ := attackApprox(post.Layers, meansOf(post), point, &argmax, 5, 3, 1, false); !slices.Equal(x, point.Lo) {
+	if x, _ := attackApprox(post.Network(), meansOf(post), point, &argmax, 5, 3, 1, false); !slices.Equal(x, point.Lo) {
 		t.Errorf("a box of one point: %v", x)
 	}
 	huge := property.Box{Lo: []float64{1e308, -1e308}, Hi: []float64{1.7e308, 1.7e308}}
-	if x, _ := attackApprox(post.Layers, meansOf(post), huge, &argmax, 5, 3, 1, false); !(x[0] >= 1e308 && x[0] <= 1.7e308) {
+	if x, _ := attackApprox(post.Network(), meansOf(post), huge, &argmax, 5, 3, 1, false); !(x[0] >= 1e308 && x[0] <= 1.7e308) {
 		t.Errorf("a huge box: %v", x)
 	}
 }
@@ -241,7 +243,7 @@ func TestAttackIsConfirmed(t *testing.T) {
 			safe = property.ArgmaxIsNever(r.IntN(4), 4)
 		}
 		task := property.Task{Label: -1, T: []property.Box{box}, Inner: []property.Box{property.InnerBall(x, x, eps, nil)}, S: safe}
-		at, margin := attackApprox(post.Layers, meansOf(post), box, &safe, 10, 4, 1, false)
+		at, margin := attackApprox(post.Network(), meansOf(post), box, &safe, 10, 4, 1, false)
 		switch fails := failsAt(t, post, &safe, task.Witness(0, at)); {
 		case margin < -1e-9 && fails:
 			confirmed++
@@ -265,8 +267,8 @@ func realNet(t testing.TB, name string) (*posterior.Posterior, *property.Points)
 	if root == "" {
 		root = filepath.Join("..", "..", "..", "shared")
 	}
-	post, err := posterior.Read(filepath.Join(root, "data", "uai2020", name), posterior.Options{
-		Scale: posterior.ScaleSD, Activations: []posterior.Activation{{Kind: posterior.ReLU}}})
+	post, err := format.Read(filepath.Join(root, "data", "uai2020", name), format.Options{
+		Scale: posterior.ScaleSD, Activations: []network.Activation{{Kind: network.ReLU}}})
 	if err != nil {
 		t.Skipf("real data are absent (set PSAFE_SHARED): %v", err)
 	}
@@ -297,7 +299,7 @@ func TestAttackMNIST(t *testing.T) {
 		y := post.LogitsApprox(x)
 		class := slices.Index(y, slices.Max(y))
 		task := property.Task{T: []property.Box{box}, Inner: []property.Box{points.InnerBall(i, eps, &clip)}, S: property.ArgmaxIs(class, len(y))}
-		at, margin := attackApprox(post.Layers, meansOf(post), box, &task.S, 10, 3, 1, false)
+		at, margin := attackApprox(post.Network(), meansOf(post), box, &task.S, 10, 3, 1, false)
 		checkAttack(t, post, &task.S, box, at, margin)
 		if fails := failsAt(t, post, &task.S, task.Witness(0, at)); fails != (margin < 0) {
 			t.Errorf("image %d: margin %v, fails %v", i, margin, fails)
@@ -311,7 +313,7 @@ func TestAttackMNIST(t *testing.T) {
 		t.Errorf("%d of %d images fall", fallen, images)
 	}
 	safe, unit := property.ArgmaxIs(0, 10), property.Box{Lo: make([]float64, 784), Hi: slices.Repeat([]float64{1}, 784)}
-	a := newAttack(post.Layers, meansOf(post), unit, &safe)
+	a := newAttack(post.Network(), meansOf(post), unit, &safe)
 	x := slices.Repeat([]float64{0.5}, 784)
 	a.consider(x)
 	best := func(f func()) time.Duration {

@@ -184,15 +184,15 @@ func (e *Engine) freeBox(p *probe) bound.Explicit {
 		if k == len(e.normal.Layers)-1 {
 			break
 		}
-		dead := make([]bool, l.Out)
-		if l.Activation.Kind == posterior.ReLU {
+		dead := make([]bool, l.Outputs())
+		if l.Activation.DeadBelow() {
 			dead = p.dead[k]
 			lowerDead(&l, dead, nonNeg, box.Lo[w], box.Lo[b])
 		}
 		zero = dead
-		nonNeg = make([]bool, l.Out)
+		nonNeg = make([]bool, l.Outputs())
 		for i := range nonNeg {
-			nonNeg[i] = l.Activation.Kind == posterior.ReLU || l.Activation.Kind == posterior.Sigmoid
+			nonNeg[i] = l.Activation.NonNeg()
 		}
 	}
 	return box
@@ -212,27 +212,38 @@ func inputsZero(t []property.Box, n int) (zero, nonNeg []bool) {
 	return zero, nonNeg
 }
 
-// free lets weights out of inputs that are 0 be anything.
+// free lets weights that meet only inputs that are 0 be anything.
 func free(l *posterior.Layer, zero []bool, lo, hi []float64) {
+	used := make([]bool, l.Weights())
 	for j, z := range zero {
-		if z {
-			for i := range l.Out {
-				lo[j*l.Out+i], hi[j*l.Out+i] = minusInf, math.Inf(1)
-			}
+		for _, w := range l.From(j) {
+			used[w] = used[w] || !z
+		}
+	}
+	for w, u := range used {
+		if !u {
+			lo[w], hi[w] = minusInf, math.Inf(1)
 		}
 	}
 }
 
-// lowerDead lets weights into dead neurons be as low as they like.
+// lowerDead lets weights that only lead from inputs that are never negative into dead
+// neurons be as low as they like, and so the biases of dead neurons only.
 func lowerDead(l *posterior.Layer, dead, nonNeg []bool, wLo, bLo []float64) {
+	weight, bias := make([]bool, l.Weights()), make([]bool, l.Biases())
 	for i, d := range dead {
-		if !d {
-			continue
+		bias[l.BiasOf(i)] = bias[l.BiasOf(i)] || !d
+		for j, w := range l.Into(i) {
+			weight[w] = weight[w] || !d || !nonNeg[j]
 		}
-		bLo[i] = minusInf
-		for j := range l.In {
-			if nonNeg[j] {
-				wLo[j*l.Out+i] = minusInf
+	}
+	for _, kept := range []struct {
+		used []bool
+		lo   []float64
+	}{{weight, wLo}, {bias, bLo}} {
+		for w, u := range kept.used {
+			if !u {
+				kept.lo[w] = minusInf
 			}
 		}
 	}

@@ -213,7 +213,7 @@ func Ceiling(post *posterior.Posterior, p bound.Precision, n int, gamma float64)
 	}
 	plain, log := 0, measure.CeilingLog(n, gamma, 0)
 	for _, l := range post.Layers {
-		for _, g := range []*posterior.Gaussian{&l.Weight, &l.Bias} {
+		for _, g := range []*posterior.Params{&l.Weight, &l.Bias} {
 			for j, sd := range g.SdLo {
 				if g.SdHi[j] == 0 {
 					continue
@@ -236,7 +236,7 @@ func Ceiling(post *posterior.Posterior, p bound.Precision, n int, gamma float64)
 func randomWeights(post *posterior.Posterior) int {
 	n := 0
 	for _, l := range post.Layers {
-		for _, g := range []*posterior.Gaussian{&l.Weight, &l.Bias} {
+		for _, g := range []*posterior.Params{&l.Weight, &l.Bias} {
 			for _, sd := range g.SdHi {
 				if sd > 0 {
 					n++
@@ -253,7 +253,7 @@ type flat struct{ mean, sdLo, sdHi []float64 }
 func flatten(post *posterior.Posterior) flat {
 	var f flat
 	for _, l := range post.Layers {
-		for _, g := range []*posterior.Gaussian{&l.Weight, &l.Bias} {
+		for _, g := range []*posterior.Params{&l.Weight, &l.Bias} {
 			f.mean, f.sdLo, f.sdHi = append(f.mean, g.Mean...), append(f.sdLo, g.SdLo...), append(f.sdHi, g.SdHi...)
 		}
 	}

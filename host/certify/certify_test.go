@@ -11,12 +11,13 @@ import (
 	"psafe/host/certify"
 	"psafe/host/measure"
 	"psafe/host/posterior"
+	"psafe/host/posterior/format"
 	"psafe/host/property"
 )
 
 func read(t testing.TB, name string) *posterior.Posterior {
 	t.Helper()
-	p, err := posterior.Read(filepath.Join("..", "..", "testdata", name), posterior.Options{})
+	p, err := format.Read(filepath.Join("..", "..", "testdata", name), format.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

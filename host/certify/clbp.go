@@ -209,7 +209,7 @@ func (e *Engine) follow(ctx context.Context, cells []*cell, taus []float64) erro
 func (e *Engine) hiddenNeurons() int {
 	neurons := 0
 	for _, l := range e.normal.Layers[:len(e.normal.Layers)-1] {
-		neurons += l.Out
+		neurons += l.Outputs()
 	}
 	return neurons
 }

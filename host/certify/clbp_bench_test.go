@@ -8,6 +8,7 @@ import (
 	"psafe/fallback"
 	"psafe/host/bound"
 	"psafe/host/certify"
+	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
 )
@@ -17,18 +18,18 @@ func synthetic(sizes []int, sd float64) *posterior.Posterior {
 	r := rand.New(rand.NewPCG(1, 2))
 	p := &posterior.Posterior{Scale: posterior.ScaleSD}
 	for k := 1; k < len(sizes); k++ {
-		l := posterior.Layer{In: sizes[k-1], Out: sizes[k], Activation: posterior.Activation{Kind: posterior.ReLU}}
+		l := posterior.Layer{Layer: network.DenseLayer(sizes[k-1], sizes[k], network.Activation{Kind: network.ReLU})}
 		if k == len(sizes)-1 {
-			l.Activation = posterior.Activation{}
+			l.Activation = network.Activation{}
 		}
-		draw := func(n int) posterior.Gaussian {
+		draw := func(n int) posterior.Params {
 			mean, spread := make([]float64, n), make([]float64, n)
 			for i := range mean {
 				mean[i], spread[i] = float64(float32(r.NormFloat64()*0.05)), sd
 			}
-			return posterior.NewGaussian(mean, spread, posterior.ScaleSD)
+			return posterior.NewParams(mean, spread, posterior.ScaleSD)
 		}
-		l.Weight, l.Bias = draw(l.In*l.Out), draw(l.Out)
+		l.Weight, l.Bias = draw(l.Inputs()*l.Outputs()), draw(l.Outputs())
 		p.Layers = append(p.Layers, l)
 	}
 	return p

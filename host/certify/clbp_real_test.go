@@ -8,13 +8,15 @@ import (
 	"psafe/host/bound"
 	"psafe/host/certify"
 	"psafe/host/measure"
+	"psafe/host/network"
 	"psafe/host/posterior"
+	"psafe/host/posterior/format"
 	"psafe/host/property"
 )
 
 // journal reads a deepbayes directory as everyone reads it.
 func journal(t testing.TB, elem ...string) *posterior.Posterior {
-	p, err := posterior.Read(shared(t, append([]string{"data"}, elem...)...), posterior.Options{Scale: posterior.ScaleSD})
+	p, err := format.Read(shared(t, append([]string{"data"}, elem...)...), format.Options{Scale: posterior.ScaleSD})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +26,7 @@ func journal(t testing.TB, elem ...string) *posterior.Posterior {
 // scaled multiplies every standard deviation.
 func scaled(p *posterior.Posterior, factor float64) *posterior.Posterior {
 	for _, l := range p.Layers {
-		for _, g := range []posterior.Gaussian{l.Weight, l.Bias} {
+		for _, g := range []posterior.Params{l.Weight, l.Bias} {
 			for j := range g.Spread {
 				g.Spread[j] *= factor
 				g.SdLo[j], g.SdHi[j] = g.Spread[j], g.Spread[j]
@@ -37,8 +39,8 @@ func scaled(p *posterior.Posterior, factor float64) *posterior.Posterior {
 func TestRealConcentration(t *testing.T) {
 	na32 := journal(t, "journal", "mnist_NA_FCN_Posterior_32_1_1_0.25_0.1")
 	na64 := journal(t, "journal", "mnist_NA_FCN_Posterior_64_2_1_0.25_0.1")
-	batten, err := posterior.Read(shared(t, "data", "batten2024", "MNIST_MLP_2_50.h5"), posterior.Options{
-		Scale: posterior.ScaleSD, Activations: []posterior.Activation{{Kind: posterior.ReLU}}})
+	batten, err := format.Read(shared(t, "data", "batten2024", "MNIST_MLP_2_50.h5"), format.Options{
+		Scale: posterior.ScaleSD, Activations: []network.Activation{{Kind: network.ReLU}}})
 	if err != nil {
 		t.Fatal(err)
 	}

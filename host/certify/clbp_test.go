@@ -8,6 +8,7 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/certify"
+	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
 )
@@ -35,7 +36,7 @@ func TestOneLayerAtAPoint(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for i := range 60 {
 		n := 1 + r.IntN(5)
-		post := &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{{In: n, Out: 2}}}
+		post := &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{{Layer: network.DenseLayer(n, 2, network.Activation{})}}}
 		var weight, bias []float64
 		for range 2 * n {
 			weight = append(weight, r.NormFloat64(), r.ExpFloat64())
@@ -145,10 +146,10 @@ func TestClosedForms(t *testing.T) {
 	if testing.Short() {
 		t.Skip("numbers, not races: not with -short")
 	}
-	sigmoid := posterior.Activation{Kind: posterior.Sigmoid}
-	leaky := posterior.Activation{Kind: posterior.LeakyReLU, Slope: 0.3}
+	sigmoid := network.Activation{Kind: network.Sigmoid}
+	leaky := network.Activation{Kind: network.LeakyReLU, Slope: 0.3}
 	// f(x) = v a(w x + b) >= -c on [lo, hi], a increasing.
-	hiddenNeuron := func(a posterior.Activation, w, b, v [2]float64, c, lo, hi float64) (*posterior.Posterior, property.Task, float64) {
+	hiddenNeuron := func(a network.Activation, w, b, v [2]float64, c, lo, hi float64) (*posterior.Posterior, property.Task, float64) {
 		post := chain(a, normal(w[:]...), normal(b[:]...), normal(v[:]...), none)
 		at := func(w, b float64) float64 {
 			y, z := a.Approx(w*lo+b), a.Approx(w*hi+b)
@@ -161,7 +162,7 @@ func TestClosedForms(t *testing.T) {
 		return post, task, integrate2(w[0], w[1], b[0], b[1], at)
 	}
 	for i, c := range []struct {
-		a       posterior.Activation
+		a       network.Activation
 		w, b, v [2]float64
 		c       float64
 		lo, hi  float64

@@ -10,13 +10,14 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/certify"
+	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
 )
 
 // randomPosterior is a network of 1 to 3 layers.
 func randomPosterior(r *rand.Rand) *posterior.Posterior {
-	kinds := []posterior.Activation{relu, relu, tanh, {Kind: posterior.Sigmoid}, {Kind: posterior.LeakyReLU, Slope: 0.01 + 0.9*r.Float64()}}
+	kinds := []network.Activation{relu, relu, tanh, {Kind: network.Sigmoid}, {Kind: network.LeakyReLU, Slope: 0.01 + 0.9*r.Float64()}}
 	p := &posterior.Posterior{Scale: posterior.ScaleSD}
 	in, layers := 1+r.IntN(3), 1+r.IntN(3)
 	// Much noise in one network of ten, none in some weights of others.
@@ -29,7 +30,7 @@ func randomPosterior(r *rand.Rand) *posterior.Posterior {
 		if k == layers-1 {
 			out = 1 + r.IntN(3)
 		}
-		draw := func(n int, size float64) posterior.Gaussian {
+		draw := func(n int, size float64) posterior.Params {
 			mean, sd := make([]float64, n), make([]float64, n)
 			for j := range mean {
 				mean[j] = size * r.NormFloat64()
@@ -37,9 +38,9 @@ func randomPosterior(r *rand.Rand) *posterior.Posterior {
 					sd[j] = size * spread * (0.2 + r.Float64())
 				}
 			}
-			return posterior.NewGaussian(mean, sd, posterior.ScaleSD)
+			return posterior.NewParams(mean, sd, posterior.ScaleSD)
 		}
-		l := posterior.Layer{In: in, Out: out, Weight: draw(in*out, 1.5/math.Sqrt(float64(in))), Bias: draw(out, 0.7)}
+		l := posterior.Layer{Layer: network.DenseLayer(in, out, network.Activation{}), Weight: draw(in*out, 1.5/math.Sqrt(float64(in))), Bias: draw(out, 0.7)}
 		if k < layers-1 {
 			l.Activation = kinds[r.IntN(len(kinds))]
 		}
@@ -79,8 +80,8 @@ func nested(r *rand.Rand, b property.Box) property.Box {
 
 // randomSafe is a conjunction or disjunction of rows. Their offsets are moved
 // together so that a random share of networks is safe.
-func randomSafe(r *rand.Rand, net *network, points [][]float64) property.Safe {
-	out := net.layers[len(net.layers)-1].Out
+func randomSafe(r *rand.Rand, net *testNet, points [][]float64) property.Safe {
+	out := net.layers[len(net.layers)-1].Outputs()
 	var s property.Safe
 	for range 1 + r.IntN(3) {
 		row := property.Row{CLo: make([]float64, out)}
@@ -189,7 +190,7 @@ func consistent(t *testing.T, i int, count *tally) {
 	if r.IntN(4) == 0 {
 		boxes = append(boxes, randomBox(r, post.Inputs()))
 	}
-	net := &network{layers: post.Layers}
+	net := &testNet{layers: post.Layers}
 	points := gridOf([]int{17, 7, 4}[post.Inputs()-1], boxes...)
 	whole := inner(safeOn(randomSafe(r, net, points), boxes...))
 	part := whole

@@ -54,7 +54,7 @@ func derive(post *posterior.Posterior, r *Result) *Derived {
 //
 //	|zeta_i|_2^2 <= (sum_j |M_ij| q_j + |mu_i|)^2 + sum_j sd_ij^2 q_j^2 + sd_b,i^2
 //
-// and an activation has |sigma(t)| <= |t|, or <= 1 for tanh and sigmoid.
+// and network.Activation.SizeUp takes the norm through the activation.
 func normsUp(post *posterior.Posterior, t []property.Box) []float64 {
 	q := make([]float64, post.Inputs())
 	for _, b := range t {
@@ -63,22 +63,17 @@ func normsUp(post *posterior.Posterior, t []property.Box) []float64 {
 		}
 	}
 	for _, l := range post.Layers {
-		next := make([]float64, l.Out)
+		next := make([]float64, l.Outputs())
 		for i := range next {
-			mean, variance := math.Abs(l.Bias.Mean[i]), above1(l.Bias.SdHi[i]*l.Bias.SdHi[i])
-			for j, x := range q {
-				w := j*l.Out + i
+			b := l.BiasOf(i)
+			mean, variance := math.Abs(l.Bias.Mean[b]), above1(l.Bias.SdHi[b]*l.Bias.SdHi[b])
+			for j, w := range l.Into(i) {
+				x := q[j]
 				mean = above1(mean + above1(math.Abs(l.Weight.Mean[w])*x))
 				s := above1(l.Weight.SdHi[w] * x)
 				variance = above1(variance + above1(s*s))
 			}
-			next[i] = above1(math.Sqrt(above1(above1(mean*mean) + variance)))
-			switch l.Activation.Kind {
-			case posterior.Tanh:
-				next[i] = min(next[i], 1)
-			case posterior.Sigmoid:
-				next[i] = 1
-			}
+			next[i] = l.Activation.SizeUp(above1(math.Sqrt(above1(above1(mean*mean) + variance))))
 		}
 		q = next
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"psafe/host/measure"
+	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
 )
@@ -15,7 +16,7 @@ import (
 func TestNorms(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	for n := range 40 {
-		post := randomPosterior(r, []posterior.ActivationKind{posterior.ReLU, posterior.Tanh, posterior.Sigmoid}[n%3], 1+n%3)
+		post := randomPosterior(r, []network.Kind{network.ReLU, network.Tanh, network.Sigmoid}[n%3], 1+n%3)
 		x := make([]float64, post.Inputs())
 		for j := range x {
 			x[j] = r.NormFloat64()
@@ -44,23 +45,23 @@ func TestNorms(t *testing.T) {
 	}
 }
 
-func randomPosterior(r *rand.Rand, kind posterior.ActivationKind, layers int) *posterior.Posterior {
+func randomPosterior(r *rand.Rand, kind network.Kind, layers int) *posterior.Posterior {
 	p := &posterior.Posterior{Scale: posterior.ScaleSD}
 	in := 1 + r.IntN(3)
 	for k := range layers {
-		l := posterior.Layer{In: in, Out: 1 + r.IntN(4), Activation: posterior.Activation{Kind: kind}}
+		l := posterior.Layer{Layer: network.DenseLayer(in, 1+r.IntN(4), network.Activation{Kind: kind})}
 		if k == layers-1 {
-			l.Activation = posterior.Activation{}
+			l.Activation = network.Activation{}
 		}
-		draw := func(n int) posterior.Gaussian {
+		draw := func(n int) posterior.Params {
 			mean, sd := make([]float64, n), make([]float64, n)
 			for i := range mean {
 				mean[i], sd[i] = r.NormFloat64(), math.Abs(r.NormFloat64())
 			}
-			return posterior.NewGaussian(mean, sd, posterior.ScaleSD)
+			return posterior.NewParams(mean, sd, posterior.ScaleSD)
 		}
-		l.Weight, l.Bias = draw(l.In*l.Out), draw(l.Out)
-		p.Layers, in = append(p.Layers, l), l.Out
+		l.Weight, l.Bias = draw(l.Inputs()*l.Outputs()), draw(l.Outputs())
+		p.Layers, in = append(p.Layers, l), l.Outputs()
 	}
 	return p
 }
@@ -69,7 +70,7 @@ func randomPosterior(r *rand.Rand, kind posterior.ActivationKind, layers int) *p
 // p_lower.
 func TestDerived(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 14))
-	post := randomPosterior(r, posterior.ReLU, 2)
+	post := randomPosterior(r, network.ReLU, 2)
 	x := make([]float64, post.Inputs())
 	task := &property.Task{T: []property.Box{{Lo: x, Hi: x}}, S: property.Safe{
 		Rows: []property.Row{{CLo: make([]float64, post.Outputs()), CHi: make([]float64, post.Outputs()), D: 1, DHi: 1}}, Any: [][]int{{0}}}}

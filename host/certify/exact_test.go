@@ -9,6 +9,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/certify"
 	"psafe/host/measure"
+	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
 )
@@ -18,22 +19,22 @@ import (
 // than P_safe.
 
 // normal is a list of weights with the given means and standard deviations in turn.
-func normal(meanSD ...float64) posterior.Gaussian {
+func normal(meanSD ...float64) posterior.Params {
 	var mean, sd []float64
 	for i := 0; i < len(meanSD); i += 2 {
 		mean, sd = append(mean, meanSD[i]), append(sd, meanSD[i+1])
 	}
-	return posterior.NewGaussian(mean, sd, posterior.ScaleSD)
+	return posterior.NewParams(mean, sd, posterior.ScaleSD)
 }
 
 // chain is a network with one neuron a layer: weights and biases in turn, the
 // activation after every layer but the last.
-func chain(a posterior.Activation, gaussians ...posterior.Gaussian) *posterior.Posterior {
+func chain(a network.Activation, gaussians ...posterior.Params) *posterior.Posterior {
 	p := &posterior.Posterior{Scale: posterior.ScaleSD}
 	for i := 0; i < len(gaussians); i += 2 {
-		l := posterior.Layer{In: 1, Out: 1, Activation: a, Weight: gaussians[i], Bias: gaussians[i+1]}
+		l := posterior.Layer{Layer: network.DenseLayer(1, 1, a), Weight: gaussians[i], Bias: gaussians[i+1]}
 		if i+2 == len(gaussians) {
-			l.Activation = posterior.Activation{}
+			l.Activation = network.Activation{}
 		}
 		p.Layers = append(p.Layers, l)
 	}
@@ -41,8 +42,8 @@ func chain(a posterior.Activation, gaussians ...posterior.Gaussian) *posterior.P
 }
 
 var (
-	relu = posterior.Activation{Kind: posterior.ReLU}
-	tanh = posterior.Activation{Kind: posterior.Tanh}
+	relu = network.Activation{Kind: network.ReLU}
+	tanh = network.Activation{Kind: network.Tanh}
 	none = normal(0, 0)
 	unit = normal(1, 0)
 )
@@ -93,16 +94,16 @@ func TestFreeWeights(t *testing.T) {
 			phi(2.9), phi(3.001)},
 		// Two hidden layers, z = tanh(x) of both signs: f = -max(w z - 2, 0) is safe if |w| tanh 1 <= 2.001.
 		{"negative neurons", &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{
-			{In: 1, Out: 1, Activation: tanh, Weight: unit, Bias: none},
-			{In: 1, Out: 1, Activation: relu, Weight: normal(0, 1), Bias: normal(-2, 0)},
-			{In: 1, Out: 1, Weight: normal(-1, 0), Bias: none}}}, safeOn(atLeast(-0.001), interval(-1, 1)), 2.6,
+			{Layer: network.DenseLayer(1, 1, tanh), Weight: unit, Bias: none},
+			{Layer: network.DenseLayer(1, 1, relu), Weight: normal(0, 1), Bias: normal(-2, 0)},
+			{Layer: network.DenseLayer(1, 1, network.Activation{}), Weight: normal(-1, 0), Bias: none}}}, safeOn(atLeast(-0.001), interval(-1, 1)), 2.6,
 			within(2.6), within(2.001 / math.Tanh(1))},
 		// f(x) = w x, w ~ N(0, 1): an input that is 0 on one box only, or at one end only.
 		{"zero on the second box only", chain(relu, normal(0, 1), none), safeOn(atLeast(-2), interval(0, 1), interval(0, 0)), 1.9, within(1.9), phi(2)},
 		{"zero on the first box only", chain(relu, normal(0, 1), none), safeOn(atLeast(-2), interval(0, 0), interval(0, 1)), 1.9, within(1.9), phi(2)},
 		{"zero at the upper end only", chain(relu, normal(0, 1), none), safeOn(atLeast(-2), interval(-1, 0)), 1.9, within(1.9), phi(2)},
 		// f(x) = v leaky(-1) = -v/4: a leaky ReLU is never dead. v ~ N(1, 1/2), safe if v <= 2.
-		{"leaky", chain(posterior.Activation{Kind: posterior.LeakyReLU, Slope: 0.25}, normal(-1, 0), none, normal(1, 0.5), none),
+		{"leaky", chain(network.Activation{Kind: network.LeakyReLU, Slope: 0.25}, normal(-1, 0), none, normal(1, 0.5), none),
 			safeOn(atLeast(-0.5), interval(1, 1)), 1.5, within(1.5), phi(2)},
 		// f(x) = v max(w, 0) as above, w in [-2.5, 0.5]: perhaps alive is not dead. Safe at least if |v| <= 20 or w <= 0.
 		{"perhaps alive", chain(relu, normal(-1, 1), none, normal(0, 10), none), safeOn(atLeast(-10), interval(1, 1)), 1.5,
@@ -298,8 +299,8 @@ func TestDeviceThatDrawsOtherBoxes(t *testing.T) {
 // W = ((-1, 2), (0, 0)), all of sd 1/2, and v = (1, 1) of sd 1/4.
 func TestFreeOneOfTwo(t *testing.T) {
 	post := &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{
-		{In: 2, Out: 2, Activation: relu, Weight: normal(-1, 0.5, 2, 0.25, 0, 0.5, 0, 0.5), Bias: normal(0, 0, 0, 0)},
-		{In: 2, Out: 1, Weight: normal(1, 0.5, 1, 0.25), Bias: none},
+		{Layer: network.DenseLayer(2, 2, relu), Weight: normal(-1, 0.5, 2, 0.25, 0, 0.5, 0, 0.5), Bias: normal(0, 0, 0, 0)},
+		{Layer: network.DenseLayer(2, 1, network.Activation{}), Weight: normal(1, 0.5, 1, 0.25), Bias: none},
 	}}
 	task := safeOn(atLeast(-5), property.Box{Lo: []float64{1, 0}, Hi: []float64{1, 0}})
 	r := run(t, bound.Float64, post, certify.Config{Method: bound.IBP, Gamma: 1.25}, task)[0]

@@ -11,7 +11,9 @@ import (
 	"psafe/fallback"
 	"psafe/host/bound"
 	"psafe/host/measure"
+	"psafe/host/network"
 	"psafe/host/posterior"
+	"psafe/host/posterior/format"
 	"psafe/host/property"
 )
 
@@ -54,11 +56,11 @@ func TestExpectedConcentration(t *testing.T) {
 	for _, c := range file.Cases {
 		pair, ok := engines[c.Posterior]
 		if !ok {
-			opt := posterior.Options{Scale: posterior.ScaleSD}
+			opt := format.Options{Scale: posterior.ScaleSD}
 			if filepath.Base(filepath.Dir(c.Posterior)) != "journal" {
-				opt.Activations = []posterior.Activation{{Kind: posterior.ReLU}}
+				opt.Activations = []network.Activation{{Kind: network.ReLU}}
 			}
-			post, err := posterior.Read(filepath.Join(root, "data", c.Posterior), opt)
+			post, err := format.Read(filepath.Join(root, "data", c.Posterior), opt)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,7 +122,7 @@ func plainBound(t *testing.T, e *Engine, task *property.Task, tau float64) float
 	for k, l := range e.normal.Layers {
 		q.Many = append(q.Many, z)
 		if k < len(e.normal.Layers)-1 {
-			fail += 3 * tau * float64(l.Out)
+			fail += 3 * tau * float64(l.Outputs())
 		}
 	}
 	c := &cell{task: task, box: task.T[0], fail: 1}

@@ -7,20 +7,22 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/certify"
+	"psafe/host/network"
 	"psafe/host/posterior"
+	"psafe/host/posterior/format"
 	"psafe/host/property"
 )
 
 var finite = certify.Config{Strategy: certify.Finite}
 
 // setOf is a posterior of n random networks of one shape with random counts.
-func setOf(t *testing.T, r *rand.Rand, n int, a posterior.Activation, sizes ...int) *posterior.Posterior {
+func setOf(t *testing.T, r *rand.Rand, n int, a network.Activation, sizes ...int) *posterior.Posterior {
 	t.Helper()
 	var layers []posterior.Layer
 	s := &posterior.Samples{}
 	for k := range len(sizes) - 1 {
 		in, out := sizes[k], sizes[k+1]
-		l := posterior.Layer{In: in, Out: out}
+		l := posterior.Layer{Layer: network.DenseLayer(in, out, network.Activation{})}
 		if k < len(sizes)-2 {
 			l.Activation = a
 		}
@@ -45,11 +47,11 @@ func setOf(t *testing.T, r *rand.Rand, n int, a posterior.Activation, sizes ...i
 
 // deciding are points of which one has the least margin of any row: the corners of
 // boxes for one layer, and for one input the ends and where a ReLU bends.
-func deciding(net *network, boxes []property.Box) [][]float64 {
+func deciding(net *testNet, boxes []property.Box) [][]float64 {
 	points := gridOf(2, boxes...)
 	if len(net.layers) == 2 {
 		l := net.layers[0]
-		for i := range l.Out {
+		for i := range l.Outputs() {
 			x := -net.weights[1][i] / net.weights[0][i]
 			for _, b := range boxes {
 				if b.Lo[0] < x && x < b.Hi[0] {
@@ -71,7 +73,7 @@ func TestFiniteExactly(t *testing.T) {
 		if i%2 == 0 {
 			post = setOf(t, r, 20, relu, 1+r.IntN(3), 2)
 		} else {
-			post = setOf(t, r, 20, posterior.Activation{Kind: []posterior.ActivationKind{posterior.ReLU, posterior.LeakyReLU}[i/2%2], Slope: []float64{0, 0.2}[i/2%2]}, 1, 5, 2)
+			post = setOf(t, r, 20, network.Activation{Kind: []network.Kind{network.ReLU, network.LeakyReLU}[i/2%2], Slope: []float64{0, 0.2}[i/2%2]}, 1, 5, 2)
 		}
 		boxes := []property.Box{randomBox(r, post.Inputs())}
 		if r.IntN(3) == 0 {
@@ -88,7 +90,7 @@ func TestFiniteExactly(t *testing.T) {
 		var safe, unsafe, close int64
 		var nSafe, nUnsafe, nClose int
 		for n := range samples.N() {
-			net := &network{layers: post.Layers, weights: samples.Weights(n)}
+			net := &testNet{layers: post.Layers, weights: samples.Weights(n)}
 			m, _ := net.worst(&s, deciding(net, boxes))
 			switch {
 			case m > 0.003:
@@ -138,7 +140,7 @@ func lines(t *testing.T, wb []float64, counts ...int64) *posterior.Posterior {
 	for i := 0; i < len(wb); i += 2 {
 		w, b = append(w, wb[i]), append(b, wb[i+1])
 	}
-	post, err := posterior.FromSamples([]posterior.Layer{{In: 1, Out: 1}}, &posterior.Samples{Counts: counts, Stack: [][]float64{w, b}})
+	post, err := posterior.FromSamples([]posterior.Layer{{Layer: network.DenseLayer(1, 1, network.Activation{})}}, &posterior.Samples{Counts: counts, Stack: [][]float64{w, b}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +210,7 @@ func agreesWithGrid(t *testing.T, post *posterior.Posterior, tasks []property.Ta
 		points := gridOf(per, tasks[i].T...)
 		var unsafe, near int64
 		for n := range samples.N() {
-			net := &network{layers: post.Layers, weights: samples.Weights(n)}
+			net := &testNet{layers: post.Layers, weights: samples.Weights(n)}
 			m, slack := math.Inf(1), 0.0
 			for _, x := range points {
 				v, size := margin(&tasks[i].S, net.logits(x))
@@ -241,7 +243,7 @@ func TestRealSamples(t *testing.T) {
 		name string
 		per  int
 	}{{"hcas_hmc_125", 7}, {"running_hmc_tanh", 101}} {
-		post, err := posterior.Read(shared(t, "data", "journal", c.name), posterior.Options{})
+		post, err := format.Read(shared(t, "data", "journal", c.name), format.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

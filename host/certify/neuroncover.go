@@ -114,8 +114,8 @@ func (n *NeuronSum) axisApprox(box property.Box) int {
 			continue
 		}
 		size := 0.0
-		for i := range n.hidden.Out {
-			at := j*n.hidden.Out + i
+		for i := range n.hidden.Outputs() {
+			at := j*n.hidden.Outputs() + i
 			size += w.Mean[at]*w.Mean[at] + w.SdHi[at]*w.SdHi[at]
 		}
 		if size = math.Sqrt(size) * (box.Hi[j] - box.Lo[j]); size > most {

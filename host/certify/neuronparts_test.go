@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
 )
@@ -74,14 +75,14 @@ func TestActivationUp(t *testing.T) {
 		sigmoid := new(big.Float).Quo(e, new(big.Float).Add(one, e))
 		e2 := new(big.Float).Mul(e, e)
 		tanh := new(big.Float).Quo(new(big.Float).Sub(e2, one), new(big.Float).Add(e2, one))
-		for kind, want := range map[posterior.ActivationKind]*big.Float{posterior.Tanh: tanh, posterior.Sigmoid: sigmoid} {
-			n := NeuronSum{act: posterior.Activation{Kind: kind}}
+		for kind, want := range map[network.Kind]*big.Float{network.Tanh: tanh, network.Sigmoid: sigmoid} {
+			n := NeuronSum{act: network.Activation{Kind: kind}}
 			lo, hi := n.valueDown(x), n.valueUp(x)
 			if big.NewFloat(lo).Cmp(want) > 0 || big.NewFloat(hi).Cmp(want) < 0 || hi-lo > 1e-14 {
 				t.Errorf("%v(%x) is not in [%x, %x] or loose: %v", n.act, x, lo, hi, want)
 			}
 		}
-		leaky := NeuronSum{act: posterior.Activation{Kind: posterior.LeakyReLU, Slope: 0.1}}
+		leaky := NeuronSum{act: network.Activation{Kind: network.LeakyReLU, Slope: 0.1}}
 		want := new(big.Rat).SetFloat64(x)
 		if x < 0 {
 			want.Mul(want, new(big.Rat).SetFloat64(0.1))
@@ -143,23 +144,23 @@ func TestNeuronSumLow(t *testing.T) {
 
 // linear is f(x) = w x_1 + w x_2 + b with one neuron, w's of standard deviation
 // sd, and the activation.
-func linear(act posterior.Activation, sd float64) *posterior.Posterior {
-	g := func(mean []float64, sd float64) posterior.Gaussian {
+func linear(act network.Activation, sd float64) *posterior.Posterior {
+	g := func(mean []float64, sd float64) posterior.Params {
 		s := make([]float64, len(mean))
 		for i := range s {
 			s[i] = sd
 		}
-		return posterior.NewGaussian(mean, s, posterior.ScaleSD)
+		return posterior.NewParams(mean, s, posterior.ScaleSD)
 	}
 	return &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{
-		{In: 2, Out: 1, Activation: act, Weight: g([]float64{1, 1}, sd), Bias: g([]float64{0}, 0)},
-		{In: 1, Out: 1, Weight: g([]float64{1}, 0), Bias: g([]float64{0}, 0)},
+		{Layer: network.DenseLayer(2, 1, act), Weight: g([]float64{1, 1}, sd), Bias: g([]float64{0}, 0)},
+		{Layer: network.DenseLayer(1, 1, network.Activation{}), Weight: g([]float64{1}, 0), Bias: g([]float64{0}, 0)},
 	}}
 }
 
 // TestNeuronSumWhole: the radius of a cell adds up over the inputs.
 func TestNeuronSumWhole(t *testing.T) {
-	n := newSum(t, linear(posterior.Activation{Kind: posterior.Tanh}, 0))
+	n := newSum(t, linear(network.Activation{Kind: network.Tanh}, 0))
 	box := property.Box{Lo: []float64{-0.25, -0.25}, Hi: []float64{0.25, 0.25}}
 	for _, c := range []struct{ d, want float64 }{{math.Tanh(0.5) - 0.01, 1}, {math.Tanh(0.5) + 0.01, 0}} {
 		if got := n.FailUp(box, property.Row{CLo: []float64{1}, CHi: []float64{1}, D: c.d, DHi: c.d}); math.Abs(got-c.want) > 1e-9 {
@@ -171,7 +172,7 @@ func TestNeuronSumWhole(t *testing.T) {
 // TestNeuronSumVertices: x_1 w_1 + x_2 w_2 + 2 is negative at one vertex or the
 // opposite one, which are different draws: probabilities are added.
 func TestNeuronSumVertices(t *testing.T) {
-	n := newSum(t, linear(posterior.Activation{}, 1))
+	n := newSum(t, linear(network.Activation{}, 1))
 	p := n.hidden.Weight.Mean
 	p[0], p[1] = 0, 0
 	box := property.Box{Lo: []float64{-1, 0}, Hi: []float64{1, 0}}
@@ -191,7 +192,7 @@ func TestNeuronSumVertices(t *testing.T) {
 func TestNeuronSumUnion(t *testing.T) { TestNeuronSumVertices(t) }
 
 func TestNeuronSumRows(t *testing.T) {
-	n := newSum(t, linear(posterior.Activation{}, 1))
+	n := newSum(t, linear(network.Activation{}, 1))
 	n.hidden.Weight.Mean[0] = 0
 	point := property.Box{Lo: []float64{1, 0}, Hi: []float64{1, 0}}
 	rows := []property.Row{{CLo: []float64{1}, CHi: []float64{1}, D: 2, DHi: 2}, {CLo: []float64{-1}, CHi: []float64{-1}, D: 2, DHi: 2}}
@@ -221,7 +222,7 @@ func TestNeuronSumMixed(t *testing.T) {
 // TestNeuronSumConstantNeuron: a neuron that is 1 for certain, times a weight of
 // standard deviation 1/2; and TestNeuronSumCoefficients: the worst coefficient of a row.
 func TestNeuronSumConstantNeuron(t *testing.T) {
-	p := linear(posterior.Activation{Kind: posterior.ReLU}, 0)
+	p := linear(network.Activation{Kind: network.ReLU}, 0)
 	p.Layers[1].Weight.SdLo[0], p.Layers[1].Weight.SdHi[0] = 0.5, 0.5
 	point := property.Box{Lo: []float64{0.5, 0.5}, Hi: []float64{0.5, 0.5}}
 	got := newSum(t, p).FailUp(point, property.Row{CLo: []float64{1}, CHi: []float64{1}})
@@ -231,7 +232,7 @@ func TestNeuronSumConstantNeuron(t *testing.T) {
 }
 
 func TestNeuronSumCoefficients(t *testing.T) {
-	n := newSum(t, linear(posterior.Activation{}, 1))
+	n := newSum(t, linear(network.Activation{}, 1))
 	point := property.Box{Lo: []float64{1, 0}, Hi: []float64{1, 0}}
 	for _, d := range []float64{-0.25, 0.25} {
 		// C w + d <= 0, w ~ N(1, 1), for the worst C in [1/2, 2].

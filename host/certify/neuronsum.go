@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"psafe/host/measure"
+	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
 )
@@ -23,7 +24,7 @@ import (
 // The methods may be called at the same time.
 type NeuronSum struct {
 	hidden, output *posterior.Layer
-	act            posterior.Activation
+	act            network.Activation
 	q              quality
 }
 

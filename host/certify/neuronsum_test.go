@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
 )
@@ -14,17 +15,17 @@ import (
 // one-dimensional integrals that owe nothing to the code under test.
 
 // randomSumNet is a small network with one hidden layer.
-func randomSumNet(r *rand.Rand, in, hidden, out int, act posterior.Activation) *posterior.Posterior {
-	draw := func(n int, mean, sd float64) posterior.Gaussian {
+func randomSumNet(r *rand.Rand, in, hidden, out int, act network.Activation) *posterior.Posterior {
+	draw := func(n int, mean, sd float64) posterior.Params {
 		var m, s []float64
 		for range n {
 			m, s = append(m, mean*r.NormFloat64()), append(s, sd*(0.2+r.Float64()))
 		}
-		return posterior.NewGaussian(m, s, posterior.ScaleSD)
+		return posterior.NewParams(m, s, posterior.ScaleSD)
 	}
 	return &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{
-		{In: in, Out: hidden, Activation: act, Weight: draw(in*hidden, 1, 0.5), Bias: draw(hidden, 0.5, 0.5)},
-		{In: hidden, Out: out, Weight: draw(hidden*out, 1, 0.4), Bias: draw(out, 0.5, 0.3)},
+		{Layer: network.DenseLayer(in, hidden, act), Weight: draw(in*hidden, 1, 0.5), Bias: draw(hidden, 0.5, 0.5)},
+		{Layer: network.DenseLayer(hidden, out, network.Activation{}), Weight: draw(hidden*out, 1, 0.4), Bias: draw(out, 0.5, 0.3)},
 	}}
 }
 
@@ -32,7 +33,7 @@ func randomSumNet(r *rand.Rand, in, hidden, out int, act posterior.Activation) *
 func drawnNet(r *rand.Rand, p *posterior.Posterior) *posterior.Posterior {
 	q := &posterior.Posterior{Layers: append([]posterior.Layer(nil), p.Layers...)}
 	for k := range q.Layers {
-		for _, g := range []*posterior.Gaussian{&q.Layers[k].Weight, &q.Layers[k].Bias} {
+		for _, g := range []*posterior.Params{&q.Layers[k].Weight, &q.Layers[k].Bias} {
 			m := append([]float64(nil), g.Mean...)
 			for i := range m {
 				m[i] += g.SdHi[i] * r.NormFloat64()
@@ -85,7 +86,7 @@ func newSum(t *testing.T, p *posterior.Posterior) *NeuronSum {
 	return n
 }
 
-var activations = []posterior.Activation{{Kind: posterior.ReLU}, {Kind: posterior.LeakyReLU, Slope: 0.25}, {Kind: posterior.Tanh}, {Kind: posterior.Sigmoid}, {}}
+var activations = []network.Activation{{Kind: network.ReLU}, {Kind: network.LeakyReLU, Slope: 0.25}, {Kind: network.Tanh}, {Kind: network.Sigmoid}, {}}
 
 // TestNeuronSumMonteCarlo: no bound is below what simulation finds, and none is far
 // above it at points and in small cells.
@@ -133,11 +134,8 @@ func normalCDF(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 func TestNeuronSumQuadrature(t *testing.T) {
 	for _, c := range []struct{ ma, sa, mt, st float64 }{{0.5, 0.5, 0.3, 1}, {-0.4, 0.3, 1, 0.5}, {1, 0.2, -1, 1}, {-2, 0.1, 0, 0.1}} {
 		p := &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{
-			{In: 1, Out: 1, Activation: posterior.Activation{Kind: posterior.ReLU},
-				Weight: posterior.NewGaussian([]float64{c.mt}, []float64{c.st}, posterior.ScaleSD),
-				Bias:   posterior.NewGaussian([]float64{0}, []float64{0}, posterior.ScaleSD)},
-			{In: 1, Out: 1, Weight: posterior.NewGaussian([]float64{c.ma}, []float64{c.sa}, posterior.ScaleSD),
-				Bias: posterior.NewGaussian([]float64{0.5}, []float64{0}, posterior.ScaleSD)},
+			{Layer: network.DenseLayer(1, 1, network.Activation{Kind: network.ReLU}), Weight: posterior.NewParams([]float64{c.mt}, []float64{c.st}, posterior.ScaleSD), Bias: posterior.NewParams([]float64{0}, []float64{0}, posterior.ScaleSD)},
+			{Layer: network.DenseLayer(1, 1, network.Activation{}), Weight: posterior.NewParams([]float64{c.ma}, []float64{c.sa}, posterior.ScaleSD), Bias: posterior.NewParams([]float64{0.5}, []float64{0}, posterior.ScaleSD)},
 		}}
 		truth, step := 0.0, c.st/4000
 		for x := step / 2; x < c.mt+9*c.st; x += step {
@@ -155,12 +153,12 @@ func TestNeuronSumQuadrature(t *testing.T) {
 // TestNeuronSumConstant: without spread the answer is 0 or 1, at points and where
 // the line under the activation is exact.
 func TestNeuronSumConstant(t *testing.T) {
-	g := func(v ...float64) posterior.Gaussian {
-		return posterior.NewGaussian(v, make([]float64, len(v)), posterior.ScaleSD)
+	g := func(v ...float64) posterior.Params {
+		return posterior.NewParams(v, make([]float64, len(v)), posterior.ScaleSD)
 	}
 	p := &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{
-		{In: 1, Out: 2, Activation: posterior.Activation{Kind: posterior.ReLU}, Weight: g(1, -1), Bias: g(0, 0)},
-		{In: 2, Out: 1, Weight: g(2, -1), Bias: g(0.5)}, // 2 relu(x) - relu(-x) + 1/2
+		{Layer: network.DenseLayer(1, 2, network.Activation{Kind: network.ReLU}), Weight: g(1, -1), Bias: g(0, 0)},
+		{Layer: network.DenseLayer(2, 1, network.Activation{}), Weight: g(2, -1), Bias: g(0.5)}, // 2 relu(x) - relu(-x) + 1/2
 	}}
 	n, one := newSum(t, p), []float64{1}
 	for _, c := range []struct{ lo, hi, d, want float64 }{
@@ -204,7 +202,7 @@ func TestNeuronSumFailsClosed(t *testing.T) {
 		}
 	}
 	deep := randomSumNet(r, 1, 2, 2, activations[0])
-	deep.Layers = append(deep.Layers[:1:1], append([]posterior.Layer{{In: 2, Out: 2, Weight: deep.Layers[1].Weight, Bias: deep.Layers[1].Bias}}, deep.Layers[1:]...)...)
+	deep.Layers = append(deep.Layers[:1:1], append([]posterior.Layer{{Layer: network.DenseLayer(2, 2, network.Activation{}), Weight: deep.Layers[1].Weight, Bias: deep.Layers[1].Bias}}, deep.Layers[1:]...)...)
 	if _, err := NewNeuronSum(deep); err == nil {
 		t.Error("two hidden layers are accepted")
 	}
@@ -221,7 +219,7 @@ func TestNeuronSumWorstSD(t *testing.T) {
 		row.DHi = row.D
 		wide := randomSumNet(r, 1, 2, 1, activations[0])
 		for k := range wide.Layers {
-			for _, g := range [][2]*posterior.Gaussian{{&wide.Layers[k].Weight, &p.Layers[k].Weight}, {&wide.Layers[k].Bias, &p.Layers[k].Bias}} {
+			for _, g := range [][2]*posterior.Params{{&wide.Layers[k].Weight, &p.Layers[k].Weight}, {&wide.Layers[k].Bias, &p.Layers[k].Bias}} {
 				*g[0] = *g[1]
 				g[0].SdLo, g[0].SdHi = nil, nil
 				for _, sd := range g[1].SdLo {
@@ -235,8 +233,8 @@ func TestNeuronSumWorstSD(t *testing.T) {
 			for _, c := range []float64{0.75, 1.25} {
 				q := randomSumNet(r, 1, 2, 1, activations[0])
 				for k := range q.Layers {
-					q.Layers[k].Weight = posterior.NewGaussian(p.Layers[k].Weight.Mean, scaledBy(p.Layers[k].Weight.SdHi, f), posterior.ScaleSD)
-					q.Layers[k].Bias = posterior.NewGaussian(p.Layers[k].Bias.Mean, scaledBy(p.Layers[k].Bias.SdHi, f), posterior.ScaleSD)
+					q.Layers[k].Weight = posterior.NewParams(p.Layers[k].Weight.Mean, scaledBy(p.Layers[k].Weight.SdHi, f), posterior.ScaleSD)
+					q.Layers[k].Bias = posterior.NewParams(p.Layers[k].Bias.Mean, scaledBy(p.Layers[k].Bias.SdHi, f), posterior.ScaleSD)
 				}
 				share, sigma := failShare(r, q, cell, single(property.Row{CLo: []float64{c}, CHi: []float64{c}, D: row.D, DHi: row.D}), 4000)
 				if got < share-6*sigma {
@@ -303,7 +301,7 @@ func TestNeuronSumDisjunction(t *testing.T) {
 // part out, and stops when told.
 func TestNeuronSumCover(t *testing.T) {
 	r := rand.New(rand.NewPCG(55, 1))
-	p := randomSumNet(r, 1, 4, 1, posterior.Activation{Kind: posterior.Tanh})
+	p := randomSumNet(r, 1, 4, 1, network.Activation{Kind: network.Tanh})
 	n, one := newSum(t, p), []float64{1}
 	s := single(property.Row{CLo: one, CHi: one, D: 5, DHi: 5})
 	box := property.Box{Lo: []float64{-1}, Hi: []float64{1}}
@@ -334,7 +332,7 @@ func TestNeuronSumCover(t *testing.T) {
 // TestNeuronSumDegenerateVertex: a corner of the cell where a neuron's value is known for
 // sure costs nothing; the bound of a larger cell is not better.
 func TestNeuronSumDegenerateVertex(t *testing.T) {
-	p := linear(posterior.Activation{Kind: posterior.ReLU}, 0.5)
+	p := linear(network.Activation{Kind: network.ReLU}, 0.5)
 	p.Layers[0].Bias.SdLo[0], p.Layers[0].Bias.SdHi[0], p.Layers[0].Bias.Spread[0], p.Layers[0].Bias.Mean[0] = 0, 0, 0, 0
 	n := newSum(t, p)
 	box := func(lo, hi float64) property.Box {

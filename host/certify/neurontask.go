@@ -156,10 +156,10 @@ func (n *NeuronSum) momentsApprox(x []float64) *moments {
 		m.cov = append(m.cov, make([]float64, len(m.mean)))
 		m.cov[c][c] = n.output.Bias.SdHi[c] * n.output.Bias.SdHi[c]
 	}
-	for i := range n.hidden.Out {
+	for i := range n.hidden.Outputs() {
 		first, second := n.valueApprox(i, x)
-		w := n.output.Weight.Mean[i*n.output.Out : (i+1)*n.output.Out]
-		sd := n.output.Weight.SdHi[i*n.output.Out : (i+1)*n.output.Out]
+		w := n.output.Weight.Mean[i*n.output.Outputs() : (i+1)*n.output.Outputs()]
+		sd := n.output.Weight.SdHi[i*n.output.Outputs() : (i+1)*n.output.Outputs()]
 		for c, u := range w {
 			m.mean[c] += u * first
 			m.cov[c][c] += sd[c] * sd[c] * second
@@ -175,7 +175,7 @@ func (n *NeuronSum) momentsApprox(x []float64) *moments {
 func (n *NeuronSum) valueApprox(i int, x []float64) (first, second float64) {
 	mean, variance := n.hidden.Bias.Mean[i], n.hidden.Bias.SdHi[i]*n.hidden.Bias.SdHi[i]
 	for j, v := range x {
-		at := j*n.hidden.Out + i
+		at := j*n.hidden.Outputs() + i
 		mean += v * n.hidden.Weight.Mean[at]
 		variance += v * v * n.hidden.Weight.SdHi[at] * n.hidden.Weight.SdHi[at]
 	}

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"psafe/host/measure"
-	"psafe/host/posterior"
+	"psafe/host/network"
 	"psafe/host/property"
 )
 
@@ -39,8 +39,8 @@ func (n *NeuronSum) view(cell property.Box) []vertex {
 	z, rests := quantileGrid(n.q.nodes), quantileGrid(n.q.rests)
 	view := make([]vertex, max(1, len(vertices)))
 	for k := range view {
-		view[k] = make(vertex, n.hidden.Out)
-		parallel(n.hidden.Out, func(i int) {
+		view[k] = make(vertex, n.hidden.Outputs())
+		parallel(n.hidden.Outputs(), func(i int) {
 			if vertices == nil {
 				view[k][i] = n.whole(cell, centre, i, z)
 			} else {
@@ -59,7 +59,7 @@ func (n *NeuronSum) view(cell property.Box) []vertex {
 // vertices returns a point inside the cell, nil if the cell does not fit the network
 // or is empty or not finite; and the vertices, nil where they are not to be used.
 func (n *NeuronSum) vertices(cell property.Box) (centre []float64, vertices [][]float64) {
-	if len(cell.Lo) != n.hidden.In || len(cell.Hi) != n.hidden.In {
+	if len(cell.Lo) != n.hidden.Inputs() || len(cell.Hi) != n.hidden.Inputs() {
 		return nil, nil
 	}
 	vertices = [][]float64{{}}
@@ -106,15 +106,15 @@ func (n *NeuronSum) vertices(cell property.Box) (centre []float64, vertices [][]
 // convex says whether s is the larger of t and slope t, 0 <= slope <= 1.
 func (n *NeuronSum) convex() bool {
 	k := n.act.Kind
-	return k == posterior.ReLU || k == posterior.LeakyReLU || k == posterior.Identity
+	return k == network.ReLU || k == network.LeakyReLU || k == network.Identity
 }
 
 // slope is that of s for t < 0, for a convex s.
 func (n *NeuronSum) slope() float64 {
 	switch n.act.Kind {
-	case posterior.LeakyReLU:
+	case network.LeakyReLU:
 		return n.act.Slope
-	case posterior.Identity:
+	case network.Identity:
 		return 1
 	}
 	return 0
@@ -126,7 +126,7 @@ func (n *NeuronSum) preactivation(i int, x []float64) (mean, sd ival) {
 	mean, sd = exactly(b.Mean[i]), ival{b.SdLo[i], b.SdHi[i]}
 	variance := sd.square()
 	for j, v := range x {
-		at := j*n.hidden.Out + i
+		at := j*n.hidden.Outputs() + i
 		mean = mean.plus(exactly(v).times(exactly(w.Mean[at])))
 		variance = variance.plus(exactly(v).times(ival{w.SdLo[at], w.SdHi[at]}).square())
 	}
@@ -139,7 +139,7 @@ func (n *NeuronSum) whole(cell property.Box, centre []float64, i int, z []float6
 	w := &n.hidden.Weight
 	var radius, lost float64
 	for j, c := range centre {
-		at := j*n.hidden.Out + i
+		at := j*n.hidden.Outputs() + i
 		if r := max(above(cell.Hi[j]-c), above(c-cell.Lo[j])); cell.Lo[j] < cell.Hi[j] {
 			most := above(math.Abs(w.Mean[at]) + above(reach*w.SdHi[at]))
 			radius = above(radius + above(r*most))

@@ -10,13 +10,14 @@ import (
 	"psafe/fallback"
 	"psafe/host/bound"
 	"psafe/host/measure"
+	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
 )
 
 // fixed is a list of weights without deviations.
-func fixed(mean ...float64) posterior.Gaussian {
-	return posterior.NewGaussian(mean, make([]float64, len(mean)), posterior.ScaleSD)
+func fixed(mean ...float64) posterior.Params {
+	return posterior.NewParams(mean, make([]float64, len(mean)), posterior.ScaleSD)
 }
 
 func engineOf(t *testing.T, p bound.Precision, layers ...posterior.Layer) *Engine {
@@ -44,10 +45,10 @@ func atLeastTask(a float64, ends ...float64) property.Task {
 // TestFailureBudget: two events a hidden neuron and a share of one for the variation,
 // with quantiles of just these probabilities.
 func TestFailureBudget(t *testing.T) {
-	zeros := func(n int) posterior.Gaussian { return fixed(make([]float64, n)...) }
-	relu := posterior.Activation{Kind: posterior.ReLU}
-	e := engineOf(t, bound.Float64, posterior.Layer{In: 1, Out: 3, Activation: relu, Weight: zeros(3), Bias: zeros(3)},
-		posterior.Layer{In: 3, Out: 4, Activation: relu, Weight: zeros(12), Bias: zeros(4)}, posterior.Layer{In: 4, Out: 1, Weight: zeros(4), Bias: zeros(1)})
+	zeros := func(n int) posterior.Params { return fixed(make([]float64, n)...) }
+	relu := network.Activation{Kind: network.ReLU}
+	e := engineOf(t, bound.Float64, posterior.Layer{Layer: network.DenseLayer(1, 3, relu), Weight: zeros(3), Bias: zeros(3)},
+		posterior.Layer{Layer: network.DenseLayer(3, 4, relu), Weight: zeros(12), Bias: zeros(4)}, posterior.Layer{Layer: network.DenseLayer(4, 1, network.Activation{}), Weight: zeros(4), Bias: zeros(1)})
 	const tau = 1e-4
 	task := atLeastTask(0, 0, 1)
 	for _, c := range []struct {
@@ -112,7 +113,7 @@ func TestRowTail(t *testing.T) {
 
 // TestHalves: two halves are the whole, and the sum of their failures bounds its own.
 func TestHalves(t *testing.T) {
-	post := &posterior.Posterior{Layers: []posterior.Layer{{In: 2, Out: 1, Weight: fixed(1, 5), Bias: fixed(0)}}}
+	post := &posterior.Posterior{Layers: []posterior.Layer{{Layer: network.DenseLayer(2, 1, network.Activation{}), Weight: fixed(1, 5), Bias: fixed(0)}}}
 	task := atLeastTask(0)
 	c := &cell{task: &task, box: property.Box{Lo: []float64{-1, 0.1}, Hi: []float64{2, 0.9}}, fail: 0.5}
 	halve(post, c)
@@ -146,8 +147,8 @@ func TestDualSums(t *testing.T) {
 // two cells to prove; what cannot be proved is undecided when cells run out, beside
 // pairs that are decided.
 func TestDecisionsRunOut(t *testing.T) {
-	e := engineOf(t, bound.Float64, posterior.Layer{In: 1, Out: 2, Activation: posterior.Activation{Kind: posterior.ReLU}, Weight: fixed(1, 1), Bias: fixed(0, 0)},
-		posterior.Layer{In: 2, Out: 1, Weight: fixed(1, -1), Bias: fixed(0)})
+	e := engineOf(t, bound.Float64, posterior.Layer{Layer: network.DenseLayer(1, 2, network.Activation{Kind: network.ReLU}), Weight: fixed(1, 1), Bias: fixed(0, 0)},
+		posterior.Layer{Layer: network.DenseLayer(2, 1, network.Activation{}), Weight: fixed(1, -1), Bias: fixed(0)})
 	difference := drawn{{1, 1}, {0, 0}, {1, -1}, {0}}
 	small := drawn{{0, 0}, {0, 0}, {0, 0}, {-math.SmallestNonzeroFloat64}} // -5e-324 everywhere
 	nets := []drawn{difference, small}

@@ -11,7 +11,9 @@ import (
 	"psafe/host/bound"
 	"psafe/host/certify"
 	"psafe/host/measure"
+	"psafe/host/network"
 	"psafe/host/posterior"
+	"psafe/host/posterior/format"
 	"psafe/host/property"
 )
 
@@ -35,8 +37,8 @@ func shared(t testing.TB, elem ...string) string {
 // released reads a posterior of the 2020 paper as everyone reads it: spreads as
 // standard deviations.
 func released(t testing.TB, name string) *posterior.Posterior {
-	p, err := posterior.Read(shared(t, "data", "uai2020", name), posterior.Options{
-		Scale: posterior.ScaleSD, Activations: []posterior.Activation{{Kind: posterior.ReLU}}})
+	p, err := format.Read(shared(t, "data", "uai2020", name), format.Options{
+		Scale: posterior.ScaleSD, Activations: []network.Activation{{Kind: network.ReLU}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,9 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/certify"
+	"psafe/host/network"
 	"psafe/host/posterior"
+	"psafe/host/posterior/format"
 	"psafe/host/property"
 )
 
@@ -16,19 +18,19 @@ import (
 func TestRealConsistency(t *testing.T) {
 	for _, c := range []struct {
 		path        string
-		activations []posterior.Activation
+		activations []network.Activation
 		radius      float64
 		// factor multiplies the spread, so that P_safe is neither 0 nor 1.
 		factor float64
 	}{
-		{"uai2020/VCAS_MODEL_512.net", []posterior.Activation{relu}, 0.001, 0.3},
-		{"uai2020/VIMODEL_128_relu.net.npz", []posterior.Activation{relu}, 0.05, 0.05},
-		{"uai2020/VIMODEL.net.npz", []posterior.Activation{tanh}, 0.05, 0.05},
-		{"uai2020/VIMODEL_MNIST_1_64_relu.net.npz", []posterior.Activation{relu}, 0.01, 20},
-		{"uai2020/VIMODEL_MNIST_1_128_relu.net.npz", []posterior.Activation{relu}, 0.01, 20},
-		{"uai2020/VIMODEL_MNIST_2_64_relu.net.npz", []posterior.Activation{relu}, 0.005, 15},
-		{"uai2020/VIMODEL_MNIST_2_128_relu.net.npz", []posterior.Activation{relu}, 0.005, 15},
-		{"batten2024/MNIST_MLP_2_50.h5", []posterior.Activation{relu}, 0.01, 5},
+		{"uai2020/VCAS_MODEL_512.net", []network.Activation{relu}, 0.001, 0.3},
+		{"uai2020/VIMODEL_128_relu.net.npz", []network.Activation{relu}, 0.05, 0.05},
+		{"uai2020/VIMODEL.net.npz", []network.Activation{tanh}, 0.05, 0.05},
+		{"uai2020/VIMODEL_MNIST_1_64_relu.net.npz", []network.Activation{relu}, 0.01, 20},
+		{"uai2020/VIMODEL_MNIST_1_128_relu.net.npz", []network.Activation{relu}, 0.01, 20},
+		{"uai2020/VIMODEL_MNIST_2_64_relu.net.npz", []network.Activation{relu}, 0.005, 15},
+		{"uai2020/VIMODEL_MNIST_2_128_relu.net.npz", []network.Activation{relu}, 0.005, 15},
+		{"batten2024/MNIST_MLP_2_50.h5", []network.Activation{relu}, 0.01, 5},
 		{"deepbayes/mnist_vogn_128", nil, 0.01, 20},
 		{"journal/hcas_vogn_50x2", nil, 0.01, 10},
 		{"journal/uci_concrete_tanh", nil, 0.02, 20},
@@ -37,8 +39,8 @@ func TestRealConsistency(t *testing.T) {
 		{"journal/mnist_VOGN_FCN_Posterior_64_3_5_0.25_0.1", nil, 0.005, 8},
 	} {
 		t.Run(c.path, func(t *testing.T) {
-			post, err := posterior.Read(shared(t, append([]string{"data"}, strings.Split(c.path, "/")...)...),
-				posterior.Options{Scale: posterior.ScaleSD, Activations: c.activations})
+			post, err := format.Read(shared(t, append([]string{"data"}, strings.Split(c.path, "/")...)...),
+				format.Options{Scale: posterior.ScaleSD, Activations: c.activations})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,7 +64,7 @@ func realConsistency(t *testing.T, post *posterior.Posterior, radius float64) {
 				t.Errorf("task %d %s: %v to %v; %+v", i, r.Method, lo, hi, limits)
 			}
 			// Networks drawn and evaluated here, at the corners.
-			if drawn := simulate(rand.New(rand.NewPCG(8, uint64(i))), &network{layers: post.Layers}, &tasks[i], ends(tasks[i].T[0]), 40); lo > drawn.upper() {
+			if drawn := simulate(rand.New(rand.NewPCG(8, uint64(i))), &testNet{layers: post.Layers}, &tasks[i], ends(tasks[i].T[0]), 40); lo > drawn.upper() {
 				t.Errorf("task %d %s: p_lower %v, P_safe is at most %v", i, r.Method, lo, drawn.upper())
 			}
 		}

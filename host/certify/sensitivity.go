@@ -3,8 +3,10 @@ package certify
 import (
 	"math"
 
+	"gonum.org/v1/gonum/floats"
+
 	"psafe/host/bound"
-	"psafe/host/posterior"
+	"psafe/host/network"
 	"psafe/host/property"
 )
 
@@ -59,55 +61,42 @@ func (m *sensitivity) add(s float64, array, weight int, sd float64) {
 }
 
 func (e *Engine) sensitivity(t *property.Task, box *bound.Explicit, x []float64) sensitivity {
-	z, pre := e.centreForward(x, box)
+	pass := e.normal.Network().NewPass(centreApprox(box))
 	m := sensitivity{array: -1}
-	var delta []float64
-	delta, m.margin = e.rowGradient(t, pre[len(pre)-1])
+	var row []float64
+	row, m.margin = e.rowGradient(t, pass.Forward(x))
+	pass.BackBy(row, slopeApprox)
 	for k := len(e.normal.Layers) - 1; k >= 0; k-- {
-		l := &e.normal.Layers[k]
-		below := make([]float64, l.In)
-		for j := range l.In {
-			for i, d := range delta {
-				w := j*l.Out + i
-				lo, hi := box.Lo[2*k][w], box.Hi[2*k][w]
-				m.add(math.Abs(d*z[k][j])*(hi-lo), 2*k, w, l.Weight.SdLo[w])
-				below[j] += d * (lo + hi) / 2
+		l, delta := &e.normal.Layers[k], pass.Gradient(k)
+		weight, bias := interval(box, 2*k), interval(box, 2*k+1)
+		for j, z := range pass.Z[k] {
+			for i, w := range l.From(j) {
+				m.add(math.Abs(delta[i]*z)*weight(w), 2*k, w, l.Weight.SdLo[w])
 			}
 		}
 		for i, d := range delta {
-			m.add(math.Abs(d)*(box.Hi[2*k+1][i]-box.Lo[2*k+1][i]), 2*k+1, i, l.Bias.SdLo[i])
-		}
-		if k > 0 {
-			delta = below
-			for j := range delta {
-				delta[j] *= slopeApprox(e.normal.Layers[k-1].Activation, pre[k-1][j])
-			}
+			b := l.BiasOf(i)
+			m.add(math.Abs(d)*bias(b), 2*k+1, b, l.Bias.SdLo[b])
 		}
 	}
 	return m
 }
 
-// centreForward evaluates the network at the centre of a weight box: the inputs
-// of each layer and its pre-activations.
-func (e *Engine) centreForward(x []float64, box *bound.Explicit) (z, pre [][]float64) {
-	for k, l := range e.normal.Layers {
-		y := make([]float64, l.Out)
-		for i := range y {
-			y[i] = (box.Lo[2*k+1][i] + box.Hi[2*k+1][i]) / 2
-		}
-		for j, v := range x {
-			for i := range y {
-				w := j*l.Out + i
-				y[i] += v * (box.Lo[2*k][w] + box.Hi[2*k][w]) / 2
-			}
-		}
-		z, pre = append(z, x), append(pre, y)
-		x = make([]float64, l.Out)
-		for i := range x {
-			x[i] = l.Activation.Approx(y[i])
-		}
+// interval gives the widths of the intervals of an array of a weight box.
+func interval(box *bound.Explicit, array int) func(w int) float64 {
+	return func(w int) float64 { return box.Hi[array][w] - box.Lo[array][w] }
+}
+
+// centreApprox is the network at the centre of a weight box.
+func centreApprox(box *bound.Explicit) [][]float64 {
+	var weights [][]float64
+	for a, lo := range box.Lo {
+		mid := make([]float64, len(lo))
+		floats.AddTo(mid, lo, box.Hi[a])
+		floats.Scale(0.5, mid)
+		weights = append(weights, mid)
 	}
-	return z, pre
+	return weights
 }
 
 // rowGradient is the row of the best alternative that is least at logits y, and
@@ -138,18 +127,11 @@ func (e *Engine) rowGradient(t *property.Task, y []float64) ([]float64, float64)
 	return t.S.Rows[bestRow].CLo, value[bestRow]
 }
 
-// slopeApprox is the derivative of an activation at t, with a little for dead
-// ReLUs, which a wide box may wake.
-func slopeApprox(a posterior.Activation, t float64) float64 {
-	switch a.Kind {
-	case posterior.ReLU, posterior.LeakyReLU:
-		if t > 0 {
-			return 1
-		}
-		return max(a.Slope, 0.1)
-	case posterior.Tanh, posterior.Sigmoid:
-		h := 1e-4
-		return (a.Approx(t+h) - a.Approx(t-h)) / (2 * h)
+// slopeApprox is the derivative of an activation at t, where its value is z, with a
+// little for dead ReLUs, which a wide box may wake.
+func slopeApprox(a network.Activation, t, z float64) float64 {
+	if below, kinked := a.Kinked(); kinked && t <= 0 {
+		return max(below, 0.1)
 	}
-	return 1
+	return a.DerivativeApprox(t, z)
 }

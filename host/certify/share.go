@@ -84,8 +84,8 @@ func (e *Engine) groupMost(cfg Config) int {
 	inputs, cost := 0.0, 0.0
 	for _, l := range e.normal.Layers {
 		// Every neuron is taken back to the input.
-		cost += float64(l.Out) * inputs
-		inputs += float64(l.In) * float64(l.Out)
+		cost += float64(l.Outputs()) * inputs
+		inputs += float64(l.Inputs()) * float64(l.Outputs())
 	}
 	if cfg.Samples > 0 && cfg.Strategy != Sampled {
 		// Drawn networks are decided one by one, and where inputs are few, T is cut. The

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"psafe/host/measure"
+	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
 )
@@ -32,31 +33,31 @@ func often(t testing.TB, n int) int {
 	return max(1, int(f*float64(n)))
 }
 
-// network is one network with its weights, as posterior.Draw lays them out.
-type network struct {
+// testNet is one network with its weights, as posterior.Draw lays them out.
+type testNet struct {
 	layers  []posterior.Layer
 	weights [][]float64
 	z       [2][]float64
 }
 
-func (n *network) logits(x []float64) []float64 {
+func (n *testNet) logits(x []float64) []float64 {
 	z := append(n.z[0][:0], x...)
 	for k, l := range n.layers {
 		y := append(n.z[(k+1)%2][:0], n.weights[2*k+1]...)
 		for j, v := range z {
-			for i, w := range n.weights[2*k][j*l.Out : (j+1)*l.Out] {
+			for i, w := range n.weights[2*k][j*l.Outputs() : (j+1)*l.Outputs()] {
 				y[i] += v * w
 			}
 		}
 		for i, t := range y {
 			switch l.Activation.Kind {
-			case posterior.ReLU:
+			case network.ReLU:
 				y[i] = max(t, 0)
-			case posterior.LeakyReLU:
+			case network.LeakyReLU:
 				y[i] = max(t, 0) + l.Activation.Slope*min(t, 0)
-			case posterior.Tanh:
+			case network.Tanh:
 				y[i] = math.Tanh(t)
-			case posterior.Sigmoid:
+			case network.Sigmoid:
 				y[i] = 1 / (1 + math.Exp(-t))
 			}
 		}
@@ -90,7 +91,7 @@ func margin(s *property.Safe, y []float64) (best, size float64) {
 
 // worst is the least margin over points, or one that is surely negative; within slack
 // of 0 it may have either sign.
-func (n *network) worst(s *property.Safe, points [][]float64) (least, slack float64) {
+func (n *testNet) worst(s *property.Safe, points [][]float64) (least, slack float64) {
 	least, slack = math.Inf(1), 0
 	for _, x := range points {
 		m, size := margin(s, n.logits(x))
@@ -130,14 +131,14 @@ func gridOf(per int, boxes ...property.Box) [][]float64 {
 }
 
 // redraw draws all weights of independent normal ones.
-func (n *network) redraw(r *rand.Rand) {
+func (n *testNet) redraw(r *rand.Rand) {
 	if n.weights == nil {
 		for _, l := range n.layers {
 			n.weights = append(n.weights, make([]float64, len(l.Weight.Mean)), make([]float64, len(l.Bias.Mean)))
 		}
 	}
 	for k, l := range n.layers {
-		for a, g := range []posterior.Gaussian{l.Weight, l.Bias} {
+		for a, g := range []posterior.Params{l.Weight, l.Bias} {
 			for e, mean := range g.Mean {
 				n.weights[2*k+a][e] = mean + g.SdHi[e]*r.NormFloat64()
 			}
@@ -160,7 +161,7 @@ func (s simulated) share(k int) float64 { return float64(k) / float64(s.n) }
 
 // simulate draws n networks. Where T is points, a network that is safe at all of them
 // is safe.
-func simulate(r *rand.Rand, net *network, task *property.Task, points [][]float64, n int) simulated {
+func simulate(r *rand.Rand, net *testNet, task *property.Task, points [][]float64, n int) simulated {
 	exact := true
 	for _, b := range task.T {
 		exact = exact && slices.Equal(b.Lo, b.Hi)

@@ -153,8 +153,8 @@ func shareDown(a, total int64) float64 {
 func constant(p *posterior.Posterior) *posterior.Posterior {
 	c := &posterior.Posterior{Scale: posterior.ScaleSD, Source: p.Source}
 	for _, l := range p.Layers {
-		l.Weight = posterior.NewGaussian(l.Weight.Mean, make([]float64, len(l.Weight.Mean)), posterior.ScaleSD)
-		l.Bias = posterior.NewGaussian(l.Bias.Mean, make([]float64, len(l.Bias.Mean)), posterior.ScaleSD)
+		l.Weight = posterior.NewParams(l.Weight.Mean, make([]float64, len(l.Weight.Mean)), posterior.ScaleSD)
+		l.Bias = posterior.NewParams(l.Bias.Mean, make([]float64, len(l.Bias.Mean)), posterior.ScaleSD)
 		c.Layers = append(c.Layers, l)
 	}
 	return c

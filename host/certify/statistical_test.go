@@ -94,7 +94,7 @@ func manyTasks(seed uint64, post *posterior.Posterior, n int) []property.Task {
 	var tasks []property.Task
 	for i := range n {
 		box := randomBox(r, post.Inputs())
-		net := &network{layers: post.Layers, weights: meansOf(post)}
+		net := &testNet{layers: post.Layers, weights: meansOf(post)}
 		s := property.Safe{Any: [][]int{nil}}
 		y := net.logits(gridOf(2, box)[0])
 		for o := range post.Outputs() {
@@ -178,13 +178,13 @@ func redrawn(r *rand.Rand, post *posterior.Posterior) [][]float64 {
 	}
 	for k, rate := range post.Dropout() {
 		l := post.Layers[k]
-		for j := range l.In {
+		for j := range l.Inputs() {
 			factor := 1 / (1 - rate)
 			if r.Float64() < rate {
 				factor = 0
 			}
-			for i := range l.Out {
-				w[2*k][j*l.Out+i] *= factor
+			for i := range l.Outputs() {
+				w[2*k][j*l.Outputs()+i] *= factor
 			}
 		}
 	}
@@ -204,7 +204,7 @@ func TestOtherKindsStatistically(t *testing.T) {
 			points := gridOf(7, tasks[i].T...)
 			n, not := 1000, 0
 			for range n {
-				net := &network{layers: post.Layers, weights: redrawn(r, post)}
+				net := &testNet{layers: post.Layers, weights: redrawn(r, post)}
 				if m, slack := net.worst(&tasks[i].S, points); m >= -slack {
 					not++
 				}

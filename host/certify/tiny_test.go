@@ -7,15 +7,14 @@ import (
 	"psafe/host/bound"
 	"psafe/host/certify"
 	"psafe/host/measure"
+	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
 )
 
 // oneWeight is f(x) = w x with w ~ N(mean, sd^2).
 func oneWeight(mean, sd float64) *posterior.Posterior {
-	return &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{{In: 1, Out: 1,
-		Weight: posterior.NewGaussian([]float64{mean}, []float64{sd}, posterior.ScaleSD),
-		Bias:   posterior.NewGaussian([]float64{0}, []float64{0}, posterior.ScaleSD)}}}
+	return &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{{Layer: network.DenseLayer(1, 1, network.Activation{}), Weight: posterior.NewParams([]float64{mean}, []float64{sd}, posterior.ScaleSD), Bias: posterior.NewParams([]float64{0}, []float64{0}, posterior.ScaleSD)}}}
 }
 
 // TestTinySpread: a standard deviation far below the spacing of float32 at the

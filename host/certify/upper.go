@@ -25,8 +25,7 @@ const (
 func (e *Engine) upper(ctx context.Context, results []*Result) error {
 	var cells []*cell
 	owner := map[*cell]*Result{}
-	mean := meanWeights(e)
-	for i, boxes := range e.witnesses(results, mean) {
+	for i, boxes := range e.witnesses(results, e.normal.Mean()) {
 		for _, w := range boxes {
 			c := &cell{task: negated(results[i].Task), box: w, fail: 1, dual: true}
 			cells, owner[c] = append(cells, c), results[i]
@@ -44,15 +43,6 @@ func (e *Engine) upper(ctx context.Context, results []*Result) error {
 		r.UnsafeDown = max(r.UnsafeDown, math.Nextafter(1-c.fail, math.Inf(-1)))
 	}
 	return nil
-}
-
-// meanWeights is the mean network in the layout of posterior.Draw.
-func meanWeights(e *Engine) drawn {
-	var w drawn
-	for _, l := range e.normal.Layers {
-		w = append(w, l.Weight.Mean, l.Bias.Mean)
-	}
-	return w
 }
 
 // witnesses attacks the mean network in every box of T, on all cores, and returns
@@ -77,7 +67,7 @@ func (e *Engine) witnesses(results []*Result, net drawn) [][]property.Box {
 func (e *Engine) witness(t *property.Task, net drawn, thorough bool) []property.Box {
 	least, best := math.Inf(1), property.Box{}
 	for b := range t.T {
-		x, margin := attackApprox(e.normal.Layers, net, t.T[b], &t.S, attackSteps, attackStarts, uint64(t.Index), thorough)
+		x, margin := attackApprox(e.normal.Network(), net, t.T[b], &t.S, attackSteps, attackStarts, uint64(t.Index), thorough)
 		w := t.Witness(b, x)
 		if w.Lo != nil && (margin < least || best.Lo == nil) {
 			least, best = margin, w

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"psafe/host/posterior"
+	"psafe/host/posterior/format"
 	"psafe/host/report"
 )
 
@@ -138,10 +138,10 @@ func TestSynthetic(t *testing.T) {
 		t.Fatal(err)
 	}
 	var a, b bytes.Buffer
-	if err := posterior.WriteNPZ(&a, p); err != nil {
+	if err := format.WriteNPZ(&a, p); err != nil {
 		t.Fatal(err)
 	}
-	if err := posterior.WriteNPZ(&b, synthetic(widths, 0.01, 1)); err != nil {
+	if err := format.WriteNPZ(&b, synthetic(widths, 0.01, 1)); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(a.Bytes(), b.Bytes()) {
@@ -152,7 +152,7 @@ func TestSynthetic(t *testing.T) {
 		for _, m := range l.Weight.Mean {
 			sum += m * m
 		}
-		variance, want := sum/float64(len(l.Weight.Mean)), 2/float64(l.In)
+		variance, want := sum/float64(len(l.Weight.Mean)), 2/float64(l.Inputs())
 		if slack := 0.25; variance < want*(1-slack) || variance > want*(1+slack) {
 			t.Errorf("layer %d: variance of mu %v, want about %v", k, variance, want)
 		}

@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"psafe/host/network"
 	"psafe/host/posterior"
+	"psafe/host/posterior/format"
 	"psafe/host/report"
 	"psafe/testdata"
 )
@@ -223,7 +225,7 @@ func two(x float64) float64 { return math.Round(100*x) / 100 }
 // readNet reads a posterior as psafe certify does, for what the experiments draw of
 // it themselves.
 func readNet(n netFlags) (*posterior.Posterior, error) {
-	var opt posterior.Options
+	var opt format.Options
 	path := ""
 	for i := 0; i+1 < len(n.args); i += 2 {
 		var err error
@@ -234,8 +236,8 @@ func readNet(n netFlags) (*posterior.Posterior, error) {
 			opt.Scale, err = posterior.ParseScale(value)
 		case "--activation":
 			for word := range strings.SplitSeq(value, ",") {
-				var a posterior.Activation
-				if a, err = posterior.ParseActivation(word); err != nil {
+				var a network.Activation
+				if a, err = network.ParseActivation(word); err != nil {
 					break
 				}
 				opt.Activations = append(opt.Activations, a)
@@ -245,7 +247,7 @@ func readNet(n netFlags) (*posterior.Posterior, error) {
 			return nil, fmt.Errorf("%s: %w", n.args[i], err)
 		}
 	}
-	return posterior.Read(path, opt)
+	return format.Read(path, opt)
 }
 
 // bandOf estimates mean and standard deviation of the output over [-reach, reach].
@@ -260,7 +262,7 @@ func bandOf(post *posterior.Posterior, reach float64, networks int) report.Band 
 	for i := range networks {
 		post.Draw(0, i, w)
 		for k, x := range b.X {
-			y := post.OutputsApprox(w, []float64{x})[0]
+			y := post.Network().OutputsApprox(w, []float64{x})[0]
 			sum[k], squares[k] = sum[k]+y, squares[k]+y*y
 		}
 	}

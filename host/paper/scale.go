@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"psafe/host/posterior"
+	"psafe/host/posterior/format"
 	"psafe/host/property"
 	"psafe/host/report"
 )
@@ -76,7 +76,7 @@ func (j *scaleJob) posterior() (string, error) {
 	}
 	name := "synthetic-" + j.shape() + ".npz"
 	var b bytes.Buffer
-	if err := posterior.WriteNPZ(&b, synthetic(j.widths, scaleSpread, scaleSeed)); err != nil {
+	if err := format.WriteNPZ(&b, synthetic(j.widths, scaleSpread, scaleSeed)); err != nil {
 		return "", err
 	}
 	return j.c.writeInput(name, b.Bytes())

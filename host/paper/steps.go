@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"psafe/host/bound"
+	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
 	"psafe/host/report"
@@ -31,16 +32,16 @@ func Steps(dev bound.Device) (*report.Steps, error) {
 
 // stepsPosterior is y = 1.2 relu(x - 0.8) - 0.6 relu(0.8 x + 0.4) + 0.2 on average.
 func stepsPosterior() *posterior.Posterior {
-	gaussian := func(mean ...float64) posterior.Gaussian {
+	gaussian := func(mean ...float64) posterior.Params {
 		sd := make([]float64, len(mean))
 		for i := range sd {
 			sd[i] = 0.05
 		}
-		return posterior.Gaussian{Mean: mean, Spread: sd, SdLo: sd, SdHi: sd}
+		return posterior.Params{Mean: mean, Spread: sd, SdLo: sd, SdHi: sd}
 	}
 	return &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{
-		{In: 1, Out: 2, Activation: posterior.Activation{Kind: posterior.ReLU}, Weight: gaussian(1, 0.8), Bias: gaussian(-0.8, 0.4)},
-		{In: 2, Out: 1, Weight: gaussian(1.2, -0.6), Bias: gaussian(0.2)},
+		{Layer: network.DenseLayer(1, 2, network.Activation{Kind: network.ReLU}), Weight: gaussian(1, 0.8), Bias: gaussian(-0.8, 0.4)},
+		{Layer: network.DenseLayer(2, 1, network.Activation{}), Weight: gaussian(1.2, -0.6), Bias: gaussian(0.2)},
 	}}
 }
 
@@ -52,7 +53,7 @@ func steps(dev bound.Device, post *posterior.Posterior, lo, hi float64) (*report
 		return nil, err
 	}
 	s := &report.Steps{T: [2]float64{lo, hi}, Gamma: fmt.Sprint(stepsGamma), Networks: stepsNetworks}
-	for i := range post.Layers[0].Out {
+	for i := range post.Layers[0].Outputs() {
 		s.Hidden = append(s.Hidden, report.StepsNeuron{
 			Formula: affineWords(post.Layers[0], i, "x"),
 			Pre:     r.affine[0].at(i), Z: r.z[0].at(i), Lower: r.relaxLo[0].at(i), Upper: r.relaxHi[0].at(i),
@@ -163,8 +164,8 @@ func addApprox(s *report.Steps, w [][]float64) {
 func affineWords(l posterior.Layer, i int, input string) string {
 	half := func(sd float64) string { return fmt.Sprintf("± %.3g", stepsGamma*sd) }
 	var b strings.Builder
-	for j := range l.In {
-		e := j*l.Out + i
+	for j := range l.Inputs() {
+		e := j*l.Outputs() + i
 		mean := l.Weight.Mean[e]
 		switch {
 		case j > 0 && mean < 0:
@@ -174,7 +175,7 @@ func affineWords(l posterior.Layer, i int, input string) string {
 			b.WriteString(" + ")
 		}
 		fmt.Fprintf(&b, "(%.3g %s) %s", mean, half(l.Weight.SdHi[e]), input)
-		if l.In > 1 {
+		if l.Inputs() > 1 {
 			fmt.Fprintf(&b, "%d", j+1)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/report"
 )
@@ -220,19 +221,19 @@ func TestStepsErrors(t *testing.T) {
 	}
 	post := stepsPosterior()
 	wide := make([]float64, 500)
-	post.Layers[0] = posterior.Layer{In: 1, Out: 500, Activation: post.Layers[0].Activation, Weight: spread(wide), Bias: spread(wide)}
-	post.Layers[1] = posterior.Layer{In: 500, Out: 1, Weight: spread(wide), Bias: spread(wide[:1])}
+	post.Layers[0] = posterior.Layer{Layer: network.DenseLayer(1, 500, post.Layers[0].Activation), Weight: spread(wide), Bias: spread(wide)}
+	post.Layers[1] = posterior.Layer{Layer: network.DenseLayer(500, 1, network.Activation{}), Weight: spread(wide), Bias: spread(wide[:1])}
 	if _, err := steps(fallback.New(bound.Float64), post, 0, 1); err == nil {
 		t.Error("networks drawn in a box of mass 1e-30")
 	}
 }
 
-func spread(mean []float64) posterior.Gaussian {
+func spread(mean []float64) posterior.Params {
 	sd := make([]float64, len(mean))
 	for i := range sd {
 		sd[i] = 1
 	}
-	return posterior.Gaussian{Mean: mean, Spread: sd, SdLo: sd, SdHi: sd}
+	return posterior.Params{Mean: mean, Spread: sd, SdLo: sd, SdHi: sd}
 }
 
 // TestStepsFigure: the figure can be drawn, the same in both precisions but for the

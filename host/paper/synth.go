@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"psafe/host/network"
 	"psafe/host/posterior"
 )
 
@@ -22,12 +23,12 @@ func synthetic(widths []int, spread float64, seed uint64) *posterior.Posterior {
 		in, out := widths[k-1], widths[k]
 		scale := math.Sqrt(2 / float64(in))
 		sd := float64(float32(spread * scale))
-		l := posterior.Layer{In: in, Out: out, Activation: posterior.Activation{Kind: posterior.ReLU}, Weight: constantSpread(in*out, sd), Bias: constantSpread(out, sd)}
+		l := posterior.Layer{Layer: network.DenseLayer(in, out, network.Activation{Kind: network.ReLU}), Weight: constantSpread(in*out, sd), Bias: constantSpread(out, sd)}
 		for j := range l.Weight.Mean {
 			l.Weight.Mean[j] = float64(float32(scale * r.NormFloat64()))
 		}
 		if k == len(widths)-1 {
-			l.Activation = posterior.Activation{}
+			l.Activation = network.Activation{}
 		}
 		post.Layers = append(post.Layers, l)
 	}
@@ -35,8 +36,8 @@ func synthetic(widths []int, spread float64, seed uint64) *posterior.Posterior {
 }
 
 // constantSpread is n normal weights of mean 0 and one standard deviation.
-func constantSpread(n int, sd float64) posterior.Gaussian {
-	g := posterior.Gaussian{Mean: make([]float64, n), Spread: make([]float64, n)}
+func constantSpread(n int, sd float64) posterior.Params {
+	g := posterior.Params{Mean: make([]float64, n), Spread: make([]float64, n)}
 	for j := range g.Spread {
 		g.Spread[j] = sd
 	}

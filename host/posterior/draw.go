@@ -19,8 +19,8 @@ func (p *Posterior) NewWeights() [][]float64 {
 }
 
 // Draw writes weight vector number i >= 0 of the sequence that seed names to dst,
-// which has the shape that NewWeights gives: dst[2k][j*Out+i] is the weight from
-// input j to output i of layer k, dst[2k+1] its biases. The vectors of a sequence
+// which has the shape that NewWeights gives: dst[2k] are the weights of layer k, in the
+// order of its linear map, dst[2k+1] its biases. The vectors of a sequence
 // are independent draws from the posterior; number i is the same whichever others
 // were drawn before or are drawn at the same time. p must be valid; a dst of
 // another shape or a negative i is a mistake of the caller.
@@ -51,7 +51,7 @@ func (p *Posterior) Draw(seed uint64, i int, dst [][]float64) {
 	r := drawStream(seed, uint64(i))
 	switch p.Kind {
 	case KindGaussian:
-		for a, g := range p.arrays() {
+		for a, g := range p.Params() {
 			drawNormal(r, g.Mean, g.SdHi, 1, dst[a])
 		}
 	case KindSamples:
@@ -106,7 +106,7 @@ func (p *Posterior) drawSWAG(r *rand.Rand, dst [][]float64) {
 		column[k] = r.NormFloat64()
 	}
 	factor := 1 / math.Sqrt(float64(2*(s.Rank-1)))
-	for a, g := range p.arrays() {
+	for a, g := range p.Params() {
 		drawNormal(r, g.Mean, s.Sd[a], math.Sqrt2/2, dst[a])
 		n := len(dst[a])
 		for e := range dst[a] {
@@ -122,14 +122,12 @@ func (p *Posterior) drawSWAG(r *rand.Rand, dst [][]float64) {
 func (p *Posterior) drawDropout(r *rand.Rand, dst [][]float64) {
 	for k, l := range p.Layers {
 		rate := p.dropout[k]
-		for j := range l.In {
-			row := dst[2*k][j*l.Out : (j+1)*l.Out]
-			if r.Float64() < rate {
-				clear(row)
-				continue
-			}
-			for i, w := range l.Weight.Mean[j*l.Out : (j+1)*l.Out] {
-				row[i] = w / (1 - rate)
+		for j := range l.Inputs() {
+			dropped := r.Float64() < rate
+			for _, w := range l.From(j) {
+				if dst[2*k][w] = l.Weight.Mean[w] / (1 - rate); dropped {
+					dst[2*k][w] = 0
+				}
 			}
 		}
 		copy(dst[2*k+1], l.Bias.Mean)

@@ -59,7 +59,7 @@ func TestDrawGaussian(t *testing.T) {
 		p := random(scale)
 		p.Layers[1].Bias.SdLo[1], p.Layers[1].Bias.SdHi[1] = 0, 0
 		var mean, sd []float64
-		for _, g := range p.arrays() {
+		for _, g := range p.Params() {
 			mean, sd = append(mean, g.Mean...), append(sd, g.SdHi...)
 		}
 		w := draws(p, 7, n)
@@ -122,7 +122,7 @@ func TestDrawSWAG(t *testing.T) {
 		s := p.SWAG()
 		var mean, sd []float64
 		columns := make([][]float64, s.Rank)
-		for a, g := range p.arrays() {
+		for a, g := range p.Params() {
 			mean, sd = append(mean, g.Mean...), append(sd, s.Sd[a]...)
 			for k := range columns {
 				columns[k] = append(columns[k], s.Deviation[a][k*arraySizes[a]:(k+1)*arraySizes[a]]...)
@@ -165,15 +165,15 @@ func TestDrawDropout(t *testing.T) {
 		for k, l := range p.Layers {
 			rate := p.Dropout()[k]
 			if kept[k] == nil {
-				kept[k] = make([]float64, l.In)
+				kept[k] = make([]float64, l.Inputs())
 			}
-			for j := range l.In {
-				row := w[2*k][j*l.Out : (j+1)*l.Out]
+			for j := range l.Inputs() {
+				row := w[2*k][j*l.Outputs() : (j+1)*l.Outputs()]
 				if row[0] != 0 {
 					kept[k][j]++
 				}
 				for o, v := range row {
-					want := l.Weight.Mean[j*l.Out+o] / (1 - rate)
+					want := l.Weight.Mean[j*l.Outputs()+o] / (1 - rate)
 					if row[0] == 0 {
 						want = 0
 					}

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"psafe/host/network"
 )
 
 // Kind is the family of distributions that a posterior belongs to.
@@ -51,8 +53,8 @@ func ParseKind(word string) (Kind, error) {
 	return 0, fmt.Errorf("kind %.40q is none of gaussian, samples, swag, dropout", word)
 }
 
-// spreads says whether posteriors of the kind have stored spreads, and so a Scale.
-func (k Kind) spreads() bool { return k == KindGaussian || k == KindSWAG }
+// HasSpread says whether posteriors of the kind have stored spreads, and so a Scale.
+func (k Kind) HasSpread() bool { return k == KindGaussian || k == KindSWAG }
 
 // Samples returns the networks of a posterior of KindSamples, nil for other kinds.
 func (p *Posterior) Samples() *Samples { return p.samples }
@@ -105,17 +107,17 @@ func (p *Posterior) RequireIndependent() error {
 	return fmt.Errorf("this posterior is %s, not independent normal weights: use %s", p.Describe(), use)
 }
 
-// arrays lists the means (and, for KindGaussian, spreads) of the weights of layer
-// 0, the biases of layer 0, the weights of layer 1, and so on.
-func (p *Posterior) arrays() []*Gaussian {
-	var list []*Gaussian
+// Params lists the distributions (for other kinds than KindGaussian: the means) of the
+// weights of layer 0, its biases, the weights of layer 1, and so on.
+func (p *Posterior) Params() []*Params {
+	var list []*Params
 	for k := range p.Layers {
 		list = append(list, &p.Layers[k].Weight, &p.Layers[k].Bias)
 	}
 	return list
 }
 
-// arrayWords names entry a of arrays in errors.
+// arrayWords names entry a of Params in errors.
 func arrayWords(a int) string {
 	return fmt.Sprintf("layer %d %s", a/2, []string{"weight", "bias"}[a%2])
 }
@@ -126,7 +128,7 @@ func (p *Posterior) validateKind() error {
 	if (p.samples != nil) != (p.Kind == KindSamples) || (p.swag != nil) != (p.Kind == KindSWAG) || (p.dropout != nil) != (p.Kind == KindDropout) {
 		return fmt.Errorf("posterior of kind %v has not the data of that kind, or data of another", p.Kind)
 	}
-	for a, g := range p.arrays() {
+	for a, g := range p.Params() {
 		n, full := p.size(a), *g
 		if p.Kind != KindGaussian {
 			// That they are absent keeps code that forgot to ask RequireIndependent from
@@ -135,7 +137,7 @@ func (p *Posterior) validateKind() error {
 				return fmt.Errorf("%s: a posterior of kind %v has no spreads of its own weights", arrayWords(a), p.Kind)
 			}
 			zero := make([]float64, n)
-			full = Gaussian{g.Mean, zero, zero, zero}
+			full = Params{g.Mean, zero, zero, zero}
 		}
 		if err := full.validate(arrayWords(a), n); err != nil {
 			return err
@@ -149,7 +151,7 @@ func (p *Posterior) validateKind() error {
 	case KindSWAG:
 		return p.swag.validate(p)
 	case KindDropout:
-		return validateRates(p.dropout, len(p.Layers))
+		return p.validateDropout()
 	}
 	return fmt.Errorf("%v is no known kind of posterior", p.Kind)
 }
@@ -158,19 +160,23 @@ func (p *Posterior) validateKind() error {
 func (p *Posterior) size(a int) int {
 	l := &p.Layers[a/2]
 	if a%2 == 0 {
-		return l.In * l.Out
+		return l.Weights()
 	}
-	return l.Out
+	return l.Biases()
 }
 
-// validateRates checks dropout rates, one per layer.
-func validateRates(rates []float64, layers int) error {
-	if len(rates) != layers {
-		return fmt.Errorf("%d dropout rates for %d layers: give one per layer, 0 where nothing is dropped", len(rates), layers)
+// validateDropout checks dropout rates, one per layer.
+func (p *Posterior) validateDropout() error {
+	if len(p.dropout) != len(p.Layers) {
+		return fmt.Errorf("%d dropout rates for %d layers: give one per layer, 0 where nothing is dropped", len(p.dropout), len(p.Layers))
 	}
-	for k, r := range rates {
+	for k, r := range p.dropout {
 		if !(r >= 0 && r < 1) {
 			return fmt.Errorf("layer %d: dropout rate %v is not in [0, 1)", k, r)
+		}
+		// Elsewhere a weight meets several inputs: dropping one of them is no choice of weights.
+		if _, dense := p.Layers[k].Linear.(network.Dense); !dense && r > 0 {
+			return fmt.Errorf("layer %d: dropout is for dense layers, this is a %T", k, p.Layers[k].Linear)
 		}
 	}
 	return nil
@@ -200,8 +206,8 @@ func FromDropout(layers []Layer, rates []float64) (*Posterior, error) {
 func means(layers []Layer) []Layer {
 	list := slices.Clone(layers)
 	for k := range list {
-		list[k].Weight = Gaussian{Mean: list[k].Weight.Mean}
-		list[k].Bias = Gaussian{Mean: list[k].Bias.Mean}
+		list[k].Weight = Params{Mean: list[k].Weight.Mean}
+		list[k].Bias = Params{Mean: list[k].Bias.Mean}
 	}
 	return list
 }

@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"psafe/host/network"
 )
 
 // shapes are the layers of a 3-4-2 network without numbers.
 func shapes() []Layer {
-	return []Layer{{In: 3, Out: 4, Activation: Activation{Kind: Tanh}}, {In: 4, Out: 2}}
+	return []Layer{{Layer: network.DenseLayer(3, 4, network.Activation{Kind: network.Tanh})}, {Layer: network.DenseLayer(4, 2, network.Activation{})}}
 }
 
 // arraySizes are the lengths of the arrays of shapes.
@@ -69,7 +71,7 @@ func others(t testing.TB) map[Kind]*Posterior {
 	return map[Kind]*Posterior{KindSamples: someSamples(t), KindSWAG: someSWAG(t, ScaleVariance), KindDropout: someDropout(t)}
 }
 
-func TestDiagonal(t *testing.T) {
+func TestIndependent(t *testing.T) {
 	if err := small(ScaleSD).RequireIndependent(); err != nil {
 		t.Error(err)
 	}
@@ -91,7 +93,7 @@ func TestSamplesMean(t *testing.T) {
 	if s.N() != 4 || s.Total() != 10 || p.Weights() != 26 {
 		t.Fatalf("%d samples, %d together, %d weights", s.N(), s.Total(), p.Weights())
 	}
-	for a, g := range p.arrays() {
+	for a, g := range p.Params() {
 		for e, mean := range g.Mean {
 			want := 0.0
 			for i, c := range s.Counts {
@@ -108,7 +110,7 @@ func TestSamplesMean(t *testing.T) {
 	}
 	// Of equal networks the mean is that network, to the last bit.
 	third := slices.Repeat([]float64{1. / 3}, 3)
-	same, err := FromSamples([]Layer{{In: 1, Out: 1}}, &Samples{Counts: []int64{1, 1, 1}, Stack: [][]float64{third, third}})
+	same, err := FromSamples([]Layer{{Layer: network.DenseLayer(1, 1, network.Activation{})}}, &Samples{Counts: []int64{1, 1, 1}, Stack: [][]float64{third, third}})
 	if must(t, same, err); same.Layers[0].Weight.Mean[0] != 1./3 || same.SDApprox()[0][0] != 0 {
 		t.Errorf("mean %v, sd %v", same.Layers[0].Weight.Mean, same.SDApprox())
 	}
@@ -118,8 +120,8 @@ func TestLogitsApproxOfKinds(t *testing.T) {
 	x := []float64{1, -0.5, 2}
 	for kind, p := range others(t) {
 		plain := &Posterior{Scale: ScaleSD, Layers: slices.Clone(p.Layers)}
-		for a, g := range plain.arrays() {
-			*g = NewGaussian(p.arrays()[a].Mean, make([]float64, len(g.Mean)), ScaleSD)
+		for a, g := range plain.Params() {
+			*g = NewParams(p.Params()[a].Mean, make([]float64, len(g.Mean)), ScaleSD)
 		}
 		if got, want := p.LogitsApprox(x), plain.LogitsApprox(x); !slices.Equal(got, want) {
 			t.Errorf("%v: %v, want %v", kind, got, want)
@@ -135,9 +137,9 @@ func TestSDApprox(t *testing.T) {
 		}
 	}
 	near("gaussian", small(ScaleVariance).SDApprox()[0][3], math.Sqrt2)
-	two, err := FromSamples([]Layer{{In: 1, Out: 1}}, &Samples{Counts: []int64{1, 3}, Stack: [][]float64{{0, 4}, {7, 7}}})
+	two, err := FromSamples([]Layer{{Layer: network.DenseLayer(1, 1, network.Activation{})}}, &Samples{Counts: []int64{1, 3}, Stack: [][]float64{{0, 4}, {7, 7}}})
 	near("samples", must(t, two, err).SDApprox()[0][0], math.Sqrt(3))
-	swag, err := FromSWAG([]Layer{{In: 1, Out: 1, Weight: Gaussian{Mean: []float64{0}}, Bias: Gaussian{Mean: []float64{0}}}}, ScaleSD,
+	swag, err := FromSWAG([]Layer{{Layer: network.DenseLayer(1, 1, network.Activation{}), Weight: Params{Mean: []float64{0}}, Bias: Params{Mean: []float64{0}}}}, ScaleSD,
 		[][]float64{{2}, {0}}, 3, [][]float64{{1, 2, 3}, {0, 0, 0}})
 	near("swag", must(t, swag, err).SDApprox()[0][0], math.Sqrt(4./2+14./4))
 	d := someDropout(t)
@@ -206,8 +208,16 @@ func TestValidateKinds(t *testing.T) {
 		"kind gaussian has not the data":               func(o map[Kind]*Posterior) *Posterior { p := o[KindSWAG]; p.Kind = KindGaussian; return p },
 		"or data of another":                           func(o map[Kind]*Posterior) *Posterior { p := o[KindSWAG]; p.dropout = []float64{0, 0}; return p },
 		"kind(7) is no known":                          func(o map[Kind]*Posterior) *Posterior { p := o[KindSWAG]; p.Kind, p.swag = 7, nil; return p },
-		"do not chain":                                 func(o map[Kind]*Posterior) *Posterior { p := o[KindSamples]; p.Layers[1].In = 5; return p },
-		"has activation tanh":                          func(o map[Kind]*Posterior) *Posterior { p := o[KindSWAG]; p.Layers[1].Activation.Kind = Tanh; return p },
+		"do not chain": func(o map[Kind]*Posterior) *Posterior {
+			p := o[KindSamples]
+			p.Layers[1].Linear = network.Dense{In: 5, Out: 2}
+			return p
+		},
+		"has activation tanh": func(o map[Kind]*Posterior) *Posterior {
+			p := o[KindSWAG]
+			p.Layers[1].Activation.Kind = network.Tanh
+			return p
+		},
 	} {
 		err := spoil(others(t)).Validate()
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {

@@ -14,8 +14,8 @@ package posterior
 import (
 	"fmt"
 	"math"
-	"strconv"
-	"strings"
+
+	"psafe/host/network"
 )
 
 // Posterior is a network with a distribution of its weights. The zero value has no
@@ -30,7 +30,7 @@ type Posterior struct {
 	// for KindSamples, the network without dropout for KindDropout. Spreads are
 	// there for KindGaussian alone.
 	Layers []Layer
-	// Scale says what Gaussian.Spread, or SWAG.Spread, holds, as the file had it;
+	// Scale says what Params.Spread, or SWAG.Spread, holds, as the file had it;
 	// ScaleUnknown for the kinds that have neither.
 	Scale Scale
 	// Source describes where the numbers came from.
@@ -61,19 +61,18 @@ type Source struct {
 	Origin *Source
 }
 
-// Layer is one dense layer and the activation after it. The last layer of a
-// posterior has activation Identity.
+// Layer is a layer of the network and the distributions of its parameters. The last layer
+// of a posterior has activation Identity.
 type Layer struct {
-	In, Out    int
-	Activation Activation
-	// Weight has In*Out entries, entry j*Out+i goes from input j to output i.
-	Weight Gaussian
-	// Bias has Out entries.
-	Bias Gaussian
+	network.Layer
+	// Weight and Bias have one entry for each parameter of the layer's Linear map, in its
+	// order: Weights() and Biases() of them.
+	Weight, Bias Params
 }
 
-// Gaussian is a list of independent normal distributions.
-type Gaussian struct {
+// Params is a flat list of independent random parameters, each with a normal
+// distribution. Which of them meets which input, network.Linear says.
+type Params struct {
 	// Mean is mu, exactly as stored in the file.
 	Mean []float64
 	// Spread is the file's own spread parameter, exactly as stored; what it
@@ -121,125 +120,44 @@ func ParseScale(word string) (Scale, error) {
 	return ScaleUnknown, fmt.Errorf("scale %.40q is none of sd, variance, softplus", word)
 }
 
-// ActivationKind names an activation function.
-type ActivationKind int
-
-const (
-	Identity ActivationKind = iota
-	ReLU
-	LeakyReLU
-	Tanh
-	Sigmoid
-)
-
-// Activation is an activation function, applied to every neuron of a layer.
-type Activation struct {
-	Kind ActivationKind
-	// Slope is the factor of LeakyReLU for t < 0, in (0, 1); 0 for the others.
-	Slope float64
-}
-
-// String returns identity, relu, tanh, sigmoid, or leaky_relu:SLOPE.
-func (a Activation) String() string {
-	switch a.Kind {
-	case Identity:
-		return "identity"
-	case ReLU:
-		return "relu"
-	case LeakyReLU:
-		return fmt.Sprintf("leaky_relu:%v", a.Slope)
-	case Tanh:
-		return "tanh"
-	case Sigmoid:
-		return "sigmoid"
-	}
-	return fmt.Sprintf("activation(%d)", int(a.Kind))
-}
-
-// ParseActivation reads the words that String writes.
-func ParseActivation(word string) (Activation, error) {
-	for _, kind := range []ActivationKind{Identity, ReLU, Tanh, Sigmoid} {
-		if a := (Activation{Kind: kind}); a.String() == word {
-			return a, nil
-		}
-	}
-	if text, ok := strings.CutPrefix(word, "leaky_relu:"); ok {
-		slope, err := strconv.ParseFloat(text, 64)
-		if err == nil && slope > 0 && slope < 1 {
-			return Activation{Kind: LeakyReLU, Slope: slope}, nil
-		}
-		return Activation{}, fmt.Errorf("leaky_relu slope %.40q is not a number between 0 and 1", text)
-	}
-	return Activation{}, fmt.Errorf("activation %.40q is none of relu, tanh, sigmoid, leaky_relu:SLOPE, identity", word)
-}
-
 // Inputs returns the length of the network's input.
-func (p *Posterior) Inputs() int { return p.Layers[0].In }
+func (p *Posterior) Inputs() int { return p.Layers[0].Inputs() }
 
 // Outputs returns the number of logits.
-func (p *Posterior) Outputs() int { return p.Layers[len(p.Layers)-1].Out }
+func (p *Posterior) Outputs() int { return p.Layers[len(p.Layers)-1].Outputs() }
 
 // Weights returns the number of weights and biases.
 func (p *Posterior) Weights() int {
 	n := 0
-	for _, l := range p.Layers {
-		n += len(l.Weight.Mean) + len(l.Bias.Mean)
+	for _, g := range p.Params() {
+		n += len(g.Mean)
 	}
 	return n
+}
+
+// Network is what the posterior's networks compute.
+func (p *Posterior) Network() network.Network {
+	net := make(network.Network, len(p.Layers))
+	for k, l := range p.Layers {
+		net[k] = l.Layer
+	}
+	return net
+}
+
+// Mean is the mean network in the layout of Draw: the weights of layer 0, its biases, the
+// weights of layer 1, and so on. It shares memory with p: the caller may not write to it.
+func (p *Posterior) Mean() [][]float64 {
+	var mean [][]float64
+	for _, g := range p.Params() {
+		mean = append(mean, g.Mean)
+	}
+	return mean
 }
 
 // LogitsApprox evaluates the mean network at x in ordinary float64: an approximation
 // for choosing labels and reports, never part of a bound.
 func (p *Posterior) LogitsApprox(x []float64) []float64 {
-	var mean [][]float64
-	for _, l := range p.Layers {
-		mean = append(mean, l.Weight.Mean, l.Bias.Mean)
-	}
-	return p.OutputsApprox(mean, x)
-}
-
-// OutputsApprox evaluates the network with weights in the order of NewWeights at x in
-// ordinary float64: not a bound.
-func (p *Posterior) OutputsApprox(weights [][]float64, x []float64) []float64 {
-	if len(x) != p.Inputs() {
-		panic(fmt.Sprintf("posterior: OutputsApprox: input has %d entries, network takes %d", len(x), p.Inputs()))
-	}
-	z := x
-	for k, l := range p.Layers {
-		y := append([]float64(nil), weights[2*k+1]...)
-		for j, zj := range z {
-			if zj == 0 {
-				continue
-			}
-			row := weights[2*k][j*l.Out : (j+1)*l.Out]
-			for i, w := range row {
-				y[i] += w * zj
-			}
-		}
-		for i, t := range y {
-			y[i] = l.Activation.Approx(t)
-		}
-		z = y
-	}
-	return z
-}
-
-// Approx evaluates the activation in ordinary float64: not a bound.
-func (a Activation) Approx(t float64) float64 {
-	switch a.Kind {
-	case ReLU:
-		return math.Max(t, 0)
-	case LeakyReLU:
-		if t < 0 {
-			return a.Slope * t
-		}
-		return t
-	case Tanh:
-		return math.Tanh(t)
-	case Sigmoid:
-		return 1 / (1 + math.Exp(-t))
-	}
-	return t
+	return p.Network().OutputsApprox(p.Mean(), x)
 }
 
 // Validate says what makes p unusable: no layers, shapes that do not chain,
@@ -247,40 +165,13 @@ func (a Activation) Approx(t float64) float64 {
 // deviation, a count below 1, a dropout rate outside [0, 1), data of another kind,
 // or an activation on the last layer.
 func (p *Posterior) Validate() error {
-	if err := validateShapes(p.Layers); err != nil {
+	if err := p.Network().Check(); err != nil {
 		return err
 	}
-	if err := p.validateKind(); err != nil {
-		return err
-	}
-	for k, l := range p.Layers {
-		if a := l.Activation; a.Kind < Identity || a.Kind > Sigmoid || a.Kind == LeakyReLU && !(a.Slope > 0 && a.Slope < 1) {
-			return fmt.Errorf("layer %d has activation %v: it must be relu, tanh, sigmoid, identity, or leaky_relu with a slope between 0 and 1", k, a)
-		}
-	}
-	if last := p.Layers[len(p.Layers)-1].Activation; last.Kind != Identity {
-		return fmt.Errorf("last layer has activation %v: the property speaks of logits, so it must be identity", last)
-	}
-	return nil
+	return p.validateKind()
 }
 
-// validateShapes checks that there are layers and that each fits the one before.
-func validateShapes(layers []Layer) error {
-	if len(layers) == 0 {
-		return fmt.Errorf("posterior has no layers")
-	}
-	for k, l := range layers {
-		if l.In < 1 || l.Out < 1 || l.In > math.MaxInt/l.Out {
-			return fmt.Errorf("layer %d: shape %d x %d is empty or too large", k, l.In, l.Out)
-		}
-		if k > 0 && l.In != layers[k-1].Out {
-			return fmt.Errorf("layer %d takes %d inputs but layer %d gives %d: shapes do not chain", k, l.In, k-1, layers[k-1].Out)
-		}
-	}
-	return nil
-}
-
-func (g *Gaussian) validate(what string, n int) error {
+func (g *Params) validate(what string, n int) error {
 	if len(g.Mean) != n || len(g.Spread) != n || len(g.SdLo) != n || len(g.SdHi) != n {
 		return fmt.Errorf("%s: %d means, %d spreads, %d sd bounds; the shape needs %d of each", what, len(g.Mean), len(g.Spread), len(g.SdLo), n)
 	}

@@ -13,13 +13,13 @@ type Samples struct {
 	Counts []int64
 	// Stack has one list per array, in the order weights of layer 0, biases of
 	// layer 0, weights of layer 1, ...: entry i*n+e of a list is entry e of the
-	// array, of length n, of network i. For weights e = j*Out+i as in Layer.
+	// array, of length n, of network i. The order is that of Layer.Weight and Layer.Bias.
 	Stack [][]float64
 }
 
-// maxTotal bounds the sum of counts: up to it, every count and every partial sum
+// MaxTotal bounds the sum of counts: up to it, every count and every partial sum
 // is a float64.
-const maxTotal = 1 << 53
+const MaxTotal = 1 << 53
 
 // N is the number of networks, counting each once.
 func (s *Samples) N() int { return len(s.Counts) }
@@ -53,7 +53,7 @@ func FromSamples(layers []Layer, s *Samples) (*Posterior, error) {
 		return nil, err
 	}
 	total := float64(s.Total())
-	for a, g := range p.arrays() {
+	for a, g := range p.Params() {
 		n := p.size(a)
 		// Differences to the first network: where all have one weight, so has the
 		// mean, and its standard deviation shows as 0.
@@ -71,7 +71,7 @@ func FromSamples(layers []Layer, s *Samples) (*Posterior, error) {
 
 // validate checks counts, lengths and numbers against the shapes of p.
 func (s *Samples) validate(p *Posterior) error {
-	if err := validateShapes(p.Layers); err != nil {
+	if err := p.Network().Check(); err != nil {
 		return err
 	}
 	if s.N() == 0 {
@@ -97,7 +97,7 @@ func (s *Samples) validate(p *Posterior) error {
 
 // validateCounts checks that counts are whole numbers >= 1 with a sum that fits.
 func validateCounts(counts []int64) error {
-	left := int64(maxTotal)
+	left := int64(MaxTotal)
 	for i, c := range counts {
 		if c < 1 {
 			return fmt.Errorf("sample %d has count %d: counts are whole numbers from 1; leave samples out that do not count", i, c)

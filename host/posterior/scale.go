@@ -5,16 +5,16 @@ import (
 	"math"
 )
 
-// NewGaussian gives the distributions with the given means and spreads, and the
+// NewParams gives the distributions with the given means and spreads, and the
 // bounds of their standard deviations under scale. It keeps both slices. Values
 // that are no mean or no spread (NaN, infinite, negative) pass through, for
 // Validate to report with their place. An unknown scale is a mistake of the
 // caller, as are slices of different lengths.
-func NewGaussian(mean, spread []float64, scale Scale) Gaussian {
+func NewParams(mean, spread []float64, scale Scale) Params {
 	if len(mean) != len(spread) {
-		panic(fmt.Sprintf("posterior: NewGaussian: %d means, %d spreads", len(mean), len(spread)))
+		panic(fmt.Sprintf("posterior: NewParams: %d means, %d spreads", len(mean), len(spread)))
 	}
-	g := Gaussian{Mean: mean, Spread: spread, SdLo: make([]float64, len(spread)), SdHi: make([]float64, len(spread))}
+	g := Params{Mean: mean, Spread: spread, SdLo: make([]float64, len(spread)), SdHi: make([]float64, len(spread))}
 	for i, s := range spread {
 		g.SdLo[i], g.SdHi[i] = scale.SD(s)
 	}
@@ -96,23 +96,4 @@ func softplusBounds(s float64) (lo, hi float64) {
 	}
 	y := math.Log1p(math.Exp(s))
 	return y - y*softplusMargin, y + y*softplusMargin
-}
-
-// noScale is the error for a file that does not say what its spread means.
-func noScale() error {
-	return fmt.Errorf("the file does not say whether its spread is a standard deviation, a variance or softplus^-1 of one: add --scale sd|variance|softplus")
-}
-
-// resolveScale combines what the file says with what the user says, either of
-// which may be unknown.
-func resolveScale(file, option Scale) (Scale, error) {
-	switch {
-	case file == ScaleUnknown && option == ScaleUnknown:
-		return ScaleUnknown, noScale()
-	case file == ScaleUnknown:
-		return option, nil
-	case option != ScaleUnknown && option != file:
-		return ScaleUnknown, fmt.Errorf("the file says its spread is %v, the option says %v: drop --scale %v", file, option, option)
-	}
-	return file, nil
 }

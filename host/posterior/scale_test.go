@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"testing"
+
+	"psafe/host/network"
 )
 
 const bigPrec = 400
@@ -126,13 +128,13 @@ func TestSD(t *testing.T) {
 
 func TestParseActivation(t *testing.T) {
 	for _, word := range []string{"identity", "relu", "tanh", "sigmoid", "leaky_relu:0.1", "leaky_relu:1e-300"} {
-		a, err := ParseActivation(word)
+		a, err := network.ParseActivation(word)
 		if err != nil || a.String() != word {
 			t.Errorf("%s: %v, %v", word, a, err)
 		}
 	}
 	for _, word := range []string{"", "ReLU", "gelu", "leaky_relu", "leaky_relu:", "leaky_relu:0", "leaky_relu:1", "leaky_relu:NaN", "leaky_relu:0.1x", "activation(7)"} {
-		if a, err := ParseActivation(word); err == nil {
+		if a, err := network.ParseActivation(word); err == nil {
 			t.Errorf("%q was read as %v", word, a)
 		}
 	}
@@ -157,7 +159,7 @@ func TestQuantiles(t *testing.T) {
 // TestNewGaussian: the bounds belong to the scale and to the weight.
 func TestNewGaussian(t *testing.T) {
 	for _, scale := range []Scale{ScaleSD, ScaleVariance, ScaleSoftplus} {
-		g := NewGaussian([]float64{1, 2, 3}, []float64{0.25, 4, 9}, scale)
+		g := NewParams([]float64{1, 2, 3}, []float64{0.25, 4, 9}, scale)
 		for i, s := range g.Spread {
 			if lo, hi := scale.SD(s); g.SdLo[i] != lo || g.SdHi[i] != hi {
 				t.Errorf("%v of %v: [%v, %v], want [%v, %v]", scale, s, g.SdLo[i], g.SdHi[i], lo, hi)

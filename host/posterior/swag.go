@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// SWAG is what Stochastic Weight Averaging Gaussian (Maddox et al., 2019) has
+// SWAG is what Stochastic Weight Averaging Params (Maddox et al., 2019) has
 // beside the mean. With independent standard normal e1 (one per weight) and e2
 // (one per column), its law is that of
 //
@@ -49,13 +49,13 @@ func (s *SWAG) validate(p *Posterior) error {
 	if s.Rank < 2 {
 		return fmt.Errorf("SWAG of rank %d: at least 2 columns of deviations are needed", s.Rank)
 	}
-	arrays := p.arrays()
+	arrays := p.Params()
 	if len(s.Spread) != len(arrays) || len(s.Sd) != len(arrays) || len(s.Deviation) != len(arrays) {
 		return fmt.Errorf("%d spreads and %d deviations for %d layers: weights and biases of each are needed", len(s.Spread), len(s.Deviation), len(p.Layers))
 	}
 	for a, g := range arrays {
 		n := p.size(a)
-		full := Gaussian{g.Mean, s.Spread[a], s.Sd[a], s.Sd[a]}
+		full := Params{g.Mean, s.Spread[a], s.Sd[a], s.Sd[a]}
 		if err := full.validate(arrayWords(a), n); err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func (s *SWAG) validate(p *Posterior) error {
 // other.
 func (p *Posterior) SDApprox() [][]float64 {
 	list := p.NewWeights()
-	for a, g := range p.arrays() {
+	for a, g := range p.Params() {
 		switch p.Kind {
 		case KindGaussian:
 			copy(list[a], g.SdHi)

@@ -17,7 +17,7 @@ func (p *Posterior) Widen(lo, hi float64) error {
 		return fmt.Errorf("factor from %v to %v is no positive number", lo, hi)
 	}
 	for k := range p.Layers {
-		for _, g := range []*Gaussian{&p.Layers[k].Weight, &p.Layers[k].Bias} {
+		for _, g := range []*Params{&p.Layers[k].Weight, &p.Layers[k].Bias} {
 			for j := range g.SdLo {
 				g.SdLo[j], _ = productBounds(g.SdLo[j], lo)
 				_, g.SdHi[j] = productBounds(g.SdHi[j], hi)

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"psafe/host/network"
 )
 
 // TestWiden: standard deviations enclose the real products, as tightly as float64 can.
@@ -16,7 +18,7 @@ func TestWiden(t *testing.T) {
 		if r.IntN(10) == 0 {
 			sd, factor = float64(r.IntN(100)), float64(1+r.IntN(10))
 		}
-		p := &Posterior{Layers: []Layer{{In: 1, Out: 1, Weight: NewGaussian([]float64{1}, []float64{sd}, ScaleSD), Bias: NewGaussian([]float64{0}, []float64{0}, ScaleSD)}}}
+		p := &Posterior{Layers: []Layer{{Layer: network.DenseLayer(1, 1, network.Activation{}), Weight: NewParams([]float64{1}, []float64{sd}, ScaleSD), Bias: NewParams([]float64{0}, []float64{0}, ScaleSD)}}}
 		if err := p.Widen(factor, factor); err != nil {
 			t.Fatal(err)
 		}
@@ -30,7 +32,7 @@ func TestWiden(t *testing.T) {
 			t.Errorf("%x times %x is loose: [%x, %x]", sd, factor, g.SdLo[0], g.SdHi[0])
 		}
 	}
-	p := &Posterior{Layers: []Layer{{In: 1, Out: 1, Weight: NewGaussian([]float64{1}, []float64{1e300}, ScaleSD), Bias: NewGaussian([]float64{0}, []float64{0}, ScaleSD)}}}
+	p := &Posterior{Layers: []Layer{{Layer: network.DenseLayer(1, 1, network.Activation{}), Weight: NewParams([]float64{1}, []float64{1e300}, ScaleSD), Bias: NewParams([]float64{0}, []float64{0}, ScaleSD)}}}
 	for _, f := range []float64{0, -1, math.NaN(), math.Inf(1), 1e300} {
 		if err := p.Widen(f, f); err == nil || strings.Contains(err.Error(), "\n") {
 			t.Errorf("factor %v: %v", f, err)

@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"psafe/host/posterior"
+	"psafe/host/network"
 )
 
 // varianceFloor is added to every variance of a pre-activation: the root of it
@@ -14,7 +14,7 @@ const varianceFloor = 1e-24
 // batch is a minibatch on its way through a network: the numbers that backward
 // needs from forward, [examples x width] each.
 type batch struct {
-	net  *network
+	net  *variational
 	n    int
 	task Task
 	// target or label are those of the examples.
@@ -34,7 +34,7 @@ type layerPass struct {
 }
 
 // newBatch makes room for up to size examples.
-func (net *network) newBatch(size int) *batch {
+func (net *variational) newBatch(size int) *batch {
 	b := &batch{net: net, pass: make([]layerPass, len(net.layers))}
 	widest := 0
 	for k, l := range net.layers {
@@ -177,19 +177,19 @@ func (b *batch) affineBack(k, e int) {
 }
 
 // derivative is that of the activation a at t, where it has the value z.
-func derivative(a posterior.Activation, t, z float64) float64 {
+func derivative(a network.Activation, t, z float64) float64 {
 	switch a.Kind {
-	case posterior.ReLU:
+	case network.ReLU:
 		if t <= 0 {
 			return 0
 		}
-	case posterior.LeakyReLU:
+	case network.LeakyReLU:
 		if t < 0 {
 			return a.Slope
 		}
-	case posterior.Tanh:
+	case network.Tanh:
 		return 1 - z*z
-	case posterior.Sigmoid:
+	case network.Sigmoid:
 		return z * (1 - z)
 	}
 	return 1

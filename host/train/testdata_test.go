@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"psafe/host/posterior"
+	"psafe/host/posterior/format"
 	"psafe/host/property"
 	"psafe/host/train"
 	examples "psafe/testdata"
@@ -27,7 +27,7 @@ func TestTestdataPosteriors(t *testing.T) {
 		"two-weights-product.npz": {1, 1, 4},
 		"tiny-2-3-2-tanh.npz":     {2, 2, 17},
 	} {
-		p, err := posterior.Read(testdata(name), posterior.Options{})
+		p, err := format.Read(testdata(name), format.Options{})
 		if err != nil {
 			t.Error(err)
 			continue
@@ -44,7 +44,7 @@ func TestTestdataGlyphs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"glyphs-64-32-10.npz", "glyphs-64-24-24-10.npz"} {
-		p, err := posterior.Read(testdata(name), posterior.Options{})
+		p, err := format.Read(testdata(name), format.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func TestTestdataEmbedded(t *testing.T) {
 }
 
 func TestTestdataCubic(t *testing.T) {
-	p, err := posterior.Read(testdata("cubic-128.npz"), posterior.Options{})
+	p, err := format.Read(testdata("cubic-128.npz"), format.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"psafe/host/network"
 	"psafe/host/posterior"
 )
 
@@ -38,7 +39,7 @@ type Config struct {
 	// Hidden are the widths of the hidden layers, first layer first.
 	Hidden []int
 	// Activation follows every hidden layer.
-	Activation posterior.Activation
+	Activation network.Activation
 	// Epochs is the number of passes over the data, Batch the number of examples
 	// of one step.
 	Epochs, Batch int
@@ -100,7 +101,7 @@ func (c *Config) Check(inputs, outputs int) error {
 		weights += width * (in + 1)
 		in = width
 	}
-	if c.Activation.Kind == posterior.Identity {
+	if c.Activation.Kind == network.Identity {
 		return bad("Activation", "identity makes a linear network; give relu, tanh, sigmoid or leaky_relu:SLOPE")
 	}
 	for _, n := range []struct {

@@ -9,12 +9,13 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"psafe/host/posterior"
+	"psafe/host/network"
+	"psafe/host/posterior/format"
 )
 
 // small is a configuration that trains in a moment.
 func small() Config {
-	return Config{Hidden: []int{8}, Activation: posterior.Activation{Kind: posterior.ReLU}, Epochs: 5, Batch: 16,
+	return Config{Hidden: []int{8}, Activation: network.Activation{Kind: network.ReLU}, Epochs: 5, Batch: 16,
 		LearningRate: 0.01, KLWeight: 1, PriorSD: 1, InitSD: 0.1, Noise: 2, Seed: 1}
 }
 
@@ -44,7 +45,7 @@ func TestGradient(t *testing.T) {
 		for _, word := range []string{"relu", "tanh", "sigmoid", "leaky_relu:0.1"} {
 			for _, fanIn := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%v/%s/%v", task, word, fanIn), func(t *testing.T) {
-					a, err := posterior.ParseActivation(word)
+					a, err := network.ParseActivation(word)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -90,7 +91,7 @@ func checkGradient(t *testing.T, c Config, data *Data) {
 
 // TestKL compares the KL term with the closed form at three pairs.
 func TestKL(t *testing.T) {
-	net := &network{half: 3, param: []float64{0, 2, -1, 0, 0, 0}, sd: []float64{1, 1, 0.5}, prior: []float64{1, 1, 2}}
+	net := &variational{half: 3, param: []float64{0, 2, -1, 0, 0, 0}, sd: []float64{1, 1, 0.5}, prior: []float64{1, 1, 2}}
 	// 0, mu^2/2, and log(4) + (1/16 + 1/4)/2 - 1/2.
 	want := 0 + 2 + math.Log(4) + (1./16+1./4)/2 - 0.5
 	if got := net.kl(); math.Abs(got-want) > 1e-14 {
@@ -161,7 +162,7 @@ func TestReproducible(t *testing.T) {
 			}
 		}
 		var b bytes.Buffer
-		if err := posterior.WriteNPZ(&b, p); err != nil {
+		if err := format.WriteNPZ(&b, p); err != nil {
 			t.Fatal(err)
 		}
 		if s, ok := files[b.String()]; ok != (seed == s) {
@@ -200,7 +201,7 @@ func TestConfigErrors(t *testing.T) {
 		{"Hidden", func(c *Config) { c.Hidden = []int{3, 0} }},
 		{"Hidden", func(c *Config) { c.Hidden = []int{math.MaxInt} }},
 		{"Hidden", func(c *Config) { c.Hidden = []int{1 << 20, 1 << 44} }},
-		{"Activation", func(c *Config) { c.Activation = posterior.Activation{} }},
+		{"Activation", func(c *Config) { c.Activation = network.Activation{} }},
 		{"Epochs", func(c *Config) { c.Epochs = -1 }},
 		{"Batch", func(c *Config) { c.Batch = 0 }},
 		{"LearningRate", func(c *Config) { c.LearningRate = 0 }},

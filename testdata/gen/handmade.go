@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"psafe/host/network"
 	"psafe/host/posterior"
+	"psafe/host/posterior/format"
 )
 
 // handmade is a posterior written by hand: standard deviations, weights as rows
@@ -36,7 +38,7 @@ func writeHandmade(dir string) error {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 		name := strings.TrimSuffix(filepath.Base(path), ".json") + ".npz"
-		if err := posterior.WriteFile(filepath.Join(dir, name), p); err != nil {
+		if err := format.WriteFile(filepath.Join(dir, name), p); err != nil {
 			return err
 		}
 	}
@@ -56,12 +58,11 @@ func readHandmade(path string) (*posterior.Posterior, error) {
 	}
 	p := &posterior.Posterior{Scale: posterior.ScaleSD, Source: posterior.Source{Note: h.Note}}
 	for k, l := range h.Layers {
-		a, err := posterior.ParseActivation(l.Activation)
+		a, err := network.ParseActivation(l.Activation)
 		if err != nil {
 			return nil, fmt.Errorf("layer %d: %w", k, err)
 		}
-		p.Layers = append(p.Layers, posterior.Layer{In: len(l.Weight), Out: len(l.Bias), Activation: a,
-			Weight: gaussian(flat(l.Weight), flat(l.WeightSD)), Bias: gaussian(l.Bias, l.BiasSD)})
+		p.Layers = append(p.Layers, posterior.Layer{Layer: network.DenseLayer(len(l.Weight), len(l.Bias), a), Weight: gaussian(flat(l.Weight), flat(l.WeightSD)), Bias: gaussian(l.Bias, l.BiasSD)})
 	}
 	return p, p.Validate()
 }
@@ -75,11 +76,11 @@ func flat(rows [][]float64) []float64 {
 }
 
 // gaussian rounds to float32, as psafe train does.
-func gaussian(mean, sd []float64) posterior.Gaussian {
+func gaussian(mean, sd []float64) posterior.Params {
 	for _, list := range [][]float64{mean, sd} {
 		for i, v := range list {
 			list[i] = float64(float32(v))
 		}
 	}
-	return posterior.NewGaussian(mean, sd, posterior.ScaleSD)
+	return posterior.NewParams(mean, sd, posterior.ScaleSD)
 }

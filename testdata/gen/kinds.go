@@ -4,7 +4,9 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 
+	"psafe/host/network"
 	"psafe/host/posterior"
+	"psafe/host/posterior/format"
 )
 
 // Three posteriors that are not independent normal weights, over one 2-8-3 ReLU
@@ -27,12 +29,12 @@ const wildSamples = 3
 // compass is the network: layers with means.
 func compass() []posterior.Layer {
 	layers := []posterior.Layer{
-		{In: 2, Out: 8, Activation: posterior.Activation{Kind: posterior.ReLU}},
-		{In: 8, Out: 3},
+		{Layer: network.DenseLayer(2, 8, network.Activation{Kind: network.ReLU})},
+		{Layer: network.DenseLayer(8, 3, network.Activation{})},
 	}
 	for k := range layers {
 		l := &layers[k]
-		l.Weight.Mean, l.Bias.Mean = make([]float64, l.In*l.Out), make([]float64, l.Out)
+		l.Weight.Mean, l.Bias.Mean = make([]float64, l.Inputs()*l.Outputs()), make([]float64, l.Outputs())
 	}
 	for j, d := range hiddenUnits {
 		for i, x := range d {
@@ -97,7 +99,7 @@ func writeKinds(dir string) error {
 	}
 	for name, p := range map[string]*posterior.Posterior{"samples": finite, "swag": swag, "dropout": dropout} {
 		p.Source.Note = "go run ./testdata/gen"
-		if err := posterior.WriteFile(filepath.Join(dir, name+"-2-8-3.npz"), p); err != nil {
+		if err := format.WriteFile(filepath.Join(dir, name+"-2-8-3.npz"), p); err != nil {
 			return err
 		}
 	}

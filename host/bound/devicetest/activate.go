@@ -5,7 +5,7 @@ import (
 	"math/big"
 
 	"psafe/host/bound"
-	"psafe/host/posterior"
+	"psafe/host/network"
 )
 
 type activateCase struct {
@@ -26,10 +26,10 @@ func drawActivate(g *gen) opCase {
 
 // activation draws one; a leaky ReLU's slope is an interval, a point often.
 func (g *gen) activation() bound.Activation {
-	switch kind := posterior.ActivationKind(g.IntN(5)); kind {
-	case posterior.Identity:
+	switch kind := network.Kind(g.IntN(5)); kind {
+	case network.Identity:
 		return bound.Activation{Kind: kind, SlopeLo: 1, SlopeHi: 1}
-	case posterior.LeakyReLU:
+	case network.LeakyReLU:
 		slope := []float64{0.1, 0.01, 0.5, 0x1p-40, 1e-60, g.Float64(), 1 - 0x1p-53}[g.IntN(7)]
 		return bound.Activation{Kind: kind, SlopeLo: g.p.RoundLo(slope), SlopeHi: g.p.RoundHi(slope)}
 	default:
@@ -37,12 +37,12 @@ func (g *gen) activation() bound.Activation {
 	}
 }
 
-func smooth(kind posterior.ActivationKind) bool {
-	return kind == posterior.Tanh || kind == posterior.Sigmoid
+func smooth(kind network.Kind) bool {
+	return kind == network.Tanh || kind == network.Sigmoid
 }
 
 // preActivations draws intervals; for tanh and sigmoid many where these bend.
-func (g *gen) preActivations(n int, kind posterior.ActivationKind) ends {
+func (g *gen) preActivations(n int, kind network.Kind) ends {
 	if !smooth(kind) || g.oneIn(3) {
 		e := g.intervals(n)
 		if g.oneIn(4) {
@@ -88,7 +88,7 @@ func (c *activateCase) check(k *checker, out []output) {
 			k.failf("Z[%d] is [%x, %x]", i, zLo, zHi)
 		}
 		switch {
-		case (c.Activation.Kind == posterior.ReLU || c.Activation.Kind == posterior.Sigmoid) && !(zLo >= 0):
+		case (c.Activation.Kind == network.ReLU || c.Activation.Kind == network.Sigmoid) && !(zLo >= 0):
 			k.failf("Z.Lo[%d] is %x: the values are never negative, and other operations rely on it", i, zLo)
 		case smooth(c.Activation.Kind) && (zLo < -1 || zHi > 1):
 			k.failf("Z[%d] is [%x, %x], which is more than the range", i, zLo, zHi)
@@ -98,8 +98,8 @@ func (c *activateCase) check(k *checker, out []output) {
 
 // checkEnd checks one end, for both ends of the slope's interval.
 func (c *activateCase) checkEnd(k *checker, what string, i int, t, got float64, side func(string, int, float64, num)) {
-	if math.IsInf(t, 0) && (c.Activation.Kind == posterior.Identity || c.Activation.Kind == posterior.LeakyReLU || c.Activation.Kind == posterior.ReLU && t > 0) {
-		if c.Activation.Kind != posterior.LeakyReLU && got != t {
+	if math.IsInf(t, 0) && (c.Activation.Kind == network.Identity || c.Activation.Kind == network.LeakyReLU || c.Activation.Kind == network.ReLU && t > 0) {
+		if c.Activation.Kind != network.LeakyReLU && got != t {
 			k.failf("%s[%d] is %v for pre-activation %v", what, i, got, t)
 		}
 		return

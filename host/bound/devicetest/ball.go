@@ -3,7 +3,7 @@ package devicetest
 import (
 	"math/big"
 
-	"psafe/host/posterior"
+	"psafe/host/network"
 )
 
 // ball is an interval of reals with ends of ballBits bits, always rounded outward:
@@ -43,15 +43,15 @@ func (a ball) mul(b ball) ball {
 func (a ball) isPoint() bool { return a.lo.Cmp(a.hi) == 0 }
 
 // activate encloses the activation, for a leaky ReLU of the given slope.
-func (a ball) activate(kind posterior.ActivationKind, slope ball) ball {
+func (a ball) activate(kind network.Kind, slope ball) ball {
 	switch kind {
-	case posterior.ReLU:
+	case network.ReLU:
 		return a.monotone(func(t ball) ball { return leaky(t, point(0)) })
-	case posterior.LeakyReLU:
+	case network.LeakyReLU:
 		return a.monotone(func(t ball) ball { return leaky(t, slope) })
-	case posterior.Sigmoid:
+	case network.Sigmoid:
 		return a.monotone(sigmoid)
-	case posterior.Tanh:
+	case network.Tanh:
 		return a.monotone(func(t ball) ball {
 			return point(2).mul(sigmoid(point(2).mul(t))).add(point(-1))
 		})

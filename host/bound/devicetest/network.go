@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"psafe/host/bound"
+	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
 )
 
-// network is a small random network with weight boxes, input boxes and rows: one
+// task is a small random network with weight boxes, input boxes and rows: one
 // job of bound.Model.Propagate.
-type network struct {
+type task struct {
 	post   *posterior.Posterior
 	boxes  []bound.Explicit
 	inputs []property.Box
@@ -29,7 +30,7 @@ const networks = 500
 func runNetworks(t *testing.T, dev bound.Device, o *options) {
 	o.forSeeds(t, networks, func(seed uint64) bool {
 		g := newGen(seed, dev.Precision())
-		n := g.network()
+		n := g.task()
 		for _, method := range []bound.Method{bound.IBP, bound.LBP} {
 			k := &checker{p: dev.Precision()}
 			if err := n.propagate(dev, method, k, g); err != nil {
@@ -43,17 +44,17 @@ func runNetworks(t *testing.T, dev bound.Device, o *options) {
 	})
 }
 
-func (n *network) describe() string {
+func (n *task) describe() string {
 	text := ""
 	for _, l := range n.post.Layers {
-		text += fmt.Sprintf("%dx%d %v, ", l.In, l.Out, l.Activation)
+		text += fmt.Sprintf("%dx%d %v, ", l.Inputs(), l.Outputs(), l.Activation)
 	}
 	return text + fmt.Sprintf("batch %+v", n.batch)
 }
 
-// network draws one: 1 to 4 layers, now and then one as wide as two blocks.
-func (g *gen) network() *network {
-	n := &network{post: &posterior.Posterior{}, batch: g.batch()}
+// task draws one: 1 to 4 layers, now and then one as wide as two blocks.
+func (g *gen) task() *task {
+	n := &task{post: &posterior.Posterior{}, batch: g.batch()}
 	sizes := []int{1 + g.IntN(4)}
 	for range 1 + g.IntN(4) {
 		sizes = append(sizes, 1+g.IntN(5))
@@ -63,13 +64,13 @@ func (g *gen) network() *network {
 	}
 	kind := g.IntN(6) // of all layers; 5 is any
 	for k := range len(sizes) - 1 {
-		l := posterior.Layer{In: sizes[k], Out: sizes[k+1], Weight: zeros(sizes[k] * sizes[k+1]), Bias: zeros(sizes[k+1])}
+		l := posterior.Layer{Layer: network.DenseLayer(sizes[k], sizes[k+1], network.Activation{}), Weight: zeros(sizes[k] * sizes[k+1]), Bias: zeros(sizes[k+1])}
 		if k < len(sizes)-2 {
-			l.Activation.Kind = posterior.ActivationKind(kind)
+			l.Activation.Kind = network.Kind(kind)
 			if kind == 5 {
-				l.Activation.Kind = posterior.ActivationKind(g.IntN(5))
+				l.Activation.Kind = network.Kind(g.IntN(5))
 			}
-			if l.Activation.Kind == posterior.LeakyReLU {
+			if l.Activation.Kind == network.LeakyReLU {
 				l.Activation.Slope = []float64{0.1, 0.01, 0x1p-45, 0.999999999, g.Float64()}[g.IntN(5)]
 			}
 		}
@@ -79,20 +80,20 @@ func (g *gen) network() *network {
 	return n
 }
 
-func zeros(n int) posterior.Gaussian {
+func zeros(n int) posterior.Params {
 	z := make([]float64, n)
-	return posterior.Gaussian{Mean: z, Spread: z, SdLo: z, SdHi: z}
+	return posterior.Params{Mean: z, Spread: z, SdLo: z, SdHi: z}
 }
 
 // fill draws the boxes of weights and inputs, and the rows. Inputs and rows are
 // float64 also for a float32 device, which must round them outward.
-func (g *gen) fill(n *network) {
+func (g *gen) fill(n *task) {
 	layers := n.post.Layers
 	width := math.Ldexp(g.Float64(), -g.IntN(12)) // of weight boxes, relative
 	for range n.batch.Boxes() {
 		var b bound.Explicit
 		for _, l := range layers {
-			for _, size := range []int{l.In * l.Out, l.Out} {
+			for _, size := range []int{l.Inputs() * l.Outputs(), l.Outputs()} {
 				e := g.weights(size, width)
 				b.Lo, b.Hi = append(b.Lo, e.lo), append(b.Hi, e.hi)
 			}
@@ -105,7 +106,7 @@ func (g *gen) fill(n *network) {
 	}
 	nonNegative, rows := g.oneIn(2), 1+g.IntN(3)
 	for range n.batch.Inputs {
-		e := fine.weights(layers[0].In, width)
+		e := fine.weights(layers[0].Inputs(), width)
 		if nonNegative {
 			e.nonNegative()
 		}
@@ -143,8 +144,8 @@ func (g *gen) weights(n int, width float64) ends {
 }
 
 // propagate runs one job and checks everything that can be seen of it.
-func (n *network) propagate(dev bound.Device, method bound.Method, k *checker, g *gen) error {
-	w := &witness{network: n, samples: n.sample(g, 3), checker: k}
+func (n *task) propagate(dev bound.Device, method bound.Method, k *checker, g *gen) error {
+	w := &witness{task: n, samples: n.sample(g, 3), checker: k}
 	m, err := bound.NewModel(&spy{Device: dev, w: w}, n.post, 0)
 	if err != nil {
 		return err

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"psafe/host/bound"
-	"psafe/host/posterior"
+	"psafe/host/network"
 )
 
 type relaxCase struct {
@@ -53,7 +53,7 @@ func (c *relaxCase) check(k *checker, out []output) {
 		c.checkErr(k, i, l, out[4].v[i])
 		for _, slope := range []float64{c.SlopeLo, c.SlopeLo/2 + c.SlopeHi/2, c.SlopeHi} {
 			c.checkLines(k, i, l, point(slope))
-			if c.Kind != posterior.LeakyReLU {
+			if c.Kind != network.LeakyReLU {
 				break
 			}
 		}
@@ -123,7 +123,7 @@ func (c *relaxCase) below(k *checker, which string, i int, l line, x, y ball, t 
 // the gap to a line is extreme.
 func (c *relaxCase) critical(a float64) []float64 {
 	scale := 1.0 // sigma is sigmoid, or tanh t = 2 sigmoid(2t) - 1
-	if c.Kind == posterior.Tanh {
+	if c.Kind == network.Tanh {
 		a, scale = a/4, 0.5
 	}
 	if !(a > 0 && a <= 0.25) {
@@ -159,14 +159,14 @@ func (c *relaxCase) checkTight(k *checker, i int, l lines, got tightness) {
 	}
 	rounding, curved := 8*size*k.p.Unit(), w
 	switch c.Kind {
-	case posterior.Sigmoid:
+	case network.Sigmoid:
 		rounding, curved = rounding+(120+90*w)*k.p.Unit(), min(w*w/2*0.1, w/4)
-	case posterior.Tanh:
+	case network.Tanh:
 		rounding, curved = rounding+(120+90*w)*k.p.Unit(), min(w*w/2*0.8, w)
 	default:
 		rounding += (c.SlopeHi - c.SlopeLo) * size
 		curved = max(0, min(-lo, hi)) // both lines have the least area, theory section 3
-		if c.Kind == posterior.Identity {
+		if c.Kind == network.Identity {
 			curved = 0
 		} else if w > 0x1p20*curved {
 			rounding += 0x1p-29 * size // the slope was below the least, or the quotient 1

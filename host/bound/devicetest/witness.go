@@ -14,7 +14,7 @@ type sample struct {
 }
 
 // sample draws count samples for each item.
-func (n *network) sample(g *gen, count int) [][]sample {
+func (n *task) sample(g *gen, count int) [][]sample {
 	all := make([][]sample, n.batch.Items)
 	for p := range all {
 		for range count {
@@ -39,7 +39,7 @@ func (g *gen) inside(lo, hi float64) ball {
 	return ball{x, x}
 }
 
-func (n *network) draw(g *gen, p int) sample {
+func (n *task) draw(g *gen, p int) sample {
 	box, x := n.boxes[p/n.batch.PerBox], p%n.batch.Inputs
 	var s sample
 	var z []ball
@@ -48,16 +48,16 @@ func (n *network) draw(g *gen, p int) sample {
 	}
 	for k, l := range n.post.Layers {
 		s.z = append(s.z, z)
-		zeta := make([]ball, l.Out)
+		zeta := make([]ball, l.Outputs())
 		for i := range zeta {
 			zeta[i] = g.inside(box.Lo[2*k+1][i], box.Hi[2*k+1][i])
-			for j := range l.In {
-				at := j*l.Out + i
+			for j := range l.Inputs() {
+				at := j*l.Outputs() + i
 				zeta[i] = zeta[i].add(z[j].mul(g.inside(box.Lo[2*k][at], box.Hi[2*k][at])))
 			}
 		}
 		s.zeta = append(s.zeta, zeta)
-		z = make([]ball, l.Out)
+		z = make([]ball, l.Outputs())
 		for i, t := range zeta {
 			z[i] = t.activate(l.Activation.Kind, point(l.Activation.Slope))
 		}
@@ -74,7 +74,7 @@ func (n *network) draw(g *gen, p int) sample {
 
 // witness compares what a device computed with the samples.
 type witness struct {
-	*network
+	*task
 	*checker
 	samples [][]sample
 }
@@ -92,7 +92,7 @@ func (w *witness) observe(dev bound.Device, what string, layer int, a bound.Arra
 		}
 		return nil
 	}
-	out := w.post.Layers[layer].Out
+	out := w.post.Layers[layer].Outputs()
 	for i, b := range v {
 		for _, s := range w.samples[i/out] {
 			if what == "pre.lo" {

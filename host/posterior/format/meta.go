@@ -1,4 +1,4 @@
-package posterior
+package format
 
 import (
 	"bytes"
@@ -8,11 +8,14 @@ import (
 	"path/filepath"
 	"slices"
 
+	"psafe/host/network"
+	"psafe/host/posterior"
+
 	"psafe/host/npy"
 )
 
 // The psafe format: arrays layers.K.{weight,bias}.{mean,scale} for K = 0, 1, ...
-// (and others for other kinds than gaussian; see Kind.parts) and a JSON header, in
+// (and others for other kinds than gaussian; see parts) and a JSON header, in
 // a .npz (as the uint8 array __meta__) or in a safetensors file (under "psafe" in
 // its metadata). This file has what the two containers share.
 
@@ -147,14 +150,14 @@ func checkKeys(text []byte, allowed []string) error {
 // network joins the header with the arrays. It takes every array out of byName
 // and reports what is missing, left over, or has another shape than the header
 // says.
-func (m *meta) network(format string, byName map[string]*npy.Array) (*network, error) {
-	n := &network{format: format, note: m.Note, counts: m.Counts}
+func (m *meta) contents(format string, byName map[string]*npy.Array) (*contents, error) {
+	n := &contents{format: format, note: m.Note, counts: m.Counts}
 	var err error
 	if n.kind, err = m.kind(); err != nil {
 		return nil, err
 	}
-	if n.kind.spreads() {
-		if n.scale, err = ParseScale(m.Scale); err != nil {
+	if n.kind.HasSpread() {
+		if n.scale, err = posterior.ParseScale(m.Scale); err != nil {
 			return nil, err
 		}
 	}
@@ -162,10 +165,10 @@ func (m *meta) network(format string, byName map[string]*npy.Array) (*network, e
 		n.rank = *m.Rank
 	}
 	if m.Source != nil {
-		n.origin = &Source{Path: m.Source.Path, Format: m.Source.Format, SHA256: m.Source.SHA256}
+		n.origin = &posterior.Source{Path: m.Source.Path, Format: m.Source.Format, SHA256: m.Source.SHA256}
 	}
 	for k, l := range m.Layers {
-		a, err := ParseActivation(l.Activation)
+		a, err := network.ParseActivation(l.Activation)
 		if err != nil {
 			return nil, fmt.Errorf("layer %d: %w", k, err)
 		}
@@ -192,9 +195,9 @@ func (m *meta) network(format string, byName map[string]*npy.Array) (*network, e
 }
 
 // layer takes the arrays of layer k and turns the weights to (in, out).
-func (m *meta) layer(kind Kind, k int, byName map[string]*npy.Array) (*arrays, error) {
+func (m *meta) layer(kind posterior.Kind, k int, byName map[string]*npy.Array) (*arrays, error) {
 	var got arrays
-	for _, t := range kind.parts() {
+	for _, t := range parts(kind) {
 		name := t.array(k)
 		a, ok := byName[name]
 		if !ok {
@@ -214,28 +217,31 @@ func (m *meta) layer(kind Kind, k int, byName map[string]*npy.Array) (*arrays, e
 
 // encode gives the header and the arrays of p. All arrays are float32 if that
 // loses nothing, else float64. p must be valid.
-func encode(p *Posterior) (header []byte, list []npy.Named, err error) {
+func encode(p *posterior.Posterior) (header []byte, list []npy.Named, err error) {
 	if err := p.Validate(); err != nil {
 		return nil, nil, err
 	}
-	if p.Kind.spreads() && p.Scale == ScaleUnknown {
+	if p.Kind.HasSpread() && p.Scale == posterior.ScaleUnknown {
 		panic("posterior: writing a posterior of unknown scale")
 	}
 	m := meta{Format: metaFormat, Version: metaVersion, Layout: layoutIO, Note: p.Source.Note}
 	m.fill(p)
-	if o := p.Source.origin(); o != nil {
+	if o := origin(&p.Source); o != nil {
 		// The last element only: where a file lay says nothing about it, and the
 		// bytes written must not depend on it.
 		m.Source = &metaSource{Path: filepath.Base(o.Path), Format: o.Format, SHA256: o.SHA256}
 	}
 	single := true
 	for k, l := range p.Layers {
-		layer := metaLayer{Kind: "dense", Activation: l.Activation.String(), In: l.In, Out: l.Out}
-		if p.Kind == KindDropout {
-			layer.Rate = &p.dropout[k]
+		if _, dense := l.Linear.(network.Dense); !dense {
+			return nil, nil, fmt.Errorf("layer %d: a %T cannot be written: the format has dense layers only", k, l.Linear)
+		}
+		layer := metaLayer{Kind: "dense", Activation: l.Activation.String(), In: l.Inputs(), Out: l.Outputs()}
+		if p.Kind == posterior.KindDropout {
+			layer.Rate = &p.Dropout()[k]
 		}
 		m.Layers = append(m.Layers, layer)
-		for _, t := range p.Kind.parts() {
+		for _, t := range parts(p.Kind) {
 			data := t.data(p, k)
 			list = append(list, npy.Named{Name: t.array(k), Array: &npy.Array{Shape: t.shape(layer, m.stack(), layoutIO), Data: data, DType: "<f8"}})
 			single = single && isSingle(data)
@@ -251,7 +257,7 @@ func encode(p *Posterior) (header []byte, list []npy.Named, err error) {
 }
 
 // origin is the first file of the chain of conversions, nil if there is none.
-func (s *Source) origin() *Source {
+func origin(s *posterior.Source) *posterior.Source {
 	if s.Origin != nil {
 		return s.Origin
 	}

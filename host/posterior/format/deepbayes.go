@@ -1,4 +1,4 @@
-package posterior
+package format
 
 import (
 	"crypto/sha256"
@@ -8,6 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"psafe/host/network"
+	"psafe/host/posterior"
 
 	"psafe/host/npy"
 )
@@ -21,7 +24,7 @@ import (
 var deepbayesFiles = []string{"arch.json", "mean.npy", "var.npy"}
 
 // readDeepbayes reads a directory.
-func readDeepbayes(dir string, opt Options) (*Posterior, error) {
+func readDeepbayes(dir string, opt Options) (*posterior.Posterior, error) {
 	if exists(dir, samplesFolder) && !exists(dir, "var.npy") {
 		return readHMC(dir, opt)
 	}
@@ -53,7 +56,7 @@ func exists(dir, name string) bool {
 }
 
 // parseDeepbayes joins the three files and checks that they agree on shapes.
-func parseDeepbayes(arch, mean, spread []byte) (*network, error) {
+func parseDeepbayes(arch, mean, spread []byte) (*contents, error) {
 	dense, err := parseKeras(arch)
 	if err != nil {
 		return nil, fmt.Errorf("arch.json: %w", err)
@@ -73,7 +76,7 @@ func parseDeepbayes(arch, mean, spread []byte) (*network, error) {
 	if len(layers) != len(dense) {
 		return nil, fmt.Errorf("arch.json has %d dense layers, mean.npy has %d", len(dense), len(layers))
 	}
-	n := &network{format: "deepbayes", layers: layers}
+	n := &contents{format: "deepbayes", layers: layers}
 	for k, d := range dense {
 		if err := d.fits(k, layers[k].weight); err != nil {
 			return nil, err
@@ -86,7 +89,7 @@ func parseDeepbayes(arch, mean, spread []byte) (*network, error) {
 // kerasDense is a dense layer of arch.json; inputs is 0 where it does not say.
 type kerasDense struct {
 	inputs, units int
-	activation    Activation
+	activation    network.Activation
 }
 
 // fits compares the layer with its weight matrix.
@@ -151,18 +154,18 @@ func parseKeras(file []byte) ([]kerasDense, error) {
 }
 
 // kerasActivation translates Keras's name of an activation.
-func kerasActivation(name string, last bool) (Activation, error) {
+func kerasActivation(name string, last bool) (network.Activation, error) {
 	switch {
 	case name == "linear", name == "softmax" && last:
-		return Activation{Kind: Identity}, nil
+		return network.Activation{Kind: network.Identity}, nil
 	case name == "relu" && !last:
-		return Activation{Kind: ReLU}, nil
+		return network.Activation{Kind: network.ReLU}, nil
 	case name == "tanh" && !last:
-		return Activation{Kind: Tanh}, nil
+		return network.Activation{Kind: network.Tanh}, nil
 	case name == "sigmoid" && !last:
-		return Activation{Kind: Sigmoid}, nil
+		return network.Activation{Kind: network.Sigmoid}, nil
 	case last:
-		return Activation{}, fmt.Errorf("last activation is %.40q: only softmax and linear are supported", name)
+		return network.Activation{}, fmt.Errorf("last activation is %.40q: only softmax and linear are supported", name)
 	}
-	return Activation{}, fmt.Errorf("activation %.40q is none of relu, tanh, sigmoid, linear", name)
+	return network.Activation{}, fmt.Errorf("activation %.40q is none of relu, tanh, sigmoid, linear", name)
 }

@@ -1,4 +1,4 @@
-package posterior
+package format
 
 import (
 	"bytes"
@@ -12,39 +12,38 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"psafe/host/network"
+	"psafe/host/posterior"
 )
 
 // small is a 2-3-2 network. All its numbers are float32.
-func small(scale Scale) *Posterior {
-	return &Posterior{
+func small(scale posterior.Scale) *posterior.Posterior {
+	return &posterior.Posterior{
 		Scale: scale,
-		Layers: []Layer{
-			{In: 2, Out: 3, Activation: Activation{Kind: LeakyReLU, Slope: 0.01},
-				Weight: NewGaussian([]float64{1, -2, 3, -4, 5, -6}, []float64{0, .5, 1, 2, 4, 0}, scale),
-				Bias:   NewGaussian([]float64{0, 0.25, -0.25}, []float64{0, 0, 0}, scale)},
-			{In: 3, Out: 2,
-				Weight: NewGaussian([]float64{1e-30, math.MaxFloat32, 0, 1, 2, 3}, []float64{1, 1, 1, 1, 1, 0.125}, scale),
-				Bias:   NewGaussian([]float64{7, 8}, []float64{0.5, 0.75}, scale)},
+		Layers: []posterior.Layer{
+			{Layer: network.DenseLayer(2, 3, network.Activation{Kind: network.LeakyReLU, Slope: 0.01}), Weight: posterior.NewParams([]float64{1, -2, 3, -4, 5, -6}, []float64{0, .5, 1, 2, 4, 0}, scale), Bias: posterior.NewParams([]float64{0, 0.25, -0.25}, []float64{0, 0, 0}, scale)},
+			{Layer: network.DenseLayer(3, 2, network.Activation{}), Weight: posterior.NewParams([]float64{1e-30, math.MaxFloat32, 0, 1, 2, 3}, []float64{1, 1, 1, 1, 1, 0.125}, scale), Bias: posterior.NewParams([]float64{7, 8}, []float64{0.5, 0.75}, scale)},
 		},
-		Source: Source{Note: "by hand \"quoted\" <&>"},
+		Source: posterior.Source{Note: "by hand \"quoted\" <&>"},
 	}
 }
 
 // singlePrecision rounds every number of p to float32.
-func singlePrecision(p *Posterior) *Posterior {
+func singlePrecision(p *posterior.Posterior) *posterior.Posterior {
 	for k := range p.Layers {
-		for _, g := range []*Gaussian{&p.Layers[k].Weight, &p.Layers[k].Bias} {
+		for _, g := range []*posterior.Params{&p.Layers[k].Weight, &p.Layers[k].Bias} {
 			for i := range g.Mean {
 				g.Mean[i], g.Spread[i] = float64(float32(g.Mean[i])), float64(float32(g.Spread[i]))
 			}
-			*g = NewGaussian(g.Mean, g.Spread, p.Scale)
+			*g = posterior.NewParams(g.Mean, g.Spread, p.Scale)
 		}
 	}
 	return p
 }
 
 // random is a 4-5-3 network of numbers that need float64.
-func random(scale Scale) *Posterior {
+func random(scale posterior.Scale) *posterior.Posterior {
 	r := rand.New(rand.NewPCG(5, 6))
 	draw := func(n int, f func() float64) []float64 {
 		values := make([]float64, n)
@@ -53,23 +52,21 @@ func random(scale Scale) *Posterior {
 		}
 		return values
 	}
-	p := &Posterior{Scale: scale}
+	p := &posterior.Posterior{Scale: scale}
 	for _, shape := range [][2]int{{4, 5}, {5, 3}} {
 		in, out := shape[0], shape[1]
-		p.Layers = append(p.Layers, Layer{In: in, Out: out, Activation: Activation{Kind: Tanh},
-			Weight: NewGaussian(draw(in*out, r.NormFloat64), draw(in*out, r.ExpFloat64), scale),
-			Bias:   NewGaussian(draw(out, r.NormFloat64), draw(out, r.ExpFloat64), scale)})
+		p.Layers = append(p.Layers, posterior.Layer{Layer: network.DenseLayer(in, out, network.Activation{Kind: network.Tanh}), Weight: posterior.NewParams(draw(in*out, r.NormFloat64), draw(in*out, r.ExpFloat64), scale), Bias: posterior.NewParams(draw(out, r.NormFloat64), draw(out, r.ExpFloat64), scale)})
 	}
-	p.Layers[1].Activation = Activation{}
+	p.Layers[1].Activation = network.Activation{}
 	return p
 }
 
-var writers = map[string]func(io.Writer, *Posterior) error{".npz": WriteNPZ, ".safetensors": WriteSafetensors}
+var writers = map[string]func(io.Writer, *posterior.Posterior) error{".npz": WriteNPZ, ".safetensors": WriteSafetensors}
 
 func TestRoundTrip(t *testing.T) {
 	for ext, write := range writers {
-		for _, scale := range []Scale{ScaleSD, ScaleVariance, ScaleSoftplus} {
-			for _, p := range []*Posterior{singlePrecision(small(scale)), random(scale)} {
+		for _, scale := range []posterior.Scale{posterior.ScaleSD, posterior.ScaleVariance, posterior.ScaleSoftplus} {
+			for _, p := range []*posterior.Posterior{singlePrecision(small(scale)), random(scale)} {
 				var one, two bytes.Buffer
 				if err := write(&one, p); err != nil {
 					t.Fatal(err)
@@ -110,7 +107,7 @@ func TestGoldenBytes(t *testing.T) {
 	}
 	for ext, write := range writers {
 		var b bytes.Buffer
-		if err := write(&b, singlePrecision(small(ScaleSD))); err != nil {
+		if err := write(&b, singlePrecision(small(posterior.ScaleSD))); err != nil {
 			t.Fatal(err)
 		}
 		sum := sha256.Sum256(b.Bytes())
@@ -121,7 +118,7 @@ func TestGoldenBytes(t *testing.T) {
 }
 
 func TestPrecisionWritten(t *testing.T) {
-	for name, p := range map[string]*Posterior{"<f4": singlePrecision(small(ScaleSD)), "<f8": random(ScaleSD)} {
+	for name, p := range map[string]*posterior.Posterior{"<f4": singlePrecision(small(posterior.ScaleSD)), "<f8": random(posterior.ScaleSD)} {
 		var b bytes.Buffer
 		if err := WriteNPZ(&b, p); err != nil {
 			t.Fatal(err)
@@ -134,8 +131,8 @@ func TestPrecisionWritten(t *testing.T) {
 
 func TestWriteFile(t *testing.T) {
 	dir := t.TempDir()
-	p := singlePrecision(small(ScaleSD))
-	p.Source = Source{Path: filepath.Join(dir, "deep", "net.pkl"), Format: "uai2020", SHA256: "abc"}
+	p := singlePrecision(small(posterior.ScaleSD))
+	p.Source = posterior.Source{Path: filepath.Join(dir, "deep", "net.pkl"), Format: "uai2020", SHA256: "abc"}
 	npz, st := filepath.Join(dir, "a.npz"), filepath.Join(dir, "b.safetensors")
 	if err := WriteFile(npz, p); err != nil {
 		t.Fatal(err)
@@ -148,11 +145,11 @@ func TestWriteFile(t *testing.T) {
 	if err := WriteFile(st, first); err != nil {
 		t.Fatal(err)
 	}
-	second, err := Read(st, Options{Scale: ScaleSD, Activations: []Activation{{Kind: LeakyReLU, Slope: 0.01}}})
+	second, err := Read(st, Options{Scale: posterior.ScaleSD, Activations: []network.Activation{{Kind: network.LeakyReLU, Slope: 0.01}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Source{Path: "net.pkl", Format: "uai2020", SHA256: "abc"}
+	want := posterior.Source{Path: "net.pkl", Format: "uai2020", SHA256: "abc"}
 	if second.Source.Origin == nil || *second.Source.Origin != want {
 		t.Errorf("origin %+v, want %+v", second.Source.Origin, want)
 	}
@@ -167,7 +164,7 @@ func TestWriteFile(t *testing.T) {
 
 func TestWriteFileErrors(t *testing.T) {
 	dir := t.TempDir()
-	bad := small(ScaleSD)
+	bad := small(posterior.ScaleSD)
 	bad.Layers[0].Weight.Mean[1] = math.NaN()
 	keep := filepath.Join(dir, "keep.npz")
 	if err := os.WriteFile(keep, []byte("old"), 0o644); err != nil {
@@ -175,10 +172,10 @@ func TestWriteFileErrors(t *testing.T) {
 	}
 	tests := []struct {
 		path, want string
-		p          *Posterior
+		p          *posterior.Posterior
 	}{
-		{filepath.Join(dir, "x.txt"), ".npz or .safetensors", small(ScaleSD)},
-		{filepath.Join(dir, "none", "x.npz"), "no such file", small(ScaleSD)},
+		{filepath.Join(dir, "x.txt"), ".npz or .safetensors", small(posterior.ScaleSD)},
+		{filepath.Join(dir, "none", "x.npz"), "no such file", small(posterior.ScaleSD)},
 		{keep, "layer 0 weight: mean[1] is NaN", bad},
 	}
 	for _, test := range tests {

@@ -1,4 +1,4 @@
-package posterior
+package format
 
 import (
 	"math"
@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"psafe/host/network"
+	"psafe/host/posterior"
 )
 
 // dataDir is the directory of published posteriors, which are not part of the
@@ -27,29 +30,29 @@ var realFiles = []struct {
 	path, format string
 	widths       []int
 	weights      int
-	activation   ActivationKind
+	activation   network.Kind
 }{
-	{"uai2020/VCAS_MODEL_512.net", "uai2020", []int{4, 512, 9}, 7177, ReLU},
-	{"uai2020/VIMODEL_128_relu.net.npz", "uai2020", []int{1, 128, 1}, 385, ReLU},
-	{"uai2020/VIMODEL.net.npz", "uai2020", []int{1, 128, 1}, 385, Tanh},
-	{"uai2020/VIMODEL_MNIST_1_64_relu.net.npz", "uai2020", []int{784, 64, 10}, 50890, ReLU},
-	{"uai2020/VIMODEL_MNIST_1_128_relu.net.npz", "uai2020", []int{784, 128, 10}, 101770, ReLU},
-	{"uai2020/VIMODEL_MNIST_2_64_relu.net.npz", "uai2020", []int{784, 64, 64, 10}, 55050, ReLU},
-	{"uai2020/VIMODEL_MNIST_2_128_relu.net.npz", "uai2020", []int{784, 128, 128, 10}, 118282, ReLU},
-	{"batten2024/MNIST_MLP_2_50.h5", "batten2024", []int{784, 50, 50, 10}, 42310, ReLU},
-	{"deepbayes/mnist_vogn_128", "deepbayes", []int{784, 128, 10}, 101770, ReLU},
-	{"journal/hcas_vogn_50x2", "deepbayes", []int{3, 50, 50, 5}, 3005, ReLU},
-	{"journal/uci_concrete_tanh", "deepbayes", []int{8, 32, 1}, 321, Tanh},
-	{"journal/mnist_NA_FCN_Posterior_32_1_1_0.25_0.1", "deepbayes", []int{784, 32, 10}, 25450, ReLU},
-	{"journal/mnist_NA_FCN_Posterior_64_2_1_0.25_0.1", "deepbayes", []int{784, 64, 64, 10}, 55050, ReLU},
-	{"journal/mnist_VOGN_FCN_Posterior_64_3_5_0.25_0.1", "deepbayes", []int{784, 64, 64, 64, 10}, 59210, ReLU},
+	{"uai2020/VCAS_MODEL_512.net", "uai2020", []int{4, 512, 9}, 7177, network.ReLU},
+	{"uai2020/VIMODEL_128_relu.net.npz", "uai2020", []int{1, 128, 1}, 385, network.ReLU},
+	{"uai2020/VIMODEL.net.npz", "uai2020", []int{1, 128, 1}, 385, network.Tanh},
+	{"uai2020/VIMODEL_MNIST_1_64_relu.net.npz", "uai2020", []int{784, 64, 10}, 50890, network.ReLU},
+	{"uai2020/VIMODEL_MNIST_1_128_relu.net.npz", "uai2020", []int{784, 128, 10}, 101770, network.ReLU},
+	{"uai2020/VIMODEL_MNIST_2_64_relu.net.npz", "uai2020", []int{784, 64, 64, 10}, 55050, network.ReLU},
+	{"uai2020/VIMODEL_MNIST_2_128_relu.net.npz", "uai2020", []int{784, 128, 128, 10}, 118282, network.ReLU},
+	{"batten2024/MNIST_MLP_2_50.h5", "batten2024", []int{784, 50, 50, 10}, 42310, network.ReLU},
+	{"deepbayes/mnist_vogn_128", "deepbayes", []int{784, 128, 10}, 101770, network.ReLU},
+	{"journal/hcas_vogn_50x2", "deepbayes", []int{3, 50, 50, 5}, 3005, network.ReLU},
+	{"journal/uci_concrete_tanh", "deepbayes", []int{8, 32, 1}, 321, network.Tanh},
+	{"journal/mnist_NA_FCN_Posterior_32_1_1_0.25_0.1", "deepbayes", []int{784, 32, 10}, 25450, network.ReLU},
+	{"journal/mnist_NA_FCN_Posterior_64_2_1_0.25_0.1", "deepbayes", []int{784, 64, 64, 10}, 55050, network.ReLU},
+	{"journal/mnist_VOGN_FCN_Posterior_64_3_5_0.25_0.1", "deepbayes", []int{784, 64, 64, 64, 10}, 59210, network.ReLU},
 }
 
 func TestRealFiles(t *testing.T) {
 	dir := dataDir(t)
 	for _, test := range realFiles {
 		path := filepath.Join(dir, filepath.FromSlash(test.path))
-		p, err := Read(path, Options{Scale: ScaleSD, Activations: []Activation{{Kind: test.activation}}})
+		p, err := Read(path, Options{Scale: posterior.ScaleSD, Activations: []network.Activation{{Kind: test.activation}}})
 		if err != nil {
 			t.Errorf("%v", err)
 			continue
@@ -57,8 +60,8 @@ func TestRealFiles(t *testing.T) {
 		widths := []int{p.Inputs()}
 		sum := 0.0
 		for k, l := range p.Layers {
-			widths = append(widths, l.Out)
-			if hidden := k < len(p.Layers)-1; hidden && l.Activation.Kind != test.activation || !hidden && l.Activation.Kind != Identity {
+			widths = append(widths, l.Outputs())
+			if hidden := k < len(p.Layers)-1; hidden && l.Activation.Kind != test.activation || !hidden && l.Activation.Kind != network.Identity {
 				t.Errorf("%s: layer %d has activation %v", test.path, k, l.Activation)
 			}
 			for _, sd := range l.Weight.SdLo {
@@ -80,11 +83,11 @@ func TestRealSamples(t *testing.T) {
 	for _, test := range []struct {
 		path                string
 		n, in, out, weights int
-		activation          ActivationKind
+		activation          network.Kind
 		distinct            bool
 	}{
-		{"journal/hcas_hmc_125", 26, 3, 5, 1130, ReLU, true},
-		{"journal/running_hmc_tanh", 36, 1, 1, 97, Tanh, false},
+		{"journal/hcas_hmc_125", 26, 3, 5, 1130, network.ReLU, true},
+		{"journal/running_hmc_tanh", 36, 1, 1, 97, network.Tanh, false},
 	} {
 		p, err := Read(filepath.Join(dir, filepath.FromSlash(test.path)), Options{})
 		if err != nil {
@@ -105,7 +108,7 @@ func TestRealSamples(t *testing.T) {
 }
 
 // reread writes p in both of psafe's containers and compares bit by bit.
-func reread(t *testing.T, p *Posterior) {
+func reread(t *testing.T, p *posterior.Posterior) {
 	t.Helper()
 	for ext := range writers {
 		path := filepath.Join(t.TempDir(), "copy"+ext)
@@ -138,11 +141,11 @@ func TestRealFilesRefused(t *testing.T) {
 		"uai2020":                  "arch.json: no such file",
 	} {
 		path = filepath.Join(dir, filepath.FromSlash(path))
-		_, err := Read(path, Options{Scale: ScaleSD})
+		_, err := Read(path, Options{Scale: posterior.ScaleSD})
 		wantError(t, path, err, path, want)
 	}
 	vcas := filepath.Join(dir, "uai2020", "VCAS_MODEL_512.net")
-	_, err := Read(vcas, Options{Activations: []Activation{{Kind: ReLU}}})
+	_, err := Read(vcas, Options{Activations: []network.Activation{{Kind: network.ReLU}}})
 	wantError(t, "no scale", err, vcas, "--scale sd|variance|softplus")
 }
 

@@ -1,4 +1,4 @@
-package posterior
+package format
 
 import (
 	"bytes"
@@ -7,6 +7,9 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"psafe/host/network"
+	"psafe/host/posterior"
 )
 
 // Pieces of pickles, as Python's pickle module writes them.
@@ -256,7 +259,7 @@ func FuzzUnpickle(f *testing.F) {
 			if numbers > 2*len(file) {
 				t.Fatalf("%d numbers from %d bytes", numbers, len(file))
 			}
-			_, err = n.assemble(Options{Scale: ScaleVariance, Activations: []Activation{{Kind: Tanh}}})
+			_, err = n.assemble(Options{Scale: posterior.ScaleVariance, Activations: []network.Activation{{Kind: network.Tanh}}})
 		}
 		if err != nil && bytes.ContainsAny([]byte(err.Error()), "\n\r") {
 			t.Fatalf("error of several lines: %q", err)

@@ -1,4 +1,4 @@
-package posterior
+package format
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"psafe/host/posterior"
 
 	"psafe/host/npy"
 )
@@ -79,7 +81,7 @@ func goodData() string {
 	return float32Bytes(1, 2) + "\x00\x3c\x01\x00" + "\x49\x40" + string(binary.LittleEndian.AppendUint64(nil, math.Float64bits(0.1)))
 }
 
-func readBytes(t *testing.T, file []byte, opt Options) (*Posterior, string, error) {
+func readBytes(t *testing.T, file []byte, opt Options) (*posterior.Posterior, string, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "some posterior")
 	if err := os.WriteFile(path, file, 0o644); err != nil {
@@ -171,9 +173,9 @@ func TestReadNPZErrors(t *testing.T) {
 }
 
 func TestReadSpreadErrors(t *testing.T) {
-	for scale, bad := range map[Scale][]float64{
-		ScaleVariance: {-1, math.NaN(), math.Inf(1), -math.SmallestNonzeroFloat64},
-		ScaleSoftplus: {math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64},
+	for scale, bad := range map[posterior.Scale][]float64{
+		posterior.ScaleVariance: {-1, math.NaN(), math.Inf(1), -math.SmallestNonzeroFloat64},
+		posterior.ScaleSoftplus: {math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64},
 	} {
 		for _, v := range bad {
 			arrays := with(func(a map[string]*npy.Array) {
@@ -284,7 +286,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(tensors(`{"__metadata__":{"psafe":"{}"},"a":{"dtype":"F64","shape":[],"data_offsets":[0,8]}}`, "12345678"))
 	for _, write := range writers {
 		var b bytes.Buffer
-		if err := write(&b, random(ScaleSoftplus)); err != nil {
+		if err := write(&b, random(posterior.ScaleSoftplus)); err != nil {
 			f.Fatal(err)
 		}
 		f.Add(slices.Clone(b.Bytes()))
@@ -299,7 +301,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, file []byte) {
 		n, err := parse(file)
 		if err == nil {
-			var p *Posterior
+			var p *posterior.Posterior
 			if p, err = n.assemble(Options{Scale: n.scale}); err == nil && p.Weights() > len(file) {
 				t.Fatalf("%d weights from %d bytes", p.Weights(), len(file))
 			}

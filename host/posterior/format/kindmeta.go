@@ -1,8 +1,10 @@
-package posterior
+package format
 
 import (
 	"fmt"
 	"slices"
+
+	"psafe/host/posterior"
 
 	"psafe/host/npy"
 )
@@ -20,16 +22,16 @@ type part struct {
 }
 
 // parts lists the arrays of a layer, in the order in which they are written.
-func (k Kind) parts() []part {
+func parts(k posterior.Kind) []part {
 	switch k {
-	case KindSamples:
+	case posterior.KindSamples:
 		return []part{{"weight.samples", false, true}, {"bias.samples", true, true}}
-	case KindSWAG:
+	case posterior.KindSWAG:
 		return []part{
 			{"weight.mean", false, false}, {"weight.scale", false, false}, {"weight.deviations", false, true},
 			{"bias.mean", true, false}, {"bias.scale", true, false}, {"bias.deviations", true, true},
 		}
-	case KindDropout:
+	case posterior.KindDropout:
 		return []part{{"weight.mean", false, false}, {"bias.mean", true, false}}
 	}
 	return []part{
@@ -60,20 +62,20 @@ func (t part) of(a *arrays) **npy.Array {
 }
 
 // data gives the numbers of the part of layer k of p.
-func (t part) data(p *Posterior, k int) []float64 {
+func (t part) data(p *posterior.Posterior, k int) []float64 {
 	g, a := &p.Layers[k].Weight, 2*k
 	if t.bias {
 		g, a = &p.Layers[k].Bias, 2*k+1
 	}
 	switch {
-	case t.stacked && p.Kind == KindSamples:
-		return p.samples.Stack[a]
+	case t.stacked && p.Kind == posterior.KindSamples:
+		return p.Samples().Stack[a]
 	case t.stacked:
-		return p.swag.Deviation[a]
+		return p.SWAG().Deviation[a]
 	case t.name == "weight.mean" || t.name == "bias.mean":
 		return g.Mean
-	case p.Kind == KindSWAG:
-		return p.swag.Spread[a]
+	case p.Kind == posterior.KindSWAG:
+		return p.SWAG().Spread[a]
 	}
 	return g.Spread
 }
@@ -95,8 +97,8 @@ func (t part) shape(l metaLayer, n int, layout string) []int {
 }
 
 // kind checks that the header has the fields of its kind and no other's.
-func (m *meta) kind() (Kind, error) {
-	kind, err := ParseKind(m.Kind)
+func (m *meta) kind() (posterior.Kind, error) {
+	kind, err := posterior.ParseKind(m.Kind)
 	if err != nil {
 		return 0, err
 	}
@@ -113,14 +115,14 @@ func (m *meta) kind() (Kind, error) {
 		return nil
 	}
 	// Of gaussian, ParseScale reports a scale that is missing.
-	if !kind.spreads() {
+	if !kind.HasSpread() {
 		err = absent("scale", m.Scale != "")
 	}
 	for _, f := range []struct {
 		field string
-		owner Kind
+		owner posterior.Kind
 		there bool
-	}{{"counts", KindSamples, m.Counts != nil}, {"rank", KindSWAG, m.Rank != nil}} {
+	}{{"counts", posterior.KindSamples, m.Counts != nil}, {"rank", posterior.KindSWAG, m.Rank != nil}} {
 		check := absent
 		if kind == f.owner {
 			check = missing
@@ -131,7 +133,7 @@ func (m *meta) kind() (Kind, error) {
 	}
 	for k, l := range m.Layers {
 		check := absent
-		if kind == KindDropout {
+		if kind == posterior.KindDropout {
 			check = missing
 		}
 		if e := check("rate", l.Rate != nil); err == nil && e != nil {
@@ -150,24 +152,24 @@ func (m *meta) stack() int {
 }
 
 // fill puts into the header what it says of the kind of p, which is valid.
-func (m *meta) fill(p *Posterior) {
-	if p.Kind != KindGaussian {
+func (m *meta) fill(p *posterior.Posterior) {
+	if p.Kind != posterior.KindGaussian {
 		m.Kind = p.Kind.String()
 	}
-	if p.Kind.spreads() {
+	if p.Kind.HasSpread() {
 		m.Scale = p.Scale.String()
 	}
 	switch p.Kind {
-	case KindSamples:
-		m.Counts = p.samples.Counts
-	case KindSWAG:
-		m.Rank = &p.swag.Rank
+	case posterior.KindSamples:
+		m.Counts = p.Samples().Counts
+	case posterior.KindSWAG:
+		m.Rank = &p.SWAG().Rank
 	}
 }
 
 // posterior makes one of the arrays, which have the shapes that the kind needs;
 // layers have shapes, activations and, except for samples, means.
-func (n *network) posterior(layers []Layer, scale Scale) (*Posterior, error) {
+func (n *contents) posterior(layers []posterior.Layer, scale posterior.Scale) (*posterior.Posterior, error) {
 	var list struct{ spread, stack [][]float64 }
 	add := func(to *[][]float64, arrays ...*npy.Array) {
 		for _, a := range arrays {
@@ -176,25 +178,25 @@ func (n *network) posterior(layers []Layer, scale Scale) (*Posterior, error) {
 	}
 	for k := range n.layers {
 		switch a := &n.layers[k]; n.kind {
-		case KindGaussian:
-			layers[k].Weight = NewGaussian(a.weight.Data, a.weightSpread.Data, scale)
-			layers[k].Bias = NewGaussian(a.bias.Data, a.biasSpread.Data, scale)
-		case KindSamples:
+		case posterior.KindGaussian:
+			layers[k].Weight = posterior.NewParams(a.weight.Data, a.weightSpread.Data, scale)
+			layers[k].Bias = posterior.NewParams(a.bias.Data, a.biasSpread.Data, scale)
+		case posterior.KindSamples:
 			add(&list.stack, a.weightStack, a.biasStack)
-		case KindSWAG:
+		case posterior.KindSWAG:
 			add(&list.spread, a.weightSpread, a.biasSpread)
 			add(&list.stack, a.weightStack, a.biasStack)
 		}
 	}
 	switch n.kind {
-	case KindSamples:
-		return FromSamples(layers, &Samples{Counts: n.counts, Stack: list.stack})
-	case KindSWAG:
-		return FromSWAG(layers, scale, list.spread, n.rank, list.stack)
-	case KindDropout:
-		return FromDropout(layers, n.rates)
+	case posterior.KindSamples:
+		return posterior.FromSamples(layers, &posterior.Samples{Counts: n.counts, Stack: list.stack})
+	case posterior.KindSWAG:
+		return posterior.FromSWAG(layers, scale, list.spread, n.rank, list.stack)
+	case posterior.KindDropout:
+		return posterior.FromDropout(layers, n.rates)
 	}
-	p := &Posterior{Layers: layers, Scale: scale}
+	p := &posterior.Posterior{Layers: layers, Scale: scale}
 	return p, p.Validate()
 }
 

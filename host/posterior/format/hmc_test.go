@@ -1,4 +1,4 @@
-package posterior
+package format
 
 import (
 	"bytes"
@@ -10,6 +10,9 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"psafe/host/network"
+	"psafe/host/posterior"
 
 	"psafe/host/npy"
 )
@@ -75,7 +78,7 @@ func hmcDir(t *testing.T, changes map[string][]byte) string {
 func TestReadHMC(t *testing.T) {
 	for name, freq := range map[string][]byte{"int64": countsFile(t, 1, 3), "float64": listFile(t, "<f8", 1, 3), "uint8": listFile(t, "|u1", 1, 3)} {
 		dir := hmcDir(t, map[string][]byte{"freq.npy": freq, "info.pkl": []byte("not read"), "mean.npy": []byte("not read"), "samples/.keep": {}})
-		p, err := Read(dir, Options{Activations: []Activation{{Kind: ReLU}}})
+		p, err := Read(dir, Options{Activations: []network.Activation{{Kind: network.ReLU}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,9 +164,9 @@ func TestReadHMCErrors(t *testing.T) {
 		wantError(t, test.name, err, dir, test.want)
 	}
 	dir := hmcDir(t, nil)
-	_, err := Read(dir, Options{Scale: ScaleSD})
+	_, err := Read(dir, Options{Scale: posterior.ScaleSD})
 	wantError(t, "scale", err, dir, "drop --scale sd")
-	_, err = Read(dir, Options{Activations: []Activation{{Kind: Tanh}}})
+	_, err = Read(dir, Options{Activations: []network.Activation{{Kind: network.Tanh}}})
 	wantError(t, "activation", err, dir, "layer 0 has activation relu, the option says tanh")
 }
 
@@ -185,7 +188,7 @@ func TestConvertHMC(t *testing.T) {
 	convertHMC(t, must(t, p, err))
 }
 
-func convertHMC(t *testing.T, p *Posterior) {
+func convertHMC(t *testing.T, p *posterior.Posterior) {
 	t.Helper()
 	for ext := range writers {
 		path := filepath.Join(t.TempDir(), "copy"+ext)

@@ -1,4 +1,4 @@
-package posterior
+package format
 
 import (
 	"fmt"

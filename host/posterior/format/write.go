@@ -1,4 +1,4 @@
-package posterior
+package format
 
 import (
 	"bufio"
@@ -6,14 +6,16 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"psafe/host/posterior"
 )
 
 // WriteFile writes p to path: as WriteNPZ does if path ends in .npz, as
 // WriteSafetensors does if it ends in .safetensors. A reader sees the old file or
 // the whole new one, never a part: the bytes go to a temporary file in the same
 // directory, which then takes the name. Errors are one line and begin with path.
-func WriteFile(path string, p *Posterior) error {
-	var write func(io.Writer, *Posterior) error
+func WriteFile(path string, p *posterior.Posterior) error {
+	var write func(io.Writer, *posterior.Posterior) error
 	switch filepath.Ext(path) {
 	case ".npz":
 		write = WriteNPZ

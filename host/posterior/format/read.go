@@ -1,4 +1,4 @@
-package posterior
+package format
 
 import (
 	"bytes"
@@ -10,16 +10,19 @@ import (
 	"os"
 	"strings"
 
+	"psafe/host/network"
+	"psafe/host/posterior"
+
 	"psafe/host/npy"
 )
 
 // Options says what a file may leave open.
 type Options struct {
 	// Scale says what the file's spread is; ScaleUnknown leaves it to the file.
-	Scale Scale
+	Scale posterior.Scale
 	// Activations are those of the hidden layers, first layer first; one entry
 	// stands for all of them, none leaves it to the file.
-	Activations []Activation
+	Activations []network.Activation
 }
 
 // maxFile bounds, in bytes, the files that are read, because they are held in
@@ -38,7 +41,7 @@ const maxFile = 4 << 30
 // what sha256sum prints in it for the files that are read: "sha256sum arch.json
 // mean.npy var.npy", or "sha256sum arch.json freq.npy samples/sample_0.npy
 // samples/sample_1.npy ..." in the order of their numbers.
-func Read(path string, opt Options) (*Posterior, error) {
+func Read(path string, opt Options) (*posterior.Posterior, error) {
 	p, err := readAny(path, opt)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s", path, strings.ReplaceAll(err.Error(), "\n", " "))
@@ -47,7 +50,7 @@ func Read(path string, opt Options) (*Posterior, error) {
 	return p, nil
 }
 
-func readAny(path string, opt Options) (*Posterior, error) {
+func readAny(path string, opt Options) (*posterior.Posterior, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, bare(err)
@@ -95,7 +98,7 @@ func bare(err error) error {
 }
 
 // parse recognises a file by its first bytes and reads it.
-func parse(file []byte) (*network, error) {
+func parse(file []byte) (*contents, error) {
 	begins := func(magic string) bool { return bytes.HasPrefix(file, []byte(magic)) }
 	switch {
 	case len(file) == 0:
@@ -115,7 +118,7 @@ func parse(file []byte) (*network, error) {
 }
 
 // parseZip tells psafe's own .npz from those of the uai2020 repository.
-func parseZip(file []byte) (*network, error) {
+func parseZip(file []byte) (*contents, error) {
 	// The first member of a torch checkpoint is NAME/data.pkl.
 	if bytes.Contains(file[:min(len(file), 512)], []byte("/data.pkl")) {
 		return nil, fmt.Errorf("torch checkpoints are not read: convert it to a psafe .npz or safetensors as docs/formats.md shows")

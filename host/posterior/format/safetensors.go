@@ -1,4 +1,4 @@
-package posterior
+package format
 
 import (
 	"encoding/binary"
@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"psafe/host/posterior"
 
 	"psafe/host/npy"
 )
@@ -39,7 +41,7 @@ func looksLikeSafetensors(file []byte) bool {
 }
 
 // parseSafetensors reads a safetensors file with psafe's keys.
-func parseSafetensors(file []byte) (*network, error) {
+func parseSafetensors(file []byte) (*contents, error) {
 	length, body := binary.LittleEndian.Uint64(file), file[8:]
 	if length > maxSafetensorsHeader || length > uint64(len(body)) {
 		return nil, fmt.Errorf("safetensors header of %d bytes: the file has %d, at most %d are allowed", length, len(body), maxSafetensorsHeader)
@@ -59,7 +61,7 @@ func parseSafetensors(file []byte) (*network, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.network("safetensors", byName)
+	return m.contents("safetensors", byName)
 }
 
 // safetensorsHeader is a decoded header.
@@ -186,7 +188,7 @@ func halfToFloat(h uint16) float64 {
 
 // WriteSafetensors writes p as a safetensors file with the arrays and the JSON
 // header of the psafe format. What WriteNPZ says holds here too.
-func WriteSafetensors(w io.Writer, p *Posterior) error {
+func WriteSafetensors(w io.Writer, p *posterior.Posterior) error {
 	meta, list, err := encode(p)
 	if err != nil {
 		return err

@@ -5,12 +5,13 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"psafe/host/network"
 	"psafe/host/posterior"
 )
 
-// network is the variational posterior being trained. All its parameters lie in
+// variational is the posterior being trained. All its parameters lie in
 // one list, so that the optimiser needs to know nothing of layers.
-type network struct {
+type variational struct {
 	layers []layer
 	// param holds every mu and then every rho; grad is the gradient of the loss.
 	param, grad []float64
@@ -30,19 +31,19 @@ type network struct {
 type layer struct {
 	in, out      int
 	weight, bias int
-	activation   posterior.Activation
+	activation   network.Activation
 }
 
 // newNetwork draws the initial means and sets all standard deviations to
 // InitSD.
-func newNetwork(c *Config, inputs, outputs int, rng *rand.Rand) *network {
-	net := &network{targetVariance: c.Noise * c.Noise}
+func newNetwork(c *Config, inputs, outputs int, rng *rand.Rand) *variational {
+	net := &variational{targetVariance: c.Noise * c.Noise}
 	in := inputs
 	for _, out := range c.Hidden {
 		net.addLayer(in, out, c.Activation)
 		in = out
 	}
-	net.addLayer(in, outputs, posterior.Activation{})
+	net.addLayer(in, outputs, network.Activation{})
 	net.param = make([]float64, 2*net.half)
 	net.grad = make([]float64, 2*net.half)
 	net.sd = make([]float64, net.half)
@@ -53,7 +54,7 @@ func newNetwork(c *Config, inputs, outputs int, rng *rand.Rand) *network {
 		// Means that keep the size of signals from layer to layer. Biases are drawn
 		// too, to spread the kinks of a network of one input.
 		size := math.Sqrt(1 / float64(l.in))
-		if k+1 < len(net.layers) && (l.activation.Kind == posterior.ReLU || l.activation.Kind == posterior.LeakyReLU) {
+		if k+1 < len(net.layers) && (l.activation.Kind == network.ReLU || l.activation.Kind == network.LeakyReLU) {
 			size *= math.Sqrt2
 		}
 		prior := c.PriorSD
@@ -73,14 +74,14 @@ func newNetwork(c *Config, inputs, outputs int, rng *rand.Rand) *network {
 	return net
 }
 
-func (net *network) addLayer(in, out int, a posterior.Activation) {
+func (net *variational) addLayer(in, out int, a network.Activation) {
 	l := layer{in: in, out: out, weight: net.half, bias: net.half + in*out, activation: a}
 	net.half = l.bias + out
 	net.layers = append(net.layers, l)
 }
 
 // refresh recomputes what follows from rho.
-func (net *network) refresh() {
+func (net *variational) refresh() {
 	for i, rho := range net.param[net.half:] {
 		sd, slope := softplus(rho)
 		net.sd[i], net.slope[i], net.variance[i] = sd, slope, sd*sd
@@ -88,7 +89,7 @@ func (net *network) refresh() {
 }
 
 // kl is the sum over all weights of KL( N(mu, sd^2) || N(0, prior^2) ).
-func (net *network) kl() float64 {
+func (net *variational) kl() float64 {
 	sum := 0.0
 	for i, s := range net.prior {
 		mu, sd := net.param[i]/s, net.sd[i]/s
@@ -98,7 +99,7 @@ func (net *network) kl() float64 {
 }
 
 // addKL adds the gradient of factor times kl.
-func (net *network) addKL(factor float64) {
+func (net *variational) addKL(factor float64) {
 	for i, s := range net.prior {
 		mu, sd := net.param[i], net.sd[i]
 		v := s * s
@@ -109,19 +110,18 @@ func (net *network) addKL(factor float64) {
 
 // posterior is the result, rounded to float32: what devices compute with by
 // default, and half the size.
-func (net *network) posterior() (*posterior.Posterior, error) {
+func (net *variational) posterior() (*posterior.Posterior, error) {
 	p := &posterior.Posterior{Scale: posterior.ScaleSD}
-	gaussian := func(from, to int) posterior.Gaussian {
+	gaussian := func(from, to int) posterior.Params {
 		mean, sd := make([]float64, to-from), make([]float64, to-from)
 		for i := range mean {
 			mean[i] = float64(float32(net.param[from+i]))
 			sd[i] = float64(float32(net.sd[from+i]))
 		}
-		return posterior.NewGaussian(mean, sd, posterior.ScaleSD)
+		return posterior.NewParams(mean, sd, posterior.ScaleSD)
 	}
 	for _, l := range net.layers {
-		p.Layers = append(p.Layers, posterior.Layer{In: l.in, Out: l.out, Activation: l.activation,
-			Weight: gaussian(l.weight, l.bias), Bias: gaussian(l.bias, l.bias+l.out)})
+		p.Layers = append(p.Layers, posterior.Layer{Layer: network.DenseLayer(l.in, l.out, l.activation), Weight: gaussian(l.weight, l.bias), Bias: gaussian(l.bias, l.bias+l.out)})
 	}
 	if err := p.Validate(); err != nil {
 		return nil, fmt.Errorf("the trained network: %w", err)

@@ -1,9 +1,11 @@
-package posterior
+package format
 
 import (
 	"fmt"
 	"io"
 	"slices"
+
+	"psafe/host/posterior"
 
 	"psafe/host/npy"
 )
@@ -13,7 +15,7 @@ import (
 const metaName = "__meta__"
 
 // parseNPZ reads the members of a psafe .npz.
-func parseNPZ(members []npy.Member) (*network, error) {
+func parseNPZ(members []npy.Member) (*contents, error) {
 	byName := map[string]*npy.Array{}
 	var text []byte
 	for _, member := range members {
@@ -46,7 +48,7 @@ func parseNPZ(members []npy.Member) (*network, error) {
 	if err != nil {
 		return nil, fmt.Errorf("array %s: %w", metaName, err)
 	}
-	return m.network("psafe", byName)
+	return m.contents("psafe", byName)
 }
 
 // WriteNPZ writes p in psafe's own format, in which nothing is lost: means and
@@ -55,7 +57,7 @@ func parseNPZ(members []npy.Member) (*network, error) {
 // same bytes. Bounds of standard deviations are not written; reading makes them
 // again. It is an error when p is not valid or w fails. An unknown scale is a
 // mistake of the caller.
-func WriteNPZ(w io.Writer, p *Posterior) error {
+func WriteNPZ(w io.Writer, p *posterior.Posterior) error {
 	header, list, err := encode(p)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package posterior
+package format
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 // activation is in them.
 
 // parsePickle reads a bare pickle of any known shape.
-func parsePickle(file []byte) (*network, error) {
+func parsePickle(file []byte) (*contents, error) {
 	copies := &budget{left: 2 * len(file)}
 	value, err := unpickle(file, copies)
 	if err != nil {
@@ -28,17 +28,17 @@ func parsePickle(file []byte) (*network, error) {
 		return nil, err
 	}
 	layers, err := fromList(list)
-	return &network{format: "uai2020", layers: layers}, err
+	return &contents{format: "uai2020", layers: layers}, err
 }
 
 // parseObjectNPZ reads arr_0 of a .npz.
-func parseObjectNPZ(file []byte) (*network, error) {
+func parseObjectNPZ(file []byte) (*contents, error) {
 	list, err := objectArray(file)
 	if err != nil {
 		return nil, fmt.Errorf("arr_0: %w", err)
 	}
 	layers, err := fromList(list)
-	return &network{format: "uai2020", layers: layers}, err
+	return &contents{format: "uai2020", layers: layers}, err
 }
 
 // objectArray reads a .npy file that holds a list of numeric arrays.

@@ -1,4 +1,4 @@
-package posterior
+package format
 
 import (
 	"crypto/sha256"
@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"psafe/host/posterior"
 
 	"psafe/host/npy"
 )
@@ -25,7 +27,7 @@ const samplesFolder = "samples"
 func sampleFile(i int) string { return fmt.Sprintf("%s/sample_%d.npy", samplesFolder, i) }
 
 // readHMC reads a directory of samples.
-func readHMC(dir string, opt Options) (*Posterior, error) {
+func readHMC(dir string, opt Options) (*posterior.Posterior, error) {
 	digest := sha256.New()
 	left := int64(maxFile)
 	read := func(name string) ([]byte, error) {
@@ -74,7 +76,7 @@ func noOtherSamples(folder string, n int) error {
 }
 
 // parseHMC asks read for the files, always in the same order.
-func parseHMC(read func(name string) ([]byte, error)) (*network, error) {
+func parseHMC(read func(name string) ([]byte, error)) (*contents, error) {
 	file, err := read("arch.json")
 	if err != nil {
 		return nil, err
@@ -86,7 +88,7 @@ func parseHMC(read func(name string) ([]byte, error)) (*network, error) {
 	if file, err = read("freq.npy"); err != nil {
 		return nil, err
 	}
-	n := &network{format: "deepbayes", kind: KindSamples}
+	n := &contents{format: "deepbayes", kind: posterior.KindSamples}
 	if n.counts, err = parseCounts(file); err != nil {
 		return nil, fmt.Errorf("freq.npy: %w", err)
 	}
@@ -124,7 +126,7 @@ func parseCounts(file []byte) ([]int64, error) {
 	}
 	counts := make([]int64, len(a.Data))
 	for i, v := range a.Data {
-		if !(v >= 1 && v <= maxTotal && v == float64(int64(v))) {
+		if !(v >= 1 && v <= posterior.MaxTotal && v == float64(int64(v))) {
 			return nil, fmt.Errorf("sample %d has count %v: counts are whole numbers from 1; leave samples out that do not count", i, v)
 		}
 		counts[i] = int64(v)
@@ -134,7 +136,7 @@ func parseCounts(file []byte) ([]int64, error) {
 
 // push puts the arrays W0, b0, W1, ... of one sample behind those of the samples
 // before; they must have the shapes of the first.
-func (n *network) push(dense []kerasDense, list []*npy.Array) error {
+func (n *contents) push(dense []kerasDense, list []*npy.Array) error {
 	if len(list)%2 != 0 {
 		return fmt.Errorf("%d arrays where dense layers need pairs W0, b0, W1, b1", len(list))
 	}

@@ -1,4 +1,4 @@
-package posterior
+package format
 
 import (
 	"archive/zip"
@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"psafe/host/network"
+	"psafe/host/posterior"
 
 	"psafe/host/npy"
 )
@@ -44,10 +47,10 @@ func objectNPZ(t *testing.T, items ...string) []byte {
 	return zipOf(t, "arr_1.npy", numberFile(t), "arr_0.npy", objectFile(items...))
 }
 
-var reluSD = Options{Scale: ScaleSD, Activations: []Activation{{Kind: ReLU}}}
+var reluSD = Options{Scale: posterior.ScaleSD, Activations: []network.Activation{{Kind: network.ReLU}}}
 
 // checkSmall says whether p is the network of smallArrays.
-func checkSmall(t *testing.T, name string, p *Posterior, format string) {
+func checkSmall(t *testing.T, name string, p *posterior.Posterior, format string) {
 	t.Helper()
 	single := func(v float64) float64 { return float64(float32(v)) }
 	if len(p.Layers) != 2 || p.Inputs() != 2 || p.Outputs() != 1 || p.Weights() != 13 || p.Source.Format != format || len(p.Source.SHA256) != 64 {
@@ -94,7 +97,7 @@ func TestReadForeignErrors(t *testing.T) {
 		b[i] = array
 		return []byte(pickled(pkList(b...)))
 	}
-	relu := Activation{Kind: ReLU}
+	relu := network.Activation{Kind: network.ReLU}
 	list := []byte(pickled(pkList(a...)))
 	tests := []struct {
 		name, want string
@@ -102,8 +105,8 @@ func TestReadForeignErrors(t *testing.T) {
 		opt        Options
 	}{
 		{"no scale", "add --scale sd|variance|softplus", list, Options{Activations: reluSD.Activations}},
-		{"no activation", "add --activation", list, Options{Scale: ScaleSD}},
-		{"too many activations", "3 activations are given for 1 hidden", list, Options{Scale: ScaleSD, Activations: []Activation{relu, relu, relu}}},
+		{"no activation", "add --activation", list, Options{Scale: posterior.ScaleSD}},
+		{"too many activations", "3 activations are given for 1 hidden", list, Options{Scale: posterior.ScaleSD, Activations: []network.Activation{relu, relu, relu}}},
 		{"seven arrays", "7 arrays", []byte(pickled(pkList(a[:7]...))), reluSD},
 		{"six arrays", "6 arrays", []byte(pickled(pkList(a[:6]...))), reluSD},
 		{"empty list", "not a list of arrays", []byte(pickled("]")), reluSD},
@@ -150,17 +153,17 @@ func numericArr0(t *testing.T) []byte {
 // Options that repeat what the file says are fine, others are not.
 func TestOptionsAgainstFile(t *testing.T) {
 	var b bytes.Buffer
-	if err := WriteNPZ(&b, random(ScaleVariance)); err != nil {
+	if err := WriteNPZ(&b, random(posterior.ScaleVariance)); err != nil {
 		t.Fatal(err)
 	}
-	tanh, relu := []Activation{{Kind: Tanh}}, []Activation{{Kind: ReLU}}
+	tanh, relu := []network.Activation{{Kind: network.Tanh}}, []network.Activation{{Kind: network.ReLU}}
 	for _, test := range []struct {
 		opt  Options
 		want string
 	}{
 		{Options{}, ""},
-		{Options{Scale: ScaleVariance, Activations: tanh}, ""},
-		{Options{Scale: ScaleSD}, "the file says its spread is variance, the option says sd"},
+		{Options{Scale: posterior.ScaleVariance, Activations: tanh}, ""},
+		{Options{Scale: posterior.ScaleSD}, "the file says its spread is variance, the option says sd"},
 		{Options{Activations: relu}, "the file says layer 0 has activation tanh, the option says relu"},
 	} {
 		_, path, err := readBytes(t, b.Bytes(), test.opt)
@@ -206,7 +209,7 @@ func TestReadDeepbayes(t *testing.T) {
 	a := asTensors(smallArrays())
 	arch := kerasHead + kerasDenseText(3, "relu") + "," + kerasDenseText(1, "softmax") + "]}}"
 	dir := deepbayesDir(t, arch, objectFile(a[:4]...), objectFile(a[4:]...))
-	for _, opt := range []Options{{Scale: ScaleSD}, reluSD} {
+	for _, opt := range []Options{{Scale: posterior.ScaleSD}, reluSD} {
 		p, err := Read(dir, opt)
 		if err != nil {
 			t.Fatal(err)
@@ -218,7 +221,7 @@ func TestReadDeepbayes(t *testing.T) {
 		want string
 	}{
 		{Options{}, "add --scale sd|variance|softplus"},
-		{Options{Scale: ScaleSD, Activations: []Activation{{Kind: Tanh}}}, "layer 0 has activation relu, the option says tanh"},
+		{Options{Scale: posterior.ScaleSD, Activations: []network.Activation{{Kind: network.Tanh}}}, "layer 0 has activation relu, the option says tanh"},
 	} {
 		_, err := Read(dir, test.opt)
 		wantError(t, fmt.Sprint(test.opt), err, dir, test.want)
@@ -254,7 +257,7 @@ func TestReadDeepbayesErrors(t *testing.T) {
 	}
 	for _, test := range tests {
 		dir := deepbayesDir(t, test.arch, test.mean, test.spread)
-		_, err := Read(dir, Options{Scale: ScaleSD})
+		_, err := Read(dir, Options{Scale: posterior.ScaleSD})
 		wantError(t, test.name, err, dir, test.want)
 	}
 }

@@ -1,4 +1,4 @@
-package posterior
+package format
 
 import (
 	"bytes"
@@ -9,12 +9,15 @@ import (
 	"strings"
 	"testing"
 
+	"psafe/host/network"
+	"psafe/host/posterior"
+
 	"psafe/host/npy"
 )
 
 func TestRoundTripKinds(t *testing.T) {
 	list := others(t)
-	list[99] = someSWAG(t, ScaleSoftplus)
+	list[99] = someSWAG(t, posterior.ScaleSoftplus)
 	for _, p := range list {
 		p.Source.Note = "a note"
 		for ext, write := range writers {
@@ -27,7 +30,7 @@ func TestRoundTripKinds(t *testing.T) {
 			if !bytes.Equal(one.Bytes(), two.Bytes()) {
 				t.Errorf("%v %s: the same posterior gave different bytes", p.Kind, ext)
 			}
-			got, _, err := readBytes(t, one.Bytes(), Options{Activations: []Activation{{Kind: Tanh}}})
+			got, _, err := readBytes(t, one.Bytes(), Options{Activations: []network.Activation{{Kind: network.Tanh}}})
 			if err != nil {
 				t.Errorf("%v %s: %v", p.Kind, ext, err)
 				continue
@@ -46,7 +49,7 @@ func TestRoundTripKinds(t *testing.T) {
 // A gaussian may say so.
 func TestReadKindGaussian(t *testing.T) {
 	p, _, err := readBytes(t, npz(t, strings.Replace(goodMeta, `"scale"`, `"kind":"gaussian","scale"`, 1), goodArrays()), Options{})
-	if err != nil || p.Kind != KindGaussian || !p.Independent() {
+	if err != nil || p.Kind != posterior.KindGaussian || !p.Independent() {
 		t.Errorf("%+v, %v", p, err)
 	}
 }
@@ -62,22 +65,22 @@ func single(shape []int, data ...float64) *npy.Array {
 }
 
 // kindFiles gives a good file of each kind.
-func kindFiles() map[Kind]*kindFile {
+func kindFiles() map[posterior.Kind]*kindFile {
 	head := func(fields, layer string) string {
 		return `{"format":"psafe-posterior","version":1,` + fields + `,"layout":"in,out","layers":[{"kind":"dense","activation":"identity","in":2,"out":1` + layer + `}]}`
 	}
-	return map[Kind]*kindFile{
-		KindSamples: {head(`"kind":"samples","counts":[2,1,4]`, ""), map[string]*npy.Array{
+	return map[posterior.Kind]*kindFile{
+		posterior.KindSamples: {head(`"kind":"samples","counts":[2,1,4]`, ""), map[string]*npy.Array{
 			"layers.0.weight.samples": single([]int{3, 2, 1}, 1, 2, 3, 4, 5, 6),
 			"layers.0.bias.samples":   single([]int{3, 1}, 7, 8, 9),
 		}},
-		KindSWAG: {head(`"kind":"swag","scale":"variance","rank":2`, ""), map[string]*npy.Array{
+		posterior.KindSWAG: {head(`"kind":"swag","scale":"variance","rank":2`, ""), map[string]*npy.Array{
 			"layers.0.weight.mean": single([]int{2, 1}, 1, 2), "layers.0.weight.scale": single([]int{2, 1}, 4, 0),
 			"layers.0.weight.deviations": single([]int{2, 2, 1}, 1, 2, 3, 4),
 			"layers.0.bias.mean":         single([]int{1}, 3), "layers.0.bias.scale": single([]int{1}, 9),
 			"layers.0.bias.deviations": single([]int{2, 1}, 5, 6),
 		}},
-		KindDropout: {head(`"kind":"dropout"`, `,"rate":0.5`), map[string]*npy.Array{
+		posterior.KindDropout: {head(`"kind":"dropout"`, `,"rate":0.5`), map[string]*npy.Array{
 			"layers.0.weight.mean": single([]int{2, 1}, 1, 2), "layers.0.bias.mean": single([]int{1}, 3),
 		}},
 	}
@@ -85,18 +88,18 @@ func kindFiles() map[Kind]*kindFile {
 
 func TestReadKinds(t *testing.T) {
 	got := ""
-	for _, kind := range []Kind{KindSamples, KindSWAG, KindDropout} {
+	for _, kind := range []posterior.Kind{posterior.KindSamples, posterior.KindSWAG, posterior.KindDropout} {
 		f := kindFiles()[kind]
 		p, _, err := readBytes(t, npz(t, f.meta, f.arrays), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		switch kind {
-		case KindSamples:
+		case posterior.KindSamples:
 			got += fmt.Sprint(p.Samples().Counts, p.Samples().Weights(1), p.Scale)
-		case KindSWAG:
+		case posterior.KindSWAG:
 			got += fmt.Sprint(p.SWAG().Rank, p.SWAG().Sd, p.SWAG().Deviation, p.Layers[0].Bias.Mean, p.Scale)
-		case KindDropout:
+		case posterior.KindDropout:
 			got += fmt.Sprint(p.Dropout(), p.Layers[0].Weight.Mean, p.Layers[0].Bias.Mean, p.Scale)
 		}
 	}
@@ -107,7 +110,7 @@ func TestReadKinds(t *testing.T) {
 
 // Every matrix of a stack is turned, from torch's layout.
 func TestReadTorchStack(t *testing.T) {
-	f := kindFiles()[KindSamples]
+	f := kindFiles()[posterior.KindSamples]
 	meta := strings.NewReplacer("in,out", "out,in", `"out":1`, `"out":3`, "[2,1,4]", "[1,1]").Replace(f.meta)
 	arrays := map[string]*npy.Array{
 		"layers.0.weight.samples": single([]int{2, 3, 2}, 11, 12, 21, 22, 31, 32, -11, -12, -21, -22, -31, -32),
@@ -124,39 +127,39 @@ func TestReadTorchStack(t *testing.T) {
 
 func TestReadKindErrors(t *testing.T) {
 	tests := []struct {
-		kind           Kind
+		kind           posterior.Kind
 		old, new, want string
 	}{
-		{KindSamples, `"samples"`, `"hmc"`, `kind "hmc" is none of gaussian, samples, swag, dropout`},
-		{KindSamples, `"samples"`, `"Samples"`, `kind "Samples"`},
-		{KindSamples, `"kind":"samples",`, ``, `field "counts" does not belong to a posterior of kind gaussian`},
-		{KindSamples, `"counts":[2,1,4],`, `"scale":"sd","counts":[2,1,4],`, `field "scale" does not belong`},
-		{KindSamples, `,"counts":[2,1,4]`, ``, `field "counts" is missing`},
-		{KindSamples, `[2,1,4]`, `null`, `field "counts" is missing`},
-		{KindSamples, `[2,1,4]`, `[]`, `has shape [3 2 1], the header says [0 2 1]`},
-		{KindSamples, `[2,1,4]`, `[2,1]`, `has shape [3 2 1], the header says [2 2 1]`},
-		{KindSamples, `[2,1,4]`, `[2,0,4]`, "sample 1 has count 0: counts are whole numbers from 1"},
-		{KindSamples, `[2,1,4]`, `[2,-1,4]`, "sample 1 has count -1"},
-		{KindSamples, `[2,1,4]`, `[2,1.5,4]`, "cannot unmarshal number 1.5"},
-		{KindSamples, `[2,1,4]`, `[2,9223372036854775808,4]`, "cannot unmarshal"},
-		{KindSamples, `[2,1,4]`, `[2,9007199254740992,4]`, "up to sample 1 add up to more than 2^53"},
-		{KindSamples, `[2,1,4]`, `[9223372036854775807,9223372036854775807,9223372036854775807]`, "up to sample 0 add up"},
-		{KindSamples, `[2,1,4]`, `"2,1,4"`, "cannot unmarshal"},
-		{KindSamples, `"out":1`, `"out":1,"rate":0.5`, `layer 0: field "rate" does not belong`},
-		{KindSWAG, `,"rank":2`, ``, `field "rank" is missing`},
-		{KindSWAG, `"rank":2`, `"rank":2,"counts":[1]`, `field "counts" does not belong`},
-		{KindSWAG, `"rank":2`, `"rank":3`, "the header says [3 2 1]"},
-		{KindSWAG, `"rank":2`, `"rank":-1`, "the header says [-1 2 1]"},
-		{KindSWAG, `"rank":2`, `"rank":99999999999999999`, "the header says [99999999999999999 2 1]"},
-		{KindSWAG, `"scale":"variance",`, ``, `scale "" is none of`},
-		{KindDropout, `,"rate":0.5`, ``, `layer 0: field "rate" is missing`},
-		{KindDropout, `"rate":0.5`, `"rate":1`, "layer 0: dropout rate 1 is not in [0, 1)"},
-		{KindDropout, `"rate":0.5`, `"rate":-0.5`, "layer 0: dropout rate -0.5 is not in [0, 1)"},
-		{KindDropout, `"rate":0.5`, `"rate":"0.5"`, "cannot unmarshal"},
-		{KindDropout, `"rate":0.5`, `"rate":1e999`, "cannot unmarshal"},
-		{KindDropout, `"dropout"`, `"dropout","rate":0.5`, `unknown field "rate"`},
-		{KindDropout, `"dropout"`, `"dropout","rank":3`, `field "rank" does not belong`},
-		{KindDropout, `"dropout"`, `"samples","counts":[1]`, `field "rate" does not belong`},
+		{posterior.KindSamples, `"samples"`, `"hmc"`, `kind "hmc" is none of gaussian, samples, swag, dropout`},
+		{posterior.KindSamples, `"samples"`, `"Samples"`, `kind "Samples"`},
+		{posterior.KindSamples, `"kind":"samples",`, ``, `field "counts" does not belong to a posterior of kind gaussian`},
+		{posterior.KindSamples, `"counts":[2,1,4],`, `"scale":"sd","counts":[2,1,4],`, `field "scale" does not belong`},
+		{posterior.KindSamples, `,"counts":[2,1,4]`, ``, `field "counts" is missing`},
+		{posterior.KindSamples, `[2,1,4]`, `null`, `field "counts" is missing`},
+		{posterior.KindSamples, `[2,1,4]`, `[]`, `has shape [3 2 1], the header says [0 2 1]`},
+		{posterior.KindSamples, `[2,1,4]`, `[2,1]`, `has shape [3 2 1], the header says [2 2 1]`},
+		{posterior.KindSamples, `[2,1,4]`, `[2,0,4]`, "sample 1 has count 0: counts are whole numbers from 1"},
+		{posterior.KindSamples, `[2,1,4]`, `[2,-1,4]`, "sample 1 has count -1"},
+		{posterior.KindSamples, `[2,1,4]`, `[2,1.5,4]`, "cannot unmarshal number 1.5"},
+		{posterior.KindSamples, `[2,1,4]`, `[2,9223372036854775808,4]`, "cannot unmarshal"},
+		{posterior.KindSamples, `[2,1,4]`, `[2,9007199254740992,4]`, "up to sample 1 add up to more than 2^53"},
+		{posterior.KindSamples, `[2,1,4]`, `[9223372036854775807,9223372036854775807,9223372036854775807]`, "up to sample 0 add up"},
+		{posterior.KindSamples, `[2,1,4]`, `"2,1,4"`, "cannot unmarshal"},
+		{posterior.KindSamples, `"out":1`, `"out":1,"rate":0.5`, `layer 0: field "rate" does not belong`},
+		{posterior.KindSWAG, `,"rank":2`, ``, `field "rank" is missing`},
+		{posterior.KindSWAG, `"rank":2`, `"rank":2,"counts":[1]`, `field "counts" does not belong`},
+		{posterior.KindSWAG, `"rank":2`, `"rank":3`, "the header says [3 2 1]"},
+		{posterior.KindSWAG, `"rank":2`, `"rank":-1`, "the header says [-1 2 1]"},
+		{posterior.KindSWAG, `"rank":2`, `"rank":99999999999999999`, "the header says [99999999999999999 2 1]"},
+		{posterior.KindSWAG, `"scale":"variance",`, ``, `scale "" is none of`},
+		{posterior.KindDropout, `,"rate":0.5`, ``, `layer 0: field "rate" is missing`},
+		{posterior.KindDropout, `"rate":0.5`, `"rate":1`, "layer 0: dropout rate 1 is not in [0, 1)"},
+		{posterior.KindDropout, `"rate":0.5`, `"rate":-0.5`, "layer 0: dropout rate -0.5 is not in [0, 1)"},
+		{posterior.KindDropout, `"rate":0.5`, `"rate":"0.5"`, "cannot unmarshal"},
+		{posterior.KindDropout, `"rate":0.5`, `"rate":1e999`, "cannot unmarshal"},
+		{posterior.KindDropout, `"dropout"`, `"dropout","rate":0.5`, `unknown field "rate"`},
+		{posterior.KindDropout, `"dropout"`, `"dropout","rank":3`, `field "rank" does not belong`},
+		{posterior.KindDropout, `"dropout"`, `"samples","counts":[1]`, `field "rate" does not belong`},
 	}
 	for _, test := range tests {
 		f := kindFiles()[test.kind]
@@ -170,21 +173,21 @@ func TestReadKindErrors(t *testing.T) {
 
 func TestReadKindArrayErrors(t *testing.T) {
 	tests := []struct {
-		kind   Kind
+		kind   posterior.Kind
 		name   string
 		change *npy.Array // nil takes the array out
 		want   string
 	}{
-		{KindSamples, "layers.0.bias.samples", nil, `array "layers.0.bias.samples" is missing`},
-		{KindSamples, "layers.0.bias.mean", single([]int{1}, 0), `array "layers.0.bias.mean" belongs to none`},
-		{KindSamples, "layers.0.bias.samples", single([]int{1, 3}, 1, 2, 3), "has shape [1 3], the header says [3 1]"},
-		{KindSamples, "layers.0.weight.samples", single([]int{3, 2, 1}, 1, 2, 3, math.NaN(), 5, 6), "layer 0 weight: sample 1: entry 1 is NaN"},
-		{KindSamples, "layers.0.weight.samples", single([]int{3, 1, 2}, 1, 2, 3, 4, 5, 6), "has shape [3 1 2]"},
-		{KindSWAG, "layers.0.bias.deviations", single([]int{2, 1}, 1, math.Inf(1)), "layer 0 bias: deviation 1: entry 0 is +Inf"},
-		{KindSWAG, "layers.0.weight.scale", single([]int{2, 1}, 1, -1), "layer 0 weight: standard deviation[1] is NaN (stored -1)"},
-		{KindSWAG, "layers.0.weight.mean", single([]int{2, 1}, math.NaN(), 1), "layer 0 weight: mean[0] is NaN"},
-		{KindDropout, "layers.0.weight.scale", single([]int{2, 1}, 1, 1), `array "layers.0.weight.scale" belongs to none`},
-		{KindDropout, "layers.0.bias.mean", single([]int{1}, math.Inf(-1)), "layer 0 bias: mean[0] is -Inf"},
+		{posterior.KindSamples, "layers.0.bias.samples", nil, `array "layers.0.bias.samples" is missing`},
+		{posterior.KindSamples, "layers.0.bias.mean", single([]int{1}, 0), `array "layers.0.bias.mean" belongs to none`},
+		{posterior.KindSamples, "layers.0.bias.samples", single([]int{1, 3}, 1, 2, 3), "has shape [1 3], the header says [3 1]"},
+		{posterior.KindSamples, "layers.0.weight.samples", single([]int{3, 2, 1}, 1, 2, 3, math.NaN(), 5, 6), "layer 0 weight: sample 1: entry 1 is NaN"},
+		{posterior.KindSamples, "layers.0.weight.samples", single([]int{3, 1, 2}, 1, 2, 3, 4, 5, 6), "has shape [3 1 2]"},
+		{posterior.KindSWAG, "layers.0.bias.deviations", single([]int{2, 1}, 1, math.Inf(1)), "layer 0 bias: deviation 1: entry 0 is +Inf"},
+		{posterior.KindSWAG, "layers.0.weight.scale", single([]int{2, 1}, 1, -1), "layer 0 weight: standard deviation[1] is NaN (stored -1)"},
+		{posterior.KindSWAG, "layers.0.weight.mean", single([]int{2, 1}, math.NaN(), 1), "layer 0 weight: mean[0] is NaN"},
+		{posterior.KindDropout, "layers.0.weight.scale", single([]int{2, 1}, 1, 1), `array "layers.0.weight.scale" belongs to none`},
+		{posterior.KindDropout, "layers.0.bias.mean", single([]int{1}, math.Inf(-1)), "layer 0 bias: mean[0] is -Inf"},
 	}
 	for _, test := range tests {
 		f := kindFiles()[test.kind]
@@ -196,9 +199,9 @@ func TestReadKindArrayErrors(t *testing.T) {
 		wantError(t, test.name, err, path, test.want)
 	}
 	for kind, f := range kindFiles() {
-		_, path, err := readBytes(t, npz(t, f.meta, f.arrays), Options{Scale: ScaleSD})
+		_, path, err := readBytes(t, npz(t, f.meta, f.arrays), Options{Scale: posterior.ScaleSD})
 		want := fmt.Sprintf("kind %v, which has no spread: drop --scale sd", kind)
-		if kind == KindSWAG {
+		if kind == posterior.KindSWAG {
 			want = "the file says its spread is variance"
 		}
 		wantError(t, "option", err, path, want)
@@ -207,7 +210,7 @@ func TestReadKindArrayErrors(t *testing.T) {
 
 // A small file can neither claim a large stack nor make a large header.
 func TestReadKindHostile(t *testing.T) {
-	f := kindFiles()[KindSamples]
+	f := kindFiles()[posterior.KindSamples]
 	meta := strings.Replace(f.meta, "[2,1,4]", "[1"+strings.Repeat(",1", maxMeta/2)+"]", 1)
 	_, path, err := readBytes(t, npz(t, meta, f.arrays), Options{})
 	wantError(t, "million counts", err, path, "at most 4194304 are allowed")
@@ -268,7 +271,7 @@ func FuzzKinds(f *testing.F) {
 		f.Add(int(kind), file.meta, data)
 	}
 	f.Fuzz(func(t *testing.T, kind int, meta string, data []byte) {
-		file, ok := kindFiles()[Kind(kind)]
+		file, ok := kindFiles()[posterior.Kind(kind)]
 		if !ok {
 			return
 		}
@@ -281,7 +284,7 @@ func FuzzKinds(f *testing.F) {
 			}
 		}
 		n, err := parse(npz(t, meta, file.arrays))
-		var p *Posterior
+		var p *posterior.Posterior
 		if err == nil {
 			p, err = n.assemble(Options{Scale: n.scale})
 		}

@@ -1,28 +1,31 @@
-package posterior
+package format
 
 import (
 	"fmt"
 	"slices"
 
+	"psafe/host/network"
+	"psafe/host/posterior"
+
 	"psafe/host/npy"
 )
 
-// network is what every reader ends with: arrays, and what the file says about
+// contents is what every reader ends with: arrays, and what the file says about
 // them. assemble makes a Posterior of it.
-type network struct {
+type contents struct {
 	format string
-	kind   Kind
+	kind   posterior.Kind
 	// scale is ScaleUnknown where the file does not say.
-	scale Scale
+	scale posterior.Scale
 	// activations has one entry per layer, or is nil where the file does not say.
-	activations []Activation
+	activations []network.Activation
 	layers      []arrays
 	// counts, rank and rates (one per layer) are for the kinds that have them.
 	counts []int64
 	rank   int
 	rates  []float64
 	note   string
-	origin *Source
+	origin *posterior.Source
 }
 
 // arrays are those of one dense layer, weights (in, out); which there are depends
@@ -44,11 +47,11 @@ func (a *arrays) shape() (in, out int) {
 
 // assemble checks shapes, settles scale and activations with the options, and
 // validates the result.
-func (n *network) assemble(opt Options) (*Posterior, error) {
+func (n *contents) assemble(opt Options) (*posterior.Posterior, error) {
 	if len(n.layers) == 0 {
 		return nil, fmt.Errorf("the file has no layers")
 	}
-	if n.kind == KindGaussian {
+	if n.kind == posterior.KindGaussian {
 		// Arrays of other kinds come with the shapes that a header gives.
 		for k, a := range n.layers {
 			if err := a.check(k); err != nil {
@@ -60,19 +63,19 @@ func (n *network) assemble(opt Options) (*Posterior, error) {
 	if err != nil {
 		return nil, err
 	}
-	scale := ScaleUnknown
-	if n.kind.spreads() {
+	scale := posterior.ScaleUnknown
+	if n.kind.HasSpread() {
 		if scale, err = resolveScale(n.scale, opt.Scale); err != nil {
 			return nil, err
 		}
-	} else if opt.Scale != ScaleUnknown {
+	} else if opt.Scale != posterior.ScaleUnknown {
 		return nil, fmt.Errorf("the posterior is of kind %v, which has no spread: drop --scale %v", n.kind, opt.Scale)
 	}
-	var layers []Layer
+	var layers []posterior.Layer
 	for k := range n.layers {
 		a := &n.layers[k]
-		l := Layer{Activation: activations[k]}
-		l.In, l.Out = a.shape()
+		in, out := a.shape()
+		l := posterior.Layer{Layer: network.DenseLayer(in, out, activations[k])}
 		if a.weight != nil {
 			l.Weight.Mean, l.Bias.Mean = a.weight.Data, a.bias.Data
 		}
@@ -82,7 +85,7 @@ func (n *network) assemble(opt Options) (*Posterior, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Source = Source{Format: n.format, Note: n.note, Origin: n.origin}
+	p.Source = posterior.Source{Format: n.format, Note: n.note, Origin: n.origin}
 	return p, nil
 }
 
@@ -107,7 +110,7 @@ func (a *arrays) check(k int) error {
 
 // resolveActivations combines the activations of all layers that the file says
 // (or nil) with those of the hidden layers that the user says (or none).
-func resolveActivations(file []Activation, layers int, option []Activation) ([]Activation, error) {
+func resolveActivations(file []network.Activation, layers int, option []network.Activation) ([]network.Activation, error) {
 	hidden := layers - 1
 	if len(option) > 1 && len(option) != hidden {
 		return nil, fmt.Errorf("%d activations are given for %d hidden layers: give one for all, or one each", len(option), hidden)
@@ -117,7 +120,7 @@ func resolveActivations(file []Activation, layers int, option []Activation) ([]A
 	}
 	all := slices.Clone(file)
 	if file == nil {
-		all = make([]Activation, layers)
+		all = make([]network.Activation, layers)
 	}
 	if len(option) == 0 {
 		return all, nil

@@ -1,4 +1,4 @@
-package posterior
+package format
 
 import (
 	"fmt"
@@ -22,7 +22,7 @@ func isBatten(value any) bool {
 }
 
 // parseBatten reads a value for which isBatten holds.
-func parseBatten(value any, copies *budget) (*network, error) {
+func parseBatten(value any, copies *budget) (*contents, error) {
 	var halves [2][]*npy.Array
 	for h, half := range value.(*pickleList).items {
 		what := []string{"means", "spreads"}[h]
@@ -38,5 +38,5 @@ func parseBatten(value any, copies *budget) (*network, error) {
 		}
 	}
 	layers, err := pair(halves[0], halves[1])
-	return &network{format: "batten2024", layers: layers}, err
+	return &contents{format: "batten2024", layers: layers}, err
 }

@@ -1,0 +1,95 @@
+package network
+
+import (
+	"fmt"
+	"iter"
+	"math"
+)
+
+// Linear is the map of a layer from its inputs z to its pre-activations zeta, linear in
+// its parameters: two flat lists, weights and biases, each parameter used in any number
+// of places,
+//
+//	zeta_i = sum over the places (i, j, w) of weight_w z_j  +  bias_BiasOf(i)
+//
+// Nothing else knows where a parameter lies in its list. A kind of map that is added
+// needs every method to compile; what can only serve some kinds (package bound: Dense)
+// asks for the type and refuses the others.
+type Linear interface {
+	// Inputs and Outputs are the lengths of z and zeta; Weights and Biases are those
+	// of the lists of parameters.
+	Inputs() int
+	Outputs() int
+	Weights() int
+	Biases() int
+	// Into gives the places of output i: the input j and the weight that meets it there.
+	// No weight occurs twice among them, though it may lead into other outputs too.
+	Into(i int) iter.Seq2[int, int]
+	// From gives the places of input j: the output i and the weight on the way.
+	From(j int) iter.Seq2[int, int]
+	// BiasOf is the parameter in the list of biases that is added to output i.
+	BiasOf(i int) int
+	// Check says what is wrong with the shape, nil if nothing is.
+	Check() error
+	// addApprox adds the products of one input vector to zeta; backApprox writes the
+	// gradient with respect to z, given that with respect to zeta. Ordinary float64.
+	addApprox(zeta, weight, z []float64)
+	backApprox(dz, weight, dzeta []float64)
+}
+
+// Dense is the map of a dense layer: every input meets every output, each with a weight
+// of its own, which lie by input, outputs contiguous: (In, Out).
+type Dense struct{ In, Out int }
+
+// DenseLayer is a dense layer from in inputs to out outputs.
+func DenseLayer(in, out int, a Activation) Layer {
+	return Layer{Linear: Dense{In: in, Out: out}, Activation: a}
+}
+
+// Inputs is In.
+func (d Dense) Inputs() int { return d.In }
+
+// Outputs is Out.
+func (d Dense) Outputs() int { return d.Out }
+
+// Weights is In*Out.
+func (d Dense) Weights() int { return d.In * d.Out }
+
+// Biases is Out.
+func (d Dense) Biases() int { return d.Out }
+
+// at is the weight from input j to output i.
+func (d Dense) at(j, i int) int { return j*d.Out + i }
+
+// Into gives every input j, ascending, and the weight from it to output i.
+func (d Dense) Into(i int) iter.Seq2[int, int] {
+	return func(yield func(int, int) bool) {
+		for j := range d.In {
+			if !yield(j, d.at(j, i)) {
+				return
+			}
+		}
+	}
+}
+
+// From gives every output i, ascending, and the weight from input j to it.
+func (d Dense) From(j int) iter.Seq2[int, int] {
+	return func(yield func(int, int) bool) {
+		for i := range d.Out {
+			if !yield(i, d.at(j, i)) {
+				return
+			}
+		}
+	}
+}
+
+// BiasOf is i.
+func (d Dense) BiasOf(i int) int { return i }
+
+// Check refuses an empty shape, and one whose weights cannot be counted.
+func (d Dense) Check() error {
+	if d.In < 1 || d.Out < 1 || d.In > math.MaxInt/d.Out {
+		return fmt.Errorf("shape %d x %d is empty or too large", d.In, d.Out)
+	}
+	return nil
+}
