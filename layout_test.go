@@ -21,7 +21,7 @@ var mayImport = map[string][]string{
 	"psafe/host/measure":          {},
 	"psafe/host/certify":          {"psafe/host/bound", "psafe/host/measure", "psafe/host/posterior", "psafe/host/property"},
 	"psafe/host/report":           {"psafe/host/certify", "psafe/host/measure", "psafe/host/property"},
-	"psafe/host/figure":           {"psafe/host/report", "gonum.org/v1/plot", "gonum.org/v1/plot/"},
+	"psafe/host/figure":           {"psafe/host/report", "gonum.org/v1/gonum/floats", "gonum.org/v1/plot", "gonum.org/v1/plot/"},
 	"psafe/host/paper":            {"psafe/host/bound", "psafe/host/certify", "psafe/host/figure", "psafe/host/measure", "psafe/host/posterior", "psafe/host/property", "psafe/host/report", "psafe/testdata"},
 	"psafe/host/train":            {"psafe/host/posterior", "psafe/host/property"},
 	"psafe/fallback":              {"psafe/host/bound"},

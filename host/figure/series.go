@@ -270,12 +270,3 @@ func quoted(text string, most int) string {
 	}
 	return string(runes)
 }
-
-// span is the least and the greatest of numbers.
-func span(x []float64) (lo, hi float64) {
-	lo, hi = math.Inf(1), math.Inf(-1)
-	for _, v := range x {
-		lo, hi = min(lo, v), max(hi, v)
-	}
-	return lo, hi
-}

@@ -37,8 +37,8 @@ func ReadFile(path string) ([]Placed, error) {
 	return ReadRecords(path, file)
 }
 
-// ReadRecords reads the lines of a result file; file is its name in messages. Whatever is no result record of psafe certify
-// is an error of one line that names the file and the line.
+// ReadRecords reads the lines of a result file, which messages call file. Whatever is no
+// result record of psafe certify is an error of one line that names the file and the line.
 func ReadRecords(file string, r io.Reader) ([]Placed, error) {
 	var records []Placed
 	lines := bufio.NewScanner(r)
