@@ -260,7 +260,7 @@ func (j *paperJob) run(ctx context.Context, r paper.Run) ([]report.Placed, error
 		}
 		return nil, fmt.Errorf("%s: %w", r.Name, err)
 	}
-	records, err := readResults(out)
+	records, err := report.ReadFile(out)
 	if err != nil {
 		return nil, err
 	}

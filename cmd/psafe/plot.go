@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"psafe/host/figure"
 	"psafe/host/property"
 	"psafe/host/report"
 )
@@ -37,7 +37,7 @@ type plotFlags struct {
 
 func (p *plotFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&p.out, "out", "", "file to write, .svg or .png; required")
-	f.StringSliceVar(&p.by, "by", []string{"posterior", "method"}, "eps: what has a line of its own: words of "+strings.Join(report.ByWords, ", ")+"; bars: posterior,method or posterior")
+	f.StringSliceVar(&p.by, "by", []string{"posterior", "method"}, "eps: what has a line of its own: words of "+strings.Join(figure.ByWords, ", ")+"; bars: posterior,method or posterior")
 	f.StringVar(&p.points, "points", "", "heatmap: the data file that --inputs of psafe certify named; required")
 	f.IntSliceVar(&p.columns, "columns", []int{0, 1}, "heatmap: which two coordinates of the points are the axes, from 0 on")
 	f.StringVar(&p.field, "field", "p_lower", "heatmap: p_lower or p_upper")
@@ -65,20 +65,20 @@ func runPlot(_ context.Context, args []string, stdout, stderr io.Writer) error {
 	files := f.Args()[1:]
 	var records []report.Placed
 	for _, file := range files {
-		more, err := readResults(file)
+		more, err := report.ReadFile(file)
 		if err != nil {
 			return err
 		}
 		records = append(records, more...)
 	}
-	figure, notes, err := p.draw(f.Arg(0), records)
+	drawing, notes, err := p.draw(f.Arg(0), records)
 	if err != nil {
 		return err
 	}
 	for _, note := range notes {
 		fmt.Fprintln(stderr, "psafe: note:", note)
 	}
-	return p.write(figure, format, files)
+	return p.write(drawing, format, files)
 }
 
 // check refuses what is missing or belongs to another kind of figure, and returns
@@ -113,42 +113,33 @@ func (p *plotFlags) check(f *pflag.FlagSet) (format string, err error) {
 	return format, nil
 }
 
-func readResults(path string) ([]report.Placed, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("%s: cannot be read: %w: name a result file", path, bare(err))
-	}
-	defer file.Close()
-	return report.ReadRecords(path, file)
-}
-
 // draw makes the figure of a kind and says what a reader of it should know.
-func (p *plotFlags) draw(kind string, records []report.Placed) (*report.Figure, []string, error) {
+func (p *plotFlags) draw(kind string, records []report.Placed) (*figure.Figure, []string, error) {
 	switch kind {
 	case "eps":
-		series, notes, err := report.EpsSeries(records, p.by)
+		series, notes, err := figure.EpsSeries(records, p.by)
 		if err != nil {
 			return nil, nil, err
 		}
-		figure, err := report.PlotEps(series)
-		return figure, notes, err
+		drawing, err := figure.PlotEps(series)
+		return drawing, notes, err
 	case "bars":
-		groups, methods, notes, err := report.BarGroups(records, p.by)
+		groups, methods, notes, err := figure.BarGroups(records, p.by)
 		if err != nil {
 			return nil, nil, err
 		}
-		figure, err := report.PlotBars(groups, methods)
-		return figure, notes, err
+		drawing, err := figure.PlotBars(groups, methods)
+		return drawing, notes, err
 	}
 	points, err := p.coordinates(records[0])
 	if err != nil {
 		return nil, nil, err
 	}
-	grid, err := report.HeatGrid(records, p.points, points, p.field)
+	grid, err := figure.HeatGrid(records, p.points, points, p.field)
 	if err != nil {
 		return nil, nil, err
 	}
-	return report.PlotHeat(grid, [2]int(p.columns)), nil, nil
+	return figure.PlotHeat(grid, [2]int(p.columns)), nil, nil
 }
 
 // coordinates reads two columns of --points, scaled as for the record, and checks
@@ -174,13 +165,13 @@ func (p *plotFlags) coordinates(r report.Placed) ([][2]float64, error) {
 	return x, nil
 }
 
-func (p *plotFlags) write(figure *report.Figure, format string, files []string) error {
+func (p *plotFlags) write(drawing *figure.Figure, format string, files []string) error {
 	out, err := createOut(p.out, append([]string{p.points}, files...)...)
 	if err != nil {
 		return err
 	}
 	defer out.discard()
-	if err := figure.Write(out, format); err != nil {
+	if err := drawing.Write(out, format); err != nil {
 		return fmt.Errorf("--out %s: cannot be written: %w", p.out, bare(err))
 	}
 	return out.commit()

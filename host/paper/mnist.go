@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"psafe/host/figure"
 	"psafe/host/report"
 )
 
@@ -171,11 +172,11 @@ func (j *mnistJob) figures(s *Section, r Results) error {
 			}
 		}
 	}
-	groups, methods, _, err := report.BarGroups(bars, []string{"posterior", "method"})
+	groups, methods, _, err := figure.BarGroups(bars, []string{"posterior", "method"})
 	if err != nil {
 		return err
 	}
-	f, err := report.PlotBars(groups, methods)
+	f, err := figure.PlotBars(groups, methods)
 	if err != nil {
 		return err
 	}
@@ -191,11 +192,11 @@ func (j *mnistJob) curves(s *Section, lines []report.Placed) error {
 		depths[len(p.Activations)] = append(depths[len(p.Activations)], p)
 	}
 	for _, depth := range []int{1, 2} {
-		series, _, err := report.EpsSeries(depths[depth], []string{"posterior", "method"})
+		series, _, err := figure.EpsSeries(depths[depth], []string{"posterior", "method"})
 		if err != nil {
 			return err
 		}
-		f, err := report.PlotEps(series)
+		f, err := figure.PlotEps(series)
 		if err != nil {
 			return err
 		}

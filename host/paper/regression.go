@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"psafe/host/figure"
 	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/posterior/format"
-	"psafe/host/report"
 	"psafe/testdata"
 )
 
@@ -178,11 +178,11 @@ func (c *Config) regression() (*Experiment, error) {
 // bandJob is the figure of a posterior with its property boxes.
 type bandJob struct {
 	run   string
-	boxes []report.BandBox
+	boxes []figure.BandBox
 	// panels says which boxes are of which eps and delta.
 	panels [][2]float64
 	of     []int
-	band   report.Band
+	band   figure.Band
 }
 
 // bandNetworks is how many networks are drawn for the band of the figure.
@@ -206,7 +206,7 @@ func (c *Config) band(e *Experiment, n netFlags, post *posterior.Posterior) (*ba
 					Output: [][2]any{{two(y - delta), two(y + delta)}}, Boxes: [][][2]float64{{{two(x - eps), two(x + eps)}}}}
 				list = append(list, p)
 				job.of = append(job.of, panel)
-				job.boxes = append(job.boxes, report.BandBox{XLo: x - eps, XHi: x + eps, YLo: y - delta, YHi: y + delta})
+				job.boxes = append(job.boxes, figure.BandBox{XLo: x - eps, XHi: x + eps, YLo: y - delta, YHi: y + delta})
 			}
 		}
 	}
@@ -251,9 +251,9 @@ func readNet(n netFlags) (*posterior.Posterior, error) {
 }
 
 // bandOf estimates mean and standard deviation of the output over [-reach, reach].
-func bandOf(post *posterior.Posterior, reach float64, networks int) report.Band {
+func bandOf(post *posterior.Posterior, reach float64, networks int) figure.Band {
 	const points = 161
-	b := report.Band{Networks: networks}
+	b := figure.Band{Networks: networks}
 	sum, squares := make([]float64, points), make([]float64, points)
 	for i := range points {
 		b.X = append(b.X, -reach+2*reach*float64(i)/(points-1))

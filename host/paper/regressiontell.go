@@ -3,6 +3,7 @@ package paper
 import (
 	"fmt"
 
+	"psafe/host/figure"
 	"psafe/host/posterior"
 	"psafe/host/report"
 )
@@ -39,7 +40,7 @@ func (c *Config) tellRegression(e *Experiment, nets []netFlags, posts []*posteri
 	if err != nil {
 		return nil, err
 	}
-	f, err := report.PlotSteps(steps)
+	f, err := figure.PlotSteps(steps)
 	if err != nil {
 		return nil, err
 	}
@@ -84,10 +85,10 @@ func (c *Config) tellSweep(s *Section, n netFlags, all *bounds, r Results) error
 }
 
 // draw makes the figure of the band.
-func (b *bandJob) draw(r Results) (*report.Figure, error) {
-	panels := make([]report.BandPanel, len(b.panels))
+func (b *bandJob) draw(r Results) (*figure.Figure, error) {
+	panels := make([]figure.BandPanel, len(b.panels))
 	for i, p := range b.panels {
-		panels[i] = report.BandPanel{Eps: fmt.Sprint(p[0]), Delta: fmt.Sprint(p[1])}
+		panels[i] = figure.BandPanel{Eps: fmt.Sprint(p[0]), Delta: fmt.Sprint(p[1])}
 	}
 	for i, p := range r[b.run] {
 		box := b.boxes[i]
@@ -95,5 +96,5 @@ func (b *bandJob) draw(r Results) (*report.Figure, error) {
 		k := b.of[i]
 		panels[k].Boxes = append(panels[k].Boxes, box)
 	}
-	return report.PlotBand(b.band, panels)
+	return figure.PlotBand(b.band, panels)
 }

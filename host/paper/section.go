@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"psafe/host/report"
+	"psafe/host/figure"
 )
 
 // Section is what is told of an experiment: paragraphs, tables and figures in order.
@@ -25,7 +25,7 @@ type block struct {
 
 type namedFigure struct {
 	name, caption string
-	figure        *report.Figure
+	figure        *figure.Figure
 }
 
 // Table is rows of cells under columns; Name is the stem of its CSV file.
@@ -65,7 +65,7 @@ func (s *Section) say(format string, args ...any) {
 
 func (s *Section) table(t *Table) { s.blocks = append(s.blocks, block{table: t}) }
 
-func (s *Section) figure(name, caption string, f *report.Figure) {
+func (s *Section) figure(name, caption string, f *figure.Figure) {
 	s.blocks = append(s.blocks, block{figure: &namedFigure{name, caption, f}})
 }
 

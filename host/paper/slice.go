@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"psafe/host/report"
+	"psafe/host/figure"
 )
 
 // slice is a heatmap over two inputs, the others being 0: squares that cover
@@ -13,7 +13,7 @@ import (
 type slice struct {
 	name, run, property string
 	class               int
-	grid                *report.Grid
+	grid                *figure.Grid
 }
 
 // sliceReach is how far the slice goes: the paper's regions are within.
@@ -38,13 +38,13 @@ func (j *vcasJob) newSlices() error {
 
 func (j *vcasJob) newSlice(never entry) (*slice, error) {
 	n := j.c.count(7, 4)
-	s := &slice{name: fmt.Sprintf("vcas-slice-never-%d", *never.Class), property: never.Name, class: *never.Class, grid: &report.Grid{Field: "p_lower"}}
+	s := &slice{name: fmt.Sprintf("vcas-slice-never-%d", *never.Class), property: never.Name, class: *never.Class, grid: &figure.Grid{Field: "p_lower"}}
 	edge := func(i int) float64 { return three(sliceReach * (2*float64(i)/float64(n) - 1)) }
 	var list []entry
 	for x := range n {
 		s.grid.X = append(s.grid.X, (edge(x)+edge(x+1))/2)
 		s.grid.Y = append(s.grid.Y, (edge(x)+edge(x+1))/2)
-		s.grid.Cells = append(s.grid.Cells, make([]report.Cell, n))
+		s.grid.Cells = append(s.grid.Cells, make([]figure.Cell, n))
 		for y := range n {
 			box := [][2]float64{{edge(x), edge(x + 1)}, {edge(y), edge(y + 1)}}
 			for len(box) < len(never.Boxes[0]) {
@@ -62,16 +62,16 @@ func (j *vcasJob) newSlice(never entry) (*slice, error) {
 }
 
 // draw puts the bounds on the grid.
-func (s *slice) draw(r Results) *report.Figure {
+func (s *slice) draw(r Results) *figure.Figure {
 	rows := len(s.grid.Y)
 	for i, p := range r[s.run] {
-		cell := report.Cell{State: report.Proved, Value: p.PLower}
+		cell := figure.Cell{State: figure.Proved, Value: p.PLower}
 		if p.PLower == 0 && p.PUpper == 1 {
-			cell.State = report.Nothing
+			cell.State = figure.Nothing
 		}
 		s.grid.Cells[i/rows][i%rows] = cell
 	}
-	return report.PlotHeat(s.grid, [2]int{0, 1})
+	return figure.PlotHeat(s.grid, [2]int{0, 1})
 }
 
 // three rounds to a number that is written with three digits.

@@ -5,10 +5,10 @@ import (
 	"strings"
 
 	"psafe/host/bound"
+	"psafe/host/figure"
 	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
-	"psafe/host/report"
 )
 
 const (
@@ -26,7 +26,7 @@ const (
 // what the operations of dev wrote. The first neuron may be on or off; the output
 // is about the difference of both, which rise with x: intervals take the one at its
 // greatest and the other at its least, as if both had an x of their own.
-func Steps(dev bound.Device) (*report.Steps, error) {
+func Steps(dev bound.Device) (*figure.Steps, error) {
 	return steps(dev, stepsPosterior(), 0, 2)
 }
 
@@ -47,21 +47,21 @@ func stepsPosterior() *posterior.Posterior {
 
 // steps propagates T = [lo, hi] through a network of one input, one hidden layer
 // and one output.
-func steps(dev bound.Device, post *posterior.Posterior, lo, hi float64) (*report.Steps, error) {
+func steps(dev bound.Device, post *posterior.Posterior, lo, hi float64) (*figure.Steps, error) {
 	r := &recorder{Device: dev}
 	if _, err := r.propagate(post, lo, hi); err != nil {
 		return nil, err
 	}
-	s := &report.Steps{T: [2]float64{lo, hi}, Gamma: fmt.Sprint(stepsGamma), Networks: stepsNetworks}
+	s := &figure.Steps{T: [2]float64{lo, hi}, Gamma: fmt.Sprint(stepsGamma), Networks: stepsNetworks}
 	for i := range post.Layers[0].Outputs() {
-		s.Hidden = append(s.Hidden, report.StepsNeuron{
+		s.Hidden = append(s.Hidden, figure.StepsNeuron{
 			Formula: affineWords(post.Layers[0], i, "x"),
 			Pre:     r.affine[0].at(i), Z: r.z[0].at(i), Lower: r.relaxLo[0].at(i), Upper: r.relaxHi[0].at(i),
 		})
 	}
 	// Row 0 bounds y and row 1 bounds -y, both from below.
 	margin := r.affine[1].lo
-	s.Output = report.StepsOutput{
+	s.Output = figure.StepsOutput{
 		Formula: affineWords(post.Layers[1], 0, "z"),
 		IBP:     [2]float64{margin[0], -margin[1]}, LBP: [2]float64{r.bounds[0], -r.bounds[1]},
 		Lower: r.rows[0].at(0), Negated: r.rows[0].at(1),
@@ -102,17 +102,17 @@ func stepsBox() bound.BoxSpec {
 
 func (e ends) at(i int) [2]float64 { return [2]float64{e.lo[i], e.hi[i]} }
 
-func (l lines) at(i int) report.StepsLine {
-	return report.StepsLine{SlopeLo: l.a[i], SlopeHi: l.a[i], Constant: l.b[i]}
+func (l lines) at(i int) figure.StepsLine {
+	return figure.StepsLine{SlopeLo: l.a[i], SlopeHi: l.a[i], Constant: l.b[i]}
 }
 
-func (r rows) at(i int) report.StepsLine {
-	return report.StepsLine{SlopeLo: r.lo[i], SlopeHi: r.hi[i], Constant: r.c[i]}
+func (r rows) at(i int) figure.StepsLine {
+	return figure.StepsLine{SlopeLo: r.lo[i], SlopeHi: r.hi[i], Constant: r.c[i]}
 }
 
 // drawApprox evaluates networks of the posterior that lie in the weight box, those
 // of a sequence of draws that do.
-func (r *recorder) drawApprox(post *posterior.Posterior, s *report.Steps) error {
+func (r *recorder) drawApprox(post *posterior.Posterior, s *figure.Steps) error {
 	for k := range stepsPoints {
 		t := float64(k) / (stepsPoints - 1)
 		s.XApprox = append(s.XApprox, s.T[0]*(1-t)+s.T[1]*t)
@@ -143,7 +143,7 @@ func (r *recorder) holds(w [][]float64) bool {
 }
 
 // addApprox evaluates one network, in ordinary float64.
-func addApprox(s *report.Steps, w [][]float64) {
+func addApprox(s *figure.Steps, w [][]float64) {
 	y := make([]float64, len(s.XApprox))
 	for k := range y {
 		y[k] = w[3][0]

@@ -9,9 +9,9 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/figure"
 	"psafe/host/network"
 	"psafe/host/posterior"
-	"psafe/host/report"
 )
 
 var precisions = []bound.Precision{bound.Float32, bound.Float64}
@@ -30,7 +30,7 @@ func inside(t *testing.T, what string, v *big.Rat, in [2]float64) {
 }
 
 // above reports a value below a line at t.
-func above(t *testing.T, what string, v *big.Rat, l report.StepsLine, at *big.Rat) {
+func above(t *testing.T, what string, v *big.Rat, l figure.StepsLine, at *big.Rat) {
 	t.Helper()
 	lo, hi := mul(rat(l.SlopeLo), at), mul(rat(l.SlopeHi), at)
 	if hi.Cmp(lo) < 0 {
@@ -88,7 +88,7 @@ func pick(r *rand.Rand, box bound.Explicit) [][]*big.Rat {
 }
 
 // holdsAt checks what is drawn against the network of weights w at x.
-func holdsAt(t *testing.T, s *report.Steps, w [][]*big.Rat, x *big.Rat) {
+func holdsAt(t *testing.T, s *figure.Steps, w [][]*big.Rat, x *big.Rat) {
 	t.Helper()
 	y := w[3][0]
 	for i, n := range s.Hidden {
@@ -109,8 +109,8 @@ func holdsAt(t *testing.T, s *report.Steps, w [][]*big.Rat, x *big.Rat) {
 	above(t, "-y", new(big.Rat).Neg(y), s.Output.Negated, x)
 }
 
-func negated(l report.StepsLine) report.StepsLine {
-	return report.StepsLine{SlopeLo: -l.SlopeHi, SlopeHi: -l.SlopeLo, Constant: -l.Constant}
+func negated(l figure.StepsLine) figure.StepsLine {
+	return figure.StepsLine{SlopeLo: -l.SlopeHi, SlopeHi: -l.SlopeLo, Constant: -l.Constant}
 }
 
 // TestStepsInstructive: the first neuron may be on or off, its lines have slopes of
@@ -142,7 +142,7 @@ func TestStepsInstructive(t *testing.T) {
 }
 
 // drawnHold checks the curves, which are ordinary float64.
-func drawnHold(t *testing.T, s *report.Steps) {
+func drawnHold(t *testing.T, s *figure.Steps) {
 	t.Helper()
 	const slack = 1e-12
 	within := func(what string, curves [][]float64, lo, hi float64) {
@@ -244,7 +244,7 @@ func TestStepsFigure(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := report.PlotSteps(s)
+		f, err := figure.PlotSteps(s)
 		if err != nil {
 			t.Fatal(err)
 		}

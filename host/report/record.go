@@ -1,5 +1,6 @@
-// Package report writes what was proved: one JSON object a line for machines, a
-// table for people.
+// Package report keeps what was proved: the result record, one JSON object a line, its
+// reader, means of several records, and a table for people. What it prints of a bound is
+// rounded to the safe side.
 package report
 
 import (

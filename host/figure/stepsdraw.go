@@ -1,9 +1,10 @@
-package report
+package figure
 
 import (
 	"fmt"
 	"image/color"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -113,9 +114,7 @@ func (s *Steps) plotOutput() *plot.Plot {
 		x = []float64{s.T[0], 0, s.T[1]}
 	}
 	lower, upper := o.Lower.least(x), o.Negated.least(x)
-	for i := range upper {
-		upper[i] = -upper[i]
-	}
+	floats.Scale(-1, upper)
 	ys := [2]float64{min(o.IBP[0], o.LBP[0]), max(o.IBP[1], o.LBP[1])}
 	p := newStep("3. y = "+o.Formula, "input x", "output y", s.T, ys)
 	p.Add(&framed{x: s.T, y: o.LBP, fill: lbpFill, outline: lbpFrame})

@@ -1,4 +1,4 @@
-package report_test
+package figure_test
 
 import (
 	"bytes"
@@ -12,11 +12,11 @@ import (
 	"strings"
 	"testing"
 
-	"psafe/host/report"
+	"psafe/host/figure"
 )
 
 // checkBytes: again is the same figure, other that of other data; SVG is XML.
-func checkBytes(t *testing.T, kind string, f, again, other *report.Figure) {
+func checkBytes(t *testing.T, kind string, f, again, other *figure.Figure) {
 	t.Helper()
 	for _, format := range []string{"svg", "png"} {
 		b := write(t, f, format)
@@ -68,7 +68,7 @@ func TestPlotBytes(t *testing.T) {
 	}
 }
 
-func decode(t *testing.T, f *report.Figure) image.Image {
+func decode(t *testing.T, f *figure.Figure) image.Image {
 	t.Helper()
 	img, err := png.Decode(bytes.NewReader(write(t, f, "png")))
 	if err != nil {
@@ -105,11 +105,11 @@ func TestHeatGrey(t *testing.T) {
 	for i := range records {
 		records[i].Index = 2 * i
 	}
-	grid, err := report.HeatGrid(records, "x.csv", points, "p_lower")
+	grid, err := figure.HeatGrid(records, "x.csv", points, "p_lower")
 	if err != nil {
 		t.Fatal(err)
 	}
-	img := decode(t, report.PlotHeat(grid, [2]int{0, 1}))
+	img := decode(t, figure.PlotHeat(grid, [2]int{0, 1}))
 	// The lower row of cells: from the left side of the frame to the right one.
 	const y, left, right = 600, 108, 900
 	last := -1
@@ -130,21 +130,21 @@ func TestPlotLimits(t *testing.T) {
 		lines = append(lines, line(fmt.Sprintf("p%d", i), "lbp", "0.1", 0, 0.5, 1, ""))
 	}
 	records := read(t, lines...)
-	series, _, err := report.EpsSeries(records, report.ByWords[:2])
+	series, _, err := figure.EpsSeries(records, figure.ByWords[:2])
 	if err != nil || len(series) != 61 {
 		t.Fatal(len(series), err)
 	}
-	if _, err := report.PlotEps(series[:22]); err == nil || !strings.Contains(err.Error(), "22 lines are too many") {
+	if _, err := figure.PlotEps(series[:22]); err == nil || !strings.Contains(err.Error(), "22 lines are too many") {
 		t.Error(err)
 	}
-	if f, err := report.PlotEps(series[:21]); err != nil || len(write(t, f, "png")) == 0 {
+	if f, err := figure.PlotEps(series[:21]); err != nil || len(write(t, f, "png")) == 0 {
 		t.Error(err)
 	}
-	groups, methods, _, err := report.BarGroups(records, report.ByWords[:2])
+	groups, methods, _, err := figure.BarGroups(records, figure.ByWords[:2])
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := report.PlotBars(groups, methods); err == nil || !strings.Contains(err.Error(), "61 bars are too many") {
+	if _, err := figure.PlotBars(groups, methods); err == nil || !strings.Contains(err.Error(), "61 bars are too many") {
 		t.Error(err)
 	}
 }
@@ -156,11 +156,11 @@ func TestEpsTexts(t *testing.T) {
 	for _, eps := range []string{"0.10", "0", "1e-4", "0.05"} {
 		lines = append(lines, line("p", "lbp", eps, 0, 0.5, 1, ""))
 	}
-	series, _, err := report.EpsSeries(read(t, lines...), report.ByWords)
+	series, _, err := figure.EpsSeries(read(t, lines...), figure.ByWords)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := report.PlotEps(series)
+	f, err := figure.PlotEps(series)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,19 +177,19 @@ func TestEpsTexts(t *testing.T) {
 // of a certified p_lower, which their 0 is not.
 func TestStatisticalClaimsNothing(t *testing.T) {
 	records := read(t, line("p", "lbp", "0.1", 0, 0.5, 1, ""), line("p", "statistical", "0.1", 0, 0, 1, `"statistical":{"samples":9,"safe":9,"lower":0.5,"upper":1,"confidence":0.99},`))
-	groups, methods, _, err := report.BarGroups(records, []string{"posterior", "method"})
+	groups, methods, _, err := figure.BarGroups(records, []string{"posterior", "method"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	bars, err := report.PlotBars(groups, methods)
+	bars, err := figure.PlotBars(groups, methods)
 	if err != nil {
 		t.Fatal(err)
 	}
-	series, _, err := report.EpsSeries(records, []string{"posterior", "method"})
+	series, _, err := figure.EpsSeries(records, []string{"posterior", "method"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines, err := report.PlotEps(series)
+	lines, err := figure.PlotEps(series)
 	if err != nil {
 		t.Fatal(err)
 	}

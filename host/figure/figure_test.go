@@ -1,13 +1,13 @@
-package report_test
+package figure_test
 
 import (
 	"bytes"
 	"fmt"
-	"math/big"
 	"reflect"
 	"strings"
 	"testing"
 
+	"psafe/host/figure"
 	"psafe/host/report"
 )
 
@@ -38,16 +38,16 @@ func TestEpsSeries(t *testing.T) {
 		line("p", "lbp", "0.02", 1, 0, 0.5, fmt.Sprintf(interval, 0, 1)),
 		line("p", "clbp", "0.01", 0, 0.5, 1, ""),
 	)
-	series, notes, err := report.EpsSeries(records, []string{"posterior", "method"})
+	series, notes, err := figure.EpsSeries(records, []string{"posterior", "method"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []report.Series{
-		{Name: "p.npz, lbp", Points: []report.EpsPoint{
+	want := []figure.Series{
+		{Name: "p.npz, lbp", Points: []figure.EpsPoint{
 			{Eps: "0.01", X: 0.01, Mean: report.Mean{Inputs: 2, Lower: 0.75, Upper: 0.875, Statistical: true, StatLower: 0.625, StatUpper: 1, Confidence: 0.95}},
 			{Eps: "0.02", X: 0.02, Mean: report.Mean{Inputs: 2, Lower: 0.125, Upper: 0.75, Confidence: 0.95}},
 		}},
-		{Name: "p.npz, clbp", Points: []report.EpsPoint{{Eps: "0.01", X: 0.01, Mean: report.Mean{Inputs: 1, Lower: 0.5, Upper: 1, Confidence: 1}}}},
+		{Name: "p.npz, clbp", Points: []figure.EpsPoint{{Eps: "0.01", X: 0.01, Mean: report.Mean{Inputs: 1, Lower: 0.5, Upper: 1, Confidence: 1}}}},
 	}
 	if !reflect.DeepEqual(series, want) {
 		t.Errorf("got  %+v\nwant %+v", series, want)
@@ -55,30 +55,8 @@ func TestEpsSeries(t *testing.T) {
 	if len(notes) != 1 || notes[0] != "means are over different inputs: p.npz, clbp at eps 0.01 has 1 of 2" {
 		t.Errorf("notes %q", notes)
 	}
-	if series, _, err = report.EpsSeries(records[:4], []string{"method"}); err != nil || len(series) != 1 || series[0].Name != "lbp" {
+	if series, _, err = figure.EpsSeries(records[:4], []string{"method"}); err != nil || len(series) != 1 || series[0].Name != "lbp" {
 		t.Errorf("--by method: %+v, %v", series, err)
-	}
-}
-
-// TestMeansRoundOutward: a mean of lower bounds is not above the exact mean, one of
-// upper bounds not below.
-func TestMeansRoundOutward(t *testing.T) {
-	var lines []string
-	lower, upper := new(big.Rat), new(big.Rat)
-	for i := range 30 {
-		p, q := 0.1+float64(i)/97, 0.5+float64(i)/71
-		lines = append(lines, line("p", "lbp", "0.1", i, p, q, ""))
-		lower.Add(lower, new(big.Rat).SetFloat64(p))
-		upper.Add(upper, new(big.Rat).SetFloat64(q))
-		series, _, err := report.EpsSeries(read(t, lines...), report.ByWords[:2])
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, n := series[0].Points[0].Mean, new(big.Rat).SetInt64(int64(i+1))
-		low, high := new(big.Rat).SetFloat64(m.Lower), new(big.Rat).SetFloat64(m.Upper)
-		if low.Mul(low, n).Cmp(lower) > 0 || high.Mul(high, n).Cmp(upper) < 0 {
-			t.Errorf("%d records: %v, %v", i+1, m.Lower, m.Upper)
-		}
 	}
 }
 
@@ -86,7 +64,7 @@ func TestMeansRoundOutward(t *testing.T) {
 // was not run; several eps are groups of their own; equal names are told apart.
 func TestBarGroups(t *testing.T) {
 	records := read(t, line("p", "lbp", "0.1", 0, 0.5, 1, ""), line("q", "clbp", "0.1", 0, 0.25, 0.5, ""), line("q", "lbp", "0.1", 0, 0, 1, ""))
-	groups, methods, notes, err := report.BarGroups(records, report.ByWords[:2])
+	groups, methods, notes, err := figure.BarGroups(records, figure.ByWords[:2])
 	if err != nil || len(notes) > 0 || !reflect.DeepEqual(methods, []string{"lbp", "clbp"}) {
 		t.Fatal(methods, notes, err)
 	}
@@ -94,11 +72,11 @@ func TestBarGroups(t *testing.T) {
 		groups[1].Bars[0].Lower != 0 || groups[1].Bars[1].Upper != 0.5 {
 		t.Errorf("%+v", groups)
 	}
-	if groups, methods, _, err = report.BarGroups(records[:2], []string{"posterior"}); err != nil || len(groups) != 2 || len(methods) != 1 || groups[1].Bars[0].Lower != 0.25 {
+	if groups, methods, _, err = figure.BarGroups(records[:2], []string{"posterior"}); err != nil || len(groups) != 2 || len(methods) != 1 || groups[1].Bars[0].Lower != 0.25 {
 		t.Errorf("by posterior: %+v, %q, %v", groups, methods, err)
 	}
 	records[1].Eps, records[1].Posterior, records[2].Posterior = "0.2", "p.npz", "p.npz"
-	if groups, _, _, err = report.BarGroups(records, report.ByWords[:2]); err != nil || len(groups) != 3 ||
+	if groups, _, _, err = figure.BarGroups(records, figure.ByWords[:2]); err != nil || len(groups) != 3 ||
 		groups[0].Name != "p.npz p0000000\neps 0.1" || groups[1].Name != "p.npz q0000000\neps 0.2" || groups[2].Name != "p.npz q0000000\neps 0.1" {
 		t.Errorf("%+v, %v", groups, err)
 	}
@@ -107,25 +85,6 @@ func TestBarGroups(t *testing.T) {
 // TestPlotRefuses: an error is one line that names file, line and a mend.
 func TestPlotRefuses(t *testing.T) {
 	good := line("p", "lbp", "0.1", 0, 0.5, 1, "")
-	for _, c := range []struct{ text, want string }{
-		{"", "r.jsonl: line 1: no record"},
-		{"\n\n", "r.jsonl: line 1: no record"},
-		{"index,label\n", "r.jsonl: line 1: no result record"},
-		{good + "\n{}\n", "r.jsonl: line 2: no result record: p_lower or p_upper is missing"},
-		{good + "\n" + good[:80], "r.jsonl: line 2: no result record"},
-		{strings.Replace(good, `"p_lower":0.5`, `"p_lower":1.5`, 1), "line 1: no result record: p_lower 1.5 and p_upper 1"},
-		{strings.Replace(good, `"p_upper":1`, `"p_upper":0.25`, 1), "no bounds of a probability"},
-		{strings.Replace(good, "certified", "estimated", 1), "the guarantee is"},
-		{strings.Replace(good, `"method":"lbp"`, `"method":""`, 1), "method or posterior_sha256"},
-		{line("p", "lbp", "0.1", 0, 0.5, 1, fmt.Sprintf(interval, 0.5, 1.5)), "the statistical interval"},
-		{"\x89PNG\r\n\x1a\n\x00", "r.jsonl: line 1: no result record"},
-		{strings.Repeat("x", 17<<20), "r.jsonl: line 1: cannot be read"},
-	} {
-		_, err := report.ReadRecords("r.jsonl", strings.NewReader(c.text))
-		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") || !strings.HasSuffix(err.Error(), "that psafe certify --out wrote") {
-			t.Errorf("%.80q: %v, want %q", c.text, err, c.want)
-		}
-	}
 	for _, c := range []struct {
 		lines []string
 		by    string
@@ -137,11 +96,11 @@ func TestPlotRefuses(t *testing.T) {
 		{[]string{line("p", "lbp", "1e999999999", 0, 0.5, 1, "")}, "method", "is no radius"},
 		{[]string{good}, "colour", `--by "colour": give words of posterior`},
 	} {
-		if _, _, err := report.EpsSeries(read(t, c.lines...), []string{c.by}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, _, err := figure.EpsSeries(read(t, c.lines...), []string{c.by}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("by %s: %v, want %q", c.by, err, c.want)
 		}
 	}
-	if _, _, _, err := report.BarGroups(read(t, good, good), report.ByWords[:2]); err == nil {
+	if _, _, _, err := figure.BarGroups(read(t, good, good), figure.ByWords[:2]); err == nil {
 		t.Error("bars of one input twice")
 	}
 }
@@ -152,14 +111,14 @@ func TestHeatGrid(t *testing.T) {
 	points := [][2]float64{{0, 1}, {0.1, 1}, {0, 3}, {0.1, 3}, {0.2, 3}, {0.2, 1}}
 	records := read(t, line("p", "lbp", "0.1", 4, 0.5, 1, ""), line("p", "lbp", "0.1", 0, 0, 0.25, ""), line("p", "clbp", "0.1", 1, 0, 1, ""))
 	for field, values := range map[string][3]float64{"p_lower": {0.5, 0, 0}, "p_upper": {1, 0.25, 1}} {
-		g, err := report.HeatGrid(records, "x.csv", points, field)
+		g, err := figure.HeatGrid(records, "x.csv", points, field)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := [][]report.Cell{
-			{{State: report.Proved, Value: values[1]}, {}},
-			{{State: report.Nothing, Value: values[2]}, {}},
-			{{}, {State: report.Proved, Value: values[0]}},
+		want := [][]figure.Cell{
+			{{State: figure.Proved, Value: values[1]}, {}},
+			{{State: figure.Nothing, Value: values[2]}, {}},
+			{{}, {State: figure.Proved, Value: values[0]}},
 		}
 		if !reflect.DeepEqual(g.Cells, want) || !reflect.DeepEqual(g.X, []float64{0, 0.1, 0.2}) || !reflect.DeepEqual(g.Y, []float64{1, 3}) {
 			t.Errorf("%s: %+v", field, g)
@@ -181,7 +140,7 @@ func TestHeatGrid(t *testing.T) {
 		if c.change != nil {
 			c.change(records)
 		}
-		_, err := report.HeatGrid(records, "x.csv", c.points, "p_lower")
+		_, err := figure.HeatGrid(records, "x.csv", c.points, "p_lower")
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %q", err, c.want)
 		}
@@ -189,34 +148,34 @@ func TestHeatGrid(t *testing.T) {
 }
 
 // figures draws one figure of every kind from records whose p_lower is p.
-func figures(t *testing.T, p float64) map[string]*report.Figure {
+func figures(t *testing.T, p float64) map[string]*figure.Figure {
 	t.Helper()
 	records := read(t,
 		line("p", "lbp", "0.01", 0, p, 1, fmt.Sprintf(interval, p, 1)), line("p", "lbp", "0.01", 1, 0, 0.5, fmt.Sprintf(interval, 0, 0.5)),
 		line("p", "lbp", "0.02", 0, p/2, 1, ""), line("p", "clbp", "0.01", 0, p, p+0.1, ""), line("p\\u0007<&>", "clbp", "0.01", 1, 0, 1, ""))
-	series, _, err := report.EpsSeries(records, []string{"posterior", "method"})
+	series, _, err := figure.EpsSeries(records, []string{"posterior", "method"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	groups, methods, _, err := report.BarGroups(records, report.ByWords[:2])
+	groups, methods, _, err := figure.BarGroups(records, figure.ByWords[:2])
 	if err != nil {
 		t.Fatal(err)
 	}
-	grid, err := report.HeatGrid(records[:2], "x.csv", [][2]float64{{0, 0}, {0, 1}, {1, 0}, {1, 1}}, "p_lower")
+	grid, err := figure.HeatGrid(records[:2], "x.csv", [][2]float64{{0, 0}, {0, 1}, {1, 0}, {1, 1}}, "p_lower")
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := map[string]*report.Figure{"heatmap": report.PlotHeat(grid, [2]int{0, 1})}
-	if out["eps"], err = report.PlotEps(series); err != nil {
+	out := map[string]*figure.Figure{"heatmap": figure.PlotHeat(grid, [2]int{0, 1})}
+	if out["eps"], err = figure.PlotEps(series); err != nil {
 		t.Fatal(err)
 	}
-	if out["bars"], err = report.PlotBars(groups, methods); err != nil {
+	if out["bars"], err = figure.PlotBars(groups, methods); err != nil {
 		t.Fatal(err)
 	}
 	return out
 }
 
-func write(t *testing.T, f *report.Figure, format string) []byte {
+func write(t *testing.T, f *figure.Figure, format string) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := f.Write(&b, format); err != nil {

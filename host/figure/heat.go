@@ -1,4 +1,4 @@
-package report
+package figure
 
 import (
 	"fmt"
@@ -93,7 +93,7 @@ func (h *heatCells) cell(c *draw.Canvas, r, all vg.Rectangle, cell Cell) {
 	case Proved:
 		var err error
 		if fill, err = h.scale.At(cell.Value); err != nil {
-			panic(err) // values are probabilities: ReadRecords saw to it
+			panic(err) // values are probabilities: report.ParseRecord saw to it
 		}
 	case Nothing:
 		fill = faint

@@ -1,4 +1,4 @@
-package report
+package figure
 
 import (
 	"cmp"
@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"psafe/host/report"
 )
 
 // Series is one line of a figure against eps: means over inputs, by ascending eps.
@@ -20,13 +22,13 @@ type Series struct {
 type EpsPoint struct {
 	Eps string
 	X   float64
-	Mean
+	report.Mean
 }
 
 // Group is the bars of one posterior, one for each method, nil where it was not run.
 type Group struct {
 	Name string
-	Bars []*Mean
+	Bars []*report.Mean
 }
 
 // ByWords are what series may be told apart by.
@@ -35,7 +37,7 @@ var ByWords = []string{"posterior", "method", "property", "precision", "inputs",
 // EpsSeries sorts records into series by the words of by, and averages those of
 // one eps. It refuses two records of the same input in one mean. The notes say
 // what a reader of the figure should know.
-func EpsSeries(records []Placed, by []string) (series []Series, notes []string, err error) {
+func EpsSeries(records []report.Placed, by []string) (series []Series, notes []string, err error) {
 	labels, err := labelled(records, by)
 	if err != nil {
 		return nil, nil, err
@@ -60,12 +62,12 @@ func EpsSeries(records []Placed, by []string) (series []Series, notes []string, 
 }
 
 // epsPoints averages the records of one series by eps and marks their inputs.
-func epsPoints(records []Placed, inputs map[string]bool) ([]EpsPoint, error) {
+func epsPoints(records []report.Placed, inputs map[string]bool) ([]EpsPoint, error) {
 	at := map[float64]int{}
 	var points []EpsPoint
-	var members [][]Placed
+	var members [][]report.Placed
 	for _, r := range records {
-		x, err := r.radius()
+		x, err := radius(&r)
 		if err != nil {
 			return nil, err
 		}
@@ -76,30 +78,42 @@ func epsPoints(records []Placed, inputs map[string]bool) ([]EpsPoint, error) {
 			points, members = append(points, EpsPoint{Eps: r.Eps, X: x}), append(members, nil)
 		}
 		members[i] = append(members[i], r)
-		inputs[r.input()] = true
+		inputs[input(&r)] = true
 	}
 	for i := range points {
 		if err := distinct(members[i]); err != nil {
 			return nil, err
 		}
-		points[i].Mean = MeanOf(members[i])
+		points[i].Mean = report.MeanOf(members[i])
 	}
 	slices.SortFunc(points, func(a, b EpsPoint) int { return cmp.Compare(a.X, b.X) })
 	return points, nil
 }
 
+// radius is eps as a number, for the place on an axis.
+func radius(p *report.Placed) (float64, error) {
+	if p.Eps == "" {
+		return 0, fmt.Errorf("%s: the record has no eps, it is about a property file: draw such records with psafe plot bars", p.Place())
+	}
+	x, err := strconv.ParseFloat(p.Eps, 64)
+	if err != nil || !(x >= 0 && x <= math.MaxFloat64) {
+		return 0, fmt.Errorf("%s: eps %.40q is no radius: give a file that psafe certify --out wrote", p.Place(), p.Eps)
+	}
+	return x, nil
+}
+
 // BarGroups averages records by posterior (and eps, where there are several) and,
 // unless by leaves it out, method.
-func BarGroups(records []Placed, by []string) (groups []Group, methods, notes []string, err error) {
+func BarGroups(records []report.Placed, by []string) (groups []Group, methods, notes []string, err error) {
 	if by = slices.Sorted(slices.Values(by)); !slices.Equal(by, []string{"posterior"}) && !slices.Equal(by, []string{"method", "posterior"}) {
 		return nil, nil, nil, fmt.Errorf("--by %.40s: bars are by posterior,method or by posterior", strings.Join(by, ","))
 	}
-	method := func(r *Placed) string { return r.methodWords() }
+	method := func(r *report.Placed) string { return methodWords(r) }
 	if len(by) == 1 {
-		method = func(*Placed) string { return "any method" }
+		method = func(*report.Placed) string { return "any method" }
 	}
 	posteriors := posteriorNames(records)
-	several := slices.ContainsFunc(records, func(r Placed) bool { return r.Eps != records[0].Eps })
+	several := slices.ContainsFunc(records, func(r report.Placed) bool { return r.Eps != records[0].Eps })
 	names, sorted := split(records, func(i int) string {
 		if several && records[i].Eps != "" {
 			return posteriors[i] + "\neps " + quoted(records[i].Eps, 20)
@@ -109,16 +123,16 @@ func BarGroups(records []Placed, by []string) (groups []Group, methods, notes []
 	methods, _ = split(records, func(i int) string { return method(&records[i]) })
 	inputs := map[string]bool{}
 	for g, name := range names {
-		group := Group{name, make([]*Mean, len(methods))}
+		group := Group{name, make([]*report.Mean, len(methods))}
 		used, runs := split(sorted[g], func(i int) string { return method(&sorted[g][i]) })
 		for k, run := range runs {
 			if err := distinct(run); err != nil {
 				return nil, nil, nil, err
 			}
-			m := MeanOf(run)
+			m := report.MeanOf(run)
 			group.Bars[slices.Index(methods, used[k])] = &m
 			for _, r := range run {
-				inputs[r.input()] = true
+				inputs[input(&r)] = true
 			}
 		}
 		groups = append(groups, group)
@@ -134,7 +148,7 @@ func BarGroups(records []Placed, by []string) (groups []Group, methods, notes []
 }
 
 // split sorts records by name, names in the order in which they appear.
-func split(records []Placed, name func(i int) string) (names []string, sorted [][]Placed) {
+func split(records []report.Placed, name func(i int) string) (names []string, sorted [][]report.Placed) {
 	at := map[string]int{}
 	for i, r := range records {
 		k, known := at[name(i)]
@@ -149,23 +163,23 @@ func split(records []Placed, name func(i int) string) (names []string, sorted []
 }
 
 // input identifies what a record is about: a point or an entry of a file.
-func (p *Placed) input() string { return p.InputsSHA256 + " " + strconv.Itoa(p.Index) }
+func input(p *report.Placed) string { return p.InputsSHA256 + " " + strconv.Itoa(p.Index) }
 
 // distinct refuses two records of one input in one mean: it would count twice.
-func distinct(records []Placed) error {
-	first := map[string]*Placed{}
+func distinct(records []report.Placed) error {
+	first := map[string]*report.Placed{}
 	for i := range records {
 		r := &records[i]
-		if f := first[r.input()]; f != nil {
-			return fmt.Errorf("%s: input %d is in %s as well, with the same posterior, method and eps: leave one file out, or tell them apart with psafe plot eps --by", r.place(), r.Index, f.place())
+		if f := first[input(r)]; f != nil {
+			return fmt.Errorf("%s: input %d is in %s as well, with the same posterior, method and eps: leave one file out, or tell them apart with psafe plot eps --by", r.Place(), r.Index, f.Place())
 		}
-		first[r.input()] = r
+		first[input(r)] = r
 	}
 	return nil
 }
 
 // methodWords is the method with the kind of weight boxes, where that says more.
-func (p *Placed) methodWords() string {
+func methodWords(p *report.Placed) string {
 	if p.Boxes == "sampled" {
 		return quoted(p.Method, 20) + " sampled"
 	}
@@ -173,7 +187,7 @@ func (p *Placed) methodWords() string {
 }
 
 // labelled names each record's series by the words of by.
-func labelled(records []Placed, by []string) ([]string, error) {
+func labelled(records []report.Placed, by []string) ([]string, error) {
 	posteriors := posteriorNames(records)
 	labels := make([]string, len(records))
 	for i := range records {
@@ -184,7 +198,7 @@ func labelled(records []Placed, by []string) ([]string, error) {
 			case "posterior":
 				parts = append(parts, posteriors[i])
 			case "method":
-				parts = append(parts, r.methodWords())
+				parts = append(parts, methodWords(r))
 			case "property":
 				parts = append(parts, quoted(r.Property, 30))
 			case "precision":
@@ -204,10 +218,10 @@ func labelled(records []Placed, by []string) ([]string, error) {
 
 // posteriorNames are the file names of the posteriors, with as much more as tells
 // different ones apart: factor of the spread, digest, and what the flags said.
-func posteriorNames(records []Placed) []string {
+func posteriorNames(records []report.Placed) []string {
 	names := make([]string, len(records))
 	owner, clash := map[string]string{}, map[string]bool{}
-	identity := func(r *Placed) string {
+	identity := func(r *report.Placed) string {
 		return r.PosteriorSHA256 + " " + r.PosteriorScale + " " + strings.Join(r.Activations, ",")
 	}
 	// Each level says more; a name that two posteriors share goes to the next.
@@ -216,7 +230,7 @@ func posteriorNames(records []Placed) []string {
 		for i := range records {
 			r := &records[i]
 			if level == 0 || clash[names[i]] {
-				names[i] = r.posteriorName(level)
+				names[i] = posteriorName(r, level)
 			}
 			if o, known := owner[names[i]]; known && o != identity(r) {
 				clash[names[i]] = true
@@ -227,7 +241,7 @@ func posteriorNames(records []Placed) []string {
 	return names
 }
 
-func (p *Placed) posteriorName(level int) string {
+func posteriorName(p *report.Placed, level int) string {
 	name := quoted(base(p.Posterior), 40)
 	if _, factor, ok := strings.Cut(p.PosteriorScale, " x "); ok {
 		name += " x " + quoted(factor, 12)
@@ -255,13 +269,4 @@ func quoted(text string, most int) string {
 		runes = append(runes[:most-2], '.', '.')
 	}
 	return string(runes)
-}
-
-// span is the least and the greatest of numbers.
-func span(x []float64) (lo, hi float64) {
-	lo, hi = math.Inf(1), math.Inf(-1)
-	for _, v := range x {
-		lo, hi = min(lo, v), max(hi, v)
-	}
-	return lo, hi
 }

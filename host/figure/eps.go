@@ -1,8 +1,9 @@
-package report
+package figure
 
 import (
 	"fmt"
 	"image/color"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -185,7 +186,7 @@ func epsTicks(p *plot.Plot, series []Series) {
 			}
 		}
 	}
-	lo, hi := span(all)
+	lo, hi := slices.Min(all), slices.Max(all)
 	if lo == hi {
 		lo, hi = lo-max(lo, 1)/2, hi+max(hi, 1)/2
 	}

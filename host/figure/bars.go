@@ -1,4 +1,4 @@
-package report
+package figure
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"image/color"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/palette/moreland"
 	"gonum.org/v1/plot/vg"
@@ -145,13 +146,13 @@ func greys(n int) ([]color.Color, error) {
 	scale := moreland.BlackBody()
 	scale.SetMin(0)
 	scale.SetMax(1)
+	at := []float64{0.9}
+	if n > 1 {
+		at = floats.Span(make([]float64, n), 0.25, 0.95)
+	}
 	var fills []color.Color
-	for i := range n {
-		at := 0.9
-		if n > 1 {
-			at = 0.25 + 0.7*float64(i)/float64(n-1)
-		}
-		c, err := scale.At(at)
+	for _, v := range at {
+		c, err := scale.At(v)
 		if err != nil {
 			return nil, err
 		}

@@ -1,4 +1,4 @@
-package report
+package figure
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"image/color"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
@@ -103,10 +104,8 @@ func (b *BandBox) cell() Cell {
 
 // edges are the lines at mean - 2 sd and mean + 2 sd.
 func (b *Band) edges() (lo, hi []float64) {
-	for i, m := range b.MeanApprox {
-		lo, hi = append(lo, m-2*b.SDApprox[i]), append(hi, m+2*b.SDApprox[i])
-	}
-	return lo, hi
+	lo, hi = make([]float64, len(b.X)), make([]float64, len(b.X))
+	return floats.AddScaledTo(lo, b.MeanApprox, -2, b.SDApprox), floats.AddScaledTo(hi, b.MeanApprox, 2, b.SDApprox)
 }
 
 // bandRows makes the panels, all with the same axes, and says how large their

@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
-	"math/big"
-	"strconv"
+	"os"
 )
 
 // Placed is a record and the place it was read from, for messages.
@@ -19,14 +17,28 @@ type Placed struct {
 	Line int
 }
 
-// place starts a message about the record.
-func (p *Placed) place() string { return fmt.Sprintf("%s: line %d", p.File, p.Line) }
+// Place names file and line, the start of a message about the record.
+func (p *Placed) Place() string { return fmt.Sprintf("%s: line %d", p.File, p.Line) }
 
 // maxLine is the longest line a record may have: hostile files end here.
 const maxLine = 16 << 20
 
-// ReadRecords reads a result file. Whatever is no result record of psafe certify
-// is an error of one line that names the file and the line.
+// ReadFile reads the result file at path; its errors are one line, as those of ReadRecords.
+func ReadFile(path string) ([]Placed, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		var p *os.PathError
+		if errors.As(err, &p) {
+			err = p.Err // the message begins with the path
+		}
+		return nil, fmt.Errorf("%s: cannot be read: %w: name a result file", path, err)
+	}
+	defer file.Close()
+	return ReadRecords(path, file)
+}
+
+// ReadRecords reads the lines of a result file, which messages call file. Whatever is no
+// result record of psafe certify is an error of one line that names the file and the line.
 func ReadRecords(file string, r io.Reader) ([]Placed, error) {
 	var records []Placed
 	lines := bufio.NewScanner(r)
@@ -102,79 +114,4 @@ func parseGamma(read any) (any, error) {
 		return nil, errors.New("gamma is neither a number nor a list of numbers")
 	}
 	return gamma, nil
-}
-
-// radius is eps as a number, for the place on an axis.
-func (p *Placed) radius() (float64, error) {
-	if p.Eps == "" {
-		return 0, fmt.Errorf("%s: the record has no eps, it is about a property file: draw such records with psafe plot bars", p.place())
-	}
-	x, err := strconv.ParseFloat(p.Eps, 64)
-	if err != nil || !(x >= 0 && x <= math.MaxFloat64) {
-		return 0, fmt.Errorf("%s: eps %.40q is no radius: give a file that psafe certify --out wrote", p.place(), p.Eps)
-	}
-	return x, nil
-}
-
-// Mean is what several records say on average. Lower is rounded down and Upper up,
-// so that they bound the mean of P_safe as the records bound each P_safe.
-type Mean struct {
-	Inputs       int
-	Lower, Upper float64
-	// Statistical says whether all records have an interval; StatLower and
-	// StatUpper are the means of the ends. Each interval holds with the confidence or more.
-	Statistical          bool
-	StatLower, StatUpper float64
-	Confidence           float64
-	// NoLower: the records are all of method statistical, which claims no p_lower.
-	NoLower bool
-}
-
-// MeanOf averages records of different inputs.
-func MeanOf(records []Placed) Mean {
-	m := Mean{Inputs: len(records), Statistical: true, Confidence: 1, NoLower: true}
-	var ends [4][]float64
-	for _, r := range records {
-		ends[0], ends[1] = append(ends[0], r.PLower), append(ends[1], r.PUpper)
-		m.NoLower = m.NoLower && r.Method == "statistical"
-		if r.Statistical == nil {
-			m.Statistical = false
-			continue
-		}
-		ends[2], ends[3] = append(ends[2], r.Statistical.Lower), append(ends[3], r.Statistical.Upper)
-		m.Confidence = min(m.Confidence, r.Statistical.Confidence)
-	}
-	m.Lower, m.Upper = meanDown(ends[0]), meanUp(ends[1])
-	if m.Statistical {
-		m.StatLower, m.StatUpper = meanDown(ends[2]), meanUp(ends[3])
-	}
-	return m
-}
-
-// meanDown is the mean of probabilities, rounded down.
-func meanDown(p []float64) float64 {
-	exact := exactMean(p)
-	mean, _ := exact.Float64()
-	if new(big.Rat).SetFloat64(mean).Cmp(exact) > 0 {
-		mean = math.Nextafter(mean, 0)
-	}
-	return mean
-}
-
-// meanUp is the mean of probabilities, rounded up.
-func meanUp(p []float64) float64 {
-	exact := exactMean(p)
-	mean, _ := exact.Float64()
-	if new(big.Rat).SetFloat64(mean).Cmp(exact) < 0 {
-		mean = math.Nextafter(mean, 2)
-	}
-	return mean
-}
-
-func exactMean(p []float64) *big.Rat {
-	sum := new(big.Rat)
-	for _, x := range p {
-		sum.Add(sum, new(big.Rat).SetFloat64(x))
-	}
-	return sum.Quo(sum, new(big.Rat).SetInt64(int64(len(p))))
 }

@@ -1,9 +1,11 @@
-package report
+package figure
 
 import (
 	"fmt"
 	"math"
 	"slices"
+
+	"psafe/host/report"
 )
 
 // State says what is known of a cell of a heatmap.
@@ -38,7 +40,7 @@ const mostCells = 400
 
 // HeatGrid puts the values of records, by index of their points, on the grid that
 // the points of file form.
-func HeatGrid(records []Placed, file string, points [][2]float64, field string) (*Grid, error) {
+func HeatGrid(records []report.Placed, file string, points [][2]float64, field string) (*Grid, error) {
 	g := &Grid{Field: field, Eps: records[0].Eps}
 	var err error
 	if g.X, err = lattice(points, 0); err == nil {
@@ -67,18 +69,18 @@ func HeatGrid(records []Placed, file string, points [][2]float64, field string) 
 }
 
 // fill sets the cells that records are about, which must be of one kind.
-func (g *Grid) fill(records []Placed, cells []*Cell) error {
+func (g *Grid) fill(records []report.Placed, cells []*Cell) error {
 	first := &records[0]
 	names := posteriorNames(records)
 	for i := range records {
 		r := &records[i]
 		switch {
 		case r.InputsSHA256 != first.InputsSHA256 || names[i] != names[0] || r.Eps != first.Eps:
-			return fmt.Errorf("%s: posterior, inputs and eps are not those of %s: a heatmap shows one of each", r.place(), first.place())
+			return fmt.Errorf("%s: posterior, inputs and eps are not those of %s: a heatmap shows one of each", r.Place(), first.Place())
 		case r.Index < 0 || r.Index >= len(cells):
-			return fmt.Errorf("%s: index %d is none of the %d points: give the file that --inputs named", r.place(), r.Index, len(cells))
+			return fmt.Errorf("%s: index %d is none of the %d points: give the file that --inputs named", r.Place(), r.Index, len(cells))
 		case cells[r.Index].State != NoRecord:
-			return fmt.Errorf("%s: point %d has a record already: give one record for each point", r.place(), r.Index)
+			return fmt.Errorf("%s: point %d has a record already: give one record for each point", r.Place(), r.Index)
 		}
 		cell := Cell{Proved, r.PLower}
 		if g.Field == "p_upper" {

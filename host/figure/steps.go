@@ -1,9 +1,11 @@
-package report
+package figure
 
 import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"psafe/host/report"
 )
 
 // Steps is how bounds of one weight box and T go through a network of one input,
@@ -99,9 +101,9 @@ func (s *Steps) checkCurves(neurons [][][]float64) error {
 
 // outward writes an interval with two decimals, rounded outward.
 func outward(of [2]float64) string {
-	lo, negative := strings.CutPrefix(FormatUp(-of[0], 2), "-")
+	lo, negative := strings.CutPrefix(report.FormatUp(-of[0], 2), "-")
 	if !negative && strings.Trim(lo, "0.") != "" {
 		lo = "-" + lo
 	}
-	return "[" + lo + ", " + FormatUp(of[1], 2) + "]"
+	return "[" + lo + ", " + report.FormatUp(of[1], 2) + "]"
 }

@@ -1,4 +1,4 @@
-package report_test
+package figure_test
 
 import (
 	"math"
@@ -6,51 +6,51 @@ import (
 	"strings"
 	"testing"
 
-	"psafe/host/report"
+	"psafe/host/figure"
 )
 
 // band is a band and n panels; p is the first box's p_lower.
-func band(n int, p float64) (report.Band, []report.BandPanel) {
-	b := report.Band{Networks: 500}
+func band(n int, p float64) (figure.Band, []figure.BandPanel) {
+	b := figure.Band{Networks: 500}
 	for i := range 33 {
 		x := float64(i-16) / 4
 		b.X, b.MeanApprox, b.SDApprox = append(b.X, x), append(b.MeanApprox, x*x*x), append(b.SDApprox, 1+x*x/8)
 	}
-	var panels []report.BandPanel
+	var panels []figure.BandPanel
 	for range n {
-		boxes := []report.BandBox{{-2, -1, -6, 0, p, 1}, {-0.5, 0.5, -2, 2, 0, 1}, {1, 2, 0, 8, 0, 0.25}}
-		panels = append(panels, report.BandPanel{Eps: "0.5", Delta: "2<&>\x07", Boxes: boxes})
+		boxes := []figure.BandBox{{-2, -1, -6, 0, p, 1}, {-0.5, 0.5, -2, 2, 0, 1}, {1, 2, 0, 8, 0, 0.25}}
+		panels = append(panels, figure.BandPanel{Eps: "0.5", Delta: "2<&>\x07", Boxes: boxes})
 	}
 	return b, panels
 }
 
 // oneNeuron is steps of a network of n equal hidden neurons; lo is the lower end of LBP.
-func oneNeuron(n int, lo float64) *report.Steps {
-	s := &report.Steps{T: [2]float64{-1, 1}, Gamma: "2", XApprox: []float64{-1, 0, 1}, Networks: 1, Output: report.StepsOutput{
+func oneNeuron(n int, lo float64) *figure.Steps {
+	s := &figure.Steps{T: [2]float64{-1, 1}, Gamma: "2", XApprox: []float64{-1, 0, 1}, Networks: 1, Output: figure.StepsOutput{
 		Formula: "(1 ± 0.1) z1", YApprox: [][]float64{{0, 0, 1}}, IBP: [2]float64{-1, 2}, LBP: [2]float64{lo, 1.5},
-		Lower: report.StepsLine{SlopeLo: 0.9, SlopeHi: 1.1, Constant: -0.1}, Negated: report.StepsLine{SlopeLo: -0.6, SlopeHi: -0.5, Constant: -0.6},
+		Lower: figure.StepsLine{SlopeLo: 0.9, SlopeHi: 1.1, Constant: -0.1}, Negated: figure.StepsLine{SlopeLo: -0.6, SlopeHi: -0.5, Constant: -0.6},
 	}}
 	for range n {
-		s.Hidden = append(s.Hidden, report.StepsNeuron{
+		s.Hidden = append(s.Hidden, figure.StepsNeuron{
 			Formula: "(1 ± 0.1) x", PreApprox: [][]float64{{-1, 0, 1}}, Pre: [2]float64{-1.1, 1.1}, Z: [2]float64{0, 1.1},
-			Lower: report.StepsLine{SlopeLo: 1, SlopeHi: 1}, Upper: report.StepsLine{SlopeLo: 0.5, SlopeHi: 0.5, Constant: 0.55},
+			Lower: figure.StepsLine{SlopeLo: 1, SlopeHi: 1}, Upper: figure.StepsLine{SlopeLo: 0.5, SlopeHi: 0.5, Constant: 0.55},
 		})
 	}
 	return s
 }
 
 // panelFigures draws figures of several panels.
-func panelFigures(t *testing.T, p float64) map[string]*report.Figure {
+func panelFigures(t *testing.T, p float64) map[string]*figure.Figure {
 	t.Helper()
-	out := map[string]*report.Figure{}
+	out := map[string]*figure.Figure{}
 	var err error
 	for n, name := range []string{"band 1", "band 2", "band 3", "band 4", "band 5", "band 6"} {
-		if out[name], err = report.PlotBand(band(n+1, p)); err != nil {
+		if out[name], err = figure.PlotBand(band(n+1, p)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for n, name := range []string{"steps 1", "steps 2", "steps 3"} {
-		if out[name], err = report.PlotSteps(oneNeuron(n+1, -p)); err != nil {
+		if out[name], err = figure.PlotSteps(oneNeuron(n+1, -p)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -90,7 +90,7 @@ func TestPanelTexts(t *testing.T) {
 	}
 	b, panels := band(1, 0.5)
 	b.Networks, panels[0].Boxes = 1, panels[0].Boxes[:1]
-	f, err := report.PlotBand(b, panels)
+	f, err := figure.PlotBand(b, panels)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestPanelScales(t *testing.T) {
 		for i := range b.X {
 			b.MeanApprox[i], b.SDApprox[i] = k*b.MeanApprox[i], k*b.SDApprox[i]
 		}
-		f, err := report.PlotBand(b, panels)
+		f, err := figure.PlotBand(b, panels)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,24 +129,24 @@ func TestPanelScales(t *testing.T) {
 
 // TestBandRefuses: what cannot be drawn is an error of one line.
 func TestBandRefuses(t *testing.T) {
-	for want, spoil := range map[string]func(*report.Band, *[]report.BandPanel){
-		"0 panels":                         func(_ *report.Band, p *[]report.BandPanel) { *p = nil },
-		"7 panels":                         func(_ *report.Band, p *[]report.BandPanel) { _, *p = band(7, 0.5) },
-		"a band of 0 inputs":               func(b *report.Band, _ *[]report.BandPanel) { *b = report.Band{Networks: 1} },
-		"32 means":                         func(b *report.Band, _ *[]report.BandPanel) { b.MeanApprox = b.MeanApprox[1:] },
-		"not finite":                       func(b *report.Band, _ *[]report.BandPanel) { b.MeanApprox[3] = math.NaN() },
-		"do not rise":                      func(b *report.Band, _ *[]report.BandPanel) { b.X[3] = b.X[2] },
-		"below 0":                          func(b *report.Band, _ *[]report.BandPanel) { b.SDApprox[3] = -1 },
-		"of 0 networks":                    func(b *report.Band, _ *[]report.BandPanel) { b.Networks = 0 },
-		"reach further":                    func(b *report.Band, _ *[]report.BandPanel) { b.SDApprox[3] = 1e308 },
-		"box 1: an end is not finite":      func(_ *report.Band, p *[]report.BandPanel) { (*p)[0].Boxes[1].YHi = math.Inf(1) },
-		"delta 2<&>\\a: box 2: [3, 2]":     func(_ *report.Band, p *[]report.BandPanel) { (*p)[0].Boxes[2].XLo = 3 },
-		"p_lower NaN and p_upper":          func(_ *report.Band, p *[]report.BandPanel) { (*p)[0].Boxes[0].PLower = math.NaN() },
-		"p_lower 0.5 and p_upper 0.25 are": func(_ *report.Band, p *[]report.BandPanel) { (*p)[0].Boxes[0].PUpper = 0.25 },
+	for want, spoil := range map[string]func(*figure.Band, *[]figure.BandPanel){
+		"0 panels":                         func(_ *figure.Band, p *[]figure.BandPanel) { *p = nil },
+		"7 panels":                         func(_ *figure.Band, p *[]figure.BandPanel) { _, *p = band(7, 0.5) },
+		"a band of 0 inputs":               func(b *figure.Band, _ *[]figure.BandPanel) { *b = figure.Band{Networks: 1} },
+		"32 means":                         func(b *figure.Band, _ *[]figure.BandPanel) { b.MeanApprox = b.MeanApprox[1:] },
+		"not finite":                       func(b *figure.Band, _ *[]figure.BandPanel) { b.MeanApprox[3] = math.NaN() },
+		"do not rise":                      func(b *figure.Band, _ *[]figure.BandPanel) { b.X[3] = b.X[2] },
+		"below 0":                          func(b *figure.Band, _ *[]figure.BandPanel) { b.SDApprox[3] = -1 },
+		"of 0 networks":                    func(b *figure.Band, _ *[]figure.BandPanel) { b.Networks = 0 },
+		"reach further":                    func(b *figure.Band, _ *[]figure.BandPanel) { b.SDApprox[3] = 1e308 },
+		"box 1: an end is not finite":      func(_ *figure.Band, p *[]figure.BandPanel) { (*p)[0].Boxes[1].YHi = math.Inf(1) },
+		"delta 2<&>\\a: box 2: [3, 2]":     func(_ *figure.Band, p *[]figure.BandPanel) { (*p)[0].Boxes[2].XLo = 3 },
+		"p_lower NaN and p_upper":          func(_ *figure.Band, p *[]figure.BandPanel) { (*p)[0].Boxes[0].PLower = math.NaN() },
+		"p_lower 0.5 and p_upper 0.25 are": func(_ *figure.Band, p *[]figure.BandPanel) { (*p)[0].Boxes[0].PUpper = 0.25 },
 	} {
 		b, panels := band(1, 0.5)
 		spoil(&b, &panels)
-		if _, err := report.PlotBand(b, panels); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		if _, err := figure.PlotBand(b, panels); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
@@ -154,21 +154,21 @@ func TestBandRefuses(t *testing.T) {
 
 // TestStepsRefuses: what cannot be drawn is an error of one line.
 func TestStepsRefuses(t *testing.T) {
-	for want, spoil := range map[string]func(*report.Steps){
-		"0 hidden neurons":     func(s *report.Steps) { s.Hidden = nil },
-		"4 hidden neurons":     func(s *report.Steps) { s.Hidden = oneNeuron(4, 0).Hidden },
-		"finite numbers that":  func(s *report.Steps) { s.XApprox = nil },
-		"or there is no":       func(s *report.Steps) { s.Networks = 0 },
-		"[-1, +Inf] is no":     func(s *report.Steps) { s.Output.IBP[1] = math.Inf(1) },
-		"[1, 0] is no":         func(s *report.Steps) { s.Hidden[0].Pre = [2]float64{1, 0} },
-		"the constant NaN":     func(s *report.Steps) { s.Output.Negated.Constant = math.NaN() },
-		"0 curves of 1":        func(s *report.Steps) { s.Output.YApprox = nil },
-		"a curve of 2 values":  func(s *report.Steps) { s.Hidden[0].PreApprox[0] = []float64{1, 2} },
-		"one that is not fini": func(s *report.Steps) { s.Output.YApprox[0][1] = math.Inf(-1) },
+	for want, spoil := range map[string]func(*figure.Steps){
+		"0 hidden neurons":     func(s *figure.Steps) { s.Hidden = nil },
+		"4 hidden neurons":     func(s *figure.Steps) { s.Hidden = oneNeuron(4, 0).Hidden },
+		"finite numbers that":  func(s *figure.Steps) { s.XApprox = nil },
+		"or there is no":       func(s *figure.Steps) { s.Networks = 0 },
+		"[-1, +Inf] is no":     func(s *figure.Steps) { s.Output.IBP[1] = math.Inf(1) },
+		"[1, 0] is no":         func(s *figure.Steps) { s.Hidden[0].Pre = [2]float64{1, 0} },
+		"the constant NaN":     func(s *figure.Steps) { s.Output.Negated.Constant = math.NaN() },
+		"0 curves of 1":        func(s *figure.Steps) { s.Output.YApprox = nil },
+		"a curve of 2 values":  func(s *figure.Steps) { s.Hidden[0].PreApprox[0] = []float64{1, 2} },
+		"one that is not fini": func(s *figure.Steps) { s.Output.YApprox[0][1] = math.Inf(-1) },
 	} {
 		s := oneNeuron(1, -0.5)
 		spoil(s)
-		if _, err := report.PlotSteps(s); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		if _, err := figure.PlotSteps(s); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

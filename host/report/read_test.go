@@ -1,0 +1,75 @@
+package report_test
+
+import (
+	"fmt"
+	"math/big"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"psafe/host/report"
+)
+
+// line is a result record with what its reader asks for.
+func line(method string, index int, lower, upper float64, more string) string {
+	return fmt.Sprintf(`{"index":%d,"method":%q,"p_lower":%v,"p_upper":%v,%s"guarantee":%q,"posterior_sha256":"ab"}`, index, method, lower, upper, more, report.Guarantee)
+}
+
+// TestReadRefuses: an error is one line that names file, line and a mend.
+func TestReadRefuses(t *testing.T) {
+	good := line("lbp", 0, 0.5, 1, "")
+	for _, c := range []struct{ text, want string }{
+		{"", "r.jsonl: line 1: no record"},
+		{"\n\n", "r.jsonl: line 1: no record"},
+		{"index,label\n", "r.jsonl: line 1: no result record"},
+		{good + "\n{}\n", "r.jsonl: line 2: no result record: p_lower or p_upper is missing"},
+		{good + "\n" + good[:80], "r.jsonl: line 2: no result record"},
+		{strings.Replace(good, `"p_lower":0.5`, `"p_lower":1.5`, 1), "line 1: no result record: p_lower 1.5 and p_upper 1"},
+		{strings.Replace(good, `"p_upper":1`, `"p_upper":0.25`, 1), "no bounds of a probability"},
+		{strings.Replace(good, "certified", "estimated", 1), "the guarantee is"},
+		{strings.Replace(good, `"method":"lbp"`, `"method":""`, 1), "method or posterior_sha256"},
+		{line("lbp", 0, 0.5, 1, `"statistical":{"samples":9,"safe":9,"unsafe":0,"confidence":0.95,"lower":0.5,"upper":1.5},`), "the statistical interval"},
+		{"\x89PNG\r\n\x1a\n\x00", "r.jsonl: line 1: no result record"},
+		{strings.Repeat("x", 17<<20), "r.jsonl: line 1: cannot be read"},
+	} {
+		_, err := report.ReadRecords("r.jsonl", strings.NewReader(c.text))
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") || !strings.HasSuffix(err.Error(), "that psafe certify --out wrote") {
+			t.Errorf("%.80q: %v, want %q", c.text, err, c.want)
+		}
+	}
+}
+
+// TestReadFile: records come with their places; a message about a file names it once.
+func TestReadFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r.jsonl")
+	_, err := report.ReadFile(path)
+	if err == nil || strings.Count(err.Error(), path) != 1 || !strings.HasPrefix(err.Error(), path+": cannot be read: ") || !strings.HasSuffix(err.Error(), ": name a result file") {
+		t.Errorf("no file: %v", err)
+	}
+	if err := os.WriteFile(path, []byte(line("lbp", 7, 0.5, 1, "")+"\n\n"+line("lbp", 8, 0.25, 1, "")+"\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	records, err := report.ReadFile(path)
+	if err != nil || len(records) != 2 || records[0].Index != 7 || records[1].PLower != 0.25 || records[1].Place() != path+": line 3" {
+		t.Errorf("%+v, %v", records, err)
+	}
+}
+
+// TestMeansRoundOutward: a mean of lower bounds is not above the exact mean, one of
+// upper bounds not below.
+func TestMeansRoundOutward(t *testing.T) {
+	var records []report.Placed
+	lower, upper := new(big.Rat), new(big.Rat)
+	for i := range 30 {
+		p, q := 0.1+float64(i)/97, 0.5+float64(i)/71
+		records = append(records, report.Placed{Record: &report.Record{Method: "lbp", PLower: p, PUpper: q}})
+		lower.Add(lower, new(big.Rat).SetFloat64(p))
+		upper.Add(upper, new(big.Rat).SetFloat64(q))
+		m, n := report.MeanOf(records), new(big.Rat).SetInt64(int64(i+1))
+		low, high := new(big.Rat).SetFloat64(m.Lower), new(big.Rat).SetFloat64(m.Upper)
+		if low.Mul(low, n).Cmp(lower) > 0 || high.Mul(high, n).Cmp(upper) < 0 {
+			t.Errorf("%d records: %v, %v", i+1, m.Lower, m.Upper)
+		}
+	}
+}
