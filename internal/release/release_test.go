@@ -5,9 +5,12 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -155,5 +158,53 @@ func TestPlatforms(t *testing.T) {
 		if p, err := parsePlatform(word); err == nil {
 			t.Errorf("%q is taken for %s", word, p)
 		}
+	}
+}
+
+// TestDescribe: a repository is released as committed or not at all; a source archive
+// has no commit, not even that of a repository around it.
+func TestDescribe(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	root := t.TempDir()
+	for name, text := range map[string]string{"go.mod": "module psafe\n", "cmd/psafe/VERSION": "1.2.3\n"} {
+		path := filepath.Join(root, "inner", name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(text), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-c", "user.name=n", "-c", "user.email=e", "-c", "commit.gpgsign=false"}, args...)...)
+		cmd.Env = append(os.Environ(), "GIT_COMMITTER_DATE=1700000001 +0500", "GIT_AUTHOR_DATE=1600000000 +0000")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v\n%s", args, err, out)
+		}
+	}
+	t.Setenv("SOURCE_DATE_EPOCH", "")
+	t.Chdir(root)
+	run("init", "-q")
+	t.Chdir(filepath.Join(root, "inner"))
+	if src, err := describe(); err != nil || src.version != "1.2.3" || src.commit != "" || src.when != "" {
+		t.Errorf("an archive inside of a repository is %+v, %v", src, err)
+	}
+	run("init", "-q")
+	if src, err := describe(); err == nil {
+		t.Errorf("a tree that is not committed is released: %+v", src)
+	}
+	run("add", ".")
+	run("commit", "-q", "-m", "m")
+	src, err := describe()
+	if err != nil || len(src.commit) < 40 || src.when != "2023-11-14T22:13:21Z" || src.date.Unix() != 1700000000 {
+		t.Errorf("a commit is %+v, %v", src, err)
+	}
+	t.Setenv("SOURCE_DATE_EPOCH", "1500000000")
+	if src, err := describe(); err != nil || src.date.Unix() != 1500000000 || src.when != "2023-11-14T22:13:21Z" {
+		t.Errorf("with SOURCE_DATE_EPOCH it is %+v, %v", src, err)
+	}
+	t.Setenv("SOURCE_DATE_EPOCH", "yesterday")
+	if src, err := describe(); err == nil {
+		t.Errorf("SOURCE_DATE_EPOCH=yesterday is %+v", src)
 	}
 }
