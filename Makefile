@@ -66,3 +66,22 @@ paper: build
 	bin/psafe paper all --out paper-out --device $(DEVICE)
 	cp paper-out/paper.md docs/paper.md
 	cp paper-out/figures/*.svg docs/figures/
+
+.PHONY: install release release-check
+
+# DESTDIR is for packagers. "go install ./cmd/psafe" puts the program into Go's own folder.
+PREFIX ?= /usr/local
+install: build
+	install -d "$(DESTDIR)$(PREFIX)/bin"
+	install -m 755 bin/psafe "$(DESTDIR)$(PREFIX)/bin/psafe"
+
+# Archives and SHA256SUMS in dist, the same bytes from the same commit. On Linux a program
+# that can open OpenCL needs the C library; the static ones have no OpenCL and need nothing.
+STATIC ?= linux/amd64/static linux/arm64/static
+release:
+	rm -rf dist
+	$(GO) run ./internal/release -out dist $(PLATFORMS) $(STATIC)
+
+# Builds releases of HEAD twice, in two folders and with two caches, and compares them.
+release-check:
+	@scripts/release-check.sh linux/amd64 linux/amd64/static

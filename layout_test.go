@@ -32,6 +32,7 @@ var mayImport = map[string][]string{
 	"psafe/gpu/cl":                {"github.com/ebitengine/purego"},
 	"psafe/cmd/psafe":             {"psafe/", "github.com/spf13/pflag", "golang.org/x/term"},
 	"psafe/internal/mutants":      {},
+	"psafe/internal/release":      {},
 	"psafe/testdata":              {},
 	"psafe/testdata/gen":          {"psafe/"},
 }

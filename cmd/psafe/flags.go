@@ -1,15 +1,12 @@
 package main
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
-	"sync"
 
 	"github.com/spf13/pflag"
 
@@ -18,49 +15,6 @@ import (
 	"psafe/host/posterior/format"
 	"psafe/host/property"
 )
-
-// release is the version of this source tree.
-const release = "0.1.0"
-
-// version is the release and, where the build knows it, the commit; else the digest of
-// the program itself, since records of different builds must not pass for the same.
-var version = sync.OnceValue(func() string {
-	v := release
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			switch s.Key {
-			case "vcs.revision":
-				v += "+" + s.Value[:min(12, len(s.Value))]
-			case "vcs.modified":
-				if s.Value == "true" {
-					v += "-modified"
-				}
-			}
-		}
-	}
-	if v == release || strings.HasSuffix(v, "-modified") {
-		if digest, err := programDigest(); err == nil {
-			v += fmt.Sprintf("+build.%.6x", digest)
-		}
-	}
-	return v
-})
-
-// programDigest is the SHA-256 of the running program's file.
-func programDigest() ([]byte, error) {
-	path, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	h := sha256.New()
-	_, err = io.Copy(h, file)
-	return h.Sum(nil), err
-}
 
 // newFlags returns a flag set whose --help prints about and the flags.
 func newFlags(name, about string, stdout io.Writer) *pflag.FlagSet {

@@ -77,7 +77,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		usage(stdout)
 		return exitDone
 	case "version", "--version":
-		fmt.Fprintln(stdout, "psafe", version())
+		printVersion(stdout)
 		return exitDone
 	}
 	for _, c := range commands() {
