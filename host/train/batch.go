@@ -4,7 +4,9 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"psafe/host/network"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
 )
 
 // varianceFloor is added to every variance of a pre-activation: the root of it
@@ -22,8 +24,10 @@ type batch struct {
 	label  []int
 	pass   []layerPass
 	// delta is the gradient with respect to the outputs of the layer at hand;
-	// spare is the next one.
-	delta, spare []float64
+	// spare is the next one, of which second is a part.
+	delta, spare, second []float64
+	// square and turned are room for squares of inputs and transposed weights.
+	square, turned []float64
 }
 
 // layerPass is what one layer knows of a minibatch.
@@ -36,15 +40,18 @@ type layerPass struct {
 // newBatch makes room for up to size examples.
 func (net *variational) newBatch(size int) *batch {
 	b := &batch{net: net, pass: make([]layerPass, len(net.layers))}
-	widest := 0
+	widest, most := 0, 0
 	for k, l := range net.layers {
 		b.pass[k] = layerPass{
 			z: make([]float64, size*l.in), noise: make([]float64, size*l.out),
 			pre: make([]float64, size*l.out), sd: make([]float64, size*l.out),
 		}
-		widest = max(widest, l.in, l.out)
+		widest, most = max(widest, l.in, l.out), max(most, l.in*l.out)
 	}
-	b.delta, b.spare = make([]float64, size*widest), make([]float64, size*widest)
+	for _, list := range []*[]float64{&b.delta, &b.spare, &b.second, &b.square} {
+		*list = make([]float64, size*widest)
+	}
+	b.turned = make([]float64, most)
 	return b
 }
 
@@ -76,16 +83,13 @@ func (b *batch) drawNoise(rng *rand.Rand) {
 // gradient with respect to the outputs of the network in delta.
 func (b *batch) forward() float64 {
 	for k := range b.net.layers {
-		l := &b.net.layers[k]
-		for e := range b.n {
-			b.affine(k, e)
-			if k+1 == len(b.net.layers) {
-				continue
-			}
-			next := b.pass[k+1].z[e*l.out : (e+1)*l.out]
-			for i, t := range b.pass[k].pre[e*l.out : (e+1)*l.out] {
-				next[i] = l.activation.Approx(t)
-			}
+		l, p := &b.net.layers[k], &b.pass[k]
+		b.affine(k)
+		if k+1 == len(b.net.layers) {
+			continue
+		}
+		for i, t := range p.pre[:b.n*l.out] {
+			b.pass[k+1].z[i] = l.activation.Approx(t)
 		}
 	}
 	if b.task == Regression {
@@ -94,48 +98,50 @@ func (b *batch) forward() float64 {
 	return b.softmaxLoss()
 }
 
-// affine draws the pre-activations of example e in layer k. Given the inputs z,
-// they are independent normals with the mean and variance that the loops sum.
-func (b *batch) affine(k, e int) {
+// affine draws the pre-activations of layer k. Given the inputs z, they are independent
+// normals with the mean and variance that the products sum.
+func (b *batch) affine(k int) {
 	l, p := &b.net.layers[k], &b.pass[k]
-	at := e * l.out
-	pre, sd, noise := p.pre[at:at+l.out], p.sd[at:at+l.out], p.noise[at:at+l.out]
-	copy(pre, b.net.param[l.bias:l.bias+l.out])
-	copy(sd, b.net.variance[l.bias:l.bias+l.out])
-	for j, z := range p.z[e*l.in : (e+1)*l.in] {
-		if z == 0 {
-			continue
-		}
-		row := l.weight + j*l.out
-		mu, variance := b.net.param[row:row+l.out], b.net.variance[row:row+l.out]
-		zz := z * z
-		for i := range pre {
-			pre[i] += float64(z * mu[i])
-			sd[i] += float64(zz * variance[i])
-		}
+	for e := range b.n {
+		copy(p.pre[e*l.out:], b.net.param[l.bias:l.bias+l.out])
+		copy(p.sd[e*l.out:], b.net.variance[l.bias:l.bias+l.out])
 	}
-	for i := range pre {
-		sd[i] = math.Sqrt(sd[i] + varianceFloor)
-		pre[i] += float64(sd[i] * noise[i])
+	z, pre, sd := matrix(p.z, b.n, l.in), matrix(p.pre, b.n, l.out), matrix(p.sd, b.n, l.out)
+	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, z, l.weights(b.net.param), 1, pre)
+	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, b.squares(z), l.weights(b.net.variance), 1, sd)
+	for i := range pre.Data {
+		sd.Data[i] = math.Sqrt(sd.Data[i] + varianceFloor)
+		pre.Data[i] += float64(sd.Data[i] * p.noise[i])
 	}
+}
+
+// matrix is the first rows of a list, cols numbers each.
+func matrix(v []float64, rows, cols int) blas64.General {
+	return blas64.General{Rows: rows, Cols: cols, Stride: cols, Data: v[:rows*cols]}
+}
+
+// weights is a layer's part of a list over all parameters, (in, out).
+func (l *layer) weights(list []float64) blas64.General { return matrix(list[l.weight:], l.in, l.out) }
+
+// squares is the squares of a matrix, in square.
+func (b *batch) squares(z blas64.General) blas64.General {
+	zz := matrix(b.square, z.Rows, z.Cols)
+	floats.MulTo(zz.Data, z.Data, z.Data)
+	return zz
 }
 
 // backward makes net.grad the gradient of what forward returned.
 func (b *batch) backward() {
 	clear(b.net.grad)
 	for k := len(b.net.layers) - 1; k >= 0; k-- {
-		l := &b.net.layers[k]
-		for e := range b.n {
-			b.affineBack(k, e)
-		}
+		b.affineBack(k)
 		if k == 0 {
 			break
 		}
-		below := b.net.layers[k-1]
-		pre := b.pass[k-1].pre
-		z := b.pass[k].z
-		for i := range b.n * l.in {
-			b.spare[i] *= derivative(below.activation, pre[i], z[i])
+		below := b.net.layers[k-1].activation
+		pre, z := b.pass[k-1].pre, b.pass[k].z
+		for i := range b.n * b.net.layers[k].in {
+			b.spare[i] *= below.DerivativeApprox(pre[i], z[i])
 		}
 		b.delta, b.spare = b.spare, b.delta
 	}
@@ -145,52 +151,40 @@ func (b *batch) backward() {
 	}
 }
 
-// affineBack adds example e to the gradients of layer k, from delta, and leaves
-// the gradient with respect to its inputs in spare. The second half of net.grad
-// collects derivatives by variances.
-func (b *batch) affineBack(k, e int) {
-	l, p := &b.net.layers[k], &b.pass[k]
-	at, half := e*l.out, b.net.half
-	delta := b.delta[at : at+l.out]
+// affineBack adds to the gradients of layer k, from delta, and leaves the gradient with
+// respect to its inputs in spare. The second half of net.grad collects derivatives by
+// variances.
+func (b *batch) affineBack(k int) {
+	l, p, half := &b.net.layers[k], &b.pass[k], b.net.half
+	delta, byVariance := matrix(b.delta, b.n, l.out), matrix(p.sd, b.n, l.out)
 	// d pre / d variance = noise / (2 sd).
-	byVariance := p.sd[at : at+l.out]
-	for i, d := range delta {
-		byVariance[i] = d * p.noise[at+i] / (2 * byVariance[i])
-		b.net.grad[l.bias+i] += d
-		b.net.grad[half+l.bias+i] += byVariance[i]
+	for i, d := range delta.Data {
+		byVariance.Data[i] = d * p.noise[i] / (2 * byVariance.Data[i])
 	}
-	for j, z := range p.z[e*l.in : (e+1)*l.in] {
-		row := l.weight + j*l.out
-		mu, variance := b.net.param[row:row+l.out], b.net.variance[row:row+l.out]
-		gradMu, gradVariance := b.net.grad[row:row+l.out], b.net.grad[half+row:half+row+l.out]
-		zz := z * z
-		first, second := 0.0, 0.0
-		for i, d := range delta {
-			v := byVariance[i]
-			gradMu[i] += float64(z * d)
-			gradVariance[i] += float64(zz * v)
-			first += float64(mu[i] * d)
-			second += float64(variance[i] * v)
-		}
-		b.spare[e*l.in+j] = first + float64(2*z*second)
+	for e := range b.n {
+		floats.Add(b.net.grad[l.bias:l.bias+l.out], delta.Data[e*l.out:(e+1)*l.out])
+		floats.Add(b.net.grad[half+l.bias:half+l.bias+l.out], byVariance.Data[e*l.out:(e+1)*l.out])
+	}
+	z := matrix(p.z, b.n, l.in)
+	blas64.Gemm(blas.Trans, blas.NoTrans, 1, z, delta, 1, l.weights(b.net.grad))
+	blas64.Gemm(blas.Trans, blas.NoTrans, 1, b.squares(z), byVariance, 1, l.weights(b.net.grad[half:]))
+	// Through the mean z mu and through the variance z^2 sd^2.
+	first, second := matrix(b.spare, b.n, l.in), matrix(b.second, b.n, l.in)
+	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, delta, b.transposed(l.weights(b.net.param)), 0, first)
+	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, byVariance, b.transposed(l.weights(b.net.variance)), 0, second)
+	for i, s := range second.Data {
+		first.Data[i] += float64(2 * z.Data[i] * s)
 	}
 }
 
-// derivative is that of the activation a at t, where it has the value z.
-func derivative(a network.Activation, t, z float64) float64 {
-	switch a.Kind {
-	case network.ReLU:
-		if t <= 0 {
-			return 0
+// transposed copies a matrix: so the sums over it run in the order of its columns, one
+// after the other, on every processor.
+func (b *batch) transposed(m blas64.General) blas64.General {
+	t := matrix(b.turned, m.Cols, m.Rows)
+	for i := range m.Rows {
+		for j := range m.Cols {
+			t.Data[j*m.Rows+i] = m.Data[i*m.Cols+j]
 		}
-	case network.LeakyReLU:
-		if t < 0 {
-			return a.Slope
-		}
-	case network.Tanh:
-		return 1 - z*z
-	case network.Sigmoid:
-		return z * (1 - z)
 	}
-	return 1
+	return t
 }

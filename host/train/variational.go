@@ -54,7 +54,7 @@ func newNetwork(c *Config, inputs, outputs int, rng *rand.Rand) *variational {
 		// Means that keep the size of signals from layer to layer. Biases are drawn
 		// too, to spread the kinks of a network of one input.
 		size := math.Sqrt(1 / float64(l.in))
-		if k+1 < len(net.layers) && (l.activation.Kind == network.ReLU || l.activation.Kind == network.LeakyReLU) {
+		if _, kinked := l.activation.Kinked(); kinked && k+1 < len(net.layers) {
 			size *= math.Sqrt2
 		}
 		prior := c.PriorSD
