@@ -1,0 +1,46 @@
+package certify_test
+
+import (
+	"context"
+	"fmt"
+
+	"psafe/fallback"
+	"psafe/host/bound"
+	"psafe/host/certify"
+	"psafe/host/posterior/format"
+	"psafe/host/property"
+)
+
+// Properties of a file, certified on the CPU: each result has a lower bound
+// of the probability that a drawn network keeps the property on all of its boxes.
+func ExampleRun() {
+	post, err := format.Read("../../testdata/advisory-4-32-9.npz", format.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	tasks, err := property.ReadFile("../../testdata/advisory-property.json", post.Outputs())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	engine, err := certify.NewEngine(fallback.New(bound.Float32), nil, post, 12)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer engine.Close()
+	err = certify.Run(context.Background(), []*certify.Engine{engine}, certify.Config{Strategy: certify.CLBP}, tasks, nil,
+		func(r *certify.Result) error {
+			fmt.Printf("%s: %.3f <= P_safe\n", r.Task.Name, r.Lower()-0.0005)
+			return nil
+		})
+	if err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// phi_1: 0.811 <= P_safe
+	// phi_2: 0.997 <= P_safe
+	// phi_3: 0.999 <= P_safe
+	// phi_4: 0.999 <= P_safe
+}

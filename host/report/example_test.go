@@ -1,0 +1,29 @@
+package report_test
+
+import (
+	"fmt"
+	"strings"
+
+	"psafe/host/report"
+)
+
+const resultLine = `{"index":0,"property":"argmax_is:1","method":"clbp","p_lower":0.98886,"log10_p_lower":-0.0048653,"p_upper":1,` +
+	`"require":0.9,"verdict":"safe","guarantee":"certified bounds, real arithmetic, rounding included","precision":"float32",` +
+	`"posterior":"net.npz","posterior_sha256":"5241","inputs":"x.npy","inputs_sha256":"90ab","version":"0.1.0"}`
+
+// Records are lines of JSON, one for each input.
+func ExampleReadRecords() {
+	records, err := report.ReadRecords("results.jsonl", strings.NewReader(resultLine+"\n"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(len(records), records[0].Property, records[0].Verdict)
+	// Output: 1 argmax_is:1 safe
+}
+
+// Lower bounds are printed rounded down, upper ones up.
+func ExampleFormatDown() {
+	fmt.Println(report.FormatDown(0.98886, 3), report.FormatUp(0.98886, 3))
+	// Output: 0.988 0.989
+}
