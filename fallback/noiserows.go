@@ -2,21 +2,6 @@ package fallback
 
 import "psafe/host/bound"
 
-// SquareRows is defined in bound.SquareRows.
-func (d *Device[T]) SquareRows(a bound.SquareRows) error {
-	square, v := d.data(a.Square, a.N, "SquareRows.Square"), d.data(a.A, a.N, "SquareRows.A")
-	d.parallel(a.N, 4096, func(from, to int) {
-		for i, x := range v[from:to] {
-			s := T(0)
-			if x != 0 {
-				s = d.up(T(x * x))
-			}
-			square[from+i] = s
-		}
-	})
-	return nil
-}
-
 // NoiseRows is defined in bound.NoiseRows.
 func (d *Device[T]) NoiseRows(a bound.NoiseRows) error {
 	t := noiseRows[T]{a: a, d: d}
@@ -74,64 +59,4 @@ func (t *noiseRows[T]) item(p int) {
 		t.mean[at] = d.upper(d.up(m + d.up(d.up(T(mean[r]*T(round.MeanRel)))+T(round.Abs))))
 		t.variance[at] = d.upper(d.up(v + d.up(d.up(T((variance[r]+t.c[at])*T(round.VarRel)))+T(round.Abs))))
 	}
-}
-
-// Widen is defined in bound.Widen.
-func (d *Device[T]) Widen(a bound.Widen) error {
-	lo, hi := d.data(a.Lower, a.N, "Widen.Lower"), d.optional(a.Upper, a.N, "Widen.Upper")
-	mag := d.optional(a.Mag, a.N, "Widen.Mag")
-	mean, variance := d.data(a.Mean, a.N, "Widen.Mean"), d.data(a.Var, a.N, "Widen.Var")
-	q := T(a.Quantile)
-	d.parallel(a.N, 2048, func(from, to int) {
-		for i := from; i < to; i++ {
-			by := d.up(mean[i] + d.up(T(q*d.rootUp(variance[i]))))
-			lo[i] = d.lower(d.down(lo[i] - by))
-			if hi != nil {
-				hi[i] = d.upper(d.up(hi[i] + by))
-			}
-			if mag != nil {
-				mag[i] = d.upper(d.up(mag[i] + by))
-			}
-		}
-	})
-	return nil
-}
-
-// Vary is defined in bound.Vary.
-func (d *Device[T]) Vary(a bound.Vary) error {
-	radius, radiusSq := d.data(a.Radius, a.N, "Vary.Radius"), d.data(a.RadiusSq, a.N, "Vary.RadiusSq")
-	maxSq := d.data(a.MaxSq, a.N, "Vary.MaxSq")
-	zLo, zHi := d.interval(a.Z, a.N, "Vary.Z")
-	mean, variance := d.data(a.Mean, a.N, "Vary.Mean"), d.data(a.Var, a.N, "Vary.Var")
-	q, lipschitz := T(a.Quantile), T(a.Lipschitz)
-	d.parallel(a.N, 2048, func(from, to int) {
-		for i := from; i < to; i++ {
-			by := d.up(mean[i] + d.up(T(q*d.rootUp(variance[i]))))
-			r := d.upper(min(d.up(T(lipschitz*by)), d.up(zHi[i]-zLo[i])))
-			m := max(-zLo[i], zHi[i])
-			radius[i], radiusSq[i], maxSq[i] = r, d.upper(d.up(T(r*r))), d.upper(d.up(T(m*m)))
-		}
-	})
-	return nil
-}
-
-// rootUp is at least sqrt(x) for x >= 0, and within 32u of it, but for x below
-// d.tiny, which counts as that. Division and square roots are not the same on all
-// devices; this is Newton's iteration for 1/sqrt(x) from a guess made of the bits
-// of x, and then a proof of what came out: fl(c c) >= up(x) > x (1 + u) implies
-// c^2 >= fl(c c) / (1 + u) > x. Where it fails, max(x, 1) is taken (c may be
-// negative: the iteration goes astray for +Inf). NaN stays NaN.
-func (d *Device[T]) rootUp(x T) T {
-	if x < d.tiny {
-		x = d.tiny
-	}
-	y, half := d.rootSeed(x), T(x*0.5)
-	for range d.newtonSteps() {
-		y = T(y * (1.5 - T(T(half*y)*y)))
-	}
-	c := T(T(x*y) * (1 + 16*d.u))
-	if !(c > 0 && T(c*c) >= d.up(x)) {
-		c = max(x, 1)
-	}
-	return c
 }
