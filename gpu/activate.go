@@ -2,6 +2,8 @@ package gpu
 
 import "psafe/host/bound"
 
+var _ = wraps("activate")
+
 // Activate is defined in bound.Activate.
 func (d *Device) Activate(a bound.Activate) error {
 	zLo, zHi := d.interval(a.Z, a.N, "Activate.Z")

@@ -5,6 +5,8 @@ import (
 	"psafe/kernels"
 )
 
+var _ = wraps("affine", "affinewide", "affineshared", "affinetiles")
+
 // Affine is defined in bound.Affine.
 func (d *Device) Affine(a bound.Affine) error { return d.affine(d.affineKernel(a), a) }
 

@@ -5,6 +5,8 @@ import (
 	"psafe/kernels"
 )
 
+var _ = wraps("backsubstitute", "backtiles")
+
 // BackSubstitute is defined in bound.BackSubstitute.
 func (d *Device) BackSubstitute(a bound.BackSubstitute) error {
 	if d.tiles(a.PerBox*a.R, a.In) {

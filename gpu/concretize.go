@@ -2,6 +2,8 @@ package gpu
 
 import "psafe/host/bound"
 
+var _ = wraps("concretize")
+
 // Concretize is defined in bound.Concretize.
 func (d *Device) Concretize(a bound.Concretize) error {
 	bnd := d.array(a.Bound, a.P*a.R, "Concretize.Bound")

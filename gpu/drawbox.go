@@ -5,6 +5,8 @@ import (
 	"psafe/kernels"
 )
 
+var _ = wraps("drawbox")
+
 // DrawBox is defined in bound.DrawBox.
 func (d *Device) DrawBox(a bound.DrawBox) error {
 	lo, hi := d.interval(a.Box, a.Boxes*a.N, "DrawBox.Box")

@@ -2,6 +2,8 @@ package gpu
 
 import "psafe/host/bound"
 
+var _ = wraps("intersect")
+
 // Intersect is defined in bound.Intersect.
 func (d *Device) Intersect(a bound.Intersect) error {
 	lo, hi := d.interval(a.Pre, a.P*a.N, "Intersect.Pre")

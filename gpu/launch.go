@@ -63,6 +63,9 @@ func (d *Device) launch(name string, tasks int, w work, args ...any) error {
 		}
 	}
 	k, l := d.kernels[name], &d.launched
+	if k == nil {
+		panic(fmt.Sprintf("gpu: a program of %d lanes has no kernel %s", d.shape.Lanes, name))
+	}
 	if len(args) != len(k.Args) {
 		panic(fmt.Sprintf("gpu: kernel %s takes %d arguments, got %d", name, len(k.Args), len(args)))
 	}

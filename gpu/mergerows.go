@@ -5,6 +5,8 @@ import (
 	"psafe/kernels"
 )
 
+var _ = wraps("mergetranspose", "mergerows")
+
 // MergeRows is defined in bound.MergeRows.
 func (d *Device) MergeRows(a bound.MergeRows) error {
 	wLo, wHi := d.interval(a.W, a.Items*a.In*a.Rows, "MergeRows.W")

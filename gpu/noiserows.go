@@ -2,6 +2,8 @@ package gpu
 
 import "psafe/host/bound"
 
+var _ = wraps("noiserows")
+
 // NoiseRows is defined in bound.NoiseRows.
 func (d *Device) NoiseRows(a bound.NoiseRows) error {
 	mean, variance := d.array(a.Mean, a.P*a.R, "NoiseRows.Mean"), d.array(a.Var, a.P*a.R, "NoiseRows.Var")

@@ -2,6 +2,8 @@ package gpu
 
 import "psafe/host/bound"
 
+var _ = wraps("relax")
+
 // Relax is defined in bound.Relax.
 func (d *Device) Relax(a bound.Relax) error {
 	aLo, bLo := d.array(a.Lo.A, a.N, "Relax.Lo.A"), d.array(a.Lo.B, a.N, "Relax.Lo.B")

@@ -2,6 +2,8 @@ package gpu
 
 import "psafe/host/bound"
 
+var _ = wraps("relaxrows")
+
 // RelaxRows is defined in bound.RelaxRows.
 func (d *Device) RelaxRows(a bound.RelaxRows) error {
 	rows, boxes, n := a.Rows(), up(a.P, a.PerBox), a.P*a.N

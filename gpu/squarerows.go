@@ -7,6 +7,8 @@ import (
 	"psafe/host/bound"
 )
 
+var _ = wraps("squarerows")
+
 // SquareRows is defined in bound.SquareRows.
 func (d *Device) SquareRows(a bound.SquareRows) error {
 	square, v := d.array(a.Square, a.N, "SquareRows.Square"), d.array(a.A, a.N, "SquareRows.A")

@@ -2,6 +2,8 @@ package gpu
 
 import "psafe/host/bound"
 
+var _ = wraps("vary")
+
 // Vary is defined in bound.Vary.
 func (d *Device) Vary(a bound.Vary) error {
 	radius, radiusSq := d.array(a.Radius, a.N, "Vary.Radius"), d.array(a.RadiusSq, a.N, "Vary.RadiusSq")

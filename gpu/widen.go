@@ -2,6 +2,8 @@ package gpu
 
 import "psafe/host/bound"
 
+var _ = wraps("widen")
+
 // Widen is defined in bound.Widen.
 func (d *Device) Widen(a bound.Widen) error {
 	lo, hi := d.array(a.Lower, a.N, "Widen.Lower"), d.optional(a.Upper, a.N, "Widen.Upper")
