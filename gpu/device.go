@@ -4,8 +4,8 @@
 // # What is trusted
 //
 // A device is trusted after its self-test (selftest.go): single operations are
-// rounded to nearest, nothing is contracted, subnormal numbers are kept, and a
-// small network gives the expected bits. Every call of OpenCL is checked. Every
+// rounded to nearest, nothing is contracted, subnormal numbers are kept, and every
+// operation writes the expected bits in a few small jobs. Every call of OpenCL is checked. Every
 // launch leaves a receipt that Read looks for, and small arrays are filled with a
 // NaN of their own before use, which Read refuses to return: a launch that did
 // nothing is an error, never a number. Errors are of type *Error.

@@ -30,7 +30,7 @@ func TestMemoryLimit(t *testing.T) {
 		t.Errorf("%d bytes in use", d.pool.used)
 	}
 	// The device goes on after that.
-	if _, err := networkHashes(d); err != nil {
+	if _, err := propagations()[0].run(d); err != nil {
 		t.Error(err)
 	}
 }
@@ -89,7 +89,7 @@ func TestSelect(t *testing.T) {
 // TestProfile: launches are counted and timed.
 func TestProfile(t *testing.T) {
 	d := open(t, devices(t)[0], bound.Float32, Options{Profile: true})
-	if _, err := networkHashes(d); err != nil {
+	if _, err := propagations()[0].run(d); err != nil {
 		t.Fatal(err)
 	}
 	list, err := d.Profile()

@@ -63,6 +63,9 @@ func (d *Device) launch(name string, tasks int, w work, args ...any) error {
 		}
 	}
 	k, l := d.kernels[name], &d.launched
+	if k == nil {
+		panic(fmt.Sprintf("gpu: a program of %d lanes has no kernel %s", d.shape.Lanes, name))
+	}
 	if len(args) != len(k.Args) {
 		panic(fmt.Sprintf("gpu: kernel %s takes %d arguments, got %d", name, len(k.Args), len(args)))
 	}
@@ -169,3 +172,12 @@ func (d *Device) settle() error {
 	l.names = l.names[:0]
 	return errors.Join(d.profile.collect())
 }
+
+// up is a/b rounded up.
+func up(a, b int) int { return (a + b - 1) / b }
+
+// moved counts the bytes of n numbers.
+func (d *Device) moved(n int) int64 { return int64(n) * int64(d.precision.Bytes()) }
+
+// runs is the number of tasks of an elementwise kernel.
+func (d *Device) runs(n int) int { return up(n, d.shape.Lanes*d.shape.Run) }

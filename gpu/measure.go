@@ -6,6 +6,8 @@ import (
 	"psafe/kernels"
 )
 
+var _ = wraps("benchcopy", "benchfma")
+
 // The yardsticks: what the device can do at best, measured with two kernels that
 // do nothing else, in the device's precision.
 

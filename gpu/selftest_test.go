@@ -1,7 +1,8 @@
 package gpu
 
 import (
-	"fmt"
+	"flag"
+	"os"
 	"strings"
 	"testing"
 
@@ -10,40 +11,56 @@ import (
 	"psafe/kernels"
 )
 
-// TestSelfTestNetwork: the table of the self-test is what the fallback writes.
-func TestSelfTestNetwork(t *testing.T) {
+var update = flag.Bool("update", false, "write gpu/selftest.txt")
+
+// TestSelfTestTable: the table of the self-test is what the fallback writes.
+func TestSelfTestTable(t *testing.T) {
+	var table strings.Builder
 	for _, p := range precisions {
-		got, err := networkHashes(fallback.New(p))
-		if err != nil {
-			t.Fatal(err)
+		got, err := bound.SelfCheck(fallback.New(p))
+		check(t, err)
+		for _, trace := range got {
+			table.WriteString(traceLine(p, trace.Job, trace.Digest()))
 		}
-		wrong := len(got) != len(networkExpected[p])
-		var table strings.Builder
-		for _, g := range got {
-			wrong = wrong || networkExpected[p][g.name] != g.hash
-			table.WriteString("\t\t" + g.String() + ",\n")
-		}
-		if wrong {
-			t.Errorf("the table for %v is out of date:\n%s", p, table.String())
+	}
+	if *update {
+		check(t, os.WriteFile("selftest.txt", []byte(table.String()), 0o666))
+	} else if table.String() != expectedTraces {
+		t.Errorf("gpu/selftest.txt is out of date: if the definition was meant to change, go test ./gpu -run SelfTestTable -update")
+	}
+}
+
+// TestExpected: a job is looked up by its whole name.
+func TestExpected(t *testing.T) {
+	table := traceLine(bound.Float32, "deep", "12") + traceLine(bound.Float32, "deep, shared", "34")
+	for job, want := range map[string]string{"deep": "12", "deep, shared": "34", "shared": "", "dee": ""} {
+		if got, known := expected(table, bound.Float32, job); got != want || known != (want != "") {
+			t.Errorf("%s: %q, %v", job, got, known)
 		}
 	}
 }
 
-// TestSelfTestJobs: so is the table of bounds.
-func TestSelfTestJobs(t *testing.T) {
-	for _, p := range precisions {
-		got, err := bound.SelfCheck(fallback.New(p))
-		if err != nil {
-			t.Fatal(err)
+// TestHalfAdded: what an operation or a kernel lacks is named.
+func TestHalfAdded(t *testing.T) {
+	all := []kernels.Kernel{{Name: "affine", File: "affine"}}
+	with := append(all, kernels.Kernel{Name: "swap", File: "swap"})
+	for _, c := range []struct {
+		operations []string
+		all        []kernels.Kernel
+		wrapped    []string
+		want       string
+	}{
+		{[]string{"affine"}, all, []string{"affine"}, ""},
+		{[]string{"affine"}, with, []string{"affine"}, "add gpu/swap.go"},
+		{[]string{"affine"}, all, []string{"affine", "swap"}, "kernel swap is launched"},
+		{[]string{"affine", "swap"}, all, []string{"affine"}, "add kernels/swap.cl"},
+	} {
+		wrapped := map[string]bool{}
+		for _, n := range c.wrapped {
+			wrapped[n] = true
 		}
-		wrong := len(got) != len(jobsExpected[p])
-		var table strings.Builder
-		for _, g := range got {
-			wrong = wrong || jobsExpected[p][g.Name] != g.Hash
-			fmt.Fprintf(&table, "\t\t%q: %#x,\n", g.Name, g.Hash)
-		}
-		if wrong {
-			t.Errorf("the table for %v is out of date:\n%s", p, table.String())
+		if got := halfAdded(c.operations, c.all, wrapped); c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
 }

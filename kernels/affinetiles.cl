@@ -2,7 +2,7 @@
 
    Purpose. The same numbers as affineshared (affine.cl says what they are, and why
    the smaller product may be chosen by a sign), for GPUs and where tiles are well
-   filled; gpu/operations.go chooses.
+   filled; gpu/tiles.go chooses.
 
    Decomposition. A work-group owns SIDE items of one weight box and SIDE outputs
    (tiles.cl):

@@ -1,7 +1,7 @@
 /* backtiles: backsubstitute for many rows and items of a weight box, in local memory.
 
    Purpose. The same numbers as backsubstitute (backsubstitute.cl says what they
-   are), for GPUs and where tiles are well filled; gpu/operations.go chooses.
+   are), for GPUs and where tiles are well filled; gpu/tiles.go chooses.
 
    Decomposition. A work-group owns SIDE columns, which are rows of all items of one
    weight box one after another, and SIDE inputs (tiles.cl):

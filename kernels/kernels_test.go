@@ -2,8 +2,6 @@ package kernels
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -16,24 +14,35 @@ var comment = regexp.MustCompile(`(?s)/\*.*?\*/`)
 // code is a source without comments.
 func code(name string) string { return comment.ReplaceAllString(Sources()[name], " ") }
 
-// TestFiles: every file is in the program, has the fallback's name of an operation
-// where it is one, and is not made of anything else.
+// TestFiles: every file says what it is and is short.
 func TestFiles(t *testing.T) {
-	found, err := filepath.Glob("*.cl")
-	if err != nil || len(found) != len(order) {
-		t.Errorf("%d .cl files, %d in the order of compilation (%v)", len(found), len(order), err)
-	}
-	for _, op := range order[2:11] {
-		if _, err := os.Stat(filepath.Join("..", "fallback", op+".go")); err != nil {
-			t.Errorf("kernel %s has no Go loop of that name: %v", op, err)
-		}
-	}
 	for name, text := range Sources() {
 		if !strings.HasPrefix(text, "/* "+name+":") && !strings.HasPrefix(text, "/* "+name+".cl:") {
 			t.Errorf("%s.cl does not begin with what it is", name)
 		}
 		if n := strings.Count(text, "\n"); n > 400 {
 			t.Errorf("%s.cl has %d lines", name, n)
+		}
+	}
+}
+
+// TestHalfAdded: a file, a place in the order or a kernel alone is named.
+func TestHalfAdded(t *testing.T) {
+	files, order := []string{"round.cl", "affine.cl"}, []string{"round", "affine"}
+	all := []Kernel{{"affine", "affine", affineArgs}}
+	for _, c := range []struct {
+		files, order []string
+		all          []Kernel
+		want         string
+	}{
+		{files, order, all, ""},
+		{append(files, "swap.cl"), order, all, "kernels/swap.cl has no place"},
+		{files, append(order, "swap"), all, "add kernels/swap.cl"},
+		{files, order, append(all, Kernel{"swap", "swap", affineArgs}), "kernel swap of the manifest has no file: add kernels/swap.cl"},
+		{files, order, append(all, Kernel{"swap", "affine", nil}), "kernel swap has no arguments"},
+	} {
+		if got := halfAdded(c.files, c.order, c.all); c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
 }

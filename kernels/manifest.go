@@ -1,5 +1,47 @@
 package kernels
 
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+// The program does not start with a kernel that is only half there.
+func init() {
+	names, err := fs.Glob(files, "*.cl")
+	if err != nil {
+		panic("kernels: " + err.Error())
+	}
+	if what := halfAdded(names, order, All); what != "" {
+		panic("kernels: " + what)
+	}
+}
+
+// halfAdded says which file or kernel lacks its place in the order of compilation, its
+// file or its arguments, or is "".
+func halfAdded(names, order []string, all []Kernel) string {
+	for _, n := range names {
+		if !slices.Contains(order, strings.TrimSuffix(n, ".cl")) {
+			return fmt.Sprintf("kernels/%s has no place in the order of compilation: add it to order in kernels/kernels.go", n)
+		}
+	}
+	for _, n := range order {
+		if !slices.Contains(names, n+".cl") {
+			return fmt.Sprintf("the order of compilation in kernels/kernels.go names %s: add kernels/%s.cl", n, n)
+		}
+	}
+	for _, k := range all {
+		if !slices.Contains(order, k.File) {
+			return fmt.Sprintf("kernel %s of the manifest has no file: add kernels/%s.cl", k.Name, k.File)
+		}
+		if len(k.Args) == 0 {
+			return fmt.Sprintf("kernel %s has no arguments: add them in kernels/manifest.go", k.Name)
+		}
+	}
+	return ""
+}
+
 var affineArgs = []Arg{
 	{"preLo", Out}, {"preHi", Out}, {"mag", Out}, {"wLo", In}, {"wHi", In}, {"bLo", In}, {"bHi", In},
 	{"zLo", In}, {"zHi", In}, {"pushRel", Real}, {"pushAbs", Real}, {"magRel", Real}, {"magAbs", Real},

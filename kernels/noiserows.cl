@@ -12,7 +12,7 @@
    Index formulas: s[(p * in + j) * rows + r], radius[x * in + j].
 
    Assumptions: all numbers are >= 0 or not finite, and then so is the result.
-   hasIn says that meanIn and varIn are there. Go: fallback/noise.go. */
+   hasIn says that meanIn and varIn are there. Go: fallback/noiserows.go. */
 
 #pragma OPENCL FP_CONTRACT OFF
 

@@ -220,7 +220,7 @@ INLINE vec recipApprox(vec x) {
    proof of what came out: fl(c c) >= up(x) > x (1 + u) implies c c >= fl(c c) /
    (1 + u) > x. Where that fails, max(x, 1) (for +Inf c is
    negative). Numbers below TINY count as TINY, NaN
-   stays NaN. Square roots are not the same on all devices. Go: fallback/noise.go. */
+   stays NaN. Square roots are not the same on all devices. Go: fallback/root.go. */
 INLINE vec rootUp(vec x) {
     x = x < TINY ? VEC(TINY) : x;
     vec y = AS_VEC((bits)ROOT_SEED - (AS_BITS(x) >> 1));

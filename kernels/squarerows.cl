@@ -2,7 +2,7 @@
 
    Purpose. square[i] = up(a[i] a[i]), and 0 where a[i] is 0.
    Decomposition. A work-item owns EW vectors: i = (t * EW + v) * VW + lane.
-   Assumptions: none; a NaN stays one. Go: fallback/noise.go. */
+   Assumptions: none; a NaN stays one. Go: fallback/squarerows.go. */
 
 #pragma OPENCL FP_CONTRACT OFF
 

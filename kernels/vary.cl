@@ -5,7 +5,7 @@
      radius[i]   = min(up(lipschitz by), up(zHi[i] - zLo[i]))
      radiusSq[i] = up(radius radius),  maxSq[i] = up(m m), m = max(-zLo[i], zHi[i])
    Decomposition. A work-item owns EW vectors: i = (t * EW + v) * VW + lane.
-   Assumptions: none; what is not finite becomes +Inf. Go: fallback/noise.go. */
+   Assumptions: none; what is not finite becomes +Inf. Go: fallback/vary.go. */
 
 #pragma OPENCL FP_CONTRACT OFF
 

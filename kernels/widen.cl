@@ -4,7 +4,7 @@
      lo[i] = down(lo[i] - by),  hi[i] = up(hi[i] + by),  mag[i] = up(mag[i] + by)
    in place; hi and mag only where hasHi and hasMag say that they are there.
    Decomposition. A work-item owns EW vectors: i = (t * EW + v) * VW + lane.
-   Assumptions: none; what is not finite becomes infinite. Go: fallback/noise.go. */
+   Assumptions: none; what is not finite becomes infinite. Go: fallback/widen.go. */
 
 #pragma OPENCL FP_CONTRACT OFF
 

@@ -3,18 +3,11 @@ package bound
 import (
 	"fmt"
 	"math"
-	"math/bits"
 
 	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
 )
-
-// Digest is a hash of the bits of one kind of bound of one self-check job.
-type Digest struct {
-	Name string
-	Hash uint64
-}
 
 // selfJob is a small network and a batch that together reach one way through
 // Propagate: the shapes of work, every activation, inputs and hidden values of one
@@ -25,56 +18,86 @@ type selfJob struct {
 	sizes      []int
 	activation network.Activation
 	scale      float64 // of the weights
-	signed     bool    // inputs of both signs
-	wideRows   bool    // coefficients of rows are intervals
-	sampled    bool
 	batch      Batch
+	options    selfOptions
 }
+
+// selfOptions say what else a job is about.
+type selfOptions uint
+
+const (
+	signed   selfOptions = 1 << iota // inputs of both signs
+	wideRows                         // coefficients of rows are intervals
+	sampled                          // boxes are round samples, not round the means
+	noisy                            // concentration LBP as well
+)
 
 func selfJobs(p Precision) []selfJob {
-	relu, leaky := network.Activation{Kind: ReLU}, network.Activation{Kind: LeakyReLU, Slope: 0.125}
-	tanh, sigmoid := network.Activation{Kind: Tanh}, network.Activation{Kind: Sigmoid}
+	relu, tanh := network.Activation{Kind: network.ReLU}, network.Activation{Kind: network.Tanh}
 	grid, pairs, many := Batch{4, 4, 4}, Batch{4, 1, 4}, Batch{5, 1, 1}
-	return []selfJob{
-		{"one box", []int{67, 70, 3}, relu, 0.125, false, false, false, grid},
-		{"pairs", []int{67, 70, 3}, relu, 0.125, false, false, false, pairs},
-		{"deep", []int{35, 66, 33, 4}, relu, 0.25, true, false, true, many},
-		{"deep, shared", []int{35, 66, 33, 4}, relu, 0.25, true, false, false, Batch{7, 3, 3}},
-		{"tanh", []int{5, 37, 20, 3}, tanh, 1, true, true, true, many},
-		{"tanh, shared", []int{5, 37, 20, 3}, tanh, 0.25, true, false, false, grid},
-		{"leaky relu", []int{5, 9, 6, 2}, leaky, 1, true, false, true, pairs},
-		{"sigmoid", []int{4, 33, 2}, sigmoid, 2, false, true, false, many},
-		{"overflow", []int{3, 5, 2}, relu, p.Max() * 0x1p-10, true, false, false, pairs},
+	jobs := []selfJob{
+		{"one box", []int{67, 70, 3}, relu, 0.125, grid, noisy},
+		{"pairs", []int{67, 70, 3}, relu, 0.125, pairs, 0},
+		{"deep", []int{35, 66, 33, 4}, relu, 0.25, many, signed | sampled},
+		{"deep, shared", []int{35, 66, 33, 4}, relu, 0.25, Batch{7, 3, 3}, signed | noisy},
+		{"signed", []int{5, 37, 20, 3}, tanh, 1, many, signed | wideRows | sampled},
+		{"signed, shared", []int{5, 37, 20, 3}, tanh, 0.25, grid, signed | noisy},
+		{"overflow", []int{3, 5, 2}, relu, p.Max() * 0x1p-10, pairs, signed},
 		// Enough items for the tiles in which a GPU shares a weight box; the first
 		// layer of the first box has gamma 0, so there are two.
-		{"many inputs", []int{20, 40, 2}, relu, 0.125, false, false, false, Batch{47, 27, 27}},
-		{"many inputs, signed", []int{42, 28, 2}, relu, 0.125, true, false, false, Batch{51, 50, 50}},
+		{"many inputs", []int{20, 40, 2}, relu, 0.125, Batch{47, 27, 27}, noisy},
+		{"many inputs, signed", []int{42, 28, 2}, relu, 0.125, Batch{51, 50, 50}, signed | noisy},
 	}
+	// Every kind that there is: a device that lacks one is not to be trusted.
+	for kind := range network.Kind(network.Kinds) {
+		a := network.Activation{Kind: kind}
+		if kind == network.LeakyReLU {
+			a.Slope = 0.1
+		}
+		jobs = append(jobs, selfJob{a.String(), []int{5, 37, 3}, a, 2, many, signed | wideRows | sampled})
+	}
+	return jobs
 }
 
-// SelfCheck runs a few small jobs on a device by IBP, LBP and CLBP and returns digests of
-// every bound. On every device of a precision they are the same: what package
-// gpu compares at start with a table made by the fallback.
-func SelfCheck(dev Device) ([]Digest, error) {
-	var all []Digest
+// SelfCheck runs a few small jobs on a device by LBP, which has all of IBP in it, and
+// some by CLBP, and returns what every operation wrote, as hashes. On every device of a precision they are the same: what
+// package gpu compares at start with a table made by the fallback. It is an error if
+// the jobs leave an operation of Device out, as nothing would be known of it.
+func SelfCheck(dev Device) ([]Trace, error) {
+	var all []Trace
+	called := map[string]bool{}
 	for i, j := range selfJobs(dev.Precision()) {
-		digests, err := j.run(dev, uint32(i))
-		if err != nil {
+		r := &recorder{Memory: dev, dev: dev, trace: Trace{Job: j.name}}
+		if err := j.run(r, uint32(i)); err != nil {
 			return nil, fmt.Errorf("self-check %q: %w", j.name, err)
 		}
-		all = append(all, digests...)
+		for _, c := range r.trace.Calls {
+			called[c.Operation] = true
+		}
+		all = append(all, r.trace)
 	}
-	return all, nil
+	return all, unchecked(Operations(), called)
 }
 
-func (j *selfJob) run(dev Device, seed uint32) ([]Digest, error) {
+// unchecked is the error of operations that no job calls.
+func unchecked(operations []string, called map[string]bool) error {
+	for _, op := range operations {
+		if !called[op] {
+			return fmt.Errorf("bound: no job of the self-check calls %s: add one to host/bound/selfcheck.go", op)
+		}
+	}
+	return nil
+}
+
+// run does everything that a job is for on a device.
+func (j *selfJob) run(dev Device, seed uint32) error {
 	numbers := selfNumbers{seed: seed}
 	m, err := NewModel(dev, j.posterior(&numbers), 8)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer m.Release()
-	spec := BoxSpec{Sampled: j.sampled, Seed: 1<<40 + uint64(seed), First: 1<<32 - 2}
+	spec := BoxSpec{Sampled: j.options&sampled != 0, Seed: 1<<40 + uint64(seed), First: 1<<32 - 2}
 	for k := range m.layers {
 		gamma := make([]float64, j.batch.Boxes())
 		for b := range gamma {
@@ -84,40 +107,29 @@ func (j *selfJob) run(dev Device, seed uint32) ([]Digest, error) {
 	}
 	boxes, err := m.Draw(spec)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer m.ReleaseBoxes(boxes)
 	regions, rows := j.questions(&numbers)
 	in, err := m.UploadInputs(regions)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer m.ReleaseInputs(in)
 	dr, err := m.UploadRows(rows)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer m.ReleaseRows(dr)
-	var digests []Digest
-	for _, method := range []Method{IBP, LBP} {
-		d := Digest{fmt.Sprintf("%s by %v", j.name, method), 0xcbf29ce484222325}
-		_, err := m.Propagate(Job{Method: method, Boxes: boxes, Inputs: in, Rows: dr, Batch: j.batch,
-			Observe: func(_ string, _ int, a Array) error { return d.add(dev, a) }})
-		if err != nil {
-			return nil, err
-		}
-		digests = append(digests, d)
+	_, err = m.Propagate(Job{Method: LBP, Boxes: boxes, Inputs: in, Rows: dr, Batch: j.batch})
+	if err != nil || j.options&noisy == 0 {
+		return err
 	}
-	if j.name == "overflow" {
-		return digests, nil // its squares do not fit
-	}
-	d, err := j.clbp(m, seed, regions, dr)
-	return append(digests, d), err
+	return j.clbp(m, seed, regions, dr)
 }
 
-// clbp digests what PropagateCLBP makes of the job's inputs.
-func (j *selfJob) clbp(m *Model, seed uint32, regions []property.Box, rows *Rows) (Digest, error) {
-	d := Digest{j.name + " by clbp", 0xcbf29ce484222325}
+// clbp runs PropagateCLBP on the job's inputs.
+func (j *selfJob) clbp(m *Model, seed uint32, regions []property.Box, rows *Rows) error {
 	var moments Moments
 	numbers := selfNumbers{seed: 1 << 20}
 	for _, l := range m.layers {
@@ -130,36 +142,20 @@ func (j *selfJob) clbp(m *Model, seed uint32, regions []property.Box, rows *Rows
 	again := selfNumbers{seed: seed}
 	c, err := m.NewDeviations(j.posterior(&again), moments)
 	if err != nil {
-		return d, err
+		return err
 	}
 	defer c.Release()
 	in, err := m.UploadNoisy(regions)
 	if err != nil {
-		return d, err
+		return err
 	}
 	defer m.ReleaseNoisy(in)
 	q := Quantiles{Single: 2, Radius: 1.5}
 	for k := range m.layers {
 		q.Many = append(q.Many, 2+float64(k)/4)
 	}
-	_, err = c.PropagateCLBP(CLBPJob{Inputs: in, Rows: rows, Quantiles: q,
-		Observe: func(_ string, _ int, a Array) error { return d.add(m.dev, a) }})
-	return d, err
-}
-
-// add hashes the bits of an array, NaN being one number.
-func (d *Digest) add(dev Device, a Array) error {
-	v := make([]float64, a.Len())
-	if err := dev.Read(v, a); err != nil {
-		return err
-	}
-	for _, x := range v {
-		if x != x {
-			x = math.NaN()
-		}
-		d.Hash = bits.RotateLeft64(d.Hash^math.Float64bits(x), 23) * 0x9e3779b97f4a7c15
-	}
-	return nil
+	_, err = c.PropagateCLBP(CLBPJob{Inputs: in, Rows: rows, Quantiles: q})
+	return err
 }
 
 // selfNumbers are multiples of 1/64 in [-1, 1), the same everywhere.
@@ -199,13 +195,13 @@ func (j *selfJob) questions(n *selfNumbers) ([]property.Box, [][]property.Row) {
 		var b property.Box
 		for range j.sizes[0] {
 			lo := n.number()
-			if !j.signed {
+			if j.options&signed == 0 {
 				lo = math.Abs(lo)
 			}
 			b.Lo, b.Hi = append(b.Lo, lo), append(b.Hi, lo+float64(x)/16)
 		}
 		set := property.ArgmaxIs(x%outputs, outputs).Rows
-		if j.wideRows {
+		if j.options&wideRows != 0 {
 			for r := range set {
 				set[r] = property.Row{D: n.number()}
 				for range outputs {

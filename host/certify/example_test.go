@@ -9,6 +9,7 @@ import (
 	"psafe/host/certify"
 	"psafe/host/posterior/format"
 	"psafe/host/property"
+	"psafe/host/report"
 )
 
 // Properties of a file, certified on the CPU: each result has a lower bound
@@ -32,7 +33,7 @@ func ExampleRun() {
 	defer engine.Close()
 	err = certify.Run(context.Background(), []*certify.Engine{engine}, certify.Config{Strategy: certify.CLBP}, tasks, nil,
 		func(r *certify.Result) error {
-			fmt.Printf("%s: %.3f <= P_safe\n", r.Task.Name, r.Lower()-0.0005)
+			fmt.Printf("%s: %s <= P_safe\n", r.Task.Name, report.FormatDown(r.Lower(), 3))
 			return nil
 		})
 	if err != nil {

@@ -59,6 +59,15 @@ func most(list ...num) num {
 	return m
 }
 
+// rootDown is below sqrt(x) by less than 2^-490 of it.
+func rootDown(x num) num {
+	if x.Sign() == 0 {
+		return newNum()
+	}
+	r := newNum().SetPrec(500).Sqrt(x)
+	return newNum().Set(r.Sub(r, newNum().SetMantExp(r, -498)))
+}
+
 // products are the least and the largest product of two intervals, which are
 // among the four of their ends.
 func products(aLo, aHi, bLo, bHi float64) (lo, hi num) {
@@ -102,6 +111,13 @@ func (c *checker) upper(what string, i int, got float64, want num) {
 		c.failf("%s[%d] is %v", what, i, got)
 	} else if !math.IsInf(got, 1) && exact(got).Cmp(want) < 0 {
 		c.failf("%s[%d] is %x, exact is %s: below it by %s", what, i, got, text(want), text(sub(want, exact(got))))
+	}
+}
+
+// unknown demands +Inf.
+func (c *checker) unknown(what string, i int, got float64) {
+	if !math.IsInf(got, 1) {
+		c.failf("%s[%d] is %v, want +Inf", what, i, got)
 	}
 }
 

@@ -94,31 +94,18 @@ func (d *Device) Write(dst bound.Array, src []float64) error {
 
 // Read compares what both have and returns it.
 func (d *Device) Read(dst []float64, src bound.Array) error {
-	if err := d.compare("read", output{"array", src, []dim{{"entry", src.Len()}}}); err != nil {
+	if err := d.compare("read", bound.Output{Name: "array", Array: src, Dims: []bound.Dim{{Name: "entry", N: src.Len()}}}); err != nil {
 		return err
 	}
 	return d.a.Read(dst, src.(*pair).a)
 }
 
-// dim is one index of an array: what it counts and how far.
-type dim struct {
-	name string
-	n    int
-}
-
-// output is an array that an operation wrote.
-type output struct {
-	name  string
-	array bound.Array
-	dims  []dim
-}
-
 // place turns a position into words.
-func (o *output) place(index int) string {
+func place(o bound.Output, index int) string {
 	text := ""
-	for i := len(o.dims) - 1; i >= 0; i-- {
-		n := max(o.dims[i].n, 1)
-		word := fmt.Sprintf("%s %d", o.dims[i].name, index%n)
+	for i := len(o.Dims) - 1; i >= 0; i-- {
+		n := max(o.Dims[i].N, 1)
+		word := fmt.Sprintf("%s %d", o.Dims[i].Name, index%n)
 		if index /= n; text == "" {
 			text = word
 		} else {
@@ -130,13 +117,13 @@ func (o *output) place(index int) string {
 
 // compare reads outputs from both devices; NaN equals NaN, and zeros of
 // different sign differ.
-func (d *Device) compare(operation string, outputs ...output) error {
+func (d *Device) compare(operation string, outputs ...bound.Output) error {
 	d.Operations++
 	for _, o := range outputs {
-		if o.array == nil {
+		if o.Array == nil {
 			continue
 		}
-		p := o.array.(*pair)
+		p := o.Array.(*pair)
 		a, b := make([]float64, p.Len()), make([]float64, p.Len())
 		if err := d.a.Read(a, p.a); err != nil {
 			return err
@@ -146,7 +133,7 @@ func (d *Device) compare(operation string, outputs ...output) error {
 		}
 		for i := range a {
 			if math.Float64bits(a[i]) != math.Float64bits(b[i]) && !(math.IsNaN(a[i]) && math.IsNaN(b[i])) {
-				return &Difference{operation, o.name, o.place(i), i, [2]string{d.a.Name(), d.b.Name()}, [2]float64{a[i], b[i]}}
+				return &Difference{operation, o.Name, place(o, i), i, [2]string{d.a.Name(), d.b.Name()}, [2]float64{a[i], b[i]}}
 			}
 		}
 		d.Compared += int64(len(a))
@@ -154,14 +141,15 @@ func (d *Device) compare(operation string, outputs ...output) error {
 	return nil
 }
 
-// both runs an operation on the first device and then on the second.
-func both[A any](args A, split func(A, side) A, run [2]func(A) error) error {
+// both runs an operation on the first device and then on the second, and compares
+// what it wrote. split gives the arrays of a side.
+func both[A bound.Operation](d *Device, args A, split func(A, side) A, run [2]func(A) error) error {
 	for s := range run {
 		if err := run[s](split(args, side(s))); err != nil {
 			return err
 		}
 	}
-	return nil
+	return d.compare(bound.NameOf(args), args.Outputs()...)
 }
 
 // side is 0 for the first device and 1 for the second.

@@ -2,165 +2,103 @@ package lockstep
 
 import "psafe/host/bound"
 
-// Each operation: run on both devices, compare its outputs.
+// Each operation: the arrays of either device in place of the pairs. A new operation
+// has its method here, or Device does not compile.
+
+var _ bound.Device = (*Device)(nil)
 
 func (d *Device) DrawBox(a bound.DrawBox) error {
-	err := both(a, func(a bound.DrawBox, s side) bound.DrawBox {
+	return both(d, a, func(a bound.DrawBox, s side) bound.DrawBox {
 		a.Box, a.Centre, a.Unit, a.Gamma = s.interval(a.Box), s.interval(a.Centre), s.array(a.Unit), s.array(a.Gamma)
 		return a
 	}, [2]func(bound.DrawBox) error{d.a.DrawBox, d.b.DrawBox})
-	if err != nil {
-		return err
-	}
-	dims := []dim{{"box", a.Boxes}, {"weight", a.N}}
-	return d.compare("drawbox", output{"lo", a.Box.Lo, dims}, output{"hi", a.Box.Hi, dims})
 }
 
 func (d *Device) MergeRows(a bound.MergeRows) error {
-	err := both(a, func(a bound.MergeRows, s side) bound.MergeRows {
+	return both(d, a, func(a bound.MergeRows, s side) bound.MergeRows {
 		a.W, a.B, a.Weight, a.Bias = s.interval(a.W), s.interval(a.B), s.interval(a.Weight), s.interval(a.Bias)
 		a.C, a.D, a.Round = s.interval(a.C), s.interval(a.D), s.array(a.Round)
 		return a
 	}, [2]func(bound.MergeRows) error{d.a.MergeRows, d.b.MergeRows})
-	if err != nil {
-		return err
-	}
-	w, b := []dim{{"item", a.Items}, {"input", a.In}, {"row", a.Rows}}, []dim{{"item", a.Items}, {"row", a.Rows}}
-	return d.compare("mergerows", output{"w.lo", a.W.Lo, w}, output{"w.hi", a.W.Hi, w}, output{"b.lo", a.B.Lo, b}, output{"b.hi", a.B.Hi, b})
 }
 
 func (d *Device) Affine(a bound.Affine) error {
-	err := both(a, func(a bound.Affine, s side) bound.Affine {
+	return both(d, a, func(a bound.Affine, s side) bound.Affine {
 		a.Pre, a.Mag, a.W, a.B, a.Z = s.interval(a.Pre), s.array(a.Mag), s.interval(a.W), s.interval(a.B), s.interval(a.Z)
 		return a
 	}, [2]func(bound.Affine) error{d.a.Affine, d.b.Affine})
-	if err != nil {
-		return err
-	}
-	dims := []dim{{"item", a.Items}, {"neuron", a.Out}}
-	return d.compare("affine", output{"pre.lo", a.Pre.Lo, dims}, output{"pre.hi", a.Pre.Hi, dims}, output{"mag", a.Mag, dims})
 }
 
 func (d *Device) Activate(a bound.Activate) error {
-	err := both(a, func(a bound.Activate, s side) bound.Activate {
+	return both(d, a, func(a bound.Activate, s side) bound.Activate {
 		a.Z, a.Pre = s.interval(a.Z), s.interval(a.Pre)
 		return a
 	}, [2]func(bound.Activate) error{d.a.Activate, d.b.Activate})
-	if err != nil {
-		return err
-	}
-	dims := []dim{{"neuron of all items", a.N}}
-	return d.compare("activate", output{"z.lo", a.Z.Lo, dims}, output{"z.hi", a.Z.Hi, dims})
 }
 
 func (d *Device) Relax(a bound.Relax) error {
-	err := both(a, func(a bound.Relax, s side) bound.Relax {
+	return both(d, a, func(a bound.Relax, s side) bound.Relax {
 		a.Lo, a.Hi, a.Err, a.Pre, a.Mag = s.line(a.Lo), s.line(a.Hi), s.array(a.Err), s.interval(a.Pre), s.array(a.Mag)
 		return a
 	}, [2]func(bound.Relax) error{d.a.Relax, d.b.Relax})
-	if err != nil {
-		return err
-	}
-	dims := []dim{{"neuron of all items", a.N}}
-	return d.compare("relax", output{"lo.a", a.Lo.A, dims}, output{"lo.b", a.Lo.B, dims},
-		output{"hi.a", a.Hi.A, dims}, output{"hi.b", a.Hi.B, dims}, output{"err", a.Err, dims})
 }
 
 func (d *Device) RelaxRows(a bound.RelaxRows) error {
-	err := both(a, func(a bound.RelaxRows, s side) bound.RelaxRows {
+	return both(d, a, func(a bound.RelaxRows, s side) bound.RelaxRows {
 		a.A, a.C, a.S, a.CIn, a.Z = s.array(a.A), s.array(a.C), s.interval(a.S), s.interval(a.CIn), s.interval(a.Z)
 		a.Lo, a.Hi, a.Err, a.Mag = s.line(a.Lo), s.line(a.Hi), s.array(a.Err), s.array(a.Mag)
 		return a
 	}, [2]func(bound.RelaxRows) error{d.a.RelaxRows, d.b.RelaxRows})
-	if err != nil {
-		return err
-	}
-	return d.compare("relaxrows", output{"a", a.A, []dim{{"item", a.P}, {"neuron", a.N}, {"row", a.Rows()}}},
-		output{"c", a.C, []dim{{"item", a.P}, {"row", a.Rows()}}})
 }
 
 func (d *Device) BackSubstitute(a bound.BackSubstitute) error {
-	err := both(a, func(a bound.BackSubstitute, s side) bound.BackSubstitute {
+	return both(d, a, func(a bound.BackSubstitute, s side) bound.BackSubstitute {
 		a.S, a.C, a.A, a.CIn, a.W, a.B = s.interval(a.S), s.array(a.C), s.array(a.A), s.array(a.CIn), s.interval(a.W), s.interval(a.B)
 		return a
 	}, [2]func(bound.BackSubstitute) error{d.a.BackSubstitute, d.b.BackSubstitute})
-	if err != nil {
-		return err
-	}
-	dims := []dim{{"item", a.P}, {"input", a.In}, {"row", a.R}}
-	return d.compare("backsubstitute", output{"s.lo", a.S.Lo, dims}, output{"s.hi", a.S.Hi, dims},
-		output{"c", a.C, []dim{{"item", a.P}, {"row", a.R}}})
 }
 
 func (d *Device) Concretize(a bound.Concretize) error {
-	err := both(a, func(a bound.Concretize, s side) bound.Concretize {
+	return both(d, a, func(a bound.Concretize, s side) bound.Concretize {
 		a.Bound, a.S, a.C, a.X = s.array(a.Bound), s.interval(a.S), s.array(a.C), s.interval(a.X)
 		return a
 	}, [2]func(bound.Concretize) error{d.a.Concretize, d.b.Concretize})
-	if err != nil {
-		return err
-	}
-	return d.compare("concretize", output{"bound", a.Bound, []dim{{"item", a.P}, {"row", a.R}}})
 }
 
 func (d *Device) Intersect(a bound.Intersect) error {
-	err := both(a, func(a bound.Intersect, s side) bound.Intersect {
+	return both(d, a, func(a bound.Intersect, s side) bound.Intersect {
 		a.Pre, a.Bound = s.interval(a.Pre), s.array(a.Bound)
 		return a
 	}, [2]func(bound.Intersect) error{d.a.Intersect, d.b.Intersect})
-	if err != nil {
-		return err
-	}
-	dims := []dim{{"item", a.P}, {"neuron", a.N}}
-	return d.compare("intersect", output{"pre.lo", a.Pre.Lo, dims}, output{"pre.hi", a.Pre.Hi, dims})
 }
 
 func (d *Device) SquareRows(a bound.SquareRows) error {
-	err := both(a, func(a bound.SquareRows, s side) bound.SquareRows {
+	return both(d, a, func(a bound.SquareRows, s side) bound.SquareRows {
 		a.Square, a.A = s.array(a.Square), s.array(a.A)
 		return a
 	}, [2]func(bound.SquareRows) error{d.a.SquareRows, d.b.SquareRows})
-	if err != nil {
-		return err
-	}
-	return d.compare("squarerows", output{"square", a.Square, []dim{{"coefficient of all items", a.N}}})
 }
 
 func (d *Device) NoiseRows(a bound.NoiseRows) error {
-	err := both(a, func(a bound.NoiseRows, s side) bound.NoiseRows {
+	return both(d, a, func(a bound.NoiseRows, s side) bound.NoiseRows {
 		a.Mean, a.Var, a.MeanIn, a.VarIn = s.array(a.Mean), s.array(a.Var), s.array(a.MeanIn), s.array(a.VarIn)
 		a.S, a.C, a.Radius, a.MaxSq = s.array(a.S), s.array(a.C), s.array(a.Radius), s.array(a.MaxSq)
 		return a
 	}, [2]func(bound.NoiseRows) error{d.a.NoiseRows, d.b.NoiseRows})
-	if err != nil {
-		return err
-	}
-	dims := []dim{{"item", a.P}, {"row", a.R}}
-	return d.compare("noiserows", output{"mean", a.Mean, dims}, output{"var", a.Var, dims})
 }
 
 func (d *Device) Widen(a bound.Widen) error {
-	err := both(a, func(a bound.Widen, s side) bound.Widen {
+	return both(d, a, func(a bound.Widen, s side) bound.Widen {
 		a.Lower, a.Upper, a.Mag = s.array(a.Lower), s.array(a.Upper), s.array(a.Mag)
 		a.Mean, a.Var = s.array(a.Mean), s.array(a.Var)
 		return a
 	}, [2]func(bound.Widen) error{d.a.Widen, d.b.Widen})
-	if err != nil {
-		return err
-	}
-	dims := []dim{{"neuron of all items", a.N}}
-	return d.compare("widen", output{"lower", a.Lower, dims}, output{"upper", a.Upper, dims}, output{"mag", a.Mag, dims})
 }
 
 func (d *Device) Vary(a bound.Vary) error {
-	err := both(a, func(a bound.Vary, s side) bound.Vary {
+	return both(d, a, func(a bound.Vary, s side) bound.Vary {
 		a.Radius, a.RadiusSq, a.MaxSq = s.array(a.Radius), s.array(a.RadiusSq), s.array(a.MaxSq)
 		a.Z, a.Mean, a.Var = s.interval(a.Z), s.array(a.Mean), s.array(a.Var)
 		return a
 	}, [2]func(bound.Vary) error{d.a.Vary, d.b.Vary})
-	if err != nil {
-		return err
-	}
-	dims := []dim{{"neuron of all items", a.N}}
-	return d.compare("spread", output{"radius", a.Radius, dims}, output{"radiusSq", a.RadiusSq, dims}, output{"maxSq", a.MaxSq, dims})
 }

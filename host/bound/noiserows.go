@@ -1,18 +1,5 @@
 package bound
 
-// The operations of concentration LBP (theory section 6), beside those of IBP and
-// LBP, which it runs with the means as weight box. They carry the two numbers that
-// stand for the weights' deviations: a mean (e of theory (11), how far the least
-// value over T lies below on average) and a variance (v of (12)).
-
-// SquareRows squares coefficients, rounded up:
-//
-//	Square[i] >= A[i]^2,   0 where A[i] is 0
-type SquareRows struct {
-	Square, A Array // out, in [N]
-	N         int
-}
-
 // NoiseRows adds the noise of one layer to rows, theory (11) and (12):
 //
 //	s_j          = S[p][j][r] + Round.Delta, at least the variance of row r's coefficient of z_j
@@ -35,6 +22,12 @@ type NoiseRows struct {
 	Round          NoiseRounding
 }
 
+// Outputs implements Operation.
+func (a NoiseRows) Outputs() []Output {
+	dims := []Dim{{"item", a.P}, {"row", a.R}}
+	return []Output{{"mean", a.Mean, dims}, {"var", a.Var, dims}}
+}
+
 // NoiseRounding holds the constants of NoiseRows.
 type NoiseRounding struct {
 	// Delta covers products that underflow in S.
@@ -44,33 +37,6 @@ type NoiseRounding struct {
 	MeanRel, VarRel float64
 	// Abs covers what is left of underflow.
 	Abs float64
-}
-
-// Widen moves bounds outward by what the noise adds but for a small probability:
-//
-//	d = up( Mean[i] + up( Quantile sqrt(Var[i]) ) )
-//	Lower[i] = down(Lower[i] - d),   Upper[i] = up(Upper[i] + d),   Mag[i] = up(Mag[i] + d)
-//
-// in place. Upper and Mag may be nil. What is not finite becomes infinite.
-type Widen struct {
-	Lower, Upper, Mag Array // in and out [N]
-	Mean, Var         Array // [N]
-	Quantile          float64
-	N                 int
-}
-
-// Vary bounds how far activated neurons vary over T, and how large they are:
-//
-//	Radius[i]   >= min( Lipschitz (Mean[i] + Quantile sqrt(Var[i])), Z.Hi[i] - Z.Lo[i] )
-//	RadiusSq[i] >= Radius[i]^2,   MaxSq[i] >= max(|Z.Lo[i]|, |Z.Hi[i]|)^2
-//
-// Mean and Var bound the mean and the variance of the pre-activation's variation.
-type Vary struct {
-	Radius, RadiusSq, MaxSq Array // out [N]
-	Z                       Interval
-	Mean, Var               Array // [N]
-	Quantile, Lipschitz     float64
-	N                       int
 }
 
 // sqrt2OverPi is sqrt(2/pi) = 0.79788456080286535587..., rounded up.

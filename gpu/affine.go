@@ -1,0 +1,53 @@
+package gpu
+
+import (
+	"psafe/host/bound"
+	"psafe/kernels"
+)
+
+var _ = wraps("affine", "affinewide", "affineshared", "affinetiles")
+
+// Affine is defined in bound.Affine.
+func (d *Device) Affine(a bound.Affine) error { return d.affine(d.affineKernel(a), a) }
+
+// affineKernel chooses by what is shared: a weight box by several items, or
+// nothing, and then by the number of outputs. All give the same bits.
+func (d *Device) affineKernel(a bound.Affine) string {
+	switch lanes := d.shape.Lanes; {
+	case d.tiles(a.PerBox, a.Out):
+		return "affinetiles"
+	case a.PerBox >= 3:
+		return "affineshared"
+	case lanes > 1 && a.Out > 3*lanes:
+		return "affinewide"
+	}
+	return "affine"
+}
+
+// affineTasks is the number of tasks of a kernel of affineKernel.
+func (d *Device) affineTasks(kernel string, a bound.Affine) int {
+	lanes, tile := d.shape.Lanes, kernels.Tile{To: 1, Ti: 1}
+	switch kernel {
+	case "affinetiles":
+		return a.Boxes() * up(a.PerBox, kernels.Side) * up(a.Out, kernels.Side)
+	case "affineshared":
+		tile = kernels.AffineShared(lanes)
+	case "affinewide":
+		tile = kernels.AffineWide(lanes)
+	}
+	return a.Boxes() * up(a.PerBox, tile.Ti) * up(a.Out, tile.To*lanes)
+}
+
+func (d *Device) affine(kernel string, a bound.Affine) error {
+	lo, hi := d.interval(a.Pre, a.Items*a.Out, "Affine.Pre")
+	mag := d.array(a.Mag, a.Items*a.Out, "Affine.Mag")
+	wLo, wHi := d.interval(a.W, a.Boxes()*a.In*a.Out, "Affine.W")
+	bLo, bHi := d.interval(a.B, a.Boxes()*a.Out, "Affine.B")
+	zLo, zHi := d.interval(a.Z, a.Inputs*a.In, "Affine.Z")
+	w := work{
+		d.moved(2*a.Boxes()*(a.In+1)*a.Out + 2*a.Inputs*a.In + 3*a.Items*a.Out),
+		4 * int64(a.Items) * int64(a.In) * int64(a.Out),
+	}
+	return d.launch(kernel, d.affineTasks(kernel, a), w, lo, hi, mag, wLo, wHi, bLo, bHi, zLo, zHi, a.Push.Rel, a.Push.Abs,
+		a.MagRound.Rel, a.MagRound.Abs, a.NonNeg, a.Items, a.PerBox, a.Inputs, a.In, a.Out)
+}

@@ -1,0 +1,57 @@
+package devicetest
+
+import (
+	"math"
+
+	"psafe/host/bound"
+)
+
+type varyCase struct {
+	bound.Vary
+	z              ends
+	mean, variance []float64
+}
+
+func drawVary(g *gen) opCase {
+	c := &varyCase{Vary: bound.Vary{
+		N: g.length(), Quantile: g.p.Nearest(8 * g.Float64()), Lipschitz: []float64{1, 0.25}[g.IntN(2)],
+	}}
+	c.z, c.mean, c.variance = g.intervals(c.N), g.magnitudes(c.N), g.magnitudes(c.N)
+	if g.oneIn(4) {
+		g.unbound(&c.z)
+	}
+	if g.oneIn(4) {
+		[][]float64{c.mean, c.variance}[g.IntN(2)][g.IntN(c.N)] = math.Inf(1)
+	}
+	return c
+}
+
+func (c *varyCase) call(e *env) error {
+	a := c.Vary
+	a.Radius, a.RadiusSq, a.MaxSq = e.out("Radius", a.N), e.out("RadiusSq", a.N), e.out("MaxSq", a.N)
+	a.Z, a.Mean, a.Var = e.pair("Z", c.z), e.in("Mean", c.mean), e.in("Var", c.variance)
+	if e.err != nil {
+		return nil
+	}
+	return e.dev.Vary(a)
+}
+
+func (c *varyCase) check(k *checker, out []output) {
+	for i := range c.N {
+		by := mul(exact(c.Lipschitz), add(exact(c.mean[i]), mul(exact(c.Quantile), rootDown(exact(c.variance[i])))))
+		width := sub(exact(c.z.hi[i]), exact(c.z.lo[i]))
+		radius, m := least(by, width), exact(max(-c.z.lo[i], c.z.hi[i]))
+		k.upper("Radius", i, out[0].v[i], radius)
+		k.upper("RadiusSq", i, out[1].v[i], mul(radius, radius))
+		k.upper("MaxSq", i, out[2].v[i], mul(m, m))
+		if got := out[0].v[i]; !math.IsInf(got, 1) {
+			k.upper("RadiusSq", i, out[1].v[i], mul(exact(got), exact(got)))
+		}
+		if k.far(add(by, width)) || k.far(mul(m, m)) || k.far(mul(radius, radius)) {
+			continue
+		}
+		floor := exact(0x1p-45)
+		k.near("Radius", i, out[0].v[i], radius, add(add(mul(k.ulps(80), radius), floor), k.etas(40)))
+		k.near("MaxSq", i, out[2].v[i], mul(m, m), add(mul(k.ulps(8), mul(m, m)), k.etas(8)))
+	}
+}

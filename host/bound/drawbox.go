@@ -1,0 +1,24 @@
+package bound
+
+// DrawBox writes the end-points of weight boxes, for one array of weights:
+//
+//	n  = Sampled ? Normal(Seed, First+b, Stream, w) : 0
+//	Lo[b][w], Hi[b][w] = BoxEnds(CentreLo[w], CentreHi[w], Unit[w], Gamma[b], n)
+//
+// A box is what is written; no rounding is proved because none is needed.
+type DrawBox struct {
+	Box Interval // out [Boxes x N]
+	// CentreLo, CentreHi [N] and Unit [N] as in BoxEnds; Gamma [Boxes].
+	Centre      Interval
+	Unit, Gamma Array
+	Boxes, N    int
+	Sampled     bool
+	Seed, First uint64
+	Stream      uint32
+}
+
+// Outputs implements Operation.
+func (a DrawBox) Outputs() []Output {
+	dims := []Dim{{"box", a.Boxes}, {"weight", a.N}}
+	return []Output{{"lo", a.Box.Lo, dims}, {"hi", a.Box.Hi, dims}}
+}

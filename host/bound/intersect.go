@@ -1,0 +1,20 @@
+package bound
+
+// Intersect tightens pre-activation intervals in place by the bounds of mirrored
+// rows:
+//
+//	Lo[p][i] = max(Lo[p][i], Bound[p][i]),   Hi[p][i] = min(Hi[p][i], -Bound[p][N+i])
+//
+// Both intervals contain the true values, so an empty intersection means that
+// one of them was wrong: it becomes everything.
+type Intersect struct {
+	Pre   Interval // in and out [P x N]
+	Bound Array    // [P x 2N]
+	P, N  int
+}
+
+// Outputs implements Operation.
+func (a Intersect) Outputs() []Output {
+	dims := []Dim{{"item", a.P}, {"neuron", a.N}}
+	return []Output{{"pre.lo", a.Pre.Lo, dims}, {"pre.hi", a.Pre.Hi, dims}}
+}

@@ -1,0 +1,39 @@
+package bound
+
+// Relax gives two lines for each activation on its pre-activation interval
+// (theory section 3):
+//
+//	ALo t + BLo <= sigma(t) <= AHi t + BHi   for all t in [Pre.Lo, Pre.Hi]
+//
+// exactly, for the stored numbers, and Err, by which RelaxRows and the
+// BackSubstitute after it charge their own rounding: for a coefficient A of z,
+// all of it costs at most |A| Err. With g = Charge.G1, k = Charge.G2:
+//
+//	Err = up( g max(|BLo|,|BHi|) + (u + k) max(|ALo|,|AHi|) Mag )
+//
+// Slopes below 2^-30 in magnitude are made 0, so that a product with a slope
+// does not underflow unless the other factor is tiny.
+type Relax struct {
+	Lo, Hi Line  // out [N] each
+	Err    Array // out [N]
+	Pre    Interval
+	Mag    Array // [N] from Affine
+	N      int
+	Activation
+	Charge Charge
+}
+
+// Outputs implements Operation.
+func (a Relax) Outputs() []Output {
+	dims := []Dim{{"neuron of all items", a.N}}
+	return []Output{
+		{"lo.a", a.Lo.A, dims}, {"lo.b", a.Lo.B, dims}, {"hi.a", a.Hi.A, dims}, {"hi.b", a.Hi.B, dims}, {"err", a.Err, dims},
+	}
+}
+
+// Line is the line A t + B for each of a list of neurons.
+type Line struct{ A, B Array }
+
+// Charge holds the constants of Relax: G1 bounds the relative rounding of the
+// intercepts' sum, G2 that of a slope and of the next BackSubstitute.
+type Charge struct{ G1, G2 float64 }

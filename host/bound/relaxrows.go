@@ -1,0 +1,62 @@
+package bound
+
+// RelaxRows takes rows of coefficients over the activated neurons z of a layer to
+// rows over its pre-activations zeta, as lower bounds (theory section 3).
+//
+// The coefficient of row r at z_j is any number between S.Lo and S.Hi, whichever
+// is worse. For z_j >= 0 that is S.Lo, for z_j <= 0 it is S.Hi; for an interval of
+// both signs the lower bound of min(S.Lo z, S.Hi z), which is concave in z, is its
+// chord over [Z.Lo, Z.Hi]: it lies above both McCormick planes of theory (4)
+// after their minimum over the weight. Then
+//
+//	A[p][j][r] = coefficient * slope,   slope and intercept of Lo if coefficient >= 0, else of Hi
+//	C[p][r]    = down( CIn + sum_j (coefficient * intercept + chord's intercept) - charges )
+//
+// Source of S: with Cols == R it is [Boxes' x N x R], item p at p/PerBox. With
+// Mirrored, R = 2 Cols, and rows Cols.. are the rows 0..Cols-1 negated: their S is
+// [-S.Hi, -S.Lo] and their constant -CIn.Hi, as is needed when S is a weight box
+// and both bounds of every neuron are wanted. Otherwise the constant is CIn.Lo.
+//
+// NonNeg promises Z.Lo >= 0; then S.Hi is not read and may be nil.
+type RelaxRows struct {
+	A, C     Array    // out [P x N x R], [P x R]
+	S, CIn   Interval // [(P/PerBox) x N x Cols], [(P/PerBox) x Cols]
+	PerBox   int
+	Cols     int
+	Mirrored bool
+	NonNeg   bool
+	Z        Interval // [P x N]
+	Lo, Hi   Line     // [P x N]
+	Err, Mag Array    // [P x N]
+	P, N     int
+	Round    RowsRounding
+}
+
+// Outputs implements Operation.
+func (a RelaxRows) Outputs() []Output {
+	return []Output{
+		{"a", a.A, []Dim{{"item", a.P}, {"neuron", a.N}, {"row", a.Rows()}}}, {"c", a.C, []Dim{{"item", a.P}, {"row", a.Rows()}}},
+	}
+}
+
+// Rows is the number of rows R.
+func (a RelaxRows) Rows() int {
+	if a.Mirrored {
+		return 2 * a.Cols
+	}
+	return a.Cols
+}
+
+// RowsRounding holds the constants of RelaxRows and Concretize.
+type RowsRounding struct {
+	// Rel multiplies the computed sum of charges: in RelaxRows (charges are
+	// |A| Err) it makes it an upper bound, in Concretize (charges are magnitudes)
+	// it is also the relative rounding of the sum itself.
+	Rel float64
+	// Chord is the relative rounding of the sum of chord intercepts.
+	Chord float64
+	// Under times the sum of max|z| (and Mag) covers products that underflow.
+	Under float64
+	// Abs covers what is left of underflow.
+	Abs float64
+}

@@ -1,0 +1,21 @@
+package bound
+
+// Vary bounds how far activated neurons vary over T, and how large they are:
+//
+//	Radius[i]   >= min( Lipschitz (Mean[i] + Quantile sqrt(Var[i])), Z.Hi[i] - Z.Lo[i] )
+//	RadiusSq[i] >= Radius[i]^2,   MaxSq[i] >= max(|Z.Lo[i]|, |Z.Hi[i]|)^2
+//
+// Mean and Var bound the mean and the variance of the pre-activation's variation.
+type Vary struct {
+	Radius, RadiusSq, MaxSq Array // out [N]
+	Z                       Interval
+	Mean, Var               Array // [N]
+	Quantile, Lipschitz     float64
+	N                       int
+}
+
+// Outputs implements Operation.
+func (a Vary) Outputs() []Output {
+	dims := []Dim{{"neuron of all items", a.N}}
+	return []Output{{"radius", a.Radius, dims}, {"radiusSq", a.RadiusSq, dims}, {"maxSq", a.MaxSq, dims}}
+}
