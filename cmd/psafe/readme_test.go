@@ -1,19 +1,24 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
-	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"psafe/host/npy"
 	"psafe/host/report"
 )
 
-// TestReadme runs the command that README shows and holds the table below it to
-// what comes out: index, label, p_lower, log10, p_upper, interval, method and verdict.
+// TestReadme runs the two certify commands that README shows, the second on the
+// network that its Python code makes, and holds the tables below them to what the
+// program prints, apart from the seconds.
 func TestReadme(t *testing.T) {
 	if testing.Short() {
 		t.Skip("numbers, not races: not with -short")
@@ -22,49 +27,129 @@ func TestReadme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := strings.Split(string(text), "\n")
-	var args []string
-	rows := map[string][]string{}
-	for _, line := range lines {
-		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "go run ./cmd/psafe "); ok {
-			args = strings.Fields(rest)
-		}
-		if f := strings.Fields(line); len(f) == 9 && (f[7] == "safe" || f[7] == "unknown" || f[7] == "unsafe") {
-			rows[f[0]] = f
-		}
+	commands := readmeCommands(string(text))
+	if len(commands) != 2 || len(commands[0].table) != 12 || len(commands[1].table) != 5 {
+		t.Fatalf("README shows these certify commands: %q", commands)
 	}
-	if len(args) == 0 || len(rows) != 10 {
-		t.Fatalf("README: command %q, %d rows of its table", args, len(rows))
-	}
-	t.Chdir(filepath.Join("..", ".."))
-	out := filepath.Join(t.TempDir(), "results.jsonl")
-	for i, a := range args {
-		if a == "results.jsonl" {
-			args[i] = out
-		}
-	}
-	psafe(t, exitDone, append(args, "--device", "cpu")...)
-	content, err := os.ReadFile(out)
+	data, err := filepath.Abs(filepath.Join("..", "..", "testdata"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range strings.Split(strings.TrimSpace(string(content)), "\n") {
-		var r struct {
-			Index, Label int
-			PLower       float64 `json:"p_lower"`
-			PUpper       float64 `json:"p_upper"`
-			Statistical  struct{ Lower, Upper, Confidence float64 }
-			Method       string
-			Verdict      string
+	t.Chdir(t.TempDir())
+	if err := os.Symlink(data, "testdata"); err != nil {
+		t.Skip(err) // Windows, without the right to make links
+	}
+	for i, c := range commands {
+		if i == 1 {
+			writeReadmeNetwork(t, string(text))
 		}
-		if err := json.Unmarshal([]byte(line), &r); err != nil {
+		psafe(t, exitDone, append(c.args, "--device", "cpu")...)
+		got := strings.Split(strings.TrimSpace(tableOf(t, c.args[slices.Index(c.args, "--out")+1])), "\n")
+		for j, line := range c.table {
+			if j >= len(got) || withoutSeconds(line) != withoutSeconds(got[j]) {
+				t.Errorf("README has\n%s\npsafe prints\n%s", strings.Join(c.table, "\n"), strings.Join(got, "\n"))
+				break
+			}
+		}
+	}
+}
+
+// readmeCommand is a certify command of README, and the lines of the table that
+// comes next in the page, from its header to its summary.
+type readmeCommand struct {
+	args, table []string
+}
+
+func readmeCommands(text string) (commands []readmeCommand) {
+	open := false
+	for _, line := range strings.Split(strings.ReplaceAll(text, "\\\n", " "), "\n") {
+		line = strings.TrimSpace(line)
+		if rest, ok := strings.CutPrefix(line, "go run ./cmd/psafe "); ok {
+			commands = append(commands, readmeCommand{args: strings.Fields(rest)})
+		}
+		open = open || strings.HasPrefix(line, "index ")
+		if open && len(commands) > 0 {
+			c := &commands[len(commands)-1]
+			c.table = append(c.table, line)
+		}
+		open = open && !strings.Contains(line, "safe with probability")
+	}
+	return commands
+}
+
+// withoutSeconds are the cells of a line of a table, without those of its last
+// column where that is the time.
+func withoutSeconds(line string) string {
+	cells := strings.Fields(line)
+	if !strings.Contains(line, "safe with probability") {
+		cells = cells[:max(0, len(cells)-1)]
+	}
+	return strings.Join(cells, " ")
+}
+
+// tableOf is what certify prints about the records of a result file.
+func tableOf(t *testing.T, path string) string {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var records []*report.Record
+	for dec := json.NewDecoder(bytes.NewReader(content)); dec.More(); {
+		r := new(report.Record)
+		if err := dec.Decode(r); err != nil {
 			t.Fatal(err)
 		}
-		row := rows[fmt.Sprint(r.Index)]
-		interval := fmt.Sprintf("%s..%s@%v", report.FormatDown(r.Statistical.Lower, 4), report.FormatUp(r.Statistical.Upper, 4), r.Statistical.Confidence)
-		want := []string{row[0], fmt.Sprint(r.Label), report.FormatDown(r.PLower, 4), row[3], report.FormatUp(r.PUpper, 4), interval, r.Method, r.Verdict, row[8]}
-		if !slices.Equal(row, want) {
-			t.Errorf("README has %q, psafe gives %q", row, want)
+		records = append(records, r)
+	}
+	var table strings.Builder
+	if err := report.Table(&table, records); err != nil {
+		t.Fatal(err)
+	}
+	return table.String()
+}
+
+// writeReadmeNetwork writes net.npz and points.csv by the Python code of README, or
+// by the same in Go where no Python with NumPy is (PSAFE_PYTHON may name one).
+func writeReadmeNetwork(t *testing.T, text string) {
+	t.Helper()
+	code := regexp.MustCompile("(?s)```python\n(.*?)```").FindStringSubmatch(text)
+	if code == nil || strings.Count(code[1], "\n") != 10 {
+		t.Fatalf("README has no Python code of ten lines: %q", code)
+	}
+	python := cmp.Or(os.Getenv("PSAFE_PYTHON"), "python3")
+	if exec.Command(python, "-c", "import numpy").Run() == nil {
+		if out, err := exec.Command(python, "-c", code[1]).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return
+	}
+	t.Log("no NumPy: the network of README is written by Go")
+	header := `{"format": "psafe-posterior", "version": 1, "scale": "sd", "layout": "in,out", "layers": [
+		{"kind": "dense", "activation": "relu", "in": 2, "out": 2},
+		{"kind": "dense", "activation": "identity", "in": 2, "out": 2}]}`
+	meta := &npy.Array{Shape: []int{len(header)}, DType: "|u1"}
+	for _, b := range []byte(header) {
+		meta.Data = append(meta.Data, float64(b))
+	}
+	arrays := []npy.Named{{Name: "__meta__", Array: meta}}
+	add := func(name string, shape []int, mean ...float64) {
+		sd := slices.Repeat([]float64{0.05}, len(mean))
+		arrays = append(arrays,
+			npy.Named{Name: name + ".mean", Array: &npy.Array{Shape: shape, DType: "<f8", Data: mean}},
+			npy.Named{Name: name + ".scale", Array: &npy.Array{Shape: shape, DType: "<f8", Data: sd}})
+	}
+	add("layers.0.weight", []int{2, 2}, 1, -1, -1, 1)
+	add("layers.0.bias", []int{2}, 0, 0)
+	add("layers.1.weight", []int{2, 2}, 1, 0, 0, 1)
+	add("layers.1.bias", []int{2}, 0, 0)
+	var file bytes.Buffer
+	if err := npy.WriteZip(&file, arrays); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{"net.npz": file.String(), "points.csv": "0.8,0.2\n0.2,0.6\n0.5,0.4\n"} {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
