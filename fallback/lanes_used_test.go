@@ -7,8 +7,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"psafe/host/bound"
 	"simd/archsimd"
+
+	"psafe/host/bound"
 )
 
 // TestLanesUsed: the comparisons of lanes_test.go would hold if nothing used lanes.

@@ -5,9 +5,8 @@ import (
 	"slices"
 
 	"psafe/host/network"
-	"psafe/host/posterior"
-
 	"psafe/host/npy"
+	"psafe/host/posterior"
 )
 
 // contents is what every reader ends with: arrays, and what the file says about

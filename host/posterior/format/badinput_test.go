@@ -11,9 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"psafe/host/posterior"
-
 	"psafe/host/npy"
+	"psafe/host/posterior"
 )
 
 const goodMeta = `{"format":"psafe-posterior","version":1,"scale":"sd","layout":"in,out","layers":[{"kind":"dense","activation":"identity","in":2,"out":1}]}`

@@ -10,9 +10,8 @@ import (
 	"strings"
 
 	"psafe/host/network"
-	"psafe/host/posterior"
-
 	"psafe/host/npy"
+	"psafe/host/posterior"
 )
 
 // A deepbayes directory holds arch.json (a Keras Sequential), mean.npy and

@@ -10,9 +10,8 @@ import (
 	"testing"
 
 	"psafe/host/network"
-	"psafe/host/posterior"
-
 	"psafe/host/npy"
+	"psafe/host/posterior"
 )
 
 // objectFile makes a .npy file of an object array.

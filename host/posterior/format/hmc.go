@@ -9,9 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"psafe/host/posterior"
-
 	"psafe/host/npy"
+	"psafe/host/posterior"
 )
 
 // A deepbayes directory of Hamiltonian Monte Carlo, or of an ensemble, holds

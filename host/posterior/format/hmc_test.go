@@ -12,9 +12,8 @@ import (
 	"testing"
 
 	"psafe/host/network"
-	"psafe/host/posterior"
-
 	"psafe/host/npy"
+	"psafe/host/posterior"
 )
 
 // listFile makes a .npy file of a list of numbers.

@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"psafe/host/posterior"
-
 	"psafe/host/npy"
+	"psafe/host/posterior"
 )
 
 // What the psafe format has for each kind of posterior: which arrays, of which

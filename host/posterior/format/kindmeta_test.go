@@ -10,9 +10,8 @@ import (
 	"testing"
 
 	"psafe/host/network"
-	"psafe/host/posterior"
-
 	"psafe/host/npy"
+	"psafe/host/posterior"
 )
 
 func TestRoundTripKinds(t *testing.T) {

@@ -9,9 +9,8 @@ import (
 	"slices"
 
 	"psafe/host/network"
-	"psafe/host/posterior"
-
 	"psafe/host/npy"
+	"psafe/host/posterior"
 )
 
 // The psafe format: arrays layers.K.{weight,bias}.{mean,scale} for K = 0, 1, ...

@@ -5,9 +5,8 @@ import (
 	"io"
 	"slices"
 
-	"psafe/host/posterior"
-
 	"psafe/host/npy"
+	"psafe/host/posterior"
 )
 
 // metaName is the array of a psafe .npz that holds the JSON header, one byte per

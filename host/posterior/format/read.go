@@ -11,9 +11,8 @@ import (
 	"strings"
 
 	"psafe/host/network"
-	"psafe/host/posterior"
-
 	"psafe/host/npy"
+	"psafe/host/posterior"
 )
 
 // Options says what a file may leave open.
@@ -97,24 +96,46 @@ func bare(err error) error {
 	return err
 }
 
-// parse recognises a file by its first bytes and reads it.
+// fileFormat is a format of single files: how to tell it, and its reader. A directory is
+// deepbayes's.
+type fileFormat struct {
+	name      string
+	recognise func(file []byte) bool
+	parse     func(file []byte) (*contents, error)
+}
+
+// fileFormats are asked in this order. What .npz and pickles hold, their readers find out.
+var fileFormats = []fileFormat{
+	{"safetensors", looksLikeSafetensors, parseSafetensors},
+	{"psafe .npz", begins("PK\x03\x04"), parseZip},
+	{"a NumPy pickle", begins("\x80"), parsePickle},
+	{"", begins(npy.Magic), refuse("a lone .npy file is not a posterior: name the directory with arch.json, mean.npy and var.npy")},
+	{"", begins("\x89HDF\r\n\x1a\n"), refuse("HDF5 files are not read: convert it to a psafe .npz as docs/formats.md shows")},
+}
+
+func begins(magic string) func([]byte) bool {
+	return func(file []byte) bool { return bytes.HasPrefix(file, []byte(magic)) }
+}
+
+func refuse(why string) func([]byte) (*contents, error) {
+	return func([]byte) (*contents, error) { return nil, errors.New(why) }
+}
+
+// parse recognises a file by its content and reads it.
 func parse(file []byte) (*contents, error) {
-	begins := func(magic string) bool { return bytes.HasPrefix(file, []byte(magic)) }
-	switch {
-	case len(file) == 0:
+	if len(file) == 0 {
 		return nil, fmt.Errorf("the file is empty")
-	case looksLikeSafetensors(file):
-		return parseSafetensors(file)
-	case begins("PK\x03\x04"):
-		return parseZip(file)
-	case begins("\x80"):
-		return parsePickle(file)
-	case begins(npy.Magic):
-		return nil, fmt.Errorf("a lone .npy file is not a posterior: name the directory with arch.json, mean.npy and var.npy")
-	case begins("\x89HDF\r\n\x1a\n"):
-		return nil, fmt.Errorf("HDF5 files are not read: convert it to a psafe .npz as docs/formats.md shows")
 	}
-	return nil, fmt.Errorf("not a posterior: neither psafe .npz, safetensors, a NumPy pickle nor a deepbayes directory (see docs/formats.md)")
+	var names []string
+	for _, f := range fileFormats {
+		if f.recognise(file) {
+			return f.parse(file)
+		}
+		if f.name != "" {
+			names = append(names, f.name)
+		}
+	}
+	return nil, fmt.Errorf("not a posterior: neither %s nor a deepbayes directory (see docs/formats.md)", strings.Join(names, ", "))
 }
 
 // parseZip tells psafe's own .npz from those of the uai2020 repository.

@@ -9,9 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"psafe/host/posterior"
-
 	"psafe/host/npy"
+	"psafe/host/posterior"
 )
 
 // A safetensors file is the length of a JSON header in 8 bytes, little-endian,
