@@ -1,0 +1,70 @@
+package psafe_test
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// rule is what the architecture says of sources and no import shows.
+type rule struct {
+	what    string
+	pattern *regexp.Regexp
+	// allowed are the folders and files that may have it.
+	allowed []string
+}
+
+var rules = []rule{
+	{"the place of a weight by input and output: network.Linear alone knows it (Into, From, BiasOf)",
+		regexp.MustCompile(`\bj\s*\*\s*[\w.]*(Out\b|Outputs\(\))\s*\+\s*i\b`),
+		// The operations of devices are about dense arrays (In, Out).
+		[]string{"host/network/", "host/bound/devicetest/", "fallback/"}},
+	{"a choice by the kind of an activation: ask network for the fact that matters",
+		regexp.MustCompile(`case network\.(ReLU|LeakyReLU|Tanh|Sigmoid|Identity)\b|\bKind\s*[!=]=\s*network\.(ReLU|LeakyReLU|Tanh|Sigmoid)\b`),
+		[]string{"host/network/", "host/bound/devicetest/"}},
+	{"a file put in its place by renaming: internal/outfile does that",
+		regexp.MustCompile(`\bos\.(Rename|CreateTemp)\(`),
+		[]string{"internal/outfile/"}},
+}
+
+// TestRules looks for what no package but those allowed may contain, tests apart.
+func TestRules(t *testing.T) {
+	out, err := exec.Command("git", "ls-files", "*.go").Output()
+	if err != nil {
+		t.Skipf("no git: %v", err) // an archive of the sources
+	}
+	files := strings.Fields(string(out))
+	if len(files) < 100 {
+		t.Fatalf("%d files", len(files))
+	}
+	used := make([]int, len(rules))
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil || strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		for r, rule := range rules {
+			for _, m := range rule.pattern.FindAllString(string(text), -1) {
+				if used[r]++; !hasPrefixOf(file, rule.allowed) {
+					t.Errorf("%s has %q: %s", file, m, rule.what)
+				}
+			}
+		}
+	}
+	for r, n := range used {
+		if n == 0 {
+			t.Errorf("no file has what this rule is about: %s", rules[r].what)
+		}
+	}
+}
+
+func hasPrefixOf(file string, prefixes []string) bool {
+	for _, p := range prefixes {
+		if strings.HasPrefix(file, p) {
+			return true
+		}
+	}
+	return false
+}
