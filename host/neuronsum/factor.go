@@ -1,4 +1,4 @@
-package certify
+package neuronsum
 
 import (
 	"math"
@@ -28,7 +28,7 @@ type factor struct {
 //
 // a_i = sum_c C_c u_ci is normal with mean sum C mu and variance sum C^2 sd^2 for
 // each C in [CLo, CHi] and each sd in [SdLo, SdHi]: both sums in intervals.
-func (n *NeuronSum) factors(row property.Row) *factors {
+func (n *Sum) factors(row property.Row) *factors {
 	if len(row.CLo) != n.output.Out || len(row.CHi) != n.output.Out {
 		return nil
 	}
@@ -46,7 +46,7 @@ func (n *NeuronSum) factors(row property.Row) *factors {
 	for i := range f.neurons {
 		var mean, variance ival
 		for c := range row.CLo {
-			k, at := ival{row.CLo[c], row.CHi[c]}, i*n.output.Out+c
+			k, at := ival{row.CLo[c], row.CHi[c]}, weight(n.output, i, c)
 			mean = mean.plus(k.times(exactly(w.Mean[at])))
 			variance = variance.plus(k.times(ival{w.SdLo[at], w.SdHi[at]}).square())
 		}

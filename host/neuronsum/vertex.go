@@ -1,4 +1,4 @@
-package certify
+package neuronsum
 
 import (
 	"math"
@@ -15,14 +15,14 @@ import (
 // least the multilinear interpolation of its values at the vertices; a low for
 // a >= 0 because low is, for each draw, an affine function of the vertex that
 // stays below s.
-func (n *NeuronSum) atVertex(centre, v []float64, i int, z, rests []float64) hidden {
+func (n *Sum) atVertex(centre, v []float64, i int, z, rests []float64) hidden {
 	h := n.whole(property.Box{Lo: v, Hi: v}, v, i, z)
 	mean, _ := n.preactivation(i, v)
 	meanC, sdC := n.preactivation(i, centre)
 	switch {
 	case len(h.low.X) == 0 && !h.constant || !meanC.finite() || !sdC.finite():
 		return hidden{}
-	case n.slope() == 1 || h.constant && sdC.hi == 0 && (meanC.lo > 0 && mean.lo >= 0 || meanC.hi <= 0 && mean.hi <= 0):
+	case n.act.slope == 1 || h.constant && sdC.hi == 0 && (meanC.lo > 0 && mean.lo >= 0 || meanC.hi <= 0 && mean.hi <= 0):
 		return h // low is s(t(v)) as well
 	}
 	low, lost := n.lowAtVertex(n.pair(centre, v, i), rests)
@@ -46,7 +46,7 @@ type pair struct {
 // cancels: with the weights' variances s_p^2 and a last coordinate 1 for the bias,
 //
 //	Var t(v) - Cov^2/Var t(c) = sum_(p<q) s_p^2 s_q^2 (c_p v_q - c_q v_p)^2 / Var t(c)
-func (n *NeuronSum) pair(centre, v []float64, i int) pair {
+func (n *Sum) pair(centre, v []float64, i int) pair {
 	var p pair
 	p.mean, p.sd = n.preactivation(i, v)
 	p.meanC, p.sdC = n.preactivation(i, centre)
@@ -57,7 +57,7 @@ func (n *NeuronSum) pair(centre, v []float64, i int) pair {
 	variance := make([]ival, len(v)+1)
 	c, x := append(centre[:len(v):len(v)], 1), append(v[:len(v):len(v)], 1)
 	for j := range v {
-		at := j*n.hidden.Out + i
+		at := weight(n.hidden, j, i)
 		variance[j] = ival{n.hidden.Weight.SdLo[at], n.hidden.Weight.SdHi[at]}.square()
 	}
 	variance[len(v)] = ival{n.hidden.Bias.SdLo[i], n.hidden.Bias.SdHi[i]}.square()
@@ -77,7 +77,7 @@ func (n *NeuronSum) pair(centre, v []float64, i int) pair {
 // lowAtVertex is the distribution of low at a vertex, each value rounded down to
 // one of the nodes: t(centre) is cut into bins, and in each the rest is rounded
 // down too. Empty if something is not finite.
-func (n *NeuronSum) lowAtVertex(p pair, rests []float64) (low measure.Atoms, lost float64) {
+func (n *Sum) lowAtVertex(p pair, rests []float64) (low measure.Atoms, lost float64) {
 	if !p.slope.finite() || !p.rest.finite() {
 		return low, 1
 	}
@@ -94,7 +94,7 @@ func (n *NeuronSum) lowAtVertex(p pair, rests []float64) (low measure.Atoms, los
 	nodes = sorted(nodes)
 	acc := placer{nodes: nodes, p: make([]float64, len(nodes))}
 	if p.sdC.hi == 0 {
-		slope := n.slope()
+		slope := n.act.slope
 		if p.meanC.lo > 0 {
 			slope = 1
 		}
@@ -103,7 +103,7 @@ func (n *NeuronSum) lowAtVertex(p pair, rests []float64) (low measure.Atoms, los
 		centre := asNormal(p.meanC, p.sdC)
 		bins := nodesOf(p.meanC, p.sdC, quantileGrid(2*n.q.nodes), true)
 		for k, m := range centre.BinsUp(bins) {
-			slope := n.slope()
+			slope := n.act.slope
 			if bins[k] >= 0 {
 				slope = 1
 			}

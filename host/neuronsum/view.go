@@ -1,10 +1,9 @@
-package certify
+package neuronsum
 
 import (
 	"math"
 
 	"psafe/host/measure"
-	"psafe/host/posterior"
 	"psafe/host/property"
 )
 
@@ -31,7 +30,7 @@ const maxVertices = 64
 // For a piecewise linear activation they are the vertices of the cell. For
 // others, and where these are too many, there is one, standing for the whole
 // cell: every t lies within a radius of its value at the centre.
-func (n *NeuronSum) view(cell property.Box) []vertex {
+func (n *Sum) view(cell property.Box) []vertex {
 	centre, vertices := n.vertices(cell)
 	if centre == nil {
 		return nil
@@ -58,7 +57,7 @@ func (n *NeuronSum) view(cell property.Box) []vertex {
 
 // vertices returns a point inside the cell, nil if the cell does not fit the network
 // or is empty or not finite; and the vertices, nil where they are not to be used.
-func (n *NeuronSum) vertices(cell property.Box) (centre []float64, vertices [][]float64) {
+func (n *Sum) vertices(cell property.Box) (centre []float64, vertices [][]float64) {
 	if len(cell.Lo) != n.hidden.In || len(cell.Hi) != n.hidden.In {
 		return nil, nil
 	}
@@ -97,36 +96,19 @@ func (n *NeuronSum) vertices(cell property.Box) (centre []float64, vertices [][]
 			centre = append(centre, min(max(lo/2+hi/2, lo), hi))
 		}
 	}
-	if point || !n.convex() {
+	if point || !n.act.convex {
 		vertices = nil
 	}
 	return centre, vertices
 }
 
-// convex says whether s is the larger of t and slope t, 0 <= slope <= 1.
-func (n *NeuronSum) convex() bool {
-	k := n.act.Kind
-	return k == posterior.ReLU || k == posterior.LeakyReLU || k == posterior.Identity
-}
-
-// slope is that of s for t < 0, for a convex s.
-func (n *NeuronSum) slope() float64 {
-	switch n.act.Kind {
-	case posterior.LeakyReLU:
-		return n.act.Slope
-	case posterior.Identity:
-		return 1
-	}
-	return 0
-}
-
 // preactivation is the distribution of t_i(x) for exact numbers x.
-func (n *NeuronSum) preactivation(i int, x []float64) (mean, sd ival) {
+func (n *Sum) preactivation(i int, x []float64) (mean, sd ival) {
 	w, b := &n.hidden.Weight, &n.hidden.Bias
 	mean, sd = exactly(b.Mean[i]), ival{b.SdLo[i], b.SdHi[i]}
 	variance := sd.square()
 	for j, v := range x {
-		at := j*n.hidden.Out + i
+		at := weight(n.hidden, j, i)
 		mean = mean.plus(exactly(v).times(exactly(w.Mean[at])))
 		variance = variance.plus(exactly(v).times(ival{w.SdLo[at], w.SdHi[at]}).square())
 	}
@@ -135,11 +117,11 @@ func (n *NeuronSum) preactivation(i int, x []float64) (mean, sd ival) {
 
 // whole gives stand-ins for all of the cell: |t(x) - t(centre)| <= radius unless a
 // weight is beyond reach, s is monotone.
-func (n *NeuronSum) whole(cell property.Box, centre []float64, i int, z []float64) hidden {
+func (n *Sum) whole(cell property.Box, centre []float64, i int, z []float64) hidden {
 	w := &n.hidden.Weight
 	var radius, lost float64
 	for j, c := range centre {
-		at := j*n.hidden.Out + i
+		at := weight(n.hidden, j, i)
 		if r := max(above(cell.Hi[j]-c), above(c-cell.Lo[j])); cell.Lo[j] < cell.Hi[j] {
 			most := above(math.Abs(w.Mean[at]) + above(reach*w.SdHi[at]))
 			radius = above(radius + above(r*most))
@@ -155,10 +137,10 @@ func (n *NeuronSum) whole(cell property.Box, centre []float64, i int, z []float6
 	if sd.hi == 0 {
 		lo, hi := below(mean.lo-radius), above(mean.hi+radius)
 		if radius == 0 {
-			return hidden{constant: true, value: ival{n.valueDown(mean.lo), n.valueUp(mean.hi)}}
+			return hidden{constant: true, value: ival{n.act.down(mean.lo), n.act.up(mean.hi)}}
 		}
 		one := []float64{1}
-		return hidden{low: measure.Atoms{X: []float64{n.valueDown(lo)}, P: one}, high: measure.Atoms{X: []float64{n.valueUp(hi)}, P: one}, lost: lost}
+		return hidden{low: measure.Atoms{X: []float64{n.act.down(lo)}, P: one}, high: measure.Atoms{X: []float64{n.act.up(hi)}, P: one}, lost: lost}
 	}
 	nodes, normal := nodesOf(mean, sd, z, true), asNormal(mean, sd)
 	p, last := normal.BinsUp(nodes), len(nodes)-1
@@ -168,8 +150,8 @@ func (n *NeuronSum) whole(cell property.Box, centre []float64, i int, z []float6
 		if radius > 0 {
 			lo, hi = below(lo-radius), above(hi+radius)
 		}
-		h.low = put(h.low, n.valueDown(lo), m)
-		h.high = put(h.high, n.valueUp(hi), m)
+		h.low = put(h.low, n.act.down(lo), m)
+		h.high = put(h.high, n.act.up(hi), m)
 	}
 	h.lost = above(lost + above(normal.BelowUp(nodes[0])+normal.AboveUp(nodes[last])))
 	return h
