@@ -94,9 +94,9 @@ func (l *Lattice) AddProduct(a Bins, q Atoms) {
 
 // addMultiple adds the products f q with masses p[i] times mass.
 //
-// y <= f q / Step: the quotient by a power of two is exact unless subnormal, when
-// all is lost; the product is wrong by u|y| + eta/2, and the reduction takes four
-// times that. With k = floor(y) the point k gets
+// y <= f q / Step: the quotient by a power of two is exact unless subnormal; below
+// 2^-1000 the product is replaced by -2^-999 |f|, which is less than it. The product
+// is wrong by u|y| + eta/2, and the reduction takes four times that. With k = floor(y) the point k gets
 // the share 1-(y-k) and k+1 the share y-k; both are computed within u and raised
 // by 4u.
 func (l *Lattice) addMultiple(q, mass float64, f, p []float64) {
@@ -104,12 +104,15 @@ func (l *Lattice) addMultiple(q, mass float64, f, p []float64) {
 	scaled := q / l.Step
 	first, last := float64(l.First), float64(l.First+len(l.P)-1)
 	l.terms += len(f)
-	exact := math.Abs(scaled) >= 0x1p-1000
+	small := math.Abs(scaled) < 0x1p-1000
 	for i, a := range f {
 		y := a * scaled
+		if small {
+			y = -0x1p-999 * math.Abs(a)
+		}
 		y -= float64(math.Abs(y)*raise) + 0x1p-500
 		m := p[i] * mass
-		if !(y >= first && exact) { // NaN as well
+		if !(y >= first) { // NaN as well
 			l.Lost += m
 			continue
 		}

@@ -92,8 +92,11 @@ func TestLatticeProduct(t *testing.T) {
 			x := 4 * r.NormFloat64()
 			a.Lo, a.Hi, a.P = append(a.Lo, x), append(a.Hi, x+r.Float64()), append(a.P, r.Float64()/3)
 			y := r.NormFloat64()
-			if r.IntN(4) == 0 {
+			switch r.IntN(6) {
+			case 0:
 				y = 0
+			case 1: // so small that y/step is subnormal or nothing, but not lost
+				y *= []float64{0x1p-1074, 0x1p-1060, 0x1p-1010}[r.IntN(3)]
 			}
 			q.X, q.P = append(q.X, y), append(q.P, r.Float64()/3)
 		}

@@ -57,7 +57,10 @@ func convexUp(slope, t, sign float64) float64 {
 }
 
 func tanhUp(t, sign float64) float64 {
-	if t < 0 {
+	switch {
+	case t == 0:
+		return 0
+	case t < 0:
 		t, sign = -t, -sign
 	}
 	// tanh t = (1-e)/(1+e), e = exp(-2t), falls with e.
