@@ -74,6 +74,26 @@ func (n *Sum) pair(centre, v []float64, i int) pair {
 	return p
 }
 
+// lowNodes are the values that low at a vertex is rounded down to; any will do. Low is
+// t(v) or slope t(v), so that both of every edge of a bin are among them, a little lower:
+// roundings downwards (of the rest, the root of one) leave less than an edge, and must
+// not cost the whole step to the next.
+func (n *Sum) lowNodes(p pair) []float64 {
+	edges := []float64{p.mean.lo}
+	if p.sd.hi > 0 {
+		edges = nodesOf(p.mean, p.sd, quantileGrid(2*n.q.nodes), true)
+	}
+	slack := 0x1p-42*max(math.Abs(edges[0]), math.Abs(edges[len(edges)-1])) + 1e-140
+	nodes := []float64{0}
+	for _, x := range edges {
+		nodes = append(nodes, x-slack)
+		if n.act.slope > 0 && n.act.slope < 1 {
+			nodes = append(nodes, n.act.slope*(x-slack))
+		}
+	}
+	return sorted(nodes)
+}
+
 // lowAtVertex is the distribution of low at a vertex, each value rounded down to
 // one of the nodes: t(centre) is cut into bins, and in each the rest is rounded
 // down too. Empty if something is not finite.
@@ -82,16 +102,7 @@ func (n *Sum) lowAtVertex(p pair, rests []float64) (low measure.Atoms, lost floa
 		return low, 1
 	}
 	e, lost := restAtoms(p.rest, rests)
-	nodes := []float64{p.mean.lo, 0}
-	if p.sd.hi == 0 {
-		// t(v) is a constant, computed below with a few roundings downwards (of the
-		// rest, the root of one): a node for what they leave, or its mass would be lost.
-		nodes = append(nodes, below(p.mean.lo-1e-14*math.Abs(p.mean.lo)-1e-140))
-	} else {
-		nodes = nodesOf(p.mean, p.sd, quantileGrid(2*n.q.nodes), false)
-		nodes = append(nodes, 0)
-	}
-	nodes = sorted(nodes)
+	nodes := n.lowNodes(p)
 	acc := placer{nodes: nodes, p: make([]float64, len(nodes))}
 	if p.sdC.hi == 0 {
 		slope := n.act.slope
@@ -147,7 +158,9 @@ func (a *placer) add(slope, mean, m float64, e measure.Atoms) {
 	for k, x := range e.X {
 		q := 0.0
 		if slope > 0 {
-			q = below(mean + x)
+			if q = mean; x != 0 {
+				q = below(mean + x)
+			}
 			if slope != 1 {
 				q = below(slope * q)
 			}
