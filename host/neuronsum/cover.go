@@ -104,13 +104,16 @@ func halves(box property.Box, axis int) (a, b property.Box) {
 }
 
 // axisApprox is the axis along which hidden neurons move most, -1 if none can be
-// cut.
+// cut or is worth it.
 func (n *Sum) axisApprox(box property.Box) int {
 	axis, most := -1, 0.0
 	w := &n.hidden.Weight
-	for j := range box.Lo {
-		middle := box.Lo[j]/2 + box.Hi[j]/2
-		if !(box.Lo[j] < middle && middle < box.Hi[j]) {
+	c := n.shape(box)
+	if c == nil {
+		return -1
+	}
+	for j, middle := range c.centre {
+		if c.narrow[j] || !(box.Lo[j] < middle && middle < box.Hi[j]) {
 			continue
 		}
 		size := 0.0

@@ -104,8 +104,8 @@ func TestEdges(t *testing.T) {
 					return first
 				}
 				v := []float64{c.v}
-				low := n.atVertex([]float64{c.centre}, v, 0, z, rests)
-				point := n.whole(property.Box{Lo: v, Hi: v}, v, 0, z)
+				low := n.atVertex(&shape{centre: []float64{c.centre}, narrow: make([]bool, 1)}, v, 0, z, rests)
+				point := n.whole(&shape{narrow: make([]bool, 1)}, property.Box{Lo: v, Hi: v}, v, 0, z)
 				truth := act.Approx(bias + c.v)
 				lost, want := truth-mean(low), truth-mean(point)
 				t.Logf("%+v, %v, bias %v: E low is %v below E s(t), at a point %v", c, act, bias, lost, want)

@@ -118,7 +118,7 @@ func TestSumLow(t *testing.T) {
 		p := randomSumNet(r, 2, 1, 1, act)
 		n := newSum(t, p)
 		centre, v := []float64{r.NormFloat64(), r.NormFloat64()}, []float64{r.NormFloat64(), r.NormFloat64()}
-		h := n.atVertex(centre, v, 0, quantileGrid(n.q.nodes), quantileGrid(n.q.rests))
+		h := n.atVertex(&shape{centre: centre, narrow: make([]bool, 2)}, v, 0, quantileGrid(n.q.nodes), quantileGrid(n.q.rests))
 		const draws = 20000
 		lows, highs := make([]float64, draws), make([]float64, draws)
 		for i := range draws {

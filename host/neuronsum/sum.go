@@ -46,6 +46,9 @@ type quality struct {
 	// weights, the values of hidden neurons, and what is left of the latter when
 	// the value at the centre is given.
 	factors, nodes, rests int
+	// narrow is by how many standard deviations of t an axis may move it and cost no
+	// vertices.
+	narrow float64
 	// step is the lattice's step in standard deviations of the sum times sqrt(n).
 	step float64
 	// work bounds the sum of the squares of the numbers of lattice points.
@@ -53,8 +56,8 @@ type quality struct {
 }
 
 var (
-	fine   = quality{factors: 512, nodes: 512, rests: 32, step: 1. / 12, work: 2e9}
-	coarse = quality{factors: 128, nodes: 128, rests: 12, step: 1. / 5, work: 2e7}
+	fine   = quality{factors: 512, nodes: 512, rests: 32, narrow: 0x1p-20, step: 1. / 12, work: 2e9}
+	coarse = quality{factors: 128, nodes: 128, rests: 12, narrow: 0x1p-20, step: 1. / 5, work: 2e7}
 )
 
 // New prepares a posterior, which it keeps and must not be changed. The error says
@@ -107,7 +110,7 @@ func (n *Sum) failUp(view []vertex, row property.Row) float64 {
 
 // vertexUp bounds Prob(sum_i X_i + a_0 <= 0) for the terms X_i of one vertex.
 func (n *Sum) vertexUp(v vertex, f *factors) float64 {
-	mean, variance := f.mean, f.variance
+	mean, variance, lost := f.mean, f.variance, 0.0
 	var random []int
 	for i := range v {
 		h, a := &v[i], &f.neurons[i]
@@ -115,16 +118,25 @@ func (n *Sum) vertexUp(v vertex, f *factors) float64 {
 			random = append(random, i)
 			continue
 		}
-		// A constant times a normal weight is normal.
+		// A constant times a normal weight is normal; what is only near to it takes
+		// at most |a| within away, everywhere in the cell.
 		mean = mean.plus(a.mean.times(h.value))
 		variance = variance.plus(a.sd.square().times(h.value.square()))
+		lost = sumUp(lost, h.lost)
+		if h.within > 0 {
+			most := above(max(-a.mean.lo, a.mean.hi) + above(narrowReach*a.sd.hi))
+			mean = mean.minus(exactly(above(most * h.within)))
+			if a.sd.hi > 0 {
+				lost = sumUp(lost, above(2*measure.TailUp(narrowReach)))
+			}
+		}
 	}
 	rest := asNormal(mean, variance.sqrt())
 	if !mean.finite() || !variance.finite() {
 		return 1
 	}
 	if len(random) == 0 {
-		return rest.BelowUp(0)
+		return sumUp(rest.BelowUp(0), lost)
 	}
 	terms := make([]*measure.Lattice, len(random))
 	for step := n.stepApprox(v, f, random, rest); ; step *= 2 {
@@ -137,7 +149,7 @@ func (n *Sum) vertexUp(v vertex, f *factors) float64 {
 		// Neurons that are rarely active have long tails; too many points take
 		// too long to convolve.
 		if work.Load() <= n.q.work || !(step < 0x1p500) {
-			return measure.SumUp(terms, parallel).NotPositiveUp(len(random), rest)
+			return sumUp(measure.SumUp(terms, parallel).NotPositiveUp(len(random), rest), lost)
 		}
 	}
 }

@@ -12,11 +12,12 @@ type vertex []hidden
 
 // hidden stands in for the value s(t) of one hidden neuron: with probability at
 // most lost nothing is known, else low is stochastically below and high above
-// the real variables of the proof. constant: the value itself is the same number,
-// in value, in every draw.
+// the real variables of the proof. constant: in every draw and everywhere in the cell
+// the value is within `within` of the one number that value holds.
 type hidden struct {
 	constant  bool
 	value     ival
+	within    float64
 	low, high measure.Atoms
 	lost      float64
 }
@@ -24,26 +25,37 @@ type hidden struct {
 // maxVertices bounds the vertices of a cell that are looked at one by one.
 const maxVertices = 64
 
+// shape is a cell with what is made of its axes.
+type shape struct {
+	cell   property.Box
+	centre []float64
+	// narrow axes cost no vertices: how far they move t is bounded by a radius.
+	narrow []bool
+	// vertices of the face of the cell where narrow coordinates are the centre's; nil
+	// where they are not to be used, or are one.
+	vertices [][]float64
+}
+
 // view lists vertices such that a row that fails somewhere in the cell fails for
 // the stand-ins of one of them at least; nil if there is no way.
 //
-// For a piecewise linear activation they are the vertices of the cell. For
-// others, and where these are too many, there is one, standing for the whole
-// cell: every t lies within a radius of its value at the centre.
+// For a piecewise linear activation they are the vertices of the cell, of which narrow
+// axes make none. For others, and where these are too many, there is one, standing for
+// the whole cell: every t lies within a radius of its value at the centre.
 func (n *Sum) view(cell property.Box) []vertex {
-	centre, vertices := n.vertices(cell)
-	if centre == nil {
+	c := n.shape(cell)
+	if c == nil {
 		return nil
 	}
 	z, rests := quantileGrid(n.q.nodes), quantileGrid(n.q.rests)
-	view := make([]vertex, max(1, len(vertices)))
+	view := make([]vertex, max(1, len(c.vertices)))
 	for k := range view {
 		view[k] = make(vertex, n.hidden.Out)
 		parallel(n.hidden.Out, func(i int) {
-			if vertices == nil {
-				view[k][i] = n.whole(cell, centre, i, z)
+			if c.vertices == nil {
+				view[k][i] = n.whole(c, c.cell, c.centre, i, z)
 			} else {
-				view[k][i] = n.atVertex(centre, vertices[k], i, z, rests)
+				view[k][i] = n.atVertex(c, c.vertices[k], i, z, rests)
 			}
 		})
 		for i := range view[k] {
@@ -55,29 +67,28 @@ func (n *Sum) view(cell property.Box) []vertex {
 	return view
 }
 
-// vertices returns a point inside the cell, nil if the cell does not fit the network
-// or is empty or not finite; and the vertices, nil where they are not to be used.
-func (n *Sum) vertices(cell property.Box) (centre []float64, vertices [][]float64) {
+// shape is nil if the cell does not fit the network or is empty or not finite.
+func (n *Sum) shape(cell property.Box) *shape {
 	if len(cell.Lo) != n.hidden.In || len(cell.Hi) != n.hidden.In {
-		return nil, nil
+		return nil
 	}
-	vertices = [][]float64{{}}
-	point := true
+	c := &shape{cell: cell}
 	for j, lo := range cell.Lo {
 		hi := cell.Hi[j]
 		if !(lo <= hi && lo >= -math.MaxFloat64 && hi <= math.MaxFloat64) {
-			return nil, nil
+			return nil
 		}
-		centre = append(centre, min(max(lo/2+hi/2, lo), hi))
-		ends := []float64{lo, hi}
-		if lo == hi {
-			ends = ends[:1]
-		} else {
-			point = false
+		c.centre = append(c.centre, min(max(lo/2+hi/2, lo), hi))
+	}
+	c.narrow = n.narrow(cell, c.centre)
+	vertices := [][]float64{{}}
+	for j, x := range c.centre {
+		ends := []float64{x}
+		if cell.Lo[j] < cell.Hi[j] && !c.narrow[j] {
+			ends = []float64{cell.Lo[j], cell.Hi[j]}
 		}
-		if len(vertices)*len(ends) > maxVertices {
-			vertices = nil
-			break
+		if !n.act.convex || len(vertices)*len(ends) > maxVertices {
+			return c
 		}
 		var more [][]float64
 		for _, v := range vertices {
@@ -87,19 +98,43 @@ func (n *Sum) vertices(cell property.Box) (centre []float64, vertices [][]float6
 		}
 		vertices = more
 	}
-	if vertices == nil {
-		for j := len(centre); j < len(cell.Lo); j++ {
-			lo, hi := cell.Lo[j], cell.Hi[j]
-			if !(lo <= hi && lo >= -math.MaxFloat64 && hi <= math.MaxFloat64) {
-				return nil, nil
+	if len(vertices) > 1 {
+		c.vertices = vertices
+	}
+	return c
+}
+
+// narrow says which axes of positive length move no t by more than q.narrow = 2^-20 of
+// its standard deviation or, where that is nearly nothing, by more than 2^-44 of its
+// size. Any choice is sound; a coordinate one or two ulps wide, as of a number written
+// in decimals, is narrow: it moves t by at most
+//
+//	2^-52 |x_j| (|mu_ji| + narrowReach sd_ji) <= 2^-52 size_i + 2^-48 sd_i
+func (n *Sum) narrow(cell property.Box, centre []float64) []bool {
+	w, b := &n.hidden.Weight, &n.hidden.Bias
+	most := make([]float64, n.hidden.Out)
+	for i := range most {
+		size, variance := math.Abs(b.Mean[i]), b.SdLo[i]*b.SdLo[i]
+		for j, x := range centre {
+			at := weight(n.hidden, j, i)
+			size += math.Abs(x * w.Mean[at])
+			variance += x * x * w.SdLo[at] * w.SdLo[at]
+		}
+		most[i] = n.q.narrow * max(math.Sqrt(variance), 0x1p-24*size)
+	}
+	narrow := make([]bool, len(centre))
+	for j := range narrow {
+		r := max(cell.Hi[j]-centre[j], centre[j]-cell.Lo[j])
+		narrow[j] = r > 0
+		for i, m := range most {
+			at := weight(n.hidden, j, i)
+			if !(r*(math.Abs(w.Mean[at])+narrowReach*w.SdHi[at]) <= m) {
+				narrow[j] = false
+				break
 			}
-			centre = append(centre, min(max(lo/2+hi/2, lo), hi))
 		}
 	}
-	if point || !n.act.convex {
-		vertices = nil
-	}
-	return centre, vertices
+	return narrow
 }
 
 // preactivation is the distribution of t_i(x) for exact numbers x.
@@ -115,32 +150,44 @@ func (n *Sum) preactivation(i int, x []float64) (mean, sd ival) {
 	return mean, variance.sqrt()
 }
 
-// whole gives stand-ins for all of the cell: |t(x) - t(centre)| <= radius unless a
-// weight is beyond reach, s is monotone.
-func (n *Sum) whole(cell property.Box, centre []float64, i int, z []float64) hidden {
+// narrowReach is how many standard deviations of a weight the radius of a narrow axis
+// reaches; what is beyond, 3.6e-33 a weight, counts as failure. It costs nothing
+// to go far where the axis is narrow.
+const narrowReach = 12
+
+// radius bounds |t_i(x) - t_i(centre)| for all x of the cell at once, but with
+// probability lost: it is at most sum_j r_j |w_ji|, and |w_ji| <= |mu_ji| + reach sd_ji.
+// wide says that an axis which is not narrow adds to it.
+func (n *Sum) radius(narrow []bool, cell property.Box, centre []float64, i int) (radius, lost float64, wide bool) {
 	w := &n.hidden.Weight
-	var radius, lost float64
 	for j, c := range centre {
-		at := weight(n.hidden, j, i)
-		if r := max(above(cell.Hi[j]-c), above(c-cell.Lo[j])); cell.Lo[j] < cell.Hi[j] {
-			most := above(math.Abs(w.Mean[at]) + above(reach*w.SdHi[at]))
-			radius = above(radius + above(r*most))
-			if w.SdHi[at] > 0 {
-				lost = above(lost + above(2*measure.TailUp(reach)))
-			}
+		if !(cell.Lo[j] < cell.Hi[j]) {
+			continue
+		}
+		sds := float64(narrowReach)
+		if !narrow[j] {
+			sds, wide = reach, true
+		}
+		at, r := weight(n.hidden, j, i), max(above(cell.Hi[j]-c), above(c-cell.Lo[j]))
+		most := above(math.Abs(w.Mean[at]) + above(sds*w.SdHi[at]))
+		radius = above(radius + above(r*most))
+		if w.SdHi[at] > 0 {
+			lost = above(lost + above(2*measure.TailUp(sds)))
 		}
 	}
+	return radius, lost, wide
+}
+
+// whole gives stand-ins for all of the cell: |t(x) - t(centre)| <= radius unless a
+// weight is beyond reach, s is monotone.
+func (n *Sum) whole(c *shape, cell property.Box, centre []float64, i int, z []float64) hidden {
+	radius, lost, wide := n.radius(c.narrow, cell, centre, i)
 	mean, sd := n.preactivation(i, centre)
 	if !mean.finite() || !sd.finite() || !(radius <= math.MaxFloat64) {
 		return hidden{}
 	}
 	if sd.hi == 0 {
-		lo, hi := below(mean.lo-radius), above(mean.hi+radius)
-		if radius == 0 {
-			return hidden{constant: true, value: ival{n.act.down(mean.lo), n.act.up(mean.hi)}}
-		}
-		one := []float64{1}
-		return hidden{low: measure.Atoms{X: []float64{n.act.down(lo)}, P: one}, high: measure.Atoms{X: []float64{n.act.up(hi)}, P: one}, lost: lost}
+		return n.wholeConstant(mean, radius, lost, wide)
 	}
 	nodes, normal := nodesOf(mean, sd, z, true), asNormal(mean, sd)
 	p, last := normal.BinsUp(nodes), len(nodes)-1
@@ -155,6 +202,26 @@ func (n *Sum) whole(cell property.Box, centre []float64, i int, z []float64) hid
 	}
 	h.lost = above(lost + above(normal.BelowUp(nodes[0])+normal.AboveUp(nodes[last])))
 	return h
+}
+
+// wholeConstant is whole for a t(centre) that is the same number in every draw.
+func (n *Sum) wholeConstant(mean ival, radius, lost float64, wide bool) hidden {
+	if radius == 0 {
+		return hidden{constant: true, value: ival{n.act.down(mean.lo), n.act.up(mean.hi)}}
+	}
+	lo, hi := n.act.down(below(mean.lo-radius)), n.act.up(above(mean.hi+radius))
+	if !(lo >= -math.MaxFloat64 && hi <= math.MaxFloat64) {
+		return hidden{}
+	}
+	if middle := lo/2 + hi/2; !wide {
+		within := max(above(hi-middle), above(middle-lo))
+		if lo == hi {
+			middle, within = lo, 0
+		}
+		return hidden{constant: true, value: exactly(middle), within: within, lost: lost}
+	}
+	one := []float64{1}
+	return hidden{low: measure.Atoms{X: []float64{lo}, P: one}, high: measure.Atoms{X: []float64{hi}, P: one}, lost: lost}
 }
 
 // put adds an atom not below the last one, or adds to it.
