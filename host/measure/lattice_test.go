@@ -138,6 +138,14 @@ func TestLatticeEnds(t *testing.T) {
 	if l.Lost < 0.375 || l.Lost > 0.376 || l.P[len(l.P)-1] < 0.5 {
 		t.Errorf("lost %v, masses %v", l.Lost, l.P)
 	}
+	for _, far := range []float64{math.NaN(), math.Inf(1), -math.Inf(1)} {
+		l := NewLattice(1, -far, far)
+		l.AddProduct(one, Atoms{X: []float64{math.NaN(), -math.Inf(1)}, P: []float64{0.25, 0.5}})
+		l.AddProduct(Bins{Lo: []float64{0}, Hi: []float64{0}, P: []float64{1}}, Atoms{X: []float64{math.Inf(1)}, P: []float64{0.125}})
+		if l.seal(); l.Lost < 0.875 {
+			t.Errorf("ends %v: lost %v", far, l.Lost)
+		}
+	}
 	if p := l.BelowUp(Normal{}, -100); p < 0.375 {
 		t.Errorf("lost mass forgotten: %v", p)
 	}

@@ -2,6 +2,7 @@ package neuronsum
 
 import (
 	"fmt"
+	"math"
 
 	"psafe/host/measure"
 	"psafe/host/posterior"
@@ -10,7 +11,7 @@ import (
 // activation is everything that this package knows of an activation function s. Each
 // is monotone: the proofs need that.
 type activation struct {
-	// down and up bound s(t) for a real t that is a float64.
+	// down and up bound s(t) for a real t that is a float64; of NaN they make NaN.
 	down, up func(t float64) float64
 	// approx is s(t) in ordinary float64.
 	approx func(t float64) float64
@@ -58,8 +59,8 @@ func convexUp(slope, t, sign float64) float64 {
 
 func tanhUp(t, sign float64) float64 {
 	switch {
-	case t == 0:
-		return 0
+	case t == 0 || math.IsNaN(t):
+		return t
 	case t < 0:
 		t, sign = -t, -sign
 	}
@@ -74,6 +75,8 @@ func tanhUp(t, sign float64) float64 {
 
 func sigmoidUp(t, sign float64) float64 {
 	switch {
+	case math.IsNaN(t):
+		return t
 	case t >= 0 && sign > 0:
 		return min(1, above(1/below(1+measure.ExpDown(-t))))
 	case t >= 0:

@@ -177,6 +177,55 @@ func TestNarrowConstant(t *testing.T) {
 	}
 }
 
+// TestNarrowCertain: networks without spread fail or do not. x_0 runs from lo to hi, x_1
+// from -0.3 to 0.3, an axis that is called narrow; the first neuron is max(x_0 + x_1 + 0.1, 0),
+// which changes its branch between the cell's centre and a vertex.
+func TestNarrowCertain(t *testing.T) {
+	g := func(v ...float64) posterior.Gaussian {
+		return posterior.NewGaussian(v, make([]float64, len(v)), posterior.ScaleSD)
+	}
+	for _, c := range []struct {
+		what             string
+		lo, hi, a, b, d  float64
+		fails, holdsFrom float64
+	}{
+		{"the least value is max(0 - 0.3 + 0.1, 0) = 0", 0, 1, 1, 0, 0, -0.05, 0.21},
+		{"the least is 0.5 - 0.3 + 0.1, of one vertex", 0.5, 0.5, 1, 0, 0, -0.31, -0.29},
+		{"the largest is 0 + 0.3 + 0.1", -1, 0, -1, 0, 0, 0.39, 0.41},
+		{"a - 0.8 max(x_0 + 10, 0) + 8 is -0.16 inside, at x_0 = 0.2, and 0 at both ends", 0, 1, 1, -0.8, 8, 0.15, 0.21},
+	} {
+		n := newSum(t, &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{
+			{In: 2, Out: 2, Activation: activations[0], Weight: g(1, 1, 1, 0), Bias: g(0.1, 10)},
+			{In: 2, Out: 1, Weight: g(c.a, c.b), Bias: g(c.d)}}})
+		n.q.narrow = 0.7 * 0x1p24
+		box := property.Box{Lo: []float64{c.lo, -0.3}, Hi: []float64{c.hi, 0.3}}
+		if s := n.shape(box); s.narrow[0] || !s.narrow[1] {
+			t.Fatalf("%s: axes are %v", c.what, s.narrow)
+		}
+		if got := n.rowFailUp(box, oneRow(c.fails)); got != 1 {
+			t.Errorf("%s: with %v it fails with %v", c.what, c.fails, got)
+		}
+		if got := n.rowFailUp(box, oneRow(c.holdsFrom)); got > 1e-9 {
+			t.Errorf("%s: with %v it fails with %v", c.what, c.holdsFrom, got)
+		}
+	}
+}
+
+// TestNarrowLost: what is beyond narrowReach counts as failure, even where nothing else
+// can fail: of a weight that does nothing at the centre, and of an output weight.
+func TestNarrowLost(t *testing.T) {
+	p := oneNeuron(activations[0], []float64{1}, []float64{1}, 1, 0, 1)
+	box := property.Box{Lo: []float64{-0x1p-60}, Hi: []float64{0x1p-60}}
+	beyond := math.Erfc(narrowReach / math.Sqrt2)
+	if got := newSum(t, p).rowFailUp(box, oneRow(1)); got < beyond*(1-1e-9) || got > 1.001*beyond {
+		t.Errorf("hidden weight: %v, want %v", got, beyond)
+	}
+	p.Layers[1].Weight = posterior.NewGaussian([]float64{100}, []float64{1}, posterior.ScaleSD)
+	if got := newSum(t, p).rowFailUp(box, oneRow(1)); got < 2*beyond*(1-1e-9) || got > 2.001*beyond {
+		t.Errorf("hidden and output weight: %v, want %v", got, 2*beyond)
+	}
+}
+
 // TestRadius compares the radius with exact rational numbers, and what it may lose.
 func TestRadius(t *testing.T) {
 	r := rand.New(rand.NewPCG(66, 1))

@@ -104,6 +104,16 @@ func TestUnknownActivation(t *testing.T) {
 	if _, err := newActivation(posterior.Activation{Kind: posterior.Sigmoid + 1}); err == nil {
 		t.Error("an unknown activation is taken for one that is known")
 	}
+	for _, a := range activations {
+		s, err := newActivation(a)
+		if err != nil || !math.IsNaN(s.down(math.NaN())) || !math.IsNaN(s.up(math.NaN())) {
+			t.Errorf("%v of NaN is from %v to %v, %v", a, s.down(math.NaN()), s.up(math.NaN()), err)
+		}
+		inf := math.Inf(1)
+		if lo, hi := s.down(-inf), s.up(inf); !(lo <= 0 && hi >= 1-1e-9) || s.up(-inf) < s.down(-inf) || s.up(inf) < s.down(inf) {
+			t.Errorf("%v is from %v to %v", a, lo, hi)
+		}
+	}
 	p := linear(posterior.Activation{Kind: posterior.Sigmoid + 1}, 1)
 	if _, err := New(p); err == nil {
 		t.Error("a network of an unknown activation is taken")

@@ -61,10 +61,14 @@ var (
 )
 
 // New prepares a posterior, which it keeps and must not be changed. The error says
-// why sums of neurons cannot serve: p does not have exactly one hidden layer, is not
-// valid, or has an activation that this package does not know.
+// why sums of neurons cannot serve: p does not have exactly one hidden layer or
+// independent normal weights, is not valid, or has an activation that this package does
+// not know.
 func New(p *posterior.Posterior) (*Sum, error) {
 	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	if err := p.RequireIndependent(); err != nil {
 		return nil, err
 	}
 	if len(p.Layers) != 2 {

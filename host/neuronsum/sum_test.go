@@ -213,6 +213,15 @@ func TestSumFailsClosed(t *testing.T) {
 	if _, err := New(deep); err == nil {
 		t.Error("two hidden layers are accepted")
 	}
+	for _, kind := range []string{"samples", "swag", "dropout"} {
+		p, err := posterior.Read("../../testdata/"+kind+"-2-8-3.npz", posterior.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := New(p); err == nil {
+			t.Errorf("%s: weights that are not independent are accepted", kind)
+		}
+	}
 }
 
 // TestSumWorstSD: where the standard deviation is only known between bounds, the

@@ -112,9 +112,9 @@ func (n *Sum) lowNodes(p pair, radius float64) []float64 {
 	return sorted(nodes)
 }
 
-// lowAtVertex is the distribution of low at a vertex, of t(v) - radius, each value rounded down to
-// one of the nodes: t(centre) is cut into bins, and in each the rest is rounded
-// down too. Empty if something is not finite.
+// lowAtVertex is the distribution of low at a vertex, where t(v) is lowered by the radius,
+// each value rounded down to one of the nodes: t(centre) is cut into bins, and in each
+// the rest is rounded down too. Empty if something is not finite.
 func (n *Sum) lowAtVertex(p pair, radius float64, rests []float64) (low measure.Atoms, lost float64) {
 	if !p.slope.finite() || !p.rest.finite() {
 		return low, 1
@@ -176,9 +176,7 @@ func (a *placer) add(slope, mean, m float64, e measure.Atoms) {
 	for k, x := range e.X {
 		q := 0.0
 		if slope > 0 {
-			if q = mean; x != 0 {
-				q = below(mean + x)
-			}
+			q = below(mean + x)
 			if slope != 1 {
 				q = below(slope * q)
 			}
