@@ -62,6 +62,9 @@ var sharp = quality{factors: 64, nodes: 2048, rests: 64, narrow: 1.3, step: 1. /
 // beside axes with vertices and alone, for every activation: never below the integral,
 // and near to that of the radius.
 func TestNarrowAxes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("numbers, not races: not with -short")
+	}
 	for _, act := range activations {
 		for _, c := range []struct{ mean0, sd0, half0, mean1, sd1, half1 float64 }{
 			{0, 0, 0, 1, 0.02, 0.3}, {0, 0, 0, -1, 0.05, 0.2}, {0, 0, 0, 0, 0.1, 0.5},
