@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"psafe/host/bound"
+	"psafe/host/neuronsum"
 	"psafe/host/posterior"
 	"psafe/host/property"
 )
@@ -31,7 +32,7 @@ type Engine struct {
 	// deviations is the posterior as concentration LBP needs it, by model.
 	deviations map[*bound.Model]*bound.Deviations
 	// sums is the posterior as sums of neurons need it, once it has been asked for.
-	sums *NeuronSum
+	sums *neuronsum.Sum
 }
 
 // NewEngine loads the posterior on the device. reach is the largest half-width in

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"psafe/host/measure"
+	"psafe/host/neuronsum"
 	"psafe/host/property"
 )
 
@@ -28,11 +29,11 @@ func (c *Config) sumCells(inputs int) int {
 }
 
 // neuronSums prepares the posterior for sums of neurons once.
-func (e *Engine) neuronSums() (*NeuronSum, error) {
+func (e *Engine) neuronSums() (*neuronsum.Sum, error) {
 	if e.sums != nil {
 		return e.sums, nil
 	}
-	n, err := NewNeuronSum(e.normal)
+	n, err := neuronsum.New(e.normal)
 	e.sums = n
 	return n, err
 }
@@ -79,7 +80,7 @@ func (e *Engine) upperBySums(ctx context.Context, results []*Result) error {
 			x := sums.PointApprox(t.T[b], &t.S)
 			w := t.Witness(b, x)
 			// A bound of a second or two is worth it only where it can say something.
-			if p := sums.safeApprox(x, &t.S); w.Lo == nil || p > 0.999 || p > r.Upper() {
+			if p := sums.SafeApprox(x, &t.S); w.Lo == nil || p > 0.999 || p > r.Upper() {
 				continue
 			}
 			r.UnsafeDown = max(r.UnsafeDown, math.Nextafter(1-sums.SafeUp(w, &t.S), math.Inf(-1)))

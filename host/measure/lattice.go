@@ -59,13 +59,19 @@ func zeros(n int) *[]float64 {
 const maxLattice = 1 << 20
 
 // NewLattice is empty, with points from lo or 0 to hi or 0, whichever is
-// farther, cut at 2^20 steps. step must be a power of two (it panics otherwise).
+// farther, cut at 2^20 steps; NaN counts as 0. step must be a power of two (it panics otherwise).
 func NewLattice(step, lo, hi float64) *Lattice {
 	if m, _ := math.Frexp(step); m != 0.5 || step < 0x1p-900 || step > 0x1p900 {
 		panic(fmt.Sprintf("measure: NewLattice: step %v is not a power of two of ordinary size", step))
 	}
-	first := int(max(math.Floor(min(lo/step, 0)), -maxLattice)) - 1
-	last := int(min(math.Ceil(max(hi/step, 0)), maxLattice)) + 1
+	if !(lo <= 0) {
+		lo = 0
+	}
+	if !(hi >= 0) {
+		hi = 0
+	}
+	first := int(max(math.Floor(lo/step), -maxLattice)) - 1
+	last := int(min(math.Ceil(hi/step), maxLattice)) + 1
 	wide := zeros(last - first + 1)
 	return &Lattice{Step: step, First: first, P: *wide, wide: wide}
 }
@@ -94,9 +100,9 @@ func (l *Lattice) AddProduct(a Bins, q Atoms) {
 
 // addMultiple adds the products f q with masses p[i] times mass.
 //
-// y <= f q / Step: the quotient by a power of two is exact unless subnormal, when
-// all is lost; the product is wrong by u|y| + eta/2, and the reduction takes four
-// times that. With k = floor(y) the point k gets
+// y <= f q / Step: the quotient by a power of two is exact, or subnormal and wrong by
+// eta/2, which f below 2^500 leaves less than 2^-570 (else all is lost); the product
+// is wrong by u|y| + eta/2, and the reduction takes four times that. With k = floor(y) the point k gets
 // the share 1-(y-k) and k+1 the share y-k; both are computed within u and raised
 // by 4u.
 func (l *Lattice) addMultiple(q, mass float64, f, p []float64) {
@@ -109,7 +115,7 @@ func (l *Lattice) addMultiple(q, mass float64, f, p []float64) {
 		y := a * scaled
 		y -= float64(math.Abs(y)*raise) + 0x1p-500
 		m := p[i] * mass
-		if !(y >= first && exact) { // NaN as well
+		if !(y >= first && (exact || math.Abs(a) < 0x1p500)) { // NaN as well
 			l.Lost += m
 			continue
 		}

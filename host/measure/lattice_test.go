@@ -92,8 +92,11 @@ func TestLatticeProduct(t *testing.T) {
 			x := 4 * r.NormFloat64()
 			a.Lo, a.Hi, a.P = append(a.Lo, x), append(a.Hi, x+r.Float64()), append(a.P, r.Float64()/3)
 			y := r.NormFloat64()
-			if r.IntN(4) == 0 {
+			switch r.IntN(6) {
+			case 0:
 				y = 0
+			case 1: // so small that y/step is subnormal or nothing, but not lost
+				y *= []float64{0x1p-1074, 0x1p-1060, 0x1p-1010}[r.IntN(3)]
 			}
 			q.X, q.P = append(q.X, y), append(q.P, r.Float64()/3)
 		}
@@ -134,6 +137,14 @@ func TestLatticeEnds(t *testing.T) {
 	l.seal()
 	if l.Lost < 0.375 || l.Lost > 0.376 || l.P[len(l.P)-1] < 0.5 {
 		t.Errorf("lost %v, masses %v", l.Lost, l.P)
+	}
+	for _, far := range []float64{math.NaN(), math.Inf(1), -math.Inf(1)} {
+		l := NewLattice(1, -far, far)
+		l.AddProduct(one, Atoms{X: []float64{math.NaN(), -math.Inf(1)}, P: []float64{0.25, 0.5}})
+		l.AddProduct(Bins{Lo: []float64{0}, Hi: []float64{0}, P: []float64{1}}, Atoms{X: []float64{math.Inf(1)}, P: []float64{0.125}})
+		if l.seal(); l.Lost < 0.875 {
+			t.Errorf("ends %v: lost %v", far, l.Lost)
+		}
 	}
 	if p := l.BelowUp(Normal{}, -100); p < 0.375 {
 		t.Errorf("lost mass forgotten: %v", p)

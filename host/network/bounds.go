@@ -7,7 +7,7 @@ import (
 )
 
 // ValueDown and ValueUp enclose the real number s(t): ValueDown(t) <= s(t) <= ValueUp(t),
-// rounded outward, for every finite t.
+// rounded outward, for every finite t; of NaN they make NaN.
 func (a Activation) ValueDown(t float64) float64 { return -a.facts().up(a, t, -1) }
 
 // ValueUp is the upper one of these bounds.
@@ -16,20 +16,23 @@ func (a Activation) ValueUp(t float64) float64 { return a.facts().up(a, t, 1) }
 func above(x float64) float64 { return math.Nextafter(x, inf) }
 func below(x float64) float64 { return math.Nextafter(x, -inf) }
 
-// kinkedUp bounds sign max(t, slope t) for 0 <= slope <= 1.
+// kinkedUp bounds sign max(t, slope t) for 0 <= slope <= 1; of NaN it makes NaN, as the
+// others do.
 func kinkedUp(slope, t, sign float64) float64 {
 	switch {
-	case t < 0 && slope == 0:
+	case !(t < 0) || slope == 1:
+		return sign * t
+	case slope == 0:
 		return 0
-	case t < 0:
-		return above(sign * slope * t)
 	}
-	return sign * t
+	return above(sign * slope * t)
 }
 
 // tanhUp bounds sign tanh(t).
 func tanhUp(t, sign float64) float64 {
 	switch {
+	case t == 0 || math.IsNaN(t):
+		return t
 	case t < 0:
 		return tanhUp(-t, -sign)
 	case sign > 0:
@@ -44,6 +47,8 @@ func tanhUp(t, sign float64) float64 {
 // sigmoidUp bounds sign / (1 + exp(-t)).
 func sigmoidUp(t, sign float64) float64 {
 	switch {
+	case math.IsNaN(t):
+		return t
 	case t >= 0 && sign > 0:
 		return min(1, above(1/below(1+measure.ExpDown(-t))))
 	case t >= 0:

@@ -54,7 +54,7 @@ var table = [Kinds]facts{
 		word: "identity", slope: no,
 		value:      func(_ Activation, t float64) float64 { return t },
 		derivative: func(Activation, float64, float64) float64 { return 1 },
-		up:         func(_ Activation, t, sign float64) float64 { return sign * t },
+		up:         func(_ Activation, t, sign float64) float64 { return kinkedUp(1, t, sign) },
 		nonNeg:     no, deadBelow: no,
 		kinked: yes, below: func(Activation) float64 { return 1 },
 		lipschitz: 1, growth: 1, bound: inf,

@@ -1,4 +1,23 @@
-package certify
+// Package neuronsum bounds failure probabilities of networks with one hidden layer and
+// independent normal weights, without any box of weights. The margin of a row,
+// C f(x) + d, is a sum of independent terms, one for each hidden neuron,
+//
+//	m(x) = sum_i a_i s(w_i x + b_i) + a_0,   a_i = sum_c C_c u_ci,   a_0 = C b_out + d
+//
+// The distribution of each term is cut into atoms, put on a lattice and convolved
+// with the others, every rounding outward (docs/soundness.md, section on sums of
+// neurons): what is left is the sum's lower tail, with no relaxation of the weights at
+// all. It suits few inputs and large standard deviations.
+//
+//	Sum.CellFailUp   P(f(x) is outside of S for some x in a small box), from above
+//	Sum.Cover        the same for unions of boxes, cut into cells: 1 - it bounds P_safe from below
+//	Sum.SafeUp       P(f(x) is in S) at a point, from above: it bounds P_safe from above
+//	Sum.PointApprox  where to look for a small SafeUp; Sum.SafeApprox about what it will say
+//
+// Files: sum.go adds up, factor.go has the laws of the a_i, view.go those of the
+// neurons' values for a whole cell, vertex.go those for a cell's vertices, task.go the
+// rows of a property, cover.go the cutting of cells, interval.go the arithmetic.
+package neuronsum
 
 import (
 	"fmt"
@@ -13,19 +32,15 @@ import (
 	"psafe/host/property"
 )
 
-// NeuronSum bounds failure probabilities of a network with one hidden layer. Its
-// margin C f(x) + d is a sum of independent terms, one for each hidden neuron,
-//
-//	m(x) = sum_i a_i s(w_i x + b_i) + a_0,   a_i = sum_c C_c u_ci,   a_0 = C b_out + d
-//
-// whose distribution is put on a lattice with every rounding outward, so there is
-// no relaxation of the weights at all (docs/soundness.md, section on sums of
-// neurons). It suits few inputs and large standard deviations.
-// The methods may be called at the same time.
-type NeuronSum struct {
+// Sum bounds failure probabilities of one network (see the package comment). The
+// methods may be called at the same time.
+type Sum struct {
 	hidden, output *posterior.Layer
 	act            network.Activation
-	q              quality
+	// slope and convex are act.Kinked: s(t) is the larger of t and slope t.
+	slope  float64
+	convex bool
+	q      quality
 }
 
 // quality is how finely distributions are cut; any numbers are sound.
@@ -34,6 +49,9 @@ type quality struct {
 	// weights, the values of hidden neurons, and what is left of the latter when
 	// the value at the centre is given.
 	factors, nodes, rests int
+	// narrow is by how many standard deviations of t an axis may move it and cost no
+	// vertices.
+	narrow float64
 	// step is the lattice's step in standard deviations of the sum times sqrt(n).
 	step float64
 	// work bounds the sum of the squares of the numbers of lattice points.
@@ -41,41 +59,48 @@ type quality struct {
 }
 
 var (
-	fine   = quality{factors: 512, nodes: 512, rests: 32, step: 1. / 12, work: 2e9}
-	coarse = quality{factors: 128, nodes: 128, rests: 12, step: 1. / 5, work: 2e7}
+	fine   = quality{factors: 512, nodes: 512, rests: 32, narrow: 0x1p-20, step: 1. / 12, work: 2e9}
+	coarse = quality{factors: 128, nodes: 128, rests: 12, narrow: 0x1p-20, step: 1. / 5, work: 2e7}
 )
 
-// NewNeuronSum says why it cannot serve: p does not have exactly one hidden
-// layer, or is not valid.
-func NewNeuronSum(p *posterior.Posterior) (*NeuronSum, error) {
+// New prepares a posterior, which it keeps and must not be changed. The error says
+// why sums of neurons cannot serve: p does not have exactly one hidden layer, dense as
+// the output is, or independent normal weights, or is not valid.
+func New(p *posterior.Posterior) (*Sum, error) {
 	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	if err := p.RequireIndependent(); err != nil {
 		return nil, err
 	}
 	if len(p.Layers) != 2 {
 		return nil, fmt.Errorf("the sum of neurons needs a network with exactly one hidden layer, this one has %d", len(p.Layers)-1)
 	}
-	return &NeuronSum{hidden: &p.Layers[0], output: &p.Layers[1], act: p.Layers[0].Activation, q: fine}, nil
+	for k, l := range p.Layers {
+		if _, dense := l.Linear.(network.Dense); !dense {
+			// The terms of the sum would share weights.
+			return nil, fmt.Errorf("the sum of neurons needs dense layers, layer %d is a %T", k, l.Linear)
+		}
+	}
+	n := &Sum{hidden: &p.Layers[0], output: &p.Layers[1], act: p.Layers[0].Activation, q: fine}
+	n.slope, n.convex = n.act.Kinked()
+	return n, nil
 }
 
 // withQuality is n at another quality.
-func (n *NeuronSum) withQuality(q quality) *NeuronSum {
+func (n *Sum) withQuality(q quality) *Sum {
 	m := *n
 	m.q = q
 	return &m
 }
 
-// FailUp returns an upper bound, at most 1, of
+// failUp returns an upper bound, at most 1, of
 //
-//	Prob( C f(x) + D <= 0 for some x in cell )
+//	Prob( C f(x) + D <= 0 for some x in the cell that is viewed )
 //
-// for every C in [CLo, CHi], rounded up at every step. NaN, infinities and
-// overflow give 1. With a cell of one point it is the bound for that point.
-func (n *NeuronSum) FailUp(cell property.Box, row property.Row) float64 {
-	return n.failUp(n.view(cell), row)
-}
-
-// failUp adds the bounds for the vertices of the view.
-func (n *NeuronSum) failUp(view []vertex, row property.Row) float64 {
+// for every C in [CLo, CHi], rounded up at every step: the sum of the bounds for the
+// vertices of the view. NaN, infinities and overflow give 1.
+func (n *Sum) failUp(view []vertex, row property.Row) float64 {
 	f := n.factors(row)
 	if f == nil || view == nil {
 		return 1
@@ -90,8 +115,8 @@ func (n *NeuronSum) failUp(view []vertex, row property.Row) float64 {
 }
 
 // vertexUp bounds Prob(sum_i X_i + a_0 <= 0) for the terms X_i of one vertex.
-func (n *NeuronSum) vertexUp(v vertex, f *factors) float64 {
-	mean, variance := f.mean, f.variance
+func (n *Sum) vertexUp(v vertex, f *factors) float64 {
+	mean, variance, lost := f.mean, f.variance, 0.0
 	var random []int
 	for i := range v {
 		h, a := &v[i], &f.neurons[i]
@@ -99,16 +124,25 @@ func (n *NeuronSum) vertexUp(v vertex, f *factors) float64 {
 			random = append(random, i)
 			continue
 		}
-		// A constant times a normal weight is normal.
+		// A constant times a normal weight is normal; what is only near to it takes
+		// at most |a| within away, everywhere in the cell.
 		mean = mean.plus(a.mean.times(h.value))
 		variance = variance.plus(a.sd.square().times(h.value.square()))
+		lost = sumUp(lost, h.lost)
+		if h.within > 0 {
+			most := above(max(-a.mean.lo, a.mean.hi) + above(narrowReach*a.sd.hi))
+			mean = mean.minus(exactly(above(most * h.within)))
+			if a.sd.hi > 0 {
+				lost = sumUp(lost, above(2*measure.TailUp(narrowReach)))
+			}
+		}
 	}
 	rest := asNormal(mean, variance.sqrt())
 	if !mean.finite() || !variance.finite() {
 		return 1
 	}
 	if len(random) == 0 {
-		return rest.BelowUp(0)
+		return sumUp(rest.BelowUp(0), lost)
 	}
 	terms := make([]*measure.Lattice, len(random))
 	for step := n.stepApprox(v, f, random, rest); ; step *= 2 {
@@ -121,7 +155,7 @@ func (n *NeuronSum) vertexUp(v vertex, f *factors) float64 {
 		// Neurons that are rarely active have long tails; too many points take
 		// too long to convolve.
 		if work.Load() <= n.q.work || !(step < 0x1p500) {
-			return measure.SumUp(terms, parallel).NotPositiveUp(len(random), rest)
+			return sumUp(measure.SumUp(terms, parallel).NotPositiveUp(len(random), rest), lost)
 		}
 	}
 }
@@ -141,7 +175,7 @@ func (a *factor) term(h *hidden, step float64) *measure.Lattice {
 }
 
 // stepApprox chooses the lattice's step: any power of two will do.
-func (n *NeuronSum) stepApprox(v vertex, f *factors, random []int, rest measure.Normal) float64 {
+func (n *Sum) stepApprox(v vertex, f *factors, random []int, rest measure.Normal) float64 {
 	variance, size := rest.SdHi*rest.SdHi, 0.0
 	for _, i := range random {
 		a, h := &f.neurons[i], &v[i]

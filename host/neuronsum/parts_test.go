@@ -1,4 +1,4 @@
-package certify
+package neuronsum
 
 import (
 	"context"
@@ -51,57 +51,22 @@ func TestIval(t *testing.T) {
 	}
 }
 
-// expBig is e^x to 200 bits, |x| < 40.
-func expBig(x float64) *big.Float {
-	y := new(big.Float).SetPrec(200).SetMantExp(new(big.Float).SetPrec(200).SetFloat64(x), -16)
-	sum, term := big.NewFloat(1).SetPrec(200), big.NewFloat(1).SetPrec(200)
-	for i := 1; i < 30; i++ {
-		term.Quo(term.Mul(term, y), new(big.Float).SetPrec(200).SetInt64(int64(i)))
-		sum.Add(sum, term)
-	}
-	for range 16 {
-		sum.Mul(sum, sum)
-	}
-	return sum
-}
-
-// TestActivationUp compares bounds of tanh and sigmoid with 200-bit values.
-func TestActivationUp(t *testing.T) {
-	r := rand.New(rand.NewPCG(62, 1))
-	one := big.NewFloat(1).SetPrec(200)
-	for range 4000 {
-		x := 12 * r.NormFloat64() * r.Float64()
-		e := expBig(x)
-		sigmoid := new(big.Float).Quo(e, new(big.Float).Add(one, e))
-		e2 := new(big.Float).Mul(e, e)
-		tanh := new(big.Float).Quo(new(big.Float).Sub(e2, one), new(big.Float).Add(e2, one))
-		for kind, want := range map[network.Kind]*big.Float{network.Tanh: tanh, network.Sigmoid: sigmoid} {
-			n := NeuronSum{act: network.Activation{Kind: kind}}
-			lo, hi := n.valueDown(x), n.valueUp(x)
-			if big.NewFloat(lo).Cmp(want) > 0 || big.NewFloat(hi).Cmp(want) < 0 || hi-lo > 1e-14 {
-				t.Errorf("%v(%x) is not in [%x, %x] or loose: %v", n.act, x, lo, hi, want)
-			}
-		}
-		leaky := NeuronSum{act: network.Activation{Kind: network.LeakyReLU, Slope: 0.1}}
-		want := new(big.Rat).SetFloat64(x)
-		if x < 0 {
-			want.Mul(want, new(big.Rat).SetFloat64(0.1))
-		}
-		if new(big.Rat).SetFloat64(leaky.valueDown(x)).Cmp(want) > 0 || new(big.Rat).SetFloat64(leaky.valueUp(x)).Cmp(want) < 0 {
-			t.Errorf("leaky relu of %x", x)
-		}
+// TestUnknownActivation: an activation that is not in the table is refused.
+func TestUnknownActivation(t *testing.T) {
+	if _, err := New(linear(network.Activation{Kind: network.Kinds}, 1)); err == nil {
+		t.Error("a network of an unknown activation is taken")
 	}
 }
 
 // below and above count how often the stand-ins are there, among draws of t.
-func TestNeuronSumLow(t *testing.T) {
+func TestSumLow(t *testing.T) {
 	r := rand.New(rand.NewPCG(63, 1))
 	for trial := range 20 {
 		act := activations[trial%2]
 		p := randomSumNet(r, 2, 1, 1, act)
 		n := newSum(t, p)
 		centre, v := []float64{r.NormFloat64(), r.NormFloat64()}, []float64{r.NormFloat64(), r.NormFloat64()}
-		h := n.atVertex(centre, v, 0, quantileGrid(n.q.nodes), quantileGrid(n.q.rests))
+		h := n.atVertex(&shape{centre: centre, narrow: make([]bool, 2)}, v, 0, quantileGrid(n.q.nodes), quantileGrid(n.q.rests))
 		const draws = 20000
 		lows, highs := make([]float64, draws), make([]float64, draws)
 		for i := range draws {
@@ -109,7 +74,7 @@ func TestNeuronSumLow(t *testing.T) {
 			at := func(x []float64) float64 {
 				return l.Weight.Mean[0]*x[0] + l.Weight.Mean[1]*x[1] + l.Bias.Mean[0]
 			}
-			lows[i], highs[i] = n.slope()*at(v), act.Approx(at(v))
+			lows[i], highs[i] = n.slope*at(v), act.Approx(at(v))
 			if at(centre) > 0 {
 				lows[i] = at(v)
 			}
@@ -158,25 +123,25 @@ func linear(act network.Activation, sd float64) *posterior.Posterior {
 	}}
 }
 
-// TestNeuronSumWhole: the radius of a cell adds up over the inputs.
-func TestNeuronSumWhole(t *testing.T) {
+// TestSumWhole: the radius of a cell adds up over the inputs.
+func TestSumWhole(t *testing.T) {
 	n := newSum(t, linear(network.Activation{Kind: network.Tanh}, 0))
 	box := property.Box{Lo: []float64{-0.25, -0.25}, Hi: []float64{0.25, 0.25}}
 	for _, c := range []struct{ d, want float64 }{{math.Tanh(0.5) - 0.01, 1}, {math.Tanh(0.5) + 0.01, 0}} {
-		if got := n.FailUp(box, property.Row{CLo: []float64{1}, CHi: []float64{1}, D: c.d, DHi: c.d}); math.Abs(got-c.want) > 1e-9 {
+		if got := n.rowFailUp(box, property.Row{CLo: []float64{1}, CHi: []float64{1}, D: c.d, DHi: c.d}); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("offset %v: %v, want %v", c.d, got, c.want)
 		}
 	}
 }
 
-// TestNeuronSumVertices: x_1 w_1 + x_2 w_2 + 2 is negative at one vertex or the
+// TestSumVertices: x_1 w_1 + x_2 w_2 + 2 is negative at one vertex or the
 // opposite one, which are different draws: probabilities are added.
-func TestNeuronSumVertices(t *testing.T) {
+func TestSumVertices(t *testing.T) {
 	n := newSum(t, linear(network.Activation{}, 1))
 	p := n.hidden.Weight.Mean
 	p[0], p[1] = 0, 0
 	box := property.Box{Lo: []float64{-1, 0}, Hi: []float64{1, 0}}
-	got := n.FailUp(box, property.Row{CLo: []float64{1}, CHi: []float64{1}, D: 2, DHi: 2})
+	got := n.rowFailUp(box, property.Row{CLo: []float64{1}, CHi: []float64{1}, D: 2, DHi: 2})
 	if want := 2 * normalCDF(-2); got < want || got > 1.4*want {
 		t.Errorf("%v, want %v", got, want)
 	}
@@ -188,10 +153,10 @@ func TestNeuronSumVertices(t *testing.T) {
 	}
 }
 
-// TestNeuronSumUnion and TestNeuronSumRows: cells and rows are added.
-func TestNeuronSumUnion(t *testing.T) { TestNeuronSumVertices(t) }
+// TestSumUnion and TestSumRows: cells and rows are added.
+func TestSumUnion(t *testing.T) { TestSumVertices(t) }
 
-func TestNeuronSumRows(t *testing.T) {
+func TestSumRows(t *testing.T) {
 	n := newSum(t, linear(network.Activation{}, 1))
 	n.hidden.Weight.Mean[0] = 0
 	point := property.Box{Lo: []float64{1, 0}, Hi: []float64{1, 0}}
@@ -202,8 +167,8 @@ func TestNeuronSumRows(t *testing.T) {
 	}
 }
 
-// TestNeuronSumMixed: only alternatives of single rows may be mixed.
-func TestNeuronSumMixed(t *testing.T) {
+// TestSumMixed: only alternatives of single rows may be mixed.
+func TestSumMixed(t *testing.T) {
 	m := &moments{mean: []float64{1, 1}, cov: [][]float64{{1, 0}, {0, 1}}}
 	row := func(a, b, d float64) property.Row {
 		return property.Row{CLo: []float64{a, b}, CHi: []float64{a, b}, D: d, DHi: d}
@@ -219,29 +184,29 @@ func TestNeuronSumMixed(t *testing.T) {
 	}
 }
 
-// TestNeuronSumConstantNeuron: a neuron that is 1 for certain, times a weight of
-// standard deviation 1/2; and TestNeuronSumCoefficients: the worst coefficient of a row.
-func TestNeuronSumConstantNeuron(t *testing.T) {
+// TestSumConstantNeuron: a neuron that is 1 for certain, times a weight of
+// standard deviation 1/2; and TestSumCoefficients: the worst coefficient of a row.
+func TestSumConstantNeuron(t *testing.T) {
 	p := linear(network.Activation{Kind: network.ReLU}, 0)
 	p.Layers[1].Weight.SdLo[0], p.Layers[1].Weight.SdHi[0] = 0.5, 0.5
 	point := property.Box{Lo: []float64{0.5, 0.5}, Hi: []float64{0.5, 0.5}}
-	got := newSum(t, p).FailUp(point, property.Row{CLo: []float64{1}, CHi: []float64{1}})
+	got := newSum(t, p).rowFailUp(point, property.Row{CLo: []float64{1}, CHi: []float64{1}})
 	if want := normalCDF(-2); got < want*(1-1e-12) || got > want*(1+1e-9) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
 
-func TestNeuronSumCoefficients(t *testing.T) {
+func TestSumCoefficients(t *testing.T) {
 	n := newSum(t, linear(network.Activation{}, 1))
 	point := property.Box{Lo: []float64{1, 0}, Hi: []float64{1, 0}}
 	for _, d := range []float64{-0.25, 0.25} {
 		// C w + d <= 0, w ~ N(1, 1), for the worst C in [1/2, 2].
 		row := property.Row{CLo: []float64{0.5}, CHi: []float64{2}, D: d, DHi: d}
-		if got, want := n.FailUp(point, row), max(normalCDF(-d/0.5-1), normalCDF(-d/2-1)); got < want {
+		if got, want := n.rowFailUp(point, row), max(normalCDF(-d/0.5-1), normalCDF(-d/2-1)); got < want {
 			t.Errorf("d %v: %v, want at least %v", d, got, want)
 		}
 		row.CLo, row.CHi = []float64{-2}, []float64{0.5}
-		if got, want := n.FailUp(point, row), normalCDF(1-d/2); got < want {
+		if got, want := n.rowFailUp(point, row), normalCDF(1-d/2); got < want {
 			t.Errorf("d %v: %v, want at least %v", d, got, want)
 		}
 	}

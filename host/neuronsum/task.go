@@ -1,4 +1,4 @@
-package certify
+package neuronsum
 
 import (
 	"cmp"
@@ -13,7 +13,7 @@ import (
 // some x in cell ): the least that one alternative gives, adding over its
 // rows, and, if every alternative is a single row, that of a sum of rows with
 // positive factors: where all of them fail, the sum fails.
-func (n *NeuronSum) CellFailUp(cell property.Box, s *property.Safe) float64 {
+func (n *Sum) CellFailUp(cell property.Box, s *property.Safe) float64 {
 	view := n.view(cell)
 	if view == nil {
 		return 1
@@ -49,7 +49,7 @@ const lostApprox = 0.95
 
 // rowsFailUp bounds the probability that one of rows fails, by the sum: the likeliest
 // failures first, and where they sum up to 1, that is the answer.
-func (n *NeuronSum) rowsFailUp(view []vertex, s *property.Safe, rows []int, about *moments) float64 {
+func (n *Sum) rowsFailUp(view []vertex, s *property.Safe, rows []int, about *moments) float64 {
 	rows = slices.Clone(rows)
 	slices.SortStableFunc(rows, func(a, b int) int {
 		return cmp.Compare(about.failApprox(&s.Rows[b]), about.failApprox(&s.Rows[a]))
@@ -80,7 +80,7 @@ func (m *moments) disjunction(s *property.Safe) (property.Row, bool) {
 // single point x of the box point, hence of P_safe(T, S) if that x lies in
 // T. Over the alternatives it adds the least that a row of it, or a sum of its
 // rows with positive factors, gives: where all of them hold, the sum holds.
-func (n *NeuronSum) SafeUp(point property.Box, s *property.Safe) float64 {
+func (n *Sum) SafeUp(point property.Box, s *property.Safe) float64 {
 	view := n.view(point)
 	if view == nil {
 		return 1
@@ -142,7 +142,7 @@ type moments struct {
 }
 
 // aboutApprox gives the moments at the middle of the cell.
-func (n *NeuronSum) aboutApprox(cell property.Box) *moments {
+func (n *Sum) aboutApprox(cell property.Box) *moments {
 	x := make([]float64, len(cell.Lo))
 	for j := range x {
 		x[j] = cell.Lo[j]/2 + cell.Hi[j]/2
@@ -150,7 +150,7 @@ func (n *NeuronSum) aboutApprox(cell property.Box) *moments {
 	return n.momentsApprox(x)
 }
 
-func (n *NeuronSum) momentsApprox(x []float64) *moments {
+func (n *Sum) momentsApprox(x []float64) *moments {
 	m := &moments{mean: append([]float64(nil), n.output.Bias.Mean...)}
 	for c := range m.mean {
 		m.cov = append(m.cov, make([]float64, len(m.mean)))
@@ -158,13 +158,12 @@ func (n *NeuronSum) momentsApprox(x []float64) *moments {
 	}
 	for i := range n.hidden.Outputs() {
 		first, second := n.valueApprox(i, x)
-		w := n.output.Weight.Mean[i*n.output.Outputs() : (i+1)*n.output.Outputs()]
-		sd := n.output.Weight.SdHi[i*n.output.Outputs() : (i+1)*n.output.Outputs()]
-		for c, u := range w {
+		for c, at := range n.output.From(i) {
+			u, sd := n.output.Weight.Mean[at], n.output.Weight.SdHi[at]
 			m.mean[c] += u * first
-			m.cov[c][c] += sd[c] * sd[c] * second
-			for k, v := range w {
-				m.cov[c][k] += u * v * (second - first*first)
+			m.cov[c][c] += sd * sd * second
+			for k, other := range n.output.From(i) {
+				m.cov[c][k] += u * n.output.Weight.Mean[other] * (second - first*first)
 			}
 		}
 	}
@@ -172,10 +171,10 @@ func (n *NeuronSum) momentsApprox(x []float64) *moments {
 }
 
 // valueApprox gives about E s(t_i(x)) and E s(t_i(x))^2, by the midpoint rule.
-func (n *NeuronSum) valueApprox(i int, x []float64) (first, second float64) {
+func (n *Sum) valueApprox(i int, x []float64) (first, second float64) {
 	mean, variance := n.hidden.Bias.Mean[i], n.hidden.Bias.SdHi[i]*n.hidden.Bias.SdHi[i]
-	for j, v := range x {
-		at := j*n.hidden.Outputs() + i
+	for j, at := range n.hidden.Into(i) {
+		v := x[j]
 		mean += v * n.hidden.Weight.Mean[at]
 		variance += v * v * n.hidden.Weight.SdHi[at] * n.hidden.Weight.SdHi[at]
 	}

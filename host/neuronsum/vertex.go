@@ -1,7 +1,8 @@
-package certify
+package neuronsum
 
 import (
 	"math"
+	"slices"
 
 	"psafe/host/measure"
 	"psafe/host/property"
@@ -15,25 +16,42 @@ import (
 // least the multilinear interpolation of its values at the vertices; a low for
 // a >= 0 because low is, for each draw, an affine function of the vertex that
 // stays below s.
-func (n *NeuronSum) atVertex(centre, v []float64, i int, z, rests []float64) hidden {
-	h := n.whole(property.Box{Lo: v, Hi: v}, v, i, z)
+//
+// Narrow axes move t by at most the radius, which t(v) is lowered by where a >= 0 and
+// raised by where a < 0: v and the centre have the same narrow coordinates, and the
+// proof goes through with t - radius and t + radius for t.
+func (n *Sum) atVertex(c *shape, v []float64, i int, z, rests []float64) hidden {
+	centre, around := c.centre, c.around(v)
+	h := n.whole(c, around, v, i, z)
+	radius, _, _ := n.radius(c.narrow, around, v, i)
 	mean, _ := n.preactivation(i, v)
 	meanC, sdC := n.preactivation(i, centre)
 	switch {
 	case len(h.low.X) == 0 && !h.constant || !meanC.finite() || !sdC.finite():
 		return hidden{}
-	case n.slope() == 1 || h.constant && sdC.hi == 0 && (meanC.lo > 0 && mean.lo >= 0 || meanC.hi <= 0 && mean.hi <= 0):
+	case n.slope == 1 || h.constant && sdC.hi == 0 && (meanC.lo > 0 && below(mean.lo-radius) >= 0 || meanC.hi <= 0 && above(mean.hi+radius) <= 0):
 		return h // low is s(t(v)) as well
 	}
-	low, lost := n.lowAtVertex(n.pair(centre, v, i), rests)
+	low, lost := n.lowAtVertex(n.pair(centre, v, i), radius, rests)
 	if low.X == nil {
 		return hidden{}
 	}
 	if h.constant {
-		h = hidden{high: measure.Atoms{X: []float64{h.value.hi}, P: []float64{1}}}
+		h = hidden{high: measure.Atoms{X: []float64{above(h.value.hi + h.within)}, P: []float64{1}}, lost: h.lost}
 	}
 	h.low, h.lost = low, above(h.lost+lost)
 	return h
+}
+
+// around is the part of the cell where all but the narrow coordinates are those of v.
+func (c *shape) around(v []float64) property.Box {
+	b := property.Box{Lo: slices.Clone(v), Hi: slices.Clone(v)}
+	for j, narrow := range c.narrow {
+		if narrow {
+			b.Lo[j], b.Hi[j] = c.cell.Lo[j], c.cell.Hi[j]
+		}
+	}
+	return b
 }
 
 // pair describes t(v) given t(centre) = c: normal with mean
@@ -46,7 +64,7 @@ type pair struct {
 // cancels: with the weights' variances s_p^2 and a last coordinate 1 for the bias,
 //
 //	Var t(v) - Cov^2/Var t(c) = sum_(p<q) s_p^2 s_q^2 (c_p v_q - c_q v_p)^2 / Var t(c)
-func (n *NeuronSum) pair(centre, v []float64, i int) pair {
+func (n *Sum) pair(centre, v []float64, i int) pair {
 	var p pair
 	p.mean, p.sd = n.preactivation(i, v)
 	p.meanC, p.sdC = n.preactivation(i, centre)
@@ -56,8 +74,7 @@ func (n *NeuronSum) pair(centre, v []float64, i int) pair {
 	}
 	variance := make([]ival, len(v)+1)
 	c, x := append(centre[:len(v):len(v)], 1), append(v[:len(v):len(v)], 1)
-	for j := range v {
-		at := j*n.hidden.Outputs() + i
+	for j, at := range n.hidden.Into(i) {
 		variance[j] = ival{n.hidden.Weight.SdLo[at], n.hidden.Weight.SdHi[at]}.square()
 	}
 	variance[len(v)] = ival{n.hidden.Bias.SdLo[i], n.hidden.Bias.SdHi[i]}.square()
@@ -74,40 +91,51 @@ func (n *NeuronSum) pair(centre, v []float64, i int) pair {
 	return p
 }
 
-// lowAtVertex is the distribution of low at a vertex, each value rounded down to
-// one of the nodes: t(centre) is cut into bins, and in each the rest is rounded
-// down too. Empty if something is not finite.
-func (n *NeuronSum) lowAtVertex(p pair, rests []float64) (low measure.Atoms, lost float64) {
+// lowNodes are the values that low at a vertex is rounded down to; any will do. Low is
+// t(v) or slope t(v), so that both of every edge of a bin are among them, a little lower:
+// roundings downwards (of the rest, the root of one) leave less than an edge, and must
+// not cost the whole step to the next.
+func (n *Sum) lowNodes(p pair, radius float64) []float64 {
+	edges := []float64{p.mean.lo}
+	if p.sd.hi > 0 {
+		edges = nodesOf(p.mean, p.sd, quantileGrid(2*n.q.nodes), true)
+	}
+	slack := radius + 0x1p-42*max(math.Abs(edges[0]), math.Abs(edges[len(edges)-1])) + 1e-140
+	nodes := []float64{0}
+	for _, x := range edges {
+		nodes = append(nodes, x-slack)
+		if n.slope > 0 && n.slope < 1 {
+			nodes = append(nodes, n.slope*(x-slack))
+		}
+	}
+	return sorted(nodes)
+}
+
+// lowAtVertex is the distribution of low at a vertex, where t(v) is lowered by the radius,
+// each value rounded down to one of the nodes: t(centre) is cut into bins, and in each
+// the rest is rounded down too. Empty if something is not finite.
+func (n *Sum) lowAtVertex(p pair, radius float64, rests []float64) (low measure.Atoms, lost float64) {
 	if !p.slope.finite() || !p.rest.finite() {
 		return low, 1
 	}
 	e, lost := restAtoms(p.rest, rests)
-	nodes := []float64{p.mean.lo, 0}
-	if p.sd.hi == 0 {
-		// t(v) is a constant, computed below with a few roundings downwards (of the
-		// rest, the root of one): a node for what they leave, or its mass would be lost.
-		nodes = append(nodes, below(p.mean.lo-1e-14*math.Abs(p.mean.lo)-1e-140))
-	} else {
-		nodes = nodesOf(p.mean, p.sd, quantileGrid(2*n.q.nodes), false)
-		nodes = append(nodes, 0)
-	}
-	nodes = sorted(nodes)
+	nodes := n.lowNodes(p, radius)
 	acc := placer{nodes: nodes, p: make([]float64, len(nodes))}
 	if p.sdC.hi == 0 {
-		slope := n.slope()
+		slope := n.slope
 		if p.meanC.lo > 0 {
 			slope = 1
 		}
-		acc.add(slope, p.mean.lo, 1, e)
+		acc.add(slope, p.mean.minus(exactly(radius)).lo, 1, e)
 	} else {
 		centre := asNormal(p.meanC, p.sdC)
 		bins := nodesOf(p.meanC, p.sdC, quantileGrid(2*n.q.nodes), true)
 		for k, m := range centre.BinsUp(bins) {
-			slope := n.slope()
+			slope := n.slope
 			if bins[k] >= 0 {
 				slope = 1
 			}
-			mean := ival{bins[k], bins[k+1]}.minus(p.meanC).times(p.slope).plus(p.mean).lo
+			mean := ival{bins[k], bins[k+1]}.minus(p.meanC).times(p.slope).plus(p.mean).minus(exactly(radius)).lo
 			acc.add(slope, mean, m, e)
 		}
 		lost = above(lost + above(centre.BelowUp(bins[0])+centre.AboveUp(bins[len(bins)-1])))

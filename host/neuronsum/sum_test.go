@@ -1,4 +1,4 @@
-package certify
+package neuronsum
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"psafe/host/network"
 	"psafe/host/posterior"
+	"psafe/host/posterior/format"
 	"psafe/host/property"
 )
 
@@ -77,9 +78,14 @@ func single(row property.Row) *property.Safe {
 	return &property.Safe{Rows: []property.Row{row}, Any: [][]int{{0}}}
 }
 
-func newSum(t *testing.T, p *posterior.Posterior) *NeuronSum {
+// rowFailUp is the bound for one row.
+func (n *Sum) rowFailUp(cell property.Box, row property.Row) float64 {
+	return n.failUp(n.view(cell), row)
+}
+
+func newSum(t *testing.T, p *posterior.Posterior) *Sum {
 	t.Helper()
-	n, err := NewNeuronSum(p)
+	n, err := New(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,9 +94,9 @@ func newSum(t *testing.T, p *posterior.Posterior) *NeuronSum {
 
 var activations = []network.Activation{{Kind: network.ReLU}, {Kind: network.LeakyReLU, Slope: 0.25}, {Kind: network.Tanh}, {Kind: network.Sigmoid}, {}}
 
-// TestNeuronSumMonteCarlo: no bound is below what simulation finds, and none is far
+// TestSumMonteCarlo: no bound is below what simulation finds, and none is far
 // above it at points and in small cells.
-func TestNeuronSumMonteCarlo(t *testing.T) {
+func TestSumMonteCarlo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("numbers, not races: not with -short")
 	}
@@ -110,7 +116,7 @@ func TestNeuronSumMonteCarlo(t *testing.T) {
 		c := []float64{r.NormFloat64(), r.NormFloat64()}
 		row := property.Row{CLo: c, CHi: c, D: 3 * r.NormFloat64()}
 		row.DHi = row.D
-		got := n.FailUp(cell, row)
+		got := n.rowFailUp(cell, row)
 		share, sigma := failShare(r, p, cell, single(row), draws)
 		if got < share-6*sigma {
 			t.Errorf("trial %d, %v, half-width %v: bound %v, simulated %v +- %v", trial, act, half, got, share, sigma)
@@ -129,9 +135,9 @@ func TestNeuronSumMonteCarlo(t *testing.T) {
 // normalCDF is Phi by the library, good to 1e-15.
 func normalCDF(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 
-// TestNeuronSumQuadrature: one ReLU neuron, f = a relu(t) + 1/2: Prob(f <= 0) is
+// TestSumQuadrature: one ReLU neuron, f = a relu(t) + 1/2: Prob(f <= 0) is
 // an integral over t.
-func TestNeuronSumQuadrature(t *testing.T) {
+func TestSumQuadrature(t *testing.T) {
 	for _, c := range []struct{ ma, sa, mt, st float64 }{{0.5, 0.5, 0.3, 1}, {-0.4, 0.3, 1, 0.5}, {1, 0.2, -1, 1}, {-2, 0.1, 0, 0.1}} {
 		p := &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{
 			{Layer: network.DenseLayer(1, 1, network.Activation{Kind: network.ReLU}), Weight: posterior.NewParams([]float64{c.mt}, []float64{c.st}, posterior.ScaleSD), Bias: posterior.NewParams([]float64{0}, []float64{0}, posterior.ScaleSD)},
@@ -142,7 +148,7 @@ func TestNeuronSumQuadrature(t *testing.T) {
 			truth += step * math.Exp(-(x-c.mt)*(x-c.mt)/2/c.st/c.st) / math.Sqrt(2*math.Pi) / c.st * normalCDF((-0.5/x-c.ma)/c.sa)
 		}
 		n := newSum(t, p)
-		got := n.FailUp(property.Box{Lo: []float64{1}, Hi: []float64{1}}, property.Row{CLo: []float64{1}, CHi: []float64{1}})
+		got := n.rowFailUp(property.Box{Lo: []float64{1}, Hi: []float64{1}}, property.Row{CLo: []float64{1}, CHi: []float64{1}})
 		t.Logf("%+v: %v, integral %v", c, got, truth)
 		if got < truth*(1-1e-9) || got > 1.25*truth+1e-10 {
 			t.Errorf("%+v: %v, integral %v", c, got, truth)
@@ -150,9 +156,9 @@ func TestNeuronSumQuadrature(t *testing.T) {
 	}
 }
 
-// TestNeuronSumConstant: without spread the answer is 0 or 1, at points and where
+// TestSumConstant: without spread the answer is 0 or 1, at points and where
 // the line under the activation is exact.
-func TestNeuronSumConstant(t *testing.T) {
+func TestSumConstant(t *testing.T) {
 	g := func(v ...float64) posterior.Params {
 		return posterior.NewParams(v, make([]float64, len(v)), posterior.ScaleSD)
 	}
@@ -165,14 +171,14 @@ func TestNeuronSumConstant(t *testing.T) {
 		{1, 1, 0, 0}, {1, 1, -2.25, 0}, {1, 1, -2.75, 1}, {-1, -1, 0, 1}, {-0.25, -0.25, 0, 0},
 		{1, 2, -2.25, 0}, {1, 2, -2.75, 1}, {-0.25, -0.125, 0, 0}, {-1, 1, 0, 1},
 	} {
-		if got := n.FailUp(property.Box{Lo: []float64{c.lo}, Hi: []float64{c.hi}}, property.Row{CLo: one, CHi: one, D: c.d, DHi: c.d}); math.Abs(got-c.want) > 1e-300 {
+		if got := n.rowFailUp(property.Box{Lo: []float64{c.lo}, Hi: []float64{c.hi}}, property.Row{CLo: one, CHi: one, D: c.d, DHi: c.d}); math.Abs(got-c.want) > 1e-300 {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}
 }
 
-// TestNeuronSumFailsClosed: what cannot be bounded is 1.
-func TestNeuronSumFailsClosed(t *testing.T) {
+// TestSumFailsClosed: what cannot be bounded is 1.
+func TestSumFailsClosed(t *testing.T) {
 	r := rand.New(rand.NewPCG(52, 1))
 	nan, inf, one := math.NaN(), math.Inf(1), []float64{1}
 	for _, act := range activations {
@@ -180,22 +186,22 @@ func TestNeuronSumFailsClosed(t *testing.T) {
 		n := newSum(t, p)
 		row := property.Row{CLo: one, CHi: one, D: 1000, DHi: 1000}
 		at := func(lo, hi float64) property.Box { return property.Box{Lo: []float64{lo}, Hi: []float64{hi}} }
-		if got := n.FailUp(at(0, 0.5), row); got > 1e-6 {
+		if got := n.rowFailUp(at(0, 0.5), row); got > 1e-6 {
 			t.Errorf("%v: a row that cannot fail fails with %v", act, got)
 		}
 		for _, box := range []property.Box{at(nan, 1), at(0, nan), at(0, inf), at(-inf, 0), at(1, 0), {Lo: []float64{0, 0}, Hi: []float64{0, 0}}, {}} {
-			if got := n.FailUp(box, row); got != 1 {
+			if got := n.rowFailUp(box, row); got != 1 {
 				t.Errorf("%v cell %v: %v", act, box, got)
 			}
 		}
 		for _, row := range []property.Row{{CLo: []float64{nan}, CHi: one}, {CLo: one, CHi: []float64{inf}}, {CLo: one, CHi: one, D: nan}, {CLo: one, CHi: one, D: -inf}, {}} {
-			if got := n.FailUp(at(0, 0), row); got != 1 {
+			if got := n.rowFailUp(at(0, 0), row); got != 1 {
 				t.Errorf("%v row %v: %v", act, row, got)
 			}
 		}
 		for _, x := range []float64{1e155, 1e300, math.MaxFloat64} {
 			for _, lo := range []float64{x, -x} {
-				if got := n.FailUp(at(lo, x), property.Row{CLo: one, CHi: one, D: -10, DHi: -10}); got < 0.5 || got > 1 {
+				if got := n.rowFailUp(at(lo, x), property.Row{CLo: one, CHi: one, D: -10, DHi: -10}); got < 0.5 || got > 1 {
 					t.Errorf("%v at %v: %v", act, x, got)
 				}
 			}
@@ -203,14 +209,23 @@ func TestNeuronSumFailsClosed(t *testing.T) {
 	}
 	deep := randomSumNet(r, 1, 2, 2, activations[0])
 	deep.Layers = append(deep.Layers[:1:1], append([]posterior.Layer{{Layer: network.DenseLayer(2, 2, network.Activation{}), Weight: deep.Layers[1].Weight, Bias: deep.Layers[1].Bias}}, deep.Layers[1:]...)...)
-	if _, err := NewNeuronSum(deep); err == nil {
+	if _, err := New(deep); err == nil {
 		t.Error("two hidden layers are accepted")
+	}
+	for _, kind := range []string{"samples", "swag", "dropout"} {
+		p, err := format.Read("../../testdata/"+kind+"-2-8-3.npz", format.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := New(p); err == nil {
+			t.Errorf("%s: weights that are not independent are accepted", kind)
+		}
 	}
 }
 
-// TestNeuronSumWorstSD: where the standard deviation is only known between bounds, the
+// TestSumWorstSD: where the standard deviation is only known between bounds, the
 // bound holds for all of them; likewise for the coefficients of the row.
-func TestNeuronSumWorstSD(t *testing.T) {
+func TestSumWorstSD(t *testing.T) {
 	r := rand.New(rand.NewPCG(53, 1))
 	cell := property.Box{Lo: []float64{0.5}, Hi: []float64{0.75}}
 	for trial := range 8 {
@@ -228,7 +243,7 @@ func TestNeuronSumWorstSD(t *testing.T) {
 			}
 		}
 		n := newSum(t, wide)
-		got := n.FailUp(cell, row)
+		got := n.rowFailUp(cell, row)
 		for _, f := range []float64{0.8, 1, 1.25} {
 			for _, c := range []float64{0.75, 1.25} {
 				q := randomSumNet(r, 1, 2, 1, activations[0])
@@ -253,9 +268,9 @@ func scaledBy(x []float64, f float64) []float64 {
 	return out
 }
 
-// TestNeuronSumDisjunction: "class 0 is never the largest" fails less often than
+// TestSumDisjunction: "class 0 is never the largest" fails less often than
 // each alternative, and the bound knows; conjunctions are added.
-func TestNeuronSumDisjunction(t *testing.T) {
+func TestSumDisjunction(t *testing.T) {
 	if testing.Short() {
 		t.Skip("numbers, not races: not with -short")
 	}
@@ -285,7 +300,7 @@ func TestNeuronSumDisjunction(t *testing.T) {
 		s := property.ArgmaxIsNever(0, 4)
 		least := 1.0
 		for _, row := range s.Rows {
-			least = min(least, n.FailUp(cell, row))
+			least = min(least, n.rowFailUp(cell, row))
 		}
 		if got := n.CellFailUp(cell, &s); got > 1.1*least {
 			t.Errorf("trial %d: together %v, one alternative %v", trial, got, least)
@@ -297,9 +312,9 @@ func TestNeuronSumDisjunction(t *testing.T) {
 	}
 }
 
-// TestNeuronSumCover: cutting helps where intervals are wide (tanh), never leaves a
+// TestSumCover: cutting helps where intervals are wide (tanh), never leaves a
 // part out, and stops when told.
-func TestNeuronSumCover(t *testing.T) {
+func TestSumCover(t *testing.T) {
 	r := rand.New(rand.NewPCG(55, 1))
 	p := randomSumNet(r, 1, 4, 1, network.Activation{Kind: network.Tanh})
 	n, one := newSum(t, p), []float64{1}
@@ -329,9 +344,9 @@ func TestNeuronSumCover(t *testing.T) {
 	}
 }
 
-// TestNeuronSumDegenerateVertex: a corner of the cell where a neuron's value is known for
+// TestSumDegenerateVertex: a corner of the cell where a neuron's value is known for
 // sure costs nothing; the bound of a larger cell is not better.
-func TestNeuronSumDegenerateVertex(t *testing.T) {
+func TestSumDegenerateVertex(t *testing.T) {
 	p := linear(network.Activation{Kind: network.ReLU}, 0.5)
 	p.Layers[0].Bias.SdLo[0], p.Layers[0].Bias.SdHi[0], p.Layers[0].Bias.Spread[0], p.Layers[0].Bias.Mean[0] = 0, 0, 0, 0
 	n := newSum(t, p)
@@ -343,7 +358,7 @@ func TestNeuronSumDegenerateVertex(t *testing.T) {
 		return b
 	}
 	row := property.Row{CLo: []float64{1}, CHi: []float64{1}, D: 8, DHi: 8}
-	small, large := n.FailUp(box(0, 0.5), row), n.FailUp(box(-0.01, 0.52), row)
+	small, large := n.rowFailUp(box(0, 0.5), row), n.rowFailUp(box(-0.01, 0.52), row)
 	if !(small < 1 && small <= large*1.5+1e-6) {
 		t.Errorf("cell with a corner at 0: %v, one around it: %v", small, large)
 	}

@@ -1,4 +1,4 @@
-package certify
+package neuronsum
 
 import "math"
 
@@ -9,6 +9,14 @@ type ival struct{ lo, hi float64 }
 
 func above(x float64) float64 { return math.Nextafter(x, math.Inf(1)) }
 func below(x float64) float64 { return math.Nextafter(x, math.Inf(-1)) }
+
+// sumUp is an upper bound of a + b.
+func sumUp(a, b float64) float64 {
+	if a == 0 || b == 0 {
+		return a + b
+	}
+	return above(a + b)
+}
 
 func exactly(x float64) ival { return ival{x, x} }
 

@@ -1,4 +1,4 @@
-package certify
+package neuronsum
 
 import (
 	"math"
@@ -28,7 +28,7 @@ type factor struct {
 //
 // a_i = sum_c C_c u_ci is normal with mean sum C mu and variance sum C^2 sd^2 for
 // each C in [CLo, CHi] and each sd in [SdLo, SdHi]: both sums in intervals.
-func (n *NeuronSum) factors(row property.Row) *factors {
+func (n *Sum) factors(row property.Row) *factors {
 	if len(row.CLo) != n.output.Outputs() || len(row.CHi) != n.output.Outputs() {
 		return nil
 	}
@@ -45,8 +45,8 @@ func (n *NeuronSum) factors(row property.Row) *factors {
 	z := quantileGrid(n.q.factors)
 	for i := range f.neurons {
 		var mean, variance ival
-		for c := range row.CLo {
-			k, at := ival{row.CLo[c], row.CHi[c]}, i*n.output.Outputs()+c
+		for c, at := range n.output.From(i) {
+			k := ival{row.CLo[c], row.CHi[c]}
 			mean = mean.plus(k.times(exactly(w.Mean[at])))
 			variance = variance.plus(k.times(ival{w.SdLo[at], w.SdHi[at]}).square())
 		}

@@ -1,4 +1,4 @@
-package certify
+package neuronsum
 
 import (
 	"context"
@@ -28,7 +28,7 @@ type coverCell struct {
 // that serves best, if that lowers the sum, until there are budget cells, none can
 // be improved, or ctx ends; what counts is evaluated once more with finer
 // intervals. The error is ctx's; the bound is valid nevertheless.
-func (n *NeuronSum) Cover(ctx context.Context, boxes []property.Box, s *property.Safe, budget int) (Cover, error) {
+func (n *Sum) Cover(ctx context.Context, boxes []property.Box, s *property.Safe, budget int) (Cover, error) {
 	rough := n.withQuality(coarse)
 	var cells []coverCell
 	for _, b := range boxes {
@@ -84,7 +84,7 @@ const hopeless = 0.5
 
 // cut halves a cell; both halves contain the cut. ok is false if the sum of the
 // bounds is no smaller.
-func (n *NeuronSum) cut(ctx context.Context, c coverCell, s *property.Safe) (a, b coverCell, ok bool) {
+func (n *Sum) cut(ctx context.Context, c coverCell, s *property.Safe) (a, b coverCell, ok bool) {
 	axis := n.axisApprox(c.box)
 	if axis < 0 || ctx.Err() != nil {
 		return a, b, false
@@ -104,18 +104,20 @@ func halves(box property.Box, axis int) (a, b property.Box) {
 }
 
 // axisApprox is the axis along which hidden neurons move most, -1 if none can be
-// cut.
-func (n *NeuronSum) axisApprox(box property.Box) int {
+// cut or is worth it.
+func (n *Sum) axisApprox(box property.Box) int {
 	axis, most := -1, 0.0
 	w := &n.hidden.Weight
-	for j := range box.Lo {
-		middle := box.Lo[j]/2 + box.Hi[j]/2
-		if !(box.Lo[j] < middle && middle < box.Hi[j]) {
+	c := n.shape(box)
+	if c == nil {
+		return -1
+	}
+	for j, middle := range c.centre {
+		if c.narrow[j] || !(box.Lo[j] < middle && middle < box.Hi[j]) {
 			continue
 		}
 		size := 0.0
-		for i := range n.hidden.Outputs() {
-			at := j*n.hidden.Outputs() + i
+		for _, at := range n.hidden.From(j) {
 			size += w.Mean[at]*w.Mean[at] + w.SdHi[at]*w.SdHi[at]
 		}
 		if size = math.Sqrt(size) * (box.Hi[j] - box.Lo[j]); size > most {
@@ -128,14 +130,14 @@ func (n *NeuronSum) axisApprox(box property.Box) int {
 // PointApprox proposes a point of the box where S is improbable, for SafeUp: a
 // pattern search from the best of the middle and the vertices. The box must lie
 // within T for the bound to speak of P_safe(T, S).
-func (n *NeuronSum) PointApprox(box property.Box, s *property.Safe) []float64 {
+func (n *Sum) PointApprox(box property.Box, s *property.Safe) []float64 {
 	best := make([]float64, len(box.Lo))
 	for j := range best {
 		best[j] = min(max(box.Lo[j]/2+box.Hi[j]/2, box.Lo[j]), box.Hi[j])
 	}
-	least := n.safeApprox(best, s)
+	least := n.SafeApprox(best, s)
 	try := func(x []float64) {
-		if p := n.safeApprox(x, s); p < least {
+		if p := n.SafeApprox(x, s); p < least {
 			best, least = append([]float64(nil), x...), p
 		}
 	}
@@ -161,8 +163,9 @@ func (n *NeuronSum) PointApprox(box property.Box, s *property.Safe) []float64 {
 	return best
 }
 
-// safeApprox is about what SafeUp gives at x.
-func (n *NeuronSum) safeApprox(x []float64, s *property.Safe) float64 {
+// SafeApprox is about what SafeUp gives at x, from the mean and the variance of the
+// margins alone: not a bound.
+func (n *Sum) SafeApprox(x []float64, s *property.Safe) float64 {
 	about, sum := n.momentsApprox(x), 0.0
 	for _, all := range s.Any {
 		var rows []property.Row
