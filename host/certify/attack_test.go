@@ -287,7 +287,7 @@ func TestAttackMNIST(t *testing.T) {
 	}
 	post, points := realNet(t, "VIMODEL_MNIST_2_128_relu.net.npz")
 	eps, _ := property.NewDecimal("0.1")
-	clip := [2]property.Decimal{property.Exactly(0), property.Exactly(1)}
+	clip := [2]property.Decimal{{Lo: 0, Hi: 0}, {Lo: 1, Hi: 1}}
 	const images = 40
 	fallen := 0
 	for i := range images {
