@@ -56,7 +56,7 @@ func (e *Engine) centred(ctx context.Context, cfg Config, tasks []property.Task)
 // mostGamma is the half-width at which what is left outside is below 1e-9: wider
 // boxes gain nothing that shows.
 func (e *Engine) mostGamma() float64 {
-	return math.Min(measure.GammaForMassApprox(1-1e-9, max(1, randomWeights(e.normal))), e.reach)
+	return math.Min(measure.GammaForMassApprox(1-1e-9, max(1, e.normal.Random())), e.reach)
 }
 
 // newRay starts the search with one gamma for all layers.
@@ -103,7 +103,7 @@ func (e *Engine) measureCentred(ctx context.Context, method bound.Method, rays [
 	var results []*Result
 	// End-points are held in float64 on the host, as many boxes at a time as take a
 	// quarter of a gigabyte.
-	few := max(1, (256<<20)/(16*len(e.flat.mean)))
+	few := max(1, (256<<20)/(16*len(e.flat.Mean)))
 	for part := range slices.Chunk(rays, few) {
 		measured, err := e.measureBoxes(ctx, method, part)
 		if err != nil {
@@ -143,7 +143,8 @@ func (e *Engine) measureBoxes(ctx context.Context, method bound.Method, rays []*
 		n++
 		res.Margin = p.margin
 		if p.margin >= 0 {
-			res.LogP, res.SafeBoxes, res.Rule = e.flat.logMass(e.freeBox(p)), 1, "one box"
+			free := e.freeBox(p)
+			res.LogP, res.SafeBoxes, res.Rule = e.flat.LogMassDown(free.Lo, free.Hi), 1, "one box"
 		}
 	}
 	return results, nil

@@ -212,65 +212,23 @@ func Ceiling(post *posterior.Posterior, p bound.Precision, n int, gamma float64)
 		return 0
 	}
 	plain, log := 0, measure.CeilingLog(n, gamma, 0)
-	for _, l := range post.Layers {
-		for _, g := range []*posterior.Params{&l.Weight, &l.Bias} {
-			for j, sd := range g.SdLo {
-				if g.SdHi[j] == 0 {
-					continue
-				}
-				unit := max(g.SdHi[j], 4*p.Unit()*math.Abs(g.Mean[j]), 4*p.Eta())
-				// Six roundings of numbers below |mean| + (gamma + 7) unit.
-				slack := 8*p.Unit()*(math.Abs(g.Mean[j])+(gamma+8)*unit) + 8*p.Eta()
-				if wide := (gamma*unit + slack) / sd; wide <= gamma*(1+2e-5) {
-					plain++
-				} else {
-					log = math.Nextafter(log+measure.CeilingLog(1, wide*(1+0x1p-40), 1), math.Inf(1))
-				}
+	for _, g := range post.Params() {
+		for j, sd := range g.SdLo {
+			if g.SdHi[j] == 0 {
+				continue
+			}
+			unit := max(g.SdHi[j], 4*p.Unit()*math.Abs(g.Mean[j]), 4*p.Eta())
+			// Six roundings of numbers below |mean| + (gamma + 7) unit.
+			slack := 8*p.Unit()*(math.Abs(g.Mean[j])+(gamma+8)*unit) + 8*p.Eta()
+			if wide := (gamma*unit + slack) / sd; wide <= gamma*(1+2e-5) {
+				plain++
+			} else {
+				log = math.Nextafter(log+measure.CeilingLog(1, wide*(1+0x1p-40), 1), math.Inf(1))
 			}
 		}
 	}
 	log = math.Nextafter(log+measure.CeilingLog(1, gamma*(1+3e-5), plain), math.Inf(1))
 	return min(0, measure.Log10Up(log))
-}
-
-func randomWeights(post *posterior.Posterior) int {
-	n := 0
-	for _, l := range post.Layers {
-		for _, g := range []*posterior.Params{&l.Weight, &l.Bias} {
-			for _, sd := range g.SdHi {
-				if sd > 0 {
-					n++
-				}
-			}
-		}
-	}
-	return n
-}
-
-// flat lists all weights of the posterior in the order of bound.Explicit.
-type flat struct{ mean, sdLo, sdHi []float64 }
-
-func flatten(post *posterior.Posterior) flat {
-	var f flat
-	for _, l := range post.Layers {
-		for _, g := range []*posterior.Params{&l.Weight, &l.Bias} {
-			f.mean, f.sdLo, f.sdHi = append(f.mean, g.Mean...), append(f.sdLo, g.SdLo...), append(f.sdHi, g.SdHi...)
-		}
-	}
-	return f
-}
-
-// logMass is a lower bound of the log-probability of a weight box.
-func (f *flat) logMass(box bound.Explicit) float64 {
-	lo, hi := join(box)
-	return measure.LogMassDown(lo, hi, f.mean, f.sdLo, f.sdHi)
-}
-
-func join(box bound.Explicit) (lo, hi []float64) {
-	for i := range box.Lo {
-		lo, hi = append(lo, box.Lo[i]...), append(hi, box.Hi[i]...)
-	}
-	return lo, hi
 }
 
 var minusInf = math.Inf(-1)

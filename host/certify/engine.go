@@ -18,7 +18,7 @@ type Engine struct {
 	// propagated then is drawn networks, never normal.
 	posterior *posterior.Posterior
 	normal    *posterior.Posterior
-	flat      flat
+	flat      posterior.Flat
 	dev       bound.Device
 	model     *bound.Model
 	// spare makes the device of last resort, nil if there is none.
@@ -40,13 +40,13 @@ type Engine struct {
 func NewEngine(dev bound.Device, spare func() bound.Device, post *posterior.Posterior, reach float64) (*Engine, error) {
 	normal := post
 	if !post.Independent() {
-		normal = constant(post)
+		normal = post.AtMean()
 	}
 	model, err := bound.NewModel(dev, normal, reach)
 	if err != nil {
 		return nil, err
 	}
-	return &Engine{posterior: post, normal: normal, flat: flatten(normal), dev: dev, model: model, spare: spare, reach: reach}, nil
+	return &Engine{posterior: post, normal: normal, flat: normal.Flat(), dev: dev, model: model, spare: spare, reach: reach}, nil
 }
 
 // Close gives the device's memory back.

@@ -273,15 +273,14 @@ func (e *Engine) sampledResult(ctx context.Context, cfg Config, job boxJob, t *p
 		}
 		for _, p := range probes {
 			if p.margin >= 0 {
-				lo, hi := join(*p.box)
-				los, his = append(los, lo), append(his, hi)
+				los, his = append(los, slices.Concat(p.box.Lo...)), append(his, slices.Concat(p.box.Hi...))
 			} else {
 				r.SafeBoxes-- // the device drew another box
 			}
 		}
 	}
 	if len(los) > 0 {
-		r.LogP, r.Rule = measure.UnionLogDown(los, his, e.flat.mean, e.flat.sdLo, e.flat.sdHi)
+		r.LogP, r.Rule = measure.UnionLogDown(los, his, e.flat.Mean, e.flat.SdLo, e.flat.SdHi)
 	}
 	return r, nil
 }
@@ -300,7 +299,7 @@ func (e *Engine) sampledBox(cfg Config, g float64, b int) bound.Explicit {
 // approximation of their mass.
 func (e *Engine) likeliest(cfg Config, g float64, safe []int) []int {
 	// Their end-points are held in float64 on the host: half a gigabyte at most.
-	keep := min(mostMeasured, max(16, (512<<20)/(16*len(e.flat.mean))))
+	keep := min(mostMeasured, max(16, (512<<20)/(16*len(e.flat.Mean))))
 	if len(safe) <= keep {
 		return safe
 	}

@@ -57,9 +57,9 @@ const fewWeights = 50
 
 // roots are the half-widths of boxes to start cutting from.
 func (e *Engine) roots(r *Result) [][]float64 {
-	widest := e.gammas(math.Min(measure.GammaForMassApprox(1-1e-6, max(1, randomWeights(e.normal))), e.reach))
+	widest := e.gammas(math.Min(measure.GammaForMassApprox(1-1e-6, max(1, e.normal.Random())), e.reach))
 	roots := [][]float64{widest}
-	if r.SafeBoxes > 0 && r.Gamma[0] > 0 && randomWeights(e.normal) > fewWeights {
+	if r.SafeBoxes > 0 && r.Gamma[0] > 0 && e.normal.Random() > fewWeights {
 		for _, factor := range []float64{1.5, 1.2, 1.07} {
 			wider := slices.Clone(r.Gamma)
 			for k, g := range wider {
@@ -110,7 +110,7 @@ func (e *Engine) tryPieces(ctx context.Context, method bound.Method, r *Result, 
 	}
 	r.Boxes += len(probes)
 	for i, p := range probes {
-		mass := e.flat.logMass(pieces[i].box)
+		mass := e.flat.LogMassDown(pieces[i].box.Lo, pieces[i].box.Hi)
 		if p.margin >= 0 {
 			logs = append(logs, mass)
 		} else {

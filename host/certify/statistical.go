@@ -6,7 +6,6 @@ import (
 	"math/big"
 
 	"psafe/host/measure"
-	"psafe/host/posterior"
 	"psafe/host/property"
 )
 
@@ -146,16 +145,4 @@ func shareDown(a, total int64) float64 {
 		return math.Nextafter(f, math.Inf(-1))
 	}
 	return f
-}
-
-// constant is the posterior's mean network without deviations: what a Model is made
-// of where weights are given by themselves.
-func constant(p *posterior.Posterior) *posterior.Posterior {
-	c := &posterior.Posterior{Scale: posterior.ScaleSD, Source: p.Source}
-	for _, l := range p.Layers {
-		l.Weight = posterior.NewParams(l.Weight.Mean, make([]float64, len(l.Weight.Mean)), posterior.ScaleSD)
-		l.Bias = posterior.NewParams(l.Bias.Mean, make([]float64, len(l.Bias.Mean)), posterior.ScaleSD)
-		c.Layers = append(c.Layers, l)
-	}
-	return c
 }

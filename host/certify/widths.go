@@ -32,7 +32,10 @@ func (e *Engine) perLayer(ctx context.Context, method bound.Method, rays []*ray)
 	if err := e.verify(ctx, method, probes, false); err != nil {
 		return nil, err
 	}
-	counts := e.layerCounts()
+	counts := make([]int, layers)
+	for k := range counts {
+		counts[k] = e.normal.Layers[k].Random()
+	}
 	second := map[*ray]*ray{}
 	var list []*ray
 	for i, r := range open {
@@ -97,21 +100,6 @@ func most(v []float64) float64 {
 		m = max(m, x)
 	}
 	return m
-}
-
-// layerCounts is the number of weights of each layer that are random.
-func (e *Engine) layerCounts() []int {
-	counts := make([]int, len(e.normal.Layers))
-	for k, l := range e.normal.Layers {
-		for _, sd := range [][]float64{l.Weight.SdHi, l.Bias.SdHi} {
-			for _, s := range sd {
-				if s > 0 {
-					counts[k]++
-				}
-			}
-		}
-	}
-	return counts
 }
 
 // bestWidths maximises sum_k n_k log erf(g_k/sqrt2) subject to
