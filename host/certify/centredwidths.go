@@ -14,37 +14,18 @@ import (
 // sum_k n_k log erf(g_k/sqrt2) is maximised under m = 0, and the ray through that
 // point is searched for what really verifies. The better box is kept.
 func (s centred) perLayer(ctx context.Context, rays []*ray) ([]*ray, error) {
-	const narrow = 0.9
-	var open []*ray
-	var probes []*probe
-	layers := len(s.e.normal.Layers)
-	for _, r := range rays {
-		if r.best <= 0 || r.best >= r.cap {
-			continue
-		}
-		open = append(open, r)
-		for k := range layers {
-			gamma := r.gamma(s.e.dev.Precision())
-			gamma[k] = s.e.dev.Precision().Nearest(gamma[k] * narrow)
-			probes = append(probes, &probe{task: r.task, gamma: gamma})
-		}
-	}
-	if err := s.verify(ctx, probes); err != nil {
+	open, slopes, err := s.slopes(ctx, rays)
+	if err != nil {
 		return nil, err
 	}
-	counts := make([]int, layers)
+	counts := make([]int, len(s.e.normal.Layers))
 	for k := range counts {
 		counts[k] = s.e.normal.Layers[k].Random()
 	}
 	second := map[*ray]*ray{}
 	var list []*ray
 	for i, r := range open {
-		slopes := make([]float64, layers)
-		for k, p := range probes[i*layers : (i+1)*layers] {
-			r.tried++
-			slopes[k] = (p.margin - r.bestMargin) / ((1 - narrow) * r.best)
-		}
-		dir := bestWidths(counts, slopes, r.best, r.bestMargin, s.mostGamma())
+		dir := bestWidths(counts, slopes[i], r.best, r.bestMargin, s.mostGamma())
 		if dir == nil {
 			continue
 		}
@@ -68,6 +49,37 @@ func (s centred) perLayer(ctx context.Context, rays []*ray) ([]*ray, error) {
 		}
 	}
 	return out, nil
+}
+
+// slopes measures, for the rays that end inside of what was searched, how the margin
+// falls with the half-width of each layer.
+func (s centred) slopes(ctx context.Context, rays []*ray) (open []*ray, slopes [][]float64, err error) {
+	const narrow = 0.9
+	var probes []*probe
+	layers, p := len(s.e.normal.Layers), s.e.dev.Precision()
+	for _, r := range rays {
+		if r.best <= 0 || r.best >= r.cap {
+			continue
+		}
+		open = append(open, r)
+		for k := range layers {
+			gamma := r.gamma(p)
+			gamma[k] = p.Nearest(gamma[k] * narrow)
+			probes = append(probes, &probe{task: r.task, gamma: gamma})
+		}
+	}
+	if err := s.verify(ctx, probes); err != nil {
+		return nil, nil, err
+	}
+	for i, r := range open {
+		slope := make([]float64, layers)
+		for k, p := range probes[i*layers : (i+1)*layers] {
+			r.tried++
+			slope[k] = (p.margin - r.bestMargin) / ((1 - narrow) * r.best)
+		}
+		slopes = append(slopes, slope)
+	}
+	return open, slopes, nil
 }
 
 // searchWidths brackets each ray around t = 1 and searches it.

@@ -167,13 +167,13 @@ func mostRows(tasks []*property.Task) int {
 func (d *draws) margins(e *Engine, tasks []*property.Task, spec bound.BoxSpec) ([][]float64, error) {
 	all := make([][]float64, len(tasks))
 	for t := range all {
-		all[t] = make([]float64, spec.Count())
+		all[t] = slices.Repeat([]float64{minusInf}, spec.Count()) // until it is known
 	}
 	numbers := make([]int, spec.Count())
 	for i := range numbers {
 		numbers[i] = i
 	}
-	return all, guarded(e, numbers, func(m *bound.Model, part []int) error {
+	err := guarded(e, numbers, func(m *bound.Model, part []int) error {
 		from, to := part[0], part[len(part)-1]+1
 		boxes, err := m.Draw(spec.Slice(from, to))
 		if err != nil {
@@ -189,6 +189,10 @@ func (d *draws) margins(e *Engine, tasks []*property.Task, spec bound.BoxSpec) (
 		}
 		return nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
 }
 
 // boxMargins propagates the grid of all boxes and the task's input boxes.

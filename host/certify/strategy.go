@@ -69,7 +69,8 @@ const (
 	beside
 )
 
-// strategies is the one table of strategies.
+// strategies is the one table of strategies. A new one is a file that certifies a group
+// of tasks, a constant above, and an entry.
 var strategies [strategyCount]entry
 
 func init() {

@@ -28,7 +28,7 @@ type proof struct {
 	method bound.Method
 	// wantDead asks for probe.dead.
 	wantDead bool
-	// oneBox says that all probes of a batch have one and the same box.
+	// oneBox says that all probes have one and the same box; verify sees to it.
 	oneBox bool
 }
 
@@ -49,10 +49,12 @@ func (e *Engine) verify(ctx context.Context, how proof, probes []*probe) error {
 		}
 		shared[key] = append(shared[key], p)
 	}
+	one := how
+	one.oneBox = true
 	for _, key := range order {
 		// One box for many inputs is worth a batch of its own.
 		if same := shared[key]; len(same) >= 4 {
-			if err := e.chunks(ctx, proof{how.method, how.wantDead, true}, same); err != nil {
+			if err := e.chunks(ctx, one, same); err != nil {
 				return err
 			}
 		} else {
