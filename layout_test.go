@@ -14,7 +14,7 @@ import (
 var mayImport = map[string][]string{
 	"psafe/host/npy":              {},
 	"psafe/host/network":          {"psafe/host/measure", "gonum.org/v1/gonum/"},
-	"psafe/host/posterior":        {"psafe/host/network"},
+	"psafe/host/posterior":        {"psafe/host/measure", "psafe/host/network"},
 	"psafe/host/posterior/format": {"psafe/host/network", "psafe/host/npy", "psafe/host/posterior"},
 	"psafe/host/property":         {"psafe/host/npy"},
 	"psafe/host/bound":            {"psafe/host/network", "psafe/host/posterior", "psafe/host/property"},

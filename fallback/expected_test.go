@@ -83,7 +83,7 @@ func checkExpected(t *testing.T, p bound.Precision, post *posterior.Posterior, p
 	if err != nil {
 		t.Fatal(err)
 	}
-	zero, one := property.Exactly(0), property.Exactly(1)
+	zero, one := property.Decimal{}, property.Decimal{Lo: 1, Hi: 1}
 	lo, hi := points.At(c.Image)
 	box, err := property.BallLinf(lo, hi, eps, &[2]property.Decimal{zero, one})
 	if err != nil {

@@ -3,10 +3,8 @@ package certify
 import (
 	"context"
 	"slices"
-	"sort"
 
 	"psafe/host/bound"
-	"psafe/host/posterior"
 	"psafe/host/property"
 )
 
@@ -26,128 +24,6 @@ const (
 
 // drawn is one network: its weights in the layout of posterior.Draw.
 type drawn = [][]float64
-
-// question asks for lower bounds of rows on a box, for one network.
-type question struct {
-	net  int
-	box  property.Box
-	rows []property.Row
-	// lo is the answer.
-	lo []float64
-}
-
-// mostShared is how many questions about one network share its weights in a batch.
-const mostShared = 64
-
-// ask answers questions about networks: their weights, rounded outward, are weight
-// boxes of (nearly) no width.
-func (e *Engine) ask(ctx context.Context, method bound.Method, nets []drawn, qs []*question) error {
-	if len(qs) == 0 {
-		return nil
-	}
-	rows := 0
-	for _, q := range qs {
-		rows = max(rows, len(q.rows))
-	}
-	sort.SliceStable(qs, func(i, j int) bool { return qs[i].net < qs[j].net })
-	perBox := sharing(qs)
-	runs := cutRuns(qs, perBox)
-	boxBytes, itemBytes := e.model.Footprint(method, rows)
-	most := max(1, min(e.budget()/(boxBytes+int64(perBox)*itemBytes), 4096, int64(e.model.MostItems(rows)/perBox)))
-	for chunk := range slices.Chunk(runs, int(most)) {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := guarded(e, chunk, func(m *bound.Model, part [][]*question) error {
-			return askOn(m, method, nets, part, perBox)
-		}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// sharing is a power of 2 near the number of questions about a network.
-func sharing(qs []*question) int {
-	nets := 1
-	for i := 1; i < len(qs); i++ {
-		if qs[i].net != qs[i-1].net {
-			nets++
-		}
-	}
-	n := 1
-	for 2*n <= min(mostShared, len(qs)/nets) {
-		n *= 2
-	}
-	return n
-}
-
-// cutRuns cuts sorted questions into runs of perBox about one network each, the
-// last ones repeated.
-func cutRuns(qs []*question, perBox int) [][]*question {
-	var runs [][]*question
-	for len(qs) > 0 {
-		n := 1
-		for n < len(qs) && n < perBox && qs[n].net == qs[0].net {
-			n++
-		}
-		run := slices.Clone(qs[:n])
-		for len(run) < perBox {
-			run = append(run, qs[n-1])
-		}
-		runs, qs = append(runs, run), qs[n:]
-	}
-	return runs
-}
-
-// askOn answers runs of questions in one batch.
-func askOn(m *bound.Model, method bound.Method, nets []drawn, runs [][]*question, perBox int) error {
-	p := m.Device().Precision()
-	var list []bound.Explicit
-	var regions []property.Box
-	var rows [][]property.Row
-	for _, run := range runs {
-		list = append(list, enclose(nets[run[0].net], p))
-		for _, q := range run {
-			regions, rows = append(regions, q.box), append(rows, q.rows)
-		}
-	}
-	boxes, err := m.Upload(list)
-	if err != nil {
-		return err
-	}
-	defer m.ReleaseBoxes(boxes)
-	in, dr, release, err := upload(m, regions, rows)
-	if err != nil {
-		return err
-	}
-	defer release()
-	items := len(regions)
-	margins, err := m.Propagate(bound.Job{Method: method, Boxes: boxes, Inputs: in, Rows: dr,
-		Batch: bound.Batch{Items: items, PerBox: perBox, Inputs: items}})
-	if err != nil {
-		return err
-	}
-	for r, run := range runs {
-		for i, q := range run {
-			q.lo = margins.Lo(r*perBox + i)[:len(q.rows)]
-		}
-	}
-	return nil
-}
-
-// enclose rounds weights outward to a precision.
-func enclose(net drawn, p bound.Precision) bound.Explicit {
-	var b bound.Explicit
-	for _, w := range net {
-		lo, hi := make([]float64, len(w)), make([]float64, len(w))
-		for j, x := range w {
-			lo[j], hi[j] = p.RoundLo(x), p.RoundHi(x)
-		}
-		b.Lo, b.Hi = append(b.Lo, lo), append(b.Hi, hi)
-	}
-	return b
-}
 
 // open is a cell of a task on which a network is not decided yet.
 type open struct {
@@ -170,7 +46,7 @@ type decision struct {
 
 // decide rules on every network and task. Each pair may cut the boxes of T into up to
 // most - 1 more.
-func (e *Engine) decide(ctx context.Context, nets []drawn, tasks []property.Task, most int) ([]ruling, error) {
+func decide(ctx context.Context, e *Engine, nets []drawn, tasks []property.Task, most int) ([]ruling, error) {
 	d := &decision{e: e, nets: nets, tasks: tasks, most: most - 1,
 		rulings: make([]ruling, len(nets)*len(tasks)), spent: make([]int, len(nets)*len(tasks))}
 	for n := range nets {
@@ -228,7 +104,7 @@ func (d *decision) verify(ctx context.Context, method bound.Method) error {
 	for i, o := range d.open {
 		qs[i] = &question{net: o.net, box: o.box, rows: d.tasks[o.task].S.Rows}
 	}
-	if err := d.e.ask(ctx, method, d.nets, slices.Clone(qs)); err != nil {
+	if err := d.ask(ctx, method, slices.Clone(qs)); err != nil {
 		return err
 	}
 	kept := d.open[:0]
@@ -267,7 +143,7 @@ func (d *decision) split() {
 			d.spent[o.net*len(d.tasks)+o.task] = d.most + 1
 			continue
 		}
-		halve(d.network(o.net), &c)
+		halve(d.e.normal.Network(), d.nets[o.net], &c)
 		for _, part := range c.parts {
 			halves = append(halves, open{o.net, o.task, part.box})
 		}
@@ -276,11 +152,44 @@ func (d *decision) split() {
 	d.drop()
 }
 
-// network is the deterministic network n.
-func (d *decision) network(n int) *posterior.Posterior {
-	p := &posterior.Posterior{Layers: slices.Clone(d.e.normal.Layers)}
-	for k := range p.Layers {
-		p.Layers[k].Weight.Mean, p.Layers[k].Bias.Mean = d.nets[n][2*k], d.nets[n][2*k+1]
+// attack rules on pairs that are open: where the network can be shown to be unsafe
+// at a point of T.
+func (d *decision) attack(ctx context.Context) error {
+	pairs := d.pairs()
+	boxes := make([]property.Box, len(pairs))
+	onCores(len(pairs), func(i int) {
+		boxes[i] = witness(d.e.normal.Network(), d.nets[pairs[i].net], &d.tasks[pairs[i].task], false)
+	})
+	var qs []*question
+	owner := map[*question]open{}
+	for i, p := range pairs {
+		if w := boxes[i]; w.Lo != nil {
+			q := &question{net: p.net, box: w, rows: negated(&d.tasks[p.task]).S.Rows}
+			qs, owner[q] = append(qs, q), p
+		}
 	}
-	return p
+	if err := d.ask(ctx, bound.IBP, slices.Clone(qs)); err != nil {
+		return err
+	}
+	for _, q := range qs {
+		p := owner[q]
+		if d.tasks[p.task].S.FailsSurely(q.lo) {
+			d.rulings[p.net*len(d.tasks)+p.task] = provedUnsafe
+		}
+	}
+	d.drop()
+	return nil
+}
+
+// pairs lists the pairs with open cells, once each.
+func (d *decision) pairs() []open {
+	seen := make([]bool, len(d.rulings))
+	var list []open
+	for _, o := range d.open {
+		if i := o.net*len(d.tasks) + o.task; !seen[i] {
+			seen[i] = true
+			list = append(list, o)
+		}
+	}
+	return list
 }

@@ -25,10 +25,10 @@ func TestNorms(t *testing.T) {
 		const draws = 4000
 		square, fourth := make([]float64, post.Outputs()), make([]float64, post.Outputs())
 		w := post.NewWeights()
-		d := decision{e: &Engine{normal: post}, nets: []drawn{w}}
+		net := post.Network()
 		for i := range draws {
 			post.Draw(7, i, w)
-			for k, y := range d.network(0).LogitsApprox(x) {
+			for k, y := range net.OutputsApprox(w, x) {
 				square[k] += y * y / draws
 				fourth[k] += y * y * y * y / draws
 			}

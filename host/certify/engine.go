@@ -1,25 +1,25 @@
 package certify
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
 	"psafe/host/bound"
 	"psafe/host/neuronsum"
 	"psafe/host/posterior"
-	"psafe/host/property"
 )
 
-// Engine verifies weight boxes on a device. If the device fails in the middle, a
-// chunk is tried once more in halves and then on the spare device.
+// Engine is a posterior on a device, and no more: it knows how much fits the device
+// (budget), has chunks of work done (guarded), once more in halves and then on a spare
+// device if the device fails in the middle, verifies weight boxes (verify), and says
+// which devices did the work (Name). What is to be done, strategies know.
 type Engine struct {
 	// posterior is what is certified. normal is the same if its weights are independent
 	// normal numbers, and otherwise its mean network without deviations: what is
 	// propagated then is drawn networks, never normal.
 	posterior *posterior.Posterior
 	normal    *posterior.Posterior
-	flat      flat
+	flat      posterior.Flat
 	dev       bound.Device
 	model     *bound.Model
 	// spare makes the device of last resort, nil if there is none.
@@ -41,13 +41,13 @@ type Engine struct {
 func NewEngine(dev bound.Device, spare func() bound.Device, post *posterior.Posterior, reach float64) (*Engine, error) {
 	normal := post
 	if !post.Independent() {
-		normal = constant(post)
+		normal = post.AtMean()
 	}
 	model, err := bound.NewModel(dev, normal, reach)
 	if err != nil {
 		return nil, err
 	}
-	return &Engine{posterior: post, normal: normal, flat: flatten(normal), dev: dev, model: model, spare: spare, reach: reach}, nil
+	return &Engine{posterior: post, normal: normal, flat: normal.Flat(), dev: dev, model: model, spare: spare, reach: reach}, nil
 }
 
 // Close gives the device's memory back.
@@ -73,82 +73,6 @@ func (e *Engine) Name() string {
 		return fmt.Sprintf("%s, %d chunks on %s after: %v", e.dev.Name(), e.moved, e.backup.Device().Name(), e.fault)
 	}
 	return e.dev.Name()
-}
-
-// probe is one weight box (a multiple of standard deviations around the mean, or
-// explicit end-points) to be verified on all input boxes of a task.
-type probe struct {
-	task  *property.Task
-	gamma []float64
-	box   *bound.Explicit
-	// margin is the answer: the least over the task's input boxes of
-	// Safe.MarginLo. The box is safe exactly if margin >= 0.
-	margin float64
-	// dead[k][j] says, if asked for, that neuron j of hidden layer k is never
-	// positive on the box and T.
-	dead [][]bool
-}
-
-// verify answers all probes. All tasks of a call have the same number of input
-// boxes.
-func (e *Engine) verify(ctx context.Context, method bound.Method, probes []*probe, wantDead bool) error {
-	shared := map[string][]*probe{}
-	var order []string
-	var pairs []*probe
-	for _, p := range probes {
-		if p.box != nil {
-			pairs = append(pairs, p)
-			continue
-		}
-		key := fmt.Sprint(p.gamma)
-		if shared[key] == nil {
-			order = append(order, key)
-		}
-		shared[key] = append(shared[key], p)
-	}
-	for _, key := range order {
-		// One box for many inputs is worth a batch of its own.
-		if same := shared[key]; len(same) >= 4 {
-			if err := e.chunks(ctx, method, same, true, wantDead); err != nil {
-				return err
-			}
-		} else {
-			pairs = append(pairs, same...)
-		}
-	}
-	return e.chunks(ctx, method, pairs, false, wantDead)
-}
-
-// chunks cuts probes into batches that fit the device.
-func (e *Engine) chunks(ctx context.Context, method bound.Method, probes []*probe, oneBox, wantDead bool) error {
-	if len(probes) == 0 {
-		return nil
-	}
-	size := e.chunkSize(method, probes, oneBox)
-	for chunk := range slices.Chunk(probes, size) {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := guarded(e, chunk, func(m *bound.Model, part []*probe) error {
-			return verifyOn(m, method, part, oneBox, wantDead)
-		}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (e *Engine) chunkSize(method bound.Method, probes []*probe, oneBox bool) int {
-	rows, regions := len(probes[0].task.S.Rows), len(probes[0].task.T)
-	perBox, perItem := e.model.Footprint(method, rows)
-	per := perItem * int64(regions)
-	free := e.budget()
-	if oneBox {
-		free -= perBox
-	} else {
-		per += perBox
-	}
-	return int(max(1, min(free/per, 4096, int64(e.model.MostItems(rows)/regions))))
 }
 
 // budget is the memory to plan batches for: what the model leaves of the limit,
@@ -205,116 +129,18 @@ func (e *Engine) spareModel(fault error) (*bound.Model, error) {
 	return e.backup, nil
 }
 
-// verifyOn answers probes in one batch of a model.
-func verifyOn(m *bound.Model, method bound.Method, probes []*probe, oneBox, wantDead bool) error {
-	per := len(probes[0].task.T)
-	boxes, err := makeBoxes(m, probes, oneBox)
+// deviationsOn prepares the posterior on a model once.
+func (e *Engine) deviationsOn(m *bound.Model) (*bound.Deviations, error) {
+	if c := e.deviations[m]; c != nil {
+		return c, nil
+	}
+	c, err := m.NewDeviations(e.normal, NoiseMoments(e.normal))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer m.ReleaseBoxes(boxes)
-	var regions []property.Box
-	var rows [][]property.Row
-	for _, p := range probes {
-		if len(p.task.T) != per {
-			panic(fmt.Sprintf("certify: tasks with %d and %d input boxes in one batch", per, len(p.task.T)))
-		}
-		for _, t := range p.task.T {
-			regions, rows = append(regions, t), append(rows, p.task.S.Rows)
-		}
+	if e.deviations == nil {
+		e.deviations = map[*bound.Model]*bound.Deviations{}
 	}
-	items := len(regions)
-	batch := bound.Batch{Items: items, PerBox: per, Inputs: items}
-	if oneBox {
-		batch.PerBox = items
-	}
-	return propagate(m, method, boxes, regions, rows, batch, probes, wantDead)
-}
-
-// upload copies input boxes, and rows for each, to a model's device.
-func upload(m *bound.Model, regions []property.Box, rows [][]property.Row) (in *bound.Inputs, dr *bound.Rows, release func(), err error) {
-	if in, err = m.UploadInputs(regions); err != nil {
-		return nil, nil, nil, err
-	}
-	if dr, err = m.UploadRows(rows); err != nil {
-		m.ReleaseInputs(in)
-		return nil, nil, nil, err
-	}
-	return in, dr, func() { m.ReleaseRows(dr); m.ReleaseInputs(in) }, nil
-}
-
-func propagate(m *bound.Model, method bound.Method, boxes *bound.Boxes, regions []property.Box, rows [][]property.Row,
-	batch bound.Batch, probes []*probe, wantDead bool) error {
-	in, dr, release, err := upload(m, regions, rows)
-	if err != nil {
-		return err
-	}
-	defer release()
-	job := bound.Job{Method: method, Boxes: boxes, Inputs: in, Rows: dr, Batch: batch}
-	per := len(probes[0].task.T)
-	if wantDead {
-		job.Observe = func(what string, layer int, a bound.Array) error {
-			if what != "pre.hi" {
-				return nil
-			}
-			return observeDead(m.Device(), probes, per, layer, a)
-		}
-	}
-	margins, err := m.Propagate(job)
-	if err != nil {
-		return err
-	}
-	for i, p := range probes {
-		p.margin = leastMargin(margins, &p.task.S, i*per, per)
-	}
-	return nil
-}
-
-// leastMargin is the least margin over per items from item first on.
-func leastMargin(m *bound.Margins, s *property.Safe, first, per int) float64 {
-	least := s.MarginLo(m.Lo(first)[:len(s.Rows)])
-	for i := first + 1; i < first+per; i++ {
-		least = min(least, s.MarginLo(m.Lo(i)[:len(s.Rows)]))
-	}
-	return least
-}
-
-// observeDead notes the neurons whose upper bound is <= 0 for every input box.
-func observeDead(dev bound.Device, probes []*probe, per, layer int, a bound.Array) error {
-	hi := make([]float64, a.Len())
-	if err := dev.Read(hi, a); err != nil {
-		return err
-	}
-	n := len(hi) / (per * len(probes))
-	for i, p := range probes {
-		dead := make([]bool, n)
-		for j := range dead {
-			dead[j] = true
-			for t := range per {
-				dead[j] = dead[j] && hi[(i*per+t)*n+j] <= 0
-			}
-		}
-		p.dead = append(p.dead[:layer], dead)
-	}
-	return nil
-}
-
-func makeBoxes(m *bound.Model, probes []*probe, oneBox bool) (*bound.Boxes, error) {
-	if probes[0].box != nil {
-		var list []bound.Explicit
-		for _, p := range probes {
-			list = append(list, *p.box)
-		}
-		return m.Upload(list)
-	}
-	if oneBox {
-		probes = probes[:1]
-	}
-	spec := bound.BoxSpec{Gamma: make([][]float64, len(probes[0].gamma))}
-	for k := range spec.Gamma {
-		for _, p := range probes {
-			spec.Gamma[k] = append(spec.Gamma[k], p.gamma[k])
-		}
-	}
-	return m.Draw(spec)
+	e.deviations[m] = c
+	return c, nil
 }

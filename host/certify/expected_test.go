@@ -8,9 +8,10 @@ import (
 	"path/filepath"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
+
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/measure"
 	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/posterior/format"
@@ -76,7 +77,7 @@ func TestExpectedConcentration(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		box, err := points.Ball(c.Image, eps, &[2]property.Decimal{property.Exactly(0), property.Exactly(1)})
+		box, err := points.Ball(c.Image, eps, &[2]property.Decimal{{Lo: 0, Hi: 0}, {Lo: 1, Hi: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,9 +115,10 @@ func plainConcentration(t *testing.T, e *Engine) *bound.Deviations {
 	return c
 }
 
-// plainBound is (14) with three events of probability tau for each hidden neuron.
+// plainBound is (14) with three events of probability tau for each hidden neuron, and
+// the tail exp(-z^2/2) of (13).
 func plainBound(t *testing.T, e *Engine, task *property.Task, tau float64) float64 {
-	z := e.dev.Precision().RoundHi(measure.HerbstQuantileUp(tau))
+	z := e.dev.Precision().RoundHi(math.Sqrt(-2*math.Log(tau)) * (1 + 1e-12))
 	q := bound.Quantiles{Single: z, Radius: z}
 	fail := 0.0
 	for k, l := range e.normal.Layers {
@@ -126,10 +128,15 @@ func plainBound(t *testing.T, e *Engine, task *property.Task, tau float64) float
 		}
 	}
 	c := &cell{task: task, box: task.T[0], fail: 1}
-	err := e.clbpOn(e.model, []*cell{c}, q, func(_ *cell, n *bound.CLBPMargins, i int) {
-		n.ByIntervals.Lo = nil
+	err := clbp{e}.propagate(e.model, []*cell{c}, q, func(_ *cell, n *bound.CLBPMargins, i int) {
 		for r := range task.S.Rows {
-			fail += rowTailUp(n, i*n.Rows+r, measure.HerbstTailUp)
+			lo, mean, variance := n.ByLines.At(i*n.Rows + r)
+			z, v := lo-floats.Sum(mean), floats.Sum(variance)
+			if z > 0 {
+				fail += math.Exp(-z * z / (2 * v))
+			} else {
+				fail++
+			}
 		}
 	})
 	if err != nil {

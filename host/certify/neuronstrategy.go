@@ -39,7 +39,7 @@ func (e *Engine) neuronSums() (*neuronsum.Sum, error) {
 }
 
 // neuronSum bounds each task by sums of neurons, in float64 on the host.
-func (e *Engine) neuronSum(ctx context.Context, cfg Config, tasks []property.Task) ([]*Result, error) {
+func neuronSum(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error) {
 	sums, err := e.neuronSums()
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (e *Engine) neuronSum(ctx context.Context, cfg Config, tasks []property.Tas
 
 // upperBySums improves upper bounds where there is one hidden layer and few inputs:
 // at the point of each box of T where S holds least likely, about.
-func (e *Engine) upperBySums(ctx context.Context, results []*Result) error {
+func upperBySums(ctx context.Context, e *Engine, results []*Result) error {
 	if len(e.normal.Layers) != 2 || e.normal.Inputs() > 8 {
 		return nil
 	}

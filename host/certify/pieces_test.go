@@ -58,14 +58,14 @@ func TestFailureBudget(t *testing.T) {
 		for _, dual := range []bool{false, true} {
 			// A row that is certain leaves the budget.
 			n := &bound.CLBPMargins{Items: 1, Rows: 1, ByIntervals: bound.Noises{Lo: []float64{1}, Mean: [][]float64{{0}}, Var: [][]float64{{0}}}}
-			got := e.failUp(&cell{task: &task, box: c.box, dual: dual}, n, 0, tau)
+			got := clbp{e}.failUp(&cell{task: &task, box: c.box, dual: dual}, n, 0, tau)
 			if got < c.events*tau || !nearly(got, c.events*tau) {
 				t.Errorf("box %v dual %v: %v, want %v events of %v", c.box, dual, got, c.events, tau)
 			}
 		}
 	}
 	for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
-		q := e.quantiles(p, tau)
+		q := clbp{e}.quantiles(p, tau)
 		for what, c := range map[string]struct{ got, tau, least float64 }{
 			"Single": {q.Single, tau, 0.999}, "Radius": {q.Radius, tau / 64, 0.999},
 			"Many[0]": {q.Many[0], tau, 0.999}, "Many[1]": {q.Many[1], tau, 0.2}, "Many[2]": {q.Many[2], tau, 0.05},
@@ -116,7 +116,7 @@ func TestHalves(t *testing.T) {
 	post := &posterior.Posterior{Layers: []posterior.Layer{{Layer: network.DenseLayer(2, 1, network.Activation{}), Weight: fixed(1, 5), Bias: fixed(0)}}}
 	task := atLeastTask(0)
 	c := &cell{task: &task, box: property.Box{Lo: []float64{-1, 0.1}, Hi: []float64{2, 0.9}}, fail: 0.5}
-	halve(post, c)
+	halve(post.Network(), post.Mean(), c)
 	a, b := c.parts[0], c.parts[1]
 	if len(c.parts) != 2 || a.box.Hi[1] != b.box.Lo[1] || !slices.Equal(a.box.Lo, c.box.Lo) || !slices.Equal(b.box.Hi, c.box.Hi) || a.box.Hi[0] != 2 || b.box.Lo[0] != -1 {
 		t.Fatalf("halves %v and %v of %v", a.box, b.box, c.box)
@@ -163,7 +163,7 @@ func TestDecisionsRunOut(t *testing.T) {
 		{3, []ruling{provedSafe, undecided, provedUnsafe, provedSafe, provedSafe, undecided, provedUnsafe, provedSafe}},
 		{64, []ruling{provedSafe, undecided, provedUnsafe, provedSafe, provedSafe, undecided, provedUnsafe, provedSafe}},
 	} {
-		got, err := e.decide(context.Background(), nets, tasks, c.most)
+		got, err := decide(context.Background(), e, nets, tasks, c.most)
 		if err != nil {
 			t.Fatal(err)
 		}

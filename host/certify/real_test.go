@@ -57,7 +57,7 @@ func mnistTasks(t testing.TB, post *posterior.Posterior, n int, radius string) [
 	}
 	var tasks []property.Task
 	for i := range n {
-		box, err := points.Ball(i, eps, &[2]property.Decimal{property.Exactly(0), property.Exactly(1)})
+		box, err := points.Ball(i, eps, &[2]property.Decimal{{Lo: 0, Hi: 0}, {Lo: 1, Hi: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -15,9 +14,9 @@ import (
 	"psafe/host/property"
 )
 
-// sampleChunk is how many sampled boxes are drawn and propagated at once at
+// mostDrawn is how many sampled boxes are drawn and propagated at once at
 // most, on devices that do not say what suits them.
-const sampleChunk = 512
+const mostDrawn = 512
 
 // boxJob is the boxes that tasks want: tasks that want the same share the draws.
 type boxJob struct {
@@ -25,48 +24,56 @@ type boxJob struct {
 	samples int
 }
 
-// runSampled is Algorithm 1 of the paper, for each task: boxes around posterior
+// draws are the boxes of a boxJob, drawn and verified on engines.
+type draws struct {
+	boxJob
+	engines []*Engine
+	cfg     Config
+}
+
+// sampledBoxes is Algorithm 1 of the paper, for each task: boxes around posterior
 // samples, those that verify, and a lower bound of the probability of their
-// union.
-func runSampled(ctx context.Context, engines []*Engine, cfg Config, tasks []property.Task, progress func(int), emit func(*Result) error) error {
-	jobs := map[boxJob][]int{}
+// union. The engines share the boxes of a task, of which there may be very many.
+func sampledBoxes(ctx context.Context, j *job) error {
+	wants := map[boxJob][]int{}
 	var kinds []boxJob
-	for i := range tasks {
-		j := boxJob{cfg.Gamma, cfg.Samples}
-		if j.gamma == 0 {
-			j.gamma = tasks[i].Gamma
+	for i := range j.tasks {
+		want := boxJob{j.cfg.Gamma, j.cfg.Samples}
+		if want.gamma == 0 {
+			want.gamma = j.tasks[i].Gamma
 		}
-		if j.samples == 0 {
-			j.samples = tasks[i].Samples
+		if want.samples == 0 {
+			want.samples = j.tasks[i].Samples
 		}
-		if jobs[j] == nil {
-			kinds = append(kinds, j)
+		if wants[want] == nil {
+			kinds = append(kinds, want)
 		}
-		jobs[j] = append(jobs[j], i)
+		wants[want] = append(wants[want], i)
 	}
-	order := newOrder(len(tasks), progress, emit)
-	for _, j := range kinds {
+	order := newOrder(len(j.tasks), j)
+	for _, want := range kinds {
 		start := time.Now()
-		for _, e := range engines {
+		for _, e := range j.engines {
 			e.begin()
 		}
 		var part []*property.Task
-		for _, i := range jobs[j] {
-			part = append(part, &tasks[i])
+		for _, i := range wants[want] {
+			part = append(part, &j.tasks[i])
 		}
-		found, err := drawAndVerify(ctx, engines, cfg, j, part)
+		d := &draws{want, j.engines, j.cfg}
+		found, err := d.verify(ctx, part)
 		if err != nil {
 			return err
 		}
-		for n, i := range jobs[j] {
-			r, err := engines[0].sampledResult(ctx, cfg, j, part[n], found[n])
+		for n, i := range wants[want] {
+			r, err := d.result(ctx, part[n], found[n])
 			if err != nil {
 				return err
 			}
-			if err := engines[0].beside(ctx, cfg, []*Result{r}); err != nil {
+			if err := j.beside(ctx, j.engines[0], []*Result{r}); err != nil {
 				return err
 			}
-			stamp([]*Result{r}, names(engines), time.Since(start)/time.Duration(len(part)))
+			stamp([]*Result{r}, names(j.engines), time.Since(start)/time.Duration(len(part)))
 			if err := order.put(i, []*Result{r}); err != nil {
 				return err
 			}
@@ -75,39 +82,26 @@ func runSampled(ctx context.Context, engines []*Engine, cfg Config, tasks []prop
 	return nil
 }
 
-// names lists the devices of engines, each once.
-func names(engines []*Engine) string {
-	var list []string
-	for _, e := range engines {
-		if !slices.Contains(list, e.Name()) {
-			list = append(list, e.Name())
-		}
-	}
-	return strings.Join(list, " + ")
-}
-
 // found is what the boxes of one task gave.
 type found struct {
 	safe   []int // numbers of the safe boxes
 	margin float64
 }
 
-// drawAndVerify verifies the boxes of a job against every task.
-func drawAndVerify(ctx context.Context, engines []*Engine, cfg Config, job boxJob, tasks []*property.Task) ([]found, error) {
-	g := engines[0].dev.Precision().Nearest(job.gamma)
-	size := job.samples
-	for _, e := range engines {
-		size = min(size, e.sampleChunk(cfg.Method, tasks))
+// verify verifies the boxes against every task.
+func (d *draws) verify(ctx context.Context, tasks []*property.Task) ([]found, error) {
+	size := d.samples
+	for _, e := range d.engines {
+		size = min(size, sampleChunk(e, d.cfg.Method, tasks))
 	}
 	results := make([]found, len(tasks))
 	for t := range tasks {
 		results[t].margin = minusInf
 	}
 	var mu sync.Mutex
-	err := share(ctx, engines, (job.samples+size-1)/size, func(_ context.Context, e *Engine, i int) error {
+	err := share(ctx, d.engines, (d.samples+size-1)/size, func(_ context.Context, e *Engine, i int) error {
 		first := i * size
-		spec := bound.BoxSpec{Sampled: true, Seed: cfg.Seed, First: uint64(first), Gamma: e.sameGamma(g, min(size, job.samples-first))}
-		margins, err := e.sampledMargins(cfg.Method, spec, tasks)
+		margins, err := d.margins(e, tasks, d.spec(first, min(size, d.samples-first)))
 		mu.Lock()
 		defer mu.Unlock()
 		for t := range margins {
@@ -121,6 +115,18 @@ func drawAndVerify(ctx context.Context, engines []*Engine, cfg Config, job boxJo
 	return results, err
 }
 
+// nearest is the half-width as a number of the devices' format.
+func (d *draws) nearest() float64 { return d.engines[0].dev.Precision().Nearest(d.gamma) }
+
+// spec says how n boxes are drawn, from number first on.
+func (d *draws) spec(first, n int) bound.BoxSpec {
+	spec := bound.BoxSpec{Sampled: true, Seed: d.cfg.Seed, First: uint64(first)}
+	for range d.engines[0].normal.Layers {
+		spec.Gamma = append(spec.Gamma, slices.Repeat([]float64{d.nearest()}, n))
+	}
+	return spec
+}
+
 // add takes in the margins of boxes first, first+1, ...
 func (f *found) add(first int, margins []float64) {
 	for b, m := range margins {
@@ -131,22 +137,13 @@ func (f *found) add(first int, margins []float64) {
 	}
 }
 
-// sameGamma is one half-width for n boxes and all layers.
-func (e *Engine) sameGamma(g float64, n int) [][]float64 {
-	gamma := make([][]float64, len(e.normal.Layers))
-	for k := range gamma {
-		gamma[k] = slices.Repeat([]float64{g}, n)
-	}
-	return gamma
-}
-
 // sampleChunk is how many boxes to draw at a time: as many as the device likes
 // best, if it says so, and fit.
-func (e *Engine) sampleChunk(method bound.Method, tasks []*property.Task) int {
+func sampleChunk(e *Engine, method bound.Method, tasks []*property.Task) int {
 	rows, regions := mostRows(tasks), len(mostInputs(tasks).T)
 	perBox, perItem := e.model.Footprint(method, rows)
 	perBox += perItem * int64(regions)
-	free, most := e.budget(), int64(sampleChunk)
+	free, most := e.budget(), int64(mostDrawn)
 	if d, ok := e.dev.(interface{ PreferredBatchBytes() int64 }); ok {
 		free, most = min(free, d.PreferredBatchBytes()), 1<<20
 	}
@@ -165,77 +162,47 @@ func mostRows(tasks []*property.Task) int {
 	return n
 }
 
-// sampledMargins returns, for each task, the margin of every box: the least over
-// the task's input boxes.
-func (e *Engine) sampledMargins(method bound.Method, spec bound.BoxSpec, tasks []*property.Task) ([][]float64, error) {
-	margins, err := sampledMarginsOn(e.model, method, spec, tasks)
-	if err == nil {
-		return margins, nil
-	}
-	if n := spec.Count(); n > 1 {
-		var both [2][][]float64
-		for i, s := range []bound.BoxSpec{spec.Slice(0, n/2), spec.Slice(n/2, n)} {
-			if both[i], err = sampledMarginsOn(e.model, method, s, tasks); err != nil {
-				break
-			}
-		}
-		if err == nil {
-			for i := range both[0] {
-				both[0][i] = append(both[0][i], both[1][i]...)
-			}
-			return both[0], nil
-		}
-	}
-	model, err := e.spareModel(err)
-	if err != nil {
-		return nil, err
-	}
-	e.moved++
-	margins = make([][]float64, len(tasks))
-	for first := 0; first < spec.Count(); first += spareChunk {
-		few, err := sampledMarginsOn(model, method, spec.Slice(first, min(first+spareChunk, spec.Count())), tasks)
-		if err != nil {
-			return nil, err
-		}
-		for i := range margins {
-			margins[i] = append(margins[i], few[i]...)
-		}
-	}
-	return margins, nil
-}
-
-func sampledMarginsOn(m *bound.Model, method bound.Method, spec bound.BoxSpec, tasks []*property.Task) ([][]float64, error) {
-	boxes, err := m.Draw(spec)
-	if err != nil {
-		return nil, err
-	}
-	defer m.ReleaseBoxes(boxes)
+// margins returns, for each task, the margin of every box: the least over the task's
+// input boxes.
+func (d *draws) margins(e *Engine, tasks []*property.Task, spec bound.BoxSpec) ([][]float64, error) {
 	all := make([][]float64, len(tasks))
-	for i, t := range tasks {
-		var rows [][]property.Row
-		for range t.T {
-			rows = append(rows, t.S.Rows)
+	for t := range all {
+		all[t] = slices.Repeat([]float64{minusInf}, spec.Count()) // until it is known
+	}
+	numbers := make([]int, spec.Count())
+	for i := range numbers {
+		numbers[i] = i
+	}
+	err := guarded(e, numbers, func(m *bound.Model, part []int) error {
+		from, to := part[0], part[len(part)-1]+1
+		boxes, err := m.Draw(spec.Slice(from, to))
+		if err != nil {
+			return err
 		}
-		if all[i], err = boxMargins(m, method, boxes, t, rows); err != nil {
-			return nil, err
+		defer m.ReleaseBoxes(boxes)
+		for i, t := range tasks {
+			margins, err := boxMargins(m, d.cfg.Method, boxes, t)
+			if err != nil {
+				return err
+			}
+			copy(all[i][from:to], margins)
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return all, nil
 }
 
 // boxMargins propagates the grid of all boxes and the task's input boxes.
-func boxMargins(m *bound.Model, method bound.Method, boxes *bound.Boxes, t *property.Task, rows [][]property.Row) ([]float64, error) {
-	in, err := m.UploadInputs(t.T)
-	if err != nil {
-		return nil, err
-	}
-	defer m.ReleaseInputs(in)
-	dr, err := m.UploadRows(rows)
-	if err != nil {
-		return nil, err
-	}
-	defer m.ReleaseRows(dr)
+func boxMargins(m *bound.Model, method bound.Method, boxes *bound.Boxes, t *property.Task) ([]float64, error) {
 	per := len(t.T)
+	in, dr, release, err := upload(m, t.T, slices.Repeat([][]property.Row{t.S.Rows}, per))
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	margins, err := m.Propagate(bound.Job{Method: method, Boxes: boxes, Inputs: in, Rows: dr,
 		Batch: bound.Batch{Items: boxes.Count() * per, PerBox: per, Inputs: per}})
 	if err != nil {
@@ -252,43 +219,42 @@ func boxMargins(m *bound.Model, method bound.Method, boxes *bound.Boxes, t *prop
 // the most mass. Leaving boxes out only lowers a lower bound.
 const mostMeasured = 256
 
-// sampledResult measures the safe boxes of a task. Those that go into the union are
+// result measures the safe boxes of a task. Those that go into the union are
 // verified once more, from the end-points that are measured, so that a
 // certificate does not rest on the device having drawn the same ones.
-func (e *Engine) sampledResult(ctx context.Context, cfg Config, job boxJob, t *property.Task, f found) (*Result, error) {
-	p := e.dev.Precision()
-	g := p.Nearest(job.gamma)
-	r := newResult(t, cfg.Method.String())
-	r.Boxing, r.Boxes, r.Samples, r.SafeBoxes, r.Margin = Sampled.String(), job.samples, job.samples, len(f.safe), f.margin
-	r.Gamma, r.CeilingLog10 = slices.Repeat([]float64{g}, len(e.normal.Layers)), Ceiling(e.normal, p, job.samples, g)
+func (d *draws) result(ctx context.Context, t *property.Task, f found) (*Result, error) {
+	e, g := d.engines[0], d.nearest()
+	r := newResult(t, d.cfg.Method.String())
+	r.Boxing, r.Boxes, r.Samples, r.SafeBoxes, r.Margin = Sampled.String(), d.samples, d.samples, len(f.safe), f.margin
+	r.Gamma, r.CeilingLog10 = slices.Repeat([]float64{g}, len(e.normal.Layers)), Ceiling(e.normal, e.dev.Precision(), d.samples, g)
 	var los, his [][]float64
-	for chosen := range slices.Chunk(e.likeliest(cfg, g, f.safe), 32) {
+	for chosen := range slices.Chunk(d.likeliest(f.safe), 32) {
 		var probes []*probe
 		for _, b := range chosen {
-			box := e.sampledBox(cfg, g, b)
+			box := d.box(b)
 			probes = append(probes, &probe{task: t, box: &box})
 		}
-		if err := e.verify(ctx, cfg.Method, probes, false); err != nil {
+		if err := e.verify(ctx, proof{method: d.cfg.Method}, probes); err != nil {
 			return nil, err
 		}
 		for _, p := range probes {
 			if p.margin >= 0 {
-				lo, hi := join(*p.box)
-				los, his = append(los, lo), append(his, hi)
+				los, his = append(los, slices.Concat(p.box.Lo...)), append(his, slices.Concat(p.box.Hi...))
 			} else {
 				r.SafeBoxes-- // the device drew another box
 			}
 		}
 	}
 	if len(los) > 0 {
-		r.LogP, r.Rule = measure.UnionLogDown(los, his, e.flat.mean, e.flat.sdLo, e.flat.sdHi)
+		r.LogP, r.Rule = measure.UnionLogDown(los, his, e.flat.Mean, e.flat.SdLo, e.flat.SdHi)
 	}
 	return r, nil
 }
 
-func (e *Engine) sampledBox(cfg Config, g float64, b int) bound.Explicit {
-	spec := bound.BoxSpec{Sampled: true, Seed: cfg.Seed, First: uint64(b), Gamma: e.sameGamma(g, 1)}
-	box, err := bound.HostBox(e.normal, e.dev.Precision(), spec, 0)
+// box returns the end-points of box number b.
+func (d *draws) box(b int) bound.Explicit {
+	e := d.engines[0]
+	box, err := bound.HostBox(e.normal, e.dev.Precision(), d.spec(b, 1), 0)
 	if err != nil {
 		panic(fmt.Sprintf("certify: a box that was propagated cannot be made again: %v", err))
 	}
@@ -298,9 +264,10 @@ func (e *Engine) sampledBox(cfg Config, g float64, b int) bound.Explicit {
 // likeliest returns the safe boxes with the most mass, as many as the union can
 // take. Which are chosen does not matter for soundness; boxes are ranked by an
 // approximation of their mass.
-func (e *Engine) likeliest(cfg Config, g float64, safe []int) []int {
+func (d *draws) likeliest(safe []int) []int {
+	e, g := d.engines[0], d.nearest()
 	// Their end-points are held in float64 on the host: half a gigabyte at most.
-	keep := min(mostMeasured, max(16, (512<<20)/(16*len(e.flat.mean))))
+	keep := min(mostMeasured, max(16, (512<<20)/(16*len(e.flat.Mean))))
 	if len(safe) <= keep {
 		return safe
 	}
@@ -311,12 +278,10 @@ func (e *Engine) likeliest(cfg Config, g float64, safe []int) []int {
 	var all []ranked
 	for _, b := range safe {
 		var sum float64
-		for i := range e.normal.Layers {
-			for what, n := range []int{len(e.normal.Layers[i].Weight.Mean), len(e.normal.Layers[i].Bias.Mean)} {
-				for w := range n {
-					z := float64(bound.Normal(cfg.Seed, uint64(b), uint32(2*i+what), uint32(w)))
-					sum += math.Log(math.Erf((g+z)/math.Sqrt2) + math.Erf((g-z)/math.Sqrt2))
-				}
+		for a, params := range e.normal.Params() {
+			for w := range params.Mean {
+				z := float64(bound.Normal(d.cfg.Seed, uint64(b), uint32(a), uint32(w)))
+				sum += math.Log(math.Erf((g+z)/math.Sqrt2) + math.Erf((g-z)/math.Sqrt2))
 			}
 		}
 		all = append(all, ranked{b, sum})

@@ -2,11 +2,119 @@ package certify
 
 import (
 	"context"
+	"runtime"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"psafe/host/property"
 )
+
+// job is what Run was asked for.
+type job struct {
+	strategy *entry
+	engines  []*Engine
+	cfg      Config
+	tasks    []property.Task
+	progress func(done int)
+	emit     func(*Result) error
+}
+
+// runner hands the tasks of a job to its engines.
+type runner interface {
+	run(ctx context.Context, j *job) error
+}
+
+// together is a runner whose engines work on every task at the same time.
+type together func(ctx context.Context, j *job) error
+
+func (f together) run(ctx context.Context, j *job) error { return f(ctx, j) }
+
+// groupMethod certifies tasks that have as many input boxes each, on one engine.
+type groupMethod func(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error)
+
+// groups is a runner that cuts the tasks into groups, each of which one engine
+// certifies by itself.
+type groups struct {
+	certify groupMethod
+	// most is how many tasks a group may have. No result depends on it.
+	most func(e *Engine, cfg Config) int
+}
+
+func (g groups) run(ctx context.Context, j *job) error {
+	most := g.most(j.engines[0], j.cfg)
+	if n := len(j.engines); n > 1 {
+		most = min(most, max(1, (len(j.tasks)+2*n-1)/(2*n)))
+	}
+	var list [][]property.Task
+	for rest := j.tasks; len(rest) > 0; {
+		n := groupSize(rest, most)
+		list, rest = append(list, rest[:n]), rest[n:]
+	}
+	order, all := newOrder(len(list), j), names(j.engines)
+	return share(ctx, j.engines, len(list), func(ctx context.Context, e *Engine, i int) error {
+		start := time.Now()
+		e.begin()
+		results, err := g.certify(ctx, e, j.cfg, list[i])
+		if err == nil {
+			err = j.beside(ctx, e, results)
+		}
+		if err != nil {
+			return err
+		}
+		// Which of several devices was free is chance, and no part of a result.
+		device := e.Name()
+		if e.moved == 0 {
+			device = all
+		}
+		stamp(results, device, time.Since(start))
+		return order.put(i, results)
+	})
+}
+
+// groupSize is how many tasks from the first on, up to most, have as many input
+// boxes as it.
+func groupSize(tasks []property.Task, most int) int {
+	n := 1
+	for n < len(tasks) && n < most && len(tasks[n].T) == len(tasks[0].T) {
+		n++
+	}
+	return n
+}
+
+// mostTasks is how many tasks are certified together at most.
+const mostTasks = 128
+
+// groupByCost is up to mostTasks, fewer of a network so large that a group would take
+// long, since an interruption loses the group that is under way.
+func groupByCost(e *Engine, cfg Config) int {
+	const most = 5e10 // multiplications
+	inputs, cost := 0.0, 0.0
+	for _, l := range e.normal.Layers {
+		// Every neuron is taken back to the input.
+		cost += float64(l.Outputs()) * inputs
+		inputs += float64(l.Inputs()) * float64(l.Outputs())
+	}
+	if cfg.Samples > 0 {
+		// Drawn networks are decided one by one, and where inputs are few, T is cut. The
+		// factors are measured times beside those of a multiplication.
+		each := 15.0
+		if e.normal.Inputs() <= fewInputs {
+			each = 4000
+		}
+		cost = max(cost, each*inputs*float64(cfg.Samples))
+	}
+	return int(max(1, min(most/max(1, cost), mostTasks)))
+}
+
+// fewInputs is up to how many inputs T is cut into cells unless Config.Cells says
+// otherwise: with more, halves are hardly smaller.
+const fewInputs = 8
+
+// groupOfOne is for tasks that take seconds each: progress should show, and an
+// interruption keep what is done.
+func groupOfOne(*Engine, Config) int { return 1 }
 
 // share hands the numbers 0..n-1 to the engines, each to whichever is free, and
 // waits. The first error stops the rest and is returned.
@@ -36,67 +144,29 @@ func share(ctx context.Context, engines []*Engine, n int, work func(ctx context.
 	return context.Cause(ctx)
 }
 
-// groupMethod certifies tasks with as many input boxes each.
-type groupMethod func(*Engine, context.Context, Config, []property.Task) ([]*Result, error)
-
-// runGroups cuts the tasks into groups that are certified together, by method.
-func runGroups(ctx context.Context, engines []*Engine, method groupMethod, cfg Config, tasks []property.Task,
-	progress func(int), emit func(*Result) error) error {
-	most := engines[0].groupMost(cfg)
-	if post := engines[0].normal; cfg.Strategy == NeuronSums || cfg.Strategy == Auto && len(post.Layers) == 2 && post.Inputs() <= sumInputsAuto {
-		most = 1 // seconds each: progress should show, and an interruption keep what is done
+// onCores runs f(0) ... f(n-1) on all cores and waits.
+func onCores(n int, f func(i int)) {
+	var wait sync.WaitGroup
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i := range n {
+		slots <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-slots }()
+			f(i)
+		})
 	}
-	if n := len(engines); n > 1 {
-		most = min(most, max(1, (len(tasks)+2*n-1)/(2*n)))
-	}
-	var groups [][]property.Task
-	for rest := tasks; len(rest) > 0; {
-		n := groupSize(rest, most)
-		groups, rest = append(groups, rest[:n]), rest[n:]
-	}
-	order, all := newOrder(len(groups), progress, emit), names(engines)
-	err := share(ctx, engines, len(groups), func(ctx context.Context, e *Engine, i int) error {
-		start := time.Now()
-		e.begin()
-		results, err := method(e, ctx, cfg, groups[i])
-		if err == nil {
-			err = e.beside(ctx, cfg, results)
-		}
-		if err != nil {
-			return err
-		}
-		// Which of several devices was free is chance, and no part of a result.
-		device := e.Name()
-		if e.moved == 0 {
-			device = all
-		}
-		stamp(results, device, time.Since(start))
-		return order.put(i, results)
-	})
-	return err
+	wait.Wait()
 }
 
-// groupMost is how many tasks may be certified together: up to mostTasks, fewer of a
-// network so large that a group would take long, since an interruption loses the
-// group that is under way. No result depends on it.
-func (e *Engine) groupMost(cfg Config) int {
-	const most = 5e10 // multiplications
-	inputs, cost := 0.0, 0.0
-	for _, l := range e.normal.Layers {
-		// Every neuron is taken back to the input.
-		cost += float64(l.Outputs()) * inputs
-		inputs += float64(l.Inputs()) * float64(l.Outputs())
-	}
-	if cfg.Samples > 0 && cfg.Strategy != Sampled {
-		// Drawn networks are decided one by one, and where inputs are few, T is cut. The
-		// factors are measured times beside those of a multiplication.
-		each := 15.0
-		if e.normal.Inputs() <= 8 {
-			each = 4000
+// names lists the devices of engines, each once.
+func names(engines []*Engine) string {
+	var list []string
+	for _, e := range engines {
+		if !slices.Contains(list, e.Name()) {
+			list = append(list, e.Name())
 		}
-		cost = max(cost, each*inputs*float64(cfg.Samples))
 	}
-	return int(max(1, min(most/max(1, cost), mostTasks)))
+	return strings.Join(list, " + ")
 }
 
 // stamp notes which device did the work, and each task's share of the time.
@@ -119,8 +189,8 @@ type order struct {
 	emit     func(*Result) error
 }
 
-func newOrder(n int, progress func(int), emit func(*Result) error) *order {
-	return &order{groups: make([][]*Result, n), progress: progress, emit: emit}
+func newOrder(n int, j *job) *order {
+	return &order{groups: make([][]*Result, n), progress: j.progress, emit: j.emit}
 }
 
 // put takes in group i and emits what is complete up to it.

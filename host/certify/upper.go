@@ -3,30 +3,31 @@ package certify
 import (
 	"context"
 	"math"
-	"runtime"
-	"slices"
-	"sync"
 
-	"psafe/host/bound"
 	"psafe/host/property"
 )
 
 // Upper bounds (theory section 8): for any x of the true T, P_safe <= Prob(f(x) in S).
 // The point is found by attack on the mean network; whatever it is, the bound holds.
 
-// attackSteps and attackStarts are how hard a point is looked for.
-const (
-	attackSteps  = 20
-	attackStarts = 3
-)
+// uppers looks for upper bounds, where they are wanted.
+func uppers(ctx context.Context, e *Engine, cfg Config, results []*Result) error {
+	if cfg.NoUpper || !e.posterior.Independent() {
+		return nil
+	}
+	if err := upperByNoise(ctx, e, results); err != nil {
+		return err
+	}
+	return upperBySums(ctx, e, results)
+}
 
-// upper sets UnsafeDown where it can be shown that the network is unsafe at a point
-// of T with some probability.
-func (e *Engine) upper(ctx context.Context, results []*Result) error {
+// upperByNoise sets UnsafeDown where concentration LBP shows that the network is unsafe
+// at a point of T with some probability.
+func upperByNoise(ctx context.Context, e *Engine, results []*Result) error {
 	var cells []*cell
 	owner := map[*cell]*Result{}
-	for i, boxes := range e.witnesses(results, e.normal.Mean()) {
-		for _, w := range boxes {
+	for i, w := range witnesses(e, results) {
+		if w.Lo != nil {
 			c := &cell{task: negated(results[i].Task), box: w, fail: 1, dual: true}
 			cells, owner[c] = append(cells, c), results[i]
 		}
@@ -34,7 +35,7 @@ func (e *Engine) upper(ctx context.Context, results []*Result) error {
 	if len(cells) == 0 {
 		return nil
 	}
-	if err := e.judge(ctx, cells); err != nil {
+	if err := (clbp{e}).judge(ctx, cells); err != nil {
 		return err
 	}
 	for _, c := range cells {
@@ -47,36 +48,13 @@ func (e *Engine) upper(ctx context.Context, results []*Result) error {
 
 // witnesses attacks the mean network in every box of T, on all cores, and returns
 // for each result the witness box of the worst point, if it knows one.
-func (e *Engine) witnesses(results []*Result, net drawn) [][]property.Box {
-	found := make([][]property.Box, len(results))
-	var wait sync.WaitGroup
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for i, r := range results {
-		slots <- struct{}{}
-		wait.Go(func() {
-			defer func() { <-slots }()
-			found[i] = e.witness(r.Task, net, true)
-		})
-	}
-	wait.Wait()
+func witnesses(e *Engine, results []*Result) []property.Box {
+	net, mean := e.normal.Network(), e.normal.Mean()
+	found := make([]property.Box, len(results))
+	onCores(len(results), func(i int) {
+		found[i] = witness(net, mean, results[i].Task, true)
+	})
 	return found
-}
-
-// witness is the witness box of the point of T where the network's margin is least;
-// unless thorough, of one where it is clearly negative.
-func (e *Engine) witness(t *property.Task, net drawn, thorough bool) []property.Box {
-	least, best := math.Inf(1), property.Box{}
-	for b := range t.T {
-		x, margin := attackApprox(e.normal.Network(), net, t.T[b], &t.S, attackSteps, attackStarts, uint64(t.Index), thorough)
-		w := t.Witness(b, x)
-		if w.Lo != nil && (margin < least || best.Lo == nil) {
-			least, best = margin, w
-		}
-	}
-	if best.Lo == nil {
-		return nil
-	}
-	return []property.Box{best}
 }
 
 // negated is the task with every row negated: bounds from below of its rows are
@@ -88,55 +66,6 @@ func negated(t *property.Task) *property.Task {
 		n.S.Rows = append(n.S.Rows, row.Negated())
 	}
 	return &n
-}
-
-// attack rules on pairs that are open: where the network can be shown to be unsafe
-// at a point of T.
-func (d *decision) attack(ctx context.Context) error {
-	pairs := d.pairs()
-	boxes := make([][]property.Box, len(pairs))
-	var wait sync.WaitGroup
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for i, p := range pairs {
-		slots <- struct{}{}
-		wait.Go(func() {
-			defer func() { <-slots }()
-			boxes[i] = d.e.witness(&d.tasks[p.task], d.nets[p.net], false)
-		})
-	}
-	wait.Wait()
-	var qs []*question
-	owner := map[*question]open{}
-	for i, p := range pairs {
-		for _, w := range boxes[i] {
-			q := &question{net: p.net, box: w, rows: negated(&d.tasks[p.task]).S.Rows}
-			qs, owner[q] = append(qs, q), p
-		}
-	}
-	if err := d.e.ask(ctx, bound.IBP, d.nets, slices.Clone(qs)); err != nil {
-		return err
-	}
-	for _, q := range qs {
-		p := owner[q]
-		if d.tasks[p.task].S.FailsSurely(q.lo) {
-			d.rulings[p.net*len(d.tasks)+p.task] = provedUnsafe
-		}
-	}
-	d.drop()
-	return nil
-}
-
-// pairs lists the pairs with open cells, once each.
-func (d *decision) pairs() []open {
-	seen := make([]bool, len(d.rulings))
-	var list []open
-	for _, o := range d.open {
-		if i := o.net*len(d.tasks) + o.task; !seen[i] {
-			seen[i] = true
-			list = append(list, o)
-		}
-	}
-	return list
 }
 
 // dualUp bounds the probability that S holds at a point, from above: some alternative

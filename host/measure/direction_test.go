@@ -49,12 +49,11 @@ func TestMassFarTail(t *testing.T) {
 		truth := oracleInterval(lo, hi, mean, sd)
 		one := func(x float64) []float64 { return []float64{x} }
 		l := LogMassDown(one(lo), one(hi), one(mean), one(sd), one(sd))
-		u := LogMassUp(one(lo), one(hi), one(mean), one(sd), one(sd))
-		if !isLower(expOf(l), truth) || !isUpper(expOf(u), truth) {
-			t.Errorf("[%x, %x], mean %x, sd %x: [%x, %x] does not bracket", lo, hi, mean, sd, l, u)
+		if !isLower(expOf(l), truth) {
+			t.Errorf("[%x, %x], mean %x, sd %x: %x is above", lo, hi, mean, sd, l)
 		}
-		if u-l > 3e-12 {
-			t.Errorf("[%x, %x], mean %x, sd %x: loose by %g", lo, hi, mean, sd, u-l)
+		if e := relative(expOf(l), truth); e > 3e-12 {
+			t.Errorf("[%x, %x], mean %x, sd %x: loose by %g", lo, hi, mean, sd, e)
 		}
 		u1 := newUnion([][]float64{one(lo)}, [][]float64{one(hi)}, one(mean), one(sd), one(sd))
 		if len(u1.boxes) != 1 {
@@ -72,12 +71,10 @@ func TestFactorNearOne(t *testing.T) {
 	r := newRand(t, 20)
 	for range 600 {
 		z := 3.3 + 0.37*r.Float64()
-		lower, upper := one, one
+		lower := one
 		lower.intervalDown(-z, z, 0, 1, 1)
-		upper.intervalUp(-z, z, 0, 1, 1)
-		truth := oracleInterval(-z, z, 0, 1)
-		if !isLower(productValue(lower), truth) || !isUpper(productValue(upper), truth) {
-			t.Errorf("z = %x: %+v, %+v do not bracket", z, lower, upper)
+		if !isLower(productValue(lower), oracleInterval(-z, z, 0, 1)) {
+			t.Errorf("z = %x: %+v is above", z, lower)
 		}
 	}
 }
@@ -110,19 +107,17 @@ func TestJoin(t *testing.T) {
 	for range 2000 {
 		a, b := product{0.5 + 0.5*r.Float64(), -r.IntN(50), 0}, product{0.5 + 0.5*r.Float64(), -r.IntN(50), 0}
 		truth := newBig().Mul(productValue(a), productValue(b))
-		lower, upper := a, a
+		lower := a
 		lower.joinDown(b)
-		upper.joinUp(b)
-		if productValue(lower).Cmp(truth) > 0 || productValue(upper).Cmp(truth) < 0 {
-			t.Errorf("%+v * %+v: %+v, %+v do not bracket", a, b, lower, upper)
+		if productValue(lower).Cmp(truth) > 0 {
+			t.Errorf("%+v * %+v: %+v is above", a, b, lower)
 		}
 		a.sum, b.sum = r.Float64(), r.Float64()*1e-17
-		lower, upper = a, a
+		lower = a
 		lower.joinDown(b)
-		upper.joinUp(b)
 		exact := newBig().Add(bigOf(a.sum), bigOf(b.sum))
-		if bigOf(lower.sum).Cmp(exact) < 0 || bigOf(upper.sum).Cmp(exact) > 0 {
-			t.Errorf("sums of %+v and %+v: %x, %x", a, b, lower.sum, upper.sum)
+		if bigOf(lower.sum).Cmp(exact) < 0 {
+			t.Errorf("sums of %+v and %+v: %x", a, b, lower.sum)
 		}
 	}
 }

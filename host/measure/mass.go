@@ -28,14 +28,6 @@ func LogMassDown(lo, hi, mean, sdLo, sdHi []float64) float64 {
 	return massDown(lo, hi, mean, sdLo, sdHi).logDown()
 }
 
-// LogMassUp returns an upper bound, at most 0, of the log-probability of a
-// box: the counterpart of LogMassDown with the same arguments. It is 0 where
-// LogMassDown is -Inf because an input makes no sense, and -Inf for an empty
-// box: lo_j > hi_j, or lo_j = hi_j unless that is the mean and sd_j may be 0.
-func LogMassUp(lo, hi, mean, sdLo, sdHi []float64) float64 {
-	return massUp(lo, hi, mean, sdLo, sdHi).logUp()
-}
-
 // massDown is LogMassDown before the logarithm.
 func massDown(lo, hi, mean, sdLo, sdHi []float64) product {
 	checkLengths("LogMassDown", len(mean), lo, hi, sdLo, sdHi)
@@ -45,26 +37,7 @@ func massDown(lo, hi, mean, sdLo, sdHi []float64) product {
 			p.intervalDown(lo[j], hi[j], mean[j], sdLo[j], sdHi[j])
 		}
 		return p
-	}, (*product).joinDown)
-}
-
-// massUp is LogMassUp before the logarithm.
-func massUp(lo, hi, mean, sdLo, sdHi []float64) product {
-	checkLengths("LogMassUp", len(mean), lo, hi, sdLo, sdHi)
-	// Nonsense anywhere outweighs an empty factor elsewhere, so it is
-	// looked for first.
-	for j := range mean {
-		if !sensible(lo[j], hi[j], mean[j], sdLo[j], sdHi[j]) {
-			return one
-		}
-	}
-	return inChunks(len(mean), func(from, to int) product {
-		p := one
-		for j := from; j < to && p.m > 0; j++ {
-			p.intervalUp(lo[j], hi[j], mean[j], sdLo[j], sdHi[j])
-		}
-		return p
-	}, (*product).joinUp)
+	})
 }
 
 // sensible reports whether one weight's numbers describe a distribution and an
@@ -107,39 +80,6 @@ func (p *product) intervalDown(lo, hi, mean, sdLo, sdHi float64) {
 			f = min(f, oneSideDown(lo, hi, mean, sdLo))
 		}
 		p.timesDown(f)
-	}
-}
-
-// intervalUp multiplies p by an upper bound of P(lo <= N(mean, sd^2) <= hi)
-// over sdLo <= sd <= sdHi. The numbers are sensible.
-func (p *product) intervalUp(lo, hi, mean, sdLo, sdHi float64) {
-	switch {
-	case lo > hi || lo == hi && (sdLo > 0 || lo != mean):
-		p.m = 0
-	case lo <= mean && mean <= hi:
-		if sdLo == 0 {
-			return // sd = 0 gives 1
-		}
-		a, b := distanceUp(mean, lo, sdLo), distanceUp(hi, mean, sdLo)
-		q := tailSumDown(a, b)
-		switch {
-		case q <= smallTail:
-			p.timesOneMinusUp(q)
-		case q <= 0.5:
-			p.timesUp(up(1 - q))
-		default:
-			p.timesUp(up(centralUp(a) + centralUp(b)))
-		}
-	case sdHi == 0:
-		p.m = 0
-	default:
-		// The tail beyond the near end grows with sd: sdHi. The tail beyond
-		// the far end, which is taken off, is smallest at sdLo.
-		near, far := distanceDown(lo, mean, sdHi), distanceUp(hi, mean, sdLo)
-		if hi < mean {
-			near, far = distanceDown(mean, hi, sdHi), distanceUp(mean, lo, sdLo)
-		}
-		p.timesUp(up(tailUpAt(near) - tailDownAt(far)))
 	}
 }
 

@@ -49,21 +49,6 @@ const worthConvolving = 1e-6
 // herbstUp returns an upper bound of exp(-t^2/(2v)).
 func herbstUp(t, v float64) float64 { return ExpUp(-down(down(t*t) / up(2*v))) }
 
-// HerbstTailUp is (13) alone, for comparison with other programs.
-func HerbstTailUp(t float64, variances []float64) float64 {
-	sum := 0.0
-	for _, x := range variances {
-		sum = up(sum + x)
-	}
-	switch {
-	case !(t > 0 && sum >= 0):
-		return 1
-	case sum == 0:
-		return 0
-	}
-	return herbstUp(t, sum)
-}
-
 // mostSubsets is the number of layers up to which (13c) goes through all subsets.
 const mostSubsets = 8
 
@@ -167,14 +152,6 @@ func NoiseQuantileUp(tau float64, layers int) float64 {
 		factor = layersFactorUp(layers)
 	}
 	return leastUp(tau, func(z float64) float64 { return min(up(factor*TailUp(z)), herbstUp(z, 1)) })
-}
-
-// HerbstQuantileUp is NoiseQuantileUp by (13) alone: sqrt(2 ln(1/tau)).
-func HerbstQuantileUp(tau float64) float64 {
-	if !(tau > 0 && tau < 1) {
-		return math.Inf(1)
-	}
-	return leastUp(tau, func(z float64) float64 { return herbstUp(z, 1) })
 }
 
 // leastUp bisects for the least z with tail(z) <= tau; what it returns has been

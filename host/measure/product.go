@@ -107,16 +107,6 @@ func (p *product) joinDown(r product) {
 	}
 }
 
-// joinUp multiplies the upper bound p by the upper bound r.
-func (p *product) joinUp(r product) {
-	p.timesUp(r.m)
-	p.e += r.e
-	if r.m == 0 { // proved to be 0; timesUp only knows it is small
-		p.m = 0
-	}
-	p.sum = max(0, down(p.sum+r.sum))
-}
-
 // logDown returns a lower bound, at most 0, of ln of the lower bound p.
 func (p product) logDown() float64 {
 	l := lnScaledDown(p.m, p.e)
@@ -173,9 +163,9 @@ func makeScaled(m float64, e int) scaled {
 // machine.
 const chunk = 4096
 
-// inChunks evaluates part over [0,n) in chunks and joins the products in the
+// inChunks evaluates part, lower bounds, over [0,n) in chunks and joins them in the
 // order of the chunks, so the result does not depend on the number of cores.
-func inChunks(n int, part func(from, to int) product, join func(p *product, r product)) product {
+func inChunks(n int, part func(from, to int) product) product {
 	chunks := (n + chunk - 1) / chunk
 	if chunks <= 1 {
 		return part(0, n)
@@ -193,7 +183,7 @@ func inChunks(n int, part func(from, to int) product, join func(p *product, r pr
 	wait.Wait()
 	p := parts[0]
 	for _, r := range parts[1:] {
-		join(&p, r)
+		p.joinDown(r)
 	}
 	return p
 }

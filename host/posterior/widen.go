@@ -16,12 +16,10 @@ func (p *Posterior) Widen(lo, hi float64) error {
 	if !(lo > 0 && lo <= hi && hi <= math.MaxFloat64) {
 		return fmt.Errorf("factor from %v to %v is no positive number", lo, hi)
 	}
-	for k := range p.Layers {
-		for _, g := range []*Params{&p.Layers[k].Weight, &p.Layers[k].Bias} {
-			for j := range g.SdLo {
-				g.SdLo[j], _ = productBounds(g.SdLo[j], lo)
-				_, g.SdHi[j] = productBounds(g.SdHi[j], hi)
-			}
+	for _, g := range p.Params() {
+		for j := range g.SdLo {
+			g.SdLo[j], _ = productBounds(g.SdLo[j], lo)
+			_, g.SdHi[j] = productBounds(g.SdHi[j], hi)
 		}
 	}
 	return p.Validate()

@@ -22,15 +22,6 @@ const (
 // and files travel, so that their users can round to either side.
 type Decimal struct{ Lo, Hi float64 }
 
-// Exactly is the Decimal of the float64 v, which must be finite; it panics
-// otherwise.
-func Exactly(v float64) Decimal {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		panic(fmt.Sprintf("property: Exactly: %v is not a finite number", v))
-	}
-	return Decimal{v, v}
-}
-
 // NewDecimal reads decimal text as ParseDecimal does.
 func NewDecimal(text string) (Decimal, error) {
 	lo, hi, err := ParseDecimal(text)

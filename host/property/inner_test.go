@@ -194,17 +194,17 @@ func TestInnerBallRefuses(t *testing.T) {
 		eps    Decimal
 		clip   *[2]Decimal
 	}{
-		{one, one, Exactly(-1), nil},
+		{one, one, exactly(-1), nil},
 		{one, one, Decimal{math.NaN(), 1}, nil},
-		{[]float64{math.NaN()}, one, Exactly(1), nil},
-		{[]float64{2}, one, Exactly(1), nil},
-		{one, []float64{math.Inf(1)}, Exactly(1), nil},
-		{one, one, Exactly(1), &[2]Decimal{Exactly(1), Exactly(0)}},
-		{one, one, Exactly(1), &[2]Decimal{{0, 0.5}, {0.25, 1}}}, // perhaps reversed
-		{one, one, Exactly(1), &[2]Decimal{Exactly(up(2)), Exactly(3)}},
-		{one, one, Exactly(1), &[2]Decimal{Exactly(-3), Exactly(down(0))}},
-		{one, one, Decimal{0.5, 2}, &[2]Decimal{Exactly(2), Exactly(3)}}, // perhaps too short
-		{[]float64{1}, []float64{2}, Exactly(0.5), &[2]Decimal{Exactly(1.75), Exactly(3)}},
+		{[]float64{math.NaN()}, one, exactly(1), nil},
+		{[]float64{2}, one, exactly(1), nil},
+		{one, []float64{math.Inf(1)}, exactly(1), nil},
+		{one, one, exactly(1), &[2]Decimal{exactly(1), exactly(0)}},
+		{one, one, exactly(1), &[2]Decimal{{0, 0.5}, {0.25, 1}}}, // perhaps reversed
+		{one, one, exactly(1), &[2]Decimal{exactly(up(2)), exactly(3)}},
+		{one, one, exactly(1), &[2]Decimal{exactly(-3), exactly(down(0))}},
+		{one, one, Decimal{0.5, 2}, &[2]Decimal{exactly(2), exactly(3)}}, // perhaps too short
+		{[]float64{1}, []float64{2}, exactly(0.5), &[2]Decimal{exactly(1.75), exactly(3)}},
 	} {
 		if b := InnerBall(c.lo, c.hi, c.eps, c.clip); b.Lo != nil || b.Hi != nil {
 			t.Errorf("%v: %v", c, b)
@@ -214,7 +214,7 @@ func TestInnerBallRefuses(t *testing.T) {
 	if !slices.Equal(b.Lo, []float64{0.75}) || !slices.Equal(b.Hi, []float64{1.25}) {
 		t.Errorf("%v", b)
 	}
-	wantPanic(t, func() { InnerBall(one, nil, Exactly(0), nil) }, "1", "0")
+	wantPanic(t, func() { InnerBall(one, nil, exactly(0), nil) }, "1", "0")
 }
 
 func TestWitness(t *testing.T) {

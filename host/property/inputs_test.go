@@ -245,7 +245,7 @@ func TestMNIST(t *testing.T) {
 		t.Errorf("%d labels, %v", len(labels), err)
 	}
 	eps, _ := NewDecimal("0.05")
-	if box, err := p.Ball(9999, eps, &[2]Decimal{Exactly(0), Exactly(1)}); err != nil || len(box.Lo) != 784 {
+	if box, err := p.Ball(9999, eps, &[2]Decimal{exactly(0), exactly(1)}); err != nil || len(box.Lo) != 784 {
 		t.Error(err)
 	}
 }
@@ -276,7 +276,7 @@ func FuzzReadPoints(f *testing.F) {
 		}
 		for i := range p.N() {
 			lo, hi := p.At(i)
-			if _, err := BallLinf(lo, hi, Exactly(0), nil); err != nil || len(lo) != p.Dim {
+			if _, err := BallLinf(lo, hi, exactly(0), nil); err != nil || len(lo) != p.Dim {
 				t.Fatal(err)
 			}
 		}

@@ -78,7 +78,7 @@ func TestMulTakesTheFarEnd(t *testing.T) {
 
 func TestBallLinf(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
-	unit := &[2]Decimal{Exactly(0), Exactly(1)}
+	unit := &[2]Decimal{exactly(0), exactly(1)}
 	for range 20000 {
 		text := fmt.Sprintf("%.*f", 1+r.IntN(5), r.Float64()*0.3)
 		eps, err := NewDecimal(text)
@@ -118,11 +118,11 @@ func TestBallLinf(t *testing.T) {
 func TestBallLinfClipOutward(t *testing.T) {
 	a, _ := NewDecimal("0.1")
 	b, _ := NewDecimal("0.7")
-	box, err := BallLinf([]float64{0.5}, []float64{0.5}, Exactly(1), &[2]Decimal{a, b})
+	box, err := BallLinf([]float64{0.5}, []float64{0.5}, exactly(1), &[2]Decimal{a, b})
 	if err != nil || box.Lo[0] != a.Lo || box.Hi[0] != b.Hi || a.Lo == a.Hi || b.Lo == b.Hi {
 		t.Errorf("%v %v", box, err)
 	}
-	box, err = BallLinf([]float64{0}, []float64{0}, Exactly(0), nil)
+	box, err = BallLinf([]float64{0}, []float64{0}, exactly(0), nil)
 	if err != nil || math.Signbit(box.Lo[0]) || math.Signbit(box.Hi[0]) {
 		t.Errorf("negative zero: %v %v", box, err)
 	}
@@ -130,33 +130,33 @@ func TestBallLinfClipOutward(t *testing.T) {
 
 func TestBallLinfErrors(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
-	unit := &[2]Decimal{Exactly(0), Exactly(1)}
+	unit := &[2]Decimal{exactly(0), exactly(1)}
 	for _, c := range []struct {
 		lo, hi []float64
 		eps    Decimal
 		clip   *[2]Decimal
 		want   []string
 	}{
-		{[]float64{0}, []float64{0}, Exactly(-0.5), nil, []string{"eps -0.5"}},
+		{[]float64{0}, []float64{0}, exactly(-0.5), nil, []string{"eps -0.5"}},
 		{[]float64{0}, []float64{0}, Decimal{-1, 1}, nil, []string{"eps"}},
 		{[]float64{0}, []float64{0}, Decimal{nan, nan}, nil, []string{"eps"}},
 		{[]float64{0}, []float64{0}, Decimal{0, inf}, nil, []string{"eps"}},
-		{[]float64{0}, []float64{0}, Exactly(0), &[2]Decimal{Exactly(1), Exactly(0)}, []string{"clip", "empty"}},
-		{[]float64{0}, []float64{0}, Exactly(0), &[2]Decimal{{nan, nan}, Exactly(0)}, []string{"clip"}},
-		{[]float64{0, nan}, []float64{0, nan}, Exactly(0), nil, []string{"coordinate 1", "NaN"}},
-		{[]float64{0, inf}, []float64{0, inf}, Exactly(0), nil, []string{"coordinate 1", "Inf"}},
-		{[]float64{2}, []float64{1}, Exactly(0), nil, []string{"coordinate 0"}},
-		{[]float64{.5, .5, 1.25}, []float64{.5, .5, 1.25}, Exactly(0.125), unit, []string{"coordinate 2", "1.25", "clip interval from 0 to 1"}},
-		{[]float64{-3}, []float64{-3}, Exactly(0.125), unit, []string{"coordinate 0", "-3"}},
-		{[]float64{1}, []float64{1e308}, Exactly(1e308), nil, []string{"coordinate 0", "range"}},
-		{[]float64{-1e308}, []float64{1}, Exactly(1e308), nil, []string{"coordinate 0", "range"}},
+		{[]float64{0}, []float64{0}, exactly(0), &[2]Decimal{exactly(1), exactly(0)}, []string{"clip", "empty"}},
+		{[]float64{0}, []float64{0}, exactly(0), &[2]Decimal{{nan, nan}, exactly(0)}, []string{"clip"}},
+		{[]float64{0, nan}, []float64{0, nan}, exactly(0), nil, []string{"coordinate 1", "NaN"}},
+		{[]float64{0, inf}, []float64{0, inf}, exactly(0), nil, []string{"coordinate 1", "Inf"}},
+		{[]float64{2}, []float64{1}, exactly(0), nil, []string{"coordinate 0"}},
+		{[]float64{.5, .5, 1.25}, []float64{.5, .5, 1.25}, exactly(0.125), unit, []string{"coordinate 2", "1.25", "clip interval from 0 to 1"}},
+		{[]float64{-3}, []float64{-3}, exactly(0.125), unit, []string{"coordinate 0", "-3"}},
+		{[]float64{1}, []float64{1e308}, exactly(1e308), nil, []string{"coordinate 0", "range"}},
+		{[]float64{-1e308}, []float64{1}, exactly(1e308), nil, []string{"coordinate 0", "range"}},
 	} {
 		_, err := BallLinf(c.lo, c.hi, c.eps, c.clip)
 		wantError(t, err, c.want...)
 	}
-	wantPanic(t, func() { _, _ = BallLinf(make([]float64, 2), make([]float64, 3), Exactly(0), nil) }, "2", "3")
+	wantPanic(t, func() { _, _ = BallLinf(make([]float64, 2), make([]float64, 3), exactly(0), nil) }, "2", "3")
 	p := &Points{Source: "x.csv", Dim: 1, n: 1, lo: []float64{5}, hi: []float64{5}}
-	_, err := p.Ball(0, Exactly(1), unit)
+	_, err := p.Ball(0, exactly(1), unit)
 	wantError(t, err, "x.csv: point 0: coordinate 0")
 	wantPanic(t, func() { p.At(1) }, "1 of 1")
 	wantPanic(t, func() { p.At(-1) }, "-1 of 1")
@@ -175,7 +175,7 @@ func TestBallLinfSpeed(t *testing.T) {
 	for range 5 {
 		start := time.Now()
 		for range 100 {
-			if _, err := BallLinf(v, v, eps, &[2]Decimal{Exactly(0), Exactly(1)}); err != nil {
+			if _, err := BallLinf(v, v, eps, &[2]Decimal{exactly(0), exactly(1)}); err != nil {
 				t.Fatal(err)
 			}
 		}

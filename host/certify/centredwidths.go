@@ -3,8 +3,8 @@ package certify
 import (
 	"context"
 	"math"
+	"slices"
 
-	"psafe/host/bound"
 	"psafe/host/measure"
 )
 
@@ -13,105 +13,97 @@ import (
 // the best uniform box by narrowing one layer at a time, the log-mass
 // sum_k n_k log erf(g_k/sqrt2) is maximised under m = 0, and the ray through that
 // point is searched for what really verifies. The better box is kept.
-func (e *Engine) perLayer(ctx context.Context, method bound.Method, rays []*ray) ([]*ray, error) {
-	const narrow = 0.9
-	var open []*ray
-	var probes []*probe
-	layers := len(e.normal.Layers)
-	for _, r := range rays {
-		if r.best <= 0 || r.best >= r.cap {
-			continue
-		}
-		open = append(open, r)
-		for k := range layers {
-			gamma := r.gamma(e.dev.Precision())
-			gamma[k] = e.dev.Precision().Nearest(gamma[k] * narrow)
-			probes = append(probes, &probe{task: r.task, gamma: gamma})
-		}
-	}
-	if err := e.verify(ctx, method, probes, false); err != nil {
+func (s centred) perLayer(ctx context.Context, rays []*ray) ([]*ray, error) {
+	open, slopes, err := s.slopes(ctx, rays)
+	if err != nil {
 		return nil, err
 	}
-	counts := e.layerCounts()
+	counts := make([]int, len(s.e.normal.Layers))
+	for k := range counts {
+		counts[k] = s.e.normal.Layers[k].Random()
+	}
 	second := map[*ray]*ray{}
 	var list []*ray
 	for i, r := range open {
-		slopes := make([]float64, layers)
-		for k, p := range probes[i*layers : (i+1)*layers] {
-			r.tried++
-			slopes[k] = (p.margin - r.bestMargin) / ((1 - narrow) * r.best)
-		}
-		dir := bestWidths(counts, slopes, r.best, r.bestMargin, e.mostGamma())
+		dir := bestWidths(counts, slopes[i], r.best, r.bestMargin, s.mostGamma())
 		if dir == nil {
 			continue
 		}
 		// Along this ray t = 1 is where the linear model puts the zero.
-		s := &ray{task: r.task, dir: dir, fail: math.Inf(1), cap: min(e.reach/most(dir), 1.5)}
-		second[r] = s
-		list = append(list, s)
+		other := &ray{task: r.task, dir: dir, fail: math.Inf(1), cap: min(s.e.reach/slices.Max(dir), 1.5)}
+		second[r] = other
+		list = append(list, other)
 	}
-	if err := e.searchWidths(ctx, method, list); err != nil {
+	if err := s.searchWidths(ctx, list); err != nil {
 		return nil, err
 	}
-	out, p := make([]*ray, len(rays)), e.dev.Precision()
+	out, p := make([]*ray, len(rays)), s.e.dev.Precision()
 	for i, r := range rays {
 		out[i] = r
-		if s := second[r]; s != nil {
-			r.tried += s.tried
-			s.tried = r.tried
-			if s.best > 0 && measure.CentredLogMassApprox(s.gamma(p), counts) > measure.CentredLogMassApprox(r.gamma(p), counts) {
-				out[i] = s
+		if other := second[r]; other != nil {
+			r.tried += other.tried
+			other.tried = r.tried
+			if other.best > 0 && measure.CentredLogMassApprox(other.gamma(p), counts) > measure.CentredLogMassApprox(r.gamma(p), counts) {
+				out[i] = other
 			}
 		}
 	}
 	return out, nil
 }
 
+// slopes measures, for the rays that end inside of what was searched, how the margin
+// falls with the half-width of each layer.
+func (s centred) slopes(ctx context.Context, rays []*ray) (open []*ray, slopes [][]float64, err error) {
+	const narrow = 0.9
+	var probes []*probe
+	layers, p := len(s.e.normal.Layers), s.e.dev.Precision()
+	for _, r := range rays {
+		if r.best <= 0 || r.best >= r.cap {
+			continue
+		}
+		open = append(open, r)
+		for k := range layers {
+			gamma := r.gamma(p)
+			gamma[k] = p.Nearest(gamma[k] * narrow)
+			probes = append(probes, &probe{task: r.task, gamma: gamma})
+		}
+	}
+	if err := s.verify(ctx, probes); err != nil {
+		return nil, nil, err
+	}
+	for i, r := range open {
+		slope := make([]float64, layers)
+		for k, p := range probes[i*layers : (i+1)*layers] {
+			r.tried++
+			slope[k] = (p.margin - r.bestMargin) / ((1 - narrow) * r.best)
+		}
+		slopes = append(slopes, slope)
+	}
+	return open, slopes, nil
+}
+
 // searchWidths brackets each ray around t = 1 and searches it.
-func (e *Engine) searchWidths(ctx context.Context, method bound.Method, rays []*ray) error {
+func (s centred) searchWidths(ctx context.Context, rays []*ray) error {
 	for _, r := range rays {
 		r.best = -1
 		r.probes, r.ts = nil, []float64{0.9, 0.98, 1.02, 1.1}
 		for _, t := range r.ts {
 			at := *r
 			at.best = t
-			r.probes = append(r.probes, &probe{task: r.task, gamma: at.gamma(e.dev.Precision())})
+			r.probes = append(r.probes, &probe{task: r.task, gamma: at.gamma(s.e.dev.Precision())})
 		}
 	}
 	var all []*probe
 	for _, r := range rays {
 		all = append(all, r.probes...)
 	}
-	if err := e.verify(ctx, method, all, false); err != nil {
+	if err := s.verify(ctx, all); err != nil {
 		return err
 	}
 	for _, r := range rays {
 		r.learn()
 	}
-	return e.searchAll(ctx, method, rays)
-}
-
-func most(v []float64) float64 {
-	m := 0.0
-	for _, x := range v {
-		m = max(m, x)
-	}
-	return m
-}
-
-// layerCounts is the number of weights of each layer that are random.
-func (e *Engine) layerCounts() []int {
-	counts := make([]int, len(e.normal.Layers))
-	for k, l := range e.normal.Layers {
-		for _, sd := range [][]float64{l.Weight.SdHi, l.Bias.SdHi} {
-			for _, s := range sd {
-				if s > 0 {
-					counts[k]++
-				}
-			}
-		}
-	}
-	return counts
+	return s.searchAll(ctx, rays)
 }
 
 // bestWidths maximises sum_k n_k log erf(g_k/sqrt2) subject to

@@ -30,12 +30,12 @@ const splitBatch = 16
 //
 // How wide to start is a matter of luck: much wider where few weights matter, a
 // little where many do. Each start gets an equal share of the cuts.
-func (e *Engine) split(ctx context.Context, cfg Config, r *Result) error {
-	roots := e.roots(r)
+func (s centred) split(ctx context.Context, r *Result) error {
+	roots := s.roots(r)
 	single := slices.Clone(r.Gamma)
 	for i, gamma := range roots {
-		cuts := cfg.Splits/len(roots) + min(1, max(0, cfg.Splits%len(roots)-i))
-		logs, err := e.splitFrom(ctx, cfg.Method, r, gamma, cuts)
+		cuts := s.cfg.Splits/len(roots) + min(1, max(0, s.cfg.Splits%len(roots)-i))
+		logs, err := s.splitFrom(ctx, r, gamma, cuts)
 		if err != nil {
 			return err
 		}
@@ -56,14 +56,14 @@ func (e *Engine) split(ctx context.Context, cfg Config, r *Result) error {
 const fewWeights = 50
 
 // roots are the half-widths of boxes to start cutting from.
-func (e *Engine) roots(r *Result) [][]float64 {
-	widest := e.gammas(math.Min(measure.GammaForMassApprox(1-1e-6, max(1, randomWeights(e.normal))), e.reach))
+func (s centred) roots(r *Result) [][]float64 {
+	widest := s.gammas(math.Min(measure.GammaForMassApprox(1-1e-6, max(1, s.e.normal.Random())), s.e.reach))
 	roots := [][]float64{widest}
-	if r.SafeBoxes > 0 && r.Gamma[0] > 0 && randomWeights(e.normal) > fewWeights {
+	if r.SafeBoxes > 0 && r.Gamma[0] > 0 && s.e.normal.Random() > fewWeights {
 		for _, factor := range []float64{1.5, 1.2, 1.07} {
 			wider := slices.Clone(r.Gamma)
 			for k, g := range wider {
-				wider[k] = e.dev.Precision().Nearest(min(g*factor, e.reach))
+				wider[k] = s.e.dev.Precision().Nearest(min(g*factor, s.e.reach))
 			}
 			roots = append(roots, wider)
 		}
@@ -73,8 +73,8 @@ func (e *Engine) roots(r *Result) [][]float64 {
 
 // splitFrom cuts the box of half-widths gamma and returns the log-masses of the
 // pieces that are proved.
-func (e *Engine) splitFrom(ctx context.Context, method bound.Method, r *Result, gamma []float64, cuts int) ([]float64, error) {
-	root, err := e.centredBox(gamma)
+func (s centred) splitFrom(ctx context.Context, r *Result, gamma []float64, cuts int) ([]float64, error) {
+	root, err := s.box(gamma)
 	if err != nil {
 		return nil, err
 	}
@@ -85,10 +85,10 @@ func (e *Engine) splitFrom(ctx context.Context, method bound.Method, r *Result, 
 		n := min(len(open), splitBatch, cuts)
 		var children []piece
 		for _, p := range open[:n] {
-			children = append(children, e.cut(r.Task, p)...)
+			children = append(children, s.cut(r.Task, p)...)
 		}
 		cuts -= n
-		rest, proved, err := e.tryPieces(ctx, method, r, children)
+		rest, proved, err := s.tryPieces(ctx, r, children)
 		if err != nil {
 			return nil, err
 		}
@@ -100,22 +100,22 @@ func (e *Engine) splitFrom(ctx context.Context, method bound.Method, r *Result, 
 
 // tryPieces verifies pieces; it returns those that are left to cut and the
 // log-masses of those that are proved.
-func (e *Engine) tryPieces(ctx context.Context, method bound.Method, r *Result, pieces []piece) (rest []piece, logs []float64, err error) {
+func (s centred) tryPieces(ctx context.Context, r *Result, pieces []piece) (rest []piece, logs []float64, err error) {
 	var probes []*probe
 	for i := range pieces {
 		probes = append(probes, &probe{task: r.Task, box: &pieces[i].box})
 	}
-	if err := e.verify(ctx, method, probes, false); err != nil {
+	if err := s.verify(ctx, probes); err != nil {
 		return nil, nil, err
 	}
 	r.Boxes += len(probes)
 	for i, p := range probes {
-		mass := e.flat.logMass(pieces[i].box)
+		mass := s.e.flat.LogMassDown(pieces[i].box.Lo, pieces[i].box.Hi)
 		if p.margin >= 0 {
 			logs = append(logs, mass)
 		} else {
 			pieces[i].massApprox = mass
-			if e.hopelessApprox(r.Task, &pieces[i].box) {
+			if hopelessApprox(s.e.normal, r.Task, &pieces[i].box) {
 				pieces[i].massApprox -= hopelessPenalty
 			}
 			rest = append(rest, pieces[i])
@@ -126,18 +126,14 @@ func (e *Engine) tryPieces(ctx context.Context, method bound.Method, r *Result, 
 
 // cut halves a piece, by probability, at its most sensitive weight; it returns
 // nothing if no weight can be cut.
-func (e *Engine) cut(t *property.Task, p piece) []piece {
-	array, w := e.mostSensitive(t, &p.box)
+func (s centred) cut(t *property.Task, p piece) []piece {
+	array, w := mostSensitive(s.e.normal, t, &p.box)
 	if array < 0 {
 		return nil
 	}
-	layer := e.normal.Layers[array/2]
-	g := &layer.Weight
-	if array%2 == 1 {
-		g = &layer.Bias
-	}
+	g := s.e.normal.Params()[array]
 	lo, hi := p.box.Lo[array][w], p.box.Hi[array][w]
-	at := e.dev.Precision().Nearest(medianApprox(lo, hi, g.Mean[w], g.SdHi[w]))
+	at := s.e.dev.Precision().Nearest(medianApprox(lo, hi, g.Mean[w], g.SdHi[w]))
 	if !(at > lo && at < hi) {
 		return nil
 	}

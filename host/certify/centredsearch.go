@@ -37,9 +37,9 @@ const (
 
 // searchAll advances all rays together, so that each pass is one job with many
 // items.
-func (e *Engine) searchAll(ctx context.Context, method bound.Method, rays []*ray) error {
+func (s centred) searchAll(ctx context.Context, rays []*ray) error {
 	for range searchPasses {
-		if err := e.advance(ctx, method, rays); err != nil {
+		if err := s.advance(ctx, rays); err != nil {
 			return err
 		}
 	}
@@ -47,15 +47,15 @@ func (e *Engine) searchAll(ctx context.Context, method bound.Method, rays []*ray
 }
 
 // advance makes one pass over the rays that are not done.
-func (e *Engine) advance(ctx context.Context, method bound.Method, rays []*ray) error {
+func (s centred) advance(ctx context.Context, rays []*ray) error {
 	var all []*probe
 	for _, r := range rays {
 		if !r.done {
-			r.plan(e.dev.Precision())
+			r.plan(s.e.dev.Precision())
 			all = append(all, r.probes...)
 		}
 	}
-	if err := e.verify(ctx, method, all, false); err != nil {
+	if err := s.verify(ctx, all); err != nil {
 		return err
 	}
 	for _, r := range rays {

@@ -81,9 +81,9 @@ func TestAttackGradient(t *testing.T) {
 			x[j] = r.NormFloat64()
 		}
 		x[3] = 0 // an input that is skipped going up has a gradient all the same
-		a := newAttack(post.Network(), meansOf(post), boxAround(x, 1), &safe)
+		a := newAttack(target{post.Network(), meansOf(post), boxAround(x, 1), &safe}, effort{})
 		a.consider(x)
-		for j, g := range a.pass.Back(a.seed) {
+		for j, g := range a.pass.Back(a.row) {
 			at := func(d float64) float64 {
 				y := slices.Clone(x)
 				y[j] += d
@@ -121,9 +121,9 @@ func TestAttackFindsTheMinimum(t *testing.T) {
 				least = min(least, marginAt(post, &safe, x))
 			}
 		}
-		x, margin := attackApprox(post.Network(), meansOf(post), box, &safe, 20, 6, 1, false)
+		x, margin := attackApprox(target{post.Network(), meansOf(post), box, &safe}, effort{steps: 20, starts: 6, seed: 1})
 		checkAttack(t, post, &safe, box, x, margin)
-		again, _ := attackApprox(post.Network(), meansOf(post), box, &safe, 20, 6, 1, false)
+		again, _ := attackApprox(target{post.Network(), meansOf(post), box, &safe}, effort{steps: 20, starts: 6, seed: 1})
 		if !slices.Equal(x, again) {
 			t.Errorf("two equal attacks give %v and %v", x, again)
 		}
@@ -169,22 +169,22 @@ func TestAttackCorners(t *testing.T) {
 		{&nothing, 3, func(m float64) bool { return math.IsInf(m, -1) }},
 		{&argmax, 0, func(m float64) bool { return math.Abs(m) < 100 }},
 	} {
-		x, margin := attackApprox(post.Network(), meansOf(post), box, c.safe, 5, c.starts, 1, false)
+		x, margin := attackApprox(target{post.Network(), meansOf(post), box, c.safe}, effort{steps: 5, starts: c.starts, seed: 1})
 		if !slices.Equal(x, []float64{0.5, -0.25}) || !c.margins(margin) {
 			t.Errorf("%v: %v, margin %v", c.safe.Any, x, margin)
 		}
 	}
 	weights := meansOf(post)
 	weights[3] = []float64{math.NaN(), 0, 0}
-	if x, margin := attackApprox(post.Network(), weights, box, &argmax, 5, 3, 1, false); !slices.Equal(x, []float64{0.5, -0.25}) || !math.IsNaN(margin) {
+	if x, margin := attackApprox(target{post.Network(), weights, box, &argmax}, effort{steps: 5, starts: 3, seed: 1}); !slices.Equal(x, []float64{0.5, -0.25}) || !math.IsNaN(margin) {
 		t.Errorf("NaN weights: %v, margin %v", x, margin)
 	}
 	point := property.Box{Lo: []float64{1, 2}, Hi: []float64{1, 2}}
-	if x, _ := attackApprox(post.Network(), meansOf(post), point, &argmax, 5, 3, 1, false); !slices.Equal(x, point.Lo) {
+	if x, _ := attackApprox(target{post.Network(), meansOf(post), point, &argmax}, effort{steps: 5, starts: 3, seed: 1}); !slices.Equal(x, point.Lo) {
 		t.Errorf("a box of one point: %v", x)
 	}
 	huge := property.Box{Lo: []float64{1e308, -1e308}, Hi: []float64{1.7e308, 1.7e308}}
-	if x, _ := attackApprox(post.Network(), meansOf(post), huge, &argmax, 5, 3, 1, false); !(x[0] >= 1e308 && x[0] <= 1.7e308) {
+	if x, _ := attackApprox(target{post.Network(), meansOf(post), huge, &argmax}, effort{steps: 5, starts: 3, seed: 1}); !(x[0] >= 1e308 && x[0] <= 1.7e308) {
 		t.Errorf("a huge box: %v", x)
 	}
 }
@@ -243,7 +243,7 @@ func TestAttackIsConfirmed(t *testing.T) {
 			safe = property.ArgmaxIsNever(r.IntN(4), 4)
 		}
 		task := property.Task{Label: -1, T: []property.Box{box}, Inner: []property.Box{property.InnerBall(x, x, eps, nil)}, S: safe}
-		at, margin := attackApprox(post.Network(), meansOf(post), box, &safe, 10, 4, 1, false)
+		at, margin := attackApprox(target{post.Network(), meansOf(post), box, &safe}, effort{steps: 10, starts: 4, seed: 1})
 		switch fails := failsAt(t, post, &safe, task.Witness(0, at)); {
 		case margin < -1e-9 && fails:
 			confirmed++
@@ -287,7 +287,7 @@ func TestAttackMNIST(t *testing.T) {
 	}
 	post, points := realNet(t, "VIMODEL_MNIST_2_128_relu.net.npz")
 	eps, _ := property.NewDecimal("0.1")
-	clip := [2]property.Decimal{property.Exactly(0), property.Exactly(1)}
+	clip := [2]property.Decimal{{Lo: 0, Hi: 0}, {Lo: 1, Hi: 1}}
 	const images = 40
 	fallen := 0
 	for i := range images {
@@ -299,7 +299,7 @@ func TestAttackMNIST(t *testing.T) {
 		y := post.LogitsApprox(x)
 		class := slices.Index(y, slices.Max(y))
 		task := property.Task{T: []property.Box{box}, Inner: []property.Box{points.InnerBall(i, eps, &clip)}, S: property.ArgmaxIs(class, len(y))}
-		at, margin := attackApprox(post.Network(), meansOf(post), box, &task.S, 10, 3, 1, false)
+		at, margin := attackApprox(target{post.Network(), meansOf(post), box, &task.S}, effort{steps: 10, starts: 3, seed: 1})
 		checkAttack(t, post, &task.S, box, at, margin)
 		if fails := failsAt(t, post, &task.S, task.Witness(0, at)); fails != (margin < 0) {
 			t.Errorf("image %d: margin %v, fails %v", i, margin, fails)
@@ -313,7 +313,7 @@ func TestAttackMNIST(t *testing.T) {
 		t.Errorf("%d of %d images fall", fallen, images)
 	}
 	safe, unit := property.ArgmaxIs(0, 10), property.Box{Lo: make([]float64, 784), Hi: slices.Repeat([]float64{1}, 784)}
-	a := newAttack(post.Network(), meansOf(post), unit, &safe)
+	a := newAttack(target{post.Network(), meansOf(post), unit, &safe}, effort{})
 	x := slices.Repeat([]float64{0.5}, 784)
 	a.consider(x)
 	best := func(f func()) time.Duration {

@@ -5,24 +5,77 @@ import (
 	"math"
 	"slices"
 
-	"psafe/host/posterior"
+	"psafe/host/network"
 	"psafe/host/property"
 )
+
+// cell is an input box of a task, and what is known of it.
+type cell struct {
+	task *property.Task
+	box  property.Box
+	// fail bounds the probability that some x of the box is unsafe, from above; if the
+	// cell is dual, its rows are negated and fail bounds the probability that S holds
+	// on all of the box.
+	fail float64
+	dual bool
+	// tau is the failure budget that gave it.
+	tau float64
+	// parts are what the box was cut into.
+	parts []*cell
+}
+
+// best bounds the cell's failure by itself or by its parts, from above: if the box
+// is unsafe, then one of its parts is.
+func (c *cell) best() float64 {
+	if len(c.parts) == 0 {
+		return c.fail
+	}
+	sum := 0.0
+	for _, p := range c.parts {
+		sum = math.Nextafter(sum+p.best(), math.Inf(1))
+	}
+	return min(c.fail, sum)
+}
+
+// leaves lists the cells that best rests on.
+func (c *cell) leaves() []*cell {
+	if len(c.parts) == 0 || c.fail <= c.best() {
+		return []*cell{c}
+	}
+	var all []*cell
+	for _, p := range c.parts {
+		all = append(all, p.leaves()...)
+	}
+	return all
+}
+
+// mostCells is how many cells a task's T may be cut into: as many as asked for, or
+// some where inputs are few enough for that to pay.
+func (c *Config) mostCells(inputs int) int {
+	switch {
+	case c.Cells > 0:
+		return c.Cells
+	case inputs <= fewInputs:
+		return 128
+	}
+	return 1
+}
 
 // refineRounds bounds the rounds of refine.
 const refineRounds = 24
 
 // refine cuts the cells that fail most, as long as a task has fewer than most.
-func (e *Engine) refine(ctx context.Context, most int, roots [][]*cell) error {
+func (m clbp) refine(ctx context.Context, most int, roots [][]*cell) error {
 	count := make([]int, len(roots))
 	for i, r := range roots {
 		count[i] = len(r)
 	}
+	net, mean := m.e.normal.Network(), m.e.normal.Mean()
 	for range refineRounds {
 		var fresh []*cell
 		for i, r := range roots {
 			for _, c := range worst(r, most-count[i]) {
-				halve(e.normal, c)
+				halve(net, mean, c)
 				fresh = append(fresh, c.parts...)
 				count[i] += len(c.parts) - 1
 			}
@@ -30,7 +83,7 @@ func (e *Engine) refine(ctx context.Context, most int, roots [][]*cell) error {
 		if len(fresh) == 0 {
 			return nil
 		}
-		if err := e.judge(ctx, fresh); err != nil {
+		if err := m.judge(ctx, fresh); err != nil {
 			return err
 		}
 	}
@@ -85,10 +138,10 @@ func (c *cell) uncut() []*cell {
 	return all
 }
 
-// halve cuts a cell in two in the coordinate over which the rows of a network (the
-// means of post) vary most. The halves share their common face.
-func halve(post *posterior.Posterior, c *cell) {
-	j := steepestApprox(post, c)
+// halve cuts a cell in two in the coordinate over which the rows of the network of
+// these weights vary most. The halves share their common face.
+func halve(net network.Network, weights drawn, c *cell) {
+	j := steepestApprox(net, weights, c)
 	mid := middle(c.box.Lo[j], c.box.Hi[j])
 	left := property.Box{Lo: c.box.Lo, Hi: slices.Clone(c.box.Hi)}
 	right := property.Box{Lo: slices.Clone(c.box.Lo), Hi: c.box.Hi}
@@ -103,7 +156,7 @@ func middle(lo, hi float64) float64 { return min(max(lo/2+hi/2, lo), hi) }
 
 // steepestApprox is the coordinate in which a row of the network changes most
 // over the box, by finite differences; the widest if none changes.
-func steepestApprox(post *posterior.Posterior, c *cell) int {
+func steepestApprox(net network.Network, weights drawn, c *cell) int {
 	n := len(c.box.Lo)
 	mid := make([]float64, n)
 	for j := range mid {
@@ -116,9 +169,9 @@ func steepestApprox(post *posterior.Posterior, c *cell) int {
 		}
 		x := slices.Clone(mid)
 		x[j] = c.box.Lo[j]
-		a := post.LogitsApprox(x)
+		a := net.OutputsApprox(weights, x)
 		x[j] = c.box.Hi[j]
-		b := post.LogitsApprox(x)
+		b := net.OutputsApprox(weights, x)
 		for _, row := range c.task.S.Rows {
 			d := 0.0
 			for i, w := range row.CLo {

@@ -9,51 +9,82 @@ import (
 	"psafe/host/property"
 )
 
-// attackApprox looks for the point of a box at which the network of the given
-// weights breaks the safe set most: it descends on
+// target is what is attacked: the network of these weights, in the layout of
+// posterior.Draw, on a box with Lo <= Hi, where it should stay in the safe set.
+type target struct {
+	net     network.Network
+	weights drawn
+	box     property.Box
+	safe    *property.Safe
+}
+
+// effort is how hard an attack tries.
+type effort struct {
+	// steps is the number of steps of a start, starts that of starts.
+	steps, starts int
+	// seed is that of random corners.
+	seed uint64
+	// thorough goes on when a margin is clearly negative, which is all that a proof for
+	// one network needs.
+	thorough bool
+}
+
+// witness is the witness box of the point of T where the network's margin is least;
+// unless thorough, of one where it is clearly negative. Lo is nil if no box of T has one.
+func witness(net network.Network, weights drawn, t *property.Task, thorough bool) property.Box {
+	how := effort{steps: 20, starts: 3, seed: uint64(t.Index), thorough: thorough}
+	least, best := math.Inf(1), property.Box{}
+	for b := range t.T {
+		x, margin := attackApprox(target{net, weights, t.T[b], &t.S}, how)
+		w := t.Witness(b, x)
+		if w.Lo != nil && (margin < least || best.Lo == nil) {
+			least, best = margin, w
+		}
+	}
+	return best
+}
+
+// attackApprox looks for the point of a box at which a network breaks the safe set
+// most: it descends on
 //
 //	margin(x) = max over alternatives of min over their rows of C y(x) + D
 //
 // by steps of the gradient's sign (FGSM from the centre of the box, then projected
 // descent from the centre, from the corner that FGSM names and from random corners
-// until there are that many starts; with few inputs from the best of all corners), each start with the given number of steps. It
-// returns the best point seen, always inside of the box, and its margin. Unless
-// thorough it stops as soon as a margin is clearly negative, which is all that a
-// proof for one network needs. Everything is ordinary float64: no
-// bound of anything, and the same for the same arguments.
+// until there are that many starts; with few inputs from the best of all corners). It
+// returns the best point seen, always inside of the box, and its margin. Everything is
+// ordinary float64: no bound of anything, and the same for the same arguments.
 //
-// weights are in the layout of posterior.Draw. The box must have Lo <= Hi. Without a start the centre
-// comes back, and so it does where margins are not finite: for a set that is empty
-// or has an alternative without rows, and for NaN.
-func attackApprox(net network.Network, weights [][]float64, box property.Box, safe *property.Safe, steps, starts int, seed uint64, thorough bool) (x []float64, marginApprox float64) {
-	a := newAttack(net, weights, box, safe)
-	a.thorough = thorough
-	centre := middleOf(box)
+// Without a start the centre comes back, and so it does where margins are not finite:
+// for a set that is empty or has an alternative without rows, and for NaN.
+func attackApprox(at target, how effort) (x []float64, marginApprox float64) {
+	a := newAttack(at, how)
+	centre := middleOf(a.box)
 	for j, v := range centre {
-		centre[j] = min(max(v, box.Lo[j]), box.Hi[j]) // the sum may have overflowed
+		centre[j] = min(max(v, a.box.Lo[j]), a.box.Hi[j]) // the sum may have overflowed
 	}
 	a.consider(centre)
 	if !(math.Abs(a.bestMargin) <= math.MaxFloat64) {
 		return a.best, a.bestMargin
 	}
 	corner := slices.Clone(centre)
-	if starts > 0 && !a.done() {
+	if how.starts > 0 && !a.done() {
 		a.step(corner, 1)
 	}
-	if starts > 0 && len(centre) <= cornerInputs {
+	if how.starts > 0 && len(centre) <= cornerInputs {
 		a.corners()
 		copy(corner, a.best)
 	}
-	r := rand.New(rand.NewPCG(seed, 1))
-	for s := 0; s < starts && !a.done(); s++ {
+	r := rand.New(rand.NewPCG(how.seed, 1))
+	for s := 0; s < how.starts && !a.done(); s++ {
 		from := slices.Clone(centre)
 		switch {
 		case s == 1:
 			copy(from, corner)
 		case s > 1:
-			randomCorner(r, from, box)
+			randomCorner(r, from, a.box)
 		}
-		a.descend(from, steps)
+		a.descend(from)
 	}
 	return a.best, a.bestMargin
 }
@@ -87,21 +118,19 @@ func randomCorner(r *rand.Rand, x []float64, box property.Box) {
 
 // attack is one search with its buffers.
 type attack struct {
+	target
+	effort
 	pass *network.Pass
-	box  property.Box
-	safe *property.Safe
-	// thorough goes on when a margin is clearly negative.
-	thorough bool
-	// seed is the row that decides the margin at the point considered last.
-	seed []float64
+	// row is the row that decides the margin at the point considered last.
+	row []float64
 
 	best       []float64
 	bestMargin float64
 }
 
-func newAttack(net network.Network, weights [][]float64, box property.Box, safe *property.Safe) *attack {
-	return &attack{pass: net.NewPass(weights), box: box, safe: safe, seed: make([]float64, net.Outputs()),
-		best: make([]float64, net.Inputs()), bestMargin: math.NaN()}
+func newAttack(at target, how effort) *attack {
+	return &attack{target: at, effort: how, pass: at.net.NewPass(at.weights), row: make([]float64, at.net.Outputs()),
+		best: make([]float64, at.net.Inputs()), bestMargin: math.NaN()}
 }
 
 // done says that the best margin is negative by more than rounding and a narrow
@@ -117,8 +146,8 @@ func (a *attack) done() bool {
 	return a.bestMargin < -size/64
 }
 
-// consider evaluates the network at x and keeps x if it is the best so far. The
-// gradient's seed, the least row of the best alternative, is left in seed.
+// consider evaluates the network at x and keeps x if it is the best so far. The row to
+// descend on, the least of the best alternative, is left in row.
 func (a *attack) consider(x []float64) {
 	margin := a.worstRow(a.pass.Forward(x))
 	if math.IsNaN(a.bestMargin) || margin < a.bestMargin {
@@ -129,9 +158,9 @@ func (a *attack) consider(x []float64) {
 
 // descend takes steps from x: the k-th is 1/(k+3) of the box's width, so that a few
 // reach any face from the centre and the later ones settle.
-func (a *attack) descend(x []float64, steps int) {
+func (a *attack) descend(x []float64) {
 	a.consider(x)
-	for k := 1; k <= steps && !a.done(); k++ {
+	for k := 1; k <= a.steps && !a.done(); k++ {
 		if !a.step(x, 1/float64(k+3)) {
 			return
 		}
@@ -142,7 +171,7 @@ func (a *attack) descend(x []float64, steps int) {
 // the point considered last, and considers where it lands. It says whether x moved.
 func (a *attack) step(x []float64, share float64) bool {
 	moved := false
-	for j, g := range a.pass.Back(a.seed) {
+	for j, g := range a.pass.Back(a.row) {
 		lo, hi := a.box.Lo[j], a.box.Hi[j]
 		to := x[j]
 		if g > 0 {
@@ -160,7 +189,7 @@ func (a *attack) step(x []float64, share float64) bool {
 }
 
 // worstRow returns the margin at the logits and puts the row that decides it, the
-// least one of the best alternative, into seed. +-Inf where no row does.
+// least one of the best alternative, into row. +-Inf where no row does.
 func (a *attack) worstRow(y []float64) float64 {
 	margin, decides := math.Inf(-1), -1
 	for _, all := range a.safe.Any {
@@ -177,11 +206,11 @@ func (a *attack) worstRow(y []float64) float64 {
 			margin, decides = least, at
 		}
 	}
-	clear(a.seed)
+	clear(a.row)
 	if decides >= 0 {
 		row := &a.safe.Rows[decides]
-		for i := range a.seed {
-			a.seed[i] = 0.5 * (row.CLo[i] + row.CHi[i])
+		for i := range a.row {
+			a.row[i] = 0.5 * (row.CLo[i] + row.CHi[i])
 		}
 	}
 	return margin

@@ -7,6 +7,7 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/network"
+	"psafe/host/posterior"
 	"psafe/host/property"
 )
 
@@ -17,10 +18,10 @@ const hopelessPenalty = 1000
 // hopelessApprox says whether, to first order in the weights, the property is
 // broken at some x of T for all weights of the piece: cutting it would gain
 // nothing. Like all of the search it can be wrong without harm.
-func (e *Engine) hopelessApprox(t *property.Task, box *bound.Explicit) bool {
+func hopelessApprox(post *posterior.Posterior, t *property.Task, box *bound.Explicit) bool {
 	for _, b := range t.T {
 		for _, x := range [][]float64{b.Lo, b.Hi, middleOf(b)} {
-			s := e.sensitivity(t, box, x)
+			s := sensitivityApprox(post, t, box, x)
 			if s.margin+s.total/2 < 0 {
 				return true
 			}
@@ -32,8 +33,8 @@ func (e *Engine) hopelessApprox(t *property.Task, box *bound.Explicit) bool {
 // mostSensitive returns the weight whose interval, to first order, moves the
 // least margin most, at the centre of the piece and of T: array and index as in
 // bound.Explicit, array -1 if none moves it.
-func (e *Engine) mostSensitive(t *property.Task, box *bound.Explicit) (array, weight int) {
-	s := e.sensitivity(t, box, middleOf(t.T[0]))
+func mostSensitive(post *posterior.Posterior, t *property.Task, box *bound.Explicit) (array, weight int) {
+	s := sensitivityApprox(post, t, box, middleOf(t.T[0]))
 	return s.array, s.weight
 }
 
@@ -60,14 +61,15 @@ func (m *sensitivity) add(s float64, array, weight int, sd float64) {
 	}
 }
 
-func (e *Engine) sensitivity(t *property.Task, box *bound.Explicit, x []float64) sensitivity {
-	pass := e.normal.Network().NewPass(centreApprox(box))
+// sensitivityApprox is the sensitivity of the networks of a piece at x.
+func sensitivityApprox(post *posterior.Posterior, t *property.Task, box *bound.Explicit, x []float64) sensitivity {
+	pass := post.Network().NewPass(centreApprox(box))
 	m := sensitivity{array: -1}
 	var row []float64
-	row, m.margin = e.rowGradient(t, pass.Forward(x))
+	row, m.margin = rowGradient(&t.S, pass.Forward(x))
 	pass.BackBy(row, slopeApprox)
-	for k := len(e.normal.Layers) - 1; k >= 0; k-- {
-		l, delta := &e.normal.Layers[k], pass.Gradient(k)
+	for k := len(post.Layers) - 1; k >= 0; k-- {
+		l, delta := &post.Layers[k], pass.Gradient(k)
 		weight, bias := interval(box, 2*k), interval(box, 2*k+1)
 		for j, z := range pass.Z[k] {
 			for i, w := range l.From(j) {
@@ -101,16 +103,16 @@ func centreApprox(box *bound.Explicit) [][]float64 {
 
 // rowGradient is the row of the best alternative that is least at logits y, and
 // its value.
-func (e *Engine) rowGradient(t *property.Task, y []float64) ([]float64, float64) {
-	value := make([]float64, len(t.S.Rows))
-	for r, row := range t.S.Rows {
+func rowGradient(s *property.Safe, y []float64) ([]float64, float64) {
+	value := make([]float64, len(s.Rows))
+	for r, row := range s.Rows {
 		value[r] = row.D
 		for i, c := range row.CLo {
 			value[r] += c * y[i]
 		}
 	}
 	best, bestRow := math.Inf(-1), 0
-	for _, all := range t.S.Any {
+	for _, all := range s.Any {
 		least, at := math.Inf(1), -1
 		for _, r := range all {
 			if value[r] < least {
@@ -121,10 +123,10 @@ func (e *Engine) rowGradient(t *property.Task, y []float64) ([]float64, float64)
 			best, bestRow = least, at
 		}
 	}
-	if len(t.S.Rows) == 0 {
+	if len(s.Rows) == 0 {
 		return make([]float64, len(y)), 0
 	}
-	return t.S.Rows[bestRow].CLo, value[bestRow]
+	return s.Rows[bestRow].CLo, value[bestRow]
 }
 
 // slopeApprox is the derivative of an activation at t, where its value is z, with a

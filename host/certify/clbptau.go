@@ -1,0 +1,103 @@
+package certify
+
+import (
+	"context"
+	"maps"
+	"math"
+	"slices"
+)
+
+// The tau tried first is one whose budget is half of enough, at most mostFirstTau:
+// where the rows hold with room to spare, as they mostly do, that is the end of it.
+// From there steps of tauStep up as long as that helps, at most tauSteps of them.
+const (
+	mostFirstTau = 1e-6
+	tauStep      = 30
+	tauSteps     = 4
+	leastTau     = 1e-14
+	mostTau      = 1e-2
+	// worthPolish is a failure probability from which on more taus are tried.
+	worthPolish = 1e-3
+)
+
+// judge bounds the failure of cells: with one tau for all, and then with larger ones
+// for those where it pays, upwards step by step. A cell of which the first says nothing
+// is tried from the largest downwards, since the smaller tau is, the wider are the hidden
+// bounds; and so is one whose bound is still not good.
+func (m clbp) judge(ctx context.Context, cells []*cell) error {
+	least := min(max(enough/2/(3*float64(m.hiddenNeurons()+1)), leastTau), mostFirstTau)
+	if err := m.judgeAt(ctx, cells, least); err != nil {
+		return err
+	}
+	var up, fromTop []*cell
+	for _, c := range cells {
+		switch {
+		case c.fail >= 1:
+			fromTop = append(fromTop, c)
+		case c.fail > enough:
+			up = append(up, c)
+		}
+	}
+	taus := []float64{}
+	for tau := least; len(taus) < tauSteps && tau < mostTau; {
+		tau = min(tau*tauStep, mostTau)
+		taus = append(taus, tau)
+	}
+	if err := m.follow(ctx, up, taus); err != nil {
+		return err
+	}
+	// Gains that became small on the way up may be large from the top.
+	for _, c := range up {
+		if c.fail > worthPolish {
+			fromTop = append(fromTop, c)
+		}
+	}
+	slices.Reverse(taus)
+	if err := m.follow(ctx, fromTop, taus); err != nil {
+		return err
+	}
+	return m.polish(ctx, cells)
+}
+
+// polish tries, for cells whose bound is known but not good, taus between those that
+// were tried, on either side of the best.
+func (m clbp) polish(ctx context.Context, cells []*cell) error {
+	for factor := math.Sqrt(tauStep); factor > 2; factor = math.Sqrt(factor) {
+		by := map[float64][]*cell{}
+		for _, c := range cells {
+			if c.fail > worthPolish && c.fail < 1 {
+				by[c.tau] = append(by[c.tau], c)
+			}
+		}
+		for _, tau := range slices.Sorted(maps.Keys(by)) {
+			for _, t := range []float64{tau / factor, tau * factor} {
+				if err := m.judgeAt(ctx, by[tau], t); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// follow tries one tau after the other, each for the cells that gained by the one before.
+func (m clbp) follow(ctx context.Context, cells []*cell, taus []float64) error {
+	for step, tau := range taus {
+		before := make([]float64, len(cells))
+		for i, c := range cells {
+			before[i] = c.fail
+		}
+		if err := m.judgeAt(ctx, cells, tau); err != nil {
+			return err
+		}
+		var gained []*cell
+		for i, c := range cells {
+			// The first may say nothing because it is itself the failure.
+			if c.fail < 0.9*before[i] || step == 0 && before[i] >= 1 {
+				gained = append(gained, c)
+			}
+		}
+		cells = gained
+	}
+	return nil
+}

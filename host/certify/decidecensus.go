@@ -1,0 +1,53 @@
+package certify
+
+import (
+	"context"
+
+	"psafe/host/property"
+)
+
+// census decides many networks, as many at a time as host memory likes.
+type census struct {
+	e *Engine
+	// cells is how many cells T may be cut into to decide one network.
+	cells int
+	// n is the number of networks, net gives each.
+	n   int
+	net func(i int) drawn
+}
+
+// netBytes is how much host memory drawn networks may take at a time.
+const netBytes = 256 << 20
+
+// decide decides the networks on the tasks and calls count with the number of each and
+// its rulings.
+func (c *census) decide(ctx context.Context, tasks []property.Task, count func(i int, rulings []ruling)) error {
+	most := max(1, netBytes/(8*c.e.normal.Weights()))
+	// Input boxes of all pairs are held too.
+	most = max(1, min(most, (1<<22)/max(1, len(tasks)*c.e.normal.Inputs())))
+	for from := 0; from < c.n; from += most {
+		var nets []drawn
+		for i := from; i < min(from+most, c.n); i++ {
+			nets = append(nets, c.net(i))
+		}
+		rulings, err := decide(ctx, c.e, nets, tasks, c.cells)
+		if err != nil {
+			return err
+		}
+		for i := range nets {
+			count(from+i, rulings[i*len(tasks):(i+1)*len(tasks)])
+		}
+	}
+	return nil
+}
+
+// mostPieces is how many cells T may be cut into to decide one network.
+func (c *Config) mostPieces(inputs int) int {
+	switch {
+	case c.Cells > 0:
+		return c.Cells
+	case inputs <= fewInputs:
+		return 256
+	}
+	return 1
+}

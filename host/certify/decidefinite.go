@@ -1,0 +1,63 @@
+package certify
+
+import (
+	"context"
+	"math"
+	"math/big"
+
+	"psafe/host/measure"
+	"psafe/host/property"
+)
+
+// finite decides every network of a posterior that is a finite set of them: the
+// counts of those proved safe add up to a certified lower bound, and those proved
+// unsafe take from 1 a certified upper bound (theory section 7).
+func finite(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error) {
+	s := e.posterior.Samples()
+	safe, unsafe := make([]int64, len(tasks)), make([]int64, len(tasks))
+	results := make([]*Result, len(tasks))
+	for t := range tasks {
+		results[t] = newResult(&tasks[t], "samples")
+		results[t].Samples = s.N()
+	}
+	all := census{e: e, cells: cfg.mostPieces(e.normal.Inputs()), n: s.N(), net: s.Weights}
+	err := all.decide(ctx, tasks, func(i int, rulings []ruling) {
+		for t, r := range rulings {
+			switch r {
+			case provedSafe:
+				safe[t] += s.Counts[i]
+				results[t].SafeSamples++
+			case provedUnsafe:
+				unsafe[t] += s.Counts[i]
+				results[t].UnsafeSamples++
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	for t, r := range results {
+		r.PLower = shareDown(safe[t], s.Total())
+		if !cfg.NoUpper {
+			r.UnsafeDown = shareDown(unsafe[t], s.Total())
+		}
+		r.LogP = measure.LogComplementDown(math.Nextafter(1-r.PLower, math.Inf(1)))
+		switch r.PLower {
+		case 0:
+			r.LogP = minusInf
+		case 1:
+			r.LogP = 0
+		}
+	}
+	return results, nil
+}
+
+// shareDown is a/total, rounded down.
+func shareDown(a, total int64) float64 {
+	exact := big.NewRat(a, total)
+	f, same := exact.Float64()
+	if !same && new(big.Rat).SetFloat64(f).Cmp(exact) > 0 {
+		return math.Nextafter(f, math.Inf(-1))
+	}
+	return f
+}
