@@ -17,7 +17,7 @@ var mayImport = map[string][]string{
 	"psafe/host/property":         {"psafe/host/npy"},
 	"psafe/host/bound":            {"psafe/host/posterior", "psafe/host/property"},
 	"psafe/host/bound/lockstep":   {"psafe/host/bound"},
-	"psafe/host/bound/devicetest": {"psafe/host/bound", "psafe/host/posterior", "psafe/host/property"},
+	"psafe/host/bound/devicetest": {"psafe/host/bound", "psafe/host/posterior", "psafe/host/property", "psafe/internal/testscale"},
 	"psafe/host/measure":          {},
 	"psafe/host/certify":          {"psafe/host/bound", "psafe/host/measure", "psafe/host/posterior", "psafe/host/property"},
 	"psafe/host/report":           {"psafe/host/certify", "psafe/host/measure", "psafe/host/property", "gonum.org/v1/plot", "gonum.org/v1/plot/"},
@@ -29,6 +29,7 @@ var mayImport = map[string][]string{
 	"psafe/gpu/cl":                {"github.com/ebitengine/purego"},
 	"psafe/cmd/psafe":             {"psafe/", "github.com/spf13/pflag", "golang.org/x/term"},
 	"psafe/internal/mutants":      {},
+	"psafe/internal/testscale":    {},
 	"psafe/testdata":              {},
 	"psafe/testdata/gen":          {"psafe/"},
 }
