@@ -76,13 +76,17 @@ func run(ctx context.Context, all []mutant, jobs int, verbose bool) (status int,
 		return 0, err
 	}
 	counts := map[verdict]int{}
-	for i, r := range testAll(ctx, base, all, dir, jobs) {
+	var mu sync.Mutex
+	each(len(all), jobs, func(i int) {
+		r := all[i].apply(ctx, base, filepath.Join(dir, fmt.Sprint(i)))
+		mu.Lock()
+		defer mu.Unlock()
 		counts[r.verdict]++
 		fmt.Printf("%-9s %5.1fs  %s  %s => %s\n", r.verdict, r.took.Seconds(), all[i].where(), all[i].old, all[i].new)
 		if verbose || r.verdict == broken {
 			fmt.Println(r.output)
 		}
-	}
+	})
 	fmt.Printf("%d mutants: %d caught, %d of them only by all cases, %d survived, %d broken\n",
 		len(all), counts[caught]+counts[caughtDeep], counts[caughtDeep], counts[survived], counts[broken])
 	switch {
@@ -123,12 +127,4 @@ func each(n, jobs int, f func(i int)) {
 	}
 	close(next)
 	wait.Wait()
-}
-
-func testAll(ctx context.Context, base *baseline, all []mutant, dir string, jobs int) []result {
-	results := make([]result, len(all))
-	each(len(all), jobs, func(i int) {
-		results[i] = all[i].apply(ctx, base, filepath.Join(dir, fmt.Sprint(i)))
-	})
-	return results
 }
