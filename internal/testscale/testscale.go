@@ -82,7 +82,7 @@ func Ratio(f, reference func(), enough float64) float64 {
 	return ratio
 }
 
-// DeepOnly skips a test that make test cannot afford: CONTRIBUTING names them.
+// DeepOnly skips a test that make test cannot afford: the Makefile names them.
 func DeepOnly(t testing.TB) {
 	t.Helper()
 	if !Deep() {
