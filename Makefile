@@ -4,11 +4,22 @@ GO          ?= go
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PLATFORMS   ?= linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
-.PHONY: test build deps format vet lint cross unit race simd bench mutants testdata paper
+.PHONY: test deep build deps format vet lint cross unit unit-deep race simd bench mutants cover testdata paper
 
-# Everything; under ten minutes on two cores.
-test: deps format vet lint cross unit race simd
+# What every change must pass: at most four minutes on two cores. Tests do a tenth of
+# their random cases and a chosen few of the others (internal/testscale). Left to make
+# deep altogether: TestPaperQuick (all experiments of psafe paper), TestOclgrind/optimised
+# and /unoptimised, the race detector, the SIMD build, the other platforms, the mutants
+# (that their tables apply is tested here too), make release-check.
+test:
+	@for s in deps format vet lint unit; do scripts/timed.sh "make test" $$s $(MAKE) --no-print-directory $$s || exit 1; done
 	@echo "make test: passed"
+
+# Everything there is, with all cases, before a release.
+DEEP = deps format vet lint cross unit-deep race simd $(shell grep -o '^release-check' Makefile) mutants
+deep:
+	@for s in $(DEEP); do scripts/timed.sh "make deep" $$s $(MAKE) --no-print-directory $$s || exit 1; done
+	@echo "make deep: passed"
 
 build:
 	CGO_ENABLED=0 $(GO) build -o bin/psafe ./cmd/psafe
@@ -32,20 +43,25 @@ lint:
 cross:
 	@for p in $(PLATFORMS); do echo "build $$p"; \
 	  CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build -o /dev/null ./cmd/psafe || exit 1; done
+	@echo "build without OpenCL"; CGO_ENABLED=0 $(GO) build -tags noopencl -o /dev/null ./cmd/psafe
 
-# The whole suite as the program ships: without cgo.
+# All packages as the program ships: without cgo. The time-out is for what hangs, not
+# for a machine that is busy; vet has had its own step.
 unit:
-	CGO_ENABLED=0 $(shell scripts/deps.sh env) $(GO) test ./...
+	CGO_ENABLED=0 $(shell scripts/deps.sh env) $(GO) test -vet=off -timeout 2h ./...
+
+unit-deep:
+	PSAFE_DEEP=1 CGO_ENABLED=0 $(shell scripts/deps.sh env) $(GO) test -vet=off -timeout 12h ./...
 
 # The suite again under the race detector, which needs cgo and a C compiler, with
-# fewer random cases: it looks for races, the step before for wrong numbers.
+# few cases: it looks for races, the step before for wrong numbers.
 race:
-	@if command -v cc >/dev/null 2>&1; then PSAFE_TEST_FACTOR=0.15 CGO_ENABLED=1 $(shell scripts/deps.sh env) $(GO) test -race -short ./...; \
+	@if command -v cc >/dev/null 2>&1; then PSAFE_TEST_FACTOR=0.15 CGO_ENABLED=1 $(shell scripts/deps.sh env) $(GO) test -vet=off -race -short -timeout 12h ./...; \
 	else echo "SKIPPED race detector: no C compiler"; fi
 
 # The optional build with Go's SIMD packages gives the same bits.
 simd:
-	@if [ "$$($(GO) env GOARCH)" = amd64 ]; then CGO_ENABLED=0 GOEXPERIMENT=simd $(GO) test ./fallback; \
+	@if [ "$$($(GO) env GOARCH)" = amd64 ]; then CGO_ENABLED=0 PSAFE_DEEP=1 GOEXPERIMENT=simd $(GO) test -timeout 12h ./fallback; \
 	else echo "SKIPPED simd: only on amd64"; fi
 
 bench:
@@ -53,7 +69,13 @@ bench:
 
 # Breaks one push, sign, index or formula at a time; each must fail a test. Slow.
 mutants:
-	$(GO) run ./internal/mutants
+	CGO_ENABLED=0 $(GO) run ./internal/mutants
+
+# What the tests of make test run of all packages, and the functions that nothing runs.
+cover:
+	@mkdir -p bin
+	CGO_ENABLED=0 $(shell scripts/deps.sh env) $(GO) test -vet=off -timeout 2h -coverpkg=./... -coverprofile=bin/cover.out ./...
+	@$(GO) tool cover -func=bin/cover.out | awk '$$NF == "0.0%" { print "nothing covers " $$1 " " $$2 } END { print }'
 
 # Makes testdata again, byte for byte.
 testdata: build

@@ -19,7 +19,7 @@ var mayImport = map[string][]string{
 	"psafe/host/property":         {"psafe/host/npy"},
 	"psafe/host/bound":            {"psafe/host/network", "psafe/host/posterior", "psafe/host/property"},
 	"psafe/host/bound/lockstep":   {"psafe/host/bound"},
-	"psafe/host/bound/devicetest": {"psafe/host/network", "psafe/host/bound", "psafe/host/posterior", "psafe/host/property"},
+	"psafe/host/bound/devicetest": {"psafe/internal/testscale", "psafe/host/network", "psafe/host/bound", "psafe/host/posterior", "psafe/host/property"},
 	"psafe/host/measure":          {},
 	"psafe/host/neuronsum":        {"psafe/host/measure", "psafe/host/network", "psafe/host/posterior", "psafe/host/property"},
 	"psafe/host/certify":          {"psafe/host/neuronsum", "gonum.org/v1/gonum/", "psafe/host/network", "psafe/host/bound", "psafe/host/measure", "psafe/host/posterior", "psafe/host/property"},
@@ -34,6 +34,7 @@ var mayImport = map[string][]string{
 	"psafe/cmd/psafe":             {"psafe/", "github.com/spf13/pflag", "golang.org/x/term"},
 	"psafe/internal/mutants":      {},
 	"psafe/internal/release":      {},
+	"psafe/internal/testscale":    {},
 	"psafe/testdata":              {},
 	"psafe/testdata/gen":          {"psafe/"},
 }

@@ -13,6 +13,7 @@ import (
 	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/posterior/format"
+	"psafe/internal/testscale"
 )
 
 // The recipe of CONTRIBUTING.md for a new activation, followed for s(t) = 2 max(t, 0) in an
@@ -125,7 +126,7 @@ func (in insertion) apply(t *testing.T, sources map[string]string) {
 // TestHalfAddedActivation: with any one piece of the recipe missing the program does not
 // compile, or stops when it starts.
 func TestHalfAddedActivation(t *testing.T) {
-	deep(t)
+	testscale.DeepOnly(t)
 	pieces := []string{"facts", "kind", "fallback", "fallback.fns", "ACTIVATE", "RELAX", "activate.cl", "relax.cl"}
 	for _, fact := range doubleFacts {
 		name, _, _ := strings.Cut(fact, ":")
@@ -154,7 +155,7 @@ func firstComplaint(out string) string {
 // TestAddedActivation: with every piece in place the bounds agree with those of the same
 // function written with ReLU, the weights behind it doubled.
 func TestAddedActivation(t *testing.T) {
-	deep(t)
+	testscale.DeepOnly(t)
 	dir := t.TempDir()
 	program := filepath.Join(dir, "psafe")
 	build := exec.Command("go", "build", "-overlay", overlayOf(t, ""), "-o", program, "./cmd/psafe")
@@ -250,12 +251,4 @@ func certified(t *testing.T, program, post, points, method string) []boundsRecor
 		t.Fatalf("%s: %d records of 4 points", method, len(list))
 	}
 	return list
-}
-
-// deep skips what takes minutes, unless everything is asked for.
-func deep(t *testing.T) {
-	t.Helper()
-	if os.Getenv("PSAFE_DEEP") == "" {
-		t.Skip("compiles the program many times: in make deep")
-	}
 }

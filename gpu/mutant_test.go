@@ -1,9 +1,13 @@
 package gpu
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"psafe/host/bound"
+	"psafe/internal/testscale"
+	"psafe/kernels"
 )
 
 // mutants are mistakes that could be made in the kernels, of every operation at least
@@ -47,18 +51,32 @@ var mutants = []struct{ what, file, old, new string }{
 // build kernels without a mistake that way too, which must have the right bits.
 const quick = "-cl-opt-disable"
 
+// builds are build options of kernels that take long to build: PoCL optimises them in
+// deep only. What every certificate is made with is always optimised.
+func builds() string {
+	if testscale.Deep() {
+		return ""
+	}
+	return quick
+}
+
 // noMistake is a mutant that is none.
 const noMistake = "no mistake"
+
+// TestMutantsApply: every text that a mistake replaces is there.
+func TestMutantsApply(t *testing.T) {
+	for _, m := range slices.Concat(mutants, tileMutants, raceMutants) {
+		if n := strings.Count(kernels.Sources()[m.file], m.old); n < 1 || m.old == m.new && m.what != noMistake {
+			t.Errorf("%s: %s.cl has %q %d times", m.what, m.file, m.old, n)
+		}
+	}
+}
 
 // TestMutants builds the kernels with each mistake and demands that the self-test
 // refuses them.
 func TestMutants(t *testing.T) {
 	info := devices(t)[0]
-	list := mutants
-	if testing.Short() {
-		list = list[:4]
-	}
-	for _, m := range list {
+	for _, m := range testscale.Few(mutants, 6) {
 		d, err := OpenInfo(info, bound.Float32, Options{sources: mutate(t, m.file, m.old, m.new), build: quick})
 		if refused := err != nil; refused != (m.what != noMistake) {
 			t.Errorf("%s: a kernel with %q in place of %q: refused %v (%v)", m.what, m.new, m.old, refused, err)

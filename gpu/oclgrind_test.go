@@ -10,6 +10,9 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/bound/devicetest"
+	"psafe/host/network"
+	"psafe/internal/testscale"
 	"psafe/kernels"
 )
 
@@ -47,13 +50,17 @@ func oclgrindCommand(test, driver, mode, log string) *exec.Cmd {
 
 // TestOclgrind runs TestUnderOclgrind in a process whose OpenCL device is the
 // simulator Oclgrind, which reports accesses outside of buffers, data races and
-// wrong uses of the API. Its log must be empty.
+// wrong uses of the API. Its log must be empty. Without PSAFE_DEEP it is a few.
 func TestOclgrind(t *testing.T) {
 	if testing.Short() {
 		t.Skip("simulates every access: not with -short")
 	}
 	driver := oclgrindDriver(t)
-	for _, mode := range []string{optimised, unoptimised} {
+	modes := []string{few}
+	if testscale.Deep() {
+		modes = []string{few, optimised, unoptimised}
+	}
+	for _, mode := range modes {
 		t.Run(mode, func(t *testing.T) { underOclgrind(t, driver, mode) })
 	}
 }
@@ -67,11 +74,16 @@ func TestOclgrind(t *testing.T) {
 const (
 	optimised   = "optimised"
 	unoptimised = "unoptimised"
+	few         = "few"
 )
 
 func underOclgrind(t *testing.T, driver, mode string) {
 	log := filepath.Join(t.TempDir(), "log")
-	c := oclgrindCommand("TestUnderOclgrind", driver, mode, log)
+	child := "TestUnderOclgrind"
+	if mode == few {
+		child = "TestFewUnderOclgrind"
+	}
+	c := oclgrindCommand(child, driver, mode, log)
 	start := time.Now()
 	out, failure := c.CombinedOutput()
 	text, err := os.ReadFile(log)
@@ -85,6 +97,25 @@ func underOclgrind(t *testing.T, driver, mode string) {
 		t.Fatalf("%v\n%s", failure, out)
 	}
 	t.Logf("%v", time.Since(start))
+}
+
+// TestFewUnderOclgrind is the child of TestOclgrind in mode few: every kernel but the
+// self-test's runs a few times, unoptimised, which is built in a third of the time.
+func TestFewUnderOclgrind(t *testing.T) {
+	if os.Getenv(oclgrindChild) != few {
+		t.Skip("runs in a process of TestOclgrind's")
+	}
+	d := open(t, devices(t)[0], bound.Float32, Options{shape: kernels.Shape{Lanes: 1, Local: 4, Run: 1}, build: quick, untested: true, Memory: 16 << 20})
+	j := propagation{network.Activation{Kind: network.Tanh}, []int{3, 17, 2}, bound.Batch{Items: 3, PerBox: 2, Inputs: 2}, bound.LBP, true}
+	want, err := j.run(fallback.New(bound.Float32))
+	check(t, err)
+	got, err := j.run(d)
+	check(t, err)
+	if diff := differs(got, want); diff != "" {
+		t.Errorf("%v: %s", j, diff)
+	}
+	tilesUnderOclgrind(t, d, tileShape{5, 3, 33, 5})
+	devicetest.RunAgainst(t, d, fallback.New(bound.Float32), devicetest.Factor(0.01))
 }
 
 // TestUnderOclgrind is the child of TestOclgrind: the self-test and a few
@@ -126,7 +157,7 @@ func TestUnderOclgrind(t *testing.T) {
 					}
 				}
 				if mode == optimised {
-					tilesUnderOclgrind(t, d)
+					tilesUnderOclgrind(t, d, tileShape{5, 3, 33, 5}, tileShape{34, 33, 17, 3}, tileShape{2, 2, 16, 33})
 				}
 			})
 		}
@@ -135,8 +166,8 @@ func TestUnderOclgrind(t *testing.T) {
 
 // tilesUnderOclgrind runs the tiled kernels on small products with several boxes and
 // with tiles that are partial in every direction.
-func tilesUnderOclgrind(t *testing.T, d *Device) {
-	for _, s := range []tileShape{{5, 3, 33, 5}, {34, 33, 17, 3}, {2, 2, 16, 33}} {
+func tilesUnderOclgrind(t *testing.T, d *Device, shapes ...tileShape) {
+	for _, s := range shapes {
 		for _, what := range []string{"affine", "back, 3 rows"} { // the others have the same indices
 			run := tileRuns(s)[what]
 			want, err := run(fallback.New(d.precision))

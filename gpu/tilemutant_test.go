@@ -9,6 +9,7 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/internal/testscale"
 )
 
 // tileMutants are mistakes that could be made in the tiled kernels.
@@ -42,11 +43,7 @@ var tileMutants = []struct{ what, file, old, new string }{
 func TestTileMutants(t *testing.T) {
 	const p = bound.Float32
 	info := devices(t)[0]
-	list := tileMutants
-	if testing.Short() {
-		list = list[:3]
-	}
-	for _, m := range list {
+	for _, m := range testscale.Few(tileMutants, 6) {
 		d := open(t, info, p, Options{sources: mutate(t, m.file, m.old, m.new), shape: onGPUs, build: quick, untested: true})
 		if caught := tilesDiffer(t, d, m.file); caught != (m.what != noMistake) {
 			t.Errorf("%s: a kernel with %q in place of %q: caught %v", m.what, m.new, m.old, caught)
@@ -74,30 +71,42 @@ func tilesDiffer(t *testing.T, d *Device, file string) bool {
 
 // raceMutants are mistakes that an order of work-items may hide: PoCL runs those of a
 // group one after another from barrier to barrier, and each turn of a loop that has
-// a barrier after the one before.
+// a barrier after the one before. Or that read what is not theirs, and do not use it.
 var raceMutants = []struct{ what, file, old, new string }{
 	{"affine does not wait for the stage", "affinetiles", "barrier(CLK_LOCAL_MEM_FENCE); /* the stage is there */", ""},
 	{"affine overwrites the stage", "affinetiles", "barrier(CLK_LOCAL_MEM_FENCE); /* the stage is done with, and largest is there */", ""},
 	{"back-substitution does not wait", "backtiles", "barrier(CLK_LOCAL_MEM_FENCE); /* the stage is there */", ""},
+	{outOfBounds, "affinetiles", "column = box * in * out", "column = (box + 1000) * in * out"},
 	{"back-substitution overwrites", "backtiles", "barrier(CLK_LOCAL_MEM_FENCE); /* the stage is done with */", ""},
 	{"items of the next box", "affinetiles", "(int)min((size_t)items, (box + 1) * perBox)", "items"},
 	{"columns of the next box", "backtiles", "(min((size_t)items, (box + 1) * perBox) - box * perBox)", "(items - box * perBox)"},
 }
 
-const raceMutant = "mutant "
+const (
+	raceMutant  = "mutant "
+	outOfBounds = "weights of a box that is not there"
+)
 
-// TestOclgrindMutants: Oclgrind reports each of raceMutants as a data race.
+// TestOclgrindMutants: Oclgrind reports each of raceMutants as what it is. Without
+// PSAFE_DEEP, one race and the read out of bounds.
 func TestOclgrindMutants(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many processes")
 	}
 	driver := oclgrindDriver(t)
 	for i, m := range raceMutants {
+		if !testscale.Deep() && i > 0 && m.what != outOfBounds {
+			continue
+		}
+		says := "race"
+		if m.what == outOfBounds {
+			says = "Invalid read"
+		}
 		log := filepath.Join(t.TempDir(), "log")
 		c := oclgrindCommand("TestMutantUnderOclgrind", driver, raceMutant+fmt.Sprint(i), log)
 		out, _ := c.CombinedOutput() // it may fail by the mutant's numbers
-		if text, err := os.ReadFile(log); err != nil || !strings.Contains(string(text), "race") {
-			t.Errorf("%s: Oclgrind reports no race: %v\n%.1000s\n%.1000s", m.what, err, text, out)
+		if text, err := os.ReadFile(log); err != nil || !strings.Contains(string(text), says) {
+			t.Errorf("%s: Oclgrind reports no "+says+": %v\n%.1000s\n%.1000s", m.what, err, text, out)
 		}
 	}
 }
@@ -109,7 +118,7 @@ func TestMutantUnderOclgrind(t *testing.T) {
 		t.Skip("runs in a process of TestOclgrindMutants'")
 	}
 	m := raceMutants[i]
-	d := open(t, devices(t)[0], bound.Float32, Options{sources: mutate(t, m.file, m.old, m.new), shape: onGPUs, untested: true})
+	d := open(t, devices(t)[0], bound.Float32, Options{sources: mutate(t, m.file, m.old, m.new), shape: onGPUs, build: quick, untested: true})
 	s := tileShape{items: 5, perBox: 3, terms: 33, outputs: 5}
 	if m.file == "affinetiles" {
 		_, err := affineTiles(d, s, true, 0)

@@ -25,4 +25,6 @@ fi
 have_opencl || echo "SKIPPED OpenCL tests: no OpenCL (install pocl-opencl-icd and ocl-icd-libopencl1)"
 command -v oclgrind >/dev/null 2>&1 || echo "SKIPPED Oclgrind tests: install oclgrind"
 command -v cc >/dev/null 2>&1 || echo "SKIPPED tests with a fake OpenCL library and the race detector: no C compiler"
+data=${PSAFE_SHARED:-../shared}/data
+[ -d "$data" ] || echo "SKIPPED tests on released posteriors: no $data (set PSAFE_SHARED, and PSAFE_DATA to its data)"
 exit 0

@@ -56,9 +56,7 @@ const mostQuick = time.Minute
 // TestPaperQuick runs all experiments from the program alone: every file that paper.md
 // shows is there, and an interrupted run that is resumed ends with the same files.
 func TestPaperQuick(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a minute of numbers, not races: not with -short")
-	}
+	deepOnly(t) // the other tests run an experiment each
 	t.Chdir(t.TempDir())
 	var stdout, stderr bytes.Buffer
 	start := time.Now()

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"psafe/internal/testscale"
 )
 
 // needsThreads skips the test on Oclgrind, whose calls are not thread-safe
@@ -25,10 +27,7 @@ func (r *rig) needsThreads() {
 func TestRealWithCollector(t *testing.T) {
 	onDevices(t, func(r *rig) {
 		r.needsThreads()
-		rounds := 400
-		if testing.Short() {
-			rounds = 50
-		}
+		rounds := max(50, testscale.Cases(t, 400))
 		var stop atomic.Bool
 		stopped := make(chan struct{})
 		go func() {

@@ -12,6 +12,7 @@ import (
 	"psafe/host/posterior"
 	"psafe/host/posterior/format"
 	"psafe/host/property"
+	"psafe/internal/testscale"
 )
 
 // journal reads a deepbayes directory as everyone reads it.
@@ -44,7 +45,7 @@ func TestRealConcentration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct {
+	for _, c := range testscale.Few([]struct {
 		name  string
 		post  *posterior.Posterior
 		eps   string
@@ -57,7 +58,7 @@ func TestRealConcentration(t *testing.T) {
 		{"MLP 2x50", batten, "0.025", 12, 0.91},
 		{"2x64 sd x 10", scaled(released(t, "VIMODEL_MNIST_2_64_relu.net.npz"), 10), "0.001", 15, 0.93},
 		{"2x128 sd x 10", scaled(released(t, "VIMODEL_MNIST_2_128_relu.net.npz"), 10), "0.001", 15, 0.99},
-	} {
+	}, 2) {
 		t.Run(fmt.Sprintf("%s/%s", c.name, c.eps), func(t *testing.T) {
 			var tasks []property.Task = mnistTasks(t, c.post, c.n, c.eps)
 			start := time.Now()

@@ -11,6 +11,7 @@ import (
 	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
+	"psafe/internal/testscale"
 )
 
 // rows is the safe set of all (or any) of rows c y + d >= 0 for one output: c and d in
@@ -161,7 +162,7 @@ func TestClosedForms(t *testing.T) {
 		}
 		return post, task, integrate2(w[0], w[1], b[0], b[1], at)
 	}
-	for i, c := range []struct {
+	for i, c := range testscale.Few([]struct {
 		a       network.Activation
 		w, b, v [2]float64
 		c       float64
@@ -178,7 +179,7 @@ func TestClosedForms(t *testing.T) {
 		{leaky, [2]float64{-1, 0.3}, [2]float64{0.2, 0.1}, [2]float64{0.5, 0.3}, 0.5, -0.5, 1, 0.86, 0.86},
 		// All but surely unsafe: only the upper bound says anything.
 		{relu, [2]float64{1, 0.2}, [2]float64{1, 0.2}, [2]float64{-2, 0.3}, 1, 0.5, 1, 0, 0},
-	} {
+	}, 4) {
 		post, task, truth := hiddenNeuron(c.a, c.w, c.b, c.v, c.c, c.lo, c.hi)
 		for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
 			for s, least := range map[certify.Strategy]float64{certify.CLBP: c.clbp, certify.Auto: c.auto} {

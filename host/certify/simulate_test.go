@@ -3,35 +3,21 @@ package certify_test
 import (
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
 
 	"psafe/host/measure"
 	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
+	"psafe/internal/testscale"
 )
 
 // A second implementation of networks, draws and safe sets, in plain float64, for
 // comparison by simulation.
 
-// often is how many cases of n to do: PSAFE_TEST_FACTOR times as many, and a fifth
-// with -short.
-func often(t testing.TB, n int) int {
-	f := 1.0
-	if text := os.Getenv("PSAFE_TEST_FACTOR"); text != "" {
-		var err error
-		if f, err = strconv.ParseFloat(text, 64); err != nil || !(f > 0) {
-			t.Fatalf("PSAFE_TEST_FACTOR=%q is no positive number", text)
-		}
-	}
-	if testing.Short() {
-		f /= 5
-	}
-	return max(1, int(f*float64(n)))
-}
+// often is how many random cases of n to do.
+func often(t testing.TB, n int) int { return testscale.Cases(t, n) }
 
 // testNet is one network with its weights, as posterior.Draw lays them out.
 type testNet struct {

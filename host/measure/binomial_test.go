@@ -11,7 +11,7 @@ import (
 func TestLog1pUp(t *testing.T) {
 	r := newRand(t, 52)
 	xs := []float64{0, 0.5, -0.5, tiny, -tiny, 0x1p-1000, -0x1p-1000, 0x1p-899, -0x1p-53, 0x1p-53, 1e-9}
-	for range cases(3000) {
+	for range cases(t, 3000) {
 		xs = append(xs, math.Copysign(0.5*math.Exp(-30*r.Float64()*r.Float64()), r.Float64()-0.5))
 	}
 	for _, x := range xs {
@@ -62,7 +62,7 @@ func TestStirling(t *testing.T) {
 func TestBinomialTail(t *testing.T) {
 	r := newRand(t, 53)
 	worst := 0.0
-	for range cases(1500) {
+	for range cases(t, 1500) {
 		n := 1 + int(math.Exp(9*r.Float64()))
 		k := 1 + r.IntN(n)
 		if r.IntN(3) == 0 {
@@ -112,7 +112,7 @@ func oddsNear(r *rand.Rand, k, n int) float64 {
 // oracle: zero tolerance below, and above what its roundings explain.
 func TestTailRatio(t *testing.T) {
 	r := newRand(t, 55)
-	for range cases(1500) {
+	for range cases(t, 1500) {
 		n := 1 + int(math.Exp(8*r.Float64()))
 		k := 1 + r.IntN(n)
 		v := oddsNear(r, k, n)

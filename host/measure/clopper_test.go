@@ -6,7 +6,8 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"testing"
-	"time"
+
+	"psafe/internal/testscale"
 )
 
 // oracleBinomialTail returns P(Bin(n,p) >= k) for k >= 1, with q = 1-p: all terms
@@ -55,8 +56,8 @@ type limitCase struct {
 	alpha float64
 }
 
-func limitCases() []limitCase {
-	perSize := cases(24)
+func limitCases(t testing.TB) []limitCase {
+	perSize := cases(t, 24)
 	cases := []limitCase{
 		{99990, 100000, 1e-9}, {1000000, 1000000, 1e-10}, {999999, 1000000, 1e-300}, {1, 1000000, 1e-300}, {500000, 1000000, 0.05},
 		{3, 100000000, 1e-9}, {99999997, 100000000, 1e-9}, {1, 1, 1e-300}, {1, 1, 0.5}, {1, 2, 1e-300}, {15, 31, 1e-12}, {16, 32, 1e-12},
@@ -79,7 +80,7 @@ func limitCases() []limitCase {
 // and to the documented looseness: 1e-9 of the nearer side further in (and at
 // least one place), the tail is above alpha.
 func TestClopperPearson(t *testing.T) {
-	for _, c := range limitCases() {
+	for _, c := range limitCases(t) {
 		for _, upper := range []bool{false, true} {
 			k := c.k
 			if upper {
@@ -185,23 +186,19 @@ func TestClopperPearsonCoverage(t *testing.T) {
 }
 
 func TestClopperPearsonSpeed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("times mean nothing under the race detector")
+	// A tail has about sqrt(n) terms; MOST is far below what n of them would cost.
+	limits := func(k, n int, alpha float64) func() {
+		return func() { sink = ClopperPearsonDown(k, n, alpha) + ClopperPearsonUp(k, n, alpha) }
 	}
 	for _, c := range []struct {
 		k, n  int
 		alpha float64
-		most  time.Duration
-	}{{500000, 1000000, 0.05, 5 * time.Millisecond}, {900000, 1000000, 1e-300, 5 * time.Millisecond}, {50000000, 100000000, 1e-9, 50 * time.Millisecond}} {
-		best := time.Hour
-		for range 3 {
-			start := time.Now()
-			sink = ClopperPearsonDown(c.k, c.n, c.alpha) + ClopperPearsonUp(c.k, c.n, c.alpha)
-			best = min(best, time.Since(start))
-		}
-		t.Logf("both limits of %d of %d at %g: %v", c.k, c.n, c.alpha, best)
-		if best > c.most {
-			t.Errorf("both limits of %d of %d at %g take %v", c.k, c.n, c.alpha, best)
+		most  float64
+	}{{500000, 1000000, 0.05, 200}, {900000, 1000000, 1e-300, 200}, {50000000, 100000000, 1e-9, 2000}} {
+		ratio := testscale.Ratio(limits(c.k, c.n, c.alpha), limits(500, 1000, 0.05), c.most)
+		t.Logf("both limits of %d of %d at %g: %.3g times those of 500 of 1000", c.k, c.n, c.alpha, ratio)
+		if ratio > c.most {
+			t.Errorf("both limits of %d of %d at %g take %.3g times as long as those of 500 of 1000", c.k, c.n, c.alpha, ratio)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 // members of it, with no tolerance; where the intervals are points they are tight.
 func TestNormalBins(t *testing.T) {
 	r := newRand(t, 41)
-	for trial := range cases(60) {
+	for trial := range cases(t, 60) {
 		mean, sd := 3*r.NormFloat64(), math.Exp(2*r.NormFloat64())
 		n := Normal{mean, mean, sd, sd}
 		wide := trial%2 == 0

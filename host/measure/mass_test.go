@@ -58,7 +58,7 @@ func randomBox(r *rand.Rand, d int) testBox {
 // TestMass compares boxes of 1 to 3 weights with the oracle.
 func TestMass(t *testing.T) {
 	r := newRand(t, 11)
-	for range cases(2000) {
+	for range cases(t, 2000) {
 		b := randomBox(r, 1+r.IntN(3))
 		truth := oracleMass(b.lo, b.hi, b.mean, b.sd)
 		if l := LogMassDown(b.lo, b.hi, b.mean, b.sdLo, b.sdHi); !isLower(expOf(l), truth) || l > 0 {
@@ -71,7 +71,7 @@ func TestMass(t *testing.T) {
 // tail.
 func TestMassExactSD(t *testing.T) {
 	r := newRand(t, 12)
-	for range cases(1500) {
+	for range cases(t, 1500) {
 		b := randomBox(r, 1)
 		truth := oracleMass(b.lo, b.hi, b.mean, b.sd)
 		if truth.Sign() == 0 {

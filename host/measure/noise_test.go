@@ -142,7 +142,7 @@ func TestNoiseQuantile(t *testing.T) {
 // TestAbsMean: an upper bound of the mean of |W|, and a tight one.
 func TestAbsMean(t *testing.T) {
 	r := newRand(t, 9)
-	for range cases(3000) {
+	for range cases(t, 3000) {
 		mean, sd := r.NormFloat64()*math.Exp(3*r.NormFloat64()), math.Exp(3*r.NormFloat64())
 		truth := oracleAbsMean(mean, sd)
 		got := AbsMeanUp(mean, sd)

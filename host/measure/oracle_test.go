@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"testing"
+
+	"psafe/internal/testscale"
 )
 
 // The oracle computes with 400 bits. oracleSlack is far above its own error
@@ -135,14 +137,8 @@ func expOf(l float64) *big.Float {
 	return oracleExpNeg(bigOf(-l))
 }
 
-// cases is n, and a tenth of it with -short: the race detector's runs look for races,
-// and the oracle takes its time under it.
-func cases(n int) int {
-	if testing.Short() {
-		return max(1, n/10)
-	}
-	return n
-}
+// cases is how many random cases of n to do: the oracle takes its time.
+func cases(t testing.TB, n int) int { return testscale.Cases(t, n) }
 
 func newRand(t testing.TB, seed uint64) *rand.Rand {
 	t.Logf("seed %d", seed)

@@ -8,11 +8,11 @@ import (
 // tailPoints is a grid, random points, region borders with neighbours, corners.
 func tailPoints(t testing.TB) []float64 {
 	var zs []float64
-	for i := -1000; i <= 4000; i += 7 * 1000 / cases(1000) {
+	for i := -1000; i <= 4000; i += 7 * 1000 / cases(t, 1000) {
 		zs = append(zs, float64(i)/100)
 	}
 	r := newRand(t, 3)
-	for range cases(600) {
+	for range cases(t, 600) {
 		zs = append(zs, r.Float64()*5, -r.Float64()*9, r.Float64()*39)
 	}
 	for _, c := range []float64{0, 0.5, 1, seriesEnd, 4, 7, 30, 37, 37.5, 38, 38.4, 38.5, 38.6, 39, tailEnd, 1e-8, 1e-160, 0x1p-1022, tiny, 8.2, 8.3} {
@@ -73,7 +73,7 @@ func TestTailCorners(t *testing.T) {
 // out by comparing with the same convergent in 400 bits.
 func TestEvaluationErrors(t *testing.T) {
 	r := newRand(t, 4)
-	for range cases(1000) {
+	for range cases(t, 1000) {
 		z := seriesEnd * r.Float64()
 		truth := newBig().Sub(bigOf(0.5), oracleTail(bigOf(z)))
 		if e := relative(bigOf(central(z)), truth); e > centralErr-2*unit {
@@ -81,7 +81,7 @@ func TestEvaluationErrors(t *testing.T) {
 		}
 	}
 	orders := [3][2]int{{51, 50}, {27, 26}, {15, 14}}
-	for range cases(1000) {
+	for range cases(t, 1000) {
 		z := seriesEnd + (37-seriesEnd)*r.Float64()*r.Float64()
 		tier := 0
 		for tier < 2 && z >= tierEnd[tier] {

@@ -92,7 +92,7 @@ func oracleUnion(u testUnion) *big.Float {
 func TestUnion(t *testing.T) {
 	r := newRand(t, 14)
 	won := map[string]int{}
-	for trial := range cases(300) {
+	for trial := range cases(t, 300) {
 		u := randomUnion(r, 1+r.IntN(8), 1+r.IntN(4))
 		truth := oracleUnion(u)
 		l, rule := UnionLogDown(u.lo, u.hi, u.mean, u.sdLo, u.sdHi)
@@ -120,7 +120,7 @@ func TestUnion(t *testing.T) {
 // of sd that are apart.
 func TestUnionRulesAlone(t *testing.T) {
 	r := newRand(t, 15)
-	for trial := range cases(200) {
+	for trial := range cases(t, 200) {
 		tu := randomUnion(r, 2+r.IntN(6), 1+r.IntN(3))
 		if trial%2 == 0 {
 			for j := range tu.sd {

@@ -10,6 +10,7 @@ import (
 	"psafe/host/posterior"
 	"psafe/host/posterior/format"
 	"psafe/host/property"
+	"psafe/internal/testscale"
 )
 
 // This file compares the bounds by sums of neurons with simulation and with
@@ -102,7 +103,7 @@ func TestSumMonteCarlo(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(51, 1))
 	const draws = 4000
-	for trial := range 40 {
+	for trial := range max(15, testscale.Cases(t, 40)) { // every activation with 1 to 3 inputs
 		act := activations[trial%len(activations)]
 		in := 1 + trial/5%3
 		p := randomSumNet(r, in, 1+r.IntN(5), 2, act)

@@ -225,15 +225,12 @@ func TestReadLabels(t *testing.T) {
 func TestMNIST(t *testing.T) {
 	start := time.Now()
 	p, err := ReadPoints(dataFile(t, "mnist/t10k-images-idx3-ubyte.gz"), InputOptions{})
-	took := time.Since(start)
+	t.Logf("loading took %v", time.Since(start))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if p.N() != 10000 || p.Dim != 784 || !slices.Equal(p.Shape, []int{28, 28}) {
 		t.Errorf("%d images of %d, shape %v", p.N(), p.Dim, p.Shape)
-	}
-	if took > 5*time.Second {
-		t.Errorf("loading took %v", took)
 	}
 	lo, hi := p.At(0)
 	for j := range lo {

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 )
 
 // randomTree writes an expression over the rows y_k >= 0, k < outputs, and
@@ -125,10 +124,7 @@ func TestExpansionCaps(t *testing.T) {
 	// Alternatives beyond the cap from fewer rows.
 	_, err = expand(`{"or": [` + product(12, 1) + `,` + product(11, 50) + `]}`)
 	wantError(t, err, "limit is 4096")
-	start := time.Now()
+	// The count of steps is what keeps the refusal cheap.
 	_, err = expand(`{"and": [` + product(12, 1) + `,` + many("and", 4000) + `]}`)
 	wantError(t, err, "steps to expand")
-	if d := time.Since(start); d > 20*time.Second {
-		t.Errorf("the refusal took %v", d)
-	}
 }

@@ -1,14 +1,17 @@
 // Mutants breaks the program on purpose, one line at a time, and demands that the
 // tests notice.
 //
-//	go run ./internal/mutants [-j jobs] [-v] [table ...]
+//	go run ./internal/mutants [-j jobs] [-v] [-check] [table ...]
 //
-// A table lists mutants (the format is at parse); without arguments it is every
+// A table lists mutants (the format is at readTable); without arguments it is every
 // file testdata/mutants.txt below the current directory, which must be that of
 // the module. A mutant is compiled through go test -overlay, so no source file is
-// touched, and the tests it names are run. Exit status 1 says that a mutant
+// touched, and the tests it names are run: first with the few cases of make test,
+// then, if those let it pass, with all of them. Exit status 1 says that a mutant
 // survived: a line can be wrong and no test sees it. Status 2 says that a table
 // is out of date, or that the named tests fail without the mutant.
+//
+// -check only says whether the tables apply: see check.
 package main
 
 import (
@@ -19,17 +22,25 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"sync"
-	"time"
 )
 
 func main() {
-	jobs := flag.Int("j", 2, "mutants tested at the same time")
+	jobs := flag.Int("j", runtime.NumCPU(), "mutants tested at the same time")
 	verbose := flag.Bool("v", false, "print the output of every run")
+	only := flag.Bool("check", false, "only see whether every row of the tables applies")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	status, err := run(ctx, flag.Args(), *jobs, *verbose)
+	all, err := readTables(".", flag.Args())
+	if err == nil {
+		err = check(".", all)
+	}
+	status := 0
+	if err == nil && !*only {
+		status, err = run(ctx, all, *jobs, *verbose)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		status = 2
@@ -37,38 +48,47 @@ func main() {
 	os.Exit(status)
 }
 
-func run(ctx context.Context, tables []string, jobs int, verbose bool) (status int, err error) {
+// readTables reads tables of the module at root: all it has where none is named.
+func readTables(root string, tables []string) (all []mutant, err error) {
 	if len(tables) == 0 {
-		if tables, err = findTables("."); err != nil {
-			return 0, err
+		if tables, err = findTables(root); err != nil {
+			return nil, err
 		}
 	}
-	var all []mutant
 	for _, t := range tables {
 		list, err := readTable(t)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
 		all = append(all, list...)
 	}
+	return all, nil
+}
+
+func run(ctx context.Context, all []mutant, jobs int, verbose bool) (status int, err error) {
 	dir, err := os.MkdirTemp("", "mutants")
 	if err != nil {
 		return 0, err
 	}
 	defer os.RemoveAll(dir)
-	if err := checkBaseline(ctx, all); err != nil {
+	base, err := newBaseline(ctx, all, dir, jobs)
+	if err != nil {
 		return 0, err
 	}
-	results := testAll(ctx, all, dir, jobs)
 	counts := map[verdict]int{}
-	for i, r := range results {
+	var mu sync.Mutex
+	each(len(all), jobs, func(i int) {
+		r := all[i].apply(ctx, base, filepath.Join(dir, fmt.Sprint(i)))
+		mu.Lock()
+		defer mu.Unlock()
 		counts[r.verdict]++
 		fmt.Printf("%-9s %5.1fs  %s  %s => %s\n", r.verdict, r.took.Seconds(), all[i].where(), all[i].old, all[i].new)
 		if verbose || r.verdict == broken {
 			fmt.Println(r.output)
 		}
-	}
-	fmt.Printf("%d mutants: %d caught, %d survived, %d broken\n", len(all), counts[caught], counts[survived], counts[broken])
+	})
+	fmt.Printf("%d mutants: %d caught, %d of them only by all cases, %d survived, %d broken\n",
+		len(all), counts[caught]+counts[caughtDeep], counts[caughtDeep], counts[survived], counts[broken])
 	switch {
 	case counts[broken] > 0:
 		return 2, nil
@@ -91,38 +111,20 @@ func findTables(root string) (tables []string, err error) {
 	return tables, err
 }
 
-// checkBaseline runs the tests that mutants name as they are: one that fails
-// anyway catches nothing.
-func checkBaseline(ctx context.Context, all []mutant) error {
-	seen := map[string]bool{}
-	for _, m := range all {
-		if key := m.pkg + " " + m.test; !seen[key] {
-			seen[key] = true
-			if r := m.goTest(ctx, ""); r.verdict != survived {
-				return fmt.Errorf("go test -run '%s' %s must pass without a mutant:\n%s", m.test, m.pkg, r.output)
-			}
-		}
-	}
-	return nil
-}
-
-func testAll(ctx context.Context, all []mutant, dir string, jobs int) []result {
-	results := make([]result, len(all))
+// each calls f with the numbers below n, jobs of them at a time.
+func each(n, jobs int, f func(i int)) {
 	next := make(chan int)
 	var wait sync.WaitGroup
 	for range jobs {
 		wait.Go(func() {
 			for i := range next {
-				start := time.Now()
-				results[i] = all[i].apply(ctx, filepath.Join(dir, fmt.Sprint(i)))
-				results[i].took = time.Since(start)
+				f(i)
 			}
 		})
 	}
-	for i := range all {
+	for i := range n {
 		next <- i
 	}
 	close(next)
 	wait.Wait()
-	return results
 }

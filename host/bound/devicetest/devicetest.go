@@ -11,8 +11,9 @@
 //
 // Environment:
 //
-//	PSAFE_TEST_FACTOR  multiplies the number of cases
-//	PSAFE_TEST_SEED    runs only the case of this seed, which a failure prints
+//	PSAFE_TEST_SEED  runs only the case of this seed, which a failure prints
+//
+// Package testscale says how many cases there are.
 package devicetest
 
 import (
@@ -24,6 +25,7 @@ import (
 	"testing"
 
 	"psafe/host/bound"
+	"psafe/internal/testscale"
 )
 
 // Option changes what Run and RunAgainst do.
@@ -34,7 +36,7 @@ type options struct {
 	zeroSigns bool
 }
 
-// Factor multiplies the number of cases, beside PSAFE_TEST_FACTOR: for a device
+// Factor multiplies the number of cases, beside testscale.Factor: for a device
 // on which a launch is slow.
 func Factor(f float64) Option { return func(o *options) { o.factor *= f } }
 
@@ -43,14 +45,7 @@ func Factor(f float64) Option { return func(o *options) { o.factor *= f } }
 func ZeroSignsMayDiffer() Option { return func(o *options) { o.zeroSigns = true } }
 
 func newOptions(t *testing.T, opts []Option) *options {
-	o := &options{factor: 1}
-	if text := os.Getenv("PSAFE_TEST_FACTOR"); text != "" {
-		f, err := strconv.ParseFloat(text, 64)
-		if err != nil || !(f > 0) {
-			t.Fatalf("PSAFE_TEST_FACTOR=%q is no positive number", text)
-		}
-		o.factor = f
-	}
+	o := &options{factor: testscale.Factor(t)}
 	for _, f := range opts {
 		f(o)
 	}

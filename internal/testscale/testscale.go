@@ -1,0 +1,91 @@
+// Package testscale is the one place where tests learn how much to do. Only tests
+// and test suites import it.
+//
+// Plain go test, and make test, do a small share of the random cases of each test
+// and skip what is named with DeepOnly; make deep does everything.
+//
+// Environment:
+//
+//	PSAFE_DEEP=1       all cases of all tests
+//	PSAFE_TEST_FACTOR  the share of random cases, in place of 0.1, or of 1 in deep
+//
+// Flag -short divides the share by five.
+package testscale
+
+import (
+	"math"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// small is the share of random cases that every run of the tests affords.
+const small = 0.1
+
+// Deep says whether all there is shall be tested, whatever it costs.
+func Deep() bool { return os.Getenv("PSAFE_DEEP") == "1" }
+
+// Factor is the share of random cases to do.
+func Factor(t testing.TB) float64 {
+	t.Helper()
+	f := small
+	if Deep() {
+		f = 1
+	}
+	if text := os.Getenv("PSAFE_TEST_FACTOR"); text != "" {
+		var err error
+		if f, err = strconv.ParseFloat(text, 64); err != nil || !(f > 0) || math.IsInf(f, 0) {
+			t.Fatalf("PSAFE_TEST_FACTOR=%q is no positive number", text)
+		}
+	}
+	if testing.Short() {
+		f /= 5
+	}
+	return f
+}
+
+// Cases is how many random cases of n to do: at least one.
+func Cases(t testing.TB, n int) int {
+	t.Helper()
+	return max(1, int(math.Ceil(Factor(t)*float64(n))))
+}
+
+// Few is the list in deep, and otherwise n of its entries, evenly apart, the first
+// among them: for cases that were chosen by hand.
+func Few[T any](list []T, n int) []T {
+	if Deep() || len(list) <= n {
+		return list
+	}
+	var some []T
+	for i := range n {
+		some = append(some, list[i*len(list)/n])
+	}
+	return some
+}
+
+// Ratio is how many times as long f takes as reference on this machine now, the
+// fastest runs of both compared. It tries again while that is above enough: other
+// work on the machine makes runs slower and never faster. enough must be far above
+// the truth, and far below what the mistake would cost that the test is about.
+func Ratio(f, reference func(), enough float64) float64 {
+	best := [2]time.Duration{math.MaxInt64, math.MaxInt64}
+	ratio := math.Inf(1)
+	for try := 0; try < 3 || try < 50 && ratio > enough; try++ {
+		for i, g := range []func(){f, reference} {
+			start := time.Now()
+			g()
+			best[i] = max(1, min(best[i], time.Since(start)))
+		}
+		ratio = float64(best[0]) / float64(best[1])
+	}
+	return ratio
+}
+
+// DeepOnly skips a test that make test cannot afford: the Makefile names them.
+func DeepOnly(t testing.TB) {
+	t.Helper()
+	if !Deep() {
+		t.Skip("takes long: only with PSAFE_DEEP=1 (make deep)")
+	}
+}

@@ -1,0 +1,37 @@
+package testscale
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestCases(t *testing.T) {
+	for _, c := range []struct {
+		deep, factor string
+		n, want      int
+	}{{"", "", 1000, 100}, {"", "", 5, 1}, {"", "", 11, 2}, {"1", "", 1000, 1000}, {"1", "2.5", 1000, 2500}, {"", "0.5", 1000, 500}} {
+		t.Setenv("PSAFE_DEEP", c.deep)
+		t.Setenv("PSAFE_TEST_FACTOR", c.factor)
+		if testing.Short() {
+			c.want = (c.want + 4) / 5
+		}
+		if got := Cases(t, c.n); got != c.want {
+			t.Errorf("%+v: %d", c, got)
+		}
+	}
+}
+
+func TestFew(t *testing.T) {
+	list := []int{0, 1, 2, 3, 4, 5, 6}
+	t.Setenv("PSAFE_DEEP", "")
+	if got := Few(list, 3); !slices.Equal(got, []int{0, 2, 4}) {
+		t.Errorf("three of seven: %v", got)
+	}
+	if got := Few(list, 8); !slices.Equal(got, list) {
+		t.Errorf("eight of seven: %v", got)
+	}
+	t.Setenv("PSAFE_DEEP", "1")
+	if got := Few(list, 3); !slices.Equal(got, list) {
+		t.Errorf("deep: %v", got)
+	}
+}
