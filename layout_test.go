@@ -21,7 +21,7 @@ var mayImport = map[string][]string{
 	"psafe/host/measure":          {},
 	"psafe/host/certify":          {"psafe/host/bound", "psafe/host/measure", "psafe/host/posterior", "psafe/host/property"},
 	"psafe/host/report":           {"psafe/host/certify", "psafe/host/measure", "psafe/host/property", "gonum.org/v1/plot", "gonum.org/v1/plot/"},
-	"psafe/host/paper":            {"psafe/host/bound", "psafe/host/certify", "psafe/host/measure", "psafe/host/posterior", "psafe/host/property", "psafe/host/report", "psafe/testdata"},
+	"psafe/host/paper":            {"psafe/host/bound", "psafe/host/certify", "psafe/host/measure", "psafe/host/posterior", "psafe/host/property", "psafe/host/report", "psafe/internal/outfile", "psafe/testdata"},
 	"psafe/host/train":            {"psafe/host/posterior", "psafe/host/property"},
 	"psafe/fallback":              {"psafe/host/bound"},
 	"psafe/kernels":               {},
@@ -29,6 +29,7 @@ var mayImport = map[string][]string{
 	"psafe/gpu/cl":                {"github.com/ebitengine/purego"},
 	"psafe/cmd/psafe":             {"psafe/", "github.com/spf13/pflag", "golang.org/x/term"},
 	"psafe/internal/mutants":      {},
+	"psafe/internal/outfile":      {},
 	"psafe/testdata":              {},
 	"psafe/testdata/gen":          {"psafe/"},
 }

@@ -14,6 +14,7 @@ import (
 	"psafe/host/posterior"
 	"psafe/host/property"
 	"psafe/host/report"
+	"psafe/internal/outfile"
 )
 
 // certifyFlags are all flags of certify as typed.
@@ -313,7 +314,7 @@ func writeRecord(rec *report.Record, w io.Writer, path string) error {
 		if path == "" {
 			path = "standard output"
 		}
-		return &statusError{exitUsage, fmt.Errorf("%s: cannot be written: %w", path, bare(err))}
+		return &statusError{exitUsage, fmt.Errorf("%s: cannot be written: %w", path, outfile.Reason(err))}
 	}
 	return nil
 }

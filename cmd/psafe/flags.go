@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -150,82 +149,4 @@ func diagonal(post *posterior.Posterior, command string) error {
 		return fmt.Errorf("%s: this posterior is %s; %s is for independent normal weights", post.Source.Path, post.Describe(), command)
 	}
 	return nil
-}
-
-// outFile is a result file that appears complete or not at all.
-type outFile struct {
-	path string
-	tmp  *os.File
-}
-
-// refuseOut refuses a path that is one of the inputs, or no file.
-func refuseOut(path string, inputs ...string) error {
-	for _, in := range inputs {
-		if in != "" && (sameFile(path, property.FileOf(in)) || inFolder(path, in)) {
-			return fmt.Errorf("--out %s: is also an input: name another file", path)
-		}
-	}
-	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("--out %s: exists and is no regular file: name another", path)
-	}
-	return nil
-}
-
-// createOut opens a temporary file beside path. It refuses a path that is one of
-// the inputs, or where nothing can be written.
-func createOut(path string, inputs ...string) (*outFile, error) {
-	if err := refuseOut(path, inputs...); err != nil {
-		return nil, err
-	}
-	tmp, err := os.OpenFile(filepath.Join(filepath.Dir(path), fmt.Sprintf(".psafe-%d.tmp", os.Getpid())), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o666)
-	if err != nil {
-		return nil, fmt.Errorf("--out %s: cannot be written: %w", path, bare(err))
-	}
-	return &outFile{path, tmp}, nil
-}
-
-// inFolder says whether path is in the folder of a posterior, or in that of its
-// samples.
-func inFolder(path, folder string) bool {
-	dir := filepath.Dir(path)
-	return sameFile(dir, folder) || sameFile(dir, filepath.Join(folder, "samples"))
-}
-
-func sameFile(a, b string) bool {
-	sa, errA := os.Stat(a)
-	sb, errB := os.Stat(b)
-	return errA == nil && errB == nil && os.SameFile(sa, sb)
-}
-
-// bare is err without the path that the caller's message already has.
-func bare(err error) error {
-	var p *os.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
-}
-
-func (o *outFile) Write(b []byte) (int, error) { return o.tmp.Write(b) }
-
-// commit puts the finished file in its place.
-func (o *outFile) commit() error {
-	err := o.tmp.Sync()
-	if e := o.tmp.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(o.tmp.Name(), o.path)
-	}
-	if err != nil {
-		os.Remove(o.tmp.Name())
-		return fmt.Errorf("--out %s: cannot be written: %w", o.path, bare(err))
-	}
-	return nil
-}
-
-// discard removes what was written; after commit it does nothing.
-func (o *outFile) discard() {
-	o.tmp.Close()
-	os.Remove(o.tmp.Name())
 }

@@ -19,6 +19,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/paper"
 	"psafe/host/report"
+	"psafe/internal/outfile"
 )
 
 const paperAbout = `psafe paper runs the experiments of "Probabilistic Safety for Bayesian Neural
@@ -92,7 +93,7 @@ func (p *paperFlags) checkOut() error {
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 	case err != nil:
-		return fmt.Errorf("--out %s: cannot be read: %w", p.out, bare(err))
+		return fmt.Errorf("--out %s: cannot be read: %w", p.out, outfile.Reason(err))
 	case !info.IsDir():
 		return fmt.Errorf("--out %s: is no folder: name one", p.out)
 	}
@@ -245,7 +246,7 @@ func (j *paperJob) run(ctx context.Context, r paper.Run) ([]report.Placed, error
 		args = append(args, "--omit-timing")
 	}
 	if err := os.MkdirAll(filepath.Dir(out), 0o777); err != nil {
-		return nil, fmt.Errorf("--out %s: cannot be written: %w", j.out, bare(err))
+		return nil, fmt.Errorf("--out %s: cannot be written: %w", j.out, outfile.Reason(err))
 	}
 	resetPeak()
 	begin := time.Now()
@@ -302,17 +303,12 @@ const watchEvery = 20 * time.Second
 func (j *paperJob) write(name string, content []byte) error {
 	path := filepath.Join(j.out, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return fmt.Errorf("--out %s: cannot be written: %w", path, bare(err))
+		return fmt.Errorf("--out %s: cannot be written: %w", path, outfile.Reason(err))
 	}
-	out, err := createOut(path)
-	if err != nil {
-		return err
+	if err := outfile.WriteFile(path, content); err != nil {
+		return fmt.Errorf("--out %w", err)
 	}
-	defer out.discard()
-	if _, err := out.Write(content); err != nil {
-		return fmt.Errorf("--out %s: cannot be written: %w", path, bare(err))
-	}
-	return out.commit()
+	return nil
 }
 
 // finish writes paper.md.

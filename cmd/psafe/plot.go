@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 
 	"psafe/host/property"
 	"psafe/host/report"
+	"psafe/internal/outfile"
 )
 
 const plotAbout = `psafe plot draws figures of result files, as SVG or PNG by the name of --out. The
@@ -116,7 +118,7 @@ func (p *plotFlags) check(f *pflag.FlagSet) (format string, err error) {
 func readResults(path string) ([]report.Placed, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("%s: cannot be read: %w: name a result file", path, bare(err))
+		return nil, fmt.Errorf("%s: cannot be read: %w: name a result file", path, outfile.Reason(err))
 	}
 	defer file.Close()
 	return report.ReadRecords(path, file)
@@ -175,13 +177,12 @@ func (p *plotFlags) coordinates(r report.Placed) ([][2]float64, error) {
 }
 
 func (p *plotFlags) write(figure *report.Figure, format string, files []string) error {
-	out, err := createOut(p.out, append([]string{p.points}, files...)...)
-	if err != nil {
-		return err
+	var b bytes.Buffer
+	if err := figure.Write(&b, format); err != nil {
+		return fmt.Errorf("--out %s: cannot be written: %w", p.out, err)
 	}
-	defer out.discard()
-	if err := figure.Write(out, format); err != nil {
-		return fmt.Errorf("--out %s: cannot be written: %w", p.out, bare(err))
+	if err := outfile.WriteFile(p.out, b.Bytes(), append([]string{property.FileOf(p.points)}, files...)...); err != nil {
+		return fmt.Errorf("--out %w", err)
 	}
-	return out.commit()
+	return nil
 }

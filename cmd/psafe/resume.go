@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -18,6 +16,7 @@ import (
 	"psafe/host/posterior"
 	"psafe/host/property"
 	"psafe/host/report"
+	"psafe/internal/outfile"
 )
 
 // A run with --out FILE writes each record to FILE.partial as soon as it is finished,
@@ -62,8 +61,8 @@ func (c *certifyFlags) earlier(post *posterior.Posterior, job *taskList) (*earli
 	}
 	file := c.out + partialSuffix
 	for _, path := range []string{c.out, file} {
-		if err := refuseOut(path, c.posterior, job.source, c.tasks.property, c.tasks.label); err != nil {
-			return nil, err
+		if err := outfile.Refuse(path, c.posterior, property.FileOf(job.source), c.tasks.property, property.FileOf(c.tasks.label)); err != nil {
+			return nil, fmt.Errorf("--out %w", err)
 		}
 	}
 	text, err := os.ReadFile(file)
@@ -71,7 +70,7 @@ func (c *certifyFlags) earlier(post *posterior.Posterior, job *taskList) (*earli
 		return c.finished(post, job), nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: is left of a run and cannot be read: %w: remove it to begin again", file, bare(err))
+		return nil, fmt.Errorf("%s: is left of a run and cannot be read: %w: remove it to begin again", file, outfile.Reason(err))
 	}
 	old, err := readFinished(file, text)
 	if !c.resume {
@@ -255,7 +254,7 @@ func openPartial(path string, old *earlier) (*partialFile, error) {
 		return nil, fmt.Errorf("%s: has just been made by another run: give another --out", p.name())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("--out %s: cannot be written: %w", path, bare(err))
+		return nil, fmt.Errorf("--out %s: cannot be written: %w", path, outfile.Reason(err))
 	}
 	return p, nil
 }
@@ -269,28 +268,20 @@ func (p *partialFile) create() (err error) {
 	return err
 }
 
-// replace puts a file of these lines in the place of the one that exists. It is closed
-// in between, since Windows renames no open file.
+// replace puts a file of these lines in the place of the one that exists.
 func (p *partialFile) replace(lines []byte) error {
-	tmp := filepath.Join(filepath.Dir(p.path), fmt.Sprintf(".psafe-%d-%x.tmp", os.Getpid(), rand.Uint64()))
-	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+	f, err := outfile.Create(p.name())
 	if err != nil {
 		return err
 	}
-	if _, err = f.Write(lines); err == nil {
-		err = f.Sync()
+	defer f.Discard()
+	if _, err := f.Write(lines); err != nil {
+		return err
 	}
-	if err == nil {
-		p.made, err = f.Stat()
+	if p.made, err = f.Stat(); err != nil {
+		return err
 	}
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(tmp, p.name())
-	}
-	if err != nil {
-		os.Remove(tmp)
+	if err := f.Commit(); err != nil {
 		return err
 	}
 	if p.f, err = os.OpenFile(p.name(), os.O_WRONLY|os.O_APPEND, 0); err != nil {
@@ -345,7 +336,7 @@ func (p *partialFile) commit() error {
 		err = os.Rename(p.name(), p.path)
 	}
 	if err != nil {
-		return fmt.Errorf("--out %s: cannot be written: %w", p.path, bare(err))
+		return fmt.Errorf("--out %s: cannot be written: %w", p.path, outfile.Reason(err))
 	}
 	return nil
 }
@@ -367,7 +358,7 @@ func (p *partialFile) leave(err error, total int) error {
 	}
 	where := fmt.Sprintf("%d of %d records are in %s", p.records, total, p.name())
 	if syncErr != nil {
-		where += fmt.Sprintf(" (perhaps not on the disk yet: %v)", bare(syncErr))
+		where += fmt.Sprintf(" (perhaps not on the disk yet: %v)", outfile.Reason(syncErr))
 	}
 	if errors.Is(err, context.Canceled) {
 		return &statusError{exitInterrupted, errors.New("interrupted: " + where)}

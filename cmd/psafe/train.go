@@ -19,6 +19,7 @@ import (
 	"psafe/host/posterior"
 	"psafe/host/property"
 	"psafe/host/train"
+	"psafe/internal/outfile"
 )
 
 // trainCubic is the word of --data for the built-in example.
@@ -65,11 +66,11 @@ func runTrain(args []string, stdout, stderr io.Writer) error {
 	if err := trainFlagError(j.Check(1, 1)); err != nil {
 		return err
 	}
-	file, err := createOut(j.out, property.FileOf(j.data), property.FileOf(j.labels))
+	file, err := outfile.Create(j.out, property.FileOf(j.data), property.FileOf(j.labels))
 	if err != nil {
-		return err
+		return fmt.Errorf("--out %w", err)
 	}
-	defer file.discard()
+	defer file.Discard()
 	data, err := j.read()
 	if err != nil {
 		return err
@@ -96,10 +97,10 @@ func runTrain(args []string, stdout, stderr io.Writer) error {
 		write = posterior.WriteSafetensors
 	}
 	if err := write(file, p); err != nil {
-		return fmt.Errorf("--out %s: cannot be written: %w", j.out, bare(err))
+		return fmt.Errorf("--out %s: cannot be written: %w", j.out, outfile.Reason(err))
 	}
-	if err := file.commit(); err != nil {
-		return err
+	if err := file.Commit(); err != nil {
+		return fmt.Errorf("--out %w", err)
 	}
 	return j.report(stdout, p, data, loss)
 }
@@ -230,7 +231,7 @@ func (j *trainJob) note() (string, error) {
 	for _, path := range files {
 		content, err := os.ReadFile(property.FileOf(path))
 		if err != nil {
-			return "", fmt.Errorf("%s: %w", path, bare(err))
+			return "", fmt.Errorf("%s: %w", path, outfile.Reason(err))
 		}
 		fmt.Fprintf(&b, "; sha256 of %s is %x", filepath.Base(path), sha256.Sum256(content))
 	}

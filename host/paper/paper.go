@@ -8,6 +8,7 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/report"
+	"psafe/internal/outfile"
 )
 
 // Confidence is that of every statistical interval of the experiments: small enough a
@@ -90,12 +91,8 @@ func (c *Config) writeInput(name string, content []byte) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return "", fmt.Errorf("--out: %w", err)
 	}
-	// Complete or not at all.
-	if err := os.WriteFile(path+".tmp", content, 0o666); err != nil {
-		return "", fmt.Errorf("--out: %w", err)
-	}
-	if err := os.Rename(path+".tmp", path); err != nil {
-		return "", fmt.Errorf("--out: %w", err)
+	if err := outfile.WriteFile(path, content); err != nil {
+		return "", fmt.Errorf("--out %w", err)
 	}
 	return path, nil
 }
