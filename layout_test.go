@@ -22,6 +22,7 @@ var mayImport = map[string][]string{
 	"psafe/host/certify":          {"psafe/host/bound", "psafe/host/measure", "psafe/host/posterior", "psafe/host/property"},
 	"psafe/host/report":           {"psafe/host/certify", "psafe/host/measure", "psafe/host/property", "gonum.org/v1/plot", "gonum.org/v1/plot/"},
 	"psafe/host/paper":            {"psafe/host/bound", "psafe/host/certify", "psafe/host/measure", "psafe/host/posterior", "psafe/host/property", "psafe/host/report", "psafe/internal/outfile", "psafe/testdata"},
+	"psafe/host/run":              {"psafe/host/bound", "psafe/host/certify", "psafe/host/posterior", "psafe/host/property", "psafe/host/report", "psafe/internal/outfile"},
 	"psafe/host/train":            {"psafe/host/posterior", "psafe/host/property"},
 	"psafe/fallback":              {"psafe/host/bound"},
 	"psafe/kernels":               {},

@@ -9,6 +9,7 @@ import (
 
 	"psafe/gpu"
 	"psafe/host/bound"
+	"psafe/host/run"
 )
 
 const benchAbout = `psafe bench measures operations and whole jobs on a device, beside the CPU
@@ -79,7 +80,7 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 			rows, err = b.rows(ctx, dev.list[i])
 		}
 		if err != nil && ctx.Err() == nil {
-			return &statusError{exitDevice, err}
+			return &run.DeviceError{Err: err}
 		}
 		if err != nil {
 			return ctx.Err()

@@ -9,11 +9,14 @@ import (
 	"math/rand/v2"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"psafe/gpu"
 	"psafe/host/bound"
 	"psafe/host/bound/lockstep"
 	"psafe/host/posterior"
 	"psafe/host/property"
+	"psafe/host/run"
 )
 
 const crosscheckAbout = `psafe crosscheck runs the same job on two devices and compares every number that
@@ -62,24 +65,21 @@ func runCrosscheck(ctx context.Context, args []string, stdout, stderr io.Writer)
 	if err := diagonal(post, "crosscheck"); err != nil {
 		return err
 	}
-	job, err := c.job(post)
+	tasks, err := c.job(f, post)
 	if err != nil {
 		return err
 	}
-	return c.check(ctx, post, job, stdout, stderr)
+	return c.check(ctx, post, tasks, stdout, stderr)
 }
 
 // job is the work of a crosscheck: a few tasks.
-func (c *crosscheckFlags) job(post *posterior.Posterior) ([]property.Task, error) {
-	if c.tasks.inputs != "" || isFile(c.tasks.property) {
-		list, err := c.tasks.load(post)
-		if err != nil {
-			return nil, err
-		}
-		return list.tasks[:min(len(list.tasks), 16)], nil
+func (c *crosscheckFlags) job(f *pflag.FlagSet, post *posterior.Posterior) ([]property.Task, error) {
+	if named := c.tasks.of(f); named.Points.Inputs != "" || named.File != "" {
+		tasks, err := named.Load(post)
+		return tasks[:min(len(tasks), 16)], err
 	}
 	for _, flag := range []string{"eps", "index", "clip", "input-scale", "label", "label-column", "property"} {
-		if c.tasks.changed(flag) {
+		if f.Changed(flag) {
 			return nil, fmt.Errorf("--%s needs --inputs: without a data or property file crosscheck makes input boxes of its own", flag)
 		}
 	}
@@ -147,7 +147,7 @@ func (c *crosscheckFlags) fail(err error, method, precision string) error {
 		return &statusError{exitDifference, fmt.Errorf("%s %s: DIFFERENCE in %w", method, precision, d)}
 	}
 	if gpu.IsOutOfMemory(err) || gpu.IsDeviceLost(err) {
-		return &statusError{exitDevice, err}
+		return &run.DeviceError{Err: err}
 	}
 	return err
 }
@@ -161,7 +161,7 @@ func (c *crosscheckFlags) open(p bound.Precision, stderr io.Writer) (*lockstep.D
 			if err == nil {
 				err = errors.New("OpenCL has no devices here")
 			}
-			return nil, nil, &statusError{exitDevice, fmt.Errorf("--against opencl: %w", err)}
+			return nil, nil, &run.DeviceError{Err: fmt.Errorf("--against opencl: %w", err)}
 		}
 		second = list[0].ID
 	}

@@ -14,6 +14,7 @@ import (
 
 	"psafe/host/posterior"
 	"psafe/host/property"
+	"psafe/host/run"
 )
 
 // release is the version of this source tree.
@@ -104,42 +105,32 @@ func (p *posteriorFlags) addFactor(f *pflag.FlagSet) {
 	f.StringVar(&p.factor, "scale-factor", "", "multiply every standard deviation by this decimal: the same means with more or less spread")
 }
 
-// read reads the posterior at path.
-func (p *posteriorFlags) read(path string) (*posterior.Posterior, error) {
-	var opt posterior.Options
+// of is the posterior at path, read as the flags say.
+func (p *posteriorFlags) of(path string) (run.Posterior, error) {
+	named := run.Posterior{Path: path, Factor: p.factor}
 	var err error
 	if p.scale != "" {
-		if opt.Scale, err = posterior.ParseScale(p.scale); err != nil {
-			return nil, fmt.Errorf("--scale: %w", err)
+		if named.Options.Scale, err = posterior.ParseScale(p.scale); err != nil {
+			return named, fmt.Errorf("--scale: %w", err)
 		}
 	}
 	for _, word := range p.activation {
 		a, err := posterior.ParseActivation(word)
 		if err != nil {
-			return nil, fmt.Errorf("--activation: %w", err)
+			return named, fmt.Errorf("--activation: %w", err)
 		}
-		opt.Activations = append(opt.Activations, a)
+		named.Options.Activations = append(named.Options.Activations, a)
 	}
-	post, err := posterior.Read(path, opt)
-	if err != nil || p.factor == "" {
-		return post, err
-	}
-	factor, err := property.NewDecimal(p.factor)
-	if err == nil {
-		err = post.Widen(factor.Lo, factor.Hi)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("--scale-factor %.40s: %w", p.factor, err)
-	}
-	return post, nil
+	return named, nil
 }
 
-// scaleWords says what the posterior's spread is, for records.
-func (p *posteriorFlags) scaleWords(post *posterior.Posterior) string {
-	if p.factor == "" {
-		return post.Scale.String()
+// read reads the posterior at path.
+func (p *posteriorFlags) read(path string) (*posterior.Posterior, error) {
+	named, err := p.of(path)
+	if err != nil {
+		return nil, err
 	}
-	return post.Scale.String() + " x " + p.factor
+	return named.Read()
 }
 
 // diagonal refuses, before anything is opened or drawn, a posterior whose weights
@@ -149,4 +140,54 @@ func diagonal(post *posterior.Posterior, command string) error {
 		return fmt.Errorf("%s: this posterior is %s; %s is for independent normal weights", post.Source.Path, post.Describe(), command)
 	}
 	return nil
+}
+
+// given is the value of a flag, nil if it is not given.
+func given[T any](f *pflag.FlagSet, name string, value T) *T {
+	if !f.Changed(name) {
+		return nil
+	}
+	return &value
+}
+
+// taskFlags say what is to be certified: points of a data file with a radius and
+// a property, or a property file.
+type taskFlags struct {
+	points       run.Points
+	index, words string // words are those of --property
+}
+
+func (t *taskFlags) add(f *pflag.FlagSet) {
+	p := &t.points
+	f.StringVar(&p.Inputs, "inputs", "", "data file of input points: IDX, .npy, .npz or CSV, may be gzipped")
+	f.StringVar(&p.Scale, "input-scale", "", "factor for every input value, such as 1/255 (the default for bytes; else 1)")
+	f.StringVar(&p.LabelColumn, "label-column", "", "class column of a CSV file: first, last, none or its name (default none)")
+	f.StringVar(&t.index, "index", ":", "which points: 0:100 (half-open), 7, or 1,5,9:12")
+	f.StringVar(&p.Eps, "eps", "", "radius of T around each point, in each coordinate")
+	f.StringSliceVar(&p.Clip, "clip", nil, "cut T to this interval, for example 0,1")
+	f.StringVar(&t.words, "property", property.KeepsClass, "keeps_class (the mean network's), argmax_is:C, argmax_is_never:C, output_box:[lo,hi],..., or a JSON file (docs/properties.md)")
+	f.StringVar(&p.Label, "label", "", "keep this class instead of the mean network's: a number, a label file, or \"column\" for --label-column")
+}
+
+// of are the tasks that the flags name.
+func (t *taskFlags) of(f *pflag.FlagSet) run.Tasks {
+	tasks := run.Tasks{Points: t.points}
+	tasks.Points.Index = given(f, "index", t.index)
+	if isFile(t.words) {
+		tasks.File = t.words
+	} else {
+		tasks.Points.Property = t.words
+	}
+	return tasks
+}
+
+// isFile tells a property file from a property in words.
+func isFile(text string) bool {
+	if kind, _, spec := strings.Cut(text, ":"); strings.HasSuffix(text, ".json") {
+		return true
+	} else if text == property.KeepsClass || spec && !strings.ContainsAny(kind, "./") {
+		return false
+	}
+	_, err := os.Stat(text)
+	return err == nil
 }

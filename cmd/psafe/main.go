@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"psafe/host/run"
 )
 
 // Exit statuses, as "psafe help" and docs/cli.md list them.
@@ -60,11 +62,11 @@ func withoutContext(run func([]string, io.Writer, io.Writer) error) func(context
 }
 
 func main() {
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(program(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is the program: it returns the exit status.
-func run(args []string, stdout, stderr io.Writer) int {
+// program is psafe: it returns the exit status.
+func program(args []string, stdout, stderr io.Writer) int {
 	if len(args) == 0 {
 		usage(stderr)
 		return exitUsage
@@ -72,7 +74,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	switch args[0] {
 	case "help", "--help", "-h":
 		if len(args) > 1 && !slices.Contains([]string{"help", "--help", "-h", "version", "--version"}, args[1]) {
-			return run([]string{args[1], "--help"}, stdout, stderr)
+			return program([]string{args[1], "--help"}, stdout, stderr)
 		}
 		usage(stdout)
 		return exitDone
@@ -95,17 +97,23 @@ func run(args []string, stdout, stderr io.Writer) int {
 // status prints an error as one line and returns what to exit with.
 func status(err error, stderr io.Writer) int {
 	var s *statusError
+	var device *run.DeviceError
+	var interrupted *run.Interrupted
+	status := exitUsage
 	switch {
 	case err == nil, errors.Is(err, errHelp):
 		return exitDone
 	case errors.As(err, &s):
+		status = s.status
+	case errors.As(err, &interrupted):
+		status = exitInterrupted
 	case errors.Is(err, context.Canceled):
-		s = &statusError{exitInterrupted, errors.New("interrupted")}
-	default:
-		s = &statusError{exitUsage, err}
+		status, err = exitInterrupted, &run.Interrupted{}
+	case errors.As(err, &device):
+		status = exitDevice
 	}
-	fmt.Fprintln(stderr, "psafe:", strings.ReplaceAll(s.Error(), "\n", " "))
-	return s.status
+	fmt.Fprintln(stderr, "psafe:", strings.ReplaceAll(err.Error(), "\n", " "))
+	return status
 }
 
 // errHelp says that --help was asked for and printed.

@@ -19,6 +19,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/paper"
 	"psafe/host/report"
+	"psafe/host/run"
 	"psafe/internal/outfile"
 )
 
@@ -165,7 +166,7 @@ func (p *paperFlags) purpose(what string) string {
 func (p *paperFlags) checkPurpose(what string) error {
 	old, err := os.ReadFile(filepath.Join(p.out, "experiment"))
 	if err == nil && p.resume && string(old) != p.purpose(what) {
-		return fmt.Errorf("--out %s: holds another run, %s: give its flags, or name another folder", p.out, printable(strings.TrimSpace(string(old))))
+		return fmt.Errorf("--out %s: holds another run, %s: give its flags, or name another folder", p.out, run.Printable(strings.TrimSpace(string(old))))
 	}
 	return nil
 }
@@ -248,16 +249,20 @@ func (j *paperJob) run(ctx context.Context, r paper.Run) ([]report.Placed, error
 	if err := os.MkdirAll(filepath.Dir(out), 0o777); err != nil {
 		return nil, fmt.Errorf("--out %s: cannot be written: %w", j.out, outfile.Reason(err))
 	}
-	resetPeak()
+	run.ResetPeak()
 	begin := time.Now()
-	err := j.watched(ctx, r.Name, func(ctx context.Context) error { return runCertify(ctx, args, io.Discard, j.stderr) })
+	c, job, err := parseCertify(args, io.Discard)
+	if err != nil {
+		return nil, err
+	}
+	job.Version, job.Open = version(), c.device.opener(j.stderr)
+	_, err = j.watched(r.Name, func(progress func(done, total int)) ([]*report.Record, error) {
+		job.Progress = progress
+		return job.Run(ctx)
+	})
 	if err != nil {
 		if errors.Is(err, context.Canceled) || ctx.Err() != nil {
-			return nil, &statusError{exitInterrupted, fmt.Errorf("interrupted in command %d of %d; what is finished is in %s: go on with --resume", j.done, j.total, j.out)}
-		}
-		var s *statusError
-		if errors.As(err, &s) {
-			return nil, &statusError{s.status, fmt.Errorf("%s: %w", r.Name, s.err)}
+			return nil, &run.Interrupted{Words: fmt.Sprintf(" in command %d of %d; what is finished is in %s: go on with --resume", j.done, j.total, j.out)}
 		}
 		return nil, fmt.Errorf("%s: %w", r.Name, err)
 	}
@@ -276,24 +281,21 @@ func (j *paperJob) run(ctx context.Context, r paper.Run) ([]report.Placed, error
 }
 
 // watched shows how far a command is: as a bar on a terminal, else in a line now and then.
-func (j *paperJob) watched(ctx context.Context, name string, f func(context.Context) error) error {
+func (j *paperJob) watched(name string, f func(func(done, total int)) ([]*report.Record, error)) ([]*report.Record, error) {
 	if j.quiet {
-		return f(ctx)
+		return f(nil)
 	}
-	var bar *progress
+	bar := &bar{w: j.stderr}
+	defer bar.end()
 	last := time.Now()
-	defer func() { bar.end() }()
-	return f(context.WithValue(ctx, watchKey{}, func(done, total int) {
+	return f(func(done, total int) {
 		if _, terminal := isTerminal(j.stderr); terminal {
-			if bar == nil {
-				bar = newProgress(j.stderr, total)
-			}
-			bar.update(done)
+			bar.update(done, total)
 		} else if time.Since(last) > watchEvery && done < total {
 			last = time.Now()
 			fmt.Fprintf(j.stderr, "psafe: %3d/%d %7.1f s  %s: %d of %d records\n", j.done, j.total, time.Since(j.start).Seconds(), name, done, total)
 		}
-	}))
+	})
 }
 
 // watchEvery is how often a line says how far a long command is.

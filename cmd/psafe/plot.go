@@ -170,8 +170,9 @@ func (p *plotFlags) coordinates(r report.Placed) ([][2]float64, error) {
 	}
 	var x [][2]float64
 	for i := range points.N() {
-		m := middle(points.At(i))
-		x = append(x, [2]float64{m[p.columns[0]], m[p.columns[1]]})
+		lo, hi := points.At(i)
+		a, b := p.columns[0], p.columns[1]
+		x = append(x, [2]float64{(lo[a] + hi[a]) / 2, (lo[b] + hi[b]) / 2})
 	}
 	return x, nil
 }

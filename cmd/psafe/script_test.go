@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"psafe": func() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) },
+		"psafe": func() { os.Exit(program(os.Args[1:], os.Stdout, os.Stderr)) },
 	})
 }
 
