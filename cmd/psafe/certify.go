@@ -80,7 +80,7 @@ func (c *certifyFlags) job(f *pflag.FlagSet) (*run.Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	precision, err := c.device.given(f)
+	precision, err := c.device.number()
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (c *certifyFlags) job(f *pflag.FlagSet) (*run.Job, error) {
 			Confidence: given(f, "confidence", c.confidence), Seed: given(f, "seed", c.seed), Cells: given(f, "cells", c.cells),
 			NoUpper: c.noUpper, Derived: c.derived,
 		},
-		Precision: precision,
+		Precision: given(f, "precision", precision),
 		Require:   c.require,
 		Out:       c.out,
 	}, nil

@@ -29,13 +29,13 @@ func (d *deviceFlags) add(f *pflag.FlagSet) {
 	f.BoolVar(&d.profile, "profile", false, "print the time of each kernel on OpenCL devices at the end")
 }
 
-// given is the precision, nil if the flag is not given.
-func (d *deviceFlags) given(f *pflag.FlagSet) (*bound.Precision, error) {
+// number is the precision.
+func (d *deviceFlags) number() (bound.Precision, error) {
 	p, err := bound.ParsePrecision(d.precision)
 	if err != nil {
-		return nil, fmt.Errorf("--precision: %w", err)
+		return p, fmt.Errorf("--precision: %w", err)
 	}
-	return given(f, "precision", p), nil
+	return p, nil
 }
 
 // opener opens the devices that the flags name for a job.
@@ -88,9 +88,9 @@ func (d *devices) close() {
 
 // open opens the devices that the flags name.
 func (d *deviceFlags) open(stderr io.Writer) (*devices, error) {
-	p, err := bound.ParsePrecision(d.precision)
+	p, err := d.number()
 	if err != nil {
-		return nil, fmt.Errorf("--precision: %w", err)
+		return nil, err
 	}
 	return d.openIn(p, stderr)
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"psafe/host/paper"
 	"psafe/host/run"
 )
 
@@ -51,13 +52,7 @@ func commands() []command {
 		{"bench", "speed of each operation, beside the device's own limits", runBench},
 		{"plot", "figures of result files, as SVG or PNG", runPlot},
 		{"paper", "the experiments of the UAI 2020 paper, with tables and figures", runPaper},
-		{"train", "Bayes by Backprop for small dense networks", withoutContext(runTrain)},
-	}
-}
-
-func withoutContext(run func([]string, io.Writer, io.Writer) error) func(context.Context, []string, io.Writer, io.Writer) error {
-	return func(_ context.Context, args []string, stdout, stderr io.Writer) error {
-		return run(args, stdout, stderr)
+		{"train", "Bayes by Backprop for small dense networks", runTrain},
 	}
 }
 
@@ -99,12 +94,15 @@ func status(err error, stderr io.Writer) int {
 	var s *statusError
 	var device *run.DeviceError
 	var interrupted *run.Interrupted
+	var contradiction *paper.Contradiction
 	status := exitUsage
 	switch {
 	case err == nil, errors.Is(err, errHelp):
 		return exitDone
 	case errors.As(err, &s):
 		status = s.status
+	case errors.As(err, &contradiction):
+		status = exitDifference
 	case errors.As(err, &interrupted):
 		status = exitInterrupted
 	case errors.Is(err, context.Canceled):

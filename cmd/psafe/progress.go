@@ -51,6 +51,7 @@ func (p *bar) update(done, total int) {
 // end removes the bar.
 func (p *bar) end() {
 	if p.drawn {
+		p.drawn = false
 		fmt.Fprint(p.w, "\r\x1b[K")
 	}
 }
