@@ -195,59 +195,66 @@ func (c *crosscheckFlags) one(post *posterior.Posterior, tasks []property.Task, 
 			regions, rows = append(regions, b), append(rows, t.S.Rows)
 		}
 	}
-	var all []observed
-	observe := func(what string, layer int, a bound.Array) error {
-		o := observed{what, layer, make([]float64, a.Len())}
-		all = append(all, o)
-		return pair.Read(o.values, a)
-	}
+	o := &observing{pair: pair}
 	if method == "clbp" {
-		run, err := newCLBPRun(pair, post, regions, rows)
-		if err != nil {
-			return nil, err
-		}
-		defer run.release()
-		run.job.Observe = observe
-		err = run.run()
-		return all, err
+		err := o.clbp(post, regions, rows)
+		return o.all, err
 	}
 	m, err := bound.ParseMethod(method)
 	if err != nil {
 		return nil, fmt.Errorf("--method: %q is none of ibp, lbp, clbp", method)
 	}
-	err = c.propagate(post, pair, m, regions, rows, observe)
-	return all, err
+	err = c.propagate(o, post, bound.Job{Method: m}, regions, rows)
+	return o.all, err
 }
 
-// propagate runs one method on the boxes.
-func (c *crosscheckFlags) propagate(post *posterior.Posterior, pair *lockstep.Device, m bound.Method, regions []property.Box, rows [][]property.Row,
-	observe func(string, int, bound.Array) error) error {
-	model, err := bound.NewModel(pair, post, 4)
+// observing keeps the bounds of a run on a pair of devices.
+type observing struct {
+	pair *lockstep.Device
+	all  []observed
+}
+
+func (o *observing) observe(what string, layer int, a bound.Array) error {
+	values := make([]float64, a.Len())
+	o.all = append(o.all, observed{what, layer, values})
+	return o.pair.Read(values, a)
+}
+
+func (o *observing) clbp(post *posterior.Posterior, regions []property.Box, rows [][]property.Row) error {
+	r, err := newCLBPRun(o.pair, post, regions, rows)
+	if err != nil {
+		return err
+	}
+	defer r.release()
+	r.job.Observe = o.observe
+	return r.run()
+}
+
+// propagate runs the job's method on the boxes.
+func (c *crosscheckFlags) propagate(o *observing, post *posterior.Posterior, job bound.Job, regions []property.Box, rows [][]property.Row) error {
+	model, err := bound.NewModel(o.pair, post, 4)
 	if err != nil {
 		return err
 	}
 	defer model.Release()
-	boxes, err := c.boxes(model, post)
-	if err != nil {
+	if job.Boxes, err = c.boxes(model, post); err != nil {
 		return err
 	}
-	defer model.ReleaseBoxes(boxes)
+	defer model.ReleaseBoxes(job.Boxes)
 	if err := c.drawn(model, post); err != nil {
 		return err
 	}
-	in, err := model.UploadInputs(regions)
-	if err != nil {
+	if job.Inputs, err = model.UploadInputs(regions); err != nil {
 		return err
 	}
-	defer model.ReleaseInputs(in)
-	dr, err := model.UploadRows(rows)
-	if err != nil {
+	defer model.ReleaseInputs(job.Inputs)
+	if job.Rows, err = model.UploadRows(rows); err != nil {
 		return err
 	}
-	defer model.ReleaseRows(dr)
+	defer model.ReleaseRows(job.Rows)
 	n := len(regions)
-	_, err = model.Propagate(bound.Job{Method: m, Boxes: boxes, Inputs: in, Rows: dr,
-		Batch: bound.Batch{Items: n * boxes.Count(), PerBox: n, Inputs: n}, Observe: observe})
+	job.Batch, job.Observe = bound.Batch{Items: n * job.Boxes.Count(), PerBox: n, Inputs: n}, o.observe
+	_, err = model.Propagate(job)
 	return err
 }
 

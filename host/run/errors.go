@@ -2,10 +2,9 @@ package run
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"unicode"
-
-	"fmt"
 )
 
 // DeviceError says that the device asked for is absent, was refused or broke.
