@@ -9,6 +9,7 @@ import (
 
 	"psafe/gpu"
 	"psafe/host/bound"
+	"psafe/host/run"
 )
 
 const benchAbout = `psafe bench measures operations and whole jobs on a device, beside the CPU
@@ -29,6 +30,15 @@ type benchRow struct {
 	// bytes and flops are what the workload needs at least; 0 if it has no one
 	// number.
 	bytes, flops float64
+}
+
+// benched is what was measured on a device, with its limits and the fallback's rows
+// beside, where there are any.
+type benched struct {
+	device       string
+	precision    bound.Precision
+	limits       *limits
+	rows, beside []benchRow
 }
 
 // limits are what a device can do at best.
@@ -67,7 +77,7 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		return err
 	}
 	if len(dev.opencl) == 0 {
-		return benchTable(stdout, cpu.list[0].Name(), p, nil, beside, nil)
+		return (&benched{device: cpu.list[0].Name(), precision: p, rows: beside}).table(stdout)
 	}
 	for i, g := range dev.opencl {
 		var l limits
@@ -79,12 +89,12 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 			rows, err = b.rows(ctx, dev.list[i])
 		}
 		if err != nil && ctx.Err() == nil {
-			return &statusError{exitDevice, err}
+			return &run.DeviceError{Err: err}
 		}
 		if err != nil {
 			return ctx.Err()
 		}
-		if err := benchTable(stdout, g.Name(), p, &l, rows, beside); err != nil {
+		if err := (&benched{g.Name(), p, &l, rows, beside}).table(stdout); err != nil {
 			return err
 		}
 	}
@@ -133,10 +143,11 @@ func best(f func() error, seconds float64) (float64, error) {
 	return least, nil
 }
 
-// benchTable prints rows, with shares of the limits and the fallback's times
-// where there are any.
-func benchTable(w io.Writer, name string, p bound.Precision, l *limits, rows, beside []benchRow) error {
-	fmt.Fprintf(w, "%s, %v", name, p)
+// table prints rows, with shares of the limits and the fallback's times where there are
+// any.
+func (m *benched) table(w io.Writer) error {
+	l := m.limits
+	fmt.Fprintf(w, "%s, %v", m.device, m.precision)
 	if l != nil {
 		fmt.Fprintf(w, ": copies %.1f GB/s, fused multiply-adds %.1f GFLOP/s", l.copyGB, l.fmaGF)
 	}
@@ -147,11 +158,11 @@ func benchTable(w io.Writer, name string, p bound.Precision, l *limits, rows, be
 		fmt.Fprint(t, "of copy\tof fma\tfallback s\tspeed-up\t")
 	}
 	fmt.Fprintln(t)
-	for i, r := range rows {
+	for i, r := range m.rows {
 		gb, gf := r.bytes/1e9/r.seconds, r.flops/1e9/r.seconds
 		fmt.Fprintf(t, "%s\t%.5f\t%s\t%s\t", r.name, r.seconds, rate(gb), rate(gf))
 		if l != nil {
-			fmt.Fprintf(t, "%s\t%s\t%.5f\t%.1f\t", share(gb, l.copyGB), share(gf, l.fmaGF), beside[i].seconds, beside[i].seconds/r.seconds)
+			fmt.Fprintf(t, "%s\t%s\t%.5f\t%.1f\t", share(gb, l.copyGB), share(gf, l.fmaGF), m.beside[i].seconds, m.beside[i].seconds/r.seconds)
 		}
 		fmt.Fprintln(t)
 	}

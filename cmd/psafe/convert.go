@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"psafe/host/posterior/format"
+	"psafe/internal/outfile"
 )
 
 const convertAbout = `psafe convert reads a posterior in any format of docs/formats.md and writes it in
@@ -41,13 +42,16 @@ func runConvert(_ context.Context, args []string, stdout, stderr io.Writer) erro
 	if *note != "" {
 		p.Source.Note = *note
 	}
-	file, err := createOut(*out, f.Arg(0))
+	file, err := outfile.Create(*out, f.Arg(0))
 	if err != nil {
-		return err
+		return fmt.Errorf("--out %w", err)
 	}
-	defer file.discard()
+	defer file.Discard()
 	if err := write(file, p); err != nil {
-		return fmt.Errorf("--out %s: cannot be written: %w", *out, bare(err))
+		return fmt.Errorf("--out %s: cannot be written: %w", *out, outfile.Reason(err))
 	}
-	return file.commit()
+	if err := file.Commit(); err != nil {
+		return fmt.Errorf("--out %w", err)
+	}
+	return nil
 }

@@ -9,11 +9,14 @@ import (
 	"math/rand/v2"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"psafe/gpu"
 	"psafe/host/bound"
 	"psafe/host/bound/lockstep"
 	"psafe/host/posterior"
 	"psafe/host/property"
+	"psafe/host/run"
 )
 
 const crosscheckAbout = `psafe crosscheck runs the same job on two devices and compares every number that
@@ -62,24 +65,21 @@ func runCrosscheck(ctx context.Context, args []string, stdout, stderr io.Writer)
 	if err := diagonal(post, "crosscheck"); err != nil {
 		return err
 	}
-	job, err := c.job(post)
+	tasks, err := c.job(f, post)
 	if err != nil {
 		return err
 	}
-	return c.check(ctx, post, job, stdout, stderr)
+	return c.check(ctx, post, tasks, stdout, stderr)
 }
 
 // job is the work of a crosscheck: a few tasks.
-func (c *crosscheckFlags) job(post *posterior.Posterior) ([]property.Task, error) {
-	if c.tasks.inputs != "" || isFile(c.tasks.property) {
-		list, err := c.tasks.load(post)
-		if err != nil {
-			return nil, err
-		}
-		return list.tasks[:min(len(list.tasks), 16)], nil
+func (c *crosscheckFlags) job(f *pflag.FlagSet, post *posterior.Posterior) ([]property.Task, error) {
+	if named := c.tasks.of(f); named.Points.Inputs != "" || named.File != "" {
+		tasks, err := named.Load(post)
+		return tasks[:min(len(tasks), 16)], err
 	}
 	for _, flag := range []string{"eps", "index", "clip", "input-scale", "label", "label-column", "property"} {
-		if c.tasks.changed(flag) {
+		if f.Changed(flag) {
 			return nil, fmt.Errorf("--%s needs --inputs: without a data or property file crosscheck makes input boxes of its own", flag)
 		}
 	}
@@ -147,7 +147,7 @@ func (c *crosscheckFlags) fail(err error, method, precision string) error {
 		return &statusError{exitDifference, fmt.Errorf("%s %s: DIFFERENCE in %w", method, precision, d)}
 	}
 	if gpu.IsOutOfMemory(err) || gpu.IsDeviceLost(err) {
-		return &statusError{exitDevice, err}
+		return &run.DeviceError{Err: err}
 	}
 	return err
 }
@@ -161,7 +161,7 @@ func (c *crosscheckFlags) open(p bound.Precision, stderr io.Writer) (*lockstep.D
 			if err == nil {
 				err = errors.New("OpenCL has no devices here")
 			}
-			return nil, nil, &statusError{exitDevice, fmt.Errorf("--against opencl: %w", err)}
+			return nil, nil, &run.DeviceError{Err: fmt.Errorf("--against opencl: %w", err)}
 		}
 		second = list[0].ID
 	}
@@ -195,59 +195,66 @@ func (c *crosscheckFlags) one(post *posterior.Posterior, tasks []property.Task, 
 			regions, rows = append(regions, b), append(rows, t.S.Rows)
 		}
 	}
-	var all []observed
-	observe := func(what string, layer int, a bound.Array) error {
-		o := observed{what, layer, make([]float64, a.Len())}
-		all = append(all, o)
-		return pair.Read(o.values, a)
-	}
+	o := &observing{pair: pair}
 	if method == "clbp" {
-		run, err := newCLBPRun(pair, post, regions, rows)
-		if err != nil {
-			return nil, err
-		}
-		defer run.release()
-		run.job.Observe = observe
-		err = run.run()
-		return all, err
+		err := o.clbp(post, regions, rows)
+		return o.all, err
 	}
 	m, err := bound.ParseMethod(method)
 	if err != nil {
 		return nil, fmt.Errorf("--method: %q is none of ibp, lbp, clbp", method)
 	}
-	err = c.propagate(post, pair, m, regions, rows, observe)
-	return all, err
+	err = c.propagate(o, post, bound.Job{Method: m}, regions, rows)
+	return o.all, err
 }
 
-// propagate runs one method on the boxes.
-func (c *crosscheckFlags) propagate(post *posterior.Posterior, pair *lockstep.Device, m bound.Method, regions []property.Box, rows [][]property.Row,
-	observe func(string, int, bound.Array) error) error {
-	model, err := bound.NewModel(pair, post, 4)
+// observing keeps the bounds of a run on a pair of devices.
+type observing struct {
+	pair *lockstep.Device
+	all  []observed
+}
+
+func (o *observing) observe(what string, layer int, a bound.Array) error {
+	values := make([]float64, a.Len())
+	o.all = append(o.all, observed{what, layer, values})
+	return o.pair.Read(values, a)
+}
+
+func (o *observing) clbp(post *posterior.Posterior, regions []property.Box, rows [][]property.Row) error {
+	r, err := newCLBPRun(o.pair, post, regions, rows)
+	if err != nil {
+		return err
+	}
+	defer r.release()
+	r.job.Observe = o.observe
+	return r.run()
+}
+
+// propagate runs the job's method on the boxes.
+func (c *crosscheckFlags) propagate(o *observing, post *posterior.Posterior, job bound.Job, regions []property.Box, rows [][]property.Row) error {
+	model, err := bound.NewModel(o.pair, post, 4)
 	if err != nil {
 		return err
 	}
 	defer model.Release()
-	boxes, err := c.boxes(model, post)
-	if err != nil {
+	if job.Boxes, err = c.boxes(model, post); err != nil {
 		return err
 	}
-	defer model.ReleaseBoxes(boxes)
+	defer model.ReleaseBoxes(job.Boxes)
 	if err := c.drawn(model, post); err != nil {
 		return err
 	}
-	in, err := model.UploadInputs(regions)
-	if err != nil {
+	if job.Inputs, err = model.UploadInputs(regions); err != nil {
 		return err
 	}
-	defer model.ReleaseInputs(in)
-	dr, err := model.UploadRows(rows)
-	if err != nil {
+	defer model.ReleaseInputs(job.Inputs)
+	if job.Rows, err = model.UploadRows(rows); err != nil {
 		return err
 	}
-	defer model.ReleaseRows(dr)
+	defer model.ReleaseRows(job.Rows)
 	n := len(regions)
-	_, err = model.Propagate(bound.Job{Method: m, Boxes: boxes, Inputs: in, Rows: dr,
-		Batch: bound.Batch{Items: n * boxes.Count(), PerBox: n, Inputs: n}, Observe: observe})
+	job.Batch, job.Observe = bound.Batch{Items: n * job.Boxes.Count(), PerBox: n, Inputs: n}, o.observe
+	_, err = model.Propagate(job)
 	return err
 }
 

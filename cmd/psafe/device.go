@@ -13,6 +13,7 @@ import (
 	"psafe/gpu"
 	"psafe/gpu/cl"
 	"psafe/host/bound"
+	"psafe/host/run"
 )
 
 // deviceFlags choose where to compute.
@@ -28,16 +29,39 @@ func (d *deviceFlags) add(f *pflag.FlagSet) {
 	f.BoolVar(&d.profile, "profile", false, "print the time of each kernel on OpenCL devices at the end")
 }
 
-// blame decides whether loading a posterior failed for the device's sake or for
-// the file's.
+// number is the precision.
+func (d *deviceFlags) number() (bound.Precision, error) {
+	p, err := bound.ParsePrecision(d.precision)
+	if err != nil {
+		return p, fmt.Errorf("--precision: %w", err)
+	}
+	return p, nil
+}
+
+// opener opens the devices that the flags name for a job.
+func (d *deviceFlags) opener(stderr io.Writer) run.Opener {
+	return func(p bound.Precision) (*run.Devices, error) {
+		opened, err := d.openIn(p, stderr)
+		if err != nil {
+			return nil, err
+		}
+		return &run.Devices{
+			List: opened.list, Spare: opened.spare, Blame: d.blame, Close: opened.close,
+			Done: func() error { return opened.printProfile(stderr) },
+		}, nil
+	}
+}
+
+// blame says what to tell of an error in loading a posterior if the device is to blame,
+// and not the file.
 func (d *deviceFlags) blame(err error, file string) error {
-	if !gpu.IsOutOfMemory(err) && !gpu.IsDeviceLost(err) {
-		return fmt.Errorf("%s: %w", file, err)
+	switch {
+	case d.memory != "" && gpu.IsOutOfMemory(err):
+		return fmt.Errorf("--memory %s is too little for the posterior %s: %w", d.memory, file, err)
+	case gpu.IsOutOfMemory(err), gpu.IsDeviceLost(err):
+		return err
 	}
-	if d.memory != "" && gpu.IsOutOfMemory(err) {
-		return &statusError{exitDevice, fmt.Errorf("--memory %s is too little for the posterior %s: %w", d.memory, file, err)}
-	}
-	return &statusError{exitDevice, err}
+	return nil
 }
 
 func defaultDevice() string {
@@ -64,10 +88,16 @@ func (d *devices) close() {
 
 // open opens the devices that the flags name.
 func (d *deviceFlags) open(stderr io.Writer) (*devices, error) {
-	p, err := bound.ParsePrecision(d.precision)
+	p, err := d.number()
 	if err != nil {
-		return nil, fmt.Errorf("--precision: %w", err)
+		return nil, err
 	}
+	return d.openIn(p, stderr)
+}
+
+// openIn opens them in a precision.
+func (d *deviceFlags) openIn(p bound.Precision, stderr io.Writer) (*devices, error) {
+	var err error
 	opts := gpu.Options{Profile: d.profile}
 	if opts.Memory, err = parseBytes(d.memory); err != nil {
 		return nil, fmt.Errorf("--memory: %w", err)
@@ -98,7 +128,7 @@ func openDevices(selector string, p bound.Precision, opts gpu.Options, stderr io
 	}
 	opened, err := gpu.OpenAll(selector, p, opts)
 	if err != nil {
-		return nil, &statusError{exitDevice, fmt.Errorf("--device %s: %w", selector, err)}
+		return nil, &run.DeviceError{Err: fmt.Errorf("--device %s: %w", selector, err)}
 	}
 	d := &devices{spare: cpu, opencl: opened}
 	for _, g := range opened {
@@ -142,7 +172,7 @@ func (d *devices) printProfile(w io.Writer) error {
 	for _, g := range d.opencl {
 		times, err := g.Profile()
 		if err != nil {
-			return &statusError{exitDevice, err}
+			return &run.DeviceError{Err: err}
 		}
 		for _, k := range times {
 			fmt.Fprintf(w, "psafe: profile: %s: %-15s %6d launches %9.4f s %8.2f GB/s %8.2f GFLOP/s\n", g.Name(), k.Name, k.Launches,

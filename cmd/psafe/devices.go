@@ -12,6 +12,7 @@ import (
 	"psafe/gpu"
 	"psafe/gpu/cl"
 	"psafe/host/bound"
+	"psafe/host/run"
 )
 
 const devicesAbout = `psafe devices lists what psafe can compute on: the CPU (always) and every OpenCL
@@ -65,7 +66,7 @@ func runDevices(_ context.Context, args []string, stdout, stderr io.Writer) erro
 	if err != nil {
 		fmt.Fprintln(stderr, "psafe: note:", inLine(err))
 		if !cl.Absent(err) {
-			return &statusError{exitDevice, errors.New("a driver failed: see the note above")}
+			return &run.DeviceError{Err: errors.New("a driver failed: see the note above")}
 		}
 	}
 	return nil

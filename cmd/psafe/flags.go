@@ -5,15 +5,14 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/pflag"
 
 	"psafe/host/network"
 	"psafe/host/posterior"
-	"psafe/host/posterior/format"
 	"psafe/host/property"
+	"psafe/host/run"
 )
 
 // newFlags returns a flag set whose --help prints about and the flags.
@@ -61,42 +60,32 @@ func (p *posteriorFlags) addFactor(f *pflag.FlagSet) {
 	f.StringVar(&p.factor, "scale-factor", "", "multiply every standard deviation by this decimal: the same means with more or less spread")
 }
 
-// read reads the posterior at path.
-func (p *posteriorFlags) read(path string) (*posterior.Posterior, error) {
-	var opt format.Options
+// of is the posterior at path, read as the flags say.
+func (p *posteriorFlags) of(path string) (run.Posterior, error) {
+	named := run.Posterior{Path: path, Factor: p.factor}
 	var err error
 	if p.scale != "" {
-		if opt.Scale, err = posterior.ParseScale(p.scale); err != nil {
-			return nil, fmt.Errorf("--scale: %w", err)
+		if named.Options.Scale, err = posterior.ParseScale(p.scale); err != nil {
+			return named, fmt.Errorf("--scale: %w", err)
 		}
 	}
 	for _, word := range p.activation {
 		a, err := network.ParseActivation(word)
 		if err != nil {
-			return nil, fmt.Errorf("--activation: %w", err)
+			return named, fmt.Errorf("--activation: %w", err)
 		}
-		opt.Activations = append(opt.Activations, a)
+		named.Options.Activations = append(named.Options.Activations, a)
 	}
-	post, err := format.Read(path, opt)
-	if err != nil || p.factor == "" {
-		return post, err
-	}
-	factor, err := property.NewDecimal(p.factor)
-	if err == nil {
-		err = post.Widen(factor.Lo, factor.Hi)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("--scale-factor %.40s: %w", p.factor, err)
-	}
-	return post, nil
+	return named, nil
 }
 
-// scaleWords says what the posterior's spread is, for records.
-func (p *posteriorFlags) scaleWords(post *posterior.Posterior) string {
-	if p.factor == "" {
-		return post.Scale.String()
+// read reads the posterior at path.
+func (p *posteriorFlags) read(path string) (*posterior.Posterior, error) {
+	named, err := p.of(path)
+	if err != nil {
+		return nil, err
 	}
-	return post.Scale.String() + " x " + p.factor
+	return named.Read()
 }
 
 // diagonal refuses, before anything is opened or drawn, a posterior whose weights
@@ -108,80 +97,52 @@ func diagonal(post *posterior.Posterior, command string) error {
 	return nil
 }
 
-// outFile is a result file that appears complete or not at all.
-type outFile struct {
-	path string
-	tmp  *os.File
+// given is the value of a flag, nil if it is not given.
+func given[T any](f *pflag.FlagSet, name string, value T) *T {
+	if !f.Changed(name) {
+		return nil
+	}
+	return &value
 }
 
-// refuseOut refuses a path that is one of the inputs, or no file.
-func refuseOut(path string, inputs ...string) error {
-	for _, in := range inputs {
-		if in != "" && (sameFile(path, property.FileOf(in)) || inFolder(path, in)) {
-			return fmt.Errorf("--out %s: is also an input: name another file", path)
-		}
-	}
-	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("--out %s: exists and is no regular file: name another", path)
-	}
-	return nil
+// taskFlags say what is to be certified: points of a data file with a radius and
+// a property, or a property file.
+type taskFlags struct {
+	points       run.Points
+	index, words string // words are those of --property
 }
 
-// createOut opens a temporary file beside path. It refuses a path that is one of
-// the inputs, or where nothing can be written.
-func createOut(path string, inputs ...string) (*outFile, error) {
-	if err := refuseOut(path, inputs...); err != nil {
-		return nil, err
-	}
-	tmp, err := os.OpenFile(filepath.Join(filepath.Dir(path), fmt.Sprintf(".psafe-%d.tmp", os.Getpid())), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o666)
-	if err != nil {
-		return nil, fmt.Errorf("--out %s: cannot be written: %w", path, bare(err))
-	}
-	return &outFile{path, tmp}, nil
+func (t *taskFlags) add(f *pflag.FlagSet) {
+	p := &t.points
+	f.StringVar(&p.Inputs, "inputs", "", "data file of input points: IDX, .npy, .npz or CSV, may be gzipped")
+	f.StringVar(&p.Scale, "input-scale", "", "factor for every input value, such as 1/255 (the default for bytes; else 1)")
+	f.StringVar(&p.LabelColumn, "label-column", "", "class column of a CSV file: first, last, none or its name (default none)")
+	f.StringVar(&t.index, "index", ":", "which points: 0:100 (half-open), 7, or 1,5,9:12")
+	f.StringVar(&p.Eps, "eps", "", "radius of T around each point, in each coordinate")
+	f.StringSliceVar(&p.Clip, "clip", nil, "cut T to this interval, for example 0,1")
+	f.StringVar(&t.words, "property", property.KeepsClass, "keeps_class (the mean network's), argmax_is:C, argmax_is_never:C, output_box:[lo,hi],..., or a JSON file (docs/properties.md)")
+	f.StringVar(&p.Label, "label", "", "keep this class instead of the mean network's: a number, a label file, or \"column\" for --label-column")
 }
 
-// inFolder says whether path is in the folder of a posterior, or in that of its
-// samples.
-func inFolder(path, folder string) bool {
-	dir := filepath.Dir(path)
-	return sameFile(dir, folder) || sameFile(dir, filepath.Join(folder, "samples"))
+// of are the tasks that the flags name.
+func (t *taskFlags) of(f *pflag.FlagSet) run.Tasks {
+	tasks := run.Tasks{Points: t.points}
+	tasks.Points.Index = given(f, "index", t.index)
+	if isFile(t.words) {
+		tasks.File = t.words
+	} else {
+		tasks.Points.Property = t.words
+	}
+	return tasks
 }
 
-func sameFile(a, b string) bool {
-	sa, errA := os.Stat(a)
-	sb, errB := os.Stat(b)
-	return errA == nil && errB == nil && os.SameFile(sa, sb)
-}
-
-// bare is err without the path that the caller's message already has.
-func bare(err error) error {
-	var p *os.PathError
-	if errors.As(err, &p) {
-		return p.Err
+// isFile tells a property file from a property in words.
+func isFile(text string) bool {
+	if kind, _, spec := strings.Cut(text, ":"); strings.HasSuffix(text, ".json") {
+		return true
+	} else if text == property.KeepsClass || spec && !strings.ContainsAny(kind, "./") {
+		return false
 	}
-	return err
-}
-
-func (o *outFile) Write(b []byte) (int, error) { return o.tmp.Write(b) }
-
-// commit puts the finished file in its place.
-func (o *outFile) commit() error {
-	err := o.tmp.Sync()
-	if e := o.tmp.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(o.tmp.Name(), o.path)
-	}
-	if err != nil {
-		os.Remove(o.tmp.Name())
-		return fmt.Errorf("--out %s: cannot be written: %w", o.path, bare(err))
-	}
-	return nil
-}
-
-// discard removes what was written; after commit it does nothing.
-func (o *outFile) discard() {
-	o.tmp.Close()
-	os.Remove(o.tmp.Name())
+	_, err := os.Stat(text)
+	return err == nil
 }

@@ -11,6 +11,9 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"psafe/host/paper"
+	"psafe/host/run"
 )
 
 // Exit statuses, as "psafe help" and docs/cli.md list them.
@@ -49,22 +52,16 @@ func commands() []command {
 		{"bench", "speed of each operation, beside the device's own limits", runBench},
 		{"plot", "figures of result files, as SVG or PNG", runPlot},
 		{"paper", "the experiments of the UAI 2020 paper, with tables and figures", runPaper},
-		{"train", "Bayes by Backprop for small dense networks", withoutContext(runTrain)},
-	}
-}
-
-func withoutContext(run func([]string, io.Writer, io.Writer) error) func(context.Context, []string, io.Writer, io.Writer) error {
-	return func(_ context.Context, args []string, stdout, stderr io.Writer) error {
-		return run(args, stdout, stderr)
+		{"train", "Bayes by Backprop for small dense networks", runTrain},
 	}
 }
 
 func main() {
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(program(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is the program: it returns the exit status.
-func run(args []string, stdout, stderr io.Writer) int {
+// program is psafe: it returns the exit status.
+func program(args []string, stdout, stderr io.Writer) int {
 	if len(args) == 0 {
 		usage(stderr)
 		return exitUsage
@@ -72,7 +69,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	switch args[0] {
 	case "help", "--help", "-h":
 		if len(args) > 1 && !slices.Contains([]string{"help", "--help", "-h", "version", "--version"}, args[1]) {
-			return run([]string{args[1], "--help"}, stdout, stderr)
+			return program([]string{args[1], "--help"}, stdout, stderr)
 		}
 		usage(stdout)
 		return exitDone
@@ -95,17 +92,26 @@ func run(args []string, stdout, stderr io.Writer) int {
 // status prints an error as one line and returns what to exit with.
 func status(err error, stderr io.Writer) int {
 	var s *statusError
+	var device *run.DeviceError
+	var interrupted *run.Interrupted
+	var contradiction *paper.Contradiction
+	status := exitUsage
 	switch {
 	case err == nil, errors.Is(err, errHelp):
 		return exitDone
 	case errors.As(err, &s):
+		status = s.status
+	case errors.As(err, &contradiction):
+		status = exitDifference
+	case errors.As(err, &interrupted):
+		status = exitInterrupted
 	case errors.Is(err, context.Canceled):
-		s = &statusError{exitInterrupted, errors.New("interrupted")}
-	default:
-		s = &statusError{exitUsage, err}
+		status, err = exitInterrupted, &run.Interrupted{}
+	case errors.As(err, &device):
+		status = exitDevice
 	}
-	fmt.Fprintln(stderr, "psafe:", strings.ReplaceAll(s.Error(), "\n", " "))
-	return s.status
+	fmt.Fprintln(stderr, "psafe:", strings.ReplaceAll(err.Error(), "\n", " "))
+	return status
 }
 
 // errHelp says that --help was asked for and printed.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"psafe/host/figure"
 	"psafe/host/property"
 	"psafe/host/report"
+	"psafe/internal/outfile"
 )
 
 const plotAbout = `psafe plot draws figures of result files, as SVG or PNG by the name of --out. The
@@ -159,20 +161,20 @@ func (p *plotFlags) coordinates(r report.Placed) ([][2]float64, error) {
 	}
 	var x [][2]float64
 	for i := range points.N() {
-		m := middle(points.At(i))
-		x = append(x, [2]float64{m[p.columns[0]], m[p.columns[1]]})
+		lo, hi := points.At(i)
+		a, b := p.columns[0], p.columns[1]
+		x = append(x, [2]float64{(lo[a] + hi[a]) / 2, (lo[b] + hi[b]) / 2})
 	}
 	return x, nil
 }
 
 func (p *plotFlags) write(drawing *figure.Figure, format string, files []string) error {
-	out, err := createOut(p.out, append([]string{p.points}, files...)...)
-	if err != nil {
-		return err
+	var b bytes.Buffer
+	if err := drawing.Write(&b, format); err != nil {
+		return fmt.Errorf("--out %s: cannot be written: %w", p.out, err)
 	}
-	defer out.discard()
-	if err := drawing.Write(out, format); err != nil {
-		return fmt.Errorf("--out %s: cannot be written: %w", p.out, bare(err))
+	if err := outfile.WriteFile(p.out, b.Bytes(), append([]string{property.FileOf(p.points)}, files...)...); err != nil {
+		return fmt.Errorf("--out %w", err)
 	}
-	return out.commit()
+	return nil
 }

@@ -10,13 +10,11 @@ import (
 	"golang.org/x/term"
 )
 
-// progress draws a bar with rate and time left on a terminal, and nothing
-// anywhere else.
-type progress struct {
+// bar draws a bar with rate and time left on a terminal, and nothing anywhere else.
+type bar struct {
 	w     io.Writer
-	width int
-	total int
 	start time.Time
+	drawn bool
 }
 
 // isTerminal says whether w is a terminal, and how wide.
@@ -29,36 +27,31 @@ func isTerminal(w io.Writer) (int, bool) {
 	return width, err == nil && width > 40
 }
 
-func newProgress(w io.Writer, total int) *progress {
-	width, ok := isTerminal(w)
-	if !ok {
-		return nil
-	}
-	p := &progress{w, width, total, time.Now()}
-	p.update(0)
-	return p
-}
-
-// update shows that done of total are finished.
-func (p *progress) update(done int) {
-	if p == nil {
+// update shows that done of total are finished; the first call starts the clock.
+func (p *bar) update(done, total int) {
+	width, terminal := isTerminal(p.w)
+	if !terminal {
 		return
 	}
+	if !p.drawn {
+		p.start, p.drawn = time.Now(), true
+	}
 	elapsed := time.Since(p.start).Seconds()
-	tail := fmt.Sprintf(" %d/%d", done, p.total)
+	tail := fmt.Sprintf(" %d/%d", done, total)
 	if done > 0 && elapsed > 0 {
 		rate := float64(done) / elapsed
-		left := time.Duration(float64(p.total-done) / rate * float64(time.Second)).Round(time.Second)
+		left := time.Duration(float64(total-done) / rate * float64(time.Second)).Round(time.Second)
 		tail += fmt.Sprintf("  %.3g/s  %v left", rate, left)
 	}
-	bar := max(5, min(40, p.width-len(tail)-3))
-	full := bar * done / max(1, p.total)
-	fmt.Fprintf(p.w, "\r\x1b[K[%s%s]%s", strings.Repeat("=", full), strings.Repeat(" ", bar-full), tail)
+	length := max(5, min(40, width-len(tail)-3))
+	full := length * done / max(1, total)
+	fmt.Fprintf(p.w, "\r\x1b[K[%s%s]%s", strings.Repeat("=", full), strings.Repeat(" ", length-full), tail)
 }
 
 // end removes the bar.
-func (p *progress) end() {
-	if p != nil {
+func (p *bar) end() {
+	if p.drawn {
+		p.drawn = false
 		fmt.Fprint(p.w, "\r\x1b[K")
 	}
 }

@@ -15,8 +15,7 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/certify"
-	"psafe/host/report"
+	"psafe/host/run"
 	"psafe/internal/testscale"
 )
 
@@ -113,7 +112,7 @@ func TestResumeSameBytes(t *testing.T) {
 					cuts = map[int][]int{1: cuts[1:2], len(lines) - 1: cuts[len(cuts)-1:]}[k]
 				}
 				for _, cut := range cuts {
-					if err := os.WriteFile(out+partialSuffix, []byte(want[:cut]), 0o666); err != nil {
+					if err := os.WriteFile(out+run.PartialSuffix, []byte(want[:cut]), 0o666); err != nil {
 						t.Fatal(err)
 					}
 					notes := certifyTo(t, out, append(args, "--resume")...)
@@ -153,24 +152,18 @@ func (h *hooked) Affine(a bound.Affine) error {
 	return h.Device.Affine(a)
 }
 
-// certifyOn is runCertify on a hooked device, from the opening of devices on.
+// certifyOn is runCertify on a hooked device.
 func certifyOn(ctx context.Context, t *testing.T, hook func() error, args ...string) error {
 	t.Helper()
-	var c certifyFlags
-	post, job, err := c.prepare(args, io.Discard)
+	_, job, err := parseCertify(args, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	old, err := c.earlier(post, job)
-	if err != nil {
-		t.Fatal(err)
+	job.Version = version()
+	job.Open = func(p bound.Precision) (*run.Devices, error) {
+		return &run.Devices{List: []bound.Device{&hooked{fallback.New(p), hook}}}, nil
 	}
-	eng, err := certify.NewEngine(&hooked{fallback.New(bound.Float32), hook}, nil, post, c.reach(job))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer eng.Close()
-	_, err = c.goOn(ctx, []*certify.Engine{eng}, post, job, old, io.Discard, io.Discard)
+	_, err = job.Run(ctx)
 	return err
 }
 
@@ -211,7 +204,7 @@ func TestStopped(t *testing.T) {
 				return nil
 			}, with(out)...)
 			cancel(nil)
-			kept, readErr := os.ReadFile(out + partialSuffix)
+			kept, readErr := os.ReadFile(out + run.PartialSuffix)
 			k := bytes.Count(kept, []byte("\n"))
 			seen[k] = true
 			var text bytes.Buffer
@@ -253,7 +246,7 @@ func TestTakenOver(t *testing.T) {
 		out := filepath.Join(t.TempDir(), "r.jsonl")
 		done := false
 		second := func() error {
-			if text, err := os.ReadFile(out + partialSuffix); done || err != nil || bytes.Count(text, []byte("\n")) != 3 {
+			if text, err := os.ReadFile(out + run.PartialSuffix); done || err != nil || bytes.Count(text, []byte("\n")) != 3 {
 				return nil
 			}
 			done = true
@@ -263,7 +256,7 @@ func TestTakenOver(t *testing.T) {
 			}
 			if resume {
 				certifyTo(t, out, append(args, "--resume")...)
-			} else if err := os.Remove(out + partialSuffix); err != nil {
+			} else if err := os.Remove(out + run.PartialSuffix); err != nil {
 				t.Error(err)
 			}
 			return nil
@@ -279,55 +272,6 @@ func TestTakenOver(t *testing.T) {
 			t.Errorf("resume %v: another file", resume)
 		}
 		onlyFile(t, out)
-	}
-}
-
-// TestOutRace: a file that appears, or is replaced, between look and use is refused.
-func TestOutRace(t *testing.T) {
-	out := filepath.Join(t.TempDir(), "r.jsonl")
-	first, err := openPartial(out, &earlier{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := openPartial(out, &earlier{}); err == nil || !strings.Contains(err.Error(), "r.jsonl.partial: has just been made by another run") {
-		t.Errorf("second: %v", err)
-	}
-	if _, err := openPartial(out, &earlier{partial: true}); err != nil {
-		t.Error(err)
-	}
-	if err := first.commit(); err == nil || !strings.Contains(err.Error(), "taken over") {
-		t.Errorf("commit of a file that was taken over: %v", err)
-	}
-	if _, err := os.Stat(out); err == nil {
-		t.Error("there is a result")
-	}
-	if _, err := openPartial(filepath.Join(t.TempDir(), "absent", "r.jsonl"), &earlier{}); err == nil || !strings.Contains(err.Error(), "cannot be written") {
-		t.Errorf("no folder: %v", err)
-	}
-}
-
-// TestFullDisk: what was finished before a record could not be written stays.
-func TestFullDisk(t *testing.T) {
-	out := filepath.Join(t.TempDir(), "r.jsonl")
-	p, err := openPartial(out, &earlier{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.Write([]byte("{}\n")); err != nil {
-		t.Fatal(err)
-	}
-	p.f.Close()
-	if p.f, err = os.Open(p.name()); err != nil { // which takes no more
-		t.Fatal(err)
-	}
-	var text bytes.Buffer
-	err = p.leave(writeRecord(&report.Record{}, p, out), 3)
-	want := []string{"psafe: " + out + ": cannot be written: ", ": 1 of 3 records are in " + out + ".partial: add --resume to go on from there\n"}
-	if got := status(err, &text); got != exitUsage || !strings.HasPrefix(text.String(), want[0]) || !strings.HasSuffix(text.String(), want[1]) {
-		t.Errorf("status %d, %q; want %q", got, text.String(), want)
-	}
-	if readTest(t, out+partialSuffix) != "{}\n" {
-		t.Error("the file was changed")
 	}
 }
 
@@ -356,12 +300,12 @@ func killed(t *testing.T, repeats int) bool {
 	}
 	args := []string{"--device", "cpu", "--omit-timing", "--posterior", testFile("tiny-2-3-2-tanh.npz"), "--inputs", points, "--eps", "0.1", "--method", "neuronsum", "--cells", "2"}
 	out := filepath.Join(t.TempDir(), "r.jsonl")
-	run := exec.Command("psafe", append([]string{"certify", "--out", out}, args...)...)
-	if err := run.Start(); err != nil {
+	cmd := exec.Command("psafe", append([]string{"certify", "--out", out}, args...)...)
+	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- run.Wait() }()
+	go func() { ended <- cmd.Wait() }()
 	for written := false; !written; {
 		select {
 		case err := <-ended:
@@ -370,15 +314,15 @@ func killed(t *testing.T, repeats int) bool {
 			}
 			return false
 		case <-time.After(5 * time.Millisecond):
-			text, err := os.ReadFile(out + partialSuffix)
+			text, err := os.ReadFile(out + run.PartialSuffix)
 			written = err == nil && len(text) > 0
 		}
 	}
-	_ = run.Process.Kill() // it may have ended
+	_ = cmd.Process.Kill() // it may have ended
 	if err := <-ended; err == nil {
 		return false
 	}
-	left := readTest(t, out+partialSuffix)
+	left := readTest(t, out+run.PartialSuffix)
 	if !strings.HasSuffix(left, "}\n") {
 		t.Fatalf("left: %q", left)
 	}

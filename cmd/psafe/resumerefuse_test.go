@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"psafe/host/report"
+	"psafe/host/run"
 )
 
 // resumeArgs is a small run of two records, and its file.
@@ -25,7 +26,7 @@ func resumeArgs(t *testing.T) (args []string, text string) {
 // changes no file.
 func refused(t *testing.T, out string, args []string, words ...string) {
 	t.Helper()
-	before, _ := os.ReadFile(out + partialSuffix)
+	before, _ := os.ReadFile(out + run.PartialSuffix)
 	var stderr bytes.Buffer
 	err := runCertify(t.Context(), append([]string{"--out", out}, args...), io.Discard, io.Discard)
 	got := status(err, &stderr)
@@ -38,7 +39,7 @@ func refused(t *testing.T, out string, args []string, words ...string) {
 			t.Errorf("%q does not say %q", line, w)
 		}
 	}
-	if after, _ := os.ReadFile(out + partialSuffix); !bytes.Equal(before, after) {
+	if after, _ := os.ReadFile(out + run.PartialSuffix); !bytes.Equal(before, after) {
 		t.Error("the file of finished records was changed")
 	}
 	if _, err := os.Stat(out); err == nil {
@@ -91,7 +92,7 @@ func TestResumeDisagrees(t *testing.T) {
 			t.Fatal(err)
 		}
 		out := filepath.Join(t.TempDir(), "r.jsonl")
-		writeTest(t, out+partialSuffix, lines[0]+changed.String())
+		writeTest(t, out+run.PartialSuffix, lines[0]+changed.String())
 		if c.words != "" {
 			refused(t, out, append(args, "--resume"), c.words, out+".partial: line 2: ", ": give the flags and files of the run that was interrupted, or remove "+out+".partial to begin again")
 			continue
@@ -126,22 +127,22 @@ func TestResumeRefused(t *testing.T) {
 		{strings.Replace(first, `"property"`, `"more":1,"property"`, 1) + "\n", "line 1: is not as psafe writes it"},
 		{strings.Replace(first, `"gamma":`, `"gamma":"\u001b[2J","was":`, 1) + "\n", "line 1: no result record: gamma is neither a number"},
 	} {
-		writeTest(t, out+partialSuffix, c.partial)
+		writeTest(t, out+run.PartialSuffix, c.partial)
 		refused(t, out, append(args, "--resume"), out+".partial: "+c.words, "or remove "+out+".partial to begin again")
 	}
 	for _, c := range []struct{ partial, words string }{
 		{text, "holds 2 finished records"}, {first + "\n" + first[:50], "holds 1 finished records"}, {"", "holds 0 finished records"},
 	} {
-		writeTest(t, out+partialSuffix, c.partial)
+		writeTest(t, out+run.PartialSuffix, c.partial)
 		refused(t, out, args, out+".partial: "+c.words, "add --resume to go on from there, or remove it")
 	}
 	// A file that is an input is no place for records, whatever it is called.
 	input := filepath.Join(t.TempDir(), "r.npz")
 	content := readTest(t, testFile("glyphs-64-32-10.npz"))
-	writeTest(t, input+partialSuffix, content)
-	refused(t, input, append(args, "--resume", "--posterior", input+partialSuffix), input+".partial: is also an input")
+	writeTest(t, input+run.PartialSuffix, content)
+	refused(t, input, append(args, "--resume", "--posterior", input+run.PartialSuffix), input+".partial: is also an input")
 	folder := filepath.Join(t.TempDir(), "r.jsonl")
-	if err := os.Mkdir(folder+partialSuffix, 0o777); err != nil {
+	if err := os.Mkdir(folder+run.PartialSuffix, 0o777); err != nil {
 		t.Fatal(err)
 	}
 	refused(t, folder, append(args, "--resume"), folder+".partial: exists and is no regular file")
@@ -157,7 +158,7 @@ func TestResumeFinished(t *testing.T) {
 	args, text := resumeArgs(t)
 	out := filepath.Join(t.TempDir(), "r.jsonl")
 	absent := append(args, "--resume", "--device", "no-such-device")
-	writeTest(t, out+partialSuffix, text)
+	writeTest(t, out+run.PartialSuffix, text)
 	certifyTo(t, out, absent...)
 	if readTest(t, out) != text {
 		t.Error("complete records were changed")
@@ -194,7 +195,7 @@ func TestFlagsField(t *testing.T) {
 		want string
 	}{
 		{glyphs, "", "--method auto"},
-		{glyphs, "--seed 3 --require 0.5 --quiet --samples 7 --fail-under 0.1", "--method auto --samples 7"},
+		{glyphs, "--seed 3 --require 0.5 --quiet --samples 7 --fail-under 0", "--method auto --samples 7"},
 		{glyphs, "--precision float64 --no-upper --derived", "--method auto --no-upper --derived --precision float64"},
 		{glyphs, "--splits 3 --boxes centred --precision float64", "--method lbp --boxes centred --splits 3"},
 		{glyphs, "--uniform --method ibp --gamma 1.50", "--method ibp --gamma 1.5 --uniform"},
@@ -203,18 +204,17 @@ func TestFlagsField(t *testing.T) {
 		{glyphs, "--method statistical --confidence 0.950 --cells 4", "--method statistical --cells 4 --confidence 0.95"},
 		{samples, "--label-column a_b", `--method samples --label-column "a b"`},
 	} {
-		var cf certifyFlags
-		args := append([]string{}, c.args...)
-		for _, word := range strings.Fields(c.more) {
+		args := append([]string{"certify", "--device", "cpu", "--index", "0", "--quiet"}, c.args...)
+		for word := range strings.FieldsSeq(c.more) {
 			args = append(args, strings.ReplaceAll(word, "a_b", "a b"))
 		}
-		post, job, err := cf.prepare(args, io.Discard)
+		rec, err := report.ParseRecord([]byte(psafe(t, exitDone, args...)))
 		if err != nil {
 			t.Errorf("%q: %v", c.more, err)
 			continue
 		}
-		if got := cf.known(post, job, &job.tasks[0]).Flags; got != c.want {
-			t.Errorf("%q: flags %q, want %q", c.more, got, c.want)
+		if rec.Flags != c.want {
+			t.Errorf("%q: flags %q, want %q", c.more, rec.Flags, c.want)
 		}
 	}
 }

@@ -2,17 +2,13 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/pflag"
 
@@ -21,22 +17,13 @@ import (
 	"psafe/host/posterior/format"
 	"psafe/host/property"
 	"psafe/host/train"
+	"psafe/internal/outfile"
 )
-
-// trainCubic is the word of --data for the built-in example.
-const trainCubic = "cubic"
-
-// trainCubicNoise is the default noise of the cubic. The paper writes
-// y = x^3 + N(0, 5), and N(mu, Sigma) with a variance everywhere else, so 5 is
-// read as the variance here too.
-var trainCubicNoise = math.Sqrt(5)
 
 // trainJob is what the flags of psafe train ask for.
 type trainJob struct {
-	train.Config
-	task              train.Task
-	data, labels, out string
-	samples           int
+	train.Job
+	out string
 }
 
 // trainFlags maps fields of train.Config to flags, for messages.
@@ -56,30 +43,20 @@ The same flags, data and kind of processor give the same bytes.
 // writes its posterior. Errors are one line that names the flag or the file; no
 // output file is left behind by one. An interrupt ends it with
 // context.Canceled.
-func runTrain(args []string, stdout, stderr io.Writer) error {
+func runTrain(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	j, err := parseTrain(args, stdout)
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	// Everything that can be refused is, before the long part.
 	if err := trainFlagError(j.Check(1, 1)); err != nil {
 		return err
 	}
-	file, err := createOut(j.out, property.FileOf(j.data), property.FileOf(j.labels))
+	file, err := outfile.Create(j.out, property.FileOf(j.Data), property.FileOf(j.Labels))
 	if err != nil {
-		return err
+		return fmt.Errorf("--out %w", err)
 	}
-	defer file.discard()
-	data, err := j.read()
-	if err != nil {
-		return err
-	}
-	note, err := j.note()
-	if err != nil {
-		return err
-	}
+	defer file.Discard()
 	loss := math.NaN()
 	_, watched := isTerminal(stderr)
 	j.Progress = func(epoch int, l float64) {
@@ -88,20 +65,19 @@ func runTrain(args []string, stdout, stderr io.Writer) error {
 			fmt.Fprintf(stderr, "epoch %d of %d: loss %.5g\n", epoch, j.Epochs, l)
 		}
 	}
-	p, err := train.Run(ctx, data, j.Config)
+	p, data, err := j.Train(ctx)
 	if err != nil {
 		return trainFlagError(err)
 	}
-	p.Source.Note = note
 	write := format.WriteNPZ
 	if filepath.Ext(j.out) == ".safetensors" {
 		write = format.WriteSafetensors
 	}
 	if err := write(file, p); err != nil {
-		return fmt.Errorf("--out %s: cannot be written: %w", j.out, bare(err))
+		return fmt.Errorf("--out %s: cannot be written: %w", j.out, outfile.Reason(err))
 	}
-	if err := file.commit(); err != nil {
-		return err
+	if err := file.Commit(); err != nil {
+		return fmt.Errorf("--out %w", err)
 	}
 	return j.report(stdout, p, data, loss)
 }
@@ -110,10 +86,10 @@ func runTrain(args []string, stdout, stderr io.Writer) error {
 func parseTrain(args []string, stdout io.Writer) (*trainJob, error) {
 	j := &trainJob{}
 	f := newFlags("train", trainAbout, stdout)
-	f.StringVar(&j.data, "data", "", "cubic (y = x^3 plus noise on [-4, 4]), or a `FILE`: CSV with the target or class in the last column, IDX or NumPy, also .gz (./cubic for a file of that name)")
-	f.StringVar(&j.labels, "labels", "", "`FILE` of the classes, IDX or NumPy; without it they are the last column of a CSV")
+	f.StringVar(&j.Data, "data", "", "cubic (y = x^3 plus noise on [-4, 4]), or a `FILE`: CSV with the target or class in the last column, IDX or NumPy, also .gz (./cubic for a file of that name)")
+	f.StringVar(&j.Labels, "labels", "", "`FILE` of the classes, IDX or NumPy; without it they are the last column of a CSV")
 	task := f.String("task", "", "regression or classification; cubic is a regression")
-	f.IntVar(&j.samples, "samples", 1000, "number of points of cubic")
+	f.IntVar(&j.Samples, "samples", 1000, "number of points of cubic")
 	hidden := f.String("hidden", "128", "`WIDTHS` of the hidden layers, for example 64,32")
 	activation := f.String("activation", "relu", "relu, tanh, sigmoid or leaky_relu:SLOPE")
 	f.IntVar(&j.Epochs, "epochs", 200, "passes over the data")
@@ -135,7 +111,7 @@ func parseTrain(args []string, stdout io.Writer) (*trainJob, error) {
 // settle turns the words of flags into values and refuses combinations that
 // mean nothing.
 func (j *trainJob) settle(f *pflag.FlagSet, task, hidden, activation string) (err error) {
-	if j.data == "" {
+	if j.Data == "" {
 		return errors.New("--data is missing; give cubic or a file")
 	}
 	if j.out == "" {
@@ -144,31 +120,31 @@ func (j *trainJob) settle(f *pflag.FlagSet, task, hidden, activation string) (er
 	if ext := filepath.Ext(j.out); ext != ".npz" && ext != ".safetensors" {
 		return fmt.Errorf("--out %s: name the file .npz or .safetensors", j.out)
 	}
-	cubic := j.data == trainCubic
+	cubic := j.Data == train.CubicData
 	switch {
 	case task == "" && !cubic:
 		return errors.New("--task is missing; give regression or classification")
 	case task != "":
-		if j.task, err = train.ParseTask(task); err != nil {
+		if j.Task, err = train.ParseTask(task); err != nil {
 			return fmt.Errorf("--task: %w", err)
 		}
 	}
 	switch {
-	case cubic && j.task != train.Regression:
+	case cubic && j.Task != train.Regression:
 		return errors.New("--task: cubic is a regression; leave --task out or name a file in --data")
-	case cubic && j.samples < 1:
-		return fmt.Errorf("--samples is %d; give a whole number from 1", j.samples)
-	case cubic && j.samples > 10_000_000:
-		return fmt.Errorf("--samples is %d; give at most 10000000", j.samples)
+	case cubic && j.Samples < 1:
+		return fmt.Errorf("--samples is %d; give a whole number from 1", j.Samples)
+	case cubic && j.Samples > 10_000_000:
+		return fmt.Errorf("--samples is %d; give at most 10000000", j.Samples)
 	case !cubic && f.Changed("samples"):
 		return errors.New("--samples is for --data cubic; leave it out")
-	case j.labels != "" && j.task == train.Regression:
+	case j.Labels != "" && j.Task == train.Regression:
 		return errors.New("--labels are for --task classification; targets of a regression are the last column of --data")
-	case j.task == train.Classification && f.Changed("noise"):
+	case j.Task == train.Classification && f.Changed("noise"):
 		return errors.New("--noise is for a regression; leave it out")
 	}
 	if cubic && !f.Changed("noise") {
-		j.Noise = trainCubicNoise
+		j.Noise = train.CubicNoise
 	}
 	for word := range strings.SplitSeq(hidden, ",") {
 		width, err := strconv.Atoi(strings.TrimSpace(word))
@@ -191,54 +167,6 @@ func trainFlagError(err error) error {
 	return err
 }
 
-// read makes or reads the data.
-func (j *trainJob) read() (*train.Data, error) {
-	if j.data == trainCubic {
-		return train.Cubic(j.samples, j.Noise, j.Seed), nil
-	}
-	data, err := train.ReadFile(j.data, j.labels, j.task)
-	switch {
-	case err == nil:
-		return data, nil
-	case j.labels != "" && strings.HasPrefix(err.Error(), j.labels+":"):
-		return nil, fmt.Errorf("--labels %w", err)
-	}
-	return nil, fmt.Errorf("--data %w", err)
-}
-
-// note is the text that goes with the posterior: the command that makes it
-// again. Files are named by their last element and their digest, so that the
-// bytes written do not depend on where they lie.
-func (j *trainJob) note() (string, error) {
-	var b strings.Builder
-	fmt.Fprintf(&b, "psafe train --data %s", filepath.Base(j.data))
-	files := []string{}
-	if j.data == trainCubic {
-		fmt.Fprintf(&b, " --samples %d", j.samples)
-	} else {
-		files = append(files, j.data)
-	}
-	if j.labels != "" {
-		fmt.Fprintf(&b, " --labels %s", filepath.Base(j.labels))
-		files = append(files, j.labels)
-	}
-	widths := strings.ReplaceAll(strings.Trim(fmt.Sprint(j.Hidden), "[]"), " ", ",")
-	fmt.Fprintf(&b, " --task %v --hidden %s --activation %v --epochs %d --batch %d --learning-rate %v --kl-weight %v --prior-sd %v --prior-fan-in=%v --init-sd %v",
-		j.task, widths, j.Activation, j.Epochs, j.Batch, j.LearningRate, j.KLWeight, j.PriorSD, j.PriorFanIn, j.InitSD)
-	if j.task == train.Regression {
-		fmt.Fprintf(&b, " --noise %v", j.Noise)
-	}
-	fmt.Fprintf(&b, " --seed %d", j.Seed)
-	for _, path := range files {
-		content, err := os.ReadFile(property.FileOf(path))
-		if err != nil {
-			return "", fmt.Errorf("%s: %w", path, bare(err))
-		}
-		fmt.Fprintf(&b, "; sha256 of %s is %x", filepath.Base(path), sha256.Sum256(content))
-	}
-	return b.String(), nil
-}
-
 // report writes the line of results.
 func (j *trainJob) report(w io.Writer, p *posterior.Posterior, data *train.Data, loss float64) error {
 	var sd []float64
@@ -247,7 +175,7 @@ func (j *trainJob) report(w io.Writer, p *posterior.Posterior, data *train.Data,
 	}
 	score := train.Evaluate(p, data, j.Noise)
 	result := fmt.Sprintf("RMSE %.4g", score.RMSE)
-	if j.task == train.Classification {
+	if j.Task == train.Classification {
 		result = fmt.Sprintf("accuracy %.2f%%", 100*score.Accuracy)
 	}
 	q := posterior.Quantiles(sd)

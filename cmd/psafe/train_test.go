@@ -20,7 +20,7 @@ func runTrainIn(t *testing.T, dir string, args ...string) (stdout, stderr string
 	t.Helper()
 	t.Chdir(dir)
 	var out, errs bytes.Buffer
-	err = runTrain(args, &out, &errs)
+	err = runTrain(t.Context(), args, &out, &errs)
 	return out.String(), errs.String(), err
 }
 

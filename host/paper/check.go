@@ -7,12 +7,11 @@ import (
 	"slices"
 )
 
-// Preface is said before all experiments.
-const Preface = `p_lower and p_upper are certified bounds of P_safe, the probability over the posterior that the network maps all of T into S: proved, rounding
-included, p_lower printed rounded down and p_upper up. A statistical interval comes from drawn networks, each decided by proof or by a counter-example; it holds with
-its confidence and is no certificate. p_lower 0 says that nothing was proved, not that the network is unsafe. In every row with an interval p_lower is at
-most its upper limit: the program stops if bounds of one input contradict each other. "1 - 3.1e-7" is a p_lower that four digits cannot show; "10^-56.2" one too small for them.
-`
+// preface is said before all experiments.
+const preface = "p_lower and p_upper are certified bounds of P_safe, the probability over the posterior that the network maps all of T into S: proved, rounding " +
+	"included, p_lower printed rounded down and p_upper up. A statistical interval comes from drawn networks, each decided by proof or by a counter-example; it holds with " +
+	"its confidence and is no certificate. p_lower 0 says that nothing was proved, not that the network is unsafe. In every row with an interval p_lower is at " +
+	"most its upper limit: the program stops if bounds of one input contradict each other. \"1 - 3.1e-7\" is a p_lower that four digits cannot show; \"10^-56.2\" one too small for them."
 
 // released are the files of the released data that each experiment reads.
 var released = map[string][]string{
@@ -23,8 +22,8 @@ var released = map[string][]string{
 	"scale": {"mnist/t10k-images-idx3-ubyte.gz"},
 }
 
-// Files says what the folder of released data has to hold for experiments.
-func Files(names []string) []string {
+// releasedFiles says what the folder of released data has to hold for experiments.
+func releasedFiles(names []string) []string {
 	var list []string
 	for _, name := range names {
 		list = append(list, released[name]...)
@@ -33,8 +32,8 @@ func Files(names []string) []string {
 	return slices.Compact(list)
 }
 
-// CheckData says which file of the released data is missing in a folder.
-func CheckData(folder string, names []string) error {
+// checkData says which file of the released data is missing in a folder.
+func checkData(folder string, names []string) error {
 	for _, name := range names {
 		for _, file := range released[name] {
 			if _, err := os.Stat(filepath.Join(folder, filepath.FromSlash(file))); err != nil {
@@ -45,9 +44,9 @@ func CheckData(folder string, names []string) error {
 	return nil
 }
 
-// Report holds all results against each other and tells of them. A *Contradiction says
+// report holds all results against each other and tells of them. A *Contradiction says
 // that two bounds cannot both hold; other errors are about figures.
-func (e *Experiment) Report(r Results) (*Section, error) {
+func (e *Experiment) report(r Results) (*Section, error) {
 	if err := r.checkAll(); err != nil {
 		return nil, err
 	}

@@ -6,12 +6,14 @@ import (
 	"strings"
 
 	"psafe/host/figure"
+	"psafe/host/property"
 	"psafe/host/report"
+	"psafe/host/run"
 )
 
 // mnistNet is a posterior of the experiment with its radius.
 type mnistNet struct {
-	netFlags
+	net
 	eps string
 	// curve are the radii of the figure against eps, eps among them.
 	curve []string
@@ -49,28 +51,33 @@ func (c *Config) mnist() (*Experiment, error) {
 
 // imageMethods are the bars of the figure, curveMethods the lines.
 var (
-	imageMethods = []string{"ibp", "lbp", "clbp"}
-	curveMethods = []string{"lbp", "clbp"}
+	imageMethods = []run.Word{run.IBP, run.LBP, run.CLBP}
+	curveMethods = []run.Word{run.LBP, run.CLBP}
 )
 
-func (j *mnistJob) methods() []string {
-	return append(append([]string{}, imageMethods...), "statistical")
+func (j *mnistJob) methods() []run.Word {
+	return append(append([]run.Word{}, imageMethods...), run.Statistical)
 }
 
 // name is that of a run.
-func (j *mnistJob) name(n mnistNet, method, eps string) string {
-	return "mnist-" + n.name + "-" + method + "-eps-" + eps
+func (j *mnistJob) name(n mnistNet, word run.Word, eps string) string {
+	return "mnist-" + n.name + "-" + string(word) + "-eps-" + eps
 }
 
-func (j *mnistJob) run(n mnistNet, method, eps string) {
-	flags := []string{"--inputs", j.images, "--index", fmt.Sprintf("0:%d", j.count), "--eps", eps, "--clip", "0,1", "--method", method}
-	switch method {
-	case "statistical":
-		flags = append(flags, "--samples", fmt.Sprint(j.c.count(500, 200)), "--confidence", Confidence)
-	case "ibp", "lbp":
-		flags = append(flags, "--boxes", "centred")
+func (j *mnistJob) run(n mnistNet, word run.Word, eps string) {
+	m := method(word)
+	switch word {
+	case run.Statistical:
+		m = drawn(j.c.count(500, 200))
+	case run.IBP, run.LBP:
+		m = boxes(word, run.Centred)
 	}
-	j.e.add(j.name(n, method, eps), append(append([]string{}, n.args...), flags...)...)
+	j.e.add(j.name(n, word, eps), n.net, images(j.images, j.count, eps), m)
+}
+
+// images are the tasks of the first images of a file: each keeps its class.
+func images(file string, count int, eps string) run.Tasks {
+	return run.Tasks{Points: run.Points{Inputs: file, Index: new(fmt.Sprintf("0:%d", count)), Eps: eps, Clip: []string{"0", "1"}, Property: property.KeepsClass}}
 }
 
 // sources names posteriors and images.
@@ -136,21 +143,21 @@ func (j *mnistJob) table(r Results) (t *Table, above []string) {
 	t = &Table{Name: "mnist", Columns: []column{col("posterior"), col("eps"), col("method"), col("mean p_lower"), col("mean p_upper"), shareColumn,
 		col("mean statistical", "mean_statistical_lower", "mean_statistical_upper"), secondsColumn("time per image")}}
 	for _, n := range j.nets {
-		drawn := report.MeanOf(r[j.name(n, "statistical", n.eps)])
+		drawn := report.MeanOf(r[j.name(n, run.Statistical, n.eps)])
 		for _, m := range j.methods() {
 			records := r[j.name(n, m, n.eps)]
 			mean := report.MeanOf(records)
-			row := []cell{word(n.name), word(n.eps), word(m), downCell(mean.Lower), upCell(mean.Upper), shareCell(records), intervalCell(drawn.StatLower, drawn.StatUpper), secondsCell(each(records))}
+			row := []cell{word(n.name), word(n.eps), word(string(m)), downCell(mean.Lower), upCell(mean.Upper), shareCell(records), intervalCell(drawn.StatLower, drawn.StatUpper), secondsCell(each(records))}
 			switch m {
-			case "clbp":
+			case run.CLBP:
 				above = append(above, n.name+" "+row[5].text)
-			case "statistical":
+			case run.Statistical:
 				row[3], row[5] = none, none // which claims none
 			}
 			t.Rows = append(t.Rows, row)
 		}
 	}
-	t.Caption = fmt.Sprintf("ibp and lbp: one weight box around the mean, as wide as verifies. Means of p_lower are rounded down, of p_upper up; each statistical interval has confidence %s.", Confidence)
+	t.Caption = fmt.Sprintf("ibp and lbp: one weight box around the mean, as wide as verifies. Means of p_lower are rounded down, of p_upper up; each statistical interval has confidence %v.", Confidence)
 	return t, above
 }
 
@@ -158,7 +165,7 @@ func (j *mnistJob) table(r Results) (t *Table, above []string) {
 func (j *mnistJob) figures(s *Section, r Results) error {
 	var bars, lines []report.Placed
 	for _, n := range j.nets {
-		drawn := r[j.name(n, "statistical", n.eps)]
+		drawn := r[j.name(n, run.Statistical, n.eps)]
 		for _, m := range imageMethods {
 			records := append([]report.Placed{}, r[j.name(n, m, n.eps)]...)
 			if m == imageMethods[len(imageMethods)-1] {

@@ -2,49 +2,60 @@ package paper
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"psafe/host/bound"
 	"psafe/host/report"
+	"psafe/host/run"
+	"psafe/internal/outfile"
 )
 
 // Confidence is that of every statistical interval of the experiments: small enough a
 // risk that hundreds of intervals hold all at once.
-const Confidence = "0.999999999"
+const Confidence = 0.999999999
 
 // Config says what to reproduce, and from what.
 type Config struct {
-	// Out is the folder that everything is written to.
-	Out string
+	// Names are the experiments, of the list Names; What is the word that asked for them.
+	Names []string
+	What  string
+	// Out is the folder that everything is written to; Resume goes on in one of an
+	// interrupted run, and OmitTiming leaves times and memory out.
+	Out                string
+	Resume, OmitTiming bool
 	// Data is the folder of the released posteriors and images; empty for the
 	// project's own.
 	Data string
 	// Quick asks for the same experiments with less of everything.
 	Quick bool
-	// Posterior and PosteriorFlags are a regression posterior of the user's, in place
-	// of the one that is trained.
-	Posterior      string
-	PosteriorFlags []string
-	// Train is psafe train.
-	Train func(args []string) error
-	// Device is what the figure that steps through the propagation is computed on.
-	Device bound.Device
+	// Posterior is a regression posterior of the user's, in place of the one that is
+	// trained; its Path is empty if there is none.
+	Posterior run.Posterior
+
+	// Precision and Open are those of all jobs. Device is what the figure that steps
+	// through the propagation is computed on.
+	Precision bound.Precision
+	Open      run.Opener
+	Device    bound.Device
+	// Version and Command are what the page says it was made by.
+	Version, Command string
+	// Tell, if set, is told what happens, one call at a time.
+	Tell func(Event)
 }
 
-// Run is one psafe certify command.
+// Run is a job with the stem of its result file.
 type Run struct {
-	// Name is the stem of the result file.
 	Name string
-	// Args are the flags of psafe certify but --out and those of the device.
-	Args []string
+	Job  run.Job
 }
 
 // Results are the records of each run, by its name.
 type Results map[string][]report.Placed
 
-// Experiment is one of the paper's experiments: the commands that make its numbers,
+// Experiment is one of the paper's experiments: the jobs that make its numbers,
 // and what is told of them.
 type Experiment struct {
 	Name, Title string
@@ -57,10 +68,10 @@ type Experiment struct {
 var Names = []string{"regression", "vcas", "mnist", "scale"}
 
 // New prepares an experiment: it writes the input files that its runs name.
-func New(name string, c *Config) (*Experiment, error) {
+func New(ctx context.Context, name string, c *Config) (*Experiment, error) {
 	switch name {
 	case "regression":
-		return c.regression()
+		return c.regression(ctx)
 	case "vcas":
 		return c.vcas()
 	case "mnist":
@@ -71,10 +82,33 @@ func New(name string, c *Config) (*Experiment, error) {
 	panic(fmt.Sprintf("paper: no experiment %q", name))
 }
 
-// add appends a run and returns its name.
-func (e *Experiment) add(name string, args ...string) string {
-	e.Runs = append(e.Runs, Run{name, args})
+// add appends a run of a posterior and returns its name.
+func (e *Experiment) add(name string, n net, tasks run.Tasks, m run.Method) string {
+	e.Runs = append(e.Runs, Run{name, run.Job{Posterior: n.posterior, Tasks: tasks, Method: m, Require: run.DefaultRequire}})
 	return name
+}
+
+// method is a method without more settings.
+func method(word run.Word) run.Method { return run.Method{Word: &word} }
+
+// boxes is a method of weight boxes.
+func boxes(word run.Word, of run.Boxes) run.Method { return run.Method{Word: &word, Boxes: &of} }
+
+// drawn is the statistical interval of a number of networks.
+func drawn(networks int) run.Method {
+	return run.Method{Word: new(run.Statistical), Samples: &networks, Confidence: new(Confidence)}
+}
+
+// named is a method as tables call it.
+type named struct {
+	name   string
+	method run.Method
+}
+
+// noUpper leaves out upper bounds, which do not depend on the method.
+func noUpper(m run.Method) run.Method {
+	m.NoUpper = true
+	return m
 }
 
 // input is the path of an input file that the experiments make themselves.
@@ -87,17 +121,19 @@ func (c *Config) writeInput(name string, content []byte) (string, error) {
 	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, content) {
 		return path, nil
 	}
+	return path, c.write(filepath.Join("inputs", name), content)
+}
+
+// write writes a file of the output folder: complete or not at all.
+func (c *Config) write(name string, content []byte) error {
+	path := filepath.Join(c.Out, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return "", fmt.Errorf("--out: %w", err)
+		return fmt.Errorf("--out %s: cannot be written: %w", path, outfile.Reason(err))
 	}
-	// Complete or not at all.
-	if err := os.WriteFile(path+".tmp", content, 0o666); err != nil {
-		return "", fmt.Errorf("--out: %w", err)
+	if err := outfile.WriteFile(path, content); err != nil {
+		return fmt.Errorf("--out %w", err)
 	}
-	if err := os.Rename(path+".tmp", path); err != nil {
-		return "", fmt.Errorf("--out: %w", err)
-	}
-	return path, nil
+	return nil
 }
 
 // count chooses between the full and the quick number of something.

@@ -60,20 +60,14 @@ func TestContradictions(t *testing.T) {
 	}
 }
 
-// TestReadNet: the flags of a posterior are read as psafe certify reads them, an
-// activation for each layer too.
-func TestReadNet(t *testing.T) {
-	n := netFlags{args: []string{"--posterior", "../../testdata/glyphs-64-24-24-10.npz", "--activation", "relu,tanh"}}
-	if _, err := readNet(n); err == nil || !strings.Contains(err.Error(), "the option says tanh") {
-		t.Errorf("two activations, of which the file says another: %v", err)
+// TestCubicTraining: the network of example 1 is trained as the file of testdata was.
+func TestCubicTraining(t *testing.T) {
+	post, err := format.Read("../../testdata/cubic-128.npz", format.Options{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	n.args[3] = "relu,relu"
-	if _, err := readNet(n); err != nil {
-		t.Errorf("two activations: %v", err)
-	}
-	n.args[3] = "relu,what"
-	if _, err := readNet(n); err == nil || !strings.Contains(err.Error(), "--activation") {
-		t.Errorf("a word that is no activation: %v", err)
+	if note, err := cubicTraining.Note(); err != nil || note != post.Source.Note {
+		t.Errorf("%q, %v; the file's note is %q", note, err, post.Source.Note)
 	}
 }
 
@@ -169,7 +163,7 @@ func TestInputsStay(t *testing.T) {
 	prepare := func() []string {
 		seen := map[string]bool{}
 		for _, name := range Names {
-			e, err := New(name, c)
+			e, err := New(t.Context(), name, c)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -201,7 +195,7 @@ func TestInputsStay(t *testing.T) {
 
 // TestMissingData: a folder that lacks a released file is refused by the file's name.
 func TestMissingData(t *testing.T) {
-	err := CheckData(t.TempDir(), []string{"scale"})
+	err := checkData(t.TempDir(), []string{"scale"})
 	if err == nil || !strings.Contains(err.Error(), "t10k-images-idx3-ubyte.gz is not there") {
 		t.Errorf("error %v", err)
 	}

@@ -1,11 +1,12 @@
 package paper
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -13,20 +14,24 @@ import (
 	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/posterior/format"
+	"psafe/host/run"
+	"psafe/host/train"
 	"psafe/testdata"
 )
 
-// netFlags are the flags of psafe certify that name a posterior.
-type netFlags struct {
-	// name is for tables and files, words for the text.
+// net is a posterior of an experiment: name is for tables and files, words for the text.
+type net struct {
 	name, words string
-	args        []string
+	posterior   run.Posterior
 }
 
 // released names a posterior of the released data. What they call sigma is read as
 // the standard deviation, as every published result does.
-func (c *Config) released(name, file, words string) netFlags {
-	return netFlags{name, words, []string{"--posterior", filepath.Join(c.Data, "uai2020", file), "--scale", "sd", "--activation", "relu"}}
+func (c *Config) released(name, file, words string) net {
+	return net{name, words, run.Posterior{
+		Path:    filepath.Join(c.Data, "uai2020", file),
+		Options: format.Options{Scale: posterior.ScaleSD, Activations: []network.Activation{{Kind: network.ReLU}}},
+	}}
 }
 
 // own writes a file of testdata to the inputs and returns its path.
@@ -38,39 +43,58 @@ func (c *Config) own(name string) (string, error) {
 	return c.writeInput(name, content)
 }
 
-func (c *Config) ownNet(name, file, words string) (netFlags, error) {
+func (c *Config) ownNet(name, file, words string) (net, error) {
 	path, err := c.own(file)
-	return netFlags{name, words, []string{"--posterior", path}}, err
+	return net{name, words, run.Posterior{Path: path}}, err
 }
 
-// cubicArgs train the network of the paper's example 1, as testdata/make.sh does.
-var cubicArgs = strings.Fields("--data cubic --samples 1000 --hidden 128 --activation relu --epochs 400 --kl-weight 0.01 --prior-sd 0.5 --seed 1")
+// cubicTraining trains the network of the paper's example 1, as testdata/make.sh does.
+var cubicTraining = train.Job{
+	Data: train.CubicData, Samples: 1000, Task: train.Regression,
+	Config: train.Config{
+		Hidden: []int{128}, Activation: network.Activation{Kind: network.ReLU}, Epochs: 400, Batch: 50, LearningRate: 0.01,
+		KLWeight: 0.01, PriorSD: 0.5, InitSD: 0.05, Noise: train.CubicNoise, Seed: 1,
+	},
+}
+
+// train trains it. That takes seconds and gives the same bytes again.
+func (c *Config) train(ctx context.Context, note string) (path string, err error) {
+	const name = "cubic-128-trained.npz"
+	c.tell(Event{Training: append(strings.Fields(note), "--out", c.input(name))})
+	post, _, err := cubicTraining.Train(ctx)
+	if err != nil {
+		return "", err
+	}
+	var b bytes.Buffer
+	if err := format.WriteNPZ(&b, post); err != nil {
+		return "", err
+	}
+	return c.writeInput(name, b.Bytes())
+}
 
 // regressionNets are the posteriors of the experiment, the one of the figures first.
-func (c *Config) regressionNets() ([]netFlags, error) {
-	var nets []netFlags
-	trained := "1-128-1 ReLU, trained by `psafe train " + strings.Join(cubicArgs, " ") + "`, whose KL weight makes its spread smaller than Bayes' rule would"
-	switch {
-	case c.Posterior != "":
-		nets = append(nets, netFlags{"given", strings.Join(append([]string{"`" + c.Posterior + "`"}, c.PosteriorFlags...), " "), append([]string{"--posterior", c.Posterior}, c.PosteriorFlags...)})
-	case c.Quick:
-		n, err := c.ownNet("cubic-128", "cubic-128.npz", trained+", as it is in testdata")
-		if err != nil {
-			return nil, err
-		}
-		nets = append(nets, n)
-	default:
-		path := c.input("cubic-128-trained.npz")
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			return nil, fmt.Errorf("--out: %w", err)
-		}
-		// Training takes seconds and gives the same bytes again.
-		if err := c.Train(append(append([]string{}, cubicArgs...), "--out", path)); err != nil {
-			return nil, err
-		}
-		nets = append(nets, netFlags{"cubic-128", trained, []string{"--posterior", path}})
+func (c *Config) regressionNets(ctx context.Context) ([]net, error) {
+	note, err := cubicTraining.Note()
+	if err != nil {
+		return nil, err
 	}
-	if c.Data != "" && c.Posterior == "" {
+	trained := "1-128-1 ReLU, trained by `" + note + "`, whose KL weight makes its spread smaller than Bayes' rule would"
+	var first net
+	switch {
+	case c.Posterior.Path != "":
+		first = net{"given", strings.Join(append([]string{"`" + c.Posterior.Path + "`"}, c.Posterior.Args()[2:]...), " "), c.Posterior}
+	case c.Quick:
+		first, err = c.ownNet("cubic-128", "cubic-128.npz", trained+", as it is in testdata")
+	default:
+		var path string
+		path, err = c.train(ctx, note)
+		first = net{"cubic-128", trained, run.Posterior{Path: path}}
+	}
+	if err != nil {
+		return nil, err
+	}
+	nets := []net{first}
+	if c.Data != "" && c.Posterior.Path == "" {
 		nets = append(nets, c.released("released", "VIMODEL_128_relu.net.npz", "the released `VIMODEL_128_relu.net.npz`, 1-128-1 ReLU, sigma read as the standard deviation"))
 	}
 	return nets, nil
@@ -121,35 +145,45 @@ func (c *Config) sweepProperties() []entry {
 	return list
 }
 
-// regressionMethods are the methods beside algorithm 1 that a posterior allows, as flags.
-func (c *Config) regressionMethods(post *posterior.Posterior) [][2]string {
-	methods := [][2]string{
-		{"centred-ibp", "--method ibp --boxes centred"}, {"centred-lbp", "--method lbp --boxes centred"}, {"clbp", "--method clbp"},
+// regressionMethods are the methods beside algorithm 1 that a posterior allows.
+func (c *Config) regressionMethods(post *posterior.Posterior) []named {
+	methods := []named{
+		{"centred-ibp", boxes(run.IBP, run.Centred)}, {"centred-lbp", boxes(run.LBP, run.Centred)}, {"clbp", method(run.CLBP)},
 	}
 	if len(post.Layers) == 2 {
-		methods = append(methods, [2]string{"neuronsum", "--method neuronsum"})
+		methods = append(methods, named{"neuronsum", method(run.NeuronSum)})
 	}
-	return append(methods, [2]string{"statistical", fmt.Sprintf("--method statistical --samples %d --confidence %s", c.count(20000, 2000), Confidence)})
+	return append(methods, named{"statistical", drawn(c.count(20000, 2000))})
 }
 
-func (c *Config) regression() (*Experiment, error) {
+// regressionPosteriors reads the posteriors, before anything is written.
+func regressionPosteriors(nets []net) ([]*posterior.Posterior, error) {
+	var posts []*posterior.Posterior
+	for _, n := range nets {
+		p, err := n.posterior.Read()
+		if err != nil {
+			return nil, err
+		}
+		if err := p.RequireIndependent(); err != nil {
+			return nil, fmt.Errorf("%s: %w", p.Source.Path, err)
+		}
+		if p.Inputs() != 1 || p.Outputs() != 1 {
+			return nil, fmt.Errorf("%s: the regression experiment is for one input and one output, this network has %d and %d", p.Source.Path, p.Inputs(), p.Outputs())
+		}
+		posts = append(posts, p)
+	}
+	return posts, nil
+}
+
+func (c *Config) regression(ctx context.Context) (*Experiment, error) {
 	e := &Experiment{Name: "regression", Title: "Regression: example 1 and figures 1 to 3"}
-	nets, err := c.regressionNets()
+	nets, err := c.regressionNets(ctx)
 	if err != nil {
 		return nil, err
 	}
-	posts := make([]*posterior.Posterior, len(nets))
-	for i, n := range nets {
-		// Before anything is written.
-		if posts[i], err = readNet(n); err != nil {
-			return nil, err
-		}
-		if err := posts[i].RequireIndependent(); err != nil {
-			return nil, fmt.Errorf("%s: %w", posts[i].Source.Path, err)
-		}
-		if p := posts[i]; p.Inputs() != 1 || p.Outputs() != 1 {
-			return nil, fmt.Errorf("%s: the regression experiment is for one input and one output, this network has %d and %d", p.Source.Path, p.Inputs(), p.Outputs())
-		}
+	posts, err := regressionPosteriors(nets)
+	if err != nil {
+		return nil, err
 	}
 	one, err := c.writeProperties("example-1.json", []entry{example1("example 1")})
 	if err != nil {
@@ -162,10 +196,10 @@ func (c *Config) regression() (*Experiment, error) {
 	bands := make([]*bandJob, len(nets))
 	for i, n := range nets {
 		for _, m := range c.regressionMethods(posts[i]) {
-			e.add("regression-"+n.name+"-"+m[0], append(append([]string{}, n.args...), append(strings.Fields(m[1]), "--property", one)...)...)
+			e.add("regression-"+n.name+"-"+m.name, n, run.Tasks{File: one}, m.method)
 		}
-		for _, m := range []string{"ibp", "lbp"} {
-			e.add("regression-"+n.name+"-algorithm1-"+m, append(append([]string{}, n.args...), "--method", m, "--boxes", "sampled", "--property", sweep)...)
+		for _, m := range []run.Word{run.IBP, run.LBP} {
+			e.add("regression-"+n.name+"-algorithm1-"+string(m), n, run.Tasks{File: sweep}, boxes(m, run.Sampled))
 		}
 		if bands[i], err = c.band(e, n, posts[i]); err != nil {
 			return nil, err
@@ -190,7 +224,7 @@ const bandNetworks = 400
 
 // band prepares the figure: boxes [x - eps, x + eps] side by side over the axis, and
 // outputs within delta of the mean network at x, rounded to two digits.
-func (c *Config) band(e *Experiment, n netFlags, post *posterior.Posterior) (*bandJob, error) {
+func (c *Config) band(e *Experiment, n net, post *posterior.Posterior) (*bandJob, error) {
 	const reach = 4
 	job := &bandJob{band: bandOf(post, reach, bandNetworks)}
 	var list []entry
@@ -215,40 +249,12 @@ func (c *Config) band(e *Experiment, n netFlags, post *posterior.Posterior) (*ba
 		return nil, err
 	}
 	// One cell: the boxes are narrow, and there are many.
-	job.run = e.add("regression-"+n.name+"-band", append(append([]string{}, n.args...), "--method", "auto", "--cells", "1", "--property", path)...)
+	job.run = e.add("regression-"+n.name+"-band", n, run.Tasks{File: path}, run.Method{Word: new(run.Auto), Cells: new(1)})
 	return job, nil
 }
 
 // two rounds to a number that is written with two digits.
 func two(x float64) float64 { return math.Round(100*x) / 100 }
-
-// readNet reads a posterior as psafe certify does, for what the experiments draw of
-// it themselves.
-func readNet(n netFlags) (*posterior.Posterior, error) {
-	var opt format.Options
-	path := ""
-	for i := 0; i+1 < len(n.args); i += 2 {
-		var err error
-		switch value := n.args[i+1]; n.args[i] {
-		case "--posterior":
-			path = value
-		case "--scale":
-			opt.Scale, err = posterior.ParseScale(value)
-		case "--activation":
-			for word := range strings.SplitSeq(value, ",") {
-				var a network.Activation
-				if a, err = network.ParseActivation(word); err != nil {
-					break
-				}
-				opt.Activations = append(opt.Activations, a)
-			}
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", n.args[i], err)
-		}
-	}
-	return format.Read(path, opt)
-}
 
 // bandOf estimates mean and standard deviation of the output over [-reach, reach].
 func bandOf(post *posterior.Posterior, reach float64, networks int) figure.Band {

@@ -9,7 +9,7 @@ import (
 )
 
 // tellRegression makes the section.
-func (c *Config) tellRegression(e *Experiment, nets []netFlags, posts []*posterior.Posterior, bands []*bandJob, r Results) (*Section, error) {
+func (c *Config) tellRegression(e *Experiment, nets []net, posts []*posterior.Posterior, bands []*bandJob, r Results) (*Section, error) {
 	s := &Section{Title: e.Title}
 	s.say("Example 1 of the paper: a network of one input and one output, in the paper 1-128-1 ReLU and a regression of y = x^3 plus noise of variance 5; T = [-0.2, 0.2], S = [-5, 5]. " +
 		"There is no printed bound of it here to compare with.")
@@ -18,13 +18,13 @@ func (c *Config) tellRegression(e *Experiment, nets []netFlags, posts []*posteri
 		all := newBounds()
 		methods := c.regressionMethods(posts[i])
 		for _, m := range methods {
-			all.take(&r["regression-"+n.name+"-"+m[0]][0])
+			all.take(&r["regression-"+n.name+"-"+m.name][0])
 		}
 		t := &Table{Name: "regression-" + n.name, Columns: methodColumns}
 		for _, m := range methods {
-			t.Rows = append(t.Rows, all.row(m[0], &r["regression-"+n.name+"-"+m[0]][0]))
+			t.Rows = append(t.Rows, all.row(m.name, &r["regression-"+n.name+"-"+m.name][0]))
 		}
-		t.Caption = fmt.Sprintf("`centred`: one weight box around the mean, as wide as verifies. p_upper and the statistical interval, of confidence %s, are about P_safe and the same in all rows.", Confidence)
+		t.Caption = fmt.Sprintf("`centred`: one weight box around the mean, as wide as verifies. p_upper and the statistical interval, of confidence %v, are about P_safe and the same in all rows.", Confidence)
 		s.table(t)
 		if err := c.tellSweep(s, n, all, r); err != nil {
 			return nil, err
@@ -58,7 +58,7 @@ func (b *bounds) row(name string, p *report.Placed) []cell {
 }
 
 // tellSweep tells of algorithm 1.
-func (c *Config) tellSweep(s *Section, n netFlags, all *bounds, r Results) error {
+func (c *Config) tellSweep(s *Section, n net, all *bounds, r Results) error {
 	samples, gammas := c.sweep()
 	t := &Table{Name: "regression-" + n.name + "-algorithm1", Columns: []column{col("gamma"), col("method")}}
 	for _, k := range samples {

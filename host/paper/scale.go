@@ -10,6 +10,7 @@ import (
 	"psafe/host/posterior/format"
 	"psafe/host/property"
 	"psafe/host/report"
+	"psafe/host/run"
 )
 
 // scaleJob is the experiment that measures time and memory on a large network.
@@ -24,7 +25,7 @@ type scaleJob struct {
 }
 
 // scaleMethods are those that one image is certified by.
-var scaleMethods = []string{"ibp", "lbp", "clbp", "statistical"}
+var scaleMethods = []run.Word{run.IBP, run.LBP, run.CLBP, run.Statistical}
 
 const (
 	// scaleSpread and scaleSeed make the posterior; scaleEps is the radius.
@@ -52,21 +53,21 @@ func (c *Config) scale() (*Experiment, error) {
 	for _, m := range scaleMethods {
 		j.run(path, m, 1)
 	}
-	j.run(path, "clbp", j.many)
+	j.run(path, run.CLBP, j.many)
 	j.e.Tell = j.tell
 	return j.e, nil
 }
 
-func (j *scaleJob) name(method string, images int) string {
-	return fmt.Sprintf("scale-%s-%d", method, images)
+func (j *scaleJob) name(word run.Word, images int) string {
+	return fmt.Sprintf("scale-%s-%d", word, images)
 }
 
-func (j *scaleJob) run(path, method string, images int) {
-	flags := []string{"--method", method, "--no-upper"}
-	if method == "statistical" {
-		flags = append(flags, "--samples", "20", "--confidence", Confidence)
+func (j *scaleJob) run(path string, word run.Word, count int) {
+	m := method(word)
+	if word == run.Statistical {
+		m = drawn(20)
 	}
-	j.e.add(j.name(method, images), append(flags, "--posterior", path, "--inputs", j.images, "--index", fmt.Sprintf("0:%d", images), "--eps", scaleEps, "--clip", "0,1")...)
+	j.e.add(j.name(word, count), net{posterior: run.Posterior{Path: path}}, images(j.images, count, scaleEps), noUpper(m))
 }
 
 // posterior writes the synthetic posterior.
@@ -136,10 +137,10 @@ func (j *scaleJob) tell(r Results) (*Section, error) {
 	for _, m := range scaleMethods {
 		t.Rows = append(t.Rows, j.row(m, r[j.name(m, 1)], one))
 	}
-	t.Rows = append(t.Rows, j.row("clbp", r[j.name("clbp", j.many)], nil))
+	t.Rows = append(t.Rows, j.row(run.CLBP, r[j.name(run.CLBP, j.many)], nil))
 	t.Caption = "Peak memory is that of the whole process, the file of the posterior included (Linux). Of so many weights one box that verifies holds little: ibp and lbp stand here for their time."
 	s.table(t)
-	if seconds := each(r[j.name("clbp", j.many)]); seconds != nil {
+	if seconds := each(r[j.name(run.CLBP, j.many)]); seconds != nil {
 		s.say("The paper's claim is millions of parameters in minutes; it reports %d to %d seconds an image for its MNIST networks. clbp took %.2f seconds an image here, of %d weights, on this machine: "+
 			"%.0f times less than the fastest of those.", paperFastest, paperSlowest, *seconds, j.weights, paperFastest / *seconds)
 	}
@@ -147,7 +148,7 @@ func (j *scaleJob) tell(r Results) (*Section, error) {
 }
 
 // row tells of a run; one is what is known of a single image, nil for many.
-func (j *scaleJob) row(method string, records []report.Placed, one *bounds) []cell {
+func (j *scaleJob) row(method run.Word, records []report.Placed, one *bounds) []cell {
 	peak := int64(0)
 	for _, p := range records {
 		if p.PeakBytes != nil {
@@ -158,12 +159,12 @@ func (j *scaleJob) row(method string, records []report.Placed, one *bounds) []ce
 	if one != nil {
 		lower, drawn = lowerCell(records[0].Record), statCell(one.statistical)
 	}
-	if method == "statistical" {
+	if method == run.Statistical {
 		share = none // which claims no p_lower
 	}
 	memory := none
 	if peak > 0 {
 		memory = cell{fmt.Sprintf("%.2f GiB", float64(peak)/(1<<30)), []string{fmt.Sprint(peak)}}
 	}
-	return []cell{word(method), word(fmt.Sprint(len(records))), lower, share, drawn, secondsCell(total(records)), secondsCell(each(records)), memory, word(records[0].Device)}
+	return []cell{word(string(method)), word(fmt.Sprint(len(records))), lower, share, drawn, secondsCell(total(records)), secondsCell(each(records)), memory, word(records[0].Device)}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/csv"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 
@@ -69,26 +68,23 @@ func (s *Section) figure(name, caption string, f *figure.Figure) {
 	s.blocks = append(s.blocks, block{figure: &namedFigure{name, caption, f}})
 }
 
-// Markdown writes the section, with links to figures beside it.
-func (s *Section) Markdown(w io.Writer) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "## %s\n", s.Title)
+// markdown writes the section, with links to figures beside it.
+func (s *Section) markdown(b *bytes.Buffer) {
+	fmt.Fprintf(b, "## %s\n", s.Title)
 	for _, k := range s.blocks {
 		b.WriteString("\n")
 		switch {
 		case k.table != nil:
-			k.table.markdown(&b)
+			k.table.markdown(b)
 		case k.figure != nil:
-			fmt.Fprintf(&b, "![%s](figures/%s.svg)\n\n%s\n", k.figure.name, k.figure.name, k.figure.caption)
+			fmt.Fprintf(b, "![%s](figures/%s.svg)\n\n%s\n", k.figure.name, k.figure.name, wrap(k.figure.caption))
 		default:
-			b.WriteString(k.text + "\n")
+			b.WriteString(wrap(k.text) + "\n")
 		}
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }
 
-func (t *Table) markdown(b *strings.Builder) {
+func (t *Table) markdown(b *bytes.Buffer) {
 	line := func(cells []string) { fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | ")) }
 	var titles []string
 	for _, c := range t.Columns {
@@ -104,7 +100,7 @@ func (t *Table) markdown(b *strings.Builder) {
 		line(cells)
 	}
 	if t.Caption != "" {
-		fmt.Fprintf(b, "\n%s\n", t.Caption)
+		fmt.Fprintf(b, "\n%s\n", wrap(t.Caption))
 	}
 }
 
@@ -127,8 +123,8 @@ func (t *Table) csv() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Files calls write for every table, as CSV, and every figure, as SVG and PNG.
-func (s *Section) Files(write func(path string, content []byte) error) error {
+// files calls write for every table, as CSV, and every figure, as SVG and PNG.
+func (s *Section) files(write func(path string, content []byte) error) error {
 	for _, k := range s.blocks {
 		switch {
 		case k.table != nil:

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"psafe/host/figure"
+	"psafe/host/run"
 )
 
 // slice is a heatmap over two inputs, the others being 0: squares that cover
@@ -57,7 +58,7 @@ func (j *vcasJob) newSlice(never entry) (*slice, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.run = j.run(strings.TrimPrefix(s.name, "vcas-"), "--method neuronsum --cells 1", path)
+	s.run = j.run(strings.TrimPrefix(s.name, "vcas-"), run.Method{Word: new(run.NeuronSum), Cells: new(1)}, path)
 	return s, nil
 }
 

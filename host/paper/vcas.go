@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
+
+	"psafe/host/run"
 )
 
 // printed is what the paper's table 1 says of a property.
@@ -23,7 +24,7 @@ var table1 = map[string]printed{
 type vcasJob struct {
 	c    *Config
 	e    *Experiment
-	net  netFlags
+	net  net
 	list []entry
 	// inputs is what the file says of them.
 	inputs string
@@ -35,21 +36,17 @@ type vcasJob struct {
 	slices []*slice
 }
 
-// vcasMethods are the methods beside algorithm 1, as flags. Upper bounds do not depend
-// on the method and are looked for once.
-func (c *Config) vcasMethods() [][2]string {
-	sums := "--method neuronsum"
+// vcasMethods are the methods beside algorithm 1. Upper bounds do not depend on the
+// method and are looked for once.
+func (c *Config) vcasMethods() []named {
+	sums := method(run.NeuronSum)
 	if c.Quick {
-		sums += " --cells 1"
+		sums.Cells = new(1)
 	}
-	return [][2]string{
-		{"centred-ibp", "--method ibp --boxes centred --no-upper"}, {"centred-lbp", "--method lbp --boxes centred --no-upper"},
-		{"clbp", "--method clbp --no-upper"}, {"neuronsum", sums}, {"statistical", statistical(c.count(2000, 500))},
+	return []named{
+		{"centred-ibp", noUpper(boxes(run.IBP, run.Centred))}, {"centred-lbp", noUpper(boxes(run.LBP, run.Centred))},
+		{"clbp", noUpper(method(run.CLBP))}, {"neuronsum", sums}, {"statistical", noUpper(drawn(c.count(2000, 500)))},
 	}
-}
-
-func statistical(networks int) string {
-	return fmt.Sprintf("--no-upper --method statistical --samples %d --confidence %s", networks, Confidence)
 }
 
 func (c *Config) vcas() (*Experiment, error) {
@@ -61,11 +58,11 @@ func (c *Config) vcas() (*Experiment, error) {
 	if err := j.read(path); err != nil {
 		return nil, err
 	}
-	for _, m := range []string{"ibp", "lbp"} {
-		j.run("algorithm1-"+m, "--method "+m+" --boxes sampled --no-upper", path)
+	for _, m := range []run.Word{run.IBP, run.LBP} {
+		j.run("algorithm1-"+string(m), noUpper(boxes(m, run.Sampled)), path)
 	}
 	for _, m := range c.vcasMethods() {
-		j.run(m[0], m[1], path)
+		j.run(m.name, m.method, path)
 	}
 	for _, more := range []struct {
 		name     string
@@ -79,7 +76,7 @@ func (c *Config) vcas() (*Experiment, error) {
 		if err != nil {
 			return nil, err
 		}
-		j.run(more.name+"-statistical", statistical(more.networks), file)
+		j.run(more.name+"-statistical", noUpper(drawn(more.networks)), file)
 	}
 	if err := j.newSlices(); err != nil {
 		return nil, err
@@ -131,6 +128,6 @@ func (j *vcasJob) read(path string) error {
 }
 
 // run adds a run on a property file.
-func (j *vcasJob) run(name, flags, properties string) string {
-	return j.e.add("vcas-"+name, append(append([]string{}, j.net.args...), append(strings.Fields(flags), "--property", properties)...)...)
+func (j *vcasJob) run(name string, m run.Method, properties string) string {
+	return j.e.add("vcas-"+name, j.net, run.Tasks{File: properties}, m)
 }

@@ -114,18 +114,18 @@ func (j *vcasJob) algorithm1(r Results, all []*bounds, printed bool) *Table {
 	return t
 }
 
-var statWords = fmt.Sprintf("Statistical intervals have confidence %s and are no certificates.", Confidence)
+var statWords = fmt.Sprintf("Statistical intervals have confidence %v and are no certificates.", Confidence)
 
 // methods is a row for every property and method.
 func (j *vcasJob) methods(r Results, all []*bounds) *Table {
 	t := &Table{Name: "vcas", Columns: append([]column{col("property")}, methodColumns...)}
 	for i, p := range j.list {
 		for _, m := range j.c.vcasMethods() {
-			record := &r["vcas-"+m[0]][i]
-			if more := j.drawn(r, i); more != nil && m[0] == "statistical" {
+			record := &r["vcas-"+m.name][i]
+			if more := j.drawn(r, i); more != nil && m.name == "statistical" {
 				record = more
 			}
-			t.Rows = append(t.Rows, append([]cell{word(p.Name)}, all[i].row(m[0], record)...))
+			t.Rows = append(t.Rows, append([]cell{word(p.Name)}, all[i].row(m.name, record)...))
 		}
 	}
 	t.Caption = "p_upper and the statistical interval are about P_safe and the same in all rows of a property. Times are equal shares where a method certifies several properties at once. " + statWords
@@ -181,7 +181,7 @@ func evidence(b *bounds, s *report.Statistical, value float64) string {
 	if s == nil {
 		return ", certified"
 	}
-	words := fmt.Sprintf(", statistically: of %d drawn networks %d are proved unsafe and %d safe, confidence %s", s.Samples, s.Unsafe, s.Safe, Confidence)
+	words := fmt.Sprintf(", statistically: of %d drawn networks %d are proved unsafe and %d safe, confidence %v", s.Samples, s.Unsafe, s.Safe, Confidence)
 	if value > b.upper {
 		words += "; certified: at most " + upCell(b.upper).text
 	}

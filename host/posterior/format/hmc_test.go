@@ -191,7 +191,7 @@ func convertHMC(t *testing.T, p *posterior.Posterior) {
 	t.Helper()
 	for ext := range writers {
 		path := filepath.Join(t.TempDir(), "copy"+ext)
-		if err := WriteFile(path, p); err != nil {
+		if err := writeFile(path, p); err != nil {
 			t.Error(err)
 			continue
 		}

@@ -1,7 +1,10 @@
 package format
 
 import (
+	"bytes"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"psafe/host/network"
@@ -67,4 +70,13 @@ func someDropout(t testing.TB) *posterior.Posterior {
 // others are posteriors of every kind but KindGaussian.
 func others(t testing.TB) map[posterior.Kind]*posterior.Posterior {
 	return map[posterior.Kind]*posterior.Posterior{posterior.KindSamples: someSamples(t), posterior.KindSWAG: someSWAG(t, posterior.ScaleVariance), posterior.KindDropout: someDropout(t)}
+}
+
+// writeFile writes p in the format of path.
+func writeFile(path string, p *posterior.Posterior) error {
+	var b bytes.Buffer
+	if err := writers[filepath.Ext(path)](&b, p); err != nil {
+		return err
+	}
+	return os.WriteFile(path, b.Bytes(), 0o666)
 }

@@ -112,7 +112,7 @@ func reread(t *testing.T, p *posterior.Posterior) {
 	t.Helper()
 	for ext := range writers {
 		path := filepath.Join(t.TempDir(), "copy"+ext)
-		if err := WriteFile(path, p); err != nil {
+		if err := writeFile(path, p); err != nil {
 			t.Error(err)
 			continue
 		}

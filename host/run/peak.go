@@ -1,4 +1,4 @@
-package main
+package run
 
 import (
 	"os"
@@ -8,7 +8,7 @@ import (
 )
 
 // peakBytes is the most memory that the process has held, as Linux counts it, since
-// its start or the last resetPeak; nil where the system does not say.
+// its start or the last ResetPeak; nil where the system does not say.
 func peakBytes() *int64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -25,9 +25,9 @@ func peakBytes() *int64 {
 	return nil
 }
 
-// resetPeak forgets the peak so far, if the system lets it: what follows is measured
+// ResetPeak forgets the peak so far, if the system lets it: what follows is measured
 // by itself then, and with what came before otherwise.
-func resetPeak() {
+func ResetPeak() {
 	debug.FreeOSMemory()
 	if f, err := os.OpenFile("/proc/self/clear_refs", os.O_WRONLY, 0); err == nil {
 		f.WriteString("5")

@@ -1,0 +1,120 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"psafe/host/certify"
+	"psafe/host/property"
+	"psafe/host/report"
+	"psafe/internal/outfile"
+)
+
+// compute opens the devices and certifies what is left to do.
+func (r *ready) compute(ctx context.Context, old *earlier) ([]*report.Record, error) {
+	dev, err := r.Open(r.precision())
+	if err != nil {
+		return nil, err
+	}
+	if dev.Close != nil {
+		defer dev.Close()
+	}
+	if err := r.tasks.fits(r.precision()); err != nil {
+		return nil, err
+	}
+	var engines []*certify.Engine
+	for _, d := range dev.List {
+		// All tasks count for reach, also those that are done: it decides numbers.
+		eng, err := certify.NewEngine(d, dev.Spare, r.post, r.reach())
+		if err != nil {
+			return nil, dev.blame(err, r.Posterior.Path)
+		}
+		defer eng.Close()
+		engines = append(engines, eng)
+	}
+	r.noteCeiling(engines[0].Precision())
+	records, err := r.goOn(ctx, engines, old)
+	if err == nil && dev.Done != nil {
+		err = dev.Done()
+	}
+	return records, err
+}
+
+// blame decides whether loading a posterior failed for the device's sake or for the
+// file's.
+func (d *Devices) blame(err error, file string) error {
+	if d.Blame != nil {
+		if fault := d.Blame(err, file); fault != nil {
+			return &DeviceError{fault}
+		}
+	}
+	return fmt.Errorf("%s: %w", file, err)
+}
+
+// goOn certifies what is left and writes it behind what there is. Nothing is left to
+// refuse when it creates the file.
+func (r *ready) goOn(ctx context.Context, engines []*certify.Engine, old *earlier) ([]*report.Record, error) {
+	all := r.tasks.tasks
+	if r.Out.Path == "" {
+		w := r.Stdout
+		if w == nil {
+			w = io.Discard
+		}
+		return r.certify(ctx, engines, all, w)
+	}
+	out, err := openPartial(r.Out.Path, old)
+	if err != nil {
+		return nil, err
+	}
+	records, err := r.certify(ctx, engines, all[len(old.records):], out)
+	if err == nil {
+		err = out.commit()
+	}
+	if err != nil {
+		return nil, out.leave(err, len(all))
+	}
+	return append(old.records, records...), nil
+}
+
+// certify writes a record for each of the tasks.
+func (r *ready) certify(ctx context.Context, engines []*certify.Engine, tasks []property.Task, w io.Writer) ([]*report.Record, error) {
+	progress := func(done int) {
+		if r.Progress != nil {
+			r.Progress(done, len(tasks))
+		}
+	}
+	progress(0)
+	var records []*report.Record
+	err := certify.Run(ctx, engines, r.cfg, tasks, progress, func(res *certify.Result) error {
+		rec := r.known(res.Task)
+		rec.Fill(res, r.Require)
+		if rec.PeakBytes = peakBytes(); r.Out.OmitTiming {
+			rec.Seconds, rec.PeakBytes = nil, nil
+		}
+		records = append(records, rec)
+		return r.write(rec, w)
+	})
+	_, unwritten := errors.AsType[*outfile.Error](err)
+	switch {
+	case err == nil || unwritten:
+	case ctx.Err() != nil:
+		err = &Interrupted{}
+	default:
+		err = &DeviceError{fmt.Errorf("device %s: %w", engines[0].Name(), err)}
+	}
+	return records, err
+}
+
+// write writes a record; its error is an *outfile.Error.
+func (r *ready) write(rec *report.Record, w io.Writer) error {
+	err := rec.Write(w)
+	if err == nil {
+		return nil
+	}
+	if r.Out.Path == "" {
+		return &outfile.Error{Path: "standard output", Err: err}
+	}
+	return &outfile.Error{Path: r.Out.Path, Err: err}
+}

@@ -1,0 +1,38 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// DeviceError says that the device asked for is absent, was refused or broke.
+type DeviceError struct{ Err error }
+
+func (e *DeviceError) Error() string { return e.Err.Error() }
+func (e *DeviceError) Unwrap() error { return e.Err }
+
+// Interrupted says that the context ended before the run did. It is a context.Canceled,
+// whatever cause a signal or a deadline gave the context.
+type Interrupted struct {
+	// Words follow the word "interrupted": where finished records are, if there are any.
+	Words string
+}
+
+func (e *Interrupted) Error() string { return "interrupted" + e.Words }
+func (e *Interrupted) Unwrap() error { return context.Canceled }
+
+// Printable is a text of a file as a message may show it: it must not command the
+// terminal, nor fill it.
+func Printable(text string) string {
+	return fmt.Sprintf("%.100s", strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, text))
+}
+
+// inLine puts an error of several lines in one.
+func inLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

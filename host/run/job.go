@@ -1,0 +1,251 @@
+// Package run is where everything meets that certifying takes: a Job says of which
+// posterior, on which inputs, by which method, on which devices and to which file, and Run
+// does it, one result record for each input. It proves nothing itself: certify does, and
+// report writes what was proved. What is here is what lies around it: what goes together
+// and what does not, records that survive whatever ends the program, notes and errors.
+//
+// Package main of psafe makes a Job of flags, and paper makes hundreds. Errors name the
+// settings by their flags, as in "--eps is missing".
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"psafe/host/bound"
+	"psafe/host/certify"
+	"psafe/host/posterior"
+	"psafe/host/posterior/format"
+	"psafe/host/property"
+	"psafe/host/report"
+)
+
+// Job is what psafe certify does. Pointers are settings that need not be given: nil
+// leaves them to psafe, and records list those that decide numbers exactly if they are
+// given. Decimal numbers are texts, since what they say is exact.
+type Job struct {
+	Posterior Posterior
+	Tasks     Tasks
+	Method    Method
+	// Precision is that of the bounds on the device, float32 if it is not given.
+	Precision *bound.Precision
+	// Require is the probability that decides a verdict: safe needs p_lower at least
+	// this, unsafe p_upper less. DefaultRequire is the value of psafe certify.
+	Require float64
+	Out     Output
+
+	// Version names the program in records.
+	Version string
+	// Open gives the devices. It is called once, and only if there is work for them.
+	Open Opener
+	// Stdout gets the records where Out.Path is empty; nil if they are only returned.
+	Stdout io.Writer
+	// Progress, if set, is told how many of the records that this run has to make are
+	// done, one call at a time; Note, if set, what a user should know beside them.
+	Progress func(done, total int)
+	Note     func(Note)
+}
+
+// DefaultRequire is the Require of psafe certify without --require.
+const DefaultRequire = 0.9
+
+// Posterior names a posterior and says how it is read.
+type Posterior struct {
+	// Path is a file or a folder, in any of the formats of package posterior.
+	Path string
+	// Options are what the file does not say.
+	Options format.Options
+	// Factor is a decimal that every standard deviation is multiplied by, empty for 1.
+	Factor string
+	// Loaded, if not nil, is what Path holds, read already with Options and Factor.
+	Loaded *posterior.Posterior
+}
+
+// Read reads the posterior.
+func (p *Posterior) Read() (*posterior.Posterior, error) {
+	if p.Loaded != nil {
+		return p.Loaded, nil
+	}
+	post, err := format.Read(p.Path, p.Options)
+	if err != nil || p.Factor == "" {
+		return post, err
+	}
+	factor, err := property.NewDecimal(p.Factor)
+	if err == nil {
+		err = post.Widen(factor.Lo, factor.Hi)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--scale-factor %.40s: %w", p.Factor, err)
+	}
+	return post, nil
+}
+
+// scaleWords says what the posterior's spread is, for records.
+func (p *Posterior) scaleWords(post *posterior.Posterior) string {
+	if p.Factor == "" {
+		return post.Scale.String()
+	}
+	return post.Scale.String() + " x " + p.Factor
+}
+
+// Output says where the records go.
+type Output struct {
+	// Path is the result file; empty for Job.Stdout.
+	Path string
+	// Resume goes on with the records that an earlier run left in Path.partial.
+	Resume bool
+	// OmitTiming leaves out times and memory, so that two runs give the same bytes.
+	OmitTiming bool
+}
+
+// Opener opens the devices of a run. Its error is a *DeviceError if a device is to blame.
+type Opener func(bound.Precision) (*Devices, error)
+
+// Devices are what a run computes on; only List is needed.
+type Devices struct {
+	// List has one device or more, all of the precision asked for. Numbers do not depend
+	// on how many there are.
+	List []bound.Device
+	// Spare makes the device of last resort, nil where List is that one.
+	Spare func() bound.Device
+	// Blame says what to tell the user where loading the posterior of a file failed for
+	// the device's sake, nil if it did not.
+	Blame func(err error, file string) error
+	// Done is called when everything is written, before Close; Close ends every run.
+	Done  func() error
+	Close func()
+}
+
+// ready is a job whose files have been read.
+type ready struct {
+	*Job
+	post  *posterior.Posterior
+	tasks *taskList
+	cfg   certify.Config
+	// words are for the field flags of records.
+	words string
+}
+
+// Run does the job and returns all its records, those of earlier runs that it went on
+// with too. Where it fails, what is finished stays in Out.Path.partial. Errors: *Interrupted
+// if ctx ended, *DeviceError if a device is to blame, *outfile.Error if a record cannot
+// be written; any other is about a setting or a file, of one line that names it.
+func (j *Job) Run(ctx context.Context) ([]*report.Record, error) {
+	r, err := j.read()
+	if err != nil {
+		return nil, err
+	}
+	old, err := r.earlier()
+	if err != nil {
+		return nil, err
+	}
+	if old.note != nil {
+		j.tell(old.note)
+	}
+	switch {
+	case old.final:
+		return old.records, nil
+	case j.Out.Path != "" && len(old.records) == len(r.tasks.tasks): // stopped just before the file got its name
+		return old.records, old.settle(j.Out.Path)
+	}
+	return r.compute(ctx, old)
+}
+
+func (j *Job) tell(n Note) {
+	if j.Note != nil {
+		j.Note(n)
+	}
+}
+
+func (j *Job) precision() bound.Precision { return or(j.Precision, bound.Float32) }
+
+// or is what was given, or else what is taken in its place.
+func or[T any](given *T, otherwise T) T {
+	if given == nil {
+		return otherwise
+	}
+	return *given
+}
+
+// read checks the settings and reads the files that they name.
+func (j *Job) read() (*ready, error) {
+	word, cfg, err := j.Method.config()
+	if err != nil {
+		return nil, err
+	}
+	if err := j.check(cfg.Strategy); err != nil {
+		return nil, err
+	}
+	r := &ready{Job: j, cfg: cfg}
+	if r.post, err = j.Posterior.Read(); err != nil {
+		return nil, err
+	}
+	if word, err = r.suits(word); err != nil {
+		return nil, err
+	}
+	r.words = j.numberWords(word)
+	if r.tasks, err = j.Tasks.load(r.post); err != nil {
+		return nil, err
+	}
+	return r, r.complete()
+}
+
+// check refuses what contradicts itself or says nothing.
+func (j *Job) check(strategy certify.Strategy) error {
+	m := &j.Method
+	gamma, samples, splits := or(m.Gamma, 0), or(m.Samples, 0), or(m.Splits, 0)
+	switch {
+	case j.Posterior.Path == "":
+		return errors.New("--posterior is missing: name a posterior file")
+	case m.Gamma != nil && !(gamma >= leastGamma && gamma <= mostGamma):
+		return fmt.Errorf("--gamma %v is not between %v and %v", gamma, leastGamma, mostGamma)
+	case m.Samples != nil && (samples < 1 || samples > mostSamples):
+		return fmt.Errorf("--samples %d is not between 1 and %d", samples, mostSamples)
+	case splits < 0:
+		return fmt.Errorf("--splits %d is negative", splits)
+	case splits > 0 && m.Gamma != nil:
+		return errors.New("--splits and --gamma cannot be combined: pieces are cut from wider boxes than any one gamma")
+	case strategy == certify.Sampled && (splits > 0 || or(m.Uniform, false)):
+		return errors.New("--splits and --uniform are for --boxes centred")
+	case j.Out.Resume && j.Out.Path == "":
+		return errors.New("--resume needs --out FILE: what is finished is in FILE.partial")
+	case !(j.Require >= 0 && j.Require <= 1):
+		return fmt.Errorf("--require %v is no probability", j.Require)
+	}
+	return nil
+}
+
+// complete checks what depends on the tasks.
+func (r *ready) complete() error {
+	if r.cfg.Strategy != certify.Sampled {
+		return nil
+	}
+	samples, gamma := r.cfg.Samples, r.cfg.Gamma
+	for _, t := range r.tasks.tasks {
+		switch {
+		case samples == 0 && t.Samples == 0:
+			return errors.New("--boxes sampled needs --samples N: how many boxes to draw")
+		case gamma == 0 && t.Gamma == 0:
+			return errors.New("--boxes sampled needs --gamma G: the half-width of each box in standard deviations")
+		case gamma == 0 && !(t.Gamma >= leastGamma && t.Gamma <= mostGamma):
+			return fmt.Errorf("%s: property %d (%q): gamma %v is not between %v and %v", r.tasks.source, t.Index, t.Name, t.Gamma, leastGamma, mostGamma)
+		case samples == 0 && t.Samples > mostSamples:
+			return fmt.Errorf("%s: property %d (%q): %d samples are more than %d", r.tasks.source, t.Index, t.Name, t.Samples, mostSamples)
+		}
+	}
+	return nil
+}
+
+// reach is the largest half-width that the run can ask for.
+func (r *ready) reach() float64 {
+	reach := math.Max(12, r.cfg.Gamma)
+	if r.cfg.Strategy == certify.Sampled {
+		for _, t := range r.tasks.tasks {
+			reach = math.Max(reach, t.Gamma)
+		}
+	}
+	return reach
+}
