@@ -299,14 +299,14 @@ func TestDeviceThatDrawsOtherBoxes(t *testing.T) {
 // W = ((-1, 2), (0, 0)), all of sd 1/2, and v = (1, 1) of sd 1/4.
 func TestFreeOneOfTwo(t *testing.T) {
 	post := &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{
-		{Layer: network.DenseLayer(2, 2, relu), Weight: normal(-1, 0.5, 2, 0.25, 0, 0.5, 0, 0.5), Bias: normal(0, 0, 0, 0)},
+		{Layer: network.DenseLayer(2, 2, relu), Weight: normal(-1, 0.5, 2, 0.25, 0, 0.5, 0, 0.5), Bias: normal(0, 0.125, 0, 0.125)},
 		{Layer: network.DenseLayer(2, 1, network.Activation{}), Weight: normal(1, 0.5, 1, 0.25), Bias: none},
 	}}
 	task := safeOn(atLeast(-5), property.Box{Lo: []float64{1, 0}, Hi: []float64{1, 0}})
 	r := run(t, bound.Float64, post, certify.Config{Method: bound.IBP, Gamma: 1.25}, task)[0]
-	// Neuron 0 is dead: its weight from input 0 may be lower, the one to the output
-	// is free, as are both from input 1. What is left is that of neuron 1.
-	want := phi(1.25) * within(1.25) * within(1.25)
+	// Neuron 0 is dead: its weight from input 0 and its bias may be lower, its weight to
+	// the output is free, as are both from input 1. What is left is that of neuron 1.
+	want := phi(1.25) * phi(1.25) * within(1.25) * within(1.25) * within(1.25)
 	if got := math.Exp(r.LogP); math.Abs(got-want) > 1e-9 {
 		t.Errorf("p_lower %v, want %v", got, want)
 	}
