@@ -38,7 +38,7 @@ func writeHandmade(dir string) error {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 		name := strings.TrimSuffix(filepath.Base(path), ".json") + ".npz"
-		if err := format.WriteFile(filepath.Join(dir, name), p); err != nil {
+		if err := writeNPZ(filepath.Join(dir, name), p); err != nil {
 			return err
 		}
 	}
@@ -83,4 +83,12 @@ func gaussian(mean, sd []float64) posterior.Params {
 		}
 	}
 	return posterior.NewParams(mean, sd, posterior.ScaleSD)
+}
+
+func writeNPZ(path string, p *posterior.Posterior) error {
+	var b bytes.Buffer
+	if err := format.WriteNPZ(&b, p); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return os.WriteFile(path, b.Bytes(), 0o644)
 }

@@ -6,7 +6,6 @@ import (
 
 	"psafe/host/network"
 	"psafe/host/posterior"
-	"psafe/host/posterior/format"
 )
 
 // Three posteriors that are not independent normal weights, over one 2-8-3 ReLU
@@ -99,7 +98,7 @@ func writeKinds(dir string) error {
 	}
 	for name, p := range map[string]*posterior.Posterior{"samples": finite, "swag": swag, "dropout": dropout} {
 		p.Source.Note = "go run ./testdata/gen"
-		if err := format.WriteFile(filepath.Join(dir, name+"-2-8-3.npz"), p); err != nil {
+		if err := writeNPZ(filepath.Join(dir, name+"-2-8-3.npz"), p); err != nil {
 			return err
 		}
 	}
