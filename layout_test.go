@@ -2,6 +2,7 @@ package psafe_test
 
 import (
 	"encoding/json"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -70,6 +71,10 @@ func TestImports(t *testing.T) {
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
+	page, err := os.ReadFile("docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for dec := json.NewDecoder(strings.NewReader(string(out))); dec.More(); {
 		var pkg struct {
 			ImportPath string
@@ -80,6 +85,9 @@ func TestImports(t *testing.T) {
 		}
 		if pkg.ImportPath == "psafe" {
 			continue // this test
+		}
+		if row := "| `" + strings.TrimPrefix(pkg.ImportPath, "psafe/") + "` |"; !strings.Contains(string(page), row) {
+			t.Errorf("docs/architecture.md has no row %q: say what lives there", row)
 		}
 		allowed, known := mayImport[pkg.ImportPath]
 		if !known {
