@@ -94,7 +94,7 @@ func (c *certifyFlags) job(f *pflag.FlagSet) (*run.Job, error) {
 			NoUpper: c.noUpper, Derived: c.derived,
 		},
 		Precision: given(f, "precision", precision),
-		Require:   c.require,
+		Require:   given(f, "require", c.require),
 		Out:       c.out,
 	}, nil
 }

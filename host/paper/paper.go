@@ -84,7 +84,7 @@ func New(ctx context.Context, name string, c *Config) (*Experiment, error) {
 
 // add appends a run of a posterior and returns its name.
 func (e *Experiment) add(name string, n net, tasks run.Tasks, m run.Method) string {
-	e.Runs = append(e.Runs, Run{name, run.Job{Posterior: n.posterior, Tasks: tasks, Method: m, Require: run.DefaultRequire}})
+	e.Runs = append(e.Runs, Run{name, run.Job{Posterior: n.posterior, Tasks: tasks, Method: m}})
 	return name
 }
 

@@ -89,7 +89,7 @@ func (r *ready) certify(ctx context.Context, engines []*certify.Engine, tasks []
 	var records []*report.Record
 	err := certify.Run(ctx, engines, r.cfg, tasks, progress, func(res *certify.Result) error {
 		rec := r.known(res.Task)
-		rec.Fill(res, r.Require)
+		rec.Fill(res, r.require())
 		if rec.PeakBytes = peakBytes(); r.Out.OmitTiming {
 			rec.Seconds, rec.PeakBytes = nil, nil
 		}

@@ -20,7 +20,6 @@ func Example() {
 			Eps: "0.03", Clip: []string{"0", "1"}, Property: property.KeepsClass,
 		}},
 		Method:  run.Method{Word: new(run.CLBP)},
-		Require: run.DefaultRequire,
 		Open: func(p bound.Precision) (*run.Devices, error) {
 			return &run.Devices{List: []bound.Device{fallback.New(p)}}, nil
 		},

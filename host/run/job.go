@@ -33,8 +33,8 @@ type Job struct {
 	// Precision is that of the bounds on the device, float32 if it is not given.
 	Precision *bound.Precision
 	// Require is the probability that decides a verdict: safe needs p_lower at least
-	// this, unsafe p_upper less. DefaultRequire is the value of psafe certify.
-	Require float64
+	// this, unsafe p_upper less. DefaultRequire if it is not given.
+	Require *float64
 	Out     Output
 
 	// Version names the program in records.
@@ -49,7 +49,7 @@ type Job struct {
 	Note     func(Note)
 }
 
-// DefaultRequire is the Require of psafe certify without --require.
+// DefaultRequire is the probability that a verdict asks for if nobody says otherwise.
 const DefaultRequire = 0.9
 
 // Posterior names a posterior and says how it is read.
@@ -160,6 +160,8 @@ func (j *Job) tell(n Note) {
 	}
 }
 
+func (j *Job) require() float64 { return or(j.Require, DefaultRequire) }
+
 func (j *Job) precision() bound.Precision { return or(j.Precision, bound.Float32) }
 
 // or is what was given, or else what is taken in its place.
@@ -212,8 +214,8 @@ func (j *Job) check(strategy certify.Strategy) error {
 		return errors.New("--splits and --uniform are for --boxes centred")
 	case j.Out.Resume && j.Out.Path == "":
 		return errors.New("--resume needs --out FILE: what is finished is in FILE.partial")
-	case !(j.Require >= 0 && j.Require <= 1):
-		return fmt.Errorf("--require %v is no probability", j.Require)
+	case !(j.require() >= 0 && j.require() <= 1):
+		return fmt.Errorf("--require %v is no probability", j.require())
 	}
 	return nil
 }

@@ -137,7 +137,7 @@ func (r *ready) known(t *property.Task) *report.Record {
 	points := &r.Tasks.Points
 	rec := &report.Record{
 		Property: r.tasks.property(t), Eps: points.Eps, Clip: points.Clip, InputScale: points.Scale, Flags: r.words,
-		Require: r.Require, Precision: r.precision().String(), Seed: r.cfg.Seed,
+		Require: r.require(), Precision: r.precision().String(), Seed: r.cfg.Seed,
 		Posterior: r.Posterior.Path, PosteriorSHA256: r.post.Source.SHA256, PosteriorScale: r.Posterior.scaleWords(r.post), Activations: activations(r.post),
 		Inputs: r.tasks.source, InputsSHA256: r.tasks.sha256, Version: r.Version,
 	}
@@ -189,7 +189,7 @@ func (r *ready) agree(file string, records []*report.Record) error {
 // are kept.
 func (r *ready) decided(rec *report.Record) (field, is, wanted string) {
 	again := *rec
-	again.Decide(r.Require)
+	again.Decide(r.require())
 	switch {
 	case again.Verdict != rec.Verdict || again.Guarantee != rec.Guarantee:
 		return "verdict", strconv.Quote(rec.Verdict), strconv.Quote(again.Verdict)
