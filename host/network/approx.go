@@ -5,7 +5,6 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/floats"
 )
 
 // Approx evaluates the activation in ordinary float64: not a bound.
@@ -108,6 +107,3 @@ func (d Dense) addApprox(zeta, weight, z []float64) {
 func (d Dense) backApprox(dz, weight, dzeta []float64) {
 	blas64.Gemv(blas.NoTrans, 1, d.matrix(weight), vector(dzeta), 0, vector(dz))
 }
-
-// ArgmaxApprox is the class of logits y: the first of the largest.
-func ArgmaxApprox(y []float64) int { return floats.MaxIdx(y) }

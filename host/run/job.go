@@ -60,15 +60,10 @@ type Posterior struct {
 	Options format.Options
 	// Factor is a decimal that every standard deviation is multiplied by, empty for 1.
 	Factor string
-	// Loaded, if not nil, is what Path holds, read already with Options and Factor.
-	Loaded *posterior.Posterior
 }
 
 // Read reads the posterior.
 func (p *Posterior) Read() (*posterior.Posterior, error) {
-	if p.Loaded != nil {
-		return p.Loaded, nil
-	}
 	post, err := format.Read(p.Path, p.Options)
 	if err != nil || p.Factor == "" {
 		return post, err

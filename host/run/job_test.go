@@ -49,21 +49,6 @@ func lines(t *testing.T, j *Job) string {
 	return b.String()
 }
 
-// TestLoaded: a posterior that was read before gives the same records.
-func TestLoaded(t *testing.T) {
-	j := digits()
-	j.Posterior.Factor = "1.5"
-	want := lines(t, j)
-	post, err := j.Posterior.Read()
-	if err != nil {
-		t.Fatal(err)
-	}
-	j.Posterior.Loaded = post
-	if got := lines(t, j); got != want {
-		t.Errorf("loaded:\n%s\nread:\n%s", got, want)
-	}
-}
-
 // TestNotes: what a run has to tell comes as values, and progress ends at the whole.
 func TestNotes(t *testing.T) {
 	j := digits()
