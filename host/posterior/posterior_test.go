@@ -41,13 +41,6 @@ func TestActivationApprox(t *testing.T) {
 	}
 }
 
-func TestSpreadSummary(t *testing.T) {
-	s := small(ScaleSD).SpreadSummary()
-	if len(s) != 2 || s[0].Weight != [5]float64{0, 0.125, 0.75, 1.75, 4} || s[0].Bias != [5]float64{} || s[1].Bias[4] != 0.75 {
-		t.Errorf("%+v", s)
-	}
-}
-
 func TestValidate(t *testing.T) {
 	for want, change := range map[string]func(p *Posterior){
 		"no layers":        func(p *Posterior) { p.Layers = nil },

@@ -29,20 +29,3 @@ func Quantiles(values []float64) [5]float64 {
 	}
 	return q
 }
-
-// LayerSpread summarises the standard deviations of one layer.
-type LayerSpread struct {
-	// Weight and Bias are quantiles at QuantileLevels.
-	Weight, Bias [5]float64
-}
-
-// SpreadSummary gives the quantiles of the standard deviations (SDApprox) of every
-// layer, for reports.
-func (p *Posterior) SpreadSummary() []LayerSpread {
-	summary := make([]LayerSpread, len(p.Layers))
-	sd := p.SDApprox()
-	for k := range p.Layers {
-		summary[k] = LayerSpread{Weight: Quantiles(sd[2*k]), Bias: Quantiles(sd[2*k+1])}
-	}
-	return summary
-}
