@@ -19,7 +19,7 @@ func Example() {
 			Inputs: "../../testdata/glyphs-test-images-idx3-ubyte.gz", Index: new("0:3"),
 			Eps: "0.03", Clip: []string{"0", "1"}, Property: property.KeepsClass,
 		}},
-		Method:  run.Method{Word: new(run.CLBP)},
+		Method: run.Method{Word: new(run.CLBP)},
 		Open: func(p bound.Precision) (*run.Devices, error) {
 			return &run.Devices{List: []bound.Device{fallback.New(p)}}, nil
 		},
