@@ -222,9 +222,6 @@ func (d *Device) PreferredBatchBytes() int64 {
 	return min(d.limit, 24<<20)
 }
 
-// Info describes the device.
-func (d *Device) Info() Info { return d.info }
-
 // Finish waits until all launches have ended, and checks that they took place.
 func (d *Device) Finish() error {
 	if d.lost != nil {

@@ -14,7 +14,7 @@ type Info struct {
 	// ID is platform:device, both counted from 0, as clinfo counts them.
 	ID string
 	// Platform is the name of the OpenCL implementation.
-	Platform, Name, Vendor, Driver string
+	Platform, Name, Driver string
 	// Version and CVersion are the OpenCL version and the language's.
 	Version, CVersion string
 	// Type is GPU, CPU, accelerator or custom.
@@ -56,7 +56,7 @@ func List() ([]Info, error) {
 
 func newInfo(id string, p *cl.Platform, d *cl.Device) Info {
 	return Info{
-		ID: id, Platform: p.Name(), Name: d.Name(), Vendor: d.Vendor(), Driver: d.DriverVersion(),
+		ID: id, Platform: p.Name(), Name: d.Name(), Driver: d.DriverVersion(),
 		Version: d.Version(), CVersion: d.OpenCLCVersion(), Type: d.Type().String(),
 		Memory: d.GlobalMemSize(), MaxAlloc: d.MaxMemAllocSize(), LocalMemory: d.LocalMemSize(),
 		FP64: d.HasDouble(), ComputeUnits: d.MaxComputeUnits(),

@@ -7,8 +7,7 @@ import (
 	"psafe/gpu/cl"
 )
 
-// KernelTime is what one kernel has cost since the device was opened, or since
-// ResetProfile.
+// KernelTime is what one kernel has cost since the device was opened.
 type KernelTime struct {
 	Name     string
 	Launches int
@@ -69,13 +68,4 @@ func (d *Device) Profile() ([]KernelTime, error) {
 	}
 	slices.SortFunc(list, func(a, b KernelTime) int { return strings.Compare(a.Name, b.Name) })
 	return list, nil
-}
-
-// ResetProfile starts the costs at zero. It waits for the queue.
-func (d *Device) ResetProfile() error {
-	if err := d.Finish(); err != nil {
-		return err
-	}
-	d.profile.reset()
-	return nil
 }

@@ -120,7 +120,8 @@ const (
 )
 
 // Kernel is a kernel's name, the file it is in, and its arguments but the last
-// three, which are the same for all: Launch.
+// three, which are the same for all: the number of tasks (Long), the ring of
+// receipts, and the number that this launch puts there (Uint). See TASK in round.cl.
 type Kernel struct {
 	Name, File string
 	Args       []Arg
@@ -144,11 +145,6 @@ func (s Shape) Kernels() []Kernel {
 	}
 	return list
 }
-
-// Launch are the last three arguments of every kernel: the number of tasks, the
-// ring of receipts, and the number that this launch puts there. See TASK in
-// round.cl.
-var Launch = []Arg{{"tasks", Long}, {"receipts", "__global uint *"}, {"receipt", Uint}}
 
 // Receipts is the length of the ring of receipts, RECEIPTS in round.cl.
 const Receipts = 1024

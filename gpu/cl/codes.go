@@ -14,14 +14,10 @@ const (
 	OutOfResources             Code = -5
 	OutOfHostMemory            Code = -6
 	ProfilingInfoNotAvailable  Code = -7
-	BuildProgramFailure        Code = -11
 	// ExecStatusError is CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST.
 	ExecStatusError     Code = -14
-	InvalidValue        Code = -30
 	InvalidContext      Code = -34
 	InvalidCommandQueue Code = -36
-	InvalidKernelName   Code = -46
-	InvalidKernelArgs   Code = -52
 	InvalidBufferSize   Code = -61
 	// PlatformNotFound is CL_PLATFORM_NOT_FOUND_KHR, from a loader with no ICD.
 	PlatformNotFound Code = -1001

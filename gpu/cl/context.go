@@ -50,9 +50,6 @@ func created(call string, id uintptr, code int32, device, format string, args ..
 	return checkf(call, code, device, format, args...)
 }
 
-// Devices returns the context's devices.
-func (c *Context) Devices() []*Device { return append([]*Device(nil), c.devices...) }
-
 // Release gives the context back; the driver keeps it alive until all that was
 // created in it is released as well.
 func (c *Context) Release() error {
@@ -65,14 +62,8 @@ func (c *Context) Release() error {
 // CommandQueueProperty is a set of properties of a queue.
 type CommandQueueProperty uint64
 
-// The properties.
-const (
-	// CommandQueueOutOfOrderExecModeEnable lets commands overtake each other
-	// except where wait lists forbid it.
-	CommandQueueOutOfOrderExecModeEnable CommandQueueProperty = 1 << 0
-	// CommandQueueProfilingEnable makes [Event.GetProfilingInfo] work.
-	CommandQueueProfilingEnable CommandQueueProperty = 1 << 1
-)
+// CommandQueueProfilingEnable makes [Event.GetProfilingInfo] work.
+const CommandQueueProfilingEnable CommandQueueProperty = 1 << 1
 
 // CreateCommandQueue makes a queue on one of the context's devices.
 func (c *Context) CreateCommandQueue(device *Device, properties CommandQueueProperty) (*CommandQueue, error) {
@@ -81,7 +72,7 @@ func (c *Context) CreateCommandQueue(device *Device, properties CommandQueueProp
 	if err := created("clCreateCommandQueue", id, code, device.name, ""); err != nil {
 		return nil, err
 	}
-	q := &CommandQueue{context: c}
+	q := &CommandQueue{}
 	q.init(c.lib, id, "CommandQueue", device.name)
 	return q, nil
 }

@@ -8,9 +8,8 @@ import (
 // DeviceType is a set of kinds of device.
 type DeviceType uint64
 
-// The kinds of device, and two sets that only [Platform.GetDevices] takes.
+// The kinds of device, and a set that only [Platform.GetDevices] takes.
 const (
-	DeviceTypeDefault     DeviceType = 1 << 0
 	DeviceTypeCPU         DeviceType = 1 << 1
 	DeviceTypeGPU         DeviceType = 1 << 2
 	DeviceTypeAccelerator DeviceType = 1 << 3
@@ -18,7 +17,7 @@ const (
 	DeviceTypeAll         DeviceType = 0xFFFFFFFF
 )
 
-// String returns the kinds, without "default": "GPU", "CPU", "CPU|GPU".
+// String returns the kinds: "GPU", "CPU", "CPU|GPU"; "default" where none is known.
 func (t DeviceType) String() string {
 	if t == DeviceTypeAll {
 		return "all"
@@ -41,45 +40,6 @@ func (t DeviceType) String() string {
 	return strings.Join(s, "|")
 }
 
-// FPConfig says what a device's arithmetic in one precision can do.
-type FPConfig uint64
-
-// The abilities.
-const (
-	// FPConfigDenorm: subnormal numbers are kept.
-	FPConfigDenorm FPConfig = 1 << 0
-	// FPConfigInfNaN: infinities and quiet NaNs exist.
-	FPConfigInfNaN FPConfig = 1 << 1
-	// FPConfigRoundToNearest: + - * round to nearest, ties to even.
-	FPConfigRoundToNearest FPConfig = 1 << 2
-	// FPConfigRoundToZero and FPConfigRoundToInf speak of conversions: no
-	// OpenCL C operator can be asked to round that way.
-	FPConfigRoundToZero FPConfig = 1 << 3
-	FPConfigRoundToInf  FPConfig = 1 << 4
-	// FPConfigFMA: fma is one rounding, in hardware.
-	FPConfigFMA FPConfig = 1 << 5
-	// FPConfigSoftFloat: arithmetic is software.
-	FPConfigSoftFloat FPConfig = 1 << 6
-	// FPConfigCorrectlyRoundedDivideSqrt: / and sqrt can be had correctly
-	// rounded, by a build option.
-	FPConfigCorrectlyRoundedDivideSqrt FPConfig = 1 << 7
-)
-
-// String lists the abilities by name.
-func (c FPConfig) String() string {
-	var s []string
-	for i, name := range []string{"denorm", "inf-nan", "round-to-nearest", "round-to-zero", "round-to-inf",
-		"fma", "soft-float", "correctly-rounded-divide-sqrt"} {
-		if c&(1<<i) != 0 {
-			s = append(s, name)
-		}
-	}
-	if s == nil {
-		return "none"
-	}
-	return strings.Join(s, " ")
-}
-
 // Device is one OpenCL device. What it says of itself was read when
 // [Platform.GetDevices] returned it.
 type Device struct {
@@ -87,27 +47,18 @@ type Device struct {
 	id       uintptr
 	platform *Platform
 
-	name, vendor, version, driverVersion, cVersion, extensions string
+	name, version, driverVersion, cVersion, extensions string
 
-	kind                                   DeviceType
-	units                                  uint32
-	maxWorkGroup                           uintptr
-	maxWorkItems                           []int
-	localMem, globalMem, maxAlloc          uint64
-	nativeFloat, nativeDouble              uint32
-	singleFP, doubleFP                     FPConfig
-	available, compiler, hostUnifiedMemory bool
-	pciBus, uuid                           string
+	kind                          DeviceType
+	units                         uint32
+	localMem, globalMem, maxAlloc uint64
+	nativeFloat, nativeDouble     uint32
+	hasDouble                     bool
+	pciBus, uuid                  string
 }
-
-// Platform returns the platform the device belongs to.
-func (d *Device) Platform() *Platform { return d.platform }
 
 // Name returns the device's name, for example "NVIDIA H100".
 func (d *Device) Name() string { return d.name }
-
-// Vendor returns who made the device.
-func (d *Device) Vendor() string { return d.vendor }
 
 // Version returns "OpenCL <major>.<minor> <more>".
 func (d *Device) Version() string { return d.version }
@@ -135,14 +86,6 @@ func (d *Device) Type() DeviceType { return d.kind }
 // MaxComputeUnits returns how many work-groups can run at the same time.
 func (d *Device) MaxComputeUnits() int { return int(d.units) }
 
-// MaxWorkGroupSize returns the most work-items of a work-group; a kernel may
-// allow fewer, see [Kernel.WorkGroupSize].
-func (d *Device) MaxWorkGroupSize() int { return int(d.maxWorkGroup) }
-
-// MaxWorkItemSizes returns the most work-items of a work-group along each
-// dimension.
-func (d *Device) MaxWorkItemSizes() []int { return append([]int(nil), d.maxWorkItems...) }
-
 // LocalMemSize returns the bytes of local memory of a work-group.
 func (d *Device) LocalMemSize() int64 { return int64(d.localMem) }
 
@@ -162,17 +105,8 @@ func (d *Device) NativeVectorWidthFloat() int { return int(d.nativeFloat) }
 // [Device.HasDouble].
 func (d *Device) NativeVectorWidthDouble() int { return int(d.nativeDouble) }
 
-// SingleFPConfig returns what float32 arithmetic can do.
-func (d *Device) SingleFPConfig() FPConfig { return d.singleFP }
-
-// DoubleFPConfig returns what float64 arithmetic can do, 0 where there is none.
-func (d *Device) DoubleFPConfig() FPConfig { return d.doubleFP }
-
 // HasDouble reports whether kernels may use double, which is optional in 1.2.
-func (d *Device) HasDouble() bool { return d.doubleFP != 0 }
-
-// Extensions returns the names of the extensions, separated by spaces.
-func (d *Device) Extensions() string { return d.extensions }
+func (d *Device) HasDouble() bool { return d.hasDouble }
 
 // HasExtension reports whether the device lists the extension name.
 func (d *Device) HasExtension(name string) bool {
@@ -184,16 +118,6 @@ func (d *Device) HasExtension(name string) bool {
 	return false
 }
 
-// Available reports whether the device can be used now.
-func (d *Device) Available() bool { return d.available }
-
-// CompilerAvailable reports whether programs can be built from source.
-func (d *Device) CompilerAvailable() bool { return d.compiler }
-
-// HostUnifiedMemory reports whether device and host share memory, so that
-// uploads cost a copy but no bus.
-func (d *Device) HostUnifiedMemory() bool { return d.hostUnifiedMemory }
-
 // PCIBusID returns where the device is plugged in, as "0000:3b:00.0", the form
 // that vendors' own tools print; empty where the driver does not say.
 func (d *Device) PCIBusID() string { return d.pciBus }
@@ -201,6 +125,3 @@ func (d *Device) PCIBusID() string { return d.pciBus }
 // UUID returns the device's unique identifier, as
 // "01234567-89ab-cdef-0123-456789abcdef"; empty where the driver does not say.
 func (d *Device) UUID() string { return d.uuid }
-
-// String returns the name.
-func (d *Device) String() string { return d.name }

@@ -11,33 +11,23 @@ import (
 func (d *Device) read() error {
 	q := deviceQuery{d: d}
 	d.name = q.str(deviceName)
-	d.vendor = q.str(deviceVendor)
 	d.version = q.str(deviceVersion)
 	d.driverVersion = q.str(deviceDriverVersion)
 	d.cVersion = q.str(deviceOpenCLCVersion)
 	d.extensions = q.str(deviceExtensions)
 	d.kind = DeviceType(value[uint64](&q, deviceType))
 	d.units = value[uint32](&q, deviceMaxComputeUnits)
-	d.maxWorkGroup = value[uintptr](&q, deviceMaxWorkGroupSize)
 	d.localMem = value[uint64](&q, deviceLocalMemSize)
 	d.globalMem = value[uint64](&q, deviceGlobalMemSize)
 	d.maxAlloc = value[uint64](&q, deviceMaxMemAllocSize)
-	d.singleFP = FPConfig(value[uint64](&q, deviceSingleFPConfig))
-	d.available = value[uint32](&q, deviceAvailable) != 0
-	d.compiler = value[uint32](&q, deviceCompilerAvailable) != 0
 	d.nativeFloat = value[uint32](&q, deviceNativeVectorFloat)
-	if sizes := q.bytes(deviceMaxWorkItemSizes); q.err == nil {
-		d.maxWorkItems = sizesOf(sizes)
-	}
 	if q.err != nil {
 		return q.err
 	}
 
 	// A 1.1 device without doubles may refuse these two.
-	d.doubleFP = FPConfig(optional[uint64](d, deviceDoubleFPConfig))
+	d.hasDouble = optional[uint64](d, deviceDoubleFPConfig) != 0
 	d.nativeDouble = optional[uint32](d, deviceNativeVectorDouble)
-	// Deprecated since 2.0.
-	d.hostUnifiedMemory = optional[uint32](d, deviceHostUnifiedMemory) != 0
 	d.pciBus = d.readPCIBusID()
 	if d.HasExtension("cl_khr_device_uuid") {
 		if b := d.optionalBytes(deviceUUID); len(b) == 16 {
@@ -89,15 +79,6 @@ func (q *deviceQuery) str(name uint32) string {
 	return s
 }
 
-func (q *deviceQuery) bytes(name uint32) []byte {
-	if q.err != nil {
-		return nil
-	}
-	var b []byte
-	b, q.err = infoBytes("clGetDeviceInfo", q.d.name, q.d.query(name))
-	return b
-}
-
 func value[T scalar](q *deviceQuery, name uint32) T {
 	var v T
 	if q.err == nil {
@@ -128,14 +109,4 @@ func (d *Device) query(name uint32) query {
 	return func(size uintptr, value unsafe.Pointer, got *uintptr) int32 {
 		return d.lib.getDeviceInfo(d.id, name, size, value, got)
 	}
-}
-
-// sizesOf reads an array of size_t, which has 8 bytes wherever this package
-// opens a library.
-func sizesOf(b []byte) []int {
-	var sizes []int
-	for ; len(b) >= 8; b = b[8:] {
-		sizes = append(sizes, int(binary.NativeEndian.Uint64(b)))
-	}
-	return sizes
 }

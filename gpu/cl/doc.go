@@ -6,7 +6,7 @@
 //
 // Type and method names follow github.com/jgillich/go-opencl (GetPlatforms,
 // Platform.GetDevices, CreateContext, CreateCommandQueue,
-// CreateProgramWithSource, BuildProgram, CreateKernel, SetArgs,
+// CreateProgramWithSource, BuildProgram, CreateKernel, SetArg,
 // EnqueueNDRangeKernel, Release ...). Differences from it:
 //
 //   - Every return code is checked, in every build, and every failure is an
@@ -14,7 +14,7 @@
 //   - A device's constants are read once, by GetDevices, so that accessors such
 //     as Device.Name return plain values.
 //   - Data are []byte; [Bytes] views a slice of numbers as bytes without a copy,
-//     and [ReadBuffer], [WriteBuffer] and [FillBuffer] are typed short cuts.
+//     and [ReadBuffer] and [FillBuffer] are typed short cuts.
 //   - A nil *Event is an event that has happened: it may be waited for, stand in
 //     a wait list and be released.
 //
@@ -35,8 +35,8 @@
 // # Concurrency
 //
 // All methods may be called from several goroutines, except that a [Kernel] is
-// not: its arguments are state, so SetArg, SetArgs and EnqueueNDRangeKernel of
-// one kernel belong to one goroutine at a time.
+// not: its arguments are state, so SetArg and EnqueueNDRangeKernel of one kernel
+// belong to one goroutine at a time.
 //
 // # Environment
 //

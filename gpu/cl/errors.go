@@ -78,7 +78,6 @@ var waits = map[string]bool{
 	"clFinish":            true,
 	"clWaitForEvents":     true,
 	"clEnqueueReadBuffer": true,
-	"clFlush":             true,
 }
 
 // IsOutOfMemory reports whether err says that something did not fit, so that

@@ -140,13 +140,8 @@ func (e *Event) Release() error {
 // ProfilingInfo is a moment in the life of a command.
 type ProfilingInfo uint32
 
-// The moments.
+// The moments between which a command runs.
 const (
-	// ProfilingInfoCommandQueued: the program enqueued it.
-	ProfilingInfoCommandQueued ProfilingInfo = 0x1280
-	// ProfilingInfoCommandSubmit: the queue gave it to the device.
-	ProfilingInfoCommandSubmit ProfilingInfo = 0x1281
-	// ProfilingInfoCommandStart and ProfilingInfoCommandEnd: it ran.
 	ProfilingInfoCommandStart ProfilingInfo = 0x1282
 	ProfilingInfoCommandEnd   ProfilingInfo = 0x1283
 )

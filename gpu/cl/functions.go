@@ -17,7 +17,6 @@ type functions struct {
 
 	createCommandQueue  func(context, device uintptr, properties uint64, code *int32) uintptr
 	releaseCommandQueue func(queue uintptr) int32
-	flush               func(queue uintptr) int32
 	finish              func(queue uintptr) int32
 
 	createBuffer     func(context uintptr, flags uint64, size uintptr, host unsafe.Pointer, code *int32) uintptr
@@ -29,7 +28,6 @@ type functions struct {
 	releaseProgram          func(program uintptr) int32
 
 	createKernel           func(program uintptr, name *byte, code *int32) uintptr
-	getKernelInfo          func(kernel uintptr, name uint32, size uintptr, value unsafe.Pointer, got *uintptr) int32
 	getKernelWorkGroupInfo func(kernel, device uintptr, name uint32, size uintptr, value unsafe.Pointer, got *uintptr) int32
 	setKernelArg           func(kernel uintptr, index uint32, size uintptr, value unsafe.Pointer) int32
 	releaseKernel          func(kernel uintptr) int32
@@ -41,12 +39,6 @@ type functions struct {
 	enqueueWriteBuffer func(queue, mem uintptr, blocking uint32, offset, size uintptr, data unsafe.Pointer,
 		nwait uint32, wait, event *uintptr) int32
 	enqueueFillBuffer func(queue, mem uintptr, pattern unsafe.Pointer, patternSize, offset, size uintptr,
-		nwait uint32, wait, event *uintptr) int32
-	enqueueCopyBuffer func(queue, from, to uintptr, fromOffset, toOffset, size uintptr,
-		nwait uint32, wait, event *uintptr) int32
-	enqueueMapBuffer func(queue, mem uintptr, blocking uint32, flags uint64, offset, size uintptr,
-		nwait uint32, wait, event *uintptr, code *int32) unsafe.Pointer
-	enqueueUnmapMemObject func(queue, mem uintptr, data unsafe.Pointer,
 		nwait uint32, wait, event *uintptr) int32
 	enqueueMarkerWithWaitList func(queue uintptr, nwait uint32, wait, event *uintptr) int32
 
@@ -74,7 +66,6 @@ func (f *functions) symbols() []symbol {
 		// Deprecated since 2.0, but the one that 1.2 has; drivers keep it.
 		{"clCreateCommandQueue", &f.createCommandQueue},
 		{"clReleaseCommandQueue", &f.releaseCommandQueue},
-		{"clFlush", &f.flush},
 		{"clFinish", &f.finish},
 		{"clCreateBuffer", &f.createBuffer},
 		{"clReleaseMemObject", &f.releaseMemObject},
@@ -83,7 +74,6 @@ func (f *functions) symbols() []symbol {
 		{"clGetProgramBuildInfo", &f.getProgramBuildInfo},
 		{"clReleaseProgram", &f.releaseProgram},
 		{"clCreateKernel", &f.createKernel},
-		{"clGetKernelInfo", &f.getKernelInfo},
 		{"clGetKernelWorkGroupInfo", &f.getKernelWorkGroupInfo},
 		{"clSetKernelArg", &f.setKernelArg},
 		{"clReleaseKernel", &f.releaseKernel},
@@ -91,9 +81,6 @@ func (f *functions) symbols() []symbol {
 		{"clEnqueueReadBuffer", &f.enqueueReadBuffer},
 		{"clEnqueueWriteBuffer", &f.enqueueWriteBuffer},
 		{"clEnqueueFillBuffer", &f.enqueueFillBuffer},
-		{"clEnqueueCopyBuffer", &f.enqueueCopyBuffer},
-		{"clEnqueueMapBuffer", &f.enqueueMapBuffer},
-		{"clEnqueueUnmapMemObject", &f.enqueueUnmapMemObject},
 		{"clEnqueueMarkerWithWaitList", &f.enqueueMarkerWithWaitList},
 		{"clWaitForEvents", &f.waitForEvents},
 		{"clGetEventInfo", &f.getEventInfo},

@@ -9,38 +9,12 @@ import (
 // belongs to one goroutine at a time.
 type Kernel struct {
 	object
-	name    string
-	numArgs int
+	name string
 }
 
-// LocalBuffer is a kernel argument: that many bytes of local memory for each
-// work-group.
-type LocalBuffer int
-
-// Name returns the kernel's name.
-func (k *Kernel) Name() string { return k.name }
-
-// NumArgs returns how many arguments the kernel takes.
-func (k *Kernel) NumArgs() int { return k.numArgs }
-
-// SetArgs sets all arguments, in order; another number of them is an error.
-func (k *Kernel) SetArgs(args ...any) error {
-	if len(args) != k.numArgs {
-		return &Error{"clSetKernelArg", InvalidKernelArgs, k.device,
-			fmt.Sprintf("kernel %s takes %d arguments, got %d", k.name, k.numArgs, len(args))}
-	}
-	for i, arg := range args {
-		if err := k.SetArg(i, arg); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// SetArg sets one argument, from 0: a *MemObject (nil is NULL), an int8, uint8,
-// int16, uint16, int32, uint32, int64, uint64, float32, float64, or a
-// LocalBuffer. Other types, int among them, whose size OpenCL C does not share,
-// are ErrUnsupportedArgumentType. OpenCL checks the size of an argument but
+// SetArg sets one argument, from 0: a *MemObject (nil is NULL), an int32, uint32,
+// uint64, float32 or float64. Other types, int among them, whose size OpenCL C
+// does not share, are ErrUnsupportedArgumentType. OpenCL checks the size of an argument but
 // not its type: a float32 for an int is not noticed.
 func (k *Kernel) SetArg(index int, arg any) error {
 	switch v := arg.(type) {
@@ -50,21 +24,9 @@ func (k *Kernel) SetArg(index int, arg any) error {
 			mem = v.use()
 		}
 		return setArg(k, index, mem)
-	case LocalBuffer:
-		return k.set(index, uintptr(max(v, 0)), nil)
-	case int8:
-		return setArg(k, index, v)
-	case uint8:
-		return setArg(k, index, v)
-	case int16:
-		return setArg(k, index, v)
-	case uint16:
-		return setArg(k, index, v)
 	case int32:
 		return setArg(k, index, v)
 	case uint32:
-		return setArg(k, index, v)
-	case int64:
 		return setArg(k, index, v)
 	case uint64:
 		return setArg(k, index, v)
@@ -76,13 +38,9 @@ func (k *Kernel) SetArg(index int, arg any) error {
 	return fmt.Errorf("%w %T: kernel %s, argument %d", ErrUnsupportedArgumentType, arg, k.name, index)
 }
 
+// setArg hands v to C, which copies it before it returns.
 func setArg[T scalar](k *Kernel, index int, v T) error {
-	return k.set(index, unsafe.Sizeof(v), unsafe.Pointer(&v))
-}
-
-// set hands value to C, which copies it before it returns.
-func (k *Kernel) set(index int, size uintptr, value unsafe.Pointer) error {
-	code := k.lib.setKernelArg(k.use(), uint32(index), size, value)
+	code := k.lib.setKernelArg(k.use(), uint32(index), unsafe.Sizeof(v), unsafe.Pointer(&v))
 	return checkf("clSetKernelArg", code, k.device, "kernel %s, argument %d", k.name, index)
 }
 
@@ -90,20 +48,10 @@ func (k *Kernel) set(index int, size uintptr, value unsafe.Pointer) error {
 // may have on device: registers and local memory may allow fewer than the
 // device does.
 func (k *Kernel) WorkGroupSize(device *Device) (int, error) {
-	return k.workGroupInfo(device, kernelWorkGroupSize)
-}
-
-// PreferredWorkGroupSizeMultiple returns what the size of a work-group should
-// be a multiple of: the width of a warp or wave.
-func (k *Kernel) PreferredWorkGroupSizeMultiple(device *Device) (int, error) {
-	return k.workGroupInfo(device, kernelPreferredWorkGroupSizeMul)
-}
-
-func (k *Kernel) workGroupInfo(device *Device, name uint32) (int, error) {
 	id := k.use()
 	n, err := info[uintptr]("clGetKernelWorkGroupInfo", device.name,
 		func(size uintptr, value unsafe.Pointer, got *uintptr) int32 {
-			return k.lib.getKernelWorkGroupInfo(id, device.id, name, size, value, got)
+			return k.lib.getKernelWorkGroupInfo(id, device.id, kernelWorkGroupSize, size, value, got)
 		})
 	return int(n), err
 }

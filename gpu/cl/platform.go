@@ -8,9 +8,9 @@ import (
 
 // Platform is one vendor's OpenCL implementation.
 type Platform struct {
-	lib                   *library
-	id                    uintptr
-	name, vendor, version string
+	lib  *library
+	id   uintptr
+	name string
 }
 
 // GetPlatforms returns the platforms of this machine. Where there is no OpenCL
@@ -63,34 +63,15 @@ func (l *library) platforms() ([]*Platform, error) {
 	return found, errors.Join(errs...)
 }
 
-func (p *Platform) read() error {
-	for _, s := range []struct {
-		name uint32
-		to   *string
-	}{
-		{platformName, &p.name},
-		{platformVendor, &p.vendor},
-		{platformVersion, &p.version},
-	} {
-		var err error
-		*s.to, err = infoString("clGetPlatformInfo", p.name, func(size uintptr, value unsafe.Pointer, got *uintptr) int32 {
-			return p.lib.getPlatformInfo(p.id, s.name, size, value, got)
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+func (p *Platform) read() (err error) {
+	p.name, err = infoString("clGetPlatformInfo", "", func(size uintptr, value unsafe.Pointer, got *uintptr) int32 {
+		return p.lib.getPlatformInfo(p.id, platformName, size, value, got)
+	})
+	return err
 }
 
 // Name returns the platform's name, for example "NVIDIA CUDA".
 func (p *Platform) Name() string { return p.name }
-
-// Vendor returns who made the platform.
-func (p *Platform) Vendor() string { return p.vendor }
-
-// Version returns the platform's version, "OpenCL <major>.<minor> <more>".
-func (p *Platform) Version() string { return p.version }
 
 // GetDevices returns the platform's devices of the given types. A platform
 // without any is normal: no devices and no error. A device that does not

@@ -76,12 +76,5 @@ func (p *Program) CreateKernel(name string) (*Kernel, error) {
 	}
 	k := &Kernel{name: name}
 	k.init(p.lib, id, "Kernel", p.device)
-	n, err := info[uint32]("clGetKernelInfo", p.device, func(size uintptr, value unsafe.Pointer, got *uintptr) int32 {
-		return p.lib.getKernelInfo(id, kernelNumArgs, size, value, got)
-	})
-	if err != nil {
-		return nil, errors.Join(err, k.Release())
-	}
-	k.numArgs = int(n)
 	return k, nil
 }

@@ -6,17 +6,10 @@ import (
 	"unsafe"
 )
 
-// CommandQueue is the queue of commands of one device. Unless made with
-// [CommandQueueOutOfOrderExecModeEnable], commands run in order, one after
-// another.
+// CommandQueue is the queue of commands of one device, which run in order, one
+// after another.
 type CommandQueue struct {
 	object
-	context *Context
-}
-
-// Flush gives all commands to the device, without waiting.
-func (q *CommandQueue) Flush() error {
-	return check("clFlush", q.lib.flush(q.use()), q.device)
 }
 
 // Finish returns when all commands have ended. Many drivers report here what
@@ -155,21 +148,6 @@ func (q *CommandQueue) EnqueueFillBuffer(buffer *MemObject, pattern []byte, offs
 	code := q.lib.enqueueFillBuffer(q.use(), mem, unsafe.Pointer(&pattern[0]), uintptr(len(pattern)),
 		uintptr(offset), uintptr(size), n, waiting, &event)
 	return q.enqueued("clEnqueueFillBuffer", event, code, "%d bytes at offset %d", size, offset)
-}
-
-// EnqueueCopyBuffer copies size bytes between buffers of one context, or inside
-// one where the two ranges do not overlap.
-func (q *CommandQueue) EnqueueCopyBuffer(from, to *MemObject, fromOffset, toOffset, size int, wait []*Event) (*Event, error) {
-	src, dst := from.use(), to.use()
-	inside("clEnqueueCopyBuffer", from, fromOffset, size)
-	inside("clEnqueueCopyBuffer", to, toOffset, size)
-	if size == 0 {
-		return q.nothing(false, wait)
-	}
-	n, waiting := list(eventIDs(wait))
-	var event uintptr
-	code := q.lib.enqueueCopyBuffer(q.use(), src, dst, uintptr(fromOffset), uintptr(toOffset), uintptr(size), n, waiting, &event)
-	return q.enqueued("clEnqueueCopyBuffer", event, code, "%d bytes", size)
 }
 
 // inside panics unless size bytes from offset on lie in the buffer: not all

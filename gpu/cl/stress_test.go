@@ -71,7 +71,7 @@ func oneRound(q *CommandQueue, k *Kernel, in, out *MemObject, n, round int) erro
 	if err != nil {
 		return err
 	}
-	if err := k.SetArgs(out, in, float32(2), int32(round), uint32(n)); err != nil {
+	if err := setArgs(k, out, in, float32(2), int32(round), uint32(n)); err != nil {
 		return err
 	}
 	e, err := q.EnqueueNDRangeKernel(k, []int{0}, []int{n}, []int{64}, []*Event{w})
@@ -83,7 +83,7 @@ func oneRound(q *CommandQueue, k *Kernel, in, out *MemObject, n, round int) erro
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(q.Flush(), back.Wait(), back.Release(), e.Release(), w.Release()); err != nil {
+	if err := errors.Join(back.Wait(), back.Release(), e.Release(), w.Release()); err != nil {
 		return err
 	}
 	for i := range y {

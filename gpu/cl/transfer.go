@@ -5,12 +5,6 @@ import (
 	"unsafe"
 )
 
-// WriteBuffer copies data to buffer, from its element offset on, after the
-// events in wait, and returns when that is done.
-func WriteBuffer[T Element](q *CommandQueue, buffer *MemObject, offset int, data []T, wait ...*Event) error {
-	return done(q.EnqueueWriteBuffer(buffer, true, offset*sizeOf[T](), Bytes(data), wait))
-}
-
 // ReadBuffer fills data from buffer, from its element offset on, after the
 // events in wait, and returns when that is done.
 func ReadBuffer[T Element](q *CommandQueue, buffer *MemObject, offset int, data []T, wait ...*Event) error {
