@@ -14,6 +14,7 @@ import (
 	"psafe/gpu"
 	"psafe/host/bound"
 	"psafe/host/bound/lockstep"
+	"psafe/host/certify"
 	"psafe/host/posterior"
 	"psafe/host/property"
 	"psafe/host/run"
@@ -221,13 +222,17 @@ func (o *observing) observe(what string, layer int, a bound.Array) error {
 }
 
 func (o *observing) clbp(post *posterior.Posterior, regions []property.Box, rows [][]property.Row) error {
-	r, err := newCLBPRun(o.pair, post, regions, rows)
+	model, err := bound.NewModel(o.pair, post, 4)
 	if err != nil {
 		return err
 	}
-	defer r.release()
-	r.job.Observe = o.observe
-	return r.run()
+	defer model.Release()
+	t, err := model.NewCLBPTrial(post, certify.NoiseMoments(post), regions, rows)
+	if err != nil {
+		return err
+	}
+	defer t.Release()
+	return t.Run(o.observe)
 }
 
 // propagate runs the job's method on the boxes.

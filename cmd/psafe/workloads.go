@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"psafe/host/bound"
+	"psafe/host/certify"
 	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
@@ -180,11 +181,16 @@ func clbpWork(d bound.Device, sizes []int, inputs int) (func() error, func(), er
 		}
 		regions, rows = append(regions, b), append(rows, safe.Rows)
 	}
-	c, err := newCLBPRun(d, post, regions, rows)
+	m, err := bound.NewModel(d, post, 4)
 	if err != nil {
 		return nil, nil, err
 	}
-	return c.run, c.release, nil
+	t, err := m.NewCLBPTrial(post, certify.NoiseMoments(post), regions, rows)
+	if err != nil {
+		m.Release()
+		return nil, nil, err
+	}
+	return func() error { return t.Run(nil) }, func() { t.Release(); m.Release() }, nil
 }
 
 // networkWork bounds a whole network: samples drawn boxes x one input, in batches
