@@ -43,7 +43,7 @@ func TestActivationApprox(t *testing.T) {
 
 func TestSpreadSummary(t *testing.T) {
 	s := small(ScaleSD).SpreadSummary()
-	if len(s) != 2 || s[0].Weight != [5]float64{0, 0.125, 0.75, 1.75, 4} || s[0].Bias != [5]float64{} || s[1].Bias[4] != 0.75 {
+	if len(s) != 2 || s[0].Weight != (Spread{[5]float64{0, 0.125, 0.75, 1.75, 4}, 6, 4}) || s[0].Bias != (Spread{N: 3}) || s[1].Bias.Quantiles[4] != 0.75 {
 		t.Errorf("%+v", s)
 	}
 }

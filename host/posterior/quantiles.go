@@ -30,19 +30,34 @@ func Quantiles(values []float64) [5]float64 {
 	return q
 }
 
-// LayerSpread summarises the standard deviations of one layer.
-type LayerSpread struct {
-	// Weight and Bias are quantiles at QuantileLevels.
-	Weight, Bias [5]float64
+// Spread summarises the standard deviations of one list of parameters.
+type Spread struct {
+	// Quantiles are at QuantileLevels.
+	Quantiles [5]float64
+	// N is how many parameters there are; Random of them have a standard deviation above 0.
+	N, Random int
 }
 
-// SpreadSummary gives the quantiles of the standard deviations (SDApprox) of every
-// layer, for reports.
+// LayerSpread summarises the standard deviations of one layer.
+type LayerSpread struct{ Weight, Bias Spread }
+
+// SpreadSummary summarises the standard deviations (SDApprox) of every layer, for reports
+// of posteriors of any kind.
 func (p *Posterior) SpreadSummary() []LayerSpread {
 	summary := make([]LayerSpread, len(p.Layers))
 	sd := p.SDApprox()
 	for k := range p.Layers {
-		summary[k] = LayerSpread{Weight: Quantiles(sd[2*k]), Bias: Quantiles(sd[2*k+1])}
+		summary[k] = LayerSpread{Weight: spreadOf(sd[2*k]), Bias: spreadOf(sd[2*k+1])}
 	}
 	return summary
+}
+
+func spreadOf(sds []float64) Spread {
+	s := Spread{Quantiles: Quantiles(sds), N: len(sds)}
+	for _, sd := range sds {
+		if sd > 0 {
+			s.Random++
+		}
+	}
+	return s
 }
