@@ -46,13 +46,21 @@ var mayImport = map[string][]string{
 		"psafe/host/posterior/format", "psafe/host/property", "psafe/host/report", "psafe/host/run",
 		"psafe/host/train", "psafe/internal/outfile", "psafe/testdata",
 	},
+	"psafe/host/bench": {
+		"psafe/host/bound", "psafe/host/certify", "psafe/host/network", "psafe/host/posterior",
+		"psafe/host/property", "psafe/host/run",
+	},
+	"psafe/host/crosscheck": {
+		"psafe/host/bound", "psafe/host/bound/lockstep", "psafe/host/certify", "psafe/host/posterior",
+		"psafe/host/property",
+	},
 	"psafe/fallback": {"psafe/host/bound", "psafe/host/network"},
 	"psafe/kernels":  {"psafe/host/network"},
 	"psafe/gpu":      {"psafe/gpu/cl", "psafe/host/bound", "psafe/kernels"},
 	"psafe/gpu/cl":   {"github.com/ebitengine/purego"},
 	"psafe/cmd/psafe": {
 		"github.com/spf13/pflag", "golang.org/x/term", "psafe/fallback", "psafe/gpu", "psafe/gpu/cl",
-		"psafe/host/bound", "psafe/host/bound/lockstep", "psafe/host/certify", "psafe/host/figure",
+		"psafe/host/bench", "psafe/host/bound", "psafe/host/crosscheck", "psafe/host/figure",
 		"psafe/host/measure", "psafe/host/network", "psafe/host/paper", "psafe/host/posterior",
 		"psafe/host/posterior/format", "psafe/host/property", "psafe/host/report", "psafe/host/run",
 		"psafe/host/train", "psafe/internal/outfile",

@@ -47,18 +47,15 @@ func inspect(p *posterior.Posterior, w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "layer\tshape\tactivation\tweights\tsigma min\t1/4\tmedian\t3/4\tmax\t")
 	random := 0
-	sds := p.SDApprox()
-	for k, l := range p.Layers {
-		for part, name := range []string{fmt.Sprintf("%d x %d", l.Inputs(), l.Outputs()), fmt.Sprintf("bias %d", l.Outputs())} {
-			list := sds[2*k+part]
-			q := posterior.Quantiles(list)
-			fmt.Fprintf(t, "%d\t%s\t%v\t%d\t%.3g\t%.3g\t%.3g\t%.3g\t%.3g\t\n", k, name, l.Activation, len(list), q[0], q[1], q[2], q[3], q[4])
-			for _, sd := range list {
-				if sd > 0 {
-					random++
-				}
-			}
+	for k, spread := range p.SpreadSummary() {
+		l := &p.Layers[k]
+		row := func(shape string, s posterior.Spread) {
+			q := s.Quantiles
+			fmt.Fprintf(t, "%d\t%s\t%v\t%d\t%.3g\t%.3g\t%.3g\t%.3g\t%.3g\t\n", k, shape, l.Activation, s.N, q[0], q[1], q[2], q[3], q[4])
+			random += s.Random
 		}
+		row(fmt.Sprintf("%d x %d", l.Inputs(), l.Outputs()), spread.Weight)
+		row(fmt.Sprintf("bias %d", l.Outputs()), spread.Bias)
 	}
 	if err := t.Flush(); err != nil {
 		return err

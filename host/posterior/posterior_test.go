@@ -41,6 +41,13 @@ func TestActivationApprox(t *testing.T) {
 	}
 }
 
+func TestSpreadSummary(t *testing.T) {
+	s := small(ScaleSD).SpreadSummary()
+	if len(s) != 2 || s[0].Weight != (Spread{[5]float64{0, 0.125, 0.75, 1.75, 4}, 6, 4}) || s[0].Bias != (Spread{N: 3}) || s[1].Bias.Quantiles[4] != 0.75 {
+		t.Errorf("%+v", s)
+	}
+}
+
 func TestValidate(t *testing.T) {
 	for want, change := range map[string]func(p *Posterior){
 		"no layers":        func(p *Posterior) { p.Layers = nil },

@@ -29,3 +29,35 @@ func Quantiles(values []float64) [5]float64 {
 	}
 	return q
 }
+
+// Spread summarises the standard deviations of one list of parameters.
+type Spread struct {
+	// Quantiles are at QuantileLevels.
+	Quantiles [5]float64
+	// N is how many parameters there are; Random of them have a standard deviation above 0.
+	N, Random int
+}
+
+// LayerSpread summarises the standard deviations of one layer.
+type LayerSpread struct{ Weight, Bias Spread }
+
+// SpreadSummary summarises the standard deviations (SDApprox) of every layer, for reports
+// of posteriors of any kind.
+func (p *Posterior) SpreadSummary() []LayerSpread {
+	summary := make([]LayerSpread, len(p.Layers))
+	sd := p.SDApprox()
+	for k := range p.Layers {
+		summary[k] = LayerSpread{Weight: spreadOf(sd[2*k]), Bias: spreadOf(sd[2*k+1])}
+	}
+	return summary
+}
+
+func spreadOf(sds []float64) Spread {
+	s := Spread{Quantiles: Quantiles(sds), N: len(sds)}
+	for _, sd := range sds {
+		if sd > 0 {
+			s.Random++
+		}
+	}
+	return s
+}
