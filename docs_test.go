@@ -94,9 +94,7 @@ func anchors(text string) map[string]bool {
 }
 
 // wide are the pages that may have lines of any length.
-var wide = map[string]bool{
-	"docs/paper.md": true, // written by "psafe paper"
-}
+var wide = map[string]bool{}
 
 // TestWidth: prose fits 100 columns. Tables and code may be wider, and so may a
 // line without a place to break it, such as a link.

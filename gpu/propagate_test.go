@@ -41,6 +41,9 @@ func propagations() []propagation {
 	}
 	sizes := [][]int{{4, 65, 9}, {33, 31, 8, 1}, {8, 63, 33, 3}, {1, 1, 2}}
 	kinds := []network.Activation{{Kind: network.ReLU}, {Kind: network.Tanh}, {Kind: network.LeakyReLU, Slope: 0.1}, {Kind: network.Sigmoid}, {Kind: network.Identity}}
+	if len(kinds) != network.Kinds {
+		panic("propagations lack an activation")
+	}
 	for i, k := range kinds {
 		for b, s := range shapes {
 			jobs = append(jobs, propagation{k, sizes[(i+b)%len(sizes)], s, bound.LBP, i%2 == 0})

@@ -121,8 +121,11 @@ func runCertify(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	}
 	job.Version, job.Stdout, job.Open = version(), stdout, c.device.opener(stderr)
 	bar := &bar{w: stderr}
-	if !c.quiet {
+	// Records on a terminal show by themselves how far the run is.
+	if _, terminal := isTerminal(stdout); !c.quiet && !(terminal && job.Out.Path == "") {
 		job.Progress = bar.update
+	}
+	if !c.quiet {
 		job.Note = func(n run.Note) { fmt.Fprintln(stderr, "psafe: note:", n) }
 	}
 	records, err := job.Run(ctx)

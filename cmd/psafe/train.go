@@ -91,7 +91,7 @@ func parseTrain(args []string, stdout io.Writer) (*trainJob, error) {
 	task := f.String("task", "", "regression or classification; cubic is a regression")
 	f.IntVar(&j.Samples, "samples", 1000, "number of points of cubic")
 	hidden := f.String("hidden", "128", "`WIDTHS` of the hidden layers, for example 64,32")
-	activation := f.String("activation", "relu", "relu, tanh, sigmoid or leaky_relu:SLOPE")
+	activation := f.String("activation", "relu", strings.TrimSuffix(network.Words(), ", "+network.Identity.String()))
 	f.IntVar(&j.Epochs, "epochs", 200, "passes over the data")
 	f.IntVar(&j.Batch, "batch", 50, "examples of one step")
 	f.Float64Var(&j.LearningRate, "learning-rate", 0.01, "step of Adam at the start; it falls linearly to 0")

@@ -68,7 +68,12 @@ func boxAround(x []float64, radius float64) property.Box {
 	return b
 }
 
-var activationKinds = []network.Kind{network.Identity, network.ReLU, network.LeakyReLU, network.Tanh, network.Sigmoid}
+var activationKinds = func() (all []network.Kind) {
+	for kind := range network.Kind(network.Kinds) {
+		all = append(all, kind)
+	}
+	return all
+}()
 
 // TestAttackGradient compares back-propagation with differences.
 func TestAttackGradient(t *testing.T) {

@@ -1,6 +1,7 @@
 package certify_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -45,6 +46,9 @@ func (n *testNet) logits(x []float64) []float64 {
 				y[i] = math.Tanh(t)
 			case network.Sigmoid:
 				y[i] = 1 / (1 + math.Exp(-t))
+			case network.Identity:
+			default:
+				panic(fmt.Sprintf("nobody simulates activation %v", l.Activation))
 			}
 		}
 		n.z[k%2], n.z[(k+1)%2] = z, y

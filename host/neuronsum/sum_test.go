@@ -95,6 +95,13 @@ func newSum(t *testing.T, p *posterior.Posterior) *Sum {
 
 var activations = []network.Activation{{Kind: network.ReLU}, {Kind: network.LeakyReLU, Slope: 0.25}, {Kind: network.Tanh}, {Kind: network.Sigmoid}, {}}
 
+// TestEveryActivation: the other tests run over all that there are.
+func TestEveryActivation(t *testing.T) {
+	if len(activations) != network.Kinds {
+		t.Errorf("%d activations are tested, there are %d", len(activations), network.Kinds)
+	}
+}
+
 // TestSumMonteCarlo: no bound is below what simulation finds, and none is far
 // above it at points and in small cells.
 func TestSumMonteCarlo(t *testing.T) {

@@ -102,7 +102,7 @@ func (c *Config) Check(inputs, outputs int) error {
 		in = width
 	}
 	if c.Activation.Kind == network.Identity {
-		return bad("Activation", "identity makes a linear network; give relu, tanh, sigmoid or leaky_relu:SLOPE")
+		return bad("Activation", "identity makes a linear network; give another of %s", network.Words())
 	}
 	for _, n := range []struct {
 		field string

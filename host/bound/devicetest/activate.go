@@ -26,7 +26,7 @@ func drawActivate(g *gen) opCase {
 
 // activation draws one; a leaky ReLU's slope is an interval, a point often.
 func (g *gen) activation() bound.Activation {
-	switch kind := network.Kind(g.IntN(5)); kind {
+	switch kind := network.Kind(g.IntN(network.Kinds)); kind {
 	case network.Identity:
 		return bound.Activation{Kind: kind, SlopeLo: 1, SlopeHi: 1}
 	case network.LeakyReLU:

@@ -1,6 +1,7 @@
 package devicetest
 
 import (
+	"fmt"
 	"math/big"
 
 	"psafe/host/network"
@@ -45,6 +46,8 @@ func (a ball) isPoint() bool { return a.lo.Cmp(a.hi) == 0 }
 // activate encloses the activation, for a leaky ReLU of the given slope.
 func (a ball) activate(kind network.Kind, slope ball) ball {
 	switch kind {
+	case network.Identity:
+		return a
 	case network.ReLU:
 		return a.monotone(func(t ball) ball { return leaky(t, point(0)) })
 	case network.LeakyReLU:
@@ -56,7 +59,7 @@ func (a ball) activate(kind network.Kind, slope ball) ball {
 			return point(2).mul(sigmoid(point(2).mul(t))).add(point(-1))
 		})
 	}
-	return a
+	panic(fmt.Sprintf("devicetest: no exact value of activation %v in host/bound/devicetest/ball.go", kind))
 }
 
 // monotone applies an increasing function, given on points.

@@ -62,13 +62,14 @@ func (g *gen) task() *task {
 	if g.oneIn(12) {
 		sizes[g.IntN(len(sizes)-1)] = []int{31, 32, 33, 65}[g.IntN(4)]
 	}
-	kind := g.IntN(6) // of all layers; 5 is any
+	const anyKind = network.Kinds
+	kind := g.IntN(anyKind + 1) // of all layers
 	for k := range len(sizes) - 1 {
 		l := posterior.Layer{Layer: network.DenseLayer(sizes[k], sizes[k+1], network.Activation{}), Weight: zeros(sizes[k] * sizes[k+1]), Bias: zeros(sizes[k+1])}
 		if k < len(sizes)-2 {
 			l.Activation.Kind = network.Kind(kind)
-			if kind == 5 {
-				l.Activation.Kind = network.Kind(g.IntN(5))
+			if kind == anyKind {
+				l.Activation.Kind = network.Kind(g.IntN(network.Kinds))
 			}
 			if l.Activation.Kind == network.LeakyReLU {
 				l.Activation.Slope = []float64{0.1, 0.01, 0x1p-45, 0.999999999, g.Float64()}[g.IntN(5)]

@@ -1,6 +1,7 @@
 package devicetest
 
 import (
+	"fmt"
 	"math"
 
 	"psafe/host/bound"
@@ -163,7 +164,7 @@ func (c *relaxCase) checkTight(k *checker, i int, l lines, got tightness) {
 		rounding, curved = rounding+(120+90*w)*k.p.Unit(), min(w*w/2*0.1, w/4)
 	case network.Tanh:
 		rounding, curved = rounding+(120+90*w)*k.p.Unit(), min(w*w/2*0.8, w)
-	default:
+	case network.Identity, network.ReLU, network.LeakyReLU:
 		rounding += (c.SlopeHi - c.SlopeLo) * size
 		curved = max(0, min(-lo, hi)) // both lines have the least area, theory section 3
 		if c.Kind == network.Identity {
@@ -171,6 +172,8 @@ func (c *relaxCase) checkTight(k *checker, i int, l lines, got tightness) {
 		} else if w > 0x1p20*curved {
 			rounding += 0x1p-29 * size // the slope was below the least, or the quotient 1
 		}
+	default:
+		panic(fmt.Sprintf("devicetest: nothing says how tight lines are round activation %v, in host/bound/devicetest/relax.go", c.Kind))
 	}
 	for which, name := range []string{"lower", "upper"} {
 		if got.least[which] > rounding || got.most[which] > curved+rounding {

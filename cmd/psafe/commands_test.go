@@ -1,0 +1,40 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestCommandsAreKnown: every command has a heading in docs/cli.md, a place in README.md
+// and a script that runs it.
+func TestCommandsAreKnown(t *testing.T) {
+	read := func(path string) string {
+		t.Helper()
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	page, readme, scripts := read("../../docs/cli.md"), read("../../README.md"), ""
+	paths, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("%d scripts, %v", len(paths), err)
+	}
+	for _, path := range paths {
+		scripts += read(path)
+	}
+	for _, c := range commands() {
+		if !strings.Contains(page, "\n## "+c.name+"\n") {
+			t.Errorf("docs/cli.md has no heading for %s", c.name)
+		}
+		if !strings.Contains(readme, "psafe "+c.name) {
+			t.Errorf("README.md does not name psafe %s", c.name)
+		}
+		if !strings.Contains(scripts, "psafe "+c.name+" ") && !strings.Contains(scripts, "psafe "+c.name+"\n") {
+			t.Errorf("no script in testdata/script runs psafe %s", c.name)
+		}
+	}
+}
