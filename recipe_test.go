@@ -30,6 +30,7 @@ var doubleFacts = []string{
 	"value: func(_ Activation, t float64) float64 { return 2 * max(t, 0) },",
 	"derivative: func(_ Activation, t, _ float64) float64 { if t > 0 { return 2 }; return 0 },",
 	"up: func(_ Activation, t, sign float64) float64 { return sign * 2 * max(t, 0) },",
+	"monotone: yes,",
 	"nonNeg: yes,",
 	"deadBelow: yes,",
 	"kinked: no,",

@@ -137,7 +137,7 @@ func (p *clbpPass) vary(k int, in radiusArrays, h hidden) {
 	p.radii = append(p.radii, s)
 	p.do(func() error {
 		return p.dev.Vary(Vary{Radius: s.radius, RadiusSq: s.radiusSq, MaxSq: s.maxSq, Z: h.z, Mean: mean, Var: variance,
-			Quantile: p.job.Quantiles.Radius, Lipschitz: l.facts.Lipschitz(), N: n})
+			Quantile: p.job.Quantiles.Radius, Lipschitz: p.dev.Precision().RoundHi(l.facts.Lipschitz()), N: n})
 	})
 	p.release(mean, variance)
 	p.observe("radius", k, s.radius)

@@ -54,7 +54,10 @@ func selfJobs(p Precision) []selfJob {
 		if kind == network.LeakyReLU {
 			a.Slope = 0.1
 		}
-		jobs = append(jobs, selfJob{a.String(), []int{5, 37, 3}, a, 2, many, signed | wideRows | sampled})
+		jobs = append(jobs,
+			selfJob{a.String(), []int{5, 37, 3}, a, 2, many, signed | wideRows | sampled | noisy},
+			selfJob{a.String() + ", overflow", []int{3, 5, 2}, a, p.Max() * 0x1p-10, pairs, signed},
+		)
 	}
 	return jobs
 }
@@ -125,7 +128,33 @@ func (j *selfJob) run(dev Device, seed uint32) error {
 	if err != nil || j.options&noisy == 0 {
 		return err
 	}
+	if err := crossed(dev, &numbers); err != nil {
+		return err
+	}
 	return j.clbp(m, seed, regions, dr)
+}
+
+// crossed intersects bounds of which many are empty, and some infinite.
+func crossed(dev Device, numbers *selfNumbers) error {
+	const n = 37
+	var arrays [3]Array
+	for i, size := range []int{n, n, 2 * n} {
+		a, err := dev.NewArray(size)
+		if err != nil {
+			return err
+		}
+		defer dev.Release(a)
+		v := make([]float64, size)
+		for k := range v {
+			v[k] = numbers.number() + float64(i%2)/2
+		}
+		v[9-i], v[12+2*i] = math.Inf(1), math.Inf(-1)
+		if err := dev.Write(a, v); err != nil {
+			return err
+		}
+		arrays[i] = a
+	}
+	return dev.Intersect(Intersect{Pre: Interval{arrays[0], arrays[1]}, Bound: arrays[2], P: 1, N: n})
 }
 
 // clbp runs PropagateCLBP on the job's inputs.
@@ -203,7 +232,7 @@ func (j *selfJob) questions(n *selfNumbers) ([]property.Box, [][]property.Row) {
 		set := property.ArgmaxIs(x%outputs, outputs).Rows
 		if j.options&wideRows != 0 {
 			for r := range set {
-				set[r] = property.Row{D: n.number()}
+				set[r] = property.Row{D: n.number() / 3}
 				for range outputs {
 					c := n.number()
 					set[r].CLo, set[r].CHi = append(set[r].CLo, c), append(set[r].CHi, c+0.125)

@@ -129,7 +129,7 @@ func (s centred) measureBoxes(ctx context.Context, rays []*ray) ([]*Result, erro
 			return nil, err
 		}
 		results[i].Gamma = gamma
-		probes = append(probes, &probe{task: r.task, box: &box})
+		probes = append(probes, boxProbe(r.task, &box))
 	}
 	if err := s.e.verify(ctx, proof{method: s.cfg.Method, wantDead: true}, probes); err != nil {
 		return nil, err

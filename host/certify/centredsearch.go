@@ -89,7 +89,7 @@ func (r *ray) plan(p bound.Precision) {
 			gamma[k] = p.Nearest(t * d)
 		}
 		r.ts = append(r.ts, t)
-		r.probes = append(r.probes, &probe{task: r.task, gamma: gamma})
+		r.probes = append(r.probes, gammaProbe(r.task, gamma))
 	}
 }
 

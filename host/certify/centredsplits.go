@@ -103,7 +103,7 @@ func (s centred) splitFrom(ctx context.Context, r *Result, gamma []float64, cuts
 func (s centred) tryPieces(ctx context.Context, r *Result, pieces []piece) (rest []piece, logs []float64, err error) {
 	var probes []*probe
 	for i := range pieces {
-		probes = append(probes, &probe{task: r.Task, box: &pieces[i].box})
+		probes = append(probes, boxProbe(r.Task, &pieces[i].box))
 	}
 	if err := s.verify(ctx, probes); err != nil {
 		return nil, nil, err

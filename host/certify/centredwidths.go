@@ -65,7 +65,7 @@ func (s centred) slopes(ctx context.Context, rays []*ray) (open []*ray, slopes [
 		for k := range layers {
 			gamma := r.gamma(p)
 			gamma[k] = p.Nearest(gamma[k] * narrow)
-			probes = append(probes, &probe{task: r.task, gamma: gamma})
+			probes = append(probes, gammaProbe(r.task, gamma))
 		}
 	}
 	if err := s.verify(ctx, probes); err != nil {
@@ -90,7 +90,7 @@ func (s centred) searchWidths(ctx context.Context, rays []*ray) error {
 		for _, t := range r.ts {
 			at := *r
 			at.best = t
-			r.probes = append(r.probes, &probe{task: r.task, gamma: at.gamma(s.e.dev.Precision())})
+			r.probes = append(r.probes, gammaProbe(r.task, at.gamma(s.e.dev.Precision())))
 		}
 	}
 	var all []*probe

@@ -45,6 +45,9 @@ func sampledBoxes(ctx context.Context, j *job) error {
 		if want.samples == 0 {
 			want.samples = j.tasks[i].Samples
 		}
+		if want.samples < 1 {
+			return fmt.Errorf("%v: task %d asks for %d boxes", Sampled, j.tasks[i].Index, want.samples)
+		}
 		if wants[want] == nil {
 			kinds = append(kinds, want)
 		}
@@ -232,7 +235,7 @@ func (d *draws) result(ctx context.Context, t *property.Task, f found) (*Result,
 		var probes []*probe
 		for _, b := range chosen {
 			box := d.box(b)
-			probes = append(probes, &probe{task: t, box: &box})
+			probes = append(probes, boxProbe(t, &box))
 		}
 		if err := e.verify(ctx, proof{method: d.cfg.Method}, probes); err != nil {
 			return nil, err

@@ -23,6 +23,16 @@ type probe struct {
 	dead [][]bool
 }
 
+// gammaProbe asks about the box of these half-widths around the mean, boxProbe about one by
+// its end-points. Nothing is safe before a device has answered.
+func gammaProbe(t *property.Task, gamma []float64) *probe {
+	return &probe{task: t, gamma: gamma, margin: minusInf}
+}
+
+func boxProbe(t *property.Task, box *bound.Explicit) *probe {
+	return &probe{task: t, box: box, margin: minusInf}
+}
+
 // proof is how probes are verified.
 type proof struct {
 	method bound.Method

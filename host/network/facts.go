@@ -11,8 +11,8 @@ import (
 // not start with a kind of which one is missing, since code that guesses would certify
 // another function. facts_test.go checks every entry against the function's values.
 //
-// s is nondecreasing: nothing here can say otherwise, and interval propagation
-// (bound.Activate) takes it for granted.
+// s is nondecreasing: interval propagation (bound.Activate) takes it for granted, so a kind
+// of which the table does not say so is refused.
 type facts struct {
 	// word is what files and flags call it; slope says that it has an Activation.Slope.
 	word  string
@@ -24,6 +24,8 @@ type facts struct {
 	// up is an upper bound of sign s(t), sign being 1 or -1, rounded up: +-up encloses
 	// the real number s(t) for every float64 t.
 	up func(a Activation, t, sign float64) float64
+	// monotone: s is nondecreasing, which must be yes.
+	monotone answer
 	// nonNeg: s(t) >= 0 for all t. deadBelow: s(t) = 0 for all t <= 0.
 	nonNeg, deadBelow answer
 	// kinked: s(t) = below t for t < 0 and t for t >= 0, with 0 <= below <= 1: convex and
@@ -55,6 +57,7 @@ var table = [Kinds]facts{
 		value:      func(_ Activation, t float64) float64 { return t },
 		derivative: func(Activation, float64, float64) float64 { return 1 },
 		up:         func(_ Activation, t, sign float64) float64 { return kinkedUp(1, t, sign) },
+		monotone:   yes,
 		nonNeg:     no, deadBelow: no,
 		kinked: yes, below: func(Activation) float64 { return 1 },
 		lipschitz: 1, growth: 1, bound: inf,
@@ -68,8 +71,9 @@ var table = [Kinds]facts{
 			}
 			return 1
 		},
-		up:     func(_ Activation, t, sign float64) float64 { return kinkedUp(0, t, sign) },
-		nonNeg: yes, deadBelow: yes,
+		up:       func(_ Activation, t, sign float64) float64 { return kinkedUp(0, t, sign) },
+		monotone: yes,
+		nonNeg:   yes, deadBelow: yes,
 		kinked: yes, below: func(Activation) float64 { return 0 },
 		lipschitz: 1, growth: 1, bound: inf,
 	},
@@ -87,8 +91,9 @@ var table = [Kinds]facts{
 			}
 			return 1
 		},
-		up:     func(a Activation, t, sign float64) float64 { return kinkedUp(a.Slope, t, sign) },
-		nonNeg: no, deadBelow: no,
+		up:       func(a Activation, t, sign float64) float64 { return kinkedUp(a.Slope, t, sign) },
+		monotone: yes,
+		nonNeg:   no, deadBelow: no,
 		kinked: yes, below: func(a Activation) float64 { return a.Slope },
 		lipschitz: 1, growth: 1, bound: inf,
 	},
@@ -97,6 +102,7 @@ var table = [Kinds]facts{
 		value:      func(_ Activation, t float64) float64 { return math.Tanh(t) },
 		derivative: func(_ Activation, _, z float64) float64 { return 1 - z*z },
 		up:         func(_ Activation, t, sign float64) float64 { return tanhUp(t, sign) },
+		monotone:   yes,
 		nonNeg:     no, deadBelow: no,
 		kinked: no, below: func(Activation) float64 { return 0 },
 		lipschitz: 1, growth: 1, bound: 1,
@@ -106,6 +112,7 @@ var table = [Kinds]facts{
 		value:      func(_ Activation, t float64) float64 { return 1 / (1 + math.Exp(-t)) },
 		derivative: func(_ Activation, _, z float64) float64 { return z * (1 - z) },
 		up:         func(_ Activation, t, sign float64) float64 { return sigmoidUp(t, sign) },
+		monotone:   yes,
 		nonNeg:     yes, deadBelow: no,
 		kinked: no, below: func(Activation) float64 { return 0 },
 		lipschitz: 0.25, growth: inf, bound: 1,
@@ -127,7 +134,7 @@ func (f *facts) missing() string {
 		said bool
 	}{
 		{"word", f.word != ""}, {"slope", f.slope != unsaid}, {"value", f.value != nil}, {"derivative", f.derivative != nil},
-		{"up", f.up != nil}, {"nonNeg", f.nonNeg != unsaid}, {"deadBelow", f.deadBelow != unsaid}, {"kinked", f.kinked != unsaid},
+		{"up", f.up != nil}, {"monotone", f.monotone == yes}, {"nonNeg", f.nonNeg != unsaid}, {"deadBelow", f.deadBelow != unsaid}, {"kinked", f.kinked != unsaid},
 		{"below", f.below != nil}, {"lipschitz", f.lipschitz > 0}, {"growth", f.growth > 0}, {"bound", f.bound > 0},
 	} {
 		if !fact.said {
@@ -167,7 +174,9 @@ func (a Activation) Lipschitz() float64 { return a.facts().lipschitz }
 func (a Activation) SizeUp(size float64) float64 {
 	f := a.facts()
 	grown := size
-	if f.growth != 1 {
+	if f.growth == inf {
+		grown = inf // also where size is 0
+	} else if f.growth != 1 {
 		grown = math.Nextafter(f.growth*size, inf)
 	}
 	return min(grown, f.bound)

@@ -97,8 +97,8 @@ func TestMissingFacts(t *testing.T) {
 			}
 			return 0
 		},
-		up:     func(_ Activation, t, sign float64) float64 { return sign * 2 * max(t, 0) },
-		nonNeg: yes, deadBelow: yes, kinked: no, below: func(Activation) float64 { return 0 },
+		up:       func(_ Activation, t, sign float64) float64 { return sign * 2 * max(t, 0) },
+		monotone: yes, nonNeg: yes, deadBelow: yes, kinked: no, below: func(Activation) float64 { return 0 },
 		lipschitz: 2, growth: 2, bound: inf,
 	}
 	if missing := double.missing(); missing != "" {
@@ -107,7 +107,7 @@ func TestMissingFacts(t *testing.T) {
 	for name, without := range map[string]func(f *facts){
 		"word": func(f *facts) { f.word = "" }, "slope": func(f *facts) { f.slope = unsaid },
 		"value": func(f *facts) { f.value = nil }, "derivative": func(f *facts) { f.derivative = nil },
-		"up": func(f *facts) { f.up = nil }, "nonNeg": func(f *facts) { f.nonNeg = unsaid },
+		"up": func(f *facts) { f.up = nil }, "monotone": func(f *facts) { f.monotone = no }, "nonNeg": func(f *facts) { f.nonNeg = unsaid },
 		"deadBelow": func(f *facts) { f.deadBelow = unsaid }, "kinked": func(f *facts) { f.kinked = unsaid },
 		"below": func(f *facts) { f.below = nil }, "lipschitz": func(f *facts) { f.lipschitz = 0 },
 		"growth": func(f *facts) { f.growth = 0 }, "bound": func(f *facts) { f.bound = 0 },
@@ -163,7 +163,9 @@ func TestSizeUp(t *testing.T) {
 	if got := (Activation{Kind: ReLU}).SizeUp(0.1); got != 0.1 {
 		t.Errorf("relu takes norm 0.1 to %v", got)
 	}
-	if got := (Activation{Kind: Sigmoid}).SizeUp(0.1); got != 1 {
-		t.Errorf("sigmoid takes norm 0.1 to %v", got)
+	for _, size := range []float64{0, 0.1, 1e300} {
+		if got := (Activation{Kind: Sigmoid}).SizeUp(size); got != 1 {
+			t.Errorf("sigmoid takes norm %v to %v", size, got)
+		}
 	}
 }

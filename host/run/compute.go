@@ -18,6 +18,11 @@ func (r *ready) compute(ctx context.Context, old *earlier) ([]*report.Record, er
 	if err != nil {
 		return nil, err
 	}
+	for _, d := range dev.List {
+		if d.Precision() != r.precision() {
+			panic(fmt.Sprintf("run: Open gives a device of %v, asked was %v", d.Precision(), r.precision()))
+		}
+	}
 	if dev.Close != nil {
 		defer dev.Close()
 	}

@@ -1,0 +1,149 @@
+package certify_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+
+	"psafe/fallback"
+	"psafe/host/bound"
+	"psafe/host/certify"
+	"psafe/host/posterior"
+	"psafe/host/property"
+	"psafe/internal/testscale"
+)
+
+// unreliable is a device of which every call may fail, now and then, with zeros where it
+// should have written numbers.
+type unreliable struct {
+	bound.Device
+	r    *rand.Rand
+	p    float64
+	hits int
+}
+
+// failing fails with probability p, having written zeros, which as margins would be safe.
+func failing[A bound.Operation](d *unreliable, a A, f func(A) error) error {
+	if d.r.Float64() < d.p {
+		d.hits++
+		for _, o := range a.Outputs() {
+			if o.Array != nil {
+				d.Device.Write(o.Array, make([]float64, o.Array.Len()))
+			}
+		}
+		return errLost
+	}
+	return f(a)
+}
+func (d *unreliable) DrawBox(a bound.DrawBox) error     { return failing(d, a, d.Device.DrawBox) }
+func (d *unreliable) MergeRows(a bound.MergeRows) error { return failing(d, a, d.Device.MergeRows) }
+func (d *unreliable) Affine(a bound.Affine) error       { return failing(d, a, d.Device.Affine) }
+func (d *unreliable) Activate(a bound.Activate) error   { return failing(d, a, d.Device.Activate) }
+func (d *unreliable) Relax(a bound.Relax) error         { return failing(d, a, d.Device.Relax) }
+func (d *unreliable) RelaxRows(a bound.RelaxRows) error { return failing(d, a, d.Device.RelaxRows) }
+func (d *unreliable) BackSubstitute(a bound.BackSubstitute) error {
+	return failing(d, a, d.Device.BackSubstitute)
+}
+func (d *unreliable) Concretize(a bound.Concretize) error { return failing(d, a, d.Device.Concretize) }
+func (d *unreliable) Intersect(a bound.Intersect) error   { return failing(d, a, d.Device.Intersect) }
+func (d *unreliable) SquareRows(a bound.SquareRows) error { return failing(d, a, d.Device.SquareRows) }
+func (d *unreliable) NoiseRows(a bound.NoiseRows) error   { return failing(d, a, d.Device.NoiseRows) }
+func (d *unreliable) Widen(a bound.Widen) error           { return failing(d, a, d.Device.Widen) }
+func (d *unreliable) Vary(a bound.Vary) error             { return failing(d, a, d.Device.Vary) }
+func (d *unreliable) Read(dst []float64, src bound.Array) error {
+	if d.r.Float64() < d.p {
+		d.hits++
+		return errLost
+	}
+	return d.Device.Read(dst, src)
+}
+func (d *unreliable) Write(dst bound.Array, src []float64) error {
+	if d.r.Float64() < d.p {
+		d.hits++
+		return errLost
+	}
+	return d.Device.Write(dst, src)
+}
+func (d *unreliable) NewArray(n int) (bound.Array, error) {
+	if d.r.Float64() < d.p {
+		d.hits++
+		return nil, errLost
+	}
+	return d.Device.NewArray(n)
+}
+func (d *unreliable) Name() string { return "unreliable" }
+
+// TestRandomFaults: whatever fails and whenever, a run ends with the bits of a device that
+// never fails, or with an error and nothing.
+func TestRandomFaults(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 9))
+	hits, bits, errs := 0, 0, 0
+	for range testscale.Cases(t, 60) {
+		for _, file := range []string{"two-weights.npz", "tiny-2-3-2-tanh.npz", "samples-2-8-3.npz"} {
+			post := read(t, file)
+			task := faultTask(post)
+			for _, cfg := range faultConfigs(post) {
+				want := run(t, bound.Float32, post, cfg, task)[0]
+				for range 4 {
+					got, h, err := runUnreliable(t, r, post, cfg, task)
+					hits += h
+					switch {
+					case err != nil && got != nil:
+						t.Fatalf("%s %+v: a result with the error %v", file, cfg, err)
+					case err != nil:
+						errs++
+					case got.LogP != want.LogP || got.Lower() != want.Lower() || got.Upper() != want.Upper() || got.Statistic != nil && *got.Statistic != *want.Statistic:
+						t.Errorf("%s %+v: %v %v %v after faults, want %v %v %v", file, cfg, got.LogP, got.Lower(), got.Upper(), want.LogP, want.Lower(), want.Upper())
+					default:
+						bits++
+					}
+				}
+			}
+		}
+	}
+	if t.Logf("%d faults, %d runs with the same bits, %d errors", hits, bits, errs); hits == 0 || bits == 0 || errs == 0 {
+		t.Error("the test tests nothing")
+	}
+}
+
+func faultTask(post *posterior.Posterior) property.Task {
+	if post.Inputs() == 1 {
+		return property.Task{Label: -1, T: []property.Box{interval(-1, 2)}, S: atLeast(-1)}
+	}
+	b := property.Box{Lo: []float64{.1, -.2}, Hi: []float64{.12, -.18}}
+	return property.Task{Label: 0, T: []property.Box{b}, Inner: []property.Box{b}, S: property.ArgmaxIs(0, post.Outputs())}
+}
+
+func faultConfigs(post *posterior.Posterior) []certify.Config {
+	if post.Samples() != nil {
+		return []certify.Config{{Strategy: certify.Finite, Cells: 8}}
+	}
+	return []certify.Config{
+		{Method: bound.LBP, Splits: 10}, {Method: bound.IBP, Strategy: certify.Sampled, Samples: 40, Gamma: 0.3},
+		{Strategy: certify.CLBP, Cells: 6, Derived: true}, {Strategy: certify.Statistical, Samples: 20, Confidence: .9, Cells: 6},
+		{Method: bound.LBP, Strategy: certify.Auto, Cells: 4, Samples: 8, Confidence: .9},
+	}
+}
+
+// runUnreliable runs one task on a device that fails, with a spare one that does not, one
+// that does, or none.
+func runUnreliable(t *testing.T, r *rand.Rand, post *posterior.Posterior, cfg certify.Config, task property.Task) (got *certify.Result, hits int, err error) {
+	dev := &unreliable{Device: fallback.New(bound.Float32), r: r}
+	var spare func() bound.Device
+	switch r.IntN(3) {
+	case 0:
+		spare = func() bound.Device { return fallback.New(bound.Float32) }
+	case 1:
+		spare = func() bound.Device { return &unreliable{Device: fallback.New(bound.Float32), r: r, p: .001} }
+	}
+	engine, err := certify.NewEngine(dev, spare, post, 12)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dev.p = []float64{.0005, .003, .02, .3}[r.IntN(4)]
+	err = certify.Run(context.Background(), []*certify.Engine{engine}, cfg, []property.Task{task}, nil, func(x *certify.Result) error {
+		got = x
+		return nil
+	})
+	return got, dev.hits, err
+}
