@@ -42,6 +42,7 @@ var mayImport = map[string][]string{
 	},
 	"psafe/host/figure": {"gonum.org/v1/gonum/", "gonum.org/v1/plot", "gonum.org/v1/plot/", "psafe/host/report"},
 	"psafe/host/paper": {
+		"gonum.org/v1/gonum/",
 		"psafe/host/bound", "psafe/host/figure", "psafe/host/network", "psafe/host/posterior",
 		"psafe/host/posterior/format", "psafe/host/property", "psafe/host/report", "psafe/host/run",
 		"psafe/host/train", "psafe/internal/outfile", "psafe/testdata",

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"gonum.org/v1/gonum/stat"
+
 	"psafe/host/figure"
 	"psafe/host/network"
 	"psafe/host/posterior"
@@ -260,23 +262,21 @@ func two(x float64) float64 { return math.Round(100*x) / 100 }
 func bandOf(post *posterior.Posterior, reach float64, networks int) figure.Band {
 	const points = 161
 	b := figure.Band{Networks: networks}
-	sum, squares := make([]float64, points), make([]float64, points)
+	outputs := make([][]float64, points)
 	for i := range points {
 		b.X = append(b.X, -reach+2*reach*float64(i)/(points-1))
 	}
 	w := post.NewWeights()
+	pass := post.Network().NewPass(w)
 	for i := range networks {
 		post.Draw(0, i, w)
 		for k, x := range b.X {
-			y := post.Network().OutputsApprox(w, []float64{x})[0]
-			sum[k], squares[k] = sum[k]+y, squares[k]+y*y
+			outputs[k] = append(outputs[k], pass.Forward([]float64{x})[0])
 		}
 	}
-	n := float64(networks)
-	for k := range sum {
-		mean := sum[k] / n
-		b.MeanApprox = append(b.MeanApprox, mean)
-		b.SDApprox = append(b.SDApprox, math.Sqrt(max(0, squares[k]/n-mean*mean)))
+	for _, y := range outputs {
+		mean, sd := stat.PopMeanStdDev(y, nil)
+		b.MeanApprox, b.SDApprox = append(b.MeanApprox, mean), append(b.SDApprox, sd)
 	}
 	return b
 }

@@ -1,3 +1,8 @@
+// Package format reads and writes posteriors: one file for each format that they come in,
+// and the table of them in this one. A reader makes arrays and says what the file says about
+// them (contents); what is common, checking shapes and settling what a file leaves open,
+// is done once, in assemble.go. Nothing here runs what a file contains: pickles are read by
+// a reader that can only make arrays.
 package format
 
 import (
