@@ -171,8 +171,9 @@ func (a Activation) Lipschitz() float64 { return a.facts().lipschitz }
 
 // SizeUp bounds |s(t)|, and its L2 norm if t is random, from above by the same of t: the
 // lesser of growth times size, rounded up, and of what |s| never exceeds.
-func (a Activation) SizeUp(size float64) float64 {
-	f := a.facts()
+func (a Activation) SizeUp(size float64) float64 { return a.facts().sizeUp(size) }
+
+func (f *facts) sizeUp(size float64) float64 {
 	grown := size
 	if f.growth == inf {
 		grown = inf // also where size is 0

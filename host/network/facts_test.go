@@ -2,6 +2,7 @@ package network
 
 import (
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -159,6 +160,10 @@ func TestSizeUp(t *testing.T) {
 				t.Errorf("%v: norm %v goes to %v, bound %v", a, math.Sqrt(before/2000), math.Sqrt(after/2000), up)
 			}
 		}
+	}
+
+	if got := (&facts{growth: 2.1, bound: inf}).sizeUp(0.1); new(big.Rat).SetFloat64(got).Cmp(big.NewRat(21, 100)) < 0 || got > 0.2100001 {
+		t.Errorf("growth 2.1 takes norm 0.1 to %v", got)
 	}
 	if got := (Activation{Kind: ReLU}).SizeUp(0.1); got != 0.1 {
 		t.Errorf("relu takes norm 0.1 to %v", got)
