@@ -31,18 +31,11 @@ import (
 // Option changes what Run and RunAgainst do.
 type Option func(*options)
 
-type options struct {
-	factor    float64
-	zeroSigns bool
-}
+type options struct{ factor float64 }
 
 // Factor multiplies the number of cases, beside testscale.Factor: for a device
 // on which a launch is slow.
 func Factor(f float64) Option { return func(o *options) { o.factor *= f } }
-
-// ZeroSignsMayDiffer lets RunAgainst accept -0 for 0. No bound depends on the
-// sign of a zero, and the min and max of some languages do not fix it.
-func ZeroSignsMayDiffer() Option { return func(o *options) { o.zeroSigns = true } }
 
 func newOptions(t *testing.T, opts []Option) *options {
 	o := &options{factor: testscale.Factor(t)}
@@ -124,7 +117,7 @@ func RunAgainst(t *testing.T, dev, reference bound.Device, opts ...Option) {
 				c := op.draw(g)
 				got, want := callTwice(t, dev, c, seed), callTwice(t, reference, c, seed)
 				if got != nil && want != nil {
-					if diff := o.compare(got, want); diff != "" {
+					if diff := compare(got, want); diff != "" {
 						t.Errorf("seed %d: %s\n%s", seed, diff, dump(c))
 					}
 				}
@@ -154,11 +147,11 @@ func (o *options) forSeeds(t *testing.T, cases int, f func(seed uint64) bool) {
 
 // compare returns the first difference of two lists of outputs, or "". All NaNs
 // are the same: their bits are nobody's business.
-func (o *options) compare(got, want []output) string {
+func compare(got, want []output) string {
 	for k, w := range want {
 		for i, x := range w.v {
 			y := got[k].v[i]
-			same := math.Float64bits(x) == math.Float64bits(y) || x != x && y != y || o.zeroSigns && x == 0 && y == 0
+			same := math.Float64bits(x) == math.Float64bits(y) || x != x && y != y
 			if !same {
 				return fmt.Sprintf("%s[%d] of %d is %x (%v), reference has %x (%v)", w.name, i, len(w.v), y, y, x, x)
 			}
@@ -181,7 +174,7 @@ func callTwice(t *testing.T, dev bound.Device, c opCase, seed uint64) []output {
 		}
 		if first == nil {
 			first = out
-		} else if diff := (&options{}).compare(out, first); diff != "" {
+		} else if diff := compare(out, first); diff != "" {
 			t.Errorf("seed %d: two runs differ: %s\n%s", seed, diff, dump(c))
 			return nil
 		}

@@ -85,7 +85,7 @@ type checker struct {
 
 // sameAs demands that another way to ask for the same thing gives the same bits.
 func (c *checker) sameAs(other opCase, out []output) {
-	if diff := (&options{}).compare(c.again(other), out); diff != "" {
+	if diff := compare(c.again(other), out); diff != "" {
 		c.failf("the general form gives other bits than the short one: %s", diff)
 	}
 }
