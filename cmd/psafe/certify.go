@@ -84,9 +84,13 @@ func (c *certifyFlags) job(f *pflag.FlagSet) (*run.Job, error) {
 	if err != nil {
 		return nil, err
 	}
+	tasks, err := c.tasks.of(f)
+	if err != nil {
+		return nil, err
+	}
 	return &run.Job{
 		Posterior: post,
-		Tasks:     c.tasks.of(f),
+		Tasks:     tasks,
 		Method: run.Method{
 			Word: given(f, "method", run.Word(c.method)), Boxes: given(f, "boxes", run.Boxes(c.boxes)), Gamma: given(f, "gamma", c.gamma),
 			Splits: given(f, "splits", c.splits), Uniform: given(f, "uniform", c.uniform), Samples: given(f, "samples", c.samples),

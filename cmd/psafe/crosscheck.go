@@ -106,7 +106,11 @@ func (c *crosscheckFlags) job(f *pflag.FlagSet) (*crosscheck.Job, error) {
 
 // load is the tasks that the flags name, or some if they name none.
 func (c *crosscheckFlags) load(f *pflag.FlagSet, post *posterior.Posterior) ([]property.Task, error) {
-	if named := c.tasks.of(f); named.Points.Inputs != "" || named.File != "" {
+	named, err := c.tasks.of(f)
+	if err != nil {
+		return nil, err
+	}
+	if named.Points.Inputs != "" || named.File != "" {
 		return named.Load(post)
 	}
 	for _, flag := range []string{"eps", "index", "clip", "input-scale", "label", "label-column", "property"} {

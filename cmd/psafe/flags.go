@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -125,15 +126,21 @@ func (t *taskFlags) add(f *pflag.FlagSet) {
 }
 
 // of are the tasks that the flags name.
-func (t *taskFlags) of(f *pflag.FlagSet) run.Tasks {
+func (t *taskFlags) of(f *pflag.FlagSet) (run.Tasks, error) {
 	tasks := run.Tasks{Points: t.points}
 	tasks.Points.Index = given(f, "index", t.index)
-	if isFile(t.words) {
-		tasks.File = t.words
-	} else {
+	if !isFile(t.words) {
 		tasks.Points.Property = t.words
+		return tasks, nil
 	}
-	return tasks
+	tasks.File = t.words
+	// A Job cannot tell what is given and empty from what is not given.
+	for _, flag := range []string{"inputs", "input-scale", "label-column", "eps", "clip", "label"} {
+		if f.Changed(flag) && slices.Contains([]string{"", "[]"}, f.Lookup(flag).Value.String()) {
+			return tasks, fmt.Errorf("--%s and a property file cannot be combined: the file %s has its own input boxes", flag, t.words)
+		}
+	}
+	return tasks, nil
 }
 
 // isFile tells a property file from a property in words.
