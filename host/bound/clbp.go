@@ -1,7 +1,7 @@
 package bound
 
 // PropagateCLBP bounds property rows for the posterior itself instead of a weight box
-// (theory section 6). The steps are those of LBP with the means as weight box; the
+// (docs/concentration.md). The steps are those of LBP with the means as weight box; the
 // coefficients A^l of a row over the pre-activations of each layer give the noise
 // A^l (D^l z + d) of that layer, of which SquareRows, BackSubstitute with squared
 // deviations and NoiseRows make the mean (11) and the variance (12).

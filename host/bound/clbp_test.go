@@ -202,7 +202,7 @@ func TestConcentratePaths(t *testing.T) {
 		eps    float64
 		sizes  []int
 		// swing has a first layer that is all noise around inputs that are all
-		// swing, so that the mean of theory (11) is most of the bounds.
+		// swing, so that the mean of docs/concentration.md (11) is most of the bounds.
 		swing bool
 	}{
 		{network.ReLU, 0.3, 0, []int{2, 4, 2}, false}, {network.ReLU, 0.1, 0.3, []int{1, 4, 3, 2}, false}, {network.ReLU, 1, 0.5, []int{2, 3, 1}, false},

@@ -63,9 +63,9 @@ type Device interface {
 	Concretize(Concretize) error
 	Intersect(Intersect) error
 
-	// Those of concentration LBP (theory section 6), which runs the ones above with
+	// Those of concentration LBP (docs/concentration.md), which runs the ones above with
 	// the means as weight box. They carry the two numbers that stand for the weights'
-	// deviations: a mean (e of theory (11), how far the least value over T lies below
+	// deviations: a mean (e of docs/concentration.md (11), how far the least value over T lies below
 	// on average) and a variance (v of (12)).
 	SquareRows(SquareRows) error
 	NoiseRows(NoiseRows) error

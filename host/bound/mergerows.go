@@ -1,7 +1,7 @@
 package bound
 
-// MergeRows multiplies property rows into the last affine layer (theory
-// section 2, last paragraph), giving a layer whose outputs are the margins:
+// MergeRows multiplies property rows into the last affine layer (docs/soundness.md,
+// MergeRows), giving a layer whose outputs are the margins:
 //
 //	W[p][j][r] = [down, up] of sum_i C[x][r][i] Weight[b][j][i]
 //	B[p][r]    = [down, up] of sum_i C[x][r][i] Bias[b][i] + D[x][r]

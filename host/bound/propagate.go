@@ -8,9 +8,9 @@ import (
 type Method int
 
 const (
-	// IBP propagates intervals (theory section 2).
+	// IBP propagates intervals (docs/soundness.md, Affine).
 	IBP Method = iota
-	// LBP back-substitutes linear bounds (theory section 3), every hidden bound
+	// LBP back-substitutes linear bounds (docs/soundness.md, section 3), every hidden bound
 	// intersected with that of IBP.
 	LBP
 )

@@ -10,7 +10,7 @@ import (
 )
 
 // freed returns the end-points of a verified box, with the weights freed that
-// cannot matter on it (theory section 5, last sentence):
+// cannot matter on it (docs/soundness.md, section 7):
 //
 //   - weights out of a neuron that is 0 for all of the box and T, and out of an
 //     input that is 0 on all of T;

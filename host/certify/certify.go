@@ -1,8 +1,8 @@
-// Package certify chooses weight boxes, has them verified, and measures how much
-// probability the verified ones hold.
+// Package certify decides how P_safe is bounded: by weight boxes, concentration LBP, sums
+// of neurons, a finite set of networks or drawn ones (the table of strategies).
 //
-// A result is a lower bound of P_safe(T, S) = Prob_w(for all x in T: f^w(x) in S)
-// (theory (1)), whatever the search did: a weight box counts only if
+// With weight boxes a result is a lower bound of P_safe(T, S) = Prob_w(for all x in T: f^w(x) in S)
+// (docs/soundness.md (1)), whatever the search did: a weight box counts only if
 // bound.Propagate proved S on it for every input box of T, and what is measured
 // is the set of exactly the end-points that were propagated.
 package certify

@@ -11,7 +11,7 @@ import (
 	"psafe/host/property"
 )
 
-// Concentration LBP (theory section 6): p_lower = 1 minus an upper bound of the
+// Concentration LBP (docs/concentration.md): p_lower = 1 minus an upper bound of the
 // probability that some hidden bound fails or some property row does (14).
 
 // radiusShare is how the failure budget is shared: every hidden neuron fails its lower

@@ -11,7 +11,7 @@ import (
 
 // finite decides every network of a posterior that is a finite set of them: the
 // counts of those proved safe add up to a certified lower bound, and those proved
-// unsafe take from 1 a certified upper bound (theory section 7).
+// unsafe take from 1 a certified upper bound (docs/concentration.md, section 5).
 func finite(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error) {
 	s := e.posterior.Samples()
 	safe, unsafe := make([]int64, len(tasks)), make([]int64, len(tasks))

@@ -19,7 +19,7 @@ type Statistic struct {
 }
 
 // statistical draws networks from the posterior, of whatever kind, and counts how
-// many are proved safe and how many proved unsafe (theory section 7).
+// many are proved safe and how many proved unsafe (docs/concentration.md, section 5).
 func statistical(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error) {
 	safe, unsafe := make([]int, len(tasks)), make([]int, len(tasks))
 	draw := func(i int) drawn {

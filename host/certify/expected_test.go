@@ -98,7 +98,7 @@ func TestExpectedConcentration(t *testing.T) {
 	}
 }
 
-// plainConcentration bounds E|W| as theory section 6 does: |mean| + sqrt(2/pi) sd.
+// plainConcentration bounds E|W| as docs/concentration.md, section 3 does: |mean| + sqrt(2/pi) sd.
 func plainConcentration(t *testing.T, e *Engine) *bound.Deviations {
 	var m bound.Moments
 	for _, l := range e.normal.Layers {

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// The noise of a network's layers, theory section 6: F_l is the least value over T of
+// The noise of a network's layers, docs/concentration.md: F_l is the least value over T of
 // a centred Gaussian process, layer by layer given the layers below, -e_l bounds its
 // mean from below and v_l its variance from above. F_l + e_l lies stochastically
 // above min(G_l, 0), G_l ~ N(0, v_l) (13a). docs/soundness.md proves what follows.

@@ -172,7 +172,7 @@ func checkPairs(t *testing.T, u *union, pairs [][]scaled, sd []float64) {
 	}
 }
 
-// TestUnionIsNotTheProductOfUnions is the known error of published code (theory,
+// TestUnionIsNotTheProductOfUnions is the known error of published code (docs/soundness.md,
 // section 9) in its smallest form: two opposite quadrants hold 1/2; merging
 // coordinates would give 1.
 func TestUnionIsNotTheProductOfUnions(t *testing.T) {

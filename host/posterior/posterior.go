@@ -1,8 +1,8 @@
-// Package posterior holds a Bayesian neural network: its dense layers and the
-// distribution of their weights, and the readers and writers of every file format
-// such a posterior comes in.
+// Package posterior holds a Bayesian neural network: its layers and the distribution of
+// their parameters, which can be drawn and measured. Package posterior/format reads and
+// writes the files.
 //
-// A network with layers k = 1..L computes (theory of the package bound)
+// A network with layers k = 1..L computes
 //
 //	zeta^k(x) = W^k z^(k-1)(x) + b^k,   z^0 = x,   z^k = sigma_k(zeta^k),   f^w(x) = zeta^L(x)
 //

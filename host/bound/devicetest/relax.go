@@ -166,7 +166,7 @@ func (c *relaxCase) checkTight(k *checker, i int, l lines, got tightness) {
 		rounding, curved = rounding+(120+90*w)*k.p.Unit(), min(w*w/2*0.8, w)
 	case network.Identity, network.ReLU, network.LeakyReLU:
 		rounding += (c.SlopeHi - c.SlopeLo) * size
-		curved = max(0, min(-lo, hi)) // both lines have the least area, theory section 3
+		curved = max(0, min(-lo, hi)) // both lines have the least area, docs/soundness.md, section 3
 		if c.Kind == network.Identity {
 			curved = 0
 		} else if w > 0x1p20*curved {
