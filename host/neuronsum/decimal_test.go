@@ -262,3 +262,51 @@ func TestRadius(t *testing.T) {
 		}
 	}
 }
+
+// TestRadiusOfManyAxes: each axis adds less than half a unit in the last place of what is
+// there already, which a sum rounded to nearest would forget.
+func TestRadiusOfManyAxes(t *testing.T) {
+	const axes = 200
+	p := randomSumNet(rand.New(rand.NewPCG(67, 1)), axes, 1, 1, activations[0])
+	w := &p.Layers[0].Weight
+	box, centre, narrow := property.Box{}, make([]float64, axes), make([]bool, axes)
+	for j := range axes {
+		w.Mean[j], w.SdLo[j], w.SdHi[j], w.Spread[j] = 1, 0, 0, 0
+		half := 0x1p-54
+		if j == 0 {
+			half = 1
+		}
+		box.Lo, box.Hi = append(box.Lo, -half), append(box.Hi, half)
+	}
+	got, _, _ := newSum(t, p).radius(narrow, box, centre, 0)
+	if least := 1 + (axes-1)*0x1p-54; !(got >= least && got <= 1+1e-12) {
+		t.Errorf("radius %x, want at least %x", got, least)
+	}
+}
+
+// TestWholeLowered: what stands in for a cell is beyond the nodes by all of the radius,
+// however small that is beside them.
+func TestWholeLowered(t *testing.T) {
+	p := linear(network.Activation{}, 0.25)
+	p.Layers[0].Bias = posterior.NewParams([]float64{8}, []float64{0.25}, posterior.ScaleSD)
+	n := newSum(t, p)
+	rat := func(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
+	for _, half := range []float64{0x1p-70, 0x1p-60, 0x1p-40, 0.125} {
+		cell := property.Box{Lo: []float64{0.75 * half, -half}, Hi: []float64{1.75 * half, half}}
+		c := &shape{cell: cell, centre: []float64{half, 0}, narrow: []bool{true, true}}
+		z := quantileGrid(n.q.nodes)
+		h := n.whole(c, cell, c.centre, 0, z)
+		radius, _, _ := n.radius(c.narrow, cell, c.centre, 0)
+		mean, sd := n.preactivation(0, c.centre)
+		nodes := nodesOf(mean, sd, z, true)
+		if last := len(nodes) - 1; len(h.low.X) != last || len(h.high.X) != last {
+			t.Fatalf("%d and %d atoms of %d bins", len(h.low.X), len(h.high.X), last)
+		}
+		for k := range h.low.X {
+			low, high := rat(nodes[k]), rat(nodes[k+1])
+			if low.Sub(low, rat(radius)).Cmp(rat(h.low.X[k])) < 0 || high.Add(high, rat(radius)).Cmp(rat(h.high.X[k])) > 0 {
+				t.Fatalf("radius %v: bin [%v, %v] has stand-ins %v and %v", radius, nodes[k], nodes[k+1], h.low.X[k], h.high.X[k])
+			}
+		}
+	}
+}

@@ -189,17 +189,7 @@ func TestConvertHMC(t *testing.T) {
 
 func convertHMC(t *testing.T, p *posterior.Posterior) {
 	t.Helper()
-	for ext := range writers {
-		path := filepath.Join(t.TempDir(), "copy"+ext)
-		if err := writeFile(path, p); err != nil {
-			t.Error(err)
-			continue
-		}
-		again, err := Read(path, Options{})
-		if err != nil {
-			t.Error(err)
-			continue
-		}
+	for ext, again := range rewritten(t, p) {
 		if !reflect.DeepEqual(again.Layers, p.Layers) || !reflect.DeepEqual(again.Samples(), p.Samples()) {
 			t.Errorf("%s of %s differs", ext, p.Source.Path)
 		}

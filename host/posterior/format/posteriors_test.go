@@ -80,3 +80,20 @@ func writeFile(path string, p *posterior.Posterior) error {
 	}
 	return os.WriteFile(path, b.Bytes(), 0o666)
 }
+
+// rewritten gives p as it is read again from each of psafe's own formats.
+func rewritten(t *testing.T, p *posterior.Posterior) map[string]*posterior.Posterior {
+	t.Helper()
+	copies := map[string]*posterior.Posterior{}
+	for ext := range writers {
+		path := filepath.Join(t.TempDir(), "copy"+ext)
+		err := writeFile(path, p)
+		if err == nil {
+			copies[ext], err = Read(path, Options{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return copies
+}

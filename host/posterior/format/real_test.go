@@ -110,17 +110,7 @@ func TestRealSamples(t *testing.T) {
 // reread writes p in both of psafe's containers and compares bit by bit.
 func reread(t *testing.T, p *posterior.Posterior) {
 	t.Helper()
-	for ext := range writers {
-		path := filepath.Join(t.TempDir(), "copy"+ext)
-		if err := writeFile(path, p); err != nil {
-			t.Error(err)
-			continue
-		}
-		again, err := Read(path, Options{})
-		if err != nil {
-			t.Error(err)
-			continue
-		}
+	for ext, again := range rewritten(t, p) {
 		for k, l := range p.Layers {
 			m := again.Layers[k]
 			for i, pair := range [][2][]float64{{l.Weight.Mean, m.Weight.Mean}, {l.Weight.Spread, m.Weight.Spread}, {l.Bias.Mean, m.Bias.Mean}, {l.Bias.Spread, m.Bias.Spread}} {
