@@ -47,33 +47,38 @@ const (
 // never merged.
 func unionChance(post *posterior.Posterior, boxes []*weightBox, enough func(chance) bool) chance {
 	w := allWeights(post)
-	var list []flatBox
+	var drawn []flatBox
 	for _, b := range boxes {
 		f := flatBox{lo: slices.Concat(b.lo...), hi: slices.Concat(b.hi...)}
 		if f.mass = w.massOf(f.lo, f.hi); f.mass.Sign() > 0 {
-			list = append(list, f)
+			drawn = append(drawn, f)
 		}
 	}
-	if len(list) == 0 {
+	if len(drawn) == 0 {
 		return chance{x: newBig()}
 	}
+	list := slices.Clone(drawn)
 	slices.SortStableFunc(list, func(a, b flatBox) int { return b.mass.Cmp(a.mass) })
 	keep := max(1, int(math.Sqrt(pairWork/float64(max(1, len(w.mean))))))
 	list = list[:min(len(list), keep, pairBoxes)]
-	best := chance{x: list[0].mass}
-	if len(list) == 1 || enough(best) {
-		return best
-	}
-	pairs := w.pairsUp(list)
-	chain := chainTerms(list, pairs)
-	for _, rule := range []func() *big.Float{
-		func() *big.Float { return sumOf(chain) },
+	var pairs [][]*big.Float
+	var chain []*big.Float
+	rules := []func() *big.Float{
+		func() *big.Float { return newBig().Set(list[0].mass) },
+		// Certify adds boxes up in the order in which they were drawn, too.
+		func() *big.Float { return sumOf(w.pieceTerms(drawn, nil, nil)) },
+		func() *big.Float {
+			pairs = w.pairsUp(list)
+			chain = chainTerms(list, pairs)
+			return sumOf(chain)
+		},
 		func() *big.Float { return deCaen(list, pairs) },
 		func() *big.Float { return sumOf(w.pieceTerms(list, pairs, chain)) },
-	} {
+	}
+	best := chance{x: newBig()}
+	for _, rule := range rules {
 		v := rule()
-		v.Mul(v, safe)
-		if v.Cmp(best.x) > 0 {
+		if v.Mul(v, safe); v.Cmp(best.x) > 0 {
 			best = chance{x: v}
 		}
 		if enough(best) {
@@ -246,14 +251,14 @@ func (p *upper) times(lo, hi end, mean float64) {
 
 // pieceTerms are lower bounds of what box i adds to those before it, (7): the box is cut into
 // pieces outside of them, coordinate by coordinate, and their masses are added. Where there are
-// too many, pieces are left out, and the term of (8) counts if it is more.
+// too many, pieces are left out, and the term of (8), if it is given, counts if it is more.
 func (w *weights) pieceTerms(list []flatBox, pairs [][]*big.Float, chain []*big.Float) []*big.Float {
 	budget := int(pieceWork)
-	terms := slices.Clone(chain)
+	terms := make([]*big.Float, len(list))
 	for i := range list {
 		pieces := []flatBox{list[i]}
 		for j := 0; j < i && len(pieces) > 0; j++ {
-			if pairs[i][j].Sign() == 0 {
+			if pairs != nil && pairs[i][j].Sign() == 0 {
 				continue
 			}
 			var outside []flatBox
@@ -265,11 +270,13 @@ func (w *weights) pieceTerms(list []flatBox, pairs [][]*big.Float, chain []*big.
 				pieces = pieces[:pieceCap]
 			}
 		}
-		total := newBig()
+		terms[i] = newBig()
 		for _, p := range pieces {
-			total.Add(total, p.mass)
+			terms[i].Add(terms[i], p.mass)
 		}
-		terms[i] = maxBig(chain[i], total)
+		if chain != nil {
+			terms[i] = maxBig(chain[i], terms[i])
+		}
 	}
 	return terms
 }
