@@ -19,7 +19,7 @@ import (
 // Exit statuses, as "psafe help" and docs/cli.md list them.
 const (
 	exitDone        = 0
-	exitDifference  = 1 // crosscheck found a difference, paper a contradiction
+	exitDifference  = 1 // crosscheck found a difference, paper a contradiction, check a record that it refuses
 	exitUsage       = 2 // a flag or a file is wrong; nothing was written
 	exitDevice      = 3 // the device asked for is absent, refused or broke
 	exitInterrupted = 4 // interrupted; finished records are in OUT.partial, for --resume
@@ -45,6 +45,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"certify", "lower and upper bounds of P_safe for inputs and properties", runCertify},
+		{"check", "prove the bounds of result files again, independently", runCheck},
 		{"inspect", "layers, sizes and spread of a posterior", runInspect},
 		{"convert", "any readable posterior to psafe's own .npz or to safetensors", runConvert},
 		{"devices", "what psafe can compute on, with self-tests", runDevices},
@@ -133,8 +134,9 @@ Commands:
   version     version of this program
 
 Exit status: 0 all records written (whatever the verdicts), 1 crosscheck found
-a difference or paper a contradiction, 2 a flag or file is wrong, 3 the device
-is absent, refused or broke, 4 interrupted, 10 a p_lower is under --fail-under.
+a difference, paper a contradiction or check a record that does not pass, 2 a
+flag or file is wrong, 3 the device is absent, refused or broke, 4 interrupted,
+10 a p_lower is under --fail-under.
 After 3 and 4, records that certify had finished are in OUT.partial, and certify
 or paper with --resume goes on from there.
 `)
