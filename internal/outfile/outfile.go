@@ -38,7 +38,8 @@ type File struct {
 	path string
 	tmp  *os.File
 	// ended says that Commit or Discard was called.
-	ended bool
+	ended      bool
+	unfinished *Unfinished
 }
 
 // Create begins the file at path, which Refuse must not refuse; inputs are files and
@@ -54,7 +55,7 @@ func Create(path string, inputs ...string) (*File, error) {
 		tmp, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o666)
 		switch {
 		case err == nil:
-			return &File{path: path, tmp: tmp}, nil
+			return &File{path: path, tmp: tmp, unfinished: Begin(func() string { os.Remove(name); return "" })}, nil
 		case !errors.Is(err, fs.ErrExist):
 			return nil, &Error{path, err}
 		}
@@ -77,6 +78,9 @@ func (f *File) Stat() (fs.FileInfo, error) { return f.tmp.Stat() }
 // left and the error is an *Error.
 func (f *File) Commit() error {
 	f.ended = true
+	defer f.unfinished.End()
+	f.unfinished.Lock()
+	defer f.unfinished.Unlock()
 	if err := Settle(f.tmp, f.path); err != nil {
 		os.Remove(f.tmp.Name())
 		return &Error{f.path, err}
@@ -103,6 +107,7 @@ func (f *File) Discard() {
 		return
 	}
 	f.ended = true
+	defer f.unfinished.End()
 	f.tmp.Close()
 	os.Remove(f.tmp.Name())
 }
