@@ -220,7 +220,7 @@ func TestSignalDuringCompile(t *testing.T) {
 		t.Skip("OpenCL has no device here")
 	}
 	net, points := deepNet(t, 4, 8)
-	for try := range testscale.Cases(t, 60) {
+	for try := range testscale.Cases(t, 20) {
 		t.Setenv("POCL_CACHE_DIR", t.TempDir())
 		cmd := exec.Command("psafe", "certify", "--device", "0:0", "--posterior", net, "--inputs", points, "--eps", "0.001")
 		cmd.SysProcAttr = ownGroup
