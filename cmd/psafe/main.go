@@ -17,11 +17,11 @@ import (
 // Exit statuses, as "psafe help" and docs/cli.md list them.
 const (
 	exitDone        = 0
-	exitDifference  = 1 // crosscheck found a difference, paper a contradiction
-	exitUsage       = 2 // a flag or a file is wrong; nothing was written
-	exitDevice      = 3 // the device asked for is absent, refused or broke
-	exitInterrupted = 4 // interrupted; finished records are in OUT.partial, for --resume
-	exitUnder       = 10
+	exitDifference  = 1  // crosscheck found a difference, paper a contradiction
+	exitUsage       = 2  // a flag or a file is wrong, or a result cannot be written
+	exitDevice      = 3  // the device asked for is absent, refused or broke
+	exitInterrupted = 4  // interrupted; finished records are in OUT.partial, for --resume
+	exitUnder       = 10 // --fail-under or --fail-unless refuses what was found
 )
 
 // statusError is an error that ends the program with a status of its own.
@@ -141,9 +141,10 @@ Commands:
   version     version of this program
 
 Exit status: 0 all records written (whatever the verdicts), 1 crosscheck found
-a difference or paper a contradiction, 2 a flag or file is wrong, 3 the device
-is absent, refused or broke, 4 interrupted, 10 a p_lower is under --fail-under.
-After 3 and 4, records that certify had finished are in OUT.partial, and certify
+a difference or paper a contradiction, 2 a flag or file is wrong or a result
+cannot be written, 3 the device is absent, refused or broke, 4 interrupted
+(SIGINT, SIGTERM, SIGHUP), 10 a p_lower is under --fail-under or a share of the
+inputs is not what --fail-unless asks for. After 3 and 4, records that certify had finished are in OUT.partial, and certify
 or paper with --resume goes on from there.
 `)
 }

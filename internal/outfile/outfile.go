@@ -49,14 +49,19 @@ func Create(path string, inputs ...string) (*File, error) {
 	if err := Refuse(path, inputs...); err != nil {
 		return nil, err
 	}
+	name := ""
+	u := Begin(func() string { os.Remove(name); return "" })
+	u.Lock()
+	defer u.Unlock()
 	for {
 		// Not os.CreateTemp, whose files only their owner may read.
-		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".psafe-%016x.tmp", rand.Uint64()))
+		name = filepath.Join(filepath.Dir(path), fmt.Sprintf(".psafe-%016x.tmp", rand.Uint64()))
 		tmp, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o666)
 		switch {
 		case err == nil:
-			return &File{path: path, tmp: tmp, unfinished: Begin(func() string { os.Remove(name); return "" })}, nil
+			return &File{path: path, tmp: tmp, unfinished: u}, nil
 		case !errors.Is(err, fs.ErrExist):
+			u.End()
 			return nil, &Error{path, err}
 		}
 	}
