@@ -57,13 +57,19 @@ func untilSignal(stderr io.Writer) (ctx context.Context, stop func()) {
 	}
 }
 
-// blameless is err, or that the run was interrupted if a device failed after a signal, which
-// may have ended its compiler.
+// blameless is err, or that the run was interrupted if a device failed for a signal. The
+// signal may come later than the error: LLVM, which compiles kernels in many drivers, answers
+// SIGINT itself by removing what it is compiling, and hands it on.
 func blameless(ctx context.Context, err error) error {
-	if _, device := errors.AsType[*run.DeviceError](err); device && ctx.Err() != nil {
-		return &run.Interrupted{}
+	if _, device := errors.AsType[*run.DeviceError](err); !device {
+		return err
 	}
-	return err
+	select {
+	case <-ctx.Done():
+		return &run.Interrupted{}
+	case <-time.After(tidying):
+		return err
+	}
 }
 
 // endNow ends the program as interrupted, whatever it is doing.
