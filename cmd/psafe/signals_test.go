@@ -161,7 +161,7 @@ func TestSignalsEverywhere(t *testing.T) {
 	record := readTest(t, records)
 	var many strings.Builder
 	for i := range 30_000 {
-		many.WriteString(strings.Replace(record, `"index":0`, fmt.Sprintf(`"index":%d`, i), 1))
+		many.WriteString(resealed(strings.TrimSuffix(record, "\n"), `"index":0`, fmt.Sprintf(`"index":%d`, i)) + "\n")
 	}
 	writeTest(t, records, many.String())
 	out := func(name string) string { return filepath.Join(t.TempDir(), name) }
