@@ -25,7 +25,10 @@ a progress bar appear when standard error is a terminal.
 
 Records go to OUT.partial as they are finished, which becomes OUT when all are
 there. After an interruption the same command with --resume goes on and ends with
-the same file.`
+the same file.
+
+In a script, --fail-under 0.9 (every input) and --fail-unless "safe>=0.95" (a share
+of them) end it with status 10 when all records are written.`
 
 // certifyFlags are all flags of certify as typed.
 type certifyFlags struct {
@@ -48,6 +51,9 @@ type certifyFlags struct {
 	require   string
 	failUnder string
 	quiet     bool
+
+	failUnless []string
+	gates      []*gate
 }
 
 func (c *certifyFlags) add(f *pflag.FlagSet) {
@@ -71,6 +77,7 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	f.BoolVar(&c.noUpper, "no-upper", false, "do not look for upper bounds")
 	f.BoolVar(&c.derived, "derived", false, "add bounds of inf_x Prob(f(x) in S) and of inf_x E row(x)")
 	f.StringVar(&c.failUnder, "fail-under", "0", "exit with status 10 if a p_lower, as it is printed, is under this")
+	f.StringArrayVar(&c.failUnless, "fail-unless", nil, "exit with status 10 unless this share of the inputs has this verdict, as in \"safe>=0.95\"; safe, unsafe or unknown, >=, <=, > or <; may be given several times")
 	f.BoolVar(&c.out.OmitTiming, "omit-timing", false, "leave the fields seconds and peak_bytes out, so that two runs give identical files")
 	f.BoolVar(&c.quiet, "quiet", false, "no table, progress bar or notes")
 }
@@ -119,6 +126,10 @@ func parseCertify(args []string, stdout io.Writer) (*certifyFlags, *run.Job, err
 	if _, err := probability("fail-under", c.failUnder); err != nil {
 		return nil, nil, err
 	}
+	var err error
+	if c.gates, err = parseGates(c.failUnless); err != nil {
+		return nil, nil, err
+	}
 	job, err := c.job(f)
 	return &c, job, err
 }
@@ -141,13 +152,16 @@ func runCertify(ctx context.Context, args []string, stdout, stderr io.Writer) er
 		return err
 	}
 	job.Version, job.Stdout, job.Open = version(), stdout, c.device.opener(stderr)
+	if !onTerminal(stdout) {
+		job.Stdout = exactly(stdout)
+	}
 	bar := &bar{w: stderr}
 	// Records on a terminal show by themselves how far the run is.
 	if _, terminal := isTerminal(stdout); !c.quiet && !(terminal && job.Out.Path == "") {
 		job.Progress = bar.update
 	}
 	if !c.quiet {
-		job.Note = func(n run.Note) { fmt.Fprintln(stderr, "psafe: note:", n) }
+		job.Note = func(n run.Note) { note(stderr, n) }
 	}
 	records, err := job.Run(ctx)
 	bar.end()
@@ -168,7 +182,7 @@ func (c *certifyFlags) finish(records []*report.Record, stderr io.Writer) error 
 	}
 	if !c.quiet {
 		for _, n := range run.Explain(records) {
-			fmt.Fprintln(stderr, "psafe: note:", n)
+			note(stderr, n)
 		}
 	}
 	least, err := probability("fail-under", c.failUnder)
@@ -180,5 +194,5 @@ func (c *certifyFlags) finish(records []*report.Record, stderr io.Writer) error 
 			return &statusError{exitUnder, fmt.Errorf("index %d: p_lower %s is under --fail-under %s", r.Index, p, least)}
 		}
 	}
-	return nil
+	return checkGates(c.gates, records)
 }

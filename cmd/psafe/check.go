@@ -7,9 +7,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"strconv"
-	"strings"
-	"unicode"
 
 	"github.com/spf13/pflag"
 
@@ -170,15 +167,6 @@ func countRecords(paths []string) int {
 		file.Close()
 	}
 	return total
-}
-
-// plain is text on one line, whatever is in it.
-func plain(text string) string {
-	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		quoted := strconv.Quote(text)
-		return quoted[1 : len(quoted)-1]
-	}
-	return text
 }
 
 // bareError is an error of package os without the path.

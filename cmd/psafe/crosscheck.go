@@ -61,7 +61,7 @@ func runCrosscheck(ctx context.Context, args []string, stdout, stderr io.Writer)
 	if err != nil {
 		return err
 	}
-	job.Open = func(p bound.Precision) (*crosscheck.Pair, error) { return c.open(p, stderr) }
+	job.Open = func(p bound.Precision) (*crosscheck.Pair, error) { return c.open(ctx, p, stderr) }
 	job.Equal = func(e crosscheck.Equal) {
 		fmt.Fprintf(stdout, "%s %v: %s: equal bits: %d numbers of %d operations\n", e.Method, e.Precision, e.Devices, e.Numbers, e.Operations)
 	}
@@ -122,7 +122,7 @@ func (c *crosscheckFlags) load(f *pflag.FlagSet, post *posterior.Posterior) ([]p
 }
 
 // open opens both devices in one precision.
-func (c *crosscheckFlags) open(p bound.Precision, stderr io.Writer) (*crosscheck.Pair, error) {
+func (c *crosscheckFlags) open(ctx context.Context, p bound.Precision, stderr io.Writer) (*crosscheck.Pair, error) {
 	second := c.against
 	if second == "opencl" {
 		list, err := gpu.List()
@@ -143,7 +143,7 @@ func (c *crosscheckFlags) open(p bound.Precision, stderr io.Writer) (*crosscheck
 		a.close()
 		return nil, err
 	}
-	return &crosscheck.Pair{A: a.list[0], B: b.list[0], Close: func() { a.close(); b.close() }}, nil
+	return &crosscheck.Pair{A: bound.Until(ctx, a.list[0]), B: bound.Until(ctx, b.list[0]), Close: func() { a.close(); b.close() }}, nil
 }
 
 // crosscheckStatus turns a difference into exit status 1, a device's fault into 3.

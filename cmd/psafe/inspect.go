@@ -40,9 +40,9 @@ func inspect(p *posterior.Posterior, w io.Writer) error {
 	case posterior.KindSWAG:
 		what = p.Describe() + ", " + what
 	}
-	fmt.Fprintf(w, "%s: %s, %s, sha256 %s\n", p.Source.Path, p.Source.Format, what, p.Source.SHA256)
+	fmt.Fprintf(w, "%s: %s, %s, sha256 %s\n", plain(p.Source.Path), p.Source.Format, what, p.Source.SHA256)
 	if p.Source.Note != "" {
-		fmt.Fprintf(w, "note: %s\n", p.Source.Note)
+		fmt.Fprintf(w, "note: %s\n", plain(p.Source.Note))
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "layer\tshape\tactivation\tweights\tsigma min\t1/4\tmedian\t3/4\tmax\t")

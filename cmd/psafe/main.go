@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 
 	"psafe/host/paper"
 	"psafe/host/run"
@@ -19,11 +17,11 @@ import (
 // Exit statuses, as "psafe help" and docs/cli.md list them.
 const (
 	exitDone        = 0
-	exitDifference  = 1 // crosscheck found a difference, paper a contradiction, check a record that it refuses
-	exitUsage       = 2 // a flag or a file is wrong; nothing was written
-	exitDevice      = 3 // the device asked for is absent, refused or broke
-	exitInterrupted = 4 // interrupted; finished records are in OUT.partial, for --resume
-	exitUnder       = 10
+	exitDifference  = 1  // crosscheck found a difference, paper a contradiction, check a record that it refuses
+	exitUsage       = 2  // a flag or a file is wrong, or a result cannot be written
+	exitDevice      = 3  // the device asked for is absent, refused or broke
+	exitInterrupted = 4  // interrupted; finished records are in OUT.partial, for --resume
+	exitUnder       = 10 // --fail-under or --fail-unless refuses what was found
 )
 
 // statusError is an error that ends the program with a status of its own.
@@ -63,6 +61,16 @@ func main() {
 
 // program is psafe: it returns the exit status.
 func program(args []string, stdout, stderr io.Writer) int {
+	out, errs := &door{w: stdout}, &door{w: stderr}
+	code := dispatch(args, out, errs)
+	if err := out.failed("standard output"); err != nil && code == exitDone {
+		return status(err, errs) // results that nobody got are none
+	}
+	return code
+}
+
+// dispatch runs the command that the first word names.
+func dispatch(args []string, stdout, stderr io.Writer) int {
 	if len(args) == 0 {
 		usage(stderr)
 		return exitUsage
@@ -70,7 +78,7 @@ func program(args []string, stdout, stderr io.Writer) int {
 	switch args[0] {
 	case "help", "--help", "-h":
 		if len(args) > 1 && !slices.Contains([]string{"help", "--help", "-h", "version", "--version"}, args[1]) {
-			return program([]string{args[1], "--help"}, stdout, stderr)
+			return dispatch([]string{args[1], "--help"}, stdout, stderr)
 		}
 		usage(stdout)
 		return exitDone
@@ -82,9 +90,9 @@ func program(args []string, stdout, stderr io.Writer) int {
 		if c.name != args[0] {
 			continue
 		}
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		ctx, stop := untilSignal(stderr)
 		defer stop()
-		return status(c.run(ctx, args[1:], stdout, stderr), stderr)
+		return status(blameless(ctx, c.run(ctx, args[1:], stdout, stderr)), stderr)
 	}
 	fmt.Fprintf(stderr, "psafe: no command %q: psafe help lists them\n", args[0])
 	return exitUsage
@@ -111,7 +119,7 @@ func status(err error, stderr io.Writer) int {
 	case errors.As(err, &device):
 		status = exitDevice
 	}
-	fmt.Fprintln(stderr, "psafe:", strings.ReplaceAll(err.Error(), "\n", " "))
+	fmt.Fprintln(stderr, "psafe:", plain(strings.ReplaceAll(err.Error(), "\n", " ")))
 	return status
 }
 
@@ -135,9 +143,10 @@ Commands:
 
 Exit status: 0 all records written (whatever the verdicts), 1 crosscheck found
 a difference, paper a contradiction or check a record that does not pass, 2 a
-flag or file is wrong, 3 the device is absent, refused or broke, 4 interrupted,
-10 a p_lower is under --fail-under.
-After 3 and 4, records that certify had finished are in OUT.partial, and certify
+flag or file is wrong or a result cannot be written, 3 the device is absent,
+refused or broke, 4 interrupted (SIGINT, SIGTERM, SIGHUP), 10 a p_lower is under
+--fail-under or a share of the inputs is not what --fail-unless asks for. After
+3 and 4, records that certify had finished are in OUT.partial, and certify
 or paper with --resume goes on from there.
 `)
 }

@@ -121,7 +121,7 @@ func runPaper(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(stdout, "%s: %s, %d commands, %d records, %.0f s\n", made.Page, strings.Join(cfg.Names, ", "), made.Runs, made.Records, made.Took.Seconds())
+	_, err = fmt.Fprintf(stdout, "%s: %s, %d commands, %d records, %.0f s\n", plain(made.Page), strings.Join(cfg.Names, ", "), made.Runs, made.Records, made.Took.Seconds())
 	return err
 }
 
@@ -138,13 +138,13 @@ const watchEvery = 20 * time.Second
 func (w *watch) tell(e paper.Event) {
 	line := func(format string, args ...any) {
 		w.last = time.Now()
-		fmt.Fprintf(w.bar.w, "psafe: %3d/%d %7.1f s  %s: ", e.At, e.Of, e.Since.Seconds(), e.Run)
+		fmt.Fprintf(w.bar.w, "psafe: %3d/%d %7.1f s  %s: ", e.At, e.Of, e.Since.Seconds(), plain(e.Run))
 		fmt.Fprintf(w.bar.w, format, args...)
 	}
 	_, terminal := isTerminal(w.bar.w)
 	switch {
 	case e.Training != nil:
-		fmt.Fprintf(w.bar.w, "psafe: %s\n", run.Shell(e.Training[1:]))
+		fmt.Fprintf(w.bar.w, "psafe: %s\n", plain(run.Shell(e.Training[1:])))
 	case e.Ended:
 		w.bar.end()
 		line("%d records, %.1f s\n", e.Total, e.Took.Seconds())

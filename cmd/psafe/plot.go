@@ -77,8 +77,8 @@ func runPlot(_ context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	for _, note := range append(report.Gaps(records), notes...) {
-		fmt.Fprintln(stderr, "psafe: note:", note)
+	for _, n := range append(report.Gaps(records), notes...) {
+		fmt.Fprintf(stderr, "psafe: note: %s\n", plain(n))
 	}
 	return p.write(drawing, format, files)
 }

@@ -17,13 +17,18 @@ type bar struct {
 	drawn bool
 }
 
-// isTerminal says whether w is a terminal, and how wide.
+// onTerminal says whether a person reads w on a terminal.
+func onTerminal(w io.Writer) bool {
+	f, ok := behind(w).(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// isTerminal says whether w is a terminal with room for a bar or a table, and how wide.
 func isTerminal(w io.Writer) (int, bool) {
-	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
+	if !onTerminal(w) {
 		return 0, false
 	}
-	width, _, err := term.GetSize(int(f.Fd()))
+	width, _, err := term.GetSize(int(behind(w).(*os.File).Fd()))
 	return width, err == nil && width > 40
 }
 
@@ -45,13 +50,20 @@ func (p *bar) update(done, total int) {
 	}
 	length := max(5, min(40, width-len(tail)-3))
 	full := length * done / max(1, total)
-	fmt.Fprintf(p.w, "\r\x1b[K[%s%s]%s", strings.Repeat("=", full), strings.Repeat(" ", length-full), tail)
+	fmt.Fprintf(exactly(p.w), "\r\x1b[K[%s%s]%s", strings.Repeat("=", full), strings.Repeat(" ", length-full), tail)
 }
 
 // end removes the bar.
 func (p *bar) end() {
 	if p.drawn {
 		p.drawn = false
-		fmt.Fprint(p.w, "\r\x1b[K")
+		eraseBar(p.w)
+	}
+}
+
+// eraseBar removes a bar that may be there.
+func eraseBar(w io.Writer) {
+	if _, terminal := isTerminal(w); terminal {
+		fmt.Fprint(exactly(w), "\r\x1b[K")
 	}
 }

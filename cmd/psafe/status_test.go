@@ -2,9 +2,64 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
+
+	"psafe/host/crosscheck"
+	"psafe/host/paper"
+	"psafe/host/run"
+	"psafe/internal/outfile"
 )
+
+// TestErrorStatus: which error ends the program with which status, in one line.
+func TestErrorStatus(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want int
+	}{
+		{nil, exitDone}, {errHelp, exitDone},
+		{crosscheckStatus(&crosscheck.Difference{Err: errors.New("affine differs\nat 3")}), exitDifference},
+		{fmt.Errorf("o: %w", &paper.Contradiction{}), exitDifference},
+		{errors.New("--eps is missing"), exitUsage}, {&outfile.Error{Path: "r.jsonl", Err: errors.New("full")}, exitUsage},
+		{fmt.Errorf("r: %w: 3 of 5 records", &run.DeviceError{Err: errors.New("lost")}), exitDevice},
+		{&run.Interrupted{Words: ": 3 of 5 records"}, exitInterrupted}, {fmt.Errorf("net.npz: %w", context.Canceled), exitInterrupted},
+		{&statusError{exitUnder, errors.New("index 3")}, exitUnder}, {checkGates([]*gate{{verdict: "safe", relation: ">=", limit: big.NewRat(1, 1)}}, verdicts(1, 1, 0)), exitUnder},
+	} {
+		var b bytes.Buffer
+		if got := status(c.err, &b); got != c.want || strings.Count(b.String(), "\n") != min(1, got) {
+			t.Errorf("%v: status %d, want %d; %q", c.err, got, c.want, b.String())
+		}
+	}
+}
+
+// TestStatusesAreDocumented: docs/cli.md and psafe help list the same statuses, all that
+// there are.
+func TestStatusesAreDocumented(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "cli.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "## Exit status")
+	table, _, _ = strings.Cut(table, "\n## ")
+	var help bytes.Buffer
+	usage(&help)
+	_, list, _ := strings.Cut(help.String(), "Exit status:")
+	known := map[int]bool{exitDone: true, exitDifference: true, exitUsage: true, exitDevice: true, exitInterrupted: true, exitUnder: true}
+	for s := range 256 {
+		n := strconv.Itoa(s)
+		inPage, inHelp := strings.Contains(table, "\n| "+n+" |"), strings.Contains(" "+strings.Join(strings.Fields(list), " "), " "+n+" ")
+		if inPage != known[s] || inHelp != known[s] {
+			t.Errorf("status %d: in docs/cli.md %v, in psafe help %v, there is such a status: %v", s, inPage, inHelp, known[s])
+		}
+	}
+}
 
 // TestExitStatus: the statuses that psafe help lists.
 func TestExitStatus(t *testing.T) {

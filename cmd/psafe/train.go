@@ -180,6 +180,6 @@ func (j *trainJob) report(w io.Writer, p *posterior.Posterior, data *train.Data,
 	}
 	q := posterior.Quantiles(sd)
 	_, err := fmt.Fprintf(w, "%s: %d weights; training loss %.4g; mean network on the %d training examples: loss %.4g, %s; sigma min %.3g, quartiles %.3g %.3g %.3g, max %.3g\n",
-		j.out, p.Weights(), loss, data.N(), score.Loss, result, q[0], q[1], q[2], q[3], q[4])
+		plain(j.out), p.Weights(), loss, data.N(), score.Loss, result, q[0], q[1], q[2], q[3], q[4])
 	return err
 }

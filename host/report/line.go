@@ -6,7 +6,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"unicode"
+	"unicode/utf8"
 
 	"psafe/host/property"
 )
@@ -56,7 +59,28 @@ func (r *Record) Line() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(Seal(body), '\n'), nil
+	return append(Seal(visible(body)), '\n'), nil
+}
+
+// visible escapes, in JSON, what encoding/json leaves as it is and a terminal obeys or does
+// not show: control characters from DEL on and marks of the direction of writing.
+func visible(object []byte) []byte {
+	if !bytes.ContainsFunc(object, hidden) {
+		return object
+	}
+	var out []byte
+	for _, c := range string(object) {
+		if hidden(c) {
+			out = fmt.Appendf(out, "\\u%04x", c)
+		} else {
+			out = utf8.AppendRune(out, c)
+		}
+	}
+	return out
+}
+
+func hidden(c rune) bool {
+	return unicode.Is(unicode.Cc, c) || c < 0x10000 && unicode.Is(unicode.Cf, c)
 }
 
 // Seal adds the checksum to a JSON object on one line, which must have a field (it panics

@@ -237,3 +237,21 @@ func TestDecimalsAreBounds(t *testing.T) {
 		}
 	}
 }
+
+// TestLineIsVisible: no text of a record can command a terminal that shows its line.
+func TestLineIsVisible(t *testing.T) {
+	rec := report.Record{Run: "1f", Tasks: 1, PosteriorSHA256: "ab"}
+	rec.Fill(result(-1), property.MustExact("0.9"))
+	rec.Method, rec.Name = "lbp", "a\x1b[2J\u009b31m\x7f\u202eb\u200bc\u00e9\n"
+	line, err := rec.Line()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsAny(string(line[:len(line)-1]), "\x1b\u009b\x7f\u202e\u200b\n") || !strings.Contains(string(line), "c\u00e9") {
+		t.Errorf("%q", line)
+	}
+	read, err := report.ParseRecord(line)
+	if err != nil || read.Name != rec.Name {
+		t.Errorf("%v, name %q", err, read.Name)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"psafe/host/bound"
 	"psafe/host/certify"
 	"psafe/host/report"
 	"psafe/internal/outfile"
@@ -25,14 +26,21 @@ func (r *ready) compute(ctx context.Context, old *earlier) ([]*report.Record, er
 	if dev.Close != nil {
 		defer dev.Close()
 	}
+	spare := dev.Spare
+	if spare != nil {
+		spare = func() bound.Device { return bound.Until(ctx, dev.Spare()) }
+	}
 	if err := r.tasks.fits(r.precision()); err != nil {
 		return nil, err
 	}
 	var engines []*certify.Engine
 	for _, d := range dev.List {
 		// All tasks count for reach, also those that are done: it decides numbers.
-		eng, err := certify.NewEngine(d, dev.Spare, r.post, r.reach())
-		if err != nil {
+		eng, err := certify.NewEngine(bound.Until(ctx, d), spare, r.post, r.reach())
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return nil, &Interrupted{}
+		case err != nil:
 			return nil, dev.blame(err, r.Posterior.Path)
 		}
 		defer eng.Close()

@@ -22,6 +22,7 @@ type partialFile struct {
 	synced time.Time
 	// records is how many there are, those of earlier runs too.
 	records int
+	*outfile.Unfinished
 }
 
 func (p *partialFile) name() string { return p.path + PartialSuffix }
@@ -33,7 +34,13 @@ func openPartial(path string, old *earlier) (*partialFile, error) {
 	if old.partial {
 		create = func() error { return p.replace(old.lines) }
 	}
+	p.Unfinished = outfile.Begin(p.abandon)
+	p.Lock()
 	err := create()
+	p.Unlock()
+	if err != nil {
+		p.End()
+	}
 	if errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("%s: has just been made by another run: give another --out", p.name())
 	}
@@ -93,6 +100,8 @@ func (p *partialFile) owned() error {
 
 // Write appends a record in one step.
 func (p *partialFile) Write(line []byte) (int, error) {
+	p.Lock()
+	defer p.Unlock()
 	if err := p.owned(); err != nil {
 		return 0, err
 	}
@@ -109,6 +118,9 @@ func (p *partialFile) Write(line []byte) (int, error) {
 
 // commit gives the finished file its name.
 func (p *partialFile) commit() error {
+	defer p.End()
+	p.Lock()
+	defer p.Unlock()
 	err := p.owned()
 	if err == nil {
 		err = outfile.Settle(p.f, p.path)
@@ -124,6 +136,9 @@ func (p *partialFile) commit() error {
 // leave ends a run that err stopped: what is finished stays, and the error that it
 // returns says where. An empty file goes.
 func (p *partialFile) leave(err error, total int) error {
+	defer p.End()
+	p.Lock()
+	defer p.Unlock()
 	syncErr := p.f.Sync()
 	if errors.Is(syncErr, fs.ErrClosed) {
 		syncErr = nil // commit has done it
@@ -144,6 +159,19 @@ func (p *partialFile) leave(err error, total int) error {
 		return &Interrupted{": " + where}
 	}
 	return fmt.Errorf("%w: %s: add --resume to go on from there", err, where)
+}
+
+// abandon is leave for a program that ends now.
+func (p *partialFile) abandon() string {
+	switch {
+	case p.made == nil || p.owned() != nil:
+		return ""
+	case p.records == 0:
+		os.Remove(p.name())
+		return ""
+	}
+	p.f.Sync()
+	return fmt.Sprintf("%d finished records are in %s", p.records, p.name())
 }
 
 // settle gives FILE.partial its name where only that was left to do.

@@ -1,7 +1,7 @@
 // Mutants breaks the program on purpose, one line at a time, and demands that the
 // tests notice.
 //
-//	go run ./internal/mutants [-j jobs] [-v] [-check] [table ...]
+//	go run ./internal/mutants [-j jobs] [-v] [-check] [-test "package regex"] [table ...]
 //
 // A table lists mutants (the format is at readTable); without arguments it is every
 // file testdata/mutants.txt below the current directory, which must be that of
@@ -11,7 +11,8 @@
 // survived: a line can be wrong and no test sees it. Status 2 says that a table
 // is out of date, or that the named tests fail without the mutant.
 //
-// -check only says whether the tables apply: see check.
+// -check only says whether the tables apply: see check. -test runs one test in place of those
+// that the tables name, to see which mutants it notices.
 package main
 
 import (
@@ -23,6 +24,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 )
 
@@ -30,12 +32,20 @@ func main() {
 	jobs := flag.Int("j", runtime.NumCPU(), "mutants tested at the same time")
 	verbose := flag.Bool("v", false, "print the output of every run")
 	only := flag.Bool("check", false, "only see whether every row of the tables applies")
+	instead := flag.String("test", "", "package and regular expression of a test to run in place of those that the tables name")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	all, err := readTables(".", flag.Args())
 	if err == nil {
 		err = check(".", all)
+	}
+	if pkg, test, both := strings.Cut(*instead, " "); both {
+		for i := range all {
+			all[i].pkg, all[i].test = pkg, test
+		}
+	} else if *instead != "" {
+		err = fmt.Errorf("-test %q: give a package and a regular expression, separated by a space", *instead)
 	}
 	status := 0
 	if err == nil && !*only {

@@ -38,7 +38,8 @@ type File struct {
 	path string
 	tmp  *os.File
 	// ended says that Commit or Discard was called.
-	ended bool
+	ended      bool
+	unfinished *Unfinished
 }
 
 // Create begins the file at path, which Refuse must not refuse; inputs are files and
@@ -48,14 +49,19 @@ func Create(path string, inputs ...string) (*File, error) {
 	if err := Refuse(path, inputs...); err != nil {
 		return nil, err
 	}
+	name := ""
+	u := Begin(func() string { os.Remove(name); return "" })
+	u.Lock()
+	defer u.Unlock()
 	for {
 		// Not os.CreateTemp, whose files only their owner may read.
-		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".psafe-%016x.tmp", rand.Uint64()))
+		name = filepath.Join(filepath.Dir(path), fmt.Sprintf(".psafe-%016x.tmp", rand.Uint64()))
 		tmp, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o666)
 		switch {
 		case err == nil:
-			return &File{path: path, tmp: tmp}, nil
+			return &File{path: path, tmp: tmp, unfinished: u}, nil
 		case !errors.Is(err, fs.ErrExist):
+			u.End()
 			return nil, &Error{path, err}
 		}
 	}
@@ -77,6 +83,9 @@ func (f *File) Stat() (fs.FileInfo, error) { return f.tmp.Stat() }
 // left and the error is an *Error.
 func (f *File) Commit() error {
 	f.ended = true
+	defer f.unfinished.End()
+	f.unfinished.Lock()
+	defer f.unfinished.Unlock()
 	if err := Settle(f.tmp, f.path); err != nil {
 		os.Remove(f.tmp.Name())
 		return &Error{f.path, err}
@@ -103,6 +112,7 @@ func (f *File) Discard() {
 		return
 	}
 	f.ended = true
+	defer f.unfinished.End()
 	f.tmp.Close()
 	os.Remove(f.tmp.Name())
 }

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"regexp"
+	"strings"
+
+	"psafe/host/report"
+)
+
+// gate is one --fail-unless: what share of the inputs must have a verdict. Shares are whole
+// numbers over a whole number, limits are decimals, and both are compared exactly.
+type gate struct {
+	text              string // as typed
+	verdict, relation string
+	limit             *big.Rat
+}
+
+var gateForm = regexp.MustCompile(`^ *(safe|unsafe|unknown) *(>=|<=|>|<) *([0-9]{0,40}\.?[0-9]{0,40}) *$`)
+
+// parseGate reads a --fail-unless such as safe>=0.95.
+func parseGate(text string) (*gate, error) {
+	parts := gateForm.FindStringSubmatch(text)
+	if parts == nil {
+		return nil, fmt.Errorf("--fail-unless %.60q: write safe, unsafe or unknown, then >=, <=, > or <, then a share such as 0.95", text)
+	}
+	limit, ok := new(big.Rat).SetString(parts[3])
+	if !ok || limit.Cmp(big.NewRat(1, 1)) > 0 {
+		return nil, fmt.Errorf("--fail-unless %.60q: %q is no share: write a decimal from 0 to 1", text, parts[3])
+	}
+	return &gate{strings.TrimSpace(text), parts[1], parts[2], limit}, nil
+}
+
+// parseGates reads all of them.
+func parseGates(texts []string) ([]*gate, error) {
+	var gates []*gate
+	for _, text := range texts {
+		g, err := parseGate(text)
+		if err != nil {
+			return nil, err
+		}
+		gates = append(gates, g)
+	}
+	return gates, nil
+}
+
+// refusal says what share was found, if it is not what the gate asks for; else "".
+func (g *gate) refusal(records []*report.Record) string {
+	n := 0
+	for _, r := range records {
+		if r.Verdict == g.verdict {
+			n++
+		}
+	}
+	share := big.NewRat(int64(n), int64(len(records)))
+	order := share.Cmp(g.limit)
+	if order == 0 && len(g.relation) == 2 || order > 0 && g.relation[0] == '>' || order < 0 && g.relation[0] == '<' {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d inputs are %s, a share of %s: --fail-unless %s", n, len(records), g.verdict, sixDigits(share, g.relation[0] == '<'), g.text)
+}
+
+// checkGates is the error of exit status 10 if a gate refuses the records.
+func checkGates(gates []*gate, records []*report.Record) error {
+	var refusals []string
+	for _, g := range gates {
+		if text := g.refusal(records); text != "" {
+			refusals = append(refusals, text)
+		}
+	}
+	if refusals == nil {
+		return nil
+	}
+	return &statusError{exitUnder, errors.New(strings.Join(refusals, "; "))}
+}
+
+// sixDigits prints a share in [0, 1], rounded away from the limit that it missed.
+func sixDigits(share *big.Rat, up bool) string {
+	scaled := new(big.Rat).Mul(share, big.NewRat(1_000_000, 1))
+	num := scaled.Num()
+	if up {
+		num = new(big.Int).Add(num, new(big.Int).Sub(scaled.Denom(), big.NewInt(1)))
+	}
+	whole := new(big.Int).Quo(num, scaled.Denom())
+	text := new(big.Rat).SetFrac(whole, big.NewInt(1_000_000)).FloatString(6)
+	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+}

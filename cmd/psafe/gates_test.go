@@ -1,0 +1,126 @@
+package main
+
+import (
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"psafe/host/report"
+	"psafe/internal/testscale"
+)
+
+// verdicts makes records of so many inputs each.
+func verdicts(safe, unsafe, unknown int) []*report.Record {
+	var records []*report.Record
+	for verdict, n := range map[string]int{"safe": safe, "unsafe": unsafe, "unknown": unknown} {
+		for range n {
+			records = append(records, &report.Record{Verdict: verdict})
+		}
+	}
+	return records
+}
+
+// TestGates: shares are compared with decimals exactly, and the line says what was found.
+func TestGates(t *testing.T) {
+	for _, c := range []struct {
+		gate                  string
+		safe, unsafe, unknown int
+		want                  string
+	}{
+		{"safe>=0.95", 95, 3, 2, ""},
+		{"safe>=0.95", 949, 50, 1, "949 of 1000 inputs are safe, a share of 0.949: --fail-unless safe>=0.95"},
+		{"safe>0.95", 95, 3, 2, "95 of 100 inputs are safe, a share of 0.95: --fail-unless safe>0.95"},
+		{"unsafe<=0.03", 95, 3, 2, ""},
+		{" unknown < 0.02 ", 95, 3, 2, "2 of 100 inputs are unknown, a share of 0.02: --fail-unless unknown < 0.02"},
+		{"safe>=1", 10, 0, 0, ""},
+		{"unsafe<=0", 1, 0, 9, ""},
+		{"safe>=.3333333333333333", 1, 1, 1, ""},
+		{"safe>=0.33333333333333333333333333333333333334", 1, 1, 1, "1 of 3 inputs are safe, a share of 0.333333: --fail-unless safe>=0.33333333333333333333333333333333333334"},
+		{"safe<=0.33333333333333333333333333333333333333", 1, 1, 1, "1 of 3 inputs are safe, a share of 0.333334: --fail-unless safe<=0.33333333333333333333333333333333333333"},
+		{"safe<=0.1", 1, 0, 9, ""}, // 0.1 is no float64
+		{"safe>=0.1", 1, 0, 9, ""},
+	} {
+		g, err := parseGate(c.gate)
+		if err != nil {
+			t.Errorf("%q: %v", c.gate, err)
+			continue
+		}
+		if got := g.refusal(verdicts(c.safe, c.unsafe, c.unknown)); got != c.want {
+			t.Errorf("%q of %d, %d, %d: %q, want %q", c.gate, c.safe, c.unsafe, c.unknown, got, c.want)
+		}
+	}
+	for _, bad := range []string{"", "safe", "safe>=", "safe>=.", "safe=0.9", "safe>=1.1", "safe>=-0.1", "safe>=1e-3", "safe>=0x1", "safe>=1/2", "Safe>=1", "safe>=0.5,unsafe<=0.1",
+		"safe>=NaN", "safe>=\x1b[2J", "safe>=" + strings.Repeat("0", 1000)} {
+		if g, err := parseGate(bad); err == nil || !strings.HasPrefix(err.Error(), "--fail-unless ") || strings.ContainsAny(err.Error(), "\n\x1b") {
+			t.Errorf("%q: %v, %v", bad, g, err)
+		}
+	}
+}
+
+// TestGatesProperty: a gate says what a comparison of integers says.
+func TestGatesProperty(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	for range testscale.Cases(t, 20_000) {
+		safe, others, hundredths := rng.IntN(60), rng.IntN(60), int64(rng.IntN(101))
+		if safe+others == 0 {
+			continue
+		}
+		relation := []string{">=", "<=", ">", "<"}[rng.IntN(4)]
+		g, err := parseGate(fmt.Sprintf("safe%s%d.%02d", relation, hundredths/100, hundredths%100))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, b := 100*int64(safe), hundredths*int64(safe+others)
+		want := map[string]bool{">=": a >= b, "<=": a <= b, ">": a > b, "<": a < b}[relation]
+		text := g.refusal(verdicts(safe, others, 0))
+		if (text == "") != want {
+			t.Errorf("%s of %d and %d: %q", g.text, safe, others, text)
+		}
+		// What the line says as the share missed the limit as well.
+		if text == "" {
+			continue
+		}
+		_, said, _ := strings.Cut(text, "a share of ")
+		said, _, _ = strings.Cut(said, ":")
+		share, ok := new(big.Rat).SetString(said)
+		if order := share.Cmp(g.limit); !ok || relation[0] == '>' && order > 0 || relation[0] == '<' && order < 0 {
+			t.Errorf("%q: the share that it says is not refused", text)
+		}
+	}
+}
+
+// TestGatesRun: all records are written, whatever a gate says; gates are applied to
+// finished records too.
+func TestGatesRun(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "r.jsonl")
+	args := []string{"certify", "--device", "cpu", "--posterior", testFile("glyphs-64-32-10.npz"), "--inputs", testFile("glyphs-test-images-idx3-ubyte.gz"),
+		"--index", "0:3", "--eps", "0.03", "--clip", "0,1", "--quiet", "--out", out, "--resume"} // 1 safe, 1 unsafe, 1 unknown
+	for _, c := range []struct {
+		gates string
+		want  int
+	}{
+		{"safe>=0.33", exitDone},
+		{"safe>=0.33 unsafe<=0.34 unknown<0.5", exitDone},
+		{"safe>=0.34", exitUnder},
+		{"safe>=0.33 unsafe<=0.33", exitUnder},
+		{"safe>=2", exitUsage},
+	} {
+		more := args
+		for g := range strings.FieldsSeq(c.gates) {
+			more = append(more[:len(more):len(more)], "--fail-unless", g)
+		}
+		var stdout, stderr strings.Builder
+		if got := program(more, &stdout, &stderr); got != c.want || strings.Count(stderr.String(), "\n") != min(1, c.want) {
+			t.Errorf("%s: status %d, want %d; %q", c.gates, got, c.want, stderr.String())
+		}
+		if c.want == exitUsage {
+			continue
+		}
+		if n := strings.Count(readTest(t, out), "\n"); n != 3 {
+			t.Errorf("%s: %d records", c.gates, n)
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"psafe/host/run"
+	"psafe/internal/outfile"
+)
+
+const (
+	// patience is how long the program may take to end by itself after a signal.
+	patience = time.Second
+	// tidying is how long it may take to leave its files in order when it ends at once.
+	tidying = time.Second / 4
+)
+
+// untilSignal returns a context that the first SIGINT, SIGTERM or SIGHUP ends. Whatever looks
+// at it stops in order. What does not, such as a driver that compiles, a file that
+// never comes to an end or a terminal that takes nothing, has the time of patience: then,
+// or at a second signal, the program ends where it stands, which leaves no more
+// behind than kill -9 and says the same as an ending in order. stop is for a program that
+// has ended by itself.
+func untilSignal(stderr io.Writer) (ctx context.Context, stop func()) {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		signals = append(signals, syscall.SIGHUP)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	came, ended := make(chan os.Signal, 2), make(chan struct{})
+	signal.Notify(came, signals...)
+	go func() {
+		select {
+		case <-came:
+			cancel()
+		case <-ended:
+			return
+		}
+		select {
+		case <-came:
+		case <-time.After(patience):
+		case <-ended:
+			return
+		}
+		endNow(stderr)
+	}()
+	return ctx, func() {
+		signal.Stop(came)
+		close(ended)
+		cancel()
+	}
+}
+
+// blameless is err, or that the run was interrupted if a device failed for a signal. The
+// signal may come later than the error: LLVM, which compiles kernels in many drivers, answers
+// SIGINT itself by removing what it is compiling, and hands it on.
+func blameless(ctx context.Context, err error) error {
+	if _, device := errors.AsType[*run.DeviceError](err); !device {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		return &run.Interrupted{}
+	case <-time.After(tidying):
+		return err
+	}
+}
+
+// endNow ends the program as interrupted, whatever it is doing.
+func endNow(stderr io.Writer) {
+	tidy := make(chan struct{})
+	go func() { // which may find a disk or a terminal that takes nothing
+		defer close(tidy)
+		kept := strings.Join(outfile.Abandon(), "; ")
+		if kept != "" {
+			kept = ": " + kept
+		}
+		eraseBar(stderr)
+		status(&run.Interrupted{Words: kept}, stderr)
+	}()
+	select {
+	case <-tidy:
+	case <-time.After(tidying):
+	}
+	os.Exit(exitInterrupted)
+}

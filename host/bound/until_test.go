@@ -1,0 +1,45 @@
+package bound_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"psafe/fallback"
+	"psafe/host/bound"
+)
+
+// batched is a device with a batch that suits it.
+type batched struct{ bound.Device }
+
+func (batched) PreferredBatchBytes() int64 { return 4711 }
+
+// TestUntil: a device with an end is the device until then, and afterwards fails at
+// whatever a pass has to do in each layer.
+func TestUntil(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	dev := bound.Until(ctx, fallback.New(bound.Float64))
+	a, err := dev.NewArray(2)
+	got := make([]float64, 2)
+	if err := errors.Join(err, dev.Write(a, []float64{1, 2}), dev.Read(got, a)); err != nil || got[0] != 1 || got[1] != 2 {
+		t.Errorf("before the end: %v, %v", got, err)
+	}
+	end()
+	if _, err := dev.NewArray(2); !errors.Is(err, context.Canceled) {
+		t.Errorf("NewArray: %v", err)
+	}
+	if err := dev.Write(a, got); !errors.Is(err, context.Canceled) {
+		t.Errorf("Write: %v", err)
+	}
+	if err := dev.Read(got, a); !errors.Is(err, context.Canceled) {
+		t.Errorf("Read: %v", err)
+	}
+	dev.Release(a)
+	type preferring interface{ PreferredBatchBytes() int64 }
+	if _, ok := dev.(preferring); ok {
+		t.Error("a device without a batch that suits it got one")
+	}
+	if d, ok := bound.Until(ctx, batched{dev}).(preferring); !ok || d.PreferredBatchBytes() != 4711 {
+		t.Error("the batch that suits a device is lost")
+	}
+}

@@ -1,0 +1,48 @@
+package outfile
+
+import "sync"
+
+// Unfinished is a file that is being written, for Abandon. Whoever writes the file holds the
+// lock while a step of it must not be torn.
+type Unfinished struct {
+	sync.Mutex
+	abandon func() string
+}
+
+// unfinished are those that have begun and not ended.
+var unfinished = struct {
+	sync.Mutex
+	all map[*Unfinished]bool
+}{all: map[*Unfinished]bool{}}
+
+// Begin says that a file is being written. abandon does what is to be done if the program has
+// to end now, and returns what its user should know, or "".
+func Begin(abandon func() string) *Unfinished {
+	u := &Unfinished{abandon: abandon}
+	unfinished.Lock()
+	defer unfinished.Unlock()
+	unfinished.all[u] = true
+	return u
+}
+
+// End says that the file has its place, or is gone.
+func (u *Unfinished) End() {
+	unfinished.Lock()
+	defer unfinished.Unlock()
+	delete(unfinished.all, u)
+}
+
+// Abandon is for a program that ends now, whatever its goroutines are doing: temporary files
+// go, and the lines that it returns say where finished work is. No file can be begun, put in
+// its place or written by steps after it: whoever tries waits for the end of the program.
+func Abandon() []string {
+	unfinished.Lock()
+	var lines []string
+	for u := range unfinished.all {
+		u.Lock()
+		if line := u.abandon(); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
