@@ -119,7 +119,7 @@ func (q *question) bySamples(ctx context.Context, f *numbers, gamma []float64) (
 	if n := len(boxes); n == 0 || *q.SafeBoxes < n {
 		return chance{}, fmt.Errorf("safe_boxes: %d, the proof has %d", *q.SafeBoxes, n)
 	}
-	return unionChance(q.post, boxes, q.claimed), nil
+	return unionChance(ctx, q.post, boxes, q.claimed), nil
 }
 
 // byPieces proves pieces of the root box and adds them up. Some of the leaves did not verify;
@@ -176,6 +176,7 @@ func (q *question) verifyBy(ctx context.Context, b *weightBox, least float64, fr
 	if n.lines = q.Method == "lbp"; !n.lines {
 		to = min(to, from+1)
 	}
+	n.ctx = ctx
 	v := verified{margin: math.Inf(1)}
 	for _, box := range q.task.T {
 		margin, dead := -inf, [][]bool(nil)

@@ -6,11 +6,9 @@ import (
 )
 
 // chance is a lower bound of a probability, x e^-y with 0 <= x <= 1 and y >= 0: what is
-// nearly 1 keeps its digits in y, and what is below every float64 in x.
-type chance struct {
-	x *big.Float
-	y float64
-}
+// nearly 1 keeps its digits in y, and what is below every float64 in x. Without an x nothing
+// is known, without a y it is 0.
+type chance struct{ x, y *big.Float }
 
 // nearHalf is up to where a probability of failure goes into y.
 const nearHalf = 0x1p-8
@@ -22,44 +20,39 @@ var safe = newBig().Sub(bigUnit, newBig().SetMantExp(bigUnit, -299))
 func complement(fail float64) chance {
 	switch {
 	case !(fail < 1):
-		return chance{x: newBig()}
+		return chance{}
 	case fail <= 0:
 		return chance{x: bigUnit}
 	case fail <= nearHalf:
-		var s sum
-		s.plus(fail)
-		s.plus(logRest(fail))
-		return chance{x: bigUnit, y: s.hi()}
+		y := newBig().SetFloat64(fail)
+		return chance{x: bigUnit, y: y.Add(y, newBig().Mul(y, big.NewFloat(logRest(fail))))}
 	}
 	return chance{x: newBig().Sub(bigUnit, big.NewFloat(fail))}
 }
 
-// logRest is an upper bound of -ln(1-q) - q = q^2/2 + q^3/3 + ... for 0 <= q <= nearHalf: the
-// terms from q^8/8 on are at most q^8/8 / (1-q), and 0.126 is more than 1/(8 (1-2^-8)). The
+// logRest is an r with -ln(1-q) <= q (1 + r) for 0 <= q <= nearHalf: q/2 + q^2/3 + ..., where the
+// terms from q^7/8 on are at most q^7/8 / (1-q), and 0.126 is more than 1/(8 (1-2^-8)). The
 // few roundings are within 16 units.
 func logRest(q float64) float64 {
-	if q == 0 {
-		return 0
-	}
 	p := 0.126
 	for _, c := range [...]float64{1.0 / 7, 1.0 / 6, 1.0 / 5, 1.0 / 4, 1.0 / 3, 1.0 / 2} {
 		p = p*q + c
 	}
-	return q*q*p*(1+16*unit) + eta
+	return q*p*(1+16*unit) + eta
 }
 
 // isZero says that nothing is known.
-func (c chance) isZero() bool { return c.x == nil || c.x.Sign() <= 0 || !(c.y <= math.MaxFloat64) }
+func (c chance) isZero() bool { return c.x == nil || c.x.Sign() <= 0 }
 
 // value is a number at or below the chance.
 func (c chance) value() *big.Float {
 	if c.isZero() {
 		return newBig()
 	}
-	if c.y == 0 {
+	if c.y == nil {
 		return c.x
 	}
-	v := newBig().Mul(c.x, bigExp(newBig().SetFloat64(c.y)))
+	v := newBig().Mul(c.x, bigExp(c.y))
 	return v.Mul(v, safe)
 }
 
@@ -78,7 +71,10 @@ func (c chance) reachesLog10(l *big.Rat) bool {
 	// power is at or above l ln 10: this is at most 0.
 	power := newBig().Mul(newBig().SetRat(l), bigLn10)
 	power.Mul(power, safe)
-	t := power.Add(power, newBig().SetFloat64(c.y))
+	t := power
+	if c.y != nil {
+		t.Add(t, c.y)
+	}
 	if t.Sign() > 0 {
 		return false // above e^-y
 	}
@@ -118,8 +114,9 @@ func (c chance) log10Approx() float64 {
 	if v.Sign() <= 0 {
 		return -inf
 	}
-	if c.x.Cmp(bigUnit) == 0 {
-		return -c.y / math.Ln10
+	if c.y != nil && c.x.Cmp(bigUnit) == 0 {
+		y, _ := c.y.Float64()
+		return -y / math.Ln10
 	}
 	m, e := new(big.Float), 0
 	e = v.MantExp(m)

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"context"
 	"math"
 
 	net "psafe/host/network"
@@ -14,6 +15,8 @@ type network struct {
 	lines bool
 	// by chooses the lines.
 	by choice
+	// ctx, if it is not nil, ends what takes long: then nothing is known.
+	ctx context.Context
 }
 
 // layer has intervals of the weights, [in*out] with outputs contiguous (the weight from
@@ -82,7 +85,9 @@ func (p *pass) hiddenLayer(k int) {
 	// By intervals alone the first layer is exact, and a dead neuron is dead.
 	if _, kinked := l.act.Kinked(); p.lines && k > 0 {
 		for i := range l.out {
-			if !(kinked && l.act.DeadBelow() && h.pre.hi[i] <= 0) {
+			if p.ctx != nil && p.ctx.Err() != nil {
+				h.pre.lo[i], h.pre.hi[i] = -inf, inf
+			} else if !(kinked && l.act.DeadBelow() && h.pre.hi[i] <= 0) {
 				p.tighten(k, i, &h.pre)
 			}
 		}

@@ -8,7 +8,7 @@ import (
 
 // mass is the probability of a box of independent normal weights on the way through its
 // factors: at least m 2^e (1 - loss) e^-(rest + restErr). A factor 1-q with a small q goes
-// into rest as -ln(1-q), the others are multiplied into m.
+// into rest as -ln(1-q), times restScale, lest anything underflow; others go into m.
 type mass struct {
 	m             dd
 	e             int
@@ -17,6 +17,8 @@ type mass struct {
 	restErr       float64
 	none, factors bool
 }
+
+const restScale = 0x1p600
 
 // boxMass is the chance that the weights lie in the box, for every standard deviation in
 // [SdLo, SdHi]: docs/soundness.md (6). Infinite ends are allowed.
@@ -36,11 +38,15 @@ func boxMass(post *posterior.Posterior, b *weightBox) chance {
 func (p *mass) chance() chance {
 	loss := p.loss * (1 + 0x1p-20)
 	if p.none || !(loss < 0.5) {
-		return chance{x: newBig()}
+		return chance{}
 	}
 	c := chance{x: bigUnit}
 	if p.rest.n > 0 {
-		c.y = up(p.rest.hi() + up(p.restErr*(1+0x1p-20)))
+		y := up(p.rest.hi() + up(p.restErr*(1+0x1p-20)))
+		if !(y <= math.MaxFloat64) {
+			return chance{}
+		}
+		c.y = newBig().Quo(newBig().SetFloat64(y), newBig().SetFloat64(restScale))
 	}
 	if p.factors {
 		x := newBig().Add(newBig().SetFloat64(p.m.hi), newBig().SetFloat64(p.m.lo))
@@ -86,9 +92,10 @@ func (p *mass) around(a, b dd) {
 	qb, errB := tailNear(b)
 	q, err := qa.plus(qb), errA+errB
 	if q.hi <= nearHalf {
-		p.rest.plus(q.hi)
-		p.rest.plus(q.lo + logRest(q.hi))
-		p.restErr += err*1.01 + q.hi*0x1p-58
+		p.rest.plus(q.hi * restScale)
+		p.rest.plus(q.lo * restScale)
+		p.rest.add(q.hi*restScale, logRest(q.hi))
+		p.restErr += err*restScale*1.01 + q.hi*restScale*0x1p-58
 		return
 	}
 	ca, errA := centralNear(a)

@@ -60,6 +60,9 @@ func tailNear(z dd) (q dd, err float64) {
 	}
 	m, e := density(z)
 	q = m.times(n.value.plus(ddOf(p * h))).scaled(e)
+	if z.hi < 37 { // q > 2^-1000: nothing underflows
+		return q, q.hi * nearErr
+	}
 	return q, q.hi*nearErr + 4*eta
 }
 

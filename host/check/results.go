@@ -34,11 +34,11 @@ func Lines(r io.Reader, each func(n int, line []byte) error) error {
 
 // Runs are the runs that records belong to, and which of their tasks have been seen.
 type Runs struct {
-	order []run
-	seen  map[run][]int
+	order []ofRun
+	seen  map[ofRun][]int
 }
 
-type run struct {
+type ofRun struct {
 	id    string
 	tasks int
 }
@@ -49,9 +49,9 @@ func (s *Runs) Add(v Verdict) {
 		return // the line could not be read
 	}
 	if s.seen == nil {
-		s.seen = map[run][]int{}
+		s.seen = map[ofRun][]int{}
 	}
-	key := run{v.Run, v.Tasks}
+	key := ofRun{v.Run, v.Tasks}
 	if s.seen[key] == nil {
 		s.order = append(s.order, key)
 	}

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"context"
 	"math"
 	"math/big"
 	"slices"
@@ -44,8 +45,8 @@ const (
 
 // unionChance is the chance of the union of boxes: the best of docs/soundness.md (7) to (9) and
 // of the largest box, or the first of them that is enough. Intervals of different boxes are
-// never merged.
-func unionChance(post *posterior.Posterior, boxes []*weightBox, enough func(chance) bool) chance {
+// never merged. When ctx ends it is no bound.
+func unionChance(ctx context.Context, post *posterior.Posterior, boxes []*weightBox, enough func(chance) bool) chance {
 	w := allWeights(post)
 	var drawn []flatBox
 	for _, b := range boxes {
@@ -55,7 +56,7 @@ func unionChance(post *posterior.Posterior, boxes []*weightBox, enough func(chan
 		}
 	}
 	if len(drawn) == 0 {
-		return chance{x: newBig()}
+		return chance{}
 	}
 	list := slices.Clone(drawn)
 	slices.SortStableFunc(list, func(a, b flatBox) int { return b.mass.Cmp(a.mass) })
@@ -66,14 +67,14 @@ func unionChance(post *posterior.Posterior, boxes []*weightBox, enough func(chan
 	rules := []func() *big.Float{
 		func() *big.Float { return newBig().Set(list[0].mass) },
 		// Certify adds boxes up in the order in which they were drawn, too.
-		func() *big.Float { return sumOf(w.pieceTerms(drawn, nil, nil)) },
+		func() *big.Float { return sumOf(w.pieceTerms(ctx, drawn, nil, nil)) },
 		func() *big.Float {
-			pairs = w.pairsUp(list)
+			pairs = w.pairsUp(ctx, list)
 			chain = chainTerms(list, pairs)
 			return sumOf(chain)
 		},
 		func() *big.Float { return deCaen(list, pairs) },
-		func() *big.Float { return sumOf(w.pieceTerms(list, pairs, chain)) },
+		func() *big.Float { return sumOf(w.pieceTerms(ctx, list, pairs, chain)) },
 	}
 	best := chance{x: newBig()}
 	for _, rule := range rules {
@@ -182,14 +183,14 @@ type upper struct {
 
 // pairsUp bounds the masses of the intersections of boxes i and j <= i from above; one without
 // volume has none.
-func (w *weights) pairsUp(list []flatBox) [][]*big.Float {
+func (w *weights) pairsUp(ctx context.Context, list []flatBox) [][]*big.Float {
 	products := make([][]upper, len(list))
 	for i := range products {
 		products[i] = slices.Repeat([]upper{{m: 1}}, i+1)
 	}
 	lo, hi := make([]end, len(list)), make([]end, len(list))
 	for c, mean := range w.mean {
-		if w.sdHi[c] == 0 {
+		if w.sdHi[c] == 0 || ctx.Err() != nil {
 			continue // both contain the mean, or they had no mass
 		}
 		for i := range list {
@@ -252,12 +253,12 @@ func (p *upper) times(lo, hi end, mean float64) {
 // pieceTerms are lower bounds of what box i adds to those before it, (7): the box is cut into
 // pieces outside of them, coordinate by coordinate, and their masses are added. Where there are
 // too many, pieces are left out, and the term of (8), if it is given, counts if it is more.
-func (w *weights) pieceTerms(list []flatBox, pairs [][]*big.Float, chain []*big.Float) []*big.Float {
+func (w *weights) pieceTerms(ctx context.Context, list []flatBox, pairs [][]*big.Float, chain []*big.Float) []*big.Float {
 	budget := int(pieceWork)
 	terms := make([]*big.Float, len(list))
 	for i := range list {
 		pieces := []flatBox{list[i]}
-		for j := 0; j < i && len(pieces) > 0; j++ {
+		for j := 0; j < i && len(pieces) > 0 && ctx.Err() == nil; j++ {
 			if pairs != nil && pairs[i][j].Sign() == 0 {
 				continue
 			}
