@@ -39,8 +39,9 @@ func (r *record) consistentBoxes() error {
 		return fmt.Errorf("safe_boxes: %d of %d boxes", safe, r.Tried)
 	case r.Boxes == "sampled" && (r.Samples < 1 || r.Tried != r.Samples):
 		return fmt.Errorf("samples: %d, but %d boxes were tried", r.Samples, r.Tried)
-	case !proves && len(r.Proof.Boxes)+len(r.Proof.Cuts) > 0:
-		return errors.New("proof: it is there and nothing is claimed")
+	case len(r.Proof.Boxes) > 0 && !(proves && r.Boxes == "sampled"), len(r.Proof.Cuts) > 0 && !(proves && r.Rule == disjoint),
+		len(r.Proof.Cells)+len(r.Proof.Tau)+len(r.Proof.Networks) > 0:
+		return errors.New("proof: it has what nothing claimed here rests on")
 	case proves && len(r.Gamma) == 0:
 		return errors.New("gamma: it is missing")
 	case proves && r.Boxes == "centred" && r.Rule != oneBox && r.Rule != disjoint:
@@ -181,7 +182,7 @@ func (q *question) verifyBy(ctx context.Context, b *weightBox, least float64, fr
 	for _, box := range q.task.T {
 		margin, dead := -inf, [][]bool(nil)
 		best := slices.Repeat([]float64{-inf}, len(q.task.S.Rows))
-		for n.by.try = from; n.by.try < to && !(margin >= least); n.by.try++ {
+		for n.by.try = from; n.by.try < to; n.by.try++ {
 			if ctx.Err() != nil {
 				return v, ctx.Err()
 			}
@@ -191,6 +192,9 @@ func (q *question) verifyBy(ctx context.Context, b *weightBox, least float64, fr
 			}
 			margin = q.task.S.MarginLo(best)
 			dead = combined(dead, never, func(a, b bool) bool { return a || b })
+			if margin >= least {
+				break
+			}
 		}
 		v.margin = min(v.margin, margin)
 		v.dead = combined(v.dead, dead, func(a, b bool) bool { return a && b })
