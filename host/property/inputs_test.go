@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"math"
 	"math/big"
 	"slices"
@@ -258,14 +259,23 @@ func FuzzReadPoints(f *testing.F) {
 		if err != nil {
 			scale = nil
 		}
-		a, err := decodeArray(data, "")
+		opt := InputOptions{LabelColumn: column}
+		s, err := newSource(bytes.NewReader(data), int64(len(data)))
 		var p *Points
-		switch {
-		case err != nil:
-		case a != nil:
-			p, err = a.points(scale)
-		default:
-			p, err = readCSV(data, column, scale)
+		if err == nil {
+			p, err = decodePoints(s, "", opt, scale)
+		}
+		// A stream of unknown length gives the same.
+		s2, err2 := newSource(struct{ io.Reader }{bytes.NewReader(data)}, -1)
+		var p2 *Points
+		if err2 == nil {
+			p2, err2 = decodePoints(s2, "", opt, scale)
+		}
+		if (err == nil) != (err2 == nil) {
+			t.Fatalf("of known length: %v; of unknown length: %v", err, err2)
+		}
+		if err == nil && (p.n != p2.n || p.Dim != p2.Dim || !slices.Equal(p.Labels, p2.Labels)) {
+			t.Fatalf("%d points of %d as a stream, %d of %d", p2.n, p2.Dim, p.n, p.Dim)
 		}
 		if err != nil {
 			wantError(t, err)

@@ -80,7 +80,7 @@ func smallArrays() []string {
 }
 
 func unpickleString(s string) (any, error) {
-	return unpickle([]byte(s), &budget{left: 2 * len(s)})
+	return unpickle(held([]byte(s)), &budget{left: 2 * int64(len(s))})
 }
 
 func TestUnpickleArrays(t *testing.T) {
@@ -221,18 +221,18 @@ func TestUnpickleBudget(t *testing.T) {
 	}
 	array := pkFloats(make([]float64, 1000), 1000) + "q\x00"
 	file := []byte(pickled(pkList(array, strings.Repeat("h\x00", times))))
-	if _, err := parsePickle(file); err == nil || !strings.Contains(err.Error(), "repeats data") {
+	if _, err := parsePickle(held(file)); err == nil || !strings.Contains(err.Error(), "repeats data") {
 		t.Errorf("array: error %v, want one about repeated data", err)
 	}
 }
 
 func TestUnpickleEveryPrefix(t *testing.T) {
 	whole := []byte(pickled(pkObjects(smallArrays()...)))
-	if _, err := parsePickle(whole); err != nil {
+	if _, err := parsePickle(held(whole)); err != nil {
 		t.Fatal(err)
 	}
 	for n := range whole {
-		if _, err := parsePickle(whole[:n]); err == nil {
+		if _, err := parsePickle(held(whole[:n])); err == nil {
 			t.Fatalf("the first %d of %d bytes were read as a posterior", n, len(whole))
 		}
 	}
@@ -250,7 +250,7 @@ func FuzzUnpickle(f *testing.F) {
 	f.Add([]byte("\x80\x04\x95\x02\x00\x00\x00\x00\x00\x00\x00\x8c\x02os\x94\x8c\x06system\x93."))
 	f.Add([]byte("\x80\x02}(K\x01G\x3f\xf8\x00\x00\x00\x00\x00\x00\x8a\x02\x00\xffus."))
 	f.Fuzz(func(t *testing.T, file []byte) {
-		n, err := parsePickle(file)
+		n, err := parsePickle(held(file))
 		if err == nil {
 			numbers := 0
 			for _, l := range n.layers {
