@@ -22,7 +22,7 @@ const (
 	maxInflate = 1100
 	// maxSpool bounds a .npz that is read from a pipe or out of a gzip file, in bytes: it
 	// has to be held in memory.
-	maxSpool = 1 << 30
+	maxSpool = 256 << 20
 )
 
 // source is the content of a data file on its way through a reader: decompressed if the

@@ -169,7 +169,7 @@ func parseZip(file blob) (*contents, error) {
 	}
 	members, err := npy.OpenZip(file, file.size)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: save it again, or get it again", err)
 	}
 	for i := range members {
 		if members[i].Name == metaName {

@@ -39,6 +39,9 @@ func parseObjectNPZ(member *npy.Member, file int64) (*contents, error) {
 		if !r.Header.IsObject() {
 			return errNumbers
 		}
+		if n := r.Left(); n > 4*freeNumbers && n > 8*file {
+			return fmt.Errorf("a pickle of %d bytes in a zip of %d: from %d on there must be a byte for each number; save it without compression", n, file, 4*freeNumbers)
+		}
 		payload, err := r.Rest()
 		if err != nil {
 			return err
