@@ -108,6 +108,43 @@ func TestUnpickleArrays(t *testing.T) {
 	}
 }
 
+// Long strings stay in the file until they are asked for, in each of the ways that bytes
+// are written.
+func TestUnpickleLong(t *testing.T) {
+	values := make([]float64, 100)
+	for i := range values {
+		values[i] = float64(i) / 3
+	}
+	raw := float32Bytes(values...)
+	long := "\x8e" + string(binary.LittleEndian.AppendUint64(nil, uint64(len(raw)))) + raw
+	for _, content := range []string{pkBytes(raw), pkEncoded(raw), long, "T" + pkBytes(raw)[1:]} {
+		file := pickled(pkArray("numpy.core.multiarray", "f4", "<", content, 4, 25))
+		v, err := unpickleString(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := v.(*pickleArray).numbers(&budget{left: 400})
+		if err != nil || fmt.Sprint(a.Shape) != "[4 25]" || a.Data[99] != float64(float32(33)) || a.Data[7] != float64(float32(7./3)) {
+			t.Errorf("%.3q: %v %v", content, a, err)
+		}
+		if _, err := v.(*pickleArray).numbers(&budget{left: 399}); err == nil {
+			t.Errorf("%.3q: no budget was taken", content)
+		}
+	}
+	for _, c := range []struct{ content, want string }{
+		{pkEncoded(raw + "x"), "with 401 bytes"},
+		{pkBytes(raw[1:]), "with 399 bytes"},
+		{"c_codecs\nencode\n" + pkUnicode(strings.Repeat("x", 398)+"\u0100") + pkUnicode("latin1") + "\x86R", "not in latin1"},
+		{"c_codecs\nencode\n" + pkUnicode(strings.Repeat("x", 399)+"\xc3") + pkUnicode("latin1") + "\x86R", "not in latin1"},
+		{pkUnicode(raw), "without bytes"},
+	} {
+		_, err := unpickleString(pickled(pkArray("numpy.core.multiarray", "f4", "<", c.content, 4, 25)))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%.30q: %v, want %q", c.content, err, c.want)
+		}
+	}
+}
+
 func TestUnpickleValues(t *testing.T) {
 	tests := []struct{ pickle, want string }{
 		{"\x80\x02N.", "<nil>"},
