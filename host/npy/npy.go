@@ -71,7 +71,7 @@ type element struct {
 
 // parseElement reads a descr such as "<f4" or "|u1".
 func parseElement(descr string) (element, error) {
-	bad := fmt.Errorf("element type %q is none of f4, f8, i1 to i8, u1 to u8, b1", descr)
+	bad := fmt.Errorf("element type %.20q is none of f4, f8, i1 to i8, u1 to u8, b1", descr)
 	if len(descr) != 3 {
 		return element{}, bad
 	}

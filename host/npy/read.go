@@ -99,7 +99,7 @@ func (r *Reader) Array() (*Array, error) {
 // Bytes reads the elements of an array of type uint8, without making numbers of them.
 func (r *Reader) Bytes() ([]byte, error) {
 	if r.Header.Descr != "|u1" {
-		return nil, fmt.Errorf("element type %q is not |u1", r.Header.Descr)
+		return nil, fmt.Errorf("element type %.20q is not |u1", r.Header.Descr)
 	}
 	n, err := r.count(1)
 	if err != nil {

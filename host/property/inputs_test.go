@@ -289,3 +289,31 @@ func FuzzReadPoints(f *testing.F) {
 		}
 	})
 }
+
+// FuzzReadLabels looks for panics and for labels that are no classes, of content that has
+// a length and of a stream.
+func FuzzReadLabels(f *testing.F) {
+	f.Add([]byte(idxFile(8, []uint32{3}, []byte{7, 2, 255})))
+	f.Add([]byte(gzipped(idxFile(0xc, []uint32{2}, []int32{7, 2}))))
+	f.Add([]byte(npyFile("<i8", "(2, 1)", []int64{7, 2})))
+	f.Add([]byte(npzFile("x.npy", npyFile("<f8", "(1,)", []float64{3}))))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, s := range []func() (*source, error){
+			func() (*source, error) { return newSource(bytes.NewReader(data), int64(len(data))) },
+			func() (*source, error) { return newSource(struct{ io.Reader }{bytes.NewReader(data)}, -1) },
+		} {
+			s, err := s()
+			var labels []int
+			if err == nil {
+				labels, err = decodeLabels(s, "")
+			}
+			if err != nil {
+				wantError(t, err)
+				continue
+			}
+			if len(labels) == 0 || slices.Min(labels) < 0 || slices.Max(labels) > maxLabel {
+				t.Fatalf("labels %v", labels)
+			}
+		}
+	})
+}

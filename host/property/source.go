@@ -167,6 +167,9 @@ func newSpool(r io.Reader) (*spool, error) {
 }
 
 func (s *spool) ReadAt(b []byte, at int64) (n int, err error) {
+	if at < 0 {
+		return 0, errors.New("damaged zip: a place before the beginning")
+	}
 	for n < len(b) {
 		if at >= s.size {
 			return n, io.EOF

@@ -43,8 +43,9 @@ type lazy struct {
 }
 
 // memoryPerNumber is about how many bytes a number of a file takes in a posterior: as a
-// mean or a spread 8, and as many for the bounds of standard deviations.
-const memoryPerNumber = 16
+// mean or a spread 8, as many for the bounds of standard deviations, and as many for what
+// is done with them next.
+const memoryPerNumber = 24
 
 // freeNumbers is how many numbers a posterior may have whatever the length of its file.
 const freeNumbers = 1 << 24

@@ -269,3 +269,28 @@ func numberFile(t *testing.T) []byte {
 	}
 	return file
 }
+
+func FuzzDeepbayes(f *testing.F) {
+	a := asTensors(smallArrays())
+	arch := kerasHead + kerasDenseText(3, "relu") + "," + kerasDenseText(1, "softmax") + "]}}"
+	f.Add([]byte(arch), objectFile(a[:4]...), objectFile(a[4:]...))
+	f.Add([]byte(`{"class_name":"Sequential","config":{"layers":[{"class_name":"Dense","config":{}}]}}`), objectFile(a[0], a[1]), objectFile(a[0], a[1]))
+	f.Fuzz(func(t *testing.T, arch, mean, spread []byte) {
+		files := map[string][]byte{"arch.json": arch, "mean.npy": mean, "var.npy": spread}
+		n, err := parseDeepbayes(func(name string, limit int64, use func(blob) error) error {
+			if int64(len(files[name])) > limit {
+				return os.ErrNotExist
+			}
+			return use(held(files[name]))
+		})
+		if err == nil {
+			var p *posterior.Posterior
+			if p, err = n.assemble(Options{Scale: posterior.ScaleSoftplus}); err == nil && p.Weights() > len(mean) {
+				t.Fatalf("%d weights from %d bytes", p.Weights(), len(mean))
+			}
+		}
+		if err != nil && strings.ContainsAny(err.Error(), "\n\r") {
+			t.Fatalf("error of several lines: %q", err)
+		}
+	})
+}

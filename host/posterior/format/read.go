@@ -54,15 +54,22 @@ func Read(path string, opt Options) (*posterior.Posterior, error) {
 	return p, nil
 }
 
-// oneLine is an error about a file. Some of the errors of package json have several lines.
+// oneLine is an error about a file. Errors of package json may have several lines, and
+// quote numbers of any length.
 type oneLine struct {
 	path string
 	err  error
 }
 
 func (e *oneLine) Error() string {
-	return e.path + ": " + strings.NewReplacer("\n", " ", "\r", " ").Replace(e.err.Error())
+	const longest = 600
+	text := strings.NewReplacer("\n", " ", "\r", " ").Replace(e.err.Error())
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "") + "..."
+	}
+	return e.path + ": " + text
 }
+
 func (e *oneLine) Unwrap() error { return e.err }
 
 func readAny(path string, opt Options) (*posterior.Posterior, error) {
