@@ -11,10 +11,11 @@ func FuzzReadRecords(f *testing.F) {
 	f.Add(`{"p_lower":0.5,"p_upper":1,"method":"ibp","posterior_sha256":"x","guarantee":"` + Guarantee + `","gamma":[1,2]}` + "\n\n")
 	f.Add(`{"p_lower":0.5,"p_upper":1,"statistical":{"lower":0,"upper":1}}`)
 	f.Add("{}\n[]\n")
+	f.Add(`{"index":` + strings.Repeat("1", 1000) + `}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		records, err := ReadRecords("file", strings.NewReader(text))
 		if err != nil {
-			if !strings.HasPrefix(err.Error(), "file: ") || strings.ContainsAny(err.Error(), "\n\r") {
+			if !strings.HasPrefix(err.Error(), "file: ") || strings.ContainsAny(err.Error(), "\n\r") || len(err.Error()) > 2000 {
 				t.Fatalf("error %q", err)
 			}
 			return
