@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"psafe/host/npy"
+	"psafe/host/report"
 )
 
 // bomb is a file that is small on disk and large in memory, or a large one that is read for
@@ -80,6 +81,7 @@ func bombs() []bomb {
 		{"safetensors of brackets", asPosterior, write(func() string { return safetensorsHead(90<<20) + `{"a":` + strings.Repeat("[", 90<<20-5) }), "at most 16777216 are allowed", 50, false},
 		{"safetensors of brackets, 16 MiB", asPosterior, write(func() string { return safetensorsHead(1<<24) + `{"a":` + strings.Repeat("[", 1<<24-5) }), "nest deeper", 80, false},
 		{"safetensors of values", asPosterior, write(func() string { return safetensorsHead(1<<24) + `{"a":[` + strings.Repeat("1,", 1<<23-3) }), "more than 1048576 values", 80, false},
+		{"safetensors of as many values as can be", asPosterior, write(manyTensors), "has no entry", 900, true},
 		{"safetensors, sparse", asPosterior, sparse(tensorHead(1<<28), 4<<30), "takes", 50, false},
 		{"sparse posterior", asPosterior, sparse("", 4<<30), "not a posterior", 50, false},
 		{"sparse zip", asPosterior, sparse("PK\x03\x04", 4<<30), "damaged zip", 50, false},
@@ -88,6 +90,7 @@ func bombs() []bomb {
 		{"sparse .npy", asPosterior, sparse(npy.Magic, 4<<30), "a lone .npy file", 50, false},
 		{".npz of zeros, 1 GiB", asPosterior, zeroPosterior(11584), "numbers in a file of", 50, false},
 		{".npz of as many zeros as can be", asPosterior, zeroPosterior(2895), "", 700, false},
+		{".npz of as many counts as can be", asPosterior, write(manyCounts), "is missing", 500, true},
 		{".npz of one header", asPosterior, zipped("__meta__.npy", npyHead("|u1", 1<<30-128), 1<<30-128), "at most 4194304 are allowed", 50, false},
 		{".npz of objects, 1 GiB", asPosterior, zipped("arr_0.npy", npyHead("|O", 1), 1<<30-128), "a pickle of 1073741696 bytes", 50, false},
 		{"pickle of nothings", asPosterior, write(func() string { return "\x80\x02" + strings.Repeat("N", 1<<21) }), "more than 1048576 opcodes", 150, false},
@@ -101,6 +104,7 @@ func bombs() []bomb {
 
 		{"sparse results", asResults, sparse("{", 4<<30), "the limit for such a file is 1073741824", 50, false},
 		{"results of one line", asResults, sparse("{", 1<<30), "token too long", 100, false},
+		{"results of as many records as can be", asResults, write(manyRecords), "line ", 2500, true},
 		{"results of brackets", asResults, write(func() string { return `{"a":` + strings.Repeat("[", 15<<20) }), "no result record", 150, false},
 	}
 }
@@ -168,25 +172,27 @@ type member struct {
 }
 
 func zippedAll(members []member) func(*testing.T, string) string {
-	return write(func() string {
-		var b bytes.Buffer
-		z := zip.NewWriter(&b)
-		for _, m := range members {
-			packed, sum := deflated(m)
-			w, err := z.CreateRaw(&zip.FileHeader{Name: m.name, Method: zip.Deflate, CRC32: sum,
-				CompressedSize64: uint64(len(packed)), UncompressedSize64: uint64(len(m.head)) + uint64(m.zeros)})
-			if err == nil {
-				_, err = w.Write(packed)
-			}
-			if err != nil {
-				panic(err)
-			}
+	return write(func() string { return zipText(members) })
+}
+
+func zipText(members []member) string {
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for _, m := range members {
+		packed, sum := deflated(m)
+		w, err := z.CreateRaw(&zip.FileHeader{Name: m.name, Method: zip.Deflate, CRC32: sum,
+			CompressedSize64: uint64(len(packed)), UncompressedSize64: uint64(len(m.head)) + uint64(m.zeros)})
+		if err == nil {
+			_, err = w.Write(packed)
 		}
-		if err := z.Close(); err != nil {
+		if err != nil {
 			panic(err)
 		}
-		return b.String()
-	})
+	}
+	if err := z.Close(); err != nil {
+		panic(err)
+	}
+	return b.String()
 }
 
 // deflated compresses a member without going through its zeros a second time: what deflate
@@ -276,6 +282,29 @@ func tensorHead(n int) string {
 		header += fmt.Sprintf(`,"layers.0.%s":{"dtype":"F32","shape":[%s],"data_offsets":[%d,%d]}`, name, shape, 4*n*k, 4*n*(k+1))
 	}
 	return safetensorsHead(length-8) + header + strings.Repeat(" ", length-9-len(header)) + "}"
+}
+
+// manyTensors is a safetensors file of about a million values in its header.
+func manyTensors() string {
+	var b strings.Builder
+	for i := range 1<<20/16 - 2 {
+		fmt.Fprintf(&b, `,"%d":{"dtype":"F32","shape":[1,1,1,1,0],"data_offsets":[0,0]}`, i)
+	}
+	header := "{" + b.String()[1:] + "}"
+	return safetensorsHead(uint64(len(header))) + header
+}
+
+// manyCounts is a psafe .npz whose header is nearly as long as it may be.
+func manyCounts() string {
+	meta := `{"format":"psafe-posterior","version":1,"kind":"samples","layout":"in,out","layers":[{"kind":"dense","activation":"identity","in":1,"out":1}],"counts":[1` +
+		strings.Repeat(",1", 2<<20-200) + `]}`
+	return zipText([]member{{"__meta__.npy", npyHead("|u1", len(meta)) + meta, 0}})
+}
+
+// manyRecords is a result file of as many records as there may be.
+func manyRecords() string {
+	record := fmt.Sprintf(`{"index":0,"eps":"0.1","p_lower":0.5,"p_upper":1,"method":"ibp","posterior":"a","posterior_sha256":"x","guarantee":%q}`+"\n", report.Guarantee)
+	return strings.Repeat(record, 1<<20)
 }
 
 // memo puts one value into n places.

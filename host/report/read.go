@@ -57,7 +57,7 @@ func ReadRecords(file string, r io.Reader) ([]Placed, error) {
 		}
 		rec, err := ParseRecord(lines.Bytes())
 		if err != nil {
-			return nil, fmt.Errorf("%s: line %d: no result record: %w: give a file that psafe certify --out wrote", file, n, err)
+			return nil, fmt.Errorf("%s: line %d: no result record: %.300v: give a file that psafe certify --out wrote", file, n, err)
 		}
 		if len(records) == maxRecords {
 			return nil, fmt.Errorf("%s: line %d: more than %d records: split the file", file, n, maxRecords)

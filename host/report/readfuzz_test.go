@@ -11,6 +11,7 @@ func FuzzReadRecords(f *testing.F) {
 	f.Add(`{"p_lower":0.5,"p_upper":1,"method":"ibp","posterior_sha256":"x","guarantee":"` + Guarantee + `","gamma":[1,2],"task":0,"tasks":1,"run":"a"}` + "\n\n")
 	f.Add(`{"p_lower":0.5,"p_upper":1,"statistical":{"lower":0,"upper":1}}`)
 	f.Add("{}\n[]\n")
+	f.Add(`{"index":` + strings.Repeat("1", 1000) + `}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		// Checksums that match let through what a hostile hand would write.
 		var lines []string
@@ -22,7 +23,7 @@ func FuzzReadRecords(f *testing.F) {
 		}
 		records, err := ReadRecords("file", strings.NewReader(strings.Join(lines, "\n")))
 		if err != nil {
-			if !strings.HasPrefix(err.Error(), "file: ") || strings.ContainsAny(err.Error(), "\n\r") {
+			if !strings.HasPrefix(err.Error(), "file: ") || strings.ContainsAny(err.Error(), "\n\r") || len(err.Error()) > 2000 {
 				t.Fatalf("error %q", err)
 			}
 			return
