@@ -4,7 +4,7 @@ GO          ?= go
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PLATFORMS   ?= linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
-.PHONY: test deep build deps format vet lint cross unit unit-deep race simd bench mutants cover testdata paper
+.PHONY: test deep build deps format vet lint cross unit unit-deep race simd bench mutants fuzz cover testdata paper
 
 # What every change must pass: at most four minutes on two cores. Tests do a tenth of
 # their random cases and a chosen few of the others (internal/testscale). Left to make
@@ -70,6 +70,11 @@ bench:
 # Breaks one push, sign, index or formula at a time; each must fail a test. Slow.
 mutants:
 	CGO_ENABLED=0 $(GO) run ./internal/mutants
+
+# Runs every fuzz target for so long, one after the other, and prints how often each ran.
+FUZZTIME ?= 1m
+fuzz:
+	@scripts/fuzz.sh $(FUZZTIME)
 
 # What the tests of make test run of all packages, and the functions that nothing runs.
 cover:

@@ -13,12 +13,12 @@ import (
 // module and of others each package may import, the standard library apart.
 // Tests may import more.
 var mayImport = map[string][]string{
-	"psafe/host/npy":              {},
+	"psafe/host/npy":              {"psafe/internal/infile"},
 	"psafe/host/measure":          {},
 	"psafe/host/network":          {"gonum.org/v1/gonum/", "psafe/host/measure"},
 	"psafe/host/posterior":        {"psafe/host/measure", "psafe/host/network"},
-	"psafe/host/posterior/format": {"psafe/host/network", "psafe/host/npy", "psafe/host/posterior"},
-	"psafe/host/property":         {"psafe/host/npy"},
+	"psafe/host/posterior/format": {"psafe/host/network", "psafe/host/npy", "psafe/host/posterior", "psafe/internal/infile"},
+	"psafe/host/property":         {"psafe/host/npy", "psafe/internal/infile"},
 	"psafe/host/bound":            {"psafe/host/network", "psafe/host/posterior", "psafe/host/property"},
 	"psafe/host/bound/lockstep":   {"psafe/host/bound"},
 	"psafe/host/bound/devicetest": {
@@ -36,20 +36,21 @@ var mayImport = map[string][]string{
 	"psafe/host/check": {
 		"psafe/host/network", "psafe/host/npy", "psafe/host/posterior", "psafe/host/posterior/format", "psafe/host/property",
 	},
-	"psafe/host/report": {"psafe/host/certify", "psafe/host/measure", "psafe/host/property"},
+	"psafe/host/report": {"psafe/host/certify", "psafe/host/measure", "psafe/host/property", "psafe/internal/infile"},
 	"psafe/host/run": {
 		"psafe/host/bound", "psafe/host/certify", "psafe/host/posterior", "psafe/host/posterior/format",
 		"psafe/host/property", "psafe/host/report", "psafe/internal/outfile",
 	},
 	"psafe/host/train": {
 		"gonum.org/v1/gonum/", "psafe/host/network", "psafe/host/posterior", "psafe/host/property",
+		"psafe/internal/infile",
 	},
 	"psafe/host/figure": {"gonum.org/v1/gonum/", "gonum.org/v1/plot", "gonum.org/v1/plot/", "psafe/host/report"},
 	"psafe/host/paper": {
 		"gonum.org/v1/gonum/",
 		"psafe/host/bound", "psafe/host/figure", "psafe/host/network", "psafe/host/posterior",
 		"psafe/host/posterior/format", "psafe/host/property", "psafe/host/report", "psafe/host/run",
-		"psafe/host/train", "psafe/internal/outfile", "psafe/testdata",
+		"psafe/host/train", "psafe/internal/infile", "psafe/internal/outfile", "psafe/testdata",
 	},
 	"psafe/host/bench": {
 		"psafe/host/bound", "psafe/host/certify", "psafe/host/network", "psafe/host/posterior",
@@ -68,8 +69,9 @@ var mayImport = map[string][]string{
 		"psafe/host/bench", "psafe/host/bound", "psafe/host/check", "psafe/host/crosscheck", "psafe/host/figure",
 		"psafe/host/measure", "psafe/host/network", "psafe/host/paper", "psafe/host/posterior",
 		"psafe/host/posterior/format", "psafe/host/property", "psafe/host/report", "psafe/host/run",
-		"psafe/host/train", "psafe/internal/outfile",
+		"psafe/host/train", "psafe/internal/infile", "psafe/internal/outfile",
 	},
+	"psafe/internal/infile":    {},
 	"psafe/internal/outfile":   {},
 	"psafe/internal/testscale": {},
 	"psafe/internal/mutants":   {},

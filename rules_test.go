@@ -27,6 +27,12 @@ var rules = []rule{
 	{"a file put in its place by renaming: internal/outfile does that",
 		regexp.MustCompile(`\bos\.(Rename|CreateTemp)\(`),
 		[]string{"internal/outfile/"}},
+	{"a file opened for reading: internal/infile does that, at once and within limits",
+		regexp.MustCompile(`\bos\.(Open|ReadFile)\(`),
+		// What runs no user's file: /proc, the program's own file, tools of the project. And
+		// the records of an earlier run, which OUT.partial and OUT hold.
+		[]string{"internal/infile/", "host/run/peak.go", "cmd/psafe/version.go", "internal/mutants/", "internal/release/", "testdata/gen/",
+			"host/run/resume.go"}},
 }
 
 // TestRules looks for what no package but those allowed may contain, tests apart.

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
 
 	"github.com/spf13/pflag"
 
 	"psafe/host/check"
+	"psafe/internal/infile"
 )
 
 const checkAbout = `psafe check proves the bounds of result files again, by itself: it shares no code
@@ -81,15 +81,16 @@ type checked struct {
 
 // file checks a result file.
 func (t *checked) file(ctx context.Context, path string) error {
-	file := os.Stdin
-	if path != "-" {
-		var err error
-		if file, err = os.Open(path); err != nil {
-			return fmt.Errorf("%s: cannot be read: %w: name a result file", path, bareError(err))
-		}
-		defer file.Close()
+	name := path
+	if path == "-" {
+		name = "/dev/stdin"
 	}
-	err := check.Lines(file, func(n int, line []byte) error {
+	file, err := infile.OpenInput(name)
+	if err != nil {
+		return fmt.Errorf("%s: cannot be read: %w: name a result file", path, err)
+	}
+	defer file.Close()
+	err = check.Lines(file, func(n int, line []byte) error {
 		prove := t.draw.Float64() < t.flags.sample
 		v, err := t.checker.Check(ctx, line, !prove)
 		if err != nil {
@@ -155,11 +156,7 @@ func (t *checked) end() error {
 func countRecords(paths []string) int {
 	total := 0
 	for _, path := range paths {
-		info, err := os.Stat(path)
-		if err != nil || !info.Mode().IsRegular() {
-			return 0
-		}
-		file, err := os.Open(path)
+		file, err := infile.Open(path)
 		if err != nil {
 			return 0
 		}
@@ -167,13 +164,4 @@ func countRecords(paths []string) int {
 		file.Close()
 	}
 	return total
-}
-
-// bareError is an error of package os without the path.
-func bareError(err error) error {
-	var p *os.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
 }

@@ -3,6 +3,7 @@ package npy
 import (
 	"encoding/binary"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 )
@@ -25,37 +26,51 @@ func (h Header) IsObject() bool {
 	return strings.TrimLeft(h.Descr, "|<>=") == "O"
 }
 
-// ParseHeader splits a .npy file into its header and the bytes after it, which
-// share memory with file. It does not check that the two fit together. It is an
-// error when file is no .npy file of version 1, 2 or 3, when it is cut off inside
-// the header, or when the header is not the dictionary NumPy writes.
-func ParseHeader(file []byte) (Header, []byte, error) {
-	if len(file) < 10 || string(file[:6]) != Magic {
-		return Header{}, nil, fmt.Errorf("not a .npy file: it does not begin with %q and a version", Magic)
+// maxHeader bounds the dictionary of a header, in bytes: NumPy's own reader stops at 10,000
+// characters.
+const maxHeader = 1 << 16
+
+// readHeader reads a header from its first byte to its last. n is its length. It is an
+// error when there is no .npy file of version 1, 2 or 3, when it is cut off inside the
+// header, or when the header is not the dictionary NumPy writes.
+func readHeader(r io.Reader) (h Header, n int64, err error) {
+	head := make([]byte, 8, 12)
+	if _, err := io.ReadFull(r, head); err != nil || string(head[:6]) != Magic {
+		return h, 0, or(err, fmt.Errorf("not a .npy file: it does not begin with %q and a version", Magic))
 	}
-	var length uint64
-	rest := file[8:]
-	switch file[6] {
+	size := 4
+	switch head[6] {
 	case 1:
-		length = uint64(binary.LittleEndian.Uint16(rest))
-		rest = rest[2:]
+		size = 2
 	case 2, 3:
-		if len(rest) < 4 {
-			return Header{}, nil, fmt.Errorf(".npy header is cut off")
-		}
-		length = uint64(binary.LittleEndian.Uint32(rest))
-		rest = rest[4:]
 	default:
-		return Header{}, nil, fmt.Errorf(".npy version %d is none of 1, 2, 3", file[6])
+		return h, 0, fmt.Errorf(".npy version %d is none of 1, 2, 3", head[6])
 	}
-	if length > uint64(len(rest)) {
-		return Header{}, nil, fmt.Errorf(".npy header of %d bytes is cut off after %d", length, len(rest))
+	var length [4]byte
+	if _, err := io.ReadFull(r, length[:size]); err != nil {
+		return h, 0, or(err, fmt.Errorf(".npy header is cut off"))
 	}
-	h, err := parseDict(string(rest[:length]))
-	if err != nil {
-		return Header{}, nil, fmt.Errorf(".npy header: %w", err)
+	most := binary.LittleEndian.Uint32(length[:])
+	if most > maxHeader {
+		return h, 0, fmt.Errorf(".npy header of %d bytes: at most %d are allowed", most, maxHeader)
 	}
-	return h, rest[length:], nil
+	text := make([]byte, most)
+	if got, err := io.ReadFull(r, text); err != nil {
+		return h, 0, or(err, fmt.Errorf(".npy header of %d bytes is cut off after %d", most, got))
+	}
+	if h, err = parseDict(string(text)); err != nil {
+		return h, 0, fmt.Errorf(".npy header: %w", err)
+	}
+	return h, int64(8 + size + len(text)), nil
+}
+
+// or is what for a stream that ended, or never began, and for the rest the stream's own
+// error.
+func or(err, what error) error {
+	if err == nil || err == io.EOF || err == io.ErrUnexpectedEOF {
+		return what
+	}
+	return err
 }
 
 // parseDict reads the Python dictionary of a header. The three keys may come in

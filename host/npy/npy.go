@@ -1,10 +1,10 @@
 // Package npy reads and writes the numeric part of NumPy's file formats: .npy
-// (header versions 1 to 3) and .npz (a zip of .npy files). It uses nothing but
-// the standard library and treats every input as hostile: a length is believed
-// only as far as there are bytes behind it, and no input makes it panic.
+// (header versions 1 to 3) and .npz (a zip of .npy files). It treats every input as
+// hostile: a length is believed only as far as there are bytes behind it, an array is
+// made only when its header has been read and the memory for it is there, and no input
+// makes it panic.
 //
-// Arrays of Python objects are pickles. They are not read here: Read answers
-// with an *ObjectError that carries the parsed header and the pickle's bytes.
+// Arrays of Python objects are pickles. They are not read here: see Header.IsObject.
 package npy
 
 import (
@@ -31,72 +31,14 @@ const maxRank = 64
 // maxExact is 2^53: every integer up to it is a float64.
 const maxExact = 1 << 53
 
-// ObjectError says that a .npy file holds an array of Python objects, that is,
-// a pickle.
-type ObjectError struct {
-	// Header is the parsed header.
-	Header Header
-	// Payload is the pickle: all bytes after the header. It shares memory with
-	// the input of Read.
-	Payload []byte
-}
-
-// Error says what the array is.
-func (e *ObjectError) Error() string {
-	return "array of Python objects (a pickle), not of numbers"
-}
-
-// Read reads a whole .npy file. It gives an *ObjectError for an array of Python
-// objects, and an ordinary error for a file that is damaged, has bytes left
-// over, has an element type other than float32, float64, integers and booleans,
-// or holds an integer beyond 2^53 in magnitude.
-func Read(file []byte) (*Array, error) {
-	h, payload, err := ParseHeader(file)
-	if err != nil {
-		return nil, err
-	}
-	if h.IsObject() {
-		return nil, &ObjectError{Header: h, Payload: payload}
-	}
-	return Decode(h, payload)
-}
-
-// Decode turns raw elements into an array. h.Shape and h.Descr must account for
-// every byte of raw; anything else is an error, as in Read. raw is not kept.
-func Decode(h Header, raw []byte) (*Array, error) {
-	el, err := parseElement(h.Descr)
-	if err != nil {
-		return nil, err
-	}
-	n, err := Count(h.Shape, el.size, len(raw))
-	if err != nil {
-		return nil, err
-	}
-	if n*el.size != len(raw) {
-		return nil, fmt.Errorf("shape %v of %s needs %d bytes, there are %d", h.Shape, h.Descr, n*el.size, len(raw))
-	}
-	data := make([]float64, n)
-	for i := range data {
-		v, ok := el.value(raw[i*el.size : (i+1)*el.size])
-		if !ok {
-			return nil, fmt.Errorf("element %d is no %s that a float64 holds exactly", i, h.Descr)
-		}
-		data[i] = v
-	}
-	if h.Fortran {
-		data = fromFortran(h.Shape, data)
-	}
-	return &Array{Shape: append([]int{}, h.Shape...), Data: data, DType: h.Descr}, nil
-}
-
 // Count gives the number of elements of shape. It is an error when shape has a
 // negative axis, too many axes, or needs more than available bytes at size
 // bytes per element: so the answer is safe to allocate.
-func Count(shape []int, size, available int) (int, error) {
+func Count(shape []int, size int, available int64) (int, error) {
 	if len(shape) > maxRank {
 		return 0, fmt.Errorf("array has %d axes, at most %d are allowed", len(shape), maxRank)
 	}
-	n := 1
+	n := int64(1)
 	for _, d := range shape {
 		if d < 0 {
 			return 0, fmt.Errorf("shape %v has a negative axis", shape)
@@ -109,15 +51,15 @@ func Count(shape []int, size, available int) (int, error) {
 		return 0, nil
 	}
 	for _, d := range shape {
-		if d > available/size/n {
+		if int64(d) > available/int64(size)/n {
 			return 0, fmt.Errorf("shape %v needs more than the %d bytes there are", shape, available)
 		}
-		n *= d
+		n *= int64(d)
 	}
-	if n*size > available {
+	if n*int64(size) > available {
 		return 0, fmt.Errorf("shape %v needs more than the %d bytes there are", shape, available)
 	}
-	return n, nil
+	return int(n), nil
 }
 
 // element is how one number is stored: kind is 'f', 'i', 'u' or 'b' (bool).
@@ -129,7 +71,7 @@ type element struct {
 
 // parseElement reads a descr such as "<f4" or "|u1".
 func parseElement(descr string) (element, error) {
-	bad := fmt.Errorf("element type %q is none of f4, f8, i1 to i8, u1 to u8, b1", descr)
+	bad := fmt.Errorf("element type %.20q is none of f4, f8, i1 to i8, u1 to u8, b1", descr)
 	if len(descr) != 3 {
 		return element{}, bad
 	}
@@ -184,8 +126,8 @@ func (el element) value(b []byte) (v float64, ok bool) {
 }
 
 // fromFortran reorders data, whose first index runs fastest, into C order.
-func fromFortran(shape []int, data []float64) []float64 {
-	out := make([]float64, len(data))
+func fromFortran[T byte | float64](shape []int, data []T) []T {
+	out := make([]T, len(data))
 	// from is the place in data of the current C-order index; stride[a] is how
 	// far one step along axis a moves there.
 	index := make([]int, len(shape))

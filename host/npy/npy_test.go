@@ -3,7 +3,6 @@ package npy
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"math"
 	"reflect"
 	"slices"
@@ -76,7 +75,8 @@ func TestReadErrors(t *testing.T) {
 		{"version 4", "version 4", file(4, good, 0, 0, 0, 0)},
 		{"header cut off", "cut off", file(1, good)[:30]},
 		{"version 2 length cut off", "cut off", []byte(Magic + "\x02\x00\x01\x00")},
-		{"huge header", "cut off", append([]byte(Magic), 2, 0, 0xff, 0xff, 0xff, 0xff, '{')},
+		{"huge header", "at most 65536", append([]byte(Magic), 2, 0, 0xff, 0xff, 0xff, 0xff, '{')},
+		{"header of 64 KiB cut off", "cut off after 1", append([]byte(Magic), 2, 0, 0, 0, 1, 0, '{')},
 		{"too few bytes", "needs more", file(1, good, 0, 0, 0)},
 		{"too many bytes", "needs 4 bytes, there are 5", file(1, good, 0, 0, 0, 0, 0)},
 		{"bytes after no entries", "needs 0 bytes", file(1, dict("<f4", "False", "(0,)"), 1)},
@@ -110,14 +110,68 @@ func TestReadErrors(t *testing.T) {
 }
 
 func TestReadObject(t *testing.T) {
-	_, err := Read(file(1, dict("|O", "False", "(3,)"), 0x80, 2, 'N', '.'))
-	var object *ObjectError
-	if !errors.As(err, &object) {
-		t.Fatalf("error %v, want an *ObjectError", err)
+	f := file(1, dict("|O", "False", "(3,)"), 0x80, 2, 'N', '.')
+	if _, err := Read(f); err != errObject {
+		t.Errorf("error %v", err)
 	}
-	if string(object.Payload) != "\x80\x02N." || !slices.Equal(object.Header.Shape, []int{3}) {
-		t.Errorf("payload %q, shape %v", object.Payload, object.Header.Shape)
+	r, err := NewReader(bytes.NewReader(f), int64(len(f)), true)
+	if err != nil {
+		t.Fatal(err)
 	}
+	rest, err := r.Rest()
+	if err != nil || string(rest) != "\x80\x02N." || !r.Header.IsObject() || !slices.Equal(r.Header.Shape, []int{3}) || int(r.Offset) != len(f)-4 {
+		t.Errorf("%q, %v, header %v of %d bytes", rest, err, r.Header, r.Offset)
+	}
+}
+
+// A stream whose length nobody knows is read as far as its header says, to its end.
+func TestReadStream(t *testing.T) {
+	const most = 1 << 20
+	good := file(1, dict("|u1", "False", "(3,)"), 1, 2, 3)
+	for _, c := range []struct {
+		name, want string
+		file       []byte
+	}{{"good", "", good}, {"short", "ends before", good[:len(good)-1]}, {"long", "goes on", append(bytes.Clone(good), 4)},
+		{"beyond what can come", "needs more", file(1, dict("|u1", "False", "(1048576,)"), 1)}} {
+		for _, as := range []func(*Reader) error{
+			func(r *Reader) error { _, err := r.Array(); return err },
+			func(r *Reader) error { _, err := r.Bytes(); return err },
+		} {
+			r, err := NewReader(bytes.NewReader(c.file), most, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := as(r); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: %v, want %q", c.name, err, c.want)
+			}
+		}
+	}
+	r, err := NewReader(bytes.NewReader(file(1, dict("<f4", "False", "(1,)"), 0, 0, 0, 0)), most, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Bytes(); err == nil {
+		t.Error("floats were read as bytes")
+	}
+}
+
+// readZip reads all arrays of a zip.
+func readZip(file []byte) (names []string, arrays []*Array, err error) {
+	members, err := OpenZip(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, m := range members {
+		err := m.Open(func(r *Reader) error {
+			a, err := r.Array()
+			names, arrays = append(names, m.Name), append(arrays, a)
+			return err
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	return names, arrays, nil
 }
 
 func TestWriteRead(t *testing.T) {
@@ -137,21 +191,19 @@ func TestWriteRead(t *testing.T) {
 	if !bytes.Equal(one.Bytes(), two.Bytes()) {
 		t.Error("the same arrays gave different bytes")
 	}
-	members, err := ReadZip(one.Bytes())
+	names, got, err := readZip(one.Bytes())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(members) != len(arrays) {
-		t.Fatalf("%d members, want %d", len(members), len(arrays))
+	if len(names) != len(arrays) {
+		t.Fatalf("%d members, want %d", len(names), len(arrays))
 	}
-	for i, m := range members {
-		a, err := Read(m.File)
-		if err != nil || m.Name != arrays[i].Name || !reflect.DeepEqual(a, arrays[i].Array) {
-			t.Errorf("%s: got %q %v %v, want %v", arrays[i].Name, m.Name, a, err, arrays[i].Array)
+	for i, a := range got {
+		if names[i] != arrays[i].Name || !reflect.DeepEqual(a, arrays[i].Array) {
+			t.Errorf("%s: got %q %v, want %v", arrays[i].Name, names[i], a, arrays[i].Array)
 		}
-		_, payload, err := ParseHeader(m.File)
-		if err != nil || (len(m.File)-len(payload))%64 != 0 {
-			t.Errorf("%s: data begins at byte %d, want a multiple of 64", m.Name, len(m.File)-len(payload))
+		if n := len(appendHeader(nil, a)); n%64 != 0 {
+			t.Errorf("%s: data begins at byte %d, want a multiple of 64", names[i], n)
 		}
 	}
 }
@@ -190,7 +242,7 @@ func TestReadZipErrors(t *testing.T) {
 		{"claims 4 GB", "claims", bytes.ReplaceAll(good, binary.LittleEndian.AppendUint32(nil, 128+256), []byte{0, 0, 0, 0xf0})},
 	}
 	for _, test := range tests {
-		if _, err := ReadZip(test.file); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, _, err := readZip(test.file); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
 		}
 	}
@@ -206,21 +258,24 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Add(b.Bytes())
 	f.Fuzz(func(t *testing.T, file []byte) {
-		members, err := ReadZip(file)
-		if err != nil {
-			members = []Member{{File: file}}
+		oneLine := func(err error) {
+			if err != nil && strings.ContainsAny(err.Error(), "\n\r") {
+				t.Fatalf("error of several lines: %q", err)
+			}
 		}
-		for _, m := range members {
-			a, err := Read(m.File)
-			if err != nil {
-				if strings.Contains(err.Error(), "\n") {
-					t.Fatalf("error of several lines: %q", err)
-				}
-				continue
+		_, arrays, err := readZip(file)
+		oneLine(err)
+		if err != nil {
+			a, err := Read(file)
+			if oneLine(err); err != nil {
+				return
 			}
-			if len(a.Data) > len(m.File) {
-				t.Fatalf("%d values from %d bytes", len(a.Data), len(m.File))
+			if len(a.Data) > len(file) {
+				t.Fatalf("%d values from %d bytes", len(a.Data), len(file))
 			}
+			arrays = []*Array{a}
+		}
+		for _, a := range arrays {
 			// What is read can be written, and is read back the same.
 			a.DType = "<f8"
 			back, err := Encode(a)

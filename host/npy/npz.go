@@ -2,9 +2,10 @@ package npy
 
 import (
 	"archive/zip"
-	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 )
 
@@ -12,8 +13,7 @@ import (
 type Member struct {
 	// Name is the array's name: the file name in the zip without ".npy".
 	Name string
-	// File is the unpacked .npy file, for Read.
-	File []byte
+	file *zip.File
 }
 
 // maxUnpacked bounds, in bytes, what all members of one zip unpack to: room for
@@ -24,15 +24,24 @@ const maxUnpacked = 1 << 30
 // maxInflate is above the largest factor by which deflate can expand (1032).
 const maxInflate = 1100
 
-// ReadZip unpacks a .npz file held in memory, members in the zip's own order.
-// It is an error when the zip is damaged (check sums included), when two members
-// have one name, when a member is not a .npy file by its name, or when they
-// unpack to more than 1 GiB.
-func ReadZip(file []byte) ([]Member, error) {
-	z, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
+// maxDirectory bounds, in bytes, what is read of a zip to find its members: room for tens
+// of thousands of names.
+const maxDirectory = 4 << 20
+
+// OpenZip lists the members of a .npz file of size bytes, in the zip's own order. Nothing
+// is unpacked yet. It is an error when the list is damaged or longer than 4 MiB, when two
+// members have one name, when a member is not a .npy file by its name, or when they claim
+// to unpack to more than 1 GiB.
+func OpenZip(r io.ReaderAt, size int64) ([]Member, error) {
+	directory := &bounded{ReaderAt: r, left: maxDirectory}
+	z, err := zip.NewReader(directory, size)
+	if directory.left < 0 {
+		return nil, fmt.Errorf("damaged zip: the list of its members is longer than %d bytes", maxDirectory)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("damaged zip: %w", err)
 	}
+	directory.left = math.MaxInt64
 	members := make([]Member, 0, len(z.File))
 	seen := map[string]bool{}
 	left := uint64(maxUnpacked)
@@ -45,33 +54,46 @@ func ReadZip(file []byte) ([]Member, error) {
 			return nil, fmt.Errorf("zip has two members %.60q", f.Name)
 		}
 		seen[name] = true
-		if f.UncompressedSize64 > left || f.UncompressedSize64/maxInflate > uint64(len(file)) {
-			return nil, fmt.Errorf("zip member %.60q claims to unpack to %d bytes", f.Name, f.UncompressedSize64)
+		if f.UncompressedSize64 > left || f.UncompressedSize64/maxInflate > uint64(size) {
+			return nil, fmt.Errorf("zip member %.60q claims to unpack to %d bytes; all together may have %d", f.Name, f.UncompressedSize64, maxUnpacked)
 		}
-		data, err := unpack(f)
-		if err != nil {
-			return nil, fmt.Errorf("zip member %.60q: %w", f.Name, err)
-		}
-		left -= uint64(len(data))
-		members = append(members, Member{Name: name, File: data})
+		left -= f.UncompressedSize64
+		members = append(members, Member{Name: name, file: f})
 	}
 	return members, nil
 }
 
-// unpack reads one member and lets archive/zip check its sum. The buffer grows
-// with the bytes that come, so a wrong claimed size costs nothing.
-func unpack(f *zip.File) ([]byte, error) {
-	r, err := f.Open()
+// Open hands use a reader of the member's .npy file. The error names the member.
+func (m *Member) Open(use func(*Reader) error) error {
+	err := m.open(use)
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("zip member %.60q: %w", m.file.Name, err)
 	}
-	defer r.Close()
-	data, err := io.ReadAll(io.LimitReader(r, int64(f.UncompressedSize64)+1))
+	return nil
+}
+
+func (m *Member) open(use func(*Reader) error) error {
+	f, err := m.file.Open()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if uint64(len(data)) != f.UncompressedSize64 {
-		return nil, fmt.Errorf("unpacks to a length other than the %d bytes the zip claims", f.UncompressedSize64)
+	defer f.Close()
+	r, err := NewReader(f, int64(m.file.UncompressedSize64), true)
+	if err != nil {
+		return err
 	}
-	return data, nil
+	return use(r)
+}
+
+// bounded lets left bytes be read.
+type bounded struct {
+	io.ReaderAt
+	left int64
+}
+
+func (b *bounded) ReadAt(p []byte, at int64) (int, error) {
+	if b.left -= int64(len(p)); b.left < 0 {
+		return 0, errors.New("too long")
+	}
+	return b.ReaderAt.ReadAt(p, at)
 }

@@ -14,6 +14,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/report"
 	"psafe/host/run"
+	"psafe/internal/infile"
 	"psafe/internal/outfile"
 )
 
@@ -133,7 +134,7 @@ func (c *Config) purpose() string {
 
 // checkPurpose refuses to resume something else.
 func (c *Config) checkPurpose() error {
-	old, err := os.ReadFile(filepath.Join(c.Out, "experiment"))
+	old, err := infile.ReadAll(filepath.Join(c.Out, "experiment"), maxFile)
 	if err == nil && c.Resume && string(old) != c.purpose() {
 		return fmt.Errorf("--out %s: holds another run, %s: give its flags, or name another folder", c.Out, run.Printable(strings.TrimSpace(string(old))))
 	}

@@ -10,6 +10,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/report"
 	"psafe/host/run"
+	"psafe/internal/infile"
 	"psafe/internal/outfile"
 )
 
@@ -114,11 +115,19 @@ func noUpper(m run.Method) run.Method {
 // input is the path of an input file that the experiments make themselves.
 func (c *Config) input(name string) string { return filepath.Join(c.Out, "inputs", name) }
 
+// Bounds of the small files that an experiment reads itself: bytes, and of JSON how deeply
+// it may nest and how many values it may have.
+const (
+	maxFile   = 64 << 20
+	maxDepth  = 100
+	maxValues = 1 << 20
+)
+
 // writeInput writes such a file, unless it is there with this content: an experiment
 // that is resumed finds its inputs unchanged.
 func (c *Config) writeInput(name string, content []byte) (string, error) {
 	path := c.input(name)
-	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, content) {
+	if old, err := infile.ReadAll(path, maxFile); err == nil && bytes.Equal(old, content) {
 		return path, nil
 	}
 	return path, c.write(filepath.Join("inputs", name), content)

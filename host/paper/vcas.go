@@ -3,10 +3,10 @@ package paper
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"psafe/host/run"
+	"psafe/internal/infile"
 )
 
 // printed is what the paper's table 1 says of a property.
@@ -100,9 +100,12 @@ func (j *vcasJob) sources() (properties string, err error) {
 // read reads the properties, for their names and boxes; psafe certify reads the file
 // itself.
 func (j *vcasJob) read(path string) error {
-	content, err := os.ReadFile(path)
+	content, err := infile.ReadAll(path, maxFile)
+	if err == nil {
+		_, err = infile.CheckJSON(content, maxDepth, maxValues)
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	var file struct {
 		Inputs     string  `json:"inputs"`

@@ -14,7 +14,8 @@ var QuantileLevels = [5]float64{0, 0.25, 0.5, 0.75, 1}
 // changed.
 func Quantiles(values []float64) [5]float64 {
 	var q [5]float64
-	sorted := slices.Sorted(slices.Values(values))
+	sorted := slices.Clone(values)
+	slices.Sort(sorted)
 	for i, level := range QuantileLevels {
 		if len(sorted) == 0 {
 			q[i] = math.NaN()

@@ -1,7 +1,6 @@
 package property
 
 import (
-	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -13,16 +12,30 @@ import (
 	"unicode/utf8"
 )
 
+const (
+	// maxLine bounds a line of a CSV file in bytes, and all lines of a quoted field
+	// together; maxColumns bounds its columns.
+	maxLine    = 32 << 20
+	maxColumns = 1 << 20
+	// blockNumbers is about how many numbers are kept together.
+	blockNumbers = 1 << 16
+)
+
 // readCSV reads comma-separated decimals, a point per line. The first line is a
-// header if no field of it is a number. labelColumn is that of InputOptions,
-// scale is nil for 1. Errors name the line and the column, from 1.
-func readCSV(data []byte, labelColumn string, scale *big.Rat) (*Points, error) {
-	if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
-		return nil, errors.New("is neither IDX nor NumPy and not text either; give one of these or CSV")
+// header if no field of it is a number. scale is nil for 1. Errors name the line
+// and the column, from 1.
+func readCSV(s *source, opt InputOptions, scale *big.Rat) (*Points, error) {
+	if bom := "\xef\xbb\xbf"; s.begins(bom) {
+		_, _ = s.Discard(len(bom))
 	}
-	t := csvTable{reader: csv.NewReader(bytes.NewReader(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))))}
+	t := csvTable{reader: csv.NewReader(&plainText{r: s})}
 	t.reader.ReuseRecord = true
-	fields, err := t.start(labelColumn)
+	fields, err := t.start(opt.LabelColumn)
+	if err == nil {
+		if err := fitsDim(t.points.Dim, opt.Dim); err != nil {
+			return nil, err
+		}
+	}
 	for ; err == nil; fields, err = t.reader.Read() {
 		if err := t.add(fields); err != nil {
 			return nil, err
@@ -34,7 +47,66 @@ func readCSV(data []byte, labelColumn string, scale *big.Rat) (*Points, error) {
 	if t.points.n == 0 {
 		return nil, errors.New("holds no point; give at least one line of numbers")
 	}
-	return &t.points, t.points.setFloats(t.lo, t.hi, scale)
+	return &t.points, t.points.setScale(scale)
+}
+
+// plainText passes text on and refuses what is none, and lines that are too long or have
+// too many columns, before the reader of CSV holds them.
+type plainText struct {
+	r io.Reader
+	// line, length and commas are those of the line so far; quoted says that its end is
+	// inside of quotes, where a line break ends nothing.
+	line, length, commas int
+	quoted               bool
+	// rest are the first bytes of a character that is not complete.
+	rest []byte
+}
+
+func (p *plainText) Read(b []byte) (int, error) {
+	n, err := p.r.Read(b)
+	if e := p.check(b[:n], err == io.EOF); e != nil {
+		return 0, e
+	}
+	return n, err
+}
+
+var errNotText = errors.New("is neither IDX nor NumPy and not text either; give one of these or CSV")
+
+// check counts what comes next; last says that nothing will.
+func (p *plainText) check(text []byte, last bool) error {
+	for _, c := range text {
+		switch p.length++; {
+		case c == 0:
+			return errNotText
+		case c == '"':
+			p.quoted = !p.quoted
+		case c == '\n' && !p.quoted:
+			p.line, p.length, p.commas = p.line+1, 0, 0
+		case c == ',':
+			p.commas++
+		}
+		if p.length > maxLine {
+			return fmt.Errorf("line %d: is longer than %d bytes; write one point on each line", p.line+1, maxLine)
+		}
+		if p.commas >= maxColumns {
+			return fmt.Errorf("line %d: has more than %d columns; write one point on each line", p.line+1, maxColumns)
+		}
+	}
+	whole := append(p.rest, text...)
+	end := len(whole)
+	for k := 1; !last && k < utf8.UTFMax && k <= len(whole); k++ {
+		if c := whole[len(whole)-k]; utf8.RuneStart(c) {
+			if !utf8.FullRune(whole[len(whole)-k:]) {
+				end -= k
+			}
+			break
+		}
+	}
+	if !utf8.Valid(whole[:end]) {
+		return errNotText
+	}
+	p.rest = append(p.rest[:0:0], whole[end:]...)
+	return nil
 }
 
 // csvTable is a CSV file being read.
@@ -43,7 +115,6 @@ type csvTable struct {
 	// label is the column of the class, -1 if there is none.
 	label  int
 	points Points
-	lo, hi []float64
 }
 
 // start reads the header line, if there is one, finds the label column and
@@ -77,6 +148,7 @@ func (t *csvTable) start(labelColumn string) ([]string, error) {
 		return nil, errors.New("line 1: the label is the only column; a point needs at least one number")
 	}
 	t.points.Shape = []int{t.points.Dim}
+	t.points.per = max(1, blockNumbers/t.points.Dim)
 	if header {
 		return t.reader.Read()
 	}
@@ -129,6 +201,15 @@ func findColumn(fields []string, name string, header bool) (int, error) {
 
 // add stores one line as a point.
 func (t *csvTable) add(fields []string) error {
+	p := &t.points
+	if p.n == maxPoints || p.n >= maxCSVNumbers/p.Dim {
+		line, _ := t.reader.FieldPos(0)
+		return fmt.Errorf("line %d: a CSV file may have %d points and %d numbers; split it, or save it as .npy", line, maxPoints, maxCSVNumbers)
+	}
+	if p.n%p.per == 0 {
+		p.blocks = append(p.blocks, block{})
+	}
+	b := &p.blocks[len(p.blocks)-1]
 	for k, f := range fields {
 		lo, hi, err := ParseDecimal(strings.TrimSpace(f))
 		if err == nil && k == t.label {
@@ -136,17 +217,17 @@ func (t *csvTable) add(fields []string) error {
 			if lo != hi {
 				err = fmt.Errorf("%s is not a class; use whole numbers from 0", quote(f))
 			} else if c, err = label(lo); err == nil {
-				t.points.Labels = append(t.points.Labels, c)
+				p.Labels = append(p.Labels, c)
 			}
 		} else if err == nil {
-			t.lo, t.hi = append(t.lo, lo), append(t.hi, hi)
+			b.lo, b.hi = append(b.lo, lo), append(b.hi, hi)
 		}
 		if err != nil {
 			line, _ := t.reader.FieldPos(k)
 			return fmt.Errorf("line %d: column %d: %w", line, k+1, err)
 		}
 	}
-	t.points.n++
+	p.n++
 	return nil
 }
 

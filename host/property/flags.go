@@ -69,10 +69,21 @@ func argmaxSafe(kind string, class, outputs int) (Safe, error) {
 	if class < 0 || class >= outputs {
 		return Safe{}, fmt.Errorf("class %d is not among the %d outputs; choose 0 to %d", class, outputs, outputs-1)
 	}
+	if err := fitsOutputs(outputs); err != nil {
+		return Safe{}, err
+	}
 	if kind == kindArgmaxIs {
 		return ArgmaxIs(class, outputs), nil
 	}
 	return ArgmaxIsNever(class, outputs), nil
+}
+
+// fitsOutputs refuses so many rows of about as many coefficients.
+func fitsOutputs(rows int) error {
+	if rows > maxCoefficients/rows {
+		return fmt.Errorf("%d rows of coefficients of the outputs are more than the limit of %d numbers; use a network with fewer outputs, or %s", rows, maxCoefficients, kindRows)
+	}
+	return nil
 }
 
 // parseOutputBox reads "[lo,hi],[lo,hi]", spaces allowed between its parts.
@@ -153,6 +164,9 @@ func reversed(lo, hi string, a, b Decimal) bool {
 func outputBox(sides []side, outputs int) (Safe, error) {
 	if len(sides) != outputs {
 		return Safe{}, fmt.Errorf("%d pairs of bounds for %d outputs; give one pair for each", len(sides), outputs)
+	}
+	if err := fitsOutputs(2 * outputs); err != nil {
+		return Safe{}, err
 	}
 	s := Safe{Any: [][]int{nil}}
 	add := func(i int, c, d, dHi float64) {

@@ -80,3 +80,13 @@ func tight(t *testing.T, what string, lo, hi float64, r *big.Rat) {
 		t.Errorf("%s: [%g, %g] is not one float64, the number is", what, lo, hi)
 	}
 }
+
+// textSource is a file with that content.
+func textSource(t testing.TB, content string) *source {
+	t.Helper()
+	s, err := newSource(strings.NewReader(content), int64(len(content)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}

@@ -3,7 +3,11 @@ package property
 import (
 	"encoding/binary"
 	"fmt"
+	"io"
 	"math"
+
+	"psafe/host/npy"
+	"psafe/internal/infile"
 )
 
 // idxTypes maps the third byte of an IDX file to the size of an element and to
@@ -22,48 +26,60 @@ var idxTypes = map[byte]struct {
 
 const idxUbyte = 0x08
 
-// isIDX recognises an IDX file by its magic: two zero bytes, with which no text
-// and no other format read here begins.
-func isIDX(data []byte) bool {
-	return len(data) >= 2 && data[0] == 0 && data[1] == 0
-}
+// idxMagic begins an IDX file: two zero bytes, with which no text and no other format read
+// here begins.
+const idxMagic = "\x00\x00"
+
+// maxAxes bounds the axes of an IDX file, as NumPy does those of its own.
+const maxAxes = 64
 
 // decodeIDX decodes an IDX file: 00 00, type, number of axes, the sizes of the
 // axes as big-endian uint32, then the elements in C order. The length of the
 // file must be exactly what its header says.
-func decodeIDX(data []byte) (*array, error) {
-	if len(data) < 4 {
-		return nil, fmt.Errorf("IDX header is cut short at %d bytes; get the file again", len(data))
+func decodeIDX(s *source, fits func(shape []int, bytes bool) error) (*array, error) {
+	var head [4]byte
+	if n, err := io.ReadFull(s, head[:]); err != nil {
+		return nil, or(err, fmt.Errorf("IDX header is cut short at %d bytes; get the file again", n))
 	}
-	kind, ok := idxTypes[data[2]]
+	kind, ok := idxTypes[head[2]]
 	if !ok {
-		return nil, fmt.Errorf("IDX header: type 0x%02x at byte 2 is unknown; save the data as unsigned bytes, 0x08", data[2])
+		return nil, fmt.Errorf("IDX header: type 0x%02x at byte 2 is unknown; save the data as unsigned bytes, 0x08", head[2])
 	}
-	axes := int(data[3])
-	body := 4 + 4*axes
-	if axes == 0 || len(data) < body {
-		return nil, fmt.Errorf("IDX header: %d axes at byte 3 do not fit a file of %d bytes; get the file again", axes, len(data))
+	axes := int(head[3])
+	if axes == 0 || axes > maxAxes {
+		return nil, fmt.Errorf("IDX header: %d axes at byte 3, there are 1 to %d; get the file again", axes, maxAxes)
+	}
+	sizes := make([]byte, 4*axes)
+	if _, err := io.ReadFull(s, sizes); err != nil {
+		return nil, or(err, fmt.Errorf("IDX header: %d axes at byte 3 do not fit the file; get the file again", axes))
 	}
 	a := &array{shape: make([]int, axes)}
-	// The product is compared as it grows, so it cannot overflow.
-	count, most := 1, (len(data)-body)/kind.size
 	for k := range a.shape {
-		a.shape[k] = int(binary.BigEndian.Uint32(data[4+4*k:]))
-		if a.shape[k] != 0 && count > most/a.shape[k] {
-			return nil, fmt.Errorf("IDX header promises more than the %d elements that follow; get the file again", most)
+		a.shape[k] = int(binary.BigEndian.Uint32(sizes[4*k:]))
+	}
+	left := s.size - int64(len(head)+len(sizes))
+	count, err := npy.Count(a.shape, kind.size, left)
+	if err != nil {
+		return nil, fmt.Errorf("IDX header promises more than the %d bytes that follow; get the file again", left)
+	}
+	if need := int64(count) * int64(kind.size); s.exact && need != left {
+		return nil, fmt.Errorf("IDX header of shape %v needs %d bytes of data, there are %d; get the file again", a.shape, need, left)
+	}
+	isBytes := head[2] == idxUbyte
+	if err := fits(a.shape, isBytes); err != nil {
+		return nil, err
+	}
+	if isBytes {
+		if err := infile.Afford(int64(count)); err != nil {
+			return nil, err
 		}
-		count *= a.shape[k]
+		a.bytes = make([]byte, count)
+		_, err = io.ReadFull(s, a.bytes)
+	} else {
+		a.data, _, err = npy.Floats(s, count, kind.size, func(b []byte) (float64, bool) { return kind.value(b), true })
 	}
-	if count*kind.size != len(data)-body {
-		return nil, fmt.Errorf("IDX header of shape %v needs %d bytes of data, there are %d; get the file again", a.shape, count*kind.size, len(data)-body)
+	if err != nil {
+		return nil, or(err, fmt.Errorf("IDX header of shape %v needs more data than there is; get the file again", a.shape))
 	}
-	if data[2] == idxUbyte {
-		a.bytes = data[body:]
-		return a, nil
-	}
-	a.data = make([]float64, count)
-	for k := range a.data {
-		a.data[k] = kind.value(data[body+k*kind.size:])
-	}
-	return a, nil
+	return a, s.ended()
 }

@@ -2,8 +2,11 @@ package property
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
+
+	"psafe/internal/infile"
 )
 
 // ParseIndex reads a choice among n points, numbered from 0, in the order
@@ -32,6 +35,21 @@ func ParseIndex(text string, n int) ([]int, error) {
 			seen[i] = true
 			chosen = append(chosen, i)
 		}
+	}
+	return chosen, nil
+}
+
+// Choose is ParseIndex among the points. It refuses more of them than can be held as tasks
+// of a network with so many outputs, each with its boxes and, for a class, its safe set.
+func (p *Points) Choose(text string, outputs int) ([]int, error) {
+	chosen, err := ParseIndex(text, p.n)
+	if err != nil {
+		return nil, err
+	}
+	boxes := float64(len(chosen)) * (4*8*float64(p.Dim) + 400)
+	sets := float64(min(len(chosen), outputs)) * 8 * float64(outputs) * float64(outputs)
+	if err := infile.Afford(int64(min(boxes+sets, math.MaxInt64/2))); err != nil {
+		return nil, fmt.Errorf("index %s: %d points of %d coordinates for %d outputs: %w", quote(text), len(chosen), p.Dim, outputs, err)
 	}
 	return chosen, nil
 }

@@ -87,7 +87,7 @@ func TestInnerBall(t *testing.T) {
 	empty, unknown, accepted := 0, 0, 0
 	for range 6000 {
 		text, epsText, scale, clipText := ballCase(r)
-		points, err := decodePoints([]byte(text+"\n"), "", InputOptions{}, nil)
+		points, err := decodePoints(textSource(t, text+"\n"), "", InputOptions{}, nil)
 		v := ratOf(text)
 		if scale != "" {
 			var byteValue byte

@@ -1,18 +1,14 @@
 package property
 
 import (
-	"bytes"
-	"compress/gzip"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"math/big"
-	"os"
 	"strings"
 
 	"psafe/host/npy"
+	"psafe/internal/infile"
 )
 
 // InputOptions says how the numbers of a data file become inputs.
@@ -25,7 +21,19 @@ type InputOptions struct {
 	// "last", "none" or the column's name in the header line. Empty is "none".
 	// For other formats it must be empty or "none".
 	LabelColumn string
+	// Dim is how many coordinates a point must have, 0 for any number. Files with another
+	// are refused by their headers.
+	Dim int
 }
+
+const (
+	// maxPoints bounds the points of a file, and the labels.
+	maxPoints = 1 << 24
+	// maxNumbers bounds the coordinates of all points where they are no bytes: 2 GiB.
+	maxNumbers = 1 << 28
+	// maxCSVNumbers bounds those of a CSV file, which become two numbers each: 1 GiB.
+	maxCSVNumbers = 1 << 26
+)
 
 // Points is a data file of input points. Every coordinate is a real number
 // held as the interval of float64 that encloses it: the two nearest for bytes,
@@ -47,12 +55,16 @@ type Points struct {
 
 	n int
 	// The coordinates of all points, one after the other: either bytes, to be
-	// looked up in table, or the intervals lo, hi (the same slice if all are
-	// exact).
+	// looked up in table, or intervals in blocks of so many points, the last of
+	// which may have fewer.
 	bytes  []byte
 	table  *[256]Decimal
-	lo, hi []float64
+	blocks []block
+	per    int
 }
+
+// block holds the intervals of some points; lo and hi are the same slice if all are exact.
+type block struct{ lo, hi []float64 }
 
 // N is the number of points, at least 1.
 func (p *Points) N() int { return p.n }
@@ -65,7 +77,9 @@ func (p *Points) At(i int) (lo, hi []float64) {
 	}
 	from, to := i*p.Dim, (i+1)*p.Dim
 	if p.table == nil {
-		return p.lo[from:to:to], p.hi[from:to:to]
+		b := p.blocks[i/p.per]
+		from, to = i%p.per*p.Dim, (i%p.per+1)*p.Dim
+		return b.lo[from:to:to], b.hi[from:to:to]
 	}
 	ends := make([]float64, 2*p.Dim)
 	lo, hi = ends[:p.Dim:p.Dim], ends[p.Dim:]
@@ -92,7 +106,7 @@ func ReadPoints(path string, opt InputOptions) (*Points, error) {
 	return p, nil
 }
 
-func readPoints(path string, opt InputOptions) (*Points, error) {
+func readPoints(path string, opt InputOptions) (p *Points, err error) {
 	var scale *big.Rat
 	if opt.Scale != "" {
 		r, err := parseRatio(opt.Scale)
@@ -101,11 +115,10 @@ func readPoints(path string, opt InputOptions) (*Points, error) {
 		}
 		scale = r
 	}
-	data, member, digest, err := load(path)
-	if err != nil {
-		return nil, err
-	}
-	p, err := decodePoints(data, member, opt, scale)
+	digest, err := openSource(path, func(s *source, member string) error {
+		p, err = decodePoints(s, member, opt, scale)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -113,19 +126,52 @@ func readPoints(path string, opt InputOptions) (*Points, error) {
 	return p, nil
 }
 
-// decodePoints decodes the unpacked content of a data file.
-func decodePoints(data []byte, member string, opt InputOptions, scale *big.Rat) (*Points, error) {
-	a, err := decodeArray(data, member)
+// decodePoints decodes the content of a data file.
+func decodePoints(s *source, member string, opt InputOptions, scale *big.Rat) (*Points, error) {
+	a, err := decodeArray(s, member, func(shape []int, bytes bool) error { return fits(shape, bytes, opt.Dim) })
 	if err != nil {
 		return nil, err
 	}
 	if a == nil {
-		return readCSV(data, opt.LabelColumn, scale)
+		return readCSV(s, opt, scale)
 	}
 	if opt.LabelColumn != "" && opt.LabelColumn != "none" {
 		return nil, fmt.Errorf("has no label column %s, for it is not a CSV file; name the labels' own file instead", quote(opt.LabelColumn))
 	}
 	return a.points(scale)
+}
+
+// fits says, before they are read, why the elements of an array of that shape cannot be
+// points of dim coordinates.
+func fits(shape []int, bytes bool, dim int) error {
+	if len(shape) == 0 {
+		return errors.New("holds a single number; give an array whose first axis counts points")
+	}
+	coordinates, all := 1, shape[0]
+	for _, d := range shape[1:] {
+		coordinates, all = coordinates*d, all*d // no overflow: there are as many bytes
+	}
+	if all == 0 {
+		return fmt.Errorf("has shape %v and so no data; give at least one point", shape)
+	}
+	if err := fitsDim(coordinates, dim); err != nil {
+		return err
+	}
+	if shape[0] > maxPoints {
+		return fmt.Errorf("holds %d points, the limit is %d; split it", shape[0], maxPoints)
+	}
+	if !bytes && all > maxNumbers {
+		return fmt.Errorf("holds %d numbers, the limit is %d unless they are bytes; split it", all, maxNumbers)
+	}
+	return nil
+}
+
+// fitsDim compares the coordinates of points with what the network takes, if it is known.
+func fitsDim(coordinates, dim int) error {
+	if dim > 0 && coordinates != dim {
+		return fmt.Errorf("points have %d coordinates, the network takes %d; give points of that network", coordinates, dim)
+	}
+	return nil
 }
 
 // array is a decoded IDX or NumPy array in C order: either bytes (unsigned) or
@@ -138,18 +184,13 @@ type array struct {
 
 // points views the first axis as points. scale nil means the default.
 func (a *array) points(scale *big.Rat) (*Points, error) {
-	if len(a.shape) == 0 {
-		return nil, errors.New("holds a single number; give an array whose first axis counts points")
-	}
 	p := &Points{n: a.shape[0], Dim: 1, Shape: a.shape[1:]}
 	for _, d := range p.Shape {
 		p.Dim *= d
 	}
-	if p.n == 0 || p.Dim == 0 {
-		return nil, fmt.Errorf("has shape %v and so no data; give at least one point", a.shape)
-	}
 	if a.bytes == nil {
-		return p, p.setFloats(a.data, a.data, scale)
+		p.blocks, p.per = []block{{a.data, a.data}}, p.n
+		return p, p.setScale(scale)
 	}
 	if scale == nil {
 		scale = big.NewRat(1, 255)
@@ -167,16 +208,16 @@ func (a *array) points(scale *big.Rat) (*Points, error) {
 
 var errScaled = errors.New("input scale takes numbers beyond the range of float64; use a smaller one")
 
-// setFloats stores the intervals [lo, hi] times scale (nil for 1) as p's
-// coordinates, rounded outward, once all are known to be finite. It keeps lo
-// and hi if there is no scale.
-func (p *Points) setFloats(lo, hi []float64, scale *big.Rat) error {
-	for k := range lo {
-		if !(math.Abs(lo[k]) <= math.MaxFloat64 && math.Abs(hi[k]) <= math.MaxFloat64) {
-			return fmt.Errorf("point %d: coordinate %d is %v; every number must be finite", k/p.Dim, k%p.Dim, lo[k])
+// setScale multiplies p's intervals by scale (nil for 1), rounded outward, once all are
+// known to be finite. It keeps them if there is no scale.
+func (p *Points) setScale(scale *big.Rat) error {
+	for b, of := range p.blocks {
+		for k, lo := range of.lo {
+			if !(math.Abs(lo) <= math.MaxFloat64 && math.Abs(of.hi[k]) <= math.MaxFloat64) {
+				return fmt.Errorf("%s is %v; every number must be finite", p.place(b, k), lo)
+			}
 		}
 	}
-	p.lo, p.hi = lo, hi
 	if scale == nil || scale.Cmp(big.NewRat(1, 1)) == 0 {
 		return nil
 	}
@@ -184,85 +225,31 @@ func (p *Points) setFloats(lo, hi []float64, scale *big.Rat) error {
 	if !ok {
 		return errScaled
 	}
-	p.lo, p.hi = make([]float64, len(lo)), make([]float64, len(lo))
-	for k := range lo {
-		a, _, ok1 := mulOut(lo[k], Decimal{sLo, sHi})
-		_, b, ok2 := mulOut(hi[k], Decimal{sLo, sHi})
-		if !ok1 || !ok2 {
-			return fmt.Errorf("point %d: coordinate %d: %w", k/p.Dim, k%p.Dim, errScaled)
+	for i := range p.blocks {
+		lo, hi := p.blocks[i].lo, p.blocks[i].hi
+		to := hi
+		if &lo[0] == &hi[0] {
+			if err := infile.Afford(int64(len(lo)) * 8); err != nil {
+				return err
+			}
+			to = make([]float64, len(lo))
 		}
-		p.lo[k], p.hi[k] = a, b
+		for k := range lo {
+			a, _, ok1 := mulOut(lo[k], Decimal{sLo, sHi})
+			_, b, ok2 := mulOut(hi[k], Decimal{sLo, sHi})
+			if !ok1 || !ok2 {
+				return fmt.Errorf("%s: %w", p.place(i, k), errScaled)
+			}
+			lo[k], to[k] = a, b
+		}
+		p.blocks[i].hi = to
 	}
 	return nil
 }
 
-// maxUnpacked is what a data file may hold, in bytes after decompression.
-const maxUnpacked = 2 << 30
-
-// load reads the file, decompressed if it is gzip. If there is no such file and
-// path has the form "file.npz:array", it reads that file and returns the array's
-// name too.
-func load(path string) (data []byte, member, digest string, err error) {
-	name := FileOf(path)
-	if name != path {
-		if member = path[len(name)+1:]; member == "" {
-			return nil, "", "", errors.New("names no array after the colon; write file.npz:array")
-		}
-	}
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, "", "", reason(err)
-	}
-	defer file.Close()
-	if data, err = readLimited(file, maxUnpacked); err != nil {
-		return nil, "", "", err
-	}
-	digest = fmt.Sprintf("%x", sha256.Sum256(data))
-	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
-		z, err := gzip.NewReader(bytes.NewReader(data))
-		if err != nil {
-			return nil, "", "", fmt.Errorf("damaged gzip file: %w; get it again", err)
-		}
-		if data, err = readLimited(z, maxUnpacked); err != nil {
-			return nil, "", "", fmt.Errorf("damaged gzip file: %w; get it again", err)
-		}
-	}
-	return data, member, digest, nil
-}
-
-// FileOf is the file that the name of an input stands for: the name itself, or
-// what stands before the colon in "file.npz:array" if there is no file of the
-// whole name.
-func FileOf(path string) string {
-	k := strings.LastIndex(path, ".npz:")
-	if k < 0 {
-		return path
-	}
-	if _, err := os.Stat(path); err == nil {
-		return path
-	}
-	return path[:k+len(".npz")]
-}
-
-// readLimited reads all of r, at most limit bytes.
-func readLimited(r io.Reader, limit int64) ([]byte, error) {
-	var buf bytes.Buffer
-	n, err := buf.ReadFrom(io.LimitReader(r, limit+1))
-	if err != nil {
-		return nil, reason(err)
-	}
-	if n > limit {
-		return nil, fmt.Errorf("is larger than the limit of %d bytes; split it", limit)
-	}
-	return buf.Bytes(), nil
-}
-
-// reason is the error without the path that package os puts in front.
-func reason(err error) error {
-	if pathErr, ok := errors.AsType[*os.PathError](err); ok {
-		return fmt.Errorf("cannot %s: %w", pathErr.Op, pathErr.Err)
-	}
-	return err
+// place names entry k of block b.
+func (p *Points) place(b, k int) string {
+	return fmt.Sprintf("point %d: coordinate %d", b*p.per+k/p.Dim, k%p.Dim)
 }
 
 // inFile puts the file's name in front of err, on one line whatever its bytes.
@@ -273,52 +260,95 @@ func inFile(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// decodeArray decodes an IDX or NumPy file; it returns nil for anything else.
-// member is the array of a .npz file, empty if the user named none.
-func decodeArray(data []byte, member string) (*array, error) {
-	if bytes.HasPrefix(data, []byte("PK\x03\x04")) || bytes.HasPrefix(data, []byte("PK\x05\x06")) {
-		var err error
-		if data, err = pickMember(data, member); err != nil {
-			return nil, err
-		}
-	} else if member != "" {
+// decodeArray decodes an IDX or NumPy file; it returns nil for anything else. member is
+// the array of a .npz file, empty if the user named none. fits is asked whether elements
+// of a shape are wanted, and whether as bytes, before they are read.
+func decodeArray(s *source, member string, fits func(shape []int, bytes bool) error) (*array, error) {
+	switch {
+	case s.begins("PK\x03\x04", "PK\x05\x06"):
+		return decodeZip(s, member, fits)
+	case member != "":
 		return nil, fmt.Errorf("is not a .npz file and has no array %s; leave the array's name out", quote(member))
-	} else if isIDX(data) {
-		return decodeIDX(data)
-	}
-	if !bytes.HasPrefix(data, []byte("\x93NUMPY")) && member == "" {
-		return nil, nil
-	}
-	a, err := npy.Read(data)
-	if _, isObject := errors.AsType[*npy.ObjectError](err); isObject {
-		return nil, errors.New("holds Python objects, not numbers; save it as an array of float64 or uint8")
-	} else if err != nil {
-		return nil, fmt.Errorf("%w; save it again as an array of float64 or uint8", err)
-	}
-	out := &array{shape: a.Shape, data: a.Data}
-	if strings.HasSuffix(a.DType, "u1") {
-		out.bytes, out.data = make([]byte, len(a.Data)), nil
-		for k, v := range a.Data {
-			out.bytes[k] = byte(v)
+	case s.begins(idxMagic):
+		return decodeIDX(s, fits)
+	case s.begins(npy.Magic):
+		r, err := npy.NewReader(s, s.size, s.exact)
+		if err != nil {
+			return nil, again(err)
 		}
+		return decodeNPY(r, fits)
 	}
-	return out, nil
+	return nil, nil
 }
 
-// pickMember returns the .npy file of a zip that is called name, or its only
-// one if name is empty.
-func pickMember(data []byte, name string) ([]byte, error) {
-	members, err := npy.ReadZip(data)
+// again is an error of package npy with the mend.
+func again(err error) error {
+	return fmt.Errorf("%w; save it again as an array of float64 or uint8", err)
+}
+
+// decodeNPY decodes a .npy file.
+func decodeNPY(r *npy.Reader, fits func(shape []int, bytes bool) error) (*array, error) {
+	h := r.Header
+	if h.IsObject() {
+		return nil, errors.New("holds Python objects, not numbers; save it as an array of float64 or uint8")
+	}
+	a := &array{shape: h.Shape}
+	isBytes := strings.HasSuffix(h.Descr, "u1")
+	err := r.Check()
+	if err == nil {
+		if err := fits(h.Shape, isBytes); err != nil {
+			return nil, err
+		}
+		if isBytes {
+			a.bytes, err = r.Bytes()
+		} else {
+			var numbers *npy.Array
+			if numbers, err = r.Array(); err == nil {
+				a.data = numbers.Data
+			}
+		}
+	}
+	if err != nil {
+		return nil, again(err)
+	}
+	return a, nil
+}
+
+// decodeZip decodes the .npy file of a zip that is called name, or its only one if name is
+// empty.
+func decodeZip(s *source, name string, fits func(shape []int, bytes bool) error) (a *array, err error) {
+	at, size := s.at, s.size
+	if at == nil {
+		held, err := newSpool(s)
+		if err != nil {
+			return nil, err
+		}
+		at, size = held, held.size
+	}
+	members, err := npy.OpenZip(at, size)
 	if err != nil {
 		return nil, fmt.Errorf("%w; save it again with numpy.savez", err)
 	}
+	m, err := pickMember(members, name)
+	if err != nil {
+		return nil, err
+	}
+	err = m.Open(func(r *npy.Reader) error {
+		a, err = decodeNPY(r, fits)
+		return err
+	})
+	return a, err
+}
+
+// pickMember finds the member that is called name, or the only one if name is empty.
+func pickMember(members []npy.Member, name string) (*npy.Member, error) {
 	var names []string
-	for _, m := range members {
+	for i, m := range members {
 		if m.Name == name || name == "" && len(members) == 1 {
-			return m.File, nil
+			return &members[i], nil
 		}
-		if names = append(names, quote(m.Name)); len(names) == 8 {
-			break
+		if len(names) < 8 {
+			names = append(names, quote(m.Name))
 		}
 	}
 	list := strings.Join(names, ", ")

@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"math"
 	"math/big"
 	"slices"
@@ -258,14 +259,23 @@ func FuzzReadPoints(f *testing.F) {
 		if err != nil {
 			scale = nil
 		}
-		a, err := decodeArray(data, "")
+		opt := InputOptions{LabelColumn: column}
+		s, err := newSource(bytes.NewReader(data), int64(len(data)))
 		var p *Points
-		switch {
-		case err != nil:
-		case a != nil:
-			p, err = a.points(scale)
-		default:
-			p, err = readCSV(data, column, scale)
+		if err == nil {
+			p, err = decodePoints(s, "", opt, scale)
+		}
+		// A stream of unknown length gives the same.
+		s2, err2 := newSource(struct{ io.Reader }{bytes.NewReader(data)}, -1)
+		var p2 *Points
+		if err2 == nil {
+			p2, err2 = decodePoints(s2, "", opt, scale)
+		}
+		if (err == nil) != (err2 == nil) {
+			t.Fatalf("of known length: %v; of unknown length: %v", err, err2)
+		}
+		if err == nil && (p.n != p2.n || p.Dim != p2.Dim || !slices.Equal(p.Labels, p2.Labels)) {
+			t.Fatalf("%d points of %d as a stream, %d of %d", p2.n, p2.Dim, p.n, p.Dim)
 		}
 		if err != nil {
 			wantError(t, err)
@@ -275,6 +285,34 @@ func FuzzReadPoints(f *testing.F) {
 			lo, hi := p.At(i)
 			if _, err := BallLinf(lo, hi, exactly(0), nil); err != nil || len(lo) != p.Dim {
 				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// FuzzReadLabels looks for panics and for labels that are no classes, of content that has
+// a length and of a stream.
+func FuzzReadLabels(f *testing.F) {
+	f.Add([]byte(idxFile(8, []uint32{3}, []byte{7, 2, 255})))
+	f.Add([]byte(gzipped(idxFile(0xc, []uint32{2}, []int32{7, 2}))))
+	f.Add([]byte(npyFile("<i8", "(2, 1)", []int64{7, 2})))
+	f.Add([]byte(npzFile("x.npy", npyFile("<f8", "(1,)", []float64{3}))))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, s := range []func() (*source, error){
+			func() (*source, error) { return newSource(bytes.NewReader(data), int64(len(data))) },
+			func() (*source, error) { return newSource(struct{ io.Reader }{bytes.NewReader(data)}, -1) },
+		} {
+			s, err := s()
+			var labels []int
+			if err == nil {
+				labels, err = decodeLabels(s, "")
+			}
+			if err != nil {
+				wantError(t, err)
+				continue
+			}
+			if len(labels) == 0 || slices.Min(labels) < 0 || slices.Max(labels) > maxLabel {
+				t.Fatalf("labels %v", labels)
 			}
 		}
 	})

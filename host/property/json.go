@@ -5,10 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"psafe/internal/infile"
 )
 
-// maxDepth is how deeply a property file may nest brackets.
-const maxDepth = 100
+const (
+	// maxDepth is how deeply a property file may nest brackets.
+	maxDepth = 100
+	// maxValues bounds its values and keys, of which each takes about 130 bytes.
+	maxValues = 1 << 23
+)
 
 // node is a JSON value that remembers where it stands and keeps numbers as
 // text. Package encoding/json alone would round numbers and silently keep the
@@ -16,13 +22,13 @@ const maxDepth = 100
 type node struct {
 	// kind is '{', '[', 's' (string), 'n' (number), 'b' (boolean) or '0' (null).
 	kind byte
+	line int32
 	// text is the string, or the number as written.
 	text  string
 	items []*node
 	// keys are the keys of an object in order, values its entries.
 	keys   []string
 	values map[string]*node
-	line   int
 }
 
 // placed is an error with the line it belongs to.
@@ -35,7 +41,7 @@ func (e *placed) Error() string { return fmt.Sprintf("line %d: %v", e.line, e.er
 
 // errorf is an error at the node.
 func (n *node) errorf(format string, args ...any) error {
-	return &placed{n.line, fmt.Errorf(format, args...)}
+	return &placed{int(n.line), fmt.Errorf(format, args...)}
 }
 
 // describe names the node's kind, with an article.
@@ -58,6 +64,9 @@ func (n *node) describe() string {
 // parseJSON parses one JSON value, which must be all of data. Syntax errors,
 // duplicate keys and nesting beyond maxDepth are errors with their line.
 func parseJSON(data []byte) (*node, error) {
+	if line, err := infile.CheckJSON(data, maxDepth, maxValues); err != nil {
+		return nil, &placed{line, err}
+	}
 	p := jsonParser{data: data, line: 1, dec: json.NewDecoder(bytes.NewReader(data))}
 	p.dec.UseNumber()
 	// The check first: it refuses what follows the value, and leaves only
@@ -66,7 +75,7 @@ func parseJSON(data []byte) (*node, error) {
 	if err := json.Unmarshal(data, &whole); err != nil {
 		return nil, p.syntax(err)
 	}
-	return p.value(0)
+	return p.value()
 }
 
 // jsonParser builds nodes from the tokens of a decoder.
@@ -98,23 +107,19 @@ func (p *jsonParser) next() (json.Token, error) {
 	return t, nil
 }
 
-// value parses one value inside depth brackets.
-func (p *jsonParser) value(depth int) (*node, error) {
+// value parses one value. It recurses, no deeper than maxDepth.
+func (p *jsonParser) value() (*node, error) {
 	t, err := p.next()
 	if err != nil {
 		return nil, err
 	}
-	n := &node{line: p.line}
+	n := &node{line: int32(p.line)}
 	switch t := t.(type) {
 	case json.Delim:
-		n.kind = byte(t)
-		if depth == maxDepth {
-			return nil, n.errorf("brackets nest deeper than the limit of %d; write it flatter", maxDepth)
+		if n.kind = byte(t); n.kind == '{' {
+			return n, p.object(n)
 		}
-		if n.kind == '{' {
-			return n, p.object(n, depth+1)
-		}
-		return n, p.list(n, depth+1)
+		return n, p.list(n)
 	case json.Number:
 		n.kind, n.text = 'n', t.String()
 	case string:
@@ -128,7 +133,7 @@ func (p *jsonParser) value(depth int) (*node, error) {
 }
 
 // object parses the entries of n and the closing brace.
-func (p *jsonParser) object(n *node, depth int) error {
+func (p *jsonParser) object(n *node) error {
 	n.values = map[string]*node{}
 	for p.dec.More() {
 		t, err := p.next()
@@ -142,7 +147,7 @@ func (p *jsonParser) object(n *node, depth int) error {
 		if n.values[key] != nil {
 			return &placed{p.line, fmt.Errorf("key %s stands twice in one object; remove one", quote(key))}
 		}
-		v, err := p.value(depth)
+		v, err := p.value()
 		if err != nil {
 			return err
 		}
@@ -154,9 +159,9 @@ func (p *jsonParser) object(n *node, depth int) error {
 }
 
 // list parses the entries of n and the closing bracket.
-func (p *jsonParser) list(n *node, depth int) error {
+func (p *jsonParser) list(n *node) error {
 	for p.dec.More() {
-		v, err := p.value(depth)
+		v, err := p.value()
 		if err != nil {
 			return err
 		}

@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
+
+	"psafe/internal/infile"
 )
 
 // maxPropertyFile is the size of a property file, in bytes.
@@ -24,12 +25,7 @@ const maxPropertyFile = 64 << 20
 // place in it.
 func ReadFile(path string, outputs int) ([]Task, error) {
 	needOutputs("ReadFile", outputs)
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, inFile(path, reason(err))
-	}
-	defer file.Close()
-	data, err := readLimited(file, maxPropertyFile)
+	data, err := infile.ReadAll(path, maxPropertyFile)
 	if err != nil {
 		return nil, inFile(path, err)
 	}
@@ -79,8 +75,9 @@ func parseTasks(data []byte, outputs int) ([]Task, error) {
 		return nil, list.errorf(`"properties" must be a list of at least one property, found %s`, list.count())
 	}
 	tasks := make([]Task, len(list.items))
+	sets := safeSets{outputs: outputs, argmax: map[string]Safe{}}
 	for i, n := range list.items {
-		tasks[i], err = parseTask(n, outputs)
+		tasks[i], err = sets.parseTask(n)
 		if err != nil {
 			return nil, fmt.Errorf("property %s: %w", n.title(i), err)
 		}
@@ -105,8 +102,30 @@ var specField = map[string]string{
 	kindRows:          "safe",
 }
 
+// safeSets makes the safe sets of a file.
+type safeSets struct {
+	outputs int
+	// argmax holds those of classes, by kind and class: properties share them.
+	argmax map[string]Safe
+	// written counts the coefficients of all rows and the entries of all alternatives,
+	// expanded the steps of rowParser.
+	written, expanded int
+}
+
+// spend accounts for the safe set of n.
+func (p *safeSets) spend(n *node, s Safe) error {
+	p.written += len(s.Rows)*p.outputs + 4*len(s.Any)
+	for _, alternative := range s.Any {
+		p.written += len(alternative)
+	}
+	if p.written > maxCoefficients || p.expanded > maxFileExpansion {
+		return n.errorf("the safe sets of the file up to this one take more than %d coefficients or %d steps; split the file", maxCoefficients, maxFileExpansion)
+	}
+	return nil
+}
+
 // parseTask reads one property.
-func parseTask(n *node, outputs int) (Task, error) {
+func (p *safeSets) parseTask(n *node) (Task, error) {
 	t := Task{Label: -1}
 	if n.kind != '{' {
 		return t, n.errorf("expected an object, found %s", n.describe())
@@ -131,7 +150,7 @@ func parseTask(n *node, outputs int) (Task, error) {
 		}
 	}
 	var err error
-	if t.S, t.Label, err = parseSet(kind.text, n.values[field], outputs); err != nil {
+	if t.S, t.Label, err = p.parseSet(kind.text, n.values[field]); err != nil {
 		return t, fmt.Errorf("%s: %w", field, err)
 	}
 	if t.T, t.Inner, err = parseBoxes(n.values["boxes"]); err != nil {
@@ -141,36 +160,60 @@ func parseTask(n *node, outputs int) (Task, error) {
 }
 
 // parseSet reads the safe set of a property from its field.
-func parseSet(kind string, n *node, outputs int) (s Safe, label int, err error) {
+func (p *safeSets) parseSet(kind string, n *node) (s Safe, label int, err error) {
 	switch kind {
 	case kindOutputBox:
-		sides := make([]side, len(n.items))
-		if n.kind != '[' {
-			return Safe{}, -1, n.errorf("expected a list of pairs [lo, hi], found %s", n.describe())
-		}
-		for i, pair := range n.items {
-			if sides[i], err = parsePair(pair, true); err != nil {
-				return Safe{}, -1, fmt.Errorf("output %d: %w", i, err)
-			}
-		}
-		if s, err = outputBox(sides, outputs); err != nil {
-			err = n.errorf("%w", err)
-		}
-		return s, -1, err
+		s, err = parseOutputs(n, p.outputs)
 	case kindRows:
-		s, err = parseSafe(n, outputs)
-		return s, -1, err
+		var steps int
+		s, steps, err = parseSafe(n, p.outputs)
+		p.expanded += steps
+	default:
+		return p.parseClass(kind, n)
 	}
+	if err == nil {
+		err = p.spend(n, s)
+	}
+	return s, -1, err
+}
+
+// parseOutputs reads an output box.
+func parseOutputs(n *node, outputs int) (Safe, error) {
+	if n.kind != '[' {
+		return Safe{}, n.errorf("expected a list of pairs [lo, hi], found %s", n.describe())
+	}
+	sides := make([]side, len(n.items))
+	for i, pair := range n.items {
+		var err error
+		if sides[i], err = parsePair(pair, true); err != nil {
+			return Safe{}, fmt.Errorf("output %d: %w", i, err)
+		}
+	}
+	s, err := outputBox(sides, outputs)
+	if err != nil {
+		err = n.errorf("%w", err)
+	}
+	return s, err
+}
+
+// parseClass reads a class and makes the set of it.
+func (p *safeSets) parseClass(kind string, n *node) (s Safe, label int, err error) {
 	if n.kind == 'n' {
 		label, err = strconv.Atoi(n.text)
 	}
 	if n.kind != 'n' || err != nil {
-		return Safe{}, -1, n.errorf("expected a whole number from 0 to %d, found %s", outputs-1, n.describe())
+		return Safe{}, -1, n.errorf("expected a whole number from 0 to %d, found %s", p.outputs-1, n.describe())
 	}
-	if s, err = argmaxSafe(kind, label, outputs); err != nil {
-		err = n.errorf("%w", err)
+	key := fmt.Sprint(kind, label)
+	s, known := p.argmax[key]
+	if known {
+		return s, label, nil
 	}
-	return s, label, err
+	if s, err = argmaxSafe(kind, label, p.outputs); err != nil {
+		return Safe{}, -1, n.errorf("%w", err)
+	}
+	p.argmax[key] = s
+	return s, label, p.spend(n, s)
 }
 
 // parseBoxes reads a list of input boxes, all of one dimension, rounded outward

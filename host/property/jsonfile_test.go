@@ -105,7 +105,7 @@ func TestReadFileErrors(t *testing.T) {
 		{`{"properties": [1]}`, []string{`property 0: expected an object, found the number "1"`}},
 		{one(is+box) + "x", []string{"line 4: not JSON"}},
 		{one(is+box) + "{}", []string{"line 4: not JSON"}},
-		{`{"properties": [` + strings.Repeat("[", 20000), []string{"not JSON"}},
+		{`{"properties": [` + strings.Repeat("[", 20000), []string{"limit of 100"}},
 		{`{"note": ` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}`, []string{"limit of 100"}},
 		{"{\n\n\"prop\": 1}", []string{`line 3: unknown key "prop"`}},
 		{`{"inputs": 4}`, []string{`"inputs"`, "must be text"}},

@@ -21,23 +21,36 @@ func ReadLabels(path string) ([]int, error) {
 	return labels, nil
 }
 
-func readLabels(path string) ([]int, error) {
-	data, member, _, err := load(path)
-	if err != nil {
-		return nil, err
-	}
-	a, err := decodeArray(data, member)
+func readLabels(path string) (labels []int, err error) {
+	_, err = openSource(path, func(s *source, member string) error {
+		labels, err = decodeLabels(s, member)
+		return err
+	})
+	return labels, err
+}
+
+// decodeLabels decodes the content of a file of labels.
+func decodeLabels(s *source, member string) ([]int, error) {
+	a, err := decodeArray(s, member, func(shape []int, _ bool) error {
+		all := 1
+		for _, d := range shape {
+			all *= d // no overflow: there are as many bytes
+		}
+		if len(shape) == 0 || shape[0] != all || all == 0 {
+			return fmt.Errorf("has shape %v; labels are one whole number for each point", shape)
+		}
+		if all > maxPoints {
+			return fmt.Errorf("holds %d labels, the limit is %d; split it", all, maxPoints)
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
 	if a == nil {
 		return nil, errors.New("is neither an IDX nor a NumPy file of labels; for CSV choose the label column of the inputs")
 	}
-	n := len(a.data) + len(a.bytes)
-	if len(a.shape) == 0 || a.shape[0] != n || n == 0 {
-		return nil, fmt.Errorf("has shape %v; labels are one whole number for each point", a.shape)
-	}
-	labels := make([]int, n)
+	labels := make([]int, a.shape[0])
 	for i := range labels {
 		if a.data == nil {
 			labels[i] = int(a.bytes[i])

@@ -154,7 +154,7 @@ func TestBallLinfErrors(t *testing.T) {
 		wantError(t, err, c.want...)
 	}
 	wantPanic(t, func() { _, _ = BallLinf(make([]float64, 2), make([]float64, 3), exactly(0), nil) }, "2", "3")
-	p := &Points{Source: "x.csv", Dim: 1, n: 1, lo: []float64{5}, hi: []float64{5}}
+	p := &Points{Source: "x.csv", Dim: 1, n: 1, per: 1, blocks: []block{{[]float64{5}, []float64{5}}}}
 	_, err := p.Ball(0, exactly(1), unit)
 	wantError(t, err, "x.csv: point 0: coordinate 0")
 	wantPanic(t, func() { p.At(1) }, "1 of 1")

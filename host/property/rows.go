@@ -15,6 +15,10 @@ const (
 	// maxExpansion bounds the work of one expansion, in row indices written, so
 	// that no file can exhaust memory or time.
 	maxExpansion = 1 << 24
+	// maxFileExpansion bounds that of all properties of a file.
+	maxFileExpansion = 1 << 26
+	// maxCoefficients bounds the coefficients of all safe sets of a file together: 1 GiB.
+	maxCoefficients = 1 << 27
 )
 
 // rowParser expands a tree of "and", "or" and "row" into a Safe.
@@ -30,14 +34,14 @@ type rowParser struct {
 // parseSafe reads the "safe" field of a property file: {"and": [...]},
 // {"or": [...]} or {"row": [c0, ...], "offset": d}, the latter meaning
 // sum c_i y_i + d >= 0 with one coefficient for each of the outputs. It is
-// expanded to a disjunction of conjunctions without repetitions.
-func parseSafe(n *node, outputs int) (Safe, error) {
+// expanded to a disjunction of conjunctions without repetitions. steps is the work of it.
+func parseSafe(n *node, outputs int) (s Safe, steps int, err error) {
 	p := rowParser{outputs: outputs, index: map[string]int{}}
 	alternatives, err := p.expand(n)
 	if err != nil {
-		return Safe{}, err
+		return Safe{}, p.written, err
 	}
-	return Safe{Rows: p.rows, Any: alternatives}, nil
+	return Safe{Rows: p.rows, Any: alternatives}, p.written, nil
 }
 
 // expand returns the alternatives of the tree n, each a sorted list of

@@ -47,7 +47,7 @@ func TestExpansionIsTheTree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := parseSafe(n, outputs)
+		s, _, err := parseSafe(n, outputs)
 		if err != nil {
 			if !strings.Contains(err.Error(), "limit") {
 				t.Fatal(err)
@@ -100,7 +100,8 @@ func TestExpansionCaps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return parseSafe(n, 1)
+		s, _, err := parseSafe(n, 1)
+		return s, err
 	}
 	if s, err := expand(product(12, 1)); err != nil || len(s.Any) != 4096 || len(s.Rows) != 24 {
 		t.Errorf("%d alternatives of %d rows, %v", len(s.Any), len(s.Rows), err)

@@ -7,7 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+
+	"psafe/internal/infile"
 )
 
 // Placed is a record and the place it was read from, for messages.
@@ -20,17 +21,22 @@ type Placed struct {
 // Place names file and line, the start of a message about the record.
 func (p *Placed) Place() string { return fmt.Sprintf("%s: line %d", p.File, p.Line) }
 
+// maxFile bounds a result file, in bytes, maxRecords its records.
+const (
+	maxFile    = 1 << 30
+	maxRecords = 1 << 20
+)
+
 // maxLine is the longest line a record may have: hostile files end here.
 const maxLine = 16 << 20
 
 // ReadFile reads the result file at path; its errors are one line, as those of ReadRecords.
 func ReadFile(path string) ([]Placed, error) {
-	file, err := os.Open(path)
+	file, err := infile.Open(path)
+	if err == nil {
+		err = infile.Fits(file.Size(), maxFile)
+	}
 	if err != nil {
-		var p *os.PathError
-		if errors.As(err, &p) {
-			err = p.Err // the message begins with the path
-		}
 		return nil, fmt.Errorf("%s: cannot be read: %w: name a result file", path, err)
 	}
 	defer file.Close()
@@ -51,7 +57,10 @@ func ReadRecords(file string, r io.Reader) ([]Placed, error) {
 		}
 		rec, err := ParseRecord(lines.Bytes())
 		if err != nil {
-			return nil, fmt.Errorf("%s: line %d: no result record: %w: give a file that psafe certify --out wrote", file, n, err)
+			return nil, fmt.Errorf("%s: line %d: no result record: %.300v: give a file that psafe certify --out wrote", file, n, err)
+		}
+		if len(records) == maxRecords {
+			return nil, fmt.Errorf("%s: line %d: more than %d records: split the file", file, n, maxRecords)
 		}
 		records = append(records, Placed{rec, file, n})
 	}

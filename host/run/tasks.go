@@ -145,14 +145,11 @@ func (p *Points) tasks(post *posterior.Posterior) (*taskList, error) {
 	if err != nil {
 		return nil, err
 	}
-	points, err := property.ReadPoints(p.Inputs, property.InputOptions{Scale: p.Scale, LabelColumn: p.LabelColumn})
+	points, err := property.ReadPoints(p.Inputs, property.InputOptions{Scale: p.Scale, LabelColumn: p.LabelColumn, Dim: post.Inputs()})
 	if err != nil {
 		return nil, err
 	}
-	if points.Dim != post.Inputs() {
-		return nil, fmt.Errorf("%s: points have %d coordinates, the network of %s takes %d", p.Inputs, points.Dim, post.Source.Path, post.Inputs())
-	}
-	index, err := property.ParseIndex(or(p.Index, ":"), points.N())
+	index, err := points.Choose(or(p.Index, ":"), post.Outputs())
 	if err != nil {
 		return nil, fmt.Errorf("--index: %w", err)
 	}
@@ -208,6 +205,7 @@ func (p *Points) safeSets(post *posterior.Posterior, points *property.Points) (f
 	if outputs < 2 {
 		return nil, "", fmt.Errorf("the network of %s has one output, so it has no classes: give --property output_box:[lo,hi] or a property file", post.Source.Path)
 	}
+	argmaxIs := property.ArgmaxSets(outputs)
 	if p.Label != "" {
 		labels, err := p.labels(points)
 		return func(i int) (property.Safe, int, error) {
@@ -215,12 +213,12 @@ func (p *Points) safeSets(post *posterior.Posterior, points *property.Points) (f
 			if c < 0 || c >= outputs {
 				return property.Safe{}, 0, fmt.Errorf("--label %s: point %d has class %d, the network has %d outputs", p.Label, i, c, outputs)
 			}
-			return property.ArgmaxIs(c, outputs), c, nil
+			return argmaxIs(c), c, nil
 		}, "label", err
 	}
 	return func(i int) (property.Safe, int, error) {
 		c := argmax(post.LogitsApprox(middle(points.At(i))))
-		return property.ArgmaxIs(c, outputs), c, nil
+		return argmaxIs(c), c, nil
 	}, property.KeepsClass, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"psafe/host/property"
+	"psafe/internal/infile"
 )
 
 // Task says what a network is trained to do, and thereby its likelihood.
@@ -128,6 +129,9 @@ func ReadFile(path, labels string, task Task) (*Data, error) {
 		outputs = max(outputs, c+1)
 	}
 	d := &Data{Task: task, Inputs: points.Dim, Outputs: outputs, Label: class}
+	if d.X, err = room(points, path); err != nil {
+		return nil, err
+	}
 	for i := range points.N() {
 		d.X = append(d.X, nearest(points, i)...)
 	}
@@ -144,12 +148,24 @@ func readRegression(path string) (*Data, error) {
 		return nil, fmt.Errorf("%s: has one column; regression needs the inputs and, last, the target", path)
 	}
 	d := &Data{Task: Regression, Inputs: points.Dim - 1, Outputs: 1}
+	if d.X, err = room(points, path); err != nil {
+		return nil, err
+	}
 	for i := range points.N() {
 		row := nearest(points, i)
 		d.X = append(d.X, row[:d.Inputs]...)
 		d.Target = append(d.Target, row[d.Inputs])
 	}
 	return d, nil
+}
+
+// room is an empty list for the coordinates of all points: a byte of a file becomes eight.
+func room(p *property.Points, path string) ([]float64, error) {
+	n := p.N() * p.Dim
+	if err := infile.Afford(int64(n) * 8); err != nil {
+		return nil, fmt.Errorf("%s: training on %d numbers: %w", path, n, err)
+	}
+	return make([]float64, 0, n), nil
 }
 
 // nearest gives point i as one number per coordinate: training needs no

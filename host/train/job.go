@@ -4,13 +4,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"psafe/host/posterior"
 	"psafe/host/property"
+	"psafe/internal/infile"
 )
 
 // CubicData is the Job.Data of the built-in example.
@@ -54,7 +55,7 @@ func (j *Job) read() (*Data, error) {
 	if j.Data == CubicData {
 		return Cubic(j.Samples, j.Noise, j.Seed), nil
 	}
-	data, err := ReadFile(j.Data, j.Labels, j.Task)
+	data, err := j.readFiles()
 	switch {
 	case err == nil:
 		return data, nil
@@ -62,6 +63,33 @@ func (j *Job) read() (*Data, error) {
 		return nil, fmt.Errorf("--labels %w", err)
 	}
 	return nil, fmt.Errorf("--data %w", err)
+}
+
+// readFiles reads the data from files that can be read again: Note has their digests.
+func (j *Job) readFiles() (*Data, error) {
+	for _, path := range []string{j.Data, j.Labels} {
+		if path == "" {
+			continue
+		}
+		if err := infile.Regular(property.FileOf(path)); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return ReadFile(j.Data, j.Labels, j.Task)
+}
+
+// digest is the SHA-256 of a file.
+func digest(path string) ([]byte, error) {
+	file, err := infile.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	defer file.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, file); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return h.Sum(nil), nil
 }
 
 // Note is the text that goes with the posterior: the command that makes it
@@ -88,11 +116,11 @@ func (j *Job) Note() (string, error) {
 	}
 	fmt.Fprintf(&b, " --seed %d", j.Seed)
 	for _, path := range files {
-		content, err := os.ReadFile(property.FileOf(path))
+		sum, err := digest(property.FileOf(path))
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(&b, "; sha256 of %s is %x", filepath.Base(path), sha256.Sum256(content))
+		fmt.Fprintf(&b, "; sha256 of %s is %x", filepath.Base(path), sum)
 	}
 	return b.String(), nil
 }

@@ -232,7 +232,7 @@ func TestReadSafetensorsErrors(t *testing.T) {
 		file       []byte
 	}{
 		{"header longer than the file", "safetensors header of 5000 bytes", length(5000)},
-		{"header above 100 MB", "safetensors header of 100000001 bytes", length(100_000_001)},
+		{"header above 16 MiB", "safetensors header of 16777217 bytes", length(1<<24 + 1)},
 		{"header of 2^48-1", "safetensors header of", length(1<<48 - 1)},
 		{"header is cut", "safetensors header:", length(50)},
 		{"no metadata", `no entry "psafe"`, tensors("{"+goodTensors+"}", data)},
@@ -298,7 +298,7 @@ func FuzzParse(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
-		n, err := parse(file)
+		n, err := parse(held(file))
 		if err == nil {
 			var p *posterior.Posterior
 			if p, err = n.assemble(Options{Scale: n.scale}); err == nil && p.Weights() > len(file) {

@@ -19,25 +19,28 @@ import (
 // are in arch.json; what var.npy means depends on the optimiser that wrote it, so
 // the scale is not in the directory. A directory of samples is read by hmc.go.
 
-// deepbayesFiles are the files that are read, in the order of the digest.
-var deepbayesFiles = []string{"arch.json", "mean.npy", "var.npy"}
+// maxArch bounds arch.json, in bytes, and maxArchValues what it holds; a layer has about
+// fifty.
+const (
+	maxArch       = 4 << 20
+	maxArchDepth  = 64
+	maxArchValues = 1 << 18
+)
 
 // readDeepbayes reads a directory.
 func readDeepbayes(dir string, opt Options) (*posterior.Posterior, error) {
 	if exists(dir, samplesFolder) && !exists(dir, "var.npy") {
 		return readHMC(dir, opt)
 	}
-	files := map[string][]byte{}
 	digest := sha256.New()
-	for _, name := range deepbayesFiles {
-		file, err := readFile(filepath.Join(dir, name))
+	n, err := parseDeepbayes(func(name string, limit int64, use func(blob) error) error {
+		sum, err := withFile(filepath.Join(dir, name), limit, use)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return fmt.Errorf("%s: %w", name, err)
 		}
-		files[name] = file
-		fmt.Fprintf(digest, "%x  %s\n", sha256.Sum256(file), name)
-	}
-	n, err := parseDeepbayes(files["arch.json"], files["mean.npy"], files["var.npy"])
+		fmt.Fprintf(digest, "%s  %s\n", sum, name)
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -49,24 +52,33 @@ func readDeepbayes(dir string, opt Options) (*posterior.Posterior, error) {
 	return p, nil
 }
 
+// opener hands use the file of that name in a directory. Its errors name the file.
+type opener func(name string, limit int64, use func(blob) error) error
+
 func exists(dir, name string) bool {
 	_, err := os.Stat(filepath.Join(dir, name))
 	return err == nil
 }
 
-// parseDeepbayes joins the three files and checks that they agree on shapes.
-func parseDeepbayes(arch, mean, spread []byte) (*contents, error) {
-	dense, err := parseKeras(arch)
+// parseDeepbayes joins the three files, in the order of the digest, and checks that they
+// agree on shapes.
+func parseDeepbayes(open opener) (*contents, error) {
+	dense, err := readArch(open)
 	if err != nil {
-		return nil, fmt.Errorf("arch.json: %w", err)
+		return nil, err
 	}
-	means, err := objectArray(mean)
-	if err != nil {
-		return nil, fmt.Errorf("mean.npy: %w", err)
-	}
-	spreads, err := objectArray(spread)
-	if err != nil {
-		return nil, fmt.Errorf("var.npy: %w", err)
+	var means, spreads []*npy.Array
+	for _, file := range []struct {
+		name string
+		to   *[]*npy.Array
+	}{{"mean.npy", &means}, {"var.npy", &spreads}} {
+		err := open(file.name, maxFile, func(b blob) (err error) {
+			*file.to, err = objectArray(b)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
 	}
 	layers, err := pair(means, spreads)
 	if err != nil {
@@ -83,6 +95,18 @@ func parseDeepbayes(arch, mean, spread []byte) (*contents, error) {
 		n.activations = append(n.activations, d.activation)
 	}
 	return n, nil
+}
+
+// readArch reads arch.json.
+func readArch(open opener) (dense []kerasDense, err error) {
+	err = open("arch.json", maxArch, func(b blob) error {
+		text, err := b.all(maxArch)
+		if err == nil {
+			dense, err = parseKeras(text)
+		}
+		return err
+	})
+	return dense, err
 }
 
 // kerasDense is a dense layer of arch.json; inputs is 0 where it does not say.
@@ -118,6 +142,9 @@ type kerasModel struct {
 // parseKeras reads the dense layers of a Sequential. Any other kind of layer is
 // an error. A softmax at the end is dropped: properties speak of logits.
 func parseKeras(file []byte) ([]kerasDense, error) {
+	if err := checkJSON(file, maxArchDepth, maxArchValues); err != nil {
+		return nil, err
+	}
 	var model kerasModel
 	if err := json.Unmarshal(file, &model); err != nil {
 		return nil, err

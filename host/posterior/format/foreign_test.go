@@ -124,7 +124,7 @@ func TestReadForeignErrors(t *testing.T) {
 		{"nested: three arrays", "means of layer 0: 3 arrays", []byte(pickled(pkList(pkList(pkList(a[0], a[1], a[1])), pkList(pkList(a[4], a[5]))))), reluSD},
 		{"nested: number", "spreads of layer 0", []byte(pickled(pkList(pkList(pkList(a[0], a[1])), pkList("K\x01")))), reluSD},
 		{"npz: numbers", "object array", numericArr0(t), reluSD},
-		{"npz: pickle cut off", "arr_0: ", objectNPZ(t, a[0], "K"), reluSD},
+		{"npz: pickle cut off", "arr_0.npy", objectNPZ(t, a[0], "K"), reluSD},
 		{"empty file", "empty", nil, reluSD},
 		{"text", "not a posterior", []byte("hello, world"), reluSD},
 		{"lone npy", "lone .npy", objectFile(a...), reluSD},
@@ -248,8 +248,8 @@ func TestReadDeepbayesErrors(t *testing.T) {
 		{"one layer", "arch.json has 1 dense layers, mean.npy has 2", dense(kerasDenseText(3, "linear")), mean, spread},
 		{"units", "gives layer 0 4 units", strings.Replace(good, `"units":3`, `"units":4`, 1), mean, spread},
 		{"inputs", "its weight has the shape [2 3]", strings.Replace(good, "[null,1,2]", "[null,1,5]", 1), mean, spread},
-		{"no mean", "mean.npy: no such file", good, nil, spread},
-		{"no var", "var.npy: no such file", good, mean, nil},
+		{"no mean", "mean.npy: cannot open: no such file", good, nil, spread},
+		{"no var", "var.npy: cannot open: no such file", good, mean, nil},
 		{"mean cut off", "mean.npy: pickle", good, mean[:len(mean)-9], spread},
 		{"var of numbers", "var.npy: one array of numbers", good, mean, numberFile(t)},
 		{"var has fewer", "4 arrays of means and 2 of spreads", good, mean, objectFile(a[4:6]...)},
@@ -268,4 +268,29 @@ func numberFile(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	return file
+}
+
+func FuzzDeepbayes(f *testing.F) {
+	a := asTensors(smallArrays())
+	arch := kerasHead + kerasDenseText(3, "relu") + "," + kerasDenseText(1, "softmax") + "]}}"
+	f.Add([]byte(arch), objectFile(a[:4]...), objectFile(a[4:]...))
+	f.Add([]byte(`{"class_name":"Sequential","config":{"layers":[{"class_name":"Dense","config":{}}]}}`), objectFile(a[0], a[1]), objectFile(a[0], a[1]))
+	f.Fuzz(func(t *testing.T, arch, mean, spread []byte) {
+		files := map[string][]byte{"arch.json": arch, "mean.npy": mean, "var.npy": spread}
+		n, err := parseDeepbayes(func(name string, limit int64, use func(blob) error) error {
+			if int64(len(files[name])) > limit {
+				return os.ErrNotExist
+			}
+			return use(held(files[name]))
+		})
+		if err == nil {
+			var p *posterior.Posterior
+			if p, err = n.assemble(Options{Scale: posterior.ScaleSoftplus}); err == nil && p.Weights() > len(mean) {
+				t.Fatalf("%d weights from %d bytes", p.Weights(), len(mean))
+			}
+		}
+		if err != nil && strings.ContainsAny(err.Error(), "\n\r") {
+			t.Fatalf("error of several lines: %q", err)
+		}
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,20 +26,25 @@ const samplesFolder = "samples"
 // sampleFile is the name of sample i within the directory.
 func sampleFile(i int) string { return fmt.Sprintf("%s/sample_%d.npy", samplesFolder, i) }
 
+// maxSamples bounds the samples of a directory.
+const maxSamples = 1 << 20
+
 // readHMC reads a directory of samples.
 func readHMC(dir string, opt Options) (*posterior.Posterior, error) {
 	digest := sha256.New()
 	left := int64(maxFile)
-	read := func(name string) ([]byte, error) {
-		file, err := readFile(filepath.Join(dir, filepath.FromSlash(name)))
+	read := func(name string, limit int64, use func(blob) error) error {
+		sum, err := withFile(filepath.Join(dir, filepath.FromSlash(name)), limit, func(file blob) error {
+			if left -= file.size; left < 0 {
+				return fmt.Errorf("the files up to this one have more than %d bytes", int64(maxFile))
+			}
+			return use(file)
+		})
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return fmt.Errorf("%s: %w", name, err)
 		}
-		if left -= int64(len(file)); left < 0 {
-			return nil, fmt.Errorf("the files up to %s have more than %d bytes", name, int64(maxFile))
-		}
-		fmt.Fprintf(digest, "%x  %s\n", sha256.Sum256(file), name)
-		return file, nil
+		fmt.Fprintf(digest, "%s  %s\n", sum, name)
+		return nil
 	}
 	n, err := parseHMC(read)
 	if err != nil {
@@ -59,8 +65,11 @@ func readHMC(dir string, opt Options) (*posterior.Posterior, error) {
 // out would change every probability.
 func noOtherSamples(folder string, n int) error {
 	entries, err := os.ReadDir(folder)
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		err = e.Err // Read puts the path in front
+	}
 	if err != nil {
-		return bare(err)
+		return err
 	}
 	known := map[string]bool{}
 	for i := range n {
@@ -74,33 +83,30 @@ func noOtherSamples(folder string, n int) error {
 	return nil
 }
 
-// parseHMC asks read for the files, always in the same order.
-func parseHMC(read func(name string) ([]byte, error)) (*contents, error) {
-	file, err := read("arch.json")
+// parseHMC asks for the files, always in the same order.
+func parseHMC(open opener) (*contents, error) {
+	dense, err := readArch(open)
 	if err != nil {
-		return nil, err
-	}
-	dense, err := parseKeras(file)
-	if err != nil {
-		return nil, fmt.Errorf("arch.json: %w", err)
-	}
-	if file, err = read("freq.npy"); err != nil {
 		return nil, err
 	}
 	n := &contents{format: "deepbayes", kind: posterior.KindSamples}
-	if n.counts, err = parseCounts(file); err != nil {
-		return nil, fmt.Errorf("freq.npy: %w", err)
+	err = open("freq.npy", maxFile, func(b blob) (err error) {
+		n.counts, err = parseCounts(b)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	for i := range n.counts {
-		if file, err = read(sampleFile(i)); err != nil {
-			return nil, err
-		}
-		list, err := objectArray(file)
-		if err == nil {
-			err = n.push(dense, list)
-		}
+		err := open(sampleFile(i), maxFile, func(b blob) error {
+			list, err := objectArray(b)
+			if err == nil {
+				err = n.push(dense, list)
+			}
+			return err
+		})
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", sampleFile(i), err)
+			return nil, err
 		}
 	}
 	for k, d := range dense {
@@ -111,17 +117,27 @@ func parseHMC(read func(name string) ([]byte, error)) (*contents, error) {
 }
 
 // parseCounts reads freq.npy: a list of whole numbers, of any type.
-func parseCounts(file []byte) ([]int64, error) {
-	a, err := npy.Read(file)
-	var object *npy.ObjectError
-	if errors.As(err, &object) {
-		return nil, fmt.Errorf("array of Python objects where a list of counts is needed: save whole numbers")
-	}
+func parseCounts(file blob) ([]int64, error) {
+	r, err := npy.NewReader(file.from(0, file.size), file.size, true)
 	if err != nil {
 		return nil, err
 	}
-	if len(a.Shape) != 1 || len(a.Data) == 0 {
-		return nil, fmt.Errorf("shape %v where a list of counts is needed", a.Shape)
+	shape := r.Header.Shape
+	if r.Header.IsObject() {
+		return nil, fmt.Errorf("array of Python objects where a list of counts is needed: save whole numbers")
+	}
+	if err := r.Check(); err != nil {
+		return nil, err
+	}
+	if len(shape) != 1 || shape[0] == 0 {
+		return nil, fmt.Errorf("shape %v where a list of counts is needed", shape)
+	}
+	if shape[0] > maxSamples {
+		return nil, fmt.Errorf("%d counts: at most %d samples are read", shape[0], maxSamples)
+	}
+	a, err := r.Array()
+	if err != nil {
+		return nil, err
 	}
 	counts := make([]int64, len(a.Data))
 	for i, v := range a.Data {
@@ -148,6 +164,11 @@ func (n *contents) push(dense []kerasDense, list []*npy.Array) error {
 		return fmt.Errorf("%d dense layers, arch.json has %d", len(layers), len(dense))
 	}
 	first := len(n.layers) == 0
+	if first {
+		if err := n.affordSamples(list); err != nil {
+			return err
+		}
+	}
 	for k := range layers {
 		a := &layers[k]
 		if err := a.check(k); err != nil {
@@ -158,7 +179,10 @@ func (n *contents) push(dense []kerasDense, list []*npy.Array) error {
 		}
 		in, out := a.shape()
 		if first {
-			n.layers = append(n.layers, arrays{weightStack: &npy.Array{Shape: []int{0, in, out}}, biasStack: &npy.Array{Shape: []int{0, out}}})
+			n.layers = append(n.layers, arrays{
+				weightStack: &npy.Array{Shape: []int{0, in, out}, Data: make([]float64, 0, len(n.counts)*in*out)},
+				biasStack:   &npy.Array{Shape: []int{0, out}, Data: make([]float64, 0, len(n.counts)*out)},
+			})
 		}
 		to := &n.layers[k]
 		if had := to.weightStack.Shape[1]; in != had {
@@ -168,4 +192,17 @@ func (n *contents) push(dense []kerasDense, list []*npy.Array) error {
 		to.biasStack.Data = append(to.biasStack.Data, a.bias.Data...)
 	}
 	return nil
+}
+
+// affordSamples says whether as many samples as there are counts can be held, if all are
+// like the first.
+func (n *contents) affordSamples(first []*npy.Array) error {
+	one := int64(0)
+	for _, a := range first {
+		one += int64(len(a.Data))
+	}
+	if all := int64(len(n.counts)); one > maxFile/all { // a number takes a byte or more
+		return fmt.Errorf("%d samples of %d numbers have more than %d bytes", all, one, int64(maxFile))
+	}
+	return afford(one*int64(len(n.counts)), maxFile)
 }

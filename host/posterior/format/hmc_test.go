@@ -133,9 +133,9 @@ func TestReadHMCErrors(t *testing.T) {
 		changes map[string][]byte
 		want    string
 	}{
-		{"no arch", one("arch.json", nil), "arch.json: no such file"},
+		{"no arch", one("arch.json", nil), "arch.json: cannot open: no such file"},
 		{"conv", one("arch.json", []byte(kerasHead+`{"class_name":"Conv2D"}]}}`)), "arch.json: layer 1: Conv2D layers are not supported"},
-		{"no counts", one("freq.npy", nil), "freq.npy: no such file"},
+		{"no counts", one("freq.npy", nil), "freq.npy: cannot open: no such file"},
 		{"counts are objects", one("freq.npy", good), "freq.npy: array of Python objects"},
 		{"counts cut off", one("freq.npy", countsFile(t, 1, 3)[:75]), "freq.npy: shape [2] needs more"},
 		{"counts of 2^60", one("freq.npy", bytes.Replace(countsFile(t, 1, 3), []byte("(2,)"), []byte("(9223372036854775807,)"), 1)), "freq.npy: "},
@@ -145,7 +145,7 @@ func TestReadHMCErrors(t *testing.T) {
 		{"count 0.25", one("freq.npy", listFile(t, "<f8", 0.75, 0.25)), "freq.npy: sample 0 has count 0.75"},
 		{"count 1.5", one("freq.npy", listFile(t, "<f8", 1, 1.5)), "freq.npy: sample 1 has count 1.5"},
 		{"too many", one("freq.npy", listFile(t, "<f8", 1<<52, 1<<53)), "counts up to sample 1 add up to more than 2^53"},
-		{"sample missing", one("freq.npy", countsFile(t, 1, 3, 1)), "samples/sample_2.npy: no such file"},
+		{"sample missing", one("freq.npy", countsFile(t, 1, 3, 1)), "samples/sample_2.npy: cannot open: no such file"},
 		{"sample not counted", one("samples/sample_2.npy", good), `"samples/sample_2.npy" is none of the 2 samples that freq.npy counts: take it away`},
 		{"sample of odd name", one("samples/sample_01.npy", good), `"samples/sample_01.npy" is none of`},
 		{"sample cut off", one("samples/sample_1.npy", good[:len(good)-5]), "samples/sample_1.npy: pickle"},
@@ -205,17 +205,17 @@ func FuzzHMC(f *testing.F) {
 	f.Add(files["arch.json"], listFile(f, "<f4", 1, 2), files["samples/sample_1.npy"])
 	f.Fuzz(func(t *testing.T, arch, freq, sample []byte) {
 		reads := 0
-		n, err := parseHMC(func(name string) ([]byte, error) {
+		n, err := parseHMC(func(name string, _ int64, use func(blob) error) error {
 			switch name {
 			case "arch.json":
-				return arch, nil
+				return use(held(arch))
 			case "freq.npy":
-				return freq, nil
+				return use(held(freq))
 			}
 			if reads++; reads > 3 {
-				return nil, os.ErrNotExist
+				return os.ErrNotExist
 			}
-			return sample, nil
+			return use(held(sample))
 		})
 		if err == nil {
 			_, err = n.assemble(Options{})

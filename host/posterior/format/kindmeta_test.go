@@ -250,7 +250,7 @@ func TestReadKindsCutOff(t *testing.T) {
 				t.Fatal(err)
 			}
 			for n := range b.Len() {
-				if _, err := parse(b.Bytes()[:n]); err == nil || strings.Contains(err.Error(), "\n") {
+				if _, err := parse(held(b.Bytes()[:n])); err == nil || strings.Contains(err.Error(), "\n") {
 					t.Fatalf("%v %s, first %d of %d bytes: error %v", kind, ext, n, b.Len(), err)
 				}
 			}
@@ -282,7 +282,7 @@ func FuzzKinds(f *testing.F) {
 				}
 			}
 		}
-		n, err := parse(npz(t, meta, file.arrays))
+		n, err := parse(held(npz(t, meta, file.arrays)))
 		var p *posterior.Posterior
 		if err == nil {
 			p, err = n.assemble(Options{Scale: n.scale})

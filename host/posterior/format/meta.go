@@ -11,6 +11,7 @@ import (
 	"psafe/host/network"
 	"psafe/host/npy"
 	"psafe/host/posterior"
+	"psafe/internal/infile"
 )
 
 // The psafe format: arrays layers.K.{weight,bias}.{mean,scale} for K = 0, 1, ...
@@ -64,10 +65,28 @@ var metaKeys = []string{
 // as much. It has room for two million counts.
 const maxMeta = 4 << 20
 
+func errMetaSize(n int64) error {
+	return fmt.Errorf("JSON header of %d bytes: at most %d are allowed", n, maxMeta)
+}
+
+// maxMetaDepth is how deeply the headers of files may nest brackets; they need four.
+const maxMetaDepth = 16
+
+// checkJSON bounds what a text is taken apart into.
+func checkJSON(text []byte, depth, values int) error {
+	if line, err := infile.CheckJSON(text, depth, values); err != nil {
+		return fmt.Errorf("line %d: %w", line, err)
+	}
+	return nil
+}
+
 // parseMeta reads and checks the header, except for shapes.
 func parseMeta(text []byte) (*meta, error) {
 	if len(text) > maxMeta {
-		return nil, fmt.Errorf("JSON header of %d bytes: at most %d are allowed", len(text), maxMeta)
+		return nil, errMetaSize(int64(len(text)))
+	}
+	if err := checkJSON(text, maxMetaDepth, maxMeta); err != nil {
+		return nil, err
 	}
 	if err := checkKeys(text, metaKeys); err != nil {
 		return nil, err
@@ -146,10 +165,10 @@ func checkKeys(text []byte, allowed []string) error {
 	return nil
 }
 
-// network joins the header with the arrays. It takes every array out of byName
+// contents joins the header with the arrays. It takes every array out of byName
 // and reports what is missing, left over, or has another shape than the header
-// says.
-func (m *meta) contents(format string, byName map[string]*npy.Array) (*contents, error) {
+// says, or too many numbers for a file of that length, and only then reads them.
+func (m *meta) contents(format string, byName map[string]lazy, file int64) (*contents, error) {
 	n := &contents{format: format, note: m.Note, counts: m.Counts}
 	var err error
 	if n.kind, err = m.kind(); err != nil {
@@ -166,6 +185,7 @@ func (m *meta) contents(format string, byName map[string]*npy.Array) (*contents,
 	if m.Source != nil {
 		n.origin = &posterior.Source{Path: m.Source.Path, Format: m.Source.Format, SHA256: m.Source.SHA256}
 	}
+	numbers, lazies := int64(0), make([][]lazy, len(m.Layers))
 	for k, l := range m.Layers {
 		a, err := network.ParseActivation(l.Activation)
 		if err != nil {
@@ -175,11 +195,9 @@ func (m *meta) contents(format string, byName map[string]*npy.Array) (*contents,
 		if l.Rate != nil {
 			n.rates = append(n.rates, *l.Rate)
 		}
-		layer, err := m.layer(n.kind, k, byName)
-		if err != nil {
+		if lazies[k], err = m.find(n.kind, k, byName, &numbers); err != nil {
 			return nil, err
 		}
-		n.layers = append(n.layers, *layer)
 	}
 	extra := ""
 	for name := range byName {
@@ -190,12 +208,21 @@ func (m *meta) contents(format string, byName map[string]*npy.Array) (*contents,
 	if len(byName) > 0 {
 		return nil, fmt.Errorf("array %.60q belongs to none of the %d layers of the header", extra, len(m.Layers))
 	}
+	if err := afford(numbers, file); err != nil {
+		return nil, err
+	}
+	n.layers = make([]arrays, len(m.Layers))
+	for k := range n.layers {
+		if err := m.load(n.kind, lazies[k], &n.layers[k]); err != nil {
+			return nil, err
+		}
+	}
 	return n, nil
 }
 
-// layer takes the arrays of layer k and turns the weights to (in, out).
-func (m *meta) layer(kind posterior.Kind, k int, byName map[string]*npy.Array) (*arrays, error) {
-	var got arrays
+// find takes the arrays of layer k, in the order of parts, and adds up their numbers.
+func (m *meta) find(kind posterior.Kind, k int, byName map[string]lazy, numbers *int64) ([]lazy, error) {
+	var found []lazy
 	for _, t := range parts(kind) {
 		name := t.array(k)
 		a, ok := byName[name]
@@ -203,15 +230,32 @@ func (m *meta) layer(kind posterior.Kind, k int, byName map[string]*npy.Array) (
 			return nil, fmt.Errorf("array %q is missing", name)
 		}
 		delete(byName, name)
-		if want := t.shape(m.Layers[k], m.stack(), m.Layout); !slices.Equal(a.Shape, want) {
-			return nil, fmt.Errorf("array %q has shape %v, the header says %v", name, a.Shape, want)
+		if want := t.shape(m.Layers[k], m.stack(), m.Layout); !slices.Equal(a.shape, want) {
+			return nil, fmt.Errorf("array %q has shape %v, the header says %v", name, a.shape, want)
+		}
+		size := int64(1)
+		for _, d := range a.shape {
+			size *= int64(d) // no overflow: there are as many bytes
+		}
+		*numbers += size
+		found = append(found, a)
+	}
+	return found, nil
+}
+
+// load reads the arrays of a layer and turns the weights to (in, out).
+func (m *meta) load(kind posterior.Kind, found []lazy, to *arrays) error {
+	for i, t := range parts(kind) {
+		a, err := found[i].load()
+		if err != nil {
+			return err
 		}
 		if !t.bias && m.Layout == layoutOI {
 			a = transposeEach(a)
 		}
-		*t.of(&got) = a
+		*t.of(to) = a
 	}
-	return &got, nil
+	return nil
 }
 
 // encode gives the header and the arrays of p. All arrays are float32 if that

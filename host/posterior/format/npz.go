@@ -1,6 +1,7 @@
 package format
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -13,41 +14,66 @@ import (
 // element.
 const metaName = "__meta__"
 
-// parseNPZ reads the members of a psafe .npz.
-func parseNPZ(members []npy.Member) (*contents, error) {
-	byName := map[string]*npy.Array{}
+// parseNPZ reads the members of a psafe .npz: the headers of all and the text first, and
+// the numbers when it is known that they fit each other and the length of the file.
+func parseNPZ(members []npy.Member, file int64) (*contents, error) {
+	byName := map[string]lazy{}
 	var text []byte
-	for _, member := range members {
-		h, payload, err := npy.ParseHeader(member.File)
-		if err != nil {
-			return nil, fmt.Errorf("array %.60q: %w", member.Name, err)
-		}
-		// Only the header is of bytes. Were a weight, a small zip could grow to
-		// eight times what its members unpack to.
-		isText, isBytes := member.Name == metaName, h.Descr == "|u1"
-		switch {
-		case h.IsObject():
-			return nil, fmt.Errorf("array %.60q holds Python objects: a psafe .npz has numbers only", member.Name)
-		case isText && !isBytes:
-			return nil, fmt.Errorf("array %s has type %.10q: the JSON header needs uint8", metaName, h.Descr)
-		case isText:
-			if n, err := npy.Count(h.Shape, 1, len(payload)); err != nil || n != len(payload) {
-				return nil, fmt.Errorf("array %s of shape %v has %d bytes", metaName, h.Shape, len(payload))
+	for i := range members {
+		member := &members[i]
+		err := member.Open(func(r *npy.Reader) (err error) {
+			if member.Name == metaName {
+				text, err = metaText(r)
+				return err
 			}
-			text = payload
-			continue
-		case !slices.Contains([]string{"<f4", ">f4", "<f8", ">f8"}, h.Descr):
-			return nil, fmt.Errorf("array %.60q has type %.10q: save float32 or float64", member.Name, h.Descr)
-		}
-		if byName[member.Name], err = npy.Decode(h, payload); err != nil {
-			return nil, fmt.Errorf("array %.60q: %w", member.Name, err)
+			byName[member.Name], err = lazyMember(member, r)
+			return err
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
 	m, err := parseMeta(text)
 	if err != nil {
 		return nil, fmt.Errorf("array %s: %w", metaName, err)
 	}
-	return m.contents("psafe", byName)
+	return m.contents("psafe", byName, file)
+}
+
+// metaText reads the JSON header, which is an array of bytes.
+func metaText(r *npy.Reader) ([]byte, error) {
+	switch {
+	case r.Header.IsObject():
+		return nil, errObjects
+	case r.Header.Descr != "|u1":
+		return nil, fmt.Errorf("array %s has type %.10q: the JSON header needs uint8", metaName, r.Header.Descr)
+	case r.Left() > maxMeta:
+		return nil, errMetaSize(r.Left())
+	case r.Check() != nil:
+		return nil, fmt.Errorf("array %s of shape %v has %d bytes", metaName, r.Header.Shape, r.Left())
+	}
+	return r.Bytes()
+}
+
+var errObjects = errors.New("holds Python objects: a psafe .npz has numbers only")
+
+// lazyMember is the array of a member, of which r has read the header.
+func lazyMember(member *npy.Member, r *npy.Reader) (lazy, error) {
+	h := r.Header
+	switch {
+	case h.IsObject():
+		return lazy{}, errObjects
+	// Were weights bytes, a small zip could grow to eight times what its members unpack to.
+	case !slices.Contains([]string{"<f4", ">f4", "<f8", ">f8"}, h.Descr):
+		return lazy{}, fmt.Errorf("array %.60q has type %.10q: save float32 or float64", member.Name, h.Descr)
+	}
+	return lazy{h.Shape, func() (a *npy.Array, err error) {
+		err = member.Open(func(r *npy.Reader) error {
+			a, err = r.Array()
+			return err
+		})
+		return a, err
+	}}, r.Check()
 }
 
 // WriteNPZ writes p in psafe's own format, in which nothing is lost: means and

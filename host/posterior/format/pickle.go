@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"unicode/utf8"
 )
 
@@ -16,17 +17,25 @@ import (
 //   - every declared length is checked against the bytes that remain;
 //   - at most maxPickleSteps opcodes run, so the stack, the memo and all lists
 //     together hold no more entries than that;
-//   - array data is a slice of the file until a reader asks for the numbers, and
-//     copies are paid out of a budget of the file's own length;
+//   - strings of more than maxShort bytes, which is where numbers are, stay in the file
+//     until a reader asks for the numbers, and copies are paid out of a budget of twice
+//     the file's own length;
 //   - nothing recurses.
 
 // maxPickleSteps bounds the opcodes of one pickle. A posterior of a hundred
 // layers has a few thousand.
 const maxPickleSteps = 1 << 20
 
+// maxShort is the longest string that is taken out of the file. The names of globals and
+// types are far shorter.
+const maxShort = 256
+
 // Values on the stack are nil, bool, int64, float64, string (Python unicode),
 // []byte (Python bytes, and the str of Python 2), and the types below.
 type (
+	// longText and longBytes are strings of more than maxShort bytes.
+	longText    struct{ span }
+	longBytes   struct{ span }
 	pickleTuple []any
 	pickleList  struct{ items []any }
 	// pickleDict is only ever ignored, so it keeps nothing.
@@ -39,9 +48,13 @@ type (
 // budget is the number of bytes that may still be copied out of a file. The
 // memo lets a short pickle name one long string many times; without a budget
 // each name could become a copy.
-type budget struct{ left int }
+type budget struct {
+	left int64
+	// file is the length of the file that the user named.
+	file int64
+}
 
-func (b *budget) take(n int) error {
+func (b *budget) take(n int64) error {
 	if n > b.left {
 		return fmt.Errorf("pickle repeats data: it asks for more bytes than the file has")
 	}
@@ -51,17 +64,20 @@ func (b *budget) take(n int) error {
 
 // unpickler is the state of the pickle machine.
 type unpickler struct {
-	file   []byte
-	pos    int
-	stack  []any
-	memo   map[uint32]any
-	copies *budget
+	file blob
+	pos  int64
+	// window holds the bytes of the file from windowAt on.
+	window   []byte
+	windowAt int64
+	stack    []any
+	memo     map[uint32]any
+	copies   *budget
 }
 
 // unpickle gives the value of the pickle that file is, from its first byte to
 // its last; copies bounds what is copied (see budget). Errors are one line and
 // name the byte position.
-func unpickle(file []byte, copies *budget) (any, error) {
+func unpickle(file blob, copies *budget) (any, error) {
 	u := &unpickler{file: file, memo: map[uint32]any{}, copies: copies}
 	for step := 0; ; step++ {
 		at := u.pos
@@ -82,8 +98,8 @@ func unpickle(file []byte, copies *budget) (any, error) {
 	if len(u.stack) != 1 {
 		return nil, fmt.Errorf("pickle stops at byte %d with %d values on its stack instead of one", u.pos-1, len(u.stack))
 	}
-	if u.pos != len(file) {
-		return nil, fmt.Errorf("pickle ends at byte %d but the file goes on for %d bytes", u.pos, len(file)-u.pos)
+	if u.pos != file.size {
+		return nil, fmt.Errorf("pickle ends at byte %d but the file goes on for %d bytes", u.pos, file.size-u.pos)
 	}
 	if _, ok := u.stack[0].(pickleMark); ok {
 		return nil, fmt.Errorf("pickle stops with a mark on its stack")
@@ -91,14 +107,43 @@ func unpickle(file []byte, copies *budget) (any, error) {
 	return u.stack[0], nil
 }
 
-// take gives the next n bytes.
-func (u *unpickler) take(n uint64) ([]byte, error) {
-	if left := uint64(len(u.file) - u.pos); n > left {
-		return nil, fmt.Errorf("needs %d bytes, %d remain", n, left)
+// windowBytes is how much of a pickle is read at once.
+const windowBytes = 1 << 14
+
+// peek gives the next bytes, n <= windowBytes of them or what remains of the file, until
+// the next peek.
+func (u *unpickler) peek(n int64) ([]byte, error) {
+	n = min(n, u.file.size-u.pos)
+	if at := u.pos - u.windowAt; at >= 0 && at+n <= int64(len(u.window)) {
+		return u.window[at : at+n], nil
 	}
-	b := u.file[u.pos : u.pos+int(n) : u.pos+int(n)]
-	u.pos += int(n)
-	return b, nil
+	if u.window == nil {
+		u.window = make([]byte, windowBytes)
+	}
+	u.window, u.windowAt = u.window[:min(windowBytes, u.file.size-u.pos)], u.pos
+	if _, err := io.ReadFull(u.file.from(u.pos, int64(len(u.window))), u.window); err != nil {
+		u.window = u.window[:0]
+		return nil, err
+	}
+	return u.window[:n], nil
+}
+
+// has says whether n more bytes remain.
+func (u *unpickler) has(n uint64) error {
+	if left := uint64(u.file.size - u.pos); n > left {
+		return fmt.Errorf("needs %d bytes, %d remain", n, left)
+	}
+	return nil
+}
+
+// take gives the next n <= windowBytes bytes, until the next peek or take.
+func (u *unpickler) take(n uint64) ([]byte, error) {
+	if err := u.has(n); err != nil {
+		return nil, err
+	}
+	b, err := u.peek(int64(n))
+	u.pos += int64(n)
+	return b, err
 }
 
 // uint gives the next size bytes as a little-endian number.
@@ -112,24 +157,18 @@ func (u *unpickler) uint(size int) (uint64, error) {
 	return binary.LittleEndian.Uint64(wide[:]), nil
 }
 
-// counted gives the bytes of a string whose length stands before it in size bytes.
-func (u *unpickler) counted(size int) ([]byte, error) {
-	n, err := u.uint(size)
-	if err != nil {
-		return nil, err
-	}
-	return u.take(n)
-}
-
 // line gives the text up to the next newline.
 func (u *unpickler) line() (string, error) {
 	const longest = 256
-	rest := u.file[u.pos:min(len(u.file), u.pos+longest)]
+	rest, err := u.peek(longest)
+	if err != nil {
+		return "", err
+	}
 	n := bytes.IndexByte(rest, '\n')
 	if n < 0 {
 		return "", fmt.Errorf("name does not end within %d bytes", longest)
 	}
-	u.pos += n + 1
+	u.pos += int64(n) + 1
 	return string(rest[:n]), nil
 }
 

@@ -36,8 +36,8 @@ type pickleArray struct {
 	// built says whether BUILD has given it a shape and content.
 	built  bool
 	header npy.Header
-	// raw holds the numbers, items the objects; only one is in use.
-	raw   []byte
+	// raw is where the numbers are, items are the objects; only one is in use.
+	raw   span
 	items []any
 }
 
@@ -52,10 +52,19 @@ func (a *pickleArray) numbers(copies *budget) (*npy.Array, error) {
 	if !a.built || a.header.IsObject() {
 		return nil, fmt.Errorf("array of Python objects where an array of numbers is needed")
 	}
-	if err := copies.take(len(a.raw)); err != nil {
+	if err := copies.take(a.raw.length); err != nil {
 		return nil, err
 	}
-	return npy.Decode(a.header, a.raw)
+	return npy.Decode(a.header, a.raw.reader(), a.raw.length)
+}
+
+// size is the number of elements, once the array is built.
+func (a *pickleArray) size() int64 {
+	n := int64(1)
+	for _, d := range a.header.Shape {
+		n *= int64(d) // no overflow: there are as many bytes, or objects
+	}
+	return n
 }
 
 // stepGlobal pushes an allowed global.
@@ -146,11 +155,18 @@ func (u *unpickler) encode(args pickleTuple) (any, error) {
 	if len(args) != 2 || args[1] != any("latin1") {
 		return nil, fmt.Errorf("_codecs.encode with an encoding other than latin1")
 	}
+	if long, ok := args[0].(longText); ok {
+		if err := u.copies.take(long.n); err != nil {
+			return nil, err
+		}
+		s, err := long.decoded()
+		return longBytes{s}, err
+	}
 	text, ok := args[0].(string)
 	if !ok {
 		return nil, fmt.Errorf("_codecs.encode of something that is not a string")
 	}
-	if err := u.copies.take(len(text)); err != nil {
+	if err := u.copies.take(int64(len(text))); err != nil {
 		return nil, err
 	}
 	out := make([]byte, 0, len(text))
@@ -256,7 +272,7 @@ func (a *pickleArray) setItems(content any) error {
 	if !ok {
 		return fmt.Errorf("object array without a list of objects")
 	}
-	n, err := npy.Count(a.header.Shape, 1, len(list.items))
+	n, err := npy.Count(a.header.Shape, 1, int64(len(list.items)))
 	if err != nil || n != len(list.items) {
 		return fmt.Errorf("object array of shape %v holds %d objects", a.header.Shape, len(list.items))
 	}
@@ -266,8 +282,12 @@ func (a *pickleArray) setItems(content any) error {
 
 // setRaw takes the bytes of a numeric array.
 func (a *pickleArray) setRaw(d *pickleDType, content any) error {
-	raw, ok := content.([]byte)
-	if !ok {
+	switch raw := content.(type) {
+	case []byte:
+		a.raw = shortBytes(raw)
+	case longBytes:
+		a.raw = raw.span
+	default:
 		return fmt.Errorf("numeric array without bytes")
 	}
 	order := d.order
@@ -275,14 +295,13 @@ func (a *pickleArray) setRaw(d *pickleDType, content any) error {
 		order = '|'
 	}
 	a.header.Descr = string(order) + d.code
-	a.raw = raw
 	size := int(d.code[len(d.code)-1] - '0')
 	if size < 1 || size > 8 {
 		return fmt.Errorf("element type %.10q is not supported: save float32 or float64", a.header.Descr)
 	}
-	n, err := npy.Count(a.header.Shape, size, len(raw))
-	if err != nil || n*size != len(raw) {
-		return fmt.Errorf("array of shape %v and type %.10q with %d bytes", a.header.Shape, a.header.Descr, len(raw))
+	n, err := npy.Count(a.header.Shape, size, a.raw.length)
+	if err != nil || int64(n)*int64(size) != a.raw.length {
+		return fmt.Errorf("array of shape %v and type %.10q with %d bytes", a.header.Shape, a.header.Descr, a.raw.length)
 	}
 	return nil
 }

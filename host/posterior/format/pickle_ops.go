@@ -1,6 +1,7 @@
 package format
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -62,8 +63,8 @@ func (u *unpickler) step(op byte) error {
 		return err
 	case opFrame:
 		n, err := u.uint(8)
-		if left := uint64(len(u.file) - u.pos); err == nil && n > left {
-			err = fmt.Errorf("frame of %d bytes, %d remain", n, left)
+		if err == nil && u.has(n) != nil {
+			err = fmt.Errorf("frame of %d bytes, %d remain", n, u.file.size-u.pos)
 		}
 		return err
 	case opMark:
@@ -118,12 +119,16 @@ func (u *unpickler) stepScalar(op byte) error {
 		}
 		u.push(int64(n))
 	case opLong1:
-		b, err := u.counted(1)
+		size, err := u.uint(1)
+		if err == nil && size > 8 {
+			err = fmt.Errorf("integer of %d bytes", size)
+		}
 		if err != nil {
 			return err
 		}
-		if len(b) > 8 {
-			return fmt.Errorf("integer of %d bytes", len(b))
+		b, err := u.take(size)
+		if err != nil {
+			return err
 		}
 		var n int64
 		for i := len(b) - 1; i >= 0; i-- {
@@ -154,15 +159,32 @@ func (u *unpickler) stepString(op byte) error {
 	case opBinBytes8, opBinUnicode8:
 		size = 8
 	}
-	b, err := u.counted(size)
+	n, err := u.uint(size)
+	if err == nil {
+		err = u.has(n)
+	}
 	if err != nil {
 		return err
 	}
-	switch op {
-	case opShortUnicode, opBinUnicode, opBinUnicode8:
+	isText := op == opShortUnicode || op == opBinUnicode || op == opBinUnicode8
+	if n > maxShort {
+		s := span{file: u.file, from: u.pos, n: int64(n), length: int64(n)}
+		u.pos += int64(n)
+		if isText {
+			u.push(longText{s})
+		} else {
+			u.push(longBytes{s})
+		}
+		return nil
+	}
+	b, err := u.take(n)
+	if err != nil {
+		return err
+	}
+	if isText {
 		return u.text(b)
 	}
-	u.push(b)
+	u.push(bytes.Clone(b))
 	return nil
 }
 

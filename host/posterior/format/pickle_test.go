@@ -80,7 +80,7 @@ func smallArrays() []string {
 }
 
 func unpickleString(s string) (any, error) {
-	return unpickle([]byte(s), &budget{left: 2 * len(s)})
+	return unpickle(held([]byte(s)), &budget{left: 2 * int64(len(s))})
 }
 
 func TestUnpickleArrays(t *testing.T) {
@@ -104,6 +104,43 @@ func TestUnpickleArrays(t *testing.T) {
 			if err != nil || fmt.Sprint(a.Shape, a.Data) != "[2 2] [1.5 -2 300 4]" {
 				t.Errorf("content %q: %v %v", content, a, err)
 			}
+		}
+	}
+}
+
+// Long strings stay in the file until they are asked for, in each of the ways that bytes
+// are written.
+func TestUnpickleLong(t *testing.T) {
+	values := make([]float64, 100)
+	for i := range values {
+		values[i] = float64(i) / 3
+	}
+	raw := float32Bytes(values...)
+	long := "\x8e" + string(binary.LittleEndian.AppendUint64(nil, uint64(len(raw)))) + raw
+	for _, content := range []string{pkBytes(raw), pkEncoded(raw), long, "T" + pkBytes(raw)[1:]} {
+		file := pickled(pkArray("numpy.core.multiarray", "f4", "<", content, 4, 25))
+		v, err := unpickleString(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := v.(*pickleArray).numbers(&budget{left: 400})
+		if err != nil || fmt.Sprint(a.Shape) != "[4 25]" || a.Data[99] != float64(float32(33)) || a.Data[7] != float64(float32(7./3)) {
+			t.Errorf("%.3q: %v %v", content, a, err)
+		}
+		if _, err := v.(*pickleArray).numbers(&budget{left: 399}); err == nil {
+			t.Errorf("%.3q: no budget was taken", content)
+		}
+	}
+	for _, c := range []struct{ content, want string }{
+		{pkEncoded(raw + "x"), "with 401 bytes"},
+		{pkBytes(raw[1:]), "with 399 bytes"},
+		{"c_codecs\nencode\n" + pkUnicode(strings.Repeat("x", 398)+"\u0100") + pkUnicode("latin1") + "\x86R", "not in latin1"},
+		{"c_codecs\nencode\n" + pkUnicode(strings.Repeat("x", 399)+"\xc3") + pkUnicode("latin1") + "\x86R", "not in latin1"},
+		{pkUnicode(raw), "without bytes"},
+	} {
+		_, err := unpickleString(pickled(pkArray("numpy.core.multiarray", "f4", "<", c.content, 4, 25)))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%.30q: %v, want %q", c.content, err, c.want)
 		}
 	}
 }
@@ -221,18 +258,18 @@ func TestUnpickleBudget(t *testing.T) {
 	}
 	array := pkFloats(make([]float64, 1000), 1000) + "q\x00"
 	file := []byte(pickled(pkList(array, strings.Repeat("h\x00", times))))
-	if _, err := parsePickle(file); err == nil || !strings.Contains(err.Error(), "repeats data") {
+	if _, err := parsePickle(held(file)); err == nil || !strings.Contains(err.Error(), "repeats data") {
 		t.Errorf("array: error %v, want one about repeated data", err)
 	}
 }
 
 func TestUnpickleEveryPrefix(t *testing.T) {
 	whole := []byte(pickled(pkObjects(smallArrays()...)))
-	if _, err := parsePickle(whole); err != nil {
+	if _, err := parsePickle(held(whole)); err != nil {
 		t.Fatal(err)
 	}
 	for n := range whole {
-		if _, err := parsePickle(whole[:n]); err == nil {
+		if _, err := parsePickle(held(whole[:n])); err == nil {
 			t.Fatalf("the first %d of %d bytes were read as a posterior", n, len(whole))
 		}
 	}
@@ -250,7 +287,7 @@ func FuzzUnpickle(f *testing.F) {
 	f.Add([]byte("\x80\x04\x95\x02\x00\x00\x00\x00\x00\x00\x00\x8c\x02os\x94\x8c\x06system\x93."))
 	f.Add([]byte("\x80\x02}(K\x01G\x3f\xf8\x00\x00\x00\x00\x00\x00\x8a\x02\x00\xffus."))
 	f.Fuzz(func(t *testing.T, file []byte) {
-		n, err := parsePickle(file)
+		n, err := parsePickle(held(file))
 		if err == nil {
 			numbers := 0
 			for _, l := range n.layers {

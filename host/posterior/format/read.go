@@ -11,13 +11,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"os"
 	"strings"
 
 	"psafe/host/network"
 	"psafe/host/npy"
 	"psafe/host/posterior"
+	"psafe/internal/infile"
 )
 
 // Options says what a file may leave open.
@@ -29,8 +30,7 @@ type Options struct {
 	Activations []network.Activation
 }
 
-// maxFile bounds, in bytes, the files that are read, because they are held in
-// memory.
+// maxFile bounds, in bytes, the files that are read.
 const maxFile = 4 << 30
 
 // Read reads a posterior from a file or a directory, in any of the formats of
@@ -48,65 +48,76 @@ const maxFile = 4 << 30
 func Read(path string, opt Options) (*posterior.Posterior, error) {
 	p, err := readAny(path, opt)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %s", path, strings.ReplaceAll(err.Error(), "\n", " "))
+		return nil, &oneLine{path, err}
 	}
 	p.Source.Path = path
 	return p, nil
 }
 
-func readAny(path string, opt Options) (*posterior.Posterior, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, bare(err)
+// oneLine is an error about a file. Errors of package json may have several lines, and
+// quote numbers of any length.
+type oneLine struct {
+	path string
+	err  error
+}
+
+func (e *oneLine) Error() string {
+	const longest = 600
+	text := strings.NewReplacer("\n", " ", "\r", " ").Replace(e.err.Error())
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "") + "..."
 	}
-	if info.IsDir() {
+	return e.path + ": " + text
+}
+
+func (e *oneLine) Unwrap() error { return e.err }
+
+func readAny(path string, opt Options) (*posterior.Posterior, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return readDeepbayes(path, opt)
 	}
-	file, err := readFile(path)
+	var p *posterior.Posterior
+	sum, err := withFile(path, maxFile, func(file blob) error {
+		n, err := parse(file)
+		if err == nil {
+			p, err = n.assemble(opt)
+		}
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	n, err := parse(file)
-	if err != nil {
-		return nil, err
-	}
-	p, err := n.assemble(opt)
-	if err != nil {
-		return nil, err
-	}
-	sum := sha256.Sum256(file)
-	p.Source.SHA256 = hex.EncodeToString(sum[:])
+	p.Source.SHA256 = sum
 	return p, nil
 }
 
-// readFile reads a regular file of at most maxFile bytes.
-func readFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
+// withFile hands use a regular file of at most limit bytes, and returns its digest.
+func withFile(path string, limit int64, use func(blob) error) (digest string, err error) {
+	file, err := infile.Open(path)
 	if err != nil {
-		return nil, bare(err)
+		return "", err
 	}
-	if !info.Mode().IsRegular() || info.Size() > maxFile {
-		return nil, fmt.Errorf("not a regular file of at most %d bytes", int64(maxFile))
+	defer file.Close()
+	if err := infile.Fits(file.Size(), limit); err != nil {
+		return "", err
 	}
-	file, err := os.ReadFile(path)
-	return file, bare(err)
+	all := blob{file, file.Size()}
+	if err := use(all); err != nil {
+		return "", err
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(sum, all.from(0, all.size)); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), file.Unchanged()
 }
 
-// bare drops the path from an error of package os: Read puts it in front.
-func bare(err error) error {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
-		return pathErr.Err
-	}
-	return err
-}
-
-// fileFormat is a format of single files: how to tell it, and its reader. A directory is
-// deepbayes's.
+// fileFormat is a format of single files: how to tell it by its first bytes, and its
+// reader. A directory is deepbayes's.
 type fileFormat struct {
 	name      string
-	recognise func(file []byte) bool
-	parse     func(file []byte) (*contents, error)
+	recognise func(head []byte) bool
+	parse     func(file blob) (*contents, error)
 }
 
 // fileFormats are asked in this order. What .npz and pickles hold, their readers find out.
@@ -119,21 +130,35 @@ var fileFormats = []fileFormat{
 }
 
 func begins(magic string) func([]byte) bool {
-	return func(file []byte) bool { return bytes.HasPrefix(file, []byte(magic)) }
+	return func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
 }
 
-func refuse(why string) func([]byte) (*contents, error) {
-	return func([]byte) (*contents, error) { return nil, errors.New(why) }
+func refuse(why string) func(blob) (*contents, error) {
+	return func(blob) (*contents, error) { return nil, errors.New(why) }
+}
+
+// headBytes is how much of a file is read to tell its format.
+const headBytes = 512
+
+// head reads the first bytes.
+func (b blob) head() ([]byte, error) {
+	head := make([]byte, min(b.size, headBytes))
+	_, err := io.ReadFull(b.from(0, b.size), head)
+	return head, err
 }
 
 // parse recognises a file by its content and reads it.
-func parse(file []byte) (*contents, error) {
-	if len(file) == 0 {
+func parse(file blob) (*contents, error) {
+	if file.size == 0 {
 		return nil, fmt.Errorf("the file is empty")
+	}
+	head, err := file.head()
+	if err != nil {
+		return nil, err
 	}
 	var names []string
 	for _, f := range fileFormats {
-		if f.recognise(file) {
+		if f.recognise(head) {
 			return f.parse(file)
 		}
 		if f.name != "" {
@@ -144,23 +169,23 @@ func parse(file []byte) (*contents, error) {
 }
 
 // parseZip tells psafe's own .npz from those of the uai2020 repository.
-func parseZip(file []byte) (*contents, error) {
+func parseZip(file blob) (*contents, error) {
 	// The first member of a torch checkpoint is NAME/data.pkl.
-	if bytes.Contains(file[:min(len(file), 512)], []byte("/data.pkl")) {
+	if head, err := file.head(); err != nil || bytes.Contains(head, []byte("/data.pkl")) {
 		return nil, fmt.Errorf("torch checkpoints are not read: convert it to a psafe .npz or safetensors as docs/formats.md shows")
 	}
-	members, err := npy.ReadZip(file)
+	members, err := npy.OpenZip(file, file.size)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: save it again, or get it again", err)
 	}
-	for _, m := range members {
-		if m.Name == metaName {
-			return parseNPZ(members)
+	for i := range members {
+		if members[i].Name == metaName {
+			return parseNPZ(members, file.size)
 		}
 	}
-	for _, m := range members {
-		if m.Name == "arr_0" {
-			return parseObjectNPZ(m.File)
+	for i := range members {
+		if members[i].Name == "arr_0" {
+			return parseObjectNPZ(&members[i], file.size)
 		}
 	}
 	return nil, fmt.Errorf("the .npz has neither %s (psafe) nor arr_0 (uai2020)", metaName)

@@ -16,8 +16,13 @@ import (
 // A safetensors file is the length of a JSON header in 8 bytes, little-endian,
 // the header, and the tensors' bytes without gaps.
 
-// maxSafetensorsHeader is the format's own limit, in bytes.
-const maxSafetensorsHeader = 100_000_000
+const (
+	// maxSafetensorsHeader bounds the header, in bytes: room for psafe's own in its metadata
+	// and for tens of thousands of tensors. The format's own limit is 100 MB.
+	maxSafetensorsHeader = 16 << 20
+	// maxSafetensorsValues bounds its values; a tensor has about fifteen.
+	maxSafetensorsValues = 1 << 20
+)
 
 // Keys of the header: the file's metadata, and psafe's JSON header in it.
 const (
@@ -35,17 +40,25 @@ type safetensor struct {
 
 // looksLikeSafetensors recognises a header length below 2^48 and the brace that
 // begins a header.
-func looksLikeSafetensors(file []byte) bool {
-	return len(file) > 8 && file[8] == '{' && file[6] == 0 && file[7] == 0
+func looksLikeSafetensors(head []byte) bool {
+	return len(head) > 8 && head[8] == '{' && head[6] == 0 && head[7] == 0
 }
 
 // parseSafetensors reads a safetensors file with psafe's keys.
-func parseSafetensors(file []byte) (*contents, error) {
-	length, body := binary.LittleEndian.Uint64(file), file[8:]
-	if length > maxSafetensorsHeader || length > uint64(len(body)) {
-		return nil, fmt.Errorf("safetensors header of %d bytes: the file has %d, at most %d are allowed", length, len(body), maxSafetensorsHeader)
+func parseSafetensors(file blob) (*contents, error) {
+	head, err := file.head()
+	if err != nil {
+		return nil, err
 	}
-	header, err := parseSafetensorsHeader(body[:length])
+	length, left := binary.LittleEndian.Uint64(head), file.size-8
+	if length > maxSafetensorsHeader || length > uint64(left) {
+		return nil, fmt.Errorf("safetensors header of %d bytes: the file has %d, at most %d are allowed", length, left, maxSafetensorsHeader)
+	}
+	text := make([]byte, length)
+	if _, err := io.ReadFull(file.from(8, left), text); err != nil {
+		return nil, err
+	}
+	header, err := parseSafetensorsHeader(text)
 	if err != nil {
 		return nil, fmt.Errorf("safetensors header: %w", err)
 	}
@@ -56,11 +69,12 @@ func parseSafetensors(file []byte) (*contents, error) {
 	if err != nil {
 		return nil, fmt.Errorf("safetensors metadata %q: %w", safetensorsKey, err)
 	}
-	byName, err := header.arrays(body[length:])
+	at := 8 + int64(length)
+	byName, err := header.arrays(blob{file.from(at, file.size-at), file.size - at})
 	if err != nil {
 		return nil, err
 	}
-	return m.contents("safetensors", byName)
+	return m.contents("safetensors", byName, file.size)
 }
 
 // safetensorsHeader is a decoded header.
@@ -70,6 +84,9 @@ type safetensorsHeader struct {
 }
 
 func parseSafetensorsHeader(text []byte) (*safetensorsHeader, error) {
+	if err := checkJSON(text, maxMetaDepth, maxSafetensorsValues); err != nil {
+		return nil, err
+	}
 	if err := checkKeys(text, nil); err != nil {
 		return nil, err
 	}
@@ -103,7 +120,7 @@ func parseSafetensorsHeader(text []byte) (*safetensorsHeader, error) {
 }
 
 // arrays cuts data into the tensors. They must cover it without overlap or gap.
-func (h *safetensorsHeader) arrays(data []byte) (map[string]*npy.Array, error) {
+func (h *safetensorsHeader) arrays(data blob) (map[string]lazy, error) {
 	names := make([]string, 0, len(h.tensors))
 	for name := range h.tensors {
 		names = append(names, name)
@@ -115,55 +132,60 @@ func (h *safetensorsHeader) arrays(data []byte) (map[string]*npy.Array, error) {
 		}
 		return strings.Compare(a, b)
 	})
-	byName := map[string]*npy.Array{}
+	byName := map[string]lazy{}
 	end := uint64(0)
 	for _, name := range names {
 		t := h.tensors[name]
 		from, to := t.Offsets[0], t.Offsets[1]
-		if from > to || to > uint64(len(data)) {
-			return nil, fmt.Errorf("tensor %.60q has offsets %d to %d in %d bytes of data", name, from, to, len(data))
+		if from > to || to > uint64(data.size) {
+			return nil, fmt.Errorf("tensor %.60q has offsets %d to %d in %d bytes of data", name, from, to, data.size)
 		}
 		if from != end {
 			return nil, fmt.Errorf("tensor %.60q begins at byte %d of the data, the one before ends at %d: overlap or gap", name, from, end)
 		}
-		a, err := t.array(data[from:to])
+		a, err := t.lazy(blob{data.from(int64(from), int64(to-from)), int64(to - from)})
 		if err != nil {
 			return nil, fmt.Errorf("tensor %.60q: %w", name, err)
 		}
 		byName[name], end = a, to
 	}
-	if end != uint64(len(data)) {
-		return nil, fmt.Errorf("%d bytes of data belong to no tensor", uint64(len(data))-end)
+	if end != uint64(data.size) {
+		return nil, fmt.Errorf("%d bytes of data belong to no tensor", uint64(data.size)-end)
 	}
 	return byName, nil
 }
 
-// array decodes one tensor, exactly.
-func (t *safetensor) array(raw []byte) (*npy.Array, error) {
-	switch t.DType {
-	case "F32":
-		return npy.Decode(npy.Header{Descr: "<f4", Shape: t.Shape}, raw)
-	case "F64":
-		return npy.Decode(npy.Header{Descr: "<f8", Shape: t.Shape}, raw)
-	case "F16", "BF16":
-		n, err := npy.Count(t.Shape, 2, len(raw))
-		if err != nil {
-			return nil, err
-		}
-		if 2*n != len(raw) {
-			return nil, fmt.Errorf("shape %v of %s needs %d bytes, there are %d", t.Shape, t.DType, 2*n, len(raw))
-		}
-		widen := halfToFloat
-		if t.DType == "BF16" {
-			widen = func(h uint16) float64 { return float64(math.Float32frombits(uint32(h) << 16)) }
-		}
-		data := make([]float64, n)
-		for i := range data {
-			data[i] = widen(binary.LittleEndian.Uint16(raw[2*i:]))
-		}
-		return &npy.Array{Shape: t.Shape, Data: data, DType: t.DType}, nil
+// tensorTypes are the types that are read, all exactly: how long a number is, and which.
+var tensorTypes = map[string]struct {
+	size  int
+	value func([]byte) float64
+}{
+	"F64": {8, func(b []byte) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b)) }},
+	"F32": {4, func(b []byte) float64 { return float64(math.Float32frombits(binary.LittleEndian.Uint32(b))) }},
+	"F16": {2, func(b []byte) float64 { return halfToFloat(binary.LittleEndian.Uint16(b)) }},
+	"BF16": {2, func(b []byte) float64 {
+		return float64(math.Float32frombits(uint32(binary.LittleEndian.Uint16(b)) << 16))
+	}},
+}
+
+// lazy checks that one tensor's bytes are what its shape needs.
+func (t *safetensor) lazy(raw blob) (lazy, error) {
+	of, known := tensorTypes[t.DType]
+	if !known {
+		return lazy{}, fmt.Errorf("type %.20q is none of F64, F32, F16, BF16", t.DType)
 	}
-	return nil, fmt.Errorf("type %.20q is none of F64, F32, F16, BF16", t.DType)
+	n, err := npy.Count(t.Shape, of.size, raw.size)
+	if err != nil {
+		return lazy{}, err
+	}
+	if need := int64(n) * int64(of.size); need != raw.size {
+		return lazy{}, fmt.Errorf("shape %v of %s needs %d bytes, there are %d", t.Shape, t.DType, need, raw.size)
+	}
+	return lazy{t.Shape, func() (*npy.Array, error) {
+		value := func(b []byte) (float64, bool) { return of.value(b), true }
+		data, _, err := npy.Floats(raw.from(0, raw.size), n, of.size, value)
+		return &npy.Array{Shape: t.Shape, Data: data, DType: t.DType}, err
+	}}, nil
 }
 
 // halfToFloat gives the number that IEEE 754 binary16 bits stand for, exactly.

@@ -1,0 +1,63 @@
+package infile
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// free is how much more memory this process may have: the least of what its limits and the
+// machine leave.
+func free() (left int64, known bool) {
+	left = math.MaxInt64
+	pages := strings.Fields(system("/proc/self/statm"))
+	used := func(field int) int64 {
+		if field >= len(pages) {
+			return 0
+		}
+		n, _ := strconv.ParseInt(pages[field], 10, 64)
+		return n * int64(os.Getpagesize())
+	}
+	const address, resident = 0, 1
+	var r syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_AS, &r) == nil && r.Cur < math.MaxInt64 {
+		left = min(left, int64(r.Cur)-used(address))
+	}
+	for _, file := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
+		if limit, err := strconv.ParseInt(strings.TrimSpace(system(file)), 10, 64); err == nil {
+			left = min(left, limit-used(resident))
+		}
+	}
+	if n := machine(); n > 0 {
+		left = min(left, n)
+	}
+	return max(0, left), left < math.MaxInt64
+}
+
+// machine is what the machine has free, swap included; 0 if it does not say.
+func machine() (free int64) {
+	for line := range strings.Lines(system("/proc/meminfo")) {
+		f := strings.Fields(line)
+		if len(f) < 2 || f[0] != "MemAvailable:" && f[0] != "SwapFree:" {
+			continue
+		}
+		kilobytes, _ := strconv.ParseInt(f[1], 10, 64)
+		free += kilobytes << 10
+	}
+	return free
+}
+
+// system reads a small file of the kernel, empty if there is none.
+func system(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	var b bytes.Buffer
+	_, _ = b.ReadFrom(f)
+	return b.String()
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package infile
+
+// free is not known here.
+func free() (bytes int64, known bool) { return 0, false }
