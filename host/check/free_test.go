@@ -40,7 +40,7 @@ func TestFreed(t *testing.T) {
 	for range testscale.Cases(t, 1000) {
 		act := []net.Activation{{Kind: net.ReLU}, {Kind: net.LeakyReLU, Slope: 0.25}, {Kind: net.ReLU}}[rng.IntN(3)]
 		post := gaussian(rng, act, 3, 4, 4, 2)
-		task := &property.Task{T: []property.Box{{Lo: []float64{0, -1, 0}, Hi: []float64{0, 1, 2}}, {Lo: []float64{0, 0, 1}, Hi: []float64{0, 0.5, 3}}}}
+		task := &property.Task{T: []property.Box{{Lo: []float64{0, -1, 0}, Hi: []float64{0, 1, 2}}, {Lo: []float64{0, 0, 0}, Hi: []float64{0, 0.5, 3}}}}
 		for k := range post.Layers[:2] { // neurons that are dead
 			for i := range post.Layers[k].Bias.Mean {
 				post.Layers[k].Bias.Mean[i] -= float64(rng.IntN(3)) * 3

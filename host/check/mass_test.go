@@ -127,6 +127,8 @@ func randomBox(rng *rand.Rand, n int, extreme bool) (mean, sdLo, sdHi, lo, hi []
 				shift = width * (1 + rng.Float64()) // beside the mean
 			case 3:
 				width = 60 * rng.Float64()
+			case 4:
+				width, shift = 0.01, 0.02
 			}
 		}
 		l, h := m+(shift-width)*s, m+(shift+width)*s
