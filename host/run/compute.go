@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"psafe/host/certify"
 	"psafe/host/property"
@@ -29,6 +30,7 @@ func (r *ready) compute(ctx context.Context, old *earlier) ([]*report.Record, er
 	if err := r.tasks.fits(r.precision()); err != nil {
 		return nil, err
 	}
+	recheck := certify.Recheck{Share: r.recheck(), Seed: r.cfg.Seed, Tell: r.tellDropped()}
 	var engines []*certify.Engine
 	for _, d := range dev.List {
 		// All tasks count for reach, also those that are done: it decides numbers.
@@ -37,6 +39,7 @@ func (r *ready) compute(ctx context.Context, old *earlier) ([]*report.Record, er
 			return nil, dev.blame(err, r.Posterior.Path)
 		}
 		defer eng.Close()
+		eng.Recheck(recheck)
 		engines = append(engines, eng)
 	}
 	r.noteCeiling(engines[0].Precision())
@@ -95,6 +98,9 @@ func (r *ready) certify(ctx context.Context, engines []*certify.Engine, tasks []
 	err := certify.Run(ctx, engines, r.cfg, tasks, progress, func(res *certify.Result) error {
 		rec := r.known(res.Task)
 		rec.Fill(res, r.require())
+		if !(rec.PLower <= rec.PUpper) {
+			return &Contradiction{fmt.Errorf("index %d: p_lower %v is above p_upper %v", rec.Index, rec.PLower, rec.PUpper)}
+		}
 		if rec.PeakBytes = peakBytes(); r.Out.OmitTiming {
 			rec.Seconds, rec.PeakBytes = nil, nil
 		}
@@ -102,14 +108,28 @@ func (r *ready) certify(ctx context.Context, engines []*certify.Engine, tasks []
 		return r.write(rec, w)
 	})
 	_, unwritten := errors.AsType[*outfile.Error](err)
+	_, refused := errors.AsType[*Contradiction](err)
+	found, contradicts := errors.AsType[*certify.Contradiction](err)
 	switch {
-	case err == nil || unwritten:
+	case err == nil || unwritten || refused:
+	case contradicts:
+		err = &Contradiction{found}
 	case ctx.Err() != nil:
 		err = &Interrupted{}
 	default:
 		err = &DeviceError{fmt.Errorf("device %s: %w", engines[0].Name(), err)}
 	}
 	return records, err
+}
+
+// tellDropped tells of devices that are dropped, one call at a time.
+func (r *ready) tellDropped() func(*certify.Dropped) {
+	var mu sync.Mutex
+	return func(d *certify.Dropped) {
+		mu.Lock()
+		defer mu.Unlock()
+		r.tell(&Dropped{d})
+	}
 }
 
 // write writes a record; its error is an *outfile.Error.

@@ -36,6 +36,9 @@ type Job struct {
 	// this, unsafe p_upper less. DefaultRequire if it is not given.
 	Require *float64
 	Out     Output
+	// Recheck is the probability with which an answer of a device is asked for again on the
+	// spare one and compared, DefaultRecheck if it is not given. It decides no number.
+	Recheck *float64
 
 	// Version names the program in records.
 	Version string
@@ -51,6 +54,9 @@ type Job struct {
 
 // DefaultRequire is the probability that a verdict asks for if nobody says otherwise.
 const DefaultRequire = 0.9
+
+// DefaultRecheck is the share of answers that are compared if nobody says otherwise.
+const DefaultRecheck = 0.01
 
 // Posterior names a posterior and says how it is read.
 type Posterior struct {
@@ -126,8 +132,9 @@ type ready struct {
 
 // Run does the job and returns all its records, those of earlier runs that it went on
 // with too. Where it fails, what is finished stays in Out.Path.partial. Errors: *Interrupted
-// if ctx ended, *DeviceError if a device is to blame, *outfile.Error if a record cannot
-// be written; any other is about a setting or a file, of one line that names it.
+// if ctx ended, *DeviceError if a device is to blame, *Contradiction if two bounds cannot both
+// be true, *outfile.Error if a record cannot be written; any other is about a setting or a
+// file, of one line that names it.
 func (j *Job) Run(ctx context.Context) ([]*report.Record, error) {
 	r, err := j.read()
 	if err != nil {
@@ -156,6 +163,8 @@ func (j *Job) tell(n Note) {
 }
 
 func (j *Job) require() float64 { return or(j.Require, DefaultRequire) }
+
+func (j *Job) recheck() float64 { return or(j.Recheck, DefaultRecheck) }
 
 func (j *Job) precision() bound.Precision { return or(j.Precision, bound.Float32) }
 
@@ -211,6 +220,8 @@ func (j *Job) check(strategy certify.Strategy) error {
 		return errors.New("--resume needs --out FILE: what is finished is in FILE.partial")
 	case !(j.require() >= 0 && j.require() <= 1):
 		return fmt.Errorf("--require %v is no probability", j.require())
+	case !(j.recheck() >= 0 && j.recheck() <= 1):
+		return fmt.Errorf("--recheck %v is not between 0 and 1", j.recheck())
 	}
 	return nil
 }
