@@ -30,8 +30,10 @@ type Engine struct {
 	// moved counts the chunks that the spare device had to do.
 	moved int
 	fault error
-	// deviations is the posterior as concentration LBP needs it, by model.
+	// deviations is the posterior as concentration LBP needs it, by model; moments is what
+	// they are made of, once it has been asked for.
 	deviations map[*bound.Model]*bound.Deviations
+	moments    *bound.Moments
 	// sums is the posterior as sums of neurons need it, once it has been asked for.
 	sums *neuronsum.Sum
 	// recheck compares the device with the spare one.
@@ -174,7 +176,11 @@ func (e *Engine) deviationsOn(m *bound.Model) (*bound.Deviations, error) {
 	if c := e.deviations[m]; c != nil {
 		return c, nil
 	}
-	c, err := m.NewDeviations(e.normal, NoiseMoments(e.normal))
+	if e.moments == nil {
+		moments := NoiseMoments(e.normal)
+		e.moments = &moments
+	}
+	c, err := m.NewDeviations(e.normal, *e.moments)
 	if err != nil {
 		return nil, err
 	}

@@ -16,14 +16,6 @@ type held struct {
 	results []*Result
 }
 
-const (
-	// mostWaiting is after how many rechecks that chance left out one is made. At 2, one
-	// interval in seven between rechecks ends that way.
-	mostWaiting = 2
-	// mostHeld is how many results wait at most.
-	mostHeld = 4 * mostTasks
-)
-
 // careful has engines certify groups and emits what is confirmed.
 type careful struct {
 	order *order
@@ -40,7 +32,7 @@ func (c *careful) do(ctx context.Context, e *Engine, i int) error {
 		r.held = append(r.held, held{i, r.launched, results})
 		c.order.did(i, len(results))
 	}
-	if err == nil && (r.waiting >= mostWaiting || r.tasks() >= mostHeld) {
+	if err == nil && r.affordable() {
 		err = e.confirm()
 	}
 	return c.settle(ctx, e, err)
@@ -94,13 +86,4 @@ func (c *careful) release(e *Engine) error {
 		r.held = r.held[1:]
 	}
 	return nil
-}
-
-// tasks is how many results wait.
-func (r *recheck) tasks() int {
-	n := 0
-	for _, h := range r.held {
-		n += len(h.results)
-	}
-	return n
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"time"
 
 	"psafe/host/bound"
 )
@@ -16,10 +17,12 @@ import (
 // Recheck says how often an engine's answers are asked for again on the spare device. It
 // concerns no result of a device that keeps its promise.
 type Recheck struct {
-	// Share is the probability with which an answer is asked for again, in [0, 1]. Above 0
-	// also one answer of the first chunk of every kind of work is, and one of the last chunk.
+	// Share is the share of the time that goes into asking again, in [0, 1]: while less has,
+	// one answer of a chunk is asked for again. It is of time since a spare device may be a
+	// thousand times slower than a device. Above 0 an answer of the first chunk of every kind
+	// of work is asked for again in any case, and one of the last chunk; at 1 all answers are.
 	Share float64
-	// Seed chooses them.
+	// Seed chooses the answers.
 	Seed uint64
 	// Tell, if set, is told of a device that is dropped, by the goroutine of its engine.
 	Tell func(*Dropped)
@@ -65,8 +68,9 @@ type recheck struct {
 	// launched counts the chunks that the device has answered, confirmed is the number of
 	// the latest of which an answer was asked for again.
 	launched, confirmed uint64
-	// waiting is how many rechecks were to be expected since.
-	waiting float64
+	// began is when that began, spent how long rechecks have taken since.
+	began time.Time
+	spent time.Duration
 	// again asks again for an answer of chunk number launched.
 	again func() error
 	// seen are the kinds of work of which an answer has been asked for again.
@@ -76,7 +80,9 @@ type recheck struct {
 
 // Recheck sets how often the device is compared with the spare one; before, it is not.
 // Without a spare device there is nothing to compare with.
-func (e *Engine) Recheck(r Recheck) { e.recheck.Recheck = r }
+func (e *Engine) Recheck(r Recheck) {
+	e.recheck.Recheck, e.recheck.began, e.recheck.seen = r, time.Now(), map[string]bool{}
+}
 
 // recheckSome asks the spare device for some of the answers that the device gave, of a kind
 // of work. The error is a *Dropped if a number differs.
@@ -85,28 +91,28 @@ func recheckSome[P any](e *Engine, work string, chunk []P, answers []answer, ask
 	if r.Share == 0 || e.spare == nil {
 		return nil
 	}
-	r.launched++
-	dice := rand.New(rand.NewPCG(r.Seed, r.launched))
-	one := dice.IntN(len(chunk))
-	var items []P
-	var given []answer
-	for i := range chunk {
-		if dice.Float64() < r.Share || i == one && !r.seen[work] {
-			items, given = append(items, chunk[i]), append(given, answers[i])
-		}
+	if r.launched++; r.Share == 1 {
+		return compareAll(e, work, chunk, answers, ask)
 	}
-	if len(items) > 0 {
-		return compareAll(e, work, items, given, ask)
-	}
-	r.waiting += r.Share * float64(len(chunk))
-	items, given = []P{chunk[one]}, []answer{answers[one]}
+	one := rand.New(rand.NewPCG(r.Seed, r.launched)).IntN(len(chunk))
+	items, given := []P{chunk[one]}, []answer{answers[one]} // copies: what r.again keeps is small
 	r.again = func() error { return compareAll(e, work, items, given, ask) }
-	return nil
+	if r.seen[work] && !r.affordable() {
+		return nil
+	}
+	return r.again()
+}
+
+// affordable says that less time has gone into rechecks than may.
+func (r *recheck) affordable() bool {
+	return r.spent.Seconds() <= r.Share*time.Since(r.began).Seconds()
 }
 
 // compareAll asks the spare device for the answers of items and compares. If all agree, the
 // device is confirmed up to the chunk that it answered last.
 func compareAll[P any](e *Engine, work string, items []P, given []answer, ask asker[P]) error {
+	r := &e.recheck
+	defer func(start time.Time) { r.spent += time.Since(start) }(time.Now())
 	spare, err := e.spareModel()
 	if err != nil {
 		return err
@@ -124,11 +130,7 @@ func compareAll[P any](e *Engine, work string, items []P, given []answer, ask as
 		}
 		items, given = items[few:], given[few:]
 	}
-	r := &e.recheck
-	if r.seen == nil {
-		r.seen = map[string]bool{}
-	}
-	r.seen[work], r.confirmed, r.waiting, r.again = true, r.launched, 0, nil
+	r.seen[work], r.confirmed, r.again = true, r.launched, nil
 	return nil
 }
 

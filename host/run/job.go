@@ -36,8 +36,9 @@ type Job struct {
 	// this, unsafe p_upper less. DefaultRequire if it is not given.
 	Require *float64
 	Out     Output
-	// Recheck is the probability with which an answer of a device is asked for again on the
-	// spare one and compared, DefaultRecheck if it is not given. It decides no number.
+	// Recheck is the share of the time that goes into comparing answers of a device with those
+	// of the spare one (certify.Recheck), DefaultRecheck if it is not given. It decides no
+	// number.
 	Recheck *float64
 
 	// Version names the program in records.
@@ -55,7 +56,7 @@ type Job struct {
 // DefaultRequire is the probability that a verdict asks for if nobody says otherwise.
 const DefaultRequire = 0.9
 
-// DefaultRecheck is the share of answers that are compared if nobody says otherwise.
+// DefaultRecheck is the share of the time for rechecks if nobody says otherwise.
 const DefaultRecheck = 0.01
 
 // Posterior names a posterior and says how it is read.
