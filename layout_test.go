@@ -32,6 +32,10 @@ var mayImport = map[string][]string{
 		"gonum.org/v1/gonum/", "psafe/host/bound", "psafe/host/measure", "psafe/host/network",
 		"psafe/host/neuronsum", "psafe/host/posterior", "psafe/host/property",
 	},
+	// The checker shares no code with what makes records: no bounds, no measures.
+	"psafe/host/check": {
+		"psafe/host/network", "psafe/host/npy", "psafe/host/posterior", "psafe/host/posterior/format", "psafe/host/property",
+	},
 	"psafe/host/report": {"psafe/host/certify", "psafe/host/measure", "psafe/host/property", "psafe/internal/infile"},
 	"psafe/host/run": {
 		"psafe/host/bound", "psafe/host/certify", "psafe/host/posterior", "psafe/host/posterior/format",
@@ -62,10 +66,10 @@ var mayImport = map[string][]string{
 	"psafe/gpu/cl":   {"github.com/ebitengine/purego"},
 	"psafe/cmd/psafe": {
 		"github.com/spf13/pflag", "golang.org/x/term", "psafe/fallback", "psafe/gpu", "psafe/gpu/cl",
-		"psafe/host/bench", "psafe/host/bound", "psafe/host/crosscheck", "psafe/host/figure",
+		"psafe/host/bench", "psafe/host/bound", "psafe/host/check", "psafe/host/crosscheck", "psafe/host/figure",
 		"psafe/host/measure", "psafe/host/network", "psafe/host/paper", "psafe/host/posterior",
 		"psafe/host/posterior/format", "psafe/host/property", "psafe/host/report", "psafe/host/run",
-		"psafe/host/train", "psafe/internal/outfile",
+		"psafe/host/train", "psafe/internal/infile", "psafe/internal/outfile",
 	},
 	"psafe/internal/infile":    {},
 	"psafe/internal/outfile":   {},

@@ -17,7 +17,7 @@ import (
 // Exit statuses, as "psafe help" and docs/cli.md list them.
 const (
 	exitDone        = 0
-	exitDifference  = 1  // crosscheck found a difference, certify or paper a contradiction
+	exitDifference  = 1  // crosscheck found a difference, certify or paper a contradiction, check a record that it refuses
 	exitUsage       = 2  // a flag or a file is wrong, or a result cannot be written
 	exitDevice      = 3  // the device asked for is absent, refused or broke
 	exitInterrupted = 4  // interrupted; finished records are in OUT.partial, for --resume
@@ -43,6 +43,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"certify", "lower and upper bounds of P_safe for inputs and properties", runCertify},
+		{"check", "prove the bounds of result files again, independently", runCheck},
 		{"inspect", "layers, sizes and spread of a posterior", runInspect},
 		{"convert", "any readable posterior to psafe's own .npz or to safetensors", runConvert},
 		{"devices", "what psafe can compute on, with self-tests", runDevices},
@@ -142,11 +143,12 @@ Commands:
   version     version of this program
 
 Exit status: 0 all records written (whatever the verdicts), 1 crosscheck found
-a difference, or certify or paper bounds that contradict each other, 2 a flag or
-file is wrong or a result cannot be written, 3 the device is absent, refused or
-broke, 4 interrupted (SIGINT, SIGTERM, SIGHUP), 10 a p_lower is under
---fail-under or a share of the inputs is not what --fail-unless asks for. After
-1, 3 and 4, records that certify had finished are in OUT.partial, and certify or
-paper with --resume goes on from there.
+a difference, certify or paper bounds that contradict each other, or check a
+record that does not pass, 2 a flag or file is wrong or a result cannot be
+written, 3 the device is absent, refused or broke, 4 interrupted (SIGINT,
+SIGTERM, SIGHUP), 10 a p_lower is under --fail-under or a share of the inputs is
+not what --fail-unless asks for. After 1, 3 and 4, records that certify had
+finished are in OUT.partial, and certify or paper with --resume goes on from
+there.
 `)
 }

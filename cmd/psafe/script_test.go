@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -51,7 +52,7 @@ func TestScripts(t *testing.T) {
 			}
 			return writeBadFiles(env.WorkDir)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"oneline": oneLine, "lines": countLines, "first": firstLines},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"oneline": oneLine, "lines": countLines, "first": firstLines, "changed": changeFile},
 	})
 }
 
@@ -61,6 +62,16 @@ func firstLines(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	lines := strings.SplitAfterN(ts.ReadFile(args[1]), "\n", n+1)
 	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(strings.Join(lines[:n], "")), 0o666))
+}
+
+// changeFile writes a file to another with what matches an expression replaced, which
+// must be there.
+func changeFile(ts *testscript.TestScript, neg bool, args []string) {
+	text, found := ts.ReadFile(args[0]), regexp.MustCompile(args[2])
+	if !found.MatchString(text) {
+		ts.Fatalf("%s has no %s", args[0], args[2])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(found.ReplaceAllString(text, args[3])), 0o666))
 }
 
 // oneLine demands that standard error was one line that starts with "psafe: " and

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+
+	"github.com/spf13/pflag"
+
+	"psafe/host/check"
+	"psafe/internal/infile"
+)
+
+const checkAbout = `psafe check proves the bounds of result files again, by itself: it shares no code
+with what made them. Of each record it takes what identifies the certificate,
+recomputes the bound from the posterior and the inputs, and compares.
+
+  psafe check results.jsonl
+  psafe certify ... | psafe check -
+
+A record that does not pass is one line that names the file, the line and the
+field. The exit status is 1 if there is one, or if a task of a run is missing.`
+
+// checkFlags are the flags of check.
+type checkFlags struct {
+	check.Files
+	sample float64
+	seed   uint64
+	quiet  bool
+}
+
+func (c *checkFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&c.Posterior, "posterior", "", "the posterior file or directory, if it is not where the records say")
+	f.StringVar(&c.Inputs, "inputs", "", "the data file or property file, if it is not where the records say")
+	f.Float64Var(&c.sample, "sample", 1, "prove only this share of the records, drawn by --seed; of all others, what the lines say of themselves is checked")
+	f.Uint64Var(&c.seed, "seed", 0, "seed of --sample")
+	f.BoolVar(&c.quiet, "quiet", false, "no progress bar")
+}
+
+func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	var c checkFlags
+	f := newFlags("check", checkAbout, stdout)
+	c.add(f)
+	if err := parse(f, args, anyNumber); err != nil {
+		return err
+	}
+	switch {
+	case f.NArg() == 0:
+		return errors.New("check: no result file: name those that psafe certify --out wrote, or - for standard input")
+	case !(c.sample >= 0 && c.sample <= 1):
+		return fmt.Errorf("--sample %v is no share: give a number from 0 to 1", c.sample)
+	}
+	t := checked{flags: &c, stdout: stdout, progress: &bar{w: stderr}, draw: rand.New(rand.NewPCG(c.seed, 0))}
+	t.checker.Given = c.Files
+	if !c.quiet {
+		t.total = countRecords(f.Args())
+	}
+	for _, path := range f.Args() {
+		if err := t.file(ctx, path); err != nil {
+			t.progress.end()
+			return err
+		}
+	}
+	t.progress.end()
+	return t.end()
+}
+
+// checked is what has been checked so far.
+type checked struct {
+	flags                           *checkFlags
+	checker                         check.Checker
+	runs                            check.Runs
+	draw                            *rand.Rand
+	stdout                          io.Writer
+	progress                        *bar
+	total, records, proved, refused int
+	statistical                     bool
+}
+
+// file checks a result file.
+func (t *checked) file(ctx context.Context, path string) error {
+	name := path
+	if path == "-" {
+		name = "/dev/stdin"
+	}
+	file, err := infile.OpenInput(name)
+	if err != nil {
+		return fmt.Errorf("%s: cannot be read: %w: name a result file", path, err)
+	}
+	defer file.Close()
+	err = check.Lines(file, func(n int, line []byte) error {
+		prove := t.draw.Float64() < t.flags.sample
+		v, err := t.checker.Check(ctx, line, !prove)
+		if err != nil {
+			return err
+		}
+		t.runs.Add(v)
+		t.records++
+		t.statistical = t.statistical || v.Statistical
+		switch {
+		case v.Refused != nil:
+			t.refused++
+			t.progress.end()
+			if _, err := fmt.Fprintf(t.stdout, "%s: line %d: %s\n", plain(path), n, plain(v.Refused.Error())); err != nil {
+				return err
+			}
+		case prove:
+			t.proved++
+		}
+		if t.total > 0 {
+			t.progress.update(t.records, t.total)
+		}
+		return nil
+	})
+	if err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return err
+}
+
+// end says what came out.
+func (t *checked) end() error {
+	gaps := t.runs.Gaps()
+	for _, g := range gaps {
+		if _, err := fmt.Fprintln(t.stdout, g); err != nil {
+			return err
+		}
+	}
+	if t.records == 0 {
+		return errors.New("check: there is no record in the files")
+	}
+	unproved := t.records - t.proved - t.refused
+	summary := fmt.Sprintf("%d records: %d proved again, %d refused", t.records, t.proved, t.refused)
+	if unproved > 0 {
+		summary += fmt.Sprintf(", %d only read", unproved)
+	}
+	if t.statistical {
+		summary += "; statistical intervals are not proved: what was drawn is not in a record"
+	}
+	if _, err := fmt.Fprintln(t.stdout, summary); err != nil {
+		return err
+	}
+	switch {
+	case t.refused > 0:
+		return &statusError{exitDifference, fmt.Errorf("%d of %d records are refused", t.refused, t.records)}
+	case len(gaps) > 0:
+		return &statusError{exitDifference, errors.New("not all tasks are there once")}
+	}
+	return nil
+}
+
+// countRecords is how many records there are, for the progress bar, 0 if that cannot be
+// known beforehand.
+func countRecords(paths []string) int {
+	total := 0
+	for _, path := range paths {
+		file, err := infile.Open(path)
+		if err != nil {
+			return 0
+		}
+		_ = check.Lines(file, func(int, []byte) error { total++; return nil })
+		file.Close()
+	}
+	return total
+}

@@ -1,0 +1,153 @@
+package check
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"psafe/host/bound"
+	"psafe/host/property"
+	"psafe/host/run"
+	"psafe/internal/testscale"
+)
+
+// genuine is a record and what is proved of it.
+type genuine struct {
+	line   []byte
+	lower  chance
+	margin float64 // of the box, NaN where it is of no one box
+}
+
+// genuineRecords are records of every kind of weight boxes that prove something.
+func genuineRecords(t *testing.T) []genuine {
+	t.Helper()
+	var jobs []*run.Job
+	for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
+		for _, word := range []run.Word{run.IBP, run.LBP} {
+			jobs = append(jobs, images("glyphs-64-32-10.npz", 2, "0.01", run.Method{Word: new(word), NoUpper: true}, p),
+				file("advisory-4-32-9.npz", "advisory-property.json", run.Method{Word: new(word), NoUpper: true}, p))
+			for _, m := range []run.Method{{Boxes: new(run.Sampled), Samples: new(60), Gamma: new(0.5)}, {Splits: new(30)}} {
+				m.Word, m.NoUpper = new(word), true
+				j := file("two-weights-product.npz", "", m, p)
+				j.Tasks = run.Tasks{Points: run.Points{Inputs: filepath.Join("testdata", "points.csv"), Eps: "0.1", Property: "output_box:[-3,1]"}}
+				jobs = append(jobs, j)
+			}
+		}
+	}
+	var all []genuine
+	var f files
+	for _, j := range jobs {
+		for _, line := range written(t, j) {
+			r, err := parseRecord(line)
+			if err != nil {
+				t.Fatal(err)
+			}
+			q, err := f.question(r, Files{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.PLower.is(0) {
+				continue
+			}
+			g := genuine{line: line, margin: math.NaN()}
+			if g.lower, err = byBoxes(t.Context(), q); err != nil {
+				t.Fatal(err)
+			}
+			if r.Rule == oneBox {
+				n := formats[r.Precision]
+				gamma, _ := r.Gamma.of(len(q.post.Layers))
+				b, err := boxOf(q.post, &n, gamma, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				v, err := q.verify(t.Context(), b, inf, tries)
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.margin = v.margin
+			}
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
+// more is a number above x: the next float64, or a random one up to most.
+func more(rng *rand.Rand, x, most float64) float64 {
+	y := math.Nextafter(x, inf)
+	if rng.IntN(3) > 0 {
+		y = max(y, x+(most-x)*math.Exp(-36*rng.Float64()))
+	}
+	return min(y, most)
+}
+
+// TestForged: no record passes that claims more than the checker can prove, be it one unit
+// in the last place.
+func TestForged(t *testing.T) {
+	rng := rand.New(rand.NewPCG(61, 62))
+	records := genuineRecords(t)
+	if len(records) < 20 {
+		t.Fatalf("only %d records", len(records))
+	}
+	var c Checker
+	count := map[string]int{}
+	for range testscale.Cases(t, 10000) {
+		g := records[rng.IntN(len(records))]
+		var what, with string
+		switch rng.IntN(4) {
+		case 0:
+			p := more(rng, g.lower.float(), 1)
+			if p == g.lower.float() {
+				continue
+			}
+			what, with = `"p_lower":[^,]*`, `"p_lower":`+property.DecimalUp(p)
+		case 1:
+			l := more(rng, log10Proved(g.lower), 0)
+			what, with = `"log10_p_lower":[^,]*`, `"log10_p_lower":`+property.DecimalUp(l)
+		case 2:
+			if math.IsNaN(g.margin) {
+				continue
+			}
+			what, with = `"margin":[^,]*`, `"margin":`+property.DecimalUp(more(rng, g.margin, 1e6))
+		case 3:
+			what, with = `"p_upper":1,`, fmt.Sprintf(`"p_upper":%s,`, strconv.FormatFloat(1-0x1p-53-0.01*rng.Float64(), 'g', -1, 64))
+		}
+		line := changed(t, g.line, what, with)
+		if r, err := parseRecord(line); err == nil && r.verdict() != r.Verdict {
+			line = changed(t, line, `"verdict":"\w+"`, `"verdict":"`+r.verdict()+`"`)
+		}
+		v, err := c.Check(t.Context(), line, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.Refused == nil {
+			t.Fatalf("%s passes: %s", with, line)
+		}
+		count[what]++
+	}
+	t.Log(count)
+}
+
+// log10Proved is the greatest float64 that a chance reaches as a decimal logarithm, about: not
+// below it by bisection.
+func log10Proved(c chance) float64 {
+	lo, hi := -400.0, 0.0
+	if c.reachesLog10(exactly(hi)) {
+		return hi
+	}
+	for range 1100 {
+		m := lo/2 + hi/2
+		if m == lo || m == hi {
+			break
+		}
+		if c.reachesLog10(exactly(m)) {
+			lo = m
+		} else {
+			hi = m
+		}
+	}
+	return lo
+}

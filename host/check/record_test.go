@@ -1,0 +1,153 @@
+package check
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"regexp"
+	"strings"
+	"testing"
+
+	"psafe/host/bound"
+	"psafe/host/run"
+)
+
+// sealed is a line with the checksum that belongs to it.
+func sealed(line string) []byte {
+	at := strings.LastIndex(line, `,"checksum":"`)
+	if at < 0 {
+		at = len(line) - 1
+	}
+	sum := sha256.Sum256([]byte(line[:at]))
+	return []byte(line[:at] + `,"checksum":"` + hex.EncodeToString(sum[:8]) + `"}`)
+}
+
+// changed replaces what an expression matches in a line, which must be there, and seals it.
+func changed(t testing.TB, line []byte, expression, with string) []byte {
+	t.Helper()
+	e := regexp.MustCompile(expression)
+	if !e.Match(line) {
+		t.Fatalf("no %s in %s", expression, line)
+	}
+	return sealed(string(e.ReplaceAll(line, []byte(with))))
+}
+
+// TestRecordRefused: whatever a line says of itself that is wrong is one line that names the
+// field, though its checksum is right.
+func TestRecordRefused(t *testing.T) {
+	good := written(t, images("glyphs-64-32-10.npz", 3, "0.01", run.Method{Word: new(run.LBP), NoUpper: true}, bound.Float32))[0]
+	sampled := written(t, boxJobs()["lbp float32 two-weights, sampled"])[0]
+	pieces := written(t, boxJobs()["lbp float64 two-weights-product, splits"])[0]
+	var c Checker
+	for _, line := range [][]byte{good, sampled, pieces, changed(t, good, `"seconds":[^,]*,`, "")} {
+		if v, err := c.Check(t.Context(), line, false); err != nil || v.Refused != nil {
+			t.Fatalf("%v %v: %s", err, v.Refused, line)
+		}
+	}
+	for _, k := range []struct {
+		line             []byte
+		expression, with string
+		want             string
+	}{
+		{good, `"p_lower":[^,]*`, `"p_lower":0.9999999999999999`, "p_lower: it is 0.9999999999999999, proved is"},
+		{good, `"p_lower":[^,]*`, `"p_lower":1.0000000000000000000001`, "p_lower: 1.0000000000000000000001 and p_upper 1 are no bounds"},
+		{good, `"p_lower":[^,]*,`, ``, "p_lower: it is missing"},
+		{good, `"p_lower":[^,]*`, `"p_lower":NaN`, "no JSON object"},
+		{good, `"p_lower":[^,]*`, `"p_lower":1e-999`, ""},
+		{good, `"p_upper":1,`, `"p_upper":0.9,`, "p_lower: "},
+		{good, `"p_upper":1,`, `"p_upper":0.99999999999999,`, "proof: there is none of p_upper"},
+		{good, `"log10_p_lower":[^,]*`, `"log10_p_lower":-1e-12`, "log10_p_lower: it is -1e-12, proved is about"},
+		{good, `"log10_p_lower":[^,]*`, `"log10_p_lower":1e-12`, "log10_p_lower: it is 1e-12, which is above 0"},
+		{good, `"margin":[^,]*`, `"margin":99`, "margin: it is 99, proved is"},
+		{good, `"margin":`, `"margin":-`, "margin: a box"},
+		{good, `"verdict":"safe"`, `"verdict":"unknown"`, "verdict: "},
+		{good, `"require":0.9`, `"require":0.99999999999999999`, "verdict: "},
+		{good, `"require":0.9`, `"require":2`, "require: "},
+		{good, `"guarantee":"`, `"guarantee":"un`, "guarantee: "},
+		{good, `"safe_boxes":1`, `"safe_boxes":2`, "safe_boxes: "},
+		{good, `"boxes_tried":\d+`, `"boxes_tried":0`, "safe_boxes: 1 of 0"},
+		{good, `"rule":"one box"`, `"rule":"disjoint"`, "proof: cuts"},
+		{good, `"rule":"one box"`, `"rule":"chain"`, "rule: "},
+		{good, `"boxes":"centred"`, `"boxes":"sampled"`, "samples: "},
+		{good, `"boxes":"centred"`, `"boxes":"round"`, "boxes: "},
+		{good, `"method":"lbp"`, `"method":"statistical"`, "boxes: "},
+		{good, `"method":"lbp"`, `"method":"magic"`, "boxes: "},
+		{good, `"gamma":(\[[^]]*\]|[^,]*)`, `"gamma":9`, "margin: "},
+		{good, `"gamma":(\[[^]]*\]|[^,]*)`, `"gamma":0.1`, "p_lower: "},
+		{good, `"gamma":(\[[^]]*\]|[^,]*)`, `"gamma":[1,2,3]`, "gamma: 3 numbers for 2 layers"},
+		{good, `"gamma":(\[[^]]*\]|[^,]*)`, `"gamma":null`, "p_lower: "},
+		{good, `"gamma":(\[[^]]*\]|[^,]*),`, ``, "gamma: it is missing"},
+		{good, `"eps":"[^"]*"`, `"eps":"0.3"`, "margin: "},
+		{good, `"eps":"[^"]*"`, `"eps":"-1"`, "eps: "},
+		{good, `"clip":\["0","1"\]`, `"clip":["0"]`, "clip: "},
+		{good, `"clip":\["0","1"\]`, `"clip":["0.9","1"]`, "eps: "},
+		{good, `"index":0`, `"index":1`, "margin: "},
+		{good, `"index":0`, `"index":1000`, "index: "},
+		{good, `"label":\d`, `"label":null`, "label: "},
+		{good, `"property":"argmax_is:\d"`, `"property":"argmax_is:77"`, "property "},
+		{good, `"precision":"float32"`, `"precision":"float16"`, "precision: "},
+		{good, `"posterior_sha256":"....`, `"posterior_sha256":"0000`, "posterior: "},
+		{good, `"inputs_sha256":"....`, `"inputs_sha256":"0000`, "inputs: "},
+		{good, `"posterior_scale":"sd"`, `"posterior_scale":"variance"`, "posterior: "},
+		{good, `"posterior_scale":"sd"`, `"posterior_scale":"sd x 2"`, "margin: "},
+		{good, `"posterior_scale":"sd"`, `"posterior_scale":"sd x zero"`, "posterior: "},
+		{good, `"activations":\["relu"\]`, `"activations":["tanh"]`, "posterior: "},
+		{good, `"activations":\["relu"\]`, `"activations":[]`, "posterior: "},
+		{good, `"posterior":"`, `"posterior":"absent/`, "posterior: "},
+		{good, `"task":0`, `"task":3`, "task: "},
+		{good, `"run":"[^"]*"`, `"run":""`, "task: "},
+		{good, `"version":`, `"more":1,"version":`, `"more": a field that this program does not know`},
+		{good, `"version":`, `"Device":"x","version":`, `"Device": a field that this program does not know`},
+		{good, `"version":`, `"p_lower":0.1,"version":`, `"p_lower": it is there twice`},
+		{good, `"device":"cpu"`, `"device":7`, ""},
+		{good, `"version":`, `"proof":{"boxes":[1]},"version":`, "proof: "},
+		{good, `"version":`, `"proof":{"cells":[-1]},"version":`, "proof: "},
+		{good, `"version":`, `"proof":{"boxes":[1],"boxes":[2]},"version":`, `"boxes": it is there twice`},
+		{good, `"version":`, `"proof":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `,"version":`, "lists within lists"},
+		{sampled, `"boxes":\[\d+`, `"boxes":[-1`, "proof: box -1"},
+		{sampled, `"boxes":\[(\d+),\d+`, `"boxes":[$1,$1`, "proof: box "},
+		{sampled, `"proof":{"boxes":\[\d+,\d+`, `"proof":{"boxes":[300`, "proof: box 300 is not among 300"},
+		{sampled, `"seed":7`, `"seed":8`, ""},
+		{sampled, `"proof":{[^}]*}`, `"proof":{}`, "safe_boxes: "},
+		{sampled, `"safe_boxes":\d+`, `"safe_boxes":0`, "safe_boxes: "},
+		{sampled, `"safe_boxes":\d+`, `"safe_boxes":301`, "safe_boxes: "},
+		{sampled, `"samples":300,"boxes_tried":300`, `"samples":10,"boxes_tried":300`, "samples: "},
+		{sampled, `"gamma":0.5`, `"gamma":0.05`, "p_lower: "},
+		{pieces, `"cuts":\[\[\d`, `"cuts":[[9`, "proof: cuts: "},
+		{pieces, `"cuts":\[`, `"cuts":[[],`, "proof: cuts: "},
+		{pieces, `"safe_boxes":\d+`, `"safe_boxes":40`, "safe_boxes: "},
+	} {
+		v, err := c.Check(t.Context(), changed(t, k.line, k.expression, k.with), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case v.Refused == nil:
+			t.Errorf("%s instead of %s passes", k.with, k.expression)
+		case !strings.HasPrefix(v.Refused.Error(), k.want) || strings.Contains(v.Refused.Error(), "\n"):
+			t.Errorf("%s instead of %s: %q, want %q", k.with, k.expression, v.Refused, k.want)
+		}
+	}
+	for what, line := range map[string][]byte{
+		"nothing": nil, "no object": []byte("[]"), "no checksum": []byte(`{"index":0}`), "cut": good[:len(good)-3], "two": append(bytes.Clone(good), good...),
+		"more behind": append(bytes.Clone(good), ' '), "a bit": bytes.Replace(good, []byte(`"seed":0`), []byte(`"seed":1`), 1),
+		"another's checksum": append(bytes.Clone(good[:len(good)-20]), sampled[len(sampled)-20:]...), "no JSON": sealed(`{"index":0,}`),
+	} {
+		if v, _ := c.Check(t.Context(), line, true); v.Refused == nil {
+			t.Errorf("%s passes", what)
+		}
+	}
+}
+
+// TestRuns: tasks that are missing or there twice are said.
+func TestRuns(t *testing.T) {
+	var runs Runs
+	for _, v := range []Verdict{{Task: 1, Tasks: 8, Run: "a"}, {Task: 0, Tasks: 2, Run: "b"}, {Task: 5, Tasks: 8, Run: "a"}, {Task: 5, Tasks: 8, Run: "a"}, {Task: 1, Tasks: 2, Run: "b"}, {}} {
+		runs.Add(v)
+	}
+	want := "of the 8 tasks of run a, counted from 0, these are missing: 0, 2-4, 6-7\n" +
+		"of the 8 tasks of run a, counted from 0, these are there more than once: 5"
+	if got := strings.Join(runs.Gaps(), "\n"); got != want {
+		t.Errorf("%s", got)
+	}
+}
