@@ -1,0 +1,157 @@
+package check
+
+import "math"
+
+const (
+	// unit is the unit roundoff of float64, eta its least positive number.
+	unit = 0x1p-53
+	eta  = 0x1p-1074
+	// mostTerms is how many terms a sum may have: the constants of its error bound
+	// are proved for n unit <= 2^-13.
+	mostTerms = 1 << 40
+)
+
+var inf = math.Inf(1)
+
+// down is the float64 below x, and up the one above: one step makes a bound of a number
+// that was rounded to nearest once.
+func down(x float64) float64 { return math.Nextafter(x, -inf) }
+
+// up is the float64 above x.
+func up(x float64) float64 { return math.Nextafter(x, inf) }
+
+// twoSum returns s = fl(a+b) and e with a+b = s+e exactly (Knuth), unless it overflows,
+// which makes e infinite or NaN.
+func twoSum(a, b float64) (s, e float64) {
+	s = a + b
+	z := s - a
+	return s, (a - (s - z)) + (b - z)
+}
+
+// twoProduct returns p = fl(a b) and e with a b = p+e exactly, unless it overflows (e is
+// infinite or NaN) or e underflows (it is wrong by eta/2 at most).
+func twoProduct(a, b float64) (p, e float64) {
+	p = float64(a * b)
+	return p, math.FMA(a, b, -p)
+}
+
+// sum is a sum of products in twice the working precision (Dot2 of Ogita, Rump, Oishi,
+// "Accurate sum and dot product", SIAM J. Sci. Comput. 26, 2005), with what bounds its
+// error. The zero value is the empty sum.
+//
+// The heads p are added without error: the exact sum is p + sum_i (q_i + r_i), apart from
+// eta/2 for each r_i that underflows. t_i = fl(q_i + r_i) is wrong by at most u|t_i|, and
+// their sum by at most g_n sum|t_i|. The computed magnitude is at least (1-u)^n sum|t_i|.
+// So p + rest is within (u + g_n)/(1-u)^n mag + n eta/2 of the exact sum, which is at most
+// (n+1) u (1+2^-10) mag + n eta/2 for n u <= 2^-13. An overflow makes rest NaN or infinite.
+type sum struct {
+	p, rest, mag float64
+	n            int
+}
+
+// add adds x*y.
+func (s *sum) add(x, y float64) {
+	h := float64(x * y)
+	p := s.p + h
+	z := p - s.p
+	t := ((s.p - (p - z)) + (h - z)) + math.FMA(x, y, -h)
+	s.p = p
+	s.rest += t
+	s.mag += math.Abs(t)
+	s.n++
+}
+
+// plus adds x.
+func (s *sum) plus(x float64) { s.add(x, 1) }
+
+// err bounds the distance of p + rest from the exact sum. Its own three roundings are
+// within the factor 1.01 and the four more terms.
+func (s *sum) err() float64 {
+	if s.n > mostTerms {
+		return inf
+	}
+	n := float64(s.n + 4)
+	return n*unit*1.01*s.mag + n*eta
+}
+
+// lo is a float64 at or below the exact sum: the greatest one unless the sum nearly
+// cancels. It is -Inf if the sum overflowed or met a NaN.
+func (s *sum) lo() float64 {
+	a, b := twoSum(s.p, s.rest)
+	a, b = twoSum(a, down(b-s.err()))
+	switch {
+	case !(math.Abs(a) <= math.MaxFloat64) || math.IsNaN(b):
+		return -inf
+	case b < 0:
+		return down(a)
+	}
+	return a
+}
+
+// hi is a float64 at or above the exact sum, +Inf if the sum overflowed or met a NaN.
+func (s *sum) hi() float64 {
+	t := sum{-s.p, -s.rest, s.mag, s.n}
+	return -t.lo()
+}
+
+// near is the float64 that is nearest to the exact sum or beside that one, and off bounds
+// its distance from the exact sum; off is infinite or NaN if the sum overflowed.
+func (s *sum) near() (v, off float64) {
+	v, b := twoSum(s.p, s.rest)
+	return v, up(math.Abs(b) + s.err())
+}
+
+// sumDown is a float64 at or below a + b, the greatest one unless it overflows.
+func sumDown(a, b float64) float64 {
+	s, e := twoSum(a, b)
+	if e >= 0 && s <= math.MaxFloat64 {
+		return s
+	}
+	return down(s)
+}
+
+// sumUp is a float64 at or above a + b.
+func sumUp(a, b float64) float64 { return -sumDown(-a, -b) }
+
+// span is a list of intervals: coordinate j is in [lo[j], hi[j]].
+type span struct{ lo, hi []float64 }
+
+// newSpan is n intervals [0, 0].
+func newSpan(n int) span { return span{make([]float64, n), make([]float64, n)} }
+
+// abs is the greatest |t| for t in [lo, hi].
+func abs(lo, hi float64) float64 { return max(-lo, hi) }
+
+// leastProduct returns the factors of the least product w z for w in [wLo, wHi] and z in
+// [zLo, zHi]: one of the four corners, told by signs where they tell it and otherwise by
+// the products themselves, compared without rounding.
+func leastProduct(wLo, wHi, zLo, zHi float64) (w, z float64) {
+	switch {
+	case zLo >= 0:
+		if wLo >= 0 {
+			return wLo, zLo
+		}
+		return wLo, zHi
+	case zHi <= 0:
+		if wHi >= 0 {
+			return wHi, zLo
+		}
+		return wHi, zHi
+	case wLo >= 0:
+		return wHi, zLo
+	case wHi <= 0:
+		return wLo, zHi
+	}
+	a, aErr := twoProduct(wLo, zHi)
+	b, bErr := twoProduct(wHi, zLo)
+	if a < b || a == b && aErr < bErr {
+		return wLo, zHi
+	}
+	return wHi, zLo
+}
+
+// mostProduct returns the factors of the greatest product.
+func mostProduct(wLo, wHi, zLo, zHi float64) (w, z float64) {
+	w, z = leastProduct(-wHi, -wLo, zLo, zHi)
+	return -w, z
+}
