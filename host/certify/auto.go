@@ -73,7 +73,7 @@ func improve(ctx context.Context, e *Engine, cfg Config, best []*Result, next ru
 		for i, r := range results {
 			old := best[at[i]]
 			if r.Lower() > old.Lower() || r.Lower() == old.Lower() && r.LogP > old.LogP {
-				r.Task, r.UnsafeDown = old.Task, old.UnsafeDown
+				r.Task, r.UnsafeDown, r.Proof.Upper = old.Task, old.UnsafeDown, old.Proof.Upper
 				best[at[i]] = r
 			}
 		}

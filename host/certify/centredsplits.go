@@ -16,6 +16,27 @@ type piece struct {
 	box bound.Explicit
 	// massApprox orders the work; it is no bound.
 	massApprox float64
+	at         *cutNode
+}
+
+// cutNode is a piece's place in the tree of the box that it was cut from: a leaf, or where
+// it was cut in two.
+type cutNode struct {
+	array, weight int
+	where         float64
+	parts         []*cutNode
+}
+
+// preorder appends the node's tree as Proof.Cuts writes it.
+func (n *cutNode) preorder(tree [][]float64) [][]float64 {
+	if n.parts == nil {
+		return append(tree, []float64{})
+	}
+	tree = append(tree, []float64{float64(n.array), float64(n.weight), n.where})
+	for _, p := range n.parts {
+		tree = p.preorder(tree)
+	}
+	return tree
 }
 
 // splitBatch is how many pieces are cut at a time.
@@ -35,7 +56,7 @@ func (s centred) split(ctx context.Context, r *Result) error {
 	single := slices.Clone(r.Gamma)
 	for i, gamma := range roots {
 		cuts := s.cfg.Splits/len(roots) + min(1, max(0, s.cfg.Splits%len(roots)-i))
-		logs, err := s.splitFrom(ctx, r, gamma, cuts)
+		logs, tree, err := s.splitFrom(ctx, r, gamma, cuts)
 		if err != nil {
 			return err
 		}
@@ -44,6 +65,7 @@ func (s centred) split(ctx context.Context, r *Result) error {
 		}
 		if sum := measure.DisjointSumLogDown(logs); sum > r.LogP {
 			r.LogP, r.SafeBoxes, r.Rule, r.Gamma = sum, len(logs), "disjoint", gamma
+			r.Proof.Cuts = tree.preorder(nil)
 		}
 	}
 	if r.Rule != "disjoint" {
@@ -72,14 +94,14 @@ func (s centred) roots(r *Result) [][]float64 {
 }
 
 // splitFrom cuts the box of half-widths gamma and returns the log-masses of the
-// pieces that are proved.
-func (s centred) splitFrom(ctx context.Context, r *Result, gamma []float64, cuts int) ([]float64, error) {
+// pieces that are proved, and how it was cut.
+func (s centred) splitFrom(ctx context.Context, r *Result, gamma []float64, cuts int) (logs []float64, tree *cutNode, err error) {
 	root, err := s.box(gamma)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	open := []piece{{root, 0}}
-	var logs []float64
+	tree = &cutNode{}
+	open := []piece{{root, 0, tree}}
 	for cuts > 0 && len(open) > 0 {
 		slices.SortStableFunc(open, func(a, b piece) int { return cmp.Compare(b.massApprox, a.massApprox) })
 		n := min(len(open), splitBatch, cuts)
@@ -90,12 +112,12 @@ func (s centred) splitFrom(ctx context.Context, r *Result, gamma []float64, cuts
 		cuts -= n
 		rest, proved, err := s.tryPieces(ctx, r, children)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		open = append(slices.Clone(open[n:]), rest...)
 		logs = append(logs, proved...)
 	}
-	return logs, nil
+	return logs, tree, nil
 }
 
 // tryPieces verifies pieces; it returns those that are left to cut and the
@@ -138,6 +160,8 @@ func (s centred) cut(t *property.Task, p piece) []piece {
 		return nil
 	}
 	left, right := p, p
+	left.at, right.at = &cutNode{}, &cutNode{}
+	*p.at = cutNode{array, w, at, []*cutNode{left.at, right.at}}
 	left.box.Hi = replaced(p.box.Hi, array, w, at)
 	right.box.Lo = replaced(p.box.Lo, array, w, at)
 	return []piece{left, right}

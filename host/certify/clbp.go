@@ -45,18 +45,21 @@ func concentration(ctx context.Context, e *Engine, cfg Config, tasks []property.
 	}
 	results := make([]*Result, len(tasks))
 	for i := range tasks {
-		fail, cells := 0.0, 0
-		tau := 0.0
+		fail := 0.0
+		var trees []int
+		var cells []*cell
 		for _, c := range roots[i] {
 			fail = math.Nextafter(fail+c.best(), math.Inf(1))
-			leaves := c.leaves()
-			cells += len(leaves)
-			for _, l := range leaves {
-				tau = max(tau, l.tau)
-			}
+			trees, cells = c.leaves(trees, cells)
 		}
-		results[i] = newResult(&tasks[i], "clbp")
-		results[i].LogP, results[i].Cells, results[i].Tau = measure.LogComplementDown(fail), cells, tau
+		taus := make([]float64, len(cells))
+		for l, c := range cells {
+			taus[l] = c.tau
+		}
+		r := newResult(&tasks[i], "clbp")
+		r.LogP, r.Cells, r.Tau = measure.LogComplementDown(fail), len(cells), slices.Max(taus)
+		r.Proof.Cells, r.Proof.Tau = uncutCells(trees), sameTau(taus)
+		results[i] = r
 	}
 	return results, nil
 }

@@ -20,8 +20,9 @@ type cell struct {
 	dual bool
 	// tau is the failure budget that gave it.
 	tau float64
-	// parts are what the box was cut into.
+	// parts are what the box was cut into, in coordinate axis.
 	parts []*cell
+	axis  int
 }
 
 // best bounds the cell's failure by itself or by its parts, from above: if the box
@@ -37,16 +38,16 @@ func (c *cell) best() float64 {
 	return min(c.fail, sum)
 }
 
-// leaves lists the cells that best rests on.
-func (c *cell) leaves() []*cell {
+// leaves appends to a tree, in preorder, and to a list the cells that best rests on.
+func (c *cell) leaves(tree []int, list []*cell) ([]int, []*cell) {
 	if len(c.parts) == 0 || c.fail <= c.best() {
-		return []*cell{c}
+		return append(tree, leaf), append(list, c)
 	}
-	var all []*cell
+	tree = append(tree, c.axis)
 	for _, p := range c.parts {
-		all = append(all, p.leaves()...)
+		tree, list = p.leaves(tree, list)
 	}
-	return all
+	return tree, list
 }
 
 // mostCells is how many cells a task's T may be cut into: as many as asked for, or
@@ -142,6 +143,7 @@ func (c *cell) uncut() []*cell {
 // these weights vary most. The halves share their common face.
 func halve(net network.Network, weights drawn, c *cell) {
 	j := steepestApprox(net, weights, c)
+	c.axis = j
 	mid := middle(c.box.Lo[j], c.box.Hi[j])
 	left := property.Box{Lo: c.box.Lo, Hi: slices.Clone(c.box.Hi)}
 	right := property.Box{Lo: slices.Clone(c.box.Lo), Hi: c.box.Hi}

@@ -25,10 +25,47 @@ const (
 // drawn is one network: its weights in the layout of posterior.Draw.
 type drawn = [][]float64
 
-// open is a cell of a task on which a network is not decided yet.
+// open is a cell of a task on which a network is not decided yet, and its place in the tree
+// of its box.
 type open struct {
 	net, task int
 	box       property.Box
+	at        *node
+}
+
+// node is a box that was not cut, or a box and its halves along an axis.
+type node struct {
+	axis  int
+	parts []*node
+}
+
+// preorder appends the node's tree as Proof.Cells writes it.
+func (n *node) preorder(tree []int) []int {
+	if n.parts == nil {
+		return append(tree, leaf)
+	}
+	tree = append(tree, n.axis)
+	for _, p := range n.parts {
+		tree = p.preorder(tree)
+	}
+	return tree
+}
+
+// decided is what is known of a network on a task, and how it was shown.
+type decided struct {
+	ruling
+	witness *Witness
+	// roots are the trees of the boxes of T.
+	roots []*node
+}
+
+// cells are the trees as Proof.Cells has them.
+func (d *decided) cells() []int {
+	var trees []int
+	for _, r := range d.roots {
+		trees = r.preorder(trees)
+	}
+	return uncutCells(trees)
 }
 
 // decision decides networks on tasks.
@@ -37,7 +74,7 @@ type decision struct {
 	nets  []drawn
 	tasks []property.Task
 	// rulings[n*len(tasks)+t] is that of network n on task t.
-	rulings []ruling
+	rulings []decided
 	// spent counts the cells of a pair beyond its boxes, which may be up to most.
 	spent []int
 	most  int
@@ -46,9 +83,9 @@ type decision struct {
 
 // decide rules on every network and task. Each pair may cut the boxes of T into up to
 // most - 1 more.
-func decide(ctx context.Context, e *Engine, nets []drawn, tasks []property.Task, most int) ([]ruling, error) {
+func decide(ctx context.Context, e *Engine, nets []drawn, tasks []property.Task, most int) ([]decided, error) {
 	d := &decision{e: e, nets: nets, tasks: tasks, most: most - 1,
-		rulings: make([]ruling, len(nets)*len(tasks)), spent: make([]int, len(nets)*len(tasks))}
+		rulings: make([]decided, len(nets)*len(tasks)), spent: make([]int, len(nets)*len(tasks))}
 	for n := range nets {
 		fits := d.fits(n)
 		for t := range tasks {
@@ -57,7 +94,10 @@ func decide(ctx context.Context, e *Engine, nets []drawn, tasks []property.Task,
 				continue
 			}
 			for _, b := range tasks[t].T {
-				d.open = append(d.open, open{n, t, b})
+				root := &node{}
+				d.open = append(d.open, open{n, t, b, root})
+				r := &d.rulings[n*len(tasks)+t]
+				r.roots = append(r.roots, root)
 			}
 		}
 	}
@@ -76,9 +116,9 @@ func decide(ctx context.Context, e *Engine, nets []drawn, tasks []property.Task,
 			return nil, err
 		}
 	}
-	for i, r := range d.rulings {
-		if r == undecided && d.spent[i] <= d.most {
-			d.rulings[i] = provedSafe
+	for i := range d.rulings {
+		if r := &d.rulings[i]; r.ruling == undecided && d.spent[i] <= d.most {
+			r.ruling = provedSafe
 		}
 	}
 	return d.rulings, nil
@@ -121,7 +161,7 @@ func (d *decision) verify(ctx context.Context, method bound.Method) error {
 func (d *decision) drop() {
 	d.open = slices.DeleteFunc(d.open, func(o open) bool {
 		i := o.net*len(d.tasks) + o.task
-		return d.rulings[i] != undecided || d.spent[i] > d.most
+		return d.rulings[i].ruling != undecided || d.spent[i] > d.most
 	})
 }
 
@@ -144,8 +184,11 @@ func (d *decision) split() {
 			continue
 		}
 		halve(d.e.normal.Network(), d.nets[o.net], &c)
+		o.at.axis = c.axis
 		for _, part := range c.parts {
-			halves = append(halves, open{o.net, o.task, part.box})
+			half := &node{}
+			o.at.parts = append(o.at.parts, half)
+			halves = append(halves, open{o.net, o.task, part.box, half})
 		}
 	}
 	d.open = halves
@@ -156,25 +199,26 @@ func (d *decision) split() {
 // at a point of T.
 func (d *decision) attack(ctx context.Context) error {
 	pairs := d.pairs()
-	boxes := make([]property.Box, len(pairs))
+	at, boxes := make([]Witness, len(pairs)), make([]property.Box, len(pairs))
 	onCores(len(pairs), func(i int) {
-		boxes[i] = witness(d.e.normal.Network(), d.nets[pairs[i].net], &d.tasks[pairs[i].task], false)
+		at[i], boxes[i] = witness(d.e.normal.Network(), d.nets[pairs[i].net], &d.tasks[pairs[i].task], false)
 	})
 	var qs []*question
-	owner := map[*question]open{}
+	owner := map[*question]int{}
 	for i, p := range pairs {
 		if w := boxes[i]; w.Lo != nil {
 			q := &question{net: p.net, box: w, rows: negated(&d.tasks[p.task]).S.Rows}
-			qs, owner[q] = append(qs, q), p
+			qs, owner[q] = append(qs, q), i
 		}
 	}
 	if err := d.ask(ctx, bound.IBP, slices.Clone(qs)); err != nil {
 		return err
 	}
 	for _, q := range qs {
-		p := owner[q]
+		p, w := pairs[owner[q]], at[owner[q]]
 		if d.tasks[p.task].S.FailsSurely(q.lo) {
-			d.rulings[p.net*len(d.tasks)+p.task] = provedUnsafe
+			r := &d.rulings[p.net*len(d.tasks)+p.task]
+			r.ruling, r.witness = provedUnsafe, &w
 		}
 	}
 	d.drop()

@@ -29,19 +29,19 @@ type effort struct {
 	thorough bool
 }
 
-// witness is the witness box of the point of T where the network's margin is least;
-// unless thorough, of one where it is clearly negative. Lo is nil if no box of T has one.
-func witness(net network.Network, weights drawn, t *property.Task, thorough bool) property.Box {
+// witness is the point of T, as it is written, where the network's margin is least; unless
+// thorough, one where it is clearly negative. Lo of its box is nil if no box of T has one.
+func witness(net network.Network, weights drawn, t *property.Task, thorough bool) (at Witness, box property.Box) {
 	how := effort{steps: 20, starts: 3, seed: uint64(t.Index), thorough: thorough}
-	least, best := math.Inf(1), property.Box{}
+	least := math.Inf(1)
 	for b := range t.T {
 		x, margin := attackApprox(target{net, weights, t.T[b], &t.S}, how)
-		w := t.Witness(b, x)
-		if w.Lo != nil && (margin < least || best.Lo == nil) {
-			least, best = margin, w
+		w, around := newWitness(t, b, x)
+		if around.Lo != nil && (margin < least || box.Lo == nil) {
+			least, at, box = margin, w, around
 		}
 	}
-	return best
+	return at, box
 }
 
 // attackApprox looks for the point of a box at which a network breaks the safe set

@@ -21,7 +21,7 @@ const netBytes = 256 << 20
 
 // decide decides the networks on the tasks and calls count with the number of each and
 // its rulings.
-func (c *census) decide(ctx context.Context, tasks []property.Task, count func(i int, rulings []ruling)) error {
+func (c *census) decide(ctx context.Context, tasks []property.Task, count func(i int, rulings []decided)) error {
 	most := max(1, netBytes/(8*c.e.normal.Weights()))
 	// Input boxes of all pairs are held too.
 	most = max(1, min(most, (1<<22)/max(1, len(tasks)*c.e.normal.Inputs())))

@@ -21,15 +21,22 @@ func finite(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) (
 		results[t].Samples = s.N()
 	}
 	all := census{e: e, cells: cfg.mostPieces(e.normal.Inputs()), n: s.N(), net: s.Weights}
-	err := all.decide(ctx, tasks, func(i int, rulings []ruling) {
-		for t, r := range rulings {
-			switch r {
+	err := all.decide(ctx, tasks, func(i int, rulings []decided) {
+		for t := range rulings {
+			d, r := &rulings[t], results[t]
+			how := NetworkProof{Network: i}
+			switch d.ruling {
 			case provedSafe:
 				safe[t] += s.Counts[i]
-				results[t].SafeSamples++
+				r.SafeSamples++
+				how.Cells = d.cells()
 			case provedUnsafe:
 				unsafe[t] += s.Counts[i]
-				results[t].UnsafeSamples++
+				r.UnsafeSamples++
+				how.Witness = d.witness
+			}
+			if how.Cells != nil || how.Witness != nil {
+				r.Proof.Networks = append(r.Proof.Networks, how)
 			}
 		}
 	})

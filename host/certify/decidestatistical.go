@@ -28,9 +28,9 @@ func statistical(ctx context.Context, e *Engine, cfg Config, tasks []property.Ta
 		return w
 	}
 	all := census{e: e, cells: cfg.mostPieces(e.normal.Inputs()), n: cfg.Samples, net: draw}
-	err := all.decide(ctx, tasks, func(_ int, rulings []ruling) {
+	err := all.decide(ctx, tasks, func(_ int, rulings []decided) {
 		for t, r := range rulings {
-			switch r {
+			switch r.ruling {
 			case provedSafe:
 				safe[t]++
 			case provedUnsafe:

@@ -53,6 +53,7 @@ func neuronSum(ctx context.Context, e *Engine, cfg Config, tasks []property.Task
 		}
 		r := newResult(t, "neuronsum")
 		r.LogP, r.Cells, r.Device, r.Precision = measure.LogComplementDown(cover.FailUp), cover.Cells, "host", "float64"
+		r.Proof.Cells = uncutCells(cover.Tree)
 		results[i] = r
 	}
 	return results, nil
@@ -77,13 +78,15 @@ func upperBySums(ctx context.Context, e *Engine, results []*Result) error {
 			if len(t.Inner) == 0 || t.Inner[b].Lo == nil {
 				continue
 			}
-			x := sums.PointApprox(t.T[b], &t.S)
-			w := t.Witness(b, x)
+			at, w := newWitness(t, b, sums.PointApprox(t.T[b], &t.S))
 			// A bound of a second or two is worth it only where it can say something.
-			if p := sums.SafeApprox(x, &t.S); w.Lo == nil || p > 0.999 || p > r.Upper() {
+			if w.Lo == nil {
 				continue
 			}
-			r.UnsafeDown = max(r.UnsafeDown, math.Nextafter(1-sums.SafeUp(w, &t.S), math.Inf(-1)))
+			if p := sums.SafeApprox(w.Lo, &t.S); p > 0.999 || p > r.Upper() {
+				continue
+			}
+			r.showUnsafe(math.Nextafter(1-sums.SafeUp(w, &t.S), math.Inf(-1)), UpperProof{Method: "neuronsum", Witness: at})
 		}
 	}
 	return nil

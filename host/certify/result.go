@@ -21,6 +21,8 @@ type Result struct {
 	PLower float64
 	// UnsafeDown is a lower bound of 1 - P_safe: 0 says nothing.
 	UnsafeDown float64
+	// Proof says how LogP, PLower and UnsafeDown were shown, as far as no other field does.
+	Proof Proof
 	// Derived is there if asked for, of independent normal weights.
 	Derived *Derived
 	// Statistic is what Statistical says; it flows into no other field.
@@ -60,6 +62,13 @@ func newResult(t *property.Task, method string) *Result {
 
 // Lower is the certified lower bound of P_safe.
 func (r *Result) Lower() float64 { return max(measure.ExpDown(r.LogP), r.PLower) }
+
+// showUnsafe takes in a lower bound of 1 - P_safe if it is better than what there is.
+func (r *Result) showUnsafe(unsafeDown float64, how UpperProof) {
+	if unsafeDown > r.UnsafeDown {
+		r.UnsafeDown, r.Proof.Upper = unsafeDown, &how
+	}
+}
 
 // Upper is the certified upper bound of P_safe, 1 if nothing is known.
 func (r *Result) Upper() float64 {

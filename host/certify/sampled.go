@@ -231,6 +231,7 @@ func (d *draws) result(ctx context.Context, t *property.Task, f found) (*Result,
 	r.Boxing, r.Boxes, r.Samples, r.SafeBoxes, r.Margin = Sampled.String(), d.samples, d.samples, len(f.safe), f.margin
 	r.Gamma, r.CeilingLog10 = slices.Repeat([]float64{g}, len(e.normal.Layers)), Ceiling(e.normal, e.dev.Precision(), d.samples, g)
 	var los, his [][]float64
+	var measured []int
 	for chosen := range slices.Chunk(d.likeliest(f.safe), 32) {
 		var probes []*probe
 		for _, b := range chosen {
@@ -240,8 +241,9 @@ func (d *draws) result(ctx context.Context, t *property.Task, f found) (*Result,
 		if err := e.verify(ctx, proof{method: d.cfg.Method}, probes); err != nil {
 			return nil, err
 		}
-		for _, p := range probes {
+		for i, p := range probes {
 			if p.margin >= 0 {
+				measured = append(measured, chosen[i])
 				los, his = append(los, slices.Concat(p.box.Lo...)), append(his, slices.Concat(p.box.Hi...))
 			} else {
 				r.SafeBoxes-- // the device drew another box
@@ -249,6 +251,7 @@ func (d *draws) result(ctx context.Context, t *property.Task, f found) (*Result,
 		}
 	}
 	if len(los) > 0 {
+		r.Proof.Boxes = measured
 		r.LogP, r.Rule = measure.UnionLogDown(los, his, e.flat.Mean, e.flat.SdLo, e.flat.SdHi)
 	}
 	return r, nil

@@ -26,10 +26,12 @@ func uppers(ctx context.Context, e *Engine, cfg Config, results []*Result) error
 func upperByNoise(ctx context.Context, e *Engine, results []*Result) error {
 	var cells []*cell
 	owner := map[*cell]*Result{}
-	for i, w := range witnesses(e, results) {
-		if w.Lo != nil {
-			c := &cell{task: negated(results[i].Task), box: w, fail: 1, dual: true}
-			cells, owner[c] = append(cells, c), results[i]
+	at, boxes := witnesses(e, results)
+	shown := map[*cell]Witness{}
+	for i, box := range boxes {
+		if box.Lo != nil {
+			c := &cell{task: negated(results[i].Task), box: box, fail: 1, dual: true}
+			cells, owner[c], shown[c] = append(cells, c), results[i], at[i]
 		}
 	}
 	if len(cells) == 0 {
@@ -40,21 +42,20 @@ func upperByNoise(ctx context.Context, e *Engine, results []*Result) error {
 	}
 	for _, c := range cells {
 		// c.fail bounds Prob(S holds at the point) from above.
-		r := owner[c]
-		r.UnsafeDown = max(r.UnsafeDown, math.Nextafter(1-c.fail, math.Inf(-1)))
+		owner[c].showUnsafe(math.Nextafter(1-c.fail, math.Inf(-1)), UpperProof{Method: "clbp", Witness: shown[c], Tau: c.tau})
 	}
 	return nil
 }
 
 // witnesses attacks the mean network in every box of T, on all cores, and returns
-// for each result the witness box of the worst point, if it knows one.
-func witnesses(e *Engine, results []*Result) []property.Box {
+// for each result the worst point and its witness box, if it knows one.
+func witnesses(e *Engine, results []*Result) ([]Witness, []property.Box) {
 	net, mean := e.normal.Network(), e.normal.Mean()
-	found := make([]property.Box, len(results))
+	at, boxes := make([]Witness, len(results)), make([]property.Box, len(results))
 	onCores(len(results), func(i int) {
-		found[i] = witness(net, mean, results[i].Task, true)
+		at[i], boxes[i] = witness(net, mean, results[i].Task, true)
 	})
-	return found
+	return at, boxes
 }
 
 // negated is the task with every row negated: bounds from below of its rows are

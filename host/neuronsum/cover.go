@@ -14,13 +14,35 @@ type Cover struct {
 	FailUp float64
 	// Cells is how many cells FailUp adds up.
 	Cells int
+	// Tree says how the boxes were cut into them: for each box its tree in preorder, -1 for
+	// a cell, j for a cut in coordinate j at the middle.
+	Tree []int
 }
 
-// coverCell is a cell, its bound, and whether cutting it has been tried.
+// coverCell is a cell, its bound, whether cutting it has been tried, and its place.
 type coverCell struct {
 	box    property.Box
 	bound  float64
 	frozen bool
+	at     *node
+}
+
+// node is a box of the cover that is a cell, or that was cut.
+type node struct {
+	axis  int
+	parts []*node
+}
+
+// preorder appends the node's tree.
+func (n *node) preorder(tree []int) []int {
+	if n.parts == nil {
+		return append(tree, -1)
+	}
+	tree = append(tree, n.axis)
+	for _, p := range n.parts {
+		tree = p.preorder(tree)
+	}
+	return tree
 }
 
 // Cover bounds the failure probability on the union of boxes by the sum over cells,
@@ -31,8 +53,10 @@ type coverCell struct {
 func (n *Sum) Cover(ctx context.Context, boxes []property.Box, s *property.Safe, budget int) (Cover, error) {
 	rough := n.withQuality(coarse)
 	var cells []coverCell
+	var roots []*node
 	for _, b := range boxes {
-		cells = append(cells, coverCell{box: b, bound: 1})
+		roots = append(roots, &node{})
+		cells = append(cells, coverCell{box: b, bound: 1, at: roots[len(roots)-1]})
 	}
 	for i := range cells {
 		if ctx.Err() != nil || len(cells) >= budget {
@@ -45,11 +69,13 @@ func (n *Sum) Cover(ctx context.Context, boxes []property.Box, s *property.Safe,
 		if w < 0 {
 			break
 		}
-		a, b, ok := rough.cut(ctx, cells[w], s)
+		axis, a, b, ok := rough.cut(ctx, cells[w], s)
 		if !ok {
 			cells[w].frozen = true
 			continue
 		}
+		a.at, b.at = &node{}, &node{}
+		*cells[w].at = node{axis, []*node{a.at, b.at}}
 		cells[w] = a
 		cells = append(cells, b)
 	}
@@ -64,7 +90,11 @@ func (n *Sum) Cover(ctx context.Context, boxes []property.Box, s *property.Safe,
 	if !(total < 1) {
 		total = 1
 	}
-	return Cover{FailUp: total, Cells: len(cells)}, ctx.Err()
+	var tree []int
+	for _, r := range roots {
+		tree = r.preorder(tree)
+	}
+	return Cover{FailUp: total, Cells: len(cells), Tree: tree}, ctx.Err()
 }
 
 // worstCell is the cell with the largest bound that may be cut, -1 if there is none.
@@ -82,16 +112,16 @@ func worstCell(cells []coverCell) int {
 // even though the halves are no better: several cuts together may be.
 const hopeless = 0.5
 
-// cut halves a cell; both halves contain the cut. ok is false if the sum of the
-// bounds is no smaller.
-func (n *Sum) cut(ctx context.Context, c coverCell, s *property.Safe) (a, b coverCell, ok bool) {
-	axis := n.axisApprox(c.box)
+// cut halves a cell along an axis; both halves contain the cut. ok is false if the sum of
+// the bounds is no smaller.
+func (n *Sum) cut(ctx context.Context, c coverCell, s *property.Safe) (axis int, a, b coverCell, ok bool) {
+	axis = n.axisApprox(c.box)
 	if axis < 0 || ctx.Err() != nil {
-		return a, b, false
+		return axis, a, b, false
 	}
 	a.box, b.box = halves(c.box, axis)
 	a.bound, b.bound = n.CellFailUp(a.box, s), n.CellFailUp(b.box, s)
-	return a, b, c.bound >= hopeless || above(a.bound+b.bound) < c.bound
+	return axis, a, b, c.bound >= hopeless || above(a.bound+b.bound) < c.bound
 }
 
 // halves are two boxes whose union is the box.
