@@ -50,7 +50,7 @@ func ratio(t float64, v ...float64) dd {
 		sum = sum.plus(ddOf(math.Ldexp(x, -e)))
 	}
 	m, f := math.Frexp(t)
-	z := ddOf(m).over(sum.root())
+	z := ddOf(m).quotient(sum.root())
 	return z.scaled(min(max(f-e/2, -200), 200))
 }
 

@@ -4,55 +4,37 @@ import "math"
 
 // The standard normal distribution in twice the working precision: what is rounded is only
 // the result, so that a bound of certify's with the same argument is never the better one.
-var (
-	ln2        = dd{0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56}
-	invSqrt2Pi = dd{0x1.9884533d43651p-2, -0x1.cbc0d30ebfd15p-56}
-	sqrt2OvrPi = invSqrt2Pi.scaled(1)
-)
-
 const (
-	// tailErr is much more than the relative error of every function of this file: the
-	// constants are within 2^-107, an argument z <= 40 within 2^-98 (which moves Q(z) by
-	// z^2 as much), and no result takes more than 400 operations that add up their errors.
-	// What 1/2 - C loses for z < seriesEnd, where Q(z) > 2^-22, is 22 bits.
-	tailErr = 0x1p-64
+	// tailErr is more than the relative error of every function of this file. e^-y is within
+	// 2^-69: expErr, and what z^2/2 <= 800 is wrong by. An argument within 2^-98 moves Q(z) by
+	// z^2 as much, and no result takes more than 1000 operations that add up their errors of
+	// 2^-100. What 1/2 - C loses for z < seriesEnd, where Q(z) > 2^-10, is 9 bits.
+	tailErr = 0x1p-58
 	// seriesEnd is from where on Q is a continued fraction.
-	seriesEnd = 5
+	seriesEnd = 3
 	// tailEnd is where Q is below every float64: Q(40) < 1e-349.
 	tailEnd = 40
 )
 
-// expNeg is e^-y = m 2^-k for 0 <= y <= 801. With k = round(y / ln 2), y - k ln 2 is wrong by
-// 2^-91 and at most 0.35, and what Taylor's series of degree 26 leaves out is below 2^-130.
-func expNeg(y dd) (m dd, k int) {
-	k = int(math.Round(y.hi / ln2.hi))
-	t := ln2.times(ddOf(float64(k))).minus(y)
-	m = ddOf(1)
-	for n := 26.0; n >= 1; n-- {
-		m = m.times(t).over(ddOf(n)).plus(ddOf(1))
-	}
-	return m, k
-}
-
-// density is phi(z) = m 2^-k, the density of the standard normal distribution, for z <= tailEnd.
+// density is phi(z) = m 2^k, the density of the standard normal distribution, for z <= tailEnd.
 func density(z dd) (m dd, k int) {
-	m, k = expNeg(z.times(z).scaled(-1))
-	return m.times(invSqrt2Pi), k
+	m, k = expOf(z.times(z).scaled(-1).times(ddOf(-1)))
+	return m.times(overTau), k
 }
 
 // central is C(z) = Prob(0 < N(0,1) < z) = phi(z) z sum_i z^(2i)/(2i+1)!! for 0 <= z < seriesEnd:
 // positive terms, of which the last is so small, and falls so fast, that it bounds the rest.
 func central(z dd) dd {
 	x, s, term := z.times(z), ddOf(1), ddOf(1)
-	for n := 3.0; term.hi > 0x1p-110*s.hi || 2*x.hi > n; n += 2 {
-		term = term.times(x.over(ddOf(n)))
+	for n := 3.0; term.hi > 0x1p-72*s.hi || 2*x.hi > n; n += 2 {
+		term = term.times(x.over(n))
 		s = s.plus(term)
 	}
 	m, k := density(z)
-	return m.scaled(-k).times(z).times(s)
+	return m.scaled(k).times(z).times(s)
 }
 
-// tail is Q(z) = Prob(N(0,1) > z) = m 2^-k for 0 <= z < seriesEnd, and an upper bound of it,
+// tail is Q(z) = Prob(N(0,1) > z) = m 2^k for 0 <= z < seriesEnd, and an upper bound of it,
 // tight to 2^-70, up to tailEnd: Laplace's continued fraction
 //
 //	Q(z) = phi(z) / t_0,   t_i = z + (i+1)/t_(i+1)
@@ -65,10 +47,10 @@ func tail(z dd) (m dd, k int) {
 	n := 2 * math.Ceil(625/(z.hi*z.hi)+8)
 	t := z
 	for ; n >= 1; n-- {
-		t = z.plus(ddOf(n).over(t))
+		t = z.plus(ddOf(n).quotient(t))
 	}
 	m, k = density(z)
-	return m.over(t), k
+	return m.quotient(t), k
 }
 
 // tailUp is at least Q(z) for z >= 0, and 1 for what is no number >= 0.
@@ -90,12 +72,12 @@ func expNegUp(y dd) float64 {
 	case y.hi > 800:
 		return eta
 	}
-	return min(1, scaledUp(expNeg(y)))
+	return min(1, scaledUp(expOf(y.times(ddOf(-1)))))
 }
 
-// scaledUp is at least m 2^-k.
+// scaledUp is at least m 2^k.
 func scaledUp(m dd, k int) float64 {
-	v := math.Ldexp(m.roundUp(tailErr), -k)
+	v := math.Ldexp(m.roundUp(tailErr), k)
 	if v < 0x1p-1022 { // Ldexp has rounded once more
 		v = up(v)
 	}
@@ -124,7 +106,7 @@ func absMeanUp(mean, sd float64) float64 {
 	if z > 9 {
 		return up(a)
 	}
-	q := ddOf(a).over(ddOf(sd))
+	q := ddOf(a).over(sd)
 	c := ddOf(0)
 	switch {
 	case z < 0x1p-60: // C(z) <= phi(0) z
@@ -134,9 +116,9 @@ func absMeanUp(mean, sd float64) float64 {
 		c = central(q)
 	default:
 		m, k := tail(q)
-		c = ddOf(0.5).minus(m.scaled(-k))
+		c = ddOf(0.5).minus(m.scaled(k))
 	}
 	m, k := density(q)
-	e := ddOf(a).times(c).plus(ddOf(sd).times(m.scaled(-k)))
+	e := ddOf(a).times(c).plus(ddOf(sd).times(m.scaled(k)))
 	return e.scaled(1).roundUp(tailErr)
 }
