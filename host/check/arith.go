@@ -49,17 +49,17 @@ type sum struct {
 	n            int
 }
 
-// add adds x*y.
-func (s *sum) add(x, y float64) {
+// with is the sum and x*y. Loops hold a sum in registers by s = s.with(x, y).
+func (s sum) with(x, y float64) sum {
 	h := float64(x * y)
 	p := s.p + h
 	z := p - s.p
 	t := ((s.p - (p - z)) + (h - z)) + math.FMA(x, y, -h)
-	s.p = p
-	s.rest += t
-	s.mag += math.Abs(t)
-	s.n++
+	return sum{p, s.rest + t, s.mag + math.Abs(t), s.n + 1}
 }
+
+// add adds x*y.
+func (s *sum) add(x, y float64) { *s = s.with(x, y) }
 
 // plus adds x.
 func (s *sum) plus(x float64) { s.add(x, 1) }

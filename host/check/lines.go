@@ -1,6 +1,8 @@
 package check
 
 import (
+	"math"
+
 	net "psafe/host/network"
 	"psafe/host/property"
 )
@@ -9,7 +11,7 @@ import (
 type network struct {
 	layers []layer
 	// lines says that bounds are also computed by lines (LBP), not by intervals alone;
-	// flip that near ties between the two lower lines of a ReLU are decided the other way.
+	// flip that near ties in the choice of lines are decided the other way.
 	lines, flip bool
 }
 
@@ -24,6 +26,245 @@ type layer struct {
 // rowsLo bounds rows of a property from below, for every network of n and every input x of
 // the box: lo[r] <= C_r f(x) + d_r in real arithmetic, -Inf where nothing is known. dead
 // tells for each hidden layer which neurons have a pre-activation <= 0 for all of them.
+// Intervals: docs/soundness.md (2); lines: (3), (4), without a charge for roundings, since
+// sums are known in twice the precision and coefficients are rounded to the safe side.
 func (n *network) rowsLo(box property.Box, rows []property.Row) (lo []float64, dead [][]bool) {
-	panic("check: rowsLo: to come")
+	p := &pass{network: n, x: span{box.Lo, box.Hi}}
+	last := len(n.layers) - 1
+	for k := range last {
+		p.hiddenLayer(k)
+		h := &p.hidden[k]
+		never := make([]bool, len(h.pre.hi))
+		for i, t := range h.pre.hi {
+			never[i] = t <= 0
+		}
+		dead = append(dead, never)
+	}
+	for r := range rows {
+		s, c := n.layers[last].merged(&rows[r])
+		bound := intervalLo(s, p.into(last), c)
+		if n.lines && last > 0 {
+			bound = max(bound, p.linesLo(last, s, c))
+		}
+		lo = append(lo, bound)
+	}
+	return lo, dead
+}
+
+// pass is a network with what is known of its hidden layers on the input box x.
+type pass struct {
+	*network
+	x      span
+	hidden []hidden
+}
+
+// hidden is a hidden layer: bounds of its pre-activations and of its values, and lines
+// around the activation.
+type hidden struct {
+	pre, z       span
+	lower, upper []line
+}
+
+// into is what feeds layer k.
+func (p *pass) into(k int) span {
+	if k == 0 {
+		return p.x
+	}
+	return p.hidden[k-1].z
+}
+
+// hiddenLayer bounds layer k, whose inputs are known.
+func (p *pass) hiddenLayer(k int) {
+	l := &p.layers[k]
+	h := hidden{pre: l.affine(p.into(k)), z: newSpan(l.out)}
+	// By intervals alone the first layer is exact, and a dead neuron is dead.
+	if _, kinked := l.act.Kinked(); p.lines && k > 0 {
+		for i := range l.out {
+			if !(kinked && l.act.DeadBelow() && h.pre.hi[i] <= 0) {
+				p.tighten(k, i, &h.pre)
+			}
+		}
+	}
+	for i := range l.out {
+		h.z.lo[i], h.z.hi[i] = valueDown(l.act, h.pre.lo[i]), valueUp(l.act, h.pre.hi[i])
+		if p.lines {
+			lower, upper := relax(l.act, h.pre.lo[i], h.pre.hi[i], p.flip)
+			h.lower, h.upper = append(h.lower, lower), append(h.upper, upper)
+		}
+	}
+	p.hidden = append(p.hidden, h)
+}
+
+// tighten intersects the interval of neuron i of layer k with what lines say.
+func (p *pass) tighten(k, i int, pre *span) {
+	l := &p.layers[k]
+	s, mirrored := newSpan(l.in), newSpan(l.in)
+	for j := range l.in {
+		s.lo[j], s.hi[j] = l.w.lo[j*l.out+i], l.w.hi[j*l.out+i]
+		mirrored.lo[j], mirrored.hi[j] = -s.hi[j], -s.lo[j]
+	}
+	var c, mc sum
+	c.plus(l.b.lo[i])
+	mc.plus(-l.b.hi[i])
+	lo, hi := max(pre.lo[i], p.linesLo(k, s, c)), min(pre.hi[i], -p.linesLo(k, mirrored, mc))
+	if !(lo <= hi) {
+		lo, hi = -inf, inf // one of them was wrong: then nothing is known
+	}
+	pre.lo[i], pre.hi[i] = lo, hi
+}
+
+// affine bounds the pre-activations of the layer, given its inputs: docs/soundness.md (2).
+func (l *layer) affine(z span) span {
+	lo, hi := make([]sum, l.out), make([]sum, l.out)
+	for i := range l.out {
+		lo[i].plus(l.b.lo[i])
+		hi[i].plus(l.b.hi[i])
+	}
+	for j := range l.in {
+		zLo, zHi := z.lo[j], z.hi[j]
+		if zLo == 0 && zHi == 0 {
+			continue // weights are finite
+		}
+		wLo, wHi := l.w.lo[j*l.out:(j+1)*l.out], l.w.hi[j*l.out:(j+1)*l.out]
+		for i := range lo {
+			lo[i].add(leastProduct(wLo[i], wHi[i], zLo, zHi))
+			hi[i].add(mostProduct(wLo[i], wHi[i], zLo, zHi))
+		}
+	}
+	pre := newSpan(l.out)
+	for i := range lo {
+		pre.lo[i], pre.hi[i] = lo[i].lo(), hi[i].hi()
+	}
+	return pre
+}
+
+// merged multiplies a property row into the layer, the last one: the row is s z + c for
+// coefficients s of the layer's inputs, at its least.
+func (l *layer) merged(row *property.Row) (s span, c sum) {
+	s = newSpan(l.in)
+	for j := range l.in {
+		var lo, hi sum
+		for i := range l.out {
+			if cLo, cHi := row.CLo[i], row.CHi[i]; cLo != 0 || cHi != 0 {
+				wLo, wHi := l.w.lo[j*l.out+i], l.w.hi[j*l.out+i]
+				lo.add(leastProduct(cLo, cHi, wLo, wHi))
+				hi.add(mostProduct(cLo, cHi, wLo, wHi))
+			}
+		}
+		s.lo[j], s.hi[j] = lo.lo(), hi.hi()
+	}
+	for i := range l.out {
+		c.add(leastProduct(row.CLo[i], row.CHi[i], l.b.lo[i], l.b.hi[i]))
+	}
+	c.plus(row.D)
+	return s, c
+}
+
+// intervalLo is a lower bound of s z + c.
+func intervalLo(s, z span, c sum) float64 {
+	for j := range s.lo {
+		c.add(leastProduct(s.lo[j], s.hi[j], z.lo[j], z.hi[j]))
+	}
+	return c.lo()
+}
+
+// linesLo is a lower bound of s z + c, z being the inputs of layer k > 0: z is replaced by
+// lines in the pre-activations below, those by their inputs, and so on down to x.
+func (p *pass) linesLo(k int, s span, c sum) float64 {
+	for l := k - 1; l >= 0; l-- {
+		a := p.hidden[l].through(s, &c)
+		s = p.layers[l].substitute(a, p.into(l), &c)
+	}
+	return intervalLo(s, p.x, c)
+}
+
+// through replaces s z by a zeta, plus what it adds to c: s z >= a zeta + (the addition),
+// zeta being the pre-activations whose values are z.
+func (h *hidden) through(s span, c *sum) (a []float64) {
+	a = make([]float64, len(s.lo))
+	for j := range a {
+		zLo, zHi := h.z.lo[j], h.z.hi[j]
+		if zLo == 0 && zHi == 0 {
+			continue
+		}
+		coefficient, intercept := chord(s.lo[j], s.hi[j], zLo, zHi)
+		by := h.lower[j]
+		if !(coefficient >= 0) {
+			by = h.upper[j]
+		}
+		c.plus(intercept)
+		c.add(coefficient, by.b)
+		var rest float64
+		a[j], rest = twoProduct(coefficient, by.a)
+		if rest < 0 {
+			c.add(rest, h.pre.hi[j])
+		} else if rest != 0 {
+			c.add(rest, h.pre.lo[j])
+		}
+		if math.Abs(a[j]) < 0x1p-960 && coefficient != 0 && by.a != 0 {
+			c.add(-eta, abs(h.pre.lo[j], h.pre.hi[j])) // rest has underflowed
+		}
+	}
+	return a
+}
+
+// chord is a line a z + b at or below s z for all s in [sLo, sHi] and z in [zLo, zHi]. Where
+// z changes sign, that is the chord of min(sLo z, sHi z), which is concave, so that any line
+// below it at both ends will do.
+func chord(sLo, sHi, zLo, zHi float64) (a, b float64) {
+	switch {
+	case zLo >= 0:
+		return sLo, 0
+	case zHi <= 0:
+		return sHi, 0
+	}
+	a = (float64(sLo*zHi) - float64(sHi*zLo)) / (zHi - zLo)
+	if !(a >= sLo) {
+		a = sLo
+	} else if a > sHi {
+		a = sHi
+	}
+	atLo := down(float64(up(sHi-a) * zLo))
+	atHi := down(float64(down(sLo-a) * zHi))
+	return a, min(atLo, atHi)
+}
+
+// substitute replaces a zeta by s z, plus what it adds to c, for the layer's inputs z: s are
+// the coefficients' exact ranges over the weights, rounded outward. Of coefficients that
+// meet no negative z only the lower end is computed, and none of those that meet 0.
+func (l *layer) substitute(a []float64, z span, c *sum) (s span) {
+	var above, below []int // where a > 0 and where a < 0 or a is NaN
+	for i, v := range a {
+		if v > 0 {
+			above = append(above, i)
+			c.add(v, l.b.lo[i])
+		} else if v != 0 {
+			below = append(below, i)
+			c.add(v, l.b.hi[i])
+		}
+	}
+	s = newSpan(l.in)
+	for j := range l.in {
+		if z.lo[j] == 0 && z.hi[j] == 0 {
+			continue
+		}
+		wLo, wHi := l.w.lo[j*l.out:(j+1)*l.out], l.w.hi[j*l.out:(j+1)*l.out]
+		least := dot(dot(sum{}, a, wLo, above), a, wHi, below)
+		s.lo[j] = least.lo()
+		s.hi[j] = s.lo[j]
+		if z.lo[j] < 0 {
+			most := dot(dot(sum{}, a, wHi, above), a, wLo, below)
+			s.hi[j] = most.hi()
+		}
+	}
+	return s
+}
+
+// dot adds a_i w_i to s for the i listed in at.
+func dot(s sum, a, w []float64, at []int) sum {
+	w = w[:len(a)]
+	for _, i := range at {
+		s = s.with(a[i], w[i])
+	}
+	return s
 }

@@ -1,0 +1,303 @@
+package check
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
+	"psafe/fallback"
+	"psafe/host/bound"
+	net "psafe/host/network"
+	"psafe/host/posterior"
+	"psafe/host/property"
+	"psafe/internal/testscale"
+)
+
+var activations = []net.Activation{
+	{Kind: net.Identity}, {Kind: net.ReLU}, {Kind: net.LeakyReLU, Slope: 0.1}, {Kind: net.Tanh}, {Kind: net.Sigmoid},
+}
+
+// tiny is a small random question: weight boxes around means, an input box and rows.
+type tiny struct {
+	net  network
+	x    property.Box
+	rows []property.Row
+}
+
+// randomTiny draws one; with exact, all numbers have few bits, so that rationals stay small.
+func randomTiny(rng *rand.Rand, acts []net.Activation) tiny {
+	number := func(size float64) float64 { return math.Round(rng.NormFloat64()*size*256) / 256 }
+	interval := func(size float64) (lo, hi float64) {
+		lo = number(size)
+		switch rng.IntN(4) {
+		case 0:
+			return lo, lo
+		case 1:
+			lo = 0
+		}
+		return lo, lo + math.Abs(number(size/4))
+	}
+	var t tiny
+	widths := []int{1 + rng.IntN(3)}
+	for range 1 + rng.IntN(3) {
+		widths = append(widths, 1+rng.IntN(4))
+	}
+	for k := range len(widths) - 1 {
+		l := layer{in: widths[k], out: widths[k+1], act: acts[rng.IntN(len(acts))]}
+		if k == len(widths)-2 {
+			l.act = net.Activation{}
+		}
+		l.w, l.b = newSpan(l.in*l.out), newSpan(l.out)
+		for i := range l.w.lo {
+			l.w.lo[i], l.w.hi[i] = interval(1)
+		}
+		for i := range l.b.lo {
+			l.b.lo[i], l.b.hi[i] = interval(0.5)
+		}
+		t.net.layers = append(t.net.layers, l)
+	}
+	for range widths[0] {
+		lo, hi := interval(1)
+		t.x.Lo, t.x.Hi = append(t.x.Lo, lo), append(t.x.Hi, hi)
+	}
+	for range 1 + rng.IntN(2) {
+		r := property.Row{D: number(0.5)}
+		r.DHi = r.D
+		for range widths[len(widths)-1] {
+			lo, hi := interval(1)
+			r.CLo, r.CHi = append(r.CLo, lo), append(r.CHi, hi)
+		}
+		t.rows = append(t.rows, r)
+	}
+	return t
+}
+
+// in is a number of an interval, often an end.
+func in(rng *rand.Rand, lo, hi float64) float64 {
+	switch rng.IntN(4) {
+	case 0:
+		return lo
+	case 1:
+		return hi
+	}
+	return min(hi, lo+math.Round(rng.Float64()*64)/64*(hi-lo))
+}
+
+// valueOf is an activation of a rational: exact if it is kinked, else a float64's value and
+// how far it may be off.
+func valueOf(a net.Activation, t *big.Rat) *big.Rat {
+	if below, kinked := a.Kinked(); kinked {
+		if t.Sign() < 0 {
+			return new(big.Rat).Mul(t, exactly(below))
+		}
+		return t
+	}
+	f, _ := t.Float64()
+	return exactly(a.Approx(f))
+}
+
+// drawn evaluates the rows at a network and an input of t, drawn at random, exactly but for
+// curved activations. It also says which neurons are positive.
+func (t *tiny) drawn(rng *rand.Rand) (rows []*big.Rat, positive [][]bool) {
+	var z []*big.Rat
+	for j := range t.x.Lo {
+		z = append(z, exactly(in(rng, t.x.Lo[j], t.x.Hi[j])))
+	}
+	for k := range t.net.layers {
+		l := &t.net.layers[k]
+		next := make([]*big.Rat, l.out)
+		on := make([]bool, l.out)
+		for i := range next {
+			next[i] = exactly(in(rng, l.b.lo[i], l.b.hi[i]))
+			for j := range z {
+				w := exactly(in(rng, l.w.lo[j*l.out+i], l.w.hi[j*l.out+i]))
+				next[i].Add(next[i], w.Mul(w, z[j]))
+			}
+			on[i] = next[i].Sign() > 0
+			next[i] = valueOf(l.act, next[i])
+		}
+		z, positive = next, append(positive, on)
+	}
+	for _, r := range t.rows {
+		v := exactly(r.D)
+		for i := range z {
+			c := exactly(in(rng, r.CLo[i], r.CHi[i]))
+			v.Add(v, c.Mul(c, z[i]))
+		}
+		rows = append(rows, v)
+	}
+	return rows, positive
+}
+
+// TestRowsLo draws networks and inputs inside of the boxes: no row may be below its bound.
+func TestRowsLo(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for n := range testscale.Cases(t, 3000) {
+		acts, slack := activations[:3], new(big.Rat)
+		if n%2 == 0 {
+			acts, slack = activations, exactly(1e-12) // values of curves are float64
+		}
+		q := randomTiny(rng, acts)
+		for _, kind := range []struct{ lines, flip bool }{{false, false}, {true, false}, {true, true}} {
+			q.net.lines, q.net.flip = kind.lines, kind.flip
+			lo, dead := q.net.rowsLo(q.x, q.rows)
+			for range 40 {
+				rows, positive := q.drawn(rng)
+				for r, v := range rows {
+					if v.Add(v, slack); math.IsNaN(lo[r]) || exactly(lo[r]).Cmp(v) > 0 {
+						f, _ := v.Float64()
+						t.Fatalf("case %d %+v: row %d is %v at a point, its bound %v", n, kind, r, f, lo[r])
+					}
+				}
+				for k := range dead {
+					for i, d := range dead[k] {
+						if d && positive[k][i] {
+							t.Fatalf("case %d %+v: neuron %d of layer %d is positive and called dead", n, kind, i, k)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestRowsLoExact: with points for weights and inputs, bounds are the values, but for the
+// last bits.
+func TestRowsLoExact(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	for range testscale.Cases(t, 500) {
+		q := randomTiny(rng, activations)
+		for k := range q.net.layers {
+			l := &q.net.layers[k]
+			l.w.hi, l.b.hi = l.w.lo, l.b.lo
+		}
+		q.x.Hi = q.x.Lo
+		for r := range q.rows {
+			q.rows[r].CHi = q.rows[r].CLo
+		}
+		q.net.lines = rng.IntN(2) == 0
+		lo, _ := q.net.rowsLo(q.x, q.rows)
+		rows, _ := q.drawn(rng)
+		for r, v := range rows {
+			want, _ := v.Float64()
+			if !(math.Abs(lo[r]-want) <= 1e-12*(1+math.Abs(want))) {
+				t.Fatalf("row %d at a point is %v, bound %v", r, want, lo[r])
+			}
+		}
+	}
+}
+
+// propagated are the bounds that package bound gives for a posterior's centred box.
+func propagated(t *testing.T, post *posterior.Posterior, p bound.Precision, method bound.Method, gamma float64, x property.Box, rows []property.Row) ([]float64, bound.Explicit) {
+	t.Helper()
+	dev := fallback.New(p)
+	m, err := bound.NewModel(dev, post, 12)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Release()
+	spec := bound.BoxSpec{}
+	for range post.Layers {
+		spec.Gamma = append(spec.Gamma, []float64{p.Nearest(gamma)})
+	}
+	box, err := bound.HostBox(post, p, spec, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	boxes, err := m.Upload([]bound.Explicit{box})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.ReleaseBoxes(boxes)
+	in, err := m.UploadInputs([]property.Box{x})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.ReleaseInputs(in)
+	set, err := m.UploadRows([][]property.Row{rows})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.ReleaseRows(set)
+	margins, err := m.Propagate(bound.Job{Method: method, Boxes: boxes, Inputs: in, Rows: set, Batch: bound.Batch{Items: 1, PerBox: 1, Inputs: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return margins.Lo(0)[:len(rows)], box
+}
+
+// explicit is the checker's network with the weights of a box.
+func explicit(post *posterior.Posterior, box bound.Explicit) network {
+	var n network
+	for k, l := range post.Layers {
+		n.layers = append(n.layers, layer{in: l.Inputs(), out: l.Outputs(), act: l.Activation,
+			w: span{box.Lo[2*k], box.Hi[2*k]}, b: span{box.Lo[2*k+1], box.Hi[2*k+1]}})
+	}
+	return n
+}
+
+// gaussian is a random posterior.
+func gaussian(rng *rand.Rand, act net.Activation, widths ...int) *posterior.Posterior {
+	post := &posterior.Posterior{Scale: posterior.ScaleSD}
+	params := func(n, fan int) posterior.Params {
+		var g posterior.Params
+		for range n {
+			g.Mean = append(g.Mean, rng.NormFloat64()/math.Sqrt(float64(fan)))
+			g.Spread = append(g.Spread, 0.02*rng.Float64()/math.Sqrt(float64(fan)))
+		}
+		g.SdLo, g.SdHi = g.Spread, g.Spread
+		return g
+	}
+	for k := range len(widths) - 1 {
+		a := act
+		if k == len(widths)-2 {
+			a = net.Activation{}
+		}
+		l := posterior.Layer{Layer: net.DenseLayer(widths[k], widths[k+1], a)}
+		l.Weight, l.Bias = params(widths[k]*widths[k+1], widths[k]), params(widths[k+1], widths[k])
+		post.Layers = append(post.Layers, l)
+	}
+	return post
+}
+
+// TestRowsLoAgainstBound: what certify proves of a box, the checker proves too.
+func TestRowsLoAgainstBound(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 12))
+	below, flipped := 0, 0
+	cases := testscale.Cases(t, 200)
+	for range cases {
+		act := activations[rng.IntN(len(activations))]
+		post := gaussian(rng, act, 2+rng.IntN(30), 2+rng.IntN(40), 2+rng.IntN(40), 3)
+		var x property.Box
+		eps := math.Exp(-6 * rng.Float64())
+		for range post.Inputs() {
+			v := rng.NormFloat64()
+			x.Lo, x.Hi = append(x.Lo, v-eps), append(x.Hi, v+eps)
+		}
+		rows := property.ArgmaxIs(rng.IntN(3), 3).Rows
+		for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
+			for _, m := range []bound.Method{bound.IBP, bound.LBP} {
+				want, box := propagated(t, post, p, m, 3*rng.Float64(), x, rows)
+				n := explicit(post, box)
+				n.lines = m == bound.LBP
+				got, _ := n.rowsLo(x, rows)
+				for r := range rows {
+					if got[r] >= want[r] {
+						continue
+					}
+					below++
+					n.flip = true
+					again, _ := n.rowsLo(x, rows)
+					if again[r] >= want[r] {
+						flipped++
+						continue
+					}
+					t.Errorf("%v %v %v: row %d: certify has %v, check %v, flipped %v", act, p, m, r, want[r], got[r], again[r])
+				}
+			}
+		}
+	}
+	fmt.Printf("%d of %d rows needed a flip, %d passed then\n", below, cases*8, flipped)
+}
