@@ -87,12 +87,12 @@ func (n *noisy) failUp(task *property.Task, trees []int, taus []float64, enough 
 		p := n.newCellPass(cell, taus[c], nil)
 		fails[c], ties[c] = p.cellFailUp(&task.S), p.ties
 	}
-	for c := 0; c < len(cells) && total(fails) > enough; c++ {
+	for c := 0; c < len(cells) && totalUp(fails) > enough; c++ {
 		fails[c] = n.retry(fails[c], ties[c], func(flipped []neuron) float64 {
 			return n.newCellPass(cells[c], taus[c], flipped).cellFailUp(&task.S)
 		})
 	}
-	return min(1, total(fails)), nil
+	return totalUp(fails), nil
 }
 
 // mostTies is how many near ties of a cell are tried the other way.
@@ -109,11 +109,13 @@ func (n *noisy) retry(fail float64, ties []neuron, try func(flipped []neuron) fl
 	return fail
 }
 
-// total is the sum of what cells fail with, rounded up.
-func total(fails []float64) float64 {
+// totalUp is the sum of probabilities, rounded up, at most 1. They are scaled so that nothing of
+// them underflows in a sum.
+func totalUp(list []float64) float64 {
+	const scale = 100
 	var s sum
-	for _, f := range fails {
-		s.plus(f)
+	for _, p := range list {
+		s.add(p, 1<<scale)
 	}
-	return s.hi()
+	return min(1, timesPow2Up(s.hi(), -scale))
 }

@@ -152,27 +152,29 @@ func (n *noisy) hiddenNeurons() float64 {
 	return float64(neurons)
 }
 
-// failing adds up what may fail in a cell: every hidden bound, (14), and what is added to it.
-func (p *cellPass) failing() (s sum) {
+// budgetUp bounds the probability that a hidden bound fails.
+func (p *cellPass) budgetUp() float64 {
 	events := 2 + radiusShare
 	if p.point {
 		events = 2
 	}
-	s.add(events*p.hiddenNeurons(), p.tau) // the first factor is exact: a multiple of 1/64
-	return s
+	b, e := twoProduct(events*p.hiddenNeurons(), p.tau) // the first factor is exact: a multiple of 1/64
+	if e > 0 || b < 0x1p-900 && b > 0 {
+		return up(b)
+	}
+	return b
 }
 
 // cellFailUp is (14): it bounds the probability that the network leaves S in the cell, for the
 // alternative that does so least.
 func (p *cellPass) cellFailUp(s *property.Safe) float64 {
-	tails := p.tails(s)
-	least := 1.0
+	tails, least := p.tails(s), 1.0
 	for _, all := range s.Any {
-		fail := p.failing()
+		fails := []float64{p.budgetUp()}
 		for _, r := range all {
-			fail.plus(tails[r])
+			fails = append(fails, tails[r])
 		}
-		least = min(least, fail.hi())
+		least = min(least, totalUp(fails))
 	}
 	return least
 }
@@ -180,16 +182,15 @@ func (p *cellPass) cellFailUp(s *property.Safe) float64 {
 // holdsUp bounds the probability that S holds at some one point of the cell, given S with its
 // rows negated: then an alternative holds there, and each of its rows (section 6).
 func (p *cellPass) holdsUp(negated *property.Safe) float64 {
-	tails := p.tails(negated)
-	holds := p.failing()
+	tails, holds := p.tails(negated), []float64{p.budgetUp()}
 	for _, all := range negated.Any {
 		least := 1.0
 		for _, r := range all {
 			least = min(least, tails[r])
 		}
-		holds.plus(least)
+		holds = append(holds, least)
 	}
-	return min(1, holds.hi())
+	return totalUp(holds)
 }
 
 func (p *cellPass) tails(s *property.Safe) []float64 {

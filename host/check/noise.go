@@ -60,7 +60,7 @@ func subsetsUp(t float64, v []float64) float64 {
 	if len(v) > 8 {
 		return min(1, up(layersFactorUp(len(v))*tailUp(ratio(t, v...))))
 	}
-	var p sum
+	var p []float64
 	for set := uint(1); set < 1<<len(v); set++ {
 		var part []float64
 		for l, x := range v {
@@ -68,9 +68,18 @@ func subsetsUp(t float64, v []float64) float64 {
 				part = append(part, x)
 			}
 		}
-		p.add(tailUp(ratio(t, part...)), math.Ldexp(1, bits.OnesCount(set)-len(v)))
+		p = append(p, timesPow2Up(tailUp(ratio(t, part...)), bits.OnesCount(set)-len(v)))
 	}
-	return min(1, p.hi())
+	return totalUp(p)
+}
+
+// timesPow2Up is p 2^e for p >= 0, rounded up where that is subnormal.
+func timesPow2Up(p float64, e int) float64 {
+	v := math.Ldexp(p, e)
+	if math.Ldexp(v, -e) < p {
+		v = up(v)
+	}
+	return v
 }
 
 // layersFactorUp is (3/2)^n - (1/2)^n, rounded up.

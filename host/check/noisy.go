@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"math"
 
 	net "psafe/host/network"
 	"psafe/host/posterior"
@@ -36,14 +35,11 @@ func newNoisy(post *posterior.Posterior) (*noisy, error) {
 	n := &noisy{mean: network{lines: true}, quantiles: map[quantileOf]float64{}}
 	for k := range post.Layers {
 		l := &post.Layers[k]
-		if _, dense := l.Linear.(net.Dense); !dense {
-			return nil, fmt.Errorf("layer %d is a %T: only dense layers can be checked", k, l.Linear)
+		mean, err := layerOf(l, k, l.Weight.Mean, l.Bias.Mean)
+		if err != nil {
+			return nil, err
 		}
-		if !supported(l.Activation) {
-			return nil, fmt.Errorf("layer %d has activation %v, which cannot be checked", k, l.Activation)
-		}
-		n.mean.layers = append(n.mean.layers, layer{in: l.Inputs(), out: l.Outputs(), act: l.Activation,
-			w: span{l.Weight.Mean, l.Weight.Mean}, b: span{l.Bias.Mean, l.Bias.Mean}})
+		n.mean.layers = append(n.mean.layers, mean)
 		m := moments{sd: l.Weight.SdHi, variance: squaresUp(l.Weight.SdHi), biasVariance: squaresUp(l.Bias.SdHi)}
 		m.absMean = make([]float64, len(m.sd))
 		for j, mean := range l.Weight.Mean {
@@ -52,6 +48,17 @@ func newNoisy(post *posterior.Posterior) (*noisy, error) {
 		n.moments = append(n.moments, m)
 	}
 	return n, nil
+}
+
+// layerOf is layer k with these weights and biases.
+func layerOf(l *posterior.Layer, k int, weights, biases []float64) (layer, error) {
+	if _, dense := l.Linear.(net.Dense); !dense {
+		return layer{}, fmt.Errorf("layer %d is a %T: only dense layers can be checked", k, l.Linear)
+	}
+	if !supported(l.Activation) {
+		return layer{}, fmt.Errorf("layer %d has activation %v, which cannot be checked", k, l.Activation)
+	}
+	return layer{in: l.Inputs(), out: l.Outputs(), act: l.Activation, w: span{weights, weights}, b: span{biases, biases}}, nil
 }
 
 // quantile is noiseQuantileUp.
@@ -91,7 +98,7 @@ func (n noise) byUp(quantile float64) float64 {
 	if n.variance == 0 {
 		return n.mean
 	}
-	return sumUp(n.mean, up(quantile*up(math.Sqrt(n.variance))))
+	return sumUp(n.mean, up(quantile*rootUp(n.variance)))
 }
 
 // plus is the noise of two layers.
@@ -156,7 +163,7 @@ func (m *moments) ofRow(a []float64, in *reach) noise {
 		sq := atLeast0(s.hi())
 		variance = variance.with(sq, in.mostSq[j])
 		if radius != 0 {
-			mean = mean.with(up(math.Sqrt(sq)), radius)
+			mean = mean.with(rootUp(sq), radius)
 		}
 	}
 	return noise{timesRootUp(mean.hi()), atLeast0(variance.hi())}

@@ -122,3 +122,43 @@ func absMeanUp(mean, sd float64) float64 {
 	e := ddOf(a).times(c).plus(ddOf(sd).times(m.scaled(k)))
 	return e.scaled(1).roundUp(tailErr)
 }
+
+// lnDown is at most ln x for 0 < x <= 1, and -Inf for what is none. With x =
+// m 2^e and a = (1-m)/(1+m) <= 1/3 it is e ln 2 - 2 atanh(a), of which no part is positive.
+func lnDown(x dd) float64 {
+	if !(x.hi > 0 && x.hi <= 1) {
+		return -inf
+	}
+	_, e := math.Frexp(x.hi)
+	if x.hi >= 0.5 {
+		e = 0 // m may be up to 1, and 1 - m is all there is of ln x near 1
+	}
+	m := x.scaled(-e)
+	a := ddOf(1).minus(m).quotient(ddOf(1).plus(m))
+	sq, power, s := a.times(a), a, a
+	for n := 3.0; power.hi > 0x1p-80*s.hi; n += 2 {
+		power = power.times(sq)
+		s = s.plus(power.over(n))
+	}
+	s = s.scaled(1).plus(ln2By32.scaled(5).times(ddOf(float64(-e))))
+	return -s.roundUp(tailErr)
+}
+
+// complementDown is 1 - fail and its decimal logarithm, both rounded down.
+func complementDown(fail float64) (p, log10 float64) {
+	if !(fail < 1) {
+		return 0, -inf
+	}
+	if fail <= 0 {
+		return 1, 0
+	}
+	s, e := twoSum(1, -fail)
+	ln := -up(fail) // -fail - fail^2 for what is small
+	if fail > 0x1p-900 {
+		ln = lnDown(dd{s, e})
+	}
+	return sumDown(1, -fail), -up(-ln * overLn10.roundUp(tailErr))
+}
+
+// overLn10 is 1/ln 10.
+var overLn10 = toDD(newBig().Quo(bigUnit, bigLn10))
