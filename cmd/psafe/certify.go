@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"psafe/host/property"
 	"psafe/host/report"
 	"psafe/host/run"
 )
@@ -44,8 +45,8 @@ type certifyFlags struct {
 
 	device    deviceFlags
 	out       run.Output
-	require   float64
-	failUnder float64
+	require   string
+	failUnder string
 	quiet     bool
 }
 
@@ -66,10 +67,10 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	c.device.add(f)
 	f.StringVar(&c.out.Path, "out", "", "result file (JSON Lines); standard output if absent")
 	f.BoolVar(&c.out.Resume, "resume", false, "go on with the finished records in OUT.partial, if there are any; done if OUT is this run's, complete")
-	f.Float64Var(&c.require, "require", run.DefaultRequire, "verdict safe needs p_lower at least this, unsafe p_upper less")
+	f.StringVar(&c.require, "require", run.DefaultRequire, "verdict safe needs p_lower, as it is printed, at least this; unsafe p_upper less")
 	f.BoolVar(&c.noUpper, "no-upper", false, "do not look for upper bounds")
 	f.BoolVar(&c.derived, "derived", false, "add bounds of inf_x Prob(f(x) in S) and of inf_x E row(x)")
-	f.Float64Var(&c.failUnder, "fail-under", 0, "exit with status 10 if a p_lower is under this")
+	f.StringVar(&c.failUnder, "fail-under", "0", "exit with status 10 if a p_lower, as it is printed, is under this")
 	f.BoolVar(&c.out.OmitTiming, "omit-timing", false, "leave the fields seconds and peak_bytes out, so that two runs give identical files")
 	f.BoolVar(&c.quiet, "quiet", false, "no table, progress bar or notes")
 }
@@ -88,6 +89,10 @@ func (c *certifyFlags) job(f *pflag.FlagSet) (*run.Job, error) {
 	if err != nil {
 		return nil, err
 	}
+	var require string
+	if f.Changed("require") {
+		require = c.require
+	}
 	return &run.Job{
 		Posterior: post,
 		Tasks:     tasks,
@@ -98,7 +103,7 @@ func (c *certifyFlags) job(f *pflag.FlagSet) (*run.Job, error) {
 			NoUpper: c.noUpper, Derived: c.derived,
 		},
 		Precision: given(f, "precision", precision),
-		Require:   given(f, "require", c.require),
+		Require:   require,
 		Out:       c.out,
 	}, nil
 }
@@ -111,11 +116,23 @@ func parseCertify(args []string, stdout io.Writer) (*certifyFlags, *run.Job, err
 	if err := parse(f, args, 0); err != nil {
 		return nil, nil, err
 	}
-	if !(c.failUnder >= 0 && c.failUnder <= 1) {
-		return nil, nil, fmt.Errorf("--fail-under %v is no probability", c.failUnder)
+	if _, err := probability("fail-under", c.failUnder); err != nil {
+		return nil, nil, err
 	}
 	job, err := c.job(f)
 	return &c, job, err
+}
+
+// probability reads a flag that is one.
+func probability(flag, text string) (property.Exact, error) {
+	p, err := property.NewExact(text)
+	if err != nil {
+		return p, fmt.Errorf("--%s %w", flag, err)
+	}
+	if p.Cmp(property.Exact{}) < 0 || p.Cmp(property.MustExact("1")) > 0 {
+		return p, fmt.Errorf("--%s %.40s is no probability", flag, text)
+	}
+	return p, nil
 }
 
 func runCertify(ctx context.Context, args []string, stdout, stderr io.Writer) error {
@@ -154,9 +171,13 @@ func (c *certifyFlags) finish(records []*report.Record, stderr io.Writer) error 
 			fmt.Fprintln(stderr, "psafe: note:", n)
 		}
 	}
+	least, err := probability("fail-under", c.failUnder)
+	if err != nil {
+		return err
+	}
 	for _, r := range records {
-		if r.PLower < c.failUnder {
-			return &statusError{exitUnder, fmt.Errorf("index %d: p_lower %s is under --fail-under %v", r.Index, report.FormatDown(r.PLower, 6), c.failUnder)}
+		if p := r.PLower.Exact(); p.Cmp(least) < 0 {
+			return &statusError{exitUnder, fmt.Errorf("index %d: p_lower %s is under --fail-under %s", r.Index, p, least)}
 		}
 	}
 	return nil

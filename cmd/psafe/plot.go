@@ -77,7 +77,7 @@ func runPlot(_ context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	for _, note := range notes {
+	for _, note := range append(report.Gaps(records), notes...) {
 		fmt.Fprintln(stderr, "psafe: note:", note)
 	}
 	return p.write(drawing, format, files)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"psafe/host/property"
 	"psafe/host/report"
 	"psafe/host/run"
 )
@@ -67,7 +68,7 @@ func TestResumeDisagrees(t *testing.T) {
 		{`input_scale is "1/255", of this run absent`, func(r *report.Record) { r.InputScale = "1/255" }},
 		{`flags is "--method ibp", of this run "--method lbp"`, func(r *report.Record) { r.Flags = "--method ibp" }},
 		{`flags is absent, of this run "--method lbp"`, func(r *report.Record) { r.Flags = "" }},
-		{`require is 0.5, of this run 0.9`, func(r *report.Record) { r.Require = 0.5 }},
+		{`require is 0.5, of this run 0.9`, func(r *report.Record) { r.Require = property.MustExact("0.5") }},
 		{`precision is "float64", of this run "float32"`, func(r *report.Record) { r.Precision = "float64" }},
 		{`precision is "float32", of this run "float64"`, func(r *report.Record) { r.Method = "neuronsum" }},
 		{`seed is 18446744073709551615, of this run 0`, func(r *report.Record) { r.Seed = 1<<64 - 1 }},
@@ -76,6 +77,9 @@ func TestResumeDisagrees(t *testing.T) {
 		{`activations is ["tanh"], of this run ["relu"]`, func(r *report.Record) { r.Activations = []string{"tanh"} }},
 		{`inputs_sha256 is "4d", of this run "4df9360d1a`, func(r *report.Record) { r.InputsSHA256 = "4d" }},
 		{`version is "0.0.9", of this run "` + version(), func(r *report.Record) { r.Version = "0.0.9" }},
+		{`task is 0, of this run 1`, func(r *report.Record) { r.Task = 0 }},
+		{`tasks is 3, of this run 2`, func(r *report.Record) { r.Tasks = 3 }},
+		{`run is "ab", of this run "`, func(r *report.Record) { r.Run = "ab" }},
 		{`inputs is "x.npz:b", of this run "`, func(r *report.Record) { r.Inputs = "x.npz:b" }},
 		{"", func(r *report.Record) { r.Device = "another" }},
 		{"", func(r *report.Record) { r.Posterior, r.Inputs = "elsewhere.npz", "elsewhere.gz" }},
@@ -111,6 +115,12 @@ func writeTest(t *testing.T, path, text string) {
 	}
 }
 
+// resealed is a line with a change whose checksum matches.
+func resealed(line, from, to string) string {
+	object := line[:strings.LastIndex(line, `,"checksum"`)] + "}"
+	return string(report.Seal([]byte(strings.Replace(object, from, to, 1))))
+}
+
 // TestResumeRefused: what is no file of finished records of this run is refused, and
 // stays as it is.
 func TestResumeRefused(t *testing.T) {
@@ -123,9 +133,10 @@ func TestResumeRefused(t *testing.T) {
 		{first + "\n\n", "line 2: no result record"},
 		{first + "\n{\"index\":\n", "line 2: no result record"},
 		{"\x00\x00\n", "line 1: no result record"},
-		{first + "\r\n", "line 1: is not as psafe writes it"},
-		{strings.Replace(first, `"property"`, `"more":1,"property"`, 1) + "\n", "line 1: is not as psafe writes it"},
-		{strings.Replace(first, `"gamma":`, `"gamma":"\u001b[2J","was":`, 1) + "\n", "line 1: no result record: gamma is neither a number"},
+		{first + "\r\n", "line 1: no result record: its checksum does not match"},
+		{strings.Replace(first, `"p_lower":0.9`, `"p_lower":0.8`, 1) + "\n", "line 1: no result record: its checksum does not match"},
+		{resealed(first, `"property"`, `"more":1,"property"`) + "\n", "line 1: is not as psafe writes it"},
+		{resealed(first, `"gamma":`, `"gamma":"\u001b[2J","was":`) + "\n", "line 1: no result record: gamma is neither a number"},
 	} {
 		writeTest(t, out+run.PartialSuffix, c.partial)
 		refused(t, out, append(args, "--resume"), out+".partial: "+c.words, "or remove "+out+".partial to begin again")

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -35,8 +36,16 @@ func TestScripts(t *testing.T) {
 			}
 			return writeBadFiles(env.WorkDir)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"oneline": oneLine, "lines": countLines},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"oneline": oneLine, "lines": countLines, "first": firstLines},
 	})
+}
+
+// firstLines writes the first lines of a file to another.
+func firstLines(ts *testscript.TestScript, neg bool, args []string) {
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	lines := strings.SplitAfterN(ts.ReadFile(args[1]), "\n", n+1)
+	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(strings.Join(lines[:n], "")), 0o666))
 }
 
 // oneLine demands that standard error was one line that starts with "psafe: " and

@@ -13,11 +13,17 @@ import (
 
 // line is a result record with what figures need.
 func line(posterior, method, eps string, index int, lower, upper float64, more string) string {
-	return fmt.Sprintf(`{"index":%d,"property":"argmax_is:1","eps":%q,"method":%q,"p_lower":%v,"p_upper":%v,%s"guarantee":%q,"posterior":"dir/%s.npz","posterior_sha256":"%s00000000","posterior_scale":"sd","activations":["relu"],"inputs":"x.csv","inputs_sha256":"ab"}`,
-		index, eps, method, lower, upper, more, report.Guarantee, posterior, posterior)
+	return string(report.Seal(fmt.Appendf(nil, `{"index":%d,"property":"argmax_is:1","eps":%q,"method":%q,"p_lower":%v,"p_upper":%v,%s"guarantee":%q,"posterior":"dir/%s.npz","posterior_sha256":"%s00000000","posterior_scale":"sd","activations":["relu"],"inputs":"x.csv","inputs_sha256":"ab","task":0,"tasks":9,"run":"ab"}`,
+		index, eps, method, lower, upper, more, report.Guarantee, posterior, posterior)))
 }
 
 const interval = `"statistical":{"samples":9,"safe":9,"unsafe":0,"confidence":0.95,"lower":%v,"upper":%v},`
+
+// resealed is a line with a change whose checksum matches.
+func resealed(line, from, to string) string {
+	object := line[:strings.LastIndex(line, `,"checksum"`)] + "}"
+	return string(report.Seal([]byte(strings.Replace(object, from, to, 1))))
+}
 
 func read(t *testing.T, lines ...string) []report.Placed {
 	t.Helper()
@@ -92,7 +98,7 @@ func TestPlotRefuses(t *testing.T) {
 	}{
 		{[]string{good, good}, "method", "r.jsonl: line 2: input 0 is in r.jsonl: line 1 as well"},
 		{[]string{good, line("p", "clbp", "0.1", 0, 0.5, 1, "")}, "posterior", "r.jsonl: line 2: input 0 is in"},
-		{[]string{strings.Replace(good, `"eps":"0.1",`, "", 1)}, "method", "r.jsonl: line 1: the record has no eps"},
+		{[]string{resealed(good, `"eps":"0.1",`, "")}, "method", "r.jsonl: line 1: the record has no eps"},
 		{[]string{line("p", "lbp", "1e999999999", 0, 0.5, 1, "")}, "method", "is no radius"},
 		{[]string{good}, "colour", `--by "colour": give words of posterior`},
 	} {

@@ -82,9 +82,9 @@ func (g *Grid) fill(records []report.Placed, cells []*Cell) error {
 		case cells[r.Index].State != NoRecord:
 			return fmt.Errorf("%s: point %d has a record already: give one record for each point", r.Place(), r.Index)
 		}
-		cell := Cell{Proved, r.PLower}
+		cell := Cell{Proved, float64(r.PLower)}
 		if g.Field == "p_upper" {
-			cell.Value = r.PUpper
+			cell.Value = float64(r.PUpper)
 		}
 		if r.PLower == 0 && r.PUpper == 1 {
 			cell.State = Nothing

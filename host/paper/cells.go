@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"psafe/host/property"
 	"psafe/host/report"
 )
 
@@ -30,9 +31,9 @@ func lowerCell(r *report.Record) cell {
 	if r.Method == "statistical" {
 		return none // which claims none
 	}
-	c := downCell(r.PLower)
+	c := downCell(float64(r.PLower))
 	if log := r.Log10PLower; log != nil {
-		if c.raw = append(c.raw, raw(*log)); r.PLower < 1e-4 {
+		if c.raw = append(c.raw, log.Exact().String()); r.PLower < 1e-4 {
 			c.text = "10^-" + report.FormatUp(-*log, 1)
 		}
 	}
@@ -45,9 +46,9 @@ func downCell(p float64) cell {
 	case p == 0:
 		return cell{"0", []string{"0"}}
 	case p > 0.9999 && p < 1:
-		return cell{"1 - " + twoDigitsUp(1-p), []string{raw(p)}} // 1 - p is exact
+		return cell{"1 - " + twoDigitsUp(1-p), []string{property.DecimalDown(p)}} // 1 - p is exact
 	}
-	return cell{report.FormatDown(p, 4), []string{raw(p)}}
+	return cell{report.FormatDown(p, 4), []string{property.DecimalDown(p)}}
 }
 
 // upCell is a p_upper, rounded up.
@@ -56,9 +57,9 @@ func upCell(p float64) cell {
 	case p == 0 || p == 1:
 		return cell{raw(p), []string{raw(p)}}
 	case p < 1e-3:
-		return cell{twoDigitsUp(p), []string{raw(p)}}
+		return cell{twoDigitsUp(p), []string{property.DecimalUp(p)}}
 	}
-	return cell{report.FormatUp(p, 4), []string{raw(p)}}
+	return cell{report.FormatUp(p, 4), []string{property.DecimalUp(p)}}
 }
 
 // twoDigitsUp is a decimal of two digits that is more than p > 0. One whose nearest
@@ -83,11 +84,11 @@ func statCell(s *report.Statistical) cell {
 	if s == nil {
 		return none
 	}
-	return intervalCell(s.Lower, s.Upper)
+	return intervalCell(float64(s.Lower), float64(s.Upper))
 }
 
 func intervalCell(lower, upper float64) cell {
-	return cell{report.FormatDown(lower, 4) + " to " + report.FormatUp(upper, 4), []string{raw(lower), raw(upper)}}
+	return cell{report.FormatDown(lower, 4) + " to " + report.FormatUp(upper, 4), []string{property.DecimalDown(lower), property.DecimalUp(upper)}}
 }
 
 // secondsCell is a time; of records without one, as --omit-timing leaves them, none.
@@ -134,11 +135,11 @@ func newBounds() *bounds { return &bounds{upper: 1} }
 
 // take adds what a record says.
 func (b *bounds) take(r *report.Placed) {
-	if r.PLower > b.lower || b.fromLo == nil {
-		b.lower, b.fromLo = r.PLower, r
+	if lower := float64(r.PLower); lower > b.lower || b.fromLo == nil {
+		b.lower, b.fromLo = lower, r
 	}
-	if r.PUpper < b.upper || b.fromHi == nil {
-		b.upper, b.fromHi = r.PUpper, r
+	if upper := float64(r.PUpper); upper < b.upper || b.fromHi == nil {
+		b.upper, b.fromHi = upper, r
 	}
 	s := r.Statistical
 	if s == nil {
@@ -157,8 +158,8 @@ func (b *bounds) take(r *report.Placed) {
 
 // least is the smallest upper limit of P_safe, certified or statistical, and which.
 func (b *bounds) least() (limit float64, statistical *report.Statistical) {
-	if b.statHi != nil && b.statHi.Statistical.Upper < b.upper {
-		return b.statHi.Statistical.Upper, b.statHi.Statistical
+	if b.statHi != nil && float64(b.statHi.Statistical.Upper) < b.upper {
+		return float64(b.statHi.Statistical.Upper), b.statHi.Statistical
 	}
 	return b.upper, nil
 }
@@ -182,12 +183,18 @@ func (b *bounds) check() error {
 	switch {
 	case b.lower > b.upper:
 		return fail(b.fromLo, "p_lower", b.lower, b.fromHi, "p_upper", b.upper)
-	case b.statHi != nil && b.lower > b.statHi.Statistical.Upper:
-		return fail(b.fromLo, "p_lower", b.lower, b.statHi, upperLimit, b.statHi.Statistical.Upper)
-	case b.statLo != nil && b.statLo.Statistical.Lower > b.upper:
-		return fail(b.statLo, lowerLimit, b.statLo.Statistical.Lower, b.fromHi, "p_upper", b.upper)
-	case b.statLo != nil && b.statLo.Statistical.Lower > b.statHi.Statistical.Upper:
-		return fail(b.statLo, lowerLimit, b.statLo.Statistical.Lower, b.statHi, upperLimit, b.statHi.Statistical.Upper)
+	case b.statHi == nil:
+		return nil
+	}
+	// Records with an interval have both of its ends.
+	from, to := float64(b.statLo.Statistical.Lower), float64(b.statHi.Statistical.Upper)
+	switch {
+	case b.lower > to:
+		return fail(b.fromLo, "p_lower", b.lower, b.statHi, upperLimit, to)
+	case from > b.upper:
+		return fail(b.statLo, lowerLimit, from, b.fromHi, "p_upper", b.upper)
+	case from > to:
+		return fail(b.statLo, lowerLimit, from, b.statHi, upperLimit, to)
 	}
 	return nil
 }
@@ -225,9 +232,9 @@ func ceilingCell(r *report.Record) cell {
 		return none
 	}
 	if *c > -0.1 {
-		return cell{"1", []string{raw(*c)}}
+		return cell{"1", []string{c.Exact().String()}}
 	}
-	return cell{"10^-" + report.FormatDown(-*c, 1), []string{raw(*c)}}
+	return cell{"10^-" + report.FormatDown(-*c, 1), []string{c.Exact().String()}}
 }
 
 // shareCell counts the records with p_lower >= 0.9.

@@ -17,8 +17,8 @@ import (
 
 // record is one as a run would have written it.
 func record(method string, lower, upper float64, s *report.Statistical) report.Placed {
-	log := -1.0
-	return report.Placed{Record: &report.Record{Index: 3, Property: "p", Method: method, PLower: lower, PUpper: upper, Log10PLower: &log, Statistical: s, PosteriorSHA256: "a", InputsSHA256: "b"}, File: method + ".jsonl", Line: 1}
+	log := report.Down(-1)
+	return report.Placed{Record: &report.Record{Index: 3, Property: "p", Method: method, PLower: report.Down(lower), PUpper: report.Up(upper), Log10PLower: &log, Statistical: s, PosteriorSHA256: "a", InputsSHA256: "b"}, File: method + ".jsonl", Line: 1}
 }
 
 // TestContradictions: bounds of one input that contradict each other are an error that
@@ -75,8 +75,9 @@ func TestCubicTraining(t *testing.T) {
 // on the safe side.
 func TestPowersOfTen(t *testing.T) {
 	for _, x := range []float64{-56.2, math.Nextafter(-56.2, -100), math.Nextafter(-56.2, 0), -0.3, -521.9000000000001} {
-		exact, _ := new(big.Rat).SetString(strings.TrimPrefix(lowerCell(&report.Record{Method: "ibp", PLower: 1e-300, Log10PLower: &x}).text, "10^"))
-		most, _ := new(big.Rat).SetString(strings.TrimPrefix(ceilingCell(&report.Record{Log10Ceiling: &x}).text, "10^"))
+		down, up := report.Down(x), report.Up(x)
+		exact, _ := new(big.Rat).SetString(strings.TrimPrefix(lowerCell(&report.Record{Method: "ibp", PLower: 1e-300, Log10PLower: &down}).text, "10^"))
+		most, _ := new(big.Rat).SetString(strings.TrimPrefix(ceilingCell(&report.Record{Log10Ceiling: &up}).text, "10^"))
 		v := new(big.Rat).SetFloat64(x)
 		if exact == nil || most == nil || exact.Cmp(v) > 0 || most.Cmp(v) < 0 {
 			t.Errorf("10^%v is printed as at least 10^%v and at most 10^%v", x, exact, most)
@@ -108,9 +109,9 @@ func TestVerdict(t *testing.T) {
 
 // TestCells: what a reader sees is rounded to the safe side.
 func TestCells(t *testing.T) {
-	log := -56.18744309335194
+	log := report.Down(-56.18744309335194)
 	small := &report.Record{Method: "ibp", PLower: 6.49e-57, Log10PLower: &log}
-	if c := lowerCell(small); c.text != "10^-56.2" || c.raw[0] != "6.49e-57" || c.raw[1] != "-56.18744309335194" {
+	if c := lowerCell(small); c.text != "10^-56.2" || c.raw[0] != "6.4899999999999998e-57" || c.raw[1] != "-56.18744309335194" {
 		t.Errorf("p_lower of 6.49e-57: %v", c)
 	}
 	if c := lowerCell(&report.Record{Method: "statistical"}); c.text != "-" || len(c.raw) != 0 {

@@ -92,7 +92,7 @@ func (b *bandJob) draw(r Results) (*figure.Figure, error) {
 	}
 	for i, p := range r[b.run] {
 		box := b.boxes[i]
-		box.PLower, box.PUpper = p.PLower, p.PUpper
+		box.PLower, box.PUpper = float64(p.PLower), float64(p.PUpper)
 		k := b.of[i]
 		panels[k].Boxes = append(panels[k].Boxes, box)
 	}

@@ -66,7 +66,7 @@ func (j *vcasJob) newSlice(never entry) (*slice, error) {
 func (s *slice) draw(r Results) *figure.Figure {
 	rows := len(s.grid.Y)
 	for i, p := range r[s.run] {
-		cell := figure.Cell{State: figure.Proved, Value: p.PLower}
+		cell := figure.Cell{State: figure.Proved, Value: float64(p.PLower)}
 		if p.PLower == 0 && p.PUpper == 1 {
 			cell.State = figure.Nothing
 		}

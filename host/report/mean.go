@@ -24,13 +24,13 @@ func MeanOf(records []Placed) Mean {
 	m := Mean{Inputs: len(records), Statistical: true, Confidence: 1, NoLower: true}
 	var ends [4][]float64
 	for _, r := range records {
-		ends[0], ends[1] = append(ends[0], r.PLower), append(ends[1], r.PUpper)
+		ends[0], ends[1] = append(ends[0], float64(r.PLower)), append(ends[1], float64(r.PUpper))
 		m.NoLower = m.NoLower && r.Method == "statistical"
 		if r.Statistical == nil {
 			m.Statistical = false
 			continue
 		}
-		ends[2], ends[3] = append(ends[2], r.Statistical.Lower), append(ends[3], r.Statistical.Upper)
+		ends[2], ends[3] = append(ends[2], float64(r.Statistical.Lower)), append(ends[3], float64(r.Statistical.Upper))
 		m.Confidence = min(m.Confidence, r.Statistical.Confidence)
 	}
 	m.Lower, m.Upper = meanDown(ends[0]), meanUp(ends[1])

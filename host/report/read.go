@@ -64,9 +64,12 @@ func ReadRecords(file string, r io.Reader) ([]Placed, error) {
 	return records, nil
 }
 
-// ParseRecord reads one line and checks what figures and tables rely on. Written
-// again, the record is the same line.
+// ParseRecord reads one line, whose checksum must match, and checks what figures and tables
+// rely on. Written again, the record is the same line.
 func ParseRecord(line []byte) (*Record, error) {
+	if err := checkLine(line); err != nil {
+		return nil, err
+	}
 	// A number that is absent must not be read as 0.
 	var there struct {
 		PLower *float64 `json:"p_lower"`
@@ -83,15 +86,17 @@ func ParseRecord(line []byte) (*Record, error) {
 	switch {
 	case there.PLower == nil || there.PUpper == nil:
 		return nil, errors.New("p_lower or p_upper is missing")
-	case !(0 <= rec.PLower && rec.PLower <= rec.PUpper && rec.PUpper <= 1):
+	case !(0 <= rec.PLower && float64(rec.PLower) <= float64(rec.PUpper) && rec.PUpper <= 1):
 		return nil, fmt.Errorf("p_lower %v and p_upper %v are no bounds of a probability", rec.PLower, rec.PUpper)
-	case s != nil && !(0 <= s.Lower && s.Lower <= s.Upper && s.Upper <= 1):
+	case s != nil && !(0 <= s.Lower && float64(s.Lower) <= float64(s.Upper) && s.Upper <= 1):
 		return nil, fmt.Errorf("the statistical interval from %v to %v is none of a probability", s.Lower, s.Upper)
 	case rec.Guarantee != Guarantee:
 		// Numbers that promise something else must not lie beside these.
 		return nil, fmt.Errorf("the guarantee is %.60q, not %q", rec.Guarantee, Guarantee)
 	case rec.Method == "" || rec.PosteriorSHA256 == "":
 		return nil, errors.New("method or posterior_sha256 is missing")
+	case !(0 <= rec.Task && rec.Task < rec.Tasks) || rec.Run == "":
+		return nil, fmt.Errorf("it is task %d of the %d of run %.40q", rec.Task, rec.Tasks, rec.Run)
 	}
 	gamma, err := parseGamma(rec.Gamma)
 	rec.Gamma = gamma

@@ -13,7 +13,14 @@ import (
 
 // line is a result record with what its reader asks for.
 func line(method string, index int, lower, upper float64, more string) string {
-	return fmt.Sprintf(`{"index":%d,"method":%q,"p_lower":%v,"p_upper":%v,%s"guarantee":%q,"posterior_sha256":"ab"}`, index, method, lower, upper, more, report.Guarantee)
+	return string(report.Seal(fmt.Appendf(nil, `{"index":%d,"method":%q,"p_lower":%v,"p_upper":%v,%s"guarantee":%q,"posterior_sha256":"ab","task":%d,"tasks":9,"run":"ab"}`,
+		index, method, lower, upper, more, report.Guarantee, index)))
+}
+
+// changed is a line with a change whose checksum matches again.
+func changed(line, from, to string) string {
+	object := line[:strings.LastIndex(line, `,"checksum"`)] + "}"
+	return string(report.Seal([]byte(strings.Replace(object, from, to, 1))))
 }
 
 // TestReadRefuses: an error is one line that names file, line and a mend.
@@ -23,12 +30,17 @@ func TestReadRefuses(t *testing.T) {
 		{"", "r.jsonl: line 1: no record"},
 		{"\n\n", "r.jsonl: line 1: no record"},
 		{"index,label\n", "r.jsonl: line 1: no result record"},
-		{good + "\n{}\n", "r.jsonl: line 2: no result record: p_lower or p_upper is missing"},
+		{good + "\n{}\n", "r.jsonl: line 2: no result record: it has no checksum"},
+		{changed(good, `"p_lower":0.5,`, ""), "no result record: p_lower or p_upper is missing"},
+		{strings.Replace(good, `"p_lower":0.5`, `"p_lower":0.7`, 1), "line 1: no result record: its checksum does not match"},
+		{strings.Replace(good, `"checksum":"`, `"checksum":"0`, 1), "its checksum does not match"},
+		{good[:len(good)-3] + `0"}`, "its checksum does not match"},
+		{changed(good, `"task":0`, `"task":9`), "it is task 9 of the 9 of run"},
 		{good + "\n" + good[:80], "r.jsonl: line 2: no result record"},
-		{strings.Replace(good, `"p_lower":0.5`, `"p_lower":1.5`, 1), "line 1: no result record: p_lower 1.5 and p_upper 1"},
-		{strings.Replace(good, `"p_upper":1`, `"p_upper":0.25`, 1), "no bounds of a probability"},
-		{strings.Replace(good, "certified", "estimated", 1), "the guarantee is"},
-		{strings.Replace(good, `"method":"lbp"`, `"method":""`, 1), "method or posterior_sha256"},
+		{changed(good, `"p_lower":0.5`, `"p_lower":1.5`), "line 1: no result record: p_lower 1.5 and p_upper 1"},
+		{changed(good, `"p_upper":1`, `"p_upper":0.25`), "no bounds of a probability"},
+		{changed(good, "certified", "estimated"), "the guarantee is"},
+		{changed(good, `"method":"lbp"`, `"method":""`), "method or posterior_sha256"},
 		{line("lbp", 0, 0.5, 1, `"statistical":{"samples":9,"safe":9,"unsafe":0,"confidence":0.95,"lower":0.5,"upper":1.5},`), "the statistical interval"},
 		{"\x89PNG\r\n\x1a\n\x00", "r.jsonl: line 1: no result record"},
 		{strings.Repeat("x", 17<<20), "r.jsonl: line 1: cannot be read"},
@@ -63,7 +75,7 @@ func TestMeansRoundOutward(t *testing.T) {
 	lower, upper := new(big.Rat), new(big.Rat)
 	for i := range 30 {
 		p, q := 0.1+float64(i)/97, 0.5+float64(i)/71
-		records = append(records, report.Placed{Record: &report.Record{Method: "lbp", PLower: p, PUpper: q}})
+		records = append(records, report.Placed{Record: &report.Record{Method: "lbp", PLower: report.Down(p), PUpper: report.Up(q)}})
 		lower.Add(lower, new(big.Rat).SetFloat64(p))
 		upper.Add(upper, new(big.Rat).SetFloat64(q))
 		m, n := report.MeanOf(records), new(big.Rat).SetInt64(int64(i+1))
@@ -71,5 +83,30 @@ func TestMeansRoundOutward(t *testing.T) {
 		if low.Mul(low, n).Cmp(lower) > 0 || high.Mul(high, n).Cmp(upper) < 0 {
 			t.Errorf("%d records: %v, %v", i+1, m.Lower, m.Upper)
 		}
+	}
+}
+
+// TestGaps: missing and repeated tasks of each run are named, whatever the order of records
+// and files.
+func TestGaps(t *testing.T) {
+	record := func(file, run string, task, tasks int) report.Placed {
+		return report.Placed{Record: &report.Record{Run: run, Task: task, Tasks: tasks}, File: file}
+	}
+	records := []report.Placed{record("b", "2", 1, 2), record("b", "2", 0, 2)}
+	if lines := report.Gaps(records); len(lines) != 0 {
+		t.Errorf("a complete run: %q", lines)
+	}
+	for _, task := range []int{7, 3, 4, 3, 9} {
+		records = append(records, record("a", "1", task, 1_000_000_000))
+	}
+	lines := report.Gaps(records)
+	if len(lines) != 2 || !strings.HasSuffix(lines[0], "are missing: 0-2, 5-6, 8, 10-999999999") || !strings.HasSuffix(lines[1], "are there more than once: 3") || !strings.HasPrefix(lines[0], "a: ") {
+		t.Errorf("%q", lines)
+	}
+	for task := range 40 {
+		records = append(records, record("c", "3", 2*task, 100))
+	}
+	if lines := report.Gaps(records); len(lines) != 3 || !strings.HasSuffix(lines[2], "21, 23, ...") {
+		t.Errorf("%q", lines)
 	}
 }

@@ -4,9 +4,8 @@
 package report
 
 import (
-	"encoding/json"
-	"io"
 	"math"
+	"reflect"
 
 	"psafe/host/certify"
 	"psafe/host/measure"
@@ -52,22 +51,22 @@ type Record struct {
 	UnsafeSamples *int `json:"unsafe_samples,omitempty"`
 
 	// PLower <= P_safe, rounded down; Log10PLower <= log10 P_safe, null for -Inf.
-	PLower      float64  `json:"p_lower"`
-	Log10PLower *float64 `json:"log10_p_lower"`
+	PLower      Down  `json:"p_lower"`
+	Log10PLower *Down `json:"log10_p_lower"`
 	// PUpper >= P_safe, rounded up; 1 says nothing.
-	PUpper float64 `json:"p_upper"`
+	PUpper Up `json:"p_upper"`
 	// Derived is there on request.
 	Derived *Derived `json:"derived,omitempty"`
 	// Statistical holds with a confidence and is no certificate.
 	Statistical *Statistical `json:"statistical,omitempty"`
 	// Log10Ceiling bounds what the sampled boxes could hold.
-	Log10Ceiling *float64 `json:"log10_ceiling,omitempty"`
-	Rule         string   `json:"rule,omitempty"`
+	Log10Ceiling *Up    `json:"log10_ceiling,omitempty"`
+	Rule         string `json:"rule,omitempty"`
 	// Margin is a lower bound of the least margin at the box in the result.
-	Margin  *float64 `json:"margin"`
-	Require float64  `json:"require"`
+	Margin  *Down          `json:"margin"`
+	Require property.Exact `json:"require"`
 	// Verdict is "safe" (p_lower >= require), "unsafe" (p_upper < require) or
-	// "unknown", by the certified bounds alone.
+	// "unknown", by the certified bounds alone: by their decimals, as they are written.
 	Verdict   string `json:"verdict"`
 	Guarantee string `json:"guarantee"`
 
@@ -86,6 +85,15 @@ type Record struct {
 	Inputs       string   `json:"inputs,omitempty"`
 	InputsSHA256 string   `json:"inputs_sha256,omitempty"`
 	Version      string   `json:"version"`
+
+	// Task is the number of this task, from 0, among the Tasks of its run; Run is the same
+	// for all records of a run and for no other run's.
+	Task  int    `json:"task"`
+	Tasks int    `json:"tasks"`
+	Run   string `json:"run"`
+	// Proof is what psafe check needs to prove the bounds again.
+	Proof *certify.Proof `json:"proof,omitempty"`
+	// The line ends with a checksum of what is before it: Line, ParseRecord.
 }
 
 // Statistical is an interval for P_safe at a level of confidence.
@@ -94,17 +102,17 @@ type Statistical struct {
 	Safe       int     `json:"safe"`
 	Unsafe     int     `json:"unsafe"`
 	Confidence float64 `json:"confidence"`
-	Lower      float64 `json:"lower"`
-	Upper      float64 `json:"upper"`
+	Lower      Down    `json:"lower"`
+	Upper      Up      `json:"upper"`
 	Statement  string  `json:"statement"`
 }
 
 // Derived are bounds about single points x of T: of Prob(f(x) in S) at its least, and of
 // the mean of a property row at its least, null if S is not one conjunction.
 type Derived struct {
-	InfProbLower float64  `json:"inf_prob_lower"`
-	InfProbUpper float64  `json:"inf_prob_upper"`
-	InfMeanLower *float64 `json:"inf_mean_lower"`
+	InfProbLower Down  `json:"inf_prob_lower"`
+	InfProbUpper Up    `json:"inf_prob_upper"`
+	InfMeanLower *Down `json:"inf_mean_lower"`
 }
 
 // statement says what an interval is.
@@ -120,7 +128,7 @@ func (r *Record) SetTask(t *property.Task) {
 }
 
 // Fill sets the fields that follow from a result.
-func (r *Record) Fill(res *certify.Result, require float64) {
+func (r *Record) Fill(res *certify.Result, require property.Exact) {
 	r.SetTask(res.Task)
 	r.Tried, r.Rule = res.Boxes, res.Rule
 	r.Method, r.Boxes, r.Cells, r.Tau = res.Method, res.Boxing, res.Cells, res.Tau
@@ -134,19 +142,20 @@ func (r *Record) Fill(res *certify.Result, require float64) {
 		r.Samples = res.Samples // those of statistical are in its own field
 	}
 	r.Gamma = gammaField(res.Gamma)
-	r.PLower, r.PUpper = res.Lower(), res.Upper()
+	r.PLower, r.PUpper = Down(res.Lower()), Up(res.Upper())
 	if d := res.Derived; d != nil {
-		r.Derived = &Derived{d.ProbLower, d.ProbUpper, finite(d.MeanLower)}
+		r.Derived = &Derived{Down(d.ProbLower), Up(d.ProbUpper), finite[Down](d.MeanLower)}
 	}
 	if s := res.Statistic; s != nil {
-		r.Statistical = &Statistical{s.Samples, s.Safe, s.Unsafe, s.Confidence, s.Lower, s.Upper, statement}
+		r.Statistical = &Statistical{s.Samples, s.Safe, s.Unsafe, s.Confidence, Down(s.Lower), Up(s.Upper), statement}
 	}
-	r.Log10PLower = finite(measure.Log10Down(res.LogP))
+	r.Log10PLower = finite[Down](measure.Log10Down(res.LogP))
 	if res.Boxing == certify.Sampled.String() {
-		r.Log10Ceiling = finite(res.CeilingLog10)
+		r.Log10Ceiling = finite[Up](res.CeilingLog10)
 	}
-	r.Margin = finite(res.Margin)
+	r.Margin = finite[Down](res.Margin)
 	r.Decide(require)
+	r.Proof = r.proofOf(res)
 	r.Device = res.Device
 	if res.Precision != "" {
 		r.Precision = res.Precision
@@ -155,13 +164,28 @@ func (r *Record) Fill(res *certify.Result, require float64) {
 	r.Seconds = &seconds
 }
 
+// proofOf is the part of a result's proof that its bounds rest on, nil if none is needed.
+func (r *Record) proofOf(res *certify.Result) *certify.Proof {
+	p := res.Proof
+	if r.PLower == 0 && r.Log10PLower == nil {
+		p.Cells, p.Tau, p.Boxes, p.Cuts = nil, nil, nil, nil
+	}
+	if r.PUpper == 1 {
+		p.Upper = nil
+	}
+	if reflect.ValueOf(p).IsZero() {
+		return nil
+	}
+	return &p
+}
+
 // Decide sets what follows from the bounds.
-func (r *Record) Decide(require float64) {
+func (r *Record) Decide(require property.Exact) {
 	r.Require, r.Verdict, r.Guarantee = require, "unknown", Guarantee
 	switch {
-	case r.PLower >= require && r.PLower > 0:
+	case r.PLower > 0 && r.PLower.Exact().Cmp(require) >= 0:
 		r.Verdict = "safe"
-	case r.PUpper < require:
+	case r.PUpper.Exact().Cmp(require) < 0:
 		r.Verdict = "unsafe"
 	}
 }
@@ -178,19 +202,11 @@ func gammaField(gamma []float64) any {
 	return gamma[0]
 }
 
-func finite(x float64) *float64 {
+// finite is a bound, nil if it is none.
+func finite[B ~float64](x float64) *B {
 	if math.IsInf(x, 0) || math.IsNaN(x) {
 		return nil
 	}
-	return &x
-}
-
-// Write appends r as one line of JSON.
-func (r *Record) Write(w io.Writer) error {
-	line, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(line, '\n'))
-	return err
+	b := B(x)
+	return &b
 }

@@ -53,7 +53,7 @@ func TestRecord(t *testing.T) {
 		null    bool
 	}{{math.Inf(-1), "unknown", true}, {-1e-3, "safe", false}, {0, "safe", false}, {-12534, "unknown", false}, {math.Log(0.9) - 1e-9, "unknown", false}} {
 		var rec report.Record
-		rec.Fill(result(c.logP), 0.9)
+		rec.Fill(result(c.logP), property.MustExact("0.9"))
 		var b bytes.Buffer
 		if err := rec.Write(&b); err != nil {
 			t.Fatal(err)
@@ -75,7 +75,7 @@ func TestTable(t *testing.T) {
 	var records []*report.Record
 	for _, logP := range []float64{0, math.Log(0.5), math.Inf(-1)} {
 		r := new(report.Record)
-		r.Fill(result(logP), 0.9)
+		r.Fill(result(logP), property.MustExact("0.9"))
 		records = append(records, r)
 	}
 	var b bytes.Buffer
@@ -94,8 +94,8 @@ func TestRecordRoundsDown(t *testing.T) {
 	for range 1000 {
 		logP := -math.Exp(12*rng.Float64() - 8)
 		var rec report.Record
-		rec.Fill(result(logP), 0.5)
-		if rec.PLower != measure.ExpDown(logP) || *rec.Log10PLower != measure.Log10Down(logP) {
+		rec.Fill(result(logP), property.MustExact("0.5"))
+		if float64(rec.PLower) != measure.ExpDown(logP) || float64(*rec.Log10PLower) != measure.Log10Down(logP) {
 			t.Errorf("log p %v: p_lower %v, log10 %v", logP, rec.PLower, *rec.Log10PLower)
 		}
 		if (rec.Verdict == "safe") != (rec.PLower >= 0.5) {
@@ -104,7 +104,7 @@ func TestRecordRoundsDown(t *testing.T) {
 	}
 	// A --require of 0 is no reason to call nothing safe.
 	var rec report.Record
-	if rec.Fill(result(math.Inf(-1)), 0); rec.Verdict != "unknown" || rec.PLower != 0 {
+	if rec.Fill(result(math.Inf(-1)), property.MustExact("0")); rec.Verdict != "unknown" || rec.PLower != 0 {
 		t.Errorf("nothing proved, require 0: p_lower %v is %s", rec.PLower, rec.Verdict)
 	}
 }
@@ -112,7 +112,7 @@ func TestRecordRoundsDown(t *testing.T) {
 // TestTableRoundsDown: log10 of 1/2 is -0.30103, which is not above -0.3011.
 func TestTableRoundsDown(t *testing.T) {
 	var rec report.Record
-	rec.Fill(result(math.Log(0.5)), 0.9)
+	rec.Fill(result(math.Log(0.5)), property.MustExact("0.9"))
 	var b bytes.Buffer
 	if err := report.Table(&b, []*report.Record{&rec}); err != nil {
 		t.Fatal(err)
@@ -161,8 +161,8 @@ func TestVerdict(t *testing.T) {
 		res := result(math.Inf(-1))
 		res.UnsafeDown, res.Statistic = c.unsafe, c.statistic
 		var rec report.Record
-		rec.Fill(res, 0.9)
-		if rec.Verdict != c.verdict || rec.PUpper < c.upper || rec.PUpper > math.Nextafter(math.Nextafter(c.upper, 2), 2) || rec.PLower != 0 {
+		rec.Fill(res, property.MustExact("0.9"))
+		if rec.Verdict != c.verdict || float64(rec.PUpper) < c.upper || float64(rec.PUpper) > math.Nextafter(math.Nextafter(c.upper, 2), 2) || rec.PLower != 0 {
 			t.Errorf("unsafe with %v, %+v: %s, p_upper %v", c.unsafe, c.statistic, rec.Verdict, rec.PUpper)
 		}
 		if (rec.Statistical == nil) != (c.statistic == nil) || rec.Statistical != nil && !strings.Contains(rec.Statistical.Statement, "not certified") {
@@ -177,8 +177,8 @@ func TestParseRecord(t *testing.T) {
 	for _, gamma := range [][]float64{nil, {2, 2}, {2.25, 1e-7}} {
 		res := result(math.Log(0.95))
 		res.Gamma, res.Method, res.Task.Name = gamma, "lbp", "a\u009bb"
-		rec := report.Record{PosteriorSHA256: "ab", Seed: 1<<64 - 1, Flags: "--method lbp"}
-		rec.Fill(res, 0.9)
+		rec := report.Record{PosteriorSHA256: "ab", Run: "1f", Task: 2, Tasks: 3, Seed: 1<<64 - 1, Flags: "--method lbp"}
+		rec.Fill(res, property.MustExact("0.9"))
 		var line, again, table, tableAgain bytes.Buffer
 		if err := rec.Write(&line); err != nil {
 			t.Fatal(err)
@@ -194,7 +194,7 @@ func TestParseRecord(t *testing.T) {
 			t.Errorf("gamma %v: %s read as %s, table\n%s and\n%s", gamma, line.String(), again.String(), table.String(), tableAgain.String())
 		}
 		for _, bad := range []string{`"x"`, `[2,"x"]`, `{}`, `true`} {
-			text := strings.Replace(line.String(), `"method"`, `"gamma":`+bad+`,"method"`, 1)
+			text := changed(line.String(), `"method"`, `"gamma":`+bad+`,"method"`)
 			if gamma == nil {
 				if _, err := report.ParseRecord([]byte(text)); err == nil || !strings.Contains(err.Error(), "gamma is neither a number nor a list of numbers") {
 					t.Errorf("gamma %s: %v", bad, err)

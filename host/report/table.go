@@ -13,18 +13,18 @@ import (
 
 // FormatDown prints p in [0, 1] with digits decimals, rounded down: never more
 // than p says.
-func FormatDown(p float64, digits int) string {
+func FormatDown[B ~float64](p B, digits int) string {
 	// 40 digits are exact enough to cut: a float64 below 1 that prints as
 	// 0.99..9 there is below 1.
-	text := strconv.FormatFloat(p, 'f', 40, 64)
+	text := strconv.FormatFloat(float64(p), 'f', 40, 64)
 	return text[:len(text)-40+digits]
 }
 
 // FormatUp prints p in [0, 1] with digits decimals, rounded up: never less than p
 // says.
-func FormatUp(p float64, digits int) string {
+func FormatUp[B ~float64](p B, digits int) string {
 	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(digits)), nil)
-	exact := new(big.Rat).SetFloat64(-p)
+	exact := new(big.Rat).SetFloat64(-float64(p))
 	exact.Mul(exact, new(big.Rat).SetInt(unit))
 	whole := new(big.Int).Div(exact.Num(), exact.Denom()) // floor of -p
 	return new(big.Rat).SetFrac(whole.Neg(whole), unit).FloatString(digits)
@@ -72,7 +72,7 @@ func (r *Record) interval() string {
 func Summary(records []*Record) string {
 	verdicts, sum := map[string]int{}, new(big.Rat)
 	for _, r := range records {
-		sum.Add(sum, new(big.Rat).SetFloat64(r.PLower))
+		sum.Add(sum, new(big.Rat).SetFloat64(float64(r.PLower)))
 		verdicts[r.Verdict]++
 	}
 	n := len(records)
@@ -122,12 +122,12 @@ func number(n *int) string {
 
 // decimals prints x with digits decimals, rounded down, towards -Inf: exactly, by
 // way of a whole number of units of the last digit.
-func decimals(x *float64, digits int) string {
+func decimals[B ~float64](x *B, digits int) string {
 	if x == nil {
 		return "-"
 	}
 	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(digits)), nil)
-	exact := new(big.Rat).SetFloat64(*x)
+	exact := new(big.Rat).SetFloat64(float64(*x))
 	exact.Mul(exact, new(big.Rat).SetInt(unit))
 	whole := new(big.Int).Div(exact.Num(), exact.Denom()) // floor: the denominator is positive
 	return new(big.Rat).SetFrac(whole, unit).FloatString(digits)

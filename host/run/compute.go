@@ -7,7 +7,6 @@ import (
 	"io"
 
 	"psafe/host/certify"
-	"psafe/host/property"
 	"psafe/host/report"
 	"psafe/internal/outfile"
 )
@@ -67,13 +66,13 @@ func (r *ready) goOn(ctx context.Context, engines []*certify.Engine, old *earlie
 		if w == nil {
 			w = io.Discard
 		}
-		return r.certify(ctx, engines, all, w)
+		return r.certify(ctx, engines, 0, w)
 	}
 	out, err := openPartial(r.Out.Path, old)
 	if err != nil {
 		return nil, err
 	}
-	records, err := r.certify(ctx, engines, all[len(old.records):], out)
+	records, err := r.certify(ctx, engines, len(old.records), out)
 	if err == nil {
 		err = out.commit()
 	}
@@ -83,8 +82,9 @@ func (r *ready) goOn(ctx context.Context, engines []*certify.Engine, old *earlie
 	return append(old.records, records...), nil
 }
 
-// certify writes a record for each of the tasks.
-func (r *ready) certify(ctx context.Context, engines []*certify.Engine, tasks []property.Task, w io.Writer) ([]*report.Record, error) {
+// certify writes a record for each of the tasks from number from on.
+func (r *ready) certify(ctx context.Context, engines []*certify.Engine, from int, w io.Writer) ([]*report.Record, error) {
+	tasks := r.tasks.tasks[from:]
 	progress := func(done int) {
 		if r.Progress != nil {
 			r.Progress(done, len(tasks))
@@ -94,6 +94,7 @@ func (r *ready) certify(ctx context.Context, engines []*certify.Engine, tasks []
 	var records []*report.Record
 	err := certify.Run(ctx, engines, r.cfg, tasks, progress, func(res *certify.Result) error {
 		rec := r.known(res.Task)
+		rec.Task = from + len(records)
 		rec.Fill(res, r.require())
 		if rec.PeakBytes = peakBytes(); r.Out.OmitTiming {
 			rec.Seconds, rec.PeakBytes = nil, nil

@@ -9,6 +9,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,9 +33,9 @@ type Job struct {
 	Method    Method
 	// Precision is that of the bounds on the device, float32 if it is not given.
 	Precision *bound.Precision
-	// Require is the probability that decides a verdict: safe needs p_lower at least
-	// this, unsafe p_upper less. DefaultRequire if it is not given.
-	Require *float64
+	// Require is the probability that decides a verdict, a decimal: safe needs p_lower, as
+	// it is written, at least this, unsafe p_upper less. DefaultRequire if it is empty.
+	Require string
 	Out     Output
 
 	// Version names the program in records.
@@ -50,7 +51,7 @@ type Job struct {
 }
 
 // DefaultRequire is the probability that a verdict asks for if nobody says otherwise.
-const DefaultRequire = 0.9
+const DefaultRequire = "0.9"
 
 // Posterior names a posterior and says how it is read.
 type Posterior struct {
@@ -120,8 +121,8 @@ type ready struct {
 	post  *posterior.Posterior
 	tasks *taskList
 	cfg   certify.Config
-	// words are for the field flags of records.
-	words string
+	// words are for the field flags of records, id for their field run.
+	words, id string
 }
 
 // Run does the job and returns all its records, those of earlier runs that it went on
@@ -155,7 +156,8 @@ func (j *Job) tell(n Note) {
 	}
 }
 
-func (j *Job) require() float64 { return or(j.Require, DefaultRequire) }
+// require is Require, which check has read.
+func (j *Job) require() property.Exact { return property.MustExact(cmp.Or(j.Require, DefaultRequire)) }
 
 func (j *Job) precision() bound.Precision { return or(j.Precision, bound.Float32) }
 
@@ -187,7 +189,10 @@ func (j *Job) read() (*ready, error) {
 	if r.tasks, err = j.Tasks.load(r.post); err != nil {
 		return nil, err
 	}
-	return r, r.complete()
+	if err := r.complete(); err != nil {
+		return nil, err
+	}
+	return r, r.identify()
 }
 
 // check refuses what contradicts itself or says nothing.
@@ -209,8 +214,13 @@ func (j *Job) check(strategy certify.Strategy) error {
 		return errors.New("--splits and --uniform are for --boxes centred")
 	case j.Out.Resume && j.Out.Path == "":
 		return errors.New("--resume needs --out FILE: what is finished is in FILE.partial")
-	case !(j.require() >= 0 && j.require() <= 1):
-		return fmt.Errorf("--require %v is no probability", j.require())
+	}
+	require, err := property.NewExact(cmp.Or(j.Require, DefaultRequire))
+	if err != nil {
+		return fmt.Errorf("--require %w", err)
+	}
+	if require.Cmp(property.Exact{}) < 0 || require.Cmp(property.MustExact("1")) > 0 {
+		return fmt.Errorf("--require %.40s is no probability", j.Require)
 	}
 	return nil
 }

@@ -111,7 +111,7 @@ func TestErrors(t *testing.T) {
 	for want, change := range map[string]func(*Job){
 		"--eps and a property file cannot be combined: the file x.json has its own": func(j *Job) { j.Tasks.File, j.Tasks.Points = "x.json", Points{Eps: "0"} },
 		"--posterior is missing": func(j *Job) { j.Posterior.Path = "" },
-		"--require 2 is no":      func(j *Job) { j.Require = new(2.0) },
+		"--require 2 is no":      func(j *Job) { j.Require = "2" },
 		"--gamma is for weight":  func(j *Job) { j.Method = Method{Word: new(CLBP), Gamma: new(1.0)} },
 		`--method "" is none of auto, ibp, lbp, clbp, neuronsum, samples, statistical`: func(j *Job) { j.Method.Word = new(Word("")) },
 		"is not a property": func(j *Job) { j.Tasks.Points.Property = "" },
@@ -130,7 +130,7 @@ func TestCommand(t *testing.T) {
 	j.Posterior.Options = format.Options{Scale: posterior.ScaleSD, Activations: []network.Activation{{Kind: network.LeakyReLU, Slope: 0.1}}}
 	j.Tasks.Points.Property = "output_box:[0,]"
 	j.Method = Method{Gamma: new(1e-5), Uniform: new(false), Seed: new(uint64(1<<64 - 1))}
-	j.Precision, j.Require, j.Out = new(bound.Float64), new(0.5), Output{Path: "r.jsonl", Resume: true}
+	j.Precision, j.Require, j.Out = new(bound.Float64), "0.5", Output{Path: "r.jsonl", Resume: true}
 	want := "psafe certify --posterior " + testFile("glyphs-64-32-10.npz") + " --scale sd --activation leaky_relu:0.1 --inputs " + testFile("glyphs-test-images-idx3-ubyte.gz") +
 		" --index 0:2 --eps 0.01 --clip 0,1 --property 'output_box:[0,]' --gamma 1e-05 --uniform=false --seed 18446744073709551615 --precision float64 --require 0.5 --out r.jsonl --resume"
 	if got := Shell(j.Command()); got != want {

@@ -68,7 +68,7 @@ func (r *ready) noteCeiling(p bound.Precision) {
 			n.Gamma = t.Gamma
 		}
 		n.Log10Up = certify.Ceiling(r.post, p, n.Boxes, n.Gamma)
-		if n.Log10Up < math.Log10(max(r.require(), 1e-300)) && !said[n] {
+		if n.Log10Up < math.Log10(max(r.require().Approx(), 1e-300)) && !said[n] {
 			said[n] = true
 			r.tell(&n)
 		}

@@ -2,6 +2,8 @@ package run
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -124,7 +126,7 @@ func readFinished(file string, text []byte) (*earlier, error) {
 			return old, fmt.Errorf("%s: line %d: no result record: %w", file, len(old.records)+1, err)
 		}
 		// Whatever psafe writes, it would write again.
-		if again, err := json.Marshal(rec); err != nil || !bytes.Equal(append(again, '\n'), line) {
+		if again, err := rec.Line(); err != nil || !bytes.Equal(again, line) {
 			return old, fmt.Errorf("%s: line %d: is not as psafe writes it", file, len(old.records)+1)
 		}
 		old.records = append(old.records, rec)
@@ -142,7 +144,26 @@ func (r *ready) known(t *property.Task) *report.Record {
 		Inputs: r.tasks.source, InputsSHA256: r.tasks.sha256, Version: r.Version,
 	}
 	rec.SetTask(t)
+	rec.Tasks, rec.Run = len(r.tasks.tasks), r.id
 	return rec
+}
+
+// identify sets what all records of the run have in common and no other run's have: a
+// digest of what is known of all of them before anything is computed, however paths are
+// spelled.
+func (r *ready) identify() error {
+	digest := sha256.New()
+	for i := range r.tasks.tasks {
+		rec := r.known(&r.tasks.tasks[i])
+		rec.Posterior, rec.Inputs = "", member(rec.Inputs)
+		line, err := rec.Line()
+		if err != nil {
+			return err
+		}
+		digest.Write(line)
+	}
+	r.id = hex.EncodeToString(digest.Sum(nil)[:8])
+	return nil
 }
 
 // activations lists the hidden activations, first layer first: some formats do not
@@ -158,7 +179,7 @@ func activations(post *posterior.Posterior) []string {
 // knownFields are those of known that must agree: neither device nor seconds, which may
 // differ within a run, nor how a path is spelled, for which there are digests.
 var knownFields = []string{"index", "name", "label", "property", "eps", "clip", "input_scale", "flags", "require", "precision", "seed",
-	"posterior_sha256", "posterior_scale", "activations", "inputs_sha256", "version"}
+	"posterior_sha256", "posterior_scale", "activations", "inputs_sha256", "version", "task", "tasks", "run"}
 
 // agree checks that records are the first that this run would write.
 func (r *ready) agree(file string, records []*report.Record) error {
@@ -167,6 +188,7 @@ func (r *ready) agree(file string, records []*report.Record) error {
 			return fmt.Errorf("%s: line %d: this run has only %d records", file, i+1, i)
 		}
 		want := r.known(&r.tasks.tasks[i])
+		want.Task = i
 		if rec.Method == "neuronsum" {
 			want.Precision = "float64" // the host's sums, whatever the device's is
 		}

@@ -123,7 +123,7 @@ func (j *Job) Command() []string {
 	}
 	l.add("seed", text(j.Method.Seed))
 	l.add("precision", text(j.Precision))
-	l.add("require", text(j.Require))
+	l.add("require", j.Require)
 	l.add("out", j.Out.Path)
 	l.on("resume", j.Out.Resume)
 	l.on("omit-timing", j.Out.OmitTiming)

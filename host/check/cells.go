@@ -1,0 +1,121 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+
+	"psafe/host/property"
+)
+
+// leaf stands in trees for a cell that is not cut.
+const leaf = -1
+
+// cellsOf cuts the boxes of T as a proof says: for each box its tree in preorder, -1 for a leaf
+// and j for a cut in coordinate j, followed by the lower and the upper half. The leaves, in
+// order, cover the boxes, since halves share their face. No trees at all are trees of leaves.
+func cellsOf(boxes []property.Box, trees []int) ([]property.Box, error) {
+	if trees == nil {
+		return boxes, nil
+	}
+	var cells []property.Box
+	for n, b := range boxes {
+		// todo are the cells whose trees come next, the last first.
+		for todo := []property.Box{b}; len(todo) > 0; {
+			c := todo[len(todo)-1]
+			todo = todo[:len(todo)-1]
+			if len(trees) == 0 {
+				return nil, fmt.Errorf("cells end before the tree of box %d of T does", n)
+			}
+			j := trees[0]
+			trees = trees[1:]
+			switch {
+			case j == leaf:
+				cells = append(cells, c)
+			case j < 0 || j >= len(c.Lo):
+				return nil, fmt.Errorf("cells are cut in coordinate %d of %d", j, len(c.Lo))
+			default:
+				lower, upper := halves(c, j)
+				todo = append(todo, upper, lower)
+			}
+		}
+	}
+	if len(trees) > 0 {
+		return nil, fmt.Errorf("cells go on after the last tree: %d more numbers", len(trees))
+	}
+	return cells, nil
+}
+
+// halves cuts a box in coordinate j at min(max(lo/2+hi/2, lo), hi).
+func halves(c property.Box, j int) (lower, upper property.Box) {
+	at := min(max(c.Lo[j]/2+c.Hi[j]/2, c.Lo[j]), c.Hi[j])
+	lower, upper = property.Box{Lo: c.Lo, Hi: slices.Clone(c.Hi)}, property.Box{Lo: slices.Clone(c.Lo), Hi: c.Hi}
+	lower.Hi[j], upper.Lo[j] = at, at
+	return lower, upper
+}
+
+// tausOf is one failure budget for each cell: those given, or the one that is the same for all.
+func tausOf(taus []float64, cells int) ([]float64, error) {
+	switch {
+	case len(taus) == 1:
+		taus = slices.Repeat(taus, cells)
+	case len(taus) != cells:
+		return nil, fmt.Errorf("tau has %d numbers for %d cells", len(taus), cells)
+	}
+	for _, tau := range taus {
+		if !(tau >= 0 && tau < 1) {
+			return nil, fmt.Errorf("tau is %v, not in [0, 1)", tau)
+		}
+	}
+	return taus, nil
+}
+
+// failUp bounds the probability that the network is unsafe somewhere on T by concentration LBP,
+// with the cells and the failure budgets of a proof: the sum of what the cells fail with
+// (docs/concentration.md (14)). Where that is more than enough, which a certificate says,
+// choices of lines that are near ties, and that certify may have made the other way, are
+// tried again: whatever is chosen, the bound holds.
+func (n *noisy) failUp(task *property.Task, trees []int, taus []float64, enough float64) (fail float64, err error) {
+	cells, err := cellsOf(task.T, trees)
+	if err != nil {
+		return 1, err
+	}
+	if taus, err = tausOf(taus, len(cells)); err != nil {
+		return 1, err
+	}
+	fails, ties := make([]float64, len(cells)), make([][]neuron, len(cells))
+	for c, cell := range cells {
+		p := n.newCellPass(cell, taus[c], nil)
+		fails[c], ties[c] = p.cellFailUp(&task.S), p.ties
+	}
+	for c := 0; c < len(cells) && totalUp(fails) > enough; c++ {
+		fails[c] = n.retry(fails[c], ties[c], func(flipped []neuron) float64 {
+			return n.newCellPass(cells[c], taus[c], flipped).cellFailUp(&task.S)
+		})
+	}
+	return totalUp(fails), nil
+}
+
+// mostTies is how many near ties of a cell are tried the other way.
+const mostTies = 12
+
+// retry flips near ties one after the other, and keeps what fails less.
+func (n *noisy) retry(fail float64, ties []neuron, try func(flipped []neuron) float64) float64 {
+	var flipped []neuron
+	for _, at := range ties[:min(len(ties), mostTies)] {
+		if f := try(append(slices.Clone(flipped), at)); f < fail {
+			fail, flipped = f, append(flipped, at)
+		}
+	}
+	return fail
+}
+
+// totalUp is the sum of probabilities, rounded up, at most 1. They are scaled so that nothing of
+// them underflows in a sum.
+func totalUp(list []float64) float64 {
+	const scale = 100
+	var s sum
+	for _, p := range list {
+		s.add(p, 1<<scale)
+	}
+	return min(1, timesPow2Up(s.hi(), -scale))
+}
