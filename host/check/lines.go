@@ -10,9 +10,10 @@ import (
 // network is a network whose weights are known to lie in intervals.
 type network struct {
 	layers []layer
-	// lines says that bounds are also computed by lines (LBP), not by intervals alone;
-	// flip that near ties in the choice of lines are decided the other way.
-	lines, flip bool
+	// lines says that bounds are also computed by lines (LBP), not by intervals alone.
+	lines bool
+	// by chooses the lines.
+	by choice
 }
 
 // layer has intervals of the weights, [in*out] with outputs contiguous (the weight from
@@ -29,6 +30,7 @@ type layer struct {
 // Intervals: docs/soundness.md (2); lines: (3), (4), without a charge for roundings, since
 // sums are known in twice the precision and coefficients are rounded to the safe side.
 func (n *network) rowsLo(box property.Box, rows []property.Row) (lo []float64, dead [][]bool) {
+	n.by.drawn = 0
 	p := &pass{network: n, x: span{box.Lo, box.Hi}}
 	last := len(n.layers) - 1
 	for k := range last {
@@ -88,7 +90,7 @@ func (p *pass) hiddenLayer(k int) {
 	for i := range l.out {
 		h.z.lo[i], h.z.hi[i] = valueDown(l.act, h.pre.lo[i]), valueUp(l.act, h.pre.hi[i])
 		if p.lines {
-			lower, upper := relax(l.act, h.pre.lo[i], h.pre.hi[i], p.flip)
+			lower, upper := relax(l.act, h.pre.lo[i], h.pre.hi[i], &p.by)
 			h.lower, h.upper = append(h.lower, lower), append(h.upper, upper)
 		}
 	}
@@ -188,20 +190,20 @@ func (h *hidden) through(s span, c *sum) (a []float64) {
 			continue
 		}
 		coefficient, intercept := chord(s.lo[j], s.hi[j], zLo, zHi)
-		by := h.lower[j]
+		t := h.lower[j]
 		if !(coefficient >= 0) {
-			by = h.upper[j]
+			t = h.upper[j]
 		}
 		c.plus(intercept)
-		c.add(coefficient, by.b)
+		c.add(coefficient, t.b)
 		var rest float64
-		a[j], rest = twoProduct(coefficient, by.a)
+		a[j], rest = twoProduct(coefficient, t.a)
 		if rest < 0 {
 			c.add(rest, h.pre.hi[j])
 		} else if rest != 0 {
 			c.add(rest, h.pre.lo[j])
 		}
-		if math.Abs(a[j]) < 0x1p-960 && coefficient != 0 && by.a != 0 {
+		if math.Abs(a[j]) < 0x1p-960 && coefficient != 0 && t.a != 0 {
 			c.add(-eta, abs(h.pre.lo[j], h.pre.hi[j])) // rest has underflowed
 		}
 	}

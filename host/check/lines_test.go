@@ -1,7 +1,6 @@
 package check
 
 import (
-	"fmt"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -140,8 +139,11 @@ func TestRowsLo(t *testing.T) {
 			acts, slack = activations, exactly(1e-12) // values of curves are float64
 		}
 		q := randomTiny(rng, acts)
-		for _, kind := range []struct{ lines, flip bool }{{false, false}, {true, false}, {true, true}} {
-			q.net.lines, q.net.flip = kind.lines, kind.flip
+		for _, kind := range []struct {
+			lines bool
+			try   uint64
+		}{{false, 0}, {true, 0}, {true, 1}} {
+			q.net.lines, q.net.by.try = kind.lines, kind.try
 			lo, dead := q.net.rowsLo(q.x, q.rows)
 			for range 40 {
 				rows, positive := q.drawn(rng)
@@ -265,7 +267,7 @@ func gaussian(rng *rand.Rand, act net.Activation, widths ...int) *posterior.Post
 // TestRowsLoAgainstBound: what certify proves of a box, the checker proves too.
 func TestRowsLoAgainstBound(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
-	below, flipped := 0, 0
+	below := 0
 	cases := testscale.Cases(t, 200)
 	for range cases {
 		act := activations[rng.IntN(len(activations))]
@@ -288,16 +290,16 @@ func TestRowsLoAgainstBound(t *testing.T) {
 						continue
 					}
 					below++
-					n.flip = true
-					again, _ := n.rowsLo(x, rows)
-					if again[r] >= want[r] {
-						flipped++
-						continue
+					for n.by.try = 1; got[r] < want[r] && n.by.try < 32; n.by.try++ {
+						again, _ := n.rowsLo(x, rows)
+						got[r] = max(got[r], again[r])
 					}
-					t.Errorf("%v %v %v: row %d: certify has %v, check %v, flipped %v", act, p, m, r, want[r], got[r], again[r])
+					if got[r] < want[r] {
+						t.Errorf("%v %v %v: row %d: certify has %v, check %v", act, p, m, r, want[r], got[r])
+					}
 				}
 			}
 		}
 	}
-	fmt.Printf("%d of %d rows needed a flip, %d passed then\n", below, cases*8, flipped)
+	t.Logf("%d of %d rows needed another try", below, cases*8)
 }

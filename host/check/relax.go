@@ -13,7 +13,7 @@ type line struct{ a, b float64 }
 type curve struct {
 	// down and up enclose its value; relax gives lines below and above it on [l, u].
 	down, up func(t float64) float64
-	relax    func(l, u float64, flip bool) (lower, upper line)
+	relax    func(l, u float64, by *choice) (lower, upper line)
 }
 
 // curves has the activations that net.Activation.Kinked does not describe. A kind that is
@@ -74,20 +74,19 @@ func valueUp(a net.Activation, t float64) float64 {
 }
 
 // relax gives lines with lower(t) <= s(t) <= upper(t) for all t in [l, u], exactly for
-// the numbers returned. flip decides near ties the other way: the certificate may have been
-// made with other roundings.
-func relax(a net.Activation, l, u float64, flip bool) (lower, upper line) {
+// the numbers returned. Which lines, by decides.
+func relax(a net.Activation, l, u float64, by *choice) (lower, upper line) {
 	below, kinked := a.Kinked()
 	switch {
 	case !kinked:
-		return curves[a.Kind].relax(l, u, flip)
+		return curves[a.Kind].relax(l, u, by)
 	case l >= 0 || below == 1:
 		return line{1, 0}, line{1, 0}
 	case u <= 0:
 		return line{below, 0}, line{below, 0}
 	}
 	lower = line{below, 0}
-	if decide(u, -l, flip) {
+	if by.decide(u, -l) {
 		lower.a = 1
 	}
 	// The function is convex: a line is above it if it is so at both ends.
@@ -101,10 +100,40 @@ func relax(a net.Activation, l, u float64, flip bool) (lower, upper line) {
 	return lower, upper
 }
 
-// decide is a > b, or its opposite if flip is set and they nearly tie.
-func decide(a, b float64, flip bool) bool {
-	if flip && math.Abs(a-b) <= 0x1p-12*(math.Abs(a)+math.Abs(b)) {
-		return !(a > b)
+// choice is how lines are chosen where any choice is sound. A certificate was made with
+// other roundings, and so with lines that can be better by luck. Every other try than 0
+// decides near ties by lot, and moves the lines of curves a little.
+type choice struct {
+	try   uint64
+	drawn uint64
+}
+
+// lot is a number of the try, from -1 to 1 (splitmix64).
+func (c *choice) lot() float64 {
+	c.drawn++
+	x := c.try<<32 + c.drawn
+	x *= 0x9E3779B97F4A7C15
+	x = (x ^ x>>30) * 0xBF58476D1CE4E5B9
+	x = (x ^ x>>27) * 0x94D049BB133111EB
+	return float64(int64(x^x>>31)) * 0x1p-63
+}
+
+// nearTie is the share of two numbers' sizes within which they nearly tie.
+const nearTie = 0x1p-12
+
+// wider is the interval for which a line around a curve is chosen.
+func (c *choice) wider(l, u float64) (float64, float64) {
+	if c.try != 0 {
+		by := math.Ldexp(abs(l, u), -10-2*int(c.try%4))
+		return l - by*math.Abs(c.lot()), u + by*math.Abs(c.lot())
+	}
+	return l, u
+}
+
+// decide is a > b, but by lot if they nearly tie.
+func (c *choice) decide(a, b float64) bool {
+	if c.try != 0 && math.Abs(a-b) <= nearTie*(math.Abs(a)+math.Abs(b)) {
+		return c.lot() > 0
 	}
 	return a > b
 }
@@ -121,15 +150,15 @@ func sigmoidUp(t float64) float64 {
 }
 
 // relaxSigmoid uses sigmoid(t) = 1 - sigmoid(-t) for the lower line.
-func relaxSigmoid(l, u float64, flip bool) (lower, upper line) {
-	upper = sigmoidUpper(l, u, flip)
-	below := sigmoidUpper(-u, -l, flip)
+func relaxSigmoid(l, u float64, by *choice) (lower, upper line) {
+	upper = sigmoidUpper(l, u, by)
+	below := sigmoidUpper(-u, -l, by)
 	return line{below.a, sumDown(1, -below.b)}, upper
 }
 
 // relaxTanh uses tanh(t) = 2 sigmoid(2t) - 1; the doublings are exact.
-func relaxTanh(l, u float64, flip bool) (lower, upper line) {
-	lower, upper = relaxSigmoid(2*l, 2*u, flip)
+func relaxTanh(l, u float64, by *choice) (lower, upper line) {
+	lower, upper = relaxSigmoid(2*l, 2*u, by)
 	return line{4 * lower.a, sumDown(2*lower.b, -1)}, line{4 * upper.a, sumUp(2*upper.b, -1)}
 }
 
@@ -144,21 +173,12 @@ const leastSlope = 0x1p-30
 // sigmoid is below its tangent at touch, so there it is at most
 //
 //	sigmoid(touch) - a touch + max((a - s')(touch - m), (s' - a)(u - touch), 0)
-func sigmoidUpper(l, u float64, flip bool) line {
+func sigmoidUpper(l, u float64, by *choice) line {
 	if !(l >= -math.MaxFloat64 && u <= math.MaxFloat64 && l <= u) {
 		return line{0, 1}
 	}
 	atL, atU := sigmoidUp(l), sigmoidUp(u)
-	var a, touch float64
-	switch {
-	case l >= 0:
-		touch = l/2 + u/2
-		a = slopeApprox(touch)
-	case u <= 0:
-		a = (atU - atL) / (u - l)
-	default:
-		a, touch = touchFrom(l, u, flip)
-	}
+	a, touch := upperSlope(by.wider(l, u))
 	if !(a >= leastSlope && a <= 1) {
 		return line{0, atU}
 	}
@@ -175,6 +195,18 @@ func sigmoidUpper(l, u float64, flip bool) line {
 	under := up(up(slope-a) + slopeErr)
 	extra := max(0, up(over*up(touch-max(l, 0))), up(under*up(u-touch)))
 	return line{a, max(b, sumUp(aboveLine(sigmoidUp(touch), a, touch), extra))}
+}
+
+// upperSlope chooses a slope on [l, u], and where the line touches if that is on t > 0.
+func upperSlope(l, u float64) (a, touch float64) {
+	switch {
+	case l >= 0:
+		touch = l/2 + u/2
+		return slopeApprox(touch), touch
+	case u <= 0:
+		return (sigmoid(u).hi - sigmoid(l).hi) / (u - l), u
+	}
+	return touchFrom(l, u)
 }
 
 // aboveLine is an upper bound of v - a t.
@@ -197,17 +229,17 @@ const slopeErr = 4 * unit
 // touchFrom returns a touch > 0 for the upper line on l < 0 < u, and the slope there: by
 // bisection one whose tangent passes over (l, sigmoid(l)), or the middle of [l, u] if that
 // is further right, where the area under the line is least; the chord if there is none.
-func touchFrom(l, u float64, flip bool) (a, touch float64) {
+func touchFrom(l, u float64) (a, touch float64) {
 	sl, su := sigmoid(l).hi, sigmoid(u).hi
 	a = slopeApprox(u)
-	if decide(sl+a*(u-l), su, flip) {
+	if sl+a*(u-l) > su {
 		return (su - sl) / (u - l), u
 	}
 	lo, hi := 0.0, u
 	for range 12 {
 		m := (lo + hi) / 2
 		slope := slopeApprox(m)
-		if decide(sl+slope*(m-l), sigmoid(m).hi, flip) {
+		if sl+slope*(m-l) > sigmoid(m).hi {
 			lo = m
 		} else {
 			hi, a = m, slope
