@@ -53,7 +53,9 @@ func halves(c property.Box, j int) (lower, upper property.Box) {
 	return lower, upper
 }
 
-// tausOf is one failure budget for each cell: those given, or the one that is the same for all.
+// tausOf is one failure budget for each cell: those given, or the one that is the same for all. A
+// budget of 0 is that of a cell of which nothing is claimed, or nothing can fail; others are large
+// enough for their 64th part to be exact.
 func tausOf(taus []float64, cells int) ([]float64, error) {
 	switch {
 	case len(taus) == 1:
@@ -62,8 +64,8 @@ func tausOf(taus []float64, cells int) ([]float64, error) {
 		return nil, fmt.Errorf("tau has %d numbers for %d cells", len(taus), cells)
 	}
 	for _, tau := range taus {
-		if !(tau >= 0 && tau < 1) {
-			return nil, fmt.Errorf("tau is %v, not in [0, 1)", tau)
+		if tau != 0 && !(tau >= 1e-300 && tau < 1) {
+			return nil, fmt.Errorf("tau is %v, neither 0 nor in [1e-300, 1)", tau)
 		}
 	}
 	return taus, nil
