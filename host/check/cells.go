@@ -53,7 +53,9 @@ func halves(c property.Box, j int) (lower, upper property.Box) {
 	return lower, upper
 }
 
-// tausOf is one failure budget for each cell: those given, or the one that is the same for all.
+// tausOf is one failure budget for each cell: those given, or the one that is the same for all. A
+// budget of 0 is that of a cell of which nothing is claimed, or nothing can fail; others are large
+// enough for their 64th part to be exact.
 func tausOf(taus []float64, cells int) ([]float64, error) {
 	switch {
 	case len(taus) == 1:
@@ -62,8 +64,8 @@ func tausOf(taus []float64, cells int) ([]float64, error) {
 		return nil, fmt.Errorf("tau has %d numbers for %d cells", len(taus), cells)
 	}
 	for _, tau := range taus {
-		if !(tau >= 0 && tau < 1) {
-			return nil, fmt.Errorf("tau is %v, not in [0, 1)", tau)
+		if tau != 0 && !(tau >= 1e-300 && tau < 1) {
+			return nil, fmt.Errorf("tau is %v, neither 0 nor in [1e-300, 1)", tau)
 		}
 	}
 	return taus, nil
@@ -71,9 +73,8 @@ func tausOf(taus []float64, cells int) ([]float64, error) {
 
 // failUp bounds the probability that the network is unsafe somewhere on T by concentration LBP,
 // with the cells and the failure budgets of a proof: the sum of what the cells fail with
-// (docs/concentration.md (14)). Where that is more than enough, which a certificate says,
-// choices of lines that are near ties, and that certify may have made the other way, are
-// tried again: whatever is chosen, the bound holds.
+// (docs/concentration.md (14)). Where that is more than enough, which is what a certificate says,
+// other lines are tried: certify, which rounded otherwise, may have had better ones by luck.
 func (n *noisy) failUp(task *property.Task, trees []int, taus []float64, enough float64) (fail float64, err error) {
 	cells, err := cellsOf(task.T, trees)
 	if err != nil {
@@ -82,32 +83,23 @@ func (n *noisy) failUp(task *property.Task, trees []int, taus []float64, enough 
 	if taus, err = tausOf(taus, len(cells)); err != nil {
 		return 1, err
 	}
-	fails, ties := make([]float64, len(cells)), make([][]neuron, len(cells))
-	for c, cell := range cells {
-		p := n.newCellPass(cell, taus[c], nil)
-		fails[c], ties[c] = p.cellFailUp(&task.S), p.ties
-	}
-	for c := 0; c < len(cells) && totalUp(fails) > enough; c++ {
-		fails[c] = n.retry(fails[c], ties[c], func(flipped []neuron) float64 {
-			return n.newCellPass(cells[c], taus[c], flipped).cellFailUp(&task.S)
-		})
-	}
-	return totalUp(fails), nil
-}
-
-// mostTies is how many near ties of a cell are tried the other way.
-const mostTies = 12
-
-// retry flips near ties one after the other, and keeps what fails less.
-func (n *noisy) retry(fail float64, ties []neuron, try func(flipped []neuron) float64) float64 {
-	var flipped []neuron
-	for _, at := range ties[:min(len(ties), mostTies)] {
-		if f := try(append(slices.Clone(flipped), at)); f < fail {
-			fail, flipped = f, append(flipped, at)
+	fails := make([]float64, len(cells))
+	for try := range uint64(tries) {
+		for c, cell := range cells {
+			f := n.newCellPass(cell, taus[c], try).cellFailUp(&task.S)
+			if try == 0 || f < fails[c] {
+				fails[c] = f
+			}
+		}
+		if fail = totalUp(fails); fail <= enough {
+			break
 		}
 	}
-	return fail
+	return fail, nil
 }
+
+// tries is how often lines are chosen before a certificate is refused.
+const tries = 6
 
 // totalUp is the sum of probabilities, rounded up, at most 1. They are scaled so that nothing of
 // them underflows in a sum.

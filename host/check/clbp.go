@@ -23,18 +23,14 @@ type cellPass struct {
 	// radius is 0.
 	reach []reach
 	point bool
-	// flipped are the near ties that are decided the other way; ties lists all of them.
-	flipped, ties []neuron
 }
 
-// neuron is neuron i of hidden layer k.
-type neuron struct{ k, i int }
-
-// newCellPass bounds the hidden layers.
-func (n *noisy) newCellPass(cell property.Box, tau float64, flipped []neuron) *cellPass {
-	p := &cellPass{noisy: n, pass: pass{network: &n.mean, x: span{cell.Lo, cell.Hi}}, tau: tau, flipped: flipped,
+// newCellPass bounds the hidden layers. Tries other than 0 choose other lines.
+func (n *noisy) newCellPass(cell property.Box, tau float64, try uint64) *cellPass {
+	mean := network{layers: n.mean, lines: true, by: choice{try: try}}
+	p := &cellPass{noisy: n, pass: pass{network: &mean, x: span{cell.Lo, cell.Hi}}, tau: tau,
 		reach: []reach{reachOf(cell)}, point: slices.Equal(cell.Lo, cell.Hi)}
-	for k := range len(n.mean.layers) - 1 {
+	for k := range len(n.mean) - 1 {
 		p.hiddenLayer(k)
 	}
 	return p
@@ -46,7 +42,7 @@ func (n *noisy) newCellPass(cell property.Box, tau float64, flipped []neuron) *c
 func (p *cellPass) hiddenLayer(k int) {
 	l, in := &p.layers[k], &p.reach[k]
 	h := hidden{pre: l.affine(p.into(k)), z: newSpan(l.out), lower: make([]line, l.out), upper: make([]line, l.out)}
-	own, vary, out := p.moments[k].own(in), p.moments[k].variation(in), newReach(l.out)
+	own, vary, out := p.deviations[k].own(in), p.deviations[k].variation(in), newReach(l.out)
 	single, radius := p.quantile(p.tau, 1), p.quantile(p.tau*radiusShare, 1)
 	for i := range l.out {
 		by := own[i].byUp(single)
@@ -59,7 +55,7 @@ func (p *cellPass) hiddenLayer(k int) {
 		}
 		zLo, zHi := valueDown(l.act, lo), valueUp(l.act, hi)
 		h.pre.lo[i], h.pre.hi[i], h.z.lo[i], h.z.hi[i] = lo, hi, zLo, zHi
-		h.lower[i], h.upper[i] = p.relax(neuron{k, i}, lo, hi)
+		h.lower[i], h.upper[i] = relax(l.act, lo, hi, &p.by)
 		r := 0.0
 		if !p.point {
 			r = min(up(l.act.Lipschitz()*vary[i].byUp(radius)), sumUp(zHi, -zLo))
@@ -67,20 +63,6 @@ func (p *cellPass) hiddenLayer(k int) {
 		out.set(i, r, abs(zLo, zHi))
 	}
 	p.hidden, p.reach = append(p.hidden, h), append(p.reach, out)
-}
-
-// relax chooses lines, and notes where the choice is a near tie.
-func (p *cellPass) relax(at neuron, lo, hi float64) (lower, upper line) {
-	act := p.layers[at.k].act
-	lower, upper = relax(act, lo, hi, false)
-	l, u := relax(act, lo, hi, true)
-	if l != lower || u != upper {
-		p.ties = append(p.ties, at)
-	}
-	if slices.Contains(p.flipped, at) {
-		return l, u
-	}
-	return lower, upper
 }
 
 // neuronLo is a lower bound of sign times the pre-activation of neuron i of layer k > 0, but for
@@ -106,7 +88,7 @@ func (p *cellPass) neuronLo(k, i int, sign float64, own noise) float64 {
 func (p *cellPass) linesLo(k int, s span, c sum) (lo float64, below []noise) {
 	for l := k - 1; l >= 0; l-- {
 		a := p.hidden[l].through(s, &c)
-		below = append(below, p.moments[l].ofRow(a, &p.reach[l]))
+		below = append(below, p.deviations[l].ofRow(a, &p.reach[l]))
 		s = p.layers[l].substitute(a, p.into(l), &c)
 	}
 	return intervalLo(s, p.x, c), below
@@ -121,7 +103,7 @@ func (p *cellPass) rowTailUp(row *property.Row) float64 {
 	for i := range most {
 		most[i] = abs(row.CLo[i], row.CHi[i])
 	}
-	own := p.moments[last].ofRow(most, &p.reach[last])
+	own := p.deviations[last].ofRow(most, &p.reach[last])
 	s, c := p.layers[last].merged(row)
 	tail := formTailUp(intervalLo(s, p.into(last), c), []noise{own})
 	if last > 0 {
@@ -146,7 +128,7 @@ func formTailUp(lo float64, layers []noise) float64 {
 // hiddenNeurons counts the neurons whose bounds may fail.
 func (n *noisy) hiddenNeurons() float64 {
 	neurons := 0
-	for _, l := range n.mean.layers[:len(n.mean.layers)-1] {
+	for _, l := range n.mean[:len(n.mean)-1] {
 		neurons += l.out
 	}
 	return float64(neurons)

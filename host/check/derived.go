@@ -15,7 +15,7 @@ func meanDown(post *posterior.Posterior, task *property.Task, pLower float64) (m
 	if len(task.S.Any) != 1 || !post.Independent() {
 		return 0, false
 	}
-	unsafe := rootUp(sumUp(1, -pLower))
+	unsafe := sqrtUp(sumUp(1, -pLower))
 	norms := normsUp(post, task.T)
 	for _, k := range task.S.Any[0] {
 		row := &task.S.Rows[k]
@@ -52,7 +52,7 @@ func normsUp(post *posterior.Posterior, t []property.Box) []float64 {
 				mean.add(math.Abs(l.Weight.Mean[w]), q[j])
 				variance.add(squareUp(l.Weight.SdHi[w]), squareUp(q[j]))
 			}
-			next[i] = l.Activation.SizeUp(rootUp(sumUp(squareUp(mean.hi()), variance.hi())))
+			next[i] = l.Activation.SizeUp(sqrtUp(sumUp(squareUp(mean.hi()), variance.hi())))
 		}
 		q = next
 	}
@@ -77,8 +77,8 @@ func (s *sizes) hi() float64 {
 	return s.of.hi()
 }
 
-// rootUp is at least the square root of x >= 0; NaN of what is less.
-func rootUp(x float64) float64 {
+// sqrtUp is at least the square root of x >= 0; NaN of what is less.
+func sqrtUp(x float64) float64 {
 	r := math.Sqrt(x)
 	if x == 0 {
 		return 0

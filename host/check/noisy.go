@@ -11,8 +11,8 @@ import (
 // noisy is a posterior of independent normal weights as concentration LBP needs it: the
 // network of the means, and the moments of what weights deviate by.
 type noisy struct {
-	mean    network
-	moments []moments
+	mean       []layer
+	deviations []deviations
 	// quantiles keeps what noiseQuantileUp said.
 	quantiles map[quantileOf]float64
 }
@@ -22,9 +22,9 @@ type quantileOf struct {
 	layers int
 }
 
-// moments are upper bounds of the standard deviations of a layer's weights, of their squares
+// deviations are upper bounds of the standard deviations of a layer's weights, of their squares
 // and of E|W|, [in*out] with outputs contiguous, and of the variances of the biases.
-type moments struct{ sd, variance, absMean, biasVariance []float64 }
+type deviations struct{ sd, variance, absMean, biasVariance []float64 }
 
 // newNoisy prepares a posterior. Everything that is claimed of the noise grows with the
 // standard deviations, so that upper bounds of them will do.
@@ -32,20 +32,20 @@ func newNoisy(post *posterior.Posterior) (*noisy, error) {
 	if err := post.RequireIndependent(); err != nil {
 		return nil, err
 	}
-	n := &noisy{mean: network{lines: true}, quantiles: map[quantileOf]float64{}}
+	n := &noisy{quantiles: map[quantileOf]float64{}}
 	for k := range post.Layers {
 		l := &post.Layers[k]
 		mean, err := layerOf(l, k, l.Weight.Mean, l.Bias.Mean)
 		if err != nil {
 			return nil, err
 		}
-		n.mean.layers = append(n.mean.layers, mean)
-		m := moments{sd: l.Weight.SdHi, variance: squaresUp(l.Weight.SdHi), biasVariance: squaresUp(l.Bias.SdHi)}
+		n.mean = append(n.mean, mean)
+		m := deviations{sd: l.Weight.SdHi, variance: squaresUp(l.Weight.SdHi), biasVariance: squaresUp(l.Bias.SdHi)}
 		m.absMean = make([]float64, len(m.sd))
 		for j, mean := range l.Weight.Mean {
 			m.absMean[j] = absMeanUp(mean, m.sd[j])
 		}
-		n.moments = append(n.moments, m)
+		n.deviations = append(n.deviations, m)
 	}
 	return n, nil
 }
@@ -98,7 +98,7 @@ func (n noise) byUp(quantile float64) float64 {
 	if n.variance == 0 {
 		return n.mean
 	}
-	return sumUp(n.mean, up(quantile*rootUp(n.variance)))
+	return sumUp(n.mean, up(quantile*sqrtUp(n.variance)))
 }
 
 // plus is the noise of two layers.
@@ -133,18 +133,18 @@ func reachOf(cell property.Box) reach {
 }
 
 // own is the noise of each neuron's own weights, (11) and (12) for the row e_i.
-func (m *moments) own(in *reach) []noise {
+func (m *deviations) own(in *reach) []noise {
 	mean, variance := weigh(m.sd, in.radius, len(m.biasVariance)), weigh(m.variance, in.mostSq, len(m.biasVariance))
 	n := make([]noise, len(mean))
 	for i := range n {
 		variance[i].plus(m.biasVariance[i])
-		n[i] = noise{timesRootUp(mean[i].hi()), atLeast0(variance[i].hi())}
+		n[i] = noise{timesSqrt2OverPiUp(mean[i].hi()), atLeast0(variance[i].hi())}
 	}
 	return n
 }
 
 // ofRow is the noise of the layer in a row a over its pre-activations.
-func (m *moments) ofRow(a []float64, in *reach) noise {
+func (m *deviations) ofRow(a []float64, in *reach) noise {
 	square, at := make([]float64, len(a)), []int(nil)
 	var mean, variance sum
 	for i, v := range a {
@@ -163,15 +163,15 @@ func (m *moments) ofRow(a []float64, in *reach) noise {
 		sq := atLeast0(s.hi())
 		variance = variance.with(sq, in.mostSq[j])
 		if radius != 0 {
-			mean = mean.with(rootUp(sq), radius)
+			mean = mean.with(sqrtUp(sq), radius)
 		}
 	}
-	return noise{timesRootUp(mean.hi()), atLeast0(variance.hi())}
+	return noise{timesSqrt2OverPiUp(mean.hi()), atLeast0(variance.hi())}
 }
 
 // variation bounds mean and variance of sum_j |W_ij| radius_j, by which the pre-activations
 // vary over the cell at most (docs/concentration.md, section 3).
-func (m *moments) variation(in *reach) []noise {
+func (m *deviations) variation(in *reach) []noise {
 	mean, variance := weigh(m.absMean, in.radius, len(m.biasVariance)), weigh(m.variance, in.radiusSq, len(m.biasVariance))
 	n := make([]noise, len(mean))
 	for i := range n {
@@ -197,8 +197,8 @@ func weigh(w, x []float64, out int) []sum {
 // sqrt2OverPiUp is sqrt(2/pi), rounded up.
 var sqrt2OverPiUp = overTau.scaled(1).roundUp(tailErr)
 
-// timesRootUp is at least sqrt(2/pi) s, for s >= 0 but for roundings.
-func timesRootUp(s float64) float64 {
+// timesSqrt2OverPiUp is at least sqrt(2/pi) s, for s >= 0 but for roundings.
+func timesSqrt2OverPiUp(s float64) float64 {
 	if s <= 0 {
 		return 0
 	}

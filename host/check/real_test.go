@@ -104,7 +104,7 @@ func TestReal(t *testing.T) {
 		t.Skip("real posteriors take long: not with -short")
 	}
 	for _, name := range []string{"VIMODEL_MNIST_1_64_relu.net.npz", "VIMODEL_MNIST_2_128_relu.net.npz"} {
-		post, tasks := realTasks(t, name, testscale.Cases(t, 200))
+		post, tasks := realTasks(t, name, testscale.Cases(t, 60))
 		for _, precision := range bothPrecisions {
 			took, checked := proveAgain(t, name, precision, post, certify.Config{Strategy: certify.CLBP}, tasks)
 			if checked > 10*took+time.Second {
@@ -154,7 +154,7 @@ func TestTestdata(t *testing.T) {
 			}
 		}
 		for _, precision := range bothPrecisions {
-			proveAgain(t, c.name+" "+c.act.String(), precision, post, certify.Config{Strategy: certify.CLBP}, tasks)
+			proveAgain(t, c.name+" "+c.act.String(), precision, post, certify.Config{Strategy: certify.CLBP, Cells: testscale.Cases(t, 200)}, tasks)
 		}
 	}
 }

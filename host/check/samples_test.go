@@ -62,7 +62,7 @@ func TestSamples(t *testing.T) {
 			r := certified(t, p, post, certify.Config{Strategy: certify.Finite, Cells: []int{0, 1, 30}[i%3]}, []property.Task{task})[0]
 			proofs := proofsOf(r)
 			listed += len(proofs)
-			c, err := countNetworks(post, &task, proofs)
+			c, err := countNetworks(post, &task, proofs, r.SafeSamples)
 			if err != nil {
 				t.Fatalf("%d, %v: %v", i, p, err)
 			}
@@ -70,7 +70,7 @@ func TestSamples(t *testing.T) {
 				t.Errorf("%d, %v: %+v in [%v, %v], certify has %d safe and %d unsafe, in [%v, %v]", i, p, c, c.pLowerDown(), c.pUpperUp(), r.SafeSamples, r.UnsafeSamples, r.Lower(), r.Upper())
 			}
 			for what, forged := range forgedNetworks(proofs, post.Samples().N()) {
-				if c, err := countNetworks(post, &task, forged); err == nil && !(c.safe <= r.SafeSamples && c.unsafe <= r.UnsafeSamples) && c.safe+c.unsafe > post.Samples().N()-1 {
+				if c, err := countNetworks(post, &task, forged, 0); err == nil && !(c.safe <= r.SafeSamples && c.unsafe <= r.UnsafeSamples) && c.safe+c.unsafe > post.Samples().N()-1 {
 					t.Errorf("%d: %s is accepted: %+v", i, what, c)
 				}
 			}
@@ -103,21 +103,21 @@ func TestForgedSamples(t *testing.T) {
 	task := randomTask(rng, post, 0)
 	task.S = property.Safe{Any: [][]int{{0}}, Rows: []property.Row{{CLo: []float64{0, 0}, CHi: []float64{0, 0}, D: 1, DHi: 1}}}
 	at := task.T[0].EncodePoint(task.T[0].Lo)
-	if c, err := countNetworks(post, &task, nil); err != nil || c.safe != 6 || c.pLowerDown() != 1 || c.pUpperUp() != 1 {
+	if c, err := countNetworks(post, &task, nil, 0); err != nil || c.safe != 6 || c.pLowerDown() != 1 || c.pUpperUp() != 1 {
 		t.Errorf("all safe: %+v, %v", c, err)
 	}
-	if _, err := countNetworks(post, &task, []networkProof{{Network: 2, Witness: &witnessProof{0, at}}}); err == nil {
+	if _, err := countNetworks(post, &task, []networkProof{{Network: 2, Witness: &witnessProof{0, at}}}, 0); err == nil {
 		t.Error("a safe network is taken for an unsafe one")
 	}
 	task.S.Rows[0].D, task.S.Rows[0].DHi = -1, -1
-	if c, err := countNetworks(post, &task, []networkProof{{Network: 2, Witness: &witnessProof{0, at}}}); err != nil || c.safe != 0 || c.unsafe != 1 || c.pLowerDown() != 0 || !(c.pUpperUp() < 1) {
+	if c, err := countNetworks(post, &task, []networkProof{{Network: 2, Witness: &witnessProof{0, at}}}, 0); err != nil || c.safe != 0 || c.unsafe != 1 || c.pLowerDown() != 0 || !(c.pUpperUp() < 1) {
 		t.Errorf("all unsafe: %+v, %v", c, err)
 	}
 	trees := slices.Repeat([]int{-1}, len(task.T))
-	if _, err := countNetworks(post, &task, []networkProof{{Network: 2, Cells: trees}}); err == nil {
+	if _, err := countNetworks(post, &task, []networkProof{{Network: 2, Cells: trees}}, 0); err == nil {
 		t.Error("an unsafe network is taken for a safe one")
 	}
-	if _, err := countNetworks(randomNoisy(rng, net.Activation{}, 1, 2, 2), &task, nil); err == nil {
+	if _, err := countNetworks(randomNoisy(rng, net.Activation{}, 1, 2, 2), &task, nil, 0); err == nil {
 		t.Error("normal weights are taken for a finite set")
 	}
 }

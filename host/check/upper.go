@@ -10,10 +10,11 @@ func (n *noisy) safeUp(task *property.Task, witness property.Box, tau, enough fl
 		return 1, err
 	}
 	s := negatedRows(&task.S)
-	p := n.newCellPass(witness, tau, nil)
-	up = p.holdsUp(&s)
-	if up > enough {
-		up = n.retry(up, p.ties, func(flipped []neuron) float64 { return n.newCellPass(witness, tau, flipped).holdsUp(&s) })
+	up = 1
+	for try := range uint64(tries) {
+		if up = min(up, n.newCellPass(witness, tau, try).holdsUp(&s)); up <= enough {
+			break
+		}
 	}
 	return up, nil
 }
