@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 	"time"
 
 	"psafe/host/bound"
-	"psafe/host/measure"
 	"psafe/host/property"
 )
 
@@ -218,45 +216,6 @@ func boxMargins(m *bound.Model, method bound.Method, boxes *bound.Boxes, t *prop
 	return out, nil
 }
 
-// mostMeasured is how many safe boxes are kept for the union at most: those with
-// the most mass. Leaving boxes out only lowers a lower bound.
-const mostMeasured = 256
-
-// result measures the safe boxes of a task. Those that go into the union are
-// verified once more, from the end-points that are measured, so that a
-// certificate does not rest on the device having drawn the same ones.
-func (d *draws) result(ctx context.Context, t *property.Task, f found) (*Result, error) {
-	e, g := d.engines[0], d.nearest()
-	r := newResult(t, d.cfg.Method.String())
-	r.Boxing, r.Boxes, r.Samples, r.SafeBoxes, r.Margin = Sampled.String(), d.samples, d.samples, len(f.safe), f.margin
-	r.Gamma, r.CeilingLog10 = slices.Repeat([]float64{g}, len(e.normal.Layers)), Ceiling(e.normal, e.dev.Precision(), d.samples, g)
-	var los, his [][]float64
-	var measured []int
-	for chosen := range slices.Chunk(d.likeliest(f.safe), 32) {
-		var probes []*probe
-		for _, b := range chosen {
-			box := d.box(b)
-			probes = append(probes, boxProbe(t, &box))
-		}
-		if err := e.verify(ctx, proof{method: d.cfg.Method}, probes); err != nil {
-			return nil, err
-		}
-		for i, p := range probes {
-			if p.margin >= 0 {
-				measured = append(measured, chosen[i])
-				los, his = append(los, slices.Concat(p.box.Lo...)), append(his, slices.Concat(p.box.Hi...))
-			} else {
-				r.SafeBoxes-- // the device drew another box
-			}
-		}
-	}
-	if len(los) > 0 {
-		r.Proof.Boxes = measured
-		r.LogP, r.Rule = measure.UnionLogDown(los, his, e.flat.Mean, e.flat.SdLo, e.flat.SdHi)
-	}
-	return r, nil
-}
-
 // box returns the end-points of box number b.
 func (d *draws) box(b int) bound.Explicit {
 	e := d.engines[0]
@@ -265,38 +224,4 @@ func (d *draws) box(b int) bound.Explicit {
 		panic(fmt.Sprintf("certify: a box that was propagated cannot be made again: %v", err))
 	}
 	return box
-}
-
-// likeliest returns the safe boxes with the most mass, as many as the union can
-// take. Which are chosen does not matter for soundness; boxes are ranked by an
-// approximation of their mass.
-func (d *draws) likeliest(safe []int) []int {
-	e, g := d.engines[0], d.nearest()
-	// Their end-points are held in float64 on the host: half a gigabyte at most.
-	keep := min(mostMeasured, max(16, (512<<20)/(16*len(e.flat.Mean))))
-	if len(safe) <= keep {
-		return safe
-	}
-	type ranked struct {
-		box  int
-		mass float64
-	}
-	var all []ranked
-	for _, b := range safe {
-		var sum float64
-		for a, params := range e.normal.Params() {
-			for w := range params.Mean {
-				z := float64(bound.Normal(d.cfg.Seed, uint64(b), uint32(a), uint32(w)))
-				sum += math.Log(math.Erf((g+z)/math.Sqrt2) + math.Erf((g-z)/math.Sqrt2))
-			}
-		}
-		all = append(all, ranked{b, sum})
-	}
-	slices.SortStableFunc(all, func(a, b ranked) int { return cmp.Compare(b.mass, a.mass) })
-	var kept []int
-	for _, r := range all[:keep] {
-		kept = append(kept, r.box)
-	}
-	slices.Sort(kept)
-	return kept
 }

@@ -203,3 +203,37 @@ func TestParseRecord(t *testing.T) {
 		}
 	}
 }
+
+// TestDecimalsAreBounds: what a record says of a bound, read as a decimal, is a bound too,
+// and decides the verdict: 0.7 is not proved where 0.69999999999999995559 is.
+func TestDecimalsAreBounds(t *testing.T) {
+	rng := rand.New(rand.NewPCG(70, 1))
+	for i := range 500 {
+		res := result(math.Inf(-1))
+		res.PLower, res.UnsafeDown, res.Margin = 0.9*rng.Float64(), 0.1*rng.Float64(), rng.NormFloat64()
+		if i == 0 {
+			res.PLower = 0.7
+		}
+		var rec report.Record
+		rec.Fill(res, property.MustExact("0.7"))
+		line, err := rec.Line()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var texts map[string]json.RawMessage
+		if err := json.Unmarshal(line, &texts); err != nil {
+			t.Fatal(err)
+		}
+		text := func(field string) *big.Rat {
+			r, _ := new(big.Rat).SetString(string(texts[field]))
+			return r
+		}
+		lower, upper, margin := text("p_lower"), text("p_upper"), text("margin")
+		if lower.Cmp(new(big.Rat).SetFloat64(res.Lower())) > 0 || upper.Cmp(new(big.Rat).SetFloat64(res.Upper())) < 0 || margin.Cmp(new(big.Rat).SetFloat64(res.Margin)) > 0 {
+			t.Errorf("p_lower %v, p_upper %v, margin %v are written %s", res.Lower(), res.Upper(), res.Margin, line)
+		}
+		if safe := lower.Cmp(big.NewRat(7, 10)) >= 0; safe != (rec.Verdict == "safe") || i == 0 && safe {
+			t.Errorf("--require 0.7: %s", line)
+		}
+	}
+}
