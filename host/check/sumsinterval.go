@@ -48,7 +48,7 @@ func (a interval) over(b interval) interval {
 }
 
 // root is the square root of a >= 0.
-func (a interval) root() interval { return interval{rootDown(a.lo), rootUp(a.hi)} }
+func (a interval) root() interval { return interval{sqrtDown(a.lo), sqrtUp(a.hi)} }
 
 // productDown is a float64 at or below a b. The error of a product is known unless it
 // underflows.
@@ -62,9 +62,8 @@ func productDown(a, b float64) float64 {
 
 func productUp(a, b float64) float64 { return -productDown(-a, b) }
 
-// rootDown is a float64 at or below the root of x >= 0, as rootUp is above it: r^2 - x tells on
-// which side r is.
-func rootDown(x float64) float64 {
+// sqrtDown is a float64 at or below the root of x >= 0: r^2 - x tells on which side r is.
+func sqrtDown(x float64) float64 {
 	r := math.Sqrt(x)
 	if x == 0 || x > 0x1p-900 && math.FMA(r, r, -x) <= 0 {
 		return r

@@ -194,7 +194,7 @@ func (l *lattice) notPositiveUp(n int, rest normal) float64 {
 		best = l.belowUp(float64(n)*l.step, rest)
 	}
 	for c := 0.3; c < 3.2; c += 0.15 {
-		s := up(up(c*rootUp(float64(n))) * l.step)
+		s := up(up(c*sqrtUp(float64(n))) * l.step)
 		miss := expNegUp(ddOf(down(2 * down(c*c))))
 		best = min(best, up(l.belowUp(s, rest)/down(1-miss)))
 	}
