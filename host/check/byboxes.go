@@ -1,0 +1,216 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"psafe/host/property"
+)
+
+// tries is how often lines are chosen before a box is given up.
+const tries = 32
+
+// Rules by which the masses of boxes are added up.
+const (
+	oneBox   = "one box"
+	disjoint = "disjoint"
+)
+
+var unionRules = []string{"largest box", "chain", "de Caen", "disjoint pieces"}
+
+// consistentBoxes checks what is said of weight boxes: whether they are there, and how many.
+func (r *record) consistentBoxes() error {
+	proves := r.PLower.Cmp(property.Exact{}) > 0 || r.Log10PLower != nil
+	safe := 0
+	if r.SafeBoxes != nil {
+		safe = *r.SafeBoxes
+	}
+	switch boxed := r.Method == "ibp" || r.Method == "lbp"; {
+	case !boxed && (r.Boxes != "" || r.SafeBoxes != nil || len(r.Proof.Boxes) > 0 || len(r.Proof.Cuts) > 0):
+		return fmt.Errorf("boxes: method %.40q has none", r.Method)
+	case !boxed:
+		return nil
+	case r.Boxes != "centred" && r.Boxes != "sampled":
+		return fmt.Errorf("boxes: %.40q is neither centred nor sampled", r.Boxes)
+	case r.SafeBoxes == nil || safe < 0 || safe > r.Tried:
+		return fmt.Errorf("safe_boxes: %d of %d boxes", safe, r.Tried)
+	case r.Boxes == "sampled" && (r.Samples < 1 || r.Tried != r.Samples):
+		return fmt.Errorf("samples: %d, but %d boxes were tried", r.Samples, r.Tried)
+	case !proves && len(r.Proof.Boxes)+len(r.Proof.Cuts) > 0:
+		return errors.New("proof: it is there and nothing is claimed")
+	case proves && len(r.Gamma) == 0:
+		return errors.New("gamma: it is missing")
+	case proves && r.Boxes == "centred" && r.Rule != oneBox && r.Rule != disjoint:
+		return fmt.Errorf("rule: %.40q is none of a centred box", r.Rule)
+	case proves && r.Boxes == "sampled" && !slices.Contains(unionRules, r.Rule):
+		return fmt.Errorf("rule: %.40q is none of a union", r.Rule)
+	case proves && r.Rule != disjoint && r.Margin != nil && r.Margin.Cmp(property.Exact{}) < 0:
+		return errors.New("margin: a box is said to be safe with a margin below 0")
+	case proves && r.Rule == oneBox && safe != 1:
+		return fmt.Errorf("safe_boxes: %d for one box", safe)
+	}
+	return nil
+}
+
+// byBoxes proves a lower bound by weight boxes that verify, and what they hold.
+func byBoxes(ctx context.Context, q *question) (chance, error) {
+	if err := q.post.RequireIndependent(); err != nil {
+		return chance{}, fmt.Errorf("posterior: %w", err)
+	}
+	f, known := formats[q.Precision]
+	if !known {
+		return chance{}, fmt.Errorf("precision: %.40q is neither float32 nor float64", q.Precision)
+	}
+	gamma, err := q.Gamma.of(len(q.post.Layers))
+	if err != nil {
+		return chance{}, err
+	}
+	if q.Boxes == "sampled" {
+		return q.bySamples(ctx, &f, gamma)
+	}
+	root, err := boxOf(q.post, &f, gamma, nil)
+	if err != nil {
+		return chance{}, err
+	}
+	if q.Rule == disjoint {
+		return q.byPieces(ctx, root)
+	}
+	least := 0.0
+	if q.Margin != nil { // a property without rows has none
+		least = q.Margin.Hi
+	}
+	v, err := q.verify(ctx, root, least, tries)
+	switch {
+	case err != nil:
+		return chance{}, err
+	case !(v.margin >= least):
+		return chance{}, fmt.Errorf("margin: it is %v, proved is %v", q.Margin, v.margin)
+	}
+	return boxMass(q.post, freed(q.post, q.task, root, v.dead)), nil
+}
+
+// bySamples proves the union of the boxes that the proof lists.
+func (q *question) bySamples(ctx context.Context, f *numbers, gamma []float64) (chance, error) {
+	var boxes []*weightBox
+	drawn := map[int]bool{}
+	for _, n := range q.Proof.Boxes {
+		if n < 0 || n >= q.Samples || drawn[n] {
+			return chance{}, fmt.Errorf("proof: box %d is not among %d, or there twice", n, q.Samples)
+		}
+		drawn[n] = true
+		b, err := boxOf(q.post, f, gamma, func(a, w int) float32 { return drawnNumber(q.Seed, uint64(n), a, w) })
+		if err != nil {
+			return chance{}, err
+		}
+		v, err := q.verify(ctx, b, 0, tries)
+		if err != nil {
+			return chance{}, err
+		}
+		if !(v.margin >= 0) {
+			return chance{}, fmt.Errorf("proof: box %d is not proved safe, its margin is %v", n, v.margin)
+		}
+		boxes = append(boxes, b)
+	}
+	// Where there are very many, certify leaves the lightest out of the proof.
+	if n := len(boxes); *q.SafeBoxes < n || *q.SafeBoxes > n && n < fewestListed {
+		return chance{}, fmt.Errorf("safe_boxes: %d, proved are %d", *q.SafeBoxes, n)
+	}
+	return unionChance(q.post, boxes, q.claimed), nil
+}
+
+// fewestListed is how many safe boxes a proof lists at least, if there are so many.
+const fewestListed = 16
+
+// byPieces proves pieces of the root box and adds them up. Some of the leaves did not verify;
+// where what does is not enough, other lines are tried for the rest.
+func (q *question) byPieces(ctx context.Context, root *weightBox) (chance, error) {
+	pieces, err := root.pieces(q.post, q.Proof.Cuts)
+	if err != nil {
+		return chance{}, fmt.Errorf("proof: %w", err)
+	}
+	var masses []chance
+	for try := range uint64(tries) {
+		var rest []*weightBox
+		for _, p := range pieces {
+			v, err := q.verifyBy(ctx, p, 0, try, try+1)
+			if err != nil {
+				return chance{}, err
+			}
+			if v.margin >= 0 {
+				masses = append(masses, boxMass(q.post, p))
+			} else {
+				rest = append(rest, p)
+			}
+		}
+		pieces = rest
+		if c := together(masses); q.Method == "ibp" || len(masses) >= *q.SafeBoxes && q.claimed(c) {
+			break
+		}
+	}
+	if len(masses) < *q.SafeBoxes {
+		return chance{}, fmt.Errorf("safe_boxes: %d, proved are %d", *q.SafeBoxes, len(masses))
+	}
+	return together(masses), nil
+}
+
+// verified is what is known of a weight box on T.
+type verified struct {
+	// margin is a lower bound of the least margin: the property holds if it is >= 0.
+	margin float64
+	// dead says for each hidden layer which neurons are never positive on all of T.
+	dead [][]bool
+}
+
+// verify bounds the rows of the property for all networks of the box and all of T, until the
+// margin is least or all choices of lines have been tried.
+func (q *question) verify(ctx context.Context, b *weightBox, least float64, tries uint64) (verified, error) {
+	return q.verifyBy(ctx, b, least, 0, tries)
+}
+
+func (q *question) verifyBy(ctx context.Context, b *weightBox, least float64, from, to uint64) (verified, error) {
+	n, err := b.network(q.post)
+	if err != nil {
+		return verified{}, err
+	}
+	if n.lines = q.Method == "lbp"; !n.lines {
+		to = min(to, from+1)
+	}
+	v := verified{margin: math.Inf(1)}
+	for _, box := range q.task.T {
+		margin, dead := -inf, [][]bool(nil)
+		best := slices.Repeat([]float64{-inf}, len(q.task.S.Rows))
+		for n.by.try = from; n.by.try < to && !(margin >= least); n.by.try++ {
+			if ctx.Err() != nil {
+				return v, ctx.Err()
+			}
+			lo, never := n.rowsLo(box, q.task.S.Rows)
+			for r := range lo {
+				best[r] = max(best[r], lo[r])
+			}
+			margin = q.task.S.MarginLo(best)
+			dead = combined(dead, never, func(a, b bool) bool { return a || b })
+		}
+		v.margin = min(v.margin, margin)
+		v.dead = combined(v.dead, dead, func(a, b bool) bool { return a && b })
+		if !(v.margin >= least) {
+			break
+		}
+	}
+	return v, nil
+}
+
+// combined is a by b, entry for entry; b where a is nil.
+func combined(a, b [][]bool, by func(a, b bool) bool) [][]bool {
+	if a == nil {
+		return b
+	}
+	for k := range a {
+		for i := range a[k] {
+			a[k][i] = by(a[k][i], b[k][i])
+		}
+	}
+	return a
+}

@@ -1,0 +1,128 @@
+package check
+
+import (
+	"math"
+	"math/big"
+)
+
+// chance is a lower bound of a probability, x e^-y with 0 <= x <= 1 and y >= 0: what is
+// nearly 1 keeps its digits in y, and what is below every float64 in x.
+type chance struct {
+	x *big.Float
+	y float64
+}
+
+// nearHalf is up to where a probability of failure goes into y.
+const nearHalf = 0x1p-8
+
+// safe is what is more than 2^-299, relative, below 1: it covers the roundings of a chance.
+var safe = newBig().Sub(bigUnit, newBig().SetMantExp(bigUnit, -299))
+
+// complement is the chance of what fails with a probability of at most fail.
+func complement(fail float64) chance {
+	switch {
+	case !(fail < 1):
+		return chance{x: newBig()}
+	case fail <= 0:
+		return chance{x: bigUnit}
+	case fail <= nearHalf:
+		var s sum
+		s.plus(fail)
+		s.plus(logRest(fail))
+		return chance{x: bigUnit, y: s.hi()}
+	}
+	return chance{x: newBig().Sub(bigUnit, big.NewFloat(fail))}
+}
+
+// logRest is an upper bound of -ln(1-q) - q = q^2/2 + q^3/3 + ... for 0 <= q <= nearHalf: the
+// terms from q^8/8 on are at most q^8/8 / (1-q), and 0.126 is more than 1/(8 (1-2^-8)). The
+// few roundings are within 16 units.
+func logRest(q float64) float64 {
+	if q == 0 {
+		return 0
+	}
+	p := 0.126
+	for _, c := range [...]float64{1.0 / 7, 1.0 / 6, 1.0 / 5, 1.0 / 4, 1.0 / 3, 1.0 / 2} {
+		p = p*q + c
+	}
+	return q*q*p*(1+16*unit) + eta
+}
+
+// isZero says that nothing is known.
+func (c chance) isZero() bool { return c.x == nil || c.x.Sign() <= 0 || !(c.y <= math.MaxFloat64) }
+
+// value is a number at or below the chance.
+func (c chance) value() *big.Float {
+	if c.isZero() {
+		return newBig()
+	}
+	if c.y == 0 {
+		return c.x
+	}
+	v := newBig().Mul(c.x, bigExp(newBig().SetFloat64(c.y)))
+	return v.Mul(v, safe)
+}
+
+// reaches says whether the chance is at least p.
+func (c chance) reaches(p *big.Rat) bool {
+	v, _ := c.value().Rat(nil)
+	return v.Cmp(p) >= 0
+}
+
+// reachesLog10 says whether the chance is at least 10^l for a real number l <= 0:
+// l ln 10 + y <= ln x.
+func (c chance) reachesLog10(l *big.Rat) bool {
+	if c.isZero() || l.Sign() > 0 {
+		return false
+	}
+	// power is at or above l ln 10: this is at most 0.
+	power := newBig().Mul(newBig().SetRat(l), bigLn10)
+	power.Mul(power, safe)
+	t := power.Add(power, newBig().SetFloat64(c.y))
+	if t.Sign() > 0 {
+		return false // above e^-y
+	}
+	if c.x.Cmp(bigUnit) == 0 {
+		return true
+	}
+	e := newBig().Mul(bigExp(t.Neg(t)), newBig().Sub(big.NewFloat(2), safe))
+	return e.Cmp(c.x) <= 0
+}
+
+// float is a float64 at or below the chance, for messages and sums.
+func (c chance) float() float64 {
+	v := c.value()
+	f, _ := v.Float64()
+	if big.NewFloat(f).Cmp(v) > 0 {
+		f = down(f)
+	}
+	return max(0, f)
+}
+
+// together is the chance that one of several events happens that exclude each other.
+func together(list []chance) chance {
+	total := newBig()
+	for _, c := range list {
+		total.Add(total, c.value())
+	}
+	total.Mul(total, safe)
+	if total.Cmp(bigUnit) > 0 {
+		total = bigUnit
+	}
+	return chance{x: total}
+}
+
+// log10Approx is about the decimal logarithm, for messages.
+func (c chance) log10Approx() float64 {
+	v := c.value()
+	if v.Sign() <= 0 {
+		return -inf
+	}
+	if c.x.Cmp(bigUnit) == 0 {
+		return -c.y / math.Ln10
+	}
+	m, e := new(big.Float), 0
+	e = v.MantExp(m)
+	f, _ := m.Float64()
+	return math.Log10(f) + float64(e)*math.Log10(2)
+}

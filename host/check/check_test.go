@@ -1,0 +1,96 @@
+package check
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"psafe/fallback"
+	"psafe/host/bound"
+	"psafe/host/property"
+	"psafe/host/run"
+)
+
+func testFile(name string) string { return filepath.Join("..", "..", "testdata", name) }
+
+// images is a job about the first images of testdata, file a job about a property file.
+func images(posterior string, count int, eps string, m run.Method, p bound.Precision) *run.Job {
+	return &run.Job{
+		Posterior: run.Posterior{Path: testFile(posterior)},
+		Tasks: run.Tasks{Points: run.Points{Inputs: testFile("glyphs-test-images-idx3-ubyte.gz"), Index: new(fmt.Sprintf("0:%d", count)),
+			Eps: eps, Clip: []string{"0", "1"}, Property: property.KeepsClass}},
+		Method: m, Precision: new(p), Version: "test",
+	}
+}
+
+func file(posterior, file string, m run.Method, p bound.Precision) *run.Job {
+	return &run.Job{Posterior: run.Posterior{Path: testFile(posterior)}, Tasks: run.Tasks{File: testFile(file)}, Method: m, Precision: new(p), Version: "test"}
+}
+
+// written does a job and returns its lines.
+func written(t testing.TB, j *run.Job) [][]byte {
+	t.Helper()
+	j.Open = func(p bound.Precision) (*run.Devices, error) {
+		return &run.Devices{List: []bound.Device{fallback.New(p)}}, nil
+	}
+	var out bytes.Buffer
+	j.Stdout = &out
+	if _, err := j.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return bytes.Split(bytes.TrimSuffix(out.Bytes(), []byte("\n")), []byte("\n"))
+}
+
+// boxJobs are jobs of every kind with weight boxes.
+func boxJobs() map[string]*run.Job {
+	jobs := map[string]*run.Job{}
+	for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
+		for _, word := range []run.Word{run.IBP, run.LBP} {
+			of := fmt.Sprintf("%s %v ", word, p)
+			jobs[of+"glyphs"] = images("glyphs-64-32-10.npz", 3, "0.02", run.Method{Word: new(word), NoUpper: true}, p)
+			jobs[of+"glyphs, deep"] = images("glyphs-64-24-24-10.npz", 3, "0.01", run.Method{Word: new(word), NoUpper: true}, p)
+			jobs[of+"glyphs, one gamma"] = images("glyphs-64-32-10.npz", 2, "0.001", run.Method{Word: new(word), NoUpper: true, Gamma: new(2.5)}, p)
+			jobs[of+"cubic"] = file("cubic-128.npz", "cubic-property.json", run.Method{Word: new(word), NoUpper: true}, p)
+			jobs[of+"cubic, splits"] = file("cubic-128.npz", "cubic-property.json", run.Method{Word: new(word), NoUpper: true, Splits: new(40)}, p)
+			jobs[of+"advisory"] = file("advisory-4-32-9.npz", "advisory-property.json", run.Method{Word: new(word), NoUpper: true}, p)
+			for _, name := range []string{"one-weight", "two-weights", "two-weights-product"} {
+				j := file(name+".npz", "", run.Method{Word: new(word), NoUpper: true, Boxes: new(run.Sampled), Samples: new(300), Gamma: new(0.5), Seed: new(uint64(7))}, p)
+				j.Tasks = run.Tasks{Points: run.Points{Inputs: filepath.Join("testdata", "points.csv"), Eps: "0.1", Property: "output_box:[-0.5,2]"}}
+				jobs[of+name+", sampled"] = j
+				k := *j
+				k.Method = run.Method{Word: new(word), NoUpper: true, Splits: new(60)}
+				jobs[of+name+", splits"] = &k
+			}
+			tanh := file("tiny-2-3-2-tanh.npz", "", run.Method{Word: new(word), NoUpper: true}, p)
+			tanh.Tasks = run.Tasks{Points: run.Points{Inputs: filepath.Join("testdata", "pairs.csv"), Eps: "0.05", Property: property.KeepsClass}}
+			jobs[of+"tanh"] = tanh
+			sampled := *tanh
+			sampled.Method = run.Method{Word: new(word), NoUpper: true, Boxes: new(run.Sampled), Samples: new(200), Gamma: new(1.5)}
+			jobs[of+"tanh, sampled"] = &sampled
+		}
+	}
+	return jobs
+}
+
+// TestCheckBoxes: every record of weight boxes passes.
+func TestCheckBoxes(t *testing.T) {
+	proved := 0
+	for name, j := range boxJobs() {
+		var c Checker
+		for i, line := range written(t, j) {
+			v, err := c.Check(t.Context(), line, false)
+			if err != nil || v.Refused != nil {
+				t.Errorf("%s: line %d: %v %v\n%s", name, i, err, v.Refused, line)
+			}
+			if !strings.Contains(string(line), `"p_lower":0,`) {
+				proved++
+			}
+		}
+	}
+	t.Logf("%d records prove something", proved)
+	if proved < 100 {
+		t.Errorf("only %d records prove something", proved)
+	}
+}

@@ -1,0 +1,158 @@
+package check
+
+import (
+	"math"
+
+	"psafe/host/posterior"
+)
+
+// mass is the probability of a box of independent normal weights on the way through its
+// factors: at least m 2^e (1 - loss) e^-(rest + restErr). A factor 1-q with a small q goes
+// into rest as -ln(1-q), the others are multiplied into m.
+type mass struct {
+	m             dd
+	e             int
+	loss          float64
+	rest          sum
+	restErr       float64
+	none, factors bool
+}
+
+// boxMass is the chance that the weights lie in the box, for every standard deviation in
+// [SdLo, SdHi]: docs/soundness.md (6). Infinite ends are allowed.
+func boxMass(post *posterior.Posterior, b *weightBox) chance {
+	p := mass{m: ddOf(1)}
+	for a, g := range post.Params() {
+		lo, hi := b.lo[a], b.hi[a]
+		for w, mean := range g.Mean {
+			p.interval(lo[w], hi[w], mean, g.SdLo[w], g.SdHi[w])
+		}
+	}
+	return p.chance()
+}
+
+// chance is what has been multiplied so far. Sums of errors meet fewer than 2^30 roundings,
+// which 1+2^-20 outweighs.
+func (p *mass) chance() chance {
+	loss := p.loss * (1 + 0x1p-20)
+	if p.none || !(loss < 0.5) {
+		return chance{x: newBig()}
+	}
+	c := chance{x: bigUnit}
+	if p.rest.n > 0 {
+		c.y = up(p.rest.hi() + up(p.restErr*(1+0x1p-20)))
+	}
+	if p.factors {
+		x := newBig().Add(newBig().SetFloat64(p.m.hi), newBig().SetFloat64(p.m.lo))
+		x.Mul(x, newBig().Sub(bigUnit, newBig().SetFloat64(loss)))
+		x.SetMantExp(x, p.e)
+		if c.x = x.Mul(x, safe); x.Cmp(bigUnit) > 0 {
+			c.x = bigUnit
+		}
+	}
+	return c
+}
+
+// interval multiplies by P(lo <= N(mean, sd^2) <= hi), at its least for sdLo <= sd <= sdHi. If
+// the mean is in the interval both tails grow with sd. If it is not, the probability rises
+// and then falls with sd, so that it is least at one of both.
+func (p *mass) interval(lo, hi, mean, sdLo, sdHi float64) {
+	switch {
+	case !(lo <= hi && math.Abs(mean) <= math.MaxFloat64 && 0 <= sdLo && sdLo <= sdHi && sdHi <= math.MaxFloat64):
+		p.none = true
+	case lo == -inf && hi == inf:
+	case lo <= mean && mean <= hi:
+		if sdHi > 0 {
+			p.around(distance(mean, lo, sdHi), distance(hi, mean, sdHi))
+		}
+	case sdLo == 0:
+		p.none = true // at sd = 0
+	default:
+		f, err := beside(lo, hi, mean, sdHi)
+		if sdLo != sdHi {
+			g, gErr := beside(lo, hi, mean, sdLo)
+			if g.hi < f.hi {
+				f = g
+			}
+			err = max(err, gErr) + 4*unit*f.hi
+		}
+		p.times(f, err)
+	}
+}
+
+// around multiplies by 1 - Q(a) - Q(b).
+func (p *mass) around(a, b dd) {
+	qa, errA := tailNear(a)
+	qb, errB := tailNear(b)
+	q, err := qa.plus(qb), errA+errB
+	if q.hi <= nearHalf {
+		p.rest.plus(q.hi)
+		p.rest.plus(q.lo + logRest(q.hi))
+		p.restErr += err*1.01 + q.hi*0x1p-58
+		return
+	}
+	ca, errA := centralNear(a)
+	cb, errB := centralNear(b)
+	p.times(ca.plus(cb), errA+errB)
+}
+
+// beside is P(lo <= N(mean, sd^2) <= hi) for an interval without the mean, within err.
+func beside(lo, hi, mean, sd float64) (f dd, err float64) {
+	near, far := distance(lo, mean, sd), distance(hi, mean, sd)
+	if hi < mean {
+		near, far = distance(mean, hi, sd), distance(mean, lo, sd)
+	}
+	qn, errN := tailNear(near)
+	qf, errF := tailNear(far)
+	return qn.minus(qf), errN + errF
+}
+
+// times multiplies by a factor f that is wrong by err.
+func (p *mass) times(f dd, err float64) {
+	if !(f.hi > 2*err) {
+		p.none = true
+		return
+	}
+	p.factors = true
+	f, k := normal(f)
+	err = math.Ldexp(err, -k)
+	p.m = p.m.times(f)
+	p.loss += 1.01*err/f.hi + 0x1p-98
+	p.m, p.e = normalBy(p.m, p.e+k)
+}
+
+// normal is f as m 2^k with m in [1/2, 1), exactly.
+func normal(f dd) (m dd, k int) {
+	_, k = math.Frexp(f.hi)
+	return f.scaled(-k), k
+}
+
+// normalBy is normal with k added to the exponent, where m is not near 1 already.
+func normalBy(m dd, k int) (dd, int) {
+	if m.hi > 0x1p-200 {
+		return m, k
+	}
+	m, e := normal(m)
+	return m, k + e
+}
+
+// distance is (x - y)/sd for x >= y and sd > 0: within 2^-98, relative; but 2^400 for what is
+// more than 2^400, and 0 for what is less than 2^-400. Only what is infinite is infinite.
+func distance(x, y, sd float64) dd {
+	s, e := twoSum(x, -y)
+	if !(s <= math.MaxFloat64) {
+		return ddOf(inf)
+	}
+	if s == 0 {
+		return ddOf(0)
+	}
+	d, k := normal(dd{s, e})
+	sd, l := math.Frexp(sd)
+	switch k -= l; {
+	case k > 400:
+		return ddOf(0x1p400)
+	case k < -400:
+		return ddOf(0)
+	}
+	return d.over(sd).scaled(k)
+}

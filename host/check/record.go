@@ -1,0 +1,252 @@
+package check
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+
+	"psafe/host/property"
+)
+
+// guarantee is what every record says of its bounds.
+const guarantee = "certified bounds, real arithmetic, rounding included"
+
+// record is a line of a result file, as docs/formats.md describes it. Numbers that are bounds
+// are kept as they are written: what is checked is the decimal.
+type record struct {
+	Index      int      `json:"index"`
+	Name       string   `json:"name"`
+	Label      *int     `json:"label"`
+	Property   string   `json:"property"`
+	Eps        string   `json:"eps"`
+	Clip       []string `json:"clip"`
+	InputScale string   `json:"input_scale"`
+	Flags      string   `json:"flags"`
+
+	Method        string    `json:"method"`
+	Boxes         string    `json:"boxes"`
+	Gamma         perLayer  `json:"gamma"`
+	Samples       int       `json:"samples"`
+	Tried         int       `json:"boxes_tried"`
+	SafeBoxes     *int      `json:"safe_boxes"`
+	Cells         int       `json:"cells"`
+	Tau           float64   `json:"tau"`
+	SafeSamples   *int      `json:"safe_samples"`
+	UnsafeSamples *int      `json:"unsafe_samples"`
+	PLower        *decimal  `json:"p_lower"`
+	Log10PLower   *decimal  `json:"log10_p_lower"`
+	PUpper        *decimal  `json:"p_upper"`
+	Derived       *derived  `json:"derived"`
+	Statistical   *interval `json:"statistical"`
+	Log10Ceiling  *decimal  `json:"log10_ceiling"`
+	Rule          string    `json:"rule"`
+	Margin        *decimal  `json:"margin"`
+	Require       *decimal  `json:"require"`
+	Verdict       string    `json:"verdict"`
+	Guarantee     string    `json:"guarantee"`
+
+	Precision       string   `json:"precision"`
+	Device          string   `json:"device"`
+	Seed            uint64   `json:"seed"`
+	Seconds         *float64 `json:"seconds"`
+	PeakBytes       *int64   `json:"peak_bytes"`
+	Posterior       string   `json:"posterior"`
+	PosteriorSHA256 string   `json:"posterior_sha256"`
+	PosteriorScale  string   `json:"posterior_scale"`
+	Activations     []string `json:"activations"`
+	Inputs          string   `json:"inputs"`
+	InputsSHA256    string   `json:"inputs_sha256"`
+	Version         string   `json:"version"`
+
+	Task     int    `json:"task"`
+	Tasks    int    `json:"tasks"`
+	Run      string `json:"run"`
+	Proof    proof  `json:"proof"`
+	Checksum string `json:"checksum"`
+}
+
+// proof is what identifies the certificate, beside the other fields. Networks and Upper are
+// read where they are needed (strictly).
+type proof struct {
+	Cells    []int           `json:"cells"`
+	Tau      []float64       `json:"tau"`
+	Boxes    []int           `json:"boxes"`
+	Cuts     [][]float64     `json:"cuts"`
+	Networks json.RawMessage `json:"networks"`
+	Upper    json.RawMessage `json:"upper"`
+}
+
+// derived are bounds about single points.
+type derived struct {
+	InfProbLower *decimal `json:"inf_prob_lower"`
+	InfProbUpper *decimal `json:"inf_prob_upper"`
+	InfMeanLower *decimal `json:"inf_mean_lower"`
+}
+
+// interval is a statistical statement.
+type interval struct {
+	Samples    int      `json:"samples"`
+	Safe       int      `json:"safe"`
+	Unsafe     int      `json:"unsafe"`
+	Confidence *decimal `json:"confidence"`
+	Lower      *decimal `json:"lower"`
+	Upper      *decimal `json:"upper"`
+	Statement  string   `json:"statement"`
+}
+
+// decimal is a real number as a record writes it, and the float64 around it.
+type decimal struct {
+	property.Exact
+	property.Decimal
+	text string
+}
+
+// UnmarshalJSON reads a JSON number.
+func (d *decimal) UnmarshalJSON(text []byte) (err error) {
+	d.text = string(text)
+	if d.Exact, err = property.NewExact(d.text); err == nil {
+		d.Decimal, err = property.NewDecimal(d.text)
+	}
+	return err
+}
+
+func (d *decimal) String() string { return d.text }
+
+// is says whether the number is that whole number.
+func (d *decimal) is(n float64) bool { return d.Lo == n && d.Hi == n }
+
+// perLayer is a number for each layer, or one for all.
+type perLayer []float64
+
+// UnmarshalJSON reads a number or a list of numbers.
+func (p *perLayer) UnmarshalJSON(text []byte) error {
+	var list []float64
+	if len(text) > 0 && text[0] != '[' {
+		list = make([]float64, 1)
+		*p = list
+		return json.Unmarshal(text, &list[0])
+	}
+	err := json.Unmarshal(text, &list)
+	*p = list
+	return err
+}
+
+// of is the number of each layer.
+func (p perLayer) of(layers int) ([]float64, error) {
+	switch {
+	case len(p) == layers:
+		return p, nil
+	case len(p) == 1:
+		return slices.Repeat(p, layers), nil
+	}
+	return nil, fmt.Errorf("gamma: %d numbers for %d layers", len(p), layers)
+}
+
+// parseRecord reads a line, without its end.
+func parseRecord(line []byte) (*record, error) {
+	const digits = 16
+	field := []byte(`,"checksum":"`)
+	at := bytes.LastIndex(line, field)
+	if at < 0 {
+		return nil, fmt.Errorf("checksum: there is none")
+	}
+	sum := sha256.Sum256(line[:at])
+	if want := hex.EncodeToString(sum[:])[:digits]; string(line[at+len(field):]) != want+`"}` {
+		return nil, fmt.Errorf("checksum: it is not that of the line: the line was changed")
+	}
+	var r record
+	if err := strictly(line, &r); err != nil {
+		return nil, err
+	}
+	return &r, nil
+}
+
+// strictly decodes JSON text into v, a pointer to a struct: a field that v does not have, by
+// its exact name, or that is there twice, at any depth, is an error, and so is anything
+// behind the text.
+func strictly(text []byte, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	if err := onceEach(dec, fieldNames(reflect.TypeOf(v).Elem()), 0); err != nil {
+		return err
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return fmt.Errorf("there is something behind the JSON object")
+	}
+	dec = json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(v); err != nil {
+		return fmt.Errorf("%s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return nil
+}
+
+// fieldNames are the JSON names of a struct, nil if t is none.
+func fieldNames(t reflect.Type) []string {
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	var names []string
+	for f := range t.NumField() {
+		names = append(names, t.Field(f).Tag.Get("json"))
+	}
+	return names
+}
+
+// onceEach reads one value and refuses objects with a key twice; known, if not nil, are the
+// keys that there may be. All keys are words of lower case, since encoding/json would take
+// others for the same.
+func onceEach(dec *json.Decoder, known []string, depth int) error {
+	token, err := dec.Token()
+	if err != nil {
+		return fmt.Errorf("no JSON object: %w", err)
+	}
+	if depth > 100 {
+		return fmt.Errorf("lists within lists, 100 deep")
+	}
+	open, isOpen := token.(json.Delim)
+	if !isOpen {
+		return nil
+	}
+	seen := map[string]bool{}
+	for dec.More() {
+		if open == '{' {
+			key, err := dec.Token()
+			if err != nil {
+				return err
+			}
+			name := key.(string)
+			switch {
+			case seen[name]:
+				return fmt.Errorf("%.40q: it is there twice", name)
+			case known != nil && !slices.Contains(known, name), strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "":
+				return fmt.Errorf("%.40q: a field that this program does not know", name)
+			}
+			seen[name] = true
+		}
+		if err := onceEach(dec, nil, depth+1); err != nil {
+			return err
+		}
+	}
+	_, err = dec.Token()
+	return err
+}
+
+// upperMethod is what the upper bound was shown by.
+func (p *proof) upperMethod() (string, error) {
+	var u struct {
+		Method string `json:"method"`
+	}
+	if len(p.Upper) == 0 {
+		return "", fmt.Errorf("proof: there is none of p_upper")
+	}
+	if err := json.Unmarshal(p.Upper, &u); err != nil {
+		return "", fmt.Errorf("proof: %w", err)
+	}
+	return u.Method, nil
+}
