@@ -122,7 +122,7 @@ func (n *sums) leastUp(cell property.Box, plans [][]property.Row) float64 {
 		return 1
 	}
 	for j, lo := range cell.Lo {
-		if !(interval{lo, cell.Hi[j]}).finite() {
+		if !(enclosed{lo, cell.Hi[j]}).finite() {
 			return 1
 		}
 	}

@@ -123,8 +123,8 @@ func (m *outputMoments) mix(rows []property.Row) (property.Row, bool) {
 			}
 		}
 	}
-	used, d := 0, interval{}
-	c := make([]interval, len(m.mean))
+	used, d := 0, enclosed{}
+	c := make([]enclosed, len(m.mean))
 	for j, row := range rows {
 		if !(f[j] > 0) || len(row.CLo) != len(c) || len(row.CHi) != len(c) {
 			continue
@@ -132,7 +132,7 @@ func (m *outputMoments) mix(rows []property.Row) (property.Row, bool) {
 		used++
 		d = d.plus(exact(f[j]).times(exact(row.D)))
 		for k := range c {
-			c[k] = c[k].plus(exact(f[j]).times(interval{row.CLo[k], row.CHi[k]}))
+			c[k] = c[k].plus(exact(f[j]).times(enclosed{row.CLo[k], row.CHi[k]}))
 		}
 	}
 	out := property.Row{D: d.lo, DHi: d.hi}

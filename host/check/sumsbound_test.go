@@ -327,7 +327,7 @@ func TestNormalTable(t *testing.T) {
 // TestIntervalOperations: members' results are members.
 func TestIntervalOperations(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 28))
-	in := func(what string, x *big.Rat, v interval) {
+	in := func(what string, x *big.Rat, v enclosed) {
 		t.Helper()
 		if math.IsInf(v.lo, 0) || math.IsInf(v.hi, 0) {
 			return
@@ -336,7 +336,7 @@ func TestIntervalOperations(t *testing.T) {
 			t.Fatalf("%s: %v is not in %v", what, x.FloatString(40), v)
 		}
 	}
-	member := func(v interval) float64 { return [3]float64{v.lo, v.hi, middle(v.lo, v.hi)}[rng.IntN(3)] }
+	member := func(v enclosed) float64 { return [3]float64{v.lo, v.hi, middle(v.lo, v.hi)}[rng.IntN(3)] }
 	for range 20000 {
 		wide := []int{1, 30, 300}[rng.IntN(3)]
 		a, b := exact(anyFloat(rng, wide)), exact(anyFloat(rng, wide))

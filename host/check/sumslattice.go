@@ -184,7 +184,7 @@ func sumOf(terms []*lattice) *lattice {
 }
 
 // normal is a normal variable.
-type normal struct{ mean, sd interval }
+type normal struct{ mean, sd enclosed }
 
 // notPositiveUp is an upper bound of Prob(sum of X + rest <= 0) for the sum l of n terms on
 // the lattice: the least over some s, and s = n step, which the sum of the D stays below.

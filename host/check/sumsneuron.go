@@ -14,7 +14,7 @@ import (
 // that value holds, in all draws and everywhere in the cell.
 type standIn struct {
 	constant  bool
-	value     interval
+	value     enclosed
 	within    float64
 	low, high atoms
 	lost      float64
@@ -164,8 +164,8 @@ func (n *sums) atVertex(f *face, v []float64, i int) standIn {
 		centre = n.preactivation(i, f.centre)
 	}
 	if t.sd.hi == 0 {
-		ends := interval{sumDown(t.mean.lo, -radius), sumUp(t.mean.hi, radius)}
-		value := interval{valueDown(n.act, ends.lo), valueUp(n.act, ends.hi)}
+		ends := enclosed{sumDown(t.mean.lo, -radius), sumUp(t.mean.hi, radius)}
+		value := enclosed{valueDown(n.act, ends.lo), valueUp(n.act, ends.hi)}
 		// One sign all over: low is s(t(v)) as well.
 		oneSign := centre.sd.hi == 0 && (centre.mean.lo > 0 && ends.lo >= 0 || centre.mean.hi <= 0 && ends.hi <= 0)
 		if !f.loose && (len(f.vertices) == 1 || slope == 1 || oneSign) {
@@ -189,9 +189,9 @@ func (n *sums) atVertex(f *face, v []float64, i int) standIn {
 	for k, m := range mass {
 		x := t.bin(z[k], z[k+1])
 		if radius > 0 {
-			x = interval{sumDown(x.lo, -radius), sumUp(x.hi, radius)}
+			x = enclosed{sumDown(x.lo, -radius), sumUp(x.hi, radius)}
 		}
-		value := interval{valueDown(n.act, x.lo), valueUp(n.act, x.hi)}
+		value := enclosed{valueDown(n.act, x.lo), valueUp(n.act, x.hi)}
 		place(&h.high, value.hi, m)
 		if len(f.vertices) == 1 || slope == 1 {
 			place(&h.low, value.lo, m)
@@ -211,7 +211,7 @@ func (n *sums) atVertex(f *face, v []float64, i int) standIn {
 
 // standardBins are edges of bins of Z with their masses, and what is lost beyond them; for a
 // constant one bin that is a point.
-func standardBins(sd interval) (z, mass []float64, lost float64) {
+func standardBins(sd enclosed) (z, mass []float64, lost float64) {
 	if sd.hi == 0 {
 		return []float64{0, 0}, []float64{1}, 0
 	}
@@ -220,7 +220,7 @@ func standardBins(sd interval) (z, mass []float64, lost float64) {
 }
 
 // bin encloses mean + z sd for z in [from, to].
-func (t normal) bin(from, to float64) interval { return t.mean.plus(t.sd.times(interval{from, to})) }
+func (t normal) bin(from, to float64) enclosed { return t.mean.plus(t.sd.times(enclosed{from, to})) }
 
 // positive encloses Prob(t(centre) > 0 | t(v) = mean + Z sd) for Z in [from, to]: given Z,
 // t(centre) is normal with mean muC + Z Cov/sd and, by Lagrange's identity, the variance
@@ -229,19 +229,19 @@ func (t normal) bin(from, to float64) interval { return t.mean.plus(t.sd.times(i
 //
 // where nothing cancels; s_p are the weights' standard deviations, and the bias counts as a
 // last coordinate 1. Only pairs with c_p != v_p for one of both are not 0.
-func (n *sums) positive(f *face, v []float64, i int, t, centre normal) func(from, to float64) interval {
+func (n *sums) positive(f *face, v []float64, i int, t, centre normal) func(from, to float64) enclosed {
 	if len(f.vertices) == 1 {
 		return nil
 	}
 	at := n.hidden.BiasOf(i)
-	square := func(x interval) interval { return x.size().times(x.size()) }
-	variances := make([]interval, len(v)+1)
+	square := func(x enclosed) enclosed { return x.size().times(x.size()) }
+	variances := make([]enclosed, len(v)+1)
 	for j, at := range n.hidden.Into(i) {
-		variances[j] = square(interval{n.hidden.Weight.SdLo[at], n.hidden.Weight.SdHi[at]})
+		variances[j] = square(enclosed{n.hidden.Weight.SdLo[at], n.hidden.Weight.SdHi[at]})
 	}
-	variances[len(v)] = square(interval{n.hidden.Bias.SdLo[at], n.hidden.Bias.SdHi[at]})
+	variances[len(v)] = square(enclosed{n.hidden.Bias.SdLo[at], n.hidden.Bias.SdHi[at]})
 	c, x := append(f.centre[:len(v):len(v)], 1), append(v[:len(v):len(v)], 1)
-	var cov, rest interval
+	var cov, rest enclosed
 	for p := range c {
 		cov = cov.plus(variances[p].times(exact(c[p]).times(exact(x[p]))))
 		if c[p] == x[p] {
@@ -257,12 +257,12 @@ func (n *sums) positive(f *face, v []float64, i int, t, centre normal) func(from
 	}
 	slope, sd := cov.over(t.sd), rest.over(square(t.sd)).root()
 	if t.sd.hi == 0 { // t(v) is a constant, and says nothing of t(centre)
-		slope, sd = interval{}, centre.sd
+		slope, sd = enclosed{}, centre.sd
 	}
 	table := normalTable()
-	return func(from, to float64) interval {
-		z := centre.mean.plus(slope.times(interval{from, to})).over(sd)
-		share := interval{table.belowDown(z.lo), table.belowUp(z.hi)}
+	return func(from, to float64) enclosed {
+		z := centre.mean.plus(slope.times(enclosed{from, to})).over(sd)
+		share := enclosed{table.belowDown(z.lo), table.belowUp(z.hi)}
 		if sd.lo == 0 && z.lo <= 0 {
 			share.lo = 0 // t(centre) may be the constant 0
 		}

@@ -21,11 +21,11 @@ type normalSum struct {
 	random                    bool // some standard deviation is not 0
 }
 
-func (s *normalSum) add(factor interval, mean, sdLo, sdHi float64) {
-	s.addInterval(factor, normal{exact(mean), interval{sdLo, sdHi}})
+func (s *normalSum) add(factor enclosed, mean, sdLo, sdHi float64) {
+	s.addInterval(factor, normal{exact(mean), enclosed{sdLo, sdHi}})
 }
 
-func (s *normalSum) addInterval(factor interval, a normal) {
+func (s *normalSum) addInterval(factor enclosed, a normal) {
 	s.mean.add(leastProduct(factor.lo, factor.hi, a.mean.lo, a.mean.hi))
 	s.meanHi.add(mostProduct(factor.lo, factor.hi, a.mean.lo, a.mean.hi))
 	size := factor.size()
@@ -36,9 +36,9 @@ func (s *normalSum) addInterval(factor interval, a normal) {
 }
 
 func (s *normalSum) normal() normal {
-	a := normal{mean: interval{s.mean.lo(), s.meanHi.hi()}}
+	a := normal{mean: enclosed{s.mean.lo(), s.meanHi.hi()}}
 	if s.random {
-		a.sd = interval{max(0, s.least.lo()), s.most.hi()}.root()
+		a.sd = enclosed{max(0, s.least.lo()), s.most.hi()}.root()
 	}
 	return a
 }
@@ -48,7 +48,7 @@ func (n *sums) factorOf(i int, row *property.Row) factor {
 	var s normalSum
 	w := &n.output.Weight
 	for c, at := range n.output.From(i) {
-		s.add(interval{row.CLo[c], row.CHi[c]}, w.Mean[at], w.SdLo[at], w.SdHi[at])
+		s.add(enclosed{row.CLo[c], row.CHi[c]}, w.Mean[at], w.SdLo[at], w.SdHi[at])
 	}
 	f := factor{a: s.normal()}
 	if !f.a.mean.finite() || !f.a.sd.finite() {
@@ -57,7 +57,7 @@ func (n *sums) factorOf(i int, row *property.Row) factor {
 	}
 	z, mass, lost := standardBins(f.a.sd)
 	f.lost = lost
-	zero := interval{-f.a.mean.hi, -f.a.mean.lo}.over(f.a.sd) // where a = 0
+	zero := enclosed{-f.a.mean.hi, -f.a.mean.lo}.over(f.a.sd) // where a = 0
 	for k, m := range mass {
 		x := f.a.bin(z[k], z[k+1])
 		switch {
@@ -88,7 +88,7 @@ func (n *sums) notPositiveUp(neurons []standIn, row property.Row) float64 {
 	for c := range row.CLo {
 		b := &n.output.Bias
 		at := n.output.BiasOf(c)
-		rest.add(interval{row.CLo[c], row.CHi[c]}, b.Mean[at], b.SdLo[at], b.SdHi[at])
+		rest.add(enclosed{row.CLo[c], row.CHi[c]}, b.Mean[at], b.SdLo[at], b.SdHi[at])
 	}
 	var random []*standIn
 	var factors []factor
@@ -101,7 +101,7 @@ func (n *sums) notPositiveUp(neurons []standIn, row property.Row) float64 {
 			continue
 		}
 		if a.a.sd.hi == 0 && len(h.low.x) == 1 && len(h.high.x) == 1 {
-			rest.addInterval(interval{h.low.x[0], h.high.x[0]}, a.a) // the term is a constant
+			rest.addInterval(enclosed{h.low.x[0], h.high.x[0]}, a.a) // the term is a constant
 			continue
 		}
 		lost = sumUp(lost, a.lost)

@@ -2,35 +2,35 @@ package check
 
 import "math"
 
-// interval is a real number known up to its ends. Operations round outward, and not at all
+// enclosed is a real number known up to its ends. Operations round outward, and not at all
 // where the float64 result is exact; what is not finite is for the user to refuse.
-type interval struct{ lo, hi float64 }
+type enclosed struct{ lo, hi float64 }
 
-func exact(x float64) interval { return interval{x, x} }
+func exact(x float64) enclosed { return enclosed{x, x} }
 
-func (a interval) finite() bool {
+func (a enclosed) finite() bool {
 	return a.lo >= -math.MaxFloat64 && a.hi <= math.MaxFloat64 && a.lo <= a.hi
 }
 
-func (a interval) plus(b interval) interval {
-	return interval{sumDown(a.lo, b.lo), sumUp(a.hi, b.hi)}
+func (a enclosed) plus(b enclosed) enclosed {
+	return enclosed{sumDown(a.lo, b.lo), sumUp(a.hi, b.hi)}
 }
 
-func (a interval) minus(b interval) interval { return a.plus(interval{-b.hi, -b.lo}) }
+func (a enclosed) minus(b enclosed) enclosed { return a.plus(enclosed{-b.hi, -b.lo}) }
 
-func (a interval) times(b interval) interval {
+func (a enclosed) times(b enclosed) enclosed {
 	w, z := leastProduct(a.lo, a.hi, b.lo, b.hi)
 	v, y := mostProduct(a.lo, a.hi, b.lo, b.hi)
-	return interval{productDown(w, z), productUp(v, y)}
+	return enclosed{productDown(w, z), productUp(v, y)}
 }
 
 // size is |a|.
-func (a interval) size() interval {
-	return interval{max(a.lo, -a.hi, 0), max(-a.lo, a.hi)}
+func (a enclosed) size() enclosed {
+	return enclosed{max(a.lo, -a.hi, 0), max(-a.lo, a.hi)}
 }
 
 // over is a/b for b > 0; where b may be 0 the ends are infinite or NaN.
-func (a interval) over(b interval) interval {
+func (a enclosed) over(b enclosed) enclosed {
 	lo, hi := a.lo/b.hi, a.hi/b.hi
 	if a.lo < 0 {
 		lo = a.lo / b.lo
@@ -44,11 +44,11 @@ func (a interval) over(b interval) interval {
 	if a.hi != 0 {
 		hi = up(hi)
 	}
-	return interval{lo, hi}
+	return enclosed{lo, hi}
 }
 
 // root is the square root of a >= 0.
-func (a interval) root() interval { return interval{sqrtDown(a.lo), sqrtUp(a.hi)} }
+func (a enclosed) root() enclosed { return enclosed{sqrtDown(a.lo), sqrtUp(a.hi)} }
 
 // productDown is a float64 at or below a b. The error of a product is known unless it
 // underflows.
