@@ -269,7 +269,7 @@ func TestLatticeExactly(t *testing.T) {
 				want.Add(want, masses[k])
 			}
 		}
-		got := sumOf(terms).notPositiveUp(len(terms), normal{rest, exact(0)})
+		got := convolved(terms).notPositiveUp(len(terms), normalVar{rest, exact(0)})
 		if exactly(got).Cmp(want) < 0 {
 			t.Fatalf("%d terms: %v, exactly %v", len(terms), got, want.FloatString(20))
 		}

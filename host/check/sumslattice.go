@@ -168,8 +168,8 @@ func (l *lattice) plus(m *lattice) *lattice {
 	return s
 }
 
-// sumOf is the sum of independent terms, added in pairs.
-func sumOf(terms []*lattice) *lattice {
+// convolved is the sum of independent terms, added in pairs.
+func convolved(terms []*lattice) *lattice {
 	for len(terms) > 1 {
 		var half []*lattice
 		for i := 0; i+1 < len(terms); i += 2 {
@@ -183,12 +183,12 @@ func sumOf(terms []*lattice) *lattice {
 	return terms[0]
 }
 
-// normal is a normal variable.
-type normal struct{ mean, sd enclosed }
+// normalVar is a normal variable of which mean and standard deviation are enclosed.
+type normalVar struct{ mean, sd enclosed }
 
 // notPositiveUp is an upper bound of Prob(sum of X + rest <= 0) for the sum l of n terms on
 // the lattice: the least over some s, and s = n step, which the sum of the D stays below.
-func (l *lattice) notPositiveUp(n int, rest normal) float64 {
+func (l *lattice) notPositiveUp(n int, rest normalVar) float64 {
 	best := 1.0
 	if n <= 16 {
 		best = l.belowUp(float64(n)*l.step, rest)
@@ -202,7 +202,7 @@ func (l *lattice) notPositiveUp(n int, rest normal) float64 {
 }
 
 // belowUp is an upper bound, at most 1, of Prob(l + rest <= x).
-func (l *lattice) belowUp(x float64, rest normal) float64 {
+func (l *lattice) belowUp(x float64, rest normalVar) float64 {
 	table, sum := normalTable(), l.lost
 	for k, p := range l.p {
 		// rest has to be at most y, of which it is z standard deviations above its mean.

@@ -134,7 +134,7 @@ func (n *sums) radius(f *face, i int) (radius, lost float64) {
 }
 
 // preactivation is t_i(x).
-func (n *sums) preactivation(i int, x []float64) normal {
+func (n *sums) preactivation(i int, x []float64) normalVar {
 	var s normalSum
 	at := n.hidden.BiasOf(i)
 	b, one := &n.hidden.Bias, exact(1)
@@ -143,7 +143,7 @@ func (n *sums) preactivation(i int, x []float64) normal {
 	for j, at := range n.hidden.Into(i) {
 		s.add(exact(x[j]), w.Mean[at], w.SdLo[at], w.SdHi[at])
 	}
-	return s.normal()
+	return s.normalVar()
 }
 
 // atVertex gives the stand-ins of neuron i at a vertex of the face (docs/check.md):
@@ -220,7 +220,7 @@ func standardBins(sd enclosed) (z, mass []float64, lost float64) {
 }
 
 // bin encloses mean + z sd for z in [from, to].
-func (t normal) bin(from, to float64) enclosed { return t.mean.plus(t.sd.times(enclosed{from, to})) }
+func (t normalVar) bin(from, to float64) enclosed { return t.mean.plus(t.sd.times(enclosed{from, to})) }
 
 // positive encloses Prob(t(centre) > 0 | t(v) = mean + Z sd) for Z in [from, to]: given Z,
 // t(centre) is normal with mean muC + Z Cov/sd and, by Lagrange's identity, the variance
@@ -229,7 +229,7 @@ func (t normal) bin(from, to float64) enclosed { return t.mean.plus(t.sd.times(e
 //
 // where nothing cancels; s_p are the weights' standard deviations, and the bias counts as a
 // last coordinate 1. Only pairs with c_p != v_p for one of both are not 0.
-func (n *sums) positive(f *face, v []float64, i int, t, centre normal) func(from, to float64) enclosed {
+func (n *sums) positive(f *face, v []float64, i int, t, centre normalVar) func(from, to float64) enclosed {
 	if len(f.vertices) == 1 {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 // factor is the weight a_i of a neuron in a row: normal, of which neg and pos cover what is
 // negative and what is positive, but for lost.
 type factor struct {
-	a        normal
+	a        normalVar
 	neg, pos bins
 	lost     float64
 }
@@ -22,10 +22,10 @@ type normalSum struct {
 }
 
 func (s *normalSum) add(factor enclosed, mean, sdLo, sdHi float64) {
-	s.addInterval(factor, normal{exact(mean), enclosed{sdLo, sdHi}})
+	s.addInterval(factor, normalVar{exact(mean), enclosed{sdLo, sdHi}})
 }
 
-func (s *normalSum) addInterval(factor enclosed, a normal) {
+func (s *normalSum) addInterval(factor enclosed, a normalVar) {
 	s.mean.add(leastProduct(factor.lo, factor.hi, a.mean.lo, a.mean.hi))
 	s.meanHi.add(mostProduct(factor.lo, factor.hi, a.mean.lo, a.mean.hi))
 	size := factor.size()
@@ -35,8 +35,8 @@ func (s *normalSum) addInterval(factor enclosed, a normal) {
 	s.random = s.random || hi > 0
 }
 
-func (s *normalSum) normal() normal {
-	a := normal{mean: enclosed{s.mean.lo(), s.meanHi.hi()}}
+func (s *normalSum) normalVar() normalVar {
+	a := normalVar{mean: enclosed{s.mean.lo(), s.meanHi.hi()}}
 	if s.random {
 		a.sd = enclosed{max(0, s.least.lo()), s.most.hi()}.root()
 	}
@@ -50,7 +50,7 @@ func (n *sums) factorOf(i int, row *property.Row) factor {
 	for c, at := range n.output.From(i) {
 		s.add(enclosed{row.CLo[c], row.CHi[c]}, w.Mean[at], w.SdLo[at], w.SdHi[at])
 	}
-	f := factor{a: s.normal()}
+	f := factor{a: s.normalVar()}
 	if !f.a.mean.finite() || !f.a.sd.finite() {
 		f.lost = 1
 		return f
@@ -107,7 +107,7 @@ func (n *sums) notPositiveUp(neurons []standIn, row property.Row) float64 {
 		lost = sumUp(lost, a.lost)
 		random, factors = append(random, h), append(factors, a)
 	}
-	a0 := rest.normal()
+	a0 := rest.normalVar()
 	if !a0.mean.finite() || !a0.sd.finite() || !(lost < 1) {
 		return 1
 	}
@@ -119,7 +119,7 @@ func (n *sums) notPositiveUp(neurons []standIn, row property.Row) float64 {
 
 // addConstant adds a h for a constant h, and takes off what |a| times `within` may be. It
 // returns the probability that |a| is larger than it allows for.
-func (s *normalSum) addConstant(h *standIn, a *normal) (lost float64) {
+func (s *normalSum) addConstant(h *standIn, a *normalVar) (lost float64) {
 	s.addInterval(h.value, *a)
 	if h.within > 0 {
 		s.mean.add(-h.within, sumUp(a.mean.size().hi, productUp(narrowReach, a.sd.hi)))
@@ -131,7 +131,7 @@ func (s *normalSum) addConstant(h *standIn, a *normal) (lost float64) {
 }
 
 // notPositiveUp is an upper bound of Prob(a <= 0).
-func (a normal) notPositiveUp() float64 {
+func (a normalVar) notPositiveUp() float64 {
 	if a.sd.hi == 0 {
 		if a.mean.lo > 0 {
 			return 0
@@ -153,7 +153,7 @@ const mostWork = 5e9
 // chosen freely: between a 17th and a 34th of a standard deviation of the sum, divided by
 // the root of the number of terms, and 0.7 times a power of two, which is surely finer than
 // the step of the bound that is to be shown again.
-func sumUpTo0(h []*standIn, a []factor, rest normal) float64 {
+func sumUpTo0(h []*standIn, a []factor, rest normalVar) float64 {
 	spread, size := rest.sd.hi*rest.sd.hi, 0.0
 	least, most := make([]float64, len(h)), make([]float64, len(h))
 	for i := range h {
@@ -185,7 +185,7 @@ func sumUpTo0(h []*standIn, a []factor, rest normal) float64 {
 			work += float64(len(l.p)) * float64(len(l.p))
 		}
 		if work <= mostWork {
-			return sumOf(terms).notPositiveUp(len(h), rest)
+			return convolved(terms).notPositiveUp(len(h), rest)
 		}
 	}
 }
