@@ -324,8 +324,8 @@ func TestNormalTable(t *testing.T) {
 	}
 }
 
-// TestIntervalOperations: members' results are members.
-func TestIntervalOperations(t *testing.T) {
+// TestEnclosedOperations: members' results are members.
+func TestEnclosedOperations(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 28))
 	in := func(what string, x *big.Rat, v enclosed) {
 		t.Helper()

@@ -165,11 +165,11 @@ func sumUpTo0(h []*standIn, a []factor, rest normalVar) float64 {
 			return 1
 		}
 	}
-	finer := 1.0
-	if len(h) <= 4 { // where single points matter
-		finer = float64(8 / len(h))
+	deviation := math.Sqrt(spread)
+	if len(h) <= 4 { // single points matter
+		deviation /= float64(8 / len(h))
 	}
-	want := 0.97 / 12 / finer * max(math.Sqrt(spread), 1e-4*size) / math.Sqrt(float64(len(h)))
+	want := 0.97 / 12 * max(deviation, 1e-4*size) / math.Sqrt(float64(len(h)))
 	_, e := math.Frexp(min(max(want, 0x1p-400), 0x1p400))
 	var room []float64
 	for step := math.Ldexp(0.7, e-1); ; step *= 2 {
