@@ -69,6 +69,11 @@ func TestCheckNoise(t *testing.T) {
 			if !bytes.Contains(line, []byte(`"p_upper":1,`)) {
 				upper++
 			}
+			// Of a larger region nothing like it is true.
+			far := resealed(bytes.Replace(line, []byte(`"eps":"0.0`), []byte(`"eps":"0.9`), 1))
+			if v, err := c.Check(t.Context(), far, false); !bytes.Equal(far, line) && !bytes.Contains(line, []byte(`"p_lower":0,`)) && (err != nil || v.Refused == nil) {
+				t.Errorf("%s: line %d passes with a large eps: %v\n%s", name, i, err, far)
+			}
 			for range testscale.Cases(t, 100) {
 				bad, what := forgeNumber(rng, line)
 				if bad == nil {
@@ -129,15 +134,13 @@ func forgeNumber(rng *rand.Rand, line []byte) (forged []byte, what string) {
 			return nil, ""
 		}
 	}
-	bad := slicesConcat(line[:at[2]], []byte(text), line[at[3]:])
+	bad := bytes.Join([][]byte{line[:at[2]], []byte(text), line[at[3]:]}, nil)
 	return resealed(bad), f.field + " " + text + " for " + old
 }
 
-func slicesConcat(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
-
-// resealed gives a line the checksum that it should have, and the verdict.
+// resealed gives a line the checksum that it should have.
 func resealed(line []byte) []byte {
 	at := bytes.LastIndex(line, []byte(`,"checksum":"`))
 	sum := sha256.Sum256(line[:at])
-	return slicesConcat(line[:at], []byte(`,"checksum":"`+hex.EncodeToString(sum[:])[:16]+`"}`))
+	return append(bytes.Clone(line[:at]), `,"checksum":"`+hex.EncodeToString(sum[:])[:16]+`"}`...)
 }

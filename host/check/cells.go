@@ -11,12 +11,18 @@ import (
 // leaf stands in trees for a cell that is not cut.
 const leaf = -1
 
+// mostCoordinates is how many coordinates all cells of a proof may have: 2^26 make 1 GiB.
+const mostCoordinates = 1 << 26
+
 // cellsOf cuts the boxes of T as a proof says: for each box its tree in preorder, -1 for a leaf
 // and j for a cut in coordinate j, followed by the lower and the upper half. The leaves, in
 // order, cover the boxes, since halves share their face. No trees at all are trees of leaves.
 func cellsOf(boxes []property.Box, trees []int) ([]property.Box, error) {
 	if trees == nil {
 		return boxes, nil
+	}
+	if cells := len(trees)/2 + 1; len(boxes) > 0 && cells > mostCoordinates/len(boxes[0].Lo) {
+		return nil, fmt.Errorf("proof: cells are %d, of %d coordinates each: more than this program takes", cells, len(boxes[0].Lo))
 	}
 	var cells []property.Box
 	for n, b := range boxes {
