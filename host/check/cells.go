@@ -1,6 +1,7 @@
 package check
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -10,12 +11,18 @@ import (
 // leaf stands in trees for a cell that is not cut.
 const leaf = -1
 
+// mostCoordinates is how many coordinates all cells of a proof may have: 2^26 make 1 GiB.
+const mostCoordinates = 1 << 26
+
 // cellsOf cuts the boxes of T as a proof says: for each box its tree in preorder, -1 for a leaf
 // and j for a cut in coordinate j, followed by the lower and the upper half. The leaves, in
 // order, cover the boxes, since halves share their face. No trees at all are trees of leaves.
 func cellsOf(boxes []property.Box, trees []int) ([]property.Box, error) {
 	if trees == nil {
 		return boxes, nil
+	}
+	if cells := len(trees)/2 + 1; len(boxes) > 0 && cells > mostCoordinates/len(boxes[0].Lo) {
+		return nil, fmt.Errorf("proof: cells are %d, of %d coordinates each: more than this program takes", cells, len(boxes[0].Lo))
 	}
 	var cells []property.Box
 	for n, b := range boxes {
@@ -24,7 +31,7 @@ func cellsOf(boxes []property.Box, trees []int) ([]property.Box, error) {
 			c := todo[len(todo)-1]
 			todo = todo[:len(todo)-1]
 			if len(trees) == 0 {
-				return nil, fmt.Errorf("cells end before the tree of box %d of T does", n)
+				return nil, fmt.Errorf("proof: cells end before the tree of box %d of T does", n)
 			}
 			j := trees[0]
 			trees = trees[1:]
@@ -32,7 +39,7 @@ func cellsOf(boxes []property.Box, trees []int) ([]property.Box, error) {
 			case j == leaf:
 				cells = append(cells, c)
 			case j < 0 || j >= len(c.Lo):
-				return nil, fmt.Errorf("cells are cut in coordinate %d of %d", j, len(c.Lo))
+				return nil, fmt.Errorf("proof: cells are cut in coordinate %d of %d", j, len(c.Lo))
 			default:
 				lower, upper := halves(c, j)
 				todo = append(todo, upper, lower)
@@ -40,7 +47,7 @@ func cellsOf(boxes []property.Box, trees []int) ([]property.Box, error) {
 		}
 	}
 	if len(trees) > 0 {
-		return nil, fmt.Errorf("cells go on after the last tree: %d more numbers", len(trees))
+		return nil, fmt.Errorf("proof: cells go on after the last tree: %d more numbers", len(trees))
 	}
 	return cells, nil
 }
@@ -61,11 +68,11 @@ func tausOf(taus []float64, cells int) ([]float64, error) {
 	case len(taus) == 1:
 		taus = slices.Repeat(taus, cells)
 	case len(taus) != cells:
-		return nil, fmt.Errorf("tau has %d numbers for %d cells", len(taus), cells)
+		return nil, fmt.Errorf("proof: tau has %d numbers for %d cells", len(taus), cells)
 	}
 	for _, tau := range taus {
 		if tau != 0 && !(tau >= 1e-300 && tau < 1) {
-			return nil, fmt.Errorf("tau is %v, neither 0 nor in [1e-300, 1)", tau)
+			return nil, fmt.Errorf("proof: tau is %v, neither 0 nor in [1e-300, 1)", tau)
 		}
 	}
 	return taus, nil
@@ -73,9 +80,9 @@ func tausOf(taus []float64, cells int) ([]float64, error) {
 
 // failUp bounds the probability that the network is unsafe somewhere on T by concentration LBP,
 // with the cells and the failure budgets of a proof: the sum of what the cells fail with
-// (docs/concentration.md (14)). Where that is more than enough, which is what a certificate says,
-// other lines are tried: certify, which rounded otherwise, may have had better ones by luck.
-func (n *noisy) failUp(task *property.Task, trees []int, taus []float64, enough float64) (fail float64, err error) {
+// (docs/concentration.md (14)). Where that is not enough for what a certificate says, other lines
+// are tried: certify, which rounded otherwise, may have had better ones by luck.
+func (n *noisy) failUp(ctx context.Context, task *property.Task, trees []int, taus []float64, enough func(fail float64) bool) (fail float64, err error) {
 	cells, err := cellsOf(task.T, trees)
 	if err != nil {
 		return 1, err
@@ -86,20 +93,20 @@ func (n *noisy) failUp(task *property.Task, trees []int, taus []float64, enough 
 	fails := make([]float64, len(cells))
 	for try := range uint64(tries) {
 		for c, cell := range cells {
+			if ctx.Err() != nil {
+				return 1, ctx.Err()
+			}
 			f := n.newCellPass(cell, taus[c], try).cellFailUp(&task.S)
 			if try == 0 || f < fails[c] {
 				fails[c] = f
 			}
 		}
-		if fail = totalUp(fails); fail <= enough {
+		if fail = totalUp(fails); enough(fail) {
 			break
 		}
 	}
 	return fail, nil
 }
-
-// tries is how often lines are chosen before a certificate is refused.
-const tries = 6
 
 // totalUp is the sum of probabilities, rounded up, at most 1. They are scaled so that nothing of
 // them underflows in a sum.

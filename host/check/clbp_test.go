@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"testing"
 
@@ -32,6 +33,9 @@ func certified(t *testing.T, p bound.Precision, post *posterior.Posterior, cfg c
 	}
 	return list
 }
+
+// atMost is enough.
+func atMost(enough float64) func(float64) bool { return func(p float64) bool { return p <= enough } }
 
 // randomNoisy is a posterior of random normal weights of the given deviation.
 func randomNoisy(rng *rand.Rand, act net.Activation, sd float64, sizes ...int) *posterior.Posterior {
@@ -126,7 +130,7 @@ func TestGenuine(t *testing.T) {
 				if r.Lower() > 0 {
 					lower++
 					enough := -math.Expm1(r.LogP)
-					fail, err := n.failUp(r.Task, r.Proof.Cells, r.Proof.Tau, inf)
+					fail, err := n.failUp(t.Context(), r.Task, r.Proof.Cells, r.Proof.Tau, atMost(inf))
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -138,7 +142,7 @@ func TestGenuine(t *testing.T) {
 					if fail > enough {
 						retried++
 						before := fail
-						fail, _ = n.failUp(r.Task, r.Proof.Cells, r.Proof.Tau, enough)
+						fail, _ = n.failUp(t.Context(), r.Task, r.Proof.Cells, r.Proof.Tau, atMost(enough))
 						t.Logf("%d %v %v %v: fail %v, retried %v, claimed %v", i, act, sizes, p, before, fail, enough)
 					}
 					if fail > enough {
@@ -147,7 +151,7 @@ func TestGenuine(t *testing.T) {
 				}
 				if u := r.Proof.Upper; u != nil && u.Method == "clbp" {
 					upper++
-					got, err := n.safeUp(r.Task, witnessOf(t, r.Task, u.Witness), u.Tau, r.Upper())
+					got, err := n.safeUp(t.Context(), r.Task, witnessOf(t, r.Task, u.Witness), u.Tau, atMost(r.Upper()))
 					if p == bound.Float64 && got < r.Upper()*(1-1e-6)-1e-6*float64(len(r.Task.S.Rows)) {
 						t.Errorf("%d %v %v %v: p_upper %v, certify says %v, much more", i, act, sizes, p, got, r.Upper())
 					}
@@ -216,12 +220,12 @@ func TestBoundsHold(t *testing.T) {
 			trees = append(trees, 0, -1, 0, -1, -1)
 		}
 		tau := math.Exp(-4 - 10*rng.Float64())
-		fail, err := n.failUp(&task, trees, []float64{tau}, 0)
+		fail, err := n.failUp(t.Context(), &task, trees, []float64{tau}, atMost(0))
 		if err != nil {
 			t.Fatal(err)
 		}
 		at := task.Witness(0, task.T[0].Hi)
-		safe, err := n.safeUp(&task, at, tau, 0)
+		safe, err := n.safeUp(t.Context(), &task, at, tau, atMost(0))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -267,7 +271,7 @@ func TestLinearExactly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fail, err := n.failUp(&task, nil, []float64{0.1}, 0)
+		fail, err := n.failUp(t.Context(), &task, nil, []float64{0.1}, atMost(0))
 		z := math.Abs(mean) / math.Sqrt(variance)
 		want := tailUp(ddOf(z))
 		if mean <= 0 {
@@ -301,16 +305,20 @@ func TestForged(t *testing.T) {
 		}
 		try := func(what string, task *property.Task, cells []int, taus []float64) {
 			t.Helper()
-			fail, err := n.failUp(task, cells, taus, enough)
+			fail, err := n.failUp(t.Context(), task, cells, taus, atMost(enough))
 			if err != nil || fail > enough {
 				refused[what]++
 			} else {
 				kept[what]++
 			}
 		}
-		genuine, err := n.failUp(&task, r.Proof.Cells, r.Proof.Tau, enough)
+		genuine, err := n.failUp(t.Context(), &task, r.Proof.Cells, r.Proof.Tau, atMost(enough))
 		if err != nil || genuine > enough {
 			t.Fatalf("%d: fails %v, certify says %v, %v", i, genuine, enough, err)
+		}
+		one := exactly(1)
+		if c, p := complement(genuine), one.Sub(one, exactly(genuine)); !c.reaches(new(big.Rat).Sub(p, exactly(0x1p-53))) || c.reaches(new(big.Rat).Add(p, exactly(0x1p-80))) {
+			t.Errorf("%d: the complement of %v is %v", i, genuine, c.float())
 		}
 		scaled := func(f float64) (taus []float64) {
 			for _, tau := range r.Proof.Tau {

@@ -7,15 +7,15 @@ import (
 	"psafe/host/property"
 )
 
-// meanDown is a lower bound, at most 0, of the mean of each row of S at any point of T, given a
-// lower bound of P_safe; known only if S is one conjunction. Where the network is safe the row is
-// >= 0, so that E row(x) >= -|row(x)|_2 sqrt(1 - p_lower), |.|_2 being the L2 norm over the weights
+// meanDown is a lower bound, at most 0, of the mean of each row of S at any point of T, given an
+// upper bound of 1 - P_safe; known only if S is one conjunction. Where the network is safe the row
+// is >= 0, so that E row(x) >= -|row(x)|_2 sqrt(1 - P_safe), |.|_2 being the L2 norm over the weights
 // (docs/concentration.md, section 6).
-func meanDown(post *posterior.Posterior, task *property.Task, pLower float64) (mean float64, known bool) {
+func meanDown(post *posterior.Posterior, task *property.Task, fail float64) (mean float64, known bool) {
 	if len(task.S.Any) != 1 || !post.Independent() {
 		return 0, false
 	}
-	unsafe := sqrtUp(sumUp(1, -pLower))
+	unsafe := sqrtUp(fail)
 	norms := normsUp(post, task.T)
 	for _, k := range task.S.Any[0] {
 		row := &task.S.Rows[k]

@@ -73,11 +73,11 @@ func proveAgain(t *testing.T, name string, precision bound.Precision, post *post
 		if r.Lower() > 0 {
 			lower, cells = lower+1, cells+r.Cells
 			enough := -math.Expm1(r.LogP)
-			fail, err := n.failUp(r.Task, r.Proof.Cells, r.Proof.Tau, inf)
+			fail, err := n.failUp(t.Context(), r.Task, r.Proof.Cells, r.Proof.Tau, atMost(inf))
 			if fail > enough {
 				retried++
 				t.Logf("%s, task %d, %v, %d cells: fails %v, certify says %v", name, i, precision, r.Cells, fail, enough)
-				fail, err = n.failUp(r.Task, r.Proof.Cells, r.Proof.Tau, enough)
+				fail, err = n.failUp(t.Context(), r.Task, r.Proof.Cells, r.Proof.Tau, atMost(enough))
 			}
 			if err != nil || fail > enough {
 				t.Errorf("%s, task %d, %v: fails %v, certify says %v, %v", name, i, precision, fail, enough, err)
@@ -85,7 +85,7 @@ func proveAgain(t *testing.T, name string, precision bound.Precision, post *post
 		}
 		if u := r.Proof.Upper; u != nil && u.Method == "clbp" {
 			upper++
-			if p, err := n.safeUp(r.Task, witnessOf(t, r.Task, u.Witness), u.Tau, r.Upper()); err != nil || p > r.Upper() {
+			if p, err := n.safeUp(t.Context(), r.Task, witnessOf(t, r.Task, u.Witness), u.Tau, atMost(r.Upper())); err != nil || p > r.Upper() {
 				t.Errorf("%s, task %d, %v: p_upper %v, certify says %v, %v", name, i, precision, p, r.Upper(), err)
 			}
 		}

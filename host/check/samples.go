@@ -1,6 +1,9 @@
 package check
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math/big"
 
@@ -16,6 +19,17 @@ type networkProof struct {
 	Witness *witnessProof `json:"witness"`
 }
 
+// readNetworks reads the field networks of a proof, which may be absent.
+func readNetworks(text json.RawMessage) (list []networkProof, err error) {
+	if len(text) == 0 {
+		return nil, nil
+	}
+	if err := strictly(text, &list); err != nil {
+		return nil, fmt.Errorf("proof: networks: %w", err)
+	}
+	return list, nil
+}
+
 // witnessProof is a point of box Box of T, as property.Box.EncodePoint writes it.
 type witnessProof struct {
 	Box int    `json:"box"`
@@ -25,15 +39,15 @@ type witnessProof struct {
 // around is the box near the point that surely contains a point of the real T.
 func (w *witnessProof) around(task *property.Task) (property.Box, error) {
 	if w.Box < 0 || w.Box >= len(task.T) {
-		return property.Box{}, fmt.Errorf("witness is in box %d of %d", w.Box, len(task.T))
+		return property.Box{}, fmt.Errorf("proof: witness is in box %d of %d", w.Box, len(task.T))
 	}
 	x, err := task.T[w.Box].DecodePoint(w.At)
 	if err != nil {
-		return property.Box{}, fmt.Errorf("witness: %w", err)
+		return property.Box{}, fmt.Errorf("proof: witness: %w", err)
 	}
 	b := task.Witness(w.Box, x)
 	if b.Lo == nil {
-		return b, fmt.Errorf("witness is in box %d of T, of which no point is known", w.Box)
+		return b, fmt.Errorf("proof: witness is in box %d of T, of which no point is known", w.Box)
 	}
 	return b, nil
 }
@@ -65,29 +79,32 @@ func ratDown(r *big.Rat) float64 {
 // countNetworks decides every network of a finite posterior again (docs/concentration.md, section
 // 5), by intervals and lines; a proof that does not hold is an error. Other lines are tried where
 // fewer are proved safe than the record says.
-func countNetworks(post *posterior.Posterior, task *property.Task, proofs []networkProof, safe int) (c census, err error) {
-	if c, err = countBy(1, post, task, proofs); err != nil || c.safe < safe {
-		return countBy(tries, post, task, proofs)
+func countNetworks(ctx context.Context, post *posterior.Posterior, task *property.Task, proofs []networkProof, safe int) (c census, err error) {
+	if c, err = countBy(ctx, 1, post, task, proofs); err != nil || c.safe < safe {
+		return countBy(ctx, tries, post, task, proofs)
 	}
 	return c, nil
 }
 
 // countBy is countNetworks with so many choices of lines.
-func countBy(tries uint64, post *posterior.Posterior, task *property.Task, proofs []networkProof) (c census, err error) {
+func countBy(ctx context.Context, tries uint64, post *posterior.Posterior, task *property.Task, proofs []networkProof) (c census, err error) {
 	s := post.Samples()
 	if s == nil {
-		return c, fmt.Errorf("the posterior is %s, not a finite set of networks", post.Describe())
+		return c, fmt.Errorf("posterior: it is %s, not a finite set of networks", post.Describe())
 	}
 	how := map[int]*networkProof{}
 	for p := range proofs {
 		n := proofs[p].Network
 		if n < 0 || n >= s.N() || how[n] != nil {
-			return c, fmt.Errorf("network %d is listed twice or not among %d", n, s.N())
+			return c, fmt.Errorf("proof: network %d is listed twice or not among %d", n, s.N())
 		}
 		how[n] = &proofs[p]
 	}
 	c.weight = s.Total()
 	for i, count := range s.Counts {
+		if ctx.Err() != nil {
+			return c, ctx.Err()
+		}
 		n, err := networkOf(post, s.Weights(i))
 		if err != nil {
 			return c, err
@@ -100,20 +117,20 @@ func countBy(tries uint64, post *posterior.Posterior, task *property.Task, proof
 			}
 		case proof.Witness != nil && proof.Cells == nil:
 			if err := n.unsafeAt(task, proof.Witness); err != nil {
-				return c, fmt.Errorf("network %d: %w", i, err)
+				return c, fmt.Errorf("proof: network %d: %w", i, err)
 			}
 			c.unsafe, c.unsafeWeight = c.unsafe+1, c.unsafeWeight+count
 		case proof.Witness == nil && proof.Cells != nil:
 			cells, err := cellsOf(task.T, proof.Cells)
 			if err != nil {
-				return c, fmt.Errorf("network %d: %w", i, err)
+				return c, fmt.Errorf("proof: network %d: %w", i, err)
 			}
 			if !n.safeOn(cells, &task.S, tries) {
-				return c, fmt.Errorf("network %d is not proved safe on its cells", i)
+				return c, fmt.Errorf("proof: network %d is not proved safe on its cells", i)
 			}
 			c.safe, c.safeWeight = c.safe+1, c.safeWeight+count
 		default:
-			return c, fmt.Errorf("network %d has neither cells nor a witness, or both", i)
+			return c, fmt.Errorf("proof: network %d has neither cells nor a witness, or both", i)
 		}
 	}
 	return c, nil
@@ -169,5 +186,5 @@ func (n *network) unsafeAt(task *property.Task, w *witnessProof) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("it is not proved unsafe at its witness")
+	return errors.New("it is not proved unsafe at its witness")
 }

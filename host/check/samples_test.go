@@ -62,7 +62,7 @@ func TestSamples(t *testing.T) {
 			r := certified(t, p, post, certify.Config{Strategy: certify.Finite, Cells: []int{0, 1, 30}[i%3]}, []property.Task{task})[0]
 			proofs := proofsOf(r)
 			listed += len(proofs)
-			c, err := countNetworks(post, &task, proofs, r.SafeSamples)
+			c, err := countNetworks(t.Context(), post, &task, proofs, r.SafeSamples)
 			if err != nil {
 				t.Fatalf("%d, %v: %v", i, p, err)
 			}
@@ -70,7 +70,7 @@ func TestSamples(t *testing.T) {
 				t.Errorf("%d, %v: %+v in [%v, %v], certify has %d safe and %d unsafe, in [%v, %v]", i, p, c, c.pLowerDown(), c.pUpperUp(), r.SafeSamples, r.UnsafeSamples, r.Lower(), r.Upper())
 			}
 			for what, forged := range forgedNetworks(proofs, post.Samples().N()) {
-				if c, err := countNetworks(post, &task, forged, 0); err == nil && !(c.safe <= r.SafeSamples && c.unsafe <= r.UnsafeSamples) && c.safe+c.unsafe > post.Samples().N()-1 {
+				if c, err := countNetworks(t.Context(), post, &task, forged, 0); err == nil && !(c.safe <= r.SafeSamples && c.unsafe <= r.UnsafeSamples) && c.safe+c.unsafe > post.Samples().N()-1 {
 					t.Errorf("%d: %s is accepted: %+v", i, what, c)
 				}
 			}
@@ -103,21 +103,21 @@ func TestForgedSamples(t *testing.T) {
 	task := randomTask(rng, post, 0)
 	task.S = property.Safe{Any: [][]int{{0}}, Rows: []property.Row{{CLo: []float64{0, 0}, CHi: []float64{0, 0}, D: 1, DHi: 1}}}
 	at := task.T[0].EncodePoint(task.T[0].Lo)
-	if c, err := countNetworks(post, &task, nil, 0); err != nil || c.safe != 6 || c.pLowerDown() != 1 || c.pUpperUp() != 1 {
+	if c, err := countNetworks(t.Context(), post, &task, nil, 0); err != nil || c.safe != 6 || c.pLowerDown() != 1 || c.pUpperUp() != 1 {
 		t.Errorf("all safe: %+v, %v", c, err)
 	}
-	if _, err := countNetworks(post, &task, []networkProof{{Network: 2, Witness: &witnessProof{0, at}}}, 0); err == nil {
+	if _, err := countNetworks(t.Context(), post, &task, []networkProof{{Network: 2, Witness: &witnessProof{0, at}}}, 0); err == nil {
 		t.Error("a safe network is taken for an unsafe one")
 	}
 	task.S.Rows[0].D, task.S.Rows[0].DHi = -1, -1
-	if c, err := countNetworks(post, &task, []networkProof{{Network: 2, Witness: &witnessProof{0, at}}}, 0); err != nil || c.safe != 0 || c.unsafe != 1 || c.pLowerDown() != 0 || !(c.pUpperUp() < 1) {
+	if c, err := countNetworks(t.Context(), post, &task, []networkProof{{Network: 2, Witness: &witnessProof{0, at}}}, 0); err != nil || c.safe != 0 || c.unsafe != 1 || c.pLowerDown() != 0 || !(c.pUpperUp() < 1) {
 		t.Errorf("all unsafe: %+v, %v", c, err)
 	}
 	trees := slices.Repeat([]int{-1}, len(task.T))
-	if _, err := countNetworks(post, &task, []networkProof{{Network: 2, Cells: trees}}, 0); err == nil {
+	if _, err := countNetworks(t.Context(), post, &task, []networkProof{{Network: 2, Cells: trees}}, 0); err == nil {
 		t.Error("an unsafe network is taken for a safe one")
 	}
-	if _, err := countNetworks(randomNoisy(rng, net.Activation{}, 1, 2, 2), &task, nil, 0); err == nil {
+	if _, err := countNetworks(t.Context(), randomNoisy(rng, net.Activation{}, 1, 2, 2), &task, nil, 0); err == nil {
 		t.Error("normal weights are taken for a finite set")
 	}
 }
@@ -129,12 +129,12 @@ func TestDerived(t *testing.T) {
 		post := randomNoisy(rng, activations[i%len(activations)], 0.2, [][]int{{2, 5, 3}, {1, 4, 4, 2}, {3, 2}}[rng.IntN(3)]...)
 		task := randomTask(rng, post, 0)
 		r := certified(t, bound.Float64, post, certify.Config{Strategy: certify.CLBP, Cells: 1, Derived: true}, []property.Task{task})[0]
-		got, known := meanDown(post, &task, r.Lower())
+		got, known := meanDown(post, &task, 1-r.Lower())
 		if theirs := r.Derived.MeanLower; known == math.IsNaN(theirs) || got < theirs {
 			t.Errorf("%d: %v (%v), certify's %v", i, got, known, theirs)
 		}
 		if r.Lower() > 0 && r.Lower() < 1 {
-			if more, _ := meanDown(post, &task, 0); known && !(more < got) {
+			if more, _ := meanDown(post, &task, 1); known && !(more < got) {
 				t.Errorf("%d: without a lower bound %v, with it %v", i, more, got)
 			}
 		}
