@@ -76,10 +76,11 @@ func (c *Checker) prove(ctx context.Context, r *record) error {
 // lowers are the methods by which a lower bound is shown. Each returns what it has proved, which
 // may be as little as the record claims (question.claimed), or why it could not prove it.
 var lowers = map[string]func(context.Context, *question) (chance, error){
-	"ibp":     byBoxes,
-	"lbp":     byBoxes,
-	"clbp":    byNoise,
-	"samples": byNetworks,
+	"ibp":       byBoxes,
+	"lbp":       byBoxes,
+	"clbp":      byNoise,
+	"neuronsum": bySums,
+	"samples":   byNetworks,
 }
 
 // lower proves p_lower and log10_p_lower.
@@ -112,8 +113,9 @@ func (q *question) claimed(c chance) bool {
 
 // uppers are the methods by which an upper bound is shown (upper.method of a proof).
 var uppers = map[string]func(context.Context, *question) (float64, error){
-	"clbp":    upperByNoise,
-	"samples": upperByNetworks,
+	"clbp":      upperByNoise,
+	"neuronsum": upperBySums,
+	"samples":   upperByNetworks,
 }
 
 // upper proves p_upper.

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"context"
 	"fmt"
 
 	net "psafe/host/network"
@@ -46,8 +47,9 @@ func newSums(p *posterior.Posterior) (*sums, error) {
 }
 
 // sumsFailUp is an upper bound, at most 1, of Prob(f(x) is outside of S for some x in T): the
-// sum over the cells of T, cut as cells says (cellsOf).
-func sumsFailUp(post *posterior.Posterior, task *property.Task, cells []int) (float64, error) {
+// sum over the cells of T, cut as cells says (cellsOf). Where a part of it is not enough any
+// more, it is all there is to know. The error is ctx's, or says what does not fit.
+func sumsFailUp(ctx context.Context, post *posterior.Posterior, task *property.Task, cells []int, enough func(fail float64) bool) (float64, error) {
 	n, err := newSums(post)
 	if err != nil {
 		return 1, err
@@ -58,16 +60,20 @@ func sumsFailUp(post *posterior.Posterior, task *property.Task, cells []int) (fl
 	}
 	total := 0.0
 	for _, cell := range leaves {
-		if total = sumUp(total, n.cellFailUp(cell, &task.S)); !(total < 1) {
-			return 1, nil
+		total = sumUp(total, n.cellFailUp(ctx, cell, &task.S))
+		if err := ctx.Err(); err != nil {
+			return 1, err
+		}
+		if !enough(total) {
+			break
 		}
 	}
-	return total, nil
+	return min(1, total), nil
 }
 
 // sumsSafeUp is an upper bound, at most 1, of Prob(f(x) in S) for every single x of the box
 // witness, hence of P_safe if one of them is in T; of no box it is 1.
-func sumsSafeUp(post *posterior.Posterior, task *property.Task, witness property.Box) (float64, error) {
+func sumsSafeUp(ctx context.Context, post *posterior.Posterior, task *property.Task, witness property.Box) (float64, error) {
 	n, err := newSums(post)
 	if err != nil || witness.Lo == nil {
 		return 1, err
@@ -83,11 +89,9 @@ func sumsSafeUp(post *posterior.Posterior, task *property.Task, witness property
 		for k := range rows {
 			plans = append(plans, rows[k:k+1])
 		}
-		if total = sumUp(total, n.leastUp(witness, about.plans(plans, rows))); !(total < 1) {
-			return 1, nil
-		}
+		total = sumUp(total, n.leastUp(ctx, witness, about.plans(plans, rows)))
 	}
-	return total, nil
+	return min(1, total), ctx.Err()
 }
 
 // middle is a number of [lo, hi].
@@ -96,7 +100,7 @@ func middle(lo, hi float64) float64 { return min(max(lo/2+hi/2, lo), hi) }
 // cellFailUp is an upper bound of Prob(f(x) outside of S for some x of the cell). S fails
 // only where each of its alternatives fails, that is where one of an alternative's rows
 // does; and, if all alternatives are single rows, only where every sum of them is negative.
-func (n *sums) cellFailUp(cell property.Box, s *property.Safe) float64 {
+func (n *sums) cellFailUp(ctx context.Context, cell property.Box, s *property.Safe) float64 {
 	var plans [][]property.Row
 	var single []property.Row
 	for _, all := range s.Any {
@@ -112,12 +116,13 @@ func (n *sums) cellFailUp(cell property.Box, s *property.Safe) float64 {
 	if len(single) < len(s.Any) {
 		single = nil
 	}
-	return n.leastUp(cell, n.momentsApprox(cell).plans(plans, single))
+	return n.leastUp(ctx, cell, n.momentsApprox(cell).plans(plans, single))
 }
 
 // leastUp is the least that one of the plans gives, at most 1: an upper bound of the
-// probability that a row of it is not positive somewhere in the cell, the sum over its rows.
-func (n *sums) leastUp(cell property.Box, plans [][]property.Row) float64 {
+// probability that a row of it is not positive somewhere in the cell, the sum over its rows;
+// 1 if ctx ends.
+func (n *sums) leastUp(ctx context.Context, cell property.Box, plans [][]property.Row) float64 {
 	if len(cell.Lo) != n.hidden.Inputs() || len(cell.Hi) != n.hidden.Inputs() || len(plans) == 0 {
 		return 1
 	}
@@ -136,6 +141,9 @@ func (n *sums) leastUp(cell property.Box, plans [][]property.Row) float64 {
 		least := 1.0
 		for p, rows := range plans {
 			for _, row := range rows {
+				if ctx.Err() != nil {
+					return 1
+				}
 				if totals[p] < 1 {
 					totals[p] = sumUp(totals[p], n.notPositiveUp(neurons, row))
 				}

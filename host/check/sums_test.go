@@ -17,6 +17,9 @@ import (
 	"psafe/internal/testscale"
 )
 
+// anyFail is content with every probability of failure.
+func anyFail(float64) bool { return true }
+
 // anyShallow is a posterior with one hidden layer, of which some weights are constants, some
 // have large standard deviations, and some are known up to intervals.
 func anyShallow(rng *rand.Rand, act net.Activation, in, hidden, out int) *posterior.Posterior {
@@ -128,7 +131,7 @@ func (s *sumsProved) proveSums(t *testing.T, post *posterior.Posterior, cells in
 		if r.Lower() > 0 {
 			s.lower++
 			claimed := -math.Expm1(r.LogP)
-			fail, err := sumsFailUp(post, r.Task, r.Proof.Cells)
+			fail, err := sumsFailUp(t.Context(), post, r.Task, r.Proof.Cells, anyFail)
 			if err != nil || fail > claimed {
 				t.Errorf("%d %s: fails %v (%.3g more), certify says %v, cells %v, %v", r.Task.Index, r.Task.Name, fail, fail/claimed-1, claimed, r.Proof.Cells, err)
 			}
@@ -136,7 +139,7 @@ func (s *sumsProved) proveSums(t *testing.T, post *posterior.Posterior, cells in
 		}
 		if u := r.Proof.Upper; u != nil && u.Method == "neuronsum" {
 			s.upper++
-			safe, err := sumsSafeUp(post, r.Task, witnessOf(t, r.Task, u.Witness))
+			safe, err := sumsSafeUp(t.Context(), post, r.Task, witnessOf(t, r.Task, u.Witness))
 			if err != nil || safe > r.Upper() {
 				t.Errorf("%d %s: p_upper %v (%.3g more), certify says %v, %v", r.Task.Index, r.Task.Name, safe, safe/r.Upper()-1, r.Upper(), err)
 			}

@@ -37,7 +37,7 @@ func TestSumsCell(t *testing.T) {
 			post := shallow(act, 1, 1, [2][]float64{{0}, {1}}, constants(c.bias), constants(c.out), constants(c.last))
 			task := &property.Task{T: []property.Box{box}, S: onePoint([]float64{0}).S}
 			for _, trees := range [][]int{nil, {0, -1, -1}} {
-				fail, err := sumsFailUp(post, task, trees)
+				fail, err := sumsFailUp(t.Context(), post, task, trees, anyFail)
 				if err != nil || fail < c.want || fail > c.want*1.05 {
 					t.Errorf("%s, %v, cells %v: fails %v, want %v, %v", what, act, trees, fail, c.want, err)
 				}
@@ -47,7 +47,7 @@ func TestSumsCell(t *testing.T) {
 	// A constant neuron that is 1 at one end of the cell and -1 at the other.
 	post := shallow(net.Activation{}, 1, 1, constants(1), constants(0), constants(1), [2][]float64{{1.5}, {0.5}})
 	task := &property.Task{T: []property.Box{box}, S: onePoint([]float64{0}).S}
-	fail, err := sumsFailUp(post, task, nil)
+	fail, err := sumsFailUp(t.Context(), post, task, nil, anyFail)
 	if want := normalApprox(-1) + normalApprox(-5); err != nil || math.Abs(fail-want) > 1e-12 {
 		t.Errorf("x + N(1.5, 0.25) fails %v, want %v, %v", fail, want, err)
 	}
@@ -59,14 +59,14 @@ func TestSumsAlternatives(t *testing.T) {
 	task := onePoint([]float64{0})
 	task.S = property.Safe{Any: [][]int{{0}, {1}}, Rows: []property.Row{
 		{CLo: []float64{1}, CHi: []float64{1}, D: -1, DHi: -1}, {CLo: []float64{-1}, CHi: []float64{-1}, D: -1, DHi: -1}}}
-	safe, err := sumsSafeUp(post, task, task.T[0])
+	safe, err := sumsSafeUp(t.Context(), post, task, task.T[0])
 	if want := 2 * normalApprox(-1); err != nil || math.Abs(safe-want) > 1e-12 {
 		t.Errorf("|N(0,1)| >= 1 holds with %v, want %v, %v", safe, want, err)
 	}
 	// One offset is known up to an interval: the least counts, and the greatest if negated.
 	task.S = property.Safe{Any: [][]int{{0}}, Rows: []property.Row{{CLo: []float64{0}, CHi: []float64{0}, D: -1, DHi: 1}}}
-	fail, err := sumsFailUp(post, task, nil)
-	safe, err2 := sumsSafeUp(post, task, task.T[0])
+	fail, err := sumsFailUp(t.Context(), post, task, nil, anyFail)
+	safe, err2 := sumsSafeUp(t.Context(), post, task, task.T[0])
 	if fail != 1 || safe != 1 || err != nil || err2 != nil {
 		t.Errorf("an offset from -1 to 1: fails %v, holds %v", fail, safe)
 	}
@@ -138,7 +138,7 @@ func TestSumsShares(t *testing.T) {
 func TestSumsLost(t *testing.T) {
 	post := shallow(net.Activation{Kind: net.Tanh}, 2, 1, [2][]float64{{1, 1}, {0.1, 0.1}}, [2][]float64{{0}, {0.1}}, [2][]float64{{1}, {0.1}}, constants(1e6))
 	task := &property.Task{T: []property.Box{{Lo: []float64{0, 0}, Hi: []float64{1, 1}}}, S: onePoint([]float64{0}).S}
-	fail, err := sumsFailUp(post, task, nil)
+	fail, err := sumsFailUp(t.Context(), post, task, nil, anyFail)
 	want := 2*beyondReach[wideReach] + 2*normalTable().lost
 	if err != nil || fail < want || fail > want+1e-13 {
 		t.Errorf("what never fails fails %v, want %v, %v", fail, want, err)
