@@ -23,6 +23,8 @@ func complement(fail float64) chance {
 		return chance{}
 	case fail <= 0:
 		return chance{x: bigUnit}
+	case fail <= 0x1p-900: // where sums have no digits left: fail^2 is nothing beside eta
+		return chance{x: bigUnit, y: up(fail)}
 	case fail <= nearHalf:
 		y := newBig().SetFloat64(fail)
 		return chance{x: bigUnit, y: y.Add(y, newBig().Mul(y, big.NewFloat(logRest(fail))))}
@@ -93,6 +95,16 @@ func (c chance) float() float64 {
 		f = down(f)
 	}
 	return max(0, f)
+}
+
+// failUp is a float64 at or above 1 less the chance.
+func (c chance) failUp() float64 {
+	rest := newBig().Sub(bigUnit, c.value())
+	f, _ := rest.Float64()
+	if newBig().SetFloat64(f).Cmp(rest) <= 0 {
+		f = up(f) // also for what Sub rounds
+	}
+	return min(1, f)
 }
 
 // together is the chance that one of several events happens that exclude each other.
