@@ -23,8 +23,6 @@ func complement(fail float64) chance {
 		return chance{}
 	case fail <= 0:
 		return chance{x: bigUnit}
-	case fail <= 0x1p-900: // where sums have no digits left: fail^2 is nothing beside eta
-		return chance{x: bigUnit, y: up(fail)}
 	case fail <= nearHalf:
 		y := newBig().SetFloat64(fail)
 		return chance{x: bigUnit, y: y.Add(y, newBig().Mul(y, big.NewFloat(logRest(fail))))}
