@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"testing"
+
+	"psafe/internal/testscale"
 )
 
 // exactly is x as a rational number.
@@ -21,8 +23,8 @@ func anyFloat(rng *rand.Rand, wide int) float64 {
 
 func TestSum(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	loose := 0
-	for range 20000 {
+	loose, cases := 0, testscale.Cases(t, 20000)
+	for range cases {
 		wide := []int{1, 30, 400, 520}[rng.IntN(4)]
 		var s sum
 		exact := new(big.Rat)
@@ -56,8 +58,8 @@ func TestSum(t *testing.T) {
 		}
 	}
 	// Only sums that cancel nearly all of their digits may be loose.
-	if loose > 6000 {
-		t.Errorf("%d sums of 20000 are further than a neighbour from the exact one", loose)
+	if loose > cases/3 {
+		t.Errorf("%d sums of %d are further than a neighbour from the exact one", loose, cases)
 	}
 }
 

@@ -68,7 +68,7 @@ func boxJobs() map[string]*run.Job {
 			tanh.Tasks = run.Tasks{Points: run.Points{Inputs: filepath.Join("testdata", "pairs.csv"), Eps: "0.05", Property: property.KeepsClass}}
 			jobs[of+"tanh"] = tanh
 			sampled := *tanh
-			sampled.Method = run.Method{Word: new(word), NoUpper: true, Boxes: new(run.Sampled), Samples: new(30), Gamma: new(1.5)}
+			sampled.Method = run.Method{Word: new(word), NoUpper: true, Boxes: new(run.Sampled), Samples: new(8), Gamma: new(1.5)}
 			jobs[of+"tanh, sampled"] = &sampled
 		}
 	}

@@ -145,7 +145,7 @@ func TestRowsLo(t *testing.T) {
 		}{{false, 0}, {true, 0}, {true, 1}} {
 			q.net.lines, q.net.by.try = kind.lines, kind.try
 			lo, dead := q.net.rowsLo(q.x, q.rows)
-			for range 40 {
+			for range 15 {
 				rows, positive := q.drawn(rng)
 				for r, v := range rows {
 					if v.Add(v, slack); math.IsNaN(lo[r]) || exactly(lo[r]).Cmp(v) > 0 {
