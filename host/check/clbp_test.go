@@ -288,7 +288,7 @@ func TestLinearExactly(t *testing.T) {
 
 // TestForged: a certificate with other cells, budgets or regions is refused, or the bound that it
 // claims is one all the same, because what is recomputed is at least as good.
-func TestForged(t *testing.T) {
+func TestForgedNoise(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	refused, kept := map[string]int{}, map[string]int{}
 	for i := range testscale.Cases(t, 200) {
