@@ -286,7 +286,7 @@ func TestLinearExactly(t *testing.T) {
 	}
 }
 
-// TestForged: a certificate with other cells, budgets or regions is refused, or the bound that it
+// TestForgedNoise: a certificate with other cells, budgets or regions is refused, or the bound that it
 // claims is one all the same, because what is recomputed is at least as good.
 func TestForgedNoise(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
