@@ -100,3 +100,17 @@ func TestExitStatus(t *testing.T) {
 		}
 	}
 }
+
+// TestErrorStatus: what errors of a run, which no flag brings about, are as statuses.
+func TestErrorStatus(t *testing.T) {
+	for want, err := range map[int]error{
+		exitDifference:  fmt.Errorf("%w: 3 of 9 records are in r.partial", &run.Contradiction{Err: errors.New("p_lower above p_upper")}),
+		exitDevice:      &run.DeviceError{Err: errors.New("lost")},
+		exitInterrupted: &run.Interrupted{},
+	} {
+		var stderr bytes.Buffer
+		if got := status(err, &stderr); got != want || bytes.Count(stderr.Bytes(), []byte("\n")) != 1 {
+			t.Errorf("%v: status %d, want %d; %q", err, got, want, stderr.String())
+		}
+	}
+}

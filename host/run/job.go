@@ -58,7 +58,7 @@ type Job struct {
 const DefaultRequire = "0.9"
 
 // DefaultRecheck is the share of the time for rechecks if nobody says otherwise.
-const DefaultRecheck = 0.01
+const DefaultRecheck = 0.005
 
 // Posterior names a posterior and says how it is read.
 type Posterior struct {

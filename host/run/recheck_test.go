@@ -12,6 +12,7 @@ import (
 	"psafe/fallback"
 	"psafe/host/bound"
 	"psafe/host/certify"
+	"psafe/host/report"
 )
 
 // unsigned is a device that loses the minus signs of what is read, from a read on.
@@ -126,6 +127,19 @@ func TestContradiction(t *testing.T) {
 		}
 		if _, err := os.Stat(j.Out.Path); err == nil {
 			t.Errorf("%s: there is a result file", word)
+		}
+	}
+}
+
+// TestLastDoor: no record with p_lower above p_upper is written, wherever it came from.
+func TestLastDoor(t *testing.T) {
+	for _, c := range []struct {
+		lower, upper float64
+		passes       bool
+	}{{0, 1, true}, {0.25, 0.25, true}, {0.5, 0.25, false}, {math.NaN(), 1, false}, {0, math.NaN(), false}} {
+		err := lastDoor(&report.Record{Index: 3, PLower: c.lower, PUpper: c.upper})
+		if _, refused := errors.AsType[*Contradiction](err); refused == c.passes {
+			t.Errorf("p_lower %v, p_upper %v: %v", c.lower, c.upper, err)
 		}
 	}
 }
