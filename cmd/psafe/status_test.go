@@ -27,6 +27,7 @@ func TestErrorStatus(t *testing.T) {
 		{nil, exitDone}, {errHelp, exitDone},
 		{crosscheckStatus(&crosscheck.Difference{Err: errors.New("affine differs\nat 3")}), exitDifference},
 		{fmt.Errorf("o: %w", &paper.Contradiction{}), exitDifference},
+		{fmt.Errorf("%w: 3 of 9 records are in r.partial", &run.Contradiction{Err: errors.New("p_lower above p_upper")}), exitDifference},
 		{errors.New("--eps is missing"), exitUsage}, {&outfile.Error{Path: "r.jsonl", Err: errors.New("full")}, exitUsage},
 		{fmt.Errorf("r: %w: 3 of 5 records", &run.DeviceError{Err: errors.New("lost")}), exitDevice},
 		{&run.Interrupted{Words: ": 3 of 5 records"}, exitInterrupted}, {fmt.Errorf("net.npz: %w", context.Canceled), exitInterrupted},
@@ -97,20 +98,6 @@ func TestExitStatus(t *testing.T) {
 		}
 		if c.want != exitDone && c.want != exitUnder && stdout.Len() > 0 {
 			t.Errorf("psafe %q: failed but wrote %q", c.args, stdout.String())
-		}
-	}
-}
-
-// TestErrorStatus: what errors of a run, which no flag brings about, are as statuses.
-func TestErrorStatus(t *testing.T) {
-	for want, err := range map[int]error{
-		exitDifference:  fmt.Errorf("%w: 3 of 9 records are in r.partial", &run.Contradiction{Err: errors.New("p_lower above p_upper")}),
-		exitDevice:      &run.DeviceError{Err: errors.New("lost")},
-		exitInterrupted: &run.Interrupted{},
-	} {
-		var stderr bytes.Buffer
-		if got := status(err, &stderr); got != want || bytes.Count(stderr.Bytes(), []byte("\n")) != 1 {
-			t.Errorf("%v: status %d, want %d; %q", err, got, want, stderr.String())
 		}
 	}
 }

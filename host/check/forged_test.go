@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -129,6 +130,33 @@ func TestForged(t *testing.T) {
 		count[what]++
 	}
 	t.Log(count)
+}
+
+// TestUnsafeBoxes: a sampled box that is not safe is not counted, though it is listed.
+func TestUnsafeBoxes(t *testing.T) {
+	j := file("two-weights-product.npz", "", run.Method{Word: new(run.IBP), NoUpper: true, Boxes: new(run.Sampled), Samples: new(40), Gamma: new(0.5)}, bound.Float32)
+	j.Tasks = run.Tasks{Points: run.Points{Inputs: filepath.Join("testdata", "points.csv"), Index: new("1"), Eps: "0.1", Property: "output_box:[-0.5,0]"}}
+	line := written(t, j)[0]
+	r, err := parseRecord(line)
+	if err != nil || r.PLower.is(0) || *r.SafeBoxes == r.Samples {
+		t.Fatalf("%v: %s", err, line)
+	}
+	var c Checker
+	refused := 0
+	for n := range r.Samples {
+		if slices.Contains(r.Proof.Boxes, n) {
+			continue
+		}
+		more := changed(t, line, `"proof":{"boxes":\[`, fmt.Sprintf(`"proof":{"boxes":[%d,`, n))
+		if v, err := c.Check(t.Context(), changed(t, more, `"safe_boxes":\d+`, `"safe_boxes":40`), false); err != nil {
+			t.Fatal(err)
+		} else if v.Refused != nil {
+			refused++
+		}
+	}
+	if want := r.Samples - *r.SafeBoxes; refused != want {
+		t.Errorf("%d boxes are refused, %d are not safe", refused, want)
+	}
 }
 
 // log10Proved is the greatest float64 that a chance reaches as a decimal logarithm, about: not

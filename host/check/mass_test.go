@@ -191,6 +191,27 @@ func TestMassExact(t *testing.T) {
 	}
 }
 
+// TestMassOfSpreads: a mass is a lower bound for every standard deviation of an interval.
+func TestMassOfSpreads(t *testing.T) {
+	rng := rand.New(rand.NewPCG(29, 30))
+	for range testscale.Cases(t, 200) {
+		mean, sdLo, sdHi, lo, hi := randomBox(rng, 2, true)
+		for j := range sdLo {
+			sdLo[j] *= rng.Float64()
+		}
+		got := boxMass(oneLayer(mean, sdLo, sdHi), boxOfEnds(lo, hi)).value()
+		for range 4 {
+			exact := big.NewFloat(1).SetPrec(4000)
+			for j := range mean {
+				exact.Mul(exact, exactFactor(lo[j], hi[j], mean[j], in(rng, sdLo[j], sdHi[j])))
+			}
+			if got.Cmp(exact) > 0 {
+				t.Fatalf("mass %v is above that of some spreads, %v", got, exact)
+			}
+		}
+	}
+}
+
 // exactFactor is P(lo <= N(mean, sd^2) <= hi).
 func exactFactor(lo, hi, mean, sd float64) *big.Float {
 	if sd == 0 {

@@ -137,7 +137,7 @@ func TestLastDoor(t *testing.T) {
 		lower, upper float64
 		passes       bool
 	}{{0, 1, true}, {0.25, 0.25, true}, {0.5, 0.25, false}, {math.NaN(), 1, false}, {0, math.NaN(), false}} {
-		err := lastDoor(&report.Record{Index: 3, PLower: c.lower, PUpper: c.upper})
+		err := lastDoor(&report.Record{Index: 3, PLower: report.Down(c.lower), PUpper: report.Up(c.upper)})
 		if _, refused := errors.AsType[*Contradiction](err); refused == c.passes {
 			t.Errorf("p_lower %v, p_upper %v: %v", c.lower, c.upper, err)
 		}
