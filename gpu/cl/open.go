@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 )
 
@@ -105,4 +106,16 @@ func loadable(name string) bool {
 	}
 	dlclose(handle)
 	return true
+}
+
+// Installed reports whether there is an OpenCL library that could be opened. Where
+// its file is found where the dynamic linker looks, nothing of it is loaded, so that
+// whoever does not trust it may leave the opening to another process; else the linker
+// is asked.
+func Installed() bool {
+	names := libraryNames()
+	if override := os.Getenv(libraryVariable); override != "" {
+		names = []string{override}
+	}
+	return slices.ContainsFunc(names, hasFile) || slices.ContainsFunc(names, loadable)
 }
