@@ -23,17 +23,24 @@ var opened = sync.OnceValue(func() (o struct {
 	note string
 	err  error
 }) {
-	names := libraryNames()
 	override := os.Getenv(libraryVariable)
-	if override != "" {
-		names = []string{override}
-	}
-	o.lib, o.note, o.err = open(names, driverWithoutICD)
+	o.lib, o.note, o.err = open(candidates(), driverWithoutICD)
 	if o.err != nil && override != "" {
 		o.err = fmt.Errorf("%w; %s is set to %q", o.err, libraryVariable, override)
 	}
 	return o
 })
+
+// candidates are the libraries to try, in order.
+func candidates() []string {
+	if override := os.Getenv(libraryVariable); override != "" {
+		return []string{override}
+	}
+	return libraryNames()
+}
+
+// LibraryName names, for messages, the library that Open tries first.
+func LibraryName() string { return clean(candidates()[0], "") }
 
 // Open opens OpenCL once per process and asks it whether it has any platform;
 // later calls return the first call's answer. Calling it is optional.
@@ -113,9 +120,6 @@ func loadable(name string) bool {
 // whoever does not trust it may leave the opening to another process; else the linker
 // is asked.
 func Installed() bool {
-	names := libraryNames()
-	if override := os.Getenv(libraryVariable); override != "" {
-		names = []string{override}
-	}
+	names := candidates()
 	return slices.ContainsFunc(names, hasFile) || slices.ContainsFunc(names, loadable)
 }
