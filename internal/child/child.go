@@ -90,7 +90,8 @@ func Start(o Options) (*Child, error) {
 	c.said = &tail{limit: o.Flood}
 	for to, from := range map[io.Writer]*os.File{o.Report: c.report, c.said: c.chatter} {
 		c.reading.Go(func() {
-			if _, err := io.Copy(to, from); err != nil {
+			// A buffer must not fill itself (io.ReaderFrom) past what its Write refuses.
+			if _, err := io.Copy(struct{ io.Writer }{to}, from); err != nil {
 				c.mu.Lock()
 				c.flooded = c.flooded || errors.Is(err, ErrFlood)
 				c.mu.Unlock()
