@@ -154,6 +154,13 @@ func runCertify(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if err != nil {
 		return err
 	}
+	keep := ""
+	if c.out.Path != "" {
+		keep = c.out.Path + run.PartialSuffix
+	}
+	if done, err := c.device.supervised(ctx, newSupervised("certify", args, stdout, stderr, keep)); done || err != nil {
+		return err
+	}
 	job.Version, job.Stdout, job.Open = version(), stdout, c.device.opener(stderr)
 	if !onTerminal(stdout) {
 		job.Stdout = exactly(stdout)

@@ -76,6 +76,10 @@ func dispatch(args []string, stdout, stderr io.Writer) int {
 		return exitUsage
 	}
 	switch args[0] {
+	case probeWord:
+		return runProbe(args[1:])
+	case workerWord:
+		return runWorker(args[1:])
 	case "help", "--help", "-h":
 		if len(args) > 1 && !slices.Contains([]string{"help", "--help", "-h", "version", "--version"}, args[1]) {
 			return dispatch([]string{args[1], "--help"}, stdout, stderr)
@@ -101,6 +105,7 @@ func dispatch(args []string, stdout, stderr io.Writer) int {
 // status prints an error as one line and returns what to exit with.
 func status(err error, stderr io.Writer) int {
 	var s *statusError
+	var child *exited
 	var device *run.DeviceError
 	var interrupted *run.Interrupted
 	var contradiction *run.Contradiction
@@ -109,6 +114,8 @@ func status(err error, stderr io.Writer) int {
 	switch {
 	case err == nil, errors.Is(err, errHelp):
 		return exitDone
+	case errors.As(err, &child):
+		return child.status
 	case errors.As(err, &s):
 		status = s.status
 	case errors.As(err, &contradiction), errors.As(err, &between):
