@@ -51,6 +51,12 @@ func TestSumsCell(t *testing.T) {
 	if want := normalApprox(-1) + normalApprox(-5); err != nil || math.Abs(fail-want) > 1e-12 {
 		t.Errorf("x + N(1.5, 0.25) fails %v, want %v, %v", fail, want, err)
 	}
+	// Constant neurons of which the sum, |x|, is least between the vertices.
+	post = shallow(net.Activation{Kind: net.ReLU}, 1, 2, constants(1, -1), constants(0, 0), constants(1, 1), [2][]float64{{1}, {0.5}})
+	fail, err = sumsFailUp(t.Context(), post, task, nil, anyFail)
+	if want := normalApprox(-2); err != nil || fail < want {
+		t.Errorf("|x| + N(1, 0.25) fails %v, want %v, %v", fail, want, err)
+	}
 }
 
 // TestSumsAlternatives: what alternatives that exclude each other hold with is added up.
