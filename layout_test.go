@@ -39,7 +39,7 @@ var mayImport = map[string][]string{
 	"psafe/host/report": {"psafe/host/certify", "psafe/host/measure", "psafe/host/property", "psafe/internal/infile"},
 	"psafe/host/run": {
 		"psafe/host/bound", "psafe/host/certify", "psafe/host/posterior", "psafe/host/posterior/format",
-		"psafe/host/property", "psafe/host/report", "psafe/internal/outfile",
+		"psafe/host/property", "psafe/host/report", "psafe/internal/infile", "psafe/internal/outfile",
 	},
 	"psafe/host/train": {
 		"gonum.org/v1/gonum/", "psafe/host/network", "psafe/host/posterior", "psafe/host/property",

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -92,6 +93,7 @@ func endNow(stderr io.Writer) {
 		}
 		eraseBar(stderr)
 		status(&run.Interrupted{Words: kept}, stderr)
+		tell(fmt.Sprint("done ", exitInterrupted))
 	}()
 	select {
 	case <-tidy:
