@@ -39,7 +39,7 @@ var mayImport = map[string][]string{
 	"psafe/host/report": {"psafe/host/certify", "psafe/host/measure", "psafe/host/property", "psafe/internal/infile"},
 	"psafe/host/run": {
 		"psafe/host/bound", "psafe/host/certify", "psafe/host/posterior", "psafe/host/posterior/format",
-		"psafe/host/property", "psafe/host/report", "psafe/internal/outfile",
+		"psafe/host/property", "psafe/host/report", "psafe/internal/infile", "psafe/internal/outfile",
 	},
 	"psafe/host/train": {
 		"gonum.org/v1/gonum/", "psafe/host/network", "psafe/host/posterior", "psafe/host/property",
@@ -50,7 +50,7 @@ var mayImport = map[string][]string{
 		"gonum.org/v1/gonum/",
 		"psafe/host/bound", "psafe/host/figure", "psafe/host/network", "psafe/host/posterior",
 		"psafe/host/posterior/format", "psafe/host/property", "psafe/host/report", "psafe/host/run",
-		"psafe/host/train", "psafe/internal/infile", "psafe/internal/outfile", "psafe/testdata",
+		"psafe/host/train", "psafe/internal/child", "psafe/internal/infile", "psafe/internal/outfile", "psafe/testdata",
 	},
 	"psafe/host/bench": {
 		"psafe/host/bound", "psafe/host/certify", "psafe/host/network", "psafe/host/posterior",
@@ -69,8 +69,9 @@ var mayImport = map[string][]string{
 		"psafe/host/bench", "psafe/host/bound", "psafe/host/check", "psafe/host/crosscheck", "psafe/host/figure",
 		"psafe/host/measure", "psafe/host/network", "psafe/host/paper", "psafe/host/posterior",
 		"psafe/host/posterior/format", "psafe/host/property", "psafe/host/report", "psafe/host/run",
-		"psafe/host/train", "psafe/internal/infile", "psafe/internal/outfile",
+		"psafe/host/train", "psafe/internal/child", "psafe/internal/infile", "psafe/internal/outfile",
 	},
+	"psafe/internal/child":     {},
 	"psafe/internal/infile":    {},
 	"psafe/internal/outfile":   {},
 	"psafe/internal/testscale": {},

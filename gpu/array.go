@@ -147,6 +147,9 @@ func (d *Device) Write(dst bound.Array, src []float64) error {
 		return d.lost
 	}
 	a := d.array(dst, len(src), "Write")
+	if err := d.room(len(src)); err != nil {
+		return err
+	}
 	var raw []byte
 	if d.precision == bound.Float64 {
 		raw = cl.Bytes(append([]float64(nil), src...))
@@ -165,6 +168,11 @@ func (d *Device) Write(dst bound.Array, src []float64) error {
 		return d.fail("Write", err)
 	}
 	d.launched.events = append(d.launched.events, e)
+	at, receipt, err := d.digest(a)
+	if err != nil {
+		return err
+	}
+	d.expect("Write", "holds other numbers than it was given", at, receipt, raw)
 	return nil
 }
 
@@ -174,9 +182,17 @@ func (d *Device) Read(dst []float64, src bound.Array) error {
 		return d.lost
 	}
 	a := d.array(src, len(dst), "Read")
+	if err := d.room(len(dst)); err != nil {
+		return err
+	}
+	at, receipt, err := d.digest(a)
+	if err != nil {
+		return err
+	}
 	bad := -1
-	var err error
+	var raw []byte
 	if d.precision == bound.Float64 {
+		raw = cl.Bytes(dst)
 		if err = cl.ReadBuffer(d.queue, a.mem, 0, dst); err == nil {
 			for i, x := range dst {
 				if math.Float64bits(x) == poison64 {
@@ -186,6 +202,7 @@ func (d *Device) Read(dst []float64, src bound.Array) error {
 		}
 	} else {
 		v := make([]float32, len(dst))
+		raw = cl.Bytes(v)
 		if err = cl.ReadBuffer(d.queue, a.mem, 0, v); err == nil {
 			for i, x := range v {
 				if math.Float32bits(x) == poison32 {
@@ -196,6 +213,7 @@ func (d *Device) Read(dst []float64, src bound.Array) error {
 		}
 	}
 	if err == nil {
+		d.expect("Read", "gave other numbers than it holds", at, receipt, raw)
 		err = d.settle()
 	}
 	if err == nil && bad >= 0 {

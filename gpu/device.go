@@ -8,7 +8,8 @@
 // operation writes the expected bits in a few small jobs. Every call of OpenCL is checked. Every
 // launch leaves a receipt that Read looks for, and small arrays are filled with a
 // NaN of their own before use, which Read refuses to return: a launch that did
-// nothing is an error, never a number. Errors are of type *Error.
+// nothing is an error, never a number. What is written and read is hashed on both
+// sides (digest.go). Errors are of type *Error.
 //
 // # Order and memory
 //

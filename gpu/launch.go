@@ -1,7 +1,6 @@
 package gpu
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -34,14 +33,20 @@ type launched struct {
 	next   uint32
 	names  []string // of launches next-len(names) .. next-1
 	events []*cl.Event
+	// used places behind the ring hold digests, of the transfers in digested; see
+	// digest.go.
+	used     int
+	digested []digested
+	// undigested leaves digests out.
+	undigested bool
 }
 
 func (l *launched) init(d *Device) (err error) {
-	if l.ring, err = d.context.CreateEmptyBuffer(cl.MemReadWrite, 4*kernels.Receipts); err != nil {
+	if l.ring, err = d.context.CreateEmptyBuffer(cl.MemReadWrite, 4*(kernels.Receipts+kernels.Digests)); err != nil {
 		return err
 	}
 	l.next = 1
-	return cl.FillBuffer(d.queue, l.ring, 0, kernels.Receipts, uint32(0))
+	return cl.FillBuffer(d.queue, l.ring, 0, kernels.Receipts+kernels.Digests, uint32(0))
 }
 
 // work is what a launch moves and computes, for Profile: bytes of the arrays it
@@ -146,8 +151,8 @@ func (d *Device) argument(k kernels.Kernel, i int, v any) any {
 	return bad()
 }
 
-// settle is called when the queue is known to be empty: it checks the receipts,
-// collects times and releases the events of transfers.
+// settle is called when the queue is known to be empty: it checks receipts and
+// digests, collects times and releases the events of transfers.
 func (d *Device) settle() error {
 	l := &d.launched
 	for _, e := range l.events {
@@ -159,7 +164,7 @@ func (d *Device) settle() error {
 	if len(l.names) == 0 {
 		return nil
 	}
-	ring := make([]uint32, kernels.Receipts)
+	ring := make([]uint32, kernels.Receipts+l.used)
 	if err := cl.ReadBuffer(d.queue, l.ring, 0, ring); err != nil {
 		return err
 	}
@@ -170,7 +175,10 @@ func (d *Device) settle() error {
 		}
 	}
 	l.names = l.names[:0]
-	return errors.Join(d.profile.collect())
+	if err := d.checkDigests(ring[kernels.Receipts:]); err != nil {
+		return err
+	}
+	return d.profile.collect()
 }
 
 // up is a/b rounded up.

@@ -26,7 +26,7 @@ var order = []string{
 	"drawbox", "mergerows", "affine", "activate", "relax", "relaxrows", "backsubstitute", "concretize", "intersect",
 	"squarerows", "noiserows", "widen", "vary",
 	"tiles", "affinetiles", "backtiles",
-	"selftest", "benchcopy", "benchfma",
+	"digest", "selftest", "benchcopy", "benchfma",
 }
 
 // BaseOptions are the options every kernel is built with, on every device: the
@@ -148,6 +148,9 @@ func (s Shape) Kernels() []Kernel {
 
 // Receipts is the length of the ring of receipts, RECEIPTS in round.cl.
 const Receipts = 1024
+
+// Digests is how many places for digests there are behind the ring. See digest.cl.
+const Digests = 8192
 
 // Padding is how many numbers an array must have beyond its length, PAD in
 // round.cl: vectors are loaded whole.

@@ -105,6 +105,7 @@ var All = []Kernel{
 		{"radius", Out}, {"radiusSq", Out}, {"maxSq", Out}, {"zLo", In}, {"zHi", In}, {"mean", In}, {"var", In},
 		{"quantile", Real}, {"lipschitz", Real}, {"n", Int},
 	}},
+	{"digest", "digest", []Arg{{"a", In}, {"n", Long}, {"at", Uint}}},
 	{"selftest", "selftest", []Arg{
 		{"sum", Out}, {"difference", Out}, {"product", Out}, {"twice", Out}, {"below", Out},
 		{"a", In}, {"b", In}, {"c", In}, {"n", Int},

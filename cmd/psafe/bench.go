@@ -34,12 +34,15 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	if !(job.Seconds > 0 && job.Seconds <= 600) {
 		return fmt.Errorf("--seconds %v is not between 0 and 600", job.Seconds)
 	}
-	dev, err := device.open(stderr)
+	if done, err := device.supervised(ctx, newSupervised("bench", args, stdout, stderr, "")); done || err != nil {
+		return err
+	}
+	dev, err := device.open()
 	if err != nil {
 		return err
 	}
 	defer dev.close()
-	cpu, err := openDevices("cpu", dev.list[0].Precision(), gpu.Options{}, stderr)
+	cpu, err := openDevices("cpu", dev.list[0].Precision(), gpu.Options{})
 	if err != nil {
 		return err
 	}

@@ -48,6 +48,7 @@ type certifyFlags struct {
 
 	device    deviceFlags
 	out       run.Output
+	recheck   float64
 	require   string
 	failUnder string
 	quiet     bool
@@ -71,6 +72,7 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	f.BoolVar(&c.uniform, "uniform", false, "keep one gamma for all layers of a centred box")
 	f.Uint64Var(&c.seed, "seed", 0, "seed of sampled boxes and of --method statistical")
 	c.device.add(f)
+	f.Float64Var(&c.recheck, "recheck", run.DefaultRecheck, "share of the time, 0 to 1, for computing answers of an OpenCL device again on the CPU and comparing them (1: all answers)")
 	f.StringVar(&c.out.Path, "out", "", "result file (JSON Lines); standard output if absent")
 	f.BoolVar(&c.out.Resume, "resume", false, "go on with the finished records in OUT.partial, if there are any; done if OUT is this run's, complete")
 	f.StringVar(&c.require, "require", run.DefaultRequire, "verdict safe needs p_lower, as it is printed, at least this; unsafe p_upper less")
@@ -111,6 +113,7 @@ func (c *certifyFlags) job(f *pflag.FlagSet) (*run.Job, error) {
 		},
 		Precision: given(f, "precision", precision),
 		Require:   require,
+		Recheck:   given(f, "recheck", c.recheck),
 		Out:       c.out,
 	}, nil
 }
@@ -149,6 +152,13 @@ func probability(flag, text string) (property.Exact, error) {
 func runCertify(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	c, job, err := parseCertify(args, stdout)
 	if err != nil {
+		return err
+	}
+	keep := ""
+	if c.out.Path != "" {
+		keep = c.out.Path + run.PartialSuffix
+	}
+	if done, err := c.device.supervised(ctx, newSupervised("certify", args, stdout, stderr, keep)); done || err != nil {
 		return err
 	}
 	job.Version, job.Stdout, job.Open = version(), stdout, c.device.opener(stderr)

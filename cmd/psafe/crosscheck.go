@@ -61,7 +61,11 @@ func runCrosscheck(ctx context.Context, args []string, stdout, stderr io.Writer)
 	if err != nil {
 		return err
 	}
-	job.Open = func(p bound.Precision) (*crosscheck.Pair, error) { return c.open(ctx, p, stderr) }
+	supervised := newSupervised("crosscheck", args, stdout, stderr, "")
+	if done, err := supervised.run(ctx, job.Precisions[0], &c.device, &c.against); done || err != nil {
+		return err
+	}
+	job.Open = func(p bound.Precision) (*crosscheck.Pair, error) { return c.open(ctx, p) }
 	job.Equal = func(e crosscheck.Equal) {
 		fmt.Fprintf(stdout, "%s %v: %s: equal bits: %d numbers of %d operations\n", e.Method, e.Precision, e.Devices, e.Numbers, e.Operations)
 	}
@@ -122,7 +126,7 @@ func (c *crosscheckFlags) load(f *pflag.FlagSet, post *posterior.Posterior) ([]p
 }
 
 // open opens both devices in one precision.
-func (c *crosscheckFlags) open(ctx context.Context, p bound.Precision, stderr io.Writer) (*crosscheck.Pair, error) {
+func (c *crosscheckFlags) open(ctx context.Context, p bound.Precision) (*crosscheck.Pair, error) {
 	second := c.against
 	if second == "opencl" {
 		list, err := gpu.List()
@@ -134,11 +138,11 @@ func (c *crosscheckFlags) open(ctx context.Context, p bound.Precision, stderr io
 		}
 		second = list[0].ID
 	}
-	a, err := openDevices(c.device, p, gpu.Options{}, stderr)
+	a, err := openDevices(c.device, p, gpu.Options{})
 	if err != nil {
 		return nil, err
 	}
-	b, err := openDevices(second, p, gpu.Options{}, stderr)
+	b, err := openDevices(second, p, gpu.Options{})
 	if err != nil {
 		a.close()
 		return nil, err

@@ -11,7 +11,6 @@ import (
 
 	"psafe/fallback"
 	"psafe/gpu"
-	"psafe/gpu/cl"
 	"psafe/host/bound"
 	"psafe/host/run"
 )
@@ -41,13 +40,18 @@ func (d *deviceFlags) number() (bound.Precision, error) {
 // opener opens the devices that the flags name for a job.
 func (d *deviceFlags) opener(stderr io.Writer) run.Opener {
 	return func(p bound.Precision) (*run.Devices, error) {
-		opened, err := d.openIn(p, stderr)
+		opened, err := d.openIn(p)
 		if err != nil {
 			return nil, err
 		}
 		return &run.Devices{
 			List: opened.list, Spare: opened.spare, Blame: d.blame, Close: opened.close,
-			Done: func() error { return opened.printProfile(stderr) },
+			Done: func() error {
+				if !d.profile {
+					return nil // a device that was lost has been replaced, and the records say so
+				}
+				return opened.printProfile(stderr)
+			},
 		}, nil
 	}
 }
@@ -87,46 +91,33 @@ func (d *devices) close() {
 }
 
 // open opens the devices that the flags name.
-func (d *deviceFlags) open(stderr io.Writer) (*devices, error) {
+func (d *deviceFlags) open() (*devices, error) {
 	p, err := d.number()
 	if err != nil {
 		return nil, err
 	}
-	return d.openIn(p, stderr)
+	return d.openIn(p)
 }
 
 // openIn opens them in a precision.
-func (d *deviceFlags) openIn(p bound.Precision, stderr io.Writer) (*devices, error) {
+func (d *deviceFlags) openIn(p bound.Precision) (*devices, error) {
 	var err error
 	opts := gpu.Options{Profile: d.profile}
 	if opts.Memory, err = parseBytes(d.memory); err != nil {
 		return nil, fmt.Errorf("--memory: %w", err)
 	}
-	return openDevices(d.device, p, opts, stderr)
+	return openDevices(d.device, p, opts)
 }
 
-func openDevices(selector string, p bound.Precision, opts gpu.Options, stderr io.Writer) (*devices, error) {
+func openDevices(selector string, p bound.Precision, opts gpu.Options) (*devices, error) {
 	cpu := func() bound.Device { return fallback.New(p) }
-	if selector == "cpu" {
+	// What auto means was decided before; it is left only where there is no OpenCL.
+	if selector == "cpu" || selector == "auto" {
 		return &devices{list: []bound.Device{cpu()}}, nil
 	}
-	if selector == "auto" || selector == "" {
-		selector = "gpu"
-		list, err := gpu.List()
-		if err != nil && !cl.Absent(err) {
-			fmt.Fprintf(stderr, "psafe: note: %s\n", inLine(err))
-		}
-		if !anyGPU(list) {
-			return &devices{list: []bound.Device{cpu()}}, nil
-		}
-		opened, err := openDevices(selector, p, opts, stderr)
-		if err != nil {
-			fmt.Fprintf(stderr, "psafe: note: computing on the CPU, since the GPU was refused: %s\n", inLine(err))
-			return &devices{list: []bound.Device{cpu()}}, nil
-		}
-		return opened, nil
-	}
+	tell("opening")
 	opened, err := gpu.OpenAll(selector, p, opts)
+	tell("opened")
 	if err != nil {
 		return nil, &run.DeviceError{Err: fmt.Errorf("--device %s: %w", selector, err)}
 	}
@@ -135,16 +126,6 @@ func openDevices(selector string, p bound.Precision, opts gpu.Options, stderr io
 		d.list = append(d.list, g)
 	}
 	return d, nil
-}
-
-// anyGPU says whether a GPU is among the devices.
-func anyGPU(list []gpu.Info) bool {
-	for _, i := range list {
-		if i.IsGPU() {
-			return true
-		}
-	}
-	return false
 }
 
 func inLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

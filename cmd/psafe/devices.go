@@ -13,6 +13,7 @@ import (
 	"psafe/gpu/cl"
 	"psafe/host/bound"
 	"psafe/host/run"
+	"psafe/internal/outfile"
 )
 
 const devicesAbout = `psafe devices lists what psafe can compute on: the CPU (always) and every OpenCL
@@ -38,60 +39,92 @@ type deviceRow struct {
 	SelfTest     string `json:"self_test"`
 }
 
-func runDevices(_ context.Context, args []string, stdout, stderr io.Writer) error {
+func runDevices(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	f := newFlags("devices", devicesAbout, stdout)
 	asJSON := f.Bool("json", false, "one JSON object per device and line")
 	if err := parse(f, args, 0); err != nil {
 		return err
 	}
-	rows := []deviceRow{{ID: "cpu", Name: "portable fallback", Type: "CPU", ComputeUnits: runtime.GOMAXPROCS(0), FP64: true, SelfTest: "the definition"}}
-	list, err := gpu.List()
-	for i := range list {
-		rows = append(rows, describe(&list[i]))
-	}
-	if *asJSON {
-		for _, r := range rows {
-			line, err := json.Marshal(r)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(stdout, "%s\n", line)
-		}
-	} else if err := deviceTable(rows, stdout); err != nil {
+	found, err := listDevices(ctx)
+	if err != nil {
 		return err
 	}
-	if note := cl.Note(); note != "" {
+	rows := []deviceRow{{ID: "cpu", Name: "portable fallback", Type: "CPU", ComputeUnits: runtime.GOMAXPROCS(0), FP64: true, SelfTest: "the definition"}}
+	rows = append(rows, found.devices...)
+	if err := writeDevices(rows, *asJSON, stdout); err != nil {
+		return &outfile.Error{Path: "standard output", Err: err}
+	}
+	for _, note := range found.notes {
 		fmt.Fprintln(stderr, "psafe: note:", note)
 	}
-	if err != nil {
+	for _, err := range found.failed {
 		fmt.Fprintln(stderr, "psafe: note:", inLine(err))
-		if !cl.Absent(err) {
-			return &run.DeviceError{Err: errors.New("a driver failed: see the note above")}
-		}
+	}
+	if len(found.failed) > 0 {
+		return &run.DeviceError{Err: errors.New("a driver failed: see the note above")}
 	}
 	return nil
 }
 
-// describe opens the device once in each precision it has.
-func describe(i *gpu.Info) deviceRow {
-	r := deviceRow{ID: i.ID, Name: i.Name, Type: i.Type, Platform: i.Platform, Driver: i.Driver, OpenCL: i.CVersion,
-		Memory: i.Memory, MaxAlloc: i.MaxAlloc, LocalMemory: i.LocalMemory, ComputeUnits: i.ComputeUnits, FP64: i.FP64,
-		PCI: i.PCI, UUID: i.UUID, SelfTest: "passed"}
-	precisions := []bound.Precision{bound.Float32}
-	if i.FP64 {
-		precisions = append(precisions, bound.Float64)
+// listDevices asks a child what there is, and for each device another whether it passes
+// the self-test. A driver that fails is no error of this function but among those failed.
+func listDevices(ctx context.Context) (*probed, error) {
+	if !cl.Installed() {
+		found := &probed{}
+		if _, err := gpu.List(); err != nil { // it says what to install
+			found.notes = []string{inLine(err)}
+		}
+		return found, nil
 	}
-	for _, p := range precisions {
-		d, err := gpu.OpenInfo(*i, p, gpu.Options{})
-		if err == nil {
-			err = d.Close()
+	found, err := probe(ctx, listLimit, "list")
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return &probed{failed: []error{fmt.Errorf("%w when it was asked for its devices", err)}}, nil
+	case found.absent != nil:
+		found.notes = append(found.notes, found.absent.Error())
+	}
+	for i := range found.devices {
+		r := &found.devices[i]
+		precisions := []bound.Precision{bound.Float32}
+		if r.FP64 {
+			precisions = append(precisions, bound.Float64)
+		}
+		r.SelfTest = "passed"
+		err := testDevice(ctx, r.ID, precisions...)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
 		if err != nil {
-			r.SelfTest = fmt.Sprintf("REFUSED: %v: %s", p, inLine(err))
-			return r
+			r.SelfTest = "REFUSED: " + inLine(err)
+		}
+		if _, refused := errors.AsType[*refusal](err); err != nil && !refused {
+			found.failed = append(found.failed, fmt.Errorf("%s (%s): %w in the self-test", r.Name, r.ID, err))
 		}
 	}
-	return r
+	return found, nil
+}
+
+// describe is the row of a device that has not been tested.
+func describe(i *gpu.Info) deviceRow {
+	return deviceRow{ID: i.ID, Name: i.Name, Type: i.Type, Platform: i.Platform, Driver: i.Driver, OpenCL: i.CVersion,
+		Memory: i.Memory, MaxAlloc: i.MaxAlloc, LocalMemory: i.LocalMemory, ComputeUnits: i.ComputeUnits, FP64: i.FP64,
+		PCI: i.PCI, UUID: i.UUID}
+}
+
+// writeDevices prints rows as a table or as JSON Lines.
+func writeDevices(rows []deviceRow, asJSON bool, w io.Writer) error {
+	if !asJSON {
+		return deviceTable(rows, w)
+	}
+	out := json.NewEncoder(w)
+	for _, r := range rows {
+		if err := out.Encode(r); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func deviceTable(rows []deviceRow, w io.Writer) error {

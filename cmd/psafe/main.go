@@ -17,7 +17,7 @@ import (
 // Exit statuses, as "psafe help" and docs/cli.md list them.
 const (
 	exitDone        = 0
-	exitDifference  = 1  // crosscheck found a difference, paper a contradiction, check a record that it refuses
+	exitDifference  = 1  // crosscheck found a difference, certify or paper a contradiction, check a record that it refuses
 	exitUsage       = 2  // a flag or a file is wrong, or a result cannot be written
 	exitDevice      = 3  // the device asked for is absent, refused or broke
 	exitInterrupted = 4  // interrupted; finished records are in OUT.partial, for --resume
@@ -76,6 +76,10 @@ func dispatch(args []string, stdout, stderr io.Writer) int {
 		return exitUsage
 	}
 	switch args[0] {
+	case probeWord:
+		return runProbe(args[1:])
+	case workerWord:
+		return runWorker(args[1:])
 	case "help", "--help", "-h":
 		if len(args) > 1 && !slices.Contains([]string{"help", "--help", "-h", "version", "--version"}, args[1]) {
 			return dispatch([]string{args[1], "--help"}, stdout, stderr)
@@ -101,16 +105,20 @@ func dispatch(args []string, stdout, stderr io.Writer) int {
 // status prints an error as one line and returns what to exit with.
 func status(err error, stderr io.Writer) int {
 	var s *statusError
+	var child *exited
 	var device *run.DeviceError
 	var interrupted *run.Interrupted
-	var contradiction *paper.Contradiction
+	var contradiction *run.Contradiction
+	var between *paper.Contradiction
 	status := exitUsage
 	switch {
 	case err == nil, errors.Is(err, errHelp):
 		return exitDone
+	case errors.As(err, &child):
+		return child.status
 	case errors.As(err, &s):
 		status = s.status
-	case errors.As(err, &contradiction):
+	case errors.As(err, &contradiction), errors.As(err, &between):
 		status = exitDifference
 	case errors.As(err, &interrupted):
 		status = exitInterrupted
@@ -142,11 +150,12 @@ Commands:
   version     version of this program
 
 Exit status: 0 all records written (whatever the verdicts), 1 crosscheck found
-a difference, paper a contradiction or check a record that does not pass, 2 a
-flag or file is wrong or a result cannot be written, 3 the device is absent,
-refused or broke, 4 interrupted (SIGINT, SIGTERM, SIGHUP), 10 a p_lower is under
---fail-under or a share of the inputs is not what --fail-unless asks for. After
-3 and 4, records that certify had finished are in OUT.partial, and certify
-or paper with --resume goes on from there.
+a difference, certify or paper bounds that contradict each other, or check a
+record that does not pass, 2 a flag or file is wrong or a result cannot be
+written, 3 the device is absent, refused or broke, 4 interrupted (SIGINT,
+SIGTERM, SIGHUP), 10 a p_lower is under --fail-under or a share of the inputs is
+not what --fail-unless asks for. After 1, 3 and 4, records that certify had
+finished are in OUT.partial, and certify or paper with --resume goes on from
+there.
 `)
 }

@@ -106,6 +106,9 @@ func runPaper(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	if err != nil {
 		return err
 	}
+	if done, err := p.device.supervised(ctx, newSupervised("paper", args, stdout, stderr, p.out)); done || err != nil {
+		return err
+	}
 	// What is resumed ends with the files of one run: --resume is no part of it.
 	lasting := slices.DeleteFunc(slices.Clone(args), func(a string) bool {
 		return strings.HasPrefix(a, "--resume") || strings.HasPrefix(a, "--quiet")

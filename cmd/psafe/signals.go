@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -15,15 +17,15 @@ import (
 )
 
 const (
-	// patience is how long the program may take to end by itself after a signal.
-	patience = time.Second
+	// respite is how long the program may take to end by itself after a signal.
+	respite = time.Second
 	// tidying is how long it may take to leave its files in order when it ends at once.
 	tidying = time.Second / 4
 )
 
 // untilSignal returns a context that the first SIGINT, SIGTERM or SIGHUP ends. Whatever looks
 // at it stops in order. What does not, such as a driver that compiles, a file that
-// never comes to an end or a terminal that takes nothing, has the time of patience: then,
+// never comes to an end or a terminal that takes nothing, has the time of respite: then,
 // or at a second signal, the program ends where it stands, which leaves no more
 // behind than kill -9 and says the same as an ending in order. stop is for a program that
 // has ended by itself.
@@ -42,13 +44,17 @@ func untilSignal(stderr io.Writer) (ctx context.Context, stop func()) {
 		case <-ended:
 			return
 		}
-		select {
-		case <-came:
-		case <-time.After(patience):
-		case <-ended:
-			return
+		for {
+			select {
+			case <-came:
+			case <-time.After(respite):
+			case <-ended:
+				return
+			}
+			if !supervising.Load() { // a child that got the signal too
+				endNow(stderr)
+			}
 		}
-		endNow(stderr)
 	}()
 	return ctx, func() {
 		signal.Stop(came)
@@ -56,6 +62,10 @@ func untilSignal(stderr io.Writer) (ctx context.Context, stop func()) {
 		cancel()
 	}
 }
+
+// supervising says that a child computes, which gets the signals and has its own respite;
+// who supervises it kills it where it does not end (supervise.go).
+var supervising atomic.Bool
 
 // blameless is err, or that the run was interrupted if a device failed for a signal. The
 // signal may come later than the error: LLVM, which compiles kernels in many drivers, answers
@@ -83,6 +93,7 @@ func endNow(stderr io.Writer) {
 		}
 		eraseBar(stderr)
 		status(&run.Interrupted{Words: kept}, stderr)
+		tell(fmt.Sprint("done ", exitInterrupted))
 	}()
 	select {
 	case <-tidy:

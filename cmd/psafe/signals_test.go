@@ -126,7 +126,7 @@ func interrupted(t *testing.T, delay time.Duration, args []string, signals ...sy
 			return e
 		}
 	}
-	t.Fatalf("psafe %q: %v: never in time; last %+v", args, signals, e)
+	t.Fatalf("psafe %q: %v: never in time; last after %v: %+v", args, signals, delay, e)
 	return e
 }
 
@@ -154,7 +154,7 @@ func TestSignals(t *testing.T) {
 func TestSignalsEverywhere(t *testing.T) {
 	noSignals(t)
 	net, points := deepNet(t, 2000, 8)
-	wide, _ := deepNet(t, 30, 300)
+	wide, _ := deepNet(t, 40, 300)
 	dir := t.TempDir()
 	records := filepath.Join(dir, "r.jsonl")
 	certifyTo(t, records, "--device", "cpu", "--posterior", testFile("tiny-2-3-2-tanh.npz"), "--inputs", pointsOf(t, "0,1\n"), "--eps", "0.05", "--method", "ibp", "--quiet")
@@ -170,12 +170,12 @@ func TestSignalsEverywhere(t *testing.T) {
 		signals []syscall.Signal
 	}{
 		{[]string{"inspect", net}, []syscall.Signal{syscall.SIGINT}},
-		{[]string{"convert", wide, "--out", out("c.npz")}, []syscall.Signal{syscall.SIGHUP, syscall.SIGHUP}},
+		{[]string{"convert", wide, "--out", out("c.npz")}, []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM}},
 		{[]string{"train", "--data", "cubic", "--samples", "100000", "--epochs", "100000", "--out", out("t.npz")}, []syscall.Signal{syscall.SIGINT}},
 		{[]string{"train", "--data", "cubic", "--samples", "100000", "--epochs", "100000", "--out", out("t.npz")}, []syscall.Signal{syscall.SIGTERM, syscall.SIGINT}},
 		{[]string{"bench", "--device", "cpu", "--seconds", "100"}, []syscall.Signal{syscall.SIGTERM}},
 		{[]string{"crosscheck", "--posterior", net, "--inputs", points, "--eps", "0.001", "--against", "cpu"}, []syscall.Signal{syscall.SIGINT}},
-		{[]string{"plot", "eps", records, "--out", out("f.svg")}, []syscall.Signal{syscall.SIGHUP, syscall.SIGHUP}},
+		{[]string{"plot", "eps", records, "--out", out("f.svg")}, []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM}},
 		{[]string{"paper", "regression", "--quick", "--device", "cpu", "--out", out("paper")}, []syscall.Signal{syscall.SIGTERM}},
 	} {
 		e := interrupted(t, 400*time.Millisecond, c.args, c.signals...)
@@ -205,7 +205,7 @@ func TestSecondSignal(t *testing.T) {
 	for range 10 { // a busy machine may take long for anything
 		first = interrupted(t, 400*time.Millisecond, []string{"inspect", net}, syscall.SIGINT).after
 		second = interrupted(t, 400*time.Millisecond, []string{"inspect", net}, syscall.SIGINT, syscall.SIGTERM).after
-		if first >= patience && second < patience {
+		if first >= respite && second < respite {
 			return
 		}
 	}

@@ -27,6 +27,7 @@ func TestErrorStatus(t *testing.T) {
 		{nil, exitDone}, {errHelp, exitDone},
 		{crosscheckStatus(&crosscheck.Difference{Err: errors.New("affine differs\nat 3")}), exitDifference},
 		{fmt.Errorf("o: %w", &paper.Contradiction{}), exitDifference},
+		{fmt.Errorf("%w: 3 of 9 records are in r.partial", &run.Contradiction{Err: errors.New("p_lower above p_upper")}), exitDifference},
 		{errors.New("--eps is missing"), exitUsage}, {&outfile.Error{Path: "r.jsonl", Err: errors.New("full")}, exitUsage},
 		{fmt.Errorf("r: %w: 3 of 5 records", &run.DeviceError{Err: errors.New("lost")}), exitDevice},
 		{&run.Interrupted{Words: ": 3 of 5 records"}, exitInterrupted}, {fmt.Errorf("net.npz: %w", context.Canceled), exitInterrupted},

@@ -10,10 +10,10 @@ import (
 // must be answered; the rest keeps its zero value where it is not.
 func (d *Device) read() error {
 	q := deviceQuery{d: d}
-	d.name = q.str(deviceName)
-	d.version = q.str(deviceVersion)
-	d.driverVersion = q.str(deviceDriverVersion)
-	d.cVersion = q.str(deviceOpenCLCVersion)
+	d.name = short(q.str(deviceName))
+	d.version = short(q.str(deviceVersion))
+	d.driverVersion = short(q.str(deviceDriverVersion))
+	d.cVersion = short(q.str(deviceOpenCLCVersion))
 	d.extensions = q.str(deviceExtensions)
 	d.kind = DeviceType(value[uint64](&q, deviceType))
 	d.units = value[uint32](&q, deviceMaxComputeUnits)
@@ -34,7 +34,7 @@ func (d *Device) read() error {
 			d.uuid = fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 		}
 	}
-	return nil
+	return d.believe()
 }
 
 // readPCIBusID asks by the standard's extension, then by the vendors'.
@@ -98,7 +98,7 @@ func optional[T scalar](d *Device, name uint32) T {
 }
 
 func (d *Device) optionalBytes(name uint32) []byte {
-	b, err := infoBytes("clGetDeviceInfo", d.name, d.query(name))
+	b, err := infoBytes("clGetDeviceInfo", d.name, mostText, d.query(name))
 	if err != nil {
 		return nil
 	}

@@ -23,6 +23,9 @@ type fake struct {
 	live         func() int32
 	calls        func(name string) int32
 	lastParam    func() uint32
+	lie          func(param uint32, number uint64)
+	length       func(bytes uint64)
+	setName      func(text *byte)
 }
 
 // compileFake compiles the fake library with more flags and returns its path.
@@ -53,6 +56,7 @@ func openFake(t *testing.T, flags ...string) *fake {
 		{"fake_platforms", &f.setPlatforms}, {"fake_devices", &f.devices},
 		{"fake_event_status", &f.eventStatus}, {"fake_null_objects", &f.nullObjects},
 		{"fake_live", &f.live}, {"fake_calls", &f.calls}, {"fake_last_param", &f.lastParam},
+		{"fake_lie", &f.lie}, {"fake_length", &f.length}, {"fake_name", &f.setName},
 	} {
 		addr, err := dlsym(l.handle, s.name)
 		if err != nil {

@@ -53,7 +53,10 @@ func (k *Kernel) WorkGroupSize(device *Device) (int, error) {
 		func(size uintptr, value unsafe.Pointer, got *uintptr) int32 {
 			return k.lib.getKernelWorkGroupInfo(id, device.id, kernelWorkGroupSize, size, value, got)
 		})
-	return int(n), err
+	if err == nil && (n < 1 || n > mostWorkItems) {
+		err = lie("clGetKernelWorkGroupInfo", device.name, "that kernel %s runs in work-groups of %d", k.name, n)
+	}
+	return int(min(n, mostWorkItems)), err
 }
 
 // Release gives the kernel back.

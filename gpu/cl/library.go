@@ -105,14 +105,18 @@ func (o *object) release(call string, release func(uintptr) int32) error {
 // query is one of the clGet...Info functions with its object bound.
 type query func(size uintptr, value unsafe.Pointer, got *uintptr) int32
 
-// infoBytes asks for a value of unknown length: first its length, then itself.
-func infoBytes(call, device string, get query) ([]byte, error) {
+// infoBytes asks for a value of unknown length: first its length, then itself. A
+// length above limit is an error.
+func infoBytes(call, device string, limit uintptr, get query) ([]byte, error) {
 	var size uintptr
 	if err := check(call, get(0, nil, &size), device); err != nil {
 		return nil, err
 	}
 	if size == 0 {
 		return nil, nil
+	}
+	if size > limit {
+		return nil, lie(call, device, "that an answer has %d bytes", size)
 	}
 	value := make([]byte, size)
 	got := size
@@ -122,12 +126,13 @@ func infoBytes(call, device string, get query) ([]byte, error) {
 	return value[:min(got, size)], nil
 }
 
-// infoString is infoBytes as text, without C's terminating zero and without the
-// spaces that some drivers pad names with.
+// infoString is infoBytes as text, without C's terminating zero, without the
+// spaces that some drivers pad names with, and with nothing in it but what can be
+// printed in one line.
 func infoString(call, device string, get query) (string, error) {
-	b, err := infoBytes(call, device, get)
+	b, err := infoBytes(call, device, mostText, get)
 	s, _, _ := strings.Cut(string(b), "\x00")
-	return strings.TrimSpace(s), err
+	return clean(strings.TrimSpace(s), ""), err
 }
 
 // scalar is what C passes by value here: numbers, and handles and sizes.

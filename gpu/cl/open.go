@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 )
 
@@ -22,17 +23,24 @@ var opened = sync.OnceValue(func() (o struct {
 	note string
 	err  error
 }) {
-	names := libraryNames()
 	override := os.Getenv(libraryVariable)
-	if override != "" {
-		names = []string{override}
-	}
-	o.lib, o.note, o.err = open(names, driverWithoutICD)
+	o.lib, o.note, o.err = open(candidates(), driverWithoutICD)
 	if o.err != nil && override != "" {
 		o.err = fmt.Errorf("%w; %s is set to %q", o.err, libraryVariable, override)
 	}
 	return o
 })
+
+// candidates are the libraries to try, in order.
+func candidates() []string {
+	if override := os.Getenv(libraryVariable); override != "" {
+		return []string{override}
+	}
+	return libraryNames()
+}
+
+// LibraryName names, for messages, the library that Open tries first.
+func LibraryName() string { return clean(candidates()[0], "") }
 
 // Open opens OpenCL once per process and asks it whether it has any platform;
 // later calls return the first call's answer. Calling it is optional.
@@ -105,4 +113,13 @@ func loadable(name string) bool {
 	}
 	dlclose(handle)
 	return true
+}
+
+// Installed reports whether there is an OpenCL library that could be opened. Where
+// its file is found where the dynamic linker looks, nothing of it is loaded, so that
+// whoever does not trust it may leave the opening to another process; else the linker
+// is asked.
+func Installed() bool {
+	names := candidates()
+	return slices.ContainsFunc(names, hasFile) || slices.ContainsFunc(names, loadable)
 }

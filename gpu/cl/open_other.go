@@ -24,3 +24,5 @@ func dlsym(uintptr, string) (uintptr, error) { return 0, errors.ErrUnsupported }
 func dlclose(uintptr) {}
 
 func register(any, uintptr) {}
+
+func hasFile(string) bool { return false }

@@ -40,3 +40,6 @@ func dlclose(handle uintptr) { _ = syscall.FreeLibrary(syscall.Handle(handle)) }
 
 // register makes *fn call the C function at addr.
 func register(fn any, addr uintptr) { purego.RegisterFunc(fn, addr) }
+
+// hasFile is not known: the linker is asked.
+func hasFile(string) bool { return false }

@@ -38,6 +38,9 @@ func (l *library) platformIDs() ([]uintptr, error) {
 	if n == 0 {
 		return nil, none
 	}
+	if n > mostPlatforms {
+		return nil, lie("clGetPlatformIDs", "", "that there are %d platforms", n)
+	}
 	ids := make([]uintptr, n)
 	if err := check("clGetPlatformIDs", l.getPlatformIDs(n, &ids[0], &n), ""); err != nil {
 		return nil, err
@@ -67,6 +70,7 @@ func (p *Platform) read() (err error) {
 	p.name, err = infoString("clGetPlatformInfo", "", func(size uintptr, value unsafe.Pointer, got *uintptr) int32 {
 		return p.lib.getPlatformInfo(p.id, platformName, size, value, got)
 	})
+	p.name = short(p.name)
 	return err
 }
 
@@ -85,6 +89,9 @@ func (p *Platform) GetDevices(types DeviceType) ([]*Device, error) {
 	}
 	if err := check("clGetDeviceIDs", code, p.name); err != nil {
 		return nil, err
+	}
+	if n > mostDevices {
+		return nil, lie("clGetDeviceIDs", p.name, "that there are %d devices", n)
 	}
 	ids := make([]uintptr, n)
 	if err := check("clGetDeviceIDs", p.lib.getDeviceIDs(p.id, uint64(types), n, &ids[0], &n), p.name); err != nil {

@@ -54,9 +54,11 @@ func (p *Program) BuildProgram(devices []*Device, options string) error {
 // the device, warnings included; often nothing.
 func (p *Program) BuildLog(device *Device) (string, error) {
 	id := p.use()
-	return infoString("clGetProgramBuildInfo", device.name, func(size uintptr, value unsafe.Pointer, got *uintptr) int32 {
+	b, err := infoBytes("clGetProgramBuildInfo", device.name, mostLog, func(size uintptr, value unsafe.Pointer, got *uintptr) int32 {
 		return p.lib.getProgramBuildInfo(id, device.id, programBuildLog, size, value, got)
 	})
+	s, _, _ := strings.Cut(string(b), "\x00")
+	return clean(strings.TrimSpace(s), "\n\t"), err
 }
 
 // Release gives the program back; its kernels keep it alive in the driver.

@@ -96,12 +96,15 @@ func (m clbp) judgeAt(ctx context.Context, cells []*cell, tau float64) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		err := guarded(m.e, chunk, func(on *bound.Model, part []*cell) error {
-			return m.propagate(on, part, m.quantiles(on.Device().Precision(), tau), func(c *cell, n *bound.CLBPMargins, i int) {
-				if fail := m.failUp(c, n, i, tau); fail < c.fail {
-					c.fail, c.tau = fail, tau
-				}
+		err := guarded(m.e, "clbp", chunk, func(on *bound.Model, part []*cell) (answers []answer, err error) {
+			err = m.propagate(on, part, m.quantiles(on.Device().Precision(), tau), func(c *cell, n *bound.CLBPMargins, i int) {
+				answers = append(answers, answer{noisesOf(c, n, i), func() {
+					if fail := m.failUp(c, n, i, tau); fail < c.fail {
+						c.fail, c.tau = fail, tau
+					}
+				}})
 			})
+			return answers, err
 		})
 		if err != nil {
 			return err
@@ -193,6 +196,21 @@ func (m clbp) failUp(c *cell, n *bound.CLBPMargins, i int, tau float64) float64 
 		least = min(least, sum)
 	}
 	return min(1, math.Nextafter(least+m.budgetUp(c, tau), math.Inf(1)))
+}
+
+// noisesOf lists all numbers that say something of cell i, the rows one after the other.
+func noisesOf(c *cell, n *bound.CLBPMargins, i int) []float64 {
+	var all []float64
+	for r := range c.task.S.Rows {
+		for _, form := range []*bound.Noises{&n.ByIntervals, &n.ByLines} {
+			if form.Lo == nil {
+				continue
+			}
+			lo, mean, variance := form.At(i*n.Rows + r)
+			all = append(append(append(all, lo), mean...), variance...)
+		}
+	}
+	return all
 }
 
 // rowTailUp bounds the probability that a row is negative somewhere in the cell. Of

@@ -41,7 +41,7 @@ func (d *decision) ask(ctx context.Context, method bound.Method, qs []*question)
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := guarded(e, chunk, func(m *bound.Model, part [][]*question) error {
+		if err := guarded(e, method.String()+" of drawn networks", chunk, func(m *bound.Model, part [][]*question) ([]answer, error) {
 			return d.askOn(m, method, part, perBox)
 		}); err != nil {
 			return err
@@ -84,7 +84,7 @@ func cutRuns(qs []*question, perBox int) [][]*question {
 }
 
 // askOn answers runs of questions in one batch.
-func (d *decision) askOn(m *bound.Model, method bound.Method, runs [][]*question, perBox int) error {
+func (d *decision) askOn(m *bound.Model, method bound.Method, runs [][]*question, perBox int) ([]answer, error) {
 	p := m.Device().Precision()
 	var list []bound.Explicit
 	var regions []property.Box
@@ -97,26 +97,34 @@ func (d *decision) askOn(m *bound.Model, method bound.Method, runs [][]*question
 	}
 	boxes, err := m.Upload(list)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer m.ReleaseBoxes(boxes)
 	in, dr, release, err := upload(m, regions, rows)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer release()
 	items := len(regions)
 	margins, err := m.Propagate(bound.Job{Method: method, Boxes: boxes, Inputs: in, Rows: dr,
 		Batch: bound.Batch{Items: items, PerBox: perBox, Inputs: items}})
 	if err != nil {
-		return err
+		return nil, err
 	}
+	answers := make([]answer, len(runs))
 	for r, run := range runs {
+		var lo []float64
 		for i, q := range run {
-			q.lo = margins.Lo(r*perBox + i)[:len(q.rows)]
+			lo = append(lo, margins.Lo(r*perBox + i)[:len(q.rows)]...)
 		}
+		answers[r] = answer{lo, func() {
+			rest := lo
+			for _, q := range run {
+				q.lo, rest = rest[:len(q.rows)], rest[len(q.rows):]
+			}
+		}}
 	}
-	return nil
+	return answers, nil
 }
 
 // enclose rounds weights outward to a precision.

@@ -11,8 +11,9 @@ import (
 
 // Engine is a posterior on a device, and no more: it knows how much fits the device
 // (budget), has chunks of work done (guarded), once more in halves and then on a spare
-// device if the device fails in the middle, verifies weight boxes (verify), and says
-// which devices did the work (Name). What is to be done, strategies know.
+// device if the device fails in the middle, compares the two (recheck), verifies weight
+// boxes (verify), and says which devices did the work (Name). What is to be done,
+// strategies know.
 type Engine struct {
 	// posterior is what is certified. normal is the same if its weights are independent
 	// normal numbers, and otherwise its mean network without deviations: what is
@@ -29,10 +30,14 @@ type Engine struct {
 	// moved counts the chunks that the spare device had to do.
 	moved int
 	fault error
-	// deviations is the posterior as concentration LBP needs it, by model.
+	// deviations is the posterior as concentration LBP needs it, by model; moments is what
+	// they are made of, once it has been asked for.
 	deviations map[*bound.Model]*bound.Deviations
+	moments    *bound.Moments
 	// sums is the posterior as sums of neurons need it, once it has been asked for.
 	sums *neuronsum.Sum
+	// recheck compares the device with the spare one.
+	recheck recheck
 }
 
 // NewEngine loads the posterior on the device. reach is the largest half-width in
@@ -67,8 +72,12 @@ func (e *Engine) Precision() bound.Precision { return e.dev.Precision() }
 // begin forgets what the spare device had to do for earlier results.
 func (e *Engine) begin() { e.moved, e.fault = 0, nil }
 
-// Name names the device, and the spare one too if it had to help since begin.
+// Name names the device, and the spare one too if it had to help since begin, or has taken
+// its place.
 func (e *Engine) Name() string {
+	if off := e.recheck.off; off != nil {
+		return fmt.Sprintf("%s, as %v", off.Spare, off)
+	}
 	if e.moved > 0 {
 		return fmt.Sprintf("%s, %d chunks on %s after: %v", e.dev.Name(), e.moved, e.backup.Device().Name(), e.fault)
 	}
@@ -79,47 +88,80 @@ func (e *Engine) Name() string {
 // less a share for what devices round sizes up to.
 func (e *Engine) budget() int64 { return (e.dev.MemoryLimit() - e.model.Bytes()) / 10 * 6 }
 
-// guarded runs f on a chunk; if the device fails, on its halves, and then on the
-// spare device. So a chunk is answered by launches that succeeded or not at all.
-func guarded[P any](e *Engine, chunk []P, f func(*bound.Model, []P) error) error {
-	err := f(e.model, chunk)
-	if err == nil {
-		return nil
+// guarded asks the device for the answers of a chunk, a kind of work, and takes them in; if
+// the device fails, on its halves, and then the spare device. So a chunk is answered by
+// launches that succeeded or not at all. If a recheck finds a number that differs, the error
+// is a *Dropped and nothing is taken in.
+func guarded[P any](e *Engine, work string, chunk []P, ask asker[P]) error {
+	if e.recheck.off != nil {
+		return onSpare(e, chunk, ask)
+	}
+	fault, err := onDevice(e, work, chunk, ask)
+	if fault == nil {
+		return err
 	}
 	half := (len(chunk) + 1) / 2
 	for _, part := range [][]P{chunk[:half], chunk[half:]} {
 		if len(part) == 0 {
 			continue
 		}
-		if f(e.model, part) == nil {
-			continue
-		}
-		model, spareErr := e.spareModel(err)
-		if spareErr != nil {
-			return spareErr
-		}
-		for few := range slices.Chunk(part, spareChunk) {
-			if err := f(model, few); err != nil {
-				return err
+		again, err := onDevice(e, work, part, ask)
+		if again != nil {
+			if e.spare == nil {
+				return fault
 			}
+			e.fault = fault
+			err = onSpare(e, part, ask)
+			e.moved++
 		}
-		e.moved++
+		if err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// onDevice asks the device. A fault is the device's and has taken nothing in; any other
+// error ends the work.
+func onDevice[P any](e *Engine, work string, chunk []P, ask asker[P]) (fault, err error) {
+	answers, fault := ask(e.model, chunk)
+	if fault != nil {
+		return fault, nil
+	}
+	if err := recheckSome(e, work, chunk, answers, ask); err != nil {
+		return nil, err
+	}
+	for _, a := range answers {
+		a.take()
+	}
+	return nil, nil
 }
 
 // spareChunk is how many probes or boxes the spare device gets at a time: chunks
 // were cut for a device that may have much more memory.
 const spareChunk = 16
 
-// spareModel returns the model on the spare device, or the fault if there is
-// none.
-func (e *Engine) spareModel(fault error) (*bound.Model, error) {
-	e.fault = fault
-	if e.backup == nil {
-		if e.spare == nil {
-			return nil, fault
+// onSpare asks the spare device.
+func onSpare[P any](e *Engine, chunk []P, ask asker[P]) error {
+	model, err := e.spareModel()
+	if err != nil {
+		return err
+	}
+	for few := range slices.Chunk(chunk, spareChunk) {
+		answers, err := ask(model, few)
+		if err != nil {
+			return err
 		}
+		for _, a := range answers {
+			a.take()
+		}
+	}
+	return nil
+}
+
+// spareModel is the model on the spare device, which there must be.
+func (e *Engine) spareModel() (*bound.Model, error) {
+	if e.backup == nil {
 		m, err := bound.NewModel(e.spare(), e.normal, e.reach)
 		if err != nil {
 			return nil, err
@@ -134,7 +176,11 @@ func (e *Engine) deviationsOn(m *bound.Model) (*bound.Deviations, error) {
 	if c := e.deviations[m]; c != nil {
 		return c, nil
 	}
-	c, err := m.NewDeviations(e.normal, NoiseMoments(e.normal))
+	if e.moments == nil {
+		moments := NoiseMoments(e.normal)
+		e.moments = &moments
+	}
+	c, err := m.NewDeviations(e.normal, *e.moments)
 	if err != nil {
 		return nil, err
 	}

@@ -86,7 +86,9 @@ func upperBySums(ctx context.Context, e *Engine, results []*Result) error {
 			if p := sums.SafeApprox(w.Lo, &t.S); p > 0.999 || p > r.Upper() {
 				continue
 			}
-			r.showUnsafe(math.Nextafter(1-sums.SafeUp(w, &t.S), math.Inf(-1)), UpperProof{Method: "neuronsum", Witness: at})
+			if unsafeDown := math.Nextafter(1-sums.SafeUp(w, &t.S), math.Inf(-1)); unsafeDown > neuronsum.Worth {
+				r.showUnsafe(unsafeDown, UpperProof{Method: "neuronsum", Witness: at})
+			}
 		}
 	}
 	return nil

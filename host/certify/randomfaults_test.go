@@ -140,6 +140,7 @@ func runUnreliable(t *testing.T, r *rand.Rand, post *posterior.Posterior, cfg ce
 	if err != nil {
 		t.Fatal(err)
 	}
+	engine.Recheck(certify.Recheck{Share: []float64{0, 1e-9, .1, 1}[r.IntN(4)]})
 	dev.p = []float64{.0005, .003, .02, .3}[r.IntN(4)]
 	err = certify.Run(context.Background(), []*certify.Engine{engine}, cfg, []property.Task{task}, nil, func(x *certify.Result) error {
 		got = x

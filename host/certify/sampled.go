@@ -53,34 +53,69 @@ func sampledBoxes(ctx context.Context, j *job) error {
 	}
 	order := newOrder(len(j.tasks), j)
 	for _, want := range kinds {
-		start := time.Now()
-		for _, e := range j.engines {
-			e.begin()
-		}
 		var part []*property.Task
 		for _, i := range wants[want] {
 			part = append(part, &j.tasks[i])
 		}
-		d := &draws{want, j.engines, j.cfg}
-		found, err := d.verify(ctx, part)
+		results, err := j.sampledTasks(ctx, want, part, func(n int) { order.did(wants[want][n], 1) })
 		if err != nil {
 			return err
 		}
 		for n, i := range wants[want] {
-			r, err := d.result(ctx, part[n], found[n])
-			if err != nil {
-				return err
-			}
-			if err := j.beside(ctx, j.engines[0], []*Result{r}); err != nil {
-				return err
-			}
-			stamp([]*Result{r}, names(j.engines), time.Since(start)/time.Duration(len(part)))
-			if err := order.put(i, []*Result{r}); err != nil {
+			if err := order.put(i, results[n:n+1]); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// sampledTasks bounds tasks that want the same boxes, on all engines together, until no
+// device has to be dropped. What is done of each task is told to did.
+func (j *job) sampledTasks(ctx context.Context, want boxJob, tasks []*property.Task, did func(n int)) ([]*Result, error) {
+	d := &draws{want, j.engines, j.cfg}
+	for {
+		start := time.Now()
+		for _, e := range j.engines {
+			e.begin()
+		}
+		results, err := d.results(ctx, j, tasks, did)
+		for _, e := range j.engines {
+			if err == nil {
+				err = e.confirm()
+			}
+		}
+		if err == nil {
+			err = door(j.engines, results, func(t *property.Task) ([]*Result, error) {
+				return d.results(ctx, j, []*property.Task{t}, func(int) {})
+			})
+		}
+		if err == nil {
+			stamp(results, names(j.engines), time.Since(start))
+		}
+		if !isDropped(err) {
+			return results, err
+		}
+	}
+}
+
+// results bounds tasks, with all that was asked for beside.
+func (d *draws) results(ctx context.Context, j *job, tasks []*property.Task, did func(n int)) ([]*Result, error) {
+	found, err := d.verify(ctx, tasks)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]*Result, len(tasks))
+	for n, t := range tasks {
+		if results[n], err = d.result(ctx, t, found[n]); err != nil {
+			return nil, err
+		}
+		if err := j.beside(ctx, d.engines[0], results[n:n+1]); err != nil {
+			return nil, err
+		}
+		did(n)
+	}
+	return results, nil
 }
 
 // found is what the boxes of one task gave.
@@ -109,7 +144,7 @@ func (d *draws) verify(ctx context.Context, tasks []*property.Task) ([]found, er
 			results[t].add(first, margins[t])
 		}
 		return err
-	})
+	}, nil)
 	for t := range results {
 		slices.Sort(results[t].safe) // whatever the order in which chunks came
 	}
@@ -174,21 +209,20 @@ func (d *draws) margins(e *Engine, tasks []*property.Task, spec bound.BoxSpec) (
 	for i := range numbers {
 		numbers[i] = i
 	}
-	err := guarded(e, numbers, func(m *bound.Model, part []int) error {
-		from, to := part[0], part[len(part)-1]+1
-		boxes, err := m.Draw(spec.Slice(from, to))
-		if err != nil {
-			return err
-		}
-		defer m.ReleaseBoxes(boxes)
-		for i, t := range tasks {
-			margins, err := boxMargins(m, d.cfg.Method, boxes, t)
-			if err != nil {
-				return err
+	err := guarded(e, d.cfg.Method.String()+" of sampled boxes", numbers, func(m *bound.Model, part []int) ([]answer, error) {
+		var answers []answer
+		for len(part) > 0 { // a recheck leaves numbers out, and boxes are drawn in rows
+			n := 1
+			for n < len(part) && part[n] == part[0]+n {
+				n++
 			}
-			copy(all[i][from:to], margins)
+			more, err := d.marginsOn(m, tasks, spec.Slice(part[0], part[0]+n), part[0], all)
+			if err != nil {
+				return nil, err
+			}
+			answers, part = append(answers, more...), part[n:]
 		}
-		return nil
+		return answers, nil
 	})
 	if err != nil {
 		return nil, err
@@ -196,8 +230,36 @@ func (d *draws) margins(e *Engine, tasks []*property.Task, spec bound.BoxSpec) (
 	return all, nil
 }
 
-// boxMargins propagates the grid of all boxes and the task's input boxes.
-func boxMargins(m *bound.Model, method bound.Method, boxes *bound.Boxes, t *property.Task) ([]float64, error) {
+// marginsOn asks a model for the margins of boxes, which go to all from place first on.
+func (d *draws) marginsOn(m *bound.Model, tasks []*property.Task, spec bound.BoxSpec, first int, all [][]float64) ([]answer, error) {
+	boxes, err := m.Draw(spec)
+	if err != nil {
+		return nil, err
+	}
+	defer m.ReleaseBoxes(boxes)
+	lo := make([][][]float64, len(tasks))
+	for i, t := range tasks {
+		if lo[i], err = boxLowers(m, d.cfg.Method, boxes, t); err != nil {
+			return nil, err
+		}
+	}
+	answers := make([]answer, spec.Count())
+	for b := range answers {
+		for i := range tasks {
+			answers[b].numbers = append(answers[b].numbers, lo[i][b]...)
+		}
+		answers[b].take = func() {
+			for i, t := range tasks {
+				all[i][first+b] = leastMargin(lo[i][b], &t.S, len(t.T))
+			}
+		}
+	}
+	return answers, nil
+}
+
+// boxLowers propagates the grid of all boxes and the task's input boxes, and returns for each
+// weight box the lower bounds of the rows on every input box.
+func boxLowers(m *bound.Model, method bound.Method, boxes *bound.Boxes, t *property.Task) ([][]float64, error) {
 	per := len(t.T)
 	in, dr, release, err := upload(m, t.T, slices.Repeat([][]property.Row{t.S.Rows}, per))
 	if err != nil {
@@ -209,9 +271,9 @@ func boxMargins(m *bound.Model, method bound.Method, boxes *bound.Boxes, t *prop
 	if err != nil {
 		return nil, err
 	}
-	out := make([]float64, boxes.Count())
+	out := make([][]float64, boxes.Count())
 	for b := range out {
-		out[b] = leastMargin(margins, &t.S, b*per, per)
+		out[b] = lowers(margins, &t.S, b*per, per)
 	}
 	return out, nil
 }

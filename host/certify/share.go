@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"psafe/host/property"
@@ -52,25 +53,37 @@ func (g groups) run(ctx context.Context, j *job) error {
 		n := groupSize(rest, most)
 		list, rest = append(list, rest[:n]), rest[n:]
 	}
-	order, all := newOrder(len(list), j), names(j.engines)
-	return share(ctx, j.engines, len(list), func(ctx context.Context, e *Engine, i int) error {
+	all := names(j.engines)
+	c := &careful{newOrder(len(list), j), func(ctx context.Context, e *Engine, i int) ([]*Result, error) {
 		start := time.Now()
 		e.begin()
-		results, err := g.certify(ctx, e, j.cfg, list[i])
+		results, err := g.full(ctx, j, e, list[i])
 		if err == nil {
-			err = j.beside(ctx, e, results)
+			err = door([]*Engine{e}, results, func(t *property.Task) ([]*Result, error) {
+				return g.full(ctx, j, e, []property.Task{*t})
+			})
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		// Which of several devices was free is chance, and no part of a result.
 		device := e.Name()
-		if e.moved == 0 {
+		if e.moved == 0 && e.recheck.off == nil {
 			device = all
 		}
 		stamp(results, device, time.Since(start))
-		return order.put(i, results)
-	})
+		return results, nil
+	}}
+	return share(ctx, j.engines, len(list), c.do, c.finish)
+}
+
+// full certifies tasks with all that was asked for beside.
+func (g groups) full(ctx context.Context, j *job, e *Engine, tasks []property.Task) ([]*Result, error) {
+	results, err := g.certify(ctx, e, j.cfg, tasks)
+	if err != nil {
+		return nil, err
+	}
+	return results, j.beside(ctx, e, results)
 }
 
 // groupSize is how many tasks from the first on, up to most, have as many input
@@ -117,8 +130,9 @@ const fewInputs = 8
 func groupOfOne(*Engine, Config) int { return 1 }
 
 // share hands the numbers 0..n-1 to the engines, each to whichever is free, and
-// waits. The first error stops the rest and is returned.
-func share(ctx context.Context, engines []*Engine, n int, work func(ctx context.Context, e *Engine, i int) error) error {
+// waits. An engine whose device was dropped gets no more if another is left. Each calls
+// finish at its end, if there is one. The first error stops the rest and is returned.
+func share(ctx context.Context, engines []*Engine, n int, work func(ctx context.Context, e *Engine, i int) error, finish func(context.Context, *Engine) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	next := make(chan int, n)
@@ -126,17 +140,31 @@ func share(ctx context.Context, engines []*Engine, n int, work func(ctx context.
 		next <- i
 	}
 	close(next)
+	var left atomic.Int32 // engines that take work
+	left.Store(int32(len(engines)))
 	var wait sync.WaitGroup
 	for _, e := range engines {
 		wait.Go(func() {
-			for i := range next {
-				if ctx.Err() != nil {
-					return
+			for counted := false; ; {
+				if e.recheck.off != nil && !counted {
+					if counted = true; left.Add(-1) > 0 {
+						break
+					}
+				}
+				i, more := <-next
+				if !more || ctx.Err() != nil {
+					break
 				}
 				if err := work(ctx, e, i); err != nil {
 					cancel(err)
-					return
+					break
 				}
+			}
+			if finish == nil {
+				return
+			}
+			if err := finish(ctx, e); err != nil {
+				cancel(err)
 			}
 		})
 	}
@@ -184,29 +212,41 @@ type order struct {
 	mu       sync.Mutex
 	groups   [][]*Result
 	next     int
+	counted  []bool // groups that are in done
 	done     int
 	progress func(int)
 	emit     func(*Result) error
+	failed   error // what emit said
 }
 
 func newOrder(n int, j *job) *order {
-	return &order{groups: make([][]*Result, n), progress: j.progress, emit: j.emit}
+	return &order{groups: make([][]*Result, n), counted: make([]bool, n), progress: j.progress, emit: j.emit}
 }
 
-// put takes in group i and emits what is complete up to it.
+// did counts the tasks of group i, n of them, as done. They count once.
+func (o *order) did(i, n int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if n > 0 && !o.counted[i] {
+		o.counted[i] = true
+		o.done += n
+		o.progress(o.done)
+	}
+}
+
+// put takes in group i and emits what is complete up to it. Nothing is emitted after an
+// error.
 func (o *order) put(i int, results []*Result) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.groups[i] = results
-	o.done += len(results)
-	for o.next < len(o.groups) && o.groups[o.next] != nil {
+	for o.failed == nil && o.next < len(o.groups) && o.groups[o.next] != nil {
 		for _, r := range o.groups[o.next] {
-			if err := o.emit(r); err != nil {
-				return err
+			if o.failed = o.emit(r); o.failed != nil {
+				break
 			}
 		}
 		o.next++
 	}
-	o.progress(o.done)
-	return nil
+	return o.failed
 }

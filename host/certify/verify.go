@@ -84,7 +84,7 @@ func (e *Engine) chunks(ctx context.Context, how proof, probes []*probe) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := guarded(e, chunk, how.on); err != nil {
+		if err := guarded(e, how.String(), chunk, how.on); err != nil {
 			return err
 		}
 	}
@@ -105,11 +105,23 @@ func (e *Engine) chunkSize(how proof, probes []*probe) int {
 	return int(max(1, min(free/per, 4096, int64(e.model.MostItems(rows)/regions))))
 }
 
+// String names the kind of work.
+func (how proof) String() string {
+	words := how.method.String() + " of weight boxes"
+	if how.oneBox {
+		words = how.method.String() + " of one weight box"
+	}
+	if how.wantDead {
+		words += " with dead neurons"
+	}
+	return words
+}
+
 // on answers probes in one batch of a model.
-func (how proof) on(m *bound.Model, probes []*probe) error {
+func (how proof) on(m *bound.Model, probes []*probe) ([]answer, error) {
 	boxes, err := how.boxes(m, probes)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer m.ReleaseBoxes(boxes)
 	per := len(probes[0].task.T)
@@ -125,7 +137,7 @@ func (how proof) on(m *bound.Model, probes []*probe) error {
 	}
 	in, dr, release, err := upload(m, regions, rows)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer release()
 	items := len(regions)
@@ -133,22 +145,30 @@ func (how proof) on(m *bound.Model, probes []*probe) error {
 	if how.oneBox {
 		job.Batch.PerBox = items
 	}
+	dead := make([][][]bool, len(probes))
 	if how.wantDead {
-		job.Observe = func(what string, layer int, a bound.Array) error {
+		job.Observe = func(what string, _ int, a bound.Array) error {
 			if what != "pre.hi" {
 				return nil
 			}
-			return observeDead(m.Device(), probes, layer, a)
+			return observeDead(m.Device(), dead, per, a)
 		}
 	}
 	margins, err := m.Propagate(job)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	answers := make([]answer, len(probes))
 	for i, p := range probes {
-		p.margin = leastMargin(margins, &p.task.S, i*per, per)
+		lo := lowers(margins, &p.task.S, i*per, per)
+		answers[i] = answer{append(lo, flags(dead[i])...), func() {
+			p.margin = leastMargin(lo, &p.task.S, per)
+			if how.wantDead {
+				p.dead = dead[i]
+			}
+		}}
 	}
-	return nil
+	return answers, nil
 }
 
 // boxes makes the weight boxes of probes on a model: one for all, or one for each.
@@ -184,32 +204,57 @@ func upload(m *bound.Model, regions []property.Box, rows [][]property.Row) (in *
 	return in, dr, func() { m.ReleaseRows(dr); m.ReleaseInputs(in) }, nil
 }
 
-// leastMargin is the least margin over per items from item first on.
-func leastMargin(m *bound.Margins, s *property.Safe, first, per int) float64 {
-	least := s.MarginLo(m.Lo(first)[:len(s.Rows)])
-	for i := first + 1; i < first+per; i++ {
-		least = min(least, s.MarginLo(m.Lo(i)[:len(s.Rows)]))
+// lowers are the lower bounds of the rows of s for each of per items from item first on.
+func lowers(m *bound.Margins, s *property.Safe, first, per int) []float64 {
+	var lo []float64
+	for i := range per {
+		lo = append(lo, m.Lo(first + i)[:len(s.Rows)]...)
+	}
+	return lo
+}
+
+// leastMargin is the least margin over per items that have these lower bounds.
+func leastMargin(lo []float64, s *property.Safe, per int) float64 {
+	n := len(s.Rows)
+	least := s.MarginLo(lo[:n])
+	for i := 1; i < per; i++ {
+		least = min(least, s.MarginLo(lo[i*n:(i+1)*n]))
 	}
 	return least
 }
 
-// observeDead notes the neurons whose upper bound is <= 0 for every input box.
-func observeDead(dev bound.Device, probes []*probe, layer int, a bound.Array) error {
+// observeDead adds a hidden layer to dead, which has a list for each probe: the neurons
+// whose upper bound is <= 0 for each of its per input boxes.
+func observeDead(dev bound.Device, dead [][][]bool, per int, a bound.Array) error {
 	hi := make([]float64, a.Len())
 	if err := dev.Read(hi, a); err != nil {
 		return err
 	}
-	per := len(probes[0].task.T)
-	n := len(hi) / (per * len(probes))
-	for i, p := range probes {
-		dead := make([]bool, n)
-		for j := range dead {
-			dead[j] = true
+	n := len(hi) / (per * len(dead))
+	for i := range dead {
+		layer := make([]bool, n)
+		for j := range layer {
+			layer[j] = true
 			for t := range per {
-				dead[j] = dead[j] && hi[(i*per+t)*n+j] <= 0
+				layer[j] = layer[j] && hi[(i*per+t)*n+j] <= 0
 			}
 		}
-		p.dead = append(p.dead[:layer], dead)
+		dead[i] = append(dead[i], layer)
 	}
 	return nil
+}
+
+// flags are 1 for true and 0 for false.
+func flags(lists [][]bool) []float64 {
+	var all []float64
+	for _, list := range lists {
+		for _, yes := range list {
+			flag := 0.0
+			if yes {
+				flag = 1
+			}
+			all = append(all, flag)
+		}
+	}
+	return all
 }

@@ -95,6 +95,16 @@ func (c chance) float() float64 {
 	return max(0, f)
 }
 
+// failUp is a float64 at or above 1 less the chance.
+func (c chance) failUp() float64 {
+	rest := newBig().Sub(bigUnit, c.value())
+	f, _ := rest.Float64()
+	if newBig().SetFloat64(f).Cmp(rest) <= 0 {
+		f = up(f) // also for what Sub rounds
+	}
+	return min(1, f)
+}
+
 // together is the chance that one of several events happens that exclude each other.
 func together(list []chance) chance {
 	total := newBig()

@@ -62,6 +62,11 @@ func (c *Checker) prove(ctx context.Context, r *record) error {
 	if err := q.upper(ctx); err != nil {
 		return err
 	}
+	if r.Method == "samples" { // its counts are claims too
+		if _, err := q.counted(ctx); err != nil {
+			return err
+		}
+	}
 	if r.Derived != nil {
 		return q.derivedBounds(ctx)
 	}
@@ -71,8 +76,11 @@ func (c *Checker) prove(ctx context.Context, r *record) error {
 // lowers are the methods by which a lower bound is shown. Each returns what it has proved, which
 // may be as little as the record claims (question.claimed), or why it could not prove it.
 var lowers = map[string]func(context.Context, *question) (chance, error){
-	"ibp": byBoxes,
-	"lbp": byBoxes,
+	"ibp":       byBoxes,
+	"lbp":       byBoxes,
+	"clbp":      byNoise,
+	"neuronsum": bySums,
+	"samples":   byNetworks,
 }
 
 // lower proves p_lower and log10_p_lower.
@@ -88,6 +96,7 @@ func (q *question) lower(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	q.proved = c
 	switch {
 	case !c.reaches(q.PLower.Rat()):
 		return fmt.Errorf("p_lower: it is %v, proved is %v", q.PLower, c.float())
@@ -103,7 +112,11 @@ func (q *question) claimed(c chance) bool {
 }
 
 // uppers are the methods by which an upper bound is shown (upper.method of a proof).
-var uppers = map[string]func(context.Context, *question) (float64, error){}
+var uppers = map[string]func(context.Context, *question) (float64, error){
+	"clbp":      upperByNoise,
+	"neuronsum": upperBySums,
+	"samples":   upperByNetworks,
+}
 
 // upper proves p_upper.
 func (q *question) upper(ctx context.Context) error {
@@ -129,16 +142,6 @@ func (q *question) upper(ctx context.Context) error {
 		return fmt.Errorf("p_upper: it is %v, proved is %v", q.PUpper, p)
 	}
 	return nil
-}
-
-// derivedBounds proves what is said of single points: it is set where that is known.
-var derivedBounds func(context.Context, *question) error
-
-func (q *question) derivedBounds(ctx context.Context) error {
-	if derivedBounds == nil {
-		return errors.New("derived: this program does not know how to prove it")
-	}
-	return derivedBounds(ctx, q)
 }
 
 // consistent says what of a record contradicts itself or is none of a record: of numbers what

@@ -17,6 +17,11 @@ type question struct {
 	*record
 	post *posterior.Posterior
 	task *property.Task
+	held *files
+	// proved is the lower bound as it was proved; census the networks of a finite posterior, once
+	// they have been decided.
+	proved chance
+	census *census
 }
 
 // files are what records name, each read once. At most keptFiles of a kind are held at a time.
@@ -24,6 +29,9 @@ type files struct {
 	posteriors map[string]*posterior.Posterior
 	points     map[string]*property.Points
 	tasks      map[string][]property.Task
+	// noisy is noisyPost as concentration LBP needs it.
+	noisy     *noisy
+	noisyPost *posterior.Posterior
 }
 
 const keptFiles = 4
@@ -47,7 +55,7 @@ func kept[T any](held *map[string]T, key string, read func() (T, error)) (T, err
 // question reads the files that a record names, or those given in their place, and compares
 // them with what the record says of them.
 func (f *files) question(r *record, given Files) (*question, error) {
-	q := &question{record: r}
+	q := &question{record: r, held: f}
 	var err error
 	if q.post, err = f.posterior(r, given.Posterior); err != nil {
 		return nil, fmt.Errorf("posterior: %w", err)

@@ -127,30 +127,3 @@ func TestAbsMeanUp(t *testing.T) {
 		t.Error("edges")
 	}
 }
-
-// TestComplement: 1 - fail and its logarithm from below, not below certify's.
-func TestComplement(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 4))
-	for i := range 2000 {
-		fail := math.Ldexp(rng.Float64(), -rng.IntN(60))
-		switch i % 8 {
-		case 0:
-			fail = 1 - fail
-		case 1:
-			fail = math.Ldexp(rng.Float64(), -rng.IntN(1074))
-		}
-		p, log10 := complementDown(fail)
-		theirs := measure.LogComplementDown(fail)
-		if exact := new(big.Float).Sub(bigOf(1), bigOf(fail)); bigOf(p).Cmp(exact) > 0 || bigOf(up(p)).Cmp(exact) < 0 {
-			t.Errorf("1 - %v: %v", fail, p)
-		}
-		if p < measure.ExpDown(theirs) || log10 < measure.Log10Down(theirs) || log10 > math.Log1p(-fail)/math.Ln10*(1-1e-15) {
-			t.Errorf("1 - %v: %v, log10 %v, certify's %v, log10 %v", fail, p, log10, measure.ExpDown(theirs), measure.Log10Down(theirs))
-		}
-	}
-	for _, c := range [][3]float64{{1, 0, -inf}, {2, 0, -inf}, {math.NaN(), 0, -inf}, {0, 1, 0}} {
-		if p, log10 := complementDown(c[0]); p != c[1] || log10 != c[2] {
-			t.Errorf("1 - %v: %v, %v", c[0], p, log10)
-		}
-	}
-}

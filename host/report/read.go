@@ -21,9 +21,9 @@ type Placed struct {
 // Place names file and line, the start of a message about the record.
 func (p *Placed) Place() string { return fmt.Sprintf("%s: line %d", p.File, p.Line) }
 
-// maxFile bounds a result file, in bytes, maxRecords its records.
+// MostBytes bounds a result file, in bytes, maxRecords its records.
 const (
-	maxFile    = 1 << 30
+	MostBytes  = 1 << 30
 	maxRecords = 1 << 20
 )
 
@@ -34,7 +34,7 @@ const maxLine = 16 << 20
 func ReadFile(path string) ([]Placed, error) {
 	file, err := infile.Open(path)
 	if err == nil {
-		err = infile.Fits(file.Size(), maxFile)
+		err = infile.Fits(file.Size(), MostBytes)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: cannot be read: %w: name a result file", path, err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"psafe/host/bound"
 	"psafe/host/certify"
@@ -33,6 +34,7 @@ func (r *ready) compute(ctx context.Context, old *earlier) ([]*report.Record, er
 	if err := r.tasks.fits(r.precision()); err != nil {
 		return nil, err
 	}
+	recheck := certify.Recheck{Share: r.recheck(), Seed: r.cfg.Seed, Tell: r.tellDropped()}
 	var engines []*certify.Engine
 	for _, d := range dev.List {
 		// All tasks count for reach, also those that are done: it decides numbers.
@@ -44,6 +46,7 @@ func (r *ready) compute(ctx context.Context, old *earlier) ([]*report.Record, er
 			return nil, dev.blame(err, r.Posterior.Path)
 		}
 		defer eng.Close()
+		eng.Recheck(recheck)
 		engines = append(engines, eng)
 	}
 	r.noteCeiling(engines[0].Precision())
@@ -104,6 +107,9 @@ func (r *ready) certify(ctx context.Context, engines []*certify.Engine, from int
 		rec := r.known(res.Task)
 		rec.Task = from + len(records)
 		rec.Fill(res, r.require())
+		if err := lastDoor(rec); err != nil {
+			return err
+		}
 		if rec.PeakBytes = peakBytes(); r.Out.OmitTiming {
 			rec.Seconds, rec.PeakBytes = nil, nil
 		}
@@ -111,14 +117,36 @@ func (r *ready) certify(ctx context.Context, engines []*certify.Engine, from int
 		return r.write(rec, w)
 	})
 	_, unwritten := errors.AsType[*outfile.Error](err)
+	_, refused := errors.AsType[*Contradiction](err)
+	found, contradicts := errors.AsType[*certify.Contradiction](err)
 	switch {
-	case err == nil || unwritten:
+	case err == nil || unwritten || refused:
+	case contradicts:
+		err = &Contradiction{found}
 	case ctx.Err() != nil:
 		err = &Interrupted{}
 	default:
 		err = &DeviceError{fmt.Errorf("device %s: %w", engines[0].Name(), err)}
 	}
 	return records, err
+}
+
+// lastDoor refuses a record that says something false, whatever let it come so far.
+func lastDoor(r *report.Record) error {
+	if float64(r.PLower) <= float64(r.PUpper) {
+		return nil
+	}
+	return &Contradiction{fmt.Errorf("index %d: p_lower %v is above p_upper %v", r.Index, r.PLower, r.PUpper)}
+}
+
+// tellDropped tells of devices that are dropped, one call at a time.
+func (r *ready) tellDropped() func(*certify.Dropped) {
+	var mu sync.Mutex
+	return func(d *certify.Dropped) {
+		mu.Lock()
+		defer mu.Unlock()
+		r.tell(&Dropped{d})
+	}
 }
 
 // write writes a record; its error is an *outfile.Error.

@@ -13,6 +13,15 @@ type DeviceError struct{ Err error }
 func (e *DeviceError) Error() string { return e.Err.Error() }
 func (e *DeviceError) Unwrap() error { return e.Err }
 
+// Contradiction says that two bounds of an input cannot both be true, though the CPU
+// fallback, or the only device, computed them. No record of the input was written.
+type Contradiction struct{ Err error }
+
+func (e *Contradiction) Error() string {
+	return e.Err.Error() + ": psafe contradicts itself, or the processor or memory is at fault: no record of it was written; please report the command and its files"
+}
+func (e *Contradiction) Unwrap() error { return e.Err }
+
 // Interrupted says that the context ended before the run did. It is a context.Canceled,
 // whatever cause a signal or a deadline gave the context.
 type Interrupted struct {

@@ -37,6 +37,10 @@ type Job struct {
 	// it is written, at least this, unsafe p_upper less. DefaultRequire if it is empty.
 	Require string
 	Out     Output
+	// Recheck is the share of the time that goes into comparing answers of a device with those
+	// of the spare one (certify.Recheck), DefaultRecheck if it is not given. It decides no
+	// number.
+	Recheck *float64
 
 	// Version names the program in records.
 	Version string
@@ -52,6 +56,9 @@ type Job struct {
 
 // DefaultRequire is the probability that a verdict asks for if nobody says otherwise.
 const DefaultRequire = "0.9"
+
+// DefaultRecheck is the share of the time for rechecks if nobody says otherwise.
+const DefaultRecheck = 0.005
 
 // Posterior names a posterior and says how it is read.
 type Posterior struct {
@@ -127,8 +134,9 @@ type ready struct {
 
 // Run does the job and returns all its records, those of earlier runs that it went on
 // with too. Where it fails, what is finished stays in Out.Path.partial. Errors: *Interrupted
-// if ctx ended, *DeviceError if a device is to blame, *outfile.Error if a record cannot
-// be written; any other is about a setting or a file, of one line that names it.
+// if ctx ended, *DeviceError if a device is to blame, *Contradiction if two bounds cannot both
+// be true, *outfile.Error if a record cannot be written; any other is about a setting or a
+// file, of one line that names it.
 func (j *Job) Run(ctx context.Context) ([]*report.Record, error) {
 	r, err := j.read()
 	if err != nil {
@@ -158,6 +166,8 @@ func (j *Job) tell(n Note) {
 
 // require is Require, which check has read.
 func (j *Job) require() property.Exact { return property.MustExact(cmp.Or(j.Require, DefaultRequire)) }
+
+func (j *Job) recheck() float64 { return or(j.Recheck, DefaultRecheck) }
 
 func (j *Job) precision() bound.Precision { return or(j.Precision, bound.Float32) }
 
@@ -214,6 +224,8 @@ func (j *Job) check(strategy certify.Strategy) error {
 		return errors.New("--splits and --uniform are for --boxes centred")
 	case j.Out.Resume && j.Out.Path == "":
 		return errors.New("--resume needs --out FILE: what is finished is in FILE.partial")
+	case !(j.recheck() >= 0 && j.recheck() <= 1):
+		return fmt.Errorf("--recheck %v is not between 0 and 1", j.recheck())
 	}
 	require, err := property.NewExact(cmp.Or(j.Require, DefaultRequire))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // Note is something that a user should know and that no record says; String is its line.
-// It is a *GoingOn, *Complete, *Anew, *Ceiling or *Unproved.
+// It is a *GoingOn, *Complete, *Anew, *Ceiling, *Dropped or *Unproved.
 type Note interface{ String() string }
 
 // GoingOn says that Done of Total records are in File from an earlier run.
@@ -51,6 +51,13 @@ type Ceiling struct {
 func (n *Ceiling) String() string {
 	return fmt.Sprintf("%d boxes of half-width %v sigma around samples hold at most 10^%.1f of the mass of %d weights, whatever is proved: use --boxes centred",
 		n.Boxes, n.Gamma, math.Ceil(n.Log10Up*10)/10, n.Weights)
+}
+
+// Dropped says why a device is not used any more.
+type Dropped struct{ Why *certify.Dropped }
+
+func (n *Dropped) String() string {
+	return fmt.Sprintf("%v: what it computed since the last recheck that agreed is computed again", n.Why)
 }
 
 // noteCeiling tells what sampled boxes can hold, before anything is propagated.

@@ -8,13 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strconv"
 	"strings"
 
 	"psafe/host/posterior"
 	"psafe/host/property"
 	"psafe/host/report"
+	"psafe/internal/infile"
 	"psafe/internal/outfile"
 )
 
@@ -64,7 +64,7 @@ func (r *ready) earlier() (*earlier, error) {
 			return nil, fmt.Errorf("--out %w", err)
 		}
 	}
-	text, err := os.ReadFile(file)
+	text, err := infile.ReadAll(file, report.MostBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return r.finished(), nil
 	}
@@ -95,7 +95,7 @@ func (j *Job) inputs() []string {
 // finished is what Resume makes of FILE itself: all of this run, or nothing.
 func (r *ready) finished() *earlier {
 	path := r.Out.Path
-	text, err := os.ReadFile(path)
+	text, err := infile.ReadAll(path, report.MostBytes)
 	if !r.Out.Resume || errors.Is(err, fs.ErrNotExist) {
 		return &earlier{}
 	}

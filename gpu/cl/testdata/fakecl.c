@@ -27,6 +27,10 @@ static int fail_code, fail_skip;
 static int lose_after = -1; /* queue calls until the device is lost; -1: never */
 static int live, platforms = 1, devices = 1, event_status, null_objects;
 static cl_uint last_param; /* of the call that failed */
+static cl_uint lie_param;  /* of the number that is a lie, 0: none */
+static cl_ulong lie_number;
+static size_t lie_length; /* of every text, 0: the truth */
+static const char *device_text = "  Fake device ";
 
 struct count { char name[64]; int n; };
 static struct count counts[64];
@@ -47,6 +51,9 @@ void fake_reset(void) {
     fail_code = fail_skip = live = event_status = null_objects = 0;
     lose_after = -1;
     platforms = devices = 1;
+    lie_param = 0;
+    lie_length = 0;
+    device_text = "  Fake device ";
     memset(counts, 0, sizeof counts);
 }
 void fake_fail(const char *name, int code, int skip) {
@@ -59,6 +66,9 @@ void fake_platforms(int n) { platforms = n; }
 void fake_devices(int n) { devices = n; }
 void fake_event_status(int s) { event_status = s; }
 void fake_null_objects(int on) { null_objects = on; }
+void fake_lie(cl_uint param, cl_ulong number) { lie_param = param; lie_number = number; }
+void fake_length(cl_ulong length) { lie_length = length; }
+void fake_name(const char *text) { static char kept[4096]; snprintf(kept, sizeof kept, "%s", text); device_text = kept; }
 int fake_live(void) { return live; }
 int fake_calls(const char *name) { return *count_of(name); }
 cl_uint fake_last_param(void) { return last_param; }
@@ -126,6 +136,10 @@ static cl_int answer(const void *from, size_t n, size_t size, void *value, size_
     return 0;
 }
 static cl_int text(const char *s, size_t size, void *value, size_t *got) {
+    if (lie_length && !value) {
+        *got = lie_length;
+        return 0;
+    }
     return answer(s, strlen(s) + 1, size, value, got);
 }
 static cl_int number(cl_ulong x, size_t n, size_t size, void *value, size_t *got) {
@@ -156,7 +170,7 @@ cl_int clGetPlatformInfo(void *p, cl_uint name, size_t size, void *value, size_t
 cl_int clGetDeviceIDs(void *p, cl_ulong type, cl_uint n, void **ids, cl_uint *got) {
     ENTER(clGetDeviceIDs, 0);
     if (devices == 0) return DEVICE_NOT_FOUND;
-    if (got) *got = 1;
+    if (got) *got = devices;
     if (ids && n > 0) ids[0] = &the_device;
     return 0;
 }
@@ -164,13 +178,14 @@ cl_int clGetDeviceInfo(void *d, cl_uint name, size_t size, void *value, size_t *
     static const cl_uint pci[4] = {1, 0x3b, 2, 3};
     static const unsigned char uuid[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     ENTER(clGetDeviceInfo, name);
+    if (name == lie_param) return number(lie_number, name == 0x1002 || name == 0x103A || name == 0x103B ? 4 : 8, size, value, got);
     switch (name) {
     case 0x1000: return number(4, 8, size, value, got);
     case 0x1002: return number(7, 4, size, value, got);
     case 0x1010: return number(1u << 28, 8, size, value, got);
     case 0x101F: return number(1u << 30, 8, size, value, got);
     case 0x1023: return number(32768, 8, size, value, got);
-    case 0x102B: return text("  Fake device ", size, value, got);
+    case 0x102B: return text(device_text, size, value, got);
     case 0x102D: return text("0.1", size, value, got);
     case 0x102F: return text("OpenCL 1.2 fake", size, value, got);
     case 0x1030: return text("cl_khr_pci_bus_info cl_khr_device_uuid", size, value, got);
@@ -247,7 +262,7 @@ void *clCreateKernel(void *program, const char *name, cl_int *code) {
 }
 cl_int clGetKernelWorkGroupInfo(void *k, void *d, cl_uint name, size_t size, void *value, size_t *got) {
     ENTER(clGetKernelWorkGroupInfo, name);
-    return name == 0x11B0 ? number(48, sizeof(size_t), size, value, got) : INVALID_VALUE;
+    return name == 0x11B0 ? number(name == lie_param ? lie_number : 48, sizeof(size_t), size, value, got) : INVALID_VALUE;
 }
 cl_int clSetKernelArg(void *k, cl_uint index, size_t size, const void *value) {
     ENTER(clSetKernelArg, index);

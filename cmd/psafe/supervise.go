@@ -1,0 +1,339 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"psafe/gpu/cl"
+	"psafe/host/bound"
+	"psafe/host/run"
+	"psafe/internal/child"
+)
+
+// A command that computes on an OpenCL device runs in a child, "psafe __worker DEVICES
+// COMMAND ...", with the inputs and outputs of this process. This process loads no driver:
+// it passes signals on, and if a driver ends the child it says so in a line. The child
+// reports, one line each:
+//
+//	opening    a driver is about to open devices and to test them
+//	opened     it has
+//	done N     the command ended with exit status N; the child exits with it at once
+const workerWord = "__worker"
+
+// worker is what a child of supervise knows; nil in a process that nobody supervises.
+var worker *struct {
+	report *os.File
+	// devices are what the supervisor made of the words for devices.
+	devices []string
+}
+
+// tell reports to the supervisor, if there is one.
+func tell(line string) {
+	if worker != nil {
+		fmt.Fprintln(worker.report, line)
+	}
+}
+
+// runWorker is the child: it runs the command.
+func runWorker(args []string) int {
+	var inside *child.Inside
+	if len(args) >= 2 {
+		inside = child.Enter(true)
+	}
+	if inside == nil {
+		fmt.Fprintf(os.Stderr, "psafe: no command %q: psafe help lists them\n", workerWord)
+		return exitUsage
+	}
+	worker = &struct {
+		report  *os.File
+		devices []string
+	}{report: inside.Report}
+	if err := json.Unmarshal([]byte(args[0]), &worker.devices); err != nil {
+		panic("psafe: " + err.Error())
+	}
+	status := program(args[1:], inside.Stdout, inside.Stderr)
+	tell("done " + strconv.Itoa(status))
+	return status
+}
+
+// exited is the error of a command whose child has said everything.
+type exited struct{ status int }
+
+func (e *exited) Error() string { return fmt.Sprintf("exit status %d", e.status) }
+
+// supervised is a command that may use OpenCL.
+type supervised struct {
+	// command are the arguments of this process.
+	command        []string
+	stdout, stderr io.Writer
+	// keep is the file or folder in which records stay that are finished, empty if there
+	// is none.
+	keep string
+}
+
+func newSupervised(command string, args []string, stdout, stderr io.Writer, keep string) *supervised {
+	return &supervised{append([]string{command}, args...), stdout, stderr, keep}
+}
+
+// supervised is run for a command with these flags.
+func (d *deviceFlags) supervised(ctx context.Context, s *supervised) (done bool, err error) {
+	p, err := d.number()
+	if err != nil {
+		return false, err
+	}
+	return s.run(ctx, p, &d.device)
+}
+
+// run decides where a command is computed. The words for devices become cpu or what the
+// child gives them as; if done, a child has run the command and err is its end.
+func (s *supervised) run(ctx context.Context, p bound.Precision, words ...*string) (done bool, err error) {
+	if worker != nil {
+		for i, w := range words {
+			*w = worker.devices[i]
+		}
+		return false, nil
+	}
+	var devices []string
+	for _, w := range words {
+		if *w == "" {
+			*w = "auto"
+		}
+		if *w == "auto" && cl.Installed() {
+			if *w, err = chooseDevice(ctx, p, s.stderr); err != nil {
+				return true, err
+			}
+		}
+		devices = append(devices, *w)
+	}
+	named := func(w string) bool { return w != "cpu" }
+	if !slices.ContainsFunc(devices, named) || !child.CanWork || !cl.Installed() {
+		return false, nil
+	}
+	list, err := json.Marshal(devices)
+	if err != nil {
+		panic("psafe: " + err.Error())
+	}
+	s.command = append([]string{workerWord, string(list)}, s.command...)
+	return true, s.supervise(ctx, devices[slices.IndexFunc(devices, named)])
+}
+
+// chooseDevice is what --device auto means: the largest GPU that lists itself and passes
+// its self-test in a child, or the CPU. What it passes over is told in a line each.
+func chooseDevice(ctx context.Context, p bound.Precision, stderr io.Writer) (string, error) {
+	note := func(err error) { fmt.Fprintf(stderr, "psafe: note: %s\n", inLine(err)) }
+	found, err := probe(ctx, listLimit, "list")
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	if err != nil {
+		note(fmt.Errorf("computing on the CPU: %w when it was asked for its devices (--device cpu does not ask it)", err))
+		return "cpu", nil
+	}
+	for _, err := range found.failed {
+		note(err)
+	}
+	gpus := slices.DeleteFunc(found.devices, func(r deviceRow) bool { return !strings.Contains(r.Type, "GPU") })
+	slices.SortStableFunc(gpus, func(a, b deviceRow) int { return cmp.Compare(b.Memory, a.Memory) })
+	for _, g := range gpus {
+		err := testDevice(ctx, g.ID, p)
+		switch {
+		case err == nil:
+			return g.ID, nil
+		case ctx.Err() != nil:
+			return "", ctx.Err()
+		}
+		note(fmt.Errorf("the GPU %s (%s) is left out: %w", g.Name, g.ID, err))
+	}
+	if len(gpus) > 0 {
+		note(errors.New("computing on the CPU, since no GPU is left"))
+	}
+	return "cpu", nil
+}
+
+// How long a child has after a signal before it is killed: what is finished is on the
+// disk already.
+const grace = 5 * time.Second
+
+// talk is what a child has reported.
+type talk struct {
+	lines chan string
+
+	mu   sync.Mutex
+	rest []byte
+	all  int
+	done int // the status, -1 before
+}
+
+func (t *talk) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.all += len(b); t.all > 4096 {
+		return 0, child.ErrFlood
+	}
+	t.rest = append(t.rest, b...)
+	for {
+		line, rest, whole := bytes.Cut(t.rest, []byte("\n"))
+		if !whole {
+			return len(b), nil
+		}
+		t.rest = rest
+		if status, ok := strings.CutPrefix(string(line), "done "); ok {
+			if n, err := strconv.Atoi(status); err == nil {
+				t.done = n
+			}
+			continue
+		}
+		select {
+		case t.lines <- string(line):
+		default: // no child says so much
+		}
+	}
+}
+
+// supervise runs the command in a child. Its error has the exit status with which this
+// process is to end.
+func (s *supervised) supervise(ctx context.Context, device string) error {
+	stdout, outDone, err := asFile(s.stdout)
+	if err != nil {
+		return err
+	}
+	stderr, errDone, err := asFile(s.stderr)
+	if err != nil {
+		return errors.Join(err, outDone())
+	}
+	t := &talk{lines: make(chan string, 16), done: -1}
+	c, err := startChild(child.Options{Args: s.command, Stdin: os.Stdin, Stdout: stdout, Stderr: stderr, Report: t})
+	if err != nil {
+		return errors.Join(fmt.Errorf("no process can be started for %s: %w", stranger(), err), outDone(), errDone())
+	}
+	end, why := s.attend(ctx, c, t.lines)
+	if err := errors.Join(outDone(), errDone()); err != nil {
+		return err
+	}
+	return s.judge(device, t, end, why)
+}
+
+// why a child was killed.
+type why struct {
+	interrupted bool
+	late        time.Duration
+	opening     bool // is where it ended
+}
+
+// attend passes signals on until the child ends.
+func (s *supervised) attend(ctx context.Context, c *child.Child, lines <-chan string) (*child.End, why) {
+	supervising.Store(true)
+	defer supervising.Store(false)
+	pass, suspend := child.Signals()
+	pass = slices.DeleteFunc(pass, signal.Ignored) // as nohup has it
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, append(pass, suspend)...)
+	defer signal.Stop(signals)
+	ended := make(chan *child.End, 1)
+	go func() { ended <- c.Wait() }()
+
+	var w why
+	var tooLate, limit, unsignalled <-chan time.Time
+	cancelled := ctx.Done()
+	interrupt := func(s os.Signal) {
+		if w.interrupted {
+			c.Kill() // a second signal ends at once
+			return
+		}
+		w.interrupted, tooLate = true, time.After(grace)
+		c.Signal(s)
+	}
+	for {
+		select {
+		case end := <-ended:
+			return end, w
+		case s := <-signals:
+			if s == suspend {
+				c.Suspend()
+				continue
+			}
+			interrupt(s)
+		case <-cancelled: // by a signal, which is under way to signals, or by a caller
+			cancelled, unsignalled = nil, time.After(grace/20)
+		case <-unsignalled:
+			if !w.interrupted {
+				interrupt(os.Interrupt)
+			}
+		case <-tooLate:
+			c.Kill()
+		case <-limit:
+			w.late = patience(testLimit)
+			c.Kill()
+		case line := <-lines:
+			w.opening = line == "opening"
+			if limit = nil; w.opening {
+				limit = time.After(patience(testLimit))
+			}
+		}
+	}
+}
+
+// judge makes an error of a child's end.
+func (s *supervised) judge(device string, t *talk, end *child.End, w why) error {
+	where := ""
+	if info, err := os.Stat(s.keep); s.keep != "" && err == nil && info.Size() > 0 {
+		where = ": what is finished is in " + run.Printable(s.keep)
+	}
+	if t.done >= 0 && t.done == end.Status() {
+		if t.done == exitDone {
+			return nil
+		}
+		return &exited{t.done}
+	}
+	eraseBar(s.stderr) // that nobody ended
+	switch {
+	case w.interrupted:
+		return &run.Interrupted{Words: where}
+	case end.OwnFault():
+		fmt.Fprint(s.stderr, end.Said())
+		return &exited{end.Status()}
+	}
+	what, when := end.What(), "in the middle of the run"
+	if w.late > 0 {
+		what = fmt.Sprintf("did not answer in %v", w.late)
+	}
+	if w.opening {
+		when = "while the device was opened and tested"
+	}
+	if where != "" {
+		where += ": add --resume to go on from there"
+	}
+	return &run.DeviceError{Err: fmt.Errorf("--device %s: %s %s %s%s", device, stranger(), what, when, where)}
+}
+
+// asFile is a file that ends up in w, and what to call when nobody writes to it any more.
+func asFile(w io.Writer) (f *os.File, done func() error, err error) {
+	if f, ok := behind(w).(*os.File); ok {
+		return f, func() error { return nil }, nil
+	}
+	r, f, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	copied := make(chan error, 1)
+	go func() {
+		_, err := io.Copy(w, r)
+		copied <- err
+	}()
+	return f, func() error {
+		err := f.Close()
+		return errors.Join(err, <-copied, r.Close())
+	}, nil
+}

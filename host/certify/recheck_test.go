@@ -1,0 +1,211 @@
+package certify_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"psafe/fallback"
+	"psafe/host/bound"
+	"psafe/host/certify"
+	"psafe/host/posterior"
+	"psafe/host/property"
+	"psafe/internal/testscale"
+)
+
+// lieConfigs are ways to certify that together ask devices for every kind of answer.
+func lieConfigs(post *posterior.Posterior) []certify.Config {
+	return append(faultConfigs(post), certify.Config{Strategy: certify.Statistical, Samples: 12, Confidence: .9})
+}
+
+var liePosteriors = []string{"two-weights.npz", "tiny-2-3-2-tanh.npz", "samples-2-8-3.npz"}
+
+// TestEveryAnswerCompared: with all answers computed again no lie of any kind gets into a
+// result: results are those of the spare device, every number of them.
+func TestEveryAnswerCompared(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 3))
+	found, runs := 0, 0
+	for range testscale.Cases(t, 10) {
+		for _, file := range liePosteriors {
+			post := read(t, file)
+			tasks := manyTasks(r.Uint64(), post, 3)
+			for _, cfg := range lieConfigs(post) {
+				honest := &lying{Device: fallback.New(bound.Float32)}
+				want, _, err := onLiar(t, honest, false, certify.Recheck{}, post, cfg, tasks)
+				if err != nil {
+					t.Fatal(err)
+				}
+				from := 1 + r.IntN(max(1, honest.reads))
+				liars := map[string]*lying{
+					"drops signs":          {lie: after(from, dropSigns)},
+					"drops signs once":     {lie: once(from, dropSigns)},
+					"flips bits":           {lie: after(1, flips(r, .002))},
+					"drops signs at times": {lie: func(n int, v []float64) { once(n-n%7, dropSigns)(n, v) }},
+					"wrong in a lane":      {lie: after(from, lane)},
+					"wrong in the last":    {lie: after(honest.reads, dropSigns)},
+					"reads nothing as NaN": {lie: after(from, allAre(math.NaN()))},
+				}
+				op := bound.Operations()[r.IntN(len(bound.Operations()))]
+				liars["wrong "+op] = &lying{of: op, spoil: after(1+r.IntN(4), dropSigns)}
+				for name, dev := range liars {
+					dev.Device = fallback.New(bound.Float32)
+					got, dropped, err := onLiar(t, dev, true, certify.Recheck{Share: 1, Seed: r.Uint64()}, post, cfg, tasks)
+					if err != nil {
+						t.Errorf("%s %+v, %s: %v", file, cfg, name, err)
+						continue
+					}
+					if diff := sameResults(got, want); diff != "" {
+						t.Errorf("%s %+v, %s (from %d of %d): %s", file, cfg, name, from, honest.reads, diff)
+					}
+					if len(dropped) > 1 {
+						t.Errorf("%s %+v, %s: dropped %d times", file, cfg, name, len(dropped))
+					}
+					found += len(dropped)
+					runs++
+				}
+			}
+		}
+	}
+	if t.Logf("%d runs, in %d of them the device was dropped", runs, found); found < runs/3 {
+		t.Error("the test tests little")
+	}
+}
+
+// TestLastingLie: a device that is wrong for good from some moment on is found by the
+// rechecks there always are, however few, and nothing that it computed after the last one
+// that agreed is in a result.
+func TestLastingLie(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 3))
+	for range testscale.Cases(t, 20) {
+		for _, file := range liePosteriors {
+			post := read(t, file)
+			tasks := inGroups(manyTasks(r.Uint64(), post, 5))
+			for _, cfg := range lieConfigs(post) {
+				honest := &lying{Device: fallback.New(bound.Float32)}
+				want, _, err := onLiar(t, honest, false, certify.Recheck{}, post, cfg, tasks)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if honest.reads == 0 {
+					continue
+				}
+				from := 1 + r.IntN(honest.reads)
+				dev := &lying{Device: fallback.New(bound.Float32), lie: after(from, allAre(1e4))}
+				share := []float64{1e-12, .01, .5}[r.IntN(3)]
+				got, dropped, err := onLiar(t, dev, true, certify.Recheck{Share: share}, post, cfg, tasks)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := sameResults(got, want); diff != "" {
+					t.Errorf("%s %+v, read %d of %d: %s", file, cfg, from, honest.reads, diff)
+				}
+				if len(dropped) != 1 {
+					t.Fatalf("%s %+v, read %d of %d: dropped %d times", file, cfg, from, honest.reads, len(dropped))
+				}
+				line := dropped[0].Error()
+				if !strings.HasPrefix(line, "device liar is dropped: ") || strings.Contains(line, "\n") {
+					t.Errorf("line %q", line)
+				}
+				if last := got[len(got)-1].Device; last != "cpu, as "+line && last != "host" {
+					t.Errorf("%s %+v: device %q after %q", file, cfg, last, line)
+				}
+			}
+		}
+	}
+}
+
+// inGroups gives every second task another number of input boxes, so that each is a group.
+func inGroups(tasks []property.Task) []property.Task {
+	for i := 1; i < len(tasks); i += 2 {
+		tasks[i].T, tasks[i].Inner = append(tasks[i].T, tasks[i].T[0]), append(tasks[i].Inner, tasks[i].Inner[0])
+	}
+	return tasks
+}
+
+// TestDeadNeuronsCompared: which neurons are dead is compared too, since weights are freed by it.
+func TestDeadNeuronsCompared(t *testing.T) {
+	post := read(t, "two-weights-product.npz")
+	tasks, cfg := manyTasks(2, post, 4), certify.Config{Method: bound.LBP, NoUpper: true}
+	honest := &lying{Device: fallback.New(bound.Float32)}
+	want, _, err := onLiar(t, honest, false, certify.Recheck{}, post, cfg, tasks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raised := 0
+	for at := 1; at <= honest.reads; at++ {
+		for _, share := range []float64{0, 1} {
+			got, _, err := onLiar(t, &lying{Device: fallback.New(bound.Float32), lie: once(at, allAre(-1))}, true, certify.Recheck{Share: share}, post, cfg, tasks)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := sameResults(got, want); share == 1 && diff != "" {
+				t.Errorf("read %d: %s", at, diff)
+			}
+			for i, r := range got {
+				if share == 0 && r.Lower() > want[i].Lower() {
+					raised++
+				}
+			}
+		}
+	}
+	if raised == 0 {
+		t.Error("no p_lower depends on which neurons are dead")
+	}
+}
+
+// TestHonestDevice: no number and no name depends on how much is computed again.
+func TestHonestDevice(t *testing.T) {
+	for _, file := range liePosteriors {
+		post := read(t, file)
+		tasks := manyTasks(7, post, 5)
+		for _, cfg := range lieConfigs(post) {
+			var want []*certify.Result
+			for _, share := range []float64{0, 1e-12, .01, .3, 1} {
+				got, dropped, err := onLiar(t, &lying{Device: fallback.New(bound.Float32)}, true, certify.Recheck{Share: share, Seed: 3}, post, cfg, tasks)
+				if err != nil || len(dropped) > 0 {
+					t.Fatalf("%s %+v, share %v: %v, %v", file, cfg, share, err, dropped)
+				}
+				if want == nil {
+					want = got
+				}
+				if diff := sameResults(got, want); diff != "" || got[0].Device != want[0].Device {
+					t.Errorf("%s %+v, share %v: %s; device %q", file, cfg, share, diff, got[0].Device)
+				}
+			}
+		}
+	}
+}
+
+// TestOneOfSeveralLies: where devices share the work, the one that lies is dropped, and the
+// others go on.
+func TestOneOfSeveralLies(t *testing.T) {
+	post := read(t, "tiny-2-3-2-tanh.npz")
+	tasks := manyTasks(8, post, 10)
+	for _, cfg := range []certify.Config{{Method: bound.LBP}, {Strategy: certify.CLBP, Cells: 4}, {Method: bound.IBP, Strategy: certify.Sampled, Samples: 1100, Gamma: 0.3, NoUpper: true}} {
+		want := run(t, bound.Float32, post, cfg, tasks...)
+		for _, from := range []int{0, 1, 4} {
+			var engines []*certify.Engine
+			dropped := make([]int, 3)
+			for k := range dropped {
+				dev := &lying{Device: fallback.New(bound.Float32)}
+				engine, err := certify.NewEngine(dev, func() bound.Device { return fallback.New(bound.Float32) }, post, 12)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer engine.Close()
+				if k == 1 {
+					dev.lie = after(5*from, allAre(1e4))
+				}
+				engine.Recheck(certify.Recheck{Share: .01, Tell: func(*certify.Dropped) { dropped[k]++ }})
+				engines = append(engines, engine)
+			}
+			if diff := sameResults(runOn(t, engines, cfg, tasks...), want); diff != "" {
+				t.Errorf("%+v from read %d: %s", cfg, 5*from, diff)
+			}
+			if dropped[0] != 0 || dropped[2] != 0 || dropped[1] > 1 {
+				t.Errorf("%+v: dropped %v", cfg, dropped)
+			}
+		}
+	}
+}

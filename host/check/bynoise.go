@@ -1,0 +1,135 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+
+	"psafe/host/posterior"
+)
+
+// What records say that concentration LBP, a finite posterior and single points show.
+
+// noisyOf prepares a posterior for concentration LBP; the last one is kept.
+func (f *files) noisyOf(p *posterior.Posterior) (*noisy, error) {
+	if f.noisy == nil || f.noisyPost != p {
+		n, err := newNoisy(p)
+		if err != nil {
+			return nil, fmt.Errorf("posterior: %w", err)
+		}
+		f.noisy, f.noisyPost = n, p
+	}
+	return f.noisy, nil
+}
+
+// byNoise proves a lower bound by concentration LBP.
+func byNoise(ctx context.Context, q *question) (chance, error) {
+	n, err := q.held.noisyOf(q.post)
+	if err != nil {
+		return chance{}, err
+	}
+	cells, err := cellsOf(q.task.T, q.Proof.Cells)
+	switch {
+	case err != nil:
+		return chance{}, err
+	case len(cells) != q.Cells:
+		return chance{}, fmt.Errorf("cells: %d, the proof has %d", q.Cells, len(cells))
+	case len(q.Proof.Tau) == 0 || slices.Max(q.Proof.Tau) != q.Tau:
+		return chance{}, fmt.Errorf("tau: it is %v, the largest of the proof is another", q.Tau)
+	}
+	fail, err := n.failUp(ctx, q.task, q.Proof.Cells, q.Proof.Tau, func(fail float64) bool { return q.claimed(complement(fail)) })
+	if err != nil {
+		return chance{}, err
+	}
+	return complement(fail), nil
+}
+
+// upperByNoise proves an upper bound by concentration LBP at a witness.
+func upperByNoise(ctx context.Context, q *question) (float64, error) {
+	n, err := q.held.noisyOf(q.post)
+	if err != nil {
+		return 1, err
+	}
+	u, err := readUpper(q.Proof.Upper)
+	if err != nil {
+		return 1, err
+	}
+	at, err := u.Witness.around(q.task)
+	if err != nil {
+		return 1, err
+	}
+	return n.safeUp(ctx, q.task, at, u.Tau, q.claimedUpper)
+}
+
+// claimedUpper says whether p is an upper bound as good as what the record claims.
+func (q *question) claimedUpper(p float64) bool {
+	return p <= 1 && new(big.Rat).SetFloat64(p).Cmp(q.PUpper.Rat()) <= 0
+}
+
+// counted decides the networks of a finite posterior, once.
+func (q *question) counted(ctx context.Context) (*census, error) {
+	if q.census != nil {
+		return q.census, nil
+	}
+	if q.SafeSamples == nil || q.UnsafeSamples == nil {
+		return nil, errors.New("safe_samples: it is missing, or unsafe_samples is")
+	}
+	proofs, err := readNetworks(q.Proof.Networks)
+	if err != nil {
+		return nil, err
+	}
+	c, err := countNetworks(ctx, q.post, q.task, proofs, *q.SafeSamples)
+	switch n := q.post.Samples(); {
+	case err != nil:
+		return nil, err
+	case q.Samples != n.N():
+		return nil, fmt.Errorf("samples: %d, the posterior has %d", q.Samples, n.N())
+	case *q.SafeSamples < 0 || *q.SafeSamples > c.safe:
+		return nil, fmt.Errorf("safe_samples: %d, proved are %d", *q.SafeSamples, c.safe)
+	case *q.UnsafeSamples != c.unsafe:
+		return nil, fmt.Errorf("unsafe_samples: %d, proved are %d", *q.UnsafeSamples, c.unsafe)
+	}
+	q.census = &c
+	return &c, nil
+}
+
+// byNetworks proves the bounds of a finite posterior.
+func byNetworks(ctx context.Context, q *question) (chance, error) {
+	c, err := q.counted(ctx)
+	if err != nil {
+		return chance{}, err
+	}
+	return chance{x: newBig().SetFloat64(c.pLowerDown())}, nil
+}
+
+func upperByNetworks(ctx context.Context, q *question) (float64, error) {
+	c, err := q.counted(ctx)
+	if err != nil {
+		return 1, err
+	}
+	return c.pUpperUp(), nil
+}
+
+// derivedBounds proves what is said of single points x of T: that Prob(f(x) in S) is at least
+// P_safe, and at its least at most what bounds P_safe from above by way of a point; and the mean
+// of rows.
+func (q *question) derivedBounds(context.Context) error {
+	d := q.Derived
+	switch {
+	case d.InfProbLower.Cmp(q.PLower.Exact) > 0:
+		return fmt.Errorf("derived: inf_prob_lower is %v, above p_lower", d.InfProbLower)
+	case d.InfProbUpper.Cmp(q.PUpper.Exact) < 0:
+		return fmt.Errorf("derived: inf_prob_upper is %v, below p_upper", d.InfProbUpper)
+	case !q.post.Independent():
+		return fmt.Errorf("derived: the posterior is %s, not independent normal weights", q.post.Describe())
+	case d.InfMeanLower == nil:
+		return nil
+	}
+	mean, known := meanDown(q.post, q.task, q.proved.failUp())
+	if !known || d.InfMeanLower.Rat().Cmp(new(big.Rat).SetFloat64(mean)) > 0 {
+		return fmt.Errorf("derived: inf_mean_lower is %v, proved is %v", d.InfMeanLower, mean)
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"psafe/host/property"
+)
+
+// leaf stands in trees for a cell that is not cut.
+const leaf = -1
+
+// mostCoordinates is how many coordinates all cells of a proof may have: 2^26 make 1 GiB.
+const mostCoordinates = 1 << 26
+
+// cellsOf cuts the boxes of T as a proof says: for each box its tree in preorder, -1 for a leaf
+// and j for a cut in coordinate j, followed by the lower and the upper half. The leaves, in
+// order, cover the boxes, since halves share their face. No trees at all are trees of leaves.
+func cellsOf(boxes []property.Box, trees []int) ([]property.Box, error) {
+	if trees == nil {
+		return boxes, nil
+	}
+	if cells := len(trees)/2 + 1; len(boxes) > 0 && cells > mostCoordinates/len(boxes[0].Lo) {
+		return nil, fmt.Errorf("proof: cells are %d, of %d coordinates each: more than this program takes", cells, len(boxes[0].Lo))
+	}
+	var cells []property.Box
+	for n, b := range boxes {
+		// todo are the cells whose trees come next, the last first.
+		for todo := []property.Box{b}; len(todo) > 0; {
+			c := todo[len(todo)-1]
+			todo = todo[:len(todo)-1]
+			if len(trees) == 0 {
+				return nil, fmt.Errorf("proof: cells end before the tree of box %d of T does", n)
+			}
+			j := trees[0]
+			trees = trees[1:]
+			switch {
+			case j == leaf:
+				cells = append(cells, c)
+			case j < 0 || j >= len(c.Lo):
+				return nil, fmt.Errorf("proof: cells are cut in coordinate %d of %d", j, len(c.Lo))
+			default:
+				lower, upper := halves(c, j)
+				todo = append(todo, upper, lower)
+			}
+		}
+	}
+	if len(trees) > 0 {
+		return nil, fmt.Errorf("proof: cells go on after the last tree: %d more numbers", len(trees))
+	}
+	return cells, nil
+}
+
+// halves cuts a box in coordinate j at min(max(lo/2+hi/2, lo), hi).
+func halves(c property.Box, j int) (lower, upper property.Box) {
+	at := min(max(c.Lo[j]/2+c.Hi[j]/2, c.Lo[j]), c.Hi[j])
+	lower, upper = property.Box{Lo: c.Lo, Hi: slices.Clone(c.Hi)}, property.Box{Lo: slices.Clone(c.Lo), Hi: c.Hi}
+	lower.Hi[j], upper.Lo[j] = at, at
+	return lower, upper
+}
+
+// tausOf is one failure budget for each cell: those given, or the one that is the same for all. A
+// budget of 0 is that of a cell of which nothing is claimed, or nothing can fail; others are large
+// enough for their 64th part to be exact.
+func tausOf(taus []float64, cells int) ([]float64, error) {
+	switch {
+	case len(taus) == 1:
+		taus = slices.Repeat(taus, cells)
+	case len(taus) != cells:
+		return nil, fmt.Errorf("proof: tau has %d numbers for %d cells", len(taus), cells)
+	}
+	for _, tau := range taus {
+		if tau != 0 && !(tau >= 1e-300 && tau < 1) {
+			return nil, fmt.Errorf("proof: tau is %v, neither 0 nor in [1e-300, 1)", tau)
+		}
+	}
+	return taus, nil
+}
+
+// failUp bounds the probability that the network is unsafe somewhere on T by concentration LBP,
+// with the cells and the failure budgets of a proof: the sum of what the cells fail with
+// (docs/concentration.md (14)). Where that is not enough for what a certificate says, other lines
+// are tried: certify, which rounded otherwise, may have had better ones by luck.
+func (n *noisy) failUp(ctx context.Context, task *property.Task, trees []int, taus []float64, enough func(fail float64) bool) (fail float64, err error) {
+	cells, err := cellsOf(task.T, trees)
+	if err != nil {
+		return 1, err
+	}
+	if taus, err = tausOf(taus, len(cells)); err != nil {
+		return 1, err
+	}
+	fails := make([]float64, len(cells))
+	for try := range uint64(tries) {
+		for c, cell := range cells {
+			if ctx.Err() != nil {
+				return 1, ctx.Err()
+			}
+			f := n.newCellPass(cell, taus[c], try).cellFailUp(&task.S)
+			if try == 0 || f < fails[c] {
+				fails[c] = f
+			}
+		}
+		if fail = totalUp(fails); enough(fail) {
+			break
+		}
+	}
+	return fail, nil
+}
+
+// totalUp is the sum of probabilities, rounded up, at most 1. They are scaled so that nothing of
+// them underflows in a sum.
+func totalUp(list []float64) float64 {
+	const scale = 100
+	var s sum
+	for _, p := range list {
+		s.add(p, 1<<scale)
+	}
+	return min(1, timesPow2Up(s.hi(), -scale))
+}

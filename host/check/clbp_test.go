@@ -1,0 +1,361 @@
+package check
+
+import (
+	"context"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
+	"psafe/fallback"
+	"psafe/host/bound"
+	"psafe/host/certify"
+	net "psafe/host/network"
+	"psafe/host/posterior"
+	"psafe/host/property"
+	"psafe/internal/testscale"
+)
+
+// certified is what certify says of the tasks on the fallback.
+func certified(t *testing.T, p bound.Precision, post *posterior.Posterior, cfg certify.Config, tasks []property.Task) []*certify.Result {
+	t.Helper()
+	e, err := certify.NewEngine(fallback.New(p), nil, post, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	var list []*certify.Result
+	if err := certify.Run(context.Background(), []*certify.Engine{e}, cfg, tasks, nil, func(r *certify.Result) error {
+		list = append(list, r)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// atMost is enough.
+func atMost(enough float64) func(float64) bool { return func(p float64) bool { return p <= enough } }
+
+// randomNoisy is a posterior of random normal weights of the given deviation.
+func randomNoisy(rng *rand.Rand, act net.Activation, sd float64, sizes ...int) *posterior.Posterior {
+	post := &posterior.Posterior{Scale: posterior.ScaleSD}
+	for k := range len(sizes) - 1 {
+		in, out := sizes[k], sizes[k+1]
+		a := act
+		if k == len(sizes)-2 {
+			a = net.Activation{}
+		}
+		draw := func(n int, scale float64) posterior.Params {
+			mean, dev := make([]float64, n), make([]float64, n)
+			for j := range mean {
+				mean[j], dev[j] = scale*rng.NormFloat64(), sd*scale*(0.5+rng.Float64())
+				if rng.IntN(20) == 0 {
+					dev[j] = 0
+				}
+			}
+			return posterior.NewParams(mean, dev, posterior.ScaleSD)
+		}
+		post.Layers = append(post.Layers, posterior.Layer{Layer: net.DenseLayer(in, out, a),
+			Weight: draw(in*out, 1/math.Sqrt(float64(in))), Bias: draw(out, 0.3)})
+	}
+	return post
+}
+
+// randomTask asks whether the class of the mean network stays, or one of several others.
+func randomTask(rng *rand.Rand, post *posterior.Posterior, index int) property.Task {
+	task := property.Task{Index: index, Label: -1}
+	n := post.Outputs()
+	for range 1 + rng.IntN(2) {
+		var b property.Box
+		for range post.Inputs() {
+			x, eps := rng.NormFloat64(), []float64{0, 0.02, 0.2}[rng.IntN(3)]
+			b.Lo, b.Hi = append(b.Lo, x-eps), append(b.Hi, x+eps)
+		}
+		task.T = append(task.T, b)
+	}
+	task.Inner = task.T
+	y := post.LogitsApprox(task.T[0].Lo)
+	class := 0
+	for c := range y {
+		if y[c] > y[class] {
+			class = c
+		}
+	}
+	switch rng.IntN(4) {
+	case 0:
+		task.S = property.ArgmaxIsNever(rng.IntN(n), n)
+	case 1:
+		task.S = property.ArgmaxIs(rng.IntN(n), n)
+	case 2:
+		task.S = property.ArgmaxIs(class, n)
+	default: // decimals: y_i + 0.1 >= 0.3 y_0 for each i
+		task.S.Any = [][]int{nil}
+		for i := 1; i < n; i++ {
+			r := property.Row{CLo: make([]float64, n), CHi: make([]float64, n), D: 1.1, DHi: up(1.1)}
+			r.CLo[i], r.CHi[i] = 1, 1
+			r.CLo[0], r.CHi[0] = -0.3, up(-0.3)
+			task.S.Any[0] = append(task.S.Any[0], len(task.S.Rows))
+			task.S.Rows = append(task.S.Rows, r)
+		}
+	}
+	return task
+}
+
+// witnessOf is the box of a proof's witness.
+func witnessOf(t *testing.T, task *property.Task, w certify.Witness) property.Box {
+	t.Helper()
+	x, err := task.T[w.Box].DecodePoint(w.At)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return task.Witness(w.Box, x)
+}
+
+// TestGenuine: everything that certify claims by concentration LBP is proved again.
+func TestGenuine(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 1))
+	lower, upper, retried := 0, 0, 0
+	for i := range testscale.Cases(t, 400) {
+		act := activations[i%len(activations)]
+		sizes := [][]int{{3, 4, 3}, {2, 8, 6, 3}, {10, 3}, {4, 6, 5, 4, 3}, {1, 6, 2}}[rng.IntN(5)]
+		post := randomNoisy(rng, act, []float64{0.01, 0.1, 0.3}[rng.IntN(3)], sizes...)
+		tasks := []property.Task{randomTask(rng, post, 0), randomTask(rng, post, 1)}
+		n, err := newNoisy(post)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
+			for _, r := range certified(t, p, post, certify.Config{Strategy: certify.CLBP, Cells: []int{0, 1, 10}[i%3]}, tasks) {
+				if r.Lower() > 0 {
+					lower++
+					enough := -math.Expm1(r.LogP)
+					fail, err := n.failUp(t.Context(), r.Task, r.Proof.Cells, r.Proof.Tau, atMost(inf))
+					if err != nil {
+						t.Fatal(err)
+					}
+					// In float64 both are the same but for roundings, and for the tails of rows below
+					// 10^-6: what is much better is wrong.
+					if p == bound.Float64 && fail < enough*(1-1e-6)-1e-6*float64(r.Cells*len(r.Task.S.Rows)) {
+						t.Errorf("%d %v %v %v: fails %v, certify says %v, much more", i, act, sizes, p, fail, enough)
+					}
+					if fail > enough {
+						retried++
+						before := fail
+						fail, _ = n.failUp(t.Context(), r.Task, r.Proof.Cells, r.Proof.Tau, atMost(enough))
+						t.Logf("%d %v %v %v: fail %v, retried %v, claimed %v", i, act, sizes, p, before, fail, enough)
+					}
+					if fail > enough {
+						t.Errorf("%d %v %v %v: fails %v (%.3g more), certify says %v (%d cells)", i, act, sizes, p, fail, fail/enough-1, enough, r.Cells)
+					}
+				}
+				if u := r.Proof.Upper; u != nil && u.Method == "clbp" {
+					upper++
+					got, err := n.safeUp(t.Context(), r.Task, witnessOf(t, r.Task, u.Witness), u.Tau, atMost(r.Upper()))
+					if p == bound.Float64 && got < r.Upper()*(1-1e-6)-1e-6*float64(len(r.Task.S.Rows)) {
+						t.Errorf("%d %v %v %v: p_upper %v, certify says %v, much more", i, act, sizes, p, got, r.Upper())
+					}
+					if err != nil || got > r.Upper() {
+						t.Errorf("%d %v %v %v: p_upper %v, certify says %v, %v", i, act, sizes, p, got, r.Upper(), err)
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d lower, %d upper bounds, %d retried", lower, upper, retried)
+}
+
+// drawnUnsafe draws networks and counts those that break S at a point of a grid over T, and
+// those that do so at one point.
+func drawnUnsafe(post *posterior.Posterior, task *property.Task, at []float64, draws int) (somewhere, here float64) {
+	w, network := post.NewWeights(), post.Network()
+	unsafe := func(x []float64) bool {
+		y := network.OutputsApprox(w, x)
+		lo := make([]float64, len(task.S.Rows))
+		for r, row := range task.S.Rows {
+			lo[r] = row.D
+			for i, c := range row.CLo {
+				lo[r] += c * y[i]
+			}
+		}
+		return !task.S.Holds(lo)
+	}
+	for i := range draws {
+		post.Draw(11, i, w)
+		found := false
+		for _, b := range task.T {
+			x := make([]float64, len(b.Lo))
+			for v := range 1 << (2 * min(len(x), 3)) {
+				for j := range x {
+					x[j] = b.Lo[j] + float64(v>>(2*(j%3))&3)/3*(b.Hi[j]-b.Lo[j])
+				}
+				found = found || unsafe(x)
+			}
+		}
+		if found {
+			somewhere++
+		}
+		if unsafe(at) {
+			here++
+		}
+	}
+	return somewhere / float64(draws), here / float64(draws)
+}
+
+// TestBoundsHold: whatever cells and budgets are given, as many drawn networks as can be are
+// within the bounds; and they say something.
+func TestBoundsHold(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 2))
+	said := 0
+	for i := range testscale.Cases(t, 300) {
+		act := activations[i%len(activations)]
+		post := randomNoisy(rng, act, []float64{0.05, 0.2}[rng.IntN(2)], [][]int{{2, 5, 3}, {1, 4, 4, 2}, {2, 2}}[rng.IntN(3)]...)
+		task := randomTask(rng, post, i)
+		n, err := newNoisy(post)
+		if err != nil {
+			t.Fatal(err)
+		}
+		trees := []int(nil)
+		for range task.T {
+			trees = append(trees, 0, -1, 0, -1, -1)
+		}
+		tau := math.Exp(-4 - 10*rng.Float64())
+		fail, err := n.failUp(t.Context(), &task, trees, []float64{tau}, atMost(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := task.Witness(0, task.T[0].Hi)
+		safe, err := n.safeUp(t.Context(), &task, at, tau, atMost(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		const draws = 400
+		somewhere, here := drawnUnsafe(post, &task, at.Lo, draws)
+		slack := func(p float64) float64 { return 4*math.Sqrt(p*(1-p)/draws) + 4.0/draws }
+		if somewhere > fail+slack(min(fail, 0.5)) {
+			t.Errorf("%d: %v of networks are unsafe, bound %v", i, somewhere, fail)
+		}
+		if 1-here > safe+slack(min(safe, 0.5)) {
+			t.Errorf("%d: %v of networks are safe at a point, bound %v", i, 1-here, safe)
+		}
+		if fail < 1 || safe < 1 {
+			said++
+		}
+	}
+	t.Logf("%d of the bounds say something", said)
+	if said == 0 {
+		t.Error("no bound says anything")
+	}
+}
+
+// TestLinearExactly: of a network without hidden layers at a point the bound is exact: a normal
+// tail for each row.
+func TestLinearExactly(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	for range 50 {
+		post := randomNoisy(rng, net.Activation{}, 0.3, 3, 2)
+		x := []float64{rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()}
+		task := property.Task{T: []property.Box{{Lo: x, Hi: x}}, S: property.Safe{Any: [][]int{{0}}, Rows: []property.Row{{CLo: []float64{1, -1}, CHi: []float64{1, -1}, D: 1.5, DHi: 1.5}}}}
+		task.Inner = task.T
+		mean, variance := 1.5, 0.0
+		l := &post.Layers[0]
+		for i, c := range []float64{1, -1} {
+			mean += c * l.Bias.Mean[i]
+			variance += l.Bias.SdHi[i] * l.Bias.SdHi[i]
+			for j := range x {
+				mean += c * l.Weight.Mean[j*2+i] * x[j]
+				variance += math.Pow(l.Weight.SdHi[j*2+i]*x[j], 2)
+			}
+		}
+		n, err := newNoisy(post)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fail, err := n.failUp(t.Context(), &task, nil, []float64{0.1}, atMost(0))
+		z := math.Abs(mean) / math.Sqrt(variance)
+		want := tailUp(ddOf(z))
+		if mean <= 0 {
+			if fail != 1 {
+				t.Errorf("a mean of %v fails %v", mean, fail)
+			}
+			continue
+		}
+		if err != nil || math.Abs(fail-want) > 1e-9*want {
+			t.Errorf("mean %v, variance %v: fails %v, want %v, %v", mean, variance, fail, want, err)
+		}
+	}
+}
+
+// TestForgedNoise: a certificate with other cells, budgets or regions is refused, or the bound that it
+// claims is one all the same, because what is recomputed is at least as good.
+func TestForgedNoise(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	refused, kept := map[string]int{}, map[string]int{}
+	for i := range testscale.Cases(t, 200) {
+		post := randomNoisy(rng, activations[i%len(activations)], 0.1, []int{2, 6, 5, 3}...)
+		task := randomTask(rng, post, 0)
+		r := certified(t, bound.Float64, post, certify.Config{Strategy: certify.CLBP, Cells: 6}, []property.Task{task})[0]
+		n, err := newNoisy(post)
+		if err != nil {
+			t.Fatal(err)
+		}
+		enough := -math.Expm1(r.LogP)
+		if enough < 1e-12 || enough >= 1 {
+			continue
+		}
+		try := func(what string, task *property.Task, cells []int, taus []float64) {
+			t.Helper()
+			fail, err := n.failUp(t.Context(), task, cells, taus, atMost(enough))
+			if err != nil || fail > enough {
+				refused[what]++
+			} else {
+				kept[what]++
+			}
+		}
+		genuine, err := n.failUp(t.Context(), &task, r.Proof.Cells, r.Proof.Tau, atMost(enough))
+		if err != nil || genuine > enough {
+			t.Fatalf("%d: fails %v, certify says %v, %v", i, genuine, enough, err)
+		}
+		one := exactly(1)
+		if c, p := complement(genuine), one.Sub(one, exactly(genuine)); !c.reaches(new(big.Rat).Sub(p, exactly(0x1p-53))) || c.reaches(new(big.Rat).Add(p, exactly(0x1p-80))) {
+			t.Errorf("%d: the complement of %v is %v", i, genuine, c.float())
+		}
+		scaled := func(f float64) (taus []float64) {
+			for _, tau := range r.Proof.Tau {
+				taus = append(taus, tau*f)
+			}
+			return taus
+		}
+		try("tau doubled", &task, r.Proof.Cells, scaled(2))
+		try("tau halved", &task, r.Proof.Cells, scaled(0.5))
+		for what, taus := range map[string][]float64{"tau negative": scaled(-1), "tau 0": scaled(0), "tau NaN": scaled(math.NaN()), "no tau": nil, "tau too many": append(scaled(1), 1e-3, 1e-3, 1e-3, 1e-3, 1e-3, 1e-3, 1e-3)} {
+			try(what, &task, r.Proof.Cells, taus)
+		}
+		for what, cells := range map[string][]int{"cell out of range": {2, -1, -1}, "cell missing": {0, -1}, "cell -2": {-2}, "no cells": {}, "cells go on": {-1, -1, -1, -1}} {
+			try(what, &task, cells, r.Proof.Tau[:1])
+		}
+		if r.Proof.Cells != nil {
+			try("not cut", &task, nil, r.Proof.Tau[:1])
+		}
+		wider := task
+		wider.T = nil
+		for _, b := range task.T {
+			w := property.Box{}
+			for j := range b.Lo {
+				w.Lo, w.Hi = append(w.Lo, b.Lo[j]-1e-3), append(w.Hi, b.Hi[j]+1e-3)
+			}
+			wider.T = append(wider.T, w)
+		}
+		try("eps enlarged", &wider, r.Proof.Cells, r.Proof.Tau)
+	}
+	t.Logf("refused %v, kept %v", refused, kept)
+	for _, what := range []string{"tau negative", "tau NaN", "no tau", "tau too many", "cell out of range", "cell missing", "cell -2", "no cells", "cells go on"} {
+		if kept[what] > 0 || refused[what] == 0 {
+			t.Errorf("%s: %d refused, %d accepted", what, refused[what], kept[what])
+		}
+	}
+	// Where the budget is nearly all of the bound, a little more of T changes nothing.
+	if refused["eps enlarged"] <= kept["eps enlarged"] {
+		t.Errorf("eps enlarged: %d refused, %d accepted", refused["eps enlarged"], kept["eps enlarged"])
+	}
+}

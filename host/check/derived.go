@@ -1,0 +1,90 @@
+package check
+
+import (
+	"math"
+
+	"psafe/host/posterior"
+	"psafe/host/property"
+)
+
+// meanDown is a lower bound, at most 0, of the mean of each row of S at any point of T, given an
+// upper bound of 1 - P_safe; known only if S is one conjunction. Where the network is safe the row
+// is >= 0, so that E row(x) >= -|row(x)|_2 sqrt(1 - P_safe), |.|_2 being the L2 norm over the weights
+// (docs/concentration.md, section 6).
+func meanDown(post *posterior.Posterior, task *property.Task, fail float64) (mean float64, known bool) {
+	if len(task.S.Any) != 1 || !post.Independent() {
+		return 0, false
+	}
+	unsafe := sqrtUp(fail)
+	norms := normsUp(post, task.T)
+	for _, k := range task.S.Any[0] {
+		row := &task.S.Rows[k]
+		var norm sizes
+		norm.add(max(math.Abs(row.D), math.Abs(row.DHi)), 1)
+		for i, n := range norms {
+			norm.add(abs(row.CLo[i], row.CHi[i]), n)
+		}
+		mean = min(mean, -up(norm.hi()*unsafe))
+	}
+	return mean, !math.IsNaN(mean)
+}
+
+// normsUp bounds the L2 norms, over the weights, of the logits at any point of T. With q_j >=
+// |z_j|_2 and Minkowski's inequality
+//
+//	|zeta_i|_2^2 <= (sum_j |M_ij| q_j + |mu_i|)^2 + sum_j sd_ij^2 q_j^2 + sd_b,i^2
+func normsUp(post *posterior.Posterior, t []property.Box) []float64 {
+	q := make([]float64, post.Inputs())
+	for _, b := range t {
+		for j := range q {
+			q[j] = max(q[j], abs(b.Lo[j], b.Hi[j]))
+		}
+	}
+	for k := range post.Layers {
+		l := &post.Layers[k]
+		next := make([]float64, l.Outputs())
+		for i := range next {
+			var mean, variance sizes
+			b := l.BiasOf(i)
+			mean.add(math.Abs(l.Bias.Mean[b]), 1)
+			variance.add(squareUp(l.Bias.SdHi[b]), 1)
+			for j, w := range l.Into(i) {
+				mean.add(math.Abs(l.Weight.Mean[w]), q[j])
+				variance.add(squareUp(l.Weight.SdHi[w]), squareUp(q[j]))
+			}
+			next[i] = l.Activation.SizeUp(sqrtUp(sumUp(squareUp(mean.hi()), variance.hi())))
+		}
+		q = next
+	}
+	return q
+}
+
+// sizes is a sum of products of numbers that are not negative. Those that are 0 are left out, so
+// that a sum of them is 0.
+type sizes struct{ of sum }
+
+func (s *sizes) add(x, y float64) {
+	if x != 0 && y != 0 {
+		s.of.add(x, y)
+	}
+}
+
+// hi is at least the sum.
+func (s *sizes) hi() float64 {
+	if s.of.n == 0 {
+		return 0
+	}
+	return s.of.hi()
+}
+
+// sqrtUp is at least the square root of x >= 0; NaN of what is less.
+func sqrtUp(x float64) float64 {
+	r := math.Sqrt(x)
+	if x == 0 {
+		return 0
+	}
+	if p, e := twoProduct(r, r); x > 0x1p-900 && (p > x || p == x && e >= 0) {
+		return r
+	}
+	return up(r)
+}

@@ -1,0 +1,154 @@
+package check
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"psafe/host/bound"
+	"psafe/host/certify"
+	net "psafe/host/network"
+	"psafe/host/posterior"
+	"psafe/host/property"
+	"psafe/internal/testscale"
+)
+
+// randomSet is a posterior of n random networks with random counts.
+func randomSet(t *testing.T, rng *rand.Rand, n int, act net.Activation, sizes ...int) *posterior.Posterior {
+	t.Helper()
+	shape := randomNoisy(rng, act, 0, sizes...)
+	s := &posterior.Samples{}
+	for k := range shape.Layers {
+		for _, size := range []int{sizes[k] * sizes[k+1], sizes[k+1]} {
+			var stack []float64
+			for range n * size {
+				stack = append(stack, rng.NormFloat64())
+			}
+			s.Stack = append(s.Stack, stack)
+		}
+	}
+	for range n {
+		s.Counts = append(s.Counts, 1+rng.Int64N(5))
+	}
+	post, err := posterior.FromSamples(shape.Layers, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return post
+}
+
+// proofsOf are certify's proofs as a record has them.
+func proofsOf(r *certify.Result) (list []networkProof) {
+	for _, p := range r.Proof.Networks {
+		n := networkProof{Network: p.Network, Cells: p.Cells}
+		if p.Witness != nil {
+			n.Witness = &witnessProof{p.Witness.Box, p.Witness.At}
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+// TestSamples: networks that certify decided are decided again the same way, at least as many;
+// their shares are bounds of the shares of networks that are safe on a grid.
+func TestSamples(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 1))
+	listed := 0
+	for i := range testscale.Cases(t, 200) {
+		post := randomSet(t, rng, 12, activations[i%len(activations)], [][]int{{2, 5, 3}, {1, 4, 4, 2}, {3, 2}}[rng.IntN(3)]...)
+		task := randomTask(rng, post, 0)
+		for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
+			r := certified(t, p, post, certify.Config{Strategy: certify.Finite, Cells: []int{0, 1, 30}[i%3]}, []property.Task{task})[0]
+			proofs := proofsOf(r)
+			listed += len(proofs)
+			c, err := countNetworks(t.Context(), post, &task, proofs, r.SafeSamples)
+			if err != nil {
+				t.Fatalf("%d, %v: %v", i, p, err)
+			}
+			if c.safe < r.SafeSamples || c.unsafe != r.UnsafeSamples || c.pLowerDown() < r.Lower() || c.pUpperUp() > r.Upper() {
+				t.Errorf("%d, %v: %+v in [%v, %v], certify has %d safe and %d unsafe, in [%v, %v]", i, p, c, c.pLowerDown(), c.pUpperUp(), r.SafeSamples, r.UnsafeSamples, r.Lower(), r.Upper())
+			}
+			for what, forged := range forgedNetworks(proofs, post.Samples().N()) {
+				if c, err := countNetworks(t.Context(), post, &task, forged, 0); err == nil && !(c.safe <= r.SafeSamples && c.unsafe <= r.UnsafeSamples) && c.safe+c.unsafe > post.Samples().N()-1 {
+					t.Errorf("%d: %s is accepted: %+v", i, what, c)
+				}
+			}
+		}
+	}
+	if t.Logf("%d networks listed", listed); listed == 0 {
+		t.Error("no network was cut or unsafe")
+	}
+}
+
+// forgedNetworks are proofs that do not hold, or that are none.
+func forgedNetworks(proofs []networkProof, n int) map[string][]networkProof {
+	f := map[string][]networkProof{
+		"a network that is none":    append(slices.Clone(proofs), networkProof{Network: n, Cells: []int{-1}}),
+		"a negative network":        append(slices.Clone(proofs), networkProof{Network: -1, Cells: []int{-1}}),
+		"a proof of nothing":        append(slices.Clone(proofs), networkProof{Network: 0}),
+		"a witness that is no text": append(slices.Clone(proofs), networkProof{Network: 0, Witness: &witnessProof{0, "?"}}),
+		"a witness outside of T":    append(slices.Clone(proofs), networkProof{Network: 0, Witness: &witnessProof{7, ""}}),
+	}
+	if len(proofs) > 0 {
+		f["a network listed twice"] = append(slices.Clone(proofs), proofs[0])
+	}
+	return f
+}
+
+// TestForgedSamples: a safe network with an unsafe one's proof, and the other way round.
+func TestForgedSamples(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 2))
+	post := randomSet(t, rng, 6, net.Activation{Kind: net.ReLU}, 2, 4, 2)
+	task := randomTask(rng, post, 0)
+	task.S = property.Safe{Any: [][]int{{0}}, Rows: []property.Row{{CLo: []float64{0, 0}, CHi: []float64{0, 0}, D: 1, DHi: 1}}}
+	at := task.T[0].EncodePoint(task.T[0].Lo)
+	if c, err := countNetworks(t.Context(), post, &task, nil, 0); err != nil || c.safe != 6 || c.pLowerDown() != 1 || c.pUpperUp() != 1 {
+		t.Errorf("all safe: %+v, %v", c, err)
+	}
+	if _, err := countNetworks(t.Context(), post, &task, []networkProof{{Network: 2, Witness: &witnessProof{0, at}}}, 0); err == nil {
+		t.Error("a safe network is taken for an unsafe one")
+	}
+	task.S.Rows[0].D, task.S.Rows[0].DHi = -1, -1
+	if c, err := countNetworks(t.Context(), post, &task, []networkProof{{Network: 2, Witness: &witnessProof{0, at}}}, 0); err != nil || c.safe != 0 || c.unsafe != 1 || c.pLowerDown() != 0 || !(c.pUpperUp() < 1) {
+		t.Errorf("all unsafe: %+v, %v", c, err)
+	}
+	trees := slices.Repeat([]int{-1}, len(task.T))
+	if _, err := countNetworks(t.Context(), post, &task, []networkProof{{Network: 2, Cells: trees}}, 0); err == nil {
+		t.Error("an unsafe network is taken for a safe one")
+	}
+	if _, err := countNetworks(t.Context(), randomNoisy(rng, net.Activation{}, 1, 2, 2), &task, nil, 0); err == nil {
+		t.Error("normal weights are taken for a finite set")
+	}
+}
+
+// TestDerived: the mean's bound is not below certify's, nor above what draws show.
+func TestDerived(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 3))
+	for i := range testscale.Cases(t, 200) {
+		post := randomNoisy(rng, activations[i%len(activations)], 0.2, [][]int{{2, 5, 3}, {1, 4, 4, 2}, {3, 2}}[rng.IntN(3)]...)
+		task := randomTask(rng, post, 0)
+		r := certified(t, bound.Float64, post, certify.Config{Strategy: certify.CLBP, Cells: 1, Derived: true}, []property.Task{task})[0]
+		got, known := meanDown(post, &task, 1-r.Lower())
+		if theirs := r.Derived.MeanLower; known == math.IsNaN(theirs) || got < theirs {
+			t.Errorf("%d: %v (%v), certify's %v", i, got, known, theirs)
+		}
+		if r.Lower() > 0 && r.Lower() < 1 {
+			if more, _ := meanDown(post, &task, 1); known && !(more < got) {
+				t.Errorf("%d: without a lower bound %v, with it %v", i, more, got)
+			}
+		}
+		if norms := normsUp(post, task.T); len(post.Layers) == 1 && known {
+			w, square := post.NewWeights(), 0.0
+			const draws = 500
+			for d := range draws {
+				post.Draw(5, d, w)
+				y := post.Network().OutputsApprox(w, task.T[0].Lo)[0]
+				square += y * y / draws
+			}
+			if square > norms[0]*norms[0]*1.5 {
+				t.Errorf("%d: E y^2 is about %v, bound %v", i, square, norms[0]*norms[0])
+			}
+		}
+	}
+}

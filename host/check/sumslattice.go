@@ -1,0 +1,222 @@
+package check
+
+import "math"
+
+// Sums of independent terms on a lattice of step d (docs/check.md, sums of neurons): a
+// term X becomes one of the two lattice points around it, at random, so that its mean is
+// kept: X' = X + D with E(D | X) = 0 and a range of D of length d. By Hoeffding's
+// inequality, for n terms and s = c sqrt(n) d,
+//
+//	Prob(sum X <= 0) (1 - e^(-2 c^2)) <= Prob(sum X' <= s)
+//
+// Masses are upper bounds, each for itself, and so are all sums of their products: they
+// are non-negative, and what roundings can take is given back as a factor.
+
+// atoms is a random variable that is x[k] with probability at most p[k].
+type atoms struct{ x, p []float64 }
+
+func (a *atoms) add(x, p float64) {
+	if n := len(a.x); n > 0 && a.x[n-1] == x {
+		a.p[n-1] = up(a.p[n-1] + p)
+		return
+	}
+	a.x, a.p = append(a.x, x), append(a.p, p)
+}
+
+// bins is a random variable that is in [lo[k], hi[k]] with probability at most p[k].
+type bins struct{ lo, hi, p []float64 }
+
+func (b *bins) add(lo, hi, p float64) {
+	b.lo, b.hi, b.p = append(b.lo, lo), append(b.hi, hi), append(b.p, p)
+}
+
+// lattice is a random variable: (first + k) step with probability at most p[k], and unknown
+// with probability at most lost.
+type lattice struct {
+	step  float64
+	first int
+	p     []float64
+	lost  float64
+}
+
+const (
+	// mostPoints bounds a lattice on either side of 0.
+	mostPoints = 1 << 20
+	// floorMass is added to each mass for underflows; it keeps products from becoming
+	// subnormal, which is slow.
+	floorMass = 0x1p-500
+	// trimLow and trimHigh are how much mass may go off the ends of a lattice.
+	trimLow, trimHigh = 0x1p-46, 0x1p-28
+)
+
+// newLattice has room for values from lo <= 0 to hi >= 0, in the array room if it is
+// large enough.
+func newLattice(step, lo, hi float64, room []float64) *lattice {
+	first := int(max(math.Floor(lo/step), -mostPoints)) - 1
+	n := int(min(math.Ceil(hi/step), mostPoints)) + 2 - first
+	if cap(room) < n {
+		room = make([]float64, n)
+	}
+	room = room[:n]
+	clear(room)
+	return &lattice{step: step, first: first, p: room}
+}
+
+// addProducts adds the variable min(a q) over a in its bin, for q independent of a. It
+// needs |a| and |q| below 2^190 and a step between 2^-500 and 2^500.
+func (l *lattice) addProducts(a bins, q atoms) {
+	total := 0.0
+	for _, p := range a.p {
+		total = up(total + p)
+	}
+	for k, x := range q.x {
+		switch {
+		case x == 0:
+			l.p[-l.first] += up(min(total, 1) * q.p[k])
+		case x > 0:
+			l.addMultiples(x, q.p[k], a.lo, a.p)
+		default:
+			l.addMultiples(x, q.p[k], a.hi, a.p)
+		}
+	}
+	l.grow(len(q.x)*(len(a.p)+1) + 4)
+}
+
+// addMultiples puts the products x q, of mass p times that of q, on the lattice, rounded
+// down: their places y = x q/step - first are wrong by less than 2^-51 (|first| + len(p)),
+// which is taken off. A point k gets the share 1-(y-k) and the next y-k; both are computed
+// with one rounding. What lies below the lattice is lost; what lies above goes to its end.
+func (l *lattice) addMultiples(q, mass float64, x, p []float64) {
+	n := len(l.p)
+	scaled := q / l.step
+	shift := -float64(l.first) - 0x1p-50*float64(n-l.first)
+	last := float64(n - 1)
+	for i, v := range x {
+		y, m := float64(v*scaled)+shift, p[i]*mass
+		if !(y < last) {
+			if y >= last {
+				l.p[n-1] += m
+			} else { // NaN
+				l.lost += m
+			}
+			continue
+		}
+		if y < 0 {
+			l.lost += m
+			continue
+		}
+		k := int(y)
+		share := y - float64(k)
+		two := l.p[k : k+2 : k+2]
+		two[0] += float64(m * (1 - share))
+		two[1] += float64(m * share)
+	}
+}
+
+// grow gives back what roundings took from sums of n products.
+func (l *lattice) grow(n int) {
+	factor := 1 + float64(n+8)*0x1p-51
+	for i, p := range l.p {
+		l.p[i] = float64(p*factor) + floorMass
+	}
+	l.lost = float64(l.lost*factor) + floorMass
+}
+
+// trim drops the ends of the lattice: mass at the lower end is lost, mass at the upper end
+// moves down.
+func (l *lattice) trim() {
+	from, low := 0, 0.0
+	for from < len(l.p)-1 && low+l.p[from] <= trimLow {
+		low += l.p[from]
+		from++
+	}
+	to, high := len(l.p)-1, 0.0
+	for to > from && high+l.p[to] <= trimHigh {
+		high += l.p[to]
+		to--
+	}
+	dropped := len(l.p) - (to + 1 - from)
+	l.first += from
+	l.p = l.p[from : to+1]
+	l.p[len(l.p)-1] += high
+	l.lost += low
+	l.grow(dropped + 2)
+}
+
+// plus is the sum of two independent variables on lattices of one step.
+func (l *lattice) plus(m *lattice) *lattice {
+	if len(l.p) > len(m.p) {
+		l, m = m, l
+	}
+	s := &lattice{step: l.step, first: l.first + m.first, p: make([]float64, len(l.p)+len(m.p)-1), lost: l.lost + m.lost}
+	// Four masses of l at a time take a quarter of the loads and stores; both arrays are
+	// padded with zeros to make that come out even.
+	const block = 4
+	a := append(l.p[:len(l.p):len(l.p)], make([]float64, block-1)...)
+	b := append(append(make([]float64, block-1), m.p...), make([]float64, block-1)...)
+	for i := 0; i < len(l.p); i += block {
+		out := s.p[i:min(i+len(m.p)+block-1, len(s.p))]
+		n := len(out)
+		a0, a1, a2, a3 := a[i], a[i+1], a[i+2], a[i+3]
+		b0, b1, b2, b3 := b[3:n+3], b[2:n+2], b[1:n+1], b[:n]
+		for j := range out {
+			out[j] += (float64(a0*b0[j]) + float64(a1*b1[j])) + (float64(a2*b2[j]) + float64(a3*b3[j]))
+		}
+	}
+	s.grow(len(l.p) + 2*block)
+	s.trim()
+	return s
+}
+
+// convolved is the sum of independent terms, added in pairs.
+func convolved(terms []*lattice) *lattice {
+	for len(terms) > 1 {
+		var half []*lattice
+		for i := 0; i+1 < len(terms); i += 2 {
+			half = append(half, terms[i].plus(terms[i+1]))
+		}
+		if len(terms)%2 == 1 {
+			half = append(half, terms[len(terms)-1])
+		}
+		terms = half
+	}
+	return terms[0]
+}
+
+// normalVar is a normal variable of which mean and standard deviation are enclosed.
+type normalVar struct{ mean, sd enclosed }
+
+// notPositiveUp is an upper bound of Prob(sum of X + rest <= 0) for the sum l of n terms on
+// the lattice: the least over some s, and s = n step, which the sum of the D stays below.
+func (l *lattice) notPositiveUp(n int, rest normalVar) float64 {
+	best := 1.0
+	if n <= 16 {
+		best = l.belowUp(float64(n)*l.step, rest)
+	}
+	for c := 0.3; c < 3.2; c += 0.15 {
+		s := up(up(c*sqrtUp(float64(n))) * l.step)
+		miss := expNegUp(ddOf(down(2 * down(c*c))))
+		best = min(best, up(l.belowUp(s, rest)/down(1-miss)))
+	}
+	return best
+}
+
+// belowUp is an upper bound, at most 1, of Prob(l + rest <= x).
+func (l *lattice) belowUp(x float64, rest normalVar) float64 {
+	table, sum := normalTable(), l.lost
+	for k, p := range l.p {
+		// rest has to be at most y, of which it is z standard deviations above its mean.
+		y := up(up(x-down(float64(l.first+k)*l.step)) - rest.mean.lo)
+		z := 0.0
+		if y >= 0 {
+			z = up(y / rest.sd.lo)
+		} else {
+			z = up(y / rest.sd.hi)
+		}
+		sum += p * table.belowUp(z)
+	}
+	if sum = sum * (1 + float64(len(l.p)+8)*0x1p-51); sum < 1 {
+		return sum
+	}
+	return 1 // NaN too
+}

@@ -1,0 +1,90 @@
+package check
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"psafe/host/bound"
+	"psafe/host/run"
+	"psafe/internal/testscale"
+)
+
+// sumsJobs are jobs of sums of neurons.
+func sumsJobs() map[string]*run.Job {
+	sums := run.Method{Word: new(run.NeuronSum), Cells: new(6)}
+	at := func(file, points, eps, property string) *run.Job {
+		j := images(file, 0, eps, sums, bound.Float64)
+		j.Tasks = run.Tasks{Points: run.Points{Inputs: filepath.Join("testdata", points), Eps: eps, Property: property}}
+		return j
+	}
+	return map[string]*run.Job{
+		"cubic":      file("cubic-128.npz", "cubic-property.json", sums, bound.Float64),
+		"tanh":       at("tiny-2-3-2-tanh.npz", "pairs.csv", "0.05", "keeps_class"),
+		"tanh box":   at("tiny-2-3-2-tanh.npz", "pairs.csv", "0", "output_box:[-0.3,0.4],[-0.4,0.3]"),
+		"product":    at("two-weights-product.npz", "points.csv", "0.1", "output_box:[-0.4,2]"),
+		"one point":  at("two-weights-product.npz", "points.csv", "0", "output_box:[-0.3,-0.1]"),
+		"glyphs 0":   images("glyphs-64-32-10.npz", 2, "0", sums, bound.Float64),
+		"glyphs eps": images("glyphs-64-32-10.npz", 1, "0.001", sums, bound.Float64),
+	}
+}
+
+// TestCheckSums: every record passes; none passes in which a bound is much better or counts are
+// others. What is proved is a little better than what is claimed, so that a bound that is a
+// little better is proved too.
+func TestCheckSums(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 9))
+	lower, upper, forged := 0, 0, 0
+	for name, j := range sumsJobs() {
+		var c Checker
+		for i, line := range written(t, j) {
+			if v, err := c.Check(t.Context(), line, false); err != nil || v.Refused != nil {
+				t.Errorf("%s: line %d: %v %v\n%s", name, i, err, v.Refused, line)
+				continue
+			}
+			if !bytes.Contains(line, []byte(`"p_lower":0,`)) {
+				lower++
+			}
+			if bytes.Contains(line, []byte(`"upper":{"method":"neuronsum"`)) {
+				upper++
+			}
+			for range testscale.Cases(t, 60) {
+				bad, what := forgeNumber(rng, line)
+				if bad == nil || littleBetter(t, what) {
+					continue
+				}
+				forged++
+				if v, err := c.Check(t.Context(), bad, false); err != nil || v.Refused == nil {
+					t.Errorf("%s: line %d passes with %s: %v\n%s", name, i, what, err, bad)
+				}
+			}
+		}
+	}
+	t.Logf("%d records prove a lower bound, %d an upper one; %d forged ones", lower, upper, forged)
+	if lower < 10 || upper < 3 || forged < 10 {
+		t.Errorf("only %d records prove a lower bound, %d an upper one; %d forged ones", lower, upper, forged)
+	}
+}
+
+// littleBetter says whether a forged number may be proved: if the probability of failure
+// (or P_safe, from above) is more than half of what it was, or below 10^-5, where the method's
+// floor is most of it.
+func littleBetter(t *testing.T, what string) bool {
+	var field string
+	var now, old float64
+	if _, err := fmt.Sscanf(strings.Replace(what, " for ", " ", 1), "%s %g %g", &field, &now, &old); err != nil {
+		t.Fatalf("%q: %v", what, err)
+	}
+	switch {
+	case field == "cells" || strings.HasSuffix(field, "samples"):
+		return false
+	case strings.HasSuffix(field, "upper"):
+		return now > old/2
+	case field == "log10_p_lower":
+		return -old < 1e-5 || now < old/2
+	}
+	return 1-old < 1e-5 || 1-now > (1-old)/2
+}

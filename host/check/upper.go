@@ -1,0 +1,55 @@
+package check
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"psafe/host/property"
+)
+
+// upperProof is how a record says that P_safe was bounded from above: by a method, at a witness.
+type upperProof struct {
+	Method  string       `json:"method"`
+	Witness witnessProof `json:"witness"`
+	Tau     float64      `json:"tau"`
+}
+
+// readUpper reads the field upper of a proof.
+func readUpper(text json.RawMessage) (*upperProof, error) {
+	var u upperProof
+	if err := strictly(text, &u); err != nil {
+		return nil, fmt.Errorf("proof: upper: %w", err)
+	}
+	return &u, nil
+}
+
+// safeUp bounds P_safe from above by concentration LBP: by the probability that S holds at one
+// point of T, anywhere in the witness box, which surely contains a point of the real T
+// (docs/concentration.md, section 6). enough is as in failUp.
+func (n *noisy) safeUp(ctx context.Context, task *property.Task, witness property.Box, tau float64, enough func(safe float64) bool) (safe float64, err error) {
+	if _, err := tausOf([]float64{tau}, 1); err != nil {
+		return 1, err
+	}
+	s := negatedRows(&task.S)
+	safe = 1
+	for try := range uint64(tries) {
+		if ctx.Err() != nil {
+			return 1, ctx.Err()
+		}
+		if safe = min(safe, n.newCellPass(witness, tau, try).holdsUp(&s)); enough(safe) {
+			break
+		}
+	}
+	return safe, nil
+}
+
+// negatedRows is S with each row negated: what is a bound of these rows from below is one of the
+// rows from above.
+func negatedRows(s *property.Safe) property.Safe {
+	n := property.Safe{Any: s.Any}
+	for r := range s.Rows {
+		n.Rows = append(n.Rows, s.Rows[r].Negated())
+	}
+	return n
+}
