@@ -99,8 +99,6 @@ func oneLayer(mean, sdLo, sdHi []float64) *posterior.Posterior {
 	return &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{l}}
 }
 
-func (b *weightBox) flat() (lo, hi []float64) { return slices.Concat(b.lo...), slices.Concat(b.hi...) }
-
 func boxOfEnds(lo, hi []float64) *weightBox {
 	n := len(lo) - 1
 	return &weightBox{[][]float64{lo[:n], lo[n:]}, [][]float64{hi[:n], hi[n:]}}

@@ -113,7 +113,7 @@ func (f *files) posterior(r *record, given string) (*posterior.Posterior, error)
 	case err != nil:
 		return nil, err
 	case p.Source.SHA256 != r.PosteriorSHA256:
-		return nil, fmt.Errorf("%s has the digest %.16s..., the record was made from %.16s...", path, p.Source.SHA256, r.PosteriorSHA256)
+		return nil, fmt.Errorf("%s has the digest %.16s, the record was made from %.16s", path, p.Source.SHA256, r.PosteriorSHA256)
 	case p.Scale.String() != word:
 		return nil, fmt.Errorf("its spread is %v, the record says %s", p.Scale, word)
 	}
@@ -165,7 +165,7 @@ func (f *files) ofPropertyFile(r *record, path string, post *posterior.Posterior
 	}
 	switch {
 	case t.FileSHA256 != r.InputsSHA256:
-		return nil, fmt.Errorf("inputs: %s has the digest %.16s..., the record was made from %.16s...", path, t.FileSHA256, r.InputsSHA256)
+		return nil, fmt.Errorf("inputs: %s has the digest %.16s, the record was made from %.16s", path, t.FileSHA256, r.InputsSHA256)
 	case t.Name != r.Name:
 		return nil, fmt.Errorf("name: it is %.40q, the file says %.40q", r.Name, t.Name)
 	case words != r.Property:
@@ -189,7 +189,7 @@ func (f *files) ofPoints(r *record, path string, post *posterior.Posterior) (*pr
 	}
 	switch {
 	case points.SHA256 != r.InputsSHA256:
-		return nil, fmt.Errorf("inputs: %s has the digest %.16s..., the record was made from %.16s...", path, points.SHA256, r.InputsSHA256)
+		return nil, fmt.Errorf("inputs: %s has the digest %.16s, the record was made from %.16s", path, points.SHA256, r.InputsSHA256)
 	case points.Dim != post.Inputs():
 		return nil, fmt.Errorf("inputs: points of %s have %d coordinates, the network takes %d", path, points.Dim, post.Inputs())
 	case r.Index < 0 || r.Index >= points.N():

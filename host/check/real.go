@@ -82,15 +82,14 @@ func sigmoid(t float64) dd {
 
 // real numbers of 400 bits, and what is made of them.
 var (
-	bigLn2   = inverseAtanh(3, 2)
-	bigLn10  = newBig().Add(newBig().Mul(bigLn2, big.NewFloat(3)), inverseAtanh(9, 2)) // ln 10 = 3 ln 2 + ln 5/4
-	bigPi    = machin()
-	ln2By32  = toDD(newBig().SetMantExp(bigLn2, -5))
-	roots    = rootsOf2()
-	rootTau  = newBig().Sqrt(newBig().Mul(bigPi, big.NewFloat(2))) // sqrt(2 pi)
-	overTau  = toDD(newBig().Quo(big.NewFloat(1), rootTau))
-	bigUnit  = big.NewFloat(1)
-	bigSlack = newBig().SetMantExp(bigUnit, -300)
+	bigLn2  = inverseAtanh(3, 2)
+	bigLn10 = newBig().Add(newBig().Mul(bigLn2, big.NewFloat(3)), inverseAtanh(9, 2)) // ln 10 = 3 ln 2 + ln 5/4
+	bigPi   = machin()
+	ln2By32 = toDD(newBig().SetMantExp(bigLn2, -5))
+	roots   = rootsOf2()
+	rootTau = newBig().Sqrt(newBig().Mul(bigPi, big.NewFloat(2))) // sqrt(2 pi)
+	overTau = toDD(newBig().Quo(big.NewFloat(1), rootTau))
+	bigUnit = big.NewFloat(1)
 )
 
 // newBig is a number of 400 bits.

@@ -107,7 +107,7 @@ func absMeanUp(mean, sd float64) float64 {
 		return up(a)
 	}
 	q := ddOf(a).over(sd)
-	c := ddOf(0)
+	var c dd
 	switch {
 	case z < 0x1p-60: // C(z) <= phi(0) z
 		q = ddOf(0)
