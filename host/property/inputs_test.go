@@ -281,7 +281,7 @@ func FuzzReadPoints(f *testing.F) {
 			wantError(t, err)
 			return
 		}
-		for i := range p.N() {
+		for i := range min(p.N(), 1000) { // a gzip of a few bytes may hold millions
 			lo, hi := p.At(i)
 			if _, err := BallLinf(lo, hi, exactly(0), nil); err != nil || len(lo) != p.Dim {
 				t.Fatal(err)
