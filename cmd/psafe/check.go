@@ -76,6 +76,7 @@ type checked struct {
 	stdout                          io.Writer
 	progress                        *bar
 	total, records, proved, refused int
+	nothing                         int // claimed
 	statistical                     bool
 }
 
@@ -94,7 +95,7 @@ func (t *checked) file(ctx context.Context, path string) error {
 		prove := t.draw.Float64() < t.flags.sample
 		v, err := t.checker.Check(ctx, line, !prove)
 		if err != nil {
-			return err
+			return fmt.Errorf("line %d: %w", n, err)
 		}
 		t.runs.Add(v)
 		t.records++
@@ -106,6 +107,8 @@ func (t *checked) file(ctx context.Context, path string) error {
 			if _, err := fmt.Fprintf(t.stdout, "%s: line %d: %s\n", plain(path), n, plain(v.Refused.Error())); err != nil {
 				return err
 			}
+		case prove && !v.Claims:
+			t.nothing++
 		case prove:
 			t.proved++
 		}
@@ -131,8 +134,11 @@ func (t *checked) end() error {
 	if t.records == 0 {
 		return errors.New("check: there is no record in the files")
 	}
-	unproved := t.records - t.proved - t.refused
+	unproved := t.records - t.proved - t.nothing - t.refused
 	summary := fmt.Sprintf("%d records: %d proved again, %d refused", t.records, t.proved, t.refused)
+	if t.nothing > 0 {
+		summary += fmt.Sprintf(", %d claim nothing", t.nothing)
+	}
 	if unproved > 0 {
 		summary += fmt.Sprintf(", %d only read", unproved)
 	}
@@ -146,7 +152,7 @@ func (t *checked) end() error {
 	case t.refused > 0:
 		return &statusError{exitDifference, fmt.Errorf("%d of %d records are refused", t.refused, t.records)}
 	case len(gaps) > 0:
-		return &statusError{exitDifference, errors.New("not all tasks are there once")}
+		return &statusError{exitDifference, errors.New("not all tasks of a run are there once")}
 	}
 	return nil
 }

@@ -100,6 +100,7 @@ func (b *weightBox) part(a, w int, at float64, upper bool) *weightBox {
 // which has no probability, since only weights with a spread are cut.
 func (b *weightBox) pieces(post *posterior.Posterior, tree [][]float64) ([]*weightBox, error) {
 	params := post.Params()
+	copied := 0
 	var done []*weightBox
 	todo := []*weightBox{b} // those whose trees come next, the last first
 	for _, cut := range tree {
@@ -121,6 +122,9 @@ func (b *weightBox) pieces(post *posterior.Posterior, tree [][]float64) ([]*weig
 		}
 		if !(params[a].SdLo[w] > 0 && p.lo[a][w] <= at && at <= p.hi[a][w]) {
 			return nil, fmt.Errorf("cuts: %v does not cut the interval from %v to %v of a weight with a spread", cut, p.lo[a][w], p.hi[a][w])
+		}
+		if copied += 2 * len(params[a].Mean); copied > mostCopied {
+			return nil, fmt.Errorf("cuts: there are more than this program has the memory for")
 		}
 		todo = append(todo, p.part(a, w, at, true), p.part(a, w, at, false))
 	}

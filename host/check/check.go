@@ -21,9 +21,13 @@ type Checker struct {
 
 // Verdict is what is said of a line of a result file.
 type Verdict struct {
-	// Task of Tasks, from 0, of the run Run, as far as the line could be read.
+	// Task of Tasks, from 0, of the run Run, if the line contradicts nothing that it says itself.
 	Task, Tasks int
 	Run         string
+	// settings are the same in all records of a run, question is another in each.
+	settings, question string
+	// Claims says that the record claims a bound: p_lower above 0 or p_upper below 1.
+	Claims bool
 	// Refused is nil if every claim of the record was proved again. Otherwise it is one line
 	// that begins with the field that is not as it should be.
 	Refused error
@@ -33,15 +37,23 @@ type Verdict struct {
 }
 
 // Check reads a line of a result file, without its end, and proves its bounds again. With
-// onlyRead, it checks only what the line says of itself. The error is ctx's.
+// onlyRead, it checks only what the line says of itself. The error is ctx's or an *Absent.
 func (c *Checker) Check(ctx context.Context, line []byte, onlyRead bool) (Verdict, error) {
 	var v Verdict
 	r, err := parseRecord(line)
 	if err == nil {
-		v.Task, v.Tasks, v.Run, v.Statistical = r.Task, r.Tasks, r.Run, r.Statistical != nil
-		if err = r.consistent(); err == nil && !onlyRead {
+		v.Statistical = r.Statistical != nil
+		if err = r.consistent(); err == nil {
+			v.Task, v.Tasks, v.Run, v.settings = r.Task, r.Tasks, r.Run, r.settings()
+			v.question = fmt.Sprintf("index %d", r.Index)
+			v.Claims = !r.PLower.is(0) || r.Log10PLower != nil || !r.PUpper.is(1)
+		}
+		if err == nil && !onlyRead {
 			err = c.prove(ctx, r)
 		}
+	}
+	if _, absent := errors.AsType[*Absent](err); absent {
+		return v, err
 	}
 	if ctx.Err() != nil {
 		return v, ctx.Err()
@@ -86,6 +98,10 @@ var lowers = map[string]func(context.Context, *question) (chance, error){
 // lower proves p_lower and log10_p_lower.
 func (q *question) lower(ctx context.Context) error {
 	if q.PLower.is(0) && q.Log10PLower == nil {
+		if q.Rule == oneBox { // of no probability: what is claimed is its margin
+			_, err := byBoxes(ctx, q)
+			return err
+		}
 		return nil
 	}
 	prove := lowers[q.Method]
@@ -147,6 +163,9 @@ func (q *question) upper(ctx context.Context) error {
 // consistent says what of a record contradicts itself or is none of a record: of numbers what
 // they must be whatever was proved.
 func (r *record) consistent() error {
+	if err := r.sizes(); err != nil {
+		return err
+	}
 	zero, one := property.Exact{}, property.MustExact("1")
 	within := func(d *decimal) bool { return d.Cmp(zero) >= 0 && d.Cmp(one) <= 0 }
 	switch {
@@ -169,6 +188,12 @@ func (r *record) consistent() error {
 		return errors.New("derived: its bounds are none of a probability")
 	}
 	if err := r.Statistical.consistent(); err != nil {
+		return err
+	}
+	if err := r.consistentMethod(); err != nil {
+		return err
+	}
+	if err := r.Statistical.contradicts(r.PLower, r.PUpper); err != nil {
 		return err
 	}
 	return r.consistentBoxes()

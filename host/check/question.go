@@ -1,7 +1,10 @@
 package check
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,6 +67,9 @@ func (f *files) question(r *record, given Files) (*question, error) {
 	if given.Inputs != "" {
 		inputs = given.Inputs
 	}
+	if err := there(property.FileOf(inputs), "inputs"); err != nil {
+		return nil, err
+	}
 	if r.Eps == "" {
 		q.task, err = f.ofPropertyFile(r, inputs, q.post)
 	} else {
@@ -85,12 +91,28 @@ func (f *files) question(r *record, given Files) (*question, error) {
 	return q, nil
 }
 
+// Absent is an error about a file that is not there: nothing can be said of records about it.
+type Absent struct{ words string }
+
+func (a *Absent) Error() string { return a.words }
+
+// there is an *Absent if a file that a flag may name is not there.
+func there(path, flag string) error {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return &Absent{fmt.Sprintf("%s is not there: say with --%s where it is", path, flag)}
+	}
+	return nil
+}
+
 // posterior reads the posterior with the spread, the factor and the activations that the
 // record names.
 func (f *files) posterior(r *record, given string) (*posterior.Posterior, error) {
 	path := r.Posterior
 	if given != "" {
 		path = given
+	}
+	if err := there(path, "posterior"); err != nil {
+		return nil, err
 	}
 	word, factor, _ := strings.Cut(r.PosteriorScale, " x ")
 	var options format.Options
@@ -235,27 +257,32 @@ func clipOf(texts []string) (*[2]property.Decimal, error) {
 }
 
 // labelColumn is the value of --label-column among the flags of a record, empty if it is not
-// there. Values with spaces or quotes are quoted as Go does.
+// there.
 func labelColumn(flags string) (string, error) {
-	var words []string
+	words, err := wordsOf(flags)
+	for i, w := range words {
+		if w == "--label-column" && i+1 < len(words) {
+			return words[i+1], err
+		}
+	}
+	return "", err
+}
+
+// wordsOf are the words of flags. Those with spaces or quotes are quoted as Go does.
+func wordsOf(flags string) (words []string, err error) {
 	for rest := flags; rest != ""; {
 		word, after, _ := strings.Cut(rest, " ")
 		if strings.HasPrefix(rest, `"`) {
 			quoted, err := strconv.QuotedPrefix(rest)
 			if err != nil {
-				return "", fmt.Errorf("%.40q has a quote that does not end", flags)
+				return nil, fmt.Errorf("%.40q has a quote that does not end", flags)
 			}
 			after = strings.TrimPrefix(rest[len(quoted):], " ")
 			if word, err = strconv.Unquote(quoted); err != nil {
-				return "", err
+				return nil, err
 			}
 		}
 		words, rest = append(words, word), after
 	}
-	for i, w := range words {
-		if w == "--label-column" && i+1 < len(words) {
-			return words[i+1], nil
-		}
-	}
-	return "", nil
+	return words, nil
 }

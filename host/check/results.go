@@ -3,6 +3,7 @@ package check
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -27,20 +28,28 @@ func Lines(r io.Reader, each func(n int, line []byte) error) error {
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return fmt.Errorf("line %d: cannot be read: %w", n+1, err)
+		if errors.Is(err, bufio.ErrTooLong) {
+			err = fmt.Errorf("it has more than %d bytes, the limit for a record", mostLine)
+		}
+		return fmt.Errorf("line %d: cannot be read: %w; give a file that psafe certify --out wrote", n+1, err)
 	}
 	return nil
 }
 
 // Runs are the runs that records belong to, and which of their tasks have been seen.
 type Runs struct {
-	order []ofRun
-	seen  map[ofRun][]int
+	order []*ofRun
+	byID  map[string]*ofRun
 }
 
+// ofRun is a run as its first record has it. A record of other settings, or with the question of
+// another task, is mixed: then the run is none.
 type ofRun struct {
-	id    string
-	tasks int
+	id, settings string
+	tasks        int
+	seen         []int
+	questions    map[string]int
+	mixed        string
 }
 
 // Add takes in a record.
@@ -48,23 +57,35 @@ func (s *Runs) Add(v Verdict) {
 	if v.Tasks == 0 {
 		return // the line could not be read
 	}
-	if s.seen == nil {
-		s.seen = map[ofRun][]int{}
+	r := s.byID[v.Run]
+	if r == nil {
+		if s.byID == nil {
+			s.byID = map[string]*ofRun{}
+		}
+		r = &ofRun{id: v.Run, settings: v.settings, tasks: v.Tasks, questions: map[string]int{}}
+		s.order, s.byID[v.Run] = append(s.order, r), r
 	}
-	key := ofRun{v.Run, v.Tasks}
-	if s.seen[key] == nil {
-		s.order = append(s.order, key)
+	r.seen = append(r.seen, v.Task)
+	switch task, known := r.questions[v.question]; {
+	case r.mixed != "":
+	case v.settings != r.settings:
+		r.mixed = fmt.Sprintf("the records of run %.16s are not of one run: task %d says something else of its flags, files, tasks or version", r.id, v.Task)
+	case known && task != v.Task:
+		r.mixed = fmt.Sprintf("the records of run %.16s are not of one run: tasks %d and %d are both %s", r.id, task, v.Task, v.question)
 	}
-	s.seen[key] = append(s.seen[key], v.Task)
+	r.questions[v.question] = v.Task
 }
 
 // Gaps says in one line for each run of which tasks are missing, or there more than once,
-// which those are.
+// which those are, and of which runs the records are not of one.
 func (s *Runs) Gaps() []string {
 	var lines []string
 	for _, r := range s.order {
-		tasks := s.seen[r]
+		tasks := r.seen
 		slices.Sort(tasks)
+		if r.mixed != "" {
+			lines = append(lines, r.mixed)
+		}
 		var missing, twice []string
 		next := 0
 		for _, t := range tasks {

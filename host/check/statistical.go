@@ -46,8 +46,24 @@ func (s *interval) consistent() error {
 
 func exactRat(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
 
-// mostTailTerms is how many terms of a binomial tail are added up; limits of more trials
-// on both sides are not checked.
+// contradicts says whether a certified bound lies beyond the interval that the counts give at
+// confidence 1 - 1e-9: certify lets no such record leave.
+func (s *interval) contradicts(lower, upper *decimal) error {
+	if s == nil {
+		return nil
+	}
+	surely := big.NewRat(5, 1e10)
+	if s.Unsafe > 0 && tailAtMost(s.Unsafe, s.Samples, new(big.Rat).Sub(big.NewRat(1, 1), lower.Rat()), surely) {
+		return fmt.Errorf("p_lower: it is %v, which %d unsafe of %d drawn networks contradict", lower, s.Unsafe, s.Samples)
+	}
+	if s.Safe > 0 && tailAtMost(s.Safe, s.Samples, upper.Rat(), surely) {
+		return fmt.Errorf("p_upper: it is %v, which %d safe of %d drawn networks contradict", upper, s.Safe, s.Samples)
+	}
+	return nil
+}
+
+// mostTailTerms is how many terms of a binomial tail are added up: limits that would take
+// more are not believed.
 const mostTailTerms = 1 << 20
 
 // tailAtMost says whether P(Bin(n,p) >= k) <= alpha: the sum of its terms, or 1 less those
@@ -60,7 +76,7 @@ func tailAtMost(k, n int, p, alpha *big.Rat) bool {
 	case k == 0 || p.Cmp(big.NewRat(1, 1)) >= 0:
 		return false
 	case min(k, n-k+1) > mostTailTerms:
-		return true
+		return false
 	}
 	x := newBig().SetRat(p)
 	y := newBig().SetRat(new(big.Rat).Sub(big.NewRat(1, 1), p))
