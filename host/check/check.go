@@ -119,7 +119,7 @@ func (q *question) lower(ctx context.Context) error {
 	case q.Log10PLower != nil && !c.reachesLog10(q.Log10PLower.Rat()):
 		return fmt.Errorf("log10_p_lower: it is %v, proved is about %v", q.Log10PLower, c.log10Approx())
 	}
-	return nil
+	return q.consistentLogarithm()
 }
 
 // claimed says whether a chance is what the record claims.

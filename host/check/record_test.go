@@ -70,8 +70,8 @@ func TestRecordRefused(t *testing.T) {
 		{good, `"rule":"one box"`, `"rule":"chain"`, "rule: "},
 		{good, `"boxes":"centred"`, `"boxes":"sampled"`, "samples: "},
 		{good, `"boxes":"centred"`, `"boxes":"round"`, "boxes: "},
-		{good, `"method":"lbp"`, `"method":"statistical"`, "boxes: "},
-		{good, `"method":"lbp"`, `"method":"magic"`, "boxes: "},
+		{good, `"method":"lbp"`, `"method":"statistical"`, "margin: "},
+		{good, `"method":"lbp"`, `"method":"magic"`, "method: "},
 		{good, `"gamma":(\[[^]]*\]|[^,]*)`, `"gamma":9`, "margin: "},
 		{good, `"gamma":(\[[^]]*\]|[^,]*)`, `"gamma":0.1`, "p_lower: "},
 		{good, `"gamma":(\[[^]]*\]|[^,]*)`, `"gamma":[1,2,3]`, "gamma: 3 numbers for 2 layers"},
@@ -93,7 +93,6 @@ func TestRecordRefused(t *testing.T) {
 		{good, `"posterior_scale":"sd"`, `"posterior_scale":"sd x zero"`, "posterior: "},
 		{good, `"activations":\["relu"\]`, `"activations":["tanh"]`, "posterior: "},
 		{good, `"activations":\["relu"\]`, `"activations":[]`, "posterior: "},
-		{good, `"posterior":"`, `"posterior":"absent/`, "posterior: "},
 		{good, `"task":0`, `"task":3`, "task: "},
 		{good, `"run":"[^"]*"`, `"run":""`, "task: "},
 		{good, `"version":`, `"more":1,"version":`, `"more": a field that this program does not know`},
@@ -149,5 +148,63 @@ func TestRuns(t *testing.T) {
 		"of the 8 tasks of run a, counted from 0, these are there more than once: 5"
 	if got := strings.Join(runs.Gaps(), "\n"); got != want {
 		t.Errorf("%s", got)
+	}
+}
+
+// TestMixedRuns: records that cannot be of one run are told, whatever else passes, and a file
+// that is not there is no fault of a record.
+func TestMixedRuns(t *testing.T) {
+	j := images("glyphs-64-32-10.npz", 2, "0.01", run.Method{Word: new(run.CLBP), NoUpper: true}, bound.Float32)
+	lines := written(t, j)
+	var c Checker
+	add := func(s *Runs, line []byte) {
+		v, err := c.Check(t.Context(), line, true)
+		if err != nil || v.Refused != nil {
+			t.Fatal(err, v.Refused)
+		}
+		s.Add(v)
+	}
+	for what, second := range map[string][]byte{
+		"are both index 0": changed(t, lines[0], `"task":0`, `"task":1`), "says something else": changed(t, lines[1], `"require":0.9`, `"require":0.5`),
+		"something else of its": changed(t, lines[1], `"tasks":2`, `"tasks":3`),
+	} {
+		var s Runs
+		add(&s, lines[0])
+		add(&s, second)
+		if gaps := strings.Join(s.Gaps(), "; "); !strings.Contains(gaps, what) {
+			t.Errorf("%q does not say %q", gaps, what)
+		}
+	}
+	if _, err := c.Check(t.Context(), changed(t, lines[0], `"posterior":"`, `"posterior":"absent/`), false); err == nil || !strings.HasSuffix(err.Error(), "say with --posterior where it is") {
+		t.Errorf("an absent posterior: %v", err)
+	}
+}
+
+// TestForgedFields: fields of another method, bounds that drawn networks contradict, and lists
+// that are longer than a certificate's are refused before anything is proved.
+func TestForgedFields(t *testing.T) {
+	clbp := written(t, images("glyphs-64-32-10.npz", 1, "0.01", run.Method{Word: new(run.CLBP), NoUpper: true}, bound.Float32))[0]
+	boxed := written(t, images("glyphs-64-32-10.npz", 1, "0.001", run.Method{Word: new(run.LBP), NoUpper: true}, bound.Float32))[0]
+	var c Checker
+	for _, k := range []struct {
+		line             []byte
+		from, with, want string
+	}{
+		{clbp, `"margin":null`, `"margin":1`, "margin: "},
+		{clbp, `"require":`, `"rule":"by eye","require":`, "margin: "},
+		{clbp, `"cells":1`, `"samples":-3,"cells":1`, "samples: "},
+		{clbp, `"precision":"float32"`, `"precision":"float128"`, "precision: "},
+		{clbp, `"flags":"--method clbp`, `"flags":"--method ibp`, "flags: "},
+		{clbp, `"flags":"--method clbp`, `"flags":"--method clbp --scale-factor 9`, "flags: "},
+		{clbp, `"p_upper":1`, `"p_upper":1,"statistical":{"samples":1000,"safe":0,"unsafe":1000,"confidence":0.99,"lower":0,"upper":1,"statement":"` + statement + `"}`, "p_lower: "},
+		{clbp, `"p_upper":1`, `"p_upper":1,"statistical":{"samples":8388608,"safe":4194304,"unsafe":4194304,"confidence":0.99,"lower":0.9999,"upper":1,"statement":"` + statement + `"}`, "statistical: "},
+		{clbp, `"proof":{`, `"proof":{"boxes":[` + strings.Repeat("0,", 300) + `0],`, "proof: boxes"},
+		{clbp, `"log10_p_lower":-[^,]*`, `"log10_p_lower":-1000`, "log10_p_lower: "},
+		{changed(t, boxed, `"rule":"one box"`, `"rule":"disjoint"`), `"task":0`, `"task":0,"proof":{"cuts":[` + strings.Repeat("[0,300,-0.07],[],", 100000) + `[]]}`, "proof: cuts: "},
+	} {
+		v, err := c.Check(t.Context(), changed(t, k.line, k.from, k.with), false)
+		if err != nil || v.Refused == nil || !strings.HasPrefix(v.Refused.Error(), k.want) {
+			t.Errorf("%.80s instead of %s: %v, want %q", k.with, k.from, v.Refused, k.want)
+		}
 	}
 }

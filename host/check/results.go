@@ -70,7 +70,7 @@ func (s *Runs) Add(v Verdict) {
 	case r.mixed != "":
 	case v.settings != r.settings:
 		r.mixed = fmt.Sprintf("the records of run %.16s are not of one run: task %d says something else of its flags, files, tasks or version", r.id, v.Task)
-	case known && task != v.Task:
+	case known && v.question != "" && task != v.Task:
 		r.mixed = fmt.Sprintf("the records of run %.16s are not of one run: tasks %d and %d are both %s", r.id, task, v.Task, v.question)
 	}
 	r.questions[v.question] = v.Task
