@@ -3,6 +3,8 @@ package check
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,8 +12,10 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/posterior/format"
 	"psafe/host/property"
 	"psafe/host/run"
+	"psafe/internal/testscale"
 )
 
 func testFile(name string) string { return filepath.Join("..", "..", "testdata", name) }
@@ -97,6 +101,54 @@ func TestCheckBoxes(t *testing.T) {
 	}
 	t.Logf("%d records prove something", proved)
 	if proved < 100 {
+		t.Errorf("only %d records prove something", proved)
+	}
+}
+
+// TestCheckActivations: records about deep networks of every activation pass, on inputs of
+// both signs, whose weights meet values of both signs.
+func TestCheckActivations(t *testing.T) {
+	rng := rand.New(rand.NewPCG(81, 82))
+	proved := 0
+	for n := range testscale.Cases(t, 60) {
+		act := activations[n%len(activations)]
+		post := gaussian(rng, act, 3, 6, 5, 4, 3)
+		for k := range post.Layers { // larger weights, so that curves are curved
+			for w := range post.Layers[k].Weight.Mean {
+				post.Layers[k].Weight.Mean[w] *= 2
+			}
+		}
+		path, points := filepath.Join(t.TempDir(), "net.npz"), filepath.Join(t.TempDir(), "points.csv")
+		var file, csv bytes.Buffer
+		if err := format.WriteNPZ(&file, post); err != nil {
+			t.Fatal(err)
+		}
+		for range 4 {
+			fmt.Fprintf(&csv, "%v,%v,%v\n", rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64())
+		}
+		for name, text := range map[string][]byte{path: file.Bytes(), points: csv.Bytes()} {
+			if err := os.WriteFile(name, text, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		word := []run.Word{run.IBP, run.LBP, run.LBP}[n%3]
+		j := &run.Job{
+			Posterior: run.Posterior{Path: path}, Precision: new([]bound.Precision{bound.Float32, bound.Float64}[n%2]), Version: "test",
+			Tasks:  run.Tasks{Points: run.Points{Inputs: points, Eps: []string{"0.01", "0.1"}[n/2%2], Property: property.KeepsClass}},
+			Method: run.Method{Word: new(word), NoUpper: true},
+		}
+		var c Checker
+		for i, line := range written(t, j) {
+			v, err := c.Check(t.Context(), line, false)
+			if err != nil || v.Refused != nil {
+				t.Errorf("%v %s: line %d: %v %v\n%s", act, word, i, err, v.Refused, line)
+			}
+			if !strings.Contains(string(line), `"p_lower":0,`) {
+				proved++
+			}
+		}
+	}
+	if proved < 10 {
 		t.Errorf("only %d records prove something", proved)
 	}
 }

@@ -59,12 +59,20 @@ func sumsFailUp(ctx context.Context, post *posterior.Posterior, task *property.T
 		return 1, err
 	}
 	total := 0.0
-	for _, cell := range leaves {
-		total = sumUp(total, n.cellFailUp(ctx, cell, &task.S))
-		if err := ctx.Err(); err != nil {
-			return 1, err
+	// Which alternatives are likely to fail least is told by moments; where a certificate
+	// cannot be shown by those, all of them are tried.
+	for _, all := range []bool{false, true} {
+		total = 0
+		for _, cell := range leaves {
+			total = sumUp(total, n.cellFailUp(ctx, cell, &task.S, all))
+			if err := ctx.Err(); err != nil {
+				return 1, err
+			}
+			if !enough(total) {
+				break
+			}
 		}
-		if !enough(total) {
+		if enough(total) {
 			break
 		}
 	}
@@ -100,12 +108,13 @@ func middle(lo, hi float64) float64 { return min(max(lo/2+hi/2, lo), hi) }
 // cellFailUp is an upper bound of Prob(f(x) outside of S for some x of the cell). S fails
 // only where each of its alternatives fails, that is where one of an alternative's rows
 // does; and, if all alternatives are single rows, only where every sum of them is negative.
-func (n *sums) cellFailUp(ctx context.Context, cell property.Box, s *property.Safe) float64 {
+// Without all, only what is likely to fail least is tried.
+func (n *sums) cellFailUp(ctx context.Context, cell property.Box, s *property.Safe, all bool) float64 {
 	var plans [][]property.Row
 	var single []property.Row
-	for _, all := range s.Any {
+	for _, alternative := range s.Any {
 		var rows []property.Row
-		for _, r := range all {
+		for _, r := range alternative {
 			rows = append(rows, s.Rows[r])
 		}
 		plans = append(plans, rows)
@@ -116,7 +125,10 @@ func (n *sums) cellFailUp(ctx context.Context, cell property.Box, s *property.Sa
 	if len(single) < len(s.Any) {
 		single = nil
 	}
-	return n.leastUp(ctx, cell, n.momentsApprox(cell).plans(plans, single))
+	if !all {
+		plans = n.momentsApprox(cell).plans(plans, single)
+	}
+	return n.leastUp(ctx, cell, plans)
 }
 
 // leastUp is the least that one of the plans gives, at most 1: an upper bound of the
