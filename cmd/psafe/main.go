@@ -149,13 +149,13 @@ Commands:
 	fmt.Fprint(w, `  help        this text; "psafe help COMMAND" lists a command's flags
   version     version of this program
 
-Exit status: 0 all records written (whatever the verdicts), 1 crosscheck found
-a difference, certify or paper bounds that contradict each other, or check a
-record that does not pass, 2 a flag or file is wrong or a result cannot be
-written, 3 the device is absent, refused or broke, 4 interrupted (SIGINT,
-SIGTERM, SIGHUP), 10 a p_lower is under --fail-under or a share of the inputs is
-not what --fail-unless asks for. After 1, 3 and 4, records that certify had
-finished are in OUT.partial, and certify or paper with --resume goes on from
-there.
+Exit status: 0 done (whatever the verdicts), 1 crosscheck found a difference,
+certify or paper bounds that contradict each other, or check a record that does
+not pass or a missing task, 2 a flag or file is wrong or a result cannot be
+written, 3 the device is absent, refused or broke, or its driver crashed or hung,
+4 interrupted (SIGINT, SIGTERM, SIGHUP), 10 a p_lower is under --fail-under or a
+share of the inputs is not what --fail-unless asks for. After 1, 3 and 4, records
+that certify had finished are in OUT.partial, and certify or paper with --resume
+goes on from there.
 `)
 }
