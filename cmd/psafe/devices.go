@@ -45,6 +45,9 @@ func runDevices(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if err := parse(f, args, 0); err != nil {
 		return err
 	}
+	if err := patienceMistaken(); err != nil {
+		return err
+	}
 	found, err := listDevices(ctx)
 	if err != nil {
 		return err

@@ -65,6 +65,14 @@ func patience(limit time.Duration) time.Duration {
 	return limit
 }
 
+// patienceMistaken refuses an environment that says something else than a time.
+func patienceMistaken() error {
+	if text := os.Getenv(driverSeconds); text != "" && patience(-1) < 0 {
+		return fmt.Errorf("%s=%.40q is no time: give seconds, above 0 and below 1e6", driverSeconds, text)
+	}
+	return nil
+}
+
 // startChild is child.Start; a test sees that it is not called.
 var startChild = child.Start
 

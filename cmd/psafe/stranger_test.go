@@ -405,3 +405,13 @@ func TestDevicesFull(t *testing.T) {
 		}
 	}
 }
+
+// TestPatienceMistaken: a time limit that is none is refused, and not left out.
+func TestPatienceMistaken(t *testing.T) {
+	for _, text := range []string{"abc", "0", "-3", "inf", "nan", "1e9"} {
+		t.Setenv(driverSeconds, text)
+		if status, _, errs := endOf("devices"); status != exitUsage || !strings.Contains(errs, driverSeconds) {
+			t.Errorf("%s: status %d, %q", text, status, errs)
+		}
+	}
+}

@@ -105,6 +105,9 @@ func (s *supervised) run(ctx context.Context, p bound.Precision, words ...*strin
 		}
 		return false, nil
 	}
+	if err := patienceMistaken(); err != nil {
+		return true, err
+	}
 	var devices []string
 	for _, w := range words {
 		if *w == "" {
