@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -100,6 +101,9 @@ func (c *certifyFlags) job(f *pflag.FlagSet) (*run.Job, error) {
 	}
 	var require string
 	if f.Changed("require") {
+		if c.require == "" { // which a Job takes for none given
+			return nil, errors.New("--require is empty: give a probability, for example 0.9")
+		}
 		require = c.require
 	}
 	return &run.Job{

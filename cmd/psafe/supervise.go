@@ -292,7 +292,7 @@ func (s *supervised) attend(ctx context.Context, c *child.Child, lines <-chan st
 func (s *supervised) judge(device string, t *talk, end *child.End, w why) error {
 	where := ""
 	if info, err := os.Stat(s.keep); s.keep != "" && err == nil && info.Size() > 0 {
-		where = ": what is finished is in " + run.Printable(s.keep)
+		where = ": what is finished is in " + plain(s.keep)
 	}
 	if t.done >= 0 && t.done == end.Status() {
 		if t.done == exitDone {

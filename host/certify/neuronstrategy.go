@@ -86,7 +86,7 @@ func upperBySums(ctx context.Context, e *Engine, results []*Result) error {
 			if p := sums.SafeApprox(w.Lo, &t.S); p > 0.999 || p > r.Upper() {
 				continue
 			}
-			if unsafeDown := math.Nextafter(1-sums.SafeUp(w, &t.S), math.Inf(-1)); unsafeDown > neuronsum.Worth {
+			if unsafeDown := math.Nextafter(1-sums.SafeUp(w, &t.S), math.Inf(-1)); unsafeDown > neuronsum.LeastTold {
 				r.showUnsafe(unsafeDown, UpperProof{Method: "neuronsum", Witness: at})
 			}
 		}

@@ -149,21 +149,13 @@ func (l *lattice) plus(m *lattice) *lattice {
 		l, m = m, l
 	}
 	s := &lattice{step: l.step, first: l.first + m.first, p: make([]float64, len(l.p)+len(m.p)-1), lost: l.lost + m.lost}
-	// Four masses of l at a time take a quarter of the loads and stores; both arrays are
-	// padded with zeros to make that come out even.
-	const block = 4
-	a := append(l.p[:len(l.p):len(l.p)], make([]float64, block-1)...)
-	b := append(append(make([]float64, block-1), m.p...), make([]float64, block-1)...)
-	for i := 0; i < len(l.p); i += block {
-		out := s.p[i:min(i+len(m.p)+block-1, len(s.p))]
-		n := len(out)
-		a0, a1, a2, a3 := a[i], a[i+1], a[i+2], a[i+3]
-		b0, b1, b2, b3 := b[3:n+3], b[2:n+2], b[1:n+1], b[:n]
-		for j := range out {
-			out[j] += (float64(a0*b0[j]) + float64(a1*b1[j])) + (float64(a2*b2[j]) + float64(a3*b3[j]))
+	for i, a := range l.p {
+		out := s.p[i : i+len(m.p)]
+		for j, b := range m.p {
+			out[j] += float64(a * b)
 		}
 	}
-	s.grow(len(l.p) + 2*block)
+	s.grow(len(l.p))
 	s.trim()
 	return s
 }

@@ -82,3 +82,18 @@ func TestCoverLeavesOut(t *testing.T) {
 }
 
 func normalCDFApprox(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
+
+// TestCoverSum: terms that nearest rounding would each round up by nearly half a unit of the
+// sum are not above it together.
+func TestCoverSum(t *testing.T) {
+	c := NewCover(nil, nil, nil, 1)
+	exact := bigOf(0.5)
+	c.terms = []scaled{{0.5, 0}} // 1/2, whose unit is 2^-53
+	for range 400 {
+		c.terms = append(c.terms, scaled{0.5 + 0x1p-20, -53}) // a little more than 2^-54
+		exact.Add(exact, bigOf(math.Ldexp(0.5+0x1p-20, -53)))
+	}
+	if l := c.logOfTerms(); !isLower(expOf(l), exact) || relative(expOf(l), exact) > 1e-13 {
+		t.Errorf("e^%v for a sum of %s", l, exact.Text('g', 25))
+	}
+}

@@ -7,9 +7,9 @@ import (
 	"psafe/host/property"
 )
 
-// Worth is how far below 1 a bound has to be to be told: what is left of a convolution of
+// LeastTold is how far below 1 a bound has to be to be told: what is left of a convolution of
 // which nearly all is lost says nothing of the network, and is as much that of its grid.
-const Worth = 1e-3
+const LeastTold = 1e-3
 
 // Cover is a bound that comes from cells that cover T.
 type Cover struct {
@@ -91,7 +91,7 @@ func (n *Sum) Cover(ctx context.Context, boxes []property.Box, s *property.Safe,
 		}
 		total = above(total + cells[i].bound)
 	}
-	if !(total < 1-Worth) {
+	if !(total < 1-LeastTold) {
 		total = 1
 	}
 	var tree []int
