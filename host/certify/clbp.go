@@ -40,7 +40,7 @@ func concentration(ctx context.Context, e *Engine, cfg Config, tasks []property.
 	if err := method.judge(ctx, all); err != nil {
 		return nil, err
 	}
-	if err := method.refine(ctx, cfg.mostCells(e.normal.Inputs()), roots); err != nil {
+	if err := method.refine(ctx, method.mostCells(&cfg), roots); err != nil {
 		return nil, err
 	}
 	results := make([]*Result, len(tasks))

@@ -103,12 +103,7 @@ const mostTasks = 128
 // long, since an interruption loses the group that is under way.
 func groupByCost(e *Engine, cfg Config) int {
 	const most = 5e10 // multiplications
-	inputs, cost := 0.0, 0.0
-	for _, l := range e.normal.Layers {
-		// Every neuron is taken back to the input.
-		cost += float64(l.Outputs()) * inputs
-		inputs += float64(l.Inputs()) * float64(l.Outputs())
-	}
+	cost := e.passCost()
 	if cfg.Samples > 0 {
 		// Drawn networks are decided one by one, and where inputs are few, T is cut. The
 		// factors are measured times beside those of a multiplication.
@@ -116,9 +111,24 @@ func groupByCost(e *Engine, cfg Config) int {
 		if e.normal.Inputs() <= fewInputs {
 			each = 4000
 		}
-		cost = max(cost, each*inputs*float64(cfg.Samples))
+		weights := 0.0
+		for _, l := range e.normal.Layers {
+			weights += float64(l.Inputs()) * float64(l.Outputs())
+		}
+		cost = max(cost, each*weights*float64(cfg.Samples))
 	}
 	return int(max(1, min(most/max(1, cost), mostTasks)))
+}
+
+// passCost is about how many multiplications it takes to bound one input box by LBP: every
+// neuron is taken back to the input.
+func (e *Engine) passCost() float64 {
+	weights, cost := 0.0, 0.0
+	for _, l := range e.normal.Layers {
+		cost += float64(l.Outputs()) * weights
+		weights += float64(l.Inputs()) * float64(l.Outputs())
+	}
+	return cost
 }
 
 // fewInputs is up to how many inputs T is cut into cells unless Config.Cells says
