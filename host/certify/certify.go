@@ -9,6 +9,8 @@ package certify
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"psafe/host/bound"
 	"psafe/host/property"
@@ -38,6 +40,9 @@ type Config struct {
 	NoUpper bool
 	// Confidence is for Statistical, in (0, 1).
 	Confidence float64
+	// TimeLimit, above 0, is how long a task may take: what was proved until then is its
+	// result, which says Stopped. Not for Sampled, whose tasks share their boxes.
+	TimeLimit time.Duration
 }
 
 // Run certifies the tasks and calls emit once for each, in the order of the
@@ -65,6 +70,9 @@ func Run(ctx context.Context, engines []*Engine, cfg Config, tasks []property.Ta
 	}
 	if err := s.fits(engines[0].posterior); err != nil {
 		return err
+	}
+	if _, shared := s.run.(together); shared && cfg.TimeLimit > 0 {
+		return errors.New("no time limit of a task: tasks share their boxes")
 	}
 	return s.run.run(ctx, &job{strategy: s, engines: engines, cfg: cfg, tasks: tasks, progress: progress, emit: emit})
 }

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"time"
 
 	"psafe/host/bound"
 	"psafe/host/certify"
@@ -41,6 +42,12 @@ type Job struct {
 	// of the spare one (certify.Recheck), DefaultRecheck if it is not given. It decides no
 	// number.
 	Recheck *float64
+
+	// TimeLimit, if it is given, is how long an input may take: what was proved until then is
+	// its record, which says so. Numbers depend on it.
+	TimeLimit *time.Duration
+	// TotalTimeLimit, if it is given, is how long Run may take; then it ends with an *OutOfTime.
+	TotalTimeLimit *time.Duration
 
 	// Version names the program in records.
 	Version string
@@ -134,10 +141,15 @@ type ready struct {
 
 // Run does the job and returns all its records, those of earlier runs that it went on
 // with too. Where it fails, what is finished stays in Out.Path.partial. Errors: *Interrupted
-// if ctx ended, *DeviceError if a device is to blame, *Contradiction if two bounds cannot both
+// if ctx ended, *OutOfTime if TotalTimeLimit is up, *DeviceError if a device is to blame, *Contradiction if two bounds cannot both
 // be true, *outfile.Error if a record cannot be written; any other is about a setting or a
 // file, of one line that names it.
 func (j *Job) Run(ctx context.Context) ([]*report.Record, error) {
+	if j.TotalTimeLimit != nil && *j.TotalTimeLimit > 0 { // read refuses others
+		var end context.CancelFunc
+		ctx, end = context.WithTimeoutCause(ctx, *j.TotalTimeLimit, errTotal)
+		defer end()
+	}
 	r, err := j.read()
 	if err != nil {
 		return nil, err
@@ -188,6 +200,7 @@ func (j *Job) read() (*ready, error) {
 	if err := j.check(cfg.Strategy); err != nil {
 		return nil, err
 	}
+	cfg.TimeLimit = or(j.TimeLimit, 0)
 	r := &ready{Job: j, cfg: cfg}
 	if r.post, err = j.Posterior.Read(); err != nil {
 		return nil, err
@@ -224,6 +237,12 @@ func (j *Job) check(strategy certify.Strategy) error {
 		return errors.New("--splits and --uniform are for --boxes centred")
 	case j.Out.Resume && j.Out.Path == "":
 		return errors.New("--resume needs --out FILE: what is finished is in FILE.partial")
+	case j.TimeLimit != nil && *j.TimeLimit <= 0:
+		return fmt.Errorf("--time-limit %v is not above 0: give a time such as 10s", *j.TimeLimit)
+	case j.TotalTimeLimit != nil && *j.TotalTimeLimit <= 0:
+		return fmt.Errorf("--total-time-limit %v is not above 0: give a time such as 1h", *j.TotalTimeLimit)
+	case j.TimeLimit != nil && strategy == certify.Sampled:
+		return errors.New("--time-limit is not for --boxes sampled: inputs share the boxes; --samples says how many, and --total-time-limit ends the run")
 	case !(j.recheck() >= 0 && j.recheck() <= 1):
 		return fmt.Errorf("--recheck %v is not between 0 and 1", j.recheck())
 	}
