@@ -34,7 +34,7 @@ type careful struct {
 func (c *careful) do(ctx context.Context, e *Engine, s span) error {
 	r := &e.recheck
 	start := time.Now()
-	results, err := c.group(ctx, e, s, groupGuard)
+	results, err := c.group(ctx, e, s, s.guard())
 	switch {
 	case errors.Is(err, errTooLong):
 		c.queue.back(e, s)

@@ -25,6 +25,8 @@ type timing struct {
 	stopped bool
 	// next is how many tasks the engine gets next, 0 if nothing is known yet.
 	next int
+	// slow is how long a task of late groups took, of slower ones more than of faster ones.
+	slow time.Duration
 }
 
 // over is what the device fails with once the time is up.

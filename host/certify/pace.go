@@ -8,12 +8,15 @@ import (
 )
 
 // Groups are as large as keeps devices busy and as small as lets records be written every few
-// seconds: a group should take groupTime. One that has not ended after groupGuard is given up
-// and its tasks are done in groups of a sixteenth, so that, of tasks that take less than two
-// seconds, a result comes after ten at the latest. How tasks are grouped decides no number.
+// seconds: a group should take groupTime. One that has not ended after groupGuard, or
+// fewGuard if it has few tasks, is given up and its tasks are done in groups of a sixteenth, so
+// that, of tasks that take less than two seconds, a result comes after ten or so at the
+// latest. What was given up was for nothing, so tasks that took long are not soon forgotten.
+// How tasks are grouped decides no number.
 var (
 	groupTime  = 2 * time.Second
 	groupGuard = 4 * time.Second
+	fewGuard   = 7 * time.Second
 )
 
 const (
@@ -23,6 +26,10 @@ const (
 	groupGrowth = 2
 	// groupShrink is how many times smaller it is after one that was given up.
 	groupShrink = 16
+	// few is how many tasks are worth more patience.
+	few = 4
+	// forget is what is left of the time of a slow task after a faster one.
+	forget = 0.75
 )
 
 // errTooLong says that a group of several tasks was given up.
@@ -30,6 +37,14 @@ var errTooLong = errors.New("certify: a group took too long")
 
 // span is tasks number first to end-1.
 type span struct{ first, end int }
+
+// guard is when a group is given up.
+func (s span) guard() time.Duration {
+	if s.end-s.first <= few {
+		return fewGuard
+	}
+	return groupGuard
+}
 
 // queue hands out the tasks of a job.
 type queue struct {
@@ -77,7 +92,8 @@ func (q *queue) take(e *Engine) (s span, more bool) {
 
 // done learns how long an engine took.
 func (q *queue) done(e *Engine, s span, d time.Duration) {
-	each := max(d/time.Duration(s.end-s.first), 1)
+	each := max(d/time.Duration(s.end-s.first), time.Duration(forget*float64(e.timing.slow)), 1)
+	e.timing.slow = each
 	target := groupTime
 	if limit := q.job.cfg.TimeLimit; limit > 0 {
 		target = min(target, limit/4)

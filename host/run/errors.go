@@ -45,6 +45,11 @@ type OutOfTime struct {
 func (e *OutOfTime) Error() string { return "--total-time-limit ended the run" + e.Words }
 func (e *OutOfTime) Unwrap() error { return errTotal }
 
+// where is Words for records that are in a file.
+func (*OutOfTime) where(done, total int, file string) string {
+	return fmt.Sprintf(": %d of %d records are in %s: add --resume to go on from there", done, total, file)
+}
+
 // ended is the error of a run whose context has ended.
 func ended(ctx context.Context) error {
 	if context.Cause(ctx) == errTotal {

@@ -167,7 +167,11 @@ func (j *Job) Run(ctx context.Context) ([]*report.Record, error) {
 	case j.Out.Path != "" && len(old.records) == len(r.tasks.tasks): // stopped just before the file got its name
 		return old.records, old.settle(j.Out.Path)
 	}
-	return r.compute(ctx, old)
+	records, err := r.compute(ctx, old)
+	if late, ok := errors.AsType[*OutOfTime](err); ok && late.Words == "" && len(old.records) > 0 {
+		late.Words = late.where(len(old.records), len(r.tasks.tasks), j.Out.Path+PartialSuffix)
+	}
+	return records, err
 }
 
 func (j *Job) tell(n Note) {

@@ -92,6 +92,8 @@ const (
 	SmallBox
 	// NoBound: a method without boxes proved nothing.
 	NoBound
+	// TimeUp: nothing was proved before the time of the input was up.
+	TimeUp
 )
 
 // Unproved says that of this number of inputs p_lower is 0, and why.
@@ -107,15 +109,20 @@ func (n *Unproved) String() string {
 	case SmallBox:
 		return fmt.Sprintf("for %d input(s) the box that was proved holds too little to show as p_lower: see log10_p_lower; the spread of the posterior is large for this eps: try --method auto", n.Inputs)
 	}
+	if n.Why == TimeUp {
+		return fmt.Sprintf("for %d input(s) nothing was proved before --time-limit was up: a longer one may help; p_lower 0 means unknown, not unsafe", n.Inputs)
+	}
 	return fmt.Sprintf("for %d input(s) nothing was proved: p_lower 0 means unknown, not unsafe; a smaller --eps may help, and --method statistical says what drawn networks do", n.Inputs)
 }
 
 // Explain says why records certify nothing, where they do.
 func Explain(records []*report.Record) []Note {
-	var count [NoBound + 1]int
+	var count [TimeUp + 1]int
 	for _, r := range records {
 		switch {
 		case r.PLower != 0 || r.Verdict == "unsafe" || r.Method == "statistical" || r.Boxes == certify.Sampled.String():
+		case r.Stopped != "" && r.Log10PLower == nil:
+			count[TimeUp]++
 		case r.Boxes == "":
 			count[NoBound]++
 		case r.SafeBoxes == nil || *r.SafeBoxes == 0:
