@@ -105,8 +105,9 @@ func decide(ctx context.Context, e *Engine, nets []drawn, tasks []property.Task,
 		if !e.cut(ctx, err) {
 			return nil, err
 		}
-		for _, o := range d.open { // as if they were over their budget
-			d.spent[o.net*len(d.tasks)+o.task] = d.most + 1
+		for _, o := range d.open { // what is open is undecided, as if it were over its budget
+			i := o.net*len(d.tasks) + o.task
+			d.spent[i] = max(d.spent[i], d.most+1)
 		}
 	}
 	for i := range d.rulings {

@@ -117,6 +117,8 @@ func TestTimeLimits(t *testing.T) {
 				switch {
 				case r.Lower() > w.Upper() || r.Upper() < w.Lower() || contradiction(r) != nil:
 					t.Errorf("%v within %v: %d: %v..%v, without a limit %v..%v", cfg.Strategy, limit, i, r.Lower(), r.Upper(), w.Lower(), w.Upper())
+				case r.Statistic != nil && (r.Statistic.Safe > w.Statistic.Safe || r.Statistic.Unsafe > w.Statistic.Unsafe):
+					t.Errorf("%v within %v: %d decides %+v, without a limit %+v", cfg.Strategy, limit, i, *r.Statistic, *w.Statistic)
 				case less && r.Stopped != TimeLimit:
 					t.Errorf("%v within %v: %d proves less and says nothing: %+v", cfg.Strategy, limit, i, r)
 				case r.Stopped == "" && (r.LogP != w.LogP || r.UnsafeDown != w.UnsafeDown || r.Cells != w.Cells):
@@ -126,6 +128,28 @@ func TestTimeLimits(t *testing.T) {
 			if limit == time.Nanosecond && stopped != len(tasks) {
 				t.Errorf("%v: %d of %d were stopped after a nanosecond", cfg.Strategy, stopped, len(tasks))
 			}
+		}
+	}
+}
+
+// TestUndecidedInTime: a network that was not decided when the time was up is undecided.
+func TestUndecidedInTime(t *testing.T) {
+	post, tasks := deep(5, 0.01, 4)
+	e, err := NewEngine(fallback.New(bound.Float32), nil, post, 12)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	ctx, end := e.timing.limited(t.Context(), time.Nanosecond, false)
+	defer end()
+	<-ctx.Done()
+	rulings, err := decide(ctx, e, []drawn{post.Mean(), post.Mean()}, tasks, 8)
+	if err != nil || len(rulings) != 8 || !e.timing.stopped {
+		t.Fatalf("%v, %d rulings, stopped: %v", err, len(rulings), e.timing.stopped)
+	}
+	for i, r := range rulings {
+		if r.ruling != undecided {
+			t.Errorf("%d: ruling %v in no time", i, r.ruling)
 		}
 	}
 }
