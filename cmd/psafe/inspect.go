@@ -33,7 +33,7 @@ func runInspect(_ context.Context, args []string, stdout, stderr io.Writer) erro
 }
 
 func inspect(p *posterior.Posterior, w io.Writer) error {
-	what := fmt.Sprintf("scale %v", p.Scale)
+	what := fmt.Sprintf("scale %s", p.ScaleList())
 	switch p.Kind {
 	case posterior.KindSamples, posterior.KindDropout:
 		what = p.Describe()

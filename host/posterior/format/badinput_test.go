@@ -173,8 +173,10 @@ func TestReadNPZErrors(t *testing.T) {
 
 func TestReadSpreadErrors(t *testing.T) {
 	for scale, bad := range map[posterior.Scale][]float64{
-		posterior.ScaleVariance: {-1, math.NaN(), math.Inf(1), -math.SmallestNonzeroFloat64},
-		posterior.ScaleSoftplus: {math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64},
+		posterior.ScaleVariance:    {-1, math.NaN(), math.Inf(1), -math.SmallestNonzeroFloat64},
+		posterior.ScaleSoftplus:    {math.NaN(), math.Inf(1), math.MaxFloat64},
+		posterior.ScaleLogSD:       {math.NaN(), math.Inf(1), 710},
+		posterior.ScaleLogVariance: {math.NaN(), math.Inf(1), 1420},
 	} {
 		for _, v := range bad {
 			arrays := with(func(a map[string]*npy.Array) {
