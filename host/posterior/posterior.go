@@ -50,7 +50,7 @@ type Source struct {
 	// its last element.
 	Path string
 	// Format is the short name of the format: "psafe", "safetensors",
-	// "uai2020", "deepbayes" or "batten2024".
+	// "uai2020", "deepbayes", "batten2024", or what tensors had a map for.
 	Format string
 	// SHA256 is the lower-case hexadecimal digest of the content.
 	SHA256 string
