@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -291,7 +292,7 @@ func FuzzParse(f *testing.F) {
 			f.Fatal(err)
 		}
 		f.Add(slices.Clone(b.Bytes()))
-		for _, p := range others(f) {
+		for _, p := range append(slices.Collect(maps.Values(others(f))), perArray(f)) {
 			b.Reset()
 			if err := write(&b, p); err != nil {
 				f.Fatal(err)

@@ -124,6 +124,8 @@ type fileFormat struct {
 var fileFormats = []fileFormat{
 	{"safetensors", looksLikeSafetensors, parseSafetensors},
 	{"psafe .npz", begins("PK\x03\x04"), parseZip},
+	// What torch.save wrote before it wrote zips begins with this number.
+	{"", begins("\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19"), refuse("torch checkpoints are not read: " + elsewhere)},
 	{"a NumPy pickle", begins("\x80"), parsePickle},
 	{"", begins(npy.Magic), refuse("a lone .npy file is not a posterior: name the directory with arch.json, mean.npy and var.npy")},
 	{"", begins("\x89HDF\r\n\x1a\n"), refuse("HDF5 files are not read: " + elsewhere)},
