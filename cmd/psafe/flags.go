@@ -52,7 +52,7 @@ type posteriorFlags struct {
 }
 
 func (p *posteriorFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&p.scale, "scale", "", "what the file calls sigma: sd, variance or softplus (needed where the file does not say)")
+	f.StringVar(&p.scale, "scale", "", "what the file calls sigma: "+posterior.ScaleWords+" (needed where the file does not say)")
 	f.StringSliceVar(&p.activation, "activation", nil, "hidden activations: "+network.Words()+"; one for all or one a layer")
 }
 

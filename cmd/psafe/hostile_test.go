@@ -133,6 +133,9 @@ var places = [][]string{
 	{"certify", "--posterior", "FILE", "--inputs", "POINTS", "--eps", "0.1"},
 	{"inspect", "FILE"},
 	{"convert", "FILE", "--out", "OUT"},
+	{"import", "FILE", "--suggest"},
+	{"import", "FILE", "--map", "MAP", "--out", "OUT"},
+	{"import", "NET", "--map", "FILE", "--out", "OUT"},
 	{"crosscheck", "--posterior", "FILE"},
 	{"train", "--data", "FILE", "--task", "regression", "--out", "OUT"},
 	{"train", "--data", "POINTS", "--labels", "FILE", "--task", "classification", "--out", "OUT"},
@@ -145,6 +148,7 @@ func TestSpecialFiles(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	writeTest(t, at("points.csv"), "0,1\n")
+	writeTest(t, at("map.json"), `{"layout":"in,out","layers":[{"activation":"identity","weight":{"mean":"w","scale":"none"}}]}`)
 	for _, name := range []string{"fifo", "fifo.npz"} {
 		if err := syscall.Mkfifo(at(name), 0o666); err != nil {
 			t.Fatal(err)
@@ -172,6 +176,7 @@ func TestSpecialFiles(t *testing.T) {
 			for _, arg := range place {
 				arg = strings.ReplaceAll(arg, "FILE", path)
 				arg = strings.ReplaceAll(arg, "OUT", at("out.npz"))
+				arg = strings.ReplaceAll(arg, "MAP", at("map.json"))
 				arg = strings.ReplaceAll(arg, "NET", testFile("tiny-2-3-2-tanh.npz"))
 				args = append(args, strings.ReplaceAll(arg, "POINTS", at("points.csv")))
 			}

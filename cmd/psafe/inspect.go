@@ -33,7 +33,7 @@ func runInspect(_ context.Context, args []string, stdout, stderr io.Writer) erro
 }
 
 func inspect(p *posterior.Posterior, w io.Writer) error {
-	what := fmt.Sprintf("scale %v", p.Scale)
+	what := fmt.Sprintf("scale %s", p.ScaleList())
 	switch p.Kind {
 	case posterior.KindSamples, posterior.KindDropout:
 		what = p.Describe()
@@ -55,7 +55,11 @@ func inspect(p *posterior.Posterior, w io.Writer) error {
 			random += s.Random
 		}
 		row(fmt.Sprintf("%d x %d", l.Inputs(), l.Outputs()), spread.Weight)
-		row(fmt.Sprintf("bias %d", l.Outputs()), spread.Bias)
+		bias := fmt.Sprintf("bias %d", l.Outputs())
+		if l.NoBias {
+			bias = "no bias"
+		}
+		row(bias, spread.Bias)
 	}
 	if err := t.Flush(); err != nil {
 		return err

@@ -114,7 +114,8 @@ func (f *files) posterior(r *record, given string) (*posterior.Posterior, error)
 	if err := there(path, "posterior"); err != nil {
 		return nil, err
 	}
-	word, factor, _ := strings.Cut(r.PosteriorScale, " x ")
+	words, factor, _ := strings.Cut(r.PosteriorScale, " x ")
+	word, _, _ := strings.Cut(words, ",") // that of the file; others are of single arrays
 	var options format.Options
 	if word != posterior.ScaleUnknown.String() {
 		var err error
@@ -136,8 +137,8 @@ func (f *files) posterior(r *record, given string) (*posterior.Posterior, error)
 		return nil, err
 	case p.Source.SHA256 != r.PosteriorSHA256:
 		return nil, fmt.Errorf("%s has the digest %.16s, the record was made from %.16s", path, p.Source.SHA256, r.PosteriorSHA256)
-	case p.Scale.String() != word:
-		return nil, fmt.Errorf("its spread is %v, the record says %s", p.Scale, word)
+	case p.ScaleList() != words:
+		return nil, fmt.Errorf("its spread is %s, the record says %s", p.ScaleList(), words)
 	}
 	return p, nil
 }

@@ -55,7 +55,7 @@ func (s *SWAG) validate(p *Posterior) error {
 	}
 	for a, g := range arrays {
 		n := p.size(a)
-		full := Params{g.Mean, s.Spread[a], s.Sd[a], s.Sd[a]}
+		full := Params{Mean: g.Mean, Spread: s.Spread[a], SdLo: s.Sd[a], SdHi: s.Sd[a]}
 		if err := full.validate(arrayWords(a), n); err != nil {
 			return err
 		}

@@ -89,9 +89,9 @@ func (p *Posterior) Read() (*posterior.Posterior, error) {
 // scaleWords says what the posterior's spread is, for records.
 func (p *Posterior) scaleWords(post *posterior.Posterior) string {
 	if p.Factor == "" {
-		return post.Scale.String()
+		return post.ScaleList()
 	}
-	return post.Scale.String() + " x " + p.Factor
+	return post.ScaleList() + " x " + p.Factor
 }
 
 // Output says where the records go.

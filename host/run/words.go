@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"psafe/host/posterior"
 	"psafe/host/property"
 )
 
@@ -82,7 +83,7 @@ func (j *Job) numberWords(word Word) string {
 func (p *Posterior) Args() []string {
 	var l list
 	l.add("posterior", p.Path)
-	if p.Options.Scale != 0 {
+	if p.Options.Scale != posterior.ScaleUnknown {
 		l.add("scale", p.Options.Scale.String())
 	}
 	var activations []string

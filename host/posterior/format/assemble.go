@@ -32,6 +32,10 @@ type contents struct {
 type arrays struct {
 	weight, weightSpread, weightStack *npy.Array
 	bias, biasSpread, biasStack       *npy.Array
+	// weightScale and biasScale are what the spreads of a gaussian hold, ScaleUnknown where
+	// that is contents.scale. noBias says that the bias is not stored; its arrays are zeros.
+	weightScale, biasScale posterior.Scale
+	noBias                 bool
 }
 
 // shape gives in and out of the layer.
@@ -74,7 +78,7 @@ func (n *contents) assemble(opt Options) (*posterior.Posterior, error) {
 	for k := range n.layers {
 		a := &n.layers[k]
 		in, out := a.shape()
-		l := posterior.Layer{Layer: network.DenseLayer(in, out, activations[k])}
+		l := posterior.Layer{Layer: network.DenseLayer(in, out, activations[k]), NoBias: a.noBias}
 		if a.weight != nil {
 			l.Weight.Mean, l.Bias.Mean = a.weight.Data, a.bias.Data
 		}

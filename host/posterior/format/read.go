@@ -124,10 +124,15 @@ type fileFormat struct {
 var fileFormats = []fileFormat{
 	{"safetensors", looksLikeSafetensors, parseSafetensors},
 	{"psafe .npz", begins("PK\x03\x04"), parseZip},
+	// What torch.save wrote before it wrote zips begins with this number.
+	{"", begins("\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19"), refuse("torch checkpoints are not read: " + elsewhere)},
 	{"a NumPy pickle", begins("\x80"), parsePickle},
 	{"", begins(npy.Magic), refuse("a lone .npy file is not a posterior: name the directory with arch.json, mean.npy and var.npy")},
-	{"", begins("\x89HDF\r\n\x1a\n"), refuse("HDF5 files are not read: convert it to a psafe .npz as docs/formats.md shows")},
+	{"", begins("\x89HDF\r\n\x1a\n"), refuse("HDF5 files are not read: " + elsewhere)},
 }
+
+// elsewhere is what to do about files that only the framework itself should read.
+const elsewhere = "write it from Python by the file that psafe exporter prints, or save its arrays as .npz or safetensors and use psafe import"
 
 func begins(magic string) func([]byte) bool {
 	return func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
@@ -172,7 +177,7 @@ func parse(file blob) (*contents, error) {
 func parseZip(file blob) (*contents, error) {
 	// The first member of a torch checkpoint is NAME/data.pkl.
 	if head, err := file.head(); err != nil || bytes.Contains(head, []byte("/data.pkl")) {
-		return nil, fmt.Errorf("torch checkpoints are not read: convert it to a psafe .npz or safetensors as docs/formats.md shows")
+		return nil, fmt.Errorf("torch checkpoints are not read: %s", elsewhere)
 	}
 	members, err := npy.OpenZip(file, file.size)
 	if err != nil {
@@ -188,5 +193,5 @@ func parseZip(file blob) (*contents, error) {
 			return parseObjectNPZ(&members[i], file.size)
 		}
 	}
-	return nil, fmt.Errorf("the .npz has neither %s (psafe) nor arr_0 (uai2020)", metaName)
+	return nil, fmt.Errorf("the .npz has neither %s (psafe) nor arr_0 (uai2020): tell with psafe import --map what its arrays are", metaName)
 }
