@@ -3,10 +3,12 @@ package python
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -30,13 +32,13 @@ func TestTorch(t *testing.T) {
 
 // TestSelfTest runs the test that comes with the file.
 func TestSelfTest(t *testing.T) {
-	if out, err := exec.Command(interpreter(t, "numpy"), "psafe_export.py", "--self-test").CombinedOutput(); err != nil {
+	if out, err := exec.Command(pythonWith(t, "numpy"), "psafe_export.py", "--self-test").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 }
 
-// interpreter is a Python that has the module: PSAFE_PYTHON, or Debian's, or any.
-func interpreter(t *testing.T, module string) string {
+// pythonWith is a Python that has the module: PSAFE_PYTHON, or Debian's, or any.
+func pythonWith(t *testing.T, module string) string {
 	t.Helper()
 	for _, python := range []string{os.Getenv("PSAFE_PYTHON"), "/usr/bin/python3", "python3"} {
 		if python != "" && exec.Command(python, "-c", "import "+module).Run() == nil {
@@ -50,7 +52,7 @@ func interpreter(t *testing.T, module string) string {
 // compare runs a script of testdata, which writes at least so many posteriors and checks
 // what the exporter refuses, and holds what psafe reads to the references of the files.
 func compare(t *testing.T, script, module string, least int) {
-	python, dir := interpreter(t, module), t.TempDir()
+	python, dir := pythonWith(t, module), t.TempDir()
 	run := exec.Command(python, filepath.Join("testdata", script), dir)
 	run.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
 	if out, err := run.CombinedOutput(); err != nil {
@@ -168,4 +170,43 @@ func members(t *testing.T, path string) map[string]*npy.Array {
 		t.Fatalf("header %s: %v", text, err)
 	}
 	return arrays
+}
+
+// TestPage: every script of docs/export.md is Python; those that need no more than NumPy
+// run, and with make deep those that need torch.
+func TestPage(t *testing.T) {
+	python := pythonWith(t, "numpy")
+	page, err := os.ReadFile(filepath.Join("..", "docs", "export.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	here, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := 0
+	for i, block := range regexp.MustCompile("(?s)```python\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
+		code := block[1]
+		whole := strings.HasPrefix(code, "import numpy as np, psafe_export\n")
+		interpreter := python
+		if strings.HasPrefix(code, "import torch, psafe_export\n") && strings.Contains(code, "torch.rand(") && testscale.Deep() {
+			interpreter, whole = pythonWith(t, "torch"), true
+		}
+		if !whole {
+			code = fmt.Sprintf("compile(%q, 'script', 'exec')", code)
+		} else {
+			run++
+		}
+		dir := t.TempDir()
+		cmd := exec.Command(interpreter, "-c", code)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "PYTHONPATH="+here, "PYTHONDONTWRITEBYTECODE=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("script %d of docs/export.md: %v\n%s\n%s", i, err, code, out)
+		} else if _, err := os.Stat(filepath.Join(dir, "net.npz")); whole && err != nil {
+			t.Errorf("script %d of docs/export.md: %v", i, err)
+		}
+	}
+	if want := map[bool]int{false: 3, true: 6}[testscale.Deep()]; run != want {
+		t.Errorf("%d scripts of docs/export.md ran, want %d", run, want)
+	}
 }

@@ -156,7 +156,7 @@ func writeReadmeNetwork(t *testing.T, text, scripts string) {
 	add := func(name string, shape []int, sd float64, mean ...float64) {
 		arrays = append(arrays,
 			npy.Named{Name: name + ".mean", Array: &npy.Array{Shape: shape, DType: "<f8", Data: mean}},
-			npy.Named{Name: name + ".scale", Array: &npy.Array{Shape: shape, DType: "<f4", Data: slices.Repeat([]float64{sd}, len(mean))}})
+			npy.Named{Name: name + ".scale", Array: &npy.Array{Shape: shape, DType: "<f8", Data: slices.Repeat([]float64{float64(float32(sd))}, len(mean))}})
 	}
 	add("layers.0.weight", []int{2, 2}, 0.1, 1, -1, -1, 1)
 	add("layers.0.bias", []int{2}, 0, 0, 0)
