@@ -27,7 +27,31 @@ func TestArrays(t *testing.T) {
 // TestTorch: the same for networks of torch that were trained for a few steps.
 func TestTorch(t *testing.T) {
 	testscale.DeepOnly(t)
-	compare(t, "torch_cases.py", "torch", 16)
+	dir := compare(t, "torch_cases.py", "torch", 17)
+	program := filepath.Join(dir, "psafe.exe")
+	if out, err := exec.Command("go", "build", "-o", program, "../cmd/psafe").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	points := filepath.Join(dir, "points.csv")
+	if err := os.WriteFile(points, []byte("0.9,0.1,0.9,0.1\n0.1,0.9,0.1,0.9\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"forward", "batchnorm-before", "dropout", "ensemble", "laplace-diag", "laplace-last", "laplace-kron"} {
+		// Without the optional fields, as in compare.
+		path := filepath.Join(dir, name+".plain")
+		method := "auto"
+		if name == "dropout" {
+			method = "statistical"
+		}
+		for _, args := range [][]string{
+			{"inspect", path},
+			{"certify", "--posterior", path, "--inputs", points, "--eps", "0.001", "--device", "cpu", "--samples", "50", "--method", method},
+		} {
+			if out, err := exec.Command(program, args...).CombinedOutput(); err != nil {
+				t.Errorf("psafe %s: %v\n%s", strings.Join(args, " "), err, out)
+			}
+		}
+	}
 }
 
 // TestSelfTest runs the test that comes with the file.
@@ -50,8 +74,9 @@ func pythonWith(t *testing.T, module string) string {
 }
 
 // compare runs a script of testdata, which writes at least so many posteriors and checks
-// what the exporter refuses, and holds what psafe reads to the references of the files.
-func compare(t *testing.T, script, module string, least int) {
+// what the exporter refuses, and holds what psafe reads to the references of the files. It
+// returns the folder with the posteriors.
+func compare(t *testing.T, script, module string, least int) string {
 	python, dir := pythonWith(t, module), t.TempDir()
 	run := exec.Command(python, filepath.Join("testdata", script), dir)
 	run.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
@@ -77,6 +102,7 @@ func compare(t *testing.T, script, module string, least int) {
 			checkSpread(t, p, arrays)
 		})
 	}
+	return dir
 }
 
 // checkLogits holds the mean network to the logits that the framework computed.

@@ -24,8 +24,8 @@ Every function also takes
     mean, std  the normalisation between raw inputs and the network: one number, one for each input,
                or shapes that broadcast to one input, such as (3, 1, 1)
     note       free text to keep in the file
-    tolerance  how far the logits may lie from what this file's arrays give, relative to the
-               magnitude of the terms that are summed (default 1e-5, for float32)
+    tolerance  how far the logits may lie from what this file's arrays give, relative to the largest
+               sum of magnitudes in the last layer (default 1e-5, for float32)
 
 With them, the file is compared with the framework before it is written: a wrong order, activation,
 layout or normalisation is an error here, and psafe compares once more when it reads the file. "The
@@ -214,6 +214,8 @@ def _softmax_undone(own, said, close):
     """What a network that ends in (log-)softmax says, as logits, or None if it does not end so."""
     top = own.max(axis=1, keepdims=True)
     total = top + np.log(np.exp(own - top).sum(axis=1, keepdims=True))
+    if own.shape[1] == 1:  # of one output, either is a constant and says nothing
+        return None, None
     if close(own - total, said):
         return said + total, "log_softmax"
     if (said > 0).all() and close(np.exp(own - total), said):
@@ -261,7 +263,7 @@ def _write(path, kind, layers, fields=None, notes=(), inputs=None, logits=None, 
         own, size = evaluate(layers, x)
         if said.shape != own.shape:
             raise ValueError("the framework's logits have shape %s, want %s" % (said.shape, own.shape))
-        margin = tolerance * np.maximum(1, size)
+        margin = tolerance * np.maximum(size.max(axis=1, keepdims=True), 1e-12)
 
         def close(a, b):
             return bool((np.abs(a - b) <= margin).all())
@@ -515,6 +517,13 @@ def _batchnorm(m, label):
     return s, (0 if m.bias is None else np.asarray(_numbers(m.bias, label), np.float64)) - mu * s
 
 
+def _batchnorm_first(s, t, label):
+    """s*x + t as (x - mean) / std."""
+    if (s <= 0).any():
+        raise ValueError("%s: at the beginning, with a weight that is not above 0, it is no normalisation" % label)
+    return "inputs", -t / s, 1 / s
+
+
 def _fold(layer, s, t, label, before):
     """Puts s*z + t behind a layer, or before it, which only a layer without spread can take: behind
     a random one, sd becomes |s| sd; before it, the bias would depend on the weights."""
@@ -566,19 +575,16 @@ def _chain(model, layers, names, make=None, rates=None):
             front = ("channels", np.asarray(_numbers(m.mean, label), np.float64), np.asarray(_numbers(m.std, label), np.float64))
         elif kind == "BatchNorm1d":
             s, t = _batchnorm(m, label)
-            if rate:
-                raise ValueError("%s: BatchNorm1d behind Dropout is not supported" % label)
-            if done is None and (front is not None or (s <= 0).any()):
-                raise ValueError("%s: BatchNorm1d at the start %s" % (label, "comes behind a Normalize" if front else "has a weight that is not above 0"))
+            if rate or pre is not None or done is None and front is not None:
+                raise ValueError("%s: psafe cannot have it behind a Dropout or another normalisation" % label)
             if done is None:
-                front = ("inputs", -t / s, 1 / s)
-                notes.append("BatchNorm1d at the start is the file's mean and std, computed in float64")
+                front, what = _batchnorm_first(s, t, label), "the file's mean and std"
             elif acted:
-                pre = (s, t, label)
+                pre, what = (s, t, label), "in the layer behind it"
             else:
+                what = "in the layer before it"
                 _fold(done, s, t, label, before=False)
-            if done is not None:
-                notes.append("BatchNorm1d is folded into a neighbouring layer, computed in float64")
+            notes.append("BatchNorm1d is %s, computed in float64" % what)
         elif "Conv" in kind:
             raise ValueError(CONVOLUTION % (label, kind))
         elif _is_dense(m, names):
@@ -687,7 +693,10 @@ def _check_drawn(d, layer):
     ones = np.ones((1, layer.inputs))
     for mode in (None, True, False):
         with _seeded(d.weight), _training(d.module, mode):
-            outs = np.concatenate([_call(d.module, ones, d.weight) for _ in range(100)])
+            try:
+                outs = np.concatenate([_call(d.module, ones, d.weight) for _ in range(100)])
+            except (TypeError, ValueError, RuntimeError):
+                return "%s cannot be called alone with one input, so its spread was not checked" % d.label
         if np.ptp(outs, axis=0).any():
             break
     want = np.sqrt(np.mean((layer.sd("weight") ** 2).sum(axis=0) + np.nan_to_num(layer.sd("bias")) ** 2))
@@ -766,7 +775,8 @@ def save_torch_ensemble(path, models, inputs, layers=None, counts=None, **refere
 def save_laplace(path, la, inputs, samples=100, seed=0, layers=None, **reference):
     """laplace-torch, fitted. Diagonal: independent normal weights. Full and Kronecker (all weights or the
     last layer): so many networks drawn with that seed, since psafe has no such covariances; what is
-    certified is then this set of networks, and the note says so. layers= as in save_torch.
+    certified is then this set of networks, and the note says so. layers=, if it is needed, is a function
+    that gives the list of a network: of the last layer, Laplace works on a copy of yours.
 
     aleximmer/Laplace, laplace/baselaplace.py (02de587): mean and posterior_scale are flat over the
     parameters with a gradient; posterior_scale of a full covariance is S with S @ S.T = covariance
@@ -810,7 +820,7 @@ def save_laplace(path, la, inputs, samples=100, seed=0, layers=None, **reference
                 layer.put_scale(part, spread[i], "sd", "out,in")
         return layer
 
-    made, tensors, notes, front = _chain(model, layers, None, make)
+    made, tensors, notes, front = _chain(model, layers(model) if layers else None, None, make)
     if not set(range(len(params))) <= used:
         raise ValueError("%s is about a parameter of shape %s that belongs to no dense layer of the network"
                          % (_kind(la), shapes[min(set(range(len(params))) - used)]))

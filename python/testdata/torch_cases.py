@@ -113,6 +113,8 @@ assert header("batchnorm")["scale"] == "sd" and "input.mean" in arrays("batchnor
 net = train(nn.Sequential(Bayes(4, 8), nn.ReLU(), nn.BatchNorm1d(8), nn.Dropout(0.5), nn.Linear(8, 4)))
 assert "Dropout(0.5) is off" in notes(px.save_torch, path("batchnorm-before"), net, X[:40])
 refuses(["random", "BatchNorm1d"], px.save_torch, nn.Sequential(Bayes(4, 8), nn.ReLU(), nn.BatchNorm1d(8), Bayes(8, 4)), X)
+refuses(["BatchNorm1d", "behind"], px.save_torch, nn.Sequential(Bayes(4, 8), nn.ReLU(), nn.BatchNorm1d(8), nn.BatchNorm1d(8), nn.Linear(8, 4)), X)
+refuses(["BatchNorm1d", "behind"], px.save_torch, nn.Sequential(nn.BatchNorm1d(4), nn.BatchNorm1d(4), nn.Linear(4, 4)), X)
 refuses(["running"], px.save_torch, nn.Sequential(Bayes(4, 8), nn.BatchNorm1d(8, track_running_stats=False), nn.ReLU(), Bayes(8, 4)), X)
 
 
@@ -197,6 +199,7 @@ net = train(nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4)))
 every, last = list(net.parameters()), list(net[2].parameters())
 px.save_laplace(path("laplace-diag"), DiagLaplace(net, every), X[:30])
 assert np.allclose(arrays("laplace-diag")["layers.0.weight.scale"], torch.linspace(0.01, 0.1, 40)[:16].reshape(4, 4).T)
+px.save_laplace(path("laplace-layers"), DiagLaplace(net, every), X[:30], layers=lambda n: [(n[0], "relu"), n[2]])
 px.save_laplace(path("laplace-last"), DiagLLLaplace(net, last, net[2]), X[:30])
 assert header("laplace-last")["layers"][0]["weight_scale"] == "none" and header("laplace-last")["scale"] == "sd"
 full = FullLaplace(net, every)
