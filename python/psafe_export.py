@@ -106,8 +106,9 @@ class Layer:
         a = _numbers(a, "%s: %s %s" % (self.label, part, name), infinite)
         stacked = name in ("samples", "deviations")
         if a.ndim != stacked + (2 if part == "weight" else 1):
-            what = "weight %s has shape %s, want two axes" if part == "weight" else "bias %s has shape %s, want one axis"
-            raise ValueError("%s: %s%s" % (self.label, what % (name, a.shape), " behind that of the stack" * stacked))
+            raise ValueError("%s: %s %s has shape %s, want %s%s" % (
+                self.label, part, name, a.shape, "two axes" if part == "weight" else "one axis",
+                " behind that of the stack" * stacked))
         if part == "weight" and layout == "out,in":
             a = np.swapaxes(a, -1, -2)
         known = getattr(self, part) or {}
@@ -223,19 +224,41 @@ def _softmax_undone(own, said, close):
     return None, None
 
 
-def _write(path, kind, layers, fields=None, notes=(), inputs=None, logits=None, predict=None, mean=None, std=None,
-           note="", tolerance=1e-5, spread=None):
-    """Checks the layers, compares them with the framework and writes the file, whole or not at all."""
-    notes, count = list(notes), len(layers)
+def _check_stack(layers):
+    """The layers fit each other, and the last one gives logits."""
     if not layers:
         raise ValueError("no layers")
-    for k, layer in enumerate(layers):
-        if k and layer.inputs != layers[k - 1].outputs:
+    for before, layer in zip(layers, layers[1:]):
+        if layer.inputs != before.outputs:
             raise ValueError("%s takes %d inputs and %s has %d outputs"
-                             % (layer.label, layer.inputs, layers[k - 1].label, layers[k - 1].outputs))
+                             % (layer.label, layer.inputs, before.label, before.outputs))
     if layers[-1].activation != "identity":
         raise ValueError("%s: the last layer's activation is %s; psafe speaks of logits, so it must be identity"
                          % (layers[-1].label, layers[-1].activation))
+
+
+def _compared(layers, x, said, tolerance):
+    """The framework's logits for x, if the layers give the same, and a note if they were no logits."""
+    said, (own, size) = np.asarray(_numbers(said, "logits"), np.float64), evaluate(layers, x)
+    if said.shape != own.shape:
+        raise ValueError("the framework's logits have shape %s, want %s" % (said.shape, own.shape))
+    margin = tolerance * np.maximum(size.max(axis=1, keepdims=True), 1e-12)
+
+    def close(a, b):
+        return bool((np.abs(a - b) <= margin).all())
+
+    if close(own, said):
+        return said, []
+    undone, name = _softmax_undone(own, said, close)
+    if undone is None:
+        i, j = np.unravel_index(np.argmax(np.abs(own - said) / margin), own.shape)
+        raise ValueError("output %d of input %d is %.9g in the framework and %.9g from these layers: is the layout, the order, "
+                         "an activation or the normalisation another one? Nothing was written" % (j, i, said[i, j], own[i, j]))
+    return undone, ["the %s at the end is left out: psafe speaks of logits" % name]
+
+
+def _references(layers, inputs, logits, predict, mean, std, tolerance):
+    """The arrays input.* and reference.*, the shape of an input or None, and notes."""
     arrays, n_in, shape = {}, layers[0].inputs, None
     if inputs is not None:
         raw = np.asarray(_numbers(inputs, "inputs="), np.float64)
@@ -252,40 +275,28 @@ def _write(path, kind, layers, fields=None, notes=(), inputs=None, logits=None, 
         arrays["input.std"] = _normalisation(std, "std", shape or (n_in,))
         if (arrays["input.std"] <= 0).any():
             raise ValueError("std= has a number that is not above 0")
-    if inputs is not None:
-        x = raw.reshape(len(raw), n_in)
-        if mean is not None:
-            x = (x - arrays["input.mean"]) / arrays["input.std"]
-        if (logits is None) == (predict is None):
-            raise ValueError("inputs= needs one of logits= and predict=: what the framework itself computes for them")
-        said = predict(x.reshape(raw.shape)) if logits is None else to_numpy(logits)[:256]
-        said = np.asarray(_numbers(said, "logits"), np.float64)
-        own, size = evaluate(layers, x)
-        if said.shape != own.shape:
-            raise ValueError("the framework's logits have shape %s, want %s" % (said.shape, own.shape))
-        margin = tolerance * np.maximum(size.max(axis=1, keepdims=True), 1e-12)
+    if inputs is None:
+        return arrays, None, ["no inputs= were given, so nothing was compared with the framework"]
+    if (logits is None) == (predict is None):
+        raise ValueError("inputs= needs one of logits= and predict=: what the framework itself computes for them")
+    x = raw.reshape(len(raw), n_in)
+    arrays["reference.inputs"] = x
+    if mean is not None:
+        x = (x - arrays["input.mean"]) / arrays["input.std"]
+    said = predict(x.reshape(raw.shape)) if logits is None else to_numpy(logits)[:256]
+    arrays["reference.logits"], notes = _compared(layers, x, said, tolerance)
+    return arrays, shape, notes
 
-        def close(a, b):
-            return bool((np.abs(a - b) <= margin).all())
 
-        if not close(own, said):
-            undone, name = _softmax_undone(own, said, close)
-            if undone is None:
-                i, j = np.unravel_index(np.argmax(np.abs(own - said) / margin), own.shape)
-                raise ValueError(
-                    "output %d of input %d is %.9g in the framework and %.9g from these layers: is the layout, the "
-                    "order, an activation or the normalisation another one? Nothing was written" % (j, i, said[i, j], own[i, j]))
-            notes.append("the %s at the end is left out: psafe speaks of logits" % name)
-            said = undone
-        arrays["reference.inputs"], arrays["reference.logits"] = raw.reshape(len(raw), n_in), said
+def _described(kind, layers):
+    """The header and the arrays layers.*."""
     words = [layer.word[p] for layer in layers for p in ("weight", "bias") if layer.word[p] != "none"]
     main = max(sorted(set(words)), key=words.count) if words else "sd"
-    header = {"format": "psafe-posterior", "version": 1, "layout": "in,out", "layers": []}
+    header, arrays = {"format": "psafe-posterior", "version": 1, "layout": "in,out", "layers": []}, {}
     if kind != "gaussian":
         header["kind"] = kind
     if kind in ("gaussian", "swag"):
         header["scale"] = main
-    header.update(fields or {})
     for k, layer in enumerate(layers):
         entry = {"kind": "dense", "activation": layer.activation, "in": layer.inputs, "out": layer.outputs}
         if layer.rate is not None:
@@ -298,15 +309,26 @@ def _write(path, kind, layers, fields=None, notes=(), inputs=None, logits=None, 
             if kind == "gaussian" and getattr(layer, part) and layer.word[part] != main:
                 entry[part + "_scale"] = layer.word[part]
         header["layers"].append(entry)
+    return header, arrays
+
+
+def _write(path, kind, layers, fields=None, notes=(), inputs=None, logits=None, predict=None, mean=None, std=None,
+           note="", tolerance=1e-5, spread=None):
+    """Checks the layers, compares them with the framework and writes the file, whole or not at all."""
+    _check_stack(layers)
+    arrays, shape, more = _references(layers, inputs, logits, predict, mean, std, tolerance)
+    header, own = _described(kind, layers)
+    arrays.update(own)
+    header.update(fields or {})
+    notes = list(notes) + more
     if kind == "gaussian":
-        own = [[layer.sd(p).mean() for p in ("weight", "bias")] for layer in layers]
-        arrays["reference.spread"] = np.array(own if spread is None else spread, np.float64)
-        if not words:
+        if spread is None:
+            spread = [[layer.sd(p).mean() for p in ("weight", "bias")] for layer in layers]
+        arrays["reference.spread"] = np.array(spread, np.float64)
+        if all(layer.word[p] == "none" for layer in layers for p in ("weight", "bias")):
             notes.append("no weight has a standard deviation: this is one network, and no posterior")
     if shape and len(shape) > 1:
         header["input_shape"] = [int(n) for n in shape]
-    if inputs is None:
-        notes.append("no inputs= were given, so nothing was compared with the framework")
     text = "; ".join([note] * bool(note) + notes)
     if text:
         header["note"] = text
@@ -352,17 +374,17 @@ def _stacked(arrays, activations, layout, fill):
 def save_samples(path, networks, activations, layout=None, counts=None, **reference):
     """Finitely many networks (HMC, ensembles): networks is a list of [W0, b0, W1, b1, ...]; network i
     has the probability counts[i] / sum of counts (default: all alike). Logits are those of network 0."""
-    networks = [list(n) for n in networks]
+    networks = [[None if a is None else to_numpy(a) for a in n] for n in networks]
     counts = [1] * len(networks) if counts is None else [int(c) for c in counts]
     if not networks or len(counts) != len(networks) or min(counts) < 1:
         raise ValueError("%d networks and %d counts, each of which must be at least 1" % (len(networks), len(counts)))
     for i, n in enumerate(networks):
         for a, b in zip(networks[0], n):
-            if len(n) != len(networks[0]) or (a is None) != (b is None) or a is not None and np.shape(a) != np.shape(b):
+            if len(n) != len(networks[0]) or (a is None) != (b is None) or a is not None and a.shape != b.shape:
                 raise ValueError("network %d has other arrays or shapes than network 0" % i)
 
     def fill(layer, part, a):
-        layer.put(part, "samples", np.stack([to_numpy(n[a]) for n in networks]), layout)
+        layer.put(part, "samples", np.stack([n[a] for n in networks]), layout)
 
     layers = _filled(_stacked(networks[0], activations, layout, fill), "samples")
     _write(path, "samples", layers, {"counts": counts}, **reference)
@@ -469,7 +491,8 @@ class _Dense:
             raise ValueError(CONVOLUTION % (label, _kind(module)))
 
     def layer(self, activation):
-        return dense(self.weight, self.bias, self.weight_scale, self.bias_scale, activation, self.layout, self.word, self.label)
+        return dense(self.weight, self.bias, self.weight_scale, self.bias_scale, activation, self.layout, self.word,
+                     self.label)
 
 
 def _rows(names):
@@ -501,8 +524,9 @@ def _modules(model, layers, names, label=""):
         return
     children = list(getattr(model, "_modules", None) or ())
     if children and not _is_dense(model, names) and "Conv" not in _kind(model):
-        raise ValueError("%s is not a Sequential, so its order is not known: pass layers=[%s, ...], every layer with its "
-                         "activation in the order of forward()" % (_kind(model), ", ".join('(net.%s, "relu")' % n for n in children[:3])))
+        names = ", ".join('(net.%s, "relu")' % n for n in children[:3])
+        raise ValueError("%s is not a Sequential, so its order is not known: pass layers=[%s, ...], every layer with "
+                         "its activation in the order of forward()" % (_kind(model), names))
     yield label, model
 
 
@@ -572,7 +596,7 @@ def _chain(model, layers, names, make=None, rates=None):
         elif kind == "Normalize":
             if done is not None or front is not None:
                 raise ValueError("%s: Normalize must come first" % label)
-            front = ("channels", np.asarray(_numbers(m.mean, label), np.float64), np.asarray(_numbers(m.std, label), np.float64))
+            front = ("channels",) + tuple(np.asarray(_numbers(a, label), np.float64) for a in (m.mean, m.std))
         elif kind == "BatchNorm1d":
             s, t = _batchnorm(m, label)
             if rate or pre is not None or done is None and front is not None:
@@ -597,8 +621,8 @@ def _chain(model, layers, names, make=None, rates=None):
                 rates.append(rate)
             pre, rate = None, 0.0
         else:
-            raise ValueError("%s: psafe has no such layer or activation; of a dense layer with random weights, names=(weight, "
-                             "its spread, bias, its spread, scale word) says where they are" % label)
+            raise ValueError("%s: psafe has no such layer or activation; of a dense layer with random weights, names="
+                             "(weight, its spread, bias, its spread, scale word) says where they are" % label)
     if pre is not None or rate:
         raise ValueError("BatchNorm1d or Dropout behind the last activation is not supported")
     return made, tensors, sorted(set(notes), key=notes.index), front
@@ -626,7 +650,7 @@ def _set(tensor, value):
     import torch
     old = tensor.detach().clone()
     with torch.no_grad():
-        tensor.data.copy_(torch.as_tensor(value).to(tensor.device).reshape(tensor.shape) if np.ndim(value) else torch.full_like(old, value))
+        tensor.data.copy_(torch.as_tensor(value).to(tensor.device).expand(tensor.shape))
     return old
 
 
@@ -704,8 +728,8 @@ def _check_drawn(d, layer):
     if got == 0:
         return "%s does not draw weights when it is called, so its spread was not checked" % d.label
     if max(got, want) > 1e-5 * np.abs(outs).max() and not want / 1.5 < got < want * 1.5:
-        raise ValueError("%s: its outputs for an input of ones vary by %.3g, and by the exported standard deviations it "
-                         "would be %.3g: are these what %r says?" % (d.label, got, want, d.word))
+        raise ValueError("%s: its outputs for an input of ones vary by %.3g, and by the exported standard deviations "
+                         "it would be %.3g: are these what %r says?" % (d.label, got, want, d.word))
     return None
 
 
@@ -789,7 +813,7 @@ def save_laplace(path, la, inputs, samples=100, seed=0, layers=None, **reference
         raise ValueError("%s: want a diagonal, full or Kronecker Laplace of all weights or the last layer" % _kind(la))
     last = getattr(la.model, "last_layer", None) if "LLLaplace" in bases else None
     model = la.model if last is None else la.model.model
-    params = list(last.parameters()) if last is not None else list(getattr(la, "params", None) or la.model.parameters())
+    params = list(last.parameters() if last is not None else getattr(la, "params", None) or la.model.parameters())
     shapes, centre = [tuple(p.shape) for p in params], np.asarray(to_numpy(la.mean), np.float64)
     if shape == "Diag":
         spread, drawn = split(la.posterior_scale, shapes), split(centre, shapes)
@@ -889,7 +913,8 @@ def save_pyro(path, guide, layers, layout=None, **reference):
         locs, scales = ({s: _get(t, s) for s in sites if _get(t, s) is not None} for t in (guide.locs, guide.scales))
     elif _kind(guide) == "AutoDiagonalNormal":
         shapes = guide._unconstrained_shapes
-        locs, scales = (dict(zip(shapes, split(v, [tuple(s) for s in shapes.values()]))) for v in (guide.loc, guide.scale))
+        sizes = [tuple(s) for s in shapes.values()]
+        locs, scales = (dict(zip(shapes, split(v, sizes))) for v in (guide.loc, guide.scale))
     else:
         raise ValueError("%s: want AutoNormal or AutoDiagonalNormal; draw samples of another guide and use "
                          "save_site_samples" % _kind(guide))
@@ -987,7 +1012,7 @@ def save_tfp(path, model, inputs, **reference):
             raise ValueError(CONVOLUTION % (label, kind))
         if kind in ("ReLU", "LeakyReLU", "Activation", "Softmax"):
             f, named = getattr(m, "activation", m), {"ReLU": "relu", "Softmax": "softmax"}.get(kind)
-            if kind == "ReLU" and (getattr(m, "max_value", None) is not None or getattr(m, "negative_slope", 0) or getattr(m, "threshold", 0)):
+            if kind == "ReLU" and any(getattr(m, a, None) for a in ("max_value", "negative_slope", "threshold")):
                 raise ValueError("%s: only a ReLU without maximum, slope and threshold is known" % label)
             if not made or word not in (None, "identity"):
                 raise ValueError("%s: an activation must follow a layer with weights" % label)
