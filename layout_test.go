@@ -70,6 +70,7 @@ var mayImport = map[string][]string{
 		"psafe/host/measure", "psafe/host/network", "psafe/host/paper", "psafe/host/posterior",
 		"psafe/host/posterior/format", "psafe/host/property", "psafe/host/report", "psafe/host/run",
 		"psafe/host/train", "psafe/internal/child", "psafe/internal/infile", "psafe/internal/outfile",
+		"psafe/python",
 	},
 	"psafe/internal/child":     {},
 	"psafe/internal/infile":    {},
@@ -77,6 +78,7 @@ var mayImport = map[string][]string{
 	"psafe/internal/testscale": {},
 	"psafe/internal/mutants":   {},
 	"psafe/internal/release":   {},
+	"psafe/python":             {},
 	"psafe/testdata":           {},
 	"psafe/testdata/gen":       {"psafe/"},
 }

@@ -47,6 +47,7 @@ func commands() []command {
 		{"inspect", "layers, sizes and spread of a posterior", runInspect},
 		{"convert", "any readable posterior to psafe's own .npz or to safetensors", runConvert},
 		{"import", "arrays of any names (safetensors, .npz) with a map that says what they are", runImport},
+		{"exporter", "print the Python file that saves posteriors of torch, Pyro, TFP and others", runExporter},
 		{"devices", "what psafe can compute on, with self-tests", runDevices},
 		{"crosscheck", "the same job on two devices, compared number by number", runCrosscheck},
 		{"bench", "speed of each operation, beside the device's own limits", runBench},

@@ -1,0 +1,1071 @@
+"""Writes the posterior of a Bayesian neural network as a file that psafe reads.
+
+One file to copy beside a training script. It needs Python 3.8 and NumPy 1.17 or later, and imports
+torch only inside of functions that were given torch modules. docs/export.md of psafe has a script
+for each library; "psafe exporter" prints this file.
+
+    save_torch            torch modules: bayesian-torch, blitz, torchbnn, own layers, nn.Linear
+    save_torch_dropout    MC dropout            save_torch_ensemble   deep ensembles
+    save_laplace          laplace-torch         save_tfp              TensorFlow Probability
+    save_pyro             Pyro                  save_numpyro          NumPyro
+    save_site_samples     HMC samples by the names of sites
+    save_gaussian, save_samples, save_swag, save_dropout              plain arrays
+
+Every function that takes plain arrays asks for their layout: "out,in" if a weight has the shape
+(outputs, inputs) and is used as x @ W.T, as in torch.nn.Linear; "in,out" if it has the shape (inputs,
+outputs) and is used as x @ W, as in Keras, TFP and most JAX code. There is no default.
+
+Every function also takes
+
+    inputs     raw inputs, (N, ...): the first 256 are kept in the file, with the logits
+    logits     what the framework's mean network gives for them, (N, outputs); or
+    predict    that network: called with inputs, after (inputs - mean) / std if these are given
+               (neither is needed where the function can call the network itself)
+    mean, std  the normalisation between raw inputs and the network: one number, one for each input,
+               or shapes that broadcast to one input, such as (3, 1, 1)
+    note       free text to keep in the file
+    tolerance  how far the logits may lie from what this file's arrays give, relative to the largest
+               sum of magnitudes in the last layer (default 1e-5, for float32)
+
+With them, the file is compared with the framework before it is written: a wrong order, activation,
+layout or normalisation is an error here, and psafe compares once more when it reads the file. "The
+mean network" is the one with mean weights; network 0 of a set of samples; of MC dropout, the one
+without dropout. All errors are a ValueError of one line that names the layer.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+import contextlib
+import json
+import os
+import sys
+
+import numpy as np
+
+CONVOLUTION = "%s: %s is a convolution, and psafe has dense layers only: nothing was written"
+ACTIVATIONS = {"relu": lambda z, _: np.maximum(z, 0), "tanh": lambda z, _: np.tanh(z),
+               "sigmoid": lambda z, _: 0.5 * (1 + np.tanh(0.5 * z)), "identity": lambda z, _: z,
+               "leaky_relu": lambda z, slope: np.where(z > 0, z, slope * z)}
+
+
+# ---- arrays and layers -------------------------------------------------------------------------
+
+def to_numpy(a):
+    """A NumPy array of a tensor of torch, TensorFlow or JAX, or of anything like an array."""
+    if hasattr(a, "detach"):  # torch
+        a = a.detach().cpu()
+        return (a if str(a.dtype) == "torch.float64" else a.float()).numpy()
+    return np.asarray(a.numpy() if callable(getattr(a, "numpy", None)) else a)
+
+
+def _numbers(a, what, infinite=False):
+    """a as float32 or float64, without NaN or infinity (-inf may stand if infinite is set)."""
+    a = to_numpy(a)
+    if a.dtype.kind not in "fiu":
+        raise ValueError("%s: has the type %s, not numbers" % (what, a.dtype))
+    if a.dtype not in (np.float32, np.float64):
+        a = a.astype(np.float32 if a.dtype == np.float16 else np.float64)
+    bad = np.isnan(a) | (a == np.inf) | ((a == -np.inf) & (not infinite))
+    if bad.any():
+        place = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise ValueError("%s: entry %s is %s" % (what, list(place), a[place]))
+    return a
+
+
+def sd_of(scale, word):
+    """The standard deviation, in float64, where scale is stored as word says:
+    sd, variance, softplus, softplus:EPS (EPS + log(1 + exp(s))), log_sd, log_variance, none."""
+    s, (kind, _, eps) = np.asarray(scale, np.float64), str(word).partition(":")
+    if kind == "softplus":
+        return float(eps or 0) + np.logaddexp(0.0, s)
+    table = {"sd": lambda: s, "variance": lambda: np.sqrt(s), "log_sd": lambda: np.exp(s),
+             "log_variance": lambda: np.exp(s / 2), "none": lambda: np.zeros_like(s)}
+    if kind not in table:
+        raise ValueError("scale %r is none of sd, variance, softplus, softplus:EPS, log_sd, log_variance" % (word,))
+    return table[kind]()
+
+
+def activation_word(word, what="activation"):
+    """A word of psafe's: relu, tanh, sigmoid, identity or leaky_relu:SLOPE, checked."""
+    name, _, slope = str(word).partition(":")
+    if name not in ACTIVATIONS or (name == "leaky_relu") != bool(slope) or slope and not 0 < float(slope) < 1:
+        raise ValueError("%s: %r is none of relu, tanh, sigmoid, identity, leaky_relu:SLOPE with 0 < SLOPE < 1"
+                         % (what, word))
+    return str(word)
+
+
+class Layer:
+    """A dense layer: what the file has of it, with weights (..., in, out). Made by dense()."""
+
+    def __init__(self, label, activation):
+        self.label, self.activation, self.rate = label, activation_word(activation, label), None
+        self.weight, self.bias = {}, None          # part of the name ("mean", "scale", ...) to array
+        self.word = {"weight": "none", "bias": "none"}
+
+    def put(self, part, name, a, layout, infinite=False):
+        """Keeps array layers.K.PART.NAME, weights turned to (..., in, out)."""
+        a = _numbers(a, "%s: %s %s" % (self.label, part, name), infinite)
+        stacked = name in ("samples", "deviations")
+        if a.ndim != stacked + (2 if part == "weight" else 1):
+            raise ValueError("%s: %s %s has shape %s, want %s%s" % (
+                self.label, part, name, a.shape, "two axes" if part == "weight" else "one axis",
+                " behind that of the stack" * stacked))
+        if part == "weight" and layout == "out,in":
+            a = np.swapaxes(a, -1, -2)
+        known = getattr(self, part) or {}
+        for other, b in known.items():
+            if a.shape[-1 - (part == "weight"):] != b.shape[-1 - (part == "weight"):]:
+                raise ValueError("%s: %s %s and %s have the shapes %s and %s as (in, out)"
+                                 % (self.label, part, other, name, b.shape, a.shape))
+        if part == "bias" and a.shape[-1] != self.outputs:
+            raise ValueError("%s: %d biases for %d outputs: is layout=%r right?"
+                             % (self.label, a.shape[-1], self.outputs, layout))
+        known[name] = np.ascontiguousarray(a)
+        setattr(self, part, known)
+
+    def put_scale(self, part, scale, word, layout):
+        """Keeps a spread; one that is -inf on the scale of a logarithm or of rho is an sd of 0."""
+        self.put(part, "scale", scale, layout, infinite=word not in ("sd", "variance"))
+        a, self.word[part] = getattr(self, part)["scale"], word
+        if (a == -np.inf).any():
+            a, self.word[part] = sd_of(a, word), "sd"
+        with np.errstate(over="ignore"):
+            sd = sd_of(a, self.word[part]) if self.word[part] != "variance" else a
+        if (sd < 0).any() or not np.isfinite(sd).all():
+            place = tuple(np.argwhere((sd < 0) | ~np.isfinite(sd))[0])
+            raise ValueError("%s: %s scale at %s is %s, which is no %s" % (
+                self.label, part, [int(i) for i in place], a[place], "variance" if word == "variance" else "sd"))
+        getattr(self, part)["scale"] = a
+
+    def centre(self, part, k=0):
+        """The weights or biases of the mean network (samples: of network k)."""
+        arrays = getattr(self, part)
+        if arrays is None:
+            return np.zeros(self.outputs)
+        return np.asarray(arrays["mean"] if "mean" in arrays else arrays["samples"][k], np.float64)
+
+    def sd(self, part):
+        """The standard deviations, NaN if there are none."""
+        a = getattr(self, part)
+        return sd_of(a["scale"], self.word[part]) if a and "scale" in a else np.full(1, np.nan)
+
+    inputs = property(lambda self: next(iter(self.weight.values())).shape[-2])
+    outputs = property(lambda self: next(iter(self.weight.values())).shape[-1])
+
+
+def dense(weight, bias, weight_scale=None, bias_scale=None, activation="identity", layout=None, scale=None,
+          label="a layer"):
+    """One layer with independent normal weights, for save_gaussian.
+
+    weight and weight_scale have the shape that layout says, bias and bias_scale (outputs,). bias=None:
+    the layer has none. No scale: these weights are certain. scale says what both scales hold (sd_of);
+    a pair of words if they differ.
+    """
+    if layout not in ("in,out", "out,in"):
+        raise ValueError('%s: layout=%r: say "out,in" for x @ W.T (torch) or "in,out" for x @ W (Keras, JAX)'
+                         % (label, layout))
+    layer, words = Layer(label, activation), scale if isinstance(scale, (tuple, list)) else (scale, scale)
+    for part, mean, spread, word in zip(("weight", "bias"), (weight, bias), (weight_scale, bias_scale), words):
+        if mean is not None:
+            layer.put(part, "mean", mean, layout)
+        if spread is not None:
+            if mean is None or word is None:
+                raise ValueError("%s: %s has a scale but no %s" % (label, part, "mean" if mean is None else "scale= word"))
+            layer.put_scale(part, spread, word, layout)
+    return layer
+
+
+def split(flat, shapes):
+    """Cuts flat parameters, (P,) or (N, P), into arrays of the shapes, in their order and in C order,
+    as torch.nn.utils.parameters_to_vector joined them. Nothing may be left over."""
+    flat, sizes = to_numpy(flat), [int(np.prod(s)) for s in shapes]
+    if flat.shape[-1] != sum(sizes):
+        raise ValueError("%d parameters for shapes of %d together" % (flat.shape[-1], sum(sizes)))
+    parts = np.split(flat, np.cumsum(sizes)[:-1], axis=-1)
+    return [p.reshape(flat.shape[:-1] + tuple(s)) for p, s in zip(parts, shapes)]
+
+
+# ---- the file ----------------------------------------------------------------------------------
+
+def evaluate(layers, x, k=0):
+    """The logits of the mean network (of network k of samples) in float64, and the magnitude of the
+    terms of the last sums, which rounding is relative to."""
+    h, size = np.asarray(x, np.float64), None
+    for layer in layers:
+        W, b, (name, _, slope) = layer.centre("weight", k), layer.centre("bias", k), layer.activation.partition(":")
+        size = np.abs(h) @ np.abs(W) + np.abs(b)
+        h = ACTIVATIONS[name](h @ W + b, float(slope or 0))
+    return h, size
+
+
+def _normalisation(numbers, what, shape):
+    """mean or std as an array of length 1, or of one number for each input."""
+    a, count = np.asarray(_numbers(numbers, what + "="), np.float64), int(np.prod(shape))
+    if a.size == 1:
+        return a.reshape(1)
+    if a.size == count:
+        return a.reshape(count)
+    try:
+        return np.array(np.broadcast_to(a, shape)).reshape(count)
+    except ValueError:
+        raise ValueError("%s=: the shape %s fits no input of shape %s: give one number, one for each input, "
+                         "or one for each channel as (C, 1, 1)" % (what, a.shape, tuple(shape))) from None
+
+
+def _softmax_undone(own, said, close):
+    """What a network that ends in (log-)softmax says, as logits, or None if it does not end so."""
+    top = own.max(axis=1, keepdims=True)
+    total = top + np.log(np.exp(own - top).sum(axis=1, keepdims=True))
+    if own.shape[1] == 1:  # of one output, either is a constant and says nothing
+        return None, None
+    if close(own - total, said):
+        return said + total, "log_softmax"
+    if (said > 0).all() and close(np.exp(own - total), said):
+        return np.log(said) + total, "softmax"
+    return None, None
+
+
+def _check_stack(layers):
+    """The layers fit each other, and the last one gives logits."""
+    if not layers:
+        raise ValueError("no layers")
+    for before, layer in zip(layers, layers[1:]):
+        if layer.inputs != before.outputs:
+            raise ValueError("%s takes %d inputs and %s has %d outputs"
+                             % (layer.label, layer.inputs, before.label, before.outputs))
+    if layers[-1].activation != "identity":
+        raise ValueError("%s: the last layer's activation is %s; psafe speaks of logits, so it must be identity"
+                         % (layers[-1].label, layers[-1].activation))
+
+
+def _compared(layers, x, said, tolerance):
+    """The framework's logits for x, if the layers give the same, and a note if they were no logits."""
+    said, (own, size) = np.asarray(_numbers(said, "logits"), np.float64), evaluate(layers, x)
+    if said.shape != own.shape:
+        raise ValueError("the framework's logits have shape %s, want %s" % (said.shape, own.shape))
+    margin = tolerance * np.maximum(size.max(axis=1, keepdims=True), 1e-12)
+
+    def close(a, b):
+        return bool((np.abs(a - b) <= margin).all())
+
+    if close(own, said):
+        return said, []
+    undone, name = _softmax_undone(own, said, close)
+    if undone is None:
+        i, j = np.unravel_index(np.argmax(np.abs(own - said) / margin), own.shape)
+        raise ValueError("output %d of input %d is %.9g in the framework and %.9g from these layers: is the layout, the order, "
+                         "an activation or the normalisation another one? Nothing was written" % (j, i, said[i, j], own[i, j]))
+    return undone, ["the %s at the end is left out: psafe speaks of logits" % name]
+
+
+def _references(layers, inputs, logits, predict, mean, std, tolerance):
+    """The arrays input.* and reference.*, the shape of an input or None, and notes."""
+    arrays, n_in, shape = {}, layers[0].inputs, None
+    if inputs is not None:
+        raw = np.asarray(_numbers(inputs, "inputs="), np.float64)
+        raw, shape = raw[:256], raw.shape[1:]
+        if raw.ndim < 2 or len(raw) == 0 or int(np.prod(shape)) != n_in:
+            raise ValueError("inputs= has shape %s: want (N, ...) with %d numbers in each, the inputs of %s"
+                             % (np.shape(inputs), n_in, layers[0].label))
+    elif logits is not None or predict is not None:
+        raise ValueError("logits= and predict= need inputs=")
+    if (mean is None) != (std is None):
+        raise ValueError("mean= and std= come together")
+    if mean is not None:
+        arrays["input.mean"] = _normalisation(mean, "mean", shape or (n_in,))
+        arrays["input.std"] = _normalisation(std, "std", shape or (n_in,))
+        if (arrays["input.std"] <= 0).any():
+            raise ValueError("std= has a number that is not above 0")
+    if inputs is None:
+        return arrays, None, ["no inputs= were given, so nothing was compared with the framework"]
+    if (logits is None) == (predict is None):
+        raise ValueError("inputs= needs one of logits= and predict=: what the framework itself computes for them")
+    x = raw.reshape(len(raw), n_in)
+    arrays["reference.inputs"] = x
+    if mean is not None:
+        x = (x - arrays["input.mean"]) / arrays["input.std"]
+    said = predict(x.reshape(raw.shape)) if logits is None else to_numpy(logits)[:256]
+    arrays["reference.logits"], notes = _compared(layers, x, said, tolerance)
+    return arrays, shape, notes
+
+
+def _described(kind, layers):
+    """The header and the arrays layers.*."""
+    words = [layer.word[p] for layer in layers for p in ("weight", "bias") if layer.word[p] != "none"]
+    main = max(sorted(set(words)), key=words.count) if words else "sd"
+    header, arrays = {"format": "psafe-posterior", "version": 1, "layout": "in,out", "layers": []}, {}
+    if kind != "gaussian":
+        header["kind"] = kind
+    if kind in ("gaussian", "swag"):
+        header["scale"] = main
+    for k, layer in enumerate(layers):
+        entry = {"kind": "dense", "activation": layer.activation, "in": layer.inputs, "out": layer.outputs}
+        if layer.rate is not None:
+            entry["rate"] = layer.rate
+        if layer.bias is None:
+            entry["bias"] = False
+        for part in ("weight", "bias"):
+            for name, a in (getattr(layer, part) or {}).items():
+                arrays["layers.%d.%s.%s" % (k, part, name)] = a
+            if kind == "gaussian" and getattr(layer, part) and layer.word[part] != main:
+                entry[part + "_scale"] = layer.word[part]
+        header["layers"].append(entry)
+    return header, arrays
+
+
+def _write(path, kind, layers, fields=None, notes=(), inputs=None, logits=None, predict=None, mean=None, std=None,
+           note="", tolerance=1e-5, spread=None):
+    """Checks the layers, compares them with the framework and writes the file, whole or not at all."""
+    _check_stack(layers)
+    arrays, shape, more = _references(layers, inputs, logits, predict, mean, std, tolerance)
+    header, own = _described(kind, layers)
+    arrays.update(own)
+    header.update(fields or {})
+    notes = list(notes) + more
+    if kind == "gaussian":
+        if spread is None:
+            spread = [[layer.sd(p).mean() for p in ("weight", "bias")] for layer in layers]
+        arrays["reference.spread"] = np.array(spread, np.float64)
+        if all(layer.word[p] == "none" for layer in layers for p in ("weight", "bias")):
+            notes.append("no weight has a standard deviation: this is one network, and no posterior")
+    if shape and len(shape) > 1:
+        header["input_shape"] = [int(n) for n in shape]
+    text = "; ".join([note] * bool(note) + notes)
+    if text:
+        header["note"] = text
+    for line in notes:
+        print("psafe_export: note: " + line, file=sys.stderr)
+    arrays["__meta__"] = np.frombuffer(json.dumps(header).encode(), np.uint8)
+    path = os.fspath(path)
+    part = "%s.%d.part" % (path, os.getpid())
+    try:
+        with open(part, "wb") as f:
+            np.savez(f, **arrays)
+        os.replace(part, path)
+    finally:
+        if os.path.exists(part):
+            os.remove(part)
+
+
+# ---- plain arrays ------------------------------------------------------------------------------
+
+def save_gaussian(path, layers, **reference):
+    """Independent normal weights: layers made by dense()."""
+    for k, layer in enumerate(layers):
+        layer.label = "layer %d" % k if layer.label == "a layer" else layer.label
+    _write(path, "gaussian", list(layers), **reference)
+
+
+def _stacked(arrays, activations, layout, fill):
+    """Layers from [W0, b0, W1, b1, ...] (b may be None), each put there by fill(layer, part, index)."""
+    if layout not in ("in,out", "out,in"):
+        raise ValueError('layout=%r: say "out,in" for x @ W.T (torch) or "in,out" for x @ W (Keras, JAX)' % (layout,))
+    if len(arrays) != 2 * len(activations):
+        raise ValueError("%d arrays for %d activations: want W and b (or None) of every layer, and an activation "
+                         "for each, the last one identity" % (len(arrays), len(activations)))
+    layers = []
+    for k, word in enumerate(activations):
+        layers.append(Layer("layer %d" % k, word))
+        fill(layers[k], "weight", 2 * k)
+        if arrays[2 * k + 1] is not None:
+            fill(layers[k], "bias", 2 * k + 1)
+    return layers
+
+
+def save_samples(path, networks, activations, layout=None, counts=None, **reference):
+    """Finitely many networks (HMC, ensembles): networks is a list of [W0, b0, W1, b1, ...]; network i
+    has the probability counts[i] / sum of counts (default: all alike). Logits are those of network 0."""
+    networks = [[None if a is None else to_numpy(a) for a in n] for n in networks]
+    counts = [1] * len(networks) if counts is None else [int(c) for c in counts]
+    if not networks or len(counts) != len(networks) or min(counts) < 1:
+        raise ValueError("%d networks and %d counts, each of which must be at least 1" % (len(networks), len(counts)))
+    for i, n in enumerate(networks):
+        for a, b in zip(networks[0], n):
+            if len(n) != len(networks[0]) or (a is None) != (b is None) or a is not None and a.shape != b.shape:
+                raise ValueError("network %d has other arrays or shapes than network 0" % i)
+
+    def fill(layer, part, a):
+        layer.put(part, "samples", np.stack([n[a] for n in networks]), layout)
+
+    layers = _filled(_stacked(networks[0], activations, layout, fill), "samples")
+    _write(path, "samples", layers, {"counts": counts}, **reference)
+
+
+def save_swag(path, mean, variance, deviations, activations, layout=None, **reference):
+    """SWAG: mean and variance (the diagonal) as [W0, b0, ...], and K >= 2 such lists of deviations:
+    snapshots minus the running mean. split() cuts flat vectors into such lists."""
+    if len(deviations) < 2:
+        raise ValueError("%d deviations: SWAG needs at least 2" % len(deviations))
+
+    def fill(layer, part, a):
+        layer.put(part, "mean", mean[a], layout)
+        layer.put_scale(part, variance[a], "variance", layout)
+        layer.put(part, "deviations", np.stack([to_numpy(d[a]) for d in deviations]), layout)
+
+    layers = _filled(_stacked(list(mean), activations, layout, fill), "mean", "scale", "deviations")
+    _write(path, "swag", layers, {"rank": len(deviations)}, **reference)
+
+
+def save_dropout(path, weights, rates, activations, layout=None, **reference):
+    """MC dropout: weights [W0, b0, ...] as trained; rates[k] is the probability that an input of layer
+    k is dropped (inverted dropout: torch, Keras). Logits are those without dropout."""
+    layers = _stacked(list(weights), activations, layout,
+                      lambda layer, part, a: layer.put(part, "mean", weights[a], layout))
+    _write_dropout(path, layers, rates, reference)
+
+
+def _write_dropout(path, layers, rates, reference):
+    if len(rates) != len(layers) or not all(0 <= r < 1 for r in rates):
+        raise ValueError("rates=%s: want a number in [0, 1) for each of the %d layers" % (list(rates), len(layers)))
+    for layer, rate in zip(_filled(layers, "mean"), rates):
+        layer.rate = float(rate)
+    _write(path, "dropout", layers, **reference)
+
+
+def _filled(layers, *names):
+    """Puts zeros where a layer has no bias: only files of kind gaussian may leave it out."""
+    for layer in layers:
+        if layer.bias is None:
+            for name in names:
+                layer.put("bias", name, np.zeros_like(layer.weight[name][..., 0, :]), "in,out")
+    return layers
+
+
+# ---- torch -------------------------------------------------------------------------------------
+
+# Where torch layers keep their mean and spread: weight, its spread, bias, its spread, scale word.
+NAMES = [
+    # IntelLabs/bayesian-torch, layers/variational_layers/linear_variational.py and
+    # layers/flipout_layers/linear_flipout.py (09b8d0a): sigma = log1p(exp(rho)), weights (out, in).
+    ("mu_weight", "rho_weight", "mu_bias", "rho_bias", "softplus"),
+    # piEsposito/blitz-bayesian-deep-learning, modules/linear_bayesian_layer.py (0368bce) and
+    # modules/weight_sampler.py (0c9ba49): forward() draws from the sampler's mu and rho, which are
+    # parameters of their own once the module was moved to another device.
+    ("weight_sampler.mu", "weight_sampler.rho", "bias_sampler.mu", "bias_sampler.rho", "softplus"),
+    ("weight_mu", "weight_rho", "bias_mu", "bias_rho", "softplus"),
+    # Harry24k/bayesian-neural-network-pytorch, torchbnn/modules/linear.py (1a3761a): exp(log_sigma).
+    ("weight_mu", "weight_log_sigma", "bias_mu", "bias_log_sigma", "log_sd"),
+    # Own layers.
+    ("weight_mean", "weight_sd", "bias_mean", "bias_sd", "sd"),
+    ("weight_mean", "weight_rho", "bias_mean", "bias_rho", "softplus"),
+    ("weight_mean", "weight_log_sd", "bias_mean", "bias_log_sd", "log_sd"),
+]
+
+
+def _get(obj, path):
+    """obj.a.b for "a.b", None if there is no such thing."""
+    for name in path.split("."):
+        obj = getattr(obj, name, None)
+    return obj
+
+
+def _kind(module):
+    return type(module).__name__
+
+
+class _Dense:
+    """The tensors of a torch layer: weight, bias and their scales (or None), scale word, layout."""
+
+    def __init__(self, module, label, names=None):
+        self.module, self.label, self.layout, self.word = module, label, "out,in", None
+        rows = _rows(names)
+        for row in rows:
+            if _get(module, row[0]) is not None and _get(module, row[1]) is not None:
+                self.weight, self.weight_scale, self.bias, self.bias_scale = (_get(module, p) for p in row[:4])
+                self.word = row[4]
+                self.layout = row[5] if len(row) > 5 else "out,in"
+                break
+        else:
+            self.weight, self.weight_scale, self.bias, self.bias_scale = module.weight, None, module.bias, None
+        # Blitz keeps bias parameters that forward() does not use, and says so by bias=False.
+        if getattr(module, "bias", None) is False:
+            self.bias = self.bias_scale = None
+        elif self.bias is None and hasattr(getattr(module, "bias", None), "shape"):
+            self.bias = module.bias  # a certain bias beside random weights
+        known = {p for row in rows for p in row[:4]} | {"weight", "bias"}
+        extra = sorted(set(getattr(module, "_parameters", None) or ()) - known)
+        extra = [name for name in extra if module._parameters[name] is not None]
+        if extra:
+            raise ValueError("%s: %s has the parameter %s, whose meaning is not known: use save_gaussian with the "
+                             "weights that it really has" % (label, _kind(module), extra[0]))
+        if len(self.weight.shape) != 2:
+            raise ValueError(CONVOLUTION % (label, _kind(module)))
+
+    def layer(self, activation):
+        return dense(self.weight, self.bias, self.weight_scale, self.bias_scale, activation, self.layout, self.word,
+                     self.label)
+
+
+def _rows(names):
+    return ([tuple(names)] if names else []) + NAMES
+
+
+def _is_dense(module, names):
+    """Whether a torch module is a layer whose weights are known."""
+    return _kind(module) == "Linear" or any(
+        _get(module, row[0]) is not None and _get(module, row[1]) is not None for row in _rows(names))
+
+
+def _modules(model, layers, names, label=""):
+    """(label, module or activation word) in the order of the forward pass."""
+    if layers is not None:
+        for k, item in enumerate(layers):
+            for one in item if isinstance(item, tuple) else (item,):
+                if isinstance(one, str):
+                    yield "layers[%d]" % k, one
+                else:
+                    yield from _modules(one, None, names, "layers[%d]" % k)
+        return
+    base = next((c for c in type(model).__mro__ if c.__name__ == "Sequential"), None)
+    if base is not None:
+        if type(model).forward is not base.forward:
+            raise ValueError("%s has a forward() of its own, whose order cannot be read: pass layers=" % _kind(model))
+        for name, child in model._modules.items():
+            yield from _modules(child, None, names, (label + "." if label else "") + name)
+        return
+    children = list(getattr(model, "_modules", None) or ())
+    if children and not _is_dense(model, names) and "Conv" not in _kind(model):
+        names = ", ".join('(net.%s, "relu")' % n for n in children[:3])
+        raise ValueError("%s is not a Sequential, so its order is not known: pass layers=[%s, ...], every layer with "
+                         "its activation in the order of forward()" % (_kind(model), names))
+    yield label, model
+
+
+def _batchnorm(m, label):
+    """s and t of s*z + t, which BatchNorm1d computes in evaluation, in float64."""
+    if getattr(m, "running_mean", None) is None:
+        raise ValueError("%s: BatchNorm1d without running statistics is no fixed function" % label)
+    mu, var = (np.asarray(_numbers(a, label), np.float64) for a in (m.running_mean, m.running_var))
+    s = 1 / np.sqrt(var + float(m.eps))
+    if m.weight is not None:
+        s = s * np.asarray(_numbers(m.weight, label), np.float64)
+    return s, (0 if m.bias is None else np.asarray(_numbers(m.bias, label), np.float64)) - mu * s
+
+
+def _batchnorm_first(s, t, label):
+    """s*x + t as (x - mean) / std."""
+    if (s <= 0).any():
+        raise ValueError("%s: at the beginning, with a weight that is not above 0, it is no normalisation" % label)
+    return "inputs", -t / s, 1 / s
+
+
+def _fold(layer, s, t, label, before):
+    """Puts s*z + t behind a layer, or before it, which only a layer without spread can take: behind
+    a random one, sd becomes |s| sd; before it, the bias would depend on the weights."""
+    random = [p for p in ("weight", "bias") if layer.word[p] != "none"]
+    if (layer.inputs if before else layer.outputs) != len(s):
+        raise ValueError("%s: %d features do not fit %s" % (label, len(s), layer.label))
+    if before and "weight" in random:
+        raise ValueError("%s: BatchNorm1d behind an activation cannot be put into %s, whose weights are random: its "
+                         "biases would depend on them; place it before the activation" % (label, layer.label))
+    for name in [n for n in layer.weight if n != "scale"]:
+        W = np.asarray(layer.weight[name], np.float64)
+        b = np.asarray(layer.bias[name], np.float64) if layer.bias else np.zeros(W.shape[:-2] + W.shape[-1:])
+        W, b = (W * s[:, None], b + (t @ W)) if before else (W * s, b * s + t)
+        layer.weight[name], layer.bias = W, dict(layer.bias or {}, **{name: b})
+    for part in [] if before else random:
+        getattr(layer, part)["scale"], layer.word[part] = layer.sd(part) * np.abs(s), "sd"
+
+
+def _chain(model, layers, names, make=None, rates=None):
+    """Layers of a torch network, its _Dense objects, notes, and mean and std if the network begins
+    with a normalisation (per channel: std and mean of Normalize, else one for each input)."""
+    made, tensors, notes, front, pre, rate = [], [], [], None, None, 0.0
+    done, acted, ended = None, False, None
+    for label, m in _modules(model, layers, names):
+        kind, label = ("word", label) if isinstance(m, str) else (_kind(m), "layer %s (%s)" % (label, _kind(m)))
+        if ended:
+            raise ValueError("%s comes behind %s, which psafe has at the end only" % (label, ended))
+        word = {"ReLU": "relu", "Tanh": "tanh", "Sigmoid": "sigmoid"}.get(kind)
+        word = "leaky_relu:%r" % float(m.negative_slope) if kind == "LeakyReLU" else m if kind == "word" else word
+        if word == "identity" or kind == "Identity" or kind == "Flatten" and (m.start_dim, m.end_dim) == (1, -1):
+            continue
+        elif word:
+            if done is None or acted:
+                raise ValueError("%s: an activation must follow a layer with weights" % label)
+            if rate and word.split(":")[0] not in ("relu", "leaky_relu"):
+                raise ValueError("%s: dropout before %s is not dropout of the next layer's inputs" % (label, word))
+            done.activation, acted = activation_word(word, label), True
+        elif kind in ("Softmax", "LogSoftmax"):
+            ended = kind
+        elif kind == "Dropout":
+            if rates is None:
+                notes.append("Dropout(%g) is off, as in evaluation" % m.p)
+            elif rate:
+                raise ValueError("%s: two Dropouts in a row" % label)
+            rate = float(m.p) if rates is not None else 0.0
+        elif kind == "Normalize":
+            if done is not None or front is not None:
+                raise ValueError("%s: Normalize must come first" % label)
+            front = ("channels",) + tuple(np.asarray(_numbers(a, label), np.float64) for a in (m.mean, m.std))
+        elif kind == "BatchNorm1d":
+            s, t = _batchnorm(m, label)
+            if rate or pre is not None or done is None and front is not None:
+                raise ValueError("%s: psafe cannot have it behind a Dropout or another normalisation" % label)
+            if done is None:
+                front, what = _batchnorm_first(s, t, label), "the file's mean and std"
+            elif acted:
+                pre, what = (s, t, label), "in the layer behind it"
+            else:
+                what = "in the layer before it"
+                _fold(done, s, t, label, before=False)
+            notes.append("BatchNorm1d is %s, computed in float64" % what)
+        elif "Conv" in kind:
+            raise ValueError(CONVOLUTION % (label, kind))
+        elif _is_dense(m, names):
+            tensors.append(_Dense(m, label, names))
+            done, acted = (make or _Dense.layer)(tensors[-1], "identity"), False
+            if pre is not None:
+                _fold(done, pre[0], pre[1], pre[2], before=True)
+            made.append(done)
+            if rates is not None:
+                rates.append(rate)
+            pre, rate = None, 0.0
+        else:
+            raise ValueError("%s: psafe has no such layer or activation; of a dense layer with random weights, names="
+                             "(weight, its spread, bias, its spread, scale word) says where they are" % label)
+    if pre is not None or rate:
+        raise ValueError("BatchNorm1d or Dropout behind the last activation is not supported")
+    return made, tensors, sorted(set(notes), key=notes.index), front
+
+
+def _front(front, reference, inputs):
+    """Joins the network's own normalisation with that of mean= and std= into the latter."""
+    if front is None:
+        return reference
+    if reference.get("mean") is not None:
+        raise ValueError("the network begins with a normalisation, and mean=, std= are given: take the first out")
+    shape = np.shape(inputs)[1:]
+    which, mean, std = front
+    if which == "channels" and mean.size > 1:
+        mean, std = (np.reshape(a, (-1,) + (1,) * (len(shape) - 1)) for a in (mean, std))
+    return dict(reference, mean=mean, std=std)
+
+
+def _set(tensor, value):
+    """Sets a tensor of torch (or an array) in place and returns what it held."""
+    if not hasattr(tensor, "detach"):
+        old = tensor.copy()
+        tensor[...] = value
+        return old
+    import torch
+    old = tensor.detach().clone()
+    with torch.no_grad():
+        tensor.data.copy_(torch.as_tensor(value).to(tensor.device).expand(tensor.shape))
+    return old
+
+
+def _call(model, x, like):
+    """model(x) in NumPy; of a tuple (bayesian-torch returns its KL term too) the first."""
+    if hasattr(like, "detach"):
+        import torch
+        with torch.no_grad():
+            out = model(torch.as_tensor(x).to(device=like.device, dtype=like.dtype))
+    else:
+        out = model(x)
+    return to_numpy(out[0] if isinstance(out, tuple) else out)
+
+
+@contextlib.contextmanager
+def _seeded(like, seed=0):
+    """torch's random numbers from this seed, and afterwards as if nothing had been drawn."""
+    if not hasattr(like, "detach"):
+        yield
+        return
+    import torch
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        yield
+
+
+@contextlib.contextmanager
+def _training(module, mode):
+    """Puts a torch module and all in it into a mode, None for what it is in, and back."""
+    modules = list(module.modules()) if hasattr(module, "modules") else []
+    modes = [m.training for m in modules]
+    try:
+        for m in modules if mode is not None else []:
+            m.training = mode
+        yield
+    finally:
+        for m, old in zip(modules, modes):
+            m.training = old
+
+
+def _mean_logits(model, tensors, x, values=()):
+    """What a torch network's own forward() gives in evaluation mode with its spreads as good as 0
+    (rho = -80 is an sd of 2e-35) and with values, pairs of a tensor and what it shall hold."""
+    put = list(values)
+    for d in tensors:
+        small = 1e-30 if d.word in ("sd", "variance") else -80.0
+        put += [(s, small) for s in (d.weight_scale, d.bias_scale) if s is not None]
+    old = []
+    with _seeded(tensors[0].weight), _training(model, False):
+        try:
+            for tensor, value in put:
+                old.append((tensor, _set(tensor, value)))
+            return _call(model, x, tensors[0].weight)
+        finally:
+            for tensor, value in reversed(old):
+                _set(tensor, value)
+
+
+def _check_drawn(d, layer):
+    """Lets a random torch layer draw its weights 100 times and compares the spread of its outputs
+    with the exported standard deviations. A note is returned if it does not draw."""
+    if not hasattr(d.weight, "detach"):
+        return None
+    ones = np.ones((1, layer.inputs))
+    for mode in (None, True, False):
+        with _seeded(d.weight), _training(d.module, mode):
+            try:
+                outs = np.concatenate([_call(d.module, ones, d.weight) for _ in range(100)])
+            except (TypeError, ValueError, RuntimeError):
+                return "%s cannot be called alone with one input, so its spread was not checked" % d.label
+        if np.ptp(outs, axis=0).any():
+            break
+    want = np.sqrt(np.mean((layer.sd("weight") ** 2).sum(axis=0) + np.nan_to_num(layer.sd("bias")) ** 2))
+    got = np.sqrt(outs.astype(np.float64).var(axis=0, ddof=1).mean())
+    if got == 0:
+        return "%s does not draw weights when it is called, so its spread was not checked" % d.label
+    if max(got, want) > 1e-5 * np.abs(outs).max() and not want / 1.5 < got < want * 1.5:
+        raise ValueError("%s: its outputs for an input of ones vary by %.3g, and by the exported standard deviations "
+                         "it would be %.3g: are these what %r says?" % (d.label, got, want, d.word))
+    return None
+
+
+def _torch_inputs(inputs, reference):
+    """Raw inputs as the network takes them."""
+    if inputs is None:
+        raise ValueError("inputs= is missing: a few raw inputs, so that the file can be compared with the network")
+    x = np.asarray(_numbers(inputs, "inputs="), np.float64)[:256]
+    if reference.get("mean") is None or reference.get("std") is None:
+        return x
+    mean, std = (_normalisation(reference[w], w, x.shape[1:]) for w in ("mean", "std"))
+    return ((x.reshape(len(x), -1) - mean) / std).reshape(x.shape)
+
+
+def save_torch(path, model, inputs, layers=None, names=None, **reference):
+    """A torch network whose layers have a mean and a spread for each weight; nn.Linear is certain.
+
+    A Sequential is read in its order. Of another module, layers= lists the modules and activations
+    in the order of its forward(): [(net.fc1, "relu"), (net.fc2, "identity")]. names= says where your
+    own layers keep their tensors: (weight, its spread, bias, its spread, scale word of sd_of), such
+    as ("w_mu", "w_rho", "b_mu", "b_rho", "softplus"), and as a sixth "in,out" if they use x @ W.
+    The logits are those of model(inputs) itself, with its spreads set to 0 for that call.
+    """
+    made, tensors, notes, front = _chain(model, layers, names)
+    if not made:
+        raise ValueError("%s has no layer with weights" % _kind(model))
+    x = _torch_inputs(inputs, reference)
+    for d, layer in zip(tensors, made):
+        note = _check_drawn(d, d.layer("identity")) if d.word else None
+        notes += [note] * bool(note)
+    said = _mean_logits(model, tensors, x)
+    _write(path, "gaussian", made, None, notes, inputs, said, **_front(front, reference, inputs))
+
+
+def save_torch_dropout(path, model, inputs, layers=None, **reference):
+    """MC dropout: a torch network of nn.Linear with nn.Dropout in front of them (layers= as save_torch)."""
+    rates = []
+    made, tensors, notes, front = _chain(model, layers, None, rates=rates)
+    if not any(rates):
+        raise ValueError("%s has no Dropout in front of a layer" % _kind(model))
+    said = _mean_logits(model, tensors, _torch_inputs(inputs, reference))
+    if any(d.word for d in tensors):
+        raise ValueError("a layer has random weights: psafe has these or dropout, not both")
+    _write_dropout(path, made, rates, dict(_front(front, reference, inputs), notes=notes, inputs=inputs, logits=said))
+
+
+def _same(a, b):
+    return len(a or ()) == len(b or ()) and all(np.array_equal(x, y) for x, y in zip(a or (), b or ()))
+
+
+def save_torch_ensemble(path, models, inputs, layers=None, counts=None, **reference):
+    """A deep ensemble: torch networks of the same layers, all alike probable unless counts says
+    otherwise. layers=, if it is needed, is a function that gives the list of a network."""
+    models = list(models)
+    chains = [_chain(m, layers(m) if layers else None, None) for m in models]
+    if any(d.word for _, tensors, _, _ in chains for d in tensors):
+        raise ValueError("a layer has random weights: an ensemble has networks without")
+    for i, (made, _, _, front) in enumerate(chains):
+        if [a.activation for a in made] != [a.activation for a in chains[0][0]] or not _same(front, chains[0][3]):
+            raise ValueError("network %d has other layers than network 0" % i)
+    said = _mean_logits(models[0], chains[0][1], _torch_inputs(inputs, reference))
+    networks = [[a for m in made for a in (m.weight["mean"], (m.bias or {}).get("mean"))] for made, _, _, _ in chains]
+    save_samples(path, networks, [m.activation for m in chains[0][0]], "in,out", counts, inputs=inputs, logits=said,
+                 notes=chains[0][2], **_front(chains[0][3], reference, inputs))
+
+
+def save_laplace(path, la, inputs, samples=100, seed=0, layers=None, **reference):
+    """laplace-torch, fitted. Diagonal: independent normal weights. Full and Kronecker (all weights or the
+    last layer): so many networks drawn with that seed, since psafe has no such covariances; what is
+    certified is then this set of networks, and the note says so. layers=, if it is needed, is a function
+    that gives the list of a network: of the last layer, Laplace works on a copy of yours.
+
+    aleximmer/Laplace, laplace/baselaplace.py (02de587): mean and posterior_scale are flat over the
+    parameters with a gradient; posterior_scale of a full covariance is S with S @ S.T = covariance
+    (FullLaplace.sample multiplies from the other side in some versions, so it is not used). The last
+    layer's are in la.model.last_layer (laplace/lllaplace.py, laplace/utils/feature_extractor.py, 0cb9d96).
+    """
+    bases = {c.__name__ for c in type(la).__mro__}
+    shape = next((s for s in ("Diag", "Full", "Kron") if s + "Laplace" in bases), None)
+    if shape is None or {"SubnetLaplace", "FunctionalLaplace"} & bases:
+        raise ValueError("%s: want a diagonal, full or Kronecker Laplace of all weights or the last layer" % _kind(la))
+    last = getattr(la.model, "last_layer", None) if "LLLaplace" in bases else None
+    model = la.model if last is None else la.model.model
+    params = list(last.parameters() if last is not None else getattr(la, "params", None) or la.model.parameters())
+    shapes, centre = [tuple(p.shape) for p in params], np.asarray(to_numpy(la.mean), np.float64)
+    if shape == "Diag":
+        spread, drawn = split(la.posterior_scale, shapes), split(centre, shapes)
+    elif shape == "Full":
+        S = np.asarray(to_numpy(la.posterior_scale), np.float64)
+        drawn = split(centre + np.random.RandomState(seed).standard_normal((samples, len(S))) @ S.T, shapes)
+    else:
+        with _seeded(params[0], seed):
+            drawn = split(la.sample(samples), shapes)
+    used = set()
+
+    def make(d, activation):
+        layer, name = Layer(d.label, activation), "mean" if shape == "Diag" else "samples"
+        if d.word:
+            raise ValueError("%s: has a spread of its own beside that of Laplace" % d.label)
+        for part, tensor in (("weight", d.weight), ("bias", d.bias)):
+            i = next((i for i, p in enumerate(params) if p is tensor), None)
+            if tensor is None:
+                continue
+            used.add(i)
+            if i is not None:
+                layer.put(part, name, drawn[i], "out,in")
+            elif name == "mean":
+                layer.put(part, name, tensor, "out,in")
+            else:
+                layer.put(part, name, np.repeat(to_numpy(tensor)[None], samples, 0), "out,in")
+            if i is not None and shape == "Diag":
+                layer.put_scale(part, spread[i], "sd", "out,in")
+        return layer
+
+    made, tensors, notes, front = _chain(model, layers(model) if layers else None, None, make)
+    if not set(range(len(params))) <= used:
+        raise ValueError("%s is about a parameter of shape %s that belongs to no dense layer of the network"
+                         % (_kind(la), shapes[min(set(range(len(params))) - used)]))
+    first = drawn if shape == "Diag" else [a[0] for a in drawn]
+    said = _mean_logits(model, tensors, _torch_inputs(inputs, reference), list(zip(params, first)))
+    reference = dict(_front(front, reference, inputs), inputs=inputs, logits=said)
+    if shape == "Diag":
+        return _write(path, "gaussian", made, None, notes, **reference)
+    notes.append("%d networks drawn from a %s Laplace posterior with seed %d: what is certified is this set" % (
+        samples, "Kronecker" if shape == "Kron" else "full", seed))
+    return _write(path, "samples", _filled(made, "samples"), {"counts": [1] * samples}, notes, **reference)
+
+
+# ---- Pyro, NumPyro, HMC by sites ---------------------------------------------------------------
+
+def _sites(layers, put):
+    """Layers of (weight site, bias site or None, activation), filled by put(layer, part, site)."""
+    made = []
+    for k, item in enumerate(layers):
+        if len(item) != 3:
+            raise ValueError("layers[%d] is %r: want (weight site, bias site or None, activation)" % (k, item))
+        made.append(Layer("layer %d (%s)" % (k, item[0]), item[2]))
+        for part, site in zip(("weight", "bias"), item[:2]):
+            if site is not None:
+                put(made[k], part, site)
+    return made
+
+
+def _site(table, name):
+    if name not in table:
+        raise ValueError("there is no site %r: there are %s" % (name, ", ".join(sorted(map(str, table)))))
+    return table[name]
+
+
+def _save_sites(path, locs, scales, layers, layout, guide, reference):
+    """Independent normal sites, {name: array}; guide is asked whether their supports are all of R."""
+    if layout not in ("in,out", "out,in"):
+        raise ValueError('layout=%r: say "out,in" (PyroModule[nn.Linear]) or "in,out" (x @ W)' % (layout,))
+    trace = getattr(guide, "prototype_trace", None)
+    nodes = getattr(trace, "nodes", trace) or {}
+
+    def put(layer, part, site):
+        support = getattr((nodes[site] if site in nodes else {}).get("fn"), "support", None)
+        while hasattr(support, "base_constraint"):
+            support = support.base_constraint
+        if support is not None and "real" not in type(support).__name__.lower():
+            raise ValueError("site %s: its support is %s, so the weights themselves are not normal" % (site, support))
+        layer.put(part, "mean", _site(locs, site), layout)
+        layer.put_scale(part, _site(scales, site), "sd", layout)
+
+    made = _sites(layers, put)
+    left = sorted(set(locs) - {s for item in layers for s in item[:2]})
+    notes = ["site %s is in no layer and left out" % s for s in left]
+    _write(path, "gaussian", made, None, notes, **reference)
+
+
+def save_pyro(path, guide, layers, layout=None, **reference):
+    """Pyro's AutoNormal or AutoDiagonalNormal. layers: (weight site, bias site or None, activation).
+
+    pyro-ppl/pyro, pyro/infer/autoguide/guides.py (0102c1d): AutoNormal has locs.SITE and scales.SITE,
+    AutoDiagonalNormal loc and scale, flat, with the sites in the order of _unconstrained_shapes; all
+    scales are standard deviations.
+    """
+    sites = {s for item in layers for s in item[:2] if s is not None}
+    if _kind(guide) == "AutoNormal":
+        locs, scales = ({s: _get(t, s) for s in sites if _get(t, s) is not None} for t in (guide.locs, guide.scales))
+    elif _kind(guide) == "AutoDiagonalNormal":
+        shapes = guide._unconstrained_shapes
+        sizes = [tuple(s) for s in shapes.values()]
+        locs, scales = (dict(zip(shapes, split(v, sizes))) for v in (guide.loc, guide.scale))
+    else:
+        raise ValueError("%s: want AutoNormal or AutoDiagonalNormal; draw samples of another guide and use "
+                         "save_site_samples" % _kind(guide))
+    _save_sites(path, locs, scales, layers, layout, guide, reference)
+
+
+def save_numpyro(path, params, layers, layout=None, guide=None, sites=None, prefix="auto", **reference):
+    """NumPyro's AutoNormal or AutoDiagonalNormal: params as svi.get_params() or svi.run().params gives
+    them. AutoDiagonalNormal needs guide=, or sites= [(name, shape), ...] in the order of the vector.
+
+    pyro-ppl/numpyro, numpyro/infer/autoguide.py (002c678): SITE_auto_loc and SITE_auto_scale, or auto_loc
+    and auto_scale, flat. Scales are standard deviations. The order of the sites has changed: sorted by
+    name where the file used ravel_pytree, that of the model since _ravel_dict; the guide itself knows.
+    """
+    if guide is not None and _kind(guide) not in ("AutoNormal", "AutoDiagonalNormal"):
+        raise ValueError("%s: want AutoNormal or AutoDiagonalNormal; draw samples of another guide and use "
+                         "save_site_samples" % _kind(guide))
+    flat, found = prefix + "_loc", []
+    for word in ("_loc", "_scale"):
+        if flat not in params:
+            end = "_" + prefix + word
+            found.append({k[:-len(end)]: v for k, v in params.items() if k.endswith(end)})
+        elif guide is not None:
+            found.append(dict(guide._unpack_latent(params[prefix + word])))
+        elif sites is not None:
+            found.append(dict(zip([s for s, _ in sites], split(params[prefix + word], [s for _, s in sites]))))
+        else:
+            raise ValueError("%s is one flat vector: pass guide=, or sites=[(name, shape), ...] in its order" % flat)
+    _save_sites(path, found[0], found[1], layers, layout, guide, reference)
+
+
+def save_site_samples(path, samples, layers, layout=None, **reference):
+    """HMC samples by site, {name: (N, ...)}, as MCMC.get_samples() of Pyro and NumPyro gives them; more
+    than one chain is joined along the first axis. Logits are those of sample 0."""
+    if layout not in ("in,out", "out,in"):
+        raise ValueError('layout=%r: say "out,in" (PyroModule[nn.Linear]) or "in,out" (x @ W)' % (layout,))
+    made = _sites(layers, lambda layer, part, site: layer.put(part, "samples", _site(samples, site), layout))
+    counts = {len(a["samples"]) for m in made for a in (m.weight, m.bias) if a}
+    if len(counts) != 1:
+        raise ValueError("the sites have %s samples: want as many of each" % sorted(counts))
+    _write(path, "samples", _filled(made, "samples"), {"counts": [1] * counts.pop()}, **reference)
+
+
+# ---- TensorFlow Probability --------------------------------------------------------------------
+
+def _tfp_part(layer, part, posterior):
+    """Puts a TFP posterior of a kernel or bias into a layer.
+
+    tensorflow/probability, python/layers/util.py (ca15cce): Independent(Normal(loc, scale)) with scale a
+    DeferredTensor of eps + softplus(untransformed_scale), eps = np.finfo(dtype).eps, or Deterministic(loc),
+    which is the default of biases; python/util/deferred_tensor.py (01fe4c1): pretransformed_input.
+    """
+    d = getattr(posterior, "distribution", posterior)
+    if _kind(d).strip("_") not in ("Normal", "Deterministic"):
+        raise ValueError("%s: the posterior of its %s is %s, want Normal or Deterministic" % (layer.label, part, _kind(d)))
+    layer.put(part, "mean", d.loc, "in,out")
+    if _kind(d).strip("_") == "Deterministic":
+        return np.nan
+    sd, raw = np.asarray(to_numpy(d.stddev()), np.float64), getattr(d.scale, "pretransformed_input", None)
+    raw = None if raw is None else to_numpy(raw)
+    word = "sd" if raw is None else "softplus:%r" % float(np.finfo(raw.dtype).eps)
+    if raw is not None and not np.allclose(sd_of(raw, word), sd, rtol=1e-3, atol=0):
+        word = "sd"  # made by another function than the default one: take what it computes
+    layer.put_scale(part, sd if word == "sd" else raw, word, "in,out")
+    return sd.mean()
+
+
+def _tfp_activation(f, label):
+    """The word of a Keras activation, found by its name; the slope of leaky relu by its value at -1."""
+    name = getattr(f, "__name__", _kind(f).lower()) if f is not None else "linear"
+    if name in ("leaky_relu", "leakyrelu"):
+        return "leaky_relu:%.9g" % -float(to_numpy(f(np.array([[-1.0]], np.float32)))[0, 0])
+    if name in ("linear", "softmax", "log_softmax"):
+        return "identity" if name == "linear" else name
+    return activation_word(name, label)
+
+
+def save_tfp(path, model, inputs, **reference):
+    """A Keras Sequential (or a list of layers) of TFP's DenseReparameterization, DenseFlipout and
+    DenseLocalReparameterization, Keras' Dense (certain), activations, Flatten and Dropout (off).
+    Without logits= or predict=, the mean network is computed by the layers' own activations."""
+    if not isinstance(model, (list, tuple)) and _kind(model) != "Sequential":
+        raise ValueError("%s is not a Sequential: pass its layers as a list in the order of the forward pass" % _kind(model))
+    made, spreads, notes, steps, word = [], [], [], [], None
+    for k, m in enumerate(getattr(model, "layers", model)):
+        kind, label = _kind(m), "layer %d (%s)" % (k, _kind(m))
+        if word in ("softmax", "log_softmax"):
+            raise ValueError("%s comes behind a %s, which psafe has at the end only" % (label, word))
+        if kind in ("InputLayer", "Flatten"):
+            continue
+        if kind == "Dropout":
+            notes.append("Dropout is off, as in evaluation")
+            continue
+        if "Conv" in kind:
+            raise ValueError(CONVOLUTION % (label, kind))
+        if kind in ("ReLU", "LeakyReLU", "Activation", "Softmax"):
+            f, named = getattr(m, "activation", m), {"ReLU": "relu", "Softmax": "softmax"}.get(kind)
+            if kind == "ReLU" and any(getattr(m, a, None) for a in ("max_value", "negative_slope", "threshold")):
+                raise ValueError("%s: only a ReLU without maximum, slope and threshold is known" % label)
+            if not made or word not in (None, "identity"):
+                raise ValueError("%s: an activation must follow a layer with weights" % label)
+            word = named or _tfp_activation(f, label)
+        elif hasattr(m, "kernel_posterior") or kind == "Dense":
+            layer, pair = Layer(label, "identity"), [np.nan, np.nan]
+            if kind == "Dense":
+                layer.put("weight", "mean", m.kernel, "in,out")
+                if getattr(m, "bias", None) is not None:
+                    layer.put("bias", "mean", m.bias, "in,out")
+            else:
+                pair[0] = _tfp_part(layer, "weight", m.kernel_posterior)
+                if m.bias_posterior is not None:
+                    pair[1] = _tfp_part(layer, "bias", m.bias_posterior)
+            f, word = m.activation, _tfp_activation(m.activation, label)
+            made.append(layer)
+            spreads.append(pair)
+            steps.append([layer, []])
+        else:
+            raise ValueError("%s: psafe has nothing for %s" % (label, kind))
+        steps[-1][1].append(f)
+        if word not in ("softmax", "log_softmax"):
+            made[-1].activation = word
+
+    def mean_network(x):
+        h = np.asarray(x, np.float32).reshape(len(x), -1)
+        for layer, functions in steps:
+            h = np.asarray(h @ layer.centre("weight") + layer.centre("bias"), np.float32)
+            for f in functions:
+                h = h if f is None else to_numpy(f(h))
+        return h
+
+    if reference.get("logits") is None and reference.get("predict") is None:
+        reference["predict"] = mean_network
+    _write(path, "gaussian", made, None, sorted(set(notes)), inputs, spread=np.array(spreads), **reference)
+
+
+def _self_test():
+    """Writes a small posterior and reads it back."""
+    import tempfile
+    with tempfile.TemporaryDirectory() as folder:
+        path, W = os.path.join(folder, "net.npz"), np.arange(6.0).reshape(3, 2)
+        layers = [dense(W, [0.5, -9, 1], 0 * W - 3, [0, 0, 0], "relu", "out,in", "softplus"),
+                  dense(W.T, None, activation="identity", layout="out,in")]
+        save_gaussian(path, layers, inputs=[[1, 2]], predict=lambda x: np.maximum(x @ W.T + [0.5, -9, 1], 0) @ W)
+        with np.load(path) as f:
+            assert f["layers.0.weight.mean"].tolist() == W.T.tolist() and f["reference.logits"].shape == (1, 2)
+            assert json.loads(bytes(f["__meta__"]))["layers"][1] == {
+                "kind": "dense", "activation": "identity", "in": 3, "out": 2, "bias": False, "weight_scale": "none"}
+    print("psafe_export: self-test passed")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] != ["--self-test"]:
+        sys.exit("usage: python3 psafe_export.py --self-test; import psafe_export in your script otherwise")
+    _self_test()
