@@ -32,7 +32,7 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		return err
 	}
 	if !(job.Seconds > 0 && job.Seconds <= 600) {
-		return fmt.Errorf("--seconds %v is not between 0 and 600", job.Seconds)
+		return fmt.Errorf("--seconds %v is not between 0 and 600: give seconds, such as 1", job.Seconds)
 	}
 	if done, err := device.supervised(ctx, newSupervised("bench", args, stdout, stderr, "")); done || err != nil {
 		return err

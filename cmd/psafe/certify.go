@@ -148,7 +148,7 @@ func probability(flag, text string) (property.Exact, error) {
 		return p, fmt.Errorf("--%s %w", flag, err)
 	}
 	if p.Cmp(property.Exact{}) < 0 || p.Cmp(property.MustExact("1")) > 0 {
-		return p, fmt.Errorf("--%s %.40s is no probability", flag, text)
+		return p, fmt.Errorf("--%s %.40s is no probability: give a decimal from 0 to 1", flag, text)
 	}
 	return p, nil
 }

@@ -48,7 +48,7 @@ func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	}
 	switch {
 	case f.NArg() == 0:
-		return errors.New("check: no result file: name those that psafe certify --out wrote, or - for standard input")
+		return errors.New("check needs a result file: name those that psafe certify --out wrote, or - for standard input: psafe check results.jsonl")
 	case !(c.sample >= 0 && c.sample <= 1):
 		return fmt.Errorf("--sample %v is no share: give a number from 0 to 1", c.sample)
 	}
@@ -132,7 +132,7 @@ func (t *checked) end() error {
 		}
 	}
 	if t.records == 0 {
-		return errors.New("check: there is no record in the files")
+		return errors.New("check: there is no record in the files: name those that psafe certify --out wrote")
 	}
 	unproved := t.records - t.proved - t.nothing - t.refused
 	summary := fmt.Sprintf("%d records: %d proved again, %d refused", t.records, t.proved, t.refused)

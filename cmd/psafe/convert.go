@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -25,7 +26,7 @@ func runConvert(_ context.Context, args []string, stdout, stderr io.Writer) erro
 		return err
 	}
 	if *out == "" {
-		return fmt.Errorf("--out is missing: name the file to write")
+		return errors.New("--out is missing: name the file to write, as in --out net.npz")
 	}
 	write := format.WriteNPZ
 	switch *kind {
@@ -33,7 +34,7 @@ func runConvert(_ context.Context, args []string, stdout, stderr io.Writer) erro
 	case "safetensors":
 		write = format.WriteSafetensors
 	default:
-		return fmt.Errorf("--format %q is neither npz nor safetensors", *kind)
+		return fmt.Errorf("--format %.40q is neither npz nor safetensors: give one of them", *kind)
 	}
 	p, err := post.read(f.Arg(0))
 	if err != nil {

@@ -78,7 +78,7 @@ func runCrosscheck(ctx context.Context, args []string, stdout, stderr io.Writer)
 // job is what the flags ask for.
 func (c *crosscheckFlags) job(f *pflag.FlagSet) (*crosscheck.Job, error) {
 	if c.posterior == "" {
-		return nil, errors.New("--posterior is missing: name a posterior file")
+		return nil, errors.New("--posterior is missing: name a posterior file, as in --posterior net.npz")
 	}
 	post, err := c.post.read(c.posterior)
 	if err != nil {
@@ -94,14 +94,14 @@ func (c *crosscheckFlags) job(f *pflag.FlagSet) (*crosscheck.Job, error) {
 	for _, word := range c.precision {
 		p, err := bound.ParsePrecision(word)
 		if err != nil {
-			return nil, fmt.Errorf("--precision: %w", err)
+			return nil, fmt.Errorf("--precision: %w", didYouMean(err, word, precisionWords))
 		}
 		job.Precisions = append(job.Precisions, p)
 	}
 	for _, word := range c.method {
 		m, err := crosscheck.ParseMethod(word)
 		if err != nil {
-			return nil, fmt.Errorf("--method: %w", err)
+			return nil, fmt.Errorf("--method: %w", didYouMean(err, word, crosscheckMethods))
 		}
 		job.Methods = append(job.Methods, m)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"psafe/host/paper"
 	"psafe/host/run"
+	"psafe/internal/nearest"
 )
 
 // Exit statuses, as "psafe help" and docs/cli.md list them.
@@ -98,7 +99,7 @@ func dispatch(args []string, stdout, stderr io.Writer) int {
 		defer stop()
 		return status(blameless(ctx, c.run(ctx, args[1:], stdout, stderr)), stderr)
 	}
-	fmt.Fprintf(stderr, "psafe: no command %q: psafe help lists them\n", args[0])
+	fmt.Fprintf(stderr, "psafe: no command %.60q: psafe help lists them%s\n", args[0], nearest.Hint(args[0], commandNames()))
 	return exitUsage
 }
 

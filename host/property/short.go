@@ -1,6 +1,7 @@
 package property
 
 import (
+	"errors"
 	"fmt"
 	"math/big"
 	"slices"
@@ -212,6 +213,9 @@ func fitsRows(rows, outputs int) error {
 
 // unknownSpec says what there is instead of a text that is no property.
 func unknownSpec(kind string) error {
+	if strings.ContainsAny(kind, "./\\") {
+		return errors.New("is neither a property nor a file that is there; mend the name of the property file")
+	}
 	return fmt.Errorf("is not a property; write %s, %s:CLASS, %s:CLASS, %s:CLASS,CLASS, %s:K, %s:M, %s:CLASS,CLASS or %s:[lo,hi],[lo,hi] with a pair for each output%s",
 		KeepsClass, kindArgmaxIs, kindArgmaxIsNever, kindArgmaxIn, kindTopK, kindMargin, kindClassChangeOnly, kindOutputBox,
 		nearest.Hint(kind, specKinds))

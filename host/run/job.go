@@ -73,8 +73,11 @@ type Posterior struct {
 // Read reads the posterior.
 func (p *Posterior) Read() (*posterior.Posterior, error) {
 	post, err := format.Read(p.Path, p.Options)
-	if err != nil || p.Factor == "" {
-		return post, err
+	if err != nil {
+		return nil, foreignFile(p.Path, err)
+	}
+	if p.Factor == "" {
+		return post, nil
 	}
 	factor, err := property.NewDecimal(p.Factor)
 	if err == nil {
@@ -211,17 +214,17 @@ func (j *Job) check(strategy certify.Strategy) error {
 	gamma, samples, splits := or(m.Gamma, 0), or(m.Samples, 0), or(m.Splits, 0)
 	switch {
 	case j.Posterior.Path == "":
-		return errors.New("--posterior is missing: name a posterior file")
+		return errors.New("--posterior is missing: name a posterior file, as in --posterior net.npz")
 	case m.Gamma != nil && !(gamma >= leastGamma && gamma <= mostGamma):
-		return fmt.Errorf("--gamma %v is not between %v and %v", gamma, leastGamma, mostGamma)
+		return fmt.Errorf("--gamma %v is not between %v and %v standard deviations", gamma, leastGamma, mostGamma)
 	case m.Samples != nil && (samples < 1 || samples > mostSamples):
 		return fmt.Errorf("--samples %d is not between 1 and %d", samples, mostSamples)
 	case splits < 0:
-		return fmt.Errorf("--splits %d is negative", splits)
+		return fmt.Errorf("--splits %d is negative: give 0 or more cuts", splits)
 	case splits > 0 && m.Gamma != nil:
-		return errors.New("--splits and --gamma cannot be combined: pieces are cut from wider boxes than any one gamma")
+		return errors.New("--splits and --gamma cannot be combined: pieces are cut from wider boxes than any one gamma: leave one out")
 	case strategy == certify.Sampled && (splits > 0 || or(m.Uniform, false)):
-		return errors.New("--splits and --uniform are for --boxes centred")
+		return errors.New("--splits and --uniform are for --boxes centred: leave them out, or --boxes sampled")
 	case j.Out.Resume && j.Out.Path == "":
 		return errors.New("--resume needs --out FILE: what is finished is in FILE.partial")
 	case !(j.recheck() >= 0 && j.recheck() <= 1):
@@ -232,7 +235,7 @@ func (j *Job) check(strategy certify.Strategy) error {
 		return fmt.Errorf("--require %w", err)
 	}
 	if require.Cmp(property.Exact{}) < 0 || require.Cmp(property.MustExact("1")) > 0 {
-		return fmt.Errorf("--require %.40s is no probability", j.Require)
+		return fmt.Errorf("--require %.40s is no probability: give a decimal from 0 to 1", j.Require)
 	}
 	return nil
 }

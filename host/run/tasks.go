@@ -130,7 +130,7 @@ func (t *Tasks) fromFile(post *posterior.Posterior) (*taskList, error) {
 // tasks builds one task a point.
 func (p *Points) tasks(post *posterior.Posterior) (*taskList, error) {
 	if p.Inputs == "" {
-		return nil, errors.New("--inputs is missing: name a data file, or a property file with --property FILE.json")
+		return nil, errors.New("--inputs is missing: name a data file, as in --inputs points.csv --eps 0.01, or a property file with --property FILE.json")
 	}
 	if p.Eps == "" {
 		return nil, errors.New("--eps is missing: the radius of T around each point, for example 0.01 (0 is the point itself)")
@@ -218,7 +218,7 @@ func (p *Points) safeSets(post *posterior.Posterior, points *property.Points) (f
 	return func(i int) (property.Safe, int, error) {
 		c := class(i)
 		if c < 0 || c >= outputs {
-			return property.Safe{}, 0, fmt.Errorf("--label %s: point %d has class %d, the network has %d outputs", p.Label, i, c, outputs)
+			return property.Safe{}, 0, fmt.Errorf("--label %s: point %d has class %d, the network has %d outputs: classes count from 0", p.Label, i, c, outputs)
 		}
 		if s, known := sets[c]; known {
 			return s, c, nil
@@ -246,7 +246,7 @@ func (p *Points) labels(points *property.Points) (func(int) int, error) {
 		}
 	}
 	if len(all) != points.N() {
-		return nil, fmt.Errorf("--label %s: %d labels for %d points", p.Label, len(all), points.N())
+		return nil, fmt.Errorf("--label %s: %d labels for %d points: give the labels of this data file", p.Label, len(all), points.N())
 	}
 	return func(i int) int { return all[i] }, nil
 }
