@@ -54,6 +54,7 @@ func runCrosscheck(ctx context.Context, args []string, stdout, stderr io.Writer)
 	var c crosscheckFlags
 	f := newFlags("crosscheck", crosscheckAbout, stdout)
 	c.add(f)
+	asJSON := f.Bool("json", false, jsonLinesUsage)
 	if err := parse(f, args, 0); err != nil {
 		return err
 	}
@@ -71,6 +72,10 @@ func runCrosscheck(ctx context.Context, args []string, stdout, stderr io.Writer)
 	}
 	job.Overlap = func(o crosscheck.Overlap) {
 		fmt.Fprintf(stdout, "%s float32 against float64: all overlap, %d of %d float32 bounds contain the float64 ones, largest gap %.3g\n", o.Method, o.Inside, o.Total, o.Gap)
+	}
+	if *asJSON { // an error in writing ends the program at the door
+		job.Equal = func(e crosscheck.Equal) { _ = printJSON(stdout, equalFields(e)) }
+		job.Overlap = func(o crosscheck.Overlap) { _ = printJSON(stdout, overlapFields(o)) }
 	}
 	return crosscheckStatus(job.Run(ctx))
 }

@@ -63,7 +63,7 @@ func flagNames(f *pflag.FlagSet) []string {
 }
 
 // operandNouns say what a command's operand is, where it is not a file of another kind.
-var operandNouns = map[string]string{"inspect": "the name of a posterior", "convert": "the name of a posterior"}
+var operandNouns = map[string]string{"inspect": "the name of a posterior", "convert": "the name of a posterior", "completion": "the name of a shell"}
 
 // miscounted is the error of a command that takes so many operands and got others.
 func miscounted(f *pflag.FlagSet, operands int) error {

@@ -25,6 +25,15 @@ const (
 	Statistical Word = "statistical" // drawn networks
 )
 
+// Words are the values of --method.
+func Words() []string {
+	var list []string
+	for _, w := range words {
+		list = append(list, string(w))
+	}
+	return list
+}
+
 var words = []Word{Auto, IBP, LBP, CLBP, NeuronSum, Samples, Statistical}
 
 // Boxes says how weight boxes are chosen.
@@ -96,10 +105,7 @@ func (m *Method) config() (Word, certify.Config, error) {
 	case Statistical:
 		cfg.Strategy = certify.Statistical
 	default:
-		var list []string
-		for _, w := range words {
-			list = append(list, string(w))
-		}
+		list := Words()
 		return word, cfg, fmt.Errorf("--method %.40q is none of %s%s", word, strings.Join(list, ", "), nearest.Hint(string(word), list))
 	}
 	if word == Statistical && cfg.Samples == 0 {
