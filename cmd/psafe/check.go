@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"psafe/host/check"
+	"psafe/host/report"
 	"psafe/internal/infile"
 )
 
@@ -84,6 +85,9 @@ type checked struct {
 
 // file checks a result file.
 func (t *checked) file(ctx context.Context, path string) error {
+	if report.IsTable(path) {
+		return report.ErrTable(path)
+	}
 	name := path
 	if path == "-" {
 		name = "/dev/stdin"

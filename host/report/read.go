@@ -32,6 +32,9 @@ const maxLine = 16 << 20
 
 // ReadFile reads the result file at path; its errors are one line, as those of ReadRecords.
 func ReadFile(path string) ([]Placed, error) {
+	if IsTable(path) {
+		return nil, ErrTable(path)
+	}
 	file, err := infile.Open(path)
 	if err == nil {
 		err = infile.Fits(file.Size(), MostBytes)
@@ -41,6 +44,11 @@ func ReadFile(path string) ([]Placed, error) {
 	}
 	defer file.Close()
 	return ReadRecords(path, file)
+}
+
+// ErrTable says that a table is no file of records.
+func ErrTable(path string) error {
+	return fmt.Errorf("%s: is a table, without what proves its bounds: give its records, which psafe certify wrote to %s", path, RecordsFile(path))
 }
 
 // ReadRecords reads the lines of a result file, which messages call file. Whatever is no

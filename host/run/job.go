@@ -22,6 +22,7 @@ import (
 	"psafe/host/posterior/format"
 	"psafe/host/property"
 	"psafe/host/report"
+	"psafe/internal/outfile"
 )
 
 // Job is what psafe certify does. Pointers are settings that need not be given: nil
@@ -99,7 +100,8 @@ func (p *Posterior) scaleWords(post *posterior.Posterior) string {
 
 // Output says where the records go.
 type Output struct {
-	// Path is the result file; empty for Job.Stdout.
+	// Path is the result file; empty for Job.Stdout. A name that ends in .csv or .parquet is
+	// that of a table beside the records.
 	Path string
 	// Resume goes on with the records that an earlier run left in Path.partial.
 	Resume bool
@@ -140,7 +142,43 @@ type ready struct {
 // if ctx ended, *DeviceError if a device is to blame, *Contradiction if two bounds cannot both
 // be true, *outfile.Error if a record cannot be written; any other is about a setting or a
 // file, of one line that names it.
+//
+// Where Out.Path is a table (report.IsTable), all this is about report.RecordsFile of it, and
+// the table is written when all records are there.
 func (j *Job) Run(ctx context.Context) ([]*report.Record, error) {
+	if !report.IsTable(j.Out.Path) {
+		return j.run(ctx)
+	}
+	inputs := append(j.inputs(), report.RecordsFile(j.Out.Path))
+	if err := outfile.Refuse(j.Out.Path, inputs...); err != nil {
+		return nil, fmt.Errorf("--out %w", err)
+	}
+	inner := *j
+	inner.Out.Path = report.RecordsFile(j.Out.Path)
+	records, err := inner.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return records, writeTable(j.Out.Path, records, inputs)
+}
+
+// writeTable writes the table of a run whose records are on the disk.
+func writeTable(path string, records []*report.Record, inputs []string) error {
+	file, err := outfile.Create(path, inputs...)
+	if err != nil {
+		return fmt.Errorf("--out %w", err)
+	}
+	defer file.Discard()
+	if err := report.WriteTable(path, file, records); err != nil {
+		return fmt.Errorf("--out %s: cannot be written: %w: the records are in %s", path, outfile.Reason(err), report.RecordsFile(path))
+	}
+	if err := file.Commit(); err != nil {
+		return fmt.Errorf("--out %w", err)
+	}
+	return nil
+}
+
+func (j *Job) run(ctx context.Context) ([]*report.Record, error) {
 	r, err := j.read()
 	if err != nil {
 		return nil, err
