@@ -85,8 +85,8 @@ type checked struct {
 
 // file checks a result file.
 func (t *checked) file(ctx context.Context, path string) error {
-	if report.IsTable(path) {
-		return report.ErrTable(path)
+	if err := report.NoTable(path); err != nil {
+		return err
 	}
 	name := path
 	if path == "-" {

@@ -100,6 +100,10 @@ func dispatch(args []string, stdout, stderr io.Writer) int {
 		defer stop()
 		return status(blameless(ctx, c.run(ctx, args[1:], stdout, stderr)), stderr)
 	}
+	if strings.HasPrefix(args[0], "-") {
+		fmt.Fprintf(stderr, "psafe: %.60q comes before any command: name one first, as in psafe certify --posterior net.npz: psafe help lists them\n", args[0])
+		return exitUsage
+	}
 	fmt.Fprintf(stderr, "psafe: no command %.60q: psafe help lists them%s\n", args[0], nearest.Hint(args[0], commandNames()))
 	return exitUsage
 }

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -262,7 +264,23 @@ func TestRecordsFile(t *testing.T) {
 			t.Errorf("%q: %q", path, got)
 		}
 	}
-	if _, err := ReadFile("r.csv"); err == nil || !strings.Contains(err.Error(), "r.csv: is a table") || !strings.Contains(err.Error(), "r.csv.jsonl") {
-		t.Error(err)
+	for name, write := range tables {
+		path := filepath.Join(t.TempDir(), "r"+name)
+		var b bytes.Buffer
+		if err := write(&b, tableRecords()); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadFile(path); err == nil || !strings.Contains(err.Error(), path+": is a table") || !strings.Contains(err.Error(), path+".jsonl") {
+			t.Error(err)
+		}
+		if err := os.WriteFile(path, []byte("PA"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadFile(path); err == nil || !strings.Contains(err.Error(), "line 1: no result record") {
+			t.Error(err)
+		}
 	}
 }

@@ -5,6 +5,9 @@ import (
 	"io"
 )
 
+// tableHead is what a table of records in CSV begins with.
+const tableHead = "index,name,label,property,"
+
 // WriteCSV writes records as a table of RFC 4180: a line of names, then one for each record,
 // in UTF-8. What a record does not say is empty.
 func WriteCSV(w io.Writer, records []*Record) error {
