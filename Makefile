@@ -101,9 +101,14 @@ paper: build
 
 # DESTDIR is for packagers. "go install ./cmd/psafe" puts the program into Go's own folder.
 PREFIX ?= /usr/local
+SHARE = $(DESTDIR)$(PREFIX)/share
 install: build
-	install -d "$(DESTDIR)$(PREFIX)/bin"
+	install -d "$(DESTDIR)$(PREFIX)/bin" "$(SHARE)/man/man1" "$(SHARE)/bash-completion/completions" "$(SHARE)/zsh/site-functions" "$(SHARE)/fish/vendor_completions.d"
 	install -m 755 bin/psafe "$(DESTDIR)$(PREFIX)/bin/psafe"
+	bin/psafe man "$(SHARE)/man/man1"
+	bin/psafe completion bash > "$(SHARE)/bash-completion/completions/psafe"
+	bin/psafe completion zsh > "$(SHARE)/zsh/site-functions/_psafe"
+	bin/psafe completion fish > "$(SHARE)/fish/vendor_completions.d/psafe.fish"
 
 # Archives and SHA256SUMS in dist, the same bytes from the same commit. On Linux a program
 # that can open OpenCL needs the C library; the static ones have no OpenCL and need nothing.

@@ -18,7 +18,7 @@ var mayImport = map[string][]string{
 	"psafe/host/network":          {"gonum.org/v1/gonum/", "psafe/host/measure"},
 	"psafe/host/posterior":        {"psafe/host/measure", "psafe/host/network"},
 	"psafe/host/posterior/format": {"psafe/host/network", "psafe/host/npy", "psafe/host/posterior", "psafe/internal/infile"},
-	"psafe/host/property":         {"psafe/host/npy", "psafe/internal/infile"},
+	"psafe/host/property":         {"psafe/host/npy", "psafe/internal/infile", "psafe/internal/nearest"},
 	"psafe/host/bound":            {"psafe/host/network", "psafe/host/posterior", "psafe/host/property"},
 	"psafe/host/bound/lockstep":   {"psafe/host/bound"},
 	"psafe/host/bound/devicetest": {
@@ -39,7 +39,7 @@ var mayImport = map[string][]string{
 	"psafe/host/report": {"psafe/host/certify", "psafe/host/measure", "psafe/host/property", "psafe/internal/infile"},
 	"psafe/host/run": {
 		"psafe/host/bound", "psafe/host/certify", "psafe/host/posterior", "psafe/host/posterior/format",
-		"psafe/host/property", "psafe/host/report", "psafe/internal/infile", "psafe/internal/outfile",
+		"psafe/host/property", "psafe/host/report", "psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile",
 	},
 	"psafe/host/train": {
 		"gonum.org/v1/gonum/", "psafe/host/network", "psafe/host/posterior", "psafe/host/property",
@@ -69,11 +69,12 @@ var mayImport = map[string][]string{
 		"psafe/host/bench", "psafe/host/bound", "psafe/host/check", "psafe/host/crosscheck", "psafe/host/figure",
 		"psafe/host/measure", "psafe/host/network", "psafe/host/paper", "psafe/host/posterior",
 		"psafe/host/posterior/format", "psafe/host/property", "psafe/host/report", "psafe/host/run",
-		"psafe/host/train", "psafe/internal/child", "psafe/internal/infile", "psafe/internal/outfile",
-		"psafe/python",
+		"psafe/host/train", "psafe/internal/child", "psafe/internal/infile", "psafe/internal/nearest",
+		"psafe/internal/outfile", "psafe/python",
 	},
 	"psafe/internal/child":     {},
 	"psafe/internal/infile":    {},
+	"psafe/internal/nearest":   {},
 	"psafe/internal/outfile":   {},
 	"psafe/internal/testscale": {},
 	"psafe/internal/mutants":   {},

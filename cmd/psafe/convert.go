@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -51,10 +52,10 @@ var writers = map[string]func(io.Writer, *posterior.Posterior) error{"npz": form
 // check refuses flags that name no file, before anything is read.
 func (o *posteriorFile) check() error {
 	if o.path == "" {
-		return fmt.Errorf("--out is missing: name the file to write")
+		return errors.New("--out is missing: name the file to write, as in --out net.npz")
 	}
 	if writers[o.format] == nil {
-		return fmt.Errorf("--format %q is neither npz nor safetensors", o.format)
+		return fmt.Errorf("--format %.40q is neither npz nor safetensors: give one of them", o.format)
 	}
 	return nil
 }

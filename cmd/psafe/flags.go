@@ -16,13 +16,18 @@ import (
 	"psafe/host/run"
 )
 
-// newFlags returns a flag set whose --help prints about and the flags.
-func newFlags(name, about string, stdout io.Writer) *pflag.FlagSet {
+// newFlags returns a flag set whose --help prints text and the flags. Whoever asks with an
+// about for standard output gets them.
+func newFlags(name, text string, stdout io.Writer) *pflag.FlagSet {
 	f := pflag.NewFlagSet(name, pflag.ContinueOnError)
 	f.SortFlags = false
 	f.SetOutput(io.Discard)
 	f.Usage = func() {
-		fmt.Fprintf(stdout, "%s\n\nFlags:\n%s", about, f.FlagUsages())
+		if a, asked := stdout.(*about); asked {
+			a.text, a.flags = text, f
+			return
+		}
+		fmt.Fprintf(stdout, "%s\n\nFlags:\n%s", text, f.FlagUsages())
 	}
 	return f
 }
@@ -32,15 +37,15 @@ const anyNumber = -1
 
 // parse reads args; operands is how many words that are no flags it takes.
 func parse(f *pflag.FlagSet, args []string, operands int) error {
-	err := f.Parse(args)
+	err := f.ParseAll(args, setOnce(f))
 	if errors.Is(err, pflag.ErrHelp) {
 		return errHelp
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %s: psafe help %s lists the flags", f.Name(), err, f.Name())
+		return misread(f, err)
 	}
 	if n := f.NArg(); n != operands && operands != anyNumber {
-		return fmt.Errorf("%s: takes %d operands, got %d (%s): psafe help %s", f.Name(), operands, n, strings.Join(f.Args(), " "), f.Name())
+		return miscounted(f, operands)
 	}
 	return nil
 }
@@ -67,13 +72,13 @@ func (p *posteriorFlags) of(path string) (run.Posterior, error) {
 	var err error
 	if p.scale != "" {
 		if named.Options.Scale, err = posterior.ParseScale(p.scale); err != nil {
-			return named, fmt.Errorf("--scale: %w", err)
+			return named, fmt.Errorf("--scale: %w", didYouMean(err, p.scale, scaleWords()))
 		}
 	}
 	for _, word := range p.activation {
 		a, err := network.ParseActivation(word)
 		if err != nil {
-			return named, fmt.Errorf("--activation: %w", err)
+			return named, fmt.Errorf("--activation: %w", didYouMean(err, word, activationWords()))
 		}
 		named.Options.Activations = append(named.Options.Activations, a)
 	}
@@ -93,7 +98,7 @@ func (p *posteriorFlags) read(path string) (*posterior.Posterior, error) {
 // are not independent normal ones, for a command that knows no others.
 func diagonal(post *posterior.Posterior, command string) error {
 	if !post.Independent() {
-		return fmt.Errorf("%s: this posterior is %s; %s is for independent normal weights", post.Source.Path, post.Describe(), command)
+		return fmt.Errorf("%s: this posterior is %s; %s is for independent normal weights: give it such a posterior", post.Source.Path, post.Describe(), command)
 	}
 	return nil
 }
@@ -121,8 +126,8 @@ func (t *taskFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&t.index, "index", ":", "which points: 0:100 (half-open), 7, or 1,5,9:12")
 	f.StringVar(&p.Eps, "eps", "", "radius of T around each point, in each coordinate")
 	f.StringSliceVar(&p.Clip, "clip", nil, "cut T to this interval, for example 0,1")
-	f.StringVar(&t.words, "property", property.KeepsClass, "keeps_class (the mean network's), argmax_is:C, argmax_is_never:C, output_box:[lo,hi],..., or a JSON file (docs/properties.md)")
-	f.StringVar(&p.Label, "label", "", "keep this class instead of the mean network's: a number, a label file, or \"column\" for --label-column")
+	f.StringVar(&t.words, "property", property.KeepsClass, "keeps_class, top_k:K, margin:M, class_change_only:C,... (of the mean network's class), argmax_is:C, argmax_is_never:C, argmax_in:C,..., output_box:[lo,hi],..., or a JSON file (docs/properties.md)")
+	f.StringVar(&p.Label, "label", "", "the class of the inputs instead of the mean network's: a number, a label file, or \"column\" for --label-column")
 }
 
 // of are the tasks that the flags name.

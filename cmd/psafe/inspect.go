@@ -22,12 +22,16 @@ func runInspect(_ context.Context, args []string, stdout, stderr io.Writer) erro
 	var post posteriorFlags
 	f := newFlags("inspect", inspectAbout, stdout)
 	post.add(f)
+	asJSON := f.Bool("json", false, jsonUsage)
 	if err := parse(f, args, 1); err != nil {
 		return err
 	}
 	p, err := post.read(f.Arg(0))
 	if err != nil {
 		return err
+	}
+	if *asJSON {
+		return printJSON(stdout, inspectFields(p))
 	}
 	return inspect(p, stdout)
 }

@@ -75,7 +75,7 @@ func parseTasks(data []byte, outputs int) ([]Task, error) {
 		return nil, list.errorf(`"properties" must be a list of at least one property, found %s`, list.count())
 	}
 	tasks := make([]Task, len(list.items))
-	sets := safeSets{outputs: outputs, argmax: map[string]Safe{}}
+	sets := safeSets{outputs: outputs, argmax: map[string]Safe{}, labels: map[string]int{}}
 	for i, n := range list.items {
 		tasks[i], err = sets.parseTask(n)
 		if err != nil {
@@ -105,8 +105,10 @@ var specField = map[string]string{
 // safeSets makes the safe sets of a file.
 type safeSets struct {
 	outputs int
-	// argmax holds those of classes, by kind and class: properties share them.
+	// argmax holds those of classes, by kind and class, and those in words, whose classes are
+	// labels: properties share them.
 	argmax map[string]Safe
+	labels map[string]int
 	// written counts the coefficients of all rows and the entries of all alternatives,
 	// expanded the steps of rowParser.
 	written, expanded int
@@ -165,6 +167,9 @@ func (p *safeSets) parseSet(kind string, n *node) (s Safe, label int, err error)
 	case kindOutputBox:
 		s, err = parseOutputs(n, p.outputs)
 	case kindRows:
+		if n.kind == 's' {
+			return p.parseWords(n)
+		}
 		var steps int
 		s, steps, err = parseSafe(n, p.outputs)
 		p.expanded += steps
@@ -175,6 +180,20 @@ func (p *safeSets) parseSet(kind string, n *node) (s Safe, label int, err error)
 		err = p.spend(n, s)
 	}
 	return s, -1, err
+}
+
+// parseWords reads a safe set in the words of --property.
+func (p *safeSets) parseWords(n *node) (s Safe, label int, err error) {
+	key := "in words: " + n.text
+	s, known := p.argmax[key]
+	if known {
+		return s, p.labels[key], nil
+	}
+	if s, label, err = ParseSpec(n.text, p.outputs); err != nil {
+		return Safe{}, -1, n.errorf("%w", err)
+	}
+	p.argmax[key], p.labels[key] = s, label
+	return s, label, p.spend(n, s)
 }
 
 // parseOutputs reads an output box.

@@ -111,20 +111,6 @@ func ArgmaxIs(c, outputs int) Safe {
 	return s
 }
 
-// ArgmaxSets returns ArgmaxIs of networks with so many outputs, such that the sets of one
-// class share memory: a set for each of thousands of points would take gigabytes.
-func ArgmaxSets(outputs int) func(c int) Safe {
-	sets := map[int]Safe{}
-	return func(c int) Safe {
-		s, known := sets[c]
-		if !known {
-			s = ArgmaxIs(c, outputs)
-			sets[c] = s
-		}
-		return s
-	}
-}
-
 // ArgmaxIsNever is the set where y_j >= y_c for some j != c: a disjunction, one
 // alternative per j. It contains the ties.
 func ArgmaxIsNever(c, outputs int) Safe {

@@ -144,13 +144,8 @@ func TestPlainText(t *testing.T) {
 	}
 }
 
-// Sets of one class share memory, in a file of properties and among points.
+// Sets of one class share memory in a file of properties.
 func TestSharedSets(t *testing.T) {
-	sets := ArgmaxSets(3)
-	one, again, two := sets(1), sets(1), sets(2)
-	if &one.Rows[0] != &again.Rows[0] || &one.Rows[0] == &two.Rows[0] {
-		t.Error("sets of points are not shared by class")
-	}
 	text := `{"kind": "argmax_is", "class": 1, "boxes": [[[0,1]]]}`
 	tasks, err := parseTasks([]byte(`{"properties": [`+text+`,`+text+`,`+strings.Replace(text, "_is", "_is_never", 1)+`]}`), 3)
 	if err != nil {

@@ -3,14 +3,17 @@ package run
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"psafe/host/bound"
 	"psafe/host/certify"
+	"psafe/host/property"
 	"psafe/host/report"
 )
 
 // Note is something that a user should know and that no record says; String is its line.
-// It is a *GoingOn, *Complete, *Anew, *Ceiling, *Dropped or *Unproved.
+// It is a *GoingOn, *Complete, *Anew, *OnlyDrawn, *Ceiling, *Dropped or *Unproved.
 type Note interface{ String() string }
 
 // GoingOn says that Done of Total records are in File from an earlier run.
@@ -38,6 +41,19 @@ type Anew struct{ Why error }
 
 func (n *Anew) String() string {
 	return "beginning anew and replacing what is not this run's: " + inLine(n.Why)
+}
+
+// OnlyDrawn says that auto gives the statistical interval alone, because the weights of the
+// posterior, which is What, depend on each other.
+type OnlyDrawn struct {
+	What       string
+	Networks   int
+	Confidence float64
+}
+
+func (n *OnlyDrawn) String() string {
+	return fmt.Sprintf("the posterior is %s, not independent normal weights, so no method proves a bound: p_lower stays 0 and p_upper 1, and the field statistical has an interval from %d drawn networks, with confidence %v (--method statistical)",
+		n.What, n.Networks, n.Confidence)
 }
 
 // Ceiling says what sampled boxes can hold at most, where that makes a run pointless:
@@ -94,41 +110,90 @@ const (
 	NoBound
 )
 
-// Unproved says that of this number of inputs p_lower is 0, and why.
+// Unproved says that of this number of inputs p_lower is 0, and why; the other fields are
+// what was chosen, so that nobody is told to choose it.
 type Unproved struct {
 	Inputs int
 	Why    Why
+	// Method is what was asked for, as records have it.
+	Method Word
+	// File is set for a property file, Point where eps is 0.
+	File, Point bool
+	// Drawn says that there is a statistical interval.
+	Drawn bool
 }
 
 func (n *Unproved) String() string {
+	what := fmt.Sprintf("for %d input(s) nothing was proved", n.Inputs)
 	switch n.Why {
 	case NoBox:
-		return fmt.Sprintf("for %d input(s) no box around the mean was proved safe on T: a smaller --eps (or --method auto, if it was another) may help; p_lower 0 means unknown, not unsafe", n.Inputs)
+		what = fmt.Sprintf("for %d input(s) no box around the mean was proved safe on T", n.Inputs)
 	case SmallBox:
-		return fmt.Sprintf("for %d input(s) the box that was proved holds too little to show as p_lower: see log10_p_lower; the spread of the posterior is large for this eps: try --method auto", n.Inputs)
+		what = fmt.Sprintf("for %d input(s) the box that was proved holds too little to show as p_lower: see log10_p_lower; the spread of the posterior is large", n.Inputs)
 	}
-	return fmt.Sprintf("for %d input(s) nothing was proved: p_lower 0 means unknown, not unsafe; a smaller --eps may help, and --method statistical says what drawn networks do", n.Inputs)
+	text := what + ": p_lower 0 means unknown, not unsafe"
+	var may []string
+	switch {
+	case n.File:
+		may = append(may, "smaller input boxes")
+	case !n.Point:
+		may = append(may, "a smaller --eps")
+	}
+	switch n.Method {
+	case IBP, LBP, CLBP, NeuronSum:
+		may = append(may, "--method auto")
+	}
+	if len(may) > 0 {
+		text += "; " + strings.Join(may, " or ") + " may help"
+	}
+	if !n.Drawn {
+		text += "; --method statistical says what drawn networks do"
+	}
+	return text
 }
 
 // Explain says why records certify nothing, where they do.
 func Explain(records []*report.Record) []Note {
-	var count [NoBound + 1]int
+	var notes []Note
 	for _, r := range records {
+		n := Unproved{Why: NoBound, Method: methodAsked(r), File: r.Eps == "", Point: isZero(r.Eps), Drawn: r.Statistical != nil}
 		switch {
 		case r.PLower != 0 || r.Verdict == "unsafe" || r.Method == "statistical" || r.Boxes == certify.Sampled.String():
+			continue
 		case r.Boxes == "":
-			count[NoBound]++
 		case r.SafeBoxes == nil || *r.SafeBoxes == 0:
-			count[NoBox]++
+			n.Why = NoBox
 		default:
-			count[SmallBox]++
+			n.Why = SmallBox
 		}
-	}
-	var notes []Note
-	for why, n := range count {
-		if n > 0 {
-			notes = append(notes, &Unproved{n, Why(why)})
+		same := func(other Note) bool {
+			o := *other.(*Unproved)
+			o.Inputs = 0
+			return o == n
 		}
+		if at := slices.IndexFunc(notes, same); at >= 0 {
+			notes[at].(*Unproved).Inputs++
+			continue
+		}
+		first := n
+		first.Inputs = 1
+		notes = append(notes, &first)
 	}
+	slices.SortStableFunc(notes, func(a, b Note) int { return int(a.(*Unproved).Why - b.(*Unproved).Why) })
 	return notes
+}
+
+// methodAsked is the method among the flags of a record, its own where there is none.
+func methodAsked(r *report.Record) Word {
+	if rest, ok := strings.CutPrefix(r.Flags, "--method "); ok {
+		word, _, _ := strings.Cut(rest, " ")
+		return Word(word)
+	}
+	return Word(r.Method)
+}
+
+// isZero says whether a decimal is 0.
+func isZero(text string) bool {
+	d, err := property.NewDecimal(text)
+	return err == nil && d == property.Decimal{}
 }

@@ -30,10 +30,11 @@ type Points struct {
 	// ends of the interval that T is cut to.
 	Eps  string
 	Clip []string
-	// Property is property.KeepsClass, or what property.ParseSpec reads.
+	// Property is what property.ParseSpec reads, or leaves the class open
+	// (property.NeedsClass): then it is that of the mean network.
 	Property string
-	// Label replaces the mean network's class for KeepsClass: a class, a file of labels,
-	// or "column" for LabelColumn. Empty for the mean network's.
+	// Label replaces the mean network's class: a class, a file of labels, or "column" for
+	// LabelColumn. Empty for the mean network's.
 	Label string
 }
 
@@ -47,8 +48,8 @@ type taskList struct {
 
 // property names a task's property in records.
 func (l *taskList) property(t *property.Task) string {
-	if l.words == property.KeepsClass || l.words == "label" {
-		return fmt.Sprintf("argmax_is:%d", t.Label)
+	if property.NeedsClass(l.words) {
+		return property.WithClass(l.words, t.Label)
 	}
 	if l.words == "" {
 		if t.Name == "" {
@@ -129,7 +130,7 @@ func (t *Tasks) fromFile(post *posterior.Posterior) (*taskList, error) {
 // tasks builds one task a point.
 func (p *Points) tasks(post *posterior.Posterior) (*taskList, error) {
 	if p.Inputs == "" {
-		return nil, errors.New("--inputs is missing: name a data file, or a property file with --property FILE.json")
+		return nil, errors.New("--inputs is missing: name a data file, as in --inputs points.csv --eps 0.01, or a property file with --property FILE.json")
 	}
 	if p.Eps == "" {
 		return nil, errors.New("--eps is missing: the radius of T around each point, for example 0.01 (0 is the point itself)")
@@ -192,12 +193,13 @@ func (p *Points) clipInterval() (*[2]property.Decimal, error) {
 	return &ends, nil
 }
 
-// safeSets returns the safe set of each point.
+// safeSets returns the safe set of each point, and the property in words, which may leave the
+// class open.
 func (p *Points) safeSets(post *posterior.Posterior, points *property.Points) (func(int) (property.Safe, int, error), string, error) {
 	outputs := post.Outputs()
-	if p.Property != property.KeepsClass {
+	if !property.NeedsClass(p.Property) {
 		if p.Label != "" {
-			return nil, "", errors.New("--label and --property cannot be combined: write --property argmax_is:LABEL, or only --label")
+			return nil, "", fmt.Errorf("--label cannot be combined with --property %s, which leaves no class open: leave it out, or write keeps_class, top_k:K, margin:M or class_change_only:CLASS,CLASS", Printable(p.Property))
 		}
 		s, label, err := property.ParseSpec(p.Property, outputs)
 		return func(int) (property.Safe, int, error) { return s, label, err }, p.Property, err
@@ -205,21 +207,26 @@ func (p *Points) safeSets(post *posterior.Posterior, points *property.Points) (f
 	if outputs < 2 {
 		return nil, "", fmt.Errorf("the network of %s has one output, so it has no classes: give --property output_box:[lo,hi] or a property file", post.Source.Path)
 	}
-	argmaxIs := property.ArgmaxSets(outputs)
+	class := func(i int) int { return argmax(post.LogitsApprox(middle(points.At(i)))) }
 	if p.Label != "" {
-		labels, err := p.labels(points)
-		return func(i int) (property.Safe, int, error) {
-			c := labels(i)
-			if c < 0 || c >= outputs {
-				return property.Safe{}, 0, fmt.Errorf("--label %s: point %d has class %d, the network has %d outputs", p.Label, i, c, outputs)
-			}
-			return argmaxIs(c), c, nil
-		}, "label", err
+		var err error
+		if class, err = p.labels(points); err != nil {
+			return nil, "", err
+		}
 	}
+	sets := map[int]property.Safe{} // points of one class share memory
 	return func(i int) (property.Safe, int, error) {
-		c := argmax(post.LogitsApprox(middle(points.At(i))))
-		return argmaxIs(c), c, nil
-	}, property.KeepsClass, nil
+		c := class(i)
+		if c < 0 || c >= outputs {
+			return property.Safe{}, 0, fmt.Errorf("--label %s: point %d has class %d, the network has %d outputs: classes count from 0", p.Label, i, c, outputs)
+		}
+		if s, known := sets[c]; known {
+			return s, c, nil
+		}
+		s, _, err := property.ParseSpec(property.WithClass(p.Property, c), outputs)
+		sets[c] = s
+		return s, c, err
+	}, p.Property, nil
 }
 
 // labels reads --label.
@@ -239,7 +246,7 @@ func (p *Points) labels(points *property.Points) (func(int) int, error) {
 		}
 	}
 	if len(all) != points.N() {
-		return nil, fmt.Errorf("--label %s: %d labels for %d points", p.Label, len(all), points.N())
+		return nil, fmt.Errorf("--label %s: %d labels for %d points: give the labels of this data file", p.Label, len(all), points.N())
 	}
 	return func(i int) int { return all[i] }, nil
 }
