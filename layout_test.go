@@ -17,7 +17,7 @@ var mayImport = map[string][]string{
 	"psafe/host/measure":          {},
 	"psafe/host/network":          {"gonum.org/v1/gonum/", "psafe/host/measure"},
 	"psafe/host/posterior":        {"psafe/host/measure", "psafe/host/network"},
-	"psafe/host/posterior/format": {"psafe/host/network", "psafe/host/npy", "psafe/host/posterior", "psafe/internal/infile"},
+	"psafe/host/posterior/format": {"psafe/host/network", "psafe/host/npy", "psafe/host/posterior", "psafe/internal/infile", "psafe/internal/nearest"},
 	"psafe/host/property":         {"psafe/host/npy", "psafe/internal/infile", "psafe/internal/nearest"},
 	"psafe/host/bound":            {"psafe/host/network", "psafe/host/posterior", "psafe/host/property"},
 	"psafe/host/bound/lockstep":   {"psafe/host/bound"},

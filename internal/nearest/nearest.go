@@ -21,7 +21,7 @@ func Hint(word string, known []string) string {
 // either case and - and _ count as the same.
 func Word(word string, known []string) string {
 	// What is far longer than any word is none, and would take long.
-	if len(word) > 40 || word == "" {
+	if len(word) > 100 || word == "" {
 		return ""
 	}
 	word = plain(word)

@@ -11,6 +11,7 @@ import (
 	"psafe/host/npy"
 	"psafe/host/posterior"
 	"psafe/internal/infile"
+	"psafe/internal/nearest"
 )
 
 // A map says which tensors of a file are the means and spreads of which layer.
@@ -130,7 +131,8 @@ func (t *taken) count(shape []int) error {
 // instead says what was meant by a name that is not there.
 func (t *tensorFile) instead(name string) string {
 	names := t.names()
-	if best := nearest(name, names); best != "" {
+	// A hostile file may have a million names.
+	if best := nearest.Word(name, names[:min(1000, len(names))]); best != "" {
 		return fmt.Sprintf("did you mean %.100q?", best)
 	}
 	return "the file has " + someNames(names)

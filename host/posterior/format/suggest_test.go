@@ -138,15 +138,6 @@ func TestCompareNatural(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	names := []string{"fc1.weight_mu", "fc1.weight_rho", "fc2.weight_mu"}
-	for word, want := range map[string]string{"fc1.wieght_mu": "fc1.weight_mu", "fc1.weight_roh": "fc1.weight_rho", "conv.kernel_posterior": "", "": ""} {
-		if got := nearest(word, names); got != want {
-			t.Errorf("%q: %q, want %q", word, got, want)
-		}
-	}
-}
-
 // TestNumPyNames imports what NumPy itself saves, with the names of Keras.
 func TestNumPyNames(t *testing.T) {
 	python := cmp.Or(os.Getenv("PSAFE_PYTHON"), "python3")
