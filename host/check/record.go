@@ -107,9 +107,9 @@ type decimal struct {
 	text string
 }
 
-// UnmarshalJSON reads a JSON number.
+// UnmarshalJSON reads a JSON number, or a fraction as property.Exact writes one.
 func (d *decimal) UnmarshalJSON(text []byte) (err error) {
-	d.text = string(text)
+	d.text = property.FractionOfJSON(string(text))
 	if d.Exact, err = property.NewExact(d.text); err == nil {
 		d.Decimal, err = property.NewDecimal(d.text)
 	}

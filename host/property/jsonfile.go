@@ -264,7 +264,7 @@ func parsePair(n *node, unbounded bool) (side, error) {
 		if item.kind == '0' && unbounded {
 			continue
 		}
-		if item.kind != 'n' {
+		if !item.isNumber() {
 			return side{}, item.errorf("expected a number, found %s", item.describe())
 		}
 		text[k] = item.text
@@ -283,8 +283,9 @@ func (t *Task) parseHints(n *node) error {
 		if err != nil {
 			return fmt.Errorf("gamma: %w", err)
 		}
-		// The decoder checked the grammar, decimal() the range.
-		if t.Gamma, err = strconv.ParseFloat(g.text, 64); err != nil || d.Lo <= 0 {
+		// decimal() checked the grammar and the range.
+		e, err := NewExact(g.text)
+		if t.Gamma = e.Approx(); err != nil || d.Lo <= 0 {
 			return g.errorf("gamma: %s is not above 0; give the half-width of a weight box in standard deviations", quote(g.text))
 		}
 	}
@@ -298,9 +299,12 @@ func (t *Task) parseHints(n *node) error {
 	return nil
 }
 
+// isNumber says whether the node is a number, or a text with a fraction, "8/255".
+func (n *node) isNumber() bool { return n.kind == 'n' || n.kind == 's' && isFraction(n.text) }
+
 // decimal reads a number.
 func (n *node) decimal() (Decimal, error) {
-	if n.kind != 'n' {
+	if !n.isNumber() {
 		return Decimal{}, n.errorf("expected a number, found %s", n.describe())
 	}
 	d, err := NewDecimal(n.text)
