@@ -27,7 +27,21 @@ type record struct {
 	Eps        string   `json:"eps"`
 	Clip       []string `json:"clip"`
 	InputScale string   `json:"input_scale"`
-	Flags      string   `json:"flags"`
+
+	EpsSHA256      string `json:"eps_sha256"`
+	ClipSHA256     string `json:"clip_sha256"`
+	Fix            string `json:"fix"`
+	Free           string `json:"free"`
+	Mean           string `json:"mean"`
+	MeanSHA256     string `json:"mean_sha256"`
+	Std            string `json:"std"`
+	StdSHA256      string `json:"std_sha256"`
+	Channels       string `json:"channels"`
+	Template       string `json:"template"`
+	TemplateSHA256 string `json:"template_sha256"`
+	TemplateEntry  *int   `json:"template_entry"`
+
+	Flags string `json:"flags"`
 
 	Method        string    `json:"method"`
 	Boxes         string    `json:"boxes"`
