@@ -37,13 +37,19 @@ func (p *Points) InOrder(channels string) (*Points, error) {
 // reordered moves the last axis to the front, for "first", or the first to the end.
 func (p *Points) reordered(channels string) *Points {
 	q := *p
-	q.order = make([]int32, 0, p.Dim)
+	q.order, q.channelsLast = make([]int32, 0, p.Dim), false
 	a, b, c := p.Shape[0], p.Shape[1], p.Shape[2]
+	add := func(k int) {
+		if p.order != nil {
+			k = int(p.order[k])
+		}
+		q.order = append(q.order, int32(k))
+	}
 	if channels == "first" {
-		q.Shape, q.channelsLast = []int{c, a, b}, false
+		q.Shape = []int{c, a, b}
 		for k := range c {
 			for pixel := range a * b {
-				q.order = append(q.order, int32(pixel*c+k))
+				add(pixel*c + k)
 			}
 		}
 		return &q
@@ -51,7 +57,7 @@ func (p *Points) reordered(channels string) *Points {
 	q.Shape = []int{b, c, a}
 	for pixel := range b * c {
 		for k := range a {
-			q.order = append(q.order, int32(k*b*c+pixel))
+			add(k*b*c + pixel)
 		}
 	}
 	return &q
