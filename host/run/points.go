@@ -195,7 +195,7 @@ func (t *Tasks) fromTemplates(post *posterior.Posterior) (*taskList, error) {
 		return nil, err
 	}
 	byLabel := slices.ContainsFunc(templates, func(t *property.Template) bool { return t.ByLabel })
-	if err := t.refuse("the boxes of "+t.File+" say how far points move", []given{{"eps", p.Eps != ""}}); err != nil {
+	if err := t.refuse("the boxes of "+t.File+" say how far points move", []given{{"eps", p.Eps != ""}, {"property", p.Property != ""}}); err != nil {
 		return nil, err
 	}
 	if err := t.refuse("no property of "+t.File+` has "class": "label"`, []given{{"label", p.Label != "" && !byLabel}}); err != nil {
