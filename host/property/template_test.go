@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -144,4 +147,19 @@ func TestVectorFiles(t *testing.T) {
 	wantError(t, err, "--clip: ", "save an array of shape (2, inputs)")
 	_, err = ReadRegion(RegionText{Eps: two}, 3)
 	wantError(t, err, "--eps: has 2 numbers, the network has 3 inputs")
+}
+
+// TestDocumentedTemplates: the example of docs/properties.md is read as it stands there.
+func TestDocumentedTemplates(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "properties.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(page), "### Boxes relative to data points")
+	_, text, _ = strings.Cut(text, "```json\n")
+	text, _, _ = strings.Cut(text, "```")
+	templates, _, err := ReadTemplates(write(t, "t.json", text), 3, 3)
+	if err != nil || len(templates) != 2 || !templates[0].ByLabel || templates[1].Name != "never 2" {
+		t.Errorf("%v, %v", templates, err)
+	}
 }
