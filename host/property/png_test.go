@@ -34,7 +34,9 @@ func pngOf(t testing.TB, img interface {
 
 var pixels = image.Rect(0, 0, 3, 2)
 
-func colour(x, y int) color.Color { return color.NRGBA{byte(100*y + x), byte(10 + x), byte(250 - y), 255} }
+func colour(x, y int) color.Color {
+	return color.NRGBA{byte(100*y + x), byte(10 + x), byte(250 - y), 255}
+}
 
 // TestPNG: pixels are the bytes of the file, row by row, channels last.
 func TestPNG(t *testing.T) {
