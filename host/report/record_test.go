@@ -95,7 +95,7 @@ func TestTable(t *testing.T) {
 	if err := report.Table(&b, records); err != nil {
 		t.Fatal(err)
 	}
-	for _, words := range []string{"index      eps", "0    8/255", "7 drift  [0.1,0]"} {
+	for _, words := range []string{"index      eps", "3    8/255", "7 drift  [0.1,0]"} {
 		if !strings.Contains(b.String(), words) {
 			t.Errorf("no %q in the table:\n%s", words, b.String())
 		}
