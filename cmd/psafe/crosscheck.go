@@ -122,7 +122,7 @@ func (c *crosscheckFlags) load(f *pflag.FlagSet, post *posterior.Posterior) ([]p
 	if named.Points.Inputs != "" || named.File != "" {
 		return named.Load(post)
 	}
-	for _, flag := range []string{"eps", "index", "clip", "input-scale", "label", "label-column", "property"} {
+	for _, flag := range []string{"eps", "index", "clip", "fix", "free", "mean", "std", "channels", "input-scale", "label", "label-column", "property"} {
 		if f.Changed(flag) {
 			return nil, fmt.Errorf("--%s needs --inputs: without a data or property file crosscheck makes input boxes of its own", flag)
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -114,18 +113,23 @@ func given[T any](f *pflag.FlagSet, name string, value T) *T {
 // taskFlags say what is to be certified: points of a data file with a radius and
 // a property, or a property file.
 type taskFlags struct {
-	points       run.Points
-	index, words string // words are those of --property
+	points             run.Points
+	index, clip, words string // words are those of --property
 }
 
 func (t *taskFlags) add(f *pflag.FlagSet) {
 	p := &t.points
-	f.StringVar(&p.Inputs, "inputs", "", "data file of input points: IDX, .npy, .npz or CSV, may be gzipped")
+	f.StringVar(&p.Inputs, "inputs", "", "data file of input points: IDX, .npy, .npz, CSV or PNG, may be gzipped; or a folder of PNG files")
 	f.StringVar(&p.Scale, "input-scale", "", "factor for every input value, such as 1/255 (the default for bytes; else 1)")
 	f.StringVar(&p.LabelColumn, "label-column", "", "class column of a CSV file: first, last, none or its name (default none)")
 	f.StringVar(&t.index, "index", ":", "which points: 0:100 (half-open), 7, or 1,5,9:12")
-	f.StringVar(&p.Eps, "eps", "", "radius of T around each point, in each coordinate")
-	f.StringSliceVar(&p.Clip, "clip", nil, "cut T to this interval, for example 0,1")
+	f.StringVar(&p.Channels, "channels", "", "how the network takes images, channels first or last: data in the other order are reordered")
+	f.StringVar(&p.Eps, "eps", "", "radius of T around each point: 8/255 for every input, [0.1,0,0.2] or FILE.npy for each; or a list of radii")
+	f.StringVar(&t.clip, "clip", "", "cut T to this interval, for example 0,1; [LO,...],[HI,...] or FILE.npy for each input")
+	f.StringVar(&p.Fix, "fix", "", "inputs that do not move, as --index lists points; --free: those that do")
+	f.StringVar(&p.Free, "free", "", "inputs that move: all others are fixed")
+	f.StringVar(&p.Mean, "mean", "", "the network takes (x - mean) / std of the data x: a number, one for each channel or input, or FILE.npy")
+	f.StringVar(&p.Std, "std", "", "see --mean; data, --eps and --clip are in units of x")
 	f.StringVar(&t.words, "property", property.KeepsClass, "keeps_class, top_k:K, margin:M, class_change_only:C,... (of the mean network's class), argmax_is:C, argmax_is_never:C, argmax_in:C,..., output_box:[lo,hi],..., or a JSON file (docs/properties.md)")
 	f.StringVar(&p.Label, "label", "", "the class of the inputs instead of the mean network's: a number, a label file, or \"column\" for --label-column")
 }
@@ -134,14 +138,17 @@ func (t *taskFlags) add(f *pflag.FlagSet) {
 func (t *taskFlags) of(f *pflag.FlagSet) (run.Tasks, error) {
 	tasks := run.Tasks{Points: t.points}
 	tasks.Points.Index = given(f, "index", t.index)
+	if t.clip != "" {
+		tasks.Points.Clip = property.SplitList(t.clip)
+	}
 	if !isFile(t.words) {
 		tasks.Points.Property = t.words
 		return tasks, nil
 	}
 	tasks.File = t.words
 	// A Job cannot tell what is given and empty from what is not given.
-	for _, flag := range []string{"inputs", "input-scale", "label-column", "eps", "clip", "label"} {
-		if f.Changed(flag) && slices.Contains([]string{"", "[]"}, f.Lookup(flag).Value.String()) {
+	for _, flag := range []string{"inputs", "input-scale", "label-column", "eps", "clip", "fix", "free", "channels", "label"} {
+		if f.Changed(flag) && f.Lookup(flag).Value.String() == "" {
 			return tasks, fmt.Errorf("--%s and a property file cannot be combined: the file %s has its own input boxes", flag, t.words)
 		}
 	}

@@ -173,9 +173,9 @@ func reversed(lo, hi string, a, b Decimal) bool {
 	if a != b || a.Lo == a.Hi {
 		return a.Lo > b.Lo || a.Hi > b.Hi
 	}
-	x, errLo := scanDecimal(lo)
-	y, errHi := scanDecimal(hi)
-	return errLo == nil && errHi == nil && x.rat().Cmp(y.rat()) > 0
+	x, errLo := parseRat(lo)
+	y, errHi := parseRat(hi)
+	return errLo == nil && errHi == nil && x.Cmp(y) > 0
 }
 
 // outputBox is the conjunction of y_i - lo >= 0 and hi - y_i >= 0 over the

@@ -54,6 +54,13 @@ type Task struct {
 	// Gamma and Samples are what a property file proposes, 0 if it is silent.
 	Gamma   float64
 	Samples int
+	// Eps is the radius of T around a data point as it was typed, EpsSHA256 the digest of the
+	// file that it names; empty for other regions.
+	Eps, EpsSHA256 string
+	// TemplateSHA256 is the digest of the file of templates that the task was made of, empty if
+	// of none; Template is which of them.
+	Template       int
+	TemplateSHA256 string
 	// FileSHA256 is the lower-case hexadecimal digest of the property file that
 	// the task was read from, empty if there was none.
 	FileSHA256 string

@@ -109,7 +109,7 @@ func parseClasses(text string, outputs int) ([]int, error) {
 // parseMargin is the set where y_class - y_j >= m for every other j. The offset -m is
 // enclosed as that of an output box is.
 func parseMargin(text string, class, outputs int) (Safe, error) {
-	m, err := parseNumber(text)
+	m, err := NewDecimal(text)
 	if err != nil {
 		return Safe{}, err
 	}
@@ -118,19 +118,6 @@ func parseMargin(text string, class, outputs int) (Safe, error) {
 		s.Rows[r].D, s.Rows[r].DHi = 0-m.Hi, 0-m.Lo
 	}
 	return s, nil
-}
-
-// parseNumber reads a decimal or a positive ratio of two.
-func parseNumber(text string) (Decimal, error) {
-	if !strings.Contains(text, "/") {
-		return NewDecimal(text)
-	}
-	r, err := parseRatio(text)
-	if err != nil {
-		return Decimal{}, err
-	}
-	lo, hi, _ := roundRat(r) // in range, as parseRatio has seen
-	return Decimal{lo, hi}, nil
 }
 
 // parseTopK reads K.
@@ -186,7 +173,7 @@ func argmaxIn(classes []int, outputs int) (Safe, error) {
 	if len(classes) > maxAlternatives {
 		return Safe{}, fmt.Errorf("%d classes are more than %d alternatives; name fewer", len(classes), maxAlternatives)
 	}
-	if err := fitsRows(len(classes)*others, outputs); err != nil {
+	if err := fitsCoefficients(len(classes)*others, outputs); err != nil {
 		return Safe{}, err
 	}
 	var s Safe
@@ -203,8 +190,8 @@ func argmaxIn(classes []int, outputs int) (Safe, error) {
 	return s, nil
 }
 
-// fitsRows refuses rows whose coefficients are too many.
-func fitsRows(rows, outputs int) error {
+// fitsCoefficients refuses rows whose coefficients are too many.
+func fitsCoefficients(rows, outputs int) error {
 	if rows > maxCoefficients/outputs {
 		return fmt.Errorf("%d rows of %d coefficients are more than the limit of %d numbers; use a network with fewer outputs, or %s", rows, outputs, maxCoefficients, kindRows)
 	}

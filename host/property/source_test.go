@@ -159,10 +159,10 @@ func TestSharedSets(t *testing.T) {
 func TestManyOutputs(t *testing.T) {
 	_, _, err := ParseSpec("argmax_is:0", 11586)
 	wantError(t, err, "more than the limit of 134217728 numbers")
-	if _, err := (&Points{n: 3, Dim: 1 << 40}).Choose(":", 2); err != nil {
+	if _, err := (&Points{n: 3, Dim: 1 << 40}).Choose(":", 2, 1); err != nil {
 		wantError(t, err, `index ":"`, "3 points of 1099511627776 coordinates")
 	}
-	if got, err := (&Points{n: 3, Dim: 1}).Choose("1:", 2); err != nil || fmt.Sprint(got) != "[1 2]" {
+	if got, err := (&Points{n: 3, Dim: 1}).Choose("1:", 2, 1); err != nil || fmt.Sprint(got) != "[1 2]" {
 		t.Errorf("%v, %v", got, err)
 	}
 }

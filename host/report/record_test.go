@@ -85,6 +85,21 @@ func TestTable(t *testing.T) {
 	if lines := strings.Split(strings.TrimSpace(b.String()), "\n"); len(lines) != 5 || lines[4] != "1 of 3 safe with probability >= 0.9, 0 unsafe, 2 unknown; mean p_lower 0.4999" {
 		t.Errorf("table:\n%s", b.String())
 	}
+	if strings.Contains(b.String(), "eps") {
+		t.Errorf("one radius has a column:\n%s", b.String())
+	}
+	// Records that differ in eps say so, and those of a template which point they are about.
+	records[0].Eps, records[1].Eps, records[2].Eps = "8/255", "8/255", "[0.1,0]"
+	records[2].Index, records[2].Property, records[2].TemplateEntry = 7, "drift", new(0)
+	b.Reset()
+	if err := report.Table(&b, records); err != nil {
+		t.Fatal(err)
+	}
+	for _, words := range []string{"index      eps", "3    8/255", "7 drift  [0.1,0]"} {
+		if !strings.Contains(b.String(), words) {
+			t.Errorf("no %q in the table:\n%s", words, b.String())
+		}
+	}
 }
 
 // TestRecordRoundsDown: both numbers are package measure's lower bounds, to the bit,

@@ -13,7 +13,8 @@ import (
 )
 
 // Note is something that a user should know and that no record says; String is its line.
-// It is a *GoingOn, *Complete, *Anew, *OnlyDrawn, *Ceiling, *Dropped or *Unproved.
+// It is a *GoingOn, *Complete, *Anew, *OnlyDrawn, *Ceiling, *Dropped, *Normalised, *Reordered or
+// *Unproved.
 type Note interface{ String() string }
 
 // GoingOn says that Done of Total records are in File from an earlier run.
@@ -74,6 +75,20 @@ type Dropped struct{ Why *certify.Dropped }
 
 func (n *Dropped) String() string {
 	return fmt.Sprintf("%v: what it computed since the last recheck that agreed is computed again", n.Why)
+}
+
+// Normalised says that inputs are normalised as File, the posterior's, says.
+type Normalised struct{ File string }
+
+func (n *Normalised) String() string {
+	return fmt.Sprintf("%s: says the mean and std of its inputs, so the network takes (x - mean) / std: data, boxes, --eps and --clip are those of x", n.File)
+}
+
+// Reordered says that images are taken with their channels first or last, as File says.
+type Reordered struct{ File, Channels string }
+
+func (n *Reordered) String() string {
+	return fmt.Sprintf("%s: says that it takes images with their channels %s: the data are reordered, as by --channels %s", n.File, n.Channels, n.Channels)
 }
 
 // noteCeiling tells what sampled boxes can hold, before anything is propagated.

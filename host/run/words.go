@@ -104,6 +104,11 @@ func (t *Tasks) settings() list {
 	l.add("index", text(p.Index))
 	l.add("eps", p.Eps)
 	l.add("clip", strings.Join(p.Clip, ","))
+	l.add("fix", p.Fix)
+	l.add("free", p.Free)
+	l.add("mean", p.Mean)
+	l.add("std", p.Std)
+	l.add("channels", p.Channels)
 	l.add("property", t.File)
 	if p.Property != property.KeepsClass {
 		l.add("property", p.Property)
