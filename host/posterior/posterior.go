@@ -35,6 +35,8 @@ type Posterior struct {
 	Scale Scale
 	// Source describes where the numbers came from.
 	Source Source
+	// Input is what the file says of the inputs that the network was trained on.
+	Input Input
 
 	// The data of the other kinds; at most one is not nil.
 	samples *Samples
