@@ -30,6 +30,7 @@ type meta struct {
 	Layout  string      `json:"layout"`
 	Layers  []metaLayer `json:"layers"`
 	Note    string      `json:"note,omitempty"`
+	Shape   []int       `json:"input_shape,omitempty"`
 	Source  *metaSource `json:"source,omitempty"`
 }
 
@@ -59,6 +60,7 @@ const (
 var metaKeys = []string{
 	"format", "version", "scale", "layout", "layers", "note", "source",
 	"kind", "activation", "in", "out", "path", "sha256", "counts", "rank", "rate",
+	"input_shape",
 }
 
 // maxMeta bounds the header, in bytes: what it is parsed into takes up to 20 times
@@ -169,7 +171,7 @@ func checkKeys(text []byte, allowed []string) error {
 // and reports what is missing, left over, or has another shape than the header
 // says, or too many numbers for a file of that length, and only then reads them.
 func (m *meta) contents(format string, byName map[string]lazy, file int64) (*contents, error) {
-	n := &contents{format: format, note: m.Note, counts: m.Counts}
+	n := &contents{format: format, note: m.Note, counts: m.Counts, inputShape: m.Shape}
 	var err error
 	if n.kind, err = m.kind(); err != nil {
 		return nil, err
@@ -199,6 +201,10 @@ func (m *meta) contents(format string, byName map[string]lazy, file int64) (*con
 			return nil, err
 		}
 	}
+	beside, err := findExtras(byName, &numbers)
+	if err != nil {
+		return nil, err
+	}
 	extra := ""
 	for name := range byName {
 		if extra == "" || name < extra {
@@ -214,6 +220,12 @@ func (m *meta) contents(format string, byName map[string]lazy, file int64) (*con
 	n.layers = make([]arrays, len(m.Layers))
 	for k := range n.layers {
 		if err := m.load(n.kind, lazies[k], &n.layers[k]); err != nil {
+			return nil, err
+		}
+	}
+	n.extras = map[string]*npy.Array{}
+	for name, a := range beside {
+		if n.extras[name], err = a.load(); err != nil {
 			return nil, err
 		}
 	}
@@ -267,7 +279,7 @@ func encode(p *posterior.Posterior) (header []byte, list []npy.Named, err error)
 	if p.Kind.HasSpread() && p.Scale == posterior.ScaleUnknown {
 		panic("posterior: writing a posterior of unknown scale")
 	}
-	m := meta{Format: metaFormat, Version: metaVersion, Layout: layoutIO, Note: p.Source.Note}
+	m := meta{Format: metaFormat, Version: metaVersion, Layout: layoutIO, Note: p.Source.Note, Shape: p.Input.Shape}
 	m.fill(p)
 	if o := origin(&p.Source); o != nil {
 		// The last element only: where a file lay says nothing about it, and the
@@ -296,7 +308,7 @@ func encode(p *posterior.Posterior) (header []byte, list []npy.Named, err error)
 		}
 	}
 	header, err = json.Marshal(m)
-	return header, list, err
+	return header, append(list, writeExtras(p)...), err
 }
 
 // origin is the first file of the chain of conversions, nil if there is none.
