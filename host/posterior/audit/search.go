@@ -39,25 +39,32 @@ type search struct {
 // tries is how many references decide about a change; those of all are asked only once.
 const tries = 32
 
-// run names the change that fits best; of several that fit as well, two. If pairs is true
-// and no change fits, it tries two at a time. It is empty if none fits.
-func (s *search) run(pairs bool) string {
+// run names the change that fits best, as float32; of several that fit as well, two. Unless
+// coarse says that TF32 explains the file without any, it goes on with what has numbers of
+// its own to fit, with two changes at a time, and with one change in TF32. It is empty if
+// nothing fits.
+func (s *search) run(coarse bool) string {
+	s.rounding = single
 	list := changes(s.p)
-	if words := s.best(list, nil); words != "" || !pairs {
+	words := s.best(list, nil)
+	if words != "" || coarse {
 		return words
 	}
-	if words := s.order(); words != "" {
-		return words
-	}
-	if words := s.constant(); words != "" {
-		return words
+	for _, look := range []func() string{s.order, s.constant} {
+		if words := look(); words != "" {
+			return words
+		}
 	}
 	for i := range list {
 		if words := s.best(list[i+1:], &list[i]); words != "" {
 			return words
 		}
 	}
-	return s.affine()
+	if words := s.affine(); words != "" {
+		return words
+	}
+	s.rounding = tf32
+	return s.best(list, nil)
 }
 
 // best tries each change, together with another if there is one.
