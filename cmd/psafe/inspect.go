@@ -9,6 +9,8 @@ import (
 
 	"psafe/host/measure"
 	"psafe/host/posterior"
+	"psafe/host/posterior/audit"
+	"psafe/host/run"
 )
 
 const inspectAbout = `psafe inspect prints what a posterior file holds: the kind of distribution,
@@ -16,12 +18,16 @@ layers, numbers of weights, quantiles of the standard deviations, and, of
 independent normal weights, how wide a box around the mean must be to hold 0.9
 of the probability.
 
-  psafe inspect net.npz`
+It warns of what is improbable. --check says what was compared when the file was
+read, if it carries reference inputs and logits.
+
+  psafe inspect net.npz --check`
 
 func runInspect(_ context.Context, args []string, stdout, stderr io.Writer) error {
 	var post posteriorFlags
 	f := newFlags("inspect", inspectAbout, stdout)
 	post.add(f)
+	check := f.Bool("check", false, "say how the network compares with the reference logits of the file")
 	if err := parse(f, args, 1); err != nil {
 		return err
 	}
@@ -29,7 +35,42 @@ func runInspect(_ context.Context, args []string, stdout, stderr io.Writer) erro
 	if err != nil {
 		return err
 	}
-	return inspect(p, stdout)
+	if err := inspect(p, stdout); err != nil {
+		return err
+	}
+	if *check {
+		if err := printCheck(p, stdout); err != nil {
+			return err
+		}
+	}
+	for _, n := range run.Doubts(p) {
+		fmt.Fprintf(stdout, "warning: %s\n", plain(n.String()))
+	}
+	return nil
+}
+
+// printCheck says what a file's references were compared with. That it was read says that
+// they fit.
+func printCheck(p *posterior.Posterior, w io.Writer) error {
+	c, err := audit.Compare(p)
+	if err != nil {
+		return fmt.Errorf("%s: %w", p.Source.Path, err)
+	}
+	if c.References == 0 && c.Spreads == 0 {
+		fmt.Fprintln(w, "check: no references in this file: psafe exporter writes them (docs/formats.md)")
+		return nil
+	}
+	if c.References > 0 {
+		arithmetic := "float32"
+		if c.Coarse {
+			arithmetic = "TF32, not of float32"
+		}
+		fmt.Fprintf(w, "check: %d of %d reference inputs compared: logits differ by %.3g at most, the tolerance there is %.3g, of %s\n", c.Compared, c.References, c.Largest, c.Tolerance, arithmetic)
+	}
+	if c.Spreads > 0 {
+		fmt.Fprintf(w, "check: %d means of standard deviations compared: they agree\n", c.Spreads)
+	}
+	return nil
 }
 
 func inspect(p *posterior.Posterior, w io.Writer) error {

@@ -45,6 +45,7 @@ func commands() []command {
 		{"certify", "lower and upper bounds of P_safe for inputs and properties", runCertify},
 		{"check", "prove the bounds of result files again, independently", runCheck},
 		{"inspect", "layers, sizes and spread of a posterior", runInspect},
+		{"predict", "logits and classes at points, of the mean network and of drawn ones", runPredict},
 		{"convert", "any readable posterior to psafe's own .npz or to safetensors", runConvert},
 		{"devices", "what psafe can compute on, with self-tests", runDevices},
 		{"crosscheck", "the same job on two devices, compared number by number", runCrosscheck},

@@ -10,7 +10,7 @@ import (
 )
 
 // Note is something that a user should know and that no record says; String is its line.
-// It is a *GoingOn, *Complete, *Anew, *Ceiling, *Dropped or *Unproved.
+// It is a *GoingOn, *Complete, *Anew, *Ceiling, *Dropped, *Unproved or an audit.Doubt.
 type Note interface{ String() string }
 
 // GoingOn says that Done of Total records are in File from an earlier run.

@@ -43,6 +43,8 @@ type taskList struct {
 	// source is the data or property file, sha256 its digest.
 	source, sha256 string
 	words          string
+	// doubts are about the inputs.
+	doubts []Note
 }
 
 // property names a task's property in records.
@@ -158,6 +160,7 @@ func (p *Points) tasks(post *posterior.Posterior) (*taskList, error) {
 		return nil, err
 	}
 	list := &taskList{source: p.Inputs, sha256: points.SHA256, words: words}
+	list.doubts = doubtPoints(post, points, index, eps.Hi, clip != nil)
 	for _, i := range index {
 		box, err := points.Ball(i, eps, clip)
 		if err != nil {
