@@ -86,7 +86,9 @@ func (c *predictFlags) write(ctx context.Context, stdout io.Writer) (*run.Accura
 		w := bufio.NewWriter(stdout)
 		accuracy, err := c.lines(ctx, w)
 		if err == nil {
-			err = w.Flush()
+			if err := w.Flush(); err != nil {
+				return nil, &outfile.Error{Path: "standard output", Err: err}
+			}
 		}
 		return accuracy, err
 	}

@@ -30,7 +30,11 @@ func Doubts(p *posterior.Posterior) []Doubt {
 // orientation doubts square layers of psafe's own formats, whose writers are everybody, if
 // no reference logits show which way round they are.
 func orientation(p *posterior.Posterior) []Doubt {
-	if p.Source.Format != "psafe" && p.Source.Format != "safetensors" || p.Source.Origin != nil {
+	from := p.Source.Format
+	if p.Source.Origin != nil {
+		from = p.Source.Origin.Format
+	}
+	if from != "psafe" && from != "safetensors" {
 		return nil
 	}
 	s := &search{p: p, rounding: tf32, left: maxTried}
