@@ -30,9 +30,10 @@ const (
 	// most of the root mean square of the reference logits is what no tolerance exceeds:
 	// what differs by more than that is another function.
 	most = 1.0 / 64
-	// maxWork is how many products a comparison takes at most, and maxTried how many the
-	// search for what would fit does; a second of time, or two.
-	maxWork, maxTried = 1 << 31, 1 << 31
+	// maxWork is how many weights a comparison meets at most, each for one evaluation and its
+	// tolerance, and maxTried how many the search for what would fit does: about two seconds
+	// of time, or three.
+	maxWork, maxTried = 1 << 29, 1 << 31
 )
 
 // Comparison says how the network compares with the reference logits.
@@ -140,9 +141,8 @@ func normalised(in *posterior.Input) func(x []float64) (z, dz []float64) {
 	}
 }
 
-// evaluate gives what is compared with the logits of the reference at x, and how far it may
-// be off, 0 where rounding is nil.
-func (t *trial) evaluate(x []float64, r *network.Rounding) (y, dy []float64) {
+// forward gives the logits at x, which are the pass's, and how far its input may be off.
+func (t *trial) forward(x []float64) (y, dz []float64) {
 	if t.pass == nil {
 		t.pass = t.net.NewPass(t.weights)
 	}
@@ -150,10 +150,11 @@ func (t *trial) evaluate(x []float64, r *network.Rounding) (y, dy []float64) {
 	if t.permute != nil {
 		z, dz = t.permute(z), t.permute(dz)
 	}
-	y = t.pass.Forward(z)
-	if dy = make([]float64, len(y)); r != nil {
-		dy = t.pass.RoundingApprox(*r, dz)
-	}
+	return t.pass.Forward(z), dz
+}
+
+// finish makes of logits, which may be off by dy, what is compared.
+func (t *trial) finish(y, dy []float64) (z, dz []float64) {
 	if t.output != nil {
 		return t.output(y, dy)
 	}
@@ -168,12 +169,13 @@ func (t *trial) compare(p *posterior.Posterior, c *Comparison, r network.Roundin
 	share = -1
 	for i := range n {
 		x, want := p.Reference.Inputs[i*in:(i+1)*in], p.Reference.Logits[i*out:(i+1)*out]
-		y, _ := t.evaluate(x, nil)
+		logits, dz := t.forward(x)
+		y, _ := t.finish(logits, make([]float64, out))
 		if k := farthest(y, want); !(math.Abs(y[k]-want[k]) <= limit) { // NaN is far off
 			c.Largest, c.Tolerance, c.Input, c.Output, c.Got, c.Want = math.Abs(y[k]-want[k]), limit, i, k, y[k], want[k]
 			return math.Inf(1)
 		}
-		y, dy := t.evaluate(x, &r)
+		y, dy := t.finish(logits, t.pass.RoundingApprox(r, dz))
 		for k, v := range y {
 			off, tolerance := math.Abs(v-want[k]), min(dy[k], limit)
 			now := off / tolerance

@@ -10,6 +10,9 @@ import (
 
 // What may have happened to inputs between the raw data and the first layer.
 
+// mostInputs is how many inputs a network of images has at most, here.
+const mostInputs = 1 << 18
+
 // known are means and standard deviations of well-known data, as scripts have them.
 var known = []struct {
 	name string
@@ -88,7 +91,7 @@ func channels(p *posterior.Posterior, n int) []int {
 	if n <= 1 {
 		return []int{in}
 	}
-	if in%n != 0 || in < 4*n {
+	if in%n != 0 || in < 4*n || in > mostInputs {
 		return nil
 	}
 	switch s := p.Input.Shape; {
@@ -148,6 +151,9 @@ func flattenings(p *posterior.Posterior) []change {
 
 // shapes are what the file says that inputs are, or else what images they could be.
 func shapes(p *posterior.Posterior) [][]int {
+	if p.Inputs() > mostInputs {
+		return nil
+	}
 	if s := p.Input.Shape; len(s) > 0 {
 		if len(s) > 4 {
 			return nil
@@ -212,7 +218,7 @@ func (s *search) order() string {
 	got := make([][]float64, n)
 	t := asRead(p)
 	for i := range got {
-		y, _ := t.evaluate(p.Reference.Inputs[i*p.Inputs():(i+1)*p.Inputs()], nil)
+		y, _ := t.forward(p.Reference.Inputs[i*p.Inputs() : (i+1)*p.Inputs()])
 		got[i] = slices.Clone(y)
 	}
 	from, taken := make([]int, out), make([]bool, out)
@@ -258,7 +264,7 @@ func (s *search) constant() string {
 	shift := make([]float64, out)
 	t := asRead(p)
 	for i := range n {
-		y, _ := t.evaluate(p.Reference.Inputs[i*p.Inputs():(i+1)*p.Inputs()], nil)
+		y, _ := t.forward(p.Reference.Inputs[i*p.Inputs() : (i+1)*p.Inputs()])
 		for k, v := range y {
 			shift[k] += (p.Reference.Logits[i*out+k] - v) / float64(n)
 		}
@@ -319,7 +325,7 @@ func (s *search) step(a, b float64) (float64, float64, bool) {
 	t := asRead(p)
 	at := func(a, b float64, i int) []float64 {
 		t.input = scaledBy(a, b)
-		y, _ := t.evaluate(p.Reference.Inputs[i*in:(i+1)*in], nil)
+		y, _ := t.forward(p.Reference.Inputs[i*in : (i+1)*in])
 		return slices.Clone(y)
 	}
 	const d = 0x1p-20

@@ -46,6 +46,9 @@ var extras = []extra{
 // what bounds their size; the rest, when there is a posterior, is for addExtras.
 func findExtras(byName map[string]lazy, numbers *int64) (map[string]lazy, error) {
 	found := map[string]lazy{}
+	if _, compared := byName["reference.logits"]; compared {
+		*numbers += *numbers / 3 // package audit has the weights' absolute values and squares
+	}
 	for _, e := range extras {
 		a, ok := byName[e.name]
 		if !ok {
