@@ -11,6 +11,7 @@ import (
 
 	"psafe/host/posterior"
 	"psafe/host/property"
+	"psafe/internal/infile"
 )
 
 // Predict is what psafe predict does: outputs of the mean network, and of drawn ones, at
@@ -194,6 +195,9 @@ type sums struct{ softmax, first, mean, square []float64 }
 // draw adds up what the drawn networks say. Sums do not depend on how many processors there
 // are: each point's are added by one of them, network after network.
 func (p *Predict) draw(ctx context.Context, post *posterior.Posterior, points *property.Points, index []int) ([]sums, error) {
+	if err := infile.Afford(int64(len(index)) * int64(4*8*post.Outputs()+200)); err != nil {
+		return nil, fmt.Errorf("--samples for %d points of %d outputs: %w", len(index), post.Outputs(), err)
+	}
 	all := make([]sums, len(index))
 	for at := range all {
 		list := make([]float64, 4*post.Outputs())
