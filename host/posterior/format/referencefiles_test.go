@@ -4,12 +4,16 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"psafe/host/network"
 	"psafe/host/npy"
 	"psafe/host/posterior"
 	"psafe/host/posterior/audit"
+	"psafe/host/property"
 )
 
 // kindMean is a posterior of each kind with references of the network that it stands for.
@@ -179,5 +183,61 @@ func TestReferencesOfHugeNumbers(t *testing.T) {
 	p.Reference = &posterior.Reference{Inputs: []float64{3, 3 - 1e-9}, Logits: []float64{1.1}}
 	if c, err := audit.Compare(p); err == nil {
 		t.Errorf("%+v", c)
+	}
+}
+
+// References that a float32 program computes for the published posteriors fit, and each
+// square layer of them that is turned is named.
+func TestReferencesOfRealFiles(t *testing.T) {
+	dir := dataDir(t)
+	found, _ := filepath.Glob(filepath.Join(dir, "mnist", "t10k-images*"))
+	if len(found) == 0 {
+		t.Skip("no images")
+	}
+	images, err := property.ReadPoints(found[0], property.InputOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	turned := 0
+	for _, test := range realFiles {
+		path := filepath.Join(dir, filepath.FromSlash(test.path))
+		p, err := Read(path, Options{Scale: posterior.ScaleSD, Activations: []network.Activation{{Kind: test.activation}}})
+		if err != nil {
+			t.Errorf("%v", err)
+			continue
+		}
+		next := 0
+		refer(p, 20, func(x []float64) []float64 {
+			if len(x) == images.Dim { // noise is far from what they know: all neurons are dead
+				pixels, _ := images.At(next)
+				copy(x, pixels)
+				next++
+			}
+			for j := range x {
+				x[j] = float64(float32(x[j]))
+			}
+			return framework(p, p.Mean(), x)
+		})
+		p.Reference.Spread = spreadMeans(p)
+		c, err := audit.Compare(p)
+		if err != nil || c.Coarse || c.Largest > c.Tolerance {
+			t.Errorf("%s: %+v, %v", test.path, c, err)
+		}
+		t.Logf("%s: %.3g of %.3g, logits of %.3g", test.path, c.Largest, c.Tolerance, slices.Max(p.Reference.Logits))
+		for k := range p.Layers {
+			if p.Layers[k].Inputs() != p.Layers[k].Outputs() || p.Layers[k].Inputs() == 1 {
+				continue
+			}
+			turn(p, k)
+			_, err := audit.Compare(p)
+			if want := fmt.Sprintf("layer %d looks transposed", k); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %q", test.path, err, want)
+			}
+			turn(p, k)
+			turned++
+		}
+	}
+	if turned < 6 {
+		t.Errorf("%d square layers", turned)
 	}
 }
