@@ -58,9 +58,8 @@ const (
 // metaKeys are all keys of the header, at any depth. encoding/json matches names
 // without regard to case; the list makes it strict.
 var metaKeys = []string{
-	"format", "version", "scale", "layout", "layers", "note", "source",
+	"format", "version", "scale", "layout", "layers", "note", "source", "input_shape",
 	"kind", "activation", "in", "out", "path", "sha256", "counts", "rank", "rate",
-	"input_shape",
 }
 
 // maxMeta bounds the header, in bytes: what it is parsed into takes up to 20 times
