@@ -118,7 +118,6 @@ func (n *contents) withGuess(err error) error {
 		return err
 	}
 	var stored [][]float64
-	negative, all := 0, 0
 	for _, a := range n.layers {
 		for _, s := range []*npy.Array{a.weightSpread, a.biasSpread} {
 			var data []float64
@@ -126,20 +125,12 @@ func (n *contents) withGuess(err error) error {
 				data = s.Data
 			}
 			stored = append(stored, data)
-			for _, v := range data {
-				if all++; v < 0 {
-					negative++
-				}
-			}
 		}
 	}
 	if ref := n.extras["reference.spread"]; ref != nil && len(ref.Data) == len(stored) {
 		if guess := audit.GuessScale(stored, ref.Data); guess != "" {
 			return fmt.Errorf("%w: %s", err, guess)
 		}
-	}
-	if negative > all/2 {
-		return fmt.Errorf("%w: spreads that are mostly negative look like rho (scale \"softplus\") or log sd (scale \"log_sd\")", err)
 	}
 	return err
 }

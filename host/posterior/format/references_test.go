@@ -402,8 +402,8 @@ func TestNegativeSpread(t *testing.T) {
 	}
 	const meta = `{"format":"psafe-posterior","version":1,"scale":"sd","layout":"in,out","layers":[{"kind":"dense","activation":"relu","in":4,"out":16},{"kind":"dense","activation":"identity","in":16,"out":3}]}`
 	_, path, err := readBytes(t, npz(t, meta, arrays), Options{})
-	wantError(t, "with references", err, path, `it must be finite and not negative: sigma looks like rho of a softplus: write scale "softplus"`)
+	wantError(t, "with references", err, path, `: sigma looks like rho of a softplus: write scale "softplus"`)
 	delete(arrays, "reference.spread")
 	_, path, err = readBytes(t, npz(t, meta, arrays), Options{})
-	wantError(t, "without", err, path, `look like rho (scale "softplus") or log sd`)
+	wantError(t, "without", err, path, `it must be finite and not negative`)
 }
