@@ -13,14 +13,17 @@ import (
 // module and of others each package may import, the standard library apart.
 // Tests may import more.
 var mayImport = map[string][]string{
-	"psafe/host/npy":              {"psafe/internal/infile"},
-	"psafe/host/measure":          {},
-	"psafe/host/network":          {"gonum.org/v1/gonum/", "psafe/host/measure"},
-	"psafe/host/posterior":        {"psafe/host/measure", "psafe/host/network"},
-	"psafe/host/posterior/format": {"psafe/host/network", "psafe/host/npy", "psafe/host/posterior", "psafe/internal/infile", "psafe/internal/nearest"},
-	"psafe/host/property":         {"psafe/host/npy", "psafe/internal/infile", "psafe/internal/nearest"},
-	"psafe/host/bound":            {"psafe/host/network", "psafe/host/posterior", "psafe/host/property"},
-	"psafe/host/bound/lockstep":   {"psafe/host/bound"},
+	"psafe/host/npy":             {"psafe/internal/infile"},
+	"psafe/host/measure":         {},
+	"psafe/host/network":         {"gonum.org/v1/gonum/", "psafe/host/measure"},
+	"psafe/host/posterior":       {"psafe/host/measure", "psafe/host/network"},
+	"psafe/host/posterior/audit": {"psafe/host/network", "psafe/host/posterior"},
+	"psafe/host/posterior/format": {
+		"psafe/host/network", "psafe/host/npy", "psafe/host/posterior", "psafe/host/posterior/audit", "psafe/internal/infile", "psafe/internal/nearest",
+	},
+	"psafe/host/property":       {"psafe/host/npy", "psafe/internal/infile", "psafe/internal/nearest"},
+	"psafe/host/bound":          {"psafe/host/network", "psafe/host/posterior", "psafe/host/property"},
+	"psafe/host/bound/lockstep": {"psafe/host/bound"},
 	"psafe/host/bound/devicetest": {
 		"psafe/host/bound", "psafe/host/network", "psafe/host/posterior", "psafe/host/property",
 		"psafe/internal/testscale",
@@ -38,7 +41,7 @@ var mayImport = map[string][]string{
 	},
 	"psafe/host/report": {"psafe/host/certify", "psafe/host/measure", "psafe/host/property", "psafe/internal/infile"},
 	"psafe/host/run": {
-		"psafe/host/bound", "psafe/host/certify", "psafe/host/posterior", "psafe/host/posterior/format",
+		"psafe/host/bound", "psafe/host/certify", "psafe/host/posterior", "psafe/host/posterior/audit", "psafe/host/posterior/format",
 		"psafe/host/property", "psafe/host/report", "psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile",
 	},
 	"psafe/host/train": {
@@ -68,7 +71,7 @@ var mayImport = map[string][]string{
 		"github.com/spf13/pflag", "golang.org/x/term", "psafe/fallback", "psafe/gpu", "psafe/gpu/cl",
 		"psafe/host/bench", "psafe/host/bound", "psafe/host/check", "psafe/host/crosscheck", "psafe/host/figure",
 		"psafe/host/measure", "psafe/host/network", "psafe/host/paper", "psafe/host/posterior",
-		"psafe/host/posterior/format", "psafe/host/property", "psafe/host/report", "psafe/host/run",
+		"psafe/host/posterior/audit", "psafe/host/posterior/format", "psafe/host/property", "psafe/host/report", "psafe/host/run",
 		"psafe/host/train", "psafe/internal/child", "psafe/internal/infile", "psafe/internal/nearest",
 		"psafe/internal/outfile", "psafe/python",
 	},

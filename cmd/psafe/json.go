@@ -54,6 +54,18 @@ type inspected struct {
 	Samples     *inspectedSample `json:"samples,omitempty"`
 	// Gamma is no bound.
 	Gamma *float64 `json:"gamma_for_mass_0.9_approx,omitempty"`
+	// Check is there with --check, and says what was compared when the file was read.
+	Check    *inspectedCheck `json:"check,omitempty"`
+	Warnings []string        `json:"warnings"`
+}
+
+type inspectedCheck struct {
+	References int     `json:"references"`
+	Compared   int     `json:"compared"`
+	Largest    float64 `json:"largest_difference"`
+	Tolerance  float64 `json:"tolerance"`
+	Arithmetic string  `json:"arithmetic,omitempty"`
+	Spreads    int     `json:"spreads"`
 }
 
 type inspectedLayer struct {

@@ -46,6 +46,7 @@ func commands() []command {
 		{"certify", "lower and upper bounds of P_safe for inputs and properties", runCertify},
 		{"check", "prove the bounds of result files again, independently", runCheck},
 		{"inspect", "layers, sizes and spread of a posterior", runInspect},
+		{"predict", "logits and classes at points, of the mean network and of drawn ones", runPredict},
 		{"convert", "any readable posterior to psafe's own .npz or to safetensors", runConvert},
 		{"import", "arrays of any names (safetensors, .npz) with a map that says what they are", runImport},
 		{"exporter", "print the Python file that saves posteriors of torch, Pyro, TFP and others", runExporter},

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/posterior/format"
 )
@@ -56,6 +58,9 @@ func TestScripts(t *testing.T) {
 				return err
 			}
 			if err := writeInputFiles(env.WorkDir); err != nil {
+				return err
+			}
+			if err := writeReferenced(env.WorkDir); err != nil {
 				return err
 			}
 			return writeBadFiles(env.WorkDir)
@@ -116,6 +121,56 @@ func copyTestdata(dir string) error {
 		}
 	}
 	return nil
+}
+
+// writeReferenced makes referenced.npz, a network with reference logits of its own, and
+// transposed.npz, the same with one of its layers the other way round; bare.npz is that
+// without references.
+func writeReferenced(dir string) error {
+	r := rand.New(rand.NewPCG(1, 2))
+	p := &posterior.Posterior{Scale: posterior.ScaleSD, Reference: &posterior.Reference{}}
+	for k, width := range []int{6, 6, 3} {
+		var lists [4][]float64
+		for j := range lists {
+			lists[j] = make([]float64, []int{[]int{4, 6, 6}[k] * width, width}[j%2])
+			for e := range lists[j] {
+				lists[j][e] = []float64{r.NormFloat64(), 0.05}[j/2]
+			}
+		}
+		p.Layers = append(p.Layers, posterior.Layer{
+			Layer:  network.DenseLayer([]int{4, 6, 6}[k], width, network.Activation{Kind: network.Tanh}),
+			Weight: posterior.NewParams(lists[0], lists[2], p.Scale), Bias: posterior.NewParams(lists[1], lists[3], p.Scale),
+		})
+	}
+	p.Layers[2].Activation = network.Activation{}
+	p.Input = posterior.Input{Mean: []float64{0.5}, Std: []float64{2}}
+	for range 4 {
+		x := []float64{r.NormFloat64(), r.NormFloat64(), r.NormFloat64(), r.NormFloat64()}
+		p.Reference.Inputs = append(p.Reference.Inputs, x...)
+		p.Reference.Logits = append(p.Reference.Logits, p.LogitsApprox(p.Input.NormaliseApprox(x))...)
+	}
+	p.Reference.Spread = []float64{0.05, 0.05, 0.05, 0.05, 0.05, 0.05}
+	write := func(name string) error {
+		var b bytes.Buffer
+		if err := format.WriteNPZ(&b, p); err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o644)
+	}
+	if err := write("referenced.npz"); err != nil {
+		return err
+	}
+	w := p.Layers[1].Weight.Mean
+	for i := range 6 {
+		for j := range i {
+			w[6*i+j], w[6*j+i] = w[6*j+i], w[6*i+j]
+		}
+	}
+	if err := write("transposed.npz"); err != nil {
+		return err
+	}
+	p.Reference = nil
+	return write("bare.npz")
 }
 
 // writeBadFiles makes the files that a program like this is given sooner or

@@ -36,8 +36,10 @@ type Posterior struct {
 	Scale Scale
 	// Source describes where the numbers came from.
 	Source Source
-	// Input is what the file says of the network's inputs.
+	// Input is what the file says of the inputs that the network was trained on.
 	Input Input
+	// Reference is what the file has to compare the network with, nil if it has nothing.
+	Reference *Reference
 
 	// The data of the other kinds; at most one is not nil.
 	samples *Samples
@@ -134,9 +136,15 @@ func (p *Posterior) LogitsApprox(x []float64) []float64 {
 // Validate says what makes p unusable: no layers, shapes that do not chain,
 // lengths that do not match, a number that is not finite, a negative standard
 // deviation, a count below 1, a dropout rate outside [0, 1), data of another kind,
-// or an activation on the last layer.
+// an activation on the last layer, or an Input or a Reference of another shape.
 func (p *Posterior) Validate() error {
 	if err := p.Network().Check(); err != nil {
+		return err
+	}
+	if err := p.Input.Validate(p.Inputs()); err != nil {
+		return err
+	}
+	if err := p.validateReference(); err != nil {
 		return err
 	}
 	return p.validateKind()

@@ -64,6 +64,18 @@ func ReadRegion(text RegionText, inputs int) (*Region, error) {
 // SameRadius says whether two regions move points equally far, as far as float64 tell.
 func (r *Region) SameRadius(of *Region) bool { return r.from.equal(&of.from) && r.to.equal(&of.to) }
 
+// Reach is how far a point moves at most in any coordinate, rounded up.
+func (r *Region) Reach() float64 {
+	most := max(-r.from.all.Lo, r.to.all.Hi)
+	for _, d := range r.from.each {
+		most = max(most, -d.Lo)
+	}
+	for _, d := range r.to.each {
+		most = max(most, d.Hi)
+	}
+	return most
+}
+
 // ball sets the offsets of a radius.
 func (r *Region) ball(eps Vector) {
 	r.from, r.to, r.eps, r.EpsSHA256 = eps.negated(), eps, &eps, eps.SHA256

@@ -53,7 +53,7 @@ func ReadNorm(mean, std string, inputs int, shape []int, channels string) (*Norm
 }
 
 // NormOf is the Norm of numbers that a posterior's file says: one for all inputs or one for
-// each, every std above 0.
+// each, every std above 0; nil stands for a mean of 0 and a std of 1.
 func NormOf(mean, std []float64, inputs int) (*Norm, error) {
 	n := &Norm{}
 	for _, of := range []struct {
@@ -66,6 +66,12 @@ func NormOf(mean, std []float64, inputs int) (*Norm, error) {
 				return nil, fmt.Errorf("the file's %s of input %d is %v; write the file again with numbers that are", of.what, j, v)
 			}
 			of.to.each = append(of.to.each, Decimal{0 + v, 0 + v})
+		}
+		if of.numbers == nil {
+			if of.what == "std" {
+				of.to.all = Decimal{1, 1}
+			}
+			continue
 		}
 		if len(of.numbers) != 1 && len(of.numbers) != inputs {
 			return nil, fmt.Errorf("the file has %d numbers for the %s of %d inputs; write one for all, or one for each", len(of.numbers), of.what, inputs)

@@ -49,6 +49,9 @@ func (r *ready) compute(ctx context.Context, old *earlier) ([]*report.Record, er
 		eng.Recheck(recheck)
 		engines = append(engines, eng)
 	}
+	for _, n := range append(Doubts(r.post), r.tasks.notes...) {
+		r.tell(n)
+	}
 	r.noteCeiling(engines[0].Precision())
 	records, err := r.goOn(ctx, engines, old)
 	if err == nil && dev.Done != nil {

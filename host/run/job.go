@@ -240,9 +240,6 @@ func (j *Job) read() (*ready, error) {
 	if r.tasks, err = j.Tasks.load(r.post); err != nil {
 		return nil, err
 	}
-	for _, n := range r.tasks.notes {
-		j.tell(n)
-	}
 	if err := r.complete(); err != nil {
 		return nil, err
 	}

@@ -13,8 +13,8 @@ import (
 )
 
 // Note is something that a user should know and that no record says; String is its line.
-// It is a *GoingOn, *Complete, *Anew, *OnlyDrawn, *Ceiling, *Dropped, *Normalised, *Reordered or
-// *Unproved.
+// It is a *GoingOn, *Complete, *Anew, *OnlyDrawn, *Ceiling, *Dropped, *Normalised, *Reordered,
+// *Unproved or an audit.Doubt.
 type Note interface{ String() string }
 
 // GoingOn says that Done of Total records are in File from an earlier run.

@@ -37,6 +37,7 @@ func (p *Points) tasks(post *posterior.Posterior) (*taskList, error) {
 		return nil, err
 	}
 	list.words, list.clipSHA256 = p.Property, radii[0].region.ClipSHA256
+	list.notes = append(list.notes, doubtPoints(post, points, index, largest(radii), len(p.Clip) > 0, p.Mean != "")...)
 	for _, r := range radii {
 		for _, i := range index {
 			task := property.Task{Index: i, Eps: r.text, EpsSHA256: r.region.EpsSHA256}
@@ -88,6 +89,15 @@ func (p *Points) radii(inputs int) ([]radius, error) {
 		radii = append(radii, radius{text, region})
 	}
 	return radii, nil
+}
+
+// largest is the largest radius in any coordinate.
+func largest(radii []radius) float64 {
+	r := 0.0
+	for _, of := range radii {
+		r = max(r, of.region.Reach())
+	}
+	return r
 }
 
 // read reads the points, in the network's order, which of them are asked for, each so many

@@ -123,8 +123,13 @@ func TestNormalised(t *testing.T) {
 	}
 	says.Input.Std = []float64{0}
 	refused(t, around(x, "0"), says, "the file's std of input 0 is 0")
-	says.Input = posterior.Input{Mean: []float64{0}}
-	refused(t, around(x, "0"), says, "the file has 0 numbers for the std of 2 inputs")
+	says.Input = posterior.Input{Mean: []float64{0, 0, 0}}
+	refused(t, around(x, "0"), says, "the file has 3 numbers for the mean of 2 inputs")
+	says.Input = posterior.Input{Mean: []float64{0.5}} // no std is one of 1
+	typed.Points.Mean, typed.Points.Std = "0.5", "1"
+	if of, want := load(t, around(x, "0.1"), says), load(t, func() Tasks { t := typed; t.Points.Eps = "0.1"; return t }(), plain); !reflect.DeepEqual(of.tasks, want.tasks) {
+		t.Errorf("%+v, want %+v", of.tasks, want.tasks)
+	}
 	typed.Points.Std = ""
 	refused(t, typed, plain, "--mean and --std go together")
 }

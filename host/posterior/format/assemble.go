@@ -7,6 +7,7 @@ import (
 	"psafe/host/network"
 	"psafe/host/npy"
 	"psafe/host/posterior"
+	"psafe/host/posterior/audit"
 )
 
 // contents is what every reader ends with: arrays, and what the file says about
@@ -25,6 +26,9 @@ type contents struct {
 	rates  []float64
 	note   string
 	origin *posterior.Source
+	// inputShape and extras (by name) are what a file says beside the posterior; extras.go.
+	inputShape []int
+	extras     map[string]*npy.Array
 }
 
 // arrays are those of one dense layer, weights (in, out); which there are depends
@@ -86,9 +90,15 @@ func (n *contents) assemble(opt Options) (*posterior.Posterior, error) {
 	}
 	p, err := n.posterior(layers, scale)
 	if err != nil {
-		return nil, err
+		return nil, n.withGuess(err)
 	}
 	p.Source = posterior.Source{Format: n.format, Note: n.note, Origin: n.origin}
+	if err := n.addExtras(p); err != nil {
+		return nil, err
+	}
+	if _, err := audit.Compare(p); err != nil {
+		return nil, err
+	}
 	return p, nil
 }
 

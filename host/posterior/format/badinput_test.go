@@ -299,6 +299,13 @@ func FuzzParse(f *testing.F) {
 			}
 			f.Add(slices.Clone(b.Bytes()))
 		}
+		for _, p := range kindReferences(f) {
+			b.Reset()
+			if err := write(&b, p); err != nil {
+				f.Fatal(err)
+			}
+			f.Add(slices.Clone(b.Bytes()))
+		}
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
 		n, err := parse(held(file))

@@ -30,6 +30,7 @@ type meta struct {
 	Layout  string      `json:"layout"`
 	Layers  []metaLayer `json:"layers"`
 	Note    string      `json:"note,omitempty"`
+	Shape   []int       `json:"input_shape,omitempty"`
 	Source  *metaSource `json:"source,omitempty"`
 }
 
@@ -58,7 +59,7 @@ const (
 // metaKeys are all keys of the header, at any depth. encoding/json matches names
 // without regard to case; the list makes it strict.
 var metaKeys = []string{
-	"format", "version", "scale", "layout", "layers", "note", "source",
+	"format", "version", "scale", "layout", "layers", "note", "source", "input_shape",
 	"kind", "activation", "in", "out", "path", "sha256", "counts", "rank", "rate",
 	"weight_scale", "bias_scale", "bias",
 }
@@ -171,7 +172,7 @@ func checkKeys(text []byte, allowed []string) error {
 // and reports what is missing, left over, or has another shape than the header
 // says, or too many numbers for a file of that length, and only then reads them.
 func (m *meta) contents(format string, byName map[string]lazy, file int64) (*contents, error) {
-	n := &contents{format: format, note: m.Note, counts: m.Counts}
+	n := &contents{format: format, note: m.Note, counts: m.Counts, inputShape: m.Shape}
 	var err error
 	if n.kind, err = m.kind(); err != nil {
 		return nil, err
@@ -205,6 +206,10 @@ func (m *meta) contents(format string, byName map[string]lazy, file int64) (*con
 			return nil, err
 		}
 	}
+	beside, err := findExtras(byName, &numbers)
+	if err != nil {
+		return nil, err
+	}
 	extra := ""
 	for name := range byName {
 		if extra == "" || name < extra {
@@ -219,6 +224,12 @@ func (m *meta) contents(format string, byName map[string]lazy, file int64) (*con
 	}
 	for k := range n.layers {
 		if err := m.load(n.kind, k, lazies[k], &n.layers[k]); err != nil {
+			return nil, err
+		}
+	}
+	n.extras = map[string]*npy.Array{}
+	for name, a := range beside {
+		if n.extras[name], err = a.load(); err != nil {
 			return nil, err
 		}
 	}
@@ -284,7 +295,7 @@ func encode(p *posterior.Posterior) (header []byte, list []npy.Named, err error)
 	if p.Kind.HasSpread() && p.Scale == posterior.ScaleUnknown {
 		panic("posterior: writing a posterior of unknown scale")
 	}
-	m := meta{Format: metaFormat, Version: metaVersion, Layout: layoutIO, Note: p.Source.Note}
+	m := meta{Format: metaFormat, Version: metaVersion, Layout: layoutIO, Note: p.Source.Note, Shape: p.Input.Shape}
 	m.fill(p)
 	if o := origin(&p.Source); o != nil {
 		// The last element only: where a file lay says nothing about it, and the
@@ -317,7 +328,7 @@ func encode(p *posterior.Posterior) (header []byte, list []npy.Named, err error)
 		}
 	}
 	header, err = json.Marshal(m)
-	return header, list, err
+	return header, append(list, writeExtras(p)...), err
 }
 
 // origin is the first file of the chain of conversions, nil if there is none.
