@@ -89,7 +89,7 @@ func (r *ready) earlier() (*earlier, error) {
 // inputs are the files and folders that the job reads.
 func (j *Job) inputs() []string {
 	p := &j.Tasks.Points
-	return []string{j.Posterior.Path, j.Tasks.File, property.FileOf(p.Inputs), property.FileOf(p.Label)}
+	return []string{j.Posterior.Path, j.Posterior.Options.SDFile, j.Tasks.File, property.FileOf(p.Inputs), property.FileOf(p.Label)}
 }
 
 // finished is what Resume makes of FILE itself: all of this run, or nothing.
@@ -143,6 +143,9 @@ func (r *ready) known(t *property.Task) *report.Record {
 		Posterior: r.Posterior.Path, PosteriorSHA256: r.post.Source.SHA256, PosteriorScale: r.Posterior.scaleWords(r.post), Activations: activations(r.post),
 		Inputs: r.tasks.source, InputsSHA256: r.tasks.sha256, Version: r.Version,
 	}
+	if given := r.post.Source.Given; given != nil {
+		rec.PosteriorSD, rec.PosteriorSDFile, rec.PosteriorSDSHA = given.Words, given.Path, given.SHA256
+	}
 	rec.SetTask(t)
 	rec.Tasks, rec.Run = len(r.tasks.tasks), r.id
 	return rec
@@ -155,7 +158,7 @@ func (r *ready) identify() error {
 	digest := sha256.New()
 	for i := range r.tasks.tasks {
 		rec := r.known(&r.tasks.tasks[i])
-		rec.Posterior, rec.Inputs = "", member(rec.Inputs)
+		rec.Posterior, rec.PosteriorSDFile, rec.Inputs = "", "", member(rec.Inputs)
 		line, err := rec.Line()
 		if err != nil {
 			return err
@@ -179,7 +182,7 @@ func activations(post *posterior.Posterior) []string {
 // knownFields are those of known that must agree: neither device nor seconds, which may
 // differ within a run, nor how a path is spelled, for which there are digests.
 var knownFields = []string{"index", "name", "label", "property", "eps", "clip", "input_scale", "flags", "require", "precision", "seed",
-	"posterior_sha256", "posterior_scale", "activations", "inputs_sha256", "version", "task", "tasks", "run"}
+	"posterior_sha256", "posterior_scale", "posterior_sd", "posterior_sd_sha256", "activations", "inputs_sha256", "version", "task", "tasks", "run"}
 
 // agree checks that records are the first that this run would write.
 func (r *ready) agree(file string, records []*report.Record) error {

@@ -125,7 +125,12 @@ func (c *combination) add(v *value, k int, coef float64, id int32) {
 		return
 	}
 	c.steps++
-	for _, t := range v.row(k) {
+	row := v.row(k)
+	if id != 0 && (len(row) > 1 || len(row) == 1 && v.c[k] != 0) {
+		c.exact = false // it would be in several places
+		return
+	}
+	for _, t := range row {
 		c.steps++
 		p, pid := c.times(t.v, t.id, coef, id)
 		if c.mark[t.j] != c.stamp {

@@ -264,7 +264,7 @@ func (l *lowering) onceEach() error {
 // sharedError refuses an initialiser whose random numbers are not independent entries of a
 // dense layer.
 func (l *lowering) sharedError(name, why string) error {
-	return fmt.Errorf("initialiser %.60q cannot have standard deviations: %s; uncertain weights that are shared or scaled need layers that psafe does not have yet (convolutions): give standard deviations by --sd-file to the others only", name, why)
+	return fmt.Errorf("initialiser %.60q cannot have standard deviations: %s; uncertain weights that are shared need support of convolutions, which psafe does not have yet: name in an --sd-file those of dense layers only", name, why)
 }
 
 // nameOf is the tensor that the first random number of a constant is of.

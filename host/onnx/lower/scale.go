@@ -55,10 +55,8 @@ func (l *lowering) scale(v *value, a affine) (*value, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &value{shape: v.shape, base: v.base, c: make([]float64, len(v.c))}
-	if v.start != nil {
-		r.start = []int{0}
-	}
+	r := &value{shape: v.shape, base: v.base}
+	r.grow(len(v.c), len(v.terms))
 	exact := true
 	for i := range v.c {
 		g := a.group(i)
@@ -83,7 +81,7 @@ func (l *lowering) scale(v *value, a affine) (*value, error) {
 		if math.IsInf(nearest, 0) {
 			return nil, fmt.Errorf("a constant overflows")
 		}
-		r.c[i], exact = nearest, exact && accuracy == big.Exact
+		r.c, exact = append(r.c, nearest), exact && accuracy == big.Exact
 	}
 	if worst > 0 || !exact {
 		op := l.rounded[l.node.Op]

@@ -158,13 +158,19 @@ func (l *lowering) picked(v *value, shape []int, from func(int) int) (*value, er
 		return nil, err
 	}
 	r := &value{shape: shape, base: v.base, name: v.name}
-	if v.start != nil {
-		r.start = []int{0}
-	}
+	r.grow(product(shape), len(v.terms))
 	for i := range product(shape) {
 		r.take(v, from(i))
 	}
 	return r, nil
+}
+
+// grow makes room for n elements with so many terms. Constants have none.
+func (v *value) grow(n, terms int) {
+	v.c = make([]float64, 0, n)
+	if !v.isConst() {
+		v.start, v.terms = make([]int, 1, n+1), make([]term, 0, terms)
+	}
 }
 
 // take appends element i of v as it is.
@@ -202,25 +208,26 @@ func (l *lowering) concat(n *onnx.Node) error {
 		return err
 	}
 	r := &value{base: -1}
-	size := 0
+	elements, terms := 0, 0
 	shape[a] = 0
 	for _, v := range in {
 		if err := l.current(v); err != nil {
 			return err
 		}
 		if !v.isConst() {
-			r.base, r.start = l.top, []int{0}
+			r.base = l.top
 		}
 		if len(v.shape) != len(shape) || !slices.Equal(v.shape[:a], shape[:a]) || !slices.Equal(v.shape[a+1:], shape[a+1:]) {
 			return fmt.Errorf("shapes %v and %v do not go together", in[0].shape, v.shape)
 		}
 		shape[a] += v.shape[a]
-		size += len(v.c) + len(v.terms)
+		elements, terms = elements+len(v.c), terms+len(v.terms)
 	}
 	r.shape = shape
-	if err := l.spend(int64(size)); err != nil {
+	if err := l.spend(int64(elements + terms)); err != nil {
 		return err
 	}
+	r.grow(elements, terms)
 	for outer := range product(shape[:a]) {
 		for _, v := range in {
 			piece := product(v.shape[a:])

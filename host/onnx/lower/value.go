@@ -203,14 +203,19 @@ func (l *lowering) flush(operands ...*value) error {
 	for _, name := range names {
 		add(l.env[name])
 	}
-	all := &value{base: l.top, start: []int{0}}
+	all := &value{base: l.top}
+	elements, terms := 0, 0
+	for _, v := range list {
+		elements, terms = elements+len(v.c), terms+len(v.terms)
+	}
+	if err := l.spend(int64(elements + terms)); err != nil {
+		return err
+	}
+	all.grow(elements, terms)
 	for _, v := range list {
 		for i := range v.c {
 			all.take(v, i)
 		}
-	}
-	if err := l.spend(int64(len(all.c) + len(all.terms))); err != nil {
-		return err
 	}
 	if err := l.close(all, network.Activation{}); err != nil {
 		return err

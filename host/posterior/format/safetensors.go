@@ -44,23 +44,32 @@ func looksLikeSafetensors(head []byte) bool {
 	return len(head) > 8 && head[8] == '{' && head[6] == 0 && head[7] == 0
 }
 
-// parseSafetensors reads a safetensors file with psafe's keys.
-func parseSafetensors(file blob) (*contents, error) {
+// openSafetensors reads the header of a safetensors file; data is what is behind it.
+func openSafetensors(file blob) (header *safetensorsHeader, data blob, err error) {
 	head, err := file.head()
 	if err != nil {
-		return nil, err
+		return nil, blob{}, err
 	}
 	length, left := binary.LittleEndian.Uint64(head), file.size-8
 	if length > maxSafetensorsHeader || length > uint64(left) {
-		return nil, fmt.Errorf("safetensors header of %d bytes: the file has %d, at most %d are allowed", length, left, maxSafetensorsHeader)
+		return nil, blob{}, fmt.Errorf("safetensors header of %d bytes: the file has %d, at most %d are allowed", length, left, maxSafetensorsHeader)
 	}
 	text := make([]byte, length)
 	if _, err := io.ReadFull(file.from(8, left), text); err != nil {
-		return nil, err
+		return nil, blob{}, err
 	}
-	header, err := parseSafetensorsHeader(text)
+	if header, err = parseSafetensorsHeader(text); err != nil {
+		return nil, blob{}, fmt.Errorf("safetensors header: %w", err)
+	}
+	at := 8 + int64(length)
+	return header, blob{file.from(at, file.size-at), file.size - at}, nil
+}
+
+// parseSafetensors reads a safetensors file with psafe's keys.
+func parseSafetensors(file blob) (*contents, error) {
+	header, data, err := openSafetensors(file)
 	if err != nil {
-		return nil, fmt.Errorf("safetensors header: %w", err)
+		return nil, err
 	}
 	if header.psafe == "" {
 		return nil, fmt.Errorf("safetensors metadata has no entry %q: see docs/formats.md for what it must say", safetensorsKey)
@@ -69,8 +78,7 @@ func parseSafetensors(file blob) (*contents, error) {
 	if err != nil {
 		return nil, fmt.Errorf("safetensors metadata %q: %w", safetensorsKey, err)
 	}
-	at := 8 + int64(length)
-	byName, err := header.arrays(blob{file.from(at, file.size-at), file.size - at})
+	byName, err := header.arrays(data)
 	if err != nil {
 		return nil, err
 	}
