@@ -29,8 +29,8 @@ import (
 // Random says which stored numbers are to keep their names, since each of them will get a
 // distribution of its own.
 type Random struct {
-	// Every asks for all numbers that Gemm, MatMul and Add take; the constants of Sub, Mul
-	// and Div are then left as they are. Otherwise Names are the initialisers (or outputs of
+	// Every asks for all numbers that Gemm, MatMul and Add take; the constants of Sub, Mul,
+	// Div and Pad are then left as they are. Otherwise Names are the initialisers (or outputs of
 	// Constant nodes) that are random, wherever they are used.
 	Every bool
 	Names map[string]bool

@@ -259,6 +259,11 @@ var networks = []struct {
 		b.Node("Gemm", []string{b.Const("w", []int{8, 3}), b.Const("d", []int{3})})
 		return b
 	}},
+	{"Pad", "16 identity 30", 0, func() *Build {
+		b := New(18, 1, 1, 4, 4)
+		b.Node("Pad", []string{b.Shape("p", 0, 0, 1, 0, 0, 0, 0, 2), b.Const("v", []int{}, 0.5)}, Text("mode", "constant"))
+		return b
+	}},
 	{"AveragePool of four: exact", "16 identity 4", 0, func() *Build {
 		b := New(18, 1, 1, 4, 4)
 		b.Node("AveragePool", nil, Ints("kernel_shape", 2, 2), Ints("strides", 2, 2))

@@ -29,6 +29,7 @@ func init() { // the functions lead back to the table through run
 		"MatMul":             (*lowering).matMul,
 		"MaxPool":            (*lowering).maxPool,
 		"Mul":                (*lowering).mul,
+		"Pad":                (*lowering).padded,
 		"Relu":               activation(network.Activation{Kind: network.ReLU}),
 		"Reshape":            (*lowering).reshape,
 		"Sigmoid":            activation(network.Activation{Kind: network.Sigmoid}),
@@ -108,7 +109,9 @@ func (l *lowering) operands(n *onnx.Node, least, most int) ([]*value, error) {
 }
 
 // takesInts says where a tensor of whole numbers may stand.
-func takesInts(op string, i int) bool { return op == "Reshape" && i == 1 || op == "Identity" }
+func takesInts(op string, i int) bool {
+	return (op == "Reshape" || op == "Pad") && i == 1 || op == "Identity"
+}
 
 // give is the end of every operator: its output.
 func (l *lowering) give(n *onnx.Node, v *value, err error) error {

@@ -113,6 +113,8 @@ func TestRefuses(t *testing.T) {
 			b.Node("BatchNormalization", []string{b.Const("a", []int{2}), b.Const("b", []int{2}), b.Const("c", []int{2}), b.Const("d", []int{2}, 1, -1)})
 			return &b.Graph
 		}},
+		{"Pad by reflection", "only padding with a constant", of("Pad", []int64{1, 3}, Text("mode", "reflect"))},
+		{"Pad by less than nothing", "pads has -1", of("Pad", []int64{1, 3}, Ints("pads", 0, 0, 0, -1))},
 		{"a kernel that does not fit", "does not fit into 3", of("MaxPool", []int64{1, 1, 3, 3}, Ints("kernel_shape", 4, 1))},
 		{"no kernel", "its kernel is [0 0]", of("MaxPool", []int64{1, 1, 3, 3})},
 		{"a huge stride", "strides has 4611686018427387904", of("MaxPool", []int64{1, 1, 3, 3}, Ints("kernel_shape", 2, 2), Ints("strides", 1<<62, 1))},

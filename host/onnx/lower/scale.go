@@ -173,7 +173,7 @@ func (l *lowering) note() {
 	}
 	slices.Sort(kept)
 	if len(kept) > 0 {
-		l.result.Notes = append(l.result.Notes, "constants of Sub, Mul and Div keep the standard deviation 0: "+strings.Join(kept, ", "))
+		l.result.Notes = append(l.result.Notes, "constants of Sub, Mul, Div and Pad keep the standard deviation 0: "+strings.Join(kept, ", "))
 	}
 }
 

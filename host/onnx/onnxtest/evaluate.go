@@ -122,6 +122,27 @@ func evaluate(n *onnx.Node, args []array) array {
 			shape[open] = len(args[0].data) / length(shape)
 		}
 		return array{shape, args[0].data}
+	case "Pad":
+		x, out := args[0], array{}
+		axes := len(x.shape)
+		for i, d := range x.shape {
+			out.shape = append(out.shape, d+int(args[1].data[i]+args[1].data[axes+i]))
+		}
+		at := make(index, axes)
+		for range length(out.shape) {
+			from, inside := make(index, axes), true
+			for i := range axes {
+				from[i] = at[i] - int(args[1].data[i])
+				inside = inside && from[i] >= 0 && from[i] < x.shape[i]
+			}
+			if inside {
+				out.data = append(out.data, x.at(from))
+			} else {
+				out.data = append(out.data, args[2].data[0])
+			}
+			at.next(out.shape)
+		}
+		return out
 	case "Transpose":
 		var order []int
 		for _, a := range attr["perm"].Ints {
