@@ -9,6 +9,22 @@ import (
 	"psafe/host/onnx/onnxtest"
 )
 
+// concats doubles a tensor again and again.
+func concats() string {
+	b := onnxtest.New(1, 1, 1024)
+	for range 24 {
+		b.Node("Concat", []string{b.Last}, onnxtest.Int("axis", 1))
+	}
+	return string(onnxtest.Encode(&b.Graph))
+}
+
+// wideConv is a convolution of 2^26 weights as a dense layer.
+func wideConv() string {
+	b := onnxtest.New(1, 1, 1, 64, 64)
+	b.Node("Conv", []string{b.Const("k", []int{4, 1, 3, 3})}, onnxtest.Ints("pads", 1, 1, 1, 1))
+	return string(onnxtest.Encode(&b.Graph))
+}
+
 // writeONNX makes the ONNX files of the scripts: net.onnx (2-3-2), skip.onnx with a skip
 // connection, softmax.onnx, cnn.onnx, and sd.npz with standard deviations of net.onnx.
 func writeONNX(dir string) error {

@@ -39,11 +39,12 @@ type Random struct {
 // MostWeights bounds the weights of all dense layers together, zeros included.
 const MostWeights = 1 << 26
 
-// mostWork bounds the elements and coefficients of all tensors on the way, and mostSteps the
-// products that are formed.
+// Limits of what is made on the way: elements and coefficients of all tensors, so many and a
+// few for each number of the file; and products that are formed.
 const (
-	mostWork  = 1 << 27
-	mostSteps = 1 << 30
+	mostWork      = 1 << 26
+	workPerNumber = 16
+	mostSteps     = 1 << 30
 )
 
 // Layer is a dense layer.
@@ -95,8 +96,9 @@ type lowering struct {
 	// many outputs the last of them has, and nonNeg that these are never negative.
 	top, size int
 	nonNeg    bool
-	// weights, work and steps are spent of the limits.
+	// weights, work and steps are spent of the limits; mostWork is that of this graph.
 	weights, work, steps int64
+	mostWork             int64
 	nextID               int32
 	rounded              map[string]*rounding
 	kept                 map[string]bool // constants that Every leaves as they are
@@ -106,7 +108,10 @@ type lowering struct {
 // Operators, or uses one in a way that is no stack of layers; if a random number does not
 // become exactly one entry of one layer; and if a limit is exceeded.
 func Graph(g *onnx.Graph, random Random) (*Result, error) {
-	l := &lowering{random: random, env: map[string]*value{}, uses: map[string]int{}, nextID: 1, rounded: map[string]*rounding{}, kept: map[string]bool{}}
+	l := &lowering{random: random, env: map[string]*value{}, uses: map[string]int{}, nextID: 1, mostWork: mostWork, rounded: map[string]*rounding{}, kept: map[string]bool{}}
+	for _, t := range g.Initializers {
+		l.mostWork += workPerNumber * int64(len(t.Floats))
+	}
 	if len(g.Outputs) != 1 {
 		return nil, fmt.Errorf("the graph has %d outputs: export a network with one", len(g.Outputs))
 	}

@@ -71,8 +71,8 @@ func (l *lowering) count(shape []int) (int, error) {
 		if d < 1 {
 			return 0, fmt.Errorf("shape %v is empty", shape)
 		}
-		if n *= int64(d); n > mostWork {
-			return 0, fmt.Errorf("shape %v has more than %d elements", shape, mostWork)
+		if n *= int64(d); n > l.mostWork {
+			return 0, fmt.Errorf("shape %v has more than %d elements", shape, l.mostWork)
 		}
 	}
 	return int(n), l.spend(n)
@@ -80,8 +80,8 @@ func (l *lowering) count(shape []int) (int, error) {
 
 // spend counts elements and coefficients that are about to be made.
 func (l *lowering) spend(n int64) error {
-	if l.work += n; l.work > mostWork {
-		return fmt.Errorf("the tensors up to here have more than %d elements and coefficients: the network is too large", mostWork)
+	if l.work += n; l.work > l.mostWork {
+		return fmt.Errorf("the tensors up to here have more than %d elements and coefficients: the network is too large", l.mostWork)
 	}
 	return infile.Afford(24 * n)
 }

@@ -1,7 +1,6 @@
 package format
 
 import (
-	"bytes"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -42,34 +41,52 @@ func parseONNX(file blob) (*contents, error) {
 	return &contents{format: "onnx", graph: g}, err
 }
 
-// parseGzip reads a compressed ONNX file; psafe reads no other posteriors in gzip.
+// parseGzip reads a compressed ONNX file; psafe reads no other posteriors in gzip. It is
+// unpacked twice: to count, and then into as many bytes.
 func parseGzip(file blob) (*contents, error) {
-	z, err := gzip.NewReader(file.from(0, file.size))
-	if err != nil {
-		return nil, fmt.Errorf("damaged gzip: %w", err)
-	}
-	head := make([]byte, headBytes)
-	n, err := io.ReadFull(z, head)
-	if err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
-		return nil, fmt.Errorf("damaged gzip: %w", err)
-	}
-	if head = head[:n]; !onnx.Looks(head) {
-		return nil, errors.New("the gzip file holds no ONNX model: unpack any other posterior first")
-	}
 	limit := min(maxONNX, max(freeONNX, 8*file.size))
-	if err := infile.Afford(limit); err != nil {
+	var size int64
+	err := unpack(file, func(z io.Reader) error {
+		head := make([]byte, headBytes)
+		n, err := io.ReadFull(z, head)
+		if err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
+			return err
+		}
+		if !onnx.Looks(head[:n]) {
+			return errNoModel
+		}
+		size, err = io.Copy(io.Discard, io.LimitReader(z, limit+1-int64(n)))
+		size += int64(n)
+		return err
+	})
+	switch {
+	case errors.Is(err, errNoModel):
 		return nil, err
-	}
-	model := bytes.NewBuffer(head)
-	m, err := io.Copy(model, io.LimitReader(z, limit+1-int64(n)))
-	if err != nil {
+	case err != nil:
 		return nil, fmt.Errorf("damaged gzip: %w", err)
-	}
-	if m+int64(n) > limit {
+	case size > limit:
 		return nil, fmt.Errorf("it unpacks to more than %d bytes, the limit for a file of %d", limit, file.size)
 	}
-	g, err := onnx.Decode(model.Bytes())
+	if err := infile.Afford(size); err != nil {
+		return nil, err
+	}
+	model := make([]byte, size)
+	if err := unpack(file, func(z io.Reader) error { _, err := io.ReadFull(z, model); return err }); err != nil {
+		return nil, fmt.Errorf("damaged gzip: %w", err)
+	}
+	g, err := onnx.Decode(model)
 	return &contents{format: "onnx", graph: g}, err
+}
+
+var errNoModel = errors.New("the gzip file holds no ONNX model: unpack any other posterior first")
+
+// unpack hands use what a gzip file unpacks to.
+func unpack(file blob, use func(io.Reader) error) error {
+	z, err := gzip.NewReader(file.from(0, file.size))
+	if err != nil {
+		return err
+	}
+	return use(z)
 }
 
 // assembleONNX makes a posterior of a graph with the standard deviations of the options.
