@@ -318,8 +318,7 @@ func TestVNNCOMP(t *testing.T) {
 	}
 }
 
-// FuzzONNX: whatever the bytes, one line or a posterior that is valid and computes what the
-// graph says.
+// FuzzONNX: whatever the bytes, one line or a posterior that is valid.
 func FuzzONNX(f *testing.F) {
 	for _, b := range []*Build{someMLP(), someCNN()} {
 		f.Add(Encode(&b.Graph))
