@@ -18,6 +18,7 @@ package lower
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"sort"
@@ -148,9 +149,9 @@ func Graph(g *onnx.Graph, random Random) (*Result, error) {
 	return &l.result, l.onceEach()
 }
 
-// Versions of the default operator set whose operators mean what is lowered. Attributes that
-// older ones had are refused by name.
-const leastOpset, mostOpset = 6, 24
+// Versions of the default operator set whose operators mean what is lowered: from 7 on,
+// shapes are broadcast as NumPy does. Attributes that older ones had are refused by name.
+const leastOpset, mostOpset = 7, 24
 
 // needed are the nodes that the output depends on, in the order of the file.
 func needed(g *onnx.Graph) ([]*onnx.Node, error) {
@@ -212,9 +213,6 @@ func (l *lowering) begin(g *onnx.Graph) error {
 	l.env[in.Name] = l.identity(l.result.Shape, 0)
 	for _, t := range g.Initializers {
 		if l.uses[t.Name] == 0 {
-			if l.random.Names[t.Name] {
-				return fmt.Errorf("initialiser %.60q has standard deviations, and the network does not use it: leave it out of the file of standard deviations", t.Name)
-			}
 			continue
 		}
 		if l.env[t.Name], err = l.constant(t); err != nil {
@@ -240,6 +238,11 @@ func (l *lowering) end(out *value) error {
 
 // onceEach checks that every random number is exactly one entry of one layer.
 func (l *lowering) onceEach() error {
+	for _, name := range slices.Sorted(maps.Keys(l.random.Names)) {
+		if !slices.ContainsFunc(l.result.Tensors, func(t Stored) bool { return t.Name == name }) {
+			return fmt.Errorf("initialiser %.60q has standard deviations, and the network does not use it: leave it out of the file of standard deviations", name)
+		}
+	}
 	seen := make([]bool, l.nextID)
 	for k := range l.result.Layers {
 		layer := &l.result.Layers[k]

@@ -56,7 +56,7 @@ func TestRefuses(t *testing.T) {
 		{"a constant output", "the network does not use its input", changed(func(g *onnx.Graph) { g.Outputs[0].Name = "w" })},
 		{"a second output", `a second output "mask"`, changed(func(g *onnx.Graph) { g.Nodes[1].Outputs = append(g.Nodes[1].Outputs, "mask") })},
 		{"too many inputs", "it has 2 inputs instead of 1 to 1", changed(func(g *onnx.Graph) { g.Nodes[1].Inputs = append(g.Nodes[1].Inputs, "w") })},
-		{"an old opset", "of opset 1: psafe knows 6 to 24", changed(func(g *onnx.Graph) { g.Opset = 1 })},
+		{"an old opset", "of opset 1: psafe knows 7 to 24", changed(func(g *onnx.Graph) { g.Opset = 1 })},
 		{"shapes that do not fit", "do not go together", changed(func(g *onnx.Graph) { g.Initializers[0].Shape = []int{2, 3} })},
 		{"NaN", `initialiser "w": number 1 is NaN`, changed(func(g *onnx.Graph) { g.Initializers[0].Floats[1] = math.NaN() })},
 		{"a skip connection", "no skip connections yet", func() *onnx.Graph {

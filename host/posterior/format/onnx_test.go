@@ -215,6 +215,9 @@ func TestONNXRoundTrip(t *testing.T) {
 // TestONNXRefuses has one line for each thing that cannot be.
 func TestONNXRefuses(t *testing.T) {
 	mlp, cnn := Encode(&someMLP().Graph), Encode(&someCNN().Graph)
+	b := someMLP()
+	b.Const("spare", []int{1})
+	spare := Encode(&b.Graph)
 	for _, c := range []struct {
 		name, want string
 		file       []byte
@@ -237,6 +240,7 @@ func TestONNXRefuses(t *testing.T) {
 		{"sd of Sub", `initialiser "mean" cannot have standard deviations: Sub takes its constants as they are`, mlp, Options{SDFile: sidecar(t, named("mean", []int{3}, 0, 1, 1)), Scale: posterior.ScaleSD}},
 		{"sd of a kernel", `initialiser "k" cannot have standard deviations: it is shared by all places of a convolution`, cnn, Options{SD: "0.1"}},
 		{"sd of a gain", `initialiser "g" cannot have standard deviations: it is shared by all places of a channel`, cnn, Options{SDFile: sidecar(t, named("g", []int{2}, 1, 1)), Scale: posterior.ScaleSD}},
+		{"sd of a number that is not used", `initialiser "spare" has standard deviations, and the network does not use it`, spare, Options{SDFile: sidecar(t, named("spare", []int{1}, 1)), Scale: posterior.ScaleSD}},
 		{"activations", "the option says tanh: drop --activation", mlp, Options{SD: "0", Activations: []network.Activation{{Kind: network.Tanh}}}},
 		{"another format", "the file has standard deviations of its own: drop --sd", npz(t, goodMeta, goodArrays()), Options{SD: "0"}},
 		{"gzip of another format", "holds no ONNX model", zipped(npz(t, goodMeta, goodArrays())), Options{}},
