@@ -40,6 +40,7 @@ const (
 	asLabels    = "certify --posterior NET --eps 0.1 --inputs POINTS --label FILE"
 	asProperty  = "certify --posterior NET --property FILE"
 	asPosterior = "inspect FILE"
+	asONNX      = "inspect --sd 0 FILE"
 	asData      = "train --task regression --data FILE --out OUT"
 	asResults   = "plot eps FILE --out OUT.svg"
 )
@@ -101,6 +102,11 @@ func bombs() []bomb {
 		{"arch.json of layers", asPosterior, folder("arch.json", func() string {
 			return `{"class_name":"Sequential","config":{"layers":[` + strings.Repeat("{},", 1<<20) + "{}]}}"
 		}), "more than 262144 values", 50, false},
+
+		{"gzip of ONNX, 1 GiB", asONNX, gzipOf("\x08\x08\x3a\xff\xff\xff\xff\x03", zeros, 1<<10), "it unpacks to more than 67108864 bytes", 50, false},
+		{"sparse ONNX", asONNX, sparse("\x08\x08\x3a\xff\xff\xff\xff\x0f", 4<<30), "the limit for such a file is 1073741824", 50, false},
+		{"ONNX of a chain of Concat", asONNX, write(concats), "the network is too large", 1300, true},
+		{"ONNX of a convolution as large as can be", asONNX, write(wideConv), "", 2000, true},
 
 		{"sparse results", asResults, sparse("{", 4<<30), "the limit for such a file is 1073741824", 50, false},
 		{"results of one line", asResults, sparse("{", 1<<30), "token too long", 100, false},

@@ -35,6 +35,7 @@ type checkFlags struct {
 
 func (c *checkFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&c.Posterior, "posterior", "", "the posterior file or directory, if it is not where the records say")
+	f.StringVar(&c.SDFile, "sd-file", "", "the file of standard deviations of an ONNX network, if it is not where the records say")
 	f.StringVar(&c.Inputs, "inputs", "", "the data file or property file, if it is not where the records say")
 	f.Float64Var(&c.sample, "sample", 1, "prove only this share of the records, drawn by --seed; of all others, what the lines say of themselves is checked")
 	f.Uint64Var(&c.seed, "seed", 0, "seed of --sample")

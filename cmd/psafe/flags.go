@@ -51,13 +51,17 @@ func parse(f *pflag.FlagSet, args []string, operands int) error {
 
 // posteriorFlags are shared by the commands that read a posterior.
 type posteriorFlags struct {
-	scale, factor string
-	activation    []string
+	scale, factor          string
+	sd, sdRelative, sdFile string
+	activation             []string
 }
 
 func (p *posteriorFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&p.scale, "scale", "", "what the file calls sigma: "+posterior.ScaleWords+" (needed where the file does not say)")
 	f.StringSliceVar(&p.activation, "activation", nil, "hidden activations: "+network.Words()+"; one for all or one a layer")
+	f.StringVar(&p.sd, "sd", "", "standard deviation of every weight of an ONNX network: 0 for this one network, or a decimal")
+	f.StringVar(&p.sdRelative, "sd-relative", "", "standard deviation of every weight of an ONNX network, as this decimal times the size of the weight")
+	f.StringVar(&p.sdFile, "sd-file", "", ".npz or safetensors file of what --scale says, for an ONNX network, by names of its initialisers")
 }
 
 // addFactor is for commands that write no posterior: a file keeps its spread.
@@ -68,6 +72,7 @@ func (p *posteriorFlags) addFactor(f *pflag.FlagSet) {
 // of is the posterior at path, read as the flags say.
 func (p *posteriorFlags) of(path string) (run.Posterior, error) {
 	named := run.Posterior{Path: path, Factor: p.factor}
+	named.Options.SD, named.Options.SDRelative, named.Options.SDFile = p.sd, p.sdRelative, p.sdFile
 	var err error
 	if p.scale != "" {
 		if named.Options.Scale, err = posterior.ParseScale(p.scale); err != nil {

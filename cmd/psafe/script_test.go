@@ -63,6 +63,9 @@ func TestScripts(t *testing.T) {
 			if err := writeReferenced(env.WorkDir); err != nil {
 				return err
 			}
+			if err := writeONNX(env.WorkDir); err != nil {
+				return err
+			}
 			return writeBadFiles(env.WorkDir)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"oneline": oneLine, "lines": countLines, "first": firstLines, "changed": changeFile},

@@ -11,7 +11,7 @@ import (
 
 // Files are named in place of those of records, where they have moved; empty for those of
 // the record.
-type Files struct{ Posterior, Inputs string }
+type Files struct{ Posterior, SDFile, Inputs string }
 
 // Checker checks records, one at a time. It keeps files that records have in common.
 type Checker struct {

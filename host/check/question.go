@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -62,7 +63,7 @@ func kept[T any](held *map[string]T, key string, read func() (T, error)) (T, err
 func (f *files) question(r *record, given Files) (*question, error) {
 	q := &question{record: r, held: f}
 	var err error
-	if q.post, err = f.posterior(r, given.Posterior); err != nil {
+	if q.post, err = f.posterior(r, given); err != nil {
 		return nil, fmt.Errorf("posterior: %w", err)
 	}
 	inputs := r.Inputs
@@ -115,11 +116,8 @@ func there(path, flag string) error {
 
 // posterior reads the posterior with the spread, the factor and the activations that the
 // record names.
-func (f *files) posterior(r *record, given string) (*posterior.Posterior, error) {
-	path := r.Posterior
-	if given != "" {
-		path = given
-	}
+func (f *files) posterior(r *record, given Files) (*posterior.Posterior, error) {
+	path, sd := cmp.Or(given.Posterior, r.Posterior), r.PosteriorSDFile
 	if err := there(path, "posterior"); err != nil {
 		return nil, err
 	}
@@ -132,6 +130,15 @@ func (f *files) posterior(r *record, given string) (*posterior.Posterior, error)
 			return nil, err
 		}
 	}
+	if sd != "" {
+		sd = cmp.Or(given.SDFile, sd)
+		if err := there(sd, "sd-file"); err != nil {
+			return nil, err
+		}
+	}
+	if err := options.SetSpread(r.PosteriorSD, sd); err != nil {
+		return nil, fmt.Errorf("posterior_sd: %w", err)
+	}
 	for _, word := range r.Activations {
 		a, err := net.ParseActivation(word)
 		if err != nil {
@@ -139,17 +146,27 @@ func (f *files) posterior(r *record, given string) (*posterior.Posterior, error)
 		}
 		options.Activations = append(options.Activations, a)
 	}
-	key := strings.Join(append([]string{path, r.PosteriorScale}, r.Activations...), "\x00")
+	key := strings.Join(append([]string{path, r.PosteriorScale, r.PosteriorSD, sd}, r.Activations...), "\x00")
 	p, err := kept(&f.posteriors, key, func() (*posterior.Posterior, error) { return readPosterior(path, options, factor) })
 	switch {
 	case err != nil:
 		return nil, err
 	case p.Source.SHA256 != r.PosteriorSHA256:
 		return nil, fmt.Errorf("%s has the digest %.16s, the record was made from %.16s", path, p.Source.SHA256, r.PosteriorSHA256)
+	case sdDigest(p) != r.PosteriorSDSHA:
+		return nil, fmt.Errorf("%s has the digest %.16s, the record was made from %.16s", sd, sdDigest(p), r.PosteriorSDSHA)
 	case p.ScaleList() != words:
 		return nil, fmt.Errorf("its spread is %s, the record says %s", p.ScaleList(), words)
 	}
 	return p, nil
+}
+
+// sdDigest is that of the file of standard deviations of an ONNX network, empty without one.
+func sdDigest(p *posterior.Posterior) string {
+	if p.Source.Given == nil {
+		return ""
+	}
+	return p.Source.Given.SHA256
 }
 
 // readPosterior reads a posterior and multiplies its standard deviations by a factor.

@@ -73,6 +73,9 @@ type record struct {
 	Posterior       string   `json:"posterior"`
 	PosteriorSHA256 string   `json:"posterior_sha256"`
 	PosteriorScale  string   `json:"posterior_scale"`
+	PosteriorSD     string   `json:"posterior_sd"`
+	PosteriorSDFile string   `json:"posterior_sd_file"`
+	PosteriorSDSHA  string   `json:"posterior_sd_sha256"`
 	Activations     []string `json:"activations"`
 	Inputs          string   `json:"inputs"`
 	InputsSHA256    string   `json:"inputs_sha256"`

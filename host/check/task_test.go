@@ -167,7 +167,7 @@ func TestNormOfPosterior(t *testing.T) {
 			t.Fatal(err)
 		}
 		var c Checker
-		post, err := c.files.posterior(r, "")
+		post, err := c.files.posterior(r, Files{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -54,7 +54,7 @@ type Source struct {
 	// its last element.
 	Path string
 	// Format is the short name of the format: "psafe", "safetensors",
-	// "uai2020", "deepbayes", "batten2024", or what tensors had a map for.
+	// "uai2020", "deepbayes", "batten2024", "onnx", or what tensors had a map for.
 	Format string
 	// SHA256 is the lower-case hexadecimal digest of the content.
 	SHA256 string
@@ -64,6 +64,17 @@ type Source struct {
 	// Path, Format and SHA256 of the first file of the chain; nil if it is
 	// silent.
 	Origin *Source
+	// Given is what the user said of the standard deviations, where the format has none
+	// (ONNX); else nil.
+	Given *Given
+}
+
+// Given says where standard deviations came from that no posterior file had.
+type Given struct {
+	// Words say what they are, as format.Options.SpreadWords.
+	Words string
+	// Path and SHA256 are those of the file that has them, if there is one.
+	Path, SHA256 string
 }
 
 // Layer is a layer of the network and the distributions of its parameters. The last layer
@@ -84,7 +95,8 @@ type Params struct {
 	// Mean is mu, exactly as stored in the file.
 	Mean []float64
 	// Spread is the file's own spread parameter, exactly as stored; what it
-	// means is Posterior.ScaleOf.
+	// means is Posterior.ScaleOf. (Of ONNX networks it is the standard deviation that the
+	// user gave, rounded to float64.)
 	Spread []float64
 	// Scale is what Spread holds; ScaleUnknown leaves it to Posterior.Scale.
 	Scale Scale

@@ -99,6 +99,11 @@ type Record struct {
 	Posterior       string `json:"posterior"`
 	PosteriorSHA256 string `json:"posterior_sha256"`
 	PosteriorScale  string `json:"posterior_scale"`
+	// PosteriorSD says what the standard deviations of an ONNX network are: "0", "0.05",
+	// "relative 0.01" or "file sd", which is PosteriorSDFile.
+	PosteriorSD     string `json:"posterior_sd,omitempty"`
+	PosteriorSDFile string `json:"posterior_sd_file,omitempty"`
+	PosteriorSDSHA  string `json:"posterior_sd_sha256,omitempty"`
 	// Activations are those of the hidden layers.
 	Activations  []string `json:"activations"`
 	Inputs       string   `json:"inputs,omitempty"`

@@ -89,7 +89,7 @@ func (r *ready) earlier() (*earlier, error) {
 // inputs are the files and folders that the job reads.
 func (j *Job) inputs() []string {
 	p := &j.Tasks.Points
-	files := append([]string{j.Posterior.Path, j.Tasks.File, property.FileOf(p.Label)}, property.FilesOf(p.Inputs)...)
+	files := append([]string{j.Posterior.Path, j.Posterior.Options.SDFile, j.Tasks.File, property.FileOf(p.Label)}, property.FilesOf(p.Inputs)...)
 	for _, text := range append([]string{p.Mean, p.Std, strings.Join(p.Clip, ",")}, property.SplitList(p.Eps)...) {
 		files = append(files, property.VectorFile(text))
 	}
@@ -151,6 +151,9 @@ func (r *ready) known(t *property.Task) *report.Record {
 	if n := list.norm.Norm; n != nil {
 		rec.MeanSHA256, rec.StdSHA256 = n.MeanSHA256, n.StdSHA256
 	}
+	if given := r.post.Source.Given; given != nil {
+		rec.PosteriorSD, rec.PosteriorSDFile, rec.PosteriorSDSHA = given.Words, given.Path, given.SHA256
+	}
 	rec.SetTask(t)
 	rec.Tasks, rec.Run = len(r.tasks.tasks), r.id
 	return rec
@@ -176,7 +179,7 @@ func (r *ready) identify() error {
 
 // unspell takes out of a record how the paths of files are spelled that it has digests of.
 func unspell(r *report.Record) {
-	r.Posterior, r.Inputs, r.Template = "", member(r.Inputs), ""
+	r.Posterior, r.PosteriorSDFile, r.Inputs, r.Template = "", "", member(r.Inputs), ""
 	for _, of := range []struct {
 		text   *string
 		digest string
@@ -204,7 +207,7 @@ func activations(post *posterior.Posterior) []string {
 // differ within a run, nor how a path is spelled, for which there are digests.
 var knownFields = []string{"index", "name", "label", "property", "eps", "clip", "input_scale", "eps_sha256", "clip_sha256",
 	"fix", "free", "mean", "mean_sha256", "std", "std_sha256", "channels", "template_sha256", "template_entry", "flags", "require", "precision", "seed",
-	"posterior_sha256", "posterior_scale", "activations", "inputs_sha256", "version", "task", "tasks", "run"}
+	"posterior_sha256", "posterior_scale", "posterior_sd", "posterior_sd_sha256", "activations", "inputs_sha256", "version", "task", "tasks", "run"}
 
 // agree checks that records are the first that this run would write.
 func (r *ready) agree(file string, records []*report.Record) error {

@@ -91,6 +91,9 @@ func (p *Posterior) Args() []string {
 		activations = append(activations, a.String())
 	}
 	l.add("activation", strings.Join(activations, ","))
+	l.add("sd", p.Options.SD)
+	l.add("sd-relative", p.Options.SDRelative)
+	l.add("sd-file", p.Options.SDFile)
 	l.add("scale-factor", p.Factor)
 	return l.args()
 }

@@ -42,6 +42,7 @@ var modules = []module{
 	{path: "golang.org/x/text", licence: "BSD-3-Clause"},
 	{path: "gonum.org/v1/gonum", licence: "BSD-3-Clause", files: "THIRD_PARTY_LICENSES/*"},
 	{path: "gonum.org/v1/plot", licence: "BSD-3-Clause"},
+	{path: "google.golang.org/protobuf", licence: "BSD-3-Clause"},
 }
 
 const heading = `The program psafe contains Go's standard library and the modules below, each under

@@ -6,6 +6,7 @@ import (
 
 	"psafe/host/network"
 	"psafe/host/npy"
+	"psafe/host/onnx"
 	"psafe/host/posterior"
 	"psafe/host/posterior/audit"
 )
@@ -29,6 +30,8 @@ type contents struct {
 	// inputShape and extras (by name) are what a file says beside the posterior; extras.go.
 	inputShape []int
 	extras     map[string]*npy.Array
+	// graph is that of an ONNX file, which has no arrays of layers.
+	graph *onnx.Graph
 }
 
 // arrays are those of one dense layer, weights (in, out); which there are depends
@@ -55,6 +58,12 @@ func (a *arrays) shape() (in, out int) {
 // assemble checks shapes, settles scale and activations with the options, and
 // validates the result.
 func (n *contents) assemble(opt Options) (*posterior.Posterior, error) {
+	if n.graph != nil {
+		return n.assembleONNX(opt)
+	}
+	if words := opt.SpreadWords(); words != "" {
+		return nil, fmt.Errorf("the file has standard deviations of its own: drop --sd, --sd-relative and --sd-file, which are for ONNX (a factor is --scale-factor)")
+	}
 	if len(n.layers) == 0 {
 		return nil, fmt.Errorf("the file has no layers")
 	}

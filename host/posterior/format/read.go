@@ -17,6 +17,7 @@ import (
 
 	"psafe/host/network"
 	"psafe/host/npy"
+	"psafe/host/onnx"
 	"psafe/host/posterior"
 	"psafe/internal/infile"
 )
@@ -28,6 +29,13 @@ type Options struct {
 	// Activations are those of the hidden layers, first layer first; one entry
 	// stands for all of them, none leaves it to the file.
 	Activations []network.Activation
+	// SD, SDRelative and SDFile say what the standard deviations of an ONNX network are; one
+	// of them is needed for such a file, and none is allowed for others. SD is a decimal, the
+	// standard deviation of every number that Gemm, MatMul and Add take; 0 makes a finite
+	// posterior of the one network. SDRelative is a decimal, which times |mean| is the standard
+	// deviation. SDFile is a .npz or safetensors file with an array for each initialiser that
+	// is random, by its name and of its shape; Scale says what it holds.
+	SD, SDRelative, SDFile string
 }
 
 // maxFile bounds, in bytes, the files that are read.
@@ -127,6 +135,8 @@ var fileFormats = []fileFormat{
 	// What torch.save wrote before it wrote zips begins with this number.
 	{"", begins("\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19"), refuse("torch checkpoints are not read: " + elsewhere)},
 	{"a NumPy pickle", begins("\x80"), parsePickle},
+	{"ONNX", onnx.Looks, parseONNX},
+	{"", begins("\x1f\x8b"), parseGzip},
 	{"", begins(npy.Magic), refuse("a lone .npy file is not a posterior: name the directory with arch.json, mean.npy and var.npy")},
 	{"", begins("\x89HDF\r\n\x1a\n"), refuse("HDF5 files are not read: " + elsewhere)},
 }

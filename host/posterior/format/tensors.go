@@ -64,7 +64,7 @@ func openTensors(file blob) (*tensorFile, error) {
 				return nil, err
 			}
 		}
-		return nil, fmt.Errorf("neither a safetensors file nor a .npz: psafe import reads these two")
+		return nil, fmt.Errorf("neither a safetensors file nor a .npz: save the arrays as one of these two")
 	case bytes.Contains(head, []byte("/data.pkl")):
 		return nil, fmt.Errorf("torch checkpoints are not read: %s", elsewhere)
 	}
