@@ -18,7 +18,8 @@ var mayImport = map[string][]string{
 	"psafe/host/network":          {"gonum.org/v1/gonum/", "psafe/host/measure"},
 	"psafe/host/posterior":        {"psafe/host/measure", "psafe/host/network"},
 	"psafe/host/posterior/format": {"psafe/host/network", "psafe/host/npy", "psafe/host/posterior", "psafe/internal/infile"},
-	"psafe/host/property":         {"psafe/host/npy", "psafe/internal/infile"},
+	"psafe/host/vnnlib":           {"psafe/internal/infile"},
+	"psafe/host/property":         {"psafe/host/npy", "psafe/host/vnnlib", "psafe/internal/infile"},
 	"psafe/host/bound":            {"psafe/host/network", "psafe/host/posterior", "psafe/host/property"},
 	"psafe/host/bound/lockstep":   {"psafe/host/bound"},
 	"psafe/host/bound/devicetest": {
@@ -69,7 +70,7 @@ var mayImport = map[string][]string{
 		"psafe/host/bench", "psafe/host/bound", "psafe/host/check", "psafe/host/crosscheck", "psafe/host/figure",
 		"psafe/host/measure", "psafe/host/network", "psafe/host/paper", "psafe/host/posterior",
 		"psafe/host/posterior/format", "psafe/host/property", "psafe/host/report", "psafe/host/run",
-		"psafe/host/train", "psafe/internal/child", "psafe/internal/infile", "psafe/internal/outfile",
+		"psafe/host/train", "psafe/host/vnnlib", "psafe/internal/child", "psafe/internal/infile", "psafe/internal/outfile",
 	},
 	"psafe/internal/child":     {},
 	"psafe/internal/infile":    {},
