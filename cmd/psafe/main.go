@@ -43,6 +43,8 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"certify", "lower and upper bounds of P_safe for inputs and properties", runCertify},
+		{"verify", "a VNN-LIB query about a network or a posterior: sat, unsat or unknown", runVerify},
+		{"supports", "what verify can do, for tools that drive VNN-LIB solvers", runSupports},
 		{"check", "prove the bounds of result files again, independently", runCheck},
 		{"inspect", "layers, sizes and spread of a posterior", runInspect},
 		{"convert", "any readable posterior to psafe's own .npz or to safetensors", runConvert},
@@ -86,8 +88,14 @@ func dispatch(args []string, stdout, stderr io.Writer) int {
 		}
 		usage(stdout)
 		return exitDone
-	case "version", "--version":
+	case "version":
 		printVersion(stdout)
+		return exitDone
+	case "--version": // one line, as VNN-LIB demands of solvers
+		fmt.Fprintln(stdout, version())
+		return exitDone
+	case "--name":
+		fmt.Fprintln(stdout, "psafe")
 		return exitDone
 	}
 	for _, c := range commands() {

@@ -1,6 +1,7 @@
 package property
 
 import (
+	"errors"
 	"fmt"
 	"math/big"
 	"slices"
@@ -27,6 +28,9 @@ func QueryTasks(q *vnnlib.Query, outputs int) ([]Task, error) {
 	for i := range q.Cases {
 		t, err := sets.queryTask(&q.Cases[i])
 		if err != nil {
+			if at, ok := errors.AsType[*placed](err); ok { // which has no line here
+				err = at.err
+			}
 			return nil, fmt.Errorf("box %d of the query: %w", i, err)
 		}
 		t.Index, t.Name, t.FileSHA256 = i, "query", q.SHA256
@@ -74,7 +78,7 @@ func (p *safeSets) queryTask(c *vnnlib.Case) (Task, error) {
 	}
 	t.S = Safe{Rows: e.rows, Any: alternatives}
 	p.expanded += e.written
-	return t, p.spend(&node{line: 1}, t.S)
+	return t, p.spend(&node{}, t.S)
 }
 
 // enclosed is a real number between float64.
@@ -109,6 +113,9 @@ func (p *rowParser) complement(unsafe []vnnlib.Polytope) ([][]int, error) {
 // failing is the row that says that a constraint c.y + d >= 0 (or > 0) fails:
 // -c.y - d > 0 (or >= 0).
 func (p *rowParser) failing(c *vnnlib.Constraint) (int, error) {
+	if err := p.spend(&node{}, p.outputs); err != nil {
+		return 0, err
+	}
 	r := Row{CLo: make([]float64, p.outputs), CHi: make([]float64, p.outputs)}
 	for _, term := range c.Terms {
 		v, err := enclosed(new(big.Rat).Neg(term.Coef))

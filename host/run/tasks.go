@@ -14,8 +14,10 @@ import (
 // Tasks say what is to be certified: a property file, or points of a data file with a
 // region around each.
 type Tasks struct {
-	// File is a property file, which has its own input boxes: Points is empty then.
+	// File is a property file, which has its own input boxes: Points is empty then. Joined
+	// makes one task of those with the same safe set (property.JoinTasks).
 	File   string
+	Joined bool
 	Points Points
 }
 
@@ -118,6 +120,9 @@ func (t *Tasks) fromFile(post *posterior.Posterior) (*taskList, error) {
 	tasks, err := property.ReadFile(t.File, post.Outputs())
 	if err != nil {
 		return nil, err
+	}
+	if t.Joined {
+		tasks = property.JoinTasks(tasks)
 	}
 	list := &taskList{tasks: tasks, source: t.File}
 	if len(tasks) > 0 {

@@ -1,0 +1,54 @@
+package certify
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"psafe/host/property"
+)
+
+// attackOn attacks the tasks one after the other, with new starts each time, until ctx ends
+// or a point is found. It is what is spent on networks of many inputs, where cutting T proves
+// little.
+func (r *search) attackOn(ctx context.Context) {
+	for round := uint64(0); ctx.Err() == nil && !r.over(); round++ {
+		for t := range r.Tasks {
+			safe := oneOf(&r.Tasks[t].S, round)
+			for b := range r.Tasks[t].T {
+				if ctx.Err() != nil || r.attackBox(t, b, safe, round) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// oneOf is the whole set in even rounds, and in odd ones, where it is one conjunction, one of
+// its rows alone: to leave that is to leave the set, and descents on one row do not change
+// their aim on the way.
+func oneOf(s *property.Safe, round uint64) *property.Safe {
+	if len(s.Any) != 1 || len(s.Any[0]) < 2 || round%2 == 0 {
+		return s
+	}
+	all := s.Any[0]
+	row := all[(round/2)%uint64(len(all))]
+	return &property.Safe{Rows: s.Rows[row : row+1], Any: [][]int{{0}}}
+}
+
+// attackBox attacks one box of a task from its centre, a corner and a random point.
+func (r *search) attackBox(t, b int, safe *property.Safe, round uint64) bool {
+	at := target{r.net, r.Weights, r.Tasks[t].T[b], safe}
+	x, margin := attackApprox(at, effort{steps: 40, starts: 3, seed: round})
+	if r.try(t, x, margin) {
+		return true
+	}
+	a := newAttack(at, effort{steps: 60})
+	random := rand.New(rand.NewPCG(round, searchSeed))
+	from := make([]float64, len(at.box.Lo))
+	for j := range from {
+		lo, hi := at.box.Lo[j], at.box.Hi[j]
+		from[j] = min(max(lo+random.Float64()*(hi-lo), lo), hi)
+	}
+	a.descend(from)
+	return r.try(t, a.best, a.bestMargin)
+}
