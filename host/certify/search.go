@@ -76,9 +76,7 @@ func (s *Search) Run(ctx context.Context) (Found, error) {
 	var wait sync.WaitGroup
 	defer wait.Wait()
 	defer stop()
-	if s.Engine.normal.Inputs() > fewInputs {
-		wait.Go(func() { r.attackOn(attacks) })
-	}
+	wait.Go(func() { r.attackOn(attacks) })
 	err := r.loop(ctx)
 	stop()
 	wait.Wait()

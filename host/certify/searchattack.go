@@ -7,11 +7,15 @@ import (
 	"psafe/host/property"
 )
 
+// fewRounds is how many rounds few inputs get.
+const fewRounds = 200
+
 // attackOn attacks the tasks one after the other, with new starts each time, until ctx ends
-// or a point is found. It is what is spent on networks of many inputs, where cutting T proves
-// little.
+// or a point is found. For networks of many inputs, where cutting T proves little, it is half
+// of what is done; where there are few, cells are attacked one by one, and this ends soon.
 func (r *search) attackOn(ctx context.Context) {
-	for round := uint64(0); ctx.Err() == nil && !r.over(); round++ {
+	few := r.Engine.normal.Inputs() <= fewInputs
+	for round := uint64(0); ctx.Err() == nil && !r.over() && !(few && round == fewRounds); round++ {
 		for t := range r.Tasks {
 			safe := oneOf(&r.Tasks[t].S, round)
 			for b := range r.Tasks[t].T {

@@ -8,7 +8,7 @@ import (
 const (
 	// maxFile is the size of a query, in bytes, as it lies there and unpacked.
 	maxFile     = 64 << 20
-	maxUnpacked = 256 << 20
+	maxUnpacked = 128 << 20
 	// maxTokens bounds the tokens of a query, maxForm those of one statement, which is held
 	// as a tree of about 100 bytes for each, and maxDepth how deeply brackets nest.
 	maxTokens = 1 << 24

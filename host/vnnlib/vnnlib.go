@@ -108,7 +108,7 @@ func ReadFile(path string) (*Query, error) {
 
 // Read reads the content of a file.
 func Read(data []byte) (*Query, error) {
-	text, err := unpack(data)
+	text, err := unpack(data, maxUnpacked)
 	if err != nil {
 		return nil, err
 	}
@@ -138,8 +138,8 @@ func Recognises(data []byte) bool {
 
 func packed(data []byte) bool { return bytes.HasPrefix(data, []byte("\x1f\x8b")) }
 
-// unpack is the text of a file.
-func unpack(data []byte) ([]byte, error) {
+// unpack is the text of a file, of at most limit bytes.
+func unpack(data []byte, limit int64) ([]byte, error) {
 	if !packed(data) {
 		return data, nil
 	}
@@ -148,12 +148,12 @@ func unpack(data []byte) ([]byte, error) {
 		return nil, fmt.Errorf("damaged gzip file: %w; get it again", err)
 	}
 	var text bytes.Buffer
-	n, err := text.ReadFrom(io.LimitReader(z, maxUnpacked+1))
+	n, err := text.ReadFrom(io.LimitReader(z, limit+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("damaged gzip file: %w; get it again", err)
-	case n > maxUnpacked:
-		return nil, fmt.Errorf("has more than %d bytes unpacked; split it", maxUnpacked)
+	case n > limit:
+		return nil, fmt.Errorf("has more than %d bytes unpacked; split it", limit)
 	}
 	return text.Bytes(), nil
 }
