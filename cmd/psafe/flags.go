@@ -121,7 +121,7 @@ func (t *taskFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&t.index, "index", ":", "which points: 0:100 (half-open), 7, or 1,5,9:12")
 	f.StringVar(&p.Eps, "eps", "", "radius of T around each point, in each coordinate")
 	f.StringSliceVar(&p.Clip, "clip", nil, "cut T to this interval, for example 0,1")
-	f.StringVar(&t.words, "property", property.KeepsClass, "keeps_class (the mean network's), argmax_is:C, argmax_is_never:C, output_box:[lo,hi],..., or a JSON file (docs/properties.md)")
+	f.StringVar(&t.words, "property", property.KeepsClass, "keeps_class (the mean network's), argmax_is:C, argmax_is_never:C, output_box:[lo,hi],..., or a JSON or VNN-LIB file (docs/properties.md)")
 	f.StringVar(&p.Label, "label", "", "keep this class instead of the mean network's: a number, a label file, or \"column\" for --label-column")
 }
 
@@ -145,7 +145,7 @@ func (t *taskFlags) of(f *pflag.FlagSet) (run.Tasks, error) {
 
 // isFile tells a property file from a property in words.
 func isFile(text string) bool {
-	if kind, _, spec := strings.Cut(text, ":"); strings.HasSuffix(text, ".json") {
+	if kind, _, spec := strings.Cut(text, ":"); strings.HasSuffix(text, ".json") || strings.HasSuffix(strings.TrimSuffix(text, ".gz"), ".vnnlib") {
 		return true
 	} else if text == property.KeepsClass || spec && !strings.ContainsAny(kind, "./") {
 		return false
