@@ -2,6 +2,8 @@ package certify
 
 import (
 	"context"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -39,9 +41,11 @@ type Found struct {
 
 const (
 	// batchTime is how long a batch of cells should take: a search ends between two.
-	batchTime  = 200 * time.Millisecond
-	mostBatch  = 4096
-	searchSeed = 1
+	batchTime = 200 * time.Millisecond
+	mostBatch = 4096
+	// gradientPoints is how many gradients choose where a cell is cut.
+	gradientPoints = 8
+	searchSeed     = 1
 )
 
 // search is a Search on its way.
@@ -178,22 +182,36 @@ func (r *search) slack(t *property.Task) float64 {
 	return 1e-5 * size
 }
 
-// axis is the coordinate along which a cell is cut: where a row changes most.
+// axis is the coordinate along which a cell is cut: where the row that decides the margin
+// changes most over the cell, by gradients at its centre and, for few inputs, at points
+// around it too.
 func (r *search) axis(c open) int {
-	if len(c.box.Lo) <= fewInputs {
-		if j := steepestApprox(r.net, r.Weights, &cell{task: &r.Tasks[c.task], box: c.box}); c.box.Lo[j] < c.box.Hi[j] {
-			return j
-		}
-	}
 	a := newAttack(target{r.net, r.Weights, c.box, &r.Tasks[c.task].S}, effort{})
-	a.consider(middleOf(c.box))
-	best, most := 0, -1.0
-	for j, g := range a.pass.Back(a.row) {
-		if change := max(g, -g) * (c.box.Hi[j] - c.box.Lo[j]); change > most {
-			best, most = j, change
+	change := make([]float64, len(c.box.Lo))
+	points := 1
+	if len(change) <= fewInputs {
+		points = gradientPoints
+	}
+	random := rand.New(rand.NewPCG(searchSeed, 2))
+	x := middleOf(c.box)
+	for p := range points {
+		for j := range x {
+			if lo, hi := c.box.Lo[j], c.box.Hi[j]; p > 0 {
+				x[j] = min(max(lo+random.Float64()*(hi-lo), lo), hi)
+			}
+		}
+		a.consider(x)
+		for j, g := range a.pass.Back(a.row) {
+			change[j] += math.Abs(g) * (c.box.Hi[j] - c.box.Lo[j])
 		}
 	}
-	if most > 0 {
+	best := 0
+	for j := range change {
+		if change[j] > change[best] {
+			best = j
+		}
+	}
+	if change[best] > 0 {
 		return best
 	}
 	for j := range c.box.Lo {
