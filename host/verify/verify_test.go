@@ -92,6 +92,17 @@ func TestEquality(t *testing.T) {
 	}
 }
 
+// TestStrictEnds: the first cell suggests an end of the box, which does not belong to it; its
+// neighbour does.
+func TestStrictEnds(t *testing.T) {
+	for _, x := range []string{"(assert (< X_0 1))(assert (>= X_0 0))", "(assert (> X_0 -1))(assert (<= X_0 0))"} {
+		r, _ := ask(t, context.Background(), of(x, "(>= Y_0 0.9999999)"), 1, absolute()...)
+		if r.Answer != verify.Sat {
+			t.Errorf("%s: %s", x, r.Answer)
+		}
+	}
+}
+
 // evaluate is a ReLU network in big.Rat, written apart from psafe's.
 func evaluate(layers []posterior.Layer, x []*big.Rat) []*big.Rat {
 	rat := func(v float64) *big.Rat { return new(big.Rat).SetFloat64(v) }

@@ -90,8 +90,11 @@ func (r *random) comparison(output bool) expr {
 	if output {
 		y := func() expr { return leaf(fmt.Sprintf("Y_%d", r.IntN(r.outputs))) }
 		other = expr{"+", []expr{{"*", []expr{leaf("2"), y()}}, {"-", []expr{r.number(), y(), r.number()}}}}
-		if r.IntN(2) == 0 {
+		switch r.IntN(4) {
+		case 0, 1:
 			other = y()
+		case 2:
+			other = expr{"-", []expr{y()}}
 		}
 	} else {
 		other = leaf(fmt.Sprintf("X_%d", r.IntN(r.inputs)))
