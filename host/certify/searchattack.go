@@ -10,6 +10,9 @@ import (
 // fewRounds is how many rounds few inputs get.
 const fewRounds = 200
 
+// relaxedDescents is how many proposals of relaxedStarts a round takes.
+const relaxedDescents = 4
+
 // attackOn attacks the tasks one after the other, with new starts each time, until ctx ends
 // or a point is found. For networks of many inputs, where cutting T proves little, it is half
 // of what is done; where there are few, cells are attacked one by one, and this ends soon.
@@ -39,15 +42,22 @@ func oneOf(s *property.Safe, round uint64) *property.Safe {
 	return &property.Safe{Rows: s.Rows[row : row+1], Any: [][]int{{0}}}
 }
 
-// attackBox attacks one box of a task from its centre, a corner and a random point.
+// attackBox attacks one box of a task: from corners that relaxedStarts proposes, from a random
+// point, and in the first round as decisions do.
 func (r *search) attackBox(t, b int, safe *property.Safe, round uint64) bool {
 	at := target{r.net, r.Weights, r.Tasks[t].T[b], safe}
-	x, margin := attackApprox(at, effort{steps: 40, starts: 3, seed: round})
-	if r.try(t, x, margin) {
-		return true
+	if round == 0 {
+		if x, margin := attackApprox(at, effort{steps: 20, starts: 3, seed: searchSeed}); r.try(t, x, margin) {
+			return true
+		}
 	}
-	a := newAttack(at, effort{steps: 60})
+	a := newAttack(at, effort{steps: 20})
 	random := rand.New(rand.NewPCG(round, searchSeed))
+	starts := newRelaxedStarts(a, random)
+	for range relaxedDescents {
+		a.consider(middleOf(at.box))
+		a.descend(starts.corner())
+	}
 	from := make([]float64, len(at.box.Lo))
 	for j := range from {
 		lo, hi := at.box.Lo[j], at.box.Hi[j]
