@@ -162,12 +162,16 @@ func (v *verifyFlags) ofNetwork(ctx context.Context, path string, query *vnnlib.
 	if err != nil {
 		return err
 	}
-	defer opened.close()
-	result, err := q.Ask(ctx, tasks, opened.list[0], opened.spare)
+	result, late, err := within(ctx, func() (verify.Result, error) { return q.Ask(ctx, tasks, opened.list[0], opened.spare) })
+	if late {
+		result.Answer = verify.TimedOut // devices are at work still, until the program ends
+	} else {
+		opened.close()
+	}
 	if err != nil {
 		return err
 	}
-	if err := printAnswer(stdout, query, &result); err != nil || v.quiet {
+	if err := printAnswer(stdout, query, &result); err != nil || v.quiet || late {
 		return err
 	}
 	where := ""
@@ -176,6 +180,32 @@ func (v *verifyFlags) ofNetwork(ctx context.Context, path string, query *vnnlib.
 	}
 	fmt.Fprintf(stderr, "psafe: %s after %d cells on %s%s\n", result.Answer, result.Cells, opened.list[0].Name(), where)
 	return nil
+}
+
+// lateness is how long after a deadline work may take to end by itself.
+const lateness = 300 * time.Millisecond
+
+// within is f, which ends when ctx does; if that takes it longer than lateness after a deadline,
+// because a single operation does, it is late and left alone.
+func within[T any](ctx context.Context, f func() (T, error)) (result T, late bool, err error) {
+	deadline, limited := ctx.Deadline()
+	if !limited {
+		result, err = f()
+		return result, false, err
+	}
+	ended := make(chan struct{})
+	var value T
+	var fault error
+	go func() {
+		value, fault = f()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return value, false, fault
+	case <-time.After(time.Until(deadline) + lateness):
+		return result, true, nil
+	}
 }
 
 // printAnswer prints what VNN-LIB's command line demands: the answer, and for a

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"io"
 	"math/big"
 	"math/rand/v2"
 	"os"
@@ -10,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"psafe/host/network"
 	"psafe/host/posterior"
@@ -129,6 +132,22 @@ func TestCounterexamples(t *testing.T) {
 	}
 	if found < 3 {
 		t.Errorf("%d counterexamples: too few to say something", found)
+	}
+}
+
+// TestWithin: what does not end by itself is left alone soon after the deadline.
+func TestWithin(t *testing.T) {
+	forever := make(chan struct{})
+	defer close(forever)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	got, late, err := within(ctx, func() (int, error) { <-forever; return 1, nil })
+	if took := time.Since(began); got != 0 || !late || err != nil || took < lateness || took > lateness+10*time.Second {
+		t.Errorf("%v, late %v, %v after %v", got, late, err, took)
+	}
+	if got, late, err := within(context.Background(), func() (int, error) { return 7, io.EOF }); got != 7 || late || err != io.EOF {
+		t.Error(got, late, err)
 	}
 }
 

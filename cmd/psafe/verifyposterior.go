@@ -30,8 +30,8 @@ func (v *verifyFlags) ofPosterior(ctx context.Context, path string, stdout, stde
 	if !v.quiet {
 		job.Note = func(n run.Note) { note(stderr, n) }
 	}
-	records, err := job.Run(ctx)
-	if err != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+	records, late, err := within(ctx, func() ([]*report.Record, error) { return job.Run(ctx) })
+	if late || err != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		_, err = fmt.Fprintln(stdout, verify.TimedOut)
 		return err
 	}

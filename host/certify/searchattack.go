@@ -22,7 +22,7 @@ func (r *search) attackOn(ctx context.Context) {
 		for t := range r.Tasks {
 			safe := oneOf(&r.Tasks[t].S, round)
 			for b := range r.Tasks[t].T {
-				if ctx.Err() != nil || r.attackBox(t, b, safe, round) {
+				if r.attackBox(ctx, t, b, safe, round) {
 					return
 				}
 			}
@@ -44,7 +44,7 @@ func oneOf(s *property.Safe, round uint64) *property.Safe {
 
 // attackBox attacks one box of a task: from corners that relaxedStarts proposes, from a random
 // point, and in the first round as decisions do.
-func (r *search) attackBox(t, b int, safe *property.Safe, round uint64) bool {
+func (r *search) attackBox(ctx context.Context, t, b int, safe *property.Safe, round uint64) bool {
 	at := target{r.net, r.Weights, r.Tasks[t].T[b], safe}
 	if round == 0 {
 		if x, margin := attackApprox(at, effort{steps: 20, starts: 3, seed: searchSeed}); r.try(t, x, margin) {
@@ -55,6 +55,9 @@ func (r *search) attackBox(t, b int, safe *property.Safe, round uint64) bool {
 	random := rand.New(rand.NewPCG(round, searchSeed))
 	starts := newRelaxedStarts(a, random)
 	for range relaxedDescents {
+		if ctx.Err() != nil {
+			return false
+		}
 		a.consider(middleOf(at.box))
 		a.descend(starts.corner())
 	}
