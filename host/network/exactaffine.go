@@ -31,41 +31,45 @@ func (n Network) AffineOn(weights [][]float64, lo, hi []float64) (f AffineForms,
 		f.offset, f.slope = append(f.offset, zero[0]), append(f.slope, slope)
 	}
 	for k, l := range n {
-		below, kinked := l.Activation.Kinked()
-		if !kinked {
+		if f, ok = f.through(l, weights[2*k], weights[2*k+1]); !ok {
 			return f, false
 		}
-		next := AffineForms{lo: f.lo, hi: f.hi}
-		for i := range l.Outputs() {
-			var c []float64
-			var of []int
-			for j, at := range l.Into(i) {
-				c, of = append(c, weights[2*k][at]), append(of, j)
-			}
-			offset, slope, exact := f.combine(of, c, weights[2*k+1][l.BiasOf(i)])
-			factor := 1.0
-			if least := next.least(offset, slope); least == nil {
-				return f, false
-			} else if below != 1 && least.Sign() < 0 {
-				if most := next.most(offset, slope); most == nil || most.Sign() > 0 {
-					return f, false
-				}
-				factor = below
-			}
-			if factor != 1 {
-				exact = scale(offset, factor) && exact
-				for _, s := range slope {
-					exact = scale(s, factor) && exact
-				}
-			}
-			if !exact {
-				return f, false
-			}
-			next.offset, next.slope = append(next.offset, offset), append(next.slope, slope)
-		}
-		f = next
 	}
 	return f, true
+}
+
+// through is what a layer makes of the numbers.
+func (f *AffineForms) through(l Layer, weight, bias []float64) (next AffineForms, ok bool) {
+	next = AffineForms{lo: f.lo, hi: f.hi}
+	below, kinked := l.Activation.Kinked()
+	if !kinked {
+		return next, false
+	}
+	for i := range l.Outputs() {
+		var c []float64
+		var of []int
+		for j, at := range l.Into(i) {
+			c, of = append(c, weight[at]), append(of, j)
+		}
+		offset, slope, exact := f.combine(of, c, bias[l.BiasOf(i)])
+		least, most := f.least(offset, slope), f.most(offset, slope)
+		if !exact || least == nil || most == nil {
+			return next, false
+		}
+		if below != 1 && least.Sign() < 0 {
+			if most.Sign() > 0 {
+				return next, false // a kink is inside of the box
+			}
+			for _, s := range append(slope, offset) {
+				exact = scale(s, below) && exact
+			}
+		}
+		if !exact {
+			return next, false
+		}
+		next.offset, next.slope = append(next.offset, offset), append(next.slope, slope)
+	}
+	return next, true
 }
 
 // LeastSign is the sign of the least value on the box of d + sum of c_i times number i,
