@@ -2,6 +2,7 @@ package vnnlib
 
 import (
 	"fmt"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -41,7 +42,7 @@ func (f *form) describe() string {
 	case f.kind == '"':
 		return "the text " + quote(f.text)
 	case f.kind == '(' && len(f.items) > 0 && f.items[0].kind == 'a':
-		return fmt.Sprintf("(%s ...)", cut(f.items[0].text))
+		return "(" + strings.Trim(quote(f.items[0].text), `"`) + " ...)"
 	case f.kind == '(':
 		return "a list in brackets"
 	case f.indexed:
@@ -185,7 +186,7 @@ func (r *reader) symbol(f *form) error {
 		for r.at < len(r.text) && r.text[r.at] != '>' && r.text[r.at] != '\n' { // <2.0>
 			r.step()
 		}
-		if r.at < len(r.text) {
+		if r.at < len(r.text) && r.text[r.at] == '>' {
 			r.step()
 		}
 	}
