@@ -25,7 +25,8 @@ var mayImport = map[string][]string{
 		"psafe/host/network", "psafe/host/npy", "psafe/host/onnx", "psafe/host/onnx/lower", "psafe/host/posterior", "psafe/host/posterior/audit",
 		"psafe/internal/infile", "psafe/internal/nearest",
 	},
-	"psafe/host/property":       {"psafe/host/npy", "psafe/internal/infile", "psafe/internal/nearest"},
+	"psafe/host/vnnlib":         {"psafe/internal/infile"},
+	"psafe/host/property":       {"psafe/host/npy", "psafe/host/vnnlib", "psafe/internal/infile", "psafe/internal/nearest"},
 	"psafe/host/bound":          {"psafe/host/network", "psafe/host/posterior", "psafe/host/property"},
 	"psafe/host/bound/lockstep": {"psafe/host/bound"},
 	"psafe/host/bound/devicetest": {
@@ -38,6 +39,10 @@ var mayImport = map[string][]string{
 	"psafe/host/certify": {
 		"gonum.org/v1/gonum/", "psafe/host/bound", "psafe/host/measure", "psafe/host/network",
 		"psafe/host/neuronsum", "psafe/host/posterior", "psafe/host/property",
+	},
+	"psafe/host/verify": {
+		"psafe/host/bound", "psafe/host/certify", "psafe/host/network", "psafe/host/posterior", "psafe/host/property",
+		"psafe/host/vnnlib",
 	},
 	// The checker shares no code with what makes records: no bounds, no measures.
 	"psafe/host/check": {
@@ -74,9 +79,9 @@ var mayImport = map[string][]string{
 	"psafe/cmd/psafe": {
 		"github.com/spf13/pflag", "golang.org/x/term", "psafe/fallback", "psafe/gpu", "psafe/gpu/cl",
 		"psafe/host/bench", "psafe/host/bound", "psafe/host/check", "psafe/host/crosscheck", "psafe/host/figure",
-		"psafe/host/measure", "psafe/host/network", "psafe/host/paper", "psafe/host/posterior",
+		"psafe/host/measure", "psafe/host/network", "psafe/host/onnx/lower", "psafe/host/paper", "psafe/host/posterior",
 		"psafe/host/posterior/audit", "psafe/host/posterior/format", "psafe/host/property", "psafe/host/report", "psafe/host/run",
-		"psafe/host/train", "psafe/internal/child", "psafe/internal/infile", "psafe/internal/nearest",
+		"psafe/host/train", "psafe/host/verify", "psafe/host/vnnlib", "psafe/internal/child", "psafe/internal/infile", "psafe/internal/nearest",
 		"psafe/internal/outfile", "psafe/python",
 	},
 	"psafe/internal/child":     {},

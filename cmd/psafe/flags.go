@@ -140,7 +140,7 @@ func (t *taskFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&t.clip, "clip", "", "cut T to this interval, for example 0,1; [LO,...],[HI,...] or FILE.npy for each input")
 	f.StringVar(&p.Fix, "fix", "", "inputs that do not move, as --index lists points; --free: those that do")
 	f.StringVar(&p.Free, "free", "", "inputs that move: all others are fixed")
-	f.StringVar(&t.words, "property", property.KeepsClass, "keeps_class, top_k:K, margin:M, class_change_only:C,... (of the mean network's class), argmax_is:C, argmax_is_never:C, argmax_in:C,..., output_box:[lo,hi],..., or a JSON file (docs/properties.md)")
+	f.StringVar(&t.words, "property", property.KeepsClass, "keeps_class, top_k:K, margin:M, class_change_only:C,... (of the mean network's class), argmax_is:C, argmax_is_never:C, argmax_in:C,..., output_box:[lo,hi],..., or a JSON or VNN-LIB file (docs/properties.md)")
 	f.StringVar(&p.Label, "label", "", "the class of the inputs instead of the mean network's: a number, a label file, or \"column\" for --label-column")
 }
 
@@ -167,7 +167,7 @@ func (t *taskFlags) of(f *pflag.FlagSet) (run.Tasks, error) {
 
 // isFile tells a property file from a property in words.
 func isFile(text string) bool {
-	if kind, _, spec := strings.Cut(text, ":"); strings.HasSuffix(text, ".json") {
+	if kind, _, spec := strings.Cut(text, ":"); strings.HasSuffix(text, ".json") || strings.HasSuffix(strings.TrimSuffix(text, ".gz"), ".vnnlib") {
 		return true
 	} else if text == property.KeepsClass || spec && !strings.ContainsAny(kind, "./") {
 		return false

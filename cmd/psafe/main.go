@@ -44,6 +44,8 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"certify", "lower and upper bounds of P_safe for inputs and properties", runCertify},
+		{"verify", "a VNN-LIB query about a network or a posterior: sat, unsat or unknown", runVerify},
+		{"supports", "what verify can do, for tools that drive VNN-LIB solvers", runSupports},
 		{"check", "prove the bounds of result files again, independently", runCheck},
 		{"inspect", "layers, sizes and spread of a posterior", runInspect},
 		{"predict", "logits and classes at points, of the mean network and of drawn ones", runPredict},
@@ -92,8 +94,14 @@ func dispatch(args []string, stdout, stderr io.Writer) int {
 		}
 		usage(stdout)
 		return exitDone
-	case "version", "--version":
+	case "version":
 		return status(runVersion(context.Background(), args[1:], stdout, stderr), stderr)
+	case "--version": // one line, as VNN-LIB demands of solvers
+		fmt.Fprintln(stdout, version())
+		return exitDone
+	case "--name":
+		fmt.Fprintln(stdout, "psafe")
+		return exitDone
 	}
 	for _, c := range commands() {
 		if c.name != args[0] {

@@ -66,6 +66,9 @@ func TestScripts(t *testing.T) {
 			if err := writeONNX(env.WorkDir); err != nil {
 				return err
 			}
+			if err := writeNetworks(env.WorkDir); err != nil {
+				return err
+			}
 			return writeBadFiles(env.WorkDir)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"oneline": oneLine, "lines": countLines, "first": firstLines, "changed": changeFile},

@@ -9,15 +9,16 @@ import (
 	"strconv"
 	"strings"
 
+	"psafe/host/vnnlib"
 	"psafe/internal/infile"
 )
 
 // maxPropertyFile is the size of a property file, in bytes.
 const maxPropertyFile = 64 << 20
 
-// ReadFile reads a JSON property file for a network with the given number of
-// outputs (at least 1; it panics otherwise); docs/properties.md describes the
-// format. Task.Index counts the properties of the file from 0. Numbers are real
+// ReadFile reads a JSON property file or a VNN-LIB query (QueryTasks), told apart by
+// their content, for a network with the given number of outputs (at least 1; it panics
+// otherwise); docs/properties.md describes the formats. Task.Index counts the properties of the file from 0. Numbers are real
 // numbers there: input boxes are rounded outward and safe sets shrunk.
 //
 // Everything that is not of the format, unknown and duplicate keys included, is
@@ -29,7 +30,11 @@ func ReadFile(path string, outputs int) ([]Task, error) {
 	if err != nil {
 		return nil, inFile(path, err)
 	}
-	tasks, err := parseTasks(data, outputs)
+	parse := parseTasks
+	if vnnlib.Recognises(data) {
+		parse = readQuery
+	}
+	tasks, err := parse(data, outputs)
 	if err != nil {
 		return nil, inFile(path, lineFirst(err))
 	}

@@ -12,8 +12,10 @@ import (
 // region around each, or both where the properties are relative to points.
 type Tasks struct {
 	// File is a property file. If it has its own input boxes, only Mean and Std of Points may be
-	// set.
+	// set. Joined makes one task of those with the same safe set
+	// (property.JoinTasks).
 	File   string
+	Joined bool
 	Points Points
 }
 
@@ -138,6 +140,9 @@ func (t *Tasks) fromFile(post *posterior.Posterior) (*taskList, error) {
 	tasks, err := property.ReadFile(t.File, post.Outputs())
 	if err != nil {
 		return nil, err
+	}
+	if t.Joined {
+		tasks = property.JoinTasks(tasks)
 	}
 	list := &taskList{tasks: tasks, source: t.File}
 	if len(tasks) > 0 {

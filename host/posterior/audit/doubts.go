@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"psafe/host/posterior"
 )
@@ -34,7 +35,8 @@ func orientation(p *posterior.Posterior) []Doubt {
 	if p.Source.Origin != nil {
 		from = p.Source.Origin.Format
 	}
-	if from != "psafe" && from != "safetensors" {
+	// psafe train knows which way round its own weights are.
+	if from != "psafe" && from != "safetensors" || strings.HasPrefix(p.Source.Note, "psafe train ") {
 		return nil
 	}
 	s := &search{p: p, rounding: tf32, left: maxTried}
@@ -57,7 +59,11 @@ func orientation(p *posterior.Posterior) []Doubt {
 		n := p.Layers[doubted[0]].Inputs()
 		return []Doubt{Doubt(fmt.Sprintf("layer %d is square (%d x %d), so its shape does not show whether the file has it transposed: %s", doubted[0], n, n, mend))}
 	}
-	return []Doubt{Doubt(fmt.Sprintf("layers %s are square, so their shapes do not show whether the file has them transposed: %s", commas(doubted), mend))}
+	named := commas(doubted[:min(6, len(doubted))])
+	if more := len(doubted) - 6; more > 0 {
+		named += fmt.Sprintf(" and %d more", more)
+	}
+	return []Doubt{Doubt(fmt.Sprintf("layers %s are square, so their shapes do not show whether the file has them transposed: %s", named, mend))}
 }
 
 // spreads doubts standard deviations, unless the file has means of them to compare with.

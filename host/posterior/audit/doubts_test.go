@@ -125,8 +125,8 @@ func TestDoubtInputs(t *testing.T) {
 	}
 }
 
-// Of the posteriors of this project only those with square layers are doubted, and of the
-// published ones, which are of formats that say which way round, none.
+// No posterior of this project is doubted, not even one with a square layer, which psafe train
+// has made itself; and none of the published ones, whose formats say which way round.
 func TestDoubtsOfGoodFiles(t *testing.T) {
 	files, err := filepath.Glob("../../../testdata/*.npz")
 	if err != nil || len(files) == 0 {
@@ -137,14 +137,13 @@ func TestDoubtsOfGoodFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list := audit.Doubts(p)
-		if square := strings.Contains(path, "24-24"); square != (len(list) > 0) || square && !strings.Contains(list[0].String(), "square") {
+		if list := audit.Doubts(p); len(list) > 0 {
 			t.Errorf("%s: %q", path, list)
 		}
 	}
 	dir := os.Getenv("PSAFE_DATA")
 	if dir == "" {
-		dir = "../../../shared/data"
+		dir = "../../../../shared/data"
 	}
 	files, _ = filepath.Glob(dir + "/*/*")
 	read := 0

@@ -65,6 +65,9 @@ type spread struct {
 
 // readSpread reads what the options say, and the file that they name.
 func readSpread(opt *Options, g *onnx.Graph) (*spread, error) {
+	if opt.OneNetwork && opt.SD == "" && opt.SDRelative == "" && opt.SDFile == "" {
+		opt.SD = "0"
+	}
 	said := 0
 	for _, text := range []string{opt.SD, opt.SDRelative, opt.SDFile} {
 		if text != "" {

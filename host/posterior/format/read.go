@@ -36,6 +36,8 @@ type Options struct {
 	// deviation. SDFile is a .npz or safetensors file with an array for each initialiser that
 	// is random, by its name and of its shape; Scale says what it holds.
 	SD, SDRelative, SDFile string
+	// OneNetwork takes an ONNX network for which none of the three is given as if SD were 0.
+	OneNetwork bool
 }
 
 // maxFile bounds, in bytes, the files that are read.

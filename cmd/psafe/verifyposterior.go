@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+
+	"psafe/host/report"
+	"psafe/host/run"
+	"psafe/host/verify"
+)
+
+// ofPosterior answers about P_safe, by what certify proves of the query's boxes.
+func (v *verifyFlags) ofPosterior(ctx context.Context, path string, stdout, stderr io.Writer) error {
+	post, err := v.post.of(v.posterior)
+	if err != nil {
+		return err
+	}
+	precision, err := v.device.number()
+	if err != nil {
+		return err
+	}
+	require, err := probability("require", v.require)
+	if err != nil {
+		return err
+	}
+	job := run.Job{Posterior: post, Tasks: run.Tasks{File: path, Joined: true}, Precision: &precision, Version: version(), Open: v.device.opener(stderr)}
+	if !v.quiet {
+		job.Note = func(n run.Note) { note(stderr, n) }
+	}
+	records, late, err := within(ctx, func() ([]*report.Record, error) { return job.Run(ctx) })
+	if late || err != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		_, err = fmt.Fprintln(stdout, verify.TimedOut)
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	lower, upper := together(records)
+	answer := verify.Unknown
+	switch {
+	case lower.Cmp(require.Rat()) >= 0:
+		answer = verify.Unsat
+	case upper.Cmp(require.Rat()) < 0:
+		answer = verify.Sat
+	}
+	if _, err := fmt.Fprintln(stdout, answer); err != nil || v.quiet {
+		return err
+	}
+	fmt.Fprintf(stderr, "psafe: %s: P_safe is at least %s and at most %s, --require is %s\n", answer, verify.Decimal(lower), verify.Decimal(upper), require)
+	return nil
+}
+
+// together bounds the probability that a network is safe on all tasks, of which each has its
+// record: it fails at most as often as all of them together, and is safe at most as often as
+// on the one where that is least likely. Both are exact sums of the printed decimals.
+func together(records []*report.Record) (lower, upper *big.Rat) {
+	lower, upper = big.NewRat(1, 1), big.NewRat(1, 1)
+	for _, r := range records {
+		lower.Sub(lower, new(big.Rat).Sub(big.NewRat(1, 1), r.PLower.Exact().Rat()))
+		if u := r.PUpper.Exact().Rat(); u.Cmp(upper) < 0 {
+			upper = u
+		}
+	}
+	if lower.Sign() < 0 {
+		lower.SetInt64(0)
+	}
+	return lower, upper
+}
