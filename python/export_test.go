@@ -37,14 +37,14 @@ func TestTorch(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"forward", "batchnorm-before", "dropout", "ensemble", "laplace-diag", "laplace-last", "laplace-kron"} {
-		// Without the optional fields, as in compare.
-		path := filepath.Join(dir, name+".plain")
+		path := filepath.Join(dir, name+".npz")
 		method := "auto"
 		if name == "dropout" {
 			method = "statistical"
 		}
 		for _, args := range [][]string{
-			{"inspect", path},
+			{"inspect", "--check", path},
+			{"predict", "--posterior", path, "--inputs", points},
 			{"certify", "--posterior", path, "--inputs", points, "--eps", "0.001", "--device", "cpu", "--samples", "50", "--method", method},
 		} {
 			if out, err := exec.Command(program, args...).CombinedOutput(); err != nil {
@@ -100,8 +100,7 @@ func compare(t *testing.T, script, module string, least int) string {
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".npz")
 		t.Run(name, func(t *testing.T) {
-			// Without the optional fields, which the reader need not know.
-			p, err := format.Read(filepath.Join(dir, name+".plain"), format.Options{})
+			p, err := format.Read(file, format.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -31,10 +30,6 @@ func TestReadme(t *testing.T) {
 	if len(commands) != 3 || len(commands[0].table) != 12 || commands[1].args[0] != "exporter" || len(commands[2].table) != 5 {
 		t.Fatalf("README shows these commands: %q", commands)
 	}
-	testdataScripts, err := filepath.Abs(filepath.Join("..", "..", "python", "testdata"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	data, err := filepath.Abs(filepath.Join("..", "..", "testdata"))
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +41,7 @@ func TestReadme(t *testing.T) {
 	for _, c := range commands {
 		if c.args[0] == "exporter" {
 			psafe(t, exitDone, c.args...)
-			writeReadmeNetwork(t, string(text), testdataScripts)
+			writeReadmeNetwork(t, string(text))
 			continue
 		}
 		psafe(t, exitDone, append(c.args, "--device", "cpu")...)
@@ -117,7 +112,7 @@ func tableOf(t *testing.T, path string) string {
 
 // writeReadmeNetwork writes points.csv, and net.npz by the Python code of README, or by
 // the same in Go where no Python with torch is (PSAFE_PYTHON may name one).
-func writeReadmeNetwork(t *testing.T, text, scripts string) {
+func writeReadmeNetwork(t *testing.T, text string) {
 	t.Helper()
 	code := regexp.MustCompile("(?s)```python\n(.*?)```").FindStringSubmatch(text)
 	if code == nil || strings.Count(code[1], "\n") != 10 {
@@ -130,17 +125,10 @@ func writeReadmeNetwork(t *testing.T, text, scripts string) {
 		if python == "" || exec.Command(python, "-c", "import torch").Run() != nil {
 			continue
 		}
-		// The optional fields are taken out, as long as the reader does not know them.
-		plainly := "import sys; sys.argv = ['', '.']; sys.path.insert(0, " + strconv.Quote(scripts) + "); import cases; cases.plainly()"
-		for _, text := range []string{code[1], plainly} {
-			run := exec.Command(python, "-c", text)
-			run.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
-			if out, err := run.CombinedOutput(); err != nil {
-				t.Fatalf("%v\n%s", err, out)
-			}
-		}
-		if err := os.Rename("net.plain", "net.npz"); err != nil {
-			t.Fatal(err)
+		run := exec.Command(python, "-c", code[1])
+		run.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
+		if out, err := run.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
 		}
 		return
 	}

@@ -1,6 +1,6 @@
 """NumPy only: arrays laid out as the sources of each library say, in small classes with the attributes
 of theirs (psafe_export.py cites the files), and plain arrays."""
-from cases import arrays, header, notes, np, path, plainly, px, refuses, rng
+from cases import arrays, header, notes, np, path, px, refuses, rng
 
 X = rng.rand(40, 5)
 
@@ -328,5 +328,4 @@ refuses(["output 0"], px.save_gaussian, one, inputs=X, predict=lambda x: np.ones
 tiny = [px.dense(1e-6 * p[0], 1e-6 * p[1], layout="out,in")]
 refuses(["output"], px.save_gaussian, tiny, inputs=X, predict=lambda x: 1.001e-6 * mlp(p[:2], x))
 assert "nothing was compared" in notes(px.save_gaussian, path("unchecked"), two)
-plainly()
 print("array cases: done")

@@ -48,27 +48,3 @@ def notes(function, *args, **kw):
     with contextlib.redirect_stderr(io.StringIO()) as err:
         function(*args, **kw)
     return err.getvalue()
-
-
-def plainly():
-    """Beside each file NAME.npz writes NAME.plain: the same posterior with standard deviations, all
-    biases and no reference, for a reader that knows nothing of the optional fields."""
-    for name in sorted(n[:-4] for n in os.listdir(FOLDER) if n.endswith(".npz")):
-        head, all_arrays = header(name), arrays(name)
-        kept = {k: a for k, a in all_arrays.items() if k.startswith("layers.")}
-        head.pop("input_shape", None)
-        file_scale = head.get("scale")
-        if head.get("kind", "gaussian") == "gaussian":
-            head["scale"] = "sd"
-        for k, entry in enumerate(head["layers"]):
-            for part in ("weight", "bias"):
-                mean, scale, word = ("layers.%d.%s.mean" % (k, part), "layers.%d.%s.scale" % (k, part),
-                                     entry.pop(part + "_scale", file_scale))
-                if entry.get("bias") is False and part == "bias":
-                    kept[mean], word = np.zeros(entry["out"]), "none"
-                if head.get("kind", "gaussian") == "gaussian":
-                    kept[scale] = px.sd_of(kept[mean] if word == "none" else kept[scale], word)
-            entry.pop("bias", None)
-        kept["__meta__"] = np.frombuffer(json.dumps(head).encode(), np.uint8)
-        with open(os.path.join(FOLDER, name + ".plain"), "wb") as f:
-            np.savez(f, **kept)

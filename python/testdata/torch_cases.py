@@ -2,7 +2,7 @@
 import torch
 from torch import nn
 
-from cases import arrays, header, notes, np, path, plainly, px, refuses, rng
+from cases import arrays, header, notes, np, path, px, refuses, rng
 
 torch.manual_seed(1)
 X = rng.rand(200, 4).astype(np.float32)
@@ -225,5 +225,4 @@ class SubnetLaplace(DiagLaplace):
 
 refuses(["SubnetLaplace"], px.save_laplace, SubnetLaplace(net, every), X)
 refuses(["parameter"], px.save_laplace, DiagLaplace(net, every + [nn.Parameter(torch.ones(3))]), X)
-plainly()
 print("torch cases: done")
