@@ -48,7 +48,10 @@ var mayImport = map[string][]string{
 	"psafe/host/check": {
 		"psafe/host/network", "psafe/host/npy", "psafe/host/posterior", "psafe/host/posterior/format", "psafe/host/property",
 	},
-	"psafe/host/report": {"psafe/host/certify", "psafe/host/measure", "psafe/host/property", "psafe/internal/infile"},
+	"psafe/host/report": {
+		"github.com/parquet-go/parquet-go", "psafe/host/certify", "psafe/host/measure", "psafe/host/property",
+		"psafe/internal/infile",
+	},
 	"psafe/host/run": {
 		"psafe/host/bound", "psafe/host/certify", "psafe/host/posterior", "psafe/host/posterior/audit", "psafe/host/posterior/format",
 		"psafe/host/property", "psafe/host/report", "psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile",
