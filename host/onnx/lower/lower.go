@@ -66,6 +66,9 @@ type Result struct {
 	Shape []int
 	// Notes say what was rounded, and what an asked-for distribution leaves out.
 	Notes []string
+	// Rounded are those of Notes that say what was rounded; nil if the layers compute what
+	// the graph does, exactly.
+	Rounded []string
 	// Tensors are those that hold random numbers.
 	Tensors []Stored
 }
