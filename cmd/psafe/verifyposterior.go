@@ -13,30 +13,32 @@ import (
 )
 
 // ofPosterior answers about P_safe, by what certify proves of the query's boxes.
-func (v *verifyFlags) ofPosterior(ctx context.Context, path string, stdout, stderr io.Writer) error {
+func (v *verifyFlags) ofPosterior(ctx context.Context, path string, stdout, stderr io.Writer) (say func() error, err error) {
 	post, err := v.post.of(v.posterior)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	precision, err := v.device.number()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	require, err := probability("require", v.require)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	job := run.Job{Posterior: post, Tasks: run.Tasks{File: path, Joined: true}, Precision: &precision, Version: version(), Open: v.device.opener(stderr)}
 	if !v.quiet {
 		job.Note = func(n run.Note) { note(stderr, n) }
 	}
-	records, late, err := within(ctx, func() ([]*report.Record, error) { return job.Run(ctx) })
-	if late || err != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-		_, err = fmt.Fprintln(stdout, verify.TimedOut)
-		return err
+	records, err := job.Run(ctx)
+	if err != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		return func() error {
+			_, err := fmt.Fprintln(stdout, verify.TimedOut)
+			return err
+		}, nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	lower, upper := together(records)
 	answer := verify.Unknown
@@ -46,11 +48,13 @@ func (v *verifyFlags) ofPosterior(ctx context.Context, path string, stdout, stde
 	case upper.Cmp(require.Rat()) < 0:
 		answer = verify.Sat
 	}
-	if _, err := fmt.Fprintln(stdout, answer); err != nil || v.quiet {
-		return err
-	}
-	fmt.Fprintf(stderr, "psafe: %s: P_safe is at least %s and at most %s, --require is %s\n", answer, verify.Decimal(lower), verify.Decimal(upper), require)
-	return nil
+	return func() error {
+		if _, err := fmt.Fprintln(stdout, answer); err != nil || v.quiet {
+			return err
+		}
+		fmt.Fprintf(stderr, "psafe: %s: P_safe is at least %s and at most %s, --require is %s\n", answer, verify.Decimal(lower), verify.Decimal(upper), require)
+		return nil
+	}, nil
 }
 
 // together bounds the probability that a network is safe on all tasks, of which each has its

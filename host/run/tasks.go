@@ -106,7 +106,11 @@ func (t *Tasks) load(post *posterior.Posterior) (*taskList, error) {
 		list.notes = append(list.notes, &Normalised{post.Source.Path})
 	}
 	for i := range list.tasks {
-		if err := list.tasks[i].Check(post.Inputs(), post.Outputs()); err != nil {
+		err := list.tasks[i].Check(post.Inputs(), post.Outputs())
+		if err == nil {
+			err = list.tasks[i].CheckShape(post.Input.Shape)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", list.source, err)
 		}
 	}

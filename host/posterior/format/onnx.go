@@ -118,7 +118,7 @@ func (n *contents) assembleONNX(opt Options) (*posterior.Posterior, error) {
 	if len(r.Shape) > 2 { // the first axis counts inputs
 		p.Input.Shape = r.Shape[1:]
 	}
-	p.Source = posterior.Source{Format: n.format, Note: strings.Join(append(r.Notes, spread.notes...), "; "), Given: spread.given}
+	p.Source = posterior.Source{Format: n.format, Note: strings.Join(append(r.Notes, spread.notes...), "; "), Rounded: strings.Join(r.Rounded, "; "), Given: spread.given}
 	return p, nil
 }
 
