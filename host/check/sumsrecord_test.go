@@ -3,12 +3,17 @@ package check
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"psafe/host/bound"
+	net "psafe/host/network"
+	"psafe/host/posterior"
+	"psafe/host/posterior/format"
 	"psafe/host/run"
 	"psafe/internal/testscale"
 )
@@ -87,4 +92,40 @@ func littleBetter(t *testing.T, what string) bool {
 		return -old < 1e-5 || now < old/2
 	}
 	return 1-old < 1e-5 || 1-now > (1-old)/2
+}
+
+// TestTinySpreads: standard deviations far below the spacing of float64 leave nothing beyond
+// any reach. The bounds of such networks are proved again, too.
+func TestTinySpreads(t *testing.T) {
+	inf := math.Inf(-1)
+	p := &posterior.Posterior{Scale: posterior.ScaleLogVariance, Layers: []posterior.Layer{
+		{Layer: net.DenseLayer(2, 2, net.Activation{Kind: net.Tanh})}, {Layer: net.DenseLayer(2, 2, net.Activation{})}}}
+	for k, of := range [][2][]float64{{{1, 0, -1, 1}, {inf, -720, -720, inf}}, {{0, -1, -1, -1}, {inf, -720, inf, inf}}} {
+		p.Layers[k].Weight = posterior.NewParams(of[0], of[1], p.Scale)
+		p.Layers[k].Bias = posterior.NewParams([]float64{0, 0}, []float64{inf, inf}, p.Scale)
+	}
+	dir := t.TempDir()
+	file, points := filepath.Join(dir, "net.npz"), filepath.Join(dir, "x.csv")
+	var content bytes.Buffer
+	if err := format.WriteNPZ(&content, p); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, content.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(points, []byte("-1,0\n-1,-1\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	tasks := run.Tasks{Points: run.Points{Inputs: points, Eps: "0.099", Property: "argmax_is:1"}}
+	job := &run.Job{Posterior: run.Posterior{Path: file}, Tasks: tasks, Method: run.Method{Word: new(run.NeuronSum)}, Precision: new(bound.Float64), Version: "test"}
+	var c Checker
+	for i, line := range written(t, job) {
+		v, err := c.Check(t.Context(), line, false)
+		if err != nil || v.Refused != nil || !v.Claims {
+			t.Errorf("%d: %v %v: %s", i, err, v.Refused, line)
+		}
+		if !bytes.Contains(line, []byte([]string{`"p_lower":0.99999999999`, `"p_upper":1.`}[i])) {
+			t.Errorf("%d: %s", i, line)
+		}
+	}
 }

@@ -155,10 +155,16 @@ func (n *Sum) vertexUp(v vertex, f *factors) float64 {
 		// Neurons that are rarely active have long tails; too many points take
 		// too long to convolve.
 		if work.Load() <= n.q.work || !(step < 0x1p500) {
-			return sumUp(measure.SumUp(terms, parallel).NotPositiveUp(len(random), rest), lost)
+			return max(sumUp(measure.SumUp(terms, parallel).NotPositiveUp(len(random), rest), lost), float64(len(random))*leastLost)
 		}
 	}
 }
+
+// leastLost is the least that a random neuron adds to a bound, a little below what is beyond
+// the reach of one weight. Where standard deviations are below the spacing of float64 nothing
+// is beyond, and the bound would be finer than psafe check, which cuts distributions
+// elsewhere, could prove again.
+const leastLost = 0x1p-44
 
 // term is the distribution of X = a low for a >= 0, a high for a < 0.
 func (a *factor) term(h *hidden, step float64) *measure.Lattice {
