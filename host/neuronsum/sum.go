@@ -160,12 +160,6 @@ func (n *Sum) vertexUp(v vertex, f *factors) float64 {
 	}
 }
 
-// leastLost is the least that a random neuron adds to a bound, a little below what is beyond
-// the reach of one weight. Where standard deviations are below the spacing of float64 nothing
-// is beyond, and the bound would be finer than psafe check, which cuts distributions
-// elsewhere, could prove again.
-const leastLost = 0x1p-44
-
 // term is the distribution of X = a low for a >= 0, a high for a < 0.
 func (a *factor) term(h *hidden, step float64) *measure.Lattice {
 	lo, hi := 0.0, 0.0
