@@ -119,7 +119,7 @@ func (p *Points) read(post *posterior.Posterior, times int) (*property.Points, [
 	if len(shape) < 2 {
 		shape = post.Input.Shape
 	}
-	list.norm, err = p.norm(post, shape)
+	list.norm, err = p.norm(post, shape, list.channels)
 	return points, index, list, err
 }
 
@@ -159,12 +159,13 @@ type norm struct {
 	words [2]string
 }
 
-// norm is what --mean and --std say, or the posterior's file.
-func (p *Points) norm(post *posterior.Posterior, shape []int) (norm, error) {
+// norm is what --mean and --std say, or the posterior's file. channels is which axis of shape
+// they are where that is known, as ReadNorm has it: records say so, and psafe check reads them.
+func (p *Points) norm(post *posterior.Posterior, shape []int, channels string) (norm, error) {
 	var n norm
 	var err error
 	if p.Mean != "" || p.Std != "" {
-		if n.Norm, err = property.ReadNorm(p.Mean, p.Std, post.Inputs(), shape, p.Channels); err != nil {
+		if n.Norm, err = property.ReadNorm(p.Mean, p.Std, post.Inputs(), shape, channels); err != nil {
 			return n, err
 		}
 		n.words = [2]string{p.Mean, p.Std}

@@ -152,7 +152,7 @@ func (t *Tasks) fromFile(post *posterior.Posterior) (*taskList, error) {
 	if len(tasks) > 0 {
 		list.sha256 = tasks[0].FileSHA256
 	}
-	if list.norm, err = p.norm(post, post.Input.Shape); err != nil {
+	if list.norm, err = p.norm(post, post.Input.Shape, p.Channels); err != nil {
 		return nil, err
 	}
 	for i := range tasks {

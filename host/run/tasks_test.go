@@ -193,6 +193,9 @@ func TestChannels(t *testing.T) {
 	if !reflect.DeepEqual(got.tasks, want.tasks) || got.channels != "first" || len(got.notes) != 1 || !strings.Contains(got.notes[0].String(), "--channels first") {
 		t.Errorf("%+v", got)
 	}
+	five := as(last, "")
+	five.Points.Mean = "0,1,2,3,4" // of as many as the last axis: the record says that channels are the first
+	refused(t, five, post, "--mean: 5 numbers for 75 inputs of shape [3 5 5]")
 	refused(t, as(last, "last"), post, "--channels last: the posterior's file says that an input has shape [3 5 5]")
 	refused(t, as(last, "middle"), post, `--channels: "middle" is neither first nor last`)
 	post.Input.Shape = []int{5, 15}
