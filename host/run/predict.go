@@ -190,8 +190,8 @@ func (l *taskList) inputs(points *property.Points, index []int) ([][]float64, er
 // count adds a prediction, whose label it sets.
 func (a *Accuracy) count(one *Prediction, label, outputs int, of *Points) error {
 	if label < 0 || label >= outputs {
-		_, words, _ := of.classLabel()
-		return fmt.Errorf("%s: point %d has class %d, the network has %d outputs", words, one.Index, label, outputs)
+		_, words, mend := of.classLabel()
+		return fmt.Errorf("%s: point %d has class %d, the network has %d outputs: classes count from 0%s", words, one.Index, label, outputs, mend)
 	}
 	one.Label = &label
 	if a.Points++; *one.Class == label {
