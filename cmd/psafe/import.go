@@ -52,5 +52,9 @@ func runImport(_ context.Context, args []string, stdout, stderr io.Writer) error
 	if err != nil {
 		return err
 	}
-	return to.write(p, f.Arg(0), *mapPath)
+	if err := to.write(p, f.Arg(0), *mapPath); err != nil {
+		return err
+	}
+	to.uncompared(p, stderr)
+	return nil
 }

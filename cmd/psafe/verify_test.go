@@ -18,6 +18,7 @@ import (
 	"psafe/host/onnx/onnxtest"
 	"psafe/host/posterior"
 	"psafe/host/posterior/format"
+	"psafe/host/property"
 )
 
 // plainNetwork is a network of ReLU layers without deviations; weights[k] go from the inputs of layer
@@ -238,5 +239,16 @@ func competition(t *testing.T, dir, net, query string, lines []string) {
 	run("run_instance.sh", net, filepath.Join(dir, "missing"), results, "20")
 	if got := read(results); got != "error\n" {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestNearest: what verify prints of a probability is a bound of it, and short.
+func TestNearest(t *testing.T) {
+	third, tiny := big.NewRat(1, 3), new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Exp(big.NewInt(10), big.NewInt(400), nil))
+	for _, p := range []*big.Rat{new(big.Rat), big.NewRat(1, 1), big.NewRat(1, 2), third, big.NewRat(2, 3), tiny} {
+		lo, hi := property.DecimalDown(nearestDown(p)), property.DecimalUp(nearestUp(p))
+		if property.MustExact(lo).Rat().Cmp(p) > 0 || property.MustExact(hi).Rat().Cmp(p) < 0 || len(lo) > 25 || len(hi) > 25 {
+			t.Errorf("%v is printed as from %s to %s", p.FloatString(20), lo, hi)
+		}
 	}
 }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/big"
 
+	"psafe/host/property"
 	"psafe/host/report"
 	"psafe/host/run"
 	"psafe/host/verify"
@@ -52,7 +54,7 @@ func (v *verifyFlags) ofPosterior(ctx context.Context, path string, stdout, stde
 		if _, err := fmt.Fprintln(stdout, answer); err != nil || v.quiet {
 			return err
 		}
-		fmt.Fprintf(stderr, "psafe: %s: P_safe is at least %s and at most %s, --require is %s\n", answer, verify.Decimal(lower), verify.Decimal(upper), require)
+		fmt.Fprintf(stderr, "psafe: %s: P_safe is at least %s and at most %s, --require is %s\n", answer, property.DecimalDown(nearestDown(lower)), property.DecimalUp(nearestUp(upper)), require)
 		return nil
 	}, nil
 }
@@ -72,4 +74,22 @@ func together(records []*report.Record) (lower, upper *big.Rat) {
 		lower.SetInt64(0)
 	}
 	return lower, upper
+}
+
+// nearestDown is the largest float64 that is not above a probability.
+func nearestDown(p *big.Rat) float64 {
+	x, exact := p.Float64()
+	if !exact && new(big.Rat).SetFloat64(x).Cmp(p) > 0 {
+		x = math.Nextafter(x, 0)
+	}
+	return x
+}
+
+// nearestUp is the least float64 that is not below a probability.
+func nearestUp(p *big.Rat) float64 {
+	x, exact := p.Float64()
+	if !exact && new(big.Rat).SetFloat64(x).Cmp(p) < 0 {
+		x = math.Nextafter(x, 2)
+	}
+	return x
 }
