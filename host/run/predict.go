@@ -83,7 +83,11 @@ func (p *Predict) Run(ctx context.Context, use func(*Prediction) error) (*Accura
 		return nil, err
 	}
 	if p.Note != nil {
-		for _, n := range slices.Concat(list.notes, Doubts(post), doubtPoints(post, points, index, 0, true, p.Points.Mean != "")) {
+		notes := slices.Concat(list.notes, Doubts(post), doubtPoints(post, points, index, 0, true, p.Points.Mean != ""))
+		if p.Network == nil {
+			notes = append(notes, p.Points.doubtClasses(post, points, index, list.norm.Norm)...)
+		}
+		for _, n := range notes {
 			p.Note(n)
 		}
 	}
@@ -189,7 +193,7 @@ func (l *taskList) inputs(points *property.Points, index []int) ([][]float64, er
 // count adds a prediction, whose label it sets.
 func (a *Accuracy) count(one *Prediction, label, outputs int, flag string) error {
 	if label < 0 || label >= outputs {
-		return fmt.Errorf("--label %s: point %d has class %d, the network has %d outputs", flag, one.Index, label, outputs)
+		return fmt.Errorf("--label %s: point %d has class %d, the network has %d outputs: classes count from 0", flag, one.Index, label, outputs)
 	}
 	one.Label = &label
 	if a.Points++; *one.Class == label {
