@@ -25,7 +25,37 @@ const (
 
 // Doubts says what is improbable about p, which Compare did not refuse.
 func Doubts(p *posterior.Posterior) []Doubt {
-	return append(orientation(p), spreads(p)...)
+	list := orientation(p)
+	if len(list) == 0 { // else other references are asked for already
+		list = hidden(p)
+	}
+	return append(list, spreads(p)...)
+}
+
+// hidden doubts the activation of the hidden layers if the reference logits fit another one
+// as well, as they do where inputs are too small or all of one sign.
+func hidden(p *posterior.Posterior) []Doubt {
+	last := len(p.Layers) - 1
+	if p.References() == 0 || last == 0 {
+		return nil
+	}
+	s := &search{p: p, rounding: single, left: maxTried}
+	var fit []string
+	for _, a := range usual() {
+		t, same := asRead(p), true
+		t.net = slices.Clone(t.net)
+		for k := range last {
+			same = same && t.net[k].Activation == a
+			t.net[k].Activation = a
+		}
+		if !same && s.try(t) <= 1 {
+			fit = append(fit, a.String())
+		}
+	}
+	if len(fit) == 0 {
+		return nil
+	}
+	return []Doubt{Doubt(fmt.Sprintf("the reference inputs do not show which activation the hidden layers have, %v as well as %s: write others, for which the activations differ", p.Layers[0].Activation, strings.Join(fit[:min(3, len(fit))], ", ")))}
 }
 
 // orientation doubts square layers of psafe's own formats, whose writers are everybody, if
@@ -36,7 +66,8 @@ func orientation(p *posterior.Posterior) []Doubt {
 		from = p.Source.Origin.Format
 	}
 	// psafe train knows which way round its own weights are.
-	if from != "psafe" && from != "safetensors" || strings.HasPrefix(p.Source.Note, "psafe train ") {
+	mapped := strings.HasSuffix(from, "with a map") // of psafe import: somebody typed the layout
+	if from != "psafe" && from != "safetensors" && !mapped || strings.HasPrefix(p.Source.Note, "psafe train ") {
 		return nil
 	}
 	s := &search{p: p, rounding: tf32, left: maxTried}

@@ -63,6 +63,13 @@ func TestDoubts(t *testing.T) {
 		*g = posterior.NewParams(g.Mean, g.Spread, posterior.ScaleSoftplus)
 	}
 	softplus.Scale = posterior.ScaleSoftplus
+	mapped := net(0.01, 8, 12, 12, 3)
+	mapped.Source.Origin = &posterior.Source{Format: "npz with a map"}
+	positive := refer(net(0.01, 8, 12, 3), 4, 0.01)
+	for j := range positive.Layers[0].Bias.Mean { // relu never acts
+		positive.Layers[0].Bias.Mean[j] = 3
+	}
+	positive = refer(positive, 4, 0.01)
 	symmetric := net(0.01, 8, 12, 12, 3)
 	for e := range symmetric.Layers[1].Weight.Mean {
 		symmetric.Layers[1].Weight.Mean[e] = float64(e%12*(e/12)) / 100
@@ -79,6 +86,8 @@ func TestDoubts(t *testing.T) {
 		{"square with blind references", blind, "its reference inputs do not show it; write others"},
 		{"square of another format", foreign, ""},
 		{"square, converted", again, "layer 1 is square"},
+		{"square, imported with a map", mapped, "layer 1 is square"},
+		{"inputs that show no activation", positive, "do not show which activation the hidden layers have, relu as well as identity, leaky_relu:0.01"},
 		{"symmetric", symmetric, ""},
 		{"variances", net(1e-6, 8, 12, 3), "as if variances had been taken for standard deviations"},
 		{"precisions", net(1e4, 8, 12, 3), "standard deviations are very large"},
