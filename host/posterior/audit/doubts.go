@@ -70,7 +70,10 @@ func orientation(p *posterior.Posterior) []Doubt {
 	if from != "psafe" && from != "safetensors" && !mapped || strings.HasPrefix(p.Source.Note, "psafe train ") {
 		return nil
 	}
-	s := &search{p: p, rounding: tf32, left: maxTried}
+	s := &search{p: p, rounding: single, left: maxTried}
+	if p.References() > 0 && s.try(asRead(p)) > 1 {
+		s.rounding = tf32 // in which the framework computed them
+	}
 	var doubted []int
 	for _, k := range square(p) {
 		t := asRead(p)

@@ -70,6 +70,13 @@ func TestDoubts(t *testing.T) {
 		positive.Layers[0].Bias.Mean[j] = 3
 	}
 	positive = refer(positive, 4, 0.01)
+	small := net(0.01, 8, 12, 12, 3) // what float32 shows, TF32 does not
+	for _, g := range []*posterior.Params{&small.Layers[1].Weight, &small.Layers[0].Weight} {
+		for e := range g.Mean {
+			g.Mean[e] *= 1e-3
+		}
+	}
+	small = refer(small, 4, 1)
 	symmetric := net(0.01, 8, 12, 12, 3)
 	for e := range symmetric.Layers[1].Weight.Mean {
 		symmetric.Layers[1].Weight.Mean[e] = float64(e%12*(e/12)) / 100
@@ -88,6 +95,7 @@ func TestDoubts(t *testing.T) {
 		{"square, converted", again, "layer 1 is square"},
 		{"square, imported with a map", mapped, "layer 1 is square"},
 		{"inputs that show no activation", positive, "do not show which activation the hidden layers have, relu as well as identity, leaky_relu:0.01"},
+		{"square, small weights with references", small, ""},
 		{"symmetric", symmetric, ""},
 		{"variances", net(1e-6, 8, 12, 3), "as if variances had been taken for standard deviations"},
 		{"precisions", net(1e4, 8, 12, 3), "standard deviations are very large"},
