@@ -102,6 +102,26 @@ net.extra = nn.Parameter(torch.ones(1))
 net.out.gain = nn.Parameter(torch.ones(1))
 refuses(["gain"], px.save_torch, net, X, layers=lay, names=names + ("sd", "in,out"))
 
+# The biases' own spread is compared too, and that of each output: sd of biases for variances, a
+# spread that is turned.
+class Apart(Bayes):
+    def forward(self, x):
+        W, sW, b, sb = (getattr(self, n) for n in self.names)
+        y = x @ (W + self.sd(sW) * torch.randn_like(W)).T
+        return y + b + (sb ** 2 if self.wrong else sb) * torch.randn_like(b)
+
+
+net = nn.Sequential(Apart(40, 4, names=("weight_mean", "weight_sd", "bias_mean", "bias_sd"), spread=0.2, sd=lambda s: s))
+x = rng.rand(30, 40)
+net[0].wrong = False
+px.save_torch(path("apart"), net, x)
+net[0].wrong = True
+refuses(["input of zeros", "vary by"], px.save_torch, net, x)
+net = nn.Sequential(Bayes(4, 4, names=("weight_mean", "weight_sd", "bias_mean", "bias_sd"), spread=0.1, sd=lambda s: s.T))
+net[0].weight_sd.data[0] = 1.0
+net[0].bias_sd.data[:] = 0.05
+refuses(["input of ones", "vary by"], px.save_torch, net, X)
+
 # Normalisation: outside of the network, by Normalize, by BatchNorm1d at each place where it folds.
 x = (X * [1, 2, 30, 4] + [5, 6, 70, 8]).astype(np.float32)
 m, s = x.mean(0), x.std(0)
