@@ -102,7 +102,7 @@ func orientation(p *posterior.Posterior) []Doubt {
 
 // spreads doubts standard deviations, unless the file has means of them to compare with.
 func spreads(p *posterior.Posterior) []Doubt {
-	if p.Kind != posterior.KindGaussian || p.Reference != nil && p.Reference.Spread != nil {
+	if p.Kind != posterior.KindGaussian || compared(p) {
 		return nil
 	}
 	var ratios []float64
@@ -138,6 +138,19 @@ func spreads(p *posterior.Posterior) []Doubt {
 		return []Doubt{Doubt(fmt.Sprintf("standard deviations are very large: half of the weights have sd/|mean| above %.2g, as of precisions, or of rho taken for log sd: %s", median, mend))}
 	}
 	return nil
+}
+
+// compared says whether the file has the means of all standard deviations that are not 0.
+func compared(p *posterior.Posterior) bool {
+	if p.Reference == nil || p.Reference.Spread == nil {
+		return false
+	}
+	for a, g := range p.Params() {
+		if math.IsNaN(p.Reference.Spread[a]) && slices.ContainsFunc(g.SdHi, func(sd float64) bool { return sd > 0 }) {
+			return false
+		}
+	}
+	return true
 }
 
 // least is the least standard deviation of p.

@@ -77,6 +77,10 @@ func TestDoubts(t *testing.T) {
 		}
 	}
 	small = refer(small, 4, 1)
+	half := net(1e-6, 8, 12, 3) // its reference.spread is of one layer only
+	half.Reference = &posterior.Reference{Spread: []float64{1e-6, 1e-6, math.NaN(), math.NaN()}}
+	whole := net(1e-6, 8, 12, 3)
+	whole.Reference = &posterior.Reference{Spread: []float64{1e-6, 1e-6, 1e-6, 1e-6}}
 	symmetric := net(0.01, 8, 12, 12, 3)
 	for e := range symmetric.Layers[1].Weight.Mean {
 		symmetric.Layers[1].Weight.Mean[e] = float64(e%12*(e/12)) / 100
@@ -98,6 +102,8 @@ func TestDoubts(t *testing.T) {
 		{"square, small weights with references", small, ""},
 		{"symmetric", symmetric, ""},
 		{"variances", net(1e-6, 8, 12, 3), "as if variances had been taken for standard deviations"},
+		{"variances, half of them compared", half, "as if variances"},
+		{"small, all compared", whole, ""},
 		{"precisions", net(1e4, 8, 12, 3), "standard deviations are very large"},
 		{"none", net(0, 8, 12, 3), "every standard deviation is 0"},
 		{"sd as softplus", softplus, "no stored spread is negative, though the scale is softplus, which makes every standard deviation at least 0.7"},
