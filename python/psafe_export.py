@@ -308,8 +308,11 @@ def _guess(stack, raw, front, shape, said, tolerance):
     y, size = evaluate(stack, a * raw + b)
     if a and (np.abs(y - said) <= 10 * tolerance * size.max()).all():
         return "the framework seems to normalise inputs: about mean=%.6g, std=%.6g fits; give its own numbers" % (-b / a, 1 / a)
+    factor = float((own * said).sum() / (own * own).sum()) if own.any() else 0.0
+    if (np.abs(factor * own - said) <= tolerance * size.max() * max(1.0, abs(factor))).all() and factor:
+        return "the logits are %.6g times those of these layers (a temperature?): multiply the last layer, or give logits without" % factor
     bare = [str(k) for k, (_, bias, _) in enumerate(stack) if not bias.any()]
-    return "see to the layout, the order, the activations and the normalisation" + (
+    return "see to the layout, the order, the activations, the normalisation and what else forward() does" + (
         ", and whether layer %s has a bias, which it has not here" % " or ".join(bare) if bare else "")
 
 
@@ -395,13 +398,17 @@ def _references(layers, inputs, logits, predict, mean, std, tolerance):
     if (logits is None) == (predict is None):
         raise ValueError("inputs= needs one of logits= and predict=: what the framework itself computes for them")
     x = arrays["reference.inputs"] = raw.reshape(len(raw), n_in)
+    odd = []
+    if mean is None and raw.ndim == 4 and (x < 0).any():
+        odd.append("inputs= reach from %.4g to %.4g: if a transform normalised them, give raw images with mean= and std=, or regions are "
+                   "in normalised units" % (x.min(), x.max()))
 
     def front(x):
         return x if mean is None else (x - arrays["input.mean"]) / arrays["input.std"]
 
     said = predict(front(x).reshape(raw.shape)) if logits is None else to_numpy(logits)[:256]
     arrays["reference.logits"], notes = _compared(layers, x, front, shape, said, tolerance)
-    return arrays, shape, notes
+    return arrays, shape, notes + odd
 
 
 def _described(kind, layers):
@@ -475,6 +482,8 @@ def save_gaussian(path, layers, spread=None, **reference):
     variances or rho were not taken for standard deviations.
     """
     for k, layer in enumerate(layers):
+        if not isinstance(layer, Layer):
+            raise ValueError("layer %d is a %s: make it by dense()" % (k, _kind(layer)))
         layer.label = "layer %d" % k if layer.label == "a layer" else layer.label
     _write(path, "gaussian", list(layers), spread=spread, **reference)
 
@@ -499,7 +508,11 @@ def save_samples(path, networks, activations, layout=None, counts=None, **refere
     """Finitely many networks (HMC, ensembles): networks is a list of [W0, b0, W1, b1, ...]; network i
     has the probability counts[i] / sum of counts (default: all alike). Logits are those of network 0."""
     networks = [[None if a is None else to_numpy(a) for a in n] for n in networks]
-    counts = [1] * len(networks) if counts is None else [int(c) for c in counts]
+    counts = [1] * len(networks) if counts is None else [float(c) for c in counts]
+    if any(c != int(c) for c in counts):
+        raise ValueError("counts= has %g: want whole numbers, such as [1, 3] for probabilities of 0.25 and 0.75"
+                         % next(c for c in counts if c != int(c)))
+    counts = [int(c) for c in counts]
     if not networks or len(counts) != len(networks) or min(counts) < 1:
         raise ValueError("%d networks and %d counts, each of which must be at least 1" % (len(networks), len(counts)))
     for i, n in enumerate(networks):
@@ -696,11 +709,11 @@ def _chain(model, layers, names, make=None, rates=None):
     made, tensors, notes, front, pre, rate = [], [], [], None, None, 0.0
     done, acted, ended = None, False, None
     for label, m in _modules(model, layers, names):
-        kind, label = ("word", label) if isinstance(m, str) else (_kind(m), "layer %s (%s)" % (label, _kind(m)))
+        kind, label = ("word", label) if isinstance(m, str) else (_kind(m), "layer %s (%s)" % (label, _kind(m)) if label else _kind(m))
         if ended:
             raise ValueError("%s comes behind %s, which psafe has at the end only" % (label, ended))
         word = {"ReLU": "relu", "Tanh": "tanh", "Sigmoid": "sigmoid"}.get(kind)
-        word = "leaky_relu:%r" % float(m.negative_slope) if kind == "LeakyReLU" else m if kind == "word" else word
+        word = "leaky_relu:%r" % float(m.negative_slope) if kind == "LeakyReLU" else activation_word(m, label) if kind == "word" else word
         if word == "identity" or kind == "Identity" or kind == "Flatten" and (m.start_dim, m.end_dim) == (1, -1):
             continue
         elif word:
@@ -783,7 +796,11 @@ def _call(model, x, like):
     if hasattr(like, "detach"):
         import torch
         with torch.no_grad():
-            out = model(torch.as_tensor(x).to(device=like.device, dtype=like.dtype))
+            try:
+                out = model(torch.as_tensor(x).to(device=like.device, dtype=like.dtype))
+            except (RuntimeError, IndexError) as e:
+                raise ValueError("%s cannot be called with inputs of shape %s: %s; give inputs= as it takes them"
+                                 % (_kind(model), x.shape, str(e).split("\n")[0])) from None
     else:
         out = model(x)
     return to_numpy(out[0] if isinstance(out, tuple) else out)
@@ -822,6 +839,9 @@ def _mean_logits(model, tensors, x, values=()):
     for d in tensors:
         small = 1e-30 if d.word in ("sd", "variance") else -80.0
         put += [(s, small) for s in (d.weight_scale, d.bias_scale) if s is not None]
+    half = [d.label for d in tensors if str(getattr(d.weight, "dtype", "")) in ("torch.float16", "torch.bfloat16")]
+    if half:
+        raise ValueError("%s is in half precision, whose rounding would hide mistakes: pass model.float()" % half[0])
     old = []
     with _seeded(tensors[0].weight), _training(model, False):
         try:
@@ -915,6 +935,8 @@ def save_torch_ensemble(path, models, inputs, layers=None, counts=None, **refere
     """A deep ensemble: torch networks of the same layers, all alike probable unless counts says
     otherwise. layers=, if it is needed, is a function that gives the list of a network."""
     models = list(models)
+    if not models:
+        raise ValueError("models= is empty: give the networks of the ensemble")
     chains = [_chain(m, layers(m) if layers else None, None) for m in models]
     if any(d.word for _, tensors, _, _ in chains for d in tensors):
         raise ValueError("a layer has random weights: an ensemble has networks without")
@@ -1179,6 +1201,8 @@ def save_tfp(path, model, inputs, **reference):
 
     if reference.get("logits") is None and reference.get("predict") is None:
         reference["predict"] = mean_network
+        if isinstance(model, (list, tuple)):
+            notes.append("nothing shows that the layers of the list are in the order of the forward pass: predict= would")
     _write(path, "gaussian", made, None, sorted(set(notes)), inputs, spread=np.array(spreads), **reference)
 
 

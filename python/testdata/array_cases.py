@@ -175,6 +175,7 @@ def tanh_(z):
 tanh_.__name__ = "tanh"
 img = rng.rand(20, 2, 3, 1).astype(np.float32)
 q = make(6, 6, 4, 4)
+assert "order of the forward pass" in notes(px.save_tfp, path("tfp-list"), [DenseFlipout(q[0].T, q[1])], img.reshape(20, 6))
 px.save_tfp(path("tfp"), [Flatten(), DenseFlipout(q[0].T, q[1], leaky_relu), DenseReparameterization(q[2].T, None, tanh_), Dense(q[4].T, q[5], softmax)], img)
 assert header("tfp")["scale"] == "softplus:1.1920928955078125e-07" and header("tfp")["input_shape"] == [2, 3, 1]
 assert header("tfp")["layers"][0]["bias_scale"] == "none" and header("tfp")["layers"][0]["activation"] == "leaky_relu:0.200000003"
@@ -320,6 +321,8 @@ refuses(["logits"], px.save_gaussian, two, inputs=X, logits=mlp(p, X)[:5])
 refuses(["one of"], px.save_gaussian, two, inputs=X)
 refuses(["need inputs="], px.save_gaussian, two, predict=print)
 refuses(["counts"], px.save_samples, [p], ["relu", "identity"], "out,in", [0])
+refuses(["1.5", "whole"], px.save_samples, [p, p], ["relu", "identity"], "out,in", [1.5, 2])
+refuses(["dense()"], px.save_gaussian, [(p[0], p[1])])
 refuses(["network 1"], px.save_samples, [p, make(5, 3, 3)], ["relu", "identity"], "out,in")
 refuses(["at least 2"], px.save_swag, p, p, [p], ["relu", "identity"], "out,in")
 refuses(["rates"], px.save_dropout, p, [0, 1], ["relu", "identity"], "out,in")
@@ -351,6 +354,7 @@ for words, layers, more in (
         (["normalised twice"], plain(), dict(predict=lambda x: f((x - 0.4) / 0.6), mean=0.4, std=0.6)),
         (["normalised already"], plain(), dict(logits=f(X), mean=0.4, std=0.6)),
         (["divide inputs by 255"], plain(), dict(inputs=255 * X, predict=lambda x: f(x / 255))),
+        (["0.4 times"], plain(), dict(logits=0.4 * f(X))), (["what else forward() does"], plain(), dict(logits=f(X) ** 2)),
         (["outputs 2, 0, 1 of the file"], plain(), dict(logits=f(X)[:, [2, 0, 1]])),
         (["row i of the logits looks like that of input i+1"], plain(), dict(logits=np.roll(f(X), -1, 0)))):
     refuses(words, px.save_gaussian, layers, **dict(dict(inputs=X) if "logits" in more else dict(inputs=X, predict=f), **more))

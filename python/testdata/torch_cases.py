@@ -152,6 +152,7 @@ net = nn.Sequential(Normalize([0.4, 0.5, 0.6], [0.2, 0.25, 0.3]), nn.Flatten(), 
 px.save_torch(path("normalize"), net, images)
 assert arrays("normalize")["input.mean"].tolist() == [0.4] * 4 + [0.5] * 4 + [0.6] * 4
 px.save_torch(path("channels"), net[1:], images, mean=np.array([0.4, 0.5, 0.6]).reshape(3, 1, 1), std=0.25)
+assert "reach from" in notes(px.save_torch, path("normalised-images"), net[1:], images - 0.5)
 refuses(["mean"], px.save_torch, net[1:], images, mean=[0.4, 0.5, 0.6], std=0.25)
 
 # What psafe does not have is refused by name.
@@ -159,6 +160,10 @@ for module, words in ((nn.GELU(), ["GELU"]), (nn.Conv2d(1, 2, 2), ["Conv2d", "co
                       (nn.Dropout2d(), ["Dropout2d"]), (nn.LayerNorm(4), ["LayerNorm"]), (nn.Flatten(0), ["Flatten"]),
                       (nn.PReLU(), ["PReLU"])):
     refuses(words, px.save_torch, nn.Sequential(Bayes(4, 4), module, Bayes(4, 4)), X)
+refuses(["half precision", "float()"], px.save_torch, nn.Sequential(Bayes(4, 4)).bfloat16(), X)
+refuses(["cannot be called with inputs of shape (200, 3)"], px.save_torch, nn.Sequential(Bayes(4, 4)), X[:, :3])
+refuses(["layers[0]", "'hidden' is none of relu"], px.save_torch, net, X, layers=["hidden", "out"])
+refuses(["models="], px.save_torch_ensemble, [], X)
 refuses(["activation"], px.save_torch, nn.Sequential(nn.ReLU(), Bayes(4, 4)), X)
 refuses(["last layer"], px.save_torch, nn.Sequential(Bayes(4, 4), nn.ReLU()), X)
 bad = nn.Sequential(Bayes(4, 4), nn.ReLU(), Bayes(4, 4))

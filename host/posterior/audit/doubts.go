@@ -203,6 +203,14 @@ func DoubtInputs(p *posterior.Posterior, d Data) []Doubt {
 	if p.Inputs() >= manyInputs && d.Whole && d.Lo >= 0 && d.Hi > 100 && d.Hi <= 255 && !(ref.Hi > 8) && firstLayer(p, d.RMS) > 10 {
 		return []Doubt{Doubt(fmt.Sprintf("inputs are whole numbers from %v to %v, which look like pixels, and the first layer like one that takes them divided by 255: --input-scale 1/255", d.Lo, d.Hi))}
 	}
+	// Images of which only one side has numbers below 0.
+	if p.Inputs() >= manyInputs && d.Lo >= 0 && d.Hi <= 1 && d.Hi > 0.5 && ref.Lo < -0.05 && ref.Hi > 0 && ref.Hi-ref.Lo < 20 {
+		std := 1 / (ref.Hi - ref.Lo)
+		return []Doubt{Doubt(fmt.Sprintf("inputs reach from %.4g to %.4g, the reference inputs of the posterior from %.4g to %.4g, as if they were normalised and the inputs were not: if so, --mean and --std of the training script (about %.4g and %.4g)", d.Lo, d.Hi, ref.Lo, ref.Hi, -ref.Lo*std, std))}
+	}
+	if p.Inputs() >= manyInputs && d.Lo < -0.05 && ref.Lo >= 0 && ref.Hi <= 1 && ref.Hi > 0.5 {
+		return []Doubt{Doubt(fmt.Sprintf("inputs reach from %.4g to %.4g, the reference inputs of the posterior from %.4g to %.4g, as if the inputs were normalised already: give raw ones", d.Lo, d.Hi, ref.Lo, ref.Hi))}
+	}
 	width := ref.Hi - ref.Lo
 	if p.References() == 0 || len(p.Reference.Inputs) < 64 || !(width > 0) {
 		return nil

@@ -48,6 +48,14 @@ func refer(p *posterior.Posterior, n int, top float64) *posterior.Posterior {
 	return p
 }
 
+// bipolar normalises reference inputs of 0 to 1 as for MNIST.
+func bipolar(p *posterior.Posterior) *posterior.Posterior {
+	for j, x := range p.Reference.Inputs {
+		p.Reference.Inputs[j] = (x - 0.1307) / 0.3081
+	}
+	return p
+}
+
 func TestDoubts(t *testing.T) {
 	blind := refer(net(0.01, 8, 12, 12, 3), 2, 0) // at 0 with no biases, no weight matters
 	for k := range blind.Layers {
@@ -133,8 +141,12 @@ func TestDoubtInputs(t *testing.T) {
 		{"pixels that the network divides itself", normalised, pixels, ""},
 		{"pixels, and reference inputs like them", refer(net(0.01, 64, 12, 3), 4, 255), pixels, ""},
 		{"small table of whole numbers", net(0.01, 4, 12, 3), pixels, ""},
-		{"beyond the references", refer(net(0.01, 64, 12, 3), 4, 1), audit.Data{Lo: -1, Hi: 3, RMS: 1}, "inputs reach from -1 to 3, the reference inputs of the posterior only from 0."},
-		{"within the references", refer(net(0.01, 64, 12, 3), 4, 1), audit.Data{Lo: -0.5, Hi: 1.5, RMS: 1}, ""},
+		{"not normalised", bipolar(refer(net(0.01, 64, 12, 3), 4, 1)), audit.Data{Lo: 0, Hi: 1, RMS: 0.3}, "--mean and --std of the training script (about 0.1"},
+		{"normalised as the references", bipolar(refer(net(0.01, 64, 12, 3), 4, 1)), audit.Data{Lo: -0.4, Hi: 2.8, RMS: 1}, ""},
+		{"normalised, the references not", refer(net(0.01, 64, 12, 3), 4, 1), audit.Data{Lo: -0.42, Hi: 2.8, RMS: 1}, "normalised already: give raw ones"},
+		{"a table", bipolar(refer(net(0.01, 8, 12, 3), 40, 1)), audit.Data{Lo: 0, Hi: 1, RMS: 0.3}, ""},
+		{"beyond the references", refer(net(0.01, 64, 12, 3), 4, 1), audit.Data{Lo: 0, Hi: 3, RMS: 1}, "inputs reach from 0 to 3, the reference inputs of the posterior only from 0."},
+		{"within the references", refer(net(0.01, 64, 12, 3), 4, 1), audit.Data{Lo: 0, Hi: 1.5, RMS: 1}, ""},
 		{"far smaller than the references", refer(net(0.01, 64, 12, 3), 4, 255), audit.Data{Lo: 0, Hi: 1, RMS: 0.3}, "inputs reach from 0 to 1 only"},
 		{"no inputs", net(0.01, 64, 12, 3), audit.Describe(), ""},
 	} {
