@@ -538,8 +538,17 @@ def save_swag(path, mean, variance, deviations, activations, layout=None, **refe
         layer.put_scale(part, variance[a], "variance", layout)
         layer.put(part, "deviations", np.stack([to_numpy(d[a]) for d in deviations]), layout)
 
-    layers = _filled(_stacked(list(mean), activations, layout, fill), "mean", "scale", "deviations")
-    _write(path, "swag", layers, {"rank": len(deviations)}, **reference)
+    layers = _stacked(list(mean), activations, layout, fill)
+    flat = [np.concatenate([np.asarray(a[name], np.float64).reshape(n, -1) for m in layers for a in (m.weight, m.bias) if a], 1)
+            for name, n in (("mean", 1), ("scale", 1), ("deviations", len(deviations)))]
+    squares, notes = np.median((flat[2] ** 2).mean(axis=0)), []
+    near = [bool(0 < squares and v > 0 and 1 / most < squares / v < most) for v, most in (
+        (np.median(flat[1]), 10), (np.median(flat[1] ** 2), 4), (np.median(flat[1] - flat[0] ** 2), 4))]
+    if not near[0] and (near[1] or near[2]):
+        notes.append("by the deviations, variance= looks like %s: give the variance" % (
+            "standard deviations" if near[1] else "means of squares, from which the squares of the means are to be taken off"))
+    layers = _filled(layers, "mean", "scale", "deviations")
+    _write(path, "swag", layers, {"rank": len(deviations)}, notes, **reference)
 
 
 def save_dropout(path, weights, rates, activations, layout=None, **reference):

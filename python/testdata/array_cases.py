@@ -284,6 +284,15 @@ flat = np.stack([np.concatenate([a.ravel() for a in make(5, 4, 3)]) for _ in ran
 px.save_samples(path("hmc-flat"), list(zip(*px.split(flat, [a.shape for a in p]))), ["relu", "identity"], "out,in", inputs=X,
                 predict=lambda x: mlp([a[0] for a in px.split(flat, [a.shape for a in p])], x))
 
+# SWAG: standard deviations, or means of squares, for variances.
+snapshots = [[a + 0.03 * rng.randn(*a.shape) for a in p] for _ in range(20)]
+centre = [np.mean(a, axis=0) for a in zip(*snapshots)]
+for words, variance in (("", [np.var(a, axis=0) for a in zip(*snapshots)]), ("like standard deviations", [np.std(a, axis=0) for a in zip(*snapshots)]),
+                        ("like means of squares", [np.mean(np.square(a), axis=0) for a in zip(*snapshots)])):
+    said = notes(px.save_swag, path("swag-snapshots"), centre, variance, [[a - m for a, m in zip(n, centre)] for n in snapshots],
+                 ["relu", "identity"], "out,in", inputs=X, logits=mlp(centre, X))
+    assert words in said and ("by the deviations" in said) == bool(words), said
+
 # A rho of -inf is an sd of 0; nothing else may be infinite, negative, NaN or of another shape.
 rho = np.full((4, 5), -1.0)
 rho[1, 2] = -np.inf
