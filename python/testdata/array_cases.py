@@ -1,7 +1,5 @@
 """NumPy only: arrays laid out as the sources of each library say, in small classes with the attributes
 of theirs (psafe_export.py cites the files), and plain arrays."""
-import os
-
 from cases import arrays, header, notes, np, path, plainly, px, refuses, rng
 
 X = rng.rand(40, 5)
@@ -382,6 +380,7 @@ for word, stored in (("sd", lambda s: s), ("variance", lambda s: s ** 2), ("soft
         refuses(["layer 0", "look like scale %r" % word], px.save_gaussian, layers, inputs=X, predict=f, spread=means)
 refuses(["spread=", "(3, 2)"], px.save_gaussian, layers, inputs=X, predict=f, spread=means[:2])
 assert "nothing shows" in notes(px.save_gaussian, path("silent"), layers, inputs=X, predict=f) and "reference.spread" not in arrays("silent")
+import os  # noqa: E402
 os.remove(path("silent"))
 
 # A softmax at the end leaves logits, also where they are all zero; probabilities of 0 leave none.
