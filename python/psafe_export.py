@@ -445,14 +445,16 @@ def _write(path, kind, layers, fields=None, notes=(), inputs=None, logits=None, 
     header.update(fields or {})
     notes = list(notes) + more
     if kind == "gaussian":
-        if spread is not None:
-            arrays["reference.spread"] = _compared_spread(layers, spread)
-        if all(layer.word[p] == "none" for layer in layers for p in ("weight", "bias")):
+        certain = all(layer.word[p] == "none" for layer in layers for p in ("weight", "bias"))
+        if certain:
+            spread = np.full((len(layers), 2), np.nan) if spread is None else spread
             notes.append("no weight has a standard deviation: this is one network, and no posterior")
         elif spread is None:
             means = ["%.3g" % m if m == m else "none" for m, _ in _spread(layers)]
             notes.append("no spread= was given, so nothing shows that the spreads are what scale= says: the standard deviations of the "
                          "weights are %s on average" % ", ".join(means))
+        if spread is not None:
+            arrays["reference.spread"] = _compared_spread(layers, spread)
     if shape and len(shape) > 1:
         header["input_shape"] = [int(n) for n in shape]
     text = "; ".join([note] * bool(note) + notes)

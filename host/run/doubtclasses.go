@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/posterior/audit"
 	"psafe/host/property"
@@ -77,13 +76,9 @@ func voted(post *posterior.Posterior, x []float64) int {
 	}
 	votes := make([]float64, post.Outputs())
 	for k, count := range s.Counts {
-		votes[argmax(outputs(post.Network(), s.Weights(k), x))] += float64(count)
+		votes[argmax(post.Network().NewPass(s.Weights(k)).Forward(x))] += float64(count)
 	}
 	return argmax(votes)
-}
-
-func outputs(net network.Network, weights [][]float64, x []float64) []float64 {
-	return net.NewPass(weights).Forward(x)
 }
 
 // doubtLabels doubts labels of which less than half are the classes got, if numbers that are

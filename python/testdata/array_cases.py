@@ -333,15 +333,6 @@ refuses(["dense()"], px.save_gaussian, [(p[0], p[1])])
 refuses(["network 1"], px.save_samples, [p, make(5, 3, 3)], ["relu", "identity"], "out,in")
 refuses(["at least 2"], px.save_swag, p, p, [p], ["relu", "identity"], "out,in")
 refuses(["rates"], px.save_dropout, p, [0, 1], ["relu", "identity"], "out,in")
-# One output that is always 0 or 1 is no softmax of another one.
-one = [px.dense(p[0][:1], p[1][:1], layout="out,in")]
-refuses(["output 0"], px.save_gaussian, one, inputs=X, predict=lambda x: np.zeros((len(x), 1)))
-refuses(["output 0"], px.save_gaussian, one, inputs=X, predict=lambda x: np.ones((len(x), 1)))
-# Small logits are compared as closely as large ones.
-tiny = [px.dense(1e-6 * p[0], 1e-6 * p[1], layout="out,in")]
-refuses(["output"], px.save_gaussian, tiny, inputs=X, predict=lambda x: 1.001e-6 * mlp(p[:2], x))
-assert "nothing was compared" in notes(px.save_gaussian, path("unchecked"), two, spread=[[NONE] * 2] * 2)
-
 # What is refused is named, where a usual mistake fits.
 square = make(5, 5, 5, 3)
 f = lambda x: mlp(square, x)  # noqa: E731
@@ -390,5 +381,14 @@ for name, end in (("dead-log-softmax", lambda z: np.log(softmax(z))), ("dead-sof
     assert not arrays(name)["reference.logits"].any()
 loud = [px.dense(1000 * p[0], None, layout="out,in")]
 refuses(["probability of 0", "softmax"], px.save_gaussian, loud, inputs=X, predict=lambda x: softmax(mlp([1000 * p[0], None], x)).astype(np.float32))
+
+# One output that is always 0 or 1 is no softmax of another one.
+one = [px.dense(p[0][:1], p[1][:1], layout="out,in")]
+refuses(["output 0"], px.save_gaussian, one, inputs=X, predict=lambda x: np.zeros((len(x), 1)))
+refuses(["output 0"], px.save_gaussian, one, inputs=X, predict=lambda x: np.ones((len(x), 1)))
+# Small logits are compared as closely as large ones.
+tiny = [px.dense(1e-6 * p[0], 1e-6 * p[1], layout="out,in")]
+refuses(["output"], px.save_gaussian, tiny, inputs=X, predict=lambda x: 1.001e-6 * mlp(p[:2], x))
+assert "nothing was compared" in notes(px.save_gaussian, path("unchecked"), two)
 plainly()
 print("array cases: done")
