@@ -132,8 +132,9 @@ class Layer:
             sd = sd_of(a, self.word[part]) if self.word[part] != "variance" else a
         if (sd < 0).any() or not np.isfinite(sd).all():
             place = tuple(np.argwhere((sd < 0) | ~np.isfinite(sd))[0])
-            raise ValueError("%s: %s scale at %s is %s, which is no %s" % (
-                self.label, part, [int(i) for i in place], a[place], "variance" if word == "variance" else "sd"))
+            looks = " (numbers below 0 are often rho, scale softplus, or log_sd)" if word in ("sd", "variance") else ""
+            raise ValueError("%s: %s scale at %s is %s, which is no %s%s" % (
+                self.label, part, [int(i) for i in place], a[place], "variance" if word == "variance" else "sd", looks))
         getattr(self, part)["scale"] = a
 
     def centre(self, part, k=0):
@@ -186,12 +187,17 @@ def split(flat, shapes):
 
 # ---- the file ----------------------------------------------------------------------------------
 
-def evaluate(layers, x, k=0):
-    """The logits of the mean network (of network k of samples) in float64, and the magnitude of the
-    terms of the last sums, which rounding is relative to."""
+def _stack(layers, k=0):
+    """Weights, biases and activations of the mean network (of network k of samples)."""
+    return [(layer.centre("weight", k), layer.centre("bias", k), layer.activation) for layer in layers]
+
+
+def evaluate(stack, x):
+    """The logits of a network in float64, and the magnitude of the terms of the last sums, which
+    rounding is relative to."""
     h, size = np.asarray(x, np.float64), None
-    for layer in layers:
-        W, b, (name, _, slope) = layer.centre("weight", k), layer.centre("bias", k), layer.activation.partition(":")
+    for W, b, activation in stack:
+        name, _, slope = activation.partition(":")
         size = np.abs(h) @ np.abs(W) + np.abs(b)
         h = ACTIVATIONS[name](h @ W + b, float(slope or 0))
     return h, size
@@ -211,17 +217,25 @@ def _normalisation(numbers, what, shape):
                          "or one for each channel as (C, 1, 1)" % (what, a.shape, tuple(shape))) from None
 
 
-def _softmax_undone(own, said, close):
-    """What a network that ends in (log-)softmax says, as logits, or None if it does not end so."""
+def _softmax_undone(own, said, margin):
+    """What a network that ends in (log-)softmax says, as logits, or None if it does not end so. What
+    the rounding of a float32 softmax explains is no difference: of zeros, log_softmax is -log(n)."""
     top = own.max(axis=1, keepdims=True)
     total = top + np.log(np.exp(own - top).sum(axis=1, keepdims=True))
     if own.shape[1] == 1:  # of one output, either is a constant and says nothing
         return None, None
-    if close(own - total, said):
-        return said + total, "log_softmax"
-    if (said > 0).all() and close(np.exp(own - total), said):
-        return np.log(said) + total, "softmax"
-    return None, None
+    rounding = 2.0 ** -22 * (1 + np.abs(own) + np.abs(total))
+    if (np.abs(own - total - said) <= margin + rounding).all():
+        undone, name = said + total, "log_softmax"
+    elif (np.abs(np.exp(own - total) - said) <= margin + rounding).all() and (said >= 0).all() and (said <= 1.001).all():
+        if (said == 0).any():
+            i, j = np.argwhere(said == 0)[0]
+            raise ValueError("output %d of input %d is a probability of 0, too small for its logit to be found: take the softmax "
+                             "out of the network, or write inputs= that are less certain. Nothing was written" % (j, i))
+        undone, name = np.log(said) + total, "softmax"
+    else:
+        return None, None
+    return np.where(np.abs(undone - own) <= rounding, own, undone), name
 
 
 def _check_stack(layers):
@@ -237,24 +251,128 @@ def _check_stack(layers):
                          % (layers[-1].label, layers[-1].activation))
 
 
-def _compared(layers, x, said, tolerance):
-    """The framework's logits for x, if the layers give the same, and a note if they were no logits."""
-    said, (own, size) = np.asarray(_numbers(said, "logits"), np.float64), evaluate(layers, x)
+def _mistakes(stack, raw, front, shape):
+    """Usual mistakes: what each is called, the network that was meant and what it takes."""
+    x, last = front(raw), len(stack) - 1
+    squares = [k for k, (W, _, _) in enumerate(stack) if W.shape[0] == W.shape[1] > 1]
+
+    def changed(layers, change):
+        return [change(*row) if k in layers else row for k, row in enumerate(stack)]
+
+    for some in [[k] for k in squares] + [squares] * (len(squares) > 1):
+        yield ("the weights of layer%s look transposed: see to layout" % (" %d" % some[0] if len(some) == 1 else "s " + ", ".join(map(str, some))),
+               changed(some, lambda W, b, act: (W.T, b, act)), x)
+    for act in ("relu", "tanh", "sigmoid", "identity", "leaky_relu:0.01", "leaky_relu:0.1", "leaky_relu:0.2", "leaky_relu:0.3"):
+        if last and any(row[2] != act for row in stack[:last]):
+            yield "the hidden layers look as if their activation were " + act, changed(range(last), lambda W, b, _: (W, b, act)), x
+        for k in range(last if last > 1 else 0):
+            if stack[k][2] != act:
+                yield "layer %d looks as if its activation were %s" % (k, act), changed([k], lambda W, b, _: (W, b, act)), x
+    for i in range(last + 1):
+        for j in range(i + 1, last + 1):
+            if stack[i][0].shape == stack[j][0].shape:
+                rows = list(stack)
+                rows[i], rows[j] = stack[j][:2] + stack[i][2:], stack[i][:2] + stack[j][2:]
+                yield "layers %d and %d look swapped" % (i, j), rows, x
+    yield "the framework seems to have no biases", changed(range(last + 1), lambda W, b, act: (W, 0 * b, act)), x
+    yield "inputs= look normalised already: give raw ones, or leave mean= and std= out", stack, raw
+    yield "inputs look normalised twice: give raw ones", stack, front(x)
+    yield "the framework seems to divide inputs by 255: give mean=0, std=255", stack, raw / 255
+    for mean, std, name in ((0.1307, 0.3081, "MNIST"), (0.286, 0.353, "Fashion-MNIST"), (0.5, 0.5, "-1..1")):
+        for top in (1, 255):
+            yield ("the framework seems to normalise inputs as for %s: give mean=%g, std=%g" % (name, mean * top, std * top),
+                   stack, (raw / top - mean) / std)
+    if len(shape) == 3:
+        for axes, name in (((1, 2, 0), "last"), ((2, 0, 1), "first")):
+            turned = x.reshape((len(x),) + tuple(shape)).transpose([0] + [1 + a for a in axes])
+            yield ("layer 0 looks trained on inputs that were flattened channels %s: give inputs= in that order of axes, or the "
+                   "rows of layer 0 in the order of inputs=" % name, stack, turned.reshape(len(x), -1))
+
+
+def _guess(stack, raw, front, shape, said, tolerance):
+    """Which usual mistake makes the logits fit."""
+    own, size = evaluate(stack, front(raw))
+    for step in (1, -1) if len(own) > 3 else ():
+        rows = slice(1, None) if step == 1 else slice(None, -1)
+        if (np.abs(np.roll(own, step, 0) - said) <= tolerance * size.max())[rows].all():
+            return "row i of the logits looks like that of input i%+d: give both in the same order" % -step
+    for words, network, x in _mistakes(stack, raw, front, shape):
+        with np.errstate(over="ignore", invalid="ignore"):
+            y, size = evaluate(network, x)
+        if (np.abs(y - said) <= tolerance * np.maximum(size.max(axis=1, keepdims=True), 1e-12)).all():
+            return words
+    order = [int(np.abs(own - said[:, k:k + 1]).max(axis=0).argmin()) for k in range(own.shape[1])]
+    if len(set(order)) == len(order) and (np.abs(own[:, order] - said) <= tolerance * size.max()).all():
+        return "the outputs look as if they were in another order: the logits have outputs %s of the file" % ", ".join(map(str, order[:16]))
+    a, b = _affine(stack, raw, said)
+    y, size = evaluate(stack, a * raw + b)
+    if a and (np.abs(y - said) <= 10 * tolerance * size.max()).all():
+        return "the framework seems to normalise inputs: about mean=%.6g, std=%.6g fits; give its own numbers" % (-b / a, 1 / a)
+    factor = float((own * said).sum() / (own * own).sum()) if own.any() else 0.0
+    if (np.abs(factor * own - said) <= tolerance * size.max() * max(1.0, abs(factor))).all() and factor:
+        return "the logits are %.6g times those of these layers (a temperature?): multiply the last layer, or give logits without" % factor
+    bare = [str(k) for k, (_, bias, _) in enumerate(stack) if not bias.any()]
+    return "see to the layout, the order, the activations, the normalisation and what else forward() does" + (
+        ", and whether layer %s has a bias, which it has not here" % " or ".join(bare) if bare else "")
+
+
+def _affine(stack, raw, said):
+    """Numbers a and b so that a * raw + b is about what the framework takes, by Gauss and Newton."""
+    best = (np.inf, 0.0, 0.0)
+    for a, b in ((1.0, 0.0), (3.0, -0.5), (1 / 255, 0.0), (2.0, -1.0)):
+        for _ in range(12):
+            with np.errstate(all="ignore"):
+                y, at_a, at_b = (evaluate(stack, p * raw + q)[0].ravel() for p, q in ((a, b), (a * (1 + 1e-6), b), (a, b + 1e-6)))
+                J, r = np.stack([(at_a - y) / (a * 1e-6), (at_b - y) / 1e-6], 1), said.ravel() - y
+            if not (np.isfinite(J).all() and np.isfinite(r).all()) or a == 0:
+                break
+            best = min(best, (np.abs(r).max(), a, b))
+            a, b = np.array([a, b]) + np.linalg.lstsq(J, r, rcond=None)[0]
+    return best[1:]
+
+
+def _compared(layers, raw, front, shape, said, tolerance):
+    """The framework's logits for raw inputs, if the layers give the same, and a note if they were none."""
+    stack = _stack(layers)
+    said, (own, size) = np.asarray(_numbers(said, "logits"), np.float64), evaluate(stack, front(raw))
     if said.shape != own.shape:
         raise ValueError("the framework's logits have shape %s, want %s" % (said.shape, own.shape))
     margin = tolerance * np.maximum(size.max(axis=1, keepdims=True), 1e-12)
-
-    def close(a, b):
-        return bool((np.abs(a - b) <= margin).all())
-
-    if close(own, said):
+    if (np.abs(own - said) <= margin).all():
         return said, []
-    undone, name = _softmax_undone(own, said, close)
+    undone, name = _softmax_undone(own, said, margin)
     if undone is None:
         i, j = np.unravel_index(np.argmax(np.abs(own - said) / margin), own.shape)
-        raise ValueError("output %d of input %d is %.9g in the framework and %.9g from these layers: is the layout, the order, "
-                         "an activation or the normalisation another one? Nothing was written" % (j, i, said[i, j], own[i, j]))
+        raise ValueError("output %d of input %d is %.9g in the framework and %.9g from these layers: %s. Nothing was written"
+                         % (j, i, said[i, j], own[i, j], _guess(stack, raw, front, shape, said, tolerance)))
     return undone, ["the %s at the end is left out: psafe speaks of logits" % name]
+
+
+def _compared_spread(layers, spread):
+    """The means of the framework's standard deviations, if the layers have the same."""
+    spread = np.asarray(to_numpy(spread), np.float64)
+    if spread.shape != (len(layers), 2):
+        raise ValueError("spread= has shape %s, want (%d, 2): the mean standard deviation of the weights and of the biases of each "
+                         "layer, NaN where there is none" % (spread.shape, len(layers)))
+    for layer, row in zip(layers, spread):
+        for part, want in zip(("weight", "bias"), row):
+            own = layer.sd(part).mean()
+            if np.isnan(want) and np.isnan(own) or abs(own - want) <= 1e-3 * abs(want):
+                continue
+            fits = []
+            for word in ("sd", "variance", "softplus", "log_sd", "log_variance") if np.isfinite(own) else ():
+                with np.errstate(all="ignore"):
+                    sd = sd_of(getattr(layer, part)["scale"], word).mean()
+                fits += [word] * bool(abs(sd - want) <= 1e-3 * abs(want))
+            raise ValueError("%s: the mean standard deviation of its %s is %.4g in the framework and %.4g from scale %r: %s. Nothing was "
+                             "written" % (layer.label, part, want, own, layer.word[part],
+                                          "its numbers look like scale %r" % fits[0] if fits else "see what its numbers are"))
+    return spread
+
+
+def _spread(layers):
+    """The mean standard deviations, of layers whose scale word the library's source says."""
+    return [[layer.sd(p).mean() for p in ("weight", "bias")] for layer in layers]
 
 
 def _references(layers, inputs, logits, predict, mean, std, tolerance):
@@ -269,7 +387,7 @@ def _references(layers, inputs, logits, predict, mean, std, tolerance):
     elif logits is not None or predict is not None:
         raise ValueError("logits= and predict= need inputs=")
     if (mean is None) != (std is None):
-        raise ValueError("mean= and std= come together")
+        raise ValueError("mean= and std= come together: give mean=0 or std=1 for the one that does nothing")
     if mean is not None:
         arrays["input.mean"] = _normalisation(mean, "mean", shape or (n_in,))
         arrays["input.std"] = _normalisation(std, "std", shape or (n_in,))
@@ -279,13 +397,18 @@ def _references(layers, inputs, logits, predict, mean, std, tolerance):
         return arrays, None, ["no inputs= were given, so nothing was compared with the framework"]
     if (logits is None) == (predict is None):
         raise ValueError("inputs= needs one of logits= and predict=: what the framework itself computes for them")
-    x = raw.reshape(len(raw), n_in)
-    arrays["reference.inputs"] = x
-    if mean is not None:
-        x = (x - arrays["input.mean"]) / arrays["input.std"]
-    said = predict(x.reshape(raw.shape)) if logits is None else to_numpy(logits)[:256]
-    arrays["reference.logits"], notes = _compared(layers, x, said, tolerance)
-    return arrays, shape, notes
+    x = arrays["reference.inputs"] = raw.reshape(len(raw), n_in)
+    odd = []
+    if mean is None and raw.ndim == 4 and (x < 0).any():
+        odd.append("inputs= reach from %.4g to %.4g: if a transform normalised them, give raw images with mean= and std=, or regions are "
+                   "in normalised units" % (x.min(), x.max()))
+
+    def front(x):
+        return x if mean is None else (x - arrays["input.mean"]) / arrays["input.std"]
+
+    said = predict(front(x).reshape(raw.shape)) if logits is None else to_numpy(logits)[:256]
+    arrays["reference.logits"], notes = _compared(layers, x, front, shape, said, tolerance)
+    return arrays, shape, notes + odd
 
 
 def _described(kind, layers):
@@ -322,11 +445,16 @@ def _write(path, kind, layers, fields=None, notes=(), inputs=None, logits=None, 
     header.update(fields or {})
     notes = list(notes) + more
     if kind == "gaussian":
-        if spread is None:
-            spread = [[layer.sd(p).mean() for p in ("weight", "bias")] for layer in layers]
-        arrays["reference.spread"] = np.array(spread, np.float64)
-        if all(layer.word[p] == "none" for layer in layers for p in ("weight", "bias")):
+        certain = all(layer.word[p] == "none" for layer in layers for p in ("weight", "bias"))
+        if certain:
+            spread = np.full((len(layers), 2), np.nan) if spread is None else spread
             notes.append("no weight has a standard deviation: this is one network, and no posterior")
+        elif spread is None:
+            means = ["%.3g" % m if m == m else "none" for m, _ in _spread(layers)]
+            notes.append("no spread= was given, so nothing shows that the spreads are what scale= says: the standard deviations of the "
+                         "weights are %s on average" % ", ".join(means))
+        if spread is not None:
+            arrays["reference.spread"] = _compared_spread(layers, spread)
     if shape and len(shape) > 1:
         header["input_shape"] = [int(n) for n in shape]
     text = "; ".join([note] * bool(note) + notes)
@@ -348,11 +476,18 @@ def _write(path, kind, layers, fields=None, notes=(), inputs=None, logits=None, 
 
 # ---- plain arrays ------------------------------------------------------------------------------
 
-def save_gaussian(path, layers, **reference):
-    """Independent normal weights: layers made by dense()."""
+def save_gaussian(path, layers, spread=None, **reference):
+    """Independent normal weights: layers made by dense().
+
+    spread, (layers, 2), is what the framework itself says of the standard deviations: their mean over
+    the weights and over the biases of each layer, NaN where there are none. Nothing else shows that
+    variances or rho were not taken for standard deviations.
+    """
     for k, layer in enumerate(layers):
+        if not isinstance(layer, Layer):
+            raise ValueError("layer %d is a %s: make it by dense()" % (k, _kind(layer)))
         layer.label = "layer %d" % k if layer.label == "a layer" else layer.label
-    _write(path, "gaussian", list(layers), **reference)
+    _write(path, "gaussian", list(layers), spread=spread, **reference)
 
 
 def _stacked(arrays, activations, layout, fill):
@@ -375,7 +510,11 @@ def save_samples(path, networks, activations, layout=None, counts=None, **refere
     """Finitely many networks (HMC, ensembles): networks is a list of [W0, b0, W1, b1, ...]; network i
     has the probability counts[i] / sum of counts (default: all alike). Logits are those of network 0."""
     networks = [[None if a is None else to_numpy(a) for a in n] for n in networks]
-    counts = [1] * len(networks) if counts is None else [int(c) for c in counts]
+    counts = [1] * len(networks) if counts is None else [float(c) for c in counts]
+    if any(c != int(c) for c in counts):
+        raise ValueError("counts= has %g: want whole numbers, such as [1, 3] for probabilities of 0.25 and 0.75"
+                         % next(c for c in counts if c != int(c)))
+    counts = [int(c) for c in counts]
     if not networks or len(counts) != len(networks) or min(counts) < 1:
         raise ValueError("%d networks and %d counts, each of which must be at least 1" % (len(networks), len(counts)))
     for i, n in enumerate(networks):
@@ -401,8 +540,17 @@ def save_swag(path, mean, variance, deviations, activations, layout=None, **refe
         layer.put_scale(part, variance[a], "variance", layout)
         layer.put(part, "deviations", np.stack([to_numpy(d[a]) for d in deviations]), layout)
 
-    layers = _filled(_stacked(list(mean), activations, layout, fill), "mean", "scale", "deviations")
-    _write(path, "swag", layers, {"rank": len(deviations)}, **reference)
+    layers = _stacked(list(mean), activations, layout, fill)
+    flat = [np.concatenate([np.asarray(a[name], np.float64).reshape(n, -1) for m in layers for a in (m.weight, m.bias) if a], 1)
+            for name, n in (("mean", 1), ("scale", 1), ("deviations", len(deviations)))]
+    squares, notes = np.median((flat[2] ** 2).mean(axis=0)), []
+    near = [bool(0 < squares and v > 0 and 1 / most < squares / v < most) for v, most in (
+        (np.median(flat[1]), 10), (np.median(flat[1] ** 2), 4), (np.median(flat[1] - flat[0] ** 2), 4))]
+    if not near[0] and (near[1] or near[2]):
+        notes.append("by the deviations, variance= looks like %s: give the variance" % (
+            "standard deviations" if near[1] else "means of squares, from which the squares of the means are to be taken off"))
+    layers = _filled(layers, "mean", "scale", "deviations")
+    _write(path, "swag", layers, {"rank": len(deviations)}, notes, **reference)
 
 
 def save_dropout(path, weights, rates, activations, layout=None, **reference):
@@ -572,11 +720,11 @@ def _chain(model, layers, names, make=None, rates=None):
     made, tensors, notes, front, pre, rate = [], [], [], None, None, 0.0
     done, acted, ended = None, False, None
     for label, m in _modules(model, layers, names):
-        kind, label = ("word", label) if isinstance(m, str) else (_kind(m), "layer %s (%s)" % (label, _kind(m)))
+        kind, label = ("word", label) if isinstance(m, str) else (_kind(m), "layer %s (%s)" % (label, _kind(m)) if label else _kind(m))
         if ended:
             raise ValueError("%s comes behind %s, which psafe has at the end only" % (label, ended))
         word = {"ReLU": "relu", "Tanh": "tanh", "Sigmoid": "sigmoid"}.get(kind)
-        word = "leaky_relu:%r" % float(m.negative_slope) if kind == "LeakyReLU" else m if kind == "word" else word
+        word = "leaky_relu:%r" % float(m.negative_slope) if kind == "LeakyReLU" else activation_word(m, label) if kind == "word" else word
         if word == "identity" or kind == "Identity" or kind == "Flatten" and (m.start_dim, m.end_dim) == (1, -1):
             continue
         elif word:
@@ -659,7 +807,11 @@ def _call(model, x, like):
     if hasattr(like, "detach"):
         import torch
         with torch.no_grad():
-            out = model(torch.as_tensor(x).to(device=like.device, dtype=like.dtype))
+            try:
+                out = model(torch.as_tensor(x).to(device=like.device, dtype=like.dtype))
+            except (RuntimeError, IndexError) as e:
+                raise ValueError("%s cannot be called with inputs of shape %s: %s; give inputs= as it takes them"
+                                 % (_kind(model), x.shape, str(e).split("\n")[0])) from None
     else:
         out = model(x)
     return to_numpy(out[0] if isinstance(out, tuple) else out)
@@ -698,6 +850,9 @@ def _mean_logits(model, tensors, x, values=()):
     for d in tensors:
         small = 1e-30 if d.word in ("sd", "variance") else -80.0
         put += [(s, small) for s in (d.weight_scale, d.bias_scale) if s is not None]
+    half = [d.label for d in tensors if str(getattr(d.weight, "dtype", "")) in ("torch.float16", "torch.bfloat16")]
+    if half:
+        raise ValueError("%s is in half precision, whose rounding would hide mistakes: pass model.float()" % half[0])
     old = []
     with _seeded(tensors[0].weight), _training(model, False):
         try:
@@ -710,26 +865,33 @@ def _mean_logits(model, tensors, x, values=()):
 
 
 def _check_drawn(d, layer):
-    """Lets a random torch layer draw its weights 100 times and compares the spread of its outputs
-    with the exported standard deviations. A note is returned if it does not draw."""
+    """Lets a random torch layer draw its weights 100 times, for an input of ones and for one of zeros,
+    which shows the biases alone, and compares the spread of each output with the exported standard
+    deviations. A note is returned if it does not draw."""
     if not hasattr(d.weight, "detach"):
         return None
-    ones = np.ones((1, layer.inputs))
+    x = np.stack([np.ones(layer.inputs), np.zeros(layer.inputs)])
     for mode in (None, True, False):
         with _seeded(d.weight), _training(d.module, mode):
             try:
-                outs = np.concatenate([_call(d.module, ones, d.weight) for _ in range(100)])
+                outs = np.stack([_call(d.module, x, d.weight) for _ in range(100)]).astype(np.float64)
             except (TypeError, ValueError, RuntimeError):
-                return "%s cannot be called alone with one input, so its spread was not checked" % d.label
+                return "%s cannot be called alone with two inputs, so its spread was not checked" % d.label
         if np.ptp(outs, axis=0).any():
             break
-    want = np.sqrt(np.mean((layer.sd("weight") ** 2).sum(axis=0) + np.nan_to_num(layer.sd("bias")) ** 2))
-    got = np.sqrt(outs.astype(np.float64).var(axis=0, ddof=1).mean())
-    if got == 0:
+    got = outs.std(axis=0, ddof=1)
+    if not got.any():
         return "%s does not draw weights when it is called, so its spread was not checked" % d.label
-    if max(got, want) > 1e-5 * np.abs(outs).max() and not want / 1.5 < got < want * 1.5:
-        raise ValueError("%s: its outputs for an input of ones vary by %.3g, and by the exported standard deviations "
-                         "it would be %.3g: are these what %r says?" % (d.label, got, want, d.word))
+    bias = np.nan_to_num(layer.sd("bias")) + np.zeros(layer.outputs)
+    want = np.stack([np.sqrt((layer.sd("weight") ** 2).sum(axis=0) + bias ** 2), bias])
+    # 100 draws give each standard deviation within a fifth or so, and their mean closer.
+    factor = np.append(np.full(layer.outputs, 1.5), 1 + max(0.05, 6 / np.sqrt(198 * layer.outputs)))
+    got, want = (np.hstack([a, a.mean(axis=1, keepdims=True)]) for a in (got, want))
+    apart = (np.maximum(got, want) > 1e-5 * np.abs(outs).max()) & ~((want / factor < got) & (got < want * factor))
+    if apart.any():
+        row, at = np.argwhere(apart)[0]
+        raise ValueError("%s: its outputs for an input of %s vary by %.3g, and by the exported standard deviations it would be %.3g: "
+                         "are these what %r says?" % (d.label, ("ones", "zeros")[row], got[row, at], want[row, at], d.word))
     return None
 
 
@@ -761,7 +923,7 @@ def save_torch(path, model, inputs, layers=None, names=None, **reference):
         note = _check_drawn(d, d.layer("identity")) if d.word else None
         notes += [note] * bool(note)
     said = _mean_logits(model, tensors, x)
-    _write(path, "gaussian", made, None, notes, inputs, said, **_front(front, reference, inputs))
+    _write(path, "gaussian", made, None, notes, inputs, said, spread=_spread(made), **_front(front, reference, inputs))
 
 
 def save_torch_dropout(path, model, inputs, layers=None, **reference):
@@ -784,6 +946,8 @@ def save_torch_ensemble(path, models, inputs, layers=None, counts=None, **refere
     """A deep ensemble: torch networks of the same layers, all alike probable unless counts says
     otherwise. layers=, if it is needed, is a function that gives the list of a network."""
     models = list(models)
+    if not models:
+        raise ValueError("models= is empty: give the networks of the ensemble")
     chains = [_chain(m, layers(m) if layers else None, None) for m in models]
     if any(d.word for _, tensors, _, _ in chains for d in tensors):
         raise ValueError("a layer has random weights: an ensemble has networks without")
@@ -852,7 +1016,7 @@ def save_laplace(path, la, inputs, samples=100, seed=0, layers=None, **reference
     said = _mean_logits(model, tensors, _torch_inputs(inputs, reference), list(zip(params, first)))
     reference = dict(_front(front, reference, inputs), inputs=inputs, logits=said)
     if shape == "Diag":
-        return _write(path, "gaussian", made, None, notes, **reference)
+        return _write(path, "gaussian", made, None, notes, spread=_spread(made), **reference)
     notes.append("%d networks drawn from a %s Laplace posterior with seed %d: what is certified is this set" % (
         samples, "Kronecker" if shape == "Kron" else "full", seed))
     return _write(path, "samples", _filled(made, "samples"), {"counts": [1] * samples}, notes, **reference)
@@ -898,7 +1062,7 @@ def _save_sites(path, locs, scales, layers, layout, guide, reference):
     made = _sites(layers, put)
     left = sorted(set(locs) - {s for item in layers for s in item[:2]})
     notes = ["site %s is in no layer and left out" % s for s in left]
-    _write(path, "gaussian", made, None, notes, **reference)
+    _write(path, "gaussian", made, None, notes, spread=_spread(made), **reference)
 
 
 def save_pyro(path, guide, layers, layout=None, **reference):
@@ -908,8 +1072,9 @@ def save_pyro(path, guide, layers, layout=None, **reference):
     AutoDiagonalNormal loc and scale, flat, with the sites in the order of _unconstrained_shapes; all
     scales are standard deviations.
     """
-    sites = {s for item in layers for s in item[:2] if s is not None}
     if _kind(guide) == "AutoNormal":
+        named = getattr(guide.locs, "named_parameters", None)
+        sites = {s for item in layers for s in item[:2] if s is not None} | {n for n, _ in (named() if named else ())}
         locs, scales = ({s: _get(t, s) for s in sites if _get(t, s) is not None} for t in (guide.locs, guide.scales))
     elif _kind(guide) == "AutoDiagonalNormal":
         shapes = guide._unconstrained_shapes
@@ -1047,6 +1212,8 @@ def save_tfp(path, model, inputs, **reference):
 
     if reference.get("logits") is None and reference.get("predict") is None:
         reference["predict"] = mean_network
+        if isinstance(model, (list, tuple)):
+            notes.append("nothing shows that the layers of the list are in the order of the forward pass: predict= would")
     _write(path, "gaussian", made, None, sorted(set(notes)), inputs, spread=np.array(spreads), **reference)
 
 

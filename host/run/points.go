@@ -39,6 +39,9 @@ func (p *Points) tasks(post *posterior.Posterior) (*taskList, error) {
 	}
 	list.words, list.clipSHA256 = p.Property, radii[0].region.ClipSHA256
 	list.notes = append(list.notes, doubtPoints(post, points, index, largest(radii), len(p.Clip) > 0, p.Mean != "")...)
+	if property.NeedsClass(p.Property) {
+		list.notes = append(list.notes, p.doubtClasses(post, points, index, list.norm.Norm)...)
+	}
 	for _, r := range radii {
 		for _, i := range index {
 			task := property.Task{Index: i, Eps: r.text, EpsSHA256: r.region.EpsSHA256}
@@ -229,6 +232,9 @@ func (t *Tasks) fromTemplates(post *posterior.Posterior) (*taskList, error) {
 		return nil, err
 	}
 	list.template, list.clipSHA256 = t.File, clip.ClipSHA256
+	if byLabel {
+		list.notes = append(list.notes, p.doubtClasses(post, points, index, list.norm.Norm)...)
+	}
 	for _, of := range templates {
 		region := of.Around(clip)
 		for _, i := range index {

@@ -83,7 +83,11 @@ func (p *Predict) Run(ctx context.Context, use func(*Prediction) error) (*Accura
 		return nil, err
 	}
 	if p.Note != nil {
-		for _, n := range slices.Concat(list.notes, told(post), Doubts(post), doubtPoints(post, points, index, 0, true, p.Points.Mean != "")) {
+		notes := slices.Concat(list.notes, told(post), Doubts(post), doubtPoints(post, points, index, 0, true, p.Points.Mean != ""))
+		if p.Network == nil {
+			notes = append(notes, p.Points.doubtClasses(post, points, index, list.norm.Norm)...)
+		}
+		for _, n := range notes {
 			p.Note(n)
 		}
 	}
