@@ -32,8 +32,9 @@ Every function also takes
 
 With them, the file is compared with the framework before it is written: a wrong order, activation,
 layout or normalisation is an error here, and psafe compares once more when it reads the file. Torch
-layers are also asked for draws, whose spread must be the exported one within 10 %. "The mean network" is the one with mean weights; network 0 of a set of samples; of MC dropout, the one without dropout.
-All errors are a ValueError of one line that names the layer.
+layers are also asked for draws, whose spread must be the exported one within 10 %. "The mean
+network" is the one with mean weights; network 0 of a set of samples; of MC dropout, the one without
+dropout. All errors are a ValueError of one line that names the layer.
 
 SPDX-License-Identifier: Apache-2.0
 """
