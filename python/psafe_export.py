@@ -137,8 +137,9 @@ class Layer:
             sd = sd_of(a, self.word[part]) if self.word[part] != "variance" else a
         if (sd < 0).any() or not np.isfinite(sd).all():
             place = tuple(np.argwhere((sd < 0) | ~np.isfinite(sd))[0])
-            raise ValueError("%s: %s scale at %s is %s, which is no %s" % (
-                self.label, part, [int(i) for i in place], a[place], "variance" if word == "variance" else "sd"))
+            looks = " (numbers below 0 are often rho, scale softplus, or log_sd)" if word in ("sd", "variance") else ""
+            raise ValueError("%s: %s scale at %s is %s, which is no %s%s" % (
+                self.label, part, [int(i) for i in place], a[place], "variance" if word == "variance" else "sd", looks))
         getattr(self, part)["scale"] = a
 
     def centre(self, part, k=0):
@@ -191,12 +192,17 @@ def split(flat, shapes):
 
 # ---- the file ----------------------------------------------------------------------------------
 
-def evaluate(layers, x, k=0):
-    """The logits of the mean network (of network k of samples) in float64, and the magnitude of the
-    terms of the last sums, which rounding is relative to."""
+def _stack(layers, k=0):
+    """Weights, biases and activations of the mean network (of network k of samples)."""
+    return [(layer.centre("weight", k), layer.centre("bias", k), layer.activation) for layer in layers]
+
+
+def evaluate(stack, x):
+    """The logits of a network in float64, and the magnitude of the terms of the last sums, which
+    rounding is relative to."""
     h, size = np.asarray(x, np.float64), None
-    for layer in layers:
-        W, b, (name, _, slope) = layer.centre("weight", k), layer.centre("bias", k), layer.activation.partition(":")
+    for W, b, activation in stack:
+        name, _, slope = activation.partition(":")
         size = np.abs(h) @ np.abs(W) + np.abs(b)
         h = ACTIVATIONS[name](h @ W + b, float(slope or 0))
     return h, size
@@ -216,17 +222,25 @@ def _normalisation(numbers, what, shape):
                          "or one for each channel as (C, 1, 1)" % (what, a.shape, tuple(shape))) from None
 
 
-def _softmax_undone(own, said, close):
-    """What a network that ends in (log-)softmax says, as logits, or None if it does not end so."""
+def _softmax_undone(own, said, margin):
+    """What a network that ends in (log-)softmax says, as logits, or None if it does not end so. What
+    the rounding of a float32 softmax explains is no difference: of zeros, log_softmax is -log(n)."""
     top = own.max(axis=1, keepdims=True)
     total = top + np.log(np.exp(own - top).sum(axis=1, keepdims=True))
     if own.shape[1] == 1:  # of one output, either is a constant and says nothing
         return None, None
-    if close(own - total, said):
-        return said + total, "log_softmax"
-    if (said > 0).all() and close(np.exp(own - total), said):
-        return np.log(said) + total, "softmax"
-    return None, None
+    rounding = 2.0 ** -22 * (1 + np.abs(own) + np.abs(total))
+    if (np.abs(own - total - said) <= margin + rounding).all():
+        undone, name = said + total, "log_softmax"
+    elif (np.abs(np.exp(own - total) - said) <= margin + rounding).all() and (said >= 0).all() and (said <= 1.001).all():
+        if (said == 0).any():
+            i, j = np.argwhere(said == 0)[0]
+            raise ValueError("output %d of input %d is a probability of 0, too small for its logit to be found: take the softmax "
+                             "out of the network, or write inputs= that are less certain. Nothing was written" % (j, i))
+        undone, name = np.log(said) + total, "softmax"
+    else:
+        return None, None
+    return np.where(np.abs(undone - own) <= rounding, own, undone), name
 
 
 def _check_stack(layers):
@@ -242,24 +256,115 @@ def _check_stack(layers):
                          % (layers[-1].label, layers[-1].activation))
 
 
-def _compared(layers, x, said, tolerance):
-    """The framework's logits for x, if the layers give the same, and a note if they were no logits."""
-    said, (own, size) = np.asarray(_numbers(said, "logits"), np.float64), evaluate(layers, x)
+def _mistakes(stack, raw, front, shape):
+    """Usual mistakes: what each is called, the network that was meant and what it takes."""
+    x, last = front(raw), len(stack) - 1
+    squares = [k for k, (W, _, _) in enumerate(stack) if W.shape[0] == W.shape[1] > 1]
+
+    def changed(layers, change):
+        return [change(*row) if k in layers else row for k, row in enumerate(stack)]
+
+    for some in [[k] for k in squares] + [squares] * (len(squares) > 1):
+        yield ("the weights of layer%s look transposed: see to layout" % (" %d" % some[0] if len(some) == 1 else "s " + ", ".join(map(str, some))),
+               changed(some, lambda W, b, act: (W.T, b, act)), x)
+    for act in ("relu", "tanh", "sigmoid", "identity", "leaky_relu:0.01", "leaky_relu:0.1", "leaky_relu:0.2", "leaky_relu:0.3"):
+        if last and any(row[2] != act for row in stack[:last]):
+            yield "the hidden layers look as if their activation were " + act, changed(range(last), lambda W, b, _: (W, b, act)), x
+        for k in range(last if last > 1 else 0):
+            if stack[k][2] != act:
+                yield "layer %d looks as if its activation were %s" % (k, act), changed([k], lambda W, b, _: (W, b, act)), x
+    for i in range(last + 1):
+        for j in range(i + 1, last + 1):
+            if stack[i][0].shape == stack[j][0].shape:
+                rows = list(stack)
+                rows[i], rows[j] = stack[j][:2] + stack[i][2:], stack[i][:2] + stack[j][2:]
+                yield "layers %d and %d look swapped" % (i, j), rows, x
+    yield "the framework seems to have no biases", changed(range(last + 1), lambda W, b, act: (W, 0 * b, act)), x
+    yield "inputs= look normalised already: give raw ones, or leave mean= and std= out", stack, raw
+    yield "inputs look normalised twice: give raw ones", stack, front(x)
+    yield "the framework seems to divide inputs by 255: give mean=0, std=255", stack, raw / 255
+    for mean, std, name in ((0.1307, 0.3081, "MNIST"), (0.286, 0.353, "Fashion-MNIST"), (0.5, 0.5, "-1..1")):
+        for top in (1, 255):
+            yield ("the framework seems to normalise inputs as for %s: give mean=%g, std=%g" % (name, mean * top, std * top),
+                   stack, (raw / top - mean) / std)
+    if len(shape) == 3:
+        for axes, name in (((1, 2, 0), "last"), ((2, 0, 1), "first")):
+            turned = x.reshape((len(x),) + tuple(shape)).transpose([0] + [1 + a for a in axes])
+            yield ("layer 0 looks trained on inputs that were flattened channels %s: give inputs= in that order of axes, or the "
+                   "rows of layer 0 in the order of inputs=" % name, stack, turned.reshape(len(x), -1))
+
+
+def _guess(stack, raw, front, shape, said, tolerance):
+    """Which usual mistake makes the logits fit, None if there is none that does."""
+    own, size = evaluate(stack, front(raw))
+    for step in (1, -1) if len(own) > 3 else ():
+        rows = slice(1, None) if step == 1 else slice(None, -1)
+        if (np.abs(np.roll(own, step, 0) - said) <= tolerance * size.max())[rows].all():
+            return "row i of the logits looks like that of input i%+d: give both in the same order" % -step
+    for words, network, x in _mistakes(stack, raw, front, shape):
+        with np.errstate(over="ignore", invalid="ignore"):
+            y, size = evaluate(network, x)
+        if (np.abs(y - said) <= tolerance * np.maximum(size.max(axis=1, keepdims=True), 1e-12)).all():
+            return words
+    order = [int(np.abs(own - said[:, k:k + 1]).max(axis=0).argmin()) for k in range(own.shape[1])]
+    if len(set(order)) == len(order) and (np.abs(own[:, order] - said) <= tolerance * size.max()).all():
+        return "the outputs look as if they were in another order: the logits have outputs %s of the file" % ", ".join(map(str, order[:16]))
+    a, b = _affine(stack, raw, said)
+    y, size = evaluate(stack, a * raw + b)
+    if a and (np.abs(y - said) <= 10 * tolerance * size.max()).all():
+        return "the framework seems to normalise inputs: about mean=%.6g, std=%.6g fits; give its own numbers" % (-b / a, 1 / a)
+    factor = float((own * said).sum() / (own * own).sum()) if own.any() else 0.0
+    if (np.abs(factor * own - said) <= tolerance * size.max() * max(1.0, abs(factor))).all() and factor:
+        return "the logits are %.6g times those of these layers (a temperature?): multiply the last layer, or give logits without" % factor
+    return None
+
+
+def _see_to(stack):
+    """What to look at where no usual mistake fits."""
+    bare = [str(k) for k, (_, bias, _) in enumerate(stack) if not bias.any()]
+    return "see to the layout, the order, the activations, the normalisation (mean=, std=) and what else forward() does" + (
+        ", and whether layer %s has a bias, which it has not here" % " or ".join(bare) if bare else "")
+
+
+def _affine(stack, raw, said):
+    """Numbers a and b so that a * raw + b is about what the framework takes, by Gauss and Newton."""
+    best = (np.inf, 0.0, 0.0)
+    for a, b in ((1.0, 0.0), (3.0, -0.5), (1 / 255, 0.0), (2.0, -1.0)):
+        for _ in range(12):
+            with np.errstate(all="ignore"):
+                y, at_a, at_b = (evaluate(stack, p * raw + q)[0].ravel() for p, q in ((a, b), (a * (1 + 1e-6), b), (a, b + 1e-6)))
+                J, r = np.stack([(at_a - y) / (a * 1e-6), (at_b - y) / 1e-6], 1), said.ravel() - y
+            if not (np.isfinite(J).all() and np.isfinite(r).all()) or a == 0:
+                break
+            best = min(best, (np.abs(r).max(), a, b))
+            a, b = np.array([a, b]) + np.linalg.lstsq(J, r, rcond=None)[0]
+    return best[1:]
+
+
+def _agreed(stack, x, said, tolerance):
+    """The framework's logits, said for x, if the network gives the same, else None; and a note if they
+    were no logits."""
+    own, size = evaluate(stack, x)
     if said.shape != own.shape:
         raise ValueError("the framework's logits have shape %s, want %s" % (said.shape, own.shape))
     margin = tolerance * np.maximum(size.max(axis=1, keepdims=True), 1e-12)
-
-    def close(a, b):
-        return bool((np.abs(a - b) <= margin).all())
-
-    if close(own, said):
+    if (np.abs(own - said) <= margin).all():
         return said, []
-    undone, name = _softmax_undone(own, said, close)
-    if undone is None:
-        i, j = np.unravel_index(np.argmax(np.abs(own - said) / margin), own.shape)
-        raise ValueError("output %d of input %d is %.9g in the framework and %.9g from these layers: is the layout, the order, "
-                         "an activation or the normalisation (mean=, std=) another one? Nothing was written" % (j, i, said[i, j], own[i, j]))
-    return undone, ["the %s at the end is left out: psafe speaks of logits" % name]
+    undone, name = _softmax_undone(own, said, margin)
+    return undone, [] if undone is None else ["the %s at the end is left out: psafe speaks of logits" % name]
+
+
+def _compared(layers, raw, front, shape, said, tolerance):
+    """The framework's logits for raw inputs, (N, inputs), which front() normalises, if the layers give the
+    same, and a note if they were none. If not, the error names the usual mistake that fits."""
+    stack, said = _stack(layers), np.asarray(_numbers(said, "logits"), np.float64)
+    agreed, notes = _agreed(stack, front(raw), said, tolerance)
+    if agreed is None:
+        own, size = evaluate(stack, front(raw))
+        i, j = np.unravel_index(np.argmax(np.abs(own - said) / np.maximum(size.max(axis=1, keepdims=True), 1e-12)), own.shape)
+        raise ValueError("output %d of input %d is %.9g in the framework and %.9g from these layers: %s. Nothing was written"
+                         % (j, i, said[i, j], own[i, j], _guess(stack, raw, front, shape, said, tolerance) or _see_to(stack)))
+    return agreed, notes
 
 
 def _raw(inputs, first):
@@ -280,7 +385,7 @@ def _references(layers, inputs, logits, predict, mean, std, tolerance):
     elif logits is not None or predict is not None:
         raise ValueError("logits= and predict= need inputs=")
     if (mean is None) != (std is None):
-        raise ValueError("mean= and std= come together")
+        raise ValueError("mean= and std= come together: give mean=0 or std=1 for the one that does nothing")
     if mean is not None:
         arrays["input.mean"] = _normalisation(mean, "mean", shape or (n_in,))
         arrays["input.std"] = _normalisation(std, "std", shape or (n_in,))
@@ -290,13 +395,18 @@ def _references(layers, inputs, logits, predict, mean, std, tolerance):
         return arrays, None, ["no inputs= were given, so nothing was compared with the framework"]
     if (logits is None) == (predict is None):
         raise ValueError("inputs= needs one of logits= and predict=, and not both: what the framework itself computes for them")
-    x = raw.reshape(len(raw), n_in)
-    arrays["reference.inputs"] = x
-    if mean is not None:
-        x = (x - arrays["input.mean"]) / arrays["input.std"]
-    said = predict(x.reshape(raw.shape)) if logits is None else to_numpy(logits)[:256]
-    arrays["reference.logits"], notes = _compared(layers, x, said, tolerance)
-    return arrays, shape, notes
+    x = arrays["reference.inputs"] = raw.reshape(len(raw), n_in)
+    odd = []
+    if mean is None and raw.ndim == 4 and (x < 0).any():
+        odd.append("inputs= reach from %.4g to %.4g: if a transform normalised them, give raw images with mean= and std=, or regions are "
+                   "in normalised units" % (x.min(), x.max()))
+
+    def front(x):
+        return x if mean is None else (x - arrays["input.mean"]) / arrays["input.std"]
+
+    said = predict(front(x).reshape(raw.shape)) if logits is None else to_numpy(logits)[:256]
+    arrays["reference.logits"], notes = _compared(layers, x, front, shape, said, tolerance)
+    return arrays, shape, notes + odd
 
 
 def _described(kind, layers):
@@ -325,7 +435,8 @@ def _described(kind, layers):
 
 def _spreads(layers, spread):
     """reference.spread: the mean of the standard deviations of each layer's weights and biases by the
-    framework, which must be that of this file; NaN where the framework does not say (None)."""
+    framework, which must be that of this file, or the error names the scale word that fits; NaN where
+    the framework does not say (None)."""
     try:
         pairs = [(weight, bias) for weight, bias in spread]
     except (TypeError, ValueError):
@@ -341,8 +452,15 @@ def _spreads(layers, spread):
             said = np.asarray(_numbers(said, "%s: spread= of its %s" % (layer.label, part)), np.float64).mean()
             own = np.nan_to_num(layer.sd(part)).mean()
             if not abs(own - said) <= 1e-3 * abs(said) + 1e-30:  # as psafe compares them
-                raise ValueError("%s: the mean standard deviation of its %s is %.4g by the framework (spread=) and %.4g as "
-                                 "exported: is scale=%r right?" % (layer.label, part, said, own, layer.word[part]))
+                fits = []
+                for word in ("sd", "variance", "softplus", "log_sd", "log_variance") if layer.word[part] != "none" else ():
+                    with np.errstate(all="ignore"):
+                        sd = sd_of(getattr(layer, part)["scale"], word).mean()
+                    fits += [word] * bool(abs(sd - said) <= 1e-3 * abs(said))
+                raise ValueError("%s: the mean standard deviation of its %s is %.4g by the framework (spread=) and %.4g as exported with "
+                                 "scale=%r: %s. Nothing was written" % (
+                                     layer.label, part, said, own, layer.word[part],
+                                     "its numbers look like scale %r" % fits[0] if fits else "see what its numbers are"))
             means[k, j] = said if layer.word[part] != "none" else np.nan
     return means
 
@@ -370,7 +488,9 @@ def _write(path, kind, layers, fields=None, notes=(), inputs=None, logits=None, 
         if all(layer.word[p] == "none" for layer in layers for p in ("weight", "bias")):
             notes.append("no weight has a standard deviation: this is one network, and no posterior")
         elif spread is None:
-            notes.append("the standard deviations are as given and were not compared: no spread= was given")
+            own = ["none" if pair[0] is None else "%.3g" % pair[0] for pair in _own_spread(layers)]
+            notes.append("the standard deviations (of the weights, on average: %s) are as given and were not compared: no spread= was given"
+                         % ", ".join(own))
     if shape and len(shape) > 1:
         header["input_shape"] = [int(n) for n in shape]
     text = "; ".join([note] * bool(note) + notes)
@@ -394,13 +514,16 @@ def _write(path, kind, layers, fields=None, notes=(), inputs=None, logits=None, 
 
 # ---- plain arrays ------------------------------------------------------------------------------
 
-def save_gaussian(path, layers, **reference):
+def save_gaussian(path, layers, spread=None, **reference):
     """Independent normal weights: layers made by dense(). With spread=, what the framework itself says of
     the standard deviations, such as [(q.stddev(), None), ...]: it is compared, as means over a layer,
-    with what scale= made of the arrays, and kept. Without it, a note says that nothing was."""
+    with what scale= made of the arrays, and kept. Nothing else shows that variances or rho were not taken
+    for standard deviations: without it, a note says so."""
     for k, layer in enumerate(layers):
+        if not isinstance(layer, Layer):
+            raise ValueError("layer %d is a %s: make it by dense()" % (k, _kind(layer)))
         layer.label = "layer %d" % k if layer.label == "a layer" else layer.label
-    _write(path, "gaussian", list(layers), **reference)
+    _write(path, "gaussian", list(layers), spread=spread, **reference)
 
 
 def _stacked(arrays, activations, layout, fill):
@@ -423,7 +546,11 @@ def save_samples(path, networks, activations, layout=None, counts=None, **refere
     """Finitely many networks (HMC, ensembles): networks is a list of [W0, b0, W1, b1, ...]; network i
     has the probability counts[i] / sum of counts (default: all alike). Logits are those of network 0."""
     networks = [[None if a is None else to_numpy(a) for a in n] for n in networks]
-    counts = [1] * len(networks) if counts is None else [int(c) for c in counts]
+    counts = [1] * len(networks) if counts is None else [float(c) for c in counts]
+    if any(c != int(c) for c in counts):
+        raise ValueError("counts= has %g: want whole numbers, such as [1, 3] for probabilities of 0.25 and 0.75"
+                         % next(c for c in counts if c != int(c)))
+    counts = [int(c) for c in counts]
     if not networks or len(counts) != len(networks) or min(counts) < 1:
         raise ValueError("%d networks and %d counts, each of which must be at least 1" % (len(networks), len(counts)))
     for i, n in enumerate(networks):
@@ -449,8 +576,17 @@ def save_swag(path, mean, variance, deviations, activations, layout=None, **refe
         layer.put_scale(part, variance[a], "variance", layout)
         layer.put(part, "deviations", np.stack([to_numpy(d[a]) for d in deviations]), layout)
 
-    layers = _filled(_stacked(list(mean), activations, layout, fill), "mean", "scale", "deviations")
-    _write(path, "swag", layers, {"rank": len(deviations)}, **reference)
+    layers = _stacked(list(mean), activations, layout, fill)
+    flat = [np.concatenate([np.asarray(a[name], np.float64).reshape(n, -1) for m in layers for a in (m.weight, m.bias) if a], 1)
+            for name, n in (("mean", 1), ("scale", 1), ("deviations", len(deviations)))]
+    squares, notes = np.median((flat[2] ** 2).mean(axis=0)), []
+    near = [bool(0 < squares and v > 0 and 1 / most < squares / v < most) for v, most in (
+        (np.median(flat[1]), 10), (np.median(flat[1] ** 2), 4), (np.median(flat[1] - flat[0] ** 2), 4))]
+    if not near[0] and (near[1] or near[2]):
+        notes.append("by the deviations, variance= looks like %s: give the variance" % (
+            "standard deviations" if near[1] else "means of squares, from which the squares of the means are to be taken off"))
+    layers = _filled(layers, "mean", "scale", "deviations")
+    _write(path, "swag", layers, {"rank": len(deviations)}, notes, **reference)
 
 
 def save_dropout(path, weights, rates, activations, layout=None, **reference):
@@ -633,11 +769,11 @@ def _chain(model, layers, names, make=None, rates=None):
     made, tensors, notes, front, pre, rate = [], [], [], None, None, 0.0
     done, acted, ended = None, False, None
     for label, m in _modules(model, layers, names):
-        kind, label = ("word", label) if isinstance(m, str) else (_kind(m), "layer %s (%s)" % (label, _kind(m)))
+        kind, label = ("word", label) if isinstance(m, str) else (_kind(m), "layer %s (%s)" % (label, _kind(m)) if label else _kind(m))
         if ended:
             raise ValueError("%s comes behind %s, which psafe has at the end only" % (label, ended))
         word = {"ReLU": "relu", "Tanh": "tanh", "Sigmoid": "sigmoid"}.get(kind)
-        word = "leaky_relu:%r" % float(m.negative_slope) if kind == "LeakyReLU" else m if kind == "word" else word
+        word = "leaky_relu:%r" % float(m.negative_slope) if kind == "LeakyReLU" else activation_word(m, label) if kind == "word" else word
         if word == "identity" or kind == "Identity" or kind == "Flatten" and (m.start_dim, m.end_dim) == (1, -1):
             continue
         elif word:
@@ -764,6 +900,9 @@ def _mean_logits(model, tensors, x, values=(), predict=None):
     for d in tensors:
         small = 1e-30 if d.word in ("sd", "variance") else -80.0
         put += [(s, small) for s in (d.weight_scale, d.bias_scale) if s is not None]
+    half = [d.label for d in tensors if str(getattr(d.weight, "dtype", "")) in ("torch.float16", "torch.bfloat16")]
+    if half:
+        raise ValueError("%s is in half precision, whose rounding would hide mistakes: pass model.float()" % half[0])
     old = []
     with _seeded(tensors[0].weight), _training(model, False):
         try:
@@ -771,7 +910,7 @@ def _mean_logits(model, tensors, x, values=(), predict=None):
                 old.append((tensor, _set(tensor, value)))
             return _call(predict or model, x, tensors[0].weight)
         except Exception as e:
-            raise ValueError("%s cannot be called with inputs of shape %s: %s: %s" % (
+            raise ValueError("%s cannot be called with inputs of shape %s: %s: %s; give inputs= as it takes them" % (
                 "predict=" if predict else _kind(model), np.shape(x), _kind(e), " ".join(str(e).split()))) from e
         finally:
             for tensor, value in reversed(old):
@@ -858,18 +997,27 @@ def _torch_reference(model, tensors, made, front, inputs, reference, values=()):
     reference = dict(_front(front, reference, inputs), inputs=inputs)
     if reference.get("logits") is not None:
         return reference, []
-    predict, x = reference.pop("predict", None), raw
-    if own:
-        mean, std = (_normalisation(reference[w], w, raw.shape[1:]) for w in ("mean", "std"))
-        flat = (raw.reshape(len(raw), -1) - mean) / std
-        x = flat.reshape(raw.shape)
-        try:
-            said = _mean_logits(model, tensors, raw, values, predict)
-            _compared(made, flat, said, reference.get("tolerance", 1e-5))
-            return dict(reference, logits=said), ["the network normalises its inputs itself, by mean= and std="]
-        except ValueError:
-            pass  # then it is one that takes normalised inputs, or a mistake
-    return dict(reference, logits=_mean_logits(model, tensors, x, values, predict)), []
+    predict = reference.pop("predict", None)
+    if not own:
+        return dict(reference, logits=_mean_logits(model, tensors, raw, values, predict)), []
+    mean, std = (_normalisation(reference[w], w, raw.shape[1:]) for w in ("mean", "std"))
+    flat, stack, tolerance = raw.reshape(len(raw), -1), _stack(made), reference.get("tolerance", 1e-5)
+
+    def normalised(x):
+        return (x - mean) / std
+
+    try:
+        said = np.asarray(_numbers(_mean_logits(model, tensors, raw, values, predict), "logits"), np.float64)
+        inside = _agreed(stack, normalised(flat), said, tolerance)[0] is not None
+    except ValueError:  # it cannot take raw inputs
+        said, inside = None, False
+    if inside:
+        return dict(reference, logits=said), ["the network normalises its inputs itself, by mean= and std="]
+    outside = _mean_logits(model, tensors, normalised(flat).reshape(raw.shape), values, predict)
+    if said is not None and said.shape == outside.shape and _agreed(stack, normalised(flat), outside, tolerance)[0] is None and _guess(
+            stack, flat, normalised, raw.shape[1:], said, tolerance):
+        outside = said  # a mistake, and one that has a name if the network normalises its inputs itself
+    return dict(reference, logits=outside), []
 
 
 def save_torch(path, model, inputs, layers=None, names=None, mean=None, std=None, logits=None, predict=None, **reference):
@@ -924,6 +1072,8 @@ def save_torch_ensemble(path, models, inputs, layers=None, counts=None, **refere
     """A deep ensemble: torch networks of the same layers, all alike probable unless counts says
     otherwise. layers=, if it is needed, is a function that gives the list of a network."""
     models = list(models)
+    if not models:
+        raise ValueError("models= is empty: give the networks of the ensemble")
     chains = [_chain(m, layers(m) if layers else None, None) for m in models]
     if any(d.word for _, tensors, _, _ in chains for d in tensors):
         raise ValueError("a layer has random weights: an ensemble has networks without")
@@ -1052,8 +1202,9 @@ def save_pyro(path, guide, layers, layout=None, **reference):
     AutoDiagonalNormal loc and scale, flat, with the sites in the order of _unconstrained_shapes; all
     scales are standard deviations.
     """
-    sites = {s for item in layers for s in item[:2] if s is not None}
     if _kind(guide) == "AutoNormal":
+        named = getattr(guide.locs, "named_parameters", None)
+        sites = {s for item in layers for s in item[:2] if s is not None} | {n for n, _ in (named() if named else ())}
         locs, scales = ({s: _get(t, s) for s in sites if _get(t, s) is not None} for t in (guide.locs, guide.scales))
     elif _kind(guide) == "AutoDiagonalNormal":
         shapes = guide._unconstrained_shapes
@@ -1191,6 +1342,8 @@ def save_tfp(path, model, inputs, **reference):
 
     if reference.get("logits") is None and reference.get("predict") is None:
         reference["predict"] = mean_network
+        if isinstance(model, (list, tuple)):
+            notes.append("nothing shows that the layers of the list are in the order of the forward pass: predict= would")
     _write(path, "gaussian", made, None, sorted(set(notes)), inputs, **dict({"spread": spreads}, **reference))
 
 

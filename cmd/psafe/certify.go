@@ -193,7 +193,11 @@ func (c *certifyFlags) finish(records []*report.Record, stderr io.Writer) error 
 			return err
 		}
 	} else if !c.quiet {
-		fmt.Fprintln(stderr, "psafe:", report.Summary(records))
+		line := report.Summary(records)
+		if drawn := report.Drawn(records); drawn != "" {
+			line += "; " + drawn
+		}
+		fmt.Fprintln(stderr, "psafe:", line)
 	}
 	if !c.quiet {
 		for _, n := range run.Explain(records) {

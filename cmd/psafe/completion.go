@@ -132,7 +132,7 @@ func flagWords(command, flag string) []string {
 	case "by":
 		return figure.ByWords
 	case "label":
-		return []string{"column"}
+		return []string{"column", "mean"}
 	case "label-column":
 		return []string{"first", "last", "none"}
 	case "data":

@@ -34,7 +34,13 @@ func runConvert(_ context.Context, args []string, stdout, stderr io.Writer) erro
 	if err != nil {
 		return err
 	}
-	return to.write(p, f.Arg(0))
+	if err := to.write(p, f.Arg(0)); err != nil {
+		return err
+	}
+	if p.Source.Format == "onnx" {
+		to.uncompared(p, stderr)
+	}
+	return nil
 }
 
 // posteriorFile is a posterior to be written.
@@ -58,6 +64,16 @@ func (o *posteriorFile) check() error {
 		return fmt.Errorf("--format %.40q is neither npz nor safetensors: give one of them", o.format)
 	}
 	return nil
+}
+
+// uncompared says, of a file that was written without reference logits, that nothing has shown
+// whether it computes what its framework did: a normalisation that is no part of it, for
+// example, is in no array.
+func (o *posteriorFile) uncompared(p *posterior.Posterior, stderr io.Writer) {
+	if p.References() == 0 {
+		note(stderr, suggestion(o.path+": nothing was compared with what your framework computes: see by psafe predict --posterior "+
+			o.path+" --inputs DATA --label LABELS whether the accuracy is the one you know (a normalisation of the inputs is --mean and --std)"))
+	}
 }
 
 // write writes p, which was read from the sources.

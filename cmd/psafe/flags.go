@@ -126,7 +126,7 @@ type taskFlags struct {
 func addData(f *pflag.FlagSet, p *run.Points, index *string) {
 	f.StringVar(&p.Inputs, "inputs", "", "data file of input points: IDX, .npy, .npz, CSV or PNG, may be gzipped; or a folder of PNG files")
 	f.StringVar(&p.Scale, "input-scale", "", "factor for every input value, such as 1/255 (the default for bytes; else 1)")
-	f.StringVar(&p.LabelColumn, "label-column", "", "class column of a CSV file: first, last, none or its name (default none)")
+	f.StringVar(&p.LabelColumn, "label-column", "", "class column of a CSV file, no part of the points: first, last, none or its name (default none)")
 	f.StringVar(index, "index", ":", "which points: 0:100 (half-open), 7, or 1,5,9:12")
 	f.StringVar(&p.Channels, "channels", "", "how the network takes images, channels first or last: data in the other order are reordered")
 	f.StringVar(&p.Mean, "mean", "", "the network takes (x - mean) / std of the data x: a number, one for each channel or input, or FILE.npy")
@@ -140,8 +140,8 @@ func (t *taskFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&t.clip, "clip", "", "cut T to this interval, for example 0,1; [LO,...],[HI,...] or FILE.npy for each input")
 	f.StringVar(&p.Fix, "fix", "", "inputs that do not move, as --index lists points; --free: those that do")
 	f.StringVar(&p.Free, "free", "", "inputs that move: all others are fixed")
-	f.StringVar(&t.words, "property", property.KeepsClass, "keeps_class, top_k:K, margin:M, class_change_only:C,... (of the mean network's class), argmax_is:C, argmax_is_never:C, argmax_in:C,..., output_box:[lo,hi],..., or a JSON or VNN-LIB file (docs/properties.md)")
-	f.StringVar(&p.Label, "label", "", "the class of the inputs instead of the mean network's: a number, a label file, or \"column\" for --label-column")
+	f.StringVar(&t.words, "property", property.KeepsClass, "keeps_class, top_k:K, margin:M, class_change_only:C,... (of the class of the input, see --label), argmax_is:C, argmax_is_never:C, argmax_in:C,..., output_box:[lo,hi],..., or a JSON or VNN-LIB file (docs/properties.md)")
+	f.StringVar(&p.Label, "label", "", "the class of the inputs: a number, a label file, \"column\" for --label-column, or \"mean\" for the mean network's (default column if --label-column names one, else mean)")
 }
 
 // of are the tasks that the flags name.

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"psafe/host/posterior/format"
+	"psafe/host/run"
 )
 
 const importAbout = `psafe import reads a safetensors file or a .npz whose arrays have names of their own,
@@ -52,5 +53,12 @@ func runImport(_ context.Context, args []string, stdout, stderr io.Writer) error
 	if err != nil {
 		return err
 	}
-	return to.write(p, f.Arg(0), *mapPath)
+	if err := to.write(p, f.Arg(0), *mapPath); err != nil {
+		return err
+	}
+	for _, n := range run.Doubts(p) {
+		note(stderr, n)
+	}
+	to.uncompared(p, stderr)
+	return nil
 }

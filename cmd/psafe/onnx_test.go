@@ -26,7 +26,7 @@ func wideConv() string {
 }
 
 // writeONNX makes the ONNX files of the scripts: net.onnx (2-3-2), skip.onnx with a skip
-// connection, softmax.onnx, cnn.onnx, and sd.npz with standard deviations of net.onnx.
+// connection, softmax.onnx, cnn.onnx, third.onnx (x/3, which is rounded), and sd.npz with standard deviations of net.onnx.
 func writeONNX(dir string) error {
 	build := func() *onnxtest.Build {
 		b := onnxtest.New(1, 0, 2)
@@ -43,13 +43,15 @@ func writeONNX(dir string) error {
 	cnn.Node("MaxPool", nil, onnxtest.Ints("kernel_shape", 1, 2))
 	cnn.Node("Flatten", nil)
 	cnn.Node("Div", []string{cnn.Const("d", []int{1}, 3)})
+	third := onnxtest.New(3, 1, 1)
+	third.Node("Div", []string{third.Const("d", []int{1}, 3)})
 	var sd bytes.Buffer
 	if err := npy.WriteZip(&sd, []npy.Named{{Name: "v", Array: &npy.Array{Shape: []int{3, 2}, Data: []float64{.1, .2, .1, .2, .1, .2}, DType: "<f8"}}}); err != nil {
 		return err
 	}
 	for name, content := range map[string][]byte{
 		"net.onnx": onnxtest.Encode(&net.Graph), "softmax.onnx": onnxtest.Encode(&softmax.Graph),
-		"skip.onnx": onnxtest.Encode(&skip.Graph), "cnn.onnx": onnxtest.Encode(&cnn.Graph), "sd.npz": sd.Bytes(),
+		"skip.onnx": onnxtest.Encode(&skip.Graph), "cnn.onnx": onnxtest.Encode(&cnn.Graph), "third.onnx": onnxtest.Encode(&third.Graph), "sd.npz": sd.Bytes(),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
 			return err

@@ -47,7 +47,7 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	c.post.add(f)
 	c.post.addFactor(f)
 	addData(f, &p.Points, &c.index)
-	f.StringVar(&p.Points.Label, "label", "", "the right class, for the accuracy: a number, a label file, or \"column\" for --label-column")
+	f.StringVar(&p.Points.Label, "label", "", "the right class, for the accuracy: a number, a label file, or \"column\" for --label-column (the default if that names one; \"mean\" for none)")
 	f.IntVar(&c.network, "network", 0, "evaluate this one of a set of samples, instead of the mean network")
 	f.IntVar(&p.Samples, "samples", 0, "number of networks to draw (default none)")
 	f.Uint64Var(&p.Seed, "seed", 0, "seed of drawn networks")

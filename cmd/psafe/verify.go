@@ -38,7 +38,7 @@ type verifyFlags struct {
 	timeout            float64
 	cells              int
 	require            string
-	asReal             bool
+	asReal, asRounded  bool
 	device             deviceFlags
 	quiet              bool
 }
@@ -52,6 +52,7 @@ func (v *verifyFlags) add(f *pflag.FlagSet) {
 	f.Float64Var(&v.timeout, "timeout", 0, "seconds until the answer is timed-out (default: no limit)")
 	f.IntVar(&v.cells, "cells", 0, "with --network: how many cells the input boxes may be cut into (default 65536, with --timeout no limit)")
 	f.BoolVar(&v.asReal, "as-real", false, "take float32 and the like in the query for Real: answers are about real arithmetic")
+	f.BoolVar(&v.asRounded, "as-rounded", false, "with --network: take an ONNX network in which numbers had to be rounded (psafe inspect names them) as rounded")
 	v.device.add(f)
 	f.BoolVar(&v.quiet, "quiet", false, "nothing on standard error but errors")
 }
@@ -70,13 +71,6 @@ func runVerify(ctx context.Context, args []string, stdout, stderr io.Writer) err
 	if err := v.check(f); err != nil {
 		return err
 	}
-	query, err := vnnlib.ReadFile(f.Arg(0))
-	if err != nil {
-		return err
-	}
-	if err := v.fits(f.Arg(0), query); err != nil {
-		return err
-	}
 	if done, err := v.device.supervised(ctx, newSupervised("verify", args, stdout, stderr, "")); done || err != nil {
 		return err
 	}
@@ -85,10 +79,30 @@ func runVerify(ctx context.Context, args []string, stdout, stderr io.Writer) err
 		ctx, cancel = context.WithDeadline(ctx, began.Add(v.limit()))
 		defer cancel()
 	}
-	if v.posterior != "" {
-		return v.ofPosterior(ctx, f.Arg(0), stdout, stderr)
+	say, late, err := within(ctx, func() (func() error, error) { return v.answer(ctx, f.Arg(0), stdout, stderr) })
+	switch {
+	case late: // devices and readers are at work still, until the program ends
+		_, err = fmt.Fprintln(stdout, verify.TimedOut)
+		return err
+	case err != nil:
+		return err
 	}
-	return v.ofNetwork(ctx, f.Arg(0), query, stdout, stderr)
+	return say()
+}
+
+// answer reads the query, finds its answer, and gives what prints it.
+func (v *verifyFlags) answer(ctx context.Context, path string, stdout, stderr io.Writer) (say func() error, err error) {
+	query, err := vnnlib.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.fits(path, query); err != nil {
+		return nil, err
+	}
+	if v.posterior != "" {
+		return v.ofPosterior(ctx, path, stdout, stderr)
+	}
+	return v.ofNetwork(ctx, path, query, stdout, stderr)
 }
 
 // limit is --timeout, less what the program needs to end: answers that come too late are
@@ -105,8 +119,8 @@ func (v *verifyFlags) check(f *pflag.FlagSet) error {
 		return errors.New("verify: give one of --network NAME=FILE and --posterior FILE")
 	case v.posterior == "" && (f.Changed("require") || f.Changed("scale-factor")):
 		return errors.New("verify: --require and --scale-factor are for --posterior: a network is safe or not")
-	case v.posterior != "" && f.Changed("cells"):
-		return errors.New("verify: --cells is for --network")
+	case v.posterior != "" && (f.Changed("cells") || v.asRounded):
+		return errors.New("verify: --cells and --as-rounded are for --network")
 	case f.Changed("timeout") && !(v.timeout > 0):
 		return fmt.Errorf("verify: --timeout %v is no number of seconds above 0", v.timeout)
 	case f.Changed("cells") && v.cells < 1:
@@ -138,23 +152,26 @@ func (v *verifyFlags) named() (name, file string) {
 	return name, file
 }
 
-// ofNetwork answers about one network.
-func (v *verifyFlags) ofNetwork(ctx context.Context, path string, query *vnnlib.Query, stdout, stderr io.Writer) error {
+// ofNetwork answers about one network, whose file it reads.
+func (v *verifyFlags) ofNetwork(ctx context.Context, path string, query *vnnlib.Query, stdout, stderr io.Writer) (say func() error, err error) {
 	_, file := v.named()
 	named, err := v.post.of(file)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	named.Options.OneNetwork = true
 	post, err := named.Read()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if post.Input.Mean != nil || post.Input.Std != nil {
-		return fmt.Errorf("%s: says that its inputs are normalised, and a query speaks of what the network takes: name it with --posterior, which normalises, or save it without input.mean and input.std", file)
+		return nil, fmt.Errorf("%s: says that its inputs are normalised, and a query speaks of what the network takes: name it with --posterior, which normalises, or save it without input.mean and input.std", file)
 	}
 	if !verify.Certain(post) {
-		return fmt.Errorf("%s: is a distribution of networks, not one: name it with --posterior", file)
+		return nil, fmt.Errorf("%s: is a distribution of networks, not one: name it with --posterior", file)
+	}
+	if post.Source.Rounded != "" && !v.asRounded {
+		return nil, fmt.Errorf("%s: %s: answers would be about the rounded network, not about the one of the file; give --as-rounded to have them", file, post.Source.Rounded)
 	}
 	q := verify.Question{Query: query, Network: post, Cells: v.cells}
 	if q.Cells == 0 && v.timeout > 0 {
@@ -164,30 +181,31 @@ func (v *verifyFlags) ofNetwork(ctx context.Context, path string, query *vnnlib.
 	}
 	tasks, err := q.Tasks()
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	opened, err := v.device.open()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	result, late, err := within(ctx, func() (verify.Result, error) { return q.Ask(ctx, tasks, opened.list[0], opened.spare) })
-	if late {
-		result.Answer = verify.TimedOut // devices are at work still, until the program ends
-	} else {
-		opened.close()
-	}
+	result, err := q.Ask(ctx, tasks, opened.list[0], opened.spare)
+	opened.close()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := printAnswer(stdout, query, &result); err != nil || v.quiet || late {
-		return err
-	}
-	where := ""
-	if result.Found != nil {
-		where = "; the counterexample is " + result.Found.Where(query)
-	}
-	fmt.Fprintf(stderr, "psafe: %s after %d cells on %s%s\n", result.Answer, result.Cells, opened.list[0].Name(), where)
-	return nil
+	return func() error {
+		if err := printAnswer(stdout, query, &result); err != nil || v.quiet {
+			return err
+		}
+		where := ""
+		if result.Found != nil {
+			where = "; the counterexample is " + result.Found.Where(query)
+		}
+		if post.Source.Rounded != "" {
+			where += "; this is about the rounded network"
+		}
+		fmt.Fprintf(stderr, "psafe: %s after %d cells on %s%s\n", result.Answer, result.Cells, opened.list[0].Name(), where)
+		return nil
+	}, nil
 }
 
 // lateness is how long after a deadline work may take to end by itself.

@@ -15,8 +15,10 @@ import (
 	"time"
 
 	"psafe/host/network"
+	"psafe/host/onnx/onnxtest"
 	"psafe/host/posterior"
 	"psafe/host/posterior/format"
+	"psafe/host/property"
 )
 
 // plainNetwork is a network of ReLU layers without deviations; weights[k] go from the inputs of layer
@@ -151,6 +153,21 @@ func TestWithin(t *testing.T) {
 	}
 }
 
+// TestTimeoutOfReading: the time that reading takes counts. The convolution has a billion
+// products, all of which are 0.
+func TestTimeoutOfReading(t *testing.T) {
+	b := onnxtest.New(1, 1, 1, 574, 575)
+	b.Node("Conv", []string{b.Const("k", []int{1, 1, 512, 512}, make([]float64, 512*512)...)})
+	dir := t.TempDir()
+	net, query := filepath.Join(dir, "slow.onnx"), filepath.Join(dir, "q.vnnlib")
+	writeTest(t, net, string(onnxtest.Encode(&b.Graph)))
+	writeTest(t, query, "(declare-const X_0 Real)(declare-const Y_0 Real)(assert (and (>= X_0 0) (<= X_0 1) (>= Y_0 1)))")
+	out, err := exec.Command("psafe", "verify", query, "--network", net, "--timeout", "0.2", "--device", "cpu").CombinedOutput()
+	if err != nil || string(out) != "timed-out\n" {
+		t.Errorf("%v: %q", err, out)
+	}
+}
+
 // byHand is a ReLU network in exact arithmetic.
 func byHand(weights, biases [][]float64, x []*big.Rat) []*big.Rat {
 	for k := range weights {
@@ -174,9 +191,14 @@ func competition(t *testing.T, dir, net, query string, lines []string) {
 	if _, err := exec.LookPath("awk"); err != nil {
 		t.Skip("no awk")
 	}
+	scripts, err := filepath.Abs(filepath.Join("..", "..", "scripts", "vnncomp"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	run := func(script string, args ...string) {
 		t.Helper()
-		cmd := exec.Command(filepath.Join("..", "..", "scripts", "vnncomp", script), append([]string{"v1", "test"}, args...)...)
+		cmd := exec.Command(filepath.Join(scripts, script), append([]string{"v1", "test"}, args...)...)
+		cmd.Dir = dir
 		psafe, err := exec.LookPath("psafe")
 		if err != nil {
 			t.Fatal(err)
@@ -204,8 +226,29 @@ func competition(t *testing.T, dir, net, query string, lines []string) {
 	if got := read(results); !strings.HasPrefix(got, "sat\n((X_0 ") {
 		t.Errorf("%q", got)
 	}
+	if err := os.Rename(net, filepath.Join(dir, "a=b c.npz")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(query, filepath.Join(dir, "-q.vnnlib")); err != nil {
+		t.Fatal(err)
+	}
+	run("run_instance.sh", "a=b c.npz", "-q.vnnlib", results, "20")
+	if got := read(results); !strings.HasPrefix(got, "sat\n((X_0 ") {
+		t.Errorf("%q", got)
+	}
 	run("run_instance.sh", net, filepath.Join(dir, "missing"), results, "20")
 	if got := read(results); got != "error\n" {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestNearest: what verify prints of a probability is a bound of it, and short.
+func TestNearest(t *testing.T) {
+	third, tiny := big.NewRat(1, 3), new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Exp(big.NewInt(10), big.NewInt(400), nil))
+	for _, p := range []*big.Rat{new(big.Rat), big.NewRat(1, 1), big.NewRat(1, 2), third, big.NewRat(2, 3), tiny} {
+		lo, hi := property.DecimalDown(nearestDown(p)), property.DecimalUp(nearestUp(p))
+		if property.MustExact(lo).Rat().Cmp(p) > 0 || property.MustExact(hi).Rat().Cmp(p) < 0 || len(lo) > 25 || len(hi) > 25 {
+			t.Errorf("%v is printed as from %s to %s", p.FloatString(20), lo, hi)
+		}
 	}
 }

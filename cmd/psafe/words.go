@@ -62,15 +62,21 @@ func flagNames(f *pflag.FlagSet) []string {
 	return names
 }
 
+const thePosterior = "the name of a posterior"
+
 // operandNouns say what a command's operand is, where it is not a file of another kind.
-var operandNouns = map[string]string{"inspect": "the name of a posterior", "convert": "the name of a posterior", "import": "the name of a file of arrays", "completion": "the name of a shell"}
+var operandNouns = map[string]string{"inspect": thePosterior, "convert": thePosterior, "import": "the name of a file of arrays", "completion": "the name of a shell"}
 
 // miscounted is the error of a command that takes so many operands and got others.
 func miscounted(f *pflag.FlagSet, operands int) error {
 	name, got := f.Name(), f.Args()
 	if len(got) > operands {
 		extra := got[operands]
-		return fmt.Errorf("%s: %.60q belongs to no flag: a flag is --name VALUE; psafe help %s lists them%s", name, extra, name, dashed(strings.TrimLeft(extra, "-"), f))
+		hint := dashed(strings.TrimLeft(extra, "-"), f)
+		if file := f.Lookup("posterior"); hint == "" && file != nil && !file.Changed && strings.ContainsAny(extra, "./") {
+			hint = fmt.Sprintf("; did you mean --posterior %.60s?", extra)
+		}
+		return fmt.Errorf("%s: %.60q belongs to no flag: a flag is --name VALUE; psafe help %s lists them%s", name, extra, name, hint)
 	}
 	noun := operandNouns[name]
 	if noun == "" {
@@ -101,6 +107,9 @@ func misread(f *pflag.FlagSet, err error) error {
 		if group := e.GetSpecifiedShortnames(); group != "" {
 			return fmt.Errorf("%s has no flag -%s: flags are written --name, with two dashes: %s%s", f.Name(), group, lists, dashed(group, f))
 		}
+		if noun := operandNouns[f.Name()]; e.GetSpecifiedName() == "posterior" && noun == thePosterior {
+			return fmt.Errorf("%s takes %s without a flag%s", f.Name(), noun, exampleOf(f.Name()))
+		}
 		return fmt.Errorf("%s has no flag --%s: %s%s", f.Name(), e.GetSpecifiedName(), lists, dashed(e.GetSpecifiedName(), f))
 	}
 	if e, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
@@ -114,9 +123,17 @@ func misread(f *pflag.FlagSet, err error) error {
 	return fmt.Errorf("%s: %w: %s", f.Name(), err, lists)
 }
 
-// dashed is a hint at a flag.
+// dashed is a hint at a flag: the nearest, or the longest of at least three letters that a
+// name begins with, as --epsilon does with eps.
 func dashed(name string, f *pflag.FlagSet) string {
 	guess := nearest.Word(name, flagNames(f))
+	if guess == "" {
+		for _, flag := range flagNames(f) {
+			if len(flag) >= max(3, len(guess)+1) && strings.HasPrefix(strings.ToLower(name), flag) {
+				guess = flag
+			}
+		}
+	}
 	if guess == "" {
 		return ""
 	}

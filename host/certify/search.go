@@ -173,11 +173,17 @@ func (r *search) undecided(c open, margin float64) (halves []open, gap bool) {
 	return []open{left, right}, false
 }
 
-// slack is below which margin rounding alone may have kept LBP from a proof.
+// slack is below which margin rounding alone may have kept LBP from a proof: it grows with the
+// numbers that are rounded.
 func (r *search) slack(t *property.Task) float64 {
 	size := 1.0
 	for _, row := range t.S.Rows {
 		size = max(size, row.DHi, -row.D)
+	}
+	for _, box := range t.T {
+		for j := range box.Lo {
+			size = max(size, -box.Lo[j], box.Hi[j])
+		}
 	}
 	return 1e-5 * size
 }

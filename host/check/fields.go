@@ -1,6 +1,7 @@
 package check
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math"
@@ -99,12 +100,19 @@ func (r *record) consistentFlags() error {
 	return nil
 }
 
+// mostEps is how much of a radius is shown. Lists of radii are long, and may begin alike.
+const mostEps = 40
+
 // asks names the question of a record among those of its run: a point or a property, with the
-// radius where a run may have several, and which of the properties relative to points.
+// radius where a run may have several, and which of the properties relative to points. Two
+// questions have two names.
 func (r *record) asks() string {
 	text := fmt.Sprintf("index %d", r.Index)
-	if r.Eps != "" {
-		text += fmt.Sprintf(" at eps %.40s", r.Eps)
+	switch {
+	case len(r.Eps) > mostEps:
+		text += fmt.Sprintf(" at eps %s... (SHA-256 %x)", r.Eps[:mostEps], sha256.Sum256([]byte(r.Eps)))
+	case r.Eps != "":
+		text += " at eps " + r.Eps
 	}
 	if r.TemplateEntry != nil {
 		text += fmt.Sprintf(" for property %d", *r.TemplateEntry)

@@ -18,7 +18,7 @@ func (f *files) ofPropertyFile(r *record, path string, post *posterior.Posterior
 	if len(r.Clip) > 0 || r.InputScale != "" || r.Fix != "" || r.Free != "" || r.Channels != "" || r.EpsSHA256 != "" || r.ClipSHA256 != "" {
 		return nil, fmt.Errorf("clip: a property file has none, nor an input scale, fixed inputs or channels")
 	}
-	key := fmt.Sprint(post.Outputs(), path)
+	key := fmt.Sprintf("%d %q", post.Outputs(), path)
 	tasks, err := kept(&f.tasks, key, func() ([]property.Task, error) { return property.ReadFile(path, post.Outputs()) })
 	if err != nil {
 		return nil, fmt.Errorf("inputs: %w", err)
@@ -209,7 +209,7 @@ func (f *files) ofTemplate(r *record, path string, post *posterior.Posterior) (*
 	if _, err := os.Stat(r.Template); errors.Is(err, fs.ErrNotExist) {
 		return nil, &Absent{fmt.Sprintf("%s is not there: run psafe check in the folder that certify ran in", r.Template)}
 	}
-	key := fmt.Sprint(post.Inputs(), post.Outputs(), r.Template)
+	key := fmt.Sprintf("%d %d %q", post.Inputs(), post.Outputs(), r.Template)
 	of, err := kept(&f.templates, key, func() (*templates, error) {
 		list, digest, err := property.ReadTemplates(r.Template, post.Inputs(), post.Outputs())
 		return &templates{list, digest}, err

@@ -215,3 +215,29 @@ func TestTaskIsThatOfTheRun(t *testing.T) {
 		}
 	}
 }
+
+// TestLongRadii: records of one run whose radii begin alike are of one run.
+func TestLongRadii(t *testing.T) {
+	names := map[string]string{}
+	for _, eps := range []string{"1/255", "[" + strings.Repeat("1/255,", 20) + "0]", "[" + strings.Repeat("1/255,", 20) + "1]", strings.Repeat("radii/", 9) + "a.npy", strings.Repeat("radii/", 9) + "b.npy"} {
+		name := (&record{Eps: eps}).asks()
+		if other, known := names[name]; known || len(name) > 200 {
+			t.Errorf("%.200s is that of %s and %s", name, eps, other)
+		}
+		names[name] = eps
+	}
+	list := "[" + strings.Repeat("0", 40)
+	job := about(func(k *run.Tasks) { k.Points.Eps = list + ".1,0]," + list + ".2,0]" })
+	var c Checker
+	var runs Runs
+	for _, line := range written(t, job) {
+		v, err := c.Check(t.Context(), line, false)
+		if err != nil || v.Refused != nil {
+			t.Fatal(err, v.Refused)
+		}
+		runs.Add(v)
+	}
+	if gaps := runs.Gaps(); len(gaps) > 0 {
+		t.Error(gaps)
+	}
+}

@@ -25,6 +25,8 @@ func Decode(model []byte) (*Graph, error) {
 			graphs++
 		case 8:
 			err = d.opset(&f)
+		case 25:
+			err = function(&f)
 		}
 		return err
 	})
@@ -58,6 +60,29 @@ func (d *decoder) opset(f *field) error {
 	})
 	if domain == "" || domain == "ai.onnx" {
 		d.graph.Opset = max(d.graph.Opset, version)
+	}
+	return err
+}
+
+// function refuses a FunctionProto that gives a standard operator another meaning; nodes of
+// other domains are refused where they are used.
+func function(f *field) error {
+	raw, err := f.bytes()
+	if err != nil {
+		return err
+	}
+	name, domain := "", ""
+	err = fields(raw, func(f field) error {
+		switch f.n {
+		case 1:
+			return f.text(&name)
+		case 10:
+			return f.text(&domain)
+		}
+		return nil
+	})
+	if err == nil && (domain == "" || domain == "ai.onnx") {
+		err = fmt.Errorf("it defines a function %.60q of the default domain, which may replace an operator: functions are not read; export the network without them", name)
 	}
 	return err
 }

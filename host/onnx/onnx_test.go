@@ -87,6 +87,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"a segment", "a segment", withTensor(Message(nil).Int(2, 1).Bytes(3, nil))},
 		{"two of a name", `two initialisers are named "a"`, model(Message(nil).Bytes(5, Message(nil).Int(2, 1).Float(4, 1).Text(8, "a")).Bytes(5, Message(nil).Int(2, 1).Float(4, 1).Text(8, "a")))},
 		{"sparse", "sparse initialisers", model(Message(nil).Bytes(15, nil))},
+		{"an operator of its own", `function "MatMul" of the default domain`, append(model(nil), Message(nil).Bytes(25, Message(nil).Text(1, "MatMul"))...)},
 		{"a sub-graph", `node "n" (If): attribute "then": it has a sub-graph`, model(node(Message(nil).Text(1, "then").Bytes(6, nil)))},
 		{"an attribute that lies", "of kind 2 and is of kind 1", model(node(Message(nil).Text(1, "a").Float(2, 1).Int(20, 2)))},
 		{"a long list", "such numbers belong into a tensor", model(node(Message(nil).Bytes(8, make([]byte, 5<<20))))},

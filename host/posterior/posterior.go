@@ -60,6 +60,9 @@ type Source struct {
 	SHA256 string
 	// Note is free text carried along by the psafe format.
 	Note string
+	// Rounded says which numbers of an ONNX graph no float64 is, and by how much they were
+	// changed; empty if the network is the one of the file.
+	Rounded string
 	// Origin is what a psafe or safetensors file says it was converted from:
 	// Path, Format and SHA256 of the first file of the chain; nil if it is
 	// silent.

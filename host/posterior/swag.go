@@ -28,15 +28,19 @@ type SWAG struct {
 }
 
 // FromSWAG makes a SWAG posterior: the layers' shapes, activations and means, and
-// D^(1/2) and Dhat as in SWAG, one list per array. Spreads of layers are dropped.
+// D^(1/2) and Dhat as in SWAG, one list per array. Spreads of layers are dropped. A bias that
+// its layer has not (NoBias) must have spreads of 0, which stand for 0 under every scale.
 // It keeps the slices. Any error is that of Validate. An unknown scale is a
 // mistake of the caller.
 func FromSWAG(layers []Layer, scale Scale, spread [][]float64, rank int, deviation [][]float64) (*Posterior, error) {
 	s := &SWAG{Spread: spread, Rank: rank, Deviation: deviation}
-	for _, list := range spread {
-		sd := make([]float64, len(list))
+	for a, list := range spread {
+		sd, of := make([]float64, len(list)), scale
+		if k := a / 2; a%2 == 1 && k < len(layers) && layers[k].NoBias {
+			of = ScaleNone // whatever a 0 means under scale
+		}
 		for i, v := range list {
-			_, sd[i] = scale.SD(v)
+			_, sd[i] = of.SD(v)
 		}
 		s.Sd = append(s.Sd, sd)
 	}

@@ -1,6 +1,7 @@
 package property
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -341,6 +342,10 @@ func decodeNPY(r *npy.Reader, fits func(shape []int, bytes bool) error) (*array,
 // decodeZip decodes the .npy file of a zip that is called name, or its only one if name is
 // empty.
 func decodeZip(s *source, name string, fits func(shape []int, bytes bool) error) (a *array, err error) {
+	// The first member of a torch file is NAME/data.pkl.
+	if head, _ := s.Peek(512); bytes.Contains(head, []byte("/data.pkl")) {
+		return nil, errors.New("is a file of torch.save, which is not read; save the points with numpy.save, as in numpy.save(\"x.npy\", x.numpy())")
+	}
 	at, size := s.at, s.size
 	if at == nil {
 		held, err := newSpool(s)

@@ -173,13 +173,13 @@ func TestInOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Source = "x.npy"
-	q, err := p.InOrder("last")
-	if err == nil {
+	if _, err = p.InOrder("last"); err == nil {
 		t.Error("an axis of 2 and one of 3 are told apart") // both may be channels
 	}
 	wantError(t, err, "of which nobody can tell")
 	p.channelsLast = true
-	if q, err = p.InOrder("last"); err != nil || q != p {
+	q, err := p.InOrder("last")
+	if err != nil || q != p {
 		t.Errorf("what is in order is %v, %v", q, err)
 	}
 	if q, err = p.InOrder("first"); err != nil || !slices.Equal(q.Shape, []int{3, 2, 4}) {

@@ -33,7 +33,7 @@ func QueryTasks(q *vnnlib.Query, outputs int) ([]Task, error) {
 			}
 			return nil, fmt.Errorf("box %d of the query: %w", i, err)
 		}
-		t.Index, t.Name, t.FileSHA256 = i, "query", q.SHA256
+		t.Index, t.Name, t.FileSHA256, t.Shape = i, "query", q.SHA256, q.Input.Shape
 		if len(tasks) > 1 {
 			t.Name = fmt.Sprintf("box %d of query", i)
 		}

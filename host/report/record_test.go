@@ -270,3 +270,19 @@ func TestLineIsVisible(t *testing.T) {
 		t.Errorf("%v, name %q", err, read.Name)
 	}
 }
+
+// TestDrawn: intervals are counted against what the verdict asks for, and only where there are
+// some.
+func TestDrawn(t *testing.T) {
+	interval := func(lower, upper, confidence float64) *report.Record {
+		return &report.Record{Require: property.MustExact("0.9"), Statistical: &report.Statistical{Lower: report.Down(lower), Upper: report.Up(upper), Confidence: confidence}}
+	}
+	none := &report.Record{Require: property.MustExact("0.9")}
+	if text := report.Drawn([]*report.Record{none}); text != "" {
+		t.Errorf("no interval: %q", text)
+	}
+	got := report.Drawn([]*report.Record{interval(0.9, 1, 0.99), interval(0.1, 0.95, 0.99), none, interval(0, 0.5, 0.95), interval(0.1, 0.9, 0.99)})
+	if want := "statistical, not certified: 1 of 4 intervals from 0.9 on, 1 below it (confidence 0.95 each)"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -89,6 +89,27 @@ func Summary(records []*Record) string {
 		verdicts["safe"], n, records[0].Require, verdicts["unsafe"], verdicts["unknown"], FormatDown(mean, 4))
 }
 
+// Drawn is what statistical intervals say of the verdicts' limit, for where the table that
+// shows them is not printed; empty if there are none.
+func Drawn(records []*Record) string {
+	intervals, above, below, confidence := 0, 0, 0, 1.0
+	for _, r := range records {
+		if s := r.Statistical; s != nil {
+			intervals++
+			confidence = min(confidence, s.Confidence)
+			if s.Lower.Exact().Cmp(r.Require) >= 0 {
+				above++
+			} else if s.Upper.Exact().Cmp(r.Require) < 0 {
+				below++
+			}
+		}
+	}
+	if intervals == 0 {
+		return ""
+	}
+	return fmt.Sprintf("statistical, not certified: %d of %d intervals from %v on, %d below it (confidence %v each)", above, intervals, records[0].Require, below, confidence)
+}
+
 func (r *Record) title() string {
 	switch {
 	case r.TemplateEntry != nil:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"psafe/host/bound"
@@ -49,7 +50,7 @@ func (r *ready) compute(ctx context.Context, old *earlier) ([]*report.Record, er
 		eng.Recheck(recheck)
 		engines = append(engines, eng)
 	}
-	for _, n := range append(Doubts(r.post), r.tasks.notes...) {
+	for _, n := range slices.Concat(told(r.post), Doubts(r.post), r.tasks.notes) {
 		r.tell(n)
 	}
 	r.noteCeiling(engines[0].Precision())

@@ -11,6 +11,15 @@ import (
 // Doubts says what is improbable about a posterior that was read: see audit.Doubts.
 func Doubts(post *posterior.Posterior) []Note { return doubtNotes(audit.Doubts(post)) }
 
+// told is what reading an ONNX file had to round or to leave out; notes of other formats are
+// their writer's.
+func told(post *posterior.Posterior) []Note {
+	if post.Source.Format != "onnx" || post.Source.Note == "" {
+		return nil
+	}
+	return []Note{&Told{post.Source.Path, post.Source.Note}}
+}
+
 func doubtNotes(doubts []audit.Doubt) []Note {
 	var notes []Note
 	for _, d := range doubts {

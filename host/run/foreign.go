@@ -1,7 +1,10 @@
 package run
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 )
@@ -10,6 +13,23 @@ import (
 var foreign = map[string]string{
 	".pt": "a PyTorch checkpoint", ".pth": "a PyTorch checkpoint", ".ckpt": "a checkpoint", ".h5": "a Keras or HDF5 file", ".hdf5": "an HDF5 file",
 	".keras": "a Keras model", ".pb": "a TensorFlow graph", ".tflite": "a TensorFlow Lite model", ".onnx": "an ONNX graph, which has no standard deviations",
+}
+
+// unfound puts the flag that named a file in front of the error that it is not there.
+func unfound(flag string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s %w", flag, err)
+	}
+	return err
+}
+
+// foreignFolder says of a folder that is no posterior what psafe took it for.
+func foreignFolder(path string, err error) error {
+	info, missing := os.Stat(path)
+	if missing != nil || !info.IsDir() || !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return fmt.Errorf("%w: a folder is read as one of deepbayes, of arch.json, mean.npy and var.npy: name the file of the posterior", err)
 }
 
 // foreignFile adds to an error about a posterior what the file's name says that it is, where

@@ -75,7 +75,7 @@ type Posterior struct {
 func (p *Posterior) Read() (*posterior.Posterior, error) {
 	post, err := format.Read(p.Path, p.Options)
 	if err != nil {
-		return nil, foreignFile(p.Path, err)
+		return nil, foreignFolder(p.Path, foreignFile(p.Path, err))
 	}
 	if p.Factor == "" {
 		return post, nil
@@ -231,7 +231,7 @@ func (j *Job) read() (*ready, error) {
 	}
 	r := &ready{Job: j, cfg: cfg}
 	if r.post, err = j.Posterior.Read(); err != nil {
-		return nil, err
+		return nil, unfound("--posterior", err)
 	}
 	if word, err = r.suits(word); err != nil {
 		return nil, err

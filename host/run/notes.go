@@ -14,7 +14,7 @@ import (
 
 // Note is something that a user should know and that no record says; String is its line.
 // It is a *GoingOn, *Complete, *Anew, *OnlyDrawn, *Ceiling, *Dropped, *Normalised, *Reordered,
-// *Unproved or an audit.Doubt.
+// *Told, *Unproved or an audit.Doubt.
 type Note interface{ String() string }
 
 // GoingOn says that Done of Total records are in File from an earlier run.
@@ -77,12 +77,18 @@ func (n *Dropped) String() string {
 	return fmt.Sprintf("%v: what it computed since the last recheck that agreed is computed again", n.Why)
 }
 
-// Normalised says that inputs are normalised as File, the posterior's, says.
-type Normalised struct{ File string }
+// Normalised says that the boxes of Property, a property file, are normalised as File, the
+// posterior's, says: many such files are written in the units of the network instead.
+type Normalised struct{ File, Property string }
 
 func (n *Normalised) String() string {
-	return fmt.Sprintf("%s: says the mean and std of its inputs, so the network takes (x - mean) / std: data, boxes, --eps and --clip are those of x", n.File)
+	return fmt.Sprintf("%s: says the mean and std of its inputs, so the network takes (x - mean) / std, and the boxes of %s are those of x", n.File, n.Property)
 }
+
+// Told is what was rounded or left out as File, the posterior's, was read.
+type Told struct{ File, Text string }
+
+func (n *Told) String() string { return n.File + ": " + n.Text }
 
 // Reordered says that images are taken with their channels first or last, as File says.
 type Reordered struct{ File, Channels string }
@@ -113,23 +119,17 @@ func (r *ready) noteCeiling(p bound.Precision) {
 	}
 }
 
-// Why says why records certify nothing.
-type Why int
+// shown is below which p_lower is printed as 0.0000.
+const shown = 1e-4
 
-const (
-	// NoBox: no box around the mean was proved.
-	NoBox Why = iota
-	// SmallBox: the box that was proved holds too little to show.
-	SmallBox
-	// NoBound: a method without boxes proved nothing.
-	NoBound
-)
-
-// Unproved says that of this number of inputs p_lower is 0, and why; the other fields are
-// what was chosen, so that nobody is told to choose it.
+// Unproved says that of Inputs of the Of inputs p_lower is below 0.0001, printed as 0.0000,
+// though nothing shows that they are unsafe; the other fields are what was chosen, so that
+// nobody is told to choose it.
 type Unproved struct {
-	Inputs int
-	Why    Why
+	Inputs, Of int
+	// Zero of them have a p_lower of 0, NoBox of these since no box around the mean was
+	// proved. Boxed is how many rest on a box that holds too little.
+	Zero, NoBox, Boxed int
 	// Method is what was asked for, as records have it.
 	Method Word
 	// File is set for a property file, Point where eps is 0.
@@ -139,14 +139,16 @@ type Unproved struct {
 }
 
 func (n *Unproved) String() string {
-	what := fmt.Sprintf("for %d input(s) nothing was proved", n.Inputs)
-	switch n.Why {
-	case NoBox:
-		what = fmt.Sprintf("for %d input(s) no box around the mean was proved safe on T", n.Inputs)
-	case SmallBox:
-		what = fmt.Sprintf("for %d input(s) the box that was proved holds too little to show as p_lower: see log10_p_lower; the spread of the posterior is large", n.Inputs)
+	text := fmt.Sprintf("for %d of %d inputs ", n.Inputs, n.Of)
+	switch {
+	case n.NoBox == n.Inputs:
+		text += "no box around the mean was proved safe on T: p_lower 0 means"
+	case n.Zero == n.Inputs:
+		text += "nothing was proved: p_lower 0 means"
+	default:
+		text += "next to nothing was proved (see log10_p_lower): a p_lower of 0.0000 means"
 	}
-	text := what + ": p_lower 0 means unknown, not unsafe"
+	text += " unknown, not unsafe"
 	var may []string
 	switch {
 	case n.File:
@@ -161,41 +163,47 @@ func (n *Unproved) String() string {
 	if len(may) > 0 {
 		text += "; " + strings.Join(may, " or ") + " may help"
 	}
+	if n.Boxed > 0 {
+		text += "; the spread of the posterior is large for what can be proved, and --scale-factor 0.5 shows what half of it would give"
+	}
 	if !n.Drawn {
 		text += "; --method statistical says what drawn networks do"
 	}
 	return text
 }
 
-// Explain says why records certify nothing, where they do.
+// Explain says why records certify nothing or next to nothing, where they do.
 func Explain(records []*report.Record) []Note {
 	var notes []Note
+	var kinds []Unproved
 	for _, r := range records {
-		n := Unproved{Why: NoBound, Method: methodAsked(r), File: r.Eps == "", Point: isZero(r.Eps), Drawn: r.Statistical != nil}
-		switch {
-		case r.PLower != 0 || r.Verdict == "unsafe" || r.Method == "statistical" || r.Boxes == certify.Sampled.String():
-			continue
-		case r.Boxes == "":
-		case r.SafeBoxes == nil || *r.SafeBoxes == 0:
-			n.Why = NoBox
-		default:
-			n.Why = SmallBox
-		}
-		same := func(other Note) bool {
-			o := *other.(*Unproved)
-			o.Inputs = 0
-			return o == n
-		}
-		if at := slices.IndexFunc(notes, same); at >= 0 {
-			notes[at].(*Unproved).Inputs++
+		if r.PLower >= shown || r.Verdict != "unknown" || r.Method == "statistical" || r.Boxes == certify.Sampled.String() {
 			continue
 		}
-		first := n
-		first.Inputs = 1
-		notes = append(notes, &first)
+		kind := Unproved{Of: len(records), Method: methodAsked(r), File: r.Eps == "", Point: isZero(r.Eps), Drawn: r.Statistical != nil}
+		at := slices.Index(kinds, kind)
+		if at < 0 {
+			first := kind
+			at, kinds, notes = len(kinds), append(kinds, kind), append(notes, &first)
+		}
+		notes[at].(*Unproved).count(r)
 	}
-	slices.SortStableFunc(notes, func(a, b Note) int { return int(a.(*Unproved).Why - b.(*Unproved).Why) })
 	return notes
+}
+
+// count adds a record.
+func (n *Unproved) count(r *report.Record) {
+	n.Inputs++
+	proved := r.SafeBoxes != nil && *r.SafeBoxes > 0
+	switch {
+	case r.Boxes != "" && proved:
+		n.Boxed++ // whatever it holds: p_lower may underflow to 0, and log10_p_lower be finite
+	case r.PLower == 0:
+		n.Zero++
+		if r.Boxes != "" {
+			n.NoBox++
+		}
+	}
 }
 
 // methodAsked is the method among the flags of a record, its own where there is none.

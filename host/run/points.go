@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,6 +39,9 @@ func (p *Points) tasks(post *posterior.Posterior) (*taskList, error) {
 	}
 	list.words, list.clipSHA256 = p.Property, radii[0].region.ClipSHA256
 	list.notes = append(list.notes, doubtPoints(post, points, index, largest(radii), len(p.Clip) > 0, p.Mean != "")...)
+	if property.NeedsClass(p.Property) {
+		list.notes = append(list.notes, p.doubtClasses(post, points, index, list.norm.Norm)...)
+	}
 	for _, r := range radii {
 		for _, i := range index {
 			task := property.Task{Index: i, Eps: r.text, EpsSHA256: r.region.EpsSHA256}
@@ -77,6 +81,9 @@ func (p *Points) radii(inputs int) ([]radius, error) {
 		if text == "" {
 			return nil, fmt.Errorf("--eps %.60s: a radius of the list is empty: write radii such as 1/255,2/255", p.Eps)
 		}
+		if before := len(radii); before > 0 && len(text) > 1 && text[0] == '0' && '0' <= text[1] && text[1] <= '9' {
+			return nil, fmt.Errorf("--eps %.60s: write %.60s.%.60s with a point: a comma is between two radii, none of which begins with 0 and a digit", p.Eps, radii[before-1].text, text)
+		}
 		region, err := property.ReadRegion(property.RegionText{Eps: text, Clip: p.Clip, Fix: p.Fix, Free: p.Free}, inputs)
 		if err != nil {
 			return nil, err
@@ -105,7 +112,7 @@ func largest(radii []radius) float64 {
 func (p *Points) read(post *posterior.Posterior, times int) (*property.Points, []int, *taskList, error) {
 	points, err := property.ReadPoints(p.Inputs, property.InputOptions{Scale: p.Scale, LabelColumn: p.LabelColumn, Dim: post.Inputs()})
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, nil, unfound("--inputs", err)
 	}
 	index, err := points.Choose(or(p.Index, ":"), post.Outputs(), times)
 	if err != nil {
@@ -119,7 +126,7 @@ func (p *Points) read(post *posterior.Posterior, times int) (*property.Points, [
 	if len(shape) < 2 {
 		shape = post.Input.Shape
 	}
-	list.norm, err = p.norm(post, shape)
+	list.norm, err = p.norm(post, shape, list.channels)
 	return points, index, list, err
 }
 
@@ -159,12 +166,13 @@ type norm struct {
 	words [2]string
 }
 
-// norm is what --mean and --std say, or the posterior's file.
-func (p *Points) norm(post *posterior.Posterior, shape []int) (norm, error) {
+// norm is what --mean and --std say, or the posterior's file. channels is which axis of shape
+// they are where that is known, as ReadNorm has it: records say so, and psafe check reads them.
+func (p *Points) norm(post *posterior.Posterior, shape []int, channels string) (norm, error) {
 	var n norm
 	var err error
 	if p.Mean != "" || p.Std != "" {
-		if n.Norm, err = property.ReadNorm(p.Mean, p.Std, post.Inputs(), shape, p.Channels); err != nil {
+		if n.Norm, err = property.ReadNorm(p.Mean, p.Std, post.Inputs(), shape, channels); err != nil {
 			return n, err
 		}
 		n.words = [2]string{p.Mean, p.Std}
@@ -202,7 +210,7 @@ func (t *Tasks) fromTemplates(post *posterior.Posterior) (*taskList, error) {
 		return nil, fmt.Errorf("--inputs and a property file cannot be combined: the file %s has its own input boxes", t.File)
 	}
 	if err != nil {
-		return nil, err
+		return nil, unfound("--property", err)
 	}
 	byLabel := slices.ContainsFunc(templates, func(t *property.Template) bool { return t.ByLabel })
 	if err := t.refuse("the boxes of "+t.File+" say how far points move", []given{{"eps", p.Eps != ""}, {"property", p.Property != ""}}); err != nil {
@@ -224,6 +232,9 @@ func (t *Tasks) fromTemplates(post *posterior.Posterior) (*taskList, error) {
 		return nil, err
 	}
 	list.template, list.clipSHA256 = t.File, clip.ClipSHA256
+	if byLabel {
+		list.notes = append(list.notes, p.doubtClasses(post, points, index, list.norm.Norm)...)
+	}
 	for _, of := range templates {
 		region := of.Around(clip)
 		for _, i := range index {
@@ -277,9 +288,22 @@ func (p *Points) safeSets(post *posterior.Posterior, points *property.Points, no
 	}, nil
 }
 
+// classLabel is Label with what stands for an empty one: a class, a file or "column"; empty
+// for the mean network's class. words name what says so, and a way out if it was not typed.
+func (p *Points) classLabel() (label, words, mend string) {
+	switch {
+	case p.Label == "mean":
+		return "", "", ""
+	case p.Label == "" && p.LabelColumn != "" && p.LabelColumn != "none":
+		return "column", "--label-column " + Printable(p.LabelColumn), ", or give --label mean for the class of the mean network"
+	}
+	return p.Label, "--label " + Printable(p.Label), ""
+}
+
 // classes returns the class of each point, that of --label or else the mean network's.
 func (p *Points) classes(post *posterior.Posterior, points *property.Points, norm *property.Norm) (func(int) (int, error), error) {
-	if p.Label == "" {
+	label, words, mend := p.classLabel()
+	if label == "" {
 		return func(i int) (int, error) {
 			lo, hi := points.At(i)
 			box, err := norm.Outer(property.Box{Lo: lo, Hi: hi})
@@ -289,34 +313,39 @@ func (p *Points) classes(post *posterior.Posterior, points *property.Points, nor
 			return argmax(post.LogitsApprox(middle(box.Lo, box.Hi))), nil
 		}, nil
 	}
-	labels, err := p.labels(points)
+	labels, err := p.labels(label, points)
 	return func(i int) (int, error) {
 		c := labels(i)
 		if c < 0 || c >= post.Outputs() {
-			return 0, fmt.Errorf("--label %s: point %d has class %d, the network has %d outputs: classes count from 0", p.Label, i, c, post.Outputs())
+			return 0, fmt.Errorf("%s: point %d has class %d, the network has %d outputs: classes count from 0%s", words, i, c, post.Outputs(), mend)
 		}
 		return c, nil
 	}, err
 }
 
-// labels reads --label.
-func (p *Points) labels(points *property.Points) (func(int) int, error) {
-	if c, err := strconv.Atoi(p.Label); err == nil {
+// labels reads what classLabel says.
+func (p *Points) labels(label string, points *property.Points) (func(int) int, error) {
+	if c, err := strconv.Atoi(label); err == nil {
 		return func(int) int { return c }, nil
 	}
 	all := points.Labels
-	if p.Label == "column" {
+	if label == "column" {
 		if all == nil {
 			return nil, fmt.Errorf("--label column: %s has no label column: name it with --label-column", p.Inputs)
 		}
 	} else {
 		var err error
-		if all, err = property.ReadLabels(p.Label); err != nil {
+		switch all, err = property.ReadLabels(label); {
+		case errors.Is(err, fs.ErrNotExist) && points.Labels != nil:
+			return nil, fmt.Errorf("--label %w: give a class, a file of labels, or --label column for the column %s", err, Printable(p.LabelColumn))
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, fmt.Errorf("--label %w: give a class or a file of labels; of a CSV file --label-column names the column of the class", err)
+		case err != nil:
 			return nil, err
 		}
 	}
 	if len(all) != points.N() {
-		return nil, fmt.Errorf("--label %s: %d labels for %d points: give the labels of this data file", p.Label, len(all), points.N())
+		return nil, fmt.Errorf("--label %s: %d labels for %d points: give the labels of this data file", label, len(all), points.N())
 	}
 	return func(i int) int { return all[i] }, nil
 }

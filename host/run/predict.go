@@ -21,7 +21,7 @@ type Predict struct {
 	Posterior Posterior
 	// Points are evaluated; of them Inputs, Scale, LabelColumn, Index, Channels, Mean, Std
 	// and Label count. Without
-	// a Label nothing is compared.
+	// a Label other than "mean", or a LabelColumn, nothing is compared.
 	Points Points
 	// Network, if not nil, takes this one of a set of samples instead of the mean network.
 	Network *int
@@ -72,7 +72,7 @@ func (p *Predict) Run(ctx context.Context, use func(*Prediction) error) (*Accura
 	}
 	post, err := p.Posterior.Read()
 	if err != nil {
-		return nil, err
+		return nil, unfound("--posterior", err)
 	}
 	weights, err := p.network(post)
 	if err != nil {
@@ -83,7 +83,11 @@ func (p *Predict) Run(ctx context.Context, use func(*Prediction) error) (*Accura
 		return nil, err
 	}
 	if p.Note != nil {
-		for _, n := range slices.Concat(list.notes, Doubts(post), doubtPoints(post, points, index, 0, true, p.Points.Mean != "")) {
+		notes := slices.Concat(list.notes, told(post), Doubts(post), doubtPoints(post, points, index, 0, true, p.Points.Mean != ""))
+		if p.Network == nil {
+			notes = append(notes, p.Points.doubtClasses(post, points, index, list.norm.Norm)...)
+		}
+		for _, n := range notes {
 			p.Note(n)
 		}
 	}
@@ -115,7 +119,7 @@ func (p *Predict) Run(ctx context.Context, use func(*Prediction) error) (*Accura
 			one.Approx = drawn[at].predictive(p.Samples, p.Seed)
 		}
 		if labels != nil {
-			if err := accuracy.count(one, labels(i), post.Outputs(), p.Points.Label); err != nil {
+			if err := accuracy.count(one, labels(i), post.Outputs(), &p.Points); err != nil {
 				return nil, err
 			}
 		}
@@ -160,11 +164,12 @@ func (p *Points) labelled(post *posterior.Posterior) (points *property.Points, i
 	if points, index, list, err = p.read(post, 1); err != nil {
 		return nil, nil, nil, nil, err
 	}
-	if p.Label != "" {
-		if post.Outputs() < 2 {
-			return nil, nil, nil, nil, fmt.Errorf("the network of %s has one output, so it has no classes: leave --label out", post.Source.Path)
-		}
-		labels, err = p.labels(points)
+	label, _, _ := p.classLabel()
+	switch {
+	case post.Outputs() > 1 && label != "":
+		labels, err = p.labels(label, points)
+	case p.Label != "" && label != "":
+		err = fmt.Errorf("the network of %s has one output, so it has no classes: leave --label out", post.Source.Path)
 	}
 	return points, index, list, labels, err
 }
@@ -187,9 +192,10 @@ func (l *taskList) inputs(points *property.Points, index []int) ([][]float64, er
 }
 
 // count adds a prediction, whose label it sets.
-func (a *Accuracy) count(one *Prediction, label, outputs int, flag string) error {
+func (a *Accuracy) count(one *Prediction, label, outputs int, of *Points) error {
 	if label < 0 || label >= outputs {
-		return fmt.Errorf("--label %s: point %d has class %d, the network has %d outputs", flag, one.Index, label, outputs)
+		_, words, mend := of.classLabel()
+		return fmt.Errorf("%s: point %d has class %d, the network has %d outputs: classes count from 0%s", words, one.Index, label, outputs, mend)
 	}
 	one.Label = &label
 	if a.Points++; *one.Class == label {

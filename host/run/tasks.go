@@ -41,8 +41,9 @@ type Points struct {
 	// Property is what property.ParseSpec reads, or leaves the class open
 	// (property.NeedsClass): then it is that of the mean network.
 	Property string
-	// Label replaces the mean network's class: a class, a file of labels, or "column" for
-	// LabelColumn. Empty for the mean network's.
+	// Label is the class that Property leaves open: a number, a file of labels, "column" for
+	// LabelColumn, or "mean" for the mean network's. Empty is "column" where LabelColumn
+	// names one, so that a class is never dropped without a word, and else "mean".
 	Label string
 }
 
@@ -102,11 +103,15 @@ func (t *Tasks) load(post *posterior.Posterior) (*taskList, error) {
 	if err != nil {
 		return nil, err
 	}
-	if list.norm.words[0] == FromPosterior {
-		list.notes = append(list.notes, &Normalised{post.Source.Path})
+	if list.norm.words[0] == FromPosterior && t.File != "" {
+		list.notes = append(list.notes, &Normalised{post.Source.Path, t.File})
 	}
 	for i := range list.tasks {
-		if err := list.tasks[i].Check(post.Inputs(), post.Outputs()); err != nil {
+		err := list.tasks[i].Check(post.Inputs(), post.Outputs())
+		if err == nil {
+			err = list.tasks[i].CheckShape(post.Input.Shape)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", list.source, err)
 		}
 	}
@@ -139,7 +144,7 @@ func (t *Tasks) fromFile(post *posterior.Posterior) (*taskList, error) {
 	}
 	tasks, err := property.ReadFile(t.File, post.Outputs())
 	if err != nil {
-		return nil, err
+		return nil, unfound("--property", err)
 	}
 	if t.Joined {
 		tasks = property.JoinTasks(tasks)
@@ -148,7 +153,7 @@ func (t *Tasks) fromFile(post *posterior.Posterior) (*taskList, error) {
 	if len(tasks) > 0 {
 		list.sha256 = tasks[0].FileSHA256
 	}
-	if list.norm, err = p.norm(post, post.Input.Shape); err != nil {
+	if list.norm, err = p.norm(post, post.Input.Shape, p.Channels); err != nil {
 		return nil, err
 	}
 	for i := range tasks {

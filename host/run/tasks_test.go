@@ -73,12 +73,13 @@ func TestRadii(t *testing.T) {
 		t.Errorf("%+v", k)
 	}
 	for eps, words := range map[string]string{"0.5,1/2": "0.5 and 1/2 are the same radius", "0.1,": "a radius of the list is empty", "[0.1,0],[1/10,0]": "the same radius",
-		"0.1,-1": "--eps -1 is negative", "": "--eps is missing"} {
+		"0.1,-1": "--eps -1 is negative", "": "--eps is missing", "0,05": "--eps 0,05: write 0.05 with a point", "1/255,0, 1,00": "write 1.00 with a point"} {
 		refused(t, around(x, eps), post, words)
 	}
 }
 
-// TestNormalised: what a posterior's file says of its inputs is applied, told, and the same as
+// TestNormalised: what a posterior's file says of its inputs is applied, told of files of
+// boxes, and the same as
 // if it were typed; boxes and classes are those of raw data.
 func TestNormalised(t *testing.T) {
 	plain, says := tiny(t), tiny(t)
@@ -93,7 +94,7 @@ func TestNormalised(t *testing.T) {
 	if of.norm.words != [2]string{"posterior", "posterior"} || want.norm.words != [2]string{"0.5,-1.25", "1/4"} {
 		t.Errorf("words %q and %q", of.norm.words, want.norm.words)
 	}
-	if n, is := of.notes[0].(*Normalised); !is || len(of.notes) != 1 || n.File != says.Source.Path || len(want.notes) != 0 {
+	if len(of.notes) != 0 || len(want.notes) != 0 {
 		t.Errorf("notes %v and %v", of.notes, want.notes)
 	}
 	if both := load(t, typed, says); !reflect.DeepEqual(both.tasks, want.tasks) || both.norm.words != of.norm.words {
@@ -112,7 +113,11 @@ func TestNormalised(t *testing.T) {
 		}
 	}
 	boxes := Tasks{File: file(t, "p.json", `{"properties": [{"kind": "argmax_is", "class": 0, "boxes": [[[0.5, 0.75], [-1.25, -1]]]}]}`)}
-	k := load(t, boxes, says).tasks[0]
+	list := load(t, boxes, says)
+	if n, is := list.notes[0].(*Normalised); !is || len(list.notes) != 1 || n.File != says.Source.Path || n.Property != boxes.File {
+		t.Errorf("notes %v of a property file", list.notes)
+	}
+	k := list.tasks[0]
 	if want := (property.Box{Lo: []float64{0, 0}, Hi: []float64{1, 1}}); !reflect.DeepEqual(k.T[0], want) || !reflect.DeepEqual(k.Inner[0], want) {
 		t.Errorf("the box of a file is seen in %v and %v", k.T[0], k.Inner[0])
 	}
@@ -193,6 +198,9 @@ func TestChannels(t *testing.T) {
 	if !reflect.DeepEqual(got.tasks, want.tasks) || got.channels != "first" || len(got.notes) != 1 || !strings.Contains(got.notes[0].String(), "--channels first") {
 		t.Errorf("%+v", got)
 	}
+	five := as(last, "")
+	five.Points.Mean = "0,1,2,3,4" // of as many as the last axis: the record says that channels are the first
+	refused(t, five, post, "--mean: 5 numbers for 75 inputs of shape [3 5 5]")
 	refused(t, as(last, "last"), post, "--channels last: the posterior's file says that an input has shape [3 5 5]")
 	refused(t, as(last, "middle"), post, `--channels: "middle" is neither first nor last`)
 	post.Input.Shape = []int{5, 15}

@@ -76,6 +76,9 @@ func (q *Question) Tasks() ([]property.Task, error) {
 		if err := tasks[i].Check(q.Network.Inputs(), q.Network.Outputs()); err != nil {
 			return nil, err
 		}
+		if err := tasks[i].CheckShape(q.Network.Input.Shape); err != nil {
+			return nil, err
+		}
 	}
 	return tasks, nil
 }

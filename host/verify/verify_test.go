@@ -92,6 +92,18 @@ func TestEquality(t *testing.T) {
 	}
 }
 
+// TestEqualityLarge: y = x_1, which is at least 1, beside inputs of which the rounding is larger.
+func TestEqualityLarge(t *testing.T) {
+	text := "(declare-const Y_0 Real)(assert (< Y_0 1))"
+	for j := range 6 {
+		text += fmt.Sprintf("(declare-const X_%d Real)(assert (>= X_%d %d))(assert (<= X_%d %d.5))", j, j, j, j, j)
+	}
+	r, _ := ask(t, context.Background(), text, 200, layer(6, 1, network.Activation{}, []float64{0, 1, 0, 0, 0, 0}, []float64{0}))
+	if r.Answer != verify.Unsat {
+		t.Error(r.Answer)
+	}
+}
+
 // TestStrictEnds: the first cell suggests an end of the box, which does not belong to it; its
 // neighbour does.
 func TestStrictEnds(t *testing.T) {

@@ -225,6 +225,9 @@ func (r *reader) brackets(f *form) error {
 		return open.errorf("this square bracket is never closed")
 	}
 	f.index, f.indexed = r.text[from:r.at], true
+	if strings.ContainsAny(f.index, " \t\n\r") { // messages of one line quote it
+		f.index = strings.Join(strings.Fields(f.index), " ")
+	}
 	r.step()
 	return nil
 }

@@ -174,6 +174,7 @@ def tanh_(z):
 tanh_.__name__ = "tanh"
 img = rng.rand(20, 2, 3, 1).astype(np.float32)
 q = make(6, 6, 4, 4)
+assert "order of the forward pass" in notes(px.save_tfp, path("tfp-list"), [DenseFlipout(q[0].T, q[1])], img.reshape(20, 6))
 px.save_tfp(path("tfp"), [Flatten(), DenseFlipout(q[0].T, q[1], leaky_relu), DenseReparameterization(q[2].T, None, tanh_), Dense(q[4].T, q[5], softmax)], img)
 assert header("tfp")["scale"] == "softplus:1.1920928955078125e-07" and header("tfp")["input_shape"] == [2, 3, 1]
 assert header("tfp")["layers"][0]["bias_scale"] == "none" and header("tfp")["layers"][0]["activation"] == "leaky_relu:0.200000003"
@@ -282,11 +283,20 @@ flat = np.stack([np.concatenate([a.ravel() for a in make(5, 4, 3)]) for _ in ran
 px.save_samples(path("hmc-flat"), list(zip(*px.split(flat, [a.shape for a in p]))), ["relu", "identity"], "out,in", inputs=X,
                 predict=lambda x: mlp([a[0] for a in px.split(flat, [a.shape for a in p])], x))
 
+# SWAG: standard deviations, or means of squares, for variances.
+snapshots = [[a + 0.03 * rng.randn(*a.shape) for a in p] for _ in range(20)]
+centre = [np.mean(a, axis=0) for a in zip(*snapshots)]
+for words, variance in (("", [np.var(a, axis=0) for a in zip(*snapshots)]), ("like standard deviations", [np.std(a, axis=0) for a in zip(*snapshots)]),
+                        ("like means of squares", [np.mean(np.square(a), axis=0) for a in zip(*snapshots)])):
+    said = notes(px.save_swag, path("swag-snapshots"), centre, variance, [[a - m for a, m in zip(n, centre)] for n in snapshots],
+                 ["relu", "identity"], "out,in", inputs=X, logits=mlp(centre, X))
+    assert words in said and ("by the deviations" in said) == bool(words), said
+
 # A rho of -inf is an sd of 0; nothing else may be infinite, negative, NaN or of another shape.
 rho = np.full((4, 5), -1.0)
 rho[1, 2] = -np.inf
 px.save_gaussian(path("minus-inf"), [px.dense(p[0], p[1], rho, p[1] - 9, "relu", "out,in", "softplus"), px.dense(p[2], p[3], layout="out,in")],
-                 inputs=X, logits=mlp(p, X))
+                 inputs=X, logits=mlp(p, X), spread=[[px.sd_of(rho, "softplus").mean(), px.sd_of(p[1] - 9, "softplus").mean()], (None, None)])
 assert arrays("minus-inf")["layers.0.weight.scale"][2, 1] == 0 and header("minus-inf")["layers"][0].get("bias_scale", "softplus") == "softplus"
 
 
@@ -319,9 +329,59 @@ refuses(["logits"], px.save_gaussian, two, inputs=X, logits=mlp(p, X)[:5])
 refuses(["one of"], px.save_gaussian, two, inputs=X)
 refuses(["need inputs="], px.save_gaussian, two, predict=print)
 refuses(["counts"], px.save_samples, [p], ["relu", "identity"], "out,in", [0])
+refuses(["1.5", "whole"], px.save_samples, [p, p], ["relu", "identity"], "out,in", [1.5, 2])
+refuses(["dense()"], px.save_gaussian, [(p[0], p[1])])
 refuses(["network 1"], px.save_samples, [p, make(5, 3, 3)], ["relu", "identity"], "out,in")
 refuses(["at least 2"], px.save_swag, p, p, [p], ["relu", "identity"], "out,in")
 refuses(["rates"], px.save_dropout, p, [0, 1], ["relu", "identity"], "out,in")
+# What is refused is named, where a usual mistake fits.
+square = make(5, 5, 5, 3)
+f = lambda x: mlp(square, x)  # noqa: E731
+
+
+def plain(p=square, act="relu", bias=True, **kw):
+    return [px.dense(p[k], p[k + 1] if bias else None, activation=act if k < 4 else "identity", layout="out,in", **kw) for k in (0, 2, 4)]
+
+
+turned = [square[0].T, square[1], square[2].T] + square[3:]
+for words, layers, more in (
+        (["layers 0, 1 look transposed"], plain(turned), {}), (["layer 1 look transposed"], plain(square[:2] + turned[2:]), {}),
+        (["activation were relu"], plain(act="tanh"), {}), (["layers 0 and 1 look swapped"], plain(square[2:4] + square[:2] + square[4:]), {}),
+        (["whether layer 0 or 1 or 2 has a bias"], plain(bias=False), {}),
+        (["MNIST", "mean=0.1307, std=0.3081"], plain(), dict(predict=lambda x: f((x - 0.1307) / 0.3081))),
+        (["about mean=0.2, std=0.7 fits"], plain(), dict(predict=lambda x: f((x - 0.2) / 0.7))),
+        (["normalised twice"], plain(), dict(predict=lambda x: f((x - 0.4) / 0.6), mean=0.4, std=0.6)),
+        (["normalised already"], plain(), dict(logits=f(X), mean=0.4, std=0.6)),
+        (["divide inputs by 255"], plain(), dict(inputs=255 * X, predict=lambda x: f(x / 255))),
+        (["0.4 times"], plain(), dict(logits=0.4 * f(X))), (["what else forward() does"], plain(), dict(logits=f(X) ** 2)),
+        (["outputs 2, 0, 1 of the file"], plain(), dict(logits=f(X)[:, [2, 0, 1]])),
+        (["row i of the logits looks like that of input i+1"], plain(), dict(logits=np.roll(f(X), -1, 0)))):
+    refuses(words, px.save_gaussian, layers, **dict(dict(inputs=X) if "logits" in more else dict(inputs=X, predict=f), **more))
+nchw = rng.rand(10, 3, 2, 4)
+image = [px.dense(rng.randn(4, 24), rng.randn(4), layout="out,in")]
+refuses(["channels last"], px.save_gaussian, image, inputs=nchw, predict=lambda x: px.evaluate(px._stack(image), x.transpose(0, 2, 3, 1).reshape(10, 24))[0])
+
+# The scales of plain arrays are compared with what the framework says of them.
+sds = [np.exp(rng.randn(*a.shape) - 3) for a in square]
+means = np.array([[sds[k].mean(), sds[k + 1].mean()] for k in (0, 2, 4)])
+for word, stored in (("sd", lambda s: s), ("variance", lambda s: s ** 2), ("softplus", lambda s: np.log(np.expm1(s))), ("log_sd", np.log)):
+    for said in ("sd", "variance", "softplus", "log_sd"):
+        if said == word or word in ("softplus", "log_sd") and said in ("sd", "variance"):
+            continue
+        layers = [px.dense(square[k], square[k + 1], stored(sds[k]), stored(sds[k + 1]), "relu" if k < 4 else "identity", "out,in", said) for k in (0, 2, 4)]
+        refuses(["layer 0", "look like scale %r" % word], px.save_gaussian, layers, inputs=X, predict=f, spread=means)
+refuses(["spread=", "each of the 3"], px.save_gaussian, layers, inputs=X, predict=f, spread=means[:2])
+assert "were not compared" in notes(px.save_gaussian, path("silent"), layers, inputs=X, predict=f) and "reference.spread" not in arrays("silent")
+os.remove(path("silent"))
+
+# A softmax at the end leaves logits, also where they are all zero; probabilities of 0 leave none.
+dead = [px.dense(-np.ones((4, 5)), None, activation="relu", layout="out,in"), px.dense(rng.randn(3, 4), None, layout="out,in")]
+for name, end in (("dead-log-softmax", lambda z: np.log(softmax(z))), ("dead-softmax", softmax)):
+    px.save_gaussian(path(name), dead, inputs=X, predict=lambda x: end(np.zeros((40, 3), np.float32)))
+    assert not arrays(name)["reference.logits"].any()
+loud = [px.dense(1000 * p[0], None, layout="out,in")]
+refuses(["probability of 0", "softmax"], px.save_gaussian, loud, inputs=X, predict=lambda x: softmax(mlp([1000 * p[0], None], x)).astype(np.float32))
+
 # One output that is always 0 or 1 is no softmax of another one.
 one = [px.dense(p[0][:1], p[1][:1], layout="out,in")]
 refuses(["output 0"], px.save_gaussian, one, inputs=X, predict=lambda x: np.zeros((len(x), 1)))

@@ -121,8 +121,10 @@ core = nn.Sequential(net.one, nn.ReLU(), net.two)
 for model, more in ((core, {}), (net, {"logits": logits}), (net, {"predict": net}), (net, {"predict": core}), (net, {"predict": lambda x: net(x)})):
     px.save_torch(path("inside-other"), model, X, layers=None if model is core else lay, mean=0.3, std=0.7, **more)
     assert np.allclose(arrays("inside-other")["reference.logits"], logits[:256], atol=1e-4)
-refuses(["normalisation"], px.save_torch, net, X, layers=lay)
-refuses(["normalisation"], px.save_torch, net, X, layers=lay, mean=0.3, std=0.75)
+refuses(["about mean=0.3, std=0.7 fits"], px.save_torch, net, X, layers=lay)
+refuses(["about mean=0.3, std=0.7 fits"], px.save_torch, net, X, layers=lay, mean=0.3, std=0.75)
+refuses(["activation were relu"], px.save_torch, net, X, layers=[(net.one, "tanh"), net.two], mean=0.3, std=0.7)
+refuses(["activation were relu"], px.save_torch, core, X, layers=[(net.one, "tanh"), net.two], mean=0.3, std=0.7)
 refuses(["(5, 3)"], px.save_torch, net, X[:5, :3], layers=lay)
 words = ("weight_mu", "weight_rho", "bias_mu", "bias_rho")
 refuses(["vary by", "log_sd"], px.save_torch, net, X, layers=lay, mean=0.3, std=0.7, names=words + ("log_sd",))
@@ -172,6 +174,25 @@ net.extra = nn.Parameter(torch.ones(1))
 net.out.gain = nn.Parameter(torch.ones(1))
 refuses(["gain"], px.save_torch, net, X, layers=lay, names=names + ("sd", "in,out"))
 
+# The biases' own spread is compared too: sd of biases for variances; and a spread that is turned.
+class Apart(Bayes):
+    def forward(self, x):
+        W, sW, b, sb = (getattr(self, n) for n in self.names)
+        y = x @ (W + self.sd(sW) * torch.randn_like(W)).T
+        return y + b + (sb ** 2 if self.wrong else sb) * torch.randn_like(b)
+
+
+net = nn.Sequential(Apart(40, 4, names=("weight_mean", "weight_sd", "bias_mean", "bias_sd"), spread=0.2, sd=lambda s: s))
+x = rng.rand(30, 40)
+net[0].wrong = False
+px.save_torch(path("apart"), net, x)
+net[0].wrong = True
+refuses(["biases vary by"], px.save_torch, net, x)
+net = nn.Sequential(Bayes(4, 4, names=("weight_mean", "weight_sd", "bias_mean", "bias_sd"), spread=0.1, sd=lambda s: s.t()))
+net[0].weight_sd.data[0] = 1.0
+net[0].bias_sd.data[:] = 0.05
+refuses(["weights vary by"], px.save_torch, net, X)
+
 # Normalisation: outside of the network, by Normalize, by BatchNorm1d at each place where it folds.
 x = (X * [1, 2, 30, 4] + [5, 6, 70, 8]).astype(np.float32)
 m, s = x.mean(0), x.std(0)
@@ -202,6 +223,7 @@ net = nn.Sequential(Normalize([0.4, 0.5, 0.6], [0.2, 0.25, 0.3]), nn.Flatten(), 
 px.save_torch(path("normalize"), net, images)
 assert arrays("normalize")["input.mean"].tolist() == [0.4] * 4 + [0.5] * 4 + [0.6] * 4
 px.save_torch(path("channels"), net[1:], images, mean=np.array([0.4, 0.5, 0.6]).reshape(3, 1, 1), std=0.25)
+assert "reach from" in notes(px.save_torch, path("normalised-images"), net[1:], images - 0.5)
 refuses(["mean"], px.save_torch, net[1:], images, mean=[0.4, 0.5, 0.6], std=0.25)
 
 # What psafe does not have is refused by name.
@@ -209,6 +231,11 @@ for module, words in ((nn.GELU(), ["GELU"]), (nn.Conv2d(1, 2, 2), ["Conv2d", "co
                       (nn.Dropout2d(), ["Dropout2d"]), (nn.LayerNorm(4), ["LayerNorm"]), (nn.Flatten(0), ["Flatten"]),
                       (nn.PReLU(), ["PReLU"])):
     refuses(words, px.save_torch, nn.Sequential(Bayes(4, 4), module, Bayes(4, 4)), X)
+refuses(["half precision", "float()"], px.save_torch, nn.Sequential(Bayes(4, 4)).bfloat16(), X)
+refuses(["inputs= has shape (200, 3)"], px.save_torch, nn.Sequential(Bayes(4, 4)), X[:, :3])
+refuses(["cannot be called with inputs of shape (30, 3, 2, 2)", "as it takes them"], px.save_torch, nn.Sequential(Bayes(12, 4)), rng.rand(30, 3, 2, 2))
+refuses(["layers[0]", "'hidden' is none of relu"], px.save_torch, net, X, layers=["hidden", "out"])
+refuses(["models="], px.save_torch_ensemble, [], X)
 refuses(["activation"], px.save_torch, nn.Sequential(nn.ReLU(), Bayes(4, 4)), X)
 refuses(["last layer"], px.save_torch, nn.Sequential(Bayes(4, 4), nn.ReLU()), X)
 bad = nn.Sequential(Bayes(4, 4), nn.ReLU(), Bayes(4, 4))

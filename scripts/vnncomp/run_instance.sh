@@ -14,8 +14,12 @@ case $onnx in
 \[*\(*\(*) echo "run_instance.sh: several networks: psafe answers queries about one" >&2; echo unknown >"$results"; exit 0 ;;
 \[*) onnx=$(printf '%s\n' "$onnx" | sed "s/^\[ *([^,]*, *['\"]\(.*\)['\"] *) *\]\$/\1/") ;;
 esac
-# Types such as float32 are taken for real numbers: answers are about real arithmetic.
-if ! "$psafe" verify "$query" --network "$onnx" --timeout "$timeout" --as-real >"$work/out"; then
+# A name that begins with a dash is no flag, and one with = no network and its file.
+case $onnx in /*) ;; *) onnx=./$onnx ;; esac
+case $query in /*) ;; *) query=./$query ;; esac
+# Types such as float32 are taken for real numbers: answers are about real arithmetic, and
+# about the network as psafe rounds it.
+if ! "$psafe" verify "$query" --network "$onnx" --timeout "$timeout" --as-real --as-rounded >"$work/out"; then
 	echo error >"$results"
 	exit 0
 fi

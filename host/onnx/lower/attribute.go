@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"math"
 
 	"psafe/host/onnx"
 )
@@ -44,10 +45,14 @@ func (a *attributes) int(name string, absent int64) int64 {
 }
 
 func (a *attributes) float(name string, absent float64) float64 {
-	if at := a.take(name, onnx.AttrFloat); at != nil {
-		return at.Float
+	at := a.take(name, onnx.AttrFloat)
+	if at == nil {
+		return absent
 	}
-	return absent
+	if math.IsNaN(at.Float) || math.IsInf(at.Float, 0) {
+		a.err = fmt.Errorf("attribute %.40q is %v, which is no number", name, at.Float)
+	}
+	return at.Float
 }
 
 func (a *attributes) ints(name string) []int64 {

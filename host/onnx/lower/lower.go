@@ -66,6 +66,9 @@ type Result struct {
 	Shape []int
 	// Notes say what was rounded, and what an asked-for distribution leaves out.
 	Notes []string
+	// Rounded are those of Notes that say what was rounded; nil if the layers compute what
+	// the graph does, exactly.
+	Rounded []string
 	// Tensors are those that hold random numbers.
 	Tensors []Stored
 }
@@ -192,6 +195,9 @@ func (l *lowering) begin(g *onnx.Graph) error {
 		return fmt.Errorf("the graph has %d inputs beside its initialisers: psafe certifies networks with one", len(g.Inputs))
 	}
 	in := g.Inputs[0]
+	if in.Type != 0 && !in.Type.IsFloat() {
+		return fmt.Errorf("input %.60q is of whole numbers or of another type (%d in the format): psafe certifies networks that take floating-point numbers", in.Name, in.Type)
+	}
 	if !in.HasShape {
 		return fmt.Errorf("input %.60q has no shape: export the network with a fixed one", in.Name)
 	}

@@ -42,6 +42,18 @@ func TestRefuses(t *testing.T) {
 		{"an unknown attribute", `psafe does not know its attribute "axis"`, of("Relu", []int64{1, 3}, Int("axis", 1))},
 		{"an attribute twice", `attribute "axis" comes twice`, of("Flatten", []int64{1, 3}, Int("axis", 1), Int("axis", 0))},
 		{"an attribute of another kind", `attribute "axis" is of kind 1 instead of 2`, of("Flatten", []int64{1, 3}, Float("axis", 1))},
+		{"an input of whole numbers", `input "x" is of whole numbers`, changed(func(g *onnx.Graph) { g.Inputs[0].Type = onnx.Int64 })},
+		{"an epsilon that is NaN", `attribute "epsilon" is NaN`, func() *onnx.Graph {
+			b := New(1, 1, 1)
+			b.Node("BatchNormalization", []string{b.Const("s", []int{1}), "s", "s", "s"}, Float("epsilon", math.NaN()))
+			return &b.Graph
+		}},
+		{"an infinite epsilon", `attribute "epsilon" is +Inf`, func() *onnx.Graph {
+			b := New(1, 1, 1)
+			b.Node("BatchNormalization", []string{b.Const("s", []int{1}), "s", "s", "s"}, Float("epsilon", math.Inf(1)))
+			return &b.Graph
+		}},
+		{"padding with NaN", `attribute "value" is NaN`, of("Pad", []int64{1, 3}, Ints("pads", 0, 1, 0, 1), Float("value", math.NaN()))},
 		{"no shape", "has no shape", changed(func(g *onnx.Graph) { g.Inputs[0].HasShape = false })},
 		{"an open axis", `no size along axis 1 ("features")`, changed(func(g *onnx.Graph) { g.Inputs[0].Shape[1] = onnx.Dim{Size: -1, Name: "features"} })},
 		{"a huge axis", "no size along axis 1", changed(func(g *onnx.Graph) { g.Inputs[0].Shape[1].Size = 1 << 40 })},

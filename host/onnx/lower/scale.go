@@ -167,6 +167,7 @@ func (l *lowering) note() {
 		r := l.rounded[op]
 		l.result.Notes = append(l.result.Notes, fmt.Sprintf("the factors of %s (in %d nodes) are rounded, relatively by at most %.1e, and their constants to float64", op, r.nodes, r.worst))
 	}
+	l.result.Rounded = slices.Clone(l.result.Notes)
 	var kept []string
 	for name := range l.kept {
 		kept = append(kept, fmt.Sprintf("%.60q", name))

@@ -25,7 +25,37 @@ const (
 
 // Doubts says what is improbable about p, which Compare did not refuse.
 func Doubts(p *posterior.Posterior) []Doubt {
-	return append(orientation(p), spreads(p)...)
+	list := orientation(p)
+	if len(list) == 0 { // else other references are asked for already
+		list = hidden(p)
+	}
+	return append(list, spreads(p)...)
+}
+
+// hidden doubts the activation of the hidden layers if the reference logits fit another one
+// as well, as they do where inputs are too small or all of one sign.
+func hidden(p *posterior.Posterior) []Doubt {
+	last := len(p.Layers) - 1
+	if p.References() == 0 || last == 0 {
+		return nil
+	}
+	s := &search{p: p, rounding: single, left: maxTried}
+	var fit []string
+	for _, a := range usual() {
+		t, same := asRead(p), true
+		t.net = slices.Clone(t.net)
+		for k := range last {
+			same = same && t.net[k].Activation == a
+			t.net[k].Activation = a
+		}
+		if !same && s.try(t) <= 1 {
+			fit = append(fit, a.String())
+		}
+	}
+	if len(fit) == 0 {
+		return nil
+	}
+	return []Doubt{Doubt(fmt.Sprintf("the reference inputs do not show which activation the hidden layers have, %v as well as %s: write others, for which the activations differ", p.Layers[0].Activation, strings.Join(fit[:min(3, len(fit))], ", ")))}
 }
 
 // orientation doubts square layers of psafe's own formats, whose writers are everybody, if
@@ -36,10 +66,14 @@ func orientation(p *posterior.Posterior) []Doubt {
 		from = p.Source.Origin.Format
 	}
 	// psafe train knows which way round its own weights are.
-	if from != "psafe" && from != "safetensors" || strings.HasPrefix(p.Source.Note, "psafe train ") {
+	mapped := strings.HasSuffix(from, "with a map") // of psafe import: somebody typed the layout
+	if from != "psafe" && from != "safetensors" && !mapped || strings.HasPrefix(p.Source.Note, "psafe train ") {
 		return nil
 	}
-	s := &search{p: p, rounding: tf32, left: maxTried}
+	s := &search{p: p, rounding: single, left: maxTried}
+	if p.References() > 0 && s.try(asRead(p)) > 1 {
+		s.rounding = tf32 // in which the framework computed them
+	}
 	var doubted []int
 	for _, k := range square(p) {
 		t := asRead(p)
@@ -68,7 +102,7 @@ func orientation(p *posterior.Posterior) []Doubt {
 
 // spreads doubts standard deviations, unless the file has means of them to compare with.
 func spreads(p *posterior.Posterior) []Doubt {
-	if p.Kind != posterior.KindGaussian || p.Reference != nil && p.Reference.Spread != nil {
+	if p.Kind != posterior.KindGaussian || compared(p) {
 		return nil
 	}
 	var ratios []float64
@@ -104,6 +138,19 @@ func spreads(p *posterior.Posterior) []Doubt {
 		return []Doubt{Doubt(fmt.Sprintf("standard deviations are very large: half of the weights have sd/|mean| above %.2g, as of precisions, or of rho taken for log sd: %s", median, mend))}
 	}
 	return nil
+}
+
+// compared says whether the file has the means of all standard deviations that are not 0.
+func compared(p *posterior.Posterior) bool {
+	if p.Reference == nil || p.Reference.Spread == nil {
+		return false
+	}
+	for a, g := range p.Params() {
+		if math.IsNaN(p.Reference.Spread[a]) && slices.ContainsFunc(g.SdHi, func(sd float64) bool { return sd > 0 }) {
+			return false
+		}
+	}
+	return true
 }
 
 // least is the least standard deviation of p.
@@ -155,6 +202,14 @@ func DoubtInputs(p *posterior.Posterior, d Data) []Doubt {
 	}
 	if p.Inputs() >= manyInputs && d.Whole && d.Lo >= 0 && d.Hi > 100 && d.Hi <= 255 && !(ref.Hi > 8) && firstLayer(p, d.RMS) > 10 {
 		return []Doubt{Doubt(fmt.Sprintf("inputs are whole numbers from %v to %v, which look like pixels, and the first layer like one that takes them divided by 255: --input-scale 1/255", d.Lo, d.Hi))}
+	}
+	// Images of which only one side has numbers below 0.
+	if p.Inputs() >= manyInputs && d.Lo >= 0 && d.Hi <= 1 && d.Hi > 0.5 && ref.Lo < -0.05 && ref.Hi > 0 && ref.Hi-ref.Lo < 20 {
+		std := 1 / (ref.Hi - ref.Lo)
+		return []Doubt{Doubt(fmt.Sprintf("inputs reach from %.4g to %.4g, the reference inputs of the posterior from %.4g to %.4g, as if they were normalised and the inputs were not: if so, --mean and --std of the training script (about %.4g and %.4g)", d.Lo, d.Hi, ref.Lo, ref.Hi, -ref.Lo*std, std))}
+	}
+	if p.Inputs() >= manyInputs && d.Lo < -0.05 && ref.Lo >= 0 && ref.Hi <= 1 && ref.Hi > 0.5 {
+		return []Doubt{Doubt(fmt.Sprintf("inputs reach from %.4g to %.4g, the reference inputs of the posterior from %.4g to %.4g, as if the inputs were normalised already: give raw ones", d.Lo, d.Hi, ref.Lo, ref.Hi))}
 	}
 	width := ref.Hi - ref.Lo
 	if p.References() == 0 || len(p.Reference.Inputs) < 64 || !(width > 0) {

@@ -48,6 +48,14 @@ func refer(p *posterior.Posterior, n int, top float64) *posterior.Posterior {
 	return p
 }
 
+// bipolar normalises reference inputs of 0 to 1 as for MNIST.
+func bipolar(p *posterior.Posterior) *posterior.Posterior {
+	for j, x := range p.Reference.Inputs {
+		p.Reference.Inputs[j] = (x - 0.1307) / 0.3081
+	}
+	return p
+}
+
 func TestDoubts(t *testing.T) {
 	blind := refer(net(0.01, 8, 12, 12, 3), 2, 0) // at 0 with no biases, no weight matters
 	for k := range blind.Layers {
@@ -63,6 +71,24 @@ func TestDoubts(t *testing.T) {
 		*g = posterior.NewParams(g.Mean, g.Spread, posterior.ScaleSoftplus)
 	}
 	softplus.Scale = posterior.ScaleSoftplus
+	mapped := net(0.01, 8, 12, 12, 3)
+	mapped.Source.Origin = &posterior.Source{Format: "npz with a map"}
+	positive := refer(net(0.01, 8, 12, 3), 4, 0.01)
+	for j := range positive.Layers[0].Bias.Mean { // relu never acts
+		positive.Layers[0].Bias.Mean[j] = 3
+	}
+	positive = refer(positive, 4, 0.01)
+	small := net(0.01, 8, 12, 12, 3) // what float32 shows, TF32 does not
+	for _, g := range []*posterior.Params{&small.Layers[1].Weight, &small.Layers[0].Weight} {
+		for e := range g.Mean {
+			g.Mean[e] *= 1e-3
+		}
+	}
+	small = refer(small, 4, 1)
+	half := net(1e-6, 8, 12, 3) // its reference.spread is of one layer only
+	half.Reference = &posterior.Reference{Spread: []float64{1e-6, 1e-6, math.NaN(), math.NaN()}}
+	whole := net(1e-6, 8, 12, 3)
+	whole.Reference = &posterior.Reference{Spread: []float64{1e-6, 1e-6, 1e-6, 1e-6}}
 	symmetric := net(0.01, 8, 12, 12, 3)
 	for e := range symmetric.Layers[1].Weight.Mean {
 		symmetric.Layers[1].Weight.Mean[e] = float64(e%12*(e/12)) / 100
@@ -79,8 +105,13 @@ func TestDoubts(t *testing.T) {
 		{"square with blind references", blind, "its reference inputs do not show it; write others"},
 		{"square of another format", foreign, ""},
 		{"square, converted", again, "layer 1 is square"},
+		{"square, imported with a map", mapped, "layer 1 is square"},
+		{"inputs that show no activation", positive, "do not show which activation the hidden layers have, relu as well as identity, leaky_relu:0.01"},
+		{"square, small weights with references", small, ""},
 		{"symmetric", symmetric, ""},
 		{"variances", net(1e-6, 8, 12, 3), "as if variances had been taken for standard deviations"},
+		{"variances, half of them compared", half, "as if variances"},
+		{"small, all compared", whole, ""},
 		{"precisions", net(1e4, 8, 12, 3), "standard deviations are very large"},
 		{"none", net(0, 8, 12, 3), "every standard deviation is 0"},
 		{"sd as softplus", softplus, "no stored spread is negative, though the scale is softplus, which makes every standard deviation at least 0.7"},
@@ -110,8 +141,12 @@ func TestDoubtInputs(t *testing.T) {
 		{"pixels that the network divides itself", normalised, pixels, ""},
 		{"pixels, and reference inputs like them", refer(net(0.01, 64, 12, 3), 4, 255), pixels, ""},
 		{"small table of whole numbers", net(0.01, 4, 12, 3), pixels, ""},
-		{"beyond the references", refer(net(0.01, 64, 12, 3), 4, 1), audit.Data{Lo: -1, Hi: 3, RMS: 1}, "inputs reach from -1 to 3, the reference inputs of the posterior only from 0."},
-		{"within the references", refer(net(0.01, 64, 12, 3), 4, 1), audit.Data{Lo: -0.5, Hi: 1.5, RMS: 1}, ""},
+		{"not normalised", bipolar(refer(net(0.01, 64, 12, 3), 4, 1)), audit.Data{Lo: 0, Hi: 1, RMS: 0.3}, "--mean and --std of the training script (about 0.1"},
+		{"normalised as the references", bipolar(refer(net(0.01, 64, 12, 3), 4, 1)), audit.Data{Lo: -0.4, Hi: 2.8, RMS: 1}, ""},
+		{"normalised, the references not", refer(net(0.01, 64, 12, 3), 4, 1), audit.Data{Lo: -0.42, Hi: 2.8, RMS: 1}, "normalised already: give raw ones"},
+		{"a table", bipolar(refer(net(0.01, 8, 12, 3), 40, 1)), audit.Data{Lo: 0, Hi: 1, RMS: 0.3}, ""},
+		{"beyond the references", refer(net(0.01, 64, 12, 3), 4, 1), audit.Data{Lo: 0, Hi: 3, RMS: 1}, "inputs reach from 0 to 3, the reference inputs of the posterior only from 0."},
+		{"within the references", refer(net(0.01, 64, 12, 3), 4, 1), audit.Data{Lo: 0, Hi: 1.5, RMS: 1}, ""},
 		{"far smaller than the references", refer(net(0.01, 64, 12, 3), 4, 255), audit.Data{Lo: 0, Hi: 1, RMS: 0.3}, "inputs reach from 0 to 1 only"},
 		{"no inputs", net(0.01, 64, 12, 3), audit.Describe(), ""},
 	} {

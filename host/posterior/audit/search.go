@@ -26,6 +26,7 @@ const (
 	flattened
 	unbiased
 	finished
+	swapped
 )
 
 // search looks for changes after which the network gives the reference logits.
@@ -50,7 +51,7 @@ func (s *search) run(coarse bool) string {
 	if words != "" || coarse {
 		return words
 	}
-	for _, look := range []func() string{s.order, s.constant} {
+	for _, look := range []func() string{s.order, s.pairs, s.constant} {
 		if words := look(); words != "" {
 			return words
 		}
@@ -64,7 +65,10 @@ func (s *search) run(coarse bool) string {
 		return words
 	}
 	s.rounding = tf32
-	return s.best(list, nil)
+	if words := s.best(list, nil); words != "" {
+		return words
+	}
+	return lacking(s.p)
 }
 
 // best tries each change, together with another if there is one.
@@ -118,6 +122,7 @@ func (s *search) try(t *trial) float64 {
 // changes lists what is tried.
 func changes(p *posterior.Posterior) []change {
 	list := append(transpositions(p), activations(p)...)
+	list = append(list, swaps(p)...)
 	list = append(list, normalisations(p)...)
 	list = append(list, flattenings(p)...)
 	list = append(list, biases(p)...)

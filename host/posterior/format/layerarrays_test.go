@@ -92,6 +92,30 @@ func TestRoundTripNoBias(t *testing.T) {
 	}
 }
 
+// TestSWAGWithoutBias: a bias that is not there is not random, though softplus(0) and exp(0)
+// are not 0.
+func TestSWAGWithoutBias(t *testing.T) {
+	for _, scale := range []string{"sd", "variance", "softplus", "softplus:0.5", "log_sd", "log_variance"} {
+		text := `{"format": "psafe-posterior", "version": 1, "kind": "swag", "rank": 2, "scale": "` + scale + `", "layout": "in,out",
+			"layers": [{"kind": "dense", "activation": "identity", "in": 1, "out": 1, "bias": false}]}`
+		one := &npy.Array{Shape: []int{1, 1}, Data: []float64{1}, DType: "<f8"}
+		arrays := map[string]*npy.Array{"layers.0.weight.mean": one, "layers.0.weight.scale": one,
+			"layers.0.weight.deviations": {Shape: []int{2, 1, 1}, Data: []float64{1, -1}, DType: "<f8"}}
+		p, _, err := readBytes(t, npz(t, text, arrays), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if swag := p.SWAG(); swag.Sd[1][0] != 0 || swag.Sd[0][0] == 0 {
+			t.Errorf("%s: the standard deviations are %v", scale, swag.Sd)
+		}
+		for ext, q := range rewritten(t, p) {
+			if q.Source = p.Source; !reflect.DeepEqual(q, p) {
+				t.Errorf("%s %s: got %+v, want %+v", scale, ext, q, p)
+			}
+		}
+	}
+}
+
 func TestReadPerArrayErrors(t *testing.T) {
 	out := func(fields string) string { return strings.Replace(goodMeta, `"out":1`, `"out":1,`+fields, 1) }
 	without := func(names ...string) map[string]*npy.Array {

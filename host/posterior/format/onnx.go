@@ -115,10 +115,10 @@ func (n *contents) assembleONNX(opt Options) (*posterior.Posterior, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(r.Shape) > 2 { // the first axis counts inputs
+	if len(r.Shape) > 2 && r.Shape[0] == 1 { // the first axis counts inputs
 		p.Input.Shape = r.Shape[1:]
 	}
-	p.Source = posterior.Source{Format: n.format, Note: strings.Join(append(r.Notes, spread.notes...), "; "), Given: spread.given}
+	p.Source = posterior.Source{Format: n.format, Note: strings.Join(append(r.Notes, spread.notes...), "; "), Rounded: strings.Join(r.Rounded, "; "), Given: spread.given}
 	return p, nil
 }
 

@@ -127,6 +127,30 @@ func TestONNX(t *testing.T) {
 	}
 }
 
+// TestONNXShape: the shape of an input is that behind the batch, if there is one.
+func TestONNXShape(t *testing.T) {
+	for _, k := range []struct {
+		in   []int64
+		want []int
+	}{{[]int64{0, 3, 4}, []int{3, 4}}, {[]int64{1, 2, 3, 4}, []int{2, 3, 4}}, {[]int64{2, 3, 4}, nil}, {[]int64{1, 6}, nil}} {
+		b := New(3, k.in...)
+		n := 1
+		for _, d := range k.in {
+			n *= int(max(d, 1))
+		}
+		b.Node("Reshape", []string{b.Shape("flat", 1, int64(n))})
+		b.Node("MatMul", []string{b.Const("w", []int{n, 2})})
+		b.Graph.Outputs = []onnx.Value{{Name: b.Last, Type: onnx.Float32}}
+		p, err := Read(inFile(t, "net.onnx", Encode(&b.Graph)), Options{SD: "0"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Validate(); err != nil || !slices.Equal(p.Input.Shape, k.want) {
+			t.Errorf("%v: an input has shape %v, want %v; %v", k.in, p.Input.Shape, k.want, err)
+		}
+	}
+}
+
 // sidecar is a .npz of arrays.
 func sidecar(t testing.TB, list ...npy.Named) string {
 	t.Helper()

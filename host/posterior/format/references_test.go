@@ -285,6 +285,33 @@ var mistakes = []struct {
 		p.Layers[1].Bias = posterior.NewParams(make([]float64, 3), make([]float64, 3), p.Scale)
 		return p
 	}},
+	{"layers swapped", "layers 1 and 2 look swapped", func() *posterior.Posterior {
+		p := sane(relu, 4, 16, 16, 16, 3)
+		p.Layers[1], p.Layers[2] = p.Layers[2], p.Layers[1]
+		return p
+	}},
+	{"rows of logits shifted", "row i of reference.logits looks like that of row i+1 of reference.inputs", func() *posterior.Posterior {
+		p := sane(relu, 4, 16, 3)
+		y := p.Reference.Logits
+		p.Reference.Logits = append(slices.Clone(y[3:]), y[:3]...)
+		return p
+	}},
+	{"rows of logits in another order", "in another order", func() *posterior.Posterior {
+		p := sane(relu, 4, 16, 3)
+		y := p.Reference.Logits
+		for i := 0; i < 4; i++ {
+			for k := range 3 {
+				y[3*i+k], y[3*(8-i)+k] = y[3*(8-i)+k], y[3*i+k]
+			}
+		}
+		return p
+	}},
+	{"hidden bias that the file has not", "layer 0 has no bias here, or zeros", func() *posterior.Posterior {
+		p := sane(relu, 4, 16, 3)
+		p.Reference.Spread[1] = math.NaN()
+		p.Layers[0].Bias = posterior.NewParams(make([]float64, 16), make([]float64, 16), p.Scale)
+		return p
+	}},
 	{"another network", "none of the usual mistakes explains it", func() *posterior.Posterior {
 		p := sane(relu, 4, 16, 16, 3)
 		for j := range p.Layers[1].Weight.Mean {

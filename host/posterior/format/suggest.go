@@ -163,16 +163,17 @@ func (t *tensorFile) candidates(m *tensorMap) []candidate {
 		of[name] = g
 	}
 	for _, name := range t.names() {
+		if g, ok := of[name]; ok && byKey[g.layer] == nil {
+			c := &candidate{key: g.layer, biases: -1}
+			byKey[g.layer], list = c, append(list, c)
+		}
+	}
+	for _, name := range samplersFirst(t.names()) {
 		g, ok := of[name]
 		if !ok {
 			continue
 		}
-		c := byKey[g.layer]
-		if c == nil {
-			c = &candidate{key: g.layer, biases: -1}
-			byKey[g.layer], list = c, append(list, c)
-		}
-		if !c.put(name, g, t.byName[name]) {
+		if c := byKey[g.layer]; !c.put(name, g, t.byName[name]) {
 			m.Ignore = append(m.Ignore, name)
 		}
 	}
@@ -190,6 +191,18 @@ func (t *tensorFile) candidates(m *tensorMap) []candidate {
 	}
 	slices.SortFunc(m.Ignore, compareNatural)
 	return found
+}
+
+// samplersFirst puts blitz's weight_sampler.mu before weight_mu: forward() draws from the
+// sampler, whose numbers are others once the module was moved to another device.
+func samplersFirst(names []string) []string {
+	first := []string{}
+	for _, name := range names {
+		if strings.Contains(name, "_sampler.") {
+			first = append(first, name)
+		}
+	}
+	return append(first, slices.DeleteFunc(names, func(name string) bool { return strings.Contains(name, "_sampler.") })...)
 }
 
 // put says whether the tensor has a place in the layer that nothing else has.

@@ -64,7 +64,7 @@ func TestSuggest(t *testing.T) {
 		{"blitz", "<f4", []raw{
 			{"a.weight_mu", []int{5, 2}, nil}, {"a.weight_rho", []int{5, 2}, nil}, {"a.bias_mu", []int{5}, nil}, {"a.bias_rho", []int{5}, nil},
 			{"a.weight_sampler.mu", []int{5, 2}, nil}, {"a.weight_sampler.rho", []int{5, 2}, nil},
-		}, "softplus out,in\nidentity a.weight_mu|a.weight_rho a.bias_mu|a.bias_rho\nignore a.weight_sampler.mu a.weight_sampler.rho", "softplus"},
+		}, "softplus out,in\nidentity a.weight_sampler.mu|a.weight_sampler.rho a.bias_mu|a.bias_rho\nignore a.weight_mu a.weight_rho", "softplus"},
 		{"own layers", "<f4", []raw{
 			{"w.mu", []int{5, 2}, nil}, {"w.rho", []int{5, 2}, nil}, {"l.mu", []int{3, 5}, nil}, {"l.rho", []int{3, 5}, nil},
 		}, "softplus in,out\n? l.mu|l.rho -\nidentity w.mu|w.rho -", "the layers also chain in another order with the other layout"},
