@@ -20,23 +20,28 @@ Every function also takes
     inputs     raw inputs, (N, ...): the first 256 are kept in the file, with the logits
     logits     what the framework's mean network gives for them, (N, outputs); or
     predict    that network: called with inputs, after (inputs - mean) / std if these are given
-               (neither is needed where the function can call the network itself)
+               (neither is needed where the function can call the network itself; those of torch call
+               it with a tensor, and with the raw inputs first: forward() may normalise them itself)
     mean, std  the normalisation between raw inputs and the network: one number, one for each input,
                or shapes that broadcast to one input, such as (3, 1, 1)
     note       free text to keep in the file
     tolerance  how far the logits may lie from what this file's arrays give, relative to the largest
                sum of magnitudes in the last layer (default 1e-5, for float32)
+    spread     of normal weights: the standard deviations that the framework itself computes, a pair
+               (of the weights, of the biases) for each layer, None for what it does not say
 
 With them, the file is compared with the framework before it is written: a wrong order, activation,
-layout or normalisation is an error here, and psafe compares once more when it reads the file. "The
-mean network" is the one with mean weights; network 0 of a set of samples; of MC dropout, the one
-without dropout. All errors are a ValueError of one line that names the layer.
+layout or normalisation is an error here, and psafe compares once more when it reads the file. Torch
+layers are also asked for draws, whose spread must be the exported one within 10 %. "The mean
+network" is the one with mean weights; network 0 of a set of samples; of MC dropout, the one without
+dropout. All errors are a ValueError of one line that names the layer.
 
 SPDX-License-Identifier: Apache-2.0
 """
 import contextlib
 import json
 import os
+import re
 import sys
 
 import numpy as np
@@ -75,7 +80,7 @@ def sd_of(scale, word):
     """The standard deviation, in float64, where scale is stored as word says:
     sd, variance, softplus, softplus:EPS (EPS + log(1 + exp(s))), log_sd, log_variance, none."""
     s, (kind, _, eps) = np.asarray(scale, np.float64), str(word).partition(":")
-    if kind == "softplus":
+    if kind == "softplus" and re.fullmatch(r"[-+.\deE]*", eps):
         return float(eps or 0) + np.logaddexp(0.0, s)
     table = {"sd": lambda: s, "variance": lambda: np.sqrt(s), "log_sd": lambda: np.exp(s),
              "log_variance": lambda: np.exp(s / 2), "none": lambda: np.zeros_like(s)}
@@ -290,7 +295,7 @@ def _mistakes(stack, raw, front, shape):
 
 
 def _guess(stack, raw, front, shape, said, tolerance):
-    """Which usual mistake makes the logits fit."""
+    """Which usual mistake makes the logits fit, None if there is none that does."""
     own, size = evaluate(stack, front(raw))
     for step in (1, -1) if len(own) > 3 else ():
         rows = slice(1, None) if step == 1 else slice(None, -1)
@@ -311,8 +316,13 @@ def _guess(stack, raw, front, shape, said, tolerance):
     factor = float((own * said).sum() / (own * own).sum()) if own.any() else 0.0
     if (np.abs(factor * own - said) <= tolerance * size.max() * max(1.0, abs(factor))).all() and factor:
         return "the logits are %.6g times those of these layers (a temperature?): multiply the last layer, or give logits without" % factor
+    return None
+
+
+def _see_to(stack):
+    """What to look at where no usual mistake fits."""
     bare = [str(k) for k, (_, bias, _) in enumerate(stack) if not bias.any()]
-    return "see to the layout, the order, the activations, the normalisation and what else forward() does" + (
+    return "see to the layout, the order, the activations, the normalisation (mean=, std=) and what else forward() does" + (
         ", and whether layer %s has a bias, which it has not here" % " or ".join(bare) if bare else "")
 
 
@@ -331,59 +341,47 @@ def _affine(stack, raw, said):
     return best[1:]
 
 
-def _compared(layers, raw, front, shape, said, tolerance):
-    """The framework's logits for raw inputs, if the layers give the same, and a note if they were none."""
-    stack = _stack(layers)
-    said, (own, size) = np.asarray(_numbers(said, "logits"), np.float64), evaluate(stack, front(raw))
+def _agreed(stack, x, said, tolerance):
+    """The framework's logits, said for x, if the network gives the same, else None; and a note if they
+    were no logits."""
+    own, size = evaluate(stack, x)
     if said.shape != own.shape:
         raise ValueError("the framework's logits have shape %s, want %s" % (said.shape, own.shape))
     margin = tolerance * np.maximum(size.max(axis=1, keepdims=True), 1e-12)
     if (np.abs(own - said) <= margin).all():
         return said, []
     undone, name = _softmax_undone(own, said, margin)
-    if undone is None:
-        i, j = np.unravel_index(np.argmax(np.abs(own - said) / margin), own.shape)
+    return undone, [] if undone is None else ["the %s at the end is left out: psafe speaks of logits" % name]
+
+
+def _compared(layers, raw, front, shape, said, tolerance):
+    """The framework's logits for raw inputs, (N, inputs), which front() normalises, if the layers give the
+    same, and a note if they were none. If not, the error names the usual mistake that fits."""
+    stack, said = _stack(layers), np.asarray(_numbers(said, "logits"), np.float64)
+    agreed, notes = _agreed(stack, front(raw), said, tolerance)
+    if agreed is None:
+        own, size = evaluate(stack, front(raw))
+        i, j = np.unravel_index(np.argmax(np.abs(own - said) / np.maximum(size.max(axis=1, keepdims=True), 1e-12)), own.shape)
         raise ValueError("output %d of input %d is %.9g in the framework and %.9g from these layers: %s. Nothing was written"
-                         % (j, i, said[i, j], own[i, j], _guess(stack, raw, front, shape, said, tolerance)))
-    return undone, ["the %s at the end is left out: psafe speaks of logits" % name]
+                         % (j, i, said[i, j], own[i, j], _guess(stack, raw, front, shape, said, tolerance) or _see_to(stack)))
+    return agreed, notes
 
 
-def _compared_spread(layers, spread):
-    """The means of the framework's standard deviations, if the layers have the same."""
-    spread = np.asarray(to_numpy(spread), np.float64)
-    if spread.shape != (len(layers), 2):
-        raise ValueError("spread= has shape %s, want (%d, 2): the mean standard deviation of the weights and of the biases of each "
-                         "layer, NaN where there is none" % (spread.shape, len(layers)))
-    for layer, row in zip(layers, spread):
-        for part, want in zip(("weight", "bias"), row):
-            own = layer.sd(part).mean()
-            if np.isnan(want) and np.isnan(own) or abs(own - want) <= 1e-3 * abs(want):
-                continue
-            fits = []
-            for word in ("sd", "variance", "softplus", "log_sd", "log_variance") if np.isfinite(own) else ():
-                with np.errstate(all="ignore"):
-                    sd = sd_of(getattr(layer, part)["scale"], word).mean()
-                fits += [word] * bool(abs(sd - want) <= 1e-3 * abs(want))
-            raise ValueError("%s: the mean standard deviation of its %s is %.4g in the framework and %.4g from scale %r: %s. Nothing was "
-                             "written" % (layer.label, part, want, own, layer.word[part],
-                                          "its numbers look like scale %r" % fits[0] if fits else "see what its numbers are"))
-    return spread
-
-
-def _spread(layers):
-    """The mean standard deviations, of layers whose scale word the library's source says."""
-    return [[layer.sd(p).mean() for p in ("weight", "bias")] for layer in layers]
+def _raw(inputs, first):
+    """The first 256 of inputs=, which must fit the first layer."""
+    raw = np.asarray(_numbers(inputs, "inputs="), np.float64)
+    if raw.ndim < 2 or len(raw) == 0 or int(np.prod(raw.shape[1:])) != first.inputs:
+        raise ValueError("inputs= has shape %s: want (N, ...) with %d numbers in each, the inputs of %s"
+                         % (raw.shape, first.inputs, first.label))
+    return raw[:256]
 
 
 def _references(layers, inputs, logits, predict, mean, std, tolerance):
     """The arrays input.* and reference.*, the shape of an input or None, and notes."""
     arrays, n_in, shape = {}, layers[0].inputs, None
     if inputs is not None:
-        raw = np.asarray(_numbers(inputs, "inputs="), np.float64)
-        raw, shape = raw[:256], raw.shape[1:]
-        if raw.ndim < 2 or len(raw) == 0 or int(np.prod(shape)) != n_in:
-            raise ValueError("inputs= has shape %s: want (N, ...) with %d numbers in each, the inputs of %s"
-                             % (np.shape(inputs), n_in, layers[0].label))
+        raw = _raw(inputs, layers[0])
+        shape = raw.shape[1:]
     elif logits is not None or predict is not None:
         raise ValueError("logits= and predict= need inputs=")
     if (mean is None) != (std is None):
@@ -396,7 +394,7 @@ def _references(layers, inputs, logits, predict, mean, std, tolerance):
     if inputs is None:
         return arrays, None, ["no inputs= were given, so nothing was compared with the framework"]
     if (logits is None) == (predict is None):
-        raise ValueError("inputs= needs one of logits= and predict=: what the framework itself computes for them")
+        raise ValueError("inputs= needs one of logits= and predict=, and not both: what the framework itself computes for them")
     x = arrays["reference.inputs"] = raw.reshape(len(raw), n_in)
     odd = []
     if mean is None and raw.ndim == 4 and (x < 0).any():
@@ -435,6 +433,43 @@ def _described(kind, layers):
     return header, arrays
 
 
+def _spreads(layers, spread):
+    """reference.spread: the mean of the standard deviations of each layer's weights and biases by the
+    framework, which must be that of this file, or the error names the scale word that fits; NaN where
+    the framework does not say (None)."""
+    try:
+        pairs = [(weight, bias) for weight, bias in spread]
+    except (TypeError, ValueError):
+        pairs = []
+    if len(pairs) != len(layers):
+        raise ValueError("spread=: want a pair for each of the %d layers: the standard deviations of its weights and of its "
+                         "biases, None where there are none" % len(layers))
+    means = np.full((len(layers), 2), np.nan)
+    for k, layer in enumerate(layers):
+        for j, (part, said) in enumerate(zip(("weight", "bias"), pairs[k])):
+            if said is None:
+                continue
+            said = np.asarray(_numbers(said, "%s: spread= of its %s" % (layer.label, part)), np.float64).mean()
+            own = np.nan_to_num(layer.sd(part)).mean()
+            if not abs(own - said) <= 1e-3 * abs(said) + 1e-30:  # as psafe compares them
+                fits = []
+                for word in ("sd", "variance", "softplus", "log_sd", "log_variance") if layer.word[part] != "none" else ():
+                    with np.errstate(all="ignore"):
+                        sd = sd_of(getattr(layer, part)["scale"], word).mean()
+                    fits += [word] * bool(abs(sd - said) <= 1e-3 * abs(said))
+                raise ValueError("%s: the mean standard deviation of its %s is %.4g by the framework (spread=) and %.4g as exported with "
+                                 "scale=%r: %s. Nothing was written" % (
+                                     layer.label, part, said, own, layer.word[part],
+                                     "its numbers look like scale %r" % fits[0] if fits else "see what its numbers are"))
+            means[k, j] = said if layer.word[part] != "none" else np.nan
+    return means
+
+
+def _own_spread(layers):
+    """spread= where the library's source says that the exported numbers are standard deviations."""
+    return [[layer.sd(p).mean() if layer.word[p] != "none" else None for p in ("weight", "bias")] for layer in layers]
+
+
 def _write(path, kind, layers, fields=None, notes=(), inputs=None, logits=None, predict=None, mean=None, std=None,
            note="", tolerance=1e-5, spread=None):
     """Checks the layers, compares them with the framework and writes the file, whole or not at all."""
@@ -444,17 +479,18 @@ def _write(path, kind, layers, fields=None, notes=(), inputs=None, logits=None, 
     arrays.update(own)
     header.update(fields or {})
     notes = list(notes) + more
+    if kind != "gaussian" and spread is not None:
+        raise ValueError("spread= belongs to independent normal weights, and these are %s" % kind)
     if kind == "gaussian":
-        certain = all(layer.word[p] == "none" for layer in layers for p in ("weight", "bias"))
-        if certain:
-            spread = np.full((len(layers), 2), np.nan) if spread is None else spread
+        means = np.full(1, np.nan) if spread is None else _spreads(layers, spread)
+        if not np.isnan(means).all():  # else psafe would compare the file with itself
+            arrays["reference.spread"] = means
+        if all(layer.word[p] == "none" for layer in layers for p in ("weight", "bias")):
             notes.append("no weight has a standard deviation: this is one network, and no posterior")
         elif spread is None:
-            means = ["%.3g" % m if m == m else "none" for m, _ in _spread(layers)]
-            notes.append("no spread= was given, so nothing shows that the spreads are what scale= says: the standard deviations of the "
-                         "weights are %s on average" % ", ".join(means))
-        if spread is not None:
-            arrays["reference.spread"] = _compared_spread(layers, spread)
+            own = ["none" if pair[0] is None else "%.3g" % pair[0] for pair in _own_spread(layers)]
+            notes.append("the standard deviations (of the weights, on average: %s) are as given and were not compared: no spread= was given"
+                         % ", ".join(own))
     if shape and len(shape) > 1:
         header["input_shape"] = [int(n) for n in shape]
     text = "; ".join([note] * bool(note) + notes)
@@ -469,6 +505,8 @@ def _write(path, kind, layers, fields=None, notes=(), inputs=None, logits=None, 
         with open(part, "wb") as f:
             np.savez(f, **arrays)
         os.replace(part, path)
+    except OSError as e:
+        raise ValueError("%s: cannot be written: %s" % (path, e.strerror or e)) from None
     finally:
         if os.path.exists(part):
             os.remove(part)
@@ -477,12 +515,10 @@ def _write(path, kind, layers, fields=None, notes=(), inputs=None, logits=None, 
 # ---- plain arrays ------------------------------------------------------------------------------
 
 def save_gaussian(path, layers, spread=None, **reference):
-    """Independent normal weights: layers made by dense().
-
-    spread, (layers, 2), is what the framework itself says of the standard deviations: their mean over
-    the weights and over the biases of each layer, NaN where there are none. Nothing else shows that
-    variances or rho were not taken for standard deviations.
-    """
+    """Independent normal weights: layers made by dense(). With spread=, what the framework itself says of
+    the standard deviations, such as [(q.stddev(), None), ...]: it is compared, as means over a layer,
+    with what scale= made of the arrays, and kept. Nothing else shows that variances or rho were not taken
+    for standard deviations: without it, a note says so."""
     for k, layer in enumerate(layers):
         if not isinstance(layer, Layer):
             raise ValueError("layer %d is a %s: make it by dense()" % (k, _kind(layer)))
@@ -615,12 +651,13 @@ class _Dense:
 
     def __init__(self, module, label, names=None):
         self.module, self.label, self.layout, self.word = module, label, "out,in", None
-        rows = _rows(names)
+        rows, self.named = _rows(names), False
         for row in rows:
             if _get(module, row[0]) is not None and _get(module, row[1]) is not None:
                 self.weight, self.weight_scale, self.bias, self.bias_scale = (_get(module, p) for p in row[:4])
                 self.word = row[4]
                 self.layout = row[5] if len(row) > 5 else "out,in"
+                self.named = bool(names) and row is rows[0]
                 break
         else:
             self.weight, self.weight_scale, self.bias, self.bias_scale = module.weight, None, module.bias, None
@@ -644,7 +681,17 @@ class _Dense:
 
 
 def _rows(names):
-    return ([tuple(names)] if names else []) + NAMES
+    """Where to look for tensors: names= first, in which None stands for a tensor that no layer has."""
+    if names is None:
+        return NAMES
+    row = tuple("" if n is None else n for n in names)
+    if len(row) not in (5, 6) or not all(isinstance(n, str) for n in row) or not row[0] or not row[1]:
+        raise ValueError("names=%r: want five words: the weight, its spread, the bias, its spread (None: it has none), and what "
+                         "a spread is; as a sixth \"in,out\" for x @ W" % (names,))
+    sd_of(0.0, row[4])
+    if row[5:] not in ((), ("in,out",), ("out,in",)):
+        raise ValueError("names=%r: the sixth is %r, want \"in,out\" or \"out,in\"" % (names, row[5]))
+    return [row] + NAMES
 
 
 def _is_dense(module, names):
@@ -657,7 +704,7 @@ def _modules(model, layers, names, label=""):
     """(label, module or activation word) in the order of the forward pass."""
     if layers is not None:
         for k, item in enumerate(layers):
-            for one in item if isinstance(item, tuple) else (item,):
+            for one in item if isinstance(item, (tuple, list)) else (item,):
                 if isinstance(one, str):
                     yield "layers[%d]" % k, one
                 else:
@@ -672,9 +719,11 @@ def _modules(model, layers, names, label=""):
         return
     children = list(getattr(model, "_modules", None) or ())
     if children and not _is_dense(model, names) and "Conv" not in _kind(model):
-        names = ", ".join('(net.%s, "relu")' % n for n in children[:3])
-        raise ValueError("%s is not a Sequential, so its order is not known: pass layers=[%s, ...], every layer with "
-                         "its activation in the order of forward()" % (_kind(model), names))
+        dense_ones = [n for n in children if _is_dense(model._modules[n], names)] or children
+        pairs = ['(net.%s, "relu")' % n for n in dense_ones[:-1]] + ['(net.%s, "identity")' % dense_ones[-1]]
+        raise ValueError("%s is not a Sequential, so its order is not known: pass layers=[%s], every layer with its activation "
+                         "in the order of forward()" % (_kind(model), ", ".join(pairs[:2] + ["..."] * (len(pairs) > 3)
+                                                                               + pairs[2:][-1:])))
     yield label, model
 
 
@@ -768,9 +817,14 @@ def _chain(model, layers, names, make=None, rates=None):
             if rates is not None:
                 rates.append(rate)
             pre, rate = None, 0.0
+        elif hasattr(m, "__name__"):  # a function such as torch.relu, or a class
+            word = m.__name__.lower().replace("leaky_relu", "leaky_relu:SLOPE").replace("leakyrelu", "leaky_relu:SLOPE")
+            raise ValueError("%s: %s" % (label, 'an activation is a word here: write "%s"' % word if word.split(":")[0] in ACTIVATIONS
+                                         else "psafe has no %s: it has relu, tanh, sigmoid, identity, leaky_relu:SLOPE" % word))
         else:
-            raise ValueError("%s: psafe has no such layer or activation; of a dense layer with random weights, names="
-                             "(weight, its spread, bias, its spread, scale word) says where they are" % label)
+            raise ValueError("%s: psafe has no such layer or activation; for a normalisation pass mean= and std=; of a dense layer "
+                             "with random weights, names=(weight, its spread, bias, its spread, scale word) says where they "
+                             "are" % label)
     if pre is not None or rate:
         raise ValueError("BatchNorm1d or Dropout behind the last activation is not supported")
     return made, tensors, sorted(set(notes), key=notes.index), front
@@ -807,11 +861,7 @@ def _call(model, x, like):
     if hasattr(like, "detach"):
         import torch
         with torch.no_grad():
-            try:
-                out = model(torch.as_tensor(x).to(device=like.device, dtype=like.dtype))
-            except (RuntimeError, IndexError) as e:
-                raise ValueError("%s cannot be called with inputs of shape %s: %s; give inputs= as it takes them"
-                                 % (_kind(model), x.shape, str(e).split("\n")[0])) from None
+            out = model(torch.as_tensor(x).to(device=like.device, dtype=like.dtype))
     else:
         out = model(x)
     return to_numpy(out[0] if isinstance(out, tuple) else out)
@@ -843,9 +893,9 @@ def _training(module, mode):
             m.training = old
 
 
-def _mean_logits(model, tensors, x, values=()):
-    """What a torch network's own forward() gives in evaluation mode with its spreads as good as 0
-    (rho = -80 is an sd of 2e-35) and with values, pairs of a tensor and what it shall hold."""
+def _mean_logits(model, tensors, x, values=(), predict=None):
+    """What a torch network's own forward() (or predict) gives in evaluation mode with its spreads as good
+    as 0 (rho = -80 is an sd of 2e-35) and with values, pairs of a tensor and what it shall hold."""
     put = list(values)
     for d in tensors:
         small = 1e-30 if d.word in ("sd", "variance") else -80.0
@@ -858,72 +908,148 @@ def _mean_logits(model, tensors, x, values=()):
         try:
             for tensor, value in put:
                 old.append((tensor, _set(tensor, value)))
-            return _call(model, x, tensors[0].weight)
+            return _call(predict or model, x, tensors[0].weight)
+        except Exception as e:
+            raise ValueError("%s cannot be called with inputs of shape %s: %s: %s; give inputs= as it takes them" % (
+                "predict=" if predict else _kind(model), np.shape(x), _kind(e), " ".join(str(e).split()))) from e
         finally:
             for tensor, value in reversed(old):
                 _set(tensor, value)
 
 
-def _check_drawn(d, layer):
-    """Lets a random torch layer draw its weights 100 times, for an input of ones and for one of zeros,
-    which shows the biases alone, and compares the spread of each output with the exported standard
-    deviations. A note is returned if it does not draw."""
-    if not hasattr(d.weight, "detach"):
-        return None
-    x = np.stack([np.ones(layer.inputs), np.zeros(layer.inputs)])
+def _drawing_mode(d, x):
+    """The mode (of _training) in which a torch layer's outputs for x differ from call to call, and why
+    there is none: many layers draw in one mode only."""
+    why = "it does not draw when it is called"
     for mode in (None, True, False):
         with _seeded(d.weight), _training(d.module, mode):
             try:
-                outs = np.stack([_call(d.module, x, d.weight) for _ in range(100)]).astype(np.float64)
-            except (TypeError, ValueError, RuntimeError):
-                return "%s cannot be called alone with two inputs, so its spread was not checked" % d.label
-        if np.ptp(outs, axis=0).any():
-            break
-    got = outs.std(axis=0, ddof=1)
-    if not got.any():
-        return "%s does not draw weights when it is called, so its spread was not checked" % d.label
-    bias = np.nan_to_num(layer.sd("bias")) + np.zeros(layer.outputs)
-    want = np.stack([np.sqrt((layer.sd("weight") ** 2).sum(axis=0) + bias ** 2), bias])
-    # 100 draws give each standard deviation within a fifth or so, and their mean closer.
-    factor = np.append(np.full(layer.outputs, 1.5), 1 + max(0.05, 6 / np.sqrt(198 * layer.outputs)))
-    got, want = (np.hstack([a, a.mean(axis=1, keepdims=True)]) for a in (got, want))
-    apart = (np.maximum(got, want) > 1e-5 * np.abs(outs).max()) & ~((want / factor < got) & (got < want * factor))
-    if apart.any():
-        row, at = np.argwhere(apart)[0]
-        raise ValueError("%s: its outputs for an input of %s vary by %.3g, and by the exported standard deviations it would be %.3g: "
-                         "are these what %r says?" % (d.label, ("ones", "zeros")[row], got[row, at], want[row, at], d.word))
-    return None
+                if np.ptp([_call(d.module, x, d.weight) for _ in range(3)], axis=0).any():
+                    return mode, None
+            except Exception as e:
+                why = "it cannot be called alone (%s)" % " ".join(str(e).split())
+    return None, why
 
 
-def _torch_inputs(inputs, reference):
-    """Raw inputs as the network takes them."""
+def _spread_drawn(d, x, mode, halves, want):
+    """The standard deviations of a torch layer's outputs for x, and the largest output. There are so many
+    draws that the mean of each half is known to 2 %: that of n equal ones is off by
+    1 / sqrt(2 n draws), and unequal ones count as (sum)^2 / (sum of squares)."""
+    sums = [(want.ravel()[h].sum(), (want.ravel()[h] ** 2).sum()) for h in halves]
+    draws = 25 + int(max(2500 * squares / total ** 2 if total > 0 else 0 for total, squares in sums))
+    if hasattr(d.weight, "detach"):
+        import torch
+        x = torch.as_tensor(x).to(device=d.weight.device, dtype=d.weight.dtype)
+    with _seeded(d.weight), _training(d.module, mode):
+        first = np.asarray(_call(d.module, x, d.weight), np.float64)
+        total, squares = np.zeros(want.shape), np.zeros(want.shape)
+        for _ in range(draws - 1):
+            off = _call(d.module, x, d.weight) - first
+            total += off
+            squares += off ** 2
+    variance = np.maximum(squares - total ** 2 / draws, 0) / (draws - 1)
+    # The root of an unbiased variance is too small by about 1 in 4 (draws - 1).
+    return np.sqrt(variance) * (1 + 0.25 / (draws - 1)), np.abs(first).max()
+
+
+def _check_drawn(d, layer):
+    """Lets a random torch layer draw, and compares the spread of its outputs with the exported standard
+    deviations: for one-hot inputs (256, fewer of a wide layer) those of the weights, for an input of zeros those of
+    the biases. It does not matter whether the layer draws weights or, by local reparameterisation,
+    outputs. The smaller and the larger half are compared by their means, to 10 %. Returns for weights
+    and biases whether they were compared, and a note where they were not."""
+    count = min(layer.inputs, 256, max(16, 16384 // layer.outputs))  # so that a wide layer takes no minutes
+    rows = np.linspace(0, layer.inputs - 1, count).astype(int)
+    sd, sd_bias = layer.sd("weight")[rows], np.broadcast_to(np.nan_to_num(layer.sd("bias")), layer.outputs)
+    # One-hot inputs so large that the spread of the biases hardly counts.
+    gain = min(max(1.0, 10 * sd_bias.mean() / max(sd.mean(), 1e-300)), 2.0 ** 20)
+    hot = np.zeros((len(rows), layer.inputs))
+    hot[np.arange(len(rows)), rows] = gain
+    (mode, why), compared, notes = _drawing_mode(d, hot), [False, False], []
+    for j, (part, words, unit, x, want) in enumerate((
+            ("weight", "weights", gain, hot, np.hypot(gain * sd, sd_bias)),
+            ("bias", "biases", 1, np.zeros((1, layer.inputs)), sd_bias[None]))):
+        reason = why
+        if why is None:
+            halves = np.array_split(np.argsort(want, axis=None, kind="stable"), min(2, want.size))
+            got, size = _spread_drawn(d, x, mode, halves, want)
+            reason = "they are too small beside the layer's other numbers"  # float32 does not tell them from 0
+            for half in halves if j or gain * sd.mean() >= sd_bias.mean() else []:
+                a, b = got.ravel()[half].mean(), want.ravel()[half].mean()
+                if max(a, b) > 1e-5 * size:
+                    compared[j] = True
+                    if abs(a - b) > 0.1 * b:
+                        raise ValueError("%s: its %s vary by %.3g when it draws, and by the exported standard deviations it would "
+                                         "be %.3g: are these what %r says?" % (layer.label, words, a / unit, b / unit, d.word))
+        if not compared[j] and layer.word[part] != "none":
+            notes.append("the standard deviations of the %s of %s are as given and were not compared: %s"
+                         % (words, layer.label, reason))
+    return compared, notes
+
+
+def _torch_reference(model, tensors, made, front, inputs, reference, values=()):
+    """What _write takes from inputs= to std=, with the logits that the network itself, or predict=, gives,
+    and notes."""
     if inputs is None:
         raise ValueError("inputs= is missing: a few raw inputs, so that the file can be compared with the network")
-    x = np.asarray(_numbers(inputs, "inputs="), np.float64)[:256]
-    if reference.get("mean") is None or reference.get("std") is None:
-        return x
-    mean, std = (_normalisation(reference[w], w, x.shape[1:]) for w in ("mean", "std"))
-    return ((x.reshape(len(x), -1) - mean) / std).reshape(x.shape)
+    _check_stack(made)
+    raw, own = _raw(inputs, made[0]), reference.get("mean") is not None and reference.get("std") is not None
+    reference = dict(_front(front, reference, inputs), inputs=inputs)
+    if reference.get("logits") is not None:
+        return reference, []
+    predict = reference.pop("predict", None)
+    if not own:
+        return dict(reference, logits=_mean_logits(model, tensors, raw, values, predict)), []
+    mean, std = (_normalisation(reference[w], w, raw.shape[1:]) for w in ("mean", "std"))
+    flat, stack, tolerance = raw.reshape(len(raw), -1), _stack(made), reference.get("tolerance", 1e-5)
+
+    def normalised(x):
+        return (x - mean) / std
+
+    try:
+        said = np.asarray(_numbers(_mean_logits(model, tensors, raw, values, predict), "logits"), np.float64)
+        inside = _agreed(stack, normalised(flat), said, tolerance)[0] is not None
+    except ValueError:  # it cannot take raw inputs
+        said, inside = None, False
+    if inside:
+        return dict(reference, logits=said), ["the network normalises its inputs itself, by mean= and std="]
+    outside = _mean_logits(model, tensors, normalised(flat).reshape(raw.shape), values, predict)
+    if said is not None and said.shape == outside.shape and _agreed(stack, normalised(flat), outside, tolerance)[0] is None and _guess(
+            stack, flat, normalised, raw.shape[1:], said, tolerance):
+        outside = said  # a mistake, and one that has a name if the network normalises its inputs itself
+    return dict(reference, logits=outside), []
 
 
-def save_torch(path, model, inputs, layers=None, names=None, **reference):
+def save_torch(path, model, inputs, layers=None, names=None, mean=None, std=None, logits=None, predict=None, **reference):
     """A torch network whose layers have a mean and a spread for each weight; nn.Linear is certain.
 
     A Sequential is read in its order. Of another module, layers= lists the modules and activations
     in the order of its forward(): [(net.fc1, "relu"), (net.fc2, "identity")]. names= says where your
     own layers keep their tensors: (weight, its spread, bias, its spread, scale word of sd_of), such
-    as ("w_mu", "w_rho", "b_mu", "b_rho", "softplus"), and as a sixth "in,out" if they use x @ W.
-    The logits are those of model(inputs) itself, with its spreads set to 0 for that call.
+    as ("w_mu", "w_rho", "b_mu", "b_rho", "softplus"), None for a tensor that they have not, and as a
+    sixth "in,out" if they use x @ W. mean= and std= are the normalisation of the inputs, be it in
+    front of the model or in its forward(). The logits are those of model(inputs) itself, with its
+    spreads set to 0 for that call, unless logits= or predict= are given.
     """
+    if not callable(model):
+        raise ValueError("save_torch takes one torch module, and this is a %s: save_torch_ensemble takes several networks, and "
+                         "psafe import reads a state_dict" % _kind(model))
     made, tensors, notes, front = _chain(model, layers, names)
     if not made:
         raise ValueError("%s has no layer with weights" % _kind(model))
-    x = _torch_inputs(inputs, reference)
-    for d, layer in zip(tensors, made):
-        note = _check_drawn(d, d.layer("identity")) if d.word else None
-        notes += [note] * bool(note)
-    said = _mean_logits(model, tensors, x)
-    _write(path, "gaussian", made, None, notes, inputs, said, spread=_spread(made), **_front(front, reference, inputs))
+    if names is not None and not any(d.named for d in tensors):
+        raise ValueError("names=: no layer has both %s and %s" % tuple(names[:2]))
+    reference = dict(reference, mean=mean, std=std, logits=logits, predict=predict)
+    reference, more = _torch_reference(model, tensors, made, front, inputs, reference)
+    # Before the draws, for a wrong layout shows in their spread too.
+    _references(made, *(reference.get(w) for w in ("inputs", "logits", "predict", "mean", "std")), reference.get("tolerance", 1e-5))
+    spread, notes = _own_spread(made), notes + more
+    if reference.get("spread") is None:
+        for d, pair in zip(tensors, spread):
+            compared, more = _check_drawn(d, d.layer("identity")) if d.word else ([True, True], [])
+            pair[:], notes = [a if known else None for a, known in zip(pair, compared)], notes + more
+        reference["spread"] = spread
+    _write(path, "gaussian", made, None, notes, **reference)
 
 
 def save_torch_dropout(path, model, inputs, layers=None, **reference):
@@ -932,10 +1058,10 @@ def save_torch_dropout(path, model, inputs, layers=None, **reference):
     made, tensors, notes, front = _chain(model, layers, None, rates=rates)
     if not any(rates):
         raise ValueError("%s has no Dropout in front of a layer" % _kind(model))
-    said = _mean_logits(model, tensors, _torch_inputs(inputs, reference))
     if any(d.word for d in tensors):
         raise ValueError("a layer has random weights: psafe has these or dropout, not both")
-    _write_dropout(path, made, rates, dict(_front(front, reference, inputs), notes=notes, inputs=inputs, logits=said))
+    reference, more = _torch_reference(model, tensors, made, front, inputs, reference)
+    _write_dropout(path, made, rates, dict(reference, notes=notes + more))
 
 
 def _same(a, b):
@@ -954,10 +1080,10 @@ def save_torch_ensemble(path, models, inputs, layers=None, counts=None, **refere
     for i, (made, _, _, front) in enumerate(chains):
         if [a.activation for a in made] != [a.activation for a in chains[0][0]] or not _same(front, chains[0][3]):
             raise ValueError("network %d has other layers than network 0" % i)
-    said = _mean_logits(models[0], chains[0][1], _torch_inputs(inputs, reference))
+    made, tensors, notes, front = chains[0]
+    reference, more = _torch_reference(models[0], tensors, made, front, inputs, reference)
     networks = [[a for m in made for a in (m.weight["mean"], (m.bias or {}).get("mean"))] for made, _, _, _ in chains]
-    save_samples(path, networks, [m.activation for m in chains[0][0]], "in,out", counts, inputs=inputs, logits=said,
-                 notes=chains[0][2], **_front(chains[0][3], reference, inputs))
+    save_samples(path, networks, [m.activation for m in made], "in,out", counts, notes=notes + more, **reference)
 
 
 def save_laplace(path, la, inputs, samples=100, seed=0, layers=None, **reference):
@@ -1013,10 +1139,11 @@ def save_laplace(path, la, inputs, samples=100, seed=0, layers=None, **reference
         raise ValueError("%s is about a parameter of shape %s that belongs to no dense layer of the network"
                          % (_kind(la), shapes[min(set(range(len(params))) - used)]))
     first = drawn if shape == "Diag" else [a[0] for a in drawn]
-    said = _mean_logits(model, tensors, _torch_inputs(inputs, reference), list(zip(params, first)))
-    reference = dict(_front(front, reference, inputs), inputs=inputs, logits=said)
+    reference, more = _torch_reference(model, tensors, made, front, inputs, reference, list(zip(params, first)))
+    notes += more
     if shape == "Diag":
-        return _write(path, "gaussian", made, None, notes, spread=_spread(made), **reference)
+        reference["spread"] = _own_spread(made) if reference.get("spread") is None else reference["spread"]
+        return _write(path, "gaussian", made, None, notes, **reference)
     notes.append("%d networks drawn from a %s Laplace posterior with seed %d: what is certified is this set" % (
         samples, "Kronecker" if shape == "Kron" else "full", seed))
     return _write(path, "samples", _filled(made, "samples"), {"counts": [1] * samples}, notes, **reference)
@@ -1043,8 +1170,9 @@ def _site(table, name):
     return table[name]
 
 
-def _save_sites(path, locs, scales, layers, layout, guide, reference):
-    """Independent normal sites, {name: array}; guide is asked whether their supports are all of R."""
+def _save_sites(path, locs, scales, layers, layout, guide, reference, known=False):
+    """Independent normal sites, {name: array}; guide is asked whether their supports are all of R.
+    known: the scales are from the guide, which says that they are standard deviations."""
     if layout not in ("in,out", "out,in"):
         raise ValueError('layout=%r: say "out,in" (PyroModule[nn.Linear]) or "in,out" (x @ W)' % (layout,))
     trace = getattr(guide, "prototype_trace", None)
@@ -1062,7 +1190,9 @@ def _save_sites(path, locs, scales, layers, layout, guide, reference):
     made = _sites(layers, put)
     left = sorted(set(locs) - {s for item in layers for s in item[:2]})
     notes = ["site %s is in no layer and left out" % s for s in left]
-    _write(path, "gaussian", made, None, notes, spread=_spread(made), **reference)
+    if known and reference.get("spread") is None:
+        reference = dict(reference, spread=_own_spread(made))
+    _write(path, "gaussian", made, None, notes, **reference)
 
 
 def save_pyro(path, guide, layers, layout=None, **reference):
@@ -1083,7 +1213,7 @@ def save_pyro(path, guide, layers, layout=None, **reference):
     else:
         raise ValueError("%s: want AutoNormal or AutoDiagonalNormal; draw samples of another guide and use "
                          "save_site_samples" % _kind(guide))
-    _save_sites(path, locs, scales, layers, layout, guide, reference)
+    _save_sites(path, locs, scales, layers, layout, guide, reference, known=True)
 
 
 def save_numpyro(path, params, layers, layout=None, guide=None, sites=None, prefix="auto", **reference):
@@ -1137,7 +1267,7 @@ def _tfp_part(layer, part, posterior):
         raise ValueError("%s: the posterior of its %s is %s, want Normal or Deterministic" % (layer.label, part, _kind(d)))
     layer.put(part, "mean", d.loc, "in,out")
     if _kind(d).strip("_") == "Deterministic":
-        return np.nan
+        return None
     sd, raw = np.asarray(to_numpy(d.stddev()), np.float64), getattr(d.scale, "pretransformed_input", None)
     raw = None if raw is None else to_numpy(raw)
     word = "sd" if raw is None else "softplus:%r" % float(np.finfo(raw.dtype).eps)
@@ -1183,7 +1313,7 @@ def save_tfp(path, model, inputs, **reference):
                 raise ValueError("%s: an activation must follow a layer with weights" % label)
             word = named or _tfp_activation(f, label)
         elif hasattr(m, "kernel_posterior") or kind == "Dense":
-            layer, pair = Layer(label, "identity"), [np.nan, np.nan]
+            layer, pair = Layer(label, "identity"), [None, None]
             if kind == "Dense":
                 layer.put("weight", "mean", m.kernel, "in,out")
                 if getattr(m, "bias", None) is not None:
@@ -1214,7 +1344,7 @@ def save_tfp(path, model, inputs, **reference):
         reference["predict"] = mean_network
         if isinstance(model, (list, tuple)):
             notes.append("nothing shows that the layers of the list are in the order of the forward pass: predict= would")
-    _write(path, "gaussian", made, None, sorted(set(notes)), inputs, spread=np.array(spreads), **reference)
+    _write(path, "gaussian", made, None, sorted(set(notes)), inputs, **dict({"spread": spreads}, **reference))
 
 
 def _self_test():

@@ -1,9 +1,10 @@
 """NumPy only: arrays laid out as the sources of each library say, in small classes with the attributes
 of theirs (psafe_export.py cites the files), and plain arrays."""
-from cases import arrays, header, notes, np, path, px, refuses, rng
+import os
+
+from cases import FOLDER, arrays, header, notes, np, path, px, refuses, rng
 
 X = rng.rand(40, 5)
-NONE = float("nan")
 
 
 def make(*sizes):
@@ -273,8 +274,8 @@ for layout in ("out,in", "in,out"):
     end = layout.replace(",", "-")
     px.save_gaussian(path("gaussian-" + end), [
         px.dense(*turn([p[0], p[1], p[0] ** 2, p[1] ** 2]), activation="sigmoid", layout=layout, scale="variance"),
-        px.dense(*turn([p[2], p[3]]), layout=layout)], inputs=X, mean=rng.rand(5), std=0.5 + rng.rand(5),
-        predict=lambda x: mlp(p, x, lambda z: 1 / (1 + np.exp(-z))), spread=[[np.abs(p[0]).mean(), np.abs(p[1]).mean()], [NONE] * 2])
+        px.dense(*turn([p[2], p[3]]), layout=layout)], spread=[(np.abs(p[0]), np.abs(p[1]).mean()), (None, None)], inputs=X, mean=rng.rand(5), std=0.5 + rng.rand(5),
+        predict=lambda x: mlp(p, x, lambda z: 1 / (1 + np.exp(-z))))
     px.save_samples(path("samples-" + end), [turn(p), turn(make(5, 4, 3)), turn(p)], ["relu", "identity"], layout, [5, 1, 2], inputs=X, logits=mlp(p, X))
     px.save_swag(path("swag-" + end), turn(p), turn([a ** 2 for a in p]), [turn(make(5, 4, 3)) for _ in range(3)], ["relu", "identity"], layout, inputs=X, logits=mlp(p, X))
     px.save_dropout(path("dropout-" + end), turn([p[0], p[1], p[2], None]), [0, 0.5], ["relu", "identity"], layout, inputs=X, logits=mlp(p[:3] + [None], X))
@@ -295,7 +296,7 @@ for words, variance in (("", [np.var(a, axis=0) for a in zip(*snapshots)]), ("li
 rho = np.full((4, 5), -1.0)
 rho[1, 2] = -np.inf
 px.save_gaussian(path("minus-inf"), [px.dense(p[0], p[1], rho, p[1] - 9, "relu", "out,in", "softplus"), px.dense(p[2], p[3], layout="out,in")],
-                 inputs=X, logits=mlp(p, X), spread=[[px.sd_of(rho, "softplus").mean(), px.sd_of(p[1] - 9, "softplus").mean()], [NONE] * 2])
+                 inputs=X, logits=mlp(p, X), spread=[[px.sd_of(rho, "softplus").mean(), px.sd_of(p[1] - 9, "softplus").mean()], (None, None)])
 assert arrays("minus-inf")["layers.0.weight.scale"][2, 1] == 0 and header("minus-inf")["layers"][0].get("bias_scale", "softplus") == "softplus"
 
 
@@ -369,15 +370,14 @@ for word, stored in (("sd", lambda s: s), ("variance", lambda s: s ** 2), ("soft
             continue
         layers = [px.dense(square[k], square[k + 1], stored(sds[k]), stored(sds[k + 1]), "relu" if k < 4 else "identity", "out,in", said) for k in (0, 2, 4)]
         refuses(["layer 0", "look like scale %r" % word], px.save_gaussian, layers, inputs=X, predict=f, spread=means)
-refuses(["spread=", "(3, 2)"], px.save_gaussian, layers, inputs=X, predict=f, spread=means[:2])
-assert "nothing shows" in notes(px.save_gaussian, path("silent"), layers, inputs=X, predict=f) and "reference.spread" not in arrays("silent")
-import os  # noqa: E402
+refuses(["spread=", "each of the 3"], px.save_gaussian, layers, inputs=X, predict=f, spread=means[:2])
+assert "were not compared" in notes(px.save_gaussian, path("silent"), layers, inputs=X, predict=f) and "reference.spread" not in arrays("silent")
 os.remove(path("silent"))
 
 # A softmax at the end leaves logits, also where they are all zero; probabilities of 0 leave none.
 dead = [px.dense(-np.ones((4, 5)), None, activation="relu", layout="out,in"), px.dense(rng.randn(3, 4), None, layout="out,in")]
 for name, end in (("dead-log-softmax", lambda z: np.log(softmax(z))), ("dead-softmax", softmax)):
-    px.save_gaussian(path(name), dead, inputs=X, predict=lambda x: end(np.zeros((40, 3), np.float32)), spread=[[NONE] * 2] * 2)
+    px.save_gaussian(path(name), dead, inputs=X, predict=lambda x: end(np.zeros((40, 3), np.float32)))
     assert not arrays(name)["reference.logits"].any()
 loud = [px.dense(1000 * p[0], None, layout="out,in")]
 refuses(["probability of 0", "softmax"], px.save_gaussian, loud, inputs=X, predict=lambda x: softmax(mlp([1000 * p[0], None], x)).astype(np.float32))
@@ -390,4 +390,29 @@ refuses(["output 0"], px.save_gaussian, one, inputs=X, predict=lambda x: np.ones
 tiny = [px.dense(1e-6 * p[0], 1e-6 * p[1], layout="out,in")]
 refuses(["output"], px.save_gaussian, tiny, inputs=X, predict=lambda x: 1.001e-6 * mlp(p[:2], x))
 assert "nothing was compared" in notes(px.save_gaussian, path("unchecked"), two)
+# The spread of plain arrays is what the framework says (spread=), or a note says that nobody said it.
+four = [px.dense(p[0], p[1], p[0] ** 2, p[1] ** 2, "relu", "out,in", "sd"), two[1]]
+assert "were not compared" in notes(px.save_gaussian, path("as-given"), four, inputs=X, logits=mlp(p, X))
+assert "reference.spread" not in arrays("as-given") and "reference.spread" in arrays("gaussian-out-in")
+assert "were not compared" not in notes(px.save_gaussian, path("spread"), four, inputs=X, logits=mlp(p, X), spread=[(p[0] ** 2, p[1] ** 2), (None, None)])
+for pairs, words in (([(np.abs(p[0]), None), (None, None)], ["layer 0", "weight", "scale='sd'"]), ([(p[0] ** 2, None)], ["each of the 2"]),
+                     (0.1, ["pair"]), ([(None, None), (0.1, None)], ["layer 1", "'none'"])):
+    refuses(words, px.save_gaussian, four, inputs=X, logits=mlp(p, X), spread=pairs)
+refuses(["samples"], px.save_samples, [p], ["relu", "identity"], "out,in", inputs=X, logits=mlp(p, X), spread=[(0, 0), (0, 0)])
+assert all("reference.spread" in arrays(n) for n in ("tfp", "pyro", "mixed")) and "reference.spread" not in arrays("numpyro")
+
+# One line for what a caller may well do.
+lay = [LinearReparameterization(*make(5, 3))]
+refuses(["nodir", "written"], lambda to: px.save_gaussian(os.path.join(FOLDER, "nodir", "net.npz"), two))
+refuses(["list", "save_torch_ensemble"], px.save_torch, lay, X)
+refuses(["dict", "psafe import"], px.save_torch, {"w": 1}, X)
+net = Sequential(*lay)
+refuses(["want five words"], px.save_torch, net, X, names=("mu_weight", "rho_weight"))
+refuses(["want five words"], px.save_torch, net, X, names=("mu_weight", None, None, None, "sd"))
+refuses(["sixth", "x @ W"], px.save_torch, net, X, names=("mu_weight", "rho_weight", None, None, "softplus", "x @ W"))
+refuses(["softplus:much"], px.save_torch, net, X, names=("mu_weight", "rho_weight", None, None, "softplus:much"))
+refuses(["no layer has both w_mu"], px.save_torch, net, X, names=("w_mu", "w_rho", None, None, "softplus"))
+refuses(["(40, 4)", "5 numbers"], px.save_torch, net, X[:, :4])
+refuses(["predict=", "ZeroDivisionError"], px.save_torch, net, X, predict=lambda x: 1 // 0)
+refuses(["one of"], px.save_torch, net, X, predict=net, logits=X[:, :3])
 print("array cases: done")

@@ -81,6 +81,78 @@ refuses(["output"], px.save_torch, net, X, layers=[(net.out, "relu"), (net.hidde
 refuses(["output"], px.save_torch, net, X, layers=[(net.hidden, "tanh"), (net.out, "identity")])
 refuses(["inputs="], px.save_torch, net, None, layers=[(net.hidden, "relu"), net.out])
 
+refuses(['(net.out, "relu"), (net.hidden, "identity")]'], px.save_torch, net, X)
+refuses(['write "relu"'], px.save_torch, net, X, layers=[(net.hidden, torch.relu), net.out])
+refuses(['write "leaky_relu:SLOPE"'], px.save_torch, net, X, layers=[(net.hidden, nn.functional.leaky_relu), net.out])
+refuses(["no gelu"], px.save_torch, net, X, layers=[(net.hidden, nn.functional.gelu), net.out])
+refuses(["Norm", "mean=", "names="], px.save_torch, nn.Sequential(type("Norm", (nn.Identity,), {})(), net.hidden), X)
+
+
+# Layers that draw outputs in training mode, and none in evaluation; one that never draws; a small error in the spread.
+class Local(nn.Module):
+    def __init__(self, n_in, n_out, rho, sd=nn.functional.softplus, draws=True):
+        super().__init__()
+        self.weight_mu, self.bias_mu = nn.Parameter(torch.randn(n_out, n_in)), nn.Parameter(torch.randn(n_out))
+        self.weight_rho, self.bias_rho = nn.Parameter(rho + 0.1 * torch.rand(n_out, n_in)), nn.Parameter(torch.full((n_out,), rho - 3))
+        self.sd, self.draws = sd, draws
+
+    def forward(self, x):
+        y = x @ self.weight_mu.T + self.bias_mu
+        noise = (x ** 2 @ (self.sd(self.weight_rho) ** 2).T + self.sd(self.bias_rho) ** 2).sqrt() * torch.randn_like(y)
+        return y + noise if self.draws and self.training else y
+
+
+class Inside(nn.Module):  # normalises its inputs itself
+    def __init__(self, one, two):
+        super().__init__()
+        self.one, self.two = one, two
+
+    def forward(self, x):
+        return self.two(torch.relu(self.one((x - 0.3) / 0.7)))
+
+
+net = Inside(Local(4, 6, -1.0), Local(6, 3, -4.0)).eval()
+lay = [(net.one, "relu"), (net.two, "identity")]
+said = notes(px.save_torch, path("inside"), net, X, layers=lay, mean=0.3, std=0.7)
+assert "normalises its inputs itself" in said and "compared" not in said and not net.training, said
+assert np.isfinite(arrays("inside")["reference.spread"]).all() and arrays("inside")["input.mean"].tolist() == [0.3]
+logits = net(torch.as_tensor(X)).detach()
+core = nn.Sequential(net.one, nn.ReLU(), net.two)
+for model, more in ((core, {}), (net, {"logits": logits}), (net, {"predict": net}), (net, {"predict": core}), (net, {"predict": lambda x: net(x)})):
+    px.save_torch(path("inside-other"), model, X, layers=None if model is core else lay, mean=0.3, std=0.7, **more)
+    assert np.allclose(arrays("inside-other")["reference.logits"], logits[:256], atol=1e-4)
+refuses(["about mean=0.3, std=0.7 fits"], px.save_torch, net, X, layers=lay)
+refuses(["about mean=0.3, std=0.7 fits"], px.save_torch, net, X, layers=lay, mean=0.3, std=0.75)
+refuses(["activation were relu"], px.save_torch, net, X, layers=[(net.one, "tanh"), net.two], mean=0.3, std=0.7)
+refuses(["activation were relu"], px.save_torch, core, X, layers=[(net.one, "tanh"), net.two], mean=0.3, std=0.7)
+refuses(["(5, 3)"], px.save_torch, net, X[:5, :3], layers=lay)
+words = ("weight_mu", "weight_rho", "bias_mu", "bias_rho")
+refuses(["vary by", "log_sd"], px.save_torch, net, X, layers=lay, mean=0.3, std=0.7, names=words + ("log_sd",))
+for factor in (0.85, 1.15):  # weights alone, or biases alone, whose sd is a twentieth of that of the weights
+    for shape in ((4, 6), (1, 1)):
+        softplus = nn.functional.softplus
+        net = nn.Sequential(Local(*shape, -1.0, sd=lambda s, f=factor: softplus(s) * (f if s.dim() == 2 else 1)))
+        refuses(["weights vary by"], px.save_torch, net, X[:, :shape[0]])
+        net[0].sd = lambda s, f=factor: softplus(s) * (f if s.dim() == 1 else 1)
+        refuses(["biases vary by"], px.save_torch, net, X[:, :shape[0]])
+        net[0].sd = lambda s, f=factor: softplus(s) * (1 - (1 - f) / 10)
+        px.save_torch(path("near"), net, X[:, :shape[0]])
+        assert np.isfinite(arrays("near")["reference.spread"]).all()
+# The mean of all variances is that of all standard deviations here; those of halves are not.
+net = nn.Sequential(Local(4, 6, 0.0, sd=lambda s: s))
+net[0].weight_rho.data, net[0].bias_rho.data = torch.tensor([0.3, 1.2]).repeat(6, 2), torch.full((6,), 0.1)
+refuses(["weights vary by"], px.save_torch, net, X, names=words + ("variance",))
+# What cannot be compared is said, and no number claims it.
+net = nn.Sequential(Local(4, 3, -2.0, draws=False))
+said = notes(px.save_torch, path("mute"), net, X)
+assert "weights of layer 0 (Local) are as given and were not compared: it does not draw" in said and "biases" in said, said
+assert "reference.spread" not in arrays("mute")
+px.save_torch(path("said"), net, X, spread=[[nn.functional.softplus(p) for p in (net[0].weight_rho, net[0].bias_rho)]])
+assert np.isfinite(arrays("said")["reference.spread"]).all()
+net = nn.Sequential(Local(4, 3, -30.0), nn.ReLU(), Local(3, 3, -1.0))
+assert "too small" in notes(px.save_torch, path("tiny"), net, X) or "does not draw" in header("tiny")["note"]
+assert np.isnan(arrays("tiny")["reference.spread"][0]).all() and np.isfinite(arrays("tiny")["reference.spread"][1]).all()
+
 # Other names and scales; x @ W in square layers; sd for variance is noticed by drawing.
 names = ("w_mu", "w_s", "b_mu", "b_s")
 net = train(Net(names=names, spread=-3.0, sd=torch.exp))
@@ -102,8 +174,7 @@ net.extra = nn.Parameter(torch.ones(1))
 net.out.gain = nn.Parameter(torch.ones(1))
 refuses(["gain"], px.save_torch, net, X, layers=lay, names=names + ("sd", "in,out"))
 
-# The biases' own spread is compared too, and that of each output: sd of biases for variances, a
-# spread that is turned.
+# The biases' own spread is compared too: sd of biases for variances; and a spread that is turned.
 class Apart(Bayes):
     def forward(self, x):
         W, sW, b, sb = (getattr(self, n) for n in self.names)
@@ -116,11 +187,11 @@ x = rng.rand(30, 40)
 net[0].wrong = False
 px.save_torch(path("apart"), net, x)
 net[0].wrong = True
-refuses(["input of zeros", "vary by"], px.save_torch, net, x)
-net = nn.Sequential(Bayes(4, 4, names=("weight_mean", "weight_sd", "bias_mean", "bias_sd"), spread=0.1, sd=lambda s: s.T))
+refuses(["biases vary by"], px.save_torch, net, x)
+net = nn.Sequential(Bayes(4, 4, names=("weight_mean", "weight_sd", "bias_mean", "bias_sd"), spread=0.1, sd=lambda s: s.t()))
 net[0].weight_sd.data[0] = 1.0
 net[0].bias_sd.data[:] = 0.05
-refuses(["input of ones", "vary by"], px.save_torch, net, X)
+refuses(["weights vary by"], px.save_torch, net, X)
 
 # Normalisation: outside of the network, by Normalize, by BatchNorm1d at each place where it folds.
 x = (X * [1, 2, 30, 4] + [5, 6, 70, 8]).astype(np.float32)
@@ -161,7 +232,8 @@ for module, words in ((nn.GELU(), ["GELU"]), (nn.Conv2d(1, 2, 2), ["Conv2d", "co
                       (nn.PReLU(), ["PReLU"])):
     refuses(words, px.save_torch, nn.Sequential(Bayes(4, 4), module, Bayes(4, 4)), X)
 refuses(["half precision", "float()"], px.save_torch, nn.Sequential(Bayes(4, 4)).bfloat16(), X)
-refuses(["cannot be called with inputs of shape (200, 3)"], px.save_torch, nn.Sequential(Bayes(4, 4)), X[:, :3])
+refuses(["inputs= has shape (200, 3)"], px.save_torch, nn.Sequential(Bayes(4, 4)), X[:, :3])
+refuses(["cannot be called with inputs of shape (30, 3, 2, 2)", "as it takes them"], px.save_torch, nn.Sequential(Bayes(12, 4)), rng.rand(30, 3, 2, 2))
 refuses(["layers[0]", "'hidden' is none of relu"], px.save_torch, net, X, layers=["hidden", "out"])
 refuses(["models="], px.save_torch_ensemble, [], X)
 refuses(["activation"], px.save_torch, nn.Sequential(nn.ReLU(), Bayes(4, 4)), X)
