@@ -4,7 +4,7 @@ GO          ?= go
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PLATFORMS   ?= linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
-.PHONY: test deep build deps format vet lint cross unit unit-deep race simd bench mutants fuzz cover testdata paper
+.PHONY: test deep build deps deps-deep format vet lint cross unit unit-deep race simd bench mutants fuzz cover testdata paper
 
 # What every change must pass: at most four minutes on two cores. Tests do a tenth of
 # their random cases and a chosen few of the others (internal/testscale). Left to make
@@ -16,7 +16,7 @@ test:
 	@echo "make test: passed"
 
 # Everything there is, with all cases, before a release.
-DEEP = deps format vet lint cross unit-deep race simd $(shell grep -o '^release-check' Makefile) mutants
+DEEP = deps-deep format vet lint cross unit-deep race simd $(shell grep -o '^release-check' Makefile) mutants
 deep:
 	@for s in $(DEEP); do scripts/timed.sh "make deep" $$s $(MAKE) --no-print-directory $$s || exit 1; done
 	@echo "make deep: passed"
@@ -24,10 +24,13 @@ deep:
 build:
 	CGO_ENABLED=0 $(GO) build -o bin/psafe ./cmd/psafe
 
-# Installs PoCL, Oclgrind and a C compiler where apt may; says what is skipped
-# where it may not.
+# Installs PoCL, Oclgrind, a C compiler and NumPy (deps-deep: torch too) where apt may;
+# says what is skipped where it may not.
 deps:
 	@scripts/deps.sh
+
+deps-deep:
+	@scripts/deps.sh deep
 
 format:
 	@files="$$(gofmt -l $$(git ls-files '*.go'))"; if [ -n "$$files" ]; then echo "gofmt -w needed: $$files"; exit 1; fi
@@ -98,9 +101,14 @@ paper: build
 
 # DESTDIR is for packagers. "go install ./cmd/psafe" puts the program into Go's own folder.
 PREFIX ?= /usr/local
+SHARE = $(DESTDIR)$(PREFIX)/share
 install: build
-	install -d "$(DESTDIR)$(PREFIX)/bin"
+	install -d "$(DESTDIR)$(PREFIX)/bin" "$(SHARE)/man/man1" "$(SHARE)/bash-completion/completions" "$(SHARE)/zsh/site-functions" "$(SHARE)/fish/vendor_completions.d"
 	install -m 755 bin/psafe "$(DESTDIR)$(PREFIX)/bin/psafe"
+	bin/psafe man "$(SHARE)/man/man1"
+	bin/psafe completion bash > "$(SHARE)/bash-completion/completions/psafe"
+	bin/psafe completion zsh > "$(SHARE)/zsh/site-functions/_psafe"
+	bin/psafe completion fish > "$(SHARE)/fish/vendor_completions.d/psafe.fish"
 
 # Archives and SHA256SUMS in dist, the same bytes from the same commit. On Linux a program
 # that can open OpenCL needs the C library; the static ones have no OpenCL and need nothing.

@@ -13,14 +13,22 @@ import (
 // module and of others each package may import, the standard library apart.
 // Tests may import more.
 var mayImport = map[string][]string{
-	"psafe/host/npy":              {"psafe/internal/infile"},
-	"psafe/host/measure":          {},
-	"psafe/host/network":          {"gonum.org/v1/gonum/", "psafe/host/measure"},
-	"psafe/host/posterior":        {"psafe/host/measure", "psafe/host/network"},
-	"psafe/host/posterior/format": {"psafe/host/network", "psafe/host/npy", "psafe/host/posterior", "psafe/internal/infile"},
-	"psafe/host/property":         {"psafe/host/npy", "psafe/internal/infile"},
-	"psafe/host/bound":            {"psafe/host/network", "psafe/host/posterior", "psafe/host/property"},
-	"psafe/host/bound/lockstep":   {"psafe/host/bound"},
+	"psafe/host/npy":             {"psafe/internal/infile"},
+	"psafe/host/measure":         {},
+	"psafe/host/network":         {"gonum.org/v1/gonum/", "psafe/host/measure"},
+	"psafe/host/posterior":       {"psafe/host/measure", "psafe/host/network"},
+	"psafe/host/onnx":            {"google.golang.org/protobuf/encoding/protowire", "psafe/internal/infile"},
+	"psafe/host/onnx/lower":      {"psafe/host/network", "psafe/host/onnx", "psafe/internal/infile"},
+	"psafe/host/onnx/onnxtest":   {"google.golang.org/protobuf/encoding/protowire", "psafe/host/onnx"},
+	"psafe/host/posterior/audit": {"psafe/host/network", "psafe/host/posterior"},
+	"psafe/host/posterior/format": {
+		"psafe/host/network", "psafe/host/npy", "psafe/host/onnx", "psafe/host/onnx/lower", "psafe/host/posterior", "psafe/host/posterior/audit",
+		"psafe/internal/infile", "psafe/internal/nearest",
+	},
+	"psafe/host/vnnlib":         {"psafe/internal/infile"},
+	"psafe/host/property":       {"psafe/host/npy", "psafe/host/vnnlib", "psafe/internal/infile", "psafe/internal/nearest"},
+	"psafe/host/bound":          {"psafe/host/network", "psafe/host/posterior", "psafe/host/property"},
+	"psafe/host/bound/lockstep": {"psafe/host/bound"},
 	"psafe/host/bound/devicetest": {
 		"psafe/host/bound", "psafe/host/network", "psafe/host/posterior", "psafe/host/property",
 		"psafe/internal/testscale",
@@ -32,14 +40,21 @@ var mayImport = map[string][]string{
 		"gonum.org/v1/gonum/", "psafe/host/bound", "psafe/host/measure", "psafe/host/network",
 		"psafe/host/neuronsum", "psafe/host/posterior", "psafe/host/property",
 	},
+	"psafe/host/verify": {
+		"psafe/host/bound", "psafe/host/certify", "psafe/host/network", "psafe/host/posterior", "psafe/host/property",
+		"psafe/host/vnnlib",
+	},
 	// The checker shares no code with what makes records: no bounds, no measures.
 	"psafe/host/check": {
 		"psafe/host/network", "psafe/host/npy", "psafe/host/posterior", "psafe/host/posterior/format", "psafe/host/property",
 	},
-	"psafe/host/report": {"psafe/host/certify", "psafe/host/measure", "psafe/host/property", "psafe/internal/infile"},
+	"psafe/host/report": {
+		"github.com/parquet-go/parquet-go", "psafe/host/certify", "psafe/host/measure", "psafe/host/property",
+		"psafe/internal/infile",
+	},
 	"psafe/host/run": {
-		"psafe/host/bound", "psafe/host/certify", "psafe/host/posterior", "psafe/host/posterior/format",
-		"psafe/host/property", "psafe/host/report", "psafe/internal/infile", "psafe/internal/outfile",
+		"psafe/host/bound", "psafe/host/certify", "psafe/host/posterior", "psafe/host/posterior/audit", "psafe/host/posterior/format",
+		"psafe/host/property", "psafe/host/report", "psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile",
 	},
 	"psafe/host/train": {
 		"gonum.org/v1/gonum/", "psafe/host/network", "psafe/host/posterior", "psafe/host/property",
@@ -67,16 +82,19 @@ var mayImport = map[string][]string{
 	"psafe/cmd/psafe": {
 		"github.com/spf13/pflag", "golang.org/x/term", "psafe/fallback", "psafe/gpu", "psafe/gpu/cl",
 		"psafe/host/bench", "psafe/host/bound", "psafe/host/check", "psafe/host/crosscheck", "psafe/host/figure",
-		"psafe/host/measure", "psafe/host/network", "psafe/host/paper", "psafe/host/posterior",
-		"psafe/host/posterior/format", "psafe/host/property", "psafe/host/report", "psafe/host/run",
-		"psafe/host/train", "psafe/internal/child", "psafe/internal/infile", "psafe/internal/outfile",
+		"psafe/host/measure", "psafe/host/network", "psafe/host/onnx/lower", "psafe/host/paper", "psafe/host/posterior",
+		"psafe/host/posterior/audit", "psafe/host/posterior/format", "psafe/host/property", "psafe/host/report", "psafe/host/run",
+		"psafe/host/train", "psafe/host/verify", "psafe/host/vnnlib", "psafe/internal/child", "psafe/internal/infile", "psafe/internal/nearest",
+		"psafe/internal/outfile", "psafe/python",
 	},
 	"psafe/internal/child":     {},
 	"psafe/internal/infile":    {},
+	"psafe/internal/nearest":   {},
 	"psafe/internal/outfile":   {},
 	"psafe/internal/testscale": {},
 	"psafe/internal/mutants":   {},
 	"psafe/internal/release":   {},
+	"psafe/python":             {},
 	"psafe/testdata":           {},
 	"psafe/testdata/gen":       {"psafe/"},
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # deps.sh        installs what the tests use beyond Go, where apt may
+# deps.sh deep   and what only make deep uses
 # deps.sh env    prints the settings that make a missing OpenCL a failure where it
 #                is installed
 set -u
@@ -11,7 +12,11 @@ if [ "${1:-}" = env ]; then
   exit 0
 fi
 
+has_python() { for p in ${PSAFE_PYTHON:-} /usr/bin/python3 python3; do "$p" -c "import $1" >/dev/null 2>&1 && return 0; done; return 1; }
+
 want=()
+has_python numpy || want+=(python3-numpy)
+[ "${1:-}" != deep ] || has_python torch || want+=(python3-torch)
 have_opencl || want+=(pocl-opencl-icd ocl-icd-libopencl1)
 command -v oclgrind >/dev/null 2>&1 || want+=(oclgrind)
 command -v cc >/dev/null 2>&1 || want+=(gcc libc6-dev)
@@ -25,6 +30,8 @@ fi
 have_opencl || echo "SKIPPED OpenCL tests: no OpenCL (install pocl-opencl-icd and ocl-icd-libopencl1)"
 command -v oclgrind >/dev/null 2>&1 || echo "SKIPPED Oclgrind tests: install oclgrind"
 command -v cc >/dev/null 2>&1 || echo "SKIPPED tests with a fake OpenCL library and the race detector: no C compiler"
+has_python numpy || echo "SKIPPED tests of python/psafe_export.py: no Python with NumPy (install python3-numpy)"
+[ "${1:-}" != deep ] || has_python torch || echo "SKIPPED tests with torch: install python3-torch"
 data=${PSAFE_SHARED:-../shared}/data
 [ -d "$data" ] || echo "SKIPPED tests on released posteriors: no $data (set PSAFE_SHARED, and PSAFE_DATA to its data)"
 exit 0

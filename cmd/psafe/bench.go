@@ -28,11 +28,15 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	device.add(f)
 	f.Float64Var(&job.Seconds, "seconds", 1, "time for each workload")
 	f.BoolVar(&job.Small, "small", false, "small workloads, to see that it runs")
+	asJSON := f.Bool("json", false, jsonLinesUsage)
 	if err := parse(f, args, 0); err != nil {
 		return err
 	}
+	if *asJSON {
+		job.Each = func(m *bench.Measured) error { return benchJSON(stdout, m) }
+	}
 	if !(job.Seconds > 0 && job.Seconds <= 600) {
-		return fmt.Errorf("--seconds %v is not between 0 and 600", job.Seconds)
+		return fmt.Errorf("--seconds %v is not between 0 and 600: give seconds, such as 1", job.Seconds)
 	}
 	if done, err := device.supervised(ctx, newSupervised("bench", args, stdout, stderr, "")); done || err != nil {
 		return err

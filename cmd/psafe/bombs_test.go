@@ -40,6 +40,7 @@ const (
 	asLabels    = "certify --posterior NET --eps 0.1 --inputs POINTS --label FILE"
 	asProperty  = "certify --posterior NET --property FILE"
 	asPosterior = "inspect FILE"
+	asONNX      = "inspect --sd 0 FILE"
 	asData      = "train --task regression --data FILE --out OUT"
 	asResults   = "plot eps FILE --out OUT.svg"
 )
@@ -78,6 +79,20 @@ func bombs() []bomb {
 		{"property of expansions", asProperty, write(func() string { return expansions(24) }), "split the", 2500, true},
 		{"sparse property", asProperty, sparse("{", 4<<30), "the limit for such a file is 67108864", 50, false},
 
+		{"query in gzip, 16 GiB", asProperty, gzipOf("(", zeros, 16<<10), "more than 134217728 bytes unpacked", 700, false},
+		{"query of brackets", asProperty, write(func() string { return strings.Repeat("(", 60<<20) }), "nest deeper than 100", 200, false},
+		{"query of words", asProperty, write(func() string { return "(assert (and" + strings.Repeat(" a", 30<<20) + "))" }), "a statement 2097152", 1000, false},
+		{"query of alternatives", asProperty, write(func() string {
+			return "(declare-const X_0 Real)(declare-const Y_0 Real)" + strings.Repeat("(assert (or (<= Y_0 1) (>= Y_0 2)))", 1000)
+		}), "more than 16384 alternatives", 50, false},
+		{"query of inputs", asProperty, write(func() string {
+			return "(vnnlib-version <2.0>)(declare-network f (declare-input X Real [4000000]) (declare-output Y Real [1]))(assert (>= Y[0] 0))" +
+				strings.Repeat("(assert (or (<= X[0] 1) (>= X[0] 2)))", 10)
+		}), "has no lower bound", 300, false},
+		{"query of digits", asProperty, write(func() string {
+			return "(declare-const X_0 Real)(declare-const Y_0 Real)(assert (<= Y_0 (+" + strings.Repeat(" "+strings.Repeat("7", 1000)+"."+digits[:100], 50<<10) + ")))"
+		}), "more digits than psafe is ready for", 300, false},
+
 		{"safetensors of brackets", asPosterior, write(func() string { return safetensorsHead(90<<20) + `{"a":` + strings.Repeat("[", 90<<20-5) }), "at most 16777216 are allowed", 50, false},
 		{"safetensors of brackets, 16 MiB", asPosterior, write(func() string { return safetensorsHead(1<<24) + `{"a":` + strings.Repeat("[", 1<<24-5) }), "nest deeper", 80, false},
 		{"safetensors of values", asPosterior, write(func() string { return safetensorsHead(1<<24) + `{"a":[` + strings.Repeat("1,", 1<<23-3) }), "more than 1048576 values", 80, false},
@@ -101,6 +116,11 @@ func bombs() []bomb {
 		{"arch.json of layers", asPosterior, folder("arch.json", func() string {
 			return `{"class_name":"Sequential","config":{"layers":[` + strings.Repeat("{},", 1<<20) + "{}]}}"
 		}), "more than 262144 values", 50, false},
+
+		{"gzip of ONNX, 1 GiB", asONNX, gzipOf("\x08\x08\x3a\xff\xff\xff\xff\x03", zeros, 1<<10), "it unpacks to more than 67108864 bytes", 50, false},
+		{"sparse ONNX", asONNX, sparse("\x08\x08\x3a\xff\xff\xff\xff\x0f", 4<<30), "the limit for such a file is 1073741824", 50, false},
+		{"ONNX of a chain of Concat", asONNX, write(concats), "the network is too large", 1300, true},
+		{"ONNX of a convolution as large as can be", asONNX, write(wideConv), "", 2000, true},
 
 		{"sparse results", asResults, sparse("{", 4<<30), "the limit for such a file is 1073741824", 50, false},
 		{"results of one line", asResults, sparse("{", 1<<30), "token too long", 100, false},

@@ -21,7 +21,8 @@ the posterior that the network maps all of the input region T into the safe set 
   psafe certify --posterior net.npz --property properties.json
 
 One line of JSON per input goes to --out or standard output; p_lower is rounded
-down and p_upper up. --method statistical adds an interval that holds with a
+down and p_upper up. With --out r.csv or r.parquet there is a table too, beside the
+records in r.csv.jsonl or r.parquet.jsonl. --method statistical adds an interval that holds with a
 confidence; it is no certificate, and no part of p_lower and p_upper. A table and
 a progress bar appear when standard error is a terminal.
 
@@ -78,7 +79,7 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	f.Uint64Var(&c.seed, "seed", 0, "seed of sampled boxes and of --method statistical")
 	c.device.add(f)
 	f.Float64Var(&c.recheck, "recheck", run.DefaultRecheck, "share of the time, 0 to 1, for computing answers of an OpenCL device again on the CPU and comparing them (1: all answers)")
-	f.StringVar(&c.out.Path, "out", "", "result file (JSON Lines); standard output if absent")
+	f.StringVar(&c.out.Path, "out", "", "result file (JSON Lines); standard output if absent. A name that ends in .csv or .parquet is a table, and the records are in OUT.jsonl")
 	f.BoolVar(&c.out.Resume, "resume", false, "go on with the finished records in OUT.partial, if there are any; done if OUT is this run's, complete")
 	f.StringVar(&c.require, "require", run.DefaultRequire, "verdict safe needs p_lower, as it is printed, at least this; unsafe p_upper less")
 	f.BoolVar(&c.noUpper, "no-upper", false, "do not look for upper bounds")
@@ -160,7 +161,7 @@ func probability(flag, text string) (property.Exact, error) {
 		return p, fmt.Errorf("--%s %w", flag, err)
 	}
 	if p.Cmp(property.Exact{}) < 0 || p.Cmp(property.MustExact("1")) > 0 {
-		return p, fmt.Errorf("--%s %.40s is no probability", flag, text)
+		return p, fmt.Errorf("--%s %.40s is no probability: give a decimal from 0 to 1", flag, text)
 	}
 	return p, nil
 }
@@ -172,7 +173,7 @@ func runCertify(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	}
 	keep := ""
 	if c.out.Path != "" {
-		keep = c.out.Path + run.PartialSuffix
+		keep = report.RecordsFile(c.out.Path) + run.PartialSuffix
 	}
 	if done, err := c.device.supervised(ctx, newSupervised("certify", args, stdout, stderr, keep)); done || err != nil {
 		return err
@@ -206,7 +207,11 @@ func (c *certifyFlags) finish(records []*report.Record, stderr io.Writer) error 
 			return err
 		}
 	} else if !c.quiet {
-		fmt.Fprintln(stderr, "psafe:", report.Summary(records))
+		line := report.Summary(records)
+		if drawn := report.Drawn(records); drawn != "" {
+			line += "; " + drawn
+		}
+		fmt.Fprintln(stderr, "psafe:", line)
 	}
 	if !c.quiet {
 		for _, n := range run.Explain(records) {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"psafe/host/check"
+	"psafe/host/report"
 	"psafe/internal/infile"
 )
 
@@ -29,14 +30,17 @@ type checkFlags struct {
 	sample float64
 	seed   uint64
 	quiet  bool
+	json   bool
 }
 
 func (c *checkFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&c.Posterior, "posterior", "", "the posterior file or directory, if it is not where the records say")
+	f.StringVar(&c.SDFile, "sd-file", "", "the file of standard deviations of an ONNX network, if it is not where the records say")
 	f.StringVar(&c.Inputs, "inputs", "", "the data file or property file, if it is not where the records say")
 	f.Float64Var(&c.sample, "sample", 1, "prove only this share of the records, drawn by --seed; of all others, what the lines say of themselves is checked")
 	f.Uint64Var(&c.seed, "seed", 0, "seed of --sample")
 	f.BoolVar(&c.quiet, "quiet", false, "no progress bar")
+	f.BoolVar(&c.json, "json", false, jsonLinesUsage)
 }
 
 func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) error {
@@ -48,7 +52,7 @@ func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	}
 	switch {
 	case f.NArg() == 0:
-		return errors.New("check: no result file: name those that psafe certify --out wrote, or - for standard input")
+		return errors.New("check needs a result file: name those that psafe certify --out wrote, or - for standard input: psafe check results.jsonl")
 	case !(c.sample >= 0 && c.sample <= 1):
 		return fmt.Errorf("--sample %v is no share: give a number from 0 to 1", c.sample)
 	}
@@ -82,6 +86,9 @@ type checked struct {
 
 // file checks a result file.
 func (t *checked) file(ctx context.Context, path string) error {
+	if err := report.NoTable(path); err != nil {
+		return err
+	}
 	name := path
 	if path == "-" {
 		name = "/dev/stdin"
@@ -104,7 +111,7 @@ func (t *checked) file(ctx context.Context, path string) error {
 		case v.Refused != nil:
 			t.refused++
 			t.progress.end()
-			if _, err := fmt.Fprintf(t.stdout, "%s: line %d: %s\n", plain(path), n, plain(v.Refused.Error())); err != nil {
+			if err := t.say(refusedLine{path, n, v.Refused.Error()}, fmt.Sprintf("%s: line %d: %s", plain(path), n, plain(v.Refused.Error()))); err != nil {
 				return err
 			}
 		case prove && !v.Claims:
@@ -123,16 +130,25 @@ func (t *checked) file(ctx context.Context, path string) error {
 	return err
 }
 
+// say writes a line for people, or with --json for programs.
+func (t *checked) say(object any, line string) error {
+	if t.flags.json {
+		return printJSON(t.stdout, object)
+	}
+	_, err := fmt.Fprintln(t.stdout, line)
+	return err
+}
+
 // end says what came out.
 func (t *checked) end() error {
 	gaps := t.runs.Gaps()
 	for _, g := range gaps {
-		if _, err := fmt.Fprintln(t.stdout, g); err != nil {
+		if err := t.say(gapLine{g}, g); err != nil {
 			return err
 		}
 	}
 	if t.records == 0 {
-		return errors.New("check: there is no record in the files")
+		return errors.New("check: there is no record in the files: name those that psafe certify --out wrote")
 	}
 	unproved := t.records - t.proved - t.nothing - t.refused
 	summary := fmt.Sprintf("%d records: %d proved again, %d refused", t.records, t.proved, t.refused)
@@ -145,7 +161,7 @@ func (t *checked) end() error {
 	if t.statistical {
 		summary += "; statistical intervals are not proved: what was drawn is not in a record"
 	}
-	if _, err := fmt.Fprintln(t.stdout, summary); err != nil {
+	if err := t.say(checkedLine{t.records, t.proved, t.refused, t.nothing, unproved, len(gaps), t.statistical}, summary); err != nil {
 		return err
 	}
 	switch {

@@ -2,9 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
+	"github.com/spf13/pflag"
+
+	"psafe/host/posterior"
 	"psafe/host/posterior/format"
 	"psafe/internal/outfile"
 )
@@ -16,39 +20,74 @@ psafe's own .npz (or as safetensors), losslessly.
 
 func runConvert(_ context.Context, args []string, stdout, stderr io.Writer) error {
 	var post posteriorFlags
+	var to posteriorFile
 	f := newFlags("convert", convertAbout, stdout)
 	post.add(f)
-	out := f.String("out", "", "file to write; required")
-	kind := f.String("format", "npz", "npz or safetensors")
-	note := f.String("note", "", "free text to keep with the posterior")
+	to.add(f)
 	if err := parse(f, args, 1); err != nil {
 		return err
 	}
-	if *out == "" {
-		return fmt.Errorf("--out is missing: name the file to write")
-	}
-	write := format.WriteNPZ
-	switch *kind {
-	case "npz":
-	case "safetensors":
-		write = format.WriteSafetensors
-	default:
-		return fmt.Errorf("--format %q is neither npz nor safetensors", *kind)
+	if err := to.check(); err != nil {
+		return err
 	}
 	p, err := post.read(f.Arg(0))
 	if err != nil {
 		return err
 	}
-	if *note != "" {
-		p.Source.Note = *note
+	if err := to.write(p, f.Arg(0)); err != nil {
+		return err
 	}
-	file, err := outfile.Create(*out, f.Arg(0))
+	if p.Source.Format == "onnx" {
+		to.uncompared(p, stderr)
+	}
+	return nil
+}
+
+// posteriorFile is a posterior to be written.
+type posteriorFile struct{ path, format, note string }
+
+func (o *posteriorFile) add(f *pflag.FlagSet) {
+	f.StringVar(&o.path, "out", "", "file to write; required")
+	f.StringVar(&o.format, "format", "npz", "npz or safetensors")
+	f.StringVar(&o.note, "note", "", "free text to keep with the posterior")
+}
+
+// writers are the words of --format.
+var writers = map[string]func(io.Writer, *posterior.Posterior) error{"npz": format.WriteNPZ, "safetensors": format.WriteSafetensors}
+
+// check refuses flags that name no file, before anything is read.
+func (o *posteriorFile) check() error {
+	if o.path == "" {
+		return errors.New("--out is missing: name the file to write, as in --out net.npz")
+	}
+	if writers[o.format] == nil {
+		return fmt.Errorf("--format %.40q is neither npz nor safetensors: give one of them", o.format)
+	}
+	return nil
+}
+
+// uncompared says, of a file that was written without reference logits, that nothing has shown
+// whether it computes what its framework did: a normalisation that is no part of it, for
+// example, is in no array.
+func (o *posteriorFile) uncompared(p *posterior.Posterior, stderr io.Writer) {
+	if p.References() == 0 {
+		note(stderr, suggestion(o.path+": nothing was compared with what your framework computes: see by psafe predict --posterior "+
+			o.path+" --inputs DATA --label LABELS whether the accuracy is the one you know (a normalisation of the inputs is --mean and --std)"))
+	}
+}
+
+// write writes p, which was read from the sources.
+func (o *posteriorFile) write(p *posterior.Posterior, sources ...string) error {
+	if o.note != "" {
+		p.Source.Note = o.note
+	}
+	file, err := outfile.Create(o.path, sources...)
 	if err != nil {
 		return fmt.Errorf("--out %w", err)
 	}
 	defer file.Discard()
-	if err := write(file, p); err != nil {
-		return fmt.Errorf("--out %s: cannot be written: %w", *out, outfile.Reason(err))
+	if err := writers[o.format](file, p); err != nil {
+		return fmt.Errorf("--out %s: cannot be written: %w", o.path, outfile.Reason(err))
 	}
 	if err := file.Commit(); err != nil {
 		return fmt.Errorf("--out %w", err)

@@ -54,6 +54,7 @@ func runCrosscheck(ctx context.Context, args []string, stdout, stderr io.Writer)
 	var c crosscheckFlags
 	f := newFlags("crosscheck", crosscheckAbout, stdout)
 	c.add(f)
+	asJSON := f.Bool("json", false, jsonLinesUsage)
 	if err := parse(f, args, 0); err != nil {
 		return err
 	}
@@ -72,13 +73,17 @@ func runCrosscheck(ctx context.Context, args []string, stdout, stderr io.Writer)
 	job.Overlap = func(o crosscheck.Overlap) {
 		fmt.Fprintf(stdout, "%s float32 against float64: all overlap, %d of %d float32 bounds contain the float64 ones, largest gap %.3g\n", o.Method, o.Inside, o.Total, o.Gap)
 	}
+	if *asJSON { // an error in writing ends the program at the door
+		job.Equal = func(e crosscheck.Equal) { _ = printJSON(stdout, equalFields(e)) }
+		job.Overlap = func(o crosscheck.Overlap) { _ = printJSON(stdout, overlapFields(o)) }
+	}
 	return crosscheckStatus(job.Run(ctx))
 }
 
 // job is what the flags ask for.
 func (c *crosscheckFlags) job(f *pflag.FlagSet) (*crosscheck.Job, error) {
 	if c.posterior == "" {
-		return nil, errors.New("--posterior is missing: name a posterior file")
+		return nil, errors.New("--posterior is missing: name a posterior file, as in --posterior net.npz")
 	}
 	post, err := c.post.read(c.posterior)
 	if err != nil {
@@ -94,14 +99,14 @@ func (c *crosscheckFlags) job(f *pflag.FlagSet) (*crosscheck.Job, error) {
 	for _, word := range c.precision {
 		p, err := bound.ParsePrecision(word)
 		if err != nil {
-			return nil, fmt.Errorf("--precision: %w", err)
+			return nil, fmt.Errorf("--precision: %w", didYouMean(err, word, precisionWords))
 		}
 		job.Precisions = append(job.Precisions, p)
 	}
 	for _, word := range c.method {
 		m, err := crosscheck.ParseMethod(word)
 		if err != nil {
-			return nil, fmt.Errorf("--method: %w", err)
+			return nil, fmt.Errorf("--method: %w", didYouMean(err, word, crosscheckMethods))
 		}
 		job.Methods = append(job.Methods, m)
 	}
@@ -117,7 +122,7 @@ func (c *crosscheckFlags) load(f *pflag.FlagSet, post *posterior.Posterior) ([]p
 	if named.Points.Inputs != "" || named.File != "" {
 		return named.Load(post)
 	}
-	for _, flag := range []string{"eps", "index", "clip", "input-scale", "label", "label-column", "property"} {
+	for _, flag := range []string{"eps", "index", "clip", "fix", "free", "mean", "std", "channels", "input-scale", "label", "label-column", "property"} {
 		if f.Changed(flag) {
 			return nil, fmt.Errorf("--%s needs --inputs: without a data or property file crosscheck makes input boxes of its own", flag)
 		}

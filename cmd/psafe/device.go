@@ -32,7 +32,7 @@ func (d *deviceFlags) add(f *pflag.FlagSet) {
 func (d *deviceFlags) number() (bound.Precision, error) {
 	p, err := bound.ParsePrecision(d.precision)
 	if err != nil {
-		return p, fmt.Errorf("--precision: %w", err)
+		return p, fmt.Errorf("--precision: %w", didYouMean(err, d.precision, precisionWords))
 	}
 	return p, nil
 }

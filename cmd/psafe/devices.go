@@ -41,7 +41,7 @@ type deviceRow struct {
 
 func runDevices(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	f := newFlags("devices", devicesAbout, stdout)
-	asJSON := f.Bool("json", false, "one JSON object per device and line")
+	asJSON := f.Bool("json", false, jsonLinesUsage)
 	if err := parse(f, args, 0); err != nil {
 		return err
 	}

@@ -246,6 +246,7 @@ func TestFullOutput(t *testing.T) {
 	tiny := testFile("tiny-2-3-2-tanh.npz")
 	runs := [][]string{
 		{"help"}, {"--help"}, {"-h"}, {"version"}, {"--version"}, {"help", "help"},
+		{"predict", "--posterior", tiny, "--inputs", points}, {"predict", "--posterior", tiny, "--inputs", points, "--json"},
 		{"inspect", tiny}, {"inspect", testFile("samples-2-8-3.npz")},
 		{"certify", "--device", "cpu", "--posterior", tiny, "--inputs", points, "--eps", "0.05", "--method", "ibp"},
 		{"certify", "--device", "cpu", "--posterior", tiny, "--inputs", points, "--eps", "0.05", "--method", "ibp", "--fail-under", "1", "--quiet"},

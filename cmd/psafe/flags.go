@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -16,13 +15,18 @@ import (
 	"psafe/host/run"
 )
 
-// newFlags returns a flag set whose --help prints about and the flags.
-func newFlags(name, about string, stdout io.Writer) *pflag.FlagSet {
+// newFlags returns a flag set whose --help prints text and the flags. Whoever asks with an
+// about for standard output gets them.
+func newFlags(name, text string, stdout io.Writer) *pflag.FlagSet {
 	f := pflag.NewFlagSet(name, pflag.ContinueOnError)
 	f.SortFlags = false
 	f.SetOutput(io.Discard)
 	f.Usage = func() {
-		fmt.Fprintf(stdout, "%s\n\nFlags:\n%s", about, f.FlagUsages())
+		if a, asked := stdout.(*about); asked {
+			a.text, a.flags = text, f
+			return
+		}
+		fmt.Fprintf(stdout, "%s\n\nFlags:\n%s", text, f.FlagUsages())
 	}
 	return f
 }
@@ -32,28 +36,32 @@ const anyNumber = -1
 
 // parse reads args; operands is how many words that are no flags it takes.
 func parse(f *pflag.FlagSet, args []string, operands int) error {
-	err := f.Parse(args)
+	err := f.ParseAll(args, setOnce(f))
 	if errors.Is(err, pflag.ErrHelp) {
 		return errHelp
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %s: psafe help %s lists the flags", f.Name(), err, f.Name())
+		return misread(f, err)
 	}
 	if n := f.NArg(); n != operands && operands != anyNumber {
-		return fmt.Errorf("%s: takes %d operands, got %d (%s): psafe help %s", f.Name(), operands, n, strings.Join(f.Args(), " "), f.Name())
+		return miscounted(f, operands)
 	}
 	return nil
 }
 
 // posteriorFlags are shared by the commands that read a posterior.
 type posteriorFlags struct {
-	scale, factor string
-	activation    []string
+	scale, factor          string
+	sd, sdRelative, sdFile string
+	activation             []string
 }
 
 func (p *posteriorFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&p.scale, "scale", "", "what the file calls sigma: sd, variance or softplus (needed where the file does not say)")
+	f.StringVar(&p.scale, "scale", "", "what the file calls sigma: "+posterior.ScaleWords+" (needed where the file does not say)")
 	f.StringSliceVar(&p.activation, "activation", nil, "hidden activations: "+network.Words()+"; one for all or one a layer")
+	f.StringVar(&p.sd, "sd", "", "standard deviation of every weight of an ONNX network: 0 for this one network, or a decimal")
+	f.StringVar(&p.sdRelative, "sd-relative", "", "standard deviation of every weight of an ONNX network, as this decimal times the size of the weight")
+	f.StringVar(&p.sdFile, "sd-file", "", ".npz or safetensors file of what --scale says, for an ONNX network, by names of its initialisers")
 }
 
 // addFactor is for commands that write no posterior: a file keeps its spread.
@@ -64,16 +72,17 @@ func (p *posteriorFlags) addFactor(f *pflag.FlagSet) {
 // of is the posterior at path, read as the flags say.
 func (p *posteriorFlags) of(path string) (run.Posterior, error) {
 	named := run.Posterior{Path: path, Factor: p.factor}
+	named.Options.SD, named.Options.SDRelative, named.Options.SDFile = p.sd, p.sdRelative, p.sdFile
 	var err error
 	if p.scale != "" {
 		if named.Options.Scale, err = posterior.ParseScale(p.scale); err != nil {
-			return named, fmt.Errorf("--scale: %w", err)
+			return named, fmt.Errorf("--scale: %w", didYouMean(err, p.scale, scaleWords()))
 		}
 	}
 	for _, word := range p.activation {
 		a, err := network.ParseActivation(word)
 		if err != nil {
-			return named, fmt.Errorf("--activation: %w", err)
+			return named, fmt.Errorf("--activation: %w", didYouMean(err, word, activationWords()))
 		}
 		named.Options.Activations = append(named.Options.Activations, a)
 	}
@@ -93,7 +102,7 @@ func (p *posteriorFlags) read(path string) (*posterior.Posterior, error) {
 // are not independent normal ones, for a command that knows no others.
 func diagonal(post *posterior.Posterior, command string) error {
 	if !post.Independent() {
-		return fmt.Errorf("%s: this posterior is %s; %s is for independent normal weights", post.Source.Path, post.Describe(), command)
+		return fmt.Errorf("%s: this posterior is %s; %s is for independent normal weights: give it such a posterior", post.Source.Path, post.Describe(), command)
 	}
 	return nil
 }
@@ -109,34 +118,47 @@ func given[T any](f *pflag.FlagSet, name string, value T) *T {
 // taskFlags say what is to be certified: points of a data file with a radius and
 // a property, or a property file.
 type taskFlags struct {
-	points       run.Points
-	index, words string // words are those of --property
+	points             run.Points
+	index, clip, words string // words are those of --property
+}
+
+// addData adds the flags of data points.
+func addData(f *pflag.FlagSet, p *run.Points, index *string) {
+	f.StringVar(&p.Inputs, "inputs", "", "data file of input points: IDX, .npy, .npz, CSV or PNG, may be gzipped; or a folder of PNG files")
+	f.StringVar(&p.Scale, "input-scale", "", "factor for every input value, such as 1/255 (the default for bytes; else 1)")
+	f.StringVar(&p.LabelColumn, "label-column", "", "class column of a CSV file, no part of the points: first, last, none or its name (default none)")
+	f.StringVar(index, "index", ":", "which points: 0:100 (half-open), 7, or 1,5,9:12")
+	f.StringVar(&p.Channels, "channels", "", "how the network takes images, channels first or last: data in the other order are reordered")
+	f.StringVar(&p.Mean, "mean", "", "the network takes (x - mean) / std of the data x: a number, one for each channel or input, or FILE.npy")
+	f.StringVar(&p.Std, "std", "", "see --mean; data, --eps and --clip are in units of x")
 }
 
 func (t *taskFlags) add(f *pflag.FlagSet) {
 	p := &t.points
-	f.StringVar(&p.Inputs, "inputs", "", "data file of input points: IDX, .npy, .npz or CSV, may be gzipped")
-	f.StringVar(&p.Scale, "input-scale", "", "factor for every input value, such as 1/255 (the default for bytes; else 1)")
-	f.StringVar(&p.LabelColumn, "label-column", "", "class column of a CSV file: first, last, none or its name (default none)")
-	f.StringVar(&t.index, "index", ":", "which points: 0:100 (half-open), 7, or 1,5,9:12")
-	f.StringVar(&p.Eps, "eps", "", "radius of T around each point, in each coordinate")
-	f.StringSliceVar(&p.Clip, "clip", nil, "cut T to this interval, for example 0,1")
-	f.StringVar(&t.words, "property", property.KeepsClass, "keeps_class (the mean network's), argmax_is:C, argmax_is_never:C, output_box:[lo,hi],..., or a JSON file (docs/properties.md)")
-	f.StringVar(&p.Label, "label", "", "keep this class instead of the mean network's: a number, a label file, or \"column\" for --label-column")
+	addData(f, p, &t.index)
+	f.StringVar(&p.Eps, "eps", "", "radius of T around each point: 8/255 for every input, [0.1,0,0.2] or FILE.npy for each; or a list of radii")
+	f.StringVar(&t.clip, "clip", "", "cut T to this interval, for example 0,1; [LO,...],[HI,...] or FILE.npy for each input")
+	f.StringVar(&p.Fix, "fix", "", "inputs that do not move, as --index lists points; --free: those that do")
+	f.StringVar(&p.Free, "free", "", "inputs that move: all others are fixed")
+	f.StringVar(&t.words, "property", property.KeepsClass, "keeps_class, top_k:K, margin:M, class_change_only:C,... (of the class of the input, see --label), argmax_is:C, argmax_is_never:C, argmax_in:C,..., output_box:[lo,hi],..., or a JSON or VNN-LIB file (docs/properties.md)")
+	f.StringVar(&p.Label, "label", "", "the class of the inputs: a number, a label file, \"column\" for --label-column, or \"mean\" for the mean network's (default column if --label-column names one, else mean)")
 }
 
 // of are the tasks that the flags name.
 func (t *taskFlags) of(f *pflag.FlagSet) (run.Tasks, error) {
 	tasks := run.Tasks{Points: t.points}
 	tasks.Points.Index = given(f, "index", t.index)
+	if t.clip != "" {
+		tasks.Points.Clip = property.SplitList(t.clip)
+	}
 	if !isFile(t.words) {
 		tasks.Points.Property = t.words
 		return tasks, nil
 	}
 	tasks.File = t.words
 	// A Job cannot tell what is given and empty from what is not given.
-	for _, flag := range []string{"inputs", "input-scale", "label-column", "eps", "clip", "label"} {
-		if f.Changed(flag) && slices.Contains([]string{"", "[]"}, f.Lookup(flag).Value.String()) {
+	for _, flag := range []string{"inputs", "input-scale", "label-column", "eps", "clip", "fix", "free", "channels", "label"} {
+		if f.Changed(flag) && f.Lookup(flag).Value.String() == "" {
 			return tasks, fmt.Errorf("--%s and a property file cannot be combined: the file %s has its own input boxes", flag, t.words)
 		}
 	}
@@ -145,7 +167,7 @@ func (t *taskFlags) of(f *pflag.FlagSet) (run.Tasks, error) {
 
 // isFile tells a property file from a property in words.
 func isFile(text string) bool {
-	if kind, _, spec := strings.Cut(text, ":"); strings.HasSuffix(text, ".json") {
+	if kind, _, spec := strings.Cut(text, ":"); strings.HasSuffix(text, ".json") || strings.HasSuffix(strings.TrimSuffix(text, ".gz"), ".vnnlib") {
 		return true
 	} else if text == property.KeepsClass || spec && !strings.ContainsAny(kind, "./") {
 		return false

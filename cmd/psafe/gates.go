@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 
+	"psafe/host/property"
 	"psafe/host/report"
 )
 
@@ -18,7 +19,7 @@ type gate struct {
 	limit             *big.Rat
 }
 
-var gateForm = regexp.MustCompile(`^ *(safe|unsafe|unknown) *(>=|<=|>|<) *([0-9]{0,40}\.?[0-9]{0,40}) *$`)
+var gateForm = regexp.MustCompile(`^ *(safe|unsafe|unknown) *(>=|<=|>|<) *([0-9]{0,40}\.?[0-9]{0,40}(?:/[0-9]{1,40})?) *$`)
 
 // parseGate reads a --fail-unless such as safe>=0.95.
 func parseGate(text string) (*gate, error) {
@@ -26,11 +27,11 @@ func parseGate(text string) (*gate, error) {
 	if parts == nil {
 		return nil, fmt.Errorf("--fail-unless %.60q: write safe, unsafe or unknown, then >=, <=, > or <, then a share such as 0.95", text)
 	}
-	limit, ok := new(big.Rat).SetString(parts[3])
-	if !ok || limit.Cmp(big.NewRat(1, 1)) > 0 {
+	limit, err := property.NewExact(parts[3])
+	if err != nil || limit.Cmp(property.MustExact("1")) > 0 {
 		return nil, fmt.Errorf("--fail-unless %.60q: %q is no share: write a decimal from 0 to 1", text, parts[3])
 	}
-	return &gate{strings.TrimSpace(text), parts[1], parts[2], limit}, nil
+	return &gate{strings.TrimSpace(text), parts[1], parts[2], limit.Rat()}, nil
 }
 
 // parseGates reads all of them.

@@ -52,7 +52,7 @@ func TestGates(t *testing.T) {
 			t.Errorf("%q of %d, %d, %d: %q, want %q", c.gate, c.safe, c.unsafe, c.unknown, got, c.want)
 		}
 	}
-	for _, bad := range []string{"", "safe", "safe>=", "safe>=.", "safe=0.9", "safe>=1.1", "safe>=-0.1", "safe>=1e-3", "safe>=0x1", "safe>=1/2", "Safe>=1", "safe>=0.5,unsafe<=0.1",
+	for _, bad := range []string{"", "safe", "safe>=", "safe>=.", "safe=0.9", "safe>=1.1", "safe>=-0.1", "safe>=1e-3", "safe>=0x1", "safe>=3/2", "Safe>=1", "safe>=0.5,unsafe<=0.1",
 		"safe>=NaN", "safe>=\x1b[2J", "safe>=" + strings.Repeat("0", 1000)} {
 		if g, err := parseGate(bad); err == nil || !strings.HasPrefix(err.Error(), "--fail-unless ") || strings.ContainsAny(err.Error(), "\n\x1b") {
 			t.Errorf("%q: %v, %v", bad, g, err)

@@ -131,8 +131,16 @@ var places = [][]string{
 	{"certify", "--posterior", "NET", "--inputs", "POINTS", "--eps", "0.1", "--label", "FILE"},
 	{"certify", "--posterior", "NET", "--property", "FILE"},
 	{"certify", "--posterior", "FILE", "--inputs", "POINTS", "--eps", "0.1"},
+	{"predict", "--posterior", "FILE", "--inputs", "POINTS"},
+	{"predict", "--posterior", "NET", "--inputs", "FILE"},
+	{"predict", "--posterior", "NET", "--inputs", "POINTS", "--label", "FILE"},
+	{"verify", "FILE", "--network", "f=NET"},
+	{"verify", "QUERY", "--network", "f=FILE"},
 	{"inspect", "FILE"},
 	{"convert", "FILE", "--out", "OUT"},
+	{"import", "FILE", "--suggest"},
+	{"import", "FILE", "--map", "MAP", "--out", "OUT"},
+	{"import", "NET", "--map", "FILE", "--out", "OUT"},
 	{"crosscheck", "--posterior", "FILE"},
 	{"train", "--data", "FILE", "--task", "regression", "--out", "OUT"},
 	{"train", "--data", "POINTS", "--labels", "FILE", "--task", "classification", "--out", "OUT"},
@@ -145,6 +153,8 @@ func TestSpecialFiles(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	writeTest(t, at("points.csv"), "0,1\n")
+	writeTest(t, at("map.json"), `{"layout":"in,out","layers":[{"activation":"identity","weight":{"mean":"w","scale":"none"}}]}`)
+	writeTest(t, at("q.vnnlib"), "(declare-const X_0 Real)(declare-const Y_0 Real)(assert (= X_0 0))(assert (<= Y_0 0))")
 	for _, name := range []string{"fifo", "fifo.npz"} {
 		if err := syscall.Mkfifo(at(name), 0o666); err != nil {
 			t.Fatal(err)
@@ -165,13 +175,15 @@ func TestSpecialFiles(t *testing.T) {
 				continue
 			}
 			want := what
-			if what == "is a folder" && (strings.Contains(line, "--posterior FILE") || place[0] == "inspect" || place[0] == "convert") {
+			if what == "is a folder" && (strings.Contains(line, "--posterior FILE") || strings.Contains(line, "f=FILE") || place[0] == "inspect" || place[0] == "convert") {
 				want = "arch.json" // of a deepbayes directory
 			}
 			var args []string
 			for _, arg := range place {
 				arg = strings.ReplaceAll(arg, "FILE", path)
 				arg = strings.ReplaceAll(arg, "OUT", at("out.npz"))
+				arg = strings.ReplaceAll(arg, "MAP", at("map.json"))
+				arg = strings.ReplaceAll(arg, "QUERY", at("q.vnnlib"))
 				arg = strings.ReplaceAll(arg, "NET", testFile("tiny-2-3-2-tanh.npz"))
 				args = append(args, strings.ReplaceAll(arg, "POINTS", at("points.csv")))
 			}

@@ -9,6 +9,8 @@ import (
 
 	"psafe/host/measure"
 	"psafe/host/posterior"
+	"psafe/host/posterior/audit"
+	"psafe/host/run"
 )
 
 const inspectAbout = `psafe inspect prints what a posterior file holds: the kind of distribution,
@@ -16,12 +18,17 @@ layers, numbers of weights, quantiles of the standard deviations, and, of
 independent normal weights, how wide a box around the mean must be to hold 0.9
 of the probability.
 
-  psafe inspect net.npz`
+It warns of what is improbable. --check says what was compared when the file was
+read, if it carries reference inputs and logits.
+
+  psafe inspect net.npz --check`
 
 func runInspect(_ context.Context, args []string, stdout, stderr io.Writer) error {
 	var post posteriorFlags
 	f := newFlags("inspect", inspectAbout, stdout)
 	post.add(f)
+	asJSON := f.Bool("json", false, jsonUsage)
+	check := f.Bool("check", false, "say how the network compares with the reference logits of the file")
 	if err := parse(f, args, 1); err != nil {
 		return err
 	}
@@ -29,11 +36,64 @@ func runInspect(_ context.Context, args []string, stdout, stderr io.Writer) erro
 	if err != nil {
 		return err
 	}
-	return inspect(p, stdout)
+	var compared *inspectedCheck
+	if *check {
+		if compared, err = comparedWith(p); err != nil {
+			return err
+		}
+	}
+	doubts := run.Doubts(p)
+	if *asJSON {
+		fields := inspectFields(p)
+		fields.Check, fields.Warnings = compared, []string{}
+		for _, n := range doubts {
+			fields.Warnings = append(fields.Warnings, n.String())
+		}
+		return printJSON(stdout, fields)
+	}
+	if err := inspect(p, stdout); err != nil {
+		return err
+	}
+	if *check {
+		compared.print(stdout)
+	}
+	for _, n := range doubts {
+		fmt.Fprintf(stdout, "warning: %s\n", plain(n.String()))
+	}
+	return nil
+}
+
+// comparedWith is what a file's references were compared with. That it was read says that they
+// fit.
+func comparedWith(p *posterior.Posterior) (*inspectedCheck, error) {
+	c, err := audit.Compare(p)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.Source.Path, err)
+	}
+	out := &inspectedCheck{References: c.References, Compared: c.Compared, Largest: c.Largest, Tolerance: c.Tolerance, Spreads: c.Spreads}
+	switch {
+	case c.Coarse:
+		out.Arithmetic = "TF32"
+	case c.References > 0:
+		out.Arithmetic = "float32"
+	}
+	return out, nil
+}
+
+func (c *inspectedCheck) print(w io.Writer) {
+	if c.References == 0 && c.Spreads == 0 {
+		fmt.Fprintln(w, "check: no references in this file: psafe exporter writes them (docs/formats.md)")
+	}
+	if c.References > 0 {
+		fmt.Fprintf(w, "check: %d of %d reference inputs compared: logits differ by %.3g at most, the tolerance there is %.3g, of %s\n", c.Compared, c.References, c.Largest, c.Tolerance, c.Arithmetic)
+	}
+	if c.Spreads > 0 {
+		fmt.Fprintf(w, "check: %d means of standard deviations compared: they agree\n", c.Spreads)
+	}
 }
 
 func inspect(p *posterior.Posterior, w io.Writer) error {
-	what := fmt.Sprintf("scale %v", p.Scale)
+	what := fmt.Sprintf("scale %s", p.ScaleList())
 	switch p.Kind {
 	case posterior.KindSamples, posterior.KindDropout:
 		what = p.Describe()
@@ -55,7 +115,11 @@ func inspect(p *posterior.Posterior, w io.Writer) error {
 			random += s.Random
 		}
 		row(fmt.Sprintf("%d x %d", l.Inputs(), l.Outputs()), spread.Weight)
-		row(fmt.Sprintf("bias %d", l.Outputs()), spread.Bias)
+		bias := fmt.Sprintf("bias %d", l.Outputs())
+		if l.NoBias {
+			bias = "no bias"
+		}
+		row(bias, spread.Bias)
 	}
 	if err := t.Flush(); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 
 	"psafe/host/paper"
 	"psafe/host/run"
+	"psafe/internal/nearest"
 )
 
 // Exit statuses, as "psafe help" and docs/cli.md list them.
@@ -44,15 +45,22 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"certify", "lower and upper bounds of P_safe for inputs and properties", runCertify},
+		{"verify", "a VNN-LIB query about a network or a posterior: sat, unsat or unknown", runVerify},
+		{"supports", "what verify can do, for tools that drive VNN-LIB solvers", runSupports},
 		{"check", "prove the bounds of result files again, independently", runCheck},
 		{"inspect", "layers, sizes and spread of a posterior", runInspect},
+		{"predict", "logits and classes at points, of the mean network and of drawn ones", runPredict},
 		{"convert", "any readable posterior to psafe's own .npz or to safetensors", runConvert},
+		{"import", "arrays of any names (safetensors, .npz) with a map that says what they are", runImport},
+		{"exporter", "print the Python file that saves posteriors of torch, Pyro, TFP and others", runExporter},
 		{"devices", "what psafe can compute on, with self-tests", runDevices},
 		{"crosscheck", "the same job on two devices, compared number by number", runCrosscheck},
 		{"bench", "speed of each operation, beside the device's own limits", runBench},
 		{"plot", "figures of result files, as SVG or PNG", runPlot},
 		{"paper", "the experiments of the UAI 2020 paper, with tables and figures", runPaper},
 		{"train", "Bayes by Backprop for small dense networks", runTrain},
+		{"completion", "completion of commands and flags for bash, zsh and fish", runCompletion},
+		{"man", "manual pages", runMan},
 	}
 }
 
@@ -82,13 +90,18 @@ func dispatch(args []string, stdout, stderr io.Writer) int {
 	case workerWord:
 		return runWorker(args[1:])
 	case "help", "--help", "-h":
-		if len(args) > 1 && !slices.Contains([]string{"help", "--help", "-h", "version", "--version"}, args[1]) {
+		if len(args) > 1 && !slices.Contains([]string{"help", "--help", "-h"}, args[1]) {
 			return dispatch([]string{args[1], "--help"}, stdout, stderr)
 		}
 		usage(stdout)
 		return exitDone
-	case "version", "--version":
-		printVersion(stdout)
+	case "version":
+		return status(runVersion(context.Background(), args[1:], stdout, stderr), stderr)
+	case "--version": // one line, as VNN-LIB demands of solvers
+		fmt.Fprintln(stdout, version())
+		return exitDone
+	case "--name":
+		fmt.Fprintln(stdout, "psafe")
 		return exitDone
 	}
 	for _, c := range commands() {
@@ -99,7 +112,11 @@ func dispatch(args []string, stdout, stderr io.Writer) int {
 		defer stop()
 		return status(blameless(ctx, c.run(ctx, args[1:], stdout, stderr)), stderr)
 	}
-	fmt.Fprintf(stderr, "psafe: no command %q: psafe help lists them\n", args[0])
+	if strings.HasPrefix(args[0], "-") {
+		fmt.Fprintf(stderr, "psafe: %.60q comes before any command: name one first, as in psafe certify --posterior net.npz: psafe help lists them\n", args[0])
+		return exitUsage
+	}
+	fmt.Fprintf(stderr, "psafe: no command %.60q: psafe help lists them%s\n", args[0], nearest.Hint(args[0], commandNames()))
 	return exitUsage
 }
 
@@ -138,22 +155,12 @@ func status(err error, stderr io.Writer) int {
 // errHelp says that --help was asked for and printed.
 var errHelp = errors.New("help")
 
-func usage(w io.Writer) {
-	fmt.Fprint(w, `psafe certifies Bayesian neural networks: given a posterior over weights, it
+const programAbout = `psafe certifies Bayesian neural networks: given a posterior over weights, it
 proves bounds of the probability that the network keeps a property on a
 whole region of inputs.
+`
 
-Usage: psafe COMMAND [flags]
-
-Commands:
-`)
-	for _, c := range commands() {
-		fmt.Fprintf(w, "  %-11s %s\n", c.name, c.about)
-	}
-	fmt.Fprint(w, `  help        this text; "psafe help COMMAND" lists a command's flags
-  version     version of this program
-
-Exit status: 0 done (whatever the verdicts), 1 crosscheck found a difference,
+const exitText = `0 done (whatever the verdicts), 1 crosscheck found a difference,
 certify or paper bounds that contradict each other, or check a record that does
 not pass or a missing task, 2 a flag or file is wrong or a result cannot be
 written, 3 the device is absent, refused or broke, or its driver crashed or hung,
@@ -161,5 +168,18 @@ written, 3 the device is absent, refused or broke, or its driver crashed or hung
 p_lower is under --fail-under or a share of the inputs is not what --fail-unless
 asks for. After 1, 3, 4 and 5, records that certify had finished are in
 OUT.partial, and certify or paper with --resume goes on from there.
+`
+
+func usage(w io.Writer) {
+	fmt.Fprint(w, programAbout+`
+Usage: psafe COMMAND [flags]
+
+Commands:
 `)
+	for _, c := range append(commands(), versionCommand) {
+		fmt.Fprintf(w, "  %-11s %s\n", c.name, c.about)
+	}
+	fmt.Fprint(w, `  help        this text; "psafe help COMMAND" lists a command's flags
+
+Exit status: `+exitText)
 }

@@ -27,7 +27,7 @@ func needOpenCL(t *testing.T) {
 func psafe(t *testing.T, want int, args ...string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	if got := program(args, &stdout, &stderr); got != want {
+	if got := program(overridden(args), &stdout, &stderr); got != want {
 		t.Fatalf("psafe %q: exit status %d, want %d: %s", args, got, want, stderr.String())
 	}
 	return stdout.String()

@@ -15,6 +15,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/paper"
 	"psafe/host/run"
+	"psafe/internal/nearest"
 )
 
 const paperAbout = `psafe paper runs the experiments of "Probabilistic Safety for Bayesian Neural
@@ -59,10 +60,12 @@ func (p *paperFlags) names(f *pflag.FlagSet) ([]string, error) {
 	switch {
 	case f.Arg(0) == "all":
 		names = paper.Names
-	case f.NArg() == 0 || !slices.Contains(paper.Names, f.Arg(0)):
-		return nil, fmt.Errorf("paper: no experiment %.40q: give %s or all", f.Arg(0), strings.Join(paper.Names, ", "))
+	case f.NArg() == 0:
+		return nil, fmt.Errorf("paper needs the name of an experiment, %s or all: psafe paper all --quick --out DIR", strings.Join(paper.Names, ", "))
+	case !slices.Contains(paper.Names, f.Arg(0)):
+		return nil, fmt.Errorf("paper: no experiment %.40q: give %s or all%s", f.Arg(0), strings.Join(paper.Names, ", "), nearest.Hint(f.Arg(0), append([]string{"all"}, paper.Names...)))
 	case f.NArg() > 1:
-		return nil, fmt.Errorf("paper: takes one experiment, got %d words (%s)", f.NArg(), strings.Join(f.Args(), " "))
+		return nil, fmt.Errorf("paper: takes one experiment, got %d words (%s): give one, or all", f.NArg(), strings.Join(f.Args(), " "))
 	}
 	switch {
 	case p.out == "":
@@ -70,7 +73,7 @@ func (p *paperFlags) names(f *pflag.FlagSet) ([]string, error) {
 	case p.posterior != "" && !slices.Contains(names, "regression"):
 		return nil, errors.New("--posterior is for psafe paper regression: leave it out")
 	case p.posterior == "" && (f.Changed("scale") || f.Changed("activation")):
-		return nil, errors.New("--scale and --activation are for --posterior: the experiments know what their own files hold")
+		return nil, errors.New("--scale and --activation are for --posterior: the experiments know what their own files hold: leave them out")
 	}
 	return names, nil
 }

@@ -16,6 +16,7 @@ import (
 	"psafe/host/figure"
 	"psafe/host/property"
 	"psafe/host/report"
+	"psafe/internal/nearest"
 	"psafe/internal/outfile"
 )
 
@@ -89,7 +90,10 @@ func (p *plotFlags) check(f *pflag.FlagSet) (format string, err error) {
 	kind := f.Arg(0)
 	own, known := plotKinds[kind]
 	if !known {
-		return "", fmt.Errorf("plot: no figure %.40q: give eps, bars or heatmap first, then result files", kind)
+		if kind == "" {
+			return "", errors.New("plot needs the kind of figure, eps, bars or heatmap, and result files: psafe plot eps a.jsonl --out fig.svg")
+		}
+		return "", fmt.Errorf("plot: no figure %.40q: give eps, bars or heatmap first, then result files%s", kind, nearest.Hint(kind, []string{"eps", "bars", "heatmap"}))
 	}
 	if f.NArg() < 2 {
 		return "", fmt.Errorf("plot %s: no result file: name those that psafe certify --out wrote", kind)
@@ -110,7 +114,7 @@ func (p *plotFlags) check(f *pflag.FlagSet) (format string, err error) {
 	case len(p.columns) != 2 || p.columns[0] == p.columns[1]:
 		return "", errors.New("--columns: give two different coordinates, for example 0,1")
 	case p.field != "p_lower" && p.field != "p_upper":
-		return "", fmt.Errorf("--field %.40q is neither p_lower nor p_upper", p.field)
+		return "", fmt.Errorf("--field %.40q is neither p_lower nor p_upper: give one of them", p.field)
 	}
 	return format, nil
 }

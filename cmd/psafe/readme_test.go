@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -17,8 +16,8 @@ import (
 )
 
 // TestReadme runs the two certify commands that README shows, the second on the
-// network that its Python code makes, and holds the tables below them to what the
-// program prints, apart from the seconds.
+// network that its Python code saves with the file that psafe exporter writes, and
+// holds the tables below them to what the program prints, apart from the seconds.
 func TestReadme(t *testing.T) {
 	if testing.Short() {
 		t.Skip("numbers, not races: not with -short")
@@ -28,8 +27,8 @@ func TestReadme(t *testing.T) {
 		t.Fatal(err)
 	}
 	commands := readmeCommands(string(text))
-	if len(commands) != 2 || len(commands[0].table) != 12 || len(commands[1].table) != 5 {
-		t.Fatalf("README shows these certify commands: %q", commands)
+	if len(commands) != 3 || len(commands[0].table) != 12 || commands[1].args[0] != "exporter" || len(commands[2].table) != 5 {
+		t.Fatalf("README shows these commands: %q", commands)
 	}
 	data, err := filepath.Abs(filepath.Join("..", "..", "testdata"))
 	if err != nil {
@@ -39,9 +38,11 @@ func TestReadme(t *testing.T) {
 	if err := os.Symlink(data, "testdata"); err != nil {
 		t.Skip(err) // Windows, without the right to make links
 	}
-	for i, c := range commands {
-		if i == 1 {
+	for _, c := range commands {
+		if c.args[0] == "exporter" {
+			psafe(t, exitDone, c.args...)
 			writeReadmeNetwork(t, string(text))
+			continue
 		}
 		psafe(t, exitDone, append(c.args, "--device", "cpu")...)
 		got := strings.Split(strings.TrimSpace(tableOf(t, c.args[slices.Index(c.args, "--out")+1])), "\n")
@@ -109,22 +110,29 @@ func tableOf(t *testing.T, path string) string {
 	return table.String()
 }
 
-// writeReadmeNetwork writes net.npz and points.csv by the Python code of README, or
-// by the same in Go where no Python with NumPy is (PSAFE_PYTHON may name one).
+// writeReadmeNetwork writes points.csv, and net.npz by the Python code of README, or by
+// the same in Go where no Python with torch is (PSAFE_PYTHON may name one).
 func writeReadmeNetwork(t *testing.T, text string) {
 	t.Helper()
 	code := regexp.MustCompile("(?s)```python\n(.*?)```").FindStringSubmatch(text)
 	if code == nil || strings.Count(code[1], "\n") != 10 {
 		t.Fatalf("README has no Python code of ten lines: %q", code)
 	}
-	python := cmp.Or(os.Getenv("PSAFE_PYTHON"), "python3")
-	if exec.Command(python, "-c", "import numpy").Run() == nil {
-		if out, err := exec.Command(python, "-c", code[1]).CombinedOutput(); err != nil {
+	if err := os.WriteFile("points.csv", []byte("0.8,0.2\n0.2,0.6\n0.5,0.4\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, python := range []string{os.Getenv("PSAFE_PYTHON"), "/usr/bin/python3", "python3"} {
+		if python == "" || exec.Command(python, "-c", "import torch").Run() != nil {
+			continue
+		}
+		run := exec.Command(python, "-c", code[1])
+		run.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
+		if out, err := run.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		return
 	}
-	t.Log("no NumPy: the network of README is written by Go")
+	t.Log("no torch: the network of README is written by Go")
 	header := `{"format": "psafe-posterior", "version": 1, "scale": "sd", "layout": "in,out", "layers": [
 		{"kind": "dense", "activation": "relu", "in": 2, "out": 2},
 		{"kind": "dense", "activation": "identity", "in": 2, "out": 2}]}`
@@ -133,23 +141,20 @@ func writeReadmeNetwork(t *testing.T, text string) {
 		meta.Data = append(meta.Data, float64(b))
 	}
 	arrays := []npy.Named{{Name: "__meta__", Array: meta}}
-	add := func(name string, shape []int, mean ...float64) {
-		sd := slices.Repeat([]float64{0.05}, len(mean))
+	add := func(name string, shape []int, sd float64, mean ...float64) {
 		arrays = append(arrays,
 			npy.Named{Name: name + ".mean", Array: &npy.Array{Shape: shape, DType: "<f8", Data: mean}},
-			npy.Named{Name: name + ".scale", Array: &npy.Array{Shape: shape, DType: "<f8", Data: sd}})
+			npy.Named{Name: name + ".scale", Array: &npy.Array{Shape: shape, DType: "<f8", Data: slices.Repeat([]float64{float64(float32(sd))}, len(mean))}})
 	}
-	add("layers.0.weight", []int{2, 2}, 1, -1, -1, 1)
-	add("layers.0.bias", []int{2}, 0, 0)
-	add("layers.1.weight", []int{2, 2}, 1, 0, 0, 1)
-	add("layers.1.bias", []int{2}, 0, 0)
+	add("layers.0.weight", []int{2, 2}, 0.1, 1, -1, -1, 1)
+	add("layers.0.bias", []int{2}, 0, 0, 0)
+	add("layers.1.weight", []int{2, 2}, 0.1, 1, 0, 0, 1)
+	add("layers.1.bias", []int{2}, 0, 0, 0)
 	var file bytes.Buffer
 	if err := npy.WriteZip(&file, arrays); err != nil {
 		t.Fatal(err)
 	}
-	for name, content := range map[string]string{"net.npz": file.String(), "points.csv": "0.8,0.2\n0.2,0.6\n0.5,0.4\n"} {
-		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.WriteFile("net.npz", file.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -71,7 +71,7 @@ func resumeRuns(t *testing.T) map[string][]string {
 func certifyTo(t *testing.T, out string, args ...string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	if err := runCertify(t.Context(), append([]string{"--out", out}, args...), &stdout, &stderr); err != nil {
+	if err := runCertify(t.Context(), overridden(append([]string{"--out", out}, args...)), &stdout, &stderr); err != nil {
 		t.Fatalf("psafe certify %q: %v", args, err)
 	}
 	if stdout.Len() > 0 {

@@ -30,7 +30,7 @@ func refused(t *testing.T, out string, args []string, words ...string) {
 	t.Helper()
 	before, _ := os.ReadFile(out + run.PartialSuffix)
 	var stderr bytes.Buffer
-	err := runCertify(t.Context(), append([]string{"--out", out}, args...), io.Discard, io.Discard)
+	err := runCertify(t.Context(), overridden(append([]string{"--out", out}, args...)), io.Discard, io.Discard)
 	got := status(err, &stderr)
 	line := stderr.String()
 	if got != exitUsage || strings.Count(line, "\n") != 1 {
@@ -188,7 +188,7 @@ func TestResumeFinished(t *testing.T) {
 	if notes := certifyTo(t, out, append(absent, "--quiet")...); notes != "" {
 		t.Errorf("--quiet: notes %q", notes)
 	}
-	err := runCertify(t.Context(), append([]string{"--out", out, "--fail-under", "0.99999999"}, absent...), io.Discard, io.Discard)
+	err := runCertify(t.Context(), overridden(append([]string{"--out", out, "--fail-under", "0.99999999"}, absent...)), io.Discard, io.Discard)
 	if got := status(err, io.Discard); got != exitUnder {
 		t.Errorf("--fail-under of finished records: %v", err)
 	}

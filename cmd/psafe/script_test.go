@@ -4,7 +4,9 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/posterior/format"
 )
@@ -52,6 +55,18 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PSAFE_DEVICE", "cpu")
 			if err := copyTestdata(env.WorkDir); err != nil {
+				return err
+			}
+			if err := writeInputFiles(env.WorkDir); err != nil {
+				return err
+			}
+			if err := writeReferenced(env.WorkDir); err != nil {
+				return err
+			}
+			if err := writeONNX(env.WorkDir); err != nil {
+				return err
+			}
+			if err := writeNetworks(env.WorkDir); err != nil {
 				return err
 			}
 			return writeBadFiles(env.WorkDir)
@@ -114,6 +129,56 @@ func copyTestdata(dir string) error {
 	return nil
 }
 
+// writeReferenced makes referenced.npz, a network with reference logits of its own, and
+// transposed.npz, the same with one of its layers the other way round; bare.npz is that
+// without references.
+func writeReferenced(dir string) error {
+	r := rand.New(rand.NewPCG(1, 2))
+	p := &posterior.Posterior{Scale: posterior.ScaleSD, Reference: &posterior.Reference{}}
+	for k, width := range []int{6, 6, 3} {
+		var lists [4][]float64
+		for j := range lists {
+			lists[j] = make([]float64, []int{[]int{4, 6, 6}[k] * width, width}[j%2])
+			for e := range lists[j] {
+				lists[j][e] = []float64{r.NormFloat64(), 0.05}[j/2]
+			}
+		}
+		p.Layers = append(p.Layers, posterior.Layer{
+			Layer:  network.DenseLayer([]int{4, 6, 6}[k], width, network.Activation{Kind: network.Tanh}),
+			Weight: posterior.NewParams(lists[0], lists[2], p.Scale), Bias: posterior.NewParams(lists[1], lists[3], p.Scale),
+		})
+	}
+	p.Layers[2].Activation = network.Activation{}
+	p.Input = posterior.Input{Mean: []float64{0.5}, Std: []float64{2}}
+	for range 4 {
+		x := []float64{r.NormFloat64(), r.NormFloat64(), r.NormFloat64(), r.NormFloat64()}
+		p.Reference.Inputs = append(p.Reference.Inputs, x...)
+		p.Reference.Logits = append(p.Reference.Logits, p.LogitsApprox(p.Input.NormaliseApprox(x))...)
+	}
+	p.Reference.Spread = []float64{0.05, 0.05, 0.05, 0.05, 0.05, 0.05}
+	write := func(name string) error {
+		var b bytes.Buffer
+		if err := format.WriteNPZ(&b, p); err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o644)
+	}
+	if err := write("referenced.npz"); err != nil {
+		return err
+	}
+	w := p.Layers[1].Weight.Mean
+	for i := range 6 {
+		for j := range i {
+			w[6*i+j], w[6*j+i] = w[6*j+i], w[6*i+j]
+		}
+	}
+	if err := write("transposed.npz"); err != nil {
+		return err
+	}
+	p.Reference = nil
+	return write("bare.npz")
+}
+
 // writeBadFiles makes the files that a program like this is given sooner or
 // later.
 func writeBadFiles(dir string) error {
@@ -122,8 +187,9 @@ func writeBadFiles(dir string) error {
 		return err
 	}
 	files := map[string][]byte{
-		"truncated.npz": good[:len(good)*2/3],
-		"empty.npz":     nil,
+		"state.safetensors": stateDict(),
+		"truncated.npz":     good[:len(good)*2/3],
+		"empty.npz":         nil,
 		// BINBYTES8 with a length of 17 GB, in 12 bytes.
 		"hostile.net": {0x80, 4, 0x8e, 0, 0, 0, 0, 4, 0, 0, 0, '.'},
 		// os.system, which no posterior needs.
@@ -164,6 +230,26 @@ func writeBadFiles(dir string) error {
 		}
 	}
 	return nil
+}
+
+// stateDict is a safetensors file of a 1-2-2 network with the names of a torch module, whose
+// last layer has no bias, and a counter. The numbers are 0, 1, 2, ... in the order of the file.
+func stateDict() []byte {
+	header, data := `{"__metadata__":{"format":"pt"}`, ""
+	for i, t := range []struct{ name, shape string }{
+		{"fc1.mu_weight", "2,1"}, {"fc1.rho_weight", "2,1"}, {"fc1.mu_bias", "2"}, {"fc2.mu_weight", "2,2"}, {"fc2.rho_weight", "2,2"}, {"norm.steps", ""},
+	} {
+		from, kind := len(data), "F32"
+		for range []int{2, 2, 2, 4, 4, 0}[i] {
+			data += float32Bytes(float32(len(data) / 4))
+		}
+		if t.shape == "" {
+			data, kind = data+"12345678", "I64"
+		}
+		header += fmt.Sprintf(`,"%s":{"dtype":"%s","shape":[%s],"data_offsets":[%d,%d]}`, t.name, kind, t.shape, from, len(data))
+	}
+	header += "}"
+	return append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header+data...)
 }
 
 // markSpread makes the first standard deviation v and returns its stored spread.

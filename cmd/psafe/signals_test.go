@@ -137,7 +137,7 @@ func TestSignals(t *testing.T) {
 	net, points := deepNet(t, 2000, 8)
 	for i, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		out := filepath.Join(t.TempDir(), "r.jsonl")
-		args := []string{"certify", "--device", "cpu", "--posterior", net, "--inputs", points, "--eps", "0.001", "--out", out}
+		args := []string{"certify", "--device", "cpu", "--posterior", net, "--inputs", points, "--eps", "0.001", "--quiet", "--out", out}
 		e := interrupted(t, time.Duration(i+1)*300*time.Millisecond, args, s)
 		if e.text != "psafe: interrupted\n" {
 			t.Errorf("%v: %q", s, e.text)

@@ -93,7 +93,7 @@ func TestExitStatus(t *testing.T) {
 		{nil, exitUsage},
 	} {
 		var stdout, stderr bytes.Buffer
-		if got := program(c.args, &stdout, &stderr); got != c.want {
+		if got := program(overridden(c.args), &stdout, &stderr); got != c.want {
 			t.Errorf("psafe %q: exit status %d, want %d; standard error: %s", c.args, got, c.want, stderr.String())
 		}
 		if c.want != exitDone && c.want != exitUnder && stdout.Len() > 0 {

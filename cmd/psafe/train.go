@@ -154,7 +154,7 @@ func (j *trainJob) settle(f *pflag.FlagSet, task, hidden, activation string) (er
 		j.Hidden = append(j.Hidden, width)
 	}
 	if j.Activation, err = network.ParseActivation(activation); err != nil {
-		return fmt.Errorf("--activation: %w", err)
+		return fmt.Errorf("--activation: %w", didYouMean(err, activation, activationWords()))
 	}
 	return nil
 }

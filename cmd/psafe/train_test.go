@@ -115,7 +115,7 @@ func TestTrainErrors(t *testing.T) {
 		{`--task: task "ranking" is neither`, append(slices.Clone(csv), "--task", "ranking")},
 		{"--task: cubic is a regression", trainCubicWith("--task", "classification")},
 		{"--epochs is -3", trainCubicWith("--epochs", "-3")},
-		{`"--epochs" flag`, trainCubicWith("--epochs", "many")},
+		{`--epochs "many" is no whole number`, trainCubicWith("--epochs", "many")},
 		{"--batch is 0", trainCubicWith("--batch", "0")},
 		{"--learning-rate is NaN", trainCubicWith("--learning-rate", "NaN")},
 		{"--kl-weight is -1", trainCubicWith("--kl-weight", "-1")},
@@ -129,8 +129,8 @@ func TestTrainErrors(t *testing.T) {
 		{"--hidden makes a network of more than", trainCubicWith("--hidden", "99999999999")},
 		{`--activation: activation "gelu"`, trainCubicWith("--activation", "gelu")},
 		{"--activation identity", trainCubicWith("--activation", "identity")},
-		{"unknown flag: --nosuch", trainCubicWith("--nosuch", "1")},
-		{"takes 0 operands, got 1 (file.csv)", trainCubicWith("file.csv")},
+		{"train has no flag --nosuch", trainCubicWith("--nosuch", "1")},
+		{`"file.csv" belongs to no flag`, trainCubicWith("file.csv")},
 		{"--labels are for --task classification", trainCubicWith("--labels", "points.csv")},
 		{"--samples is for --data cubic", append(slices.Clone(csv), "--task", "regression", "--samples", "3")},
 		{"--noise is for a regression", append(slices.Clone(csv), "--task", "classification", "--noise", "3")},
@@ -170,7 +170,7 @@ func TestTrainErrors(t *testing.T) {
 
 // trainCubicWith are flags that train, but for the ones given.
 func trainCubicWith(args ...string) []string {
-	return append(append(slices.Clone(trainFast), "--out", "p.npz"), args...)
+	return overridden(append(append(slices.Clone(trainFast), "--out", "p.npz"), args...))
 }
 
 func trainList(t *testing.T, dir string) []string {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	_ "embed"
@@ -92,8 +93,46 @@ func programDigest() ([]byte, error) {
 	return h.Sum(nil), err
 }
 
-// printVersion prints what records have as "version", and below it what that was made
-// from and with.
+// versionCommand is known by two words: version and --version.
+var versionCommand = command{name: "version", about: "version of this program"}
+
+func init() { versionCommand.run = runVersion } // which, by way of its help, knows all commands
+
+const versionAbout = `psafe version prints what records have as "version", and below it what that was
+made from and with.
+
+  psafe version`
+
+func runVersion(_ context.Context, args []string, stdout, _ io.Writer) error {
+	f := newFlags("version", versionAbout, stdout)
+	asJSON := f.Bool("json", false, jsonUsage)
+	if err := parse(f, args, 0); err != nil {
+		return err
+	}
+	if *asJSON {
+		return printJSON(stdout, versionRow())
+	}
+	printVersion(stdout)
+	return nil
+}
+
+// versionFields are what --json says; what the program does not know is left out.
+type versionFields struct {
+	Version  string `json:"version"`
+	Commit   string `json:"commit,omitempty"`
+	Modified bool   `json:"modified"`
+	Date     string `json:"date,omitempty"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+	Tags     string `json:"tags,omitempty"`
+}
+
+func versionRow() versionFields {
+	b := thisBuild()
+	return versionFields{version(), b.commit, b.modified, b.date, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, b.tags}
+}
+
+// printVersion prints it for people.
 func printVersion(w io.Writer) {
 	b := thisBuild()
 	fmt.Fprintln(w, "psafe", version())

@@ -35,7 +35,7 @@ func deep(layers int, sd float64, tasks int) (*posterior.Posterior, []property.T
 		post.Layers = append(post.Layers, posterior.Layer{Layer: network.DenseLayer(in, 6, act), Weight: params(in*6, 0.7), Bias: params(6, 0.1)})
 		in = 6
 	}
-	sets := property.ArgmaxSets(6)
+	sets := func(c int) property.Safe { return property.ArgmaxIs(c, 6) }
 	var list []property.Task
 	for i := range tasks {
 		x := []float64{math.Sin(float64(i)), math.Cos(float64(3 * i)), math.Sin(float64(7*i + 1))}

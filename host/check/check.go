@@ -11,7 +11,7 @@ import (
 
 // Files are named in place of those of records, where they have moved; empty for those of
 // the record.
-type Files struct{ Posterior, Inputs string }
+type Files struct{ Posterior, SDFile, Inputs string }
 
 // Checker checks records, one at a time. It keeps files that records have in common.
 type Checker struct {
@@ -45,7 +45,7 @@ func (c *Checker) Check(ctx context.Context, line []byte, onlyRead bool) (Verdic
 		v.Statistical = r.Statistical != nil
 		if err = r.consistent(); err == nil {
 			v.Task, v.Tasks, v.Run, v.settings = r.Task, r.Tasks, r.Run, r.settings()
-			v.question = fmt.Sprintf("index %d", r.Index)
+			v.question = r.asks()
 			v.Claims = !r.PLower.is(0) || r.Log10PLower != nil || !r.PUpper.is(1)
 		}
 		if err == nil && !onlyRead {

@@ -110,7 +110,8 @@ func TestCheckBoxes(t *testing.T) {
 func TestCheckActivations(t *testing.T) {
 	rng := rand.New(rand.NewPCG(81, 82))
 	proved := 0
-	for n := range testscale.Cases(t, 60) {
+	networks := testscale.Cases(t, 60)
+	for n := range networks {
 		act := activations[n%len(activations)]
 		post := gaussian(rng, act, 3, 6, 5, 4, 3)
 		for k := range post.Layers { // larger weights, so that curves are curved
@@ -148,7 +149,7 @@ func TestCheckActivations(t *testing.T) {
 			}
 		}
 	}
-	if proved < 10 {
-		t.Errorf("only %d records prove something", proved)
+	if proved < networks/6 { // of four records of each
+		t.Errorf("only %d records of %d networks prove something", proved, networks)
 	}
 }

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math"
@@ -106,8 +107,28 @@ func (r *record) consistentFlags() error {
 	return nil
 }
 
+// mostEps is how much of a radius is shown. Lists of radii are long, and may begin alike.
+const mostEps = 40
+
+// asks names the question of a record among those of its run: a point or a property, with the
+// radius where a run may have several, and which of the properties relative to points. Two
+// questions have two names.
+func (r *record) asks() string {
+	text := fmt.Sprintf("index %d", r.Index)
+	switch {
+	case len(r.Eps) > mostEps:
+		text += fmt.Sprintf(" at eps %s... (SHA-256 %x)", r.Eps[:mostEps], sha256.Sum256([]byte(r.Eps)))
+	case r.Eps != "":
+		text += " at eps " + r.Eps
+	}
+	if r.TemplateEntry != nil {
+		text += fmt.Sprintf(" for property %d", *r.TemplateEntry)
+	}
+	return text
+}
+
 // settings are the fields that all records of a run have in common.
 func (r *record) settings() string {
 	return fmt.Sprintf("%q", []any{r.Tasks, r.Flags, r.Require.String(), r.Seed, r.Version, r.PosteriorSHA256, r.PosteriorScale, r.Activations,
-		r.InputsSHA256, r.Eps, r.Clip, r.InputScale})
+		r.InputsSHA256, r.Clip, r.InputScale, r.ClipSHA256, r.Fix, r.Free, r.Mean, r.MeanSHA256, r.Std, r.StdSHA256, r.Channels, r.TemplateSHA256})
 }

@@ -27,7 +27,21 @@ type record struct {
 	Eps        string   `json:"eps"`
 	Clip       []string `json:"clip"`
 	InputScale string   `json:"input_scale"`
-	Flags      string   `json:"flags"`
+
+	EpsSHA256      string `json:"eps_sha256"`
+	ClipSHA256     string `json:"clip_sha256"`
+	Fix            string `json:"fix"`
+	Free           string `json:"free"`
+	Mean           string `json:"mean"`
+	MeanSHA256     string `json:"mean_sha256"`
+	Std            string `json:"std"`
+	StdSHA256      string `json:"std_sha256"`
+	Channels       string `json:"channels"`
+	Template       string `json:"template"`
+	TemplateSHA256 string `json:"template_sha256"`
+	TemplateEntry  *int   `json:"template_entry"`
+
+	Flags string `json:"flags"`
 
 	Method        string    `json:"method"`
 	Boxes         string    `json:"boxes"`
@@ -60,6 +74,9 @@ type record struct {
 	Posterior       string   `json:"posterior"`
 	PosteriorSHA256 string   `json:"posterior_sha256"`
 	PosteriorScale  string   `json:"posterior_scale"`
+	PosteriorSD     string   `json:"posterior_sd"`
+	PosteriorSDFile string   `json:"posterior_sd_file"`
+	PosteriorSDSHA  string   `json:"posterior_sd_sha256"`
 	Activations     []string `json:"activations"`
 	Inputs          string   `json:"inputs"`
 	InputsSHA256    string   `json:"inputs_sha256"`
@@ -108,9 +125,9 @@ type decimal struct {
 	text string
 }
 
-// UnmarshalJSON reads a JSON number.
+// UnmarshalJSON reads a JSON number, or a fraction as property.Exact writes one.
 func (d *decimal) UnmarshalJSON(text []byte) (err error) {
-	d.text = string(text)
+	d.text = property.FractionOfJSON(string(text))
 	if d.Exact, err = property.NewExact(d.text); err == nil {
 		d.Decimal, err = property.NewDecimal(d.text)
 	}

@@ -91,6 +91,8 @@ func TestRecordRefused(t *testing.T) {
 		{good, `"posterior_sha256":"....`, `"posterior_sha256":"0000`, "posterior: "},
 		{good, `"inputs_sha256":"....`, `"inputs_sha256":"0000`, "inputs: "},
 		{good, `"posterior_scale":"sd"`, `"posterior_scale":"variance"`, "posterior: "},
+		{good, `"posterior_scale":"sd"`, `"posterior_scale":"sd,none"`, "posterior: "},
+		{good, `"posterior_scale":"sd"`, `"posterior_scale":"log_sd"`, "posterior: "},
 		{good, `"posterior_scale":"sd"`, `"posterior_scale":"sd x 2"`, "margin: "},
 		{good, `"posterior_scale":"sd"`, `"posterior_scale":"sd x zero"`, "posterior: "},
 		{good, `"activations":\["relu"\]`, `"activations":["tanh"]`, "posterior: "},

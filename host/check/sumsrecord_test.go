@@ -3,12 +3,18 @@ package check
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"psafe/host/bound"
+	net "psafe/host/network"
+	"psafe/host/posterior"
+	"psafe/host/posterior/format"
 	"psafe/host/run"
 	"psafe/internal/testscale"
 )
@@ -87,4 +93,50 @@ func littleBetter(t *testing.T, what string) bool {
 		return -old < 1e-5 || now < old/2
 	}
 	return 1-old < 1e-5 || 1-now > (1-old)/2
+}
+
+// TestTinySpreads: standard deviations far below the spacing of float64 leave nothing beyond
+// any reach. The bounds of such networks are proved again, too.
+func TestTinySpreads(t *testing.T) {
+	inf := math.Inf(-1)
+	mixed := &posterior.Posterior{Scale: posterior.ScaleLogVariance, Layers: []posterior.Layer{
+		{Layer: net.DenseLayer(2, 2, net.Activation{Kind: net.Tanh})}, {Layer: net.DenseLayer(2, 2, net.Activation{})}}}
+	for k, of := range [][2][]float64{{{1, 0, -1, 1}, {inf, -720, -720, inf}}, {{0, -1, -1, -1}, {inf, -720, inf, inf}}} {
+		mixed.Layers[k].Weight = posterior.NewParams(of[0], of[1], mixed.Scale)
+		mixed.Layers[k].Bias = posterior.NewParams([]float64{0, 0}, []float64{inf, inf}, mixed.Scale)
+	}
+	const hidden = 16
+	rng := rand.New(rand.NewPCG(4, 4))
+	draw := func(n int) posterior.Params {
+		mean := make([]float64, n)
+		for i := range mean {
+			mean[i] = rng.NormFloat64()
+		}
+		return posterior.NewParams(mean, slices.Repeat([]float64{-100}, n), posterior.ScaleSoftplus)
+	}
+	many := &posterior.Posterior{Scale: posterior.ScaleSoftplus, Layers: []posterior.Layer{
+		{Layer: net.DenseLayer(2, hidden, net.Activation{Kind: net.Tanh}), Weight: draw(2 * hidden), Bias: draw(hidden)},
+		{Layer: net.DenseLayer(hidden, 2, net.Activation{}), Weight: draw(2 * hidden), Bias: draw(2)}}}
+	for name, p := range map[string]*posterior.Posterior{"mixed": mixed, "many": many} {
+		dir := t.TempDir()
+		file, points := filepath.Join(dir, "net.npz"), filepath.Join(dir, "x.csv")
+		var content bytes.Buffer
+		if err := format.WriteNPZ(&content, p); err != nil {
+			t.Fatal(err)
+		}
+		for path, text := range map[string][]byte{file: content.Bytes(), points: []byte("-1,0\n-1,-1\n0.3,-0.7\n")} {
+			if err := os.WriteFile(path, text, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		tasks := run.Tasks{Points: run.Points{Inputs: points, Eps: "0.001", Property: "argmax_is:1"}}
+		job := &run.Job{Posterior: run.Posterior{Path: file}, Tasks: tasks, Method: run.Method{Word: new(run.NeuronSum)}, Precision: new(bound.Float64), Version: "test"}
+		var c Checker
+		for i, line := range written(t, job) {
+			v, err := c.Check(t.Context(), line, false)
+			if err != nil || v.Refused != nil || !v.Claims {
+				t.Errorf("%s: %d: %v %v: %s", name, i, err, v.Refused, line)
+			}
+		}
+	}
 }

@@ -95,7 +95,10 @@ func radius(p *report.Placed) (float64, error) {
 	if p.Eps == "" {
 		return 0, fmt.Errorf("%s: the record has no eps, it is about a property file: draw such records with psafe plot bars", p.Place())
 	}
-	x, err := strconv.ParseFloat(p.Eps, 64)
+	x, err := p.Radius()
+	if err != nil && (strings.HasPrefix(p.Eps, "[") || p.EpsSHA256 != "") {
+		return 0, fmt.Errorf("%s: eps %.40q is a radius for each input, which has no place on an axis: draw such records with psafe plot bars", p.Place(), p.Eps)
+	}
 	if err != nil || !(x >= 0 && x <= math.MaxFloat64) {
 		return 0, fmt.Errorf("%s: eps %.40q is no radius: give a file that psafe certify --out wrote", p.Place(), p.Eps)
 	}
@@ -162,8 +165,14 @@ func split(records []report.Placed, name func(i int) string) (names []string, so
 	return names, sorted
 }
 
-// input identifies what a record is about: a point or an entry of a file.
-func input(p *report.Placed) string { return p.InputsSHA256 + " " + strconv.Itoa(p.Index) }
+// input identifies what a record is about: a point or an entry of a file, or both.
+func input(p *report.Placed) string {
+	of := p.InputsSHA256 + " " + strconv.Itoa(p.Index)
+	if p.TemplateEntry != nil {
+		of += " " + p.TemplateSHA256 + " " + strconv.Itoa(*p.TemplateEntry)
+	}
+	return of
+}
 
 // distinct refuses two records of one input in one mean: it would count twice.
 func distinct(records []report.Placed) error {

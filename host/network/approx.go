@@ -29,6 +29,8 @@ type Pass struct {
 	// logits. Z[0] is the slice that Forward was given.
 	Pre, Z [][]float64
 	delta  [][]float64
+	// abs and square are for RoundingApprox.
+	abs, square [][]float64
 }
 
 // NewPass makes room for passes of the network with these weights, weights[2k] and

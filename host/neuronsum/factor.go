@@ -78,13 +78,24 @@ func newFactor(mean, sd ival, z []float64) factor {
 	f.neg = measure.Bins{Lo: nodes[:zero], Hi: nodes[1 : zero+1], P: p[:zero]}
 	f.pos = measure.Bins{Lo: nodes[zero : len(nodes)-1], Hi: nodes[zero+1:], P: p[zero:]}
 	f.least, f.most = nodes[0], nodes[len(nodes)-1]
-	f.lost = above(normal.BelowUp(f.least) + normal.AboveUp(f.most))
+	f.lost = beyond(normal, f.least, f.most)
 	return f
 }
 
 // reach is how many standard deviations of a weight are looked at; what is
 // beyond, 6.4e-14 a weight, counts as failure.
 const reach = 7.5
+
+// leastLost is the least that a random neuron adds to a bound, a little below what is beyond
+// the reach of one weight. Where standard deviations are below the spacing of float64 nothing
+// is beyond, and the bound would be finer than psafe check, which cuts distributions
+// elsewhere, could prove again.
+const leastLost = 0x1p-44
+
+// beyond bounds the probability of what nodes from lo to hi, placed by nodesOf, leave out.
+func beyond(normal measure.Normal, lo, hi float64) float64 {
+	return max(leastLost, above(normal.BelowUp(lo)+normal.AboveUp(hi)))
+}
 
 // quantileGrid returns about n ascending numbers in [-reach, reach], dense where they
 // keep the loss of rounding a standard normal variable down to one of them

@@ -155,7 +155,7 @@ func (n *Sum) vertexUp(v vertex, f *factors) float64 {
 		// Neurons that are rarely active have long tails; too many points take
 		// too long to convolve.
 		if work.Load() <= n.q.work || !(step < 0x1p500) {
-			return sumUp(measure.SumUp(terms, parallel).NotPositiveUp(len(random), rest), lost)
+			return max(sumUp(measure.SumUp(terms, parallel).NotPositiveUp(len(random), rest), lost), float64(len(random))*leastLost)
 		}
 	}
 }

@@ -138,7 +138,7 @@ func (n *Sum) lowAtVertex(p pair, radius float64, rests []float64) (low measure.
 			mean := ival{bins[k], bins[k+1]}.minus(p.meanC).times(p.slope).plus(p.mean).minus(exactly(radius)).lo
 			acc.add(slope, mean, m, e)
 		}
-		lost = above(lost + above(centre.BelowUp(bins[0])+centre.AboveUp(bins[len(bins)-1])))
+		lost = above(lost + beyond(centre, bins[0], bins[len(bins)-1]))
 	}
 	atoms, more := acc.atoms()
 	return atoms, above(lost + more)

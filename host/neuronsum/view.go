@@ -200,7 +200,7 @@ func (n *Sum) whole(c *shape, cell property.Box, centre []float64, i int, z []fl
 		h.low = put(h.low, n.act.ValueDown(lo), m)
 		h.high = put(h.high, n.act.ValueUp(hi), m)
 	}
-	h.lost = above(lost + above(normal.BelowUp(nodes[0])+normal.AboveUp(nodes[last])))
+	h.lost = above(lost + beyond(normal, nodes[0], nodes[last]))
 	return h
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"psafe/host/bound"
+	"psafe/host/posterior"
 	"psafe/host/report"
 	"psafe/host/run"
 	"psafe/internal/infile"
@@ -122,7 +123,7 @@ func (c *Config) checkOut() error {
 // different experiments must not end in one page.
 func (c *Config) purpose() string {
 	scale, activations := "", []string{}
-	if s := c.Posterior.Options.Scale; s != 0 {
+	if s := c.Posterior.Options.Scale; s != posterior.ScaleUnknown {
 		scale = s.String()
 	}
 	for _, a := range c.Posterior.Options.Activations {

@@ -137,7 +137,7 @@ func (p *Posterior) validateKind() error {
 				return fmt.Errorf("%s: a posterior of kind %v has no spreads of its own weights", arrayWords(a), p.Kind)
 			}
 			zero := make([]float64, n)
-			full = Params{g.Mean, zero, zero, zero}
+			full = Params{Mean: g.Mean, Spread: zero, SdLo: zero, SdHi: zero}
 		}
 		if err := full.validate(arrayWords(a), n); err != nil {
 			return err

@@ -30,11 +30,16 @@ type Posterior struct {
 	// for KindSamples, the network without dropout for KindDropout. Spreads are
 	// there for KindGaussian alone.
 	Layers []Layer
-	// Scale says what Params.Spread, or SWAG.Spread, holds, as the file had it;
-	// ScaleUnknown for the kinds that have neither.
+	// Scale says what Params.Spread, or SWAG.Spread, holds, as the file had it, for
+	// arrays that do not say it themselves (ScaleOf); ScaleUnknown for the kinds that
+	// have neither.
 	Scale Scale
 	// Source describes where the numbers came from.
 	Source Source
+	// Input is what the file says of the inputs that the network was trained on.
+	Input Input
+	// Reference is what the file has to compare the network with, nil if it has nothing.
+	Reference *Reference
 
 	// The data of the other kinds; at most one is not nil.
 	samples *Samples
@@ -49,16 +54,30 @@ type Source struct {
 	// its last element.
 	Path string
 	// Format is the short name of the format: "psafe", "safetensors",
-	// "uai2020", "deepbayes" or "batten2024".
+	// "uai2020", "deepbayes", "batten2024", "onnx", or what tensors had a map for.
 	Format string
 	// SHA256 is the lower-case hexadecimal digest of the content.
 	SHA256 string
 	// Note is free text carried along by the psafe format.
 	Note string
+	// Rounded says which numbers of an ONNX graph no float64 is, and by how much they were
+	// changed; empty if the network is the one of the file.
+	Rounded string
 	// Origin is what a psafe or safetensors file says it was converted from:
 	// Path, Format and SHA256 of the first file of the chain; nil if it is
 	// silent.
 	Origin *Source
+	// Given is what the user said of the standard deviations, where the format has none
+	// (ONNX); else nil.
+	Given *Given
+}
+
+// Given says where standard deviations came from that no posterior file had.
+type Given struct {
+	// Words say what they are, as format.Options.SpreadWords.
+	Words string
+	// Path and SHA256 are those of the file that has them, if there is one.
+	Path, SHA256 string
 }
 
 // Layer is a layer of the network and the distributions of its parameters. The last layer
@@ -68,6 +87,9 @@ type Layer struct {
 	// Weight and Bias have one entry for each parameter of the layer's Linear map, in its
 	// order: Weights() and Biases() of them.
 	Weight, Bias Params
+	// NoBias says that the file has no bias for this layer: Bias is there all the same, with
+	// means and standard deviations that are exactly 0.
+	NoBias bool
 }
 
 // Params is a flat list of independent random parameters, each with a normal
@@ -76,48 +98,14 @@ type Params struct {
 	// Mean is mu, exactly as stored in the file.
 	Mean []float64
 	// Spread is the file's own spread parameter, exactly as stored; what it
-	// means is Posterior.Scale.
+	// means is Posterior.ScaleOf. (Of ONNX networks it is the standard deviation that the
+	// user gave, rounded to float64.)
 	Spread []float64
+	// Scale is what Spread holds; ScaleUnknown leaves it to Posterior.Scale.
+	Scale Scale
 	// SdLo <= sd <= SdHi bound the real standard deviation that Spread stands
 	// for. They are equal where Spread is the standard deviation itself.
 	SdLo, SdHi []float64
-}
-
-// Scale says how a stored spread parameter s gives the standard deviation.
-type Scale int
-
-const (
-	// ScaleUnknown is the zero value: nobody has said yet.
-	ScaleUnknown Scale = iota
-	// ScaleSD: sd = s.
-	ScaleSD
-	// ScaleVariance: sd = sqrt(s).
-	ScaleVariance
-	// ScaleSoftplus: sd = log(1 + exp(s)).
-	ScaleSoftplus
-)
-
-// String returns the word that --scale and the file header use.
-func (s Scale) String() string {
-	switch s {
-	case ScaleSD:
-		return "sd"
-	case ScaleVariance:
-		return "variance"
-	case ScaleSoftplus:
-		return "softplus"
-	}
-	return "unknown"
-}
-
-// ParseScale reads sd, variance or softplus.
-func ParseScale(word string) (Scale, error) {
-	for _, s := range []Scale{ScaleSD, ScaleVariance, ScaleSoftplus} {
-		if word == s.String() {
-			return s, nil
-		}
-	}
-	return ScaleUnknown, fmt.Errorf("scale %.40q is none of sd, variance, softplus", word)
 }
 
 // Inputs returns the length of the network's input.
@@ -163,9 +151,15 @@ func (p *Posterior) LogitsApprox(x []float64) []float64 {
 // Validate says what makes p unusable: no layers, shapes that do not chain,
 // lengths that do not match, a number that is not finite, a negative standard
 // deviation, a count below 1, a dropout rate outside [0, 1), data of another kind,
-// or an activation on the last layer.
+// an activation on the last layer, or an Input or a Reference of another shape.
 func (p *Posterior) Validate() error {
 	if err := p.Network().Check(); err != nil {
+		return err
+	}
+	if err := p.Input.Validate(p.Inputs()); err != nil {
+		return err
+	}
+	if err := p.validateReference(); err != nil {
 		return err
 	}
 	return p.validateKind()
@@ -181,8 +175,19 @@ func (g *Params) validate(what string, n int) error {
 		}
 		lo, hi := g.SdLo[j], g.SdHi[j]
 		if !(lo >= 0 && lo <= hi && hi <= math.MaxFloat64) {
-			return fmt.Errorf("%s: standard deviation[%d] is %v (stored %v): it must be finite and not negative", what, j, hi, g.Spread[j])
+			return fmt.Errorf("%s: standard deviation[%d] is %v (stored %v): it must be finite and not negative%s", what, j, hi, g.Spread[j], mend(g.Spread[j]))
 		}
 	}
 	return nil
+}
+
+// mend says what to do about a spread that is none.
+func mend(stored float64) string {
+	switch {
+	case math.IsNaN(stored) || math.IsInf(stored, 0):
+		return "; mend that entry where the file was made (a weight that is not random has the standard deviation 0, which is -inf for softplus and for logs)"
+	case stored < 0:
+		return "; numbers below 0 are often rho (scale softplus) or the log of a standard deviation (log_sd) or of a variance (log_variance)"
+	}
+	return ""
 }

@@ -28,15 +28,19 @@ type SWAG struct {
 }
 
 // FromSWAG makes a SWAG posterior: the layers' shapes, activations and means, and
-// D^(1/2) and Dhat as in SWAG, one list per array. Spreads of layers are dropped.
+// D^(1/2) and Dhat as in SWAG, one list per array. Spreads of layers are dropped. A bias that
+// its layer has not (NoBias) must have spreads of 0, which stand for 0 under every scale.
 // It keeps the slices. Any error is that of Validate. An unknown scale is a
 // mistake of the caller.
 func FromSWAG(layers []Layer, scale Scale, spread [][]float64, rank int, deviation [][]float64) (*Posterior, error) {
 	s := &SWAG{Spread: spread, Rank: rank, Deviation: deviation}
-	for _, list := range spread {
-		sd := make([]float64, len(list))
+	for a, list := range spread {
+		sd, of := make([]float64, len(list)), scale
+		if k := a / 2; a%2 == 1 && k < len(layers) && layers[k].NoBias {
+			of = ScaleNone // whatever a 0 means under scale
+		}
 		for i, v := range list {
-			_, sd[i] = scale.SD(v)
+			_, sd[i] = of.SD(v)
 		}
 		s.Sd = append(s.Sd, sd)
 	}
@@ -55,7 +59,7 @@ func (s *SWAG) validate(p *Posterior) error {
 	}
 	for a, g := range arrays {
 		n := p.size(a)
-		full := Params{g.Mean, s.Spread[a], s.Sd[a], s.Sd[a]}
+		full := Params{Mean: g.Mean, Spread: s.Spread[a], SdLo: s.Sd[a], SdHi: s.Sd[a]}
 		if err := full.validate(arrayWords(a), n); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package property
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Check says whether the task fits a network with the given numbers of inputs
@@ -34,6 +35,23 @@ func (t *Task) Check(inputs, outputs int) error {
 		return fmt.Errorf("task %d (%s): %w", t.Index, quote(t.Name), err)
 	}
 	return fmt.Errorf("task %d: %w", t.Index, err)
+}
+
+// CheckShape says whether the input has the shape that the task's file says, where both are
+// known. Axes of 1 do not count, since numbers in row-major order stay where they are without
+// them, nor does a shape of one axis, which is the flattened input; but in images whose
+// channels come last every number would be another one where the network takes them first.
+func (t *Task) CheckShape(shape []int) error {
+	task, network := long(t.Shape), long(shape)
+	if len(task) < 2 || len(network) < 2 || slices.Equal(task, network) {
+		return nil
+	}
+	return fmt.Errorf("the query's input has the shape %v, the network takes %v: write the query for that shape, as numbers are taken in row-major order", t.Shape, shape)
+}
+
+// long are the axes of more than 1.
+func long(shape []int) []int {
+	return slices.DeleteFunc(slices.Clone(shape), func(n int) bool { return n == 1 })
 }
 
 func (t *Task) checkBoxes(inputs int) error {

@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"psafe/internal/nearest"
 )
 
 const (
@@ -33,7 +36,7 @@ func readCSV(s *source, opt InputOptions, scale *big.Rat) (*Points, error) {
 	fields, err := t.start(opt.LabelColumn)
 	if err == nil {
 		if err := fitsDim(t.points.Dim, opt.Dim); err != nil {
-			return nil, err
+			return nil, t.perhapsClass(err, opt.Dim)
 		}
 	}
 	for ; err == nil; fields, err = t.reader.Read() {
@@ -115,6 +118,32 @@ type csvTable struct {
 	// label is the column of the class, -1 if there is none.
 	label  int
 	points Points
+	// header are the names of the columns, nil without a header line.
+	header []string
+}
+
+// perhapsClass adds to the error that a point has too many coordinates what to do if one of
+// them is the class.
+func (t *csvTable) perhapsClass(err error, dim int) error {
+	switch {
+	case t.label >= 0 || t.points.Dim != dim+1:
+		return err
+	case t.header == nil:
+		return fmt.Errorf("%w; if one column is the class, say --label-column last, or first", err)
+	}
+	return fmt.Errorf("%w; if one column is the class, name it with --label-column: the header has %s", err, names(t.header))
+}
+
+// names lists the first columns of a header.
+func names(header []string) string {
+	var list []string
+	for _, name := range trimmed(header[:min(len(header), 8)]) {
+		list = append(list, quote(name))
+	}
+	if len(header) > len(list) {
+		list = append(list, "...")
+	}
+	return strings.Join(list, ", ")
 }
 
 // start reads the header line, if there is one, finds the label column and
@@ -150,6 +179,7 @@ func (t *csvTable) start(labelColumn string) ([]string, error) {
 	t.points.Shape = []int{t.points.Dim}
 	t.points.per = max(1, blockNumbers/t.points.Dim)
 	if header {
+		t.header = slices.Clone(fields) // the reader takes the slice again
 		return t.reader.Read()
 	}
 	return fields, nil
@@ -194,9 +224,18 @@ func findColumn(fields []string, name string, header bool) (int, error) {
 		}
 	}
 	if found < 0 {
-		return 0, fmt.Errorf("line 1: no column is called %s; use a name of the header, first, last or none", quote(name))
+		return 0, fmt.Errorf("line 1: no column is called %s; the header has %s%s", quote(name), names(fields), nearest.Hint(name, trimmed(fields)))
 	}
 	return found, nil
+}
+
+// trimmed are the names of the columns, without the spaces around them.
+func trimmed(header []string) []string {
+	var list []string
+	for _, f := range header {
+		list = append(list, strings.TrimSpace(f))
+	}
+	return list
 }
 
 // add stores one line as a point.

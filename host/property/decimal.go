@@ -22,10 +22,30 @@ const (
 // and files travel, so that their users can round to either side.
 type Decimal struct{ Lo, Hi float64 }
 
-// NewDecimal reads decimal text as ParseDecimal does.
+// NewDecimal reads a number as flags and property files write it: decimal text as
+// ParseDecimal reads it, or a fraction of two, such as 8/255. A fraction is enclosed in the
+// two float64 nearest to it, as a decimal is. Its
+// denominator is above 0; anything else is an error, and so is a fraction beyond the range
+// of float64.
 func NewDecimal(text string) (Decimal, error) {
-	lo, hi, err := ParseDecimal(text)
-	return Decimal{lo, hi}, err
+	if !isFraction(text) {
+		lo, hi, err := ParseDecimal(text)
+		return Decimal{lo, hi}, err
+	}
+	r, err := parseRat(text)
+	if err != nil {
+		return Decimal{}, err
+	}
+	return enclose(r, text)
+}
+
+// enclose is the Decimal of an exact number, which text writes.
+func enclose(r *big.Rat, text string) (Decimal, error) {
+	lo, hi, ok := roundRat(r)
+	if !ok {
+		return Decimal{}, fmt.Errorf("number %s is beyond the range of float64 (about 1.8e308); write a smaller one", quote(text))
+	}
+	return Decimal{lo, hi}, nil
 }
 
 // ParseDecimal returns the two float64 nearest to the real number that text
@@ -212,24 +232,39 @@ func roundRat(r *big.Rat) (lo, hi float64, ok bool) {
 	return lo, hi, !math.IsInf(lo, 0) && !math.IsInf(hi, 0)
 }
 
-// parseRatio reads a positive factor: decimal text, or two separated by "/",
-// such as 0.00390625 or 1/255. The result is exact.
-func parseRatio(text string) (*big.Rat, error) {
-	num, den, isRatio := strings.Cut(text, "/")
+// isFraction tells a fraction from decimal text.
+func isFraction(text string) bool { return strings.Contains(text, "/") }
+
+// parseRat reads decimal text, or two separated by "/", the second above 0, such as
+// 0.00390625 or 1/255. The result is exact.
+func parseRat(text string) (*big.Rat, error) {
+	num, den, fraction := strings.Cut(text, "/")
 	d, err := scanDecimal(num)
 	if err != nil {
 		return nil, err
 	}
 	r := d.rat()
-	if isRatio {
-		if d, err = scanDecimal(den); err != nil {
-			return nil, err
-		}
-		q := d.rat()
-		if q.Sign() == 0 {
-			return nil, fmt.Errorf("%s divides by zero; write a factor such as 1/255", quote(text))
-		}
-		r.Quo(r, q)
+	if !fraction {
+		return r, nil
+	}
+	if d, err = scanDecimal(den); err != nil {
+		return nil, err
+	}
+	switch q := d.rat(); q.Sign() {
+	case 0:
+		return nil, fmt.Errorf("%s divides by zero; write a fraction such as 1/255", quote(text))
+	case -1:
+		return nil, fmt.Errorf("%s has a sign behind the stroke; write it in front, as in -1/255", quote(text))
+	default:
+		return r.Quo(r, q), nil
+	}
+}
+
+// parseRatio reads a positive factor by the grammar of parseRat.
+func parseRatio(text string) (*big.Rat, error) {
+	r, err := parseRat(text)
+	if err != nil {
+		return nil, err
 	}
 	if r.Sign() <= 0 {
 		return nil, fmt.Errorf("%s is not positive; write a factor such as 1/255", quote(text))

@@ -97,20 +97,39 @@ func (d scanned) json() string {
 	return sign + digits + strings.Repeat("0", exp-n+1)
 }
 
-// Exact is a real number written in decimal; its zero value is 0.
+// Exact is a rational number, as flags write it; its zero value is 0.
 type Exact struct {
 	text string
 	rat  *big.Rat
 }
 
-// NewExact reads decimal text by the grammar of ParseDecimal. Numbers beyond the range of
+// NewExact reads a number by the grammar of NewDecimal. Numbers beyond the range of
 // float64 are read too, up to the limit of the exponent.
 func NewExact(text string) (Exact, error) {
+	if isFraction(text) {
+		r, err := parseRat(text)
+		if err != nil {
+			return Exact{}, err
+		}
+		return Exact{fractionText(r), r}, nil
+	}
 	d, err := scanDecimal(text)
 	if err != nil {
 		return Exact{}, err
 	}
 	return Exact{d.json(), d.rat()}, nil
+}
+
+// fractionText is the text of a number that was written as a fraction: its decimal if it
+// has one, and the fraction in lowest terms otherwise.
+func fractionText(r *big.Rat) string {
+	places, finite := r.FloatPrec()
+	if !finite {
+		return r.RatString()
+	}
+	ten := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(places)), nil)
+	digits := new(big.Rat).Mul(r, new(big.Rat).SetInt(ten)).Num()
+	return scanned{digits.Sign() < 0, new(big.Int).Abs(digits).String(), -places}.json()
 }
 
 // MustExact is NewExact for texts that are known to be numbers; it panics at others.
@@ -139,7 +158,8 @@ func (e Exact) Approx() float64 {
 	return v
 }
 
-// String is the number's text, the same for equal numbers; it is a JSON number.
+// String is the number's text, the same for equal numbers: a JSON number, or a fraction in
+// lowest terms if no decimal writes the number.
 func (e Exact) String() string {
 	if e.rat == nil {
 		return "0"
@@ -147,11 +167,25 @@ func (e Exact) String() string {
 	return e.text
 }
 
-// MarshalJSON writes the number as it is.
-func (e Exact) MarshalJSON() ([]byte, error) { return []byte(e.String()), nil }
+// MarshalJSON writes the number as it is, a fraction as text.
+func (e Exact) MarshalJSON() ([]byte, error) {
+	if text := e.String(); isFraction(text) {
+		return []byte(`"` + text + `"`), nil
+	}
+	return []byte(e.String()), nil
+}
 
-// UnmarshalJSON reads a JSON number as it is.
+// UnmarshalJSON reads a number as MarshalJSON writes it.
 func (e *Exact) UnmarshalJSON(text []byte) (err error) {
-	*e, err = NewExact(string(text))
+	*e, err = NewExact(FractionOfJSON(string(text)))
 	return err
+}
+
+// FractionOfJSON is the fraction in JSON text that holds one, such as "2/3" with its quotes;
+// any other text is returned as it is, so that quotes around a decimal are none.
+func FractionOfJSON(text string) string {
+	if n := len(text); n > 2 && text[0] == '"' && text[n-1] == '"' && isFraction(text) {
+		return text[1 : n-1]
+	}
+	return text
 }

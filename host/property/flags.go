@@ -7,8 +7,7 @@ import (
 )
 
 // KeepsClass is the --property that every input keeps the class which the mean
-// network gives it. It depends on the network, so the caller turns it into
-// ArgmaxIs; ParseSpec refuses it.
+// network gives it, or its label. ParseSpec refuses it, WithClass adds the class.
 const KeepsClass = "keeps_class"
 
 // The kinds of property that flags and property files name.
@@ -24,17 +23,30 @@ const (
 //
 //	argmax_is:3            output 3 is never below another one
 //	argmax_is_never:3      some other output is never below output 3
+//	argmax_in:1,3          no other output is above the largest of these
+//	top_k:2:3              fewer than 2 outputs are above output 3
+//	margin:0.5:3           output 3 is above every other one by 0.5 or more
+//	class_change_only:1,2:3    argmax_in:1,2,3, for inputs of class 3
 //	output_box:[-1,2.5],[0,]   bounds of every output, in order
 //
-// A side of an output box that is empty or infinite ("-inf" below, "inf" above)
-// is unbounded. label is the class, -1 for output_box. Decimal numbers are
-// rounded so that the safe set shrinks. Errors are one line.
+// A side of an output box that is empty, null or infinite ("-inf" below, "inf" above)
+// is unbounded. label is the class, -1 for argmax_in and output_box. Decimal numbers are
+// rounded so that the safe set shrinks. Without their class (NeedsClass), keeps_class, top_k,
+// margin and class_change_only are refused. Errors are one line.
 func ParseSpec(text string, outputs int) (s Safe, label int, err error) {
 	needOutputs("ParseSpec", outputs)
 	kind, rest, hasRest := strings.Cut(strings.TrimSpace(text), ":")
 	switch {
-	case kind == KeepsClass && !hasRest:
-		err = fmt.Errorf("depends on the network and cannot be used here; write %s:CLASS", kindArgmaxIs)
+	case NeedsClass(text):
+		err = fmt.Errorf("depends on the class of each input and cannot be used here; write %s:CLASS", strings.TrimSuffix(WithClass(text, 0), ":0"))
+	case (kind == kindTopK || kind == kindMargin || kind == kindClassChangeOnly) && hasRest:
+		s, label, err = parseShort(kind, rest, outputs)
+	case kind == kindArgmaxIn && hasRest:
+		var classes []int
+		if classes, err = parseClasses(rest, outputs); err == nil {
+			s, err = argmaxIn(classes, outputs)
+		}
+		label = -1
 	case (kind == kindArgmaxIs || kind == kindArgmaxIsNever) && hasRest:
 		if label, err = strconv.Atoi(rest); err != nil || leadingDigits(rest) != rest {
 			err = fmt.Errorf("%s is not a class; write a whole number from 0 to %d", quote(rest), outputs-1)
@@ -45,8 +57,7 @@ func ParseSpec(text string, outputs int) (s Safe, label int, err error) {
 		label = -1
 		s, err = parseOutputBox(rest, outputs)
 	default:
-		err = fmt.Errorf("is not a property; write %s:CLASS, %s:CLASS or %s:[lo,hi],[lo,hi] with a pair for each output",
-			kindArgmaxIs, kindArgmaxIsNever, kindOutputBox)
+		err = unknownSpec(kind)
 	}
 	if err != nil {
 		return Safe{}, -1, fmt.Errorf("property %s: %w", quote(text), err)
@@ -63,8 +74,8 @@ func needOutputs(where string, outputs int) {
 
 // argmaxSafe is ArgmaxIs or ArgmaxIsNever with its arguments checked.
 func argmaxSafe(kind string, class, outputs int) (Safe, error) {
-	if outputs < 2 {
-		return Safe{}, fmt.Errorf("%s needs at least 2 outputs, the network has %d; use %s or %s", kind, outputs, kindOutputBox, kindRows)
+	if err := atLeastTwo(kind, outputs); err != nil {
+		return Safe{}, err
 	}
 	if class < 0 || class >= outputs {
 		return Safe{}, fmt.Errorf("class %d is not among the %d outputs; choose 0 to %d", class, outputs, outputs-1)
@@ -76,6 +87,14 @@ func argmaxSafe(kind string, class, outputs int) (Safe, error) {
 		return ArgmaxIs(class, outputs), nil
 	}
 	return ArgmaxIsNever(class, outputs), nil
+}
+
+// atLeastTwo refuses classes of a network that has none.
+func atLeastTwo(kind string, outputs int) error {
+	if outputs < 2 {
+		return fmt.Errorf("%s needs at least 2 outputs, the network has %d; use %s or %s", kind, outputs, kindOutputBox, kindRows)
+	}
+	return nil
 }
 
 // fitsOutputs refuses so many rows of about as many coefficients.
@@ -115,7 +134,7 @@ func parseOutputBox(text string, outputs int) (Safe, error) {
 // boundText is one side of a pair: empty if it is unbounded.
 func boundText(text, unbounded string) string {
 	text = strings.TrimSpace(text)
-	if word := strings.ToLower(text); word == unbounded || word == "+"+unbounded && unbounded == "inf" {
+	if word := strings.ToLower(text); word == unbounded || word == "null" || word == "+"+unbounded && unbounded == "inf" {
 		return ""
 	}
 	return text
@@ -154,9 +173,9 @@ func reversed(lo, hi string, a, b Decimal) bool {
 	if a != b || a.Lo == a.Hi {
 		return a.Lo > b.Lo || a.Hi > b.Hi
 	}
-	x, errLo := scanDecimal(lo)
-	y, errHi := scanDecimal(hi)
-	return errLo == nil && errHi == nil && x.rat().Cmp(y.rat()) > 0
+	x, errLo := parseRat(lo)
+	y, errHi := parseRat(hi)
+	return errLo == nil && errHi == nil && x.Cmp(y) > 0
 }
 
 // outputBox is the conjunction of y_i - lo >= 0 and hi - y_i >= 0 over the

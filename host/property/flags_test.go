@@ -16,7 +16,7 @@ func TestParseSpec(t *testing.T) {
 			t.Errorf("%q: %v, %d, %v", text, s, label, err)
 		}
 	}
-	s, label, err := ParseSpec("output_box:[-1,2.5], [ , +Inf ] ,[-INF,0.1]", 3)
+	s, label, err := ParseSpec("output_box:[-1,2.5], [ null, +Inf ] ,[-INF,0.1]", 3)
 	want := Safe{
 		Rows: []Row{
 			{CLo: []float64{1, 0, 0}, CHi: []float64{1, 0, 0}, D: 1, DHi: 1},
@@ -56,7 +56,14 @@ func TestOutputBoxShrinks(t *testing.T) {
 func TestParseSpecErrors(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "not a property"}, {"argmax", "not a property"}, {"argmax_is", "not a property"}, {"keeps_class:1", "not a property"},
-		{KeepsClass, "depends on the network"}, {"rows:1", "not a property"},
+		{KeepsClass, "depends on the class of each input and cannot be used here; write argmax_is:CLASS"}, {"rows:1", "not a property"},
+		{"top_k:2", "write top_k:2:CLASS"}, {"margin:0.5", "write margin:0.5:CLASS"}, {"top_k:0:1", "from 1 to 2"}, {"top_k:3:1", "from 1 to 2"},
+		{"top_k:+2:1", "from 1 to 2"}, {"top_k:2:3", "not among the 3 outputs"}, {"top_k:2:", "not a class"}, {"top_k:2:1:1", "not a class"},
+		{"margin::1", "not a decimal"}, {"margin:x:1", "not a decimal"}, {"margin:1/0:1", "divides by zero"}, {"margin:nan:1", "not a decimal"},
+		{"margin:1:-1", "not a class"}, {"argmax_in:", "not a class"}, {"argmax_in:0,0", "there twice"}, {"argmax_in:0,1,2", "holds always"},
+		{"argmax_in:1,3", "not among the 3 outputs"}, {"argmax_in:1:2", "not a class"}, {"class_change_only:1,2:0", "holds always"},
+		{"class_change_only:1", "write class_change_only:1:CLASS"}, {"class_change_only::1", "not a class"},
+		{"argmax_si:1", `did you mean "argmax_is"?`}, {"keep_class", `did you mean "keeps_class"?`}, {"topk:2", `did you mean "top_k"?`},
 		{"argmax_is:", "not a class"}, {"argmax_is:x", "not a class"}, {"argmax_is:-1", "not a class"}, {"argmax_is:+1", "not a class"},
 		{"argmax_is:1.0", "not a class"}, {"argmax_is:99999999999999999999", "not a class"},
 		{"argmax_is:3", "not among the 3 outputs"}, {"argmax_is_never:3", "not among the 3 outputs"},
@@ -80,7 +87,8 @@ func TestParseSpecErrors(t *testing.T) {
 }
 
 func FuzzParseSpec(f *testing.F) {
-	for _, s := range []string{"argmax_is:1", "argmax_is_never:0", "output_box:[-1,2.5],[,inf],[-inf,]", "output_box:[[,],]"} {
+	for _, s := range []string{"argmax_is:1", "argmax_is_never:0", "output_box:[-1,2.5],[,inf],[-inf,]", "output_box:[[,],]",
+		"top_k:2:1", "margin:-1/3:0", "margin:0.1:2", "argmax_in:1,3", "class_change_only:1,2:0", "output_box:[null,0]"} {
 		f.Add(s, 3)
 	}
 	f.Fuzz(func(t *testing.T, text string, outputs int) {

@@ -17,20 +17,23 @@ import (
 // An empty text, range or file (n = 0), a range with its ends reversed, a
 // negative or unreadable number, a point beyond n-1 and a point listed twice are
 // one-line errors. A negative n panics.
-func ParseIndex(text string, n int) ([]int, error) {
+func ParseIndex(text string, n int) ([]int, error) { return parseIndex(text, n, "point") }
+
+// parseIndex is ParseIndex among n of what noun names.
+func parseIndex(text string, n int, noun string) ([]int, error) {
 	if n < 0 {
 		panic(fmt.Sprintf("property: ParseIndex: %d points", n))
 	}
 	var chosen []int
 	seen := make([]bool, n)
 	for part := range strings.SplitSeq(text, ",") {
-		first, last, err := parseRange(strings.TrimSpace(part), n)
+		first, last, err := parseRange(strings.TrimSpace(part), n, noun)
 		if err != nil {
 			return nil, fmt.Errorf("index %s: %w", quote(text), err)
 		}
 		for i := first; i < last; i++ {
 			if seen[i] {
-				return nil, fmt.Errorf("index %s: point %d is listed twice; list it once", quote(text), i)
+				return nil, fmt.Errorf("index %s: %s %d is listed twice; list it once", quote(text), noun, i)
 			}
 			seen[i] = true
 			chosen = append(chosen, i)
@@ -40,13 +43,14 @@ func ParseIndex(text string, n int) ([]int, error) {
 }
 
 // Choose is ParseIndex among the points. It refuses more of them than can be held as tasks
-// of a network with so many outputs, each with its boxes and, for a class, its safe set.
-func (p *Points) Choose(text string, outputs int) ([]int, error) {
+// of a network with so many outputs, each of them so many times with its boxes and, for a
+// class, with its safe set.
+func (p *Points) Choose(text string, outputs, times int) ([]int, error) {
 	chosen, err := ParseIndex(text, p.n)
 	if err != nil {
 		return nil, err
 	}
-	boxes := float64(len(chosen)) * (4*8*float64(p.Dim) + 400)
+	boxes := float64(len(chosen)) * float64(times) * (4*8*float64(p.Dim) + 400)
 	sets := float64(min(len(chosen), outputs)) * 8 * float64(outputs) * float64(outputs)
 	if err := infile.Afford(int64(min(boxes+sets, math.MaxInt64/2))); err != nil {
 		return nil, fmt.Errorf("index %s: %d points of %d coordinates for %d outputs: %w", quote(text), len(chosen), p.Dim, outputs, err)
@@ -55,44 +59,52 @@ func (p *Points) Choose(text string, outputs int) ([]int, error) {
 }
 
 // parseRange reads one part of an index, first <= i < last; first < last <= n.
-func parseRange(part string, n int) (first, last int, err error) {
+func parseRange(part string, n int, noun string) (first, last int, err error) {
 	from, to, isRange := strings.Cut(part, ":")
 	if !isRange {
-		if first, err = parsePoint(from); err != nil {
+		if first, err = parsePoint(from, noun); err != nil {
 			return 0, 0, err
 		}
 		if first >= n {
-			return 0, 0, fmt.Errorf("point %d is not among the %d of the data, numbered from 0; choose a smaller one", first, n)
+			return 0, 0, fmt.Errorf("%s %d is not among the %d, numbered from 0; choose a smaller one", noun, first, n)
 		}
 		return first, first + 1, nil
 	}
 	last = n
 	if from != "" {
-		if first, err = parsePoint(from); err != nil {
+		if first, err = parsePoint(from, noun); err != nil {
 			return 0, 0, err
 		}
 	}
 	if to != "" {
-		if last, err = parsePoint(to); err != nil {
+		if last, err = parsePoint(to, noun); err != nil {
 			return 0, 0, err
 		}
 	}
 	switch {
 	case last > n:
-		return 0, 0, fmt.Errorf("range %s ends beyond the %d points of the data; end it at %d", quote(part), n, n)
+		return 0, 0, fmt.Errorf("range %s ends beyond the %d %ss; end it at %d", quote(part), n, noun, n)
 	case first > last:
-		return 0, 0, fmt.Errorf("range %s of %d points has its ends reversed; write the smaller number first", quote(part), n)
+		return 0, 0, fmt.Errorf("range %s of %d %ss has its ends reversed; write the smaller number first", quote(part), n, noun)
 	case first == last:
-		return 0, 0, fmt.Errorf("range %s of %d points is empty; the end itself is not included", quote(part), n)
+		return 0, 0, fmt.Errorf("range %s of %d %ss is empty; the end itself is not included", quote(part), n, noun)
 	}
 	return first, last, nil
 }
 
-// parsePoint reads the number of one point.
-func parsePoint(text string) (int, error) {
+// parsePoint reads the number of one point, or input.
+func parsePoint(text, noun string) (int, error) {
 	v, err := strconv.Atoi(text)
 	if err != nil || leadingDigits(text) != text {
-		return 0, fmt.Errorf("%s is not the number of a point; write whole numbers from 0, such as 7, 0:100 or 1,5,9:12", quote(text))
+		return 0, fmt.Errorf("%s is not the number of %s %s; write whole numbers from 0, such as 7, 0:100 or 1,5,9:12", quote(text), article(noun), noun)
 	}
 	return v, nil
+}
+
+// article is the indefinite one.
+func article(noun string) string {
+	if strings.ContainsRune("aeiou", rune(noun[0])) {
+		return "an"
+	}
+	return "a"
 }

@@ -17,30 +17,10 @@ import (
 // for what is no radius, clip interval or point. BallLinf says what is wrong with
 // arguments. lo and hi must have the same length (it panics otherwise).
 func InnerBall(lo, hi []float64, eps Decimal, clip *[2]Decimal) Box {
-	if len(lo) != len(hi) {
-		panic(fmt.Sprintf("property: InnerBall: %d lower and %d upper ends", len(lo), len(hi)))
+	if r, err := ballRegion(eps, clip); err == nil {
+		return r.Inside(lo, hi)
 	}
-	cutLo, cutHi := math.Inf(-1), math.Inf(1)
-	if clip != nil {
-		cutLo, cutHi = clip[0].Hi, clip[1].Lo
-	}
-	if !(eps.Lo >= 0 && eps.Lo <= math.MaxFloat64 && cutLo <= cutHi) {
-		return Box{}
-	}
-	b := Box{Lo: make([]float64, len(lo)), Hi: make([]float64, len(hi))}
-	for j := range lo {
-		if !ordered(lo[j], hi[j]) {
-			return Box{}
-		}
-		// The real ball reaches at least down to from and up to to, which may be
-		// the wrong way round.
-		from, to := addUp(hi[j], -eps.Lo), addDown(lo[j], eps.Lo)
-		if from > cutHi || to < cutLo {
-			return Box{}
-		}
-		b.Lo[j], b.Hi[j] = max(from, cutLo), min(to, cutHi)
-	}
-	return b
+	return Box{}
 }
 
 // InnerBall is InnerBall around point i, 0 <= i < N (it panics otherwise).

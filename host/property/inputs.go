@@ -1,6 +1,7 @@
 package property
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -61,6 +62,10 @@ type Points struct {
 	table  *[256]Decimal
 	blocks []block
 	per    int
+	// order is, for each coordinate, the number of the file's that it is, nil if they are in
+	// its order; channelsLast says that the axes of Shape are those of a PNG.
+	order        []int32
+	channelsLast bool
 }
 
 // block holds the intervals of some points; lo and hi are the same slice if all are exact.
@@ -79,6 +84,9 @@ func (p *Points) At(i int) (lo, hi []float64) {
 	if p.table == nil {
 		b := p.blocks[i/p.per]
 		from, to = i%p.per*p.Dim, (i%p.per+1)*p.Dim
+		if p.order != nil {
+			return p.shuffled(b.lo[from:to]), p.shuffled(b.hi[from:to])
+		}
 		return b.lo[from:to:to], b.hi[from:to:to]
 	}
 	ends := make([]float64, 2*p.Dim)
@@ -86,13 +94,17 @@ func (p *Points) At(i int) (lo, hi []float64) {
 	for j, b := range p.bytes[from:to] {
 		lo[j], hi[j] = p.table[b].Lo, p.table[b].Hi
 	}
+	if p.order != nil {
+		return p.shuffled(lo), p.shuffled(hi)
+	}
 	return lo, hi
 }
 
 // ReadPoints reads a data file of points. The format is told by the content,
 // not by the name, and any of them may be compressed with gzip: IDX, .npy,
-// .npz with one array or named as "file.npz:array", else CSV. In IDX and NumPy
-// arrays the first axis counts points and the others are flattened in C order.
+// .npz with one array or named as "file.npz:array", PNG, else CSV. In IDX and NumPy
+// arrays the first axis counts points and the others are flattened in C order. A
+// folder is its PNG files in the order of their names, and "a.png,b.png" a list.
 //
 // Damaged files, files without points or coordinates, NaN and infinities,
 // products with the scale beyond the range of float64, and options that do not
@@ -115,6 +127,11 @@ func readPoints(path string, opt InputOptions) (p *Points, err error) {
 		}
 		scale = r
 	}
+	if images, err := imageFiles(path); err != nil {
+		return nil, err
+	} else if images != nil {
+		return readImages(images, opt, scale)
+	}
 	digest, err := openSource(path, func(s *source, member string) error {
 		p, err = decodePoints(s, member, opt, scale)
 		return err
@@ -136,9 +153,13 @@ func decodePoints(s *source, member string, opt InputOptions, scale *big.Rat) (*
 		return readCSV(s, opt, scale)
 	}
 	if opt.LabelColumn != "" && opt.LabelColumn != "none" {
-		return nil, fmt.Errorf("has no label column %s, for it is not a CSV file; name the labels' own file instead", quote(opt.LabelColumn))
+		return nil, errNoColumn(opt.LabelColumn)
 	}
-	return a.points(scale)
+	p, err := a.points(scale)
+	if err == nil {
+		p.channelsLast = a.png
+	}
+	return p, err
 }
 
 // fits says, before they are read, why the elements of an array of that shape cannot be
@@ -180,6 +201,8 @@ type array struct {
 	shape []int
 	bytes []byte
 	data  []float64
+	// png says that it is an image, with the channels last.
+	png bool
 }
 
 // points views the first axis as points. scale nil means the default.
@@ -269,6 +292,8 @@ func decodeArray(s *source, member string, fits func(shape []int, bytes bool) er
 		return decodeZip(s, member, fits)
 	case member != "":
 		return nil, fmt.Errorf("is not a .npz file and has no array %s; leave the array's name out", quote(member))
+	case s.begins(pngMagic):
+		return decodePNG(s, fits)
 	case s.begins(idxMagic):
 		return decodeIDX(s, fits)
 	case s.begins(npy.Magic):
@@ -317,6 +342,10 @@ func decodeNPY(r *npy.Reader, fits func(shape []int, bytes bool) error) (*array,
 // decodeZip decodes the .npy file of a zip that is called name, or its only one if name is
 // empty.
 func decodeZip(s *source, name string, fits func(shape []int, bytes bool) error) (a *array, err error) {
+	// The first member of a torch file is NAME/data.pkl.
+	if head, _ := s.Peek(512); bytes.Contains(head, []byte("/data.pkl")) {
+		return nil, errors.New("is a file of torch.save, which is not read; save the points with numpy.save, as in numpy.save(\"x.npy\", x.numpy())")
+	}
 	at, size := s.at, s.size
 	if at == nil {
 		held, err := newSpool(s)

@@ -172,7 +172,8 @@ func TestReadPointsErrors(t *testing.T) {
 		{"idxnan", idxFile(0xd, []uint32{1}, []float32{float32(math.Inf(1))}), "", none, []string{"Inf"}},
 		{"empty", "", "", none, []string{"no point"}},
 		{"header", "a,b\n", "", none, []string{"no point"}},
-		{"binary", "\x89PNG\r\n\x1a\n\x00", "", none, []string{"not text"}},
+		{"binary", "\x89BMP\r\n\x1a\n\x00", "", none, []string{"not text"}},
+		{"image", "\x89PNG\r\n\x1a\n\x00", "", none, []string{"PNG header is damaged"}},
 		{"mixed", "1.O,2\n1,2\n", "", none, []string{"line 1", "column 1", `"1.O"`}},
 		{"field", "1,2\n\n1,x\n", "", none, []string{"line 3: column 2", `"x"`}},
 		{"inf", "1,2\n1,inf\n", "", none, []string{"line 2: column 2", `"inf"`}},
@@ -184,6 +185,8 @@ func TestReadPointsErrors(t *testing.T) {
 		{"only", "1\n", "", last, []string{"only column"}},
 		{"nohead", "1,2\n", "", InputOptions{LabelColumn: "class"}, []string{"no header", `"class"`}},
 		{"nocol", "a,b\n1,2\n", "", InputOptions{LabelColumn: "class"}, []string{"line 1", `"class"`}},
+		{"near", "speed,class\n1,2\n", "", InputOptions{LabelColumn: "clas"}, []string{`the header has "speed", "class"; did you mean "class"?`}},
+		{"torch.pt", zipOf(t, "x/data.pkl"), "", none, []string{"is a file of torch.save", "numpy.save"}},
 		{"twice", "a,a\n1,2\n", "", InputOptions{LabelColumn: "a"}, []string{"columns 1 and 2"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -194,6 +197,20 @@ func TestReadPointsErrors(t *testing.T) {
 	}
 	_, err := ReadPoints("no/such\nfile", none)
 	wantError(t, err, `"no/such\nfile": cannot open`)
+}
+
+// zipOf is a zip with one member.
+func zipOf(t *testing.T, member string) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	if _, err := z.Create(member); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
 }
 
 func TestReadLabels(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"psafe/internal/infile"
 )
@@ -23,7 +24,7 @@ type node struct {
 	// kind is '{', '[', 's' (string), 'n' (number), 'b' (boolean) or '0' (null).
 	kind byte
 	line int32
-	// text is the string, or the number as written.
+	// text is the string, the number as written, or true or false.
 	text  string
 	items []*node
 	// keys are the keys of an object in order, values its entries.
@@ -125,7 +126,7 @@ func (p *jsonParser) value() (*node, error) {
 	case string:
 		n.kind, n.text = 's', t
 	case bool:
-		n.kind = 'b'
+		n.kind, n.text = 'b', strconv.FormatBool(t)
 	default:
 		n.kind = '0'
 	}

@@ -9,15 +9,16 @@ import (
 	"strconv"
 	"strings"
 
+	"psafe/host/vnnlib"
 	"psafe/internal/infile"
 )
 
 // maxPropertyFile is the size of a property file, in bytes.
 const maxPropertyFile = 64 << 20
 
-// ReadFile reads a JSON property file for a network with the given number of
-// outputs (at least 1; it panics otherwise); docs/properties.md describes the
-// format. Task.Index counts the properties of the file from 0. Numbers are real
+// ReadFile reads a JSON property file or a VNN-LIB query (QueryTasks), told apart by
+// their content, for a network with the given number of outputs (at least 1; it panics
+// otherwise); docs/properties.md describes the formats. Task.Index counts the properties of the file from 0. Numbers are real
 // numbers there: input boxes are rounded outward and safe sets shrunk.
 //
 // Everything that is not of the format, unknown and duplicate keys included, is
@@ -29,7 +30,11 @@ func ReadFile(path string, outputs int) ([]Task, error) {
 	if err != nil {
 		return nil, inFile(path, err)
 	}
-	tasks, err := parseTasks(data, outputs)
+	parse := parseTasks
+	if vnnlib.Recognises(data) {
+		parse = readQuery
+	}
+	tasks, err := parse(data, outputs)
 	if err != nil {
 		return nil, inFile(path, lineFirst(err))
 	}
@@ -51,39 +56,51 @@ func lineFirst(err error) error {
 }
 
 // parseTasks reads the text of a property file.
-func parseTasks(data []byte, outputs int) ([]Task, error) {
-	top, err := parseJSON(data)
+func parseTasks(data []byte, outputs int) (tasks []Task, err error) {
+	err = parseEntries(data, outputs, func(sets *safeSets, n *node) error {
+		t, err := sets.parseTask(n)
+		t.Index = len(tasks)
+		tasks = append(tasks, t)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
+	return tasks, nil
+}
+
+// parseEntries hands each entry of a property file to a reader, with the safe sets of the
+// file so far.
+func parseEntries(data []byte, outputs int, each func(*safeSets, *node) error) error {
+	top, err := parseJSON(data)
+	if err != nil {
+		return err
+	}
 	if top.kind != '{' {
-		return nil, top.errorf(`expected an object with "properties", found %s`, top.describe())
+		return top.errorf(`expected an object with "properties", found %s`, top.describe())
 	}
 	if err := top.onlyKeys("the file", "posterior", "inputs", "outputs", "properties"); err != nil {
-		return nil, err
+		return err
 	}
 	for _, key := range []string{"posterior", "inputs", "outputs"} {
 		if v := top.values[key]; v != nil && v.kind != 's' {
-			return nil, v.errorf("%q is a description and must be text, found %s", key, v.describe())
+			return v.errorf("%q is a description and must be text, found %s", key, v.describe())
 		}
 	}
 	list := top.values["properties"]
 	if list == nil {
-		return nil, top.errorf(`"properties" is missing; add a list of them`)
+		return top.errorf(`"properties" is missing; add a list of them`)
 	}
 	if list.kind != '[' || len(list.items) == 0 {
-		return nil, list.errorf(`"properties" must be a list of at least one property, found %s`, list.count())
+		return list.errorf(`"properties" must be a list of at least one property, found %s`, list.count())
 	}
-	tasks := make([]Task, len(list.items))
-	sets := safeSets{outputs: outputs, argmax: map[string]Safe{}}
+	sets := safeSets{outputs: outputs, argmax: map[string]Safe{}, labels: map[string]int{}}
 	for i, n := range list.items {
-		tasks[i], err = sets.parseTask(n)
-		if err != nil {
-			return nil, fmt.Errorf("property %s: %w", n.title(i), err)
+		if err := each(&sets, n); err != nil {
+			return fmt.Errorf("property %s: %w", n.title(i), err)
 		}
-		tasks[i].Index = i
 	}
-	return tasks, nil
+	return nil
 }
 
 // title is how messages call the property n, the i-th of the file.
@@ -105,8 +122,10 @@ var specField = map[string]string{
 // safeSets makes the safe sets of a file.
 type safeSets struct {
 	outputs int
-	// argmax holds those of classes, by kind and class: properties share them.
+	// argmax holds those of classes, by kind and class, and those in words, whose classes are
+	// labels: properties share them.
 	argmax map[string]Safe
+	labels map[string]int
 	// written counts the coefficients of all rows and the entries of all alternatives,
 	// expanded the steps of rowParser.
 	written, expanded int
@@ -126,31 +145,12 @@ func (p *safeSets) spend(n *node, s Safe) error {
 
 // parseTask reads one property.
 func (p *safeSets) parseTask(n *node) (Task, error) {
-	t := Task{Label: -1}
-	if n.kind != '{' {
-		return t, n.errorf("expected an object, found %s", n.describe())
-	}
-	kind, ok := n.values["kind"]
-	if !ok || kind.kind != 's' || specField[kind.text] == "" {
-		return t, n.errorf(`"kind" must be one of "%s", "%s", "%s" or "%s"`, kindArgmaxIs, kindArgmaxIsNever, kindOutputBox, kindRows)
-	}
-	field := specField[kind.text]
-	if err := n.onlyKeys("a property of kind "+kind.text, "name", "kind", field, "boxes", "gamma", "samples_per_box"); err != nil {
+	t, kind, err := p.parseHead(n, "boxes")
+	if err != nil {
 		return t, err
 	}
-	if name := n.values["name"]; name != nil {
-		if name.kind != 's' {
-			return t, name.errorf(`"name" must be text, found %s`, name.describe())
-		}
-		t.Name = name.text
-	}
-	for _, key := range []string{field, "boxes"} {
-		if n.values[key] == nil {
-			return t, n.errorf("%q is missing; a property of kind %s needs it", key, kind.text)
-		}
-	}
-	var err error
-	if t.S, t.Label, err = p.parseSet(kind.text, n.values[field]); err != nil {
+	field := specField[kind]
+	if t.S, t.Label, err = p.parseSet(kind, n.values[field]); err != nil {
 		return t, fmt.Errorf("%s: %w", field, err)
 	}
 	if t.T, t.Inner, err = parseBoxes(n.values["boxes"]); err != nil {
@@ -159,12 +159,48 @@ func (p *safeSets) parseTask(n *node) (Task, error) {
 	return t, t.parseHints(n)
 }
 
+// parseHead reads the name and the kind of a property, which has its region under the key
+// where, and checks what keys there are.
+func (p *safeSets) parseHead(n *node, where string) (t Task, kind string, err error) {
+	t.Label = -1
+	if n.kind != '{' {
+		return t, "", n.errorf("expected an object, found %s", n.describe())
+	}
+	of, ok := n.values["kind"]
+	if !ok || of.kind != 's' || specField[of.text] == "" {
+		return t, "", n.errorf(`"kind" must be one of "%s", "%s", "%s" or "%s"`, kindArgmaxIs, kindArgmaxIsNever, kindOutputBox, kindRows)
+	}
+	kind = of.text
+	field := specField[kind]
+	if relative := n.values["relative"]; relative != nil && where != "relative" {
+		return t, "", relative.errorf(`"relative" boxes are around data points; name those with --inputs`)
+	}
+	if err := n.onlyKeys("a property of kind "+kind, "name", "kind", field, where, "gamma", "samples_per_box"); err != nil {
+		return t, "", err
+	}
+	if name := n.values["name"]; name != nil {
+		if name.kind != 's' {
+			return t, "", name.errorf(`"name" must be text, found %s`, name.describe())
+		}
+		t.Name = name.text
+	}
+	for _, key := range []string{field, where} {
+		if n.values[key] == nil {
+			return t, "", n.errorf("%q is missing; a property of kind %s needs it", key, kind)
+		}
+	}
+	return t, kind, nil
+}
+
 // parseSet reads the safe set of a property from its field.
 func (p *safeSets) parseSet(kind string, n *node) (s Safe, label int, err error) {
 	switch kind {
 	case kindOutputBox:
 		s, err = parseOutputs(n, p.outputs)
 	case kindRows:
+		if n.kind == 's' {
+			return p.parseWords(n)
+		}
 		var steps int
 		s, steps, err = parseSafe(n, p.outputs)
 		p.expanded += steps
@@ -175,6 +211,20 @@ func (p *safeSets) parseSet(kind string, n *node) (s Safe, label int, err error)
 		err = p.spend(n, s)
 	}
 	return s, -1, err
+}
+
+// parseWords reads a safe set in the words of --property.
+func (p *safeSets) parseWords(n *node) (s Safe, label int, err error) {
+	key := "in words: " + n.text
+	s, known := p.argmax[key]
+	if known {
+		return s, p.labels[key], nil
+	}
+	if s, label, err = ParseSpec(n.text, p.outputs); err != nil {
+		return Safe{}, -1, n.errorf("%w", err)
+	}
+	p.argmax[key], p.labels[key] = s, label
+	return s, label, p.spend(n, s)
 }
 
 // parseOutputs reads an output box.
@@ -264,7 +314,7 @@ func parsePair(n *node, unbounded bool) (side, error) {
 		if item.kind == '0' && unbounded {
 			continue
 		}
-		if item.kind != 'n' {
+		if !item.isNumber() {
 			return side{}, item.errorf("expected a number, found %s", item.describe())
 		}
 		text[k] = item.text
@@ -283,8 +333,9 @@ func (t *Task) parseHints(n *node) error {
 		if err != nil {
 			return fmt.Errorf("gamma: %w", err)
 		}
-		// The decoder checked the grammar, decimal() the range.
-		if t.Gamma, err = strconv.ParseFloat(g.text, 64); err != nil || d.Lo <= 0 {
+		// decimal() checked the grammar and the range.
+		e, err := NewExact(g.text)
+		if t.Gamma = e.Approx(); err != nil || d.Lo <= 0 {
 			return g.errorf("gamma: %s is not above 0; give the half-width of a weight box in standard deviations", quote(g.text))
 		}
 	}
@@ -298,9 +349,12 @@ func (t *Task) parseHints(n *node) error {
 	return nil
 }
 
+// isNumber says whether the node is a number, or a text with a fraction, "8/255".
+func (n *node) isNumber() bool { return n.kind == 'n' || n.kind == 's' && isFraction(n.text) }
+
 // decimal reads a number.
 func (n *node) decimal() (Decimal, error) {
-	if n.kind != 'n' {
+	if !n.isNumber() {
 		return Decimal{}, n.errorf("expected a number, found %s", n.describe())
 	}
 	d, err := NewDecimal(n.text)

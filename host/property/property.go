@@ -54,9 +54,18 @@ type Task struct {
 	// Gamma and Samples are what a property file proposes, 0 if it is silent.
 	Gamma   float64
 	Samples int
+	// Eps is the radius of T around a data point as it was typed, EpsSHA256 the digest of the
+	// file that it names; empty for other regions.
+	Eps, EpsSHA256 string
+	// TemplateSHA256 is the digest of the file of templates that the task was made of, empty if
+	// of none; Template is which of them.
+	Template       int
+	TemplateSHA256 string
 	// FileSHA256 is the lower-case hexadecimal digest of the property file that
 	// the task was read from, empty if there was none.
 	FileSHA256 string
+	// Shape is that of the input as the task's file says it; nil if it is silent.
+	Shape []int
 }
 
 // Holds says whether S follows from lower bounds of the rows: whether in some
@@ -109,20 +118,6 @@ func ArgmaxIs(c, outputs int) Safe {
 		}
 	}
 	return s
-}
-
-// ArgmaxSets returns ArgmaxIs of networks with so many outputs, such that the sets of one
-// class share memory: a set for each of thousands of points would take gigabytes.
-func ArgmaxSets(outputs int) func(c int) Safe {
-	sets := map[int]Safe{}
-	return func(c int) Safe {
-		s, known := sets[c]
-		if !known {
-			s = ArgmaxIs(c, outputs)
-			sets[c] = s
-		}
-		return s
-	}
 }
 
 // ArgmaxIsNever is the set where y_j >= y_c for some j != c: a disjunction, one

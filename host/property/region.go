@@ -16,36 +16,11 @@ import (
 // finite or has lo > hi, a point further than eps outside of clip (the set is
 // empty) and an overflow are errors; those of a coordinate name it.
 func BallLinf(lo, hi []float64, eps Decimal, clip *[2]Decimal) (Box, error) {
-	if len(lo) != len(hi) {
-		panic(fmt.Sprintf("property: BallLinf: %d lower and %d upper ends", len(lo), len(hi)))
+	r, err := ballRegion(eps, clip)
+	if err != nil {
+		return Box{}, err
 	}
-	if !(eps.Lo >= 0 && eps.Hi >= eps.Lo && eps.Hi <= math.MaxFloat64) {
-		return Box{}, fmt.Errorf("eps %s is not a number >= 0; give a radius such as 0.05", eps)
-	}
-	cutLo, cutHi := math.Inf(-1), math.Inf(1)
-	if clip != nil {
-		cutLo, cutHi = clip[0].Lo, clip[1].Hi
-		if !(cutLo <= cutHi) {
-			return Box{}, fmt.Errorf("clip interval from %s to %s is empty; give the lower end first", clip[0], clip[1])
-		}
-	}
-	b := Box{Lo: make([]float64, len(lo)), Hi: make([]float64, len(hi))}
-	for j := range lo {
-		// A NaN or an infinity fails this test.
-		if !(lo[j] <= hi[j] && lo[j] >= -math.MaxFloat64 && hi[j] <= math.MaxFloat64) {
-			return Box{}, fmt.Errorf("coordinate %d: %v to %v is not a finite number; mend the data file", j, lo[j], hi[j])
-		}
-		b.Lo[j] = max(addDown(lo[j], -eps.Hi), cutLo)
-		b.Hi[j] = min(addUp(hi[j], eps.Hi), cutHi)
-		if b.Lo[j] > b.Hi[j] {
-			return Box{}, fmt.Errorf("coordinate %d: no point within eps %s of %v lies in the clip interval from %s to %s; scale the data into it or widen it",
-				j, eps, lo[j], clip[0], clip[1])
-		}
-		if math.IsInf(b.Lo[j], 0) || math.IsInf(b.Hi[j], 0) {
-			return Box{}, fmt.Errorf("coordinate %d: %v plus or minus eps %s is beyond the range of float64; use a smaller eps", j, lo[j], eps)
-		}
-	}
-	return b, nil
+	return r.Around(lo, hi)
 }
 
 // Ball is BallLinf around point i, 0 <= i < N (it panics otherwise). Errors

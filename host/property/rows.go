@@ -33,7 +33,8 @@ type rowParser struct {
 
 // parseSafe reads the "safe" field of a property file: {"and": [...]},
 // {"or": [...]} or {"row": [c0, ...], "offset": d}, the latter meaning
-// sum c_i y_i + d >= 0 with one coefficient for each of the outputs. It is
+// sum c_i y_i + d >= 0 with one coefficient for each of the outputs, or > 0 with
+// "strict": true. It is
 // expanded to a disjunction of conjunctions without repetitions. steps is the work of it.
 func parseSafe(n *node, outputs int) (s Safe, steps int, err error) {
 	p := rowParser{outputs: outputs, index: map[string]int{}}
@@ -162,11 +163,11 @@ func unique(all [][]int) [][]int {
 	return out
 }
 
-// row reads {"row": [...], "offset": d} and returns its index in p.rows.
+// row reads {"row": [...], "offset": d, "strict": true} and returns its index in p.rows.
 // Coefficients and offset are enclosed: a weight vector that satisfies the stored
 // row, whose offset is the lower end, satisfies the written one.
 func (p *rowParser) row(n *node) (int, error) {
-	if err := n.onlyKeys("a row", "row", "offset"); err != nil {
+	if err := n.onlyKeys("a row", "row", "offset", "strict"); err != nil {
 		return 0, err
 	}
 	list := n.values["row"]
@@ -188,6 +189,22 @@ func (p *rowParser) row(n *node) (int, error) {
 		}
 		r.D, r.DHi = d.Lo, d.Hi
 	}
+	if strict := n.values["strict"]; strict != nil {
+		if strict.kind != 'b' {
+			return 0, strict.errorf("strict: expected true or false, found %s", strict.describe())
+		}
+		if strict.text == "true" {
+			r.makeStrict()
+		}
+	}
+	if !ordered(r.D, r.DHi) {
+		return 0, n.errorf("offset: a strict row needs one above the least float64")
+	}
+	return p.store(n, r)
+}
+
+// store returns the index of the row in p.rows.
+func (p *rowParser) store(n *node, r Row) (int, error) {
 	key := binary.BigEndian.AppendUint64(nil, math.Float64bits(r.D))
 	key = binary.BigEndian.AppendUint64(key, math.Float64bits(r.DHi))
 	for i := range r.CLo {

@@ -32,6 +32,9 @@ const maxLine = 16 << 20
 
 // ReadFile reads the result file at path; its errors are one line, as those of ReadRecords.
 func ReadFile(path string) ([]Placed, error) {
+	if err := NoTable(path); err != nil {
+		return nil, err
+	}
 	file, err := infile.Open(path)
 	if err == nil {
 		err = infile.Fits(file.Size(), MostBytes)
@@ -41,6 +44,25 @@ func ReadFile(path string) ([]Placed, error) {
 	}
 	defer file.Close()
 	return ReadRecords(path, file)
+}
+
+// NoTable is an error if a file is a table, by its name and by what it begins with, since
+// that is no file of records.
+func NoTable(path string) error {
+	if !IsTable(path) {
+		return nil
+	}
+	file, err := infile.Open(path)
+	if err != nil {
+		return nil // which its reader will say
+	}
+	defer file.Close()
+	head := make([]byte, len(tableHead))
+	n, _ := io.ReadFull(file, head)
+	if string(head[:n]) != tableHead && !bytes.HasPrefix(head, []byte(parquetMagic)) {
+		return nil
+	}
+	return fmt.Errorf("%s: is a table, without what proves its bounds: give its records, which psafe certify wrote to %s", path, RecordsFile(path))
 }
 
 // ReadRecords reads the lines of a result file, which messages call file. Whatever is no

@@ -26,6 +26,25 @@ type Record struct {
 	Eps        string   `json:"eps,omitempty"`
 	Clip       []string `json:"clip,omitempty"`
 	InputScale string   `json:"input_scale,omitempty"`
+	// EpsSHA256 and ClipSHA256 are digests of the files that Eps and Clip name; Fix and Free are
+	// as typed.
+	EpsSHA256  string `json:"eps_sha256,omitempty"`
+	ClipSHA256 string `json:"clip_sha256,omitempty"`
+	Fix        string `json:"fix,omitempty"`
+	Free       string `json:"free,omitempty"`
+	// Mean and Std take raw inputs to those of the network, as typed or the word FromPosterior,
+	// with the digests of the files that they name. Channels is the order of images, if it was
+	// given or they were reordered.
+	Mean       string `json:"mean,omitempty"`
+	MeanSHA256 string `json:"mean_sha256,omitempty"`
+	Std        string `json:"std,omitempty"`
+	StdSHA256  string `json:"std_sha256,omitempty"`
+	Channels   string `json:"channels,omitempty"`
+	// Template is the file of properties relative to points, with its digest, TemplateEntry
+	// which of them the record is about.
+	Template       string `json:"template,omitempty"`
+	TemplateSHA256 string `json:"template_sha256,omitempty"`
+	TemplateEntry  *int   `json:"template_entry,omitempty"`
 	// Flags are those that decide the numbers and that no other field tells.
 	Flags string `json:"flags,omitempty"`
 
@@ -83,6 +102,11 @@ type Record struct {
 	Posterior       string `json:"posterior"`
 	PosteriorSHA256 string `json:"posterior_sha256"`
 	PosteriorScale  string `json:"posterior_scale"`
+	// PosteriorSD says what the standard deviations of an ONNX network are: "0", "0.05",
+	// "relative 0.01" or "file sd", which is PosteriorSDFile.
+	PosteriorSD     string `json:"posterior_sd,omitempty"`
+	PosteriorSDFile string `json:"posterior_sd_file,omitempty"`
+	PosteriorSDSHA  string `json:"posterior_sd_sha256,omitempty"`
 	// Activations are those of the hidden layers.
 	Activations  []string `json:"activations"`
 	Inputs       string   `json:"inputs,omitempty"`
@@ -121,9 +145,20 @@ type Derived struct {
 // statement says what an interval is.
 const statement = "statistical: this input's interval holds with the stated confidence over the seeded draws, not certified"
 
+// Radius is about the radius of T, for an axis: an error if it is none, or no one number.
+func (r *Record) Radius() (float64, error) {
+	eps, err := property.NewExact(r.Eps)
+	return eps.Approx(), err
+}
+
 // SetTask sets the fields that follow from a task, whatever comes out of it.
 func (r *Record) SetTask(t *property.Task) {
 	r.Index, r.Name, r.Label = t.Index, t.Name, nil
+	r.Eps, r.EpsSHA256 = t.Eps, t.EpsSHA256
+	if r.TemplateSHA256 = t.TemplateSHA256; r.TemplateSHA256 != "" {
+		entry := t.Template
+		r.TemplateEntry = &entry
+	}
 	if t.Label >= 0 {
 		label := t.Label
 		r.Label = &label

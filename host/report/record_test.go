@@ -85,6 +85,21 @@ func TestTable(t *testing.T) {
 	if lines := strings.Split(strings.TrimSpace(b.String()), "\n"); len(lines) != 5 || lines[4] != "1 of 3 safe with probability >= 0.9, 0 unsafe, 2 unknown; mean p_lower 0.4999" {
 		t.Errorf("table:\n%s", b.String())
 	}
+	if strings.Contains(b.String(), "eps") {
+		t.Errorf("one radius has a column:\n%s", b.String())
+	}
+	// Records that differ in eps say so, and those of a template which point they are about.
+	records[0].Eps, records[1].Eps, records[2].Eps = "8/255", "8/255", "[0.1,0]"
+	records[2].Index, records[2].Property, records[2].TemplateEntry = 7, "drift", new(0)
+	b.Reset()
+	if err := report.Table(&b, records); err != nil {
+		t.Fatal(err)
+	}
+	for _, words := range []string{"index      eps", "3    8/255", "7 drift  [0.1,0]"} {
+		if !strings.Contains(b.String(), words) {
+			t.Errorf("no %q in the table:\n%s", words, b.String())
+		}
+	}
 }
 
 // TestRecordRoundsDown: both numbers are package measure's lower bounds, to the bit,
@@ -253,5 +268,21 @@ func TestLineIsVisible(t *testing.T) {
 	read, err := report.ParseRecord(line)
 	if err != nil || read.Name != rec.Name {
 		t.Errorf("%v, name %q", err, read.Name)
+	}
+}
+
+// TestDrawn: intervals are counted against what the verdict asks for, and only where there are
+// some.
+func TestDrawn(t *testing.T) {
+	interval := func(lower, upper, confidence float64) *report.Record {
+		return &report.Record{Require: property.MustExact("0.9"), Statistical: &report.Statistical{Lower: report.Down(lower), Upper: report.Up(upper), Confidence: confidence}}
+	}
+	none := &report.Record{Require: property.MustExact("0.9")}
+	if text := report.Drawn([]*report.Record{none}); text != "" {
+		t.Errorf("no interval: %q", text)
+	}
+	got := report.Drawn([]*report.Record{interval(0.9, 1, 0.99), interval(0.1, 0.95, 0.99), none, interval(0, 0.5, 0.95), interval(0.1, 0.9, 0.99)})
+	if want := "statistical, not certified: 1 of 4 intervals from 0.9 on, 1 below it (confidence 0.95 each)"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

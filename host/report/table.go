@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -31,23 +32,27 @@ func FormatUp[B ~float64](p B, digits int) string {
 }
 
 // Table prints records as aligned columns and a summary line. The column of
-// statistical intervals is there if a record has one.
+// statistical intervals is there if a record has one, that of eps if records differ in it.
 func Table(w io.Writer, records []*Record) error {
-	statistical := false
+	statistical, radii := false, false
 	for _, r := range records {
 		statistical = statistical || r.Statistical != nil
+		radii = radii || r.Eps != records[0].Eps
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	columns := []string{"index", "label", "p_lower", "log10", "p_upper", "statistical", "method", "verdict", "seconds"}
+	columns := []string{"index", "eps", "label", "p_lower", "log10", "p_upper", "statistical", "method", "verdict", "seconds"}
 	print := func(cells []string) {
 		if !statistical {
-			cells = append(cells[:5:5], cells[6:]...)
+			cells = slices.Delete(cells, 6, 7)
+		}
+		if !radii {
+			cells = slices.Delete(cells, 1, 2)
 		}
 		fmt.Fprintln(t, strings.Join(cells, "\t")+"\t")
 	}
 	print(columns)
 	for _, r := range records {
-		print([]string{r.title(), number(r.Label), FormatDown(r.PLower, 4), decimals(r.Log10PLower, 4), FormatUp(r.PUpper, 4),
+		print([]string{r.title(), plain(fmt.Sprintf("%.24s", r.Eps)), number(r.Label), FormatDown(r.PLower, 4), decimals(r.Log10PLower, 4), FormatUp(r.PUpper, 4),
 			r.interval(), plain(r.method()), plain(r.Verdict), decimals(r.Seconds, 3)})
 	}
 	if err := t.Flush(); err != nil {
@@ -84,8 +89,32 @@ func Summary(records []*Record) string {
 		verdicts["safe"], n, records[0].Require, verdicts["unsafe"], verdicts["unknown"], FormatDown(mean, 4))
 }
 
+// Drawn is what statistical intervals say of the verdicts' limit, for where the table that
+// shows them is not printed; empty if there are none.
+func Drawn(records []*Record) string {
+	intervals, above, below, confidence := 0, 0, 0, 1.0
+	for _, r := range records {
+		if s := r.Statistical; s != nil {
+			intervals++
+			confidence = min(confidence, s.Confidence)
+			if s.Lower.Exact().Cmp(r.Require) >= 0 {
+				above++
+			} else if s.Upper.Exact().Cmp(r.Require) < 0 {
+				below++
+			}
+		}
+	}
+	if intervals == 0 {
+		return ""
+	}
+	return fmt.Sprintf("statistical, not certified: %d of %d intervals from %v on, %d below it (confidence %v each)", above, intervals, records[0].Require, below, confidence)
+}
+
 func (r *Record) title() string {
-	if r.Name != "" {
+	switch {
+	case r.TemplateEntry != nil:
+		return fmt.Sprintf("%d %s", r.Index, plain(r.Property))
+	case r.Name != "":
 		return plain(r.Name)
 	}
 	return strconv.Itoa(r.Index)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"psafe/host/bound"
@@ -48,6 +49,9 @@ func (r *ready) compute(ctx context.Context, old *earlier) ([]*report.Record, er
 		defer eng.Close()
 		eng.Recheck(recheck)
 		engines = append(engines, eng)
+	}
+	for _, n := range slices.Concat(told(r.post), Doubts(r.post), r.tasks.notes) {
+		r.tell(n)
 	}
 	r.noteCeiling(engines[0].Precision())
 	records, err := r.goOn(ctx, engines, old)

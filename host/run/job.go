@@ -23,6 +23,7 @@ import (
 	"psafe/host/posterior/format"
 	"psafe/host/property"
 	"psafe/host/report"
+	"psafe/internal/outfile"
 )
 
 // Job is what psafe certify does. Pointers are settings that need not be given: nil
@@ -80,8 +81,11 @@ type Posterior struct {
 // Read reads the posterior.
 func (p *Posterior) Read() (*posterior.Posterior, error) {
 	post, err := format.Read(p.Path, p.Options)
-	if err != nil || p.Factor == "" {
-		return post, err
+	if err != nil {
+		return nil, foreignFolder(p.Path, foreignFile(p.Path, err))
+	}
+	if p.Factor == "" {
+		return post, nil
 	}
 	factor, err := property.NewDecimal(p.Factor)
 	if err == nil {
@@ -96,14 +100,15 @@ func (p *Posterior) Read() (*posterior.Posterior, error) {
 // scaleWords says what the posterior's spread is, for records.
 func (p *Posterior) scaleWords(post *posterior.Posterior) string {
 	if p.Factor == "" {
-		return post.Scale.String()
+		return post.ScaleList()
 	}
-	return post.Scale.String() + " x " + p.Factor
+	return post.ScaleList() + " x " + p.Factor
 }
 
 // Output says where the records go.
 type Output struct {
-	// Path is the result file; empty for Job.Stdout.
+	// Path is the result file; empty for Job.Stdout. A name that ends in .csv or .parquet is
+	// that of a table beside the records.
 	Path string
 	// Resume goes on with the records that an earlier run left in Path.partial.
 	Resume bool
@@ -141,10 +146,46 @@ type ready struct {
 
 // Run does the job and returns all its records, those of earlier runs that it went on
 // with too. Where it fails, what is finished stays in Out.Path.partial. Errors: *Interrupted
-// if ctx ended, *OutOfTime if TotalTimeLimit is up, *DeviceError if a device is to blame, *Contradiction if two bounds cannot both
-// be true, *outfile.Error if a record cannot be written; any other is about a setting or a
-// file, of one line that names it.
+// if ctx ended, *OutOfTime if TotalTimeLimit is up, *DeviceError if a device is to blame,
+// *Contradiction if two bounds cannot both be true, *outfile.Error if a record cannot be
+// written; any other is about a setting or a file, of one line that names it.
+//
+// Where Out.Path is a table (report.IsTable), all this is about report.RecordsFile of it, and
+// the table is written when all records are there.
 func (j *Job) Run(ctx context.Context) ([]*report.Record, error) {
+	if !report.IsTable(j.Out.Path) {
+		return j.run(ctx)
+	}
+	inputs := append(j.inputs(), report.RecordsFile(j.Out.Path))
+	if err := outfile.Refuse(j.Out.Path, inputs...); err != nil {
+		return nil, fmt.Errorf("--out %w", err)
+	}
+	inner := *j
+	inner.Out.Path = report.RecordsFile(j.Out.Path)
+	records, err := inner.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return records, writeTable(j.Out.Path, records, inputs)
+}
+
+// writeTable writes the table of a run whose records are on the disk.
+func writeTable(path string, records []*report.Record, inputs []string) error {
+	file, err := outfile.Create(path, inputs...)
+	if err != nil {
+		return fmt.Errorf("--out %w", err)
+	}
+	defer file.Discard()
+	if err := report.WriteTable(path, file, records); err != nil {
+		return fmt.Errorf("--out %s: cannot be written: %w: the records are in %s", path, outfile.Reason(err), report.RecordsFile(path))
+	}
+	if err := file.Commit(); err != nil {
+		return fmt.Errorf("--out %w", err)
+	}
+	return nil
+}
+
+func (j *Job) run(ctx context.Context) ([]*report.Record, error) {
 	if j.TotalTimeLimit != nil && *j.TotalTimeLimit > 0 { // read refuses others
 		var end context.CancelFunc
 		ctx, end = context.WithTimeoutCause(ctx, *j.TotalTimeLimit, errTotal)
@@ -207,7 +248,7 @@ func (j *Job) read() (*ready, error) {
 	cfg.TimeLimit = or(j.TimeLimit, 0)
 	r := &ready{Job: j, cfg: cfg}
 	if r.post, err = j.Posterior.Read(); err != nil {
-		return nil, err
+		return nil, unfound("--posterior", err)
 	}
 	if word, err = r.suits(word); err != nil {
 		return nil, err
@@ -228,17 +269,17 @@ func (j *Job) check(strategy certify.Strategy) error {
 	gamma, samples, splits := or(m.Gamma, 0), or(m.Samples, 0), or(m.Splits, 0)
 	switch {
 	case j.Posterior.Path == "":
-		return errors.New("--posterior is missing: name a posterior file")
+		return errors.New("--posterior is missing: name a posterior file, as in --posterior net.npz")
 	case m.Gamma != nil && !(gamma >= leastGamma && gamma <= mostGamma):
-		return fmt.Errorf("--gamma %v is not between %v and %v", gamma, leastGamma, mostGamma)
+		return fmt.Errorf("--gamma %v is not between %v and %v standard deviations", gamma, leastGamma, mostGamma)
 	case m.Samples != nil && (samples < 1 || samples > mostSamples):
 		return fmt.Errorf("--samples %d is not between 1 and %d", samples, mostSamples)
 	case splits < 0:
-		return fmt.Errorf("--splits %d is negative", splits)
+		return fmt.Errorf("--splits %d is negative: give 0 or more cuts", splits)
 	case splits > 0 && m.Gamma != nil:
-		return errors.New("--splits and --gamma cannot be combined: pieces are cut from wider boxes than any one gamma")
+		return errors.New("--splits and --gamma cannot be combined: pieces are cut from wider boxes than any one gamma: leave one out")
 	case strategy == certify.Sampled && (splits > 0 || or(m.Uniform, false)):
-		return errors.New("--splits and --uniform are for --boxes centred")
+		return errors.New("--splits and --uniform are for --boxes centred: leave them out, or --boxes sampled")
 	case j.Out.Resume && j.Out.Path == "":
 		return errors.New("--resume needs --out FILE: what is finished is in FILE.partial")
 	case j.TimeLimit != nil && *j.TimeLimit <= 0:
@@ -255,7 +296,7 @@ func (j *Job) check(strategy certify.Strategy) error {
 		return fmt.Errorf("--require %w", err)
 	}
 	if require.Cmp(property.Exact{}) < 0 || require.Cmp(property.MustExact("1")) > 0 {
-		return fmt.Errorf("--require %.40s is no probability", j.Require)
+		return fmt.Errorf("--require %.40s is no probability: give a decimal from 0 to 1", j.Require)
 	}
 	return nil
 }

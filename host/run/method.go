@@ -8,6 +8,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/certify"
 	"psafe/host/posterior"
+	"psafe/internal/nearest"
 )
 
 // Word names a method.
@@ -15,7 +16,7 @@ type Word string
 
 // The values of --method.
 const (
-	Auto        Word = "auto"        // the best of clbp, neuronsum and lbp
+	Auto        Word = "auto"        // the best that there is for the posterior
 	IBP         Word = "ibp"         // weight boxes, by intervals
 	LBP         Word = "lbp"         // weight boxes, by lines
 	CLBP        Word = "clbp"        // concentration LBP
@@ -23,6 +24,15 @@ const (
 	Samples     Word = "samples"     // a finite posterior, exactly
 	Statistical Word = "statistical" // drawn networks
 )
+
+// Words are the values of --method.
+func Words() []string {
+	var list []string
+	for _, w := range words {
+		list = append(list, string(w))
+	}
+	return list
+}
 
 var words = []Word{Auto, IBP, LBP, CLBP, NeuronSum, Samples, Statistical}
 
@@ -84,7 +94,7 @@ func (m *Method) config() (Word, certify.Config, error) {
 			return word, cfg, fmt.Errorf("--method: %w", err)
 		}
 		if cfg.Strategy, err = certify.ParseStrategy(string(or(m.Boxes, Centred))); err != nil {
-			return word, cfg, fmt.Errorf("--boxes: %w", err)
+			return word, cfg, fmt.Errorf("--boxes: %w%s", err, nearest.Hint(string(*m.Boxes), []string{string(Centred), string(Sampled)}))
 		}
 	case CLBP:
 		cfg.Strategy = certify.CLBP
@@ -95,11 +105,8 @@ func (m *Method) config() (Word, certify.Config, error) {
 	case Statistical:
 		cfg.Strategy = certify.Statistical
 	default:
-		var list []string
-		for _, w := range words {
-			list = append(list, string(w))
-		}
-		return word, cfg, fmt.Errorf("--method %q is none of %s", word, strings.Join(list, ", "))
+		list := Words()
+		return word, cfg, fmt.Errorf("--method %.40q is none of %s%s", word, strings.Join(list, ", "), nearest.Hint(string(word), list))
 	}
 	if word == Statistical && cfg.Samples == 0 {
 		cfg.Samples = defaultSamples
@@ -127,48 +134,57 @@ func (m *Method) ofBoxes() string {
 func (m *Method) check(word Word, strategy certify.Strategy) error {
 	boxes := word == IBP || word == LBP
 	if name := m.ofBoxes(); name != "" && !boxes {
-		return fmt.Errorf("--%s is for weight boxes: use --method ibp or lbp", name)
+		return fmt.Errorf("--%s is for weight boxes: use --method ibp or lbp, or leave --%s out", name, name)
 	}
 	sampled := boxes && strategy == certify.Sampled
 	cells, confidence := or(m.Cells, 0), or(m.Confidence, defaultConfidence)
 	drawn := word == Statistical || or(m.Samples, 0) > 0 && word != Samples
 	switch {
 	case m.Cells != nil && boxes:
-		return errors.New("--cells is not for weight boxes: every box is checked on all of T at once")
+		return errors.New("--cells is not for weight boxes: every box is checked on all of T at once: leave it out")
 	case m.Cells != nil && (cells < 1 || cells > mostCells):
 		return fmt.Errorf("--cells %d is not between 1 and %d", cells, mostCells)
 	case m.Confidence != nil && (!drawn || sampled):
-		return errors.New("--confidence is for --method statistical, or --samples N beside another method: everything else is certified")
+		return errors.New("--confidence is for --method statistical, or --samples N beside another method: everything else is certified: add one of them, or leave --confidence out")
 	case !(confidence > 0 && confidence < 1):
 		return fmt.Errorf("--confidence %v is not between 0 and 1", confidence)
 	case m.Seed != nil && !drawn && !sampled:
-		return errors.New("--seed is for --samples: nothing else is drawn")
+		return errors.New("--seed is for --samples N: nothing else is drawn: add --samples, or leave --seed out")
 	case m.Samples != nil && word == Samples:
-		return errors.New("--samples is not for --method samples: all networks of the posterior are decided")
+		return errors.New("--samples is not for --method samples: all networks of the posterior are decided: leave it out")
 	}
 	return nil
 }
 
-// suits checks that the method and the posterior go together, and has auto choose
-// samples for a finite set of networks.
+// suits checks that the method and the posterior go together, and has auto choose samples
+// for a finite set of networks and statistical for other weights that depend on each other.
 func (r *ready) suits(word Word) (Word, error) {
 	path, post := r.Posterior.Path, r.post
 	dependent := post.RequireIndependent()
+	if r.cfg.Strategy == certify.Auto && dependent != nil && post.Kind != posterior.KindSamples && !r.cfg.Derived {
+		// Nothing here proves a bound for such weights: what is left are drawn networks.
+		r.cfg.Strategy = certify.Statistical
+		if r.cfg.Samples == 0 {
+			r.cfg.Samples = defaultSamples
+		}
+		r.tell(&OnlyDrawn{What: post.Describe(), Networks: r.cfg.Samples, Confidence: r.cfg.Confidence})
+		return Statistical, nil
+	}
 	if dependent != nil && r.cfg.Derived {
-		return word, fmt.Errorf("%s: --derived is for independent normal weights; this is %s", path, post.Describe())
+		return word, fmt.Errorf("%s: --derived is for independent normal weights; this is %s: leave it out", path, post.Describe())
 	}
 	switch s := r.cfg.Strategy; {
 	case s == certify.Statistical:
 	case s == certify.Finite || s == certify.Auto && post.Kind == posterior.KindSamples:
 		if post.Kind != posterior.KindSamples {
-			return word, fmt.Errorf("%s: --method samples needs a posterior that is a set of networks; this is %s", path, post.Describe())
+			return word, fmt.Errorf("%s: --method samples needs a posterior that is a set of networks; this is %s: leave --method out for the best that there is for it", path, post.Describe())
 		}
 		r.cfg.Strategy = certify.Finite
 		return Samples, nil
 	case dependent != nil:
 		return word, fmt.Errorf("%s: %w", path, dependent)
 	case s == certify.NeuronSums && len(post.Layers) != 2:
-		return word, fmt.Errorf("%s: --method neuronsum is for one hidden layer; this network has %d: use --method clbp", path, len(post.Layers)-1)
+		return word, fmt.Errorf("%s: --method neuronsum is for one hidden layer; this network has %d: use --method clbp, or auto", path, len(post.Layers)-1)
 	}
 	return word, nil
 }

@@ -3,14 +3,18 @@ package run
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"psafe/host/bound"
 	"psafe/host/certify"
+	"psafe/host/property"
 	"psafe/host/report"
 )
 
 // Note is something that a user should know and that no record says; String is its line.
-// It is a *GoingOn, *Complete, *Anew, *Ceiling, *Dropped or *Unproved.
+// It is a *GoingOn, *Complete, *Anew, *OnlyDrawn, *Ceiling, *Dropped, *Normalised, *Reordered,
+// *Told, *Unproved or an audit.Doubt.
 type Note interface{ String() string }
 
 // GoingOn says that Done of Total records are in File from an earlier run.
@@ -40,6 +44,19 @@ func (n *Anew) String() string {
 	return "beginning anew and replacing what is not this run's: " + inLine(n.Why)
 }
 
+// OnlyDrawn says that auto gives the statistical interval alone, because the weights of the
+// posterior, which is What, depend on each other.
+type OnlyDrawn struct {
+	What       string
+	Networks   int
+	Confidence float64
+}
+
+func (n *OnlyDrawn) String() string {
+	return fmt.Sprintf("the posterior is %s, not independent normal weights, so no method proves a bound: p_lower stays 0 and p_upper 1, and the field statistical has an interval from %d drawn networks, with confidence %v (--method statistical)",
+		n.What, n.Networks, n.Confidence)
+}
+
 // Ceiling says what sampled boxes can hold at most, where that makes a run pointless:
 // Boxes of half-width Gamma hold at most 10^Log10Up of the mass of Weights weights.
 type Ceiling struct {
@@ -58,6 +75,26 @@ type Dropped struct{ Why *certify.Dropped }
 
 func (n *Dropped) String() string {
 	return fmt.Sprintf("%v: what it computed since the last recheck that agreed is computed again", n.Why)
+}
+
+// Normalised says that the boxes of Property, a property file, are normalised as File, the
+// posterior's, says: many such files are written in the units of the network instead.
+type Normalised struct{ File, Property string }
+
+func (n *Normalised) String() string {
+	return fmt.Sprintf("%s: says the mean and std of its inputs, so the network takes (x - mean) / std, and the boxes of %s are those of x", n.File, n.Property)
+}
+
+// Told is what was rounded or left out as File, the posterior's, was read.
+type Told struct{ File, Text string }
+
+func (n *Told) String() string { return n.File + ": " + n.Text }
+
+// Reordered says that images are taken with their channels first or last, as File says.
+type Reordered struct{ File, Channels string }
+
+func (n *Reordered) String() string {
+	return fmt.Sprintf("%s: says that it takes images with their channels %s: the data are reordered, as by --channels %s", n.File, n.Channels, n.Channels)
 }
 
 // noteCeiling tells what sampled boxes can hold, before anything is propagated.
@@ -82,60 +119,107 @@ func (r *ready) noteCeiling(p bound.Precision) {
 	}
 }
 
-// Why says why records certify nothing.
-type Why int
+// shown is below which p_lower is printed as 0.0000.
+const shown = 1e-4
 
-const (
-	// NoBox: no box around the mean was proved.
-	NoBox Why = iota
-	// SmallBox: the box that was proved holds too little to show.
-	SmallBox
-	// NoBound: a method without boxes proved nothing.
-	NoBound
-	// TimeUp: nothing was proved before the time of the input was up.
-	TimeUp
-)
-
-// Unproved says that of this number of inputs p_lower is 0, and why.
+// Unproved says that of Inputs of the Of inputs p_lower is below 0.0001, printed as 0.0000,
+// though nothing shows that they are unsafe; the other fields are what was chosen, so that
+// nobody is told to choose it.
 type Unproved struct {
-	Inputs int
-	Why    Why
+	Inputs, Of int
+	// Zero of them have a p_lower of 0, NoBox of these since no box around the mean was
+	// proved. Boxed is how many rest on a box that holds too little.
+	Zero, NoBox, Boxed int
+	// Method is what was asked for, as records have it.
+	Method Word
+	// File is set for a property file, Point where eps is 0.
+	File, Point bool
+	// Drawn says that there is a statistical interval, Stopped that --time-limit was up.
+	Drawn, Stopped bool
 }
 
 func (n *Unproved) String() string {
-	switch n.Why {
-	case NoBox:
-		return fmt.Sprintf("for %d input(s) no box around the mean was proved safe on T: a smaller --eps (or --method auto, if it was another) may help; p_lower 0 means unknown, not unsafe", n.Inputs)
-	case SmallBox:
-		return fmt.Sprintf("for %d input(s) the box that was proved holds too little to show as p_lower: see log10_p_lower; the spread of the posterior is large for this eps: try --method auto", n.Inputs)
+	text := fmt.Sprintf("for %d of %d inputs ", n.Inputs, n.Of)
+	switch {
+	case n.NoBox == n.Inputs:
+		text += "no box around the mean was proved safe on T: p_lower 0 means"
+	case n.Zero == n.Inputs:
+		text += "nothing was proved: p_lower 0 means"
+	default:
+		text += "next to nothing was proved (see log10_p_lower): a p_lower of 0.0000 means"
 	}
-	if n.Why == TimeUp {
-		return fmt.Sprintf("for %d input(s) nothing was proved before --time-limit was up: a longer one may help; p_lower 0 means unknown, not unsafe", n.Inputs)
+	text += " unknown, not unsafe"
+	var may []string
+	if n.Stopped {
+		may = append(may, "a longer --time-limit")
 	}
-	return fmt.Sprintf("for %d input(s) nothing was proved: p_lower 0 means unknown, not unsafe; a smaller --eps may help, and --method statistical says what drawn networks do", n.Inputs)
+	switch {
+	case n.File:
+		may = append(may, "smaller input boxes")
+	case !n.Point:
+		may = append(may, "a smaller --eps")
+	}
+	switch n.Method {
+	case IBP, LBP, CLBP, NeuronSum:
+		may = append(may, "--method auto")
+	}
+	if len(may) > 0 {
+		text += "; " + strings.Join(may, " or ") + " may help"
+	}
+	if n.Boxed > 0 {
+		text += "; the spread of the posterior is large for what can be proved, and --scale-factor 0.5 shows what half of it would give"
+	}
+	if !n.Drawn {
+		text += "; --method statistical says what drawn networks do"
+	}
+	return text
 }
 
-// Explain says why records certify nothing, where they do.
+// Explain says why records certify nothing or next to nothing, where they do.
 func Explain(records []*report.Record) []Note {
-	var count [TimeUp + 1]int
-	for _, r := range records {
-		switch {
-		case r.PLower != 0 || r.Verdict == "unsafe" || r.Method == "statistical" || r.Boxes == certify.Sampled.String():
-		case r.Stopped != "" && r.Log10PLower == nil:
-			count[TimeUp]++
-		case r.Boxes == "":
-			count[NoBound]++
-		case r.SafeBoxes == nil || *r.SafeBoxes == 0:
-			count[NoBox]++
-		default:
-			count[SmallBox]++
-		}
-	}
 	var notes []Note
-	for why, n := range count {
-		if n > 0 {
-			notes = append(notes, &Unproved{n, Why(why)})
+	var kinds []Unproved
+	for _, r := range records {
+		if r.PLower >= shown || r.Verdict != "unknown" || r.Method == "statistical" || r.Boxes == certify.Sampled.String() {
+			continue
 		}
+		kind := Unproved{Of: len(records), Method: methodAsked(r), File: r.Eps == "", Point: isZero(r.Eps), Drawn: r.Statistical != nil, Stopped: r.Stopped != ""}
+		at := slices.Index(kinds, kind)
+		if at < 0 {
+			first := kind
+			at, kinds, notes = len(kinds), append(kinds, kind), append(notes, &first)
+		}
+		notes[at].(*Unproved).count(r)
 	}
 	return notes
+}
+
+// count adds a record.
+func (n *Unproved) count(r *report.Record) {
+	n.Inputs++
+	proved := r.SafeBoxes != nil && *r.SafeBoxes > 0
+	switch {
+	case r.Boxes != "" && proved:
+		n.Boxed++ // whatever it holds: p_lower may underflow to 0, and log10_p_lower be finite
+	case r.PLower == 0:
+		n.Zero++
+		if r.Boxes != "" {
+			n.NoBox++
+		}
+	}
+}
+
+// methodAsked is the method among the flags of a record, its own where there is none.
+func methodAsked(r *report.Record) Word {
+	if rest, ok := strings.CutPrefix(r.Flags, "--method "); ok {
+		word, _, _ := strings.Cut(rest, " ")
+		return Word(word)
+	}
+	return Word(r.Method)
+}
+
+// isZero says whether a decimal is 0.
+func isZero(text string) bool {
+	d, err := property.NewDecimal(text)
+	return err == nil && d == property.Decimal{}
 }

@@ -89,7 +89,11 @@ func (r *ready) earlier() (*earlier, error) {
 // inputs are the files and folders that the job reads.
 func (j *Job) inputs() []string {
 	p := &j.Tasks.Points
-	return []string{j.Posterior.Path, j.Tasks.File, property.FileOf(p.Inputs), property.FileOf(p.Label)}
+	files := append([]string{j.Posterior.Path, j.Posterior.Options.SDFile, j.Tasks.File, property.FileOf(p.Label)}, property.FilesOf(p.Inputs)...)
+	for _, text := range append([]string{p.Mean, p.Std, strings.Join(p.Clip, ",")}, property.SplitList(p.Eps)...) {
+		files = append(files, property.VectorFile(text))
+	}
+	return files
 }
 
 // finished is what Resume makes of FILE itself: all of this run, or nothing.
@@ -136,12 +140,19 @@ func readFinished(file string, text []byte) (*earlier, error) {
 
 // known is what a task's record says whatever comes out.
 func (r *ready) known(t *property.Task) *report.Record {
-	points := &r.Tasks.Points
+	points, list := &r.Tasks.Points, r.tasks
 	rec := &report.Record{
-		Property: r.tasks.property(t), Eps: points.Eps, Clip: points.Clip, InputScale: points.Scale, Flags: r.words,
+		Property: list.property(t), Clip: points.Clip, ClipSHA256: list.clipSHA256, InputScale: points.Scale, Flags: r.words,
+		Fix: points.Fix, Free: points.Free, Mean: list.norm.words[0], Std: list.norm.words[1], Channels: list.channels, Template: list.template,
 		Require: r.require(), Precision: r.precision().String(), Seed: r.cfg.Seed,
 		Posterior: r.Posterior.Path, PosteriorSHA256: r.post.Source.SHA256, PosteriorScale: r.Posterior.scaleWords(r.post), Activations: activations(r.post),
 		Inputs: r.tasks.source, InputsSHA256: r.tasks.sha256, Version: r.Version,
+	}
+	if n := list.norm.Norm; n != nil {
+		rec.MeanSHA256, rec.StdSHA256 = n.MeanSHA256, n.StdSHA256
+	}
+	if given := r.post.Source.Given; given != nil {
+		rec.PosteriorSD, rec.PosteriorSDFile, rec.PosteriorSDSHA = given.Words, given.Path, given.SHA256
 	}
 	rec.SetTask(t)
 	rec.Tasks, rec.Run = len(r.tasks.tasks), r.id
@@ -155,7 +166,7 @@ func (r *ready) identify() error {
 	digest := sha256.New()
 	for i := range r.tasks.tasks {
 		rec := r.known(&r.tasks.tasks[i])
-		rec.Posterior, rec.Inputs = "", member(rec.Inputs)
+		unspell(rec)
 		line, err := rec.Line()
 		if err != nil {
 			return err
@@ -164,6 +175,22 @@ func (r *ready) identify() error {
 	}
 	r.id = hex.EncodeToString(digest.Sum(nil)[:8])
 	return nil
+}
+
+// unspell takes out of a record how the paths of files are spelled that it has digests of.
+func unspell(r *report.Record) {
+	r.Posterior, r.PosteriorSDFile, r.Inputs, r.Template = "", "", member(r.Inputs), ""
+	for _, of := range []struct {
+		text   *string
+		digest string
+	}{{&r.Eps, r.EpsSHA256}, {&r.Mean, r.MeanSHA256}, {&r.Std, r.StdSHA256}} {
+		if of.digest != "" {
+			*of.text = ""
+		}
+	}
+	if r.ClipSHA256 != "" {
+		r.Clip = nil
+	}
 }
 
 // activations lists the hidden activations, first layer first: some formats do not
@@ -178,8 +205,9 @@ func activations(post *posterior.Posterior) []string {
 
 // knownFields are those of known that must agree: neither device nor seconds, which may
 // differ within a run, nor how a path is spelled, for which there are digests.
-var knownFields = []string{"index", "name", "label", "property", "eps", "clip", "input_scale", "flags", "require", "precision", "seed",
-	"posterior_sha256", "posterior_scale", "activations", "inputs_sha256", "version", "task", "tasks", "run"}
+var knownFields = []string{"index", "name", "label", "property", "eps", "clip", "input_scale", "eps_sha256", "clip_sha256",
+	"fix", "free", "mean", "mean_sha256", "std", "std_sha256", "channels", "template_sha256", "template_entry", "flags", "require", "precision", "seed",
+	"posterior_sha256", "posterior_scale", "posterior_sd", "posterior_sd_sha256", "activations", "inputs_sha256", "version", "task", "tasks", "run"}
 
 // agree checks that records are the first that this run would write.
 func (r *ready) agree(file string, records []*report.Record) error {
@@ -229,7 +257,10 @@ func member(path string) string { return strings.TrimPrefix(path, property.FileO
 // difference finds the first known field in which two records differ, and its values
 // as JSON.
 func difference(a, b *report.Record) (field, inA, inB string) {
-	fa, fb := jsonFields(a), jsonFields(b)
+	ca, cb := *a, *b
+	unspell(&ca)
+	unspell(&cb)
+	fa, fb := jsonFields(&ca), jsonFields(&cb)
 	for _, field := range knownFields {
 		if !bytes.Equal(fa[field], fb[field]) {
 			return field, string(fa[field]), string(fb[field])

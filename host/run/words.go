@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"psafe/host/posterior"
 	"psafe/host/property"
 )
 
@@ -85,7 +86,7 @@ func (j *Job) numberWords(word Word) string {
 func (p *Posterior) Args() []string {
 	var l list
 	l.add("posterior", p.Path)
-	if p.Options.Scale != 0 {
+	if p.Options.Scale != posterior.ScaleUnknown {
 		l.add("scale", p.Options.Scale.String())
 	}
 	var activations []string
@@ -93,6 +94,9 @@ func (p *Posterior) Args() []string {
 		activations = append(activations, a.String())
 	}
 	l.add("activation", strings.Join(activations, ","))
+	l.add("sd", p.Options.SD)
+	l.add("sd-relative", p.Options.SDRelative)
+	l.add("sd-file", p.Options.SDFile)
 	l.add("scale-factor", p.Factor)
 	return l.args()
 }
@@ -106,6 +110,11 @@ func (t *Tasks) settings() list {
 	l.add("index", text(p.Index))
 	l.add("eps", p.Eps)
 	l.add("clip", strings.Join(p.Clip, ","))
+	l.add("fix", p.Fix)
+	l.add("free", p.Free)
+	l.add("mean", p.Mean)
+	l.add("std", p.Std)
+	l.add("channels", p.Channels)
 	l.add("property", t.File)
 	if p.Property != property.KeepsClass {
 		l.add("property", p.Property)

@@ -13,6 +13,7 @@ import (
 // away as a file, each with words that its text must have.
 var terms = map[string]string{
 	"Apache-2.0":   "Apache License",
+	"BSD-2-Clause": "Redistribution and use in source and binary forms",
 	"BSD-3-Clause": "Redistribution and use in source and binary forms",
 	"CC-BY-4.0":    "Creative Commons Attribution 4.0 International",
 	"FTL":          "The FreeType Project LICENSE",
@@ -33,15 +34,24 @@ var modules = []module{
 	{path: "codeberg.org/go-pdf/fpdf", licence: "MIT"},
 	{path: "git.sr.ht/~sbinet/gg", licence: "MIT"},
 	{path: "github.com/ajstarks/svgo", licence: "CC-BY-4.0"},
+	{path: "github.com/andybalholm/brotli", licence: "MIT"},
 	{path: "github.com/ebitengine/purego", licence: "Apache-2.0"},
 	{path: "github.com/golang/freetype", licence: "FTL", files: "licenses/ftl.txt"}, // of its two licences the one we take
+	{path: "github.com/google/uuid", licence: "BSD-3-Clause"},
+	{path: "github.com/klauspost/compress", licence: "BSD-3-Clause AND MIT", files: "zstd/internal/xxhash/LICENSE.txt"}, // Apache-2.0 is of gzhttp, which is not linked
+	{path: "github.com/parquet-go/bitpack", licence: "Apache-2.0"},
+	{path: "github.com/parquet-go/jsonlite", licence: "MIT"},
+	{path: "github.com/parquet-go/parquet-go", licence: "Apache-2.0 AND MIT", files: "*/*/LICENSE"}, // bloom/xxhash, encoding/thrift
+	{path: "github.com/pierrec/lz4/v4", licence: "BSD-3-Clause"},
 	{path: "github.com/spf13/pflag", licence: "BSD-3-Clause"},
+	{path: "github.com/twpayne/go-geom", licence: "BSD-2-Clause"},
 	{path: "golang.org/x/image", licence: "BSD-3-Clause", files: "font/gofont/ttfs/README"},
 	{path: "golang.org/x/sys", licence: "BSD-3-Clause"},
 	{path: "golang.org/x/term", licence: "BSD-3-Clause"},
 	{path: "golang.org/x/text", licence: "BSD-3-Clause"},
 	{path: "gonum.org/v1/gonum", licence: "BSD-3-Clause", files: "THIRD_PARTY_LICENSES/*"},
 	{path: "gonum.org/v1/plot", licence: "BSD-3-Clause"},
+	{path: "google.golang.org/protobuf", licence: "BSD-3-Clause"},
 }
 
 const heading = `The program psafe contains Go's standard library and the modules below, each under

@@ -6,7 +6,9 @@ import (
 
 	"psafe/host/network"
 	"psafe/host/npy"
+	"psafe/host/onnx"
 	"psafe/host/posterior"
+	"psafe/host/posterior/audit"
 )
 
 // contents is what every reader ends with: arrays, and what the file says about
@@ -25,6 +27,11 @@ type contents struct {
 	rates  []float64
 	note   string
 	origin *posterior.Source
+	// inputShape and extras (by name) are what a file says beside the posterior; extras.go.
+	inputShape []int
+	extras     map[string]*npy.Array
+	// graph is that of an ONNX file, which has no arrays of layers.
+	graph *onnx.Graph
 }
 
 // arrays are those of one dense layer, weights (in, out); which there are depends
@@ -32,6 +39,10 @@ type contents struct {
 type arrays struct {
 	weight, weightSpread, weightStack *npy.Array
 	bias, biasSpread, biasStack       *npy.Array
+	// weightScale and biasScale are what the spreads of a gaussian hold, ScaleUnknown where
+	// that is contents.scale. noBias says that the bias is not stored; its arrays are zeros.
+	weightScale, biasScale posterior.Scale
+	noBias                 bool
 }
 
 // shape gives in and out of the layer.
@@ -47,6 +58,12 @@ func (a *arrays) shape() (in, out int) {
 // assemble checks shapes, settles scale and activations with the options, and
 // validates the result.
 func (n *contents) assemble(opt Options) (*posterior.Posterior, error) {
+	if n.graph != nil {
+		return n.assembleONNX(opt)
+	}
+	if words := opt.SpreadWords(); words != "" {
+		return nil, fmt.Errorf("the file has standard deviations of its own: drop --sd, --sd-relative and --sd-file, which are for ONNX (a factor is --scale-factor)")
+	}
 	if len(n.layers) == 0 {
 		return nil, fmt.Errorf("the file has no layers")
 	}
@@ -74,7 +91,7 @@ func (n *contents) assemble(opt Options) (*posterior.Posterior, error) {
 	for k := range n.layers {
 		a := &n.layers[k]
 		in, out := a.shape()
-		l := posterior.Layer{Layer: network.DenseLayer(in, out, activations[k])}
+		l := posterior.Layer{Layer: network.DenseLayer(in, out, activations[k]), NoBias: a.noBias}
 		if a.weight != nil {
 			l.Weight.Mean, l.Bias.Mean = a.weight.Data, a.bias.Data
 		}
@@ -82,9 +99,15 @@ func (n *contents) assemble(opt Options) (*posterior.Posterior, error) {
 	}
 	p, err := n.posterior(layers, scale)
 	if err != nil {
-		return nil, err
+		return nil, n.withGuess(err)
 	}
 	p.Source = posterior.Source{Format: n.format, Note: n.note, Origin: n.origin}
+	if err := n.addExtras(p); err != nil {
+		return nil, err
+	}
+	if _, err := audit.Compare(p); err != nil {
+		return nil, err
+	}
 	return p, nil
 }
 

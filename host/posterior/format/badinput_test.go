@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -173,8 +174,10 @@ func TestReadNPZErrors(t *testing.T) {
 
 func TestReadSpreadErrors(t *testing.T) {
 	for scale, bad := range map[posterior.Scale][]float64{
-		posterior.ScaleVariance: {-1, math.NaN(), math.Inf(1), -math.SmallestNonzeroFloat64},
-		posterior.ScaleSoftplus: {math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64},
+		posterior.ScaleVariance:    {-1, math.NaN(), math.Inf(1), -math.SmallestNonzeroFloat64},
+		posterior.ScaleSoftplus:    {math.NaN(), math.Inf(1), math.MaxFloat64},
+		posterior.ScaleLogSD:       {math.NaN(), math.Inf(1), 710},
+		posterior.ScaleLogVariance: {math.NaN(), math.Inf(1), 1420},
 	} {
 		for _, v := range bad {
 			arrays := with(func(a map[string]*npy.Array) {
@@ -289,7 +292,14 @@ func FuzzParse(f *testing.F) {
 			f.Fatal(err)
 		}
 		f.Add(slices.Clone(b.Bytes()))
-		for _, p := range others(f) {
+		for _, p := range append(slices.Collect(maps.Values(others(f))), perArray(f)) {
+			b.Reset()
+			if err := write(&b, p); err != nil {
+				f.Fatal(err)
+			}
+			f.Add(slices.Clone(b.Bytes()))
+		}
+		for _, p := range kindReferences(f) {
 			b.Reset()
 			if err := write(&b, p); err != nil {
 				f.Fatal(err)

@@ -130,6 +130,7 @@ func TestReadForeignErrors(t *testing.T) {
 		{"lone npy", "lone .npy", objectFile(a...), reluSD},
 		{"HDF5", "HDF5", []byte("\x89HDF\r\n\x1a\n and so on"), reluSD},
 		{"torch", "torch checkpoints are not read", []byte("PK\x03\x04\x00\x00model/data.pkl"), reluSD},
+		{"old torch", "torch checkpoints are not read: write it from Python", []byte("\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."), reluSD},
 	}
 	for _, test := range tests {
 		_, path, err := readBytes(t, test.file, test.opt)

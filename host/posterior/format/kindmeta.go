@@ -178,8 +178,8 @@ func (n *contents) posterior(layers []posterior.Layer, scale posterior.Scale) (*
 	for k := range n.layers {
 		switch a := &n.layers[k]; n.kind {
 		case posterior.KindGaussian:
-			layers[k].Weight = posterior.NewParams(a.weight.Data, a.weightSpread.Data, scale)
-			layers[k].Bias = posterior.NewParams(a.bias.Data, a.biasSpread.Data, scale)
+			layers[k].Weight = posterior.NewParams(a.weight.Data, a.weightSpread.Data, either(a.weightScale, scale))
+			layers[k].Bias = posterior.NewParams(a.bias.Data, a.biasSpread.Data, either(a.biasScale, scale))
 		case posterior.KindSamples:
 			add(&list.stack, a.weightStack, a.biasStack)
 		case posterior.KindSWAG:

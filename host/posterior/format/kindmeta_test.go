@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -268,11 +269,23 @@ func FuzzKinds(f *testing.F) {
 			}
 		}
 		f.Add(int(kind), file.meta, data)
+		// From 10 on there are a mean and a standard deviation of inputs too, and references;
+		// in the order of the names those two come first.
+		two := slices.Concat(make([]byte, 4), []byte("\x00\x00\x80\x3f\x00\x00\x80\x3f"), data)
+		f.Add(10+int(kind), file.meta, two)
 	}
 	f.Fuzz(func(t *testing.T, kind int, meta string, data []byte) {
-		file, ok := kindFiles()[posterior.Kind(kind)]
+		file, ok := kindFiles()[posterior.Kind(kind%10)]
 		if !ok {
 			return
+		}
+		if kind >= 10 {
+			for name, shape := range map[string][]int{"input.mean": {1}, "input.std": {2}, "reference.inputs": {2, 2}, "reference.logits": {2, 1}, "reference.spread": {1, 2}} {
+				if name == "reference.spread" && kind%20 < 10 {
+					continue
+				}
+				file.arrays[name] = single(shape, make([]float64, shape[0]*append(shape, 1)[1])...)
+			}
 		}
 		for _, name := range sortedKeys(file.arrays) {
 			for i := range file.arrays[name].Data {

@@ -30,6 +30,7 @@ type meta struct {
 	Layout  string      `json:"layout"`
 	Layers  []metaLayer `json:"layers"`
 	Note    string      `json:"note,omitempty"`
+	Shape   []int       `json:"input_shape,omitempty"`
 	Source  *metaSource `json:"source,omitempty"`
 }
 
@@ -39,6 +40,7 @@ type metaLayer struct {
 	In         int      `json:"in"`
 	Out        int      `json:"out"`
 	Rate       *float64 `json:"rate,omitempty"`
+	layerArrays
 }
 
 type metaSource struct {
@@ -57,8 +59,9 @@ const (
 // metaKeys are all keys of the header, at any depth. encoding/json matches names
 // without regard to case; the list makes it strict.
 var metaKeys = []string{
-	"format", "version", "scale", "layout", "layers", "note", "source",
+	"format", "version", "scale", "layout", "layers", "note", "source", "input_shape",
 	"kind", "activation", "in", "out", "path", "sha256", "counts", "rank", "rate",
+	"weight_scale", "bias_scale", "bias",
 }
 
 // maxMeta bounds the header, in bytes: what it is parsed into takes up to 20 times
@@ -169,7 +172,7 @@ func checkKeys(text []byte, allowed []string) error {
 // and reports what is missing, left over, or has another shape than the header
 // says, or too many numbers for a file of that length, and only then reads them.
 func (m *meta) contents(format string, byName map[string]lazy, file int64) (*contents, error) {
-	n := &contents{format: format, note: m.Note, counts: m.Counts}
+	n := &contents{format: format, note: m.Note, counts: m.Counts, inputShape: m.Shape}
 	var err error
 	if n.kind, err = m.kind(); err != nil {
 		return nil, err
@@ -186,6 +189,7 @@ func (m *meta) contents(format string, byName map[string]lazy, file int64) (*con
 		n.origin = &posterior.Source{Path: m.Source.Path, Format: m.Source.Format, SHA256: m.Source.SHA256}
 	}
 	numbers, lazies := int64(0), make([][]lazy, len(m.Layers))
+	n.layers = make([]arrays, len(m.Layers))
 	for k, l := range m.Layers {
 		a, err := network.ParseActivation(l.Activation)
 		if err != nil {
@@ -195,9 +199,16 @@ func (m *meta) contents(format string, byName map[string]lazy, file int64) (*con
 		if l.Rate != nil {
 			n.rates = append(n.rates, *l.Rate)
 		}
+		if err := l.settle(n.kind, &n.layers[k]); err != nil {
+			return nil, fmt.Errorf("layer %d: %w", k, err)
+		}
 		if lazies[k], err = m.find(n.kind, k, byName, &numbers); err != nil {
 			return nil, err
 		}
+	}
+	beside, err := findExtras(byName, &numbers)
+	if err != nil {
+		return nil, err
 	}
 	extra := ""
 	for name := range byName {
@@ -211,9 +222,14 @@ func (m *meta) contents(format string, byName map[string]lazy, file int64) (*con
 	if err := afford(numbers, file); err != nil {
 		return nil, err
 	}
-	n.layers = make([]arrays, len(m.Layers))
 	for k := range n.layers {
-		if err := m.load(n.kind, lazies[k], &n.layers[k]); err != nil {
+		if err := m.load(n.kind, k, lazies[k], &n.layers[k]); err != nil {
+			return nil, err
+		}
+	}
+	n.extras = map[string]*npy.Array{}
+	for name, a := range beside {
+		if n.extras[name], err = a.load(); err != nil {
 			return nil, err
 		}
 	}
@@ -225,6 +241,13 @@ func (m *meta) find(kind posterior.Kind, k int, byName map[string]lazy, numbers 
 	var found []lazy
 	for _, t := range parts(kind) {
 		name := t.array(k)
+		if m.Layers[k].lacks(t) {
+			if err := t.absent(m.Layers[k], m.stack(), numbers); err != nil {
+				return nil, fmt.Errorf("layer %d: %w", k, err)
+			}
+			found = append(found, lazy{})
+			continue
+		}
 		a, ok := byName[name]
 		if !ok {
 			return nil, fmt.Errorf("array %q is missing", name)
@@ -243,9 +266,14 @@ func (m *meta) find(kind posterior.Kind, k int, byName map[string]lazy, numbers 
 	return found, nil
 }
 
-// load reads the arrays of a layer and turns the weights to (in, out).
-func (m *meta) load(kind posterior.Kind, found []lazy, to *arrays) error {
+// load reads the arrays of a layer and turns the weights to (in, out). Those that the
+// header says are absent are zeros.
+func (m *meta) load(kind posterior.Kind, k int, found []lazy, to *arrays) error {
 	for i, t := range parts(kind) {
+		if found[i].load == nil {
+			*t.of(to) = zeros(t.shape(m.Layers[k], m.stack(), layoutIO))
+			continue
+		}
 		a, err := found[i].load()
 		if err != nil {
 			return err
@@ -267,7 +295,7 @@ func encode(p *posterior.Posterior) (header []byte, list []npy.Named, err error)
 	if p.Kind.HasSpread() && p.Scale == posterior.ScaleUnknown {
 		panic("posterior: writing a posterior of unknown scale")
 	}
-	m := meta{Format: metaFormat, Version: metaVersion, Layout: layoutIO, Note: p.Source.Note}
+	m := meta{Format: metaFormat, Version: metaVersion, Layout: layoutIO, Note: p.Source.Note, Shape: p.Input.Shape}
 	m.fill(p)
 	if o := origin(&p.Source); o != nil {
 		// The last element only: where a file lay says nothing about it, and the
@@ -283,8 +311,12 @@ func encode(p *posterior.Posterior) (header []byte, list []npy.Named, err error)
 		if p.Kind == posterior.KindDropout {
 			layer.Rate = &p.Dropout()[k]
 		}
+		layer.layerArrays = arraysOf(p, k)
 		m.Layers = append(m.Layers, layer)
 		for _, t := range parts(p.Kind) {
+			if layer.lacks(t) {
+				continue
+			}
 			data := t.data(p, k)
 			list = append(list, npy.Named{Name: t.array(k), Array: &npy.Array{Shape: t.shape(layer, m.stack(), layoutIO), Data: data, DType: "<f8"}})
 			single = single && isSingle(data)
@@ -296,7 +328,7 @@ func encode(p *posterior.Posterior) (header []byte, list []npy.Named, err error)
 		}
 	}
 	header, err = json.Marshal(m)
-	return header, list, err
+	return header, append(list, writeExtras(p)...), err
 }
 
 // origin is the first file of the chain of conversions, nil if there is none.

@@ -26,7 +26,11 @@ func parseNPZ(members []npy.Member, file int64) (*contents, error) {
 				text, err = metaText(r)
 				return err
 			}
-			byName[member.Name], err = lazyMember(member, r)
+			a, err := lazyMember(member, r)
+			byName[member.Name] = a.lazy
+			if a.refused != nil {
+				err = a.refused
+			}
 			return err
 		})
 		if err != nil {
@@ -58,22 +62,26 @@ func metaText(r *npy.Reader) ([]byte, error) {
 var errObjects = errors.New("holds Python objects: a psafe .npz has numbers only")
 
 // lazyMember is the array of a member, of which r has read the header.
-func lazyMember(member *npy.Member, r *npy.Reader) (lazy, error) {
+func lazyMember(member *npy.Member, r *npy.Reader) (tensor, error) {
 	h := r.Header
+	t := tensor{lazy: lazy{shape: h.Shape}, dtype: h.Descr}
 	switch {
 	case h.IsObject():
-		return lazy{}, errObjects
+		t.refused = errObjects
+		return t, nil
 	// Were weights bytes, a small zip could grow to eight times what its members unpack to.
 	case !slices.Contains([]string{"<f4", ">f4", "<f8", ">f8"}, h.Descr):
-		return lazy{}, fmt.Errorf("array %.60q has type %.10q: save float32 or float64", member.Name, h.Descr)
+		t.refused = fmt.Errorf("array %.60q has type %.10q: save float32 or float64", member.Name, h.Descr)
+		return t, nil
 	}
-	return lazy{h.Shape, func() (a *npy.Array, err error) {
+	t.load = func() (a *npy.Array, err error) {
 		err = member.Open(func(r *npy.Reader) error {
 			a, err = r.Array()
 			return err
 		})
 		return a, err
-	}}, r.Check()
+	}
+	return t, r.Check()
 }
 
 // WriteNPZ writes p in psafe's own format, in which nothing is lost: means and

@@ -31,7 +31,7 @@ const maxPickleSteps = 1 << 20
 const maxShort = 256
 
 // Values on the stack are nil, bool, int64, float64, string (Python unicode),
-// []byte (Python bytes, and the str of Python 2), and the types below.
+// []byte (Python bytes, bytearray, and the str of Python 2), and the types below.
 type (
 	// longText and longBytes are strings of more than maxShort bytes.
 	longText    struct{ span }

@@ -14,12 +14,15 @@ const (
 	globalNDArray     pickleGlobal = "numpy ndarray"
 	globalDType       pickleGlobal = "numpy dtype"
 	globalEncode      pickleGlobal = "codecs encode"
+	globalFromBuffer  pickleGlobal = "numpy frombuffer"
 	globalTensor      pickleGlobal = "tensorflow convert_to_tensor"
 )
 
 var allowedGlobals = map[string]pickleGlobal{
 	"numpy.core.multiarray _reconstruct":                globalReconstruct,
 	"numpy._core.multiarray _reconstruct":               globalReconstruct,
+	"numpy.core.numeric _frombuffer":                    globalFromBuffer,
+	"numpy._core.numeric _frombuffer":                   globalFromBuffer,
 	"numpy.core.multiarray scalar":                      globalScalar,
 	"numpy._core.multiarray scalar":                     globalScalar,
 	"numpy ndarray":                                     globalNDArray,
@@ -92,7 +95,7 @@ func (u *unpickler) stepGlobal(op byte) error {
 	}
 	g, ok := allowedGlobals[module+" "+name]
 	if !ok {
-		return fmt.Errorf("global %.60q of module %.60q is refused: a posterior needs only NumPy arrays, pickled with protocol 4 or lower", name, module)
+		return fmt.Errorf("global %.60q of module %.60q is refused: a posterior needs only NumPy arrays", name, module)
 	}
 	u.push(g)
 	return nil
@@ -139,6 +142,8 @@ func (u *unpickler) call(g pickleGlobal, args pickleTuple) (any, error) {
 				return a, a.set(pickleTuple{int64(1), pickleTuple{}, d, false, args[1]})
 			}
 		}
+	case globalFromBuffer:
+		return fromBuffer(args)
 	case globalTensor:
 		if len(args) == 1 {
 			if a, ok := args[0].(*pickleArray); ok {
@@ -147,6 +152,25 @@ func (u *unpickler) call(g pickleGlobal, args pickleTuple) (any, error) {
 		}
 	}
 	return nil, fmt.Errorf("call of %s with unusual arguments", string(g))
+}
+
+// fromBuffer is numpy's _frombuffer(bytes, dtype, shape, order), by which protocol 5 writes
+// arrays of numbers.
+func fromBuffer(args pickleTuple) (any, error) {
+	if len(args) < 4 {
+		return nil, fmt.Errorf("_frombuffer with %d arguments instead of 4", len(args))
+	}
+	switch args[0].(type) {
+	case []byte, longBytes:
+	default:
+		return nil, fmt.Errorf("_frombuffer of something that is not bytes")
+	}
+	order, _ := latin1(args[3])
+	if len(args) > 4 || order != "C" && order != "F" {
+		return nil, fmt.Errorf("array whose axes are in the order %.10q: save numpy.ascontiguousarray of it", order)
+	}
+	a := &pickleArray{}
+	return a, a.set(pickleTuple{int64(1), args[2], args[1], order == "F", args[0]})
 }
 
 // encode is _codecs.encode(text, "latin1"), by which Python 3 writes bytes into

@@ -50,6 +50,9 @@ const (
 	opLongBinGet    = 'j'
 	opProto         = 0x80
 	opFrame         = 0x95
+	opByteArray8    = 0x96
+	opNextBuffer    = 0x97
+	opReadOnly      = 0x98
 )
 
 // step runs one opcode other than STOP.
@@ -81,7 +84,11 @@ func (u *unpickler) step(op byte) error {
 		return u.reduce()
 	case opBuild:
 		return u.build()
-	case opShortBinStr, opBinStr, opShortBinBytes, opBinBytes, opBinBytes8,
+	case opNextBuffer:
+		return fmt.Errorf("the numbers are in a buffer outside of the pickle: save it without buffer_callback")
+	case opReadOnly:
+		return u.readOnly()
+	case opShortBinStr, opBinStr, opShortBinBytes, opBinBytes, opBinBytes8, opByteArray8,
 		opShortUnicode, opBinUnicode, opBinUnicode8:
 		return u.stepString(op)
 	}
@@ -156,7 +163,7 @@ func (u *unpickler) stepString(op byte) error {
 	switch op {
 	case opBinStr, opBinBytes, opBinUnicode:
 		size = 4
-	case opBinBytes8, opBinUnicode8:
+	case opBinBytes8, opByteArray8, opBinUnicode8:
 		size = 8
 	}
 	n, err := u.uint(size)
@@ -186,6 +193,20 @@ func (u *unpickler) stepString(op byte) error {
 	}
 	u.push(bytes.Clone(b))
 	return nil
+}
+
+// readOnly checks that the top of the stack is bytes, which nobody writes to here anyway.
+func (u *unpickler) readOnly() error {
+	v, err := u.pop()
+	if err != nil {
+		return err
+	}
+	switch v.(type) {
+	case []byte, longBytes:
+		u.push(v)
+		return nil
+	}
+	return fmt.Errorf("READONLY_BUFFER of something that is not bytes")
 }
 
 func (u *unpickler) stepContainer(op byte) error {

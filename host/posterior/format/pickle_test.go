@@ -283,6 +283,7 @@ func FuzzUnpickle(f *testing.F) {
 	f.Add([]byte(pickled(pkList(means, spreads))))
 	f.Add([]byte(pickled(pkList("ctensorflow.python.framework.ops\nconvert_to_tensor\n" + a[0] + "\x85R"))))
 	f.Add([]byte(pickled(pkArray("numpy._core.multiarray", "f4", "<", pkEncoded(float32Bytes(1, -300)), 2))))
+	f.Add([]byte(pickled(pkList(fromBuffers()...))))
 	f.Add([]byte("\x80\x04\x8e\x00\x00\x00\x00\x04\x00\x00\x00."))
 	f.Add([]byte("\x80\x04\x95\x02\x00\x00\x00\x00\x00\x00\x00\x8c\x02os\x94\x8c\x06system\x93."))
 	f.Add([]byte("\x80\x02}(K\x01G\x3f\xf8\x00\x00\x00\x00\x00\x00\x8a\x02\x00\xffus."))

@@ -17,6 +17,7 @@ import (
 
 	"psafe/host/network"
 	"psafe/host/npy"
+	"psafe/host/onnx"
 	"psafe/host/posterior"
 	"psafe/internal/infile"
 )
@@ -28,6 +29,15 @@ type Options struct {
 	// Activations are those of the hidden layers, first layer first; one entry
 	// stands for all of them, none leaves it to the file.
 	Activations []network.Activation
+	// SD, SDRelative and SDFile say what the standard deviations of an ONNX network are; one
+	// of them is needed for such a file, and none is allowed for others. SD is a decimal, the
+	// standard deviation of every number that Gemm, MatMul and Add take; 0 makes a finite
+	// posterior of the one network. SDRelative is a decimal, which times |mean| is the standard
+	// deviation. SDFile is a .npz or safetensors file with an array for each initialiser that
+	// is random, by its name and of its shape; Scale says what it holds.
+	SD, SDRelative, SDFile string
+	// OneNetwork takes an ONNX network for which none of the three is given as if SD were 0.
+	OneNetwork bool
 }
 
 // maxFile bounds, in bytes, the files that are read.
@@ -124,10 +134,17 @@ type fileFormat struct {
 var fileFormats = []fileFormat{
 	{"safetensors", looksLikeSafetensors, parseSafetensors},
 	{"psafe .npz", begins("PK\x03\x04"), parseZip},
+	// What torch.save wrote before it wrote zips begins with this number.
+	{"", begins("\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19"), refuse("torch checkpoints are not read: " + elsewhere)},
 	{"a NumPy pickle", begins("\x80"), parsePickle},
+	{"ONNX", onnx.Looks, parseONNX},
+	{"", begins("\x1f\x8b"), parseGzip},
 	{"", begins(npy.Magic), refuse("a lone .npy file is not a posterior: name the directory with arch.json, mean.npy and var.npy")},
-	{"", begins("\x89HDF\r\n\x1a\n"), refuse("HDF5 files are not read: convert it to a psafe .npz as docs/formats.md shows")},
+	{"", begins("\x89HDF\r\n\x1a\n"), refuse("HDF5 files are not read: " + elsewhere)},
 }
+
+// elsewhere is what to do about files that only the framework itself should read.
+const elsewhere = "write it from Python by the file that psafe exporter prints, or save its arrays as .npz or safetensors and use psafe import"
 
 func begins(magic string) func([]byte) bool {
 	return func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
@@ -172,7 +189,7 @@ func parse(file blob) (*contents, error) {
 func parseZip(file blob) (*contents, error) {
 	// The first member of a torch checkpoint is NAME/data.pkl.
 	if head, err := file.head(); err != nil || bytes.Contains(head, []byte("/data.pkl")) {
-		return nil, fmt.Errorf("torch checkpoints are not read: convert it to a psafe .npz or safetensors as docs/formats.md shows")
+		return nil, fmt.Errorf("torch checkpoints are not read: %s", elsewhere)
 	}
 	members, err := npy.OpenZip(file, file.size)
 	if err != nil {
@@ -188,5 +205,5 @@ func parseZip(file blob) (*contents, error) {
 			return parseObjectNPZ(&members[i], file.size)
 		}
 	}
-	return nil, fmt.Errorf("the .npz has neither %s (psafe) nor arr_0 (uai2020)", metaName)
+	return nil, fmt.Errorf("the .npz has neither %s (psafe) nor arr_0 (uai2020): tell with psafe import --map what its arrays are", metaName)
 }

@@ -46,35 +46,50 @@ func looksLikeSafetensors(head []byte) bool {
 
 // parseSafetensors reads a safetensors file with psafe's keys.
 func parseSafetensors(file blob) (*contents, error) {
-	head, err := file.head()
+	header, data, err := openSafetensors(file)
 	if err != nil {
 		return nil, err
-	}
-	length, left := binary.LittleEndian.Uint64(head), file.size-8
-	if length > maxSafetensorsHeader || length > uint64(left) {
-		return nil, fmt.Errorf("safetensors header of %d bytes: the file has %d, at most %d are allowed", length, left, maxSafetensorsHeader)
-	}
-	text := make([]byte, length)
-	if _, err := io.ReadFull(file.from(8, left), text); err != nil {
-		return nil, err
-	}
-	header, err := parseSafetensorsHeader(text)
-	if err != nil {
-		return nil, fmt.Errorf("safetensors header: %w", err)
 	}
 	if header.psafe == "" {
-		return nil, fmt.Errorf("safetensors metadata has no entry %q: see docs/formats.md for what it must say", safetensorsKey)
+		return nil, fmt.Errorf("safetensors metadata has no entry %q: tell with psafe import --map what the tensors are", safetensorsKey)
 	}
 	m, err := parseMeta([]byte(header.psafe))
 	if err != nil {
 		return nil, fmt.Errorf("safetensors metadata %q: %w", safetensorsKey, err)
 	}
-	at := 8 + int64(length)
-	byName, err := header.arrays(blob{file.from(at, file.size-at), file.size - at})
+	found, err := header.arrays(data)
 	if err != nil {
 		return nil, err
 	}
+	byName := map[string]lazy{}
+	for _, name := range (&tensorFile{byName: found}).names() {
+		if found[name].refused != nil {
+			return nil, found[name].refused
+		}
+		byName[name] = found[name].lazy
+	}
 	return m.contents("safetensors", byName, file.size)
+}
+
+// openSafetensors gives the header of a safetensors file, and the data after it.
+func openSafetensors(file blob) (header *safetensorsHeader, data blob, err error) {
+	head, err := file.head()
+	if err != nil {
+		return nil, data, err
+	}
+	length, left := binary.LittleEndian.Uint64(head), file.size-8
+	if length > maxSafetensorsHeader || length > uint64(left) {
+		return nil, data, fmt.Errorf("safetensors header of %d bytes: the file has %d, at most %d are allowed", length, left, maxSafetensorsHeader)
+	}
+	text := make([]byte, length)
+	if _, err := io.ReadFull(file.from(8, left), text); err != nil {
+		return nil, data, err
+	}
+	if header, err = parseSafetensorsHeader(text); err != nil {
+		return nil, data, fmt.Errorf("safetensors header: %w", err)
+	}
+	at := 8 + int64(length)
+	return header, blob{file.from(at, file.size-at), file.size - at}, nil
 }
 
 // safetensorsHeader is a decoded header.
@@ -120,7 +135,7 @@ func parseSafetensorsHeader(text []byte) (*safetensorsHeader, error) {
 }
 
 // arrays cuts data into the tensors. They must cover it without overlap or gap.
-func (h *safetensorsHeader) arrays(data blob) (map[string]lazy, error) {
+func (h *safetensorsHeader) arrays(data blob) (map[string]tensor, error) {
 	names := make([]string, 0, len(h.tensors))
 	for name := range h.tensors {
 		names = append(names, name)
@@ -132,7 +147,7 @@ func (h *safetensorsHeader) arrays(data blob) (map[string]lazy, error) {
 		}
 		return strings.Compare(a, b)
 	})
-	byName := map[string]lazy{}
+	byName := map[string]tensor{}
 	end := uint64(0)
 	for _, name := range names {
 		t := h.tensors[name]
@@ -145,9 +160,10 @@ func (h *safetensorsHeader) arrays(data blob) (map[string]lazy, error) {
 		}
 		a, err := t.lazy(blob{data.from(int64(from), int64(to-from)), int64(to - from)})
 		if err != nil {
-			return nil, fmt.Errorf("tensor %.60q: %w", name, err)
+			err = fmt.Errorf("tensor %.60q: %w", name, err)
 		}
-		byName[name], end = a, to
+		a.shape = t.Shape
+		byName[name], end = tensor{lazy: a, dtype: t.DType, refused: err}, to
 	}
 	if end != uint64(data.size) {
 		return nil, fmt.Errorf("%d bytes of data belong to no tensor", uint64(data.size)-end)

@@ -8,7 +8,7 @@ import (
 
 // noScale is the error for a file that does not say what its spread means.
 func noScale() error {
-	return fmt.Errorf("the file does not say whether its spread is a standard deviation, a variance or softplus^-1 of one: add --scale sd|variance|softplus")
+	return fmt.Errorf("the file does not say whether its spread is a standard deviation, a variance or softplus^-1 of one: add --scale sd|variance|softplus|softplus:EPS|log_sd|log_variance")
 }
 
 // resolveScale combines what the file says with what the user says, either of

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"psafe/host/run"
+	"psafe/internal/outfile"
+)
+
+const predictAbout = `psafe predict evaluates networks at points: the logits and the class of the mean
+network, and with --samples N what N drawn networks say (the posterior predictive).
+It proves nothing; it shows whether psafe reads the posterior as it was meant.
+
+  psafe predict --posterior net.npz --inputs images.idx.gz --label labels.idx.gz
+  psafe predict --posterior net.npz --inputs x.csv --samples 100 --json
+
+Inputs are raw data, of which the posterior's own input.mean and input.std are taken
+off. One line of CSV per point goes to --out or standard output, or of JSON. Of a
+finite set of samples the mean network is that of the mean weights; --network K
+takes number K.`
+
+// predictFlags are all flags of predict as typed.
+type predictFlags struct {
+	post    posteriorFlags
+	predict run.Predict
+	index   string
+	network int
+	json    bool
+	out     string
+	quiet   bool
+}
+
+func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	var c predictFlags
+	p := &c.predict
+	var path string
+	f := newFlags("predict", predictAbout, stdout)
+	f.StringVar(&path, "posterior", "", "posterior file or directory (docs/formats.md); required")
+	c.post.add(f)
+	c.post.addFactor(f)
+	addData(f, &p.Points, &c.index)
+	f.StringVar(&p.Points.Label, "label", "", "the right class, for the accuracy: a number, a label file, or \"column\" for --label-column (the default if that names one; \"mean\" for none)")
+	f.IntVar(&c.network, "network", 0, "evaluate this one of a set of samples, instead of the mean network")
+	f.IntVar(&p.Samples, "samples", 0, "number of networks to draw (default none)")
+	f.Uint64Var(&p.Seed, "seed", 0, "seed of drawn networks")
+	f.BoolVar(&c.json, "json", false, "one JSON object per point and line")
+	f.StringVar(&c.out, "out", "", "file to write; standard output if absent")
+	f.BoolVar(&c.quiet, "quiet", false, "no notes and no accuracy")
+	if err := parse(f, args, 0); err != nil {
+		return err
+	}
+	var err error
+	if p.Posterior, err = c.post.of(path); err != nil {
+		return err
+	}
+	p.Points.Index, p.Network = given(f, "index", c.index), given(f, "network", c.network)
+	if !c.quiet {
+		p.Note = func(n run.Note) { note(stderr, n) }
+	}
+	accuracy, err := c.write(ctx, stdout)
+	if err != nil || c.quiet || accuracy == nil {
+		return err
+	}
+	words := fmt.Sprintf("accuracy %.4f: %d of %d", float64(accuracy.Right)/float64(accuracy.Points), accuracy.Right, accuracy.Points)
+	if p.Samples > 0 {
+		words += fmt.Sprintf("; of the mean probabilities of %d networks %.4f: %d", p.Samples, float64(accuracy.RightApprox)/float64(accuracy.Points), accuracy.RightApprox)
+	}
+	_, err = fmt.Fprintln(stderr, "psafe:", words)
+	return err
+}
+
+// write evaluates and writes to where the flags say.
+func (c *predictFlags) write(ctx context.Context, stdout io.Writer) (*run.Accuracy, error) {
+	if c.out == "" {
+		w := bufio.NewWriter(stdout)
+		accuracy, err := c.lines(ctx, w)
+		if err == nil {
+			if err := w.Flush(); err != nil {
+				return nil, &outfile.Error{Path: "standard output", Err: err}
+			}
+		}
+		return accuracy, err
+	}
+	file, err := outfile.Create(c.out, c.predict.Posterior.Path, c.predict.Points.Inputs, c.predict.Points.Label)
+	if err != nil {
+		return nil, fmt.Errorf("--out %w", err)
+	}
+	defer file.Discard()
+	w := bufio.NewWriter(file)
+	accuracy, err := c.lines(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.Flush(); err != nil {
+		return nil, fmt.Errorf("--out %s: cannot be written: %w", c.out, outfile.Reason(err))
+	}
+	if err := file.Commit(); err != nil {
+		return nil, fmt.Errorf("--out %w", err)
+	}
+	return accuracy, nil
+}
+
+// lines writes a line for each point, and before the first of CSV the names of the columns.
+func (c *predictFlags) lines(ctx context.Context, w io.Writer) (*run.Accuracy, error) {
+	first := true
+	return c.predict.Run(ctx, func(p *run.Prediction) error {
+		if c.json {
+			return jsonLine(w, p)
+		}
+		if first {
+			first = false
+			if _, err := fmt.Fprintln(w, strings.Join(columns(p), ",")); err != nil {
+				return err
+			}
+		}
+		_, err := fmt.Fprintln(w, strings.Join(cells(p), ","))
+		return err
+	})
+}
+
+func jsonLine(w io.Writer, p *run.Prediction) error {
+	lists := [][]float64{p.Logits}
+	if p.Approx != nil {
+		lists = append(lists, p.Approx.Mean, p.Approx.SD, p.Approx.Probabilities)
+	}
+	for _, list := range lists {
+		if slices.ContainsFunc(list, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }) {
+			return fmt.Errorf("index %d: a number is not finite, which JSON cannot say: leave --json out", p.Index)
+		}
+	}
+	text, err := json.Marshal(p)
+	if err == nil {
+		_, err = w.Write(append(text, '\n'))
+	}
+	return err
+}
+
+// columns names the cells of a prediction.
+func columns(p *run.Prediction) []string {
+	list := []string{"index"}
+	several := func(name string, of []float64) {
+		for i := range of {
+			list = append(list, fmt.Sprintf("%s_%d", name, i))
+		}
+	}
+	if p.Class != nil {
+		list = append(list, "class")
+	}
+	if p.Label != nil {
+		list = append(list, "label")
+	}
+	several("logit", p.Logits)
+	if a := p.Approx; a != nil {
+		if a.Class != nil {
+			list = append(list, "approx_class")
+		}
+		several("approx_probability", a.Probabilities)
+		several("approx_share", a.Shares)
+		several("approx_logit_mean", a.Mean)
+		several("approx_logit_sd", a.SD)
+	}
+	return list
+}
+
+// cells are the fields of a line of CSV, in the order of columns.
+func cells(p *run.Prediction) []string {
+	list := []string{strconv.Itoa(p.Index)}
+	one := func(v *int) {
+		if v != nil {
+			list = append(list, strconv.Itoa(*v))
+		}
+	}
+	several := func(of []float64) {
+		for _, v := range of {
+			list = append(list, strconv.FormatFloat(v, 'g', -1, 64))
+		}
+	}
+	one(p.Class)
+	one(p.Label)
+	several(p.Logits)
+	if a := p.Approx; a != nil {
+		one(a.Class)
+		several(a.Probabilities)
+		several(a.Shares)
+		several(a.Mean)
+		several(a.SD)
+	}
+	return list
+}

@@ -1,0 +1,261 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"psafe/host/run"
+	"psafe/host/verify"
+	"psafe/host/vnnlib"
+)
+
+const verifyAbout = `psafe verify answers a VNN-LIB query (version 1.0 or 2) about a network: is there an
+input for which the output is as the query asserts, so unsafe?
+
+  psafe verify query.vnnlib --network f=net.onnx --timeout 60
+  psafe verify query.vnnlib --posterior net.npz --require 0.99
+
+The first line on standard output is sat, unsat, unknown or timed-out; after sat comes
+the counterexample, all digits of it, which has been evaluated again in exact
+arithmetic. Everything else goes to standard error. The status is 0 for all four.
+
+With --posterior the answer is about P_safe, the probability over the posterior that
+there is no such input: unsat if it is proved to be at least --require, sat (without a
+counterexample) if it is proved to be less.`
+
+// verifyFlags are the flags of verify.
+type verifyFlags struct {
+	network, posterior string
+	post               posteriorFlags
+	timeout            float64
+	cells              int
+	require            string
+	asReal, asRounded  bool
+	device             deviceFlags
+	quiet              bool
+}
+
+func (v *verifyFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&v.network, "network", "", "NAME=FILE: the file of the network that the query declares; FILE alone will do")
+	f.StringVar(&v.posterior, "posterior", "", "a posterior in place of a network (docs/formats.md)")
+	v.post.add(f)
+	v.post.addFactor(f)
+	f.StringVar(&v.require, "require", run.DefaultRequire, "with --posterior: unsat needs p_lower at least this, sat p_upper less")
+	f.Float64Var(&v.timeout, "timeout", 0, "seconds until the answer is timed-out (default: no limit)")
+	f.IntVar(&v.cells, "cells", 0, "with --network: how many cells the input boxes may be cut into (default 65536, with --timeout no limit)")
+	f.BoolVar(&v.asReal, "as-real", false, "take float32 and the like in the query for Real: answers are about real arithmetic")
+	f.BoolVar(&v.asRounded, "as-rounded", false, "with --network: take an ONNX network in which numbers had to be rounded (psafe inspect names them) as rounded")
+	v.device.add(f)
+	f.BoolVar(&v.quiet, "quiet", false, "nothing on standard error but errors")
+}
+
+// defaultCells is how many cells verify cuts without a time limit.
+const defaultCells = 1 << 16
+
+func runVerify(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	began := time.Now()
+	var v verifyFlags
+	f := newFlags("verify", verifyAbout, stdout)
+	v.add(f)
+	if err := parse(f, args, 1); err != nil {
+		return err
+	}
+	if err := v.check(f); err != nil {
+		return err
+	}
+	if done, err := v.device.supervised(ctx, newSupervised("verify", args, stdout, stderr, "")); done || err != nil {
+		return err
+	}
+	if v.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, began.Add(v.limit()))
+		defer cancel()
+	}
+	say, late, err := within(ctx, func() (func() error, error) { return v.answer(ctx, f.Arg(0), stdout, stderr) })
+	switch {
+	case late: // devices and readers are at work still, until the program ends
+		_, err = fmt.Fprintln(stdout, verify.TimedOut)
+		return err
+	case err != nil:
+		return err
+	}
+	return say()
+}
+
+// answer reads the query, finds its answer, and gives what prints it.
+func (v *verifyFlags) answer(ctx context.Context, path string, stdout, stderr io.Writer) (say func() error, err error) {
+	query, err := vnnlib.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.fits(path, query); err != nil {
+		return nil, err
+	}
+	if v.posterior != "" {
+		return v.ofPosterior(ctx, path, stdout, stderr)
+	}
+	return v.ofNetwork(ctx, path, query, stdout, stderr)
+}
+
+// limit is --timeout, less what the program needs to end: answers that come too late are
+// worth nothing to who asked.
+func (v *verifyFlags) limit() time.Duration {
+	limit := time.Duration(min(v.timeout, 1e9) * float64(time.Second))
+	return limit - min(limit/20, 200*time.Millisecond)
+}
+
+// check refuses flags that contradict each other.
+func (v *verifyFlags) check(f *pflag.FlagSet) error {
+	switch {
+	case (v.network == "") == (v.posterior == ""):
+		return errors.New("verify: give one of --network NAME=FILE and --posterior FILE")
+	case v.posterior == "" && (f.Changed("require") || f.Changed("scale-factor")):
+		return errors.New("verify: --require and --scale-factor are for --posterior: a network is safe or not")
+	case v.posterior != "" && (f.Changed("cells") || v.asRounded):
+		return errors.New("verify: --cells and --as-rounded are for --network")
+	case f.Changed("timeout") && !(v.timeout > 0):
+		return fmt.Errorf("verify: --timeout %v is no number of seconds above 0", v.timeout)
+	case f.Changed("cells") && v.cells < 1:
+		return fmt.Errorf("verify: --cells %d is less than 1", v.cells)
+	}
+	_, err := probability("require", v.require)
+	return err
+}
+
+// fits refuses a query that is about another network or another arithmetic.
+func (v *verifyFlags) fits(path string, q *vnnlib.Query) error {
+	for _, t := range []vnnlib.Variable{q.Input, q.Output} {
+		if !strings.EqualFold(t.Type, "Real") && !v.asReal {
+			return fmt.Errorf("%s: %s is declared as %s: psafe proves statements about real arithmetic; write Real in the query, or give --as-real", path, t.Name, t.Type)
+		}
+	}
+	if name, _ := v.named(); name != "" && q.Network != "" && name != q.Network {
+		return fmt.Errorf("%s: the query declares network %s, --network names %.40q: write --network %s=FILE", path, q.Network, name, q.Network)
+	}
+	return nil
+}
+
+// named is --network as name and file; the name may be missing.
+func (v *verifyFlags) named() (name, file string) {
+	name, file, both := strings.Cut(v.network, "=")
+	if !both || strings.ContainsAny(name, "/.") {
+		return "", v.network
+	}
+	return name, file
+}
+
+// ofNetwork answers about one network, whose file it reads.
+func (v *verifyFlags) ofNetwork(ctx context.Context, path string, query *vnnlib.Query, stdout, stderr io.Writer) (say func() error, err error) {
+	_, file := v.named()
+	named, err := v.post.of(file)
+	if err != nil {
+		return nil, err
+	}
+	named.Options.OneNetwork = true
+	post, err := named.Read()
+	if err != nil {
+		return nil, err
+	}
+	if post.Input.Mean != nil || post.Input.Std != nil {
+		return nil, fmt.Errorf("%s: says that its inputs are normalised, and a query speaks of what the network takes: name it with --posterior, which normalises, or save it without input.mean and input.std", file)
+	}
+	if !verify.Certain(post) {
+		return nil, fmt.Errorf("%s: is a distribution of networks, not one: name it with --posterior", file)
+	}
+	if post.Source.Rounded != "" && !v.asRounded {
+		return nil, fmt.Errorf("%s: %s: answers would be about the rounded network, not about the one of the file; give --as-rounded to have them", file, post.Source.Rounded)
+	}
+	q := verify.Question{Query: query, Network: post, Cells: v.cells}
+	if q.Cells == 0 && v.timeout > 0 {
+		q.Cells = 1 << 60
+	} else if q.Cells == 0 {
+		q.Cells = defaultCells
+	}
+	tasks, err := q.Tasks()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	opened, err := v.device.open()
+	if err != nil {
+		return nil, err
+	}
+	result, err := q.Ask(ctx, tasks, opened.list[0], opened.spare)
+	opened.close()
+	if err != nil {
+		return nil, err
+	}
+	return func() error {
+		if err := printAnswer(stdout, query, &result); err != nil || v.quiet {
+			return err
+		}
+		where := ""
+		if result.Found != nil {
+			where = "; the counterexample is " + result.Found.Where(query)
+		}
+		if post.Source.Rounded != "" {
+			where += "; this is about the rounded network"
+		}
+		fmt.Fprintf(stderr, "psafe: %s after %d cells on %s%s\n", result.Answer, result.Cells, opened.list[0].Name(), where)
+		return nil
+	}, nil
+}
+
+// lateness is how long after a deadline work may take to end by itself.
+const lateness = 300 * time.Millisecond
+
+// within is f, which ends when ctx does; if that takes it longer than lateness after a deadline,
+// because a single operation does, it is late and left alone.
+func within[T any](ctx context.Context, f func() (T, error)) (result T, late bool, err error) {
+	deadline, limited := ctx.Deadline()
+	if !limited {
+		result, err = f()
+		return result, false, err
+	}
+	ended := make(chan struct{})
+	var value T
+	var fault error
+	go func() {
+		value, fault = f()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return value, false, fault
+	case <-time.After(time.Until(deadline) + lateness):
+		return result, true, nil
+	}
+}
+
+// printAnswer prints what VNN-LIB's command line demands: the answer, and for a
+// counterexample each variable with its type and shape, and its numbers in row-major order.
+func printAnswer(w io.Writer, q *vnnlib.Query, r *verify.Result) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintln(out, r.Answer)
+	if c := r.Found; c != nil {
+		printVariable(out, &q.Input)
+		for _, x := range c.Input {
+			fmt.Fprintln(out, verify.Decimal(x))
+		}
+		printVariable(out, &q.Output)
+		for i := range c.OutputLo {
+			fmt.Fprintln(out, strconv.FormatFloat(c.OutputApprox(i), 'f', -1, 64))
+		}
+	}
+	return out.Flush()
+}
+
+func printVariable(w io.Writer, v *vnnlib.Variable) {
+	axes := make([]string, len(v.Shape))
+	for k, n := range v.Shape {
+		axes[k] = strconv.Itoa(n)
+	}
+	fmt.Fprintf(w, "%s %s [%s]\n", v.Name, v.Type, strings.Join(axes, ","))
+}

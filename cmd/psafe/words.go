@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"psafe/host/network"
+	"psafe/host/posterior"
+	"psafe/internal/nearest"
+)
+
+// about is what --help of a command says: completion, manual pages and messages take it
+// from the command itself, so that it stands in one place.
+type about struct {
+	name, text string
+	flags      *pflag.FlagSet
+}
+
+// Write makes an about a standard output, on which --help prints nothing: newFlags fills it.
+func (a *about) Write(b []byte) (int, error) { return len(b), nil }
+
+// aboutOf asks a command for its --help.
+func aboutOf(c command) *about {
+	a := &about{name: c.name}
+	if err := c.run(context.Background(), []string{"--help"}, a, io.Discard); !errors.Is(err, errHelp) || a.flags == nil {
+		panic(fmt.Sprintf("psafe: %s has no --help: %v", c.name, err))
+	}
+	return a
+}
+
+// examples are the command lines in the text of --help, which are indented.
+func (a *about) examples() []string {
+	var list []string
+	for line := range strings.Lines(a.text) {
+		if rest, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "  psafe "); ok {
+			rest, _, _ = strings.Cut(rest, "   ") // what it does
+			list = append(list, "psafe "+rest)
+		}
+	}
+	return list
+}
+
+// commandNames are all words that may follow psafe.
+func commandNames() []string {
+	names := []string{"help", "version"}
+	for _, c := range commands() {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// flagNames are the flags of a set.
+func flagNames(f *pflag.FlagSet) []string {
+	var names []string
+	f.VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
+	return names
+}
+
+const thePosterior = "the name of a posterior"
+
+// operandNouns say what a command's operand is, where it is not a file of another kind.
+var operandNouns = map[string]string{"inspect": thePosterior, "convert": thePosterior, "import": "the name of a file of arrays", "completion": "the name of a shell"}
+
+// miscounted is the error of a command that takes so many operands and got others.
+func miscounted(f *pflag.FlagSet, operands int) error {
+	name, got := f.Name(), f.Args()
+	if len(got) > operands {
+		extra := got[operands]
+		hint := dashed(strings.TrimLeft(extra, "-"), f)
+		if file := f.Lookup("posterior"); hint == "" && file != nil && !file.Changed && strings.ContainsAny(extra, "./") {
+			hint = fmt.Sprintf("; did you mean --posterior %.60s?", extra)
+		}
+		return fmt.Errorf("%s: %.60q belongs to no flag: a flag is --name VALUE; psafe help %s lists them%s", name, extra, name, hint)
+	}
+	noun := operandNouns[name]
+	if noun == "" {
+		noun = fmt.Sprintf("%d names, and has %d", operands, len(got))
+	}
+	return fmt.Errorf("%s needs %s%s", name, noun, exampleOf(name))
+}
+
+// exampleOf ends a message with the first example of a command, if it has one.
+func exampleOf(name string) string {
+	for _, c := range commands() {
+		if c.name == name {
+			if list := aboutOf(c).examples(); len(list) > 0 {
+				return ": " + list[0]
+			}
+		}
+	}
+	return ": psafe help " + name
+}
+
+// misread is an error of pflag in words that say what to do.
+func misread(f *pflag.FlagSet, err error) error {
+	if twice, ok := errors.AsType[*givenTwice](err); ok {
+		return twice
+	}
+	lists := fmt.Sprintf("psafe help %s lists the flags", f.Name())
+	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		if group := e.GetSpecifiedShortnames(); group != "" {
+			return fmt.Errorf("%s has no flag -%s: flags are written --name, with two dashes: %s%s", f.Name(), group, lists, dashed(group, f))
+		}
+		if noun := operandNouns[f.Name()]; e.GetSpecifiedName() == "posterior" && noun == thePosterior {
+			return fmt.Errorf("%s takes %s without a flag%s", f.Name(), noun, exampleOf(f.Name()))
+		}
+		return fmt.Errorf("%s has no flag --%s: %s%s", f.Name(), e.GetSpecifiedName(), lists, dashed(e.GetSpecifiedName(), f))
+	}
+	if e, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		name := e.GetSpecifiedName()
+		return fmt.Errorf("--%s has no value: write --%s VALUE: %s", name, name, lists)
+	}
+	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		flag := e.GetFlag()
+		return fmt.Errorf("--%s %.60q is %s", flag.Name, e.GetValue(), notOf(flag.Value.Type()))
+	}
+	return fmt.Errorf("%s: %w: %s", f.Name(), err, lists)
+}
+
+// dashed is a hint at a flag: the nearest, or the longest of at least three letters that a
+// name begins with, as --epsilon does with eps.
+func dashed(name string, f *pflag.FlagSet) string {
+	guess := nearest.Word(name, flagNames(f))
+	if guess == "" {
+		for _, flag := range flagNames(f) {
+			if len(flag) >= max(3, len(guess)+1) && strings.HasPrefix(strings.ToLower(name), flag) {
+				guess = flag
+			}
+		}
+	}
+	if guess == "" {
+		return ""
+	}
+	return "; did you mean --" + guess + "?"
+}
+
+// notOf says what a value that cannot be read should be.
+func notOf(kind string) string {
+	switch kind {
+	case "float64":
+		return "no number: give a decimal such as 0.5"
+	case "int":
+		return "no whole number: give one such as 10"
+	case "uint64":
+		return "no whole number from 0: give one such as 10"
+	case "bool":
+		return "neither true nor false: leave the value out for true"
+	case "intSlice":
+		return "no list of whole numbers: give one such as 0,1"
+	}
+	return "no " + kind
+}
+
+// givenTwice says that a flag which has one value was given two.
+type givenTwice struct{ name string }
+
+func (e *givenTwice) Error() string {
+	return fmt.Sprintf("--%s is given twice: give it once", e.name)
+}
+
+// setOnce sets flags as pflag does, but refuses one that comes again unless its values make
+// a list.
+func setOnce(f *pflag.FlagSet) func(*pflag.Flag, string) error {
+	return func(flag *pflag.Flag, value string) error {
+		if _, list := flag.Value.(pflag.SliceValue); flag.Changed && !list {
+			return &givenTwice{flag.Name}
+		}
+		return f.Set(flag.Name, value)
+	}
+}
+
+// didYouMean adds a guess to an error about a word.
+func didYouMean(err error, word string, known []string) error {
+	return fmt.Errorf("%w%s", err, nearest.Hint(word, known))
+}
+
+// scaleWords are those of --scale.
+func scaleWords() []string {
+	// Not all versions of package posterior know all.
+	return slices.DeleteFunc([]string{"sd", "variance", "softplus", "log_sd", "log_variance"}, func(w string) bool {
+		_, err := posterior.ParseScale(w)
+		return err != nil
+	})
+}
+
+// activationWords are those of --activation, without what follows a colon.
+func activationWords() []string {
+	var words []string
+	for word := range strings.SplitSeq(network.Words(), ", ") {
+		word, _, _ = strings.Cut(word, ":")
+		words = append(words, word)
+	}
+	return words
+}
+
+// Words of other flags.
+var (
+	precisionWords    = []string{"float32", "float64"}
+	crosscheckMethods = []string{"ibp", "lbp", "clbp"}
+)

@@ -1,0 +1,239 @@
+package certify
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"psafe/host/bound"
+	"psafe/host/network"
+	"psafe/host/property"
+)
+
+// Search looks for a point of T where one network leaves the safe set, and for a proof that
+// there is none, in turns: cells of T are bounded by LBP, those that are not proved safe are
+// attacked and cut in two. Every cell that it closes is proved; whether a point is one,
+// Try decides.
+type Search struct {
+	Engine *Engine
+	// Weights are those of the network, in the layout of posterior.Draw; Engine's posterior
+	// has its shapes and activations.
+	Weights [][]float64
+	Tasks   []property.Task
+	// Try is told of points near which task number t may fail, and says whether it has
+	// found a counterexample, which ends the search. One call at a time.
+	Try func(t int, x []float64) bool
+	// Cells is how many cells may be bounded.
+	Cells int
+}
+
+// Found is how a search ended.
+type Found struct {
+	// Safe: the network is in the safe set on all of T, of every task. Unsafe: Try has said
+	// so of a point. Neither: cells ran out.
+	Safe, Unsafe bool
+	// Cells is how many were bounded.
+	Cells int
+}
+
+const (
+	// batchTime is how long a batch of cells should take: a search ends between two.
+	batchTime = 200 * time.Millisecond
+	mostBatch = 4096
+	// gradientPoints is how many gradients choose where a cell is cut.
+	gradientPoints = 8
+	searchSeed     = 1
+)
+
+// search is a Search on its way.
+type search struct {
+	*Search
+	net   network.Network
+	d     *decision
+	stack []open
+	found Found
+	// gap says that a cell was given up.
+	gap bool
+	// mu guards Try and hit.
+	mu  sync.Mutex
+	hit bool
+}
+
+// Run searches until one of both is found, cells run out, or ctx ends, which is the error.
+// Without a deadline what Try gets to see may still depend on how fast attacks are.
+func (s *Search) Run(ctx context.Context) (Found, error) {
+	r := &search{Search: s, net: s.Engine.normal.Network()}
+	r.d = &decision{e: s.Engine, nets: []drawn{s.Weights}, tasks: s.Tasks}
+	for t := range s.Tasks {
+		for _, b := range s.Tasks[t].T {
+			r.stack = append(r.stack, open{task: t, box: b})
+		}
+	}
+	slices.Reverse(r.stack) // the first on top
+	if !r.d.fits(0) {
+		return r.found, ctx.Err()
+	}
+	attacks, stop := context.WithCancel(ctx)
+	var wait sync.WaitGroup
+	defer wait.Wait()
+	defer stop()
+	wait.Go(func() { r.attackOn(attacks) })
+	err := r.loop(ctx)
+	stop()
+	wait.Wait()
+	if r.hit {
+		return Found{Unsafe: true, Cells: r.found.Cells}, nil
+	}
+	return r.found, err
+}
+
+// loop bounds batches of cells until none is left.
+func (r *search) loop(ctx context.Context) error {
+	batch := 1
+	for len(r.stack) > 0 && !r.over() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n := min(batch, len(r.stack), r.Cells-r.found.Cells)
+		if n <= 0 {
+			return nil
+		}
+		began := time.Now()
+		cells := slices.Clone(r.stack[len(r.stack)-n:])
+		r.stack = r.stack[:len(r.stack)-n]
+		r.found.Cells += n
+		if err := r.bound(ctx, cells); err != nil {
+			return err
+		}
+		switch took := time.Since(began); {
+		case took < batchTime/2:
+			batch = min(2*batch, mostBatch)
+		case took > batchTime:
+			batch = max(1, batch/2)
+		}
+	}
+	r.found.Safe = !r.over() && len(r.stack) == 0 && !r.gap
+	return nil
+}
+
+// over says that a counterexample has been found.
+func (r *search) over() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.hit
+}
+
+// bound closes cells that are proved safe, and attacks and cuts the others.
+func (r *search) bound(ctx context.Context, cells []open) error {
+	qs := make([]*question, len(cells))
+	for i, c := range cells {
+		qs[i] = &question{box: c.box, rows: r.Tasks[c.task].S.Rows}
+	}
+	if err := r.d.ask(ctx, bound.LBP, slices.Clone(qs)); err != nil {
+		return err
+	}
+	halves, gaps := make([][]open, len(cells)), make([]bool, len(cells))
+	onCores(len(cells), func(i int) {
+		if c := cells[i]; !r.Tasks[c.task].S.Holds(qs[i].lo) && ctx.Err() == nil {
+			halves[i], gaps[i] = r.undecided(c, r.Tasks[c.task].S.MarginLo(qs[i].lo))
+		}
+	})
+	for i, h := range slices.Backward(halves) {
+		r.stack = append(r.stack, h...)
+		r.gap = r.gap || gaps[i]
+	}
+	return ctx.Err()
+}
+
+// undecided is what is left of a cell with this lower bound of its margin: nothing, if it is
+// proved after all, or its halves. It is a gap if nothing more can be done about it.
+func (r *search) undecided(c open, margin float64) (halves []open, gap bool) {
+	if r.over() {
+		return nil, true
+	}
+	task := &r.Tasks[c.task]
+	if margin > -r.slack(task) && r.exactly(c) {
+		return nil, false
+	}
+	x, at := attackApprox(target{r.net, r.Weights, c.box, &task.S}, effort{steps: 4, starts: 2, seed: searchSeed})
+	if r.try(c.task, x, at) || slices.Equal(c.box.Lo, c.box.Hi) {
+		return nil, true
+	}
+	j := r.axis(c)
+	mid := middle(c.box.Lo[j], c.box.Hi[j])
+	if mid <= c.box.Lo[j] || mid >= c.box.Hi[j] {
+		return nil, true
+	}
+	left, right := c, c
+	left.box.Hi, right.box.Lo = slices.Clone(c.box.Hi), slices.Clone(c.box.Lo)
+	left.box.Hi[j], right.box.Lo[j] = mid, mid
+	return []open{left, right}, false
+}
+
+// slack is below which margin rounding alone may have kept LBP from a proof: it grows with the
+// numbers that are rounded.
+func (r *search) slack(t *property.Task) float64 {
+	size := 1.0
+	for _, row := range t.S.Rows {
+		size = max(size, row.DHi, -row.D)
+	}
+	for _, box := range t.T {
+		for j := range box.Lo {
+			size = max(size, -box.Lo[j], box.Hi[j])
+		}
+	}
+	return 1e-5 * size
+}
+
+// axis is the coordinate along which a cell is cut: where the row that decides the margin
+// changes most over the cell, by gradients at its centre and, for few inputs, at points
+// around it too.
+func (r *search) axis(c open) int {
+	a := newAttack(target{r.net, r.Weights, c.box, &r.Tasks[c.task].S}, effort{})
+	change := make([]float64, len(c.box.Lo))
+	points := 1
+	if len(change) <= fewInputs {
+		points = gradientPoints
+	}
+	random := rand.New(rand.NewPCG(searchSeed, 2))
+	x := middleOf(c.box)
+	for p := range points {
+		for j := range x {
+			if lo, hi := c.box.Lo[j], c.box.Hi[j]; p > 0 {
+				x[j] = min(max(lo+random.Float64()*(hi-lo), lo), hi)
+			}
+		}
+		a.consider(x)
+		for j, g := range a.pass.Back(a.row) {
+			change[j] += math.Abs(g) * (c.box.Hi[j] - c.box.Lo[j])
+		}
+	}
+	best := 0
+	for j := range change {
+		if change[j] > change[best] {
+			best = j
+		}
+	}
+	if change[best] > 0 {
+		return best
+	}
+	for j := range c.box.Lo {
+		if c.box.Hi[j]-c.box.Lo[j] > c.box.Hi[best]-c.box.Lo[best] {
+			best = j
+		}
+	}
+	return best
+}
+
+// try tells Try of a point if its margin is about 0 or below.
+func (r *search) try(t int, x []float64, margin float64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.hit && margin <= r.slack(&r.Tasks[t]) {
+		r.hit = r.Try(t, x)
+	}
+	return r.hit
+}

@@ -1,0 +1,152 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"reflect"
+	"strings"
+)
+
+// A result file whose name ends in .csv or .parquet is a table of the records, for programs
+// that read tables. It leaves out what identifies their certificates: the records themselves
+// are beside it, in FILE.jsonl.
+
+// tables are the ways to write one, by the ending of its name.
+var tables = map[string]func(io.Writer, []*Record) error{".csv": WriteCSV, ".parquet": WriteParquet}
+
+// RecordsFile is the file that the records of a run go to whose result file is path: path
+// itself, or for a table path.jsonl.
+func RecordsFile(path string) string {
+	if IsTable(path) {
+		return path + ".jsonl"
+	}
+	return path
+}
+
+// IsTable says whether a result file is a table, by its name.
+func IsTable(path string) bool { return tables[strings.ToLower(filepath.Ext(path))] != nil }
+
+// WriteTable writes records in the form that the name of the file says, which must be a
+// table's (it panics otherwise).
+func WriteTable(path string, w io.Writer, records []*Record) error {
+	write := tables[strings.ToLower(filepath.Ext(path))]
+	if write == nil {
+		panic(fmt.Sprintf("report: WriteTable: %s is no table", path))
+	}
+	return write(w, records)
+}
+
+// kind is the type of a column.
+type kind int
+
+const (
+	isText   kind = iota
+	isWhole       // int64
+	isCount       // uint64
+	isNumber      // float64
+)
+
+// column is a column of a table: a field of the record, or one of a field that is an object
+// (then its name is both, joined by a point).
+type column struct {
+	name string
+	path []string
+	kind kind
+}
+
+// columns are the fields of records in their order, but for proof. gamma, which is a number or
+// one for each layer, has two.
+func columns() []column { return columnsOf(reflect.TypeFor[Record](), nil) }
+
+func columnsOf(t reflect.Type, path []string) []column {
+	var list []column
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		at := append(path[:len(path):len(path)], name)
+		c := column{name: strings.Join(at, "."), path: at}
+		of := f.Type
+		if of.Kind() == reflect.Pointer {
+			of = of.Elem()
+		}
+		switch {
+		case name == "proof":
+			continue
+		case name == "gamma":
+			list = append(list, column{c.name, at, isNumber}, column{gammaByLayer, at, isText})
+			continue
+		case name == "require": // an exact decimal
+			c.kind = isNumber
+		case of.Kind() == reflect.Int || of.Kind() == reflect.Int64:
+			c.kind = isWhole
+		case of.Kind() == reflect.Uint64:
+			c.kind = isCount
+		case of.Kind() == reflect.Float64:
+			c.kind = isNumber
+		case of.Kind() == reflect.Struct:
+			list = append(list, columnsOf(of, at)...)
+			continue
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// gammaByLayer has gamma where it is a list.
+const gammaByLayer = "gamma_by_layer"
+
+// row is the texts of a record's cells, nil where it says nothing: numbers as the record
+// writes them, so that decimals of bounds are bounds, and lists as JSON.
+func (r *Record) row(columns []column) ([]*string, error) {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	var top map[string]json.RawMessage
+	if err := json.Unmarshal(line, &top); err != nil {
+		return nil, err
+	}
+	row := make([]*string, len(columns))
+	for i, c := range columns {
+		value := top[c.path[0]]
+		for _, name := range c.path[1:] {
+			var inner map[string]json.RawMessage
+			if value == nil || json.Unmarshal(value, &inner) != nil {
+				value = nil
+				break
+			}
+			value = inner[name]
+		}
+		list := strings.HasPrefix(string(value), "[")
+		if value == nil || string(value) == "null" || c.kind == isNumber && list || c.name == gammaByLayer && !list {
+			continue
+		}
+		text := string(visible(value))
+		if c.kind == isText && strings.HasPrefix(text, `"`) {
+			if err := json.Unmarshal(value, &text); err != nil {
+				return nil, err
+			}
+			text = shown(text)
+		}
+		row[i] = &text
+	}
+	return row, nil
+}
+
+// shown is text with escapes in place of what a terminal obeys or does not show.
+func shown(text string) string {
+	if !strings.ContainsFunc(text, hidden) {
+		return text
+	}
+	var b strings.Builder
+	for _, c := range text {
+		if hidden(c) {
+			fmt.Fprintf(&b, `\u%04x`, c)
+		} else {
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,46 @@
+package run
+
+import (
+	"testing"
+
+	"psafe/host/report"
+)
+
+// TestExplain: every input that is shown with a p_lower of 0.0000 is explained, those that are
+// decided or not about a proof are not, and nobody is told to do what was done.
+func TestExplain(t *testing.T) {
+	none, one := 0, 1
+	rec := func(p float64, boxes string, safe *int, flags string) *report.Record {
+		return &report.Record{PLower: report.Down(p), Verdict: "unknown", Eps: "0.1", Flags: flags, Boxes: boxes, SafeBoxes: safe}
+	}
+	decided, drawn, sampled := rec(0, "", nil, ""), rec(0, "", nil, ""), rec(0, "sampled", &none, "")
+	decided.Verdict, drawn.Method = "unsafe", "statistical"
+	const (
+		means   = "next to nothing was proved (see log10_p_lower): a p_lower of 0.0000 means unknown, not unsafe; a smaller --eps"
+		spread  = "; the spread of the posterior is large for what can be proved, and --scale-factor 0.5 shows what half of it would give"
+		say     = "; --method statistical says what drawn networks do"
+		ofAuto  = "--method auto"
+		ofBoxes = "--method lbp --boxes centred"
+	)
+	for name, c := range map[string]struct {
+		records []*report.Record
+		want    string
+	}{
+		"decided": {[]*report.Record{decided, drawn, sampled, rec(1e-4, "centred", &one, ofAuto)}, ""},
+		"mixed": {[]*report.Record{rec(0, "", nil, ofAuto), rec(1e-40, "centred", &one, ofAuto), rec(0.00009999, "centred", &one, ofAuto), rec(0.5, "", nil, ofAuto)},
+			"for 3 of 4 inputs " + means + " may help" + spread + say},
+		"underflow": {[]*report.Record{rec(0, "centred", &one, ofBoxes)}, "for 1 of 1 inputs " + means + " or --method auto may help" + spread + say},
+		"no box": {[]*report.Record{rec(0, "centred", &none, ofBoxes), decided},
+			"for 1 of 2 inputs no box around the mean was proved safe on T: p_lower 0 means unknown, not unsafe; a smaller --eps or --method auto may help" + say},
+		"nothing": {[]*report.Record{rec(0, "", nil, ofAuto)}, "for 1 of 1 inputs nothing was proved: p_lower 0 means unknown, not unsafe; a smaller --eps may help" + say},
+		"little":  {[]*report.Record{rec(1e-9, "", nil, ofAuto)}, "for 1 of 1 inputs " + means + " may help" + say},
+	} {
+		notes := Explain(c.records)
+		if c.want == "" && len(notes) == 0 {
+			continue
+		}
+		if len(notes) != 1 || notes[0].String() != c.want {
+			t.Errorf("%s: %v, want %q", name, notes, c.want)
+		}
+	}
+}

@@ -1,0 +1,159 @@
+// Package vnnlib reads queries in VNN-LIB 1.0 and 2.x, exactly: a list of input boxes, each
+// with the polytopes of outputs that are unsafe there. A file asks for a counterexample: an
+// input in one of the boxes whose output is in one of its polytopes.
+//
+// Every number is the real number that the text writes. What strictness the file states
+// is kept: nothing is rounded and nothing is closed here. Errors are one line that begins
+// with the line and the column.
+package vnnlib
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"math/big"
+
+	"psafe/internal/infile"
+)
+
+// Query is what a file asks.
+type Query struct {
+	// Version is "1.0", or what a file of version 2 says, for example "2.0".
+	Version string
+	// Network is the name that the file gives the network, empty in version 1.
+	Network string
+	// Input and Output are the variables; in version 1 they are X and Y, of one axis.
+	Input, Output Variable
+	// Cases are the boxes, in the order of the file, each once.
+	Cases []Case
+	// SHA256 is the lower-case hexadecimal digest of the file as it lies there, empty if
+	// there was none.
+	SHA256 string
+}
+
+// Variable is a declared tensor.
+type Variable struct {
+	Name string
+	// Type is Real, or an element type of ONNX such as float32.
+	Type string
+	// Shape has no axis for a scalar; Size is the product.
+	Shape []int
+	Size  int
+}
+
+// Case is an input box and what is unsafe on it: the union of the polytopes, of which there
+// is at least one.
+type Case struct {
+	Box    []Interval
+	Unsafe []Polytope
+}
+
+// Interval is Lo <= x <= Hi, with < where an end is strict. It has a point.
+type Interval struct {
+	Lo, Hi             *big.Rat
+	LoStrict, HiStrict bool
+}
+
+// Polytope is where all the constraints hold: at least one.
+type Polytope []Constraint
+
+// Constraint is Offset + sum of Coef y_Output >= 0, or > 0 if Strict. It has at least one
+// term; outputs ascend and no coefficient is 0.
+type Constraint struct {
+	Terms  []Term
+	Offset *big.Rat
+	Strict bool
+}
+
+// Term is Coef y_Output.
+type Term struct {
+	Output int
+	Coef   *big.Rat
+}
+
+// Contains says whether x is in the interval.
+func (i *Interval) Contains(x *big.Rat) bool {
+	lo, hi := i.Lo.Cmp(x), x.Cmp(i.Hi)
+	return (lo < 0 || lo == 0 && !i.LoStrict) && (hi < 0 || hi == 0 && !i.HiStrict)
+}
+
+// Value is Offset + sum of Coef y_Output at outputs y, exactly.
+func (c *Constraint) Value(y []*big.Rat) *big.Rat {
+	v := new(big.Rat).Set(c.Offset)
+	for _, t := range c.Terms {
+		v.Add(v, new(big.Rat).Mul(t.Coef, y[t.Output]))
+	}
+	return v
+}
+
+// Holds says whether the constraint holds at outputs y.
+func (c *Constraint) Holds(y []*big.Rat) bool {
+	s := c.Value(y).Sign()
+	return s > 0 || s == 0 && !c.Strict
+}
+
+// ReadFile reads a query, which may be compressed with gzip. Errors name the file.
+func ReadFile(path string) (*Query, error) {
+	data, err := infile.ReadAll(path, maxFile)
+	if err == nil {
+		var q *Query
+		if q, err = Read(data); err == nil {
+			return q, nil
+		}
+	}
+	return nil, fmt.Errorf("%s: %w", path, err)
+}
+
+// Read reads the content of a file.
+func Read(data []byte) (*Query, error) {
+	text, err := unpack(data, maxUnpacked)
+	if err != nil {
+		return nil, err
+	}
+	q, err := parse(string(text))
+	if err != nil {
+		return nil, err
+	}
+	q.SHA256 = fmt.Sprintf("%x", sha256.Sum256(data))
+	return q, nil
+}
+
+// Recognises says whether the content of a file, which may be compressed with gzip, looks
+// like VNN-LIB and not like JSON: a bracket or a comment comes first.
+func Recognises(data []byte) bool {
+	var head [4096]byte
+	n := copy(head[:], data)
+	if packed(data) {
+		z, err := gzip.NewReader(bytes.NewReader(data))
+		if err != nil {
+			return false
+		}
+		n, _ = io.ReadFull(z, head[:])
+	}
+	text := bytes.TrimLeft(head[:n], " \t\r\n\f")
+	return len(text) > 0 && (text[0] == '(' || text[0] == ';')
+}
+
+func packed(data []byte) bool { return bytes.HasPrefix(data, []byte("\x1f\x8b")) }
+
+// unpack is the text of a file, of at most limit bytes.
+func unpack(data []byte, limit int64) ([]byte, error) {
+	if !packed(data) {
+		return data, nil
+	}
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("damaged gzip file: %w; get it again", err)
+	}
+	var text bytes.Buffer
+	n, err := text.ReadFrom(io.LimitReader(z, limit+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("damaged gzip file: %w; get it again", err)
+	case n > limit:
+		return nil, fmt.Errorf("has more than %d bytes unpacked; split it", limit)
+	}
+	return text.Bytes(), nil
+}

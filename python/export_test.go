@@ -1,0 +1,247 @@
+package python
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"psafe/host/npy"
+	"psafe/host/posterior"
+	"psafe/host/posterior/format"
+	"psafe/internal/testscale"
+)
+
+// TestArrays: what psafe_export.py makes of arrays laid out as each library's sources say
+// is, read by psafe, the network that the library computes. It needs NumPy alone.
+func TestArrays(t *testing.T) {
+	compare(t, "array_cases.py", "numpy", 27)
+}
+
+// TestTorch: the same for networks of torch that were trained for a few steps.
+func TestTorch(t *testing.T) {
+	testscale.DeepOnly(t)
+	dir := compare(t, "torch_cases.py", "torch", 23)
+	program := filepath.Join(dir, "psafe.exe")
+	if out, err := exec.Command("go", "build", "-o", program, "../cmd/psafe").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	points := filepath.Join(dir, "points.csv")
+	if err := os.WriteFile(points, []byte("0.9,0.1,0.9,0.1\n0.1,0.9,0.1,0.9\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"forward", "batchnorm-before", "dropout", "ensemble", "laplace-diag", "laplace-last", "laplace-kron"} {
+		path := filepath.Join(dir, name+".npz")
+		method := "auto"
+		if name == "dropout" {
+			method = "statistical"
+		}
+		for _, args := range [][]string{
+			{"inspect", "--check", path},
+			{"predict", "--posterior", path, "--inputs", points},
+			{"certify", "--posterior", path, "--inputs", points, "--eps", "0.001", "--device", "cpu", "--samples", "50", "--method", method},
+		} {
+			if out, err := exec.Command(program, args...).CombinedOutput(); err != nil {
+				t.Errorf("psafe %s: %v\n%s", strings.Join(args, " "), err, out)
+			}
+		}
+	}
+}
+
+// TestSelfTest runs the test that comes with the file.
+func TestSelfTest(t *testing.T) {
+	if out, err := exec.Command(pythonWith(t, "numpy"), "psafe_export.py", "--self-test").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// pythonWith is a Python that has the module: PSAFE_PYTHON, or Debian's, or any.
+func pythonWith(t *testing.T, module string) string {
+	t.Helper()
+	// What a child reads does not count for the cache of go test; what this process opens does.
+	scripts, err := filepath.Glob(filepath.Join("testdata", "*.py"))
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("%d scripts, %v", len(scripts), err)
+	}
+	for _, path := range append(scripts, "psafe_export.py") {
+		if _, err := os.ReadFile(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, python := range []string{os.Getenv("PSAFE_PYTHON"), "/usr/bin/python3", "python3"} {
+		if python != "" && exec.Command(python, "-c", "import "+module).Run() == nil {
+			return python
+		}
+	}
+	t.Skipf("no Python with %s: apt install python3-%s, or PSAFE_PYTHON names one", module, module)
+	return ""
+}
+
+// compare runs a script of testdata, which writes at least so many posteriors and checks
+// what the exporter refuses, and holds what psafe reads to the references of the files. It
+// returns the folder with the posteriors.
+func compare(t *testing.T, script, module string, least int) string {
+	python, dir := pythonWith(t, module), t.TempDir()
+	run := exec.Command(python, filepath.Join("testdata", script), dir)
+	run.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
+	if out, err := run.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.npz"))
+	if err != nil || len(files) < least {
+		t.Fatalf("%s wrote %d posteriors, want at least %d (%v)", script, len(files), least, err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".npz")
+		t.Run(name, func(t *testing.T) {
+			p, err := format.Read(file, format.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			arrays := members(t, file)
+			if name != "unchecked" {
+				checkLogits(t, p, arrays)
+			}
+			checkSpread(t, p, arrays)
+		})
+	}
+	return dir
+}
+
+// checkLogits holds the mean network to the logits that the framework computed.
+func checkLogits(t *testing.T, p *posterior.Posterior, arrays map[string]*npy.Array) {
+	x, want := arrays["reference.inputs"], arrays["reference.logits"]
+	if x == nil || want == nil || x.Shape[1] != p.Inputs() || want.Shape[1] != p.Outputs() || x.Shape[0] != want.Shape[0] {
+		t.Fatalf("no references that fit %d inputs and %d outputs", p.Inputs(), p.Outputs())
+	}
+	weights := p.Mean()
+	if s := p.Samples(); s != nil {
+		weights = s.Weights(0)
+	}
+	net := p.Network()
+	for i := range x.Shape[0] {
+		point := make([]float64, p.Inputs())
+		for j := range point {
+			point[j] = (x.Data[i*len(point)+j] - at(arrays["input.mean"], j, 0)) / at(arrays["input.std"], j, 1)
+		}
+		for j, got := range net.OutputsApprox(weights, point) {
+			want := want.Data[i*p.Outputs()+j]
+			if !(math.Abs(got-want) <= 1e-5*max(1, math.Abs(want))) {
+				t.Fatalf("input %d, output %d: psafe computes %v, the framework %v", i, j, got, want)
+			}
+		}
+	}
+}
+
+// checkSpread holds the mean standard deviation of each layer to that of the framework.
+func checkSpread(t *testing.T, p *posterior.Posterior, arrays map[string]*npy.Array) {
+	spread := arrays["reference.spread"]
+	if spread == nil {
+		return // nobody but the file says it; the scripts check which files those are
+	}
+	if !p.Independent() {
+		t.Fatalf("reference.spread of kind %v: %v", p.Kind, spread)
+	}
+	for k := range p.Layers {
+		for part, params := range []*posterior.Params{&p.Layers[k].Weight, &p.Layers[k].Bias} {
+			got, want := 0.0, spread.Data[2*k+part]
+			for _, sd := range params.SdHi {
+				got += sd / float64(len(params.SdHi))
+			}
+			if math.IsNaN(want) {
+				continue // these weights are certain, or were not compared
+			}
+			if math.Abs(got-want) > 1e-5*want {
+				t.Errorf("layer %d: mean sd %v, the framework says %v", k, got, want)
+			}
+		}
+	}
+}
+
+// at is entry j of an array, which may have one for all, or be absent.
+func at(a *npy.Array, j int, absent float64) float64 {
+	switch {
+	case a == nil:
+		return absent
+	case len(a.Data) == 1:
+		return a.Data[0]
+	}
+	return a.Data[j]
+}
+
+// members are the arrays of a .npz; its header must be JSON of psafe's format.
+func members(t *testing.T, path string) map[string]*npy.Array {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := npy.OpenZip(bytes.NewReader(content), int64(len(content)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	arrays := map[string]*npy.Array{}
+	for _, m := range list {
+		err := m.Open(func(r *npy.Reader) (err error) {
+			arrays[m.Name], err = r.Array()
+			return err
+		})
+		if err != nil {
+			t.Fatalf("%s: %v", m.Name, err)
+		}
+	}
+	var text []byte
+	for _, b := range arrays["__meta__"].Data {
+		text = append(text, byte(b))
+	}
+	var header struct{ Format string }
+	if err := json.Unmarshal(text, &header); err != nil || header.Format != "psafe-posterior" {
+		t.Fatalf("header %s: %v", text, err)
+	}
+	return arrays
+}
+
+// TestPage: every script of docs/export.md is Python; those that need no more than NumPy
+// run, and with make deep those that need torch.
+func TestPage(t *testing.T) {
+	python := pythonWith(t, "numpy")
+	page, err := os.ReadFile(filepath.Join("..", "docs", "export.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	here, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := 0
+	for i, block := range regexp.MustCompile("(?s)```python\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
+		code := block[1]
+		whole := strings.HasPrefix(code, "import numpy as np, psafe_export\n")
+		interpreter := python
+		if strings.HasPrefix(code, "import torch, psafe_export\n") && strings.Contains(code, "torch.rand(") && testscale.Deep() {
+			interpreter, whole = pythonWith(t, "torch"), true
+		}
+		if !whole {
+			code = fmt.Sprintf("compile(%q, 'script', 'exec')", code)
+		} else {
+			run++
+		}
+		dir := t.TempDir()
+		cmd := exec.Command(interpreter, "-c", code)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "PYTHONPATH="+here, "PYTHONDONTWRITEBYTECODE=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("script %d of docs/export.md: %v\n%s\n%s", i, err, code, out)
+		} else if _, err := os.Stat(filepath.Join(dir, "net.npz")); whole && err != nil {
+			t.Errorf("script %d of docs/export.md: %v", i, err)
+		}
+	}
+	if want := map[bool]int{false: 3, true: 6}[testscale.Deep()]; run != want {
+		t.Errorf("%d scripts of docs/export.md ran, want %d", run, want)
+	}
+}

@@ -1,0 +1,1368 @@
+"""Writes the posterior of a Bayesian neural network as a file that psafe reads.
+
+One file to copy beside a training script. It needs Python 3.8 and NumPy 1.17 or later, and imports
+torch only inside of functions that were given torch modules. docs/export.md of psafe has a script
+for each library; "psafe exporter" prints this file.
+
+    save_torch            torch modules: bayesian-torch, blitz, torchbnn, own layers, nn.Linear
+    save_torch_dropout    MC dropout            save_torch_ensemble   deep ensembles
+    save_laplace          laplace-torch         save_tfp              TensorFlow Probability
+    save_pyro             Pyro                  save_numpyro          NumPyro
+    save_site_samples     HMC samples by the names of sites
+    save_gaussian, save_samples, save_swag, save_dropout              plain arrays
+
+Every function that takes plain arrays asks for their layout: "out,in" if a weight has the shape
+(outputs, inputs) and is used as x @ W.T, as in torch.nn.Linear; "in,out" if it has the shape (inputs,
+outputs) and is used as x @ W, as in Keras, TFP and most JAX code. There is no default.
+
+Every function also takes
+
+    inputs     raw inputs, (N, ...): the first 256 are kept in the file, with the logits
+    logits     what the framework's mean network gives for them, (N, outputs); or
+    predict    that network: called with inputs, after (inputs - mean) / std if these are given
+               (neither is needed where the function can call the network itself; those of torch call
+               it with a tensor, and with the raw inputs first: forward() may normalise them itself)
+    mean, std  the normalisation between raw inputs and the network: one number, one for each input,
+               or shapes that broadcast to one input, such as (3, 1, 1)
+    note       free text to keep in the file
+    tolerance  how far the logits may lie from what this file's arrays give, relative to the largest
+               sum of magnitudes in the last layer (default 1e-5, for float32)
+    spread     of normal weights: the standard deviations that the framework itself computes, a pair
+               (of the weights, of the biases) for each layer, None for what it does not say
+
+With them, the file is compared with the framework before it is written: a wrong order, activation,
+layout or normalisation is an error here, and psafe compares once more when it reads the file. Torch
+layers are also asked for draws, whose spread must be the exported one within 10 %. "The mean
+network" is the one with mean weights; network 0 of a set of samples; of MC dropout, the one without
+dropout. All errors are a ValueError of one line that names the layer.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+import contextlib
+import json
+import os
+import re
+import sys
+
+import numpy as np
+
+CONVOLUTION = "%s: %s is a convolution, and psafe has dense layers only: nothing was written"
+ACTIVATIONS = {"relu": lambda z, _: np.maximum(z, 0), "tanh": lambda z, _: np.tanh(z),
+               "sigmoid": lambda z, _: 0.5 * (1 + np.tanh(0.5 * z)), "identity": lambda z, _: z,
+               "leaky_relu": lambda z, slope: np.where(z > 0, z, slope * z)}
+
+
+# ---- arrays and layers -------------------------------------------------------------------------
+
+def to_numpy(a):
+    """A NumPy array of a tensor of torch, TensorFlow or JAX, or of anything like an array."""
+    if hasattr(a, "detach"):  # torch
+        a = a.detach().cpu()
+        return (a if str(a.dtype) == "torch.float64" else a.float()).numpy()
+    return np.asarray(a.numpy() if callable(getattr(a, "numpy", None)) else a)
+
+
+def _numbers(a, what, infinite=False):
+    """a as float32 or float64, without NaN or infinity (-inf may stand if infinite is set)."""
+    a = to_numpy(a)
+    if a.dtype.kind not in "fiu":
+        raise ValueError("%s: has the type %s, not numbers" % (what, a.dtype))
+    if a.dtype not in (np.float32, np.float64):
+        a = a.astype(np.float32 if a.dtype == np.float16 else np.float64)
+    bad = np.isnan(a) | (a == np.inf) | ((a == -np.inf) & (not infinite))
+    if bad.any():
+        place = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise ValueError("%s: entry %s is %s" % (what, list(place), a[place]))
+    return a
+
+
+def sd_of(scale, word):
+    """The standard deviation, in float64, where scale is stored as word says:
+    sd, variance, softplus, softplus:EPS (EPS + log(1 + exp(s))), log_sd, log_variance, none."""
+    s, (kind, _, eps) = np.asarray(scale, np.float64), str(word).partition(":")
+    if kind == "softplus" and re.fullmatch(r"[-+.\deE]*", eps):
+        return float(eps or 0) + np.logaddexp(0.0, s)
+    table = {"sd": lambda: s, "variance": lambda: np.sqrt(s), "log_sd": lambda: np.exp(s),
+             "log_variance": lambda: np.exp(s / 2), "none": lambda: np.zeros_like(s)}
+    if kind not in table:
+        raise ValueError("scale %r is none of sd, variance, softplus, softplus:EPS, log_sd, log_variance" % (word,))
+    return table[kind]()
+
+
+def activation_word(word, what="activation"):
+    """A word of psafe's: relu, tanh, sigmoid, identity or leaky_relu:SLOPE, checked."""
+    name, _, slope = str(word).partition(":")
+    if name not in ACTIVATIONS or (name == "leaky_relu") != bool(slope) or slope and not 0 < float(slope) < 1:
+        raise ValueError("%s: %r is none of relu, tanh, sigmoid, identity, leaky_relu:SLOPE with 0 < SLOPE < 1"
+                         % (what, word))
+    return str(word)
+
+
+class Layer:
+    """A dense layer: what the file has of it, with weights (..., in, out). Made by dense()."""
+
+    def __init__(self, label, activation):
+        self.label, self.activation, self.rate = label, activation_word(activation, label), None
+        self.weight, self.bias = {}, None          # part of the name ("mean", "scale", ...) to array
+        self.word = {"weight": "none", "bias": "none"}
+
+    def put(self, part, name, a, layout, infinite=False):
+        """Keeps array layers.K.PART.NAME, weights turned to (..., in, out)."""
+        a = _numbers(a, "%s: %s %s" % (self.label, part, name), infinite)
+        stacked = name in ("samples", "deviations")
+        if a.ndim != stacked + (2 if part == "weight" else 1):
+            raise ValueError("%s: %s %s has shape %s, want %s%s" % (
+                self.label, part, name, a.shape, "two axes" if part == "weight" else "one axis",
+                " behind that of the stack" * stacked))
+        if part == "weight" and layout == "out,in":
+            a = np.swapaxes(a, -1, -2)
+        known = getattr(self, part) or {}
+        for other, b in known.items():
+            if a.shape[-1 - (part == "weight"):] != b.shape[-1 - (part == "weight"):]:
+                raise ValueError("%s: %s %s and %s have the shapes %s and %s as (in, out)"
+                                 % (self.label, part, other, name, b.shape, a.shape))
+        if part == "bias" and a.shape[-1] != self.outputs:
+            raise ValueError("%s: %d biases for %d outputs: is layout=%r right?"
+                             % (self.label, a.shape[-1], self.outputs, layout))
+        known[name] = np.ascontiguousarray(a)
+        setattr(self, part, known)
+
+    def put_scale(self, part, scale, word, layout):
+        """Keeps a spread; one that is -inf on the scale of a logarithm or of rho is an sd of 0."""
+        self.put(part, "scale", scale, layout, infinite=word not in ("sd", "variance"))
+        a, self.word[part] = getattr(self, part)["scale"], word
+        if (a == -np.inf).any():
+            a, self.word[part] = sd_of(a, word), "sd"
+        with np.errstate(over="ignore"):
+            sd = sd_of(a, self.word[part]) if self.word[part] != "variance" else a
+        if (sd < 0).any() or not np.isfinite(sd).all():
+            place = tuple(np.argwhere((sd < 0) | ~np.isfinite(sd))[0])
+            looks = " (numbers below 0 are often rho, scale softplus, or log_sd)" if word in ("sd", "variance") else ""
+            raise ValueError("%s: %s scale at %s is %s, which is no %s%s" % (
+                self.label, part, [int(i) for i in place], a[place], "variance" if word == "variance" else "sd", looks))
+        getattr(self, part)["scale"] = a
+
+    def centre(self, part, k=0):
+        """The weights or biases of the mean network (samples: of network k)."""
+        arrays = getattr(self, part)
+        if arrays is None:
+            return np.zeros(self.outputs)
+        return np.asarray(arrays["mean"] if "mean" in arrays else arrays["samples"][k], np.float64)
+
+    def sd(self, part):
+        """The standard deviations, NaN if there are none."""
+        a = getattr(self, part)
+        return sd_of(a["scale"], self.word[part]) if a and "scale" in a else np.full(1, np.nan)
+
+    inputs = property(lambda self: next(iter(self.weight.values())).shape[-2])
+    outputs = property(lambda self: next(iter(self.weight.values())).shape[-1])
+
+
+def dense(weight, bias, weight_scale=None, bias_scale=None, activation="identity", layout=None, scale=None,
+          label="a layer"):
+    """One layer with independent normal weights, for save_gaussian.
+
+    weight and weight_scale have the shape that layout says, bias and bias_scale (outputs,). bias=None:
+    the layer has none. No scale: these weights are certain. scale says what both scales hold (sd_of);
+    a pair of words if they differ.
+    """
+    if layout not in ("in,out", "out,in"):
+        raise ValueError('%s: layout=%r: say "out,in" for x @ W.T (torch) or "in,out" for x @ W (Keras, JAX)'
+                         % (label, layout))
+    layer, words = Layer(label, activation), scale if isinstance(scale, (tuple, list)) else (scale, scale)
+    for part, mean, spread, word in zip(("weight", "bias"), (weight, bias), (weight_scale, bias_scale), words):
+        if mean is not None:
+            layer.put(part, "mean", mean, layout)
+        if spread is not None:
+            if mean is None or word is None:
+                raise ValueError("%s: %s has a scale but no %s" % (label, part, "mean" if mean is None else "scale= word"))
+            layer.put_scale(part, spread, word, layout)
+    return layer
+
+
+def split(flat, shapes):
+    """Cuts flat parameters, (P,) or (N, P), into arrays of the shapes, in their order and in C order,
+    as torch.nn.utils.parameters_to_vector joined them. Nothing may be left over."""
+    flat, sizes = to_numpy(flat), [int(np.prod(s)) for s in shapes]
+    if flat.shape[-1] != sum(sizes):
+        raise ValueError("%d parameters for shapes of %d together" % (flat.shape[-1], sum(sizes)))
+    parts = np.split(flat, np.cumsum(sizes)[:-1], axis=-1)
+    return [p.reshape(flat.shape[:-1] + tuple(s)) for p, s in zip(parts, shapes)]
+
+
+# ---- the file ----------------------------------------------------------------------------------
+
+def _stack(layers, k=0):
+    """Weights, biases and activations of the mean network (of network k of samples)."""
+    return [(layer.centre("weight", k), layer.centre("bias", k), layer.activation) for layer in layers]
+
+
+def evaluate(stack, x):
+    """The logits of a network in float64, and the magnitude of the terms of the last sums, which
+    rounding is relative to."""
+    h, size = np.asarray(x, np.float64), None
+    for W, b, activation in stack:
+        name, _, slope = activation.partition(":")
+        size = np.abs(h) @ np.abs(W) + np.abs(b)
+        h = ACTIVATIONS[name](h @ W + b, float(slope or 0))
+    return h, size
+
+
+def _normalisation(numbers, what, shape):
+    """mean or std as an array of length 1, or of one number for each input."""
+    a, count = np.asarray(_numbers(numbers, what + "="), np.float64), int(np.prod(shape))
+    if a.size == 1:
+        return a.reshape(1)
+    if a.size == count:
+        return a.reshape(count)
+    try:
+        return np.array(np.broadcast_to(a, shape)).reshape(count)
+    except ValueError:
+        raise ValueError("%s=: the shape %s fits no input of shape %s: give one number, one for each input, "
+                         "or one for each channel as (C, 1, 1)" % (what, a.shape, tuple(shape))) from None
+
+
+def _softmax_undone(own, said, margin):
+    """What a network that ends in (log-)softmax says, as logits, or None if it does not end so. What
+    the rounding of a float32 softmax explains is no difference: of zeros, log_softmax is -log(n)."""
+    top = own.max(axis=1, keepdims=True)
+    total = top + np.log(np.exp(own - top).sum(axis=1, keepdims=True))
+    if own.shape[1] == 1:  # of one output, either is a constant and says nothing
+        return None, None
+    rounding = 2.0 ** -22 * (1 + np.abs(own) + np.abs(total))
+    if (np.abs(own - total - said) <= margin + rounding).all():
+        undone, name = said + total, "log_softmax"
+    elif (np.abs(np.exp(own - total) - said) <= margin + rounding).all() and (said >= 0).all() and (said <= 1.001).all():
+        if (said == 0).any():
+            i, j = np.argwhere(said == 0)[0]
+            raise ValueError("output %d of input %d is a probability of 0, too small for its logit to be found: take the softmax "
+                             "out of the network, or write inputs= that are less certain. Nothing was written" % (j, i))
+        undone, name = np.log(said) + total, "softmax"
+    else:
+        return None, None
+    return np.where(np.abs(undone - own) <= rounding, own, undone), name
+
+
+def _check_stack(layers):
+    """The layers fit each other, and the last one gives logits."""
+    if not layers:
+        raise ValueError("no layers")
+    for before, layer in zip(layers, layers[1:]):
+        if layer.inputs != before.outputs:
+            raise ValueError("%s takes %d inputs and %s has %d outputs"
+                             % (layer.label, layer.inputs, before.label, before.outputs))
+    if layers[-1].activation != "identity":
+        raise ValueError("%s: the last layer's activation is %s; psafe speaks of logits, so it must be identity"
+                         % (layers[-1].label, layers[-1].activation))
+
+
+def _mistakes(stack, raw, front, shape):
+    """Usual mistakes: what each is called, the network that was meant and what it takes."""
+    x, last = front(raw), len(stack) - 1
+    squares = [k for k, (W, _, _) in enumerate(stack) if W.shape[0] == W.shape[1] > 1]
+
+    def changed(layers, change):
+        return [change(*row) if k in layers else row for k, row in enumerate(stack)]
+
+    for some in [[k] for k in squares] + [squares] * (len(squares) > 1):
+        yield ("the weights of layer%s look transposed: see to layout" % (" %d" % some[0] if len(some) == 1 else "s " + ", ".join(map(str, some))),
+               changed(some, lambda W, b, act: (W.T, b, act)), x)
+    for act in ("relu", "tanh", "sigmoid", "identity", "leaky_relu:0.01", "leaky_relu:0.1", "leaky_relu:0.2", "leaky_relu:0.3"):
+        if last and any(row[2] != act for row in stack[:last]):
+            yield "the hidden layers look as if their activation were " + act, changed(range(last), lambda W, b, _: (W, b, act)), x
+        for k in range(last if last > 1 else 0):
+            if stack[k][2] != act:
+                yield "layer %d looks as if its activation were %s" % (k, act), changed([k], lambda W, b, _: (W, b, act)), x
+    for i in range(last + 1):
+        for j in range(i + 1, last + 1):
+            if stack[i][0].shape == stack[j][0].shape:
+                rows = list(stack)
+                rows[i], rows[j] = stack[j][:2] + stack[i][2:], stack[i][:2] + stack[j][2:]
+                yield "layers %d and %d look swapped" % (i, j), rows, x
+    yield "the framework seems to have no biases", changed(range(last + 1), lambda W, b, act: (W, 0 * b, act)), x
+    yield "inputs= look normalised already: give raw ones, or leave mean= and std= out", stack, raw
+    yield "inputs look normalised twice: give raw ones", stack, front(x)
+    yield "the framework seems to divide inputs by 255: give mean=0, std=255", stack, raw / 255
+    for mean, std, name in ((0.1307, 0.3081, "MNIST"), (0.286, 0.353, "Fashion-MNIST"), (0.5, 0.5, "-1..1")):
+        for top in (1, 255):
+            yield ("the framework seems to normalise inputs as for %s: give mean=%g, std=%g" % (name, mean * top, std * top),
+                   stack, (raw / top - mean) / std)
+    if len(shape) == 3:
+        for axes, name in (((1, 2, 0), "last"), ((2, 0, 1), "first")):
+            turned = x.reshape((len(x),) + tuple(shape)).transpose([0] + [1 + a for a in axes])
+            yield ("layer 0 looks trained on inputs that were flattened channels %s: give inputs= in that order of axes, or the "
+                   "rows of layer 0 in the order of inputs=" % name, stack, turned.reshape(len(x), -1))
+
+
+def _guess(stack, raw, front, shape, said, tolerance):
+    """Which usual mistake makes the logits fit, None if there is none that does."""
+    own, size = evaluate(stack, front(raw))
+    for step in (1, -1) if len(own) > 3 else ():
+        rows = slice(1, None) if step == 1 else slice(None, -1)
+        if (np.abs(np.roll(own, step, 0) - said) <= tolerance * size.max())[rows].all():
+            return "row i of the logits looks like that of input i%+d: give both in the same order" % -step
+    for words, network, x in _mistakes(stack, raw, front, shape):
+        with np.errstate(over="ignore", invalid="ignore"):
+            y, size = evaluate(network, x)
+        if (np.abs(y - said) <= tolerance * np.maximum(size.max(axis=1, keepdims=True), 1e-12)).all():
+            return words
+    order = [int(np.abs(own - said[:, k:k + 1]).max(axis=0).argmin()) for k in range(own.shape[1])]
+    if len(set(order)) == len(order) and (np.abs(own[:, order] - said) <= tolerance * size.max()).all():
+        return "the outputs look as if they were in another order: the logits have outputs %s of the file" % ", ".join(map(str, order[:16]))
+    a, b = _affine(stack, raw, said)
+    y, size = evaluate(stack, a * raw + b)
+    if a and (np.abs(y - said) <= 10 * tolerance * size.max()).all():
+        return "the framework seems to normalise inputs: about mean=%.6g, std=%.6g fits; give its own numbers" % (-b / a, 1 / a)
+    factor = float((own * said).sum() / (own * own).sum()) if own.any() else 0.0
+    if (np.abs(factor * own - said) <= tolerance * size.max() * max(1.0, abs(factor))).all() and factor:
+        return "the logits are %.6g times those of these layers (a temperature?): multiply the last layer, or give logits without" % factor
+    return None
+
+
+def _see_to(stack):
+    """What to look at where no usual mistake fits."""
+    bare = [str(k) for k, (_, bias, _) in enumerate(stack) if not bias.any()]
+    return "see to the layout, the order, the activations, the normalisation (mean=, std=) and what else forward() does" + (
+        ", and whether layer %s has a bias, which it has not here" % " or ".join(bare) if bare else "")
+
+
+def _affine(stack, raw, said):
+    """Numbers a and b so that a * raw + b is about what the framework takes, by Gauss and Newton."""
+    best = (np.inf, 0.0, 0.0)
+    for a, b in ((1.0, 0.0), (3.0, -0.5), (1 / 255, 0.0), (2.0, -1.0)):
+        for _ in range(12):
+            with np.errstate(all="ignore"):
+                y, at_a, at_b = (evaluate(stack, p * raw + q)[0].ravel() for p, q in ((a, b), (a * (1 + 1e-6), b), (a, b + 1e-6)))
+                J, r = np.stack([(at_a - y) / (a * 1e-6), (at_b - y) / 1e-6], 1), said.ravel() - y
+            if not (np.isfinite(J).all() and np.isfinite(r).all()) or a == 0:
+                break
+            best = min(best, (np.abs(r).max(), a, b))
+            a, b = np.array([a, b]) + np.linalg.lstsq(J, r, rcond=None)[0]
+    return best[1:]
+
+
+def _agreed(stack, x, said, tolerance):
+    """The framework's logits, said for x, if the network gives the same, else None; and a note if they
+    were no logits."""
+    own, size = evaluate(stack, x)
+    if said.shape != own.shape:
+        raise ValueError("the framework's logits have shape %s, want %s" % (said.shape, own.shape))
+    margin = tolerance * np.maximum(size.max(axis=1, keepdims=True), 1e-12)
+    if (np.abs(own - said) <= margin).all():
+        return said, []
+    undone, name = _softmax_undone(own, said, margin)
+    return undone, [] if undone is None else ["the %s at the end is left out: psafe speaks of logits" % name]
+
+
+def _compared(layers, raw, front, shape, said, tolerance):
+    """The framework's logits for raw inputs, (N, inputs), which front() normalises, if the layers give the
+    same, and a note if they were none. If not, the error names the usual mistake that fits."""
+    stack, said = _stack(layers), np.asarray(_numbers(said, "logits"), np.float64)
+    agreed, notes = _agreed(stack, front(raw), said, tolerance)
+    if agreed is None:
+        own, size = evaluate(stack, front(raw))
+        i, j = np.unravel_index(np.argmax(np.abs(own - said) / np.maximum(size.max(axis=1, keepdims=True), 1e-12)), own.shape)
+        raise ValueError("output %d of input %d is %.9g in the framework and %.9g from these layers: %s. Nothing was written"
+                         % (j, i, said[i, j], own[i, j], _guess(stack, raw, front, shape, said, tolerance) or _see_to(stack)))
+    return agreed, notes
+
+
+def _raw(inputs, first):
+    """The first 256 of inputs=, which must fit the first layer."""
+    raw = np.asarray(_numbers(inputs, "inputs="), np.float64)
+    if raw.ndim < 2 or len(raw) == 0 or int(np.prod(raw.shape[1:])) != first.inputs:
+        raise ValueError("inputs= has shape %s: want (N, ...) with %d numbers in each, the inputs of %s"
+                         % (raw.shape, first.inputs, first.label))
+    return raw[:256]
+
+
+def _references(layers, inputs, logits, predict, mean, std, tolerance):
+    """The arrays input.* and reference.*, the shape of an input or None, and notes."""
+    arrays, n_in, shape = {}, layers[0].inputs, None
+    if inputs is not None:
+        raw = _raw(inputs, layers[0])
+        shape = raw.shape[1:]
+    elif logits is not None or predict is not None:
+        raise ValueError("logits= and predict= need inputs=")
+    if (mean is None) != (std is None):
+        raise ValueError("mean= and std= come together: give mean=0 or std=1 for the one that does nothing")
+    if mean is not None:
+        arrays["input.mean"] = _normalisation(mean, "mean", shape or (n_in,))
+        arrays["input.std"] = _normalisation(std, "std", shape or (n_in,))
+        if (arrays["input.std"] <= 0).any():
+            raise ValueError("std= has a number that is not above 0")
+    if inputs is None:
+        return arrays, None, ["no inputs= were given, so nothing was compared with the framework"]
+    if (logits is None) == (predict is None):
+        raise ValueError("inputs= needs one of logits= and predict=, and not both: what the framework itself computes for them")
+    x = arrays["reference.inputs"] = raw.reshape(len(raw), n_in)
+    odd = []
+    if mean is None and raw.ndim == 4 and (x < 0).any():
+        odd.append("inputs= reach from %.4g to %.4g: if a transform normalised them, give raw images with mean= and std=, or regions are "
+                   "in normalised units" % (x.min(), x.max()))
+
+    def front(x):
+        return x if mean is None else (x - arrays["input.mean"]) / arrays["input.std"]
+
+    said = predict(front(x).reshape(raw.shape)) if logits is None else to_numpy(logits)[:256]
+    arrays["reference.logits"], notes = _compared(layers, x, front, shape, said, tolerance)
+    return arrays, shape, notes + odd
+
+
+def _described(kind, layers):
+    """The header and the arrays layers.*."""
+    words = [layer.word[p] for layer in layers for p in ("weight", "bias") if layer.word[p] != "none"]
+    main = max(sorted(set(words)), key=words.count) if words else "sd"
+    header, arrays = {"format": "psafe-posterior", "version": 1, "layout": "in,out", "layers": []}, {}
+    if kind != "gaussian":
+        header["kind"] = kind
+    if kind in ("gaussian", "swag"):
+        header["scale"] = main
+    for k, layer in enumerate(layers):
+        entry = {"kind": "dense", "activation": layer.activation, "in": layer.inputs, "out": layer.outputs}
+        if layer.rate is not None:
+            entry["rate"] = layer.rate
+        if layer.bias is None:
+            entry["bias"] = False
+        for part in ("weight", "bias"):
+            for name, a in (getattr(layer, part) or {}).items():
+                arrays["layers.%d.%s.%s" % (k, part, name)] = a
+            if kind == "gaussian" and getattr(layer, part) and layer.word[part] != main:
+                entry[part + "_scale"] = layer.word[part]
+        header["layers"].append(entry)
+    return header, arrays
+
+
+def _spreads(layers, spread):
+    """reference.spread: the mean of the standard deviations of each layer's weights and biases by the
+    framework, which must be that of this file, or the error names the scale word that fits; NaN where
+    the framework does not say (None)."""
+    try:
+        pairs = [(weight, bias) for weight, bias in spread]
+    except (TypeError, ValueError):
+        pairs = []
+    if len(pairs) != len(layers):
+        raise ValueError("spread=: want a pair for each of the %d layers: the standard deviations of its weights and of its "
+                         "biases, None where there are none" % len(layers))
+    means = np.full((len(layers), 2), np.nan)
+    for k, layer in enumerate(layers):
+        for j, (part, said) in enumerate(zip(("weight", "bias"), pairs[k])):
+            if said is None:
+                continue
+            said = np.asarray(_numbers(said, "%s: spread= of its %s" % (layer.label, part)), np.float64).mean()
+            own = np.nan_to_num(layer.sd(part)).mean()
+            if not abs(own - said) <= 1e-3 * abs(said) + 1e-30:  # as psafe compares them
+                fits = []
+                for word in ("sd", "variance", "softplus", "log_sd", "log_variance") if layer.word[part] != "none" else ():
+                    with np.errstate(all="ignore"):
+                        sd = sd_of(getattr(layer, part)["scale"], word).mean()
+                    fits += [word] * bool(abs(sd - said) <= 1e-3 * abs(said))
+                raise ValueError("%s: the mean standard deviation of its %s is %.4g by the framework (spread=) and %.4g as exported with "
+                                 "scale=%r: %s. Nothing was written" % (
+                                     layer.label, part, said, own, layer.word[part],
+                                     "its numbers look like scale %r" % fits[0] if fits else "see what its numbers are"))
+            means[k, j] = said if layer.word[part] != "none" else np.nan
+    return means
+
+
+def _own_spread(layers):
+    """spread= where the library's source says that the exported numbers are standard deviations."""
+    return [[layer.sd(p).mean() if layer.word[p] != "none" else None for p in ("weight", "bias")] for layer in layers]
+
+
+def _write(path, kind, layers, fields=None, notes=(), inputs=None, logits=None, predict=None, mean=None, std=None,
+           note="", tolerance=1e-5, spread=None):
+    """Checks the layers, compares them with the framework and writes the file, whole or not at all."""
+    _check_stack(layers)
+    arrays, shape, more = _references(layers, inputs, logits, predict, mean, std, tolerance)
+    header, own = _described(kind, layers)
+    arrays.update(own)
+    header.update(fields or {})
+    notes = list(notes) + more
+    if kind != "gaussian" and spread is not None:
+        raise ValueError("spread= belongs to independent normal weights, and these are %s" % kind)
+    if kind == "gaussian":
+        means = np.full(1, np.nan) if spread is None else _spreads(layers, spread)
+        if not np.isnan(means).all():  # else psafe would compare the file with itself
+            arrays["reference.spread"] = means
+        if all(layer.word[p] == "none" for layer in layers for p in ("weight", "bias")):
+            notes.append("no weight has a standard deviation: this is one network, and no posterior")
+        elif spread is None:
+            own = ["none" if pair[0] is None else "%.3g" % pair[0] for pair in _own_spread(layers)]
+            notes.append("the standard deviations (of the weights, on average: %s) are as given and were not compared: no spread= was given"
+                         % ", ".join(own))
+    if shape and len(shape) > 1:
+        header["input_shape"] = [int(n) for n in shape]
+    text = "; ".join([note] * bool(note) + notes)
+    if text:
+        header["note"] = text
+    for line in notes:
+        print("psafe_export: note: " + line, file=sys.stderr)
+    arrays["__meta__"] = np.frombuffer(json.dumps(header).encode(), np.uint8)
+    path = os.fspath(path)
+    part = "%s.%d.part" % (path, os.getpid())
+    try:
+        with open(part, "wb") as f:
+            np.savez(f, **arrays)
+        os.replace(part, path)
+    except OSError as e:
+        raise ValueError("%s: cannot be written: %s" % (path, e.strerror or e)) from None
+    finally:
+        if os.path.exists(part):
+            os.remove(part)
+
+
+# ---- plain arrays ------------------------------------------------------------------------------
+
+def save_gaussian(path, layers, spread=None, **reference):
+    """Independent normal weights: layers made by dense(). With spread=, what the framework itself says of
+    the standard deviations, such as [(q.stddev(), None), ...]: it is compared, as means over a layer,
+    with what scale= made of the arrays, and kept. Nothing else shows that variances or rho were not taken
+    for standard deviations: without it, a note says so."""
+    for k, layer in enumerate(layers):
+        if not isinstance(layer, Layer):
+            raise ValueError("layer %d is a %s: make it by dense()" % (k, _kind(layer)))
+        layer.label = "layer %d" % k if layer.label == "a layer" else layer.label
+    _write(path, "gaussian", list(layers), spread=spread, **reference)
+
+
+def _stacked(arrays, activations, layout, fill):
+    """Layers from [W0, b0, W1, b1, ...] (b may be None), each put there by fill(layer, part, index)."""
+    if layout not in ("in,out", "out,in"):
+        raise ValueError('layout=%r: say "out,in" for x @ W.T (torch) or "in,out" for x @ W (Keras, JAX)' % (layout,))
+    if len(arrays) != 2 * len(activations):
+        raise ValueError("%d arrays for %d activations: want W and b (or None) of every layer, and an activation "
+                         "for each, the last one identity" % (len(arrays), len(activations)))
+    layers = []
+    for k, word in enumerate(activations):
+        layers.append(Layer("layer %d" % k, word))
+        fill(layers[k], "weight", 2 * k)
+        if arrays[2 * k + 1] is not None:
+            fill(layers[k], "bias", 2 * k + 1)
+    return layers
+
+
+def save_samples(path, networks, activations, layout=None, counts=None, **reference):
+    """Finitely many networks (HMC, ensembles): networks is a list of [W0, b0, W1, b1, ...]; network i
+    has the probability counts[i] / sum of counts (default: all alike). Logits are those of network 0."""
+    networks = [[None if a is None else to_numpy(a) for a in n] for n in networks]
+    counts = [1] * len(networks) if counts is None else [float(c) for c in counts]
+    if any(c != int(c) for c in counts):
+        raise ValueError("counts= has %g: want whole numbers, such as [1, 3] for probabilities of 0.25 and 0.75"
+                         % next(c for c in counts if c != int(c)))
+    counts = [int(c) for c in counts]
+    if not networks or len(counts) != len(networks) or min(counts) < 1:
+        raise ValueError("%d networks and %d counts, each of which must be at least 1" % (len(networks), len(counts)))
+    for i, n in enumerate(networks):
+        for a, b in zip(networks[0], n):
+            if len(n) != len(networks[0]) or (a is None) != (b is None) or a is not None and a.shape != b.shape:
+                raise ValueError("network %d has other arrays or shapes than network 0" % i)
+
+    def fill(layer, part, a):
+        layer.put(part, "samples", np.stack([n[a] for n in networks]), layout)
+
+    layers = _filled(_stacked(networks[0], activations, layout, fill), "samples")
+    _write(path, "samples", layers, {"counts": counts}, **reference)
+
+
+def save_swag(path, mean, variance, deviations, activations, layout=None, **reference):
+    """SWAG: mean and variance (the diagonal) as [W0, b0, ...], and K >= 2 such lists of deviations:
+    snapshots minus the running mean. split() cuts flat vectors into such lists."""
+    if len(deviations) < 2:
+        raise ValueError("%d deviations: SWAG needs at least 2" % len(deviations))
+
+    def fill(layer, part, a):
+        layer.put(part, "mean", mean[a], layout)
+        layer.put_scale(part, variance[a], "variance", layout)
+        layer.put(part, "deviations", np.stack([to_numpy(d[a]) for d in deviations]), layout)
+
+    layers = _stacked(list(mean), activations, layout, fill)
+    flat = [np.concatenate([np.asarray(a[name], np.float64).reshape(n, -1) for m in layers for a in (m.weight, m.bias) if a], 1)
+            for name, n in (("mean", 1), ("scale", 1), ("deviations", len(deviations)))]
+    squares, notes = np.median((flat[2] ** 2).mean(axis=0)), []
+    near = [bool(0 < squares and v > 0 and 1 / most < squares / v < most) for v, most in (
+        (np.median(flat[1]), 10), (np.median(flat[1] ** 2), 4), (np.median(flat[1] - flat[0] ** 2), 4))]
+    if not near[0] and (near[1] or near[2]):
+        notes.append("by the deviations, variance= looks like %s: give the variance" % (
+            "standard deviations" if near[1] else "means of squares, from which the squares of the means are to be taken off"))
+    layers = _filled(layers, "mean", "scale", "deviations")
+    _write(path, "swag", layers, {"rank": len(deviations)}, notes, **reference)
+
+
+def save_dropout(path, weights, rates, activations, layout=None, **reference):
+    """MC dropout: weights [W0, b0, ...] as trained; rates[k] is the probability that an input of layer
+    k is dropped (inverted dropout: torch, Keras). Logits are those without dropout."""
+    layers = _stacked(list(weights), activations, layout,
+                      lambda layer, part, a: layer.put(part, "mean", weights[a], layout))
+    _write_dropout(path, layers, rates, reference)
+
+
+def _write_dropout(path, layers, rates, reference):
+    if len(rates) != len(layers) or not all(0 <= r < 1 for r in rates):
+        raise ValueError("rates=%s: want a number in [0, 1) for each of the %d layers" % (list(rates), len(layers)))
+    for layer, rate in zip(_filled(layers, "mean"), rates):
+        layer.rate = float(rate)
+    _write(path, "dropout", layers, **reference)
+
+
+def _filled(layers, *names):
+    """Puts zeros where a layer has no bias: only files of kind gaussian may leave it out."""
+    for layer in layers:
+        if layer.bias is None:
+            for name in names:
+                layer.put("bias", name, np.zeros_like(layer.weight[name][..., 0, :]), "in,out")
+    return layers
+
+
+# ---- torch -------------------------------------------------------------------------------------
+
+# Where torch layers keep their mean and spread: weight, its spread, bias, its spread, scale word.
+NAMES = [
+    # IntelLabs/bayesian-torch, layers/variational_layers/linear_variational.py and
+    # layers/flipout_layers/linear_flipout.py (09b8d0a): sigma = log1p(exp(rho)), weights (out, in).
+    ("mu_weight", "rho_weight", "mu_bias", "rho_bias", "softplus"),
+    # piEsposito/blitz-bayesian-deep-learning, modules/linear_bayesian_layer.py (0368bce) and
+    # modules/weight_sampler.py (0c9ba49): forward() draws from the sampler's mu and rho, which are
+    # parameters of their own once the module was moved to another device.
+    ("weight_sampler.mu", "weight_sampler.rho", "bias_sampler.mu", "bias_sampler.rho", "softplus"),
+    ("weight_mu", "weight_rho", "bias_mu", "bias_rho", "softplus"),
+    # Harry24k/bayesian-neural-network-pytorch, torchbnn/modules/linear.py (1a3761a): exp(log_sigma).
+    ("weight_mu", "weight_log_sigma", "bias_mu", "bias_log_sigma", "log_sd"),
+    # Own layers.
+    ("weight_mean", "weight_sd", "bias_mean", "bias_sd", "sd"),
+    ("weight_mean", "weight_rho", "bias_mean", "bias_rho", "softplus"),
+    ("weight_mean", "weight_log_sd", "bias_mean", "bias_log_sd", "log_sd"),
+]
+
+
+def _get(obj, path):
+    """obj.a.b for "a.b", None if there is no such thing."""
+    for name in path.split("."):
+        obj = getattr(obj, name, None)
+    return obj
+
+
+def _kind(module):
+    return type(module).__name__
+
+
+class _Dense:
+    """The tensors of a torch layer: weight, bias and their scales (or None), scale word, layout."""
+
+    def __init__(self, module, label, names=None):
+        self.module, self.label, self.layout, self.word = module, label, "out,in", None
+        rows, self.named = _rows(names), False
+        for row in rows:
+            if _get(module, row[0]) is not None and _get(module, row[1]) is not None:
+                self.weight, self.weight_scale, self.bias, self.bias_scale = (_get(module, p) for p in row[:4])
+                self.word = row[4]
+                self.layout = row[5] if len(row) > 5 else "out,in"
+                self.named = bool(names) and row is rows[0]
+                break
+        else:
+            self.weight, self.weight_scale, self.bias, self.bias_scale = module.weight, None, module.bias, None
+        # Blitz keeps bias parameters that forward() does not use, and says so by bias=False.
+        if getattr(module, "bias", None) is False:
+            self.bias = self.bias_scale = None
+        elif self.bias is None and hasattr(getattr(module, "bias", None), "shape"):
+            self.bias = module.bias  # a certain bias beside random weights
+        known = {p for row in rows for p in row[:4]} | {"weight", "bias"}
+        extra = sorted(set(getattr(module, "_parameters", None) or ()) - known)
+        extra = [name for name in extra if module._parameters[name] is not None]
+        if extra:
+            raise ValueError("%s: %s has the parameter %s, whose meaning is not known: use save_gaussian with the "
+                             "weights that it really has" % (label, _kind(module), extra[0]))
+        if len(self.weight.shape) != 2:
+            raise ValueError(CONVOLUTION % (label, _kind(module)))
+
+    def layer(self, activation):
+        return dense(self.weight, self.bias, self.weight_scale, self.bias_scale, activation, self.layout, self.word,
+                     self.label)
+
+
+def _rows(names):
+    """Where to look for tensors: names= first, in which None stands for a tensor that no layer has."""
+    if names is None:
+        return NAMES
+    row = tuple("" if n is None else n for n in names)
+    if len(row) not in (5, 6) or not all(isinstance(n, str) for n in row) or not row[0] or not row[1]:
+        raise ValueError("names=%r: want five words: the weight, its spread, the bias, its spread (None: it has none), and what "
+                         "a spread is; as a sixth \"in,out\" for x @ W" % (names,))
+    sd_of(0.0, row[4])
+    if row[5:] not in ((), ("in,out",), ("out,in",)):
+        raise ValueError("names=%r: the sixth is %r, want \"in,out\" or \"out,in\"" % (names, row[5]))
+    return [row] + NAMES
+
+
+def _is_dense(module, names):
+    """Whether a torch module is a layer whose weights are known."""
+    return _kind(module) == "Linear" or any(
+        _get(module, row[0]) is not None and _get(module, row[1]) is not None for row in _rows(names))
+
+
+def _modules(model, layers, names, label=""):
+    """(label, module or activation word) in the order of the forward pass."""
+    if layers is not None:
+        for k, item in enumerate(layers):
+            for one in item if isinstance(item, (tuple, list)) else (item,):
+                if isinstance(one, str):
+                    yield "layers[%d]" % k, one
+                else:
+                    yield from _modules(one, None, names, "layers[%d]" % k)
+        return
+    base = next((c for c in type(model).__mro__ if c.__name__ == "Sequential"), None)
+    if base is not None:
+        if type(model).forward is not base.forward:
+            raise ValueError("%s has a forward() of its own, whose order cannot be read: pass layers=" % _kind(model))
+        for name, child in model._modules.items():
+            yield from _modules(child, None, names, (label + "." if label else "") + name)
+        return
+    children = list(getattr(model, "_modules", None) or ())
+    if children and not _is_dense(model, names) and "Conv" not in _kind(model):
+        dense_ones = [n for n in children if _is_dense(model._modules[n], names)] or children
+        pairs = ['(net.%s, "relu")' % n for n in dense_ones[:-1]] + ['(net.%s, "identity")' % dense_ones[-1]]
+        raise ValueError("%s is not a Sequential, so its order is not known: pass layers=[%s], every layer with its activation "
+                         "in the order of forward()" % (_kind(model), ", ".join(pairs[:2] + ["..."] * (len(pairs) > 3)
+                                                                               + pairs[2:][-1:])))
+    yield label, model
+
+
+def _batchnorm(m, label):
+    """s and t of s*z + t, which BatchNorm1d computes in evaluation, in float64."""
+    if getattr(m, "running_mean", None) is None:
+        raise ValueError("%s: BatchNorm1d without running statistics is no fixed function" % label)
+    mu, var = (np.asarray(_numbers(a, label), np.float64) for a in (m.running_mean, m.running_var))
+    s = 1 / np.sqrt(var + float(m.eps))
+    if m.weight is not None:
+        s = s * np.asarray(_numbers(m.weight, label), np.float64)
+    return s, (0 if m.bias is None else np.asarray(_numbers(m.bias, label), np.float64)) - mu * s
+
+
+def _batchnorm_first(s, t, label):
+    """s*x + t as (x - mean) / std."""
+    if (s <= 0).any():
+        raise ValueError("%s: at the beginning, with a weight that is not above 0, it is no normalisation" % label)
+    return "inputs", -t / s, 1 / s
+
+
+def _fold(layer, s, t, label, before):
+    """Puts s*z + t behind a layer, or before it, which only a layer without spread can take: behind
+    a random one, sd becomes |s| sd; before it, the bias would depend on the weights."""
+    random = [p for p in ("weight", "bias") if layer.word[p] != "none"]
+    if (layer.inputs if before else layer.outputs) != len(s):
+        raise ValueError("%s: %d features do not fit %s" % (label, len(s), layer.label))
+    if before and "weight" in random:
+        raise ValueError("%s: BatchNorm1d behind an activation cannot be put into %s, whose weights are random: its "
+                         "biases would depend on them; place it before the activation" % (label, layer.label))
+    for name in [n for n in layer.weight if n != "scale"]:
+        W = np.asarray(layer.weight[name], np.float64)
+        b = np.asarray(layer.bias[name], np.float64) if layer.bias else np.zeros(W.shape[:-2] + W.shape[-1:])
+        W, b = (W * s[:, None], b + (t @ W)) if before else (W * s, b * s + t)
+        layer.weight[name], layer.bias = W, dict(layer.bias or {}, **{name: b})
+    for part in [] if before else random:
+        getattr(layer, part)["scale"], layer.word[part] = layer.sd(part) * np.abs(s), "sd"
+
+
+def _chain(model, layers, names, make=None, rates=None):
+    """Layers of a torch network, its _Dense objects, notes, and mean and std if the network begins
+    with a normalisation (per channel: std and mean of Normalize, else one for each input)."""
+    made, tensors, notes, front, pre, rate = [], [], [], None, None, 0.0
+    done, acted, ended = None, False, None
+    for label, m in _modules(model, layers, names):
+        kind, label = ("word", label) if isinstance(m, str) else (_kind(m), "layer %s (%s)" % (label, _kind(m)) if label else _kind(m))
+        if ended:
+            raise ValueError("%s comes behind %s, which psafe has at the end only" % (label, ended))
+        word = {"ReLU": "relu", "Tanh": "tanh", "Sigmoid": "sigmoid"}.get(kind)
+        word = "leaky_relu:%r" % float(m.negative_slope) if kind == "LeakyReLU" else activation_word(m, label) if kind == "word" else word
+        if word == "identity" or kind == "Identity" or kind == "Flatten" and (m.start_dim, m.end_dim) == (1, -1):
+            continue
+        elif word:
+            if done is None or acted:
+                raise ValueError("%s: an activation must follow a layer with weights" % label)
+            if rate and word.split(":")[0] not in ("relu", "leaky_relu"):
+                raise ValueError("%s: dropout before %s is not dropout of the next layer's inputs" % (label, word))
+            done.activation, acted = activation_word(word, label), True
+        elif kind in ("Softmax", "LogSoftmax"):
+            ended = kind
+        elif kind == "Dropout":
+            if rates is None:
+                notes.append("Dropout(%g) is off, as in evaluation" % m.p)
+            elif rate:
+                raise ValueError("%s: two Dropouts in a row" % label)
+            rate = float(m.p) if rates is not None else 0.0
+        elif kind == "Normalize":
+            if done is not None or front is not None:
+                raise ValueError("%s: Normalize must come first" % label)
+            front = ("channels",) + tuple(np.asarray(_numbers(a, label), np.float64) for a in (m.mean, m.std))
+        elif kind == "BatchNorm1d":
+            s, t = _batchnorm(m, label)
+            if rate or pre is not None or done is None and front is not None:
+                raise ValueError("%s: psafe cannot have it behind a Dropout or another normalisation" % label)
+            if done is None:
+                front, what = _batchnorm_first(s, t, label), "the file's mean and std"
+            elif acted:
+                pre, what = (s, t, label), "in the layer behind it"
+            else:
+                what = "in the layer before it"
+                _fold(done, s, t, label, before=False)
+            notes.append("BatchNorm1d is %s, computed in float64" % what)
+        elif "Conv" in kind:
+            raise ValueError(CONVOLUTION % (label, kind))
+        elif _is_dense(m, names):
+            tensors.append(_Dense(m, label, names))
+            done, acted = (make or _Dense.layer)(tensors[-1], "identity"), False
+            if pre is not None:
+                _fold(done, pre[0], pre[1], pre[2], before=True)
+            made.append(done)
+            if rates is not None:
+                rates.append(rate)
+            pre, rate = None, 0.0
+        elif hasattr(m, "__name__"):  # a function such as torch.relu, or a class
+            word = m.__name__.lower().replace("leaky_relu", "leaky_relu:SLOPE").replace("leakyrelu", "leaky_relu:SLOPE")
+            raise ValueError("%s: %s" % (label, 'an activation is a word here: write "%s"' % word if word.split(":")[0] in ACTIVATIONS
+                                         else "psafe has no %s: it has relu, tanh, sigmoid, identity, leaky_relu:SLOPE" % word))
+        else:
+            raise ValueError("%s: psafe has no such layer or activation; for a normalisation pass mean= and std=; of a dense layer "
+                             "with random weights, names=(weight, its spread, bias, its spread, scale word) says where they "
+                             "are" % label)
+    if pre is not None or rate:
+        raise ValueError("BatchNorm1d or Dropout behind the last activation is not supported")
+    return made, tensors, sorted(set(notes), key=notes.index), front
+
+
+def _front(front, reference, inputs):
+    """Joins the network's own normalisation with that of mean= and std= into the latter."""
+    if front is None:
+        return reference
+    if reference.get("mean") is not None:
+        raise ValueError("the network begins with a normalisation, and mean=, std= are given: take the first out")
+    shape = np.shape(inputs)[1:]
+    which, mean, std = front
+    if which == "channels" and mean.size > 1:
+        mean, std = (np.reshape(a, (-1,) + (1,) * (len(shape) - 1)) for a in (mean, std))
+    return dict(reference, mean=mean, std=std)
+
+
+def _set(tensor, value):
+    """Sets a tensor of torch (or an array) in place and returns what it held."""
+    if not hasattr(tensor, "detach"):
+        old = tensor.copy()
+        tensor[...] = value
+        return old
+    import torch
+    old = tensor.detach().clone()
+    with torch.no_grad():
+        tensor.data.copy_(torch.as_tensor(value).to(tensor.device).expand(tensor.shape))
+    return old
+
+
+def _call(model, x, like):
+    """model(x) in NumPy; of a tuple (bayesian-torch returns its KL term too) the first."""
+    if hasattr(like, "detach"):
+        import torch
+        with torch.no_grad():
+            out = model(torch.as_tensor(x).to(device=like.device, dtype=like.dtype))
+    else:
+        out = model(x)
+    return to_numpy(out[0] if isinstance(out, tuple) else out)
+
+
+@contextlib.contextmanager
+def _seeded(like, seed=0):
+    """torch's random numbers from this seed, and afterwards as if nothing had been drawn."""
+    if not hasattr(like, "detach"):
+        yield
+        return
+    import torch
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        yield
+
+
+@contextlib.contextmanager
+def _training(module, mode):
+    """Puts a torch module and all in it into a mode, None for what it is in, and back."""
+    modules = list(module.modules()) if hasattr(module, "modules") else []
+    modes = [m.training for m in modules]
+    try:
+        for m in modules if mode is not None else []:
+            m.training = mode
+        yield
+    finally:
+        for m, old in zip(modules, modes):
+            m.training = old
+
+
+def _mean_logits(model, tensors, x, values=(), predict=None):
+    """What a torch network's own forward() (or predict) gives in evaluation mode with its spreads as good
+    as 0 (rho = -80 is an sd of 2e-35) and with values, pairs of a tensor and what it shall hold."""
+    put = list(values)
+    for d in tensors:
+        small = 1e-30 if d.word in ("sd", "variance") else -80.0
+        put += [(s, small) for s in (d.weight_scale, d.bias_scale) if s is not None]
+    half = [d.label for d in tensors if str(getattr(d.weight, "dtype", "")) in ("torch.float16", "torch.bfloat16")]
+    if half:
+        raise ValueError("%s is in half precision, whose rounding would hide mistakes: pass model.float()" % half[0])
+    old = []
+    with _seeded(tensors[0].weight), _training(model, False):
+        try:
+            for tensor, value in put:
+                old.append((tensor, _set(tensor, value)))
+            return _call(predict or model, x, tensors[0].weight)
+        except Exception as e:
+            raise ValueError("%s cannot be called with inputs of shape %s: %s: %s; give inputs= as it takes them" % (
+                "predict=" if predict else _kind(model), np.shape(x), _kind(e), " ".join(str(e).split()))) from e
+        finally:
+            for tensor, value in reversed(old):
+                _set(tensor, value)
+
+
+def _drawing_mode(d, x):
+    """The mode (of _training) in which a torch layer's outputs for x differ from call to call, and why
+    there is none: many layers draw in one mode only."""
+    why = "it does not draw when it is called"
+    for mode in (None, True, False):
+        with _seeded(d.weight), _training(d.module, mode):
+            try:
+                if np.ptp([_call(d.module, x, d.weight) for _ in range(3)], axis=0).any():
+                    return mode, None
+            except Exception as e:
+                why = "it cannot be called alone (%s)" % " ".join(str(e).split())
+    return None, why
+
+
+def _spread_drawn(d, x, mode, halves, want):
+    """The standard deviations of a torch layer's outputs for x, and the largest output. There are so many
+    draws that the mean of each half is known to 2 %: that of n equal ones is off by
+    1 / sqrt(2 n draws), and unequal ones count as (sum)^2 / (sum of squares)."""
+    sums = [(want.ravel()[h].sum(), (want.ravel()[h] ** 2).sum()) for h in halves]
+    draws = 25 + int(max(2500 * squares / total ** 2 if total > 0 else 0 for total, squares in sums))
+    if hasattr(d.weight, "detach"):
+        import torch
+        x = torch.as_tensor(x).to(device=d.weight.device, dtype=d.weight.dtype)
+    with _seeded(d.weight), _training(d.module, mode):
+        first = np.asarray(_call(d.module, x, d.weight), np.float64)
+        total, squares = np.zeros(want.shape), np.zeros(want.shape)
+        for _ in range(draws - 1):
+            off = _call(d.module, x, d.weight) - first
+            total += off
+            squares += off ** 2
+    variance = np.maximum(squares - total ** 2 / draws, 0) / (draws - 1)
+    # The root of an unbiased variance is too small by about 1 in 4 (draws - 1).
+    return np.sqrt(variance) * (1 + 0.25 / (draws - 1)), np.abs(first).max()
+
+
+def _check_drawn(d, layer):
+    """Lets a random torch layer draw, and compares the spread of its outputs with the exported standard
+    deviations: for one-hot inputs (256, fewer of a wide layer) those of the weights, for an input of zeros those of
+    the biases. It does not matter whether the layer draws weights or, by local reparameterisation,
+    outputs. The smaller and the larger half are compared by their means, to 10 %. Returns for weights
+    and biases whether they were compared, and a note where they were not."""
+    count = min(layer.inputs, 256, max(16, 16384 // layer.outputs))  # so that a wide layer takes no minutes
+    rows = np.linspace(0, layer.inputs - 1, count).astype(int)
+    sd, sd_bias = layer.sd("weight")[rows], np.broadcast_to(np.nan_to_num(layer.sd("bias")), layer.outputs)
+    # One-hot inputs so large that the spread of the biases hardly counts.
+    gain = min(max(1.0, 10 * sd_bias.mean() / max(sd.mean(), 1e-300)), 2.0 ** 20)
+    hot = np.zeros((len(rows), layer.inputs))
+    hot[np.arange(len(rows)), rows] = gain
+    (mode, why), compared, notes = _drawing_mode(d, hot), [False, False], []
+    for j, (part, words, unit, x, want) in enumerate((
+            ("weight", "weights", gain, hot, np.hypot(gain * sd, sd_bias)),
+            ("bias", "biases", 1, np.zeros((1, layer.inputs)), sd_bias[None]))):
+        reason = why
+        if why is None:
+            halves = np.array_split(np.argsort(want, axis=None, kind="stable"), min(2, want.size))
+            got, size = _spread_drawn(d, x, mode, halves, want)
+            reason = "they are too small beside the layer's other numbers"  # float32 does not tell them from 0
+            for half in halves if j or gain * sd.mean() >= sd_bias.mean() else []:
+                a, b = got.ravel()[half].mean(), want.ravel()[half].mean()
+                if max(a, b) > 1e-5 * size:
+                    compared[j] = True
+                    if abs(a - b) > 0.1 * b:
+                        raise ValueError("%s: its %s vary by %.3g when it draws, and by the exported standard deviations it would "
+                                         "be %.3g: are these what %r says?" % (layer.label, words, a / unit, b / unit, d.word))
+        if not compared[j] and layer.word[part] != "none":
+            notes.append("the standard deviations of the %s of %s are as given and were not compared: %s"
+                         % (words, layer.label, reason))
+    return compared, notes
+
+
+def _torch_reference(model, tensors, made, front, inputs, reference, values=()):
+    """What _write takes from inputs= to std=, with the logits that the network itself, or predict=, gives,
+    and notes."""
+    if inputs is None:
+        raise ValueError("inputs= is missing: a few raw inputs, so that the file can be compared with the network")
+    _check_stack(made)
+    raw, own = _raw(inputs, made[0]), reference.get("mean") is not None and reference.get("std") is not None
+    reference = dict(_front(front, reference, inputs), inputs=inputs)
+    if reference.get("logits") is not None:
+        return reference, []
+    predict = reference.pop("predict", None)
+    if not own:
+        return dict(reference, logits=_mean_logits(model, tensors, raw, values, predict)), []
+    mean, std = (_normalisation(reference[w], w, raw.shape[1:]) for w in ("mean", "std"))
+    flat, stack, tolerance = raw.reshape(len(raw), -1), _stack(made), reference.get("tolerance", 1e-5)
+
+    def normalised(x):
+        return (x - mean) / std
+
+    try:
+        said = np.asarray(_numbers(_mean_logits(model, tensors, raw, values, predict), "logits"), np.float64)
+        inside = _agreed(stack, normalised(flat), said, tolerance)[0] is not None
+    except ValueError:  # it cannot take raw inputs
+        said, inside = None, False
+    if inside:
+        return dict(reference, logits=said), ["the network normalises its inputs itself, by mean= and std="]
+    outside = _mean_logits(model, tensors, normalised(flat).reshape(raw.shape), values, predict)
+    if said is not None and said.shape == outside.shape and _agreed(stack, normalised(flat), outside, tolerance)[0] is None and _guess(
+            stack, flat, normalised, raw.shape[1:], said, tolerance):
+        outside = said  # a mistake, and one that has a name if the network normalises its inputs itself
+    return dict(reference, logits=outside), []
+
+
+def save_torch(path, model, inputs, layers=None, names=None, mean=None, std=None, logits=None, predict=None, **reference):
+    """A torch network whose layers have a mean and a spread for each weight; nn.Linear is certain.
+
+    A Sequential is read in its order. Of another module, layers= lists the modules and activations
+    in the order of its forward(): [(net.fc1, "relu"), (net.fc2, "identity")]. names= says where your
+    own layers keep their tensors: (weight, its spread, bias, its spread, scale word of sd_of), such
+    as ("w_mu", "w_rho", "b_mu", "b_rho", "softplus"), None for a tensor that they have not, and as a
+    sixth "in,out" if they use x @ W. mean= and std= are the normalisation of the inputs, be it in
+    front of the model or in its forward(). The logits are those of model(inputs) itself, with its
+    spreads set to 0 for that call, unless logits= or predict= are given.
+    """
+    if not callable(model):
+        raise ValueError("save_torch takes one torch module, and this is a %s: save_torch_ensemble takes several networks, and "
+                         "psafe import reads a state_dict" % _kind(model))
+    made, tensors, notes, front = _chain(model, layers, names)
+    if not made:
+        raise ValueError("%s has no layer with weights" % _kind(model))
+    if names is not None and not any(d.named for d in tensors):
+        raise ValueError("names=: no layer has both %s and %s" % tuple(names[:2]))
+    reference = dict(reference, mean=mean, std=std, logits=logits, predict=predict)
+    reference, more = _torch_reference(model, tensors, made, front, inputs, reference)
+    # Before the draws, for a wrong layout shows in their spread too.
+    _references(made, *(reference.get(w) for w in ("inputs", "logits", "predict", "mean", "std")), reference.get("tolerance", 1e-5))
+    spread, notes = _own_spread(made), notes + more
+    if reference.get("spread") is None:
+        for d, pair in zip(tensors, spread):
+            compared, more = _check_drawn(d, d.layer("identity")) if d.word else ([True, True], [])
+            pair[:], notes = [a if known else None for a, known in zip(pair, compared)], notes + more
+        reference["spread"] = spread
+    _write(path, "gaussian", made, None, notes, **reference)
+
+
+def save_torch_dropout(path, model, inputs, layers=None, **reference):
+    """MC dropout: a torch network of nn.Linear with nn.Dropout in front of them (layers= as save_torch)."""
+    rates = []
+    made, tensors, notes, front = _chain(model, layers, None, rates=rates)
+    if not any(rates):
+        raise ValueError("%s has no Dropout in front of a layer" % _kind(model))
+    if any(d.word for d in tensors):
+        raise ValueError("a layer has random weights: psafe has these or dropout, not both")
+    reference, more = _torch_reference(model, tensors, made, front, inputs, reference)
+    _write_dropout(path, made, rates, dict(reference, notes=notes + more))
+
+
+def _same(a, b):
+    return len(a or ()) == len(b or ()) and all(np.array_equal(x, y) for x, y in zip(a or (), b or ()))
+
+
+def save_torch_ensemble(path, models, inputs, layers=None, counts=None, **reference):
+    """A deep ensemble: torch networks of the same layers, all alike probable unless counts says
+    otherwise. layers=, if it is needed, is a function that gives the list of a network."""
+    models = list(models)
+    if not models:
+        raise ValueError("models= is empty: give the networks of the ensemble")
+    chains = [_chain(m, layers(m) if layers else None, None) for m in models]
+    if any(d.word for _, tensors, _, _ in chains for d in tensors):
+        raise ValueError("a layer has random weights: an ensemble has networks without")
+    for i, (made, _, _, front) in enumerate(chains):
+        if [a.activation for a in made] != [a.activation for a in chains[0][0]] or not _same(front, chains[0][3]):
+            raise ValueError("network %d has other layers than network 0" % i)
+    made, tensors, notes, front = chains[0]
+    reference, more = _torch_reference(models[0], tensors, made, front, inputs, reference)
+    networks = [[a for m in made for a in (m.weight["mean"], (m.bias or {}).get("mean"))] for made, _, _, _ in chains]
+    save_samples(path, networks, [m.activation for m in made], "in,out", counts, notes=notes + more, **reference)
+
+
+def save_laplace(path, la, inputs, samples=100, seed=0, layers=None, **reference):
+    """laplace-torch, fitted. Diagonal: independent normal weights. Full and Kronecker (all weights or the
+    last layer): so many networks drawn with that seed, since psafe has no such covariances; what is
+    certified is then this set of networks, and the note says so. layers=, if it is needed, is a function
+    that gives the list of a network: of the last layer, Laplace works on a copy of yours.
+
+    aleximmer/Laplace, laplace/baselaplace.py (02de587): mean and posterior_scale are flat over the
+    parameters with a gradient; posterior_scale of a full covariance is S with S @ S.T = covariance
+    (FullLaplace.sample multiplies from the other side in some versions, so it is not used). The last
+    layer's are in la.model.last_layer (laplace/lllaplace.py, laplace/utils/feature_extractor.py, 0cb9d96).
+    """
+    bases = {c.__name__ for c in type(la).__mro__}
+    shape = next((s for s in ("Diag", "Full", "Kron") if s + "Laplace" in bases), None)
+    if shape is None or {"SubnetLaplace", "FunctionalLaplace"} & bases:
+        raise ValueError("%s: want a diagonal, full or Kronecker Laplace of all weights or the last layer" % _kind(la))
+    last = getattr(la.model, "last_layer", None) if "LLLaplace" in bases else None
+    model = la.model if last is None else la.model.model
+    params = list(last.parameters() if last is not None else getattr(la, "params", None) or la.model.parameters())
+    shapes, centre = [tuple(p.shape) for p in params], np.asarray(to_numpy(la.mean), np.float64)
+    if shape == "Diag":
+        spread, drawn = split(la.posterior_scale, shapes), split(centre, shapes)
+    elif shape == "Full":
+        S = np.asarray(to_numpy(la.posterior_scale), np.float64)
+        drawn = split(centre + np.random.RandomState(seed).standard_normal((samples, len(S))) @ S.T, shapes)
+    else:
+        with _seeded(params[0], seed):
+            drawn = split(la.sample(samples), shapes)
+    used = set()
+
+    def make(d, activation):
+        layer, name = Layer(d.label, activation), "mean" if shape == "Diag" else "samples"
+        if d.word:
+            raise ValueError("%s: has a spread of its own beside that of Laplace" % d.label)
+        for part, tensor in (("weight", d.weight), ("bias", d.bias)):
+            i = next((i for i, p in enumerate(params) if p is tensor), None)
+            if tensor is None:
+                continue
+            used.add(i)
+            if i is not None:
+                layer.put(part, name, drawn[i], "out,in")
+            elif name == "mean":
+                layer.put(part, name, tensor, "out,in")
+            else:
+                layer.put(part, name, np.repeat(to_numpy(tensor)[None], samples, 0), "out,in")
+            if i is not None and shape == "Diag":
+                layer.put_scale(part, spread[i], "sd", "out,in")
+        return layer
+
+    made, tensors, notes, front = _chain(model, layers(model) if layers else None, None, make)
+    if not set(range(len(params))) <= used:
+        raise ValueError("%s is about a parameter of shape %s that belongs to no dense layer of the network"
+                         % (_kind(la), shapes[min(set(range(len(params))) - used)]))
+    first = drawn if shape == "Diag" else [a[0] for a in drawn]
+    reference, more = _torch_reference(model, tensors, made, front, inputs, reference, list(zip(params, first)))
+    notes += more
+    if shape == "Diag":
+        reference["spread"] = _own_spread(made) if reference.get("spread") is None else reference["spread"]
+        return _write(path, "gaussian", made, None, notes, **reference)
+    notes.append("%d networks drawn from a %s Laplace posterior with seed %d: what is certified is this set" % (
+        samples, "Kronecker" if shape == "Kron" else "full", seed))
+    return _write(path, "samples", _filled(made, "samples"), {"counts": [1] * samples}, notes, **reference)
+
+
+# ---- Pyro, NumPyro, HMC by sites ---------------------------------------------------------------
+
+def _sites(layers, put):
+    """Layers of (weight site, bias site or None, activation), filled by put(layer, part, site)."""
+    made = []
+    for k, item in enumerate(layers):
+        if len(item) != 3:
+            raise ValueError("layers[%d] is %r: want (weight site, bias site or None, activation)" % (k, item))
+        made.append(Layer("layer %d (%s)" % (k, item[0]), item[2]))
+        for part, site in zip(("weight", "bias"), item[:2]):
+            if site is not None:
+                put(made[k], part, site)
+    return made
+
+
+def _site(table, name):
+    if name not in table:
+        raise ValueError("there is no site %r: there are %s" % (name, ", ".join(sorted(map(str, table)))))
+    return table[name]
+
+
+def _save_sites(path, locs, scales, layers, layout, guide, reference, known=False):
+    """Independent normal sites, {name: array}; guide is asked whether their supports are all of R.
+    known: the scales are from the guide, which says that they are standard deviations."""
+    if layout not in ("in,out", "out,in"):
+        raise ValueError('layout=%r: say "out,in" (PyroModule[nn.Linear]) or "in,out" (x @ W)' % (layout,))
+    trace = getattr(guide, "prototype_trace", None)
+    nodes = getattr(trace, "nodes", trace) or {}
+
+    def put(layer, part, site):
+        support = getattr((nodes[site] if site in nodes else {}).get("fn"), "support", None)
+        while hasattr(support, "base_constraint"):
+            support = support.base_constraint
+        if support is not None and "real" not in type(support).__name__.lower():
+            raise ValueError("site %s: its support is %s, so the weights themselves are not normal" % (site, support))
+        layer.put(part, "mean", _site(locs, site), layout)
+        layer.put_scale(part, _site(scales, site), "sd", layout)
+
+    made = _sites(layers, put)
+    left = sorted(set(locs) - {s for item in layers for s in item[:2]})
+    notes = ["site %s is in no layer and left out" % s for s in left]
+    if known and reference.get("spread") is None:
+        reference = dict(reference, spread=_own_spread(made))
+    _write(path, "gaussian", made, None, notes, **reference)
+
+
+def save_pyro(path, guide, layers, layout=None, **reference):
+    """Pyro's AutoNormal or AutoDiagonalNormal. layers: (weight site, bias site or None, activation).
+
+    pyro-ppl/pyro, pyro/infer/autoguide/guides.py (0102c1d): AutoNormal has locs.SITE and scales.SITE,
+    AutoDiagonalNormal loc and scale, flat, with the sites in the order of _unconstrained_shapes; all
+    scales are standard deviations.
+    """
+    if _kind(guide) == "AutoNormal":
+        named = getattr(guide.locs, "named_parameters", None)
+        sites = {s for item in layers for s in item[:2] if s is not None} | {n for n, _ in (named() if named else ())}
+        locs, scales = ({s: _get(t, s) for s in sites if _get(t, s) is not None} for t in (guide.locs, guide.scales))
+    elif _kind(guide) == "AutoDiagonalNormal":
+        shapes = guide._unconstrained_shapes
+        sizes = [tuple(s) for s in shapes.values()]
+        locs, scales = (dict(zip(shapes, split(v, sizes))) for v in (guide.loc, guide.scale))
+    else:
+        raise ValueError("%s: want AutoNormal or AutoDiagonalNormal; draw samples of another guide and use "
+                         "save_site_samples" % _kind(guide))
+    _save_sites(path, locs, scales, layers, layout, guide, reference, known=True)
+
+
+def save_numpyro(path, params, layers, layout=None, guide=None, sites=None, prefix="auto", **reference):
+    """NumPyro's AutoNormal or AutoDiagonalNormal: params as svi.get_params() or svi.run().params gives
+    them. AutoDiagonalNormal needs guide=, or sites= [(name, shape), ...] in the order of the vector.
+
+    pyro-ppl/numpyro, numpyro/infer/autoguide.py (002c678): SITE_auto_loc and SITE_auto_scale, or auto_loc
+    and auto_scale, flat. Scales are standard deviations. The order of the sites has changed: sorted by
+    name where the file used ravel_pytree, that of the model since _ravel_dict; the guide itself knows.
+    """
+    if guide is not None and _kind(guide) not in ("AutoNormal", "AutoDiagonalNormal"):
+        raise ValueError("%s: want AutoNormal or AutoDiagonalNormal; draw samples of another guide and use "
+                         "save_site_samples" % _kind(guide))
+    flat, found = prefix + "_loc", []
+    for word in ("_loc", "_scale"):
+        if flat not in params:
+            end = "_" + prefix + word
+            found.append({k[:-len(end)]: v for k, v in params.items() if k.endswith(end)})
+        elif guide is not None:
+            found.append(dict(guide._unpack_latent(params[prefix + word])))
+        elif sites is not None:
+            found.append(dict(zip([s for s, _ in sites], split(params[prefix + word], [s for _, s in sites]))))
+        else:
+            raise ValueError("%s is one flat vector: pass guide=, or sites=[(name, shape), ...] in its order" % flat)
+    _save_sites(path, found[0], found[1], layers, layout, guide, reference)
+
+
+def save_site_samples(path, samples, layers, layout=None, **reference):
+    """HMC samples by site, {name: (N, ...)}, as MCMC.get_samples() of Pyro and NumPyro gives them; more
+    than one chain is joined along the first axis. Logits are those of sample 0."""
+    if layout not in ("in,out", "out,in"):
+        raise ValueError('layout=%r: say "out,in" (PyroModule[nn.Linear]) or "in,out" (x @ W)' % (layout,))
+    made = _sites(layers, lambda layer, part, site: layer.put(part, "samples", _site(samples, site), layout))
+    counts = {len(a["samples"]) for m in made for a in (m.weight, m.bias) if a}
+    if len(counts) != 1:
+        raise ValueError("the sites have %s samples: want as many of each" % sorted(counts))
+    _write(path, "samples", _filled(made, "samples"), {"counts": [1] * counts.pop()}, **reference)
+
+
+# ---- TensorFlow Probability --------------------------------------------------------------------
+
+def _tfp_part(layer, part, posterior):
+    """Puts a TFP posterior of a kernel or bias into a layer.
+
+    tensorflow/probability, python/layers/util.py (ca15cce): Independent(Normal(loc, scale)) with scale a
+    DeferredTensor of eps + softplus(untransformed_scale), eps = np.finfo(dtype).eps, or Deterministic(loc),
+    which is the default of biases; python/util/deferred_tensor.py (01fe4c1): pretransformed_input.
+    """
+    d = getattr(posterior, "distribution", posterior)
+    if _kind(d).strip("_") not in ("Normal", "Deterministic"):
+        raise ValueError("%s: the posterior of its %s is %s, want Normal or Deterministic" % (layer.label, part, _kind(d)))
+    layer.put(part, "mean", d.loc, "in,out")
+    if _kind(d).strip("_") == "Deterministic":
+        return None
+    sd, raw = np.asarray(to_numpy(d.stddev()), np.float64), getattr(d.scale, "pretransformed_input", None)
+    raw = None if raw is None else to_numpy(raw)
+    word = "sd" if raw is None else "softplus:%r" % float(np.finfo(raw.dtype).eps)
+    if raw is not None and not np.allclose(sd_of(raw, word), sd, rtol=1e-3, atol=0):
+        word = "sd"  # made by another function than the default one: take what it computes
+    layer.put_scale(part, sd if word == "sd" else raw, word, "in,out")
+    return sd.mean()
+
+
+def _tfp_activation(f, label):
+    """The word of a Keras activation, found by its name; the slope of leaky relu by its value at -1."""
+    name = getattr(f, "__name__", _kind(f).lower()) if f is not None else "linear"
+    if name in ("leaky_relu", "leakyrelu"):
+        return "leaky_relu:%.9g" % -float(to_numpy(f(np.array([[-1.0]], np.float32)))[0, 0])
+    if name in ("linear", "softmax", "log_softmax"):
+        return "identity" if name == "linear" else name
+    return activation_word(name, label)
+
+
+def save_tfp(path, model, inputs, **reference):
+    """A Keras Sequential (or a list of layers) of TFP's DenseReparameterization, DenseFlipout and
+    DenseLocalReparameterization, Keras' Dense (certain), activations, Flatten and Dropout (off).
+    Without logits= or predict=, the mean network is computed by the layers' own activations."""
+    if not isinstance(model, (list, tuple)) and _kind(model) != "Sequential":
+        raise ValueError("%s is not a Sequential: pass its layers as a list in the order of the forward pass" % _kind(model))
+    made, spreads, notes, steps, word = [], [], [], [], None
+    for k, m in enumerate(getattr(model, "layers", model)):
+        kind, label = _kind(m), "layer %d (%s)" % (k, _kind(m))
+        if word in ("softmax", "log_softmax"):
+            raise ValueError("%s comes behind a %s, which psafe has at the end only" % (label, word))
+        if kind in ("InputLayer", "Flatten"):
+            continue
+        if kind == "Dropout":
+            notes.append("Dropout is off, as in evaluation")
+            continue
+        if "Conv" in kind:
+            raise ValueError(CONVOLUTION % (label, kind))
+        if kind in ("ReLU", "LeakyReLU", "Activation", "Softmax"):
+            f, named = getattr(m, "activation", m), {"ReLU": "relu", "Softmax": "softmax"}.get(kind)
+            if kind == "ReLU" and any(getattr(m, a, None) for a in ("max_value", "negative_slope", "threshold")):
+                raise ValueError("%s: only a ReLU without maximum, slope and threshold is known" % label)
+            if not made or word not in (None, "identity"):
+                raise ValueError("%s: an activation must follow a layer with weights" % label)
+            word = named or _tfp_activation(f, label)
+        elif hasattr(m, "kernel_posterior") or kind == "Dense":
+            layer, pair = Layer(label, "identity"), [None, None]
+            if kind == "Dense":
+                layer.put("weight", "mean", m.kernel, "in,out")
+                if getattr(m, "bias", None) is not None:
+                    layer.put("bias", "mean", m.bias, "in,out")
+            else:
+                pair[0] = _tfp_part(layer, "weight", m.kernel_posterior)
+                if m.bias_posterior is not None:
+                    pair[1] = _tfp_part(layer, "bias", m.bias_posterior)
+            f, word = m.activation, _tfp_activation(m.activation, label)
+            made.append(layer)
+            spreads.append(pair)
+            steps.append([layer, []])
+        else:
+            raise ValueError("%s: psafe has nothing for %s" % (label, kind))
+        steps[-1][1].append(f)
+        if word not in ("softmax", "log_softmax"):
+            made[-1].activation = word
+
+    def mean_network(x):
+        h = np.asarray(x, np.float32).reshape(len(x), -1)
+        for layer, functions in steps:
+            h = np.asarray(h @ layer.centre("weight") + layer.centre("bias"), np.float32)
+            for f in functions:
+                h = h if f is None else to_numpy(f(h))
+        return h
+
+    if reference.get("logits") is None and reference.get("predict") is None:
+        reference["predict"] = mean_network
+        if isinstance(model, (list, tuple)):
+            notes.append("nothing shows that the layers of the list are in the order of the forward pass: predict= would")
+    _write(path, "gaussian", made, None, sorted(set(notes)), inputs, **dict({"spread": spreads}, **reference))
+
+
+def _self_test():
+    """Writes a small posterior and reads it back."""
+    import tempfile
+    with tempfile.TemporaryDirectory() as folder:
+        path, W = os.path.join(folder, "net.npz"), np.arange(6.0).reshape(3, 2)
+        layers = [dense(W, [0.5, -9, 1], 0 * W - 3, [0, 0, 0], "relu", "out,in", "softplus"),
+                  dense(W.T, None, activation="identity", layout="out,in")]
+        save_gaussian(path, layers, inputs=[[1, 2]], predict=lambda x: np.maximum(x @ W.T + [0.5, -9, 1], 0) @ W)
+        with np.load(path) as f:
+            assert f["layers.0.weight.mean"].tolist() == W.T.tolist() and f["reference.logits"].shape == (1, 2)
+            assert json.loads(bytes(f["__meta__"]))["layers"][1] == {
+                "kind": "dense", "activation": "identity", "in": 3, "out": 2, "bias": False, "weight_scale": "none"}
+    print("psafe_export: self-test passed")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] != ["--self-test"]:
+        sys.exit("usage: python3 psafe_export.py --self-test; import psafe_export in your script otherwise")
+    _self_test()

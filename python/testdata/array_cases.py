@@ -1,0 +1,418 @@
+"""NumPy only: arrays laid out as the sources of each library say, in small classes with the attributes
+of theirs (psafe_export.py cites the files), and plain arrays."""
+import os
+
+from cases import FOLDER, arrays, header, notes, np, path, px, refuses, rng
+
+X = rng.rand(40, 5)
+
+
+def make(*sizes):
+    """[W0, b0, ...] in float32 with W (out, in)."""
+    return [rng.randn(*s).astype(np.float32) / 2 for a, b in zip(sizes, sizes[1:]) for s in ((b, a), (b,))]
+
+
+def mlp(p, x, act=lambda z: np.maximum(z, 0), turned=True):
+    """The network of [W0, b0, ...] in float32, as a framework computes it."""
+    x = np.asarray(x, np.float32)
+    for k in range(0, len(p), 2):
+        x = x @ (p[k].T if turned else p[k]) + (0 if p[k + 1] is None else p[k + 1])
+        x = act(x) if k + 2 < len(p) else x
+    return x
+
+
+relu, tanh, softplus = lambda z: np.maximum(z, 0), np.tanh, lambda z: np.log1p(np.exp(z))
+
+
+class Module:
+    """As torch.nn.Module: what it is called with goes to forward(); parameters and children by name."""
+    training = True
+
+    def __call__(self, x):
+        return self.forward(x)
+
+
+class Sequential(Module):
+    def __init__(self, *children):
+        self._modules = {str(k): c for k, c in enumerate(children)}
+
+    def forward(self, x):
+        for c in self._modules.values():
+            x = c(x)
+            x = x[0] if isinstance(x, tuple) else x
+        return x
+
+
+class ReLU(Module):
+    def forward(self, x):
+        return np.maximum(x, 0)
+
+
+class Random(Module):
+    """Draws w = mean + sd * noise, as each library's forward() does."""
+
+    def sampled(self, x, sd, W, sW, b, sb):
+        noise = lambda a: rng.standard_normal(a.shape)  # noqa: E731
+        y = x @ (W + sd(sW) * noise(sW)).T
+        return y if b is None else y + b + sd(sb) * noise(sb)
+
+
+class LinearReparameterization(Random):  # bayesian-torch
+    def __init__(self, W, b):
+        self.mu_weight, self.rho_weight = W, np.full_like(W, -3)
+        self.mu_bias, self.rho_bias = b, None if b is None else np.full_like(b, -2)
+        self.bias = b is not None
+
+    def forward(self, x):
+        return self.sampled(x, softplus, self.mu_weight, self.rho_weight, self.mu_bias, self.rho_bias), 0.0
+
+
+class LinearFlipout(LinearReparameterization):
+    pass
+
+
+class Sampler(Module):
+    def __init__(self, mu, rho):
+        self.mu, self.rho = mu, rho
+
+
+class BayesianLinear(Random):  # blitz: the parameters that forward() uses are those of the samplers
+    def __init__(self, W, b, bias=True):
+        self.bias, self.weight_mu, self.weight_rho = bias, 0 * W, np.full_like(W, -6)
+        self.bias_mu, self.bias_rho = 0 * b, np.full_like(b, -6)
+        self.weight_sampler, self.bias_sampler = Sampler(W, np.full_like(W, -4)), Sampler(b, np.full_like(b, -5))
+        self._modules = {"weight_sampler": self.weight_sampler, "bias_sampler": self.bias_sampler}
+
+    def forward(self, x):
+        w, b = self.weight_sampler, self.bias_sampler
+        return self.sampled(x, softplus, w.mu, w.rho, b.mu if self.bias else None, b.rho)
+
+
+class BayesLinear(Random):  # torchbnn
+    def __init__(self, W, b):
+        self.bias, self.weight_mu, self.weight_log_sigma = b is not None, W, np.full_like(W, -3)
+        self.bias_mu, self.bias_log_sigma = b, None if b is None else np.full_like(b, -4)
+
+    def forward(self, x):
+        return self.sampled(x, np.exp, self.weight_mu, self.weight_log_sigma, self.bias_mu, self.bias_log_sigma)
+
+
+W0, b0, W1, b1 = p = make(5, 5, 5)
+for name, kind in (("bayesian-torch", LinearReparameterization), ("bayesian-torch-flipout", LinearFlipout),
+                   ("blitz", BayesianLinear), ("torchbnn", BayesLinear)):
+    px.save_torch(path(name), Sequential(kind(W0, b0), ReLU(), kind(W1, b1)), X)
+    assert np.abs(arrays(name)["reference.logits"] - mlp(p, X)).max() < 1e-5
+    assert np.array_equal(arrays(name)["layers.0.weight.mean"], W0.T)
+assert header("torchbnn")["scale"] == "log_sd" and header("blitz")["scale"] == "softplus"
+px.save_torch(path("no-bias"), Sequential(LinearReparameterization(W0, None), ReLU(), BayesianLinear(W1, b1, bias=False)), X)
+assert [e["bias"] for e in header("no-bias")["layers"]] == [False, False]
+px.save_torch(path("mixed"), Sequential(LinearReparameterization(W0, b0), ReLU(), BayesLinear(W1, b1)), X)
+assert header("mixed")["layers"][1 if header("mixed")["scale"] == "softplus" else 0]["weight_scale"] in ("log_sd", "softplus")
+
+
+class BayesianConv2d(BayesianLinear):
+    pass
+
+
+refuses(["BayesianConv2d", "dense layers only"], px.save_torch, Sequential(BayesianConv2d(W0, b0)), X)
+
+# TFP: kernels are (in, out); a bias is deterministic unless something else is asked for.
+
+
+class Normal:
+    def __init__(self, loc, raw, f):
+        self.loc, self.scale = loc, type("DeferredTensor", (), {"pretransformed_input": raw})()
+        self.stddev = lambda: f(raw)
+
+
+class Deterministic:
+    def __init__(self, loc):
+        self.loc = loc
+
+
+class Independent:
+    def __init__(self, d):
+        self.distribution = d
+
+
+class DenseFlipout:
+    def __init__(self, kernel, bias, activation=None, f=lambda s: np.finfo(np.float32).eps + softplus(s)):
+        self.kernel_posterior, self.activation = Independent(Normal(kernel, np.full_like(kernel, -3), f)), activation
+        self.bias_posterior = None if bias is None else Independent(Deterministic(bias))
+
+
+class DenseReparameterization(DenseFlipout):
+    pass
+
+
+class Dense:
+    def __init__(self, kernel, bias, activation):
+        self.kernel, self.bias, self.activation = kernel, bias, activation
+
+
+class Convolution2DFlipout(DenseFlipout):
+    pass
+
+
+class Flatten:
+    pass
+
+
+def leaky_relu(z):
+    return np.where(z > 0, z, np.float32(0.2) * z)
+
+
+def softmax(z):
+    e = np.exp(z - z.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def tanh_(z):
+    return np.tanh(z)
+
+
+tanh_.__name__ = "tanh"
+img = rng.rand(20, 2, 3, 1).astype(np.float32)
+q = make(6, 6, 4, 4)
+assert "order of the forward pass" in notes(px.save_tfp, path("tfp-list"), [DenseFlipout(q[0].T, q[1])], img.reshape(20, 6))
+px.save_tfp(path("tfp"), [Flatten(), DenseFlipout(q[0].T, q[1], leaky_relu), DenseReparameterization(q[2].T, None, tanh_), Dense(q[4].T, q[5], softmax)], img)
+assert header("tfp")["scale"] == "softplus:1.1920928955078125e-07" and header("tfp")["input_shape"] == [2, 3, 1]
+assert header("tfp")["layers"][0]["bias_scale"] == "none" and header("tfp")["layers"][0]["activation"] == "leaky_relu:0.200000003"
+assert header("tfp")["layers"][1]["bias"] is False
+px.save_tfp(path("tfp-exp"), [DenseFlipout(q[0].T, q[1], f=np.exp)], img[:, :, :, 0].reshape(20, 6))
+assert header("tfp-exp")["scale"] == "sd"
+refuses(["output"], px.save_tfp, [DenseFlipout(q[0], q[1], leaky_relu), DenseFlipout(q[2].T, q[3])], img.reshape(20, 6),
+        predict=lambda x: mlp(q[:4], x, leaky_relu))
+refuses(["Convolution2DFlipout", "dense layers only"], px.save_tfp, [Convolution2DFlipout(q[0], q[1])], img)
+refuses(["Sequential"], px.save_tfp, Flatten(), img)
+
+# Pyro: AutoNormal by site (with dots), AutoDiagonalNormal flat in the order of _unconstrained_shapes.
+
+
+class Box:
+    pass
+
+
+class Real:
+    pass
+
+
+class GreaterThan:
+    pass
+
+
+class AutoNormal:
+    pass
+
+
+class AutoDiagonalNormal:
+    pass
+
+
+class AutoLowRankMultivariateNormal(AutoDiagonalNormal):
+    pass
+
+
+def node(support):
+    fn, outer = Box(), Box()
+    outer.base_constraint, fn.support = support(), outer
+    return {"fn": fn}
+
+
+W0, b0, W1, b1 = p = make(5, 5, 3)
+sds = [np.abs(a) / 5 + 0.01 for a in p]
+names = ["fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias"]
+lay = [("fc1.weight", "fc1.bias", "relu"), ("fc2.weight", "fc2.bias", "identity")]
+guide = AutoNormal()
+for field, values in (("locs", p), ("scales", sds)):
+    box = Box()
+    setattr(guide, field, box)
+    for n, a in zip(names, values):
+        outer, inner = n.split(".")
+        if not hasattr(box, outer):
+            setattr(box, outer, Box())
+        setattr(getattr(box, outer), inner, a)
+guide.prototype_trace = Box()
+guide.prototype_trace.nodes = {n: node(Real) for n in names}
+px.save_pyro(path("pyro"), guide, lay, "out,in", inputs=X, predict=lambda x: mlp(p, x))
+refuses(["layout"], px.save_pyro, guide, lay, inputs=X, predict=lambda x: mlp(p, x))
+refuses(["output"], px.save_pyro, guide, lay[:1] + lay[1:], "out,in", inputs=X, predict=lambda x: mlp(p, x, tanh))
+guide.prototype_trace.nodes["fc2.weight"] = node(GreaterThan)
+refuses(["fc2.weight", "support"], px.save_pyro, guide, lay, "out,in", inputs=X, predict=lambda x: mlp(p, x))
+flat = AutoDiagonalNormal()
+order = [2, 0, 3, 1]
+flat._unconstrained_shapes = {names[i]: p[i].shape for i in order}
+flat._unconstrained_shapes["sigma"] = ()
+flat.loc = np.concatenate([p[i].ravel() for i in order] + [np.ones(1, np.float32)])
+flat.scale = np.concatenate([sds[i].ravel() for i in order] + [np.ones(1, np.float32)])
+assert "site sigma" in notes(px.save_pyro, path("pyro-diagonal"), flat, lay, "out,in", inputs=X, logits=mlp(p, X))
+assert np.array_equal(arrays("pyro-diagonal")["layers.1.weight.scale"], sds[2].T)
+low = AutoLowRankMultivariateNormal()
+refuses(["AutoLowRankMultivariateNormal"], px.save_pyro, low, lay, "out,in", inputs=X, logits=mlp(p, X))
+
+# NumPyro: x @ W, sites by name, or one flat vector whose order the guide knows.
+sites = {"w1": W0.T, "b1": b0, "w2": W1.T}
+spread = {k: np.abs(v) / 4 + 0.01 for k, v in sites.items()}
+lay = [("w1", "b1", "tanh"), ("w2", None, "identity")]
+f = lambda x: np.tanh(np.asarray(x, np.float32) @ W0.T + b0) @ W1.T  # noqa: E731
+params = {k + end: t[k] for k in sites for end, t in (("_auto_loc", sites), ("_auto_scale", spread))}
+px.save_numpyro(path("numpyro"), params, lay, "in,out", inputs=X, predict=f)
+refuses(["w3", "w1"], px.save_numpyro, params, [("w3", None, "identity")], "in,out", inputs=X, predict=f)
+vector = {"auto_loc": np.concatenate([sites[k].ravel() for k in sorted(sites)]), "auto_scale": np.concatenate([spread[k].ravel() for k in sorted(sites)])}
+refuses(["guide="], px.save_numpyro, vector, lay, "in,out", inputs=X, predict=f)
+px.save_numpyro(path("numpyro-diagonal"), vector, lay, "in,out", sites=[(k, sites[k].shape) for k in sorted(sites)], inputs=X, predict=f)
+guide = AutoDiagonalNormal()
+guide._unpack_latent = lambda v: dict(zip(sorted(sites), px.split(v, [sites[k].shape for k in sorted(sites)])))
+px.save_numpyro(path("numpyro-guide"), vector, lay, "in,out", guide=guide, inputs=X, predict=f)
+np.testing.assert_equal(arrays("numpyro-guide"), arrays("numpyro-diagonal"))
+px.save_site_samples(path("hmc-sites"), {k: np.stack([v, v + 1, v - 1]) for k, v in sites.items()}, lay, "in,out", inputs=X, predict=f)
+
+# Plain arrays of every kind; split() of flat vectors.
+p = make(5, 4, 3)
+for layout in ("out,in", "in,out"):
+    turn = lambda a: a if layout == "out,in" else [None if b is None else b.T for b in a]  # noqa: B023, E731
+    end = layout.replace(",", "-")
+    px.save_gaussian(path("gaussian-" + end), [
+        px.dense(*turn([p[0], p[1], p[0] ** 2, p[1] ** 2]), activation="sigmoid", layout=layout, scale="variance"),
+        px.dense(*turn([p[2], p[3]]), layout=layout)], spread=[(np.abs(p[0]), np.abs(p[1]).mean()), (None, None)], inputs=X, mean=rng.rand(5), std=0.5 + rng.rand(5),
+        predict=lambda x: mlp(p, x, lambda z: 1 / (1 + np.exp(-z))))
+    px.save_samples(path("samples-" + end), [turn(p), turn(make(5, 4, 3)), turn(p)], ["relu", "identity"], layout, [5, 1, 2], inputs=X, logits=mlp(p, X))
+    px.save_swag(path("swag-" + end), turn(p), turn([a ** 2 for a in p]), [turn(make(5, 4, 3)) for _ in range(3)], ["relu", "identity"], layout, inputs=X, logits=mlp(p, X))
+    px.save_dropout(path("dropout-" + end), turn([p[0], p[1], p[2], None]), [0, 0.5], ["relu", "identity"], layout, inputs=X, logits=mlp(p[:3] + [None], X))
+flat = np.stack([np.concatenate([a.ravel() for a in make(5, 4, 3)]) for _ in range(4)])
+px.save_samples(path("hmc-flat"), list(zip(*px.split(flat, [a.shape for a in p]))), ["relu", "identity"], "out,in", inputs=X,
+                predict=lambda x: mlp([a[0] for a in px.split(flat, [a.shape for a in p])], x))
+
+# SWAG: standard deviations, or means of squares, for variances.
+snapshots = [[a + 0.03 * rng.randn(*a.shape) for a in p] for _ in range(20)]
+centre = [np.mean(a, axis=0) for a in zip(*snapshots)]
+for words, variance in (("", [np.var(a, axis=0) for a in zip(*snapshots)]), ("like standard deviations", [np.std(a, axis=0) for a in zip(*snapshots)]),
+                        ("like means of squares", [np.mean(np.square(a), axis=0) for a in zip(*snapshots)])):
+    said = notes(px.save_swag, path("swag-snapshots"), centre, variance, [[a - m for a, m in zip(n, centre)] for n in snapshots],
+                 ["relu", "identity"], "out,in", inputs=X, logits=mlp(centre, X))
+    assert words in said and ("by the deviations" in said) == bool(words), said
+
+# A rho of -inf is an sd of 0; nothing else may be infinite, negative, NaN or of another shape.
+rho = np.full((4, 5), -1.0)
+rho[1, 2] = -np.inf
+px.save_gaussian(path("minus-inf"), [px.dense(p[0], p[1], rho, p[1] - 9, "relu", "out,in", "softplus"), px.dense(p[2], p[3], layout="out,in")],
+                 inputs=X, logits=mlp(p, X), spread=[[px.sd_of(rho, "softplus").mean(), px.sd_of(p[1] - 9, "softplus").mean()], (None, None)])
+assert arrays("minus-inf")["layers.0.weight.scale"][2, 1] == 0 and header("minus-inf")["layers"][0].get("bias_scale", "softplus") == "softplus"
+
+
+def gaussian(to, *args, **kw):
+    px.save_gaussian(to, [px.dense(*args, label="layer 7 (mine)", **kw)])
+
+
+ok = dict(layout="out,in", scale="sd")
+refuses(["layer 7 (mine)", "weight mean", "[0, 1]", "nan"], gaussian, [[1, np.nan]], [1], [[1, 1]], [1], **ok)
+refuses(["layer 7 (mine)", "bias scale", "inf"], gaussian, [[1, 2]], [1], [[1, 1]], [np.inf], **ok)
+refuses(["layer 7 (mine)", "-1", "no sd"], gaussian, [[1, 2]], [1], [[1, -1]], [1], **ok)
+refuses(["no variance"], gaussian, [[1, 2]], [1], [[1, -1]], [1], layout="out,in", scale="variance")
+refuses(["no sd"], gaussian, [[1, 2]], [1], [[1, 1000]], [1], layout="out,in", scale="log_sd")
+refuses(["shapes", "(2, 1)"], gaussian, [[1, 2]], [1], [[1], [1]], [1], **ok)
+refuses(["2 biases for 1"], gaussian, [[1, 2]], [1, 2], [[1, 1]], [1, 2], **ok)
+refuses(["axes"], gaussian, [1, 2], [1], **ok)
+refuses(["layout"], gaussian, [[1, 2]], [1])
+refuses(["scale="], gaussian, [[1, 2]], [1], [[1, 1]], [1], layout="out,in")
+refuses(["stdev"], gaussian, [[1, 2]], [1], [[1, 1]], [1], layout="out,in", scale="stdev")
+refuses(["gelu"], gaussian, [[1, 2]], [1], activation="gelu", **ok)
+refuses(["SLOPE"], gaussian, [[1, 2]], [1], activation="leaky_relu:2", **ok)
+refuses(["type"], gaussian, [["a", "b"]], [1], **ok)
+two = [px.dense(p[0], p[1], layout="out,in", activation="relu"), px.dense(p[2], p[3], layout="out,in")]
+refuses(["layer 1 takes"], px.save_gaussian, [two[0], px.dense(p[0], p[1], layout="out,in")])
+refuses(["last layer"], px.save_gaussian, two[:1])
+refuses(["std="], px.save_gaussian, two, mean=0)
+refuses(["std="], px.save_gaussian, two, mean=0, std=0)
+refuses(["inputs="], px.save_gaussian, two, inputs=X[:, :3], logits=mlp(p, X))
+refuses(["logits"], px.save_gaussian, two, inputs=X, logits=mlp(p, X)[:5])
+refuses(["one of"], px.save_gaussian, two, inputs=X)
+refuses(["need inputs="], px.save_gaussian, two, predict=print)
+refuses(["counts"], px.save_samples, [p], ["relu", "identity"], "out,in", [0])
+refuses(["1.5", "whole"], px.save_samples, [p, p], ["relu", "identity"], "out,in", [1.5, 2])
+refuses(["dense()"], px.save_gaussian, [(p[0], p[1])])
+refuses(["network 1"], px.save_samples, [p, make(5, 3, 3)], ["relu", "identity"], "out,in")
+refuses(["at least 2"], px.save_swag, p, p, [p], ["relu", "identity"], "out,in")
+refuses(["rates"], px.save_dropout, p, [0, 1], ["relu", "identity"], "out,in")
+# What is refused is named, where a usual mistake fits.
+square = make(5, 5, 5, 3)
+f = lambda x: mlp(square, x)  # noqa: E731
+
+
+def plain(p=square, act="relu", bias=True, **kw):
+    return [px.dense(p[k], p[k + 1] if bias else None, activation=act if k < 4 else "identity", layout="out,in", **kw) for k in (0, 2, 4)]
+
+
+turned = [square[0].T, square[1], square[2].T] + square[3:]
+for words, layers, more in (
+        (["layers 0, 1 look transposed"], plain(turned), {}), (["layer 1 look transposed"], plain(square[:2] + turned[2:]), {}),
+        (["activation were relu"], plain(act="tanh"), {}), (["layers 0 and 1 look swapped"], plain(square[2:4] + square[:2] + square[4:]), {}),
+        (["whether layer 0 or 1 or 2 has a bias"], plain(bias=False), {}),
+        (["MNIST", "mean=0.1307, std=0.3081"], plain(), dict(predict=lambda x: f((x - 0.1307) / 0.3081))),
+        (["about mean=0.2, std=0.7 fits"], plain(), dict(predict=lambda x: f((x - 0.2) / 0.7))),
+        (["normalised twice"], plain(), dict(predict=lambda x: f((x - 0.4) / 0.6), mean=0.4, std=0.6)),
+        (["normalised already"], plain(), dict(logits=f(X), mean=0.4, std=0.6)),
+        (["divide inputs by 255"], plain(), dict(inputs=255 * X, predict=lambda x: f(x / 255))),
+        (["0.4 times"], plain(), dict(logits=0.4 * f(X))), (["what else forward() does"], plain(), dict(logits=f(X) ** 2)),
+        (["outputs 2, 0, 1 of the file"], plain(), dict(logits=f(X)[:, [2, 0, 1]])),
+        (["row i of the logits looks like that of input i+1"], plain(), dict(logits=np.roll(f(X), -1, 0)))):
+    refuses(words, px.save_gaussian, layers, **dict(dict(inputs=X) if "logits" in more else dict(inputs=X, predict=f), **more))
+nchw = rng.rand(10, 3, 2, 4)
+image = [px.dense(rng.randn(4, 24), rng.randn(4), layout="out,in")]
+refuses(["channels last"], px.save_gaussian, image, inputs=nchw, predict=lambda x: px.evaluate(px._stack(image), x.transpose(0, 2, 3, 1).reshape(10, 24))[0])
+
+# The scales of plain arrays are compared with what the framework says of them.
+sds = [np.exp(rng.randn(*a.shape) - 3) for a in square]
+means = np.array([[sds[k].mean(), sds[k + 1].mean()] for k in (0, 2, 4)])
+for word, stored in (("sd", lambda s: s), ("variance", lambda s: s ** 2), ("softplus", lambda s: np.log(np.expm1(s))), ("log_sd", np.log)):
+    for said in ("sd", "variance", "softplus", "log_sd"):
+        if said == word or word in ("softplus", "log_sd") and said in ("sd", "variance"):
+            continue
+        layers = [px.dense(square[k], square[k + 1], stored(sds[k]), stored(sds[k + 1]), "relu" if k < 4 else "identity", "out,in", said) for k in (0, 2, 4)]
+        refuses(["layer 0", "look like scale %r" % word], px.save_gaussian, layers, inputs=X, predict=f, spread=means)
+refuses(["spread=", "each of the 3"], px.save_gaussian, layers, inputs=X, predict=f, spread=means[:2])
+assert "were not compared" in notes(px.save_gaussian, path("silent"), layers, inputs=X, predict=f) and "reference.spread" not in arrays("silent")
+os.remove(path("silent"))
+
+# A softmax at the end leaves logits, also where they are all zero; probabilities of 0 leave none.
+dead = [px.dense(-np.ones((4, 5)), None, activation="relu", layout="out,in"), px.dense(rng.randn(3, 4), None, layout="out,in")]
+for name, end in (("dead-log-softmax", lambda z: np.log(softmax(z))), ("dead-softmax", softmax)):
+    px.save_gaussian(path(name), dead, inputs=X, predict=lambda x: end(np.zeros((40, 3), np.float32)))
+    assert not arrays(name)["reference.logits"].any()
+loud = [px.dense(1000 * p[0], None, layout="out,in")]
+refuses(["probability of 0", "softmax"], px.save_gaussian, loud, inputs=X, predict=lambda x: softmax(mlp([1000 * p[0], None], x)).astype(np.float32))
+
+# One output that is always 0 or 1 is no softmax of another one.
+one = [px.dense(p[0][:1], p[1][:1], layout="out,in")]
+refuses(["output 0"], px.save_gaussian, one, inputs=X, predict=lambda x: np.zeros((len(x), 1)))
+refuses(["output 0"], px.save_gaussian, one, inputs=X, predict=lambda x: np.ones((len(x), 1)))
+# Small logits are compared as closely as large ones.
+tiny = [px.dense(1e-6 * p[0], 1e-6 * p[1], layout="out,in")]
+refuses(["output"], px.save_gaussian, tiny, inputs=X, predict=lambda x: 1.001e-6 * mlp(p[:2], x))
+assert "nothing was compared" in notes(px.save_gaussian, path("unchecked"), two)
+# The spread of plain arrays is what the framework says (spread=), or a note says that nobody said it.
+four = [px.dense(p[0], p[1], p[0] ** 2, p[1] ** 2, "relu", "out,in", "sd"), two[1]]
+assert "were not compared" in notes(px.save_gaussian, path("as-given"), four, inputs=X, logits=mlp(p, X))
+assert "reference.spread" not in arrays("as-given") and "reference.spread" in arrays("gaussian-out-in")
+assert "were not compared" not in notes(px.save_gaussian, path("spread"), four, inputs=X, logits=mlp(p, X), spread=[(p[0] ** 2, p[1] ** 2), (None, None)])
+for pairs, words in (([(np.abs(p[0]), None), (None, None)], ["layer 0", "weight", "scale='sd'"]), ([(p[0] ** 2, None)], ["each of the 2"]),
+                     (0.1, ["pair"]), ([(None, None), (0.1, None)], ["layer 1", "'none'"])):
+    refuses(words, px.save_gaussian, four, inputs=X, logits=mlp(p, X), spread=pairs)
+refuses(["samples"], px.save_samples, [p], ["relu", "identity"], "out,in", inputs=X, logits=mlp(p, X), spread=[(0, 0), (0, 0)])
+assert all("reference.spread" in arrays(n) for n in ("tfp", "pyro", "mixed")) and "reference.spread" not in arrays("numpyro")
+
+# One line for what a caller may well do.
+lay = [LinearReparameterization(*make(5, 3))]
+refuses(["nodir", "written"], lambda to: px.save_gaussian(os.path.join(FOLDER, "nodir", "net.npz"), two))
+refuses(["list", "save_torch_ensemble"], px.save_torch, lay, X)
+refuses(["dict", "psafe import"], px.save_torch, {"w": 1}, X)
+net = Sequential(*lay)
+refuses(["want five words"], px.save_torch, net, X, names=("mu_weight", "rho_weight"))
+refuses(["want five words"], px.save_torch, net, X, names=("mu_weight", None, None, None, "sd"))
+refuses(["sixth", "x @ W"], px.save_torch, net, X, names=("mu_weight", "rho_weight", None, None, "softplus", "x @ W"))
+refuses(["softplus:much"], px.save_torch, net, X, names=("mu_weight", "rho_weight", None, None, "softplus:much"))
+refuses(["no layer has both w_mu"], px.save_torch, net, X, names=("w_mu", "w_rho", None, None, "softplus"))
+refuses(["(40, 4)", "5 numbers"], px.save_torch, net, X[:, :4])
+refuses(["predict=", "ZeroDivisionError"], px.save_torch, net, X, predict=lambda x: 1 // 0)
+refuses(["one of"], px.save_torch, net, X, predict=net, logits=X[:, :3])
+print("array cases: done")

@@ -1,0 +1,325 @@
+"""Real torch: networks trained for a few steps and exported."""
+import torch
+from torch import nn
+
+from cases import arrays, header, notes, np, path, px, refuses, rng
+
+torch.manual_seed(1)
+X = rng.rand(200, 4).astype(np.float32)
+Y = (X[:, 0] > X[:, 1]).astype(np.int64) + 2 * (X[:, 2] > X[:, 3])
+
+
+class Bayes(nn.Module):
+    """A layer of one's own; attributes and words as the names say."""
+
+    def __init__(self, n_in, n_out, names=("weight_mean", "weight_rho", "bias_mean", "bias_rho"), spread=-4.0, bias=True,
+                 sd=lambda s: torch.log1p(torch.exp(s)), turned=False, pair=False):
+        super().__init__()
+        shape = (n_in, n_out) if turned else (n_out, n_in)
+        self.names, self.sd, self.turned, self.pair = names, sd, turned, pair
+        for name, size, value in zip(names, (shape, shape, (n_out,), (n_out,)), (None, spread, None, spread)):
+            start = torch.randn(size) / n_in ** 0.5 if value is None else torch.full(size, value) + 0.1 * torch.rand(size)
+            setattr(self, name, nn.Parameter(start) if bias or "b" not in name[:1] else None)
+
+    def forward(self, x):
+        W, sW, b, sb = (getattr(self, n) for n in self.names)
+        W = W + self.sd(sW) * torch.randn_like(W)
+        y = x @ (W if self.turned else W.T)
+        y = y if b is None else y + b + self.sd(sb) * torch.randn_like(b)
+        return (y, torch.tensor(0.0)) if self.pair else y
+
+
+def train(net, steps=20, x=X):
+    optimiser = torch.optim.Adam(net.parameters(), 0.05)
+    for _ in range(steps):
+        out = net(torch.as_tensor(x))
+        loss = nn.functional.cross_entropy(out[0] if isinstance(out, tuple) else out, torch.as_tensor(Y))
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    return net
+
+
+# A Sequential of own layers, with an input that must be flattened and a softmax that psafe leaves out.
+net = train(nn.Sequential(nn.Flatten(), Bayes(4, 4), nn.LeakyReLU(0.1), Bayes(4, 4), nn.Tanh(), nn.Linear(4, 4), nn.LogSoftmax(1)))
+before = [p.clone() for p in net.parameters()]
+mode = torch.random.get_rng_state()
+said = notes(px.save_torch, path("sequential"), net, X[:50].reshape(50, 1, 2, 2), note="mine")
+assert "log_softmax" in said and header("sequential")["note"].startswith("mine; "), said
+assert all(torch.equal(a, b) for a, b in zip(before, net.parameters())) and net.training
+assert torch.equal(mode, torch.random.get_rng_state())
+assert header("sequential")["input_shape"] == [1, 2, 2] and header("sequential")["scale"] == "softplus"
+assert header("sequential")["layers"][0]["activation"] == "leaky_relu:0.1"
+assert header("sequential")["layers"][2] == {"kind": "dense", "activation": "identity", "in": 4, "out": 4,
+                                             "weight_scale": "none", "bias_scale": "none"}
+got = arrays("sequential")
+assert np.array_equal(got["layers.0.weight.scale"], net[1].weight_rho.detach().numpy().T)
+with torch.no_grad():
+    logits = X[:50]
+    for k, (layer, act) in enumerate([(net[1], net[2]), (net[3], net[4]), (net[5], lambda z: z)]):
+        W, b = (layer.weight, layer.bias) if k == 2 else (layer.weight_mean, layer.bias_mean)
+        logits = act(nn.functional.linear(torch.as_tensor(logits), W, b))
+assert np.abs(got["reference.logits"] - logits.numpy()).max() < 1e-5
+
+
+# A forward() of its own needs layers=, and a wrong order, activation or layout does not pass.
+class Net(nn.Module):
+    def __init__(self, **kw):
+        super().__init__()
+        self.out, self.hidden = Bayes(4, 4, **kw), Bayes(4, 4, **kw)
+
+    def forward(self, x):
+        x = self.hidden(x)
+        x = self.out(torch.relu(x[0] if isinstance(x, tuple) else x))
+        return x
+
+
+net = train(Net(pair=True))
+refuses(["Net", "layers=", "net.out"], px.save_torch, net, X)
+px.save_torch(path("forward"), net, X, layers=[(net.hidden, "relu"), (net.out, "identity")])
+refuses(["output"], px.save_torch, net, X, layers=[(net.out, "relu"), (net.hidden, "identity")])
+refuses(["output"], px.save_torch, net, X, layers=[(net.hidden, "tanh"), (net.out, "identity")])
+refuses(["inputs="], px.save_torch, net, None, layers=[(net.hidden, "relu"), net.out])
+
+refuses(['(net.out, "relu"), (net.hidden, "identity")]'], px.save_torch, net, X)
+refuses(['write "relu"'], px.save_torch, net, X, layers=[(net.hidden, torch.relu), net.out])
+refuses(['write "leaky_relu:SLOPE"'], px.save_torch, net, X, layers=[(net.hidden, nn.functional.leaky_relu), net.out])
+refuses(["no gelu"], px.save_torch, net, X, layers=[(net.hidden, nn.functional.gelu), net.out])
+refuses(["Norm", "mean=", "names="], px.save_torch, nn.Sequential(type("Norm", (nn.Identity,), {})(), net.hidden), X)
+
+
+# Layers that draw outputs in training mode, and none in evaluation; one that never draws; a small error in the spread.
+class Local(nn.Module):
+    def __init__(self, n_in, n_out, rho, sd=nn.functional.softplus, draws=True):
+        super().__init__()
+        self.weight_mu, self.bias_mu = nn.Parameter(torch.randn(n_out, n_in)), nn.Parameter(torch.randn(n_out))
+        self.weight_rho, self.bias_rho = nn.Parameter(rho + 0.1 * torch.rand(n_out, n_in)), nn.Parameter(torch.full((n_out,), rho - 3))
+        self.sd, self.draws = sd, draws
+
+    def forward(self, x):
+        y = x @ self.weight_mu.T + self.bias_mu
+        noise = (x ** 2 @ (self.sd(self.weight_rho) ** 2).T + self.sd(self.bias_rho) ** 2).sqrt() * torch.randn_like(y)
+        return y + noise if self.draws and self.training else y
+
+
+class Inside(nn.Module):  # normalises its inputs itself
+    def __init__(self, one, two):
+        super().__init__()
+        self.one, self.two = one, two
+
+    def forward(self, x):
+        return self.two(torch.relu(self.one((x - 0.3) / 0.7)))
+
+
+net = Inside(Local(4, 6, -1.0), Local(6, 3, -4.0)).eval()
+lay = [(net.one, "relu"), (net.two, "identity")]
+said = notes(px.save_torch, path("inside"), net, X, layers=lay, mean=0.3, std=0.7)
+assert "normalises its inputs itself" in said and "compared" not in said and not net.training, said
+assert np.isfinite(arrays("inside")["reference.spread"]).all() and arrays("inside")["input.mean"].tolist() == [0.3]
+logits = net(torch.as_tensor(X)).detach()
+core = nn.Sequential(net.one, nn.ReLU(), net.two)
+for model, more in ((core, {}), (net, {"logits": logits}), (net, {"predict": net}), (net, {"predict": core}), (net, {"predict": lambda x: net(x)})):
+    px.save_torch(path("inside-other"), model, X, layers=None if model is core else lay, mean=0.3, std=0.7, **more)
+    assert np.allclose(arrays("inside-other")["reference.logits"], logits[:256], atol=1e-4)
+refuses(["about mean=0.3, std=0.7 fits"], px.save_torch, net, X, layers=lay)
+refuses(["about mean=0.3, std=0.7 fits"], px.save_torch, net, X, layers=lay, mean=0.3, std=0.75)
+refuses(["activation were relu"], px.save_torch, net, X, layers=[(net.one, "tanh"), net.two], mean=0.3, std=0.7)
+refuses(["activation were relu"], px.save_torch, core, X, layers=[(net.one, "tanh"), net.two], mean=0.3, std=0.7)
+refuses(["(5, 3)"], px.save_torch, net, X[:5, :3], layers=lay)
+words = ("weight_mu", "weight_rho", "bias_mu", "bias_rho")
+refuses(["vary by", "log_sd"], px.save_torch, net, X, layers=lay, mean=0.3, std=0.7, names=words + ("log_sd",))
+for factor in (0.85, 1.15):  # weights alone, or biases alone, whose sd is a twentieth of that of the weights
+    for shape in ((4, 6), (1, 1)):
+        softplus = nn.functional.softplus
+        net = nn.Sequential(Local(*shape, -1.0, sd=lambda s, f=factor: softplus(s) * (f if s.dim() == 2 else 1)))
+        refuses(["weights vary by"], px.save_torch, net, X[:, :shape[0]])
+        net[0].sd = lambda s, f=factor: softplus(s) * (f if s.dim() == 1 else 1)
+        refuses(["biases vary by"], px.save_torch, net, X[:, :shape[0]])
+        net[0].sd = lambda s, f=factor: softplus(s) * (1 - (1 - f) / 10)
+        px.save_torch(path("near"), net, X[:, :shape[0]])
+        assert np.isfinite(arrays("near")["reference.spread"]).all()
+# The mean of all variances is that of all standard deviations here; those of halves are not.
+net = nn.Sequential(Local(4, 6, 0.0, sd=lambda s: s))
+net[0].weight_rho.data, net[0].bias_rho.data = torch.tensor([0.3, 1.2]).repeat(6, 2), torch.full((6,), 0.1)
+refuses(["weights vary by"], px.save_torch, net, X, names=words + ("variance",))
+# What cannot be compared is said, and no number claims it.
+net = nn.Sequential(Local(4, 3, -2.0, draws=False))
+said = notes(px.save_torch, path("mute"), net, X)
+assert "weights of layer 0 (Local) are as given and were not compared: it does not draw" in said and "biases" in said, said
+assert "reference.spread" not in arrays("mute")
+px.save_torch(path("said"), net, X, spread=[[nn.functional.softplus(p) for p in (net[0].weight_rho, net[0].bias_rho)]])
+assert np.isfinite(arrays("said")["reference.spread"]).all()
+net = nn.Sequential(Local(4, 3, -30.0), nn.ReLU(), Local(3, 3, -1.0))
+assert "too small" in notes(px.save_torch, path("tiny"), net, X) or "does not draw" in header("tiny")["note"]
+assert np.isnan(arrays("tiny")["reference.spread"][0]).all() and np.isfinite(arrays("tiny")["reference.spread"][1]).all()
+
+# Other names and scales; x @ W in square layers; sd for variance is noticed by drawing.
+names = ("w_mu", "w_s", "b_mu", "b_s")
+net = train(Net(names=names, spread=-3.0, sd=torch.exp))
+lay = [(net.hidden, "relu"), net.out]
+refuses(["names="], px.save_torch, net, X, layers=lay)
+px.save_torch(path("log_sd"), net, X, layers=lay, names=names + ("log_sd",))
+assert header("log_sd")["scale"] == "log_sd"
+refuses(["vary by", "log_variance"], px.save_torch, net, X, layers=lay, names=names + ("log_variance",))
+net = train(Net(names=names, spread=0.3, sd=lambda s: s, turned=True))
+lay = [(net.hidden, "relu"), net.out]
+refuses(["no sd"], px.save_torch, net, X, layers=lay, names=names + ("sd", "in,out"))
+for layer in (net.hidden, net.out):
+    for a in (layer.w_s, layer.b_s):
+        a.data.abs_().clamp_(min=0.1)
+refuses(["vary by"], px.save_torch, net, X, layers=lay, names=names + ("variance", "in,out"))
+refuses(["output"], px.save_torch, net, X, layers=lay, names=names + ("sd",))
+px.save_torch(path("turned"), net, X, layers=lay, names=names + ("sd", "in,out"))
+net.extra = nn.Parameter(torch.ones(1))
+net.out.gain = nn.Parameter(torch.ones(1))
+refuses(["gain"], px.save_torch, net, X, layers=lay, names=names + ("sd", "in,out"))
+
+# The biases' own spread is compared too: sd of biases for variances; and a spread that is turned.
+class Apart(Bayes):
+    def forward(self, x):
+        W, sW, b, sb = (getattr(self, n) for n in self.names)
+        y = x @ (W + self.sd(sW) * torch.randn_like(W)).T
+        return y + b + (sb ** 2 if self.wrong else sb) * torch.randn_like(b)
+
+
+net = nn.Sequential(Apart(40, 4, names=("weight_mean", "weight_sd", "bias_mean", "bias_sd"), spread=0.2, sd=lambda s: s))
+x = rng.rand(30, 40)
+net[0].wrong = False
+px.save_torch(path("apart"), net, x)
+net[0].wrong = True
+refuses(["biases vary by"], px.save_torch, net, x)
+net = nn.Sequential(Bayes(4, 4, names=("weight_mean", "weight_sd", "bias_mean", "bias_sd"), spread=0.1, sd=lambda s: s.t()))
+net[0].weight_sd.data[0] = 1.0
+net[0].bias_sd.data[:] = 0.05
+refuses(["weights vary by"], px.save_torch, net, X)
+
+# Normalisation: outside of the network, by Normalize, by BatchNorm1d at each place where it folds.
+x = (X * [1, 2, 30, 4] + [5, 6, 70, 8]).astype(np.float32)
+m, s = x.mean(0), x.std(0)
+net = train(nn.Sequential(Bayes(4, 8), nn.ReLU(), Bayes(8, 4)), x=(x - m) / s)
+px.save_torch(path("normalised"), net, x[:40], mean=m, std=s)
+net = train(nn.Sequential(nn.BatchNorm1d(4), Bayes(4, 8), nn.BatchNorm1d(8), nn.ReLU(), Bayes(8, 4, bias=False), nn.BatchNorm1d(4)), 50, x)
+px.save_torch(path("batchnorm"), net, x[:40])
+assert header("batchnorm")["scale"] == "sd" and "input.mean" in arrays("batchnorm")
+net = train(nn.Sequential(Bayes(4, 8), nn.ReLU(), nn.BatchNorm1d(8), nn.Dropout(0.5), nn.Linear(8, 4)))
+assert "Dropout(0.5) is off" in notes(px.save_torch, path("batchnorm-before"), net, X[:40])
+refuses(["random", "BatchNorm1d"], px.save_torch, nn.Sequential(Bayes(4, 8), nn.ReLU(), nn.BatchNorm1d(8), Bayes(8, 4)), X)
+refuses(["BatchNorm1d", "behind"], px.save_torch, nn.Sequential(Bayes(4, 8), nn.ReLU(), nn.BatchNorm1d(8), nn.BatchNorm1d(8), nn.Linear(8, 4)), X)
+refuses(["BatchNorm1d", "behind"], px.save_torch, nn.Sequential(nn.BatchNorm1d(4), nn.BatchNorm1d(4), nn.Linear(4, 4)), X)
+refuses(["running"], px.save_torch, nn.Sequential(Bayes(4, 8), nn.BatchNorm1d(8, track_running_stats=False), nn.ReLU(), Bayes(8, 4)), X)
+
+
+class Normalize(nn.Module):  # as torchvision.transforms.Normalize
+    def __init__(self, mean, std):
+        super().__init__()
+        self.mean, self.std = mean, std
+
+    def forward(self, x):
+        return (x - torch.tensor(self.mean)[:, None, None]) / torch.tensor(self.std)[:, None, None]
+
+
+images = rng.rand(30, 3, 2, 2).astype(np.float32)
+net = nn.Sequential(Normalize([0.4, 0.5, 0.6], [0.2, 0.25, 0.3]), nn.Flatten(), Bayes(12, 5), nn.Sigmoid(), Bayes(5, 3, bias=False))
+px.save_torch(path("normalize"), net, images)
+assert arrays("normalize")["input.mean"].tolist() == [0.4] * 4 + [0.5] * 4 + [0.6] * 4
+px.save_torch(path("channels"), net[1:], images, mean=np.array([0.4, 0.5, 0.6]).reshape(3, 1, 1), std=0.25)
+assert "reach from" in notes(px.save_torch, path("normalised-images"), net[1:], images - 0.5)
+refuses(["mean"], px.save_torch, net[1:], images, mean=[0.4, 0.5, 0.6], std=0.25)
+
+# What psafe does not have is refused by name.
+for module, words in ((nn.GELU(), ["GELU"]), (nn.Conv2d(1, 2, 2), ["Conv2d", "convolution"]), (nn.Softmax(1), ["Softmax", "end"]),
+                      (nn.Dropout2d(), ["Dropout2d"]), (nn.LayerNorm(4), ["LayerNorm"]), (nn.Flatten(0), ["Flatten"]),
+                      (nn.PReLU(), ["PReLU"])):
+    refuses(words, px.save_torch, nn.Sequential(Bayes(4, 4), module, Bayes(4, 4)), X)
+refuses(["half precision", "float()"], px.save_torch, nn.Sequential(Bayes(4, 4)).bfloat16(), X)
+refuses(["inputs= has shape (200, 3)"], px.save_torch, nn.Sequential(Bayes(4, 4)), X[:, :3])
+refuses(["cannot be called with inputs of shape (30, 3, 2, 2)", "as it takes them"], px.save_torch, nn.Sequential(Bayes(12, 4)), rng.rand(30, 3, 2, 2))
+refuses(["layers[0]", "'hidden' is none of relu"], px.save_torch, net, X, layers=["hidden", "out"])
+refuses(["models="], px.save_torch_ensemble, [], X)
+refuses(["activation"], px.save_torch, nn.Sequential(nn.ReLU(), Bayes(4, 4)), X)
+refuses(["last layer"], px.save_torch, nn.Sequential(Bayes(4, 4), nn.ReLU()), X)
+bad = nn.Sequential(Bayes(4, 4), nn.ReLU(), Bayes(4, 4))
+bad[2].weight_mean.data[1, 3] = float("nan")
+refuses(["layer 2", "nan"], px.save_torch, bad, X)
+
+# MC dropout and deep ensembles.
+net = train(nn.Sequential(nn.Linear(4, 16), nn.Dropout(0.1), nn.ReLU(), nn.Linear(16, 16, bias=False), nn.ReLU(), nn.Dropout(0.3), nn.Linear(16, 4)))
+px.save_torch_dropout(path("dropout"), net, X[:30])
+assert [e["rate"] for e in header("dropout")["layers"]] == [0, 0.1, 0.3]
+refuses(["tanh"], px.save_torch_dropout, nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.1), nn.Tanh(), nn.Linear(4, 4)), X)
+refuses(["no Dropout"], px.save_torch_dropout, nn.Sequential(nn.Linear(4, 4)), X)
+nets = [train(nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Tanh(), nn.Linear(8, 4))) for _ in range(3)]
+px.save_torch_ensemble(path("ensemble"), nets, X[:30])
+refuses(["network 1"], px.save_torch_ensemble, [nets[0], nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 4))], X)
+
+
+# laplace-torch: objects with the attributes that its sources give them, over a real network.
+class ParametricLaplace:
+    def __init__(self, model, params, last=None):
+        self.model, self.params = model, params
+        if last is not None:
+            self.model = type("FeatureExtractor", (), {"model": model, "last_layer": last})()
+        self.mean = nn.utils.parameters_to_vector(params).detach()
+
+
+class DiagLaplace(ParametricLaplace):
+    @property
+    def posterior_scale(self):
+        return torch.linspace(0.01, 0.1, len(self.mean))
+
+
+class FullLaplace(ParametricLaplace):
+    @property
+    def posterior_scale(self):
+        n = len(self.mean)
+        return torch.tril(torch.linspace(-0.01, 0.02, n * n).reshape(n, n)) + 0.05 * torch.eye(n)
+
+
+class KronLaplace(ParametricLaplace):
+    def sample(self, n_samples=100):
+        return self.mean + 0.1 * torch.randn(n_samples, len(self.mean))
+
+
+class LLLaplace(ParametricLaplace):
+    pass
+
+
+class DiagLLLaplace(LLLaplace, DiagLaplace):
+    pass
+
+
+class KronLLLaplace(LLLaplace, KronLaplace):
+    pass
+
+
+net = train(nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4)))
+every, last = list(net.parameters()), list(net[2].parameters())
+px.save_laplace(path("laplace-diag"), DiagLaplace(net, every), X[:30])
+assert np.allclose(arrays("laplace-diag")["layers.0.weight.scale"], torch.linspace(0.01, 0.1, 40)[:16].reshape(4, 4).T)
+px.save_laplace(path("laplace-layers"), DiagLaplace(net, every), X[:30], layers=lambda n: [(n[0], "relu"), n[2]])
+px.save_laplace(path("laplace-last"), DiagLLLaplace(net, last, net[2]), X[:30])
+assert header("laplace-last")["layers"][0]["weight_scale"] == "none" and header("laplace-last")["scale"] == "sd"
+full = FullLaplace(net, every)
+assert "drawn" in notes(px.save_laplace, path("laplace-full"), full, X[:30], samples=20, seed=7)
+px.save_laplace(path("laplace-kron"), KronLaplace(net, every), X[:30], samples=20)
+px.save_laplace(path("laplace-kron-last"), KronLLLaplace(net, last, net[2]), X[:30], samples=5)
+drawn = arrays("laplace-kron-last")
+assert np.ptp(drawn["layers.0.weight.samples"], axis=0).max() == 0 < np.ptp(drawn["layers.1.weight.samples"], axis=0).min()
+assert all(torch.equal(a, b) for a, b in zip(every, net.parameters()))
+# The covariance of many draws is S S^T, and not S^T S.
+px.save_laplace(path("many"), full, X[:30], samples=4000, seed=7)
+many = arrays("many")
+flat = np.concatenate([np.swapaxes(many["layers.0.weight.samples"], 1, 2).reshape(4000, -1), many["layers.0.bias.samples"]], 1)
+S = full.posterior_scale.numpy()
+assert np.abs(np.cov(flat.T) - (S @ S.T)[:20, :20]).max() < 0.1 * np.abs(S @ S.T).max()
+import os
+os.remove(path("many"))
+
+
+class SubnetLaplace(DiagLaplace):
+    pass
+
+
+refuses(["SubnetLaplace"], px.save_laplace, SubnetLaplace(net, every), X)
+refuses(["parameter"], px.save_laplace, DiagLaplace(net, every + [nn.Parameter(torch.ones(3))]), X)
+print("torch cases: done")
