@@ -23,13 +23,16 @@ func TestTotalTimeLimit(t *testing.T) {
 			want := readTest(t, whole)
 			stops := 0
 			for limit := time.Millisecond; ; limit = limit * 3 / 2 { // a busy machine may take long for anything
+				start := time.Now()
 				e := signalled(t, 0, append(args, "--out", out, "--resume", "--total-time-limit", limit.String()))
 				if e.status == exitDone {
 					break
 				}
 				left, err := os.ReadFile(out + run.PartialSuffix)
 				kept := strings.Contains(e.text, "records are in")
-				if e.status != exitTime || !strings.HasPrefix(e.text, "psafe: --total-time-limit ended the run") || !strings.HasPrefix(want, string(left)) || kept != (err == nil && len(left) > 0) {
+				// A machine so busy that the program was ended (endLate) may not have come to the file.
+				late := !kept && time.Since(start) > limit+respite
+				if e.status != exitTime || !strings.HasPrefix(e.text, "psafe: --total-time-limit ended the run") || !strings.HasPrefix(want, string(left)) || !late && kept != (err == nil && len(left) > 0) {
 					t.Fatalf("after %v: %+v, left %q", limit, e, left)
 				}
 				stops++
@@ -43,7 +46,7 @@ func TestTotalTimeLimit(t *testing.T) {
 }
 
 // TestTimeLimitInAPass: an input's time ends within a pass over a network of 2,000 layers,
-// which takes a minute.
+// which takes a minute, and longer on a machine as busy as makes this take long too.
 func TestTimeLimitInAPass(t *testing.T) {
 	net, points := deepNet(t, 2000, 8)
 	out := filepath.Join(t.TempDir(), "r.jsonl")
@@ -52,7 +55,7 @@ func TestTimeLimitInAPass(t *testing.T) {
 	if n := strings.Count(readTest(t, out), `"stopped":"time limit"`); n != 3 {
 		t.Errorf("%d of 3 inputs were stopped", n)
 	}
-	if took := time.Since(start); took > 20*time.Second {
+	if took := time.Since(start); took > time.Minute {
 		t.Errorf("three inputs of 50 ms took %v", took)
 	}
 	psafe(t, exitDone, "check", out)

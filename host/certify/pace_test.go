@@ -1,8 +1,11 @@
 package certify
 
 import (
+	"context"
 	"math"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -210,4 +213,74 @@ type counting struct {
 func (c *counting) MergeRows(m bound.MergeRows) error {
 	c.merged += m.Items
 	return c.Device.MergeRows(m)
+}
+
+// TestWorkThatComesBack: what an engine gives back is done, also if its device is dropped
+// after the other engine has found nothing more to do.
+func TestWorkThatComesBack(t *testing.T) {
+	a, b := &Engine{}, &Engine{}
+	left, wait := map[*Engine][]int{a: {1}, b: {0}}, make(chan bool)
+	begun := make(chan bool)
+	var mu sync.Mutex
+	next := func(e *Engine) (i int, more bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		if len(left[e]) == 0 {
+			if e == b {
+				close(wait)
+			}
+			return 0, false
+		}
+		i, left[e] = left[e][0], left[e][1:]
+		return i, true
+	}
+	var done atomic.Int32
+	err := share(t.Context(), []*Engine{a, b}, next, func(_ context.Context, e *Engine, i int) error {
+		switch i {
+		case 0:
+			<-begun
+		case 1:
+			close(begun)
+			<-wait
+			mu.Lock()
+			left[a] = []int{2, 3}
+			mu.Unlock()
+		case 2:
+			e.recheck.off = &Dropped{}
+		}
+		done.Add(1)
+		return nil
+	}, nil)
+	if err != nil || done.Load() != 4 {
+		t.Errorf("%v, %d of 4 are done", err, done.Load())
+	}
+}
+
+// slow is a device that takes its time.
+type slow struct{ bound.Device }
+
+func (s slow) NewArray(n int) (bound.Array, error) {
+	time.Sleep(2 * time.Millisecond)
+	return s.Device.NewArray(n)
+}
+
+// TestTimeUpInARecheck: where all is asked again, and the time is up while it is, there is
+// a result nevertheless.
+func TestTimeUpInARecheck(t *testing.T) {
+	post, tasks := deep(4, 0.01, 3)
+	for _, share := range []float64{1, 1e-12} {
+		spare := func() bound.Device { return slow{fallback.New(bound.Float32)} }
+		e, err := NewEngine(fallback.New(bound.Float32), spare, post, 12)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		e.Recheck(Recheck{Share: share})
+		n := 0
+		cfg := Config{Strategy: Centred, Method: bound.LBP, TimeLimit: 50 * time.Millisecond}
+		err = Run(t.Context(), []*Engine{e}, cfg, tasks, nil, func(*Result) error { n++; return nil })
+		if err != nil || n != len(tasks) {
+			t.Errorf("recheck %v: %d results of %d, %v", share, n, len(tasks), err)
+		}
+	}
 }

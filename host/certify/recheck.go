@@ -94,7 +94,11 @@ func recheckSome[P any](e *Engine, work string, chunk []P, answers []answer, ask
 		return nil
 	}
 	if r.launched++; r.Share == 1 {
-		return compareAll(e, work, chunk, answers, ask)
+		err := compareAll(e, work, chunk, answers, ask)
+		if err != nil { // nothing is taken in, so no result waits for this chunk
+			r.launched--
+		}
+		return err
 	}
 	one := rand.New(rand.NewPCG(r.Seed, r.launched)).IntN(len(chunk))
 	items, given := []P{chunk[one]}, []answer{answers[one]} // copies: what r.again keeps is small

@@ -190,21 +190,30 @@ func groupOfOne(*Engine, Config) int { return 1 }
 func share[W any](ctx context.Context, engines []*Engine, next func(e *Engine) (w W, more bool), work func(ctx context.Context, e *Engine, w W) error, finish func(context.Context, *Engine) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	var left atomic.Int32 // engines that take work
-	left.Store(int32(len(engines)))
+	var mu sync.Mutex
+	left := len(engines) // that take work
+	// turn is next, unless the engine is to leave the work to others. Work may come back, so
+	// one that found none does not count as another: mu makes that and leaving one step each.
+	turn := func(e *Engine, counted *bool) (w W, more bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		if e.recheck.off != nil && !*counted {
+			left--
+			if *counted = true; left > 0 {
+				return w, false
+			}
+		}
+		if w, more = next(e); !more && !*counted {
+			left--
+			*counted = true
+		}
+		return w, more
+	}
 	var wait sync.WaitGroup
 	for _, e := range engines {
 		wait.Go(func() {
-			for counted := false; ; {
-				if e.recheck.off != nil && !counted {
-					if counted = true; left.Add(-1) > 0 {
-						break
-					}
-				}
-				if ctx.Err() != nil {
-					break
-				}
-				w, more := next(e)
+			for counted := false; ctx.Err() == nil; {
+				w, more := turn(e, &counted)
 				if !more {
 					break
 				}
