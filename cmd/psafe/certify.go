@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -54,6 +55,9 @@ type certifyFlags struct {
 	require   string
 	failUnder string
 	quiet     bool
+	progress  string
+	limit     time.Duration
+	total     time.Duration
 
 	failUnless []string
 	gates      []*gate
@@ -83,7 +87,10 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&c.failUnder, "fail-under", "0", "exit with status 10 if a p_lower, as it is printed, is under this")
 	f.StringArrayVar(&c.failUnless, "fail-unless", nil, "exit with status 10 unless this share of the inputs has this verdict, as in \"safe>=0.95\"; safe, unsafe or unknown, >=, <=, > or <; may be given several times")
 	f.BoolVar(&c.out.OmitTiming, "omit-timing", false, "leave the fields seconds and peak_bytes out, so that two runs give identical files")
-	f.BoolVar(&c.quiet, "quiet", false, "no table, progress bar or notes")
+	f.DurationVar(&c.limit, "time-limit", 0, "how long an input may take, such as 10s; its record has what was proved until then (default no limit)")
+	f.DurationVar(&c.total, "total-time-limit", 0, "how long the run may take, such as 1h; then it ends with status 5 and keeps what is finished (default no limit)")
+	f.StringVar(&c.progress, "progress", progressAuto, "auto (a bar on a terminal, elsewhere a line every 30 s), json (a line of JSON every second) or none")
+	f.BoolVar(&c.quiet, "quiet", false, "no table, progress or notes; --progress json still counts")
 }
 
 // job is what the flags ask for.
@@ -120,6 +127,8 @@ func (c *certifyFlags) job(f *pflag.FlagSet) (*run.Job, error) {
 		Require:   require,
 		Recheck:   given(f, "recheck", c.recheck),
 		Out:       c.out,
+
+		TimeLimit: given(f, "time-limit", c.limit), TotalTimeLimit: given(f, "total-time-limit", c.total),
 	}, nil
 }
 
@@ -136,6 +145,9 @@ func parseCertify(args []string, stdout io.Writer) (*certifyFlags, *run.Job, err
 	}
 	var err error
 	if c.gates, err = parseGates(c.failUnless); err != nil {
+		return nil, nil, err
+	}
+	if err := progressMistaken(c.progress); err != nil {
 		return nil, nil, err
 	}
 	job, err := c.job(f)
@@ -170,16 +182,18 @@ func runCertify(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if !onTerminal(stdout) {
 		job.Stdout = exactly(stdout)
 	}
-	bar := &bar{w: stderr}
+	progress := newProgress(stderr, c.progress)
 	// Records on a terminal show by themselves how far the run is.
-	if _, terminal := isTerminal(stdout); !c.quiet && !(terminal && job.Out.Path == "") {
-		job.Progress = bar.update
+	_, terminal := isTerminal(stdout)
+	if c.progress == progressJSON || !c.quiet && !(terminal && job.Out.Path == "") {
+		job.Progress = progress.update
 	}
 	if !c.quiet {
 		job.Note = func(n run.Note) { note(stderr, n) }
 	}
+	defer endLate(job.TotalTimeLimit, stderr)()
 	records, err := job.Run(ctx)
-	bar.end()
+	progress.end()
 	if err != nil {
 		return err
 	}

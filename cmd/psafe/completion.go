@@ -119,6 +119,8 @@ func flagWords(command, flag string) []string {
 			words = append(words, kind)
 		}
 		return words
+	case "progress":
+		return []string{"auto", "json", "none"}
 	case "device":
 		return []string{"auto", "cpu", "gpu", "all-gpus"}
 	case "against":

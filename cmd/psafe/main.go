@@ -22,6 +22,7 @@ const (
 	exitUsage       = 2  // a flag or a file is wrong, or a result cannot be written
 	exitDevice      = 3  // the device asked for is absent, refused or broke
 	exitInterrupted = 4  // interrupted; finished records are in OUT.partial, for --resume
+	exitTime        = 5  // --total-time-limit ended the run; finished records as after 4
 	exitUnder       = 10 // --fail-under or --fail-unless refuses what was found
 )
 
@@ -125,6 +126,7 @@ func status(err error, stderr io.Writer) int {
 	var child *exited
 	var device *run.DeviceError
 	var interrupted *run.Interrupted
+	var late *run.OutOfTime
 	var contradiction *run.Contradiction
 	var between *paper.Contradiction
 	status := exitUsage
@@ -137,6 +139,8 @@ func status(err error, stderr io.Writer) int {
 		status = s.status
 	case errors.As(err, &contradiction), errors.As(err, &between):
 		status = exitDifference
+	case errors.As(err, &late):
+		status = exitTime
 	case errors.As(err, &interrupted):
 		status = exitInterrupted
 	case errors.Is(err, context.Canceled):
@@ -160,10 +164,10 @@ const exitText = `0 done (whatever the verdicts), 1 crosscheck found a differenc
 certify or paper bounds that contradict each other, or check a record that does
 not pass or a missing task, 2 a flag or file is wrong or a result cannot be
 written, 3 the device is absent, refused or broke, or its driver crashed or hung,
-4 interrupted (SIGINT, SIGTERM, SIGHUP), 10 a p_lower is under --fail-under or a
-share of the inputs is not what --fail-unless asks for. After 1, 3 and 4, records
-that certify had finished are in OUT.partial, and certify or paper with --resume
-goes on from there.
+4 interrupted (SIGINT, SIGTERM, SIGHUP), 5 certify's --total-time-limit is up, 10 a
+p_lower is under --fail-under or a share of the inputs is not what --fail-unless
+asks for. After 1, 3, 4 and 5, records that certify had finished are in
+OUT.partial, and certify or paper with --resume goes on from there.
 `
 
 func usage(w io.Writer) {

@@ -1,14 +1,155 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/term"
 )
+
+// The values of --progress.
+const (
+	progressAuto = "auto"
+	progressJSON = "json"
+	progressNone = "none"
+)
+
+// progressMistaken says what is no value of --progress.
+func progressMistaken(word string) error {
+	if word == progressAuto || word == progressJSON || word == progressNone {
+		return nil
+	}
+	return fmt.Errorf("--progress %.40q is none of auto, json and none", word)
+}
+
+// How often a line tells of the progress where there is no terminal.
+const (
+	heartbeatEvery = 30 * time.Second
+	jsonEvery      = time.Second
+)
+
+// progress tells how far a run is: as a bar on a terminal, as a line now and then elsewhere,
+// also where nothing has been finished since the last, or as JSON.
+type progress struct {
+	w     io.Writer
+	word  string
+	every time.Duration
+
+	mu          sync.Mutex
+	bar         bar
+	start       time.Time
+	done, total int
+	stop        chan struct{} // nil before the first update, or if no line is due ever
+	stopped     sync.WaitGroup
+}
+
+func newProgress(w io.Writer, word string) *progress {
+	p := &progress{w: w, word: word, bar: bar{w: w}, every: heartbeatEvery}
+	if word == progressJSON {
+		p.every = jsonEvery
+	}
+	return p
+}
+
+// update takes in that done of total are finished; the first call starts the clock.
+func (p *progress) update(done, total int) {
+	if p.word == progressNone {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	first := p.start.IsZero()
+	if first {
+		p.start = time.Now()
+	}
+	p.done, p.total = done, total
+	if _, terminal := isTerminal(p.w); terminal && p.word == progressAuto {
+		p.bar.update(done, total)
+		return
+	}
+	if !first {
+		return
+	}
+	if p.word == progressJSON {
+		p.line()
+	}
+	p.stop = make(chan struct{})
+	p.stopped.Go(func() {
+		tick := time.NewTicker(p.every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				p.mu.Lock()
+				p.line()
+				p.mu.Unlock()
+			case <-p.stop:
+				return
+			}
+		}
+	})
+}
+
+// pace is what is finished in a second, and how long the rest takes at that; ok if that can
+// be told.
+func pace(done, total int, elapsed time.Duration) (rate float64, left time.Duration, ok bool) {
+	if done == 0 || elapsed <= 0 {
+		return 0, 0, false
+	}
+	rate = float64(done) / elapsed.Seconds()
+	seconds := float64(total-done) / rate
+	return rate, time.Duration(min(seconds, 1e9) * float64(time.Second)).Round(time.Second), true
+}
+
+// line tells of the progress in a line; p.mu is held.
+func (p *progress) line() {
+	rate, left, ok := pace(p.done, p.total, time.Since(p.start))
+	if p.word == progressJSON {
+		is := struct {
+			Done  int      `json:"done"`
+			Total int      `json:"total"`
+			Rate  *float64 `json:"rate"`
+			ETA   *float64 `json:"eta_seconds"`
+		}{Done: p.done, Total: p.total}
+		if ok {
+			is.Rate, is.ETA = new(math.Round(rate*1e4)/1e4), new(left.Seconds())
+		}
+		text, err := json.Marshal(is)
+		if err != nil {
+			panic("psafe: " + err.Error())
+		}
+		fmt.Fprintf(p.w, "%s\n", text)
+		return
+	}
+	pace := "none finished yet"
+	if ok {
+		pace = fmt.Sprintf("%.2g/s, %v left", rate, left)
+	}
+	fmt.Fprintf(p.w, "psafe: %d of %d inputs, %s\n", p.done, p.total, pace)
+}
+
+// end removes the bar, or says the last word in JSON.
+func (p *progress) end() {
+	p.mu.Lock()
+	stop := p.stop
+	p.mu.Unlock()
+	if stop != nil {
+		close(stop)
+		p.stopped.Wait()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if stop != nil && p.word == progressJSON {
+		p.line()
+	}
+	p.bar.end()
+}
 
 // bar draws a bar with rate and time left on a terminal, and nothing anywhere else.
 type bar struct {
@@ -41,11 +182,8 @@ func (p *bar) update(done, total int) {
 	if !p.drawn {
 		p.start, p.drawn = time.Now(), true
 	}
-	elapsed := time.Since(p.start).Seconds()
 	tail := fmt.Sprintf(" %d/%d", done, total)
-	if done > 0 && elapsed > 0 {
-		rate := float64(done) / elapsed
-		left := time.Duration(float64(total-done) / rate * float64(time.Second)).Round(time.Second)
+	if rate, left, ok := pace(done, total, time.Since(p.start)); ok {
 		tail += fmt.Sprintf("  %.3g/s  %v left", rate, left)
 	}
 	length := max(5, min(40, width-len(tail)-3))

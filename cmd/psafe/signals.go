@@ -52,7 +52,7 @@ func untilSignal(stderr io.Writer) (ctx context.Context, stop func()) {
 				return
 			}
 			if !supervising.Load() { // a child that got the signal too
-				endNow(stderr)
+				endNow(stderr, func(kept string) error { return &run.Interrupted{Words: kept} })
 			}
 		}
 	}()
@@ -82,9 +82,22 @@ func blameless(ctx context.Context, err error) error {
 	}
 }
 
-// endNow ends the program as interrupted, whatever it is doing.
-func endNow(stderr io.Writer) {
+// endLate ends the program if it goes on for a time of respite after a run's limit: what does
+// not look at its context looks at no limit. stop is for a run that has ended by itself.
+func endLate(limit *time.Duration, stderr io.Writer) (stop func()) {
+	if limit == nil || *limit <= 0 {
+		return func() {}
+	}
+	late := time.AfterFunc(*limit+respite, func() {
+		endNow(stderr, func(kept string) error { return &run.OutOfTime{Words: kept} })
+	})
+	return func() { late.Stop() }
+}
+
+// endNow ends the program, whatever it is doing; because is the reason, told where records are.
+func endNow(stderr io.Writer, because func(kept string) error) {
 	tidy := make(chan struct{})
+	code := status(because(""), io.Discard)
 	go func() { // which may find a disk or a terminal that takes nothing
 		defer close(tidy)
 		kept := strings.Join(outfile.Abandon(), "; ")
@@ -92,12 +105,12 @@ func endNow(stderr io.Writer) {
 			kept = ": " + kept
 		}
 		eraseBar(stderr)
-		status(&run.Interrupted{Words: kept}, stderr)
-		tell(fmt.Sprint("done ", exitInterrupted))
+		status(because(kept), stderr)
+		tell(fmt.Sprint("done ", code))
 	}()
 	select {
 	case <-tidy:
 	case <-time.After(tidying):
 	}
-	os.Exit(exitInterrupted)
+	os.Exit(code)
 }

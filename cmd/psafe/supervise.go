@@ -165,9 +165,9 @@ func chooseDevice(ctx context.Context, p bound.Precision, stderr io.Writer) (str
 	return "cpu", nil
 }
 
-// How long a child has after a signal before it is killed: what is finished is on the
-// disk already.
-const grace = 5 * time.Second
+// How long a child has after a signal before it is killed, a little more than it takes to end
+// by itself: what is finished is on the disk already.
+const grace = respite + 3*tidying
 
 // talk is what a child has reported.
 type talk struct {

@@ -151,6 +151,8 @@ func notOf(kind string) string {
 		return "no whole number from 0: give one such as 10"
 	case "bool":
 		return "neither true nor false: leave the value out for true"
+	case "duration":
+		return "no time: give one with its unit, such as 10s, 5m or 1h"
 	case "intSlice":
 		return "no list of whole numbers: give one such as 0,1"
 	}

@@ -63,6 +63,9 @@ func improve(ctx context.Context, e *Engine, cfg Config, best []*Result, next ru
 			at, tasks = append(at, i), append(tasks, *r.Task)
 		}
 	}
+	if err := ctx.Err(); len(tasks) > 0 && e.cut(ctx, err) {
+		return nil
+	}
 	// Methods want tasks with as many input boxes each.
 	for len(tasks) > 0 {
 		n := groupSize(tasks, len(tasks))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"time"
 
 	"psafe/host/bound"
 	"psafe/host/measure"
@@ -15,25 +16,26 @@ import (
 type centred struct {
 	e   *Engine
 	cfg Config
+	// took is how long it took to verify so many boxes, the last time.
+	took *took
+}
+
+type took struct {
+	boxes int
+	time  time.Duration
 }
 
 // centredBoxes finds, for each task, a mean-centred box as wide as verifies: first one
 // gamma for all layers, then one for each, then (Config.Splits) pieces beyond.
 func centredBoxes(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error) {
-	s := centred{e, cfg}
+	s := centred{e, cfg, &took{}}
 	rays := make([]*ray, len(tasks))
 	for i := range tasks {
 		rays[i] = s.newRay(&tasks[i])
 	}
-	if err := s.uniform(ctx, rays); err != nil {
+	best, err := s.search(ctx, rays)
+	if err != nil && !e.cut(ctx, err) {
 		return nil, err
-	}
-	best := rays
-	if !cfg.Uniform && cfg.Gamma == 0 && len(e.normal.Layers) > 1 {
-		var err error
-		if best, err = s.perLayer(ctx, rays); err != nil {
-			return nil, err
-		}
 	}
 	results, err := s.measure(ctx, best)
 	if err != nil || cfg.Splits == 0 {
@@ -45,6 +47,20 @@ func centredBoxes(ctx context.Context, e *Engine, cfg Config, tasks []property.T
 		}
 	}
 	return results, nil
+}
+
+// search looks for the widest boxes. Where it ends with an error, what it returns is what it
+// has found.
+func (s centred) search(ctx context.Context, rays []*ray) ([]*ray, error) {
+	err := s.uniform(ctx, rays)
+	if err != nil || s.cfg.Uniform || s.cfg.Gamma != 0 || len(s.e.normal.Layers) == 1 {
+		return rays, err
+	}
+	best, err := s.perLayer(ctx, rays)
+	if err != nil {
+		return rays, err
+	}
+	return best, nil
 }
 
 // mostGamma is the half-width at which what is left outside is below 1e-9: wider
@@ -82,9 +98,18 @@ func (s centred) uniform(ctx context.Context, rays []*ray) error {
 	return nil
 }
 
-// verify answers probes by the method that was asked for.
+// verify answers probes by the method that was asked for, unless the time that is left does
+// not allow that and to verify once more what was found.
 func (s centred) verify(ctx context.Context, probes []*probe) error {
-	return s.e.verify(ctx, proof{method: s.cfg.Method}, probes)
+	if t := s.took; len(probes) > 0 && t.boxes > 0 && s.e.timing.short(t.time*time.Duration(1+max(1, len(probes)/t.boxes))) {
+		return errShort
+	}
+	start := time.Now()
+	err := s.e.verify(ctx, proof{method: s.cfg.Method}, probes)
+	if len(probes) > 0 {
+		*s.took = took{len(probes), time.Since(start)}
+	}
+	return err
 }
 
 // gammas is one half-width for all layers, a number of the device's format.
@@ -119,7 +144,10 @@ func (s centred) measureBoxes(ctx context.Context, rays []*ray) ([]*Result, erro
 	results := make([]*Result, len(rays))
 	for i, r := range rays {
 		results[i] = newResult(r.task, s.cfg.Method.String())
-		results[i].Boxing, results[i].Boxes, results[i].Margin = Centred.String(), r.tried, r.failMargin
+		results[i].Boxing, results[i].Boxes = Centred.String(), r.tried
+		if !math.IsInf(r.fail, 1) {
+			results[i].Margin = r.failMargin
+		}
 		if r.best < 0 {
 			continue
 		}
@@ -132,7 +160,12 @@ func (s centred) measureBoxes(ctx context.Context, rays []*ray) ([]*Result, erro
 		probes = append(probes, boxProbe(r.task, &box))
 	}
 	if err := s.e.verify(ctx, proof{method: s.cfg.Method, wantDead: true}, probes); err != nil {
-		return nil, err
+		if !s.e.cut(ctx, err) {
+			return nil, err
+		}
+		for _, r := range results { // nothing is proved of a box that was not verified again
+			r.Gamma = nil
+		}
 	}
 	n := 0
 	for i, r := range rays {

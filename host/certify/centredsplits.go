@@ -112,6 +112,9 @@ func (s centred) splitFrom(ctx context.Context, r *Result, gamma []float64, cuts
 		cuts -= n
 		rest, proved, err := s.tryPieces(ctx, r, children)
 		if err != nil {
+			if s.e.cut(ctx, err) { // what is not proved is in the tree and in no sum
+				return logs, tree, nil
+			}
 			return nil, nil, err
 		}
 		open = append(slices.Clone(open[n:]), rest...)

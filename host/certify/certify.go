@@ -9,6 +9,9 @@ package certify
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"time"
 
 	"psafe/host/bound"
 	"psafe/host/property"
@@ -38,6 +41,9 @@ type Config struct {
 	NoUpper bool
 	// Confidence is for Statistical, in (0, 1).
 	Confidence float64
+	// TimeLimit, above 0, is how long a task may take: what was proved until then is its
+	// result, which says Stopped. Not for Sampled, whose tasks share their boxes.
+	TimeLimit time.Duration
 }
 
 // Run certifies the tasks and calls emit once for each, in the order of the
@@ -66,5 +72,22 @@ func Run(ctx context.Context, engines []*Engine, cfg Config, tasks []property.Ta
 	if err := s.fits(engines[0].posterior); err != nil {
 		return err
 	}
-	return s.run.run(ctx, &job{strategy: s, engines: engines, cfg: cfg, tasks: tasks, progress: progress, emit: emit})
+	if _, shared := s.run.(together); shared && cfg.TimeLimit > 0 {
+		return errors.New("no time limit of a task: tasks share their boxes")
+	}
+	emitted := 0
+	counting := func(r *Result) error { emitted++; return emit(r) }
+	if err := s.run.run(ctx, &job{strategy: s, engines: engines, cfg: cfg, tasks: tasks, progress: progress, emit: counting}); err != nil {
+		return err
+	}
+	return complete(emitted, len(tasks))
+}
+
+// complete says that tasks have no result although nothing failed: a mistake of this package,
+// which must not pass for a run that is done.
+func complete(emitted, tasks int) error {
+	if emitted != tasks {
+		return fmt.Errorf("certify: %d of %d tasks have a result, and nothing says why the others have none: report it, and go on with --resume", emitted, tasks)
+	}
+	return nil
 }

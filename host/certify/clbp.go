@@ -37,10 +37,11 @@ func concentration(ctx context.Context, e *Engine, cfg Config, tasks []property.
 		}
 		all = append(all, roots[i]...)
 	}
-	if err := method.judge(ctx, all); err != nil {
-		return nil, err
+	err := method.judge(ctx, all)
+	if err == nil {
+		err = method.refine(ctx, method.mostCells(&cfg), roots)
 	}
-	if err := method.refine(ctx, cfg.mostCells(e.normal.Inputs()), roots); err != nil {
+	if err != nil && !e.cut(ctx, err) {
 		return nil, err
 	}
 	results := make([]*Result, len(tasks))

@@ -3,6 +3,7 @@ package certify
 import (
 	"context"
 	"math"
+	"math/bits"
 	"slices"
 
 	"psafe/host/network"
@@ -50,14 +51,22 @@ func (c *cell) leaves(tree []int, list []*cell) ([]int, []*cell) {
 	return tree, list
 }
 
+// How many cells T is cut into unless somebody says otherwise: fewer of a network so deep
+// that each takes long, since a cell is bounded some ten times, and so is what it is cut from.
+const (
+	mostCellsUnasked  = 128
+	leastCellsUnasked = 16
+	cellWork          = 5e7 // multiplications of one pass over all cells
+)
+
 // mostCells is how many cells a task's T may be cut into: as many as asked for, or
 // some where inputs are few enough for that to pay.
-func (c *Config) mostCells(inputs int) int {
+func (m clbp) mostCells(cfg *Config) int {
 	switch {
-	case c.Cells > 0:
-		return c.Cells
-	case inputs <= fewInputs:
-		return 128
+	case cfg.Cells > 0:
+		return cfg.Cells
+	case m.e.normal.Inputs() <= fewInputs:
+		return int(max(leastCellsUnasked, min(cellWork/max(1, m.e.passCost()), mostCellsUnasked)))
 	}
 	return 1
 }
@@ -65,16 +74,24 @@ func (c *Config) mostCells(inputs int) int {
 // refineRounds bounds the rounds of refine.
 const refineRounds = 24
 
-// refine cuts the cells that fail most, as long as a task has fewer than most.
+// refine cuts the cells that fail most, as long as a task has fewer than most, and only
+// where the task may gain by it.
 func (m clbp) refine(ctx context.Context, most int, roots [][]*cell) error {
 	count := make([]int, len(roots))
 	for i, r := range roots {
 		count[i] = len(r)
 	}
+	hopeless, err := m.hopeless(ctx, most, roots)
+	if err != nil {
+		return err
+	}
 	net, mean := m.e.normal.Network(), m.e.normal.Mean()
 	for range refineRounds {
 		var fresh []*cell
 		for i, r := range roots {
+			if hopeless[i] || missingCells(r) > most-count[i] {
+				continue
+			}
 			for _, c := range worst(r, most-count[i]) {
 				halve(net, mean, c)
 				fresh = append(fresh, c.parts...)
@@ -89,6 +106,72 @@ func (m clbp) refine(ctx context.Context, most int, roots [][]*cell) error {
 		}
 	}
 	return nil
+}
+
+// missingCells is how many more cells it takes at least to show anything of a task: while a
+// part of T says nothing, the sum says nothing.
+func missingCells(cells []*cell) int {
+	n := 0
+	for _, c := range cells {
+		switch {
+		case c.best() < 1:
+		case len(c.parts) == 0:
+			n++
+		default:
+			n += missingCells(c.parts)
+		}
+	}
+	return n
+}
+
+// A task is looked at in some places of a box of which nothing is shown, each cut
+// lookDeeper times more often than most equal cells would be.
+const lookDeeper = 3
+
+// lookAt says which half is gone on with in a place, 0 or 1, over and over: two corners, and
+// two places inside.
+var lookAt = [][]int{{0}, {1}, {0, 1}, {1, 0}}
+
+// hopeless says of which tasks nothing will be shown however T is cut: those of which
+// nothing is shown of much smaller cells either, in two places or more. In one it might be an
+// exception that a few deep cuts get around. A task may be given up that could have been
+// shown; no bound rests on it.
+func (m clbp) hopeless(ctx context.Context, most int, roots [][]*cell) ([]bool, error) {
+	net, mean := m.e.normal.Network(), m.e.normal.Mean()
+	looks := make([][]*cell, len(roots))
+	var all []*cell
+	for i, r := range roots {
+		at := slices.IndexFunc(r, func(c *cell) bool { return c.fail >= 1 })
+		if at < 0 || len(r) >= most {
+			continue
+		}
+		for _, halves := range lookAt {
+			c := &cell{task: r[at].task, box: r[at].box}
+			for k := range bits.Len(uint(most-1)) + lookDeeper {
+				halve(net, mean, c)
+				c = c.parts[halves[k%len(halves)]]
+			}
+			looks[i] = append(looks[i], c)
+		}
+		all = append(all, looks[i]...)
+	}
+	hopeless := make([]bool, len(roots))
+	if len(all) == 0 {
+		return hopeless, nil
+	}
+	if err := m.judge(ctx, all); err != nil {
+		return nil, err
+	}
+	for i, places := range looks {
+		blank := 0
+		for _, c := range places {
+			if c.fail >= 1 {
+				blank++
+			}
+		}
+		hopeless[i] = blank >= 2
+	}
+	return hopeless, nil
 }
 
 // worst lists the uncut cells that are worth cutting: those that make up most of

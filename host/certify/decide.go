@@ -101,19 +101,13 @@ func decide(ctx context.Context, e *Engine, nets []drawn, tasks []property.Task,
 			}
 		}
 	}
-	if err := d.verify(ctx, bound.IBP); err != nil {
-		return nil, err
-	}
-	if err := d.verify(ctx, bound.LBP); err != nil {
-		return nil, err
-	}
-	if err := d.attack(ctx); err != nil {
-		return nil, err
-	}
-	for len(d.open) > 0 {
-		d.split()
-		if err := d.verify(ctx, bound.LBP); err != nil {
+	if err := d.search(ctx); err != nil {
+		if !e.cut(ctx, err) {
 			return nil, err
+		}
+		for _, o := range d.open { // what is open is undecided, as if it were over its budget
+			i := o.net*len(d.tasks) + o.task
+			d.spent[i] = max(d.spent[i], d.most+1)
 		}
 	}
 	for i := range d.rulings {
@@ -122,6 +116,27 @@ func decide(ctx context.Context, e *Engine, nets []drawn, tasks []property.Task,
 		}
 	}
 	return d.rulings, nil
+}
+
+// search goes on until no cell is open. Where it ends with an error, the cells that are not
+// known to be safe are open still.
+func (d *decision) search(ctx context.Context) error {
+	if err := d.verify(ctx, bound.IBP); err != nil {
+		return err
+	}
+	if err := d.verify(ctx, bound.LBP); err != nil {
+		return err
+	}
+	if err := d.attack(ctx); err != nil {
+		return err
+	}
+	for len(d.open) > 0 {
+		d.split()
+		if err := d.verify(ctx, bound.LBP); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // fits says that the weights of network n are numbers of the device's format: kernels
@@ -198,6 +213,9 @@ func (d *decision) split() {
 // attack rules on pairs that are open: where the network can be shown to be unsafe
 // at a point of T.
 func (d *decision) attack(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	pairs := d.pairs()
 	at, boxes := make([]Witness, len(pairs)), make([]property.Box, len(pairs))
 	onCores(len(pairs), func(i int) {

@@ -19,13 +19,26 @@ type census struct {
 // netBytes is how much host memory drawn networks may take at a time.
 const netBytes = 256 << 20
 
+// mostLimited is how many networks are decided at a time where the time is limited: those that
+// were begun when it is up are undecided.
+const mostLimited = 64
+
 // decide decides the networks on the tasks and calls count with the number of each and
 // its rulings.
 func (c *census) decide(ctx context.Context, tasks []property.Task, count func(i int, rulings []decided)) error {
 	most := max(1, netBytes/(8*c.e.normal.Weights()))
 	// Input boxes of all pairs are held too.
 	most = max(1, min(most, (1<<22)/max(1, len(tasks)*c.e.normal.Inputs())))
+	if c.e.timing.within != nil {
+		most = min(most, mostLimited)
+	}
 	for from := 0; from < c.n; from += most {
+		if err := ctx.Err(); err != nil {
+			if c.e.cut(ctx, err) { // the rest is undecided
+				return nil
+			}
+			return err
+		}
 		var nets []drawn
 		for i := from; i < min(from+most, c.n); i++ {
 			nets = append(nets, c.net(i))

@@ -38,6 +38,8 @@ type Engine struct {
 	sums *neuronsum.Sum
 	// recheck compares the device with the spare one.
 	recheck recheck
+	// timing is how long the engine may work on what it has, and how much it gets.
+	timing timing
 }
 
 // NewEngine loads the posterior on the device. reach is the largest half-width in
@@ -48,11 +50,16 @@ func NewEngine(dev bound.Device, spare func() bound.Device, post *posterior.Post
 	if !post.Independent() {
 		normal = post.AtMean()
 	}
-	model, err := bound.NewModel(dev, normal, reach)
-	if err != nil {
+	e := &Engine{posterior: post, normal: normal, flat: normal.Flat(), reach: reach}
+	e.dev = bound.UntilOver(e.timing.over, dev)
+	if spare != nil {
+		e.spare = func() bound.Device { return bound.UntilOver(e.timing.over, spare()) }
+	}
+	var err error
+	if e.model, err = bound.NewModel(e.dev, normal, reach); err != nil {
 		return nil, err
 	}
-	return &Engine{posterior: post, normal: normal, flat: normal.Flat(), dev: dev, model: model, spare: spare, reach: reach}, nil
+	return e, nil
 }
 
 // Close gives the device's memory back.
@@ -100,6 +107,9 @@ func guarded[P any](e *Engine, work string, chunk []P, ask asker[P]) error {
 	if fault == nil {
 		return err
 	}
+	if over := e.timing.over(); over != nil {
+		return over
+	}
 	half := (len(chunk) + 1) / 2
 	for _, part := range [][]P{chunk[:half], chunk[half:]} {
 		if len(part) == 0 {
@@ -107,6 +117,9 @@ func guarded[P any](e *Engine, work string, chunk []P, ask asker[P]) error {
 		}
 		again, err := onDevice(e, work, part, ask)
 		if again != nil {
+			if over := e.timing.over(); over != nil {
+				return over
+			}
 			if e.spare == nil {
 				return fault
 			}

@@ -2,6 +2,8 @@ package certify
 
 import (
 	"context"
+	"errors"
+	"time"
 )
 
 // Results leave in order, and only when a recheck that came after all that they rest on
@@ -9,30 +11,42 @@ import (
 
 // held is a group of tasks whose results wait for that.
 type held struct {
-	group int
+	span
 	// after is the number of the last chunk that they rest on.
 	after uint64
 	// results is nil if they have to be computed again.
 	results []*Result
+	// since is when the group was done.
+	since time.Time
 }
 
 // careful has engines certify groups and emits what is confirmed.
 type careful struct {
 	order *order
-	// group certifies a group. If its error is a *Dropped, everything that is not confirmed
-	// has to be computed again, which the engine then does on its spare device.
-	group func(ctx context.Context, e *Engine, i int) ([]*Result, error)
+	queue *queue
+	// group certifies a group, which is given up with errTooLong after guard, if that is above
+	// 0. If its error is a *Dropped, everything that is not confirmed has to be computed again,
+	// which the engine then does on its spare device.
+	group func(ctx context.Context, e *Engine, s span, guard time.Duration) ([]*Result, error)
 }
 
-// do certifies group i on an engine.
-func (c *careful) do(ctx context.Context, e *Engine, i int) error {
+// do certifies a group on an engine.
+func (c *careful) do(ctx context.Context, e *Engine, s span) error {
 	r := &e.recheck
-	results, err := c.group(ctx, e, i)
-	if err == nil || isDropped(err) {
-		r.held = append(r.held, held{i, r.launched, results})
-		c.order.did(i, len(results))
+	start := time.Now()
+	results, err := c.group(ctx, e, s, s.guard())
+	switch {
+	case errors.Is(err, errTooLong):
+		c.queue.back(e, s)
+		return nil
+	case err == nil:
+		c.queue.done(e, s, time.Since(start))
 	}
-	if err == nil && r.affordable() {
+	if err == nil || isDropped(err) {
+		r.held = append(r.held, held{s, r.launched, results, time.Now()})
+		c.order.did(s.first, len(results))
+	}
+	if err == nil && (r.affordable() || r.overdue()) {
 		err = e.confirm()
 	}
 	return c.settle(ctx, e, err)
@@ -66,8 +80,8 @@ func (c *careful) settle(ctx context.Context, e *Engine, err error) error {
 			err = ctx.Err()
 		}
 		if err == nil {
-			h.results, err = c.group(ctx, e, h.group)
-			c.order.did(h.group, len(h.results))
+			h.results, err = c.group(ctx, e, h.span, 0)
+			c.order.did(h.first, len(h.results))
 		}
 	}
 	if failed := c.release(e); err == nil {
@@ -80,7 +94,7 @@ func (c *careful) settle(ctx context.Context, e *Engine, err error) error {
 func (c *careful) release(e *Engine) error {
 	r := &e.recheck
 	for len(r.held) > 0 && r.held[0].results != nil && (r.off != nil || r.held[0].after <= r.confirmed) {
-		if err := c.order.put(r.held[0].group, r.held[0].results); err != nil {
+		if err := c.order.put(r.held[0].first, r.held[0].results); err != nil {
 			return err
 		}
 		r.held = r.held[1:]

@@ -71,6 +71,8 @@ type recheck struct {
 	// began is when that began, spent how long rechecks have taken since.
 	began time.Time
 	spent time.Duration
+	// last is how long the latest took.
+	last time.Duration
 	// again asks again for an answer of chunk number launched.
 	again func() error
 	// seen are the kinds of work of which an answer has been asked for again.
@@ -92,7 +94,11 @@ func recheckSome[P any](e *Engine, work string, chunk []P, answers []answer, ask
 		return nil
 	}
 	if r.launched++; r.Share == 1 {
-		return compareAll(e, work, chunk, answers, ask)
+		err := compareAll(e, work, chunk, answers, ask)
+		if err != nil { // nothing is taken in, so no result waits for this chunk
+			r.launched--
+		}
+		return err
 	}
 	one := rand.New(rand.NewPCG(r.Seed, r.launched)).IntN(len(chunk))
 	items, given := []P{chunk[one]}, []answer{answers[one]} // copies: what r.again keeps is small
@@ -108,11 +114,26 @@ func (r *recheck) affordable() bool {
 	return r.spent.Seconds() <= r.Share*time.Since(r.began).Seconds()
 }
 
+// Results wait no longer than mostHeld for a recheck that takes up to cheapRecheck, whatever
+// share of the time that is: they are not on the disk before.
+const (
+	mostHeld     = 4 * time.Second
+	cheapRecheck = mostHeld / 10
+)
+
+// overdue says that results have waited long enough for a recheck.
+func (r *recheck) overdue() bool {
+	return len(r.held) > 0 && time.Since(r.held[0].since) > mostHeld && r.last <= cheapRecheck
+}
+
 // compareAll asks the spare device for the answers of items and compares. If all agree, the
 // device is confirmed up to the chunk that it answered last.
 func compareAll[P any](e *Engine, work string, items []P, given []answer, ask asker[P]) error {
 	r := &e.recheck
-	defer func(start time.Time) { r.spent += time.Since(start) }(time.Now())
+	defer func(start time.Time) {
+		r.last = time.Since(start)
+		r.spent += r.last
+	}(time.Now())
 	spare, err := e.spareModel()
 	if err != nil {
 		return err

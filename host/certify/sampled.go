@@ -51,7 +51,7 @@ func sampledBoxes(ctx context.Context, j *job) error {
 		}
 		wants[want] = append(wants[want], i)
 	}
-	order := newOrder(len(j.tasks), j)
+	order := newOrder(j)
 	for _, want := range kinds {
 		var part []*property.Task
 		for _, i := range wants[want] {
@@ -135,7 +135,7 @@ func (d *draws) verify(ctx context.Context, tasks []*property.Task) ([]found, er
 		results[t].margin = minusInf
 	}
 	var mu sync.Mutex
-	err := share(ctx, d.engines, (d.samples+size-1)/size, func(_ context.Context, e *Engine, i int) error {
+	err := share(ctx, d.engines, numbers((d.samples+size-1)/size), func(_ context.Context, e *Engine, i int) error {
 		first := i * size
 		margins, err := d.margins(e, tasks, d.spec(first, min(size, d.samples-first)))
 		mu.Lock()

@@ -36,7 +36,7 @@ func (f together) run(ctx context.Context, j *job) error { return f(ctx, j) }
 type groupMethod func(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error)
 
 // groups is a runner that cuts the tasks into groups, each of which one engine
-// certifies by itself.
+// certifies by itself. How large they are, the time decides (pace.go).
 type groups struct {
 	certify groupMethod
 	// most is how many tasks a group may have. No result depends on it.
@@ -48,19 +48,16 @@ func (g groups) run(ctx context.Context, j *job) error {
 	if n := len(j.engines); n > 1 {
 		most = min(most, max(1, (len(j.tasks)+2*n-1)/(2*n)))
 	}
-	var list [][]property.Task
-	for rest := j.tasks; len(rest) > 0; {
-		n := groupSize(rest, most)
-		list, rest = append(list, rest[:n]), rest[n:]
-	}
+	q := newQueue(j, most)
 	all := names(j.engines)
-	c := &careful{newOrder(len(list), j), func(ctx context.Context, e *Engine, i int) ([]*Result, error) {
+	c := &careful{newOrder(j), q, func(ctx context.Context, e *Engine, s span, guard time.Duration) ([]*Result, error) {
 		start := time.Now()
 		e.begin()
-		results, err := g.full(ctx, j, e, list[i])
+		tasks := j.tasks[s.first:s.end]
+		results, err := g.timed(ctx, j, e, tasks, guard)
 		if err == nil {
 			err = door([]*Engine{e}, results, func(t *property.Task) ([]*Result, error) {
-				return g.full(ctx, j, e, []property.Task{*t})
+				return g.timed(ctx, j, e, []property.Task{*t}, 0)
 			})
 		}
 		if err != nil {
@@ -74,7 +71,50 @@ func (g groups) run(ctx context.Context, j *job) error {
 		stamp(results, device, time.Since(start))
 		return results, nil
 	}}
-	return share(ctx, j.engines, len(list), c.do, c.finish)
+	return share(ctx, j.engines, q.take, c.do, c.finish)
+}
+
+// timed certifies tasks within the time that each may take. Several are cut short by guard
+// too, if it is above 0: the error is errTooLong then, and nothing is proved.
+func (g groups) timed(ctx context.Context, j *job, e *Engine, tasks []property.Task, guard time.Duration) ([]*Result, error) {
+	limit := j.cfg.TimeLimit
+	if len(tasks) == 1 {
+		return g.within(ctx, j, e, tasks, limit)
+	}
+	if guard > 0 {
+		if limit > 0 {
+			guard = min(guard, limit)
+		}
+		return g.within(ctx, j, e, tasks, guard)
+	}
+	if limit == 0 {
+		return g.within(ctx, j, e, tasks, 0)
+	}
+	var results []*Result
+	for i := range tasks { // each has its own time
+		one, err := g.within(ctx, j, e, tasks[i:i+1], limit)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, one...)
+	}
+	return results, nil
+}
+
+// within certifies tasks until a limit, if it is above 0.
+func (g groups) within(ctx context.Context, j *job, e *Engine, tasks []property.Task, limit time.Duration) ([]*Result, error) {
+	ctx, end := e.timing.limited(ctx, limit, len(tasks) > 1)
+	defer end()
+	results, err := g.full(ctx, j, e, tasks)
+	switch {
+	case err != nil && len(tasks) > 1 && isTimeUp(ctx, err):
+		return nil, errTooLong
+	case err == nil && e.timing.stopped:
+		for _, r := range results {
+			r.Stopped = TimeLimit
+		}
+	}
+	return results, err
 }
 
 // full certifies tasks with all that was asked for beside.
@@ -100,15 +140,15 @@ func groupSize(tasks []property.Task, most int) int {
 const mostTasks = 128
 
 // groupByCost is up to mostTasks, fewer of a network so large that a group would take
-// long, since an interruption loses the group that is under way.
+// long.
 func groupByCost(e *Engine, cfg Config) int {
 	const most = 5e10 // multiplications
-	inputs, cost := 0.0, 0.0
-	for _, l := range e.normal.Layers {
-		// Every neuron is taken back to the input.
-		cost += float64(l.Outputs()) * inputs
-		inputs += float64(l.Inputs()) * float64(l.Outputs())
-	}
+	return int(max(1, min(most/max(1, taskCost(e, cfg)), mostTasks)))
+}
+
+// taskCost is about how many multiplications a task takes, at least.
+func taskCost(e *Engine, cfg Config) float64 {
+	cost := e.passCost()
 	if cfg.Samples > 0 {
 		// Drawn networks are decided one by one, and where inputs are few, T is cut. The
 		// factors are measured times beside those of a multiplication.
@@ -116,9 +156,24 @@ func groupByCost(e *Engine, cfg Config) int {
 		if e.normal.Inputs() <= fewInputs {
 			each = 4000
 		}
-		cost = max(cost, each*inputs*float64(cfg.Samples))
+		weights := 0.0
+		for _, l := range e.normal.Layers {
+			weights += float64(l.Inputs()) * float64(l.Outputs())
+		}
+		cost = max(cost, each*weights*float64(cfg.Samples))
 	}
-	return int(max(1, min(most/max(1, cost), mostTasks)))
+	return cost
+}
+
+// passCost is about how many multiplications it takes to bound one input box by LBP: every
+// neuron is taken back to the input.
+func (e *Engine) passCost() float64 {
+	weights, cost := 0.0, 0.0
+	for _, l := range e.normal.Layers {
+		cost += float64(l.Outputs()) * weights
+		weights += float64(l.Inputs()) * float64(l.Outputs())
+	}
+	return cost
 }
 
 // fewInputs is up to how many inputs T is cut into cells unless Config.Cells says
@@ -129,33 +184,40 @@ const fewInputs = 8
 // interruption keep what is done.
 func groupOfOne(*Engine, Config) int { return 1 }
 
-// share hands the numbers 0..n-1 to the engines, each to whichever is free, and
+// share hands work to the engines, each piece that next gives to whichever is free, and
 // waits. An engine whose device was dropped gets no more if another is left. Each calls
 // finish at its end, if there is one. The first error stops the rest and is returned.
-func share(ctx context.Context, engines []*Engine, n int, work func(ctx context.Context, e *Engine, i int) error, finish func(context.Context, *Engine) error) error {
+func share[W any](ctx context.Context, engines []*Engine, next func(e *Engine) (w W, more bool), work func(ctx context.Context, e *Engine, w W) error, finish func(context.Context, *Engine) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	next := make(chan int, n)
-	for i := range n {
-		next <- i
+	var mu sync.Mutex
+	left := len(engines) // that take work
+	// turn is next, unless the engine is to leave the work to others. Work may come back, so
+	// one that found none does not count as another: mu makes that and leaving one step each.
+	turn := func(e *Engine, counted *bool) (w W, more bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		if e.recheck.off != nil && !*counted {
+			left--
+			if *counted = true; left > 0 {
+				return w, false
+			}
+		}
+		if w, more = next(e); !more && !*counted {
+			left--
+			*counted = true
+		}
+		return w, more
 	}
-	close(next)
-	var left atomic.Int32 // engines that take work
-	left.Store(int32(len(engines)))
 	var wait sync.WaitGroup
 	for _, e := range engines {
 		wait.Go(func() {
-			for counted := false; ; {
-				if e.recheck.off != nil && !counted {
-					if counted = true; left.Add(-1) > 0 {
-						break
-					}
-				}
-				i, more := <-next
-				if !more || ctx.Err() != nil {
+			for counted := false; ctx.Err() == nil; {
+				w, more := turn(e, &counted)
+				if !more {
 					break
 				}
-				if err := work(ctx, e, i); err != nil {
+				if err := work(ctx, e, w); err != nil {
 					cancel(err)
 					break
 				}
@@ -170,6 +232,15 @@ func share(ctx context.Context, engines []*Engine, n int, work func(ctx context.
 	}
 	wait.Wait()
 	return context.Cause(ctx)
+}
+
+// numbers gives 0..n-1, to several goroutines.
+func numbers(n int) func(*Engine) (int, bool) {
+	var given atomic.Int64
+	return func(*Engine) (int, bool) {
+		i := int(given.Add(1)) - 1
+		return i, i < n
+	}
 }
 
 // onCores runs f(0) ... f(n-1) on all cores and waits.
@@ -207,45 +278,48 @@ func stamp(results []*Result, device string, d time.Duration) {
 	}
 }
 
-// order lets groups finish in any order and emits them in theirs.
+// order lets tasks finish in any order and emits their results in theirs.
 type order struct {
 	mu       sync.Mutex
-	groups   [][]*Result
+	results  []*Result
 	next     int
-	counted  []bool // groups that are in done
+	counted  []bool // tasks that are in done
 	done     int
 	progress func(int)
 	emit     func(*Result) error
 	failed   error // what emit said
 }
 
-func newOrder(n int, j *job) *order {
-	return &order{groups: make([][]*Result, n), counted: make([]bool, n), progress: j.progress, emit: j.emit}
+func newOrder(j *job) *order {
+	n := len(j.tasks)
+	return &order{results: make([]*Result, n), counted: make([]bool, n), progress: j.progress, emit: j.emit}
 }
 
-// did counts the tasks of group i, n of them, as done. They count once.
-func (o *order) did(i, n int) {
+// did counts n tasks from number first on as done. They count once.
+func (o *order) did(first, n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if n > 0 && !o.counted[i] {
-		o.counted[i] = true
-		o.done += n
+	before := o.done
+	for i := first; i < first+n; i++ {
+		if !o.counted[i] {
+			o.counted[i] = true
+			o.done++
+		}
+	}
+	if o.done > before {
 		o.progress(o.done)
 	}
 }
 
-// put takes in group i and emits what is complete up to it. Nothing is emitted after an
-// error.
-func (o *order) put(i int, results []*Result) error {
+// put takes in the results of tasks from number first on and emits what is complete up to
+// them. Nothing is emitted after an error.
+func (o *order) put(first int, results []*Result) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.groups[i] = results
-	for o.failed == nil && o.next < len(o.groups) && o.groups[o.next] != nil {
-		for _, r := range o.groups[o.next] {
-			if o.failed = o.emit(r); o.failed != nil {
-				break
-			}
-		}
+	copy(o.results[first:], results)
+	for o.failed == nil && o.next < len(o.results) && o.results[o.next] != nil {
+		o.failed = o.emit(o.results[o.next])
+		o.results[o.next] = nil // what is written is not needed any more
 		o.next++
 	}
 	return o.failed

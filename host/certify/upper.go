@@ -15,10 +15,17 @@ func uppers(ctx context.Context, e *Engine, cfg Config, results []*Result) error
 	if cfg.NoUpper || !e.posterior.Independent() {
 		return nil
 	}
-	if err := upperByNoise(ctx, e, results); err != nil {
-		return err
+	err := ctx.Err()
+	if err == nil {
+		err = upperByNoise(ctx, e, results)
 	}
-	return upperBySums(ctx, e, results)
+	if err == nil {
+		err = upperBySums(ctx, e, results)
+	}
+	if e.cut(ctx, err) {
+		return nil
+	}
+	return err
 }
 
 // upperByNoise sets UnsafeDown where concentration LBP shows that the network is unsafe
@@ -37,7 +44,8 @@ func upperByNoise(ctx context.Context, e *Engine, results []*Result) error {
 	if len(cells) == 0 {
 		return nil
 	}
-	if err := (clbp{e}).judge(ctx, cells); err != nil {
+	err := (clbp{e}).judge(ctx, cells)
+	if err != nil && !e.cut(ctx, err) {
 		return err
 	}
 	for _, c := range cells {

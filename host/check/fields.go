@@ -58,6 +58,10 @@ func (r *record) consistentMethod() error {
 		return errors.New("p_lower: drawn networks prove none")
 	case boxed && !claims && r.Boxes == "centred" && r.Rule != oneBox && r.Margin != nil && r.Margin.Cmp(property.Exact{}) >= 0:
 		return errors.New("margin: a box is said to be safe that proves nothing")
+	case r.Stopped != "" && r.Stopped != timeLimit:
+		return fmt.Errorf("stopped: %.40q is nothing that ends a search", r.Stopped)
+	case r.Stopped != "" && !strings.Contains(" "+r.Flags, " --time-limit "):
+		return errors.New("stopped: the flags have no time limit")
 	case r.Log10Ceiling != nil && (r.Boxes != "sampled" || r.Log10PLower != nil && r.Log10PLower.Cmp(r.Log10Ceiling.Exact) > 0):
 		return errors.New("log10_ceiling: it is below log10_p_lower, or of no sampled boxes")
 	}
@@ -73,9 +77,12 @@ func (r *record) consistentLogarithm() error {
 	return nil
 }
 
+// timeLimit is what the field stopped says.
+const timeLimit = "time limit"
+
 // flagWords are the flags that a record may list.
 var flagWords = []string{"--method", "--boxes", "--samples", "--cells", "--gamma", "--splits", "--uniform", "--confidence", "--no-upper", "--derived",
-	"--label-column", "--precision"}
+	"--label-column", "--precision", "--time-limit"}
 
 // consistentFlags checks the words of flags against what is proved.
 func (r *record) consistentFlags() error {

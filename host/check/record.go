@@ -64,6 +64,7 @@ type record struct {
 	Require       *decimal  `json:"require"`
 	Verdict       string    `json:"verdict"`
 	Guarantee     string    `json:"guarantee"`
+	Stopped       string    `json:"stopped"`
 
 	Precision       string   `json:"precision"`
 	Device          string   `json:"device"`

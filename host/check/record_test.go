@@ -64,6 +64,8 @@ func TestRecordRefused(t *testing.T) {
 		{good, `"require":0.9`, `"require":0.99999999999999999`, "verdict: "},
 		{good, `"require":0.9`, `"require":2`, "require: "},
 		{good, `"guarantee":"`, `"guarantee":"un`, "guarantee: "},
+		{good, `"precision":`, `"stopped":"a full disk","precision":`, "stopped: "},
+		{good, `"precision":`, `"stopped":"time limit","precision":`, "stopped: the flags have no time limit"},
 		{good, `"safe_boxes":1`, `"safe_boxes":2`, "safe_boxes: "},
 		{good, `"boxes_tried":\d+`, `"boxes_tried":0`, "safe_boxes: 1 of 0"},
 		{good, `"rule":"one box"`, `"rule":"disjoint"`, "proof: cuts"},

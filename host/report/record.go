@@ -88,6 +88,9 @@ type Record struct {
 	// "unknown", by the certified bounds alone: by their decimals, as they are written.
 	Verdict   string `json:"verdict"`
 	Guarantee string `json:"guarantee"`
+	// Stopped is "time limit" where the search was ended before it was done: the bounds are
+	// what was proved until then.
+	Stopped string `json:"stopped,omitempty"`
 
 	Precision string   `json:"precision"`
 	Device    string   `json:"device"`
@@ -190,6 +193,7 @@ func (r *Record) Fill(res *certify.Result, require property.Exact) {
 	}
 	r.Margin = finite[Down](res.Margin)
 	r.Decide(require)
+	r.Stopped = res.Stopped
 	r.Proof = r.proofOf(res)
 	r.Device = res.Device
 	if res.Precision != "" {

@@ -42,7 +42,7 @@ func (r *ready) compute(ctx context.Context, old *earlier) ([]*report.Record, er
 		eng, err := certify.NewEngine(bound.Until(ctx, d), spare, r.post, r.reach())
 		switch {
 		case err != nil && ctx.Err() != nil:
-			return nil, &Interrupted{}
+			return nil, ended(ctx)
 		case err != nil:
 			return nil, dev.blame(err, r.Posterior.Path)
 		}
@@ -128,7 +128,7 @@ func (r *ready) certify(ctx context.Context, engines []*certify.Engine, from int
 	case contradicts:
 		err = &Contradiction{found}
 	case ctx.Err() != nil:
-		err = &Interrupted{}
+		err = ended(ctx)
 	default:
 		err = &DeviceError{fmt.Errorf("device %s: %w", engines[0].Name(), err)}
 	}

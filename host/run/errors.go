@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"unicode"
@@ -31,6 +32,31 @@ type Interrupted struct {
 
 func (e *Interrupted) Error() string { return "interrupted" + e.Words }
 func (e *Interrupted) Unwrap() error { return context.Canceled }
+
+// errTotal is the cause of a context that ends with Job.TotalTimeLimit.
+var errTotal = errors.New("the time limit of the run is up")
+
+// OutOfTime says that Job.TotalTimeLimit ended the run.
+type OutOfTime struct {
+	// Words are as those of Interrupted.
+	Words string
+}
+
+func (e *OutOfTime) Error() string { return "--total-time-limit ended the run" + e.Words }
+func (e *OutOfTime) Unwrap() error { return errTotal }
+
+// where is Words for records that are in a file.
+func (*OutOfTime) where(done, total int, file string) string {
+	return fmt.Sprintf(": %d of %d records are in %s: add --resume to go on from there", done, total, file)
+}
+
+// ended is the error of a run whose context has ended.
+func ended(ctx context.Context) error {
+	if context.Cause(ctx) == errTotal {
+		return &OutOfTime{}
+	}
+	return &Interrupted{}
+}
 
 // Printable is a text of a file as a message may show it: it must not command the
 // terminal, nor fill it.

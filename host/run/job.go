@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"time"
 
 	"psafe/host/bound"
 	"psafe/host/certify"
@@ -42,6 +43,12 @@ type Job struct {
 	// of the spare one (certify.Recheck), DefaultRecheck if it is not given. It decides no
 	// number.
 	Recheck *float64
+
+	// TimeLimit, if it is given, is how long an input may take: what was proved until then is
+	// its record, which says so. Numbers depend on it.
+	TimeLimit *time.Duration
+	// TotalTimeLimit, if it is given, is how long Run may take; then it ends with an *OutOfTime.
+	TotalTimeLimit *time.Duration
 
 	// Version names the program in records.
 	Version string
@@ -139,9 +146,9 @@ type ready struct {
 
 // Run does the job and returns all its records, those of earlier runs that it went on
 // with too. Where it fails, what is finished stays in Out.Path.partial. Errors: *Interrupted
-// if ctx ended, *DeviceError if a device is to blame, *Contradiction if two bounds cannot both
-// be true, *outfile.Error if a record cannot be written; any other is about a setting or a
-// file, of one line that names it.
+// if ctx ended, *OutOfTime if TotalTimeLimit is up, *DeviceError if a device is to blame,
+// *Contradiction if two bounds cannot both be true, *outfile.Error if a record cannot be
+// written; any other is about a setting or a file, of one line that names it.
 //
 // Where Out.Path is a table (report.IsTable), all this is about report.RecordsFile of it, and
 // the table is written when all records are there.
@@ -179,6 +186,11 @@ func writeTable(path string, records []*report.Record, inputs []string) error {
 }
 
 func (j *Job) run(ctx context.Context) ([]*report.Record, error) {
+	if j.TotalTimeLimit != nil && *j.TotalTimeLimit > 0 { // read refuses others
+		var end context.CancelFunc
+		ctx, end = context.WithTimeoutCause(ctx, *j.TotalTimeLimit, errTotal)
+		defer end()
+	}
 	r, err := j.read()
 	if err != nil {
 		return nil, err
@@ -196,7 +208,11 @@ func (j *Job) run(ctx context.Context) ([]*report.Record, error) {
 	case j.Out.Path != "" && len(old.records) == len(r.tasks.tasks): // stopped just before the file got its name
 		return old.records, old.settle(j.Out.Path)
 	}
-	return r.compute(ctx, old)
+	records, err := r.compute(ctx, old)
+	if late, ok := errors.AsType[*OutOfTime](err); ok && late.Words == "" && len(old.records) > 0 {
+		late.Words = late.where(len(old.records), len(r.tasks.tasks), j.Out.Path+PartialSuffix)
+	}
+	return records, err
 }
 
 func (j *Job) tell(n Note) {
@@ -229,6 +245,7 @@ func (j *Job) read() (*ready, error) {
 	if err := j.check(cfg.Strategy); err != nil {
 		return nil, err
 	}
+	cfg.TimeLimit = or(j.TimeLimit, 0)
 	r := &ready{Job: j, cfg: cfg}
 	if r.post, err = j.Posterior.Read(); err != nil {
 		return nil, unfound("--posterior", err)
@@ -265,6 +282,12 @@ func (j *Job) check(strategy certify.Strategy) error {
 		return errors.New("--splits and --uniform are for --boxes centred: leave them out, or --boxes sampled")
 	case j.Out.Resume && j.Out.Path == "":
 		return errors.New("--resume needs --out FILE: what is finished is in FILE.partial")
+	case j.TimeLimit != nil && *j.TimeLimit <= 0:
+		return fmt.Errorf("--time-limit %v is not above 0: give a time such as 10s", *j.TimeLimit)
+	case j.TotalTimeLimit != nil && *j.TotalTimeLimit <= 0:
+		return fmt.Errorf("--total-time-limit %v is not above 0: give a time such as 1h", *j.TotalTimeLimit)
+	case j.TimeLimit != nil && strategy == certify.Sampled:
+		return errors.New("--time-limit is not for --boxes sampled: inputs share the boxes; --samples says how many, and --total-time-limit ends the run")
 	case !(j.recheck() >= 0 && j.recheck() <= 1):
 		return fmt.Errorf("--recheck %v is not between 0 and 1", j.recheck())
 	}

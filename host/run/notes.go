@@ -134,8 +134,8 @@ type Unproved struct {
 	Method Word
 	// File is set for a property file, Point where eps is 0.
 	File, Point bool
-	// Drawn says that there is a statistical interval.
-	Drawn bool
+	// Drawn says that there is a statistical interval, Stopped that --time-limit was up.
+	Drawn, Stopped bool
 }
 
 func (n *Unproved) String() string {
@@ -150,6 +150,9 @@ func (n *Unproved) String() string {
 	}
 	text += " unknown, not unsafe"
 	var may []string
+	if n.Stopped {
+		may = append(may, "a longer --time-limit")
+	}
 	switch {
 	case n.File:
 		may = append(may, "smaller input boxes")
@@ -180,7 +183,7 @@ func Explain(records []*report.Record) []Note {
 		if r.PLower >= shown || r.Verdict != "unknown" || r.Method == "statistical" || r.Boxes == certify.Sampled.String() {
 			continue
 		}
-		kind := Unproved{Of: len(records), Method: methodAsked(r), File: r.Eps == "", Point: isZero(r.Eps), Drawn: r.Statistical != nil}
+		kind := Unproved{Of: len(records), Method: methodAsked(r), File: r.Eps == "", Point: isZero(r.Eps), Drawn: r.Statistical != nil, Stopped: r.Stopped != ""}
 		at := slices.Index(kinds, kind)
 		if at < 0 {
 			first := kind

@@ -155,8 +155,11 @@ func (p *partialFile) leave(err error, total int) error {
 	if syncErr != nil {
 		where += fmt.Sprintf(" (perhaps not on the disk yet: %v)", outfile.Reason(syncErr))
 	}
-	if errors.Is(err, context.Canceled) {
+	switch {
+	case errors.Is(err, context.Canceled):
 		return &Interrupted{": " + where}
+	case errors.Is(err, errTotal):
+		return &OutOfTime{": " + where + ": add --resume to go on from there"}
 	}
 	return fmt.Errorf("%w: %s: add --resume to go on from there", err, where)
 }

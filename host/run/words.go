@@ -65,6 +65,9 @@ func (j *Job) numberWords(word Word) string {
 		// p_upper may be the device's where the field precision is that of the host's sums.
 		l.add("precision", text(j.Precision))
 	}
+	if j.TimeLimit != nil {
+		l.add("time-limit", j.TimeLimit.String())
+	}
 	words := "--method " + string(word)
 	for _, s := range l {
 		words += " --" + s.name
@@ -133,6 +136,12 @@ func (j *Job) Command() []string {
 	l.add("seed", text(j.Method.Seed))
 	l.add("precision", text(j.Precision))
 	l.add("require", j.Require)
+	if j.TimeLimit != nil {
+		l.add("time-limit", j.TimeLimit.String())
+	}
+	if j.TotalTimeLimit != nil {
+		l.add("total-time-limit", j.TotalTimeLimit.String())
+	}
 	l.add("out", j.Out.Path)
 	l.on("resume", j.Out.Resume)
 	l.on("omit-timing", j.Out.OmitTiming)

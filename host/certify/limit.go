@@ -1,0 +1,76 @@
+package certify
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// TimeLimit is Result.Stopped of a task whose time was up.
+const TimeLimit = "time limit"
+
+// errTimeUp is the cause that ends a context when the time of a task, or of a group, is up.
+var errTimeUp = errors.New("certify: the time of this work is up")
+
+// timing is how long an engine may work on what it has, and how much it gets next.
+type timing struct {
+	// within ends the work under way, also inside of a pass; nil if nothing limits it.
+	within context.Context
+	// end is when that is.
+	end time.Time
+	// whole says that what is cut short is worth nothing: a group of several tasks, which
+	// are done again in smaller ones.
+	whole bool
+	// stopped says that something was cut short since the work began.
+	stopped bool
+	// next is how many tasks the engine gets next, 0 if nothing is known yet.
+	next int
+	// slow is how long a task of late groups took, of slower ones more than of faster ones.
+	slow time.Duration
+}
+
+// over is what the device fails with once the time is up.
+func (t *timing) over() error {
+	if t.within == nil {
+		return nil
+	}
+	return t.within.Err()
+}
+
+// limited begins work that may take so long; 0 for as long as it takes. end must be called.
+func (t *timing) limited(ctx context.Context, limit time.Duration, whole bool) (within context.Context, end func()) {
+	t.stopped, t.whole = false, whole
+	if limit <= 0 {
+		return ctx, func() {}
+	}
+	t.end = time.Now().Add(limit)
+	within, cancel := context.WithDeadlineCause(ctx, t.end, errTimeUp)
+	t.within = within
+	return within, func() {
+		t.within = nil
+		cancel()
+	}
+}
+
+// isTimeUp says that err is of work whose time, and not that of the run, is up.
+func isTimeUp(ctx context.Context, err error) bool {
+	return err != nil && context.Cause(ctx) == errTimeUp && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errTimeUp))
+}
+
+// cut says that a search that ended with err is to go on with what it has: its time is up.
+// Whatever a search has taken in is proved, so that is sound.
+func (e *Engine) cut(ctx context.Context, err error) bool {
+	if e.timing.whole || !isTimeUp(ctx, err) && !errors.Is(err, errShort) {
+		return false
+	}
+	e.timing.stopped = true
+	return true
+}
+
+// errShort says that the time that is left is needed to prove what a search has found.
+var errShort = errors.New("certify: the time left is needed elsewhere")
+
+// short says that less time than this is left.
+func (t *timing) short(need time.Duration) bool {
+	return t.within != nil && !t.whole && time.Until(t.end) < need
+}
