@@ -56,6 +56,10 @@ var mayImport = map[string][]string{
 		"psafe/host/bound", "psafe/host/certify", "psafe/host/posterior", "psafe/host/posterior/audit", "psafe/host/posterior/format",
 		"psafe/host/property", "psafe/host/report", "psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile",
 	},
+	"psafe/host/campaign": {
+		"go.yaml.in/yaml/v3", "psafe/host/certify", "psafe/host/report", "psafe/host/run",
+		"psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile",
+	},
 	"psafe/host/train": {
 		"gonum.org/v1/gonum/", "psafe/host/network", "psafe/host/posterior", "psafe/host/property",
 		"psafe/internal/infile",
@@ -81,7 +85,7 @@ var mayImport = map[string][]string{
 	"psafe/gpu/cl":   {"github.com/ebitengine/purego"},
 	"psafe/cmd/psafe": {
 		"github.com/spf13/pflag", "golang.org/x/term", "psafe/fallback", "psafe/gpu", "psafe/gpu/cl",
-		"psafe/host/bench", "psafe/host/bound", "psafe/host/check", "psafe/host/crosscheck", "psafe/host/figure",
+		"psafe/host/bench", "psafe/host/bound", "psafe/host/campaign", "psafe/host/check", "psafe/host/crosscheck", "psafe/host/figure",
 		"psafe/host/measure", "psafe/host/network", "psafe/host/onnx/lower", "psafe/host/paper", "psafe/host/posterior",
 		"psafe/host/posterior/audit", "psafe/host/posterior/format", "psafe/host/property", "psafe/host/report", "psafe/host/run",
 		"psafe/host/train", "psafe/host/verify", "psafe/host/vnnlib", "psafe/internal/child", "psafe/internal/infile", "psafe/internal/nearest",
