@@ -61,10 +61,13 @@ func (it item) name() string {
 }
 
 // place names job number i in messages.
-func (s *Spec) place(i int) string {
+func (s *Spec) place(i int) string { return fmt.Sprintf("%s: job %d (%s)", s.Path, i, s.words(i)) }
+
+// words say which entries job number i has.
+func (s *Spec) words(i int) string {
 	var words []string
 	for _, it := range s.items(i) {
 		words = append(words, fmt.Sprintf("%s of line %d", it.name(), it.line))
 	}
-	return fmt.Sprintf("%s: job %d (%s)", s.Path, i, strings.Join(words, ", "))
+	return strings.Join(words, ", ")
 }
