@@ -267,6 +267,10 @@ var methodFlags = map[string]bool{"--method": true, "--boxes": true, "--samples"
 func questionFlags(b []byte, flags string) []byte {
 	for flags != "" {
 		var word string
+		if rest, none := strings.CutPrefix(flags, "--label-column none"); none && (rest == "" || rest[0] == ' ') {
+			flags = strings.TrimPrefix(rest, " ") // which is the default
+			continue
+		}
 		word, flags = nextWord(flags)
 		value, known := methodFlags[word]
 		if known && value {

@@ -100,6 +100,8 @@ func TestQuestionsAreDifferent(t *testing.T) {
 		"clip":          {func(r *Record) { r.Clip = []string{"0", "1"} }, false},
 		"mean":          {func(r *Record) { r.Mean = "0.5" }, false},
 		"label column":  {func(r *Record) { r.Flags = "--method auto --label-column last" }, false},
+		"no column":     {func(r *Record) { r.Flags = "--method auto --label-column none --precision float64" }, true},
+		"column none1":  {func(r *Record) { r.Flags = "--method auto --label-column none1" }, false},
 		"quoted":        {func(r *Record) { r.Flags = `--method auto --label-column "a --method b"` }, false},
 		"unknown flag":  {func(r *Record) { r.Flags = "--method auto --new-thing" }, false},
 		"several radii": {func(r *Record) { r.Eps = "[0.01,0.01]" }, false},
