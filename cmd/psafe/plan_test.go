@@ -2,6 +2,8 @@ package main
 
 import (
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -53,6 +55,38 @@ func TestCampaignKeys(t *testing.T) {
 	for name := range campaignElsewhere {
 		if !strings.Contains(string(page), "`"+name+"`") {
 			t.Errorf("docs/campaigns.md does not say that %s is no key", name)
+		}
+	}
+}
+
+// TestCampaignExamples: the campaign files in docs/campaigns.md can be read and are made of flags
+// of certify; the first is testdata/campaign.yaml.
+func TestCampaignExamples(t *testing.T) {
+	page, err := os.ReadFile("../../docs/campaigns.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	example, err := os.ReadFile(testFile("campaign.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(page), -1)
+	if _, text, _ := strings.Cut(string(example), "\n\n"); len(files) < 2 || files[0][1] != text {
+		t.Errorf("docs/campaigns.md has %d campaign files, the first is not testdata/campaign.yaml", len(files))
+	}
+	for _, f := range files {
+		path := filepath.Join(t.TempDir(), "campaign.yaml")
+		if err := os.WriteFile(path, []byte(f[1]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		spec, err := campaign.ReadSpec(path, campaignKeys())
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		planner := campaign.Planner{Parse: campaignJob}
+		if _, err := planner.Jobs(spec); err != nil {
+			t.Error(err)
 		}
 	}
 }
