@@ -8,15 +8,18 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/posterior/format"
 	"psafe/host/property"
 	"psafe/host/run"
+	"psafe/internal/testscale"
 )
 
 // parseTest makes a job of the flags that these tests use.
@@ -415,5 +418,57 @@ func TestPlanLinks(t *testing.T) {
 	t.Chdir(moved)
 	if f, err = Open(filepath.Join("elsewhere", "deep", "c")); err != nil || f.BaseDir() != resolved(t, moved) {
 		t.Errorf("moved: %v", err)
+	}
+}
+
+// TestPlanMillion: memory grows with the ids of the tasks and with nothing else of them.
+func TestPlanMillion(t *testing.T) {
+	testscale.DeepOnly(t)
+	files := testFiles(t)
+	delete(files, "labels.idx")
+	var points bytes.Buffer
+	for i := range 250_000 {
+		fmt.Fprintf(&points, "0.%06d,0.5\n", i)
+	}
+	files["x.csv"] = points.Bytes()
+	files["campaign.yaml"] = []byte("posteriors: [a.safetensors, b.safetensors]\ninputs: x.csv\neps: [0.1, 0.2]\nmethods: lbp\n")
+	dir := write(t, files)
+	spec, err := ReadSpec("campaign.yaml", testFlags)
+	if err != nil {
+		t.Fatal(err)
+	}
+	most := uint64(0)
+	p := Planner{Parse: parseTest, Progress: func(done, total int) {
+		if done%100_000 == 1 {
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			most = max(most, m.HeapInuse)
+		}
+	}}
+	start := time.Now()
+	f, _, err := p.Plan(t.Context(), spec, filepath.Join(dir, "c"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d tasks in %v, %d MiB", f.Manifest.Tasks, time.Since(start), most>>20)
+	if f.Manifest.Tasks != 1_000_000 || most > 256<<20 {
+		t.Errorf("%d tasks, %d bytes", f.Manifest.Tasks, most)
+	}
+	start = time.Now()
+	for _, first := range []int{999_999, 500_000, 1} {
+		r, err := f.TasksFrom(first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if task, err := r.Next(); err != nil || task.Task != first {
+			t.Errorf("from %d: %+v, %v", first, task, err)
+		}
+		r.Close()
+	}
+	if took := time.Since(start); took > time.Second {
+		t.Errorf("three tasks were found in %v", took)
+	}
+	if list, err := all(f, 0); err != nil || len(list) != 1_000_000 {
+		t.Errorf("%d tasks, %v", len(list), err)
 	}
 }
