@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
+
+	"psafe/host/property"
 )
 
 // parquetMagic is what a table of records in Parquet begins with.
@@ -131,6 +133,10 @@ func (k kind) value(text string) (parquet.Value, error) {
 		v, err := strconv.ParseUint(text, 10, 64)
 		return parquet.Int64Value(int64(v)), err
 	case isNumber:
+		if fraction := property.FractionOfJSON(text); fraction != text {
+			e, err := property.NewExact(fraction)
+			return parquet.DoubleValue(e.Approx()), err
+		}
 		v, err := strconv.ParseFloat(text, 64)
 		return parquet.DoubleValue(v), err
 	}

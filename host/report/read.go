@@ -190,6 +190,8 @@ func (rec *Record) check() (err error) {
 		return errors.New("method or posterior_sha256 is missing")
 	case !(0 <= rec.Task && rec.Task < rec.Tasks) || rec.Run == "":
 		return fmt.Errorf("it is task %d of the %d of run %.40q", rec.Task, rec.Tasks, rec.Run)
+	case len(rec.ID) != idDigits || rec.Numerics < 1:
+		return errors.New("it has no id or no numerics: an older psafe wrote it")
 	}
 	rec.Gamma, err = parseGamma(rec.Gamma)
 	return err

@@ -64,6 +64,7 @@ func (p *printer) facts() {
 	p.fact("records", "%d of %d runs", r.Records, len(r.Runs))
 	p.fact("guarantee", "%s", plain(r.Guarantee))
 	p.fact("precision", "%s", counts(r.Precisions))
+	p.fact("numerics", "%s", counts(r.Numerics))
 	p.fact("device", "%s", counts(r.Devices))
 	p.fact("version", "%s", counts(r.Versions))
 	for i, of := range r.Requires {

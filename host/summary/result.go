@@ -28,6 +28,7 @@ type Result struct {
 	PeakBytes  int64        `json:"peak_bytes,omitempty"`
 	Precisions []Count      `json:"precisions"`
 	Devices    []Count      `json:"devices"`
+	Numerics   []Count      `json:"numerics"`
 	Versions   []Count      `json:"versions"`
 
 	Groups []Group `json:"groups"`
@@ -129,7 +130,7 @@ func (b *bounds) means() Means {
 func (s *Summary) Result() *Result {
 	r := &Result{
 		Records: s.records, Guarantee: s.guarantee, Questions: s.questions.Len(), NotCompared: s.questions.Skipped(), Means: s.means(), PeakBytes: s.peak,
-		Precisions: s.precisions.list(), Devices: s.devices.list(), Versions: s.versions.list(), NotCovered: s.coverage.Skipped,
+		Precisions: s.precisions.list(), Devices: s.devices.list(), Numerics: s.numerics.list(), Versions: s.versions.list(), NotCovered: s.coverage.Skipped,
 		Weakest: s.weakest.result(), Unsafe: s.unsafe.result(), Contradictions: []Contradiction{}, Outside: []Contradiction{}, Groups: []Group{}, Runs: []Run{},
 	}
 	for _, c := range s.questions.Contradictions() {

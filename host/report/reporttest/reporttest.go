@@ -44,7 +44,7 @@ func Record(i, n int) *report.Record {
 		Index: input, Label: &label, Property: fmt.Sprintf("argmax_is:%d", label), Eps: radii[radius], Clip: []string{"0", "1"}, Flags: "--method auto", Method: "clbp",
 		Cells: 1, Tau: tau, PLower: report.Down(lower), PUpper: 1, Precision: "float32", Device: "NVIDIA H100 80GB HBM3 (OpenCL 3.0 CUDA)", Seconds: &seconds, PeakBytes: &peak,
 		Posterior: fmt.Sprintf("posteriors/mnist-512-512-%d.npz", of), PosteriorSHA256: digest("posterior", of), PosteriorScale: "sd", Activations: []string{"relu", "relu"},
-		Inputs: "t10k-images-idx3-ubyte.gz", InputsSHA256: digest("inputs", 0), Version: "0.2.0", Task: i, Tasks: n, Run: digest("run", n)[:16],
+		Inputs: "t10k-images-idx3-ubyte.gz", InputsSHA256: digest("inputs", 0), Version: "0.2.0", Numerics: certify.Numerics, ID: digest("id", i)[:32], Task: i, Tasks: n, Run: digest("run", n)[:16],
 		Proof: &certify.Proof{Tau: []float64{tau}},
 	}
 	if lower > 0 {
