@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"psafe/host/property"
 )
 
 // A result file whose name ends in .csv or .parquet is a table of the records, for programs
@@ -143,7 +141,7 @@ func (r *Record) row(columns []column) ([]*string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, list := v.Interface().([]float64); c.name == gammaByLayer && !list || c.kind == isNumber && list {
+		if list := v.Kind() == reflect.Slice; c.name == gammaByLayer && !list || c.kind == isNumber && list {
 			continue
 		}
 		texts[i] = text
@@ -178,27 +176,17 @@ func (c *column) of(record reflect.Value) (v reflect.Value, there bool) {
 
 // cell is the text of a value as the record's line has it, texts without their quotes.
 func cell(v reflect.Value) (string, error) {
-	switch v := v.Interface().(type) {
-	case string:
-		if !utf8.ValidString(v) {
-			v = string([]rune(v)) // as encoding/json does
+	switch v.Kind() {
+	case reflect.String:
+		text := v.String()
+		if !utf8.ValidString(text) {
+			text = string([]rune(text)) // as encoding/json does
 		}
-		return shown(v), nil
-	case int:
-		return strconv.Itoa(v), nil
-	case int64:
-		return strconv.FormatInt(v, 10), nil
-	case uint64:
-		return strconv.FormatUint(v, 10), nil
-	case Down:
-		text, err := v.MarshalJSON()
-		return string(text), err
-	case Up:
-		text, err := v.MarshalJSON()
-		return string(text), err
-	case property.Exact:
-		text, err := v.MarshalJSON()
-		return string(text), err
+		return shown(text), nil
+	case reflect.Int, reflect.Int64:
+		return strconv.FormatInt(v.Int(), 10), nil
+	case reflect.Uint64:
+		return strconv.FormatUint(v.Uint(), 10), nil
 	}
 	text, err := json.Marshal(v.Interface())
 	return string(visible(text)), err
