@@ -32,12 +32,12 @@ type Questions struct {
 	text     []byte
 }
 
-// Limits of what Questions keeps; of contradictions, for each kind.
+// Limits of what Questions keeps; MostContradictions for each kind.
 const (
 	mostQuestions      = 1 << 22
 	mostRadii          = 1 << 10
 	mostFiles          = 1 << 20
-	mostContradictions = 10_000
+	MostContradictions = 10_000
 )
 
 // entry is the tightest of what records say of a question.
@@ -316,7 +316,8 @@ type Contradiction struct {
 }
 
 // Contradictions are those among the records added so far, certified ones first, each kind in
-// the order in which their questions came, and no more of a kind than 10,000.
+// the order in which their questions came, and no more of a kind than MostContradictions and those
+// of the last question.
 func (q *Questions) Contradictions() []Contradiction {
 	var certified, drawn []Contradiction
 	for i := range uint32(q.entries.len()) {
@@ -324,10 +325,10 @@ func (q *Questions) Contradictions() []Contradiction {
 			continue
 		}
 		family := q.byRadius(i)
-		if len(certified) < mostContradictions {
+		if len(certified) < MostContradictions {
 			certified = q.certified(certified, family)
 		}
-		if len(drawn) < mostContradictions {
+		if len(drawn) < MostContradictions {
 			drawn = q.intervals(drawn, family)
 		}
 	}

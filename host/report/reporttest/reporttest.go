@@ -16,8 +16,8 @@ import (
 	"psafe/host/report"
 )
 
-// radii are those of a campaign, per and posteriors as many.
-var radii = []string{"0.005", "0.01", "2/255", "0.02", "0.05"}
+// radii and posteriors are those of a campaign.
+var radii = []string{"0.005", "2/255", "0.01", "0.02", "0.05"}
 
 const posteriors = 4
 
