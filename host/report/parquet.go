@@ -20,7 +20,7 @@ const createdBy = "psafe"
 // where the texts in it that differ from those of the record before have textOfGroup bytes.
 const (
 	rowsOfGroup = 1 << 16
-	textOfGroup = 32 << 20
+	textOfGroup = 8 << 20
 )
 
 // parquetTable is a Parquet file: every column is optional, text is UTF-8, whole numbers are
