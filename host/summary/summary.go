@@ -202,12 +202,16 @@ type words struct {
 }
 
 const (
-	mostWords = 200
-	others    = "others"
+	mostWords   = 200
+	longestWord = 200 // bytes
+	others      = "others"
 )
 
 // add counts a text and returns what it was counted as.
 func (w *words) add(text string) string {
+	if len(text) > longestWord {
+		text = strings.ToValidUTF8(text[:longestWord], "") + "..."
+	}
 	if w.counts == nil {
 		w.counts = map[string]int{}
 	}

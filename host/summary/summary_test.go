@@ -152,12 +152,15 @@ func TestBounded(t *testing.T) {
 	const n = 10_300
 	for i := range n {
 		r := reporttest.Record(i, n)
-		r.InputsSHA256, r.Device = fmt.Sprint(i), fmt.Sprint("device ", i)
+		r.InputsSHA256, r.Device = fmt.Sprint(i), fmt.Sprint("device ", i, strings.Repeat("é", 500))
 		records = append(records, r)
 	}
 	r := of(records...)
 	if len(r.Groups) != 10_000 || r.Rest == nil || r.Rest.WithPLower != 300 || len(r.Devices) != 201 || r.Devices[0].Is != "others" || r.Devices[0].Records != n-200 {
 		t.Errorf("%d groups, %+v, %d devices, %+v", len(r.Groups), r.Rest, len(r.Devices), r.Devices[0])
+	}
+	if len(r.Devices[1].Is) > 210 {
+		t.Errorf("%q", r.Devices[1].Is)
 	}
 	has(t, printed(t, r), "FURTHER GROUPS, COUNTED TOGETHER: 300", "and 9940 more groups")
 }
