@@ -194,3 +194,6 @@ func writeNew(path string, value any) error {
 	}
 	return nil
 }
+
+// Results is the folder of attempts.
+func (f *Folder) Results() string { return filepath.Join(f.Dir, ResultsName) }

@@ -114,20 +114,24 @@ func choose(found []*cursor) (report.Placed, error) {
 	if err != nil {
 		return best, err
 	}
+	differ := []report.Placed{best}
 	for _, c := range found[1:] {
-		if bytes.Equal(c.text, best.Raw) {
+		if slices.ContainsFunc(differ, func(p report.Placed) bool { return bytes.Equal(p.Raw, c.text) }) {
 			continue
 		}
 		p, err := c.placed()
 		if err != nil {
 			return p, err
 		}
-		if err := disagree(best, p); err != nil {
-			return p, err
+		for _, before := range differ {
+			if err := disagree(before, p); err != nil {
+				return p, err
+			}
 		}
 		if better(p.Record, best.Record) {
 			best = p
 		}
+		differ = append(differ, p)
 	}
 	return best, nil
 }
@@ -214,7 +218,7 @@ func Merge(ctx context.Context, dir, out string, tell func(*report.Record)) erro
 	if err != nil {
 		return err
 	}
-	inputs := []string{filepath.Join(f.Dir, ResultsName), filepath.Join(f.Dir, ManifestName), filepath.Join(f.Dir, TasksName)}
+	inputs := []string{f.Results(), filepath.Join(f.Dir, ManifestName), filepath.Join(f.Dir, TasksName)}
 	m, err := beginMerge(out, inputs)
 	if err != nil {
 		return fmt.Errorf("--out %w", err)

@@ -38,63 +38,75 @@ type Run struct {
 	Progress func(done, total int)
 }
 
-// Ran says what a shard has: Len tasks, Before of which others had done.
-type Ran struct {
+// Found says what a shard has: of its tasks, Done have a record.
+type Found struct {
 	Span
-	Before int
+	Done    int
+	missing Bits // from First on
 }
 
-// Missing looks for the records of a shard and marks the tasks that have none, as bits from
-// Span.First on. Nothing is changed.
-func (r *Run) Missing(ctx context.Context) (*Ran, Bits, error) {
+// Check refuses a campaign that was planned for other numbers.
+func (r *Run) Check() error {
+	if r.Numerics == certify.Numerics {
+		return nil
+	}
+	return fmt.Errorf("%s: was planned by psafe %s, whose bounds are of numerics %d, those of this psafe of %d: run it with that psafe, or plan the campaign again, into another folder",
+		r.Dir, r.Version, r.Numerics, certify.Numerics)
+}
+
+// Look looks for the records of the shard. Nothing is changed.
+func (r *Run) Look(ctx context.Context) (*Found, error) {
 	span := r.Shard.Span(r.Tasks)
-	missing := newBits(span.Len())
-	ran := &Ran{Span: span}
-	err := r.eachTask(span, ctx.Err, func(t *Task, found []*cursor) error {
-		if len(found) == 0 {
-			missing.set(t.Task - span.First)
+	found := &Found{Span: span, missing: newBits(span.Len())}
+	err := r.eachTask(span, ctx.Err, func(t *Task, records []*cursor) error {
+		if len(records) == 0 {
+			found.missing.set(t.Task - span.First)
 		} else {
-			ran.Before++
+			found.Done++
 		}
 		return nil
 	})
-	return ran, missing, err
+	return found, err
 }
 
 // errLimit is the cause of a context that ends with Run.Limit.
 var errLimit = errors.New("the time limit of the run is up")
 
-// Certify certifies what is missing of the shard. Where it fails, what is finished stays for
-// the next attempt. Errors are those of run.Prepared, and of one line about a file.
-func (r *Run) Certify(ctx context.Context) (*Ran, error) {
-	if r.Numerics != certify.Numerics {
-		return nil, fmt.Errorf("%s: was planned by psafe %s with numerics %d, this psafe has %d, whose records do not go together: run it with that psafe, or plan the campaign again, into another folder",
-			r.Dir, r.Version, r.Numerics, certify.Numerics)
+// Certify certifies what Look has not found. Where it fails, what is finished stays for the next
+// attempt, and a file beside it says why. Errors are those of run.Prepared, and of one line
+// about a file.
+func (r *Run) Certify(ctx context.Context, found *Found) error {
+	if found.Done == found.Len() {
+		return nil
 	}
 	if r.Limit > 0 {
 		var end context.CancelFunc
 		ctx, end = context.WithTimeoutCause(ctx, r.Limit, errLimit)
 		defer end()
 	}
-	ran, missing, err := r.Missing(ctx)
-	if err != nil || ran.Before == ran.Len() {
-		return ran, r.ended(ctx, err, "")
-	}
-	a, err := beginAttempt(r.Dir, r.Shard, ran.Span, ran.Len()-ran.Before)
+	a, err := beginAttempt(r.Dir, r.Shard, found.Span, found.Len()-found.Done)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	w := &work{Run: r, Ran: ran, missing: missing, attempt: a}
+	w := &work{Run: r, Found: found, attempt: a}
 	w.tell(0)
 	if err = w.certify(ctx); err == nil {
 		err = a.complete()
 	}
 	if err != nil {
-		err = r.ended(ctx, err, fmt.Sprintf(": %d of %d tasks of shard %v are done: run it again to go on from there", ran.Before+w.done, ran.Len(), r.Shard))
+		err = r.ended(ctx, err, fmt.Sprintf(": %d of %d tasks of shard %v are done: run it again to go on from there", found.Done+w.done, found.Len(), r.Shard))
 		a.leave(err, r.Status(err))
-		return nil, err
 	}
-	return ran, nil
+	return err
+}
+
+// Fail leaves word that a process which was to do the shard failed before Certify, or without
+// its leave.
+func (r *Run) Fail(err error) {
+	if span := r.Shard.Span(r.Tasks); span.Len() > 0 {
+		a := &attempt{shard: r.Shard, path: attemptPath(r.Dir, span)}
+		a.writeFailed(&Failed{Status: r.Status(err), Error: err.Error()})
+	}
 }
 
 // ended is err, in words for whoever stopped the shard; kept says what is finished.
@@ -113,8 +125,7 @@ func (r *Run) ended(ctx context.Context, err error, kept string) error {
 // work is a shard that is being certified.
 type work struct {
 	*Run
-	*Ran
-	missing Bits
+	*Found
 	attempt *attempt
 	// done counts records that are written.
 	done int
@@ -122,7 +133,7 @@ type work struct {
 
 func (w *work) tell(done int) {
 	if w.Progress != nil {
-		w.Progress(done, w.Len()-w.Before)
+		w.Progress(done, w.Len()-w.Done)
 	}
 }
 

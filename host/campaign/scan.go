@@ -42,7 +42,7 @@ const partialSuffix = ".partial"
 // attempts lists the files of attempts in the folder of a campaign, in the order of their
 // names. Files that are no attempt's are left alone.
 func (f *Folder) attempts() ([]attemptFile, error) {
-	dir := filepath.Join(f.Dir, ResultsName)
+	dir := f.Results()
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -102,7 +102,7 @@ type stamp struct {
 
 // open opens the records of an attempt.
 func (f *Folder) open(a attemptFile, checked bool) (*cursor, error) {
-	c := &cursor{attemptFile: a, path: filepath.Join(f.Dir, ResultsName, a.name), checked: checked, task: -1}
+	c := &cursor{attemptFile: a, path: filepath.Join(f.Results(), a.name), checked: checked, task: -1}
 	var err error
 	if c.file, err = infile.Open(c.path); errors.Is(err, fs.ErrNotExist) && c.kind == "jsonl.partial" {
 		c.path = strings.TrimSuffix(c.path, partialSuffix) // it is complete by now

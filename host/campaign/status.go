@@ -115,7 +115,7 @@ const mostWord = 1 << 20
 
 // word reads such a file, as far as it can be read: it may be being written.
 func (f *Folder) word(a attemptFile, into any) {
-	text, err := infile.ReadAll(filepath.Join(f.Dir, ResultsName, a.name), mostWord)
+	text, err := infile.ReadAll(filepath.Join(f.Results(), a.name), mostWord)
 	if err == nil {
 		_ = json.Unmarshal(text, into)
 	}
