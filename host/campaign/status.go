@@ -226,7 +226,8 @@ func (f *Folder) Status(ctx context.Context, n int, now time.Time) (*Status, err
 	for _, r := range fastest {
 		rate += r
 	}
-	if s.Rate = known(rate); s.Rate != nil {
+	if s.Done < s.Tasks && rate > 0 {
+		s.Rate = known(rate)
 		s.ETA = new(math.Ceil(float64(s.Tasks-s.Done) / rate))
 	}
 	return s, nil
