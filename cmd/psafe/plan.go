@@ -80,16 +80,14 @@ func campaignKeys() []campaign.Flag {
 	return keys
 }
 
-// campaignJob makes a job of a campaign of its flags. note, if it is not nil, gets its notes.
-func campaignJob(note func(run.Note)) func(args []string) (*run.Job, error) {
-	return func(args []string) (*run.Job, error) {
-		_, job, err := parseCertify(args, io.Discard)
-		if err != nil {
-			return nil, err
-		}
-		job.Version, job.Note = version(), note
-		return job, nil
+// campaignJob makes a job of a campaign of its flags.
+func campaignJob(args []string) (*run.Job, error) {
+	_, job, err := parseCertify(args, io.Discard)
+	if err != nil {
+		return nil, err
 	}
+	job.Version = version()
+	return job, nil
 }
 
 func runPlan(ctx context.Context, args []string, stdout, stderr io.Writer) error {
@@ -121,7 +119,7 @@ func runPlan(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	}
 	progress := newProgress(stderr, p.progress)
 	progress.what = "tasks"
-	planner := campaign.Planner{Parse: campaignJob(p.notes(stderr)), Version: version()}
+	planner := campaign.Planner{Parse: campaignJob, Version: version(), Note: p.notes(stderr)}
 	if !p.quiet || p.progress == progressJSON {
 		planner.Progress = progress.update
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"sort"
 
@@ -44,7 +45,10 @@ func Open(dir string) (*Folder, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &noCampaign{dir, "there is no such folder"}
 	} else if err != nil {
-		return nil, fmt.Errorf("%s: %w", dir, reason(err))
+		return nil, fmt.Errorf("%s: cannot be a folder: %w: name that of psafe plan --out", dir, reason(err))
+	}
+	if info, err := os.Stat(abs); err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("%s: is a file and no folder: name that of psafe plan --out", dir)
 	}
 	path := filepath.Join(dir, ManifestName)
 	text, err := infile.ReadAll(path, mostManifestBytes)

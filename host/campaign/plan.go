@@ -30,6 +30,8 @@ type Planner struct {
 	// Progress, if set, is told how many tasks are planned, one call at a time. The total is
 	// an estimate until the files of the last job have been read.
 	Progress func(done, total int)
+	// Note, if set, is told what a user should know of the files.
+	Note func(run.Note)
 }
 
 // Jobs parses the flags of all jobs.
@@ -212,6 +214,7 @@ func (p *Planner) plan(ctx context.Context, spec *Spec, jobs []*run.Job, dir str
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+		job.Note = p.Note
 		prepared, err := job.Prepare()
 		if err == nil {
 			err = pl.job(ctx, i, prepared)
@@ -238,6 +241,11 @@ func (pl *planning) job(ctx context.Context, i int, prepared *run.Prepared) erro
 	m, n := pl.manifest, prepared.Len()
 	if n < 1 || n > mostTasks-m.Tasks {
 		return fmt.Errorf("has %d tasks, and a campaign from 1 to %d: make several campaigns", m.Tasks+n, mostTasks)
+	}
+	if pl.Note != nil {
+		for _, note := range prepared.Notes() {
+			pl.Note(note)
+		}
 	}
 	job := Job{Args: pl.spec.Args(i), First: m.Tasks, Tasks: n}
 	files, err := prepared.Files()

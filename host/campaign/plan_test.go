@@ -3,7 +3,6 @@ package campaign
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -74,13 +73,14 @@ func testPosterior(t testing.TB, change float64) []byte {
 	return b.Bytes()
 }
 
-const around = `{"format": "psafe-property", "version": 1, "around": {"eps": "0.1"}, "properties": [{"name": "keeps", "class": "label"}]}`
+// boxes is a property file with its own input boxes.
+const boxes = `{"properties": [{"name": "low", "kind": "output_box", "output": [[-9, 9], [-9, 9]], "boxes": [[[0, 1], [0, 1]]]}]}`
 
 // testFiles are the files of a campaign by their names.
 func testFiles(t testing.TB) map[string][]byte {
 	return map[string][]byte{
-		"a.safetensors": testPosterior(t, 0), "b.safetensors": testPosterior(t, 1), "x.csv": []byte("0.5,0.25\n0.75,1\n0,1\n"), "labels.csv": []byte("0\n1\n1\n"),
-		"campaign.yaml": []byte("posteriors: [a.safetensors, b.safetensors]\ninputs: [{path: x.csv, label: labels.csv}]\neps: [0.1, 0.2]\nmethods: [lbp, ibp]\n"),
+		"a.safetensors": testPosterior(t, 0), "b.safetensors": testPosterior(t, 1), "x.csv": []byte("0.5,0.25\n0.75,1\n0,1\n"), "labels.idx": []byte("\x00\x00\x08\x01\x00\x00\x00\x03\x00\x01\x01"),
+		"campaign.yaml": []byte("posteriors: [a.safetensors, b.safetensors]\ninputs: [{path: x.csv, label: labels.idx}]\neps: [0.1, 0.2]\nmethods: [lbp, ibp]\n"),
 	}
 }
 
@@ -254,7 +254,7 @@ func folderText(t *testing.T, dir string) string {
 // names, folders, the order of keys, or which other tasks there are.
 func TestIdentity(t *testing.T) {
 	files := testFiles(t)
-	files["p.json"] = []byte(`{"format": "psafe-property", "version": 1, "properties": [{"name": "a", "inputs": [[[0, 1], [0, 1]]], "safe": [{"weights": [1, -1], "bound": 0}]}]}`)
+	files["p.json"] = []byte(boxes)
 	plan := func(change func(files map[string][]byte)) []string {
 		t.Helper()
 		changed := map[string][]byte{}
@@ -278,12 +278,12 @@ func TestIdentity(t *testing.T) {
 	}
 	same := map[string]func(files map[string][]byte){
 		"again":        func(map[string][]byte) {},
-		"order":        text("methods: [lbp, ibp]\neps: ['0.1', '0.2']\ninputs:\n- label: labels.csv\n  path: x.csv\nposteriors: [a.safetensors, b.safetensors]\n"),
-		"spelled":      text("posteriors: [./a.safetensors, sub/../b.safetensors]\ninputs: [{path: .//x.csv, label: labels.csv}]\neps: 0.1,0.2\nmethods: [lbp, ibp]\n"),
+		"order":        text("methods: [lbp, ibp]\neps: ['0.1', '0.2']\ninputs:\n- label: labels.idx\n  path: x.csv\nposteriors: [a.safetensors, b.safetensors]\n"),
+		"spelled":      text("posteriors: [./a.safetensors, sub/../b.safetensors]\ninputs: [{path: .//x.csv, label: labels.idx}]\neps: 0.1,0.2\nmethods: [lbp, ibp]\n"),
 		"file of file": func(files map[string][]byte) { files["sub/other.txt"] = nil },
 		"renamed": func(files map[string][]byte) {
 			files["sub/c.safetensors"], files["y.csv"] = files["a.safetensors"], files["x.csv"]
-			text("posteriors: [sub/c.safetensors, b.safetensors]\ninputs: [{path: y.csv, label: labels.csv}]\neps: [0.1, 0.2]\nmethods: [lbp, ibp]\n")(files)
+			text("posteriors: [sub/c.safetensors, b.safetensors]\ninputs: [{path: y.csv, label: labels.idx}]\neps: [0.1, 0.2]\nmethods: [lbp, ibp]\n")(files)
 		},
 	}
 	files["sub/x"] = nil // so that sub is there
@@ -293,13 +293,10 @@ func TestIdentity(t *testing.T) {
 		}
 	}
 	// A part of the campaign has these ids too.
-	if got := plan(text("posteriors: b.safetensors\ninputs: [{path: x.csv, label: labels.csv, index: '1'}]\neps: [0.2]\nmethods: [ibp]\n")); !slices.Equal(got, []string{want[22]}) {
+	if got := plan(text("posteriors: b.safetensors\ninputs: [{path: x.csv, label: labels.idx, index: '1'}]\neps: [0.2]\nmethods: [ibp]\n")); !slices.Equal(got, []string{want[22]}) {
 		t.Errorf("a part has the ids %q, all are %q", got, want)
 	}
 	// Every byte counts, and is of the tasks that read its file alone.
-	last := func(name string) func(map[string][]byte) {
-		return func(files map[string][]byte) { files[name][len(files[name])-1] ^= 1 }
-	}
 	for _, c := range []struct {
 		name    string
 		change  func(map[string][]byte)
@@ -308,8 +305,8 @@ func TestIdentity(t *testing.T) {
 		{"posterior", func(files map[string][]byte) { files["b.safetensors"] = testPosterior(t, 1.0/1024) }, func(k int) bool { return k >= 12 }},
 		{"points", func(files map[string][]byte) { files["x.csv"][0] = '1' }, func(int) bool { return true }},
 		{"end of points", func(files map[string][]byte) { files["x.csv"] = append(files["x.csv"], '\n') }, func(int) bool { return true }},
-		{"label", func(files map[string][]byte) { files["labels.csv"][2] = '0' }, func(k int) bool { return k%3 == 1 }},
-		{"radius", text("posteriors: [a.safetensors, b.safetensors]\ninputs: [{path: x.csv, label: labels.csv}]\neps: [0.1, 0.20]\nmethods: [lbp, ibp]\n"), func(k int) bool { return k/3%2 == 1 }},
+		{"label", func(files map[string][]byte) { files["labels.idx"][9] = 0 }, func(k int) bool { return k%3 == 1 }},
+		{"radius", text("posteriors: [a.safetensors, b.safetensors]\ninputs: [{path: x.csv, label: labels.idx}]\neps: [0.1, 0.20]\nmethods: [lbp, ibp]\n"), func(k int) bool { return k/3%2 == 1 }},
 	} {
 		got := plan(c.change)
 		for k := range want {
@@ -318,102 +315,9 @@ func TestIdentity(t *testing.T) {
 			}
 		}
 	}
-	boxes := text("posteriors: a.safetensors\nproperty: p.json\n")
-	one, other := plan(boxes), plan(func(files map[string][]byte) { boxes(files); files["p.json"] = append(files["p.json"], ' ') })
+	file := text("posteriors: a.safetensors\nproperty: p.json\n")
+	one, other := plan(file), plan(func(files map[string][]byte) { file(files); files["p.json"] = append(files["p.json"], ' ') })
 	if len(one) != 1 || one[0] == other[0] {
 		t.Errorf("a property file with another byte: %q and %q", one, other)
-	}
-	_ = last
-}
-
-// TestPlanRefused: what cannot be planned is one line that names the campaign file and the job,
-// and leaves nothing behind.
-func TestPlanRefused(t *testing.T) {
-	for _, c := range []struct{ text, says string }{
-		{"posteriors: [a.safetensors, absent.npz]\ninputs: x.csv\neps: 1", "job 1 (posterior absent.npz of line 1, inputs x.csv of line 2): --posterior"},
-		{"posteriors: [a.safetensors]\ninputs: x.csv", "job 0 (posterior a.safetensors of line 1, inputs x.csv of line 2): --eps is missing"},
-		{"posteriors: [a.safetensors]\nmethods:\n- lbp\n- lpb\ninputs: x.csv\neps: 1", "job 1 (posterior a.safetensors of line 1, inputs x.csv of line 5, method lpb of line 4): --method"},
-		{"posteriors: [a.safetensors]\ninputs: x.csv\neps: 1\nproperties: [keeps_class, p.json]", "job 1 (posterior a.safetensors of line 1, inputs x.csv of line 2, property p.json of line 4): --"},
-		{"posteriors: [a.safetensors]\ngamma: 2", "job 0 (posterior a.safetensors of line 1): --gamma is no flag"},
-		{"posteriors: [a.safetensors, ./a.safetensors]\ninputs: x.csv\neps: 1", "job 1 (posterior ./a.safetensors of line 1, inputs x.csv of line 2): index 0, eps 1, property argmax_is:"},
-		{"posteriors: [a.safetensors]\ninputs: [{path: x.csv, index: '0:2'}, {path: x.csv, index: '1:3'}]\neps: 1", "is the same task as one of job 0, posterior a.safetensors of line 1, inputs x.csv of line 2: leave one of them out"},
-	} {
-		files := testFiles(t)
-		files["p.json"] = []byte(`{"format": "psafe-property", "version": 1, "properties": [{"name": "a", "inputs": [[[0, 1], [0, 1]]], "safe": [{"weights": [1, -1], "bound": 0}]}]}`)
-		files["campaign.yaml"] = []byte(c.text)
-		dir := write(t, files)
-		before := folderText(t, dir)
-		_, _, err := planned(filepath.Join(dir, "deep", "c"))
-		if err == nil || !strings.HasPrefix(err.Error(), "campaign.yaml: ") || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s\nsays %v, want %s", c.text, err, c.says)
-		}
-		if after := folderText(t, dir); after != before {
-			t.Errorf("%s\nleaves %s", c.text, after)
-		}
-	}
-}
-
-// TestPlanFolder: nothing that is in a folder is lost or mistaken for a campaign.
-func TestPlanFolder(t *testing.T) {
-	files := testFiles(t)
-	files["full/notes.txt"], files["killed/tasks.jsonl"], files["killed/.psafe-0123.tmp"], files["lost/results/0.jsonl"] = nil, []byte("{}\n"), nil, nil
-	files["bad/campaign.json"] = []byte("{}")
-	dir := write(t, files)
-	for name, says := range map[string]string{
-		"full": `full: holds "notes.txt" and no campaign`, "lost": "lost: holds results, and no campaign.json", "bad": "campaign.json: has format 0, this psafe reads 1",
-		"x.csv": "x.csv", "x.csv/c": "x.csv/c",
-	} {
-		before := folderText(t, dir)
-		if _, _, err := planned(filepath.Join(dir, name)); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v, want %s", name, err, says)
-		}
-		if after := folderText(t, dir); after != before {
-			t.Errorf("%s: %s became %s", name, before, after)
-		}
-	}
-	if _, isNew, err := planned(filepath.Join(dir, "killed")); err != nil || !isNew {
-		t.Errorf("after a plan that was killed: %v", err)
-	}
-	if err := os.Mkdir("empty", 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if _, isNew, err := planned(filepath.Join(dir, "empty")); err != nil || !isNew {
-		t.Errorf("an empty folder: %v", err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	spec, err := ReadSpec("campaign.yaml", testFlags)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := Planner{Parse: parseTest}
-	if _, _, err := p.Plan(ctx, spec, filepath.Join(dir, "stopped")); !errors.Is(err, context.Canceled) {
-		t.Errorf("an interrupted plan: %v", err)
-	}
-	if _, err := os.Stat("stopped"); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("an interrupted plan leaves its folder: %v", err)
-	}
-}
-
-// TestPlanLinks: a campaign finds its files also through symbolic links, and moved as a whole.
-func TestPlanLinks(t *testing.T) {
-	dir := write(t, testFiles(t))
-	if err := os.MkdirAll(filepath.Join("elsewhere", "deep"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(filepath.Join(dir, "elsewhere", "deep"), "link"); err != nil {
-		t.Skip(err)
-	}
-	f, _, err := planned(filepath.Join(dir, "link", "c"))
-	if err != nil || f.BaseDir() != resolved(t, dir) {
-		t.Errorf("base %s, %v", f.BaseDir(), err)
-	}
-	moved := filepath.Join(t.TempDir(), "moved")
-	if err := os.Rename(dir, moved); err != nil {
-		t.Skip(err)
-	}
-	t.Chdir(moved)
-	if f, err = Open(filepath.Join("elsewhere", "deep", "c")); err != nil || f.BaseDir() != resolved(t, moved) {
-		t.Errorf("moved: %v", err)
 	}
 }

@@ -95,10 +95,15 @@ func (r *ready) open(ctx context.Context) (w *works, err error) {
 
 // tellFirst tells what is to be known of the files and the method before anything is proved.
 func (r *ready) tellFirst(p bound.Precision) {
-	for _, n := range slices.Concat(told(r.post), Doubts(r.post), r.tasks.notes) {
+	for _, n := range r.notes() {
 		r.tell(n)
 	}
 	r.noteCeiling(p)
+}
+
+// notes are what is to be known of the files.
+func (r *ready) notes() []Note {
+	return slices.Concat(told(r.post), Doubts(r.post), r.tasks.notes)
 }
 
 // blame decides whether loading a posterior failed for the device's sake or for the

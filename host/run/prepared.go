@@ -81,6 +81,10 @@ func (p *Prepared) Files() ([]InputFile, error) {
 	return files, nil
 }
 
+// Notes are what is to be known of the files before anything is proved; Certify tells none of
+// them.
+func (p *Prepared) Notes() []Note { return p.r.notes() }
+
 // Certify certifies tasks, whose numbers ascend, and calls emit once for each, in their order,
 // one call at a time. The devices are those of Job.Open, given back at the end. An error of
 // emit ends it and is returned as it is if it is an *outfile.Error; others are those of Run.
