@@ -165,13 +165,13 @@ func (r *runFlags) certify(ctx context.Context, c *campaign.Run, found *campaign
 	if !r.quiet || r.progress == progressJSON {
 		c.Progress = progress.update
 	}
-	parse := campaignJob((&planFlags{quiet: r.quiet}).notes(stderr))
+	notes := (&planFlags{quiet: r.quiet}).notes(stderr)
 	c.Prepare = func(args []string, progress func(done, total int)) (campaign.Prepared, error) {
-		job, err := parse(args)
+		job, err := campaignJob(args)
 		if err != nil {
 			return nil, err
 		}
-		job.Open, job.Progress, job.Recheck, job.Out.OmitTiming = once.open, progress, &r.recheck, r.omit
+		job.Open, job.Note, job.Progress, job.Recheck, job.Out.OmitTiming = once.open, notes, progress, &r.recheck, r.omit
 		return job.Prepare()
 	}
 	defer endLate(&r.total, stderr)()
@@ -198,10 +198,9 @@ func (r *runFlags) say(stderr io.Writer, c *campaign.Run, found *campaign.Found)
 // precisionOf sets the precision in which devices are tested: that of the jobs of the shard,
 // and float64, which not all have, if they differ.
 func (r *runFlags) precisionOf(c *campaign.Run, found *campaign.Found) error {
-	parse := campaignJob(nil)
 	var all []bound.Precision
 	for i := c.JobOf(found.First); i < len(c.Jobs) && c.Jobs[i].First < found.End; i++ {
-		job, err := parse(c.Jobs[i].Args)
+		job, err := campaignJob(c.Jobs[i].Args)
 		if err != nil {
 			return fmt.Errorf("%s: job %d: %w: plan the campaign again, into another folder", c.Dir, i, err)
 		}
