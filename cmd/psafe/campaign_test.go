@@ -16,24 +16,27 @@ import (
 	"psafe/internal/testscale"
 )
 
-// smallCampaign plans a campaign of 60 tasks in 4 jobs, some tenths of a second in all.
+// smallCampaign plans a campaign of 120 tasks in 4 jobs, some tenths of a second in all.
 func smallCampaign(t *testing.T) (dir string) {
+	return testCampaign(t, 10, "[{method: neuronsum, cells: 2}, ibp]")
+}
+
+// testCampaign plans a campaign of so many points with three radii under two posteriors.
+func testCampaign(t *testing.T, n int, methods string) (dir string) {
 	t.Helper()
 	var points strings.Builder
-	for i := range 10 {
-		fmt.Fprintf(&points, "%.2f,%.2f\n", 0.9-0.15*float64(i), 0.15*float64(i)-0.8)
+	for i := range n {
+		fmt.Fprintf(&points, "%.4f,%.4f\n", 0.9-1.5*float64(i)/float64(n), 1.5*float64(i)/float64(n)-0.8)
 	}
 	base := t.TempDir()
 	writeTest(t, filepath.Join(base, "points.csv"), points.String())
-	for i, name := range []string{"tiny-2-3-2-tanh.npz", "tiny-2-3-2-tanh.npz"} {
-		text := readTest(t, testFile(name))
-		writeTest(t, filepath.Join(base, fmt.Sprintf("%d.npz", i)), text)
+	for _, name := range []string{"0.npz", "1.npz"} {
+		writeTest(t, filepath.Join(base, name), readTest(t, testFile("tiny-2-3-2-tanh.npz")))
 	}
 	writeTest(t, filepath.Join(base, "campaign.yaml"), `posteriors: [0.npz, {path: 1.npz, scale-factor: 0.5}]
 inputs: points.csv
 eps: [0.1, 0.05, 1/30]
-methods: [{method: neuronsum, cells: 2}, ibp]
-`)
+methods: `+methods+"\n")
 	dir = filepath.Join(base, "out")
 	if e := signalled(t, 0, []string{"plan", filepath.Join(base, "campaign.yaml"), "--out", dir}); e.status != exitDone {
 		t.Fatalf("%+v", e)
@@ -151,5 +154,55 @@ func TestCampaignProgress(t *testing.T) {
 		if cmd.ProcessState.ExitCode() != exitUsage || !strings.Contains(string(text), "JOB_COMPLETION_INDEX is 2: give --shards n") {
 			t.Errorf("%v, %s", err, text)
 		}
+	}
+}
+
+// TestCampaignStranger: a driver that ends the process in the middle of a shard leaves a line,
+// status 3 and word in the folder, from the process that looked after it; the shard goes on,
+// on the CPU, to the file that the CPU alone gives. A device is opened once for all jobs.
+func TestCampaignStranger(t *testing.T) {
+	needOpenCL(t)
+	wrap(t)
+	whole, dir := testCampaign(t, 60, "[lbp, ibp]"), testCampaign(t, 60, "[lbp, ibp]")
+	psafe(t, exitDone, runShard(whole, 0, 1)...)
+	args := []string{"run", dir, "--device", "0:0", "--omit-timing", "--quiet"}
+	set(t, "PSAFE_WRAP=segv clEnqueueNDRangeKernel 20", "PSAFE_WRAP_WHEN="+filepath.Join(dir, "now"))
+	ended := make(chan struct{})
+	go func() {
+		for { // until records are there
+			partial, _ := filepath.Glob(filepath.Join(dir, "results", "*.partial"))
+			if len(partial) > 0 {
+				if info, err := os.Stat(partial[0]); err == nil && info.Size() > 0 {
+					_ = os.WriteFile(filepath.Join(dir, "now"), []byte("now"), 0o666)
+					return
+				}
+			}
+			select {
+			case <-time.After(time.Millisecond):
+			case <-ended:
+				return
+			}
+		}
+	}()
+	status, _, errs := endOf(args...)
+	close(ended)
+	if status == exitDone {
+		t.Log("it was done before the driver broke")
+	} else {
+		wantLine(t, "segv", errs, "SIGSEGV", "in the middle of the run", "what is finished is in ", "run it again to go on from there")
+		failed, _ := filepath.Glob(filepath.Join(dir, "results", "*.failed"))
+		if status != exitDevice || len(failed) != 1 || !strings.Contains(readTest(t, failed[0]), `"status":3,"error":"--device 0:0: `) {
+			t.Errorf("status %d, %q", status, failed)
+		}
+		if _, out, _ := endOf("status", dir); !strings.Contains(out, "failed") {
+			t.Errorf("%s", out)
+		}
+	}
+	set(t)
+	if status, _, errs := endOf("run", dir, "--device", "0:0", "--omit-timing", "--profile"); status != exitDone || strings.Count(errs, " affine  ") != 1 {
+		t.Errorf("again: status %d, %s", status, errs)
+	}
+	if got, want := mergedTest(t, dir, exitDone), mergedTest(t, whole, exitDone); numbers(t, got) != numbers(t, want) {
+		t.Errorf("%s\non the CPU:\n%s", got, want)
 	}
 }
