@@ -57,6 +57,7 @@ func commands() []command {
 		{"crosscheck", "the same job on two devices, compared number by number", runCrosscheck},
 		{"bench", "speed of each operation, beside the device's own limits", runBench},
 		{"plot", "figures of result files, as SVG or PNG", runPlot},
+		{"report", "a page of result files to look at in a browser, in one HTML file", runReport},
 		{"paper", "the experiments of the UAI 2020 paper, with tables and figures", runPaper},
 		{"train", "Bayes by Backprop for small dense networks", runTrain},
 		{"completion", "completion of commands and flags for bash, zsh and fish", runCompletion},
