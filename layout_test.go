@@ -66,7 +66,7 @@ var mayImport = map[string][]string{
 		"psafe/internal/infile",
 	},
 	"psafe/host/figure": {"gonum.org/v1/gonum/", "gonum.org/v1/plot", "gonum.org/v1/plot/", "psafe/host/report"},
-	"psafe/host/page":   {"psafe/host/property", "psafe/host/report", "psafe/internal/infile"},
+	"psafe/host/page":   {"psafe/host/property", "psafe/host/report", "psafe/host/summary", "psafe/internal/infile"},
 	"psafe/host/paper": {
 		"gonum.org/v1/gonum/",
 		"psafe/host/bound", "psafe/host/figure", "psafe/host/network", "psafe/host/posterior",

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"html"
 	"html/template"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -155,9 +157,9 @@ func drawCurves(label string, series []series) template.HTML {
 	epsTicks(&d, texts, atX, ground)
 	d.text("label", (curveLeft+right)/2, curveHeight-4, "eps: radius of T")
 	for n, s := range series {
-		d.curve(n, s, func(p *point) (float64, float64) { return atX(p.x), atY(p.Mean.Upper) }, "up")
+		d.curve(n, s, func(p *point) (float64, float64) { return atX(p.x), atY(p.mean.Upper) }, "up")
 		if !s.noLower {
-			d.curve(n, s, func(p *point) (float64, float64) { return atX(p.x), atY(p.Mean.Lower) }, "down")
+			d.curve(n, s, func(p *point) (float64, float64) { return atX(p.x), atY(p.mean.Lower) }, "down")
 		}
 	}
 	return d.end()
@@ -180,7 +182,7 @@ func (d *drawing) curve(n int, s series, at func(*point) (x, y float64), class s
 // epsTicks writes the radii as typed, those that have room.
 func epsTicks(d *drawing, texts map[float64]string, atX func(float64) float64, ground float64) {
 	free := math.Inf(-1)
-	for _, x := range sortedKeys(texts) {
+	for _, x := range slices.Sorted(maps.Keys(texts)) {
 		place, half := atX(x), 3.4*float64(len(texts[x]))
 		d.line("axis", place, ground, place, ground+4)
 		if place-half > free && place+half < curveWidth+4 {

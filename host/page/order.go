@@ -5,19 +5,27 @@ import (
 	"slices"
 
 	"psafe/host/report"
+	"psafe/host/summary"
 )
 
 // weakest puts records into the order of the page: contradicted ones first, since one of two
 // numbers is wrong there; then what is proved unsafe, the surest first; then what is unknown
 // and what is safe, the lowest p_lower first. Records that are equal in this keep their order.
-func weakest(records []report.Placed, contradicted map[int]string) []int {
-	order := make([]int, len(records))
-	for i := range order {
-		order[i] = i
+// why says of each what contradicts it, if something does.
+func weakest(records []report.Placed, contradictions []summary.Contradiction) (sorted []report.Placed, why []string) {
+	words := map[string]string{}
+	for _, c := range contradictions {
+		words[c.A], words[c.B] = c.Words, c.Words
 	}
-	slices.SortStableFunc(order, func(i, j int) int {
-		a, b := &records[i], &records[j]
-		if c := cmp.Compare(rank(a, contradicted[i]), rank(b, contradicted[j])); c != 0 {
+	of := map[*report.Record]string{}
+	sorted = slices.Clone(records)
+	for i := range sorted {
+		if len(words) > 0 {
+			of[sorted[i].Record] = words[sorted[i].Place()]
+		}
+	}
+	slices.SortStableFunc(sorted, func(a, b report.Placed) int {
+		if c := cmp.Compare(rank(&a, of[a.Record]), rank(&b, of[b.Record])); c != 0 {
 			return c
 		}
 		lower := cmp.Or(cmp.Compare(a.PLower, b.PLower), compareLogs(a.Log10PLower, b.Log10PLower))
@@ -27,7 +35,10 @@ func weakest(records []report.Placed, contradicted map[int]string) []int {
 		}
 		return cmp.Or(lower, upper)
 	})
-	return order
+	for i := range sorted {
+		why = append(why, of[sorted[i].Record])
+	}
+	return sorted, why
 }
 
 // rank is the group of a record, 0 for what is to be looked at first.

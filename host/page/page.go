@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"psafe/host/report"
+	"psafe/host/summary"
 )
 
 //go:embed page.html
@@ -47,27 +48,17 @@ const MostComfortable = 200_000
 
 // content is what the template fills in.
 type content struct {
-	Policy      template.HTML
-	Style       template.HTML
-	Script      template.HTML
-	Data        template.HTML
-	Title       string
-	Files       []string
-	Records     int
-	Alerts      []string
-	Contradict  []string
-	Verdicts    []verdict
-	Guarantee   string
-	Sentences   []sentence
-	Facts       []fact
-	Groups      []*group
-	Histograms  []histogram
-	Charts      []chart
-	LeftOut     []string
-	Statistical bool
-	Contradicts bool
-	Drawn       int
-	Commands    []string
+	Policy, Style, Script, Data   template.HTML
+	Title, Guarantee              string
+	Records, Drawn                int
+	Gaps, Contradictions, Outside []string
+	Verdicts                      []verdict
+	Sentences                     []sentence
+	Facts                         []fact
+	Groups                        groups
+	Histograms                    []histogram
+	Charts                        []chart
+	LeftOut, Commands             []string
 }
 
 // verdict is a count with its share, for the bar.
@@ -86,40 +77,61 @@ func Make(records []report.Placed, o Options) (html []byte, notes []string) {
 	if len(records) == 0 {
 		panic("page: Make: no records")
 	}
-	gaps := report.Gaps(records)
-	contradicted, words := contradictions(records)
-	order := weakest(records, contradicted)
-	sorted := make([]report.Placed, len(records))
-	why := make([]string, len(records))
-	for k, i := range order {
-		sorted[k], why[k] = records[i], contradicted[i]
+	var sum summary.Summary
+	for i := range records {
+		sum.Add(&records[i])
 	}
+	result := sum.Result()
+	gaps, pairs := report.Gaps(records), wordsOf(result.Contradictions)
+	sorted, why := weakest(records, result.Contradictions)
 	inputs := draw(sorted, o)
-	groups := groupsOf(records)
-	charts, left := chartsOf(groups)
+	names := posteriorNames(records)
+	charts, left := chartsOf(records, names)
 	c := content{
-		Style: template.HTML("<style>" + pageCSS + "</style>"), Script: template.HTML("<script>" + pageJS + "</script>"),
-		Title: shown(o.Title), Files: files(records), Records: len(records), Alerts: shownAll(gaps), Contradict: shownAll(words),
-		Verdicts: verdictsOf(records), Guarantee: report.Guarantee, Sentences: guaranteeOf(records), Facts: factsOf(records),
-		Groups: groups, Histograms: histogramsOf(records), Charts: charts, LeftOut: left,
-		Contradicts: len(words) > 0, Drawn: inputs.count(),
+		Policy: policy(), Style: template.HTML("<style>" + pageCSS + "</style>"), Script: template.HTML("<script>" + pageJS + "</script>"),
+		Data:  template.HTML(`<script type="application/json" id="data">` + string(payload(sorted, why, inputs)) + "</script>"),
+		Title: shown(o.Title), Records: len(records), Guarantee: result.Guarantee,
+		Gaps: capped(gaps), Contradictions: capped(pairs), Outside: capped(wordsOf(result.Outside)),
+		Verdicts: verdictsOf(result.Verdicts, len(records)), Sentences: guaranteeOf(records), Facts: factsOf(records, names),
+		Groups: groupsOf(result), Histograms: histogramsOf(records, result), Charts: charts, LeftOut: capped(left), Drawn: inputs.count(),
 	}
 	if o.Title == "" {
 		c.Title = "Bounds of safety, certified by psafe"
 	}
-	for _, name := range c.Files {
-		if word := shellWord(name); word != "" {
+	for _, name := range files(records) {
+		if word := shellWord(name); word != "" && len(c.Commands) < mostLines {
 			c.Commands = append(c.Commands, "psafe check "+word)
 		}
 	}
-	c.Policy = policy()
-	c.Data = template.HTML(`<script type="application/json" id="data">` + string(payload(sorted, why, inputs)) + "</script>")
 	var b bytes.Buffer
 	t := template.Must(template.New("page").Funcs(template.FuncMap{"group": grouped}).Parse(pageHTML))
 	if err := t.Execute(&b, &c); err != nil {
 		panic("page: " + err.Error()) // of the template, not of the records
 	}
-	return b.Bytes(), append(append(gaps, words...), inputs.notes...)
+	return b.Bytes(), append(append(gaps, pairs...), inputs.notes...)
+}
+
+func wordsOf(list []summary.Contradiction) []string {
+	var words []string
+	for _, c := range list {
+		words = append(words, c.Words)
+	}
+	return words
+}
+
+// mostLines is how many lines of one kind the head of the page has.
+const mostLines = 20
+
+// capped are lines for the page, the first of many.
+func capped(lines []string) []string {
+	var list []string
+	for i, line := range lines {
+		if i == mostLines {
+			return append(list, fmt.Sprintf("and %d more: psafe summary --json lists them", len(lines)-i))
+		}
+		list = append(list, shown(line))
+	}
+	return list
 }
 
 // policy forbids the page everything but its own style, script and pictures.
@@ -141,7 +153,7 @@ func payload(records []report.Placed, why []string, inputs *drawn) []byte {
 		own["file"] = append(own["file"], shown(records[i].File))
 		own["line"] = append(own["line"], strconv.Itoa(records[i].Line))
 		own["shell"] = append(own["shell"], shellWord(records[i].File))
-		own["asked"] = append(own["asked"], shown(asked(records[i].Record)))
+		own["asked"] = append(own["asked"], shown(records[i].MethodAsked()))
 		own["contradicted"] = append(own["contradicted"], shown(why[i]))
 		own["set"] = append(own["set"], numberOr(inputs.of[i]))
 		own["picture"] = append(own["picture"], numberOr(inputs.picture[i]))
@@ -183,26 +195,16 @@ func (d *drawn) count() int {
 	return n
 }
 
-func verdictsOf(records []report.Placed) []verdict {
+func verdictsOf(v summary.Verdicts, records int) []verdict {
 	list := []verdict{
-		{Name: "safe", Meaning: "p_lower reaches what was required"},
-		{Name: "unsafe", Meaning: "p_upper is below it"},
-		{Name: "unknown", Meaning: "neither was proved"},
-	}
-	for i := range records {
-		switch records[i].Verdict {
-		case "safe":
-			list[0].Count++
-		case "unsafe":
-			list[1].Count++
-		default:
-			list[2].Count++
-		}
+		{Name: "safe", Meaning: "p_lower reaches what was required", Count: v.Safe},
+		{Name: "unsafe", Meaning: "p_upper is below it", Count: v.Unsafe},
+		{Name: "unknown", Meaning: "neither was proved", Count: v.Unknown},
 	}
 	x := 0.0
 	for i := range list {
 		v := &list[i]
-		share := 100 * float64(v.Count) / float64(len(records))
+		share := 100 * float64(v.Count) / float64(records)
 		v.Share, v.X, v.Width = fmt.Sprintf("%.1f %%", share), fmt.Sprintf("%.3f", x), fmt.Sprintf("%.3f", share)
 		x += share
 	}
@@ -222,14 +224,6 @@ func files(records []report.Placed) []string {
 	return list
 }
 
-func shownAll(texts []string) []string {
-	var list []string
-	for _, t := range texts {
-		list = append(list, shown(t))
-	}
-	return list
-}
-
 // grouped writes a count with thin spaces between thousands.
 func grouped(n int) string {
 	text := strconv.Itoa(n)
@@ -239,10 +233,4 @@ func grouped(n int) string {
 		text = text[:len(text)-3]
 	}
 	return strings.Join(append([]string{text}, parts...), "\u202f")
-}
-
-// contradictions says of each record that cannot be true beside another one why, and all of
-// that in lines.
-func contradictions(records []report.Placed) (of map[int]string, lines []string) {
-	return nil, nil
 }

@@ -12,14 +12,15 @@ import (
 type fact struct {
 	Name  string
 	Words []string
+	// Short words stand in one line.
+	Short bool
 }
 
 // mostWords is how many different values a fact lists.
 const mostWords = 12
 
 // factsOf lists what was certified, on what and by what.
-func factsOf(records []report.Placed) []fact {
-	posteriors := posteriorNames(records)
+func factsOf(records []report.Placed, posteriors []string) []fact {
 	each := func(name string, of func(i int, r *report.Record) string) fact {
 		f, seen, more := fact{Name: name}, map[string]bool{}, 0
 		for i := range records {
@@ -37,6 +38,7 @@ func factsOf(records []report.Placed) []fact {
 		if more > 0 {
 			f.Words = append(f.Words, fmt.Sprintf("and %d more", more))
 		}
+		f.Short = !slices.ContainsFunc(f.Words, func(w string) bool { return len(w) > 24 })
 		return f
 	}
 	list := []fact{
@@ -52,7 +54,7 @@ func factsOf(records []report.Placed) []fact {
 		each("Region T", func(_ int, r *report.Record) string { return region(r) }),
 		each("Safe set S", func(_ int, r *report.Record) string { return shown(r.Property) }),
 		each("Method", func(_ int, r *report.Record) string {
-			words := asked(r)
+			words := r.MethodAsked()
 			if words != r.Method {
 				words += " (" + r.Method + ")"
 			}
