@@ -89,7 +89,7 @@ var mayImport = map[string][]string{
 		"github.com/spf13/pflag", "golang.org/x/term", "psafe/fallback", "psafe/gpu", "psafe/gpu/cl",
 		"psafe/host/bench", "psafe/host/bound", "psafe/host/campaign", "psafe/host/check", "psafe/host/crosscheck", "psafe/host/figure",
 		"psafe/host/measure", "psafe/host/network", "psafe/host/onnx/lower", "psafe/host/page", "psafe/host/paper", "psafe/host/posterior",
-		"psafe/host/posterior/audit", "psafe/host/posterior/format", "psafe/host/property", "psafe/host/report", "psafe/host/run",
+		"psafe/host/posterior/audit", "psafe/host/posterior/format", "psafe/host/property", "psafe/host/report", "psafe/host/run", "psafe/host/summary",
 		"psafe/host/train", "psafe/host/verify", "psafe/host/vnnlib", "psafe/internal/child", "psafe/internal/infile", "psafe/internal/nearest",
 		"psafe/internal/outfile", "psafe/python",
 	},

@@ -25,6 +25,9 @@ and lists all records, the contradicted and the weakest first.
 Inputs are drawn if their data file is where the records say, or where --points or
 --data say, unchanged. The same files give the same bytes.`
 
+// mostOnPage is how many records a page has at most: it and the browser hold them in memory.
+const mostOnPage = 1 << 20
+
 // reportFlags are the flags of report.
 type reportFlags struct {
 	out string
@@ -40,7 +43,7 @@ func (r *reportFlags) add(f *pflag.FlagSet) {
 	f.IntSliceVar(&r.Shape, "shape", nil, "draw flat points as images of this shape, such as 28,28 or 3,32,32")
 }
 
-func runReport(_ context.Context, args []string, stdout, stderr io.Writer) error {
+func runReport(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	var r reportFlags
 	f := newFlags("report", reportAbout, stdout)
 	r.add(f)
@@ -58,12 +61,16 @@ func runReport(_ context.Context, args []string, stdout, stderr io.Writer) error
 		return fmt.Errorf("--out %w", err)
 	}
 	var records []report.Placed
-	for _, file := range f.Args() {
-		more, err := report.ReadFile(file)
-		if err != nil {
-			return err
+	err := eachResult(ctx, f.Args(), func(p report.Placed) error {
+		if len(records) == mostOnPage {
+			return fmt.Errorf("%s: is more than the %d records that a page can have: give fewer files, or see psafe summary", p.Place(), mostOnPage)
 		}
-		records = append(records, more...)
+		p.Raw, p.Proof = nil, nil // of which the page shows nothing
+		records = append(records, p)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	html, notes := page.Make(records, r.Options)
 	if len(records) > page.MostComfortable {

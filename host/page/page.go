@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -108,7 +109,7 @@ func Make(records []report.Placed, o Options) (html []byte, notes []string) {
 	if err := t.Execute(&b, &c); err != nil {
 		panic("page: " + err.Error()) // of the template, not of the records
 	}
-	return b.Bytes(), append(append(gaps, pairs...), inputs.notes...)
+	return b.Bytes(), slices.Concat(c.Gaps, c.Contradictions, capped(inputs.notes))
 }
 
 func wordsOf(list []summary.Contradiction) []string {
@@ -119,7 +120,7 @@ func wordsOf(list []summary.Contradiction) []string {
 	return words
 }
 
-// mostLines is how many lines of one kind the head of the page has.
+// mostLines is how many lines of one kind the head of the page has, and the notes.
 const mostLines = 20
 
 // capped are lines for the page, the first of many.

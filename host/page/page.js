@@ -345,7 +345,7 @@
     if (s.kind === 'boxes') return [make('h3', {}, 'Boxes of T'), make('ul', { class: 'note' }, ...s.values[k].map((b) => make('li', {}, b)))];
     const line = (v, j) => make('tr', {}, make('th', { scope: 'row', class: 'n' }, String(j)), make('td', { class: 'n' }, v));
     const more = s.dim > s.values[k].length ? [make('p', { class: 'note' }, 'and ' + (s.dim - s.values[k].length) + ' more')] : [];
-    return [make('h3', {}, 'Coordinates of the point'), make('table', { class: 'values' }, make('thead', {}, make('tr', {}, make('th', { scope: 'col', class: 'n' }, 'coordinate'), make('th', { scope: 'col', class: 'n' }, 'value'))),
+    return [make('h3', {}, 'Coordinates of the point'), make('table', { class: 'values', 'aria-label': 'Coordinates' }, make('thead', {}, make('tr', {}, make('th', { scope: 'col', class: 'n' }, 'coordinate'), make('th', { scope: 'col', class: 'n' }, 'value'))),
       make('tbody', {}, ...s.values[k].map(line))), ...more];
   };
   const again = (i) => {
