@@ -47,6 +47,7 @@ func commands() []command {
 		{"certify", "lower and upper bounds of P_safe for inputs and properties", runCertify},
 		{"verify", "a VNN-LIB query about a network or a posterior: sat, unsat or unknown", runVerify},
 		{"supports", "what verify can do, for tools that drive VNN-LIB solvers", runSupports},
+		{"plan", "a campaign of many certify jobs: every task of it, with an id of its own", runPlan},
 		{"check", "prove the bounds of result files again, independently", runCheck},
 		{"inspect", "layers, sizes and spread of a posterior", runInspect},
 		{"predict", "logits and classes at points, of the mean network and of drawn ones", runPredict},

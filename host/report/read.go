@@ -164,6 +164,8 @@ func ParseRecord(line []byte) (*Record, error) {
 		return nil, errors.New("method or posterior_sha256 is missing")
 	case !(0 <= rec.Task && rec.Task < rec.Tasks) || rec.Run == "":
 		return nil, fmt.Errorf("it is task %d of the %d of run %.40q", rec.Task, rec.Tasks, rec.Run)
+	case len(rec.ID) != idDigits || rec.Numerics < 1:
+		return nil, fmt.Errorf("it has no id or no numerics: an older psafe wrote it")
 	}
 	gamma, err := parseGamma(rec.Gamma)
 	rec.Gamma = gamma

@@ -14,7 +14,7 @@ import (
 
 // line is a result record with what its reader asks for.
 func line(method string, index int, lower, upper float64, more string) string {
-	return string(report.Seal(fmt.Appendf(nil, `{"index":%d,"method":%q,"p_lower":%v,"p_upper":%v,%s"guarantee":%q,"posterior_sha256":"ab","task":%d,"tasks":9,"run":"ab"}`,
+	return string(report.Seal(fmt.Appendf(nil, `{"index":%d,"method":%q,"p_lower":%v,"p_upper":%v,%s"guarantee":%q,"posterior_sha256":"ab","numerics":1,"id":"0123456789abcdef0123456789abcdef","task":%d,"tasks":9,"run":"ab"}`,
 		index, method, lower, upper, more, report.Guarantee, index)))
 }
 
