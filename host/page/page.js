@@ -83,6 +83,7 @@
     return make('span', { class: 'chip ' + v }, make('span', { class: 'glyph', 'aria-hidden': 'true' }), v);
   };
   const band = (lower, upper, kind = '') => {
+    if (Number(lower) === 0 && Number(upper) === 1 && !kind) kind = 'nothing'; // is proved
     const b = make('div', { class: 'band ' + kind });
     const left = Math.min(Number(lower), 0.995);
     b.style.left = 100 * left + '%';
@@ -323,7 +324,7 @@
     const log = says('log10_p_lower', i);
     if (Number(p) < 1e-4 && log !== '') list.push(make('p', { class: 'note' }, 'log10 of P_safe is at least ' + log));
     const scale = make('div', { class: 'scale ' + verdictOf(i) }, band(p, u), make('div', { class: 'ends', 'aria-hidden': 'true' }, make('span', {}, '0'), make('span', {}, '1')),
-      make('p', { class: 'caption' }, 'Certified: P_safe lies in the filled part. Required for safe: ' + says('require', i) + '.'));
+      make('p', { class: 'caption' }, (p === '0' && u === '1' ? 'Nothing is proved about P_safe here.' : 'Certified: P_safe lies in the filled part.') + ' Required for safe: ' + says('require', i) + '.'));
     if (says('statistical.lower', i) !== '') {
       const lo = says('statistical.lower', i), hi = says('statistical.upper', i);
       scale.append(band(lo, hi, 'drawn'), make('p', { class: 'caption' },

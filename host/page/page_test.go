@@ -47,7 +47,8 @@ func synthetic(n int) []report.Placed {
 			Flags: "--method " + methods[method] + " --samples 100", Method: methods[method], Boxes: "centred", Gamma: []float64{rng.Float64(), rng.Float64()},
 			Tried: 20, PLower: report.Down(lower), PUpper: report.Up(upper), Precision: "float32", Device: "cpu", Seconds: &seconds,
 			Posterior: fmt.Sprintf("runs/posterior-%d.npz", posterior), PosteriorSHA256: fmt.Sprintf("%064x", posterior+1), PosteriorScale: "sd", Activations: []string{"relu", "relu"},
-			Inputs: "images.gz", InputsSHA256: "ab", Version: "0.2.0", Task: i, Tasks: n, Run: "0123456789abcdef"}
+			Inputs: "images.gz", InputsSHA256: "ab", Version: "0.2.0", Task: i, Tasks: n, Run: "0123456789abcdef",
+			ID: fmt.Sprintf("%016x%016x", rng.Uint64(), rng.Uint64()), Numerics: 1}
 		if method == len(methods)-1 {
 			r.Method = methods[rng.IntN(3)]
 		}
