@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"psafe/host/page"
-	"psafe/host/property"
 	"psafe/host/report"
 	"psafe/internal/outfile"
 )
@@ -53,13 +52,6 @@ func runReport(ctx context.Context, args []string, stdout, stderr io.Writer) err
 	if err := r.check(f.Args()); err != nil {
 		return err
 	}
-	inputs := f.Args()
-	for _, path := range r.Points {
-		inputs = append(inputs, property.FilesOf(path)...)
-	}
-	if err := outfile.Refuse(r.out, inputs...); err != nil {
-		return fmt.Errorf("--out %w", err)
-	}
 	var records []report.Placed
 	err := eachResult(ctx, f.Args(), func(p report.Placed) error {
 		if len(records) == mostOnPage {
@@ -71,6 +63,10 @@ func runReport(ctx context.Context, args []string, stdout, stderr io.Writer) err
 	})
 	if err != nil {
 		return err
+	}
+	inputs := append(f.Args(), r.Files(records)...)
+	if err := outfile.Refuse(r.out, inputs...); err != nil {
+		return fmt.Errorf("--out %w", err)
 	}
 	html, notes := page.Make(records, r.Options)
 	if len(records) > page.MostComfortable {

@@ -27,30 +27,47 @@ type column struct {
 	At    []int    `json:"at,omitempty"`
 }
 
-// pack makes a column of texts, in the form that takes fewer bytes.
-func pack(name string, texts []string) column {
-	c := column{Name: name}
-	number := map[string]int{}
-	all, few := 0, 0
-	for _, text := range texts {
-		k, known := number[text]
-		if !known {
-			k = len(c.Words)
-			number[text], c.Words = k, append(c.Words, text)
-			few += len(text) + len(`"",`)
-		}
-		c.At = append(c.At, k)
-		all += len(text) + len(`\n`)
-		few += len(strconv.Itoa(k)) + len(",")
-	}
-	switch {
-	case len(c.Words) == 1:
-		c.At = nil
-	case all < few:
-		return column{Name: name, Texts: strings.Join(texts, "\n")}
-	}
-	return c
+// packer makes a column of texts that come row by row.
+type packer struct {
+	words  []string
+	number map[string]int
+	at     []int
+	// bytes of both forms
+	all, few int
 }
+
+func (p *packer) add(text string) {
+	k, known := p.number[text]
+	if !known {
+		if p.number == nil {
+			p.number = map[string]int{}
+		}
+		k = len(p.words)
+		p.number[text], p.words = k, append(p.words, text)
+		p.few += len(text) + len(`"",`)
+	}
+	p.at = append(p.at, k)
+	p.all += len(text) + len(`\n`)
+	p.few += len(strconv.Itoa(k)) + len(",")
+}
+
+// column is in the form that takes fewer bytes.
+func (p *packer) column(name string) column {
+	switch {
+	case len(p.words) == 1:
+		return column{Name: name, Words: p.words}
+	case p.all >= p.few:
+		return column{Name: name, Words: p.words, At: p.at}
+	}
+	texts := make([]string, len(p.at))
+	for i, k := range p.at {
+		texts[i] = p.words[k]
+	}
+	return column{Name: name, Texts: strings.Join(texts, "\n")}
+}
+
+// says is whether a row says anything.
+func (p *packer) says() bool { return len(p.words) > 1 || p.words[0] != "" }
 
 // field is a field of records, or one of an object in a record, as psafe's tables call it.
 type field struct {
@@ -117,19 +134,21 @@ var maybe = map[string]bool{"samples": true, "boxes_tried": true, "cells": true,
 
 // columnsOf packs all that records say, leaving out the columns that say nothing.
 func columnsOf(records []report.Placed) []column {
-	var list []column
-	texts := make([]string, len(records))
-	for _, f := range fields() {
-		says := false
-		for i := range records {
-			texts[i] = f.text(records[i].Record)
-			if maybe[f.name] && texts[i] == "0" {
-				texts[i] = ""
+	all := fields()
+	packers := make([]packer, len(all))
+	for i := range records {
+		for k := range all {
+			text := all[k].text(records[i].Record)
+			if maybe[all[k].name] && text == "0" {
+				text = ""
 			}
-			says = says || texts[i] != ""
+			packers[k].add(text)
 		}
-		if says {
-			list = append(list, pack(f.name, texts))
+	}
+	var list []column
+	for k := range packers {
+		if packers[k].says() {
+			list = append(list, packers[k].column(all[k].name))
 		}
 	}
 	return list

@@ -140,6 +140,23 @@ func (o *Options) set(name string, from source, indices []int) (set, error) {
 	return set{}, fmt.Errorf("%w: give the file that the records are about with --points", reason)
 }
 
+// Files are the files where the inputs of records are looked for, which no page must replace.
+func (o *Options) Files(records []report.Placed) []string {
+	var list []string
+	seen := map[string]bool{}
+	for i := range records {
+		name := records[i].Inputs
+		if seen[name] || name == "" {
+			continue
+		}
+		seen[name] = true
+		for _, path := range o.candidates(name) {
+			list = append(list, property.FilesOf(path)...)
+		}
+	}
+	return list
+}
+
 // candidates are where a file that a record names may be; the last one is where the record says.
 func (o *Options) candidates(name string) []string {
 	list := slices.Clone(o.Points)

@@ -148,25 +148,31 @@ func policy() template.HTML {
 // payload is the records and inputs for the script, as JSON that ends no script element: <, >
 // and & are escaped in it.
 func payload(records []report.Placed, why []string, inputs *drawn) []byte {
-	n := len(records)
-	own := map[string][]string{}
-	for i := range records {
-		own["file"] = append(own["file"], shown(records[i].File))
-		own["line"] = append(own["line"], strconv.Itoa(records[i].Line))
-		own["shell"] = append(own["shell"], shellWord(records[i].File))
-		own["asked"] = append(own["asked"], shown(records[i].MethodAsked()))
-		own["contradicted"] = append(own["contradicted"], shown(why[i]))
-		own["set"] = append(own["set"], numberOr(inputs.of[i]))
-		own["picture"] = append(own["picture"], numberOr(inputs.picture[i]))
+	names := posteriorNames(records)
+	own := []struct {
+		name string
+		of   func(i int) string
+		packer
+	}{
+		{name: "file", of: func(i int) string { return shown(records[i].File) }},
+		{name: "line", of: func(i int) string { return strconv.Itoa(records[i].Line) }},
+		{name: "shell", of: func(i int) string { return shellWord(records[i].File) }},
+		{name: "asked", of: func(i int) string { return shown(records[i].MethodAsked()) }},
+		{name: "network", of: func(i int) string { return names[i] }},
+		{name: "contradicted", of: func(i int) string { return shown(why[i]) }},
+		{name: "set", of: func(i int) string { return numberOr(inputs.of[i]) }},
+		{name: "picture", of: func(i int) string { return numberOr(inputs.picture[i]) }},
 	}
-	own["network"] = posteriorNames(records)
 	data := struct {
 		table
 		Own  []column `json:"own"`
 		Sets []set    `json:"sets"`
-	}{table{n, columnsOf(records)}, nil, inputs.sets}
-	for _, name := range []string{"file", "line", "shell", "asked", "network", "contradicted", "set", "picture"} {
-		data.Own = append(data.Own, pack(name, own[name]))
+	}{table{len(records), columnsOf(records)}, nil, inputs.sets}
+	for k := range own {
+		for i := range records {
+			own[k].add(own[k].of(i))
+		}
+		data.Own = append(data.Own, own[k].column(own[k].name))
 	}
 	text, err := json.Marshal(&data)
 	if err != nil {

@@ -148,9 +148,10 @@ func TestTexts(t *testing.T) {
 // TestOrder: contradicted records first, then unsafe, unknown and safe ones, each the weakest first.
 func TestOrder(t *testing.T) {
 	records := synthetic(480)
-	wrong := *records[100].Record // the same question twice
+	wrong := *records[100].Record // the same question twice, which no other record is about
+	wrong.Index = 1000
 	wrong.PLower, wrong.PUpper, wrong.Verdict = 0.5, 0.5, "unsafe"
-	right := *records[100].Record
+	right := wrong
 	right.PLower, right.PUpper, right.Verdict = 0.75, 1, "unknown"
 	records[100].Record = &wrong
 	records = append(records, report.Placed{Record: &right, File: "other.jsonl", Line: 7})
@@ -160,7 +161,7 @@ func TestOrder(t *testing.T) {
 	if !strings.Contains(why[0], "is above p_upper 0.5") || why[0] != why[1] || why[2] != "" {
 		t.Errorf("contradicted: %q", why[:3])
 	}
-	if !strings.Contains(strings.Join(notes, "\n"), "other.jsonl: line 7 (eps 2/255): p_lower 0.75 is above p_upper 0.5 of results.jsonl: line 101 ") ||
+	if !strings.Contains(strings.Join(notes, "\n"), "other.jsonl: line 7: p_lower 0.75 is above p_upper 0.5 of results.jsonl: line 101: ") ||
 		!strings.Contains(string(page), "Bounds that contradict each other") {
 		t.Errorf("notes %q", notes)
 	}
@@ -270,7 +271,11 @@ func TestPack(t *testing.T) {
 		if rng.IntN(4) == 0 {
 			texts[0] = ""
 		}
-		c := pack("c", texts)
+		var p packer
+		for _, text := range texts {
+			p.add(text)
+		}
+		c := p.column("c")
 		forms[c.Words == nil]++
 		d := decoded{Rows: n, Columns: []column{c}}
 		if got := d.cells("c"); strings.Join(got, "|") != strings.Join(texts, "|") {
