@@ -143,6 +143,9 @@ func (o *Options) set(name string, from source, indices []int) (set, error) {
 // Files are the files where the inputs of records are looked for, which no page must replace.
 func (o *Options) Files(records []report.Placed) []string {
 	var list []string
+	for _, path := range o.Points {
+		list = append(list, property.FilesOf(path)...)
+	}
 	seen := map[string]bool{}
 	for i := range records {
 		name := records[i].Inputs
