@@ -20,6 +20,8 @@ has_python numpy || want+=(python3-numpy)
 have_opencl || want+=(pocl-opencl-icd ocl-icd-libopencl1)
 command -v oclgrind >/dev/null 2>&1 || want+=(oclgrind)
 command -v cc >/dev/null 2>&1 || want+=(gcc libc6-dev)
+have_chromium() { for b in chromium chromium-browser google-chrome google-chrome-stable; do command -v "$b" >/dev/null 2>&1 && return 0; done; return 1; }
+[ "${1:-}" != deep ] || have_chromium || want+=(chromium) # 350 MB
 if [ ${#want[@]} -gt 0 ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
   echo "installing ${want[*]}"
   export DEBIAN_FRONTEND=noninteractive
@@ -32,6 +34,7 @@ command -v oclgrind >/dev/null 2>&1 || echo "SKIPPED Oclgrind tests: install ocl
 command -v cc >/dev/null 2>&1 || echo "SKIPPED tests with a fake OpenCL library and the race detector: no C compiler"
 has_python numpy || echo "SKIPPED tests of python/psafe_export.py: no Python with NumPy (install python3-numpy)"
 [ "${1:-}" != deep ] || has_python torch || echo "SKIPPED tests with torch: install python3-torch"
+have_chromium || echo "SKIPPED tests that open the page of psafe report: no Chromium (scripts/deps.sh deep installs it)"
 data=${PSAFE_SHARED:-../shared}/data
 [ -d "$data" ] || echo "SKIPPED tests on released posteriors: no $data (set PSAFE_SHARED, and PSAFE_DATA to its data)"
 exit 0

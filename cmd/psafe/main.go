@@ -62,6 +62,7 @@ func commands() []command {
 		{"bench", "speed of each operation, beside the device's own limits", runBench},
 		{"summary", "what result files say in brief: counts, means, groups, gaps, contradictions", runSummary},
 		{"plot", "figures of result files, as SVG or PNG", runPlot},
+		{"report", "a page of result files to look at in a browser, in one HTML file", runReport},
 		{"paper", "the experiments of the UAI 2020 paper, with tables and figures", runPaper},
 		{"train", "Bayes by Backprop for small dense networks", runTrain},
 		{"completion", "completion of commands and flags for bash, zsh and fish", runCompletion},
