@@ -166,8 +166,8 @@ whole region of inputs.
 `
 
 const exitText = `0 done (whatever the verdicts), 1 crosscheck or merge found a difference,
-certify or paper bounds that contradict each other, or check a record that does
-not pass or a missing task, 2 a flag or file is wrong or a result cannot be
+certify, paper or summary bounds that contradict each other, or check a record
+that does not pass or a missing task, 2 a flag or file is wrong or a result cannot be
 written, 3 the device is absent, refused or broke, or its driver crashed or hung,
 4 interrupted (SIGINT, SIGTERM, SIGHUP), 5 the --total-time-limit is up, 10 a
 p_lower is under --fail-under or a share of the inputs is not what --fail-unless

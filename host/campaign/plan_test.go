@@ -178,7 +178,7 @@ func TestPlan(t *testing.T) {
 				t.Errorf("job %d, task %d: %+v, the record is %+v", i, k, got, rec)
 			}
 		}
-		if len(j.Files) != 2 || j.Files[0].Field != "posterior_sha256" || j.Files[1].Path != "x.csv" {
+		if len(j.Files) != 3 || j.Files[2].Path != "labels.idx" || j.Files[0].Field != "posterior_sha256" || j.Files[1].Path != "x.csv" {
 			t.Errorf("files of job %d: %+v", i, j.Files)
 		}
 	}

@@ -2,11 +2,15 @@ package run
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
+	"os"
+	"strings"
 
 	"psafe/host/certify"
 	"psafe/host/property"
 	"psafe/host/report"
+	"psafe/internal/infile"
 )
 
 // Prepared is a job whose files have been read, for certifying some of its tasks, as a
@@ -57,11 +61,13 @@ func (p *Prepared) Known(k int) (*report.Record, error) {
 }
 
 // InputFile is a file that a job reads, as its flags name it, with its digest and the field of
-// records that has it.
+// records that has it, or for a file of classes the field that its numbers go to.
 type InputFile struct{ Path, Field, SHA256 string }
 
-// Files are what decides the numbers of the job: the files of the posterior, the data and
-// the property. A file of classes is not among them: records have its classes.
+// mostVectorBytes bounds the files of numbers and of classes that Files reads.
+const mostVectorBytes = 1 << 30
+
+// Files are all files that the job reads.
 func (p *Prepared) Files() ([]InputFile, error) {
 	rec, err := p.Known(0)
 	if err != nil {
@@ -78,11 +84,29 @@ func (p *Prepared) Files() ([]InputFile, error) {
 			files = append(files, f)
 		}
 	}
+	others := []InputFile{{Path: property.VectorFile(strings.Join(points.Clip, ",")), Field: "clip_sha256"}}
+	for _, eps := range property.SplitList(points.Eps) {
+		others = append(others, InputFile{Path: property.VectorFile(eps), Field: "eps_sha256"})
+	}
+	if _, err := os.Stat(property.FileOf(points.Label)); points.Label != "" && err == nil {
+		others = append(others, InputFile{Path: property.FileOf(points.Label), Field: "label"})
+	}
+	for _, f := range others {
+		if f.Path == "" {
+			continue
+		}
+		text, err := infile.ReadAll(f.Path, mostVectorBytes)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Path, err)
+		}
+		f.SHA256 = fmt.Sprintf("%x", sha256.Sum256(text))
+		files = append(files, f)
+	}
 	return files, nil
 }
 
-// Notes are what is to be known of the files before anything is proved; Certify tells none of
-// them.
+// Notes are what is to be known of the files before anything is proved, which Certify tells too, to
+// Job.Note.
 func (p *Prepared) Notes() []Note { return p.r.notes() }
 
 // Certify certifies tasks, whose numbers ascend, and calls emit once for each, in their order,

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"psafe/host/bound"
+	"psafe/host/npy"
 	"psafe/host/posterior"
 	"psafe/host/posterior/format"
 	"psafe/host/report"
@@ -85,6 +86,34 @@ func TestPrepared(t *testing.T) {
 			t.Errorf("%s: files %v, %v", name, files, err)
 		}
 		p.Close()
+	}
+}
+
+// TestFiles: every file that a job reads is listed, with the digest that records have of it.
+func TestFiles(t *testing.T) {
+	j := digits()
+	b, err := npy.Encode(&npy.Array{Shape: []int{64}, Data: make([]float64, 64), DType: "<f8"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eps, labels := file(t, "eps.npy", string(b)), testFile("glyphs-test-labels-idx1-ubyte.gz")
+	p := &j.Tasks.Points
+	p.Eps, p.Label = "0.02,"+eps, labels
+	prepared, err := j.Prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec, err := prepared.Known(prepared.Len() - 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := prepared.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []InputFile{{j.Posterior.Path, "posterior_sha256", rec.PosteriorSHA256}, {p.Inputs, "inputs_sha256", rec.InputsSHA256}, {eps, "eps_sha256", rec.EpsSHA256}}
+	if len(files) != 4 || !slices.Equal(files[:3], want) || files[3].Path != labels || rec.EpsSHA256 == "" {
+		t.Errorf("files %v, want %v and %s", files, want, labels)
 	}
 }
 
