@@ -6,43 +6,98 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+
+	"psafe/host/property"
 )
 
-// identityFields are what a record says whatever comes out, in the order of names: what was
+// asking is what a record says whatever comes out, its fields in the order of names: what was
 // asked, of which files by their digests, and with which numerics. Not among them are
 // version, which tells builds apart and no numbers, and the fields of a run, since the same
 // may be asked in many.
-var identityFields = []string{"activations", "channels", "clip", "clip_sha256", "eps", "eps_sha256", "fix", "flags", "free", "index", "input_scale", "inputs",
-	"inputs_sha256", "label", "mean", "mean_sha256", "name", "numerics", "posterior_scale", "posterior_sd", "posterior_sd_sha256", "posterior_sha256",
-	"precision", "property", "require", "seed", "std", "std_sha256", "template_entry", "template_sha256"}
+type asking struct {
+	Activations       []string       `json:"activations"`
+	Channels          string         `json:"channels,omitempty"`
+	Clip              []string       `json:"clip,omitempty"`
+	ClipSHA256        string         `json:"clip_sha256,omitempty"`
+	Eps               string         `json:"eps,omitempty"`
+	EpsSHA256         string         `json:"eps_sha256,omitempty"`
+	Fix               string         `json:"fix,omitempty"`
+	Flags             string         `json:"flags,omitempty"`
+	Free              string         `json:"free,omitempty"`
+	Index             int            `json:"index"`
+	InputScale        string         `json:"input_scale,omitempty"`
+	Inputs            string         `json:"inputs,omitempty"`
+	InputsSHA256      string         `json:"inputs_sha256,omitempty"`
+	Label             *int           `json:"label"`
+	Mean              string         `json:"mean,omitempty"`
+	MeanSHA256        string         `json:"mean_sha256,omitempty"`
+	Name              string         `json:"name,omitempty"`
+	Numerics          int            `json:"numerics"`
+	PosteriorScale    string         `json:"posterior_scale"`
+	PosteriorSD       string         `json:"posterior_sd,omitempty"`
+	PosteriorSDSHA256 string         `json:"posterior_sd_sha256,omitempty"`
+	PosteriorSHA256   string         `json:"posterior_sha256"`
+	Precision         string         `json:"precision"`
+	Property          string         `json:"property"`
+	Require           property.Exact `json:"require"`
+	Seed              uint64         `json:"seed"`
+	Std               string         `json:"std,omitempty"`
+	StdSHA256         string         `json:"std_sha256,omitempty"`
+	TemplateEntry     *int           `json:"template_entry,omitempty"`
+	TemplateSHA256    string         `json:"template_sha256,omitempty"`
+}
+
+// asked leaves out how the paths of files are spelled of which there is a digest. Of
+// FILE.npz:ARRAY the array stays: the digest is that of the whole archive.
+func (r *Record) asked() *asking {
+	a := &asking{
+		Activations: r.Activations, Channels: r.Channels, Clip: r.Clip, ClipSHA256: r.ClipSHA256, Eps: r.Eps, EpsSHA256: r.EpsSHA256, Fix: r.Fix, Flags: r.Flags,
+		Free: r.Free, Index: r.Index, InputScale: r.InputScale, InputsSHA256: r.InputsSHA256, Label: r.Label, Mean: r.Mean, MeanSHA256: r.MeanSHA256,
+		Name: r.Name, Numerics: r.Numerics, PosteriorScale: r.PosteriorScale, PosteriorSD: r.PosteriorSD, PosteriorSDSHA256: r.PosteriorSDSHA,
+		PosteriorSHA256: r.PosteriorSHA256, Precision: r.Precision, Property: r.Property, Require: r.Require, Seed: r.Seed, Std: r.Std, StdSHA256: r.StdSHA256,
+		TemplateEntry: r.TemplateEntry, TemplateSHA256: r.TemplateSHA256,
+	}
+	// By its text alone: identities must not depend on what is on the disk.
+	const archive = ".npz:"
+	if at := strings.LastIndex(r.Inputs, archive); at >= 0 {
+		a.Inputs = r.Inputs[at+len(archive)-1:]
+	}
+	for _, of := range []struct {
+		text   *string
+		digest string
+	}{{&a.Eps, a.EpsSHA256}, {&a.Mean, a.MeanSHA256}, {&a.Std, a.StdSHA256}} {
+		if of.digest != "" {
+			*of.text = ""
+		}
+	}
+	if a.ClipSHA256 != "" {
+		a.Clip = nil
+	}
+	return a
+}
+
+// line is the JSON object, with values as records have them.
+func (a *asking) line() []byte {
+	line, err := json.Marshal(a)
+	if err != nil {
+		panic(fmt.Sprintf("report: what a record asks is no JSON: %v", err))
+	}
+	return visible(line)
+}
 
 // idDigits is the length of an identity: hexadecimal digits of a SHA-256.
 const idDigits = 32
 
-// identity is the digest of identityFields: of the JSON object of those that the record has,
-// in their order, each value as the record's line has it, after unspell. Precision must be
-// the one that was asked for.
-func (r *Record) identity() string {
-	plain := *r
-	plain.unspell()
-	fields := plain.fields()
-	var object bytes.Buffer
-	for _, name := range identityFields {
-		if value, there := fields[name]; there {
-			fmt.Fprintf(&object, ",%q:%s", name, value)
-		}
-	}
-	object.WriteByte('}')
-	object.Bytes()[0] = '{' // in place of the first comma: index is always there
-	sum := sha256.Sum256(object.Bytes())
-	return hex.EncodeToString(sum[:])[:idDigits]
-}
-
 // Identify sets ID, before anything comes out: the same for records of the same question,
 // however paths are spelled, whichever run they are of, and for no others.
-func (r *Record) Identify() { r.ID = r.identity() }
+// Precision must be the one that was asked for.
+func (r *Record) Identify() {
+	sum := sha256.Sum256(r.asked().line())
+	r.ID = hex.EncodeToString(sum[:])[:idDigits]
+}
 
 // RunID is the field run of records whose identities these are, in the order of their tasks.
 func RunID(ids func(yield func(string) bool)) string {
@@ -53,55 +108,34 @@ func RunID(ids func(yield func(string) bool)) string {
 	return hex.EncodeToString(digest.Sum(nil)[:8])
 }
 
-// Asked is the first field in which two records differ in what was asked, or in task, tasks or
-// run, and its values as JSON: nothing if they do not. How a path is spelled is no difference
+// Asked is the first field in which two records differ in what was asked, or in id, task, tasks
+// or run, and its values as JSON: nothing if they do not. How a path is spelled is no difference
 // where there is a digest.
 func Asked(a, b *Record) (field, inA, inB string) {
-	ca, cb := *a, *b
-	ca.unspell()
-	cb.unspell()
-	fa, fb := ca.fields(), cb.fields()
-	for _, name := range slices.Concat(identityFields, []string{"id", "task", "tasks", "run"}) {
+	fa, fb := fieldsOf(a.asked().line()), fieldsOf(b.asked().line())
+	for _, of := range []struct {
+		r      *Record
+		fields map[string]json.RawMessage
+	}{{a, fa}, {b, fb}} {
+		// Behind the others in the order of names, since they follow from them.
+		of.fields["~id"], of.fields["~run"] = fmt.Appendf(nil, "%q", of.r.ID), fmt.Appendf(nil, "%q", of.r.Run)
+		of.fields["~task"], of.fields["~tasks"] = fmt.Append(nil, of.r.Task), fmt.Append(nil, of.r.Tasks)
+	}
+	names := maps.Clone(fa)
+	maps.Copy(names, fb)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if !bytes.Equal(fa[name], fb[name]) {
-			return name, string(fa[name]), string(fb[name])
+			return strings.TrimPrefix(name, "~"), string(fa[name]), string(fb[name])
 		}
 	}
 	return "", "", ""
 }
 
-// unspell takes out of a record how the paths of files are spelled that it has digests of.
-// Of FILE.npz:ARRAY the array stays: the digest is that of the whole archive.
-func (r *Record) unspell() {
-	r.Posterior, r.PosteriorSDFile, r.Template = "", "", ""
-	// By its text alone: identities must not depend on what is on the disk.
-	const archive = ".npz:"
-	if at := strings.LastIndex(r.Inputs, archive); at >= 0 {
-		r.Inputs = r.Inputs[at+len(archive)-1:]
-	} else {
-		r.Inputs = ""
-	}
-	for _, of := range []struct {
-		text   *string
-		digest string
-	}{{&r.Eps, r.EpsSHA256}, {&r.Mean, r.MeanSHA256}, {&r.Std, r.StdSHA256}} {
-		if of.digest != "" {
-			*of.text = ""
-		}
-	}
-	if r.ClipSHA256 != "" {
-		r.Clip = nil
-	}
-}
-
-// fields are the values of a record as its line has them.
-func (r *Record) fields() map[string]json.RawMessage {
+// fieldsOf are the values of a JSON object.
+func fieldsOf(object []byte) map[string]json.RawMessage {
 	var fields map[string]json.RawMessage
-	line, err := json.Marshal(r)
-	if err == nil {
-		err = json.Unmarshal(visible(line), &fields)
-	}
-	if err != nil {
-		panic(fmt.Sprintf("report: a record is no JSON: %v", err))
+	if err := json.Unmarshal(object, &fields); err != nil {
+		panic(fmt.Sprintf("report: no JSON object: %v", err))
 	}
 	return fields
 }
