@@ -13,6 +13,8 @@ require (
 	google.golang.org/protobuf v1.36.12 // not v1.34, with which the linker keeps every method: 5 MB more
 )
 
+require go.yaml.in/yaml/v3 v3.0.6
+
 require (
 	codeberg.org/go-fonts/liberation v0.5.0 // indirect
 	codeberg.org/go-latex/latex v0.2.0 // indirect

@@ -56,6 +56,7 @@ func commands() []command {
 		{"devices", "what psafe can compute on, with self-tests", runDevices},
 		{"crosscheck", "the same job on two devices, compared number by number", runCrosscheck},
 		{"bench", "speed of each operation, beside the device's own limits", runBench},
+		{"submit", "a campaign for Slurm or Kubernetes, as a script or as Jobs", runSubmit},
 		{"plot", "figures of result files, as SVG or PNG", runPlot},
 		{"paper", "the experiments of the UAI 2020 paper, with tables and figures", runPaper},
 		{"train", "Bayes by Backprop for small dense networks", runTrain},
