@@ -87,9 +87,10 @@ end() {
 trap end EXIT
 trap 'exit 1' TERM INT HUP
 
-daemon munged munged --foreground --socket="$dir/munge.socket" --key-file="$dir/munge.key" --pid-file="$dir/munged.pid" \
+# --force: the folder may be closed to other users.
+daemon munged munged --foreground --force --socket="$dir/munge.socket" --key-file="$dir/munge.key" --pid-file="$dir/munged.pid" \
   --log-file="$dir/log/munged" --seed-file="$dir/munge.seed"
-for _ in {1..50}; do [ -S "$dir/munge.socket" ] && break; sleep 0.1; done
+for _ in {1..100}; do [ -S "$dir/munge.socket" ] && break; sleep 0.1; done
 daemon slurmctld slurmctld -D -i
 start n1
 start n2
@@ -108,3 +109,4 @@ while read -r verb name; do
   start) start "$name" ;;
   esac
 done
+exit 0
