@@ -51,7 +51,7 @@ while kill -0 "$psafe" 2>/dev/null; do wait "$psafe"; status=$?; done
 
 # Out of time, or a device that broke: start again and go on, {{.Retries}} times at most.
 case $status:$late in
-3:* | 4:yes)
+3:* | 4:yes | 143:yes)
   if [ "${SLURM_RESTART_COUNT:-0}" -lt {{.Retries}} ]; then
     scontrol requeue "${SLURM_ARRAY_JOB_ID}_${SLURM_ARRAY_TASK_ID}"
   fi ;;
