@@ -52,6 +52,7 @@ var mayImport = map[string][]string{
 		"github.com/parquet-go/parquet-go", "psafe/host/certify", "psafe/host/measure", "psafe/host/property",
 		"psafe/internal/infile",
 	},
+	"psafe/host/summary": {"psafe/host/property", "psafe/host/report"},
 	"psafe/host/run": {
 		"psafe/host/bound", "psafe/host/certify", "psafe/host/posterior", "psafe/host/posterior/audit", "psafe/host/posterior/format",
 		"psafe/host/property", "psafe/host/report", "psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile",

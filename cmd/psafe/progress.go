@@ -39,6 +39,7 @@ const (
 type progress struct {
 	w     io.Writer
 	word  string
+	what  string // is counted
 	every time.Duration
 
 	mu          sync.Mutex
@@ -50,7 +51,7 @@ type progress struct {
 }
 
 func newProgress(w io.Writer, word string) *progress {
-	p := &progress{w: w, word: word, bar: bar{w: w}, every: heartbeatEvery}
+	p := &progress{w: w, word: word, what: "inputs", bar: bar{w: w}, every: heartbeatEvery}
 	if word == progressJSON {
 		p.every = jsonEvery
 	}
@@ -131,7 +132,7 @@ func (p *progress) line() {
 	if ok {
 		pace = fmt.Sprintf("%.2g/s, %v left", rate, left)
 	}
-	fmt.Fprintf(p.w, "psafe: %d of %d inputs, %s\n", p.done, p.total, pace)
+	fmt.Fprintf(p.w, "psafe: %d of %d %s, %s\n", p.done, p.total, p.what, pace)
 }
 
 // end removes the bar, or says the last word in JSON.

@@ -65,7 +65,7 @@ func flagNames(f *pflag.FlagSet) []string {
 const thePosterior = "the name of a posterior"
 
 // operandNouns say what a command's operand is, where it is not a file of another kind.
-var operandNouns = map[string]string{"inspect": thePosterior, "convert": thePosterior, "import": "the name of a file of arrays", "completion": "the name of a shell"}
+var operandNouns = map[string]string{"inspect": thePosterior, "convert": thePosterior, "import": "the name of a file of arrays", "completion": "the name of a shell", "plan": "the name of a campaign file"}
 
 // miscounted is the error of a command that takes so many operands and got others.
 func miscounted(f *pflag.FlagSet, operands int) error {

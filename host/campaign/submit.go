@@ -37,9 +37,9 @@ type Submission struct {
 func (s Submission) Last() int { return s.Shards - 1 }
 
 var (
-	campaignID = regexp.MustCompile(`^[0-9a-f]{16}$`)
-	memorySize = regexp.MustCompile(`^[1-9][0-9]{0,8}[KMGT]$`)
-	control    = regexp.MustCompile(`[[:cntrl:]]`)
+	campaignWord = regexp.MustCompile(`^[0-9a-f]{16}$`)
+	memorySize   = regexp.MustCompile(`^[1-9][0-9]{0,8}[KMGT]$`)
+	control      = regexp.MustCompile(`[[:cntrl:]]`)
 )
 
 func (s *Submission) check() error {
@@ -52,7 +52,7 @@ func (s *Submission) check() error {
 		}
 	}
 	switch {
-	case !campaignID.MatchString(s.Campaign):
+	case !campaignWord.MatchString(s.Campaign):
 		return fmt.Errorf("%s: campaign %.40q is not what psafe plan writes: plan it again", ManifestName, s.Campaign)
 	case s.Shards > s.Tasks:
 		return fmt.Errorf("--shards %d: the campaign has %d tasks: give no more shards than that", s.Shards, s.Tasks)

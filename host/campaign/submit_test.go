@@ -46,8 +46,8 @@ func documents(t *testing.T, text string) []map[string]any {
 	}
 }
 
-// at is what lies in maps and lists below each other.
-func at(t *testing.T, v any, way ...any) any {
+// fieldOf is what lies in maps and lists below each other.
+func fieldOf(t *testing.T, v any, way ...any) any {
 	t.Helper()
 	for _, step := range way {
 		switch s := step.(type) {
@@ -89,21 +89,21 @@ func TestJobsAreValid(t *testing.T) {
 				t.Error(v)
 			}
 			// What the schema says in its descriptions only.
-			if doc["apiVersion"] != "batch/v1" || doc["kind"] != "Job" || at(t, doc, "spec", "template", "spec", "restartPolicy") != "Never" {
+			if doc["apiVersion"] != "batch/v1" || doc["kind"] != "Job" || fieldOf(t, doc, "spec", "template", "spec", "restartPolicy") != "Never" {
 				t.Errorf("%v", doc)
 			}
 		}
 		spec := docs[0]["spec"]
-		if at(t, spec, "completionMode") != "Indexed" || at(t, spec, "completions") != 16 || at(t, spec, "parallelism") != max(k.Parallel, 4*(4-k.Parallel)) || at(t, spec, "backoffLimitPerIndex") != k.Retries ||
-			at(t, spec, "podFailurePolicy", "rules", 0, "action") != "Ignore" || at(t, spec, "podFailurePolicy", "rules", 1, "action") != "FailIndex" ||
-			at(t, spec, "podFailurePolicy", "rules", 1, "onExitCodes", "operator") != "In" ||
-			at(t, spec, "podFailurePolicy", "rules", 1, "onExitCodes", "containerName") != at(t, docs[0], append(container, "name")...) {
+		if fieldOf(t, spec, "completionMode") != "Indexed" || fieldOf(t, spec, "completions") != 16 || fieldOf(t, spec, "parallelism") != max(k.Parallel, 4*(4-k.Parallel)) || fieldOf(t, spec, "backoffLimitPerIndex") != k.Retries ||
+			fieldOf(t, spec, "podFailurePolicy", "rules", 0, "action") != "Ignore" || fieldOf(t, spec, "podFailurePolicy", "rules", 1, "action") != "FailIndex" ||
+			fieldOf(t, spec, "podFailurePolicy", "rules", 1, "onExitCodes", "operator") != "In" ||
+			fieldOf(t, spec, "podFailurePolicy", "rules", 1, "onExitCodes", "containerName") != fieldOf(t, docs[0], append(container, "name")...) {
 			t.Errorf("%v", spec)
 		}
-		if got, want := at(t, docs[0], append(container, "resources", "limits", "nvidia.com/gpu")...), map[int]any{0: nil, 2: 2}[k.GPUs]; got != want {
+		if got, want := fieldOf(t, docs[0], append(container, "resources", "limits", "nvidia.com/gpu")...), map[int]any{0: nil, 2: 2}[k.GPUs]; got != want {
 			t.Errorf("%v GPUs, want %v", got, want)
 		}
-		if at(t, docs[0], "metadata", "namespace") != map[string]any{"": nil, "lab": "lab"}[k.Namespace] {
+		if fieldOf(t, docs[0], "metadata", "namespace") != map[string]any{"": nil, "lab": "lab"}[k.Namespace] {
 			t.Errorf("%v", docs[0]["metadata"])
 		}
 	}
@@ -145,14 +145,14 @@ func TestJobsSayWhatIsMeant(t *testing.T) {
 			{"run", k.Dir, "--shards", "16", "--device", "gpu", "--recheck", "--profile=" + name},
 			{"merge", k.Dir, "--wait", "--out", k.Dir + "/results.jsonl"},
 		} {
-			if got := at(t, docs[i], append(container, "args")...); !slices.Equal(got.([]any), want) {
+			if got := fieldOf(t, docs[i], append(container, "args")...); !slices.Equal(got.([]any), want) {
 				t.Errorf("%q: args %q", name, got)
 			}
-			if got := at(t, docs[i], append(container, "volumeMounts", 0, "mountPath")...); got != k.Mount {
+			if got := fieldOf(t, docs[i], append(container, "volumeMounts", 0, "mountPath")...); got != k.Mount {
 				t.Errorf("%q: mounted at %q", name, got)
 			}
-			at(t, docs[i], container...).(map[string]any)["args"] = nil
-			at(t, docs[i], append(container, "volumeMounts", 0)...).(map[string]any)["mountPath"] = nil
+			fieldOf(t, docs[i], container...).(map[string]any)["args"] = nil
+			fieldOf(t, docs[i], append(container, "volumeMounts", 0)...).(map[string]any)["mountPath"] = nil
 		}
 		plain, err := onKubernetes("plain").YAML()
 		if err != nil {
@@ -160,8 +160,8 @@ func TestJobsSayWhatIsMeant(t *testing.T) {
 		}
 		others := documents(t, plain)
 		for i := range others {
-			at(t, others[i], container...).(map[string]any)["args"] = nil
-			at(t, others[i], append(container, "volumeMounts", 0)...).(map[string]any)["mountPath"] = nil
+			fieldOf(t, others[i], container...).(map[string]any)["args"] = nil
+			fieldOf(t, others[i], append(container, "volumeMounts", 0)...).(map[string]any)["mountPath"] = nil
 			a, errA := yaml.Marshal(others[i])
 			b, errB := yaml.Marshal(docs[i])
 			if errA != nil || errB != nil || !bytes.Equal(a, b) {

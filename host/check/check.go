@@ -24,8 +24,8 @@ type Verdict struct {
 	// Task of Tasks, from 0, of the run Run, if the line contradicts nothing that it says itself.
 	Task, Tasks int
 	Run         string
-	// settings are the same in all records of a run, question is another in each.
-	settings, question string
+	// id is that of the record, question says what it is about, for people.
+	id, question string
 	// Claims says that the record claims a bound: p_lower above 0 or p_upper below 1.
 	Claims bool
 	// Refused is nil if every claim of the record was proved again. Otherwise it is one line
@@ -44,12 +44,15 @@ func (c *Checker) Check(ctx context.Context, line []byte, onlyRead bool) (Verdic
 	if err == nil {
 		v.Statistical = r.Statistical != nil
 		if err = r.consistent(); err == nil {
-			v.Task, v.Tasks, v.Run, v.settings = r.Task, r.Tasks, r.Run, r.settings()
+			v.Task, v.Tasks, v.Run, v.id = r.Task, r.Tasks, r.Run, r.ID
 			v.question = r.asks()
 			v.Claims = !r.PLower.is(0) || r.Log10PLower != nil || !r.PUpper.is(1)
 		}
 		if err == nil && !onlyRead {
 			err = c.prove(ctx, r)
+		}
+		if err == nil {
+			err = r.identified(line)
 		}
 	}
 	if _, absent := errors.AsType[*Absent](err); absent {

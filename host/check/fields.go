@@ -126,9 +126,3 @@ func (r *record) asks() string {
 	}
 	return text
 }
-
-// settings are the fields that all records of a run have in common.
-func (r *record) settings() string {
-	return fmt.Sprintf("%q", []any{r.Tasks, r.Flags, r.Require.String(), r.Seed, r.Version, r.PosteriorSHA256, r.PosteriorScale, r.Activations,
-		r.InputsSHA256, r.Clip, r.InputScale, r.ClipSHA256, r.Fix, r.Free, r.Mean, r.MeanSHA256, r.Std, r.StdSHA256, r.Channels, r.TemplateSHA256})
-}

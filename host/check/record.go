@@ -81,7 +81,9 @@ type record struct {
 	Inputs          string   `json:"inputs"`
 	InputsSHA256    string   `json:"inputs_sha256"`
 	Version         string   `json:"version"`
+	Numerics        int      `json:"numerics"`
 
+	ID       string `json:"id"`
 	Task     int    `json:"task"`
 	Tasks    int    `json:"tasks"`
 	Run      string `json:"run"`

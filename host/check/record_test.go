@@ -12,8 +12,11 @@ import (
 	"psafe/host/run"
 )
 
-// sealed is a line with the checksum that belongs to it.
+// sealed is a line with the id and the checksum that belong to it.
 func sealed(line string) []byte {
+	if ids, err := identities([]byte(line)); err == nil {
+		line = regexp.MustCompile(`"id":"[0-9a-f]*"`).ReplaceAllString(line, `"id":"`+ids[0]+`"`)
+	}
 	at := strings.LastIndex(line, `,"checksum":"`)
 	if at < 0 {
 		at = len(line) - 1
@@ -169,8 +172,8 @@ func TestMixedRuns(t *testing.T) {
 		s.Add(v)
 	}
 	for what, second := range map[string][]byte{
-		"are both index 0": changed(t, lines[0], `"task":0`, `"task":1`), "says something else": changed(t, lines[1], `"require":0.9`, `"require":0.5`),
-		"something else of its": changed(t, lines[1], `"tasks":2`, `"tasks":3`),
+		"are both index 0": changed(t, lines[0], `"task":0`, `"task":1`), "with these ids it would be run": changed(t, lines[1], `"require":0.9`, `"require":0.5`),
+		"is of 3 tasks, others of 2": changed(t, lines[1], `"tasks":2`, `"tasks":3`),
 	} {
 		var s Runs
 		add(&s, lines[0])
@@ -181,6 +184,31 @@ func TestMixedRuns(t *testing.T) {
 	}
 	if _, err := c.Check(t.Context(), changed(t, lines[0], `"posterior":"`, `"posterior":"absent/`), false); err == nil || !strings.HasSuffix(err.Error(), "say with --posterior where it is") {
 		t.Errorf("an absent posterior: %v", err)
+	}
+}
+
+// TestIdentity: a record that says another question than its id is refused, and how paths
+// are spelled says nothing.
+func TestIdentity(t *testing.T) {
+	line := written(t, images("glyphs-64-32-10.npz", 1, "0.01", run.Method{Word: new(run.CLBP), NoUpper: true}, bound.Float32))[0]
+	sums := written(t, file("cubic-128.npz", "cubic-property.json", run.Method{Word: new(run.NeuronSum), NoUpper: true}, bound.Float32))[0]
+	var c Checker
+	for _, k := range []struct {
+		line           []byte
+		from, to, want string
+	}{
+		{line, `"index":0`, `"index":1`, "id: "}, {line, `"seed":0`, `"seed":1`, "id: "}, {line, `"numerics":1`, `"numerics":2`, "id: "},
+		{line, `"id":"`, `"id":"0`, "id: "}, {line, `"version":"`, `"version":"9`, ""}, {line, `"posterior":"`, `"posterior":"./`, ""},
+		{sums, `"seed":0`, `"seed":1`, "id: "}, {sums, `"version":"`, `"version":"9`, ""},
+	} {
+		text := strings.Replace(string(k.line), k.from, k.to, 1)
+		v, err := c.Check(t.Context(), resealed([]byte(text)), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (v.Refused == nil) != (k.want == "") || v.Refused != nil && !strings.HasPrefix(v.Refused.Error(), k.want) {
+			t.Errorf("%s instead of %s: %v", k.to, k.from, v.Refused)
+		}
 	}
 }
 

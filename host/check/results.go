@@ -3,6 +3,7 @@ package check
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -42,14 +43,20 @@ type Runs struct {
 	byID  map[string]*ofRun
 }
 
-// ofRun is a run as its first record has it. A record of other settings, or with the question of
-// another task, is mixed: then the run is none.
+// ofRun is a run as its first record has it. If records are not of one run, mixed says why.
 type ofRun struct {
-	id, settings string
-	tasks        int
-	seen         []int
-	questions    map[string]int
-	mixed        string
+	id    string
+	tasks int
+	seen  []seen
+	// byID are the tasks of ids.
+	byID  map[string]int
+	mixed string
+}
+
+// seen is a task and the id of its record.
+type seen struct {
+	task int
+	id   string
 }
 
 // Add takes in a record.
@@ -62,18 +69,18 @@ func (s *Runs) Add(v Verdict) {
 		if s.byID == nil {
 			s.byID = map[string]*ofRun{}
 		}
-		r = &ofRun{id: v.Run, settings: v.settings, tasks: v.Tasks, questions: map[string]int{}}
+		r = &ofRun{id: v.Run, tasks: v.Tasks, byID: map[string]int{}}
 		s.order, s.byID[v.Run] = append(s.order, r), r
 	}
-	r.seen = append(r.seen, v.Task)
-	switch task, known := r.questions[v.question]; {
+	r.seen = append(r.seen, seen{v.Task, v.id})
+	switch task, known := r.byID[v.id]; {
 	case r.mixed != "":
-	case v.settings != r.settings:
-		r.mixed = fmt.Sprintf("the records of run %.16s are not of one run: task %d says something else of its flags, files, tasks or version", r.id, v.Task)
-	case known && v.question != "" && task != v.Task:
+	case v.Tasks != r.tasks:
+		r.mixed = fmt.Sprintf("the records of run %.16s are not of one run: task %d is of %d tasks, others of %d", r.id, v.Task, v.Tasks, r.tasks)
+	case known && v.id != "" && task != v.Task:
 		r.mixed = fmt.Sprintf("the records of run %.16s are not of one run: tasks %d and %d are both %s", r.id, task, v.Task, v.question)
 	}
-	r.questions[v.question] = v.Task
+	r.byID[v.id] = v.Task
 }
 
 // Gaps says in one line for each run of which tasks are missing, or there more than once,
@@ -81,24 +88,27 @@ func (s *Runs) Add(v Verdict) {
 func (s *Runs) Gaps() []string {
 	var lines []string
 	for _, r := range s.order {
-		tasks := r.seen
-		slices.Sort(tasks)
-		if r.mixed != "" {
-			lines = append(lines, r.mixed)
-		}
-		var missing, twice []string
+		slices.SortFunc(r.seen, func(a, b seen) int { return cmp.Compare(a.task, b.task) })
+		var missing, twice, ids []string
 		next := 0
-		for _, t := range tasks {
+		for _, t := range r.seen {
 			switch {
-			case t < next:
-				twice = append(twice, fmt.Sprint(t))
-			case t > next:
-				missing = append(missing, stretch(next, t-1))
+			case t.task < next:
+				twice = append(twice, fmt.Sprint(t.task))
+			case t.task > next:
+				missing = append(missing, stretch(next, t.task-1))
 			}
-			next = t + 1
+			ids = append(ids, t.id)
+			next = t.task + 1
 		}
 		if next < r.tasks {
 			missing = append(missing, stretch(next, r.tasks-1))
+		}
+		if r.mixed == "" && len(missing)+len(twice) == 0 && ids[0] != "" && runOf(ids) != r.id {
+			r.mixed = fmt.Sprintf("the records of run %.16s are not of one run: with these ids it would be run %s", r.id, runOf(ids))
+		}
+		if r.mixed != "" {
+			lines = append(lines, r.mixed)
 		}
 		for _, of := range []struct {
 			what string

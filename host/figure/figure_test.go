@@ -13,7 +13,7 @@ import (
 
 // line is a result record with what figures need.
 func line(posterior, method, eps string, index int, lower, upper float64, more string) string {
-	return string(report.Seal(fmt.Appendf(nil, `{"index":%d,"property":"argmax_is:1","eps":%q,"method":%q,"p_lower":%v,"p_upper":%v,%s"guarantee":%q,"posterior":"dir/%s.npz","posterior_sha256":"%s00000000","posterior_scale":"sd","activations":["relu"],"inputs":"x.csv","inputs_sha256":"ab","task":0,"tasks":9,"run":"ab"}`,
+	return string(report.Seal(fmt.Appendf(nil, `{"index":%d,"property":"argmax_is:1","eps":%q,"method":%q,"p_lower":%v,"p_upper":%v,%s"guarantee":%q,"posterior":"dir/%s.npz","posterior_sha256":"%s00000000","posterior_scale":"sd","activations":["relu"],"inputs":"x.csv","inputs_sha256":"ab","numerics":1,"id":"0123456789abcdef0123456789abcdef","task":0,"tasks":9,"run":"ab"}`,
 		index, eps, method, lower, upper, more, report.Guarantee, posterior, posterior)))
 }
 

@@ -14,7 +14,42 @@ import (
 // are beside it, in FILE.jsonl.
 
 // tables are the ways to write one, by the ending of its name.
-var tables = map[string]func(io.Writer, []*Record) error{".csv": WriteCSV, ".parquet": WriteParquet}
+var tables = map[string]func(io.Writer) TableWriter{
+	".csv":     func(w io.Writer) TableWriter { return newCSV(w) },
+	".parquet": func(w io.Writer) TableWriter { return newParquet(w, rowsOfGroup) },
+}
+
+// TableWriter writes a table, record by record, in memory that does not grow with their
+// number. Nothing is complete before Close, whose error counts; Close does not close what
+// the table is written to. After an error of Write there is no table.
+type TableWriter interface {
+	Write(*Record) error
+	Close() error
+}
+
+// NewTable begins a table in the form that the name of the file says, which must be a table's
+// (it panics otherwise).
+func NewTable(path string, w io.Writer) TableWriter {
+	begin := tables[strings.ToLower(filepath.Ext(path))]
+	if begin == nil {
+		panic(fmt.Sprintf("report: NewTable: %s is no table", path))
+	}
+	return begin(w)
+}
+
+// WriteTable writes records in the form that the name of the file says, as NewTable.
+func WriteTable(path string, w io.Writer, records []*Record) error {
+	return writeAll(NewTable(path, w), records)
+}
+
+func writeAll(t TableWriter, records []*Record) error {
+	for _, r := range records {
+		if err := t.Write(r); err != nil {
+			return err
+		}
+	}
+	return t.Close()
+}
 
 // RecordsFile is the file that the records of a run go to whose result file is path: path
 // itself, or for a table path.jsonl.
@@ -27,16 +62,6 @@ func RecordsFile(path string) string {
 
 // IsTable says whether a result file is a table, by its name.
 func IsTable(path string) bool { return tables[strings.ToLower(filepath.Ext(path))] != nil }
-
-// WriteTable writes records in the form that the name of the file says, which must be a
-// table's (it panics otherwise).
-func WriteTable(path string, w io.Writer, records []*Record) error {
-	write := tables[strings.ToLower(filepath.Ext(path))]
-	if write == nil {
-		panic(fmt.Sprintf("report: WriteTable: %s is no table", path))
-	}
-	return write(w, records)
-}
 
 // kind is the type of a column.
 type kind int

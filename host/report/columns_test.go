@@ -85,7 +85,7 @@ const wantName = `a "name", two\u000alines;\u001b[31m \u202eleft`
 func TestWriteCSV(t *testing.T) {
 	records := tableRecords()
 	var b bytes.Buffer
-	if err := WriteCSV(&b, records); err != nil {
+	if err := WriteTable("r.csv", &b, records); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(b.String(), "\r\n"); n != 4 || strings.Count(b.String(), "\n") != 4 {
@@ -128,7 +128,7 @@ func TestWriteParquet(t *testing.T) {
 	kinds := columns()
 	for _, group := range []int64{1, 2, 3, rowsOfGroup} {
 		var b bytes.Buffer
-		if err := writeParquet(&b, records, group); err != nil {
+		if err := writeAll(newParquet(&b, group), records); err != nil {
 			t.Fatal(err)
 		}
 		file, err := parquet.OpenFile(bytes.NewReader(b.Bytes()), int64(b.Len()))
@@ -247,14 +247,14 @@ func TestParquetMany(t *testing.T) {
 		records[i].Name, records[i].Label = hostile[i/7%len(hostile)]+strconv.Itoa(i), nil
 	}
 	var once bytes.Buffer
-	if err := writeParquet(&once, records, 1000); err != nil {
+	if err := writeAll(newParquet(&once, 1000), records); err != nil {
 		t.Fatal(err)
 	}
 	var all sync.WaitGroup
 	for range 3 {
 		all.Go(func() {
 			var again bytes.Buffer
-			if err := writeParquet(&again, records, 1000); err != nil {
+			if err := writeAll(newParquet(&again, 1000), records); err != nil {
 				t.Error(err)
 			}
 			if !bytes.Equal(once.Bytes(), again.Bytes()) {
@@ -287,12 +287,41 @@ func TestParquetMany(t *testing.T) {
 // the file unseen.
 func TestParquetBytes(t *testing.T) {
 	h := sha256.New()
-	if err := WriteParquet(h, tableRecords()); err != nil {
+	if err := WriteTable("r.parquet", h, tableRecords()); err != nil {
 		t.Fatal(err)
 	}
-	const want = "2f1de9887aa0d2719f8f24f3fc40d39ffeb6c5828615e794f9d555dec1504c37"
+	const want = "1ba56fe60e33f90a8ddf4b94d44cb0000d349528aa9be14be5d4b7e4f0d62074"
 	if got := hex.EncodeToString(h.Sum(nil)); got != want {
 		t.Errorf("the file of the same records has digest %s, had %s: if a new version of parquet-go writes other bytes, say so in CHANGELOG.md", got, want)
+	}
+}
+
+// TestParquetLongTexts: a group ends early where its texts are long, unless they are the same.
+func TestParquetLongTexts(t *testing.T) {
+	records := manyRecords(70)
+	long := strings.Repeat("x", 1<<20)
+	for i := range records {
+		records[i].Name, records[i].Posterior = long+strconv.Itoa(i), long
+	}
+	var b bytes.Buffer
+	if err := WriteTable("r.parquet", &b, records); err != nil {
+		t.Fatal(err)
+	}
+	file, err := parquet.OpenFile(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []int64
+	for _, g := range file.RowGroups() {
+		rows = append(rows, g.NumRows())
+	}
+	if fmt.Sprint(rows) != "[31 32 7]" {
+		t.Errorf("groups of %v rows", rows)
+	}
+	for i, row := range rowsOf(t, file) {
+		if want := records[i].Name; string(row[1].ByteArray()) != want {
+			t.Errorf("row %d has another name", i)
+		}
 	}
 }
 
@@ -300,12 +329,12 @@ func TestParquetBytes(t *testing.T) {
 func TestParquetFails(t *testing.T) {
 	var whole bytes.Buffer
 	records := manyRecords(200)
-	if err := WriteParquet(&whole, records); err != nil {
+	if err := WriteTable("r.parquet", &whole, records); err != nil {
 		t.Fatal(err)
 	}
 	full := errors.New("disk full")
 	for room := 0; room < whole.Len(); room += 997 {
-		if err := WriteParquet(&small{room, full}, records); !errors.Is(err, full) {
+		if err := WriteTable("r.parquet", &small{room, full}, records); !errors.Is(err, full) {
 			t.Errorf("room for %d of %d bytes: %v", room, whole.Len(), err)
 		}
 	}
@@ -331,7 +360,7 @@ func BenchmarkParquet(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		out.Reset()
-		if err := WriteParquet(&out, records); err != nil {
+		if err := WriteTable("r.parquet", &out, records); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -344,10 +373,10 @@ func TestRecordsFile(t *testing.T) {
 			t.Errorf("%q: %q", path, got)
 		}
 	}
-	for name, write := range tables {
+	for name := range tables {
 		path := filepath.Join(t.TempDir(), "r"+name)
 		var b bytes.Buffer
-		if err := write(&b, tableRecords()); err != nil {
+		if err := WriteTable(path, &b, tableRecords()); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {

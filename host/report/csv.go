@@ -8,34 +8,39 @@ import (
 // tableHead is what a table of records in CSV begins with.
 const tableHead = "index,name,label,property,"
 
-// WriteCSV writes records as a table of RFC 4180: a line of names, then one for each record,
-// in UTF-8. What a record does not say is empty.
-func WriteCSV(w io.Writer, records []*Record) error {
-	out := csv.NewWriter(w)
-	out.UseCRLF = true
-	columns := columns()
-	cells := make([]string, len(columns))
-	for i, c := range columns {
-		cells[i] = c.name
+// csvTable is a table of RFC 4180: a line of names, then one for each record, in UTF-8. What
+// a record does not say is empty.
+type csvTable struct {
+	out     *csv.Writer
+	columns []column
+	cells   []string
+}
+
+func newCSV(w io.Writer) *csvTable {
+	t := &csvTable{out: csv.NewWriter(w), columns: columns()}
+	t.out.UseCRLF = true
+	for _, c := range t.columns {
+		t.cells = append(t.cells, c.name)
 	}
-	if err := out.Write(cells); err != nil {
+	_ = t.out.Write(t.cells) // an error stays with out until Close
+	return t
+}
+
+func (t *csvTable) Write(r *Record) error {
+	row, err := r.row(t.columns)
+	if err != nil {
 		return err
 	}
-	for _, r := range records {
-		row, err := r.row(columns)
-		if err != nil {
-			return err
-		}
-		for i, text := range row {
-			cells[i] = ""
-			if text != nil {
-				cells[i] = *text
-			}
-		}
-		if err := out.Write(cells); err != nil {
-			return err
+	for i, text := range row {
+		t.cells[i] = ""
+		if text != nil {
+			t.cells[i] = *text
 		}
 	}
-	out.Flush()
-	return out.Error()
+	return t.out.Write(t.cells)
+}
+
+func (t *csvTable) Close() error {
+	t.out.Flush()
+	return t.out.Error()
 }

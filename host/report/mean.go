@@ -1,8 +1,11 @@
 package report
 
 import (
+	"encoding/binary"
+	"fmt"
 	"math"
 	"math/big"
+	mathbits "math/bits"
 )
 
 // Mean is what several records say on average. Lower is rounded down and Upper up,
@@ -22,27 +25,59 @@ type Mean struct {
 // MeanOf averages records of different inputs.
 func MeanOf(records []Placed) Mean {
 	m := Mean{Inputs: len(records), Statistical: true, Confidence: 1, NoLower: true}
-	var ends [4][]float64
+	var ends [4]Sum
 	for _, r := range records {
-		ends[0], ends[1] = append(ends[0], float64(r.PLower)), append(ends[1], float64(r.PUpper))
+		ends[0].Add(float64(r.PLower))
+		ends[1].Add(float64(r.PUpper))
 		m.NoLower = m.NoLower && r.Method == "statistical"
 		if r.Statistical == nil {
 			m.Statistical = false
 			continue
 		}
-		ends[2], ends[3] = append(ends[2], float64(r.Statistical.Lower)), append(ends[3], float64(r.Statistical.Upper))
+		ends[2].Add(float64(r.Statistical.Lower))
+		ends[3].Add(float64(r.Statistical.Upper))
 		m.Confidence = min(m.Confidence, r.Statistical.Confidence)
 	}
-	m.Lower, m.Upper = meanDown(ends[0]), meanUp(ends[1])
+	m.Lower, m.Upper = ends[0].MeanDown(), ends[1].MeanUp()
 	if m.Statistical {
-		m.StatLower, m.StatUpper = meanDown(ends[2]), meanUp(ends[3])
+		m.StatLower, m.StatUpper = ends[2].MeanDown(), ends[3].MeanUp()
 	}
 	return m
 }
 
-// meanDown is the mean of probabilities, rounded down.
-func meanDown(p []float64) float64 {
-	exact := exactMean(p)
+// Sum adds probabilities without any rounding. Its zero value is an empty sum.
+type Sum struct {
+	// units is the sum in units of 2^-1074, the least word first: up to 2^77 terms fit.
+	units [18]uint64
+	n     int
+}
+
+// Add adds a number from 0 to 1; it panics at others.
+func (s *Sum) Add(x float64) {
+	if !(0 <= x && x <= 1) {
+		panic(fmt.Sprintf("report: Sum.Add(%v): no probability", x))
+	}
+	s.n++
+	bits := math.Float64bits(math.Abs(x)) // of -0, which is 0
+	mantissa, shift := bits&(1<<52-1), int(bits>>52)
+	if shift > 0 {
+		mantissa, shift = mantissa|1<<52, shift-1
+	}
+	word, by := shift/64, shift%64
+	var carry uint64
+	s.units[word], carry = mathbits.Add64(s.units[word], mantissa<<by, 0)
+	s.units[word+1], carry = mathbits.Add64(s.units[word+1], mantissa>>(64-by), carry)
+	for i := word + 2; carry != 0; i++ {
+		s.units[i], carry = mathbits.Add64(s.units[i], 0, carry)
+	}
+}
+
+// N is how many numbers were added.
+func (s *Sum) N() int { return s.n }
+
+// MeanDown is the mean, rounded down; 0 of no numbers.
+func (s *Sum) MeanDown() float64 {
+	exact := s.mean()
 	mean, _ := exact.Float64()
 	if new(big.Rat).SetFloat64(mean).Cmp(exact) > 0 {
 		mean = math.Nextafter(mean, 0)
@@ -50,9 +85,9 @@ func meanDown(p []float64) float64 {
 	return mean
 }
 
-// meanUp is the mean of probabilities, rounded up.
-func meanUp(p []float64) float64 {
-	exact := exactMean(p)
+// MeanUp is the mean, rounded up; 0 of no numbers.
+func (s *Sum) MeanUp() float64 {
+	exact := s.mean()
 	mean, _ := exact.Float64()
 	if new(big.Rat).SetFloat64(mean).Cmp(exact) < 0 {
 		mean = math.Nextafter(mean, 2)
@@ -60,10 +95,11 @@ func meanUp(p []float64) float64 {
 	return mean
 }
 
-func exactMean(p []float64) *big.Rat {
-	sum := new(big.Rat)
-	for _, x := range p {
-		sum.Add(sum, new(big.Rat).SetFloat64(x))
+func (s *Sum) mean() *big.Rat {
+	var text []byte
+	for i := range s.units {
+		text = binary.BigEndian.AppendUint64(text, s.units[len(s.units)-1-i])
 	}
-	return sum.Quo(sum, new(big.Rat).SetInt64(int64(len(p))))
+	denominator := new(big.Int).Lsh(big.NewInt(int64(max(1, s.n))), 1074)
+	return new(big.Rat).SetFrac(new(big.Int).SetBytes(text), denominator)
 }

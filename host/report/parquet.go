@@ -14,32 +14,56 @@ const parquetMagic = "PAR1"
 // createdBy is what files say has made them: no version, so that those of two builds are alike.
 const createdBy = "psafe"
 
-// rowsOfGroup is how many records are written together: their columns fit in memory.
-const rowsOfGroup = 1 << 16
+// A group of rows is in memory until it is complete: it ends after rowsOfGroup records, or
+// where the texts in it that differ from those of the record before have textOfGroup bytes.
+const (
+	rowsOfGroup = 1 << 16
+	textOfGroup = 32 << 20
+)
 
-// WriteParquet writes records as a Parquet file: every column is optional, text is UTF-8,
-// whole numbers are INT64 and others DOUBLE, which for bounds is the float64 that was proved
-// and for require the nearest one. The same records give the same bytes, on every machine:
-// codecs have fast ways on some processors, so nothing is compressed, but columns of text
-// have dictionaries, which is what makes files small.
-func WriteParquet(w io.Writer, records []*Record) error { return writeParquet(w, records, rowsOfGroup) }
+// parquetTable is a Parquet file: every column is optional, text is UTF-8, whole numbers are
+// INT64 and others DOUBLE, which for bounds is the float64 that was proved and for require the
+// nearest one. The same records give the same bytes, on every machine: codecs have fast ways
+// on some processors, so nothing is compressed, but columns of text have dictionaries, which
+// is what makes files small.
+type parquetTable struct {
+	out     *parquet.GenericWriter[any]
+	columns []column
+	// last is the row before, text how many bytes of text are in the group.
+	last parquet.Row
+	text int
+}
 
-func writeParquet(w io.Writer, records []*Record, rows int64) error {
+func newParquet(w io.Writer, rows int64) *parquetTable {
 	columns := columns()
-	out := parquet.NewGenericWriter[any](w, parquetSchema(columns),
-		&parquet.WriterConfig{CreatedBy: createdBy},
-		parquet.MaxRowsPerRowGroup(rows))
-	for _, r := range records {
-		row, err := r.parquetRow(columns)
-		if err != nil {
-			return err
-		}
-		if _, err := out.WriteRows([]parquet.Row{row}); err != nil {
-			return err
+	return &parquetTable{columns: columns, last: make(parquet.Row, len(columns)),
+		out: parquet.NewGenericWriter[any](w, parquetSchema(columns),
+			&parquet.WriterConfig{CreatedBy: createdBy},
+			parquet.MaxRowsPerRowGroup(rows))}
+}
+
+func (t *parquetTable) Write(r *Record) error {
+	row, err := r.parquetRow(t.columns)
+	if err != nil {
+		return err
+	}
+	if _, err := t.out.WriteRows([]parquet.Row{row}); err != nil {
+		return err
+	}
+	for i, v := range row {
+		if t.columns[i].kind == isText && !parquet.Equal(v, t.last[i]) {
+			t.text += len(v.ByteArray())
 		}
 	}
-	return out.Close()
+	t.last = row
+	if t.text < textOfGroup {
+		return nil
+	}
+	t.text = 0
+	return t.out.Flush()
 }
+
+func (t *parquetTable) Close() error { return t.out.Close() }
 
 func parquetSchema(columns []column) *parquet.Schema {
 	nodes := parquet.Group{}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"psafe/internal/infile"
 )
@@ -16,6 +17,9 @@ type Placed struct {
 	*Record
 	File string
 	Line int
+	// Raw is the line without its end, where Each hands the record over and until that returns;
+	// nil in lists.
+	Raw []byte
 }
 
 // Place names file and line, the start of a message about the record.
@@ -31,19 +35,35 @@ const (
 const maxLine = 16 << 20
 
 // ReadFile reads the result file at path; its errors are one line, as those of ReadRecords.
-func ReadFile(path string) ([]Placed, error) {
+func ReadFile(path string) (records []Placed, err error) {
+	err = withFile(path, MostBytes, func(r io.Reader) error {
+		records, err = ReadRecords(path, r)
+		return err
+	})
+	return records, err
+}
+
+// Each calls f for the records of the result file at path, one after the other, in memory that
+// does not grow with their number: there is no limit of it, nor of the file's size. Errors are
+// those of ReadFile, or what f returns, which ends the reading.
+func Each(path string, f func(Placed) error) error {
+	return withFile(path, math.MaxInt64, func(r io.Reader) error { return eachRecord(path, r, f) })
+}
+
+// withFile opens a result file of at most limit bytes.
+func withFile(path string, limit int64, read func(io.Reader) error) error {
 	if err := NoTable(path); err != nil {
-		return nil, err
+		return err
 	}
 	file, err := infile.Open(path)
 	if err == nil {
-		err = infile.Fits(file.Size(), MostBytes)
+		defer file.Close()
+		err = infile.Fits(file.Size(), limit)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: cannot be read: %w: name a result file", path, err)
+		return fmt.Errorf("%s: cannot be read: %w: name a result file", path, err)
 	}
-	defer file.Close()
-	return ReadRecords(path, file)
+	return read(file)
 }
 
 // NoTable is an error if a file is a table, by its name and by what it begins with, since
@@ -69,9 +89,25 @@ func NoTable(path string) error {
 // result record of psafe certify is an error of one line that names the file and the line.
 func ReadRecords(file string, r io.Reader) ([]Placed, error) {
 	var records []Placed
+	err := eachRecord(file, r, func(p Placed) error {
+		if len(records) == maxRecords {
+			return fmt.Errorf("%s: more than %d records: split the file", p.Place(), maxRecords)
+		}
+		p.Raw = nil
+		records = append(records, p)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return records, nil
+}
+
+// eachRecord is what ReadRecords and Each do.
+func eachRecord(file string, r io.Reader, f func(Placed) error) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)
-	n := 0
+	n, records := 0, 0
 	for lines.Scan() {
 		n++
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
@@ -79,20 +115,20 @@ func ReadRecords(file string, r io.Reader) ([]Placed, error) {
 		}
 		rec, err := ParseRecord(lines.Bytes())
 		if err != nil {
-			return nil, fmt.Errorf("%s: line %d: no result record: %.300v: give a file that psafe certify --out wrote", file, n, err)
+			return fmt.Errorf("%s: line %d: no result record: %.300v: give a file that psafe certify --out wrote", file, n, err)
 		}
-		if len(records) == maxRecords {
-			return nil, fmt.Errorf("%s: line %d: more than %d records: split the file", file, n, maxRecords)
+		records++
+		if err := f(Placed{Record: rec, File: file, Line: n, Raw: lines.Bytes()}); err != nil {
+			return err
 		}
-		records = append(records, Placed{rec, file, n})
 	}
 	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("%s: line %d: cannot be read: %w: give a file that psafe certify --out wrote", file, n+1, err)
+		return fmt.Errorf("%s: line %d: cannot be read: %w: give a file that psafe certify --out wrote", file, n+1, err)
 	}
-	if len(records) == 0 {
-		return nil, fmt.Errorf("%s: line 1: no record in the file: give a file that psafe certify --out wrote", file)
+	if records == 0 {
+		return fmt.Errorf("%s: line 1: no record in the file: give a file that psafe certify --out wrote", file)
 	}
-	return records, nil
+	return nil
 }
 
 // ParseRecord reads one line, whose checksum must match, and checks what figures and tables
@@ -128,6 +164,8 @@ func ParseRecord(line []byte) (*Record, error) {
 		return nil, errors.New("method or posterior_sha256 is missing")
 	case !(0 <= rec.Task && rec.Task < rec.Tasks) || rec.Run == "":
 		return nil, fmt.Errorf("it is task %d of the %d of run %.40q", rec.Task, rec.Tasks, rec.Run)
+	case len(rec.ID) != idDigits || rec.Numerics < 1:
+		return nil, fmt.Errorf("it has no id or no numerics: an older psafe wrote it")
 	}
 	gamma, err := parseGamma(rec.Gamma)
 	rec.Gamma = gamma

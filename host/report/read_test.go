@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"errors"
 	"fmt"
 	"math/big"
 	"os"
@@ -13,7 +14,7 @@ import (
 
 // line is a result record with what its reader asks for.
 func line(method string, index int, lower, upper float64, more string) string {
-	return string(report.Seal(fmt.Appendf(nil, `{"index":%d,"method":%q,"p_lower":%v,"p_upper":%v,%s"guarantee":%q,"posterior_sha256":"ab","task":%d,"tasks":9,"run":"ab"}`,
+	return string(report.Seal(fmt.Appendf(nil, `{"index":%d,"method":%q,"p_lower":%v,"p_upper":%v,%s"guarantee":%q,"posterior_sha256":"ab","numerics":1,"id":"0123456789abcdef0123456789abcdef","task":%d,"tasks":9,"run":"ab"}`,
 		index, method, lower, upper, more, report.Guarantee, index)))
 }
 
@@ -65,6 +66,30 @@ func TestReadFile(t *testing.T) {
 	records, err := report.ReadFile(path)
 	if err != nil || len(records) != 2 || records[0].Index != 7 || records[1].PLower != 0.25 || records[1].Place() != path+": line 3" {
 		t.Errorf("%+v, %v", records, err)
+	}
+}
+
+// TestEach: records come one by one with their lines to the byte, and an error ends it.
+func TestEach(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r.jsonl")
+	lines := []string{line("lbp", 7, 0.5, 1, ""), line("lbp", 8, 0.25, 1, ""), "{}"}
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	err := report.Each(path, func(p report.Placed) error {
+		got = append(got, fmt.Sprint(p.Place(), p.Index, string(p.Raw)))
+		return nil
+	})
+	if len(got) != 2 || got[1] != path+": line 28"+lines[1] || err == nil || !strings.HasPrefix(err.Error(), path+": line 3: no result record: ") {
+		t.Errorf("%q, %v", got, err)
+	}
+	enough := errors.New("enough")
+	if err := report.Each(path, func(report.Placed) error { return enough }); err != enough {
+		t.Error(err)
+	}
+	if err := report.Each(path+"x", nil); err == nil || !strings.HasPrefix(err.Error(), path+"x: cannot be read: ") {
+		t.Error(err)
 	}
 }
 

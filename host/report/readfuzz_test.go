@@ -8,7 +8,7 @@ import (
 // FuzzReadRecords: whatever a result file holds, it is records of probabilities or an
 // error of one line that names the file.
 func FuzzReadRecords(f *testing.F) {
-	f.Add(`{"p_lower":0.5,"p_upper":1,"method":"ibp","posterior_sha256":"x","guarantee":"` + Guarantee + `","gamma":[1,2],"task":0,"tasks":1,"run":"a"}` + "\n\n")
+	f.Add(`{"p_lower":0.5,"p_upper":1,"method":"ibp","posterior_sha256":"x","guarantee":"` + Guarantee + `","gamma":[1,2],"numerics":1,"id":"0123456789abcdef0123456789abcdef","task":0,"tasks":1,"run":"a"}` + "\n\n")
 	f.Add(`{"p_lower":0.5,"p_upper":1,"statistical":{"lower":0,"upper":1}}`)
 	f.Add("{}\n[]\n")
 	f.Add(`{"index":` + strings.Repeat("1", 1000) + `}`)

@@ -112,9 +112,14 @@ type Record struct {
 	Inputs       string   `json:"inputs,omitempty"`
 	InputsSHA256 string   `json:"inputs_sha256,omitempty"`
 	Version      string   `json:"version"`
+	// Numerics is certify.Numerics of the program: records of the same question and the same
+	// numerics have the same bounds.
+	Numerics int `json:"numerics"`
 
+	// ID is the same for records of the same question and for no others (Identify).
+	ID string `json:"id"`
 	// Task is the number of this task, from 0, among the Tasks of its run; Run is the same
-	// for all records of a run and for no other run's.
+	// for all records of a run and for no other run's (RunID).
 	Task  int    `json:"task"`
 	Tasks int    `json:"tasks"`
 	Run   string `json:"run"`

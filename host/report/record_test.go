@@ -192,7 +192,7 @@ func TestParseRecord(t *testing.T) {
 	for _, gamma := range [][]float64{nil, {2, 2}, {2.25, 1e-7}} {
 		res := result(math.Log(0.95))
 		res.Gamma, res.Method, res.Task.Name = gamma, "lbp", "a\u009bb"
-		rec := report.Record{PosteriorSHA256: "ab", Run: "1f", Task: 2, Tasks: 3, Seed: 1<<64 - 1, Flags: "--method lbp"}
+		rec := report.Record{PosteriorSHA256: "ab", Numerics: 1, ID: strings.Repeat("0", 32), Run: "1f", Task: 2, Tasks: 3, Seed: 1<<64 - 1, Flags: "--method lbp"}
 		rec.Fill(res, property.MustExact("0.9"))
 		var line, again, table, tableAgain bytes.Buffer
 		if err := rec.Write(&line); err != nil {
@@ -255,7 +255,7 @@ func TestDecimalsAreBounds(t *testing.T) {
 
 // TestLineIsVisible: no text of a record can command a terminal that shows its line.
 func TestLineIsVisible(t *testing.T) {
-	rec := report.Record{Run: "1f", Tasks: 1, PosteriorSHA256: "ab"}
+	rec := report.Record{Numerics: 1, ID: strings.Repeat("0", 32), Run: "1f", Tasks: 1, PosteriorSHA256: "ab"}
 	rec.Fill(result(-1), property.MustExact("0.9"))
 	rec.Method, rec.Name = "lbp", "a\x1b[2J\u009b31m\x7f\u202eb\u200bc\u00e9\n"
 	line, err := rec.Line()

@@ -4,12 +4,13 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"math"
 	"math/big"
 	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
+
+	"psafe/host/property"
 )
 
 // FormatDown prints p in [0, 1] with digits decimals, rounded down: never more
@@ -74,40 +75,68 @@ func (r *Record) interval() string {
 
 // Summary is one line: how many records, how many of each verdict, and the mean
 // p_lower, rounded down.
-func Summary(records []*Record) string {
-	verdicts, sum := map[string]int{}, new(big.Rat)
-	for _, r := range records {
-		sum.Add(sum, new(big.Rat).SetFloat64(float64(r.PLower)))
-		verdicts[r.Verdict]++
-	}
-	n := len(records)
-	mean, exact := sum.Quo(sum, new(big.Rat).SetInt64(int64(n))).Float64()
-	if !exact {
-		mean = math.Nextafter(mean, 0)
-	}
-	return fmt.Sprintf("%d of %d safe with probability >= %v, %d unsafe, %d unknown; mean p_lower %s",
-		verdicts["safe"], n, records[0].Require, verdicts["unsafe"], verdicts["unknown"], FormatDown(mean, 4))
-}
+func Summary(records []*Record) string { return tally(records).Summary() }
 
 // Drawn is what statistical intervals say of the verdicts' limit, for where the table that
 // shows them is not printed; empty if there are none.
-func Drawn(records []*Record) string {
-	intervals, above, below, confidence := 0, 0, 0, 1.0
+func Drawn(records []*Record) string { return tally(records).Drawn() }
+
+func tally(records []*Record) *Tally {
+	var t Tally
 	for _, r := range records {
-		if s := r.Statistical; s != nil {
-			intervals++
-			confidence = min(confidence, s.Confidence)
-			if s.Lower.Exact().Cmp(r.Require) >= 0 {
-				above++
-			} else if s.Upper.Exact().Cmp(r.Require) < 0 {
-				below++
-			}
+		t.Add(r)
+	}
+	return &t
+}
+
+// Tally makes the lines of Summary and Drawn of records that come one by one. Its zero value
+// is ready.
+type Tally struct {
+	require               property.Exact // of the first record
+	safe, unsafe, unknown int
+	lower                 Sum
+
+	intervals, above, below int
+	confidence              float64
+}
+
+// Add counts a record.
+func (t *Tally) Add(r *Record) {
+	if t.lower.N() == 0 {
+		t.require, t.confidence = r.Require, 1
+	}
+	t.lower.Add(float64(r.PLower))
+	switch r.Verdict {
+	case "safe":
+		t.safe++
+	case "unsafe":
+		t.unsafe++
+	case "unknown":
+		t.unknown++
+	}
+	if s := r.Statistical; s != nil {
+		t.intervals++
+		t.confidence = min(t.confidence, s.Confidence)
+		if s.Lower.Exact().Cmp(r.Require) >= 0 {
+			t.above++
+		} else if s.Upper.Exact().Cmp(r.Require) < 0 {
+			t.below++
 		}
 	}
-	if intervals == 0 {
+}
+
+// Summary is the line of Summary.
+func (t *Tally) Summary() string {
+	return fmt.Sprintf("%d of %d safe with probability >= %v, %d unsafe, %d unknown; mean p_lower %s",
+		t.safe, t.lower.N(), t.require, t.unsafe, t.unknown, FormatDown(t.lower.MeanDown(), 4))
+}
+
+// Drawn is the line of Drawn.
+func (t *Tally) Drawn() string {
+	if t.intervals == 0 {
 		return ""
 	}
-	return fmt.Sprintf("statistical, not certified: %d of %d intervals from %v on, %d below it (confidence %v each)", above, intervals, records[0].Require, below, confidence)
+	return fmt.Sprintf("statistical, not certified: %d of %d intervals from %v on, %d below it (confidence %v each)", t.above, t.intervals, t.require, t.below, t.confidence)
 }
 
 func (r *Record) title() string {

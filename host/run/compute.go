@@ -16,27 +16,68 @@ import (
 
 // compute opens the devices and certifies what is left to do.
 func (r *ready) compute(ctx context.Context, old *earlier) ([]*report.Record, error) {
+	w, err := r.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer w.close()
+	if err := r.tasks.fits(r.all, r.precision()); err != nil {
+		return nil, err
+	}
+	r.tellFirst(w.engines[0].Precision())
+	records, err := r.goOn(ctx, w.engines, old)
+	if err == nil {
+		err = w.done()
+	}
+	return records, err
+}
+
+// works are the engines of a run on its devices.
+type works struct {
+	dev     *Devices
+	engines []*certify.Engine
+}
+
+// close gives everything back.
+func (w *works) close() {
+	for _, e := range w.engines {
+		e.Close()
+	}
+	if w.dev.Close != nil {
+		w.dev.Close()
+	}
+}
+
+// done is for when everything is written.
+func (w *works) done() error {
+	if w.dev.Done == nil {
+		return nil
+	}
+	return w.dev.Done()
+}
+
+// open opens the devices and loads the posterior.
+func (r *ready) open(ctx context.Context) (w *works, err error) {
 	dev, err := r.Open(r.precision())
 	if err != nil {
 		return nil, err
 	}
+	opened := &works{dev: dev}
+	defer func() {
+		if err != nil {
+			opened.close()
+		}
+	}()
 	for _, d := range dev.List {
 		if d.Precision() != r.precision() {
 			panic(fmt.Sprintf("run: Open gives a device of %v, asked was %v", d.Precision(), r.precision()))
 		}
 	}
-	if dev.Close != nil {
-		defer dev.Close()
-	}
 	spare := dev.Spare
 	if spare != nil {
 		spare = func() bound.Device { return bound.Until(ctx, dev.Spare()) }
 	}
-	if err := r.tasks.fits(r.precision()); err != nil {
-		return nil, err
-	}
 	recheck := certify.Recheck{Share: r.recheck(), Seed: r.cfg.Seed, Tell: r.tellDropped()}
-	var engines []*certify.Engine
 	for _, d := range dev.List {
 		// All tasks count for reach, also those that are done: it decides numbers.
 		eng, err := certify.NewEngine(bound.Until(ctx, d), spare, r.post, r.reach())
@@ -46,19 +87,23 @@ func (r *ready) compute(ctx context.Context, old *earlier) ([]*report.Record, er
 		case err != nil:
 			return nil, dev.blame(err, r.Posterior.Path)
 		}
-		defer eng.Close()
 		eng.Recheck(recheck)
-		engines = append(engines, eng)
+		opened.engines = append(opened.engines, eng)
 	}
-	for _, n := range slices.Concat(told(r.post), Doubts(r.post), r.tasks.notes) {
+	return opened, nil
+}
+
+// tellFirst tells what is to be known of the files and the method before anything is proved.
+func (r *ready) tellFirst(p bound.Precision) {
+	for _, n := range r.notes() {
 		r.tell(n)
 	}
-	r.noteCeiling(engines[0].Precision())
-	records, err := r.goOn(ctx, engines, old)
-	if err == nil && dev.Done != nil {
-		err = dev.Done()
-	}
-	return records, err
+	r.noteCeiling(p)
+}
+
+// notes are what is to be known of the files.
+func (r *ready) notes() []Note {
+	return slices.Concat(told(r.post), Doubts(r.post), r.tasks.notes)
 }
 
 // blame decides whether loading a posterior failed for the device's sake or for the
@@ -75,7 +120,6 @@ func (d *Devices) blame(err error, file string) error {
 // goOn certifies what is left and writes it behind what there is. Nothing is left to
 // refuse when it creates the file.
 func (r *ready) goOn(ctx context.Context, engines []*certify.Engine, old *earlier) ([]*report.Record, error) {
-	all := r.tasks.tasks
 	if r.Out.Path == "" {
 		w := r.Stdout
 		if w == nil {
@@ -92,14 +136,14 @@ func (r *ready) goOn(ctx context.Context, engines []*certify.Engine, old *earlie
 		err = out.commit()
 	}
 	if err != nil {
-		return nil, out.leave(err, len(all))
+		return nil, out.leave(err, len(r.all))
 	}
 	return append(old.records, records...), nil
 }
 
 // certify writes a record for each of the tasks from number from on.
 func (r *ready) certify(ctx context.Context, engines []*certify.Engine, from int, w io.Writer) ([]*report.Record, error) {
-	tasks := r.tasks.tasks[from:]
+	tasks := r.all[from:]
 	progress := func(done int) {
 		if r.Progress != nil {
 			r.Progress(done, len(tasks))
@@ -108,31 +152,41 @@ func (r *ready) certify(ctx context.Context, engines []*certify.Engine, from int
 	progress(0)
 	var records []*report.Record
 	err := certify.Run(ctx, engines, r.cfg, tasks, progress, func(res *certify.Result) error {
-		rec := r.known(res.Task)
-		rec.Task = from + len(records)
-		rec.Fill(res, r.require())
-		if err := lastDoor(rec); err != nil {
+		rec, err := r.record(res)
+		if err != nil {
 			return err
 		}
-		if rec.PeakBytes = peakBytes(); r.Out.OmitTiming {
-			rec.Seconds, rec.PeakBytes = nil, nil
-		}
+		rec.Task = from + len(records)
 		records = append(records, rec)
 		return r.write(rec, w)
 	})
+	return records, r.blamed(ctx, err, engines)
+}
+
+// record is what is written of a result, but for its task.
+func (r *ready) record(res *certify.Result) (*report.Record, error) {
+	rec := r.known(res.Task)
+	rec.Fill(res, r.require())
+	if rec.PeakBytes = peakBytes(); r.Out.OmitTiming {
+		rec.Seconds, rec.PeakBytes = nil, nil
+	}
+	return rec, lastDoor(rec)
+}
+
+// blamed is an error of certify.Run, as Run returns it.
+func (r *ready) blamed(ctx context.Context, err error, engines []*certify.Engine) error {
 	_, unwritten := errors.AsType[*outfile.Error](err)
 	_, refused := errors.AsType[*Contradiction](err)
 	found, contradicts := errors.AsType[*certify.Contradiction](err)
 	switch {
 	case err == nil || unwritten || refused:
+		return err
 	case contradicts:
-		err = &Contradiction{found}
+		return &Contradiction{found}
 	case ctx.Err() != nil:
-		err = ended(ctx)
-	default:
-		err = &DeviceError{fmt.Errorf("device %s: %w", engines[0].Name(), err)}
+		return ended(ctx)
 	}
-	return records, err
+	return &DeviceError{fmt.Errorf("device %s: %w", engines[0].Name(), err)}
 }
 
 // lastDoor refuses a record that says something false, whatever let it come so far.

@@ -139,7 +139,9 @@ type ready struct {
 	*Job
 	post  *posterior.Posterior
 	tasks *taskList
-	cfg   certify.Config
+	// all are the tasks of the list, nil for a Prepared.
+	all []property.Task
+	cfg certify.Config
 	// words are for the field flags of records, id for their field run.
 	words, id string
 }
@@ -195,6 +197,13 @@ func (j *Job) run(ctx context.Context) ([]*report.Record, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.all, err = r.tasks.all(); err != nil {
+		return nil, err
+	}
+	if err := r.complete(); err != nil {
+		return nil, err
+	}
+	r.identify()
 	old, err := r.earlier()
 	if err != nil {
 		return nil, err
@@ -205,12 +214,12 @@ func (j *Job) run(ctx context.Context) ([]*report.Record, error) {
 	switch {
 	case old.final:
 		return old.records, nil
-	case j.Out.Path != "" && len(old.records) == len(r.tasks.tasks): // stopped just before the file got its name
+	case j.Out.Path != "" && len(old.records) == len(r.all): // stopped just before the file got its name
 		return old.records, old.settle(j.Out.Path)
 	}
 	records, err := r.compute(ctx, old)
 	if late, ok := errors.AsType[*OutOfTime](err); ok && late.Words == "" && len(old.records) > 0 {
-		late.Words = late.where(len(old.records), len(r.tasks.tasks), j.Out.Path+PartialSuffix)
+		late.Words = late.where(len(old.records), len(r.all), j.Out.Path+PartialSuffix)
 	}
 	return records, err
 }
@@ -254,13 +263,8 @@ func (j *Job) read() (*ready, error) {
 		return nil, err
 	}
 	r.words = j.numberWords(word)
-	if r.tasks, err = j.Tasks.load(r.post); err != nil {
-		return nil, err
-	}
-	if err := r.complete(); err != nil {
-		return nil, err
-	}
-	return r, r.identify()
+	r.tasks, err = j.Tasks.load(r.post)
+	return r, err
 }
 
 // check refuses what contradicts itself or says nothing.
@@ -301,13 +305,13 @@ func (j *Job) check(strategy certify.Strategy) error {
 	return nil
 }
 
-// complete checks what depends on the tasks.
+// complete checks what depends on the tasks, those of r.all.
 func (r *ready) complete() error {
 	if r.cfg.Strategy != certify.Sampled {
 		return nil
 	}
 	samples, gamma := r.cfg.Samples, r.cfg.Gamma
-	for _, t := range r.tasks.tasks {
+	for _, t := range r.all {
 		switch {
 		case samples == 0 && t.Samples == 0:
 			return errors.New("--boxes sampled needs --samples N: how many boxes to draw")
@@ -326,7 +330,7 @@ func (r *ready) complete() error {
 func (r *ready) reach() float64 {
 	reach := math.Max(12, r.cfg.Gamma)
 	if r.cfg.Strategy == certify.Sampled {
-		for _, t := range r.tasks.tasks {
+		for _, t := range r.all {
 			reach = math.Max(reach, t.Gamma)
 		}
 	}

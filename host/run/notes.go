@@ -103,7 +103,7 @@ func (r *ready) noteCeiling(p bound.Precision) {
 		return
 	}
 	said := map[Ceiling]bool{}
-	for _, t := range r.tasks.tasks {
+	for _, t := range r.all {
 		n := Ceiling{Boxes: r.cfg.Samples, Gamma: r.cfg.Gamma, Weights: r.post.Weights()}
 		if n.Boxes == 0 {
 			n.Boxes = t.Samples

@@ -42,22 +42,21 @@ func (p *Points) tasks(post *posterior.Posterior) (*taskList, error) {
 	if property.NeedsClass(p.Property) {
 		list.notes = append(list.notes, p.doubtClasses(post, points, index, list.norm.Norm)...)
 	}
-	for _, r := range radii {
-		for _, i := range index {
-			task := property.Task{Index: i, Eps: r.text, EpsSHA256: r.region.EpsSHA256}
-			if task.S, task.Label, err = safe(i); err != nil {
-				return nil, err
-			}
-			if err := list.add(&task, points, r.region); err != nil {
-				return nil, err
-			}
+	list.n = len(radii) * len(index)
+	list.at = func(k int) (property.Task, error) {
+		r, i := radii[k/len(index)], index[k%len(index)]
+		task := property.Task{Index: i, Eps: r.text, EpsSHA256: r.region.EpsSHA256}
+		var err error
+		if task.S, task.Label, err = safe(i); err == nil {
+			err = list.around(&task, points, r.region)
 		}
+		return task, err
 	}
 	return list, nil
 }
 
-// add appends a task, with the region around point task.Index.
-func (l *taskList) add(task *property.Task, points *property.Points, region *property.Region) error {
+// around gives a task the region around point task.Index.
+func (l *taskList) around(task *property.Task, points *property.Points, region *property.Region) error {
 	box, err := points.Around(task.Index, region)
 	if err != nil {
 		return err
@@ -66,7 +65,6 @@ func (l *taskList) add(task *property.Task, points *property.Points, region *pro
 	if err := l.norm.Apply(task); err != nil {
 		return fmt.Errorf("%s: point %d: %w", points.Source, task.Index, err)
 	}
-	l.tasks = append(l.tasks, *task)
 	return nil
 }
 
@@ -235,23 +233,26 @@ func (t *Tasks) fromTemplates(post *posterior.Posterior) (*taskList, error) {
 	if byLabel {
 		list.notes = append(list.notes, p.doubtClasses(post, points, index, list.norm.Norm)...)
 	}
+	var regions []*property.Region
 	for _, of := range templates {
-		region := of.Around(clip)
-		for _, i := range index {
-			task := property.Task{Index: i, Name: of.Name, Template: of.Index, TemplateSHA256: digest, Gamma: of.Gamma, Samples: of.Samples}
-			c := -1
-			if of.ByLabel {
-				if c, err = class(i); err != nil {
-					return nil, err
-				}
-			}
-			if task.S, task.Label, err = of.Safe(c); err != nil {
-				return nil, fmt.Errorf("%s: %s: point %d: %w", t.File, cmp.Or(of.Name, strconv.Itoa(of.Index)), i, err)
-			}
-			if err := list.add(&task, points, region); err != nil {
-				return nil, err
+		regions = append(regions, of.Around(clip))
+	}
+	list.n = len(templates) * len(index)
+	list.at = func(k int) (property.Task, error) {
+		of, i := templates[k/len(index)], index[k%len(index)]
+		task := property.Task{Index: i, Name: of.Name, Template: of.Index, TemplateSHA256: digest, Gamma: of.Gamma, Samples: of.Samples}
+		c := -1
+		var err error
+		if of.ByLabel {
+			if c, err = class(i); err != nil {
+				return task, err
 			}
 		}
+		if task.S, task.Label, err = of.Safe(c); err != nil {
+			return task, fmt.Errorf("%s: %s: point %d: %w", t.File, cmp.Or(of.Name, strconv.Itoa(of.Index)), i, err)
+		}
+		err = list.around(&task, points, regions[k/len(index)])
+		return task, err
 	}
 	return list, nil
 }
@@ -304,13 +305,18 @@ func (p *Points) classLabel() (label, words, mend string) {
 func (p *Points) classes(post *posterior.Posterior, points *property.Points, norm *property.Norm) (func(int) (int, error), error) {
 	label, words, mend := p.classLabel()
 	if label == "" {
+		known := map[int]int{} // for lists of radii
 		return func(i int) (int, error) {
+			if c, is := known[i]; is {
+				return c, nil
+			}
 			lo, hi := points.At(i)
 			box, err := norm.Outer(property.Box{Lo: lo, Hi: hi})
 			if err != nil {
 				return 0, fmt.Errorf("%s: point %d: %w", p.Inputs, i, err)
 			}
-			return argmax(post.LogitsApprox(middle(box.Lo, box.Hi))), nil
+			known[i] = argmax(post.LogitsApprox(middle(box.Lo, box.Hi)))
+			return known[i], nil
 		}, nil
 	}
 	labels, err := p.labels(label, points)

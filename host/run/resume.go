@@ -2,15 +2,13 @@ package run
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"strconv"
 	"strings"
 
+	"psafe/host/certify"
 	"psafe/host/posterior"
 	"psafe/host/property"
 	"psafe/host/report"
@@ -82,7 +80,7 @@ func (r *ready) earlier() (*earlier, error) {
 		return nil, fmt.Errorf("%w: give the flags and files of the run that was interrupted, or remove %s to begin again", err, file)
 	}
 	old.partial = true
-	old.note = &GoingOn{File: file, Done: len(old.records), Total: len(r.tasks.tasks)}
+	old.note = &GoingOn{File: file, Done: len(old.records), Total: len(r.all)}
 	return old, nil
 }
 
@@ -110,7 +108,7 @@ func (r *ready) finished() *earlier {
 	if err == nil {
 		err = r.agree(path, old.records)
 	}
-	if total := len(r.tasks.tasks); err == nil && (len(old.records) < total || len(old.lines) < len(text)) {
+	if total := len(r.all); err == nil && (len(old.records) < total || len(old.lines) < len(text)) {
 		err = fmt.Errorf("%s: has %d of this run's %d records", path, len(old.records), total)
 	}
 	if err != nil {
@@ -146,7 +144,7 @@ func (r *ready) known(t *property.Task) *report.Record {
 		Fix: points.Fix, Free: points.Free, Mean: list.norm.words[0], Std: list.norm.words[1], Channels: list.channels, Template: list.template,
 		Require: r.require(), Precision: r.precision().String(), Seed: r.cfg.Seed,
 		Posterior: r.Posterior.Path, PosteriorSHA256: r.post.Source.SHA256, PosteriorScale: r.Posterior.scaleWords(r.post), Activations: activations(r.post),
-		Inputs: r.tasks.source, InputsSHA256: r.tasks.sha256, Version: r.Version,
+		Inputs: r.tasks.source, InputsSHA256: r.tasks.sha256, Version: r.Version, Numerics: certify.Numerics,
 	}
 	if n := list.norm.Norm; n != nil {
 		rec.MeanSHA256, rec.StdSHA256 = n.MeanSHA256, n.StdSHA256
@@ -155,42 +153,20 @@ func (r *ready) known(t *property.Task) *report.Record {
 		rec.PosteriorSD, rec.PosteriorSDFile, rec.PosteriorSDSHA = given.Words, given.Path, given.SHA256
 	}
 	rec.SetTask(t)
-	rec.Tasks, rec.Run = len(r.tasks.tasks), r.id
+	rec.Identify()
+	rec.Tasks, rec.Run = r.tasks.n, r.id
 	return rec
 }
 
-// identify sets what all records of the run have in common and no other run's have: a
-// digest of what is known of all of them before anything is computed, however paths are
-// spelled.
-func (r *ready) identify() error {
-	digest := sha256.New()
-	for i := range r.tasks.tasks {
-		rec := r.known(&r.tasks.tasks[i])
-		unspell(rec)
-		line, err := rec.Line()
-		if err != nil {
-			return err
+// identify sets what all records of the run have in common and no other run's have.
+func (r *ready) identify() {
+	r.id = report.RunID(func(yield func(string) bool) {
+		for i := range r.all {
+			if !yield(r.known(&r.all[i]).ID) {
+				return
+			}
 		}
-		digest.Write(line)
-	}
-	r.id = hex.EncodeToString(digest.Sum(nil)[:8])
-	return nil
-}
-
-// unspell takes out of a record how the paths of files are spelled that it has digests of.
-func unspell(r *report.Record) {
-	r.Posterior, r.PosteriorSDFile, r.Inputs, r.Template = "", "", member(r.Inputs), ""
-	for _, of := range []struct {
-		text   *string
-		digest string
-	}{{&r.Eps, r.EpsSHA256}, {&r.Mean, r.MeanSHA256}, {&r.Std, r.StdSHA256}} {
-		if of.digest != "" {
-			*of.text = ""
-		}
-	}
-	if r.ClipSHA256 != "" {
-		r.Clip = nil
-	}
+	})
 }
 
 // activations lists the hidden activations, first layer first: some formats do not
@@ -203,28 +179,18 @@ func activations(post *posterior.Posterior) []string {
 	return words
 }
 
-// knownFields are those of known that must agree: neither device nor seconds, which may
-// differ within a run, nor how a path is spelled, for which there are digests.
-var knownFields = []string{"index", "name", "label", "property", "eps", "clip", "input_scale", "eps_sha256", "clip_sha256",
-	"fix", "free", "mean", "mean_sha256", "std", "std_sha256", "channels", "template_sha256", "template_entry", "flags", "require", "precision", "seed",
-	"posterior_sha256", "posterior_scale", "posterior_sd", "posterior_sd_sha256", "activations", "inputs_sha256", "version", "task", "tasks", "run"}
-
 // agree checks that records are the first that this run would write.
 func (r *ready) agree(file string, records []*report.Record) error {
 	for i, rec := range records {
-		if i == len(r.tasks.tasks) {
+		if i == len(r.all) {
 			return fmt.Errorf("%s: line %d: this run has only %d records", file, i+1, i)
 		}
-		want := r.known(&r.tasks.tasks[i])
+		want := r.known(&r.all[i])
 		want.Task = i
 		if rec.Method == "neuronsum" {
 			want.Precision = "float64" // the host's sums, whatever the device's is
 		}
-		field, is, wanted := difference(rec, want)
-		if field == "" && member(rec.Inputs) != member(want.Inputs) {
-			// The digest is that of the whole archive.
-			field, is, wanted = "inputs", strconv.Quote(rec.Inputs), strconv.Quote(want.Inputs)
-		}
+		field, is, wanted := report.Asked(rec, want)
 		if field == "" {
 			field, is, wanted = r.decided(rec)
 		}
@@ -249,36 +215,6 @@ func (r *ready) decided(rec *report.Record) (field, is, wanted string) {
 		return "seconds", "", "there"
 	}
 	return "", "", ""
-}
-
-// member is the array of file.npz:array, with its colon.
-func member(path string) string { return strings.TrimPrefix(path, property.FileOf(path)) }
-
-// difference finds the first known field in which two records differ, and its values
-// as JSON.
-func difference(a, b *report.Record) (field, inA, inB string) {
-	ca, cb := *a, *b
-	unspell(&ca)
-	unspell(&cb)
-	fa, fb := jsonFields(&ca), jsonFields(&cb)
-	for _, field := range knownFields {
-		if !bytes.Equal(fa[field], fb[field]) {
-			return field, string(fa[field]), string(fb[field])
-		}
-	}
-	return "", "", ""
-}
-
-func jsonFields(r *report.Record) map[string]json.RawMessage {
-	var fields map[string]json.RawMessage
-	line, err := json.Marshal(r)
-	if err == nil {
-		err = json.Unmarshal(line, &fields)
-	}
-	if err != nil {
-		panic(fmt.Sprintf("psafe: a record is no JSON: %v", err))
-	}
-	return fields
 }
 
 // printable is a value as a message may show it.

@@ -49,7 +49,10 @@ type Points struct {
 
 // taskList is the work of a run.
 type taskList struct {
-	tasks []property.Task
+	// n tasks there are, of which at makes number k: it keeps none, so that memory does not grow
+	// with n.
+	n  int
+	at func(k int) (property.Task, error)
 	// source is the data or property file, sha256 its digest; template is the file of
 	// properties relative to points, if there is one.
 	source, sha256, template string
@@ -85,7 +88,20 @@ func (t *Tasks) Load(post *posterior.Posterior) ([]property.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	return list.tasks, nil
+	return list.all()
+}
+
+// all are all tasks.
+func (l *taskList) all() ([]property.Task, error) {
+	var tasks []property.Task
+	for k := range l.n {
+		t, err := l.at(k)
+		if err != nil {
+			return nil, err
+		}
+		tasks = append(tasks, t)
+	}
+	return tasks, nil
 }
 
 // load builds the tasks and checks that they fit the network.
@@ -106,21 +122,30 @@ func (t *Tasks) load(post *posterior.Posterior) (*taskList, error) {
 	if list.norm.words[0] == FromPosterior && t.File != "" {
 		list.notes = append(list.notes, &Normalised{post.Source.Path, t.File})
 	}
-	for i := range list.tasks {
-		err := list.tasks[i].Check(post.Inputs(), post.Outputs())
-		if err == nil {
-			err = list.tasks[i].CheckShape(post.Input.Shape)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", list.source, err)
-		}
-	}
+	list.at = checked(list.at, list.source, post)
 	return list, nil
 }
 
-// fits says which input box is beyond the range of a precision.
-func (l *taskList) fits(p bound.Precision) error {
-	for _, t := range l.tasks {
+// checked is at with a check that each task fits the network.
+func checked(at func(int) (property.Task, error), source string, post *posterior.Posterior) func(int) (property.Task, error) {
+	return func(k int) (property.Task, error) {
+		t, err := at(k)
+		if err != nil {
+			return t, err
+		}
+		if err = t.Check(post.Inputs(), post.Outputs()); err == nil {
+			err = t.CheckShape(post.Input.Shape)
+		}
+		if err != nil {
+			return t, fmt.Errorf("%s: %w", source, err)
+		}
+		return t, nil
+	}
+}
+
+// fits says which input box of tasks is beyond the range of a precision.
+func (l *taskList) fits(tasks []property.Task, p bound.Precision) error {
+	for _, t := range tasks {
 		for _, b := range t.T {
 			for j := range b.Lo {
 				if !(p.RoundLo(b.Lo[j]) >= -p.Max() && p.RoundHi(b.Hi[j]) <= p.Max()) {
@@ -149,7 +174,7 @@ func (t *Tasks) fromFile(post *posterior.Posterior) (*taskList, error) {
 	if t.Joined {
 		tasks = property.JoinTasks(tasks)
 	}
-	list := &taskList{tasks: tasks, source: t.File}
+	list := &taskList{n: len(tasks), source: t.File, at: func(k int) (property.Task, error) { return tasks[k], nil }}
 	if len(tasks) > 0 {
 		list.sha256 = tasks[0].FileSHA256
 	}

@@ -36,14 +36,23 @@ func file(t *testing.T, name, content string) string {
 	return path
 }
 
-// load is the tasks, and the notes beside them.
-func load(t *testing.T, tasks Tasks, post *posterior.Posterior) *taskList {
+// loaded are the tasks, and what is beside them.
+type loaded struct {
+	*taskList
+	tasks []property.Task
+}
+
+func load(t *testing.T, tasks Tasks, post *posterior.Posterior) *loaded {
 	t.Helper()
 	list, err := tasks.load(post)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return list
+	all, err := list.all()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &loaded{list, all}
 }
 
 // refused demands an error of one line with these words.
@@ -255,10 +264,7 @@ func TestOpenClasses(t *testing.T) {
 		for _, label := range []string{"", "3"} {
 			points := digits().Tasks.Points
 			points.Property, points.Label, points.Index = words, label, new("3,13")
-			list, err := (&Tasks{Points: points}).load(post)
-			if err != nil {
-				t.Fatalf("%s: %v", words, err)
-			}
+			list := load(t, Tasks{Points: points}, post)
 			a, b := &list.tasks[0], &list.tasks[1]
 			if got := list.property(a); got != want || a.Label != 3 {
 				t.Errorf("%s, label %q: %s, %d", words, label, got, a.Label)
@@ -278,7 +284,7 @@ func TestOpenClasses(t *testing.T) {
 	} {
 		points := digits().Tasks.Points
 		points.Property, points.Label = words, "3"
-		if _, err := (&Tasks{Points: points}).load(post); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := (&Tasks{Points: points}).Load(post); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", words, err, want)
 		}
 	}

@@ -45,6 +45,7 @@ var modules = []module{
 	{path: "github.com/pierrec/lz4/v4", licence: "BSD-3-Clause"},
 	{path: "github.com/spf13/pflag", licence: "BSD-3-Clause"},
 	{path: "github.com/twpayne/go-geom", licence: "BSD-2-Clause"},
+	{path: "go.yaml.in/yaml/v3", licence: "Apache-2.0 AND MIT"},
 	{path: "golang.org/x/image", licence: "BSD-3-Clause", files: "font/gofont/ttfs/README"},
 	{path: "golang.org/x/sys", licence: "BSD-3-Clause"},
 	{path: "golang.org/x/term", licence: "BSD-3-Clause"},

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"psafe/host/campaign"
+	"psafe/host/run"
+)
+
+const planAbout = `psafe plan makes the folder of a campaign: many psafe certify jobs, over posteriors,
+inputs, radii, methods and properties, that are done in any number of shards.
+
+  psafe plan campaign.yaml --out DIR
+  psafe plan campaign.yaml --list
+
+A campaign file lists what is to be combined; every flag of psafe certify is a key:
+
+    posteriors: [a.npz, b.npz]
+    inputs: [{path: images.gz, index: "0:20", clip: "0,1"}]
+    eps: ["0.01", "2/255"]
+    methods: [auto]
+
+Paths are relative to the file. All files are read, and every task gets an id that
+depends on what they hold and not on how they are named. DIR must be new or empty;
+if it holds this campaign already, nothing is changed. --list prints the commands
+that the campaign stands for, and writes nothing.`
+
+// planFlags are the flags of plan.
+type planFlags struct {
+	out, progress string
+	list, quiet   bool
+}
+
+func (p *planFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&p.out, "out", "", "`DIR` of the campaign, which must be new or empty; required without --list")
+	f.BoolVar(&p.list, "list", false, "print each job as a psafe certify command, for the folder of the campaign file, and plan nothing")
+	f.StringVar(&p.progress, "progress", progressAuto, "auto (a bar on a terminal, elsewhere a line every 30 s), json (a line of JSON every second) or none")
+	f.BoolVar(&p.quiet, "quiet", false, "no progress or notes; --progress json still counts")
+}
+
+// campaignLists are the flags that take several values with commas between, where pflag does
+// not say so.
+var campaignLists = []string{"inputs", "eps", "clip", "index", "fix", "free", "mean", "std"}
+
+// campaignElsewhere are the flags of certify that a campaign file may not have.
+var campaignElsewhere = func() map[string]string {
+	list := map[string]string{
+		"out":         "psafe run keeps the records in the campaign's folder, and psafe merge makes a file of them: leave it out",
+		"resume":      "psafe run always goes on with what is there: leave it out",
+		"fail-under":  "it decides no number: leave it out",
+		"fail-unless": "it decides no number: leave it out",
+	}
+	for _, name := range []string{"device", "memory", "profile", "recheck", "quiet", "progress", "omit-timing", "total-time-limit"} {
+		list[name] = "it decides no number: give --" + name + " to psafe run"
+	}
+	return list
+}()
+
+// campaignKeys are the flags of certify as keys of a campaign file.
+func campaignKeys() []campaign.Flag {
+	var c certifyFlags
+	f := newFlags("certify", certifyAbout, io.Discard)
+	c.add(f)
+	var keys []campaign.Flag
+	f.VisitAll(func(flag *pflag.Flag) {
+		_, slice := flag.Value.(pflag.SliceValue)
+		keys = append(keys, campaign.Flag{
+			Name: flag.Name, Switch: flag.NoOptDefVal != "", List: slice || slices.Contains(campaignLists, flag.Name),
+			Elsewhere: campaignElsewhere[flag.Name],
+		})
+	})
+	return keys
+}
+
+// campaignJob makes a job of a campaign of its flags.
+func campaignJob(args []string) (*run.Job, error) {
+	_, job, err := parseCertify(args, io.Discard)
+	if err != nil {
+		return nil, err
+	}
+	job.Version = version()
+	return job, nil
+}
+
+func runPlan(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	var p planFlags
+	f := newFlags("plan", planAbout, stdout)
+	p.add(f)
+	if err := parse(f, args, 1); err != nil {
+		return err
+	}
+	switch {
+	case p.out == "" && !p.list:
+		return errors.New("--out is missing: name a folder for the campaign, or give --list to see its jobs")
+	case p.out != "" && p.list:
+		return errors.New("--list and --out cannot be combined: nothing is written with --list: leave one out")
+	}
+	if err := progressMistaken(p.progress); err != nil {
+		return err
+	}
+	spec, err := campaign.ReadSpec(f.Arg(0), campaignKeys())
+	if err != nil {
+		return err
+	}
+	dir, err := filepath.Abs(p.out)
+	if err == nil {
+		err = os.Chdir(filepath.Dir(f.Arg(0)))
+	}
+	if err != nil {
+		return err
+	}
+	progress := newProgress(stderr, p.progress)
+	progress.what = "tasks"
+	planner := campaign.Planner{Parse: campaignJob, Version: version(), Note: p.notes(stderr)}
+	if !p.quiet || p.progress == progressJSON {
+		planner.Progress = progress.update
+	}
+	if p.list {
+		return listJobs(stdout, &planner, spec)
+	}
+	planned, isNew, err := planner.Plan(ctx, spec, dir)
+	progress.end()
+	if err != nil {
+		return err
+	}
+	line := fmt.Sprintf("%s: %s in %s, campaign %s", plain(p.out), howMany(planned.Tasks, "task"), howMany(len(planned.Jobs), "job"), planned.Campaign)
+	if !isNew {
+		line += ": was planned before, nothing is changed"
+	}
+	_, err = fmt.Fprintln(stdout, line)
+	return err
+}
+
+// howMany is a number of things.
+func howMany(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprint(n, " ", what)
+}
+
+// notes prints each note once, whichever jobs have it; nil if none is wanted.
+func (p *planFlags) notes(stderr io.Writer) func(run.Note) {
+	if p.quiet {
+		return nil
+	}
+	told := map[string]bool{}
+	return func(n run.Note) {
+		if text := n.String(); !told[text] {
+			told[text] = true
+			note(stderr, n)
+		}
+	}
+}
+
+// listJobs prints the jobs as commands.
+func listJobs(stdout io.Writer, planner *campaign.Planner, spec *campaign.Spec) error {
+	if _, err := planner.Jobs(spec); err != nil {
+		return err
+	}
+	for i := range spec.Jobs() {
+		if _, err := fmt.Fprintln(stdout, run.Shell(append([]string{"psafe", "certify"}, spec.Args(i)...))); err != nil {
+			return err
+		}
+	}
+	return nil
+}

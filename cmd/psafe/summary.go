@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"psafe/host/report"
+	"psafe/host/summary"
+)
+
+const summaryAbout = `psafe summary says in brief what result files say: counts by verdict, means and the
+distribution of p_lower and p_upper, a table by group, tasks that are missing or there
+twice, the weakest records, and records that contradict each other (exit status 1).
+
+  psafe summary r.jsonl
+  psafe summary shard-*.jsonl --json
+
+Means of p_lower are rounded down and of p_upper up. Statistical intervals stand
+apart; they are no certificates.`
+
+func runSummary(ctx context.Context, args []string, stdout, _ io.Writer) error {
+	f := newFlags("summary", summaryAbout, stdout)
+	asJSON := f.Bool("json", false, "one JSON object on one line (docs/report.md), in place of the text")
+	if err := parse(f, args, anyNumber); err != nil {
+		return err
+	}
+	if f.NArg() == 0 {
+		return errors.New("summary: no result file: name those that psafe certify --out wrote: psafe summary r.jsonl")
+	}
+	var s summary.Summary
+	err := eachResult(ctx, f.Args(), func(p report.Placed) error {
+		s.Add(&p)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	result := s.Result()
+	if *asJSON {
+		err = printJSON(stdout, result)
+	} else {
+		err = result.Print(stdout)
+	}
+	if err != nil {
+		return err
+	}
+	if n := len(result.Contradictions); n > 0 {
+		return &statusError{exitDifference, fmt.Errorf("%d certified bounds contradict others, the first: %s", n, result.Contradictions[0].Words)}
+	}
+	return nil
+}
+
+// eachResult calls each for the records of the operands of a command, one after the other, in
+// memory that does not grow with their number. An error of each ends it, and so does a signal.
+func eachResult(ctx context.Context, operands []string, each func(report.Placed) error) error {
+	for _, path := range operands {
+		err := report.Each(path, func(p report.Placed) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return each(p)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+package run
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"strings"
+
+	"psafe/host/certify"
+	"psafe/host/property"
+	"psafe/host/report"
+	"psafe/internal/infile"
+)
+
+// Prepared is a job whose files have been read, for certifying some of its tasks, as a
+// campaign does: memory does not grow with how many it has. Records are those of Job.Run,
+// but for task, tasks and run, which are the caller's, and times.
+type Prepared struct{ r *ready }
+
+// chunkBytes is about how much memory the boxes of the tasks may take that are certified at a
+// time.
+var chunkBytes = 256 << 20
+
+// Prepare checks the settings and reads the files that they name. The job must not have a
+// result file (it panics if it does). Errors are those of Run.
+func (j *Job) Prepare() (*Prepared, error) {
+	if j.Out.Path != "" || j.Out.Resume || j.TotalTimeLimit != nil {
+		panic(fmt.Sprintf("run: Prepare: a job that writes %q, resumes (%v) or has a time limit", j.Out.Path, j.Out.Resume))
+	}
+	r, err := j.read()
+	if err != nil {
+		return nil, err
+	}
+	if r.cfg.Strategy != certify.Sampled {
+		return &Prepared{r}, nil
+	}
+	for k := range r.tasks.n { // how wide the boxes are depends on all tasks
+		t, err := r.tasks.at(k)
+		if err != nil {
+			return nil, err
+		}
+		t.T, t.Inner = nil, nil
+		r.all = append(r.all, t)
+	}
+	return &Prepared{r}, r.complete()
+}
+
+// Len is how many tasks the job has.
+func (p *Prepared) Len() int { return p.r.tasks.n }
+
+// Known is what the record of task k, from 0, says whatever comes out.
+func (p *Prepared) Known(k int) (*report.Record, error) {
+	t, err := p.r.tasks.at(k)
+	if err != nil {
+		return nil, err
+	}
+	rec := p.r.known(&t)
+	rec.Task = k
+	return rec, nil
+}
+
+// InputFile is a file that a job reads, as its flags name it, with its digest and the field of
+// records that has it, or for a file of classes the field that its numbers go to.
+type InputFile struct{ Path, Field, SHA256 string }
+
+// mostVectorBytes bounds the files of numbers and of classes that Files reads.
+const mostVectorBytes = 1 << 30
+
+// Files are all files that the job reads.
+func (p *Prepared) Files() ([]InputFile, error) {
+	rec, err := p.Known(0)
+	if err != nil {
+		return nil, err
+	}
+	points := &p.r.Tasks.Points
+	var files []InputFile
+	for _, f := range []InputFile{
+		{rec.Posterior, "posterior_sha256", rec.PosteriorSHA256}, {rec.PosteriorSDFile, "posterior_sd_sha256", rec.PosteriorSDSHA},
+		{rec.Inputs, "inputs_sha256", rec.InputsSHA256}, {rec.Template, "template_sha256", rec.TemplateSHA256},
+		{property.VectorFile(points.Mean), "mean_sha256", rec.MeanSHA256}, {property.VectorFile(points.Std), "std_sha256", rec.StdSHA256},
+	} {
+		if f.Path != "" && f.SHA256 != "" {
+			files = append(files, f)
+		}
+	}
+	others := []InputFile{{Path: property.VectorFile(strings.Join(points.Clip, ",")), Field: "clip_sha256"}}
+	for _, eps := range property.SplitList(points.Eps) {
+		others = append(others, InputFile{Path: property.VectorFile(eps), Field: "eps_sha256"})
+	}
+	if _, err := os.Stat(property.FileOf(points.Label)); points.Label != "" && err == nil {
+		others = append(others, InputFile{Path: property.FileOf(points.Label), Field: "label"})
+	}
+	for _, f := range others {
+		if f.Path == "" {
+			continue
+		}
+		text, err := infile.ReadAll(f.Path, mostVectorBytes)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Path, err)
+		}
+		f.SHA256 = fmt.Sprintf("%x", sha256.Sum256(text))
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+// Notes are what is to be known of the files before anything is proved, which Certify tells too, to
+// Job.Note.
+func (p *Prepared) Notes() []Note { return p.r.notes() }
+
+// Certify certifies tasks, whose numbers ascend, and calls emit once for each, in their order,
+// one call at a time. The devices are those of Job.Open, given back at the end. An error of
+// emit ends it and is returned as it is if it is an *outfile.Error; others are those of Run.
+func (p *Prepared) Certify(ctx context.Context, tasks []int, emit func(k int, rec *report.Record) error) error {
+	r := p.r
+	progress := func(done int) {
+		if r.Progress != nil {
+			r.Progress(done, len(tasks))
+		}
+	}
+	w, err := r.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	r.tellFirst(w.engines[0].Precision())
+	for first := 0; first < len(tasks); {
+		chunk, err := p.chunk(tasks[first:])
+		if err != nil {
+			return err
+		}
+		numbers := tasks[first : first+len(chunk)]
+		emitted := 0
+		err = certify.Run(ctx, w.engines, r.cfg, chunk, func(done int) { progress(first + done) }, func(res *certify.Result) error {
+			rec, err := r.record(res)
+			if err != nil {
+				return err
+			}
+			rec.Task = numbers[emitted]
+			emitted++
+			return emit(rec.Task, rec)
+		})
+		if err != nil {
+			return r.blamed(ctx, err, w.engines)
+		}
+		first += len(chunk)
+	}
+	return w.done()
+}
+
+// chunk makes the first of the tasks with these numbers, as many as chunkBytes allows.
+func (p *Prepared) chunk(numbers []int) ([]property.Task, error) {
+	var chunk []property.Task
+	bytes := 0
+	for _, k := range numbers {
+		t, err := p.r.tasks.at(k)
+		if err != nil {
+			return nil, err
+		}
+		for _, boxes := range [][]property.Box{t.T, t.Inner} {
+			for _, b := range boxes {
+				bytes += 8 * (len(b.Lo) + len(b.Hi))
+			}
+		}
+		if bytes > chunkBytes && len(chunk) > 0 {
+			break
+		}
+		chunk = append(chunk, t)
+	}
+	return chunk, p.r.tasks.fits(chunk, p.r.precision())
+}
+
+// Close gives the memory of the files back.
+func (p *Prepared) Close() { p.r = nil }
