@@ -22,8 +22,22 @@ type deviceFlags struct {
 }
 
 func (d *deviceFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&d.device, "device", defaultDevice(), "auto (a GPU if there is one, else cpu), cpu, "+strings.TrimPrefix(strings.ReplaceAll(gpu.Selectors, "`", ""), "auto, ")+"; default from PSAFE_DEVICE")
+	d.addPlace(f)
 	f.StringVar(&d.precision, "precision", "float32", "number format of the bounds, float32 or float64; both are sound")
+	d.addRest(f)
+}
+
+// addWithout leaves out the flag that decides numbers, for what is given those.
+func (d *deviceFlags) addWithout(f *pflag.FlagSet) {
+	d.addPlace(f)
+	d.addRest(f)
+}
+
+func (d *deviceFlags) addPlace(f *pflag.FlagSet) {
+	f.StringVar(&d.device, "device", defaultDevice(), "auto (a GPU if there is one, else cpu), cpu, "+strings.TrimPrefix(strings.ReplaceAll(gpu.Selectors, "`", ""), "auto, ")+"; default from PSAFE_DEVICE")
+}
+
+func (d *deviceFlags) addRest(f *pflag.FlagSet) {
 	f.StringVar(&d.memory, "memory", "", "most memory for arrays on each OpenCL device, for example 4GiB (default: three quarters of a GPU's, a quarter of a CPU's)")
 	f.BoolVar(&d.profile, "profile", false, "print the time of each kernel on OpenCL devices at the end")
 }

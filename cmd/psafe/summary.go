@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
+	"psafe/host/campaign"
 	"psafe/host/report"
 	"psafe/host/summary"
 )
@@ -16,6 +18,7 @@ twice, the weakest records, and records that contradict each other (exit status 
 
   psafe summary r.jsonl
   psafe summary shard-*.jsonl --json
+  psafe summary DIR                       a campaign, with the records that it has so far
 
 Means of p_lower are rounded down and of p_upper up. Statistical intervals stand
 apart; they are no certificates.`
@@ -56,6 +59,12 @@ func runSummary(ctx context.Context, args []string, stdout, _ io.Writer) error {
 // memory that does not grow with their number. An error of each ends it, and so does a signal.
 func eachResult(ctx context.Context, operands []string, each func(report.Placed) error) error {
 	for _, path := range operands {
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			if err := eachOfCampaign(ctx, path, each); err != nil {
+				return err
+			}
+			continue
+		}
 		err := report.Each(path, func(p report.Placed) error {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -67,4 +76,13 @@ func eachResult(ctx context.Context, operands []string, each func(report.Placed)
 		}
 	}
 	return nil
+}
+
+// eachOfCampaign calls each for the records that the attempts at a campaign have left so far.
+func eachOfCampaign(ctx context.Context, dir string, each func(report.Placed) error) error {
+	_, err := campaign.EachRecord(ctx, dir, each)
+	if _, differ := errors.AsType[*campaign.Disagreement](err); differ {
+		return &statusError{exitDifference, err}
+	}
+	return err
 }

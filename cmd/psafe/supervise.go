@@ -69,7 +69,11 @@ func runWorker(args []string) int {
 }
 
 // exited is the error of a command whose child has said everything.
-type exited struct{ status int }
+type exited struct {
+	status int
+	// ownFault says that it was ended by a mistake of psafe, and left no word but that.
+	ownFault bool
+}
 
 func (e *exited) Error() string { return fmt.Sprintf("exit status %d", e.status) }
 
@@ -79,12 +83,12 @@ type supervised struct {
 	command        []string
 	stdout, stderr io.Writer
 	// keep is the file or folder in which records stay that are finished, empty if there
-	// is none.
-	keep string
+	// is none. again says how to go on from there.
+	keep, again string
 }
 
 func newSupervised(command string, args []string, stdout, stderr io.Writer, keep string) *supervised {
-	return &supervised{append([]string{command}, args...), stdout, stderr, keep}
+	return &supervised{append([]string{command}, args...), stdout, stderr, keep, "add --resume"}
 }
 
 // supervised is run for a command with these flags.
@@ -298,7 +302,7 @@ func (s *supervised) judge(device string, t *talk, end *child.End, w why) error 
 		if t.done == exitDone {
 			return nil
 		}
-		return &exited{t.done}
+		return &exited{status: t.done}
 	}
 	eraseBar(s.stderr) // that nobody ended
 	switch {
@@ -306,7 +310,7 @@ func (s *supervised) judge(device string, t *talk, end *child.End, w why) error 
 		return &run.Interrupted{Words: where}
 	case end.OwnFault():
 		fmt.Fprint(s.stderr, end.Said())
-		return &exited{end.Status()}
+		return &exited{end.Status(), true}
 	}
 	what, when := end.What(), "in the middle of the run"
 	if w.late > 0 {
@@ -316,7 +320,7 @@ func (s *supervised) judge(device string, t *talk, end *child.End, w why) error 
 		when = "while the device was opened and tested"
 	}
 	if where != "" {
-		where += ": add --resume to go on from there"
+		where += ": " + s.again + " to go on from there"
 	}
 	return &run.DeviceError{Err: fmt.Errorf("--device %s: %s %s %s%s", device, stranger(), what, when, where)}
 }

@@ -62,10 +62,14 @@ func flagNames(f *pflag.FlagSet) []string {
 	return names
 }
 
-const thePosterior = "the name of a posterior"
+const (
+	thePosterior = "the name of a posterior"
+	theCampaign  = "the folder of a campaign"
+)
 
 // operandNouns say what a command's operand is, where it is not a file of another kind.
-var operandNouns = map[string]string{"inspect": thePosterior, "convert": thePosterior, "import": "the name of a file of arrays", "completion": "the name of a shell", "plan": "the name of a campaign file"}
+var operandNouns = map[string]string{"inspect": thePosterior, "convert": thePosterior, "import": "the name of a file of arrays", "completion": "the name of a shell", "plan": "the name of a campaign file",
+	"run": theCampaign, "status": theCampaign, "merge": theCampaign}
 
 // miscounted is the error of a command that takes so many operands and got others.
 func miscounted(f *pflag.FlagSet, operands int) error {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"psafe/host/report"
@@ -45,12 +46,8 @@ func TestFullDisk(t *testing.T) {
 	if _, err := p.Write([]byte("{}\n")); err != nil {
 		t.Fatal(err)
 	}
-	p.f.Close()
-	if p.f, err = os.Open(p.name()); err != nil { // which takes no more
-		t.Fatal(err)
-	}
 	r := &ready{Job: &Job{Out: Output{Path: out}}}
-	err = p.leave(r.write(&report.Record{}, p), 3)
+	err = p.leave(r.write(&report.Record{}, full{}), 3)
 	if _, typed := errors.AsType[*outfile.Error](err); !typed {
 		t.Errorf("%T is no error of the file", err)
 	}
@@ -58,7 +55,12 @@ func TestFullDisk(t *testing.T) {
 	if !strings.HasPrefix(err.Error(), begin) || !strings.HasSuffix(err.Error(), end) {
 		t.Errorf("%q; want %q...%q", err, begin, end)
 	}
-	if left, err := os.ReadFile(p.name()); err != nil || string(left) != "{}\n" {
+	if left, err := os.ReadFile(p.Name()); err != nil || string(left) != "{}\n" {
 		t.Errorf("the file was changed: %q, %v", left, err)
 	}
 }
+
+// full takes no more.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }

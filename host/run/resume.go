@@ -25,7 +25,7 @@ import (
 //   - FILE has all records of one run or is not touched.
 //   - A record that was written survives the process, however that ends. A loss of
 //     power it survives once it is on the disk, which is asked for when a record is
-//     written and the last time was syncEvery ago: what is lost then is the last records.
+//     written and the last time was outfile.SyncEvery ago: what is lost then is the last records.
 //   - No two processes write to one file: each writes only to a file that it has made
 //     itself, and nobody else has that name while it does. Without Resume,
 //     FILE.partial must not exist (O_EXCL); with it, a copy replaces it in one step. A
@@ -37,7 +37,7 @@ import (
 // moment, another may still take it over, whose records, fewer, would then become FILE.
 
 // PartialSuffix is added to the name of a file of results that is not complete.
-const PartialSuffix = ".partial"
+const PartialSuffix = outfile.PartialSuffix
 
 // earlier is what earlier runs have finished of this one.
 type earlier struct {
