@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +14,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"psafe/host/campaign"
-	"psafe/internal/infile"
 	"psafe/internal/nearest"
 )
 
@@ -24,7 +22,7 @@ merges their results: for Slurm a shell script that submits both, for Kubernetes
 Jobs. What it prints may be edited. Flags behind -- are of psafe run.
 
   psafe submit slurm DIR --shards 16 | sh
-  psafe submit slurm DIR --shards 100 --parallel 8 --time 4:00:00 -- --recheck > job.sh
+  psafe submit slurm DIR --shards 100 --parallel 8 --time 4:00:00 -- --recheck 1 > job.sh
   psafe submit kubernetes DIR --shards 16 --image IMAGE --claim PVC | kubectl apply -f -`
 
 // submitFlags are all flags of submit as typed.
@@ -73,9 +71,11 @@ func runSubmit(_ context.Context, args []string, stdout, stderr io.Writer) error
 	if err != nil {
 		return err
 	}
-	if s.Manifest, err = readManifest(dir); err != nil {
+	folder, err := campaign.Open(dir)
+	if err != nil {
 		return err
 	}
+	s.Manifest = &folder.Manifest
 	text := ""
 	if f.Arg(0) == "slurm" {
 		text, err = s.forSlurm(dir, stderr)
@@ -129,19 +129,18 @@ func (s *submitFlags) checkRun() error {
 			return fmt.Errorf("%s behind --: every shard gets its own: leave it out", name)
 		}
 	}
-	for _, c := range commands() {
-		if c.name != "run" {
-			continue
-		}
-		flags := aboutOf(c).flags
-		if err := flags.ParseAll(s.Run, setOnce(flags)); err != nil {
-			return misread(flags, err)
-		}
-		if flags.NArg() > 0 {
-			return fmt.Errorf("%.60q behind -- belongs to no flag of psafe run: psafe help run lists them", flags.Arg(0))
-		}
+	var r runFlags
+	f := newFlags("run", "", io.Discard)
+	r.add(f)
+	if err := f.ParseAll(s.Run, setOnce(f)); errors.Is(err, pflag.ErrHelp) {
+		return errors.New("--help behind --: psafe help run lists the flags of psafe run")
+	} else if err != nil {
+		return misread(f, err)
 	}
-	return nil
+	if f.NArg() > 0 {
+		return fmt.Errorf("%.60q behind -- belongs to no flag of psafe run: psafe help run lists them", f.Arg(0))
+	}
+	return r.check(f)
 }
 
 // maxArray is how many tasks an array of Slurm has at most, where nobody changed its
@@ -188,19 +187,4 @@ func (s *submitFlags) forKubernetes(dir string) (string, error) {
 	}
 	s.kubernetes.Submission = s.Submission
 	return s.kubernetes.YAML()
-}
-
-// readManifest reads the manifest of the campaign in a folder.
-func readManifest(dir string) (*campaign.Manifest, error) {
-	name := filepath.Join(dir, campaign.ManifestName)
-	in, err := infile.Open(name)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w: give the folder that psafe plan made", name, err)
-	}
-	defer in.Close()
-	var m campaign.Manifest
-	if err := json.NewDecoder(in).Decode(&m); err != nil {
-		return nil, fmt.Errorf("%s: is no manifest of a campaign: %w", name, err)
-	}
-	return &m, nil
 }
