@@ -52,7 +52,8 @@ var mayImport = map[string][]string{
 		"github.com/parquet-go/parquet-go", "psafe/host/certify", "psafe/host/measure", "psafe/host/property",
 		"psafe/internal/infile",
 	},
-	"psafe/host/summary": {"psafe/host/property", "psafe/host/report"},
+	"psafe/host/report/reporttest": {"psafe/host/certify", "psafe/host/property", "psafe/host/report"},
+	"psafe/host/summary":           {"psafe/host/property", "psafe/host/report"},
 	"psafe/host/run": {
 		"psafe/host/bound", "psafe/host/certify", "psafe/host/posterior", "psafe/host/posterior/audit", "psafe/host/posterior/format",
 		"psafe/host/property", "psafe/host/report", "psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile",
@@ -69,7 +70,7 @@ var mayImport = map[string][]string{
 	"psafe/host/paper": {
 		"gonum.org/v1/gonum/",
 		"psafe/host/bound", "psafe/host/figure", "psafe/host/network", "psafe/host/posterior",
-		"psafe/host/posterior/format", "psafe/host/property", "psafe/host/report", "psafe/host/run",
+		"psafe/host/posterior/format", "psafe/host/property", "psafe/host/report", "psafe/host/run", "psafe/host/summary",
 		"psafe/host/train", "psafe/internal/child", "psafe/internal/infile", "psafe/internal/outfile", "psafe/testdata",
 	},
 	"psafe/host/bench": {
@@ -88,7 +89,7 @@ var mayImport = map[string][]string{
 		"github.com/spf13/pflag", "golang.org/x/term", "psafe/fallback", "psafe/gpu", "psafe/gpu/cl",
 		"psafe/host/bench", "psafe/host/bound", "psafe/host/campaign", "psafe/host/check", "psafe/host/crosscheck", "psafe/host/figure",
 		"psafe/host/measure", "psafe/host/network", "psafe/host/onnx/lower", "psafe/host/paper", "psafe/host/posterior",
-		"psafe/host/posterior/audit", "psafe/host/posterior/format", "psafe/host/property", "psafe/host/report", "psafe/host/run",
+		"psafe/host/posterior/audit", "psafe/host/posterior/format", "psafe/host/property", "psafe/host/report", "psafe/host/run", "psafe/host/summary",
 		"psafe/host/train", "psafe/host/verify", "psafe/host/vnnlib", "psafe/internal/child", "psafe/internal/infile", "psafe/internal/nearest",
 		"psafe/internal/outfile", "psafe/python",
 	},

@@ -16,24 +16,27 @@ import (
 	"psafe/internal/testscale"
 )
 
-// smallCampaign plans a campaign of 60 tasks in 4 jobs, some tenths of a second in all.
+// smallCampaign plans a campaign of 120 tasks in 4 jobs, some tenths of a second in all.
 func smallCampaign(t *testing.T) (dir string) {
+	return testCampaign(t, 10, "[{method: neuronsum, cells: 2}, ibp]")
+}
+
+// testCampaign plans a campaign of so many points with three radii under two posteriors.
+func testCampaign(t *testing.T, n int, methods string) (dir string) {
 	t.Helper()
 	var points strings.Builder
-	for i := range 10 {
-		fmt.Fprintf(&points, "%.2f,%.2f\n", 0.9-0.15*float64(i), 0.15*float64(i)-0.8)
+	for i := range n {
+		fmt.Fprintf(&points, "%.4f,%.4f\n", 0.9-1.5*float64(i)/float64(n), 1.5*float64(i)/float64(n)-0.8)
 	}
 	base := t.TempDir()
 	writeTest(t, filepath.Join(base, "points.csv"), points.String())
-	for i, name := range []string{"tiny-2-3-2-tanh.npz", "tiny-2-3-2-tanh.npz"} {
-		text := readTest(t, testFile(name))
-		writeTest(t, filepath.Join(base, fmt.Sprintf("%d.npz", i)), text)
+	for _, name := range []string{"0.npz", "1.npz"} {
+		writeTest(t, filepath.Join(base, name), readTest(t, testFile("tiny-2-3-2-tanh.npz")))
 	}
 	writeTest(t, filepath.Join(base, "campaign.yaml"), `posteriors: [0.npz, {path: 1.npz, scale-factor: 0.5}]
 inputs: points.csv
 eps: [0.1, 0.05, 1/30]
-methods: [{method: neuronsum, cells: 2}, ibp]
-`)
+methods: `+methods+"\n")
 	dir = filepath.Join(base, "out")
 	if e := signalled(t, 0, []string{"plan", filepath.Join(base, "campaign.yaml"), "--out", dir}); e.status != exitDone {
 		t.Fatalf("%+v", e)

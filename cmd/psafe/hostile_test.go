@@ -145,6 +145,7 @@ var places = [][]string{
 	{"train", "--data", "FILE", "--task", "regression", "--out", "OUT"},
 	{"train", "--data", "POINTS", "--labels", "FILE", "--task", "classification", "--out", "OUT"},
 	{"plot", "eps", "FILE", "--out", "OUT.svg"},
+	{"summary", "FILE"},
 }
 
 // TestSpecialFiles names what is no regular file at every place where a file is read: it

@@ -18,11 +18,11 @@ import (
 // Exit statuses, as "psafe help" and docs/cli.md list them.
 const (
 	exitDone        = 0
-	exitDifference  = 1  // crosscheck found a difference, certify or paper a contradiction, check a record that it refuses
+	exitDifference  = 1  // crosscheck or merge found a difference, certify or paper a contradiction, check a record that it refuses
 	exitUsage       = 2  // a flag or a file is wrong, or a result cannot be written
 	exitDevice      = 3  // the device asked for is absent, refused or broke
 	exitInterrupted = 4  // interrupted; finished records are in OUT.partial, for --resume
-	exitTime        = 5  // --total-time-limit ended the run; finished records as after 4
+	exitTime        = 5  // --total-time-limit ended certify or run; finished records as after 4
 	exitUnder       = 10 // --fail-under or --fail-unless refuses what was found
 )
 
@@ -166,14 +166,15 @@ proves bounds of the probability that the network keeps a property on a
 whole region of inputs.
 `
 
-const exitText = `0 done (whatever the verdicts), 1 crosscheck found a difference,
-certify or paper bounds that contradict each other, or check a record that does
-not pass or a missing task, 2 a flag or file is wrong or a result cannot be
+const exitText = `0 done (whatever the verdicts), 1 crosscheck or merge found a difference,
+certify, paper or summary bounds that contradict each other, or check a record
+that does not pass or a missing task, 2 a flag or file is wrong or a result cannot be
 written, 3 the device is absent, refused or broke, or its driver crashed or hung,
-4 interrupted (SIGINT, SIGTERM, SIGHUP), 5 certify's --total-time-limit is up, 10 a
+4 interrupted (SIGINT, SIGTERM, SIGHUP), 5 the --total-time-limit is up, 10 a
 p_lower is under --fail-under or a share of the inputs is not what --fail-unless
 asks for. After 1, 3, 4 and 5, records that certify had finished are in
-OUT.partial, and certify or paper with --resume goes on from there.
+OUT.partial, and certify or paper with --resume goes on from there; run goes on
+whenever it is started again.
 `
 
 func usage(w io.Writer) {

@@ -49,8 +49,8 @@ func runSummary(ctx context.Context, args []string, stdout, _ io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if n := len(result.Contradictions); n > 0 {
-		return &statusError{exitDifference, fmt.Errorf("%d certified bounds contradict others, the first: %s", n, result.Contradictions[0].Words)}
+	if len(result.Contradictions) > 0 {
+		return &statusError{exitDifference, fmt.Errorf("%s certified bounds contradict others, the first: %s", summary.Many(result.Contradictions), result.Contradictions[0].Words)}
 	}
 	return nil
 }

@@ -64,15 +64,10 @@ func (f *fake) Certify(ctx context.Context, tasks []int, emit func(k int, rec *r
 		if ctx.Err() != nil {
 			return &run.Interrupted{}
 		}
-		rec, err := f.Known(k)
+		rec, err := f.record(k)
 		if err != nil {
 			return err
 		}
-		sum := sha256.Sum256([]byte(rec.ID))
-		rec.Method, rec.Guarantee, rec.Device = "ibp", report.Guarantee, "fake"
-		p := float64(binary.LittleEndian.Uint32(sum[:])) / (1 << 32)
-		rec.PLower, rec.PUpper = report.Down(p), report.Up(p+(1-p)/2)
-		rec.Decide(rec.Require)
 		if f.change != nil {
 			if err := f.change(k, rec); err != nil {
 				return err
@@ -86,6 +81,17 @@ func (f *fake) Certify(ctx context.Context, tasks []int, emit func(k int, rec *r
 		}
 	}
 	return nil
+}
+
+// record is what comes out of a task.
+func (f *fake) record(k int) (*report.Record, error) {
+	rec, err := f.Known(k)
+	sum := sha256.Sum256([]byte(rec.ID))
+	rec.Method, rec.Guarantee, rec.Device = "ibp", report.Guarantee, "fake"
+	p := float64(binary.LittleEndian.Uint32(sum[:])) / (1 << 32)
+	rec.PLower, rec.PUpper = report.Down(p), report.Up(p+(1-p)/2)
+	rec.Decide(rec.Require)
+	return rec, err
 }
 
 func (f *fake) Close() {

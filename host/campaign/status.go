@@ -71,13 +71,30 @@ type try struct {
 	// records it has, complete if it has all that it was for.
 	records  int
 	complete bool
+	// buried says that another process has told of its end.
+	buried bool
 	// progress is when it last gave a sign, ended when it left word that it failed.
 	progress, ended time.Time
 }
 
 // alive says whether a process is at work.
 func (a *try) alive(now time.Time) bool {
-	return !a.complete && a.failed == nil && now.Sub(a.progress) < silence
+	return !a.complete && !a.buried && a.failed == nil && now.Sub(a.progress) < silence
+}
+
+// bury finds the attempts whose process was ended by a driver: the one that looked after it,
+// on the same machine, which began nothing itself, left word later than its last sign.
+func bury(tries []*try) {
+	for _, word := range tries {
+		if word.failed == nil || word.started != nil {
+			continue
+		}
+		for _, a := range tries {
+			if a.span == word.span && a.started != nil && a.started.Host == word.failed.Host && word.ended.After(a.progress) {
+				a.buried = true
+			}
+		}
+	}
 }
 
 // rate is how many tasks it does in a second, 0 if that cannot be told.
@@ -162,6 +179,7 @@ func (f *Folder) tries(ctx context.Context) ([]*try, Bits, error) {
 			t.progress = a.changed
 		}
 	}
+	bury(list)
 	return list, done, nil
 }
 
@@ -271,6 +289,9 @@ func shardStatus(span Span, tries []*try, done Bits, now time.Time) ShardStatus 
 	is.Rate = known(rate)
 	if last.started != nil {
 		is.Process = &last.started.Process
+	}
+	if last.started == nil && last.failed != nil {
+		is.Process = &last.failed.Process
 	}
 	switch {
 	case is.State == Running:

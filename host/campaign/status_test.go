@@ -64,7 +64,10 @@ func TestStatus(t *testing.T) {
 	started(4, 50, e) // a signal
 	partial(4, 2, 10, e)
 	failed(4, 10, 4, e)
-	started(5, 5, g) // is beginning
+	started(5, 5, g)               // is beginning
+	started(6, 30, "000000000000") // its driver ended it, and its parent says so
+	partial(6, 1, 9, "000000000000")
+	word(Shard{6, 8}.Span(41), "111111111111.failed", Failed{Status: 3, Error: "the driver", Process: Process{Host: "node0"}}, 8)
 	s, err := f.Status(t.Context(), 0, now)
 	if err != nil {
 		t.Fatal(err)
@@ -74,14 +77,14 @@ func TestStatus(t *testing.T) {
 		states = append(states, string(shard.State))
 		dones = append(dones, string(rune('0'+shard.Done)))
 	}
-	if got := strings.Join(states, " "); got != "done running lost failed stopped running missing missing" || strings.Join(dones, "") != "54122000" || s.Done != 14 {
+	if got := strings.Join(states, " "); got != "done running lost failed stopped running failed missing" || strings.Join(dones, "") != "54122010" || s.Done != 15 {
 		t.Errorf("%s; %s; %d done", got, strings.Join(dones, ""), s.Done)
 	}
-	if s.Rate == nil || *s.Rate != 0.2 || s.ETA == nil || *s.ETA != 27*5 {
+	if s.Rate == nil || *s.Rate != 0.2 || s.ETA == nil || *s.ETA != 26*5 {
 		text, _ := json.Marshal(s)
 		t.Errorf("%s", text)
 	}
-	if s.Shards[3].Error != "because" || s.Shards[3].Host != "noded" || s.Shards[2].Error != "no sign for 6m40s" || s.Shards[1].Host != "nodeb" || s.Shards[6].Process != nil {
+	if s.Shards[3].Error != "because" || s.Shards[3].Host != "noded" || s.Shards[2].Error != "no sign for 6m40s" || s.Shards[1].Host != "nodeb" || s.Shards[7].Process != nil {
 		t.Errorf("%+v", s.Shards)
 	}
 	// Counted by others, the same tasks.
@@ -93,7 +96,7 @@ func TestStatus(t *testing.T) {
 				sum += shard.Done
 			}
 		}
-		if err != nil || sum != 14 || s.Done != 14 || len(s.Shards) != n {
+		if err != nil || sum != 15 || s.Done != 15 || len(s.Shards) != n {
 			t.Errorf("%d shards: %d done, %+v, %v", n, sum, s, err)
 		}
 	}

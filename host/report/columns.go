@@ -6,7 +6,9 @@ import (
 	"io"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // A result file whose name ends in .csv or .parquet is a table of the records, for programs
@@ -77,21 +79,24 @@ const (
 // (then its name is both, joined by a point).
 type column struct {
 	name string
-	path []string
 	kind kind
+	// at leads to the field, through one that is an object.
+	at []int
+	// omitted says that its zero value is not written.
+	omitted bool
 }
 
 // columns are the fields of records in their order, but for proof. gamma, which is a number or
 // one for each layer, has two.
-func columns() []column { return columnsOf(reflect.TypeFor[Record](), nil) }
+func columns() []column { return columnsOf(reflect.TypeFor[Record](), "", nil) }
 
-func columnsOf(t reflect.Type, path []string) []column {
+func columnsOf(t reflect.Type, prefix string, path []int) []column {
 	var list []column
 	for i := range t.NumField() {
 		f := t.Field(i)
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		at := append(path[:len(path):len(path)], name)
-		c := column{name: strings.Join(at, "."), path: at}
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		at := append(path[:len(path):len(path)], i)
+		c := column{name: prefix + name, at: at, omitted: options == "omitempty"}
 		of := f.Type
 		if of.Kind() == reflect.Pointer {
 			of = of.Elem()
@@ -100,7 +105,7 @@ func columnsOf(t reflect.Type, path []string) []column {
 		case name == "proof":
 			continue
 		case name == "gamma":
-			list = append(list, column{c.name, at, isNumber}, column{gammaByLayer, at, isText})
+			list = append(list, column{name: c.name, kind: isNumber, at: at}, column{name: gammaByLayer, at: at})
 			continue
 		case name == "require": // an exact decimal
 			c.kind = isNumber
@@ -111,7 +116,7 @@ func columnsOf(t reflect.Type, path []string) []column {
 		case of.Kind() == reflect.Float64:
 			c.kind = isNumber
 		case of.Kind() == reflect.Struct:
-			list = append(list, columnsOf(of, at)...)
+			list = append(list, columnsOf(of, name+".", at)...)
 			continue
 		}
 		list = append(list, c)
@@ -125,39 +130,66 @@ const gammaByLayer = "gamma_by_layer"
 // row is the texts of a record's cells, nil where it says nothing: numbers as the record
 // writes them, so that decimals of bounds are bounds, and lists as JSON.
 func (r *Record) row(columns []column) ([]*string, error) {
-	line, err := json.Marshal(r)
-	if err != nil {
-		return nil, err
-	}
-	var top map[string]json.RawMessage
-	if err := json.Unmarshal(line, &top); err != nil {
-		return nil, err
-	}
-	row := make([]*string, len(columns))
-	for i, c := range columns {
-		value := top[c.path[0]]
-		for _, name := range c.path[1:] {
-			var inner map[string]json.RawMessage
-			if value == nil || json.Unmarshal(value, &inner) != nil {
-				value = nil
-				break
-			}
-			value = inner[name]
-		}
-		list := strings.HasPrefix(string(value), "[")
-		if value == nil || string(value) == "null" || c.kind == isNumber && list || c.name == gammaByLayer && !list {
+	row, texts, record := make([]*string, len(columns)), make([]string, len(columns)), reflect.ValueOf(r).Elem()
+	for i := range columns {
+		c := &columns[i]
+		v, there := c.of(record)
+		if !there {
 			continue
 		}
-		text := string(visible(value))
-		if c.kind == isText && strings.HasPrefix(text, `"`) {
-			if err := json.Unmarshal(value, &text); err != nil {
-				return nil, err
-			}
-			text = shown(text)
+		text, err := cell(v)
+		if err != nil {
+			return nil, err
 		}
-		row[i] = &text
+		if list := v.Kind() == reflect.Slice; c.name == gammaByLayer && !list || c.kind == isNumber && list {
+			continue
+		}
+		texts[i] = text
+		row[i] = &texts[i]
 	}
 	return row, nil
+}
+
+// of is the value that a cell has, if there is one.
+func (c *column) of(record reflect.Value) (v reflect.Value, there bool) {
+	v = record
+	for _, i := range c.at {
+		if v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				return v, false
+			}
+			v = v.Elem()
+		}
+		v = v.Field(i)
+	}
+	if c.omitted && (v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0) {
+		return v, false
+	}
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		if v.IsNil() {
+			return v, false
+		}
+		v = v.Elem()
+	}
+	return v, v.Kind() != reflect.Slice || !v.IsNil()
+}
+
+// cell is the text of a value as the record's line has it, texts without their quotes.
+func cell(v reflect.Value) (string, error) {
+	switch v.Kind() {
+	case reflect.String:
+		text := v.String()
+		if !utf8.ValidString(text) {
+			text = string([]rune(text)) // as encoding/json does
+		}
+		return shown(text), nil
+	case reflect.Int, reflect.Int64:
+		return strconv.FormatInt(v.Int(), 10), nil
+	case reflect.Uint64:
+		return strconv.FormatUint(v.Uint(), 10), nil
+	}
+	text, err := json.Marshal(v.Interface())
+	return string(visible(text)), err
 }
 
 // shown is text with escapes in place of what a terminal obeys or does not show.

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"psafe/host/property"
 )
 
 // identityFields are what a record says whatever comes out, in the order of names: what was
@@ -75,7 +73,13 @@ func Asked(a, b *Record) (field, inA, inB string) {
 // Of FILE.npz:ARRAY the array stays: the digest is that of the whole archive.
 func (r *Record) unspell() {
 	r.Posterior, r.PosteriorSDFile, r.Template = "", "", ""
-	r.Inputs = strings.TrimPrefix(r.Inputs, property.FileOf(r.Inputs))
+	// By its text alone: identities must not depend on what is on the disk.
+	const archive = ".npz:"
+	if at := strings.LastIndex(r.Inputs, archive); at >= 0 {
+		r.Inputs = r.Inputs[at+len(archive)-1:]
+	} else {
+		r.Inputs = ""
+	}
 	for _, of := range []struct {
 		text   *string
 		digest string

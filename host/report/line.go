@@ -80,6 +80,9 @@ func visible(object []byte) []byte {
 }
 
 func hidden(c rune) bool {
+	if ' ' <= c && c <= '~' {
+		return false
+	}
 	return unicode.Is(unicode.Cc, c) || c < 0x10000 && unicode.Is(unicode.Cf, c)
 }
 

@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
+
+	"psafe/host/property"
 )
 
 // parquetMagic is what a table of records in Parquet begins with.
@@ -18,7 +20,7 @@ const createdBy = "psafe"
 // where the texts in it that differ from those of the record before have textOfGroup bytes.
 const (
 	rowsOfGroup = 1 << 16
-	textOfGroup = 32 << 20
+	textOfGroup = 8 << 20
 )
 
 // parquetTable is a Parquet file: every column is optional, text is UTF-8, whole numbers are
@@ -131,6 +133,10 @@ func (k kind) value(text string) (parquet.Value, error) {
 		v, err := strconv.ParseUint(text, 10, 64)
 		return parquet.Int64Value(int64(v)), err
 	case isNumber:
+		if fraction := property.FractionOfJSON(text); fraction != text {
+			e, err := property.NewExact(fraction)
+			return parquet.DoubleValue(e.Approx()), err
+		}
 		v, err := strconv.ParseFloat(text, 64)
 		return parquet.DoubleValue(v), err
 	}

@@ -163,6 +163,26 @@ func TestQuestionsBounded(t *testing.T) {
 	}
 }
 
+// TestTooManyQuestions: beyond the limit records of known questions are compared still, and
+// others counted.
+func TestTooManyQuestions(t *testing.T) {
+	var q Questions
+	q.Add(asked(1, 0, "0.1", 0.5, 1))
+	full := make([]entry, chunk)
+	for i := range full {
+		full[i].upper = 2
+	}
+	copy(full, q.entries[0])
+	for q.entries = (chunks{full}); q.Len() < mostQuestions; {
+		q.entries = append(q.entries, full) // one array for all, since nobody looks at them
+	}
+	q.Add(asked(2, 1, "0.1", 0, 1))
+	q.Add(asked(3, 0, "0.1", 0, 0.25))
+	if e := q.entries.at(0); q.Skipped() != 1 || q.Len() != mostQuestions || e.upper != 0.25 {
+		t.Errorf("%d skipped, %d questions, %+v", q.Skipped(), q.Len(), e)
+	}
+}
+
 // TestSum: means are the nearest float64 on their side of the exact mean.
 func TestSum(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))

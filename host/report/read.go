@@ -108,16 +108,18 @@ func eachRecord(file string, r io.Reader, f func(Placed) error) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)
 	n, records := 0, 0
+	var last *Record
 	for lines.Scan() {
 		n++
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
 			continue
 		}
-		rec, err := ParseRecord(lines.Bytes())
+		rec, err := parseAfter(lines.Bytes(), last)
 		if err != nil {
 			return fmt.Errorf("%s: line %d: no result record: %.300v: give a file that psafe certify --out wrote", file, n, err)
 		}
 		records++
+		last = rec
 		if err := f(Placed{Record: rec, File: file, Line: n, Raw: lines.Bytes()}); err != nil {
 			return err
 		}
@@ -133,43 +135,66 @@ func eachRecord(file string, r io.Reader, f func(Placed) error) error {
 
 // ParseRecord reads one line, whose checksum must match, and checks what figures and tables
 // rely on. Written again, the record is the same line.
-func ParseRecord(line []byte) (*Record, error) {
+func ParseRecord(line []byte) (*Record, error) { return parseAfter(line, nil) }
+
+// parseAfter is ParseRecord with a record read before, nil for none, whose texts are taken
+// where they are the same.
+func parseAfter(line []byte, last *Record) (*Record, error) {
 	if err := checkLine(line); err != nil {
 		return nil, err
 	}
-	// A number that is absent must not be read as 0.
-	var there struct {
-		PLower *float64 `json:"p_lower"`
-		PUpper *float64 `json:"p_upper"`
+	rec := new(Record)
+	f := fast{line: bytes.TrimSuffix(line, []byte("\n")), last: last}
+	if !f.record(rec) {
+		var err error
+		if rec, err = unmarshal(line); err != nil {
+			return nil, err
+		}
 	}
-	var rec Record
-	if err := json.Unmarshal(line, &there); err != nil {
+	if err := rec.check(); err != nil {
 		return nil, err
+	}
+	return rec, nil
+}
+
+// unmarshal reads a record as encoding/json does.
+func unmarshal(line []byte) (*Record, error) {
+	var rec struct {
+		Record
+		// A number that is absent must not be read as 0.
+		PLower *Down `json:"p_lower"`
+		PUpper *Up   `json:"p_upper"`
 	}
 	if err := json.Unmarshal(line, &rec); err != nil {
 		return nil, err
 	}
+	if rec.PLower == nil || rec.PUpper == nil {
+		return nil, errors.New("p_lower or p_upper is missing")
+	}
+	rec.Record.PLower, rec.Record.PUpper = *rec.PLower, *rec.PUpper
+	return &rec.Record, nil
+}
+
+// check says what is wrong with a record that was read, and gives gamma its type.
+func (rec *Record) check() (err error) {
 	s := rec.Statistical
 	switch {
-	case there.PLower == nil || there.PUpper == nil:
-		return nil, errors.New("p_lower or p_upper is missing")
 	case !(0 <= rec.PLower && float64(rec.PLower) <= float64(rec.PUpper) && rec.PUpper <= 1):
-		return nil, fmt.Errorf("p_lower %v and p_upper %v are no bounds of a probability", rec.PLower, rec.PUpper)
+		return fmt.Errorf("p_lower %v and p_upper %v are no bounds of a probability", rec.PLower, rec.PUpper)
 	case s != nil && !(0 <= s.Lower && float64(s.Lower) <= float64(s.Upper) && s.Upper <= 1):
-		return nil, fmt.Errorf("the statistical interval from %v to %v is none of a probability", s.Lower, s.Upper)
+		return fmt.Errorf("the statistical interval from %v to %v is none of a probability", s.Lower, s.Upper)
 	case rec.Guarantee != Guarantee:
 		// Numbers that promise something else must not lie beside these.
-		return nil, fmt.Errorf("the guarantee is %.60q, not %q", rec.Guarantee, Guarantee)
+		return fmt.Errorf("the guarantee is %.60q, not %q", rec.Guarantee, Guarantee)
 	case rec.Method == "" || rec.PosteriorSHA256 == "":
-		return nil, errors.New("method or posterior_sha256 is missing")
+		return errors.New("method or posterior_sha256 is missing")
 	case !(0 <= rec.Task && rec.Task < rec.Tasks) || rec.Run == "":
-		return nil, fmt.Errorf("it is task %d of the %d of run %.40q", rec.Task, rec.Tasks, rec.Run)
+		return fmt.Errorf("it is task %d of the %d of run %.40q", rec.Task, rec.Tasks, rec.Run)
 	case len(rec.ID) != idDigits || rec.Numerics < 1:
-		return nil, fmt.Errorf("it has no id or no numerics: an older psafe wrote it")
+		return errors.New("it has no id or no numerics: an older psafe wrote it")
 	}
-	gamma, err := parseGamma(rec.Gamma)
-	rec.Gamma = gamma
-	return &rec, err
+	rec.Gamma, err = parseGamma(rec.Gamma)
+	return err
 }
 
 // parseGamma gives a half-width, or one for each layer, the type it was written from.

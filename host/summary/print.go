@@ -21,13 +21,13 @@ const (
 func (r *Result) Print(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	p := &printer{b, r}
-	p.pairs("CONTRADICTED: %d certified bounds exclude each other; one of each pair is wrong:", r.Contradictions)
+	p.pairs("CONTRADICTED: %s certified bounds exclude each other; one of each pair is wrong:", r.Contradictions)
 	p.facts()
 	p.histogram()
 	p.groups()
 	p.statistical()
 	p.weak("weakest of those that are not unsafe, lowest p_lower first:", r.Weakest)
-	p.weak("unsafe, lowest p_upper first:", r.Unsafe)
+	p.weak("unsafe, lowest p_upper first:", r.LowestUpper)
 	return b.Flush()
 }
 
@@ -47,7 +47,7 @@ func (p *printer) pairs(head string, list []Contradiction) {
 	if len(list) == 0 {
 		return
 	}
-	p.line(head, len(list))
+	p.line(head, Many(list))
 	for i, c := range list {
 		if i == mostPrinted {
 			p.line("  and %d more: --json lists them", len(list)-i)
@@ -61,9 +61,10 @@ func (p *printer) pairs(head string, list []Contradiction) {
 // facts are what is said of all records together.
 func (p *printer) facts() {
 	r := p.r
-	p.fact("records", "%d of %d runs", r.Records, len(r.Runs))
+	p.fact("records", "%d, runs %d", r.Records, len(r.Runs))
 	p.fact("guarantee", "%s", plain(r.Guarantee))
 	p.fact("precision", "%s", counts(r.Precisions))
+	p.fact("numerics", "%s", counts(r.Numerics))
 	p.fact("device", "%s", counts(r.Devices))
 	p.fact("version", "%s", counts(r.Versions))
 	for i, of := range r.Requires {
@@ -137,12 +138,20 @@ func (p *printer) tasks() {
 func (p *printer) compared() {
 	text := fmt.Sprintf("none among %d different questions", p.r.Questions)
 	if n := len(p.r.Contradictions); n > 0 {
-		text = fmt.Sprintf("%d: see above", n)
+		text = fmt.Sprintf("%s: see above", Many(p.r.Contradictions))
 	}
 	p.fact("contradicted", "%s", text)
 	if n := p.r.NotCompared; n > 0 {
 		p.fact("", "%d records WERE COMPARED WITH NOTHING: there are too many questions; give fewer files at once", n)
 	}
+}
+
+// Many says how many contradictions there are: no more are kept than a limit.
+func Many(list []Contradiction) string {
+	if len(list) >= report.MostContradictions {
+		return fmt.Sprintf("%d or more", len(list))
+	}
+	return strconv.Itoa(len(list))
 }
 
 const barWidth = 24
@@ -235,7 +244,7 @@ func (p *printer) statistical() {
 	p.line("\nstatistical, NOT CERTIFIED, and no part of anything above:")
 	p.line("  %d intervals, each with confidence %v or more; means of their ends %s..%s; %d from require on, %d below it",
 		s.Intervals, s.Confidence, report.FormatDown(s.MeanLower, 4), report.FormatUp(s.MeanUpper, 4), s.Above, s.Below)
-	p.pairs("  %d of them lie outside of certified bounds, which their confidence allows, but rarely:", p.r.Outside)
+	p.pairs("  %s of them lie outside of certified bounds, which their confidence allows, but rarely:", p.r.Outside)
 }
 
 func (p *printer) weak(head string, list []Weak) {
@@ -248,7 +257,7 @@ func (p *printer) weak(head string, list []Weak) {
 		w := &list[i]
 		logarithm := ""
 		if w.PLower < 0.0001 && w.Log10 != nil {
-			logarithm = fmt.Sprintf("(10^%s) ", w.Log10.Exact())
+			logarithm = fmt.Sprintf("(10^-%s) ", report.FormatUp(-*w.Log10, 4))
 		}
 		eps := ""
 		if w.Eps != "" {

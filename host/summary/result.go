@@ -28,16 +28,19 @@ type Result struct {
 	PeakBytes  int64        `json:"peak_bytes,omitempty"`
 	Precisions []Count      `json:"precisions"`
 	Devices    []Count      `json:"devices"`
+	Numerics   []Count      `json:"numerics"`
 	Versions   []Count      `json:"versions"`
 
 	Groups []Group `json:"groups"`
 	// Rest are the records of further groups together, if there are any.
 	Rest *Means `json:"further_groups,omitempty"`
 
-	Runs       []Run  `json:"runs"`
-	NotCovered int    `json:"not_covered"`
-	Weakest    []Weak `json:"weakest"`
-	Unsafe     []Weak `json:"unsafe_lowest"`
+	Runs       []Run `json:"runs"`
+	NotCovered int   `json:"not_covered"`
+	// Weakest are those with the lowest p_lower of the records that are not unsafe, LowestUpper
+	// those with the lowest p_upper of those that are.
+	Weakest     []Weak `json:"weakest"`
+	LowestUpper []Weak `json:"lowest_p_upper"`
 }
 
 // Count is how many records say a word.
@@ -129,8 +132,8 @@ func (b *bounds) means() Means {
 func (s *Summary) Result() *Result {
 	r := &Result{
 		Records: s.records, Guarantee: s.guarantee, Questions: s.questions.Len(), NotCompared: s.questions.Skipped(), Means: s.means(), PeakBytes: s.peak,
-		Precisions: s.precisions.list(), Devices: s.devices.list(), Versions: s.versions.list(), NotCovered: s.coverage.Skipped,
-		Weakest: s.weakest.result(), Unsafe: s.unsafe.result(), Contradictions: []Contradiction{}, Outside: []Contradiction{}, Groups: []Group{}, Runs: []Run{},
+		Precisions: s.precisions.list(), Devices: s.devices.list(), Numerics: s.numerics.list(), Versions: s.versions.list(), NotCovered: s.coverage.Skipped,
+		Weakest: s.weakest.result(), LowestUpper: s.unsafe.result(), Contradictions: []Contradiction{}, Outside: []Contradiction{}, Groups: []Group{}, Runs: []Run{},
 	}
 	for _, c := range s.questions.Contradictions() {
 		pair := Contradiction{c.A, c.B, c.Words}

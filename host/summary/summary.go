@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"psafe/host/property"
@@ -20,6 +21,7 @@ import (
 type Summary struct {
 	bounds
 	devices, precisions, versions words
+	numerics                      words
 	requires                      words
 	byRequire                     map[string]*Verdicts
 	guarantee                     string
@@ -48,6 +50,7 @@ func (s *Summary) Add(p *report.Placed) {
 	s.devices.add(r.Device)
 	s.precisions.add(r.Precision)
 	s.versions.add(r.Version)
+	s.numerics.add(strconv.Itoa(r.Numerics))
 	s.require(r)
 	if r.PeakBytes != nil {
 		s.peak = max(s.peak, *r.PeakBytes)
@@ -199,12 +202,16 @@ type words struct {
 }
 
 const (
-	mostWords = 200
-	others    = "others"
+	mostWords   = 200
+	longestWord = 200 // bytes
+	others      = "others"
 )
 
 // add counts a text and returns what it was counted as.
 func (w *words) add(text string) string {
+	if len(text) > longestWord {
+		text = strings.ToValidUTF8(text[:longestWord], "") + "..."
+	}
 	if w.counts == nil {
 		w.counts = map[string]int{}
 	}
