@@ -154,12 +154,18 @@ echo "$SLURM_ARRAY_TASK_ID ${SLURM_RESTART_COUNT:-0} $SLURMD_NODENAME $CUDA_VISI
 exec %[1]s "$@"
 `
 
-// campaignOfGlyphs is a campaign of a minute or two of work on one core.
-const campaignOfGlyphs = `posteriors: [glyphs-64-32-10.npz, glyphs-64-24-24-10.npz]
-inputs: [{path: glyphs-test-images-idx3-ubyte.gz, index: "0:80"}]
-eps: ["0.01", "0.03"]
-methods: [{method: lbp, boxes: sampled, gamma: 2, samples: 500}]
+// campaignOfGlyphs is a campaign of 16,000 tasks, a minute or two of work on one core.
+func campaignOfGlyphs() string {
+	var eps []string
+	for i := range 40 {
+		eps = append(eps, fmt.Sprintf("0.%03d", 2*i+1))
+	}
+	return `posteriors: [glyphs-64-32-10.npz, glyphs-64-24-24-10.npz]
+inputs: glyphs-test-images-idx3-ubyte.gz
+eps: [` + strings.Join(eps, ", ") + `]
+methods: [lbp, {method: lbp, precision: float64}]
 `
+}
 
 // TestSlurm runs a campaign of 16 shards on a real Slurm of two nodes. A device breaks, a
 // shard comes to the end of its time, and a node dies with what runs on it and comes back;
@@ -183,7 +189,7 @@ func TestSlurm(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec := filepath.Join(dir, "campaign.yaml")
-	writeTest(t, spec, campaignOfGlyphs)
+	writeTest(t, spec, campaignOfGlyphs())
 
 	alone, folder := filepath.Join(dir, "alone"), filepath.Join(dir, "100% of it's shards")
 	merged, want := filepath.Join(dir, "merged.jsonl"), filepath.Join(dir, "alone.jsonl")
@@ -215,6 +221,8 @@ func TestSlurm(t *testing.T) {
 	c.until("n2 is down", 2*time.Minute, func() bool {
 		return slices.Contains(c.slurm("sinfo", "--noheader", "--Node", "--format=%n %T"), "n2 down*") || strings.HasPrefix(c.slurm("sinfo", "--noheader", "--nodes=n2", "--format=%T")[0], "down")
 	})
+	said := c.slurm(program, "status", folder, "--shards", "16")
+	t.Log(said[len(said)-1])
 	c.tell("start n2")
 	c.until("all jobs ended", 15*time.Minute, func() bool { return c.slurm("squeue", "--noheader")[0] == "" })
 	t.Logf("the campaign: %.0f s", time.Since(start).Seconds())
@@ -226,6 +234,15 @@ func TestSlurm(t *testing.T) {
 	}()
 	if a, b := readTest(t, want), readTest(t, merged); a != b {
 		t.Errorf("merged %d bytes are not those of one run, %d", len(b), len(a))
+	}
+	// What the attempts had written that were killed or told to stop.
+	left, err := fs.Glob(os.DirFS(folder), "results/*.partial")
+	kept := 0
+	for _, name := range left {
+		kept += strings.Count(readTest(t, filepath.Join(folder, name)), "\n")
+	}
+	if t.Logf("%d attempts left %d records", len(left), kept); err != nil || len(left) == 0 || kept == 0 {
+		t.Errorf("nothing was gone on with: %v", err)
 	}
 	c.wereStarted(starts(t, log), late[strings.Index(late, "_")+1:])
 }
