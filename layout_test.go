@@ -67,6 +67,7 @@ var mayImport = map[string][]string{
 		"psafe/internal/infile",
 	},
 	"psafe/host/figure": {"gonum.org/v1/gonum/", "gonum.org/v1/plot", "gonum.org/v1/plot/", "psafe/host/report"},
+	"psafe/host/page":   {"psafe/host/property", "psafe/host/report", "psafe/host/summary", "psafe/internal/infile"},
 	"psafe/host/paper": {
 		"gonum.org/v1/gonum/",
 		"psafe/host/bound", "psafe/host/figure", "psafe/host/network", "psafe/host/posterior",
@@ -88,7 +89,7 @@ var mayImport = map[string][]string{
 	"psafe/cmd/psafe": {
 		"github.com/spf13/pflag", "golang.org/x/term", "psafe/fallback", "psafe/gpu", "psafe/gpu/cl",
 		"psafe/host/bench", "psafe/host/bound", "psafe/host/campaign", "psafe/host/check", "psafe/host/crosscheck", "psafe/host/figure",
-		"psafe/host/measure", "psafe/host/network", "psafe/host/onnx/lower", "psafe/host/paper", "psafe/host/posterior",
+		"psafe/host/measure", "psafe/host/network", "psafe/host/onnx/lower", "psafe/host/page", "psafe/host/paper", "psafe/host/posterior",
 		"psafe/host/posterior/audit", "psafe/host/posterior/format", "psafe/host/property", "psafe/host/report", "psafe/host/run", "psafe/host/summary",
 		"psafe/host/train", "psafe/host/verify", "psafe/host/vnnlib", "psafe/internal/child", "psafe/internal/infile", "psafe/internal/nearest",
 		"psafe/internal/outfile", "psafe/python",

@@ -22,6 +22,8 @@ has_slurm() { command -v slurmctld && command -v slurmd && command -v munged; } 
 have_opencl || want+=(pocl-opencl-icd ocl-icd-libopencl1)
 command -v oclgrind >/dev/null 2>&1 || want+=(oclgrind)
 command -v cc >/dev/null 2>&1 || want+=(gcc libc6-dev)
+have_chromium() { for b in chromium chromium-browser google-chrome google-chrome-stable; do command -v "$b" >/dev/null 2>&1 && return 0; done; return 1; }
+[ "${1:-}" != deep ] || have_chromium || want+=(chromium) # 350 MB
 if [ ${#want[@]} -gt 0 ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
   echo "installing ${want[*]}"
   export DEBIAN_FRONTEND=noninteractive
@@ -34,6 +36,7 @@ command -v oclgrind >/dev/null 2>&1 || echo "SKIPPED Oclgrind tests: install ocl
 command -v cc >/dev/null 2>&1 || echo "SKIPPED tests with a fake OpenCL library and the race detector: no C compiler"
 has_python numpy || echo "SKIPPED tests of python/psafe_export.py: no Python with NumPy (install python3-numpy)"
 [ "${1:-}" != deep ] || has_python torch || echo "SKIPPED tests with torch: install python3-torch"
+have_chromium || echo "SKIPPED tests that open the page of psafe report: no Chromium (scripts/deps.sh deep installs it)"
 [ "${1:-}" != deep ] || has_slurm || echo "SKIPPED campaigns on a real Slurm: install slurm-wlm and munge"
 [ "${1:-}" != deep ] || [ "$(id -u)" = 0 ] || echo "SKIPPED campaigns on a real Slurm: only root can start a cluster"
 data=${PSAFE_SHARED:-../shared}/data

@@ -170,6 +170,7 @@ func hostileRuns(t *testing.T, word string) [][]string {
 		{"plot", "eps", records, "--out", at(word + ".svg")}, {"plot", "bars", records, garbage, "--out", at("f.png")}, {"plot", word, records, "--out", at("f.svg")},
 		{"plot", "eps", records, "--by", word, "--out", at("f.svg")}, {"plot", "heatmap", records, "--points", points, "--out", at(word + ".png")},
 		{"plot", "heatmap", records, "--points", badPoints, "--out", at("f.svg")}, {"plot", "eps", records, "--out", at(word)}, {"summary", records, garbage}, {"summary", records}, {"summary", records, "--json"},
+		{"report", records, "--out", at(word + ".html"), "--title", word, "--points", badPoints, "--data", word}, {"report", records, "--out", records}, {"report", garbage, "--out", at("r.html")},
 		{"train", "--data", "cubic", "--samples", "20", "--epochs", "1", "--hidden", "2", "--out", at(word + "t.npz")}, {"train", "--data", badPoints, "--task", "regression", "--out", at("t.npz")},
 		{"train", "--data", word, "--task", word, "--out", at("t.npz")}, {"train", "--data", "cubic", "--hidden", word, "--out", at("t.npz")},
 		{"train", "--data", points, "--labels", garbage, "--task", "classification", "--out", at("t.npz")}, {"train", "--data", "cubic", "--activation", word, "--out", word},

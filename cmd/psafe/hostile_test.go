@@ -146,6 +146,7 @@ var places = [][]string{
 	{"train", "--data", "POINTS", "--labels", "FILE", "--task", "classification", "--out", "OUT"},
 	{"plot", "eps", "FILE", "--out", "OUT.svg"},
 	{"summary", "FILE"},
+	{"report", "FILE", "--out", "OUT.html"},
 }
 
 // TestSpecialFiles names what is no regular file at every place where a file is read: it

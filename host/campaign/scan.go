@@ -256,10 +256,14 @@ func (f *Folder) eachTask(span Span, ended func() error, g func(t *Task, found [
 		}
 		for len(files) > 0 && files[0].span.First <= n {
 			c, err := f.open(files[0], true)
+			files = files[1:]
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // an attempt that ended without a record took its empty file along
+			}
 			if err != nil {
 				return err
 			}
-			open, files = append(open, c), files[1:]
+			open = append(open, c)
 		}
 		found = found[:0]
 		for i := 0; i < len(open); {

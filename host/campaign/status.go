@@ -296,7 +296,7 @@ func shardStatus(span Span, tries []*try, done Bits, now time.Time) ShardStatus 
 	switch {
 	case is.State == Running:
 	case last.failed == nil && last.complete:
-		is.State, is.Error = Stopped, "others have done a part of it"
+		is.State, is.Error = Stopped, "a part of it is done, and nothing runs"
 	case last.failed == nil:
 		is.State, is.Error = Lost, fmt.Sprintf("no sign for %v", now.Sub(last.progress).Round(time.Second))
 	case last.failed.Status == statusInterrupted || last.failed.Status == statusTime:

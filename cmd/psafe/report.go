@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/pflag"
+
+	"psafe/host/page"
+	"psafe/host/report"
+	"psafe/internal/outfile"
+)
+
+const reportAbout = `psafe report makes a page of result files, to be looked at in a browser: one HTML
+file with everything inside, that asks no network for anything. It says what was
+certified and with what guarantee, counts verdicts, draws the bounds and the inputs,
+and lists all records, the contradicted and the weakest first.
+
+  psafe report results.jsonl --out report.html
+  psafe report a.jsonl b.jsonl --points images.gz --title "Night shift" --out report.html
+
+Inputs are drawn if their data file is where the records say, or where --points or
+--data say, unchanged. The same files give the same bytes.`
+
+// mostOnPage is how many records a page has at most: it and the browser hold them in memory.
+const mostOnPage = 1 << 20
+
+// reportFlags are the flags of report.
+type reportFlags struct {
+	out string
+	page.Options
+}
+
+func (r *reportFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&r.out, "out", "", "HTML file to write; required")
+	f.StringVar(&r.Title, "title", "", "heading of the page")
+	f.StringArrayVar(&r.Points, "points", nil, "`FILE` that --inputs of psafe certify named, or a property file, if it is not where the records say; may be given several times")
+	f.StringVar(&r.Data, "data", "", "`DIR` with such files under the names that the records have")
+	f.IntVar(&r.Inputs, "inputs-shown", 2000, "how many different inputs are drawn at most, the weakest first")
+	f.IntSliceVar(&r.Shape, "shape", nil, "draw flat points as images of this shape, such as 28,28 or 3,32,32")
+}
+
+func runReport(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	var r reportFlags
+	f := newFlags("report", reportAbout, stdout)
+	r.add(f)
+	if err := parse(f, args, anyNumber); err != nil {
+		return err
+	}
+	if err := r.check(f.Args()); err != nil {
+		return err
+	}
+	var records []report.Placed
+	err := eachResult(ctx, f.Args(), func(p report.Placed) error {
+		if len(records) == mostOnPage {
+			return fmt.Errorf("%s: is more than the %d records that a page can have: give fewer files, or see psafe summary", p.Place(), mostOnPage)
+		}
+		p.Raw, p.Proof = nil, nil // of which the page shows nothing
+		records = append(records, p)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	inputs := append(f.Args(), r.Files(records)...)
+	if err := outfile.Refuse(r.out, inputs...); err != nil {
+		return fmt.Errorf("--out %w", err)
+	}
+	html, notes := page.Make(records, r.Options)
+	if len(records) > page.MostComfortable {
+		notes = append(notes, fmt.Sprintf("%d records make a page of %d MB: browsers are slow with so many; give fewer files", len(records), len(html)>>20))
+	}
+	for _, n := range notes {
+		fmt.Fprintf(stderr, "psafe: note: %s\n", plain(n))
+	}
+	if err := outfile.WriteFile(r.out, html, inputs...); err != nil {
+		return fmt.Errorf("--out %w", err)
+	}
+	return nil
+}
+
+// check refuses what is missing or no number of anything.
+func (r *reportFlags) check(files []string) error {
+	switch {
+	case len(files) == 0:
+		return errors.New("report needs result files: name those that psafe certify --out wrote: psafe report results.jsonl --out report.html")
+	case r.out == "":
+		return errors.New("--out is missing: name the HTML file to write")
+	case r.Inputs < 0:
+		return fmt.Errorf("--inputs-shown %d is less than none: give a number from 0", r.Inputs)
+	}
+	if n := len(r.Shape); n != 0 && n != 2 && n != 3 {
+		return fmt.Errorf("--shape has %d numbers: give height and width, such as 28,28, or three with the channels first or last", n)
+	}
+	for _, side := range r.Shape {
+		if side < 1 || side > 1<<15 {
+			return fmt.Errorf("--shape %d is no side of an image: give numbers from 1 to %d", side, 1<<15)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,444 @@
+package page
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"image/png"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"psafe/host/certify"
+	"psafe/host/property"
+	"psafe/host/report"
+)
+
+// synthetic are records of n tasks as campaigns make them: posteriors, methods and radii, with
+// bounds of all digits.
+func synthetic(n int) []report.Placed {
+	rng := rand.New(rand.NewPCG(13, 3))
+	methods, radii := []string{"ibp", "lbp", "clbp", "auto"}, []string{"2/255", "0.01", "0.02", "0.05"}
+	require := property.MustExact("0.9")
+	records := make([]report.Placed, n)
+	for i := range records {
+		posterior, method, eps := i%3, i/3%len(methods), i/12%len(radii)
+		index := i / 48
+		// P_safe falls with eps; what is proved lies around it.
+		input := rand.New(rand.NewPCG(uint64(posterior), uint64(index)))
+		p := []float64{1 - input.Float64()*1e-5, input.Float64(), 1e-3 * input.Float64()}[input.IntN(3)] / float64(1+eps)
+		lower, upper := 0.0, 1.0
+		switch rng.IntN(4) {
+		case 0:
+			upper = p + (1-p)*rng.Float64()*0.3
+		case 1:
+			lower = p * (1 - rng.Float64()*1e-3)
+		case 2:
+			lower = p * rng.Float64()
+		}
+		seconds, label := float64(rng.IntN(1e6))/1e6, index%10
+		log := report.Down(-rng.Float64())
+		r := &report.Record{Index: index, Label: &label, Property: fmt.Sprintf("argmax_is:%d", label), Eps: radii[eps], Clip: []string{"0", "1"},
+			Flags: "--method " + methods[method] + " --samples 100", Method: methods[method], Boxes: "centred", Gamma: []float64{rng.Float64(), rng.Float64()},
+			Tried: 20, PLower: report.Down(lower), PUpper: report.Up(upper), Precision: "float32", Device: "cpu", Seconds: &seconds,
+			Posterior: fmt.Sprintf("runs/posterior-%d.npz", posterior), PosteriorSHA256: fmt.Sprintf("%064x", posterior+1), PosteriorScale: "sd", Activations: []string{"relu", "relu"},
+			Inputs: "images.gz", InputsSHA256: "ab", Version: "0.2.0", Task: i, Tasks: n, Run: "0123456789abcdef",
+			ID: fmt.Sprintf("%016x%016x", rng.Uint64(), rng.Uint64()), Numerics: 1}
+		if method == len(methods)-1 {
+			r.Method = methods[rng.IntN(3)]
+		}
+		if lower > 0 {
+			r.Log10PLower = &log
+			r.Proof = &certify.Proof{Tau: []float64{0.1}}
+		}
+		r.Decide(require)
+		records[i] = report.Placed{Record: r, File: "results.jsonl", Line: i + 1}
+	}
+	return records
+}
+
+// decoded is the data of a page.
+type decoded struct {
+	Rows         int
+	Columns, Own []column
+	Sets         []struct {
+		Name, Kind, Note, Picture string
+		Values                    [][]string
+		Width, Height             int
+	}
+}
+
+func decode(t *testing.T, page []byte) decoded {
+	t.Helper()
+	_, text, there := strings.Cut(string(page), `<script type="application/json" id="data">`)
+	text, _, ended := strings.Cut(text, "</script>")
+	var d decoded
+	if err := json.Unmarshal([]byte(text), &d); err != nil || !there || !ended {
+		t.Fatalf("the page's data: %v", err)
+	}
+	return d
+}
+
+// cells are the texts of a column by rows, nil if there is none.
+func (d *decoded) cells(name string) []string {
+	for _, c := range append(d.Columns, d.Own...) {
+		if c.Name != name {
+			continue
+		}
+		if c.Words == nil {
+			return strings.Split(c.Texts, "\n")
+		}
+		var list []string
+		for i := range d.Rows {
+			k := 0
+			if c.At != nil {
+				k = c.At[i]
+			}
+			list = append(list, c.Words[k])
+		}
+		return list
+	}
+	return nil
+}
+
+// TestTexts: the page has each bound as the text that the record's line has.
+func TestTexts(t *testing.T) {
+	records := synthetic(500)
+	page, _ := Make(records, Options{})
+	d := decode(t, page)
+	lines := d.cells("line")
+	for _, name := range []string{"p_lower", "p_upper", "log10_p_lower", "require", "gamma", "eps", "flags", "verdict", "seconds", "task", "clip", "label"} {
+		cells := d.cells(name)
+		if len(cells) != len(records) {
+			t.Fatalf("%s: %d cells", name, len(cells))
+		}
+		for row, cell := range cells {
+			var n int
+			fmt.Sscan(lines[row], &n)
+			line, err := records[n-1].Record.Line()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var fields map[string]json.RawMessage
+			if err := json.Unmarshal(line, &fields); err != nil {
+				t.Fatal(err)
+			}
+			want := string(fields[name])
+			if want == "null" {
+				want = ""
+			}
+			if text := ""; json.Unmarshal(fields[name], &text) == nil {
+				want = text
+			}
+			if cell != want {
+				t.Fatalf("row %d: %s is %q, the record says %q", row, name, cell, want)
+			}
+		}
+	}
+	if d.cells("proof") != nil || d.cells("statistical.lower") != nil {
+		t.Error("there is a column that says nothing, or the proof")
+	}
+}
+
+// TestOrder: contradicted records first, then unsafe, unknown and safe ones, each the weakest first.
+func TestOrder(t *testing.T) {
+	records := synthetic(480)
+	wrong := *records[100].Record // the same question twice, which no other record is about
+	wrong.Index = 1000
+	wrong.PLower, wrong.PUpper, wrong.Verdict = 0.5, 0.5, "unsafe"
+	right := wrong
+	right.PLower, right.PUpper, right.Verdict = 0.75, 1, "unknown"
+	records[100].Record = &wrong
+	records = append(records, report.Placed{Record: &right, File: "other.jsonl", Line: 7})
+	page, notes := Make(records, Options{})
+	d := decode(t, page)
+	why, verdicts, lower, upper := d.cells("contradicted"), d.cells("verdict"), d.cells("p_lower"), d.cells("p_upper")
+	if !strings.Contains(why[0], "is above p_upper 0.5") || why[0] != why[1] || why[2] != "" {
+		t.Errorf("contradicted: %q", why[:3])
+	}
+	if !strings.Contains(strings.Join(notes, "\n"), "other.jsonl: line 7: p_lower 0.75 is above p_upper 0.5 of results.jsonl: line 101: ") ||
+		!strings.Contains(string(page), "Bounds that contradict each other") {
+		t.Errorf("notes %q", notes)
+	}
+	if !strings.Contains(string(page), "there more than once: 100") {
+		t.Error("the page does not say what is there twice")
+	}
+	rank := map[string]int{"unsafe": 1, "unknown": 2, "safe": 3}
+	number := func(text string) (x float64) {
+		if _, err := fmt.Sscan(text, &x); err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	for i := 3; i < d.Rows; i++ {
+		a, b := rank[verdicts[i-1]], rank[verdicts[i]]
+		key := lower
+		if a == 1 {
+			key = upper
+		}
+		if a > b || a == b && number(key[i-1]) > number(key[i]) {
+			t.Fatalf("row %d: %s %s..%s before %s %s..%s", i, verdicts[i-1], lower[i-1], upper[i-1], verdicts[i], lower[i], upper[i])
+		}
+	}
+}
+
+// TestSame: the same records give the same bytes.
+func TestSame(t *testing.T) {
+	a, _ := Make(synthetic(300), Options{Title: "T", Inputs: 10})
+	b, _ := Make(synthetic(300), Options{Title: "T", Inputs: 10})
+	if !bytes.Equal(a, b) {
+		t.Error("two pages of the same records differ")
+	}
+}
+
+// hostile are texts that would do something if they were not escaped.
+var hostile = []string{`<script>alert(1)</script>`, `</script><img src=x onerror=alert(2)>`, `"' onload="alert(3)`, "\u202egnp.exe\u2066", `<!--<script>`, `{{.Data}}`, "line\nfeed\x00\x1b[2J", `javascript:alert(4)`, "\u2028 \ufeff", `'; rm -rf / #`}
+
+// hostileRecords have such a text wherever records have text.
+func hostileRecords() []report.Placed {
+	records := synthetic(len(hostile))
+	for i, word := range hostile {
+		r := records[i].Record
+		r.Name, r.Property, r.Eps, r.Clip, r.Flags, r.Method, r.Device, r.Posterior, r.PosteriorSHA256 = word, word, word, []string{word, word}, "--method "+word, word, word, word, word
+		r.PosteriorScale, r.Activations, r.Inputs, r.InputsSHA256, r.Version, r.Run, r.Verdict, r.Precision, r.Template, r.Fix = word, []string{word}, word, word, word, word, word, word, word, word
+		r.Statistical = &report.Statistical{Lower: 0.1, Upper: 0.9, Confidence: 0.99, Statement: word}
+		records[i].File = word
+	}
+	return records
+}
+
+// TestHostile: texts of records make no element, attribute or script, and nothing in the page
+// turns the direction of writing or is not seen.
+func TestHostile(t *testing.T) {
+	page, notes := Make(hostileRecords(), Options{Title: hostile[1] + hostile[3], Inputs: 100})
+	text := string(page)
+	plain, _ := Make(synthetic(len(hostile)), Options{})
+	count := func(text []byte, what string) int { return len(regexp.MustCompile(what).FindAll(text, -1)) }
+	for _, element := range []string{"<script", "</script", "<img", "<!--", "onload=", "onerror="} {
+		got, want := count(page, element), count(plain, element)
+		if element == "onload=" || element == "onerror=" {
+			// As text they are harmless: only between quotes or brackets of HTML do they count.
+			got = count(page, `<[a-z][^>"]*("[^"]*"[^>"]*)*\s`+element)
+		}
+		if got != want {
+			t.Errorf("%d %q, without hostile texts %d", got, element, want)
+		}
+	}
+	if i := strings.IndexFunc(text, func(c rune) bool { return c != '\n' && shown(string(c)) != string(c) }); i >= 0 {
+		t.Errorf("%q is in the page", text[i:i+20])
+	}
+	if d := decode(t, page); d.Rows != len(hostile) || d.cells("name")[0] == "" {
+		t.Errorf("%d rows", d.Rows)
+	}
+	for _, n := range notes {
+		if strings.Contains(n, "\n") {
+			t.Errorf("note %q has two lines", n)
+		}
+	}
+}
+
+// TestOutside: nothing in the page asks a network for anything, or is an inline handler.
+func TestOutside(t *testing.T) {
+	page, _ := Make(synthetic(100), Options{})
+	for _, pattern := range []string{`(?i)\b(src|href)="[^#d]`, `(?i)<[a-z][^>]*\son[a-z]+=`, `(?i)@import|url\(`, `(?i)\bstyle="`, `\bfetch\(|XMLHttpRequest|WebSocket|sendBeacon|\bimport\(|innerHTML|\beval\(`} {
+		if found := regexp.MustCompile(pattern).Find(page); found != nil {
+			t.Errorf("the page has %q", found)
+		}
+	}
+	if !strings.Contains(string(page), `http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-`) {
+		t.Error("the page has no policy")
+	}
+	if links := regexp.MustCompile(`https?://`).FindAll(page, -1); links != nil {
+		t.Errorf("the page has %d addresses", len(links))
+	}
+}
+
+// TestPack: both forms of a column give its texts back.
+func TestPack(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	forms := map[bool]int{}
+	for range 300 {
+		n, words := 1+rng.IntN(40), 1+rng.IntN(40)
+		var texts []string
+		for range n {
+			texts = append(texts, strings.Repeat("x", rng.IntN(3))+fmt.Sprint(rng.IntN(words)))
+		}
+		if rng.IntN(4) == 0 {
+			texts[0] = ""
+		}
+		var p packer
+		for _, text := range texts {
+			p.add(text)
+		}
+		c := p.column("c")
+		forms[c.Words == nil]++
+		d := decoded{Rows: n, Columns: []column{c}}
+		if got := d.cells("c"); strings.Join(got, "|") != strings.Join(texts, "|") {
+			t.Fatalf("%q became %q", texts, got)
+		}
+	}
+	if forms[true] == 0 || forms[false] == 0 {
+		t.Errorf("forms: %v", forms)
+	}
+}
+
+// imagesOf writes a file of n grey images, and gives its digest.
+func imagesOf(t *testing.T, path string, n, side int) string {
+	t.Helper()
+	idx := []byte{0, 0, 8, 3, 0, 0, 0, byte(n), 0, 0, 0, byte(side), 0, 0, 0, byte(side)}
+	for i := range n * side * side {
+		idx = append(idx, byte(i))
+	}
+	if err := os.WriteFile(path, idx, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	points, err := property.ReadPoints(path, property.InputOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return points.SHA256
+}
+
+// TestImages: the picture has the pixels of the data file, the weakest inputs first, wherever
+// the file is found; a file with another digest is not drawn, and a note says so.
+func TestImages(t *testing.T) {
+	dir := t.TempDir()
+	there, moved := filepath.Join(dir, "images.idx"), filepath.Join(dir, "moved.idx")
+	digest := imagesOf(t, there, 40, 5)
+	records := synthetic(48 * 20)
+	for i := range records {
+		records[i].Inputs, records[i].InputsSHA256 = there, digest
+	}
+	page, notes := Make(records, Options{Inputs: 7})
+	if len(notes) != 0 {
+		t.Errorf("notes %q", notes)
+	}
+	d := decode(t, page)
+	index, picture := d.cells("index"), d.cells("picture")
+	data, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(d.Sets[0].Picture, "data:image/png;base64,"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := png.Decode(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	places := map[string]string{}
+	for row := range index {
+		if old, known := places[index[row]]; known && old != picture[row] {
+			t.Fatalf("input %s has pictures %s and %s", index[row], old, picture[row])
+		}
+		places[index[row]] = picture[row]
+		if picture[row] == "" {
+			continue
+		}
+		var i, p int
+		fmt.Sscan(index[row], &i)
+		fmt.Sscan(picture[row], &p)
+		for k := range 25 {
+			grey, _, _, _ := img.At(p%3*5+k%5, p/3*5+k/5).RGBA()
+			if byte(grey>>8) != byte(i*25+k) {
+				t.Fatalf("input %d: pixel %d is %d", i, k, grey>>8)
+			}
+		}
+	}
+	if picture[0] != "0" || len(places) != 20 {
+		t.Errorf("the weakest has picture %q; %d inputs", picture[0], len(places))
+	}
+
+	if err := os.Rename(there, moved); err != nil {
+		t.Fatal(err)
+	}
+	if _, notes := Make(records, Options{Inputs: 7}); len(notes) != 1 || !strings.Contains(notes[0], "images.idx are not drawn") || !strings.Contains(notes[0], "--points") {
+		t.Errorf("without the file: %q", notes)
+	}
+	again, notes := Make(records, Options{Inputs: 7, Points: []string{moved}})
+	if len(notes) != 0 || !bytes.Equal(again, page) {
+		t.Errorf("with --points: %q, or another page", notes)
+	}
+	other := filepath.Join(dir, "other")
+	if err := os.Mkdir(other, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	imagesOf(t, filepath.Join(other, "images.idx"), 41, 5)
+	page, notes = Make(records, Options{Inputs: 7, Data: other})
+	if d := decode(t, page); len(notes) != 1 || d.Sets[0].Kind != "" || d.Sets[0].Note == "" || d.cells("picture")[0] != "" {
+		t.Errorf("with another file: %q, %+v", notes, d.Sets)
+	}
+	imagesOf(t, filepath.Join(other, "images.idx"), 40, 5)
+	if _, notes := Make(records, Options{Inputs: 7, Data: other}); len(notes) != 0 {
+		t.Errorf("with --data: %q", notes)
+	}
+}
+
+// TestValues: points that are no images are given as numbers, those of CSV without the column of
+// labels, and properties with boxes as the file writes them.
+func TestValues(t *testing.T) {
+	dir := t.TempDir()
+	csv, boxes := filepath.Join(dir, "points.csv"), filepath.Join(dir, "p.json")
+	for path, text := range map[string]string{csv: "a,class,b\n0.1,3,-2\n0.25,1,1e3\n", boxes: `{"properties": [{"name": "n", "kind": "argmax_is", "class": 1, "boxes": [[[0, 0.10], [-1e-3, 1]], [[2, 3], [4, 5]]]}]}`} {
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	points, err := property.ReadPoints(csv, property.InputOptions{LabelColumn: "class"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	records := synthetic(2)
+	for i := range records {
+		r := records[i].Record
+		r.Index, r.Inputs, r.InputsSHA256, r.Flags, r.PLower, r.PUpper, r.Log10PLower = i, csv, points.SHA256, "--method ibp --label-column class", 0, 1, nil
+		r.Decide(r.Require)
+	}
+	more := synthetic(1)[0]
+	more.Eps, more.Inputs, more.InputsSHA256, more.Line = "", boxes, digestOf(t, boxes), 3
+	more.PLower, more.PUpper, more.Verdict = 1, 1, "safe"
+	page, notes := Make(append(records, more), Options{Inputs: 10})
+	d := decode(t, page)
+	if want := `[{points.csv values   [[0.1 -2] [0.25 1000]] 0 0} {p.json boxes   [[[0, 0.10] × [-1e-3, 1] [2, 3] × [4, 5]]] 0 0}]`; fmt.Sprint(d.Sets) != want {
+		t.Errorf("%v, %q", d.Sets, notes)
+	}
+}
+
+// TestGridOf: which shapes are images, and where their pixels are.
+func TestGridOf(t *testing.T) {
+	for _, c := range []struct {
+		shape []int
+		want  grid
+		ok    bool
+	}{
+		{[]int{28, 27}, grid{28, 27, 1, 27, 1, 0}, true},
+		{[]int{8, 9, 3}, grid{8, 9, 3, 27, 3, 1}, true},
+		{[]int{3, 8, 9}, grid{8, 9, 3, 9, 1, 72}, true},
+		{[]int{1, 8, 9}, grid{8, 9, 1, 9, 1, 72}, true},
+		{[]int{784}, grid{}, false}, {nil, grid{}, false}, {[]int{2, 3}, grid{}, false}, {[]int{5, 8, 9}, grid{}, false},
+	} {
+		if g, ok := gridOf(c.shape); ok != c.ok || ok && g != c.want {
+			t.Errorf("%v: %+v %v", c.shape, g, ok)
+		}
+	}
+}
+
+// TestShellWord: names are taken by a shell as they are.
+func TestShellWord(t *testing.T) {
+	for name, want := range map[string]string{"a/b-1.jsonl": "a/b-1.jsonl", "a b": "'a b'", "it's": `'it'\''s'`, "-x": "./-x", "$(rm)": "'$(rm)'", "": "''", "a\nb": "", "\u202ex": ""} {
+		if got := shellWord(name); got != want {
+			t.Errorf("%q: %q", name, got)
+		}
+	}
+}
+
+func digestOf(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(text))
+}
