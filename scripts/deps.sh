@@ -17,6 +17,8 @@ has_python() { for p in ${PSAFE_PYTHON:-} /usr/bin/python3 python3; do "$p" -c "
 want=()
 has_python numpy || want+=(python3-numpy)
 [ "${1:-}" != deep ] || has_python torch || want+=(python3-torch)
+has_slurm() { command -v slurmctld && command -v slurmd && command -v munged; } >/dev/null 2>&1
+[ "${1:-}" != deep ] || has_slurm || want+=(slurm-wlm munge)
 have_opencl || want+=(pocl-opencl-icd ocl-icd-libopencl1)
 command -v oclgrind >/dev/null 2>&1 || want+=(oclgrind)
 command -v cc >/dev/null 2>&1 || want+=(gcc libc6-dev)
@@ -35,6 +37,8 @@ command -v cc >/dev/null 2>&1 || echo "SKIPPED tests with a fake OpenCL library 
 has_python numpy || echo "SKIPPED tests of python/psafe_export.py: no Python with NumPy (install python3-numpy)"
 [ "${1:-}" != deep ] || has_python torch || echo "SKIPPED tests with torch: install python3-torch"
 have_chromium || echo "SKIPPED tests that open the page of psafe report: no Chromium (scripts/deps.sh deep installs it)"
+[ "${1:-}" != deep ] || has_slurm || echo "SKIPPED campaigns on a real Slurm: install slurm-wlm and munge"
+[ "${1:-}" != deep ] || [ "$(id -u)" = 0 ] || echo "SKIPPED campaigns on a real Slurm: only root can start a cluster"
 data=${PSAFE_SHARED:-../shared}/data
 [ -d "$data" ] || echo "SKIPPED tests on released posteriors: no $data (set PSAFE_SHARED, and PSAFE_DATA to its data)"
 exit 0

@@ -77,13 +77,15 @@ func completions() []completed {
 }
 
 // takesFiles are the commands whose operands are files.
-var takesFiles = map[string]bool{"check": true, "inspect": true, "convert": true, "plot": true, "summary": true, "report": true, "import": true, "verify": true, "plan": true, "run": true, "status": true, "merge": true, "man": true}
+var takesFiles = map[string]bool{"check": true, "inspect": true, "convert": true, "plot": true, "summary": true, "report": true, "import": true, "verify": true, "plan": true, "run": true, "status": true, "merge": true, "submit": true, "man": true}
 
 // operandWords are what may come first behind a command.
 func operandWords(command string) []string {
 	switch command {
 	case "plot":
 		return []string{"eps", "bars", "heatmap"}
+	case "submit":
+		return engineWords
 	case "paper":
 		return append(slices.Clone(paper.Names), "all")
 	case "completion":

@@ -51,6 +51,7 @@ func commands() []command {
 		{"run", "a shard of a campaign: certify what is missing of it", runCampaign},
 		{"status", "how far a campaign is: done, running, failed, missing, and when it ends", runStatus},
 		{"merge", "one result file of a campaign: every task once", runMerge},
+		{"submit", "a campaign for Slurm or Kubernetes, as a script or as Jobs", runSubmit},
 		{"check", "prove the bounds of result files again, independently", runCheck},
 		{"inspect", "layers, sizes and spread of a posterior", runInspect},
 		{"predict", "logits and classes at points, of the mean network and of drawn ones", runPredict},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"psafe/host/campaign"
 	"psafe/host/report"
@@ -20,16 +21,23 @@ With .csv or .parquet there is a table, and the records are in results.parquet.j
 A task without a record is an error (status 2) that says which shards to run again.
 Records of a task that several processes made must agree in all but times, device and
 the spelling of paths: where they do not, one of them is wrong, which is an error that
-names both files and devices (status 1). After either nothing is written.`
+names both files and devices (status 1). After either nothing is written. With --wait
+it first waits until no task is without a record.`
 
-func runMerge(ctx context.Context, args []string, stdout, _ io.Writer) error {
+func runMerge(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	f := newFlags("merge", mergeAbout, stdout)
 	out := f.String("out", "", "result file (JSON Lines), or a table if its name ends in .csv or .parquet; required")
+	wait := f.Bool("wait", false, "wait until all tasks have records, however long that takes")
 	if err := parse(f, args, 1); err != nil {
 		return err
 	}
 	if *out == "" {
 		return errors.New("--out is missing: name a result file, as in --out results.jsonl")
+	}
+	if *wait {
+		if err := untilDone(ctx, f.Arg(0), stderr); err != nil {
+			return err
+		}
 	}
 	var tally report.Tally
 	n := 0
@@ -49,4 +57,32 @@ func runMerge(ctx context.Context, args []string, stdout, _ io.Writer) error {
 	}
 	_, err = fmt.Fprintln(stdout, line)
 	return err
+}
+
+// mostPause is the longest time between two looks at a campaign that others work at.
+const mostPause = 30 * time.Second
+
+// untilDone waits until all tasks of the campaign in dir have records. It looks at once, then
+// ever more rarely, and says how far they are when that has changed.
+func untilDone(ctx context.Context, dir string, stderr io.Writer) error {
+	folder, err := campaign.Open(dir)
+	if err != nil {
+		return err
+	}
+	told := -1
+	for pause := time.Second; ; pause = min(2*pause, mostPause) {
+		s, err := folder.Status(ctx, 1, time.Now())
+		if err != nil || s.Done == s.Tasks {
+			return err
+		}
+		if s.Done != told {
+			told = s.Done
+			fmt.Fprintf(stderr, "psafe: merge waits: %d of %d tasks have records\n", s.Done, s.Tasks)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+	}
 }
