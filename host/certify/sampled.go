@@ -57,29 +57,63 @@ func sampledBoxes(ctx context.Context, j *job) error {
 		for _, i := range wants[want] {
 			part = append(part, &j.tasks[i])
 		}
-		results, err := j.sampledTasks(ctx, want, part, func(n int) { order.did(wants[want][n], 1) })
-		if err != nil {
-			return err
-		}
-		for n, i := range wants[want] {
-			if err := order.put(i, results[n:n+1]); err != nil {
+		// Results are emitted in the order of all tasks, so those of a chunk may wait for others.
+		numbers := wants[want]
+		for chunk := range slices.Chunk(part, drawsFor(j.engines[0], want.samples)) {
+			first := numbers
+			err := j.sampledTasks(ctx, want, chunk, func(n int, results []*Result) error {
+				for k := range results {
+					if err := order.put(first[n+k], results[k:k+1]); err != nil {
+						return err
+					}
+					order.did(first[n+k], 1)
+				}
+				return nil
+			})
+			if err != nil {
 				return err
 			}
+			numbers = numbers[len(chunk):]
 		}
 	}
 	return nil
 }
 
+// drawsFor is how many tasks share their draws: so few that verifying boxes for them takes some
+// seconds, and so many that drawing again for the next takes a tenth of that.
+func drawsFor(e *Engine, samples int) int {
+	const (
+		most = 5e9  // multiplications
+		draw = 1000 // what a weight of a draw costs, ten times
+	)
+	pass := max(1, e.passCost())
+	return int(max(1, min(max(most/float64(samples)/pass, draw*float64(e.normal.Weights())/pass), 1<<20)))
+}
+
 // sampledTasks bounds tasks that want the same boxes, on all engines together, until no
-// device has to be dropped. What is done of each task is told to did.
-func (j *job) sampledTasks(ctx context.Context, want boxJob, tasks []*property.Task, did func(n int)) ([]*Result, error) {
+// device has to be dropped. put gets results of tasks from number n on, every few seconds.
+func (j *job) sampledTasks(ctx context.Context, want boxJob, tasks []*property.Task, put func(n int, results []*Result) error) error {
 	d := &draws{want, j.engines, j.cfg}
-	for {
+	var found []found // of tasks from number done on, nil if they are to be verified
+	var verifying time.Duration
+	for done := 0; done < len(tasks); {
 		start := time.Now()
-		for _, e := range j.engines {
-			e.begin()
+		var err error
+		if found == nil {
+			for _, e := range j.engines {
+				e.begin()
+			}
+			found, err = d.verify(ctx, tasks[done:])
+			verifying = time.Since(start) / time.Duration(len(tasks)-done)
+			start = time.Now()
 		}
-		results, err := d.results(ctx, j, tasks, did)
+		var results []*Result
+		for err == nil && len(results) < len(found) && (len(results) == 0 || time.Since(start) < groupTime) {
+			n := len(results)
+			var more []*Result
+			more, err = d.results(ctx, j, tasks[done+n:done+n+1], found[n:n+1])
+			results = append(results, more...)
+		}
 		for _, e := range j.engines {
 			if err == nil {
 				err = e.confirm()
@@ -87,33 +121,40 @@ func (j *job) sampledTasks(ctx context.Context, want boxJob, tasks []*property.T
 		}
 		if err == nil {
 			err = door(j.engines, results, func(t *property.Task) ([]*Result, error) {
-				return d.results(ctx, j, []*property.Task{t}, func(int) {})
+				found, err := d.verify(ctx, []*property.Task{t})
+				if err != nil {
+					return nil, err
+				}
+				return d.results(ctx, j, []*property.Task{t}, found)
 			})
 		}
-		if err == nil {
-			stamp(results, names(j.engines), time.Since(start))
+		switch {
+		case isDropped(err):
+			found = nil // nothing is kept that a device did which is not used any more
+			continue
+		case err != nil:
+			return err
 		}
-		if !isDropped(err) {
-			return results, err
+		stamp(results, names(j.engines), time.Since(start)+verifying*time.Duration(len(results)))
+		if err := put(done, results); err != nil {
+			return err
 		}
+		done, found = done+len(results), found[len(results):]
 	}
+	return nil
 }
 
-// results bounds tasks, with all that was asked for beside.
-func (d *draws) results(ctx context.Context, j *job, tasks []*property.Task, did func(n int)) ([]*Result, error) {
-	found, err := d.verify(ctx, tasks)
-	if err != nil {
-		return nil, err
-	}
+// results bounds tasks, of which found is known, with all that was asked for beside.
+func (d *draws) results(ctx context.Context, j *job, tasks []*property.Task, found []found) ([]*Result, error) {
 	results := make([]*Result, len(tasks))
 	for n, t := range tasks {
+		var err error
 		if results[n], err = d.result(ctx, t, found[n]); err != nil {
 			return nil, err
 		}
 		if err := j.beside(ctx, d.engines[0], results[n:n+1]); err != nil {
 			return nil, err
 		}
-		did(n)
 	}
 	return results, nil
 }
