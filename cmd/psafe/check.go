@@ -29,6 +29,7 @@ type checkFlags struct {
 	check.Files
 	sample float64
 	seed   uint64
+	line   int
 	quiet  bool
 	json   bool
 }
@@ -39,8 +40,28 @@ func (c *checkFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&c.Inputs, "inputs", "", "the data file or property file, if it is not where the records say")
 	f.Float64Var(&c.sample, "sample", 1, "prove only this share of the records, drawn by --seed; of all others, what the lines say of themselves is checked")
 	f.Uint64Var(&c.seed, "seed", 0, "seed of --sample")
+	f.IntVar(&c.line, "line", 0, "prove only the record in this line, from 1, of one file; of all others, what the lines say of themselves is checked")
 	f.BoolVar(&c.quiet, "quiet", false, "no progress bar")
 	f.BoolVar(&c.json, "json", false, jsonLinesUsage)
+}
+
+// mistaken refuses flags that say nothing or contradict each other.
+func (c *checkFlags) mistaken(f *pflag.FlagSet) error {
+	switch {
+	case f.NArg() == 0:
+		return errors.New("check needs a result file: name those that psafe certify --out wrote, or - for standard input: psafe check results.jsonl")
+	case !(c.sample >= 0 && c.sample <= 1):
+		return fmt.Errorf("--sample %v is no share: give a number from 0 to 1", c.sample)
+	case !f.Changed("line"):
+		return nil
+	case c.line < 1:
+		return fmt.Errorf("--line %d is no line: they are counted from 1", c.line)
+	case f.Changed("sample"):
+		return errors.New("--line and --sample cannot be combined: each says what is proved: leave one out")
+	case f.NArg() > 1:
+		return fmt.Errorf("--line %d is of one file, and %d are named: name one", c.line, f.NArg())
+	}
+	return nil
 }
 
 func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) error {
@@ -50,11 +71,8 @@ func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	if err := parse(f, args, anyNumber); err != nil {
 		return err
 	}
-	switch {
-	case f.NArg() == 0:
-		return errors.New("check needs a result file: name those that psafe certify --out wrote, or - for standard input: psafe check results.jsonl")
-	case !(c.sample >= 0 && c.sample <= 1):
-		return fmt.Errorf("--sample %v is no share: give a number from 0 to 1", c.sample)
+	if err := c.mistaken(f); err != nil {
+		return err
 	}
 	t := checked{flags: &c, stdout: stdout, progress: &bar{w: stderr}, draw: rand.New(rand.NewPCG(c.seed, 0))}
 	t.checker.Given = c.Files
@@ -80,7 +98,8 @@ type checked struct {
 	stdout                          io.Writer
 	progress                        *bar
 	total, records, proved, refused int
-	nothing                         int // claimed
+	nothing                         int  // claimed
+	found                           bool // --line
 	statistical                     bool
 }
 
@@ -100,6 +119,10 @@ func (t *checked) file(ctx context.Context, path string) error {
 	defer file.Close()
 	err = check.Lines(file, func(n int, line []byte) error {
 		prove := t.draw.Float64() < t.flags.sample
+		if t.flags.line > 0 {
+			prove = n == t.flags.line
+			t.found = t.found || prove
+		}
 		v, err := t.checker.Check(ctx, line, !prove)
 		if err != nil {
 			return fmt.Errorf("line %d: %w", n, err)
@@ -149,6 +172,9 @@ func (t *checked) end() error {
 	}
 	if t.records == 0 {
 		return errors.New("check: there is no record in the files: name those that psafe certify --out wrote")
+	}
+	if t.flags.line > 0 && !t.found {
+		return fmt.Errorf("--line %d has no record: the file has %d records: give the line of one", t.flags.line, t.records)
 	}
 	unproved := t.records - t.proved - t.nothing - t.refused
 	summary := fmt.Sprintf("%d records: %d proved again, %d refused", t.records, t.proved, t.refused)

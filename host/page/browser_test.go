@@ -327,7 +327,7 @@ func TestClicks(t *testing.T) {
 				t.Errorf("%s %q is not in %s", name, cell, text)
 			}
 		}
-		if command := fmt.Sprintf("sed -n '%sp' results.jsonl | psafe check -", d.cells("line")[want]); !strings.Contains(text, command) {
+		if command := "psafe check results.jsonl --line " + d.cells("line")[want]; !strings.Contains(text, command) {
 			t.Errorf("%q is not in %s", command, text)
 		}
 		is(b, `(() => { const c = document.querySelector('#detail canvas'); const k = document.createElement('canvas').getContext('2d', { willReadFrequently: true }); k.drawImage(c, 0, 0); const x = k.getImageData(0, 0, c.width, c.height).data; return c.width + ' ' + x[0] + ' ' + x[4] + ' ' + x[3]; })()`,

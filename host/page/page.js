@@ -352,8 +352,8 @@
   const again = (i) => {
     const file = own.shell.get(i);
     if (!file) return [make('p', { class: 'note' }, 'Line ' + own.line.get(i) + ' of ' + own.file.get(i) + '.')];
-    return [make('pre', {}, make('code', {}, "sed -n '" + own.line.get(i) + "p' " + file + ' | psafe check -')),
-      make('p', { class: 'note' }, 'It counts the other tasks of the run as missing. To prove all records of the file: psafe check ' + file)];
+    return [make('pre', {}, make('code', {}, 'psafe check ' + file + ' --line ' + own.line.get(i))),
+      make('p', { class: 'note' }, 'Without --line it proves all records of the file.')];
   };
   const show = (place) => {
     current = Math.max(0, Math.min(place, shown.length - 1));
