@@ -53,7 +53,7 @@ func Open(dir string) (*Folder, error) {
 	path := filepath.Join(dir, ManifestName)
 	text, err := infile.ReadAll(path, mostManifestBytes)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &noCampaign{dir, "is no folder of a campaign, it has no " + ManifestName}
+		return nil, &noCampaign{dir, "is a folder, and no campaign's: it has no " + ManifestName}
 	} else if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

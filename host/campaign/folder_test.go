@@ -141,7 +141,7 @@ func TestManifestRefused(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	if _, err := Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "is no folder of a campaign") {
+	if _, err := Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "is a folder, and no campaign") {
 		t.Errorf("an empty folder: %v", err)
 	}
 	if _, err := Open(filepath.Join(t.TempDir(), "absent")); err == nil || !strings.Contains(err.Error(), "there is no such folder") {
