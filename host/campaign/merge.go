@@ -142,6 +142,9 @@ func (c *cursor) placed() (report.Placed, error) {
 	if err != nil {
 		return report.Placed{}, fmt.Errorf("%s: no result record: %.300v: move the file away and run its tasks again", c.place(), err)
 	}
+	if !rec.Identified() {
+		return report.Placed{}, fmt.Errorf("%s: has the id of task %d and says that it is about something else: no psafe wrote it so: move the file away and run its tasks again", c.place(), c.task)
+	}
 	return report.Placed{Record: rec, File: c.path, Line: c.line, Raw: c.text}, nil
 }
 

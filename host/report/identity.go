@@ -94,9 +94,22 @@ const idDigits = 32
 // Identify sets ID, before anything comes out: the same for records of the same question,
 // however paths are spelled, whichever run they are of, and for no others.
 // Precision must be the one that was asked for.
-func (r *Record) Identify() {
-	sum := sha256.Sum256(r.asked().line())
-	r.ID = hex.EncodeToString(sum[:])[:idDigits]
+func (r *Record) Identify() { r.ID = r.asked().id() }
+
+// Identified says whether ID is that of what the record says of its question. Sums of neurons
+// have their own precision in place of the one that was asked for.
+func (r *Record) Identified() bool {
+	a := r.asked()
+	if a.id() == r.ID {
+		return true
+	}
+	a.Precision = "float32"
+	return r.Method == "neuronsum" && a.id() == r.ID
+}
+
+func (a *asking) id() string {
+	sum := sha256.Sum256(a.line())
+	return hex.EncodeToString(sum[:])[:idDigits]
 }
 
 // RunID is the field run of records whose identities these are, in the order of their tasks.

@@ -300,7 +300,7 @@ func TestMixedRequire(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
 		{one.Summary(), "2 of 2 safe with probability >= 0.9, 0 unsafe, 0 unknown; mean p_lower 0.9499"},
 		{one.Drawn(), "statistical, not certified: 2 of 2 intervals from 0.9 on, 0 below it (confidence 0.9 each)"},
-		{mixed.Summary(), "3 of 4 safe each by its own --require, from 1/2 to 0.99, 0 unsafe, 1 unknown; mean p_lower 0.9499"},
+		{mixed.Summary(), "3 of 4 safe each by its own --require, from 0.5 to 0.99, 0 unsafe, 1 unknown; mean p_lower 0.9499"},
 		{mixed.Drawn(), "statistical, not certified: 3 of 4 intervals from their --require on, 0 below it (confidence 0.9 each)"},
 	} {
 		if c.got != c.want {
