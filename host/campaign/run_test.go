@@ -219,3 +219,13 @@ func TestLastName(t *testing.T) {
 		}
 	}
 }
+
+// TestMoved: where a file is not there, the folder that paths start from is named.
+func TestMoved(t *testing.T) {
+	f := fakeCampaign(t, fakeJobs)
+	r := fakeRun(f, Shard{0, 1}, nil)
+	r.Prepare = func([]string, func(done, total int)) (Prepared, error) { return nil, &os.PathError{Op: "open", Path: "a", Err: os.ErrNotExist} }
+	if _, err := r.lookAndCertify(t.Context()); err == nil || !strings.Contains(err.Error(), "paths of the campaign start from "+f.BaseDir()) {
+		t.Errorf("%v", err)
+	}
+}
