@@ -224,7 +224,9 @@ func TestLastName(t *testing.T) {
 func TestMoved(t *testing.T) {
 	f := fakeCampaign(t, fakeJobs)
 	r := fakeRun(f, Shard{0, 1}, nil)
-	r.Prepare = func([]string, func(done, total int)) (Prepared, error) { return nil, &os.PathError{Op: "open", Path: "a", Err: os.ErrNotExist} }
+	r.Prepare = func([]string, func(done, total int)) (Prepared, error) {
+		return nil, &os.PathError{Op: "open", Path: "a", Err: os.ErrNotExist}
+	}
 	if _, err := r.lookAndCertify(t.Context()); err == nil || !strings.Contains(err.Error(), "paths of the campaign start from "+f.BaseDir()) {
 		t.Errorf("%v", err)
 	}
