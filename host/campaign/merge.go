@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"psafe/host/report"
+	"psafe/host/run"
 	"psafe/internal/outfile"
 )
 
@@ -36,7 +37,7 @@ const shownSpans = 12
 // Error is one line: how many, which, and what to do.
 func (h *Holes) Error() string {
 	return fmt.Sprintf("%s: %d of %d tasks have no record (%s): run shards %s of %d again, as in psafe run %s --shard %d/%d",
-		h.dir, h.Missing, h.Tasks, list(h.Spans), list(h.Shards), h.N, h.dir, h.Shards[0].First, h.N)
+		h.dir, h.Missing, h.Tasks, list(h.Spans), list(h.Shards), h.N, run.Shell([]string{h.dir}), h.Shards[0].First, h.N)
 }
 
 func list(spans []Span) string {

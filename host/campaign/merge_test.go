@@ -277,3 +277,11 @@ func TestStamp(t *testing.T) {
 		}
 	}
 }
+
+// TestHolesCommand: the command that makes what is missing is one for a shell.
+func TestHolesCommand(t *testing.T) {
+	h := &Holes{Missing: 1, Tasks: 1, Spans: []Span{{0, 1}}, Shards: []Span{{0, 1}}, N: 1, dir: "/a b"}
+	if want := "psafe run '/a b' --shard 0/1"; !strings.HasSuffix(h.Error(), want) {
+		t.Errorf("%v; want %s", h, want)
+	}
+}
