@@ -80,9 +80,16 @@ func eachResult(ctx context.Context, operands []string, each func(report.Placed)
 
 // eachOfCampaign calls each for the records that the attempts at a campaign have left so far.
 func eachOfCampaign(ctx context.Context, dir string, each func(report.Placed) error) error {
-	_, err := campaign.EachRecord(ctx, dir, each)
+	any := false
+	_, err := campaign.EachRecord(ctx, dir, func(p report.Placed) error {
+		any = true
+		return each(p)
+	})
 	if _, differ := errors.AsType[*campaign.Disagreement](err); differ {
 		return &statusError{exitDifference, err}
+	}
+	if err == nil && !any {
+		return fmt.Errorf("%s: no task of the campaign has a record yet: psafe run makes them", dir)
 	}
 	return err
 }

@@ -102,6 +102,7 @@ type attempt struct {
 	failed *outfile.Unfinished
 	stop   chan struct{}
 	beat   sync.WaitGroup
+	ended  sync.Once
 }
 
 // attemptPath is the path of the files of a new attempt, without what they end in.
@@ -161,10 +162,13 @@ func (a *attempt) leave(err error, status int) {
 	a.writeFailed(&Failed{Status: status, Error: err.Error()})
 }
 
+// end stops the heartbeat; an attempt that cannot be completed comes here twice.
 func (a *attempt) end() {
-	a.failed.End()
-	close(a.stop)
-	a.beat.Wait()
+	a.ended.Do(func() {
+		a.failed.End()
+		close(a.stop)
+		a.beat.Wait()
+	})
 }
 
 // writeFailed leaves word of the attempt's end. Where that fails too, nobody is told: the

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"psafe/host/report"
+	"psafe/host/run"
 	"psafe/internal/outfile"
 )
 
@@ -36,7 +37,7 @@ const shownSpans = 12
 // Error is one line: how many, which, and what to do.
 func (h *Holes) Error() string {
 	return fmt.Sprintf("%s: %d of %d tasks have no record (%s): run shards %s of %d again, as in psafe run %s --shard %d/%d",
-		h.dir, h.Missing, h.Tasks, list(h.Spans), list(h.Shards), h.N, h.dir, h.Shards[0].First, h.N)
+		h.dir, h.Missing, h.Tasks, list(h.Spans), list(h.Shards), h.N, run.Shell([]string{h.dir}), h.Shards[0].First, h.N)
 }
 
 func list(spans []Span) string {
@@ -141,6 +142,9 @@ func (c *cursor) placed() (report.Placed, error) {
 	rec, err := report.ParseRecord(c.text)
 	if err != nil {
 		return report.Placed{}, fmt.Errorf("%s: no result record: %.300v: move the file away and run its tasks again", c.place(), err)
+	}
+	if !rec.Identified() {
+		return report.Placed{}, fmt.Errorf("%s: has the id of task %d and says that it is about something else: no psafe wrote it so: move the file away and run its tasks again", c.place(), c.task)
 	}
 	return report.Placed{Record: rec, File: c.path, Line: c.line, Raw: c.text}, nil
 }

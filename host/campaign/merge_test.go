@@ -117,6 +117,26 @@ func TestDuplicates(t *testing.T) {
 	}
 }
 
+// TestOtherQuestion: a record with the id of its task that is about something else is none of
+// the campaign, whatever its checksum says.
+func TestOtherQuestion(t *testing.T) {
+	want := single(t, fakeJobs)
+	for _, change := range []func(*report.Record){
+		func(r *report.Record) { r.Eps = "0.01" }, func(r *report.Record) { r.PosteriorScale += " x 0.1" }, func(r *report.Record) { r.Precision = "float64" },
+		func(r *report.Record) { r.Numerics++ }, func(r *report.Record) { r.EpsSHA256 = "00" }, func(r *report.Record) { r.Inputs = "a.npz:b" },
+	} {
+		f := fakeCampaign(t, fakeJobs)
+		path := putAttempt(t, f, wordA, want, Span{0, 41}, func(r *report.Record) {
+			if r.Task == 30 {
+				change(r)
+			}
+		})
+		if _, err := merged(t, f); err == nil || !strings.HasPrefix(err.Error(), path+": line 31: has the id of task 30") {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
 // TestHoles: what has no record is named, with what to run; a partial file counts.
 func TestHoles(t *testing.T) {
 	want := single(t, fakeJobs)
@@ -255,5 +275,13 @@ func TestStamp(t *testing.T) {
 		if s, ok := stampOf([]byte(text)); ok {
 			t.Errorf("%+v of %q", s, text)
 		}
+	}
+}
+
+// TestHolesCommand: the command that makes what is missing is one for a shell.
+func TestHolesCommand(t *testing.T) {
+	h := &Holes{Missing: 1, Tasks: 1, Spans: []Span{{0, 1}}, Shards: []Span{{0, 1}}, N: 1, dir: "/a b"}
+	if want := "psafe run '/a b' --shard 0/1"; !strings.HasSuffix(h.Error(), want) {
+		t.Errorf("%v; want %s", h, want)
 	}
 }

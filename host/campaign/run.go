@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"time"
 
@@ -161,6 +162,9 @@ func (w *work) certify(ctx context.Context) error {
 func (w *work) certifyJob(ctx context.Context, job *Job, tasks []int) error {
 	before := w.done
 	p, err := w.Prepare(job.Args, func(done, _ int) { w.tell(before + done) })
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w (paths of the campaign start from %s: put the file there, or plan the campaign again)", err, w.BaseDir())
+	}
 	if err != nil {
 		return err
 	}

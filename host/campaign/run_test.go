@@ -190,3 +190,44 @@ func TestTorn(t *testing.T) {
 		}
 	}
 }
+
+// TestLastName: a file that cannot get its last name is an error, of which a file tells, and its
+// records count where they still are.
+func TestLastName(t *testing.T) {
+	for _, spoil := range []func(partial string) error{
+		os.Remove, // somebody has moved it away
+		func(partial string) error { // the renaming fails
+			return os.Mkdir(strings.TrimSuffix(partial, ".partial"), 0o777)
+		},
+	} {
+		f := fakeCampaign(t, fakeJobs)
+		r := fakeRun(f, Shard{0, 1}, nil)
+		r.Progress = func(done, total int) {
+			if done < total {
+				return
+			}
+			if err := spoil(left(t, f)["jsonl.partial"][0]); err != nil {
+				t.Error(err)
+			}
+		}
+		_, err := r.lookAndCertify(t.Context())
+		if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), f.Results()) {
+			t.Errorf("%v", err)
+		}
+		if failed := left(t, f)["failed"]; len(failed) != 1 {
+			t.Errorf("%q tell of it", failed)
+		}
+	}
+}
+
+// TestMoved: where a file is not there, the folder that paths start from is named.
+func TestMoved(t *testing.T) {
+	f := fakeCampaign(t, fakeJobs)
+	r := fakeRun(f, Shard{0, 1}, nil)
+	r.Prepare = func([]string, func(done, total int)) (Prepared, error) {
+		return nil, &os.PathError{Op: "open", Path: "a", Err: os.ErrNotExist}
+	}
+	if _, err := r.lookAndCertify(t.Context()); err == nil || !strings.Contains(err.Error(), "paths of the campaign start from "+f.BaseDir()) {
+		t.Errorf("%v", err)
+	}
+}

@@ -99,7 +99,7 @@ func bury(tries []*try) {
 
 // rate is how many tasks it does in a second, 0 if that cannot be told.
 func (a *try) rate() float64 {
-	if a.started == nil || a.records == 0 {
+	if a.started == nil || a.started.Time.IsZero() || a.records == 0 { // no time: the disk was full
 		return 0
 	}
 	if took := a.progress.Sub(a.started.Time).Seconds(); took > 0 {

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"maps"
 	"slices"
+	"strings"
 
 	"psafe/host/report"
 )
@@ -17,7 +18,8 @@ type chart struct {
 	SVG       template.HTML
 }
 
-// series is a line of a chart: what one method was asked for, by ascending eps.
+// series is a line of a chart: what one method was asked for, by ascending eps. Method names it,
+// with its flags where a chart has several lines of one method.
 type series struct {
 	Method  string
 	Mark    template.HTML
@@ -44,13 +46,16 @@ const (
 // Each line is over the inputs that all of its radii have, so that it can only fall because a
 // radius is larger.
 func chartsOf(records []report.Placed, names []string) (charts []chart, left []string) {
-	type key struct{ posterior, method string }
+	type key struct{ posterior, method, words string }
 	lines := map[key][]report.Placed{}
 	var order []key
+	variants := map[key]int{} // of a method, whose words are empty
 	for i := range records {
-		k := key{names[i], records[i].MethodAsked()}
+		r := records[i].Record
+		k := key{names[i], r.MethodAsked(), methodWords(r)}
 		if lines[k] == nil {
 			order = append(order, k)
+			variants[key{k.posterior, k.method, ""}]++
 		}
 		lines[k] = append(lines[k], records[i])
 	}
@@ -58,6 +63,9 @@ func chartsOf(records []report.Placed, names []string) (charts []chart, left []s
 	for _, k := range order {
 		s, note := seriesOf(lines[k])
 		s.Method = shown(k.method)
+		if variants[key{k.posterior, k.method, ""}] > 1 {
+			s.Method = shown(k.words)
+		}
 		c, known := at[k.posterior]
 		switch {
 		case len(s.Points) < 2:
@@ -139,11 +147,32 @@ func seriesOf(records []report.Placed) (s series, note string) {
 	return s, ""
 }
 
-// question is what a record of a posterior is about but for its radius.
+// methodWords say how bounds were asked for: records that differ in them are on different lines.
+func methodWords(r *report.Record) string {
+	words := strings.TrimPrefix(r.Flags, "--method ")
+	// Where the field precision may be that of the host, Flags has what was asked for.
+	if asked := r.MethodAsked(); asked != "auto" && asked != "neuronsum" {
+		words += " " + r.Precision
+	}
+	return fmt.Sprintf("%s seed %d", words, r.Seed)
+}
+
+// question is what a record of a posterior is about but for its radius. A path counts where
+// there is no digest of its file.
 func question(r *report.Record) string {
-	entry := -1
+	entry, clip, mean, std := -1, r.Clip, r.Mean, r.Std
 	if r.TemplateEntry != nil {
 		entry = *r.TemplateEntry
 	}
-	return fmt.Sprintf("%q %d %q %q %q %q %d", r.InputsSHA256, r.Index, r.Property, r.Clip, r.Fix+" "+r.Free, r.TemplateSHA256, entry)
+	if r.ClipSHA256 != "" {
+		clip = nil
+	}
+	if r.MeanSHA256 != "" {
+		mean = ""
+	}
+	if r.StdSHA256 != "" {
+		std = ""
+	}
+	return fmt.Sprintf("%q %d %d", append(clip[:len(clip):len(clip)], r.InputsSHA256, r.Member(), r.InputScale, r.Channels, r.Name, r.Property, r.Fix, r.Free, r.ClipSHA256,
+		mean, r.MeanSHA256, std, r.StdSHA256, r.TemplateSHA256), r.Index, entry)
 }

@@ -33,6 +33,8 @@ func groupsOf(result *summary.Result) groups {
 	}{
 		{"posterior", func(g *summary.Group) string { return fmt.Sprintf("%s (%.8s)", base(g.Posterior), g.PosteriorSHA256) }},
 		{"spread", func(g *summary.Group) string { return g.PosteriorScale }},
+		{"sd", func(g *summary.Group) string { return g.PosteriorSD }},
+		{"activations", func(g *summary.Group) string { return strings.Join(g.Activations, ", ") }},
 		{"inputs", func(g *summary.Group) string { return fmt.Sprintf("%s (%.8s)", base(g.Inputs), g.InputsSHA256) }},
 		{"property", func(g *summary.Group) string { return g.Property }},
 		{"method", func(g *summary.Group) string { return g.Method }},
@@ -87,7 +89,7 @@ func posteriorNames(records []report.Placed) []string {
 		},
 		func(r *report.Record) string { return fmt.Sprintf(" %.8s", r.PosteriorSHA256) },
 		func(r *report.Record) string {
-			return " " + r.PosteriorScale + " " + r.PosteriorSD + " " + strings.Join(r.Activations, ",")
+			return fmt.Sprintf(" %s %s %.8s %s", r.PosteriorScale, r.PosteriorSD, r.PosteriorSDSHA, strings.Join(r.Activations, ","))
 		},
 	}
 	names := make([]string, len(records))

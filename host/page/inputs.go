@@ -35,12 +35,14 @@ const mostValues = 64
 // source tells data files apart, and ways to read one.
 type source struct {
 	sha256, scale, labelColumn string
-	isProperty                 bool
+	// array is that of an archive, whose digest is that of the whole: ":x" of "points.npz:x".
+	array      string
+	isProperty bool
 }
 
 // sourceOf is where the input of a record comes from.
 func sourceOf(r *report.Record) source {
-	return source{r.InputsSHA256, r.InputScale, labelColumn(r.Flags), r.Eps == "" && r.TemplateSHA256 == ""}
+	return source{r.InputsSHA256, r.InputScale, labelColumn(r.Flags), r.Member(), r.Eps == "" && r.TemplateSHA256 == ""}
 }
 
 // labelColumn is the value of --label-column among the flags of a record.
@@ -182,6 +184,9 @@ func bool01(b bool) int {
 
 // readPoints draws points of a data file, which must have the digest of the records.
 func (o *Options) readPoints(path string, from source, indices []int) (set, error) {
+	if archive := property.FileOf(path); from.array != "" && strings.HasSuffix(archive, ".npz") {
+		path = archive + from.array // whichever array --points names
+	}
 	points, err := property.ReadPoints(path, property.InputOptions{Scale: from.scale, LabelColumn: from.labelColumn})
 	if err != nil {
 		return set{}, err

@@ -66,7 +66,7 @@ type content struct {
 type verdict struct {
 	Name, Meaning string
 	Count         int
-	Share         string // in percent, rounded to the nearest tenth
+	Share         string // in percent, to a tenth: that of safe rounded down, others up
 	X, Width      string // of the bar, in percent
 }
 
@@ -212,7 +212,11 @@ func verdictsOf(v summary.Verdicts, records int) []verdict {
 	for i := range list {
 		v := &list[i]
 		share := 100 * float64(v.Count) / float64(records)
-		v.Share, v.X, v.Width = fmt.Sprintf("%.1f %%", share), fmt.Sprintf("%.3f", x), fmt.Sprintf("%.3f", share)
+		tenths := v.Count * 1000 / records
+		if v.Name != "safe" {
+			tenths = (v.Count*1000 + records - 1) / records
+		}
+		v.Share, v.X, v.Width = fmt.Sprintf("%d.%d %%", tenths/10, tenths%10), fmt.Sprintf("%.3f", x), fmt.Sprintf("%.3f", share)
 		x += share
 	}
 	return list

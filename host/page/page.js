@@ -132,6 +132,8 @@
     return cell;
   };
   const plain = (c) => (i) => c.get(i);
+  // kinds of property, without the class at their end, which has a column.
+  const kinds = () => new Set((field.property.words ?? field.property.texts()).map((w) => (field.label ? w.replace(/:\d+$/, '') : w)));
   const columns = [
     { name: '#', label: 'order of weakness', cell: (i) => thousands(i + 1), keys: () => Float64Array.from({ length: rows }, (_, i) => i), n: true, off: true },
     { name: 'input', cell: open, head: true, keys: () => {
@@ -140,7 +142,7 @@
     } },
     { name: 'data', cell: (i) => setOf(i)?.name ?? '', keys: () => numbers(own.set), off: true, wide: true, there: data.sets.length > 1 },
     { name: 'label', cell: (i) => says('label', i), keys: () => numbers(field.label), n: true, off: true, there: several(field.label) },
-    { name: 'property', cell: (i) => says('property', i), keys: () => places(field.property), off: true, wide: true, there: several(field.property) && !field.label },
+    { name: 'property', cell: (i) => says('property', i), keys: () => places(field.property), off: true, wide: true, there: kinds().size > 1 },
     { name: 'eps', cell: (i) => says('eps', i), keys: () => Float64Array.from({ length: rows }, (_, i) => radius(says('eps', i))), n: true, wide: true, there: several(field.eps) },
     { name: 'posterior', cell: plain(own.network), keys: () => places(own.network), off: true, wide: true, there: several(own.network) },
     { name: 'method', cell: (i) => (own.asked.get(i) === says('method', i) ? says('method', i) : own.asked.get(i) + ' (' + says('method', i) + ')'),

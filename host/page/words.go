@@ -70,12 +70,12 @@ func factsOf(records []report.Placed, posteriors []string) []fact {
 
 // region is T in words.
 func region(r *report.Record) string {
-	if r.Eps == "" {
-		return "the boxes of a property file"
-	}
 	words := "eps " + shown(r.Eps)
-	if r.TemplateSHA256 != "" {
-		words += " in boxes of " + shown(base(r.Template))
+	switch {
+	case r.TemplateSHA256 != "":
+		words = fmt.Sprintf("the boxes of %s around each point", shown(base(r.Template)))
+	case r.Eps == "":
+		return "the boxes of a property file"
 	}
 	if len(r.Clip) > 0 {
 		words += ", cut to [" + shown(strings.Join(r.Clip, ", ")) + "]"
@@ -105,7 +105,7 @@ func guaranteeOf(records []report.Placed) []sentence {
 			stopped++
 		}
 		templates = templates || r.TemplateSHA256 != ""
-		properties = properties || r.Eps == ""
+		properties = properties || r.Eps == "" && r.TemplateSHA256 == ""
 		if text := r.Require.String(); !slices.Contains(requires, text) && len(requires) <= mostWords {
 			requires = append(requires, text)
 		}

@@ -38,8 +38,8 @@ func (q *Questions) family(r *Record, radius uint32) [16]byte {
 	}
 	add(r.PosteriorSHA256, r.PosteriorScale, r.PosteriorSD, r.PosteriorSDSHA)
 	list(r.Activations)
-	_, member, _ := strings.Cut(r.Inputs, ".npz:") // the digest is that of the whole archive
-	add(r.InputsSHA256, member, strconv.Itoa(r.Index), r.Name, r.Property)
+	// The digest is that of a whole archive.
+	add(r.InputsSHA256, r.Member(), strconv.Itoa(r.Index), r.Name, r.Property)
 	number(r.Label)
 	number(r.TemplateEntry)
 	add(r.TemplateSHA256, r.InputScale, r.Fix, r.Free, r.Channels, r.ClipSHA256)

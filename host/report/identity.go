@@ -60,11 +60,7 @@ func (r *Record) asked() *asking {
 		PosteriorSHA256: r.PosteriorSHA256, Precision: r.Precision, Property: r.Property, Require: r.Require, Seed: r.Seed, Std: r.Std, StdSHA256: r.StdSHA256,
 		TemplateEntry: r.TemplateEntry, TemplateSHA256: r.TemplateSHA256,
 	}
-	// By its text alone: identities must not depend on what is on the disk.
-	const archive = ".npz:"
-	if at := strings.LastIndex(r.Inputs, archive); at >= 0 {
-		a.Inputs = r.Inputs[at+len(archive)-1:]
-	}
+	a.Inputs = r.Member()
 	for _, of := range []struct {
 		text   *string
 		digest string
@@ -77,6 +73,17 @@ func (r *Record) asked() *asking {
 		a.Clip = nil
 	}
 	return a
+}
+
+// Member is the :ARRAY of FILE.npz:ARRAY that Inputs names, empty for another file. It goes by
+// the text alone: identities must not depend on what is on the disk.
+func (r *Record) Member() string {
+	const archive = ".npz:"
+	at := strings.LastIndex(r.Inputs, archive)
+	if at < 0 {
+		return ""
+	}
+	return r.Inputs[at+len(archive)-1:]
 }
 
 // line is the JSON object, with values as records have them.
@@ -94,9 +101,22 @@ const idDigits = 32
 // Identify sets ID, before anything comes out: the same for records of the same question,
 // however paths are spelled, whichever run they are of, and for no others.
 // Precision must be the one that was asked for.
-func (r *Record) Identify() {
-	sum := sha256.Sum256(r.asked().line())
-	r.ID = hex.EncodeToString(sum[:])[:idDigits]
+func (r *Record) Identify() { r.ID = r.asked().id() }
+
+// Identified says whether ID is that of what the record says of its question. Sums of neurons
+// have their own precision in place of the one that was asked for.
+func (r *Record) Identified() bool {
+	a := r.asked()
+	if a.id() == r.ID {
+		return true
+	}
+	a.Precision = "float32"
+	return r.Method == "neuronsum" && a.id() == r.ID
+}
+
+func (a *asking) id() string {
+	sum := sha256.Sum256(a.line())
+	return hex.EncodeToString(sum[:])[:idDigits]
 }
 
 // RunID is the field run of records whose identities these are, in the order of their tasks.

@@ -286,3 +286,25 @@ func TestDrawn(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// TestMixedRequire: the lines of a summary name no limit that is not that of all records.
+func TestMixedRequire(t *testing.T) {
+	var one, mixed report.Tally
+	for i, require := range []string{"0.9", "0.90", "0.99", "1/2"} {
+		r := &report.Record{PLower: 0.95, PUpper: 1, Statistical: &report.Statistical{Lower: 0.95, Upper: 1, Confidence: 0.9}}
+		r.Decide(property.MustExact(require))
+		if mixed.Add(r); i < 2 {
+			one.Add(r)
+		}
+	}
+	for _, c := range []struct{ got, want string }{
+		{one.Summary(), "2 of 2 safe with probability >= 0.9, 0 unsafe, 0 unknown; mean p_lower 0.9499"},
+		{one.Drawn(), "statistical, not certified: 2 of 2 intervals from 0.9 on, 0 below it (confidence 0.9 each)"},
+		{mixed.Summary(), "3 of 4 safe each by its own --require, from 0.5 to 0.99, 0 unsafe, 1 unknown; mean p_lower 0.9499"},
+		{mixed.Drawn(), "statistical, not certified: 3 of 4 intervals from their --require on, 0 below it (confidence 0.9 each)"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s\nwant %s", c.got, c.want)
+		}
+	}
+}

@@ -92,7 +92,7 @@ func tally(records []*Record) *Tally {
 // Tally makes the lines of Summary and Drawn of records that come one by one. Its zero value
 // is ready.
 type Tally struct {
-	require               property.Exact // of the first record
+	least, most           property.Exact // of the records' require
 	safe, unsafe, unknown int
 	lower                 Sum
 
@@ -103,7 +103,13 @@ type Tally struct {
 // Add counts a record.
 func (t *Tally) Add(r *Record) {
 	if t.lower.N() == 0 {
-		t.require, t.confidence = r.Require, 1
+		t.least, t.most, t.confidence = r.Require, r.Require, 1
+	}
+	if r.Require.Cmp(t.least) < 0 {
+		t.least = r.Require
+	}
+	if r.Require.Cmp(t.most) > 0 {
+		t.most = r.Require
 	}
 	t.lower.Add(float64(r.PLower))
 	switch r.Verdict {
@@ -127,16 +133,27 @@ func (t *Tally) Add(r *Record) {
 
 // Summary is the line of Summary.
 func (t *Tally) Summary() string {
-	return fmt.Sprintf("%d of %d safe with probability >= %v, %d unsafe, %d unknown; mean p_lower %s",
-		t.safe, t.lower.N(), t.require, t.unsafe, t.unknown, FormatDown(t.lower.MeanDown(), 4))
+	with := fmt.Sprintf("with probability >= %v", t.least)
+	if t.mixed() {
+		with = fmt.Sprintf("each by its own --require, from %v to %v", t.least, t.most)
+	}
+	return fmt.Sprintf("%d of %d safe %s, %d unsafe, %d unknown; mean p_lower %s",
+		t.safe, t.lower.N(), with, t.unsafe, t.unknown, FormatDown(t.lower.MeanDown(), 4))
 }
+
+// mixed says whether verdicts are against more than one limit.
+func (t *Tally) mixed() bool { return t.least.Cmp(t.most) != 0 }
 
 // Drawn is the line of Drawn.
 func (t *Tally) Drawn() string {
 	if t.intervals == 0 {
 		return ""
 	}
-	return fmt.Sprintf("statistical, not certified: %d of %d intervals from %v on, %d below it (confidence %v each)", t.above, t.intervals, t.require, t.below, t.confidence)
+	from := t.least.String()
+	if t.mixed() {
+		from = "their --require"
+	}
+	return fmt.Sprintf("statistical, not certified: %d of %d intervals from %s on, %d below it (confidence %v each)", t.above, t.intervals, from, t.below, t.confidence)
 }
 
 func (r *Record) title() string {

@@ -301,6 +301,15 @@ func (p *Points) classLabel() (label, words, mend string) {
 	return p.Label, "--label " + Printable(p.Label), ""
 }
 
+// labelFile is the file of classes that Label names, empty where it is a word or a number.
+func (p *Points) labelFile() string {
+	label, _, _ := p.classLabel()
+	if _, err := strconv.Atoi(label); err == nil || label == "" || label == "column" {
+		return ""
+	}
+	return property.FileOf(label)
+}
+
 // classes returns the class of each point, that of --label or else the mean network's.
 func (p *Points) classes(post *posterior.Posterior, points *property.Points, norm *property.Norm) (func(int) (int, error), error) {
 	label, words, mend := p.classLabel()

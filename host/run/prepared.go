@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"os"
 	"strings"
 
 	"psafe/host/certify"
@@ -88,8 +87,8 @@ func (p *Prepared) Files() ([]InputFile, error) {
 	for _, eps := range property.SplitList(points.Eps) {
 		others = append(others, InputFile{Path: property.VectorFile(eps), Field: "eps_sha256"})
 	}
-	if _, err := os.Stat(property.FileOf(points.Label)); points.Label != "" && err == nil {
-		others = append(others, InputFile{Path: property.FileOf(points.Label), Field: "label"})
+	if file := points.labelFile(); file != "" {
+		others = append(others, InputFile{Path: file, Field: "label"})
 	}
 	for _, f := range others {
 		if f.Path == "" {

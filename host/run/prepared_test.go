@@ -117,6 +117,21 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestLabelFile: words and numbers name no file of classes, whatever lies in the folder.
+func TestLabelFile(t *testing.T) {
+	for _, c := range []struct {
+		points Points
+		want   string
+	}{
+		{Points{Label: "mean"}, ""}, {Points{Label: "column", LabelColumn: "last"}, ""}, {Points{LabelColumn: "last"}, ""}, {Points{Label: "3"}, ""}, {Points{}, ""},
+		{Points{Label: "classes.gz"}, "classes.gz"}, {Points{Label: "classes.npz:y", LabelColumn: "last"}, "classes.npz"},
+	} {
+		if got := c.points.labelFile(); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.points, got, c.want)
+		}
+	}
+}
+
 func all(n int) []int {
 	var list []int
 	for k := range n {

@@ -19,8 +19,11 @@ type About struct {
 	Posterior       string `json:"posterior"`
 	PosteriorSHA256 string `json:"posterior_sha256"`
 	PosteriorScale  string `json:"posterior_scale"`
-	Inputs          string `json:"inputs"`
-	InputsSHA256    string `json:"inputs_sha256"`
+	// PosteriorSD is that of an ONNX network.
+	PosteriorSD  string   `json:"posterior_sd,omitempty"`
+	Activations  []string `json:"activations"`
+	Inputs       string   `json:"inputs"`
+	InputsSHA256 string   `json:"inputs_sha256"`
 	// Property is its kind, the word before the colon, or "property file".
 	Property string `json:"property"`
 	// Method is the one that was asked for.
@@ -42,9 +45,10 @@ type groups struct {
 }
 
 func (g *groups) add(r *report.Record) {
-	about := About{r.Posterior, r.PosteriorSHA256, r.PosteriorScale, r.Inputs, r.InputsSHA256, kindOf(r), r.MethodAsked(), r.Eps}
+	about := About{r.Posterior, r.PosteriorSHA256, r.PosteriorScale, r.PosteriorSD, r.Activations, r.Inputs, r.InputsSHA256, kindOf(r), r.MethodAsked(), r.Eps}
 	g.key = g.key[:0]
-	for _, text := range []string{about.PosteriorSHA256, about.PosteriorScale, about.InputsSHA256, about.Property, about.Method, about.Eps, r.EpsSHA256} {
+	for _, text := range []string{about.PosteriorSHA256, about.PosteriorScale, about.PosteriorSD, r.PosteriorSDSHA, strings.Join(about.Activations, ","),
+		about.InputsSHA256, r.Member(), about.Property, about.Method, about.Eps, r.EpsSHA256} {
 		g.key = binary.AppendUvarint(g.key, uint64(len(text)))
 		g.key = append(g.key, text...)
 	}
@@ -96,6 +100,7 @@ func (g *groups) sorted() []*group {
 			}
 		}
 		return cmp.Or(cmp.Compare(a.Posterior, b.Posterior), cmp.Compare(a.PosteriorSHA256, b.PosteriorSHA256), cmp.Compare(a.PosteriorScale, b.PosteriorScale),
+			cmp.Compare(a.PosteriorSD, b.PosteriorSD), slices.Compare(a.Activations, b.Activations),
 			cmp.Compare(a.Inputs, b.Inputs), cmp.Compare(a.InputsSHA256, b.InputsSHA256), cmp.Compare(a.Property, b.Property), cmp.Compare(a.Method, b.Method), radius)
 	})
 	return list

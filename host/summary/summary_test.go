@@ -88,6 +88,24 @@ func TestSummary(t *testing.T) {
 	}
 }
 
+// TestGroupsApart: what differs in the distribution of networks or in the points is no one group.
+func TestGroupsApart(t *testing.T) {
+	for i, change := range []func(r *report.Record){
+		func(r *report.Record) { r.PosteriorSD = "0.1" }, func(r *report.Record) { r.PosteriorSDSHA = "ab" },
+		func(r *report.Record) { r.Activations = []string{"tanh", "relu"} }, func(r *report.Record) { r.Inputs = "points.npz:b" },
+	} {
+		a, b := reporttest.Record(0, 100), reporttest.Record(0, 100)
+		a.PosteriorSD, a.Inputs, b.PosteriorSD, b.Inputs = "0.05", "points.npz:a", "0.05", "elsewhere/points.npz:a"
+		if r := of(a, b); len(r.Groups) != 1 {
+			t.Errorf("the same: %+v", r.Groups)
+		}
+		change(b)
+		if r := of(a, b); len(r.Groups) != 2 {
+			t.Errorf("%d: %+v", i, r.Groups)
+		}
+	}
+}
+
 // TestHistogramEdges: bounds are counted by their decimals, 1 in the last bin.
 func TestHistogramEdges(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 6))
