@@ -35,7 +35,7 @@ func runMerge(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		return errors.New("--out is missing: name a result file, as in --out results.jsonl")
 	}
 	if *wait {
-		if err := untilDone(ctx, f.Arg(0), stderr); err != nil {
+		if err := untilDone(ctx, f.Arg(0), *out, stderr); err != nil {
 			return err
 		}
 	}
@@ -62,11 +62,15 @@ func runMerge(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 // mostPause is the longest time between two looks at a campaign that others work at.
 const mostPause = 30 * time.Second
 
-// untilDone waits until all tasks of the campaign in dir have records. It looks at once, then
-// ever more rarely, and says how far they are when that has changed.
-func untilDone(ctx context.Context, dir string, stderr io.Writer) error {
+// untilDone waits until all tasks of the campaign in dir have records, which are to be written
+// to out. It looks at once, then ever more rarely, and says how far they are when that has
+// changed.
+func untilDone(ctx context.Context, dir, out string, stderr io.Writer) error {
 	folder, err := campaign.Open(dir)
 	if err != nil {
+		return err
+	}
+	if err := folder.CheckOut(out); err != nil {
 		return err
 	}
 	told := -1

@@ -74,7 +74,7 @@ func (r *Record) interval() string {
 }
 
 // Summary is one line: how many records, how many of each verdict, and the mean
-// p_lower, rounded down.
+// p_lower of those that claim one, rounded down.
 func Summary(records []*Record) string { return tally(records).Summary() }
 
 // Drawn is what statistical intervals say of the verdicts' limit, for where the table that
@@ -93,8 +93,10 @@ func tally(records []*Record) *Tally {
 // is ready.
 type Tally struct {
 	require               property.Exact // of the first record
+	several               bool           // others require something else
 	safe, unsafe, unknown int
-	lower                 Sum
+	n                     int
+	lower                 Sum // of those that claim one
 
 	intervals, above, below int
 	confidence              float64
@@ -102,10 +104,14 @@ type Tally struct {
 
 // Add counts a record.
 func (t *Tally) Add(r *Record) {
-	if t.lower.N() == 0 {
+	if t.n == 0 {
 		t.require, t.confidence = r.Require, 1
 	}
-	t.lower.Add(float64(r.PLower))
+	t.n++
+	t.several = t.several || r.Require != t.require && r.Require.Cmp(t.require) != 0
+	if r.Method != "statistical" {
+		t.lower.Add(float64(r.PLower))
+	}
 	switch r.Verdict {
 	case "safe":
 		t.safe++
@@ -127,8 +133,15 @@ func (t *Tally) Add(r *Record) {
 
 // Summary is the line of Summary.
 func (t *Tally) Summary() string {
-	return fmt.Sprintf("%d of %d safe with probability >= %v, %d unsafe, %d unknown; mean p_lower %s",
-		t.safe, t.lower.N(), t.require, t.unsafe, t.unknown, FormatDown(t.lower.MeanDown(), 4))
+	safe := fmt.Sprintf("safe with probability >= %v", t.require)
+	if t.several {
+		safe = "safe with the probability that each requires"
+	}
+	mean := "mean p_lower " + FormatDown(t.lower.MeanDown(), 4)
+	if t.lower.N() == 0 {
+		mean = "no p_lower is claimed"
+	}
+	return fmt.Sprintf("%d of %d %s, %d unsafe, %d unknown; %s", t.safe, t.n, safe, t.unsafe, t.unknown, mean)
 }
 
 // Drawn is the line of Drawn.
@@ -136,7 +149,11 @@ func (t *Tally) Drawn() string {
 	if t.intervals == 0 {
 		return ""
 	}
-	return fmt.Sprintf("statistical, not certified: %d of %d intervals from %v on, %d below it (confidence %v each)", t.above, t.intervals, t.require, t.below, t.confidence)
+	require := t.require.String()
+	if t.several {
+		require = "what is required"
+	}
+	return fmt.Sprintf("statistical, not certified: %d of %d intervals from %s on, %d below it (confidence %v each)", t.above, t.intervals, require, t.below, t.confidence)
 }
 
 func (r *Record) title() string {
