@@ -8,13 +8,14 @@ import (
 	"slices"
 
 	"psafe/host/report"
+	"psafe/host/summary"
 )
 
-// chart is the curves of one posterior.
+// chart is the curves of one posterior and property.
 type chart struct {
-	Posterior string
-	Series    []series
-	SVG       template.HTML
+	Of     string
+	Series []series
+	SVG    template.HTML
 }
 
 // series is a line of a chart: what one method was asked for, by ascending eps.
@@ -40,15 +41,22 @@ const (
 	mostCharts = 24
 )
 
-// chartsOf are curves over eps, a chart for each posterior, and in words what they leave out.
+// chartsOf are curves over eps, a chart for each posterior and property (as the groups have
+// it: a mean over different ones would say nothing), and in words what they leave out.
 // Each line is over the inputs that all of its radii have, so that it can only fall because a
 // radius is larger.
 func chartsOf(records []report.Placed, names []string) (charts []chart, left []string) {
-	type key struct{ posterior, method string }
+	type key struct{ of, method string }
 	lines := map[key][]report.Placed{}
 	var order []key
+	several := slices.ContainsFunc(records, func(r report.Placed) bool {
+		return summary.PropertyOf(r.Record) != summary.PropertyOf(records[0].Record)
+	})
 	for i := range records {
 		k := key{names[i], records[i].MethodAsked()}
+		if several {
+			k.of += ", " + shown(summary.PropertyOf(records[i].Record))
+		}
 		if lines[k] == nil {
 			order = append(order, k)
 		}
@@ -58,7 +66,7 @@ func chartsOf(records []report.Placed, names []string) (charts []chart, left []s
 	for _, k := range order {
 		s, note := seriesOf(lines[k])
 		s.Method = shown(k.method)
-		c, known := at[k.posterior]
+		c, known := at[k.of]
 		switch {
 		case len(s.Points) < 2:
 		case !known && len(charts) == mostCharts || known && len(charts[c].Series) == mostSeries:
@@ -66,18 +74,18 @@ func chartsOf(records []report.Placed, names []string) (charts []chart, left []s
 		default:
 			if !known {
 				c = len(charts)
-				at[k.posterior], charts = c, append(charts, chart{Posterior: k.posterior})
+				at[k.of], charts = c, append(charts, chart{Of: k.of})
 			}
 			s.Mark = legendMark(len(charts[c].Series))
 			charts[c].Series = append(charts[c].Series, s)
 		}
 		if note != "" {
-			left = append(left, fmt.Sprintf("%s, %s: %s", k.posterior, s.Method, note))
+			left = append(left, fmt.Sprintf("%s, %s: %s", k.of, s.Method, note))
 		}
 	}
 	for i := range charts {
 		c := &charts[i]
-		c.SVG = drawCurves(fmt.Sprintf("Mean bounds against eps, posterior %s; the table below it has the numbers", c.Posterior), c.Series)
+		c.SVG = drawCurves(fmt.Sprintf("Mean bounds against eps, %s; the table below it has the numbers", c.Of), c.Series)
 	}
 	return charts, left
 }

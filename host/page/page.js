@@ -132,6 +132,8 @@
     return cell;
   };
   const plain = (c) => (i) => c.get(i);
+  // What tells the records of one input apart, for screens without room for its columns.
+  const apart = [own.kind, own.network, own.asked].filter(several);
   const columns = [
     { name: '#', label: 'order of weakness', cell: (i) => thousands(i + 1), keys: () => Float64Array.from({ length: rows }, (_, i) => i), n: true, off: true },
     { name: 'input', cell: open, head: true, keys: () => {
@@ -140,7 +142,7 @@
     } },
     { name: 'data', cell: (i) => setOf(i)?.name ?? '', keys: () => numbers(own.set), off: true, wide: true, there: data.sets.length > 1 },
     { name: 'label', cell: (i) => says('label', i), keys: () => numbers(field.label), n: true, off: true, there: several(field.label) },
-    { name: 'property', cell: (i) => says('property', i), keys: () => places(field.property), off: true, wide: true, there: several(field.property) && !field.label },
+    { name: 'property', cell: plain(own.kind), keys: () => places(own.kind), off: true, wide: true, there: several(own.kind) },
     { name: 'eps', cell: (i) => says('eps', i), keys: () => Float64Array.from({ length: rows }, (_, i) => radius(says('eps', i))), n: true, wide: true, there: several(field.eps) },
     { name: 'posterior', cell: plain(own.network), keys: () => places(own.network), off: true, wide: true, there: several(own.network) },
     { name: 'method', cell: (i) => (own.asked.get(i) === says('method', i) ? says('method', i) : own.asked.get(i) + ' (' + says('method', i) + ')'),
@@ -148,7 +150,12 @@
     { name: 'verdict', cell: chip, keys: () => places(field.verdict) },
     { name: 'p_lower', cell: (i) => (claims(i) ? shorten(says('p_lower', i), false) : '–'), keys: () => lower(), n: true },
     { name: 'p_upper', cell: (i) => shorten(says('p_upper', i), true), keys: () => numbers(field.p_upper), n: true },
-    { name: 'bounds', cell: (i) => band(says('p_lower', i), says('p_upper', i)) },
+    { name: 'bounds', cell: (i) => {
+      const cell = make('div', {}, band(says('p_lower', i), says('p_upper', i)));
+      const words = apart.map((c) => c.get(i)).join(' · ');
+      if (words) cell.append(make('div', { class: 'small-only' }, words));
+      return cell;
+    } },
   ].filter((c) => c.there !== false);
   let lowerKeys = null;
   const lower = () => (lowerKeys ??= numbers(field.p_lower));
@@ -166,7 +173,7 @@
   const text = labelled('Text', make('input', { type: 'search', autocomplete: 'off', spellcheck: 'false', placeholder: 'name, number, file, …' }));
   const contradicted = several(own.contradicted) || own.contradicted.get(0) !== '';
   const verdict = choice('Verdict', [...verdicts.map((v) => [v, v]), ...(contradicted ? [['contradicted', 'contradicted']] : [])]);
-  const chosen = [['Posterior', own.network], ['Method asked for', own.asked], ['Radius eps', field.eps], ['Data', own.set.words && data.sets.length > 1 ? { ...own.set, words: own.set.words } : undefined]]
+  const chosen = [['Posterior', own.network], ['Property', several(own.kind) && own.kind.words?.length <= 100 ? own.kind : undefined], ['Method asked for', own.asked], ['Radius eps', field.eps], ['Data', own.set.words && data.sets.length > 1 ? { ...own.set, words: own.set.words } : undefined]]
     .map(([words, c]) => ({ c, select: words === 'Data' && c ? choice(words, c.words.map((w, k) => [String(k), w === '' ? '(none)' : data.sets[Number(w)].name])) : byWords(words, c) }))
     .filter((f) => f.select);
   const from = labelled('p_lower from', make('input', { type: 'number', min: '0', max: '1', step: 'any', inputmode: 'decimal', placeholder: '0' }), 'half');

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"slices"
+	"strconv"
 	"strings"
 
 	"psafe/host/property"
@@ -21,7 +22,8 @@ type About struct {
 	PosteriorScale  string `json:"posterior_scale"`
 	Inputs          string `json:"inputs"`
 	InputsSHA256    string `json:"inputs_sha256"`
-	// Property is its kind, the word before the colon, or "property file".
+	// Property is what was asked for, without the class, which may differ from input to input
+	// (PropertyOf).
 	Property string `json:"property"`
 	// Method is the one that was asked for.
 	Method string `json:"method"`
@@ -42,7 +44,7 @@ type groups struct {
 }
 
 func (g *groups) add(r *report.Record) {
-	about := About{r.Posterior, r.PosteriorSHA256, r.PosteriorScale, r.Inputs, r.InputsSHA256, kindOf(r), r.MethodAsked(), r.Eps}
+	about := About{r.Posterior, r.PosteriorSHA256, r.PosteriorScale, r.Inputs, r.InputsSHA256, PropertyOf(r), r.MethodAsked(), r.Eps}
 	g.key = g.key[:0]
 	for _, text := range []string{about.PosteriorSHA256, about.PosteriorScale, about.InputsSHA256, about.Property, about.Method, about.Eps, r.EpsSHA256} {
 		g.key = binary.AppendUvarint(g.key, uint64(len(text)))
@@ -65,12 +67,16 @@ func (g *groups) add(r *report.Record) {
 
 var kinds = property.SpecKinds()
 
-// kindOf is the kind of a record's property; those of files have names, each its own.
-func kindOf(r *report.Record) string {
-	if kind, _, _ := strings.Cut(r.Property, ":"); slices.Contains(kinds, kind) {
-		return kind
+// PropertyOf is a record's property without the class of its input: argmax_is, margin:0.5.
+// Those of files have names, each its own, and are all "property file".
+func PropertyOf(r *report.Record) string {
+	if kind, _, _ := strings.Cut(r.Property, ":"); !slices.Contains(kinds, kind) {
+		return "property file"
 	}
-	return "property file"
+	if r.Label == nil {
+		return r.Property
+	}
+	return strings.TrimSuffix(r.Property, ":"+strconv.Itoa(*r.Label))
 }
 
 // sorted are the groups in the order of what they are about, radii by their size.
