@@ -37,6 +37,8 @@ type Options struct {
 	// not where the records say; Data is a folder where files of their names may be.
 	Points []string
 	Data   string
+	// Bases are folders that relative names in records may start from.
+	Bases []string
 	// Inputs is how many different inputs are drawn at most, the weakest first.
 	Inputs int
 	// Shape is how points of so many coordinates are drawn as images that their file has flat:
