@@ -159,7 +159,7 @@ func withImages(t *testing.T, n int) []report.Placed {
 
 // column is what the rows in sight have in a column.
 const column1 = `((name) => { const k = [...document.querySelectorAll('#table thead th')].findIndex((th) => (th.querySelector('button')?.firstChild ?? th.firstChild).textContent === name);
-	return [...document.querySelectorAll('#table tbody tr')].map((tr) => tr.cells[k].textContent.replace(/^input /, '')); })`
+	return [...document.querySelectorAll('#table tbody tr')].map((tr) => (tr.cells[k].querySelector('button') ?? tr.cells[k]).textContent.replace(/^input /, '')); })`
 
 func (b *browser) column(name string) []string {
 	b.Helper()

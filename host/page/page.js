@@ -120,6 +120,8 @@
 
   // ---- the table's columns ----
 
+  // What tells the records of one input apart, for screens without room for its columns.
+  const apart = [own.kind, own.network, own.asked].filter(several);
   const open = (i, k) => {
     const b = make('button', { type: 'button', tabindex: k === 0 ? '0' : '-1' }, nameOf(i));
     if (!says('name', i)) b.prepend(make('span', { class: 'quiet' }, 'input '));
@@ -128,12 +130,11 @@
     const cell = make('div', { class: 'input' });
     const image = canvas(i, 'thumb');
     if (image) { image.setAttribute('aria-hidden', 'true'); cell.append(image); }
-    cell.append(b);
+    const words = apart.map((c) => c.get(i)).join(' · ');
+    cell.append(words ? make('div', {}, b, make('div', { class: 'small-only' }, words)) : b);
     return cell;
   };
   const plain = (c) => (i) => c.get(i);
-  // What tells the records of one input apart, for screens without room for its columns.
-  const apart = [own.kind, own.network, own.asked].filter(several);
   const columns = [
     { name: '#', label: 'order of weakness', cell: (i) => thousands(i + 1), keys: () => Float64Array.from({ length: rows }, (_, i) => i), n: true, off: true },
     { name: 'input', cell: open, head: true, keys: () => {
@@ -150,12 +151,7 @@
     { name: 'verdict', cell: chip, keys: () => places(field.verdict) },
     { name: 'p_lower', cell: (i) => (claims(i) ? shorten(says('p_lower', i), false) : '–'), keys: () => lower(), n: true },
     { name: 'p_upper', cell: (i) => shorten(says('p_upper', i), true), keys: () => numbers(field.p_upper), n: true },
-    { name: 'bounds', cell: (i) => {
-      const cell = make('div', {}, band(says('p_lower', i), says('p_upper', i)));
-      const words = apart.map((c) => c.get(i)).join(' · ');
-      if (words) cell.append(make('div', { class: 'small-only' }, words));
-      return cell;
-    } },
+    { name: 'bounds', cell: (i) => band(says('p_lower', i), says('p_upper', i)) },
   ].filter((c) => c.there !== false);
   let lowerKeys = null;
   const lower = () => (lowerKeys ??= numbers(field.p_lower));
