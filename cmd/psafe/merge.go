@@ -73,15 +73,20 @@ func untilDone(ctx context.Context, dir, out string, stderr io.Writer) error {
 	if err := folder.CheckOut(out); err != nil {
 		return err
 	}
-	told := -1
+	told := ""
 	for pause := time.Second; ; pause = min(2*pause, mostPause) {
 		s, err := folder.Status(ctx, 1, time.Now())
 		if err != nil || s.Done == s.Tasks {
 			return err
 		}
-		if s.Done != told {
-			told = s.Done
-			fmt.Fprintf(stderr, "psafe: merge waits: %d of %d tasks have records\n", s.Done, s.Tasks)
+		line := fmt.Sprintf("%d of %d tasks have records", s.Done, s.Tasks)
+		// Of the one shard that this counts by: nothing runs now.
+		if whole := s.Shards[0]; whole.State == campaign.Broken {
+			line += "; nothing runs, and the last that did ended so: " + plain(whole.Error)
+		}
+		if line != told {
+			told = line
+			fmt.Fprintln(stderr, "psafe: merge waits:", line)
 		}
 		select {
 		case <-ctx.Done():
