@@ -59,7 +59,7 @@ var mayImport = map[string][]string{
 		"psafe/host/property", "psafe/host/report", "psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile",
 	},
 	"psafe/host/campaign": {
-		"go.yaml.in/yaml/v3", "psafe/host/certify", "psafe/host/report", "psafe/host/run",
+		"go.yaml.in/yaml/v3", "psafe/host/certify", "psafe/host/property", "psafe/host/report", "psafe/host/run",
 		"psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile",
 	},
 	"psafe/host/train": {

@@ -35,7 +35,7 @@ func runMerge(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		return errors.New("--out is missing: name a result file, as in --out results.jsonl")
 	}
 	if *wait {
-		if err := untilDone(ctx, f.Arg(0), stderr); err != nil {
+		if err := untilDone(ctx, f.Arg(0), *out, stderr); err != nil {
 			return err
 		}
 	}
@@ -62,22 +62,31 @@ func runMerge(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 // mostPause is the longest time between two looks at a campaign that others work at.
 const mostPause = 30 * time.Second
 
-// untilDone waits until all tasks of the campaign in dir have records. It looks at once, then
-// ever more rarely, and says how far they are when that has changed.
-func untilDone(ctx context.Context, dir string, stderr io.Writer) error {
+// untilDone waits until all tasks of the campaign in dir have records, which are to be written
+// to out. It looks at once, then ever more rarely, and says how far they are when that has
+// changed.
+func untilDone(ctx context.Context, dir, out string, stderr io.Writer) error {
 	folder, err := campaign.Open(dir)
 	if err != nil {
 		return err
 	}
-	told := -1
+	if err := folder.CheckOut(out); err != nil {
+		return err
+	}
+	told := ""
 	for pause := time.Second; ; pause = min(2*pause, mostPause) {
 		s, err := folder.Status(ctx, 1, time.Now())
 		if err != nil || s.Done == s.Tasks {
 			return err
 		}
-		if s.Done != told {
-			told = s.Done
-			fmt.Fprintf(stderr, "psafe: merge waits: %d of %d tasks have records\n", s.Done, s.Tasks)
+		line := fmt.Sprintf("%d of %d tasks have records", s.Done, s.Tasks)
+		// Of the one shard that this counts by: nothing runs now.
+		if whole := s.Shards[0]; whole.State == campaign.Broken {
+			line += "; nothing runs, and the last that did ended so: " + plain(whole.Error)
+		}
+		if line != told {
+			told = line
+			fmt.Fprintln(stderr, "psafe: merge waits:", line)
 		}
 		select {
 		case <-ctx.Done():

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"psafe/host/campaign"
 	"psafe/host/page"
 	"psafe/host/report"
 	"psafe/internal/outfile"
@@ -20,6 +21,7 @@ and lists all records, the contradicted and the weakest first.
 
   psafe report results.jsonl --out report.html
   psafe report a.jsonl b.jsonl --points images.gz --title "Night shift" --out report.html
+  psafe report DIR --out report.html      a campaign, with the records that it has so far
 
 Inputs are drawn if their data file is where the records say, or where --points or
 --data say, unchanged. The same files give the same bytes.`
@@ -63,6 +65,11 @@ func runReport(ctx context.Context, args []string, stdout, stderr io.Writer) err
 	})
 	if err != nil {
 		return err
+	}
+	for _, operand := range f.Args() {
+		if folder, err := campaign.Open(operand); err == nil {
+			r.Bases = append(r.Bases, folder.BaseDir())
+		}
 	}
 	inputs := append(f.Args(), r.Files(records)...)
 	if err := outfile.Refuse(r.out, inputs...); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"time"
@@ -172,7 +173,14 @@ func (r *runFlags) certify(ctx context.Context, c *campaign.Run, found *campaign
 			return nil, err
 		}
 		job.Open, job.Note, job.Progress, job.Recheck, job.Out.OmitTiming = once.open, notes, progress, &r.recheck, r.omit
-		return job.Prepare()
+		prepared, err := job.Prepare()
+		if errors.Is(err, fs.ErrNotExist) { // often the campaign's folder was moved alone
+			err = fmt.Errorf("%w, in %s, where the paths of the campaign start", err, plain(c.BaseDir()))
+		}
+		if err != nil {
+			return nil, err
+		}
+		return prepared, nil
 	}
 	defer endLate(&r.total, stderr)()
 	err = c.Certify(ctx, found)

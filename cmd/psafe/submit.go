@@ -80,7 +80,7 @@ func runSubmit(_ context.Context, args []string, stdout, stderr io.Writer) error
 	if f.Arg(0) == "slurm" {
 		text, err = s.forSlurm(dir, stderr)
 	} else {
-		text, err = s.forKubernetes(dir)
+		text, err = s.forKubernetes(dir, stderr)
 	}
 	if err != nil {
 		return err
@@ -162,6 +162,9 @@ func (s *submitFlags) forSlurm(dir string, stderr io.Writer) (string, error) {
 		if s.slurm.Program, err = os.Executable(); err != nil {
 			return "", fmt.Errorf("--psafe is missing, and the system does not say where this program is: %w", err)
 		}
+		if builtByGoRun(s.slurm.Program) {
+			return "", errors.New("--psafe is missing: go run made this program for this once, so nodes would not find it: make install, or name a psafe that they have")
+		}
 	}
 	s.slurm.Submission = s.Submission
 	text, err := s.slurm.Script()
@@ -171,7 +174,21 @@ func (s *submitFlags) forSlurm(dir string, stderr io.Writer) (string, error) {
 	return text, err
 }
 
-func (s *submitFlags) forKubernetes(dir string) (string, error) {
+// builtByGoRun says whether a program lies where go run puts one: a temporary folder or the
+// build cache. A test's lies there too, and is none.
+func builtByGoRun(program string) bool {
+	return !strings.HasSuffix(program, ".test") && slices.ContainsFunc(strings.Split(filepath.ToSlash(program), "/"), func(part string) bool { return strings.HasPrefix(part, "go-build") })
+}
+
+// fewOf names the first of several, and says how many there are.
+func fewOf(list []string) string {
+	if len(list) == 1 {
+		return list[0]
+	}
+	return fmt.Sprintf("%s and %d more", list[0], len(list)-1)
+}
+
+func (s *submitFlags) forKubernetes(dir string, stderr io.Writer) (string, error) {
 	if s.Dir == "" {
 		full, err := filepath.Abs(dir)
 		if err != nil {
@@ -186,5 +203,10 @@ func (s *submitFlags) forKubernetes(dir string) (string, error) {
 		s.Out = path.Join(s.Dir, s.Out)
 	}
 	s.kubernetes.Submission = s.Submission
-	return s.kubernetes.YAML()
+	text, err := s.kubernetes.YAML()
+	if away := s.kubernetes.Outside(); err == nil && len(away) > 0 {
+		fmt.Fprintf(stderr, "psafe: note: shards look for %s, which %s not in the volume: copy what the campaign reads beside it and plan it there, or add another volume to the Jobs\n",
+			plain(fewOf(away)), map[bool]string{true: "is", false: "are"}[len(away) == 1])
+	}
+	return text, err
 }

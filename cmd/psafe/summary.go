@@ -80,16 +80,12 @@ func eachResult(ctx context.Context, operands []string, each func(report.Placed)
 
 // eachOfCampaign calls each for the records that the attempts at a campaign have left so far.
 func eachOfCampaign(ctx context.Context, dir string, each func(report.Placed) error) error {
-	any := false
-	_, err := campaign.EachRecord(ctx, dir, func(p report.Placed) error {
-		any = true
-		return each(p)
-	})
+	holes, err := campaign.EachRecord(ctx, dir, each)
 	if _, differ := errors.AsType[*campaign.Disagreement](err); differ {
 		return &statusError{exitDifference, err}
 	}
-	if err == nil && !any {
-		return fmt.Errorf("%s: no task of the campaign has a record yet: psafe run makes them", dir)
+	if err == nil && holes != nil && holes.Missing == holes.Tasks {
+		return fmt.Errorf("%s: none of its %s has a record so far: psafe run %s makes them", dir, howMany(holes.Tasks, "task"), dir)
 	}
 	return err
 }

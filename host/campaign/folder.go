@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"sort"
 
+	"psafe/host/property"
 	"psafe/internal/infile"
 )
 
@@ -115,6 +116,27 @@ func (f *Folder) BaseDir() string {
 		return base
 	}
 	return filepath.Join(f.Dir, base)
+}
+
+// reads are the files and folders that jobs read, none of which a result may replace.
+func (f *Folder) reads() []string {
+	var list []string
+	known := map[string]bool{}
+	for _, job := range f.Jobs {
+		for _, file := range job.Files {
+			if known[file.Path] {
+				continue
+			}
+			known[file.Path] = true
+			for _, path := range property.FilesOf(file.Path) {
+				if !filepath.IsAbs(path) {
+					path = filepath.Join(f.BaseDir(), path)
+				}
+				list = append(list, path)
+			}
+		}
+	}
+	return list
 }
 
 // JobOf is the number of the job that a task belongs to.

@@ -222,10 +222,9 @@ func Merge(ctx context.Context, dir, out string, tell func(*report.Record)) erro
 	if err != nil {
 		return err
 	}
-	inputs := []string{f.Results(), filepath.Join(f.Dir, ManifestName), filepath.Join(f.Dir, TasksName)}
-	m, err := beginMerge(out, inputs)
+	m, err := f.beginMerge(out)
 	if err != nil {
-		return fmt.Errorf("--out %w", err)
+		return err
 	}
 	defer m.discard()
 	holes, written := (*Holes)(nil), 0
@@ -244,6 +243,24 @@ func Merge(ctx context.Context, dir, out string, tell func(*report.Record)) erro
 		return holes
 	}
 	return m.commit()
+}
+
+// CheckOut says why Merge could not write to out, before a long wait for what it would write.
+func (f *Folder) CheckOut(out string) error {
+	m, err := f.beginMerge(out)
+	if err == nil {
+		m.discard()
+	}
+	return err
+}
+
+// beginMerge refuses, as a result file, what is in the campaign and what its jobs read.
+func (f *Folder) beginMerge(out string) (*merging, error) {
+	m, err := beginMerge(out, append(f.reads(), f.Results(), filepath.Join(f.Dir, ManifestName), filepath.Join(f.Dir, TasksName)))
+	if err != nil {
+		return nil, fmt.Errorf("--out %w", err)
+	}
+	return m, nil
 }
 
 // merging is a result file that is being written, and the table beside it.

@@ -11,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"psafe/host/property"
 	"psafe/internal/infile"
 	"psafe/internal/nearest"
 )
@@ -111,6 +112,9 @@ func (r *specReader) read(text []byte) error {
 	if err := decoder.Decode(&document); err == io.EOF {
 		return errors.New("says nothing: begin with posteriors: [net.npz]")
 	} else if err != nil {
+		if i := slices.IndexFunc(bytes.Split(text, []byte("\n")), indentedByTab); i >= 0 {
+			return &lineError{i + 1, errors.New("a tab stands where YAML wants spaces: write spaces")}
+		}
 		return unYAML(err)
 	}
 	if err := decoder.Decode(&more); err == nil {
@@ -122,6 +126,11 @@ func (r *specReader) read(text []byte) error {
 		return err
 	}
 	return r.check()
+}
+
+// indentedByTab says whether a line begins with a tab, or with spaces and a tab.
+func indentedByTab(line []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(line, " "), []byte("\t"))
 }
 
 // unYAML is an error of the YAML reader, which often names a line: that of the mistake, or one
@@ -279,7 +288,9 @@ func (r *specReader) item(a axis, n *yaml.Node) (item, error) {
 			}
 		}
 		flag, err := r.flag(name, key, append(r.keys(), "path"))
-		if err != nil {
+		if err != nil && a.flag == "property" && slices.Contains(property.SpecKinds(), key.Value) {
+			return at(key, "%s and its value are one text: leave out the space behind the colon, and quote it: \"%s:%.40s\"", key.Value, key.Value, value.Value)
+		} else if err != nil {
 			return err
 		}
 		text, err := r.value(flag, value)

@@ -3,10 +3,12 @@ package campaign
 import (
 	"embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"text/template"
 	"unicode/utf8"
@@ -142,10 +144,14 @@ func (k Kubernetes) YAML() (string, error) {
 		return "", err
 	}
 	switch {
+	case k.Image == "":
+		return "", errors.New("--image is missing: name the image that has psafe, such as registry.example/psafe:1")
+	case k.Claim == "":
+		return "", errors.New("--claim is missing: name the PersistentVolumeClaim with the campaign's files: kubectl get pvc lists them")
 	case !imageName.MatchString(k.Image):
-		return "", fmt.Errorf("--image %.60q: name the image that has psafe, such as registry.example/psafe:1", k.Image)
+		return "", fmt.Errorf("--image %.60q is no name of an image: give one such as registry.example/psafe:1", k.Image)
 	case !dnsSubdomain.MatchString(k.Claim):
-		return "", fmt.Errorf("--claim %.60q: name the PersistentVolumeClaim with the campaign's files: kubectl get pvc lists them", k.Claim)
+		return "", fmt.Errorf("--claim %.60q is no name of a PersistentVolumeClaim, which has small letters, digits, - and . : kubectl get pvc lists them", k.Claim)
 	case k.Namespace != "" && !dnsLabel.MatchString(k.Namespace):
 		return "", fmt.Errorf("--namespace %.60q is no name of a namespace", k.Namespace)
 	case !resourceName.MatchString(k.GPUResource):
@@ -153,16 +159,39 @@ func (k Kubernetes) YAML() (string, error) {
 	case !path.IsAbs(k.Mount) || strings.Contains(k.Mount, ":") || control.MatchString(k.Mount):
 		return "", fmt.Errorf("--mount %.60q: give an absolute path in the container, without a colon", k.Mount)
 	}
-	base := filepath.ToSlash(k.Base)
-	if !path.IsAbs(base) {
-		base = path.Join(k.Dir, base)
-	}
-	for _, place := range []struct{ what, path string }{{"the campaign", k.Dir}, {"the campaign's posteriors and inputs", base}, {"--out", k.Out}} {
+	for _, place := range []struct{ what, path string }{{"the campaign", k.Dir}, {"the campaign's posteriors and inputs", k.base()}, {"--out", k.Out}} {
 		if !within(k.Mount, place.path) {
 			return "", fmt.Errorf("%s: %.80q is not in the volume, which is at %s: change --mount, or --dir, which says where in the container the campaign is", place.what, place.path, k.Mount)
 		}
 	}
 	return fill("kubernetes.yaml", k)
+}
+
+// base is the folder in the container that paths of jobs start from.
+func (k Kubernetes) base() string {
+	base := filepath.ToSlash(k.Base)
+	if path.IsAbs(base) {
+		return base
+	}
+	return path.Join(k.Dir, base)
+}
+
+// Outside are the files that jobs read from places in the container that are not in the
+// volume: the image, or what the user adds to the Jobs, has to have them.
+func (k Kubernetes) Outside() []string {
+	var list []string
+	for _, job := range k.Jobs {
+		for _, file := range job.Files {
+			place := filepath.ToSlash(file.Path)
+			if !path.IsAbs(place) {
+				place = path.Join(k.base(), place)
+			}
+			if !within(k.Mount, place) && !slices.Contains(list, place) {
+				list = append(list, place)
+			}
+		}
+	}
+	return list
 }
 
 // within says whether a path is a folder or in it.

@@ -88,6 +88,14 @@ func TestJobsAreValid(t *testing.T) {
 			for _, v := range s.violations(s[jobKind].(map[string]any), doc, "Job") {
 				t.Error(v)
 			}
+			// What clusters ask for that let no pod be more than it must.
+			if fieldOf(t, doc, append(container, "securityContext", "allowPrivilegeEscalation")...) != false || fieldOf(t, doc, append(container, "securityContext", "capabilities", "drop", 0)...) != "ALL" ||
+				fieldOf(t, doc, "spec", "template", "spec", "securityContext", "runAsNonRoot") != true || fieldOf(t, doc, "spec", "template", "spec", "securityContext", "seccompProfile", "type") != "RuntimeDefault" {
+				t.Errorf("more rights than needed: %v", doc)
+			}
+			if fieldOf(t, doc, "spec", "podFailurePolicy", "rules", 0, "action") != "Ignore" {
+				t.Errorf("a drained node counts: %v", doc)
+			}
 			// What the schema says in its descriptions only.
 			if doc["apiVersion"] != "batch/v1" || doc["kind"] != "Job" || fieldOf(t, doc, "spec", "template", "spec", "restartPolicy") != "Never" {
 				t.Errorf("%v", doc)

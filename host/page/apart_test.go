@@ -97,11 +97,11 @@ func TestArrays(t *testing.T) {
 
 // TestShares: no rounding makes more of what is safe, or hides what is not.
 func TestShares(t *testing.T) {
-	list := verdictsOf(summary.Verdicts{Safe: 99_998, Unsafe: 1, Unknown: 1}, 100_000)
+	list := verdictsOf(&summary.Result{Records: 100_000, Means: summary.Means{Verdicts: summary.Verdicts{Safe: 99_998, Unsafe: 1, Unknown: 1}}})
 	if got := list[0].Share + ", " + list[1].Share + ", " + list[2].Share; got != "99.9 %, 0.1 %, 0.1 %" {
 		t.Error(got)
 	}
-	list = verdictsOf(summary.Verdicts{Safe: 3}, 3)
+	list = verdictsOf(&summary.Result{Records: 3, Means: summary.Means{Verdicts: summary.Verdicts{Safe: 3}}})
 	if got := list[0].Share + ", " + list[1].Share; got != "100.0 %, 0.0 %" {
 		t.Error(got)
 	}

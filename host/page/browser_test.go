@@ -159,7 +159,7 @@ func withImages(t *testing.T, n int) []report.Placed {
 
 // column is what the rows in sight have in a column.
 const column1 = `((name) => { const k = [...document.querySelectorAll('#table thead th')].findIndex((th) => (th.querySelector('button')?.firstChild ?? th.firstChild).textContent === name);
-	return [...document.querySelectorAll('#table tbody tr')].map((tr) => tr.cells[k].textContent.replace(/^input /, '')); })`
+	return [...document.querySelectorAll('#table tbody tr')].map((tr) => (tr.cells[k].querySelector('button') ?? tr.cells[k]).textContent.replace(/^input /, '')); })`
 
 func (b *browser) column(name string) []string {
 	b.Helper()
@@ -393,6 +393,8 @@ func TestPhone(t *testing.T) {
 	page, _ := Make(records, Options{Inputs: 100, Title: strings.Repeat("unbreakable", 10)})
 	b := open(t, page, 375, 700)
 	is(b, `document.documentElement.scrollWidth`, 375)
+	// What a wide screen has columns for stands in each row.
+	is(b, `[...document.querySelectorAll('#table tbody tr')].every((tr) => /posterior.* · (auto|c?lbp|ibp)$/.test(tr.querySelector('.small-only').innerText))`, true)
 	b.click("#table tbody tr")
 	is(b, `document.querySelector('dialog').open`, true)
 	is(b, `document.querySelector('dialog').scrollWidth <= 375 && document.documentElement.scrollWidth <= 375`, true)

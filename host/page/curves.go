@@ -9,13 +9,14 @@ import (
 	"strings"
 
 	"psafe/host/report"
+	"psafe/host/summary"
 )
 
-// chart is the curves of one posterior.
+// chart is the curves of one posterior and property.
 type chart struct {
-	Posterior string
-	Series    []series
-	SVG       template.HTML
+	Of     string
+	Series []series
+	SVG    template.HTML
 }
 
 // series is a line of a chart: what one method was asked for, by ascending eps. Method names it,
@@ -42,20 +43,27 @@ const (
 	mostCharts = 24
 )
 
-// chartsOf are curves over eps, a chart for each posterior, and in words what they leave out.
+// chartsOf are curves over eps, a chart for each posterior and property (as the groups have
+// it: a mean over different ones would say nothing), and in words what they leave out.
 // Each line is over the inputs that all of its radii have, so that it can only fall because a
 // radius is larger.
 func chartsOf(records []report.Placed, names []string) (charts []chart, left []string) {
-	type key struct{ posterior, method, words string }
+	type key struct{ of, method, words string }
 	lines := map[key][]report.Placed{}
 	var order []key
 	variants := map[key]int{} // of a method, whose words are empty
+	several := slices.ContainsFunc(records, func(r report.Placed) bool {
+		return summary.PropertyOf(r.Record) != summary.PropertyOf(records[0].Record)
+	})
 	for i := range records {
 		r := records[i].Record
 		k := key{names[i], r.MethodAsked(), methodWords(r)}
+		if several {
+			k.of += ", " + shown(summary.PropertyOf(r))
+		}
 		if lines[k] == nil {
 			order = append(order, k)
-			variants[key{k.posterior, k.method, ""}]++
+			variants[key{k.of, k.method, ""}]++
 		}
 		lines[k] = append(lines[k], records[i])
 	}
@@ -63,10 +71,10 @@ func chartsOf(records []report.Placed, names []string) (charts []chart, left []s
 	for _, k := range order {
 		s, note := seriesOf(lines[k])
 		s.Method = shown(k.method)
-		if variants[key{k.posterior, k.method, ""}] > 1 {
+		if variants[key{k.of, k.method, ""}] > 1 {
 			s.Method = shown(k.words)
 		}
-		c, known := at[k.posterior]
+		c, known := at[k.of]
 		switch {
 		case len(s.Points) < 2:
 		case !known && len(charts) == mostCharts || known && len(charts[c].Series) == mostSeries:
@@ -74,18 +82,18 @@ func chartsOf(records []report.Placed, names []string) (charts []chart, left []s
 		default:
 			if !known {
 				c = len(charts)
-				at[k.posterior], charts = c, append(charts, chart{Posterior: k.posterior})
+				at[k.of], charts = c, append(charts, chart{Of: k.of})
 			}
 			s.Mark = legendMark(len(charts[c].Series))
 			charts[c].Series = append(charts[c].Series, s)
 		}
 		if note != "" {
-			left = append(left, fmt.Sprintf("%s, %s: %s", k.posterior, s.Method, note))
+			left = append(left, fmt.Sprintf("%s, %s: %s", k.of, s.Method, note))
 		}
 	}
 	for i := range charts {
 		c := &charts[i]
-		c.SVG = drawCurves(fmt.Sprintf("Mean bounds against eps, posterior %s; the table below it has the numbers", c.Posterior), c.Series)
+		c.SVG = drawCurves(fmt.Sprintf("Mean bounds against eps, %s; the table below it has the numbers", c.Of), c.Series)
 	}
 	return charts, left
 }

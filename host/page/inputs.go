@@ -172,6 +172,11 @@ func (o *Options) candidates(name string) []string {
 	if o.Data != "" {
 		list = append(list, filepath.Join(o.Data, base(name)))
 	}
+	for _, folder := range o.Bases {
+		if !filepath.IsAbs(name) {
+			list = append(list, filepath.Join(folder, name))
+		}
+	}
 	return append(list, name)
 }
 

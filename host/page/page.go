@@ -37,6 +37,8 @@ type Options struct {
 	// not where the records say; Data is a folder where files of their names may be.
 	Points []string
 	Data   string
+	// Bases are folders that relative names in records may start from.
+	Bases []string
 	// Inputs is how many different inputs are drawn at most, the weakest first.
 	Inputs int
 	// Shape is how points of so many coordinates are drawn as images that their file has flat:
@@ -54,6 +56,7 @@ type content struct {
 	Records, Drawn                int
 	Gaps, Contradictions, Outside []string
 	Verdicts                      []verdict
+	Counted                       []string
 	Sentences                     []sentence
 	Facts                         []fact
 	Groups                        groups
@@ -93,7 +96,7 @@ func Make(records []report.Placed, o Options) (html []byte, notes []string) {
 		Data:  template.HTML(`<script type="application/json" id="data">` + string(payload(sorted, why, inputs)) + "</script>"),
 		Title: shown(o.Title), Records: len(records), Guarantee: result.Guarantee,
 		Gaps: capped(gaps), Contradictions: capped(pairs), Outside: capped(wordsOf(result.Outside)),
-		Verdicts: verdictsOf(result.Verdicts, len(records)), Sentences: guaranteeOf(records), Facts: factsOf(records, names),
+		Verdicts: verdictsOf(result), Counted: countedOf(result), Sentences: guaranteeOf(records), Facts: factsOf(records, names),
 		Groups: groupsOf(result), Histograms: histogramsOf(records, result), Charts: charts, LeftOut: capped(left), Drawn: inputs.count(),
 	}
 	if o.Title == "" {
@@ -158,6 +161,7 @@ func payload(records []report.Placed, why []string, inputs *drawn) []byte {
 		{name: "line", of: func(i int) string { return strconv.Itoa(records[i].Line) }},
 		{name: "shell", of: func(i int) string { return shellWord(records[i].File) }},
 		{name: "asked", of: func(i int) string { return shown(records[i].MethodAsked()) }},
+		{name: "kind", of: func(i int) string { return kindOf(records[i].Record) }},
 		{name: "network", of: func(i int) string { return names[i] }},
 		{name: "contradicted", of: func(i int) string { return shown(why[i]) }},
 		{name: "set", of: func(i int) string { return numberOr(inputs.of[i]) }},
@@ -202,22 +206,39 @@ func (d *drawn) count() int {
 	return n
 }
 
-func verdictsOf(v summary.Verdicts, records int) []verdict {
+func verdictsOf(result *summary.Result) []verdict {
+	require := "what was required"
+	if len(result.Requires) == 1 {
+		require = shown(result.Requires[0].Require)
+	}
 	list := []verdict{
-		{Name: "safe", Meaning: "p_lower reaches what was required", Count: v.Safe},
-		{Name: "unsafe", Meaning: "p_upper is below it", Count: v.Unsafe},
-		{Name: "unknown", Meaning: "neither was proved", Count: v.Unknown},
+		{Name: "safe", Meaning: "p_lower is at least " + require, Count: result.Safe},
+		{Name: "unsafe", Meaning: "p_upper is below " + require, Count: result.Unsafe},
+		{Name: "unknown", Meaning: "neither was proved", Count: result.Unknown},
 	}
 	x := 0.0
 	for i := range list {
 		v := &list[i]
-		share := 100 * float64(v.Count) / float64(records)
-		tenths := v.Count * 1000 / records
+		share := 100 * float64(v.Count) / float64(result.Records)
+		tenths := v.Count * 1000 / result.Records
 		if v.Name != "safe" {
-			tenths = (v.Count*1000 + records - 1) / records
+			tenths = (v.Count*1000 + result.Records - 1) / result.Records
 		}
 		v.Share, v.X, v.Width = fmt.Sprintf("%d.%d %%", tenths/10, tenths%10), fmt.Sprintf("%.3f", x), fmt.Sprintf("%.3f", share)
 		x += share
+	}
+	return list
+}
+
+// countedOf says what the counts of verdicts are not: of inputs, or of networks.
+func countedOf(result *summary.Result) []string {
+	var list []string
+	if result.Questions < result.Records && result.NotCompared == 0 {
+		list = append(list, fmt.Sprintf("%s records are about %s different questions, because some were asked by several methods, or twice. Every record counts here.",
+			grouped(result.Records), grouped(result.Questions)))
+	}
+	if n := result.Records - result.WithPLower; n > 0 {
+		list = append(list, fmt.Sprintf("%s records are of method statistical, which claims no p_lower: none of them can be safe.", grouped(n)))
 	}
 	return list
 }

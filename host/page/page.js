@@ -120,6 +120,8 @@
 
   // ---- the table's columns ----
 
+  // What tells the records of one input apart, for screens without room for its columns.
+  const apart = [own.kind, own.network, own.asked].filter(several);
   const open = (i, k) => {
     const b = make('button', { type: 'button', tabindex: k === 0 ? '0' : '-1' }, nameOf(i));
     if (!says('name', i)) b.prepend(make('span', { class: 'quiet' }, 'input '));
@@ -128,12 +130,11 @@
     const cell = make('div', { class: 'input' });
     const image = canvas(i, 'thumb');
     if (image) { image.setAttribute('aria-hidden', 'true'); cell.append(image); }
-    cell.append(b);
+    const words = apart.map((c) => c.get(i)).join(' · ');
+    cell.append(words ? make('div', {}, b, make('div', { class: 'small-only' }, words)) : b);
     return cell;
   };
   const plain = (c) => (i) => c.get(i);
-  // kinds of property, without the class at their end, which has a column.
-  const kinds = () => new Set((field.property.words ?? field.property.texts()).map((w) => (field.label ? w.replace(/:\d+$/, '') : w)));
   const columns = [
     { name: '#', label: 'order of weakness', cell: (i) => thousands(i + 1), keys: () => Float64Array.from({ length: rows }, (_, i) => i), n: true, off: true },
     { name: 'input', cell: open, head: true, keys: () => {
@@ -142,7 +143,7 @@
     } },
     { name: 'data', cell: (i) => setOf(i)?.name ?? '', keys: () => numbers(own.set), off: true, wide: true, there: data.sets.length > 1 },
     { name: 'label', cell: (i) => says('label', i), keys: () => numbers(field.label), n: true, off: true, there: several(field.label) },
-    { name: 'property', cell: (i) => says('property', i), keys: () => places(field.property), off: true, wide: true, there: kinds().size > 1 },
+    { name: 'property', cell: plain(own.kind), keys: () => places(own.kind), off: true, wide: true, there: several(own.kind) },
     { name: 'eps', cell: (i) => says('eps', i), keys: () => Float64Array.from({ length: rows }, (_, i) => radius(says('eps', i))), n: true, wide: true, there: several(field.eps) },
     { name: 'posterior', cell: plain(own.network), keys: () => places(own.network), off: true, wide: true, there: several(own.network) },
     { name: 'method', cell: (i) => (own.asked.get(i) === says('method', i) ? says('method', i) : own.asked.get(i) + ' (' + says('method', i) + ')'),
@@ -168,7 +169,7 @@
   const text = labelled('Text', make('input', { type: 'search', autocomplete: 'off', spellcheck: 'false', placeholder: 'name, number, file, …' }));
   const contradicted = several(own.contradicted) || own.contradicted.get(0) !== '';
   const verdict = choice('Verdict', [...verdicts.map((v) => [v, v]), ...(contradicted ? [['contradicted', 'contradicted']] : [])]);
-  const chosen = [['Posterior', own.network], ['Method asked for', own.asked], ['Radius eps', field.eps], ['Data', own.set.words && data.sets.length > 1 ? { ...own.set, words: own.set.words } : undefined]]
+  const chosen = [['Posterior', own.network], ['Property', several(own.kind) && own.kind.words?.length <= 100 ? own.kind : undefined], ['Method asked for', own.asked], ['Radius eps', field.eps], ['Data', own.set.words && data.sets.length > 1 ? { ...own.set, words: own.set.words } : undefined]]
     .map(([words, c]) => ({ c, select: words === 'Data' && c ? choice(words, c.words.map((w, k) => [String(k), w === '' ? '(none)' : data.sets[Number(w)].name])) : byWords(words, c) }))
     .filter((f) => f.select);
   const from = labelled('p_lower from', make('input', { type: 'number', min: '0', max: '1', step: 'any', inputmode: 'decimal', placeholder: '0' }), 'half');

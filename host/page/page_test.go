@@ -242,6 +242,49 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+// TestProperties: records of one input that ask for different things are told apart, in the
+// table and in the charts, and the page says that they are no more inputs.
+func TestProperties(t *testing.T) {
+	records := synthetic(960)
+	twice := synthetic(960)
+	for i := range twice {
+		r := twice[i].Record
+		r.Property = fmt.Sprintf("margin:0.5:%d", *r.Label)
+		twice[i].Line += len(records)
+	}
+	page, _ := Make(append(records, twice...), Options{})
+	d := decode(t, page)
+	kinds, properties, labels := d.cells("kind"), d.cells("property"), d.cells("label")
+	count := map[string]int{}
+	for i, kind := range kinds {
+		count[kind]++
+		if kind+":"+labels[i] != properties[i] {
+			t.Fatalf("%s, label %s: %s", properties[i], labels[i], kind)
+		}
+	}
+	if len(count) != 2 || count["argmax_is"] != 960 || count["margin:0.5"] != 960 {
+		t.Errorf("%v", count)
+	}
+	for _, want := range []string{"<strong>posterior-0.npz, argmax_is</strong>", "<strong>posterior-2.npz, margin:0.5</strong>", "1\u202f920 records are about 480 different questions", "p_lower is at least 0.9</span>", "<dt>not proved</dt>"} {
+		if !bytes.Contains(page, []byte(want)) {
+			t.Errorf("no %s", want)
+		}
+	}
+	one, _ := Make(synthetic(960), Options{})
+	if !bytes.Contains(one, []byte("<strong>posterior-0.npz</strong>")) {
+		t.Error("one property is named in charts")
+	}
+	drawn := synthetic(4)
+	for i := range drawn {
+		r := drawn[i].Record
+		r.Index, r.Flags, r.Method, r.PLower, r.Log10PLower, r.Proof = i, "--method statistical", "statistical", 0, nil, nil
+	}
+	page, _ = Make(drawn, Options{})
+	if !bytes.Contains(page, []byte("4 records are of method statistical, which claims no p_lower")) || bytes.Contains(page, []byte("different questions")) {
+		t.Error("statistical records are not told")
+	}
+}
+
 // TestOutside: nothing in the page asks a network for anything, or is an inline handler.
 func TestOutside(t *testing.T) {
 	page, _ := Make(synthetic(100), Options{})

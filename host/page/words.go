@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"psafe/host/report"
@@ -89,6 +90,14 @@ func region(r *report.Record) string {
 	return words
 }
 
+// kindOf is the property as the table has it, beside the label; those of files have names.
+func kindOf(r *report.Record) string {
+	if r.Label == nil {
+		return shown(r.Property)
+	}
+	return shown(strings.TrimSuffix(r.Property, ":"+strconv.Itoa(*r.Label)))
+}
+
 // sentence is what the page says, in parts: a term that it explains, and the explanation.
 type sentence struct{ Term, Words string }
 
@@ -120,13 +129,14 @@ func guaranteeOf(records []report.Placed) []sentence {
 	list := []sentence{
 		{"P_safe", "the probability that a network drawn from the posterior gives, for every single x in T, an output in S. One drawn network has to be right on the whole region."},
 		{"T", t + "."},
-		{"S", "the outputs that are safe, such as those whose largest score is of the class of the input (argmax_is)."},
+		{"S", "the outputs that are safe, such as those whose largest score is of the input's label (argmax_is). That label was given, or is the class of the mean network: nothing here says that it is the right one."},
 		{"p_lower", "proved: P_safe is at least this. Rounded down."},
 		{"p_upper", "proved: P_safe is at most this. Rounded up; 1 says nothing."},
 		{"safe", "p_lower is at least " + orList(requires) + " (--require)."},
 		{"unsafe", "p_upper is below it."},
 		{"unknown", "neither was proved. That says nothing about the network, only that the proof falls short."},
 	}
+	list = append(list, sentence{"not proved", "anything about inputs outside of T; that the posterior is a good one; what another program computes with the same weights."})
 	if statistical > 0 {
 		list = append(list, sentence{"statistical", fmt.Sprintf("%s an interval from drawn networks too. It holds with the confidence that it names, is not certified and has no part in p_lower, p_upper or the verdict.", have(statistical, len(records)))})
 	}

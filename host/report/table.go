@@ -74,7 +74,7 @@ func (r *Record) interval() string {
 }
 
 // Summary is one line: how many records, how many of each verdict, and the mean
-// p_lower, rounded down.
+// p_lower of those that claim one, rounded down.
 func Summary(records []*Record) string { return tally(records).Summary() }
 
 // Drawn is what statistical intervals say of the verdicts' limit, for where the table that
@@ -94,7 +94,8 @@ func tally(records []*Record) *Tally {
 type Tally struct {
 	least, most           property.Exact // of the records' require
 	safe, unsafe, unknown int
-	lower                 Sum
+	n                     int
+	lower                 Sum // of those that claim one
 
 	intervals, above, below int
 	confidence              float64
@@ -102,7 +103,7 @@ type Tally struct {
 
 // Add counts a record.
 func (t *Tally) Add(r *Record) {
-	if t.lower.N() == 0 {
+	if t.n == 0 {
 		t.least, t.most, t.confidence = r.Require, r.Require, 1
 	}
 	if r.Require.Cmp(t.least) < 0 {
@@ -111,7 +112,10 @@ func (t *Tally) Add(r *Record) {
 	if r.Require.Cmp(t.most) > 0 {
 		t.most = r.Require
 	}
-	t.lower.Add(float64(r.PLower))
+	t.n++
+	if r.Method != "statistical" {
+		t.lower.Add(float64(r.PLower))
+	}
 	switch r.Verdict {
 	case "safe":
 		t.safe++
@@ -137,8 +141,11 @@ func (t *Tally) Summary() string {
 	if t.mixed() {
 		with = fmt.Sprintf("each by its own --require, from %v to %v", t.least, t.most)
 	}
-	return fmt.Sprintf("%d of %d safe %s, %d unsafe, %d unknown; mean p_lower %s",
-		t.safe, t.lower.N(), with, t.unsafe, t.unknown, FormatDown(t.lower.MeanDown(), 4))
+	mean := "mean p_lower " + FormatDown(t.lower.MeanDown(), 4)
+	if t.lower.N() == 0 {
+		mean = "no p_lower is claimed"
+	}
+	return fmt.Sprintf("%d of %d safe %s, %d unsafe, %d unknown; %s", t.safe, t.n, with, t.unsafe, t.unknown, mean)
 }
 
 // mixed says whether verdicts are against more than one limit.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"slices"
+	"strconv"
 	"strings"
 
 	"psafe/host/property"
@@ -24,7 +25,8 @@ type About struct {
 	Activations  []string `json:"activations"`
 	Inputs       string   `json:"inputs"`
 	InputsSHA256 string   `json:"inputs_sha256"`
-	// Property is its kind, the word before the colon, or "property file".
+	// Property is what was asked for, without the class, which may differ from input to input
+	// (PropertyOf).
 	Property string `json:"property"`
 	// Method is the one that was asked for.
 	Method string `json:"method"`
@@ -45,7 +47,7 @@ type groups struct {
 }
 
 func (g *groups) add(r *report.Record) {
-	about := About{r.Posterior, r.PosteriorSHA256, r.PosteriorScale, r.PosteriorSD, r.Activations, r.Inputs, r.InputsSHA256, kindOf(r), r.MethodAsked(), r.Eps}
+	about := About{r.Posterior, r.PosteriorSHA256, r.PosteriorScale, r.PosteriorSD, r.Activations, r.Inputs, r.InputsSHA256, PropertyOf(r), r.MethodAsked(), r.Eps}
 	g.key = g.key[:0]
 	for _, text := range []string{about.PosteriorSHA256, about.PosteriorScale, about.PosteriorSD, r.PosteriorSDSHA, strings.Join(about.Activations, ","),
 		about.InputsSHA256, r.Member(), about.Property, about.Method, about.Eps, r.EpsSHA256} {
@@ -69,12 +71,16 @@ func (g *groups) add(r *report.Record) {
 
 var kinds = property.SpecKinds()
 
-// kindOf is the kind of a record's property; those of files have names, each its own.
-func kindOf(r *report.Record) string {
-	if kind, _, _ := strings.Cut(r.Property, ":"); slices.Contains(kinds, kind) {
-		return kind
+// PropertyOf is a record's property without the class of its input: argmax_is, margin:0.5.
+// Those of files have names, each its own, and are all "property file".
+func PropertyOf(r *report.Record) string {
+	if kind, _, _ := strings.Cut(r.Property, ":"); !slices.Contains(kinds, kind) {
+		return "property file"
 	}
-	return "property file"
+	if r.Label == nil {
+		return r.Property
+	}
+	return strings.TrimSuffix(r.Property, ":"+strconv.Itoa(*r.Label))
 }
 
 // sorted are the groups in the order of what they are about, radii by their size.

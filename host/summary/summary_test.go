@@ -182,3 +182,22 @@ func TestBounded(t *testing.T) {
 	}
 	has(t, printed(t, r), "FURTHER GROUPS, COUNTED TOGETHER: 300", "and 9940 more groups")
 }
+
+// TestPropertyOf: what a property asks for without its class, so that margin:0.5 and margin:1
+// are two groups, and ten classes one.
+func TestPropertyOf(t *testing.T) {
+	seven := 7
+	for _, c := range []struct {
+		label    *int
+		property string
+		want     string
+	}{
+		{&seven, "argmax_is:7", "argmax_is"}, {&seven, "margin:0.5:7", "margin:0.5"}, {&seven, "margin:7:7", "margin:7"}, {&seven, "top_k:2:7", "top_k:2"},
+		{&seven, "argmax_in:17", "argmax_in:17"}, {nil, "output_box:[-1,1]", "output_box:[-1,1]"}, {nil, "argmax_is_never:3", "argmax_is_never:3"},
+		{nil, "landing gear", "property file"}, {&seven, "case:7", "property file"},
+	} {
+		if got := summary.PropertyOf(&report.Record{Label: c.label, Property: c.property}); got != c.want {
+			t.Errorf("%s: %s, want %s", c.property, got, c.want)
+		}
+	}
+}
