@@ -161,7 +161,7 @@ func TestCampaignProgress(t *testing.T) {
 func TestCampaignWithoutRecords(t *testing.T) {
 	dir := smallCampaign(t)
 	for _, args := range [][]string{{"summary", dir}, {"report", dir, "--out", filepath.Join(t.TempDir(), "r.html")}} {
-		if e := signalled(t, 0, args); e.status != exitUsage || !strings.HasPrefix(e.text, "psafe: "+dir+": no task of the campaign has a record yet") || strings.Count(e.text, "\n") != 1 {
+		if e := signalled(t, 0, args); e.status != exitUsage || !strings.HasPrefix(e.text, "psafe: "+dir+": none of its 120 tasks has a record so far: ") || strings.Count(e.text, "\n") != 1 {
 			t.Errorf("%s: %+v", args[0], e)
 		}
 	}
