@@ -135,7 +135,7 @@ func OpenInfo(info Info, precision bound.Precision, opts Options) (*Device, erro
 // the compiler better than a loop over work-items.
 func shapeFor(info *Info, p bound.Precision) kernels.Shape {
 	if info.IsGPU() {
-		return kernels.Shape{Lanes: 1, Local: 64, Run: 1}
+		return kernels.OnGPU
 	}
 	lanes := info.VectorFloat
 	if p == bound.Float64 {

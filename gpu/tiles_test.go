@@ -12,7 +12,7 @@ import (
 )
 
 // onGPUs is the shape of programs for GPUs, which alone have tiled kernels.
-var onGPUs = kernels.Shape{Lanes: 1, Local: 64, Run: 1}
+var onGPUs = kernels.OnGPU
 
 // tileShape is a product for the tiled kernels: items of perBox items a weight box
 // (pairs of item and row in back-substitution), a sum of length terms, and outputs

@@ -54,6 +54,9 @@ type Shape struct {
 	Run int
 }
 
+// OnGPU is how programs for GPUs are cut: work-items are the lanes.
+var OnGPU = Shape{Lanes: 1, Local: 64, Run: 1}
+
 // Options are the build options for a shape: BaseOptions and the shape's values.
 func (s Shape) Options() string {
 	o := fmt.Sprintf("%s -DVW=%d -DLOCAL=%d -DEW=%d", BaseOptions, s.Lanes, s.Local, s.Run)
