@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	amdFloat  = regexp.MustCompile(`^v_(pk_)?(add|sub|subrev|mul|max|min|fma|mac|fmac|mad)(_legacy)?_f(32|64)|^v_(cmpx?_\w+_f(32|64)|cndmask_b32)`)
+	amdFloat  = regexp.MustCompile(`^v_(pk_)?(add|sub|subrev|mul|max3?|min3?|fma|mac|fmac|mad)(_legacy)?_f(32|64)|^v_(cmpx?_\w+_f(32|64)|cndmask_b32)`)
 	amdFused  = regexp.MustCompile(`^v_(pk_)?(fma|mac|fmac|mad|fmamk|fmaak|madmk|madak)(_mix\w*|_legacy)?_f(32|64)`)
 	amdMemory = regexp.MustCompile(`^(global|flat|buffer|scratch|ds|s_load|s_buffer)_`)
 )
@@ -72,7 +72,7 @@ func readAMD(text string, b build) (all []code, err error) {
 		}
 		c.registers, c.scalar = m[".vgpr_count:"], m[".sgpr_count:"]
 		c.local, c.private = m[".group_segment_fixed_size:"], m[".private_segment_fixed_size:"]
-		c.spills = m[".vgpr_spill_count:"] + m[".sgpr_spill_count:"]
+		c.spills = m[".vgpr_spill_count:"]
 	}
 	return all, s.Err()
 }

@@ -76,8 +76,8 @@ func faults(all []code, limits map[string]limit) (found []string) {
 		if c.spills > 0 {
 			bad("%d registers spilled", c.spills)
 		}
-		if c.waves < leastWaves {
-			bad("%d registers: %d waves, below %d", c.registers, c.waves, leastWaves)
+		if least := leastWaves(c.build); c.waves < least {
+			bad("%d registers: %d waves, below %d", c.registers, c.waves, least)
 		}
 		want, ok := limits[c.name()]
 		if !ok {
@@ -92,5 +92,12 @@ func faults(all []code, limits map[string]limit) (found []string) {
 	return found
 }
 
-// leastWaves is the budget of registers: so many waves must fit, or loads wait.
-const leastWaves = 2
+// leastWaves is the budget of registers: so many waves must find room, so that one
+// computes while another waits for memory. In double gfx900 takes 16 times as long for
+// arithmetic as in float, which one wave keeps busy.
+func leastWaves(b build) int {
+	if b == (build{"gfx900", true}) {
+		return 1
+	}
+	return 2
+}

@@ -5,8 +5,8 @@
 // Clang compiles all kernels as GPUs get them, in both precisions, for each of targets.
 // Faults of a kernel end the program with status 1: a fused multiply-add, subnormal
 // numbers flushed, private memory, spilled registers, fewer waves than its budget, or
-// more registers or instructions than limits.txt allows. What is wrong here is wrong
-// on no device that passes the self-test, only slow, but for the first two.
+// more registers or instructions than limits.txt allows. But for the first two, which
+// the self-test would refuse, they make a kernel slow and not wrong.
 //
 // -update writes limits.txt anew, -markdown prints the table as docs/measurements.md
 // has it, -keep leaves the assembly in a folder. Without clang 15 and libclc 15 there

@@ -25,7 +25,8 @@ const (
 
 // readPTX takes PTX apart. NVIDIA's assembler, which gives the registers out, is not
 // there; instead registers counts those that are live at the same time where the most
-// are, which it needs at least, in this order of instructions, and waves what follows.
+// are, in this order of instructions, and waves what follows. Arguments and constants
+// do not count: instructions read them where they are.
 func readPTX(text string, b build) (all []code, err error) {
 	var c *code
 	var list []instr
@@ -44,7 +45,7 @@ func readPTX(text string, b build) (all []code, err error) {
 			basic := blocks(list, labels)
 			c.size, c.loops = len(list), innerLoops(basic)
 			c.registers = liveMost(basic)
-			c.waves = min(ptxRegisters/(32*max(up(c.registers, 8)*8, 32)), 12)
+			c.waves = min(ptxRegisters/(32*max(up(c.registers, 8)*8, 32)), 16)
 			c = nil
 		case strings.HasPrefix(trimmed, "."):
 			if m := ptxArray.FindStringSubmatch(line); m != nil {
@@ -128,8 +129,24 @@ func width(register string) int {
 	return 1
 }
 
+// free are the registers that hold an argument or a constant and nothing else.
+func free(all []block) map[string]bool {
+	is := map[string]bool{}
+	for _, b := range all {
+		for _, in := range b.instrs {
+			for _, r := range in.defs {
+				_, again := is[r]
+				constant := strings.HasPrefix(in.name, "ld.param") || strings.HasPrefix(in.name, "mov.") && len(in.uses) == 0
+				is[r] = constant && !again
+			}
+		}
+	}
+	return is
+}
+
 // liveMost is the largest number of 32-bit registers whose values are needed later.
 func liveMost(all []block) int {
+	free := free(all)
 	in := make([]map[string]bool, len(all)) // live where a block begins
 	most := 0
 	for changed := true; changed; {
@@ -137,7 +154,7 @@ func liveMost(all []block) int {
 		for i := len(all) - 1; i >= 0; i-- {
 			live, size := map[string]bool{}, 0
 			add := func(r string) {
-				if !live[r] {
+				if !live[r] && !free[r] {
 					live[r] = true
 					size += width(r)
 				}
