@@ -137,8 +137,8 @@ func arithmetic[T bound.Real](d *Device) error {
 		{"a * b", func(a, b, _ T) T { return T(a * b) }},
 		{"a * b + c in two roundings", func(a, b, c T) T { return T(a*b) + c }},
 		{"down(a * b)", func(a, b, _ T) T { x := T(a * b); return x - (T(phi*max(x, -x)) + eta) }},
-		{"min(a * b, a * c)", func(a, b, c T) T { return min(T(a*b), T(a*c)) + 0 }},
-		{"max(a * b, a * c)", func(a, b, c T) T { return max(T(a*b), T(a*c)) + 0 }},
+		{"min(a * b, a * c)", func(a, b, c T) T { return min(T(a*b), T(a*c)) }},
+		{"max(a * b, a * c)", func(a, b, c T) T { return max(T(a*b), T(a*c)) }},
 	} {
 		got := make([]float64, n)
 		if err := d.Read(got, out[k]); err != nil {
@@ -146,7 +146,8 @@ func arithmetic[T bound.Real](d *Device) error {
 		}
 		for i := range got {
 			want := float64(op.f(T(a[i]), T(b[i]), T(c[i])))
-			if math.Float64bits(got[i]) != math.Float64bits(want) && want == want {
+			eitherZero := k >= 5 && got[i] == 0 && want == 0 // round.cl, least
+			if math.Float64bits(got[i]) != math.Float64bits(want) && want == want && !eitherZero {
 				return d.distrust("self-test", "computes %s = %x for a = %x, b = %x, c = %x in %v, not %x%s: psafe refuses it",
 					op.text, got[i], a[i], b[i], c[i], d.precision, want, diagnosis(d.precision, got[i], want))
 			}

@@ -3,7 +3,7 @@
 
    Purpose. For each i: a + b, a - b, a * b, a * b + c (rounded twice: a compiler
    that contracts is found here), down(a * b), and the smaller and the larger of a * b
-   and a * c, plus 0, as of two zeros either may come.
+   and a * c (of two zeros either).
 
    Decomposition. Task t owns the VW numbers i = t * VW + lane. */
 
@@ -22,6 +22,6 @@ KERNEL void selftest(__global real *sum, __global real *difference, __global rea
     storeUpTo(x * y, product + i, n - i);
     storeUpTo(x * y + z, twice + i, n - i);
     storeUpTo(down(x * y), below + i, n - i);
-    storeUpTo(min4(x, x, y, z) + R(0.0), smaller + i, n - i);
-    storeUpTo(max4(x, x, y, z) + R(0.0), larger + i, n - i);
+    storeUpTo(min4(x, x, y, z), smaller + i, n - i);
+    storeUpTo(max4(x, x, y, z), larger + i, n - i);
 }
