@@ -19,7 +19,7 @@
    affineshared  TI > 1: each end-point is used TI times, arithmetic is the limit,
                  and the sums of max|w| are the same for all
    affinetiles   the same in local memory, for GPUs: affinetiles.cl
-   affinewide    items by themselves on a CPU, see affineStream: each end-point is
+   affinewide    items by themselves on a CPU only, see affineStream: each end-point is
                  used once and memory is the limit
 
    No weight is NaN: what makes intervals turns NaN into an infinity.

@@ -7,25 +7,27 @@
    Decomposition. A work-group owns SIDE items of one weight box and SIDE outputs
    (tiles.cl):
      task t = (box * groups + group) * tiles + tile
-     items   p = box * perBox + group * SIDE + y + BESIDE u, kept below
+     items   p = box * perBox + group * SIDE + y + GROUP_Y u, kept below
              (box+1) * perBox and P
-     outputs i = tile * SIDE + x + BESIDE v, kept below out
-   y = number / BESIDE and x = number % BESIDE of the work-item, u, v < MICRO.
+     outputs i = tile * SIDE + x + GROUP_X v, kept below out
+   y = number / GROUP_X and x = number % GROUP_X of the work-item, u < MICRO_Y,
+   v < MICRO_X.
    Weights of a stage are columns, inputs rows, lower and upper ends of both are
    staged. Each work-item adds up the sums of max|w| of its outputs for itself. The
-   largest max|z| of a block and item is found by two work-items, each looking at
-   every second input of the staged rows.
+   largest max|z| of a block and item is found by four work-items, each looking at
+   every fourth input of the staged rows.
 
    Counts, for a term (one j, item and output: 2 multiply-adds) of a full tile:
                                affineshared            affinetiles
-     global loads              (2 + 2 TI) / TI = 2.25  4 SIDE / SIDE^2 = 0.125
-     local loads               none                    4 MICRO / MICRO^2 = 1
-     numbers in registers      about 70 (5 TI sums)    about 110 (5 MICRO^2 sums)
-   with about 7 operations of arithmetic a term if nonNeg, 17 if not. The loads of z
+     global loads              (2 + 2 TI) / TI = 2.5   4 SIDE / SIDE^2 = 0.125
+     local loads               none                    (2 MICRO_X + 2 MICRO_Y) / RESULTS = 1.5
+     sums in registers         5 TI = 20               5 RESULTS = 40
+   with 7 operations of arithmetic a term if nonNeg, 13 if not (4 products, 6 times min
+   or max, 2 sums and a share of norm). What compilers make of it: make gpucode. The loads of z
    by affineshared are the same for all work-items, so they cost an instruction each
    but little bandwidth.
-   Local memory: 2 SIDE PITCH + 2 STAGE SIDE + GROUP numbers, 8.5 KiB in float,
-   17 KiB in double, of the 32 KiB that OpenCL 1.2 promises.
+   Local memory: 2 SIDE PITCH + 2 STAGE SIDE + GROUP numbers, 8.8 KiB in float,
+   9.5 KiB in double, of the 32 KiB that OpenCL 1.2 promises.
 
    Index formulas: w[(b * in + j) * out + i], z[x * in + j], pre[p * out + i].
 

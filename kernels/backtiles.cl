@@ -6,10 +6,11 @@
    Decomposition. A work-group owns SIDE columns, which are rows of all items of one
    weight box one after another, and SIDE inputs (tiles.cl):
      task t = (box * jTiles + jTile) * chunks + chunk
-     columns  q = chunk * SIDE + y + BESIDE u of the box: item box * perBox + q / rows,
+     columns  q = chunk * SIDE + y + GROUP_Y u of the box: item box * perBox + q / rows,
               row q % rows; those beyond the box's items repeat the last
-     inputs   j = jTile * SIDE + x + BESIDE v, kept below in
-   y = number / BESIDE and x = number % BESIDE of the work-item, u, v < MICRO.
+     inputs   j = jTile * SIDE + x + GROUP_X v, kept below in
+   y = number / GROUP_X and x = number % GROUP_X of the work-item, u < MICRO_Y,
+   v < MICRO_X.
    Coefficients of a stage are columns, weights rows: lower and upper ends of SIDE
    inputs, and in the groups of jTile 0 the biases as row SIDE. There the first SIDE
    work-items also compute c, of a column each, from the coefficients that are staged
@@ -18,20 +19,20 @@
    Counts, for a term (one i, column and input: 1 multiply-add, 2 with wantHi) of a
    full tile:
                                backsubstitute          backtiles
-     global loads              (1 + 2 TJ) / TJ = 2.1   3 SIDE / SIDE^2 = 0.094
-     local loads               none                    3 MICRO / MICRO^2 = 0.75
-     numbers in registers      30; 50 with wantHi      60; 95 with wantHi
+     global loads              (1 + 2 TJ) / TJ = 2.25  3 SIDE / SIDE^2 = 0.094
+     local loads               none                    (MICRO_Y + 2 MICRO_X) / RESULTS = 1
+     sums in registers         8; 16 with wantHi       16; 32 with wantHi
    with about 3 operations of arithmetic a term, 6 with wantHi. The weights that
    backsubstitute loads are the same for all work-items beside each other, so they
    cost an instruction each but little bandwidth.
-   Local memory: 2 (SIDE + 1) PITCH + STAGE SIDE numbers, 6.4 KiB in float, 12.8 KiB in
+   Local memory: 2 (SIDE + 1) PITCH + STAGE SIDE numbers, 6.4 KiB in float, 6.7 KiB in
    double, of the 32 KiB that OpenCL 1.2 promises.
 
    Index formulas: a[(p * out + i) * rows + r], w[(b * in + j) * out + i],
    s[(p * in + j) * rows + r].
 
    Assumptions: those of backsubstitute. A work-item skips an i where its
-   coefficients are all 0; those of 32 work-items are 16 columns, so dead
+   coefficients are all 0; those of 32 work-items are 8 columns, so dead
    neurons cost next to nothing where an item has many rows. */
 
 #pragma OPENCL FP_CONTRACT OFF

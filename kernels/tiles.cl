@@ -8,7 +8,7 @@
    registers: work-item (y, x) has those at y + GROUP_Y u and x + GROUP_X v. The index
    of summation goes in stages of STAGE: the group copies both operands' part of a
    stage to local memory, waits, computes, waits. A block of the order of summation
-   is two stages, so sums are closed after every second stage, and the bits are
+   is two stages (four in double), after which the sums are closed, and the bits are
    those of the register tiles.
 
    All of a stage's numbers are loaded before the first is stored, so that a work-item
@@ -32,10 +32,11 @@
    banks, and up to eight reads meet in one.
 
    Why 128 work-items and 32 x 32 results: a work-item with 4 x 2 results of affine
-   has 40 sums, so it fits into 128 registers in double too, and at least two waves (AMD)
-   or four warps (NVIDIA) into each SIMD, which wait for memory in turn. 4 x 4 results
-   take a third fewer loads from local memory, which do not limit, and up to 256
-   registers and more; GPUs have 255 (make gpucode counts them). Larger tiles, 64 x 64,
+   has 40 sums and takes 103 to 160 registers, so that two waves or three warps at least
+   find room in each SIMD and wait for memory in turn (make gpucode counts them; only
+   gfx900 in double has room for one). 4 x 4 results take a third fewer loads from local
+   memory, which do not limit, and spilled registers. Stages are shorter in double, so
+   that a group takes as much local memory as in float. Larger tiles, 64 x 64,
    would halve the loads from global memory, which limit neither, but layers of some
    hundred neurons for some hundred items are a few dozen tiles of 32 x 32, and a
    quarter of that would leave most of a GPU without work. */

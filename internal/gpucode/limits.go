@@ -1,13 +1,17 @@
 package main
 
 import (
+	_ "embed"
 	"fmt"
 	"strconv"
 	"strings"
 )
 
-// limitsFile is read from the module's folder.
+// limitsFile is where -update, in the module's folder, writes.
 const limitsFile = "internal/gpucode/limits.txt"
+
+//go:embed limits.txt
+var limitsText string
 
 const limitsHead = `# What kernels may take on GPUs, as clang 15.0.6 compiles them: registers at most, waves at
 # least, instructions at most, and those of all inner loops that compute together at most.

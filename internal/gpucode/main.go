@@ -48,11 +48,7 @@ func run(update, markdown bool, keep string) (status int, err error) {
 	if update {
 		return 0, os.WriteFile(limitsFile, []byte(writeLimits(all)), 0o644)
 	}
-	text, err := os.ReadFile(limitsFile)
-	if err != nil {
-		return 2, err
-	}
-	limits, err := readLimits(string(text))
+	limits, err := readLimits(limitsText)
 	if err != nil {
 		return 2, fmt.Errorf("%s: %w", limitsFile, err)
 	}
