@@ -35,7 +35,7 @@ var tileMutants = []struct{ what, file, old, new string }{
 	{"row of another column", "backtiles", "a + p * out * rows + r", "a + p * out * rows"},
 	{"one live row decides", "backtiles", "live |= a[u]", "live = a[u]"},
 	{"biases swapped", "backtiles", "wl[SIDE * PITCH + i] : wh[SIDE * PITCH + i]", "wh[SIDE * PITCH + i] : wl[SIDE * PITCH + i]"},
-	{"nothing behind the end of rows", "tiles", "copy[k] = j < n ? x : R(0.0);", "copy[k] = x;"},
+	{"no zeros behind the end of columns", "tiles", "stride];\n        copy[k] = j < n ? x : R(0.0);", "stride];\n        copy[k] = x;"},
 	{"bias of another column", "backtiles", "v[i * SIDE + get_local_id(0)]", "v[i * SIDE]"},
 }
 
