@@ -22,8 +22,9 @@ have_opencl || want+=(pocl-opencl-icd ocl-icd-libopencl1)
 command -v oclgrind >/dev/null 2>&1 || want+=(oclgrind)
 command -v cc >/dev/null 2>&1 || want+=(gcc libc6-dev)
 have_gpucode() { command -v clang-15 >/dev/null 2>&1 && [ -e /usr/lib/clc/amdgcn--amdhsa.bc ] && [ -e /usr/lib/clc/nvptx64--nvidiacl.bc ]; }
+have_rusticl() { [ -e /etc/OpenCL/vendors/rusticl.icd ] && ldconfig -p 2>/dev/null | grep -q libRusticlOpenCL; }
 [ "${1:-}" != deep ] || have_gpucode || want+=(clang-15 libclc-15)
-[ "${1:-}" != deep ] || [ -e /etc/OpenCL/vendors/rusticl.icd ] || want+=(mesa-opencl-icd)
+[ "${1:-}" != deep ] || have_rusticl || want+=(mesa-opencl-icd)
 if [ ${#want[@]} -gt 0 ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
   echo "installing ${want[*]}"
   export DEBIAN_FRONTEND=noninteractive
@@ -37,7 +38,7 @@ command -v cc >/dev/null 2>&1 || echo "SKIPPED tests with a fake OpenCL library 
 has_python numpy || echo "SKIPPED tests of python/psafe_export.py: no Python with NumPy (install python3-numpy)"
 [ "${1:-}" != deep ] || has_python torch || echo "SKIPPED tests with torch: install python3-torch"
 [ "${1:-}" != deep ] || have_gpucode || echo "SKIPPED code for GPUs: install clang-15 and libclc-15"
-[ "${1:-}" != deep ] || [ -e /etc/OpenCL/vendors/rusticl.icd ] || echo "SKIPPED Rusticl: install mesa-opencl-icd"
+[ "${1:-}" != deep ] || have_rusticl || echo "SKIPPED Rusticl: install mesa-opencl-icd"
 data=${PSAFE_SHARED:-../shared}/data
 [ -d "$data" ] || echo "SKIPPED tests on released posteriors: no $data (set PSAFE_SHARED, and PSAFE_DATA to its data)"
 exit 0

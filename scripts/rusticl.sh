@@ -4,8 +4,8 @@
 set -u
 
 icd=/etc/OpenCL/vendors/rusticl.icd
-if [ ! -f "$icd" ]; then
-  echo "SKIPPED Rusticl: no $icd (apt install mesa-opencl-icd)"
+if [ ! -f "$icd" ] || ! ldconfig -p | grep -q libRusticlOpenCL; then # a package removed leaves the file
+  echo "SKIPPED Rusticl: no $icd with its library (apt install mesa-opencl-icd)"
   exit 0
 fi
 export RUSTICL_ENABLE=llvmpipe OCL_ICD_VENDORS=$icd PSAFE_REQUIRE_OPENCL=1 CGO_ENABLED=0
