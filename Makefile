@@ -4,19 +4,20 @@ GO          ?= go
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PLATFORMS   ?= linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
-.PHONY: test deep build deps deps-deep format vet lint cross unit unit-deep race simd bench mutants fuzz cover testdata paper
+.PHONY: test deep build deps deps-deep format vet lint cross unit unit-deep race simd gpucode rusticl bench mutants fuzz cover testdata paper
 
 # What every change must pass: at most four minutes on two cores. Tests do a tenth of
 # their random cases and a chosen few of the others (internal/testscale). Left to make
 # deep altogether: TestPaperQuick (all experiments of psafe paper), TestOclgrind/optimised
-# and /unoptimised, the race detector, the SIMD build, the other platforms, the mutants
-# (that their tables apply is tested here too), make release-check.
+# and /unoptimised, the race detector, the SIMD build, the code for GPUs, the second OpenCL
+# driver, the other platforms, the mutants (that their tables apply is tested here too),
+# make release-check.
 test:
 	@for s in deps format vet lint unit; do scripts/timed.sh "make test" $$s $(MAKE) --no-print-directory $$s || exit 1; done
 	@echo "make test: passed"
 
 # Everything there is, with all cases, before a release.
-DEEP = deps-deep format vet lint cross unit-deep race simd $(shell grep -o '^release-check' Makefile) mutants
+DEEP = deps-deep format vet lint cross unit-deep race simd gpucode rusticl $(shell grep -o '^release-check' Makefile) mutants
 deep:
 	@for s in $(DEEP); do scripts/timed.sh "make deep" $$s $(MAKE) --no-print-directory $$s || exit 1; done
 	@echo "make deep: passed"
@@ -66,6 +67,14 @@ race:
 simd:
 	@if [ "$$($(GO) env GOARCH)" = amd64 ]; then CGO_ENABLED=0 PSAFE_DEEP=1 GOEXPERIMENT=simd $(GO) test -timeout 12h ./fallback; \
 	else echo "SKIPPED simd: only on amd64"; fi
+
+# What clang makes of the kernels for four GPUs, held to internal/gpucode/limits.txt.
+gpucode:
+	CGO_ENABLED=0 $(GO) run ./internal/gpucode
+
+# Devices, crosscheck and the tiled kernels on a second OpenCL driver.
+rusticl:
+	@GO="$(GO)" scripts/rusticl.sh
 
 bench:
 	CGO_ENABLED=0 $(GO) test -run '^$$' -bench . ./fallback ./gpu ./host/measure

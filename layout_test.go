@@ -100,6 +100,7 @@ var mayImport = map[string][]string{
 	"psafe/internal/outfile":   {},
 	"psafe/internal/testscale": {},
 	"psafe/internal/mutants":   {},
+	"psafe/internal/gpucode":   {"psafe/kernels"},
 	"psafe/internal/release":   {},
 	"psafe/python":             {},
 	"psafe/testdata":           {},

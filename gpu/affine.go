@@ -14,7 +14,7 @@ func (d *Device) Affine(a bound.Affine) error { return d.affine(d.affineKernel(a
 // nothing, and then by the number of outputs. All give the same bits.
 func (d *Device) affineKernel(a bound.Affine) string {
 	switch lanes := d.shape.Lanes; {
-	case d.tiles(a.PerBox, a.Out):
+	case d.tiles(a.PerBox, a.Out, a.In*a.Out, a.Inputs*a.In):
 		return "affinetiles"
 	case a.PerBox >= 3:
 		return "affineshared"

@@ -9,7 +9,7 @@ var _ = wraps("backsubstitute", "backtiles")
 
 // BackSubstitute is defined in bound.BackSubstitute.
 func (d *Device) BackSubstitute(a bound.BackSubstitute) error {
-	if d.tiles(a.PerBox*a.R, a.In) {
+	if d.tiles(a.PerBox*a.R, a.In, a.In*a.Out) {
 		return d.backSubstitute("backtiles", a)
 	}
 	return d.backSubstitute("backsubstitute", a)

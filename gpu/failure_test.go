@@ -102,3 +102,12 @@ func TestProfile(t *testing.T) {
 		t.Errorf("drawbox: %+v", k)
 	}
 }
+
+// TestTooManyTasks: tasks that cannot be numbered in 32 bits ask for smaller batches.
+func TestTooManyTasks(t *testing.T) {
+	d := open(t, devices(t)[0], bound.Float32, Options{untested: true})
+	err := d.launch("benchcopy", mostTasks+1, work{}, (*array)(nil), (*array)(nil))
+	if !IsOutOfMemory(err) || IsDeviceLost(err) {
+		t.Errorf("%v", err)
+	}
+}

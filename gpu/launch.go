@@ -53,6 +53,10 @@ func (l *launched) init(d *Device) (err error) {
 // must read and write at least once, operations of the definition.
 type work struct{ bytes, flops int64 }
 
+// mostTasks is how many tasks a launch can have: kernels number them in 32 bits, and
+// groups are filled up.
+const mostTasks = math.MaxUint32 - 1024
+
 // launch enqueues a kernel over tasks 0 .. tasks-1, which are work-items or, in tiled
 // kernels, work-groups, with the arguments of its manifest. Mistakes in number or kind of arguments panic.
 func (d *Device) launch(name string, tasks int, w work, args ...any) error {
@@ -61,6 +65,9 @@ func (d *Device) launch(name string, tasks int, w work, args ...any) error {
 	}
 	if tasks <= 0 {
 		return nil
+	}
+	if tasks > mostTasks {
+		return d.fail(name, &Error{Op: name, Err: fmt.Errorf("%d tasks are more than can be numbered: use smaller batches", tasks), outOfMemory: true})
 	}
 	if len(d.launched.names) == kernels.Receipts {
 		if err := d.Finish(); err != nil {
@@ -79,7 +86,7 @@ func (d *Device) launch(name string, tasks int, w work, args ...any) error {
 			return d.fail(name, err)
 		}
 	}
-	for i, a := range []any{uint64(tasks), l.ring, l.next} {
+	for i, a := range []any{uint32(tasks), l.ring, l.next} {
 		if err := k.compiled.SetArg(len(args)+i, a); err != nil {
 			return d.fail(name, err)
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 // onGPUs is the shape of programs for GPUs, which alone have tiled kernels.
-var onGPUs = kernels.Shape{Lanes: 1, Local: 64, Run: 1}
+var onGPUs = kernels.OnGPU
 
 // tileShape is a product for the tiled kernels: items of perBox items a weight box
 // (pairs of item and row in back-substitution), a sum of length terms, and outputs
@@ -21,10 +21,10 @@ type tileShape struct{ items, perBox, terms, outputs int }
 
 // tileShapes are one tile and several, full ones and partial ones in each direction,
 // boxes in several tiles, last boxes with fewer items, tiles of which the last box
-// has none, and sums that end in each stage of a block.
+// has none, and sums that end in each stage of a block (stages have 16 terms, or 8).
 var tileShapes = []tileShape{
 	{1, 1, 1, 1}, {32, 32, 32, 32}, {33, 33, 33, 33}, {31, 31, 31, 31}, {64, 32, 64, 64},
-	{77, 40, 17, 37}, {70, 33, 48, 65}, {5, 2, 49, 3}, {97, 65, 15, 40}, {13, 5, 65, 70}, {41, 40, 16, 33},
+	{77, 40, 17, 37}, {70, 33, 48, 65}, {5, 2, 49, 3}, {97, 65, 15, 40}, {13, 5, 65, 70}, {41, 40, 16, 33}, {33, 5, 8, 9}, {7, 7, 24, 34}, {6, 3, 57, 2},
 }
 
 // tileCase is one operation on data of the test's own.

@@ -16,7 +16,7 @@ INLINE vec relu(vec t) { return goMax(t, VEC(R(0.0))); }
 
 KERNEL void activate(__global real *zLo, __global real *zHi, const __global real *lo,
                      const __global real *hi, const int kind, const real slopeLo, const real slopeHi,
-                     const int n, const ulong tasks, __global uint *receipts, const uint receipt) {
+                     const int n, const uint tasks, __global uint *receipts, const uint receipt) {
     TASK(t, tasks)
     const int i0 = (int)t * EW * VW;
     for (int i = i0; i < min(i0 + EW * VW, n); i += VW) {

@@ -19,7 +19,7 @@
    affineshared  TI > 1: each end-point is used TI times, arithmetic is the limit,
                  and the sums of max|w| are the same for all
    affinetiles   the same in local memory, for GPUs: affinetiles.cl
-   affinewide    items by themselves on a CPU, see affineStream: each end-point is
+   affinewide    items by themselves on a CPU only, see affineStream: each end-point is
                  used once and memory is the limit
 
    No weight is NaN: what makes intervals turns NaN into an infinity.
@@ -43,12 +43,11 @@
 #define TO_WIDE 32
 #if VW == 1
 #define TO_SHARED 1
-#define TI_SHARED 8
+#define TI_SHARED 4
 #else
 #define TO_SHARED 2
 #define TI_SHARED 5
 #endif
-#define TO_TI_MAX 10
 
 #define AFFINE_ARGS                                                               \
     __global real *preLo, __global real *preHi, __global real *mag,               \
@@ -76,85 +75,78 @@ INLINE void affineFinish(__global real *preLo, __global real *preHi, __global re
 INLINE void affineTile(const int TO, const int TI, const int NONNEG, const size_t t, AFFINE_ARGS) {
     const int tiles = (out + TO * VW - 1) / (TO * VW), groups = (perBox + TI - 1) / TI;
 #if VW == 1
-    const int i0 = (int)(t % tiles) * TO * VW, group = (int)(t / tiles % groups);
+    const int i0 = (int)modulo(t, tiles) * TO * VW, group = (int)modulo(quotient(t, tiles), groups);
 #else
-    const int i0 = (int)(t / groups % tiles) * TO * VW, group = (int)(t % groups);
+    const int i0 = (int)modulo(quotient(t, groups), tiles) * TO * VW, group = (int)modulo(t, groups);
 #endif
-    const size_t box = t / tiles / groups;
+    const size_t box = quotient(quotient(t, tiles), groups);
     const int p0 = (int)(box * perBox) + group * TI;
     const int pEnd = (int)min((size_t)items, (box + 1) * perBox);
-    size_t zAt[TO_TI_MAX];
-    UNROLL
-    for (int k = 0; k < TI; k++) {
-        zAt[k] = (size_t)(min(p0 + k, pEnd - 1) % inputs) * in;
+    size_t zAt[TI_SHARED], x = modulo(p0, inputs); /* of item min(p0 + k, pEnd - 1) */
+    EACH(k, TI, TI_SHARED) {
+        zAt[k] = x * in;
+        x = p0 + k + 1 >= pEnd ? x : x + 1 < (size_t)inputs ? x + 1 : 0;
     }
     const __global real *lo0 = wLo + box * in * out + i0, *hi0 = wHi + box * in * out + i0;
-    int at[TO_TI_MAX]; /* vectors beyond the outputs repeat the first */
-    UNROLL
-    for (int v = 0; v < TO; v++) {
+    int at[TO_SHARED]; /* vectors beyond the outputs repeat the first */
+    EACH(v, TO, TO_SHARED) {
         at[v] = i0 + v * VW < out ? v * VW : 0;
     }
-    vec lo[TO_TI_MAX], hi[TO_TI_MAX], m[TO_TI_MAX];
-    UNROLL
-    for (int k = 0; k < TO * TI; k++) {
-        lo[k] = hi[k] = m[k] = VEC(R(0.0));
+    vec lo[TI_SHARED][TO_SHARED], hi[TI_SHARED][TO_SHARED], m[TI_SHARED][TO_SHARED];
+    EACH(k, TI, TI_SHARED) {
+        EACH(v, TO, TO_SHARED) {
+            lo[k][v] = hi[k][v] = m[k][v] = VEC(R(0.0));
+        }
     }
     for (int j0 = 0; j0 < in; j0 += BLOCK) {
         const int n = min(BLOCK, in - j0);
-        vec l[TO_TI_MAX], h[TO_TI_MAX], norm[TO_TI_MAX];
-        UNROLL
-        for (int k = 0; k < TO * TI; k++) {
-            l[k] = h[k] = VEC(R(0.0));
-        }
-        UNROLL
-        for (int v = 0; v < TO; v++) {
+        vec l[TI_SHARED][TO_SHARED], h[TI_SHARED][TO_SHARED], norm[TO_SHARED];
+        EACH(v, TO, TO_SHARED) {
             norm[v] = VEC(R(0.0));
+            EACH(k, TI, TI_SHARED) {
+                l[k][v] = h[k][v] = VEC(R(0.0));
+            }
         }
         for (int j = j0; j < j0 + n; j++) {
-            vec a[TO_TI_MAX], b[TO_TI_MAX];
-            UNROLL
-            for (int v = 0; v < TO; v++) {
+            vec a[TO_SHARED], b[TO_SHARED];
+            EACH(v, TO, TO_SHARED) {
                 a[v] = VLOAD(lo0 + (size_t)j * out + at[v]);
                 b[v] = VLOAD(hi0 + (size_t)j * out + at[v]);
                 norm[v] += most(-a[v], b[v]);
             }
-            UNROLL
-            for (int k = 0; k < TI; k++) {
+            EACH(k, TI, TI_SHARED) {
                 const vec zl = VEC(zLo[zAt[k] + j]), zh = VEC(zHi[zAt[k] + j]);
-                UNROLL
-                for (int v = 0; v < TO; v++) {
+                EACH(v, TO, TO_SHARED) {
                     if (NONNEG) {
-                        l[k * TO + v] += a[v] * (a[v] >= R(0.0) ? zl : zh);
-                        h[k * TO + v] += b[v] * (b[v] >= R(0.0) ? zh : zl);
+                        l[k][v] += a[v] * (a[v] >= R(0.0) ? zl : zh);
+                        h[k][v] += b[v] * (b[v] >= R(0.0) ? zh : zl);
                     } else {
-                        l[k * TO + v] += min4(a[v], b[v], zl, zh);
-                        h[k * TO + v] += max4(a[v], b[v], zl, zh);
+                        l[k][v] += min4(a[v], b[v], zl, zh);
+                        h[k][v] += max4(a[v], b[v], zl, zh);
                     }
                 }
             }
         }
-        UNROLL
-        for (int k = 0; k < TI; k++) {
+        EACH(k, TI, TI_SHARED) {
             const real zMax = blockMax(zLo + zAt[k] + j0, zHi + zAt[k] + j0, n);
-            UNROLL
-            for (int v = 0; v < TO; v++) {
-                lo[k * TO + v] += l[k * TO + v];
-                hi[k * TO + v] += h[k * TO + v];
-                m[k * TO + v] += norm[v] * zMax;
+            EACH(v, TO, TO_SHARED) {
+                lo[k][v] += l[k][v];
+                hi[k][v] += h[k][v];
+                m[k][v] += norm[v] * zMax;
             }
         }
     }
-    UNROLL
-    for (int k = 0; k < TI; k++) {
-        UNROLL
-        for (int v = 0; v < TO; v++) {
+    EACH(k, TI, TI_SHARED) {
+        EACH(v, TO, TO_SHARED) {
             const int i = i0 + v * VW, rest = p0 + k < pEnd ? out - i : 0;
-            const size_t o = (size_t)min(p0 + k, pEnd - 1) * out + i0 + at[v];
-            affineFinish(preLo + o, preHi + o, mag + o, bLo + box * out + i0 + at[v], bHi + box * out + i0 + at[v],
-                         lo[k * TO + v], hi[k * TO + v], m[k * TO + v], pushRel, pushAbs, magRel, magAbs, rest);
+            const size_t o = (size_t)min(p0 + k, pEnd - 1) * out + i0 + at[v], bias = box * out + i0 + at[v];
+            affineFinish(preLo + o, preHi + o, mag + o, bLo + bias, bHi + bias, lo[k][v], hi[k][v], m[k][v],
+                         pushRel, pushAbs, magRel, magAbs, rest);
         }
     }
 }
+
+#if VW > 1
 
 /* affineTerm adds the products of one input to the sums of one vector. */
 INLINE void affineTerm(const int NONNEG, vec *lo, vec *hi, vec *norm, vec a, vec b, real zl, real zh) {
@@ -172,9 +164,9 @@ INLINE void affineTerm(const int NONNEG, vec *lo, vec *hi, vec *norm, vec a, vec
    as memory likes it, while the sums wait in the first-level cache. With the sums
    in registers and 512 bytes of a row at a time memory gave half as much. */
 INLINE void affineStream(const int NONNEG, const size_t t, AFFINE_ARGS) {
-    const int tiles = (out + TO_WIDE * VW - 1) / (TO_WIDE * VW), i0 = (int)(t % tiles) * TO_WIDE * VW;
+    const int tiles = (out + TO_WIDE * VW - 1) / (TO_WIDE * VW), i0 = (int)modulo(t, tiles) * TO_WIDE * VW;
     const int vectors = (min(out - i0, TO_WIDE * VW) + VW - 1) / VW;
-    const size_t p = t / tiles, box = p / perBox, z = p % inputs * in;
+    const size_t p = quotient(t, tiles), box = quotient(p, perBox), z = modulo(p, inputs) * in;
     if (p >= (size_t)items) {
         return; /* the last box may have fewer items */
     }
@@ -210,12 +202,14 @@ INLINE void affineStream(const int NONNEG, const size_t t, AFFINE_ARGS) {
     }
 }
 
+#endif
+
 #define AFFINE_PASS                                                                       \
     preLo, preHi, mag, wLo, wHi, bLo, bHi, zLo, zHi, pushRel, pushAbs, magRel, magAbs,    \
         nonNeg, items, perBox, inputs, in, out
 
 /* affine: every item by itself, few outputs: TO = 1. */
-KERNEL void affine(AFFINE_ARGS, const ulong tasks, __global uint *receipts, const uint receipt) {
+KERNEL void affine(AFFINE_ARGS, const uint tasks, __global uint *receipts, const uint receipt) {
     TASK(t, tasks)
     if (nonNeg) {
         affineTile(1, 1, 1, t, AFFINE_PASS);
@@ -224,8 +218,9 @@ KERNEL void affine(AFFINE_ARGS, const ulong tasks, __global uint *receipts, cons
     }
 }
 
+#if VW > 1
 /* affinewide: every item by itself, many outputs. */
-KERNEL void affinewide(AFFINE_ARGS, const ulong tasks, __global uint *receipts, const uint receipt) {
+KERNEL void affinewide(AFFINE_ARGS, const uint tasks, __global uint *receipts, const uint receipt) {
     TASK(t, tasks)
     if (nonNeg) {
         affineStream(1, t, AFFINE_PASS);
@@ -233,9 +228,10 @@ KERNEL void affinewide(AFFINE_ARGS, const ulong tasks, __global uint *receipts, 
         affineStream(0, t, AFFINE_PASS);
     }
 }
+#endif
 
 /* affineshared: items that share a weight box, TI_SHARED at a time. */
-KERNEL void affineshared(AFFINE_ARGS, const ulong tasks, __global uint *receipts, const uint receipt) {
+KERNEL void affineshared(AFFINE_ARGS, const uint tasks, __global uint *receipts, const uint receipt) {
     TASK(t, tasks)
     if (nonNeg) {
         affineTile(TO_SHARED, TI_SHARED, 1, t, AFFINE_PASS);

@@ -34,7 +34,7 @@
 
 #if VW == 1
 #define TR 1
-#define TJ 8
+#define TJ 4
 #else
 #define TR 2
 #define TJ 6
@@ -122,18 +122,18 @@ INLINE void backTile(const int HI, __global real *const *sLo, __global real *con
     }
 }
 
-KERNEL void backsubstitute(BACK_ARGS, const ulong tasks, __global uint *receipts, const uint receipt) {
+KERNEL void backsubstitute(BACK_ARGS, const uint tasks, __global uint *receipts, const uint receipt) {
     TASK(t, tasks)
     const int rowTiles = (rows + VW - 1) / VW;
     const size_t vectors = (size_t)perBox * rowTiles, chunks = (vectors + TR - 1) / TR;
     const int jTiles = (in + TJ - 1) / TJ;
 #if VW == 1
-    const size_t box = t / (chunks * (jTiles + 1)), rest = t % (chunks * (jTiles + 1));
-    const size_t chunk = rest % chunks;
-    const int jTile = (int)(rest / chunks);
+    const size_t box = quotient(t, chunks * (jTiles + 1)), rest = modulo(t, chunks * (jTiles + 1));
+    const size_t chunk = modulo(rest, chunks);
+    const int jTile = (int)quotient(rest, chunks);
 #else
-    const int jTile = (int)(t % (jTiles + 1));
-    const size_t box = t / (jTiles + 1) / chunks, chunk = t / (jTiles + 1) % chunks;
+    const int jTile = (int)modulo(t, jTiles + 1);
+    const size_t vector = quotient(t, jTiles + 1), box = quotient(vector, chunks), chunk = modulo(vector, chunks);
 #endif
     const size_t pEnd = min((size_t)items, (box + 1) * perBox);
     __global real *outLo[TR], *outHi[TR];
@@ -141,8 +141,8 @@ KERNEL void backsubstitute(BACK_ARGS, const ulong tasks, __global uint *receipts
     int n[TR];
     UNROLL
     for (int u = 0; u < TR; u++) {
-        const size_t q = chunk * TR + u, p = box * perBox + q / rowTiles, item = min(p, pEnd - 1);
-        const int r = (int)(q % rowTiles) * VW;
+        const size_t q = chunk * TR + u, p = box * perBox + quotient(q, rowTiles), item = min(p, pEnd - 1);
+        const int r = (int)modulo(q, rowTiles) * VW;
         n[u] = p < pEnd ? rows - r : 0;
         from[u] = a + item * out * rows + r;
         outLo[u] = sLo + item * in * rows + r;

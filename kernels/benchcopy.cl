@@ -12,7 +12,7 @@
 #endif
 
 KERNEL void benchcopy(__global real *to, const __global real *from,
-                      const ulong tasks, __global uint *receipts, const uint receipt) {
+                      const uint tasks, __global uint *receipts, const uint receipt) {
     TASK(t, tasks)
     for (size_t i = t * CW * VW; i < (t + 1) * CW * VW; i += VW) {
         VSTORE(VLOAD(from + i), to + i);

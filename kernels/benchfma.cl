@@ -10,7 +10,7 @@
 #define FMA_CHAINS 16
 
 KERNEL void benchfma(__global real *to, const real a, const real b, const int rounds,
-                     const ulong tasks, __global uint *receipts, const uint receipt) {
+                     const uint tasks, __global uint *receipts, const uint receipt) {
     TASK(t, tasks)
     vec x[FMA_CHAINS];
     UNROLL

@@ -19,10 +19,10 @@ KERNEL void concretize(__global real *bound, const __global real *sLo, const __g
                        const __global real *c, const __global real *xLo, const __global real *xHi,
                        const real rel, const real under, const real abs_, const int nonNeg,
                        const int rows, const int in, const int inputs,
-                       const ulong tasks, __global uint *receipts, const uint receipt) {
+                       const uint tasks, __global uint *receipts, const uint receipt) {
     TASK(t, tasks)
-    const int rowTiles = (rows + VW - 1) / VW, r = (int)(t % rowTiles) * VW;
-    const size_t p = t / rowTiles, x = p % inputs * in, s = p * in * rows + r;
+    const int rowTiles = (rows + VW - 1) / VW, r = (int)modulo(t, rowTiles) * VW;
+    const size_t p = quotient(t, rowTiles), x = modulo(p, inputs) * in, s = p * in * rows + r;
     vec sum = VEC(R(0.0)), magnitude = VEC(R(0.0));
     real size = R(0.0);
     for (int j0 = 0; j0 < in; j0 += BLOCK) {

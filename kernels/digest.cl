@@ -1,7 +1,7 @@
 /* digest: what the device holds of an array, in numbers of 32 bits that gpu/digest.go
    compares with those of the bytes that were read or written.
 
-   Purpose. Task t of tasks hashes the run of ceil(n / tasks) numbers that begins at
+   Purpose. Task t of tasks hashes the run of run = ceil(n / tasks) numbers that begins at
    t * run, and puts
 
      sum over the 32-bit words w of the run of mix(w + SPREAD * i + FRESH * receipt),
@@ -30,10 +30,10 @@ INLINE uint mix(uint x) {
     return x ^ (x >> 16);
 }
 
-KERNEL void digest(const __global real *a, const ulong n, const uint at,
-                   const ulong tasks, __global uint *receipts, const uint receipt) {
+KERNEL void digest(const __global real *a, const ulong n, const ulong run, const uint at,
+                   const uint tasks, __global uint *receipts, const uint receipt) {
     TASK(t, tasks)
-    const ulong run = (n + tasks - 1) / tasks, begin = min(t * run, n), end = min(begin + run, n);
+    const ulong begin = min(t * run, n), end = min(begin + run, n);
     const uint fresh = FRESH * receipt;
     uint sum = 0;
     for (ulong i = begin; i < end; i++) {

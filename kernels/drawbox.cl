@@ -133,11 +133,11 @@ INLINE void drawEnds(__global real *lo, __global real *hi, const __global real *
 KERNEL void drawbox(__global real *lo, __global real *hi, const __global real *cLo, const __global real *cHi,
                     const __global real *unit, const __global real *gamma, const int n, const int sampled,
                     const ulong seed, const ulong first, const uint stream,
-                    const ulong tasks, __global uint *receipts, const uint receipt) {
+                    const uint tasks, __global uint *receipts, const uint receipt) {
     TASK(t, tasks)
     const int groups = (n + 3) / 4, runs = (groups + DW * DT - 1) / (DW * DT);
-    const int g0 = (int)(t % runs) * DW * DT;
-    const size_t b = t / runs, at = b * n;
+    const int g0 = (int)modulo(t, runs) * DW * DT;
+    const size_t b = quotient(t, runs), at = b * n;
     const ulong number = first + b;
     for (int g = g0; g < min(g0 + DW * DT, groups); g += DW) {
         floatD x[4] = {(floatD)(0.0f), (floatD)(0.0f), (floatD)(0.0f), (floatD)(0.0f)};

@@ -13,10 +13,10 @@
 #pragma OPENCL FP_CONTRACT OFF
 
 KERNEL void intersect(__global real *lo, __global real *hi, const __global real *bound, const int n,
-                      const ulong tasks, __global uint *receipts, const uint receipt) {
+                      const uint tasks, __global uint *receipts, const uint receipt) {
     TASK(t, tasks)
-    const int tiles = (n + EW * VW - 1) / (EW * VW), i0 = (int)(t % tiles) * EW * VW;
-    const size_t p = t / tiles;
+    const int tiles = (n + EW * VW - 1) / (EW * VW), i0 = (int)modulo(t, tiles) * EW * VW;
+    const size_t p = quotient(t, tiles);
     for (int i = i0; i < min(i0 + EW * VW, n); i += VW) {
         const __global real *b = bound + p * 2 * n + i;
         const vec l = goMax(loadUpTo(lo + p * n + i, n - i), VLOAD(b));

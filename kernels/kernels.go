@@ -54,6 +54,9 @@ type Shape struct {
 	Run int
 }
 
+// OnGPU is how programs for GPUs are cut: work-items are the lanes.
+var OnGPU = Shape{Lanes: 1, Local: 64, Run: 1}
+
 // Options are the build options for a shape: BaseOptions and the shape's values.
 func (s Shape) Options() string {
 	o := fmt.Sprintf("%s -DVW=%d -DLOCAL=%d -DEW=%d", BaseOptions, s.Lanes, s.Local, s.Run)
@@ -120,7 +123,7 @@ const (
 )
 
 // Kernel is a kernel's name, the file it is in, and its arguments but the last
-// three, which are the same for all: the number of tasks (Long), the ring of
+// three, which are the same for all: the number of tasks (Uint), the ring of
 // receipts, and the number that this launch puts there (Uint). See TASK in round.cl.
 type Kernel struct {
 	Name, File string
@@ -128,8 +131,12 @@ type Kernel struct {
 }
 
 // tiled are the kernels whose work-groups share local memory, TILED_KERNEL in the
-// sources. Only programs of one lane have them.
-var tiled = map[string]bool{"affinetiles": true, "backtiles": true}
+// sources. Only programs of one lane have them; only those of vectors have streaming
+// ones, whose sums wait in a cache.
+var (
+	tiled     = map[string]bool{"affinetiles": true, "backtiles": true}
+	streaming = map[string]bool{"affinewide": true}
+)
 
 // Tiled says that a task of the kernel is a work-group of Group work-items, and not
 // a work-item.
@@ -139,7 +146,7 @@ func (k Kernel) Tiled() bool { return tiled[k.Name] }
 func (s Shape) Kernels() []Kernel {
 	var list []Kernel
 	for _, k := range All {
-		if s.Lanes == 1 || !k.Tiled() {
+		if other := map[bool]map[string]bool{true: streaming, false: tiled}[s.Lanes == 1]; !other[k.Name] {
 			list = append(list, k)
 		}
 	}
@@ -167,7 +174,7 @@ func AffineWide(int) Tile { return Tile{To: 32, Ti: 1} }
 // AffineShared is the tile of affineshared.
 func AffineShared(lanes int) Tile {
 	if lanes == 1 {
-		return Tile{To: 1, Ti: 8}
+		return Tile{To: 1, Ti: 4}
 	}
 	return Tile{To: 2, Ti: 5}
 }
@@ -175,7 +182,7 @@ func AffineShared(lanes int) Tile {
 // BackTile is the tile of backsubstitute.
 func BackTile(lanes int) Tile {
 	if lanes == 1 {
-		return Tile{Tr: 1, Tj: 8}
+		return Tile{Tr: 1, Tj: 4}
 	}
 	return Tile{Tr: 2, Tj: 6}
 }
@@ -183,7 +190,7 @@ func BackTile(lanes int) Tile {
 // Group is the number of work-items of a tiled kernel's work-group, GROUP; Side how
 // many items and outputs, or columns and inputs, it owns, SIDE.
 const (
-	Group = 64
+	Group = 128
 	Side  = 32
 )
 

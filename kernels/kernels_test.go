@@ -81,7 +81,7 @@ func TestForbiddenWords(t *testing.T) {
 }
 
 // launch are the last three arguments of every kernel.
-var launch = []Arg{{"tasks", Long}, {"receipts", "__global uint *"}, {"receipt", Uint}}
+var launch = []Arg{{"tasks", Uint}, {"receipts", "__global uint *"}, {"receipt", Uint}}
 
 // TestManifest: All is what the sources say, kernel by kernel and argument by
 // argument, and no kernel is missing.

@@ -105,9 +105,10 @@ var All = []Kernel{
 		{"radius", Out}, {"radiusSq", Out}, {"maxSq", Out}, {"zLo", In}, {"zHi", In}, {"mean", In}, {"var", In},
 		{"quantile", Real}, {"lipschitz", Real}, {"n", Int},
 	}},
-	{"digest", "digest", []Arg{{"a", In}, {"n", Long}, {"at", Uint}}},
+	{"digest", "digest", []Arg{{"a", In}, {"n", Long}, {"run", Long}, {"at", Uint}}},
 	{"selftest", "selftest", []Arg{
 		{"sum", Out}, {"difference", Out}, {"product", Out}, {"twice", Out}, {"below", Out},
+		{"smaller", Out}, {"larger", Out},
 		{"a", In}, {"b", In}, {"c", In}, {"n", Int},
 	}},
 	{"benchcopy", "benchcopy", []Arg{{"to", Out}, {"from", In}}},

@@ -27,10 +27,10 @@
 /* mergetranspose: task t = (x * out + i) * rows + r. */
 KERNEL void mergetranspose(__global real *ctLo, __global real *ctHi, const __global real *cLo,
                            const __global real *cHi, const int rows, const int out,
-                           const ulong tasks, __global uint *receipts, const uint receipt) {
+                           const uint tasks, __global uint *receipts, const uint receipt) {
     TASK(t, tasks)
-    const int r = (int)(t % rows), i = (int)(t / rows % out);
-    const size_t from = (t / rows / out * rows + r) * out + i;
+    const size_t xi = quotient(t, rows), r = modulo(t, rows), i = modulo(xi, out);
+    const size_t from = (quotient(xi, out) * rows + r) * out + i;
     ctLo[t] = cLo[from];
     ctHi[t] = cHi[from];
 }
@@ -52,11 +52,12 @@ KERNEL void mergerows(__global real *wLo, __global real *wHi, __global real *bLo
                       const __global real *ctLo, const __global real *ctHi,
                       const __global real *dLo, const __global real *dHi, const __global real *round_,
                       const real abs_, const int perBox, const int inputs, const int in, const int out,
-                      const int rows, const ulong tasks, __global uint *receipts, const uint receipt) {
+                      const int rows, const uint tasks, __global uint *receipts, const uint receipt) {
     TASK(t, tasks)
     const int rowTiles = (rows + VW - 1) / VW, jTiles = (in + 1 + MJ - 1) / MJ;
-    const int r = (int)(t % rowTiles) * VW, j0 = (int)(t / rowTiles % jTiles) * MJ;
-    const size_t p = t / rowTiles / jTiles, box = p / perBox, x = p % inputs;
+    const size_t tile = quotient(t, rowTiles);
+    const int r = (int)modulo(t, rowTiles) * VW, j0 = (int)modulo(tile, jTiles) * MJ;
+    const size_t p = quotient(tile, jTiles), box = quotient(p, perBox), x = modulo(p, inputs);
     const __global real *vLo[MJ], *vHi[MJ];
     UNROLL
     for (int k = 0; k < MJ; k++) {

@@ -34,10 +34,10 @@ KERNEL void noiserows(__global real *mean, __global real *var, const __global re
                       const __global real *radius, const __global real *maxSq, const int hasIn,
                       const real delta, const real meanRel, const real varRel, const real abs_,
                       const int rows, const int cols, const int in, const int inputs,
-                      const ulong tasks, __global uint *receipts, const uint receipt) {
+                      const uint tasks, __global uint *receipts, const uint receipt) {
     TASK(t, tasks)
-    const int rowTiles = (rows + VW - 1) / VW, r = (int)(t % rowTiles) * VW;
-    const size_t p = t / rowTiles, x = p % inputs * in, from = p * in * rows + r;
+    const int rowTiles = (rows + VW - 1) / VW, r = (int)modulo(t, rowTiles) * VW;
+    const size_t p = quotient(t, rowTiles), x = modulo(p, inputs) * in, from = p * in * rows + r;
     vec m = VEC(R(0.0)), v = VEC(R(0.0));
     for (int j0 = 0; j0 < in; j0 += BLOCK) {
         vec blockMean = VEC(R(0.0)), blockVar = VEC(R(0.0));

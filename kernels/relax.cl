@@ -36,37 +36,36 @@ INLINE void relaxLinear(vec *aLo, vec *bLo, vec *aHi, vec *bHi, vec l, vec u, re
     *bLo = zero;
 }
 
-/* relaxSigmoid uses sigmoid(t) = 1 - sigmoid(-t) for the lower line. */
-INLINE void relaxSigmoid(vec *aLo, vec *bLo, vec *aHi, vec *bHi, vec l, vec u) {
+/* relaxSigmoid uses sigmoid(t) = 1 - sigmoid(-t) for the lower line, and for tanh
+   tanh(t) = 2 sigmoid(2t) - 1. One place for both: what they share is long. */
+INLINE void relaxSigmoid(vec *aLo, vec *bLo, vec *aHi, vec *bHi, vec l, vec u, const int isTanh) {
+    const real scale = isTanh ? R(2.0) : R(1.0);
     vec b;
+    l = scale * l;
+    u = scale * u;
     sigmoidUpper(aHi, bHi, l, u);
     sigmoidUpper(aLo, &b, -u, -l);
     *bLo = down(R(1.0) - b);
-}
-
-/* relaxTanh uses tanh(t) = 2 sigmoid(2t) - 1. */
-INLINE void relaxTanh(vec *aLo, vec *bLo, vec *aHi, vec *bHi, vec l, vec u) {
-    relaxSigmoid(aLo, bLo, aHi, bHi, R(2.0) * l, R(2.0) * u);
-    *aLo = R(4.0) * *aLo;
-    *bLo = down(R(2.0) * *bLo - R(1.0));
-    *aHi = R(4.0) * *aHi;
-    *bHi = up(R(2.0) * *bHi - R(1.0));
+    if (isTanh) {
+        *aLo = R(4.0) * *aLo;
+        *bLo = down(R(2.0) * *bLo - R(1.0));
+        *aHi = R(4.0) * *aHi;
+        *bHi = up(R(2.0) * *bHi - R(1.0));
+    }
 }
 
 KERNEL void relax(__global real *aLo, __global real *bLo, __global real *aHi, __global real *bHi,
                   __global real *err, const __global real *lo, const __global real *hi,
                   const __global real *mag, const int kind, const real slopeLo, const real slopeHi,
                   const real g1, const real g2, const int n,
-                  const ulong tasks, __global uint *receipts, const uint receipt) {
+                  const uint tasks, __global uint *receipts, const uint receipt) {
     TASK(t, tasks)
     const int i0 = (int)t * EW * VW;
     for (int i = i0; i < min(i0 + EW * VW, n); i += VW) {
         const vec l = VLOAD(lo + i), h = VLOAD(hi + i);
         vec al, bl, ah, bh;
-        if (kind == KIND_TANH) {
-            relaxTanh(&al, &bl, &ah, &bh, l, h);
-        } else if (kind == KIND_SIGMOID) {
-            relaxSigmoid(&al, &bl, &ah, &bh, l, h);
+        if (kind == KIND_TANH || kind == KIND_SIGMOID) {
+            relaxSigmoid(&al, &bl, &ah, &bh, l, h, kind == KIND_TANH);
         } else if (kind == KIND_IDENTITY || kind == KIND_RELU || kind == KIND_LEAKY_RELU) {
             relaxLinear(&al, &bl, &ah, &bh, l, h, slopeLo, slopeHi);
         } else { /* nothing is known */

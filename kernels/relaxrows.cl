@@ -43,13 +43,13 @@ KERNEL void relaxrows(__global real *outA, __global real *outC, const __global r
                       const __global real *err, const __global real *mag, const real rel, const real chordRel,
                       const real under, const real abs_, const int mirrored, const int nonNeg,
                       const int perBox, const int cols, const int neurons,
-                      const ulong tasks, __global uint *receipts, const uint receipt) {
+                      const uint tasks, __global uint *receipts, const uint receipt) {
     TASK(t, tasks)
     const int colTiles = (cols + VW - 1) / VW, rowTiles = mirrored ? 2 * colTiles : colTiles;
     const int rows = mirrored ? 2 * cols : cols;
-    const size_t p = t / rowTiles, box = p / perBox;
-    const int tile = (int)(t % rowTiles), negated = tile >= colTiles;
-    const int col = tile % colTiles * VW, row = negated ? cols + col : col, n = cols - col;
+    const size_t p = quotient(t, rowTiles), box = quotient(p, perBox);
+    const int tile = (int)modulo(t, rowTiles), negated = tile >= colTiles;
+    const int col = (negated ? tile - colTiles : tile) * VW, row = negated ? cols + col : col, n = cols - col;
     const size_t first = p * neurons, s0 = box * neurons * cols + col;
     vec c = VEC(R(0.0)), charge = VEC(R(0.0));
     real size = R(0.0); /* sum of max|z| and mag, for products that underflow */

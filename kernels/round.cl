@@ -74,8 +74,6 @@ typedef WIDE(UNSIGNED_NAME) bits;
 #define VEC(x) ((vec)(x))
 #define AS_VEC(x) JOIN(as_, WIDE(REAL_NAME))(x)
 #define AS_BITS(x) JOIN(as_, WIDE(UNSIGNED_NAME))(x)
-#define TO_SIGNED(x) JOIN(convert_, WIDE(SIGNED_NAME))(x)
-#define TO_BITS(x) JOIN(as_, WIDE(UNSIGNED_NAME))(x)
 
 #define INLINE static inline __attribute__((always_inline))
 #define KERNEL __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1)))
@@ -83,6 +81,19 @@ typedef WIDE(UNSIGNED_NAME) bits;
 /* UNROLL stands before loops of a constant length over arrays that are meant to be
    registers: some compilers leave them in memory otherwise. */
 #define UNROLL _Pragma("unroll")
+
+/* EACH(k, n, most) runs over k < n, which is a parameter of the function and at most most.
+   A loop of length n would be unrolled only after the function is inlined, too late for
+   some compilers: its arrays would stay in memory. */
+#define EACH(k, n, most) UNROLL for (int k = 0; k < (most); k++) if (k < (n))
+
+/* UNROLL_SOME repeats the body of a loop where it is so short that counting and
+   branching would show. Not in double, which takes twice the registers. */
+#ifdef REAL64
+#define UNROLL_SOME _Pragma("unroll 1")
+#else
+#define UNROLL_SOME _Pragma("unroll 2")
+#endif
 
 /* BLOCK is bound.Block: sums are taken in blocks of 32 terms. */
 #define BLOCK 32
@@ -100,10 +111,16 @@ typedef WIDE(UNSIGNED_NAME) bits;
    instead, see tiles.cl. */
 #define TASK(t, tasks)                                        \
     RECEIPT                                                   \
-    const size_t t = get_global_id(0);                        \
-    if (t >= (size_t)(tasks)) {                               \
+    const size_t t = (uint)get_global_id(0);                  \
+    if (t >= tasks) {                                         \
         return;                                               \
     }
+
+/* quotient and modulo divide in 32 bits, which GPUs do in a tenth of the instructions
+   that 64 bits take. The number of a task fits (gpu/launch.go), and so do those of
+   items, boxes and vectors made of it; places in arrays need not. */
+INLINE size_t quotient(size_t a, size_t b) { return (uint)a / (uint)b; }
+INLINE size_t modulo(size_t a, size_t b) { return (uint)a % (uint)b; }
 
 /* loadUpTo loads n lanes, all if n >= VW, and zeros: for arrays that the same
    kernel writes, where what lies beyond belongs to another work-item. */
@@ -192,13 +209,24 @@ INLINE real up1(real x) { return x + (PHI * fabs(x) + ETA); }
 INLINE vec lower(vec x) { return fabs(x) <= LARGEST ? x : VEC(-INFINITE); }
 INLINE vec upper(vec x) { return fabs(x) <= LARGEST ? x : VEC(INFINITE); }
 
+/* MIN and MAX are least and most of products. GPUs have one instruction for fmin, some
+   one for three operands, and two for comparing and choosing; CPUs the other way round.
+   For NaN they differ, which is why only min4 and max4 use them. */
+#if VW == 1
+#define MIN(a, b) fmin(a, b)
+#define MAX(a, b) fmax(a, b)
+#else
+#define MIN(a, b) least(a, b)
+#define MAX(a, b) most(a, b)
+#endif
+
 /* min4 and max4 bound the product of the intervals a and b where no product is
    NaN, or where NaN does no harm; see least. min4NaN is NaN where a product is. */
 INLINE vec min4(vec aLo, vec aHi, vec bLo, vec bHi) {
-    return least(least(aLo * bLo, aLo * bHi), least(aHi * bLo, aHi * bHi));
+    return MIN(MIN(aLo * bLo, aLo * bHi), MIN(aHi * bLo, aHi * bHi));
 }
 INLINE vec max4(vec aLo, vec aHi, vec bLo, vec bHi) {
-    return most(most(aLo * bLo, aLo * bHi), most(aHi * bLo, aHi * bHi));
+    return MAX(MAX(aLo * bLo, aLo * bHi), MAX(aHi * bLo, aHi * bHi));
 }
 INLINE vec min4NaN(vec aLo, vec aHi, vec bLo, vec bHi) {
     return leastNaN(leastNaN(aLo * bLo, aLo * bHi), leastNaN(aHi * bLo, aHi * bHi));

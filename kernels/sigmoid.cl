@@ -36,8 +36,11 @@ __constant real taylor[TAYLOR_TERMS] = {
 #define SLOPE_ERR R(20.0)
 #define MIN_SLOPE R(0x1p-30)
 
-/* pow2 is 2^-k for a whole number k; anything for NaN, which its factor keeps. */
-INLINE vec pow2(vec k) { return AS_VEC(TO_BITS(EXPONENT_BIAS - TO_SIGNED(k)) << EXPONENT_SHIFT); }
+/* pow2 is 2^-k for a whole number k >= 0; anything for NaN, which its factor keeps. The
+   bits of k + MAGIC are those of MAGIC, plus k; few devices convert double to long. */
+INLINE vec pow2(vec k) {
+    return AS_VEC((EXPONENT_BIAS - (AS_BITS(k + MAGIC) - AS_BITS(VEC(MAGIC)))) << EXPONENT_SHIFT);
+}
 
 INLINE vec sigmoidApprox(vec t) {
     const vec y = leastNaN(fabs(t), VEC(SIGMOID_CAP));

@@ -7,7 +7,7 @@
 #pragma OPENCL FP_CONTRACT OFF
 
 KERNEL void squarerows(__global real *square, const __global real *a, const int n,
-                       const ulong tasks, __global uint *receipts, const uint receipt) {
+                       const uint tasks, __global uint *receipts, const uint receipt) {
     TASK(t, tasks)
     const int i0 = (int)t * EW * VW;
     for (int i = i0; i < min(i0 + EW * VW, n); i += VW) {

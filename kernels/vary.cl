@@ -12,7 +12,7 @@
 KERNEL void vary(__global real *radius, __global real *radiusSq, __global real *maxSq,
                    const __global real *zLo, const __global real *zHi, const __global real *mean,
                    const __global real *var, const real quantile, const real lipschitz,
-                   const int n, const ulong tasks, __global uint *receipts, const uint receipt) {
+                   const int n, const uint tasks, __global uint *receipts, const uint receipt) {
     TASK(t, tasks)
     const int i0 = (int)t * EW * VW;
     for (int i = i0; i < min(i0 + EW * VW, n); i += VW) {

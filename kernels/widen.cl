@@ -10,7 +10,7 @@
 
 KERNEL void widen(__global real *lo, __global real *hi, __global real *mag, const __global real *mean,
                   const __global real *var, const real quantile, const int hasHi, const int hasMag,
-                  const int n, const ulong tasks, __global uint *receipts, const uint receipt) {
+                  const int n, const uint tasks, __global uint *receipts, const uint receipt) {
     TASK(t, tasks)
     const int i0 = (int)t * EW * VW;
     for (int i = i0; i < min(i0 + EW * VW, n); i += VW) {

@@ -5,7 +5,8 @@
 #                is installed
 set -u
 
-have_opencl() { ldconfig -p 2>/dev/null | grep -q 'libOpenCL\.so\.1' && ls /etc/OpenCL/vendors/*.icd >/dev/null 2>&1; }
+# Mesa's drivers have no devices unless they are asked for (scripts/rusticl.sh).
+have_opencl() { ldconfig -p 2>/dev/null | grep -q 'libOpenCL\.so\.1' && ls /etc/OpenCL/vendors/*.icd 2>/dev/null | grep -qvE '/(mesa|rusticl)\.icd$'; }
 
 if [ "${1:-}" = env ]; then
   have_opencl && echo PSAFE_REQUIRE_OPENCL=1
@@ -24,6 +25,10 @@ command -v oclgrind >/dev/null 2>&1 || want+=(oclgrind)
 command -v cc >/dev/null 2>&1 || want+=(gcc libc6-dev)
 have_chromium() { for b in chromium chromium-browser google-chrome google-chrome-stable; do command -v "$b" >/dev/null 2>&1 && return 0; done; return 1; }
 [ "${1:-}" != deep ] || have_chromium || want+=(chromium) # 350 MB
+have_gpucode() { command -v clang-15 >/dev/null 2>&1 && [ -e /usr/lib/clc/amdgcn--amdhsa.bc ] && [ -e /usr/lib/clc/nvptx64--nvidiacl.bc ]; }
+have_rusticl() { [ -e /etc/OpenCL/vendors/rusticl.icd ] && ldconfig -p 2>/dev/null | grep -q libRusticlOpenCL; }
+[ "${1:-}" != deep ] || have_gpucode || want+=(clang-15 libclc-15)
+[ "${1:-}" != deep ] || have_rusticl || want+=(mesa-opencl-icd)
 if [ ${#want[@]} -gt 0 ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
   echo "installing ${want[*]}"
   export DEBIAN_FRONTEND=noninteractive
@@ -39,6 +44,8 @@ has_python numpy || echo "SKIPPED tests of python/psafe_export.py: no Python wit
 have_chromium || echo "SKIPPED tests that open the page of psafe report: no Chromium (scripts/deps.sh deep installs it)"
 [ "${1:-}" != deep ] || has_slurm || echo "SKIPPED campaigns on a real Slurm: install slurm-wlm and munge"
 [ "${1:-}" != deep ] || [ "$(id -u)" = 0 ] || echo "SKIPPED campaigns on a real Slurm: only root can start a cluster"
+[ "${1:-}" != deep ] || have_gpucode || echo "SKIPPED code for GPUs: install clang-15 and libclc-15"
+[ "${1:-}" != deep ] || have_rusticl || echo "SKIPPED Rusticl: install mesa-opencl-icd"
 data=${PSAFE_SHARED:-../shared}/data
 [ -d "$data" ] || echo "SKIPPED tests on released posteriors: no $data (set PSAFE_SHARED, and PSAFE_DATA to its data)"
 exit 0
