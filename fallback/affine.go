@@ -34,33 +34,32 @@ type affine[T bound.Real] struct {
 func (t *affine[T]) tile(p, from, to int) {
 	box, out := p/t.a.PerBox, t.a.Out
 	var sums [3][affineTile]T
-	if done := affineLanes(t, p, from, to, &sums); from+done < to {
-		t.sums(p, from, to, done, &sums)
+	if !affineLanes(t, p, from, to-from, &sums) {
+		t.sums(p, from, to, &sums)
 	}
 	for i := range to - from {
 		t.finish(p*out+from+i, box*out+from+i, sums[0][i], sums[1][i], sums[2][i])
 	}
 }
 
-// sums computes the sums of the lower ends, upper ends and magnitudes of a tile, but
-// for its first done outputs.
-func (t *affine[T]) sums(p, from, to, done int, sums *[3][affineTile]T) {
+// sums computes the sums of the lower ends, upper ends and magnitudes of a tile.
+func (t *affine[T]) sums(p, from, to int, sums *[3][affineTile]T) {
 	n := to - from
 	in, out := t.a.In, t.a.Out
 	box, x := p/t.a.PerBox, p%t.a.Inputs
-	lo, hi, mag := sums[0][done:n], sums[1][done:n], sums[2][done:n]
+	lo, hi, mag := sums[0][:n], sums[1][:n], sums[2][:n]
 	clear(lo)
 	clear(hi)
 	clear(mag)
 	for j0 := 0; j0 < in; j0 += bound.Block {
 		var block [3][affineTile]T
-		blockLo, blockHi, norm := block[0][done:n], block[1][done:n], block[2][done:n]
+		blockLo, blockHi, norm := block[0][:n], block[1][:n], block[2][:n]
 		var zMin T // -max|z|
 		for j := j0; j < min(j0+bound.Block, in); j++ {
 			zLo, zHi := t.zLo[x*in+j], t.zHi[x*in+j]
 			zMin = min(zMin, min(zLo, -zHi))
 			at := (box*in+j)*out + from
-			wLo, wHi := t.wLo[at+done:at+n], t.wHi[at+done:at+n]
+			wLo, wHi := t.wLo[at:at+n], t.wHi[at:at+n]
 			if t.a.NonNeg {
 				affineRowNonNeg(blockLo, blockHi, norm, wLo, wHi, zLo, zHi)
 			} else {

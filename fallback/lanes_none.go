@@ -4,10 +4,13 @@ package fallback
 
 import "psafe/host/bound"
 
-// hasLanes: this build has no vector instructions, the plain loops do everything.
-func hasLanes() bool { return false }
+// This build has no vector instructions: the plain loops do everything.
 
-func affineLanes[T bound.Real](*affine[T], int, int, int, *[3][affineTile]T) int { return 0 }
+const built = false
+
+func vectorsHere() VectorSet { return NoVectors }
+
+func affineLanes[T bound.Real](*affine[T], int, int, int, *[3][affineTile]T) bool { return false }
 
 func backSubstituteLanes[T bound.Real](*backSubstitute[T], int, int, int, *sparseRow[T]) bool {
 	return false
