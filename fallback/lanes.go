@@ -4,6 +4,7 @@ package fallback
 
 import (
 	"simd/archsimd"
+	"slices"
 
 	"psafe/host/bound"
 )
@@ -90,8 +91,10 @@ func backSubstituteLanes[T bound.Real](t *backSubstitute[T], p, r, n int, s *spa
 func (s *sparseRow[T]) gatherRows(rows []T, outputs, stride, n int) {
 	s.at, s.a, s.ends = s.at[:0], s.a[:0], s.ends[:0]
 	for i := range outputs {
-		var a [rowTile]T
-		if copy(a[:n], rows[i*stride:]); a != [rowTile]T{} {
+		row := rows[i*stride : i*stride+n]
+		if slices.ContainsFunc(row, func(a T) bool { return a != 0 }) {
+			var a [rowTile]T
+			copy(a[:], row)
 			s.at, s.a = append(s.at, i), append(s.a, a[:]...)
 		}
 		if i%bound.Block == bound.Block-1 || i == outputs-1 {
@@ -136,6 +139,76 @@ func drawBoxLanes[T bound.Real](t *drawBox[T], b, g, n int) (done int) {
 		}
 	}
 	return done
+}
+
+// mergeRowsLanes is mergeRows.item, or false if the plain loop has to do it.
+func mergeRowsLanes[T bound.Real](m *mergeRows[T], p int) bool {
+	if !m.points {
+		return false
+	}
+	switch m := any(m).(type) {
+	case *mergeRows[float32]:
+		if m.d.vectors == AVX512 && m.a.Rows >= widthF32x16 {
+			return mergeRowsF32x16(m, p)
+		}
+		return m.d.vectors >= AVX2 && m.a.Rows >= widthF32x8 && mergeRowsF32x8(m, p)
+	case *mergeRows[float64]:
+		if m.d.vectors == AVX512 && m.a.Rows >= widthF64x8 {
+			return mergeRowsF64x8(m, p)
+		}
+		return m.d.vectors >= AVX2 && m.a.Rows >= widthF64x4 && mergeRowsF64x4(m, p)
+	}
+	return false
+}
+
+// concretizeLanes is concretizeSums, or false if the plain loop has to do it.
+func concretizeLanes[T bound.Real](d *Device[T], nonNeg bool, sLo, sHi, xLo, xHi []T, s *rowSums[T]) bool {
+	switch s := any(s).(type) {
+	case *rowSums[float32]:
+		lo, hi, a, b := any(sLo).([]float32), any(sHi).([]float32), any(xLo).([]float32), any(xHi).([]float32)
+		if d.vectors == AVX512 && len(s.a) >= widthF32x16 {
+			return concretizeF32x16(nonNeg, lo, hi, a, b, s)
+		}
+		return d.vectors >= AVX2 && len(s.a) >= widthF32x8 && concretizeF32x8(nonNeg, lo, hi, a, b, s)
+	case *rowSums[float64]:
+		lo, hi, a, b := any(sLo).([]float64), any(sHi).([]float64), any(xLo).([]float64), any(xHi).([]float64)
+		if d.vectors == AVX512 && len(s.a) >= widthF64x8 {
+			return concretizeF64x8(nonNeg, lo, hi, a, b, s)
+		}
+		return d.vectors >= AVX2 && len(s.a) >= widthF64x4 && concretizeF64x4(nonNeg, lo, hi, a, b, s)
+	}
+	return false
+}
+
+// relaxRowsLanes is relaxRows.sums, or false if the plain loop has to do it: it does the
+// neurons that may be negative.
+func relaxRowsLanes[T bound.Real](t *relaxRows[T], p int, s *rowSums[T]) bool {
+	if !t.a.NonNeg {
+		return false
+	}
+	switch t := any(t).(type) {
+	case *relaxRows[float32]:
+		s := any(s).(*rowSums[float32])
+		switch {
+		case t.d.vectors == AVX512 && t.a.Cols >= widthF32x16:
+			relaxRowsF32x16(t, p, s)
+			return true
+		case t.d.vectors >= AVX2 && t.a.Cols >= widthF32x8:
+			relaxRowsF32x8(t, p, s)
+			return true
+		}
+	case *relaxRows[float64]:
+		s := any(s).(*rowSums[float64])
+		switch {
+		case t.d.vectors == AVX512 && t.a.Cols >= widthF64x8:
+			relaxRowsF64x8(t, p, s)
+			return true
+		case t.d.vectors >= AVX2 && t.a.Cols >= widthF64x4:
+			relaxRowsF64x4(t, p, s)
+			return true
+		}
+	}
+	return false
 }
 
 // The coefficients of bound/draw.go; TestLanesNormal compares every result.

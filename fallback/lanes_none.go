@@ -17,3 +17,11 @@ func backSubstituteLanes[T bound.Real](*backSubstitute[T], int, int, int, *spars
 }
 
 func drawBoxLanes[T bound.Real](*drawBox[T], int, int, int) int { return 0 }
+
+func mergeRowsLanes[T bound.Real](*mergeRows[T], int) bool { return false }
+
+func concretizeLanes[T bound.Real](*Device[T], bool, []T, []T, []T, []T, *rowSums[T]) bool {
+	return false
+}
+
+func relaxRowsLanes[T bound.Real](*relaxRows[T], int, *rowSums[T]) bool { return false }

@@ -18,6 +18,9 @@ const (
 	AVX512
 )
 
+// widest is the most lanes of any vector.
+const widest = 16
+
 // vectorVariable is the environment variable that keeps psafe from using a set that the
 // processor has: for tests, and for whoever wants to compare.
 const vectorVariable = "PSAFE_VECTOR"
