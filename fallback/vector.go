@@ -41,7 +41,7 @@ func Vectors() (VectorSet, error) {
 		case word == v.String() && v <= vectorsHere():
 			return v, nil
 		case word == v.String():
-			return vectorsHere(), fmt.Errorf("%s=%s asks for vector loops that there are not: there is %s; unset it", vectorVariable, word, vectorsThere())
+			return vectorsHere(), fmt.Errorf("%s=%s asks for vector loops that there are not; there are: %s; unset it", vectorVariable, word, vectorsThere())
 		}
 	}
 	return vectorsHere(), fmt.Errorf("%s=%q is none of none, avx2 and avx512", vectorVariable, word)
@@ -52,6 +52,9 @@ func VectorsInWords() string {
 	v, err := Vectors()
 	if err != nil {
 		return err.Error()
+	}
+	if !built {
+		return vectorsThere()
 	}
 	return fmt.Sprintf("%v (of %s)", v, vectorsThere())
 }
