@@ -32,22 +32,22 @@ func vectorsHere() VectorSet {
 // built says that this program has vector loops.
 const built = true
 
-// affineLanes is affine.sums, or false if the plain loop has to do it. Fewer outputs than a
+// affineLanes is affine.sums for items p, ..., p+items-1 and n outputs from from on, or false if the plain loop has to do it. Fewer outputs than a
 // vector of AVX-512 are a vector of AVX2.
-func affineLanes[T bound.Real](t *affine[T], p, from, n int, sums *[3][affineTile]T) bool {
+func affineLanes[T bound.Real](t *affine[T], p, items, from, n int, s *affineScratch[T]) bool {
 	switch t := any(t).(type) {
 	case *affine[float32]:
-		sums := any(sums).(*[3][affineTile]float32)
+		s := any(s).(*affineScratch[float32])
 		if t.d.vectors == AVX512 && n >= widthF32x16 {
-			return affineF32x16(t, p, from, n, sums)
+			return affineF32x16(t, p, items, from, n, s)
 		}
-		return t.d.vectors >= AVX2 && n >= widthF32x8 && affineF32x8(t, p, from, n, sums)
+		return t.d.vectors >= AVX2 && n >= widthF32x8 && affineF32x8(t, p, items, from, n, s)
 	case *affine[float64]:
-		sums := any(sums).(*[3][affineTile]float64)
+		s := any(s).(*affineScratch[float64])
 		if t.d.vectors == AVX512 && n >= widthF64x8 {
-			return affineF64x8(t, p, from, n, sums)
+			return affineF64x8(t, p, items, from, n, s)
 		}
-		return t.d.vectors >= AVX2 && n >= widthF64x4 && affineF64x4(t, p, from, n, sums)
+		return t.d.vectors >= AVX2 && n >= widthF64x4 && affineF64x4(t, p, items, from, n, s)
 	}
 	return false
 }

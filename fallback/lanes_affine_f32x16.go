@@ -4,99 +4,117 @@ package fallback
 
 import "psafe/host/bound"
 
-// affineF32x16 is affine.sums for n outputs from from on, n at least a vector. It returns
-// false, and its sums mean nothing, if it met a number that is not finite.
-func affineF32x16(t *affine[numF32x16], p, from, n int, sums *[3][affineTile]numF32x16) bool {
+// affineF32x16 is affine.sums for items p, ..., p+items-1 of one weight box and n outputs from
+// from on, n at least a vector. It returns false, and its sums mean nothing, if it met a number
+// that is not finite.
+func affineF32x16(t *affine[numF32x16], p, items, from, n int, s *affineScratch[numF32x16]) bool {
 	in, out := t.a.In, t.a.Out
-	box, x := p/t.a.PerBox, p%t.a.Inputs
-	var slots [3][affineTile]numF32x16
+	box := p / t.a.PerBox
+	clear(s.slots[:items])
 	var finite vecF32x16
 	for j0 := 0; j0 < in; j0 += bound.Block {
 		j1 := min(j0+bound.Block, in)
 		at, end := (box*in+j0)*out+from, (box*in+j1-1)*out+from+n
 		wLo, wHi := t.wLo[at:end], t.wHi[at:end]
-		zLo, zHi := t.zLo[x*in+j0:x*in+j1], t.zHi[x*in+j0:x*in+j1]
-		var zMin, zSum numF32x16 // -max|z|
-		for j, lo := range zLo {
-			zMin = min(zMin, min(lo, -zHi[j]))
-			zSum += lo + zHi[j]
-		}
-		finite = finite.Add(fillF32x16(zSum))
+		// What depends on the weights alone is the same for all items.
+		var norms [affineTile]numF32x16
 		for i := 0; i < n; i += 2 * widthF32x16 {
-			// The last vector may overlap the one before it, or be the same.
-			i0, i1 := min(i, n-widthF32x16), min(i+widthF32x16, n-widthF32x16)
-			if t.a.NonNeg {
-				finite = finite.Add(affineNonNegF32x16(&slots, i, wLo[i0:], wHi[i0:], out, i1-i0, zLo, zHi, -zMin))
-			} else {
-				finite = finite.Add(affineAnyF32x16(&slots, i, wLo[i0:], wHi[i0:], out, i1-i0, zLo, zHi, -zMin))
-			}
+			finite = finite.Add(affineNormsF32x16(norms[i:], wLo, wHi, out, min(i, n-widthF32x16), min(i+widthF32x16, n-widthF32x16), j1-j0))
+		}
+		for k := range items {
+			x := (p + k) % t.a.Inputs * in
+			finite = finite.Add(affineBlockF32x16(&s.slots[k], &norms, wLo, wHi, out, n, t.zLo[x+j0:x+j1], t.zHi[x+j0:x+j1], t.a.NonNeg))
 		}
 	}
-	for k := range sums {
-		unslot(sums[k][:n], slots[k][:], widthF32x16)
+	for k := range items {
+		for e := range s.sums[k] {
+			unslot(s.sums[k][e][:n], s.slots[k][e][:], widthF32x16)
+		}
 	}
 	return finiteF32x16(finite)
 }
 
-// affineNonNegF32x16 adds a block of inputs that are never negative to two vectors of outputs,
-// with sums at slot and after it. Weights of an input are out apart, those of the second vector
-// apart from those of the first. The result is finite only if all weights are (it is a sum of
-// products of their ends).
-func affineNonNegF32x16(slots *[3][affineTile]numF32x16, slot int, wLo, wHi []numF32x16, out, apart int, zLo, zHi []numF32x16, zMax numF32x16) (finite vecF32x16) {
+// affineNormsF32x16 sums the magnitudes of a block's weights for two vectors of outputs, at0 and
+// at1; weights of an input are out apart. The result is finite only if all weights are (it is a
+// sum of products of their ends).
+func affineNormsF32x16(norms, wLo, wHi []numF32x16, out, at0, at1, inputs int) (finite vecF32x16) {
 	signs := signsF32x16()
-	var lo0, lo1, hi0, hi1, norm0, norm1 vecF32x16
-	zHi = zHi[:len(zLo)]
-	size := apart + widthF32x16
-	for j, z := range zLo {
-		wl, wh := wLo[j*out:j*out+size], wHi[j*out:j*out+size]
-		a, b := fillF32x16(z), fillF32x16(zHi[j])
-		l, h := loadF32x16(wl), loadF32x16(wh)
-		lo0 = lo0.Add(l.Mul(a).Min(l.Mul(b)))
-		hi0 = hi0.Add(h.Mul(a).Max(h.Mul(b)))
+	var norm0, norm1, finite1 vecF32x16
+	for range inputs {
+		l, h := atF32x16(wLo, at0), atF32x16(wHi, at0)
 		norm0 = norm0.Add(flipF32x16(l, signs).Max(h))
 		finite = l.MulAdd(h, finite)
-
-		l, h = loadF32x16(wl[apart:]), loadF32x16(wh[apart:])
-		lo1 = lo1.Add(l.Mul(a).Min(l.Mul(b)))
-		hi1 = hi1.Add(h.Mul(a).Max(h.Mul(b)))
+		l, h = atF32x16(wLo, at1), atF32x16(wHi, at1)
 		norm1 = norm1.Add(flipF32x16(l, signs).Max(h))
-		finite = l.MulAdd(h, finite)
+		finite1 = l.MulAdd(h, finite1)
+		at0, at1 = at0+out, at1+out
 	}
-	factor := fillF32x16(zMax)
+	norm0.StoreSlice(norms)
+	norm1.StoreSlice(norms[widthF32x16:])
+	return finite.Add(finite1)
+}
+
+// affineBlockF32x16 adds a block of inputs to n outputs, with sums at slots. The result is
+// finite only if all inputs are.
+func affineBlockF32x16(slots *affineSums[numF32x16], norms *[affineTile]numF32x16, wLo, wHi []numF32x16, out, n int, zLo, zHi []numF32x16, nonNeg bool) vecF32x16 {
+	var zMin, zSum numF32x16 // -max|z|
+	for j, lo := range zLo {
+		zMin = min(zMin, min(lo, -zHi[j]))
+		zSum += lo + zHi[j]
+	}
+	zMax := fillF32x16(-zMin)
+	for i := 0; i < n; i += 2 * widthF32x16 {
+		// The last vector may overlap the one before it, or be the same.
+		at0, at1 := min(i, n-widthF32x16), min(i+widthF32x16, n-widthF32x16)
+		if nonNeg {
+			affineNonNegF32x16(slots, i, wLo, wHi, out, at0, at1, zLo, zHi)
+		} else {
+			affineAnyF32x16(slots, i, wLo, wHi, out, at0, at1, zLo, zHi)
+		}
+		add2F32x16(slots[2][i:], atF32x16(norms[:], i).Mul(zMax), atF32x16(norms[:], i+widthF32x16).Mul(zMax))
+	}
+	return fillF32x16(zSum)
+}
+
+// affineNonNegF32x16 adds the products of a block of inputs that are never negative to two
+// vectors of outputs, at0 and at1, with sums at slot and after it.
+func affineNonNegF32x16(slots *affineSums[numF32x16], slot int, wLo, wHi []numF32x16, out, at0, at1 int, zLo, zHi []numF32x16) {
+	var lo0, lo1, hi0, hi1 vecF32x16
+	zHi = zHi[:len(zLo)]
+	for j, z := range zLo {
+		a, b := fillF32x16(z), fillF32x16(zHi[j])
+		l, h := atF32x16(wLo, at0), atF32x16(wHi, at0)
+		lo0, hi0 = lo0.Add(l.Mul(a).Min(l.Mul(b))), hi0.Add(h.Mul(a).Max(h.Mul(b)))
+		l, h = atF32x16(wLo, at1), atF32x16(wHi, at1)
+		lo1, hi1 = lo1.Add(l.Mul(a).Min(l.Mul(b))), hi1.Add(h.Mul(a).Max(h.Mul(b)))
+		at0, at1 = at0+out, at1+out
+	}
 	add2F32x16(slots[0][slot:], lo0, lo1)
 	add2F32x16(slots[1][slot:], hi0, hi1)
-	add2F32x16(slots[2][slot:], norm0.Mul(factor), norm1.Mul(factor))
-	return finite
 }
 
 // affineAnyF32x16 is affineNonNegF32x16 for inputs of any sign.
-func affineAnyF32x16(slots *[3][affineTile]numF32x16, slot int, wLo, wHi []numF32x16, out, apart int, zLo, zHi []numF32x16, zMax numF32x16) (finite vecF32x16) {
-	signs := signsF32x16()
-	var lo0, lo1, hi0, hi1, norm0, norm1 vecF32x16
+func affineAnyF32x16(slots *affineSums[numF32x16], slot int, wLo, wHi []numF32x16, out, at0, at1 int, zLo, zHi []numF32x16) {
+	var lo0, lo1, hi0, hi1 vecF32x16
 	zHi = zHi[:len(zLo)]
-	size := apart + widthF32x16
 	for j, z := range zLo {
-		wl, wh := wLo[j*out:j*out+size], wHi[j*out:j*out+size]
 		a, b := fillF32x16(z), fillF32x16(zHi[j])
-		l, h := loadF32x16(wl), loadF32x16(wh)
+		l, h := atF32x16(wLo, at0), atF32x16(wHi, at0)
 		la, lb, ha, hb := l.Mul(a), l.Mul(b), h.Mul(a), h.Mul(b)
-		lo0 = lo0.Add(la.Min(lb).Min(ha.Min(hb)))
-		hi0 = hi0.Add(la.Max(lb).Max(ha.Max(hb)))
-		norm0 = norm0.Add(flipF32x16(l, signs).Max(h))
-		finite = l.MulAdd(h, finite)
-
-		l, h = loadF32x16(wl[apart:]), loadF32x16(wh[apart:])
+		lo0, hi0 = lo0.Add(la.Min(lb).Min(ha.Min(hb))), hi0.Add(la.Max(lb).Max(ha.Max(hb)))
+		l, h = atF32x16(wLo, at1), atF32x16(wHi, at1)
 		la, lb, ha, hb = l.Mul(a), l.Mul(b), h.Mul(a), h.Mul(b)
-		lo1 = lo1.Add(la.Min(lb).Min(ha.Min(hb)))
-		hi1 = hi1.Add(la.Max(lb).Max(ha.Max(hb)))
-		norm1 = norm1.Add(flipF32x16(l, signs).Max(h))
-		finite = l.MulAdd(h, finite)
+		lo1, hi1 = lo1.Add(la.Min(lb).Min(ha.Min(hb))), hi1.Add(la.Max(lb).Max(ha.Max(hb)))
+		at0, at1 = at0+out, at1+out
 	}
-	factor := fillF32x16(zMax)
 	add2F32x16(slots[0][slot:], lo0, lo1)
 	add2F32x16(slots[1][slot:], hi0, hi1)
-	add2F32x16(slots[2][slot:], norm0.Mul(factor), norm1.Mul(factor))
-	return finite
+}
+
+// atF32x16 is the vector that starts at p[i]. With the capacity stated, the compiler knows that it
+// is not 0.
+func atF32x16(p []numF32x16, i int) vecF32x16 {
+	return loadF32x16(p[i : i+widthF32x16 : i+widthF32x16])
 }
 
 // add2F32x16 adds two vectors to sums.

@@ -47,8 +47,8 @@ func dotsF32x16(s *sparseRow[numF32x16], lo, hi []numF32x16, out, stride, n int,
 		for _, end := range s.ends {
 			var s00, s01, s10, s11 vecF32x16
 			for ; k < end; k++ {
-				i, a := s.at[k], s.a[k*rowTile+first:]
-				a0, a1 := loadF32x16(a), loadF32x16(a[widthF32x16:])
+				i, at := s.at[k], k*rowTile+first
+				a0, a1 := atF32x16(s.a, at), atF32x16(s.a, at+widthF32x16)
 				m0, m1 := a0.GreaterEqual(vecF32x16{}), a1.GreaterEqual(vecF32x16{})
 				l, h := fillF32x16(lo0[i]), fillF32x16(hi0[i])
 				s00, s01 = s00.Add(a0.Mul(l.Merge(h, m0))), s01.Add(a1.Mul(l.Merge(h, m1)))

@@ -49,8 +49,8 @@ func dotsF32x8(s *sparseRow[numF32x8], lo, hi []numF32x8, out, stride, n int, to
 		for _, end := range s.ends {
 			var s00, s01, s10, s11 vecF32x8
 			for ; k < end; k++ {
-				i, a := s.at[k], s.a[k*rowTile+first:]
-				a0, a1 := loadF32x8(a), loadF32x8(a[widthF32x8:])
+				i, at := s.at[k], k*rowTile+first
+				a0, a1 := atF32x8(s.a, at), atF32x8(s.a, at+widthF32x8)
 				m0, m1 := a0.GreaterEqual(vecF32x8{}), a1.GreaterEqual(vecF32x8{})
 				l, h := fillF32x8(lo0[i]), fillF32x8(hi0[i])
 				s00, s01 = s00.Add(a0.Mul(l.Merge(h, m0))), s01.Add(a1.Mul(l.Merge(h, m1)))

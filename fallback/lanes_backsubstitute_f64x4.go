@@ -49,8 +49,8 @@ func dotsF64x4(s *sparseRow[numF64x4], lo, hi []numF64x4, out, stride, n int, to
 		for _, end := range s.ends {
 			var s00, s01, s10, s11 vecF64x4
 			for ; k < end; k++ {
-				i, a := s.at[k], s.a[k*rowTile+first:]
-				a0, a1 := loadF64x4(a), loadF64x4(a[widthF64x4:])
+				i, at := s.at[k], k*rowTile+first
+				a0, a1 := atF64x4(s.a, at), atF64x4(s.a, at+widthF64x4)
 				m0, m1 := a0.GreaterEqual(vecF64x4{}), a1.GreaterEqual(vecF64x4{})
 				l, h := fillF64x4(lo0[i]), fillF64x4(hi0[i])
 				s00, s01 = s00.Add(a0.Mul(l.Merge(h, m0))), s01.Add(a1.Mul(l.Merge(h, m1)))

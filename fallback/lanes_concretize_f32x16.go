@@ -37,7 +37,7 @@ func concretizeBlockF32x16(lo, hi []numF32x16, at0, at1, rows int, xLo, xHi []nu
 	xHi = xHi[:len(xLo)]
 	for j, x := range xLo {
 		a, b := fillF32x16(x), fillF32x16(xHi[j])
-		l, h := loadF32x16(lo[at0:]), loadF32x16(hi[at0:])
+		l, h := atF32x16(lo, at0), atF32x16(hi, at0)
 		least := l.Mul(a).Min(l.Mul(b))
 		if !nonNeg {
 			least = least.Min(h.Mul(a).Min(h.Mul(b)))
@@ -45,7 +45,7 @@ func concretizeBlockF32x16(lo, hi []numF32x16, at0, at1, rows int, xLo, xHi []nu
 		sum0, mag0 = sum0.Add(least), mag0.Add(absF32x16(least, signs))
 		finite = l.MulAdd(h, finite)
 
-		l, h = loadF32x16(lo[at1:]), loadF32x16(hi[at1:])
+		l, h = atF32x16(lo, at1), atF32x16(hi, at1)
 		least = l.Mul(a).Min(l.Mul(b))
 		if !nonNeg {
 			least = least.Min(h.Mul(a).Min(h.Mul(b)))

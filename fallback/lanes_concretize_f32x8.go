@@ -39,7 +39,7 @@ func concretizeBlockF32x8(lo, hi []numF32x8, at0, at1, rows int, xLo, xHi []numF
 	xHi = xHi[:len(xLo)]
 	for j, x := range xLo {
 		a, b := fillF32x8(x), fillF32x8(xHi[j])
-		l, h := loadF32x8(lo[at0:]), loadF32x8(hi[at0:])
+		l, h := atF32x8(lo, at0), atF32x8(hi, at0)
 		least := l.Mul(a).Min(l.Mul(b))
 		if !nonNeg {
 			least = least.Min(h.Mul(a).Min(h.Mul(b)))
@@ -47,7 +47,7 @@ func concretizeBlockF32x8(lo, hi []numF32x8, at0, at1, rows int, xLo, xHi []numF
 		sum0, mag0 = sum0.Add(least), mag0.Add(absF32x8(least, signs))
 		finite = l.MulAdd(h, finite)
 
-		l, h = loadF32x8(lo[at1:]), loadF32x8(hi[at1:])
+		l, h = atF32x8(lo, at1), atF32x8(hi, at1)
 		least = l.Mul(a).Min(l.Mul(b))
 		if !nonNeg {
 			least = least.Min(h.Mul(a).Min(h.Mul(b)))

@@ -39,7 +39,7 @@ func concretizeBlockF64x4(lo, hi []numF64x4, at0, at1, rows int, xLo, xHi []numF
 	xHi = xHi[:len(xLo)]
 	for j, x := range xLo {
 		a, b := fillF64x4(x), fillF64x4(xHi[j])
-		l, h := loadF64x4(lo[at0:]), loadF64x4(hi[at0:])
+		l, h := atF64x4(lo, at0), atF64x4(hi, at0)
 		least := l.Mul(a).Min(l.Mul(b))
 		if !nonNeg {
 			least = least.Min(h.Mul(a).Min(h.Mul(b)))
@@ -47,7 +47,7 @@ func concretizeBlockF64x4(lo, hi []numF64x4, at0, at1, rows int, xLo, xHi []numF
 		sum0, mag0 = sum0.Add(least), mag0.Add(absF64x4(least, signs))
 		finite = l.MulAdd(h, finite)
 
-		l, h = loadF64x4(lo[at1:]), loadF64x4(hi[at1:])
+		l, h = atF64x4(lo, at1), atF64x4(hi, at1)
 		least = l.Mul(a).Min(l.Mul(b))
 		if !nonNeg {
 			least = least.Min(h.Mul(a).Min(h.Mul(b)))

@@ -36,7 +36,7 @@ func mergeDotF32x16(m *mergeRows[numF32x16], vLo, vHi, dLo, dHi, round, outLo, o
 		var sLo, sHi, sMag vecF32x16
 		for i := i0; i < min(i0+bound.Block, len(vLo)); i++ {
 			l, h := vLo[i], vHi[i]
-			c := loadF32x16(m.columns[i*widthF32x16:])
+			c := atF32x16(m.columns, i*widthF32x16)
 			atLo, atHi := c.Mul(fillF32x16(l)), c.Mul(fillF32x16(h))
 			sLo, sHi = sLo.Add(atLo.Min(atHi)), sHi.Add(atLo.Max(atHi))
 			sMag = sMag.Add(absF32x16(c, signs).Mul(fillF32x16(-min(l, -h))))

@@ -38,7 +38,7 @@ func mergeDotF32x8(m *mergeRows[numF32x8], vLo, vHi, dLo, dHi, round, outLo, out
 		var sLo, sHi, sMag vecF32x8
 		for i := i0; i < min(i0+bound.Block, len(vLo)); i++ {
 			l, h := vLo[i], vHi[i]
-			c := loadF32x8(m.columns[i*widthF32x8:])
+			c := atF32x8(m.columns, i*widthF32x8)
 			atLo, atHi := c.Mul(fillF32x8(l)), c.Mul(fillF32x8(h))
 			sLo, sHi = sLo.Add(atLo.Min(atHi)), sHi.Add(atLo.Max(atHi))
 			sMag = sMag.Add(absF32x8(c, signs).Mul(fillF32x8(-min(l, -h))))

@@ -38,7 +38,7 @@ func mergeDotF64x4(m *mergeRows[numF64x4], vLo, vHi, dLo, dHi, round, outLo, out
 		var sLo, sHi, sMag vecF64x4
 		for i := i0; i < min(i0+bound.Block, len(vLo)); i++ {
 			l, h := vLo[i], vHi[i]
-			c := loadF64x4(m.columns[i*widthF64x4:])
+			c := atF64x4(m.columns, i*widthF64x4)
 			atLo, atHi := c.Mul(fillF64x4(l)), c.Mul(fillF64x4(h))
 			sLo, sHi = sLo.Add(atLo.Min(atHi)), sHi.Add(atLo.Max(atHi))
 			sMag = sMag.Add(absF64x4(c, signs).Mul(fillF64x4(-min(l, -h))))

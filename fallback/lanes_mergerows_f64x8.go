@@ -38,7 +38,7 @@ func mergeDotF64x8(m *mergeRows[numF64x8], vLo, vHi, dLo, dHi, round, outLo, out
 		var sLo, sHi, sMag vecF64x8
 		for i := i0; i < min(i0+bound.Block, len(vLo)); i++ {
 			l, h := vLo[i], vHi[i]
-			c := loadF64x8(m.columns[i*widthF64x8:])
+			c := atF64x8(m.columns, i*widthF64x8)
 			atLo, atHi := c.Mul(fillF64x8(l)), c.Mul(fillF64x8(h))
 			sLo, sHi = sLo.Add(atLo.Min(atHi)), sHi.Add(atLo.Max(atHi))
 			sMag = sMag.Add(absF64x8(c, signs).Mul(fillF64x8(-min(l, -h))))

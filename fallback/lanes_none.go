@@ -10,7 +10,7 @@ const built = false
 
 func vectorsHere() VectorSet { return NoVectors }
 
-func affineLanes[T bound.Real](*affine[T], int, int, int, *[3][affineTile]T) bool { return false }
+func affineLanes[T bound.Real](*affine[T], int, int, int, int, *affineScratch[T]) bool { return false }
 
 func backSubstituteLanes[T bound.Real](*backSubstitute[T], int, int, int, *sparseRow[T]) bool {
 	return false

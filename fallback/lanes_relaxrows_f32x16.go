@@ -47,15 +47,15 @@ func relaxBlockF32x16(t *relaxRows[numF32x16], p int, rows []numF32x16, first, a
 	to0, to1 := at0, at1
 	for j := range aLo {
 		lo, hi, interceptLo, interceptHi, e := fillF32x16(aLo[j]), fillF32x16(aHi[j]), fillF32x16(bLo[j]), fillF32x16(bHi[j]), fillF32x16(err[j])
-		a := flipF32x16(loadF32x16(rows[at0:]), flip)
+		a := flipF32x16(atF32x16(rows, at0), flip)
 		m := a.GreaterEqual(vecF32x16{})
-		a.Mul(lo.Merge(hi, m)).StoreSlice(out[to0:])
+		a.Mul(lo.Merge(hi, m)).StoreSlice(out[to0 : to0+widthF32x16 : to0+widthF32x16])
 		c0 = c0.Add(a.Mul(interceptLo.Merge(interceptHi, m)))
 		charge0 = charge0.Add(absF32x16(a, signs).Mul(e))
 
-		a = flipF32x16(loadF32x16(rows[at1:]), flip)
+		a = flipF32x16(atF32x16(rows, at1), flip)
 		m = a.GreaterEqual(vecF32x16{})
-		a.Mul(lo.Merge(hi, m)).StoreSlice(out[to1:])
+		a.Mul(lo.Merge(hi, m)).StoreSlice(out[to1 : to1+widthF32x16 : to1+widthF32x16])
 		c1 = c1.Add(a.Mul(interceptLo.Merge(interceptHi, m)))
 		charge1 = charge1.Add(absF32x16(a, signs).Mul(e))
 		at0, at1, to0, to1 = at0+cols, at1+cols, to0+t.rows, to1+t.rows

@@ -49,15 +49,15 @@ func relaxBlockF32x8(t *relaxRows[numF32x8], p int, rows []numF32x8, first, at0,
 	to0, to1 := at0, at1
 	for j := range aLo {
 		lo, hi, interceptLo, interceptHi, e := fillF32x8(aLo[j]), fillF32x8(aHi[j]), fillF32x8(bLo[j]), fillF32x8(bHi[j]), fillF32x8(err[j])
-		a := flipF32x8(loadF32x8(rows[at0:]), flip)
+		a := flipF32x8(atF32x8(rows, at0), flip)
 		m := a.GreaterEqual(vecF32x8{})
-		a.Mul(lo.Merge(hi, m)).StoreSlice(out[to0:])
+		a.Mul(lo.Merge(hi, m)).StoreSlice(out[to0 : to0+widthF32x8 : to0+widthF32x8])
 		c0 = c0.Add(a.Mul(interceptLo.Merge(interceptHi, m)))
 		charge0 = charge0.Add(absF32x8(a, signs).Mul(e))
 
-		a = flipF32x8(loadF32x8(rows[at1:]), flip)
+		a = flipF32x8(atF32x8(rows, at1), flip)
 		m = a.GreaterEqual(vecF32x8{})
-		a.Mul(lo.Merge(hi, m)).StoreSlice(out[to1:])
+		a.Mul(lo.Merge(hi, m)).StoreSlice(out[to1 : to1+widthF32x8 : to1+widthF32x8])
 		c1 = c1.Add(a.Mul(interceptLo.Merge(interceptHi, m)))
 		charge1 = charge1.Add(absF32x8(a, signs).Mul(e))
 		at0, at1, to0, to1 = at0+cols, at1+cols, to0+t.rows, to1+t.rows

@@ -49,15 +49,15 @@ func relaxBlockF64x4(t *relaxRows[numF64x4], p int, rows []numF64x4, first, at0,
 	to0, to1 := at0, at1
 	for j := range aLo {
 		lo, hi, interceptLo, interceptHi, e := fillF64x4(aLo[j]), fillF64x4(aHi[j]), fillF64x4(bLo[j]), fillF64x4(bHi[j]), fillF64x4(err[j])
-		a := flipF64x4(loadF64x4(rows[at0:]), flip)
+		a := flipF64x4(atF64x4(rows, at0), flip)
 		m := a.GreaterEqual(vecF64x4{})
-		a.Mul(lo.Merge(hi, m)).StoreSlice(out[to0:])
+		a.Mul(lo.Merge(hi, m)).StoreSlice(out[to0 : to0+widthF64x4 : to0+widthF64x4])
 		c0 = c0.Add(a.Mul(interceptLo.Merge(interceptHi, m)))
 		charge0 = charge0.Add(absF64x4(a, signs).Mul(e))
 
-		a = flipF64x4(loadF64x4(rows[at1:]), flip)
+		a = flipF64x4(atF64x4(rows, at1), flip)
 		m = a.GreaterEqual(vecF64x4{})
-		a.Mul(lo.Merge(hi, m)).StoreSlice(out[to1:])
+		a.Mul(lo.Merge(hi, m)).StoreSlice(out[to1 : to1+widthF64x4 : to1+widthF64x4])
 		c1 = c1.Add(a.Mul(interceptLo.Merge(interceptHi, m)))
 		charge1 = charge1.Add(absF64x4(a, signs).Mul(e))
 		at0, at1, to0, to1 = at0+cols, at1+cols, to0+t.rows, to1+t.rows

@@ -23,14 +23,14 @@ func testLanesUsed[T bound.Real](t *testing.T, d, _ *Device[T]) {
 	af := affine[T]{a: a, d: d}
 	af.wLo, af.wHi = a.W.Lo.(*array[T]).v, a.W.Hi.(*array[T]).v
 	af.zLo, af.zHi = a.Z.Lo.(*array[T]).v, a.Z.Hi.(*array[T]).v
-	var sums [3][affineTile]T
+	s := affineScratch[T]{make([]affineSums[T], 1), make([]affineSums[T], 1)}
 	for _, n := range []int{8, 9, 127} {
-		if !affineLanes(&af, 0, 0, n, &sums) {
+		if !affineLanes(&af, 0, 1, 0, n, &s) {
 			t.Errorf("affineLanes did not do %d outputs", n)
 		}
 	}
 	af.zLo[3] = T(math.Inf(-1))
-	if affineLanes(&af, 0, 0, 127, &sums) {
+	if affineLanes(&af, 0, 1, 0, 127, &s) {
 		t.Error("affineLanes did outputs with an infinite input")
 	}
 	const in, out, rows = 5, 4, 33
