@@ -15,14 +15,31 @@ func (d *Device[T]) Affine(a bound.Affine) error {
 	t.bLo, t.bHi = d.interval(a.B, a.Boxes()*a.Out, "Affine.B")
 	t.zLo, t.zHi = d.interval(a.Z, a.Inputs*a.In, "Affine.Z")
 	tiles := (a.Out + affineTile - 1) / affineTile
-	d.parallel(a.Items*tiles, 1, func(from, to int) {
+	// Items of a box are computed together, as many as leave enough to do for every worker.
+	group := max(1, min(affineGroup, a.PerBox, a.Items*tiles/(4*d.workers)))
+	groups := (a.PerBox + group - 1) / group // of each box
+	d.parallel(a.Boxes()*groups*tiles, 1, func(from, to int) {
+		s := affineScratch[T]{make([]affineSums[T], group), make([]affineSums[T], group)}
 		for i := from; i < to; i++ {
-			from := i % tiles * affineTile
-			t.tile(i/tiles, from, min(from+affineTile, a.Out))
+			box, first, from := i/tiles/groups, i/tiles%groups*group, i%tiles*affineTile
+			p := box*a.PerBox + first
+			if n := min(group, a.PerBox-first, a.Items-p); n > 0 {
+				t.tile(p, n, from, min(from+affineTile, a.Out), &s)
+			}
 		}
 	})
 	return nil
 }
+
+// affineGroup is how many items of a weight box are computed side by side at most: a block of
+// weights stays in the first-level cache for all of them.
+const affineGroup = 8
+
+// affineSums are the sums of lower ends, upper ends and magnitudes of a tile.
+type affineSums[T bound.Real] [3][affineTile]T
+
+// affineScratch has the sums of each item of a group, and room for vector loops.
+type affineScratch[T bound.Real] struct{ sums, slots []affineSums[T] }
 
 type affine[T bound.Real] struct {
 	a                                         bound.Affine
@@ -30,37 +47,39 @@ type affine[T bound.Real] struct {
 	lo, hi, mag, wLo, wHi, bLo, bHi, zLo, zHi []T
 }
 
-// tile computes outputs [from, to) of item p.
-func (t *affine[T]) tile(p, from, to int) {
+// tile computes outputs [from, to) of items p, ..., p+n-1, which have the same weight box.
+func (t *affine[T]) tile(p, n, from, to int, s *affineScratch[T]) {
 	box, out := p/t.a.PerBox, t.a.Out
-	var sums [3][affineTile]T
-	if done := affineLanes(t, p, from, to, &sums); from+done < to {
-		t.sums(p, from, to, done, &sums)
-	}
-	for i := range to - from {
-		t.finish(p*out+from+i, box*out+from+i, sums[0][i], sums[1][i], sums[2][i])
+	vectors := affineLanes(t, p, n, from, to-from, s)
+	for k := range n {
+		sums := &s.sums[k]
+		if !vectors {
+			t.sums(p+k, from, to, sums)
+		}
+		for i := range to - from {
+			t.finish((p+k)*out+from+i, box*out+from+i, sums[0][i], sums[1][i], sums[2][i])
+		}
 	}
 }
 
-// sums computes the sums of the lower ends, upper ends and magnitudes of a tile, but
-// for its first done outputs.
-func (t *affine[T]) sums(p, from, to, done int, sums *[3][affineTile]T) {
+// sums computes the sums of the lower ends, upper ends and magnitudes of a tile.
+func (t *affine[T]) sums(p, from, to int, sums *affineSums[T]) {
 	n := to - from
 	in, out := t.a.In, t.a.Out
 	box, x := p/t.a.PerBox, p%t.a.Inputs
-	lo, hi, mag := sums[0][done:n], sums[1][done:n], sums[2][done:n]
+	lo, hi, mag := sums[0][:n], sums[1][:n], sums[2][:n]
 	clear(lo)
 	clear(hi)
 	clear(mag)
 	for j0 := 0; j0 < in; j0 += bound.Block {
 		var block [3][affineTile]T
-		blockLo, blockHi, norm := block[0][done:n], block[1][done:n], block[2][done:n]
+		blockLo, blockHi, norm := block[0][:n], block[1][:n], block[2][:n]
 		var zMin T // -max|z|
 		for j := j0; j < min(j0+bound.Block, in); j++ {
 			zLo, zHi := t.zLo[x*in+j], t.zHi[x*in+j]
 			zMin = min(zMin, min(zLo, -zHi))
 			at := (box*in+j)*out + from
-			wLo, wHi := t.wLo[at+done:at+n], t.wHi[at+done:at+n]
+			wLo, wHi := t.wLo[at:at+n], t.wHi[at:at+n]
 			if t.a.NonNeg {
 				affineRowNonNeg(blockLo, blockHi, norm, wLo, wHi, zLo, zHi)
 			} else {

@@ -23,35 +23,58 @@ func (d *Device[T]) Concretize(a bound.Concretize) error {
 }
 
 func (d *Device[T]) concretizeItem(a bound.Concretize, bnd, sLo, sHi, c, xLo, xHi []T) {
-	rows := a.R
-	sums := make([]T, 4*rows) // sums and magnitudes: totals, then this block's
-	sum, mag, blockSum, blockMag := sums[:rows], sums[rows:2*rows], sums[2*rows:3*rows], sums[3*rows:]
+	s := newRowSums[T](a.R)
+	if !concretizeLanes(d, a.NonNeg, sLo, sHi, xLo, xHi, &s) {
+		concretizeSums(a.NonNeg, sLo, sHi, xLo, xHi, &s)
+	}
 	var size T
-	for j0 := 0; j0 < a.In; j0 += bound.Block {
-		clear(blockSum)
-		clear(blockMag)
-		for j := j0; j < min(j0+bound.Block, a.In); j++ {
-			size += max(-xLo[j], xHi[j])
+	for j := range xLo {
+		size += max(-xLo[j], xHi[j])
+	}
+	under := d.up(T(size * T(a.Round.Under)))
+	for r, sum := range s.a {
+		charged := d.up(d.up(d.up(T(s.b[r]*T(a.Round.Rel)))+under) + T(a.Round.Abs))
+		bnd[r] = d.lower(d.down(d.down(c[r]+sum) - charged))
+	}
+}
+
+// rowSums are two sums of each row, and those of a block.
+type rowSums[T bound.Real] struct{ a, b, blockA, blockB []T }
+
+func newRowSums[T bound.Real](rows int) rowSums[T] {
+	v := make([]T, 4*rows)
+	return rowSums[T]{v[:rows], v[rows : 2*rows], v[2*rows : 3*rows], v[3*rows:]}
+}
+
+// close adds the sums of a block to the others.
+func (s *rowSums[T]) close() {
+	for r := range s.a {
+		s.a[r] += s.blockA[r]
+		s.b[r] += s.blockB[r]
+	}
+}
+
+// concretizeSums sums the least products of each row, and their magnitudes.
+func concretizeSums[T bound.Real](nonNeg bool, sLo, sHi, xLo, xHi []T, s *rowSums[T]) {
+	rows := len(s.a)
+	clear(s.a)
+	clear(s.b)
+	for j0 := 0; j0 < len(xLo); j0 += bound.Block {
+		clear(s.blockA)
+		clear(s.blockB)
+		for j := j0; j < min(j0+bound.Block, len(xLo)); j++ {
 			lo, hi := sLo[j*rows:(j+1)*rows], sHi[j*rows:(j+1)*rows]
 			for r, l := range lo {
 				var t T
-				if a.NonNeg {
+				if nonNeg {
 					t = min(T(l*xLo[j]), T(l*xHi[j]))
 				} else {
 					t = min4(l, hi[r], xLo[j], xHi[j])
 				}
-				blockSum[r] += t
-				blockMag[r] += abs(t)
+				s.blockA[r] += t
+				s.blockB[r] += abs(t)
 			}
 		}
-		for r := range rows {
-			sum[r] += blockSum[r]
-			mag[r] += blockMag[r]
-		}
-	}
-	under := d.up(T(size * T(a.Round.Under)))
-	for r := range rows {
-		charged := d.up(d.up(d.up(T(mag[r]*T(a.Round.Rel)))+under) + T(a.Round.Abs))
-		bnd[r] = d.lower(d.down(d.down(c[r]+sum[r]) - charged))
+		s.close()
 	}
 }

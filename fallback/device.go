@@ -32,9 +32,11 @@ type Device[T bound.Real] struct {
 	// activation is what Activate and Relax do, by kind.
 	activation [network.Kinds]activation[T]
 	workers    int
-	// lanes says to use vector instructions where there are some.
-	lanes  bool
-	memory int64
+	// vectors are the vector instructions that may be used.
+	vectors VectorSet
+	memory  int64
+	// nans is what new arrays are filled with, a page of it.
+	nans []T
 }
 
 // New returns the fallback device of a precision.
@@ -58,11 +60,19 @@ func New(p bound.Precision) bound.Device {
 }
 
 func newDevice[T bound.Real](p bound.Precision, c sigmoidConstants[T], seed, rootSeed, pow2 func(T) T, tiny T) *Device[T] {
+	vectors, err := Vectors()
+	if err != nil {
+		panic("fallback: New: " + err.Error()) // package main asks before
+	}
 	u := p.Unit()
+	nans := make([]T, 1024)
+	for i := range nans {
+		nans[i] = T(math.NaN())
+	}
 	return &Device[T]{
 		activation: activations[T](), precision: p, phi: T(u * (1 + 2*u)), eta: T(p.Eta()), max: T(p.Max()), u: T(u),
 		seed: seed, rootSeed: rootSeed, pow2: pow2, tiny: tiny, sigmoidC: c,
-		workers: runtime.GOMAXPROCS(0), memory: 1 << 30, lanes: hasLanes(),
+		workers: runtime.GOMAXPROCS(0), memory: 1 << 30, vectors: vectors, nans: nans,
 	}
 }
 
@@ -83,9 +93,8 @@ func (a *array[T]) Len() int { return len(a.v) }
 // leaves something that no comparison accepts.
 func (d *Device[T]) NewArray(n int) (bound.Array, error) {
 	a := &array[T]{make([]T, n)}
-	nan := T(math.NaN())
-	for i := range a.v {
-		a.v[i] = nan
+	for rest := a.v; len(rest) > 0; { // several times as fast as number by number
+		rest = rest[copy(rest, d.nans):]
 	}
 	return a, nil
 }

@@ -4,7 +4,7 @@ import "psafe/host/bound"
 
 // DrawBox is defined in bound.DrawBox.
 func (d *Device[T]) DrawBox(a bound.DrawBox) error {
-	t := drawBox[T]{a: a, lanes: d.lanes}
+	t := drawBox[T]{a: a, vectors: d.vectors}
 	t.lo, t.hi = d.interval(a.Box, a.Boxes*a.N, "DrawBox.Box")
 	t.cLo, t.cHi = d.interval(a.Centre, a.N, "DrawBox.Centre")
 	t.unit = d.data(a.Unit, a.N, "DrawBox.Unit")
@@ -25,7 +25,7 @@ func (d *Device[T]) DrawBox(a bound.DrawBox) error {
 
 type drawBox[T bound.Real] struct {
 	a                             bound.DrawBox
-	lanes                         bool
+	vectors                       VectorSet
 	lo, hi, cLo, cHi, unit, gamma []T
 }
 

@@ -2,10 +2,14 @@
 
 package fallback
 
-import "simd/archsimd"
+import (
+	"simd/archsimd"
+	"slices"
 
-// hasLanes says whether the processor has the vector instructions that the files
-// lanes_*.go use.
+	"psafe/host/bound"
+)
+
+// This file chooses among the vector loops, which are in the files lanes_*_*.go.
 //
 // Their results are the bits of the plain loops. A lane is one output or one row, so
 // that each sum has its terms in the plain order, and nothing is fused. Min and Max
@@ -13,4 +17,212 @@ import "simd/archsimd"
 // (the instructions return their second operand, and the compiler exchanges operands),
 // but finite numbers have no NaN among their products: where a number is not finite,
 // the plain loop does the work again.
-func hasLanes() bool { return archsimd.X86.AVX512() }
+
+// vectorsHere is the best set of vector instructions that the processor has.
+func vectorsHere() VectorSet {
+	switch x := archsimd.X86; {
+	case x.AVX512():
+		return AVX512
+	case x.AVX2() && x.FMA():
+		return AVX2
+	}
+	return NoVectors
+}
+
+// built says that this program has vector loops.
+const built = true
+
+// affineLanes is affine.sums for items p, ..., p+items-1 and n outputs from from on, or false if the plain loop has to do it. Fewer outputs than a
+// vector of AVX-512 are a vector of AVX2.
+func affineLanes[T bound.Real](t *affine[T], p, items, from, n int, s *affineScratch[T]) bool {
+	switch t := any(t).(type) {
+	case *affine[float32]:
+		s := any(s).(*affineScratch[float32])
+		if t.d.vectors == AVX512 && n >= widthF32x16 {
+			return affineF32x16(t, p, items, from, n, s)
+		}
+		return t.d.vectors >= AVX2 && n >= widthF32x8 && affineF32x8(t, p, items, from, n, s)
+	case *affine[float64]:
+		s := any(s).(*affineScratch[float64])
+		if t.d.vectors == AVX512 && n >= widthF64x8 {
+			return affineF64x8(t, p, items, from, n, s)
+		}
+		return t.d.vectors >= AVX2 && n >= widthF64x4 && affineF64x4(t, p, items, from, n, s)
+	}
+	return false
+}
+
+// unslot copies sums to n places: vectors beside each other in from, of which the last may
+// overlap the one before in to, and so has the same numbers there.
+func unslot[T bound.Real](to, from []T, width int) {
+	for at := 0; at < len(to); at += width {
+		copy(to[min(at, len(to)-width):], from[at:at+width])
+	}
+}
+
+// backSubstituteLanes is backSubstitute.row for rows r, ..., r+n-1 of item p, lanes
+// being rows. It returns false, and what it wrote is to be written again, if a sum is
+// not finite: the plain loop leaves out zeros of A, which times infinity are NaN.
+func backSubstituteLanes[T bound.Real](t *backSubstitute[T], p, r, n int, s *sparseRow[T]) bool {
+	if t.d.vectors == NoVectors || t.a.In < 2 {
+		return false
+	}
+	s.gatherRows(t.rows[p*t.a.Out*t.a.R+r:], t.a.Out, t.a.R, n)
+	wide := t.d.vectors == AVX512
+	switch t := any(t).(type) {
+	case *backSubstitute[float32]:
+		s := any(s).(*sparseRow[float32])
+		if wide && n > widthF32x8 {
+			return backSubstituteF32x16(t, p, r, n, s)
+		}
+		return backSubstituteF32x8(t, p, r, n, s)
+	case *backSubstitute[float64]:
+		s := any(s).(*sparseRow[float64])
+		if wide && n > widthF64x4 {
+			return backSubstituteF64x8(t, p, r, n, s)
+		}
+		return backSubstituteF64x4(t, p, r, n, s)
+	}
+	return false
+}
+
+// gatherRows is gather for n rows at once: s.a holds rowTile entries for each output
+// at which one of the rows is not zero, zeros where there is no row.
+func (s *sparseRow[T]) gatherRows(rows []T, outputs, stride, n int) {
+	s.at, s.a, s.ends = s.at[:0], s.a[:0], s.ends[:0]
+	for i := range outputs {
+		row := rows[i*stride : i*stride+n]
+		if slices.ContainsFunc(row, func(a T) bool { return a != 0 }) {
+			var a [rowTile]T
+			copy(a[:], row)
+			s.at, s.a = append(s.at, i), append(s.a, a[:]...)
+		}
+		if i%bound.Block == bound.Block-1 || i == outputs-1 {
+			s.ends = append(s.ends, len(s.at))
+		}
+	}
+}
+
+// drawBoxLanes draws the weights of groups g, ..., g+n-1 of box b, eight or four groups at a
+// time, and returns of how many groups. Every operation is the one of bound.Philox,
+// bound.NormalApprox and bound.BoxEnds, so the bits are the same whatever the numbers.
+func drawBoxLanes[T bound.Real](t *drawBox[T], b, g, n int) (done int) {
+	if t.vectors == NoVectors || !t.a.Sampled {
+		return 0
+	}
+	n = min(n, t.a.N/4-g) // full groups
+	first := t.a.First + uint64(b)
+	if t.vectors == AVX512 {
+		for ; done+8 <= n; done += 8 {
+			var normal [32]float32
+			normalsF32x16(&normal, t.a.Seed, first, t.a.Stream, uint32(g+done))
+			w := 4 * (g + done)
+			i := b*t.a.N + w
+			switch t := any(t).(type) {
+			case *drawBox[float32]:
+				boxEndsF32x16(t.lo[i:], t.hi[i:], t.cLo[w:], t.cHi[w:], t.unit[w:], t.gamma[b], normal[:])
+			case *drawBox[float64]:
+				boxEndsF64x8(t.lo[i:], t.hi[i:], t.cLo[w:], t.cHi[w:], t.unit[w:], t.gamma[b], normal[:])
+			}
+		}
+	}
+	for ; done+4 <= n; done += 4 {
+		var normal [16]float32
+		normalsF32x8(&normal, t.a.Seed, first, t.a.Stream, uint32(g+done))
+		w := 4 * (g + done)
+		i := b*t.a.N + w
+		switch t := any(t).(type) {
+		case *drawBox[float32]:
+			boxEndsF32x8(t.lo[i:], t.hi[i:], t.cLo[w:], t.cHi[w:], t.unit[w:], t.gamma[b], normal[:])
+		case *drawBox[float64]:
+			boxEndsF64x4(t.lo[i:], t.hi[i:], t.cLo[w:], t.cHi[w:], t.unit[w:], t.gamma[b], normal[:])
+		}
+	}
+	return done
+}
+
+// mergeRowsLanes is mergeRows.item, or false if the plain loop has to do it.
+func mergeRowsLanes[T bound.Real](m *mergeRows[T], p int) bool {
+	if !m.points {
+		return false
+	}
+	switch m := any(m).(type) {
+	case *mergeRows[float32]:
+		if m.d.vectors == AVX512 && m.a.Rows >= widthF32x16 {
+			return mergeRowsF32x16(m, p)
+		}
+		return m.d.vectors >= AVX2 && m.a.Rows >= widthF32x8 && mergeRowsF32x8(m, p)
+	case *mergeRows[float64]:
+		if m.d.vectors == AVX512 && m.a.Rows >= widthF64x8 {
+			return mergeRowsF64x8(m, p)
+		}
+		return m.d.vectors >= AVX2 && m.a.Rows >= widthF64x4 && mergeRowsF64x4(m, p)
+	}
+	return false
+}
+
+// concretizeLanes is concretizeSums, or false if the plain loop has to do it.
+func concretizeLanes[T bound.Real](d *Device[T], nonNeg bool, sLo, sHi, xLo, xHi []T, s *rowSums[T]) bool {
+	switch s := any(s).(type) {
+	case *rowSums[float32]:
+		lo, hi, a, b := any(sLo).([]float32), any(sHi).([]float32), any(xLo).([]float32), any(xHi).([]float32)
+		if d.vectors == AVX512 && len(s.a) >= widthF32x16 {
+			return concretizeF32x16(nonNeg, lo, hi, a, b, s)
+		}
+		return d.vectors >= AVX2 && len(s.a) >= widthF32x8 && concretizeF32x8(nonNeg, lo, hi, a, b, s)
+	case *rowSums[float64]:
+		lo, hi, a, b := any(sLo).([]float64), any(sHi).([]float64), any(xLo).([]float64), any(xHi).([]float64)
+		if d.vectors == AVX512 && len(s.a) >= widthF64x8 {
+			return concretizeF64x8(nonNeg, lo, hi, a, b, s)
+		}
+		return d.vectors >= AVX2 && len(s.a) >= widthF64x4 && concretizeF64x4(nonNeg, lo, hi, a, b, s)
+	}
+	return false
+}
+
+// relaxRowsLanes is relaxRows.sums, or false if the plain loop has to do it: it does the
+// neurons that may be negative.
+func relaxRowsLanes[T bound.Real](t *relaxRows[T], p int, s *rowSums[T]) bool {
+	if !t.a.NonNeg {
+		return false
+	}
+	switch t := any(t).(type) {
+	case *relaxRows[float32]:
+		s := any(s).(*rowSums[float32])
+		switch {
+		case t.d.vectors == AVX512 && t.a.Cols >= widthF32x16:
+			relaxRowsF32x16(t, p, s)
+			return true
+		case t.d.vectors >= AVX2 && t.a.Cols >= widthF32x8:
+			relaxRowsF32x8(t, p, s)
+			return true
+		}
+	case *relaxRows[float64]:
+		s := any(s).(*rowSums[float64])
+		switch {
+		case t.d.vectors == AVX512 && t.a.Cols >= widthF64x8:
+			relaxRowsF64x8(t, p, s)
+			return true
+		case t.d.vectors >= AVX2 && t.a.Cols >= widthF64x4:
+			relaxRowsF64x4(t, p, s)
+			return true
+		}
+	}
+	return false
+}
+
+// The coefficients of bound/draw.go; TestLanesNormal compares every result.
+var (
+	logCoefficients = [10]float32{
+		0.048774821246014934, -0.11628150544757432, 0.15015401752562585, -0.16908588501665717, 0.19981705356829352,
+		-0.24987882879613785, 0.3333323992021914, -0.500001855984106, 1.000000029553957, 4.531166518048095e-09,
+	}
+	normalCentral = [10]float32{
+		0, 3.1969680394459927e-08, 4.839788249499785e-07, -4.885796045069582e-06, -6.194745732231644e-06,
+		0.0003087411769368272, -0.0017730828188758966, -0.005907660099483536, 0.34880271668923374, 2.1233134670146705,
+	}
+	normalTail = [10]float32{
+		0, 8.750900004482134e-11, -1.8159588811786368e-09, -1.5755344565347781e-09, 4.070577985279083e-07,
+		-8.19604413916867e-06, 0.0001643856313106071, -0.004174051849238484, 0.20557779348871563, 4.66594357491947,
+	}
+)

@@ -4,13 +4,24 @@ package fallback
 
 import "psafe/host/bound"
 
-// hasLanes: this build has no vector instructions, the plain loops do everything.
-func hasLanes() bool { return false }
+// This build has no vector instructions: the plain loops do everything.
 
-func affineLanes[T bound.Real](*affine[T], int, int, int, *[3][affineTile]T) int { return 0 }
+const built = false
+
+func vectorsHere() VectorSet { return NoVectors }
+
+func affineLanes[T bound.Real](*affine[T], int, int, int, int, *affineScratch[T]) bool { return false }
 
 func backSubstituteLanes[T bound.Real](*backSubstitute[T], int, int, int, *sparseRow[T]) bool {
 	return false
 }
 
 func drawBoxLanes[T bound.Real](*drawBox[T], int, int, int) int { return 0 }
+
+func mergeRowsLanes[T bound.Real](*mergeRows[T], int) bool { return false }
+
+func concretizeLanes[T bound.Real](*Device[T], bool, []T, []T, []T, []T, *rowSums[T]) bool {
+	return false
+}
+
+func relaxRowsLanes[T bound.Real](*relaxRows[T], int, *rowSums[T]) bool { return false }

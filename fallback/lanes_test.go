@@ -10,26 +10,33 @@ import (
 	"psafe/host/bound/devicetest"
 )
 
-// The tests of this file compare the vector loops with the plain ones, bit for bit.
-// In a build or on a processor without the former they are skipped.
+// The tests of this file compare the vector loops with the plain ones, bit for bit, for every
+// set of vector instructions that there is. In a build or on a processor without them they are
+// skipped.
 
-// lanesAndPlain are the device as New makes it and one that has plain loops only.
-func lanesAndPlain[T bound.Real](t *testing.T) (lanes, plain *Device[T]) {
-	if !hasLanes() {
-		t.Skip("no vector loops: they need GOEXPERIMENT=simd at build time, amd64 and AVX-512")
+// overVectors runs a test in both precisions with every set: vectors is a device that uses it,
+// plain one that has plain loops only.
+func overVectors(t *testing.T, f32 func(t *testing.T, vectors, plain *Device[float32]), f64 func(t *testing.T, vectors, plain *Device[float64])) {
+	if vectorsHere() == NoVectors {
+		t.Skipf("no vector loops: %s", vectorsThere())
 	}
-	lanes, plain = oneCore[T](), oneCore[T]()
-	plain.lanes = false
-	return lanes, plain
+	for v := AVX2; v <= vectorsHere(); v++ {
+		t.Run(v.String()+"/float32", func(t *testing.T) { f32(t, withVectors[float32](v), withVectors[float32](NoVectors)) })
+		t.Run(v.String()+"/float64", func(t *testing.T) { f64(t, withVectors[float64](v), withVectors[float64](NoVectors)) })
+	}
+}
+
+func withVectors[T bound.Real](v VectorSet) *Device[T] {
+	d := oneCore[T]()
+	d.vectors = v
+	return d
 }
 
 func TestLanesDevice(t *testing.T) {
-	t.Run("float32", testLanesDevice[float32])
-	t.Run("float64", testLanesDevice[float64])
+	overVectors(t, testLanesDevice[float32], testLanesDevice[float64])
 }
 
-func testLanesDevice[T bound.Real](t *testing.T) {
-	lanes, plain := lanesAndPlain[T](t)
+func testLanesDevice[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
 	devicetest.RunAgainst(t, lanes, plain)
 }
 
@@ -105,12 +112,10 @@ func sameBits[T bound.Real](t *testing.T, what string, got, want bound.Array) {
 var laneSizes = []int{1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 65, 100, 127, 128, 129, 144, 300}
 
 func TestLanesAffine(t *testing.T) {
-	t.Run("float32", testLanesAffine[float32])
-	t.Run("float64", testLanesAffine[float64])
+	overVectors(t, testLanesAffine[float32], testLanesAffine[float64])
 }
 
-func testLanesAffine[T bound.Real](t *testing.T) {
-	lanes, plain := lanesAndPlain[T](t)
+func testLanesAffine[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
 	for seed := range uint64(600) {
 		c := newCorners(seed)
 		in, out := laneSizes[c.IntN(len(laneSizes))], laneSizes[c.IntN(len(laneSizes))]
@@ -145,12 +150,10 @@ func compareAffine[T bound.Real](t *testing.T, what string, lanes, plain *Device
 // TestLanesOneCorner puts one number that is not finite among tame ones, at every
 // end-point and in both rows of a pair: nothing else gives it away.
 func TestLanesOneCorner(t *testing.T) {
-	t.Run("float32", testLanesOneCorner[float32])
-	t.Run("float64", testLanesOneCorner[float64])
+	overVectors(t, testLanesOneCorner[float32], testLanesOneCorner[float64])
 }
 
-func testLanesOneCorner[T bound.Real](t *testing.T) {
-	lanes, plain := lanesAndPlain[T](t)
+func testLanesOneCorner[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
 	const in, out = 2, 16
 	for _, special := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		for place := range 8 * 2 * 2 * 2 {
@@ -182,12 +185,10 @@ func testLanesOneCorner[T bound.Real](t *testing.T) {
 }
 
 func TestLanesBackSubstitute(t *testing.T) {
-	t.Run("float32", testLanesBackSubstitute[float32])
-	t.Run("float64", testLanesBackSubstitute[float64])
+	overVectors(t, testLanesBackSubstitute[float32], testLanesBackSubstitute[float64])
 }
 
-func testLanesBackSubstitute[T bound.Real](t *testing.T) {
-	lanes, plain := lanesAndPlain[T](t)
+func testLanesBackSubstitute[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
 	for seed := range uint64(600) {
 		c := newCorners(seed)
 		pick := func() int { return laneSizes[c.IntN(len(laneSizes)-4)] }
@@ -218,12 +219,10 @@ func testLanesBackSubstitute[T bound.Real](t *testing.T) {
 }
 
 func TestLanesDrawBox(t *testing.T) {
-	t.Run("float32", testLanesDrawBox[float32])
-	t.Run("float64", testLanesDrawBox[float64])
+	overVectors(t, testLanesDrawBox[float32], testLanesDrawBox[float64])
 }
 
-func testLanesDrawBox[T bound.Real](t *testing.T) {
-	lanes, plain := lanesAndPlain[T](t)
+func testLanesDrawBox[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
 	for seed := range uint64(300) {
 		c := newCorners(seed)
 		n, boxes := laneSizes[c.IntN(len(laneSizes))], 1+c.IntN(4)
@@ -246,12 +245,10 @@ func testLanesDrawBox[T bound.Real](t *testing.T) {
 
 // TestLanesPropagate compares whole propagations.
 func TestLanesPropagate(t *testing.T) {
-	t.Run("float32", testLanesPropagate[float32])
-	t.Run("float64", testLanesPropagate[float64])
+	overVectors(t, testLanesPropagate[float32], testLanesPropagate[float64])
 }
 
-func testLanesPropagate[T bound.Real](t *testing.T) {
-	lanes, plain := lanesAndPlain[T](t)
+func testLanesPropagate[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
 	var got [2][]float64
 	for i, d := range []*Device[T]{lanes, plain} {
 		m, job := newLBPJob(t, rand.New(rand.NewPCG(3, 4)), d, 3)

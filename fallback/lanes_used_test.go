@@ -14,24 +14,24 @@ import (
 
 // TestLanesUsed: the comparisons of lanes_test.go would hold if nothing used lanes.
 func TestLanesUsed(t *testing.T) {
-	t.Run("float32", testLanesUsed[float32])
-	t.Run("float64", testLanesUsed[float64])
+	overVectors(t, testLanesUsed[float32], testLanesUsed[float64])
 }
 
-func testLanesUsed[T bound.Real](t *testing.T) {
-	d, _ := lanesAndPlain[T](t)
+func testLanesUsed[T bound.Real](t *testing.T, d, _ *Device[T]) {
 	r := rand.New(rand.NewPCG(1, 2))
 	a := newBenchAffine[T](r, false)
 	af := affine[T]{a: a, d: d}
 	af.wLo, af.wHi = a.W.Lo.(*array[T]).v, a.W.Hi.(*array[T]).v
 	af.zLo, af.zHi = a.Z.Lo.(*array[T]).v, a.Z.Hi.(*array[T]).v
-	var sums [3][affineTile]T
-	if done := affineLanes(&af, 0, 0, 127, &sums); done < 112 {
-		t.Errorf("affineLanes did %d outputs of 127", done)
+	s := affineScratch[T]{make([]affineSums[T], 1), make([]affineSums[T], 1)}
+	for _, n := range []int{8, 9, 127} {
+		if !affineLanes(&af, 0, 1, 0, n, &s) {
+			t.Errorf("affineLanes did not do %d outputs", n)
+		}
 	}
 	af.zLo[3] = T(math.Inf(-1))
-	if done := affineLanes(&af, 0, 0, 127, &sums); done != 0 {
-		t.Errorf("affineLanes did %d outputs with an infinite input", done)
+	if affineLanes(&af, 0, 1, 0, 127, &s) {
+		t.Error("affineLanes did outputs with an infinite input")
 	}
 	const in, out, rows = 5, 4, 33
 	back := backSubstitute[T]{
@@ -50,8 +50,8 @@ func testLanesUsed[T bound.Real](t *testing.T) {
 // TestLanesNormal compares normal numbers: the ends of every binade, both signs, and
 // a million others.
 func TestLanesNormal(t *testing.T) {
-	if !hasLanes() {
-		t.Skip("no AVX-512")
+	if vectorsHere() == NoVectors {
+		t.Skipf("no vector loops: %s", vectorsThere())
 	}
 	r := rand.New(rand.NewPCG(5, 6))
 	var bits []uint32
@@ -66,11 +66,21 @@ func TestLanesNormal(t *testing.T) {
 	}
 	var got [16]float32
 	for ; len(bits) >= 16; bits = bits[16:] {
-		normalApprox16(&got, archsimd.LoadUint32x16((*[16]uint32)(bits)))
-		for i, n := range got {
-			if want := bound.NormalApprox(bits[i]); math.Float32bits(n) != math.Float32bits(want) {
-				t.Fatalf("normal of bits %#x is %x by lanes, %x by bound.NormalApprox", bits[i], n, want)
-			}
+		normalApproxF32x8(archsimd.LoadUint32x8Slice(bits)).StoreSlice(got[:])
+		normalApproxF32x8(archsimd.LoadUint32x8Slice(bits[8:])).StoreSlice(got[8:])
+		compareNormals(t, &got, bits)
+		if vectorsHere() == AVX512 {
+			normalApproxF32x16(archsimd.LoadUint32x16Slice(bits)).StoreSlice(got[:])
+			compareNormals(t, &got, bits)
+		}
+	}
+}
+
+func compareNormals(t *testing.T, got *[16]float32, bits []uint32) {
+	t.Helper()
+	for i, n := range got {
+		if want := bound.NormalApprox(bits[i]); math.Float32bits(n) != math.Float32bits(want) {
+			t.Fatalf("normal of bits %#x is %x by lanes, %x by bound.NormalApprox", bits[i], n, want)
 		}
 	}
 }

@@ -43,18 +43,9 @@ type relaxRows[T bound.Real] struct {
 // item computes all rows of item p.
 func (t *relaxRows[T]) item(p int) {
 	n, rows := t.a.N, t.rows
-	sums := make([]T, 4*rows) // constants and charges: totals, then this block's
-	c, charge, blockC, blockCharge := sums[:rows], sums[rows:2*rows], sums[2*rows:3*rows], sums[3*rows:]
-	for j0 := 0; j0 < n; j0 += bound.Block {
-		clear(blockC)
-		clear(blockCharge)
-		for j := j0; j < min(j0+bound.Block, n); j++ {
-			t.neuron(p, j, blockC, blockCharge)
-		}
-		for r := range rows {
-			c[r] += blockC[r]
-			charge[r] += blockCharge[r]
-		}
+	s := newRowSums[T](rows) // constants and charges
+	if !relaxRowsLanes(t, p, &s) {
+		t.sums(p, &s)
 	}
 	var size T // sum of max|z| and Mag, for products that underflow
 	for j := range n {
@@ -64,8 +55,20 @@ func (t *relaxRows[T]) item(p int) {
 	d, round := t.d, t.a.Round
 	under := d.up(T(size * T(round.Under)))
 	for r := range rows {
-		charged := d.up(d.up(d.up(T(charge[r]*T(round.Rel)))+under) + T(round.Abs))
-		t.outC[p*rows+r] = d.down(d.down(t.constant(p, r)+c[r]) - charged)
+		charged := d.up(d.up(d.up(T(s.b[r]*T(round.Rel)))+under) + T(round.Abs))
+		t.outC[p*rows+r] = d.down(d.down(t.constant(p, r)+s.a[r]) - charged)
+	}
+}
+
+// sums relaxes all rows of item p and sums what that adds to their constants and charges.
+func (t *relaxRows[T]) sums(p int, s *rowSums[T]) {
+	for j0 := 0; j0 < t.a.N; j0 += bound.Block {
+		clear(s.blockA)
+		clear(s.blockB)
+		for j := j0; j < min(j0+bound.Block, t.a.N); j++ {
+			t.neuron(p, j, s.blockA, s.blockB)
+		}
+		s.close()
 	}
 }
 

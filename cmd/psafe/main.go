@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"psafe/fallback"
 	"psafe/host/paper"
 	"psafe/host/run"
 	"psafe/internal/nearest"
@@ -110,6 +111,9 @@ func dispatch(args []string, stdout, stderr io.Writer) int {
 	case "--name":
 		fmt.Fprintln(stdout, "psafe")
 		return exitDone
+	}
+	if _, err := fallback.Vectors(); err != nil {
+		return status(err, stderr)
 	}
 	for _, c := range commands() {
 		if c.name != args[0] {

@@ -86,7 +86,8 @@ func manHead(name, about string) string {
 // manEnd has what all pages have.
 func manEnd(see []string) string {
 	text := ".SH EXIT STATUS\n" + roffText(exitText) + ".SH ENVIRONMENT\n.TP\n.B PSAFE_DEVICE\nthe default of \\-\\-device\n" +
-		".TP\n.B PSAFE_DRIVER_SECONDS\nhow long an OpenCL driver has to answer, in seconds\n.SH SEE ALSO\n"
+		".TP\n.B PSAFE_DRIVER_SECONDS\nhow long an OpenCL driver has to answer, in seconds\n" +
+		".TP\n.B PSAFE_VECTOR\nnone, avx2 or avx512: vector instructions that loops on the\nCPU may use; by default the best that there are\n.SH SEE ALSO\n"
 	for i, name := range see {
 		end := ","
 		if i == len(see)-1 {

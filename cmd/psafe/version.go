@@ -12,6 +12,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+
+	"psafe/fallback"
 )
 
 // versionFile is where this tree's version stands, for internal/release too.
@@ -125,11 +127,12 @@ type versionFields struct {
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 	Tags     string `json:"tags,omitempty"`
+	Vector   string `json:"vector"`
 }
 
 func versionRow() versionFields {
 	b := thisBuild()
-	return versionFields{version(), b.commit, b.modified, b.date, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, b.tags}
+	return versionFields{version(), b.commit, b.modified, b.date, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, b.tags, fallback.VectorsInWords()}
 }
 
 // printVersion prints it for people.
@@ -152,4 +155,5 @@ func printVersion(w io.Writer) {
 	if b.tags != "" {
 		fmt.Fprintln(w, "tags    ", b.tags)
 	}
+	fmt.Fprintln(w, "vector  ", fallback.VectorsInWords())
 }

@@ -46,7 +46,7 @@ func TestPrintVersion(t *testing.T) {
 	if lines[0] != "psafe "+version() {
 		t.Errorf("psafe version begins with %q, records say %q", lines[0], version())
 	}
-	for _, word := range []string{"commit", "go", "platform"} {
+	for _, word := range []string{"commit", "go", "platform", "vector"} {
 		if !strings.Contains(out.String(), "\n"+word+" ") {
 			t.Errorf("psafe version does not say %s:\n%s", word, &out)
 		}

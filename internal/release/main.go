@@ -105,9 +105,13 @@ func (p platform) goTool(args ...string) *exec.Cmd {
 	if p.static {
 		flags += " -tags=noopencl"
 	}
+	experiment := "" // the vector loops of package fallback
+	if p.arch == "amd64" {
+		experiment = "simd"
+	}
 	cmd := exec.Command("go", args...)
 	cmd.Stderr = os.Stderr
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOWORK=off", flags)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT="+experiment, "GOWORK=off", flags)
 	return cmd
 }
 

@@ -1,0 +1,126 @@
+// Code generated from lanes_affine_f32x16.go by TestLanesGenerated -update. DO NOT EDIT.
+
+//go:build goexperiment.simd && amd64
+
+package fallback
+
+import "psafe/host/bound"
+
+// affineF64x4 is affine.sums for items p, ..., p+items-1 of one weight box and n outputs from
+// from on, n at least a vector. It returns false, and its sums mean nothing, if it met a number
+// that is not finite.
+func affineF64x4(t *affine[numF64x4], p, items, from, n int, s *affineScratch[numF64x4]) bool {
+	in, out := t.a.In, t.a.Out
+	box := p / t.a.PerBox
+	clear(s.slots[:items])
+	var finite vecF64x4
+	for j0 := 0; j0 < in; j0 += bound.Block {
+		j1 := min(j0+bound.Block, in)
+		at, end := (box*in+j0)*out+from, (box*in+j1-1)*out+from+n
+		wLo, wHi := t.wLo[at:end], t.wHi[at:end]
+		// What depends on the weights alone is the same for all items.
+		var norms [affineTile]numF64x4
+		for i := 0; i < n; i += 2 * widthF64x4 {
+			finite = finite.Add(affineNormsF64x4(norms[i:], wLo, wHi, out, min(i, n-widthF64x4), min(i+widthF64x4, n-widthF64x4), j1-j0))
+		}
+		for k := range items {
+			x := (p + k) % t.a.Inputs * in
+			finite = finite.Add(affineBlockF64x4(&s.slots[k], &norms, wLo, wHi, out, n, t.zLo[x+j0:x+j1], t.zHi[x+j0:x+j1], t.a.NonNeg))
+		}
+	}
+	for k := range items {
+		for e := range s.sums[k] {
+			unslot(s.sums[k][e][:n], s.slots[k][e][:], widthF64x4)
+		}
+	}
+	return finiteF64x4(finite)
+}
+
+// affineNormsF64x4 sums the magnitudes of a block's weights for two vectors of outputs, at0 and
+// at1; weights of an input are out apart. The result is finite only if all weights are (it is a
+// sum of products of their ends).
+func affineNormsF64x4(norms, wLo, wHi []numF64x4, out, at0, at1, inputs int) (finite vecF64x4) {
+	signs := signsF64x4()
+	var norm0, norm1, finite1 vecF64x4
+	for range inputs {
+		l, h := atF64x4(wLo, at0), atF64x4(wHi, at0)
+		norm0 = norm0.Add(flipF64x4(l, signs).Max(h))
+		finite = l.MulAdd(h, finite)
+		l, h = atF64x4(wLo, at1), atF64x4(wHi, at1)
+		norm1 = norm1.Add(flipF64x4(l, signs).Max(h))
+		finite1 = l.MulAdd(h, finite1)
+		at0, at1 = at0+out, at1+out
+	}
+	norm0.StoreSlice(norms)
+	norm1.StoreSlice(norms[widthF64x4:])
+	return finite.Add(finite1)
+}
+
+// affineBlockF64x4 adds a block of inputs to n outputs, with sums at slots. The result is
+// finite only if all inputs are.
+func affineBlockF64x4(slots *affineSums[numF64x4], norms *[affineTile]numF64x4, wLo, wHi []numF64x4, out, n int, zLo, zHi []numF64x4, nonNeg bool) vecF64x4 {
+	var zMin, zSum numF64x4 // -max|z|
+	for j, lo := range zLo {
+		zMin = min(zMin, min(lo, -zHi[j]))
+		zSum += lo + zHi[j]
+	}
+	zMax := fillF64x4(-zMin)
+	for i := 0; i < n; i += 2 * widthF64x4 {
+		// The last vector may overlap the one before it, or be the same.
+		at0, at1 := min(i, n-widthF64x4), min(i+widthF64x4, n-widthF64x4)
+		if nonNeg {
+			affineNonNegF64x4(slots, i, wLo, wHi, out, at0, at1, zLo, zHi)
+		} else {
+			affineAnyF64x4(slots, i, wLo, wHi, out, at0, at1, zLo, zHi)
+		}
+		add2F64x4(slots[2][i:], atF64x4(norms[:], i).Mul(zMax), atF64x4(norms[:], i+widthF64x4).Mul(zMax))
+	}
+	return fillF64x4(zSum)
+}
+
+// affineNonNegF64x4 adds the products of a block of inputs that are never negative to two
+// vectors of outputs, at0 and at1, with sums at slot and after it.
+func affineNonNegF64x4(slots *affineSums[numF64x4], slot int, wLo, wHi []numF64x4, out, at0, at1 int, zLo, zHi []numF64x4) {
+	var lo0, lo1, hi0, hi1 vecF64x4
+	zHi = zHi[:len(zLo)]
+	for j, z := range zLo {
+		a, b := fillF64x4(z), fillF64x4(zHi[j])
+		l, h := atF64x4(wLo, at0), atF64x4(wHi, at0)
+		lo0, hi0 = lo0.Add(l.Mul(a).Min(l.Mul(b))), hi0.Add(h.Mul(a).Max(h.Mul(b)))
+		l, h = atF64x4(wLo, at1), atF64x4(wHi, at1)
+		lo1, hi1 = lo1.Add(l.Mul(a).Min(l.Mul(b))), hi1.Add(h.Mul(a).Max(h.Mul(b)))
+		at0, at1 = at0+out, at1+out
+	}
+	add2F64x4(slots[0][slot:], lo0, lo1)
+	add2F64x4(slots[1][slot:], hi0, hi1)
+}
+
+// affineAnyF64x4 is affineNonNegF64x4 for inputs of any sign.
+func affineAnyF64x4(slots *affineSums[numF64x4], slot int, wLo, wHi []numF64x4, out, at0, at1 int, zLo, zHi []numF64x4) {
+	var lo0, lo1, hi0, hi1 vecF64x4
+	zHi = zHi[:len(zLo)]
+	for j, z := range zLo {
+		a, b := fillF64x4(z), fillF64x4(zHi[j])
+		l, h := atF64x4(wLo, at0), atF64x4(wHi, at0)
+		la, lb, ha, hb := l.Mul(a), l.Mul(b), h.Mul(a), h.Mul(b)
+		lo0, hi0 = lo0.Add(la.Min(lb).Min(ha.Min(hb))), hi0.Add(la.Max(lb).Max(ha.Max(hb)))
+		l, h = atF64x4(wLo, at1), atF64x4(wHi, at1)
+		la, lb, ha, hb = l.Mul(a), l.Mul(b), h.Mul(a), h.Mul(b)
+		lo1, hi1 = lo1.Add(la.Min(lb).Min(ha.Min(hb))), hi1.Add(la.Max(lb).Max(ha.Max(hb)))
+		at0, at1 = at0+out, at1+out
+	}
+	add2F64x4(slots[0][slot:], lo0, lo1)
+	add2F64x4(slots[1][slot:], hi0, hi1)
+}
+
+// atF64x4 is the vector that starts at p[i]. With the capacity stated, the compiler knows that it
+// is not 0.
+func atF64x4(p []numF64x4, i int) vecF64x4 {
+	return loadF64x4(p[i : i+widthF64x4 : i+widthF64x4])
+}
+
+// add2F64x4 adds two vectors to sums.
+func add2F64x4(sums []numF64x4, a, b vecF64x4) {
+	loadF64x4(sums).Add(a).StoreSlice(sums)
+	loadF64x4(sums[widthF64x4:]).Add(b).StoreSlice(sums[widthF64x4:])
+}

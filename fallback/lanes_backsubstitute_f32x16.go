@@ -1,0 +1,67 @@
+//go:build goexperiment.simd && amd64
+
+package fallback
+
+// backSubstituteF32x16 is backSubstitute.row for n rows from r on. It returns false, and what
+// it wrote is to be written again, if a sum is not finite.
+func backSubstituteF32x16(t *backSubstitute[numF32x16], p, r, n int, s *sparseRow[numF32x16]) bool {
+	in, out := t.a.In, t.a.Out
+	box, at := p/t.a.PerBox, p*in*t.a.R+r
+	wLo, wHi := t.wLo[box*in*out:(box+1)*in*out], t.wHi[box*in*out:(box+1)*in*out]
+	if !rowSumsF32x16(s, t.sLo[at:], wLo, wHi, in, out, t.a.R, n) || t.sHi != nil && !rowSumsF32x16(s, t.sHi[at:], wHi, wLo, in, out, t.a.R, n) {
+		return false
+	}
+	var c [2][rowTile]numF32x16
+	finite := dotsF32x16(s, t.bLo[box*out:(box+1)*out], t.bHi[box*out:(box+1)*out], out, 0, n, &c)
+	for i := range n {
+		t.c[p*t.a.R+r+i] = t.d.down(t.cIn[p*t.a.R+r+i] + c[0][i])
+	}
+	return finite
+}
+
+// rowSumsF32x16 is backSubstitute.sums for n rows. The last two inputs may overlap those
+// before them.
+func rowSumsF32x16(s *sparseRow[numF32x16], dst, lo, hi []numF32x16, in, out, rows, n int) bool {
+	var sum [2][rowTile]numF32x16
+	for j := 0; j < in; j += 2 {
+		j := min(j, in-2)
+		if !dotsF32x16(s, lo[j*out:(j+2)*out], hi[j*out:(j+2)*out], out, out, n, &sum) {
+			return false
+		}
+		for k := range sum {
+			copy(dst[(j+k)*rows:(j+k)*rows+n], sum[k][:])
+		}
+	}
+	return true
+}
+
+// dotsF32x16 is dot for n rows and two inputs, whose weights start stride apart, and says
+// whether all results are finite.
+func dotsF32x16(s *sparseRow[numF32x16], lo, hi []numF32x16, out, stride, n int, total *[2][rowTile]numF32x16) bool {
+	*total = [2][rowTile]numF32x16{}
+	lo0, lo1 := lo[:out], lo[stride:][:out]
+	hi0, hi1 := hi[:out], hi[stride:][:out]
+	var notFinite vecF32x16 // 0 or NaN
+	for first := 0; first < n; first += 2 * widthF32x16 {
+		k := 0
+		for _, end := range s.ends {
+			var s00, s01, s10, s11 vecF32x16
+			for ; k < end; k++ {
+				i, at := s.at[k], k*rowTile+first
+				a0, a1 := atF32x16(s.a, at), atF32x16(s.a, at+widthF32x16)
+				m0, m1 := a0.GreaterEqual(vecF32x16{}), a1.GreaterEqual(vecF32x16{})
+				l, h := fillF32x16(lo0[i]), fillF32x16(hi0[i])
+				s00, s01 = s00.Add(a0.Mul(l.Merge(h, m0))), s01.Add(a1.Mul(l.Merge(h, m1)))
+				l, h = fillF32x16(lo1[i]), fillF32x16(hi1[i])
+				s10, s11 = s10.Add(a0.Mul(l.Merge(h, m0))), s11.Add(a1.Mul(l.Merge(h, m1)))
+			}
+			add2F32x16(total[0][first:], s00, s01)
+			add2F32x16(total[1][first:], s10, s11)
+		}
+		for j := range total {
+			a, b := loadF32x16(total[j][first:]), loadF32x16(total[j][first+widthF32x16:])
+			notFinite = notFinite.Add(a.Sub(a)).Add(b.Sub(b))
+		}
+	}
+	return finiteF32x16(notFinite)
+}

@@ -1,0 +1,69 @@
+// Code generated from lanes_backsubstitute_f32x16.go by TestLanesGenerated -update. DO NOT EDIT.
+
+//go:build goexperiment.simd && amd64
+
+package fallback
+
+// backSubstituteF64x8 is backSubstitute.row for n rows from r on. It returns false, and what
+// it wrote is to be written again, if a sum is not finite.
+func backSubstituteF64x8(t *backSubstitute[numF64x8], p, r, n int, s *sparseRow[numF64x8]) bool {
+	in, out := t.a.In, t.a.Out
+	box, at := p/t.a.PerBox, p*in*t.a.R+r
+	wLo, wHi := t.wLo[box*in*out:(box+1)*in*out], t.wHi[box*in*out:(box+1)*in*out]
+	if !rowSumsF64x8(s, t.sLo[at:], wLo, wHi, in, out, t.a.R, n) || t.sHi != nil && !rowSumsF64x8(s, t.sHi[at:], wHi, wLo, in, out, t.a.R, n) {
+		return false
+	}
+	var c [2][rowTile]numF64x8
+	finite := dotsF64x8(s, t.bLo[box*out:(box+1)*out], t.bHi[box*out:(box+1)*out], out, 0, n, &c)
+	for i := range n {
+		t.c[p*t.a.R+r+i] = t.d.down(t.cIn[p*t.a.R+r+i] + c[0][i])
+	}
+	return finite
+}
+
+// rowSumsF64x8 is backSubstitute.sums for n rows. The last two inputs may overlap those
+// before them.
+func rowSumsF64x8(s *sparseRow[numF64x8], dst, lo, hi []numF64x8, in, out, rows, n int) bool {
+	var sum [2][rowTile]numF64x8
+	for j := 0; j < in; j += 2 {
+		j := min(j, in-2)
+		if !dotsF64x8(s, lo[j*out:(j+2)*out], hi[j*out:(j+2)*out], out, out, n, &sum) {
+			return false
+		}
+		for k := range sum {
+			copy(dst[(j+k)*rows:(j+k)*rows+n], sum[k][:])
+		}
+	}
+	return true
+}
+
+// dotsF64x8 is dot for n rows and two inputs, whose weights start stride apart, and says
+// whether all results are finite.
+func dotsF64x8(s *sparseRow[numF64x8], lo, hi []numF64x8, out, stride, n int, total *[2][rowTile]numF64x8) bool {
+	*total = [2][rowTile]numF64x8{}
+	lo0, lo1 := lo[:out], lo[stride:][:out]
+	hi0, hi1 := hi[:out], hi[stride:][:out]
+	var notFinite vecF64x8 // 0 or NaN
+	for first := 0; first < n; first += 2 * widthF64x8 {
+		k := 0
+		for _, end := range s.ends {
+			var s00, s01, s10, s11 vecF64x8
+			for ; k < end; k++ {
+				i, at := s.at[k], k*rowTile+first
+				a0, a1 := atF64x8(s.a, at), atF64x8(s.a, at+widthF64x8)
+				m0, m1 := a0.GreaterEqual(vecF64x8{}), a1.GreaterEqual(vecF64x8{})
+				l, h := fillF64x8(lo0[i]), fillF64x8(hi0[i])
+				s00, s01 = s00.Add(a0.Mul(l.Merge(h, m0))), s01.Add(a1.Mul(l.Merge(h, m1)))
+				l, h = fillF64x8(lo1[i]), fillF64x8(hi1[i])
+				s10, s11 = s10.Add(a0.Mul(l.Merge(h, m0))), s11.Add(a1.Mul(l.Merge(h, m1)))
+			}
+			add2F64x8(total[0][first:], s00, s01)
+			add2F64x8(total[1][first:], s10, s11)
+		}
+		for j := range total {
+			a, b := loadF64x8(total[j][first:]), loadF64x8(total[j][first+widthF64x8:])
+			notFinite = notFinite.Add(a.Sub(a)).Add(b.Sub(b))
+		}
+	}
+	return finiteF64x8(notFinite)
+}

@@ -1,0 +1,17 @@
+// Code generated from lanes_drawbox_f32x16.go by TestLanesGenerated -update. DO NOT EDIT.
+
+//go:build goexperiment.simd && amd64
+
+package fallback
+
+// boxEndsF64x4 is bound.BoxEnds for as many weights as n has numbers, a whole number of
+// vectors.
+func boxEndsF64x4(lo, hi, cLo, cHi, unit []numF64x4, gamma numF64x4, n []float32) {
+	g := fillF64x4(gamma)
+	for i := 0; i < len(n); i += widthF64x4 {
+		u := loadF64x4(unit[i:])
+		shift, h := u.Mul(drawnF64x4(n[i:])), g.Mul(u)
+		loadF64x4(cLo[i:]).Add(shift).Sub(h).StoreSlice(lo[i:])
+		loadF64x4(cHi[i:]).Add(shift).Add(h).StoreSlice(hi[i:])
+	}
+}

@@ -1,0 +1,66 @@
+// Code generated from lanes_relaxrows_f32x16.go by TestLanesGenerated -update. DO NOT EDIT.
+
+//go:build goexperiment.simd && amd64
+
+package fallback
+
+import "psafe/host/bound"
+
+// relaxRowsF64x4 is relaxRows.sums for neurons that are never negative, lanes being rows, at
+// least a vector of them. It takes no minimum, so whatever the numbers it has the plain bits.
+func relaxRowsF64x4(t *relaxRows[numF64x4], p int, s *rowSums[numF64x4]) {
+	cols := t.a.Cols
+	at := p / t.a.PerBox * t.a.N * cols
+	relaxColsF64x4(t, p, t.sLo[at:at+t.a.N*cols], 0, wordF64x4{}, s)
+	if t.a.Mirrored {
+		relaxColsF64x4(t, p, t.sHi[at:at+t.a.N*cols], cols, signsF64x4(), s)
+	}
+}
+
+// relaxColsF64x4 does the rows first, ..., first+t.a.Cols-1, whose coefficients are those of
+// rows, with other signs if flip says so.
+func relaxColsF64x4(t *relaxRows[numF64x4], p int, rows []numF64x4, first int, flip wordF64x4, s *rowSums[numF64x4]) {
+	n, cols := t.a.N, t.a.Cols
+	for r := 0; r < cols; r += 2 * widthF64x4 {
+		at0, at1 := min(r, cols-widthF64x4), min(r+widthF64x4, cols-widthF64x4)
+		var c0, c1, charge0, charge1 vecF64x4
+		for j0 := 0; j0 < n; j0 += bound.Block {
+			j1 := min(j0+bound.Block, n)
+			b0, b1, bCharge0, bCharge1 := relaxBlockF64x4(t, p, rows, first, at0, at1, j0, j1, flip)
+			c0, c1 = c0.Add(b0), c1.Add(b1)
+			charge0, charge1 = charge0.Add(bCharge0), charge1.Add(bCharge1)
+		}
+		c0.StoreSlice(s.a[first+at0:])
+		c1.StoreSlice(s.a[first+at1:])
+		charge0.StoreSlice(s.b[first+at0:])
+		charge1.StoreSlice(s.b[first+at1:])
+	}
+}
+
+// relaxBlockF64x4 relaxes the coefficients of a block of neurons in two vectors of rows, and
+// returns the block's sums of constants and charges.
+func relaxBlockF64x4(t *relaxRows[numF64x4], p int, rows []numF64x4, first, at0, at1, j0, j1 int, flip wordF64x4) (c0, c1, charge0, charge1 vecF64x4) {
+	signs := signsF64x4()
+	i, cols := p*t.a.N+j0, t.a.Cols
+	out := t.outA[i*t.rows+first:]
+	rows = rows[j0*cols:]
+	n := j1 - j0
+	aLo, aHi, bLo, bHi, err := t.aLo[i:i+n], t.aHi[i:i+n], t.bLo[i:i+n], t.bHi[i:i+n], t.err[i:i+n]
+	to0, to1 := at0, at1
+	for j := range aLo {
+		lo, hi, interceptLo, interceptHi, e := fillF64x4(aLo[j]), fillF64x4(aHi[j]), fillF64x4(bLo[j]), fillF64x4(bHi[j]), fillF64x4(err[j])
+		a := flipF64x4(atF64x4(rows, at0), flip)
+		m := a.GreaterEqual(vecF64x4{})
+		a.Mul(lo.Merge(hi, m)).StoreSlice(out[to0 : to0+widthF64x4 : to0+widthF64x4])
+		c0 = c0.Add(a.Mul(interceptLo.Merge(interceptHi, m)))
+		charge0 = charge0.Add(absF64x4(a, signs).Mul(e))
+
+		a = flipF64x4(atF64x4(rows, at1), flip)
+		m = a.GreaterEqual(vecF64x4{})
+		a.Mul(lo.Merge(hi, m)).StoreSlice(out[to1 : to1+widthF64x4 : to1+widthF64x4])
+		c1 = c1.Add(a.Mul(interceptLo.Merge(interceptHi, m)))
+		charge1 = charge1.Add(absF64x4(a, signs).Mul(e))
+		at0, at1, to0, to1 = at0+cols, at1+cols, to0+t.rows, to1+t.rows
+	}
+	return c0, c1, charge0, charge1
+}

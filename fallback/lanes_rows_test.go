@@ -1,0 +1,101 @@
+package fallback
+
+import (
+	"fmt"
+	"testing"
+
+	"psafe/host/bound"
+)
+
+func TestLanesConcretize(t *testing.T) {
+	overVectors(t, testLanesConcretize[float32], testLanesConcretize[float64])
+}
+
+func testLanesConcretize[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
+	for seed := range uint64(400) {
+		c := newCorners(seed)
+		in, rows := laneSizes[c.IntN(len(laneSizes)-4)], laneSizes[c.IntN(len(laneSizes)-4)]
+		a := bound.Concretize{
+			S: drawInterval[T](c, 3*in*rows), C: drawArray[T](c, 3*rows), X: drawInterval[T](c, 2*in), NonNeg: seed%5 == 0,
+			P: 3, R: rows, In: in, Inputs: 2, Round: lanes.precision.ConcretizeRounding(in, 10),
+		}
+		if a.NonNeg {
+			lo, hi := a.X.Lo.(*array[T]).v, a.X.Hi.(*array[T]).v
+			for i := range lo {
+				lo[i], hi[i] = abs(lo[i]), abs(lo[i])+abs(hi[i])
+			}
+			a.S.Hi = nil
+		}
+		want := a
+		a.Bound, want.Bound = &array[T]{make([]T, 3*rows)}, &array[T]{make([]T, 3*rows)}
+		check(t, lanes.Concretize(a))
+		check(t, plain.Concretize(want))
+		sameBits[T](t, fmt.Sprintf("seed %d, %d inputs, %d rows: Bound", seed, in, rows), a.Bound, want.Bound)
+	}
+}
+
+func TestLanesRelaxRows(t *testing.T) {
+	overVectors(t, testLanesRelaxRows[float32], testLanesRelaxRows[float64])
+}
+
+func testLanesRelaxRows[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
+	for seed := range uint64(400) {
+		c := newCorners(seed)
+		n, cols := laneSizes[c.IntN(len(laneSizes)-4)], laneSizes[c.IntN(len(laneSizes)-4)]
+		a := bound.RelaxRows{
+			S: drawInterval[T](c, 2*n*cols), CIn: drawInterval[T](c, 2*cols), PerBox: 2, Cols: cols, Mirrored: seed%2 == 0, NonNeg: seed%7 != 0,
+			Z: drawInterval[T](c, 3*n), Lo: bound.Line{A: drawArray[T](c, 3*n), B: drawArray[T](c, 3*n)}, Hi: bound.Line{A: drawArray[T](c, 3*n), B: drawArray[T](c, 3*n)},
+			Err: drawArray[T](c, 3*n), Mag: drawArray[T](c, 3*n), P: 3, N: n, Round: lanes.precision.RowsRounding(n, 10),
+		}
+		want := a
+		for _, b := range []*bound.RelaxRows{&a, &want} {
+			b.A, b.C = &array[T]{make([]T, 3*n*b.Rows())}, &array[T]{make([]T, 3*b.Rows())}
+		}
+		check(t, lanes.RelaxRows(a))
+		check(t, plain.RelaxRows(want))
+		what := fmt.Sprintf("seed %d, %d neurons, %d columns: ", seed, n, cols)
+		sameBits[T](t, what+"A", a.A, want.A)
+		sameBits[T](t, what+"C", a.C, want.C)
+	}
+}
+
+func TestLanesMergeRows(t *testing.T) {
+	overVectors(t, testLanesMergeRows[float32], testLanesMergeRows[float64])
+}
+
+func testLanesMergeRows[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
+	for seed := range uint64(600) {
+		a := drawMergeRows[T](newCorners(seed), seed)
+		want := a
+		want.W, want.B = outInterval[T](a.W.Lo.Len()), outInterval[T](a.B.Lo.Len())
+		check(t, lanes.MergeRows(a))
+		check(t, plain.MergeRows(want))
+		what := fmt.Sprintf("seed %d, %d rows of %d: ", seed, a.Rows, a.Out)
+		sameBits[T](t, what+"W.Lo", a.W.Lo, want.W.Lo)
+		sameBits[T](t, what+"W.Hi", a.W.Hi, want.W.Hi)
+		sameBits[T](t, what+"B.Lo", a.B.Lo, want.B.Lo)
+		sameBits[T](t, what+"B.Hi", a.B.Hi, want.B.Hi)
+	}
+}
+
+// TestLanesGroups compares Affine for items that are computed together, in groups of every size.
+func TestLanesGroups(t *testing.T) {
+	overVectors(t, testLanesGroups[float32], testLanesGroups[float64])
+}
+
+func testLanesGroups[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
+	for seed := range uint64(60) {
+		c := newCorners(seed)
+		in, out, perBox := laneSizes[c.IntN(len(laneSizes)-4)], 8+c.IntN(140), 1+c.IntN(40)
+		items := max(1, 2*perBox-c.IntN(perBox))
+		a := bound.Affine{
+			W: drawInterval[T](c, 2*in*out), B: drawInterval[T](c, 2*out), Z: drawInterval[T](c, perBox*in),
+			Batch: bound.Batch{Items: items, PerBox: perBox, Inputs: perBox}, In: in, Out: out,
+		}
+		if a.Boxes() == 1 {
+			a.W, a.B = drawInterval[T](c, in*out), drawInterval[T](c, out)
+		}
+		a.Push, a.MagRound = lanes.precision.AffineRounding(in)
+		compareAffine(t, fmt.Sprintf("seed %d, %d items, %d of a box: ", seed, items, perBox), lanes, plain, a)
+	}
+}
