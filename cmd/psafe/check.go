@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"psafe/host/campaign"
 	"psafe/host/check"
 	"psafe/host/report"
 	"psafe/internal/infile"
@@ -107,6 +108,9 @@ type checked struct {
 func (t *checked) file(ctx context.Context, path string) error {
 	if err := report.NoTable(path); err != nil {
 		return err
+	}
+	if _, err := campaign.Open(path); err == nil {
+		return fmt.Errorf("%s: is the folder of a campaign: give the result file that psafe merge makes of it", path)
 	}
 	name := path
 	if path == "-" {

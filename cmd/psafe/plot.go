@@ -21,7 +21,8 @@ import (
 )
 
 const plotAbout = `psafe plot draws figures of result files, as SVG or PNG by the name of --out. The
-records of several files are pooled; the same files give the same bytes.
+records of all files, and folders of campaigns, are pooled; the same give the same
+bytes.
 
   psafe plot eps a.jsonl b.jsonl --out fig.svg      bounds against eps
   psafe plot bars a.jsonl b.jsonl --out fig.png     by posterior and method
@@ -54,7 +55,7 @@ var plotKinds = map[string][]string{
 	"heatmap": {"points", "columns", "field", "label-column"},
 }
 
-func runPlot(_ context.Context, args []string, stdout, stderr io.Writer) error {
+func runPlot(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	var p plotFlags
 	f := newFlags("plot", plotAbout, stdout)
 	p.add(f)
@@ -67,12 +68,13 @@ func runPlot(_ context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	files := f.Args()[1:]
 	var records []report.Placed
-	for _, file := range files {
-		more, err := report.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		records = append(records, more...)
+	err = eachResult(ctx, files, func(p report.Placed) error {
+		p.Raw = nil
+		records = append(records, p)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	drawing, notes, err := p.draw(f.Arg(0), records)
 	if err != nil {
