@@ -57,11 +57,12 @@ func (s *rowSums[T]) close() {
 // concretizeSums sums the least products of each row, and their magnitudes.
 func concretizeSums[T bound.Real](nonNeg bool, sLo, sHi, xLo, xHi []T, s *rowSums[T]) {
 	rows := len(s.a)
+	blockSum, blockMag := s.blockA, s.blockB
 	clear(s.a)
 	clear(s.b)
 	for j0 := 0; j0 < len(xLo); j0 += bound.Block {
-		clear(s.blockA)
-		clear(s.blockB)
+		clear(blockSum)
+		clear(blockMag)
 		for j := j0; j < min(j0+bound.Block, len(xLo)); j++ {
 			lo, hi := sLo[j*rows:(j+1)*rows], sHi[j*rows:(j+1)*rows]
 			for r, l := range lo {
@@ -71,8 +72,8 @@ func concretizeSums[T bound.Real](nonNeg bool, sLo, sHi, xLo, xHi []T, s *rowSum
 				} else {
 					t = min4(l, hi[r], xLo[j], xHi[j])
 				}
-				s.blockA[r] += t
-				s.blockB[r] += abs(t)
+				blockSum[r] += t
+				blockMag[r] += abs(t)
 			}
 		}
 		s.close()
