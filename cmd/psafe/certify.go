@@ -175,7 +175,12 @@ func runCertify(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if c.out.Path != "" {
 		keep = report.RecordsFile(c.out.Path) + run.PartialSuffix
 	}
-	if done, err := c.device.supervised(ctx, newSupervised("certify", args, stdout, stderr, keep)); done || err != nil {
+	child := newSupervised("certify", args, stdout, stderr, keep)
+	child.work = func() float64 { return workApprox(job) }
+	if !c.quiet {
+		child.note = func(line string) { fmt.Fprintln(stderr, "psafe: note:", plain(line)) }
+	}
+	if done, err := c.device.supervised(ctx, child); done || err != nil {
 		return err
 	}
 	job.Version, job.Stdout, job.Open = version(), stdout, c.device.opener(stderr)

@@ -136,6 +136,10 @@ func (r *runFlags) run(ctx context.Context, c *campaign.Run, args []string, stdo
 	}
 	child := newSupervised("run", args, stdout, stderr, c.Results())
 	child.again = "run it again"
+	child.work = func() float64 { return campaignWorkApprox(c, found) }
+	if !r.quiet {
+		child.note = func(line string) { fmt.Fprintln(stderr, "psafe: note:", plain(line)) }
+	}
 	if done, err := r.device.supervised(ctx, child); done || err != nil {
 		if said, in := errors.AsType[*exited](err); err != nil && (!in || said.ownFault) {
 			return &unsaid{err}
@@ -147,6 +151,18 @@ func (r *runFlags) run(ctx context.Context, c *campaign.Run, args []string, stdo
 	}
 	r.say(stderr, c, found)
 	return nil
+}
+
+// campaignWorkApprox is workApprox of what is missing of a shard, taken to be like its first job.
+func campaignWorkApprox(c *campaign.Run, found *campaign.Found) float64 {
+	first := &c.Jobs[c.JobOf(found.First)]
+	job, err := campaignJob(first.Args)
+	here, there := os.Getwd()
+	if err != nil || there != nil || os.Chdir(c.BaseDir()) != nil {
+		return 0
+	}
+	defer os.Chdir(here)
+	return workApprox(job) / float64(first.Tasks) * float64(found.Len()-found.Done)
 }
 
 // certify certifies what is missing, in this process.

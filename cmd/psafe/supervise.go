@@ -85,10 +85,15 @@ type supervised struct {
 	// keep is the file or folder in which records stay that are finished, empty if there
 	// is none. again says how to go on from there.
 	keep, again string
+	// work, if it is set, is about how many multiplications the command takes: then --device auto
+	// means an OpenCL CPU where that is worth its start. note, if it is set, is told what auto
+	// means and why.
+	work func() float64
+	note func(line string)
 }
 
 func newSupervised(command string, args []string, stdout, stderr io.Writer, keep string) *supervised {
-	return &supervised{append([]string{command}, args...), stdout, stderr, keep, "add --resume"}
+	return &supervised{command: append([]string{command}, args...), stdout: stdout, stderr: stderr, keep: keep, again: "add --resume"}
 }
 
 // supervised is run for a command with these flags.
@@ -118,7 +123,7 @@ func (s *supervised) run(ctx context.Context, p bound.Precision, words ...*strin
 			*w = "auto"
 		}
 		if *w == "auto" && cl.Installed() {
-			if *w, err = chooseDevice(ctx, p, s.stderr); err != nil {
+			if *w, err = s.chooseDevice(ctx, p); err != nil {
 				return true, err
 			}
 		}
@@ -137,9 +142,9 @@ func (s *supervised) run(ctx context.Context, p bound.Precision, words ...*strin
 }
 
 // chooseDevice is what --device auto means: the largest GPU that lists itself and passes
-// its self-test in a child, or the CPU. What it passes over is told in a line each.
-func chooseDevice(ctx context.Context, p bound.Precision, stderr io.Writer) (string, error) {
-	note := func(err error) { fmt.Fprintf(stderr, "psafe: note: %s\n", inLine(err)) }
+// its self-test in a child, or a CPU. What it passes over is told in a line each.
+func (s *supervised) chooseDevice(ctx context.Context, p bound.Precision) (string, error) {
+	note := func(err error) { fmt.Fprintf(s.stderr, "psafe: note: %s\n", inLine(err)) }
 	found, err := probe(ctx, listLimit, "list")
 	if ctx.Err() != nil {
 		return "", ctx.Err()
@@ -151,12 +156,13 @@ func chooseDevice(ctx context.Context, p bound.Precision, stderr io.Writer) (str
 	for _, err := range found.failed {
 		note(err)
 	}
-	gpus := slices.DeleteFunc(found.devices, func(r deviceRow) bool { return !strings.Contains(r.Type, "GPU") })
+	gpus := slices.DeleteFunc(slices.Clone(found.devices), func(r deviceRow) bool { return !strings.Contains(r.Type, "GPU") })
 	slices.SortStableFunc(gpus, func(a, b deviceRow) int { return cmp.Compare(b.Memory, a.Memory) })
 	for _, g := range gpus {
 		err := testDevice(ctx, g.ID, p)
 		switch {
 		case err == nil:
+			s.chosen(fmt.Sprintf("computing on the GPU %s (--device %s)", g.Name, g.ID))
 			return g.ID, nil
 		case ctx.Err() != nil:
 			return "", ctx.Err()
@@ -165,8 +171,9 @@ func chooseDevice(ctx context.Context, p bound.Precision, stderr io.Writer) (str
 	}
 	if len(gpus) > 0 {
 		note(errors.New("computing on the CPU, since no GPU is left"))
+		return "cpu", nil
 	}
-	return "cpu", nil
+	return s.chooseCPU(ctx, p, found.devices)
 }
 
 // How long a child has after a signal before it is killed, a little more than it takes to end

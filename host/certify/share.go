@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"psafe/host/bound"
+	"psafe/host/posterior"
 	"psafe/host/property"
 )
 
@@ -167,13 +169,37 @@ func taskCost(e *Engine, cfg Config) float64 {
 
 // passCost is about how many multiplications it takes to bound one input box by LBP: every
 // neuron is taken back to the input.
-func (e *Engine) passCost() float64 {
+func (e *Engine) passCost() float64 { return passCost(e.normal) }
+
+func passCost(post *posterior.Posterior) float64 {
 	weights, cost := 0.0, 0.0
-	for _, l := range e.normal.Layers {
+	for _, l := range post.Layers {
 		cost += float64(l.Outputs()) * weights
 		weights += float64(l.Inputs()) * float64(l.Outputs())
 	}
 	return cost
+}
+
+// WorkApprox is about how many multiplications certifying one input box takes: enough to tell a
+// second from a minute, not more. Config.Samples must be set for Sampled.
+func WorkApprox(post *posterior.Posterior, cfg Config) float64 {
+	const search = 20 // passes of a search for the widest box, or for the best budgets
+	weights, passes := float64(post.Weights()), float64(search)
+	switch {
+	case cfg.Strategy == Sampled:
+		passes = float64(cfg.Samples)
+	case cfg.Strategy == Finite && post.Samples() != nil:
+		passes = float64(post.Samples().N())
+	}
+	each := passCost(post) + weights
+	if (cfg.Strategy == Sampled || cfg.Strategy == Centred) && cfg.Method == bound.IBP {
+		each = 4 * weights
+	}
+	work := passes * each
+	if cfg.Samples > 0 && cfg.Strategy != Sampled {
+		work += 15 * weights * float64(cfg.Samples)
+	}
+	return work
 }
 
 // fewInputs is up to how many inputs T is cut into cells unless Config.Cells says

@@ -45,6 +45,22 @@ func (j *Job) Prepare() (*Prepared, error) {
 	return &Prepared{r}, r.complete()
 }
 
+// WorkApprox is about how many multiplications the tasks take together, of which only the first
+// is looked at, or with boxes that the property file asks for, all.
+func (p *Prepared) WorkApprox() (float64, error) {
+	cfg := p.r.cfg
+	if cfg.Strategy == certify.Sampled && cfg.Samples == 0 {
+		work := 0.0
+		for _, t := range p.r.all {
+			cfg.Samples = t.Samples
+			work += certify.WorkApprox(p.r.post, cfg)
+		}
+		return work, nil
+	}
+	first, err := p.r.tasks.at(0)
+	return certify.WorkApprox(p.r.post, cfg) * float64(p.Len()) * float64(len(first.T)), err
+}
+
 // Len is how many tasks the job has.
 func (p *Prepared) Len() int { return p.r.tasks.n }
 

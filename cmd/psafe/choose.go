@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+
+	"psafe/fallback"
+	"psafe/host/bound"
+	"psafe/host/run"
+)
+
+// A CPU computes in two ways: by the loops of package fallback, which are there at once, and,
+// where its OpenCL driver is installed, by kernels compiled for it, which are faster but have to be
+// loaded and tested first. No bit of a result depends on which.
+
+// loops are, for each set of vectors, how many multiplications the loops do in a second on one
+// core, and how many times as fast PoCL is (docs/measurements.md).
+var loops = map[fallback.VectorSet]struct{ rate, slower float64 }{
+	fallback.NoVectors: {1.5e9, 6}, fallback.AVX2: {4e9, 2}, fallback.AVX512: {5e9, 1.6},
+}
+
+// startApprox is how many seconds an OpenCL CPU takes until it computes, with kernels that its
+// driver has compiled before: two processes open it, one to test it.
+const startApprox = 1.5
+
+// gainApprox is how many seconds an OpenCL CPU saves, of so many that the loops take for so many
+// multiplications.
+func gainApprox(work float64, v fallback.VectorSet, cores int) (gain, seconds float64) {
+	l := loops[v]
+	seconds = work / (l.rate * float64(cores))
+	return seconds * (1 - 1/l.slower), seconds
+}
+
+// chooseCPU is chooseDevice without GPUs: the first OpenCL CPU that passes its self-test, if the
+// work is worth its start, or the loops.
+func (s *supervised) chooseCPU(ctx context.Context, p bound.Precision, devices []deviceRow) (string, error) {
+	set, err := fallback.Vectors()
+	if s.work == nil || err != nil {
+		return "cpu", err
+	}
+	for _, d := range devices {
+		if !strings.Contains(d.Type, "CPU") || p == bound.Float64 && !d.FP64 {
+			continue
+		}
+		gain, seconds := gainApprox(s.work(), set, runtime.GOMAXPROCS(0))
+		if gain < startApprox {
+			s.chosen(fmt.Sprintf("computing on the CPU by loops (vectors: %v): too short to wait for OpenCL (--device %s)", set, d.ID))
+			return "cpu", nil
+		}
+		switch err := testDevice(ctx, d.ID, p); {
+		case ctx.Err() != nil:
+			return "", ctx.Err()
+		case err != nil:
+			fmt.Fprintf(s.stderr, "psafe: note: %s\n", inLine(fmt.Errorf("the OpenCL device %s (%s) is left out: %w", d.Name, d.ID, err)))
+		default:
+			s.chosen(fmt.Sprintf("computing on the CPU by OpenCL, %s (--device %s): loops would take about %.0f s", d.Name, d.ID, seconds))
+			return d.ID, nil
+		}
+	}
+	return "cpu", nil
+}
+
+// chosen tells what was chosen, if anybody wants to know.
+func (s *supervised) chosen(line string) {
+	if s.note != nil {
+		s.note(line)
+	}
+}
+
+// workApprox is about how many multiplications a job takes, 0 if that cannot be told: what is
+// wrong with its files, the job itself will say.
+func workApprox(job *run.Job) float64 {
+	alone := *job
+	alone.Out, alone.TotalTimeLimit, alone.Note = run.Output{}, nil, nil
+	prepared, err := alone.Prepare()
+	if err != nil {
+		return 0
+	}
+	defer prepared.Close()
+	work, err := prepared.WorkApprox()
+	if err != nil {
+		return 0
+	}
+	return work
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"psafe/fallback"
+	"psafe/host/bound"
+)
+
+// TestGain: nothing is gained on a short job; on a long one, more where loops are slower.
+func TestGain(t *testing.T) {
+	for _, set := range []fallback.VectorSet{fallback.NoVectors, fallback.AVX2, fallback.AVX512} {
+		if gain, seconds := gainApprox(0, set, 2); gain != 0 || seconds != 0 {
+			t.Errorf("%v: %v of %v s of nothing", set, gain, seconds)
+		}
+		one, alone := gainApprox(1e12, set, 1)
+		if gain, seconds := gainApprox(1e12, set, 4); !(gain > 0 && gain < seconds && 4*seconds == alone && 4*gain == one) {
+			t.Errorf("%v: %v of %v s on four cores, %v of %v on one", set, gain, seconds, one, alone)
+		}
+	}
+	plain, _ := gainApprox(1e11, fallback.NoVectors, 2)
+	vector, _ := gainApprox(1e11, fallback.AVX512, 2)
+	if plain <= vector {
+		t.Errorf("plain loops lose %v s, vector loops %v", plain, vector)
+	}
+}
+
+// TestChooseCPU: auto takes an OpenCL CPU for a long job alone, and says what it took.
+func TestChooseCPU(t *testing.T) {
+	needOpenCL(t)
+	t.Setenv("PSAFE_DEVICE", "")
+	for _, c := range []struct {
+		work         float64
+		device, said string
+	}{
+		{0, "cpu", "computing on the CPU by loops (vectors: "}, {1e15, "0:0", "computing on the CPU by OpenCL, "},
+	} {
+		var stderr bytes.Buffer
+		said := ""
+		s := &supervised{stderr: &stderr, work: func() float64 { return c.work }, note: func(line string) { said += line }}
+		if device, err := s.chooseDevice(t.Context(), bound.Float32); device != c.device || err != nil || !strings.HasPrefix(said, c.said) || stderr.Len() > 0 {
+			t.Errorf("%v multiplications: %q, %v, %q, %q", c.work, device, err, said, stderr.String())
+		}
+	}
+	// A device that is listed, and is not there, is passed over with a line.
+	var stderr bytes.Buffer
+	s := &supervised{stderr: &stderr, work: func() float64 { return 1e15 }}
+	rows := []deviceRow{{ID: "0:99", Name: "absent", Type: "CPU", FP64: true}, {ID: "0:98", Type: "Accelerator"}}
+	if device, err := s.chooseCPU(t.Context(), bound.Float32, rows); device != "cpu" || err != nil || strings.Count(stderr.String(), "\n") != 1 || !strings.Contains(stderr.String(), "absent (0:99) is left out") {
+		t.Errorf("%q, %v, %q", device, err, stderr.String())
+	}
+}
+
+// TestWorkOfJobs: what is asked for decides, and what cannot be read is no work.
+func TestWorkOfJobs(t *testing.T) {
+	work := func(args ...string) float64 {
+		t.Helper()
+		_, job, err := parseCertify(overridden(append([]string{"--posterior", "../../testdata/glyphs-64-32-10.npz", "--inputs", "../../testdata/glyphs-test-images-idx3-ubyte.gz", "--eps", "0.01"}, args...)), &bytes.Buffer{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return workApprox(job)
+	}
+	one := work("--index", "0")
+	for _, c := range []struct {
+		args        []string
+		least, most float64
+	}{
+		{[]string{"--index", "0:50"}, 50, 50}, {[]string{"--index", "0", "--method", "ibp"}, 0.01, 0.9}, {[]string{"--index", "0", "--samples", "100000"}, 100, 1e6},
+		{[]string{"--index", "0", "--method", "lbp", "--boxes", "sampled", "--samples", "2000", "--gamma", "1"}, 99, 101}, {[]string{"--index", "0:1000"}, 0, 0},
+	} {
+		if got := work(c.args...) / one; got < c.least || got > c.most {
+			t.Errorf("%v: %v times the work of one input, want %v to %v", c.args, got, c.least, c.most)
+		}
+	}
+}
