@@ -9,7 +9,7 @@ var _ = wraps("backsubstitute", "backtiles")
 
 // BackSubstitute is defined in bound.BackSubstitute.
 func (d *Device) BackSubstitute(a bound.BackSubstitute) error {
-	if d.tiles(a.PerBox*a.R, a.In, a.In*a.Out) {
+	if d.tiles(a.PerBox*a.R, a.In, a.In*a.Out, a.Out*a.R) {
 		return d.backSubstitute("backtiles", a)
 	}
 	return d.backSubstitute("backsubstitute", a)

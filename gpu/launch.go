@@ -54,8 +54,12 @@ func (l *launched) init(d *Device) (err error) {
 type work struct{ bytes, flops int64 }
 
 // mostTasks is how many tasks a launch can have: kernels number them in 32 bits, and
-// groups are filled up.
-const mostTasks = math.MaxUint32 - 1024
+// groups are filled up. mostCount is the largest of its other counts, to which kernels add
+// a run of vectors.
+const (
+	mostTasks = math.MaxUint32 - 1024
+	mostCount = math.MaxInt32 - 1024
+)
 
 // launch enqueues a kernel over tasks 0 .. tasks-1, which are work-items or, in tiled
 // kernels, work-groups, with the arguments of its manifest. Mistakes in number or kind of arguments panic.
@@ -68,6 +72,11 @@ func (d *Device) launch(name string, tasks int, w work, args ...any) error {
 	}
 	if tasks > mostTasks {
 		return d.fail(name, &Error{Op: name, Err: fmt.Errorf("%d tasks are more than can be numbered: use smaller batches", tasks), outOfMemory: true})
+	}
+	for i, a := range args {
+		if n, ok := a.(int); ok && n > mostCount {
+			return d.fail(name, &Error{Op: name, Err: fmt.Errorf("argument %d is %d, more than a kernel counts: use smaller batches", i, n), outOfMemory: true})
+		}
 	}
 	if len(d.launched.names) == kernels.Receipts {
 		if err := d.Finish(); err != nil {
@@ -132,7 +141,7 @@ func (d *Device) argument(k kernels.Kernel, i int, v any) any {
 		}
 		return float32(x)
 	case int:
-		if t != kernels.Int || x < 0 || x > math.MaxInt32 {
+		if t != kernels.Int || x < 0 {
 			return bad()
 		}
 		return int32(x)

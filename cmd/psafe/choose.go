@@ -44,9 +44,14 @@ func (s *supervised) chooseCPU(ctx context.Context, p bound.Precision, devices [
 		if !strings.Contains(d.Type, "CPU") || p == bound.Float64 && !d.FP64 {
 			continue
 		}
-		gain, seconds := gainApprox(s.work(), set, runtime.GOMAXPROCS(0))
-		if gain < startApprox {
-			s.chosen(fmt.Sprintf("computing on the CPU by loops (vectors: %v): too short to wait for OpenCL (--device %s)", set, d.ID))
+		work := s.work()
+		gain, seconds := gainApprox(work, set, runtime.GOMAXPROCS(0))
+		if !(gain >= startApprox) {
+			why := "too short to wait for OpenCL"
+			if work == 0 {
+				why = "how long it takes is not known, which OpenCL might shorten"
+			}
+			s.chosen(fmt.Sprintf("computing on the CPU by loops (vectors: %v): %s (--device %s)", set, why, d.ID))
 			return "cpu", nil
 		}
 		switch err := testDevice(ctx, d.ID, p); {
@@ -70,8 +75,11 @@ func (s *supervised) chosen(line string) {
 }
 
 // workApprox is about how many multiplications a job takes, 0 if that cannot be told: what is
-// wrong with its files, the job itself will say.
+// wrong with its files, the job itself will say, and a pipe is for the job itself to read.
 func workApprox(job *run.Job) float64 {
+	if job.Piped() {
+		return 0
+	}
 	alone := *job
 	alone.Out, alone.TotalTimeLimit, alone.Note = run.Output{}, nil, nil
 	prepared, err := alone.Prepare()

@@ -2,6 +2,9 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"io"
+	"os"
 	"strings"
 	"testing"
 
@@ -74,5 +77,31 @@ func TestWorkOfJobs(t *testing.T) {
 		if got := work(c.args...) / one; got < c.least || got > c.most {
 			t.Errorf("%v: %v times the work of one input, want %v to %v", c.args, got, c.least, c.most)
 		}
+	}
+}
+
+// TestWorkOfPipes: what comes by a pipe is left for the job to read.
+func TestWorkOfPipes(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	name := fmt.Sprintf("/dev/fd/%d", r.Fd())
+	if _, err := os.Stat(name); err != nil {
+		t.Skip(err)
+	}
+	if _, err := w.WriteString("0,1\n"); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	_, job, err := parseCertify(overridden([]string{"--posterior", "../../testdata/tiny-2-3-2-tanh.npz", "--inputs", name, "--eps", "0.01"}), &bytes.Buffer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	work := workApprox(job)
+	rest, err := io.ReadAll(r)
+	if work != 0 || err != nil || string(rest) != "0,1\n" {
+		t.Errorf("%v multiplications; %q is left, %v", work, rest, err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"strings"
 
 	"psafe/host/certify"
@@ -43,6 +44,16 @@ func (j *Job) Prepare() (*Prepared, error) {
 		r.all = append(r.all, t)
 	}
 	return &Prepared{r}, r.complete()
+}
+
+// Piped says whether the job reads a pipe, so that it can be read only once.
+func (j *Job) Piped() bool {
+	points := &j.Tasks.Points
+	names := []string{j.Tasks.File, points.Inputs, points.Mean, points.Std, points.Label}
+	for _, list := range append([]string{points.Eps}, points.Clip...) {
+		names = append(names, property.SplitList(list)...)
+	}
+	return slices.ContainsFunc(names, func(name string) bool { return infile.Piped(property.FileOf(name)) })
 }
 
 // WorkApprox is about how many multiplications the tasks take together, of which only the first

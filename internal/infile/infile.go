@@ -54,6 +54,12 @@ func open(path string, pipe bool) (*File, error) {
 	return &File{f: f, info: info}, nil
 }
 
+// Piped says whether path names a pipe that OpenInput reads: what is read of it once is gone.
+func Piped(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && inherited(path) && info.Mode()&fs.ModeNamedPipe != 0
+}
+
 // inherited says whether path names an open file of this process.
 func inherited(path string) bool {
 	for _, folder := range []string{"/dev/fd/", "/proc/self/fd/"} {
