@@ -8,19 +8,17 @@ import (
 
 // block is a run of instructions that is left at its end only.
 type block struct {
-	label  string
 	instrs []instr
 	next   []int
 }
 
-// kind is what an instruction is for.
+// kind is what an instruction is for: indices, moves, branches and waiting where it is none
+// of these.
 type kind int
 
 const (
-	// other: indices, moves, branches, waiting.
-	other kind = iota
 	// float: + - * min max, comparing and selecting floating-point numbers.
-	float
+	float kind = iota + 1
 	// memory: loads and stores.
 	memory
 )
