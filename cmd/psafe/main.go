@@ -119,9 +119,11 @@ func dispatch(args []string, stdout, stderr io.Writer) int {
 		if c.name != args[0] {
 			continue
 		}
-		ctx, stop := untilSignal(stderr)
+		ctx, ends, stop := untilSignal(stderr)
 		defer stop()
-		return status(blameless(ctx, c.run(ctx, args[1:], stdout, stderr)), stderr)
+		err := blameless(ctx, c.run(ctx, args[1:], stdout, stderr))
+		ends()
+		return status(err, stderr)
 	}
 	if strings.HasPrefix(args[0], "-") {
 		fmt.Fprintf(stderr, "psafe: %.60q comes before any command: name one first, as in psafe certify --posterior net.npz: psafe help lists them\n", args[0])

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -68,13 +69,19 @@ func runPlot(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	}
 	files := f.Args()[1:]
 	var records []report.Placed
-	err = eachResult(ctx, files, func(p report.Placed) error {
-		p.Raw = nil
-		records = append(records, p)
-		return nil
-	})
-	if err != nil {
-		return err
+	for _, file := range files {
+		more, err := report.ReadFile(file)
+		if info, e := os.Stat(file); e == nil && info.IsDir() {
+			err = eachOfCampaign(ctx, file, func(p report.Placed) error {
+				p.Raw = nil
+				more = append(more, p)
+				return nil
+			})
+		}
+		if err != nil {
+			return err
+		}
+		records = append(records, more...)
 	}
 	drawing, notes, err := p.draw(f.Arg(0), records)
 	if err != nil {

@@ -27,15 +27,17 @@ const (
 // at it stops in order. What does not, such as a driver that compiles, a file that
 // never comes to an end or a terminal that takes nothing, has the time of respite: then,
 // or at a second signal, the program ends where it stands, which leaves no more
-// behind than kill -9 and says the same as an ending in order. stop is for a program that
-// has ended by itself.
-func untilSignal(stderr io.Writer) (ctx context.Context, stop func()) {
+// behind than kill -9 and says the same as an ending in order. ends is for a command that has
+// ended by itself and is about to say so: it does not return if that was said for it. stop is
+// for when all is said.
+func untilSignal(stderr io.Writer) (ctx context.Context, ends, stop func()) {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
 		signals = append(signals, syscall.SIGHUP)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	came, ended := make(chan os.Signal, 2), make(chan struct{})
+	var said atomic.Bool
 	signal.Notify(came, signals...)
 	go func() {
 		select {
@@ -52,11 +54,19 @@ func untilSignal(stderr io.Writer) (ctx context.Context, stop func()) {
 				return
 			}
 			if !supervising.Load() { // a child that got the signal too
+				if !said.CompareAndSwap(false, true) {
+					stderr = io.Discard // the command is about to say it
+				}
 				endNow(stderr, func(kept string) error { return &run.Interrupted{Words: kept} })
 			}
 		}
 	}()
-	return ctx, func() {
+	ends = func() {
+		if !said.CompareAndSwap(false, true) {
+			select {} // until endNow ends the program
+		}
+	}
+	return ctx, ends, func() {
 		signal.Stop(came)
 		close(ended)
 		cancel()
