@@ -1,0 +1,26 @@
+package bound
+
+// GatherSum adds numbers by lists of places, first to last, rounded to nearest:
+//
+//	Out[p][j][r] = sum over e in [Start[j], Start[j+1]) of In[p][Entry[e]][r]
+//
+// of those e with Select[p][Entry[e]] = Slot[e], where Select is not nil; Add adds the sum to
+// what Out holds. It takes rows from taps to inputs (col2im), from pools to their stars, and
+// adds them at a fork (docs/convolution.md). What it is wrong by has been charged
+// through Relax.Err, for the longest list and Add. Start, Entry and Slot hold integers, below
+// 2^24 (Start: 2^24 entries at most), as numbers of the device.
+type GatherSum struct {
+	Out          Array // out, with Add in and out [P x J x R]
+	In           Array // [P x N x R]
+	Start, Entry Array // [J+1], [E]
+	Slot         Array // [E], nil without Select
+	Select       Array // [P x N], nil
+	Add          bool
+	P, N, J, E   int
+	R            int
+}
+
+// Outputs implements Operation.
+func (a GatherSum) Outputs() []Output {
+	return []Output{{"out", a.Out, []Dim{{"item", a.P}, {"place", a.J}, {"row", a.R}}}}
+}

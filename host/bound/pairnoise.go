@@ -1,0 +1,30 @@
+package bound
+
+// PairNoise bounds what the parameters of a lowered linear map do to differences of two of its
+// pre-activations of one channel, u = Unit[r] and v = Other[p][r] (docs/convolution.md; conv.md
+// (24)): with z(k) the input under tap k at the position of u minus that at the position of v,
+// whose range over the intervals of Z (0 under no tap) has the greatest magnitude m_k,
+//
+//	Squared:   Sum[p][r] = up( SumIn[p][r] + sum_k V[b][k][o] m_k^2 )     a variance
+//	otherwise: Sum[p][r] = up( SumIn[p][r] + sum_k V[b][k][o] m_k )       a charge of a box
+//
+// V >= 0; b = p/PerBox; biases cancel. All is rounded up; what is not finite becomes +Inf.
+type PairNoise struct {
+	Sum, SumIn  Array    // out [P x R]; in [P x R], nil for 0
+	V           Array    // [Boxes x K x Channels]
+	Z           Interval // [Inputs x In], x = p % Inputs
+	Taps        Array    // [Positions x K]
+	Unit, Other Array    // [R], [P x R]
+	Squared     bool
+	P, PerBox   int
+	Inputs      int
+	R, In       int
+	Positions   int
+	K, Channels int
+	Round       Rounding
+}
+
+// Outputs implements Operation.
+func (a PairNoise) Outputs() []Output {
+	return []Output{{"sum", a.Sum, []Dim{{"item", a.P}, {"row", a.R}}}}
+}

@@ -1,0 +1,33 @@
+package bound
+
+// PlaceRows writes rows over the inputs of a lowered linear map (network.Lowered): row r is
+// pre-activation u = Unit[r] of it, or the difference of u and v = Other[p][r]. Pre-activation
+// u is channel o = u % Channels at position u / Channels.
+//
+//	S[p][j][r] = sum over k with Taps[pos u][k] = j of W[b][k][o]
+//	           - sum over k with Taps[pos v][k] = j of W[b][k][o of v]
+//	C[p][r]    = B[b][o] - B[b][o of v],   exactly 0 where u and v have one channel
+//
+// b = p/PerBox, as intervals: lower ends rounded down, upper ends up, wherever two places
+// meet. (So S is an interval of the coefficients, and nothing has to be charged for.) S.Hi
+// may be nil. With Squares, which is for variances, both sums add up and are rounded up, into S.Lo
+// (S.Hi is nil), and so do B's. Places under no tap are 0.
+type PlaceRows struct {
+	S           Interval // out [P x In x R]
+	C           Interval // out [P x R]; C.Hi may be nil
+	W, B        Interval // [Boxes x K x Channels], [Boxes x Channels]
+	Taps        Array    // [Positions x K], integers below 2^24, -1 for none
+	Unit        Array    // [R], integers
+	Other       Array    // [P x R], integers; nil: no second place
+	Squares     bool
+	P, PerBox   int
+	R, In       int
+	Positions   int
+	K, Channels int
+}
+
+// Outputs implements Operation.
+func (a PlaceRows) Outputs() []Output {
+	dims, c := []Dim{{"item", a.P}, {"input", a.In}, {"row", a.R}}, []Dim{{"item", a.P}, {"row", a.R}}
+	return []Output{{"s.lo", a.S.Lo, dims}, {"s.hi", a.S.Hi, dims}, {"c.lo", a.C.Lo, c}, {"c.hi", a.C.Hi, c}}
+}

@@ -1,0 +1,44 @@
+package bound
+
+// PoolLines bounds the units of a max pool, v = max of the members y of its window, by the star
+// y_* that PoolStar chose (docs/convolution.md; conv.md (22) to (25)). With [l, u] = Pre of the
+// members, D[p][u*Window+s] >= sup_x (y_s - y_*), the slot of the star and slots without a member
+// counting for nothing:
+//
+//	c     = max(l_*, max of the other u)            chord: y_* + 0 at ... s y_* + t over [l_*, u_*]
+//	Delta = max(0, max of D)                        difference: v <= y_* + Delta
+//	Lower = line (1, 0): v >= y_*
+//	Upper = line (s, t): of the constant max u (where c >= u_*) or the chord from (l_*, c) to
+//	        (u_*, u_*), and the difference, whichever is lower at the middle of [l_*, u_*]
+//	V     = [l_*, min(max of all u, up(u_* + Delta))]
+//	Above = [down(s l_* + t), V.Hi]: where the upper line of an activation after the pool has to hold (25)
+//	Err   = what RelaxRows and the GatherSum after it cost, as in Relax
+//	Radius = the greatest Radius of the members; Mag = the star's
+//
+// For all y in [l, u] with y_s - y_* <= D: Upper holds exactly for the stored numbers, t rounded
+// up. D nil: no differences. Where something is not finite the upper line is (0, +Inf).
+type PoolLines struct {
+	Lower, Upper Line     // out [P x U] each
+	Err          Array    // out [P x U]
+	V, Above     Interval // out [P x U] each
+	MagOut       Array    // out [P x U]
+	RadiusOut    Array    // out [P x U], nil where Radius is
+	Pre          Interval // [P x N]
+	Mag, Radius  Array    // [P x N]; Radius may be nil
+	Members      Array    // [U x Window]
+	Slot         Array    // [P x U]
+	D            Array    // [P x U x Window], nil
+	P, N, U      int
+	Window       int
+	Charge       Charge
+}
+
+// Outputs implements Operation.
+func (a PoolLines) Outputs() []Output {
+	dims := []Dim{{"item", a.P}, {"unit", a.U}}
+	return []Output{
+		{"lower.a", a.Lower.A, dims}, {"lower.b", a.Lower.B, dims}, {"upper.a", a.Upper.A, dims}, {"upper.b", a.Upper.B, dims},
+		{"err", a.Err, dims}, {"v.lo", a.V.Lo, dims}, {"v.hi", a.V.Hi, dims}, {"above.lo", a.Above.Lo, dims}, {"above.hi", a.Above.Hi, dims},
+		{"mag", a.MagOut, dims}, {"radius", a.RadiusOut, dims},
+	}
+}

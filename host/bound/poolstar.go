@@ -1,0 +1,20 @@
+package bound
+
+// PoolStar chooses the star of each window of a max pool: the member whose interval has the
+// largest middle, Pre.Lo + Pre.Hi rounded to nearest, the first of several; a middle that is NaN
+// counts as -Inf. (Any choice that depends on no drawn weight is sound.)
+//
+//	Slot[p][u]: its place in the window;   Unit[p][u] = Members[u][Slot[p][u]]
+type PoolStar struct {
+	Slot, Unit Array    // out [P x U]
+	Pre        Interval // [P x N]
+	Members    Array    // [U x Window], integers below 2^24, -1 for none
+	P, N, U    int
+	Window     int
+}
+
+// Outputs implements Operation.
+func (a PoolStar) Outputs() []Output {
+	dims := []Dim{{"item", a.P}, {"unit", a.U}}
+	return []Output{{"slot", a.Slot, dims}, {"unit", a.Unit, dims}}
+}

@@ -1,0 +1,56 @@
+package network
+
+// MaxPool is the greatest number under a window, by channel; padding never is. The layer
+// before it has the activation Identity, and the pool's own comes after the maximum: the
+// same function for a nondecreasing activation, and fewer neurons to relax.
+type MaxPool struct {
+	In     Image
+	Window Window
+}
+
+// Out is the shape of the outputs.
+func (m MaxPool) Out() Image {
+	return Image{m.Window.positions(0, m.In.Height), m.Window.positions(1, m.In.Width), m.In.Channels}
+}
+
+// Members lists the inputs of each output, [Outputs x the window's size], -1 where there is
+// none.
+func (m MaxPool) Members() []int32 {
+	out, w := m.Out(), &m.Window
+	var members []int32
+	for y := range out.Height {
+		for x := range out.Width {
+			for ch := range m.In.Channels {
+				for i := range w.Size[0] * w.Size[1] {
+					r, c := w.at(0, y, i/w.Size[1], m.In.Height), w.at(1, x, i%w.Size[1], m.In.Width)
+					if r < 0 || c < 0 {
+						members = append(members, -1)
+						continue
+					}
+					members = append(members, int32((r*m.In.Width+c)*m.In.Channels+ch))
+				}
+			}
+		}
+	}
+	return members
+}
+
+// Check refuses shapes that are empty, too large or do not fit.
+func (m MaxPool) Check() error {
+	if err := m.In.check(); err != nil {
+		return err
+	}
+	return poolCheck(m.In, &m.Window)
+}
+
+// Inputs is the number of numbers of the image.
+func (m MaxPool) Inputs() int { return m.In.Len() }
+
+// Outputs is the number of numbers of the output image.
+func (m MaxPool) Outputs() int { return m.Out().Len() }
+
+// Weights is 0.
+func (m MaxPool) Weights() int { return 0 }
+
+// Biases is 0.
+func (m MaxPool) Biases() int { return 0 }
