@@ -110,12 +110,12 @@ func sources(layers []posterior.Layer, k int) []int {
 func apply(m network.Map, y, weight, bias, z []float64) []float64 {
 	switch m := m.(type) {
 	case network.Dense:
-		for i := range m.Out {
-			v := bias[i]
-			for j, x := range z {
-				v += x * weight[j*m.Out+i]
+		y = append(y, bias...)
+		for _, x := range z {
+			for i := range y {
+				y[i] += x * weight[i]
 			}
-			y = append(y, v)
+			weight = weight[m.Out:]
 		}
 	case network.Conv:
 		return convolve(&m, y, weight, bias, z)
