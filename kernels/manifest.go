@@ -75,7 +75,8 @@ var All = []Kernel{
 		{"zLo", Out}, {"zHi", Out}, {"lo", In}, {"hi", In}, {"kind", Int}, {"slopeLo", Real}, {"slopeHi", Real}, {"n", Int},
 	}},
 	{"relax", "relax", []Arg{
-		{"aLo", Out}, {"bLo", Out}, {"aHi", Out}, {"bHi", Out}, {"err", Out}, {"lo", In}, {"hi", In}, {"mag", In},
+		{"aLo", Out}, {"bLo", Out}, {"aHi", Out}, {"bHi", Out}, {"err", Out}, {"lo", In}, {"hi", In},
+		{"upLo", In}, {"upHi", In}, {"mag", In},
 		{"kind", Int}, {"slopeLo", Real}, {"slopeHi", Real}, {"g1", Real}, {"g2", Real}, {"n", Int},
 	}},
 	{"relaxrows", "relaxrows", []Arg{
@@ -104,6 +105,16 @@ var All = []Kernel{
 	{"vary", "vary", []Arg{
 		{"radius", Out}, {"radiusSq", Out}, {"maxSq", Out}, {"zLo", In}, {"zHi", In}, {"mean", In}, {"var", In},
 		{"quantile", Real}, {"lipschitz", Real}, {"n", Int},
+	}},
+	{"poolstar", "poolstar", []Arg{
+		{"slot", Out}, {"unit", Out}, {"lo", In}, {"hi", In}, {"members", In}, {"n", Int}, {"units", Int}, {"window", Int},
+	}},
+	{"poollines", "poollines", []Arg{
+		{"aLo", Out}, {"bLo", Out}, {"aHi", Out}, {"bHi", Out}, {"err", Out}, {"vLo", Out}, {"vHi", Out},
+		{"aboveLo", Out}, {"aboveHi", Out}, {"magOut", Out}, {"radiusOut", Out},
+		{"lo", In}, {"hi", In}, {"mag", In}, {"radius", In}, {"members", In}, {"slot", In}, {"lead", In},
+		{"greatest", Int}, {"hasRadius", Int}, {"hasLead", Int}, {"g1", Real}, {"g2", Real},
+		{"n", Int}, {"units", Int}, {"window", Int},
 	}},
 	{"digest", "digest", []Arg{{"a", In}, {"n", Long}, {"run", Long}, {"at", Uint}}},
 	{"selftest", "selftest", []Arg{

@@ -71,6 +71,10 @@ type Device interface {
 	NoiseRows(NoiseRows) error
 	Widen(Widen) error
 	Vary(Vary) error
+
+	// Those of max pools.
+	PoolStar(PoolStar) error
+	PoolLines(PoolLines) error
 }
 
 // Operation is what an operation of Device is given: a struct with the operation's
@@ -101,6 +105,7 @@ func NameOf(op Operation) string { return strings.ToLower(reflect.TypeOf(op).Nam
 var operations = []Operation{
 	DrawBox{}, MergeRows{}, Affine{}, Activate{}, Relax{}, RelaxRows{}, BackSubstitute{}, Concretize{}, Intersect{},
 	SquareRows{}, NoiseRows{}, Widen{}, Vary{},
+	PoolStar{}, PoolLines{},
 }
 
 // The program does not start if Device has an operation that is not in the list: what

@@ -95,3 +95,5 @@ func (r *recorder) SquareRows(a SquareRows) error         { return record(r, a, 
 func (r *recorder) NoiseRows(a NoiseRows) error           { return record(r, a, r.dev.NoiseRows) }
 func (r *recorder) Widen(a Widen) error                   { return record(r, a, r.dev.Widen) }
 func (r *recorder) Vary(a Vary) error                     { return record(r, a, r.dev.Vary) }
+func (r *recorder) PoolStar(a PoolStar) error             { return record(r, a, r.dev.PoolStar) }
+func (r *recorder) PoolLines(a PoolLines) error           { return record(r, a, r.dev.PoolLines) }

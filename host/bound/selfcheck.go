@@ -69,17 +69,36 @@ func selfJobs(p Precision) []selfJob {
 func SelfCheck(dev Device) ([]Trace, error) {
 	var all []Trace
 	called := map[string]bool{}
-	for i, j := range selfJobs(dev.Precision()) {
-		r := &recorder{Memory: dev, dev: dev, trace: Trace{Job: j.name}}
-		if err := j.run(r, uint32(i)); err != nil {
-			return nil, fmt.Errorf("self-check %q: %w", j.name, err)
+	check := func(name string, run func(Device) error) error {
+		r := &recorder{Memory: dev, dev: dev, trace: Trace{Job: name}}
+		if err := run(r); err != nil {
+			return fmt.Errorf("self-check %q: %w", name, err)
 		}
 		for _, c := range r.trace.Calls {
 			called[c.Operation] = true
 		}
 		all = append(all, r.trace)
+		return nil
+	}
+	for i, j := range selfJobs(dev.Precision()) {
+		if err := check(j.name, func(dev Device) error { return j.run(dev, uint32(i)) }); err != nil {
+			return nil, err
+		}
+	}
+	for _, j := range singleJobs {
+		if err := check(j.name, j.run); err != nil {
+			return nil, err
+		}
 	}
 	return all, unchecked(Operations(), called)
+}
+
+// singleJobs call operations by themselves, which no network of selfJobs comes by.
+var singleJobs = []struct {
+	name string
+	run  func(Device) error
+}{
+	{"pools", pooled},
 }
 
 // unchecked is the error of operations that no job calls.

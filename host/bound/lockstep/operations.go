@@ -39,6 +39,7 @@ func (d *Device) Activate(a bound.Activate) error {
 func (d *Device) Relax(a bound.Relax) error {
 	return both(d, a, func(a bound.Relax, s side) bound.Relax {
 		a.Lo, a.Hi, a.Err, a.Pre, a.Mag = s.line(a.Lo), s.line(a.Hi), s.array(a.Err), s.interval(a.Pre), s.array(a.Mag)
+		a.Upper = s.interval(a.Upper)
 		return a
 	}, [2]func(bound.Relax) error{d.a.Relax, d.b.Relax})
 }
@@ -101,4 +102,20 @@ func (d *Device) Vary(a bound.Vary) error {
 		a.Z, a.Mean, a.Var = s.interval(a.Z), s.array(a.Mean), s.array(a.Var)
 		return a
 	}, [2]func(bound.Vary) error{d.a.Vary, d.b.Vary})
+}
+
+func (d *Device) PoolStar(a bound.PoolStar) error {
+	return both(d, a, func(a bound.PoolStar, s side) bound.PoolStar {
+		a.Slot, a.Unit, a.Pre, a.Members = s.array(a.Slot), s.array(a.Unit), s.interval(a.Pre), s.array(a.Members)
+		return a
+	}, [2]func(bound.PoolStar) error{d.a.PoolStar, d.b.PoolStar})
+}
+
+func (d *Device) PoolLines(a bound.PoolLines) error {
+	return both(d, a, func(a bound.PoolLines, s side) bound.PoolLines {
+		a.Lower, a.Upper, a.Err, a.V, a.Above = s.line(a.Lower), s.line(a.Upper), s.array(a.Err), s.interval(a.V), s.interval(a.Above)
+		a.MagOut, a.RadiusOut, a.Pre, a.Mag, a.Radius = s.array(a.MagOut), s.array(a.RadiusOut), s.interval(a.Pre), s.array(a.Mag), s.array(a.Radius)
+		a.Members, a.Slot, a.Lead = s.array(a.Members), s.array(a.Slot), s.array(a.Lead)
+		return a
+	}, [2]func(bound.PoolLines) error{d.a.PoolLines, d.b.PoolLines})
 }
