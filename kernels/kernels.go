@@ -25,6 +25,7 @@ var order = []string{
 	"round", "sigmoid",
 	"drawbox", "mergerows", "affine", "activate", "relax", "relaxrows", "backsubstitute", "concretize", "intersect",
 	"squarerows", "noiserows", "widen", "vary",
+	"gather", "gathersum", "placerows",
 	"tiles", "affinetiles", "backtiles",
 	"digest", "selftest", "benchcopy", "benchfma",
 }

@@ -71,6 +71,11 @@ type Device interface {
 	NoiseRows(NoiseRows) error
 	Widen(Widen) error
 	Vary(Vary) error
+
+	// Those of shared weights, pools and sources (docs/convolution.md).
+	Gather(Gather) error
+	GatherSum(GatherSum) error
+	PlaceRows(PlaceRows) error
 }
 
 // Operation is what an operation of Device is given: a struct with the operation's
@@ -101,6 +106,7 @@ func NameOf(op Operation) string { return strings.ToLower(reflect.TypeOf(op).Nam
 var operations = []Operation{
 	DrawBox{}, MergeRows{}, Affine{}, Activate{}, Relax{}, RelaxRows{}, BackSubstitute{}, Concretize{}, Intersect{},
 	SquareRows{}, NoiseRows{}, Widen{}, Vary{},
+	Gather{}, GatherSum{}, PlaceRows{},
 }
 
 // The program does not start if Device has an operation that is not in the list: what

@@ -95,3 +95,6 @@ func (r *recorder) SquareRows(a SquareRows) error         { return record(r, a, 
 func (r *recorder) NoiseRows(a NoiseRows) error           { return record(r, a, r.dev.NoiseRows) }
 func (r *recorder) Widen(a Widen) error                   { return record(r, a, r.dev.Widen) }
 func (r *recorder) Vary(a Vary) error                     { return record(r, a, r.dev.Vary) }
+func (r *recorder) Gather(a Gather) error                 { return record(r, a, r.dev.Gather) }
+func (r *recorder) GatherSum(a GatherSum) error           { return record(r, a, r.dev.GatherSum) }
+func (r *recorder) PlaceRows(a PlaceRows) error           { return record(r, a, r.dev.PlaceRows) }
