@@ -26,6 +26,7 @@ var order = []string{
 	"drawbox", "mergerows", "affine", "activate", "relax", "relaxrows", "backsubstitute", "concretize", "intersect",
 	"squarerows", "noiserows", "widen", "vary",
 	"poolstar", "poollines",
+	"gather", "gathersum", "placerows",
 	"tiles", "affinetiles", "backtiles",
 	"digest", "selftest", "benchcopy", "benchfma",
 }

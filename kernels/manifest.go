@@ -116,6 +116,18 @@ var All = []Kernel{
 		{"greatest", Int}, {"hasRadius", Int}, {"hasLead", Int}, {"g1", Real}, {"g2", Real},
 		{"n", Int}, {"units", Int}, {"window", Int},
 	}},
+	{"gather", "gather", []Arg{
+		{"out", Out}, {"in", In}, {"index", In}, {"n", Int}, {"first", Int}, {"total", Int}, {"rows", Int}, {"numbers", Int},
+	}},
+	{"gathersum", "gathersum", []Arg{
+		{"out", Out}, {"in", In}, {"start", In}, {"entry", In}, {"slot", In}, {"selected", In},
+		{"hasSelect", Int}, {"hasOld", Int}, {"downward", Int}, {"n", Int}, {"places", Int}, {"rows", Int}, {"numbers", Int},
+	}},
+	{"placerows", "placerows", []Arg{
+		{"sLo", Out}, {"sHi", Out}, {"cLo", Out}, {"cHi", Out}, {"wLo", In}, {"wHi", In}, {"bLo", In}, {"bHi", In},
+		{"tap", In}, {"unit", In}, {"other", In}, {"hasHi", Int}, {"hasCHi", Int}, {"hasOther", Int}, {"squares", Int},
+		{"perBox", Int}, {"rows", Int}, {"in", Int}, {"taps", Int}, {"channels", Int}, {"span", Int},
+	}},
 	{"digest", "digest", []Arg{{"a", In}, {"n", Long}, {"run", Long}, {"at", Uint}}},
 	{"selftest", "selftest", []Arg{
 		{"sum", Out}, {"difference", Out}, {"product", Out}, {"twice", Out}, {"below", Out},

@@ -75,6 +75,10 @@ type Device interface {
 	// Those of max pools.
 	PoolStar(PoolStar) error
 	PoolLines(PoolLines) error
+	// Those of shared weights, pools and sources (docs/convolution.md).
+	Gather(Gather) error
+	GatherSum(GatherSum) error
+	PlaceRows(PlaceRows) error
 }
 
 // Operation is what an operation of Device is given: a struct with the operation's
@@ -106,6 +110,7 @@ var operations = []Operation{
 	DrawBox{}, MergeRows{}, Affine{}, Activate{}, Relax{}, RelaxRows{}, BackSubstitute{}, Concretize{}, Intersect{},
 	SquareRows{}, NoiseRows{}, Widen{}, Vary{},
 	PoolStar{}, PoolLines{},
+	Gather{}, GatherSum{}, PlaceRows{},
 }
 
 // The program does not start if Device has an operation that is not in the list: what

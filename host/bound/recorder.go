@@ -97,3 +97,6 @@ func (r *recorder) Widen(a Widen) error                   { return record(r, a, 
 func (r *recorder) Vary(a Vary) error                     { return record(r, a, r.dev.Vary) }
 func (r *recorder) PoolStar(a PoolStar) error             { return record(r, a, r.dev.PoolStar) }
 func (r *recorder) PoolLines(a PoolLines) error           { return record(r, a, r.dev.PoolLines) }
+func (r *recorder) Gather(a Gather) error                 { return record(r, a, r.dev.Gather) }
+func (r *recorder) GatherSum(a GatherSum) error           { return record(r, a, r.dev.GatherSum) }
+func (r *recorder) PlaceRows(a PlaceRows) error           { return record(r, a, r.dev.PlaceRows) }

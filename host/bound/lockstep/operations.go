@@ -119,3 +119,26 @@ func (d *Device) PoolLines(a bound.PoolLines) error {
 		return a
 	}, [2]func(bound.PoolLines) error{d.a.PoolLines, d.b.PoolLines})
 }
+
+func (d *Device) Gather(a bound.Gather) error {
+	return both(d, a, func(a bound.Gather, s side) bound.Gather {
+		a.Out, a.In, a.Index = s.array(a.Out), s.array(a.In), s.array(a.Index)
+		return a
+	}, [2]func(bound.Gather) error{d.a.Gather, d.b.Gather})
+}
+
+func (d *Device) GatherSum(a bound.GatherSum) error {
+	return both(d, a, func(a bound.GatherSum, s side) bound.GatherSum {
+		a.Out, a.In, a.Start, a.Entry = s.array(a.Out), s.array(a.In), s.array(a.Start), s.array(a.Entry)
+		a.Slot, a.Select = s.array(a.Slot), s.array(a.Select)
+		return a
+	}, [2]func(bound.GatherSum) error{d.a.GatherSum, d.b.GatherSum})
+}
+
+func (d *Device) PlaceRows(a bound.PlaceRows) error {
+	return both(d, a, func(a bound.PlaceRows, s side) bound.PlaceRows {
+		a.S, a.C, a.W, a.B = s.interval(a.S), s.interval(a.C), s.interval(a.W), s.interval(a.B)
+		a.Taps, a.Unit, a.Other = s.array(a.Taps), s.array(a.Unit), s.array(a.Other)
+		return a
+	}, [2]func(bound.PlaceRows) error{d.a.PlaceRows, d.b.PlaceRows})
+}
