@@ -71,6 +71,12 @@ type Device interface {
 	NoiseRows(NoiseRows) error
 	Widen(Widen) error
 	Vary(Vary) error
+
+	// Those of weights that are used in several places (docs/convolution.md).
+	PairNoise(PairNoise) error
+	SharedVar(SharedVar) error
+	ShareBox(ShareBox) error
+	ShareRows(ShareRows) error
 }
 
 // Operation is what an operation of Device is given: a struct with the operation's
@@ -101,6 +107,7 @@ func NameOf(op Operation) string { return strings.ToLower(reflect.TypeOf(op).Nam
 var operations = []Operation{
 	DrawBox{}, MergeRows{}, Affine{}, Activate{}, Relax{}, RelaxRows{}, BackSubstitute{}, Concretize{}, Intersect{},
 	SquareRows{}, NoiseRows{}, Widen{}, Vary{},
+	PairNoise{}, SharedVar{}, ShareBox{}, ShareRows{},
 }
 
 // The program does not start if Device has an operation that is not in the list: what
