@@ -79,6 +79,11 @@ type Device interface {
 	Gather(Gather) error
 	GatherSum(GatherSum) error
 	PlaceRows(PlaceRows) error
+	// Those of weights that are used in several places (docs/convolution.md).
+	PairNoise(PairNoise) error
+	SharedVar(SharedVar) error
+	ShareBox(ShareBox) error
+	ShareRows(ShareRows) error
 }
 
 // Operation is what an operation of Device is given: a struct with the operation's
@@ -111,6 +116,7 @@ var operations = []Operation{
 	SquareRows{}, NoiseRows{}, Widen{}, Vary{},
 	PoolStar{}, PoolLines{},
 	Gather{}, GatherSum{}, PlaceRows{},
+	PairNoise{}, SharedVar{}, ShareBox{}, ShareRows{},
 }
 
 // The program does not start if Device has an operation that is not in the list: what

@@ -100,3 +100,7 @@ func (r *recorder) PoolLines(a PoolLines) error           { return record(r, a, 
 func (r *recorder) Gather(a Gather) error                 { return record(r, a, r.dev.Gather) }
 func (r *recorder) GatherSum(a GatherSum) error           { return record(r, a, r.dev.GatherSum) }
 func (r *recorder) PlaceRows(a PlaceRows) error           { return record(r, a, r.dev.PlaceRows) }
+func (r *recorder) PairNoise(a PairNoise) error           { return record(r, a, r.dev.PairNoise) }
+func (r *recorder) SharedVar(a SharedVar) error           { return record(r, a, r.dev.SharedVar) }
+func (r *recorder) ShareBox(a ShareBox) error             { return record(r, a, r.dev.ShareBox) }
+func (r *recorder) ShareRows(a ShareRows) error           { return record(r, a, r.dev.ShareRows) }

@@ -142,3 +142,34 @@ func (d *Device) PlaceRows(a bound.PlaceRows) error {
 		return a
 	}, [2]func(bound.PlaceRows) error{d.a.PlaceRows, d.b.PlaceRows})
 }
+
+func (d *Device) PairNoise(a bound.PairNoise) error {
+	return both(d, a, func(a bound.PairNoise, s side) bound.PairNoise {
+		a.Sum, a.SumIn, a.V, a.Z = s.array(a.Sum), s.array(a.SumIn), s.array(a.V), s.interval(a.Z)
+		a.Taps, a.Unit, a.Other = s.array(a.Taps), s.array(a.Unit), s.array(a.Other)
+		return a
+	}, [2]func(bound.PairNoise) error{d.a.PairNoise, d.b.PairNoise})
+}
+
+func (d *Device) SharedVar(a bound.SharedVar) error {
+	return both(d, a, func(a bound.SharedVar, s side) bound.SharedVar {
+		a.Var, a.VarIn, a.G, a.A = s.array(a.Var), s.array(a.VarIn), s.interval(a.G), s.array(a.A)
+		a.V, a.VB, a.MaxSq = s.array(a.V), s.array(a.VB), s.array(a.MaxSq)
+		return a
+	}, [2]func(bound.SharedVar) error{d.a.SharedVar, d.b.SharedVar})
+}
+
+func (d *Device) ShareBox(a bound.ShareBox) error {
+	return both(d, a, func(a bound.ShareBox, s side) bound.ShareBox {
+		a.W, a.C, a.CIn, a.G, a.A = s.array(a.W), s.array(a.C), s.array(a.CIn), s.interval(a.G), s.array(a.A)
+		a.Weight, a.Bias, a.MaxSq = s.interval(a.Weight), s.interval(a.Bias), s.array(a.MaxSq)
+		return a
+	}, [2]func(bound.ShareBox) error{d.a.ShareBox, d.b.ShareBox})
+}
+
+func (d *Device) ShareRows(a bound.ShareRows) error {
+	return both(d, a, func(a bound.ShareRows, s side) bound.ShareRows {
+		a.S, a.A, a.W = s.array(a.S), s.array(a.A), s.array(a.W)
+		return a
+	}, [2]func(bound.ShareRows) error{d.a.ShareRows, d.b.ShareRows})
+}
