@@ -1,6 +1,7 @@
 package bound
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -47,11 +48,15 @@ func NewModel(dev Device, post *posterior.Posterior, reach float64) (*Model, err
 	m := &Model{dev: dev}
 	p := dev.Precision()
 	for k, l := range post.Layers {
-		if _, dense := l.Linear.(network.Dense); !dense {
+		if k == len(post.Layers)-1 && !post.Network().Chain() {
+			m.Release()
+			return nil, errors.New("bounds are propagated through networks only whose layers are dense and fed by the one before alone")
+		}
+		if _, dense := l.Map.(network.Dense); !dense {
 			// Weight boxes and rows are laid out (In, Out), and a weight is taken to meet one
 			// input: bounds of other maps need operations of their own.
 			m.Release()
-			return nil, fmt.Errorf("layer %d is a %T: bounds are propagated through dense layers only", k, l.Linear)
+			return nil, fmt.Errorf("layer %d is a %T: bounds are propagated through dense layers only", k, l.Map)
 		}
 		if most := p.longestSum(); l.Inputs() > most || l.Outputs() > most {
 			m.Release()

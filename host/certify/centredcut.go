@@ -72,12 +72,12 @@ func sensitivityApprox(post *posterior.Posterior, t *property.Task, box *bound.E
 		l, delta := &post.Layers[k], pass.Gradient(k)
 		weight, bias := interval(box, 2*k), interval(box, 2*k+1)
 		for j, z := range pass.Z[k] {
-			for i, w := range l.From(j) {
+			for i, w := range l.Dense().From(j) {
 				m.add(math.Abs(delta[i]*z)*weight(w), 2*k, w, l.Weight.SdLo[w])
 			}
 		}
 		for i, d := range delta {
-			b := l.BiasOf(i)
+			b := l.Dense().BiasOf(i)
 			m.add(math.Abs(d)*bias(b), 2*k+1, b, l.Bias.SdLo[b])
 		}
 	}

@@ -67,7 +67,7 @@ func inputsZero(t []property.Box, n int) (zero, nonNeg []bool) {
 func free(l *posterior.Layer, zero []bool, lo, hi []float64) {
 	used := make([]bool, l.Weights())
 	for j, z := range zero {
-		for _, w := range l.From(j) {
+		for _, w := range l.Dense().From(j) {
 			used[w] = used[w] || !z
 		}
 	}
@@ -83,8 +83,8 @@ func free(l *posterior.Layer, zero []bool, lo, hi []float64) {
 func lowerDead(l *posterior.Layer, dead, nonNeg []bool, wLo, bLo []float64) {
 	weight, bias := make([]bool, l.Weights()), make([]bool, l.Biases())
 	for i, d := range dead {
-		bias[l.BiasOf(i)] = bias[l.BiasOf(i)] || !d
-		for j, w := range l.Into(i) {
+		bias[l.Dense().BiasOf(i)] = bias[l.Dense().BiasOf(i)] || !d
+		for j, w := range l.Dense().Into(i) {
 			weight[w] = weight[w] || !d || !nonNeg[j]
 		}
 	}

@@ -65,9 +65,9 @@ func normsUp(post *posterior.Posterior, t []property.Box) []float64 {
 	for _, l := range post.Layers {
 		next := make([]float64, l.Outputs())
 		for i := range next {
-			b := l.BiasOf(i)
+			b := l.Dense().BiasOf(i)
 			mean, variance := math.Abs(l.Bias.Mean[b]), above1(l.Bias.SdHi[b]*l.Bias.SdHi[b])
-			for j, w := range l.Into(i) {
+			for j, w := range l.Dense().Into(i) {
 				x := q[j]
 				mean = above1(mean + above1(math.Abs(l.Weight.Mean[w])*x))
 				s := above1(l.Weight.SdHi[w] * x)

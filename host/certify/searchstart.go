@@ -30,8 +30,8 @@ func newRelaxedStarts(a *attack, random *rand.Rand) *relaxedStarts {
 		lo, hi := make([]float64, l.Outputs()), make([]float64, l.Outputs())
 		nextMid, nextRad := make([]float64, len(lo)), make([]float64, len(lo))
 		for i := range lo {
-			m, r := bias[l.BiasOf(i)], 0.0
-			for j, at := range l.Into(i) {
+			m, r := bias[l.Dense().BiasOf(i)], 0.0
+			for j, at := range l.Dense().Into(i) {
 				m += weight[at] * mid[j]
 				r += math.Abs(weight[at]) * rad[j]
 			}

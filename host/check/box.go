@@ -1,6 +1,7 @@
 package check
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -69,15 +70,21 @@ func boxOf(post *posterior.Posterior, f *numbers, gamma []float64, draw func(arr
 	return b, nil
 }
 
+// errNoChain refuses networks that are no chain of dense layers.
+var errNoChain = errors.New("posterior: only networks whose layers are dense and fed by the one before alone can be checked")
+
 // network is the networks whose weights are in the box.
 func (b *weightBox) network(post *posterior.Posterior) (*network, error) {
 	n := &network{}
 	for k, l := range post.Layers {
-		if _, dense := l.Linear.(net.Dense); !dense || !supported(l.Activation) {
-			return nil, fmt.Errorf("posterior: layer %d, a %T with activation %v, cannot be checked", k, l.Linear, l.Activation)
+		if _, dense := l.Map.(net.Dense); !dense || !supported(l.Activation) {
+			return nil, fmt.Errorf("posterior: layer %d, a %T with activation %v, cannot be checked", k, l.Map, l.Activation)
 		}
 		n.layers = append(n.layers, layer{in: l.Inputs(), out: l.Outputs(), act: l.Activation,
 			w: span{b.lo[2*k], b.hi[2*k]}, b: span{b.lo[2*k+1], b.hi[2*k+1]}})
+	}
+	if !post.Network().Chain() {
+		return nil, errNoChain
 	}
 	return n, nil
 }

@@ -45,10 +45,10 @@ func normsUp(post *posterior.Posterior, t []property.Box) []float64 {
 		next := make([]float64, l.Outputs())
 		for i := range next {
 			var mean, variance sizes
-			b := l.BiasOf(i)
+			b := l.Dense().BiasOf(i)
 			mean.add(math.Abs(l.Bias.Mean[b]), 1)
 			variance.add(squareUp(l.Bias.SdHi[b]), 1)
-			for j, w := range l.Into(i) {
+			for j, w := range l.Dense().Into(i) {
 				mean.add(math.Abs(l.Weight.Mean[w]), q[j])
 				variance.add(squareUp(l.Weight.SdHi[w]), squareUp(q[j]))
 			}

@@ -33,7 +33,7 @@ func freed(post *posterior.Posterior, task *property.Task, b *weightBox, dead []
 		}
 		w, biases := 2*k, 2*k+1
 		for i := range never {
-			for j, at := range l.Into(i) {
+			for j, at := range l.Dense().Into(i) {
 				switch {
 				case zero[j]:
 					out.lo[w][at], out.hi[w][at] = -inf, inf
@@ -42,7 +42,7 @@ func freed(post *posterior.Posterior, task *property.Task, b *weightBox, dead []
 				}
 			}
 			if never[i] {
-				out.lo[biases][l.BiasOf(i)] = -inf
+				out.lo[biases][l.Dense().BiasOf(i)] = -inf
 			}
 		}
 		zero, nonNeg = never, slices.Repeat([]bool{l.Activation.NonNeg()}, l.Outputs())

@@ -21,8 +21,8 @@ func outputs(post *posterior.Posterior, weights [][]float64, x []float64) []*big
 	for k, l := range post.Layers {
 		next := make([]*big.Rat, l.Outputs())
 		for i := range next {
-			next[i] = exactly(weights[2*k+1][l.BiasOf(i)])
-			for j, w := range l.Into(i) {
+			next[i] = exactly(weights[2*k+1][l.Dense().BiasOf(i)])
+			for j, w := range l.Dense().Into(i) {
 				next[i].Add(next[i], new(big.Rat).Mul(exactly(weights[2*k][w]), z[j]))
 			}
 			next[i] = valueOf(l.Activation, next[i])

@@ -47,13 +47,16 @@ func newNoisy(post *posterior.Posterior) (*noisy, error) {
 		}
 		n.deviations = append(n.deviations, m)
 	}
+	if !post.Network().Chain() {
+		return nil, errNoChain
+	}
 	return n, nil
 }
 
 // layerOf is layer k with these weights and biases.
 func layerOf(l *posterior.Layer, k int, weights, biases []float64) (layer, error) {
-	if _, dense := l.Linear.(net.Dense); !dense {
-		return layer{}, fmt.Errorf("layer %d is a %T: only dense layers can be checked", k, l.Linear)
+	if _, dense := l.Map.(net.Dense); !dense {
+		return layer{}, fmt.Errorf("layer %d is a %T: only dense layers can be checked", k, l.Map)
 	}
 	if !supported(l.Activation) {
 		return layer{}, fmt.Errorf("layer %d has activation %v, which cannot be checked", k, l.Activation)

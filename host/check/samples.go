@@ -146,6 +146,9 @@ func networkOf(post *posterior.Posterior, weights [][]float64) (*network, error)
 		}
 		n.layers = append(n.layers, l)
 	}
+	if !post.Network().Chain() {
+		return nil, errNoChain
+	}
 	return n, nil
 }
 

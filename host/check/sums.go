@@ -35,9 +35,12 @@ func newSums(p *posterior.Posterior) (*sums, error) {
 		return nil, fmt.Errorf("sums of neurons need one hidden layer, this network has %d", len(p.Layers)-1)
 	}
 	for k := range p.Layers {
-		if _, dense := p.Layers[k].Linear.(net.Dense); !dense {
-			return nil, fmt.Errorf("sums of neurons need dense layers, layer %d is a %T", k, p.Layers[k].Linear)
+		if _, dense := p.Layers[k].Map.(net.Dense); !dense {
+			return nil, fmt.Errorf("sums of neurons need dense layers, layer %d is a %T", k, p.Layers[k].Map)
 		}
+	}
+	if !p.Network().Chain() {
+		return nil, fmt.Errorf("sums of neurons need an output layer that is fed by the hidden layer alone")
 	}
 	n := &sums{hidden: &p.Layers[0], output: &p.Layers[1], act: p.Layers[0].Activation}
 	if !supported(n.act) {

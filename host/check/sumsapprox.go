@@ -18,7 +18,7 @@ func (n *sums) momentsApprox(cell property.Box) *outputMoments {
 	outputs, bias := n.output.Outputs(), &n.output.Bias
 	m := &outputMoments{mean: make([]float64, outputs), cov: make([][]float64, outputs)}
 	for c := range m.mean {
-		at := n.output.BiasOf(c)
+		at := n.output.Dense().BiasOf(c)
 		m.mean[c], m.cov[c] = bias.Mean[at], make([]float64, outputs)
 		m.cov[c][c] = bias.SdHi[at] * bias.SdHi[at]
 	}
@@ -27,9 +27,9 @@ func (n *sums) momentsApprox(cell property.Box) *outputMoments {
 	}
 	w, u := &n.hidden.Weight, &n.output.Weight
 	for i := range n.hidden.Outputs() {
-		at := n.hidden.BiasOf(i)
+		at := n.hidden.Dense().BiasOf(i)
 		mean, variance := n.hidden.Bias.Mean[at], n.hidden.Bias.SdHi[at]*n.hidden.Bias.SdHi[at]
-		for j, at := range n.hidden.Into(i) {
+		for j, at := range n.hidden.Dense().Into(i) {
 			x := middle(cell.Lo[j], cell.Hi[j])
 			mean += x * w.Mean[at]
 			variance += x * w.SdHi[at] * x * w.SdHi[at]
@@ -42,10 +42,10 @@ func (n *sums) momentsApprox(cell property.Box) *outputMoments {
 			s := n.act.Approx(mean + math.Sqrt(variance)*z)
 			first, second = first+p*s, second+p*s*s
 		}
-		for c, at := range n.output.From(i) {
+		for c, at := range n.output.Dense().From(i) {
 			m.mean[c] += u.Mean[at] * first
 			m.cov[c][c] += u.SdHi[at] * u.SdHi[at] * second
-			for k, other := range n.output.From(i) {
+			for k, other := range n.output.Dense().From(i) {
 				m.cov[c][k] += u.Mean[at] * u.Mean[other] * (second - first*first)
 			}
 		}

@@ -92,15 +92,15 @@ func (n *sums) narrow(f *face) []float64 {
 	}
 	w, b := &n.hidden.Weight, &n.hidden.Bias
 	for i := range n.hidden.Outputs() {
-		at := n.hidden.BiasOf(i)
+		at := n.hidden.Dense().BiasOf(i)
 		size, variance := math.Abs(b.Mean[at]), b.SdLo[at]*b.SdLo[at]
-		for j, at := range n.hidden.Into(i) {
+		for j, at := range n.hidden.Dense().Into(i) {
 			x := f.centre[j]
 			size += math.Abs(x * w.Mean[at])
 			variance += x * x * w.SdLo[at] * w.SdLo[at]
 		}
 		most := 0x1p-19 * max(math.Sqrt(variance), 0x1p-24*size)
-		for j, at := range n.hidden.Into(i) {
+		for j, at := range n.hidden.Dense().Into(i) {
 			r := max(f.cell.Hi[j]-f.centre[j], f.centre[j]-f.cell.Lo[j])
 			if !(r*(math.Abs(w.Mean[at])+narrowReach*w.SdHi[at]) <= most) {
 				narrow[j] = 0
@@ -116,7 +116,7 @@ func (n *sums) narrow(f *face) []float64 {
 func (n *sums) radius(f *face, i int) (radius, lost float64) {
 	w := &n.hidden.Weight
 	var s sum
-	for j, at := range n.hidden.Into(i) {
+	for j, at := range n.hidden.Dense().Into(i) {
 		reach := f.flat[j]
 		if reach == 0 {
 			continue
@@ -136,11 +136,11 @@ func (n *sums) radius(f *face, i int) (radius, lost float64) {
 // preactivation is t_i(x).
 func (n *sums) preactivation(i int, x []float64) normalVar {
 	var s normalSum
-	at := n.hidden.BiasOf(i)
+	at := n.hidden.Dense().BiasOf(i)
 	b, one := &n.hidden.Bias, exact(1)
 	s.add(one, b.Mean[at], b.SdLo[at], b.SdHi[at])
 	w := &n.hidden.Weight
-	for j, at := range n.hidden.Into(i) {
+	for j, at := range n.hidden.Dense().Into(i) {
 		s.add(exact(x[j]), w.Mean[at], w.SdLo[at], w.SdHi[at])
 	}
 	return s.normalVar()
@@ -233,10 +233,10 @@ func (n *sums) positive(f *face, v []float64, i int, t, centre normalVar) func(f
 	if len(f.vertices) == 1 {
 		return nil
 	}
-	at := n.hidden.BiasOf(i)
+	at := n.hidden.Dense().BiasOf(i)
 	square := func(x enclosed) enclosed { return x.size().times(x.size()) }
 	variances := make([]enclosed, len(v)+1)
-	for j, at := range n.hidden.Into(i) {
+	for j, at := range n.hidden.Dense().Into(i) {
 		variances[j] = square(enclosed{n.hidden.Weight.SdLo[at], n.hidden.Weight.SdHi[at]})
 	}
 	variances[len(v)] = square(enclosed{n.hidden.Bias.SdLo[at], n.hidden.Bias.SdHi[at]})

@@ -47,7 +47,7 @@ func (s *normalSum) normalVar() normalVar {
 func (n *sums) factorOf(i int, row *property.Row) factor {
 	var s normalSum
 	w := &n.output.Weight
-	for c, at := range n.output.From(i) {
+	for c, at := range n.output.Dense().From(i) {
 		s.add(enclosed{row.CLo[c], row.CHi[c]}, w.Mean[at], w.SdLo[at], w.SdHi[at])
 	}
 	f := factor{a: s.normalVar()}
@@ -87,7 +87,7 @@ func (n *sums) notPositiveUp(neurons []standIn, row property.Row) float64 {
 	rest.meanHi.plus(row.D)
 	for c := range row.CLo {
 		b := &n.output.Bias
-		at := n.output.BiasOf(c)
+		at := n.output.Dense().BiasOf(c)
 		rest.add(enclosed{row.CLo[c], row.CHi[c]}, b.Mean[at], b.SdLo[at], b.SdHi[at])
 	}
 	var random []*standIn

@@ -1,6 +1,12 @@
 package network
 
-import "fmt"
+import (
+	"fmt"
+	"iter"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // Conv is a convolution of images, two-dimensional (or one-dimensional, with Height 1), in
 // the sense of cross-correlation: kernels are not flipped. Weights are (rows, columns,
@@ -52,44 +58,140 @@ func (c Conv) Check() error {
 
 // Lowered has the window's places as positions and (row, column, channel) as taps.
 func (c Conv) Lowered() *Lowered {
-	out, w := c.Out(), &c.Window
-	taps := w.Size[0] * w.Size[1] * c.In.Channels
+	out := c.Out()
+	taps := c.Window.Size[0] * c.Window.Size[1] * c.In.Channels
 	l := &Lowered{Positions: out.Height * out.Width, Taps: taps, Channels: c.Filters}
-	for y := range out.Height {
-		for x := range out.Width {
-			for a := range w.Size[0] {
-				for b := range w.Size[1] {
-					for ch := range c.In.Channels {
-						l.Tap = append(l.Tap, c.number(w.at(0, y, a, c.In.Height), w.at(1, x, b, c.In.Width), ch))
-					}
-				}
-			}
+	l.Tap = slices.Repeat([]int32{-1}, l.Positions*taps)
+	c.Window.each(c.In, func(p, place, row, column int) {
+		for ch := range c.In.Channels {
+			l.Tap[p*taps+place*c.In.Channels+ch] = int32(c.number(row, column, ch))
 		}
-	}
+	})
 	if c.Groups == 1 {
 		return l
 	}
-	each, filters := c.In.Channels/c.Groups, c.Filters/c.Groups
 	for k := range taps {
-		at, ch := k/c.In.Channels, k%c.In.Channels
 		for o := range c.Filters {
-			p := int32(-1)
-			if o/filters == ch/each {
-				p = int32((at*each+ch%each)*c.Filters + o)
-			}
-			l.Weight = append(l.Weight, p)
+			l.Weight = append(l.Weight, int32(c.weight(k/c.In.Channels, k%c.In.Channels, o)))
 		}
 	}
 	return l
 }
 
-// number is the place of a number in the input list, -1 in the padding.
-func (c *Conv) number(y, x, ch int) int32 {
-	switch {
-	case y < 0 || x < 0:
-		return -1
-	case c.ChannelsFirst:
-		return int32((ch*c.In.Height+y)*c.In.Width + x)
+// number is the place of a number in the input list.
+func (c *Conv) number(row, column, ch int) int {
+	if c.ChannelsFirst {
+		return (ch*c.In.Height+row)*c.In.Width + column
 	}
-	return int32((y*c.In.Width+x)*c.In.Channels + ch)
+	return (row*c.In.Width+column)*c.In.Channels + ch
+}
+
+// weight is that of a place of the window, from a channel to a filter; -1 if they are of
+// different groups.
+func (c *Conv) weight(place, ch, filter int) int {
+	each := c.In.Channels / c.Groups
+	if filter/(c.Filters/c.Groups) != ch/each {
+		return -1
+	}
+	return (place*each+ch%each)*c.Filters + filter
+}
+
+// BiasOf is the channel of output i.
+func (c Conv) BiasOf(i int) int { return i % c.Filters }
+
+// Into gives the inputs under the window of output i, channel by channel in every place.
+func (c Conv) Into(i int) iter.Seq2[int, int] {
+	w, filter := &c.Window, i%c.Filters
+	each := c.In.Channels / c.Groups
+	first := filter / (c.Filters / c.Groups) * each
+	columns := w.positions(1, c.In.Width)
+	y, x := i/c.Filters/columns, i/c.Filters%columns
+	return func(yield func(int, int) bool) {
+		for place := range w.Size[0] * w.Size[1] {
+			row, column := w.at(0, y, place/w.Size[1], c.In.Height), w.at(1, x, place%w.Size[1], c.In.Width)
+			if row < 0 || column < 0 {
+				continue
+			}
+			for ch := first; ch < first+each; ch++ {
+				if !yield(c.number(row, column, ch), c.weight(place, ch, filter)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// From gives the outputs whose windows have input j, filter by filter in every position.
+func (c Conv) From(j int) iter.Seq2[int, int] {
+	row, column, ch := j/c.In.Channels/c.In.Width, j/c.In.Channels%c.In.Width, j%c.In.Channels
+	if c.ChannelsFirst {
+		row, column, ch = j/c.In.Width%c.In.Height, j%c.In.Width, j/c.In.Width/c.In.Height
+	}
+	w, filters := &c.Window, c.Filters/c.Groups
+	rows, columns := w.positions(0, c.In.Height), w.positions(1, c.In.Width)
+	first := ch / (c.In.Channels / c.Groups) * filters
+	return func(yield func(int, int) bool) {
+		for place := range w.Size[0] * w.Size[1] {
+			y, x := w.position(0, row, place/w.Size[1], rows), w.position(1, column, place%w.Size[1], columns)
+			if y < 0 || x < 0 {
+				continue
+			}
+			for filter := first; filter < first+filters; filter++ {
+				if !yield((y*columns+x)*c.Filters+filter, c.weight(place, ch, filter)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// rows calls visit for every position and every channel under it that lies in the image, with
+// the input's number and the first of the weights from there to the filters of its group, which
+// are contiguous, and that filter.
+func (c *Conv) rows(visit func(position, input, weight, filter int)) {
+	each, filters := c.In.Channels/c.Groups, c.Filters/c.Groups
+	step := c.number(0, 0, 1)
+	if c.In.Channels == 1 {
+		step = 0
+	}
+	c.Window.each(c.In, func(p, place, row, column int) {
+		input := c.number(row, column, 0)
+		for g := range c.Groups {
+			for ch := range each {
+				visit(p, input, (place*each+ch)*c.Filters+g*filters, g*filters)
+				input += step
+			}
+		}
+	})
+}
+
+func (c Conv) forwardApprox(zeta, weight, bias, z []float64) {
+	for at := 0; at < len(zeta); at += c.Filters {
+		copy(zeta[at:], bias)
+	}
+	n := c.Filters / c.Groups
+	c.rows(func(p, input, w, filter int) {
+		out := p*c.Filters + filter
+		floats.AddScaled(zeta[out:out+n], z[input], weight[w:w+n])
+	})
+}
+
+func (c Conv) backApprox(dz, weight, _, dzeta []float64) {
+	clear(dz)
+	n := c.Filters / c.Groups
+	c.rows(func(p, input, w, filter int) {
+		out := p*c.Filters + filter
+		dz[input] += floats.Dot(weight[w:w+n], dzeta[out:out+n])
+	})
+}
+
+func (c Conv) addGradient(dw, db, z, dzeta []float64) {
+	for i, d := range dzeta {
+		db[i%c.Filters] += d
+	}
+	n := c.Filters / c.Groups
+	c.rows(func(p, input, w, filter int) {
+		out := p*c.Filters + filter
+		floats.AddScaled(dw[w:w+n], z[input], dzeta[out:out+n])
+	})
 }

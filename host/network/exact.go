@@ -22,41 +22,143 @@ func MakeEnclosure(x float64) Enclosure {
 
 // Enclose evaluates the network of these weights, weights[2k] and weights[2k+1] being the
 // weights and the biases of layer k, in exact arithmetic: each output is enclosed for every
-// input in x. Where x is known exactly and activations have one kink, so are the outputs;
-// values of others are enclosed in two neighbouring float64 or a few (ValueDown, ValueUp).
-// It panics unless there are as many inputs and weights as the network has.
+// input in x. Where x is known exactly, activations have one kink and the divisors of average
+// pools are powers of two, so are the outputs; values of others are enclosed in two neighbouring
+// float64 or a few (ValueDown, ValueUp). It panics unless there are as many inputs and weights as
+// the network has.
 func (n Network) Enclose(weights [][]float64, x []Enclosure) []Enclosure {
 	if len(x) != n.Inputs() || len(weights) != 2*len(n) {
 		panic(fmt.Sprintf("network: Enclose: %d inputs and %d lists of weights for a network of %d and %d", len(x), len(weights), n.Inputs(), 2*len(n)))
 	}
+	out := make([][]Enclosure, len(n))
 	for k, l := range n {
-		z := make([]Enclosure, l.Outputs())
-		for i := range z {
-			z[i] = l.Activation.enclose(affineOf(l, weights[2*k], weights[2*k+1][l.BiasOf(i)], x, i))
+		z := joined(n.Feed(k), x, out)
+		out[k] = make([]Enclosure, l.Outputs())
+		if pool, is := l.Map.(MaxPool); is {
+			members := pool.Members()
+			size := len(members) / len(out[k])
+			for i := range out[k] {
+				out[k][i] = l.Activation.enclose(maxOf(z, members[i*size:(i+1)*size]))
+			}
+			continue
 		}
-		x = z
+		terms := l.terms(weights[2*k], weights[2*k+1])
+		for i := range out[k] {
+			out[k][i] = l.Activation.enclose(affineOf(terms(i), z))
+		}
 	}
-	return x
+	return out[len(n)-1]
 }
 
-// affineOf encloses pre-activation i of a layer.
-func affineOf(l Layer, weight []float64, bias float64, z []Enclosure, i int) Enclosure {
-	known := true
-	for j := range l.Into(i) {
-		known = known && z[j].Lo == z[j].Hi
+// joined puts what feeds a layer together, from the input and the outputs of layers.
+func joined[E any](feed []int, input []E, out [][]E) []E {
+	if len(feed) == 1 {
+		if feed[0] < 0 {
+			return input
+		}
+		return out[feed[0]]
 	}
-	sum := func(mode big.RoundingMode) (*big.Float, bool) {
-		total, exact := directed(mode).SetFloat64(bias), true
-		product, w := directed(mode), directed(mode)
-		for j, at := range l.Into(i) {
-			v := z[j].Lo
-			if (weight[at] < 0) != (mode == big.ToPositiveInf) {
-				v = z[j].Hi
-			}
-			if weight[at] == 0 || v.Sign() == 0 {
+	var list []E
+	for _, s := range feed {
+		if s < 0 {
+			list = append(list, input...)
+		} else {
+			list = append(list, out[s]...)
+		}
+	}
+	return list
+}
+
+// maxOf encloses the greatest of some numbers.
+func maxOf(z []Enclosure, members []int32) Enclosure {
+	most, found := Enclosure{}, false
+	for _, j := range members {
+		switch {
+		case j < 0:
+		case !found:
+			most, found = z[j], true
+		default:
+			if most.Lo == most.Hi && z[j].Lo == z[j].Hi {
+				if z[j].Lo.Cmp(most.Lo) > 0 {
+					most = z[j] // still known exactly
+				}
 				continue
 			}
-			product.Mul(w.SetFloat64(weight[at]), v)
+			lo, hi := most.Lo, most.Hi
+			if z[j].Lo.Cmp(lo) > 0 {
+				lo = z[j].Lo
+			}
+			if z[j].Hi.Cmp(hi) > 0 {
+				hi = z[j].Hi
+			}
+			most = Enclosure{lo, hi}
+		}
+	}
+	if !found {
+		panic("network: Enclose: the greatest of no numbers")
+	}
+	return most
+}
+
+// combination is bias + sum of coefficients times inputs: those of one output of a linear map.
+// Coefficients are numbers from lo to hi, which are equal or not negative.
+type combination struct {
+	of     []int
+	lo, hi []float64
+	bias   float64
+}
+
+// terms gives the combination of output i of a map that is linear. What it returned is
+// overwritten by the next.
+func (l *Layer) terms(weight, bias []float64) func(i int) *combination {
+	c := &combination{}
+	switch m := l.Map.(type) {
+	case Linear:
+		return func(i int) *combination {
+			c.of, c.lo = c.of[:0], c.lo[:0]
+			for j, at := range m.Into(i) {
+				c.of, c.lo = append(c.of, j), append(c.lo, weight[at])
+			}
+			c.hi, c.bias = c.lo, bias[m.BiasOf(i)]
+			return c
+		}
+	case Fixed:
+		low := m.Lowered()
+		return func(i int) *combination {
+			c.of, c.lo, c.hi = c.of[:0], c.lo[:0], c.hi[:0]
+			for k := range low.Taps {
+				if j := low.Input(i, k); j >= 0 {
+					c.of, c.lo, c.hi = append(c.of, j), append(c.lo, low.CoefficientLo[k]), append(c.hi, low.CoefficientHi[k])
+				}
+			}
+			return c
+		}
+	}
+	panic(fmt.Sprintf("network: a %T is no linear map", l.Map))
+}
+
+// affineOf encloses a combination.
+func affineOf(c *combination, z []Enclosure) Enclosure {
+	known := true
+	for k, j := range c.of {
+		known = known && z[j].Lo == z[j].Hi && c.lo[k] == c.hi[k]
+	}
+	sum := func(mode big.RoundingMode) (*big.Float, bool) {
+		total, exact := directed(mode).SetFloat64(c.bias), true
+		product, w := directed(mode), directed(mode)
+		for k, j := range c.of {
+			v, factor := z[j].Lo, c.lo[k]
+			if (factor < 0) != (mode == big.ToPositiveInf) {
+				v = z[j].Hi
+			}
+			// The least product of a number v < 0 is that with the largest coefficient.
+			if (v.Sign() < 0) != (mode == big.ToPositiveInf) {
+				factor = c.hi[k]
+			}
+			if factor == 0 || v.Sign() == 0 {
+				continue
+			}
+			product.Mul(w.SetFloat64(factor), v)
 			exact = exact && product.Acc() == big.Exact
 			total.Add(total, product)
 			exact = exact && total.Acc() == big.Exact

@@ -16,9 +16,10 @@ type AffineForms struct {
 }
 
 // AffineOn is the network of these weights (as for Enclose) on the box from lo to hi, if it
-// is linear there and exact arithmetic shows it: every activation has one kink, or none, and
-// every pre-activation stays on one side of it. All numbers are exact. ok is false if that
-// cannot be said. It panics unless lo and hi have as many entries as the network has inputs.
+// is linear there and exact arithmetic shows it: there is no max pool, every activation has one
+// kink, or none, and every pre-activation stays on one side of it. All numbers are exact. ok is
+// false if that cannot be said. It panics unless lo and hi have as many entries as the network
+// has inputs.
 func (n Network) AffineOn(weights [][]float64, lo, hi []float64) (f AffineForms, ok bool) {
 	if len(lo) != n.Inputs() || len(hi) != n.Inputs() {
 		panic(fmt.Sprintf("network: AffineOn: %d and %d ends for %d inputs", len(lo), len(hi), n.Inputs()))
@@ -30,12 +31,24 @@ func (n Network) AffineOn(weights [][]float64, lo, hi []float64) (f AffineForms,
 		slope[j] = exactly([]float64{1})[0]
 		f.offset, f.slope = append(f.offset, zero[0]), append(f.slope, slope)
 	}
+	input, out := f, make([]AffineForms, len(n))
 	for k, l := range n {
-		if f, ok = f.through(l, weights[2*k], weights[2*k+1]); !ok {
+		f = input.joined(n.Feed(k), out)
+		if out[k], ok = f.through(l, weights[2*k], weights[2*k+1]); !ok {
 			return f, false
 		}
 	}
-	return f, true
+	return out[len(n)-1], true
+}
+
+// joined puts what feeds a layer together, from the input f and the outputs of layers.
+func (f *AffineForms) joined(feed []int, out []AffineForms) AffineForms {
+	var offsets [][]*big.Float
+	var slopes [][][]*big.Float
+	for _, o := range out {
+		offsets, slopes = append(offsets, o.offset), append(slopes, o.slope)
+	}
+	return AffineForms{f.lo, f.hi, joined(feed, f.offset, offsets), joined(feed, f.slope, slopes)}
 }
 
 // through is what a layer makes of the numbers.
@@ -45,13 +58,16 @@ func (f *AffineForms) through(l Layer, weight, bias []float64) (next AffineForms
 	if !kinked {
 		return next, false
 	}
+	if _, pool := l.Map.(MaxPool); pool {
+		return next, false // no attempt to show which number is the greatest
+	}
+	terms := l.terms(weight, bias)
 	for i := range l.Outputs() {
-		var c []float64
-		var of []int
-		for j, at := range l.Into(i) {
-			c, of = append(c, weight[at]), append(of, j)
+		c := terms(i)
+		if !slices.Equal(c.lo, c.hi) {
+			return next, false
 		}
-		offset, slope, exact := f.combine(of, c, bias[l.BiasOf(i)])
+		offset, slope, exact := f.combine(c.of, c.lo, c.bias)
 		least, most := f.least(offset, slope), f.most(offset, slope)
 		if !exact || least == nil || most == nil {
 			return next, false

@@ -6,22 +6,16 @@ import (
 	"math"
 )
 
-// Linear is the map of a layer from its inputs z to its pre-activations zeta, linear in
-// its parameters: two flat lists, weights and biases, each parameter used in any number
-// of places,
+// Linear is a map with weights, linear in its inputs z and in its parameters: two flat
+// lists, weights and biases, each parameter used in any number of places,
 //
 //	zeta_i = sum over the places (i, j, w) of weight_w z_j  +  bias_BiasOf(i)
 //
-// Nothing else knows where a parameter lies in its list. A kind of map that is added
-// needs every method to compile; what can only serve some kinds (package bound: Dense)
-// asks for the type and refuses the others.
+// Nothing else knows where a parameter lies in its list.
 type Linear interface {
-	// Inputs and Outputs are the lengths of z and zeta; Weights and Biases are those
-	// of the lists of parameters.
-	Inputs() int
-	Outputs() int
-	Weights() int
-	Biases() int
+	Map
+	// Lowered is the map as devices compute it. It is made anew with every call.
+	Lowered() *Lowered
 	// Into gives the places of output i: the input j and the weight that meets it there.
 	// No weight occurs twice among them, though it may lead into other outputs too.
 	Into(i int) iter.Seq2[int, int]
@@ -29,12 +23,18 @@ type Linear interface {
 	From(j int) iter.Seq2[int, int]
 	// BiasOf is the parameter in the list of biases that is added to output i.
 	BiasOf(i int) int
-	// Check says what is wrong with the shape, nil if nothing is.
-	Check() error
-	// addApprox adds the products of one input vector to zeta; backApprox writes the
-	// gradient with respect to z, given that with respect to zeta. Ordinary float64.
-	addApprox(zeta, weight, z []float64)
-	backApprox(dz, weight, dzeta []float64)
+	// addGradient adds to dw and db the gradient with respect to the parameters, given the
+	// inputs and the gradient with respect to zeta. Ordinary float64.
+	addGradient(dw, db, z, dzeta []float64)
+}
+
+// Fixed is a map without parameters that is linear in its inputs: AvgPool, Add, Concat,
+// Reorder.
+type Fixed interface {
+	Map
+	// Lowered is the map as devices compute it. It is made anew with every call.
+	Lowered() *Lowered
+	fixed()
 }
 
 // Dense is the map of a dense layer: every input meets every output, each with a weight
@@ -43,7 +43,7 @@ type Dense struct{ In, Out int }
 
 // DenseLayer is a dense layer from in inputs to out outputs.
 func DenseLayer(in, out int, a Activation) Layer {
-	return Layer{Linear: Dense{In: in, Out: out}, Activation: a}
+	return Layer{Map: Dense{In: in, Out: out}, Activation: a}
 }
 
 // Inputs is In.
@@ -85,6 +85,11 @@ func (d Dense) From(j int) iter.Seq2[int, int] {
 
 // BiasOf is i.
 func (d Dense) BiasOf(i int) int { return i }
+
+// Lowered has one position, and the inputs as taps.
+func (d Dense) Lowered() *Lowered {
+	return &Lowered{Positions: 1, Taps: d.In, Channels: d.Out}
+}
 
 // Check refuses an empty shape, and one whose weights cannot be counted.
 func (d Dense) Check() error {

@@ -7,8 +7,8 @@ import "fmt"
 // lists are flat; those of images are channels last, number (y W + x) C + c, whatever the
 // order in files.
 //
-// There are two kinds: Linear maps, and MaxPool. What can only serve some asks for the
-// type and refuses the others.
+// There are three kinds: Linear maps, which have weights; Fixed ones, which are linear and
+// have none; and MaxPool. What can only serve some asks for the type and refuses the others.
 type Map interface {
 	// Inputs and Outputs are the lengths of what goes in and comes out; Weights and Biases
 	// those of the lists of parameters, 0 for maps without any.
@@ -19,10 +19,10 @@ type Map interface {
 	// Check says what is wrong with the shape, nil if nothing is.
 	Check() error
 	// forwardApprox writes the pre-activations of an input vector to zeta; backApprox
-	// writes the gradient with respect to z, given that with respect to zeta and what the
-	// last forwardApprox had. Ordinary float64.
+	// writes the gradient with respect to z, given that with respect to zeta. Ordinary
+	// float64.
 	forwardApprox(zeta, weight, bias, z []float64)
-	backApprox(dz, weight, z, zeta, dzeta []float64)
+	backApprox(dz, weight, z, dzeta []float64)
 }
 
 // Lowered is a linear map as devices compute it: products of one small matrix with the
@@ -100,6 +100,37 @@ func (w *Window) at(d, p, t, n int) int {
 		return -1
 	}
 	return i
+}
+
+// position is the place in one direction of n positions whose tap t lies at i, -1 if there is
+// none.
+func (w *Window) position(d, i, t, n int) int {
+	from := i + w.Before[d] - t*w.Dilation[d]
+	if from < 0 || from%w.Stride[d] != 0 || from/w.Stride[d] >= n {
+		return -1
+	}
+	return from / w.Stride[d]
+}
+
+// each calls visit for every position and every place of the window there that lies in the
+// image: their numbers, and the pixel's row and column.
+func (w *Window) each(s Image, visit func(position, place, row, column int)) {
+	rows, columns := w.positions(0, s.Height), w.positions(1, s.Width)
+	for y := range rows {
+		for x := range columns {
+			for a := range w.Size[0] {
+				r := w.at(0, y, a, s.Height)
+				if r < 0 {
+					continue
+				}
+				for b := range w.Size[1] {
+					if c := w.at(1, x, b, s.Width); c >= 0 {
+						visit(y*columns+x, a*w.Size[1]+b, r, c)
+					}
+				}
+			}
+		}
+	}
 }
 
 func (w *Window) check(s Image) error {

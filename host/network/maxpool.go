@@ -1,5 +1,7 @@
 package network
 
+import "math"
+
 // MaxPool is the greatest number under a window, by channel; padding never is. The layer
 // before it has the activation Identity, and the pool's own comes after the maximum: the
 // same function for a nondecreasing activation, and fewer neurons to relax.
@@ -54,3 +56,36 @@ func (m MaxPool) Weights() int { return 0 }
 
 // Biases is 0.
 func (m MaxPool) Biases() int { return 0 }
+
+func (m MaxPool) forwardApprox(zeta, _, _, z []float64) {
+	for i := range zeta {
+		zeta[i] = math.Inf(-1)
+	}
+	ch := m.In.Channels
+	m.Window.each(m.In, func(p, _, row, column int) {
+		from := (row*m.In.Width + column) * ch
+		for o, v := range z[from : from+ch] {
+			if i := p*ch + o; v > zeta[i] || math.IsNaN(v) {
+				zeta[i] = v
+			}
+		}
+	})
+}
+
+// backApprox gives the gradient to the first of those that are greatest.
+func (m MaxPool) backApprox(dz, _, z, dzeta []float64) {
+	clear(dz)
+	greatest := make([]int, len(dzeta)) // and 1, so that 0 is none
+	ch := m.In.Channels
+	m.Window.each(m.In, func(p, _, row, column int) {
+		from := (row*m.In.Width + column) * ch
+		for o, v := range z[from : from+ch] {
+			if at := &greatest[p*ch+o]; *at == 0 || v > z[*at-1] {
+				*at = from + o + 1
+			}
+		}
+	})
+	for i, at := range greatest {
+		dz[at-1] += dzeta[i]
+	}
+}

@@ -16,51 +16,80 @@ type Rounding struct {
 //
 //	e_i^2 = Sum^2 (sum_j |w_ij z_j| + |b_i|)^2 + sum_j w_ij^2 (Term^2 z_j^2 + e_j^2)
 //
-// and pass an activation multiplied by its Lipschitz constant.
+// and pass an activation multiplied by its Lipschitz constant. The square of an error passes a
+// map without weights as a value does, which for a mean is what equal errors would do, and a max
+// pool gives the largest.
 func (p *Pass) RoundingApprox(r Rounding, dx []float64) []float64 {
 	squares := make([]float64, len(dx))
 	for j, e := range dx {
 		squares[j] = e * e
 	}
+	all := make([][]float64, len(p.net))
 	for k, l := range p.net {
-		size, from := make([]float64, len(p.Z[k])), make([]float64, len(p.Z[k]))
+		from := p.squaresInto(k, squares, all)
+		size := make([]float64, len(p.Z[k]))
 		for j, z := range p.Z[k] {
-			size[j], from[j] = math.Abs(z), r.Term*r.Term*z*z+squares[j]
+			size[j] = math.Abs(z)
 		}
 		sum, square := make([]float64, l.Outputs()), make([]float64, l.Outputs())
-		for i := range sum {
-			sum[i] = math.Abs(p.weights[2*k+1][l.BiasOf(i)])
+		switch l.Map.(type) {
+		case Linear:
+			for j, z := range p.Z[k] {
+				from[j] += r.Term * r.Term * z * z
+			}
+			abs, squared := p.absolute(k)
+			l.forwardApprox(sum, abs, positive(p.weights[2*k+1]), size)
+			l.forwardApprox(square, squared, make([]float64, l.Biases()), from)
+		case Fixed:
+			l.forwardApprox(sum, nil, nil, size)
+			l.forwardApprox(square, nil, nil, from)
+		case MaxPool:
+			l.forwardApprox(square, nil, nil, from)
 		}
-		l.addApprox(sum, p.absolute(k), size)
-		l.addApprox(square, p.squared(k), from)
-		squares = square
-		for i := range squares {
-			squares[i] = (squares[i] + r.Sum*r.Sum*sum[i]*sum[i]) * l.Activation.Lipschitz() * l.Activation.Lipschitz()
+		for i := range square {
+			square[i] = (square[i] + r.Sum*r.Sum*sum[i]*sum[i]) * l.Activation.Lipschitz() * l.Activation.Lipschitz()
 		}
+		all[k] = square
 	}
-	for i, s := range squares {
-		squares[i] = math.Sqrt(s)
+	last := all[len(all)-1]
+	for i, s := range last {
+		last[i] = math.Sqrt(s)
 	}
-	return squares
+	return last
 }
 
-// absolute are the absolute values of the weights of layer k, made when they are asked for.
-func (p *Pass) absolute(k int) []float64 { return made(&p.abs, p.weights, k, math.Abs) }
-
-// squared are their squares.
-func (p *Pass) squared(k int) []float64 {
-	return made(&p.square, p.weights, k, func(w float64) float64 { return w * w })
-}
-
-func made(lists *[][]float64, weights [][]float64, k int, f func(float64) float64) []float64 {
-	if *lists == nil {
-		*lists = make([][]float64, len(weights)/2)
-	}
-	if (*lists)[k] == nil {
-		(*lists)[k] = make([]float64, len(weights[2*k]))
-		for i, w := range weights[2*k] {
-			(*lists)[k][i] = f(w)
+// squaresInto copies the squares of errors of what feeds layer k.
+func (p *Pass) squaresInto(k int, input []float64, all [][]float64) []float64 {
+	list := make([]float64, 0, len(p.Z[k]))
+	for _, s := range p.feed[k] {
+		if s < 0 {
+			list = append(list, input...)
+		} else {
+			list = append(list, all[s]...)
 		}
 	}
-	return (*lists)[k]
+	return list
+}
+
+// absolute are the absolute values of the weights of layer k and their squares, made when they
+// are asked for.
+func (p *Pass) absolute(k int) (abs, square []float64) {
+	if p.abs == nil {
+		p.abs, p.square = make([][]float64, len(p.net)), make([][]float64, len(p.net))
+	}
+	if p.abs[k] == nil {
+		p.abs[k], p.square[k] = positive(p.weights[2*k]), make([]float64, len(p.weights[2*k]))
+		for i, w := range p.weights[2*k] {
+			p.square[k][i] = w * w
+		}
+	}
+	return p.abs[k], p.square[k]
+}
+
+func positive(list []float64) []float64 {
+	abs := make([]float64, len(list))
+	for i, v := range list {
+		abs[i] = math.Abs(v)
+	}
+	return abs
 }

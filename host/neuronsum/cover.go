@@ -151,7 +151,7 @@ func (n *Sum) axisApprox(box property.Box) int {
 			continue
 		}
 		size := 0.0
-		for _, at := range n.hidden.From(j) {
+		for _, at := range n.hidden.Dense().From(j) {
 			size += w.Mean[at]*w.Mean[at] + w.SdHi[at]*w.SdHi[at]
 		}
 		if size = math.Sqrt(size) * (box.Hi[j] - box.Lo[j]); size > most {

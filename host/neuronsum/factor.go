@@ -45,7 +45,7 @@ func (n *Sum) factors(row property.Row) *factors {
 	z := quantileGrid(n.q.factors)
 	for i := range f.neurons {
 		var mean, variance ival
-		for c, at := range n.output.From(i) {
+		for c, at := range n.output.Dense().From(i) {
 			k := ival{row.CLo[c], row.CHi[c]}
 			mean = mean.plus(k.times(exactly(w.Mean[at])))
 			variance = variance.plus(k.times(ival{w.SdLo[at], w.SdHi[at]}).square())

@@ -77,10 +77,13 @@ func New(p *posterior.Posterior) (*Sum, error) {
 		return nil, fmt.Errorf("the sum of neurons needs a network with exactly one hidden layer, this one has %d", len(p.Layers)-1)
 	}
 	for k, l := range p.Layers {
-		if _, dense := l.Linear.(network.Dense); !dense {
+		if _, dense := l.Map.(network.Dense); !dense {
 			// The terms of the sum would share weights.
-			return nil, fmt.Errorf("the sum of neurons needs dense layers, layer %d is a %T", k, l.Linear)
+			return nil, fmt.Errorf("the sum of neurons needs dense layers, layer %d is a %T", k, l.Map)
 		}
+	}
+	if !p.Network().Chain() {
+		return nil, fmt.Errorf("the sum of neurons needs an output layer that is fed by the hidden layer alone")
 	}
 	n := &Sum{hidden: &p.Layers[0], output: &p.Layers[1], act: p.Layers[0].Activation, q: fine}
 	n.slope, n.convex = n.act.Kinked()

@@ -158,11 +158,11 @@ func (n *Sum) momentsApprox(x []float64) *moments {
 	}
 	for i := range n.hidden.Outputs() {
 		first, second := n.valueApprox(i, x)
-		for c, at := range n.output.From(i) {
+		for c, at := range n.output.Dense().From(i) {
 			u, sd := n.output.Weight.Mean[at], n.output.Weight.SdHi[at]
 			m.mean[c] += u * first
 			m.cov[c][c] += sd * sd * second
-			for k, other := range n.output.From(i) {
+			for k, other := range n.output.Dense().From(i) {
 				m.cov[c][k] += u * n.output.Weight.Mean[other] * (second - first*first)
 			}
 		}
@@ -173,7 +173,7 @@ func (n *Sum) momentsApprox(x []float64) *moments {
 // valueApprox gives about E s(t_i(x)) and E s(t_i(x))^2, by the midpoint rule.
 func (n *Sum) valueApprox(i int, x []float64) (first, second float64) {
 	mean, variance := n.hidden.Bias.Mean[i], n.hidden.Bias.SdHi[i]*n.hidden.Bias.SdHi[i]
-	for j, at := range n.hidden.Into(i) {
+	for j, at := range n.hidden.Dense().Into(i) {
 		v := x[j]
 		mean += v * n.hidden.Weight.Mean[at]
 		variance += v * v * n.hidden.Weight.SdHi[at] * n.hidden.Weight.SdHi[at]

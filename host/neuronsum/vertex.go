@@ -74,7 +74,7 @@ func (n *Sum) pair(centre, v []float64, i int) pair {
 	}
 	variance := make([]ival, len(v)+1)
 	c, x := append(centre[:len(v):len(v)], 1), append(v[:len(v):len(v)], 1)
-	for j, at := range n.hidden.Into(i) {
+	for j, at := range n.hidden.Dense().Into(i) {
 		variance[j] = ival{n.hidden.Weight.SdLo[at], n.hidden.Weight.SdHi[at]}.square()
 	}
 	variance[len(v)] = ival{n.hidden.Bias.SdLo[i], n.hidden.Bias.SdHi[i]}.square()

@@ -115,7 +115,7 @@ func (n *Sum) narrow(cell property.Box, centre []float64) []bool {
 	most := make([]float64, n.hidden.Outputs())
 	for i := range most {
 		size, variance := math.Abs(b.Mean[i]), b.SdLo[i]*b.SdLo[i]
-		for j, at := range n.hidden.Into(i) {
+		for j, at := range n.hidden.Dense().Into(i) {
 			x := centre[j]
 			size += math.Abs(x * w.Mean[at])
 			variance += x * x * w.SdLo[at] * w.SdLo[at]
@@ -126,7 +126,7 @@ func (n *Sum) narrow(cell property.Box, centre []float64) []bool {
 	for j := range narrow {
 		r := max(cell.Hi[j]-centre[j], centre[j]-cell.Lo[j])
 		narrow[j] = r > 0
-		for i, at := range n.hidden.From(j) {
+		for i, at := range n.hidden.Dense().From(j) {
 			if !(r*(math.Abs(w.Mean[at])+narrowReach*w.SdHi[at]) <= most[i]) {
 				narrow[j] = false
 				break
@@ -141,7 +141,7 @@ func (n *Sum) preactivation(i int, x []float64) (mean, sd ival) {
 	w, b := &n.hidden.Weight, &n.hidden.Bias
 	mean, sd = exactly(b.Mean[i]), ival{b.SdLo[i], b.SdHi[i]}
 	variance := sd.square()
-	for j, at := range n.hidden.Into(i) {
+	for j, at := range n.hidden.Dense().Into(i) {
 		v := x[j]
 		mean = mean.plus(exactly(v).times(exactly(w.Mean[at])))
 		variance = variance.plus(exactly(v).times(ival{w.SdLo[at], w.SdHi[at]}).square())
@@ -159,7 +159,7 @@ const narrowReach = 12
 // wide says that an axis which is not narrow adds to it.
 func (n *Sum) radius(narrow []bool, cell property.Box, centre []float64, i int) (radius, lost float64, wide bool) {
 	w := &n.hidden.Weight
-	for j, at := range n.hidden.Into(i) {
+	for j, at := range n.hidden.Dense().Into(i) {
 		c := centre[j]
 		if !(cell.Lo[j] < cell.Hi[j]) {
 			continue

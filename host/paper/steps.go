@@ -164,7 +164,7 @@ func addApprox(s *figure.Steps, w [][]float64) {
 func affineWords(l posterior.Layer, i int, input string) string {
 	half := func(sd float64) string { return fmt.Sprintf("± %.3g", stepsGamma*sd) }
 	var b strings.Builder
-	for j, e := range l.Into(i) {
+	for j, e := range l.Dense().Into(i) {
 		mean := l.Weight.Mean[e]
 		switch {
 		case j > 0 && mean < 0:

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+
+	"psafe/host/network"
 )
 
 // NewWeights makes room for one weight vector, all zeros, as Draw takes it: a list
@@ -122,14 +124,19 @@ func (p *Posterior) drawSWAG(r *rand.Rand, dst [][]float64) {
 func (p *Posterior) drawDropout(r *rand.Rand, dst [][]float64) {
 	for k, l := range p.Layers {
 		rate := p.dropout[k]
+		copy(dst[2*k+1], l.Bias.Mean)
+		dense, is := l.Map.(network.Dense)
+		if !is { // Its rate is 0, see validateDropout.
+			copy(dst[2*k], l.Weight.Mean)
+			continue
+		}
 		for j := range l.Inputs() {
 			dropped := r.Float64() < rate
-			for _, w := range l.From(j) {
+			for _, w := range dense.From(j) {
 				if dst[2*k][w] = l.Weight.Mean[w] / (1 - rate); dropped {
 					dst[2*k][w] = 0
 				}
 			}
 		}
-		copy(dst[2*k+1], l.Bias.Mean)
 	}
 }

@@ -175,8 +175,8 @@ func (p *Posterior) validateDropout() error {
 			return fmt.Errorf("layer %d: dropout rate %v is not in [0, 1)", k, r)
 		}
 		// Elsewhere a weight meets several inputs: dropping one of them is no choice of weights.
-		if _, dense := p.Layers[k].Linear.(network.Dense); !dense && r > 0 {
-			return fmt.Errorf("layer %d: dropout is for dense layers, this is a %T", k, p.Layers[k].Linear)
+		if _, dense := p.Layers[k].Map.(network.Dense); !dense && r > 0 {
+			return fmt.Errorf("layer %d: dropout is for dense layers, this is a %T", k, p.Layers[k].Map)
 		}
 	}
 	return nil

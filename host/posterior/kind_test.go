@@ -210,7 +210,7 @@ func TestValidateKinds(t *testing.T) {
 		"kind(7) is no known":                          func(o map[Kind]*Posterior) *Posterior { p := o[KindSWAG]; p.Kind, p.swag = 7, nil; return p },
 		"do not chain": func(o map[Kind]*Posterior) *Posterior {
 			p := o[KindSamples]
-			p.Layers[1].Linear = network.Dense{In: 5, Out: 2}
+			p.Layers[1].Map = network.Dense{In: 5, Out: 2}
 			return p
 		},
 		"has activation tanh": func(o map[Kind]*Posterior) *Posterior {

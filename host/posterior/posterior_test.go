@@ -51,8 +51,8 @@ func TestSpreadSummary(t *testing.T) {
 func TestValidate(t *testing.T) {
 	for want, change := range map[string]func(p *Posterior){
 		"no layers":        func(p *Posterior) { p.Layers = nil },
-		"is empty":         func(p *Posterior) { p.Layers[0].Linear = network.Dense{In: 0, Out: 3} },
-		"do not chain":     func(p *Posterior) { p.Layers[1].Linear = network.Dense{In: 2, Out: 2} },
+		"is empty":         func(p *Posterior) { p.Layers[0].Map = network.Dense{In: 0, Out: 3} },
+		"do not chain":     func(p *Posterior) { p.Layers[1].Map = network.Dense{In: 2, Out: 2} },
 		"5 means":          func(p *Posterior) { g := &p.Layers[0].Weight; g.Mean = g.Mean[:5] },
 		"2 sd bounds":      func(p *Posterior) { g := &p.Layers[0].Bias; g.SdLo = g.SdLo[:2] },
 		"has activation":   func(p *Posterior) { p.Layers[1].Activation.Kind = network.ReLU },

@@ -133,7 +133,7 @@ func changes(p *posterior.Posterior) []change {
 func square(p *posterior.Posterior) []int {
 	var list []int
 	for k, l := range p.Layers {
-		if _, dense := l.Linear.(network.Dense); dense && l.Inputs() == l.Outputs() && l.Inputs() > 1 {
+		if _, dense := l.Map.(network.Dense); dense && l.Inputs() == l.Outputs() && l.Inputs() > 1 {
 			list = append(list, k)
 		}
 	}

@@ -304,8 +304,8 @@ func encode(p *posterior.Posterior) (header []byte, list []npy.Named, err error)
 	}
 	single := true
 	for k, l := range p.Layers {
-		if _, dense := l.Linear.(network.Dense); !dense {
-			return nil, nil, fmt.Errorf("layer %d: a %T cannot be written: the format has dense layers only", k, l.Linear)
+		if _, dense := l.Map.(network.Dense); !dense {
+			return nil, nil, fmt.Errorf("layer %d: a %T cannot be written: the format has dense layers only", k, l.Map)
 		}
 		layer := metaLayer{Kind: "dense", Activation: l.Activation.String(), In: l.Inputs(), Out: l.Outputs()}
 		if p.Kind == posterior.KindDropout {
