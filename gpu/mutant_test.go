@@ -44,6 +44,15 @@ var mutants = []struct{ what, file, old, new string }{
 	{"magnitude without noise", "widen", "upper(up(loadUpTo(mag + i, n - i) + by))", "loadUpTo(mag + i, n - i)"},
 	{"radius without its cap", "vary", "upper(leastNaN(up(lipschitz * by), up(h - l)))", "upper(up(lipschitz * by))"},
 	{"root not proved", "round", "const vec c = x * y * (R(1.0) + R(16.0) * UNIT);", "const vec c = x * y;"},
+	{"upper line where the lower one holds", "relax", "upL = VLOAD(upLo + i)", "upL = VLOAD(lo + i)"},
+	{"another star", "poolstar", "larger = middle > greatest", "larger = middle >= greatest"},
+	{"stars of another item", "poolstar", "memberPlace(at, members, first, s, p * n);", "memberPlace(at, members, first, s, 0);"},
+	{"chord over one end", "poollines", "mostNaN(up(c - down(a * l)), up(u - down(a * u)))", "up(c - down(a * l))"},
+	{"star among the others", "poollines", "other = member & (star != (real)s)", "other = member"},
+	{"leads of another unit", "poollines", "at[k] = own[k] * window + s;", "at[k] = own[0] * window + s;"},
+	{"chord although the difference is nearer", "poollines", "b = nearer ? delta : b;", "b = b;"},
+	{"pool's upper end by its star", "poollines", "goMin(goMax(u, c), upper(up(u + delta)))", "goMin(u, upper(up(u + delta)))"},
+	{"greatest lower end left out", "poollines", "greatest ? floor_ : l", "l"},
 	{"ReLU of the wrong end", "activate", "h = relu(h);", "h = relu(l);"},
 }
 

@@ -20,10 +20,10 @@ INLINE void poolUpper(vec *s, vec *t, vec l, vec u, vec c, vec delta) {
     a = ((a >= R(0.0)) & (a <= R(1.0))) ? a : one;
     a = a < MIN_SLOPE ? zero : a;
     vec b = mostNaN(up(c - down(a * l)), up(u - down(a * u))); /* up never gives -0 */
-    const mask over = !(b <= LARGEST), constant = c >= u;
-    a = (over | constant) ? zero : a;
+    const mask over = !(b <= LARGEST), flat = c >= u;
+    a = (over | flat) ? zero : a;
     b = over ? VEC(INFINITE) : b;
-    b = constant ? c : b;
+    b = flat ? c : b;
     const mask finite = (l >= -LARGEST) & (u <= LARGEST) & (c <= LARGEST), exact = c <= l;
     a = finite ? a : zero;
     b = finite ? b : VEC(INFINITE);

@@ -77,6 +77,8 @@ var operations = []operation{
 	{"NoiseRows", 600, drawNoiseRows},
 	{"Widen", 400, drawWiden},
 	{"Vary", 400, drawVary},
+	{"PoolStar", 300, drawPoolStar},
+	{"PoolLines", 900, drawPoolLines},
 }
 
 // Run tests every operation of dev against the exact result, and then whole
