@@ -14,7 +14,7 @@ package bound
 // channel, a weight that meets one input in both sums (Taps[pos u][k] = Taps[pos v][k]) cancels
 // and is in neither; so S is exactly 0 where u = v. Places under no tap are 0.
 //
-// With Squares, which is for variances, both sums add up, of W.Hi and B.Hi, which are >= 0, and
+// With Squares, which is for variances, both sums add up, of W.Hi and B.Hi, and
 // are rounded up, into S.Lo and C.Lo (S.Hi and C.Hi are nil).
 type PlaceRows struct {
 	S           Interval // out [P x In x R]

@@ -62,6 +62,14 @@ func selfJobs(p Precision) []selfJob {
 	return jobs
 }
 
+// directJobs call operations one by one, without a network.
+var directJobs = []struct {
+	name string
+	run  func(dev Device, seed uint32) error
+}{
+	{"images", selfImages},
+}
+
 // SelfCheck runs a few small jobs on a device by LBP, which has all of IBP in it, and
 // some by CLBP, and returns what every operation wrote, as hashes. On every device of a precision they are the same: what
 // package gpu compares at start with a table made by the fallback. It is an error if
@@ -69,15 +77,26 @@ func selfJobs(p Precision) []selfJob {
 func SelfCheck(dev Device) ([]Trace, error) {
 	var all []Trace
 	called := map[string]bool{}
-	for i, j := range selfJobs(dev.Precision()) {
-		r := &recorder{Memory: dev, dev: dev, trace: Trace{Job: j.name}}
-		if err := j.run(r, uint32(i)); err != nil {
-			return nil, fmt.Errorf("self-check %q: %w", j.name, err)
+	run := func(name string, job func(dev Device, seed uint32) error) error {
+		r := &recorder{Memory: dev, dev: dev, trace: Trace{Job: name}}
+		if err := job(r, uint32(len(all))); err != nil {
+			return fmt.Errorf("self-check %q: %w", name, err)
 		}
 		for _, c := range r.trace.Calls {
 			called[c.Operation] = true
 		}
 		all = append(all, r.trace)
+		return nil
+	}
+	for _, j := range selfJobs(dev.Precision()) {
+		if err := run(j.name, j.run); err != nil {
+			return nil, err
+		}
+	}
+	for _, j := range directJobs {
+		if err := run(j.name, j.run); err != nil {
+			return nil, err
+		}
 	}
 	return all, unchecked(Operations(), called)
 }
