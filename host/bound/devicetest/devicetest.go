@@ -77,6 +77,9 @@ var operations = []operation{
 	{"NoiseRows", 600, drawNoiseRows},
 	{"Widen", 400, drawWiden},
 	{"Vary", 400, drawVary},
+	{"Gather", 300, drawGather},
+	{"GatherSum", 600, drawGatherSum},
+	{"PlaceRows", 600, drawPlaceRows},
 }
 
 // Run tests every operation of dev against the exact result, and then whole
