@@ -61,6 +61,11 @@ func (t *gatherSum[T]) place(p, j, r int, total, block []T) {
 	} else {
 		copy(out, total)
 	}
+	if t.a.Down {
+		for r, x := range out {
+			out[r] = t.d.lower(x)
+		}
+	}
 }
 
 // add adds numbers to as many sums.

@@ -118,11 +118,11 @@ func (t *placeRows[T]) ends(lo, hi []T, i int, second bool) (T, T) {
 	return lo[i], hi[i]
 }
 
-// meet is sum + x, rounded up or down, but exact where one of them is 0.
+// meet is sum + x, rounded up or down, but exact where there was nothing.
 func (t *placeRows[T]) meet(sum, x T, up bool) T {
 	s := sum + x
 	switch {
-	case sum == 0 || x == 0:
+	case sum == 0:
 		return s
 	case up:
 		return t.d.upper(t.d.up(s))

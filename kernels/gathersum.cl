@@ -53,6 +53,9 @@ INLINE void sumRows(__global real *out, const __global real *in, const __global 
         if (hasOld) {
             total[k] = added(loadUpTo(out + k * VW, count - k * VW), total[k], downward);
         }
+        if (downward) {
+            total[k] = lower(total[k]);
+        }
         storeUpTo(total[k], out + k * VW, count - k * VW);
     }
 }

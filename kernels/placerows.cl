@@ -20,10 +20,10 @@
 
 #pragma OPENCL FP_CONTRACT OFF
 
-/* meet is sum + x rounded outward, but exact where one of them is 0. */
+/* meet is sum + x rounded outward, but exact where there was nothing. */
 INLINE real meet(real sum, real x, int upward) {
     const real s = sum + x;
-    if (sum == R(0.0) || x == R(0.0)) {
+    if (sum == R(0.0)) {
         return s;
     }
     return upward ? upper1(up1(s)) : lower1(down1(s));

@@ -9,12 +9,12 @@ package bound
 //	C[p][r]    = B[b][o] - B[b][o of v],   exactly 0 where u and v have one channel
 //
 // b = p/PerBox, as intervals: lower ends rounded down, upper ends up, wherever two places
-// meet; where one of them is 0, and for the first, nothing is rounded. (So S is an interval of the
-// coefficients, and nothing has to be charged for.) S.Hi may be nil. Where u and v have one
-// channel, a weight that meets one input in both sums (Taps[pos u][k] = Taps[pos v][k]) cancels
-// and is in neither; so S is exactly 0 where u = v. Places under no tap are 0.
+// meet; the first is not rounded. (So S is an interval of the coefficients, and nothing has to
+// be charged for.) S.Hi may be nil. Where u and v have one channel, a weight that meets one
+// input in both sums (Taps[pos u][k] = Taps[pos v][k]) cancels and is in neither; so S is
+// exactly 0 where u = v. Places under no tap are 0.
 //
-// With Squares, which is for variances, both sums add up, of W.Hi and B.Hi, which are >= 0, and
+// With Squares, which is for variances, both sums add up, of W.Hi and B.Hi, and
 // are rounded up, into S.Lo and C.Lo (S.Hi and C.Hi are nil).
 type PlaceRows struct {
 	S           Interval // out [P x In x R]

@@ -62,6 +62,14 @@ func selfJobs(p Precision) []selfJob {
 	return jobs
 }
 
+// directJobs call operations one by one, without a network.
+var directJobs = []struct {
+	name string
+	run  func(dev Device, seed uint32) error
+}{
+	{"images", selfImages},
+}
+
 // SelfCheck runs a few small jobs on a device by LBP, which has all of IBP in it, and
 // some by CLBP, and returns what every operation wrote, as hashes. On every device of a precision they are the same: what
 // package gpu compares at start with a table made by the fallback. It is an error if
@@ -72,6 +80,9 @@ func SelfCheck(dev Device) ([]Trace, error) {
 	check := func(name string, run func(Device) error) error {
 		r := &recorder{Memory: dev, dev: dev, trace: Trace{Job: name}}
 		if err := run(r); err != nil {
+	run := func(name string, job func(dev Device, seed uint32) error) error {
+		r := &recorder{Memory: dev, dev: dev, trace: Trace{Job: name}}
+		if err := job(r, uint32(len(all))); err != nil {
 			return fmt.Errorf("self-check %q: %w", name, err)
 		}
 		for _, c := range r.trace.Calls {
@@ -87,6 +98,13 @@ func SelfCheck(dev Device) ([]Trace, error) {
 	}
 	for _, j := range singleJobs {
 		if err := check(j.name, j.run); err != nil {
+	for _, j := range selfJobs(dev.Precision()) {
+		if err := run(j.name, j.run); err != nil {
+			return nil, err
+		}
+	}
+	for _, j := range directJobs {
+		if err := run(j.name, j.run); err != nil {
 			return nil, err
 		}
 	}

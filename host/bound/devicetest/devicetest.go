@@ -79,6 +79,9 @@ var operations = []operation{
 	{"Vary", 400, drawVary},
 	{"PoolStar", 300, drawPoolStar},
 	{"PoolLines", 900, drawPoolLines},
+	{"Gather", 300, drawGather},
+	{"GatherSum", 600, drawGatherSum},
+	{"PlaceRows", 600, drawPlaceRows},
 }
 
 // Run tests every operation of dev against the exact result, and then whole
