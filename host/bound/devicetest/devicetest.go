@@ -77,6 +77,10 @@ var operations = []operation{
 	{"NoiseRows", 600, drawNoiseRows},
 	{"Widen", 400, drawWiden},
 	{"Vary", 400, drawVary},
+	{"PairNoise", 400, drawPairNoise},
+	{"SharedVar", 600, drawSharedVar},
+	{"ShareBox", 600, drawShareBox},
+	{"ShareRows", 300, drawShareRows},
 }
 
 // Run tests every operation of dev against the exact result, and then whole
