@@ -128,6 +128,24 @@ var All = []Kernel{
 		{"tap", In}, {"unit", In}, {"other", In}, {"hasHi", Int}, {"hasCHi", Int}, {"hasOther", Int}, {"squares", Int},
 		{"perBox", Int}, {"rows", Int}, {"in", Int}, {"taps", Int}, {"channels", Int}, {"span", Int},
 	}},
+	{"pairnoise", "pairnoise", []Arg{
+		{"sum", Out}, {"sumIn", In}, {"v", In}, {"zLo", In}, {"zHi", In}, {"taps", In}, {"unit", In}, {"other", In},
+		{"hasIn", Int}, {"squared", Int}, {"rel", Real}, {"abs_", Real},
+		{"perBox", Int}, {"inputs", Int}, {"rows", Int}, {"in", Int}, {"size", Int}, {"channels", Int},
+	}},
+	{"sharedvar", "sharedvar", []Arg{
+		{"var", Out}, {"varIn", In}, {"gLo", In}, {"gHi", In}, {"a", In}, {"v", In}, {"vb", In}, {"maxSq", In},
+		{"hasIn", Int}, {"slack", Real}, {"under", Real}, {"rel", Real}, {"abs_", Real},
+		{"rows", Int}, {"cols", Int}, {"in", Int}, {"inputs", Int}, {"positions", Int}, {"size", Int}, {"channels", Int},
+	}},
+	{"sharebox", "sharebox", []Arg{
+		{"w", Out}, {"c", Out}, {"cIn", In}, {"gLo", In}, {"gHi", In}, {"a", In}, {"weightLo", In}, {"weightHi", In},
+		{"biasLo", In}, {"biasHi", In}, {"maxSq", In}, {"slack", Real}, {"under", Real}, {"rel", Real}, {"abs_", Real},
+		{"perBox", Int}, {"rows", Int}, {"in", Int}, {"inputs", Int}, {"positions", Int}, {"size", Int}, {"channels", Int},
+	}},
+	{"sharerows", "sharerows", []Arg{
+		{"s", Out}, {"a", In}, {"w", In}, {"rows", Int}, {"positions", Int}, {"size", Int}, {"channels", Int},
+	}},
 	{"digest", "digest", []Arg{{"a", In}, {"n", Long}, {"run", Long}, {"at", Uint}}},
 	{"selftest", "selftest", []Arg{
 		{"sum", Out}, {"difference", Out}, {"product", Out}, {"twice", Out}, {"below", Out},

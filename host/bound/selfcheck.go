@@ -30,13 +30,14 @@ const (
 	wideRows                         // coefficients of rows are intervals
 	sampled                          // boxes are round samples, not round the means
 	noisy                            // concentration LBP as well
+	shared                           // and the operations of weights in several places
 )
 
 func selfJobs(p Precision) []selfJob {
 	relu, tanh := network.Activation{Kind: network.ReLU}, network.Activation{Kind: network.Tanh}
 	grid, pairs, many := Batch{4, 4, 4}, Batch{4, 1, 4}, Batch{5, 1, 1}
 	jobs := []selfJob{
-		{"one box", []int{67, 70, 3}, relu, 0.125, grid, noisy},
+		{"one box", []int{67, 70, 3}, relu, 0.125, grid, noisy | shared},
 		{"pairs", []int{67, 70, 3}, relu, 0.125, pairs, 0},
 		{"deep", []int{35, 66, 33, 4}, relu, 0.25, many, signed | sampled},
 		{"deep, shared", []int{35, 66, 33, 4}, relu, 0.25, Batch{7, 3, 3}, signed | noisy},
@@ -167,6 +168,11 @@ func (j *selfJob) run(dev Device, seed uint32) error {
 	}
 	if err := crossed(dev, &numbers); err != nil {
 		return err
+	}
+	if j.options&shared != 0 {
+		if err := sharedWeights(dev, &numbers); err != nil {
+			return err
+		}
 	}
 	return j.clbp(m, seed, regions, dr)
 }

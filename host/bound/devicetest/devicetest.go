@@ -82,6 +82,10 @@ var operations = []operation{
 	{"Gather", 300, drawGather},
 	{"GatherSum", 600, drawGatherSum},
 	{"PlaceRows", 600, drawPlaceRows},
+	{"PairNoise", 400, drawPairNoise},
+	{"SharedVar", 600, drawSharedVar},
+	{"ShareBox", 600, drawShareBox},
+	{"ShareRows", 300, drawShareRows},
 }
 
 // Run tests every operation of dev against the exact result, and then whole
