@@ -69,6 +69,7 @@ var directJobs = []struct {
 	run  func(dev Device, seed uint32) error
 }{
 	{"images", selfImages},
+	{"pools", func(dev Device, _ uint32) error { return pooled(dev) }},
 }
 
 // SelfCheck runs a few small jobs on a device by LBP, which has all of IBP in it, and
@@ -78,9 +79,6 @@ var directJobs = []struct {
 func SelfCheck(dev Device) ([]Trace, error) {
 	var all []Trace
 	called := map[string]bool{}
-	check := func(name string, run func(Device) error) error {
-		r := &recorder{Memory: dev, dev: dev, trace: Trace{Job: name}}
-		if err := run(r); err != nil {
 	run := func(name string, job func(dev Device, seed uint32) error) error {
 		r := &recorder{Memory: dev, dev: dev, trace: Trace{Job: name}}
 		if err := job(r, uint32(len(all))); err != nil {
@@ -92,13 +90,6 @@ func SelfCheck(dev Device) ([]Trace, error) {
 		all = append(all, r.trace)
 		return nil
 	}
-	for i, j := range selfJobs(dev.Precision()) {
-		if err := check(j.name, func(dev Device) error { return j.run(dev, uint32(i)) }); err != nil {
-			return nil, err
-		}
-	}
-	for _, j := range singleJobs {
-		if err := check(j.name, j.run); err != nil {
 	for _, j := range selfJobs(dev.Precision()) {
 		if err := run(j.name, j.run); err != nil {
 			return nil, err
@@ -110,14 +101,6 @@ func SelfCheck(dev Device) ([]Trace, error) {
 		}
 	}
 	return all, unchecked(Operations(), called)
-}
-
-// singleJobs call operations by themselves, which no network of selfJobs comes by.
-var singleJobs = []struct {
-	name string
-	run  func(Device) error
-}{
-	{"pools", pooled},
 }
 
 // unchecked is the error of operations that no job calls.
