@@ -88,7 +88,7 @@ func (t *poolLines[T]) unit(i int) {
 		t.vLo[i] = greatest
 	}
 	t.aboveLo[i], t.aboveHi[i] = min(above, hi), hi
-	t.magOut[i] = mag
+	t.magOut[i] = d.upper(d.up(mag + abs(b)))
 	if t.radius != nil {
 		t.radiusOut[i] = radius
 	}

@@ -4,7 +4,7 @@
    Purpose. With star = the member in place slot of the window, [l, u] its interval, c = the
    greatest of l and the upper ends of the others, delta = the greatest of 0 and -lead:
      y <= v <= s y + t, v in [vLo, vHi], s y + t in [aboveLo, ...], err as in relax;
-     magnitude of the star, greatest radius of all.
+     magnitude of the star and of s y + t, greatest radius of all.
 
    Decomposition. As poolstar.
 
@@ -97,7 +97,7 @@ KERNEL void poollines(__global real *aLo, __global real *bLo, __global real *aHi
     storeUpTo(h, vHi + to, units - u0);
     storeUpTo(goMin(above, h), aboveLo + to, units - u0);
     storeUpTo(h, aboveHi + to, units - u0);
-    storeUpTo(m, magOut + to, units - u0);
+    storeUpTo(upper(up(m + fabs(b))), magOut + to, units - u0);
     if (hasRadius) {
         storeUpTo(r, radiusOut + to, units - u0);
     }

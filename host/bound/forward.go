@@ -149,7 +149,7 @@ func (p *pass) matrix(k int) (w, b Interval, perBox int) {
 		gather := func(a Array) Array {
 			out := p.array(boxes.count * n)
 			p.do(func() error {
-				return p.dev.Gather(Gather{Out: out, In: a, Index: l.weight, P: boxes.count, N: p.arrays[2*k].n, T: n, Total: n, R: 1})
+				return p.dev.Gather(Gather{Out: out, In: a, Index: l.weight, P: boxes.count, N: p.Model.arrays[2*k].n, T: n, Total: n, R: 1})
 			})
 			return out
 		}

@@ -24,6 +24,9 @@ type layer struct {
 	// input meets in its order.
 	pool, dense                 bool
 	window                      int
+	// oneChannel says of a pool that its source is linear and the members of a window are of one
+	// channel of it: that their differences can be bounded.
+	oneChannel bool
 	positions, taps, channels   int
 	weighted, noisy             bool
 	// before bounds how many products a coefficient of a row over the outputs is the sum of;
@@ -38,6 +41,10 @@ type layer struct {
 	// opens says that a source is not closed, so that rows may go further than one step without
 	// meeting a relaxation; meetsClosed that they meet one before the input.
 	opens, meetsClosed bool
+	// loud are the noisy layers with whose weights the pre-activations vary beside what is closed;
+	// apart says that each source brings others, and each output takes one number of each.
+	loud  []int
+	apart bool
 	// needed says that something uses bounds of the pre-activations but for roundings.
 	needed bool
 	// poolsOnly says that the layer feeds max pools and nothing else; used are the outputs
@@ -70,8 +77,8 @@ const (
 	plain
 	// sure: there is no noise at all below: no event.
 	sure
-	// pooled: a max pool, whose events are those of its source and of the differences.
-	pooled
+	// ofPool: a max pool, whose events are those of its source and of the differences.
+	ofPool
 )
 
 // newLayers works out the facts of a network. Of a chain of dense layers every one counts as
@@ -97,12 +104,45 @@ func newLayers(post *posterior.Posterior, p Precision) ([]layer, error) {
 		if err := l.shape(net[k].Map); err != nil {
 			return nil, fmt.Errorf("layer %d: %w", k, err)
 		}
+		if l.pool {
+			l.oneChannel = l.isOneChannel(&layers[l.feed[0]])
+		}
 		l.closed = chain || l.pool || l.facts.Kind != network.Identity
 	}
+	inputFed := 0
 	for k := range layers {
-		classify(layers, k, chain)
+		if slices.Contains(layers[k].feed, -1) {
+			inputFed++
+		}
+	}
+	for k := range layers {
+		classify(layers, k, inputFed, chain)
 	}
 	return layers, nil
+}
+
+// isOneChannel says whether the members of every window of a pool are of one channel of its
+// source, y, and y is linear.
+func (l *layer) isOneChannel(y *layer) bool {
+	if y.pool || l.window < 2 {
+		return false
+	}
+	for e, j := range l.hostMembers {
+		if j >= 0 && int(j)%y.channels != int(l.member(e/l.window*l.window))%y.channels {
+			return false
+		}
+	}
+	return true
+}
+
+// charge is what Relax charges rows for that pass the layer: the sum over its neurons, and the
+// roundings of coefficients on the way to its inputs (docs/convolution.md).
+func (l *layer) charge(p Precision) Charge {
+	sums := SumRoundings(l.longest, false) + l.forks
+	if l.pool {
+		return p.rowsCharge(l.out, sums)
+	}
+	return p.rowsCharge(l.out, roundings(l.channels)+sums)
 }
 
 func positive(x float64) bool { return x > 0 }
@@ -122,12 +162,14 @@ func (l *layer) shape(m network.Map) error {
 	return fmt.Errorf("a %T has no bounds", m)
 }
 
-// classify fills in what depends on the layers around layer k.
-func classify(layers []layer, k int, chain bool) {
+// classify fills in what depends on the layers around layer k; inputFed is how many layers the
+// network's input feeds.
+func classify(layers []layer, k, inputFed int, chain bool) {
 	l := &layers[k]
 	open := l.noisy
 	for _, s := range l.feed {
 		if s < 0 {
+			l.forks = max(l.forks, inputFed-1)
 			continue
 		}
 		b := &layers[s]
@@ -141,6 +183,14 @@ func classify(layers []layer, k int, chain bool) {
 	}
 	if l.noisy {
 		l.depth++
+		l.loud = []int{k}
+	} else if !l.pool {
+		for _, s := range l.feed {
+			if s >= 0 && !layers[s].closed {
+				l.loud = append(l.loud, layers[s].loud...)
+			}
+		}
+		l.apart = l.isApart(layers)
 	}
 	l.needed = l.closed
 	l.poolsOnly, l.used = len(l.fed) > 0, l.out
@@ -155,7 +205,7 @@ func classify(layers []layer, k int, chain bool) {
 	}
 	switch {
 	case l.pool:
-		l.class = pooled
+		l.class = ofPool
 	case l.depth == 0 && !chain:
 		l.class = sure
 	case open && l.needed:

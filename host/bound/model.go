@@ -20,6 +20,8 @@ type Model struct {
 	// arrays of those.
 	chain bool
 	held  []Array
+	// before is layer.before of the network's input, and forks how many layers it feeds.
+	before, forks int
 }
 
 // drawn is one array of weights as DrawBox takes it.
@@ -58,6 +60,11 @@ func (m *Model) load(post *posterior.Posterior, reach float64) error {
 		return err
 	}
 	m.chain = post.Network().Chain()
+	for k := range m.layers {
+		if l := &m.layers[k]; slices.Contains(l.feed, -1) {
+			m.before, m.forks = m.before+l.productsOf(-1), m.forks+1
+		}
+	}
 	for k, l := range post.Layers {
 		for what, g := range []*posterior.Params{&l.Weight, &l.Bias} {
 			ends, err := NewEnds(g, p, reach)

@@ -13,7 +13,7 @@ package bound
 //	V     = [l_*, min(max of all u, up(u_* + Delta))]; with Greatest its lower end is max of all l
 //	Above = [down(s l_* + t), V.Hi]: where the upper line of an activation after the pool has to hold (25)
 //	Err   = what RelaxRows and the GatherSum after it cost, as in Relax
-//	Radius = the greatest Radius of the members; Mag = the star's
+//	Radius = the greatest Radius of the members; Mag >= |y_*| and >= |s y_* + t|
 //
 // For all y in [l, u] with y_* - y_s >= Lead: Upper holds exactly for the stored numbers, t
 // rounded up, 0 <= s <= 1, and Above.Lo <= s y_* + t. Lead nil: no differences. Where the star's

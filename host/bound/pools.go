@@ -1,5 +1,7 @@
 package bound
 
+import "math"
+
 // Max pools (docs/convolution.md, conv.md (22) to (25)): v = max of the members y of its window. The
 // star y_* of a window is the member whose interval has the largest middle, v >= y_*, and v is
 // below a line in y_*, for which it helps to know by how much the star leads the others at least.
@@ -10,9 +12,8 @@ type poolValues struct {
 	lower, upper Line  // of v, in y_*
 	err          Array
 	v            Interval
-	// star is the star's interval, above where the upper line of the activation has to hold.
-	star, above Interval
-	radius      Array
+	above        Interval // where the upper line of the activation has to hold
+	radius       Array
 }
 
 // poolLayer bounds the units of pool k and relaxes them. radius, which may be nil, is that of
@@ -24,14 +25,14 @@ func (p *pass) poolLayer(k int, radius Array) {
 	y := &p.hidden[l.feed[0]]
 	v := poolValues{
 		slot: p.array(n), unit: p.array(n), lower: Line{p.array(n), p.array(n)}, upper: Line{p.array(n), p.array(n)},
-		err: p.array(n), v: h.pre, star: p.interval(n), above: p.interval(n),
+		err: p.array(n), v: h.pre, above: p.interval(n),
 	}
 	p.do(func() error {
 		return p.dev.PoolStar(PoolStar{Slot: v.slot, Unit: v.unit, Pre: y.pre, Members: l.members, P: items, N: l.in, U: l.out, Window: l.window})
 	})
-	h.pool = v
+	h.pool = v // leads looks for the stars
 	var lead Array
-	if p.job.Method == LBP && !p.layers[l.feed[0]].pool && l.window > 1 {
+	if p.job.Method == LBP && l.oneChannel {
 		lead = p.leads(k)
 	}
 	if radius != nil {
@@ -39,9 +40,9 @@ func (p *pass) poolLayer(k int, radius Array) {
 	}
 	p.do(func() error {
 		return p.dev.PoolLines(PoolLines{
-			Lower: v.lower, Upper: v.upper, Err: v.err, V: v.v, Above: v.above, Star: v.star, MagOut: h.mag, RadiusOut: v.radius,
+			Lower: v.lower, Upper: v.upper, Err: v.err, V: v.v, Above: v.above, MagOut: h.mag, RadiusOut: v.radius,
 			Pre: y.pre, Mag: y.mag, Radius: radius, Members: l.members, Slot: v.slot, Lead: lead,
-			Greatest: p.hooks.start == nil, P: items, N: l.in, U: l.out, Window: l.window, Charge: l.charge(p.dev.Precision()),
+			Greatest: p.hooks == nil, P: items, N: l.in, U: l.out, Window: l.window, Charge: l.charge(p.dev.Precision()),
 		})
 	})
 	h.pool = v
@@ -54,8 +55,7 @@ func (p *pass) poolLayer(k int, radius Array) {
 
 // throughPool takes rows over what the activation of pool l is of to its stars.
 func (p *pass) throughPool(f *flight, l int, a Array) {
-	lay, v, items := &p.layers[l], &p.hidden[l].pool, p.job.Batch.Items
-	n := items * lay.out
+	lay, v := &p.layers[l], &p.hidden[l].pool
 	f.over[l] = Interval{a, a}
 	stars := p.relaxRows(f, l, RelaxRows{
 		Z: v.v, Lo: v.lower, Hi: v.upper, Err: v.err, Mag: p.hidden[l].mag, N: lay.out,
@@ -63,7 +63,6 @@ func (p *pass) throughPool(f *flight, l int, a Array) {
 	})
 	p.addRows(f, lay.feed[0], Interval{stars, stars}, sumRows{lists: lay.sums[0], n: lay.out, slots: lay.slots, selected: v.slot})
 	p.release(stars)
-	_ = n
 }
 
 // leads bounds from below, for each member of each window of pool k, by how much the star leads
@@ -71,75 +70,74 @@ func (p *pass) throughPool(f *flight, l int, a Array) {
 func (p *pass) leads(k int) Array {
 	l, items := &p.layers[k], p.job.Batch.Items
 	n := l.out * l.window
-	var best Array
-	for _, f := range p.leadForms(l.feed[0]) {
-		next := p.array(items * n)
-		for i := range l.leads {
-			p.cache.form = f
-			r := &l.leads[i]
-			part := p.lead(k, r)
-			p.do(func() error {
-				return p.dev.Gather(Gather{Out: next, In: part, Index: r.local, P: items, N: r.n, T: r.n, At: r.at, Total: n, R: 1})
-			})
-			p.release(part)
-		}
-		best = p.greaterOf(best, next, n)
+	leads := p.array(items * n)
+	for i := range l.leads {
+		r := &l.leads[i]
+		part := p.lead(k, r)
+		p.do(func() error {
+			return p.dev.Gather(Gather{Out: leads, In: part, Index: r.local, P: items, N: r.n, T: r.n, At: r.at, Total: n, R: 1})
+		})
+		p.release(part)
 	}
-	return best
+	return leads
 }
 
-// leadForms lists the forms of the rows of differences of layer k's units. Those stop first,
-// as no interval tells of differences.
+// leadForms lists the forms of the rows of differences of layer k's units. One stops at closed
+// values, as no interval tells of differences; the other meets noise, and so events, of layers
+// below them, which those of a plain layer have not been paid for.
 func (p *pass) leadForms(k int) []form {
 	forms := []form{{stop: true}}
-	if p.layers[k].meetsClosed {
+	if l := &p.layers[k]; l.meetsClosed && (p.hooks == nil || l.class != plain) {
 		forms = append(forms, form{})
 	}
 	return p.alsoShared(k, forms)
-}
-
-// greaterOf is the greater of two lists of lower bounds [Items x n], entry by entry. It takes
-// them over; old may be nil.
-func (p *pass) greaterOf(old, next Array, n int) Array {
-	if old == nil {
-		return next
-	}
-	items := p.job.Batch.Items
-	bound, none := p.array(items*2*n), p.filled(minusInf, items)
-	index, zeros := p.hiddenIndex(n), p.filled(0, n)
-	p.do(func() error {
-		return p.dev.Gather(Gather{Out: bound, In: next, Index: index, P: items, N: n, T: n, Total: 2 * n, R: 1})
-	})
-	p.do(func() error {
-		return p.dev.Gather(Gather{Out: bound, In: none, Index: zeros, P: items, N: 1, T: n, At: n, Total: 2 * n, R: 1})
-	})
-	above := p.array(items * n)
-	p.do(func() error { return p.dev.Gather(Gather{Out: above, In: p.filled(plusInf, items*n), Index: index, P: items, N: n, T: n, Total: n, R: 1}) })
-	p.do(func() error { return p.dev.Intersect(Intersect{Pre: Interval{old, above}, Bound: bound, P: items, N: n}) })
-	p.release(bound, above, next)
-	return old
 }
 
 // lead bounds some of the differences of pool k, star minus member, [Items x members].
 func (p *pass) lead(k int, r *run) Array {
 	l, items := &p.layers[k], p.job.Batch.Items
 	y := l.feed[0]
-	stars := p.array(items * r.n)
+	d := difference{layer: y, unit: r.unit, other: p.array(items * r.n), n: r.n}
 	p.do(func() error {
-		return p.dev.Gather(Gather{Out: stars, In: p.hidden[k].pool.unit, Index: r.window, P: items, N: l.out, T: r.n, Total: r.n, R: 1})
+		return p.dev.Gather(Gather{Out: d.other, In: p.hidden[k].pool.unit, Index: r.window, P: items, N: l.out, T: r.n, Total: r.n, R: 1})
 	})
-	d := difference{layer: y, unit: r.unit, other: stars, n: r.n}
-	f := p.differenceRows(&d)
-	if p.hooks.differences != nil {
-		p.hooks.differences(&d)
+	var best Array
+	for _, f := range p.leadForms(y) {
+		p.cache.form = f
+		rows := p.differenceRows(&d)
+		if p.hooks != nil {
+			p.hooks.differences(&d)
+		}
+		bound := p.backSubstitute(y, rows)
+		if p.hooks != nil {
+			p.hooks.bound(y, bound, r.n)
+		}
+		best = p.greaterOf(best, bound, r)
 	}
-	rows := f.rows()
-	bound := p.backSubstitute(y, f)
-	if p.hooks.bound != nil {
-		p.hooks.bound(y, bound, rows)
+	p.release(d.other, d.noise.mean, d.noise.variance)
+	return best
+}
+
+// greaterOf is the greater of two lists of lower bounds [Items x members], entry by entry. It
+// takes them over; old may be nil.
+func (p *pass) greaterOf(old, next Array, r *run) Array {
+	if old == nil {
+		return next
 	}
-	p.release(stars)
-	return bound
+	items, n := p.job.Batch.Items, r.n
+	above, bound := p.array(items*n), p.array(items*2*n)
+	index := p.filled(0, n)
+	copies := func(out, in, index Array, each, at, total int) {
+		p.do(func() error {
+			return p.dev.Gather(Gather{Out: out, In: in, Index: index, P: items, N: each, T: n, At: at, Total: total, R: 1})
+		})
+	}
+	copies(above, p.filled(math.Inf(1), items), index, 1, 0, n)
+	copies(bound, next, r.local, n, 0, 2*n)
+	copies(bound, p.filled(math.Inf(-1), items), index, 1, n, 2*n)
+	p.do(func() error { return p.dev.Intersect(Intersect{Pre: Interval{old, above}, Bound: bound, P: items, N: n}) })
+	p.release(above, bound, next)
+	return old
 }
 
 // difference are rows of differences of two units of a layer, other minus unit: other is
@@ -148,6 +146,8 @@ type difference struct {
 	layer       int
 	unit, other Array
 	n           int
+	// noise is that of the layer itself, once somebody asked.
+	noise noiseArrays
 }
 
 // differenceRows are such rows over what feeds the layer.

@@ -88,17 +88,19 @@ type pass struct {
 	job     Job
 	hidden  []hidden
 	margins Margins
-	hooks   hooks
+	hooks   *hooks
 	cache   passCache
 }
 
-// hooks is what concentration LBP does beside a pass; nil fields do nothing.
+// hooks is what concentration LBP does beside a pass.
 type hooks struct {
 	// start sees a flight of the rows of layer k's units before it goes down; u says which units,
 	// nil all of them.
 	start func(k int, u *run)
 	// rows sees rows over the pre-activations of each layer on their way down.
 	rows func(layer int, a Array, rows int)
+	// differences sees a flight of differences of units before it goes down.
+	differences func(d *difference)
 	// bound sees the lower bounds of a flight of the rows of layer k.
 	bound func(k int, bound Array, rows int)
 }
@@ -181,7 +183,7 @@ func (p *pass) relax(k int) {
 		Charge: l.charge(p.dev.Precision()),
 	}
 	if l.pool {
-		r.Pre, r.Upper = h.pool.star, h.pool.above
+		r.Upper = h.pool.above
 	}
 	p.do(func() error { return p.dev.Relax(r) })
 }

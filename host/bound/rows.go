@@ -84,7 +84,7 @@ func (p *pass) throughLayer(f *flight, l int) {
 		p.throughPool(f, l, a)
 		return
 	}
-	if p.hooks.rows != nil {
+	if p.hooks != nil {
 		p.hooks.rows(l, a, f.rows())
 	}
 	p.spread(f, l, p.products(f, l, a))

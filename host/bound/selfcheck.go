@@ -205,7 +205,7 @@ func (j *selfJob) clbp(m *Model, seed uint32, regions []property.Box, rows *Rows
 		return err
 	}
 	defer m.ReleaseNoisy(in)
-	q := Quantiles{Single: 2, Radius: 1.5}
+	q := Quantiles{Single: 2, Radius: 1.5, Loose: 3}
 	for k := range m.layers {
 		q.Many = append(q.Many, 2+float64(k)/4)
 	}

@@ -9,11 +9,11 @@ import (
 // selfImages calls what images need of a device on a small convolution with padding, whose
 // lists have holes, with more rows than a vector and sums of more than a block.
 func selfImages(dev Device, seed uint32) error {
-	s := selfArrays{dev: dev, numbers: selfNumbers{seed: seed}}
+	s := imageArrays{dev: dev, numbers: selfNumbers{seed: seed}}
 	defer s.release()
 	window := network.Window{Size: [2]int{3, 3}, Stride: [2]int{1, 2}, Dilation: [2]int{1, 1}, Before: [2]int{1, 1}, After: [2]int{1, 1}}
 	conv := network.Conv{In: network.Image{Height: 7, Width: 10, Channels: 2}, Window: window, Filters: 3, Groups: 1}
-	m := selfMap{selfArrays: &s, Lowered: conv.Lowered(), in: conv.Inputs()}
+	m := selfMap{imageArrays: &s, Lowered: conv.Lowered(), in: conv.Inputs()}
 	for _, call := range []func() error{m.gathers, m.sums, m.rows} {
 		if err := call(); err != nil {
 			return err
@@ -25,22 +25,22 @@ func selfImages(dev Device, seed uint32) error {
 	return nil
 }
 
-// selfArrays are the arrays of a job, and the first error of making them.
-type selfArrays struct {
+// imageArrays are the arrays of a job, and the first error of making them.
+type imageArrays struct {
 	dev     Device
 	numbers selfNumbers
 	list    []Array
 	err     error
 }
 
-func (s *selfArrays) release() {
+func (s *imageArrays) release() {
 	for _, a := range s.list {
 		s.dev.Release(a)
 	}
 }
 
 // empty is an array to be written.
-func (s *selfArrays) empty(n int) Array {
+func (s *imageArrays) empty(n int) Array {
 	a, err := s.dev.NewArray(n)
 	if err != nil {
 		s.err = err
@@ -51,7 +51,7 @@ func (s *selfArrays) empty(n int) Array {
 }
 
 // holding is an array of numbers.
-func (s *selfArrays) holding(v []float64) Array {
+func (s *imageArrays) holding(v []float64) Array {
 	a := s.empty(len(v))
 	if s.err == nil {
 		s.err = s.dev.Write(a, v)
@@ -60,10 +60,10 @@ func (s *selfArrays) holding(v []float64) Array {
 }
 
 // random is an array of numbers whose sums are rounded.
-func (s *selfArrays) random(n int) Array { return s.interval(n).Lo }
+func (s *imageArrays) random(n int) Array { return s.interval(n).Lo }
 
 // interval is an interval around such numbers.
-func (s *selfArrays) interval(n int) Interval {
+func (s *imageArrays) interval(n int) Interval {
 	lo, hi, p := make([]float64, n), make([]float64, n), s.dev.Precision()
 	for i := range lo {
 		lo[i] = p.Nearest(s.numbers.number() / 3)
@@ -74,7 +74,7 @@ func (s *selfArrays) interval(n int) Interval {
 
 // selfMap is a linear map and the arrays of a job with it.
 type selfMap struct {
-	*selfArrays
+	*imageArrays
 	*network.Lowered
 	in int
 }

@@ -2,22 +2,22 @@ package bound
 
 import "math"
 
-// selfArrays makes arrays of a self-check job and remembers the first error.
-type selfArrays struct {
+// sharedArrays makes arrays of a self-check job and remembers the first error.
+type sharedArrays struct {
 	dev     Device
 	numbers *selfNumbers
 	made    []Array
 	err     error
 }
 
-func (s *selfArrays) release() {
+func (s *sharedArrays) release() {
 	for _, a := range s.made {
 		s.dev.Release(a)
 	}
 }
 
 // of is an array of n numbers.
-func (s *selfArrays) of(n int, number func(i int) float64) Array {
+func (s *sharedArrays) of(n int, number func(i int) float64) Array {
 	if s.err != nil {
 		return nil
 	}
@@ -35,19 +35,19 @@ func (s *selfArrays) of(n int, number func(i int) float64) Array {
 }
 
 // out is an array that an operation writes.
-func (s *selfArrays) out(n int) Array { return s.of(n, func(int) float64 { return -1 }) }
+func (s *sharedArrays) out(n int) Array { return s.of(n, func(int) float64 { return -1 }) }
 
 // signed and positive are arrays of numbers in [-1, 1) and [0, 1].
-func (s *selfArrays) signed(n int) Array {
+func (s *sharedArrays) signed(n int) Array {
 	return s.of(n, func(int) float64 { return s.numbers.number() })
 }
 
-func (s *selfArrays) positive(n int) Array {
+func (s *sharedArrays) positive(n int) Array {
 	return s.of(n, func(int) float64 { return math.Abs(s.numbers.number()) })
 }
 
 // interval has ends up to 1/4 apart.
-func (s *selfArrays) interval(n int) Interval {
+func (s *sharedArrays) interval(n int) Interval {
 	lo := make([]float64, n)
 	return Interval{
 		s.of(n, func(i int) float64 { lo[i] = s.numbers.number(); return lo[i] }),
@@ -60,7 +60,7 @@ func (s *selfArrays) interval(n int) Interval {
 // of them infinite.
 func sharedWeights(dev Device, numbers *selfNumbers) error {
 	const items, inputs, rows, positions, taps, channels, in = 3, 2, 5, 37, 35, 34, 41
-	s := &selfArrays{dev: dev, numbers: numbers}
+	s := &sharedArrays{dev: dev, numbers: numbers}
 	defer s.release()
 	round := dev.Precision().SharedRounding(positions, taps, channels)
 	g, maxSq := s.interval(items*taps*channels*rows), s.positive(inputs*in)

@@ -32,12 +32,12 @@ func (p *pass) boundUnits(k int, f form) Array {
 
 // descend takes a flight of rows of layer k down and bounds them.
 func (p *pass) descend(k int, f *flight, u *run) Array {
-	if p.hooks.start != nil {
+	if p.hooks != nil {
 		p.hooks.start(k, u)
 	}
 	rows := f.rows()
 	bound := p.backSubstitute(k, f)
-	if p.hooks.bound != nil {
+	if p.hooks != nil {
 		p.hooks.bound(k, bound, rows)
 	}
 	return bound
