@@ -46,6 +46,10 @@ func (p *pass) poolLayer(k int, radius Array) {
 		})
 	})
 	h.pool = v
+	p.observe("pool.star", k, v.unit)
+	if lead != nil {
+		p.observe("pool.lead", k, lead)
+	}
 	p.release(lead)
 	p.activate(k)
 	if p.job.Method == LBP {
