@@ -70,14 +70,24 @@ func sensitivityApprox(post *posterior.Posterior, t *property.Task, box *bound.E
 	pass.BackBy(row, slopeApprox)
 	for k := len(post.Layers) - 1; k >= 0; k-- {
 		l, delta := &post.Layers[k], pass.Gradient(k)
+		linear, weighted := l.Map.(network.Linear)
+		if !weighted {
+			continue
+		}
 		weight, bias := interval(box, 2*k), interval(box, 2*k+1)
+		dw, db := make([]float64, l.Weights()), make([]float64, l.Biases())
 		for j, z := range pass.Z[k] {
-			for i, w := range l.Dense().From(j) {
-				m.add(math.Abs(delta[i]*z)*weight(w), 2*k, w, l.Weight.SdLo[w])
+			for i, w := range linear.From(j) {
+				dw[w] += delta[i] * z
 			}
 		}
 		for i, d := range delta {
-			b := l.Dense().BiasOf(i)
+			db[linear.BiasOf(i)] += d
+		}
+		for w, d := range dw {
+			m.add(math.Abs(d)*weight(w), 2*k, w, l.Weight.SdLo[w])
+		}
+		for b, d := range db {
 			m.add(math.Abs(d)*bias(b), 2*k+1, b, l.Bias.SdLo[b])
 		}
 	}

@@ -22,11 +22,14 @@ import (
 // If all z of the layer below agree for w and w', then so do this layer's, neuron
 // by neuron: a freed weight out of z_j = 0 adds nothing, and a dead neuron's
 // pre-activation under w is at most that under w', which is <= 0. So f^w = f^w'
-// on T, and w' is in the verified box.
+// on T, and w' is in the verified box. Of networks that are no chain of dense layers nothing is freed.
 func freed(post *posterior.Posterior, p *probe) bound.Explicit {
 	box := bound.Explicit{}
 	for i := range p.box.Lo {
 		box.Lo, box.Hi = append(box.Lo, slices.Clone(p.box.Lo[i])), append(box.Hi, slices.Clone(p.box.Hi[i]))
+	}
+	if !post.Network().Chain() {
+		return box // a weight that is used in several places is freed in none
 	}
 	zero, nonNeg := inputsZero(p.task.T, post.Inputs())
 	for k, l := range post.Layers {

@@ -3,6 +3,7 @@ package certify
 import (
 	"math"
 
+	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
 )
@@ -62,22 +63,64 @@ func normsUp(post *posterior.Posterior, t []property.Box) []float64 {
 			q[j] = max(q[j], math.Abs(b.Lo[j]), math.Abs(b.Hi[j]))
 		}
 	}
-	for _, l := range post.Layers {
-		next := make([]float64, l.Outputs())
+	out := make([][]float64, len(post.Layers))
+	net := post.Network()
+	for k := range post.Layers {
+		var in []float64
+		for _, s := range net.Feed(k) {
+			if s < 0 {
+				in = append(in, q...)
+			} else {
+				in = append(in, out[s]...)
+			}
+		}
+		out[k] = layerNormsUp(&post.Layers[k], in)
+	}
+	return out[len(out)-1]
+}
+
+// layerNormsUp takes norms through a layer. The norm of a maximum is at most that of the root of the
+// sum of the squares.
+func layerNormsUp(l *posterior.Layer, q []float64) []float64 {
+	next := make([]float64, l.Outputs())
+	switch m := l.Map.(type) {
+	case network.Linear:
 		for i := range next {
-			b := l.Dense().BiasOf(i)
+			b := m.BiasOf(i)
 			mean, variance := math.Abs(l.Bias.Mean[b]), above1(l.Bias.SdHi[b]*l.Bias.SdHi[b])
-			for j, w := range l.Dense().Into(i) {
+			for j, w := range m.Into(i) {
 				x := q[j]
 				mean = above1(mean + above1(math.Abs(l.Weight.Mean[w])*x))
 				s := above1(l.Weight.SdHi[w] * x)
 				variance = above1(variance + above1(s*s))
 			}
-			next[i] = l.Activation.SizeUp(above1(math.Sqrt(above1(above1(mean*mean) + variance))))
+			next[i] = above1(math.Sqrt(above1(above1(mean*mean) + variance)))
 		}
-		q = next
+	case network.Fixed:
+		low := m.Lowered()
+		for i := range next {
+			for t, c := range low.CoefficientHi {
+				if j := low.Input(i, t); j >= 0 {
+					next[i] = above1(next[i] + above1(c*q[j]))
+				}
+			}
+		}
+	case network.MaxPool:
+		members := m.Members()
+		window := len(members) / len(next)
+		for i := range next {
+			for _, j := range members[i*window : (i+1)*window] {
+				if j >= 0 {
+					next[i] = above1(next[i] + above1(q[j]*q[j]))
+				}
+			}
+			next[i] = above1(math.Sqrt(next[i]))
+		}
 	}
-	return q
+	for i, n := range next {
+		next[i] = l.Activation.SizeUp(n)
+	}
+	return next
 }
 
 // above1 is the next float64 above x: above every real number that x was rounded from.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"psafe/host/bound"
+	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
 )
@@ -160,7 +161,7 @@ func taskCost(e *Engine, cfg Config) float64 {
 		}
 		weights := 0.0
 		for _, l := range e.normal.Layers {
-			weights += float64(l.Inputs()) * float64(l.Outputs())
+			weights += layerCost(&l)
 		}
 		cost = max(cost, each*weights*float64(cfg.Samples))
 	}
@@ -174,10 +175,21 @@ func (e *Engine) passCost() float64 { return passCost(e.normal) }
 func passCost(post *posterior.Posterior) float64 {
 	weights, cost := 0.0, 0.0
 	for _, l := range post.Layers {
-		cost += float64(l.Outputs()) * weights
-		weights += float64(l.Inputs()) * float64(l.Outputs())
+		if _, fixed := l.Map.(network.Fixed); !fixed {
+			cost += float64(l.Outputs()) * weights
+		}
+		weights += layerCost(&l)
 	}
 	return cost
+}
+
+// layerCost is about how many multiplications one row takes through a layer.
+func layerCost(l *posterior.Layer) float64 {
+	if c, conv := l.Map.(network.Conv); conv {
+		out := c.Out()
+		return float64(out.Height) * float64(out.Width) * float64(c.Weights())
+	}
+	return float64(max(l.Weights(), l.Outputs()))
 }
 
 // WorkApprox is about how many multiplications certifying one input box takes: enough to tell a
