@@ -176,7 +176,7 @@ func boxMargins(t *testing.T, p bound.Precision, post *posterior.Posterior, task
 	defer m.Release()
 	spec := bound.BoxSpec{}
 	for range post.Layers {
-		spec.Gamma = append(spec.Gamma, []float64{gamma})
+		spec.Gamma = append(spec.Gamma, []float64{p.Nearest(gamma)})
 	}
 	boxes, err := m.Draw(spec)
 	if err != nil {
