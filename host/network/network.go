@@ -62,6 +62,16 @@ func (n Network) Chain() bool {
 	return true
 }
 
+// Work is the number of terms in all sums of the network, biases among them, and in all maxima:
+// about what one evaluation takes.
+func (n Network) Work() int {
+	work := 0
+	for _, l := range n {
+		work += l.Map.work()
+	}
+	return work
+}
+
 // width is the length of what source s gives.
 func (n Network) width(s int) int {
 	if s < 0 {
