@@ -304,6 +304,9 @@ func encode(p *posterior.Posterior) (header []byte, list []npy.Named, err error)
 	}
 	single := true
 	for k, l := range p.Layers {
+		if k == len(p.Layers)-1 && !p.Network().Chain() {
+			return nil, nil, fmt.Errorf("the network cannot be written: the format has dense layers only, each fed by the one before")
+		}
 		if _, dense := l.Map.(network.Dense); !dense {
 			return nil, nil, fmt.Errorf("layer %d: a %T cannot be written: the format has dense layers only", k, l.Map)
 		}
