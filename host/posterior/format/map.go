@@ -264,7 +264,7 @@ func (m *tensorMap) array(a *mapArray, what string, transpose bool, t *taken, me
 	read := func(from *tensor, to **npy.Array) {
 		loads = append(loads, func() (err error) {
 			if *to, err = from.load(); err == nil && transpose {
-				*to = transposeEach(*to)
+				*to = transposeEach(*to, []int{1, 0})
 			}
 			return err
 		})
