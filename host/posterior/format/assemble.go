@@ -34,6 +34,10 @@ type contents struct {
 	// plan is the network where the file states one that is no chain of dense layers; layers
 	// and rates are then those of the file's layers until expand.
 	plan *graph.Plan
+	// normalise are the arrays of the plan's maps of that name; assumed says that spreads of 0
+	// were taken for certain before the scale was known.
+	normalise map[int]*arrays
+	assumed   bool
 	// graph is that of an ONNX file, which has no arrays of layers.
 	graph *onnx.Graph
 }
@@ -105,6 +109,11 @@ func (n *contents) canonical(opt Options, scale posterior.Scale) (layers []poste
 	}
 	if len(opt.Activations) > 0 {
 		return nil, fmt.Errorf("the file says the activation of every layer: drop --activation")
+	}
+	if n.assumed && n.kind == posterior.KindGaussian {
+		if _, hi := scale.SD(0); hi > 0 {
+			return nil, fmt.Errorf("scale %v: a spread of 0 is not certain under it, as the mean and variance of a batch norm must be", scale)
+		}
 	}
 	if err := n.expand(scale); err != nil {
 		return nil, err

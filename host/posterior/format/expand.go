@@ -7,15 +7,23 @@ import (
 	"psafe/host/npy"
 	"psafe/host/posterior"
 	"psafe/host/posterior/format/graph"
+	"psafe/internal/infile"
 )
 
 // What turns the arrays of a file's layers into those of canonical ones (graph.Plan).
 
 // expand makes layers and rates those of the plan, and reference.spread too.
 func (n *contents) expand(scale posterior.Scale) error {
+	if extra := n.unitNumbers(); extra > maxFile {
+		return fmt.Errorf("the network ends without a dense layer, and one that gives its inputs would have %d numbers: put one at the end", extra)
+	} else if err := infile.Afford(extra * memoryPerNumber); err != nil {
+		return err
+	}
 	layers, rates := make([]arrays, len(n.plan.Layers)), make([]float64, len(n.plan.Layers))
 	for k, l := range n.plan.Layers {
 		switch {
+		case l.Normalise:
+			layers[k] = *n.normalise[l.Of]
 		case l.Of >= 0:
 			layers[k] = n.layers[l.Of]
 			if n.kind == posterior.KindDropout {

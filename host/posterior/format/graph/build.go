@@ -18,6 +18,8 @@ type node struct {
 	of   int
 	rows []int32
 	n    int // outputs
+	// normalise is Planned's.
+	normalise bool
 }
 
 // value is what a layer of the file gives.
@@ -308,6 +310,19 @@ func imageOf(l *Layer, shape []int) (network.Image, error) {
 		im.Width = d[0]
 	}
 	return im, nil
+}
+
+// axis checks that the axis of the channels that Keras says is the last of an image, or of the
+// list that a nil one is.
+func (l *Layer) axis(im *network.Image) error {
+	places, rows := 1, 1
+	if im != nil {
+		places, rows = im.Height*im.Width, im.Height
+	}
+	if l.Axis == 0 || l.Axis == 3 && im != nil || l.Axis == 2 && im != nil && rows == 1 || l.Axis == 1 && places == 1 {
+		return nil
+	}
+	return fmt.Errorf("axis %d is not the last of what feeds it: only that is read", l.Axis)
 }
 
 // channelsLast makes a list channels last: a Reorder where it lies channels first.

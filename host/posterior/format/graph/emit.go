@@ -57,7 +57,7 @@ func (b *builder) emit(end int) []Planned {
 		if !alive[at] {
 			continue
 		}
-		p := Planned{Map: n.m, Of: n.of, Rows: n.rows}
+		p := Planned{Map: n.m, Of: n.of, Normalise: n.normalise, Rows: n.rows}
 		if n.m == nil {
 			if from := n.in[0]; from >= 0 && takers[from] == 1 && b.nodes[from].m != nil {
 				layer[at] = layer[from]

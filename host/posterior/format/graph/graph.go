@@ -47,13 +47,18 @@ type Layer struct {
 	// Activation is applied to what the layer computes.
 	Activation network.Activation
 	// Inputs is how many numbers feed the layer, 0 if it does not say. Filters are the outputs
-	// of Dense, and the filters of convolutions (DepthwiseConv2D: channels times multiplier, by
-	// default the channels).
-	Inputs, Filters int
+	// of Dense, and the filters of convolutions; of DepthwiseConv2D they are by default
+	// Multiplier, by default 1, times the channels.
+	Inputs, Filters, Multiplier int
 	// Kernel is the size of a window; Strides are by default 1, of pools the kernel.
 	Kernel, Strides, Dilation []int
 	Padding                   Padding
 	Groups                    int
+	// Axis of BatchNorm and Concat is Keras's axis of the channels, 0 for the last.
+	Axis int
+	// Normalise puts a map with the mean and the variance of a BatchNorm in front of its gain
+	// and shift (Planned.Normalise).
+	Normalise bool
 	// CountPadding says that AvgPool divides by the size of the window in the padding too.
 	CountPadding bool
 	// Shape is that of what feeds the layer where that is a list of numbers, in the order of
@@ -111,6 +116,8 @@ type Planned struct {
 	Sources []int
 	// Of is the layer of the file whose parameters it has, or None, or Unit.
 	Of int
+	// Normalise says that its parameters are made of the mean and variance of that layer.
+	Normalise bool
 	// Rows says for each row of the file's dense weights which row it is of the map's; nil if
 	// they are in order.
 	Rows []int32
@@ -142,23 +149,23 @@ func Lower(layers []Layer, input []int) (*Plan, error) {
 	b.last = &b.input
 	for k := range layers {
 		if err := b.layer(k, &layers[k]); err != nil {
-			return nil, fmt.Errorf("%s: %w", place(k, &layers[k]), err)
+			return nil, fmt.Errorf("%s: %w", layers[k].Place(k), err)
 		}
 	}
 	for k := range layers[:len(layers)-1] {
 		if name := nameOf(k, &layers[k]); !b.values[name].used {
-			return nil, fmt.Errorf("%s: no layer takes what it gives, and it is not the last: leave it out, or name it in a \"from\"", place(k, &layers[k]))
+			return nil, fmt.Errorf("%s: no layer takes what it gives, and it is not the last: leave it out, or name it in a \"from\"", layers[k].Place(k))
 		}
 	}
 	end, err := b.end()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", place(len(layers)-1, &layers[len(layers)-1]), err)
+		return nil, fmt.Errorf("%s: %w", layers[len(layers)-1].Place(len(layers)-1), err)
 	}
 	return &Plan{b.emit(end), b.parameters}, nil
 }
 
-// place names a layer in errors.
-func place(k int, l *Layer) string {
+// Place names layer k of a file in errors.
+func (l *Layer) Place(k int) string {
 	if l.Name == "" {
 		return fmt.Sprintf("layer %d", k)
 	}

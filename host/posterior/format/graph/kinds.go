@@ -35,9 +35,15 @@ func (b *builder) conv(k int, l *Layer, v *value) (*value, error) {
 	switch l.Kind {
 	case BatchNorm:
 		c.Groups, c.Filters, c.Window = im.Channels, im.Channels, unitWindow()
+		if err := l.axis(&im); err != nil {
+			return nil, err
+		}
 	case DepthwiseConv2D:
 		if c.Groups = im.Channels; c.Filters == 0 {
-			c.Filters = im.Channels
+			if l.Multiplier > mostNumbers/im.Channels {
+				return nil, fmt.Errorf("multiplier %d is too large", l.Multiplier)
+			}
+			c.Filters = im.Channels * max(1, l.Multiplier)
 		}
 	}
 	if c.Filters < 1 {
@@ -76,6 +82,12 @@ func (b *builder) conv(k int, l *Layer, v *value) (*value, error) {
 	}
 	b.parameters[k] = p
 	out := c.Out()
+	if l.Normalise {
+		if v, err = b.add(node{m: c, in: v.nodes, of: k, normalise: true}, &out); err != nil {
+			return nil, err
+		}
+		c.ChannelsFirst = false
+	}
 	return b.add(node{m: c, in: v.nodes, of: k}, &out)
 }
 
@@ -232,6 +244,9 @@ func (b *builder) sum(l *Layer, from []*value) (*value, error) {
 func (b *builder) concat(l *Layer, from []*value) (*value, error) {
 	images, im, err := b.images(l, from, false)
 	if err != nil {
+		return nil, err
+	}
+	if err := l.axis(from[0].image); err != nil {
 		return nil, err
 	}
 	m := network.Concat{Height: 1, Width: 1}
