@@ -21,8 +21,8 @@ func (net *kerasNet) inputShape() []int {
 	return net.input
 }
 
-// batchNorm is the arrays of a batch norm: gain and shift may be nil.
-type batchNorm struct{ gain, shift, mean, variance *npy.Array }
+// batchNorm is the mean and variance of a batch norm.
+type batchNorm struct{ mean, variance *npy.Array }
 
 // taker takes arrays of a list, one after the other.
 type taker struct {
@@ -43,7 +43,8 @@ func (t *taker) take(what string, shape []int) (*npy.Array, error) {
 	return a, nil
 }
 
-// layers takes the arrays of all layers; norms are those of batch norms, whose arrays are nil.
+// layers takes the arrays of all layers, weights and biases, nil where a layer has none; norms
+// are the mean and variance of batch norms.
 func (net *kerasNet) layers(list []*npy.Array) (layers []arrays, norms map[int]*batchNorm, err error) {
 	t := &taker{list: list}
 	layers, norms = make([]arrays, len(net.stated)), map[int]*batchNorm{}
@@ -61,11 +62,9 @@ func (net *kerasNet) layers(list []*npy.Array) (layers []arrays, norms map[int]*
 			next, err = t.take(what+" "+part, shape)
 			return next
 		}
+		a.weight, a.bias = next(w.weight, "weight", of.FileShape()), next(w.bias, "bias", []int{of.Bias})
 		if w.norm {
-			norms[k] = &batchNorm{next(w.weight, "gamma", of.Weight), next(w.bias, "beta", of.Weight),
-				next(true, "moving mean", of.Weight), next(true, "moving variance", of.Weight)}
-		} else {
-			a.weight, a.bias = next(true, "weight", of.FileShape()), next(w.bias, "bias", []int{of.Bias})
+			norms[k] = &batchNorm{next(true, "moving mean", of.Weight), next(true, "moving variance", of.Weight)}
 		}
 		if err != nil {
 			return nil, nil, err
@@ -90,23 +89,24 @@ func (net *kerasNet) gaussian(means, spreads []*npy.Array) (*contents, error) {
 	n := &contents{format: "deepbayes", inputShape: net.input, layers: layers, plan: net.plan, normalise: map[int]*arrays{}}
 	apart := false
 	for k := range layers {
-		a := &layers[k]
-		if norms[k] != nil {
-			split, err := a.norm(norms[k], spreadNorms[k], net.weights[k].eps)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", net.stated[k].Place(k), err)
+		a, spread := &layers[k], &of[k]
+		a.weightSpread, a.biasSpread = spread.weight, spread.bias
+		if norms[k] == nil {
+			if a.weight != nil && a.bias == nil {
+				a.without(net.plan.Parameters[k].Bias)
 			}
-			if split != nil {
-				n.normalise[k], net.stated[k].Normalise, apart = split, true, true
-			}
-			n.assumed = true
 			continue
 		}
-		if a.weight == nil {
-			continue
+		n.assumed = true
+		if !certain(spreadNorms[k].mean) || !certain(spreadNorms[k].variance) {
+			return nil, fmt.Errorf("%s: its moving mean or variance has spreads that are not 0: both must be certain", net.stated[k].Place(k))
 		}
-		if a.weightSpread, a.biasSpread = of[k].weight, of[k].bias; a.bias == nil {
-			a.without(net.plan.Parameters[k].Bias)
+		split, err := a.norm(norms[k], net.weights[k].eps, certain(spread.weight))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", net.stated[k].Place(k), err)
+		}
+		if split != nil {
+			n.normalise[k], net.stated[k].Normalise, apart = split, true, true
 		}
 	}
 	if apart {
@@ -127,48 +127,46 @@ func certain(a *npy.Array) bool {
 	return a == nil || !slices.ContainsFunc(a.Data, func(v float64) bool { return v != 0 })
 }
 
-// norm sets gain and shift of a batch norm, each rounded to float64 once or twice:
+// norm makes gain and shift of a batch norm of gamma and beta, which a has, or nil for 1 and 0;
+// each rounded to float64 once or twice:
 //
 //	gain = gamma / sqrt(variance + eps),   shift = beta - mean gain
 //
-// and their spreads. Where gamma is uncertain they stay gamma and beta, and the map in front of
-// them, which is returned, has gain and shift of 1 for gamma and 0 for beta.
-func (a *arrays) norm(mean, spread *batchNorm, eps float64) (apart *arrays, err error) {
-	if !certain(spread.mean) || !certain(spread.variance) {
-		return nil, fmt.Errorf("the moving mean or variance of a batch norm is uncertain: it must have spread 0")
-	}
-	n := len(mean.mean.Data)
-	for _, v := range mean.variance.Data {
+// Where gamma is not sure they stay gamma and beta, and the map in front of them, which is
+// returned, has gain and shift of 1 for gamma and 0 for beta.
+func (a *arrays) norm(of *batchNorm, eps float64, sure bool) (apart *arrays, err error) {
+	n := len(of.mean.Data)
+	for _, v := range of.variance.Data {
 		if !(v+eps > 0) {
 			return nil, fmt.Errorf("the moving variance of a batch norm is %v, and with epsilon %v not above 0", v, eps)
 		}
 	}
-	shift, shiftSpread := mean.shift, spread.shift
-	a.biasScale = posterior.ScaleUnknown
-	if shift == nil {
-		shift, shiftSpread, a.biasScale = zeros([]int{n}), zeros([]int{n}), posterior.ScaleNone
+	ones := zeros([]int{n})
+	for i := range ones.Data {
+		ones.Data[i] = 1
 	}
-	if certain(spread.gain) {
-		a.weight, a.bias = foldNorm(mean.gain, shift, mean, eps)
-		a.weightSpread, a.biasSpread, a.weightScale = zeros([]int{n}), shiftSpread, posterior.ScaleNone
+	if a.weight == nil {
+		a.weight, sure = ones, true
+	}
+	if a.bias == nil {
+		a.without(n)
+	}
+	if sure {
+		a.weight, a.bias = foldNorm(a.weight, a.bias, of, eps)
+		a.weightSpread, a.weightScale, a.noBias = zeros([]int{n}), posterior.ScaleNone, false
 		return nil, nil
 	}
-	a.weight, a.weightSpread, a.bias, a.biasSpread = mean.gain, spread.gain, shift, shiftSpread
 	apart = &arrays{weightSpread: zeros([]int{n}), biasSpread: zeros([]int{n}), weightScale: posterior.ScaleNone, biasScale: posterior.ScaleNone}
-	apart.weight, apart.bias = foldNorm(nil, zeros([]int{n}), mean, eps)
+	apart.weight, apart.bias = foldNorm(ones, zeros([]int{n}), of, eps)
 	return apart, nil
 }
 
-// foldNorm is gain and shift of a batch norm with gamma, of ones if nil, and beta.
+// foldNorm is gain and shift of a batch norm with gamma and beta.
 func foldNorm(gamma, beta *npy.Array, of *batchNorm, eps float64) (gain, shift *npy.Array) {
 	n := len(of.mean.Data)
 	gain, shift = zeros([]int{n}), zeros([]int{n})
 	for i := range n {
-		g := 1.0
-		if gamma != nil {
-			g = gamma.Data[i]
-		}
-		gain.Data[i] = g / math.Sqrt(of.variance.Data[i]+eps)
+		gain.Data[i] = gamma.Data[i] / math.Sqrt(of.variance.Data[i]+eps)
 		shift.Data[i] = beta.Data[i] - float64(of.mean.Data[i]*gain.Data[i])
 	}
 	return gain, shift
@@ -187,8 +185,7 @@ func (net *kerasNet) sample(list []*npy.Array) ([]arrays, error) {
 		a := &layers[k]
 		switch of := norms[k]; {
 		case of != nil:
-			none := &batchNorm{}
-			if _, err := a.norm(of, none, net.weights[k].eps); err != nil {
+			if _, err := a.norm(of, net.weights[k].eps, true); err != nil {
 				return nil, fmt.Errorf("%s: %w", net.stated[k].Place(k), err)
 			}
 		case a.weight == nil:

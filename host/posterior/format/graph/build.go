@@ -138,7 +138,7 @@ func (b *builder) apply(k int, l *Layer, from []*value) (*value, error) {
 	case MaxPool, AvgPool, GlobalMaxPool, GlobalAvgPool:
 		return b.pool(l, v)
 	case Flatten:
-		return flatten(l, v), nil
+		return b.flatten(l, v)
 	case Activation:
 		c := *v
 		return &c, nil
@@ -155,6 +155,9 @@ func (b *builder) join(from []*value) (*value, error) {
 	permuted := false
 	for _, v := range from {
 		permuted = permuted || v.perm != nil
+		if err := b.spend(v.n); err != nil {
+			return nil, err
+		}
 	}
 	for _, v := range from {
 		if v.n == 0 {
@@ -196,11 +199,19 @@ func (b *builder) add(n node, image *network.Image) (*value, error) {
 			n.in[i] = copied.nodes[0]
 		}
 	}
-	if b.units += n.n; b.units > mostUnits {
-		return nil, fmt.Errorf("up to it the layers have more than %d units", mostUnits)
+	if err := b.spend(n.n); err != nil {
+		return nil, err
 	}
 	b.nodes = append(b.nodes, n)
 	return &value{nodes: []int{len(b.nodes) - 1}, n: n.n, image: image}, nil
+}
+
+// spend counts units, and entries of orders.
+func (b *builder) spend(n int) error {
+	if b.units += n; b.units > mostUnits {
+		return fmt.Errorf("up to it the layers have more than %d units", mostUnits)
+	}
+	return nil
 }
 
 // width is how many numbers a node gives.
@@ -347,13 +358,16 @@ func firstOf(im network.Image) []int32 {
 }
 
 // flatten makes a list of an image; the order of channels first is one of its numbers.
-func flatten(l *Layer, v *value) *value {
+func (b *builder) flatten(l *Layer, v *value) (*value, error) {
 	c := &value{nodes: v.nodes, n: v.n, perm: v.perm}
 	if im := v.image; im != nil && l.First && im.Channels > 1 && im.Height*im.Width > 1 {
+		if err := b.spend(v.n); err != nil {
+			return nil, err
+		}
 		c.perm = make([]int32, im.Len())
 		for last, first := range firstOf(*im) {
 			c.perm[first] = int32(last)
 		}
 	}
-	return c
+	return c, nil
 }

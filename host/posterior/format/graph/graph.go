@@ -185,7 +185,7 @@ func nameOf(k int, l *Layer) string {
 const (
 	mostNumbers = 1 << 24
 	mostWeights = 1 << 32
-	mostUnits   = 1 << 27
+	mostUnits   = 1 << 26
 	mostUnit    = 1 << 12
 )
 
