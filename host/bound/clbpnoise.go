@@ -161,7 +161,7 @@ func (p *clbpPass) sharedNoise(l int, a Array, rows int) {
 		return p.dev.SharedVar(SharedVar{
 			Var: next.variance, VarIn: variance, G: g, A: a, V: p.variance[l], VB: p.biasVariance[l],
 			MaxSq: p.join(l, func(s int) Array { return p.radiusOf(s).maxSq }),
-			P: items, R: rows, Cols: rows, In: lay.in, Inputs: items, Positions: lay.positions, K: lay.taps, Channels: lay.channels,
+			P:     items, R: rows, Cols: rows, In: lay.in, Inputs: items, Positions: lay.positions, K: lay.taps, Channels: lay.channels,
 			Round: p.dev.Precision().SharedRounding(lay.positions, lay.taps, lay.channels),
 		})
 	})

@@ -22,8 +22,11 @@ func (p *clbpPass) moveOf(s int) noiseArrays {
 	if s >= 0 && !p.layers[s].closed {
 		return p.moves[s]
 	}
-	r := p.radiusOf(s).radius
-	return noiseArrays{mean: r, variance: p.filled(0, r.Len())}
+	n := p.layers[0].in
+	if s >= 0 {
+		n = p.layers[s].out
+	}
+	return noiseArrays{mean: p.radiusOf(s).radius, variance: p.filled(0, p.pass.job.Batch.Items*n)}
 }
 
 // weigh returns up(sum_j weight[j][i] z[j] + bias[i]) for numbers that are not
@@ -54,14 +57,14 @@ func (p *clbpPass) vary(k int) {
 		if l.class == bounded || l.class == loose {
 			m.variance = p.weigh(k, p.moveSq[k], p.zero[k], p.join(k, func(s int) Array { return p.moveOf(s).variance }))
 		} else {
-			m.variance = p.filled(0, m.mean.Len())
+			m.variance = p.filled(0, p.pass.job.Batch.Items*l.out)
 		}
 	}
 	r := radiusArrays{}
 	switch {
 	case l.class == loose:
 	case l.class == bounded && l.poolsOnly:
-		r.radius = p.radiusAlone(m)
+		r.radius = p.radiusAlone(k, m)
 	default:
 		r = p.radius(k, m)
 	}
@@ -93,8 +96,8 @@ func (p *clbpPass) radius(k int, m noiseArrays) radiusArrays {
 
 // radiusAlone is the radius of pre-activations of which only pools know: without the width of
 // their intervals, of which the lower ends of members that are no star are not paid for.
-func (p *clbpPass) radiusAlone(m noiseArrays) Array {
-	n := m.mean.Len()
+func (p *clbpPass) radiusAlone(k int, m noiseArrays) Array {
+	n := p.pass.job.Batch.Items * p.layers[k].out
 	zeros := make([]float64, n)
 	low, radius := p.array(n), p.array(n)
 	p.do(func() error { return p.dev.Write(low, zeros) })
@@ -103,12 +106,13 @@ func (p *clbpPass) radiusAlone(m noiseArrays) Array {
 		return p.dev.Widen(Widen{Lower: low, Upper: radius, Mean: m.mean, Var: m.variance, Quantile: p.job.Quantiles.Radius, N: n})
 	})
 	p.release(low)
+	p.observe("radius", k, radius)
 	return radius
 }
 
 // varyPool: a maximum varies by no more than the member that varies most.
 func (p *clbpPass) varyPool(k int) {
 	r := p.hidden[k].pool.radius
-	p.radii = append(p.radii, p.radius(k, noiseArrays{mean: r, variance: p.filled(0, p.hidden[k].mag.Len())}))
+	p.radii = append(p.radii, p.radius(k, noiseArrays{mean: r, variance: p.filled(0, p.pass.job.Batch.Items*p.layers[k].out)}))
 	p.moves = append(p.moves, noiseArrays{})
 }

@@ -22,13 +22,13 @@ type layer struct {
 	// A map is a max pool with units of at most window members, or it is linear: at each of
 	// positions places a matrix of taps x channels. dense says that there is one place, which every
 	// input meets in its order.
-	pool, dense                 bool
-	window                      int
+	pool, dense bool
+	window      int
 	// oneChannel says of a pool that its source is linear and the members of a window are of one
 	// channel of it: that their differences can be bounded.
-	oneChannel bool
-	positions, taps, channels   int
-	weighted, noisy             bool
+	oneChannel                bool
+	positions, taps, channels int
+	weighted, noisy           bool
 	// before bounds how many products a coefficient of a row over the outputs is the sum of;
 	// longest is the longest list of a GatherSum on the way to the inputs, and forks how often a
 	// coefficient there is added to others.

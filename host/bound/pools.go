@@ -46,6 +46,10 @@ func (p *pass) poolLayer(k int, radius Array) {
 		})
 	})
 	h.pool = v
+	p.observe("pool.star", k, v.unit)
+	if lead != nil {
+		p.observe("pool.lead", k, lead)
+	}
 	p.release(lead)
 	p.activate(k)
 	if p.job.Method == LBP {
@@ -135,7 +139,9 @@ func (p *pass) greaterOf(old, next Array, r *run) Array {
 	copies(above, p.filled(math.Inf(1), items), index, 1, 0, n)
 	copies(bound, next, r.local, n, 0, 2*n)
 	copies(bound, p.filled(math.Inf(-1), items), index, 1, n, 2*n)
-	p.do(func() error { return p.dev.Intersect(Intersect{Pre: Interval{old, above}, Bound: bound, P: items, N: n}) })
+	p.do(func() error {
+		return p.dev.Intersect(Intersect{Pre: Interval{old, above}, Bound: bound, P: items, N: n})
+	})
 	p.release(above, bound, next)
 	return old
 }

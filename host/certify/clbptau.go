@@ -25,7 +25,7 @@ const (
 // is tried from the largest downwards, since the smaller tau is, the wider are the hidden
 // bounds; and so is one whose bound is still not good.
 func (m clbp) judge(ctx context.Context, cells []*cell) error {
-	least := min(max(enough/2/(3*float64(m.hiddenNeurons()+1)), leastTau), mostFirstTau)
+	least := min(max(enough/2/(3*(m.e.model.MostEvents()/2+1)), leastTau), mostFirstTau)
 	if err := m.judgeAt(ctx, cells, least); err != nil {
 		return err
 	}

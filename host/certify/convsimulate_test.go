@@ -52,7 +52,7 @@ func watch(t *testing.T, p bound.Precision, post *posterior.Posterior, task *pro
 		t.Fatal(err)
 	}
 	defer e.model.ReleaseRows(rows)
-	w := &watched{arrays: map[string][]float64{}, events: m.budgetUp(c, tau) / tau}
+	w := &watched{arrays: map[string][]float64{}}
 	w.margins, err = dev.PropagateCLBP(bound.CLBPJob{Inputs: in, Rows: rows, Quantiles: m.quantiles(p, tau), Observe: func(what string, layer int, a bound.Array) error {
 		v := make([]float64, a.Len())
 		w.arrays[fmt.Sprintf("%s %d", what, layer)] = v
@@ -61,6 +61,7 @@ func watch(t *testing.T, p bound.Precision, post *posterior.Posterior, task *pro
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.events = m.budgetUp(c, w.margins, 0, tau) / tau
 	return w
 }
 
@@ -149,7 +150,7 @@ func starsOf(net network.Network, w *watched, k int) map[int]bool {
 // differences counts the failures of (24) at max pool k.
 func (e *events) differences(net network.Network, w *watched, k int, pres [][][]float64) (failed bool) {
 	m, pool := net[k].Map.(network.MaxPool)
-	star, d := w.of("pool.star", k), w.of("pool.d", k)
+	star, d := w.of("pool.star", k), w.of("pool.lead", k)
 	if !pool || star == nil || d == nil {
 		return false
 	}
@@ -161,7 +162,7 @@ func (e *events) differences(net network.Network, w *watched, k int, pres [][][]
 			continue
 		}
 		for _, pre := range pres {
-			if pre[y][u]-pre[y][s] > d[at]+1e-12 {
+			if pre[y][s]-pre[y][u] < d[at]-1e-12 {
 				failed = e.fail("difference", k, at, len(members))
 				break
 			}
