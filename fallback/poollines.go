@@ -15,6 +15,7 @@ func (d *Device[T]) PoolLines(a bound.PoolLines) error {
 	t.err, t.magOut = d.data(a.Err, n, "PoolLines.Err"), d.data(a.MagOut, n, "PoolLines.MagOut")
 	t.vLo, t.vHi = d.interval(a.V, n, "PoolLines.V")
 	t.aboveLo, t.aboveHi = d.interval(a.Above, n, "PoolLines.Above")
+	t.starLo, t.starHi = d.interval(a.Star, n, "PoolLines.Star")
 	t.lo, t.hi = d.interval(a.Pre, a.P*a.N, "PoolLines.Pre")
 	t.mag, t.radius = d.data(a.Mag, a.P*a.N, "PoolLines.Mag"), d.optional(a.Radius, a.P*a.N, "PoolLines.Radius")
 	if t.radius != nil {
@@ -37,6 +38,7 @@ type poolLines[T bound.Real] struct {
 	err                []T
 	vLo, vHi           []T
 	aboveLo, aboveHi   []T
+	starLo, starHi     []T
 	magOut, radiusOut  []T
 	lo, hi             []T
 	mag, radius        []T
@@ -84,6 +86,7 @@ func (t *poolLines[T]) unit(i int) {
 	t.aLo[i], t.bLo[i], t.aHi[i], t.bHi[i] = 1, 0, slope, b
 	t.err[i] = d.up(d.up(T(T(t.a.Charge.G1)*abs(b))) + d.up(T(T(t.a.Charge.G2)*mag)))
 	t.vLo[i], t.vHi[i] = l, hi
+	t.starLo[i], t.starHi[i] = l, u
 	if t.a.Greatest {
 		t.vLo[i] = greatest
 	}

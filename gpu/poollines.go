@@ -12,6 +12,7 @@ func (d *Device) PoolLines(a bound.PoolLines) error {
 	e, magOut := d.array(a.Err, n, "PoolLines.Err"), d.array(a.MagOut, n, "PoolLines.MagOut")
 	vLo, vHi := d.interval(a.V, n, "PoolLines.V")
 	aboveLo, aboveHi := d.interval(a.Above, n, "PoolLines.Above")
+	starLo, starHi := d.interval(a.Star, n, "PoolLines.Star")
 	lo, hi := d.interval(a.Pre, a.P*a.N, "PoolLines.Pre")
 	mag, radius := d.array(a.Mag, a.P*a.N, "PoolLines.Mag"), d.optional(a.Radius, a.P*a.N, "PoolLines.Radius")
 	var radiusOut *array
@@ -20,11 +21,11 @@ func (d *Device) PoolLines(a bound.PoolLines) error {
 	}
 	members, slot := d.array(a.Members, a.U*a.Window, "PoolLines.Members"), d.array(a.Slot, n, "PoolLines.Slot")
 	lead := d.optional(a.Lead, n*a.Window, "PoolLines.Lead")
-	moved := 12*n + 3*a.P*a.N + a.U*a.Window
+	moved := 14*n + 3*a.P*a.N + a.U*a.Window
 	if lead != nil {
 		moved += n * a.Window
 	}
 	return d.launch("poollines", a.P*up(a.U, d.shape.Lanes), work{d.moved(moved), 0},
-		aLo, bLo, aHi, bHi, e, vLo, vHi, aboveLo, aboveHi, magOut, radiusOut, lo, hi, mag, radius, members, slot, lead,
+		aLo, bLo, aHi, bHi, e, vLo, vHi, aboveLo, aboveHi, starLo, starHi, magOut, radiusOut, lo, hi, mag, radius, members, slot, lead,
 		a.Greatest, radius != nil, lead != nil, a.Charge.G1, a.Charge.G2, a.N, a.U, a.Window)
 }

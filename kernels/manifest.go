@@ -111,7 +111,7 @@ var All = []Kernel{
 	}},
 	{"poollines", "poollines", []Arg{
 		{"aLo", Out}, {"bLo", Out}, {"aHi", Out}, {"bHi", Out}, {"err", Out}, {"vLo", Out}, {"vHi", Out},
-		{"aboveLo", Out}, {"aboveHi", Out}, {"magOut", Out}, {"radiusOut", Out},
+		{"aboveLo", Out}, {"aboveHi", Out}, {"starLo", Out}, {"starHi", Out}, {"magOut", Out}, {"radiusOut", Out},
 		{"lo", In}, {"hi", In}, {"mag", In}, {"radius", In}, {"members", In}, {"slot", In}, {"lead", In},
 		{"greatest", Int}, {"hasRadius", Int}, {"hasLead", Int}, {"g1", Real}, {"g2", Real},
 		{"n", Int}, {"units", Int}, {"window", Int},

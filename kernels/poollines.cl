@@ -38,6 +38,7 @@ INLINE void poolUpper(vec *s, vec *t, vec l, vec u, vec c, vec delta) {
 KERNEL void poollines(__global real *aLo, __global real *bLo, __global real *aHi, __global real *bHi,
                       __global real *err, __global real *vLo, __global real *vHi,
                       __global real *aboveLo, __global real *aboveHi,
+                      __global real *starLo, __global real *starHi,
                       __global real *magOut, __global real *radiusOut,
                       const __global real *lo, const __global real *hi, const __global real *mag,
                       const __global real *radius, const __global real *members,
@@ -97,6 +98,8 @@ KERNEL void poollines(__global real *aLo, __global real *bLo, __global real *aHi
     storeUpTo(h, vHi + to, units - u0);
     storeUpTo(goMin(above, h), aboveLo + to, units - u0);
     storeUpTo(h, aboveHi + to, units - u0);
+    storeUpTo(l, starLo + to, units - u0);
+    storeUpTo(u, starHi + to, units - u0);
     storeUpTo(upper(up(m + fabs(b))), magOut + to, units - u0);
     if (hasRadius) {
         storeUpTo(r, radiusOut + to, units - u0);

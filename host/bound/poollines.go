@@ -12,6 +12,7 @@ package bound
 //	        (u_*, u_*), and the difference, whichever is lower at the middle of [l_*, u_*]
 //	V     = [l_*, min(max of all u, up(u_* + Delta))]; with Greatest its lower end is max of all l
 //	Above = [down(s l_* + t), V.Hi]: where the upper line of an activation after the pool has to hold (25)
+//	Star  = [l_*, u_*]: where its lower line has to hold
 //	Err   = what RelaxRows and the GatherSum after it cost, as in Relax
 //	Radius = the greatest Radius of the members; Mag >= |y_*| and >= |s y_* + t|
 //
@@ -22,6 +23,7 @@ type PoolLines struct {
 	Lower, Upper Line     // out [P x U] each
 	Err          Array    // out [P x U]
 	V, Above     Interval // out [P x U] each
+	Star         Interval // out [P x U]
 	MagOut       Array    // out [P x U]
 	RadiusOut    Array    // out [P x U], nil where Radius is
 	Pre          Interval // [P x N]
@@ -43,6 +45,7 @@ func (a PoolLines) Outputs() []Output {
 	return []Output{
 		{"lower.a", a.Lower.A, dims}, {"lower.b", a.Lower.B, dims}, {"upper.a", a.Upper.A, dims}, {"upper.b", a.Upper.B, dims},
 		{"err", a.Err, dims}, {"v.lo", a.V.Lo, dims}, {"v.hi", a.V.Hi, dims}, {"above.lo", a.Above.Lo, dims}, {"above.hi", a.Above.Hi, dims},
+		{"star.lo", a.Star.Lo, dims}, {"star.hi", a.Star.Hi, dims},
 		{"mag", a.MagOut, dims}, {"radius", a.RadiusOut, dims},
 	}
 }

@@ -12,7 +12,8 @@ type poolValues struct {
 	lower, upper Line  // of v, in y_*
 	err          Array
 	v            Interval
-	above        Interval // where the upper line of the activation has to hold
+	star         Interval // of the star: where the lower line of the activation has to hold
+	above        Interval // and where the upper line has to
 	radius       Array
 }
 
@@ -25,7 +26,7 @@ func (p *pass) poolLayer(k int, radius Array) {
 	y := &p.hidden[l.feed[0]]
 	v := poolValues{
 		slot: p.array(n), unit: p.array(n), lower: Line{p.array(n), p.array(n)}, upper: Line{p.array(n), p.array(n)},
-		err: p.array(n), v: h.pre, above: p.interval(n),
+		err: p.array(n), v: h.pre, above: p.interval(n), star: p.interval(n),
 	}
 	p.do(func() error {
 		return p.dev.PoolStar(PoolStar{Slot: v.slot, Unit: v.unit, Pre: y.pre, Members: l.members, P: items, N: l.in, U: l.out, Window: l.window})
@@ -40,7 +41,7 @@ func (p *pass) poolLayer(k int, radius Array) {
 	}
 	p.do(func() error {
 		return p.dev.PoolLines(PoolLines{
-			Lower: v.lower, Upper: v.upper, Err: v.err, V: v.v, Above: v.above, MagOut: h.mag, RadiusOut: v.radius,
+			Lower: v.lower, Upper: v.upper, Err: v.err, V: v.v, Above: v.above, Star: v.star, MagOut: h.mag, RadiusOut: v.radius,
 			Pre: y.pre, Mag: y.mag, Radius: radius, Members: l.members, Slot: v.slot, Lead: lead,
 			Greatest: p.hooks == nil, P: items, N: l.in, U: l.out, Window: l.window, Charge: l.charge(p.dev.Precision()),
 		})

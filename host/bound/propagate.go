@@ -183,7 +183,7 @@ func (p *pass) relax(k int) {
 		Charge: l.charge(p.dev.Precision()),
 	}
 	if l.pool {
-		r.Upper = h.pool.above
+		r.Pre, r.Upper = h.pool.star, h.pool.above
 	}
 	p.do(func() error { return p.dev.Relax(r) })
 }

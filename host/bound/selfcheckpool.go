@@ -49,6 +49,7 @@ func pooled(dev Device) error {
 		}
 		lines.Lower, lines.Upper, lines.Err = s.line(items*units), s.line(items*units), s.out(items*units)
 		lines.V, lines.Above, lines.MagOut = s.interval(items*units), s.interval(items*units), s.out(items*units)
+		lines.Star = s.interval(items * units)
 		if lines.Radius != nil {
 			lines.RadiusOut = s.out(items * units)
 		}
@@ -57,7 +58,7 @@ func pooled(dev Device) error {
 		}
 		for _, kind := range []network.Kind{network.ReLU, network.Tanh} {
 			r := Relax{
-				Lo: s.line(items * units), Hi: s.line(items * units), Err: s.out(items * units), Pre: lines.V, Upper: lines.Above,
+				Lo: s.line(items * units), Hi: s.line(items * units), Err: s.out(items * units), Pre: lines.Star, Upper: lines.Above,
 				Mag: lines.MagOut, N: items * units, Activation: Activation{Kind: kind}, Charge: lines.Charge,
 			}
 			if s.err == nil {

@@ -62,6 +62,11 @@ func (m clbp) judge(ctx context.Context, cells []*cell) error {
 // polish tries, for cells whose bound is known but not good, taus between those that
 // were tried, on either side of the best.
 func (m clbp) polish(ctx context.Context, cells []*cell) error {
+	if !m.e.chain {
+		if err := m.decades(ctx, cells); err != nil {
+			return err
+		}
+	}
 	for factor := math.Sqrt(tauStep); factor > 2; factor = math.Sqrt(factor) {
 		by := map[float64][]*cell{}
 		for _, c := range cells {
@@ -74,6 +79,26 @@ func (m clbp) polish(ctx context.Context, cells []*cell) error {
 				if err := m.judgeAt(ctx, by[tau], t); err != nil {
 					return err
 				}
+			}
+		}
+	}
+	return nil
+}
+
+// decades tries, for cells whose bound is known but not good, the powers of ten on either side of
+// their tau: events are many in networks with convolutions, and steps of tauStep are far apart.
+func (m clbp) decades(ctx context.Context, cells []*cell) error {
+	by := map[float64][]*cell{}
+	for _, c := range cells {
+		if c.fail > enough && c.fail < 1 {
+			by[c.tau] = append(by[c.tau], c)
+		}
+	}
+	for _, tau := range slices.Sorted(maps.Keys(by)) {
+		at := math.Log10(tau)
+		for _, t := range []float64{math.Floor(at), math.Ceil(at)} {
+			if err := m.judgeAt(ctx, by[tau], math.Pow(10, t)); err != nil {
+				return err
 			}
 		}
 	}

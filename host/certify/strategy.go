@@ -165,6 +165,9 @@ func oneHiddenLayer(p *posterior.Posterior) error {
 	if err := p.RequireIndependent(); err != nil {
 		return err
 	}
+	if !p.Network().Chain() {
+		return fmt.Errorf("%v is for networks with one hidden layer, both layers dense: use --method clbp", NeuronSums)
+	}
 	if len(p.Layers) != 2 {
 		return fmt.Errorf("%v is for networks with exactly one hidden layer, this one has %d: use --method clbp", NeuronSums, len(p.Layers)-1)
 	}

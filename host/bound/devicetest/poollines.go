@@ -69,6 +69,7 @@ func (c *poolLinesCase) call(e *env) error {
 	a, n := c.PoolLines, c.P*c.U
 	a.Lower, a.Upper = bound.Line{A: e.out("Lower.A", n), B: e.out("Lower.B", n)}, bound.Line{A: e.out("Upper.A", n), B: e.out("Upper.B", n)}
 	a.Err, a.V, a.Above, a.MagOut = e.out("Err", n), e.outPair("V", n), e.outPair("Above", n), e.out("MagOut", n)
+	a.Star = e.outPair("Star", n)
 	a.Pre, a.Mag, a.Members, a.Slot = e.pair("Pre", c.pre), e.in("Mag", c.mag), e.in("Members", c.members), e.in("Slot", c.slot)
 	if c.radius != nil {
 		a.RadiusOut, a.Radius = e.out("RadiusOut", n), e.in("Radius", c.radius)
@@ -91,6 +92,7 @@ type poolUnit struct {
 	s, t                         float64
 	err, vLo, vHi, aboveLo, mag  float64
 	magIn, radius, greatest, c   float64
+	starLo, starHi               float64
 	lowerA, lowerB, up, radiusIn float64
 }
 
@@ -100,7 +102,7 @@ type poolOther struct{ hi, over float64 }
 func (c *poolLinesCase) check(k *checker, out []output) {
 	for i := range c.P * c.U {
 		u := c.unit(i)
-		for o, to := range []*float64{&u.lowerA, &u.lowerB, &u.s, &u.t, &u.err, &u.vLo, &u.vHi, &u.aboveLo, &u.up, &u.mag, &u.radius} {
+		for o, to := range []*float64{&u.lowerA, &u.lowerB, &u.s, &u.t, &u.err, &u.vLo, &u.vHi, &u.aboveLo, &u.up, &u.mag, &u.starLo, &u.starHi, &u.radius} {
 			if o < len(out) {
 				*to = out[o].v[i]
 			}
@@ -166,6 +168,9 @@ func (c *poolLinesCase) checkUnit(k *checker, u *poolUnit) {
 	}
 	if u.vLo != low {
 		k.failf("V.Lo[%d] is %x, want %x", i, u.vLo, low)
+	}
+	if u.starLo != u.l || u.starHi != u.u {
+		k.failf("Star[%d] is [%x, %x], the star is in [%x, %x]", i, u.starLo, u.starHi, u.l, u.u)
 	}
 	most, delta := max(u.u, u.c), u.delta(c)
 	want := exact(most)

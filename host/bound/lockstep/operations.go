@@ -114,6 +114,7 @@ func (d *Device) PoolStar(a bound.PoolStar) error {
 func (d *Device) PoolLines(a bound.PoolLines) error {
 	return both(d, a, func(a bound.PoolLines, s side) bound.PoolLines {
 		a.Lower, a.Upper, a.Err, a.V, a.Above = s.line(a.Lower), s.line(a.Upper), s.array(a.Err), s.interval(a.V), s.interval(a.Above)
+		a.Star = s.interval(a.Star)
 		a.MagOut, a.RadiusOut, a.Pre, a.Mag, a.Radius = s.array(a.MagOut), s.array(a.RadiusOut), s.interval(a.Pre), s.array(a.Mag), s.array(a.Radius)
 		a.Members, a.Slot, a.Lead = s.array(a.Members), s.array(a.Slot), s.array(a.Lead)
 		return a
