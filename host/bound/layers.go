@@ -142,6 +142,9 @@ func (l *layer) charge(p Precision) Charge {
 	if l.pool {
 		return p.rowsCharge(l.out, sums)
 	}
+	if !l.dense { // biases add up over all positions
+		sums = max(sums, SumRoundings(l.positions, false))
+	}
 	return p.rowsCharge(l.out, roundings(l.channels)+sums)
 }
 

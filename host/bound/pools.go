@@ -162,9 +162,14 @@ func (p *pass) differenceRows(d *difference) *flight {
 	if p.cache.form.shared {
 		return p.sharedDifferences(d)
 	}
+	return p.placedDifferences(d, p.negatedMatrix)
+}
+
+// placedDifferences are such rows by a matrix of layers, negated.
+func (p *pass) placedDifferences(d *difference, negated func(k int) (w, b Interval, perBox int)) *flight {
 	l, items := &p.layers[d.layer], p.job.Batch.Items
-	w, b, perBox := p.negatedMatrix(d.layer)
-	s, c := Interval{Lo: p.array(items * l.in * d.n), Hi: p.array(items * l.in * d.n)}, p.array(items*d.n)
+	w, b, perBox := negated(d.layer)
+	s, c := p.interval(items*l.in*d.n), p.array(items*d.n)
 	p.do(func() error {
 		return p.dev.PlaceRows(PlaceRows{
 			S: s, C: Interval{Lo: c}, W: w, B: b, Taps: l.tap, Unit: d.unit, Other: d.other, P: items, PerBox: perBox,

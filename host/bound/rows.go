@@ -131,21 +131,35 @@ func (p *pass) products(f *flight, l int, a Array) Interval {
 		f.c.Lo = c
 		return s
 	}
-	if lay.weighted {
-		p.addConstants(f, lay, c)
-	}
 	p.release(c)
+	if lay.weighted {
+		p.addBiases(f, lay, a, b, perBox)
+	}
 	return s
 }
 
-// addConstants adds constants of each position of layer l to the rows'.
-func (p *pass) addConstants(f *flight, l *layer, c Array) {
+// addBiases adds to the constants of rows a over the pre-activations of layer l what its biases
+// do. Each is one number wherever it is used: coefficients add up first.
+func (p *pass) addBiases(f *flight, l *layer, a Array, b Interval, perBox int) {
+	items, r := p.job.Batch.Items, f.rows()
+	sums := p.array(items * l.channels * r)
 	p.do(func() error {
 		return p.dev.GatherSum(GatherSum{
-			Out: f.c.Lo, In: c, Start: l.atPlaces.start, Entry: l.atPlaces.entry, Add: true, Down: true,
-			P: p.job.Batch.Items, N: l.positions, J: 1, E: l.atPlaces.entries, R: f.rows(),
+			Out: sums, In: a, Start: l.atPlaces.start, Entry: l.atPlaces.entry,
+			P: items, N: l.positions, J: 1, E: l.atPlaces.entries, R: l.channels * r,
 		})
 	})
+	// A matrix for no input in particular; S is not used.
+	boxes := (items + perBox - 1) / perBox
+	none, s, c := p.filled(0, boxes*l.channels), p.array(items*r), p.array(items*r)
+	p.do(func() error {
+		return p.dev.BackSubstitute(BackSubstitute{
+			S: Interval{Lo: s}, C: c, A: sums, CIn: f.c.Lo, W: Interval{none, none}, B: b,
+			PerBox: perBox, P: items, R: r, In: 1, Out: l.channels,
+		})
+	})
+	p.release(sums, s, f.c.Lo)
+	f.c.Lo = c
 }
 
 // spread adds coefficients of what lies under the taps of layer l to those of what feeds it.

@@ -85,20 +85,32 @@ func (m clbp) polish(ctx context.Context, cells []*cell) error {
 	return nil
 }
 
+// decadeRounds is how often decades goes on from where it gained.
+const decadeRounds = 3
+
 // decades tries, for cells whose bound is known but not good, the powers of ten on either side of
-// their tau: events are many in networks with convolutions, and steps of tauStep are far apart.
+// their tau, and goes on as long as that helps: events are many in networks with convolutions, and
+// steps of tauStep are far apart.
 func (m clbp) decades(ctx context.Context, cells []*cell) error {
-	by := map[float64][]*cell{}
-	for _, c := range cells {
-		if c.fail > enough && c.fail < 1 {
-			by[c.tau] = append(by[c.tau], c)
+	for range decadeRounds {
+		by := map[float64][]*cell{}
+		for _, c := range cells {
+			if c.fail > enough && c.fail < 1 {
+				by[c.tau] = append(by[c.tau], c)
+			}
 		}
-	}
-	for _, tau := range slices.Sorted(maps.Keys(by)) {
-		at := math.Log10(tau)
-		for _, t := range []float64{math.Floor(at), math.Ceil(at)} {
-			if err := m.judgeAt(ctx, by[tau], math.Pow(10, t)); err != nil {
-				return err
+		cells = nil
+		for _, tau := range slices.Sorted(maps.Keys(by)) {
+			at := math.Log10(tau)
+			for _, t := range []float64{math.Ceil(at - 1), math.Floor(at + 1)} {
+				if err := m.judgeAt(ctx, by[tau], min(math.Pow(10, t), mostTau)); err != nil {
+					return err
+				}
+			}
+			for _, c := range by[tau] {
+				if c.tau != tau {
+					cells = append(cells, c)
+				}
 			}
 		}
 	}
