@@ -48,7 +48,7 @@ var mutants = []struct{ what, file, old, new string }{
 	{"logarithm without its first term", "convex", "n < ATANH_TERMS", "n < ATANH_TERMS - 1"},
 	{"ELU's other slope", "convex", "alphaHi * (below - err)", "alphaLo * (below - err)"},
 	{"chord over the left end", "convex", "mostNaN(up(left - down(s * l)), up(right - down(s * u)))", "up(left - down(s * l))"},
-	{"tangent without its error", "convex", "- lost;", ";"},
+	{"tangent without its error", "convex", "down(down(at.lo - up(s * touch)) - lost)", "down(at.lo - up(s * touch))"},
 	{"upper line where the lower one holds", "relax", "upL = VLOAD(upLo + i)", "upL = VLOAD(lo + i)"},
 	{"another star", "poolstar", "larger = middle > greatest", "larger = middle >= greatest"},
 	{"stars of another item", "poolstar", "memberPlace(at, members, first, s, p * n);", "memberPlace(at, members, first, s, 0);"},
