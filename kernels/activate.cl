@@ -34,6 +34,9 @@ KERNEL void activate(__global real *zLo, __global real *zHi, const __global real
         } else if (kind == KIND_SIGMOID) {
             l = sigmoidLo(sigmoidApprox(l));
             h = sigmoidHi(sigmoidApprox(h));
+        } else if (kind == KIND_SOFTPLUS || kind == KIND_ELU) {
+            l = convexValue(l, kind == KIND_ELU, slopeLo, slopeHi).lo;
+            h = convexValue(h, kind == KIND_ELU, slopeLo, slopeHi).hi;
         } else if (kind != KIND_IDENTITY) {
             l = VEC(-INFINITE);
             h = VEC(INFINITE);
