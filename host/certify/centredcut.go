@@ -47,7 +47,7 @@ func middleOf(b property.Box) []float64 {
 }
 
 // sensitivity is what the weights of a piece do to the least margin at one x, to
-// first order: |dm/dW_ij| times the width of its interval.
+// first order: |dm/dw| times the width of its interval.
 type sensitivity struct {
 	margin, total, most float64
 	array, weight       int
@@ -69,21 +69,10 @@ func sensitivityApprox(post *posterior.Posterior, t *property.Task, box *bound.E
 	row, m.margin = rowGradient(&t.S, pass.Forward(x))
 	pass.BackBy(row, slopeApprox)
 	for k := len(post.Layers) - 1; k >= 0; k-- {
-		l, delta := &post.Layers[k], pass.Gradient(k)
-		linear, weighted := l.Map.(network.Linear)
-		if !weighted {
-			continue
-		}
+		l := &post.Layers[k]
 		weight, bias := interval(box, 2*k), interval(box, 2*k+1)
 		dw, db := make([]float64, l.Weights()), make([]float64, l.Biases())
-		for j, z := range pass.Z[k] {
-			for i, w := range linear.From(j) {
-				dw[w] += delta[i] * z
-			}
-		}
-		for i, d := range delta {
-			db[linear.BiasOf(i)] += d
-		}
+		pass.AddParameterGradient(k, dw, db)
 		for w, d := range dw {
 			m.add(math.Abs(d)*weight(w), 2*k, w, l.Weight.SdLo[w])
 		}

@@ -1,6 +1,7 @@
 package certify
 
 import (
+	"fmt"
 	"math"
 
 	"psafe/host/network"
@@ -55,7 +56,10 @@ func derive(post *posterior.Posterior, r *Result) *Derived {
 //
 //	|zeta_i|_2^2 <= (sum_j |M_ij| q_j + |mu_i|)^2 + sum_j sd_ij^2 q_j^2 + sd_b,i^2
 //
-// and network.Activation.SizeUp takes the norm through the activation.
+// and network.Activation.SizeUp takes the norm through the activation. In a convolution the
+// weights that meet in one output are different ones, as in a dense layer, and independent of
+// what they meet. Without weights, |sum_j c_j z_j|_2 <= sum_j c_j q_j by Minkowski, and of a
+// max pool |max_j z_j|_2^2 <= E sum_j z_j^2 <= sum_j q_j^2.
 func normsUp(post *posterior.Posterior, t []property.Box) []float64 {
 	q := make([]float64, post.Inputs())
 	for _, b := range t {
@@ -63,29 +67,23 @@ func normsUp(post *posterior.Posterior, t []property.Box) []float64 {
 			q[j] = max(q[j], math.Abs(b.Lo[j]), math.Abs(b.Hi[j]))
 		}
 	}
-	out := make([][]float64, len(post.Layers))
-	net := post.Network()
+	net, out := post.Network(), make([][]float64, len(post.Layers))
 	for k := range post.Layers {
-		var in []float64
-		for _, s := range net.Feed(k) {
-			if s < 0 {
-				in = append(in, q...)
-			} else {
-				in = append(in, out[s]...)
-			}
+		l := &post.Layers[k]
+		out[k] = layerNormsUp(l, network.Join(net, k, q, out))
+		for i, n := range out[k] {
+			out[k][i] = l.Activation.SizeUp(n)
 		}
-		out[k] = layerNormsUp(&post.Layers[k], in)
 	}
 	return out[len(out)-1]
 }
 
-// layerNormsUp takes norms through a layer. The norm of a maximum is at most that of the root of the
-// sum of the squares.
+// layerNormsUp bounds the L2 norms of the pre-activations of a layer by those of its inputs.
 func layerNormsUp(l *posterior.Layer, q []float64) []float64 {
-	next := make([]float64, l.Outputs())
+	norm := make([]float64, l.Outputs())
 	switch m := l.Map.(type) {
 	case network.Linear:
-		for i := range next {
+		for i := range norm {
 			b := m.BiasOf(i)
 			mean, variance := math.Abs(l.Bias.Mean[b]), above1(l.Bias.SdHi[b]*l.Bias.SdHi[b])
 			for j, w := range m.Into(i) {
@@ -94,33 +92,27 @@ func layerNormsUp(l *posterior.Layer, q []float64) []float64 {
 				s := above1(l.Weight.SdHi[w] * x)
 				variance = above1(variance + above1(s*s))
 			}
-			next[i] = above1(math.Sqrt(above1(above1(mean*mean) + variance)))
+			norm[i] = above1(math.Sqrt(above1(above1(mean*mean) + variance)))
 		}
 	case network.Fixed:
-		low := m.Lowered()
-		for i := range next {
-			for t, c := range low.CoefficientHi {
-				if j := low.Input(i, t); j >= 0 {
-					next[i] = above1(next[i] + above1(c*q[j]))
-				}
+		into := network.Unweighted(m)
+		for i := range norm {
+			for j, c := range into(i) {
+				norm[i] = above1(norm[i] + above1(c*q[j]))
 			}
 		}
 	case network.MaxPool:
-		members := m.Members()
-		window := len(members) / len(next)
-		for i := range next {
-			for _, j := range members[i*window : (i+1)*window] {
-				if j >= 0 {
-					next[i] = above1(next[i] + above1(q[j]*q[j]))
-				}
+		into := network.Unweighted(m)
+		for i := range norm {
+			for j := range into(i) {
+				norm[i] = above1(norm[i] + above1(q[j]*q[j]))
 			}
-			next[i] = above1(math.Sqrt(next[i]))
+			norm[i] = above1(math.Sqrt(norm[i]))
 		}
+	default:
+		panic(fmt.Sprintf("certify: norms of a %T", m))
 	}
-	for i, n := range next {
-		next[i] = l.Activation.SizeUp(n)
-	}
-	return next
+	return norm
 }
 
 // above1 is the next float64 above x: above every real number that x was rounded from.
