@@ -46,7 +46,7 @@ import sys
 
 import numpy as np
 
-CONVOLUTION = "%s: %s is a convolution, and psafe has dense layers only: nothing was written"
+CONVOLUTION = "%s: %s is a convolution, and this file writes dense layers only: save the tensors, and use psafe import --map"
 ACTIVATIONS = {"relu": lambda z, _: np.maximum(z, 0), "tanh": lambda z, _: np.tanh(z),
                "sigmoid": lambda z, _: 0.5 * (1 + np.tanh(0.5 * z)), "identity": lambda z, _: z,
                "leaky_relu": lambda z, slope: np.where(z > 0, z, slope * z),

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"psafe/host/bound"
+	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
 )
