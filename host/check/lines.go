@@ -133,7 +133,7 @@ func (p *pass) hiddenLayer(k int) {
 	}
 	for i := range l.out {
 		h.z.lo[i], h.z.hi[i] = valueDown(l.act, h.pre.lo[i]), valueUp(l.act, h.pre.hi[i])
-		if p.lines {
+		if p.lines || p.graph.linear[k] {
 			lower, upper := relax(l.act, h.pre.lo[i], h.pre.hi[i], &p.by)
 			h.lower, h.upper = append(h.lower, lower), append(h.upper, upper)
 		}

@@ -156,13 +156,13 @@ func (l *layer) unit(i int, sign float64) (s span, c sum) {
 	return s, c
 }
 
-// needed says which layers have to be bounded: those with an activation, max pools, and what
-// feeds max pools or weights that are not all numbers (wide). What is linear and only feeds
+// needed says which layers have to be bounded: those with an activation, max pools, the
+// last one, and what feeds max pools or weights that are not all numbers (wide). What is linear and only feeds
 // sums of such is bounded at their end. Of chains of dense layers all are.
 func (g *graph) needed(layers []layer, wide []bool) []bool {
 	needed := make([]bool, len(layers))
 	for k := range layers {
-		needed[k] = needed[k] || g.chain || !g.linear[k]
+		needed[k] = needed[k] || g.chain || !g.linear[k] || k == len(layers)-1
 		if layers[k].windows != nil || wide[k] {
 			for _, s := range g.from[k] {
 				if s >= 0 {
