@@ -136,20 +136,24 @@ func (l *layer) each(i int, f func(j int, size float64)) {
 }
 
 // reachOf is how far the outputs of layer k reach. Where it is linear in noise and not needed no
-// event is paid for its radius, which is that of its interval.
+// event is paid for its radius, which is the width of its interval; and where only max pools take
+// it, the interval says nothing of the radius, since not all of its lower ends are paid for.
 func (p *cellPass) reachOf(k int, h *hidden, vary []noise) reach {
 	l := &p.layers[k]
 	r, radius := newReach(l.out), p.quantile(p.tau*radiusShare, 1)
 	for i := range l.out {
 		lo, hi := h.z.lo[i], h.z.hi[i]
-		most := 0.0
+		by := 0.0
 		if !p.point {
-			most = sumUp(hi, -lo)
+			by = sumUp(hi, -lo)
+			if p.graph.pooled[k] && p.levels.open[k] {
+				by = inf
+			}
 			if !p.levels.open[k] || p.levels.needed[k] {
-				most = min(up(l.act.Lipschitz()*vary[i].byUp(radius)), most)
+				by = min(up(l.act.Lipschitz()*vary[i].byUp(radius)), by)
 			}
 		}
-		r.set(i, most, abs(lo, hi))
+		r.set(i, by, abs(lo, hi))
 	}
 	return r
 }

@@ -107,44 +107,47 @@ const (
 )
 
 // draw adds one network, evaluated at points of the cell, the first being the centre, and says
-// whether any event failed.
+// whether any event failed. Those of a layer are about networks for which none failed below, and
+// radii about those whose bounds hold.
 func (c *tally) draw(pre [][][]float64) (any bool) {
-	bad := map[[3]int]bool{}
+	const slack = 1e-9
 	for k := range c.p.hidden {
-		h := &c.p.hidden[k]
-		if h.pool == nil && !c.p.levels.open[k] {
-			continue
-		}
-		slack := 1e-9
-		for _, at := range pre {
-			for i, v := range at[k] {
-				switch {
-				case !c.p.graph.used[k][i]:
-				case h.pool != nil:
-					star := at[c.p.graph.from[k][0]][h.pool.star[i]]
-					if v > h.pool.slope[i]*star+h.pool.above[i]+slack {
-						bad[[3]int{k, pairEvent, i}] = true
-					}
-				default:
-					if v > h.pre.hi[i]+slack {
-						bad[[3]int{k, upperEvent, i}] = true
-					}
-					counted := !c.p.graph.pooled[k] || c.p.isStar(k, int32(i))
-					if counted && v < h.pre.lo[i]-slack {
-						bad[[3]int{k, lowerEvent, i}] = true
-					}
-					act := c.p.layers[k].act
-					if c.p.levels.needed[k] && math.Abs(act.Approx(v)-act.Approx(pre[0][k][i])) > c.p.reach[k].radius[i]+slack {
-						bad[[3]int{k, radiusEvent, i}] = true
-					}
-				}
+		h, act := &c.p.hidden[k], c.p.layers[k].act
+		bad := map[[3]int]bool{}
+		check := func(i, event int, fails bool) {
+			if fails {
+				bad[[3]int{k, event, i}] = true
 			}
 		}
+		for i := range h.pre.lo {
+			if !c.p.graph.used[k][i] || h.pool == nil && !c.p.levels.open[k] {
+				continue
+			}
+			for _, at := range pre {
+				v := at[k][i]
+				if h.pool != nil {
+					star := at[c.p.graph.from[k][0]][h.pool.star[i]]
+					check(i, pairEvent, v > h.pool.slope[i]*star+h.pool.above[i]+slack)
+					continue
+				}
+				check(i, upperEvent, v > h.pre.hi[i]+slack)
+				check(i, lowerEvent, v < h.pre.lo[i]-slack && (!c.p.graph.pooled[k] || c.p.isStar(k, int32(i))))
+			}
+			if len(bad) > 0 || !c.p.levels.needed[k] {
+				continue
+			}
+			for _, at := range pre {
+				check(i, radiusEvent, math.Abs(act.Approx(at[k][i])-act.Approx(pre[0][k][i])) > c.p.reach[k].radius[i]+slack)
+			}
+		}
+		for e := range bad {
+			c.failed[e]++
+		}
+		if len(bad) > 0 {
+			return true
+		}
 	}
-	for e := range bad {
-		c.failed[e]++
-	}
-	return len(bad) > 0
+	return false
 }
 
 func (p *cellPass) isStar(k int, i int32) bool {
