@@ -163,12 +163,16 @@ func (p *cellPass) reachOf(k int, h *hidden, vary []noise) reach {
 func (p *cellPass) maxima(k int) (hidden, []noise) {
 	l, below := &p.layers[k], p.graph.from[k][0]
 	noise := p.levels.open[below]
-	h := l.stars(p.hidden[below].z, false, &p.by, func(v int, star int32) float64 {
-		if noise {
-			p.events += float64(len(l.windows[v]) - 1)
+	var d differ
+	if p.layers[below].windows == nil { // of the units of a pool no differences are known
+		d = func(v int, star int32) float64 {
+			if noise {
+				p.events += float64(len(l.windows[v]) - 1)
+			}
+			return p.difference(below, star, l.windows[v])
 		}
-		return p.difference(below, star, l.windows[v])
-	})
+	}
+	h := l.stars(p.hidden[below].z, false, &p.by, d)
 	if p.starred[below] == nil {
 		p.starred[below] = map[int32]bool{}
 	}

@@ -3,6 +3,8 @@ package check
 import (
 	"fmt"
 	"slices"
+
+	net "psafe/host/network"
 )
 
 // graph is what feeds what in a network.
@@ -41,13 +43,12 @@ func graphOf(layers []layer) (*graph, error) {
 			return nil, fmt.Errorf("layer %d takes %d numbers, what feeds it are %d", k, l.in, inputs)
 		}
 		g.chain = g.chain && l.at == nil && l.windows == nil
-		below, kinked := l.act.Kinked()
-		g.from, g.linear = append(g.from, from), append(g.linear, kinked && below == 1 && l.windows == nil)
+		g.from, g.linear = append(g.from, from), append(g.linear, isIdentity(l.act) && l.windows == nil)
 		g.used, g.pooled = append(g.used, make([]bool, l.out)), append(g.pooled, k < len(layers)-1)
 	}
 	for k := range layers {
 		if layers[k].windows != nil {
-			if s := g.from[k]; len(s) != 1 || s[0] < 0 || !g.linear[s[0]] {
+			if s := g.from[k]; len(s) != 1 || s[0] < 0 || !isIdentity(layers[s[0]].act) {
 				return nil, fmt.Errorf("layer %d is a max pool of layers %v: it must be of one whose activation is the identity", k, s)
 			}
 		}
@@ -98,4 +99,9 @@ func sizeOf(layers []layer, s int) int {
 		return layers[0].in
 	}
 	return layers[s].out
+}
+
+func isIdentity(a net.Activation) bool {
+	below, kinked := a.Kinked()
+	return kinked && below == 1
 }

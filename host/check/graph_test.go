@@ -133,6 +133,10 @@ var sketches = map[string]func(s *sketch, in int, act net.Activation){
 		b := s.pool(a, 2, 1, 0, act)
 		s.dense(s.join(net.Activation{}, b, s.pool(a, 2, 1, 0, net.Activation{Kind: net.ReLU})), 2, net.Activation{}, s.sd)
 	},
+	"pool of a pool": func(s *sketch, in int, act net.Activation) {
+		a := s.pool(s.conv(in, 2, 1, 1, 2, 1, net.Activation{}, s.sd), 2, 1, 0, net.Activation{})
+		s.dense(s.pool(a, 2, 1, 0, act), 2, net.Activation{}, s.sd)
+	},
 	"certain below": func(s *sketch, in int, act net.Activation) {
 		a := s.pool(s.conv(in, 2, 1, 0, 2, 1, net.Activation{}, 0), 2, 1, 0, act)
 		s.dense(s.dense(a, 3, act, 0), 2, net.Activation{}, s.sd)

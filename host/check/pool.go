@@ -115,7 +115,7 @@ func (p *pool) substitute(a []float64, n int, c *sum) span {
 func (p *pass) pooled(k int) hidden {
 	below := p.graph.from[k][0]
 	var d differ
-	if p.lines {
+	if p.lines && p.layers[below].windows == nil { // of the units of a pool no differences are known
 		d = func(v int, star int32) float64 { return p.difference(below, star, p.layers[k].windows[v]) }
 	}
 	return p.layers[k].stars(p.hidden[below].z, true, &p.by, d)
