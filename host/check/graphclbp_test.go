@@ -496,3 +496,90 @@ func TestGraphFreed(t *testing.T) {
 		t.Error("no weight is free")
 	}
 }
+
+// TestReachOfMaxima: a maximum varies as the members may at most, of which no interval tells whose
+// lower end is not paid for.
+func TestReachOfMaxima(t *testing.T) {
+	image := net.Image{Height: 1, Width: 2, Channels: 1}
+	conv := net.Conv{In: image, Window: windowOf(1, 1, 0), Filters: 1, Groups: 1}
+	none := weightsOf(0, 0, 0)
+	pool := net.MaxPool{In: image, Window: net.Window{Size: [2]int{1, 2}, Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}}}
+	post := ofLayers(
+		posterior.Layer{Layer: net.Layer{Map: conv}, Weight: weightsOf(1, 1.0/1024, 1), Bias: weightsOf(0, 0, 1)},
+		posterior.Layer{Layer: net.Layer{Map: pool}, Weight: none, Bias: none},
+		posterior.Layer{Layer: net.DenseLayer(1, 1, net.Activation{}), Weight: weightsOf(1, 1, 1), Bias: weightsOf(0, 0, 1)})
+	n, err := newNoisy(post)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := n.newCellPass(property.Box{Lo: []float64{-1, -1}, Hi: []float64{-1, 1}}, 1e-3, 0)
+	if y, v := p.reach[0].radius, p.reach[1].radius[0]; y[0] > 1e-100 || !(y[1] > 1) || v < y[1] || v > y[1]*(1+1e-12) {
+		t.Errorf("radii %v of the members, %v of the maximum", y, v)
+	}
+	// A radius that is larger than the interval: weights that deviate much, in a cell that hardly
+	// moves them.
+	post.Layers[0].Weight = weightsOf(1, 1000, 1)
+	if n, err = newNoisy(post); err != nil {
+		t.Fatal(err)
+	}
+	p = n.newCellPass(property.Box{Lo: []float64{-1, -0x1p-40}, Hi: []float64{-1, 0x1p-40}}, 0.9, 0)
+	if by := p.vary[0][1].byUp(p.quantile(p.tau*radiusShare, 1)); p.reach[0].radius[1] != up(by) {
+		t.Errorf("radius %v of a member, want %v", p.reach[0].radius[1], by)
+	}
+}
+
+// TestQuiet: layers without noise below are bounded by lines for nothing; one without noise of its
+// own above noise is bounded by what was paid for alone.
+func TestQuiet(t *testing.T) {
+	rng := rand.New(rand.NewPCG(15, 6))
+	n, err := newNoisy(sketched(rng, "certain below", activations[1], 1.0/16))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := n.newCellPass(ballOf(rng, 16, 0.25), 1e-3, 0)
+	if p.events != 0 {
+		t.Errorf("%v events without noise", p.events)
+	}
+	if got := len(p.ways(3)); got != 1 { // the dense layer above copy, convolution and pool
+		t.Errorf("%d ways, want one", got)
+	}
+	// A certain dense layer above a noisy one with an activation.
+	image := net.Image{Height: 1, Width: 1, Channels: 1}
+	conv := net.Conv{In: image, Window: windowOf(1, 1, 0), Filters: 1, Groups: 1}
+	relu := net.Activation{Kind: net.ReLU}
+	certain := func(act net.Activation) posterior.Layer {
+		return posterior.Layer{Layer: net.DenseLayer(1, 1, act), Weight: weightsOf(1, 0, 1), Bias: weightsOf(0, 0, 1)}
+	}
+	if n, err = newNoisy(ofLayers(
+		posterior.Layer{Layer: net.Layer{Map: conv, Activation: relu}, Weight: weightsOf(1, 1, 1), Bias: weightsOf(0, 0, 1)}, certain(relu), certain(net.Activation{}))); err != nil {
+		t.Fatal(err)
+	}
+	p = n.newCellPass(property.Box{Lo: []float64{1}, Hi: []float64{1}}, 1e-3, 0)
+	if p.events != 2 || len(p.ways(1)) != 0 {
+		t.Errorf("%v events, %d ways of a layer that has none of its own", p.events, len(p.ways(1)))
+	}
+}
+
+// TestSigns: of sums with a negative coefficient nothing is said.
+func TestSigns(t *testing.T) {
+	image := net.Image{Height: 1, Width: 2, Channels: 1}
+	pool := net.MaxPool{In: image, Window: net.Window{Size: [2]int{1, 2}, Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}}}
+	zero, positive, unknown := sign{true, true}, sign{false, true}, sign{}
+	for _, c := range []struct {
+		m    net.Map
+		in   []sign
+		want sign
+	}{
+		{net.Add{N: 1, Terms: 2}, []sign{zero, zero}, zero},
+		{net.Add{N: 1, Terms: 2}, []sign{zero, positive}, positive},
+		{net.Add{N: 1, Terms: 2}, []sign{unknown, positive}, unknown},
+		{pool, []sign{unknown, positive}, positive},
+		{pool, []sign{zero, zero}, zero},
+		{pool, []sign{unknown, unknown}, unknown},
+		{odd{net.Conv{In: image, Window: windowOf(1, 1, 0), Filters: 1, Groups: 1}}, []sign{zero, zero}, unknown},
+	} {
+		if got := signsOf(c.m, c.in); got[0] != c.want {
+			t.Errorf("%v of %v: %v, want %v", c.m, c.in, got[0], c.want)
+		}
+	}
+}
