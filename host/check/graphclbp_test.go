@@ -583,3 +583,72 @@ func TestSigns(t *testing.T) {
 		}
 	}
 }
+
+// TestStars: for all values of the members in their intervals, no two of which differ by more than
+// is said, the lines are below and above the activation of the maximum, exactly.
+func TestStars(t *testing.T) {
+	rng := rand.New(rand.NewPCG(15, 7))
+	l := layer{in: 3, out: 1, windows: [][]int32{{0, 1, 2}}}
+	for n := range testscale.Cases(t, 5000) {
+		l.act = activations[rng.IntN(3)]
+		y := newSpan(3)
+		for j := range y.lo {
+			y.lo[j] = math.Round(rng.NormFloat64()*16) / 3
+			y.hi[j] = y.lo[j] + math.Abs(math.Round(rng.NormFloat64()*16)/7)
+		}
+		delta, by := math.Abs(rng.NormFloat64()), choice{try: uint64(n % 2)}
+		var d differ
+		if n%3 > 0 {
+			d = func(int, int32) float64 { return delta }
+		}
+		greatest := n%4 == 0
+		h := l.stars(y, greatest, &by, d)
+		star := h.pool.star[0]
+		if bottom := slices.Max(y.lo); greatest && h.pre.lo[0] != bottom || !greatest && h.pre.lo[0] != y.lo[star] {
+			t.Fatalf("case %d: the maximum is from %v on, of members in %v", n, h.pre.lo[0], y)
+		}
+		for range 20 {
+			v := drawnIn(rng, y.lo, y.hi)
+			at := v[star]
+			most := new(big.Rat).Add(at, exactly(delta))
+			top := at
+			for j := range v {
+				if d != nil && v[j].Cmp(most) > 0 && exactly(y.lo[j]).Cmp(most) <= 0 {
+					v[j] = most // as far as it may be
+				}
+				if v[j].Cmp(top) > 0 {
+					top = v[j]
+				}
+			}
+			if d != nil && top.Cmp(most) > 0 {
+				continue
+			}
+			line := func(a, b float64, x *big.Rat) *big.Rat {
+				r := new(big.Rat).Mul(exactly(a), x)
+				return r.Add(r, exactly(b))
+			}
+			upper := line(h.pool.slope[0], h.pool.above[0], at)
+			value := valueOf(l.act, top)
+			if top.Cmp(exactly(h.pre.hi[0])) > 0 || upper.Cmp(top) < 0 || line(h.upper[0].a, h.upper[0].b, upper).Cmp(value) < 0 || line(h.lower[0].a, h.lower[0].b, at).Cmp(value) > 0 {
+				t.Fatalf("case %d: maximum %v, star %v of %v: %+v", n, top.FloatString(20), at.FloatString(20), y, h)
+			}
+		}
+	}
+}
+
+// TestUsed: what any layer takes is used.
+func TestUsed(t *testing.T) {
+	one := []float64{1}
+	take := func(j int32) layer {
+		return layer{in: 2, out: 1, fixed: true, w: span{one, one}, sources: []int{0}, at: &places{positions: 1, taps: 1, channels: 1, tap: []int32{j}, kernels: [][]int32{{0}}}}
+	}
+	second := take(1)
+	g, err := graphOf([]layer{{in: 1, out: 2}, take(0), second, {in: 2, out: 1, sources: []int{1, 2}}})
+	if err != nil || !slices.Equal(g.used[0], []bool{true, true}) {
+		t.Errorf("used are %v, %v", g, err)
+	}
+	g, err = graphOf([]layer{{in: 1, out: 2}, take(0), {in: 1, out: 1}})
+	if err != nil || !slices.Equal(g.used[0], []bool{true, false}) {
+		t.Errorf("used are %v, %v", g, err)
+	}
+}
