@@ -10,6 +10,7 @@ func (d *Device[T]) Relax(a bound.Relax) error {
 	aHi, bHi := d.data(a.Hi.A, a.N, "Relax.Hi.A"), d.data(a.Hi.B, a.N, "Relax.Hi.B")
 	err := d.data(a.Err, a.N, "Relax.Err")
 	lo, hi := d.interval(a.Pre, a.N, "Relax.Pre")
+	upLo, upHi := d.optional(a.Upper.Lo, a.N, "Relax.Upper.Lo"), d.optional(a.Upper.Hi, a.N, "Relax.Upper.Hi")
 	mag := d.data(a.Mag, a.N, "Relax.Mag")
 	slopeLo, slopeHi := T(a.SlopeLo), T(a.SlopeHi)
 	g1, g2 := T(a.Charge.G1), T(a.Charge.G2)
@@ -17,6 +18,9 @@ func (d *Device[T]) Relax(a bound.Relax) error {
 	d.parallel(a.N, 256, func(from, to int) {
 		for i := from; i < to; i++ {
 			aLo[i], bLo[i], aHi[i], bHi[i] = relax(d, lo[i], hi[i], slopeLo, slopeHi)
+			if upLo != nil {
+				_, _, aHi[i], bHi[i] = relax(d, upLo[i], upHi[i], slopeLo, slopeHi)
+			}
 			b := max(abs(bLo[i]), abs(bHi[i]))
 			s := max(abs(aLo[i]), abs(aHi[i]))
 			err[i] = d.up(d.up(T(g1*b)) + d.up(T(g2*d.up(T(s*mag[i])))))

@@ -203,5 +203,5 @@ func up(a, b int) int { return (a + b - 1) / b }
 // moved counts the bytes of n numbers.
 func (d *Device) moved(n int) int64 { return int64(n) * int64(d.precision.Bytes()) }
 
-// runs is the number of tasks of an elementwise kernel.
+// runs is the number of tasks of an elementwise kernel of n numbers.
 func (d *Device) runs(n int) int { return up(n, d.shape.Lanes*d.shape.Run) }

@@ -25,6 +25,9 @@ var order = []string{
 	"round", "sigmoid",
 	"drawbox", "mergerows", "affine", "activate", "relax", "relaxrows", "backsubstitute", "concretize", "intersect",
 	"squarerows", "noiserows", "widen", "vary",
+	"poolstar", "poollines",
+	"gather", "gathersum", "placerows",
+	"pairnoise", "sharedvar", "sharebox", "sharerows",
 	"tiles", "affinetiles", "backtiles",
 	"digest", "selftest", "benchcopy", "benchfma",
 }
@@ -196,6 +199,12 @@ const (
 
 // MergeInputs is how many inputs a task of mergerows owns, MJ.
 const MergeInputs = 4
+
+// SharePositions and ShareTaps are how many positions and taps a task of sharerows owns, SP and SK.
+const (
+	SharePositions = 2
+	ShareTaps      = 4
+)
 
 // DrawRun is how many weights a task of drawbox owns: 4 DW DT.
 func DrawRun(lanes int) int {

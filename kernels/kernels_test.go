@@ -143,7 +143,7 @@ func TestTiles(t *testing.T) {
 			{"affine", "TO_SHARED", shared.To}, {"affine", "TI_SHARED", shared.Ti}, {"affine", "TO_WIDE", AffineWide(lanes).To},
 			{"backsubstitute", "TR", back.Tr}, {"backsubstitute", "TJ", back.Tj}, {"mergerows", "MJ", MergeInputs},
 			{"round", "RECEIPTS", Receipts}, {"digest", "DIGESTS", Digests}, {"round", "BLOCK", 32}, {"tiles", "GROUP", Group}, {"tiles", "SIDE", Side},
-			{"benchfma", "FMA_CHAINS", FMAChains},
+			{"benchfma", "FMA_CHAINS", FMAChains}, {"sharerows", "SP", SharePositions}, {"sharerows", "SK", ShareTaps},
 		} {
 			if got := define(c.file, c.name, branch); got != fmt.Sprint(c.want) {
 				t.Errorf("lanes %d: %s.cl has %s = %s, Go has %d", lanes, c.file, c.name, got, c.want)

@@ -75,7 +75,8 @@ var All = []Kernel{
 		{"zLo", Out}, {"zHi", Out}, {"lo", In}, {"hi", In}, {"kind", Int}, {"slopeLo", Real}, {"slopeHi", Real}, {"n", Int},
 	}},
 	{"relax", "relax", []Arg{
-		{"aLo", Out}, {"bLo", Out}, {"aHi", Out}, {"bHi", Out}, {"err", Out}, {"lo", In}, {"hi", In}, {"mag", In},
+		{"aLo", Out}, {"bLo", Out}, {"aHi", Out}, {"bHi", Out}, {"err", Out}, {"lo", In}, {"hi", In},
+		{"upLo", In}, {"upHi", In}, {"mag", In},
 		{"kind", Int}, {"slopeLo", Real}, {"slopeHi", Real}, {"g1", Real}, {"g2", Real}, {"n", Int},
 	}},
 	{"relaxrows", "relaxrows", []Arg{
@@ -104,6 +105,46 @@ var All = []Kernel{
 	{"vary", "vary", []Arg{
 		{"radius", Out}, {"radiusSq", Out}, {"maxSq", Out}, {"zLo", In}, {"zHi", In}, {"mean", In}, {"var", In},
 		{"quantile", Real}, {"lipschitz", Real}, {"n", Int},
+	}},
+	{"poolstar", "poolstar", []Arg{
+		{"slot", Out}, {"unit", Out}, {"lo", In}, {"hi", In}, {"members", In}, {"n", Int}, {"units", Int}, {"window", Int},
+	}},
+	{"poollines", "poollines", []Arg{
+		{"aLo", Out}, {"bLo", Out}, {"aHi", Out}, {"bHi", Out}, {"err", Out}, {"vLo", Out}, {"vHi", Out},
+		{"aboveLo", Out}, {"aboveHi", Out}, {"starLo", Out}, {"starHi", Out}, {"magOut", Out}, {"radiusOut", Out},
+		{"lo", In}, {"hi", In}, {"mag", In}, {"radius", In}, {"members", In}, {"slot", In}, {"lead", In},
+		{"greatest", Int}, {"hasRadius", Int}, {"hasLead", Int}, {"g1", Real}, {"g2", Real},
+		{"n", Int}, {"units", Int}, {"window", Int},
+	}},
+	{"gather", "gather", []Arg{
+		{"out", Out}, {"in", In}, {"index", In}, {"n", Int}, {"first", Int}, {"total", Int}, {"rows", Int}, {"numbers", Int},
+	}},
+	{"gathersum", "gathersum", []Arg{
+		{"out", Out}, {"in", In}, {"start", In}, {"entry", In}, {"slot", In}, {"selected", In},
+		{"hasSelect", Int}, {"hasOld", Int}, {"downward", Int}, {"n", Int}, {"places", Int}, {"rows", Int}, {"numbers", Int},
+	}},
+	{"placerows", "placerows", []Arg{
+		{"sLo", Out}, {"sHi", Out}, {"cLo", Out}, {"cHi", Out}, {"wLo", In}, {"wHi", In}, {"bLo", In}, {"bHi", In},
+		{"tap", In}, {"unit", In}, {"other", In}, {"hasHi", Int}, {"hasCHi", Int}, {"hasOther", Int}, {"squares", Int},
+		{"perBox", Int}, {"rows", Int}, {"in", Int}, {"taps", Int}, {"channels", Int}, {"span", Int},
+	}},
+	{"pairnoise", "pairnoise", []Arg{
+		{"sum", Out}, {"sumIn", In}, {"v", In}, {"zLo", In}, {"zHi", In}, {"taps", In}, {"unit", In}, {"other", In},
+		{"hasIn", Int}, {"squared", Int}, {"rel", Real}, {"abs_", Real},
+		{"perBox", Int}, {"inputs", Int}, {"rows", Int}, {"in", Int}, {"size", Int}, {"channels", Int},
+	}},
+	{"sharedvar", "sharedvar", []Arg{
+		{"var", Out}, {"varIn", In}, {"gLo", In}, {"gHi", In}, {"a", In}, {"v", In}, {"vb", In}, {"maxSq", In},
+		{"hasIn", Int}, {"slack", Real}, {"under", Real}, {"rel", Real}, {"abs_", Real},
+		{"rows", Int}, {"cols", Int}, {"in", Int}, {"inputs", Int}, {"positions", Int}, {"size", Int}, {"channels", Int},
+	}},
+	{"sharebox", "sharebox", []Arg{
+		{"w", Out}, {"c", Out}, {"cIn", In}, {"gLo", In}, {"gHi", In}, {"a", In}, {"weightLo", In}, {"weightHi", In},
+		{"biasLo", In}, {"biasHi", In}, {"maxSq", In}, {"slack", Real}, {"under", Real}, {"rel", Real}, {"abs_", Real},
+		{"perBox", Int}, {"rows", Int}, {"in", Int}, {"inputs", Int}, {"positions", Int}, {"size", Int}, {"channels", Int},
+	}},
+	{"sharerows", "sharerows", []Arg{
+		{"s", Out}, {"a", In}, {"w", In}, {"rows", Int}, {"positions", Int}, {"size", Int}, {"channels", Int},
 	}},
 	{"digest", "digest", []Arg{{"a", In}, {"n", Long}, {"run", Long}, {"at", Uint}}},
 	{"selftest", "selftest", []Arg{

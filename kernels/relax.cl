@@ -1,7 +1,7 @@
 /* relax: two lines round each activation on its pre-activation interval
    (bound.Relax, docs/soundness.md, section 3).
 
-   Purpose. aLo t + bLo <= sigma(t) <= aHi t + bHi on [lo, hi], and
+   Purpose. aLo t + bLo <= sigma(t) on [lo, hi], sigma(t) <= aHi t + bHi on [upLo, upHi], and
      err = up(g1 max(|bLo|,|bHi|) + g2 max(|aLo|,|aHi|) mag),
    each product and sum rounded up.
 
@@ -38,12 +38,12 @@ INLINE void relaxLinear(vec *aLo, vec *bLo, vec *aHi, vec *bHi, vec l, vec u, re
 
 /* relaxSigmoid uses sigmoid(t) = 1 - sigmoid(-t) for the lower line, and for tanh
    tanh(t) = 2 sigmoid(2t) - 1. One place for both: what they share is long. */
-INLINE void relaxSigmoid(vec *aLo, vec *bLo, vec *aHi, vec *bHi, vec l, vec u, const int isTanh) {
+INLINE void relaxSigmoid(vec *aLo, vec *bLo, vec *aHi, vec *bHi, vec l, vec u, vec upL, vec upU, const int isTanh) {
     const real scale = isTanh ? R(2.0) : R(1.0);
     vec b;
     l = scale * l;
     u = scale * u;
-    sigmoidUpper(aHi, bHi, l, u);
+    sigmoidUpper(aHi, bHi, scale * upL, scale * upU);
     sigmoidUpper(aLo, &b, -u, -l);
     *bLo = down(R(1.0) - b);
     if (isTanh) {
@@ -56,18 +56,20 @@ INLINE void relaxSigmoid(vec *aLo, vec *bLo, vec *aHi, vec *bHi, vec l, vec u, c
 
 KERNEL void relax(__global real *aLo, __global real *bLo, __global real *aHi, __global real *bHi,
                   __global real *err, const __global real *lo, const __global real *hi,
-                  const __global real *mag, const int kind, const real slopeLo, const real slopeHi,
+                  const __global real *upLo, const __global real *upHi, const __global real *mag, const int kind, const real slopeLo, const real slopeHi,
                   const real g1, const real g2, const int n,
                   const uint tasks, __global uint *receipts, const uint receipt) {
     TASK(t, tasks)
     const int i0 = (int)t * EW * VW;
     for (int i = i0; i < min(i0 + EW * VW, n); i += VW) {
-        const vec l = VLOAD(lo + i), h = VLOAD(hi + i);
+        const vec l = VLOAD(lo + i), h = VLOAD(hi + i), upL = VLOAD(upLo + i), upH = VLOAD(upHi + i);
         vec al, bl, ah, bh;
         if (kind == KIND_TANH || kind == KIND_SIGMOID) {
-            relaxSigmoid(&al, &bl, &ah, &bh, l, h, kind == KIND_TANH);
+            relaxSigmoid(&al, &bl, &ah, &bh, l, h, upL, upH, kind == KIND_TANH);
         } else if (kind == KIND_IDENTITY || kind == KIND_RELU || kind == KIND_LEAKY_RELU) {
-            relaxLinear(&al, &bl, &ah, &bh, l, h, slopeLo, slopeHi);
+            relaxLinear(&al, &bl, &ah, &bh, upL, upH, slopeLo, slopeHi); /* al is the other line's */
+            vec a, b;
+            relaxLinear(&al, &bl, &a, &b, l, h, slopeLo, slopeHi);
         } else { /* nothing is known */
             al = ah = VEC(R(0.0));
             bl = VEC(-INFINITE);

@@ -202,12 +202,15 @@ INLINE vec goMax(vec a, vec b) {
    exactly 0 is +0. */
 INLINE vec down(vec x) { return x - (PHI * fabs(x) + ETA); }
 INLINE vec up(vec x) { return x + (PHI * fabs(x) + ETA); }
+INLINE real down1(real x) { return x - (PHI * fabs(x) + ETA); }
 INLINE real up1(real x) { return x + (PHI * fabs(x) + ETA); }
 
 /* lower and upper let only finite numbers through as bounds: what overflowed or
    became NaN is unknown. */
 INLINE vec lower(vec x) { return fabs(x) <= LARGEST ? x : VEC(-INFINITE); }
 INLINE vec upper(vec x) { return fabs(x) <= LARGEST ? x : VEC(INFINITE); }
+INLINE real lower1(real x) { return fabs(x) <= LARGEST ? x : -INFINITE; }
+INLINE real upper1(real x) { return fabs(x) <= LARGEST ? x : INFINITE; }
 
 /* MIN and MAX are least and most of products. GPUs have one instruction for fmin, some
    one for three operands, and two for comparing and choosing; CPUs the other way round.

@@ -16,17 +16,21 @@ func (p Precision) AffineRounding(in int) (push, mag Rounding) {
 // meets one rounding of its product, nonZero-1 of sums, and one of the offset.
 func (p Precision) MergeRounding(nonZero, out int) Rounding { return p.pushFor(nonZero+2, out) }
 
-// RelaxCharge returns the constants of the Relax of a layer of out neurons: a row
+// RelaxCharge returns the constants of the Relax of a layer of out neurons, every one of which
+// meets every input: a row
 // that arrives at its z is charged for the rounding of RelaxRows (terms: a
 // product, a pair, the sum over out neurons) and of the BackSubstitute through
 // its weights.
-func (p Precision) RelaxCharge(out int) Charge {
-	g := p.RoundHi(p.gamma(roundings(out) + 4))
-	return Charge{G1: g, G2: g}
+func (p Precision) RelaxCharge(out int) Charge { return p.rowsCharge(out, roundings(out)) }
+
+// rowsCharge is RelaxCharge where each term of a coefficient meets at most below roundings on
+// its way to the inputs: in a BackSubstitute over channels, in a GatherSum, at forks.
+func (p Precision) rowsCharge(out, below int) Charge {
+	return Charge{G1: p.RoundHi(p.gamma(roundings(out) + 4)), G2: p.RoundHi(p.gamma(below + 4))}
 }
 
 // RowsRounding returns the constants of RelaxRows at a layer of out neurons, for
-// rows whose coefficients are sums over the before neurons of the layer above,
+// rows whose coefficients are sums of before products (over the neurons of the layer above),
 // or weights.
 func (p Precision) RowsRounding(out, before int) RowsRounding {
 	terms := roundings(out) + 4
@@ -39,7 +43,7 @@ func (p Precision) RowsRounding(out, before int) RowsRounding {
 }
 
 // ConcretizeRounding returns the constants of Concretize: a sum over in inputs,
-// of coefficients that are sums over out neurons.
+// of coefficients that are sums of out products.
 func (p Precision) ConcretizeRounding(in, out int) RowsRounding {
 	push := p.pushFor(roundings(in)+2, in+out)
 	return RowsRounding{

@@ -3,6 +3,7 @@ package bound
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"psafe/host/posterior"
 	"psafe/host/property"
@@ -14,9 +15,10 @@ import (
 type Deviations struct {
 	model *Model
 	mean  *Boxes
-	// By layer: sqrt(2/pi) sd, sd^2 and E|W| of weights; sd^2 and 0 of biases.
-	sdMean, variance, absMean []Array
-	biasVariance, zero        []Array
+	// By layer: sqrt(2/pi) sd, sd^2 and E|W| of the matrix; sd^2 and 0 of biases. moveSq is what
+	// variances of the inputs' variation are multiplied by where weights are certain.
+	sdMean, variance, absMean, moveSq []Array
+	biasVariance, zero                []Array
 }
 
 // Moments are upper bounds that PropagateCLBP uses of each layer's weights:
@@ -37,7 +39,7 @@ func (m *Model) NewDeviations(post *posterior.Posterior, moments Moments) (*Devi
 			}
 			box.Lo, box.Hi = append(box.Lo, lo), append(box.Hi, hi)
 		}
-		if err := c.addLayer(&l, moments.AbsMean[k]); err != nil {
+		if err := c.addLayer(&m.layers[k], &l, moments.AbsMean[k]); err != nil {
 			c.Release()
 			return nil, fmt.Errorf("layer %d: %w", k, err)
 		}
@@ -50,7 +52,7 @@ func (m *Model) NewDeviations(post *posterior.Posterior, moments Moments) (*Devi
 	return c, nil
 }
 
-func (c *Deviations) addLayer(l *posterior.Layer, absMean []float64) error {
+func (c *Deviations) addLayer(lay *layer, l *posterior.Layer, absMean []float64) error {
 	p := c.model.dev.Precision()
 	if len(absMean) != len(l.Weight.Mean) {
 		panic(fmt.Sprintf("bound: NewDeviations: %d means of |W|, layer has %d weights", len(absMean), len(l.Weight.Mean)))
@@ -78,16 +80,40 @@ func (c *Deviations) addLayer(l *posterior.Layer, absMean []float64) error {
 		return atLeast(above(sd*sd, sd*sd*(1+0x1p-52)*(1+0x1p-51)), sd)
 	}
 	sd, bias := l.Weight.SdHi, l.Bias.SdHi
+	n := lay.taps * lay.channels
+	// of is f of the parameter at entry e of the matrix, 0 where there is none.
+	of := func(f func(j int) float64) []float64 {
+		return up(n, func(e int) float64 {
+			if j := lay.param(e); j >= 0 {
+				return f(j)
+			}
+			return 0
+		})
+	}
+	var move []float64
+	if lay.weighted {
+		move = of(func(j int) float64 { return absMean[j] })
+	} else {
+		move, sd, bias = up(n, func(t int) float64 { return lay.hostCoefficient[1][t] }), nil, make([]float64, lay.channels)
+	}
+	if lay.pool {
+		n = 0
+	}
 	for _, a := range []struct {
 		to *[]Array
 		v  []float64
 	}{
-		{&c.sdMean, up(len(sd), func(j int) float64 { return mean(sd[j]) })},
-		{&c.variance, up(len(sd), func(j int) float64 { return square(sd[j]) })},
-		{&c.absMean, up(len(sd), func(j int) float64 { return absMean[j] })},
+		{&c.sdMean, of(func(j int) float64 { return mean(sd[j]) })},
+		{&c.variance, of(func(j int) float64 { return square(sd[j]) })},
+		{&c.absMean, move},
 		{&c.biasVariance, up(len(bias), func(j int) float64 { return square(bias[j]) })},
-		{&c.zero, make([]float64, l.Outputs())},
+		{&c.zero, make([]float64, lay.channels)},
+		{&c.moveSq, up(n, lay.moveSq(move))},
 	} {
+		if len(a.v) == 0 { // a pool's
+			*a.to = append(*a.to, nil)
+			continue
+		}
 		if failed != nil {
 			return failed
 		}
@@ -110,7 +136,7 @@ func atLeast(square, of float64) float64 {
 
 // Release gives the device's memory back.
 func (c *Deviations) Release() {
-	for _, list := range [][]Array{c.sdMean, c.variance, c.absMean, c.biasVariance, c.zero} {
+	for _, list := range [][]Array{c.sdMean, c.variance, c.absMean, c.moveSq, c.biasVariance, c.zero} {
 		for _, a := range list {
 			c.model.dev.Release(a)
 		}
@@ -125,8 +151,10 @@ func (c *Deviations) Release() {
 type Quantiles struct {
 	// Single is for bounds with the noise of one layer, Many[k] for those of hidden
 	// layer k by back-substitution, which have that of k+1 layers; Radius is for
-	// how far neurons vary over T.
+	// how far neurons vary over T. Of a network that is no chain Many[l-1] is for rows that met the
+	// noise of l levels, and Loose for bounds that only roundings need.
 	Single, Radius float64
+	Loose          float64
 	Many           []float64
 }
 
@@ -142,6 +170,9 @@ type CLBPJob struct {
 type Noisy struct {
 	*Inputs
 	radius, radiusSq, maxSq Array
+	// points says which boxes are one point, point that all are.
+	points []bool
+	point  bool
 }
 
 // UploadNoisy copies input boxes to the device, with how far they reach from their
@@ -167,7 +198,11 @@ func (m *Model) UploadNoisy(boxes []property.Box) (*Noisy, error) {
 			radius, radiusSq, maxSq = append(radius, r), append(radiusSq, up(r*r)), append(maxSq, up(most*most))
 		}
 	}
-	n := &Noisy{Inputs: in}
+	n := &Noisy{Inputs: in, point: true}
+	for _, b := range boxes {
+		n.points = append(n.points, slices.Equal(b.Lo, b.Hi))
+		n.point = n.point && n.points[len(n.points)-1]
+	}
 	for _, a := range []struct {
 		to *Array
 		v  []float64
@@ -193,10 +228,12 @@ func (m *Model) ReleaseNoisy(n *Noisy) {
 // value over T is on average at least -Mean and varies by Var.
 type CLBPMargins struct {
 	Items, Rows int
-	// ByIntervals has the noise of the last layer only, all others being in the
-	// bounds of the hidden neurons; ByLines has that of every layer. ByLines has no
-	// entries where there is no hidden layer.
+	// ByIntervals has the noise of the last layer only (and of those between it and closed
+	// values), all others being in the bounds of the hidden neurons; ByLines has that of every
+	// layer, by level. ByLines has no entries where there is no hidden layer.
 	ByIntervals, ByLines Noises
+	// Events counts, for each item, what may fail of the hidden bounds.
+	Events []Events
 }
 
 // Noises are a lower bound [Items x Rows] and, for each layer that adds noise, its

@@ -71,6 +71,19 @@ type Device interface {
 	NoiseRows(NoiseRows) error
 	Widen(Widen) error
 	Vary(Vary) error
+
+	// Those of max pools.
+	PoolStar(PoolStar) error
+	PoolLines(PoolLines) error
+	// Those of shared weights, pools and sources (docs/convolution.md).
+	Gather(Gather) error
+	GatherSum(GatherSum) error
+	PlaceRows(PlaceRows) error
+	// Those of weights that are used in several places (docs/convolution.md).
+	PairNoise(PairNoise) error
+	SharedVar(SharedVar) error
+	ShareBox(ShareBox) error
+	ShareRows(ShareRows) error
 }
 
 // Operation is what an operation of Device is given: a struct with the operation's
@@ -101,6 +114,9 @@ func NameOf(op Operation) string { return strings.ToLower(reflect.TypeOf(op).Nam
 var operations = []Operation{
 	DrawBox{}, MergeRows{}, Affine{}, Activate{}, Relax{}, RelaxRows{}, BackSubstitute{}, Concretize{}, Intersect{},
 	SquareRows{}, NoiseRows{}, Widen{}, Vary{},
+	PoolStar{}, PoolLines{},
+	Gather{}, GatherSum{}, PlaceRows{},
+	PairNoise{}, SharedVar{}, ShareBox{}, ShareRows{},
 }
 
 // The program does not start if Device has an operation that is not in the list: what

@@ -4,6 +4,9 @@ package bound
 // perBox for a weight box, perItem for each item with rows property rows.
 func (m *Model) Footprint(method Method, rows int) (perBox, perItem int64) {
 	rows = max(1, rows)
+	if !m.chain {
+		return m.graphFootprint(method, rows)
+	}
 	var weights, item, temporary int
 	for k, l := range m.layers {
 		weights += l.in*l.out + l.out
@@ -33,6 +36,9 @@ func (m *Model) Footprint(method Method, rows int) (perBox, perItem int64) {
 // with rows property rows: those of LBP, the squared rows and their way down.
 func (m *Model) CLBPFootprint(rows int) int64 {
 	rows = max(1, rows)
+	if !m.chain {
+		return m.graphCLBPFootprint(rows)
+	}
 	_, item := m.Footprint(LBP, rows)
 	more := 0
 	for k, l := range m.layers {
@@ -57,6 +63,9 @@ func (m *Model) CLBPFootprint(rows int) int64 {
 func (m *Model) MostCLBP(rows int) int {
 	rows = max(1, rows) // UploadRows makes one where there is none
 	most := m.MostItems(rows)
+	if !m.chain {
+		return max(1, most)
+	}
 	for k, l := range m.layers {
 		r := 2 * l.out
 		if k == len(m.layers)-1 {
@@ -72,6 +81,13 @@ func (m *Model) MostCLBP(rows int) int {
 // CLBPBytes is what a Deviations' own arrays take on the device.
 func (m *Model) CLBPBytes() int64 {
 	n := 0
+	if !m.chain {
+		for i := range m.layers {
+			l := &m.layers[i]
+			n += 5*l.taps*l.channels + 4*l.channels
+		}
+		return int64(n * m.dev.Precision().Bytes())
+	}
 	for _, l := range m.layers {
 		n += 5*l.in*l.out + 4*l.out
 	}

@@ -6,7 +6,8 @@ package bound
 //
 // for t < T and all r < R; other places of Out stay as they are. It is im2col (and its
 // transpose, for the ranges of (30) of docs/convolution.md), the matrix of a convolution with
-// groups, and, called once for each source, what joins the outputs of several layers.
+// groups, and, called once for each source, what joins the outputs of several layers: in the
+// order of At, up to Total, as what is written is compared after the last.
 // Index holds integers, below 2^24, as numbers of the device. Nothing is rounded.
 type Gather struct {
 	Out   Array // out [P x Total x R]
@@ -16,7 +17,10 @@ type Gather struct {
 	P, N, T, At, Total, R int
 }
 
-// Outputs implements Operation.
+// Outputs implements Operation. An Out of which places are still missing is none.
 func (a Gather) Outputs() []Output {
+	if a.At+a.T < a.Total {
+		return nil
+	}
 	return []Output{{"out", a.Out, []Dim{{"item", a.P}, {"place", a.Total}, {"row", a.R}}}}
 }

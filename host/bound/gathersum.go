@@ -1,21 +1,25 @@
 package bound
 
-// GatherSum adds numbers by lists of places, first to last, rounded to nearest:
+// GatherSum adds numbers by lists of places, rounded to nearest, in blocks of Block as every
+// sum:
 //
 //	Out[p][j][r] = sum over e in [Start[j], Start[j+1]) of In[p][Entry[e]][r]
 //
 // of those e with Select[p][Entry[e]] = Slot[e], where Select is not nil; Add adds the sum to
 // what Out holds. It takes rows from taps to inputs (col2im), from pools to their stars, and
 // adds them at a fork (docs/convolution.md). What it is wrong by has been charged
-// through Relax.Err, for the longest list and Add. Start, Entry and Slot hold integers, below
-// 2^24 (Start: 2^24 entries at most), as numbers of the device.
+// through Relax.Err, for the longest list and Add (SumRoundings). Constants of rows have nothing
+// to be charged through: Down rounds every addition down, and Out is a lower bound of the sum.
+//
+// Start, Entry and Slot hold integers, below 2^24 (Start: 2^24 entries at most), as numbers of
+// the device.
 type GatherSum struct {
 	Out          Array // out, with Add in and out [P x J x R]
 	In           Array // [P x N x R]
 	Start, Entry Array // [J+1], [E]
 	Slot         Array // [E], nil without Select
 	Select       Array // [P x N], nil
-	Add          bool
+	Add, Down    bool
 	P, N, J, E   int
 	R            int
 }
@@ -23,4 +27,15 @@ type GatherSum struct {
 // Outputs implements Operation.
 func (a GatherSum) Outputs() []Output {
 	return []Output{{"out", a.Out, []Dim{{"item", a.P}, {"place", a.J}, {"row", a.R}}}}
+}
+
+// SumRoundings is the largest number of roundings that a term meets in a GatherSum whose
+// longest list has n entries; with Add what Out held meets one, and the terms one more.
+// Adding to 0 is exact, and sums of floating-point numbers do not underflow.
+func SumRoundings(n int, add bool) int {
+	k := max(min(n, Block)-1, 0) + max((n+Block-1)/Block-1, 0)
+	if add {
+		k++
+	}
+	return k
 }

@@ -1,24 +1,13 @@
 package bound
 
 import (
-	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"psafe/host/network"
 	"psafe/host/posterior"
 )
-
-// layer is what the propagation knows of a dense layer.
-type layer struct {
-	in, out int
-	// facts is the activation as package network has it, activation as devices do.
-	facts      network.Activation
-	activation Activation
-}
-
-// nonNeg says that the activation's values are never negative.
-func (l *layer) nonNeg() bool { return l.facts.NonNeg() }
 
 // Model is a posterior on a device, ready to make weight boxes and propagate
 // them. It is not safe for use by several goroutines at once.
@@ -27,6 +16,12 @@ type Model struct {
 	layers []layer
 	// arrays[2k] draws the weights of layer k, arrays[2k+1] its biases.
 	arrays []drawn
+	// chain says that the network is a chain of dense layers, which has no lists; held are the
+	// arrays of those.
+	chain bool
+	held  []Array
+	// before is layer.before of the network's input, and forks how many layers it feeds.
+	before, forks int
 }
 
 // drawn is one array of weights as DrawBox takes it.
@@ -46,40 +41,54 @@ func NewModel(dev Device, post *posterior.Posterior, reach float64) (*Model, err
 		return nil, err
 	}
 	m := &Model{dev: dev}
-	p := dev.Precision()
-	for k, l := range post.Layers {
-		if k == len(post.Layers)-1 && !post.Network().Chain() {
-			m.Release()
-			return nil, errors.New("bounds are propagated through networks only whose layers are dense and fed by the one before alone")
-		}
-		if _, dense := l.Map.(network.Dense); !dense {
-			// Weight boxes and rows are laid out (In, Out), and a weight is taken to meet one
-			// input: bounds of other maps need operations of their own.
-			m.Release()
-			return nil, fmt.Errorf("layer %d is a %T: bounds are propagated through dense layers only", k, l.Map)
-		}
-		if most := p.longestSum(); l.Inputs() > most || l.Outputs() > most {
-			m.Release()
-			return nil, fmt.Errorf("layer %d is %d x %d: sums of more than %d terms have no useful error bound in %v: use --precision float64", k, l.Inputs(), l.Outputs(), most, p)
-		}
-		m.layers = append(m.layers, layer{l.Inputs(), l.Outputs(), l.Activation, deviceActivation(l.Activation, p)})
-		for what, g := range []*posterior.Params{&l.Weight, &l.Bias} {
-			ends, err := NewEnds(g, p, reach)
-			if err != nil {
-				m.Release()
-				return nil, fmt.Errorf("layer %d %s: %w", k, []string{"weight", "bias"}[what], err)
-			}
-			if err := m.addArray(ends); err != nil {
-				m.Release()
-				return nil, err
-			}
-		}
+	if err := m.load(post, reach); err != nil {
+		m.Release()
+		return nil, err
 	}
 	return m, nil
 }
 
+func (m *Model) load(post *posterior.Posterior, reach float64) error {
+	p := m.dev.Precision()
+	for k, l := range post.Layers {
+		if most := p.longestSum(); l.Inputs() > most || l.Outputs() > most {
+			return fmt.Errorf("layer %d is %d x %d: sums of more than %d terms have no useful error bound in %v: use --precision float64", k, l.Inputs(), l.Outputs(), most, p)
+		}
+	}
+	var err error
+	if m.layers, err = newLayers(post, p); err != nil {
+		return err
+	}
+	m.chain = post.Network().Chain()
+	for k := range m.layers {
+		if l := &m.layers[k]; slices.Contains(l.feed, -1) {
+			m.before, m.forks = m.before+l.productsOf(-1), m.forks+1
+		}
+	}
+	for k, l := range post.Layers {
+		for what, g := range []*posterior.Params{&l.Weight, &l.Bias} {
+			ends, err := NewEnds(g, p, reach)
+			if err != nil {
+				return fmt.Errorf("layer %d %s: %w", k, []string{"weight", "bias"}[what], err)
+			}
+			if err := m.addArray(ends); err != nil {
+				return err
+			}
+		}
+	}
+	if m.chain {
+		return nil
+	}
+	m.planRows()
+	return m.uploadLists()
+}
+
 // addArray uploads what draws one array of weights.
 func (m *Model) addArray(ends *Ends) error {
+	if len(ends.Unit) == 0 { // a map without parameters
+		m.arrays = append(m.arrays, drawn{})
+		return nil
+	}
 	centre, err := m.upload(ends.CentreLo, ends.CentreHi)
 	if err != nil {
 		return err
@@ -101,7 +110,10 @@ func (m *Model) Release() {
 		m.dev.Release(a.centre.Hi)
 		m.dev.Release(a.unit)
 	}
-	m.arrays = nil
+	for _, a := range m.held {
+		m.dev.Release(a)
+	}
+	m.arrays, m.held = nil, nil
 }
 
 // Bytes is what the model's own arrays take on the device.
@@ -110,17 +122,10 @@ func (m *Model) Bytes() int64 {
 	for _, a := range m.arrays {
 		n += 3 * a.n
 	}
-	return int64(n * m.dev.Precision().Bytes())
-}
-
-// MostItems is the largest number of items in one batch: indices of neurons and
-// rows of all items are 32-bit numbers on devices.
-func (m *Model) MostItems(rows int) int {
-	widest := rows
-	for _, l := range m.layers {
-		widest = max(widest, 2*l.out)
+	for _, a := range m.held {
+		n += a.Len()
 	}
-	return (1<<31 - 1<<16) / widest
+	return int64(n * m.dev.Precision().Bytes())
 }
 
 // Device returns the device the model is on.
@@ -180,6 +185,28 @@ func (s *BoxSpec) Count() int { return len(s.Gamma[0]) }
 type Boxes struct {
 	count int
 	w, b  []Interval // by layer
+	// wide[k] says that the weights of layer k may differ from each other's mean by more than
+	// roundings: then it pays to remember where they are used in several places (29).
+	wide []bool
+}
+
+// add appends array i of the weights.
+func (b *Boxes) add(i int, box Interval, wide bool) {
+	if i%2 == 0 {
+		b.w, b.wide = append(b.w, box), append(b.wide, wide)
+	} else {
+		b.b = append(b.b, box)
+	}
+}
+
+// isWide says that some interval is wider than what roundings make.
+func isWide(lo, hi []float64) bool {
+	for i, l := range lo {
+		if hi[i]-l > 0x1p-12*max(math.Abs(l), math.Abs(hi[i])) {
+			return true
+		}
+	}
+	return false
 }
 
 // Count is the number of boxes.
@@ -192,16 +219,16 @@ func (m *Model) Draw(spec BoxSpec) (*Boxes, error) {
 	}
 	boxes := &Boxes{count: spec.Count()}
 	for i, d := range m.arrays {
+		if d.n == 0 {
+			boxes.add(i, Interval{}, false)
+			continue
+		}
 		box, err := m.newInterval(boxes.count * d.n)
 		if err != nil {
 			m.ReleaseBoxes(boxes)
 			return nil, err
 		}
-		if i%2 == 0 {
-			boxes.w = append(boxes.w, box)
-		} else {
-			boxes.b = append(boxes.b, box)
-		}
+		boxes.add(i, box, slices.ContainsFunc(spec.Gamma[i/2], positive))
 		gamma, err := m.uploadOne(spec.Gamma[i/2])
 		if err == nil {
 			err = m.dev.DrawBox(DrawBox{
@@ -227,6 +254,10 @@ type Explicit struct{ Lo, Hi [][]float64 }
 func (m *Model) Upload(boxes []Explicit) (*Boxes, error) {
 	out := &Boxes{count: len(boxes)}
 	for i, d := range m.arrays {
+		if d.n == 0 {
+			out.add(i, Interval{}, false)
+			continue
+		}
 		lo, hi := make([]float64, 0, len(boxes)*d.n), make([]float64, 0, len(boxes)*d.n)
 		for _, b := range boxes {
 			lo, hi = append(lo, b.Lo[i]...), append(hi, b.Hi[i]...)
@@ -236,11 +267,7 @@ func (m *Model) Upload(boxes []Explicit) (*Boxes, error) {
 			m.ReleaseBoxes(out)
 			return nil, err
 		}
-		if i%2 == 0 {
-			out.w = append(out.w, box)
-		} else {
-			out.b = append(out.b, box)
-		}
+		out.add(i, box, isWide(lo, hi))
 	}
 	return out, nil
 }

@@ -51,8 +51,14 @@ const sqrt2OverPi = 0.7978845608028655
 // covers. The root of 1 + g is below 1 + g. A term of Mean and Var then meets a sum
 // of Delta, a product, and roundings(in).
 func (p Precision) NoiseRounding(in, out int) NoiseRounding {
+	return p.noiseRounding(in, roundings(out), out)
+}
+
+// noiseRounding is NoiseRounding where each number of S is a sum of out products, which meet
+// at most below roundings.
+func (p Precision) noiseRounding(in, below, out int) NoiseRounding {
 	inflate := p.inflateFor(roundings(in)+4, 2*in)
-	rel := inflate.Rel * (1 + p.gamma(roundings(out)+8)) * (1 + 0x1p-50)
+	rel := inflate.Rel * (1 + p.gamma(below+8)) * (1 + 0x1p-50)
 	return NoiseRounding{
 		Delta:   p.RoundHi(float64(2*out+8) * p.Eta()),
 		MeanRel: p.RoundHi(rel * sqrt2OverPi * (1 + 0x1p-50)),

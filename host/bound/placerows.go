@@ -9,9 +9,13 @@ package bound
 //	C[p][r]    = B[b][o] - B[b][o of v],   exactly 0 where u and v have one channel
 //
 // b = p/PerBox, as intervals: lower ends rounded down, upper ends up, wherever two places
-// meet. (So S is an interval of the coefficients, and nothing has to be charged for.) S.Hi
-// may be nil. With Squares, which is for variances, both sums add up and are rounded up, into S.Lo
-// (S.Hi is nil), and so do B's. Places under no tap are 0.
+// meet; the first is not rounded. (So S is an interval of the coefficients, and nothing has to
+// be charged for.) S.Hi may be nil. Where u and v have one channel, a weight that meets one
+// input in both sums (Taps[pos u][k] = Taps[pos v][k]) cancels and is in neither; so S is
+// exactly 0 where u = v. Places under no tap are 0.
+//
+// With Squares, which is for variances, both sums add up, of W.Hi and B.Hi, and
+// are rounded up, into S.Lo and C.Lo (S.Hi and C.Hi are nil).
 type PlaceRows struct {
 	S           Interval // out [P x In x R]
 	C           Interval // out [P x R]; C.Hi may be nil

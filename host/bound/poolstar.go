@@ -5,6 +5,8 @@ package bound
 // counts as -Inf. (Any choice that depends on no drawn weight is sound.)
 //
 //	Slot[p][u]: its place in the window;   Unit[p][u] = Members[u][Slot[p][u]]
+//
+// Of a window without a member, which no network has, Slot is 0 and Unit -1.
 type PoolStar struct {
 	Slot, Unit Array    // out [P x U]
 	Pre        Interval // [P x N]

@@ -88,17 +88,32 @@ type pass struct {
 	job     Job
 	hidden  []hidden
 	margins Margins
-	// onRows, if set, sees the rows over the pre-activations of each layer on
-	// their way down.
-	onRows func(layer int, a Array, rows int)
+	hooks   *hooks
+	cache   passCache
+}
+
+// hooks is what concentration LBP does beside a pass.
+type hooks struct {
+	// start sees a flight of the rows of layer k's units before it goes down; u says which units,
+	// nil all of them.
+	start func(k int, u *run)
+	// rows sees rows over the pre-activations of each layer on their way down.
+	rows func(layer int, a Array, rows int)
+	// differences sees a flight of differences of units before it goes down.
+	differences func(d *difference)
+	// bound sees the lower bounds of a flight of the rows of layer k.
+	bound func(k int, bound Array, rows int)
 }
 
 // hidden is what is known of a hidden layer.
 type hidden struct {
+	// in is what feeds it, all sources one after the other.
+	in     Interval
 	pre, z Interval
 	mag    Array
 	lo, hi Line
 	err    Array
+	pool   poolValues
 }
 
 // mergedLayer is the last layer with the property merged in, one per item.
@@ -114,135 +129,97 @@ func (p *pass) run() error {
 	return p.lastLayer()
 }
 
-// input returns the interval that feeds layer k, whether it is never negative,
-// and its batch: inputs are shared between items, hidden values are not.
-func (p *pass) input(k int) (Interval, bool, Batch) {
-	if k == 0 {
-		return p.job.Inputs.x, p.job.Inputs.nonNeg, p.job.Batch
-	}
-	b := p.job.Batch
-	b.Inputs = b.Items
-	return p.hidden[k-1].z, p.layers[k-1].nonNeg(), b
-}
-
 // hiddenLayer bounds layer k's pre-activations and activations, and relaxes them.
 func (p *pass) hiddenLayer(k int) error {
-	l, items := p.layers[k], p.job.Batch.Items
-	n := items * l.out
-	h := hidden{pre: p.interval(n), z: p.interval(n), mag: p.array(n)}
-	p.hidden = append(p.hidden, h)
-	z, nonNeg, batch := p.input(k)
-	p.do(func() error {
-		return p.dev.Affine(p.affine(h, p.job.Boxes.w[k], p.job.Boxes.b[k], z, nonNeg, batch, l.in, l.out))
-	})
-	if p.job.Method == LBP && k > 0 {
-		// A layer whose inputs are the network's is already exact.
-		rows := rowsOf{s: p.job.Boxes.w[k], c: p.job.Boxes.b[k], perBox: batch.PerBox, cols: l.out, mirrored: true}
-		bound := p.backSubstitute(k, rows)
-		p.do(func() error { return p.dev.Intersect(Intersect{Pre: h.pre, Bound: bound, P: items, N: l.out}) })
-		p.release(bound)
+	l := &p.layers[k]
+	p.addHidden(k)
+	if l.pool {
+		p.poolLayer(k, nil)
+		return p.err
 	}
-	p.observe("pre.lo", k, h.pre.Lo)
-	p.observe("pre.hi", k, h.pre.Hi)
-	p.do(func() error {
-		return p.dev.Activate(Activate{Z: h.z, Pre: h.pre, N: n, Activation: l.activation})
-	})
+	h := p.hidden[k]
+	w, b, perBox := p.matrix(k)
+	p.affineOf(k, h, w, b, perBox)
+	if p.job.Method == LBP && p.worthRows(l) {
+		p.tighten(k)
+	}
+	p.activate(k)
 	if p.job.Method == LBP {
-		p.relax(k, n)
+		p.relax(k)
 	}
 	return p.err
 }
 
-func (p *pass) affine(h hidden, w, b, z Interval, nonNeg bool, batch Batch, in, out int) Affine {
-	push, mag := p.dev.Precision().AffineRounding(in)
-	return Affine{
-		Pre: h.pre, Mag: h.mag, W: w, B: b, Z: z, NonNeg: nonNeg, Push: push, MagRound: mag,
-		Batch: batch, In: in, Out: out,
-	}
+// addHidden makes room for layer k, and joins what feeds it.
+func (p *pass) addHidden(k int) {
+	n := p.job.Batch.Items * p.layers[k].out
+	z, _, _ := p.input(k)
+	p.hidden = append(p.hidden, hidden{in: z, pre: p.interval(n), z: p.interval(n), mag: p.array(n)})
+}
+
+// worthRows says whether rows of layer l's units are taken down: if bounds of them are needed
+// and rows may tell more than the intervals of what feeds it. (Of a layer whose inputs are the
+// network's, those tell all; means of closed values gain little.)
+func (p *pass) worthRows(l *layer) bool {
+	return l.needed && (l.weighted || l.opens) && (l.opens || l.meetsClosed)
+}
+
+func (p *pass) activate(k int) {
+	h, n := p.hidden[k], p.job.Batch.Items*p.layers[k].out
+	p.observe("pre.lo", k, h.pre.Lo)
+	p.observe("pre.hi", k, h.pre.Hi)
+	p.do(func() error {
+		return p.dev.Activate(Activate{Z: h.z, Pre: h.pre, N: n, Activation: p.layers[k].activation})
+	})
 }
 
 // relax prepares layer k for back-substitution.
-func (p *pass) relax(k, n int) {
-	l, h := p.layers[k], &p.hidden[k]
+func (p *pass) relax(k int) {
+	l, h, n := &p.layers[k], &p.hidden[k], p.job.Batch.Items*p.layers[k].out
 	h.lo, h.hi = Line{p.array(n), p.array(n)}, Line{p.array(n), p.array(n)}
 	h.err = p.array(n)
-	p.do(func() error {
-		return p.dev.Relax(Relax{
-			Lo: h.lo, Hi: h.hi, Err: h.err, Pre: h.pre, Mag: h.mag, N: n, Activation: l.activation,
-			Charge: p.dev.Precision().RelaxCharge(l.out),
-		})
-	})
+	r := Relax{
+		Lo: h.lo, Hi: h.hi, Err: h.err, Pre: h.pre, Mag: h.mag, N: n, Activation: l.activation,
+		Charge: l.charge(p.dev.Precision()),
+	}
+	if l.pool {
+		r.Pre, r.Upper = h.pool.star, h.pool.above
+	}
+	p.do(func() error { return p.dev.Relax(r) })
 }
 
-// rowsOf are rows over the outputs of a layer as RelaxRows takes them.
-type rowsOf struct {
-	s, c         Interval
-	perBox, cols int
-	mirrored     bool
+// tighten bounds layer k's pre-activations by rows, in every form that there is.
+func (p *pass) tighten(k int) {
+	for _, f := range p.forms(k) {
+		bound := p.boundUnits(k, f)
+		p.do(func() error {
+			return p.dev.Intersect(Intersect{Pre: p.hidden[k].pre, Bound: bound, P: p.job.Batch.Items, N: p.layers[k].out})
+		})
+		p.release(bound)
+	}
 }
 
-// backSubstitute takes rows over z^(k-1), the inputs of layer k, down to the
-// network's input and returns their lower bounds [Items x R].
-func (p *pass) backSubstitute(k int, rows rowsOf) Array {
-	items := p.job.Batch.Items
-	r := rows.cols
-	if rows.mirrored {
-		r *= 2
-	}
-	first := true
-	for l := k - 1; l >= 0; l-- {
-		next := p.throughLayer(l, rows, r)
-		if !first {
-			p.release(rows.s.Lo, rows.s.Hi, rows.c.Lo)
-		}
-		rows, first = next, false
-	}
-	bound := p.array(items * r)
-	p.do(func() error {
-		return p.dev.Concretize(Concretize{
-			Bound: bound, S: rows.s, C: rows.c.Lo, X: p.job.Inputs.x, NonNeg: p.job.Inputs.nonNeg,
-			P: items, R: r, In: p.layers[0].in, Inputs: p.job.Batch.Inputs,
-			Round: p.dev.Precision().ConcretizeRounding(p.layers[0].in, p.layers[0].out),
-		})
-	})
-	p.release(rows.s.Lo, rows.s.Hi, rows.c.Lo)
-	return bound
-}
+// form is how rows go down: whether they stop at the first closed values, whose intervals then
+// bound them, and whether they remember that weights are used in several places (29).
+type form struct{ stop, shared bool }
 
-// throughLayer takes rows over z^l through the activation and the weights of
-// layer l, giving rows over its inputs.
-func (p *pass) throughLayer(l int, rows rowsOf, r int) rowsOf {
-	lay, h, items := p.layers[l], &p.hidden[l], p.job.Batch.Items
-	a, c := p.array(items*lay.out*r), p.array(items*r)
-	p.do(func() error {
-		return p.dev.RelaxRows(RelaxRows{
-			A: a, C: c, S: rows.s, CIn: rows.c, PerBox: rows.perBox, Cols: rows.cols, Mirrored: rows.mirrored,
-			NonNeg: lay.nonNeg(), Z: h.z, Lo: h.lo, Hi: h.hi, Err: h.err, Mag: h.mag, P: items, N: lay.out,
-			Round: p.dev.Precision().RowsRounding(lay.out, p.layers[l+1].out),
-		})
-	})
-	if p.onRows != nil {
-		p.onRows(l, a, r)
+// forms lists those in which the rows of layer k may gain by what the intervals of its inputs
+// do not tell.
+func (p *pass) forms(k int) []form {
+	l := &p.layers[k]
+	var forms []form
+	if l.opens {
+		forms = append(forms, form{stop: true})
 	}
-	_, nonNeg, batch := p.input(l)
-	s := Interval{Lo: p.array(items * lay.in * r)}
-	if !nonNeg {
-		s.Hi = p.array(items * lay.in * r)
+	if l.meetsClosed {
+		forms = append(forms, form{})
 	}
-	cOut := p.array(items * r)
-	p.do(func() error {
-		return p.dev.BackSubstitute(BackSubstitute{
-			S: s, C: cOut, A: a, CIn: c, W: p.job.Boxes.w[l], B: p.job.Boxes.b[l],
-			PerBox: batch.PerBox, P: items, R: r, In: lay.in, Out: lay.out,
-		})
-	})
-	p.release(a, c)
-	return rowsOf{s: s, c: Interval{Lo: cOut}, perBox: 1, cols: r}
+	return p.alsoShared(k, forms)
 }
 
 // mergeRows merges the property into the last layer, k.
 func (p *pass) mergeRows(k int) mergedLayer {
-	l, items, rows := p.layers[k], p.job.Batch.Items, p.job.Rows
+	l, items, rows := &p.layers[k], p.job.Batch.Items, p.job.Rows
 	r := rows.rows
 	m := mergedLayer{w: p.interval(items * l.in * r), b: p.interval(items * r)}
 	p.do(func() error {
@@ -255,22 +232,41 @@ func (p *pass) mergeRows(k int) mergedLayer {
 	return m
 }
 
-// lastLayer merges the property into the last layer and bounds the margins.
-func (p *pass) lastLayer() error {
-	k := len(p.layers) - 1
-	l, items, r := p.layers[k], p.job.Batch.Items, p.job.Rows.rows
-	p.margins = Margins{Items: items, Rows: r}
-	m := p.mergeRows(k)
-	h := hidden{pre: p.interval(items * r), mag: p.array(items * r)}
+// marginsByIntervals is the Affine of the last layer with the property merged in.
+func (p *pass) marginsByIntervals(k int, m mergedLayer) Array {
+	l, r := &p.layers[k], p.job.Rows.rows
+	n := p.job.Batch.Items * r
+	h := hidden{pre: p.interval(n), mag: p.array(n)}
 	z, nonNeg, batch := p.input(k)
 	batch.PerBox = 1
 	p.do(func() error { return p.dev.Affine(p.affine(h, m.w, m.b, z, nonNeg, batch, l.in, r)) })
-	p.observe("margin.ibp", k, h.pre.Lo)
-	p.margins.IBP = p.read(h.pre.Lo)
-	if p.job.Method == LBP && k > 0 {
-		bound := p.backSubstitute(k, rowsOf{s: m.w, c: m.b, perBox: 1, cols: r})
-		p.observe("margin.lbp", k, bound)
-		p.margins.LBP = p.read(bound)
+	return h.pre.Lo
+}
+
+// lastLayer merges the property into the last layer and bounds the margins.
+func (p *pass) lastLayer() error {
+	k := len(p.layers) - 1
+	l, items, r := &p.layers[k], p.job.Batch.Items, p.job.Rows.rows
+	p.margins = Margins{Items: items, Rows: r}
+	m := p.mergeRows(k)
+	lo := p.marginsByIntervals(k, m)
+	p.observe("margin.ibp", k, lo)
+	p.margins.IBP = p.read(lo)
+	if p.job.Method == LBP && (l.opens || l.meetsClosed) {
+		for _, f := range p.forms(k) {
+			p.cache.form = f
+			bound := p.backSubstitute(k, p.merged(k, m))
+			p.observe("margin.lbp", k, bound)
+			p.margins.LBP = greater(p.margins.LBP, p.read(bound))
+		}
 	}
 	return p.err
+}
+
+// greater is the greater of two lists of lower bounds, entry by entry; old may be nil.
+func greater(old, next []float64) []float64 {
+	for i, v := range old {
+		next[i] = max(v, next[i])
+	}
+	return next
 }

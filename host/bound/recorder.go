@@ -95,3 +95,12 @@ func (r *recorder) SquareRows(a SquareRows) error         { return record(r, a, 
 func (r *recorder) NoiseRows(a NoiseRows) error           { return record(r, a, r.dev.NoiseRows) }
 func (r *recorder) Widen(a Widen) error                   { return record(r, a, r.dev.Widen) }
 func (r *recorder) Vary(a Vary) error                     { return record(r, a, r.dev.Vary) }
+func (r *recorder) PoolStar(a PoolStar) error             { return record(r, a, r.dev.PoolStar) }
+func (r *recorder) PoolLines(a PoolLines) error           { return record(r, a, r.dev.PoolLines) }
+func (r *recorder) Gather(a Gather) error                 { return record(r, a, r.dev.Gather) }
+func (r *recorder) GatherSum(a GatherSum) error           { return record(r, a, r.dev.GatherSum) }
+func (r *recorder) PlaceRows(a PlaceRows) error           { return record(r, a, r.dev.PlaceRows) }
+func (r *recorder) PairNoise(a PairNoise) error           { return record(r, a, r.dev.PairNoise) }
+func (r *recorder) SharedVar(a SharedVar) error           { return record(r, a, r.dev.SharedVar) }
+func (r *recorder) ShareBox(a ShareBox) error             { return record(r, a, r.dev.ShareBox) }
+func (r *recorder) ShareRows(a ShareRows) error           { return record(r, a, r.dev.ShareRows) }

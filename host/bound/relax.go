@@ -5,6 +5,7 @@ package bound
 //
 //	ALo t + BLo <= sigma(t) <= AHi t + BHi   for all t in [Pre.Lo, Pre.Hi]
 //
+// or, with Upper, the line above for all t in [Upper.Lo, Upper.Hi] instead (PoolLines.Above),
 // exactly, for the stored numbers, and Err, by which RelaxRows and the
 // BackSubstitute after it charge their own rounding: for a coefficient A of z,
 // all of it costs at most |A| Err. With g = Charge.G1, k = Charge.G2:
@@ -17,7 +18,8 @@ type Relax struct {
 	Lo, Hi Line  // out [N] each
 	Err    Array // out [N]
 	Pre    Interval
-	Mag    Array // [N] from Affine
+	Upper  Interval // both ends nil: Pre
+	Mag    Array    // [N] from Affine
 	N      int
 	Activation
 	Charge Charge

@@ -30,13 +30,14 @@ const (
 	wideRows                         // coefficients of rows are intervals
 	sampled                          // boxes are round samples, not round the means
 	noisy                            // concentration LBP as well
+	shared                           // and the operations of weights in several places
 )
 
 func selfJobs(p Precision) []selfJob {
 	relu, tanh := network.Activation{Kind: network.ReLU}, network.Activation{Kind: network.Tanh}
 	grid, pairs, many := Batch{4, 4, 4}, Batch{4, 1, 4}, Batch{5, 1, 1}
 	jobs := []selfJob{
-		{"one box", []int{67, 70, 3}, relu, 0.125, grid, noisy},
+		{"one box", []int{67, 70, 3}, relu, 0.125, grid, noisy | shared},
 		{"pairs", []int{67, 70, 3}, relu, 0.125, pairs, 0},
 		{"deep", []int{35, 66, 33, 4}, relu, 0.25, many, signed | sampled},
 		{"deep, shared", []int{35, 66, 33, 4}, relu, 0.25, Batch{7, 3, 3}, signed | noisy},
@@ -62,6 +63,15 @@ func selfJobs(p Precision) []selfJob {
 	return jobs
 }
 
+// directJobs call operations one by one, without a network.
+var directJobs = []struct {
+	name string
+	run  func(dev Device, seed uint32) error
+}{
+	{"images", selfImages},
+	{"pools", func(dev Device, _ uint32) error { return pooled(dev) }},
+}
+
 // SelfCheck runs a few small jobs on a device by LBP, which has all of IBP in it, and
 // some by CLBP, and returns what every operation wrote, as hashes. On every device of a precision they are the same: what
 // package gpu compares at start with a table made by the fallback. It is an error if
@@ -69,15 +79,26 @@ func selfJobs(p Precision) []selfJob {
 func SelfCheck(dev Device) ([]Trace, error) {
 	var all []Trace
 	called := map[string]bool{}
-	for i, j := range selfJobs(dev.Precision()) {
-		r := &recorder{Memory: dev, dev: dev, trace: Trace{Job: j.name}}
-		if err := j.run(r, uint32(i)); err != nil {
-			return nil, fmt.Errorf("self-check %q: %w", j.name, err)
+	run := func(name string, job func(dev Device, seed uint32) error) error {
+		r := &recorder{Memory: dev, dev: dev, trace: Trace{Job: name}}
+		if err := job(r, uint32(len(all))); err != nil {
+			return fmt.Errorf("self-check %q: %w", name, err)
 		}
 		for _, c := range r.trace.Calls {
 			called[c.Operation] = true
 		}
 		all = append(all, r.trace)
+		return nil
+	}
+	for _, j := range selfJobs(dev.Precision()) {
+		if err := run(j.name, j.run); err != nil {
+			return nil, err
+		}
+	}
+	for _, j := range directJobs {
+		if err := run(j.name, j.run); err != nil {
+			return nil, err
+		}
 	}
 	return all, unchecked(Operations(), called)
 }
@@ -131,6 +152,11 @@ func (j *selfJob) run(dev Device, seed uint32) error {
 	if err := crossed(dev, &numbers); err != nil {
 		return err
 	}
+	if j.options&shared != 0 {
+		if err := sharedWeights(dev, &numbers); err != nil {
+			return err
+		}
+	}
 	return j.clbp(m, seed, regions, dr)
 }
 
@@ -179,7 +205,7 @@ func (j *selfJob) clbp(m *Model, seed uint32, regions []property.Box, rows *Rows
 		return err
 	}
 	defer m.ReleaseNoisy(in)
-	q := Quantiles{Single: 2, Radius: 1.5}
+	q := Quantiles{Single: 2, Radius: 1.5, Loose: 3}
 	for k := range m.layers {
 		q.Many = append(q.Many, 2+float64(k)/4)
 	}

@@ -1,18 +1,20 @@
 package bound
 
 // ShareBox replaces a weight box of shared weights, for each row, by one matrix and a constant
-// (docs/convolution.md; conv.md (29)). With m and d the centre and the half-width of weight (k,o) in
-// its interval, and g(k,o) in [gL, gU] = G[p][k][o][r] widened by Slack a(o) most as in SharedVar,
+// (docs/convolution.md; conv.md (29)). With [l,h] the interval of weight (k,o), and its factor
+// g(k,o) in [gL, gU] = G[p][k][o][r] widened by Slack a(o) most + Under as in SharedVar, for every
+// weight of the interval
 //
-//	|g| <= alpha g + beta on [gL, gU],   -1 <= alpha <= 1
-//	weight g >= (m - d alpha) g - d beta     for every weight of the interval
+//	weight g >= w g - cost,   cost = 0 with w = l if gL >= 0, with w = h if gU <= 0,
+//	                          otherwise max((w - l) gU, (h - w) (-gL)), least at w = the chord's
 //
-//	W[p][k][o][r] = an interval of m - d alpha, inside the weight's own
-//	C[p][r]       = down( CIn[p][r] - sum_(k,o) d beta + sum_o least of B[b][o] a0(o) )
+//	W[p][k][o][r] = w, in [l,h]
+//	C[p][r]       = down( CIn[p][r] - sum_(k,o) cost + sum_o least of B[b][o] a0(o) )
 //
-// b = p/PerBox. Where g is unknown, W is the weight's interval's ends' hull and C is -Inf.
+// b = p/PerBox, x = p % Inputs. Weight boxes are finite. Where g is unknown, w is an end of the
+// weight's interval and C is -Inf.
 type ShareBox struct {
-	W            Interval // out [P x K x Channels x R]
+	W            Array    // out [P x K x Channels x R]
 	C, CIn       Array    // out, in [P x R]
 	G            Interval // [P x K x Channels x R]
 	A            Array    // [P x Positions x Channels x R]
@@ -27,6 +29,6 @@ type ShareBox struct {
 
 // Outputs implements Operation.
 func (a ShareBox) Outputs() []Output {
-	dims, c := []Dim{{"item", a.P}, {"tap", a.K}, {"channel", a.Channels}, {"row", a.R}}, []Dim{{"item", a.P}, {"row", a.R}}
-	return []Output{{"w.lo", a.W.Lo, dims}, {"w.hi", a.W.Hi, dims}, {"c", a.C, c}}
+	dims := []Dim{{"item", a.P}, {"tap", a.K}, {"channel", a.Channels}, {"row", a.R}}
+	return []Output{{"w", a.W, dims}, {"c", a.C, []Dim{{"item", a.P}, {"row", a.R}}}}
 }

@@ -3,7 +3,7 @@ package bound
 // SharedVar adds the variance of the noise of one layer with shared weights to rows
 // (docs/convolution.md; conv.md (17)):
 //
-//	g(k,o)      in G[p][k][o][r], up to Slack a(o) most: the factor of weight (k,o) in row r
+//	g(k,o)      in G[p][k][o][r], up to Slack a(o) most + Under: the factor of weight (k,o) in row r
 //	a(o)      = sum over positions of |A[p][position][o][r]|,   a0(o) the same without |.|
 //	most^2    = the greatest MaxSq[x][j]
 //	Var[p][r] = up( VarIn[p][r % Cols] + sum_(k,o) V[k][o] max|g(k,o)|^2 + sum_o VB[o] a0(o)^2 )
@@ -11,8 +11,8 @@ package bound
 // x = p % Inputs. G is what BackSubstitute makes of A [P x Positions x (Channels R)] and, as a
 // weight box, of the intervals of the inputs under each tap [P x K x Positions] (conv.md (30)). It
 // is rounded to nearest, and terms cancel: so what it may be wrong by is absolute, at most
-// Slack a(o) most (docs/soundness.md has the proof). All is rounded up; what is not finite
-// becomes +Inf.
+// Slack a(o) most + Under (docs/soundness.md has the proof). V, VB and MaxSq are >= 0. All is
+// rounded up; what is not finite becomes +Inf.
 type SharedVar struct {
 	Var, VarIn  Array    // out [P x R]; in [P x Cols], nil for 0
 	G           Interval // [P x K x Channels x R]
@@ -24,14 +24,6 @@ type SharedVar struct {
 	Positions   int
 	K, Channels int
 	Round       SharedRounding
-}
-
-// SharedRounding holds the constants of SharedVar and ShareBox.
-type SharedRounding struct {
-	// Slack bounds the error of a factor g as a share of a(o) most, and of a0 as a share of a(o).
-	Slack float64
-	// Rel inflates sums, Abs covers underflow.
-	Rel, Abs float64
 }
 
 // Outputs implements Operation.

@@ -37,7 +37,7 @@ func auto(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]
 
 // autoSums says that auto tries sums of neurons.
 func autoSums(e *Engine) bool {
-	return len(e.normal.Layers) == 2 && e.normal.Inputs() <= sumInputsAuto
+	return e.chain && len(e.normal.Layers) == 2 && e.normal.Inputs() <= sumInputsAuto
 }
 
 // groupOfAuto is one where sums of neurons, which take seconds, are tried.

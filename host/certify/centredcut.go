@@ -47,7 +47,7 @@ func middleOf(b property.Box) []float64 {
 }
 
 // sensitivity is what the weights of a piece do to the least margin at one x, to
-// first order: |dm/dW_ij| times the width of its interval.
+// first order: |dm/dw| times the width of its interval.
 type sensitivity struct {
 	margin, total, most float64
 	array, weight       int
@@ -69,15 +69,14 @@ func sensitivityApprox(post *posterior.Posterior, t *property.Task, box *bound.E
 	row, m.margin = rowGradient(&t.S, pass.Forward(x))
 	pass.BackBy(row, slopeApprox)
 	for k := len(post.Layers) - 1; k >= 0; k-- {
-		l, delta := &post.Layers[k], pass.Gradient(k)
+		l := &post.Layers[k]
 		weight, bias := interval(box, 2*k), interval(box, 2*k+1)
-		for j, z := range pass.Z[k] {
-			for i, w := range l.Dense().From(j) {
-				m.add(math.Abs(delta[i]*z)*weight(w), 2*k, w, l.Weight.SdLo[w])
-			}
+		dw, db := make([]float64, l.Weights()), make([]float64, l.Biases())
+		pass.AddParameterGradient(k, dw, db)
+		for w, d := range dw {
+			m.add(math.Abs(d)*weight(w), 2*k, w, l.Weight.SdLo[w])
 		}
-		for i, d := range delta {
-			b := l.Dense().BiasOf(i)
+		for b, d := range db {
 			m.add(math.Abs(d)*bias(b), 2*k+1, b, l.Bias.SdLo[b])
 		}
 	}

@@ -65,23 +65,22 @@ func concentration(ctx context.Context, e *Engine, cfg Config, tasks []property.
 	return results, nil
 }
 
-// hiddenNeurons counts the neurons whose bounds may fail.
-func (m clbp) hiddenNeurons() int {
-	neurons := 0
-	for _, l := range m.e.normal.Layers[:len(m.e.normal.Layers)-1] {
-		neurons += l.Outputs()
-	}
-	return neurons
-}
+// looseShare is the share of tau of bounds that only pay for roundings (bound.Events).
+const looseShare = 0x1p-20
 
-// budgetUp bounds the probability that a hidden bound fails: of a cell that is one
+// budgetUp bounds the probability that a hidden bound of item i fails. Of a cell that is one
 // point the variation is 0 for sure.
-func (m clbp) budgetUp(c *cell, tau float64) float64 {
-	events := 2 + radiusShare
-	if slices.Equal(c.box.Lo, c.box.Hi) {
-		events = 2
+func (m clbp) budgetUp(c *cell, n *bound.CLBPMargins, i int, tau float64) float64 {
+	if m.e.chain {
+		// The same number, in the order of operations that records of such networks are made in.
+		events := 2 + radiusShare
+		if slices.Equal(c.box.Lo, c.box.Hi) {
+			events = 2
+		}
+		return tau * events * float64(n.Events[i].Ends/2) * (1 + 0x1p-50)
 	}
-	return tau * events * float64(m.hiddenNeurons()) * (1 + 0x1p-50)
+	e := n.Events[i]
+	return tau * (e.Ends + radiusShare*e.Radii + looseShare*e.Loose) * (1 + 0x1p-50)
 }
 
 // judgeAt bounds the failure of cells with one tau.
@@ -125,6 +124,7 @@ func (m clbp) quantiles(p bound.Precision, tau float64) bound.Quantiles {
 	q := bound.Quantiles{
 		Single: p.RoundHi(measure.NoiseQuantileUp(tau, 1)),
 		Radius: p.RoundHi(measure.NoiseQuantileUp(tau*radiusShare, 1)),
+		Loose:  p.RoundHi(measure.NoiseQuantileUp(tau*looseShare, 1)),
 	}
 	for k := range m.e.normal.Layers {
 		q.Many = append(q.Many, p.RoundHi(measure.NoiseQuantileUp(tau, k+1)))
@@ -187,7 +187,7 @@ func (m clbp) failUp(c *cell, n *bound.CLBPMargins, i int, tau float64) float64 
 	least := 1.0
 	if c.dual {
 		least = dualUp(&c.task.S, tails)
-		return min(1, math.Nextafter(least+m.budgetUp(c, tau), math.Inf(1)))
+		return min(1, math.Nextafter(least+m.budgetUp(c, n, i, tau), math.Inf(1)))
 	}
 	for _, all := range c.task.S.Any {
 		sum := 0.0
@@ -196,7 +196,7 @@ func (m clbp) failUp(c *cell, n *bound.CLBPMargins, i int, tau float64) float64 
 		}
 		least = min(least, sum)
 	}
-	return min(1, math.Nextafter(least+m.budgetUp(c, tau), math.Inf(1)))
+	return min(1, math.Nextafter(least+m.budgetUp(c, n, i, tau), math.Inf(1)))
 }
 
 // noisesOf lists all numbers that say something of cell i, the rows one after the other.

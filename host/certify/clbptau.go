@@ -25,7 +25,7 @@ const (
 // is tried from the largest downwards, since the smaller tau is, the wider are the hidden
 // bounds; and so is one whose bound is still not good.
 func (m clbp) judge(ctx context.Context, cells []*cell) error {
-	least := min(max(enough/2/(3*float64(m.hiddenNeurons()+1)), leastTau), mostFirstTau)
+	least := min(max(enough/2/(3*(m.e.model.MostEvents()/2+1)), leastTau), mostFirstTau)
 	if err := m.judgeAt(ctx, cells, least); err != nil {
 		return err
 	}
@@ -62,6 +62,11 @@ func (m clbp) judge(ctx context.Context, cells []*cell) error {
 // polish tries, for cells whose bound is known but not good, taus between those that
 // were tried, on either side of the best.
 func (m clbp) polish(ctx context.Context, cells []*cell) error {
+	if !m.e.chain {
+		if err := m.decades(ctx, cells); err != nil {
+			return err
+		}
+	}
 	for factor := math.Sqrt(tauStep); factor > 2; factor = math.Sqrt(factor) {
 		by := map[float64][]*cell{}
 		for _, c := range cells {
@@ -73,6 +78,38 @@ func (m clbp) polish(ctx context.Context, cells []*cell) error {
 			for _, t := range []float64{tau / factor, tau * factor} {
 				if err := m.judgeAt(ctx, by[tau], t); err != nil {
 					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// decadeRounds is how often decades goes on from where it gained.
+const decadeRounds = 3
+
+// decades tries, for cells whose bound is known but not good, the powers of ten on either side of
+// their tau, and goes on as long as that helps: events are many in networks with convolutions, and
+// steps of tauStep are far apart.
+func (m clbp) decades(ctx context.Context, cells []*cell) error {
+	for range decadeRounds {
+		by := map[float64][]*cell{}
+		for _, c := range cells {
+			if c.fail > enough && c.fail < 1 {
+				by[c.tau] = append(by[c.tau], c)
+			}
+		}
+		cells = nil
+		for _, tau := range slices.Sorted(maps.Keys(by)) {
+			at := math.Log10(tau)
+			for _, t := range []float64{math.Ceil(at - 1), math.Floor(at + 1)} {
+				if err := m.judgeAt(ctx, by[tau], min(math.Pow(10, t), mostTau)); err != nil {
+					return err
+				}
+			}
+			for _, c := range by[tau] {
+				if c.tau != tau {
+					cells = append(cells, c)
 				}
 			}
 		}

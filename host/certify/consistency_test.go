@@ -193,8 +193,12 @@ func consistent(t *testing.T, i int, count *tally) {
 	if r.IntN(4) == 0 {
 		boxes = append(boxes, randomBox(r, post.Inputs()))
 	}
+	consistentOn(t, i, r, post, boxes, gridOf([]int{17, 7, 4}[post.Inputs()-1], boxes...), count)
+}
+
+// consistentOn is a case with a posterior and the boxes of T; points are some of T.
+func consistentOn(t *testing.T, i int, r *rand.Rand, post *posterior.Posterior, boxes []property.Box, points [][]float64, count *tally) {
 	net := &testNet{layers: post.Layers}
-	points := gridOf([]int{17, 7, 4}[post.Inputs()-1], boxes...)
 	whole := inner(safeOn(randomSafe(r, net, points), boxes...))
 	part := whole
 	part.T = nil

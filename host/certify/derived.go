@@ -1,8 +1,10 @@
 package certify
 
 import (
+	"fmt"
 	"math"
 
+	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
 )
@@ -54,7 +56,10 @@ func derive(post *posterior.Posterior, r *Result) *Derived {
 //
 //	|zeta_i|_2^2 <= (sum_j |M_ij| q_j + |mu_i|)^2 + sum_j sd_ij^2 q_j^2 + sd_b,i^2
 //
-// and network.Activation.SizeUp takes the norm through the activation.
+// and network.Activation.SizeUp takes the norm through the activation. In a convolution the
+// weights that meet in one output are different ones, as in a dense layer, and independent of
+// what they meet. Without weights, |sum_j c_j z_j|_2 <= sum_j c_j q_j by Minkowski, and of a
+// max pool |max_j z_j|_2^2 <= E sum_j z_j^2 <= sum_j q_j^2.
 func normsUp(post *posterior.Posterior, t []property.Box) []float64 {
 	q := make([]float64, post.Inputs())
 	for _, b := range t {
@@ -62,22 +67,52 @@ func normsUp(post *posterior.Posterior, t []property.Box) []float64 {
 			q[j] = max(q[j], math.Abs(b.Lo[j]), math.Abs(b.Hi[j]))
 		}
 	}
-	for _, l := range post.Layers {
-		next := make([]float64, l.Outputs())
-		for i := range next {
-			b := l.Dense().BiasOf(i)
+	net, out := post.Network(), make([][]float64, len(post.Layers))
+	for k := range post.Layers {
+		l := &post.Layers[k]
+		out[k] = layerNormsUp(l, network.Join(net, k, q, out))
+		for i, n := range out[k] {
+			out[k][i] = l.Activation.SizeUp(n)
+		}
+	}
+	return out[len(out)-1]
+}
+
+// layerNormsUp bounds the L2 norms of the pre-activations of a layer by those of its inputs.
+func layerNormsUp(l *posterior.Layer, q []float64) []float64 {
+	norm := make([]float64, l.Outputs())
+	switch m := l.Map.(type) {
+	case network.Linear:
+		for i := range norm {
+			b := m.BiasOf(i)
 			mean, variance := math.Abs(l.Bias.Mean[b]), above1(l.Bias.SdHi[b]*l.Bias.SdHi[b])
-			for j, w := range l.Dense().Into(i) {
+			for j, w := range m.Into(i) {
 				x := q[j]
 				mean = above1(mean + above1(math.Abs(l.Weight.Mean[w])*x))
 				s := above1(l.Weight.SdHi[w] * x)
 				variance = above1(variance + above1(s*s))
 			}
-			next[i] = l.Activation.SizeUp(above1(math.Sqrt(above1(above1(mean*mean) + variance))))
+			norm[i] = above1(math.Sqrt(above1(above1(mean*mean) + variance)))
 		}
-		q = next
+	case network.Fixed:
+		into := network.Unweighted(m)
+		for i := range norm {
+			for j, c := range into(i) {
+				norm[i] = above1(norm[i] + above1(c*q[j]))
+			}
+		}
+	case network.MaxPool:
+		into := network.Unweighted(m)
+		for i := range norm {
+			for j := range into(i) {
+				norm[i] = above1(norm[i] + above1(q[j]*q[j]))
+			}
+			norm[i] = above1(math.Sqrt(norm[i]))
+		}
+	default:
+		panic(fmt.Sprintf("certify: norms of a %T", m))
 	}
-	return q
+	return norm
 }
 
 // above1 is the next float64 above x: above every real number that x was rounded from.

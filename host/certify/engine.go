@@ -21,8 +21,10 @@ type Engine struct {
 	posterior *posterior.Posterior
 	normal    *posterior.Posterior
 	flat      posterior.Flat
-	dev       bound.Device
-	model     *bound.Model
+	// chain says that the network is a chain of dense layers.
+	chain bool
+	dev   bound.Device
+	model *bound.Model
 	// spare makes the device of last resort, nil if there is none.
 	spare  func() bound.Device
 	backup *bound.Model
@@ -50,7 +52,7 @@ func NewEngine(dev bound.Device, spare func() bound.Device, post *posterior.Post
 	if !post.Independent() {
 		normal = post.AtMean()
 	}
-	e := &Engine{posterior: post, normal: normal, flat: normal.Flat(), reach: reach}
+	e := &Engine{posterior: post, normal: normal, flat: normal.Flat(), chain: normal.Network().Chain(), reach: reach}
 	e.dev = bound.UntilOver(e.timing.over, dev)
 	if spare != nil {
 		e.spare = func() bound.Device { return bound.UntilOver(e.timing.over, spare()) }

@@ -66,6 +66,9 @@ func (d *lying) SquareRows(a bound.SquareRows) error { return spoiled(d, a, d.De
 func (d *lying) NoiseRows(a bound.NoiseRows) error   { return spoiled(d, a, d.Device.NoiseRows) }
 func (d *lying) Widen(a bound.Widen) error           { return spoiled(d, a, d.Device.Widen) }
 func (d *lying) Vary(a bound.Vary) error             { return spoiled(d, a, d.Device.Vary) }
+func (d *lying) Gather(a bound.Gather) error         { return spoiled(d, a, d.Device.Gather) }
+func (d *lying) GatherSum(a bound.GatherSum) error   { return spoiled(d, a, d.Device.GatherSum) }
+func (d *lying) PlaceRows(a bound.PlaceRows) error   { return spoiled(d, a, d.Device.PlaceRows) }
 func (d *lying) BackSubstitute(a bound.BackSubstitute) error {
 	return spoiled(d, a, d.Device.BackSubstitute)
 }

@@ -62,7 +62,7 @@ func neuronSum(ctx context.Context, e *Engine, cfg Config, tasks []property.Task
 // upperBySums improves upper bounds where there is one hidden layer and few inputs:
 // at the point of each box of T where S holds least likely, about.
 func upperBySums(ctx context.Context, e *Engine, results []*Result) error {
-	if len(e.normal.Layers) != 2 || e.normal.Inputs() > 8 {
+	if !e.chain || len(e.normal.Layers) != 2 || e.normal.Inputs() > 8 {
 		return nil
 	}
 	sums, err := e.neuronSums()

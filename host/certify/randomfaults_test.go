@@ -50,6 +50,9 @@ func (d *unreliable) SquareRows(a bound.SquareRows) error { return failing(d, a,
 func (d *unreliable) NoiseRows(a bound.NoiseRows) error   { return failing(d, a, d.Device.NoiseRows) }
 func (d *unreliable) Widen(a bound.Widen) error           { return failing(d, a, d.Device.Widen) }
 func (d *unreliable) Vary(a bound.Vary) error             { return failing(d, a, d.Device.Vary) }
+func (d *unreliable) Gather(a bound.Gather) error         { return failing(d, a, d.Device.Gather) }
+func (d *unreliable) GatherSum(a bound.GatherSum) error   { return failing(d, a, d.Device.GatherSum) }
+func (d *unreliable) PlaceRows(a bound.PlaceRows) error   { return failing(d, a, d.Device.PlaceRows) }
 func (d *unreliable) Read(dst []float64, src bound.Array) error {
 	if d.r.Float64() < d.p {
 		d.hits++

@@ -53,13 +53,15 @@ func (r *search) attackBox(ctx context.Context, t, b int, safe *property.Safe, r
 	}
 	a := newAttack(at, effort{steps: 20})
 	random := rand.New(rand.NewPCG(round, searchSeed))
-	starts := newRelaxedStarts(a, random)
-	for range relaxedDescents {
-		if ctx.Err() != nil {
-			return false
+	if at.net.Chain() {
+		starts := newRelaxedStarts(a, random)
+		for range relaxedDescents {
+			if ctx.Err() != nil {
+				return false
+			}
+			a.consider(middleOf(at.box))
+			a.descend(starts.corner())
 		}
-		a.consider(middleOf(at.box))
-		a.descend(starts.corner())
 	}
 	from := make([]float64, len(at.box.Lo))
 	for j := range from {

@@ -10,10 +10,7 @@ const mostExact = 1 << 20
 // corners. It is for rows that just hold, with equality somewhere, which no rounded bound
 // proves.
 func (r *search) exactly(c open) bool {
-	work := len(c.box.Lo)
-	for _, w := range r.Weights {
-		work += len(c.box.Lo) * len(w)
-	}
+	work := len(c.box.Lo) * (1 + r.net.Work())
 	if work > mostExact {
 		return false
 	}

@@ -25,24 +25,49 @@ func newRelaxedStarts(a *attack, random *rand.Rand) *relaxedStarts {
 	for j := range mid {
 		mid[j], rad[j] = middle(a.box.Lo[j], a.box.Hi[j]), (a.box.Hi[j]-a.box.Lo[j])/2
 	}
+	inMid, inRad := mid, rad
+	mids, rads := make([][]float64, len(a.net)), make([][]float64, len(a.net))
 	for k, l := range a.net {
-		weight, bias := a.weights[2*k], a.weights[2*k+1]
+		mid, rad = network.Join(a.net, k, inMid, mids), network.Join(a.net, k, inRad, rads)
 		lo, hi := make([]float64, l.Outputs()), make([]float64, l.Outputs())
-		nextMid, nextRad := make([]float64, len(lo)), make([]float64, len(lo))
+		rangeApprox(l.Map, a.weights[2*k], a.weights[2*k+1], mid, rad, lo, hi)
+		mids[k], rads[k] = make([]float64, len(lo)), make([]float64, len(lo))
 		for i := range lo {
-			m, r := bias[l.Dense().BiasOf(i)], 0.0
-			for j, at := range l.Dense().Into(i) {
-				m += weight[at] * mid[j]
-				r += math.Abs(weight[at]) * rad[j]
-			}
-			lo[i], hi[i] = m-r, m+r
 			down, up := l.Activation.Approx(lo[i]), l.Activation.Approx(hi[i])
-			nextMid[i], nextRad[i] = (down+up)/2, (up-down)/2
+			mids[k][i], rads[k][i] = (down+up)/2, (up-down)/2
 		}
 		s.lo, s.hi = append(s.lo, lo), append(s.hi, hi)
-		mid, rad = nextMid, nextRad
 	}
 	return s
+}
+
+// rangeApprox writes the ranges of pre-activations, by interval arithmetic.
+func rangeApprox(m network.Map, weight, bias, mid, rad, lo, hi []float64) {
+	if m, linear := m.(network.Linear); linear {
+		for i := range lo {
+			c, r := bias[m.BiasOf(i)], 0.0
+			for j, at := range m.Into(i) {
+				c += weight[at] * mid[j]
+				r += math.Abs(weight[at]) * rad[j]
+			}
+			lo[i], hi[i] = c-r, c+r
+		}
+		return
+	}
+	_, pool := m.(network.MaxPool)
+	into := network.Unweighted(m)
+	for i := range lo {
+		if pool {
+			lo[i], hi[i] = math.Inf(-1), math.Inf(-1)
+		}
+		for j, c := range into(i) {
+			if pool {
+				lo[i], hi[i] = max(lo[i], mid[j]-rad[j]), max(hi[i], mid[j]+rad[j])
+			} else {
+				lo[i], hi[i] = lo[i]+c*(mid[j]-rad[j]), hi[i]+c*(mid[j]+rad[j])
+			}
+		}
+	}
 }
 
 // corner is the next proposal for the row that was decisive where the attack last looked.

@@ -158,11 +158,11 @@ func taskCost(e *Engine, cfg Config) float64 {
 		if e.normal.Inputs() <= fewInputs {
 			each = 4000
 		}
-		weights := 0.0
+		products := 0.0
 		for _, l := range e.normal.Layers {
-			weights += float64(l.Inputs()) * float64(l.Outputs())
+			products += productsOf(&l)
 		}
-		cost = max(cost, each*weights*float64(cfg.Samples))
+		cost = max(cost, each*products*float64(cfg.Samples))
 	}
 	return cost
 }
@@ -172,19 +172,22 @@ func taskCost(e *Engine, cfg Config) float64 {
 func (e *Engine) passCost() float64 { return passCost(e.normal) }
 
 func passCost(post *posterior.Posterior) float64 {
-	weights, cost := 0.0, 0.0
+	products, cost := 0.0, 0.0
 	for _, l := range post.Layers {
-		cost += float64(l.Outputs()) * weights
-		weights += float64(l.Inputs()) * float64(l.Outputs())
+		cost += float64(l.Outputs()) * products
+		products += productsOf(&l)
 	}
 	return cost
 }
+
+// productsOf is about how many products the sums of a layer have.
+func productsOf(l *posterior.Layer) float64 { return float64(l.Work() - l.Outputs()) }
 
 // WorkApprox is about how many multiplications certifying one input box takes: enough to tell a
 // second from a minute, not more. Config.Samples must be set for Sampled.
 func WorkApprox(post *posterior.Posterior, cfg Config) float64 {
 	const search = 20 // passes of a search for the widest box, or for the best budgets
-	weights, passes := float64(post.Weights()), float64(search)
+	weights, passes := float64(post.Network().Work()), float64(search)
 	switch {
 	case cfg.Strategy == Sampled:
 		passes = float64(cfg.Samples)

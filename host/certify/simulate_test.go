@@ -10,6 +10,7 @@ import (
 	"psafe/host/measure"
 	"psafe/host/network"
 	"psafe/host/posterior"
+	"psafe/host/posterior/convtest"
 	"psafe/host/property"
 	"psafe/internal/testscale"
 )
@@ -25,9 +26,20 @@ type testNet struct {
 	layers  []posterior.Layer
 	weights [][]float64
 	z       [2][]float64
+	// path evaluates what is no chain of dense layers; isGraph says that it is none.
+	path    *convtest.Path
+	isGraph bool
 }
 
 func (n *testNet) logits(x []float64) []float64 {
+	if n.path == nil {
+		post := &posterior.Posterior{Layers: n.layers}
+		n.path, n.isGraph = convtest.NewPath(post), !post.Network().Chain()
+	}
+	if n.isGraph {
+		n.path.Weights = n.weights
+		return n.path.Logits(x)
+	}
 	z := append(n.z[0][:0], x...)
 	for k, l := range n.layers {
 		y := append(n.z[(k+1)%2][:0], n.weights[2*k+1]...)

@@ -18,8 +18,8 @@ type probe struct {
 	// margin is the answer: the least over the task's input boxes of
 	// Safe.MarginLo. The box is safe exactly if margin >= 0.
 	margin float64
-	// dead[k][j] says, if asked for, that neuron j of hidden layer k is never
-	// positive on the box and T.
+	// dead[k][j] says, if asked for, that neuron j of layer k is never positive on the
+	// box and T; it is nil for layers of which nothing is said.
 	dead [][]bool
 }
 
@@ -147,11 +147,11 @@ func (how proof) on(m *bound.Model, probes []*probe) ([]answer, error) {
 	}
 	dead := make([][][]bool, len(probes))
 	if how.wantDead {
-		job.Observe = func(what string, _ int, a bound.Array) error {
+		job.Observe = func(what string, layer int, a bound.Array) error {
 			if what != "pre.hi" {
 				return nil
 			}
-			return observeDead(m.Device(), dead, per, a)
+			return observeDead(m.Device(), dead, layer, per, a)
 		}
 	}
 	margins, err := m.Propagate(job)
@@ -223,23 +223,26 @@ func leastMargin(lo []float64, s *property.Safe, per int) float64 {
 	return least
 }
 
-// observeDead adds a hidden layer to dead, which has a list for each probe: the neurons
+// observeDead notes in dead, which has a list of layers for each probe, the neurons of a layer
 // whose upper bound is <= 0 for each of its per input boxes.
-func observeDead(dev bound.Device, dead [][][]bool, per int, a bound.Array) error {
+func observeDead(dev bound.Device, dead [][][]bool, layer, per int, a bound.Array) error {
 	hi := make([]float64, a.Len())
 	if err := dev.Read(hi, a); err != nil {
 		return err
 	}
 	n := len(hi) / (per * len(dead))
 	for i := range dead {
-		layer := make([]bool, n)
-		for j := range layer {
-			layer[j] = true
+		for len(dead[i]) <= layer {
+			dead[i] = append(dead[i], nil)
+		}
+		never := make([]bool, n)
+		for j := range never {
+			never[j] = true
 			for t := range per {
-				layer[j] = layer[j] && hi[(i*per+t)*n+j] <= 0
+				never[j] = never[j] && hi[(i*per+t)*n+j] <= 0
 			}
 		}
-		dead[i] = append(dead[i], layer)
+		dead[i][layer] = never
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func (n Network) Enclose(weights [][]float64, x []Enclosure) []Enclosure {
 	}
 	out := make([][]Enclosure, len(n))
 	for k, l := range n {
-		z := joined(n.Feed(k), x, out)
+		z := Join(n, k, x, out)
 		out[k] = make([]Enclosure, l.Outputs())
 		if pool, is := l.Map.(MaxPool); is {
 			members := pool.Members()
@@ -48,25 +48,6 @@ func (n Network) Enclose(weights [][]float64, x []Enclosure) []Enclosure {
 		}
 	}
 	return out[len(n)-1]
-}
-
-// joined puts what feeds a layer together, from the input and the outputs of layers.
-func joined[E any](feed []int, input []E, out [][]E) []E {
-	if len(feed) == 1 {
-		if feed[0] < 0 {
-			return input
-		}
-		return out[feed[0]]
-	}
-	var list []E
-	for _, s := range feed {
-		if s < 0 {
-			list = append(list, input...)
-		} else {
-			list = append(list, out[s]...)
-		}
-	}
-	return list
 }
 
 // maxOf encloses the greatest of some numbers.

@@ -33,7 +33,7 @@ func (n Network) AffineOn(weights [][]float64, lo, hi []float64) (f AffineForms,
 	}
 	input, out := f, make([]AffineForms, len(n))
 	for k, l := range n {
-		f = input.joined(n.Feed(k), out)
+		f = input.joined(n, k, out)
 		if out[k], ok = f.through(l, weights[2*k], weights[2*k+1]); !ok {
 			return f, false
 		}
@@ -42,13 +42,13 @@ func (n Network) AffineOn(weights [][]float64, lo, hi []float64) (f AffineForms,
 }
 
 // joined puts what feeds a layer together, from the input f and the outputs of layers.
-func (f *AffineForms) joined(feed []int, out []AffineForms) AffineForms {
+func (f *AffineForms) joined(n Network, k int, out []AffineForms) AffineForms {
 	var offsets [][]*big.Float
 	var slopes [][][]*big.Float
 	for _, o := range out {
 		offsets, slopes = append(offsets, o.offset), append(slopes, o.slope)
 	}
-	return AffineForms{f.lo, f.hi, joined(feed, f.offset, offsets), joined(feed, f.slope, slopes)}
+	return AffineForms{f.lo, f.hi, Join(n, k, f.offset, offsets), Join(n, k, f.slope, slopes)}
 }
 
 // through is what a layer makes of the numbers.

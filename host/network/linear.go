@@ -37,6 +37,35 @@ type Fixed interface {
 	fixed()
 }
 
+// Unweighted gives, for an output i of a map without weights, the inputs j that it is made of.
+// Of a Fixed map it is the sum of them, each times a number between 0 and the upper bound that
+// comes with j; of a MaxPool it is the greatest of them, and the numbers are 1. It panics for
+// other maps.
+func Unweighted(m Map) func(i int) iter.Seq2[int, float64] {
+	var at func(i, k int) (j int, most float64)
+	taps := 0
+	switch m := m.(type) {
+	case Fixed:
+		l := m.Lowered()
+		taps, at = l.Taps, func(i, k int) (int, float64) { return l.Input(i, k), l.CoefficientHi[k] }
+	case MaxPool:
+		members := m.Members()
+		taps = len(members) / m.Outputs()
+		at = func(i, k int) (int, float64) { return int(members[i*taps+k]), 1 }
+	default:
+		panic(fmt.Sprintf("network: a %T has weights", m))
+	}
+	return func(i int) iter.Seq2[int, float64] {
+		return func(yield func(int, float64) bool) {
+			for k := range taps {
+				if j, most := at(i, k); j >= 0 && !yield(j, most) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // Dense is the map of a dense layer: every input meets every output, each with a weight
 // of its own, which lie by input, outputs contiguous: (In, Out).
 type Dense struct{ In, Out int }

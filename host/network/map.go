@@ -18,6 +18,8 @@ type Map interface {
 	Biases() int
 	// Check says what is wrong with the shape, nil if nothing is.
 	Check() error
+	// terms counts what the outputs are sums or maxima of, padding and biases included.
+	work() int
 	// forwardApprox writes the pre-activations of an input vector to zeta; backApprox
 	// writes the gradient with respect to z, given that with respect to zeta. Ordinary
 	// float64.

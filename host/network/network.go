@@ -51,6 +51,27 @@ func (n Network) Feed(k int) []int {
 	return n[k].Sources
 }
 
+// Join puts what feeds layer k together: something for each number of the input, and for each
+// output of the layers before.
+func Join[E any](n Network, k int, input []E, out [][]E) []E {
+	feed := n.Feed(k)
+	if len(feed) == 1 {
+		if feed[0] < 0 {
+			return input
+		}
+		return out[feed[0]]
+	}
+	var list []E
+	for _, s := range feed {
+		if s < 0 {
+			list = append(list, input...)
+		} else {
+			list = append(list, out[s]...)
+		}
+	}
+	return list
+}
+
 // Chain says that every layer is dense and fed by the one before alone, the first by the
 // input: what code for dense layers only asks for.
 func (n Network) Chain() bool {
@@ -61,6 +82,19 @@ func (n Network) Chain() bool {
 	}
 	return true
 }
+
+// Work is the number of terms in all sums of the network, biases among them, and in all maxima:
+// about what one evaluation takes.
+func (n Network) Work() int {
+	work := 0
+	for k := range n {
+		work += n[k].Work()
+	}
+	return work
+}
+
+// Work is that of one layer.
+func (l *Layer) Work() int { return l.Map.work() }
 
 // width is the length of what source s gives.
 func (n Network) width(s int) int {

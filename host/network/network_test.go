@@ -93,7 +93,7 @@ func TestCheck(t *testing.T) {
 	relu := Activation{Kind: ReLU}
 	for want, net := range map[string]Network{
 		"no layers":                   nil,
-		"layer 0 has no map":   {{}},
+		"layer 0 has no map":          {{}},
 		"shape 0 x 2 is empty":        {DenseLayer(0, 2, Activation{})},
 		"shapes do not chain":         {DenseLayer(2, 3, relu), DenseLayer(2, 1, Activation{})},
 		"last layer has activation":   {DenseLayer(2, 3, relu)},

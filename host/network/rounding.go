@@ -1,6 +1,9 @@
 package network
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Rounding is a model of the arithmetic that somebody else's program evaluates a network
 // in: relative errors, in units of 1. It estimates and bounds nothing.
@@ -26,7 +29,7 @@ func (p *Pass) RoundingApprox(r Rounding, dx []float64) []float64 {
 	}
 	all := make([][]float64, len(p.net))
 	for k, l := range p.net {
-		from := p.squaresInto(k, squares, all)
+		from := slices.Clone(Join(p.net, k, squares, all))
 		size := make([]float64, len(p.Z[k]))
 		for j, z := range p.Z[k] {
 			size[j] = math.Abs(z)
@@ -56,19 +59,6 @@ func (p *Pass) RoundingApprox(r Rounding, dx []float64) []float64 {
 		last[i] = math.Sqrt(s)
 	}
 	return last
-}
-
-// squaresInto copies the squares of errors of what feeds layer k.
-func (p *Pass) squaresInto(k int, input []float64, all [][]float64) []float64 {
-	list := make([]float64, 0, len(p.Z[k]))
-	for _, s := range p.feed[k] {
-		if s < 0 {
-			list = append(list, input...)
-		} else {
-			list = append(list, all[s]...)
-		}
-	}
-	return list
 }
 
 // absolute are the absolute values of the weights of layer k and their squares, made when they

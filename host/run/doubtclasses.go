@@ -24,12 +24,13 @@ func (p *Points) doubtClasses(post *posterior.Posterior, points *property.Points
 	if post.Outputs() < 2 {
 		return nil
 	}
+	work := post.Network().Work()
 	networks := 1
 	if s := post.Samples(); s != nil {
 		networks = s.N()
 	}
-	index = index[:min(len(index), doubtedClasses, max(1, doubtedWork/post.Weights()/networks))]
-	if networks > doubtedWork/post.Weights() || len(index) == 0 {
+	index = index[:min(len(index), doubtedClasses, max(1, doubtedWork/work/networks))]
+	if networks > doubtedWork/work || len(index) == 0 {
 		return nil
 	}
 	var labels func(int) int

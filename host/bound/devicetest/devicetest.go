@@ -77,6 +77,15 @@ var operations = []operation{
 	{"NoiseRows", 600, drawNoiseRows},
 	{"Widen", 400, drawWiden},
 	{"Vary", 400, drawVary},
+	{"PoolStar", 300, drawPoolStar},
+	{"PoolLines", 900, drawPoolLines},
+	{"Gather", 300, drawGather},
+	{"GatherSum", 600, drawGatherSum},
+	{"PlaceRows", 600, drawPlaceRows},
+	{"PairNoise", 400, drawPairNoise},
+	{"SharedVar", 600, drawSharedVar},
+	{"ShareBox", 600, drawShareBox},
+	{"ShareRows", 300, drawShareRows},
 }
 
 // Run tests every operation of dev against the exact result, and then whole

@@ -11,6 +11,8 @@ import (
 type relaxCase struct {
 	bound.Relax
 	pre    ends
+	upper  ends // where the line above is looked at: pre, unless own
+	own    bool
 	mag    []float64
 	points []float64 // where in each interval the lines are looked at, 0 to 1
 }
@@ -22,6 +24,10 @@ func drawRelax(g *gen) opCase {
 	}
 	c.Charge = g.p.RelaxCharge(g.size())
 	c.pre, c.mag = g.preActivations(c.N, c.Kind), g.magnitudes(c.N)
+	c.upper, c.own = c.pre, g.oneIn(4)
+	if c.own {
+		c.upper = g.preActivations(c.N, c.Kind)
+	}
 	for range 3 {
 		c.points = append(c.points, g.Float64())
 	}
@@ -33,6 +39,9 @@ func (c *relaxCase) call(e *env) error {
 	line := func(name string) bound.Line { return bound.Line{A: e.out(name+".A", a.N), B: e.out(name+".B", a.N)} }
 	a.Lo, a.Hi, a.Err = line("Lo"), line("Hi"), e.out("Err", a.N)
 	a.Pre, a.Mag = e.pair("Pre", c.pre), e.in("Mag", c.mag)
+	if c.own {
+		a.Upper = e.pair("Upper", c.upper)
+	}
 	if e.err != nil {
 		return nil
 	}
@@ -77,30 +86,37 @@ func (c *relaxCase) checkErr(k *checker, i int, l lines, got float64) {
 	}
 }
 
-// checkLines compares both lines with the activation at the ends, at 0, at random
-// points, and where the gap is extreme.
+// checkLines compares each line with the activation on its interval: at the ends, at 0, at
+// random points, and where the gap is extreme.
 func (c *relaxCase) checkLines(k *checker, i int, l lines, slope ball) {
-	lo, hi := c.pre.lo[i], c.pre.hi[i]
+	c.checkLine(k, "lower", i, line{l.aLo, l.bLo}, 1, c.pre, slope)
+	c.checkLine(k, "upper", i, line{-l.aHi, -l.bHi}, -1, c.upper, slope)
+}
+
+// checkLine checks a line below sign times the activation.
+func (c *relaxCase) checkLine(k *checker, which string, i int, l line, sign float64, on ends, slope ball) {
+	lo, hi := on.lo[i], on.hi[i]
 	at := []float64{lo, hi, 0}
 	for _, f := range c.points {
 		at = append(at, lo+f*(hi-lo), lo*f)
 	}
 	if smooth(c.Kind) {
-		at = append(at, c.critical(l.aLo)...)
-		at = append(at, c.critical(l.aHi)...)
+		at = append(at, c.critical(sign*l.a)...)
 	}
-	tight := tightness{k: k, least: [2]float64{math.Inf(1), math.Inf(1)}}
+	gap := gaps{math.Inf(1), math.Inf(-1)}
 	for _, t := range at {
 		if !(t >= lo && t <= hi) {
 			continue
 		}
 		x := ballOf(exact(t))
 		y := x.activate(c.Kind, slope)
-		tight.take(c.below(k, "lower", i, line{l.aLo, l.bLo}, x, y, t), 0)
-		tight.take(c.below(k, "upper", i, line{-l.aHi, -l.bHi}, x, y.neg(), t), 1)
+		if sign < 0 {
+			y = y.neg()
+		}
+		gap.take(c.below(k, which, i, l, x, y, t))
 	}
 	if !math.IsInf(lo, 0) && !math.IsInf(hi, 0) && slope.isPoint() {
-		c.checkTight(k, i, l, tight)
+		c.checkTight(k, which, i, l, lo, hi, gap)
 	}
 }
 
@@ -113,8 +129,8 @@ func (c *relaxCase) below(k *checker, which string, i int, l line, x, y ball, t 
 	}
 	v := point(l.a).mul(x).add(point(l.b))
 	if v.lo.Cmp(y.hi) > 0 {
-		k.failf("%s line %x t + %x of neuron %d on [%x, %x] is on the wrong side at t = %x: %s against %s",
-			which, l.a, l.b, i, c.pre.lo[i], c.pre.hi[i], t, v.lo.Text('p', 0), y.hi.Text('p', 0))
+		k.failf("%s line %x t + %x of neuron %d (upper on [%x, %x]) is on the wrong side at t = %x: %s against %s",
+			which, l.a, l.b, i, c.upper.lo[i], c.upper.hi[i], t, v.lo.Text('p', 0), y.hi.Text('p', 0))
 	}
 	gap, _ := loNum().Sub(y.hi, v.lo).Float64()
 	return gap
@@ -139,21 +155,14 @@ func (c *relaxCase) critical(a float64) []float64 {
 	return at
 }
 
-// tightness records how near each line comes to the activation, and how far it
-// gets from it.
-type tightness struct {
-	k           *checker
-	least, most [2]float64
-}
+// gaps are how near a line comes to the activation, and how far it gets from it.
+type gaps struct{ least, most float64 }
 
-func (t *tightness) take(gap float64, which int) {
-	t.least[which], t.most[which] = min(t.least[which], gap), max(t.most[which], gap)
-}
+func (g *gaps) take(gap float64) { g.least, g.most = min(g.least, gap), max(g.most, gap) }
 
-// checkTight: each line touches up to rounding, and on an interval of width w is
+// checkTight: a line touches up to rounding, and on an interval of width w is
 // within w^2/2 max|sigma”| and within w max|sigma'| of it.
-func (c *relaxCase) checkTight(k *checker, i int, l lines, got tightness) {
-	lo, hi := c.pre.lo[i], c.pre.hi[i]
+func (c *relaxCase) checkTight(k *checker, which string, i int, l line, lo, hi float64, got gaps) {
 	w, size := hi-lo, max(-lo, hi)
 	if !(size < 0x1p60) || size < 0x1p-60 {
 		return
@@ -175,10 +184,8 @@ func (c *relaxCase) checkTight(k *checker, i int, l lines, got tightness) {
 	default:
 		panic(fmt.Sprintf("devicetest: nothing says how tight lines are round activation %v, in host/bound/devicetest/relax.go", c.Kind))
 	}
-	for which, name := range []string{"lower", "upper"} {
-		if got.least[which] > rounding || got.most[which] > curved+rounding {
-			k.failf("%s line of neuron %d on [%x, %x] (%+x): gap from %g to %g, allowed %g to %g",
-				name, i, lo, hi, l, got.least[which], got.most[which], rounding, curved+rounding)
-		}
+	if got.least > rounding || got.most > curved+rounding {
+		k.failf("%s line of neuron %d on [%x, %x] (%+x): gap from %g to %g, allowed %g to %g",
+			which, i, lo, hi, l, got.least, got.most, rounding, curved+rounding)
 	}
 }

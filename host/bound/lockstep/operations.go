@@ -39,6 +39,7 @@ func (d *Device) Activate(a bound.Activate) error {
 func (d *Device) Relax(a bound.Relax) error {
 	return both(d, a, func(a bound.Relax, s side) bound.Relax {
 		a.Lo, a.Hi, a.Err, a.Pre, a.Mag = s.line(a.Lo), s.line(a.Hi), s.array(a.Err), s.interval(a.Pre), s.array(a.Mag)
+		a.Upper = s.interval(a.Upper)
 		return a
 	}, [2]func(bound.Relax) error{d.a.Relax, d.b.Relax})
 }
@@ -101,4 +102,75 @@ func (d *Device) Vary(a bound.Vary) error {
 		a.Z, a.Mean, a.Var = s.interval(a.Z), s.array(a.Mean), s.array(a.Var)
 		return a
 	}, [2]func(bound.Vary) error{d.a.Vary, d.b.Vary})
+}
+
+func (d *Device) PoolStar(a bound.PoolStar) error {
+	return both(d, a, func(a bound.PoolStar, s side) bound.PoolStar {
+		a.Slot, a.Unit, a.Pre, a.Members = s.array(a.Slot), s.array(a.Unit), s.interval(a.Pre), s.array(a.Members)
+		return a
+	}, [2]func(bound.PoolStar) error{d.a.PoolStar, d.b.PoolStar})
+}
+
+func (d *Device) PoolLines(a bound.PoolLines) error {
+	return both(d, a, func(a bound.PoolLines, s side) bound.PoolLines {
+		a.Lower, a.Upper, a.Err, a.V, a.Above = s.line(a.Lower), s.line(a.Upper), s.array(a.Err), s.interval(a.V), s.interval(a.Above)
+		a.Star = s.interval(a.Star)
+		a.MagOut, a.RadiusOut, a.Pre, a.Mag, a.Radius = s.array(a.MagOut), s.array(a.RadiusOut), s.interval(a.Pre), s.array(a.Mag), s.array(a.Radius)
+		a.Members, a.Slot, a.Lead = s.array(a.Members), s.array(a.Slot), s.array(a.Lead)
+		return a
+	}, [2]func(bound.PoolLines) error{d.a.PoolLines, d.b.PoolLines})
+}
+
+func (d *Device) Gather(a bound.Gather) error {
+	return both(d, a, func(a bound.Gather, s side) bound.Gather {
+		a.Out, a.In, a.Index = s.array(a.Out), s.array(a.In), s.array(a.Index)
+		return a
+	}, [2]func(bound.Gather) error{d.a.Gather, d.b.Gather})
+}
+
+func (d *Device) GatherSum(a bound.GatherSum) error {
+	return both(d, a, func(a bound.GatherSum, s side) bound.GatherSum {
+		a.Out, a.In, a.Start, a.Entry = s.array(a.Out), s.array(a.In), s.array(a.Start), s.array(a.Entry)
+		a.Slot, a.Select = s.array(a.Slot), s.array(a.Select)
+		return a
+	}, [2]func(bound.GatherSum) error{d.a.GatherSum, d.b.GatherSum})
+}
+
+func (d *Device) PlaceRows(a bound.PlaceRows) error {
+	return both(d, a, func(a bound.PlaceRows, s side) bound.PlaceRows {
+		a.S, a.C, a.W, a.B = s.interval(a.S), s.interval(a.C), s.interval(a.W), s.interval(a.B)
+		a.Taps, a.Unit, a.Other = s.array(a.Taps), s.array(a.Unit), s.array(a.Other)
+		return a
+	}, [2]func(bound.PlaceRows) error{d.a.PlaceRows, d.b.PlaceRows})
+}
+
+func (d *Device) PairNoise(a bound.PairNoise) error {
+	return both(d, a, func(a bound.PairNoise, s side) bound.PairNoise {
+		a.Sum, a.SumIn, a.V, a.Z = s.array(a.Sum), s.array(a.SumIn), s.array(a.V), s.interval(a.Z)
+		a.Taps, a.Unit, a.Other = s.array(a.Taps), s.array(a.Unit), s.array(a.Other)
+		return a
+	}, [2]func(bound.PairNoise) error{d.a.PairNoise, d.b.PairNoise})
+}
+
+func (d *Device) SharedVar(a bound.SharedVar) error {
+	return both(d, a, func(a bound.SharedVar, s side) bound.SharedVar {
+		a.Var, a.VarIn, a.G, a.A = s.array(a.Var), s.array(a.VarIn), s.interval(a.G), s.array(a.A)
+		a.V, a.VB, a.MaxSq = s.array(a.V), s.array(a.VB), s.array(a.MaxSq)
+		return a
+	}, [2]func(bound.SharedVar) error{d.a.SharedVar, d.b.SharedVar})
+}
+
+func (d *Device) ShareBox(a bound.ShareBox) error {
+	return both(d, a, func(a bound.ShareBox, s side) bound.ShareBox {
+		a.W, a.C, a.CIn, a.G, a.A = s.array(a.W), s.array(a.C), s.array(a.CIn), s.interval(a.G), s.array(a.A)
+		a.Weight, a.Bias, a.MaxSq = s.interval(a.Weight), s.interval(a.Bias), s.array(a.MaxSq)
+		return a
+	}, [2]func(bound.ShareBox) error{d.a.ShareBox, d.b.ShareBox})
+}
+
+func (d *Device) ShareRows(a bound.ShareRows) error {
+	return both(d, a, func(a bound.ShareRows, s side) bound.ShareRows {
+		a.S, a.A, a.W = s.array(a.S), s.array(a.A), s.array(a.W)
+		return a
+	}, [2]func(bound.ShareRows) error{d.a.ShareRows, d.b.ShareRows})
 }

@@ -87,7 +87,7 @@ func Compare(p *posterior.Posterior) (*Comparison, error) {
 
 // compareLogits is Compare without reference.spread.
 func compareLogits(p *posterior.Posterior, c *Comparison) error {
-	c.Compared = min(c.References, max(1, maxWork/p.Weights()))
+	c.Compared = min(c.References, max(1, maxWork/p.Network().Work()))
 	as := asRead(p)
 	if as.compare(p, c, single, c.Compared) <= 1 {
 		return nil

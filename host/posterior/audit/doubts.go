@@ -35,8 +35,8 @@ func Doubts(p *posterior.Posterior) []Doubt {
 // hidden doubts the activation of the hidden layers if the reference logits fit another one
 // as well, as they do where inputs are too small or all of one sign.
 func hidden(p *posterior.Posterior) []Doubt {
-	last := len(p.Layers) - 1
-	if p.References() == 0 || last == 0 {
+	layers := withActivation(p)
+	if p.References() == 0 || len(layers) == 0 {
 		return nil
 	}
 	s := &search{p: p, rounding: single, left: maxTried}
@@ -44,7 +44,7 @@ func hidden(p *posterior.Posterior) []Doubt {
 	for _, a := range usual() {
 		t, same := asRead(p), true
 		t.net = slices.Clone(t.net)
-		for k := range last {
+		for _, k := range layers {
 			same = same && t.net[k].Activation == a
 			t.net[k].Activation = a
 		}
@@ -55,7 +55,7 @@ func hidden(p *posterior.Posterior) []Doubt {
 	if len(fit) == 0 {
 		return nil
 	}
-	return []Doubt{Doubt(fmt.Sprintf("the reference inputs do not show which activation the hidden layers have, %v as well as %s: write others, for which the activations differ", p.Layers[0].Activation, strings.Join(fit[:min(3, len(fit))], ", ")))}
+	return []Doubt{Doubt(fmt.Sprintf("the reference inputs do not show which activation the hidden layers have, %v as well as %s: write others, for which the activations differ", p.Layers[layers[0]].Activation, strings.Join(fit[:min(3, len(fit))], ", ")))}
 }
 
 // orientation doubts square layers of psafe's own formats, whose writers are everybody, if

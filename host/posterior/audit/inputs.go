@@ -319,7 +319,7 @@ func scaledBy(a, b float64) func(x []float64) (z, dz []float64) {
 func (s *search) step(a, b float64) (float64, float64, bool) {
 	p, in, out := s.p, s.p.Inputs(), s.p.Outputs()
 	n := min(p.References(), tries)
-	if s.left -= 3 * n * p.Weights(); s.left < 0 {
+	if s.left -= 3 * n * p.Network().Work(); s.left < 0 {
 		return a, b, false
 	}
 	t := asRead(p)

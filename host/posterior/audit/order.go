@@ -14,7 +14,8 @@ func swaps(p *posterior.Posterior) []change {
 	var list []change
 	for a := range p.Layers {
 		for b := a + 1; b < len(p.Layers) && len(list) < 64; b++ {
-			if p.Layers[a].Inputs() != p.Layers[b].Inputs() || p.Layers[a].Outputs() != p.Layers[b].Outputs() {
+			m, n := p.Layers[a].Map, p.Layers[b].Map
+			if m.Inputs() != n.Inputs() || m.Outputs() != n.Outputs() || m.Weights() != n.Weights() || m.Biases() != n.Biases() || m.Weights() == 0 {
 				continue
 			}
 			words := fmt.Sprintf("layers %d and %d look swapped: write them in the order of the forward pass", a, b)
@@ -33,10 +34,10 @@ func swaps(p *posterior.Posterior) []change {
 func (s *search) pairs() string {
 	p, in, out := s.p, s.p.Inputs(), s.p.Outputs()
 	n := min(p.References(), tries)
-	if n < 3 || s.left < n*n*p.Weights() {
+	if n < 3 || s.left < n*n*p.Network().Work() {
 		return ""
 	}
-	s.left -= n * n * p.Weights()
+	s.left -= n * n * p.Network().Work()
 	one := &posterior.Posterior{Reference: &posterior.Reference{}}
 	*one = *p
 	t := asRead(p)
@@ -76,7 +77,7 @@ func seq(n int) []int {
 func lacking(p *posterior.Posterior) string {
 	var list []int
 	for k := range len(p.Layers) - 1 {
-		if !slices.ContainsFunc(p.ReferenceNetwork()[2*k+1], func(b float64) bool { return b != 0 }) {
+		if p.Layers[k].Biases() > 0 && !slices.ContainsFunc(p.ReferenceNetwork()[2*k+1], func(b float64) bool { return b != 0 }) {
 			list = append(list, k)
 		}
 	}

@@ -109,12 +109,12 @@ func (s *search) best(list []change, with *change) string {
 // try compares the references with a trial, +Inf where there is no time left for it.
 func (s *search) try(t *trial) float64 {
 	n := min(s.p.References(), tries)
-	if s.left -= 8 * s.p.Weights(); s.left < 0 {
+	if s.left -= 8 * s.p.Network().Work(); s.left < 0 {
 		return math.Inf(1)
 	}
 	share := t.compare(s.p, &Comparison{}, s.rounding, n)
 	if share <= 1 {
-		s.left -= 4 * n * s.p.Weights()
+		s.left -= 4 * n * s.p.Network().Work()
 	}
 	return share
 }
@@ -199,9 +199,22 @@ func usual() []network.Activation {
 	return list
 }
 
+// withActivation lists the layers whose activation may have been meant to be another: the hidden
+// layers of a chain of dense layers, and in other networks those that have one.
+func withActivation(p *posterior.Posterior) []int {
+	var list []int
+	chain := p.Network().Chain()
+	for k := range len(p.Layers) - 1 {
+		if chain || p.Layers[k].Activation.Kind != network.Identity {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
 func activations(p *posterior.Posterior) []change {
 	var list []change
-	hidden := len(p.Layers) - 1
+	hidden := withActivation(p)
 	add := func(a network.Activation, words string, layers ...int) {
 		list = append(list, change{activated, words, func(t *trial) {
 			t.net = slices.Clone(t.net)
@@ -213,22 +226,22 @@ func activations(p *posterior.Posterior) []change {
 	for _, a := range usual() {
 		var others []int // the hidden layers that have another one
 		same := true
-		for k := range hidden {
+		for _, k := range hidden {
 			if p.Layers[k].Activation != a {
 				others = append(others, k)
 			}
-			same = same && p.Layers[k].Activation == p.Layers[0].Activation
+			same = same && p.Layers[k].Activation == p.Layers[hidden[0]].Activation
 		}
 		switch {
 		case len(others) == 0:
 			continue
-		case len(others) > 1 && same || hidden == 1:
-			add(a, fmt.Sprintf("the hidden layers look as if their activation were %v, not %v", a, p.Layers[0].Activation), others...)
+		case len(others) > 1 && same || len(hidden) == 1:
+			add(a, fmt.Sprintf("the hidden layers look as if their activation were %v, not %v", a, p.Layers[hidden[0]].Activation), others...)
 		case len(others) > 1:
 			add(a, fmt.Sprintf("all hidden layers look as if their activation were %v", a), others...)
 		}
 		for _, k := range others {
-			if hidden > 1 {
+			if len(hidden) > 1 {
 				add(a, fmt.Sprintf("layer %d looks as if its activation were %v, not %v", k, a, p.Layers[k].Activation), k)
 			}
 		}

@@ -1,0 +1,103 @@
+package fallback
+
+import (
+	"fmt"
+
+	"psafe/host/bound"
+)
+
+// GatherSum is defined in bound.GatherSum.
+func (d *Device[T]) GatherSum(a bound.GatherSum) error {
+	t := gatherSum[T]{a: a, d: d}
+	t.out, t.in = d.data(a.Out, a.P*a.J*a.R, "GatherSum.Out"), d.data(a.In, a.P*a.N*a.R, "GatherSum.In")
+	t.start, t.entry = d.places(a.Start, a.J+1, 0, a.E+1, "GatherSum.Start"), d.places(a.Entry, a.E, 0, a.N, "GatherSum.Entry")
+	for j := range a.J {
+		if t.start[j] > t.start[j+1] {
+			panic(fmt.Sprintf("fallback: GatherSum.Start: list %d is from %d to %d", j, t.start[j], t.start[j+1]))
+		}
+	}
+	if a.Select != nil {
+		t.slot, t.selected = d.data(a.Slot, a.E, "GatherSum.Slot"), d.data(a.Select, a.P*a.N, "GatherSum.Select")
+	}
+	d.parallel(a.P*a.J, 1+1024/max(a.R, 1), func(from, to int) {
+		s := sumScratch[T]{total: make([]T, min(sumTile, a.R)), block: make([]T, min(sumTile, a.R))}
+		for i := from; i < to; i++ {
+			t.list(i/a.J, i%a.J, &s)
+			out := t.out[i*a.R : (i+1)*a.R]
+			for r := gatherSumLanes(&t, out, &s); r < a.R; r += sumTile {
+				t.rows(out[r:min(r+sumTile, a.R)], r, &s)
+			}
+		}
+	})
+	return nil
+}
+
+// sumTile is how many rows are summed at a time: sums stay in the nearest cache.
+const sumTile = 1024
+
+type gatherSum[T bound.Real] struct {
+	a              bound.GatherSum
+	d              *Device[T]
+	out, in        []T
+	start, entry   []int32
+	slot, selected []T
+}
+
+// sumScratch is the list of one place: where the rows of its entries start, but for those that
+// are not selected; ends[k] is where block k stops. Total and block are sums of rows.
+type sumScratch[T bound.Real] struct {
+	at, ends     []int
+	total, block []T
+}
+
+// list makes the list of place j of item p.
+func (t *gatherSum[T]) list(p, j int, s *sumScratch[T]) {
+	s.at, s.ends = s.at[:0], s.ends[:0]
+	for e0, end := int(t.start[j]), int(t.start[j+1]); e0 < end; e0 += bound.Block {
+		for e := e0; e < min(e0+bound.Block, end); e++ {
+			at := p*t.a.N + int(t.entry[e])
+			if t.slot == nil || t.selected[at] == t.slot[e] {
+				s.at = append(s.at, at*t.a.R)
+			}
+		}
+		s.ends = append(s.ends, len(s.at))
+	}
+}
+
+// rows sums rows r, r+1, ... of a list into out.
+func (t *gatherSum[T]) rows(out []T, r int, s *sumScratch[T]) {
+	total, block := s.total[:len(out)], s.block[:len(out)]
+	clear(total)
+	k := 0
+	for _, end := range s.ends {
+		clear(block)
+		for ; k < end; k++ {
+			t.add(block, t.in[s.at[k]+r:])
+		}
+		t.add(total, block)
+	}
+	if t.a.Add {
+		t.add(out, total)
+	} else {
+		copy(out, total)
+	}
+	if t.a.Down {
+		for i, x := range out {
+			out[i] = t.d.lower(x)
+		}
+	}
+}
+
+// add adds numbers to as many sums.
+func (t *gatherSum[T]) add(sums, numbers []T) {
+	numbers = numbers[:len(sums)]
+	if t.a.Down {
+		for r, x := range numbers {
+			sums[r] = t.d.down(sums[r] + x)
+		}
+		return
+	}
+	for r, x := range numbers {
+		sums[r] += x
+	}
+}

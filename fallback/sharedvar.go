@@ -1,0 +1,131 @@
+package fallback
+
+import "psafe/host/bound"
+
+// SharedVar is defined in bound.SharedVar.
+func (d *Device[T]) SharedVar(a bound.SharedVar) error {
+	t := sharedVar[T]{a: a, d: d}
+	t.variance = d.data(a.Var, a.P*a.R, "SharedVar.Var")
+	t.varIn = d.optional(a.VarIn, a.P*a.Cols, "SharedVar.VarIn")
+	t.gLo, t.gHi = d.interval(a.G, a.P*a.K*a.Channels*a.R, "SharedVar.G")
+	t.v, t.vb = d.data(a.V, a.K*a.Channels, "SharedVar.V"), d.data(a.VB, a.Channels, "SharedVar.VB")
+	t.over = over[T]{d, d.data(a.A, a.P*a.Positions*a.Channels*a.R, "SharedVar.A"), a.Positions, a.Channels, a.R, a.Round}
+	t.maxSq = d.data(a.MaxSq, a.Inputs*a.In, "SharedVar.MaxSq")
+	tiles := (a.R + rowTile - 1) / rowTile
+	d.parallel(a.P*tiles, 1, func(from, to int) {
+		for i := from; i < to; i++ {
+			r := i % tiles * rowTile
+			t.tile(i/tiles, r, min(rowTile, a.R-r))
+		}
+	})
+	return nil
+}
+
+type sharedVar[T bound.Real] struct {
+	a                      bound.SharedVar
+	d                      *Device[T]
+	variance, varIn        []T
+	gLo, gHi, v, vb, maxSq []T
+	over                   over[T]
+}
+
+// tile computes rows r, ..., r+n-1 of item p.
+func (t *sharedVar[T]) tile(p, r, n int) {
+	d, round := t.d, t.a.Round
+	most := d.greatestRoot(t.maxSq, p%t.a.Inputs*t.a.In, t.a.In)
+	var total, block [rowTile]T
+	for o0 := 0; o0 < t.a.Channels; o0 += bound.Block {
+		clear(block[:])
+		for o := o0; o < min(o0+bound.Block, t.a.Channels); o++ {
+			channel := t.channel(p, o, r, n, most)
+			for i := range n {
+				block[i] += channel[i]
+			}
+		}
+		for i := range n {
+			total[i] += block[i]
+		}
+	}
+	for i := range n {
+		var in T
+		if t.varIn != nil {
+			in = t.varIn[p*t.a.Cols+(r+i)%t.a.Cols]
+		}
+		t.variance[p*t.a.R+r+i] = d.upper(d.up(in + d.up(d.up(T(total[i]*T(round.Rel)))+T(round.Abs))))
+	}
+}
+
+// channel is what the weights and the bias of channel o add to the rows of a tile.
+func (t *sharedVar[T]) channel(p, o, r, n int, most T) (sum [rowTile]T) {
+	d, channels, rows := t.d, t.a.Channels, t.a.R
+	signed, share := t.over.sums(p, o, r, n)
+	var width, block [rowTile]T
+	for i := range n {
+		width[i] = t.over.width(share[i], most)
+	}
+	for k0 := 0; k0 < t.a.K; k0 += bound.Block {
+		clear(block[:])
+		for k := k0; k < min(k0+bound.Block, t.a.K); k++ {
+			at, v := ((p*t.a.K+k)*channels+o)*rows+r, t.v[k*channels+o]
+			for i := range n {
+				g := max(-t.gLo[at+i], t.gHi[at+i]) + width[i]
+				block[i] += T(v * d.up(T(g*g)))
+			}
+		}
+		for i := range n {
+			sum[i] += block[i]
+		}
+	}
+	for i := range n {
+		a0 := abs(signed[i]) + share[i]
+		sum[i] += T(t.vb[o] * d.up(T(a0*a0)))
+	}
+	return sum
+}
+
+// over are rows over the pre-activations of a layer with shared weights.
+type over[T bound.Real] struct {
+	d                         *Device[T]
+	a                         []T
+	positions, channels, rows int
+	round                     bound.SharedRounding
+}
+
+// sums are, for rows r, ..., r+n-1 of item p, the sum of the coefficients of channel o over all
+// positions, and Slack times the sum of their magnitudes, rounded up.
+func (v *over[T]) sums(p, o, r, n int) (signed, share [rowTile]T) {
+	var block, mags [rowTile]T
+	for q0 := 0; q0 < v.positions; q0 += bound.Block {
+		clear(block[:])
+		clear(mags[:])
+		for q := q0; q < min(q0+bound.Block, v.positions); q++ {
+			at := ((p*v.positions+q)*v.channels+o)*v.rows + r
+			for i, a := range v.a[at : at+n] {
+				block[i] += a
+				mags[i] += abs(a)
+			}
+		}
+		for i := range n {
+			signed[i] += block[i]
+			share[i] += mags[i]
+		}
+	}
+	for i := range n {
+		share[i] = v.d.up(T(T(v.round.Slack) * share[i]))
+	}
+	return signed, share
+}
+
+// width is what a factor may be wrong by: share times most, and Under.
+func (v *over[T]) width(share, most T) T {
+	return v.d.up(v.d.up(T(share*most)) + T(v.round.Under))
+}
+
+// greatestRoot is at least the root of the greatest of n squares.
+func (d *Device[T]) greatestRoot(squares []T, from, n int) T {
+	var greatest T
+	for _, s := range squares[from : from+n] {
+		greatest = max(greatest, s)
+	}
+	return d.rootUp(greatest)
+}

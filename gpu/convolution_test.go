@@ -1,0 +1,43 @@
+package gpu
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"psafe/fallback"
+	"psafe/host/bound"
+	"psafe/host/crosscheck"
+	"psafe/host/posterior"
+	"psafe/host/posterior/convtest"
+	"psafe/internal/testscale"
+)
+
+// TestConvolutions: whole propagations of convolutional networks, by every method, have the
+// fallback's bits.
+func TestConvolutions(t *testing.T) {
+	var posts []*posterior.Posterior
+	for _, n := range convtest.Tiny() {
+		posts = append(posts, n.Posterior(0.5))
+	}
+	for i := range testscale.Cases(t, 100) {
+		r := rand.New(rand.NewPCG(42, uint64(i)))
+		posts = append(posts, convtest.Random(r, convtest.Shape{Blocks: 1 + r.IntN(3), Spread: 0.1, Outputs: 1 + r.IntN(3)}))
+	}
+	onDevices(t, func(t *testing.T, info Info, p bound.Precision) {
+		d := open(t, info, p, Options{})
+		for i, post := range posts {
+			job := crosscheck.Job{
+				Posterior: post, Tasks: crosscheck.OwnTasks(post, uint64(i)), Seed: 1,
+				Methods:    []crosscheck.Method{crosscheck.IBP, crosscheck.LBP, crosscheck.CLBP},
+				Precisions: []bound.Precision{p},
+				Open: func(p bound.Precision) (*crosscheck.Pair, error) {
+					return &crosscheck.Pair{A: fallback.New(p), B: d, Close: func() {}}, nil
+				},
+				Equal: func(crosscheck.Equal) {}, Overlap: func(crosscheck.Overlap) {},
+			}
+			if err := job.Run(t.Context()); err != nil {
+				t.Errorf("case %d: %v", i, err)
+			}
+		}
+	})
+}

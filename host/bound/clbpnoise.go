@@ -1,0 +1,261 @@
+package bound
+
+// The noise of rows on their way down (docs/concentration.md (11), (12); docs/convolution.md (17),
+// (18)). Noises of layers of one level add: given what is below, their sum is one Gaussian.
+
+// startUnits begins with the noise that layer k itself adds to the units of a run.
+func (p *clbpPass) startUnits(k int, u *run) {
+	p.total, p.met, p.units = noiseArrays{}, map[int]bool{}, u
+	if p.own.mean == nil {
+		return
+	}
+	p.met[p.layers[k].depth] = true
+	p.total = p.own
+	if u == nil || u.n == p.own.cols {
+		return
+	}
+	l, items := &p.layers[k], p.pass.job.Batch.Items
+	part := func(a Array) Array {
+		out := p.array(items * u.n)
+		p.do(func() error {
+			return p.dev.Gather(Gather{Out: out, In: a, Index: u.unit, P: items, N: l.out, T: u.n, Total: u.n, R: 1})
+		})
+		return out
+	}
+	p.total = noiseArrays{mean: part(p.own.mean), variance: part(p.own.variance), cols: u.n}
+}
+
+// widen moves lower bounds of rows of layer k down by what the noise that they met adds, but
+// for a small probability.
+func (p *clbpPass) widen(k int, bound Array, rows int) {
+	if p.total.mean == nil {
+		return
+	}
+	if p.total.cols != rows {
+		p.repeatTotal(rows)
+	}
+	n := p.pass.job.Batch.Items * rows
+	p.do(func() error {
+		return p.dev.Widen(Widen{Lower: bound, Mean: p.total.mean, Var: p.total.variance, Quantile: p.job.Quantiles.Many[len(p.met)-1], N: n})
+	})
+	p.dropTotal()
+}
+
+func (p *clbpPass) dropTotal() {
+	if !p.total.kept {
+		p.release(p.total.mean, p.total.variance)
+	}
+	p.total = noiseArrays{}
+}
+
+// repeatTotal makes the noise of mirrored rows, to which nothing was added, as many.
+func (p *clbpPass) repeatTotal(rows int) {
+	items, n := p.pass.job.Batch.Items, p.total.cols
+	repeat := func(a Array) Array {
+		out := p.array(items * rows)
+		for at := 0; at < rows; at += n {
+			p.do(func() error {
+				return p.dev.Gather(Gather{Out: out, In: a, Index: p.units.local, P: items, N: n, T: n, At: at, Total: rows, R: 1})
+			})
+		}
+		return out
+	}
+	next := noiseArrays{mean: repeat(p.total.mean), variance: repeat(p.total.variance), cols: rows}
+	p.dropTotal()
+	p.total = next
+}
+
+// noiseOfRows adds the noise of layer l to rows a over its pre-activations.
+func (p *clbpPass) noiseOfRows(l int, a Array, rows int) {
+	lay, items := &p.layers[l], p.pass.job.Batch.Items
+	if !lay.noisy {
+		return
+	}
+	if lay.shared() {
+		p.sharedNoise(l, a, rows)
+		return
+	}
+	square, none := p.array(items*lay.out*rows), p.array(items*rows)
+	p.do(func() error { return p.dev.SquareRows(SquareRows{Square: square, A: a, N: items * lay.out * rows}) })
+	p.do(func() error { return p.dev.Write(none, make([]float64, items*rows)) })
+	p.noise(l, square, none, rows)
+	p.release(square, none)
+}
+
+// before is the noise that that of layer l is added to.
+func (p *clbpPass) before(l, rows int) noiseArrays {
+	n := p.total
+	if p.apart {
+		n = p.byLevel[p.layers[l].depth]
+	}
+	if n.mean == nil {
+		n.cols = rows
+	}
+	return n
+}
+
+// put replaces noise by the same with that of layer l.
+func (p *clbpPass) put(l int, before, next noiseArrays) {
+	if !before.kept {
+		p.release(before.mean, before.variance)
+	}
+	p.observe("noise.mean", l, next.mean)
+	p.observe("noise.variance", l, next.variance)
+	if p.apart {
+		p.byLevel[p.layers[l].depth] = next
+		return
+	}
+	p.total, p.met[p.layers[l].depth] = next, true
+}
+
+// noise makes mean and variance of the noise of layer l, each of whose weights is used once, from
+// squared rows over its pre-activations, and adds them to what there is.
+func (p *clbpPass) noise(l int, square, none Array, rows int) {
+	lay, items := &p.layers[l], p.pass.job.Batch.Items
+	s, c := p.array(items*lay.in*rows), p.array(items*rows)
+	variance, bias := p.variance[l], p.biasVariance[l]
+	p.do(func() error {
+		return p.dev.BackSubstitute(BackSubstitute{
+			S: Interval{Lo: s}, C: c, A: square, CIn: none, W: Interval{variance, variance}, B: Interval{bias, bias},
+			PerBox: items, P: items, R: rows, In: lay.in, Out: lay.out,
+		})
+	})
+	radius, maxSq := p.joinRadius(l), p.join(l, func(s int) Array { return p.radiusOf(s).maxSq })
+	next, before := noiseArrays{mean: p.array(items * rows), variance: p.array(items * rows), cols: rows}, p.before(l, rows)
+	p.do(func() error {
+		return p.dev.NoiseRows(NoiseRows{
+			Mean: next.mean, Var: next.variance, MeanIn: before.mean, VarIn: before.variance, S: s, C: c,
+			Radius: radius, MaxSq: maxSq, P: items, R: rows, Cols: before.cols, In: lay.in, Inputs: items,
+			Round: p.dev.Precision().NoiseRounding(lay.in, lay.out),
+		})
+	})
+	p.release(s, c)
+	p.put(l, before, next)
+}
+
+// sharedNoise is noise for a layer whose weights are used in several places: the mean (18) is
+// what independent weights would give, the variance (17) is not.
+func (p *clbpPass) sharedNoise(l int, a Array, rows int) {
+	lay, items := &p.layers[l], p.pass.job.Batch.Items
+	before := p.before(l, rows)
+	mean, variance := p.array(items*rows), p.array(items*rows)
+	op := NoiseRows{
+		Mean: mean, Var: variance, MeanIn: before.mean, VarIn: before.variance, C: p.filled(0, items*rows),
+		P: items, R: rows, Cols: before.cols, Inputs: items,
+	}
+	if p.job.Inputs.point {
+		// Nothing varies, and e is 0.
+		op.In, op.S, op.Radius, op.MaxSq = 1, p.filled(0, items*rows), p.filled(0, items), p.filled(0, items)
+		op.Round = p.dev.Precision().NoiseRounding(1, 1)
+	} else {
+		op.In, op.S, op.Radius, op.MaxSq = lay.in, p.squaredSums(l, a, rows), p.joinRadius(l), p.filled(0, items*lay.in)
+		op.Round = p.dev.Precision().noiseRounding(lay.in, roundings(lay.channels)+SumRoundings(lay.longest, false), lay.channels*lay.longest)
+	}
+	p.do(func() error { return p.dev.NoiseRows(op) })
+	if !p.job.Inputs.point {
+		p.release(op.S)
+	}
+	next := noiseArrays{mean: mean, variance: p.array(items * rows), cols: rows}
+	g := p.factors(l, a, rows)
+	p.do(func() error {
+		return p.dev.SharedVar(SharedVar{
+			Var: next.variance, VarIn: variance, G: g, A: a, V: p.variance[l], VB: p.biasVariance[l],
+			MaxSq: p.join(l, func(s int) Array { return p.radiusOf(s).maxSq }),
+			P:     items, R: rows, Cols: rows, In: lay.in, Inputs: items, Positions: lay.positions, K: lay.taps, Channels: lay.channels,
+			Round: p.dev.Precision().SharedRounding(lay.positions, lay.taps, lay.channels),
+		})
+	})
+	p.release(variance, g.Lo, g.Hi)
+	p.put(l, before, next)
+}
+
+// squaredSums is, for each input of layer l and each row, the variance of its coefficient, each
+// place of a weight by itself: [Items x in x rows].
+func (p *clbpPass) squaredSums(l int, a Array, rows int) Array {
+	lay, items := &p.layers[l], p.pass.job.Batch.Items
+	n, places := items*lay.out*rows, items*lay.positions
+	square := p.array(n)
+	p.do(func() error { return p.dev.SquareRows(SquareRows{Square: square, A: a, N: n}) })
+	taps, c := p.array(places*lay.taps*rows), p.array(places*rows)
+	variance, bias := p.variance[l], p.zero[l]
+	p.do(func() error {
+		return p.dev.BackSubstitute(BackSubstitute{
+			S: Interval{Lo: taps}, C: c, A: square, CIn: p.filled(0, places*rows), W: Interval{variance, variance}, B: Interval{bias, bias},
+			PerBox: places, P: places, R: rows, In: lay.taps, Out: lay.channels,
+		})
+	})
+	p.release(square, c)
+	s := p.array(items * lay.in * rows)
+	for i := range lay.feed {
+		p.sumInto(s, taps, l, i, rows)
+	}
+	p.release(taps)
+	return s
+}
+
+// sumInto writes the sums over taps for source i of layer l to its place among the inputs.
+func (p *clbpPass) sumInto(s, taps Array, l, i, rows int) {
+	lay, items := &p.layers[l], p.pass.job.Batch.Items
+	by := lay.sums[i]
+	out := s
+	if len(lay.feed) > 1 {
+		out = p.array(items * by.places * rows)
+	}
+	p.do(func() error {
+		return p.dev.GatherSum(GatherSum{
+			Out: out, In: taps, Start: by.start, Entry: by.entry,
+			P: items, N: lay.positions * lay.taps, J: by.places, E: by.entries, R: rows,
+		})
+	})
+	if len(lay.feed) == 1 {
+		return
+	}
+	n := lay.locals[i].n
+	p.do(func() error {
+		return p.dev.Gather(Gather{Out: s, In: out, Index: lay.locals[i].at, P: items, N: n, T: n, At: lay.first[i], Total: lay.in, R: rows})
+	})
+	p.release(out)
+}
+
+// startDifferences begins with the noise that a layer itself adds to differences of its units.
+func (p *clbpPass) startDifferences(d *difference) {
+	p.total, p.met = noiseArrays{}, map[int]bool{}
+	l, items := &p.layers[d.layer], p.pass.job.Batch.Items
+	if !l.noisy {
+		return
+	}
+	p.met[l.depth] = true
+	if d.noise.mean == nil {
+		d.noise = p.differenceNoise(d, l, items)
+	}
+	p.total = d.noise
+}
+
+func (p *clbpPass) differenceNoise(d *difference, l *layer, items int) noiseArrays {
+	k := d.layer
+	s, c := p.array(items*l.in*d.n), p.array(items*d.n)
+	v, b := p.variance[k], p.biasVariance[k]
+	p.do(func() error {
+		return p.dev.PlaceRows(PlaceRows{
+			S: Interval{Lo: s}, C: Interval{Lo: c}, W: Interval{v, v}, B: Interval{b, b}, Taps: l.tap, Unit: d.unit, Other: d.other,
+			Squares: true, P: items, PerBox: items, R: d.n, In: l.in, Positions: l.positions, K: l.taps, Channels: l.channels,
+		})
+	})
+	next := noiseArrays{mean: p.array(items * d.n), variance: p.array(items * d.n), cols: d.n, kept: true}
+	none := p.array(items * d.n)
+	p.do(func() error {
+		return p.dev.NoiseRows(NoiseRows{
+			Mean: next.mean, Var: none, S: s, C: c, Radius: p.joinRadius(k), MaxSq: p.filled(0, items*l.in),
+			P: items, R: d.n, Cols: d.n, In: l.in, Inputs: items, Round: p.dev.Precision().NoiseRounding(l.in, 1),
+		})
+	})
+	p.do(func() error {
+		return p.dev.PairNoise(PairNoise{
+			Sum: next.variance, SumIn: none, V: v, Z: p.hidden[k].in, Taps: l.tap, Unit: d.unit, Other: d.other, Squared: true,
+			P: items, PerBox: items, Inputs: items, R: d.n, In: l.in, Positions: l.positions, K: l.taps, Channels: l.channels,
+			Round: p.dev.Precision().PairRounding(l.taps),
+		})
+	})
+	p.release(s, c, none)
+	return next
+}

@@ -1,0 +1,29 @@
+package bound
+
+// factors are the ranges over T of what each weight of layer l is multiplied by in each row, g of
+// docs/convolution.md (30): the product of the rows a over the layer's pre-activations with the
+// intervals under each tap, as if these were weights. [Items x taps x channels x rows]
+func (p *pass) factors(l int, a Array, rows int) Interval {
+	lay, items := &p.layers[l], p.job.Batch.Items
+	z, _, _ := p.input(l)
+	n := lay.positions * lay.taps
+	across := func(a Array) Array {
+		out := p.array(items * n)
+		p.do(func() error {
+			return p.dev.Gather(Gather{Out: out, In: a, Index: lay.across, P: items, N: lay.in, T: n, Total: n, R: 1})
+		})
+		return out
+	}
+	w := Interval{across(z.Lo), across(z.Hi)}
+	r := lay.channels * rows
+	g, c := p.interval(items*lay.taps*r), p.array(items*r)
+	none := p.filled(0, items*lay.positions)
+	p.do(func() error {
+		return p.dev.BackSubstitute(BackSubstitute{
+			S: g, C: c, A: a, CIn: p.filled(0, items*r), W: w, B: Interval{none, none},
+			PerBox: 1, P: items, R: r, In: lay.taps, Out: lay.positions,
+		})
+	})
+	p.release(w.Lo, w.Hi, c)
+	return g
+}

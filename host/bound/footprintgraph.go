@@ -1,0 +1,104 @@
+package bound
+
+// What networks that are no chains take: most of it are rows on their way down, of as many units
+// at a time as planRows says.
+
+// chunkNumbers is about how many numbers of an item a flight of a chunk of units may take.
+const chunkNumbers = 1 << 22
+
+// leastChunk is how many units are taken down together at least.
+const leastChunk = 8
+
+// planRows chooses how many units' rows are taken down at a time.
+func (m *Model) planRows() {
+	forked := 0
+	for k := range m.layers {
+		l := &m.layers[k]
+		l.perRow = 6*l.in + forked
+		for b := range m.layers[:k] {
+			l.perRow = max(l.perRow, 4*l.in+m.layers[b].rowNumbers()+forked)
+		}
+		if len(l.fed) > 1 {
+			forked += 2 * l.out
+		}
+		units := chunkNumbers / l.perRow / 2 // each twice, once negated
+		if l.pool {
+			units = chunkNumbers / m.layers[l.feed[0]].perRow / l.window
+		}
+		l.chunk = min(max(units, leastChunk), l.out)
+	}
+}
+
+// rowNumbers is how many numbers one row takes on its way through the layer, its noise
+// included.
+func (l *layer) rowNumbers() int {
+	if l.pool {
+		return 6*l.out + 2*l.in
+	}
+	return 6*l.out + 4*l.positions*l.taps + 4*l.in + 4*l.taps*l.channels + 3*l.positions
+}
+
+// mostRows is the largest number of rows of layer k that go down together.
+func (m *Model) mostRows(k, rows int) int {
+	l := &m.layers[k]
+	switch {
+	case k == len(m.layers)-1:
+		return rows
+	case l.pool:
+		return l.chunk * l.window
+	}
+	return 2 * l.chunk
+}
+
+// graphFootprint is Footprint of a network that is no chain.
+func (m *Model) graphFootprint(method Method, rows int) (perBox, perItem int64) {
+	weights, item, most := 0, 3*m.layers[0].in, 0
+	for k := range m.layers {
+		l := &m.layers[k]
+		weights += 2 * (m.arrays[2*k].n + m.arrays[2*k+1].n + 2*l.taps*l.channels)
+		item += 12*l.out + 2*l.in
+		if !l.dense {
+			item += 2 * l.positions * l.taps
+		}
+		if l.pool {
+			item += 14*l.out + 8*len(l.hostMembers)
+		}
+		if method == LBP {
+			most = max(most, m.mostRows(k, rows)*l.perRow+4*l.out)
+		} else {
+			most = max(most, 4*l.in*rows)
+		}
+	}
+	size := m.dev.Precision().Bytes()
+	return int64(weights * size), int64((item + most) * size)
+}
+
+// graphCLBPFootprint is CLBPFootprint of a network that is no chain.
+func (m *Model) graphCLBPFootprint(rows int) int64 {
+	_, item := m.graphFootprint(LBP, rows)
+	more := 0
+	for k := range m.layers {
+		more += 12*m.layers[k].out + 3*m.layers[k].in + 4*rows
+	}
+	return item + int64(more*m.dev.Precision().Bytes())
+}
+
+// MostItems is the largest number of items in one batch: indices of neurons and
+// rows of all items are 32-bit numbers on devices.
+func (m *Model) MostItems(rows int) int {
+	widest := rows
+	for _, l := range m.layers {
+		widest = max(widest, 2*l.out)
+	}
+	if !m.chain {
+		for k := range m.layers {
+			l, r := &m.layers[k], m.mostRows(k, max(1, rows))
+			widest = max(widest, r*l.in, l.positions*l.taps, len(l.hostMembers))
+			for b := range m.layers[:k] {
+				a := &m.layers[b]
+				widest = max(widest, r*max(a.in, a.out, a.positions*a.taps, a.taps*a.channels))
+			}
+		}
+	}
+	return max(1, (1<<31-1<<16)/widest)
+}

@@ -1,0 +1,212 @@
+package bound
+
+// What feeds a layer, and the intervals of its pre-activations.
+
+// passCache is what a pass makes once.
+type passCache struct {
+	// form is that of the flight on its way.
+	form form
+	// x are the input boxes, one for each item.
+	x Interval
+	// matrices are the weight boxes of layers as matrices, negated the same times -1.
+	matrices, negated map[int]Interval
+	filled            map[filling]Array
+	// Of (29): squares of what feeds layers, and weight boxes as centres and half-widths.
+	mostSquares map[int]Array
+	centres     map[int]centred
+}
+
+type filling struct {
+	value float64
+	n     int
+}
+
+// input returns the interval that feeds layer k, whether it is never negative, and its batch:
+// inputs of a chain are shared between items, hidden values are not.
+func (p *pass) input(k int) (Interval, bool, Batch) {
+	if p.chain && k == 0 {
+		return p.job.Inputs.x, p.job.Inputs.nonNeg, p.job.Batch
+	}
+	b := p.job.Batch
+	b.Inputs = b.Items
+	nonNeg := true
+	for _, s := range p.layers[k].feed {
+		nonNeg = nonNeg && p.nonNeg(s)
+	}
+	if k < len(p.hidden) {
+		return p.hidden[k].in, nonNeg, b
+	}
+	return p.joined(k, p.value), nonNeg, b
+}
+
+// value is the interval of the outputs of layer s, or of the network's input, for each item.
+func (p *pass) value(s int) Interval {
+	if s < 0 {
+		return p.inputs()
+	}
+	return p.hidden[s].z
+}
+
+func (p *pass) nonNeg(s int) bool {
+	if s < 0 {
+		return p.job.Inputs.nonNeg
+	}
+	return p.layers[s].nonNeg()
+}
+
+// inputs are the input boxes, one for each item: item p's is p % Inputs.
+func (p *pass) inputs() Interval {
+	b, x := p.job.Batch, p.job.Inputs.x
+	if b.Inputs == b.Items {
+		return x
+	}
+	if p.cache.x.Lo != nil {
+		return p.cache.x
+	}
+	// Runs of g boxes, one after the other and over again.
+	g := gcd(b.Items, b.Inputs)
+	index := make([]float64, b.Items/g)
+	for i := range index {
+		index[i] = float64(i % (b.Inputs / g))
+	}
+	at, n := p.array(len(index)), p.layers[0].in
+	p.do(func() error { return p.dev.Write(at, index) })
+	copies := func(x Array) Array {
+		out := p.array(b.Items * n)
+		p.do(func() error {
+			return p.dev.Gather(Gather{Out: out, In: x, Index: at, P: 1, N: b.Inputs / g, T: len(index), Total: len(index), R: g * n})
+		})
+		return out
+	}
+	p.cache.x = Interval{copies(x.Lo), copies(x.Hi)}
+	return p.cache.x
+}
+
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// joined puts intervals of what feeds layer k one after the other.
+func (p *pass) joined(k int, of func(s int) Interval) Interval {
+	return Interval{
+		p.join(k, func(s int) Array { return of(s).Lo }),
+		p.join(k, func(s int) Array { return of(s).Hi }),
+	}
+}
+
+func (p *pass) join(k int, of func(s int) Array) Array {
+	l, items := &p.layers[k], p.job.Batch.Items
+	if len(l.feed) == 1 {
+		return of(l.feed[0])
+	}
+	out := p.array(items * l.in)
+	for i, s := range l.feed {
+		a, n := of(s), l.locals[i].n
+		p.do(func() error {
+			return p.dev.Gather(Gather{Out: out, In: a, Index: l.locals[i].at, P: items, N: n, T: n, At: l.first[i], Total: l.in, R: 1})
+		})
+	}
+	return out
+}
+
+// underTaps lists what lies under each tap at each position of layer k, one number for each
+// item.
+func (p *pass) underTaps(l *layer, z Interval) Interval {
+	if l.dense {
+		return z
+	}
+	items, n := p.job.Batch.Items, l.positions*l.taps
+	gather := func(a Array) Array {
+		out := p.array(items * n)
+		p.do(func() error {
+			return p.dev.Gather(Gather{Out: out, In: a, Index: l.tap, P: items, N: l.in, T: n, Total: n, R: 1})
+		})
+		return out
+	}
+	lo := gather(z.Lo)
+	if z.Hi == z.Lo {
+		return Interval{lo, lo}
+	}
+	return Interval{lo, gather(z.Hi)}
+}
+
+// matrix is the matrix of layer k as intervals, with its biases, and how many items have one
+// in common.
+func (p *pass) matrix(k int) (w, b Interval, perBox int) {
+	l, boxes := &p.layers[k], p.job.Boxes
+	switch {
+	case !l.weighted:
+		return l.matrix, l.noBias, p.job.Batch.Items
+	case l.weight == nil:
+		return boxes.w[k], boxes.b[k], p.job.Batch.PerBox
+	}
+	if p.cache.matrices == nil {
+		p.cache.matrices = map[int]Interval{}
+	}
+	m, known := p.cache.matrices[k]
+	if !known {
+		n := l.taps * l.channels
+		gather := func(a Array) Array {
+			out := p.array(boxes.count * n)
+			p.do(func() error {
+				return p.dev.Gather(Gather{Out: out, In: a, Index: l.weight, P: boxes.count, N: p.Model.arrays[2*k].n, T: n, Total: n, R: 1})
+			})
+			return out
+		}
+		m = Interval{gather(boxes.w[k].Lo), gather(boxes.w[k].Hi)}
+		p.cache.matrices[k] = m
+	}
+	return m, boxes.b[k], p.job.Batch.PerBox
+}
+
+// affineOf bounds the pre-activations of layer k of a matrix w and biases b, [Channels] each, for
+// what feeds it.
+func (p *pass) affineOf(k int, h hidden, w, b Interval, perBox int) {
+	z, nonNeg, batch := p.input(k)
+	batch.PerBox = perBox
+	p.affineAt(&p.layers[k], h, w, b, z, nonNeg, batch)
+}
+
+// affineAt is an Affine at every position of layer l.
+func (p *pass) affineAt(l *layer, h hidden, w, b, z Interval, nonNeg bool, batch Batch) {
+	if l.dense {
+		p.do(func() error { return p.dev.Affine(p.affine(h, w, b, z, nonNeg, batch, l.in, l.out)) })
+		return
+	}
+	under := p.underTaps(l, z)
+	batch = Batch{Items: batch.Items * l.positions, PerBox: batch.PerBox * l.positions, Inputs: batch.Inputs * l.positions}
+	p.do(func() error {
+		return p.dev.Affine(p.affine(h, w, b, under, nonNeg, batch, l.taps, l.channels))
+	})
+	p.release(under.Lo, under.Hi)
+}
+
+func (p *pass) affine(h hidden, w, b, z Interval, nonNeg bool, batch Batch, in, out int) Affine {
+	push, mag := p.dev.Precision().AffineRounding(in)
+	return Affine{
+		Pre: h.pre, Mag: h.mag, W: w, B: b, Z: z, NonNeg: nonNeg, Push: push, MagRound: mag,
+		Batch: batch, In: in, Out: out,
+	}
+}
+
+// filled is an array of n times one number, which nothing writes to.
+func (p *pass) filled(value float64, n int) Array {
+	key := filling{value, n}
+	if a := p.cache.filled[key]; a != nil || p.err != nil {
+		return a
+	}
+	v := make([]float64, n)
+	for i := range v {
+		v[i] = value
+	}
+	a := p.array(n)
+	p.do(func() error { return p.dev.Write(a, v) })
+	if p.cache.filled == nil {
+		p.cache.filled = map[filling]Array{}
+	}
+	p.cache.filled[key] = a
+	return a
+}

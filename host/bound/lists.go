@@ -1,0 +1,249 @@
+package bound
+
+import (
+	"fmt"
+
+	"psafe/host/network"
+)
+
+// mostNumber is what the whole numbers on devices are below: float32 has all of those.
+const mostNumber = 1 << 24
+
+// lists are the places that a layer's numbers are taken from, and what of its matrix is no
+// parameter. First as whole numbers, then on the device; nil where a layer does without.
+type lists struct {
+	hostTap, hostWeight, hostMembers []int32
+	hostCoefficient                  [2][]float64
+
+	// tap is [positions x taps], across the same by [taps x positions]; weight is [taps x
+	// channels], the parameter there; matrix and noBias are those of a map without parameters,
+	// [taps] and one 0, and negative is the matrix negated.
+	tap, across, weight Array
+	matrix, negative    Interval
+	noBias              Interval
+	// parts[i] are the inputs that source i gives, locals[i] as many numbers from 0; sums[i] takes coefficients of taps to its
+	// outputs, and of places to nothing where all of them are one row's: atPlaces.
+	parts    []list
+	locals   []list
+	sums     []sumList
+	atPlaces sumList
+	// members is [units x window], slots the place in the window of each entry of sums.
+	members, slots Array
+	units, leads   []run
+}
+
+// list is an array of whole numbers.
+type list struct {
+	at Array
+	n  int
+}
+
+// sumList is the lists of one GatherSum: for each of places those of entries.
+type sumList struct {
+	start, entry    Array
+	places, entries int
+}
+
+// run is a piece of the units, or of the members of all windows, whose rows are taken down
+// together: number at and the next n.
+type run struct {
+	at, n int
+	// unit are their numbers, or the members; window the unit whose window each is in; local
+	// counts from 0, upper from n.
+	unit, window, local, upper Array
+}
+
+// linearLists takes over how a linear map is computed.
+func (l *layer) linearLists(low *network.Lowered) error {
+	l.positions, l.taps, l.channels, l.dense = low.Positions, low.Taps, low.Channels, low.Dense()
+	l.hostTap, l.hostWeight, l.hostCoefficient = low.Tap, low.Weight, [2][]float64{low.CoefficientLo, low.CoefficientHi}
+	if n := max(l.positions*l.taps, l.taps*l.channels); n >= mostNumber {
+		return fmt.Errorf("%d places with %d taps and %d channels have numbers that do not fit devices, which count to 2^24", l.positions, l.taps, l.channels)
+	}
+	if l.dense {
+		l.longest = 1
+		return nil
+	}
+	count := make([]int, l.in)
+	for _, j := range l.hostTap {
+		if j >= 0 {
+			count[j]++
+			l.longest = max(l.longest, count[j])
+		}
+	}
+	return nil
+}
+
+// poolLists takes over the members of a max pool's windows.
+func (l *layer) poolLists(members []int32) error {
+	l.hostMembers = members
+	if n := len(members); n >= mostNumber {
+		return fmt.Errorf("windows of %d members in all have numbers that do not fit devices, which count to 2^24", n)
+	}
+	count := make([]int, l.in)
+	for _, j := range members {
+		if j >= 0 {
+			count[j]++
+			l.longest = max(l.longest, count[j])
+		}
+	}
+	return nil
+}
+
+// inputUnder is the input under tap t of position q, -1 for none.
+func (l *layer) inputUnder(q, t int) int {
+	if l.hostTap == nil {
+		return t
+	}
+	return int(l.hostTap[q*l.taps+t])
+}
+
+// uploadLists copies the lists of all layers of a network that is no chain.
+func (m *Model) uploadLists() error {
+	for k := range m.layers {
+		l := &m.layers[k]
+		u := uploader{m: m}
+		for i := range l.feed {
+			from, to := l.first[i], l.first[i+1]
+			l.parts, l.locals = append(l.parts, u.span(from, to-from)), append(l.locals, u.span(0, to-from))
+		}
+		if l.pool {
+			u.pool(l)
+		} else {
+			u.linear(l)
+		}
+		if u.err != nil {
+			return u.err
+		}
+	}
+	return nil
+}
+
+// uploader copies whole numbers to a model's device until something fails.
+type uploader struct {
+	m   *Model
+	err error
+}
+
+// numbers copies n numbers to an array that is the model's.
+func (u *uploader) numbers(n int, f func(i int) float64) Array {
+	if u.err != nil {
+		return nil
+	}
+	v := make([]float64, n)
+	for i := range v {
+		v[i] = f(i)
+	}
+	var a Array
+	if a, u.err = u.m.uploadOne(v); u.err != nil {
+		return nil
+	}
+	u.m.held = append(u.m.held, a)
+	return a
+}
+
+func (u *uploader) ints(v []int32) Array {
+	return u.numbers(len(v), func(i int) float64 { return float64(v[i]) })
+}
+
+// span is the numbers at, at+1, ..., at+n-1.
+func (u *uploader) span(at, n int) list {
+	return list{u.numbers(n, func(i int) float64 { return float64(at + i) }), n}
+}
+
+// sumsOf makes the lists of a GatherSum: entry e goes to place places[e], if that is one of
+// from, ..., from+n-1. order has the entries of all places, one after the other.
+func (u *uploader) sumsOf(places func(e int) int, entries, from, n int) (s sumList, order []int32) {
+	start := make([]int32, n+1)
+	for e := range entries {
+		if j := places(e) - from; j >= 0 && j < n {
+			start[j+1]++
+		}
+	}
+	for j := range n {
+		start[j+1] += start[j]
+	}
+	next := append([]int32(nil), start...)
+	order = make([]int32, start[n])
+	for e := range entries {
+		if j := places(e) - from; j >= 0 && j < n {
+			order[next[j]] = int32(e)
+			next[j]++
+		}
+	}
+	if len(order) == 0 {
+		order = []int32{0} // of no list: an array has an entry
+	}
+	return sumList{start: u.ints(start), entry: u.ints(order), places: n, entries: len(order)}, order
+}
+
+// linear copies the lists of a linear map.
+func (u *uploader) linear(l *layer) {
+	under := func(e int) int { return l.inputUnder(e/l.taps, e%l.taps) }
+	l.tap = u.numbers(l.positions*l.taps, func(e int) float64 { return float64(under(e)) })
+	l.across = u.numbers(l.positions*l.taps, func(e int) float64 { return float64(l.inputUnder(e%l.positions, e/l.positions)) })
+	for i := range l.feed {
+		s, _ := u.sumsOf(under, l.positions*l.taps, l.first[i], l.first[i+1]-l.first[i])
+		l.sums = append(l.sums, s)
+	}
+	l.atPlaces, _ = u.sumsOf(func(int) int { return 0 }, l.positions, 0, 1)
+	if l.hostWeight != nil {
+		l.weight = u.ints(l.hostWeight)
+	}
+	if !l.weighted {
+		u.fixed(l)
+	}
+	for at := 0; at < l.out; at += l.chunk {
+		n := min(l.chunk, l.out-at)
+		l.units = append(l.units, run{at: at, n: n, unit: u.span(at, n).at, local: u.span(0, n).at, upper: u.span(n, n).at})
+	}
+}
+
+// fixed copies the matrix of a map without parameters.
+func (u *uploader) fixed(l *layer) {
+	p, c := u.m.dev.Precision(), l.hostCoefficient
+	l.matrix = Interval{
+		u.numbers(l.taps, func(t int) float64 { return p.RoundLo(c[0][t]) }),
+		u.numbers(l.taps, func(t int) float64 { return p.RoundHi(c[1][t]) }),
+	}
+	l.negative = Interval{
+		u.numbers(l.taps, func(t int) float64 { return -p.RoundHi(c[1][t]) }),
+		u.numbers(l.taps, func(t int) float64 { return -p.RoundLo(c[0][t]) }),
+	}
+	none := u.numbers(1, func(int) float64 { return 0 })
+	l.noBias = Interval{none, none}
+}
+
+// pool copies the lists of a max pool.
+func (u *uploader) pool(l *layer) {
+	l.members = u.ints(l.hostMembers)
+	// The rows of unit v come to the star of its window only: the member of the slot that the
+	// entry has and that the star has too.
+	w := l.window
+	n := len(l.hostMembers)
+	s, order := u.sumsOf(func(e int) int { return int(l.hostMembers[e]) }, n, 0, l.in)
+	s.entry = u.numbers(len(order), func(i int) float64 { return float64(int(order[i]) / w) })
+	l.slots = u.numbers(len(order), func(i int) float64 { return float64(int(order[i]) % w) })
+	l.sums = []sumList{s}
+	for at := 0; at < n; at += l.chunk * w {
+		size := min(l.chunk*w, n-at)
+		l.leads = append(l.leads, run{
+			at: at, n: size, local: u.span(0, size).at,
+			unit:   u.numbers(size, func(i int) float64 { return float64(l.member(at + i)) }),
+			window: u.numbers(size, func(i int) float64 { return float64((at + i) / w) }),
+		})
+	}
+}
+
+// member is member e of all windows, and where there is none the first of its window.
+func (l *layer) member(e int) int32 {
+	if j := l.hostMembers[e]; j >= 0 {
+		return j
+	}
+	for _, j := range l.hostMembers[e/l.window*l.window:][:l.window] {
+		if j >= 0 {
+			return j
+		}
+	}
+	return 0
+}

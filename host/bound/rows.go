@@ -1,0 +1,220 @@
+package bound
+
+import "slices"
+
+// flight are rows on their way down: coefficients over the outputs of some layers, and
+// constants.
+type flight struct {
+	// over has the coefficients by layer, -1 for the network's input: [.. x outputs x rows].
+	// Hi is nil where the outputs are never negative, and Lo where coefficients are numbers.
+	over map[int]Interval
+	// c.Hi is there only if rows are mirrored.
+	c Interval
+	// How the coefficients lie, as RelaxRows takes them; after the first step there are rows of
+	// each item.
+	perBox, cols int
+	mirrored     bool
+	// kept are arrays that are not the flight's to release.
+	kept []Array
+}
+
+// rows is the number of rows of an item.
+func (f *flight) rows() int {
+	if f.mirrored {
+		return 2 * f.cols
+	}
+	return f.cols
+}
+
+func (p *pass) drop(f *flight, arrays ...Array) {
+	for _, a := range arrays {
+		if !slices.Contains(f.kept, a) {
+			p.release(a)
+		}
+	}
+}
+
+// backSubstitute takes rows of layer k, over what feeds it, down to the network's input, or to
+// the first closed values if the form says so, and returns their lower bounds [Items x rows].
+func (p *pass) backSubstitute(k int, f *flight) Array {
+	for l := k - 1; l >= 0; l-- {
+		if _, reached := f.over[l]; !reached {
+			continue
+		}
+		if p.cache.form.stop && p.layers[l].closed {
+			p.concretize(f, l)
+		} else {
+			p.throughLayer(f, l)
+		}
+	}
+	if _, reached := f.over[-1]; reached {
+		p.concretize(f, -1)
+	}
+	return f.c.Lo
+}
+
+// concretize bounds what the rows have of the outputs of layer l by their intervals.
+func (p *pass) concretize(f *flight, l int) {
+	items, r, s := p.job.Batch.Items, f.rows(), f.over[l]
+	n, before, inputs, x := p.layers[0].in, p.before, p.job.Batch.Inputs, p.job.Inputs.x
+	if l >= 0 {
+		n, before, inputs, x = p.layers[l].out, p.layers[l].before, items, p.hidden[l].z
+	}
+	bound := p.array(items * r)
+	p.do(func() error {
+		return p.dev.Concretize(Concretize{
+			Bound: bound, S: s, C: f.c.Lo, X: x, NonNeg: p.nonNeg(l),
+			P: items, R: r, In: n, Inputs: inputs, Round: p.dev.Precision().ConcretizeRounding(n, before),
+		})
+	})
+	p.drop(f, s.Lo, s.Hi, f.c.Lo, f.c.Hi)
+	delete(f.over, l)
+	f.c = Interval{Lo: bound}
+}
+
+// throughLayer takes what the rows have of the outputs of layer l through its activation and
+// its map, to its inputs.
+func (p *pass) throughLayer(f *flight, l int) {
+	lay, h := &p.layers[l], &p.hidden[l]
+	a := p.relaxRows(f, l, RelaxRows{
+		NonNeg: lay.nonNeg(), Z: h.z, Lo: h.lo, Hi: h.hi, Err: h.err, Mag: h.mag, N: lay.out,
+		Round: p.dev.Precision().RowsRounding(lay.out, lay.before),
+	})
+	if lay.pool {
+		p.throughPool(f, l, a)
+		return
+	}
+	if p.hooks != nil {
+		p.hooks.rows(l, a, f.rows())
+	}
+	p.spread(f, l, p.products(f, l, a))
+	p.release(a)
+}
+
+// relaxRows runs a RelaxRows on what the flight has of layer l, and returns its A.
+func (p *pass) relaxRows(f *flight, l int, op RelaxRows) Array {
+	items, r, s := p.job.Batch.Items, f.rows(), f.over[l]
+	op.A, op.C, op.S, op.CIn = p.array(items*op.N*r), p.array(items*r), s, f.c
+	op.PerBox, op.Cols, op.Mirrored, op.P = f.perBox, f.cols, f.mirrored, items
+	p.do(func() error { return p.dev.RelaxRows(op) })
+	p.drop(f, s.Lo, s.Hi, f.c.Lo, f.c.Hi)
+	delete(f.over, l)
+	f.c, f.perBox, f.cols, f.mirrored = Interval{Lo: op.C}, 1, r, false
+	return op.A
+}
+
+// products takes rows a over the pre-activations of layer l through its matrix: to what lies
+// under each tap at each position.
+func (p *pass) products(f *flight, l int, a Array) Interval {
+	if p.sharesRows(l) {
+		return p.sharedProducts(f, l, a)
+	}
+	lay, items, r := &p.layers[l], p.job.Batch.Items, f.rows()
+	_, nonNeg, _ := p.input(l)
+	w, b, perBox := p.matrix(l)
+	n := items * lay.positions
+	s := Interval{Lo: p.array(n * lay.taps * r)}
+	if !nonNeg {
+		s.Hi = p.array(n * lay.taps * r)
+	}
+	c := p.array(n * r)
+	op := BackSubstitute{
+		S: s, C: c, A: a, CIn: f.c.Lo, W: w, B: b,
+		PerBox: perBox * lay.positions, P: n, R: r, In: lay.taps, Out: lay.channels,
+	}
+	if !lay.dense {
+		op.CIn = p.filled(0, n*r)
+	}
+	p.do(func() error { return p.dev.BackSubstitute(op) })
+	if lay.dense {
+		p.release(f.c.Lo)
+		f.c.Lo = c
+		return s
+	}
+	p.release(c)
+	if lay.weighted {
+		p.addBiases(f, lay, a, b, perBox)
+	}
+	return s
+}
+
+// addBiases adds to the constants of rows a over the pre-activations of layer l what its biases
+// do. Each is one number wherever it is used: coefficients add up first.
+func (p *pass) addBiases(f *flight, l *layer, a Array, b Interval, perBox int) {
+	items, r := p.job.Batch.Items, f.rows()
+	sums := p.array(items * l.channels * r)
+	p.do(func() error {
+		return p.dev.GatherSum(GatherSum{
+			Out: sums, In: a, Start: l.atPlaces.start, Entry: l.atPlaces.entry,
+			P: items, N: l.positions, J: 1, E: l.atPlaces.entries, R: l.channels * r,
+		})
+	})
+	// A matrix for no input in particular; S is not used.
+	boxes := (items + perBox - 1) / perBox
+	none, s, c := p.filled(0, boxes*l.channels), p.array(items*r), p.array(items*r)
+	p.do(func() error {
+		return p.dev.BackSubstitute(BackSubstitute{
+			S: Interval{Lo: s}, C: c, A: sums, CIn: f.c.Lo, W: Interval{none, none}, B: b,
+			PerBox: perBox, P: items, R: r, In: 1, Out: l.channels,
+		})
+	})
+	p.release(sums, s, f.c.Lo)
+	f.c.Lo = c
+}
+
+// spread adds coefficients of what lies under the taps of layer l to those of what feeds it.
+// It takes s over.
+func (p *pass) spread(f *flight, l int, s Interval) {
+	lay := &p.layers[l]
+	if len(lay.feed) == 1 && lay.dense && p.forked(lay.feed[0]) == 1 {
+		f.over[lay.feed[0]] = s
+		return
+	}
+	for i, source := range lay.feed {
+		p.addRows(f, source, s, sumRows{lists: lay.sums[i], n: lay.positions * lay.taps})
+	}
+	p.release(s.Lo, s.Hi)
+}
+
+// forked is how many layers what feeds a layer feeds in all.
+func (p *pass) forked(source int) int {
+	if source < 0 {
+		return p.forks
+	}
+	return len(p.layers[source].fed)
+}
+
+// sumRows is how coefficients are summed: over n places, by lists, of those that are selected.
+type sumRows struct {
+	lists           sumList
+	n               int
+	slots, selected Array
+}
+
+// addRows adds sums of coefficients s to those of a source.
+func (p *pass) addRows(f *flight, source int, s Interval, by sumRows) {
+	to, more := f.over[source]
+	sum := func(out, in Array) Array {
+		if !more {
+			out = p.array(p.job.Batch.Items * by.lists.places * f.rows())
+		}
+		p.do(func() error {
+			return p.dev.GatherSum(GatherSum{
+				Out: out, In: in, Start: by.lists.start, Entry: by.lists.entry, Slot: by.slots, Select: by.selected, Add: more,
+				P: p.job.Batch.Items, N: by.n, J: by.lists.places, E: by.lists.entries, R: f.rows(),
+			})
+		})
+		return out
+	}
+	lo := sum(to.Lo, s.Lo)
+	hi := to.Hi
+	switch {
+	case p.nonNeg(source):
+		hi = nil
+	case s.Hi == s.Lo && p.forked(source) == 1:
+		hi = lo
+	default:
+		hi = sum(to.Hi, s.Hi)
+	}
+	f.over[source] = Interval{lo, hi}
+}

@@ -1,0 +1,118 @@
+package bound
+
+// Where flights start: at the units of a layer, or at the property.
+
+// boundUnits bounds the units of layer k by rows: lower bounds of them and of them negated,
+// [Items x 2 units].
+func (p *pass) boundUnits(k int, f form) Array {
+	p.cache.form = f
+	if p.chain {
+		return p.descend(k, p.denseRows(k), nil)
+	}
+	l, items := &p.layers[k], p.job.Batch.Items
+	if len(l.units) == 1 {
+		return p.descend(k, p.unitRows(k, &l.units[0]), &l.units[0])
+	}
+	parts := make([]Array, len(l.units))
+	for i := range l.units {
+		parts[i] = p.descend(k, p.unitRows(k, &l.units[i]), &l.units[i])
+	}
+	bound := p.array(items * 2 * l.out)
+	for half := range 2 {
+		for i, u := range l.units {
+			index := []Array{u.local, u.upper}[half]
+			p.do(func() error {
+				return p.dev.Gather(Gather{Out: bound, In: parts[i], Index: index, P: items, N: 2 * u.n, T: u.n, At: half*l.out + u.at, Total: 2 * l.out, R: 1})
+			})
+		}
+	}
+	p.release(parts...)
+	return bound
+}
+
+// descend takes a flight of rows of layer k down and bounds them.
+func (p *pass) descend(k int, f *flight, u *run) Array {
+	if p.hooks != nil {
+		p.hooks.start(k, u)
+	}
+	rows := f.rows()
+	bound := p.backSubstitute(k, f)
+	if p.hooks != nil {
+		p.hooks.bound(k, bound, rows)
+	}
+	return bound
+}
+
+// denseRows are the rows of all units of layer k of a chain, and the same negated: its weight
+// box is the coefficients of what feeds it.
+func (p *pass) denseRows(k int) *flight {
+	w, b := p.job.Boxes.w[k], p.job.Boxes.b[k]
+	return &flight{
+		over: map[int]Interval{k - 1: w}, c: b, perBox: p.job.Batch.PerBox, cols: p.layers[k].out, mirrored: true,
+		kept: []Array{w.Lo, w.Hi, b.Lo, b.Hi},
+	}
+}
+
+// unitRows are the rows of some units of layer k, over what feeds it, and the same negated.
+func (p *pass) unitRows(k int, u *run) *flight {
+	l, items := &p.layers[k], p.job.Batch.Items
+	w, b, perBox := p.matrix(k)
+	boxes := (items + perBox - 1) / perBox
+	s, c := p.interval(boxes*l.in*u.n), p.interval(boxes*u.n)
+	p.do(func() error {
+		return p.dev.PlaceRows(PlaceRows{
+			S: s, C: c, W: w, B: b, Taps: l.tap, Unit: u.unit, P: boxes, PerBox: 1,
+			R: u.n, In: l.in, Positions: l.positions, K: l.taps, Channels: l.channels,
+		})
+	})
+	// An interval of a coefficient becomes a number, the chord, before rows part for the sources.
+	z, nonNeg, _ := p.input(k)
+	n := items * l.in
+	line := Line{p.filled(1, n), p.filled(0, n)}
+	f := &flight{over: map[int]Interval{k: s}, c: c, perBox: perBox, cols: u.n, mirrored: true}
+	a := p.relaxRows(f, k, RelaxRows{
+		NonNeg: nonNeg, Z: z, Lo: line, Hi: line, Err: p.filled(0, n), Mag: p.filled(0, n), N: l.in,
+		Round: p.dev.Precision().RowsRounding(l.in, 1),
+	})
+	p.part(f, k, Interval{a, a})
+	return f
+}
+
+// part gives every source of layer k its part of the coefficients of its inputs. It takes s over.
+func (p *pass) part(f *flight, k int, s Interval) {
+	l, items, r := &p.layers[k], p.job.Batch.Items, f.rows()
+	if len(l.feed) == 1 {
+		f.over[l.feed[0]] = s
+		return
+	}
+	for i, source := range l.feed {
+		n := l.parts[i].n
+		copies := func(a Array) Array {
+			out := p.array(items * n * r)
+			p.do(func() error {
+				return p.dev.Gather(Gather{Out: out, In: a, Index: l.parts[i].at, P: items, N: l.in, T: n, Total: n, R: r})
+			})
+			return out
+		}
+		lo := copies(s.Lo)
+		switch {
+		case s.Hi == s.Lo && p.forked(source) == 1:
+			f.over[source] = Interval{lo, lo}
+		case s.Hi == nil:
+			f.over[source] = Interval{Lo: lo}
+		default:
+			f.over[source] = Interval{lo, copies(s.Hi)}
+		}
+	}
+	p.drop(f, s.Lo, s.Hi)
+}
+
+// merged are the rows of the property over what feeds the last layer, k.
+func (p *pass) merged(k int, m mergedLayer) *flight {
+	f := &flight{
+		over: map[int]Interval{}, c: m.b, perBox: 1, cols: p.job.Rows.rows,
+		kept: []Array{m.w.Lo, m.w.Hi, m.b.Lo, m.b.Hi},
+	}
+	p.part(f, k, m.w)
+	return f
+}

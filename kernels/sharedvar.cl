@@ -1,0 +1,84 @@
+/* sharedvar: variance of the noise of a layer with shared weights in rows
+   (bound.SharedVar, docs/convolution.md).
+
+   Purpose. For item p with input x = p % inputs, row r, and for channel o the sums a0(o) of
+   a[p][position][o][r] over positions and share(o) = slack times that of their magnitudes:
+     g(k,o)    = max(-gLo, gHi)[p][k][o][r] + up(share(o) root of the greatest maxSq) + under
+     var[p][r] = up(varIn[p][r % cols] + sum v[k][o] up(g^2) + sum vb[o] up((|a0| + share)^2),
+                    inflated)
+   sums over positions, taps and channels in blocks of 32, a channel's bias after its taps.
+
+   Decomposition. A work-item owns one vector of rows of one item and walks over channels, for
+   each over positions and then over taps: task t = p * rowTiles + tile. Everything is read
+   once, rows beside each other by work-items beside each other.
+
+   Index formulas: a[((p * positions + q) * channels + o) * rows + r],
+   g[((p * size + k) * channels + o) * rows + r], v[k * channels + o].
+
+   Assumptions: v, vb and maxSq are >= 0. g and a may be Inf or NaN; then so is the result,
+   as maxima keep NaN. hasIn says that varIn is there. Go: fallback/sharedvar.go. */
+
+#pragma OPENCL FP_CONTRACT OFF
+
+/* greatestRoot is at least the root of the greatest of n squares. */
+INLINE vec greatestRoot(const __global real *squares, int n) {
+    return rootUp(VEC(blockMax(squares, squares, n)));
+}
+
+/* shareSums adds a row's coefficients of one channel over positions, step apart, and gives
+   slack times the sum of their magnitudes, rounded up. */
+INLINE vec shareSums(vec *signedSum, const __global real *a, size_t step, int positions, real slack) {
+    vec total = VEC(R(0.0)), totalMag = VEC(R(0.0));
+    for (int q0 = 0; q0 < positions; q0 += BLOCK) {
+        vec sum = VEC(R(0.0)), mag = VEC(R(0.0));
+        for (int q = q0; q < min(q0 + BLOCK, positions); q++) {
+            const vec v = VLOAD(a + q * step);
+            sum += v;
+            mag += fabs(v);
+        }
+        total += sum;
+        totalMag += mag;
+    }
+    *signedSum = total;
+    return up(slack * totalMag);
+}
+
+/* shareWidth is what a factor may be wrong by. */
+INLINE vec shareWidth(vec share, vec root, real under) { return up(up(share * root) + under); }
+
+KERNEL void sharedvar(__global real *var, const __global real *varIn, const __global real *gLo,
+                      const __global real *gHi, const __global real *a, const __global real *v,
+                      const __global real *vb, const __global real *maxSq, const int hasIn,
+                      const real slack, const real under, const real rel, const real abs_,
+                      const int rows, const int cols, const int in, const int inputs,
+                      const int positions, const int size, const int channels,
+                      const uint tasks, __global uint *receipts, const uint receipt) {
+    TASK(t, tasks)
+    const int rowTiles = (rows + VW - 1) / VW, r = (int)modulo(t, rowTiles) * VW;
+    const size_t p = quotient(t, rowTiles), step = (size_t)channels * rows;
+    const vec root = greatestRoot(maxSq + modulo(p, inputs) * in, in);
+    vec total = VEC(R(0.0));
+    for (int o0 = 0; o0 < channels; o0 += BLOCK) {
+        vec block = VEC(R(0.0));
+        for (int o = o0; o < min(o0 + BLOCK, channels); o++) {
+            const size_t at = (size_t)o * rows + r;
+            vec a0, channel = VEC(R(0.0));
+            const vec share = shareSums(&a0, a + p * positions * step + at, step, positions, slack);
+            const vec width = shareWidth(share, root, under);
+            for (int k0 = 0; k0 < size; k0 += BLOCK) {
+                vec sum = VEC(R(0.0));
+                for (int k = k0; k < min(k0 + BLOCK, size); k++) {
+                    const size_t from = (p * size + k) * step + at;
+                    const vec g = mostNaN(-VLOAD(gLo + from), VLOAD(gHi + from)) + width;
+                    sum += v[(size_t)k * channels + o] * up(g * g);
+                }
+                channel += sum;
+            }
+            const vec b = fabs(a0) + share;
+            block += channel + vb[o] * up(b * b);
+        }
+        total += block;
+    }
+    const vec vIn = hasIn ? wrapped(varIn + p * cols, r, cols, rows - r) : VEC(R(0.0));
+    storeUpTo(upper(up(vIn + up(up(total * rel) + abs_))), var + p * rows + r, rows - r);
+}
