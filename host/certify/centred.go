@@ -159,7 +159,7 @@ func (s centred) measureBoxes(ctx context.Context, rays []*ray) ([]*Result, erro
 		results[i].Gamma = gamma
 		probes = append(probes, boxProbe(r.task, &box))
 	}
-	if err := s.e.verify(ctx, proof{method: s.cfg.Method, wantDead: s.e.chain}, probes); err != nil {
+	if err := s.e.verify(ctx, proof{method: s.cfg.Method, wantDead: true}, probes); err != nil {
 		if !s.e.cut(ctx, err) {
 			return nil, err
 		}

@@ -109,7 +109,8 @@ func (e *events) count(net network.Network, w *watched, pres, outs [][][]float64
 			if high {
 				failed = e.fail("upper bound", k, i, len(lo))
 			}
-			if varied && !low && !high { // no radius is larger than the interval
+			// A radius is at most the width of the interval, which holds if both ends do.
+			if varied && !low && !high {
 				failed = e.fail("radius", k, i, len(lo))
 			}
 		}
