@@ -13,20 +13,22 @@ import (
 // module and of others each package may import, the standard library apart.
 // Tests may import more.
 var mayImport = map[string][]string{
-	"psafe/host/npy":                 {"psafe/internal/infile"},
-	"psafe/host/measure":             {},
-	"psafe/host/network":             {"gonum.org/v1/gonum/", "psafe/host/measure"},
-	"psafe/host/posterior":           {"psafe/host/measure", "psafe/host/network"},
-	"psafe/host/onnx":                {"google.golang.org/protobuf/encoding/protowire", "psafe/internal/infile"},
-	"psafe/host/onnx/lower":          {"psafe/host/network", "psafe/host/onnx", "psafe/internal/infile"},
-	"psafe/host/network/networktest": {"psafe/host/network"},
-	"psafe/host/onnx/onnxtest":       {"google.golang.org/protobuf/encoding/protowire", "psafe/host/onnx"},
-	"psafe/host/posterior/audit":     {"psafe/host/network", "psafe/host/posterior"},
+	"psafe/host/npy":                    {"psafe/internal/infile"},
+	"psafe/host/measure":                {},
+	"psafe/host/network":                {"gonum.org/v1/gonum/", "psafe/host/measure"},
+	"psafe/host/posterior":              {"psafe/host/measure", "psafe/host/network"},
+	"psafe/host/onnx":                   {"google.golang.org/protobuf/encoding/protowire", "psafe/internal/infile"},
+	"psafe/host/onnx/lower":             {"psafe/host/network", "psafe/host/onnx", "psafe/internal/infile"},
+	"psafe/host/network/networktest":    {"psafe/host/network"},
+	"psafe/host/onnx/onnxtest":          {"google.golang.org/protobuf/encoding/protowire", "psafe/host/onnx"},
+	"psafe/host/posterior/format/graph": {"psafe/host/network"},
+	"psafe/host/posterior/audit":        {"psafe/host/network", "psafe/host/posterior"},
 	"psafe/host/posterior/convtest": {
 		"psafe/host/network", "psafe/host/posterior", "psafe/host/property",
 	},
 	"psafe/host/posterior/format": {
 		"psafe/host/network", "psafe/host/npy", "psafe/host/onnx", "psafe/host/onnx/lower", "psafe/host/posterior", "psafe/host/posterior/audit",
+		"psafe/host/posterior/format/graph",
 		"psafe/internal/infile", "psafe/internal/nearest",
 	},
 	"psafe/host/vnnlib":         {"psafe/internal/infile"},

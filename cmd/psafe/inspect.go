@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
+	"strings"
 	"text/tabwriter"
 
 	"psafe/host/measure"
+	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/posterior/audit"
 	"psafe/host/run"
@@ -92,6 +95,19 @@ func (c *inspectedCheck) print(w io.Writer) {
 	}
 }
 
+// sourceWords names what feeds a layer: layers by their numbers, -1 being the input.
+func sourceWords(feed []int) string {
+	var words []string
+	for _, s := range feed {
+		word := strconv.Itoa(s)
+		if s < 0 {
+			word = "the input"
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, " and ")
+}
+
 func inspect(p *posterior.Posterior, w io.Writer) error {
 	what := fmt.Sprintf("scale %s", p.ScaleList())
 	switch p.Kind {
@@ -106,16 +122,27 @@ func inspect(p *posterior.Posterior, w io.Writer) error {
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "layer\tshape\tactivation\tweights\tsigma min\t1/4\tmedian\t3/4\tmax\t")
-	random := 0
+	random, net := 0, p.Network()
 	for k, spread := range p.SpreadSummary() {
 		l := &p.Layers[k]
 		row := func(shape string, s posterior.Spread) {
 			q := s.Quantiles
+			if s.N == 0 {
+				fmt.Fprintf(t, "%d\t%s\t%v\t\t\t\t\t\t\t\n", k, shape, l.Activation)
+				return
+			}
 			fmt.Fprintf(t, "%d\t%s\t%v\t%d\t%.3g\t%.3g\t%.3g\t%.3g\t%.3g\t\n", k, shape, l.Activation, s.N, q[0], q[1], q[2], q[3], q[4])
 			random += s.Random
 		}
-		row(fmt.Sprintf("%d x %d", l.Inputs(), l.Outputs()), spread.Weight)
-		bias := fmt.Sprintf("bias %d", l.Outputs())
+		shape := network.Describe(l.Map)
+		if feed := net.Feed(k); len(feed) > 1 || feed[0] != k-1 {
+			shape += ", from " + sourceWords(feed)
+		}
+		row(shape, spread.Weight)
+		if l.Biases() == 0 {
+			continue
+		}
+		bias := fmt.Sprintf("bias %d", l.Biases())
 		if l.NoBias {
 			bias = "no bias"
 		}

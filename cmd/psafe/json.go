@@ -9,6 +9,7 @@ import (
 	"psafe/host/bench"
 	"psafe/host/crosscheck"
 	"psafe/host/measure"
+	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/internal/outfile"
 )
@@ -69,8 +70,12 @@ type inspectedCheck struct {
 }
 
 type inspectedLayer struct {
-	Inputs     int             `json:"inputs"`
-	Outputs    int             `json:"outputs"`
+	Inputs  int `json:"inputs"`
+	Outputs int `json:"outputs"`
+	// Map says in words what a layer that is not dense does; From is there where it is not
+	// fed by the layer before alone.
+	Map        string          `json:"map,omitempty"`
+	From       []int           `json:"from,omitempty"`
 	Activation string          `json:"activation"`
 	Weight     inspectedSpread `json:"weight"`
 	Bias       inspectedSpread `json:"bias"`
@@ -95,13 +100,24 @@ func inspectFields(p *posterior.Posterior) inspected {
 		Posterior: p.Source.Path, Format: p.Source.Format, Kind: p.Kind.String(), Description: p.Describe(), Scale: p.Scale.String(),
 		SHA256: p.Source.SHA256, Note: p.Source.Note, Weights: p.Weights(),
 	}
+	net := p.Network()
 	for k, s := range p.SpreadSummary() {
 		l := &p.Layers[k]
 		spread := func(s posterior.Spread) inspectedSpread {
 			out.Random += s.Random
+			if s.N == 0 {
+				return inspectedSpread{}
+			}
 			return inspectedSpread{s.N, s.Random, s.Quantiles}
 		}
-		out.Layers = append(out.Layers, inspectedLayer{l.Inputs(), l.Outputs(), l.Activation.String(), spread(s.Weight), spread(s.Bias)})
+		layer := inspectedLayer{Inputs: l.Inputs(), Outputs: l.Outputs(), Activation: l.Activation.String(), Weight: spread(s.Weight), Bias: spread(s.Bias)}
+		if _, dense := l.Map.(network.Dense); !dense {
+			layer.Map = network.Describe(l.Map)
+		}
+		if feed := net.Feed(k); len(feed) > 1 || feed[0] != k-1 {
+			layer.From = feed
+		}
+		out.Layers = append(out.Layers, layer)
 	}
 	if s := p.Samples(); s != nil {
 		out.Samples = &inspectedSample{s.N(), int(slices.Min(s.Counts)), int(slices.Max(s.Counts)), int(s.Total())}

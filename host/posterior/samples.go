@@ -85,7 +85,7 @@ func (s *Samples) validate(p *Posterior) error {
 	}
 	for a, stack := range s.Stack {
 		n := p.size(a)
-		if len(stack)%n != 0 || len(stack)/n != s.N() {
+		if !stacked(len(stack), n, s.N()) {
 			return fmt.Errorf("%s: %d numbers for %d samples; the shape needs %d each", arrayWords(a), len(stack), s.N(), n)
 		}
 		if bad := finite(stack, n); bad != "" {
@@ -93,6 +93,11 @@ func (s *Samples) validate(p *Posterior) error {
 		}
 	}
 	return nil
+}
+
+// stacked says whether a list of so many numbers is n for each of count.
+func stacked(numbers, n, count int) bool {
+	return n == 0 && numbers == 0 || n > 0 && numbers%n == 0 && numbers/n == count
 }
 
 // validateCounts checks that counts are whole numbers >= 1 with a sum that fits.

@@ -63,7 +63,7 @@ func (s *SWAG) validate(p *Posterior) error {
 		if err := full.validate(arrayWords(a), n); err != nil {
 			return err
 		}
-		if d := len(s.Deviation[a]); d%n != 0 || d/n != s.Rank {
+		if d := len(s.Deviation[a]); !stacked(d, n, s.Rank) {
 			return fmt.Errorf("%s: %d numbers in %d columns of deviations; the shape needs %d each", arrayWords(a), d, s.Rank, n)
 		}
 		if bad := finite(s.Deviation[a], n); bad != "" {

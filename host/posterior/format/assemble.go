@@ -9,6 +9,7 @@ import (
 	"psafe/host/onnx"
 	"psafe/host/posterior"
 	"psafe/host/posterior/audit"
+	"psafe/host/posterior/format/graph"
 )
 
 // contents is what every reader ends with: arrays, and what the file says about
@@ -30,12 +31,20 @@ type contents struct {
 	// inputShape and extras (by name) are what a file says beside the posterior; extras.go.
 	inputShape []int
 	extras     map[string]*npy.Array
+	// plan is the network where the file states one that is no chain of dense layers; layers
+	// and rates are then those of the file's layers until expand.
+	plan *graph.Plan
+	// normalise are the arrays of the plan's maps of that name; assumed says that spreads of 0
+	// were taken for certain before the scale was known.
+	normalise map[int]*arrays
+	assumed   bool
 	// graph is that of an ONNX file, which has no arrays of layers.
 	graph *onnx.Graph
 }
 
-// arrays are those of one dense layer, weights (in, out); which there are depends
-// on the kind. Stacks have an axis in front, of samples or columns.
+// arrays are those of one layer, weights (in, out) or kernels (rows, columns, channels,
+// filters); which there are depends on the kind. Stacks have an axis in front, of samples or
+// columns.
 type arrays struct {
 	weight, weightSpread, weightStack *npy.Array
 	bias, biasSpread, biasStack       *npy.Array
@@ -45,7 +54,7 @@ type arrays struct {
 	noBias                 bool
 }
 
-// shape gives in and out of the layer.
+// shape gives in and out of a dense layer.
 func (a *arrays) shape() (in, out int) {
 	w := a.weight
 	if w == nil {
@@ -67,6 +76,77 @@ func (n *contents) assemble(opt Options) (*posterior.Posterior, error) {
 	if len(n.layers) == 0 {
 		return nil, fmt.Errorf("the file has no layers")
 	}
+	scale, err := posterior.ScaleUnknown, error(nil)
+	if n.kind.HasSpread() {
+		if scale, err = resolveScale(n.scale, opt.Scale); err != nil {
+			return nil, err
+		}
+	} else if opt.Scale != posterior.ScaleUnknown {
+		return nil, fmt.Errorf("the posterior is of kind %v, which has no spread: drop --scale %v", n.kind, opt.Scale)
+	}
+	layers, err := n.canonical(opt, scale)
+	if err != nil {
+		return nil, err
+	}
+	p, err := n.posterior(layers, scale)
+	if err != nil {
+		return nil, n.withGuess(err)
+	}
+	p.Source = posterior.Source{Format: n.format, Note: n.note, Origin: n.origin}
+	if n.inputShape == nil {
+		n.inputShape = imageShape(p)
+	}
+	if err := n.addExtras(p); err != nil {
+		return nil, err
+	}
+	if _, err := audit.Compare(p); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// canonical is the layers of the network with their means, which n.layers has too.
+func (n *contents) canonical(opt Options, scale posterior.Scale) (layers []posterior.Layer, err error) {
+	if n.plan == nil {
+		return n.chain(opt)
+	}
+	if len(opt.Activations) > 0 {
+		return nil, fmt.Errorf("the file says the activation of every layer: drop --activation")
+	}
+	if n.assumed && n.kind == posterior.KindGaussian {
+		if _, hi := scale.SD(0); hi > 0 {
+			return nil, fmt.Errorf("scale %v: a spread of 0 is not certain under it, as the mean and variance of a batch norm must be", scale)
+		}
+	}
+	if err := n.expand(scale); err != nil {
+		return nil, err
+	}
+	for k, l := range n.plan.Layers {
+		a := &n.layers[k]
+		of := posterior.Layer{Layer: network.Layer{Map: l.Map, Activation: l.Activation, Sources: l.Sources}, NoBias: a.noBias}
+		if a.weight != nil && l.Map.Weights() > 0 {
+			of.Weight.Mean, of.Bias.Mean = a.weight.Data, a.bias.Data
+		}
+		layers = append(layers, of)
+	}
+	return layers, nil
+}
+
+// imageShape is the shape of an input that a first layer that is a convolution says, nil where
+// it says none.
+func imageShape(p *posterior.Posterior) []int {
+	c, is := p.Layers[0].Map.(network.Conv)
+	switch {
+	case !is || c.In.Height*c.In.Width == 1:
+		return nil
+	case c.ChannelsFirst:
+		return []int{c.In.Channels, c.In.Height, c.In.Width}
+	}
+	return []int{c.In.Height, c.In.Width, c.In.Channels}
+}
+
+// chain is the layers of a network of dense layers, one after the other.
+func (n *contents) chain(opt Options) (layers []posterior.Layer, err error) {
 	if n.kind == posterior.KindGaussian {
 		// Arrays of other kinds come with the shapes that a header gives.
 		for k, a := range n.layers {
@@ -79,15 +159,6 @@ func (n *contents) assemble(opt Options) (*posterior.Posterior, error) {
 	if err != nil {
 		return nil, err
 	}
-	scale := posterior.ScaleUnknown
-	if n.kind.HasSpread() {
-		if scale, err = resolveScale(n.scale, opt.Scale); err != nil {
-			return nil, err
-		}
-	} else if opt.Scale != posterior.ScaleUnknown {
-		return nil, fmt.Errorf("the posterior is of kind %v, which has no spread: drop --scale %v", n.kind, opt.Scale)
-	}
-	var layers []posterior.Layer
 	for k := range n.layers {
 		a := &n.layers[k]
 		in, out := a.shape()
@@ -97,18 +168,7 @@ func (n *contents) assemble(opt Options) (*posterior.Posterior, error) {
 		}
 		layers = append(layers, l)
 	}
-	p, err := n.posterior(layers, scale)
-	if err != nil {
-		return nil, n.withGuess(err)
-	}
-	p.Source = posterior.Source{Format: n.format, Note: n.note, Origin: n.origin}
-	if err := n.addExtras(p); err != nil {
-		return nil, err
-	}
-	if _, err := audit.Compare(p); err != nil {
-		return nil, err
-	}
-	return p, nil
+	return layers, nil
 }
 
 // check says whether the four arrays of layer k fit each other. A bias may be

@@ -3,13 +3,10 @@ package format
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
-	"psafe/host/network"
 	"psafe/host/npy"
 	"psafe/host/posterior"
 )
@@ -63,7 +60,7 @@ func exists(dir, name string) bool {
 // parseDeepbayes joins the three files, in the order of the digest, and checks that they
 // agree on shapes.
 func parseDeepbayes(open opener) (*contents, error) {
-	dense, err := readArch(open)
+	net, err := readArch(open)
 	if err != nil {
 		return nil, err
 	}
@@ -80,15 +77,18 @@ func parseDeepbayes(open opener) (*contents, error) {
 			return nil, err
 		}
 	}
+	if net.plan != nil {
+		return net.gaussian(means, spreads)
+	}
 	layers, err := pair(means, spreads)
 	if err != nil {
 		return nil, err
 	}
-	if len(layers) != len(dense) {
-		return nil, fmt.Errorf("arch.json has %d dense layers, mean.npy has %d", len(dense), len(layers))
+	if len(layers) != len(net.dense) {
+		return nil, fmt.Errorf("arch.json has %d dense layers, mean.npy has %d", len(net.dense), len(layers))
 	}
 	n := &contents{format: "deepbayes", layers: layers}
-	for k, d := range dense {
+	for k, d := range net.dense {
 		if err := d.fits(k, layers[k].weight); err != nil {
 			return nil, err
 		}
@@ -98,21 +98,15 @@ func parseDeepbayes(open opener) (*contents, error) {
 }
 
 // readArch reads arch.json.
-func readArch(open opener) (dense []kerasDense, err error) {
+func readArch(open opener) (net *kerasNet, err error) {
 	err = open("arch.json", maxArch, func(b blob) error {
 		text, err := b.all(maxArch)
 		if err == nil {
-			dense, err = parseKeras(text)
+			net, err = parseKeras(text)
 		}
 		return err
 	})
-	return dense, err
-}
-
-// kerasDense is a dense layer of arch.json; inputs is 0 where it does not say.
-type kerasDense struct {
-	inputs, units int
-	activation    network.Activation
+	return net, err
 }
 
 // fits compares the layer with its weight matrix.
@@ -121,77 +115,4 @@ func (d kerasDense) fits(k int, weight *npy.Array) error {
 		return nil
 	}
 	return fmt.Errorf("arch.json gives layer %d %d units, but its weight has the shape %v", k, d.units, weight.Shape)
-}
-
-// kerasModel is the part of a Keras model description that is used.
-type kerasModel struct {
-	ClassName string `json:"class_name"`
-	Config    struct {
-		Layers []struct {
-			ClassName string `json:"class_name"`
-			Config    struct {
-				Shape      []*int `json:"batch_input_shape"`
-				Units      int    `json:"units"`
-				Activation string `json:"activation"`
-				UseBias    *bool  `json:"use_bias"`
-			} `json:"config"`
-		} `json:"layers"`
-	} `json:"config"`
-}
-
-// parseKeras reads the dense layers of a Sequential. Any other kind of layer is
-// an error. A softmax at the end is dropped: properties speak of logits.
-func parseKeras(file []byte) ([]kerasDense, error) {
-	if err := checkJSON(file, maxArchDepth, maxArchValues); err != nil {
-		return nil, err
-	}
-	var model kerasModel
-	if err := json.Unmarshal(file, &model); err != nil {
-		return nil, err
-	}
-	if model.ClassName != "Sequential" {
-		return nil, fmt.Errorf("model is %.40q: only Keras Sequential is supported", model.ClassName)
-	}
-	var dense []kerasDense
-	inputs := 0
-	for i, layer := range model.Config.Layers {
-		c := layer.Config
-		switch layer.ClassName {
-		case "InputLayer":
-			if n := len(c.Shape); n > 0 && c.Shape[n-1] != nil {
-				inputs = *c.Shape[n-1]
-			}
-		case "Dense":
-			if c.UseBias != nil && !*c.UseBias {
-				return nil, fmt.Errorf("layer %d: Dense layers without bias are not supported yet", i)
-			}
-			a, err := kerasActivation(c.Activation, i == len(model.Config.Layers)-1)
-			if err != nil {
-				return nil, fmt.Errorf("layer %d: %w", i, err)
-			}
-			dense = append(dense, kerasDense{inputs: inputs, units: c.Units, activation: a})
-			inputs = c.Units
-		default:
-			name := strings.Trim(fmt.Sprintf("%.40q", layer.ClassName), `"`)
-			return nil, fmt.Errorf("layer %d: %s layers are not supported yet", i, name)
-		}
-	}
-	return dense, nil
-}
-
-// kerasActivation translates Keras's name of an activation.
-func kerasActivation(name string, last bool) (network.Activation, error) {
-	switch {
-	case name == "linear", name == "softmax" && last:
-		return network.Activation{Kind: network.Identity}, nil
-	case name == "relu" && !last:
-		return network.Activation{Kind: network.ReLU}, nil
-	case name == "tanh" && !last:
-		return network.Activation{Kind: network.Tanh}, nil
-	case name == "sigmoid" && !last:
-		return network.Activation{Kind: network.Sigmoid}, nil
-	case last:
-		return network.Activation{}, fmt.Errorf("last activation is %.40q: only softmax and linear are supported", name)
-	}
-	return network.Activation{}, fmt.Errorf("activation %.40q is none of relu, tanh, sigmoid, linear", name)
 }

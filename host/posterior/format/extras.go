@@ -38,7 +38,7 @@ var extras = []extra{
 		func(p *posterior.Posterior, n int) []int { return []int{n, p.Inputs()} }},
 	{"reference.logits", func(p *posterior.Posterior) *[]float64 { return &reference(p).Logits },
 		func(p *posterior.Posterior, n int) []int { return []int{n, p.Outputs()} }},
-	{"reference.spread", func(p *posterior.Posterior) *[]float64 { return &reference(p).Spread },
+	{spreadName, func(p *posterior.Posterior) *[]float64 { return &reference(p).Spread },
 		func(p *posterior.Posterior, _ int) []int { return []int{len(p.Layers), 2} }},
 }
 
@@ -100,7 +100,12 @@ func writeExtras(p *posterior.Posterior) []npy.Named {
 		if len(data) == 0 {
 			continue
 		}
-		a := npy.Named{Name: e.name, Array: &npy.Array{Shape: e.shape(p, p.References()), Data: data, DType: "<f4"}}
+		shape := e.shape(p, p.References())
+		if e.name == spreadName {
+			data = spreadRows(p, data)
+			shape[0] = len(data) / 2
+		}
+		a := npy.Named{Name: e.name, Array: &npy.Array{Shape: shape, Data: data, DType: "<f4"}}
 		for _, v := range data {
 			if float64(float32(v)) != v && !math.IsNaN(v) {
 				a.Array.DType = "<f8"
@@ -127,7 +132,7 @@ func (n *contents) withGuess(err error) error {
 			stored = append(stored, data)
 		}
 	}
-	if ref := n.extras["reference.spread"]; ref != nil && len(ref.Data) == len(stored) {
+	if ref := n.extras[spreadName]; ref != nil && len(ref.Data) == len(stored) {
 		if guess := audit.GuessScale(stored, ref.Data); guess != "" {
 			return fmt.Errorf("%w: %s", err, guess)
 		}

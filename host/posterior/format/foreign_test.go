@@ -238,13 +238,14 @@ func TestReadDeepbayesErrors(t *testing.T) {
 		name, want, arch string
 		mean, spread     []byte
 	}{
-		{"conv", "arch.json: layer 1: Conv2D layers are not supported yet", dense(conv, kerasDenseText(1, "softmax")), mean, spread},
-		{"flatten", "Flatten layers are not supported yet", dense(`{"class_name":"Flatten","config":{}}`), mean, spread},
-		{"odd name", "layers are not supported yet", dense(`{"class_name":"a\nb","config":{}}`), mean, spread},
-		{"no bias", "without bias", strings.Replace(good, "true", "false", 1), mean, spread},
+		{"conv", "arch.json: layer 1: it does not say the size of its kernel", dense(conv, kerasDenseText(1, "softmax")), mean, spread},
+		{"flatten", "arch.json: layer 1: it gives the network's input", dense(`{"class_name":"Flatten","config":{}}`), mean, spread},
+		{"LSTM", "arch.json: layer 1: LSTM layers are not supported", dense(`{"class_name":"LSTM","config":{}}`), mean, spread},
+		{"odd name", "layers are not supported", dense(`{"class_name":"a\nb","config":{}}`), mean, spread},
+		{"no bias", "mean.npy: layer 2 weight: array 1 of the list has shape [3]", strings.Replace(good, "true", "false", 1), mean, spread},
 		{"softmax inside", `activation "softmax"`, dense(kerasDenseText(3, "softmax"), kerasDenseText(1, "linear")), mean, spread},
 		{"relu at the end", `last activation is "relu"`, dense(kerasDenseText(3, "relu"), kerasDenseText(1, "relu")), mean, spread},
-		{"functional model", "only Keras Sequential", strings.Replace(good, "Sequential", "Functional", 1), mean, spread},
+		{"functional model", "inbound_nodes is not as Keras 2 writes it", strings.Replace(good, "Sequential", "Functional", 1), mean, spread},
 		{"no JSON", "arch.json", "{", mean, spread},
 		{"one layer", "arch.json has 1 dense layers, mean.npy has 2", dense(kerasDenseText(3, "linear")), mean, spread},
 		{"units", "gives layer 0 4 units", strings.Replace(good, `"units":3`, `"units":4`, 1), mean, spread},

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"psafe/host/npy"
@@ -85,11 +86,11 @@ func noOtherSamples(folder string, n int) error {
 
 // parseHMC asks for the files, always in the same order.
 func parseHMC(open opener) (*contents, error) {
-	dense, err := readArch(open)
+	net, err := readArch(open)
 	if err != nil {
 		return nil, err
 	}
-	n := &contents{format: "deepbayes", kind: posterior.KindSamples}
+	n := &contents{format: "deepbayes", kind: posterior.KindSamples, plan: net.plan, inputShape: net.inputShape()}
 	err = open("freq.npy", maxFile, func(b blob) (err error) {
 		n.counts, err = parseCounts(b)
 		return err
@@ -101,7 +102,7 @@ func parseHMC(open opener) (*contents, error) {
 		err := open(sampleFile(i), maxFile, func(b blob) error {
 			list, err := objectArray(b)
 			if err == nil {
-				err = n.push(dense, list)
+				err = n.push(net, list)
 			}
 			return err
 		})
@@ -109,9 +110,13 @@ func parseHMC(open opener) (*contents, error) {
 			return nil, err
 		}
 	}
-	for k, d := range dense {
+	for _, d := range net.dense {
 		n.activations = append(n.activations, d.activation)
-		n.layers[k].weightStack.Shape[0], n.layers[k].biasStack.Shape[0] = len(n.counts), len(n.counts)
+	}
+	for k := range n.layers {
+		for _, stack := range []*npy.Array{n.layers[k].weightStack, n.layers[k].biasStack} {
+			stack.Shape[0] = len(n.counts)
+		}
 	}
 	return n, nil
 }
@@ -151,19 +156,12 @@ func parseCounts(file blob) ([]int64, error) {
 
 // push puts the arrays W0, b0, W1, ... of one sample behind those of the samples
 // before; they must have the shapes of the first.
-func (n *contents) push(dense []kerasDense, list []*npy.Array) error {
-	if len(list)%2 != 0 {
-		return fmt.Errorf("%d arrays where dense layers need pairs W0, b0, W1, b1", len(list))
-	}
-	// There are no spreads; check sees the means in their place.
-	layers, err := pair(list, list)
+func (n *contents) push(net *kerasNet, list []*npy.Array) error {
+	layers, err := net.sample(list)
 	if err != nil {
 		return err
 	}
-	if len(layers) != len(dense) {
-		return fmt.Errorf("%d dense layers, arch.json has %d", len(layers), len(dense))
-	}
-	first := len(n.layers) == 0
+	first := n.layers == nil
 	if first {
 		if err := n.affordSamples(list); err != nil {
 			return err
@@ -171,22 +169,15 @@ func (n *contents) push(dense []kerasDense, list []*npy.Array) error {
 	}
 	for k := range layers {
 		a := &layers[k]
-		if err := a.check(k); err != nil {
-			return err
-		}
-		if err := dense[k].fits(k, a.weight); err != nil {
-			return err
-		}
-		in, out := a.shape()
 		if first {
-			n.layers = append(n.layers, arrays{
-				weightStack: &npy.Array{Shape: []int{0, in, out}, Data: make([]float64, 0, len(n.counts)*in*out)},
-				biasStack:   &npy.Array{Shape: []int{0, out}, Data: make([]float64, 0, len(n.counts)*out)},
-			})
+			stack := func(of *npy.Array) *npy.Array {
+				return &npy.Array{Shape: append([]int{0}, of.Shape...), Data: make([]float64, 0, len(n.counts)*len(of.Data))}
+			}
+			n.layers = append(n.layers, arrays{weightStack: stack(a.weight), biasStack: stack(a.bias), noBias: a.noBias})
 		}
 		to := &n.layers[k]
-		if had := to.weightStack.Shape[1]; in != had {
-			return fmt.Errorf("layer %d takes %d inputs, in the first sample %d", k, in, had)
+		if is, had := a.weight.Shape, to.weightStack.Shape[1:]; !slices.Equal(is, had) {
+			return fmt.Errorf("layer %d takes %d inputs, in the first sample %d", k, is[0], had[0])
 		}
 		to.weightStack.Data = append(to.weightStack.Data, a.weight.Data...)
 		to.biasStack.Data = append(to.biasStack.Data, a.bias.Data...)

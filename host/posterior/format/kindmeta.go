@@ -2,10 +2,10 @@ package format
 
 import (
 	"fmt"
-	"slices"
 
 	"psafe/host/npy"
 	"psafe/host/posterior"
+	"psafe/host/posterior/format/graph"
 )
 
 // What the psafe format has for each kind of posterior: which arrays, of which
@@ -79,20 +79,20 @@ func (t part) data(p *posterior.Posterior, k int) []float64 {
 	return g.Spread
 }
 
-// shape is what the header says of the part: of layer l, with a stack of n, and
-// weights in the given layout.
-func (t part) shape(l metaLayer, n int, layout string) []int {
+// shape is what the header says of the part of a layer, with a stack of n: as the file has
+// it, or as package network.
+func (t part) shape(of *graph.Parameters, n int, file bool) []int {
 	var shape []int
 	if t.stacked {
 		shape = append(shape, n)
 	}
 	switch {
 	case t.bias:
-		return append(shape, l.Out)
-	case layout == layoutOI:
-		return append(shape, l.Out, l.In)
+		return append(shape, of.Bias)
+	case file:
+		return append(shape, of.FileShape()...)
 	}
-	return append(shape, l.In, l.Out)
+	return append(shape, of.Weight...)
 }
 
 // kind checks that the header has the fields of its kind and no other's.
@@ -132,7 +132,7 @@ func (m *meta) kind() (posterior.Kind, error) {
 	}
 	for k, l := range m.Layers {
 		check := absent
-		if kind == posterior.KindDropout {
+		if kind == posterior.KindDropout && l.parameters.Weight != nil {
 			check = missing
 		}
 		if e := check("rate", l.Rate != nil); err == nil && e != nil {
@@ -178,6 +178,9 @@ func (n *contents) posterior(layers []posterior.Layer, scale posterior.Scale) (*
 	for k := range n.layers {
 		switch a := &n.layers[k]; n.kind {
 		case posterior.KindGaussian:
+			if layers[k].Weights() == 0 {
+				continue
+			}
 			layers[k].Weight = posterior.NewParams(a.weight.Data, a.weightSpread.Data, either(a.weightScale, scale))
 			layers[k].Bias = posterior.NewParams(a.bias.Data, a.biasSpread.Data, either(a.biasScale, scale))
 		case posterior.KindSamples:
@@ -197,24 +200,4 @@ func (n *contents) posterior(layers []posterior.Layer, scale posterior.Scale) (*
 	}
 	p := &posterior.Posterior{Layers: layers, Scale: scale}
 	return p, p.Validate()
-}
-
-// transposeEach turns every matrix (r, c) of a stack, or the one that there is,
-// into (c, r).
-func transposeEach(a *npy.Array) *npy.Array {
-	axes := len(a.Shape)
-	r, c := a.Shape[axes-2], a.Shape[axes-1]
-	t := &npy.Array{Shape: slices.Clone(a.Shape), Data: make([]float64, len(a.Data)), DType: a.DType}
-	t.Shape[axes-2], t.Shape[axes-1] = c, r
-	if r*c == 0 {
-		return t
-	}
-	for from := 0; from < len(a.Data); from += r * c {
-		for i := range r {
-			for j := range c {
-				t.Data[from+j*r+i] = a.Data[from+i*c+j]
-			}
-		}
-	}
-	return t
 }

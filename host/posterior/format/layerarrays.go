@@ -6,6 +6,7 @@ import (
 
 	"psafe/host/npy"
 	"psafe/host/posterior"
+	"psafe/host/posterior/format/graph"
 )
 
 // layerArrays is what the header of a layer may say of its arrays beside their shapes.
@@ -54,9 +55,9 @@ func (l *layerArrays) lacks(t part) bool {
 }
 
 // absent adds up the zeros that stand for a part that is not stored, as if they were.
-func (t part) absent(l metaLayer, stack int, numbers *int64) error {
+func (t part) absent(of *graph.Parameters, stack int, numbers *int64) error {
 	size := int64(1)
-	for _, d := range t.shape(l, stack, layoutIO) {
+	for _, d := range t.shape(of, stack, false) {
 		// A weight (0, out) takes no byte of the file, whatever out is; the shape is that of an array, so no d is below 0.
 		if d > 0 && size > maxFile/int64(d) {
 			return fmt.Errorf("%s has more than %d numbers", t.name, int64(maxFile))

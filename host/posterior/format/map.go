@@ -25,20 +25,34 @@ const (
 // tensorMap is the JSON of a map.
 type tensorMap struct {
 	// Scale is that of spreads that do not say it themselves.
-	Scale  string     `json:"scale,omitempty"`
-	Layout string     `json:"layout,omitempty"`
+	Scale  string `json:"scale,omitempty"`
+	Layout string `json:"layout,omitempty"`
+	// Order and Shape are those of a header of version 2.
+	Order  string     `json:"order,omitempty"`
+	Shape  []int      `json:"input_shape,omitempty"`
 	Layers []mapLayer `json:"layers"`
 	// Ignore are tensors that are no part of the network.
 	Ignore []string `json:"ignore,omitempty"`
 }
 
 type mapLayer struct {
-	Activation string `json:"activation"`
+	// Name, Kind and From are those of a header of version 2, and so is what is in
+	// graphFields; Kind is dense by default.
+	Name       string   `json:"name,omitempty"`
+	Kind       string   `json:"kind,omitempty"`
+	From       []string `json:"from,omitempty"`
+	Activation string   `json:"activation"`
+	graphFields
 	// Layout is for a layer that is not as the map's says.
 	Layout string    `json:"layout,omitempty"`
-	Weight *mapArray `json:"weight"`
+	Weight *mapArray `json:"weight,omitempty"`
 	// Bias is absent if the layer has none.
 	Bias *mapArray `json:"bias,omitempty"`
+	// RunningMean and RunningVariance name the tensors of a batch norm whose weight and bias
+	// are gamma and beta; Eps is added to the variance.
+	RunningMean     string   `json:"running_mean,omitempty"`
+	RunningVariance string   `json:"running_variance,omitempty"`
+	Eps             *float64 `json:"eps,omitempty"`
 }
 
 // mapArray names the tensors of an array; with scale "none" there is no spread.
@@ -48,7 +62,8 @@ type mapArray struct {
 	Scale  string `json:"scale,omitempty"`
 }
 
-var mapKeys = []string{"scale", "layout", "layers", "ignore", "activation", "weight", "bias", "mean", "spread"}
+var mapKeys = slices.Concat([]string{"scale", "layout", "layers", "ignore", "activation", "weight", "bias", "mean", "spread"},
+	graphKeys, []string{"kind", "input_shape", "running_mean", "running_variance", "eps"})
 
 // mapError is a fault of the map rather than of the tensors.
 type mapError struct{ error }
@@ -83,6 +98,10 @@ func parseMap(text []byte) (*tensorMap, error) {
 	}
 	if len(m.Layers) == 0 {
 		return nil, fmt.Errorf("the map has no layers: psafe import WEIGHTS --suggest prints one to begin with")
+	}
+	if m.isGraph() {
+		err := m.check()
+		return m, err
 	}
 	return m, nil
 }
@@ -165,7 +184,17 @@ func (m *tensorMap) contents(from *tensorFile) (*contents, error) {
 		}
 	}
 	loads := make([][]func() error, len(m.Layers))
+	if m.isGraph() {
+		more, err := m.graph(t, n)
+		if err != nil {
+			return nil, err
+		}
+		loads = append(loads, more)
+	}
 	for k := range m.Layers {
+		if n.plan != nil {
+			break
+		}
 		l := &m.Layers[k]
 		if l.Activation == toFill {
 			return nil, mapErrorf("layer %d: activation %q: write the one that it has: %s", k, toFill, network.Words())
@@ -196,26 +225,40 @@ func (m *tensorMap) contents(from *tensorFile) (*contents, error) {
 	return n, nil
 }
 
-// layer takes the tensors of layer k, and returns what reads their numbers.
-func (m *tensorMap) layer(k int, t *taken, to *arrays) ([]func() error, error) {
-	l := &m.Layers[k]
-	layout := l.Layout
+// layout is that of the weights of layer k.
+func (m *tensorMap) layout(k int) (string, error) {
+	layout := m.Layers[k].Layout
 	if layout == "" {
 		layout = m.Layout
 	}
 	if layout != layoutIO && layout != layoutOI {
-		return nil, mapErrorf("layer %d: layout %.40q: write %q (torch) or %q (Keras, JAX)", k, layout, layoutOI, layoutIO)
+		return "", mapErrorf("layer %d: layout %.40q: write %q (torch) or %q (Keras, JAX)", k, layout, layoutOI, layoutIO)
+	}
+	return layout, nil
+}
+
+// layer takes the tensors of layer k, and returns what reads their numbers.
+func (m *tensorMap) layer(k int, t *taken, to *arrays) ([]func() error, error) {
+	l := &m.Layers[k]
+	layout, err := m.layout(k)
+	if err != nil {
+		return nil, err
 	}
 	if l.Weight == nil {
 		return nil, mapErrorf("layer %d has no weight", k)
 	}
 	what := fmt.Sprintf("layer %d weight", k)
-	weight, loads, err := m.array(l.Weight, what, layout == layoutOI, t, &to.weight, &to.weightSpread, &to.weightScale)
+	var axes []int
+	if layout == layoutOI {
+		axes = []int{1, 0}
+	}
+	turn := func(a *npy.Array) *npy.Array { return transposeEach(a, axes) }
+	weight, loads, err := m.array(l.Weight, what, turn, t, &to.weight, &to.weightSpread, &to.weightScale)
 	if err != nil {
 		return nil, err
 	}
 	if len(weight) != 2 {
-		return nil, fmt.Errorf("%s is tensor %.100q of shape %v: only dense layers, of two axes, are read", what, l.Weight.Mean, weight)
+		return nil, fmt.Errorf("%s is tensor %.100q of shape %v: only dense layers, of two axes, are read unless the map says a \"kind\"", what, l.Weight.Mean, weight)
 	}
 	in, out := weight[0], weight[1]
 	if layout == layoutOI {
@@ -231,7 +274,7 @@ func (m *tensorMap) layer(k int, t *taken, to *arrays) ([]func() error, error) {
 			return nil
 		}), nil
 	}
-	bias, more, err := m.array(l.Bias, fmt.Sprintf("layer %d bias", k), false, t, &to.bias, &to.biasSpread, &to.biasScale)
+	bias, more, err := m.array(l.Bias, fmt.Sprintf("layer %d bias", k), asIs, t, &to.bias, &to.biasSpread, &to.biasScale)
 	if err != nil {
 		return nil, err
 	}
@@ -245,8 +288,10 @@ func (m *tensorMap) layer(k int, t *taken, to *arrays) ([]func() error, error) {
 	return append(loads, more...), nil
 }
 
-// array takes the tensors of one array, whose shape it returns.
-func (m *tensorMap) array(a *mapArray, what string, transpose bool, t *taken, mean, spread **npy.Array, scale *posterior.Scale) (shape []int, loads []func() error, err error) {
+func asIs(a *npy.Array) *npy.Array { return a }
+
+// array takes the tensors of one array, whose shape it returns; turn puts their axes in order.
+func (m *tensorMap) array(a *mapArray, what string, turn func(*npy.Array) *npy.Array, t *taken, mean, spread **npy.Array, scale *posterior.Scale) (shape []int, loads []func() error, err error) {
 	if a.Scale != "" {
 		if *scale, err = posterior.ParseArrayScale(a.Scale); err != nil {
 			return nil, nil, mapErrorf("%s: %w", what, err)
@@ -263,8 +308,8 @@ func (m *tensorMap) array(a *mapArray, what string, transpose bool, t *taken, me
 	}
 	read := func(from *tensor, to **npy.Array) {
 		loads = append(loads, func() (err error) {
-			if *to, err = from.load(); err == nil && transpose {
-				*to = transposeEach(*to)
+			if *to, err = from.load(); err == nil {
+				*to = turn(*to)
 			}
 			return err
 		})

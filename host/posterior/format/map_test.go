@@ -174,7 +174,7 @@ func TestImportErrors(t *testing.T) {
 		{"no weight", replace(`"weight":{"mean":"fc1.mu_weight","spread":"fc1.rho_weight"},`, ""), "layer 0 has no weight", file, true},
 		{"no mean", replace(`"mean":"fc1.mu_weight",`, ""), "layer 0 weight mean: the name of its tensor is missing", file, true},
 		{"no layers", `{"layers":[]}`, "no layers: psafe import WEIGHTS --suggest", file, true},
-		{"unknown key", replace(`"layout"`, `"order"`), `unknown field "order"; the keys of a map are scale`, file, true},
+		{"unknown key", replace(`"layout"`, `"colour"`), `unknown field "colour"; the keys of a map are scale`, file, true},
 		{"key twice", replace(`"layout"`, `"layout":"in,out","layout"`), "comes twice", file, true},
 		{"no JSON", "layers:", "invalid character", file, true},
 		{"deep", strings.Repeat("[", 20), "line 1", file, true},

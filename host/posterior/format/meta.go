@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 
 	"psafe/host/network"
 	"psafe/host/npy"
 	"psafe/host/posterior"
+	"psafe/host/posterior/format/graph"
 	"psafe/internal/infile"
 )
 
@@ -28,19 +28,33 @@ type meta struct {
 	Counts  []int64     `json:"counts,omitempty"`
 	Rank    *int        `json:"rank,omitempty"`
 	Layout  string      `json:"layout"`
+	Order   string      `json:"order,omitempty"`
 	Layers  []metaLayer `json:"layers"`
 	Note    string      `json:"note,omitempty"`
 	Shape   []int       `json:"input_shape,omitempty"`
 	Source  *metaSource `json:"source,omitempty"`
+
+	// plan is the network of a header of version 2 that is read; of says which layer of one
+	// that is written each layer of the posterior is.
+	plan *graph.Plan
+	of   []int
 }
 
 type metaLayer struct {
+	Name       string   `json:"name,omitempty"`
 	Kind       string   `json:"kind"`
-	Activation string   `json:"activation"`
-	In         int      `json:"in"`
-	Out        int      `json:"out"`
-	Rate       *float64 `json:"rate,omitempty"`
+	From       []string `json:"from,omitempty"`
+	Activation string   `json:"activation,omitempty"`
+	In         int      `json:"in,omitempty"`
+	Out        int      `json:"out,omitempty"`
+	graphFields
+	Rate *float64 `json:"rate,omitempty"`
 	layerArrays
+
+	// parameters are the shapes of its arrays, with no Weight where it has none; rows is the
+	// order of dense weights (graph.Planned).
+	parameters graph.Parameters
+	rows       []int32
 }
 
 type metaSource struct {
@@ -50,13 +64,14 @@ type metaSource struct {
 }
 
 const (
-	metaFormat  = "psafe-posterior"
-	metaVersion = 1
-	layoutIO    = "in,out"
-	layoutOI    = "out,in"
+	metaFormat = "psafe-posterior"
+	// Version 1 is a chain of dense layers, version 2 any graph (graphmeta.go).
+	metaChain, metaGraph = 1, 2
+	layoutIO             = "in,out"
+	layoutOI             = "out,in"
 )
 
-// metaKeys are all keys of the header, at any depth. encoding/json matches names
+// metaKeys are all keys of a header of version 1, at any depth. encoding/json matches names
 // without regard to case; the list makes it strict.
 var metaKeys = []string{
 	"format", "version", "scale", "layout", "layers", "note", "source", "input_shape",
@@ -91,7 +106,7 @@ func parseMeta(text []byte) (*meta, error) {
 	if err := checkJSON(text, maxMetaDepth, maxMeta); err != nil {
 		return nil, err
 	}
-	if err := checkKeys(text, metaKeys); err != nil {
+	if err := checkKeys(text, slices.Concat(metaKeys, graphKeys)); err != nil {
 		return nil, err
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -100,15 +115,26 @@ func parseMeta(text []byte) (*meta, error) {
 	if err := d.Decode(&m); err != nil {
 		return nil, err
 	}
-	if m.Format != metaFormat || m.Version != metaVersion {
-		return nil, fmt.Errorf("format %.40q version %d: this psafe reads %q version %d", m.Format, m.Version, metaFormat, metaVersion)
+	if m.Format != metaFormat || m.Version != metaChain && m.Version != metaGraph {
+		return nil, fmt.Errorf("format %.40q version %d: this psafe reads %q version %d and %d", m.Format, m.Version, metaFormat, metaChain, metaGraph)
 	}
 	if m.Layout != layoutIO && m.Layout != layoutOI {
 		return nil, fmt.Errorf("layout %.40q is neither %q nor %q", m.Layout, layoutIO, layoutOI)
 	}
-	for k, l := range m.Layers {
-		if l.Kind != "dense" {
-			return nil, fmt.Errorf("layer %d: kind %.40q is not supported, only dense is", k, l.Kind)
+	if m.Version == metaGraph {
+		return &m, m.lower()
+	}
+	if err := checkKeys(text, metaKeys); err != nil {
+		return nil, fmt.Errorf("%w of version %d", err, metaChain)
+	}
+	for k := range m.Layers {
+		l := &m.Layers[k]
+		if l.Kind != graph.Dense {
+			return nil, fmt.Errorf("layer %d: kind %.40q is not supported in version %d, only dense is", k, l.Kind, metaChain)
+		}
+		l.parameters = graph.Parameters{Weight: []int{l.In, l.Out}, Bias: l.Out}
+		if m.Layout == layoutOI {
+			l.parameters.Axes = []int{1, 0}
 		}
 	}
 	return &m, nil
@@ -172,7 +198,7 @@ func checkKeys(text []byte, allowed []string) error {
 // and reports what is missing, left over, or has another shape than the header
 // says, or too many numbers for a file of that length, and only then reads them.
 func (m *meta) contents(format string, byName map[string]lazy, file int64) (*contents, error) {
-	n := &contents{format: format, note: m.Note, counts: m.Counts, inputShape: m.Shape}
+	n := &contents{format: format, note: m.Note, counts: m.Counts, inputShape: m.Shape, plan: m.plan}
 	var err error
 	if n.kind, err = m.kind(); err != nil {
 		return nil, err
@@ -191,13 +217,18 @@ func (m *meta) contents(format string, byName map[string]lazy, file int64) (*con
 	numbers, lazies := int64(0), make([][]lazy, len(m.Layers))
 	n.layers = make([]arrays, len(m.Layers))
 	for k, l := range m.Layers {
-		a, err := network.ParseActivation(l.Activation)
-		if err != nil {
-			return nil, fmt.Errorf("layer %d: %w", k, err)
+		if m.plan == nil {
+			a, err := network.ParseActivation(l.Activation)
+			if err != nil {
+				return nil, fmt.Errorf("layer %d: %w", k, err)
+			}
+			n.activations = append(n.activations, a)
 		}
-		n.activations = append(n.activations, a)
-		if l.Rate != nil {
-			n.rates = append(n.rates, *l.Rate)
+		if n.kind == posterior.KindDropout {
+			n.rates = append(n.rates, 0)
+			if l.Rate != nil {
+				n.rates[k] = *l.Rate
+			}
 		}
 		if err := l.settle(n.kind, &n.layers[k]); err != nil {
 			return nil, fmt.Errorf("layer %d: %w", k, err)
@@ -206,6 +237,7 @@ func (m *meta) contents(format string, byName map[string]lazy, file int64) (*con
 			return nil, err
 		}
 	}
+	numbers += n.unitNumbers()
 	beside, err := findExtras(byName, &numbers)
 	if err != nil {
 		return nil, err
@@ -240,9 +272,13 @@ func (m *meta) contents(format string, byName map[string]lazy, file int64) (*con
 func (m *meta) find(kind posterior.Kind, k int, byName map[string]lazy, numbers *int64) ([]lazy, error) {
 	var found []lazy
 	for _, t := range parts(kind) {
+		if m.Layers[k].parameters.Weight == nil {
+			found = append(found, lazy{})
+			continue
+		}
 		name := t.array(k)
 		if m.Layers[k].lacks(t) {
-			if err := t.absent(m.Layers[k], m.stack(), numbers); err != nil {
+			if err := t.absent(&m.Layers[k].parameters, m.stack(), numbers); err != nil {
 				return nil, fmt.Errorf("layer %d: %w", k, err)
 			}
 			found = append(found, lazy{})
@@ -253,7 +289,7 @@ func (m *meta) find(kind posterior.Kind, k int, byName map[string]lazy, numbers 
 			return nil, fmt.Errorf("array %q is missing", name)
 		}
 		delete(byName, name)
-		if want := t.shape(m.Layers[k], m.stack(), m.Layout); !slices.Equal(a.shape, want) {
+		if want := t.shape(&m.Layers[k].parameters, m.stack(), true); !slices.Equal(a.shape, want) {
 			return nil, fmt.Errorf("array %q has shape %v, the header says %v", name, a.shape, want)
 		}
 		size := int64(1)
@@ -266,87 +302,27 @@ func (m *meta) find(kind posterior.Kind, k int, byName map[string]lazy, numbers 
 	return found, nil
 }
 
-// load reads the arrays of a layer and turns the weights to (in, out). Those that the
-// header says are absent are zeros.
+// load reads the arrays of a layer and turns the weights to (in, out), kernels to (rows,
+// columns, channels, filters). Those that the header says are absent are zeros.
 func (m *meta) load(kind posterior.Kind, k int, found []lazy, to *arrays) error {
+	l := &m.Layers[k]
 	for i, t := range parts(kind) {
+		if l.parameters.Weight == nil {
+			*t.of(to) = zeros([]int{0})
+			continue
+		}
 		if found[i].load == nil {
-			*t.of(to) = zeros(t.shape(m.Layers[k], m.stack(), layoutIO))
+			*t.of(to) = zeros(t.shape(&l.parameters, m.stack(), false))
 			continue
 		}
 		a, err := found[i].load()
 		if err != nil {
 			return err
 		}
-		if !t.bias && m.Layout == layoutOI {
-			a = transposeEach(a)
+		if !t.bias {
+			a = inRows(transposeEach(a, l.parameters.Axes), l.rows)
 		}
 		*t.of(to) = a
 	}
 	return nil
-}
-
-// encode gives the header and the arrays of p. All arrays are float32 if that
-// loses nothing, else float64. p must be valid.
-func encode(p *posterior.Posterior) (header []byte, list []npy.Named, err error) {
-	if err := p.Validate(); err != nil {
-		return nil, nil, err
-	}
-	if p.Kind.HasSpread() && p.Scale == posterior.ScaleUnknown {
-		panic("posterior: writing a posterior of unknown scale")
-	}
-	m := meta{Format: metaFormat, Version: metaVersion, Layout: layoutIO, Note: p.Source.Note, Shape: p.Input.Shape}
-	m.fill(p)
-	if o := origin(&p.Source); o != nil {
-		// The last element only: where a file lay says nothing about it, and the
-		// bytes written must not depend on it.
-		m.Source = &metaSource{Path: filepath.Base(o.Path), Format: o.Format, SHA256: o.SHA256}
-	}
-	single := true
-	for k, l := range p.Layers {
-		if _, dense := l.Map.(network.Dense); !dense {
-			return nil, nil, fmt.Errorf("layer %d: a %T cannot be written: the format has dense layers only", k, l.Map)
-		}
-		layer := metaLayer{Kind: "dense", Activation: l.Activation.String(), In: l.Inputs(), Out: l.Outputs()}
-		if p.Kind == posterior.KindDropout {
-			layer.Rate = &p.Dropout()[k]
-		}
-		layer.layerArrays = arraysOf(p, k)
-		m.Layers = append(m.Layers, layer)
-		for _, t := range parts(p.Kind) {
-			if layer.lacks(t) {
-				continue
-			}
-			data := t.data(p, k)
-			list = append(list, npy.Named{Name: t.array(k), Array: &npy.Array{Shape: t.shape(layer, m.stack(), layoutIO), Data: data, DType: "<f8"}})
-			single = single && isSingle(data)
-		}
-	}
-	if single {
-		for _, a := range list {
-			a.Array.DType = "<f4"
-		}
-	}
-	header, err = json.Marshal(m)
-	return header, append(list, writeExtras(p)...), err
-}
-
-// origin is the first file of the chain of conversions, nil if there is none.
-func origin(s *posterior.Source) *posterior.Source {
-	if s.Origin != nil {
-		return s.Origin
-	}
-	if s.Format == "" {
-		return nil
-	}
-	return s
-}
-
-func isSingle(data []float64) bool {
-	for _, v := range data {
-		if float64(float32(v)) != v {
-			return false
-		}
-	}
-	return true
 }

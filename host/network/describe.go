@@ -1,0 +1,107 @@
+package network
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Describe is a map in plain words: 64 x 32 of a dense layer, or convolution 5x5, 28x28x1 to
+// 24x24x6, stride 2.
+func Describe(m Map) string {
+	switch m := m.(type) {
+	case Dense:
+		return fmt.Sprintf("%d x %d", m.In, m.Out)
+	case Conv:
+		words := moved("convolution", m.In, m.Out(), &m.Window)
+		switch {
+		case m.Groups > 1 && m.Groups == m.In.Channels:
+			words += ", by channel"
+		case m.Groups > 1:
+			words += fmt.Sprintf(", %d groups", m.Groups)
+		}
+		if m.ChannelsFirst {
+			words += ", channels first"
+		}
+		return words
+	case AvgPool:
+		words := moved("average pool", m.In, m.Out(), &m.Window)
+		if m.CountPadding && m.Window.padded() {
+			words += " that counts"
+		}
+		return words
+	case MaxPool:
+		return moved("max pool", m.In, m.Out(), &m.Window)
+	case Add:
+		return fmt.Sprintf("sum of %d x %d", m.Terms, m.N)
+	case Concat:
+		return fmt.Sprintf("%d images put together, %v", len(m.Channels), Image{m.Height, m.Width, m.Inputs() / m.Height / m.Width})
+	case Reorder:
+		return fmt.Sprintf("%d of %d in another order", len(m.Order), m.In)
+	}
+	return fmt.Sprintf("%T", m)
+}
+
+func (w *Window) padded() bool { return w.Before != [2]int{} || w.After != [2]int{} }
+
+// moved says how a window moves, where that is not one by one without padding.
+func moved(what string, in, out Image, w *Window) string {
+	by := func(p [2]int) string {
+		if p[0] == p[1] {
+			return fmt.Sprint(p[0])
+		}
+		return fmt.Sprintf("%dx%d", p[0], p[1])
+	}
+	one := [2]int{1, 1}
+	words := fmt.Sprintf("%s %dx%d, %v to %v", what, w.Size[0], w.Size[1], in, out)
+	if w.Stride != one {
+		words += ", stride " + by(w.Stride)
+	}
+	if w.Dilation != one {
+		words += ", dilation " + by(w.Dilation)
+	}
+	switch {
+	case !w.padded():
+	case w.Before == w.After:
+		words += ", padding " + by(w.Before)
+	default:
+		words += fmt.Sprintf(", padding %s before and %s after", by(w.Before), by(w.After))
+	}
+	return words
+}
+
+// PoolFirst is a network with every max pool in front of the activation that its layers had it
+// behind: sigma(max y) = max sigma(y) for an activation that is nondecreasing, as all are. It
+// changes the layers below max pools that have an activation and feed max pools alone, and the
+// pools; Check refuses what it cannot change.
+func PoolFirst(n Network) Network {
+	n = slices.Clone(n)
+	for k := range n {
+		a := n[k].Activation
+		if a.Kind == Identity || !n.feedsPoolsAlone(k) {
+			continue
+		}
+		n[k].Activation = Activation{}
+		for p := k + 1; p < len(n); p++ {
+			if slices.Contains(n.Feed(p), k) {
+				n[p].Activation = a
+			}
+		}
+	}
+	return n
+}
+
+// feedsPoolsAlone says that what layer k feeds are max pools without activations, and that
+// there are some.
+func (n Network) feedsPoolsAlone(k int) bool {
+	pools := 0
+	for p := k + 1; p < len(n); p++ {
+		if !slices.Contains(n.Feed(p), k) {
+			continue
+		}
+		if _, pool := n[p].Map.(MaxPool); !pool || n[p].Activation.Kind != Identity || len(n.Feed(p)) != 1 {
+			return false
+		}
+		pools++
+	}
+	return pools > 0
+}
