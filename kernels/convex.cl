@@ -19,12 +19,9 @@ __constant real atanhSeries[ATANH_TERMS] = {
     0x1.555556p-2f, 1.0f};
 #endif
 
-/* convexAt is what is known of the function at a point. */
-typedef struct {
-    vec lo, hi, slope, err;
-} convexAt;
-
-INLINE convexAt softplusAt(vec t) {
+/* softplusAt and eluAt give what is known of the function at t; where that goes is written by
+   pointers, as Oclgrind does not know what becomes of structures. */
+INLINE void softplusAt(vec *lo, vec *hi, vec *slope, vec *err, vec t) {
     const vec e = expNegApprox(t), h = R(0.5) * e;
     const vec z = h * recipApprox(R(1.0) + h), w = z * z;
     vec q = VEC(atanhSeries[0]);
@@ -32,35 +29,37 @@ INLINE convexAt softplusAt(vec t) {
     for (int n = 1; n < ATANH_TERMS; n++) {
         q = atanhSeries[n] + w * q;
     }
-    const vec ln = (R(2.0) * z) * q, m = goMax(t, VEC(R(0.0))), err = VEC(SIGMOID_ERR * UNIT);
+    const vec ln = (R(2.0) * z) * q, m = goMax(t, VEC(R(0.0)));
     const vec s = recipApprox(R(1.0) + e);
-    convexAt at;
-    at.lo = goMax(m, lower(down(m + (ln - err))));
-    at.hi = up(m + (ln + err));
-    at.slope = t < R(0.0) ? R(1.0) - s : s;
-    at.err = err;
-    return at;
+    *err = VEC(SIGMOID_ERR * UNIT);
+    *lo = goMax(m, lower(down(m + (ln - *err))));
+    *hi = up(m + (ln + *err));
+    *slope = t < R(0.0) ? R(1.0) - s : s;
 }
 
-INLINE convexAt eluAt(vec t, real alphaLo, real alphaHi) {
-    const vec zero = VEC(R(0.0)), e = expNegApprox(t), err = VEC(SIGMOID_ERR * UNIT), below = e - R(1.0);
+INLINE void eluAt(vec *lo, vec *hi, vec *slope, vec *err, vec t, real alphaLo, real alphaHi) {
+    const vec zero = VEC(R(0.0)), e = expNegApprox(t), wrong = VEC(SIGMOID_ERR * UNIT), below = e - R(1.0);
     const mask straight = t >= R(0.0);
-    convexAt at;
-    at.lo = straight ? t : goMax(VEC(-alphaHi), down(alphaHi * (below - err)));
-    at.hi = straight ? t : goMin(zero, up(alphaLo * goMin(zero, below + err)));
-    at.slope = straight ? VEC(R(1.0)) : alphaHi * e;
-    at.err = straight ? zero : up(err + up(VEC(alphaHi - alphaLo)));
-    return at;
+    *lo = straight ? t : goMax(VEC(-alphaHi), down(alphaHi * (below - wrong)));
+    *hi = straight ? t : goMin(zero, up(alphaLo * goMin(zero, below + wrong)));
+    *slope = straight ? VEC(R(1.0)) : alphaHi * e;
+    *err = straight ? zero : up(wrong + up(VEC(alphaHi - alphaLo)));
 }
 
-INLINE convexAt convexValue(vec t, const int isELU, real alphaLo, real alphaHi) {
-    return isELU ? eluAt(t, alphaLo, alphaHi) : softplusAt(t);
+INLINE void convexAt(vec *lo, vec *hi, vec *slope, vec *err, vec t, const int isELU, real alphaLo, real alphaHi) {
+    if (isELU) {
+        eluAt(lo, hi, slope, err, t, alphaLo, alphaHi);
+    } else {
+        softplusAt(lo, hi, slope, err, t);
+    }
 }
 
 /* convexUpper and convexLower are the two lines of convexLines. */
 INLINE void convexUpper(vec *a, vec *b, vec l, vec u, const int isELU, real alphaLo, real alphaHi) {
     const vec zero = VEC(R(0.0)), one = VEC(R(1.0));
-    const vec left = convexValue(l, isELU, alphaLo, alphaHi).hi, right = convexValue(u, isELU, alphaLo, alphaHi).hi;
+    vec left, right, lo, slope, err;
+    convexAt(&lo, &left, &slope, &err, l, isELU, alphaLo, alphaHi);
+    convexAt(&lo, &right, &slope, &err, u, isELU, alphaLo, alphaHi);
     const mask finite = (l >= -LARGEST) & (u <= LARGEST) & (l <= u);
     vec s = (right - left) * recipApprox(u - l);
     s = ((s >= R(0.0)) & (s <= R(1.0))) ? s : one;
@@ -75,13 +74,14 @@ INLINE void convexUpper(vec *a, vec *b, vec l, vec u, const int isELU, real alph
 }
 
 INLINE void convexLower(vec *a, vec *b, vec l, vec u, const int isELU, real alphaLo, real alphaHi) {
-    const vec zero = VEC(R(0.0)), one = VEC(R(1.0));
-    const vec left = convexValue(l, isELU, alphaLo, alphaHi).lo, touch = R(0.5) * l + R(0.5) * u;
-    const convexAt at = convexValue(touch, isELU, alphaLo, alphaHi);
-    const vec s = leastNaN(at.slope, one);
+    const vec zero = VEC(R(0.0)), one = VEC(R(1.0)), touch = R(0.5) * l + R(0.5) * u;
+    vec left, at, hi, slope, err;
+    convexAt(&left, &hi, &slope, &err, l, isELU, alphaLo, alphaHi);
+    convexAt(&at, &hi, &slope, &err, touch, isELU, alphaLo, alphaHi);
+    const vec s = leastNaN(slope, one);
     const mask sloped = (l >= -LARGEST) & (u <= LARGEST) & (l <= u) & (s >= MIN_SLOPE);
-    const vec lost = up(at.err * mostNaN(up(touch - l), up(u - touch)));
-    const vec under = down(down(at.lo - up(s * touch)) - lost);
+    const vec lost = up(err * mostNaN(up(touch - l), up(u - touch)));
+    const vec under = down(down(at - up(s * touch)) - lost);
     *a = sloped ? s : zero;
     *b = sloped ? under : left;
     if (isELU) {
