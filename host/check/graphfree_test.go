@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	net "psafe/host/network"
-	"psafe/host/posterior"
 	"psafe/host/property"
 	"psafe/internal/testscale"
 )
