@@ -188,7 +188,7 @@ func TestAffineOn(t *testing.T) {
 // beyond the range of float64.
 func TestEncloseBeyondFloat64(t *testing.T) {
 	for kind := range Kinds {
-		a := Activation{Kind: kind}
+		a := Activation{Kind: Kind(kind)}
 		if a.facts().slope == yes {
 			a.Slope = 0.5
 		}
