@@ -22,10 +22,10 @@ var mayImport = map[string][]string{
 	"psafe/host/network/networktest":    {"psafe/host/network"},
 	"psafe/host/onnx/onnxtest":          {"google.golang.org/protobuf/encoding/protowire", "psafe/host/onnx"},
 	"psafe/host/posterior/format/graph": {"psafe/host/network"},
+	"psafe/host/posterior/audit":        {"psafe/host/network", "psafe/host/posterior"},
 	"psafe/host/posterior/convtest": {
 		"psafe/host/network", "psafe/host/posterior", "psafe/host/property",
 	},
-	"psafe/host/posterior/audit": {"psafe/host/network", "psafe/host/posterior"},
 	"psafe/host/posterior/format": {
 		"psafe/host/network", "psafe/host/npy", "psafe/host/onnx", "psafe/host/onnx/lower", "psafe/host/posterior", "psafe/host/posterior/audit",
 		"psafe/host/posterior/format/graph",

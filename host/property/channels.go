@@ -26,7 +26,7 @@ func (p *Points) InOrder(channels string) (*Points, error) {
 	short := func(n int) bool { return n <= maxChannels }
 	first, last := short(p.Shape[0]) && !p.channelsLast, short(p.Shape[2]) || p.channelsLast
 	if first == last {
-		return nil, fmt.Errorf("points of %s have shape %v, of which nobody can tell the axis of the channels; save them in the network's order and leave it out", p.Source, p.Shape)
+		return nil, fmt.Errorf("points of %s have shape %v, of which nobody can tell the axis of the channels; save them flat, in the network's order, and leave it out", p.Source, p.Shape)
 	}
 	if last == (channels == "last") {
 		return p, nil
@@ -61,6 +61,12 @@ func (p *Points) reordered(channels string) *Points {
 		}
 	}
 	return &q
+}
+
+// Cube says that the points are images whose three axes are as long as each other, so that no
+// shape tells which of them is that of the channels.
+func (p *Points) Cube() bool {
+	return len(p.Shape) == 3 && p.Shape[0] > 1 && p.Shape[0] == p.Shape[1] && p.Shape[1] == p.Shape[2]
 }
 
 // OrderOf says how the points have to be reordered for a network whose file says that an

@@ -16,7 +16,8 @@ import (
 type InputOptions struct {
 	// Scale is a positive decimal, or a ratio of two such as "1/255", by which
 	// every number of the file is multiplied. Empty means 1/255 for files of
-	// unsigned bytes (IDX ubyte, NumPy uint8) and 1 for all others.
+	// unsigned bytes (IDX ubyte, NumPy uint8, PNG), 1/65535 for PNG of 16 bits and 1 for all
+	// others.
 	Scale string
 	// LabelColumn says which column of a CSV file is the class: "first",
 	// "last", "none" or the column's name in the header line. Empty is "none".
@@ -37,7 +38,7 @@ const (
 )
 
 // Points is a data file of input points. Every coordinate is a real number
-// held as the interval of float64 that encloses it: the two nearest for bytes,
+// held as the interval of float64 that encloses it: the two nearest for bytes and for PNG,
 // for CSV, and wherever the scale is 1.
 type Points struct {
 	// Source is the file, as the user named it.
@@ -195,11 +196,12 @@ func fitsDim(coordinates, dim int) error {
 	return nil
 }
 
-// array is a decoded IDX or NumPy array in C order: either bytes (unsigned) or
-// data holds its elements.
+// array is a decoded file in C order: bytes (unsigned), wide (of PNG) or data holds its
+// elements.
 type array struct {
 	shape []int
 	bytes []byte
+	wide  []uint16
 	data  []float64
 	// png says that it is an image, with the channels last.
 	png bool
@@ -210,6 +212,9 @@ func (a *array) points(scale *big.Rat) (*Points, error) {
 	p := &Points{n: a.shape[0], Dim: 1, Shape: a.shape[1:]}
 	for _, d := range p.Shape {
 		p.Dim *= d
+	}
+	if a.wide != nil {
+		return p, p.setWide(a.wide, scale)
 	}
 	if a.bytes == nil {
 		p.blocks, p.per = []block{{a.data, a.data}}, p.n
@@ -227,6 +232,32 @@ func (a *array) points(scale *big.Rat) (*Points, error) {
 		p.table[b] = Decimal{lo, hi}
 	}
 	return p, nil
+}
+
+// setWide makes intervals of numbers up to 65535 times scale, nil for 1/65535: the nearest two
+// float64, once for each number.
+func (p *Points) setWide(numbers []uint16, scale *big.Rat) error {
+	if scale == nil {
+		scale = big.NewRat(1, 65535)
+	}
+	if err := infile.Afford(int64(len(numbers)) * 16); err != nil {
+		return err
+	}
+	b := block{make([]float64, len(numbers)), make([]float64, len(numbers))}
+	known := map[uint16]Decimal{}
+	for k, v := range numbers {
+		d, is := known[v]
+		if !is {
+			var ok bool
+			if d.Lo, d.Hi, ok = roundRat(new(big.Rat).Mul(scale, new(big.Rat).SetInt64(int64(v)))); !ok {
+				return errScaled
+			}
+			known[v] = d
+		}
+		b.lo[k], b.hi[k] = d.Lo, d.Hi
+	}
+	p.blocks, p.per = []block{b}, p.n
+	return nil
 }
 
 var errScaled = errors.New("input scale takes numbers beyond the range of float64; use a smaller one")

@@ -47,7 +47,7 @@ func decodeLabels(s *source, member string) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a == nil {
+	if a == nil || a.png {
 		return nil, errors.New("is neither an IDX nor a NumPy file of labels; for CSV choose the label column of the inputs")
 	}
 	labels := make([]int, a.shape[0])

@@ -25,9 +25,9 @@ const (
 )
 
 // decodePNG decodes an image to one point of shape (H, W, C), with C = 1 for grey and 3 for
-// colours, bytes as they are in the file: gamma and profiles of colour are not looked at. Grey
-// of fewer than 8 bits is stretched to 0..255, as the format says. 16 bits, and pixels that are
-// not opaque, are refused.
+// colours, bytes (or, of 16 bits, whole numbers up to 65535) as they are in the file: gamma and
+// profiles of colour are not looked at. Grey of fewer than 8 bits is stretched to 0..255, as the
+// format says. Pixels that are not opaque are refused.
 func decodePNG(s *source, fits func(shape []int, bytes bool) error) (*array, error) {
 	head, err := s.Peek(len(pngMagic) + 8 + 10)
 	if err != nil || string(head[len(pngMagic)+4:len(pngMagic)+8]) != "IHDR" {
@@ -39,44 +39,64 @@ func decodePNG(s *source, fits func(shape []int, bytes bool) error) (*array, err
 	if grey := head[9]&2 == 0; grey {
 		channels = 1
 	}
+	wide := head[8] == 16
 	switch {
-	case head[8] == 16:
-		return nil, errors.New("has 16 bits for each channel; save it with 8, or as .npy")
 	case w < 1 || h < 1 || w > maxPixels/h:
 		return nil, fmt.Errorf("has %d x %d pixels, the limit is %d; scale it down", w, h, maxPixels)
 	}
-	if err := fits([]int{1, h, w, channels}, true); err != nil {
+	if err := fits([]int{1, h, w, channels}, !wide); err != nil {
 		return nil, err
 	}
-	if err := infile.Afford(int64(w) * int64(h) * int64(4+channels)); err != nil {
+	perPixel := int64(4 + channels)
+	if wide {
+		perPixel = int64(8 + (2+16)*channels) // the image, its numbers and their intervals
+	}
+	if err := infile.Afford(int64(w) * int64(h) * perPixel); err != nil {
 		return nil, err
 	}
 	img, err := png.Decode(s)
 	if err != nil {
 		return nil, fmt.Errorf("damaged PNG: %w; get it again", err)
 	}
-	a := &array{png: true, shape: []int{1, h, w, channels}, bytes: make([]byte, 0, w*h*channels)}
+	a := &array{png: true, shape: []int{1, h, w, channels}}
+	if wide {
+		a.wide = make([]uint16, 0, w*h*channels)
+	} else {
+		a.bytes = make([]byte, 0, w*h*channels)
+	}
 	for y := range h {
 		for x := range w {
 			c, opaque := pixel(img, x, y)
 			if !opaque {
 				return nil, fmt.Errorf("pixel (%d, %d) is not opaque, and no network sees what is behind it; save it without alpha", x, y)
 			}
-			a.bytes = append(a.bytes, c[:channels]...)
+			for _, v := range c[:channels] {
+				if wide {
+					a.wide = append(a.wide, v)
+				} else {
+					a.bytes = append(a.bytes, byte(v))
+				}
+			}
 		}
 	}
 	return a, s.ended()
 }
 
-// pixel is the colour of an image of 8 bits, exactly.
-func pixel(img image.Image, x, y int) (c [3]byte, opaque bool) {
+// pixel is the colour of an image of 8 or 16 bits, exactly.
+func pixel(img image.Image, x, y int) (c [3]uint16, opaque bool) {
 	switch v := img.At(x, y).(type) {
 	case color.Gray:
-		return [3]byte{v.Y, v.Y, v.Y}, true
+		return [3]uint16{uint16(v.Y), uint16(v.Y), uint16(v.Y)}, true
 	case color.RGBA: // premultiplied: exact where it is opaque
-		return [3]byte{v.R, v.G, v.B}, v.A == 255
+		return [3]uint16{uint16(v.R), uint16(v.G), uint16(v.B)}, v.A == 0xff
 	case color.NRGBA:
-		return [3]byte{v.R, v.G, v.B}, v.A == 255
+		return [3]uint16{uint16(v.R), uint16(v.G), uint16(v.B)}, v.A == 0xff
+	case color.Gray16:
+		return [3]uint16{v.Y, v.Y, v.Y}, true
+	case color.RGBA64:
+		return [3]uint16{v.R, v.G, v.B}, v.A == 0xffff
+	case color.NRGBA64:
+		return [3]uint16{v.R, v.G, v.B}, v.A == 0xffff
 	}
 	return c, false
 }
@@ -147,11 +167,7 @@ func readImages(files []string, opt InputOptions, scale *big.Rat) (*Points, erro
 			if !slices.Equal(a.shape[1:], all.shape[1:]) {
 				return fmt.Errorf("has shape %v, the first image %v; give images of one shape", a.shape[1:], all.shape[1:])
 			}
-			if len(all.bytes)+len(a.bytes) > maxUnpacked {
-				return errTooLarge
-			}
-			all.bytes = append(all.bytes, a.bytes...)
-			return nil
+			return all.join(a)
 		})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", quote(name), err)
@@ -169,6 +185,20 @@ func readImages(files []string, opt InputOptions, scale *big.Rat) (*Points, erro
 	p.channelsLast = true
 	p.SHA256 = fmt.Sprintf("%x", digests.Sum(nil))
 	return p, nil
+}
+
+// join puts the image of another file behind those of a.
+func (a *array) join(b *array) error {
+	switch {
+	case len(a.wide)+len(a.bytes) > 0 && (a.wide == nil) != (b.wide == nil):
+		return errors.New("has not as many bits for each channel as the first image; give images of one depth")
+	case len(a.bytes)+len(b.bytes) > maxUnpacked:
+		return errTooLarge
+	case len(a.wide)+len(b.wide) > maxNumbers:
+		return fmt.Errorf("with the images before it there are more than %d numbers of 16 bits; split them", maxNumbers)
+	}
+	a.bytes, a.wide = append(a.bytes, b.bytes...), append(a.wide, b.wide...)
+	return nil
 }
 
 // errNoColumn refuses a label column of what is no CSV file.

@@ -8,6 +8,8 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"math"
+	"math/big"
 	"os"
 	"path/filepath"
 	"slices"
@@ -95,15 +97,15 @@ func TestPNGRefuses(t *testing.T) {
 		dim  int
 		want string
 	}{
-		"alpha":   {pngOf(t, image.NewNRGBA(pixels), half), 0, "pixel (1, 0) is not opaque"},
-		"16 bits": {pngOf(t, image.NewGray16(pixels), colour), 0, "has 16 bits for each channel"},
-		"cut":     {good[:len(good)/2], 0, "damaged PNG"},
-		"header":  {good[:20], 0, "PNG header is damaged"},
-		"behind":  {good + "x", 0, "goes on after its last element"},
-		"dim":     {good, 7, "points have 18 coordinates, the network takes 7"},
-		"bomb":    {bigPNG(1<<30, 1<<30), 0, "has 1073741824 x 1073741824 pixels"},
-		"none":    {bigPNG(0, 5), 0, "has 0 x 5 pixels"},
-		"sum":     {good[:40] + "\x01" + good[41:], 0, "damaged PNG"},
+		"alpha":             {pngOf(t, image.NewNRGBA(pixels), half), 0, "pixel (1, 0) is not opaque"},
+		"16 bits and alpha": {pngOf(t, image.NewNRGBA64(pixels), func(x, y int) color.Color { return color.NRGBA64{9, 9, 9, uint16(65535 - x)} }), 0, "pixel (1, 0) is not opaque"},
+		"cut":               {good[:len(good)/2], 0, "damaged PNG"},
+		"header":            {good[:20], 0, "PNG header is damaged"},
+		"behind":            {good + "x", 0, "goes on after its last element"},
+		"dim":               {good, 7, "points have 18 coordinates, the network takes 7"},
+		"bomb":              {bigPNG(1<<30, 1<<30), 0, "has 1073741824 x 1073741824 pixels"},
+		"none":              {bigPNG(0, 5), 0, "has 0 x 5 pixels"},
+		"sum":               {good[:40] + "\x01" + good[41:], 0, "damaged PNG"},
 	} {
 		path := write(t, "x.png", c.file)
 		_, err := ReadPoints(path, InputOptions{Dim: c.dim})
@@ -115,6 +117,51 @@ func TestPNGRefuses(t *testing.T) {
 	}
 	_, err := ReadPoints(write(t, "x.png", good), InputOptions{LabelColumn: "last"})
 	wantError(t, err, "no label column")
+}
+
+// TestPNG16: numbers of 16 bits are divided by 65535, or multiplied by the scale.
+func TestPNG16(t *testing.T) {
+	at := func(x, y int) color.Color {
+		return color.NRGBA64{uint16(20000*y + x), uint16(1000 + x), uint16(65535 - y), 65535}
+	}
+	grey := func(x, y int) color.Color { return color.Gray16{uint16(30000*y + x)} }
+	for name, c := range map[string]struct {
+		file, scale string
+		channels    int
+		second      int64 // the number at (1, 0), channel 0, and what it is divided by
+		by          int64
+	}{
+		"rgb":   {pngOf(t, image.NewRGBA64(pixels), at), "", 3, 1, 65535},
+		"alpha": {pngOf(t, image.NewNRGBA64(pixels), at), "1/3", 3, 1, 3},
+		"grey":  {pngOf(t, image.NewGray16(pixels), grey), "", 1, 1, 65535},
+		"scale": {pngOf(t, image.NewGray16(pixels), grey), "1", 1, 1, 1},
+	} {
+		p, err := ReadPoints(write(t, "x.png", c.file), InputOptions{Scale: c.scale})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		lo, hi := p.At(0)
+		want, exact := new(big.Rat).SetFrac64(c.second, c.by).Float64()
+		if len(lo) != 6*c.channels || !slices.Equal(p.Shape, []int{2, 3, c.channels}) || !p.channelsLast ||
+			!(lo[c.channels] <= want && want <= hi[c.channels]) || exact != (lo[c.channels] == hi[c.channels]) || math.Nextafter(lo[c.channels], 2) < hi[c.channels] {
+			t.Errorf("%s: shape %v, %v to %v, want %v", name, p.Shape, lo, hi, want)
+		}
+	}
+	one, two := write(t, "a.png", pngOf(t, image.NewGray16(pixels), grey)), write(t, "b.png", pngOf(t, image.NewGray16(pixels), grey))
+	p, err := ReadPoints(one+","+two, InputOptions{})
+	if err != nil || p.N() != 2 {
+		t.Fatal(err)
+	}
+	if lo, _ := p.At(1); lo[3] == 0 || len(lo) != 6 {
+		t.Errorf("the second image is %v", lo)
+	}
+	_, err = ReadPoints(one+","+write(t, "c.png", pngOf(t, image.NewGray(pixels), grey)), InputOptions{})
+	wantError(t, err, "give images of one depth")
+	dot := write(t, "d.png", pngOf(t, image.NewGray16(image.Rect(0, 0, 1, 1)), grey))
+	_, err = ReadLabels(dot)
+	wantError(t, err, "is neither an IDX nor a NumPy file of labels")
+	_, err = ReadRegion(RegionText{Eps: write(t, "d.npy", pngOf(t, image.NewGray16(image.Rect(0, 0, 1, 1)), grey))}, 1)
+	wantError(t, err, "has shape [1 1 1 1]")
 }
 
 // TestImages: folders and lists of images, in their order, with the digest that the shell

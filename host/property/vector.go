@@ -80,7 +80,7 @@ func readRows(path string, rows int) (out [][]Decimal, digest string, err error)
 	var a *array
 	digest, err = openSource(path, func(s *source, member string) (err error) {
 		a, err = decodeArray(s, member, func(shape []int, bytes bool) error { return fitsRows(shape, bytes, rows) })
-		if err == nil && a == nil {
+		if err == nil && (a == nil || a.png) {
 			err = fmt.Errorf("is no NumPy file; save the numbers with numpy.save")
 		}
 		return err

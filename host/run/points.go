@@ -144,6 +144,8 @@ func (p *Points) ordered(points *property.Points, post *posterior.Posterior, lis
 	switch {
 	case err != nil:
 		return nil, err
+	case p.Channels == "" && points.Cube():
+		return nil, fmt.Errorf("points of %s have shape %v, of which nobody can tell the axis of the channels: say with --channels how the network takes PNG files, or save them flat, in its order", points.Source, points.Shape)
 	case channels == "":
 		return points, nil
 	case p.Channels != "":

@@ -93,6 +93,9 @@ func (n *contents) assemble(opt Options) (*posterior.Posterior, error) {
 		return nil, n.withGuess(err)
 	}
 	p.Source = posterior.Source{Format: n.format, Note: n.note, Origin: n.origin}
+	if n.inputShape == nil {
+		n.inputShape = imageShape(p)
+	}
 	if err := n.addExtras(p); err != nil {
 		return nil, err
 	}
@@ -127,6 +130,19 @@ func (n *contents) canonical(opt Options, scale posterior.Scale) (layers []poste
 		layers = append(layers, of)
 	}
 	return layers, nil
+}
+
+// imageShape is the shape of an input that a first layer that is a convolution says, nil where
+// it says none.
+func imageShape(p *posterior.Posterior) []int {
+	c, is := p.Layers[0].Map.(network.Conv)
+	switch {
+	case !is || c.In.Height*c.In.Width == 1:
+		return nil
+	case c.ChannelsFirst:
+		return []int{c.In.Channels, c.In.Height, c.In.Width}
+	}
+	return []int{c.In.Height, c.In.Width, c.In.Channels}
 }
 
 // chain is the layers of a network of dense layers, one after the other.
