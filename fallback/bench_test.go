@@ -169,6 +169,35 @@ func reluRows[T bound.Real](r *rand.Rand, out, rows int) *array[T] {
 	return a
 }
 
+// BenchmarkGatherSum takes 256 rows from the taps of a convolution of 16x16x8, 3x3 and padded, to
+// its inputs. Bytes are those of the rows.
+func BenchmarkGatherSum(b *testing.B) { both(b, benchGatherSum[float32], benchGatherSum[float64]) }
+
+func benchGatherSum[T bound.Real](b *testing.B) {
+	const rows = 256
+	d := oneCore[T]()
+	window := network.Window{Size: [2]int{3, 3}, Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}, Before: [2]int{1, 1}, After: [2]int{1, 1}}
+	conv := network.Conv{In: network.Image{Height: 16, Width: 16, Channels: 8}, Window: window, Filters: 8, Groups: 1}
+	tap := conv.Lowered().Tap
+	start, entry := &array[T]{[]T{0}}, &array[T]{}
+	for j := range conv.Inputs() {
+		for e, at := range tap {
+			if int(at) == j {
+				entry.v = append(entry.v, T(e))
+			}
+		}
+		start.v = append(start.v, T(len(entry.v)))
+	}
+	a := bound.GatherSum{
+		Out: &array[T]{make([]T, conv.Inputs()*rows)}, In: random[T](rand.New(rand.NewPCG(1, 2)), len(tap)*rows, -1, 1), Start: start, Entry: entry,
+		P: 1, N: len(tap), J: conv.Inputs(), E: len(entry.v), R: rows,
+	}
+	b.SetBytes(int64((len(tap) + conv.Inputs()) * rows * d.precision.Bytes()))
+	for b.Loop() {
+		check(b, d.GatherSum(a))
+	}
+}
+
 // BenchmarkDrawBox draws 100 boxes round samples of 7,177 weights.
 func BenchmarkDrawBox(b *testing.B) { both(b, benchDrawBox[float32], benchDrawBox[float64]) }
 

@@ -14,17 +14,35 @@ func (d *Device[T]) Gather(a bound.Gather) error {
 		panic(fmt.Sprintf("fallback: Gather: %d places from %d on do not fit %d", a.T, a.At, a.Total))
 	}
 	d.parallel(a.P*a.T, 1+4096/max(a.R, 1), func(from, to int) {
-		for i := from; i < to; i++ {
-			p, t := i/a.T, i%a.T
-			dst := out[(p*a.Total+a.At+t)*a.R:][:a.R]
-			if at := int(index[t]); at < 0 {
-				clear(dst)
-			} else {
-				copy(dst, in[(p*a.N+at)*a.R:])
-			}
+		for from < to {
+			p, t := from/a.T, from%a.T
+			n := min(a.T-t, to-from)
+			gather(out[(p*a.Total+a.At+t)*a.R:][:n*a.R], in[p*a.N*a.R:][:a.N*a.R], index[t:t+n], a.R)
+			from += n
 		}
 	})
 	return nil
+}
+
+// gather copies rows of one item.
+func gather[T bound.Real](out, in []T, index []int32, rows int) {
+	if rows == 1 {
+		for i, at := range index {
+			if at < 0 {
+				out[i] = 0
+			} else {
+				out[i] = in[at]
+			}
+		}
+		return
+	}
+	for i, at := range index {
+		if dst := out[i*rows:][:rows]; at < 0 {
+			clear(dst)
+		} else {
+			copy(dst, in[int(at)*rows:])
+		}
+	}
 }
 
 // places returns n whole numbers of [least, end).

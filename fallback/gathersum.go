@@ -20,11 +20,12 @@ func (d *Device[T]) GatherSum(a bound.GatherSum) error {
 		t.slot, t.selected = d.data(a.Slot, a.E, "GatherSum.Slot"), d.data(a.Select, a.P*a.N, "GatherSum.Select")
 	}
 	d.parallel(a.P*a.J, 1+1024/max(a.R, 1), func(from, to int) {
-		sums := make([]T, 2*sumTile)
+		s := sumScratch[T]{total: make([]T, min(sumTile, a.R)), block: make([]T, min(sumTile, a.R))}
 		for i := from; i < to; i++ {
-			for r := 0; r < a.R; r += sumTile {
-				n := min(sumTile, a.R-r)
-				t.place(i/a.J, i%a.J, r, sums[:n], sums[sumTile:][:n])
+			t.list(i/a.J, i%a.J, &s)
+			out := t.out[i*a.R : (i+1)*a.R]
+			for r := gatherSumLanes(&t, out, &s); r < a.R; r += sumTile {
+				t.rows(out[r:min(r+sumTile, a.R)], r, &s)
 			}
 		}
 	})
@@ -42,28 +43,47 @@ type gatherSum[T bound.Real] struct {
 	slot, selected []T
 }
 
-// place computes place j of item p in the rows from r on that there are sums for.
-func (t *gatherSum[T]) place(p, j, r int, total, block []T) {
-	clear(total)
+// sumScratch is the list of one place: where the rows of its entries start, but for those that
+// are not selected; ends[k] is where block k stops. Total and block are sums of rows.
+type sumScratch[T bound.Real] struct {
+	at, ends     []int
+	total, block []T
+}
+
+// list makes the list of place j of item p.
+func (t *gatherSum[T]) list(p, j int, s *sumScratch[T]) {
+	s.at, s.ends = s.at[:0], s.ends[:0]
 	for e0, end := int(t.start[j]), int(t.start[j+1]); e0 < end; e0 += bound.Block {
-		clear(block)
 		for e := e0; e < min(e0+bound.Block, end); e++ {
 			at := p*t.a.N + int(t.entry[e])
 			if t.slot == nil || t.selected[at] == t.slot[e] {
-				t.add(block, t.in[at*t.a.R+r:])
+				s.at = append(s.at, at*t.a.R)
 			}
+		}
+		s.ends = append(s.ends, len(s.at))
+	}
+}
+
+// rows sums rows r, r+1, ... of a list into out.
+func (t *gatherSum[T]) rows(out []T, r int, s *sumScratch[T]) {
+	total, block := s.total[:len(out)], s.block[:len(out)]
+	clear(total)
+	k := 0
+	for _, end := range s.ends {
+		clear(block)
+		for ; k < end; k++ {
+			t.add(block, t.in[s.at[k]+r:])
 		}
 		t.add(total, block)
 	}
-	out := t.out[(p*t.a.J+j)*t.a.R+r:][:len(total)]
 	if t.a.Add {
 		t.add(out, total)
 	} else {
 		copy(out, total)
 	}
 	if t.a.Down {
-		for r, x := range out {
-			out[r] = t.d.lower(x)
+		for i, x := range out {
+			out[i] = t.d.lower(x)
 		}
 	}
 }

@@ -211,6 +211,30 @@ func relaxRowsLanes[T bound.Real](t *relaxRows[T], p int, s *rowSums[T]) bool {
 	return false
 }
 
+// gatherSumLanes sums rows 0, 1, ... of a list into out and returns of how many rows: of whole
+// vectors. It takes no minimum, so whatever the numbers they have the plain bits.
+func gatherSumLanes[T bound.Real](t *gatherSum[T], out []T, s *sumScratch[T]) int {
+	if t.a.Down || t.d.vectors == NoVectors {
+		return 0
+	}
+	wide := t.d.vectors == AVX512
+	switch t := any(t).(type) {
+	case *gatherSum[float32]:
+		out, s := any(out).([]float32), any(s).(*sumScratch[float32])
+		if wide && len(out) >= widthF32x16 {
+			return gatherSumF32x16(t, out, s)
+		}
+		return gatherSumF32x8(t, out, s)
+	case *gatherSum[float64]:
+		out, s := any(out).([]float64), any(s).(*sumScratch[float64])
+		if wide && len(out) >= widthF64x8 {
+			return gatherSumF64x8(t, out, s)
+		}
+		return gatherSumF64x4(t, out, s)
+	}
+	return 0
+}
+
 // The coefficients of bound/draw.go; TestLanesNormal compares every result.
 var (
 	logCoefficients = [10]float32{

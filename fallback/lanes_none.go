@@ -24,4 +24,6 @@ func concretizeLanes[T bound.Real](*Device[T], bool, []T, []T, []T, []T, *rowSum
 	return false
 }
 
+func gatherSumLanes[T bound.Real](*gatherSum[T], []T, *sumScratch[T]) int { return 0 }
+
 func relaxRowsLanes[T bound.Real](*relaxRows[T], int, *rowSums[T]) bool { return false }

@@ -2,6 +2,7 @@ package fallback
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"psafe/host/bound"
@@ -75,6 +76,42 @@ func testLanesMergeRows[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
 		sameBits[T](t, what+"W.Hi", a.W.Hi, want.W.Hi)
 		sameBits[T](t, what+"B.Lo", a.B.Lo, want.B.Lo)
 		sameBits[T](t, what+"B.Hi", a.B.Hi, want.B.Hi)
+	}
+}
+
+func TestLanesGatherSum(t *testing.T) {
+	overVectors(t, testLanesGatherSum[float32], testLanesGatherSum[float64])
+}
+
+func testLanesGatherSum[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
+	for seed := range uint64(400) {
+		c := newCorners(seed)
+		const items, places = 2, 5
+		n, rows := 1+c.IntN(40), laneSizes[c.IntN(len(laneSizes))]
+		start, entry := &array[T]{[]T{0}}, &array[T]{}
+		for range places {
+			for range c.IntN(4) * c.IntN(4) * c.IntN(9) {
+				entry.v = append(entry.v, T(c.IntN(n)))
+			}
+			start.v = append(start.v, T(len(entry.v)))
+		}
+		a := bound.GatherSum{
+			In: drawArray[T](c, items*n*rows), Start: start, Entry: entry, Add: seed%2 == 0, Down: seed%5 == 0,
+			P: items, N: n, J: places, E: len(entry.v), R: rows,
+		}
+		if seed%3 == 0 {
+			slot, selected := make([]T, a.E), make([]T, items*n)
+			for i := range selected {
+				selected[i] = T(c.IntN(2))
+			}
+			a.Slot, a.Select = &array[T]{slot}, &array[T]{selected}
+		}
+		want := a
+		old := draw[T](c, items*places*rows)
+		a.Out, want.Out = &array[T]{slices.Clone(old)}, &array[T]{old}
+		check(t, lanes.GatherSum(a))
+		check(t, plain.GatherSum(want))
+		sameBits[T](t, fmt.Sprintf("seed %d, %d rows: Out", seed, rows), a.Out, want.Out)
 	}
 }
 

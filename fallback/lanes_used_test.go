@@ -45,6 +45,10 @@ func testLanesUsed[T bound.Real](t *testing.T, d, _ *Device[T]) {
 	if backSubstituteLanes(&back, 0, 0, 32, &sparseRow[T]{}) {
 		t.Error("backSubstituteLanes accepted an infinite weight")
 	}
+	sums := gatherSum[T]{d: d, in: make([]T, 99)}
+	if n := gatherSumLanes(&sums, make([]T, 99), &sumScratch[T]{at: []int{0}, ends: []int{1}}); n < 96 {
+		t.Errorf("gatherSumLanes did %d rows of 99", n)
+	}
 }
 
 // TestLanesNormal compares normal numbers: the ends of every binade, both signs, and

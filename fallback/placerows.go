@@ -18,10 +18,12 @@ func (d *Device[T]) PlaceRows(a bound.PlaceRows) error {
 	if a.Squares && (a.S.Hi != nil || a.C.Hi != nil) {
 		panic("fallback: PlaceRows: Squares have no S.Hi and no C.Hi")
 	}
-	tiles := (a.R + rowTile - 1) / rowTile
-	d.parallel(a.P*tiles, 1, func(from, to int) {
+	for _, s := range [][]T{t.sLo, t.sHi} {
+		d.parallel(len(s), 1<<16, func(from, to int) { clear(s[from:to]) })
+	}
+	d.parallel(a.P*a.R, rowTile, func(from, to int) {
 		for i := from; i < to; i++ {
-			t.tile(i/tiles, i%tiles*rowTile)
+			t.row(i/a.R, i%a.R)
 		}
 	})
 	return nil
@@ -33,21 +35,6 @@ type placeRows[T bound.Real] struct {
 	sLo, sHi, cLo, cHi []T
 	wLo, wHi, bLo, bHi []T
 	taps, unit, other  []int32
-}
-
-// tile writes up to rowTile rows of item p from row r on.
-func (t *placeRows[T]) tile(p, r int) {
-	n := min(rowTile, t.a.R-r)
-	for _, s := range [][]T{t.sLo, t.sHi} {
-		if s != nil {
-			for j := range t.a.In {
-				clear(s[(p*t.a.In+j)*t.a.R+r:][:n])
-			}
-		}
-	}
-	for ; n > 0; n, r = n-1, r+1 {
-		t.row(p, r)
-	}
 }
 
 // row writes row r of item p over zeros.

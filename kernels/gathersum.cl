@@ -38,7 +38,7 @@ INLINE void sumRows(__global real *out, const __global real *in, const __global 
             block[k] = VEC(R(0.0));
         }
         for (int e = b; e < min(b + BLOCK, e1); e++) {
-            const size_t at = (size_t)entry[e];
+            const size_t at = (int)entry[e];
             if (!hasSelect || selected[at] == slot[e]) {
                 EACH(k, n, GV) {
                     block[k] = added(block[k], VLOAD(in + at * rows + k * VW), downward);

@@ -28,18 +28,19 @@ type trainJob struct {
 
 // trainFlags maps fields of train.Config to flags, for messages.
 var trainFlags = map[string]string{
-	"Hidden": "hidden", "Activation": "activation", "Epochs": "epochs", "Batch": "batch", "LearningRate": "learning-rate",
+	"Hidden": "hidden", "Layers": "layers", "Image": "image", "Activation": "activation", "Epochs": "epochs", "Batch": "batch", "LearningRate": "learning-rate",
 	"KLWeight": "kl-weight", "PriorSD": "prior-sd", "InitSD": "init-sd", "Noise": "noise",
 }
 
-const trainAbout = `psafe train makes a small dense Bayesian neural network by Bayes by Backprop and
-writes its posterior: independent normal weights, standard deviations, float32.
+const trainAbout = `psafe train makes a small Bayesian neural network by Bayes by Backprop, dense or
+with convolutions and pools of images, and writes its posterior: independent normal weights, standard deviations, float32.
 The same flags, data and kind of processor give the same bytes.
 
   psafe train --data cubic --hidden 128 --out cubic.npz
-  psafe train --data images.gz --labels labels.gz --task classification --hidden 64,32 --out digits.npz`
+  psafe train --data images.gz --labels labels.gz --task classification --hidden 64,32 --out digits.npz
+  psafe train --data images.gz --labels labels.gz --task classification --layers conv:8x3x3,pool:2 --out digits.npz`
 
-// runTrain is psafe train: it trains a small dense Bayesian neural network and
+// runTrain is psafe train: it trains a small Bayesian neural network and
 // writes its posterior. Errors are one line that names the flag or the file; no
 // output file is left behind by one. An interrupt ends it with
 // context.Canceled.
@@ -91,6 +92,8 @@ func parseTrain(args []string, stdout io.Writer) (*trainJob, error) {
 	task := f.String("task", "", "regression or classification; cubic is a regression")
 	f.IntVar(&j.Samples, "samples", 1000, "number of points of cubic")
 	hidden := f.String("hidden", "128", "`WIDTHS` of the hidden layers, for example 64,32")
+	f.StringVar(&j.Layers, "layers", "", "`LAYERS` in place of --hidden, for images: conv:FILTERSxHEIGHTxWIDTH/STRIDE, pool:SIZE/STRIDE, average:SIZE/STRIDE, dense:WIDTH, for example conv:8x3x3,pool:2,dense:32")
+	image := f.String("image", "", "`SHAPE` of the images, HEIGHTxWIDTHxCHANNELS, channels last; without it a square of one channel")
 	activation := f.String("activation", "relu", strings.TrimSuffix(network.Words(), ", "+network.Identity.String()))
 	f.IntVar(&j.Epochs, "epochs", 200, "passes over the data")
 	f.IntVar(&j.Batch, "batch", 50, "examples of one step")
@@ -105,12 +108,12 @@ func parseTrain(args []string, stdout io.Writer) (*trainJob, error) {
 	if err := parse(f, args, 0); err != nil {
 		return nil, err
 	}
-	return j, j.settle(f, *task, *hidden, *activation)
+	return j, j.settle(f, *task, *hidden, *activation, *image)
 }
 
 // settle turns the words of flags into values and refuses combinations that
 // mean nothing.
-func (j *trainJob) settle(f *pflag.FlagSet, task, hidden, activation string) (err error) {
+func (j *trainJob) settle(f *pflag.FlagSet, task, hidden, activation, image string) (err error) {
 	if j.Data == "" {
 		return errors.New("--data is missing; give cubic or a file")
 	}
@@ -143,6 +146,18 @@ func (j *trainJob) settle(f *pflag.FlagSet, task, hidden, activation string) (er
 	case j.Task == train.Classification && f.Changed("noise"):
 		return errors.New("--noise is for a regression; leave it out")
 	}
+	switch {
+	case j.Layers != "" && f.Changed("hidden"):
+		return errors.New("--layers stand in place of --hidden; leave one of them out")
+	case f.Changed("layers") && j.Layers == "":
+		return errors.New("--layers is empty; give layers, for example conv:8x3x3,pool:2,dense:32")
+	case image != "" && j.Layers == "":
+		return errors.New("--image is for --layers; leave it out")
+	case image != "":
+		if j.Image, err = imageShape(image); err != nil {
+			return err
+		}
+	}
 	if cubic && !f.Changed("noise") {
 		j.Noise = train.CubicNoise
 	}
@@ -157,6 +172,23 @@ func (j *trainJob) settle(f *pflag.FlagSet, task, hidden, activation string) (er
 		return fmt.Errorf("--activation: %w", didYouMean(err, activation, activationWords()))
 	}
 	return nil
+}
+
+// imageShape reads HEIGHTxWIDTHxCHANNELS.
+func imageShape(words string) (network.Image, error) {
+	var sizes []int
+	for word := range strings.SplitSeq(words, "x") {
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 1 || n > 1<<12 {
+			sizes = nil
+			break
+		}
+		sizes = append(sizes, n)
+	}
+	if len(sizes) != 3 {
+		return network.Image{}, fmt.Errorf("--image: %.40q is no shape; give HEIGHTxWIDTHxCHANNELS, for example 28x28x1", words)
+	}
+	return network.Image{Height: sizes[0], Width: sizes[1], Channels: sizes[2]}, nil
 }
 
 // trainFlagError names a flag where the training package names a field.

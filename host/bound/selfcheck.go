@@ -69,6 +69,7 @@ var directJobs = []struct {
 	run  func(dev Device, seed uint32) error
 }{
 	{"images", selfImages},
+	{"graph", selfGraph},
 	{"pools", func(dev Device, _ uint32) error { return pooled(dev) }},
 }
 
@@ -185,32 +186,22 @@ func crossed(dev Device, numbers *selfNumbers) error {
 
 // clbp runs PropagateCLBP on the job's inputs.
 func (j *selfJob) clbp(m *Model, seed uint32, regions []property.Box, rows *Rows) error {
+	again := selfNumbers{seed: seed}
+	return selfNoisy(m, j.posterior(&again), regions, rows)
+}
+
+// selfMoments are moments that belong to no posterior.
+func selfMoments(post *posterior.Posterior) Moments {
 	var moments Moments
 	numbers := selfNumbers{seed: 1 << 20}
-	for _, l := range m.layers {
-		absMean := make([]float64, l.in*l.out)
+	for _, l := range post.Layers {
+		absMean := make([]float64, l.Weights())
 		for i := range absMean {
 			absMean[i] = math.Abs(numbers.number())
 		}
 		moments.AbsMean = append(moments.AbsMean, absMean)
 	}
-	again := selfNumbers{seed: seed}
-	c, err := m.NewDeviations(j.posterior(&again), moments)
-	if err != nil {
-		return err
-	}
-	defer c.Release()
-	in, err := m.UploadNoisy(regions)
-	if err != nil {
-		return err
-	}
-	defer m.ReleaseNoisy(in)
-	q := Quantiles{Single: 2, Radius: 1.5, Loose: 3}
-	for k := range m.layers {
-		q.Many = append(q.Many, 2+float64(k)/4)
-	}
-	_, err = c.PropagateCLBP(CLBPJob{Inputs: in, Rows: rows, Quantiles: q})
-	return err
+	return moments
 }
 
 // selfNumbers are multiples of 1/64 in [-1, 1), the same everywhere.
@@ -223,22 +214,24 @@ func (n *selfNumbers) number() float64 {
 
 func (j *selfJob) posterior(n *selfNumbers) *posterior.Posterior {
 	p := &posterior.Posterior{Scale: posterior.ScaleSD}
-	gaussian := func(size int) posterior.Params {
-		mean, sd := make([]float64, size), make([]float64, size)
-		for i := range mean {
-			mean[i], sd[i] = n.number()*j.scale, math.Abs(n.number())*j.scale/4
-		}
-		return posterior.NewParams(mean, sd, posterior.ScaleSD)
-	}
 	for k := 1; k < len(j.sizes); k++ {
 		l := posterior.Layer{Layer: network.DenseLayer(j.sizes[k-1], j.sizes[k], j.activation)}
 		if k == len(j.sizes)-1 {
 			l.Activation = network.Activation{}
 		}
-		l.Weight, l.Bias = gaussian(l.Inputs()*l.Outputs()), gaussian(l.Outputs())
+		l.Weight, l.Bias = j.gaussian(n, l.Inputs()*l.Outputs()), j.gaussian(n, l.Outputs())
 		p.Layers = append(p.Layers, l)
 	}
 	return p
+}
+
+// gaussian are size parameters.
+func (j *selfJob) gaussian(n *selfNumbers, size int) posterior.Params {
+	mean, sd := make([]float64, size), make([]float64, size)
+	for i := range mean {
+		mean[i], sd[i] = n.number()*j.scale, math.Abs(n.number())*j.scale/4
+	}
+	return posterior.NewParams(mean, sd, posterior.ScaleSD)
 }
 
 // questions are input boxes, one of them a point, and property rows.

@@ -129,7 +129,7 @@ func (m *selfMap) sums() error {
 		slot = append(slot, float64(e%3))
 	}
 	for i := range items * n {
-		selected = append(selected, float64(i%5%3))
+		selected = append(selected, float64(i%11%3))
 	}
 	for e := range n {
 		all = append(all, float64(n-1-e))

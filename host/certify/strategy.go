@@ -160,7 +160,8 @@ func ParseStrategy(word string) (Strategy, error) {
 // independent: independent normal weights.
 func independent(p *posterior.Posterior) error { return p.RequireIndependent() }
 
-// oneHiddenLayer: independent normal weights of a network with one hidden layer.
+// oneHiddenLayer: independent normal weights of a network with one hidden layer, dense as the
+// output is.
 func oneHiddenLayer(p *posterior.Posterior) error {
 	if err := p.RequireIndependent(); err != nil {
 		return err
@@ -170,6 +171,9 @@ func oneHiddenLayer(p *posterior.Posterior) error {
 	}
 	if len(p.Layers) != 2 {
 		return fmt.Errorf("%v is for networks with exactly one hidden layer, this one has %d: use --method clbp", NeuronSums, len(p.Layers)-1)
+	}
+	if !p.Network().Chain() {
+		return fmt.Errorf("%v is for dense layers, each fed by the one before alone: use --method clbp", NeuronSums)
 	}
 	return nil
 }

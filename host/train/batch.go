@@ -23,6 +23,9 @@ type batch struct {
 	target []float64
 	label  []int
 	pass   []layerPass
+	// drawn is nil where all layers are dense; else of pass there is only what goes in and
+	// comes out.
+	drawn *drawn
 	// delta is the gradient with respect to the outputs of the layer at hand;
 	// spare is the next one, of which second is a part.
 	delta, spare, second []float64
@@ -39,6 +42,9 @@ type layerPass struct {
 
 // newBatch makes room for up to size examples.
 func (net *variational) newBatch(size int) *batch {
+	if net.graph != nil {
+		return net.newGraphBatch(size)
+	}
 	b := &batch{net: net, pass: make([]layerPass, len(net.layers))}
 	widest, most := 0, 0
 	for k, l := range net.layers {
@@ -71,6 +77,10 @@ func (b *batch) load(data *Data, pick []int) {
 
 // drawNoise draws what forward is random by.
 func (b *batch) drawNoise(rng *rand.Rand) {
+	if b.drawn != nil {
+		b.drawn.drawNoise(rng, b.n)
+		return
+	}
 	for k, l := range b.net.layers {
 		noise := b.pass[k].noise[:b.n*l.out]
 		for i := range noise {
@@ -82,6 +92,10 @@ func (b *batch) drawNoise(rng *rand.Rand) {
 // forward returns the mean loss per example, without the KL term, and leaves its
 // gradient with respect to the outputs of the network in delta.
 func (b *batch) forward() float64 {
+	if b.drawn != nil {
+		b.forwardDrawn()
+		return b.loss()
+	}
 	for k := range b.net.layers {
 		l, p := &b.net.layers[k], &b.pass[k]
 		b.affine(k)
@@ -92,6 +106,11 @@ func (b *batch) forward() float64 {
 			b.pass[k+1].z[i] = l.activation.Approx(t)
 		}
 	}
+	return b.loss()
+}
+
+// loss is that of the outputs; it leaves its gradient in delta.
+func (b *batch) loss() float64 {
 	if b.task == Regression {
 		return b.squareLoss()
 	}
@@ -132,6 +151,10 @@ func (b *batch) squares(z blas64.General) blas64.General {
 
 // backward makes net.grad the gradient of what forward returned.
 func (b *batch) backward() {
+	if b.drawn != nil {
+		b.backwardDrawn()
+		return
+	}
 	clear(b.net.grad)
 	for k := len(b.net.layers) - 1; k >= 0; k-- {
 		b.affineBack(k)

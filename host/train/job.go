@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
 	"psafe/internal/infile"
@@ -108,9 +109,15 @@ func (j *Job) Note() (string, error) {
 		fmt.Fprintf(&b, " --labels %s", filepath.Base(j.Labels))
 		files = append(files, j.Labels)
 	}
-	widths := strings.ReplaceAll(strings.Trim(fmt.Sprint(j.Hidden), "[]"), " ", ",")
-	fmt.Fprintf(&b, " --task %v --hidden %s --activation %v --epochs %d --batch %d --learning-rate %v --kl-weight %v --prior-sd %v --prior-fan-in=%v --init-sd %v",
-		j.Task, widths, j.Activation, j.Epochs, j.Batch, j.LearningRate, j.KLWeight, j.PriorSD, j.PriorFanIn, j.InitSD)
+	hidden := "--hidden " + strings.ReplaceAll(strings.Trim(fmt.Sprint(j.Hidden), "[]"), " ", ",")
+	if j.Layers != "" {
+		hidden = "--layers " + j.Layers
+		if j.Image != (network.Image{}) {
+			hidden += fmt.Sprintf(" --image %v", j.Image)
+		}
+	}
+	fmt.Fprintf(&b, " --task %v %s --activation %v --epochs %d --batch %d --learning-rate %v --kl-weight %v --prior-sd %v --prior-fan-in=%v --init-sd %v",
+		j.Task, hidden, j.Activation, j.Epochs, j.Batch, j.LearningRate, j.KLWeight, j.PriorSD, j.PriorFanIn, j.InitSD)
 	if j.Task == Regression {
 		fmt.Fprintf(&b, " --noise %v", j.Noise)
 	}

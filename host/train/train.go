@@ -1,4 +1,4 @@
-// Package train makes small dense Bayesian neural networks: Bayes by Backprop
+// Package train makes small Bayesian neural networks: Bayes by Backprop
 // (Blundell et al., "Weight Uncertainty in Neural Networks", ICML 2015) on the
 // processor, in float64.
 //
@@ -10,7 +10,8 @@
 // by Adam on minibatches. The expectation is estimated with one draw of every
 // pre-activation per example instead of one of every weight (local
 // reparameterisation; Kingma, Salimans, Welling 2015): the same expectation,
-// less noise.
+// less noise. Networks with convolutions are evaluated with one draw of all weights for
+// every example instead.
 //
 // Training uses one goroutine and one random generator in a fixed order, so the
 // same data, configuration and program on the same kind of processor give the
@@ -22,6 +23,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"psafe/host/network"
 	"psafe/host/posterior"
@@ -38,7 +40,14 @@ const (
 type Config struct {
 	// Hidden are the widths of the hidden layers, first layer first.
 	Hidden []int
-	// Activation follows every hidden layer.
+	// Layers are hidden layers of any kind in place of Hidden, if not empty, joined by commas:
+	// conv:FILTERSxHEIGHTxWIDTH and pool:SIZE (the greatest) or average:SIZE, of images, with
+	// /STRIDE behind them unless it is 1 or the pool's size, and then dense:WIDTH. Nothing is
+	// padded.
+	Layers string
+	// Image is the shape of an input, channels last; if zero, it is a square of one channel.
+	Image network.Image
+	// Activation follows every hidden layer; of an average pool, what it is behind.
 	Activation network.Activation
 	// Epochs is the number of passes over the data, Batch the number of examples
 	// of one step.
@@ -86,11 +95,19 @@ func (c *Config) Check(inputs, outputs int) error {
 	bad := func(field, format string, args ...any) error {
 		return &FieldError{Field: field, Problem: fmt.Sprintf(format, args...)}
 	}
-	if len(c.Hidden) == 0 {
+	if c.Layers != "" {
+		if _, err := parseLayers(c.Layers); err != nil {
+			return bad("Layers", "%v", err)
+		}
+	} else if len(c.Hidden) == 0 {
 		return bad("Hidden", "is empty; give at least one width")
 	}
 	weights, in := 0, inputs
-	for _, width := range append(append([]int(nil), c.Hidden...), outputs) {
+	widths := append(slices.Clone(c.Hidden), outputs)
+	if c.Layers != "" {
+		widths = nil // Run says what does not fit the data
+	}
+	for _, width := range widths {
 		if width < 1 {
 			return bad("Hidden", "has a layer of width %d; give whole numbers from 1", width)
 		}
@@ -137,7 +154,10 @@ func Run(ctx context.Context, data *Data, c Config) (*posterior.Posterior, error
 		return nil, err
 	}
 	rng := rand.New(rand.NewPCG(c.Seed, streamTrain))
-	net := newNetwork(&c, data.Inputs, data.Outputs, rng)
+	net, err := newNetwork(&c, data.Inputs, data.Outputs, rng)
+	if err != nil {
+		return nil, err
+	}
 	opt := newAdam(len(net.param))
 	n := data.N()
 	size := min(c.Batch, n)

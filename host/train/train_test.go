@@ -60,7 +60,10 @@ func TestGradient(t *testing.T) {
 
 func checkGradient(t *testing.T, c Config, data *Data) {
 	rng := rand.New(rand.NewPCG(3, 3))
-	net := newNetwork(&c, data.Inputs, data.Outputs, rng)
+	net, err := newNetwork(&c, data.Inputs, data.Outputs, rng)
+	if err != nil {
+		t.Fatal(err)
+	}
 	// Every rho its own, so that a mix-up of two shows.
 	for i := range net.half {
 		net.param[net.half+i] = -2 + 0.5*rng.NormFloat64()

@@ -13,6 +13,8 @@ import (
 // one list, so that the optimiser needs to know nothing of layers.
 type variational struct {
 	layers []layer
+	// graph is the network if it has other layers than dense ones, else nil.
+	graph network.Network
 	// param holds every mu and then every rho; grad is the gradient of the loss.
 	param, grad []float64
 	// half is the number of weights and biases.
@@ -26,24 +28,37 @@ type variational struct {
 	targetVariance float64
 }
 
-// layer is one dense layer: its weights, (in, out) with outputs contiguous,
-// begin at weight in the lists of the network, its biases at bias.
+// layer is one layer: its weights, of a dense one (in, out) with outputs contiguous, begin
+// at weight in the lists of the network, its biases at bias. fan is how many weights lead into
+// an output.
 type layer struct {
 	in, out      int
 	weight, bias int
+	biases, fan  int
 	activation   network.Activation
+	mapped       network.Map
 }
 
 // newNetwork draws the initial means and sets all standard deviations to
-// InitSD.
-func newNetwork(c *Config, inputs, outputs int, rng *rand.Rand) *variational {
+// InitSD. The error says why Layers do not fit the data.
+func newNetwork(c *Config, inputs, outputs int, rng *rand.Rand) (*variational, error) {
 	net := &variational{targetVariance: c.Noise * c.Noise}
-	in := inputs
-	for _, out := range c.Hidden {
-		net.addLayer(in, out, c.Activation)
-		in = out
+	if c.Layers != "" {
+		var err error
+		if net.graph, err = c.graph(inputs, outputs); err != nil {
+			return nil, err
+		}
+		for _, l := range net.graph {
+			net.addLayer(l)
+		}
+	} else {
+		in := inputs
+		for _, out := range c.Hidden {
+			net.addLayer(network.DenseLayer(in, out, c.Activation))
+			in = out
+		}
+		net.addLayer(network.DenseLayer(in, outputs, network.Activation{}))
 	}
-	net.addLayer(in, outputs, network.Activation{})
 	net.param = make([]float64, 2*net.half)
 	net.grad = make([]float64, 2*net.half)
 	net.sd = make([]float64, net.half)
@@ -53,15 +68,15 @@ func newNetwork(c *Config, inputs, outputs int, rng *rand.Rand) *variational {
 	for k, l := range net.layers {
 		// Means that keep the size of signals from layer to layer. Biases are drawn
 		// too, to spread the kinks of a network of one input.
-		size := math.Sqrt(1 / float64(l.in))
-		if _, kinked := l.activation.Kinked(); kinked && k+1 < len(net.layers) {
+		size := math.Sqrt(1 / float64(l.fan))
+		if _, kinked := c.Activation.Kinked(); kinked && k+1 < len(net.layers) {
 			size *= math.Sqrt2
 		}
 		prior := c.PriorSD
 		if c.PriorFanIn {
-			prior /= math.Sqrt(float64(l.in))
+			prior /= math.Sqrt(float64(l.fan))
 		}
-		for i := l.weight; i < l.bias+l.out; i++ {
+		for i := l.weight; i < l.bias+l.biases; i++ {
 			net.param[i] = size * rng.NormFloat64()
 			net.param[net.half+i] = inverseSoftplus(c.InitSD)
 			net.prior[i] = prior
@@ -71,12 +86,16 @@ func newNetwork(c *Config, inputs, outputs int, rng *rand.Rand) *variational {
 		}
 	}
 	net.refresh()
-	return net
+	return net, nil
 }
 
-func (net *variational) addLayer(in, out int, a network.Activation) {
-	l := layer{in: in, out: out, weight: net.half, bias: net.half + in*out, activation: a}
-	net.half = l.bias + out
+func (net *variational) addLayer(of network.Layer) {
+	l := layer{in: of.Inputs(), out: of.Outputs(), biases: of.Biases(), activation: of.Activation, mapped: of.Map}
+	l.weight, l.bias = net.half, net.half+of.Weights()
+	net.half = l.bias + l.biases
+	if l.biases > 0 {
+		l.fan = of.Weights() / l.biases
+	}
 	net.layers = append(net.layers, l)
 }
 
@@ -121,7 +140,7 @@ func (net *variational) posterior() (*posterior.Posterior, error) {
 		return posterior.NewParams(mean, sd, posterior.ScaleSD)
 	}
 	for _, l := range net.layers {
-		p.Layers = append(p.Layers, posterior.Layer{Layer: network.DenseLayer(l.in, l.out, l.activation), Weight: gaussian(l.weight, l.bias), Bias: gaussian(l.bias, l.bias+l.out)})
+		p.Layers = append(p.Layers, posterior.Layer{Layer: network.Layer{Map: l.mapped, Activation: l.activation}, Weight: gaussian(l.weight, l.bias), Bias: gaussian(l.bias, l.bias+l.biases)})
 	}
 	if err := p.Validate(); err != nil {
 		return nil, fmt.Errorf("the trained network: %w", err)
