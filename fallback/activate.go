@@ -38,6 +38,14 @@ func (d *Device[T]) activateSigmoid(lo, hi, _, _ T) (zLo, zHi T) {
 	return zLo, zHi
 }
 
+func (d *Device[T]) activateSoftplus(lo, hi, _, _ T) (zLo, zHi T) {
+	return d.softplusAt(lo).lo, d.softplusAt(hi).hi
+}
+
+func (d *Device[T]) activateELU(lo, hi, alphaLo, alphaHi T) (zLo, zHi T) {
+	return d.eluAt(lo, alphaLo, alphaHi).lo, d.eluAt(hi, alphaLo, alphaHi).hi
+}
+
 // leakyLo is below the leaky ReLU of t for every slope up to slopeHi.
 func (d *Device[T]) leakyLo(t, slopeHi T) T {
 	if t >= 0 {

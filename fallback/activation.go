@@ -8,7 +8,8 @@ import (
 )
 
 // activation is what Activate and Relax do for one kind of activation s, neuron by
-// neuron. slopeLo and slopeHi enclose the slope of the negative side of a kinked one.
+// neuron. slopeLo and slopeHi enclose the slope of the negative side of a kinked one, ELU's
+// alpha.
 type activation[T bound.Real] struct {
 	// activate gives zLo <= s(lo) and s(hi) <= zHi.
 	activate func(d *Device[T], lo, hi, slopeLo, slopeHi T) (zLo, zHi T)
@@ -24,6 +25,8 @@ func activations[T bound.Real]() [network.Kinds]activation[T] {
 		network.LeakyReLU: {(*Device[T]).activateLeaky, (*Device[T]).relaxLinear},
 		network.Tanh:      {(*Device[T]).activateTanh, (*Device[T]).relaxTanh},
 		network.Sigmoid:   {(*Device[T]).activateSigmoid, (*Device[T]).relaxSigmoid},
+		network.Softplus:  {(*Device[T]).activateSoftplus, (*Device[T]).relaxSoftplus},
+		network.ELU:       {(*Device[T]).activateELU, (*Device[T]).relaxELU},
 	}
 }
 

@@ -71,3 +71,14 @@ func (d *Device[T]) relaxTanh(l, u, _, _ T) (aLo, bLo, aHi, bHi T) {
 	aLo, bLo, aHi, bHi = d.relaxSigmoid(T(2*l), T(2*u), 0, 0)
 	return T(4 * aLo), d.down(T(2*bLo) - 1), T(4 * aHi), d.up(T(2*bHi) - 1)
 }
+
+func (d *Device[T]) relaxSoftplus(l, u, _, _ T) (aLo, bLo, aHi, bHi T) {
+	return d.convexLines(l, u, d.softplusAt)
+}
+
+func (d *Device[T]) relaxELU(l, u, alphaLo, alphaHi T) (aLo, bLo, aHi, bHi T) {
+	if l >= 0 {
+		return 1, 0, 1, 0
+	}
+	return d.convexLines(l, u, func(t T) convexAt[T] { return d.eluAt(t, alphaLo, alphaHi) })
+}

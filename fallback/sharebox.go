@@ -85,14 +85,9 @@ func (t *shareBox[T]) channel(p, o, r, n int, most T, share *[rowTile]T) (sum [r
 }
 
 // shareWeight returns w in [l,h] and cost, up to two roundings and underflow, with t g >= w g - cost
-// for all t of [l,h] and g of [gLo,gHi]. Any w will do; the best one is where the chord is.
+// for all t of [l,h] and g of [gLo,gHi]. Any w will do; the best one is where the chord is, and the
+// end l or h, at no cost, where g has one sign.
 func (d *Device[T]) shareWeight(l, h, gLo, gHi T) (w, cost T) {
-	if gLo >= 0 {
-		return l, 0
-	}
-	if gHi <= 0 {
-		return h, 0
-	}
 	w = l + T(T(h-l)*T(-gLo*d.recipApprox(gHi-gLo)))
 	if !(w >= l && w <= h) {
 		w = h

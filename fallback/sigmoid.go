@@ -10,16 +10,18 @@ type sigmoidConstants[T bound.Real] struct {
 	cap, log2e, magic, ln2Hi, ln2Lo T
 	// taylor holds 1/n!, highest n first, down to 1/0!.
 	taylor []T
+	// atanh holds 1/(2n+1), highest n first, down to 1.
+	atanh []T
 }
 
 var sigmoid32 = sigmoidConstants[float32]{
 	cap: 80, log2e: 1.44269504, magic: 3 << 22, ln2Hi: 0.693359375, ln2Lo: -2.12194440e-4,
-	taylor: factorials[float32](7),
+	taylor: factorials[float32](7), atanh: odds[float32](7),
 }
 
 var sigmoid64 = sigmoidConstants[float64]{
 	cap: 700, log2e: 1.4426950408889634, magic: 3 << 51, ln2Hi: 6.93147180369123816490e-01, ln2Lo: 1.90821492927058770002e-10,
-	taylor: factorials[float64](13),
+	taylor: factorials[float64](13), atanh: odds[float64](16),
 }
 
 func factorials[T bound.Real](n int) []T {
@@ -29,6 +31,14 @@ func factorials[T bound.Real](n int) []T {
 	for k := 1; k <= n; k++ {
 		f *= float64(k)
 		t[n-k] = T(1 / f)
+	}
+	return t
+}
+
+func odds[T bound.Real](n int) []T {
+	t := make([]T, n+1)
+	for k := range t {
+		t[n-k] = T(1 / float64(2*k+1))
 	}
 	return t
 }
@@ -51,6 +61,15 @@ const sigmoidErr = 16
 // y(2 - d y) has an error of e0^2 < u and three roundings. For t < 0 the result
 // is 1 - s with s in [1/2, 1], exact. Sum: below 8u; sigmoidErr doubles it.
 func (d *Device[T]) sigmoidApprox(t T) T {
+	s := d.recipApprox(1 + d.expNegApprox(t))
+	if t < 0 {
+		return 1 - s
+	}
+	return s
+}
+
+// expNegApprox is exp(-|t|) within 7u relative and exp(-cap) absolute; see sigmoidApprox.
+func (d *Device[T]) expNegApprox(t T) T {
 	c := &d.sigmoidC
 	y := min(abs(t), c.cap)
 	k := T(T(y*c.log2e)+c.magic) - c.magic
@@ -59,11 +78,7 @@ func (d *Device[T]) sigmoidApprox(t T) T {
 	for _, a := range c.taylor[1:] {
 		e = a - T(e*r)
 	}
-	s := d.recipApprox(1 + T(e*d.pow2(k)))
-	if t < 0 {
-		return 1 - s
-	}
-	return s
+	return T(e * d.pow2(k))
 }
 
 // sigmoidBounds encloses the sigmoid of t.

@@ -40,7 +40,7 @@ func propagations() []propagation {
 		{Items: 6, PerBox: 3, Inputs: 3}, {Items: 4, PerBox: 1, Inputs: 4},
 	}
 	sizes := [][]int{{4, 65, 9}, {33, 31, 8, 1}, {8, 63, 33, 3}, {1, 1, 2}}
-	kinds := []network.Activation{{Kind: network.ReLU}, {Kind: network.Tanh}, {Kind: network.LeakyReLU, Slope: 0.1}, {Kind: network.Sigmoid}, {Kind: network.Identity}}
+	kinds := []network.Activation{{Kind: network.ReLU}, {Kind: network.Tanh}, {Kind: network.LeakyReLU, Slope: 0.1}, {Kind: network.Sigmoid}, {Kind: network.Softplus}, {Kind: network.ELU, Slope: 0.5}, {Kind: network.Identity}}
 	if len(kinds) != network.Kinds {
 		panic("propagations lack an activation")
 	}

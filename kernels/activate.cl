@@ -34,6 +34,10 @@ KERNEL void activate(__global real *zLo, __global real *zHi, const __global real
         } else if (kind == KIND_SIGMOID) {
             l = sigmoidLo(sigmoidApprox(l));
             h = sigmoidHi(sigmoidApprox(h));
+        } else if (kind == KIND_SOFTPLUS || kind == KIND_ELU) {
+            vec other, slope, err;
+            convexAt(&l, &other, &slope, &err, l, kind == KIND_ELU, slopeLo, slopeHi);
+            convexAt(&other, &h, &slope, &err, h, kind == KIND_ELU, slopeLo, slopeHi);
         } else if (kind != KIND_IDENTITY) {
             l = VEC(-INFINITE);
             h = VEC(INFINITE);

@@ -22,7 +22,7 @@ var files embed.FS
 
 // files in the order of compilation: what the others need comes first.
 var order = []string{
-	"round", "sigmoid",
+	"round", "sigmoid", "convex",
 	"drawbox", "mergerows", "affine", "activate", "relax", "relaxrows", "backsubstitute", "concretize", "intersect",
 	"squarerows", "noiserows", "widen", "vary",
 	"poolstar", "poollines",

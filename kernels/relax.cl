@@ -70,6 +70,9 @@ KERNEL void relax(__global real *aLo, __global real *bLo, __global real *aHi, __
             relaxLinear(&al, &bl, &ah, &bh, upL, upH, slopeLo, slopeHi); /* al is the other line's */
             vec a, b;
             relaxLinear(&al, &bl, &a, &b, l, h, slopeLo, slopeHi);
+        } else if (kind == KIND_SOFTPLUS || kind == KIND_ELU) {
+            convexUpper(&ah, &bh, upL, upH, kind == KIND_ELU, slopeLo, slopeHi);
+            convexLower(&al, &bl, l, h, kind == KIND_ELU, slopeLo, slopeHi);
         } else { /* nothing is known */
             al = ah = VEC(R(0.0));
             bl = VEC(-INFINITE);

@@ -4,8 +4,8 @@
    Purpose. For item p with weight box b = p / perBox and input x = p % inputs, row r: with
    share(o) and width(o) as in sharedvar.cl, [l,h] the interval of weight (k,o), and
      gL = down(gLo[p][k][o][r] - width(o)),  gU = up(gHi[p][k][o][r] + width(o)):
-     w[p][k][o][r] = l if gL >= 0, h if gU <= 0, or about where the chord of |g| says
-     cost          = 0, 0, or max((w - l) gU, (h - w) (-gL))
+     w[p][k][o][r] = about l + (h - l) (-gL) / (gU - gL), or an end where that is outside of [l,h]
+     cost          = max((w - l) gU, (h - w) (-gL))
      c[p][r]       = lower(down(down(cIn[p][r] - the costs' sum, inflated) + biases))
    costs in blocks of 32 taps and 32 channels; biases, of the least of four products of
    [bLo,bHi][b][o] and a0(o) -+ share(o), one after the other, rounded down.
@@ -26,10 +26,7 @@ INLINE vec shareWeight(vec *cost, real l, real h, vec gLo, vec gHi) {
     vec w = l + (h - l) * (-gLo * recipApprox(gHi - gLo));
     const mask inside = (w >= l) & (w <= h);
     w = inside ? w : (gHi > -gLo ? VEC(l) : VEC(h));
-    w = gHi <= R(0.0) ? VEC(h) : w;
-    w = gLo >= R(0.0) ? VEC(l) : w;
-    const mask certain = (gLo >= R(0.0)) | (gHi <= R(0.0));
-    *cost = certain ? VEC(R(0.0)) : mostNaN((w - l) * gHi, (h - w) * -gLo);
+    *cost = mostNaN((w - l) * gHi, (h - w) * -gLo);
     return w;
 }
 

@@ -70,9 +70,13 @@ KERNEL void sharerows(__global real *s, const __global real *a, const __global r
             total[i] += sum[i];
         }
     }
-    for (int i = 0; i < SP && q0 + i < positions; i++) {
-        for (int j = 0; j < SK && k0 + j < size; j++) {
-            storeUpTo(total[i * SK + j], s + ((p * positions + q0 + i) * size + k0 + j) * rows + r, rows - r);
+    UNROLL
+    for (int i = 0; i < SP; i++) {
+        UNROLL
+        for (int j = 0; j < SK; j++) {
+            if (q0 + i < positions && k0 + j < size) {
+                storeUpTo(total[i * SK + j], s + ((p * positions + q0 + i) * size + k0 + j) * rows + r, rows - r);
+            }
         }
     }
 }

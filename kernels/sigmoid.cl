@@ -42,7 +42,8 @@ INLINE vec pow2(vec k) {
     return AS_VEC((EXPONENT_BIAS - (AS_BITS(k + MAGIC) - AS_BITS(VEC(MAGIC)))) << EXPONENT_SHIFT);
 }
 
-INLINE vec sigmoidApprox(vec t) {
+/* expNegApprox is exp(-|t|). */
+INLINE vec expNegApprox(vec t) {
     const vec y = leastNaN(fabs(t), VEC(SIGMOID_CAP));
     const vec k = (y * LOG2E + MAGIC) - MAGIC;
     const vec r = (y - k * LN2_HI) - k * LN2_LO;
@@ -51,7 +52,11 @@ INLINE vec sigmoidApprox(vec t) {
     for (int n = 1; n < TAYLOR_TERMS; n++) {
         e = taylor[n] - e * r;
     }
-    const vec s = recipApprox(R(1.0) + e * pow2(k));
+    return e * pow2(k);
+}
+
+INLINE vec sigmoidApprox(vec t) {
+    const vec s = recipApprox(R(1.0) + expNegApprox(t));
     return t < R(0.0) ? R(1.0) - s : s;
 }
 

@@ -46,10 +46,13 @@ import sys
 
 import numpy as np
 
-CONVOLUTION = "%s: %s is a convolution, and psafe has dense layers only: nothing was written"
+CONVOLUTION = "%s: %s is a convolution, and this file writes dense layers only: save the tensors, and use psafe import --map"
 ACTIVATIONS = {"relu": lambda z, _: np.maximum(z, 0), "tanh": lambda z, _: np.tanh(z),
                "sigmoid": lambda z, _: 0.5 * (1 + np.tanh(0.5 * z)), "identity": lambda z, _: z,
-               "leaky_relu": lambda z, slope: np.where(z > 0, z, slope * z)}
+               "leaky_relu": lambda z, slope: np.where(z > 0, z, slope * z),
+               "softplus": lambda z, _: np.logaddexp(0, z),
+               "elu": lambda z, slope: np.where(z > 0, z, slope * np.expm1(np.minimum(z, 0)))}
+WORDS = "relu, tanh, sigmoid, softplus, identity, leaky_relu:SLOPE, elu:SLOPE"
 
 
 # ---- arrays and layers -------------------------------------------------------------------------
@@ -90,11 +93,11 @@ def sd_of(scale, word):
 
 
 def activation_word(word, what="activation"):
-    """A word of psafe's: relu, tanh, sigmoid, identity or leaky_relu:SLOPE, checked."""
+    """A word of psafe's: one of WORDS, checked."""
     name, _, slope = str(word).partition(":")
-    if name not in ACTIVATIONS or (name == "leaky_relu") != bool(slope) or slope and not 0 < float(slope) < 1:
-        raise ValueError("%s: %r is none of relu, tanh, sigmoid, identity, leaky_relu:SLOPE with 0 < SLOPE < 1"
-                         % (what, word))
+    if (name not in ACTIVATIONS or (name in ("leaky_relu", "elu")) != bool(slope)
+            or slope and not (0 < float(slope) < 1 or name == "elu" and float(slope) == 1)):
+        raise ValueError("%s: %r is none of %s with 0 < SLOPE < 1 (elu: <= 1)" % (what, word, WORDS))
     return str(word)
 
 
@@ -774,6 +777,12 @@ def _chain(model, layers, names, make=None, rates=None):
             raise ValueError("%s comes behind %s, which psafe has at the end only" % (label, ended))
         word = {"ReLU": "relu", "Tanh": "tanh", "Sigmoid": "sigmoid"}.get(kind)
         word = "leaky_relu:%r" % float(m.negative_slope) if kind == "LeakyReLU" else activation_word(m, label) if kind == "word" else word
+        if kind == "Softplus":
+            if float(m.beta) != 1:
+                raise ValueError("%s: psafe has softplus with beta 1 only" % label)
+            word = "softplus"
+        elif kind == "ELU":
+            word = activation_word("elu:%r" % float(m.alpha), label)
         if word == "identity" or kind == "Identity" or kind == "Flatten" and (m.start_dim, m.end_dim) == (1, -1):
             continue
         elif word:
@@ -819,8 +828,9 @@ def _chain(model, layers, names, make=None, rates=None):
             pre, rate = None, 0.0
         elif hasattr(m, "__name__"):  # a function such as torch.relu, or a class
             word = m.__name__.lower().replace("leaky_relu", "leaky_relu:SLOPE").replace("leakyrelu", "leaky_relu:SLOPE")
+            word = "elu:SLOPE" if word == "elu" else word
             raise ValueError("%s: %s" % (label, 'an activation is a word here: write "%s"' % word if word.split(":")[0] in ACTIVATIONS
-                                         else "psafe has no %s: it has relu, tanh, sigmoid, identity, leaky_relu:SLOPE" % word))
+                                         else "psafe has no %s: it has %s" % (word, WORDS)))
         else:
             raise ValueError("%s: psafe has no such layer or activation; for a normalisation pass mean= and std=; of a dense layer "
                              "with random weights, names=(weight, its spread, bias, its spread, scale word) says where they "
@@ -1282,6 +1292,8 @@ def _tfp_activation(f, label):
     name = getattr(f, "__name__", _kind(f).lower()) if f is not None else "linear"
     if name in ("leaky_relu", "leakyrelu"):
         return "leaky_relu:%.9g" % -float(to_numpy(f(np.array([[-1.0]], np.float32)))[0, 0])
+    if name == "elu":  # its value at -1 is alpha (1/e - 1)
+        return "elu:%.9g" % (float(to_numpy(f(np.array([[-1.0]], np.float32)))[0, 0]) / np.expm1(-1.0))
     if name in ("linear", "softmax", "log_softmax"):
         return "identity" if name == "linear" else name
     return activation_word(name, label)

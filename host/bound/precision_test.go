@@ -104,6 +104,14 @@ func TestOperationConstants(t *testing.T) {
 			atLeast("RowsRounding.Chord", p.RowsRounding(n, 7).Chord, sum+2)
 			atLeast("ConcretizeRounding.Rel", p.ConcretizeRounding(n, 7).Rel, sum)
 			atLeast("MergeRounding", p.MergeRounding(n, n).Rel, n+1)
+			atLeast("PairRounding", p.PairRounding(n).Rel-1, sum+2)
+			atLeast("SharedRounding.Slack", p.SharedRounding(n, 7, 9).Slack, sum)
+			for _, s := range []SharedRounding{p.SharedRounding(3, n, 40), p.SharedRounding(3, 40, n)} {
+				atLeast("SharedRounding.Rel", s.Rel-1, sum+2+1+Block+1)
+			}
+			if p.SharedRounding(n, 1, 1).Under < float64(n)*p.Eta() || p.SharedRounding(1, n, 9).Abs < float64(9*n+9)*p.Eta() {
+				t.Errorf("%v: Under or Abs of SharedRounding of %d is too small", p, n)
+			}
 			for _, before := range []int{1, 50} {
 				under := float64(before) / 2 * p.Eta()
 				if p.RowsRounding(n, before).Under < under || p.ConcretizeRounding(n, before).Under < under {

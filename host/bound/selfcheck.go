@@ -52,7 +52,7 @@ func selfJobs(p Precision) []selfJob {
 	// Every kind that there is: a device that lacks one is not to be trusted.
 	for kind := range network.Kind(network.Kinds) {
 		a := network.Activation{Kind: kind}
-		if kind == network.LeakyReLU {
+		if a.Check() != nil { // it has a slope
 			a.Slope = 0.1
 		}
 		jobs = append(jobs,

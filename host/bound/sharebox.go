@@ -5,8 +5,10 @@ package bound
 // g(k,o) in [gL, gU] = G[p][k][o][r] widened by Slack a(o) most + Under as in SharedVar, for every
 // weight of the interval
 //
-//	weight g >= w g - cost,   cost = 0 with w = l if gL >= 0, with w = h if gU <= 0,
-//	                          otherwise max((w - l) gU, (h - w) (-gL)), least at w = the chord's
+//	weight g >= w g - cost,   cost = max((w - l) gU, (h - w) (-gL))
+//
+// for any w in [l,h]. The cost is least, and 0 where g has one sign, at w = l + (h - l) (-gL) / (gU -
+// gL), cut to [l,h], which is about what is taken:
 //
 //	W[p][k][o][r] = w, in [l,h]
 //	C[p][r]       = down( CIn[p][r] - sum_(k,o) cost + sum_o least of B[b][o] a0(o) )

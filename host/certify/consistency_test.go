@@ -17,10 +17,11 @@ import (
 
 // randomPosterior is a network of 1 to 3 layers.
 func randomPosterior(r *rand.Rand) *posterior.Posterior {
-	if network.Kinds != 5 { // identity and the four that follow
+	if network.Kinds != 7 { // identity and the six that follow
 		panic("randomPosterior does not draw an activation that there is")
 	}
-	kinds := []network.Activation{relu, relu, tanh, {Kind: network.Sigmoid}, {Kind: network.LeakyReLU, Slope: 0.01 + 0.9*r.Float64()}}
+	kinds := []network.Activation{relu, relu, tanh, {Kind: network.Sigmoid}, {Kind: network.LeakyReLU, Slope: 0.01 + 0.9*r.Float64()},
+		{Kind: network.Softplus}, {Kind: network.ELU, Slope: 1 - 0.9*r.Float64()}}
 	p := &posterior.Posterior{Scale: posterior.ScaleSD}
 	in, layers := 1+r.IntN(3), 1+r.IntN(3)
 	// Much noise in one network of ten, none in some weights of others.

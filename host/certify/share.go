@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"psafe/host/bound"
+	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
 )
@@ -174,7 +175,9 @@ func (e *Engine) passCost() float64 { return passCost(e.normal) }
 func passCost(post *posterior.Posterior) float64 {
 	products, cost := 0.0, 0.0
 	for _, l := range post.Layers {
-		cost += float64(l.Outputs()) * products
+		if _, fixed := l.Map.(network.Fixed); !fixed { // those need no rows of their own
+			cost += float64(l.Outputs()) * products
+		}
 		products += productsOf(&l)
 	}
 	return cost

@@ -58,6 +58,10 @@ func (n *testNet) logits(x []float64) []float64 {
 				y[i] = math.Tanh(t)
 			case network.Sigmoid:
 				y[i] = 1 / (1 + math.Exp(-t))
+			case network.Softplus:
+				y[i] = math.Log1p(math.Exp(-math.Abs(t))) + max(t, 0)
+			case network.ELU:
+				y[i] = max(t, 0) + l.Activation.Slope*math.Expm1(min(t, 0))
 			case network.Identity:
 			default:
 				panic(fmt.Sprintf("nobody simulates activation %v", l.Activation))

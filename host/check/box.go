@@ -1,12 +1,10 @@
 package check
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 
-	net "psafe/host/network"
 	"psafe/host/posterior"
 )
 
@@ -70,23 +68,17 @@ func boxOf(post *posterior.Posterior, f *numbers, gamma []float64, draw func(arr
 	return b, nil
 }
 
-// errNoChain refuses networks that are no chain of dense layers.
-var errNoChain = errors.New("posterior: only networks whose layers are dense and fed by the one before alone can be checked")
-
 // network is the networks whose weights are in the box.
 func (b *weightBox) network(post *posterior.Posterior) (*network, error) {
-	n := &network{}
-	for k, l := range post.Layers {
-		if _, dense := l.Map.(net.Dense); !dense || !supported(l.Activation) {
-			return nil, fmt.Errorf("posterior: layer %d, a %T with activation %v, cannot be checked", k, l.Map, l.Activation)
-		}
-		n.layers = append(n.layers, layer{in: l.Inputs(), out: l.Outputs(), act: l.Activation,
-			w: span{b.lo[2*k], b.hi[2*k]}, b: span{b.lo[2*k+1], b.hi[2*k+1]}})
+	m, err := moldOf(post.Network())
+	if err != nil {
+		return nil, fmt.Errorf("posterior: %w", err)
 	}
-	if !post.Network().Chain() {
-		return nil, errNoChain
+	layers, err := m.filled(b.lo, b.hi)
+	if err != nil {
+		return nil, fmt.Errorf("posterior: %w", err)
 	}
-	return n, nil
+	return &network{layers: layers, graph: m.graph}, nil
 }
 
 // part is the box with one end replaced: of entry w of array a, in the list that end picks.

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"math"
 	"slices"
 
 	"psafe/host/property"
@@ -12,6 +11,10 @@ import (
 // radiusShare is the share of tau that a bound of the variation over the cell may fail with.
 const radiusShare = 1.0 / 64
 
+// looseShare is the share of tau that either bound may fail with of what is not needed but for
+// the roundings of coefficients.
+const looseShare = 0x1p-20
+
 // cellPass bounds the hidden layers on one cell, on the event that none of these bounds fails:
 // each neuron's lower and its upper bound may do so with probability tau, its radius with
 // probability tau radiusShare (section 3). The pass is that of LBP with the means as weights.
@@ -19,79 +22,138 @@ type cellPass struct {
 	*noisy
 	pass
 	tau float64
-	// reach[k] is that of what feeds layer k; point says that the cell is one, so that every
-	// radius is 0.
-	reach []reach
+	// reach[k] is that of the outputs of layer k, and vary[k] what is known of it where the layer is
+	// linear in noise: mean and variance of what bounds it; fedReach is what feeds a layer.
+	reach    []reach
+	vary     [][]noise
+	fedReach []*reach
+	input    reach
+	// point says that the cell is one, so that every radius is 0.
 	point bool
+	// events is how many bounds may fail, in units of tau; starred are the units of layers that
+	// only max pools take whose lower bounds have been counted.
+	events  float64
+	starred []map[int32]bool
 }
 
 // newCellPass bounds the hidden layers. Tries other than 0 choose other lines.
 func (n *noisy) newCellPass(cell property.Box, tau float64, try uint64) *cellPass {
-	mean := network{layers: n.mean, lines: true, by: choice{try: try}}
-	p := &cellPass{noisy: n, pass: pass{network: &mean, x: span{cell.Lo, cell.Hi}}, tau: tau,
-		reach: []reach{reachOf(cell)}, point: slices.Equal(cell.Lo, cell.Hi)}
-	for k := range len(n.mean) - 1 {
-		p.hiddenLayer(k)
+	mean := network{layers: n.mean, graph: n.graph, lines: true, by: choice{try: try}, ctx: n.ctx}
+	layers := len(n.mean)
+	p := &cellPass{noisy: n, pass: *mean.newPass(span{cell.Lo, cell.Hi}), tau: tau, input: reachOf(cell), point: slices.Equal(cell.Lo, cell.Hi),
+		fedReach: make([]*reach, layers), starred: make([]map[int32]bool, layers)}
+	for k := range layers - 1 {
+		var h hidden
+		var vary []noise
+		switch {
+		case n.mean[k].windows != nil:
+			h, vary = p.maxima(k)
+		default:
+			h, vary = p.hiddenLayer(k)
+		}
+		p.hidden, p.vary = append(p.hidden, h), append(p.vary, vary)
+		p.reach = append(p.reach, p.reachOf(k, &h, vary))
 	}
 	return p
 }
 
 // hiddenLayer bounds layer k: each neuron by intervals with the noise of its own weights, and
-// by lines with that of all weights below (10); the better counts, which is known before any
-// weight is drawn. Where nothing is left between both ends, nothing is known.
-func (p *cellPass) hiddenLayer(k int) {
-	l, in := &p.layers[k], &p.reach[k]
+// by lines with that of all weights below (10); where what feeds it is linear in noise itself,
+// also by intervals of what is below that. The best counts, which is known before any weight
+// is drawn. Where nothing is left between both ends, nothing is known.
+func (p *cellPass) hiddenLayer(k int) (hidden, []noise) {
+	l := &p.layers[k]
 	h := hidden{pre: l.affine(p.into(k)), z: newSpan(l.out), lower: make([]line, l.out), upper: make([]line, l.out)}
-	own, vary, out := p.deviations[k].own(in), p.deviations[k].variation(in), newReach(l.out)
-	single, radius := p.quantile(p.tau, 1), p.quantile(p.tau*radiusShare, 1)
+	own, ways, share := make([]noise, l.out), p.ways(k), 1.0
+	if p.levels.noise[k] {
+		own = p.deviations[k].own(p.reachInto(k))
+	}
+	if p.levels.open[k] && !p.levels.needed[k] {
+		share = looseShare
+	}
+	tau := p.tau * share
+	single := p.quantile(tau, 1)
 	for i := range l.out {
+		if !p.graph.used[k][i] {
+			h.pre.lo[i], h.pre.hi[i] = 0, 0 // it may be anything: nothing takes it
+			continue
+		}
 		by := own[i].byUp(single)
 		lo, hi := sumDown(h.pre.lo[i], -by), sumUp(h.pre.hi[i], by)
-		if k > 0 {
-			lo, hi = max(lo, p.neuronLo(k, i, 1, own[i])), min(hi, -p.neuronLo(k, i, -1, own[i]))
+		for _, w := range ways {
+			lo, hi = max(lo, p.neuronLo(k, i, 1, own[i], tau, w)), min(hi, -p.neuronLo(k, i, -1, own[i], tau, w))
 		}
-		if !(lo >= -math.MaxFloat64 && lo <= hi && hi <= math.MaxFloat64) {
+		if !finite(lo, hi) || p.ctx != nil && p.ctx.Err() != nil {
 			lo, hi = -inf, inf
 		}
-		zLo, zHi := valueDown(l.act, lo), valueUp(l.act, hi)
-		h.pre.lo[i], h.pre.hi[i], h.z.lo[i], h.z.hi[i] = lo, hi, zLo, zHi
-		h.lower[i], h.upper[i] = relax(l.act, lo, hi, &p.by)
-		r := 0.0
-		if !p.point {
-			r = min(up(l.act.Lipschitz()*vary[i].byUp(radius)), sumUp(zHi, -zLo))
+		h.pre.lo[i], h.pre.hi[i] = lo, hi
+		if p.levels.open[k] {
+			p.pay(k, share)
 		}
-		out.set(i, r, abs(zLo, zHi))
 	}
-	p.hidden, p.reach = append(p.hidden, h), append(p.reach, out)
+	for i := range l.out {
+		lo, hi := h.pre.lo[i], h.pre.hi[i]
+		h.z.lo[i], h.z.hi[i] = valueDown(l.act, lo), valueUp(l.act, hi)
+		h.lower[i], h.upper[i] = relax(l.act, lo, hi, &p.by)
+	}
+	h.arg = h.pre
+	return h, p.varyOf(k)
 }
 
-// neuronLo is a lower bound of sign times the pre-activation of neuron i of layer k > 0, but for
+// pay counts the events of a neuron of layer k that is bounded but for a share of tau. Lower
+// bounds of what only max pools take are counted where they are used.
+func (p *cellPass) pay(k int, share float64) {
+	p.events += share
+	if !p.graph.pooled[k] {
+		p.events += share
+	}
+	if share == 1 && !p.point {
+		p.events += radiusShare
+	}
+}
+
+// ways are those in which rows over what feeds layer k are taken down, beside its intervals.
+// What holds without noise is not made better by bounds that hold with some, since those are
+// events to be paid for.
+func (p *cellPass) ways(k int) (list []way) {
+	open, above := p.opens(k)
+	if open {
+		list = append(list, way{stop: true})
+	}
+	if quiet := !p.levels.noise[k] && p.levels.of[k] == 1; above && p.levels.needed[k] && (p.levels.open[k] || quiet) {
+		list = append(list, way{})
+	}
+	return list
+}
+
+// neuronLo is a lower bound of sign times the pre-activation of neuron i of layer k, but for
 // a probability of tau; own is the noise of its own weights.
-func (p *cellPass) neuronLo(k, i int, sign float64, own noise) float64 {
-	l := &p.layers[k]
-	s := newSpan(l.in)
-	for j := range l.in {
-		s.lo[j] = sign * l.w.lo[j*l.out+i]
-		s.hi[j] = s.lo[j]
+func (p *cellPass) neuronLo(k, i int, sign float64, own noise, tau float64, w way) float64 {
+	s, c := p.layers[k].unit(i, sign)
+	var met noises
+	if p.levels.noise[k] {
+		met.add(p.levels.of[k], own)
 	}
-	var c sum
-	c.add(sign, l.b.lo[i])
-	lo, below := p.linesLo(k, s, c)
-	for _, n := range below {
-		own = own.plus(n)
-	}
-	return sumDown(lo, -own.byUp(p.quantile(p.tau, k+1)))
+	return p.noisyLo(k, s, c, &met, tau, w)
+}
+
+// noisyLo bounds s z + c from below, z being what feeds layer k, but for a probability of tau;
+// met is noise that the row has met already.
+func (p *cellPass) noisyLo(k int, s span, c sum, met *noises, tau float64, w way) float64 {
+	lo := p.linesLo(k, s, c, met, w)
+	total, levels := met.total()
+	return sumDown(lo, -total.byUp(p.quantile(tau, levels)))
 }
 
 // linesLo bounds s z + c from below, z being what feeds layer k, but for the noise of the
-// layers below k, which is listed from layer k-1 down: (10).
-func (p *cellPass) linesLo(k int, s span, c sum) (lo float64, below []noise) {
-	for l := k - 1; l >= 0; l-- {
-		a := p.hidden[l].through(s, &c)
-		below = append(below, p.deviations[l].ofRow(a, &p.reach[l]))
-		s = p.layers[l].substitute(a, p.into(l), &c)
+// layers below k, which is added to met: (10).
+func (p *cellPass) linesLo(k int, s span, c sum, met *noises, w way) float64 {
+	w.visit = func(l int, a []float64) {
+		if p.levels.noise[l] {
+			met.add(p.levels.of[l], p.deviations[l].ofRow(a, p.reachInto(l), p.into(l)))
+		}
 	}
-	return intervalLo(s, p.x, c), below
+	return p.down(k, s, c, w)
 }
 
 // rowTailUp bounds the probability that the row is negative, or 0, somewhere in the cell and all
@@ -103,12 +165,19 @@ func (p *cellPass) rowTailUp(row *property.Row) float64 {
 	for i := range most {
 		most[i] = abs(row.CLo[i], row.CHi[i])
 	}
-	own := p.deviations[last].ofRow(most, &p.reach[last])
+	var own noises
+	if p.levels.noise[last] {
+		own.add(p.levels.of[last], p.deviations[last].ofRow(most, p.reachInto(last), p.into(last)))
+	}
 	s, c := p.layers[last].merged(row)
-	tail := formTailUp(intervalLo(s, p.into(last), c), []noise{own})
-	if last > 0 {
-		lo, below := p.linesLo(last, s, c)
-		tail = min(tail, formTailUp(lo, append([]noise{own}, below...)))
+	tail := formTailUp(intervalLo(s, p.into(last), c), own.list())
+	open, above := p.opens(last)
+	for _, w := range []way{{stop: true}, {}} {
+		if w.stop && open || !w.stop && above {
+			met := own.clone()
+			lo := p.linesLo(last, s, c, &met, w)
+			tail = min(tail, formTailUp(lo, met.list()))
+		}
 	}
 	return tail
 }
@@ -125,22 +194,9 @@ func formTailUp(lo float64, layers []noise) float64 {
 	return noiseTailUp(t.lo(), variances)
 }
 
-// hiddenNeurons counts the neurons whose bounds may fail.
-func (n *noisy) hiddenNeurons() float64 {
-	neurons := 0
-	for _, l := range n.mean[:len(n.mean)-1] {
-		neurons += l.out
-	}
-	return float64(neurons)
-}
-
 // budgetUp bounds the probability that a hidden bound fails.
 func (p *cellPass) budgetUp() float64 {
-	events := 2 + radiusShare
-	if p.point {
-		events = 2
-	}
-	b, e := twoProduct(events*p.hiddenNeurons(), p.tau) // the first factor is exact: a multiple of 1/64
+	b, e := twoProduct(p.events, p.tau) // the first factor is exact: a multiple of 2^-20
 	if e > 0 || b < 0x1p-900 && b > 0 {
 		return up(b)
 	}

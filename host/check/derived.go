@@ -3,6 +3,7 @@ package check
 import (
 	"math"
 
+	net "psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
 )
@@ -33,6 +34,9 @@ func meanDown(post *posterior.Posterior, task *property.Task, fail float64) (mea
 // |z_j|_2 and Minkowski's inequality
 //
 //	|zeta_i|_2^2 <= (sum_j |M_ij| q_j + |mu_i|)^2 + sum_j sd_ij^2 q_j^2 + sd_b,i^2
+//
+// also where weights are used in several places, since neuron i meets each of them once; and
+// the maximum of several numbers is at most the root of the sum of their squares.
 func normsUp(post *posterior.Posterior, t []property.Box) []float64 {
 	q := make([]float64, post.Inputs())
 	for _, b := range t {
@@ -40,23 +44,46 @@ func normsUp(post *posterior.Posterior, t []property.Box) []float64 {
 			q[j] = max(q[j], abs(b.Lo[j], b.Hi[j]))
 		}
 	}
+	norms, feeds := [][]float64{q}, post.Network() // of the outputs of layer k at k+1
 	for k := range post.Layers {
-		l := &post.Layers[k]
-		next := make([]float64, l.Outputs())
-		for i := range next {
-			var mean, variance sizes
-			b := l.Dense().BiasOf(i)
+		var q []float64
+		for _, s := range feeds.Feed(k) {
+			q = append(q, norms[s+1]...)
+		}
+		norms = append(norms, layerNormsUp(&post.Layers[k], q))
+	}
+	return norms[len(norms)-1]
+}
+
+// layerNormsUp bounds the norms of a layer's outputs by those of its inputs; they are unknown of
+// maps that this program does not know.
+func layerNormsUp(l *posterior.Layer, q []float64) []float64 {
+	next := make([]float64, l.Outputs())
+	shape, _, err := shapeOf(l.Map, l.Activation)
+	linear, weights := l.Map.(net.Linear)
+	for i := range next {
+		var mean, variance sizes
+		switch {
+		case err != nil:
+			mean.add(inf, 1)
+		case shape.windows != nil:
+			for _, j := range shape.windows[i] {
+				variance.add(squareUp(q[j]), 1)
+			}
+		case weights && weighted(l.Map):
+			b := linear.BiasOf(i)
 			mean.add(math.Abs(l.Bias.Mean[b]), 1)
 			variance.add(squareUp(l.Bias.SdHi[b]), 1)
-			for j, w := range l.Dense().Into(i) {
+			for j, w := range linear.Into(i) {
 				mean.add(math.Abs(l.Weight.Mean[w]), q[j])
 				variance.add(squareUp(l.Weight.SdHi[w]), squareUp(q[j]))
 			}
-			next[i] = l.Activation.SizeUp(sqrtUp(sumUp(squareUp(mean.hi()), variance.hi())))
+		default:
+			shape.each(i, func(j int, size float64) { mean.add(size, q[j]) })
 		}
-		q = next
+		next[i] = l.Activation.SizeUp(sqrtUp(sumUp(squareUp(mean.hi()), variance.hi())))
 	}
-	return q
+	return next
 }
 
 // sizes is a sum of products of numbers that are not negative. Those that are 0 are left out, so

@@ -3,49 +3,110 @@ package check
 import (
 	"slices"
 
+	net "psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
 )
 
 // freed widens a verified box by weights that cannot matter on it and T (docs/soundness.md,
 // section 7): those that only meet 0, from an input that is 0 on T or a neuron that is 0 on
-// the box and T, may be anything; and into a neuron that is never positive, the bias and
-// weights from what is never negative may be as low as they like. Layers are dense.
+// the box and T, may be anything; and into neurons that are never positive, the bias and
+// weights from what is never negative may be as low as they like. A weight that is used in
+// several places has to be free in all of them.
 func freed(post *posterior.Posterior, task *property.Task, b *weightBox, dead [][]bool) *weightBox {
-	out := &weightBox{}
+	widened := &weightBox{}
 	for a := range b.lo {
-		out.lo, out.hi = append(out.lo, slices.Clone(b.lo[a])), append(out.hi, slices.Clone(b.hi[a]))
+		widened.lo, widened.hi = append(widened.lo, slices.Clone(b.lo[a])), append(widened.hi, slices.Clone(b.hi[a]))
 	}
-	zero, nonNeg := make([]bool, post.Inputs()), make([]bool, post.Inputs())
-	for j := range zero {
-		zero[j], nonNeg[j] = true, true
+	input := make([]sign, post.Inputs())
+	for j := range input {
+		input[j] = sign{zero: true, nonNeg: true}
 		for _, t := range task.T {
-			zero[j] = zero[j] && t.Lo[j] == 0 && t.Hi[j] == 0
-			nonNeg[j] = nonNeg[j] && t.Lo[j] >= 0
+			input[j].zero = input[j].zero && t.Lo[j] == 0 && t.Hi[j] == 0
+			input[j].nonNeg = input[j].nonNeg && t.Lo[j] >= 0
 		}
 	}
+	signs, feeds := [][]sign{input}, post.Network() // of the outputs of layer k at k+1
 	for k, l := range post.Layers {
-		hidden := k < len(post.Layers)-1
 		// never says which neurons of the layer are 0 since they are never positive.
 		never := make([]bool, l.Outputs())
-		if hidden && l.Activation.DeadBelow() {
+		if k < len(post.Layers)-1 && l.Activation.DeadBelow() {
 			never = dead[k]
 		}
-		w, biases := 2*k, 2*k+1
-		for i := range never {
-			for j, at := range l.Dense().Into(i) {
-				switch {
-				case zero[j]:
-					out.lo[w][at], out.hi[w][at] = -inf, inf
-				case never[i] && nonNeg[j]:
-					out.lo[w][at] = -inf
-				}
-			}
-			if never[i] {
-				out.lo[biases][l.Dense().BiasOf(i)] = -inf
-			}
+		z := joined(signs, feeds.Feed(k))
+		out := make([]sign, l.Outputs()) // of which nothing is known
+		if m, linear := l.Map.(net.Linear); linear && weighted(m) {
+			widened.free(k, m, z, never)
+		} else {
+			out = signsOf(l.Map, z)
 		}
-		zero, nonNeg = never, slices.Repeat([]bool{l.Activation.NonNeg()}, l.Outputs())
+		_, kinked := l.Activation.Kinked() // then 0 stays 0, and what is not negative what it is
+		for i, s := range out {
+			out[i] = sign{zero: never[i] || kinked && s.zero, nonNeg: l.Activation.NonNeg() || kinked && s.nonNeg}
+		}
+		signs = append(signs, out)
+	}
+	return widened
+}
+
+// sign says of a number whether it is 0, and whether it is never negative, on the box and T.
+type sign struct{ zero, nonNeg bool }
+
+// signsOf are those of maxima, and of sums whose coefficients are not negative. Of maps that this
+// program does not know nothing is said.
+func signsOf(m net.Map, z []sign) []sign {
+	out := make([]sign, m.Outputs())
+	l, _, err := shapeOf(m, net.Activation{})
+	if err != nil {
+		return out
+	}
+	for i := range out {
+		zero, all, any := true, true, false
+		meet := func(j int, _ float64) { zero, all, any = zero && z[j].zero, all && z[j].nonNeg, any || z[j].nonNeg }
+		if l.windows == nil {
+			l.each(i, meet)
+			out[i] = sign{zero: zero, nonNeg: all && !slices.ContainsFunc(l.w.lo, func(c float64) bool { return c < 0 })}
+			continue
+		}
+		for _, j := range l.windows[i] {
+			meet(int(j), 1)
+		}
+		out[i] = sign{zero: zero, nonNeg: any}
 	}
 	return out
+}
+
+// joined is what the sources say, one after the other.
+func joined(of [][]sign, sources []int) (list []sign) {
+	for _, s := range sources {
+		list = append(list, of[s+1]...)
+	}
+	return list
+}
+
+// free widens the box by the weights of layer k that cannot matter.
+func (b *weightBox) free(k int, m net.Linear, z []sign, never []bool) {
+	w, biases := 2*k, 2*k+1
+	// What is needed for something: as it is, or from below.
+	matters, low, biasLow := make([]bool, m.Weights()), make([]bool, m.Weights()), make([]bool, m.Biases())
+	for i := range never {
+		for j, at := range m.Into(i) {
+			matters[at] = matters[at] || !z[j].zero
+			low[at] = low[at] || !z[j].zero && !(never[i] && z[j].nonNeg)
+		}
+		biasLow[m.BiasOf(i)] = biasLow[m.BiasOf(i)] || !never[i]
+	}
+	for at := range matters {
+		if !low[at] {
+			b.lo[w][at] = -inf
+		}
+		if !matters[at] {
+			b.hi[w][at] = inf
+		}
+	}
+	for at, needed := range biasLow {
+		if !needed {
+			b.lo[biases][at] = -inf
+		}
+	}
 }

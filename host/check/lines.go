@@ -4,27 +4,20 @@ import (
 	"context"
 	"math"
 
-	net "psafe/host/network"
 	"psafe/host/property"
 )
 
 // network is a network whose weights are known to lie in intervals.
 type network struct {
 	layers []layer
+	// graph says what feeds what; rowsLo reads it where it is nil.
+	graph *graph
 	// lines says that bounds are also computed by lines (LBP), not by intervals alone.
 	lines bool
 	// by chooses the lines.
 	by choice
 	// ctx, if it is not nil, ends what takes long: then nothing is known.
 	ctx context.Context
-}
-
-// layer has intervals of the weights, [in*out] with outputs contiguous (the weight from
-// input j to output i is number j*out+i), and of the biases, [out].
-type layer struct {
-	in, out int
-	w, b    span
-	act     net.Activation
 }
 
 // rowsLo bounds rows of a property from below, for every network of n and every input x of
@@ -34,7 +27,7 @@ type layer struct {
 // sums are known in twice the precision and coefficients are rounded to the safe side.
 func (n *network) rowsLo(box property.Box, rows []property.Row) (lo []float64, dead [][]bool) {
 	n.by.drawn = 0
-	p := &pass{network: n, x: span{box.Lo, box.Hi}}
+	p := n.newPass(span{box.Lo, box.Hi})
 	last := len(n.layers) - 1
 	for k := range last {
 		p.hiddenLayer(k)
@@ -48,8 +41,8 @@ func (n *network) rowsLo(box property.Box, rows []property.Row) (lo []float64, d
 	for r := range rows {
 		s, c := n.layers[last].merged(&rows[r])
 		bound := intervalLo(s, p.into(last), c)
-		if n.lines && last > 0 {
-			bound = max(bound, p.linesLo(last, s, c))
+		for _, w := range p.ways(last) {
+			bound = max(bound, p.down(last, s, c, w))
 		}
 		lo = append(lo, bound)
 	}
@@ -61,6 +54,12 @@ type pass struct {
 	*network
 	x      span
 	hidden []hidden
+	// fed[k] is what into says of layer k, once it has been asked.
+	fed []span
+	// wide says which layers have weights that are no numbers.
+	wide []bool
+	// needed says of which layers bounds are worth rows of their own.
+	needed []bool
 }
 
 // hidden is a hidden layer: bounds of its pre-activations and of its values, and lines
@@ -68,52 +67,90 @@ type pass struct {
 type hidden struct {
 	pre, z       span
 	lower, upper []line
+	// pool is there for a max pool. Then the lines are of what stands in for the maximum, whose
+	// range is arg; else arg is pre.
+	pool *pool
+	arg  span
+}
+
+func (n *network) newPass(x span) *pass {
+	if n.graph == nil {
+		g, err := graphOf(n.layers)
+		if err != nil {
+			panic("check: " + err.Error())
+		}
+		n.graph = g
+	}
+	wide := make([]bool, len(n.layers))
+	for k := range n.layers {
+		wide[k] = n.layers[k].wide()
+	}
+	return &pass{network: n, x: x, fed: make([]span, len(n.layers)), wide: wide, needed: n.graph.needed(n.layers, wide)}
+}
+
+// values are those of layer k, or of the input for -1.
+func (p *pass) values(k int) span {
+	if k < 0 {
+		return p.x
+	}
+	return p.hidden[k].z
 }
 
 // into is what feeds layer k.
 func (p *pass) into(k int) span {
-	if k == 0 {
-		return p.x
+	from := p.graph.from[k]
+	if len(from) == 1 {
+		return p.values(from[0])
 	}
-	return p.hidden[k-1].z
+	if p.fed[k].lo == nil {
+		for _, s := range from {
+			z := p.values(s)
+			p.fed[k].lo, p.fed[k].hi = append(p.fed[k].lo, z.lo...), append(p.fed[k].hi, z.hi...)
+		}
+	}
+	return p.fed[k]
 }
 
 // hiddenLayer bounds layer k, whose inputs are known.
 func (p *pass) hiddenLayer(k int) {
 	l := &p.layers[k]
+	if l.windows != nil {
+		p.hidden = append(p.hidden, p.pooled(k))
+		return
+	}
 	h := hidden{pre: l.affine(p.into(k)), z: newSpan(l.out)}
 	// By intervals alone the first layer is exact, and a dead neuron is dead.
-	if _, kinked := l.act.Kinked(); p.lines && k > 0 {
-		for i := range l.out {
-			if p.ctx != nil && p.ctx.Err() != nil {
-				h.pre.lo[i], h.pre.hi[i] = -inf, inf
-			} else if !(kinked && l.act.DeadBelow() && h.pre.hi[i] <= 0) {
-				p.tighten(k, i, &h.pre)
-			}
+	_, kinked := l.act.Kinked()
+	ways := p.ways(k)
+	for i := range l.out {
+		if !p.graph.used[k][i] {
+			h.pre.lo[i], h.pre.hi[i] = 0, 0 // it may be anything: nothing takes it
+		} else if p.ctx != nil && p.ctx.Err() != nil {
+			h.pre.lo[i], h.pre.hi[i] = -inf, inf
+		} else if len(ways) > 0 && !(kinked && l.act.DeadBelow() && h.pre.hi[i] <= 0) {
+			p.tighten(k, i, ways, &h.pre)
 		}
 	}
 	for i := range l.out {
 		h.z.lo[i], h.z.hi[i] = valueDown(l.act, h.pre.lo[i]), valueUp(l.act, h.pre.hi[i])
-		if p.lines {
+		if p.lines || p.graph.linear[k] {
 			lower, upper := relax(l.act, h.pre.lo[i], h.pre.hi[i], &p.by)
 			h.lower, h.upper = append(h.lower, lower), append(h.upper, upper)
 		}
 	}
+	h.arg = h.pre
 	p.hidden = append(p.hidden, h)
 }
 
-// tighten intersects the interval of neuron i of layer k with what lines say.
-func (p *pass) tighten(k, i int, pre *span) {
+// tighten intersects the interval of neuron i of layer k with what rows say.
+func (p *pass) tighten(k, i int, ways []way, pre *span) {
 	l := &p.layers[k]
-	s, mirrored := newSpan(l.in), newSpan(l.in)
-	for j := range l.in {
-		s.lo[j], s.hi[j] = l.w.lo[j*l.out+i], l.w.hi[j*l.out+i]
-		mirrored.lo[j], mirrored.hi[j] = -s.hi[j], -s.lo[j]
+	s, c := l.unit(i, 1)
+	mirrored, mc := l.unit(i, -1)
+	lo, hi := pre.lo[i], pre.hi[i]
+	for _, w := range ways {
+		lo, hi = max(lo, p.down(k, s, c, w)), min(hi, -p.down(k, mirrored, mc, w))
 	}
-	var c, mc sum
-	c.plus(l.b.lo[i])
-	mc.plus(-l.b.hi[i])
-	lo, hi := max(pre.lo[i], p.linesLo(k, s, c)), min(pre.hi[i], -p.linesLo(k, mirrored, mc))
 	if !(lo <= hi) {
 		lo, hi = -inf, inf // one of them was wrong: then nothing is known
 	}
@@ -122,6 +159,9 @@ func (p *pass) tighten(k, i int, pre *span) {
 
 // affine bounds the pre-activations of the layer, given its inputs: docs/soundness.md (2).
 func (l *layer) affine(z span) span {
+	if l.at != nil {
+		return l.affinePlaces(z)
+	}
 	lo, hi := make([]sum, l.out), make([]sum, l.out)
 	for i := range l.out {
 		lo[i].plus(l.b.lo[i])
@@ -169,20 +209,17 @@ func (l *layer) merged(row *property.Row) (s span, c sum) {
 
 // intervalLo is a lower bound of s z + c.
 func intervalLo(s, z span, c sum) float64 {
-	for j := range s.lo {
-		c.add(leastProduct(s.lo[j], s.hi[j], z.lo[j], z.hi[j]))
-	}
+	c.addLeast(s, z)
 	return c.lo()
 }
 
-// linesLo is a lower bound of s z + c, z being the inputs of layer k > 0: z is replaced by
-// lines in the pre-activations below, those by their inputs, and so on down to x.
-func (p *pass) linesLo(k int, s span, c sum) float64 {
-	for l := k - 1; l >= 0; l-- {
-		a := p.hidden[l].through(s, &c)
-		s = p.layers[l].substitute(a, p.into(l), &c)
+// addLeast adds the least of s z.
+func (c *sum) addLeast(s, z span) {
+	for j, lo := range s.lo {
+		if hi := s.hi[j]; lo != 0 || hi != 0 {
+			c.add(leastProduct(lo, hi, z.lo[j], z.hi[j]))
+		}
 	}
-	return intervalLo(s, p.x, c)
 }
 
 // through replaces s z by a zeta, plus what it adds to c: s z >= a zeta + (the addition),
@@ -191,7 +228,7 @@ func (h *hidden) through(s span, c *sum) (a []float64) {
 	a = make([]float64, len(s.lo))
 	for j := range a {
 		zLo, zHi := h.z.lo[j], h.z.hi[j]
-		if zLo == 0 && zHi == 0 {
+		if zLo == 0 && zHi == 0 || s.lo[j] == 0 && s.hi[j] == 0 {
 			continue
 		}
 		coefficient, intercept := chord(s.lo[j], s.hi[j], zLo, zHi)
@@ -204,12 +241,12 @@ func (h *hidden) through(s span, c *sum) (a []float64) {
 		var rest float64
 		a[j], rest = twoProduct(coefficient, t.a)
 		if rest < 0 {
-			c.add(rest, h.pre.hi[j])
+			c.add(rest, h.arg.hi[j])
 		} else if rest != 0 {
-			c.add(rest, h.pre.lo[j])
+			c.add(rest, h.arg.lo[j])
 		}
 		if math.Abs(a[j]) < 0x1p-960 && coefficient != 0 && t.a != 0 {
-			c.add(-eta, abs(h.pre.lo[j], h.pre.hi[j])) // rest has underflowed
+			c.add(-eta, abs(h.arg.lo[j], h.arg.hi[j])) // rest has underflowed
 		}
 	}
 	return a

@@ -16,6 +16,7 @@ import (
 
 var activations = []net.Activation{
 	{Kind: net.Identity}, {Kind: net.ReLU}, {Kind: net.LeakyReLU, Slope: 0.1}, {Kind: net.Tanh}, {Kind: net.Sigmoid},
+	{Kind: net.Softplus}, {Kind: net.ELU, Slope: 1}, {Kind: net.ELU, Slope: 0.3},
 }
 
 // tiny is a small random question: weight boxes around means, an input box and rows.

@@ -1,9 +1,9 @@
 package check
 
 import (
-	"fmt"
+	"context"
+	"slices"
 
-	net "psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
 )
@@ -12,9 +12,14 @@ import (
 // network of the means, and the moments of what weights deviate by.
 type noisy struct {
 	mean       []layer
+	graph      *graph
 	deviations []deviations
+	// levels: what is known of where noise comes from.
+	levels levels
 	// quantiles keeps what noiseQuantileUp said.
 	quantiles map[quantileOf]float64
+	// ctx, if it is not nil, ends what takes long: then nothing is known.
+	ctx context.Context
 }
 
 type quantileOf struct {
@@ -23,8 +28,11 @@ type quantileOf struct {
 }
 
 // deviations are upper bounds of the standard deviations of a layer's weights, of their squares
-// and of E|W|, [in*out] with outputs contiguous, and of the variances of the biases.
-type deviations struct{ sd, variance, absMean, biasVariance []float64 }
+// and of E|W|, laid out as in layer, and of the variances of the biases.
+type deviations struct {
+	sd, variance, absMean, biasVariance []float64
+	at                                  *places
+}
 
 // newNoisy prepares a posterior. Everything that is claimed of the noise grows with the
 // standard deviations, so that upper bounds of them will do.
@@ -32,36 +40,36 @@ func newNoisy(post *posterior.Posterior) (*noisy, error) {
 	if err := post.RequireIndependent(); err != nil {
 		return nil, err
 	}
-	n := &noisy{quantiles: map[quantileOf]float64{}}
+	m, err := moldOf(post.Network())
+	if err != nil {
+		return nil, err
+	}
+	n := &noisy{graph: m.graph, quantiles: map[quantileOf]float64{}}
+	if n.mean, err = m.filled(post.Mean(), post.Mean()); err != nil {
+		return nil, err
+	}
+	noise := make([]bool, len(n.mean))
 	for k := range post.Layers {
 		l := &post.Layers[k]
-		mean, err := layerOf(l, k, l.Weight.Mean, l.Bias.Mean)
-		if err != nil {
-			return nil, err
+		d := deviations{at: n.mean[k].at}
+		if m.weights[k] {
+			noise[k] = m.graph.chain || anyAbove0(l.Weight.SdHi) || anyAbove0(l.Bias.SdHi)
+			d.sd, d.biasVariance = matrix(l.Weight.SdHi, m.params[k]), squaresUp(l.Bias.SdHi)
+			d.variance = squaresUp(d.sd)
+			absMean := make([]float64, len(l.Weight.Mean))
+			for j, mean := range l.Weight.Mean {
+				absMean[j] = absMeanUp(mean, l.Weight.SdHi[j])
+			}
+			d.absMean = matrix(absMean, m.params[k])
 		}
-		n.mean = append(n.mean, mean)
-		m := deviations{sd: l.Weight.SdHi, variance: squaresUp(l.Weight.SdHi), biasVariance: squaresUp(l.Bias.SdHi)}
-		m.absMean = make([]float64, len(m.sd))
-		for j, mean := range l.Weight.Mean {
-			m.absMean[j] = absMeanUp(mean, m.sd[j])
-		}
-		n.deviations = append(n.deviations, m)
+		n.deviations = append(n.deviations, d)
 	}
-	if !post.Network().Chain() {
-		return nil, errNoChain
-	}
+	n.levels = levelsOf(n.mean, m.graph, noise)
 	return n, nil
 }
 
-// layerOf is layer k with these weights and biases.
-func layerOf(l *posterior.Layer, k int, weights, biases []float64) (layer, error) {
-	if _, dense := l.Map.(net.Dense); !dense {
-		return layer{}, fmt.Errorf("layer %d is a %T: only dense layers can be checked", k, l.Map)
-	}
-	if !supported(l.Activation) {
-		return layer{}, fmt.Errorf("layer %d has activation %v, which cannot be checked", k, l.Activation)
-	}
-	return layer{in: l.Inputs(), out: l.Outputs(), act: l.Activation, w: span{weights, weights}, b: span{biases, biases}}, nil
+func anyAbove0(list []float64) bool {
+	return slices.ContainsFunc(list, func(x float64) bool { return x > 0 })
 }
 
 // quantile is noiseQuantileUp.
@@ -137,17 +145,20 @@ func reachOf(cell property.Box) reach {
 
 // own is the noise of each neuron's own weights, (11) and (12) for the row e_i.
 func (m *deviations) own(in *reach) []noise {
-	mean, variance := weigh(m.sd, in.radius, len(m.biasVariance)), weigh(m.variance, in.mostSq, len(m.biasVariance))
+	mean, variance := m.weigh(m.sd, in.radius), m.weigh(m.variance, in.mostSq)
 	n := make([]noise, len(mean))
 	for i := range n {
-		variance[i].plus(m.biasVariance[i])
+		variance[i].plus(m.biasVariance[i%len(m.biasVariance)])
 		n[i] = noise{timesSqrt2OverPiUp(mean[i].hi()), atLeast0(variance[i].hi())}
 	}
 	return n
 }
 
-// ofRow is the noise of the layer in a row a over its pre-activations.
-func (m *deviations) ofRow(a []float64, in *reach) noise {
+// ofRow is the noise of the layer in a row a over its pre-activations, z being what feeds it.
+func (m *deviations) ofRow(a []float64, in *reach, z span) noise {
+	if m.at != nil {
+		return m.ofSharedRow(a, in, z)
+	}
 	square, at := make([]float64, len(a)), []int(nil)
 	var mean, variance sum
 	for i, v := range a {
@@ -175,7 +186,7 @@ func (m *deviations) ofRow(a []float64, in *reach) noise {
 // variation bounds mean and variance of sum_j |W_ij| radius_j, by which the pre-activations
 // vary over the cell at most (docs/concentration.md, section 3).
 func (m *deviations) variation(in *reach) []noise {
-	mean, variance := weigh(m.absMean, in.radius, len(m.biasVariance)), weigh(m.variance, in.radiusSq, len(m.biasVariance))
+	mean, variance := m.weigh(m.absMean, in.radius), m.weigh(m.variance, in.radiusSq)
 	n := make([]noise, len(mean))
 	for i := range n {
 		n[i] = noise{atLeast0(mean[i].hi()), atLeast0(variance[i].hi())}
@@ -184,7 +195,11 @@ func (m *deviations) variation(in *reach) []noise {
 }
 
 // weigh is sum_j w_ji x_j for each of the outputs.
-func weigh(w, x []float64, out int) []sum {
+func (m *deviations) weigh(w, x []float64) []sum {
+	if m.at != nil {
+		return m.at.weigh(w, x)
+	}
+	out := len(m.biasVariance)
 	s := make([]sum, out)
 	for j, v := range x {
 		if v == 0 {

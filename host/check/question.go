@@ -172,6 +172,14 @@ func sdDigest(p *posterior.Posterior) string {
 // readPosterior reads a posterior and multiplies its standard deviations by a factor.
 func readPosterior(path string, options format.Options, factor string) (*posterior.Posterior, error) {
 	p, err := format.Read(path, options)
+	if err != nil && len(options.Activations) > 0 {
+		// Files of graphs say all activations, and take none that are said beside them.
+		own := options
+		own.Activations = nil
+		if said, again := format.Read(path, own); again == nil {
+			p, err = said, nil
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

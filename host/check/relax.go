@@ -12,19 +12,30 @@ type line struct{ a, b float64 }
 // curve is what the checker knows of an activation that is not kinked at 0.
 type curve struct {
 	// down and up enclose its value; relax gives lines below and above it on [l, u].
-	down, up func(t float64) float64
-	relax    func(l, u float64, by *choice) (lower, upper line)
+	down, up func(a net.Activation, t float64) float64
+	relax    func(a net.Activation, l, u float64, by *choice) (lower, upper line)
+}
+
+// saturating is a curve without a slope.
+func saturating(down, up func(t float64) float64, relax func(l, u float64, by *choice) (lower, upper line)) curve {
+	return curve{
+		func(_ net.Activation, t float64) float64 { return down(t) },
+		func(_ net.Activation, t float64) float64 { return up(t) },
+		func(_ net.Activation, l, u float64, by *choice) (lower, upper line) { return relax(l, u, by) },
+	}
 }
 
 // curves has the activations that net.Activation.Kinked does not describe. A kind that is
 // in neither is unknown here, and supported says so.
 var curves = map[net.Kind]curve{
-	net.Sigmoid: {sigmoidDown, sigmoidUp, relaxSigmoid},
-	net.Tanh: {
+	net.Sigmoid: saturating(sigmoidDown, sigmoidUp, relaxSigmoid),
+	net.Tanh: saturating(
 		func(t float64) float64 { return max(-1, sumDown(2*sigmoidDown(2*t), -1)) },
 		func(t float64) float64 { return min(1, sumUp(2*sigmoidUp(2*t), -1)) },
 		relaxTanh,
-	},
+	),
+	net.Softplus: {softplus.down, softplus.up, relaxConvex},
+	net.ELU:      {elu.down, elu.up, relaxConvex},
 }
 
 // supported says whether the checker can bound the activation.
@@ -42,7 +53,7 @@ func valueDown(a net.Activation, t float64) float64 {
 	below, kinked := a.Kinked()
 	switch {
 	case !kinked:
-		return curves[a.Kind].down(t)
+		return curves[a.Kind].down(a, t)
 	case t >= 0 || below == 1:
 		return t
 	case below == 0:
@@ -60,7 +71,7 @@ func valueUp(a net.Activation, t float64) float64 {
 	below, kinked := a.Kinked()
 	switch {
 	case !kinked:
-		return curves[a.Kind].up(t)
+		return curves[a.Kind].up(a, t)
 	case t >= 0 || below == 1:
 		return t
 	case below == 0:
@@ -79,7 +90,7 @@ func relax(a net.Activation, l, u float64, by *choice) (lower, upper line) {
 	below, kinked := a.Kinked()
 	switch {
 	case !kinked:
-		return curves[a.Kind].relax(l, u, by)
+		return curves[a.Kind].relax(a, l, u, by)
 	case l >= 0 || below == 1:
 		return line{1, 0}, line{1, 0}
 	case u <= 0:

@@ -100,12 +100,16 @@ func countBy(ctx context.Context, tries uint64, post *posterior.Posterior, task 
 		}
 		how[n] = &proofs[p]
 	}
+	m, err := moldOf(post.Network())
+	if err != nil {
+		return c, fmt.Errorf("posterior: %w", err)
+	}
 	c.weight = s.Total()
 	for i, count := range s.Counts {
 		if ctx.Err() != nil {
 			return c, ctx.Err()
 		}
-		n, err := networkOf(post, s.Weights(i))
+		n, err := networkOf(m, s.Weights(i))
 		if err != nil {
 			return c, err
 		}
@@ -137,19 +141,9 @@ func countBy(ctx context.Context, tries uint64, post *posterior.Posterior, task 
 }
 
 // networkOf is the network with these weights, in the layout of posterior.Draw.
-func networkOf(post *posterior.Posterior, weights [][]float64) (*network, error) {
-	n := &network{}
-	for k := range post.Layers {
-		l, err := layerOf(&post.Layers[k], k, weights[2*k], weights[2*k+1])
-		if err != nil {
-			return nil, err
-		}
-		n.layers = append(n.layers, l)
-	}
-	if !post.Network().Chain() {
-		return nil, errNoChain
-	}
-	return n, nil
+func networkOf(m *mold, weights [][]float64) (*network, error) {
+	layers, err := m.filled(weights, weights)
+	return &network{layers: layers, graph: m.graph}, err
 }
 
 // safeOn says whether S is proved on all of the boxes, of each by intervals or by lines.
@@ -163,12 +157,12 @@ func (n *network) safeOn(boxes []property.Box, s *property.Safe, tries uint64) b
 }
 
 func (n *network) holdsOn(b property.Box, s *property.Safe, tries uint64) bool {
-	intervals := network{layers: n.layers}
+	intervals := network{layers: n.layers, graph: n.graph}
 	if lo, _ := intervals.rowsLo(b, s.Rows); s.Holds(lo) {
 		return true
 	}
 	for try := range tries {
-		lines := network{layers: n.layers, lines: true, by: choice{try: try}}
+		lines := network{layers: n.layers, graph: n.graph, lines: true, by: choice{try: try}}
 		if lo, _ := lines.rowsLo(b, s.Rows); s.Holds(lo) {
 			return true
 		}
@@ -184,7 +178,7 @@ func (n *network) unsafeAt(task *property.Task, w *witnessProof) error {
 	}
 	negated := negatedRows(&task.S)
 	for _, lines := range []bool{false, true} {
-		try := network{layers: n.layers, lines: lines}
+		try := network{layers: n.layers, graph: n.graph, lines: lines}
 		if lo, _ := try.rowsLo(b, negated.Rows); task.S.FailsSurely(lo) {
 			return nil
 		}

@@ -192,6 +192,19 @@ func AbsMeanUp(mean, sd float64) float64 {
 // sqrt2OverPiUp is sqrt(2/pi) = 0.797884560802865355879892..., rounded up.
 const sqrt2OverPiUp = 0.7978845608028655
 
+// LogComplementUp returns an upper bound, at most 0, of ln(1 - p) for p in [0, 1]; 0 for NaN.
+func LogComplementUp(p float64) float64 {
+	switch {
+	case p >= 1:
+		return math.Inf(-1)
+	case !(p > 0):
+		return 0
+	case p < 0x1p-30:
+		return -p // ln(1-p) <= -p
+	}
+	return logUp(up(1 - p))
+}
+
 // LogComplementDown returns a lower bound of ln(1 - p) for p in [0, 1]; -Inf for
 // p >= 1 and NaN.
 func LogComplementDown(p float64) float64 {

@@ -181,10 +181,22 @@ func TestLogComplement(t *testing.T) {
 		if want := math.Log1p(-p); got < want-1e-9*math.Abs(want)-1e-14 {
 			t.Errorf("LogComplementDown(%v) = %v, about %v", p, got, want)
 		}
+		up, want := LogComplementUp(p), math.Log1p(-p)
+		if sound := p > 1e-40 && isUpper(expOf(up), truth) || p <= 1e-40 && up >= -p; !sound || up > 0 {
+			t.Errorf("LogComplementUp(%v) = %v: too small", p, up)
+		}
+		if up > want+1e-9*math.Abs(want)+1e-14 {
+			t.Errorf("LogComplementUp(%v) = %v, about %v", p, up, want)
+		}
 	}
 	for _, c := range [][2]float64{{0, 0}, {-1, 0}, {1, math.Inf(-1)}, {2, math.Inf(-1)}, {math.NaN(), math.Inf(-1)}} {
 		if got := LogComplementDown(c[0]); got != c[1] {
 			t.Errorf("LogComplementDown(%v) = %v", c[0], got)
+		}
+	}
+	for _, c := range [][2]float64{{0, 0}, {-1, 0}, {1, math.Inf(-1)}, {2, math.Inf(-1)}, {math.NaN(), 0}} {
+		if got := LogComplementUp(c[0]); got != c[1] {
+			t.Errorf("LogComplementUp(%v) = %v", c[0], got)
 		}
 	}
 }

@@ -16,6 +16,8 @@ const (
 	LeakyReLU
 	Tanh
 	Sigmoid
+	Softplus
+	ELU
 	// Kinds is how many there are: the length of every table with an entry for each.
 	Kinds = iota
 )
@@ -31,11 +33,12 @@ func (k Kind) String() string {
 // Activation is an activation function, applied to every neuron of a layer.
 type Activation struct {
 	Kind Kind
-	// Slope is the factor of LeakyReLU for t < 0, in (0, 1); 0 for the others.
+	// Slope is the factor of LeakyReLU for t < 0, in (0, 1), and that of ELU (its alpha), in
+	// (0, 1]; 0 for the others.
 	Slope float64
 }
 
-// String returns identity, relu, tanh, sigmoid, or leaky_relu:SLOPE.
+// String returns identity, relu, tanh, sigmoid, softplus, leaky_relu:SLOPE or elu:SLOPE.
 func (a Activation) String() string {
 	if a.Kind >= 0 && int(a.Kind) < Kinds && table[a.Kind].slope == yes {
 		return fmt.Sprintf("%v:%v", a.Kind, a.Slope)
@@ -55,7 +58,7 @@ func ParseActivation(word string) (Activation, error) {
 			return a, nil
 		}
 		var err error
-		if a.Slope, err = strconv.ParseFloat(text, 64); err != nil || !slopeFits(a.Slope) {
+		if a.Slope, err = strconv.ParseFloat(text, 64); err != nil || !table[k].slopeFits(a.Slope) {
 			return Activation{}, fmt.Errorf("%s slope %.40q is not a number between 0 and 1", name, text)
 		}
 		return a, nil
@@ -77,7 +80,9 @@ func Words() string {
 	return strings.Join(append(words[1:], words[Identity]), ", ")
 }
 
-func slopeFits(s float64) bool { return s > 0 && s < 1 }
+// slopeFits: with a slope above 1 an ELU would not be convex, with one of 1 a leaky ReLU is the
+// identity.
+func (f *facts) slopeFits(s float64) bool { return s > 0 && (s < 1 || s == 1 && f.kinked == no) }
 
 // Check says what is wrong with the activation: a kind that is not in the table, or a
 // slope where there is none, or one that is not in (0, 1).
@@ -85,7 +90,7 @@ func (a Activation) Check() error {
 	switch {
 	case a.Kind < 0 || int(a.Kind) >= Kinds:
 		return fmt.Errorf("it must be %s", Words())
-	case table[a.Kind].slope == yes && !slopeFits(a.Slope):
+	case table[a.Kind].slope == yes && !table[a.Kind].slopeFits(a.Slope):
 		return fmt.Errorf("its slope must be between 0 and 1")
 	}
 	return nil

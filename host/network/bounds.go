@@ -61,3 +61,26 @@ func sigmoidUp(t, sign float64) float64 {
 	e := measure.ExpDown(t)
 	return -max(0, below(e/above(1+e)))
 }
+
+// softplusUp bounds sign ln(1 + exp(t)) = sign (max(t, 0) - ln(1 - q)), q = sigmoid(-|t|).
+func softplusUp(t, sign float64) float64 {
+	if math.IsNaN(t) {
+		return t
+	}
+	m, away := max(t, 0), -math.Abs(t)
+	if sign > 0 {
+		return above(m - measure.LogComplementDown(sigmoidUp(away, 1)))
+	}
+	return -max(m, below(m-measure.LogComplementUp(-sigmoidUp(away, -1))))
+}
+
+// eluUp bounds sign (t for t >= 0, slope (exp(t) - 1) for t < 0), 0 < slope <= 1.
+func eluUp(slope, t, sign float64) float64 {
+	switch {
+	case !(t < 0): // NaN among them
+		return sign * t
+	case sign > 0:
+		return min(0, above(slope*above(measure.ExpUp(t)-1)))
+	}
+	return min(slope, above(slope*above(1-measure.ExpDown(t))))
+}

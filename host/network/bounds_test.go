@@ -21,7 +21,7 @@ func expBig(x float64) *big.Float {
 	return sum
 }
 
-// TestValues compares bounds of tanh and sigmoid with 200-bit values.
+// TestValues compares bounds of values with 200-bit ones.
 func TestValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(62, 1))
 	one := big.NewFloat(1).SetPrec(200)
@@ -37,6 +37,20 @@ func TestValues(t *testing.T) {
 			if big.NewFloat(lo).Cmp(want) > 0 || big.NewFloat(hi).Cmp(want) < 0 || hi-lo > 1e-14 {
 				t.Errorf("%v(%x) is not in [%x, %x] or loose: %v", Activation{Kind: kind}, x, lo, hi, want)
 			}
+		}
+		soft := Activation{Kind: Softplus}
+		lo, hi := soft.ValueDown(x), soft.ValueUp(x) // e^softplus(x) = 1 + e^x
+		if sum := new(big.Float).Add(one, e); expBig(lo).Cmp(sum) > 0 || expBig(hi).Cmp(sum) < 0 || hi-lo > 2e-14 {
+			t.Errorf("softplus(%x) is not in [%x, %x] or loose", x, lo, hi)
+		}
+		if elu := (Activation{Kind: ELU, Slope: 0.7}); x < 0 {
+			want := new(big.Float).Mul(new(big.Float).Sub(e, one), new(big.Float).SetPrec(200).SetFloat64(0.7))
+			lo, hi := elu.ValueDown(x), elu.ValueUp(x)
+			if big.NewFloat(lo).Cmp(want) > 0 || big.NewFloat(hi).Cmp(want) < 0 || hi-lo > 1e-14 {
+				t.Errorf("elu(%x) is not in [%x, %x] or loose: %v", x, lo, hi, want)
+			}
+		} else if elu.ValueDown(x) != x || elu.ValueUp(x) != x {
+			t.Errorf("elu(%x) is not that", x)
 		}
 		leaky := Activation{Kind: LeakyReLU, Slope: 0.1}
 		want := new(big.Rat).SetFloat64(x)

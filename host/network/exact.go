@@ -162,10 +162,14 @@ func directed(mode big.RoundingMode) *big.Float {
 func (a Activation) enclose(t Enclosure) Enclosure {
 	below, kinked := a.Kinked()
 	if !kinked {
-		return Enclosure{
-			directed(big.ToNegativeInf).SetFloat64(a.ValueDown(float64Down(t.Lo))),
-			directed(big.ToPositiveInf).SetFloat64(a.ValueUp(float64Up(t.Hi))),
+		lo := directed(big.ToNegativeInf).SetFloat64(a.ValueDown(float64Down(t.Lo)))
+		f, hi := a.facts(), directed(big.ToPositiveInf)
+		if math.IsInf(f.bound, 1) && t.Hi.Cmp(hi.SetFloat64(math.MaxFloat64)) > 0 {
+			// Beyond float64 growth and offset are as good: |s(t)| <= growth |t| + offset.
+			offset := directed(big.ToPositiveInf).SetFloat64(f.offset)
+			return Enclosure{lo, hi.Add(hi.Mul(hi.SetFloat64(f.growth), t.Hi), offset)}
 		}
+		return Enclosure{lo, hi.SetFloat64(a.ValueUp(float64Up(t.Hi)))}
 	}
 	value := func(t *big.Float, mode big.RoundingMode) *big.Float {
 		if t.Sign() >= 0 {
@@ -181,8 +185,8 @@ func (a Activation) enclose(t Enclosure) Enclosure {
 }
 
 // float64Down is a float64 <= t. It is finite: beyond the range it is the end of the range
-// that t is beyond, which serves activations that are not kinked because they are bounded and
-// have their bound there.
+// that t is beyond, which serves the activations that are not kinked: on the side where they
+// have a bound they have it there, and enclose asks no more of the other one.
 func float64Down(t *big.Float) float64 {
 	v, side := t.Float64()
 	if side == big.Above {

@@ -183,3 +183,22 @@ func TestAffineOn(t *testing.T) {
 		t.Error("tanh is linear")
 	}
 }
+
+// TestEncloseBeyondFloat64: values of activations without bound are enclosed where the number is
+// beyond the range of float64.
+func TestEncloseBeyondFloat64(t *testing.T) {
+	for kind := range Kinds {
+		a := Activation{Kind: Kind(kind)}
+		if a.facts().slope == yes {
+			a.Slope = 0.5
+		}
+		huge := new(big.Float).SetPrec(exactBits).SetMantExp(big.NewFloat(1), 2000)
+		got := a.enclose(Enclosure{new(big.Float).Neg(huge), huge})
+		if math.IsInf(a.facts().bound, 1) && got.Hi.Cmp(huge) < 0 {
+			t.Errorf("%v of 2^2000 is at most %v", a, got.Hi.Text('g', 5))
+		}
+		if got.Lo.Cmp(got.Hi) > 0 || a.NonNeg() && got.Lo.Sign() > 0 {
+			t.Errorf("%v: enclosure from %v to %v", a, got.Lo.Text('g', 5), got.Hi.Text('g', 5))
+		}
+	}
+}

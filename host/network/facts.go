@@ -29,14 +29,15 @@ type facts struct {
 	// nonNeg: s(t) >= 0 for all t. deadBelow: s(t) = 0 for all t <= 0.
 	nonNeg, deadBelow answer
 	// kinked: s(t) = below t for t < 0 and t for t >= 0, with 0 <= below <= 1: convex and
-	// positively homogeneous. For others below is what devices get in its place, 0.
+	// positively homogeneous. For others below is what devices get in its place: the slope
+	// of those that have one, or 0.
 	kinked answer
 	below  func(a Activation) float64
 	// lipschitz: |s(t) - s(r)| <= lipschitz |t - r|.
 	lipschitz float64
-	// growth and bound: |s(t)| <= growth |t| and |s(t)| <= bound for all t; +Inf where
-	// there is no such number.
-	growth, bound float64
+	// growth, offset and bound: |s(t)| <= growth |t| + offset and |s(t)| <= bound for all t;
+	// +Inf where there is no such number.
+	growth, offset, bound float64
 }
 
 // answer is yes or no, or that nobody has said.
@@ -117,6 +118,36 @@ var table = [Kinds]facts{
 		kinked: no, below: func(Activation) float64 { return 0 },
 		lipschitz: 0.25, growth: inf, bound: 1,
 	},
+	Softplus: {
+		word: "softplus", slope: no,
+		value:      func(_ Activation, t float64) float64 { return math.Max(t, 0) + math.Log1p(math.Exp(-math.Abs(t))) },
+		derivative: func(_ Activation, t, _ float64) float64 { return 1 / (1 + math.Exp(-t)) },
+		up:         func(_ Activation, t, sign float64) float64 { return softplusUp(t, sign) },
+		monotone:   yes,
+		deadBelow:  no, nonNeg: yes,
+		kinked: no, below: func(Activation) float64 { return 0 },
+		lipschitz: 1, growth: 1, offset: 0.6931471805599454, bound: inf, // ln 2 = 0.693147180559945309...
+	},
+	ELU: {
+		word: "elu", slope: yes,
+		value: func(a Activation, t float64) float64 {
+			if t < 0 {
+				return a.Slope * math.Expm1(t)
+			}
+			return t
+		},
+		derivative: func(a Activation, t, z float64) float64 {
+			if t < 0 {
+				return z + a.Slope
+			}
+			return 1
+		},
+		up:       func(a Activation, t, sign float64) float64 { return eluUp(a.Slope, t, sign) },
+		monotone: yes,
+		nonNeg:   no, deadBelow: no,
+		kinked: no, below: func(a Activation) float64 { return a.Slope },
+		lipschitz: 1, growth: 1, bound: inf,
+	},
 }
 
 func init() {
@@ -170,7 +201,7 @@ func (a Activation) Kinked() (below float64, kinked bool) {
 func (a Activation) Lipschitz() float64 { return a.facts().lipschitz }
 
 // SizeUp bounds |s(t)|, and its L2 norm if t is random, from above by the same of t: the
-// lesser of growth times size, rounded up, and of what |s| never exceeds.
+// lesser of growth times size plus offset, rounded up, and of what |s| never exceeds.
 func (a Activation) SizeUp(size float64) float64 { return a.facts().sizeUp(size) }
 
 func (f *facts) sizeUp(size float64) float64 {
@@ -179,6 +210,9 @@ func (f *facts) sizeUp(size float64) float64 {
 		grown = inf // also where size is 0
 	} else if f.growth != 1 {
 		grown = math.Nextafter(f.growth*size, inf)
+	}
+	if f.offset != 0 {
+		grown = math.Nextafter(grown+f.offset, inf)
 	}
 	return min(grown, f.bound)
 }

@@ -16,8 +16,10 @@ func someActivations() []Activation {
 			all = append(all, Activation{Kind: k})
 			continue
 		}
-		for _, s := range []float64{1e-3, 0.1, 0.5, 0.999} {
-			all = append(all, Activation{Kind: k, Slope: s})
+		for _, s := range []float64{1e-3, 0.1, 0.5, 0.999, 1} {
+			if a := (Activation{Kind: k, Slope: s}); a.Check() == nil {
+				all = append(all, a)
+			}
 		}
 	}
 	return all
@@ -48,7 +50,7 @@ func TestFacts(t *testing.T) {
 			if d := math.Abs(sx - sy); d > f.lipschitz*math.Abs(x-y)+small {
 				t.Fatalf("%v has slope %v between %v and %v, more than %v", a, d/math.Abs(x-y), x, y, f.lipschitz)
 			}
-			if v := math.Abs(sx); v > f.growth*math.Abs(x)+small || v > f.bound {
+			if v := math.Abs(sx); v > f.growth*math.Abs(x)+f.offset+small || v > f.bound {
 				t.Fatalf("|%v(%v)| = %v exceeds its growth or its bound", a, x, v)
 			}
 			if want := max(x, below*x); kinked && math.Abs(sx-want) > small {

@@ -121,7 +121,7 @@ func TestWords(t *testing.T) {
 			t.Errorf("%q reads as %v", word, a)
 		}
 	}
-	if got, want := Words(), "relu, leaky_relu:SLOPE, tanh, sigmoid, identity"; got != want {
+	if got, want := Words(), "relu, leaky_relu:SLOPE, tanh, sigmoid, softplus, elu:SLOPE, identity"; got != want {
 		t.Errorf("Words() = %q, want %q", got, want)
 	}
 }

@@ -93,7 +93,7 @@ func newSum(t *testing.T, p *posterior.Posterior) *Sum {
 	return n
 }
 
-var activations = []network.Activation{{Kind: network.ReLU}, {Kind: network.LeakyReLU, Slope: 0.25}, {Kind: network.Tanh}, {Kind: network.Sigmoid}, {}}
+var activations = []network.Activation{{Kind: network.ReLU}, {Kind: network.LeakyReLU, Slope: 0.25}, {Kind: network.Tanh}, {Kind: network.Sigmoid}, {}, {Kind: network.Softplus}, {Kind: network.ELU, Slope: 0.75}}
 
 // TestEveryActivation: the other tests run over all that there are.
 func TestEveryActivation(t *testing.T) {
@@ -110,9 +110,9 @@ func TestSumMonteCarlo(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(51, 1))
 	const draws = 4000
-	for trial := range max(15, testscale.Cases(t, 40)) { // every activation with 1 to 3 inputs
+	for trial := range max(3*len(activations), testscale.Cases(t, 40)) { // every activation with 1 to 3 inputs
 		act := activations[trial%len(activations)]
-		in := 1 + trial/5%3
+		in := 1 + trial/len(activations)%3
 		p := randomSumNet(r, in, 1+r.IntN(5), 2, act)
 		n := newSum(t, p).withQuality(quality{factors: 256, nodes: 256, rests: 24, step: 1. / 16, work: 1e8})
 		var cell property.Box

@@ -21,6 +21,7 @@ func TestTestdataPosteriors(t *testing.T) {
 		"cubic-128.npz":           {1, 1, 385},
 		"glyphs-64-32-10.npz":     {64, 10, 2410},
 		"glyphs-64-24-24-10.npz":  {64, 10, 2410},
+		"glyphs-conv-8-10.npz":    {64, 10, 810},
 		"advisory-4-32-9.npz":     {4, 9, 457},
 		"one-weight.npz":          {1, 1, 2},
 		"two-weights.npz":         {1, 1, 2},
@@ -43,7 +44,7 @@ func TestTestdataGlyphs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"glyphs-64-32-10.npz", "glyphs-64-24-24-10.npz"} {
+	for _, name := range []string{"glyphs-64-32-10.npz", "glyphs-64-24-24-10.npz", "glyphs-conv-8-10.npz"} {
 		p, err := format.Read(testdata(name), format.Options{})
 		if err != nil {
 			t.Fatal(err)

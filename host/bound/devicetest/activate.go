@@ -32,16 +32,24 @@ func (g *gen) activation() bound.Activation {
 	case network.LeakyReLU:
 		slope := []float64{0.1, 0.01, 0.5, 0x1p-40, 1e-60, g.Float64(), 1 - 0x1p-53}[g.IntN(7)]
 		return bound.Activation{Kind: kind, SlopeLo: g.p.RoundLo(slope), SlopeHi: g.p.RoundHi(slope)}
+	case network.ELU:
+		slope := []float64{1, 1, 0.1, 0.5, 0x1p-40, g.Float64(), 1 - 0x1p-53}[g.IntN(7)]
+		return bound.Activation{Kind: kind, SlopeLo: g.p.RoundLo(slope), SlopeHi: g.p.RoundHi(slope)}
 	default:
 		return bound.Activation{Kind: kind}
 	}
 }
 
-func smooth(kind network.Kind) bool {
-	return kind == network.Tanh || kind == network.Sigmoid
-}
+// smooth says that the activation is made of exponentials.
+func smooth(kind network.Kind) bool { return saturates(kind) || convex(kind) }
 
-// preActivations draws intervals; for tanh and sigmoid many where these bend.
+// saturates says that its values are in [-1, 1].
+func saturates(kind network.Kind) bool { return kind == network.Tanh || kind == network.Sigmoid }
+
+// convex says that it bends one way and grows without an end.
+func convex(kind network.Kind) bool { return kind == network.Softplus || kind == network.ELU }
+
+// preActivations draws intervals; for smooth activations many where these bend.
 func (g *gen) preActivations(n int, kind network.Kind) ends {
 	if !smooth(kind) || g.oneIn(3) {
 		e := g.intervals(n)
@@ -88,9 +96,9 @@ func (c *activateCase) check(k *checker, out []output) {
 			k.failf("Z[%d] is [%x, %x]", i, zLo, zHi)
 		}
 		switch {
-		case (c.Activation.Kind == network.ReLU || c.Activation.Kind == network.Sigmoid) && !(zLo >= 0):
+		case (network.Activation{Kind: c.Activation.Kind}).NonNeg() && !(zLo >= 0):
 			k.failf("Z.Lo[%d] is %x: the values are never negative, and other operations rely on it", i, zLo)
-		case smooth(c.Activation.Kind) && (zLo < -1 || zHi > 1):
+		case saturates(c.Activation.Kind) && (zLo < -1 || zHi > 1):
 			k.failf("Z[%d] is [%x, %x], which is more than the range", i, zLo, zHi)
 		}
 	}
@@ -98,7 +106,7 @@ func (c *activateCase) check(k *checker, out []output) {
 
 // checkEnd checks one end, for both ends of the slope's interval.
 func (c *activateCase) checkEnd(k *checker, what string, i int, t, got float64, side func(string, int, float64, num)) {
-	if math.IsInf(t, 0) && (c.Activation.Kind == network.Identity || c.Activation.Kind == network.LeakyReLU || c.Activation.Kind == network.ReLU && t > 0) {
+	if math.IsInf(t, 0) && (c.Activation.Kind == network.Identity || c.Activation.Kind == network.LeakyReLU || (c.Activation.Kind == network.ReLU || convex(c.Activation.Kind)) && t > 0) {
 		if c.Activation.Kind != network.LeakyReLU && got != t {
 			k.failf("%s[%d] is %v for pre-activation %v", what, i, got, t)
 		}
@@ -111,7 +119,7 @@ func (c *activateCase) checkEnd(k *checker, what string, i int, t, got float64, 
 		side(what, i, got, exactOf(v.hi, v.lo, what))
 		budget := add(mul(k.ulps(8), absOf(exactBall(v.lo))), k.etas(8))
 		if smooth(c.Activation.Kind) {
-			budget = k.ulps(sigmoidBudget)
+			budget = add(budget, k.ulps(sigmoidBudget))
 		}
 		if slope == c.Activation.SlopeHi && !k.far(absOf(exact(finite(t)))) {
 			budget = add(budget, mul(absOf(exact(finite(t))), exact(c.Activation.SlopeHi-c.Activation.SlopeLo)))

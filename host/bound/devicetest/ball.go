@@ -43,7 +43,7 @@ func (a ball) mul(b ball) ball {
 
 func (a ball) isPoint() bool { return a.lo.Cmp(a.hi) == 0 }
 
-// activate encloses the activation, for a leaky ReLU of the given slope.
+// activate encloses the activation, for a leaky ReLU or an ELU of the given slope.
 func (a ball) activate(kind network.Kind, slope ball) ball {
 	switch kind {
 	case network.Identity:
@@ -57,6 +57,15 @@ func (a ball) activate(kind network.Kind, slope ball) ball {
 	case network.Tanh:
 		return a.monotone(func(t ball) ball {
 			return point(2).mul(sigmoid(point(2).mul(t))).add(point(-1))
+		})
+	case network.Softplus:
+		return a.monotone(softplus)
+	case network.ELU:
+		return a.monotone(func(t ball) ball {
+			if t.lo.Sign() >= 0 {
+				return t
+			}
+			return slope.mul(expNeg(t.neg()).add(point(-1)))
 		})
 	}
 	panic(fmt.Sprintf("devicetest: no exact value of activation %v in host/bound/devicetest/ball.go", kind))
@@ -86,13 +95,38 @@ func sigmoid(t ball) ball {
 	if t.lo.Sign() < 0 {
 		return point(1).add(sigmoid(ball{loNum().Neg(t.lo), loNum().Neg(t.lo)}).neg())
 	}
-	e := ball{loNum(), loNum().SetMantExp(big.NewFloat(1), -2164)} // exp(-t)
-	if t.lo.Cmp(big.NewFloat(expCap)) < 0 {
-		x := exp(t.lo)
-		e = ball{loNum().Quo(big.NewFloat(1), x.hi), hiNum().Quo(big.NewFloat(1), x.lo)}
+	return point(1).over(point(1).add(expNeg(t)))
+}
+
+// expNeg encloses exp(-t) for a point t >= 0.
+func expNeg(t ball) ball {
+	if t.lo.Cmp(big.NewFloat(expCap)) >= 0 {
+		return ball{loNum(), loNum().SetMantExp(big.NewFloat(1), -2164)}
 	}
-	d := point(1).add(e)
-	return ball{loNum().Quo(big.NewFloat(1), d.hi), hiNum().Quo(big.NewFloat(1), d.lo)}
+	return point(1).over(exp(t.lo))
+}
+
+// over is a/b, both positive.
+func (a ball) over(b ball) ball { return ball{loNum().Quo(a.lo, b.hi), hiNum().Quo(a.hi, b.lo)} }
+
+// softplus encloses ln(1 + exp(t)) = max(t, 0) + ln(1 + e), e = exp(-|t|), for a point t: ln(1 + e)
+// is 2 atanh(z) for z = e/(2+e) <= 1/3, a series of positive terms.
+func softplus(t ball) ball {
+	m := point(0)
+	if t.lo.Sign() > 0 {
+		m = t
+	} else {
+		t = t.neg()
+	}
+	e := expNeg(t)
+	z := e.over(e.add(point(2)))
+	square, power, sum := z.mul(z), z, point(0)
+	for n := 1.0; power.hi.Sign() > 0 && power.hi.MantExp(nil) > -510; n += 2 { // the rest is below 2^-500
+		sum = sum.add(power.over(point(n)))
+		power = ball{loNum().Mul(power.lo, square.lo), hiNum().Mul(power.hi, square.hi)}
+	}
+	sum.hi = hiNum().Add(sum.hi, hiNum().SetMantExp(big.NewFloat(1), -500))
+	return m.add(sum).add(sum)
 }
 
 // exp encloses exp(y) for 0 <= y < expCap: y = 2^k r with r < 2^-12, Taylor's series

@@ -71,7 +71,7 @@ func (g *gen) task() *task {
 			if kind == anyKind {
 				l.Activation.Kind = network.Kind(g.IntN(network.Kinds))
 			}
-			if l.Activation.Kind == network.LeakyReLU {
+			if l.Activation.Check() != nil { // it has a slope
 				l.Activation.Slope = []float64{0.1, 0.01, 0x1p-45, 0.999999999, g.Float64()}[g.IntN(5)]
 			}
 		}

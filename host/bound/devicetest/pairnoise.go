@@ -32,13 +32,41 @@ func drawPairNoise(g *gen) opCase {
 	if !g.oneIn(3) {
 		c.sumIn = g.magnitudes(c.P * c.R)
 	}
-	if g.oneIn(6) {
+	switch g.IntN(12) {
+	case 0, 1:
 		g.unbound(&c.z)
+	case 2:
+		c.lose(g.p)
 	}
 	if g.oneIn(8) {
 		c.v[g.IntN(len(c.v))] = math.Inf(1)
 	}
 	return c
+}
+
+// lose makes sums of differences 1 lose most of what is added to their first term, or of
+// differences eta all of it.
+func (c *pairNoiseCase) lose(p bound.Precision) {
+	c.sumIn, c.Squared = nil, false
+	for i := range c.z.lo {
+		c.z.lo[i], c.z.hi[i] = 1, 1
+		if c.R%2 == 0 {
+			c.z.lo[i], c.z.hi[i] = p.Eta(), p.Eta()
+		}
+	}
+	for i := range c.v {
+		switch k := i / c.Channels % c.K; {
+		case c.R%2 == 0:
+			c.v[i] = p.Nearest(0.45)
+		case k == 0:
+			c.v[i] = 1
+		default:
+			c.v[i] = p.Nearest(0.9 * p.Unit())
+		}
+	}
+	for i := range c.taps {
+		c.taps[i] = float64(-(i / c.K % 2)) // of every other position none
+	}
 }
 
 func (c *pairNoiseCase) call(e *env) error {

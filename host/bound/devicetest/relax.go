@@ -63,7 +63,7 @@ func (c *relaxCase) check(k *checker, out []output) {
 		c.checkErr(k, i, l, out[4].v[i])
 		for _, slope := range []float64{c.SlopeLo, c.SlopeLo/2 + c.SlopeHi/2, c.SlopeHi} {
 			c.checkLines(k, i, l, point(slope))
-			if c.Kind != network.LeakyReLU {
+			if c.SlopeLo == c.SlopeHi {
 				break
 			}
 		}
@@ -139,15 +139,26 @@ func (c *relaxCase) below(k *checker, which string, i int, l line, x, y ball, t 
 // critical are points around those where the derivative is the slope a: there
 // the gap to a line is extreme.
 func (c *relaxCase) critical(a float64) []float64 {
-	scale := 1.0 // sigma is sigmoid, or tanh t = 2 sigmoid(2t) - 1
-	if c.Kind == network.Tanh {
-		a, scale = a/4, 0.5
+	t := math.NaN()
+	switch c.Kind {
+	case network.Softplus:
+		t = math.Log(a) - math.Log1p(-a) // softplus' is sigmoid
+	case network.ELU:
+		t = math.Log(a / c.SlopeHi)
+	default:
+		scale := 1.0 // sigma is sigmoid, or tanh t = 2 sigmoid(2t) - 1
+		if c.Kind == network.Tanh {
+			a, scale = a/4, 0.5
+		}
+		if !(a > 0 && a <= 0.25) {
+			return nil
+		}
+		s := (1 + math.Sqrt(1-4*a)) / 2
+		t = scale * (math.Log(s) - math.Log(a/s)) // 1-s = a/s does not cancel
 	}
-	if !(a > 0 && a <= 0.25) {
+	if math.IsNaN(t) || math.IsInf(t, 0) {
 		return nil
 	}
-	s := (1 + math.Sqrt(1-4*a)) / 2
-	t := scale * (math.Log(s) - math.Log(a/s)) // 1-s = a/s does not cancel
 	var at []float64
 	for _, off := range []float64{0, 0x1p-40, 0x1p-12} {
 		at = append(at, t+off, t-off, -t-off, off-t)
@@ -173,6 +184,10 @@ func (c *relaxCase) checkTight(k *checker, which string, i int, l line, lo, hi f
 		rounding, curved = rounding+(120+90*w)*k.p.Unit(), min(w*w/2*0.1, w/4)
 	case network.Tanh:
 		rounding, curved = rounding+(120+90*w)*k.p.Unit(), min(w*w/2*0.8, w)
+	case network.Softplus:
+		rounding, curved = rounding+(120+90*w)*k.p.Unit(), min(w*w/2*0.25, w)
+	case network.ELU:
+		rounding, curved = rounding+(120+90*w)*k.p.Unit()+2*(c.SlopeHi-c.SlopeLo)*w, min(w*w/2*c.SlopeHi+max(0, min(-lo, hi)), w)
 	case network.Identity, network.ReLU, network.LeakyReLU:
 		rounding += (c.SlopeHi - c.SlopeLo) * size
 		curved = max(0, min(-lo, hi)) // both lines have the least area, docs/soundness.md, section 3

@@ -17,17 +17,38 @@ type sharedCase struct {
 	g              ends // of factors, as BackSubstitute may give them
 	// By factor: its exact range over z, and the sum of magnitudes.
 	least, most, mag []num
+	// faint says that there are many factors, all so small that squares and products underflow, dim
+	// that the terms of each do.
+	faint, dim bool
 }
 
 func drawShared(g *gen) sharedCase {
 	c := sharedCase{items: 1 + g.IntN(3), rows: g.count(4), in: 1 + g.IntN(5), positions: 1 + g.IntN(3), k: 1 + g.IntN(3), channels: 1 + g.IntN(3)}
 	*[]*int{&c.positions, &c.positions, &c.k, &c.channels}[g.IntN(4)] = g.size()
 	c.inputs = 1 + g.IntN(c.items)
-	c.a, c.z = g.numbers(c.items*c.positions*c.channels*c.rows), g.intervals(c.inputs*c.in)
+	switch g.IntN(16) {
+	case 0:
+		c.faint, c.positions, c.k, c.channels = true, 1, 65, 3
+	case 1:
+		c.dim, c.positions, c.k, c.channels = true, 65, 1, 1
+	}
+	c.a = g.numbers(c.items * c.positions * c.channels * c.rows)
+	if flavour := g.flavour; flavour == tiny && g.oneIn(2) {
+		g.flavour = ordinary
+		c.z = g.intervals(c.inputs * c.in)
+		g.flavour = flavour
+	} else {
+		c.z = g.intervals(c.inputs * c.in)
+	}
 	for range c.positions * c.k {
 		c.taps = append(c.taps, float64(g.IntN(c.in+1)-1))
 	}
-	if g.oneIn(2) {
+	switch {
+	case c.faint:
+		c.even(g.p.Nearest(1.2 * math.Ldexp(1, math.Ilogb(g.p.Eta())/2-1)))
+	case c.dim:
+		c.even(3 * g.p.Eta())
+	case g.oneIn(2):
 		c.cancel(g)
 	}
 	for i := range c.z.lo {
@@ -57,6 +78,16 @@ func (c *sharedCase) cancel(g *gen) {
 		if q := i / step % c.positions; q%2 == 1 && g.IntN(16) > 0 {
 			c.a[i] = -c.a[i-step]
 		}
+	}
+}
+
+// even makes all coefficients one number, and all inputs [-1,1].
+func (c *sharedCase) even(a float64) {
+	for i := range c.a {
+		c.a[i] = a
+	}
+	for i := range c.z.lo {
+		c.z.lo[i], c.z.hi[i] = -1, 1
 	}
 }
 

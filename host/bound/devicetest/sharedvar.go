@@ -17,12 +17,21 @@ func drawSharedVar(g *gen) opCase {
 	s := &c.sharedCase
 	c.SharedVar = bound.SharedVar{P: s.items, R: s.rows, Cols: s.rows, In: s.in, Inputs: s.inputs, Positions: s.positions,
 		K: s.k, Channels: s.channels, Round: g.p.SharedRounding(s.positions, s.k, s.channels)}
+	if g.flavour == tiny && g.oneIn(2) {
+		g.flavour = huge // variances that make what underflows in squares show
+	}
 	c.v, c.vb = g.magnitudes(s.k*s.channels), g.magnitudes(s.channels)
 	if s.rows%2 == 0 && g.oneIn(2) {
 		c.Cols = s.rows / 2
 	}
 	if !g.oneIn(3) {
 		c.varIn = g.magnitudes(s.items * c.Cols)
+	}
+	if s.faint {
+		c.varIn = nil
+		for i := range c.v {
+			c.v[i] = g.p.Nearest(0.2)
+		}
 	}
 	if g.oneIn(6) {
 		s.spoil(g)

@@ -169,6 +169,13 @@ var networks = []struct {
 		b.Node("LeakyRelu", nil, Float("alpha", 0.3))
 		return b
 	}},
+	{"Elu, Softplus", "2 elu 2 elu 2 softplus 2 identity 2", 0, func() *Build {
+		b := New(21, 1, 2)
+		b.Node("Elu", nil)
+		b.Node("Elu", nil, Float("alpha", 0.3))
+		b.Node("Softplus", nil)
+		return b
+	}},
 	{"Flatten, Reshape, Transpose, Identity, Constant", "24 identity 24", 0, func() *Build {
 		b := New(7, 1, 2, 3, 4)
 		b.Node("Transpose", nil, Ints("perm", 0, 2, 3, 1))

@@ -21,6 +21,7 @@ func init() { // the functions lead back to the table through run
 		"Constant":           (*lowering).constantNode,
 		"Conv":               (*lowering).conv,
 		"Div":                (*lowering).div,
+		"Elu":                (*lowering).elu,
 		"Flatten":            (*lowering).flatten,
 		"Gemm":               (*lowering).gemm,
 		"GlobalAveragePool":  (*lowering).globalAveragePool,
@@ -33,6 +34,7 @@ func init() { // the functions lead back to the table through run
 		"Relu":               activation(network.Activation{Kind: network.ReLU}),
 		"Reshape":            (*lowering).reshape,
 		"Sigmoid":            activation(network.Activation{Kind: network.Sigmoid}),
+		"Softplus":           activation(network.Activation{Kind: network.Softplus}),
 		"Sub":                add(-1),
 		"Tanh":               activation(network.Activation{Kind: network.Tanh}),
 		"Transpose":          (*lowering).transpose,
@@ -173,6 +175,22 @@ func (l *lowering) activate(n *onnx.Node, a network.Activation) error {
 		return err
 	}
 	return l.give(n, l.identity(shape, 0), nil)
+}
+
+func (l *lowering) elu(n *onnx.Node) error {
+	a := attributesOf(n)
+	alpha := a.float("alpha", 1)
+	if err := a.end(); err != nil {
+		return err
+	}
+	elu := network.Activation{Kind: network.ELU, Slope: alpha}
+	if alpha == 0 {
+		elu = network.Activation{Kind: network.ReLU}
+	}
+	if err := elu.Check(); err != nil {
+		return fmt.Errorf("alpha is %v: %w", alpha, err)
+	}
+	return l.activate(n, elu)
 }
 
 func (l *lowering) leakyReLU(n *onnx.Node) error {

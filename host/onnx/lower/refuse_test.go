@@ -114,6 +114,7 @@ func TestRefuses(t *testing.T) {
 			b.Node("Reshape", []string{b.Shape("d", 1<<31-1, 1<<31-1, 1<<31-1, 1<<31-1)})
 			return &b.Graph
 		}},
+		{"an ELU that is not convex", "alpha is 1.5: its slope must be between 0 and 1", of("Elu", []int64{1, 3}, Float("alpha", 1.5))},
 		{"a slope above 1", "alpha is 2: its slope must be between 0 and 1", of("LeakyRelu", []int64{1, 3}, Float("alpha", 2))},
 		{"training", "evaluation mode", func() *onnx.Graph {
 			b := New(1, 1, 2)

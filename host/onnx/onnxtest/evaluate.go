@@ -84,6 +84,11 @@ func evaluate(n *onnx.Node, args []array) array {
 			}
 			return t
 		})
+	case "Elu":
+		alpha := float("alpha", 1)
+		return each(args[0], func(t float64) float64 { return math.Max(t, 0) + alpha*math.Expm1(math.Min(t, 0)) })
+	case "Softplus":
+		return each(args[0], func(t float64) float64 { return math.Max(t, 0) + math.Log1p(math.Exp(-math.Abs(t))) })
 	case "Sigmoid":
 		return each(args[0], func(t float64) float64 { return 1 / (1 + math.Exp(-t)) })
 	case "Tanh":

@@ -95,6 +95,9 @@ func TestGraphArrays(t *testing.T) {
 		{func(a map[string]*npy.Array) { a["layers.0.weight.scale"].Data[3] = -1 }, Options{}, "layer 0 weight: standard deviation[3] is -1"},
 		{func(a map[string]*npy.Array) {}, Options{Scale: posterior.ScaleVariance}, "the file says its spread is sd"},
 		{func(a map[string]*npy.Array) {}, reluSD, "drop --activation"},
+		{func(a map[string]*npy.Array) {
+			a["layers.0.weight.scale"].Data[3], a[spreadName] = -1, zeros([]int{3, 2})
+		}, Options{}, "layer 0 weight: standard deviation[3] is -1"},
 		{func(a map[string]*npy.Array) { a[spreadName] = zeros([]int{4, 2}) }, Options{}, `array "reference.spread" has shape [4 2], the header says [3 2]`},
 	} {
 		list := headerArrays(rand.New(rand.NewPCG(1, 2)), m)
@@ -108,9 +111,9 @@ func TestGraphArrays(t *testing.T) {
 func TestGraphKinds(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	p := graphs(posterior.ScaleSD)["chain of images"]
-	var mean, spread, stack [][]float64
+	var spread, stack [][]float64
 	for _, g := range p.Params() {
-		mean, spread, stack = append(mean, g.Mean), append(spread, g.Spread), append(stack, append(append([]float64(nil), g.Mean...), g.Spread...))
+		spread, stack = append(spread, g.Spread), append(stack, append(append([]float64(nil), g.Mean...), g.Spread...))
 	}
 	samples, err := posterior.FromSamples(p.Layers, &posterior.Samples{Counts: []int64{2, 1}, Stack: stack})
 	if err != nil {
@@ -129,7 +132,16 @@ func TestGraphKinds(t *testing.T) {
 		x[i] = r.Float64()
 	}
 	p.Reference = &posterior.Reference{Inputs: x, Logits: append(p.LogitsApprox(x[:60]), p.LogitsApprox(x[60:])...)}
-	for _, p := range []*posterior.Posterior{p, samples, swag, dropout} {
+	first := graphs(posterior.ScaleSD)["channels first"]
+	stack = nil
+	for _, g := range first.Params() {
+		stack = append(stack, append(append([]float64(nil), g.Mean...), g.Spread...))
+	}
+	turned, err := posterior.FromSamples(first.Layers, &posterior.Samples{Counts: []int64{2, 1}, Stack: stack})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []*posterior.Posterior{p, samples, swag, dropout, turned} {
 		for ext, again := range rewritten(t, p) {
 			if fmt.Sprint(again.Network()) != fmt.Sprint(p.Network()) || fmt.Sprint(again.Mean()) != fmt.Sprint(p.Mean()) || again.Describe() != p.Describe() {
 				t.Errorf("%v%s: read again: %+v", p.Kind, ext, again.Network())
@@ -142,7 +154,6 @@ func TestGraphKinds(t *testing.T) {
 			}
 		}
 	}
-	_ = mean
 	// A network that ends without a dense layer gets one, in each kind.
 	for kind, head := range map[string]string{
 		"samples": `"kind":"samples","counts":[1,2]`, "dropout": `"kind":"dropout"`, "swag": `"kind":"swag","rank":2,"scale":"log_sd"`, "gaussian": `"scale":"softplus"`,

@@ -154,8 +154,12 @@ func kerasActivation(name string, last bool) (network.Activation, error) {
 		return network.Activation{Kind: network.Tanh}, nil
 	case name == "sigmoid" && !last:
 		return network.Activation{Kind: network.Sigmoid}, nil
+	case name == "softplus" && !last:
+		return network.Activation{Kind: network.Softplus}, nil
+	case name == "elu" && !last:
+		return network.Activation{Kind: network.ELU, Slope: 1}, nil
 	case last:
 		return network.Activation{}, fmt.Errorf("last activation is %.40q: only softmax and linear are supported", name)
 	}
-	return network.Activation{}, fmt.Errorf("activation %.40q is none of relu, tanh, sigmoid, linear", name)
+	return network.Activation{}, fmt.Errorf("activation %.40q is none of relu, tanh, sigmoid, softplus, elu, linear", name)
 }

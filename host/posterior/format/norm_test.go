@@ -207,3 +207,31 @@ func TestKerasGraph(t *testing.T) {
 		}
 	}
 }
+
+// TestKerasSamples: a directory of samples of a convolutional network; a batch norm of each has
+// its own mean and variance.
+func TestKerasSamples(t *testing.T) {
+	sample := func(variance float64) []byte {
+		return objectFile(pkFloats([]float64{2, 3}, 1, 1, 1, 2), pkFloats([]float64{4, -1}, 2), pkFloats([]float64{0.5, 0.25}, 2), pkFloats([]float64{1, -2}, 2),
+			pkFloats([]float64{variance, 0}, 2), pkFloats([]float64{1, 100, 10, 1000}, 4, 1))
+	}
+	dir := hmcDir(t, map[string][]byte{"arch.json": []byte(kerasNormArch), "samples/sample_0.npy": sample(3.75), "samples/sample_1.npy": sample(0.75)})
+	p, err := Read(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// In the second, gain 4/1 and shift 0.5 - 4: 4.5 at x = 1.
+	for i, want := range []float64{2.5 + 2250, 4.5 + 2250} {
+		if y := p.Network().OutputsApprox(p.Samples().Weights(i), []float64{1, -1}); math.Abs(y[0]-want) > 1e-12 {
+			t.Errorf("sample %d: %v, want %v", i, y, want)
+		}
+	}
+	for ext, again := range rewritten(t, p) {
+		if fmt.Sprint(again.Samples()) != fmt.Sprint(p.Samples()) || fmt.Sprint(again.Network()) != fmt.Sprint(p.Network()) {
+			t.Errorf("%s: read again: %+v", ext, again)
+		}
+	}
+	dir = hmcDir(t, map[string][]byte{"arch.json": []byte(kerasNormArch), "samples/sample_0.npy": sample(3.75), "samples/sample_1.npy": sample(-1)})
+	_, err = Read(dir, Options{})
+	wantError(t, "variance", err, dir, "samples/sample_1.npy: layer 2 (\"n\"): the moving variance of a batch norm is -1")
+}

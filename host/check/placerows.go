@@ -1,0 +1,192 @@
+package check
+
+// Maps with a matrix at several positions: docs/convolution.md, section 1.
+
+// affinePlaces is affine for such a map.
+func (l *layer) affinePlaces(z span) span {
+	at, pre := l.at, newSpan(l.out)
+	for p := range at.positions {
+		under := at.under(p)
+		for o, kernel := range at.kernels {
+			var lo, hi sum
+			lo.plus(l.b.lo[o])
+			hi.plus(l.b.hi[o])
+			for _, k := range kernel {
+				j := under[k]
+				if j < 0 || z.lo[j] == 0 && z.hi[j] == 0 {
+					continue
+				}
+				wLo, wHi := l.w.lo[int(k)*at.channels+o], l.w.hi[int(k)*at.channels+o]
+				lo.add(leastProduct(wLo, wHi, z.lo[j], z.hi[j]))
+				hi.add(mostProduct(wLo, wHi, z.lo[j], z.hi[j]))
+			}
+			i := p*at.channels + o
+			pre.lo[i], pre.hi[i] = lo.lo(), hi.hi()
+		}
+	}
+	return pre
+}
+
+// met lists the positions where a row has a coefficient of channel o.
+func (at *places) met(a []float64, o int) (list []int) {
+	for p := range at.positions {
+		if a[p*at.channels+o] != 0 {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// substitutePlaces is substitute for such a map, each place of a weight by itself: the
+// transposed convolution.
+func (l *layer) substitutePlaces(a []float64, z span, c *sum) span {
+	at, number := l.at, &l.w.lo[0] == &l.w.hi[0]
+	least, most := make([]sum, l.in), []sum(nil)
+	if !number {
+		most = make([]sum, l.in)
+	}
+	for o, kernel := range at.kernels {
+		for _, p := range at.met(a, o) {
+			v, under := a[p*at.channels+o], at.under(p)
+			wLo, wHi := l.w.lo, l.w.hi
+			if v > 0 {
+				c.add(v, l.b.lo[o])
+			} else {
+				c.add(v, l.b.hi[o])
+				wLo, wHi = wHi, wLo
+			}
+			for _, k := range kernel {
+				j := under[k]
+				if j < 0 || z.lo[j] == 0 && z.hi[j] == 0 {
+					continue
+				}
+				w := int(k)*at.channels + o
+				least[j] = least[j].with(v, wLo[w])
+				if !number {
+					most[j] = most[j].with(v, wHi[w])
+				}
+			}
+		}
+	}
+	if number {
+		most = least
+	}
+	return ranges(least, most, z)
+}
+
+// ranges are the coefficients between two sums: outward, but only the lower end of those that meet
+// no negative z.
+func ranges(least, most []sum, z span) span {
+	s := newSpan(len(least))
+	for j := range least {
+		if least[j].n == 0 && most[j].n == 0 {
+			continue
+		}
+		s.lo[j] = least[j].lo()
+		if s.hi[j] = s.lo[j]; z.lo[j] < 0 {
+			s.hi[j] = most[j].hi()
+		}
+	}
+	return s
+}
+
+// sums over the positions of one channel: under tap k lies a_p z summed over the positions p,
+// between lo[k] and hi[k].
+type tapSums struct{ lo, hi []sum }
+
+// over sets the sums for channel o of a row.
+func (t *tapSums) over(at *places, a []float64, o int, met []int, z span) {
+	if t.lo == nil {
+		t.lo, t.hi = make([]sum, at.taps), make([]sum, at.taps)
+	}
+	kernel := at.kernels[o]
+	for _, k := range kernel {
+		t.lo[k], t.hi[k] = sum{}, sum{}
+	}
+	for _, p := range met {
+		v, under, lo, hi := a[p*at.channels+o], at.under(p), z.lo, z.hi
+		if !(v > 0) {
+			lo, hi = hi, lo
+		}
+		for _, k := range kernel {
+			if j := under[k]; j >= 0 {
+				t.lo[k], t.hi[k] = t.lo[k].with(v, lo[j]), t.hi[k].with(v, hi[j])
+			}
+		}
+	}
+}
+
+// of is the range of the sum under tap k.
+func (t *tapSums) of(k int32) (lo, hi float64) {
+	if t.lo[k].n == 0 {
+		return 0, 0
+	}
+	return t.lo[k].lo(), t.hi[k].hi()
+}
+
+// alone is the range of the sum of the coefficients of channel o.
+func (at *places) alone(a []float64, o int, met []int) (lo, hi float64) {
+	var s sum
+	for _, p := range met {
+		s.plus(a[p*at.channels+o])
+	}
+	return s.lo(), s.hi()
+}
+
+// How a weight theta in [lo, hi] that meets the sum g = a_1 z_1 + a_2 z_2 + ... is replaced by a
+// line in g: (29).
+type form int
+
+const (
+	// byChords is a line below theta g at both ends of the range of g, and so in between.
+	byChords form = iota
+	// byCentres is the middle of [lo, hi], less what the most |g| makes of the half-width.
+	byCentres
+)
+
+// substituteShared is substitute for such a map, each weight once: where a row meets it under
+// several positions, it is the same weight.
+func (l *layer) substituteShared(a []float64, z span, c *sum, by form) span {
+	at := l.at
+	var g tapSums
+	slope, least := make([]float64, at.taps), make([]sum, l.in)
+	for o, kernel := range at.kernels {
+		met := at.met(a, o)
+		if len(met) == 0 {
+			continue
+		}
+		bLo, bHi := at.alone(a, o, met)
+		c.add(leastProduct(l.b.lo[o], l.b.hi[o], bLo, bHi))
+		g.over(at, a, o, met, z)
+		for _, k := range kernel {
+			w := int(k)*at.channels + o
+			gLo, gHi := g.of(k)
+			var b float64
+			if by == byChords {
+				slope[k], b = chord(l.w.lo[w], l.w.hi[w], gLo, gHi)
+			} else {
+				slope[k], b = centred(l.w.lo[w], l.w.hi[w], gLo, gHi)
+			}
+			c.plus(b)
+		}
+		for _, p := range met {
+			v, under := a[p*at.channels+o], at.under(p)
+			for _, k := range kernel {
+				if j := under[k]; j >= 0 && !(z.lo[j] == 0 && z.hi[j] == 0) {
+					least[j] = least[j].with(v, slope[k])
+				}
+			}
+		}
+	}
+	return ranges(least, least, z)
+}
+
+// centred is a line a g + b at or below s g for all s in [sLo, sHi] and g in [gLo, gHi], a being
+// about the middle.
+func centred(sLo, sHi, gLo, gHi float64) (a, b float64) {
+	a = min(max(sLo/2+sHi/2, sLo), sHi)
+	if sLo == sHi {
+		return a, 0
+	}
+	return a, -up(max(sumUp(sHi, -a), sumUp(a, -sLo)) * max(0, abs(gLo, gHi)))
+}

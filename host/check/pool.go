@@ -1,0 +1,157 @@
+package check
+
+import "math"
+
+// pool is how the maxima v of the windows of a max pool are bounded by one member each, the
+// star, which is chosen by intervals: y_* <= v <= slope y_* + above. docs/convolution.md,
+// (22) to (25).
+type pool struct {
+	star         []int32
+	slope, above []float64
+}
+
+// differ bounds the greatest difference of another member of window v to its star from above;
+// +Inf where nothing is known.
+type differ func(v int, star int32) float64
+
+// windowOf is what intervals say of window v: its star, and the greatest upper end of the
+// others, -Inf if there are none.
+func (l *layer) windowOf(v int, y span, by *choice) (star int32, others float64) {
+	star = -1
+	var best float64
+	for _, j := range l.windows[v] {
+		if middle := y.lo[j] + y.hi[j]; star < 0 || by.decide(middle, best) || math.IsNaN(best) {
+			star, best = j, middle
+		}
+	}
+	others = -inf
+	for _, j := range l.windows[v] {
+		if j != star {
+			others = max(others, y.hi[j])
+		}
+	}
+	return star, others
+}
+
+// stars bounds a max pool of values in y; greatest says that lower bounds of all members hold,
+// not only those of stars. Differences are taken where they may help.
+func (l *layer) stars(y span, greatest bool, by *choice, d differ) hidden {
+	n := l.out
+	h := hidden{pre: newSpan(n), z: newSpan(n), arg: newSpan(n), pool: &pool{make([]int32, n), make([]float64, n), make([]float64, n)}}
+	for v := range n {
+		star, others := l.windowOf(v, y, by)
+		lo, hi := y.lo[star], y.hi[star]
+		delta := inf
+		if d != nil && others > lo {
+			delta = max(0, d(v, star))
+		}
+		slope, above := upperOfMax(lo, hi, max(lo, others), delta, by)
+		h.pool.star[v], h.pool.slope[v], h.pool.above[v] = star, slope, above
+		top := min(max(hi, others), sumUp(hi, delta))
+		bottom := lo
+		for _, j := range l.windows[v] {
+			if greatest {
+				bottom = max(bottom, y.lo[j])
+			}
+		}
+		h.pre.lo[v], h.pre.hi[v] = bottom, top
+		h.z.lo[v], h.z.hi[v] = valueDown(l.act, bottom), valueUp(l.act, top)
+		// The activation of v is at least that of y_*, and at most that of the upper line, or of
+		// top where that is less: lines of the activation have slopes that are not negative.
+		var from, to sum
+		from.plus(above)
+		from.add(slope, lo)
+		to.plus(above)
+		to.add(slope, hi)
+		h.arg.lo[v], h.arg.hi[v] = min(lo, from.lo()), max(hi, to.hi(), top)
+		lower, _ := relax(l.act, lo, hi, by)
+		_, upper := relax(l.act, min(from.lo(), top), top, by)
+		h.lower, h.upper = append(h.lower, lower), append(h.upper, upper)
+	}
+	return h
+}
+
+// upperOfMax is a line in y_* in [lo, hi] above max(y_*, c) and, if it is lower in the middle,
+// above y_* + delta.
+func upperOfMax(lo, hi, c, delta float64, by *choice) (slope, above float64) {
+	if c >= hi {
+		slope, above = 0, c
+	} else {
+		if slope = (hi - c) / (hi - lo); !(slope >= 0 && slope <= 1) {
+			slope = 1
+		}
+		// max(y, c) is convex: a line is above it if it is so at both ends.
+		above = max(aboveLine(c, slope, lo), aboveLine(hi, slope, hi))
+	}
+	if middle := lo/2 + hi/2; delta < inf && !by.decide(middle+delta, slope*middle+above) && !(middle+delta == slope*middle+above) {
+		return 1, delta
+	}
+	return slope, above
+}
+
+// substitute replaces a v by s y, plus what it adds to c, for the values y of the layer of n
+// numbers that is pooled: the lower line where a is positive, else the upper one.
+func (p *pool) substitute(a []float64, n int, c *sum) span {
+	total := make([]sum, n)
+	for v, x := range a {
+		j := p.star[v]
+		if x > 0 {
+			total[j] = total[j].with(x, 1)
+		} else if x != 0 {
+			c.add(x, p.above[v])
+			total[j] = total[j].with(x, p.slope[v])
+		}
+	}
+	s := newSpan(n)
+	for j := range total {
+		if total[j].n > 0 {
+			s.lo[j], s.hi[j] = total[j].lo(), total[j].hi()
+		}
+	}
+	return s
+}
+
+// pooled bounds layer k, a max pool.
+func (p *pass) pooled(k int) hidden {
+	below := p.graph.from[k][0]
+	var d differ
+	if p.lines && p.layers[below].windows == nil { // of the units of a pool no differences are known
+		d = func(v int, star int32) float64 { return p.difference(below, star, p.layers[k].windows[v]) }
+	}
+	return p.layers[k].stars(p.hidden[below].z, true, &p.by, d)
+}
+
+// difference bounds y_j - y_star from above for all other members j of a window, y being the
+// pre-activations of layer k, which has no activation: rows e_star - e_j.
+func (p *pass) difference(k int, star int32, window []int32) float64 {
+	l, most := &p.layers[k], -inf
+	ways := p.ways(k)
+	for _, j := range window {
+		if j == star {
+			continue
+		}
+		if p.ctx != nil && p.ctx.Err() != nil {
+			return inf
+		}
+		a := make([]float64, l.out)
+		a[star], a[j] = 1, -1
+		lo := -inf
+		take := func(s span, c sum) {
+			lo = max(lo, intervalLo(s, p.into(k), c))
+			for _, w := range ways {
+				lo = max(lo, p.down(k, s, c, w))
+			}
+		}
+		var c sum
+		take(p.substitute(k, a, &c, false), c)
+		if l.at != nil && p.wide[k] {
+			for _, by := range []form{byChords, byCentres} {
+				var c sum
+				s := l.substituteShared(a, p.into(k), &c, by)
+				take(s, c)
+			}
+		}
+		most = max(most, -lo)
+	}
+	return most
+}
