@@ -72,31 +72,20 @@ func (t *gatherSum[T]) rows(out []T, r int, s *sumScratch[T]) {
 	for _, end := range s.ends {
 		clear(block)
 		for ; k < end; k++ {
-			t.add(block, t.in[s.at[k]+r:])
+			add(block, t.in[s.at[k]+r:])
 		}
-		t.add(total, block)
+		add(total, block)
 	}
 	if t.a.Add {
-		t.add(out, total)
+		add(out, total)
 	} else {
 		copy(out, total)
-	}
-	if t.a.Down {
-		for i, x := range out {
-			out[i] = t.d.lower(x)
-		}
 	}
 }
 
 // add adds numbers to as many sums.
-func (t *gatherSum[T]) add(sums, numbers []T) {
+func add[T bound.Real](sums, numbers []T) {
 	numbers = numbers[:len(sums)]
-	if t.a.Down {
-		for r, x := range numbers {
-			sums[r] = t.d.down(sums[r] + x)
-		}
-		return
-	}
 	for r, x := range numbers {
 		sums[r] += x
 	}

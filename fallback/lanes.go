@@ -214,7 +214,7 @@ func relaxRowsLanes[T bound.Real](t *relaxRows[T], p int, s *rowSums[T]) bool {
 // gatherSumLanes sums rows 0, 1, ... of a list into out and returns of how many rows: of whole
 // vectors. It takes no minimum, so whatever the numbers they have the plain bits.
 func gatherSumLanes[T bound.Real](t *gatherSum[T], out []T, s *sumScratch[T]) int {
-	if t.a.Down || t.d.vectors == NoVectors {
+	if t.d.vectors == NoVectors {
 		return 0
 	}
 	wide := t.d.vectors == AVX512

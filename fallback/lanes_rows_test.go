@@ -96,7 +96,7 @@ func testLanesGatherSum[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
 			start.v = append(start.v, T(len(entry.v)))
 		}
 		a := bound.GatherSum{
-			In: drawArray[T](c, items*n*rows), Start: start, Entry: entry, Add: seed%2 == 0, Down: seed%5 == 0,
+			In: drawArray[T](c, items*n*rows), Start: start, Entry: entry, Add: seed%2 == 0,
 			P: items, N: n, J: places, E: len(entry.v), R: rows,
 		}
 		if seed%3 == 0 {

@@ -15,5 +15,5 @@ func (d *Device) GatherSum(a bound.GatherSum) error {
 	numbers := a.J * a.R
 	w := work{d.moved(a.P * (a.N*a.R + numbers)), int64(a.P) * int64(a.E) * int64(a.R)}
 	return d.launch("gathersum", a.P*d.runs(numbers), w, out, in, start, entry, slot, selected,
-		selected != nil, a.Add, a.Down, a.N, a.J, a.R, numbers)
+		selected != nil, a.Add, a.N, a.J, a.R, numbers)
 }

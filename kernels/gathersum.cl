@@ -2,7 +2,7 @@
 
    Purpose. out[p][j][r] = (out[p][j][r] +) sum of in[p][entry[e]][r] over the e of
    [start[j], start[j + 1]) in blocks of 32, with hasSelect of those e with
-   selected[p][entry[e]] = slot[e]; with downward every addition is rounded down.
+   selected[p][entry[e]] = slot[e].
 
    Decomposition. As gather: the places * rows numbers of an item are one list, and a
    work-item owns a run of EW * VW of them, task t = p * runs + run. It walks over the list
@@ -23,12 +23,10 @@
 #define GV 4
 #endif
 
-INLINE vec added(vec a, vec b, int downward) { return downward ? down(a + b) : a + b; }
-
 /* sumRows sums the entries e0 .. e1 - 1 of a list in count rows, n vectors of them. */
 INLINE void sumRows(__global real *out, const __global real *in, const __global real *entry,
                     const __global real *slot, const __global real *selected, int hasSelect, int hasOld,
-                    int downward, int e0, int e1, int rows, int n, int count) {
+                    int e0, int e1, int rows, int n, int count) {
     vec total[GV], block[GV];
     EACH(k, n, GV) {
         total[k] = VEC(R(0.0));
@@ -41,20 +39,17 @@ INLINE void sumRows(__global real *out, const __global real *in, const __global 
             const size_t at = (int)entry[e];
             if (!hasSelect || selected[at] == slot[e]) {
                 EACH(k, n, GV) {
-                    block[k] = added(block[k], VLOAD(in + at * rows + k * VW), downward);
+                    block[k] += VLOAD(in + at * rows + k * VW);
                 }
             }
         }
         EACH(k, n, GV) {
-            total[k] = added(total[k], block[k], downward);
+            total[k] += block[k];
         }
     }
     EACH(k, n, GV) {
         if (hasOld) {
-            total[k] = added(loadUpTo(out + k * VW, count - k * VW), total[k], downward);
-        }
-        if (downward) {
-            total[k] = lower(total[k]);
+            total[k] = loadUpTo(out + k * VW, count - k * VW) + total[k];
         }
         storeUpTo(total[k], out + k * VW, count - k * VW);
     }
@@ -62,8 +57,7 @@ INLINE void sumRows(__global real *out, const __global real *in, const __global 
 
 KERNEL void gathersum(__global real *out, const __global real *in, const __global real *start,
                       const __global real *entry, const __global real *slot, const __global real *selected,
-                      const int hasSelect, const int hasOld, const int downward,
-                      const int n, const int places, const int rows, const int numbers,
+                      const int hasSelect, const int hasOld, const int n, const int places, const int rows, const int numbers,
                       const uint tasks, __global uint *receipts, const uint receipt) {
     TASK(t, tasks)
     const int runs = (numbers + EW * VW - 1) / (EW * VW);
@@ -74,7 +68,7 @@ KERNEL void gathersum(__global real *out, const __global real *in, const __globa
     const __global real *items = in + p * n * rows, *chosen = hasSelect ? selected + p * n : selected;
     while (i < end) {
         const int e0 = (int)start[j], e1 = (int)start[j + 1], count = min(min(rows - r, end - i), GV * VW);
-        sumRows(out + (p * places + j) * rows + r, items + r, entry, slot, chosen, hasSelect, hasOld, downward,
+        sumRows(out + (p * places + j) * rows + r, items + r, entry, slot, chosen, hasSelect, hasOld,
                 e0, e1, rows, (count + VW - 1) / VW, count);
         i += count;
         r += count;

@@ -121,7 +121,7 @@ var All = []Kernel{
 	}},
 	{"gathersum", "gathersum", []Arg{
 		{"out", Out}, {"in", In}, {"start", In}, {"entry", In}, {"slot", In}, {"selected", In},
-		{"hasSelect", Int}, {"hasOld", Int}, {"downward", Int}, {"n", Int}, {"places", Int}, {"rows", Int}, {"numbers", Int},
+		{"hasSelect", Int}, {"hasOld", Int}, {"n", Int}, {"places", Int}, {"rows", Int}, {"numbers", Int},
 	}},
 	{"placerows", "placerows", []Arg{
 		{"sLo", Out}, {"sHi", Out}, {"cLo", Out}, {"cHi", Out}, {"wLo", In}, {"wHi", In}, {"bLo", In}, {"bHi", In},

@@ -71,7 +71,7 @@ func (m *Model) graphFootprint(method Method, rows int) (perBox, perItem int64) 
 		if l.pool {
 			item += 14*l.out + 8*len(l.hostMembers)
 		}
-		if method == LBP {
+		if method == LBP || l.opens {
 			most = max(most, m.mostRows(k, rows)*m.layers[m.start(k)].perRow+4*l.out)
 		} else {
 			most = max(most, 4*l.in*rows)

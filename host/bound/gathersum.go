@@ -8,8 +8,7 @@ package bound
 // of those e with Select[p][Entry[e]] = Slot[e], where Select is not nil; Add adds the sum to
 // what Out holds. It takes rows from taps to inputs (col2im), from pools to their stars, and
 // adds them at a fork (docs/convolution.md). What it is wrong by has been charged
-// through Relax.Err, for the longest list and Add (SumRoundings). Constants of rows have nothing
-// to be charged through: Down rounds every addition down, and Out is a lower bound of the sum.
+// through Relax.Err, for the longest list and Add (SumRoundings).
 //
 // Start, Entry and Slot hold integers, below 2^24 (Start: 2^24 entries at most), as numbers of
 // the device.
@@ -19,7 +18,7 @@ type GatherSum struct {
 	Start, Entry Array // [J+1], [E]
 	Slot         Array // [E], nil without Select
 	Select       Array // [P x N], nil
-	Add, Down    bool
+	Add          bool
 	P, N, J, E   int
 	R            int
 }

@@ -8,7 +8,8 @@ import (
 type Method int
 
 const (
-	// IBP propagates intervals (docs/soundness.md, Affine).
+	// IBP propagates intervals (docs/soundness.md, Affine), through several linear layers behind
+	// each other (batch norms, joins) in one step.
 	IBP Method = iota
 	// LBP back-substitutes linear bounds (docs/soundness.md, section 3), every hidden bound
 	// intersected with that of IBP.
@@ -140,11 +141,11 @@ func (p *pass) hiddenLayer(k int) error {
 	h := p.hidden[k]
 	w, b, perBox := p.matrix(k)
 	p.affineOf(k, h, w, b, perBox)
-	if p.job.Method == LBP && p.worthRows(l) {
+	if p.worthRows(l) {
 		p.tighten(k)
 	}
 	p.activate(k)
-	if p.job.Method == LBP {
+	if p.job.Method == LBP || !l.closed {
 		p.relax(k)
 	}
 	return p.err
@@ -161,6 +162,9 @@ func (p *pass) addHidden(k int) {
 // and rows may tell more than the intervals of what feeds it. (Of a layer whose inputs are the
 // network's, those tell all; means of closed values gain little.)
 func (p *pass) worthRows(l *layer) bool {
+	if p.job.Method == IBP {
+		return l.needed && l.opens
+	}
 	return l.needed && (l.weighted || l.opens) && (l.opens || l.meetsClosed)
 }
 
@@ -211,6 +215,9 @@ func (p *pass) forms(k int) []form {
 	if l.opens {
 		forms = append(forms, form{stop: true})
 	}
+	if p.job.Method == IBP {
+		return forms
+	}
 	if l.meetsClosed {
 		forms = append(forms, form{})
 	}
@@ -252,13 +259,18 @@ func (p *pass) lastLayer() error {
 	lo := p.marginsByIntervals(k, m)
 	p.observe("margin.ibp", k, lo)
 	p.margins.IBP = p.read(lo)
-	if p.job.Method == LBP && (l.opens || l.meetsClosed) {
-		for _, f := range p.forms(k) {
-			p.cache.form = f
-			bound := p.backSubstitute(k, p.merged(k, m))
-			p.observe("margin.lbp", k, bound)
-			p.margins.LBP = greater(p.margins.LBP, p.read(bound))
+	if p.job.Method == IBP && !l.opens || !l.opens && !l.meetsClosed {
+		return p.err
+	}
+	for _, f := range p.forms(k) {
+		p.cache.form = f
+		bound := p.backSubstitute(k, p.merged(k, m))
+		if p.job.Method == IBP {
+			p.margins.IBP = greater(p.read(bound), p.margins.IBP)
+			continue
 		}
+		p.observe("margin.lbp", k, bound)
+		p.margins.LBP = greater(p.margins.LBP, p.read(bound))
 	}
 	return p.err
 }

@@ -207,10 +207,9 @@ func (p *pass) addRows(f *flight, source int, s Interval, by sumRows) {
 		return out
 	}
 	lo := sum(to.Lo, s.Lo)
-	hi := to.Hi
+	var hi Array
 	switch {
 	case p.nonNeg(source):
-		hi = nil
 	case s.Hi == s.Lo && p.forked(source) == 1:
 		hi = lo
 	default:

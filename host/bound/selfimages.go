@@ -141,12 +141,12 @@ func (m *selfMap) sums() error {
 	chosen.Slot, chosen.Select, chosen.Add = m.holding(slot), m.holding(selected), true
 	one := a
 	one.Out, one.J, one.E, one.Start, one.Entry = m.random(items*rows), 1, n, m.holding([]float64{0, float64(n)}), m.holding(all)
-	down := one
-	down.Add, down.Down = true, true
+	added := one
+	added.Add = true
 	if m.err != nil {
 		return m.err
 	}
-	for _, a := range []GatherSum{a, chosen, one, down} {
+	for _, a := range []GatherSum{a, chosen, one, added} {
 		if err := m.dev.GatherSum(a); err != nil {
 			return err
 		}

@@ -139,7 +139,7 @@ func (c *relaxCase) below(k *checker, which string, i int, l line, x, y ball, t 
 // critical are points around those where the derivative is the slope a: there
 // the gap to a line is extreme.
 func (c *relaxCase) critical(a float64) []float64 {
-	t := math.NaN()
+	var t float64
 	switch c.Kind {
 	case network.Softplus:
 		t = math.Log(a) - math.Log1p(-a) // softplus' is sigmoid
@@ -188,6 +188,9 @@ func (c *relaxCase) checkTight(k *checker, which string, i int, l line, lo, hi f
 		rounding, curved = rounding+(120+90*w)*k.p.Unit(), min(w*w/2*0.25, w)
 	case network.ELU:
 		rounding, curved = rounding+(120+90*w)*k.p.Unit()+2*(c.SlopeHi-c.SlopeLo)*w, min(w*w/2*c.SlopeHi+max(0, min(-lo, hi)), w)
+		if l.a == 0 {
+			curved += w * min(c.SlopeHi, 0x1p-30) // a slope below the least has become 0
+		}
 	case network.Identity, network.ReLU, network.LeakyReLU:
 		rounding += (c.SlopeHi - c.SlopeLo) * size
 		curved = max(0, min(-lo, hi)) // both lines have the least area, docs/soundness.md, section 3
