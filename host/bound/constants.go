@@ -21,12 +21,13 @@ func (p Precision) MergeRounding(nonZero, out int) Rounding { return p.pushFor(n
 // that arrives at its z is charged for the rounding of RelaxRows (terms: a
 // product, a pair, the sum over out neurons) and of the BackSubstitute through
 // its weights.
-func (p Precision) RelaxCharge(out int) Charge { return p.rowsCharge(out, roundings(out)) }
+func (p Precision) RelaxCharge(out int) Charge { return p.rowsCharge(out, roundings(out), 0) }
 
 // rowsCharge is RelaxCharge where each term of a coefficient meets at most below roundings on
-// its way to the inputs: in a BackSubstitute over channels, in a GatherSum, at forks.
-func (p Precision) rowsCharge(out, below int) Charge {
-	return Charge{G1: p.RoundHi(p.gamma(roundings(out) + 4)), G2: p.RoundHi(p.gamma(below + 4))}
+// its way to the inputs, in a BackSubstitute over channels, in a GatherSum, at forks; and where
+// what arrives is the sum of joins more than one.
+func (p Precision) rowsCharge(out, below, joins int) Charge {
+	return Charge{G1: p.RoundHi(p.gamma(roundings(out) + joins + 4)), G2: p.RoundHi(p.gamma(below + joins + 4))}
 }
 
 // RowsRounding returns the constants of RelaxRows at a layer of out neurons, for
@@ -45,7 +46,12 @@ func (p Precision) RowsRounding(out, before int) RowsRounding {
 // ConcretizeRounding returns the constants of Concretize: a sum over in inputs,
 // of coefficients that are sums of out products.
 func (p Precision) ConcretizeRounding(in, out int) RowsRounding {
-	push := p.pushFor(roundings(in)+2, in+out)
+	return p.concretizeRounding(in, out, 0)
+}
+
+// concretizeRounding is ConcretizeRounding for coefficients to which more were added, joins times.
+func (p Precision) concretizeRounding(in, out, joins int) RowsRounding {
+	push := p.pushFor(roundings(in)+2+joins, in+out)
 	return RowsRounding{
 		Rel: push.Rel, Under: p.RoundHi(float64(2*out+8) * p.Eta() * (1 + p.gamma(in+4))), Abs: push.Abs,
 	}

@@ -195,6 +195,9 @@ func (m *Model) UploadNoisy(boxes []property.Box) (*Noisy, error) {
 				r = up(max(hi-c, c-lo))
 			}
 			most := max(math.Abs(lo), math.Abs(hi))
+			if !m.chain { // factors of shared weights are made of the rounded ends
+				most = max(math.Abs(p.RoundLo(lo)), math.Abs(p.RoundHi(hi)))
+			}
 			radius, radiusSq, maxSq = append(radius, r), append(radiusSq, up(r*r)), append(maxSq, up(most*most))
 		}
 	}

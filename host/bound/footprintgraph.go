@@ -23,7 +23,7 @@ func (m *Model) planRows() {
 		}
 		units := chunkNumbers / l.perRow / 2 // each twice, once negated
 		if l.pool {
-			units = chunkNumbers / m.layers[l.feed[0]].perRow / l.window
+			units = chunkNumbers / m.layers[m.start(k)].perRow / l.window
 		}
 		l.chunk = min(max(units, leastChunk), l.out)
 	}
@@ -50,6 +50,14 @@ func (m *Model) mostRows(k, rows int) int {
 	return 2 * l.chunk
 }
 
+// start is the layer over whose inputs rows of layer k start: of a pool that of the differences.
+func (m *Model) start(k int) int {
+	if m.layers[k].pool {
+		return m.layers[k].feed[0]
+	}
+	return k
+}
+
 // graphFootprint is Footprint of a network that is no chain.
 func (m *Model) graphFootprint(method Method, rows int) (perBox, perItem int64) {
 	weights, item, most := 0, 3*m.layers[0].in, 0
@@ -64,7 +72,7 @@ func (m *Model) graphFootprint(method Method, rows int) (perBox, perItem int64) 
 			item += 14*l.out + 8*len(l.hostMembers)
 		}
 		if method == LBP {
-			most = max(most, m.mostRows(k, rows)*l.perRow+4*l.out)
+			most = max(most, m.mostRows(k, rows)*m.layers[m.start(k)].perRow+4*l.out)
 		} else {
 			most = max(most, 4*l.in*rows)
 		}
@@ -93,8 +101,8 @@ func (m *Model) MostItems(rows int) int {
 	if !m.chain {
 		for k := range m.layers {
 			l, r := &m.layers[k], m.mostRows(k, max(1, rows))
-			widest = max(widest, r*l.in, l.positions*l.taps, len(l.hostMembers))
-			for b := range m.layers[:k] {
+			widest = max(widest, r*m.layers[m.start(k)].in, l.positions*l.taps, len(l.hostMembers))
+			for b := range m.layers[:m.start(k)] {
 				a := &m.layers[b]
 				widest = max(widest, r*max(a.in, a.out, a.positions*a.taps, a.taps*a.channels))
 			}

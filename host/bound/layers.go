@@ -135,18 +135,22 @@ func (l *layer) isOneChannel(y *layer) bool {
 	return true
 }
 
-// charge is what Relax charges rows for that pass the layer: the sum over its neurons, and the
-// roundings of coefficients on the way to its inputs (docs/convolution.md).
+// charge is what Relax charges rows for that pass the layer: the sum over its neurons, the
+// roundings of coefficients on the way to its inputs, and those of adding what arrived from
+// several layers (docs/convolution.md).
 func (l *layer) charge(p Precision) Charge {
 	sums := SumRoundings(l.longest, false) + l.forks
-	if l.pool {
-		return p.rowsCharge(l.out, sums)
+	if !l.pool {
+		if !l.dense { // biases add up over all positions
+			sums = max(sums, SumRoundings(l.positions, false))
+		}
+		sums += roundings(l.channels)
 	}
-	if !l.dense { // biases add up over all positions
-		sums = max(sums, SumRoundings(l.positions, false))
-	}
-	return p.rowsCharge(l.out, roundings(l.channels)+sums)
+	return p.rowsCharge(l.out, sums, l.joins())
 }
+
+// joins is how often coefficients of the layer's outputs are added to what has arrived.
+func (l *layer) joins() int { return max(len(l.fed)-1, 0) }
 
 func positive(x float64) bool { return x > 0 }
 

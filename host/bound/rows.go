@@ -56,15 +56,15 @@ func (p *pass) backSubstitute(k int, f *flight) Array {
 // concretize bounds what the rows have of the outputs of layer l by their intervals.
 func (p *pass) concretize(f *flight, l int) {
 	items, r, s := p.job.Batch.Items, f.rows(), f.over[l]
-	n, before, inputs, x := p.layers[0].in, p.before, p.job.Batch.Inputs, p.job.Inputs.x
+	n, before, joins, inputs, x := p.layers[0].in, p.before, p.forks-1, p.job.Batch.Inputs, p.job.Inputs.x
 	if l >= 0 {
-		n, before, inputs, x = p.layers[l].out, p.layers[l].before, items, p.hidden[l].z
+		n, before, joins, inputs, x = p.layers[l].out, p.layers[l].before, p.layers[l].joins(), items, p.hidden[l].z
 	}
 	bound := p.array(items * r)
 	p.do(func() error {
 		return p.dev.Concretize(Concretize{
 			Bound: bound, S: s, C: f.c.Lo, X: x, NonNeg: p.nonNeg(l),
-			P: items, R: r, In: n, Inputs: inputs, Round: p.dev.Precision().ConcretizeRounding(n, before),
+			P: items, R: r, In: n, Inputs: inputs, Round: p.dev.Precision().concretizeRounding(n, before, joins),
 		})
 	})
 	p.drop(f, s.Lo, s.Hi, f.c.Lo, f.c.Hi)

@@ -98,13 +98,14 @@ func TestConvolutionNoise(t *testing.T) {
 			if events > c.Events*(1+1e-5) {
 				t.Errorf("%v events, independent program %v", events, c.Events)
 			}
-			sameNoise(t, "intervals", &n.ByIntervals, c.Intervals)
-			sameNoise(t, "lines", &n.ByLines, c.Lines)
+			sameNoise(t, "intervals", &n.ByIntervals, c.Intervals, 0)
+			sameNoise(t, "lines", &n.ByLines, c.Lines, 0)
 		})
 	}
 }
 
-func sameNoise(t *testing.T, form string, got *bound.Noises, want []convtest.Noise) {
+// sameNoise compares one form. Means may be above the others by meanSlack of them.
+func sameNoise(t *testing.T, form string, got *bound.Noises, want []convtest.Noise, meanSlack float64) {
 	t.Helper()
 	if got.Lo == nil {
 		t.Errorf("%s: no bound", form)
@@ -123,7 +124,7 @@ func sameNoise(t *testing.T, form string, got *bound.Noises, want []convtest.Noi
 		for l := range mean {
 			// Ours come from above, as the rows do.
 			at := len(mean) - 1 - l
-			if mean[at] > w.E[l]*(1+rel)+1e-12 || variance[at] > w.V[l]*(1+rel)+1e-15 {
+			if mean[at] > w.E[l]*(1+rel+meanSlack)+1e-12 || variance[at] > w.V[l]*(1+rel)+1e-15 {
 				t.Errorf("%s row %d level %d: mean %.9g, variance %.9g; independent program %.9g, %.9g", form, r, l+1, mean[at], variance[at], w.E[l], w.V[l])
 			}
 		}

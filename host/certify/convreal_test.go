@@ -205,7 +205,9 @@ func (c *realCase) compare(t *testing.T, post *posterior.Posterior, task propert
 		for l := range mean {
 			one.Mean, one.Var = append(one.Mean, mean[l:l+1]), append(one.Var, variance[l:l+1])
 		}
-		sameNoise(t, fmt.Sprintf("%s, row %d:", w.Form, r), one, []convtest.Noise{want})
+		// The independent program bounds radii below a pool by the widths of intervals too, whose
+		// lower ends it does not pay for: ours may be a little larger.
+		sameNoise(t, fmt.Sprintf("%s, row %d:", w.Form, r), one, []convtest.Noise{want}, 0.005)
 	}
 	for word, want := range c.Box {
 		method := bound.LBP

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	net "psafe/host/network"
+	"psafe/host/posterior"
 	"psafe/host/property"
 	"psafe/internal/testscale"
 )
@@ -121,6 +122,24 @@ func TestSigns(t *testing.T) {
 	} {
 		if got := signsOf(c.m, c.in); got[0] != c.want {
 			t.Errorf("%v of %v: %v, want %v", c.m, c.in, got[0], c.want)
+		}
+	}
+}
+
+// TestNormsOfMaps: of maps without weights the norms are sums of those of what they take, of a maximum
+// the root of the sum of squares.
+func TestNormsOfMaps(t *testing.T) {
+	image := net.Image{Height: 1, Width: 2, Channels: 1}
+	window := net.Window{Size: [2]int{1, 2}, Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}}
+	for _, c := range []struct {
+		m    net.Map
+		want float64
+	}{
+		{net.MaxPool{In: image, Window: window}, 5}, {net.AvgPool{In: image, Window: window}, 3.5}, {net.Add{N: 1, Terms: 2}, 7},
+	} {
+		l := posterior.Layer{Layer: net.Layer{Map: c.m}}
+		if got := layerNormsUp(&l, []float64{3, 4})[0]; got < c.want || got > c.want*(1+1e-12) {
+			t.Errorf("%T: the norm is %v, want %v", c.m, got, c.want)
 		}
 	}
 }

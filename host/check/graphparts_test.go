@@ -205,6 +205,17 @@ func TestStars(t *testing.T) {
 			}
 			upper := line(h.pool.slope[0], h.pool.above[0], at)
 			value := valueOf(l.act, top)
+			if upper.Cmp(exactly(h.arg.lo[0])) < 0 || upper.Cmp(exactly(h.arg.hi[0])) > 0 {
+				t.Fatalf("case %d: the line is %v, outside of %v", n, upper.FloatString(20), h.arg)
+			}
+			for _, a := range []float64{1.0 / 3, -1.0 / 3} { // a row over the maximum
+				var c sum
+				r := h.pool.substitute([]float64{a}, 3, &c)
+				least := smallest(r.lo[star], r.hi[star], at)
+				if least.Add(least, exactly(c.lo())); least.Cmp(new(big.Rat).Mul(exactly(a), top)) > 0 {
+					t.Fatalf("case %d: %v times maximum %v, star %v, is at least %v", n, a, top.FloatString(20), at.FloatString(20), least.FloatString(20))
+				}
+			}
 			if top.Cmp(exactly(h.pre.hi[0])) > 0 || upper.Cmp(top) < 0 || line(h.upper[0].a, h.upper[0].b, upper).Cmp(value) < 0 || line(h.lower[0].a, h.lower[0].b, at).Cmp(value) > 0 {
 				t.Fatalf("case %d: maximum %v, star %v of %v: %+v", n, top.FloatString(20), at.FloatString(20), y, h)
 			}

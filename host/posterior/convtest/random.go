@@ -103,7 +103,11 @@ func (g *random) activate() {
 	}
 	kinds := g.s.Kinds
 	if kinds == nil {
-		kinds = []network.Activation{relu, relu, relu, {Kind: network.Tanh}, {Kind: network.Sigmoid}, {Kind: network.LeakyReLU, Slope: 0.01 + 0.9*g.r.Float64()}}
+		if network.Kinds != 7 { // identity and the six that follow
+			panic("convtest: Random does not draw an activation that there is")
+		}
+		kinds = []network.Activation{relu, relu, relu, relu, {Kind: network.Tanh}, {Kind: network.Sigmoid}, {Kind: network.Softplus},
+			{Kind: network.ELU, Slope: 0.01 + 0.9*g.r.Float64()}, {Kind: network.LeakyReLU, Slope: 0.01 + 0.9*g.r.Float64()}}
 	}
 	g.post.Layers[g.last()].Activation = kinds[g.r.IntN(len(kinds))]
 }
