@@ -13,7 +13,6 @@ type passCache struct {
 	filled            map[filling]Array
 	// Of (29): squares of what feeds layers, and weight boxes as centres and half-widths.
 	mostSquares map[int]Array
-	forkErr     map[int]Array
 	centres     map[int]centred
 }
 

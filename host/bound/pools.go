@@ -162,12 +162,11 @@ func (p *pass) differenceRows(d *difference) *flight {
 	if p.cache.form.shared {
 		return p.sharedDifferences(d)
 	}
-	return p.placedDifferences(d, p.negatedMatrix, nil)
+	return p.placedDifferences(d, p.negatedMatrix)
 }
 
-// placedDifferences are such rows by a matrix of layers, negated, and these constants, which it
-// takes over; nil for none.
-func (p *pass) placedDifferences(d *difference, negated func(k int) (w, b Interval, perBox int), constant Array) *flight {
+// placedDifferences are such rows by a matrix of layers, negated.
+func (p *pass) placedDifferences(d *difference, negated func(k int) (w, b Interval, perBox int)) *flight {
 	l, items := &p.layers[d.layer], p.job.Batch.Items
 	w, b, perBox := negated(d.layer)
 	s, c := p.interval(items*l.in*d.n), p.array(items*d.n)
@@ -177,12 +176,8 @@ func (p *pass) placedDifferences(d *difference, negated func(k int) (w, b Interv
 			R: d.n, In: l.in, Positions: l.positions, K: l.taps, Channels: l.channels,
 		})
 	})
-	if constant != nil {
-		p.release(c) // 0, as biases cancel
-		c = constant
-	}
 	f := &flight{over: map[int]Interval{}, c: Interval{Lo: c}, perBox: 1, cols: d.n}
-	p.start(f, d.layer, s)
+	p.part(f, d.layer, s)
 	return f
 }
 

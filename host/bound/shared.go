@@ -75,7 +75,7 @@ func (p *pass) mostSquares(l int) Array {
 func (p *pass) sharedDifferences(d *difference) *flight {
 	l, items := &p.layers[d.layer], p.job.Batch.Items
 	if !l.shared() || !p.job.Boxes.wide[d.layer] {
-		return p.placedDifferences(d, p.negatedMatrix, nil)
+		return p.placedDifferences(d, p.negatedMatrix)
 	}
 	_, _, perBox := p.matrix(d.layer)
 	c := p.centreOf(d.layer)
@@ -87,12 +87,14 @@ func (p *pass) sharedDifferences(d *difference) *flight {
 			Round: p.dev.Precision().PairRounding(l.taps),
 		})
 	})
-	constant := p.negated(charge, items*d.n)
-	p.release(charge)
-	return p.placedDifferences(d, func(k int) (w, b Interval, perBox int) {
+	f := p.placedDifferences(d, func(k int) (w, b Interval, perBox int) {
 		_, b, perBox = p.matrix(k)
 		return Interval{c.minus, c.minus}, b, perBox
-	}, constant)
+	})
+	p.release(f.c.Lo)
+	f.c.Lo = p.negated(charge, items*d.n)
+	p.release(charge)
+	return f
 }
 
 // centred is the centres of a weight box as a matrix, times -1, and its half-widths.

@@ -1,7 +1,5 @@
 package bound
 
-import "psafe/host/network"
-
 // Where flights start: at the units of a layer, or at the property.
 
 // boundUnits bounds the units of layer k by rows: lower bounds of them and of them negated,
@@ -68,65 +66,16 @@ func (p *pass) unitRows(k int, u *run) *flight {
 		})
 	})
 	// An interval of a coefficient becomes a number, the chord, before rows part for the sources.
-	f := &flight{c: c, perBox: perBox, cols: u.n, mirrored: true}
-	p.part(f, k, p.asNumbers(f, k, s))
-	return f
-}
-
-// asNumbers makes coefficients of the inputs of layer k numbers, and charges for what forks will
-// add to them. It takes s over.
-func (p *pass) asNumbers(f *flight, k int, s Interval) Interval {
-	l, n := &p.layers[k], p.job.Batch.Items*p.layers[k].in
 	z, nonNeg, _ := p.input(k)
+	n := items * l.in
 	line := Line{p.filled(1, n), p.filled(0, n)}
-	f.over = map[int]Interval{k: s}
+	f := &flight{over: map[int]Interval{k: s}, c: c, perBox: perBox, cols: u.n, mirrored: true}
 	a := p.relaxRows(f, k, RelaxRows{
-		NonNeg: nonNeg, Z: z, Lo: line, Hi: line, Err: p.forkErr(k, z, nonNeg), Mag: p.filled(0, n), N: l.in,
+		NonNeg: nonNeg, Z: z, Lo: line, Hi: line, Err: p.filled(0, n), Mag: p.filled(0, n), N: l.in,
 		Round: p.dev.Precision().RowsRounding(l.in, 1),
 	})
-	return Interval{a, a}
-}
-
-// partsAtForks says whether rows of layer k start with coefficients that others are added to
-// further down: those of one of its sources may come by another way too.
-func (l *layer) partsAtForks() bool { return len(l.feed) > 1 && l.forks > 0 }
-
-// forkErr is what a coefficient of each input of layer k costs, times its magnitude, where
-// partsAtForks: the roundings of sums at forks, which no layer above charges for, times the input.
-func (p *pass) forkErr(k int, z Interval, nonNeg bool) Array {
-	l, n := &p.layers[k], p.job.Batch.Items*p.layers[k].in
-	if !l.partsAtForks() {
-		return p.filled(0, n)
-	}
-	if a, known := p.cache.forkErr[k]; known {
-		return a
-	}
-	// The inputs' magnitudes, as those of sums of one term, and lines of the identity.
-	one, none := p.filled(1, 1), p.filled(0, 1)
-	h := hidden{pre: p.interval(n), mag: p.array(n), lo: Line{p.array(n), p.array(n)}, hi: Line{p.array(n), p.array(n)}, err: p.array(n)}
-	p.do(func() error {
-		return p.dev.Affine(p.affine(h, Interval{one, one}, Interval{none, none}, z, nonNeg, Batch{Items: n, PerBox: n, Inputs: n}, 1, 1))
-	})
-	p.do(func() error {
-		return p.dev.Relax(Relax{
-			Lo: h.lo, Hi: h.hi, Err: h.err, Pre: h.pre, Mag: h.mag, N: n,
-			Activation: Activation{Kind: network.Identity, SlopeLo: 1, SlopeHi: 1}, Charge: p.dev.Precision().rowsCharge(1, l.forks),
-		})
-	})
-	p.release(h.pre.Lo, h.pre.Hi, h.mag, h.lo.A, h.lo.B, h.hi.A, h.hi.B)
-	if p.cache.forkErr == nil {
-		p.cache.forkErr = map[int]Array{}
-	}
-	p.cache.forkErr[k] = h.err
-	return h.err
-}
-
-// start is part for coefficients that nothing has been charged for.
-func (p *pass) start(f *flight, k int, s Interval) {
-	if p.layers[k].partsAtForks() {
-		s = p.asNumbers(f, k, s)
-	}
-	p.part(f, k, s)
+	p.part(f, k, Interval{a, a})
+	return f
 }
 
 // part gives every source of layer k its part of the coefficients of its inputs. It takes s over.
@@ -164,6 +113,6 @@ func (p *pass) merged(k int, m mergedLayer) *flight {
 		over: map[int]Interval{}, c: m.b, perBox: 1, cols: p.job.Rows.rows,
 		kept: []Array{m.w.Lo, m.w.Hi, m.b.Lo, m.b.Hi},
 	}
-	p.start(f, k, m.w)
+	p.part(f, k, m.w)
 	return f
 }
