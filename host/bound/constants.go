@@ -34,10 +34,15 @@ func (p Precision) rowsCharge(out, below, joins int) Charge {
 // rows whose coefficients are sums of before products (over the neurons of the layer above),
 // or weights.
 func (p Precision) RowsRounding(out, before int) RowsRounding {
+	return p.rowsRounding(out, before, 0)
+}
+
+// rowsRounding is RowsRounding for coefficients to which more were added, joins times.
+func (p Precision) rowsRounding(out, before, joins int) RowsRounding {
 	terms := roundings(out) + 4
 	return RowsRounding{
 		Rel:   p.inflateFor(terms, 2*out).Rel,
-		Chord: p.RoundHi(p.gamma(terms)),
+		Chord: p.RoundHi(p.gamma(terms + joins)),
 		Under: p.RoundHi(float64(2*before+8) * p.Eta() * (1 + p.gamma(out+4))),
 		Abs:   p.inflateFor(terms, 4*out+before).Abs,
 	}

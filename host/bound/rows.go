@@ -78,7 +78,7 @@ func (p *pass) throughLayer(f *flight, l int) {
 	lay, h := &p.layers[l], &p.hidden[l]
 	a := p.relaxRows(f, l, RelaxRows{
 		NonNeg: lay.nonNeg(), Z: h.z, Lo: h.lo, Hi: h.hi, Err: h.err, Mag: h.mag, N: lay.out,
-		Round: p.dev.Precision().RowsRounding(lay.out, lay.before),
+		Round: p.dev.Precision().rowsRounding(lay.out, lay.before, lay.joins()),
 	})
 	if lay.pool {
 		p.throughPool(f, l, a)

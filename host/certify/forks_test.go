@@ -52,3 +52,22 @@ func TestManyForks(t *testing.T) {
 		}
 	}
 }
+
+// TestManyForksOfIntervals: as TestManyForks, with a weight of which only an interval is known, so
+// that the chord of its product with x has the slope 0 and all of it is in the intercept.
+func TestManyForksOfIntervals(t *testing.T) {
+	const forks, small = 300, 0.99 * 0x1p-24
+	post := forked(forks, small)
+	last := &post.Layers[len(post.Layers)-1]
+	last.Weight.Mean[0] = 0
+	sd := make([]float64, len(last.Weight.Mean))
+	sd[0] = 1
+	last.Weight = posterior.NewParams(last.Weight.Mean, sd, posterior.ScaleSD)
+	x := property.Box{Lo: []float64{-1}, Hi: []float64{1}}
+	task := property.Task{Label: -1, T: []property.Box{x}, Inner: []property.Box{x}}
+	task.S = property.Safe{Rows: []property.Row{{CLo: []float64{1}, CHi: []float64{1}}}, Any: [][]int{{0}}}
+	const y = -1.5 - forks*small
+	if lo := boxMargins(t, bound.Float32, post, &task, bound.LBP, 1.5)[0]; lo > y || lo < y-1e-3 {
+		t.Errorf("at least %v, it is %v", lo, y)
+	}
+}
