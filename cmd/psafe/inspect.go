@@ -85,7 +85,7 @@ func comparedWith(p *posterior.Posterior) (*inspectedCheck, error) {
 
 func (c *inspectedCheck) print(w io.Writer) {
 	if c.References == 0 && c.Spreads == 0 {
-		fmt.Fprintln(w, "check: no references in this file: psafe exporter writes them (docs/formats.md)")
+		fmt.Fprintln(w, "check: no references in this file: psafe exporter writes them, of dense networks (docs/formats.md)")
 	}
 	if c.References > 0 {
 		fmt.Fprintf(w, "check: %d of %d reference inputs compared: logits differ by %.3g at most, the tolerance there is %.3g, of %s\n", c.Compared, c.References, c.Largest, c.Tolerance, c.Arithmetic)

@@ -66,7 +66,7 @@ func commands() []command {
 		{"plot", "figures of result files, as SVG or PNG", runPlot},
 		{"report", "a page of result files to look at in a browser, in one HTML file", runReport},
 		{"paper", "the experiments of the UAI 2020 paper, with tables and figures", runPaper},
-		{"train", "Bayes by Backprop for small dense networks", runTrain},
+		{"train", "Bayes by Backprop for small networks, dense or with convolutions", runTrain},
 		{"completion", "completion of commands and flags for bash, zsh and fish", runCompletion},
 		{"man", "manual pages", runMan},
 	}

@@ -33,7 +33,8 @@ var trainFlags = map[string]string{
 }
 
 const trainAbout = `psafe train makes a small Bayesian neural network by Bayes by Backprop, dense or
-with convolutions and pools of images, and writes its posterior: independent normal weights, standard deviations, float32.
+convolutions and pools of images, and writes its posterior: independent normal weights,
+standard deviations, float32.
 The same flags, data and kind of processor give the same bytes.
 
   psafe train --data cubic --hidden 128 --out cubic.npz

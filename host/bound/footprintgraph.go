@@ -64,7 +64,7 @@ func (m *Model) graphFootprint(method Method, rows int) (perBox, perItem int64) 
 	for k := range m.layers {
 		l := &m.layers[k]
 		weights += 2 * (m.arrays[2*k].n + m.arrays[2*k+1].n + 2*l.taps*l.channels)
-		item += 12*l.out + 3*l.in
+		item += 12*l.out + 2*l.in
 		if !l.dense {
 			item += 2 * l.positions * l.taps
 		}

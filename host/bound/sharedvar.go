@@ -1,7 +1,7 @@
 package bound
 
 // SharedVar adds the variance of the noise of one layer with shared weights to rows
-// (docs/convolution.md; conv.md (17)):
+// (docs/convolution.md (17)):
 //
 //	g(k,o)      in G[p][k][o][r], up to Slack a(o) most + Under: the factor of weight (k,o) in row r
 //	a(o)      = sum over positions of |A[p][position][o][r]|,   a0(o) the same without |.|
@@ -9,7 +9,7 @@ package bound
 //	Var[p][r] = up( VarIn[p][r % Cols] + sum_(k,o) V[k][o] max|g(k,o)|^2 + sum_o VB[o] a0(o)^2 )
 //
 // x = p % Inputs. G is what BackSubstitute makes of A [P x Positions x (Channels R)] and, as a
-// weight box, of the intervals of the inputs under each tap [P x K x Positions] (conv.md (30)). It
+// weight box, of the intervals of the inputs under each tap [P x K x Positions] (30). It
 // is rounded to nearest, and terms cancel: so what it may be wrong by is absolute, at most
 // Slack a(o) most + Under (docs/soundness.md has the proof). V, VB and MaxSq are >= 0. All is
 // rounded up; what is not finite becomes +Inf.

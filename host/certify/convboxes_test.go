@@ -220,8 +220,9 @@ func dense(post *posterior.Posterior) *posterior.Posterior {
 	return all
 }
 
-// TestDenseLowering: of chains without max pools IBP has the bounds of the same layers written
-// as dense ones, and LBP is never worse than theirs, and the same where nothing is uncertain.
+// TestDenseLowering: of chains without max pools IBP and LBP are never worse than those of the same
+// layers written as dense ones; LBP is the same where nothing is uncertain, and IBP where no
+// linear layer stands behind another, which it takes in one step.
 func TestDenseLowering(t *testing.T) {
 	done, better := 0, 0
 	for i := 0; done < testscale.Cases(t, 300); i++ {
@@ -235,7 +236,8 @@ func TestDenseLowering(t *testing.T) {
 		for _, gamma := range []float64{0, 1} {
 			ibp, lbp := boxMargins(t, bound.Float64, post, &task, bound.IBP, gamma), boxMargins(t, bound.Float64, post, &task, bound.LBP, gamma)
 			for row, want := range boxMargins(t, bound.Float64, written, &task, bound.IBP, gamma) {
-				if math.Abs(ibp[row]-want) > 1e-9*(1+math.Abs(want)) {
+				slack := 1e-9 * (1 + math.Abs(want))
+				if ibp[row] < want-slack || !inOneStep(post) && ibp[row] > want+slack {
 					t.Errorf("case %d half-width %v row %d: IBP gives %v, %v if written as dense layers", i, gamma, row, ibp[row], want)
 				}
 			}
@@ -254,6 +256,16 @@ func TestDenseLowering(t *testing.T) {
 	if done >= 20 && better < done/10 {
 		t.Errorf("of %d cases sharing gave a better row in %d only", done, better)
 	}
+}
+
+// inOneStep says that a linear layer stands behind another.
+func inOneStep(post *posterior.Posterior) bool {
+	for _, l := range post.Layers[:len(post.Layers)-1] {
+		if l.Activation.Kind == network.Identity {
+			return true
+		}
+	}
+	return false
 }
 
 // writable says that the network is a chain without max pools, and not of dense layers alone.
