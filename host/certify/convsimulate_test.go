@@ -218,6 +218,35 @@ func TestRandomConvolutionEvents(t *testing.T) {
 	}
 }
 
+// TestGraphEvents is TestConvolutionEvents for random networks of all kinds of maps, and of pools,
+// forks and orders anywhere, and looks for networks of weight boxes below their bounds too.
+func TestGraphEvents(t *testing.T) {
+	acts := []network.Activation{{Kind: network.ReLU}, {Kind: network.ReLU}, {Kind: network.LeakyReLU, Slope: 0.25}, {Kind: network.Tanh}, {Kind: network.Softplus}, {Kind: network.ELU, Slope: 0.7}}
+	for i := range testscale.Cases(t, 100) {
+		r := rand.New(rand.NewPCG(77, uint64(i)))
+		post := graphPosterior(r, acts[:r.IntN(len(acts)+1)]...)
+		spread := math.Exp(-4 + 4*r.Float64())
+		for k := range post.Layers {
+			for _, g := range []*posterior.Params{&post.Layers[k].Weight, &post.Layers[k].Bias} {
+				sd, quiet := make([]float64, len(g.Mean)), r.IntN(5) == 0
+				for e := range sd {
+					if !quiet {
+						sd[e] = spread * g.SdHi[e]
+					}
+				}
+				*g = posterior.NewParams(g.Mean, sd, posterior.ScaleSD)
+			}
+		}
+		task := randomTask(r, post)
+		drawNetworks(t, post, &task, []float64{0.3, 0.1, 0.02}[r.IntN(3)], 1000)
+		gamma := []float64{0, 0.375, 1, 3}[i%4]
+		fallsBelow(t, r, post, &task, gamma, allMargins(t, post, &task, gamma), 20)
+		if t.Failed() {
+			t.Fatalf("case %d", i)
+		}
+	}
+}
+
 func drawNetworks(t *testing.T, post *posterior.Posterior, task *property.Task, tau float64, draws int) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(3, 3))

@@ -36,9 +36,13 @@ func forked(forks int, small float64, behind ...network.Activation) *posterior.P
 // forks. Each of these is too small to change it in float32, and all of them together are not.
 func TestManyForks(t *testing.T) {
 	const forks, small = 300, 0.99 * 0x1p-24
+	relu := network.Activation{Kind: network.ReLU}
+	stops := forked(forks, small)
+	stops.Layers[0].Activation = relu
 	for name, post := range map[string]*posterior.Posterior{
-		"of the property": forked(forks, small),
-		"of a unit":       forked(forks, small, network.Activation{Kind: network.ReLU}),
+		"of the property":                 forked(forks, small),
+		"of the property, down to values": stops,
+		"of a unit":                       forked(forks, small, relu),
 	} {
 		if err := post.Validate(); err != nil {
 			t.Fatal(err)
