@@ -43,7 +43,9 @@ type Job struct {
 	Rows   *Rows
 	Batch  Batch
 	// Observe, if set, is called with every bound as it is made, in order:
-	// "pre.lo" and "pre.hi" of each layer, then "margin.ibp" and "margin.lbp".
+	// "pre.lo" and "pre.hi" of each layer, then "margin.ibp" and "margin.lbp"; of a max pool
+	// "pool.star" before them, the unit that is each window's star, which is no bound, and
+	// "pool.lead", how far the others are above it.
 	Observe func(what string, layer int, a Array) error
 }
 

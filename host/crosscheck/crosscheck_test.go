@@ -181,8 +181,8 @@ func TestErrors(t *testing.T) {
 // TestOverlap: which bounds count as lower and as upper ones.
 func TestOverlap(t *testing.T) {
 	inf := math.Inf(1)
-	narrow := []bounds{{"pre.lo", 0, []float64{1, -inf}}, {"pre.hi", 0, []float64{2, 3}}, {"margin.ibp", 1, []float64{5}}, {"radius", 0, []float64{1}}}
-	wide := []bounds{{"pre.lo", 0, []float64{0.5, 0}}, {"pre.hi", 0, []float64{2, 2.5}}, {"margin.ibp", 1, []float64{5.25}}, {"radius", 0, []float64{1.25}}}
+	narrow := []bounds{{"pre.lo", 0, []float64{1, -inf}}, {"pre.hi", 0, []float64{2, 3}}, {"margin.ibp", 1, []float64{5}}, {"radius", 0, []float64{1}}, {"pool.star", 1, []float64{3}}, {"pool.lead", 1, []float64{0.5}}}
+	wide := []bounds{{"pre.lo", 0, []float64{0.5, 0}}, {"pre.hi", 0, []float64{2, 2.5}}, {"margin.ibp", 1, []float64{5.25}}, {"radius", 0, []float64{1.25}}, {"pool.star", 1, []float64{7}}, {"pool.lead", 1, []float64{9}}}
 	// Inside: the first pre.lo, the first pre.hi and the radius; the margin is a lower bound.
 	if o, err := overlap(narrow, wide); err != nil || o != (Overlap{Inside: 3, Total: 6, Gap: 0.5}) {
 		t.Errorf("%+v, %v", o, err)

@@ -176,7 +176,7 @@ func (p *Posterior) validateDropout() error {
 		}
 		// Elsewhere a weight meets several inputs: dropping one of them is no choice of weights.
 		if _, dense := p.Layers[k].Map.(network.Dense); !dense && r > 0 {
-			return fmt.Errorf("layer %d: dropout is for dense layers, this is a %T", k, p.Layers[k].Map)
+			return fmt.Errorf("layer %d: dropout is for dense layers, this is a %s", k, network.Describe(p.Layers[k].Map))
 		}
 	}
 	return nil

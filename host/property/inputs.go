@@ -177,7 +177,7 @@ func fits(shape []int, bytes bool, dim int) error {
 		return fmt.Errorf("has shape %v and so no data; give at least one point", shape)
 	}
 	if err := fitsDim(coordinates, dim); err != nil {
-		return err
+		return fmt.Errorf("%w%s", err, unfit(shape, coordinates, dim))
 	}
 	if shape[0] > maxPoints {
 		return fmt.Errorf("holds %d points, the limit is %d; split it", shape[0], maxPoints)
@@ -186,6 +186,21 @@ func fits(shape []int, bytes bool, dim int) error {
 		return fmt.Errorf("holds %d numbers, the limit is %d unless they are bytes; split it", all, maxNumbers)
 	}
 	return nil
+}
+
+// unfit says what an array of that shape may be in place of points of dim coordinates.
+func unfit(shape []int, coordinates, dim int) string {
+	switch {
+	case len(shape) > 1 && shape[0] > 1 && coordinates*shape[0] == dim: // no overflow: see fits
+		return fmt.Sprintf("; shape %v is that of one point: put an axis of length 1 in front, which counts points", shape)
+	case len(shape) > 2 && coordinates == dim/3 && dim%3 == 0:
+		return fmt.Sprintf("; images of shape %v may be grey ones, for a network of three channels", shape[1:])
+	case len(shape) > 2 && dim == coordinates/3 && coordinates%3 == 0:
+		return fmt.Sprintf("; images of shape %v may be coloured ones, for a network of one channel", shape[1:])
+	case len(shape) > 2:
+		return fmt.Sprintf("; images of shape %v have to be scaled or cut to its size first", shape[1:])
+	}
+	return ""
 }
 
 // fitsDim compares the coordinates of points with what the network takes, if it is known.

@@ -86,6 +86,13 @@ func TestSpool(t *testing.T) {
 	}
 }
 
+// One point without an axis that counts points is told from points of another network.
+func TestOnePoint(t *testing.T) {
+	one := npyFile("<f8", "(2, 1, 3)", []float64{1, 2, 3, 4, 5, 6})
+	_, err := decodePoints(textSource(t, one), "", InputOptions{Dim: 6}, nil)
+	wantError(t, err, "points have 3 coordinates, the network takes 6; give points of that network; shape [2 1 3] is that of one point: put an axis of length 1 in front")
+}
+
 // A network says how many coordinates a point has.
 func TestDim(t *testing.T) {
 	for name, content := range map[string]string{

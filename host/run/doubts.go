@@ -42,7 +42,7 @@ func describe(points *property.Points, index []int) audit.Data {
 }
 
 // doubtPoints says what is improbable about the chosen points, and of a region around them
-// of radius eps that is not clipped; eps is 0 if there is none. typed says that --mean and
+// of radius eps, which may be clipped; eps is 0 if there is none. typed says that --mean and
 // --std say how large inputs are, so that nothing about it is improbable.
 func doubtPoints(post *posterior.Posterior, points *property.Points, index []int, eps float64, clipped, typed bool) []Note {
 	d := describe(points, index)
@@ -50,7 +50,13 @@ func doubtPoints(post *posterior.Posterior, points *property.Points, index []int
 	if !typed {
 		notes = doubtNotes(audit.DoubtInputs(post, d))
 	}
-	if len(points.Shape) < 2 || clipped {
+	if len(points.Shape) < 2 {
+		return notes
+	}
+	if d.Lo >= 0 && d.Hi <= 1 && eps >= 1 {
+		return append(notes, audit.Doubt(fmt.Sprintf("inputs are from 0 to 1 and --eps is %v, which takes in all that there is: radii are in the units of the data, and one of %v steps of a byte is %v/255", eps, eps, eps)))
+	}
+	if clipped {
 		return notes
 	}
 	for _, top := range []float64{1, 255} {

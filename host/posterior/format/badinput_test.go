@@ -123,7 +123,7 @@ func TestReadNPZErrors(t *testing.T) {
 	}{
 		{"cut off", "damaged zip", npz(t, goodMeta, good)[:300]},
 		{"no JSON", "no JSON", npz(t, "", good)},
-		{"no object", "cannot unmarshal", npz(t, "[]", good)},
+		{"no object", "where it takes", npz(t, "[]", good)},
 		{"JSON cut off", "__meta__", npz(t, goodMeta[:40], good)},
 		{"JSON goes on", "after the end", npz(t, goodMeta+"{}", good)},
 		{"key twice", `"version" comes twice`, replace(`"version":1`, `"version":1,"version":1`)},

@@ -40,22 +40,28 @@ const (
 	orderFirst = "channels_first"
 )
 
-// metaPadding is a word, or pairs of numbers.
-type metaPadding graph.Padding
+// metaPadding is a word, or pairs of numbers; wrong says what else it is.
+type metaPadding struct {
+	graph.Padding
+	wrong error
+}
 
-// UnmarshalJSON reads "valid", "same", "causal", or [[before, after], ...].
+// UnmarshalJSON reads "valid", "same", "causal", or [[before, after], ...]. What is none of
+// them is told by check, which knows the layer.
 func (p *metaPadding) UnmarshalJSON(text []byte) error {
 	if len(text) > 0 && text[0] == '"' {
 		return json.Unmarshal(text, &p.Word)
 	}
 	var pairs [][]int
 	if err := json.Unmarshal(text, &pairs); err != nil {
-		return fmt.Errorf("padding: neither a word nor pairs such as [[1, 1], [1, 1]]")
+		p.wrong = fmt.Errorf("padding: neither a word nor pairs such as [[1, 1], [1, 1]], which PyTorch calls padding=1")
+		return nil
 	}
 	p.Pairs = [][2]int{}
 	for _, pair := range pairs {
 		if len(pair) != 2 {
-			return fmt.Errorf("padding: %v is no pair of numbers, before and after", pair)
+			p.wrong = fmt.Errorf("padding: %v is no pair of numbers, before and after", pair)
+			return nil
 		}
 		p.Pairs = append(p.Pairs, [2]int{pair[0], pair[1]})
 	}
@@ -133,6 +139,9 @@ func (l *metaLayer) check() error {
 	if a := l.layerArrays; !weighted(l.Kind) && (a != layerArrays{}) {
 		return fmt.Errorf("a layer of kind %s has no arrays: leave weight_scale, bias_scale and bias out", l.Kind)
 	}
+	if l.Padding != nil && l.Padding.wrong != nil {
+		return l.Padding.wrong
+	}
 	if l.In < 0 || l.Out < 0 || l.Filters < 0 || l.Groups < 0 {
 		return fmt.Errorf("a number of inputs, outputs, filters or groups is below 0")
 	}
@@ -153,7 +162,7 @@ func (l *metaLayer) stated(order, layout string) (s graph.Layer, err error) {
 		s.Filters = l.Out
 	}
 	if l.Padding != nil {
-		s.Padding = graph.Padding(*l.Padding)
+		s.Padding = l.Padding.Padding
 	}
 	if l.Activation != "" {
 		if s.Activation, err = network.ParseActivation(l.Activation); err != nil {

@@ -220,7 +220,7 @@ func (l *metaLayer) window(w *network.Window) {
 		l.Dilation = w.Dilation[:]
 	}
 	if none := [2]int{}; w.Before != none || w.After != none {
-		l.Padding = &metaPadding{Pairs: [][2]int{{w.Before[0], w.After[0]}, {w.Before[1], w.After[1]}}}
+		l.Padding = &metaPadding{Padding: graph.Padding{Pairs: [][2]int{{w.Before[0], w.After[0]}, {w.Before[1], w.After[1]}}}}
 	}
 }
 

@@ -127,7 +127,7 @@ func parseKeras(file []byte) (*kerasNet, error) {
 			s.From, err = l.sources()
 		}
 		if err != nil {
-			return nil, fmt.Errorf("layer %d: %w", i, err)
+			return nil, fmt.Errorf("%s: %w", (&graph.Layer{Name: l.name()}).Place(i), err)
 		}
 		switch {
 		case l.ClassName == "InputLayer":

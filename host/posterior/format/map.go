@@ -88,13 +88,13 @@ func parseMap(text []byte) (*tensorMap, error) {
 		return nil, err
 	}
 	if err := checkKeys(text, mapKeys); err != nil {
-		return nil, fmt.Errorf("%w; the keys of a map are %s", err, strings.Join(mapKeys, ", "))
+		return nil, fmt.Errorf("%w; the keys of a map are %s", located(text, err, mapKeys), strings.Join(mapKeys, ", "))
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	m := &tensorMap{}
 	if err := d.Decode(m); err != nil {
-		return nil, err
+		return nil, located(text, err, mapKeys)
 	}
 	if len(m.Layers) == 0 {
 		return nil, fmt.Errorf("the map has no layers: psafe import WEIGHTS --suggest prints one to begin with")

@@ -106,14 +106,15 @@ func parseMeta(text []byte) (*meta, error) {
 	if err := checkJSON(text, maxMetaDepth, maxMeta); err != nil {
 		return nil, err
 	}
-	if err := checkKeys(text, slices.Concat(metaKeys, graphKeys)); err != nil {
-		return nil, err
+	keys := slices.Concat(metaKeys, graphKeys)
+	if err := checkKeys(text, keys); err != nil {
+		return nil, located(text, err, keys)
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	var m meta
 	if err := d.Decode(&m); err != nil {
-		return nil, err
+		return nil, located(text, err, keys)
 	}
 	if m.Format != metaFormat || m.Version != metaChain && m.Version != metaGraph {
 		return nil, fmt.Errorf("format %.40q version %d: this psafe reads %q version %d and %d", m.Format, m.Version, metaFormat, metaChain, metaGraph)
@@ -176,7 +177,7 @@ func checkKeys(text []byte, allowed []string) error {
 					return fmt.Errorf("key %.60q comes twice", t)
 				}
 				if allowed != nil && !slices.Contains(allowed, t) {
-					return fmt.Errorf("unknown field %.60q", t)
+					return &unknownField{t, d.InputOffset()}
 				}
 				seen[t], key = true, false
 				continue
@@ -290,7 +291,7 @@ func (m *meta) find(kind posterior.Kind, k int, byName map[string]lazy, numbers 
 		}
 		delete(byName, name)
 		if want := t.shape(&m.Layers[k].parameters, m.stack(), true); !slices.Equal(a.shape, want) {
-			return nil, fmt.Errorf("array %q has shape %v, the header says %v", name, a.shape, want)
+			return nil, fmt.Errorf("array %q has shape %v, the header says %v%s", name, a.shape, want, m.seeTo(k, t.bias))
 		}
 		size := int64(1)
 		for _, d := range a.shape {
@@ -300,6 +301,19 @@ func (m *meta) find(kind posterior.Kind, k int, byName map[string]lazy, numbers 
 		found = append(found, a)
 	}
 	return found, nil
+}
+
+// seeTo is what the header says that decides the shape of the weights of layer k.
+func (m *meta) seeTo(k int, bias bool) string {
+	switch {
+	case bias:
+		return ""
+	case m.Layers[k].Kind == graph.Dense:
+		return `: see to "layout" and to the sizes`
+	case m.Layers[k].Kind == graph.BatchNorm:
+		return ""
+	}
+	return `: see to "order", "input_shape", kernel, filters and groups`
 }
 
 // load reads the arrays of a layer and turns the weights to (in, out), kernels to (rows,

@@ -133,6 +133,9 @@ func suggest(t *tensorFile) (text []byte, notes []string, err error) {
 		notes = append(notes, note)
 	}
 	notes = append(notes, m.fill(order)...)
+	if kernels := slices.DeleteFunc(slices.Clone(m.Ignore), func(name string) bool { return len(t.byName[name].shape) < 3 }); len(kernels) > 0 {
+		notes = append(notes, fmt.Sprintf("%s: of three axes or more, as kernels of convolutions are: only dense layers are suggested, write the others by hand (docs/formats.md)", someNames(kernels)))
+	}
 	if len(m.Ignore) > 0 {
 		notes = append(notes, fmt.Sprintf("left out under ignore: %s: see whether the network needs them", someNames(m.Ignore)))
 	}
