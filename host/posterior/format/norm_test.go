@@ -114,9 +114,9 @@ func TestKerasNorm(t *testing.T) {
 		arch         string
 		mean, spread []byte
 	}{
-		"mean.npy: layer 2 (\"n\") moving mean: array 3 of the list has shape [4 1]": {kerasNormArch, object(append(append([]raw(nil), mean[:3]...), mean[5]), 1), object(mean, 0)},
-		"its moving mean or variance has spreads that are not 0":                     {kerasNormArch, object(mean, 1), object(mean, 1)},
-		"layer 1 (\"c\"): data_format \"channels_first\": only channels_last is read":        {strings.Replace(kerasNormArch, "channels_last", "channels_first", 1), nil, nil},
+		"mean.npy: layer 2 (\"n\") moving mean: array 3 of the list has shape [4 1]":  {kerasNormArch, object(append(append([]raw(nil), mean[:3]...), mean[5]), 1), object(mean, 0)},
+		"its moving mean or variance has spreads that are not 0":                      {kerasNormArch, object(mean, 1), object(mean, 1)},
+		"layer 1 (\"c\"): data_format \"channels_first\": only channels_last is read": {strings.Replace(kerasNormArch, "channels_last", "channels_first", 1), nil, nil},
 		"axis 1 is not the last": {strings.Replace(kerasNormArch, `"axis":[3]`, `"axis":[1]`, 1), nil, nil},
 		"ReLU with max_value":    {strings.Replace(kerasNormArch, `"max_value":null`, `"max_value":6`, 1), nil, nil},
 		"layer 5 (\"\\x00\")":    {strings.Replace(kerasNormArch, `"class_name":"Flatten","config":{}`, `"class_name":"Add","config":{"name":"\u0000"}`, 1), nil, nil},
