@@ -37,7 +37,7 @@ func (at *places) met(a []float64, o int) (list []int) {
 	return list
 }
 
-// substitutePlaces is substitute for such a map, each place of a weight by itself: the
+// substitutePlaces is substitute for such a map, each place of a weight (not of a bias) by itself: the
 // transposed convolution.
 func (l *layer) substitutePlaces(a []float64, z span, c *sum) span {
 	at, number := l.at, &l.w.lo[0] == &l.w.hi[0]
@@ -46,14 +46,21 @@ func (l *layer) substitutePlaces(a []float64, z span, c *sum) span {
 		most = make([]sum, l.in)
 	}
 	for o, kernel := range at.kernels {
-		for _, p := range at.met(a, o) {
+		met := at.met(a, o)
+		// A bias is one number at all positions.
+		once := l.b.lo[o] != l.b.hi[o] && len(met) > 1
+		if once {
+			bLo, bHi := at.alone(a, o, met)
+			c.add(leastProduct(l.b.lo[o], l.b.hi[o], bLo, bHi))
+		}
+		for _, p := range met {
 			v, under := a[p*at.channels+o], at.under(p)
-			wLo, wHi := l.w.lo, l.w.hi
-			if v > 0 {
-				c.add(v, l.b.lo[o])
-			} else {
-				c.add(v, l.b.hi[o])
-				wLo, wHi = wHi, wLo
+			wLo, wHi, bias := l.w.lo, l.w.hi, l.b.lo[o]
+			if !(v > 0) {
+				wLo, wHi, bias = wHi, wLo, l.b.hi[o]
+			}
+			if !once {
+				c.add(v, bias)
 			}
 			for _, k := range kernel {
 				j := under[k]
