@@ -21,11 +21,12 @@ func (m *Model) planRows() {
 		if len(l.fed) > 1 {
 			forked += 2 * l.out
 		}
-		units := chunkNumbers / l.perRow / 2 // each twice, once negated
+		units, least := m.chunk/l.perRow/2, leastChunk // each twice, once negated
 		if l.pool {
-			units = chunkNumbers / m.layers[m.start(k)].perRow / l.window
+			units = m.chunk / m.layers[m.start(k)].perRow / l.window
+			least = max(1, leastChunk/l.window)
 		}
-		l.chunk = min(max(units, leastChunk), l.out)
+		l.chunk = min(max(units, least), l.out)
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 // Model is a posterior on a device, ready to make weight boxes and propagate
 // them. It is not safe for use by several goroutines at once.
 type Model struct {
+	// chunk is about how many numbers of an item a flight of a chunk of units may take.
+	chunk  int
 	dev    Device
 	layers []layer
 	// arrays[2k] draws the weights of layer k, arrays[2k+1] its biases.
@@ -37,10 +39,15 @@ type drawn struct {
 // deviations, or a sample and a box around it, could overflow the device's
 // precision.
 func NewModel(dev Device, post *posterior.Posterior, reach float64) (*Model, error) {
+	return newModel(dev, post, reach, chunkNumbers)
+}
+
+// newModel is NewModel with so many numbers in place of chunkNumbers.
+func newModel(dev Device, post *posterior.Posterior, reach float64, chunk int) (*Model, error) {
 	if err := post.RequireIndependent(); err != nil {
 		return nil, err
 	}
-	m := &Model{dev: dev}
+	m := &Model{dev: dev, chunk: chunk}
 	if err := m.load(post, reach); err != nil {
 		m.Release()
 		return nil, err

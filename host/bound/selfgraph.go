@@ -40,7 +40,8 @@ func graphOf(n *selfNumbers) *posterior.Posterior {
 func selfGraph(dev Device, seed uint32) error {
 	numbers := selfNumbers{seed: 1<<22 + seed}
 	post := graphOf(&numbers)
-	m, err := NewModel(dev, post, 8)
+	// Rows of few units at a time, so that there are several chunks, and no device is too small.
+	m, err := newModel(dev, post, 8, 1<<13)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package bound
 
 import (
+	"errors"
 	"math"
 
 	"psafe/host/network"
@@ -10,16 +11,14 @@ import (
 // lists have holes, with more rows than a vector and sums of more than a block.
 func selfImages(dev Device, seed uint32) error {
 	s := imageArrays{dev: dev, numbers: selfNumbers{seed: seed}}
-	defer s.release()
 	window := network.Window{Size: [2]int{3, 3}, Stride: [2]int{1, 2}, Dilation: [2]int{1, 1}, Before: [2]int{1, 1}, After: [2]int{1, 1}}
 	conv := network.Conv{In: network.Image{Height: 7, Width: 10, Channels: 2}, Window: window, Filters: 3, Groups: 1}
 	m := selfMap{imageArrays: &s, Lowered: conv.Lowered(), in: conv.Inputs()}
 	for _, call := range []func() error{m.gathers, m.sums, m.rows} {
-		if err := call(); err != nil {
-			return err
-		}
-		if s.err != nil {
-			return s.err
+		err := call()
+		s.release() // some devices have little memory
+		if err != nil || s.err != nil {
+			return errors.Join(err, s.err)
 		}
 	}
 	return nil
@@ -37,6 +36,7 @@ func (s *imageArrays) release() {
 	for _, a := range s.list {
 		s.dev.Release(a)
 	}
+	s.list = nil
 }
 
 // empty is an array to be written.

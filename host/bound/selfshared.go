@@ -59,7 +59,7 @@ func (s *sharedArrays) interval(n int) Interval {
 // more positions, taps and channels than a block has, with factors of one and of both signs, some
 // of them infinite.
 func sharedWeights(dev Device, numbers *selfNumbers) error {
-	const items, inputs, rows, positions, taps, channels, in = 3, 2, 5, 37, 35, 34, 41
+	const items, inputs, rows, positions, taps, channels, in = 3, 2, 3, 37, 35, 34, 41
 	s := &sharedArrays{dev: dev, numbers: numbers}
 	defer s.release()
 	round := dev.Precision().SharedRounding(positions, taps, channels)
