@@ -239,3 +239,23 @@ func TestUsed(t *testing.T) {
 		t.Errorf("used are %v, %v", g, err)
 	}
 }
+
+// TestDifference: of two uses of one weight N(1, 1/16) and one bias, at 3 and at 1, the difference is
+// -2 N(1, 1/16): the bias cancels.
+func TestDifference(t *testing.T) {
+	image := net.Image{Height: 1, Width: 2, Channels: 1}
+	conv := net.Conv{In: image, Window: windowOf(1, 1, 0), Filters: 1, Groups: 1}
+	pool := net.MaxPool{In: image, Window: net.Window{Size: [2]int{1, 2}, Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}}}
+	none := weightsOf(0, 0, 0)
+	n, err := newNoisy(ofLayers(
+		posterior.Layer{Layer: net.Layer{Map: conv}, Weight: weightsOf(1, 0.25, 1), Bias: weightsOf(5, 9, 1)},
+		posterior.Layer{Layer: net.Layer{Map: pool}, Weight: none, Bias: none},
+		posterior.Layer{Layer: net.DenseLayer(1, 1, net.Activation{}), Weight: weightsOf(1, 1, 1), Bias: weightsOf(0, 0, 1)}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := n.newCellPass(property.Box{Lo: []float64{3, 1}, Hi: []float64{3, 1}}, 1e-3, 0)
+	if got, want := p.difference(0, 0, []int32{0, 1}), -2+2*0.25*p.quantile(1e-3, 1); math.Abs(got-want) > 1e-12 {
+		t.Errorf("the difference is at most %v, want %v", got, want)
+	}
+}
