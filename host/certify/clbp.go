@@ -77,7 +77,7 @@ func (m clbp) budgetUp(c *cell, n *bound.CLBPMargins, i int, tau float64) float6
 		if slices.Equal(c.box.Lo, c.box.Hi) {
 			events = 2
 		}
-		return tau * events * float64(n.Events[i].Ends/2) * (1 + 0x1p-50)
+		return tau * events * (m.e.model.MostEvents() / 2) * (1 + 0x1p-50)
 	}
 	e := n.Events[i]
 	return tau * (e.Ends + radiusShare*e.Radii + looseShare*e.Loose) * (1 + 0x1p-50)
