@@ -57,7 +57,8 @@ func TestFailureBudget(t *testing.T) {
 	}{{task.T[0], 7 * (2 + 1.0/64)}, {property.Box{Lo: []float64{1}, Hi: []float64{1}}, 14}} {
 		for _, dual := range []bool{false, true} {
 			// A row that is certain leaves the budget.
-			n := &bound.CLBPMargins{Items: 1, Rows: 1, ByIntervals: bound.Noises{Lo: []float64{1}, Mean: [][]float64{{0}}, Var: [][]float64{{0}}}}
+			n := &bound.CLBPMargins{Items: 1, Rows: 1, ByIntervals: bound.Noises{Lo: []float64{1}, Mean: [][]float64{{0}}, Var: [][]float64{{0}}},
+				Events: []bound.Events{{Ends: 14, Radii: 7}}}
 			got := clbp{e}.failUp(&cell{task: &task, box: c.box, dual: dual}, n, 0, tau)
 			if got < c.events*tau || !nearly(got, c.events*tau) {
 				t.Errorf("box %v dual %v: %v, want %v events of %v", c.box, dual, got, c.events, tau)
