@@ -27,7 +27,7 @@ func TestReadme(t *testing.T) {
 		t.Fatal(err)
 	}
 	commands := readmeCommands(string(text))
-	if len(commands) != 3 || len(commands[0].table) != 12 || commands[1].args[0] != "exporter" || len(commands[2].table) != 5 {
+	if len(commands) != 4 || len(commands[0].table) != 12 || commands[1].args[0] != "exporter" || len(commands[2].table) != 5 || len(commands[3].table) != 0 {
 		t.Fatalf("README shows these commands: %q", commands)
 	}
 	data, err := filepath.Abs(filepath.Join("..", "..", "testdata"))
