@@ -50,8 +50,8 @@ func (l *layer) substitutePlaces(a []float64, z span, c *sum) span {
 		// A bias is one number at all positions.
 		once := l.b.lo[o] != l.b.hi[o] && len(met) > 1
 		if once {
-			bLo, bHi := at.alone(a, o, met)
-			c.add(leastProduct(l.b.lo[o], l.b.hi[o], bLo, bHi))
+			lo, hi := at.alone(a, o, met)
+			c.add(leastProduct(l.b.lo[o], l.b.hi[o], lo, hi))
 		}
 		for _, p := range met {
 			v, under := a[p*at.channels+o], at.under(p)
