@@ -11,6 +11,6 @@ fi
 export RUSTICL_ENABLE=llvmpipe OCL_ICD_VENDORS=$icd PSAFE_REQUIRE_OPENCL=1 CGO_ENABLED=0
 go=${GO:-go}
 "$go" test -vet=off -timeout 2h ./gpu -run '^(TestDevice|TestTiles|TestPropagate|TestFallbackBits)$' || exit 1
-for posterior in testdata/{glyphs-64-32-10,glyphs-64-24-24-10,cubic-128,advisory-4-32-9,tiny-2-3-2-tanh}.npz; do
+for posterior in testdata/{glyphs-conv-8-10,glyphs-64-32-10,glyphs-64-24-24-10,cubic-128,advisory-4-32-9,tiny-2-3-2-tanh}.npz; do
   "$go" run ./cmd/psafe crosscheck --posterior "$posterior" --precision float32 || exit 1
 done
