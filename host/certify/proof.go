@@ -17,6 +17,10 @@ type Proof struct {
 	// Tau is the failure budget of a hidden bound in each leaf, in the order of Cells; one
 	// if they are the same.
 	Tau []float64 `json:"tau,omitempty"`
+	// Mixtures are the factors of the mixtures of rows (31) that were proved in the place of
+	// alternatives, for each clause of S one for each alternative (property.Safe.Mixed); nil if
+	// none was.
+	Mixtures [][]float64 `json:"mixtures,omitempty"`
 	// Boxes are the numbers of the sampled boxes in the union.
 	Boxes []int `json:"boxes,omitempty"`
 	// Cuts is the tree of pieces of a centred box in preorder: nothing for a leaf, (array,
