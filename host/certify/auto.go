@@ -19,7 +19,7 @@ const (
 // LBP, the sum over neurons where there is one hidden layer, a centred box. Each is a
 // lower bound of the same probability, so the largest is one too.
 func auto(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error) {
-	best, err := concentration(ctx, e, cfg, tasks)
+	best, err := mixing(concentration)(ctx, e, cfg, tasks)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func auto(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]
 			return nil, err
 		}
 	}
-	return best, improve(ctx, e, cfg, best, rung{centredBoxes, contentBoxes})
+	return best, improve(ctx, e, cfg, best, rung{mixing(centredBoxes), contentBoxes})
 }
 
 // autoSums says that auto tries sums of neurons.

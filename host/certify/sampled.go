@@ -1,7 +1,6 @@
 package certify
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -94,6 +93,7 @@ func drawsFor(e *Engine, samples int) int {
 // device has to be dropped. put gets results of tasks from number n on, every few seconds.
 func (j *job) sampledTasks(ctx context.Context, want boxJob, tasks []*property.Task, put func(n int, results []*Result) error) error {
 	d := &draws{want, j.engines, j.cfg}
+	aims := aimsOf(j.engines[0], tasks)
 	var found []found // of tasks from number done on, nil if they are to be verified
 	var verifying time.Duration
 	for done := 0; done < len(tasks); {
@@ -103,7 +103,7 @@ func (j *job) sampledTasks(ctx context.Context, want boxJob, tasks []*property.T
 			for _, e := range j.engines {
 				e.begin()
 			}
-			found, err = d.verify(ctx, tasks[done:])
+			found, err = d.verify(ctx, aims[done:])
 			verifying = time.Since(start) / time.Duration(len(tasks)-done)
 			start = time.Now()
 		}
@@ -111,7 +111,7 @@ func (j *job) sampledTasks(ctx context.Context, want boxJob, tasks []*property.T
 		for err == nil && len(results) < len(found) && (len(results) == 0 || time.Since(start) < groupTime) {
 			n := len(results)
 			var more []*Result
-			more, err = d.results(ctx, j, tasks[done+n:done+n+1], found[n:n+1])
+			more, err = d.results(ctx, j, aims[done+n:done+n+1], found[n:n+1])
 			results = append(results, more...)
 		}
 		for _, e := range j.engines {
@@ -121,11 +121,12 @@ func (j *job) sampledTasks(ctx context.Context, want boxJob, tasks []*property.T
 		}
 		if err == nil {
 			err = door(j.engines, results, func(t *property.Task) ([]*Result, error) {
-				found, err := d.verify(ctx, []*property.Task{t})
+				again := aims[slices.Index(tasks, t):][:1]
+				found, err := d.verify(ctx, again)
 				if err != nil {
 					return nil, err
 				}
-				return d.results(ctx, j, []*property.Task{t}, found)
+				return d.results(ctx, j, again, found)
 			})
 		}
 		switch {
@@ -144,13 +145,42 @@ func (j *job) sampledTasks(ctx context.Context, want boxJob, tasks []*property.T
 	return nil
 }
 
+// aim is a task, and the same with a mixture among the alternatives of S, nil if it has none.
+type aim struct {
+	task  *property.Task
+	mixed *mixture
+}
+
+func aimsOf(e *Engine, tasks []*property.Task) []aim {
+	aims := make([]aim, len(tasks))
+	for i, m := range e.mixtures(tasks) {
+		aims[i] = aim{tasks[i], m}
+	}
+	return aims
+}
+
+// rows are all rows that are bounded, those of the task first.
+func (a *aim) rows() []property.Row {
+	if a.mixed != nil {
+		return a.mixed.task.S.Rows
+	}
+	return a.task.S.Rows
+}
+
 // results bounds tasks, of which found is known, with all that was asked for beside.
-func (d *draws) results(ctx context.Context, j *job, tasks []*property.Task, found []found) ([]*Result, error) {
-	results := make([]*Result, len(tasks))
-	for n, t := range tasks {
+func (d *draws) results(ctx context.Context, j *job, aims []aim, found []found) ([]*Result, error) {
+	results := make([]*Result, len(aims))
+	for n, a := range aims {
 		var err error
-		if results[n], err = d.result(ctx, t, found[n]); err != nil {
+		if results[n], err = d.result(ctx, a.task, found[n]); err != nil {
 			return nil, err
+		}
+		if with := found[n].mixed; with != nil && len(with.safe) > len(found[n].safe) {
+			r, err := d.result(ctx, &a.mixed.task, *with)
+			if err != nil {
+				return nil, err
+			}
+			results[n] = a.mixed.better(results[n], r)
 		}
 		if err := j.beside(ctx, d.engines[0], results[n:n+1]); err != nil {
 			return nil, err
@@ -163,31 +193,42 @@ func (d *draws) results(ctx context.Context, j *job, tasks []*property.Task, fou
 type found struct {
 	safe   []int // numbers of the safe boxes
 	margin float64
+	// mixed is the same of the task with a mixture, nil if it has none.
+	mixed *found
 }
 
 // verify verifies the boxes against every task.
-func (d *draws) verify(ctx context.Context, tasks []*property.Task) ([]found, error) {
+func (d *draws) verify(ctx context.Context, aims []aim) ([]found, error) {
 	size := d.samples
 	for _, e := range d.engines {
-		size = min(size, sampleChunk(e, d.cfg.Method, tasks))
+		size = min(size, sampleChunk(e, d.cfg.Method, aims))
 	}
-	results := make([]found, len(tasks))
-	for t := range tasks {
-		results[t].margin = minusInf
+	results := make([]found, len(aims))
+	for i, a := range aims {
+		results[i].margin = minusInf
+		if a.mixed != nil {
+			results[i].mixed = &found{margin: minusInf}
+		}
 	}
 	var mu sync.Mutex
 	err := share(ctx, d.engines, numbers((d.samples+size-1)/size), func(_ context.Context, e *Engine, i int) error {
 		first := i * size
-		margins, err := d.margins(e, tasks, d.spec(first, min(size, d.samples-first)))
+		margins, err := d.margins(e, aims, d.spec(first, min(size, d.samples-first)))
 		mu.Lock()
 		defer mu.Unlock()
-		for t := range margins {
-			results[t].add(first, margins[t])
+		for i := range margins {
+			results[i].add(first, margins[i].own)
+			if with := results[i].mixed; with != nil {
+				with.add(first, margins[i].mixed)
+			}
 		}
 		return err
 	}, nil)
-	for t := range results {
-		slices.Sort(results[t].safe) // whatever the order in which chunks came
+	for _, r := range results {
+		slices.Sort(r.safe) // whatever the order in which chunks came
+		if r.mixed != nil {
+			slices.Sort(r.mixed.safe)
+		}
 	}
 	return results, err
 }
@@ -216,8 +257,11 @@ func (f *found) add(first int, margins []float64) {
 
 // sampleChunk is how many boxes to draw at a time: as many as the device likes
 // best, if it says so, and fit.
-func sampleChunk(e *Engine, method bound.Method, tasks []*property.Task) int {
-	rows, regions := mostRows(tasks), len(mostInputs(tasks).T)
+func sampleChunk(e *Engine, method bound.Method, aims []aim) int {
+	rows, regions := 0, 0
+	for _, a := range aims {
+		rows, regions = max(rows, len(a.rows())), max(regions, len(a.task.T))
+	}
 	perBox, perItem := e.model.Footprint(method, rows)
 	perBox += perItem * int64(regions)
 	free, most := e.budget(), int64(mostDrawn)
@@ -227,24 +271,15 @@ func sampleChunk(e *Engine, method bound.Method, tasks []*property.Task) int {
 	return int(max(1, min(free/perBox, most, int64(e.model.MostItems(rows)/regions))))
 }
 
-func mostInputs(tasks []*property.Task) *property.Task {
-	return slices.MaxFunc(tasks, func(a, b *property.Task) int { return cmp.Compare(len(a.T), len(b.T)) })
-}
-
-func mostRows(tasks []*property.Task) int {
-	n := 0
-	for _, t := range tasks {
-		n = max(n, len(t.S.Rows))
-	}
-	return n
-}
+// sampledMargins are the margins of boxes for one task, and for it with a mixture, if it has one.
+type sampledMargins struct{ own, mixed []float64 }
 
 // margins returns, for each task, the margin of every box: the least over the task's
 // input boxes.
-func (d *draws) margins(e *Engine, tasks []*property.Task, spec bound.BoxSpec) ([][]float64, error) {
-	all := make([][]float64, len(tasks))
-	for t := range all {
-		all[t] = slices.Repeat([]float64{minusInf}, spec.Count()) // until it is known
+func (d *draws) margins(e *Engine, aims []aim, spec bound.BoxSpec) ([]sampledMargins, error) {
+	all := make([]sampledMargins, len(aims))
+	for t := range all { // until it is known
+		all[t] = sampledMargins{slices.Repeat([]float64{minusInf}, spec.Count()), slices.Repeat([]float64{minusInf}, spec.Count())}
 	}
 	numbers := make([]int, spec.Count())
 	for i := range numbers {
@@ -257,7 +292,7 @@ func (d *draws) margins(e *Engine, tasks []*property.Task, spec bound.BoxSpec) (
 			for n < len(part) && part[n] == part[0]+n {
 				n++
 			}
-			more, err := d.marginsOn(m, tasks, spec.Slice(part[0], part[0]+n), part[0], all)
+			more, err := d.marginsOn(m, aims, spec.Slice(part[0], part[0]+n), part[0], all)
 			if err != nil {
 				return nil, err
 			}
@@ -272,26 +307,29 @@ func (d *draws) margins(e *Engine, tasks []*property.Task, spec bound.BoxSpec) (
 }
 
 // marginsOn asks a model for the margins of boxes, which go to all from place first on.
-func (d *draws) marginsOn(m *bound.Model, tasks []*property.Task, spec bound.BoxSpec, first int, all [][]float64) ([]answer, error) {
+func (d *draws) marginsOn(m *bound.Model, aims []aim, spec bound.BoxSpec, first int, all []sampledMargins) ([]answer, error) {
 	boxes, err := m.Draw(spec)
 	if err != nil {
 		return nil, err
 	}
 	defer m.ReleaseBoxes(boxes)
-	lo := make([][][]float64, len(tasks))
-	for i, t := range tasks {
-		if lo[i], err = boxLowers(m, d.cfg.Method, boxes, t); err != nil {
+	lo := make([][][]float64, len(aims))
+	for i := range aims {
+		if lo[i], err = boxLowers(m, d.cfg.Method, boxes, &aims[i]); err != nil {
 			return nil, err
 		}
 	}
 	answers := make([]answer, spec.Count())
 	for b := range answers {
-		for i := range tasks {
+		for i := range aims {
 			answers[b].numbers = append(answers[b].numbers, lo[i][b]...)
 		}
 		answers[b].take = func() {
-			for i, t := range tasks {
-				all[i][first+b] = leastMargin(lo[i][b], &t.S, len(t.T))
+			for i, a := range aims {
+				all[i].own[first+b] = leastMargin(lo[i][b], &a.task.S, len(a.task.T))
+				if a.mixed != nil {
+					all[i].mixed[first+b] = leastMargin(lo[i][b], &a.mixed.task.S, len(a.task.T))
+				}
 			}
 		}
 	}
@@ -300,9 +338,9 @@ func (d *draws) marginsOn(m *bound.Model, tasks []*property.Task, spec bound.Box
 
 // boxLowers propagates the grid of all boxes and the task's input boxes, and returns for each
 // weight box the lower bounds of the rows on every input box.
-func boxLowers(m *bound.Model, method bound.Method, boxes *bound.Boxes, t *property.Task) ([][]float64, error) {
-	per := len(t.T)
-	in, dr, release, err := upload(m, t.T, slices.Repeat([][]property.Row{t.S.Rows}, per))
+func boxLowers(m *bound.Model, method bound.Method, boxes *bound.Boxes, a *aim) ([][]float64, error) {
+	per, rows := len(a.task.T), a.rows()
+	in, dr, release, err := upload(m, a.task.T, slices.Repeat([][]property.Row{rows}, per))
 	if err != nil {
 		return nil, err
 	}
@@ -314,7 +352,7 @@ func boxLowers(m *bound.Model, method bound.Method, boxes *bound.Boxes, t *prope
 	}
 	out := make([][]float64, boxes.Count())
 	for b := range out {
-		out[b] = lowers(margins, &t.S, b*per, per)
+		out[b] = lowers(margins, len(rows), b*per, per)
 	}
 	return out, nil
 }

@@ -160,7 +160,7 @@ func (how proof) on(m *bound.Model, probes []*probe) ([]answer, error) {
 	}
 	answers := make([]answer, len(probes))
 	for i, p := range probes {
-		lo := lowers(margins, &p.task.S, i*per, per)
+		lo := lowers(margins, len(p.task.S.Rows), i*per, per)
 		answers[i] = answer{append(lo, flags(dead[i])...), func() {
 			p.margin = leastMargin(lo, &p.task.S, per)
 			if how.wantDead {
@@ -204,21 +204,22 @@ func upload(m *bound.Model, regions []property.Box, rows [][]property.Row) (in *
 	return in, dr, func() { m.ReleaseRows(dr); m.ReleaseInputs(in) }, nil
 }
 
-// lowers are the lower bounds of the rows of s for each of per items from item first on.
-func lowers(m *bound.Margins, s *property.Safe, first, per int) []float64 {
+// lowers are the lower bounds of so many rows for each of per items from item first on.
+func lowers(m *bound.Margins, rows, first, per int) []float64 {
 	var lo []float64
 	for i := range per {
-		lo = append(lo, m.Lo(first + i)[:len(s.Rows)]...)
+		lo = append(lo, m.Lo(first + i)[:rows]...)
 	}
 	return lo
 }
 
-// leastMargin is the least margin over per items that have these lower bounds.
+// leastMargin is the least margin over per items that have these lower bounds, as many of each:
+// those of the rows of s first.
 func leastMargin(lo []float64, s *property.Safe, per int) float64 {
-	n := len(s.Rows)
+	each, n := len(lo)/per, len(s.Rows)
 	least := s.MarginLo(lo[:n])
 	for i := 1; i < per; i++ {
-		least = min(least, s.MarginLo(lo[i*n:(i+1)*n]))
+		least = min(least, s.MarginLo(lo[i*each:i*each+n]))
 	}
 	return least
 }
