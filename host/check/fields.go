@@ -30,6 +30,7 @@ func (r *record) sizes() error {
 		{"gamma", len(r.Gamma), mostLayers}, {"activations", len(r.Activations), mostLayers}, {"run", len(r.Run), 64},
 		{"proof: cells", len(r.Proof.Cells), mostTree}, {"proof: tau", len(r.Proof.Tau), mostTree},
 		{"proof: cuts", len(r.Proof.Cuts), mostTree}, {"proof: boxes", len(r.Proof.Boxes), mostBoxes},
+		{"proof: mixtures", len(r.Proof.Mixtures), mostClauses},
 	} {
 		if of.n > of.most {
 			return fmt.Errorf("%s: its length is %d, the limit is %d", of.field, of.n, of.most)
@@ -65,7 +66,23 @@ func (r *record) consistentMethod() error {
 	case r.Log10Ceiling != nil && (r.Boxes != "sampled" || r.Log10PLower != nil && r.Log10PLower.Cmp(r.Log10Ceiling.Exact) > 0):
 		return errors.New("log10_ceiling: it is below log10_p_lower, or of no sampled boxes")
 	}
+	if err := r.consistentProof(); err != nil {
+		return err
+	}
 	return r.consistentFlags()
+}
+
+// consistentProof refuses parts of a proof that the record's method does not prove by.
+func (r *record) consistentProof() error {
+	switch p := &r.Proof; {
+	case p.Mixtures != nil && r.Method != "neuronsum":
+		return fmt.Errorf("proof: mixtures: this program proves none by method %s", r.Method)
+	case p.Chains != nil:
+		return errors.New("proof: chains: this program does not know them")
+	case p.Grids != nil:
+		return errors.New("proof: grids: this program does not know them")
+	}
+	return nil
 }
 
 // consistentLogarithm says that p_lower and log10_p_lower are of one number, however it is

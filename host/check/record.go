@@ -95,7 +95,10 @@ type record struct {
 // read where they are needed (strictly).
 type proof struct {
 	Cells    []int           `json:"cells"`
+	Grids    [][][]float64   `json:"grids"`
+	Chains   []int           `json:"chains"`
 	Tau      []float64       `json:"tau"`
+	Mixtures [][]float64     `json:"mixtures"`
 	Boxes    []int           `json:"boxes"`
 	Cuts     [][]float64     `json:"cuts"`
 	Networks json.RawMessage `json:"networks"`

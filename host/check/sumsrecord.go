@@ -16,7 +16,13 @@ func bySums(ctx context.Context, q *question) (chance, error) {
 	case len(cells) != q.Cells:
 		return chance{}, fmt.Errorf("cells: %d, the proof has %d", q.Cells, len(cells))
 	}
-	fail, err := sumsFailUp(ctx, q.post, q.task, q.Proof.Cells, func(fail float64) bool { return q.claimed(complement(fail)) })
+	task := *q.task
+	if q.Proof.Mixtures != nil {
+		if task.S, err = mixed(&task.S, q.Proof.Mixtures); err != nil {
+			return chance{}, err
+		}
+	}
+	fail, err := sumsFailUp(ctx, q.post, &task, q.Proof.Cells, func(fail float64) bool { return q.claimed(complement(fail)) })
 	if err != nil {
 		return chance{}, err
 	}
