@@ -69,6 +69,9 @@ func byBoxes(ctx context.Context, q *question) (chance, error) {
 	if err != nil {
 		return chance{}, err
 	}
+	if q, err = q.withMixtures(); err != nil {
+		return chance{}, err
+	}
 	if q.Boxes == "sampled" {
 		return q.bySamples(ctx, &f, gamma)
 	}

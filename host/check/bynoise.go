@@ -30,6 +30,9 @@ func byNoise(ctx context.Context, q *question) (chance, error) {
 	if err != nil {
 		return chance{}, err
 	}
+	if q, err = q.withMixtures(); err != nil {
+		return chance{}, err
+	}
 	cells, err := cellsOf(q.task.T, q.Proof.Cells)
 	switch {
 	case err != nil:

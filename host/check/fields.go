@@ -75,8 +75,10 @@ func (r *record) consistentMethod() error {
 // consistentProof refuses parts of a proof that the record's method does not prove by.
 func (r *record) consistentProof() error {
 	switch p := &r.Proof; {
-	case p.Mixtures != nil && r.Method != "neuronsum":
-		return fmt.Errorf("proof: mixtures: this program proves none by method %s", r.Method)
+	case p.Mixtures != nil && !slices.Contains([]string{"ibp", "lbp", "clbp", "neuronsum"}, r.Method):
+		return fmt.Errorf("proof: mixtures: method %s has none", r.Method)
+	case p.Mixtures != nil && r.PLower.is(0) && r.Log10PLower == nil:
+		return errors.New("proof: mixtures: nothing claimed here rests on them")
 	case p.Chains != nil:
 		return errors.New("proof: chains: this program does not know them")
 	case p.Grids != nil:

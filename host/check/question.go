@@ -27,6 +27,19 @@ type question struct {
 	census *census
 }
 
+// withMixtures is the question with the safe set that a lower bound is proved of: that of the
+// record, or the same with the mixtures of the proof among its alternatives.
+func (q *question) withMixtures() (*question, error) {
+	if q.Proof.Mixtures == nil {
+		return q, nil
+	}
+	task, with := *q.task, *q
+	var err error
+	task.S, err = mixed(&q.task.S, q.Proof.Mixtures)
+	with.task = &task
+	return &with, err
+}
+
 // files are what records name, each read once. At most keptFiles of a kind are held at a time.
 type files struct {
 	posteriors map[string]*posterior.Posterior
