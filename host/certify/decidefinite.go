@@ -13,14 +13,14 @@ import (
 // counts of those proved safe add up to a certified lower bound, and those proved
 // unsafe take from 1 a certified upper bound (docs/concentration.md, section 5).
 func finite(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error) {
-	s := e.posterior.Samples()
+	s := e.posterior.Networks()
 	safe, unsafe := make([]int64, len(tasks)), make([]int64, len(tasks))
 	results := make([]*Result, len(tasks))
 	for t := range tasks {
 		results[t] = newResult(&tasks[t], "samples")
 		results[t].Samples = s.N()
 	}
-	all := census{e: e, cells: cfg.mostPieces(e.normal.Inputs()), n: s.N(), net: s.Weights}
+	all := census{e: e, cells: cfg.finitePieces(e.normal.Inputs(), s.N()), n: s.N(), net: s.Weights}
 	err := all.decide(ctx, tasks, func(i int, rulings []decided) {
 		for t := range rulings {
 			d, r := &rulings[t], results[t]
@@ -57,6 +57,20 @@ func finite(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) (
 		}
 	}
 	return results, nil
+}
+
+// allPieces is how many cells the boxes of T may be cut into to decide all networks of a set
+// together, where there are few inputs and nobody says otherwise. A network is as much of the answer
+// as there are few of them.
+const allPieces = 65536
+
+// finitePieces is how many cells T may be cut into to decide one of n networks.
+func (c *Config) finitePieces(inputs, n int) int {
+	most := c.mostPieces(inputs)
+	if c.Cells == 0 && inputs <= fewInputs {
+		most = max(most, allPieces/n)
+	}
+	return most
 }
 
 // shareDown is a/total, rounded down.

@@ -194,8 +194,8 @@ func WorkApprox(post *posterior.Posterior, cfg Config) float64 {
 	switch {
 	case cfg.Strategy == Sampled:
 		passes = float64(cfg.Samples)
-	case cfg.Strategy == Finite && post.Samples() != nil:
-		passes = float64(post.Samples().N())
+	case cfg.Strategy == Finite && post.Networks() != nil:
+		passes = float64(post.Networks().N())
 	}
 	each := passCost(post) + weights
 	if (cfg.Strategy == Sampled || cfg.Strategy == Centred) && cfg.Method == bound.IBP {

@@ -181,9 +181,9 @@ func oneHiddenLayer(p *posterior.Posterior) error {
 // anyPosterior: networks can be drawn from all of them.
 func anyPosterior(*posterior.Posterior) error { return nil }
 
-// finiteSet: finitely many networks.
+// finiteSet: finitely many networks, which may be one.
 func finiteSet(p *posterior.Posterior) error {
-	if p.Samples() == nil {
+	if p.Networks() == nil {
 		return fmt.Errorf("this posterior is %s, not a finite set of networks: use --method statistical", p.Describe())
 	}
 	return nil

@@ -84,7 +84,7 @@ func (q *question) counted(ctx context.Context) (*census, error) {
 		return nil, err
 	}
 	c, err := countNetworks(ctx, q.post, q.task, proofs, *q.SafeSamples)
-	switch n := q.post.Samples(); {
+	switch n := q.post.Networks(); {
 	case err != nil:
 		return nil, err
 	case q.Samples != n.N():

@@ -88,7 +88,7 @@ func countNetworks(ctx context.Context, post *posterior.Posterior, task *propert
 
 // countBy is countNetworks with so many choices of lines.
 func countBy(ctx context.Context, tries uint64, post *posterior.Posterior, task *property.Task, proofs []networkProof) (c census, err error) {
-	s := post.Samples()
+	s := post.Networks()
 	if s == nil {
 		return c, fmt.Errorf("posterior: it is %s, not a finite set of networks", post.Describe())
 	}

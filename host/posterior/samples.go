@@ -44,6 +44,16 @@ func (s *Samples) Weights(i int) [][]float64 {
 	return w
 }
 
+// Networks is the posterior as finitely many networks: those of KindSamples, or, where no weight
+// of independent normal ones has a deviation above 0, the network of the means, which every draw
+// is. nil where it is no such set. The caller may not write to it.
+func (p *Posterior) Networks() *Samples {
+	if p.Kind == KindGaussian && p.Random() == 0 {
+		return &Samples{Counts: []int64{1}, Stack: p.Mean()}
+	}
+	return p.samples
+}
+
 // FromSamples makes the posterior that is these networks. Of layers it takes
 // shapes and activations; the means it sets to those of the networks, weighted by
 // counts and rounded, for LogitsApprox. It keeps s. Any error is that of Validate.

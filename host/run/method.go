@@ -157,7 +157,8 @@ func (m *Method) check(word Word, strategy certify.Strategy) error {
 }
 
 // suits checks that the method and the posterior go together, and has auto choose samples
-// for a finite set of networks and statistical for other weights that depend on each other.
+// for a finite set of networks, of which one without deviations is one, and statistical for other
+// weights that depend on each other.
 func (r *ready) suits(word Word) (Word, error) {
 	path, post := r.Posterior.Path, r.post
 	dependent := post.RequireIndependent()
@@ -175,9 +176,9 @@ func (r *ready) suits(word Word) (Word, error) {
 	}
 	switch s := r.cfg.Strategy; {
 	case s == certify.Statistical:
-	case s == certify.Finite || s == certify.Auto && post.Kind == posterior.KindSamples:
-		if post.Kind != posterior.KindSamples {
-			return word, fmt.Errorf("%s: --method samples needs a posterior that is a set of networks; this is %s: leave --method out for the best that there is for it", path, post.Describe())
+	case s == certify.Finite || s == certify.Auto && post.Networks() != nil:
+		if post.Networks() == nil {
+			return word, fmt.Errorf("%s: --method samples needs a posterior that is a set of networks, or one without deviations; this is %s: leave --method out for the best that there is for it", path, post.Describe())
 		}
 		r.cfg.Strategy = certify.Finite
 		return Samples, nil
