@@ -16,7 +16,7 @@ import (
 func TestMixingNeverLoses(t *testing.T) {
 	r := rand.New(rand.NewPCG(16, 1))
 	more := 0
-	for range testscale.Cases(t, 40) {
+	for range max(20, testscale.Cases(t, 40)) {
 		post := randomNet(r, network.ReLU, 2, 6, 4)
 		for _, g := range post.Params() {
 			for e := range g.SdHi {
