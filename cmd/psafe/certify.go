@@ -81,7 +81,7 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	f.Float64Var(&c.recheck, "recheck", run.DefaultRecheck, "share of the time, 0 to 1, for computing answers of an OpenCL device again on the CPU and comparing them (1: all answers)")
 	f.StringVar(&c.out.Path, "out", "", "result file (JSON Lines); standard output if absent. A name that ends in .csv or .parquet is a table, and the records are in OUT.jsonl")
 	f.BoolVar(&c.out.Resume, "resume", false, "go on with the finished records in OUT.partial, if there are any; done if OUT is this run's, complete")
-	f.StringVar(&c.require, "require", run.DefaultRequire, "verdict safe needs p_lower, as it is printed, at least this; unsafe p_upper less")
+	f.StringVar(&c.require, "require", run.DefaultRequire, "verdict safe needs p_lower, as it is printed, at least this; unsafe p_upper less; if given, auto stops where it is known")
 	f.BoolVar(&c.noUpper, "no-upper", false, "do not look for upper bounds")
 	f.BoolVar(&c.derived, "derived", false, "add bounds of inf_x Prob(f(x) in S) and of inf_x E row(x)")
 	f.StringVar(&c.failUnder, "fail-under", "0", "exit with status 10 if a p_lower, as it is printed, is under this")

@@ -11,15 +11,34 @@ import (
 const (
 	content      = 0.9999
 	contentBoxes = 0.99
-	// noRoom is a gap between the bounds that is not worth closing.
-	noRoom = 0.01
+	// noRoom is a gap between the bounds that is not worth closing, noRoomDear one that is not
+	// worth minutes.
+	noRoom     = 0.01
+	noRoomDear = 0.05
 )
 
-// auto tries what is cheap first and keeps the best bound of each task: concentration
-// LBP, the sum over neurons where there is one hidden layer, a centred box. Each is a
-// lower bound of the same probability, so the largest is one too.
+// Shares of the time that is left, where a task's time is limited: what comes first must not take
+// the time of what may prove more.
+const (
+	// shareOfCells is for concentration LBP, with all cells that it cuts T into.
+	shareOfCells = 0.6
+	// shareOfRung is for each method after it but the last.
+	shareOfRung = 0.4
+	// shareOfDrawn is left for networks that are drawn beside the bounds.
+	shareOfDrawn = 0.25
+)
+
+// auto tries what is cheap first and keeps the best bound of each task: concentration LBP, the sum
+// over neurons where there is one hidden layer, a centred box. Each is a lower bound of the same
+// probability, so the largest is one too. A task that Config.Decided is content with is not worked
+// on any more.
 func auto(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error) {
-	best, err := mixing(concentration)(ctx, e, cfg, tasks)
+	if cfg.Samples > 0 {
+		within, end := e.timing.part(ctx, 1-shareOfDrawn)
+		defer end()
+		ctx = within
+	}
+	best, rest, err := e.firstBounds(ctx, cfg, tasks)
 	if err != nil {
 		return nil, err
 	}
@@ -27,45 +46,100 @@ func auto(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]
 	if err := uppers(ctx, e, cfg, best); err != nil {
 		return nil, err
 	}
-	if autoSums(e) {
-		if err := improve(ctx, e, cfg, best, rung{neuronSum, content}); err != nil {
+	rungs := append(rest, e.rungs(&cfg)...)
+	for i, next := range rungs {
+		if i == len(rungs)-1 {
+			next.share = 1
+		}
+		if err := improve(ctx, e, cfg, best, next); err != nil {
 			return nil, err
 		}
 	}
-	return best, improve(ctx, e, cfg, best, rung{mixing(centredBoxes), contentBoxes})
+	return best, nil
 }
 
-// autoSums says that auto tries sums of neurons.
-func autoSums(e *Engine) bool {
-	return e.chain && len(e.normal.Layers) == 2 && e.normal.Inputs() <= sumInputsAuto
+// firstBounds are those of concentration LBP: where tasks may be decided early, on the boxes of T
+// as they are, and what is left to do on cells of them.
+func (e *Engine) firstBounds(ctx context.Context, cfg Config, tasks []property.Task) (best []*Result, rest []rung, err error) {
+	within, end := e.timing.part(ctx, shareOfCells)
+	defer end()
+	method := mixing(concentration)
+	if cfg.Decided == nil || (clbp{e}).mostCells(&cfg) == 1 {
+		best, err = method(within, e, cfg, tasks)
+		return best, nil, err
+	}
+	whole := cfg
+	whole.Cells = 1
+	best, err = method(within, e, whole, tasks)
+	return best, []rung{{certify: method, enough: 1 - enough, share: shareOfCells}}, err
+}
+
+// rungs are what is tried after concentration LBP.
+func (e *Engine) rungs(cfg *Config) []rung {
+	boxes := rung{certify: mixing(centredBoxes), enough: contentBoxes, room: noRoom, share: shareOfRung}
+	sums := rung{certify: neuronSum, enough: content, room: noRoom, share: shareOfRung}
+	switch inputs := e.normal.Inputs(); {
+	case !e.autoSums(cfg):
+		return []rung{boxes}
+	case inputs <= sumInputsAuto:
+		return []rung{sums, boxes}
+	}
+	sums.room = noRoomDear
+	return []rung{boxes, sums}
+}
+
+// sumInputsDear is up to how many inputs auto tries sums of neurons that may take minutes.
+const sumInputsDear = 5
+
+// autoSums says that auto tries sums of neurons: of one or two inputs, which take seconds; of a few
+// more, if it is said when that is to end.
+func (e *Engine) autoSums(cfg *Config) bool {
+	inputs := e.normal.Inputs()
+	asked := cfg.TimeLimit > 0 || cfg.Decided != nil
+	return e.chain && len(e.normal.Layers) == 2 && (inputs <= sumInputsAuto || inputs <= sumInputsDear && asked)
 }
 
 // groupOfAuto is one where sums of neurons, which take seconds, are tried.
 func groupOfAuto(e *Engine, cfg Config) int {
-	if autoSums(e) {
+	if e.autoSums(&cfg) {
 		return groupOfOne(e, cfg)
 	}
 	return groupByCost(e, cfg)
 }
 
-// rung is a method that auto goes on to where the lower bound is below enough.
+// rung is a method that auto goes on to where the lower bound is below enough, and the bounds are
+// further apart than room.
 type rung struct {
-	certify groupMethod
-	enough  float64
+	certify      groupMethod
+	enough, room float64
+	// share is how much of the time that is left it may take, if time is limited.
+	share float64
 }
 
-// improve goes on to another method on the tasks that are worth it.
+// open says that the method is worth trying.
+func (g *rung) open(r *Result) bool {
+	return r.Lower() < g.enough && r.Upper()-r.Lower() > g.room
+}
+
+// improve goes on to another method on the tasks that are worth it. Those of which enough is known
+// say so.
 func improve(ctx context.Context, e *Engine, cfg Config, best []*Result, next rung) error {
 	var at []int
 	var tasks []property.Task
 	for i, r := range best {
-		if r.Lower() < next.enough && r.Upper()-r.Lower() > noRoom {
+		switch {
+		case !next.open(r):
+		case cfg.Decided != nil && cfg.Decided(r):
+			r.Stopped = Decided
+		default:
 			at, tasks = append(at, i), append(tasks, *r.Task)
 		}
 	}
 	if err := ctx.Err(); len(tasks) > 0 && e.cut(ctx, err) {
 		return nil
 	}
+	ctx, end := e.timing.part(ctx, next.share)
+	defer end()
 	// Methods want tasks with as many input boxes each.
 	for len(tasks) > 0 {
 		n := groupSize(tasks, len(tasks))

@@ -44,6 +44,9 @@ type Config struct {
 	// TimeLimit, above 0, is how long a task may take: what was proved until then is its
 	// result, which says Stopped. Not for Sampled, whose tasks share their boxes.
 	TimeLimit time.Duration
+	// Decided, if set, says that the bounds of a result are all that is wanted: Auto tries nothing
+	// more then, and the result says so.
+	Decided func(*Result) bool
 }
 
 // Run certifies the tasks and calls emit once for each, in the order of the

@@ -6,8 +6,13 @@ import (
 	"time"
 )
 
-// TimeLimit is Result.Stopped of a task whose time was up.
-const TimeLimit = "time limit"
+// What Result.Stopped says.
+const (
+	// TimeLimit: the task's time was up.
+	TimeLimit = "time limit"
+	// Decided: the bounds are what Config.Decided asked for, and more was left to be tried.
+	Decided = "require"
+)
 
 // errTimeUp is the cause that ends a context when the time of a task, or of a group, is up.
 var errTimeUp = errors.New("certify: the time of this work is up")
@@ -48,6 +53,22 @@ func (t *timing) limited(ctx context.Context, limit time.Duration, whole bool) (
 	t.within = within
 	return within, func() {
 		t.within = nil
+		cancel()
+	}
+}
+
+// part limits work to a share of the time that is left, where a task's time is limited. end must
+// be called, and not before work that began inside has ended.
+func (t *timing) part(ctx context.Context, share float64) (within context.Context, end func()) {
+	if t.within == nil || t.whole || share >= 1 {
+		return ctx, func() {}
+	}
+	outer, until := t.within, t.end
+	t.end = time.Now().Add(time.Duration(share * float64(time.Until(until))))
+	within, cancel := context.WithDeadlineCause(ctx, t.end, errTimeUp)
+	t.within = within
+	return within, func() {
+		t.within, t.end = outer, until
 		cancel()
 	}
 }

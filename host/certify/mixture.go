@@ -20,7 +20,11 @@ func mixing(certify groupMethod) groupMethod {
 		var left []*property.Task
 		var at []int
 		for i, r := range best {
-			if r.Lower() < content {
+			switch {
+			case r.Lower() >= content || r.Task.S.Clauses() == nil:
+			case cfg.Decided != nil && cfg.Decided(r):
+				r.Stopped = Decided
+			default:
 				left, at = append(left, r.Task), append(at, i)
 			}
 		}

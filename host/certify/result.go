@@ -47,8 +47,8 @@ type Result struct {
 	// Margin is the least lower bound of a margin at the final box (Centred) or
 	// the best over the boxes (Sampled): how far from verified.
 	Margin float64
-	// Stopped says what ended the search before it was done: TimeLimit, or nothing. The bounds
-	// are what was proved until then.
+	// Stopped says what ended the search before it was done: TimeLimit, Decided, or nothing. The
+	// bounds are what was proved until then.
 	Stopped string
 	// Seconds is this task's share of the wall time.
 	Seconds float64

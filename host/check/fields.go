@@ -59,10 +59,12 @@ func (r *record) consistentMethod() error {
 		return errors.New("p_lower: drawn networks prove none")
 	case boxed && !claims && r.Boxes == "centred" && r.Rule != oneBox && r.Margin != nil && r.Margin.Cmp(property.Exact{}) >= 0:
 		return errors.New("margin: a box is said to be safe that proves nothing")
-	case r.Stopped != "" && r.Stopped != timeLimit:
+	case r.Stopped != "" && r.Stopped != timeLimit && r.Stopped != verdictKnown:
 		return fmt.Errorf("stopped: %.40q is nothing that ends a search", r.Stopped)
-	case r.Stopped != "" && !strings.Contains(" "+r.Flags, " --time-limit "):
+	case r.Stopped == timeLimit && !strings.Contains(" "+r.Flags, " --time-limit "):
 		return errors.New("stopped: the flags have no time limit")
+	case r.Stopped == verdictKnown && (!strings.Contains(" "+r.Flags+" ", " --require "+r.Require.String()+" ") || r.Verdict == "unknown"):
+		return errors.New("stopped: the flags do not have what is required, or the verdict is not known")
 	case r.Log10Ceiling != nil && (r.Boxes != "sampled" || r.Log10PLower != nil && r.Log10PLower.Cmp(r.Log10Ceiling.Exact) > 0):
 		return errors.New("log10_ceiling: it is below log10_p_lower, or of no sampled boxes")
 	}
@@ -96,12 +98,15 @@ func (r *record) consistentLogarithm() error {
 	return nil
 }
 
-// timeLimit is what the field stopped says.
-const timeLimit = "time limit"
+// What the field stopped says.
+const (
+	timeLimit    = "time limit"
+	verdictKnown = "require"
+)
 
 // flagWords are the flags that a record may list.
 var flagWords = []string{"--method", "--boxes", "--samples", "--cells", "--gamma", "--splits", "--uniform", "--confidence", "--no-upper", "--derived",
-	"--label-column", "--precision", "--time-limit"}
+	"--label-column", "--precision", "--time-limit", "--require"}
 
 // consistentFlags checks the words of flags against what is proved.
 func (r *record) consistentFlags() error {

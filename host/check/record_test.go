@@ -69,6 +69,7 @@ func TestRecordRefused(t *testing.T) {
 		{good, `"guarantee":"`, `"guarantee":"un`, "guarantee: "},
 		{good, `"precision":`, `"stopped":"a full disk","precision":`, "stopped: "},
 		{good, `"precision":`, `"stopped":"time limit","precision":`, "stopped: the flags have no time limit"},
+		{good, `"precision":`, `"stopped":"require","precision":`, "stopped: the flags do not have what is required"},
 		{good, `"safe_boxes":1`, `"safe_boxes":2`, "safe_boxes: "},
 		{good, `"boxes_tried":\d+`, `"boxes_tried":0`, "safe_boxes: 1 of 0"},
 		{good, `"rule":"one box"`, `"rule":"disjoint"`, "proof: cuts"},

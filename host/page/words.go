@@ -110,7 +110,7 @@ func guaranteeOf(records []report.Placed) []sentence {
 		if r.Statistical != nil {
 			statistical++
 		}
-		if r.Stopped != "" {
+		if r.TimedOut() {
 			stopped++
 		}
 		templates = templates || r.TemplateSHA256 != ""

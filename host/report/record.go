@@ -88,8 +88,8 @@ type Record struct {
 	// "unknown", by the certified bounds alone: by their decimals, as they are written.
 	Verdict   string `json:"verdict"`
 	Guarantee string `json:"guarantee"`
-	// Stopped is "time limit" where the search was ended before it was done: the bounds are
-	// what was proved until then.
+	// Stopped is "time limit" or "require" where the search was ended before it was done, as its
+	// time was up or the verdict known: the bounds are what was proved until then.
 	Stopped string `json:"stopped,omitempty"`
 
 	Precision string   `json:"precision"`
@@ -225,14 +225,25 @@ func (r *Record) proofOf(res *certify.Result) *certify.Proof {
 
 // Decide sets what follows from the bounds.
 func (r *Record) Decide(require property.Exact) {
-	r.Require, r.Verdict, r.Guarantee = require, "unknown", Guarantee
-	switch {
-	case r.PLower > 0 && r.PLower.Exact().Cmp(require) >= 0:
-		r.Verdict = "safe"
-	case r.PUpper.Exact().Cmp(require) < 0:
-		r.Verdict = "unsafe"
-	}
+	r.Require, r.Verdict, r.Guarantee = require, Verdict(float64(r.PLower), float64(r.PUpper), require), Guarantee
 }
+
+// Unknown is the verdict where neither bound decides.
+const Unknown = "unknown"
+
+// Verdict is what bounds decide, by their decimals as records write them.
+func Verdict(lower, upper float64, require property.Exact) string {
+	switch {
+	case lower > 0 && Down(lower).Exact().Cmp(require) >= 0:
+		return "safe"
+	case Up(upper).Exact().Cmp(require) < 0:
+		return "unsafe"
+	}
+	return Unknown
+}
+
+// TimedOut says that a time limit ended the search: a longer time might prove more.
+func (r *Record) TimedOut() bool { return r.Stopped == certify.TimeLimit }
 
 func gammaField(gamma []float64) any {
 	if len(gamma) == 0 {

@@ -36,7 +36,8 @@ type Job struct {
 	// Precision is that of the bounds on the device, float32 if it is not given.
 	Precision *bound.Precision
 	// Require is the probability that decides a verdict, a decimal: safe needs p_lower, as
-	// it is written, at least this, unsafe p_upper less. DefaultRequire if it is empty.
+	// it is written, at least this, unsafe p_upper less. DefaultRequire if it is empty. If it is
+	// given, Auto tries no more for an input of which the verdict is known.
 	Require string
 	Out     Output
 	// Recheck is the share of the time that goes into comparing answers of a device with those
@@ -263,6 +264,11 @@ func (j *Job) read() (*ready, error) {
 		return nil, err
 	}
 	r.words = j.numberWords(word)
+	if j.stopsAt(word) {
+		r.cfg.Decided = func(res *certify.Result) bool {
+			return report.Verdict(res.Lower(), res.Upper(), j.require()) != report.Unknown
+		}
+	}
 	r.tasks, err = j.Tasks.load(r.post)
 	return r, err
 }

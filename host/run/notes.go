@@ -183,7 +183,7 @@ func Explain(records []*report.Record) []Note {
 		if r.PLower >= shown || r.Verdict != "unknown" || r.Method == "statistical" || r.Boxes == certify.Sampled.String() {
 			continue
 		}
-		kind := Unproved{Of: len(records), Method: methodAsked(r), File: r.Eps == "", Point: isZero(r.Eps), Drawn: r.Statistical != nil, Stopped: r.Stopped != ""}
+		kind := Unproved{Of: len(records), Method: methodAsked(r), File: r.Eps == "", Point: isZero(r.Eps), Drawn: r.Statistical != nil, Stopped: r.TimedOut()}
 		at := slices.Index(kinds, kind)
 		if at < 0 {
 			first := kind

@@ -55,6 +55,9 @@ func (m *Method) numbers() list {
 	return l
 }
 
+// stopsAt says that the method goes on with an input only until Require, which was given, decides.
+func (j *Job) stopsAt(word Word) bool { return word == Auto && j.Require != "" }
+
 // numberWords are the method that was chosen and the settings given that decide numbers
 // which no other field of a record tells: with those fields, all that it takes to
 // make the record again.
@@ -67,6 +70,9 @@ func (j *Job) numberWords(word Word) string {
 	}
 	if j.TimeLimit != nil {
 		l.add("time-limit", j.TimeLimit.String())
+	}
+	if j.stopsAt(word) {
+		l.add("require", j.require().String())
 	}
 	words := "--method " + string(word)
 	for _, s := range l {

@@ -125,7 +125,7 @@ func (b *bounds) add(r *report.Record) {
 		b.lower.Add(float64(r.PLower))
 	}
 	b.upper.Add(float64(r.PUpper))
-	if r.Stopped != "" {
+	if r.TimedOut() {
 		b.stopped++
 	}
 	if r.Seconds != nil {
