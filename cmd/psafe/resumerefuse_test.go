@@ -77,7 +77,7 @@ func TestResumeDisagrees(t *testing.T) {
 		{`posterior_scale is "sd x 2", of this run "sd"`, func(r *report.Record) { r.PosteriorScale = "sd x 2" }},
 		{`activations is ["tanh"], of this run ["relu"]`, func(r *report.Record) { r.Activations = []string{"tanh"} }},
 		{`inputs_sha256 is "4d", of this run "4df9360d1a`, func(r *report.Record) { r.InputsSHA256 = "4d" }},
-		{`numerics is 7, of this run 1`, func(r *report.Record) { r.Numerics = 7 }},
+		{`numerics is 7, of this run 2`, func(r *report.Record) { r.Numerics = 7 }},
 		{`id is "`, func(r *report.Record) { r.ID = strings.Repeat("0", 32) }},
 		{"", func(r *report.Record) { r.Version = "0.0.9" }},
 		{`task is 0, of this run 1`, func(r *report.Record) { r.Task = 0 }},
@@ -215,7 +215,8 @@ func TestFlagsField(t *testing.T) {
 		want string
 	}{
 		{glyphs, "", "--method auto"},
-		{glyphs, "--seed 3 --require 0.5 --quiet --samples 7 --fail-under 0", "--method auto --samples 7"},
+		{glyphs, "--seed 3 --require 0.50 --quiet --samples 7 --fail-under 0", "--method auto --samples 7 --require 0.5"},
+		{glyphs, "--require 0.5 --method clbp --time-limit 1h", "--method clbp --time-limit 1h0m0s"},
 		{glyphs, "--precision float64 --no-upper --derived", "--method auto --no-upper --derived --precision float64"},
 		{glyphs, "--splits 3 --boxes centred --precision float64", "--method lbp --boxes centred --splits 3"},
 		{glyphs, "--uniform --method ibp --gamma 1.50", "--method ibp --gamma 1.5 --uniform"},
