@@ -178,7 +178,7 @@ func (r *ready) suits(word Word) (Word, error) {
 	case s == certify.Statistical:
 	case s == certify.Finite || s == certify.Auto && post.Networks() != nil:
 		if post.Networks() == nil {
-			return word, fmt.Errorf("%s: --method samples needs a posterior that is a set of networks, or one without deviations; this is %s: leave --method out for the best that there is for it", path, post.Describe())
+			return word, fmt.Errorf("%s: --method samples needs a posterior that is a set of networks; this is %s: leave --method out for the best that there is for it", path, post.Describe())
 		}
 		r.cfg.Strategy = certify.Finite
 		return Samples, nil
