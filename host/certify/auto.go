@@ -63,7 +63,7 @@ func auto(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]
 func (e *Engine) firstBounds(ctx context.Context, cfg Config, tasks []property.Task) (best []*Result, rest []rung, err error) {
 	within, end := e.timing.part(ctx, shareOfCells)
 	defer end()
-	method := mixing(concentration)
+	method := withMixtures(concentration)
 	if cfg.Decided == nil || (clbp{e}).mostCells(&cfg) == 1 {
 		best, err = method(within, e, cfg, tasks)
 		return best, nil, err
@@ -76,7 +76,7 @@ func (e *Engine) firstBounds(ctx context.Context, cfg Config, tasks []property.T
 
 // rungs are what is tried after concentration LBP.
 func (e *Engine) rungs(cfg *Config) []rung {
-	boxes := rung{certify: mixing(centredBoxes), enough: contentBoxes, room: noRoom, share: shareOfRung}
+	boxes := rung{certify: withMixtures(centredBoxes), enough: contentBoxes, room: noRoom, share: shareOfRung}
 	sums := rung{certify: neuronSum, enough: content, room: noRoom, share: shareOfRung}
 	switch inputs := e.normal.Inputs(); {
 	case !e.autoSums(cfg):

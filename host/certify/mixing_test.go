@@ -42,7 +42,7 @@ func TestMixingNeverLoses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			with, err := mixing(method)(t.Context(), e, cfg, tasks)
+			with, err := withMixtures(method)(t.Context(), e, cfg, tasks)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,11 +7,11 @@ import (
 	"psafe/host/property"
 )
 
-// mixing is certify, and then, of the tasks whose safe set has mixtures of alternatives and of
+// withMixtures is certify, and then, of the tasks whose safe set has mixtures of alternatives and of
 // which something is left to be proved, certify with a mixture in S (property.Safe.Mixed). Both
 // are lower bounds of the same probability, and the larger counts: a search for the larger set
 // of proofs may end at a smaller bound. All else about a task is said of its own S.
-func mixing(certify groupMethod) groupMethod {
+func withMixtures(certify groupMethod) groupMethod {
 	return func(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error) {
 		best, err := certify(ctx, e, cfg, tasks)
 		if err != nil {

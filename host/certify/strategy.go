@@ -76,11 +76,11 @@ var strategies [strategyCount]entry
 func init() {
 	strategies = [strategyCount]entry{
 		Centred: {word: "centred", family: weightBoxes, fits: independent,
-			run: groups{mixing(centredBoxes), groupByCost}, uppers: beside, drawn: beside},
+			run: groups{withMixtures(centredBoxes), groupByCost}, uppers: beside, drawn: beside},
 		Sampled: {word: "sampled", family: weightBoxes, fits: independent,
 			run: together(sampledBoxes), uppers: beside, drawn: inside},
 		CLBP: {word: "clbp", family: otherFamily, fits: independent,
-			run: groups{mixing(concentration), groupByCost}, uppers: beside, drawn: beside},
+			run: groups{withMixtures(concentration), groupByCost}, uppers: beside, drawn: beside},
 		NeuronSums: {word: "neuronsum", family: otherFamily, fits: oneHiddenLayer,
 			run: groups{neuronSum, groupOfOne}, uppers: beside, drawn: beside},
 		Auto: {word: "auto", family: otherFamily, fits: independent,
