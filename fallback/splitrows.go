@@ -61,8 +61,8 @@ func (t *splitRows[T]) neuron(i, at int, c, charge []T) {
 	out, s := t.outA[at:at+len(c)], t.s[at:at+len(c)]
 	slope, phase, beta := t.slope[at:at+len(c)], t.phase[at:at+len(c)], t.beta[at:at+len(c)]
 	for k, s := range s {
-		var x, term, b, e T
-		by := beta[k]
+		var x, b, e T
+		term, by := beta[k], beta[k]
 		if !(by >= 0) {
 			by = 0
 		}

@@ -5,8 +5,8 @@
      outA[p][j][r] = x + term
      outC[p][r]    = down(constant + sum_j (s * intercept) - charges)
    phase 0 and s >= 0: x = s * slope; phase 0 and s < 0: x = s * aHi, intercept bHi;
-   phase > 0: x = s, term = -beta; phase < 0: term = beta. A slope outside of [0, 1] counts as 0,
-   a beta that is not >= 0 as 0.
+   term = beta; phase > 0: x = s, term = -beta; phase < 0: x = 0, term = beta. A slope outside of
+   [0, 1] counts as 0, and so does a beta that is not >= 0 where there is a phase.
 
    Decomposition. A work-item owns one vector of rows of one item and walks over the neurons:
    task t = p * rowTiles + tile.
@@ -43,7 +43,7 @@ KERNEL void splitrows(__global real *outA, __global real *outC, const __global r
             const vec below = l >= zero ? (l <= VEC(R(1.0)) ? v * l : zero) : zero;
             const vec open = v >= zero ? below : v * aHi[i];
             const vec x = f > zero ? v : (f < zero ? zero : open);
-            const vec term = f > zero ? -by : (f < zero ? by : zero);
+            const vec term = f > zero ? -by : (f < zero ? by : given);
             const vec upper = f > zero ? zero : (f < zero ? zero : (v >= zero ? zero : VEC(R(1.0))));
             const vec b = upper > zero ? VEC(bHi[i]) : zero, e = upper > zero ? VEC(icptErr) : zero;
             storeUpTo(x + term, outA + at, n);

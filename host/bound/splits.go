@@ -57,19 +57,25 @@ func CanSplit(net network.Network) bool {
 	if !net.Chain() || len(net) < 2 {
 		return false
 	}
-	for k, l := range net {
-		if k < len(net)-1 && l.Activation.Kind != network.ReLU || k == len(net)-1 && l.Activation.Kind != network.Identity {
+	for _, l := range net[:len(net)-1] {
+		if !cutsAtZero(l.Activation) {
 			return false
 		}
 	}
 	return true
 }
 
+// cutsAtZero says that the activation is max(t, 0).
+func cutsAtZero(a network.Activation) bool {
+	below, kinked := a.Kinked()
+	return kinked && below == 0
+}
+
 // NewSplits begins with the first weight box, input box and set of rows. Release gives the memory
 // back; the three must be there until then.
 func (m *Model) NewSplits(boxes *Boxes, inputs *Inputs, rows *Rows) *Splits {
 	for k := range m.layers[:len(m.layers)-1] {
-		if m.layers[k].facts.Kind != network.ReLU || !m.chain {
+		if !m.chain || !cutsAtZero(m.layers[k].facts) {
 			panic("bound: NewSplits: not a chain of dense layers with ReLU")
 		}
 	}

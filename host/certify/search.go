@@ -80,8 +80,13 @@ func (s *Search) Run(ctx context.Context) (Found, error) {
 	var wait sync.WaitGroup
 	defer wait.Wait()
 	defer stop()
-	wait.Go(func() { r.attackOn(attacks) })
-	err := r.loop(ctx)
+	if env("NOATTACK", 0) == 0 {
+		wait.Go(func() { r.attackOn(attacks) })
+	}
+	err := r.byPhases(ctx)
+	if err == nil {
+		err = r.loop(ctx)
+	}
 	stop()
 	wait.Wait()
 	if r.hit {

@@ -1,0 +1,7 @@
+package certify_test
+
+import (
+	"testing"
+)
+
+func TestPhaseReal(t *testing.T) {}
