@@ -1,299 +1,167 @@
 package certify
 
 import (
+	"context"
 	"errors"
-	"fmt"
-	"math"
-	"os"
 	"slices"
-	"time"
 
 	"psafe/host/bound"
+	"psafe/host/network"
 	"psafe/host/property"
 )
 
+// Branch and bound over the phases of ReLUs, for networks of many inputs, where cutting T proves
+// little (docs/concentration.md, section 5). Lower slopes are raised for every row on the way, those
+// of hidden layers' units included (Xu et al. 2021, alpha-CROWN), and where that does not do, neurons
+// are taken to be active or not, one after the other, with a multiplier for each (Wang et al. 2021,
+// beta-CROWN). Sub-problems of one network and box are rows of one item. Every bound is the device's
+// and holds, however slopes, multipliers and neurons were chosen: package bound, Splits.
+
+// phaseTask asks whether one network is in a safe set on a box.
+type phaseTask struct {
+	weights drawn
+	box     property.Box
+	safe    *property.Safe
+	// most is how many sub-problems may be looked at.
+	most int
+	// stop says that nobody wants to know any more; nil: never.
+	stop func() bool
+	// proved is the answer, and tried is how many sub-problems it took.
+	proved bool
+	tried  int
+}
+
+// canPhase says whether phases serve a network and a set: a chain with ReLU, and a set that is one
+// conjunction of rows, each of which is then proved by itself.
+func canPhase(net network.Network, safe *property.Safe) bool {
+	return bound.CanSplit(net) && len(safe.Any) == 1 && len(safe.Any[0]) > 0
+}
+
+// provePhases answers tasks.
+func (e *Engine) provePhases(ctx context.Context, tasks []*phaseTask) error {
+	for _, t := range tasks {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := guarded(e, "phases of one network", []*phaseTask{t}, e.phasesOn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errStopped ends a task that nobody wants to know the end of.
 var errStopped = errors.New("stopped")
 
-type phased struct {
-	s     *bound.Splits
-	box   property.Box
-	known ranges16
-	last  int
-	over func() bool
-	rows  int
-}
-
-func note(format string, args ...any) {
-	if os.Getenv("PHASE_DEBUG") != "" {
-		fmt.Fprintf(os.Stderr, "%s "+format+"\n", append([]any{time.Now().Format("05.000")}, args...)...)
+// phasesOn answers tasks on a model.
+func (e *Engine) phasesOn(m *bound.Model, tasks []*phaseTask) ([]answer, error) {
+	var answers []answer
+	for _, t := range tasks {
+		p := &phased{task: t, net: e.normal.Network()}
+		proved, err := p.run(m)
+		if err != nil && !errors.Is(err, errStopped) {
+			return nil, err
+		}
+		numbers := append(slices.Concat(p.known.lo...), slices.Concat(p.known.hi...)...)
+		answers = append(answers, answer{append(numbers, p.bounds...), func() { t.proved, t.tried = proved, p.tried }})
 	}
+	return answers, nil
 }
 
-func (p *phased) root(layers int, iterations int) error {
-	for k := range layers - 1 {
+// phased is a phaseTask under way on one device.
+type phased struct {
+	task *phaseTask
+	net  network.Network
+	s    *bound.Splits
+	// known are the pre-activations of hidden layers, and open the neurons that may be on both sides
+	// of their kink.
+	known phaseRanges
+	open  []neuronAt
+	tried int
+	// bounds are all that the device has said of sub-problems.
+	bounds []float64
+}
+
+// phaseRanges are bounds of the pre-activations of hidden layers.
+type phaseRanges struct{ lo, hi [][]float64 }
+
+// neuronAt is a neuron of a hidden layer.
+type neuronAt struct{ layer, unit int }
+
+// open says that a neuron may be on both sides of its kink.
+func (r *phaseRanges) open(l, i int) bool { return r.lo[l][i] < 0 && r.hi[l][i] > 0 }
+
+// usual is the lower slope that LBP takes.
+func (r *phaseRanges) usual(l, i int) float64 {
+	if r.hi[l][i] > -r.lo[l][i] {
+		return 1
+	}
+	return 0
+}
+
+// run says whether the task is proved.
+func (p *phased) run(m *bound.Model) (bool, error) {
+	boxes, err := m.Upload([]bound.Explicit{enclose(p.task.weights, m.Device().Precision())})
+	if err != nil {
+		return false, err
+	}
+	defer m.ReleaseBoxes(boxes)
+	in, rows, release, err := upload(m, []property.Box{p.task.box}, [][]property.Row{p.task.safe.Rows})
+	if err != nil {
+		return false, err
+	}
+	defer release()
+	p.s = m.NewSplits(boxes, in, rows)
+	defer p.s.Release()
+	if err := p.hidden(); err != nil {
+		return false, err
+	}
+	return p.tree()
+}
+
+const (
+	// unitRounds and rowRounds are how many steps of ascent the rows of hidden units and those of
+	// the property get, childRounds those of a sub-problem.
+	unitRounds, rowRounds, childRounds = 20, 40, 10
+	// mostColumns is how many rows go down at a time.
+	mostColumns = 512
+)
+
+// hidden bounds the hidden layers, each neuron that may be on both sides of its kink by ascent.
+func (p *phased) hidden() error {
+	for k := range p.net[:len(p.net)-1] {
 		lo, hi, err := p.s.Next()
 		if err != nil {
 			return err
 		}
 		p.known.lo, p.known.hi = append(p.known.lo, lo), append(p.known.hi, hi)
-		if k == 0 {
-			note("layer 0: %d open of %d", p.count(0), len(lo))
-			continue
-		}
-		before := p.count(k)
 		var rows []int
 		for i := range lo {
-			if p.known.open(k, i) {
+			if k > 0 && p.known.open(k, i) {
 				rows = append(rows, i, len(lo)+i)
 			}
 		}
-		var w0, w1 float64
-		for i := range lo { w0 += hi[i]-lo[i] }
-		for chunk := range slices.Chunk(rows, 512) {
-			a := newAscent(p.s, p.box, &p.known, k, chunk, false)
-			for t := range iterations {
-				if err := a.evaluate(t < iterations-1); err != nil {
-					return err
-				}
-				if t < iterations-1 {
-					if err := a.step(); err != nil {
-						return err
-					}
-				}
+		for chunk := range slices.Chunk(rows, mostColumns) {
+			if p.stopped() {
+				return errStopped
+			}
+			a := newAscent(p, k, chunk)
+			if err := a.climb(unitRounds); err != nil {
+				return err
 			}
 			if err := p.s.Tighten(&a.q, a.best); err != nil {
 				return err
 			}
 		}
-		for i := range lo { w1 += hi[i]-lo[i] }
-		note("layer %d: %d open of %d, was %d; width %.4g was %.4g", k, p.count(k), len(lo), before, w1, w0)
 	}
-	return nil
-}
-
-func (p *phased) count(k int) (n int) {
-	for i := range p.known.lo[k] {
-		if p.known.open(k, i) {
-			n++
-		}
-	}
-	return n
-}
-
-// knot is a sub-problem.
-type knot struct {
-	row   int
-	bound float64
-	slope []float32 // by open neuron, in order
-	split []split
-}
-
-type split struct {
-	l, i  int
-	phase float64
-	beta  float64
-}
-
-// opens lists open neurons.
-func (p *phased) opens() (list [][2]int) {
 	for l := range p.known.lo {
 		for i := range p.known.lo[l] {
 			if p.known.open(l, i) {
-				list = append(list, [2]int{l, i})
+				p.open = append(p.open, neuronAt{l, i})
 			}
 		}
 	}
-	return list
-}
-
-func (p *phased) pack(nodes []*knot, open [][2]int) *ascent {
-	rows := make([]int, len(nodes))
-	for c, n := range nodes {
-		rows[c] = n.row
-	}
-	a := newAscent(p.s, p.box, &p.known, p.last, rows, true)
-	r := len(nodes)
-	for c, n := range nodes {
-		for o, at := range open {
-			a.q.Slope[at[0]][at[1]*r+c] = float64(n.slope[o])
-		}
-		for _, s := range n.split {
-			a.q.Phase[s.l][s.i*r+c], a.q.Beta[s.l][s.i*r+c] = s.phase, s.beta
-		}
-	}
-	return a
-}
-
-func (p *phased) unpack(a *ascent, nodes []*knot, open [][2]int) {
-	r := len(nodes)
-	for c, n := range nodes {
-		for o, at := range open {
-			n.slope[o] = float32(a.q.Slope[at[0]][at[1]*r+c])
-		}
-		for k, s := range n.split {
-			n.split[k].beta = a.q.Beta[s.l][s.i*r+c]
-		}
-		n.bound = max(n.bound, a.best[c])
-	}
-}
-
-func (p *phased) tree(rootIts, its int, candidates, batch int) error {
-	open := p.opens()
-	var all []*knot
-	for r := range p.rows {
-		n := &knot{row: r, bound: math.Inf(-1), slope: make([]float32, len(open))}
-		for o, at := range open {
-			n.slope[o] = float32(p.known.usual(at[0], at[1]))
-		}
-		all = append(all, n)
-	}
-	if err := p.climb(&all, open, rootIts); err != nil {
-		return err
-	}
-	for _, n := range all {
-		note("row %d: %.4g", n.row, n.bound)
-	}
-	done, began := 0, time.Now()
-	for len(all) > 0 {
-		if p.over() {
-			return errStopped
-		}
-		slices.SortStableFunc(all, func(a, b *knot) int {
-			switch {
-			case a.bound < b.bound:
-				return 1
-			case a.bound > b.bound:
-				return -1
-			}
-			return 0
-		})
-		n := min(batch, len(all))
-		now := slices.Clone(all[len(all)-n:])
-		all = all[:len(all)-n]
-		children, err := p.branch(now, open, candidates)
-		if err != nil {
-			return err
-		}
-		if err := p.climb(&children, open, its); err != nil {
-			return err
-		}
-		done += 2 * n
-		all = append(all, children...)
-		if len(all) > 0 {
-			least := math.Inf(1)
-			depth := 0
-			for _, k := range all {
-				least = min(least, k.bound)
-				depth = max(depth, len(k.split))
-			}
-			note("%d done, %d open, least %.4g depth %d; %.3g per s", done, len(all), least, depth, float64(done)/time.Since(began).Seconds())
-		}
-	}
-	note("done after %d", done)
 	return nil
 }
 
-// climb raises the bounds of nodes and drops those that are proved.
-func (p *phased) climb(nodes *[]*knot, open [][2]int, its int) error {
-	a := p.pack(*nodes, open)
-	for t := range its {
-		if err := a.evaluate(t < its-1); err != nil {
-			return err
-		}
-		if t < its-1 {
-			if err := a.step(); err != nil {
-				return err
-			}
-		}
-	}
-	p.unpack(a, *nodes, open)
-	*nodes = slices.DeleteFunc(*nodes, func(n *knot) bool { return n.bound >= 0 })
-	return nil
-}
-
-func (n *knot) child(s split) *knot {
-	return &knot{row: n.row, bound: n.bound, slope: slices.Clone(n.slope), split: append(slices.Clone(n.split), s)}
-}
-
-func (p *phased) branch(nodes []*knot, open [][2]int, candidates int) ([]*knot, error) {
-	a := p.pack(nodes, open)
-	if err := a.evaluate(true); err != nil {
-		return nil, err
-	}
-	if err := a.forward(); err != nil {
-		return nil, err
-	}
-	r := len(nodes)
-	var tries []*knot
-	var owner []int
-	for c, n := range nodes {
-		type cand struct {
-			o     int
-			score float64
-		}
-		var list []cand
-		for o, at := range open {
-			l, i := at[0], at[1]
-			k := i*r + c
-			if a.q.Phase[l][k] != 0 {
-				continue
-			}
-			list = append(list, cand{o, p.score(a, l, i, k)})
-		}
-		slices.SortStableFunc(list, func(x, y cand) int {
-			switch {
-			case x.score > y.score:
-				return -1
-			case x.score < y.score:
-				return 1
-			}
-			return 0
-		})
-		for _, x := range list[:min(candidates, len(list))] {
-			at := open[x.o]
-			tries = append(tries, n.child(split{at[0], at[1], 1, 0}), n.child(split{at[0], at[1], -1, 0}))
-			owner = append(owner, c)
-		}
-	}
-	if candidates > 1 {
-		b := p.pack(tries, open)
-		if err := b.evaluate(false); err != nil {
-			return nil, err
-		}
-		for i, t := range tries {
-			t.bound = max(t.bound, b.best[i])
-		}
-		best := make([]int, r)
-		value := make([]float64, r)
-		for c := range best {
-			best[c] = -1
-		}
-		for k, c := range owner {
-			x, y := b.best[2*k], b.best[2*k+1]
-			v := min(x, 0) + min(y, 0)
-			if best[c] < 0 || v > value[c] {
-				best[c], value[c] = k, v
-			}
-		}
-		var chosen []*knot
-		for c := range best {
-			if best[c] >= 0 {
-				chosen = append(chosen, tries[2*best[c]], tries[2*best[c]+1])
-			}
-		}
-		return chosen, nil
-	}
-	return tries, nil
-}
-
-func (p *phased) score(a *ascent, l, i, k int) float64 {
-	s, t := a.coefficients[l+1][k], a.zeta[l][k]
-	lo, hi := p.known.lo[l][i], p.known.hi[l][i]
-	gap := 0.0
-	if s < 0 {
-		gap = -s * (hi / (hi - lo) * (t - lo) - max(t, 0))
-		return gap + 0.1 * -s * hi * -lo / (hi - lo)
-	}
-	gap = s * (max(t, 0) - a.q.Slope[l][k]*t)
-	return gap
-}
+func (p *phased) stopped() bool { return p.task.stop != nil && p.task.stop() }

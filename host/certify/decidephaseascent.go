@@ -21,52 +21,58 @@ import (
 type ascent struct {
 	s     *bound.Splits
 	box   property.Box
-	known *ranges16
+	known *phaseRanges
 	q     bound.SplitQuery
 	// best are the greatest bounds so far.
 	best []float64
 	// moments are those of Slope or, where there is a phase, Beta.
 	first, second [][]float64
 	round         int
-	// s and zeta are those of the last gradient, by layer.
+	// coefficients are those of the last bounds, as SplitAnswer.S has them; zeta those of the last
+	// gradient, by layer.
 	coefficients, zeta [][]float64
 }
 
-// ranges16 are the ranges of the pre-activations of hidden layers.
-type ranges16 struct{ lo, hi [][]float64 }
-
-// open says that neuron i of layer l may be on both sides of its kink.
-func (r *ranges16) open(l, i int) bool { return r.lo[l][i] < 0 && r.hi[l][i] > 0 }
-
-// usual is the lower slope of LBP.
-func (r *ranges16) usual(l, i int) float64 {
-	if r.hi[l][i] > -r.lo[l][i] {
-		return 1
-	}
-	return 0
-}
-
 // newAscent begins at LBP's slopes.
-func newAscent(s *bound.Splits, box property.Box, known *ranges16, layer int, rows []int, phases bool) *ascent {
-	a := &ascent{s: s, box: box, known: known, q: bound.SplitQuery{Layer: layer, Rows: rows}}
+func newAscent(p *phased, layer int, rows []int) *ascent {
+	a := &ascent{s: p.s, box: p.task.box, known: &p.known, q: bound.SplitQuery{Layer: layer, Rows: rows}}
 	r := len(rows)
 	for l := range layer {
-		n := len(known.lo[l])
+		n := len(p.known.lo[l])
 		slope := make([]float64, n*r)
 		for i := range n {
-			v := known.usual(l, i)
+			v := p.known.usual(l, i)
 			for c := range r {
 				slope[i*r+c] = v
 			}
 		}
 		a.q.Slope = append(a.q.Slope, slope)
 		a.first, a.second = append(a.first, make([]float64, n*r)), append(a.second, make([]float64, n*r))
-		if phases {
-			a.q.Phase, a.q.Beta = append(a.q.Phase, make([]float64, n*r)), append(a.q.Beta, make([]float64, n*r))
-		}
 	}
 	a.best = slices.Repeat([]float64{math.Inf(-1)}, r)
 	return a
+}
+
+// withPhases makes room for phases and multipliers.
+func (a *ascent) withPhases() {
+	for l := range a.q.Layer {
+		n := len(a.q.Slope[l])
+		a.q.Phase, a.q.Beta = append(a.q.Phase, make([]float64, n)), append(a.q.Beta, make([]float64, n))
+	}
+}
+
+// climb asks for bounds, rounds times, with a step between two.
+func (a *ascent) climb(rounds int) error {
+	for k := range rounds {
+		last := k == rounds-1
+		if err := a.evaluate(!last); err != nil || last {
+			return err
+		}
+		if err := a.step(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 const (
@@ -116,7 +122,7 @@ func (a *ascent) forward() error {
 			break
 		}
 		x = make([]float64, len(zeta))
-		onCores16(len(a.known.lo[l]), func(i int) {
+		onStrips(len(a.known.lo[l]), func(i int) {
 			for at := i * r; at < (i+1)*r; at++ {
 				x[at] = p.Nearest(a.lineApprox(l, i, at))
 			}
@@ -149,58 +155,56 @@ func (a *ascent) step() error {
 		return err
 	}
 	a.round++
-	r, p := len(a.q.Rows), a.s.Precision()
-	rate := ascentRate * math.Pow(ascentDecay, float64(a.round-1))
 	one, two := 1-math.Pow(momentOne, float64(a.round)), 1-math.Pow(momentTwo, float64(a.round))
+	rate := ascentRate * math.Pow(ascentDecay, float64(a.round-1))
 	for l := range a.q.Layer {
-		scale := make([]float64, r)
-		n := len(a.known.lo[l])
-		if a.q.Phase != nil {
-			for i := range n {
-				for c, v := range a.coefficients[l+1][i*r : (i+1)*r] {
-					scale[c] += math.Abs(v) / float64(n)
-				}
-			}
-		}
-		onCores16(n, func(i int) {
-			if !a.known.open(l, i) {
-				return
-			}
-			for c := range r {
-				at := i*r + c
-				s, t, f := a.coefficients[l+1][at], a.zeta[l][at], 0.0
-				if a.q.Phase != nil {
-					f = a.q.Phase[l][at]
-				}
-				g := -f * t
-				if f == 0 {
-					if g = 0; s > 0 {
-						g = s * t
-					}
-				}
-				m := momentOne*a.first[l][at] + (1-momentOne)*g
-				v := momentTwo*a.second[l][at] + (1-momentTwo)*g*g
-				a.first[l][at], a.second[l][at] = m, v
-				if v == 0 {
-					continue
-				}
-				move := rate * (m / one) / (math.Sqrt(v/two) + 1e-30)
-				if f == 0 {
-					a.q.Slope[l][at] = p.Nearest(min(max(a.q.Slope[l][at]+move, 0), 1))
-				} else {
-					a.q.Beta[l][at] = p.Nearest(max(a.q.Beta[l][at]+move*scale[c], 0))
-				}
+		scale := a.scales(l)
+		onStrips(len(a.known.lo[l]), func(i int) {
+			if a.known.open(l, i) {
+				a.move(l, i, scale, func(at int, g float64) float64 {
+					m := momentOne*a.first[l][at] + (1-momentOne)*g
+					v := momentTwo*a.second[l][at] + (1-momentTwo)*g*g
+					a.first[l][at], a.second[l][at] = m, v
+					return rate * (m / one) / (math.Sqrt(v/two) + 1e-30)
+				})
 			}
 		})
 	}
 	return nil
 }
 
-// onCores16 is onCores in few pieces.
-func onCores16(n int, f func(i int)) {
-	const piece = 32
-	onCores((n+piece-1)/piece, func(k int) {
-		for i := k * piece; i < min((k+1)*piece, n); i++ {
+// scales are what multipliers of layer l are measured by: the mean size of the coefficients of each row.
+func (a *ascent) scales(l int) []float64 {
+	if a.q.Phase == nil {
+		return nil
+	}
+	r, all := len(a.q.Rows), a.coefficients[l+1]
+	scale := make([]float64, r)
+	for at, v := range all {
+		scale[at%r] += math.Abs(v) * float64(r) / float64(len(all))
+	}
+	return scale
+}
+
+// move moves the slopes and multipliers at neuron i of layer l by what by makes of a gradient.
+func (a *ascent) move(l, i int, scale []float64, by func(at int, gradient float64) float64) {
+	r, p := len(a.q.Rows), a.s.Precision()
+	for c := range r {
+		at := i*r + c
+		s, t := a.coefficients[l+1][at], a.zeta[l][at]
+		if a.q.Phase != nil && a.q.Phase[l][at] != 0 {
+			a.q.Beta[l][at] = p.Nearest(max(a.q.Beta[l][at]+scale[c]*by(at, -a.q.Phase[l][at]*t), 0))
+			continue
+		}
+		a.q.Slope[l][at] = p.Nearest(min(max(a.q.Slope[l][at]+by(at, max(s, 0)*t), 0), 1))
+	}
+}
+
+// onStrips is onCores in strips of what takes little.
+func onStrips(n int, f func(i int)) {
+	const strip = 32
+	onCores((n+strip-1)/strip, func(k int) {
+		for i := k * strip; i < min((k+1)*strip, n); i++ {
 			f(i)
 		}
 	})

@@ -2,39 +2,26 @@ package certify
 
 import (
 	"context"
-	"os"
-	"runtime/pprof"
-	"strconv"
-
-	"psafe/host/bound"
-	"psafe/host/property"
+	"time"
 )
 
-func env(name string, def int) int {
-	if v, err := strconv.Atoi(os.Getenv(name)); err == nil {
-		return v
-	}
-	return def
-}
-
-// byPhases proves cells of the stack.
+// byPhases closes cells that phases prove, where cutting T is not promising: with many inputs.
 func (r *search) byPhases(ctx context.Context) error {
-	if r.Engine.normal.Inputs() <= fewInputs || !bound.CanSplit(r.net) {
+	if r.Engine.normal.Inputs() <= fewInputs {
 		return nil
 	}
-	m := r.Engine.model
-	if f := os.Getenv("PHASE_PROF"); f != "" {
-		w, _ := os.Create(f)
-		pprof.StartCPUProfile(w)
-		defer pprof.StopCPUProfile()
-	}
+	r.proving.Store(true)
+	defer r.proving.Store(false)
 	kept := r.stack[:0]
 	for _, o := range r.stack {
-		ok, err := r.phaseCell(m, o)
-		if err != nil {
-			return err
+		t := &phaseTask{weights: r.Weights, box: o.box, safe: &r.Tasks[o.task].S, most: r.Cells - r.found.Cells, stop: r.over}
+		if canPhase(r.net, t.safe) {
+			if err := r.Engine.provePhases(ctx, []*phaseTask{t}); err != nil {
+				return err
+			}
+			r.found.Cells += min(max(t.tried, 1), t.most)
 		}
-		if !ok {
+		if !t.proved {
 			kept = append(kept, o)
 		}
 	}
@@ -42,29 +29,17 @@ func (r *search) byPhases(ctx context.Context) error {
 	return nil
 }
 
-func (r *search) phaseCell(m *bound.Model, o open) (bool, error) {
-	task := &r.Tasks[o.task]
-	boxes, err := m.Upload([]bound.Explicit{enclose(r.Weights, m.Device().Precision())})
-	if err != nil {
-		return false, err
+// attackShare is how much longer than an attack took the next one waits while phases are at work:
+// what falls mostly falls to the first ones.
+const attackShare = 3
+
+// rest lets phases work, after an attack that took so long.
+func (r *search) rest(ctx context.Context, took time.Duration) {
+	if !r.proving.Load() {
+		return
 	}
-	defer m.ReleaseBoxes(boxes)
-	in, dr, release, err := upload(m, []property.Box{o.box}, [][]property.Row{task.S.Rows})
-	if err != nil {
-		return false, err
+	select {
+	case <-ctx.Done():
+	case <-time.After(min(attackShare*took, time.Second)):
 	}
-	defer release()
-	s := m.NewSplits(boxes, in, dr)
-	defer s.Release()
-	p := &phased{s: s, box: o.box, last: len(r.net) - 1, over: r.over, rows: len(task.S.Rows)}
-	if err := p.root(len(r.net), env("ROOT_ITS", 20)); err != nil {
-		return false, err
-	}
-	if err := p.tree(env("ROW_ITS", 40), env("ITS", 10), env("CANDIDATES", 1), env("BATCH", 64)); err != nil {
-		if err == errStopped {
-			return false, nil
-		}
-		return false, err
-	}
-	return true, nil
 }

@@ -1,7 +1,0 @@
-package certify_test
-
-import (
-	"testing"
-)
-
-func TestPhaseReal(t *testing.T) {}
