@@ -51,11 +51,12 @@ func (p *clbpPass) dropTotal() {
 // repeatTotal makes the noise of mirrored rows, to which nothing was added, as many.
 func (p *clbpPass) repeatTotal(rows int) {
 	items, n := p.pass.job.Batch.Items, p.total.cols
+	local := p.places(n)
 	repeat := func(a Array) Array {
 		out := p.array(items * rows)
 		for at := 0; at < rows; at += n {
 			p.do(func() error {
-				return p.dev.Gather(Gather{Out: out, In: a, Index: p.units.local, P: items, N: n, T: n, At: at, Total: rows, R: 1})
+				return p.dev.Gather(Gather{Out: out, In: a, Index: local, P: items, N: n, T: n, At: at, Total: rows, R: 1})
 			})
 		}
 		return out
@@ -63,6 +64,20 @@ func (p *clbpPass) repeatTotal(rows int) {
 	next := noiseArrays{mean: repeat(p.total.mean), variance: repeat(p.total.variance), cols: rows}
 	p.dropTotal()
 	p.total = next
+}
+
+// places lists 0 to n-1, of the units of a run; of a chain, which has no runs, all units.
+func (p *clbpPass) places(n int) Array {
+	if p.units != nil {
+		return p.units.local
+	}
+	all := make([]float64, n)
+	for i := range all {
+		all[i] = float64(i)
+	}
+	a := p.array(n)
+	p.do(func() error { return p.dev.Write(a, all) })
+	return a
 }
 
 // noiseOfRows adds the noise of layer l to rows a over its pre-activations.

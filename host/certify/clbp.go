@@ -50,7 +50,7 @@ func concentration(ctx context.Context, e *Engine, cfg Config, tasks []property.
 		var trees []int
 		var cells []*cell
 		for _, c := range roots[i] {
-			fail = math.Nextafter(fail+c.best(), math.Inf(1))
+			fail = plusUp(fail, c.best())
 			trees, cells = c.leaves(trees, cells)
 		}
 		taus := make([]float64, len(cells))
@@ -187,16 +187,24 @@ func (m clbp) failUp(c *cell, n *bound.CLBPMargins, i int, tau float64) float64 
 	least := 1.0
 	if c.dual {
 		least = dualUp(&c.task.S, tails)
-		return min(1, math.Nextafter(least+m.budgetUp(c, n, i, tau), math.Inf(1)))
+		return min(1, plusUp(least, m.budgetUp(c, n, i, tau)))
 	}
 	for _, all := range c.task.S.Any {
 		sum := 0.0
 		for _, r := range all {
-			sum = math.Nextafter(sum+tails[r], math.Inf(1))
+			sum = plusUp(sum, tails[r])
 		}
 		least = min(least, sum)
 	}
-	return min(1, math.Nextafter(least+m.budgetUp(c, n, i, tau), math.Inf(1)))
+	return min(1, plusUp(least, m.budgetUp(c, n, i, tau)))
+}
+
+// plusUp is a + b for probabilities of failures, rounded up: what cannot fail adds nothing.
+func plusUp(a, b float64) float64 {
+	if a == 0 && b == 0 {
+		return 0
+	}
+	return math.Nextafter(a+b, math.Inf(1))
 }
 
 // noisesOf lists all numbers that say something of cell i, the rows one after the other.
@@ -224,6 +232,9 @@ func rowTailUp(n *bound.CLBPMargins, at int, tail func(t float64, variances []fl
 			continue
 		}
 		lo, mean, variance := form.At(at)
+		if len(mean) == 0 && lo >= 0 {
+			return 0 // no noise: the row is at least lo for sure
+		}
 		e := 0.0
 		for _, m := range mean {
 			e = math.Nextafter(e+m, math.Inf(1))

@@ -34,7 +34,7 @@ func (c *cell) best() float64 {
 	}
 	sum := 0.0
 	for _, p := range c.parts {
-		sum = math.Nextafter(sum+p.best(), math.Inf(1))
+		sum = plusUp(sum, p.best())
 	}
 	return min(c.fail, sum)
 }

@@ -184,6 +184,9 @@ func (p *cellPass) rowTailUp(row *property.Row) float64 {
 
 // formTailUp bounds the probability that lo plus the noise of these layers is at most 0.
 func formTailUp(lo float64, layers []noise) float64 {
+	if len(layers) == 0 && lo >= 0 {
+		return 0
+	}
 	var t sum
 	t.plus(lo)
 	variances := make([]float64, len(layers))

@@ -53,7 +53,7 @@ func newNoisy(post *posterior.Posterior) (*noisy, error) {
 		l := &post.Layers[k]
 		d := deviations{at: n.mean[k].at}
 		if m.weights[k] {
-			noise[k] = m.graph.chain || anyAbove0(l.Weight.SdHi) || anyAbove0(l.Bias.SdHi)
+			noise[k] = anyAbove0(l.Weight.SdHi) || anyAbove0(l.Bias.SdHi) || m.graph.chain && k > 0 && noise[k-1]
 			d.sd, d.biasVariance = matrix(l.Weight.SdHi, m.params[k]), squaresUp(l.Bias.SdHi)
 			d.variance = squaresUp(d.sd)
 			absMean := make([]float64, len(l.Weight.Mean))
