@@ -6,6 +6,9 @@ package bound
 // startUnits begins with the noise that layer k itself adds to the units of a run.
 func (p *clbpPass) startUnits(k int, u *run) {
 	p.total, p.met, p.units = noiseArrays{}, map[int]bool{}, u
+	if p.job.Sharp {
+		p.keepRows(&rowsDown{top: k, rows: 2 * p.layers[k].out})
+	}
 	if p.own.mean == nil {
 		return
 	}
@@ -34,6 +37,7 @@ func (p *clbpPass) widen(k int, bound Array, rows int) {
 	if p.total.cols != rows {
 		p.repeatTotal(rows)
 	}
+	p.sharpenUnits(k)
 	n := p.pass.job.Batch.Items * rows
 	p.do(func() error {
 		return p.dev.Widen(Widen{Lower: bound, Mean: p.total.mean, Var: p.total.variance, Quantile: p.job.Quantiles.Many[len(p.met)-1], N: n})
@@ -85,6 +89,9 @@ func (p *clbpPass) noiseOfRows(l int, a Array, rows int) {
 	lay, items := &p.layers[l], p.pass.job.Batch.Items
 	if !lay.noisy {
 		return
+	}
+	if p.down != nil {
+		p.down.a[l] = p.read(a)
 	}
 	if lay.shared() {
 		p.sharedNoise(l, a, rows)

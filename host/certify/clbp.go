@@ -98,8 +98,9 @@ func (m clbp) judgeAt(ctx context.Context, cells []*cell, tau float64) error {
 		}
 		err := guarded(m.e, "clbp", chunk, func(on *bound.Model, part []*cell) (answers []answer, err error) {
 			err = m.propagate(on, part, m.quantiles(on.Device().Precision(), tau), func(c *cell, n *bound.CLBPMargins, i int) {
+				fail := m.failUp(c, n, i, tau)
 				answers = append(answers, answer{noisesOf(c, n, i), func() {
-					if fail := m.failUp(c, n, i, tau); fail < c.fail {
+					if fail < c.fail {
 						c.fail, c.tau = fail, tau
 					}
 				}})
@@ -184,11 +185,27 @@ func (m clbp) failUp(c *cell, n *bound.CLBPMargins, i int, tau float64) float64 
 	for r := range tails {
 		tails[r] = rowTailUp(n, i*n.Rows+r, measure.NoiseTailUp)
 	}
-	least := 1.0
-	if c.dual {
-		least = dualUp(&c.task.S, tails)
-		return min(1, plusUp(least, m.budgetUp(c, n, i, tau)))
+	rows := rowsUp(c, tails)
+	if rows > worthSharpening {
+		n.Sharpen(i)
+		for r := range tails {
+			tails[r] = min(tails[r], sharpTailUp(n, i, r, measure.NoiseTailUp))
+		}
+		rows = rowsUp(c, tails)
 	}
+	return min(1, plusUp(rows, m.budgetUp(c, n, i, tau)))
+}
+
+// worthSharpening is how much the rows of a cell fail by if their noise is computed once more.
+const worthSharpening = enough / 100
+
+// rowsUp is by how much the rows of the alternative fail that fails least; of a dual cell, by how
+// much S may hold.
+func rowsUp(c *cell, tails []float64) float64 {
+	if c.dual {
+		return dualUp(&c.task.S, tails)
+	}
+	least := 1.0
 	for _, all := range c.task.S.Any {
 		sum := 0.0
 		for _, r := range all {
@@ -196,7 +213,7 @@ func (m clbp) failUp(c *cell, n *bound.CLBPMargins, i int, tau float64) float64 
 		}
 		least = min(least, sum)
 	}
-	return min(1, plusUp(least, m.budgetUp(c, n, i, tau)))
+	return least
 }
 
 // plusUp is a + b for probabilities of failures, rounded up: what cannot fail adds nothing.
@@ -218,6 +235,8 @@ func noisesOf(c *cell, n *bound.CLBPMargins, i int) []float64 {
 			lo, mean, variance := form.At(i*n.Rows + r)
 			all = append(append(append(all, lo), mean...), variance...)
 		}
+		_, mean, variance := n.Sharp(i, r)
+		all = append(append(all, mean...), variance...)
 	}
 	return all
 }
@@ -235,12 +254,25 @@ func rowTailUp(n *bound.CLBPMargins, at int, tail func(t float64, variances []fl
 		if len(mean) == 0 && lo >= 0 {
 			return 0 // no noise: the row is at least lo for sure
 		}
-		e := 0.0
-		for _, m := range mean {
-			e = math.Nextafter(e+m, math.Inf(1))
-		}
-		t := math.Nextafter(lo-e, math.Inf(-1))
-		best = min(best, tail(t, variance))
+		best = min(best, formTailUp(lo, mean, variance, tail))
 	}
 	return best
+}
+
+// formTailUp is the tail of a bound less the noise of some layers.
+func formTailUp(lo float64, mean, variance []float64, tail func(t float64, variances []float64) float64) float64 {
+	e := 0.0
+	for _, m := range mean {
+		e = math.Nextafter(e+m, math.Inf(1))
+	}
+	return tail(math.Nextafter(lo-e, math.Inf(-1)), variance)
+}
+
+// sharpTailUp is rowTailUp with what the host says of the noise, 1 where it says nothing.
+func sharpTailUp(n *bound.CLBPMargins, i, r int, tail func(t float64, variances []float64) float64) float64 {
+	lo, mean, variance := n.Sharp(i, r)
+	if len(mean) == 0 {
+		return 1
+	}
+	return formTailUp(lo, mean, variance, tail)
 }
