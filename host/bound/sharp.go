@@ -61,6 +61,23 @@ func newSharper(post *posterior.Posterior, layers []layer, chain bool) *sharper 
 	return s
 }
 
+// mostSharp bounds the products of one item that Sharp is worth.
+const mostSharp = 2e8
+
+// Sharpens says whether CLBPJob.Sharp makes bounds of hidden layers better, in a time that is worth it.
+func (m *Model) Sharpens() bool {
+	if !m.chain || len(m.layers) < 3 {
+		return false
+	}
+	work := 0.0
+	for k := 1; k < len(m.layers)-1; k++ {
+		for l := range k + 1 {
+			work += 2 * float64(m.layers[k].out) * float64(m.layers[l].in) * float64(m.layers[l].out)
+		}
+	}
+	return work <= mostSharp
+}
+
 // rowsDown are rows of layer top, on their way down: what was met.
 type rowsDown struct {
 	top, rows int

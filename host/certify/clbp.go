@@ -23,12 +23,16 @@ const radiusShare = 1.0 / 64
 // enough is the failure probability of a task below which nothing is refined.
 const enough = 1e-6
 
-// clbp bounds the failure of cells by concentration LBP on an engine.
-type clbp struct{ e *Engine }
+// clbp bounds the failure of cells by concentration LBP on an engine; sharp says that rows of
+// hidden layers are bounded with less noise, too (bound.CLBPJob).
+type clbp struct {
+	e     *Engine
+	sharp bool
+}
 
 // concentration bounds each task by concentration LBP.
 func concentration(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error) {
-	method := clbp{e}
+	method := clbp{e: e}
 	roots := make([][]*cell, len(tasks))
 	var all []*cell
 	for i := range tasks {
@@ -154,7 +158,7 @@ func (m clbp) propagate(on *bound.Model, cells []*cell, q bound.Quantiles, take 
 		return err
 	}
 	defer on.ReleaseRows(dr)
-	n, err := conc.PropagateCLBP(bound.CLBPJob{Inputs: in, Rows: dr, Quantiles: q})
+	n, err := conc.PropagateCLBP(bound.CLBPJob{Inputs: in, Rows: dr, Quantiles: q, Sharp: m.sharp})
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,40 @@ func (m clbp) judge(ctx context.Context, cells []*cell) error {
 	if err := m.follow(ctx, fromTop, taus); err != nil {
 		return err
 	}
-	return m.polish(ctx, cells)
+	if err := m.polish(ctx, cells); err != nil {
+		return err
+	}
+	return m.sharpen(ctx, cells, taus)
+}
+
+// sharpen tries once more, with sharper bounds of hidden neurons, the cells whose bound is not
+// good: at the tau that was best and around it, and where nothing is known from the top.
+func (m clbp) sharpen(ctx context.Context, cells []*cell, taus []float64) error {
+	if !m.e.model.Sharpens() {
+		return nil
+	}
+	m.sharp = true
+	by := map[float64][]*cell{}
+	var known, unknown []*cell
+	for _, c := range cells {
+		switch {
+		case c.fail <= worthPolish || slices.Equal(c.box.Lo, c.box.Hi):
+		case c.fail < 1:
+			known = append(known, c)
+			by[c.tau] = append(by[c.tau], c)
+		default:
+			unknown = append(unknown, c)
+		}
+	}
+	for _, tau := range slices.Sorted(maps.Keys(by)) {
+		if err := m.judgeAt(ctx, by[tau], tau); err != nil {
+			return err
+		}
+	}
+	if err := m.follow(ctx, unknown, taus); err != nil {
+		return err
+	}
+	return m.polish(ctx, append(known, unknown...))
 }
 
 // polish tries, for cells whose bound is known but not good, taus between those that

@@ -59,14 +59,14 @@ func TestFailureBudget(t *testing.T) {
 			// A row that is certain leaves the budget.
 			n := &bound.CLBPMargins{Items: 1, Rows: 1, ByIntervals: bound.Noises{Lo: []float64{1}, Mean: [][]float64{{0}}, Var: [][]float64{{0}}},
 				Events: []bound.Events{{Ends: 14, Radii: 7}}}
-			got := clbp{e}.failUp(&cell{task: &task, box: c.box, dual: dual}, n, 0, tau)
+			got := clbp{e: e}.failUp(&cell{task: &task, box: c.box, dual: dual}, n, 0, tau)
 			if got < c.events*tau || !nearly(got, c.events*tau) {
 				t.Errorf("box %v dual %v: %v, want %v events of %v", c.box, dual, got, c.events, tau)
 			}
 		}
 	}
 	for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
-		q := clbp{e}.quantiles(p, tau)
+		q := clbp{e: e}.quantiles(p, tau)
 		for what, c := range map[string]struct{ got, tau, least float64 }{
 			"Single": {q.Single, tau, 0.999}, "Radius": {q.Radius, tau / 64, 0.999},
 			"Many[0]": {q.Many[0], tau, 0.999}, "Many[1]": {q.Many[1], tau, 0.2}, "Many[2]": {q.Many[2], tau, 0.05},

@@ -44,7 +44,7 @@ func upperByNoise(ctx context.Context, e *Engine, results []*Result) error {
 	if len(cells) == 0 {
 		return nil
 	}
-	err := (clbp{e}).judge(ctx, cells)
+	err := (clbp{e: e}).judge(ctx, cells)
 	if err != nil && !e.cut(ctx, err) {
 		return err
 	}
