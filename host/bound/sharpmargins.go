@@ -6,6 +6,19 @@ import (
 
 // Rows that a device computes, as the sharper takes them.
 
+// CLBPKept is how many coefficients PropagateCLBP keeps on the host for each item with as many
+// rows, of a chain.
+func (m *Model) CLBPKept(rows int, sharp bool) int64 {
+	n := int64(0)
+	for k := range m.layers {
+		n += int64(m.layers[k].in)
+		if sharp && k < len(m.layers)-1 {
+			rows = max(rows, 2*m.layers[k].out)
+		}
+	}
+	return n * int64(rows)
+}
+
 // keepRows begins to keep rows on their way down, unless there is nothing to be gained of them.
 func (p *clbpPass) keepRows(d *rowsDown) {
 	p.down = nil
@@ -102,6 +115,14 @@ func (n *CLBPMargins) Sharpen(p int) {
 		mean, variance := s.sharper.noise(s.down, &s.reached, p)
 		s.items[p] = &sharpItem{mean, variance}
 	}
+}
+
+// SharpLevels is how many layers Sharp tells the noise of for item p, 0 if it never says anything.
+func (n *CLBPMargins) SharpLevels(p int) int {
+	if n.sharp == nil || n.sharp.points[p] {
+		return 0
+	}
+	return n.sharp.down.top - n.sharp.sharper.first + 1
 }
 
 // Sharp is what ByLines.At says of row r of item p, with less noise (docs/concentration.md (34),

@@ -121,8 +121,15 @@ func (m clbp) judgeAt(ctx context.Context, cells []*cell, tau float64) error {
 // cellChunk is how many cells fit the device at a time.
 func (m clbp) cellChunk(rows int) int {
 	free := m.e.budget() - m.e.model.CLBPBytes()
-	return int(max(1, min(free/m.e.model.CLBPFootprint(rows), 1024, int64(m.e.model.MostCLBP(rows)))))
+	most := min(free/m.e.model.CLBPFootprint(rows), 1024, int64(m.e.model.MostCLBP(rows)))
+	if m.e.chain {
+		most = min(most, mostKept/m.e.model.CLBPKept(rows, m.sharp))
+	}
+	return int(max(1, most))
 }
+
+// mostKept is how many coefficients of rows are kept on the host at a time: 128 MiB.
+const mostKept = 1 << 24
 
 // quantiles are what tau stands for, rounded up to the device's precision.
 func (m clbp) quantiles(p bound.Precision, tau float64) bound.Quantiles {
@@ -240,6 +247,9 @@ func noisesOf(c *cell, n *bound.CLBPMargins, i int) []float64 {
 			all = append(append(append(all, lo), mean...), variance...)
 		}
 		_, mean, variance := n.Sharp(i, r)
+		if levels := n.SharpLevels(i); mean == nil { // as many numbers, whatever they are
+			mean, variance = make([]float64, levels), make([]float64, levels)
+		}
 		all = append(append(all, mean...), variance...)
 	}
 	return all

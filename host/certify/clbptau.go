@@ -24,9 +24,32 @@ const (
 // for those where it pays, upwards step by step. A cell of which the first says nothing
 // is tried from the largest downwards, since the smaller tau is, the wider are the hidden
 // bounds; and so is one whose bound is still not good.
+//
+// Where that is still not good, bounds of hidden neurons are sharpened.
 func (m clbp) judge(ctx context.Context, cells []*cell) error {
-	least := min(max(enough/2/(3*(m.e.model.MostEvents()/2+1)), leastTau), mostFirstTau)
-	if err := m.judgeAt(ctx, cells, least); err != nil {
+	if err := m.judgePlainly(ctx, cells); err != nil {
+		return err
+	}
+	return m.sharpen(ctx, cells)
+}
+
+// firstTau is what is tried first, and tausUp what is tried after that.
+func (m clbp) firstTau() float64 {
+	return min(max(enough/2/(3*(m.e.model.MostEvents()/2+1)), leastTau), mostFirstTau)
+}
+
+func (m clbp) tausUp() []float64 {
+	taus := []float64{}
+	for tau := m.firstTau(); len(taus) < tauSteps && tau < mostTau; {
+		tau = min(tau*tauStep, mostTau)
+		taus = append(taus, tau)
+	}
+	return taus
+}
+
+// judgePlainly is judge with hidden neurons bounded by a device alone.
+func (m clbp) judgePlainly(ctx context.Context, cells []*cell) error {
+	if err := m.judgeAt(ctx, cells, m.firstTau()); err != nil {
 		return err
 	}
 	var up, fromTop []*cell
@@ -38,11 +61,7 @@ func (m clbp) judge(ctx context.Context, cells []*cell) error {
 			up = append(up, c)
 		}
 	}
-	taus := []float64{}
-	for tau := least; len(taus) < tauSteps && tau < mostTau; {
-		tau = min(tau*tauStep, mostTau)
-		taus = append(taus, tau)
-	}
+	taus := m.tausUp()
 	if err := m.follow(ctx, up, taus); err != nil {
 		return err
 	}
@@ -56,15 +75,12 @@ func (m clbp) judge(ctx context.Context, cells []*cell) error {
 	if err := m.follow(ctx, fromTop, taus); err != nil {
 		return err
 	}
-	if err := m.polish(ctx, cells); err != nil {
-		return err
-	}
-	return m.sharpen(ctx, cells, taus)
+	return m.polish(ctx, cells)
 }
 
 // sharpen tries once more, with sharper bounds of hidden neurons, the cells whose bound is not
-// good: at the tau that was best and around it, and where nothing is known from the top.
-func (m clbp) sharpen(ctx context.Context, cells []*cell, taus []float64) error {
+// good: at the tau that was best and around it, and where nothing is known at two large ones.
+func (m clbp) sharpen(ctx context.Context, cells []*cell) error {
 	if !m.e.model.Sharpens() {
 		return nil
 	}
@@ -86,7 +102,9 @@ func (m clbp) sharpen(ctx context.Context, cells []*cell, taus []float64) error 
 			return err
 		}
 	}
-	if err := m.follow(ctx, unknown, taus); err != nil {
+	taus := m.tausUp()
+	slices.Reverse(taus)
+	if err := m.follow(ctx, unknown, taus[:min(2, len(taus))]); err != nil {
 		return err
 	}
 	return m.polish(ctx, append(known, unknown...))

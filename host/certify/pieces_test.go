@@ -45,7 +45,9 @@ func atLeastTask(a float64, ends ...float64) property.Task {
 // TestFailureBudget: two events a hidden neuron and a share of one for the variation,
 // with quantiles of just these probabilities.
 func TestFailureBudget(t *testing.T) {
-	zeros := func(n int) posterior.Params { return fixed(make([]float64, n)...) }
+	zeros := func(n int) posterior.Params {
+		return posterior.NewParams(make([]float64, n), slices.Repeat([]float64{0.1}, n), posterior.ScaleSD)
+	}
 	relu := network.Activation{Kind: network.ReLU}
 	e := engineOf(t, bound.Float64, posterior.Layer{Layer: network.DenseLayer(1, 3, relu), Weight: zeros(3), Bias: zeros(3)},
 		posterior.Layer{Layer: network.DenseLayer(3, 4, relu), Weight: zeros(12), Bias: zeros(4)}, posterior.Layer{Layer: network.DenseLayer(4, 1, network.Activation{}), Weight: zeros(4), Bias: zeros(1)})
