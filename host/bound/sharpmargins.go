@@ -16,7 +16,7 @@ func (m *Model) CLBPKept(rows int, sharp bool) int64 {
 			rows = max(rows, 2*m.layers[k].out)
 		}
 	}
-	return n * int64(rows)
+	return n * int64(max(1, rows))
 }
 
 // keepRows begins to keep rows on their way down, unless there is nothing to be gained of them.
