@@ -111,7 +111,8 @@ func (p *clbpPass) hiddenLayer(k int) {
 }
 
 // aroundCentre says that layer k is bounded by what it is at the centre of the box and by how far
-// it varies from there: with noise in the weights that is less than both apart (37).
+// it varies from there: with noise in the weights that is less than both apart
+// (docs/concentration.md, section 8).
 func (p *clbpPass) aroundCentre(k int) bool {
 	return p.chain && k == 0 && p.layers[k].noisy && !p.job.Inputs.point
 }

@@ -7,7 +7,7 @@ import (
 	"psafe/host/posterior"
 )
 
-// The mean of noise over a box, sharper than (11) (docs/concentration.md, section 3): it is taken
+// The mean of noise over a box, sharper than (11) (docs/concentration.md, section 8): it is taken
 // together with what the row does over the box, and the noise of layers above the first by
 // comparing it with a process that is linear in what is below (34). All of it is computed on the
 // host, in float64 rounded up, from the coefficients of rows that a device has computed: a few
@@ -308,7 +308,7 @@ func (s *sharper) through(r *reaches, item, l int, c []float64, rows int) (mean,
 	return s.grown(mean), s.grown(moved)
 }
 
-// overInputs is (37): the mean of what noise adds to the range of the rows over the box of
+// overInputs is (38): the mean of what noise adds to the range of the rows over the box of
 // inputs. above are the spreads of layer 1, nil to leave its noise out, below those of layer 0,
 // nil if it has none.
 func (s *sharper) overInputs(d *rowsDown, r *reaches, item int, above, below []float64) (mean, moved []float64) {

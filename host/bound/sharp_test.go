@@ -11,7 +11,7 @@ import (
 	"psafe/internal/testscale"
 )
 
-// exact is what docs/concentration.md, section 4, says of one row of an item, in 300 bits.
+// exact is what docs/concentration.md, section 8, says of one row of an item, in 300 bits.
 type exact struct {
 	post  *posterior.Posterior
 	first int
@@ -270,4 +270,34 @@ func (r *reaches) item(p int, sizes []int) *reaches {
 		one.radius, one.maxSq, one.still = append(one.radius, r.radius[l][p*n:(p+1)*n]), append(one.maxSq, r.maxSq[l][p*n:(p+1)*n]), append(one.still, r.still[l][p*n:(p+1)*n])
 	}
 	return one
+}
+
+// TestSharperRefuses: what has no proof is left as it is.
+func TestSharperRefuses(t *testing.T) {
+	netOf := func(weight float64, act network.Activation) ([]layer, *posterior.Posterior) {
+		one := posterior.NewParams([]float64{weight}, []float64{1}, posterior.ScaleSD)
+		post := &posterior.Posterior{Scale: posterior.ScaleSD}
+		for _, a := range []network.Activation{act, {}} {
+			post.Layers = append(post.Layers, posterior.Layer{Layer: network.DenseLayer(1, 1, a), Weight: one, Bias: one})
+		}
+		layers, err := newLayers(post, Float64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return layers, post
+	}
+	for _, c := range []struct {
+		weight float64
+		act    network.Activation
+		chain  bool
+		serves bool
+	}{
+		{1, network.Activation{Kind: network.ReLU}, true, true}, {1, network.Activation{Kind: network.Sigmoid}, true, true},
+		{1, network.Activation{Kind: network.ReLU}, false, false}, {0x1p60, network.Activation{Kind: network.ReLU}, true, false},
+	} {
+		layers, post := netOf(c.weight, c.act)
+		if s := newSharper(post, layers, c.chain); (s != nil) != c.serves {
+			t.Errorf("%+v: %v", c, s)
+		}
+	}
 }

@@ -126,7 +126,7 @@ func (n *CLBPMargins) SharpLevels(p int) int {
 }
 
 // Sharp is what ByLines.At says of row r of item p, with less noise (docs/concentration.md (34),
-// (37)); mean is nil where Sharpen has not been asked or had nothing to say.
+// (38)); mean is nil where Sharpen has not been asked or had nothing to say.
 func (n *CLBPMargins) Sharp(p, r int) (lo float64, mean, variance []float64) {
 	s := n.sharp
 	if s == nil || s.items[p] == nil {

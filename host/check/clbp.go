@@ -112,7 +112,8 @@ func (p *cellPass) hiddenLayer(k int) (hidden, []noise) {
 }
 
 // aroundCentre bounds the neurons of the first layer of a chain at the cell's centre, but for
-// noise, and how far they vary from there: both have one event (37). It is nil elsewhere.
+// noise, and how far they vary from there: both have one event (section 8). It is nil
+// elsewhere.
 func (p *cellPass) aroundCentre(k int) (around []noise, centre span) {
 	if k > 0 || !p.graph.chain || !p.levels.noise[k] || p.point {
 		return nil, span{}

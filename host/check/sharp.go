@@ -2,8 +2,8 @@ package check
 
 import "math"
 
-// The noise of rows over a box, sharper than (11) (docs/concentration.md, section 4): together
-// with what the row does over the box anyway (37), and through the weights of the layer below
+// The noise of rows over a box, sharper than (11) (docs/concentration.md, section 8): together
+// with what the row does over the box anyway (38), and through the weights of the layer below
 // (34). It is for chains of dense layers whose activations do not steepen.
 
 // twoOverPiUp is 2/pi and restUp 1 - 2/pi, rounded up.
@@ -136,7 +136,7 @@ func (p *cellPass) through(l int, spreads []float64) (mean, moved float64) {
 	return timesSqrt2OverPiUp(total.hi()), timesSqrt2OverPiUp(sqrtUp(atLeast0(moves.hi())))
 }
 
-// overInputs is (37): what noise adds in the mean to the range of a row over the cell: that of
+// overInputs is (38): what noise adds in the mean to the range of a row over the cell: that of
 // layer 0, of these spreads below, and that of layer 1, of spreads above. Either may be nil.
 func (p *cellPass) overInputs(f *fall, above, below []float64) (mean, moved float64) {
 	var total, moves sum
