@@ -79,35 +79,36 @@ func (m clbp) judgePlainly(ctx context.Context, cells []*cell) error {
 }
 
 // sharpen tries once more, with sharper bounds of hidden neurons, the cells whose bound is not
-// good: at the tau that was best and around it, and where nothing is known at two large ones.
+// good: at the tau that was best, or a large one, and around it where that helps.
 func (m clbp) sharpen(ctx context.Context, cells []*cell) error {
 	if !m.e.model.Sharpens() {
 		return nil
 	}
 	m.sharp = true
-	by := map[float64][]*cell{}
-	var known, unknown []*cell
+	large := m.tausUp()
+	by, before := map[float64][]*cell{}, map[*cell]float64{}
 	for _, c := range cells {
-		switch {
-		case c.fail <= worthPolish || slices.Equal(c.box.Lo, c.box.Hi):
-		case c.fail < 1:
-			known = append(known, c)
-			by[c.tau] = append(by[c.tau], c)
-		default:
-			unknown = append(unknown, c)
+		if c.fail <= worthPolish || slices.Equal(c.box.Lo, c.box.Hi) {
+			continue
 		}
+		tau := c.tau
+		if c.fail >= 1 {
+			tau = large[max(0, len(large)-2)] // the largest may be itself the failure
+		}
+		by[tau], before[c] = append(by[tau], c), c.fail
 	}
+	var gained []*cell
 	for _, tau := range slices.Sorted(maps.Keys(by)) {
 		if err := m.judgeAt(ctx, by[tau], tau); err != nil {
 			return err
 		}
+		for _, c := range by[tau] {
+			if c.fail < 0.99*before[c] {
+				gained = append(gained, c)
+			}
+		}
 	}
-	taus := m.tausUp()
-	slices.Reverse(taus)
-	if err := m.follow(ctx, unknown, taus[:min(2, len(taus))]); err != nil {
-		return err
-	}
-	return m.polish(ctx, append(known, unknown...))
+	return m.polish(ctx, gained)
 }
 
 // polish tries, for cells whose bound is known but not good, taus between those that
