@@ -26,7 +26,7 @@ func (c *Deviations) PropagateCLBP(job CLBPJob) (*CLBPMargins, error) {
 		job: Job{Method: LBP, Boxes: c.mean, Inputs: job.Inputs.Inputs, Rows: job.Rows, Observe: job.Observe,
 			Batch: Batch{Items: items, PerBox: items, Inputs: items}},
 	}}
-	p.pass.hooks = &hooks{start: p.startUnits, rows: p.noiseOfRows, differences: p.startDifferences, bound: p.widen}
+	p.pass.hooks = &hooks{start: p.startUnits, rows: p.noiseOfRows, inputs: p.keepInputs, differences: p.startDifferences, bound: p.widen}
 	defer p.free()
 	if err := p.run(); err != nil {
 		return nil, err
@@ -52,6 +52,9 @@ type clbpPass struct {
 	apart   bool
 	met     map[int]bool
 	units   *run
+	// down are rows that are kept for the sharper, reached what it knows of reaches so far.
+	down    *rowsDown
+	reached reaches
 	result  CLBPMargins
 }
 
@@ -88,7 +91,12 @@ func (p *clbpPass) hiddenLayer(k int) {
 	}
 	h := p.hidden[k]
 	w, b, perBox := p.matrix(k)
-	p.affineOf(k, h, w, b, perBox)
+	z, nonNeg, batch := p.input(k)
+	if p.aroundCentre(k) {
+		z = p.job.Inputs.centre
+	}
+	batch.PerBox = perBox
+	p.affineAt(l, h, w, b, z, nonNeg, batch)
 	p.own = noiseArrays{}
 	if l.noisy {
 		p.ownNoise(k)
@@ -102,6 +110,13 @@ func (p *clbpPass) hiddenLayer(k int) {
 	p.relax(k)
 }
 
+// aroundCentre says that layer k is bounded by what it is at the centre of the box and by how far
+// it varies from there: with noise in the weights that is less than both apart
+// (docs/concentration.md, section 8).
+func (p *clbpPass) aroundCentre(k int) bool {
+	return p.chain && k == 0 && p.layers[k].noisy && !p.job.Inputs.point
+}
+
 // ownNoise finds the noise that layer k adds to each of its units, and widens their intervals
 // by it.
 func (p *clbpPass) ownNoise(k int) {
@@ -111,7 +126,11 @@ func (p *clbpPass) ownNoise(k int) {
 		quantile = q.Loose
 	}
 	radius, maxSq := p.joinRadius(k), p.join(k, func(s int) Array { return p.radiusOf(s).maxSq })
-	p.own = noiseArrays{mean: p.weigh(k, p.sdMean[k], p.zero[k], radius), variance: p.weigh(k, p.variance[k], p.biasVariance[k], maxSq), cols: l.out, kept: true}
+	sd := p.sdMean[k]
+	if p.aroundCentre(k) {
+		sd = p.absMean[k]
+	}
+	p.own = noiseArrays{mean: p.weigh(k, sd, p.zero[k], radius), variance: p.weigh(k, p.variance[k], p.biasVariance[k], maxSq), cols: l.out, kept: true}
 	p.do(func() error {
 		return p.dev.Widen(Widen{Lower: h.pre.Lo, Upper: h.pre.Hi, Mag: h.mag, Mean: p.own.mean, Var: p.own.variance, Quantile: quantile, N: p.pass.job.Batch.Items * l.out})
 	})
@@ -138,9 +157,11 @@ func (p *clbpPass) lastLayer(k int) {
 		p.result.ByIntervals = p.noises(p.descendProperty(k, m, own, form{stop: true}))
 	}
 	if l.meetsClosed {
+		p.keepRows(&rowsDown{top: k, rows: r})
 		bound := p.descendProperty(k, m, own, form{})
 		p.observe("margin.lbp", k, bound)
 		p.result.ByLines = p.noises(bound)
+		p.result.sharp = p.sharpMargins()
 	}
 }
 

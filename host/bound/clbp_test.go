@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"psafe/fallback"
@@ -40,6 +41,11 @@ type observed struct{ lo, hi, radius [][]float64 }
 // concentrate runs one box and returns what was observed too.
 func concentrate(t *testing.T, dev bound.Device, post *posterior.Posterior, box property.Box, rows []property.Row, q bound.Quantiles) (*bound.CLBPMargins, *observed) {
 	t.Helper()
+	return concentrateBy(t, dev, post, box, rows, q, false)
+}
+
+func concentrateBy(t *testing.T, dev bound.Device, post *posterior.Posterior, box property.Box, rows []property.Row, q bound.Quantiles, sharp bool) (*bound.CLBPMargins, *observed) {
+	t.Helper()
 	m, err := bound.NewModel(dev, post, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +75,7 @@ func concentrate(t *testing.T, dev bound.Device, post *posterior.Posterior, box 
 	}
 	defer m.ReleaseRows(dr)
 	o := &observed{}
-	n, err := c.PropagateCLBP(bound.CLBPJob{Inputs: in, Rows: dr, Quantiles: q, Observe: func(what string, layer int, a bound.Array) error {
+	n, err := c.PropagateCLBP(bound.CLBPJob{Inputs: in, Rows: dr, Quantiles: q, Sharp: sharp, Observe: func(what string, layer int, a bound.Array) error {
 		lists := map[string]*[][]float64{"pre.lo": &o.lo, "pre.hi": &o.hi, "radius": &o.radius}
 		to := lists[what]
 		if to == nil {
@@ -204,11 +210,17 @@ func TestConcentratePaths(t *testing.T) {
 		// swing has a first layer that is all noise around inputs that are all
 		// swing, so that the mean of docs/concentration.md (11) is most of the bounds.
 		swing bool
+		// means are those of all weights, if not 0; still is how many layers are certain.
+		means, still int
 	}{
-		{network.ReLU, 0.3, 0, []int{2, 4, 2}, false}, {network.ReLU, 0.1, 0.3, []int{1, 4, 3, 2}, false}, {network.ReLU, 1, 0.5, []int{2, 3, 1}, false},
-		{network.Tanh, 0.2, 0.2, []int{2, 4, 4, 1}, false}, {network.Tanh, 0.1, 0, []int{2, 3, 3, 2}, false},
-		{network.Sigmoid, 0.5, 0.4, []int{1, 5, 3, 1}, false}, {network.LeakyReLU, 0.2, 0.1, []int{2, 4, 3, 2}, false}, {network.Identity, 0.3, 0.2, []int{1, 1, 1, 1}, false},
-		{network.Identity, 0.4, 0, []int{3, 1}, false}, {network.Identity, 0.4, 1, []int{1, 2}, false},
+		{kind: network.ReLU, spread: 0.3, eps: 0, sizes: []int{2, 4, 2}}, {kind: network.ReLU, spread: 0.1, eps: 0.3, sizes: []int{1, 4, 3, 2}}, {kind: network.ReLU, spread: 1, eps: 0.5, sizes: []int{2, 3, 1}},
+		{kind: network.Tanh, spread: 0.2, eps: 0.2, sizes: []int{2, 4, 4, 1}}, {kind: network.Tanh, spread: 0.1, eps: 0, sizes: []int{2, 3, 3, 2}},
+		{kind: network.Sigmoid, spread: 0.5, eps: 0.4, sizes: []int{1, 5, 3, 1}}, {kind: network.LeakyReLU, spread: 0.2, eps: 0.1, sizes: []int{2, 4, 3, 2}}, {kind: network.Identity, spread: 0.3, eps: 0.2, sizes: []int{1, 1, 1, 1}},
+		{kind: network.Identity, spread: 0.4, eps: 0, sizes: []int{3, 1}}, {kind: network.Identity, spread: 0.4, eps: 1, sizes: []int{1, 2}},
+		{kind: network.ReLU, spread: 2, eps: 0.5, sizes: []int{2, 6, 6, 1}}, {kind: network.Tanh, spread: 1, eps: 1, sizes: []int{1, 8, 8, 8, 1}},
+		{kind: network.Identity, spread: 1, eps: 1, sizes: []int{2, 6, 1}}, {kind: network.ReLU, spread: 0.5, eps: 0.5, sizes: []int{2, 5, 4, 1}, still: 1},
+		// The last layer is all noise and what is below nearly certain: the comparison is nearly exact.
+		{kind: network.Identity, spread: 0.01, eps: 1, sizes: []int{3, 4, 1}, means: 1}, {kind: network.Identity, spread: 0.01, eps: 1, sizes: []int{1, 3, 4, 1}, means: 1},
 		{kind: network.Identity, spread: 0.01, eps: 1, sizes: []int{3, 1, 1, 1}, swing: true},
 	} {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
@@ -233,21 +245,32 @@ func TestConcentratePaths(t *testing.T) {
 				box = property.Box{Lo: []float64{-1, -1, -1}, Hi: []float64{1, 1, 1}}
 				centre, per = []float64{0, 0, 0}, 2
 			}
+			if c.means != 0 {
+				last := &post.Layers[len(post.Layers)-1]
+				last.Weight = posterior.NewParams(make([]float64, len(last.Weight.Mean)), slices.Repeat([]float64{1}, len(last.Weight.Mean)), posterior.ScaleSD)
+			}
+			for k := range c.still {
+				for _, g := range []*posterior.Params{&post.Layers[k].Weight, &post.Layers[k].Bias} {
+					*g = posterior.NewParams(g.Mean, make([]float64, len(g.Mean)), posterior.ScaleSD)
+				}
+			}
 			rows := noisyRows(r, post.Outputs())
 			p := bound.Precision(i % 2)
-			n, o := concentrate(t, fallback.New(p), post, box, rows, q)
-			f := &frequencies{least: make([][]float64, len(rows))}
-			for _, l := range post.Layers {
-				f.low, f.high, f.varied = append(f.low, make([]int, l.Outputs())), append(f.high, make([]int, l.Outputs())), append(f.varied, make([]int, l.Outputs()))
+			for _, sharp := range []bool{false, true} {
+				n, o := concentrateBy(t, fallback.New(p), post, box, rows, q, sharp)
+				f := &frequencies{least: make([][]float64, len(rows))}
+				for _, l := range post.Layers {
+					f.low, f.high, f.varied = append(f.low, make([]int, l.Outputs())), append(f.high, make([]int, l.Outputs())), append(f.varied, make([]int, l.Outputs()))
+				}
+				net := &path{layers: post.Layers}
+				grid := cornersAndMore(box, per)
+				for range draws {
+					net.redraw(r)
+					f.count(net, o, grid, centre, rows)
+				}
+				f.checkHidden(t, tau, c.eps)
+				f.checkRows(t, n, c.eps, len(post.Layers)-c.still)
 			}
-			net := &path{layers: post.Layers}
-			grid := cornersAndMore(box, per)
-			for range draws {
-				net.redraw(r)
-				f.count(net, o, grid, centre, rows)
-			}
-			f.checkHidden(t, tau, c.eps)
-			f.checkRows(t, n, c.eps, len(post.Layers))
 		})
 	}
 }
@@ -304,11 +327,15 @@ func (f *frequencies) checkHidden(t *testing.T, tau, eps float64) {
 
 // checkRows compares how often a row falls short of its bound by t, for several t.
 func (f *frequencies) checkRows(t *testing.T, n *bound.CLBPMargins, eps float64, layers int) {
-	for name, form := range map[string]*bound.Noises{"by intervals": &n.ByIntervals, "by lines": &n.ByLines} {
+	forms := map[string]*bound.Noises{"by intervals": &n.ByIntervals, "by lines": &n.ByLines}
+	if n.SharpLevels(0) > 0 {
+		forms["sharp"] = sharpOf(n)
+	}
+	for name, form := range forms {
 		if form.Lo == nil {
 			continue
 		}
-		if want := map[string]int{"by intervals": 1, "by lines": layers}[name]; len(form.Mean) != want || len(form.Var) != want {
+		if want := map[string]int{"by intervals": 1, "by lines": layers, "sharp": layers}[name]; len(form.Mean) != want || len(form.Var) != want {
 			t.Errorf("%s: noise of %d layers, want %d", name, len(form.Mean), want)
 		}
 		for r := range n.Rows {
@@ -335,6 +362,23 @@ func (f *frequencies) checkRows(t *testing.T, n *bound.CLBPMargins, eps float64,
 			}
 		}
 	}
+}
+
+// sharpOf is what the host says of the rows of the one item.
+func sharpOf(n *bound.CLBPMargins) *bound.Noises {
+	n.Sharpen(0)
+	all := &bound.Noises{}
+	for r := range n.Rows {
+		lo, mean, variance := n.Sharp(0, r)
+		all.Lo = append(all.Lo, lo)
+		for l := range mean {
+			if r == 0 {
+				all.Mean, all.Var = append(all.Mean, nil), append(all.Var, nil)
+			}
+			all.Mean[l], all.Var[l] = append(all.Mean[l], mean[l]), append(all.Var[l], variance[l])
+		}
+	}
+	return all
 }
 
 // TestConcentrateWithoutNoise: where no weight deviates, the bounds are those of LBP

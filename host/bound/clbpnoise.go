@@ -6,6 +6,9 @@ package bound
 // startUnits begins with the noise that layer k itself adds to the units of a run.
 func (p *clbpPass) startUnits(k int, u *run) {
 	p.total, p.met, p.units = noiseArrays{}, map[int]bool{}, u
+	if p.job.Sharp {
+		p.keepRows(&rowsDown{top: k, rows: 2 * p.layers[k].out})
+	}
 	if p.own.mean == nil {
 		return
 	}
@@ -34,6 +37,7 @@ func (p *clbpPass) widen(k int, bound Array, rows int) {
 	if p.total.cols != rows {
 		p.repeatTotal(rows)
 	}
+	p.sharpenUnits(k)
 	n := p.pass.job.Batch.Items * rows
 	p.do(func() error {
 		return p.dev.Widen(Widen{Lower: bound, Mean: p.total.mean, Var: p.total.variance, Quantile: p.job.Quantiles.Many[len(p.met)-1], N: n})
@@ -51,11 +55,12 @@ func (p *clbpPass) dropTotal() {
 // repeatTotal makes the noise of mirrored rows, to which nothing was added, as many.
 func (p *clbpPass) repeatTotal(rows int) {
 	items, n := p.pass.job.Batch.Items, p.total.cols
+	local := p.places(n)
 	repeat := func(a Array) Array {
 		out := p.array(items * rows)
 		for at := 0; at < rows; at += n {
 			p.do(func() error {
-				return p.dev.Gather(Gather{Out: out, In: a, Index: p.units.local, P: items, N: n, T: n, At: at, Total: rows, R: 1})
+				return p.dev.Gather(Gather{Out: out, In: a, Index: local, P: items, N: n, T: n, At: at, Total: rows, R: 1})
 			})
 		}
 		return out
@@ -65,11 +70,28 @@ func (p *clbpPass) repeatTotal(rows int) {
 	p.total = next
 }
 
+// places lists 0 to n-1, of the units of a run; of a chain, which has no runs, all units.
+func (p *clbpPass) places(n int) Array {
+	if p.units != nil {
+		return p.units.local
+	}
+	all := make([]float64, n)
+	for i := range all {
+		all[i] = float64(i)
+	}
+	a := p.array(n)
+	p.do(func() error { return p.dev.Write(a, all) })
+	return a
+}
+
 // noiseOfRows adds the noise of layer l to rows a over its pre-activations.
 func (p *clbpPass) noiseOfRows(l int, a Array, rows int) {
 	lay, items := &p.layers[l], p.pass.job.Batch.Items
 	if !lay.noisy {
 		return
+	}
+	if p.down != nil {
+		p.down.a[l] = p.read(a)
 	}
 	if lay.shared() {
 		p.sharedNoise(l, a, rows)

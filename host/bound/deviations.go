@@ -19,6 +19,8 @@ type Deviations struct {
 	// variances of the inputs' variation are multiplied by where weights are certain.
 	sdMean, variance, absMean, moveSq []Array
 	biasVariance, zero                []Array
+	// sharper is nil where it has nothing to say.
+	sharper *sharper
 }
 
 // Moments are upper bounds that PropagateCLBP uses of each layer's weights:
@@ -28,7 +30,7 @@ type Moments struct{ AbsMean [][]float64 }
 // NewDeviations copies means and deviations to the device. Means are enclosed in
 // intervals, deviations rounded up: all of docs/concentration.md (10) to (12) grows with them.
 func (m *Model) NewDeviations(post *posterior.Posterior, moments Moments) (*Deviations, error) {
-	c := &Deviations{model: m}
+	c := &Deviations{model: m, sharper: newSharper(post, m.layers, m.chain)}
 	p := m.dev.Precision()
 	var box Explicit
 	for k, l := range post.Layers {
@@ -163,13 +165,18 @@ type CLBPJob struct {
 	Inputs    *Noisy
 	Rows      *Rows
 	Quantiles Quantiles
-	Observe   func(what string, layer int, a Array) error
+	// Sharp says that rows of hidden layers are bounded with the noise that CLBPMargins.Sharp has
+	// of the property's rows: on the host, which takes longer than the rest.
+	Sharp   bool
+	Observe func(what string, layer int, a Array) error
 }
 
 // Noisy are input boxes with what the noise needs of them.
 type Noisy struct {
 	*Inputs
 	radius, radiusSq, maxSq Array
+	// centre encloses the boxes' middles, of a chain of which not all are points.
+	centre Interval
 	// points says which boxes are one point, point that all are.
 	points []bool
 	point  bool
@@ -184,7 +191,7 @@ func (m *Model) UploadNoisy(boxes []property.Box) (*Noisy, error) {
 	}
 	p := m.dev.Precision()
 	up := func(x float64) float64 { return p.RoundHi(math.Nextafter(x, math.Inf(1))) }
-	var radius, radiusSq, maxSq []float64
+	var radius, radiusSq, maxSq, centreLo, centreHi []float64
 	for _, b := range boxes {
 		for j, lo := range b.Lo {
 			// Any centre will do; this one is about the middle. A box without
@@ -198,6 +205,7 @@ func (m *Model) UploadNoisy(boxes []property.Box) (*Noisy, error) {
 			if !m.chain { // factors of shared weights are made of the rounded ends
 				most = max(math.Abs(p.RoundLo(lo)), math.Abs(p.RoundHi(hi)))
 			}
+			centreLo, centreHi = append(centreLo, p.RoundLo(c)), append(centreHi, p.RoundHi(c))
 			radius, radiusSq, maxSq = append(radius, r), append(radiusSq, up(r*r)), append(maxSq, up(most*most))
 		}
 	}
@@ -209,7 +217,10 @@ func (m *Model) UploadNoisy(boxes []property.Box) (*Noisy, error) {
 	for _, a := range []struct {
 		to *Array
 		v  []float64
-	}{{&n.radius, radius}, {&n.radiusSq, radiusSq}, {&n.maxSq, maxSq}} {
+	}{{&n.radius, radius}, {&n.radiusSq, radiusSq}, {&n.maxSq, maxSq}, {&n.centre.Lo, centreLo}, {&n.centre.Hi, centreHi}} {
+		if (a.to == &n.centre.Lo || a.to == &n.centre.Hi) && (n.point || !m.chain) {
+			continue
+		}
 		if *a.to, err = m.uploadOne(a.v); err != nil {
 			m.ReleaseNoisy(n)
 			return nil, err
@@ -221,7 +232,7 @@ func (m *Model) UploadNoisy(boxes []property.Box) (*Noisy, error) {
 // ReleaseNoisy gives the memory of input boxes back.
 func (m *Model) ReleaseNoisy(n *Noisy) {
 	m.ReleaseInputs(n.Inputs)
-	for _, a := range []Array{n.radius, n.radiusSq, n.maxSq} {
+	for _, a := range []Array{n.radius, n.radiusSq, n.maxSq, n.centre.Lo, n.centre.Hi} {
 		m.dev.Release(a)
 	}
 }
@@ -237,6 +248,7 @@ type CLBPMargins struct {
 	ByIntervals, ByLines Noises
 	// Events counts, for each item, what may fail of the hidden bounds.
 	Events []Events
+	sharp  *sharpMargins
 }
 
 // Noises are a lower bound [Items x Rows] and, for each layer that adds noise, its

@@ -82,7 +82,7 @@ const (
 )
 
 // newLayers works out the facts of a network. Of a chain of dense layers every one counts as
-// noisy and closed.
+// closed, and as noisy from the first one on whose weights deviate.
 func newLayers(post *posterior.Posterior, p Precision) ([]layer, error) {
 	net := post.Network()
 	chain := net.Chain()
@@ -100,7 +100,8 @@ func newLayers(post *posterior.Posterior, p Precision) ([]layer, error) {
 			}
 			l.first = append(l.first, l.first[len(l.first)-1]+n)
 		}
-		l.noisy = chain || slices.ContainsFunc(post.Layers[k].Weight.SdHi, positive) || slices.ContainsFunc(post.Layers[k].Bias.SdHi, positive)
+		l.noisy = slices.ContainsFunc(post.Layers[k].Weight.SdHi, positive) || slices.ContainsFunc(post.Layers[k].Bias.SdHi, positive) ||
+			chain && k > 0 && layers[k-1].noisy
 		if err := l.shape(net[k].Map); err != nil {
 			return nil, fmt.Errorf("layer %d: %w", k, err)
 		}
@@ -116,7 +117,7 @@ func newLayers(post *posterior.Posterior, p Precision) ([]layer, error) {
 		}
 	}
 	for k := range layers {
-		classify(layers, k, inputFed, chain)
+		classify(layers, k, inputFed)
 	}
 	return layers, nil
 }
@@ -171,7 +172,7 @@ func (l *layer) shape(m network.Map) error {
 
 // classify fills in what depends on the layers around layer k; inputFed is how many layers the
 // network's input feeds.
-func classify(layers []layer, k, inputFed int, chain bool) {
+func classify(layers []layer, k, inputFed int) {
 	l := &layers[k]
 	open := l.noisy
 	for _, s := range l.feed {
@@ -213,7 +214,7 @@ func classify(layers []layer, k, inputFed int, chain bool) {
 	switch {
 	case l.pool:
 		l.class = ofPool
-	case l.depth == 0 && !chain:
+	case l.depth == 0:
 		l.class = sure
 	case open && l.needed:
 		l.class = bounded

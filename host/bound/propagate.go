@@ -102,6 +102,8 @@ type hooks struct {
 	start func(k int, u *run)
 	// rows sees rows over the pre-activations of each layer on their way down.
 	rows func(layer int, a Array, rows int)
+	// inputs sees rows over the network's inputs.
+	inputs func(s Interval)
 	// differences sees a flight of differences of units before it goes down.
 	differences func(d *difference)
 	// bound sees the lower bounds of a flight of the rows of layer k.

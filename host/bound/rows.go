@@ -56,6 +56,9 @@ func (p *pass) backSubstitute(k int, f *flight) Array {
 // concretize bounds what the rows have of the outputs of layer l by their intervals.
 func (p *pass) concretize(f *flight, l int) {
 	items, r, s := p.job.Batch.Items, f.rows(), f.over[l]
+	if l < 0 && p.hooks != nil {
+		p.hooks.inputs(s)
+	}
 	n, before, joins, inputs, x := p.layers[0].in, p.before, p.forks-1, p.job.Batch.Inputs, p.job.Inputs.x
 	if l >= 0 {
 		n, before, joins, inputs, x = p.layers[l].out, p.layers[l].before, p.layers[l].joins(), items, p.hidden[l].z

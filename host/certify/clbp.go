@@ -23,12 +23,16 @@ const radiusShare = 1.0 / 64
 // enough is the failure probability of a task below which nothing is refined.
 const enough = 1e-6
 
-// clbp bounds the failure of cells by concentration LBP on an engine.
-type clbp struct{ e *Engine }
+// clbp bounds the failure of cells by concentration LBP on an engine; sharp says that rows of
+// hidden layers are bounded with less noise, too (bound.CLBPJob).
+type clbp struct {
+	e     *Engine
+	sharp bool
+}
 
 // concentration bounds each task by concentration LBP.
 func concentration(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error) {
-	method := clbp{e}
+	method := clbp{e: e}
 	roots := make([][]*cell, len(tasks))
 	var all []*cell
 	for i := range tasks {
@@ -50,7 +54,7 @@ func concentration(ctx context.Context, e *Engine, cfg Config, tasks []property.
 		var trees []int
 		var cells []*cell
 		for _, c := range roots[i] {
-			fail = math.Nextafter(fail+c.best(), math.Inf(1))
+			fail = plusUp(fail, c.best())
 			trees, cells = c.leaves(trees, cells)
 		}
 		taus := make([]float64, len(cells))
@@ -98,8 +102,9 @@ func (m clbp) judgeAt(ctx context.Context, cells []*cell, tau float64) error {
 		}
 		err := guarded(m.e, "clbp", chunk, func(on *bound.Model, part []*cell) (answers []answer, err error) {
 			err = m.propagate(on, part, m.quantiles(on.Device().Precision(), tau), func(c *cell, n *bound.CLBPMargins, i int) {
+				fail := m.failUp(c, n, i, tau)
 				answers = append(answers, answer{noisesOf(c, n, i), func() {
-					if fail := m.failUp(c, n, i, tau); fail < c.fail {
+					if fail < c.fail {
 						c.fail, c.tau = fail, tau
 					}
 				}})
@@ -116,8 +121,15 @@ func (m clbp) judgeAt(ctx context.Context, cells []*cell, tau float64) error {
 // cellChunk is how many cells fit the device at a time.
 func (m clbp) cellChunk(rows int) int {
 	free := m.e.budget() - m.e.model.CLBPBytes()
-	return int(max(1, min(free/m.e.model.CLBPFootprint(rows), 1024, int64(m.e.model.MostCLBP(rows)))))
+	most := min(free/m.e.model.CLBPFootprint(rows), 1024, int64(m.e.model.MostCLBP(rows)))
+	if m.e.chain {
+		most = min(most, mostKept/m.e.model.CLBPKept(rows, m.sharp))
+	}
+	return int(max(1, most))
 }
+
+// mostKept is how many coefficients of rows are kept on the host at a time: 128 MiB.
+const mostKept = 1 << 24
 
 // quantiles are what tau stands for, rounded up to the device's precision.
 func (m clbp) quantiles(p bound.Precision, tau float64) bound.Quantiles {
@@ -153,7 +165,7 @@ func (m clbp) propagate(on *bound.Model, cells []*cell, q bound.Quantiles, take 
 		return err
 	}
 	defer on.ReleaseRows(dr)
-	n, err := conc.PropagateCLBP(bound.CLBPJob{Inputs: in, Rows: dr, Quantiles: q})
+	n, err := conc.PropagateCLBP(bound.CLBPJob{Inputs: in, Rows: dr, Quantiles: q, Sharp: m.sharp})
 	if err != nil {
 		return err
 	}
@@ -184,19 +196,43 @@ func (m clbp) failUp(c *cell, n *bound.CLBPMargins, i int, tau float64) float64 
 	for r := range tails {
 		tails[r] = rowTailUp(n, i*n.Rows+r, measure.NoiseTailUp)
 	}
-	least := 1.0
-	if c.dual {
-		least = dualUp(&c.task.S, tails)
-		return min(1, math.Nextafter(least+m.budgetUp(c, n, i, tau), math.Inf(1)))
+	rows := rowsUp(c, tails)
+	if rows > worthSharpening {
+		n.Sharpen(i)
+		for r := range tails {
+			tails[r] = min(tails[r], sharpTailUp(n, i, r, measure.NoiseTailUp))
+		}
+		rows = rowsUp(c, tails)
 	}
+	return min(1, plusUp(rows, m.budgetUp(c, n, i, tau)))
+}
+
+// worthSharpening is how much the rows of a cell fail by if their noise is computed once more.
+const worthSharpening = enough / 100
+
+// rowsUp is by how much the rows of the alternative fail that fails least; of a dual cell, by how
+// much S may hold.
+func rowsUp(c *cell, tails []float64) float64 {
+	if c.dual {
+		return dualUp(&c.task.S, tails)
+	}
+	least := 1.0
 	for _, all := range c.task.S.Any {
 		sum := 0.0
 		for _, r := range all {
-			sum = math.Nextafter(sum+tails[r], math.Inf(1))
+			sum = plusUp(sum, tails[r])
 		}
 		least = min(least, sum)
 	}
-	return min(1, math.Nextafter(least+m.budgetUp(c, n, i, tau), math.Inf(1)))
+	return least
+}
+
+// plusUp is a + b for probabilities of failures, rounded up: what cannot fail adds nothing.
+func plusUp(a, b float64) float64 {
+	if a == 0 && b == 0 {
+		return 0
+	}
+	return math.Nextafter(a+b, math.Inf(1))
 }
 
 // noisesOf lists all numbers that say something of cell i, the rows one after the other.
@@ -210,6 +246,11 @@ func noisesOf(c *cell, n *bound.CLBPMargins, i int) []float64 {
 			lo, mean, variance := form.At(i*n.Rows + r)
 			all = append(append(append(all, lo), mean...), variance...)
 		}
+		_, mean, variance := n.Sharp(i, r)
+		if levels := n.SharpLevels(i); mean == nil { // as many numbers, whatever they are
+			mean, variance = make([]float64, levels), make([]float64, levels)
+		}
+		all = append(append(all, mean...), variance...)
 	}
 	return all
 }
@@ -224,12 +265,28 @@ func rowTailUp(n *bound.CLBPMargins, at int, tail func(t float64, variances []fl
 			continue
 		}
 		lo, mean, variance := form.At(at)
-		e := 0.0
-		for _, m := range mean {
-			e = math.Nextafter(e+m, math.Inf(1))
+		if len(mean) == 0 && lo >= 0 {
+			return 0 // no noise: the row is at least lo for sure
 		}
-		t := math.Nextafter(lo-e, math.Inf(-1))
-		best = min(best, tail(t, variance))
+		best = min(best, formTailUp(lo, mean, variance, tail))
 	}
 	return best
+}
+
+// formTailUp is the tail of a bound less the noise of some layers.
+func formTailUp(lo float64, mean, variance []float64, tail func(t float64, variances []float64) float64) float64 {
+	e := 0.0
+	for _, m := range mean {
+		e = math.Nextafter(e+m, math.Inf(1))
+	}
+	return tail(math.Nextafter(lo-e, math.Inf(-1)), variance)
+}
+
+// sharpTailUp is rowTailUp with what the host says of the noise, 1 where it says nothing.
+func sharpTailUp(n *bound.CLBPMargins, i, r int, tail func(t float64, variances []float64) float64) float64 {
+	lo, mean, variance := n.Sharp(i, r)
+	if len(mean) == 0 {
+		return 1
+	}
+	return formTailUp(lo, mean, variance, tail)
 }

@@ -34,7 +34,7 @@ func (c *cell) best() float64 {
 	}
 	sum := 0.0
 	for _, p := range c.parts {
-		sum = math.Nextafter(sum+p.best(), math.Inf(1))
+		sum = plusUp(sum, p.best())
 	}
 	return min(c.fail, sum)
 }
@@ -159,7 +159,7 @@ func (m clbp) hopeless(ctx context.Context, most int, roots [][]*cell) ([]bool, 
 	if len(all) == 0 {
 		return hopeless, nil
 	}
-	if err := m.judge(ctx, all); err != nil {
+	if err := m.judgePlainly(ctx, all); err != nil {
 		return nil, err
 	}
 	for i, places := range looks {

@@ -24,9 +24,32 @@ const (
 // for those where it pays, upwards step by step. A cell of which the first says nothing
 // is tried from the largest downwards, since the smaller tau is, the wider are the hidden
 // bounds; and so is one whose bound is still not good.
+//
+// Where that is still not good, bounds of hidden neurons are sharpened.
 func (m clbp) judge(ctx context.Context, cells []*cell) error {
-	least := min(max(enough/2/(3*(m.e.model.MostEvents()/2+1)), leastTau), mostFirstTau)
-	if err := m.judgeAt(ctx, cells, least); err != nil {
+	if err := m.judgePlainly(ctx, cells); err != nil {
+		return err
+	}
+	return m.sharpen(ctx, cells)
+}
+
+// firstTau is what is tried first, and tausUp what is tried after that.
+func (m clbp) firstTau() float64 {
+	return min(max(enough/2/(3*(m.e.model.MostEvents()/2+1)), leastTau), mostFirstTau)
+}
+
+func (m clbp) tausUp() []float64 {
+	taus := []float64{}
+	for tau := m.firstTau(); len(taus) < tauSteps && tau < mostTau; {
+		tau = min(tau*tauStep, mostTau)
+		taus = append(taus, tau)
+	}
+	return taus
+}
+
+// judgePlainly is judge with hidden neurons bounded by a device alone.
+func (m clbp) judgePlainly(ctx context.Context, cells []*cell) error {
+	if err := m.judgeAt(ctx, cells, m.firstTau()); err != nil {
 		return err
 	}
 	var up, fromTop []*cell
@@ -38,11 +61,7 @@ func (m clbp) judge(ctx context.Context, cells []*cell) error {
 			up = append(up, c)
 		}
 	}
-	taus := []float64{}
-	for tau := least; len(taus) < tauSteps && tau < mostTau; {
-		tau = min(tau*tauStep, mostTau)
-		taus = append(taus, tau)
-	}
+	taus := m.tausUp()
 	if err := m.follow(ctx, up, taus); err != nil {
 		return err
 	}
@@ -57,6 +76,39 @@ func (m clbp) judge(ctx context.Context, cells []*cell) error {
 		return err
 	}
 	return m.polish(ctx, cells)
+}
+
+// sharpen tries once more, with sharper bounds of hidden neurons, the cells whose bound is not
+// good: at the tau that was best, or a large one, and around it where that helps.
+func (m clbp) sharpen(ctx context.Context, cells []*cell) error {
+	if !m.e.model.Sharpens() {
+		return nil
+	}
+	m.sharp = true
+	large := m.tausUp()
+	by, before := map[float64][]*cell{}, map[*cell]float64{}
+	for _, c := range cells {
+		if c.fail <= worthPolish || slices.Equal(c.box.Lo, c.box.Hi) {
+			continue
+		}
+		tau := c.tau
+		if c.fail >= 1 {
+			tau = large[max(0, len(large)-2)] // the largest may be itself the failure
+		}
+		by[tau], before[c] = append(by[tau], c), c.fail
+	}
+	var gained []*cell
+	for _, tau := range slices.Sorted(maps.Keys(by)) {
+		if err := m.judgeAt(ctx, by[tau], tau); err != nil {
+			return err
+		}
+		for _, c := range by[tau] {
+			if c.fail < 0.99*before[c] {
+				gained = append(gained, c)
+			}
+		}
+	}
+	return m.polish(ctx, gained)
 }
 
 // polish tries, for cells whose bound is known but not good, taus between those that

@@ -37,7 +37,7 @@ func watch(t *testing.T, p bound.Precision, post *posterior.Posterior, task *pro
 		t.Fatal(err)
 	}
 	defer e.Close()
-	m, c := clbp{e}, &cell{task: task, box: task.T[0], fail: 1}
+	m, c := clbp{e: e}, &cell{task: task, box: task.T[0], fail: 1}
 	dev, err := m.e.deviationsOn(e.model)
 	if err != nil {
 		t.Fatal(err)

@@ -62,7 +62,7 @@ func newQueue(j *job, most int) *queue {
 	e := j.engines[0]
 	cost := taskCost(e, j.cfg)
 	if e.normal.Inputs() <= fewInputs {
-		cost = max(cost, e.passCost()*float64(clbp{e}.mostCells(&j.cfg)))
+		cost = max(cost, e.passCost()*float64(clbp{e: e}.mostCells(&j.cfg)))
 	}
 	q.start = int(max(1, min(firstWork/max(1, cost), float64(most))))
 	if j.cfg.TimeLimit > 0 {

@@ -45,7 +45,9 @@ func atLeastTask(a float64, ends ...float64) property.Task {
 // TestFailureBudget: two events a hidden neuron and a share of one for the variation,
 // with quantiles of just these probabilities.
 func TestFailureBudget(t *testing.T) {
-	zeros := func(n int) posterior.Params { return fixed(make([]float64, n)...) }
+	zeros := func(n int) posterior.Params {
+		return posterior.NewParams(make([]float64, n), slices.Repeat([]float64{0.1}, n), posterior.ScaleSD)
+	}
 	relu := network.Activation{Kind: network.ReLU}
 	e := engineOf(t, bound.Float64, posterior.Layer{Layer: network.DenseLayer(1, 3, relu), Weight: zeros(3), Bias: zeros(3)},
 		posterior.Layer{Layer: network.DenseLayer(3, 4, relu), Weight: zeros(12), Bias: zeros(4)}, posterior.Layer{Layer: network.DenseLayer(4, 1, network.Activation{}), Weight: zeros(4), Bias: zeros(1)})
@@ -59,14 +61,14 @@ func TestFailureBudget(t *testing.T) {
 			// A row that is certain leaves the budget.
 			n := &bound.CLBPMargins{Items: 1, Rows: 1, ByIntervals: bound.Noises{Lo: []float64{1}, Mean: [][]float64{{0}}, Var: [][]float64{{0}}},
 				Events: []bound.Events{{Ends: 14, Radii: 7}}}
-			got := clbp{e}.failUp(&cell{task: &task, box: c.box, dual: dual}, n, 0, tau)
+			got := clbp{e: e}.failUp(&cell{task: &task, box: c.box, dual: dual}, n, 0, tau)
 			if got < c.events*tau || !nearly(got, c.events*tau) {
 				t.Errorf("box %v dual %v: %v, want %v events of %v", c.box, dual, got, c.events, tau)
 			}
 		}
 	}
 	for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
-		q := clbp{e}.quantiles(p, tau)
+		q := clbp{e: e}.quantiles(p, tau)
 		for what, c := range map[string]struct{ got, tau, least float64 }{
 			"Single": {q.Single, tau, 0.999}, "Radius": {q.Radius, tau / 64, 0.999},
 			"Many[0]": {q.Many[0], tau, 0.999}, "Many[1]": {q.Many[1], tau, 0.2}, "Many[2]": {q.Many[2], tau, 0.05},

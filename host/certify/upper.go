@@ -44,13 +44,17 @@ func upperByNoise(ctx context.Context, e *Engine, results []*Result) error {
 	if len(cells) == 0 {
 		return nil
 	}
-	err := (clbp{e}).judge(ctx, cells)
+	err := (clbp{e: e}).judge(ctx, cells)
 	if err != nil && !e.cut(ctx, err) {
 		return err
 	}
 	for _, c := range cells {
 		// c.fail bounds Prob(S holds at the point) from above.
-		owner[c].showUnsafe(math.Nextafter(1-c.fail, math.Inf(-1)), UpperProof{Method: "clbp", Witness: shown[c], Tau: c.tau})
+		unsafe := 1.0
+		if c.fail > 0 {
+			unsafe = math.Nextafter(1-c.fail, math.Inf(-1))
+		}
+		owner[c].showUnsafe(unsafe, UpperProof{Method: "clbp", Witness: shown[c], Tau: c.tau})
 	}
 	return nil
 }
@@ -87,7 +91,7 @@ func dualUp(s *property.Safe, tails []float64) float64 {
 		for _, r := range all {
 			least = min(least, tails[r])
 		}
-		sum = math.Nextafter(sum+least, math.Inf(1))
+		sum = plusUp(sum, least)
 	}
 	return sum
 }

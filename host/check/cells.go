@@ -108,13 +108,18 @@ func (n *noisy) failUp(ctx context.Context, task *property.Task, trees []int, ta
 	return fail, nil
 }
 
-// totalUp is the sum of probabilities, rounded up, at most 1. They are scaled so that nothing of
+// totalUp is the sum of probabilities, rounded up, at most 1; 0 if all are. They are scaled so that nothing of
 // them underflows in a sum.
 func totalUp(list []float64) float64 {
 	const scale = 100
 	var s sum
 	for _, p := range list {
-		s.add(p, 1<<scale)
+		if p != 0 {
+			s.add(p, 1<<scale)
+		}
+	}
+	if s.n == 0 {
+		return 0
 	}
 	return min(1, timesPow2Up(s.hi(), -scale))
 }

@@ -28,19 +28,25 @@ type cellPass struct {
 	vary     [][]noise
 	fedReach []*reach
 	input    reach
-	// point says that the cell is one, so that every radius is 0.
-	point bool
+	// point says that the cell is one, so that every radius is 0; sharpRows that the noise of rows
+	// of hidden layers is bounded by sharp, too.
+	point, sharpRows bool
 	// events is how many bounds may fail, in units of tau; starred are the units of layers that
 	// only max pools take whose lower bounds have been counted.
 	events  float64
 	starred []map[int32]bool
 }
 
-// newCellPass bounds the hidden layers. Tries other than 0 choose other lines.
+// newCellPass bounds the hidden layers. Tries other than 0 choose sharper bounds of hidden layers,
+// where there are any, and then other lines.
 func (n *noisy) newCellPass(cell property.Box, tau float64, try uint64) *cellPass {
+	point, sharpRows := slices.Equal(cell.Lo, cell.Hi), false
+	if try > 0 && !point && n.sharpens() {
+		try, sharpRows = try-1, true
+	}
 	mean := network{layers: n.mean, graph: n.graph, lines: true, by: choice{try: try}, ctx: n.ctx}
 	layers := len(n.mean)
-	p := &cellPass{noisy: n, pass: *mean.newPass(span{cell.Lo, cell.Hi}), tau: tau, input: reachOf(cell), point: slices.Equal(cell.Lo, cell.Hi),
+	p := &cellPass{noisy: n, pass: *mean.newPass(span{cell.Lo, cell.Hi}), tau: tau, input: reachOf(cell), point: point, sharpRows: sharpRows,
 		fedReach: make([]*reach, layers), starred: make([]map[int32]bool, layers)}
 	for k := range layers - 1 {
 		var h hidden
@@ -71,6 +77,7 @@ func (p *cellPass) hiddenLayer(k int) (hidden, []noise) {
 	if p.levels.open[k] && !p.levels.needed[k] {
 		share = looseShare
 	}
+	around, centre := p.aroundCentre(k)
 	tau := p.tau * share
 	single := p.quantile(tau, 1)
 	for i := range l.out {
@@ -80,6 +87,10 @@ func (p *cellPass) hiddenLayer(k int) (hidden, []noise) {
 		}
 		by := own[i].byUp(single)
 		lo, hi := sumDown(h.pre.lo[i], -by), sumUp(h.pre.hi[i], by)
+		if around != nil {
+			by := noise{around[i].mean, own[i].variance}.byUp(single)
+			lo, hi = max(lo, sumDown(centre.lo[i], -by)), min(hi, sumUp(centre.hi[i], by))
+		}
 		for _, w := range ways {
 			lo, hi = max(lo, p.neuronLo(k, i, 1, own[i], tau, w)), min(hi, -p.neuronLo(k, i, -1, own[i], tau, w))
 		}
@@ -98,6 +109,20 @@ func (p *cellPass) hiddenLayer(k int) (hidden, []noise) {
 	}
 	h.arg = h.pre
 	return h, p.varyOf(k)
+}
+
+// aroundCentre bounds the neurons of the first layer of a chain at the cell's centre, but for
+// noise, and how far they vary from there: both have one event (section 8). It is nil
+// elsewhere.
+func (p *cellPass) aroundCentre(k int) (around []noise, centre span) {
+	if k > 0 || !p.graph.chain || !p.levels.noise[k] || p.point {
+		return nil, span{}
+	}
+	c := make([]float64, len(p.x.lo))
+	for j := range c {
+		c[j] = centreOf(p.x.lo[j], p.x.hi[j])
+	}
+	return p.deviations[k].variation(&p.input), p.layers[k].affine(span{c, c})
 }
 
 // pay counts the events of a neuron of layer k that is bounded but for a share of tau. Lower
@@ -134,7 +159,30 @@ func (p *cellPass) neuronLo(k, i int, sign float64, own noise, tau float64, w wa
 	if p.levels.noise[k] {
 		met.add(p.levels.of[k], own)
 	}
-	return p.noisyLo(k, s, c, &met, tau, w)
+	if !p.sharpRows || w.stop {
+		return p.noisyLo(k, s, c, &met, tau, w)
+	}
+	f := p.newFall(k, &w)
+	lo := p.linesLo(k, s, c, &met, w)
+	total, levels := met.total()
+	by, square := total.byUp(p.quantile(tau, levels)), make([]float64, p.layers[k].out)
+	square[i] = 1
+	if list := p.sharp(k, square, f, &met); list != nil {
+		total = noise{}
+		for _, n := range list {
+			total = total.plus(n)
+		}
+		by = min(by, total.byUp(p.quantile(tau, levels)))
+	}
+	return sumDown(lo, -by)
+}
+
+// newFall is what a row of layer k is going to meet that goes down in way w.
+func (p *cellPass) newFall(k int, w *way) *fall {
+	f := &fall{a: make([][]float64, k)}
+	w.visit = func(l int, a []float64) { f.a[l] = a }
+	w.arrive = func(s span) { f.inputs = s }
+	return f
 }
 
 // noisyLo bounds s z + c from below, z being what feeds layer k, but for a probability of tau;
@@ -148,7 +196,11 @@ func (p *cellPass) noisyLo(k int, s span, c sum, met *noises, tau float64, w way
 // linesLo bounds s z + c from below, z being what feeds layer k, but for the noise of the
 // layers below k, which is added to met: (10).
 func (p *cellPass) linesLo(k int, s span, c sum, met *noises, w way) float64 {
+	see := w.visit
 	w.visit = func(l int, a []float64) {
+		if see != nil {
+			see(l, a)
+		}
 		if p.levels.noise[l] {
 			met.add(p.levels.of[l], p.deviations[l].ofRow(a, p.reachInto(l), p.into(l)))
 		}
@@ -175,8 +227,18 @@ func (p *cellPass) rowTailUp(row *property.Row) float64 {
 	for _, w := range []way{{stop: true}, {}} {
 		if w.stop && open || !w.stop && above {
 			met := own.clone()
+			var f *fall
+			if !w.stop {
+				f = p.newFall(last, &w)
+			}
 			lo := p.linesLo(last, s, c, &met, w)
 			tail = min(tail, formTailUp(lo, met.list()))
+			if f == nil || tail == 0 {
+				continue
+			}
+			if list := p.sharp(last, squaresUp(most), f, &met); list != nil {
+				tail = min(tail, formTailUp(lo, list))
+			}
 		}
 	}
 	return tail
@@ -184,6 +246,9 @@ func (p *cellPass) rowTailUp(row *property.Row) float64 {
 
 // formTailUp bounds the probability that lo plus the noise of these layers is at most 0.
 func formTailUp(lo float64, layers []noise) float64 {
+	if len(layers) == 0 && lo >= 0 {
+		return 0
+	}
 	var t sum
 	t.plus(lo)
 	variances := make([]float64, len(layers))

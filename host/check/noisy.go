@@ -31,7 +31,9 @@ type quantileOf struct {
 // and of E|W|, laid out as in layer, and of the variances of the biases.
 type deviations struct {
 	sd, variance, absMean, biasVariance []float64
-	at                                  *places
+	// meanSquare are squares of the means, of chains.
+	meanSquare []float64
+	at         *places
 }
 
 // newNoisy prepares a posterior. Everything that is claimed of the noise grows with the
@@ -53,7 +55,7 @@ func newNoisy(post *posterior.Posterior) (*noisy, error) {
 		l := &post.Layers[k]
 		d := deviations{at: n.mean[k].at}
 		if m.weights[k] {
-			noise[k] = m.graph.chain || anyAbove0(l.Weight.SdHi) || anyAbove0(l.Bias.SdHi)
+			noise[k] = anyAbove0(l.Weight.SdHi) || anyAbove0(l.Bias.SdHi) || m.graph.chain && k > 0 && noise[k-1]
 			d.sd, d.biasVariance = matrix(l.Weight.SdHi, m.params[k]), squaresUp(l.Bias.SdHi)
 			d.variance = squaresUp(d.sd)
 			absMean := make([]float64, len(l.Weight.Mean))
@@ -61,6 +63,9 @@ func newNoisy(post *posterior.Posterior) (*noisy, error) {
 				absMean[j] = absMeanUp(mean, l.Weight.SdHi[j])
 			}
 			d.absMean = matrix(absMean, m.params[k])
+			if m.graph.chain {
+				d.meanSquare = squaresUp(l.Weight.Mean)
+			}
 		}
 		n.deviations = append(n.deviations, d)
 	}
@@ -129,13 +134,16 @@ func (r *reach) set(j int, radius, most float64) {
 	r.radius[j], r.radiusSq[j], r.mostSq[j] = radius, squareUp(radius), squareUp(most)
 }
 
+// centreOf is a point of an interval: any will do as the centre.
+func centreOf(lo, hi float64) float64 { return min(max(lo+(hi-lo)/2, lo), hi) }
+
 // reachOf is that of the points of a box.
 func reachOf(cell property.Box) reach {
 	r := newReach(len(cell.Lo))
 	for j, lo := range cell.Lo {
 		hi, radius := cell.Hi[j], 0.0
 		if lo != hi {
-			c := lo + (hi-lo)/2 // any point will do as the centre
+			c := centreOf(lo, hi)
 			radius = max(sumUp(hi, -c), sumUp(c, -lo))
 		}
 		r.set(j, radius, abs(lo, hi))

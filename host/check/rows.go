@@ -13,6 +13,8 @@ type way struct {
 	// visit, if it is not nil, is told the coefficients of the pre-activations of each layer
 	// that the row meets.
 	visit func(l int, a []float64)
+	// arrive, if it is not nil, is told the coefficients of the inputs.
+	arrive func(s span)
 }
 
 // ways are those in which rows of weight boxes over what feeds layer k are worth taking down,
@@ -65,6 +67,9 @@ func (p *pass) down(k int, s span, c sum, w way) float64 {
 			}
 			p.feed(l, p.substitute(l, a, &c, w.shared), todo)
 		}
+	}
+	if w.arrive != nil {
+		w.arrive(todo[0])
 	}
 	return intervalLo(todo[0], p.x, c)
 }

@@ -1,0 +1,303 @@
+package bound
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
+	"psafe/host/network"
+	"psafe/host/posterior"
+	"psafe/internal/testscale"
+)
+
+// exact is what docs/concentration.md, section 8, says of one row of an item, in 300 bits.
+type exact struct {
+	post  *posterior.Posterior
+	first int
+	d     *rowsDown
+	r     *reaches
+	row   int
+}
+
+func exactly(x float64) *big.Float { return new(big.Float).SetPrec(300).SetFloat64(x) }
+
+func times(list ...*big.Float) *big.Float {
+	p := exactly(1)
+	for _, x := range list {
+		p.Mul(p, x)
+	}
+	return p
+}
+
+func plus(list ...*big.Float) *big.Float {
+	s := exactly(0)
+	for _, x := range list {
+		s.Add(s, x)
+	}
+	return s
+}
+
+func root(x *big.Float) *big.Float { return new(big.Float).SetPrec(300).Sqrt(x) }
+
+// overPi is 2/pi.
+var overPi, _ = new(big.Float).SetPrec(300).SetString("0.636619772367581343075535053490057448137838582961825794990669376")
+
+// square of the row's coefficient of pre-activation i of layer l.
+func (x *exact) square(l, i int) *big.Float {
+	switch {
+	case l < x.d.top:
+		a := exactly(x.d.a[l][i*x.d.rows+x.row])
+		return times(a, a)
+	case x.d.squares != nil:
+		return exactly(x.d.squares[i*x.d.rows+x.row])
+	case i == x.row%x.post.Layers[l].Outputs():
+		return exactly(1)
+	}
+	return exactly(0)
+}
+
+// spread is s_j^2 of layer l.
+func (x *exact) spread(l, j int) *big.Float {
+	s, out := exactly(0), x.post.Layers[l].Outputs()
+	for i := range out {
+		sd := exactly(x.post.Layers[l].Weight.SdHi[j*out+i])
+		s.Add(s, times(x.square(l, i), sd, sd))
+	}
+	return s
+}
+
+func (x *exact) plain(l int) (mean, variance *big.Float) {
+	mean, variance = exactly(0), exactly(0)
+	for j := range x.post.Layers[l].Inputs() {
+		s := x.spread(l, j)
+		mean.Add(mean, times(root(s), exactly(x.r.radius[l][j])))
+		variance.Add(variance, times(s, exactly(x.r.maxSq[l][j])))
+	}
+	for i, b := range x.post.Layers[l].Bias.SdHi {
+		variance.Add(variance, times(x.square(l, i), exactly(b), exactly(b)))
+	}
+	return times(root(overPi), mean), variance
+}
+
+// below sums over the weights from input k of layer l-1 to what varies.
+func (x *exact) below(l, k int) (means, deviations, largest *big.Float) {
+	means, deviations, largest = exactly(0), exactly(0), exactly(0)
+	out := x.post.Layers[l-1].Outputs()
+	for j := range out {
+		if x.r.still[l][j] {
+			continue
+		}
+		m, sd, s := exactly(x.post.Layers[l-1].Weight.Mean[k*out+j]), exactly(x.post.Layers[l-1].Weight.SdHi[k*out+j]), x.spread(l, j)
+		means.Add(means, times(s, m, m))
+		deviations.Add(deviations, times(s, sd, sd))
+		if v := times(s, sd, sd); v.Cmp(largest) > 0 {
+			largest = v
+		}
+	}
+	return means, deviations, largest
+}
+
+func (x *exact) through(l int) (mean, moved *big.Float) {
+	mean, moved = exactly(0), exactly(0)
+	for k := range x.post.Layers[l-1].Inputs() {
+		radius := exactly(x.r.radius[l-1][k])
+		m, v, most := x.below(l, k)
+		mean.Add(mean, times(radius, root(plus(m, v))))
+		moved.Add(moved, times(radius, radius, most))
+	}
+	return times(root(overPi), mean), root(times(overPi, moved))
+}
+
+func (x *exact) overInputs(above bool) (mean, moved *big.Float) {
+	mean, moved = exactly(0), exactly(0)
+	for k := range x.post.Layers[0].Inputs() {
+		radius, own := exactly(x.r.radius[0][k]), exactly(0)
+		m, v, most := exactly(0), exactly(0), exactly(0)
+		if x.first == 0 {
+			own = x.spread(0, k)
+		}
+		if above {
+			m, v, most = x.below(1, k)
+		}
+		lo := x.d.lo[k*x.d.rows+x.row]
+		a := exactly(math.Abs(lo))
+		if x.d.hi != nil {
+			hi := x.d.hi[k*x.d.rows+x.row]
+			a = exactly(max(lo, -hi, 0))
+		}
+		less := own
+		if m.Cmp(own) < 0 {
+			less = m
+		}
+		q := plus(times(a, a), times(overPi, plus(own, m, v)), times(plus(exactly(1), times(exactly(-1), overPi)), less))
+		mean.Add(mean, times(radius, plus(root(q), times(exactly(-1), a))))
+		moved.Add(moved, times(radius, radius, most))
+	}
+	return mean, root(times(overPi, moved))
+}
+
+func (x *exact) noise() (mean, variance []float64) {
+	moved := exactly(0)
+	for l := x.d.top; l >= x.first; l-- {
+		m, v := x.plain(l)
+		r := plus(root(v), moved)
+		v, moved = times(r, r), exactly(0)
+		var other, move *big.Float
+		switch {
+		case l == 0:
+			m = exactly(0)
+		case l == 1:
+			alone, _ := x.overInputs(false)
+			m = plus(m, alone)
+			other, move = x.overInputs(true)
+		default:
+			other, move = x.through(l)
+		}
+		if other != nil && plus(other, move).Cmp(m) < 0 {
+			m, moved = other, move
+		}
+		a, _ := m.Float64()
+		b, _ := v.Float64()
+		mean, variance = append(mean, a), append(variance, b)
+	}
+	return mean, variance
+}
+
+// TestSharpNoise: what the host says of rows of random networks is what the formulas say, rounded
+// up by little.
+func TestSharpNoise(t *testing.T) {
+	r := rand.New(rand.NewPCG(16, 3))
+	some := func(n int, f func() float64) []float64 {
+		v := make([]float64, n)
+		for j := range v {
+			v[j] = f()
+		}
+		return v
+	}
+	for c := range testscale.Cases(t, 300) {
+		sizes := [][]int{{3, 2, 2}, {2, 3, 2, 2}, {4, 2, 3, 2, 1}}[c%3]
+		first := r.IntN(len(sizes) - 1)
+		post := &posterior.Posterior{Scale: posterior.ScaleSD}
+		deviation := []float64{0.01, 1, 100}[r.IntN(3)]
+		for k := range len(sizes) - 1 {
+			draw := func(n int) posterior.Params {
+				sd := func() float64 { return deviation * r.ExpFloat64() * float64(r.IntN(3)) }
+				if k < first {
+					sd = func() float64 { return 0 }
+				}
+				return posterior.NewParams(some(n, r.NormFloat64), some(n, sd), posterior.ScaleSD)
+			}
+			post.Layers = append(post.Layers, posterior.Layer{Layer: network.DenseLayer(sizes[k], sizes[k+1], network.Activation{}), Weight: draw(sizes[k] * sizes[k+1]), Bias: draw(sizes[k+1])})
+		}
+		post.Layers[first].Bias = posterior.NewParams(some(sizes[first+1], r.NormFloat64), some(sizes[first+1], func() float64 { return 0.1 }), posterior.ScaleSD)
+		layers, err := newLayers(post, Float64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := newSharper(post, layers, true)
+		const items = 2
+		d := &rowsDown{top: len(sizes) - 2, rows: 3}
+		if units := r.IntN(2) == 0 && len(sizes) > 3; units {
+			d.top--
+			d.rows = 2 * sizes[d.top+1]
+		} else {
+			d.squares = some(items*sizes[d.top+1]*d.rows, r.ExpFloat64)
+		}
+		if d.top < max(1, first) {
+			continue
+		}
+		reached := &reaches{}
+		for l := range d.top + 1 {
+			d.a = append(d.a, some(items*sizes[l+1]*d.rows, r.NormFloat64))
+			reached.radius = append(reached.radius, some(items*sizes[l], func() float64 { return r.ExpFloat64() * float64(r.IntN(4)) }))
+			reached.maxSq = append(reached.maxSq, some(items*sizes[l], r.ExpFloat64))
+			still := make([]bool, items*sizes[l])
+			for j := range still {
+				still[j] = r.IntN(4) == 0
+			}
+			reached.still = append(reached.still, still)
+		}
+		d.lo = some(items*sizes[0]*d.rows, r.NormFloat64)
+		if r.IntN(2) == 0 {
+			d.hi = make([]float64, len(d.lo))
+			for j, lo := range d.lo {
+				d.hi[j] = lo + r.ExpFloat64()*float64(r.IntN(2))
+			}
+		}
+		if s.first != first {
+			t.Fatalf("noise from layer %d on, it is from %d", s.first, first)
+		}
+		for item := range items {
+			mean, variance := s.noise(d, reached, item)
+			for row := range d.rows {
+				x := &exact{post: post, first: first, d: d.item(item, sizes), r: reached.item(item, sizes), row: row}
+				m, v := x.noise()
+				for l := range m {
+					for _, k := range []struct {
+						what      string
+						got, want float64
+					}{{"mean", mean[l][row], m[l]}, {"variance", variance[l][row], v[l]}} {
+						if k.got < k.want || k.got > k.want*(1+1e-9)+1e-9 {
+							t.Fatalf("case %d item %d row %d: %s of the noise %d from the top is %v, exactly %v", c, item, row, k.what, l, k.got, k.want)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// item is one of several.
+func (d *rowsDown) item(p int, sizes []int) *rowsDown {
+	part := func(list []float64, n int) []float64 {
+		if list == nil {
+			return nil
+		}
+		return list[p*n : (p+1)*n]
+	}
+	one := &rowsDown{top: d.top, rows: d.rows, squares: part(d.squares, sizes[d.top+1]*d.rows), lo: part(d.lo, sizes[0]*d.rows), hi: part(d.hi, sizes[0]*d.rows)}
+	for l, a := range d.a {
+		one.a = append(one.a, part(a, sizes[l+1]*d.rows))
+	}
+	return one
+}
+
+func (r *reaches) item(p int, sizes []int) *reaches {
+	one := &reaches{}
+	for l := range r.radius {
+		n := sizes[l]
+		one.radius, one.maxSq, one.still = append(one.radius, r.radius[l][p*n:(p+1)*n]), append(one.maxSq, r.maxSq[l][p*n:(p+1)*n]), append(one.still, r.still[l][p*n:(p+1)*n])
+	}
+	return one
+}
+
+// TestSharperRefuses: what has no proof is left as it is.
+func TestSharperRefuses(t *testing.T) {
+	netOf := func(weight float64, act network.Activation) ([]layer, *posterior.Posterior) {
+		one := posterior.NewParams([]float64{weight}, []float64{1}, posterior.ScaleSD)
+		post := &posterior.Posterior{Scale: posterior.ScaleSD}
+		for _, a := range []network.Activation{act, {}} {
+			post.Layers = append(post.Layers, posterior.Layer{Layer: network.DenseLayer(1, 1, a), Weight: one, Bias: one})
+		}
+		layers, err := newLayers(post, Float64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return layers, post
+	}
+	for _, c := range []struct {
+		weight float64
+		act    network.Activation
+		chain  bool
+		serves bool
+	}{
+		{1, network.Activation{Kind: network.ReLU}, true, true}, {1, network.Activation{Kind: network.Sigmoid}, true, true},
+		{1, network.Activation{Kind: network.ReLU}, false, false}, {0x1p60, network.Activation{Kind: network.ReLU}, true, false},
+	} {
+		layers, post := netOf(c.weight, c.act)
+		if s := newSharper(post, layers, c.chain); (s != nil) != c.serves {
+			t.Errorf("%+v: %v", c, s)
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package check
+
+import "math"
+
+// The noise of rows over a box, sharper than (11) (docs/concentration.md, section 8): together
+// with what the row does over the box anyway (38), and through the weights of the layer below
+// (34). It is for chains of dense layers whose activations do not steepen.
+
+// twoOverPiUp is 2/pi and restUp 1 - 2/pi, rounded up.
+var (
+	twoOverPiUp = up(2 / math.Pi)
+	restUp      = up(1 - 2/math.Pi)
+)
+
+// fall is what a row met on its way down a chain: coefficients of the pre-activations of each
+// layer below the top, and of the inputs.
+type fall struct {
+	a      [][]float64
+	inputs span
+}
+
+// first is the lowest layer with noise, -1 if there is none to be sharpened.
+func (n *noisy) firstNoisy() int {
+	if !n.graph.chain || len(n.mean) < 2 {
+		return -1
+	}
+	first := -1
+	for k := range n.mean {
+		if first < 0 && n.levels.noise[k] {
+			first = k
+		}
+		if k < len(n.mean)-1 && !(n.mean[k].act.Lipschitz() <= 1) {
+			return -1
+		}
+	}
+	return first
+}
+
+// sharpens says whether bounds of hidden layers can be made better so.
+func (n *noisy) sharpens() bool { return n.firstNoisy() >= 0 && len(n.mean) > 2 }
+
+// sharp is the noise of a row from the top down to the first layer with noise, given the squares
+// of its coefficients over the top, what it met below and its noise by (11) and (12), by level:
+// nil if nothing is known.
+func (p *cellPass) sharp(top int, squares []float64, f *fall, met *noises) []noise {
+	first := p.firstNoisy()
+	if first < 0 || p.point || top < max(1, first) || f.inputs.lo == nil {
+		return nil
+	}
+	var list []noise
+	moved := 0.0 // what the layer above adds to the deviation of this one
+	var below []float64
+	for l := top; l >= first; l-- {
+		n := met.of[p.levels.of[l]]
+		if moved > 0 {
+			root := sumUp(sqrtUp(n.variance), moved)
+			n.variance, moved = squareUp(root), 0
+		}
+		switch {
+		case l == 0 && below != nil:
+			n.mean = 0 // it is in that of layer 1
+		case l == 0:
+			return nil
+		case l == 1:
+			if first == 0 {
+				below = p.deviations[0].spreads(squaresUp(f.a[0]))
+			}
+			apart, _ := p.overInputs(f, nil, below)
+			mean, move := p.overInputs(f, p.spreadsAt(l, top, squares, f), below)
+			if n.mean = sumUp(n.mean, apart); sumUp(mean, move) < n.mean {
+				n.mean, moved = mean, move
+			}
+		default:
+			if mean, move := p.through(l, p.spreadsAt(l, top, squares, f)); sumUp(mean, move) < n.mean {
+				n.mean, moved = mean, move
+			}
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+func (p *cellPass) spreadsAt(l, top int, squares []float64, f *fall) []float64 {
+	if l < top {
+		squares = squaresUp(f.a[l])
+	}
+	return p.deviations[l].spreads(squares)
+}
+
+// spreads bounds the variances of the coefficients of a layer's inputs: s_j^2 of (11).
+func (m *deviations) spreads(squares []float64) []float64 {
+	out := len(squares)
+	var at []int
+	for i, q := range squares {
+		if q != 0 {
+			at = append(at, i)
+		}
+	}
+	list := make([]float64, len(m.variance)/out)
+	for j := range list {
+		s := dot(sum{}, squares, m.variance[j*out:(j+1)*out], at)
+		list[j] = atLeast0(s.hi())
+	}
+	return list
+}
+
+// linear is the process that is linear in the inputs of layer l-1 and varies more than the noise
+// of layer l does, whose spreads are given: for input k, the variance that its coefficient has by
+// the means of the weights and by their deviations, and the largest part of the latter.
+func (p *cellPass) linear(l, k int, spreads []float64) (means, deviations, largest float64) {
+	d, z := &p.deviations[l-1], p.values(l-1)
+	var mean, deviation sum
+	out := len(spreads)
+	for j, s := range spreads {
+		if s == 0 || z.lo[j] == z.hi[j] {
+			continue // it does not vary
+		}
+		mean = mean.with(s, d.meanSquare[k*out+j])
+		deviation = deviation.with(s, d.variance[k*out+j])
+		largest = max(largest, up(s*d.variance[k*out+j]))
+	}
+	return atLeast0(mean.hi()), atLeast0(deviation.hi()), largest
+}
+
+// through is (34): the mean of the noise of layer l > 1, over the weights of layer l-1 too, and
+// how much it moves with these.
+func (p *cellPass) through(l int, spreads []float64) (mean, moved float64) {
+	var total, moves sum
+	for k, radius := range p.reachInto(l - 1).radius {
+		if radius != 0 {
+			means, deviations, largest := p.linear(l, k, spreads)
+			total.add(sqrtUp(sumUp(means, deviations)), radius)
+			moves.add(largest, squareUp(radius))
+		}
+	}
+	return timesSqrt2OverPiUp(total.hi()), timesSqrt2OverPiUp(sqrtUp(atLeast0(moves.hi())))
+}
+
+// overInputs is (38): what noise adds in the mean to the range of a row over the cell: that of
+// layer 0, of these spreads below, and that of layer 1, of spreads above. Either may be nil.
+func (p *cellPass) overInputs(f *fall, above, below []float64) (mean, moved float64) {
+	var total, moves sum
+	for k, radius := range p.input.radius {
+		if radius == 0 {
+			continue
+		}
+		var means, deviations, largest, own float64
+		if above != nil {
+			means, deviations, largest = p.linear(1, k, above)
+		}
+		if below != nil {
+			own = below[k]
+		}
+		a := 0.0 // the least magnitude of the coefficient
+		if lo, hi := f.inputs.lo[k], f.inputs.hi[k]; lo > 0 {
+			a = lo
+		} else if hi < 0 {
+			a = -hi
+		}
+		var x sum
+		x.add(a, a)
+		x.add(twoOverPiUp, own)
+		x.add(twoOverPiUp, means)
+		x.add(twoOverPiUp, deviations)
+		x.add(restUp, min(own, means))
+		total.add(sumUp(sqrtUp(atLeast0(x.hi())), -a), radius)
+		moves.add(largest, squareUp(radius))
+	}
+	return atLeast0(total.hi()), timesSqrt2OverPiUp(sqrtUp(atLeast0(moves.hi())))
+}
