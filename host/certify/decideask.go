@@ -14,8 +14,11 @@ type question struct {
 	net  int
 	box  property.Box
 	rows []property.Row
-	// lo is the answer.
-	lo []float64
+	// of is the safe set of these rows where a hint is wanted too.
+	of *property.Safe
+	// lo is the answer; hint comes with it unless S follows from lo.
+	lo   []float64
+	hint hint
 }
 
 // mostShared is how many questions about one network share its weights in a batch.
@@ -106,25 +109,58 @@ func (d *decision) askOn(m *bound.Model, method bound.Method, runs [][]*question
 	}
 	defer release()
 	items := len(regions)
-	margins, err := m.Propagate(bound.Job{Method: method, Boxes: boxes, Inputs: in, Rows: dr,
-		Batch: bound.Batch{Items: items, PerBox: perBox, Inputs: items}})
+	job := bound.Job{Method: method, Boxes: boxes, Inputs: in, Rows: dr,
+		Batch: bound.Batch{Items: items, PerBox: perBox, Inputs: items}}
+	seen := hintsOf(m.Device(), items, runs)
+	if seen != nil {
+		job.Observe = seen.observe
+	}
+	margins, err := m.Propagate(job)
 	if err != nil {
 		return nil, err
 	}
+	var lo [][]float64
+	for p := range items {
+		lo = append(lo, margins.Lo(p)[:len(rows[p])])
+	}
+	hints := d.hints(seen, runs, lo, perBox)
 	answers := make([]answer, len(runs))
 	for r, run := range runs {
-		var lo []float64
-		for i, q := range run {
-			lo = append(lo, margins.Lo(r*perBox + i)[:len(q.rows)]...)
+		first := r * perBox
+		numbers := slices.Concat(lo[first : first+perBox]...)
+		for p := first; seen != nil && p < first+perBox; p++ {
+			numbers = append(numbers, seen.of(p).numbers()...)
 		}
-		answers[r] = answer{lo, func() {
-			rest := lo
-			for _, q := range run {
-				q.lo, rest = rest[:len(q.rows)], rest[len(q.rows):]
+		answers[r] = answer{numbers, func() {
+			for i, q := range run {
+				q.lo, q.hint = lo[first+i], hints[first+i]
 			}
 		}}
 	}
 	return answers, nil
+}
+
+// hints finds those of all items, where some are wanted.
+func (d *decision) hints(seen *rangesSeen, runs [][]*question, lo [][]float64, perBox int) []hint {
+	hints := make([]hint, len(lo))
+	if seen == nil {
+		return hints
+	}
+	onCores(len(lo), func(p int) {
+		run, i := runs[p/perBox], p%perBox
+		switch q := run[i]; {
+		case q.of == nil || q.of.Holds(lo[p]):
+		case i > 0 && run[i-1] == q: // repeated: see the end
+		default:
+			hints[p] = hintApprox(d.e.normal.Network(), d.nets[q.net], q.box, q.of, lo[p], seen.of(p))
+		}
+	})
+	for p := 1; p < len(lo); p++ {
+		if run, i := runs[p/perBox], p%perBox; i > 0 && run[i-1] == run[i] {
+			hints[p] = hints[p-1]
+		}
+	}
+	return hints
 }
 
 // enclose rounds weights outward to a precision.

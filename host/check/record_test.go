@@ -197,7 +197,7 @@ func TestIdentity(t *testing.T) {
 		line           []byte
 		from, to, want string
 	}{
-		{line, `"index":0`, `"index":1`, "id: "}, {line, `"seed":0`, `"seed":1`, "id: "}, {line, `"numerics":1`, `"numerics":2`, "id: "},
+		{line, `"index":0`, `"index":1`, "id: "}, {line, `"seed":0`, `"seed":1`, "id: "}, {line, `"numerics":2`, `"numerics":1`, "id: "},
 		{line, `"id":"`, `"id":"0`, "id: "}, {line, `"version":"`, `"version":"9`, ""}, {line, `"posterior":"`, `"posterior":"./`, ""},
 		{sums, `"seed":0`, `"seed":1`, "id: "}, {sums, `"version":"`, `"version":"9`, ""},
 	} {

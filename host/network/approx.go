@@ -116,6 +116,16 @@ func (p *Pass) Back(c []float64) []float64 { return p.BackBy(c, Activation.Deriv
 // BackBy is Back with slope(a, t, z) for the derivative of activation a at t, where its
 // value is z. It asks for the layers from the last on, and for the neurons of each in order.
 func (p *Pass) BackBy(c []float64, slope func(a Activation, t, z float64) float64) []float64 {
+	return p.BackLines(c, func(k, i int, _ float64) float64 {
+		return slope(p.net[k].Activation, p.Pre[k][i], p.out[k][i])
+	})
+}
+
+// BackLines is Back with slope(k, i, g) for the derivative of the activation of neuron i of
+// layer k, whose value the sum meets with the coefficient g: with the slope of a line below the
+// activation where g >= 0, and of one above it elsewhere, what comes back are the coefficients
+// of a linear lower bound of the sum. It asks in the order of BackBy.
+func (p *Pass) BackLines(c []float64, slope func(k, i int, g float64) float64) []float64 {
 	met := make([]bool, len(p.delta))
 	copy(p.delta[len(p.net)], c)
 	met[len(p.net)] = true
@@ -124,8 +134,8 @@ func (p *Pass) BackBy(c []float64, slope func(a Activation, t, z float64) float6
 		if !met[k+1] {
 			clear(up)
 		}
-		for i, t := range p.Pre[k] {
-			up[i] *= slope(p.net[k].Activation, t, p.out[k][i])
+		for i, g := range up {
+			up[i] = g * slope(k, i, g)
 		}
 		p.backThrough(k, met)
 	}

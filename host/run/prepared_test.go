@@ -159,7 +159,7 @@ func TestIdentity(t *testing.T) {
 		return rec.ID
 	}
 	first := id(func(*Job) {})
-	const was = "c2a71103abdb12142ac00d835fedcdbc"
+	const was = "930243fb095cfdefdb6ae980b7fa4a43"
 	if first != was {
 		t.Errorf("the identity is %s, was %s", first, was)
 	}
