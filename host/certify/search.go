@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"psafe/host/bound"
@@ -56,6 +57,8 @@ type search struct {
 	// mu guards Try and hit.
 	mu  sync.Mutex
 	hit bool
+	// proving says that byPhases is at work.
+	proving atomic.Bool
 }
 
 // Run searches until one of both is found, cells run out, or ctx ends, which is the error.
@@ -77,7 +80,10 @@ func (s *Search) Run(ctx context.Context) (Found, error) {
 	defer wait.Wait()
 	defer stop()
 	wait.Go(func() { r.attackOn(attacks) })
-	err := r.loop(ctx)
+	err := r.byPhases(ctx)
+	if err == nil {
+		err = r.loop(ctx)
+	}
 	stop()
 	wait.Wait()
 	if r.hit {
