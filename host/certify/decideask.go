@@ -14,11 +14,15 @@ type question struct {
 	net  int
 	box  property.Box
 	rows []property.Row
-	// of is the safe set of these rows where a hint is wanted too.
-	of *property.Safe
-	// lo is the answer; hint comes with it unless S follows from lo.
-	lo   []float64
-	hint hint
+	// of is the safe set of these rows where a hint is wanted too, and clauses are those of it
+	// where rows may be refined (refineApprox).
+	of      *property.Safe
+	clauses [][]int
+	// lo is the answer; margin is a lower bound of S.MarginLo, at least that of lo, where of is
+	// given; hint comes with it unless S follows.
+	lo     []float64
+	margin float64
+	hint   hint
 }
 
 // mostShared is how many questions about one network share its weights in a batch.
@@ -112,55 +116,29 @@ func (d *decision) askOn(m *bound.Model, method bound.Method, runs [][]*question
 	job := bound.Job{Method: method, Boxes: boxes, Inputs: in, Rows: dr,
 		Batch: bound.Batch{Items: items, PerBox: perBox, Inputs: items}}
 	seen := hintsOf(m.Device(), items, runs)
+	looks := &looks{d: d, items: slices.Concat(runs...), seen: seen, chosen: make([]refined, items)}
 	if seen != nil {
-		job.Observe = seen.observe
+		job.Observe, job.Refine = seen.observe, looks.refine
 	}
 	margins, err := m.Propagate(job)
 	if err != nil {
 		return nil, err
 	}
-	var lo [][]float64
-	for p := range items {
-		lo = append(lo, margins.Lo(p)[:len(rows[p])])
-	}
-	hints := d.hints(seen, runs, lo, perBox)
+	looks.end(margins)
 	answers := make([]answer, len(runs))
 	for r, run := range runs {
 		first := r * perBox
-		numbers := slices.Concat(lo[first : first+perBox]...)
+		numbers := slices.Concat(looks.lo[first : first+perBox]...)
 		for p := first; seen != nil && p < first+perBox; p++ {
-			numbers = append(numbers, seen.of(p).numbers()...)
+			numbers = append(append(numbers, seen.of(p).numbers()...), looks.margins[p])
 		}
 		answers[r] = answer{numbers, func() {
 			for i, q := range run {
-				q.lo, q.hint = lo[first+i], hints[first+i]
+				q.lo, q.margin, q.hint = looks.lo[first+i], looks.margins[first+i], looks.hints[first+i]
 			}
 		}}
 	}
 	return answers, nil
-}
-
-// hints finds those of all items, where some are wanted.
-func (d *decision) hints(seen *rangesSeen, runs [][]*question, lo [][]float64, perBox int) []hint {
-	hints := make([]hint, len(lo))
-	if seen == nil {
-		return hints
-	}
-	onCores(len(lo), func(p int) {
-		run, i := runs[p/perBox], p%perBox
-		switch q := run[i]; {
-		case q.of == nil || q.of.Holds(lo[p]):
-		case i > 0 && run[i-1] == q: // repeated: see the end
-		default:
-			hints[p] = hintApprox(d.e.normal.Network(), d.nets[q.net], q.box, q.of, lo[p], seen.of(p))
-		}
-	})
-	for p := 1; p < len(lo); p++ {
-		if run, i := runs[p/perBox], p%perBox; i > 0 && run[i-1] == run[i] {
-			hints[p] = hints[p-1]
-		}
-	}
-	return hints
 }
 
 // enclose rounds weights outward to a precision.

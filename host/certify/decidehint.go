@@ -34,10 +34,9 @@ const lookInputs = 32
 //
 // and the axis with the greatest is cut. Where there are many inputs only the last term is found.
 // lo are the lower bounds of the rows. Ordinary float64 throughout.
-func hintApprox(net network.Network, weights drawn, box property.Box, s *property.Safe, lo []float64, in ranges) hint {
+func hintApprox(pass *network.Pass, net network.Network, box property.Box, s *property.Safe, lo []float64, in ranges) hint {
 	centre := middleOf(box)
 	h := hint{axis: widest(box), corner: slices.Clone(centre)}
-	pass := net.NewPass(weights)
 	var shares [][][]float64
 	if len(centre) <= lookInputs {
 		shares = sharesApprox(pass, box, in)

@@ -96,7 +96,7 @@ func TestHints(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	four := func(v float64) [][]float64 { return [][]float64{{v, v, v, v}} }
 	for _, in := range []ranges{{}, {four(nan), four(nan)}, {four(-inf), four(inf)}, {four(0), four(0)}, {four(1), four(-1)}, {four(-3), four(2)}, {[][]float64{nil}, [][]float64{{1}}}} {
-		h := hintApprox(post.Network(), meansOf(post), box, &safe, []float64{-1}, in)
+		h := hintApprox(post.Network().NewPass(meansOf(post)), post.Network(), box, &safe, []float64{-1}, in)
 		if h.axis < 0 || h.axis > 2 || !within(box, h.corner) {
 			t.Errorf("ranges %v: axis %d, corner %v", in, h.axis, h.corner)
 		}
@@ -104,13 +104,13 @@ func TestHints(t *testing.T) {
 	linear := randomNet(r, network.Identity, 3, 1)
 	copy(linear.Layers[0].Weight.Mean, []float64{0, -2, 0})
 	positive := property.Safe{Rows: []property.Row{{CLo: []float64{1}, CHi: []float64{1}}}, Any: [][]int{{0}}}
-	h := hintApprox(linear.Network(), meansOf(linear), box, &positive, []float64{-1}, ranges{})
+	h := hintApprox(linear.Network().NewPass(meansOf(linear)), linear.Network(), box, &positive, []float64{-1}, ranges{})
 	if h.axis != 1 || !slices.Equal(h.corner, []float64{0, 0.5, 4.5}) {
 		t.Errorf("axis %d, corner %v", h.axis, h.corner)
 	}
 	// Without anything to go by it is the widest.
 	copy(linear.Layers[0].Weight.Mean, []float64{0, 0, 0})
-	if h := hintApprox(linear.Network(), meansOf(linear), box, &positive, []float64{nan}, ranges{}); h.axis != 2 {
+	if h := hintApprox(linear.Network().NewPass(meansOf(linear)), linear.Network(), box, &positive, []float64{nan}, ranges{}); h.axis != 2 {
 		t.Errorf("axis %d, the widest is 2", h.axis)
 	}
 }

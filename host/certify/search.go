@@ -52,6 +52,8 @@ type search struct {
 	d     *decision
 	stack []open
 	found Found
+	// clauses are those of each task's set where rows may be refined, else nil.
+	clauses [][][]int
 	// gap says that a cell was given up.
 	gap bool
 	// mu guards Try and hit.
@@ -67,6 +69,10 @@ func (s *Search) Run(ctx context.Context) (Found, error) {
 	r := &search{Search: s, net: s.Engine.normal.Network()}
 	r.d = &decision{e: s.Engine, nets: []drawn{s.Weights}, tasks: s.Tasks}
 	for t := range s.Tasks {
+		r.clauses = append(r.clauses, nil)
+		if bound.CanSplit(r.net) {
+			r.clauses[t] = clausesOf(&s.Tasks[t].S)
+		}
 		for _, b := range s.Tasks[t].T {
 			r.stack = append(r.stack, open{task: t, box: b})
 		}
@@ -132,15 +138,15 @@ func (r *search) over() bool {
 func (r *search) bound(ctx context.Context, cells []open) error {
 	qs := make([]*question, len(cells))
 	for i, c := range cells {
-		qs[i] = &question{box: c.box, rows: r.Tasks[c.task].S.Rows, of: &r.Tasks[c.task].S}
+		qs[i] = &question{box: c.box, rows: r.Tasks[c.task].S.Rows, of: &r.Tasks[c.task].S, clauses: r.clauses[c.task]}
 	}
 	if err := r.d.ask(ctx, bound.LBP, slices.Clone(qs)); err != nil {
 		return err
 	}
 	halves, gaps := make([][]open, len(cells)), make([]bool, len(cells))
 	onCores(len(cells), func(i int) {
-		if c := cells[i]; !r.Tasks[c.task].S.Holds(qs[i].lo) && ctx.Err() == nil {
-			halves[i], gaps[i] = r.undecided(c, r.Tasks[c.task].S.MarginLo(qs[i].lo), qs[i].hint)
+		if q := qs[i]; !(q.margin >= 0) && ctx.Err() == nil {
+			halves[i], gaps[i] = r.undecided(cells[i], q.margin, q.hint)
 		}
 	})
 	for i, h := range slices.Backward(halves) {

@@ -70,20 +70,28 @@ func (n Network) NewPass(weights [][]float64) *Pass {
 
 // Forward evaluates the network at x and returns the logits, which are Z's last.
 func (p *Pass) Forward(x []float64) []float64 {
+	return p.ForwardBy(x, func(k int, z, pre []float64) {
+		a := p.net[k].Activation
+		if a.Kind == Identity {
+			copy(z, pre)
+			return
+		}
+		for i, t := range pre {
+			z[i] = a.Approx(t)
+		}
+	})
+}
+
+// ForwardBy is Forward with activate(k, z, pre) for the activation of layer k, which writes what
+// becomes of the pre-activations to z.
+func (p *Pass) ForwardBy(x []float64, activate func(k int, z, pre []float64)) []float64 {
 	if len(x) != p.net.Inputs() {
 		panic(fmt.Sprintf("network: Forward: input has %d entries, network takes %d", len(x), p.net.Inputs()))
 	}
 	for k, l := range p.net {
 		p.gather(k, x)
-		pre, z := p.Pre[k], p.out[k]
-		l.forwardApprox(pre, p.weights[2*k], p.weights[2*k+1], p.Z[k])
-		if l.Activation.Kind == Identity {
-			copy(z, pre)
-			continue
-		}
-		for i, t := range pre {
-			z[i] = l.Activation.Approx(t)
-		}
+		l.forwardApprox(p.Pre[k], p.weights[2*k], p.weights[2*k+1], p.Z[k])
+		activate(k, p.out[k], p.Pre[k])
 	}
 	return p.Logits()
 }
