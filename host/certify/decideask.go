@@ -19,10 +19,12 @@ type question struct {
 	of      *property.Safe
 	clauses [][]int
 	// lo is the answer; margin is a lower bound of S.MarginLo, at least that of lo, where of is
-	// given; hint comes with it unless S follows.
-	lo     []float64
-	margin float64
-	hint   hint
+	// given; hint comes with it unless S follows. rounded says that S does not follow only because
+	// of roundings, probably.
+	lo      []float64
+	margin  float64
+	hint    hint
+	rounded bool
 }
 
 // mostShared is how many questions about one network share its weights in a batch.
@@ -134,7 +136,7 @@ func (d *decision) askOn(m *bound.Model, method bound.Method, runs [][]*question
 		}
 		answers[r] = answer{numbers, func() {
 			for i, q := range run {
-				q.lo, q.margin, q.hint = looks.lo[first+i], looks.margins[first+i], looks.hints[first+i]
+				q.lo, q.margin, q.hint, q.rounded = looks.lo[first+i], looks.margins[first+i], looks.hints[first+i], looks.rounded[first+i]
 			}
 		}}
 	}

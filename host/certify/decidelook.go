@@ -2,6 +2,7 @@ package certify
 
 import (
 	"math"
+	"slices"
 	"sync"
 
 	"psafe/host/bound"
@@ -20,6 +21,7 @@ type looks struct {
 	lo      [][]float64
 	margins []float64
 	hints   []hint
+	rounded []bool
 }
 
 // repeated says that an item is the same as the one before it, which fills a run.
@@ -61,11 +63,12 @@ func (l *looks) refine(m *bound.Margins) *bound.Refinement {
 // end takes the bounds and finds hints.
 func (l *looks) end(m *bound.Margins) {
 	items := len(l.items)
-	l.margins, l.hints = make([]float64, items), make([]hint, items)
+	l.margins, l.hints, l.rounded = make([]float64, items), make([]hint, items), make([]bool, items)
 	for p, q := range l.items {
 		l.lo = append(l.lo, m.Lo(p)[:len(q.rows)])
 		if q.of != nil {
 			l.margins[p] = max(q.of.MarginLo(l.lo[p]), l.refinedMargin(p, m))
+			l.rounded[p] = !(l.margins[p] >= 0) && len(l.chosen[p].rows) > 0 && slices.Min(l.chosen[p].approx) > 0
 		}
 	}
 	if l.seen == nil {

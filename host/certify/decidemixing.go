@@ -55,6 +55,8 @@ type refined struct {
 	clauses []int
 	rows    []property.Row
 	slopes  [][][]float64
+	// approx is about what their bounds are without rounding.
+	approx []float64
 }
 
 // refineApprox chooses for all clauses that these lower bounds do not prove.
@@ -70,7 +72,7 @@ func refineApprox(pass *network.Pass, net network.Network, box property.Box, s *
 		a := newMixing(pass, net, box, s, clause, in)
 		a.climb()
 		theta[c] = a.bestTheta
-		of.clauses, of.slopes = append(of.clauses, c), append(of.slopes, a.bestSlopes)
+		of.clauses, of.slopes, of.approx = append(of.clauses, c), append(of.slopes, a.bestSlopes), append(of.approx, a.best)
 	}
 	if len(of.clauses) > mostRefined {
 		return refined{}

@@ -27,6 +27,9 @@ type Search struct {
 	Try func(t int, x []float64) bool
 	// Cells is how many cells may be bounded.
 	Cells int
+	// Fine is an engine of a finer precision for cells where roundings are in the way, used and
+	// closed by Run; nil: none.
+	Fine func() (*Engine, error)
 }
 
 // Found is how a search ended.
@@ -43,13 +46,18 @@ const (
 	batchTime  = 200 * time.Millisecond
 	mostBatch  = 4096
 	searchSeed = 1
+	// cellSteps is how many steps are taken from the better of a cell's centre and the corner where
+	// its linear bound is least: cells are many, and the next are smaller.
+	cellSteps = 3
 )
 
 // search is a Search on its way.
 type search struct {
 	*Search
-	net   network.Network
-	d     *decision
+	net network.Network
+	d   *decision
+	// fine is d in the finer precision, once it is needed.
+	fine  *decision
 	stack []open
 	found Found
 	// clauses are those of each task's set where rows may be refined, else nil.
@@ -81,6 +89,11 @@ func (s *Search) Run(ctx context.Context) (Found, error) {
 	if !r.d.fits(0) {
 		return r.found, ctx.Err()
 	}
+	defer func() {
+		if r.fine != nil {
+			r.fine.e.Close()
+		}
+	}()
 	attacks, stop := context.WithCancel(ctx)
 	var wait sync.WaitGroup
 	defer wait.Wait()
@@ -143,6 +156,9 @@ func (r *search) bound(ctx context.Context, cells []open) error {
 	if err := r.d.ask(ctx, bound.LBP, slices.Clone(qs)); err != nil {
 		return err
 	}
+	if err := r.again(ctx, qs); err != nil {
+		return err
+	}
 	halves, gaps := make([][]open, len(cells)), make([]bool, len(cells))
 	onCores(len(cells), func(i int) {
 		if q := qs[i]; !(q.margin >= 0) && ctx.Err() == nil {
@@ -156,6 +172,24 @@ func (r *search) bound(ctx context.Context, cells []open) error {
 	return ctx.Err()
 }
 
+// again asks once more, in the finer precision, where roundings were in the way.
+func (r *search) again(ctx context.Context, qs []*question) error {
+	qs = slices.DeleteFunc(slices.Clone(qs), func(q *question) bool { return !q.rounded })
+	if r.Fine == nil || len(qs) == 0 {
+		return nil
+	}
+	if r.fine == nil {
+		e, err := r.Fine()
+		if err != nil {
+			return err
+		}
+		fine := *r.d
+		fine.e = e
+		r.fine = &fine
+	}
+	return r.fine.ask(ctx, bound.LBP, qs)
+}
+
 // undecided is what is left of a cell with this lower bound of its margin: nothing, if it is
 // proved after all, or its halves. It is a gap if nothing more can be done about it.
 func (r *search) undecided(c open, margin float64, h hint) (halves []open, gap bool) {
@@ -166,8 +200,13 @@ func (r *search) undecided(c open, margin float64, h hint) (halves []open, gap b
 	if margin > -r.slack(task) && r.exactly(c) {
 		return nil, false
 	}
-	x, at := attackApprox(target{r.net, r.Weights, c.box, &task.S}, effort{steps: 4, starts: 2, seed: searchSeed, first: h.corner})
-	if r.try(c.task, x, at) || slices.Equal(c.box.Lo, c.box.Hi) {
+	a := newAttack(target{r.net, r.Weights, c.box, &task.S}, effort{steps: cellSteps})
+	a.consider(middleOf(c.box))
+	if h.corner != nil {
+		a.consider(h.corner)
+	}
+	a.descend(slices.Clone(a.best))
+	if r.try(c.task, a.best, a.bestMargin) || slices.Equal(c.box.Lo, c.box.Hi) {
 		return nil, true
 	}
 	j := h.axis
