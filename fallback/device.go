@@ -37,6 +37,7 @@ type Device[T bound.Real] struct {
 	memory  int64
 	// nans is what new arrays are filled with, a page of it.
 	nans []T
+	free freeList[T]
 }
 
 // New returns the fallback device of a precision.
@@ -92,15 +93,21 @@ func (a *array[T]) Len() int { return len(a.v) }
 // NewArray returns n numbers, all NaN: an operation that forgets an output
 // leaves something that no comparison accepts.
 func (d *Device[T]) NewArray(n int) (bound.Array, error) {
-	a := &array[T]{make([]T, n)}
+	a := &array[T]{d.free.take(n)}
 	for rest := a.v; len(rest) > 0; { // several times as fast as number by number
 		rest = rest[copy(rest, d.nans):]
 	}
 	return a, nil
 }
 
-// Release does nothing: the garbage collector does it.
-func (d *Device[T]) Release(bound.Array) {}
+// Release keeps the numbers for an array of the same length to come. Who uses the array after that
+// finds that it has none.
+func (d *Device[T]) Release(a bound.Array) {
+	if a, ours := a.(*array[T]); ours && a != nil {
+		d.free.keep(a.v)
+		a.v = nil
+	}
+}
 
 // Write copies src into dst and panics if a number is not one of T.
 func (d *Device[T]) Write(dst bound.Array, src []float64) error {

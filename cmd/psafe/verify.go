@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"psafe/fallback"
+	"psafe/host/bound"
 	"psafe/host/run"
 	"psafe/host/verify"
 	"psafe/host/vnnlib"
@@ -173,7 +175,7 @@ func (v *verifyFlags) ofNetwork(ctx context.Context, path string, query *vnnlib.
 	if post.Source.Rounded != "" && !v.asRounded {
 		return nil, fmt.Errorf("%s: %s: answers would be about the rounded network, not about the one of the file; give --as-rounded to have them", file, post.Source.Rounded)
 	}
-	q := verify.Question{Query: query, Network: post, Cells: v.cells}
+	q := verify.Question{Query: query, Network: post, Cells: v.cells, Fine: func() bound.Device { return fallback.New(bound.Float64) }}
 	if q.Cells == 0 && v.timeout > 0 {
 		q.Cells = 1 << 60
 	} else if q.Cells == 0 {

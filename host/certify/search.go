@@ -2,8 +2,6 @@ package certify
 
 import (
 	"context"
-	"math"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -29,6 +27,9 @@ type Search struct {
 	Try func(t int, x []float64) bool
 	// Cells is how many cells may be bounded.
 	Cells int
+	// Fine is an engine of a finer precision for cells where roundings are in the way, used and
+	// closed by Run; nil: none.
+	Fine func() (*Engine, error)
 }
 
 // Found is how a search ended.
@@ -42,20 +43,25 @@ type Found struct {
 
 const (
 	// batchTime is how long a batch of cells should take: a search ends between two.
-	batchTime = 200 * time.Millisecond
-	mostBatch = 4096
-	// gradientPoints is how many gradients choose where a cell is cut.
-	gradientPoints = 8
-	searchSeed     = 1
+	batchTime  = 200 * time.Millisecond
+	mostBatch  = 4096
+	searchSeed = 1
+	// cellSteps is how many steps are taken from the better of a cell's centre and the corner where
+	// its linear bound is least: cells are many, and the next are smaller.
+	cellSteps = 3
 )
 
 // search is a Search on its way.
 type search struct {
 	*Search
-	net   network.Network
-	d     *decision
+	net network.Network
+	d   *decision
+	// fine is d in the finer precision, once it is needed.
+	fine  *decision
 	stack []open
 	found Found
+	// clauses are those of each task's set where rows may be refined, else nil.
+	clauses [][][]int
 	// gap says that a cell was given up.
 	gap bool
 	// mu guards Try and hit.
@@ -71,6 +77,10 @@ func (s *Search) Run(ctx context.Context) (Found, error) {
 	r := &search{Search: s, net: s.Engine.normal.Network()}
 	r.d = &decision{e: s.Engine, nets: []drawn{s.Weights}, tasks: s.Tasks}
 	for t := range s.Tasks {
+		r.clauses = append(r.clauses, nil)
+		if bound.CanSplit(r.net) {
+			r.clauses[t] = clausesOf(&s.Tasks[t].S)
+		}
 		for _, b := range s.Tasks[t].T {
 			r.stack = append(r.stack, open{task: t, box: b})
 		}
@@ -79,6 +89,11 @@ func (s *Search) Run(ctx context.Context) (Found, error) {
 	if !r.d.fits(0) {
 		return r.found, ctx.Err()
 	}
+	defer func() {
+		if r.fine != nil {
+			r.fine.e.Close()
+		}
+	}()
 	attacks, stop := context.WithCancel(ctx)
 	var wait sync.WaitGroup
 	defer wait.Wait()
@@ -136,15 +151,18 @@ func (r *search) over() bool {
 func (r *search) bound(ctx context.Context, cells []open) error {
 	qs := make([]*question, len(cells))
 	for i, c := range cells {
-		qs[i] = &question{box: c.box, rows: r.Tasks[c.task].S.Rows}
+		qs[i] = &question{box: c.box, rows: r.Tasks[c.task].S.Rows, of: &r.Tasks[c.task].S, clauses: r.clauses[c.task]}
 	}
 	if err := r.d.ask(ctx, bound.LBP, slices.Clone(qs)); err != nil {
 		return err
 	}
+	if err := r.again(ctx, qs); err != nil {
+		return err
+	}
 	halves, gaps := make([][]open, len(cells)), make([]bool, len(cells))
 	onCores(len(cells), func(i int) {
-		if c := cells[i]; !r.Tasks[c.task].S.Holds(qs[i].lo) && ctx.Err() == nil {
-			halves[i], gaps[i] = r.undecided(c, r.Tasks[c.task].S.MarginLo(qs[i].lo))
+		if q := qs[i]; !(q.margin >= 0) && ctx.Err() == nil {
+			halves[i], gaps[i] = r.undecided(cells[i], q.margin, q.hint)
 		}
 	})
 	for i, h := range slices.Backward(halves) {
@@ -154,9 +172,27 @@ func (r *search) bound(ctx context.Context, cells []open) error {
 	return ctx.Err()
 }
 
+// again asks once more, in the finer precision, where roundings were in the way.
+func (r *search) again(ctx context.Context, qs []*question) error {
+	qs = slices.DeleteFunc(slices.Clone(qs), func(q *question) bool { return !q.rounded })
+	if r.Fine == nil || len(qs) == 0 {
+		return nil
+	}
+	if r.fine == nil {
+		e, err := r.Fine()
+		if err != nil {
+			return err
+		}
+		fine := *r.d
+		fine.e = e
+		r.fine = &fine
+	}
+	return r.fine.ask(ctx, bound.LBP, qs)
+}
+
 // undecided is what is left of a cell with this lower bound of its margin: nothing, if it is
 // proved after all, or its halves. It is a gap if nothing more can be done about it.
-func (r *search) undecided(c open, margin float64) (halves []open, gap bool) {
+func (r *search) undecided(c open, margin float64, h hint) (halves []open, gap bool) {
 	if r.over() {
 		return nil, true
 	}
@@ -164,18 +200,22 @@ func (r *search) undecided(c open, margin float64) (halves []open, gap bool) {
 	if margin > -r.slack(task) && r.exactly(c) {
 		return nil, false
 	}
-	x, at := attackApprox(target{r.net, r.Weights, c.box, &task.S}, effort{steps: 4, starts: 2, seed: searchSeed})
-	if r.try(c.task, x, at) || slices.Equal(c.box.Lo, c.box.Hi) {
+	a := newAttack(target{r.net, r.Weights, c.box, &task.S}, effort{steps: cellSteps})
+	a.consider(middleOf(c.box))
+	if h.corner != nil {
+		a.consider(h.corner)
+	}
+	a.descend(slices.Clone(a.best))
+	if r.try(c.task, a.best, a.bestMargin) || slices.Equal(c.box.Lo, c.box.Hi) {
 		return nil, true
 	}
-	j := r.axis(c)
+	j := h.axis
 	mid := middle(c.box.Lo[j], c.box.Hi[j])
 	if mid <= c.box.Lo[j] || mid >= c.box.Hi[j] {
 		return nil, true
 	}
 	left, right := c, c
-	left.box.Hi, right.box.Lo = slices.Clone(c.box.Hi), slices.Clone(c.box.Lo)
-	left.box.Hi[j], right.box.Lo[j] = mid, mid
+	left.box, right.box = halvesOf(c.box, j)
 	return []open{left, right}, false
 }
 
@@ -192,46 +232,6 @@ func (r *search) slack(t *property.Task) float64 {
 		}
 	}
 	return 1e-5 * size
-}
-
-// axis is the coordinate along which a cell is cut: where the row that decides the margin
-// changes most over the cell, by gradients at its centre and, for few inputs, at points
-// around it too.
-func (r *search) axis(c open) int {
-	a := newAttack(target{r.net, r.Weights, c.box, &r.Tasks[c.task].S}, effort{})
-	change := make([]float64, len(c.box.Lo))
-	points := 1
-	if len(change) <= fewInputs {
-		points = gradientPoints
-	}
-	random := rand.New(rand.NewPCG(searchSeed, 2))
-	x := middleOf(c.box)
-	for p := range points {
-		for j := range x {
-			if lo, hi := c.box.Lo[j], c.box.Hi[j]; p > 0 {
-				x[j] = min(max(lo+random.Float64()*(hi-lo), lo), hi)
-			}
-		}
-		a.consider(x)
-		for j, g := range a.pass.Back(a.row) {
-			change[j] += math.Abs(g) * (c.box.Hi[j] - c.box.Lo[j])
-		}
-	}
-	best := 0
-	for j := range change {
-		if change[j] > change[best] {
-			best = j
-		}
-	}
-	if change[best] > 0 {
-		return best
-	}
-	for j := range c.box.Lo {
-		if c.box.Hi[j]-c.box.Lo[j] > c.box.Hi[best]-c.box.Lo[best] {
-			best = j
-		}
-	}
-	return best
 }
 
 // try tells Try of a point if its margin is about 0 or below.

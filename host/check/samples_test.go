@@ -81,6 +81,33 @@ func TestSamples(t *testing.T) {
 	}
 }
 
+// TestWitnessBelowRounding: a network that fails by less than float32 and intervals between layers
+// can see is proved unsafe in exact arithmetic, and its witness holds here; a margin that nobody can
+// see is not claimed.
+func TestWitnessBelowRounding(t *testing.T) {
+	for _, margin := range []float64{1e-9, 1e-15} {
+		layers := []posterior.Layer{{Layer: net.DenseLayer(1, 2, net.Activation{Kind: net.ReLU})}, {Layer: net.DenseLayer(2, 2, net.Activation{})}}
+		// y_0 = 1 + x/3 and y_1 = y_0 + margin for x in [0, 1].
+		stack := [][]float64{{1.0 / 3, 0.3}, {0, 0.1}, {1, 1, 0, 0}, {1, 1 + margin}}
+		post, err := posterior.FromSamples(layers, &posterior.Samples{Stack: stack, Counts: []int64{3}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		task := randomTask(rand.New(rand.NewPCG(4, 7)), post, 0)
+		task.T, task.Inner = task.T[:1], task.Inner[:1]
+		task.S = property.ArgmaxIs(0, 2)
+		r := certified(t, bound.Float32, post, certify.Config{Strategy: certify.Finite, Cells: 8}, []property.Task{task})[0]
+		want := 0
+		if margin == 1e-9 {
+			want = 1
+		}
+		c, err := countNetworks(t.Context(), post, &task, proofsOf(r), r.SafeSamples)
+		if err != nil || r.UnsafeSamples != want || c.unsafe != want || r.SafeSamples != 0 {
+			t.Errorf("margin %v: %d unsafe and %d safe of 1, %d unsafe by the checker (%v)", margin, r.UnsafeSamples, r.SafeSamples, c.unsafe, err)
+		}
+	}
+}
+
 // forgedNetworks are proofs that do not hold, or that are none.
 func forgedNetworks(proofs []networkProof, n int) map[string][]networkProof {
 	f := map[string][]networkProof{

@@ -36,6 +36,9 @@ type Question struct {
 	Network *posterior.Posterior
 	// Cells is how many cells the boxes may be cut into, at least 1.
 	Cells int
+	// Fine makes a device of float64 for cells where the roundings of a device of float32 are in the
+	// way of a proof; nil: none.
+	Fine func() bound.Device
 }
 
 // Result is an answer.
@@ -118,6 +121,11 @@ func (q *Question) ask(ctx context.Context, tasks []property.Task, dev bound.Dev
 			found = exact.examine(t, x)
 			return found != nil
 		}}
+	if q.Fine != nil && dev.Precision() == bound.Float32 {
+		search.Fine = func() (*certify.Engine, error) {
+			return certify.NewEngine(bound.Until(ctx, q.Fine()), nil, q.Network, reach)
+		}
+	}
 	end, err := search.Run(ctx)
 	result := Result{Answer: Unknown, Cells: end.Cells}
 	switch {

@@ -271,3 +271,36 @@ func TestCertain(t *testing.T) {
 		t.Error("a posterior is certain")
 	}
 }
+
+// TestMixture: one of x + 0.1 and 0.1 - x is above 0 everywhere, which no row alone proves on a cell
+// around 0, and their mean does at once.
+func TestMixture(t *testing.T) {
+	layers := []posterior.Layer{layer(1, 2, relu, []float64{1, -1}, []float64{2, 2}),
+		layer(2, 2, network.Activation{}, []float64{1, 0, 0, 1}, []float64{-1.9, -1.9})}
+	text := of("(declare-const Y_1 Real)(assert (<= X_0 1))(assert (>= X_0 -1))(assert (<= Y_0 0))", "(<= Y_1 0)")
+	r, _ := ask(t, context.Background(), text, 1, layers...)
+	if r.Answer != verify.Unsat || r.Cells != 1 {
+		t.Errorf("%s after %d cells", r.Answer, r.Cells)
+	}
+}
+
+// TestFine: that |x| is above -1e-9 is proved in the first cell where float64 helps, and not where
+// it does not.
+func TestFine(t *testing.T) {
+	layers := []posterior.Layer{layer(1, 2, relu, []float64{0.1, -0.1}, []float64{0, 0}), layer(2, 1, network.Activation{}, []float64{0.3, 0.3}, []float64{0})}
+	q, err := vnnlib.Read([]byte(of("(assert (<= X_0 0.7))(assert (>= X_0 -1))", "(<= Y_0 -1e-11)")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fine := range []func() bound.Device{nil, func() bound.Device { return fallback.New(bound.Float64) }} {
+		question := &verify.Question{Query: q, Network: &posterior.Posterior{Scale: posterior.ScaleSD, Layers: layers}, Cells: 1, Fine: fine}
+		tasks, err := question.Tasks()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := question.Ask(context.Background(), tasks, fallback.New(bound.Float32), nil)
+		if want := []verify.Answer{verify.Unknown, verify.Unsat}[map[bool]int{true: 1}[fine != nil]]; err != nil || r.Answer != want {
+			t.Errorf("with float64 %v: %s, want %s (%v)", fine != nil, r.Answer, want, err)
+		}
+	}
+}
