@@ -1,0 +1,223 @@
+package check
+
+import "math"
+
+// mostVariations is how many variations there may be: one for each coordinate that the grid cuts,
+// and one for all others.
+const mostVariations = 5
+
+// tailMean bounds P(u) (share) by the mean over Z_1 .. Z_n of what the last variation, y, does
+// given all others, in closed form: with R = u + sum_(k < n) min(y_k before_k, y_k after_k) and y
+// normal with mean m and standard deviation sd,
+//
+//	Prob(R + min(y before, y after) <= 0) <= Q((R/|before| - m)/sd) + Q((R/after + m)/sd)
+//
+// for before < 0 < after and every R, and Q((R + y)/sd) for the linear one. R is concave and m
+// linear in (u, Z), so that the arguments of Q are concave, and at least what multilinear
+// interpolation between nodes of u and Z says. Q falls, and is convex for positive arguments. For
+// others a line between two values of Q may be below it, by (difference)^2/8 of the arguments times
+// the greatest -Q” between them at most; one such term for each coordinate makes sure.
+type tailMean struct {
+	c          *conditional
+	besides    enclosed
+	inner      int // the number of Z to integrate over
+	hats       [mostVariations]*hats
+	low, high  [mostVariations]float64 // the slopes before and after of a variation
+	root       [mostVariations][mostVariations]float64
+	terms      []tailTerm
+	inverse    float64 // 1/sd of the last variation
+	inverseOff float64 // its relative error
+	// bySteps: sd is hardly known or 0, or nodes are too far apart for it. The least argument
+	// beside each node counts then, and 1 where that is negative.
+	bySteps bool
+}
+
+// tailTerm is one of the two tails, of the argument (R r + m w)/sd.
+type tailTerm struct {
+	r, w float64
+	// slope bounds that of the argument in each Z, and in u (last).
+	slope [mostVariations + 1]float64
+	// bend is (slope gap)^2/8, reach is slope gap, for each node of each Z.
+	bend, reach [mostVariations][]float64
+	mostBend    float64
+}
+
+// wide is more than the relative roundings of a few operations.
+const wide = 1 + 0x1p-40
+
+func newTailMean(c *conditional, besides enclosed) *tailMean {
+	n := len(c.vars) - 1
+	e := &tailMean{c: c, besides: besides, inner: n}
+	for k := range c.vars {
+		v := &c.vars[k]
+		e.low[k], e.high[k] = v.before.lo, v.after.lo
+		for l := range k + 1 {
+			e.root[k][l] = c.root[k][l].lo
+		}
+	}
+	last, sd := &c.vars[n], c.root[n][n]
+	size := max(sd.hi, 0x1p-50*last.sd.hi)
+	e.inverse, e.inverseOff = 1/size, (sd.hi-sd.lo)/size
+	e.bySteps = size != sd.hi || !(e.inverseOff < 0x1p-30)
+	if last.linear() {
+		e.terms = []tailTerm{{r: 1, w: 1}}
+	} else {
+		e.terms = []tailTerm{{r: -1 / last.before.lo, w: -1}, {r: 1 / last.after.lo, w: 1}}
+	}
+	bends := 0.
+	for i := range e.terms {
+		t := &e.terms[i]
+		for l := range n {
+			t.slope[l] = e.slopeUp(t, enclosed{}, func(k int) enclosed {
+				if l > k {
+					return enclosed{}
+				}
+				return c.root[k][l]
+			})
+		}
+		t.slope[n] = e.slopeUp(t, exact(1), func(k int) enclosed { return c.move[k] })
+	}
+	for l := range n {
+		steepest := 0.
+		for i := range e.terms {
+			steepest = max(steepest, e.terms[i].slope[l])
+		}
+		e.hats[l] = hatsFor(steepest, []float64{0, 0.125, 0.125, 0.5, 1}[n])
+		at0 := e.hats[l].gap[len(e.hats[l].gap)/2]
+		bends += steepest * at0 * steepest * at0 / 8
+	}
+	e.bySteps = e.bySteps || !(bends < 2)
+	for i := range e.terms {
+		t := &e.terms[i]
+		for l := range n {
+			most := 0.
+			for _, gap := range e.hats[l].gap {
+				d := t.slope[l] * gap * wide
+				t.bend[l], t.reach[l] = append(t.bend[l], d*d/8*wide), append(t.reach[l], d)
+				most = max(most, d*d/8*wide)
+			}
+			t.mostBend += most * wide
+		}
+	}
+	return e
+}
+
+// slopeUp bounds the slope of a term's argument in a direction in which R without its variations
+// has the slope own, and variation k the slope of(k).
+func (e *tailMean) slopeUp(t *tailTerm, own enclosed, of func(k int) enclosed) float64 {
+	r := own
+	for k := range e.inner {
+		r = r.plus(e.c.vars[k].slopes().times(of(k)))
+	}
+	s := r.times(exact(t.r)).plus(of(e.inner).times(exact(t.w)))
+	return s.size().hi * e.inverse * (1 + e.inverseOff) * wide
+}
+
+// uSlope is the greatest slope of an argument in u.
+func (e *tailMean) uSlope() float64 {
+	slope := 0.
+	for i := range e.terms {
+		slope = max(slope, e.terms[i].slope[e.inner])
+	}
+	return slope
+}
+
+// tailState is what is known at some of the nodes.
+type tailState struct {
+	sum         float64                 // R so far
+	at          [mostVariations]float64 // the variations so far
+	bend, reach [2]float64              // of each term
+	less        [2]float64              // errors of the arguments, to be taken off
+}
+
+// up is at least P(u), in such a way that linear interpolation between nodes of u that far apart
+// is at least P between them. It may be above 1; NaN says nothing.
+func (e *tailMean) up(u, gap float64) float64 {
+	s := tailState{sum: u + e.besides.lo}
+	// Sizes of R and of variations, and what they may be wrong by.
+	size, off := (u+math.Abs(e.besides.lo))*wide, (e.besides.hi-e.besides.lo)*wide
+	var lastSize, lastOff float64
+	for k := range e.c.vars {
+		v := &e.c.vars[k]
+		mean := v.mean.plus(e.c.move[k].times(exact(u).minus(e.c.t)))
+		s.at[k] = mean.lo
+		kSize, kOff := mean.size().hi, mean.hi-mean.lo
+		for l := range min(k+1, e.inner) {
+			r := e.c.root[k][l]
+			kSize += r.size().hi * hatReach
+			kOff += (r.hi - r.lo) * hatReach
+		}
+		kSize *= wide
+		kOff = kOff*wide + 0x1p-48*kSize
+		if k < e.inner {
+			slope := v.slopes().size().hi * wide
+			size, off = size+slope*kSize, off+slope*kOff
+		} else {
+			lastSize, lastOff = kSize, kOff
+		}
+	}
+	mostBend := 0.
+	for i := range e.terms {
+		t := &e.terms[i]
+		whole := (size*t.r + lastSize) * wide
+		s.less[i] = ((off*t.r+lastOff)*wide+(0x1p-47+e.inverseOff)*whole)*e.inverse*wide + 0x1p-39
+		d := t.slope[e.inner] * gap * wide
+		s.bend[i], s.reach[i] = d*d/8*wide, d
+		mostBend = max(mostBend, t.mostBend+s.bend[i])
+	}
+	lost := 0.
+	for l := range e.inner {
+		lost += e.hats[l].lost
+	}
+	return (e.mean(0, 1, mostBend, &s) + lost) * wide
+}
+
+// mean is the sum over the nodes of Z_l and those behind it.
+func (e *tailMean) mean(l int, weight, mostBend float64, s *tailState) float64 {
+	if l == e.inner {
+		return weight * e.at(s)
+	}
+	// What is lighter is not looked at.
+	const light = 1e-11
+	total, h := 0., e.hats[l]
+	for i, z := range h.z {
+		w := weight * h.mass[i]
+		if w < light {
+			total += w * float64(len(e.terms)) * (1 + mostBend/4)
+			continue
+		}
+		next := *s
+		y := s.at[l] + e.root[l][l]*z
+		next.sum += min(y*e.low[l], y*e.high[l])
+		for k := l + 1; k <= e.inner; k++ {
+			next.at[k] += e.root[k][l] * z
+		}
+		for j := range e.terms {
+			next.bend[j] += e.terms[j].bend[l][i]
+			next.reach[j] += e.terms[j].reach[l][i]
+		}
+		total += e.mean(l+1, w, mostBend, &next)
+	}
+	return total
+}
+
+// at is the sum of both tails at a node.
+func (e *tailMean) at(s *tailState) float64 {
+	total, curves := 0., tailCurves()
+	for j := range e.terms {
+		t := &e.terms[j]
+		y := (s.sum*t.r+s.at[e.inner]*t.w)*e.inverse - s.less[j]
+		least := y - s.reach[j]*wide
+		switch {
+		case e.bySteps && !(least > 0):
+			total++
+		case e.bySteps:
+			total += onCurve(curves.q, least, 1)
+		case least > 0:
+			total += onCurve(curves.q, y, 1)
+		default:
+			total += onCurve(curves.q, y, 1) + s.bend[j]*onCurve(curves.bend, least, curves.bend[0])
+		}
+	}
+	return total
+}
