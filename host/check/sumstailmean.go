@@ -30,6 +30,7 @@ type tailMean struct {
 	// bySteps: sd is hardly known or 0, or nodes are too far apart for it. The least argument
 	// beside each node counts then, and 1 where that is negative.
 	bySteps bool
+	q, bend []float64 // tailCurves
 }
 
 // tailTerm is one of the two tails, of the argument (R r + m w)/sd.
@@ -47,7 +48,7 @@ const wide = 1 + 0x1p-40
 
 func newTailMean(c *conditional, besides enclosed) *tailMean {
 	n := len(c.vars) - 1
-	e := &tailMean{c: c, besides: besides, inner: n}
+	e := &tailMean{c: c, besides: besides, inner: n, q: tailCurves().q, bend: tailCurves().bend}
 	for k := range c.vars {
 		v := &c.vars[k]
 		e.low[k], e.high[k] = v.before.lo, v.after.lo
@@ -172,14 +173,22 @@ func (e *tailMean) up(u, gap float64) float64 {
 	return (e.mean(0, 1, mostBend, &s) + lost) * wide
 }
 
+// light is what the mass of nodes has to be for them to be looked at; lighter ones count in full.
+const light = 1e-10
+
 // mean is the sum over the nodes of Z_l and those behind it.
 func (e *tailMean) mean(l int, weight, mostBend float64, s *tailState) float64 {
-	if l == e.inner {
-		return weight * e.at(s)
+	total := 0.
+	switch l {
+	case e.inner: // there is no Z
+		for j := range e.terms {
+			total += weight * e.tail(&e.terms[j], s, j)
+		}
+		return total
+	case e.inner - 1:
+		return e.lastMean(weight, mostBend, s)
 	}
-	// What is lighter is not looked at.
-	const light = 1e-11
-	total, h := 0., e.hats[l]
+	h := e.hats[l]
 	for i, z := range h.z {
 		w := weight * h.mass[i]
 		if w < light {
@@ -201,23 +210,40 @@ func (e *tailMean) mean(l int, weight, mostBend float64, s *tailState) float64 {
 	return total
 }
 
-// at is the sum of both tails at a node.
-func (e *tailMean) at(s *tailState) float64 {
-	total, curves := 0., tailCurves()
-	for j := range e.terms {
-		t := &e.terms[j]
-		y := (s.sum*t.r+s.at[e.inner]*t.w)*e.inverse - s.less[j]
-		least := y - s.reach[j]*wide
-		switch {
-		case e.bySteps && !(least > 0):
-			total++
-		case e.bySteps:
-			total += onCurve(curves.q, least, 1)
-		case least > 0:
-			total += onCurve(curves.q, y, 1)
-		default:
-			total += onCurve(curves.q, y, 1) + s.bend[j]*onCurve(curves.bend, least, curves.bend[0])
+// lastMean is mean for the last Z.
+func (e *tailMean) lastMean(weight, mostBend float64, s *tailState) float64 {
+	l := e.inner - 1
+	total, h := 0., e.hats[l]
+	here := *s
+	for i, z := range h.z {
+		w := weight * h.mass[i]
+		if w < light {
+			total += w * float64(len(e.terms)) * (1 + mostBend/4)
+			continue
+		}
+		y := s.at[l] + e.root[l][l]*z
+		here.sum = s.sum + min(y*e.low[l], y*e.high[l])
+		here.at[e.inner] = s.at[e.inner] + e.root[e.inner][l]*z
+		for j := range e.terms {
+			t := &e.terms[j]
+			here.bend[j], here.reach[j] = s.bend[j]+t.bend[l][i], s.reach[j]+t.reach[l][i]
+			total += w * e.tail(t, &here, j)
 		}
 	}
 	return total
+}
+
+// tail is what a term, number j, adds at a node.
+func (e *tailMean) tail(t *tailTerm, s *tailState, j int) float64 {
+	y := (s.sum*t.r+s.at[e.inner]*t.w)*e.inverse - s.less[j]
+	least := y - s.reach[j]*wide
+	switch {
+	case e.bySteps && !(least > 0):
+		return 1
+	case e.bySteps:
+		return onCurve(e.q, least, 1)
+	case least > 0:
+		return onCurve(e.q, y, 1)
+	}
+	return onCurve(e.q, y, 1) + s.bend[j]*onCurve(e.bend, least, e.bend[0])
 }
