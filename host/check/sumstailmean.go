@@ -176,6 +176,11 @@ func (e *tailMean) up(u, gap float64) float64 {
 // light is what the mass of nodes has to be for them to be looked at; lighter ones count in full.
 const light = 1e-10
 
+// inFull is what nodes of that mass add at most: -Q'' is below 1/4.
+func (e *tailMean) inFull(mass, mostBend float64) float64 {
+	return mass * float64(len(e.terms)) * (1 + mostBend/4)
+}
+
 // mean is the sum over the nodes of Z_l and those behind it.
 func (e *tailMean) mean(l int, weight, mostBend float64, s *tailState) float64 {
 	total := 0.
@@ -192,7 +197,7 @@ func (e *tailMean) mean(l int, weight, mostBend float64, s *tailState) float64 {
 	for i, z := range h.z {
 		w := weight * h.mass[i]
 		if w < light {
-			total += w * float64(len(e.terms)) * (1 + mostBend/4)
+			total += e.inFull(w, mostBend)
 			continue
 		}
 		next := *s
@@ -218,7 +223,7 @@ func (e *tailMean) lastMean(weight, mostBend float64, s *tailState) float64 {
 	for i, z := range h.z {
 		w := weight * h.mass[i]
 		if w < light {
-			total += w * float64(len(e.terms)) * (1 + mostBend/4)
+			total += e.inFull(w, mostBend)
 			continue
 		}
 		y := s.at[l] + e.root[l][l]*z
