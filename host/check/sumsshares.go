@@ -132,7 +132,7 @@ func newShare(vars []variation, besides, mean, rest enclosed, least, most float6
 		return &share{until: -besides.lo}
 	}
 	c := given(lastBest(random, rest), mean, rest)
-	e, centres := newTailMean(c, besides), c.centres(besides)
+	e, centres := newTailMean(c, besides, most), c.centres(besides)
 	scale := 0.
 	for _, v := range random {
 		scale += v.slopes().size().hi * v.sd.hi

@@ -174,7 +174,7 @@ func TestTailMeanNodes(t *testing.T) {
 				rest = exact(0)
 			}
 			c := given(lastBest(vars, rest), exact(0.2), rest)
-			e := newTailMean(c, enclosed{})
+			e := newTailMean(c, enclosed{}, 2)
 			for _, from := range []float64{0, 0.1, 0.7} {
 				const wide = 0.6
 				a, b := e.up(from, wide), e.up(from+wide, wide)
@@ -242,7 +242,7 @@ func TestTailMeanLost(t *testing.T) {
 		return variation{sd: exact(sd), before: exact(-1), after: exact(1)}
 	}
 	c := given([]variation{side(1), side(1), side(1)}, exact(0), exact(1))
-	e := newTailMean(c, exact(1e6)) // nothing ever fails
+	e := newTailMean(c, exact(1e6), 1) // nothing ever fails
 	want := 2 * e.hats[0].lost
 	var light float64
 	for _, a := range e.hats[0].mass {
@@ -283,5 +283,37 @@ func TestGridBoxesAdd(t *testing.T) {
 	task.S.Any = [][]int{{0, 1}, {1}} // one row is better than two
 	if fail, want := gridFail(t, post, task, [][][]float64{{{0.25, 0.5}}, {{}}}), 6*normalApprox(-2); math.Abs(fail-want) > 1e-12 {
 		t.Errorf("fails %v, want %v", fail, want)
+	}
+}
+
+// TestTailMeanErrors: what coefficients are only known up to counts at its worse end.
+func TestTailMeanErrors(t *testing.T) {
+	side := func(mean, sd enclosed) variation {
+		return variation{mean: mean, sd: sd, before: exact(-1), after: exact(1)}
+	}
+	for _, off := range []float64{0, 0x1p-31, 0x1p-5} {
+		wide := func(x float64) enclosed { return enclosed{x - off, x + off} }
+		for _, vars := range [][]variation{
+			{side(wide(0.25), exact(1))}, {side(exact(0), exact(0.25)), side(wide(-0.5), exact(1))}, {side(wide(1), exact(0.25)), side(exact(0.1), exact(1))},
+		} {
+			e := newTailMean(given(vars, wide(0), exact(1)), wide(0.125), 2)
+			got := e.up(2, 0)
+			for corner := range 4 {
+				exactly := append([]variation(nil), vars...)
+				for k := range exactly {
+					m := &exactly[k].mean
+					*m = exact([]float64{m.lo, m.hi}[corner&1])
+				}
+				at := []float64{0.125 - off, 0.125 + off}[corner>>1]
+				c := given(exactly, exact(0), exact(1))
+				want := tailMeanApprox(c, 2+at) * (1 + 1e-2) // it gives a hundredth away
+				if got < want-1e-6*want-off/100 {
+					t.Errorf("off by %v: %v, with the ends %v", off, got, want)
+				}
+			}
+			if off == 0 && e.terms[0].less > 1e-9 {
+				t.Errorf("exact numbers are off by %v", e.terms[0].less)
+			}
+		}
 	}
 }

@@ -1,7 +1,5 @@
 package check
 
-import "math"
-
 // mostVariations is how many variations there may be: one for each coordinate that the grid cuts,
 // and one for all others.
 const mostVariations = 5
@@ -41,12 +39,14 @@ type tailTerm struct {
 	// bend is (slope gap)^2/8, reach is slope gap, for each node of each Z.
 	bend, reach [mostVariations][]float64
 	mostBend    float64
+	less        float64 // what computed arguments may be wrong by, to be taken off
 }
 
 // wide is more than the relative roundings of a few operations.
 const wide = 1 + 0x1p-40
 
-func newTailMean(c *conditional, besides enclosed) *tailMean {
+// newTailMean is for u in [0, most].
+func newTailMean(c *conditional, besides enclosed, most float64) *tailMean {
 	n := len(c.vars) - 1
 	e := &tailMean{c: c, besides: besides, inner: n, q: tailCurves().q, bend: tailCurves().bend}
 	for k := range c.vars {
@@ -88,12 +88,14 @@ func newTailMean(c *conditional, besides enclosed) *tailMean {
 		bends += steepest * at0 * steepest * at0 / 8
 	}
 	e.bySteps = e.bySteps || !(bends < 2)
+	e.errors(most)
 	for i := range e.terms {
 		t := &e.terms[i]
 		for l := range n {
 			most := 0.
 			for _, gap := range e.hats[l].gap {
-				d := t.slope[l] * gap * wide
+				// Arguments at two nodes differ by that at most, as they are computed.
+				d := t.slope[l]*gap*wide + 2*t.less
 				t.bend[l], t.reach[l] = append(t.bend[l], d*d/8*wide), append(t.reach[l], d)
 				most = max(most, d*d/8*wide)
 			}
@@ -101,6 +103,37 @@ func newTailMean(c *conditional, besides enclosed) *tailMean {
 		}
 	}
 	return e
+}
+
+// errors bounds what computed arguments are wrong by, for u in [0, most]: coefficients that are
+// enclosed are taken at their lower ends, and nothing is the result of more than 2^5 roundings.
+func (e *tailMean) errors(most float64) {
+	ends := enclosed{-most, most}.minus(e.c.t)
+	size, off := (most+e.besides.size().hi)*wide, (e.besides.hi-e.besides.lo)*wide
+	var lastSize, lastOff float64
+	for k := range e.c.vars {
+		v, move := &e.c.vars[k], e.c.move[k]
+		kSize := v.mean.size().hi + move.size().hi*ends.size().hi
+		kOff := v.mean.hi - v.mean.lo + (move.hi-move.lo)*ends.size().hi + move.size().hi*(e.c.t.hi-e.c.t.lo)
+		for l := range min(k+1, e.inner) {
+			r := e.c.root[k][l]
+			kSize += r.size().hi * hatReach
+			kOff += (r.hi - r.lo) * hatReach
+		}
+		kSize *= wide
+		kOff = kOff*wide + 0x1p-47*kSize
+		if k < e.inner {
+			slope := v.slopes().size().hi * wide
+			size, off = size+slope*kSize, off+slope*kOff
+		} else {
+			lastSize, lastOff = kSize, kOff
+		}
+	}
+	for i := range e.terms {
+		t := &e.terms[i]
+		whole := (size*t.r + lastSize) * wide
+		t.less = ((off*t.r+lastOff)*wide+(0x1p-46+e.inverseOff)*whole)*e.inverse*wide + 0x1p-39
+	}
 }
 
 // slopeUp bounds the slope of a term's argument in a direction in which R without its variations
@@ -128,41 +161,19 @@ type tailState struct {
 	sum         float64                 // R so far
 	at          [mostVariations]float64 // the variations so far
 	bend, reach [2]float64              // of each term
-	less        [2]float64              // errors of the arguments, to be taken off
 }
 
 // up is at least P(u), in such a way that linear interpolation between nodes of u that far apart
 // is at least P between them. It may be above 1; NaN says nothing.
 func (e *tailMean) up(u, gap float64) float64 {
 	s := tailState{sum: u + e.besides.lo}
-	// Sizes of R and of variations, and what they may be wrong by.
-	size, off := (u+math.Abs(e.besides.lo))*wide, (e.besides.hi-e.besides.lo)*wide
-	var lastSize, lastOff float64
 	for k := range e.c.vars {
-		v := &e.c.vars[k]
-		mean := v.mean.plus(e.c.move[k].times(exact(u).minus(e.c.t)))
-		s.at[k] = mean.lo
-		kSize, kOff := mean.size().hi, mean.hi-mean.lo
-		for l := range min(k+1, e.inner) {
-			r := e.c.root[k][l]
-			kSize += r.size().hi * hatReach
-			kOff += (r.hi - r.lo) * hatReach
-		}
-		kSize *= wide
-		kOff = kOff*wide + 0x1p-48*kSize
-		if k < e.inner {
-			slope := v.slopes().size().hi * wide
-			size, off = size+slope*kSize, off+slope*kOff
-		} else {
-			lastSize, lastOff = kSize, kOff
-		}
+		s.at[k] = e.c.vars[k].mean.plus(e.c.move[k].times(exact(u).minus(e.c.t))).lo
 	}
 	mostBend := 0.
 	for i := range e.terms {
 		t := &e.terms[i]
-		whole := (size*t.r + lastSize) * wide
-		s.less[i] = ((off*t.r+lastOff)*wide+(0x1p-47+e.inverseOff)*whole)*e.inverse*wide + 0x1p-39
-		d := t.slope[e.inner] * gap * wide
+		d := t.slope[e.inner]*gap*wide + 2*t.less
 		s.bend[i], s.reach[i] = d*d/8*wide, d
 		mostBend = max(mostBend, t.mostBend+s.bend[i])
 	}
@@ -176,7 +187,7 @@ func (e *tailMean) up(u, gap float64) float64 {
 // light is what the mass of nodes has to be for them to be looked at; lighter ones count in full.
 const light = 1e-10
 
-// inFull is what nodes of that mass add at most: -Q'' is below 1/4.
+// inFull is what nodes of that mass add at most: -Q” is below 1/4.
 func (e *tailMean) inFull(mass, mostBend float64) float64 {
 	return mass * float64(len(e.terms)) * (1 + mostBend/4)
 }
@@ -240,7 +251,7 @@ func (e *tailMean) lastMean(weight, mostBend float64, s *tailState) float64 {
 
 // tail is what a term, number j, adds at a node.
 func (e *tailMean) tail(t *tailTerm, s *tailState, j int) float64 {
-	y := (s.sum*t.r+s.at[e.inner]*t.w)*e.inverse - s.less[j]
+	y := (s.sum*t.r+s.at[e.inner]*t.w)*e.inverse - t.less
 	least := y - s.reach[j]*wide
 	switch {
 	case e.bySteps && !(least > 0):
