@@ -83,8 +83,8 @@ func (r *record) consistentProof() error {
 		return errors.New("proof: mixtures: nothing claimed here rests on them")
 	case p.Chains != nil:
 		return errors.New("proof: chains: this program does not know them")
-	case p.Grids != nil:
-		return errors.New("proof: grids: this program does not know them")
+	case p.Grids != nil && (r.Method != "neuronsum" || p.Cells != nil):
+		return fmt.Errorf("proof: grids: they are none of method %s, or are there beside cells", r.Method)
 	}
 	return nil
 }

@@ -68,6 +68,18 @@ func (m *outputMoments) row(a, b *property.Row) (mean, cov float64) {
 	return mean, cov
 }
 
+// notPositiveApprox is about the probability that the row is not positive.
+func (m *outputMoments) notPositiveApprox(row *property.Row) float64 {
+	mean, variance := m.row(row, row)
+	switch {
+	case variance > 0:
+		return math.Erfc(mean/math.Sqrt(2*variance)) / 2
+	case mean > 0:
+		return 0
+	}
+	return 1
+}
+
 // plans are those that fail least likely: one, a second one if it is nearly as good, and the
 // sum of rows that does, if there is one.
 func (m *outputMoments) plans(plans [][]property.Row, rows []property.Row) [][]property.Row {
@@ -81,12 +93,7 @@ func (m *outputMoments) plans(plans [][]property.Row, rows []property.Row) [][]p
 	for p := range plans {
 		order[p] = p
 		for r := range plans[p] {
-			mean, variance := m.row(&plans[p][r], &plans[p][r])
-			if variance > 0 {
-				fail[p] += math.Erfc(mean/math.Sqrt(2*variance)) / 2
-			} else if !(mean > 0) {
-				fail[p]++
-			}
+			fail[p] += m.notPositiveApprox(&plans[p][r])
 		}
 	}
 	sort.SliceStable(order, func(i, j int) bool { return fail[order[i]] < fail[order[j]] })

@@ -91,6 +91,8 @@ func (l *lattice) addMultiples(q, mass float64, x, p []float64) {
 	scaled := q / l.step
 	shift := -float64(l.first) - 0x1p-50*float64(n-l.first)
 	last := float64(n - 1)
+	// Neighbours often have one place: what they add is kept until the place changes.
+	place, here, next := 0, 0., 0.
 	for i, v := range x {
 		y, m := float64(v*scaled)+shift, p[i]*mass
 		if !(y < last) {
@@ -106,11 +108,18 @@ func (l *lattice) addMultiples(q, mass float64, x, p []float64) {
 			continue
 		}
 		k := int(y)
+		if k != place {
+			two := l.p[place : place+2 : place+2]
+			two[0] += here
+			two[1] += next
+			place, here, next = k, 0, 0
+		}
 		share := y - float64(k)
-		two := l.p[k : k+2 : k+2]
-		two[0] += float64(m * (1 - share))
-		two[1] += float64(m * share)
+		here += float64(m * (1 - share))
+		next += float64(m * share)
 	}
+	l.p[place] += here
+	l.p[place+1] += next
 }
 
 // grow gives back what roundings took from sums of n products.
@@ -149,15 +158,38 @@ func (l *lattice) plus(m *lattice) *lattice {
 		l, m = m, l
 	}
 	s := &lattice{step: l.step, first: l.first + m.first, p: make([]float64, len(l.p)+len(m.p)-1), lost: l.lost + m.lost}
-	for i, a := range l.p {
+	i := 0
+	for ; i+4 <= len(l.p) && len(m.p) > 3; i += 4 { // four at once, for speed
+		addFour(s.p[i:], l.p[i], l.p[i+1], l.p[i+2], l.p[i+3], m.p)
+	}
+	for ; i < len(l.p); i++ {
 		out := s.p[i : i+len(m.p)]
 		for j, b := range m.p {
-			out[j] += float64(a * b)
+			out[j] += float64(l.p[i] * b)
 		}
 	}
 	s.grow(len(l.p))
 	s.trim()
 	return s
+}
+
+// addFour adds a b[j] to out[j], c b[j] to out[j+1], d b[j] to out[j+2] and e b[j] to out[j+3], of at
+// least three b.
+func addFour(out []float64, a, c, d, e float64, b []float64) {
+	n := len(b)
+	x, y, z := b[0], b[1], b[2]
+	out[0] += float64(a * x)
+	out[1] += float64(a*y) + float64(c*x)
+	out[2] += float64(a*z) + float64(c*y) + float64(d*x)
+	rest, to := b[3:], out[3:n]
+	for j := range to {
+		w := rest[j]
+		to[j] += float64(a*w) + float64(c*z) + float64(d*y) + float64(e*x)
+		x, y, z = y, z, w
+	}
+	out[n] += float64(c*z) + float64(d*y) + float64(e*x)
+	out[n+1] += float64(d*z) + float64(e*y)
+	out[n+2] += float64(e * z)
 }
 
 // convolved is the sum of independent terms, added in pairs.

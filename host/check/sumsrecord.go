@@ -7,20 +7,24 @@ import (
 
 // What records say that sums of neurons show.
 
-// bySums proves a lower bound by sums of neurons.
+// bySums proves a lower bound by sums of neurons: on the cells of the proof, or on its grids.
 func bySums(ctx context.Context, q *question) (chance, error) {
-	cells, err := cellsOf(q.task.T, q.Proof.Cells)
+	task := *q.task
+	if q.Proof.Mixtures != nil {
+		var err error
+		if task.S, err = mixed(&task.S, q.Proof.Mixtures); err != nil {
+			return chance{}, err
+		}
+	}
+	if q.Proof.Grids != nil {
+		return byGrids(ctx, q, &task.S)
+	}
+	cells, err := cellsOf(task.T, q.Proof.Cells)
 	switch {
 	case err != nil:
 		return chance{}, err
 	case len(cells) != q.Cells:
 		return chance{}, fmt.Errorf("cells: %d, the proof has %d", q.Cells, len(cells))
-	}
-	task := *q.task
-	if q.Proof.Mixtures != nil {
-		if task.S, err = mixed(&task.S, q.Proof.Mixtures); err != nil {
-			return chance{}, err
-		}
 	}
 	fail, err := sumsFailUp(ctx, q.post, &task, q.Proof.Cells, func(fail float64) bool { return q.claimed(complement(fail)) })
 	if err != nil {

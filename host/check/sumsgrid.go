@@ -1,0 +1,260 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"sort"
+	"sync"
+
+	"psafe/host/property"
+)
+
+// Grids (32): one event for each point of a grid over T, in the place of one for each vertex of
+// each cell (docs/check.md).
+
+// mostGridPoints is how many points grids may have: each takes a second or two.
+const mostGridPoints = 4096
+
+// gridLine is one coordinate of a grid: the values of its points, and the centres' distances from
+// each of them.
+type gridLine struct {
+	at            []float64
+	before, after []enclosed
+}
+
+// newGridLine has points at lo, hi and the planes between them. The centre of a cell may be any
+// point of it.
+func newGridLine(lo, hi float64, planes []float64) gridLine {
+	if lo == hi {
+		return gridLine{at: []float64{lo}, before: []enclosed{{}}, after: []enclosed{{}}}
+	}
+	l := gridLine{at: append(append([]float64{lo}, planes...), hi)}
+	last := len(l.at) - 1
+	l.before, l.after = make([]enclosed, last+1), make([]enclosed, last+1)
+	for k := range last {
+		c := exact(middle(l.at[k], l.at[k+1]))
+		l.after[k], l.before[k+1] = c.minus(exact(l.at[k])), c.minus(exact(l.at[k+1]))
+	}
+	l.before[0], l.after[last] = l.after[0], l.before[last]
+	return l
+}
+
+// gridOf reads the grid of box b of T from a proof: the coordinates of the planes across each
+// axis, strictly ascending and strictly within the box. It returns the points.
+func gridOf(b int, box property.Box, planes [][]float64) ([]gridPoint, error) {
+	if len(planes) != len(box.Lo) {
+		return nil, fmt.Errorf("proof: grids: box %d has planes across %d axes, the network has %d inputs", b, len(planes), len(box.Lo))
+	}
+	points, cut := 1, 0
+	lines := make([]gridLine, len(planes))
+	for j, list := range planes {
+		below := box.Lo[j]
+		if !(math.Abs(below) <= math.MaxFloat64 && math.Abs(box.Hi[j]) <= math.MaxFloat64) {
+			return nil, fmt.Errorf("proof: grids: box %d has no ends in axis %d", b, j)
+		}
+		for k, x := range list {
+			if !(below < x && x < box.Hi[j]) {
+				return nil, fmt.Errorf("proof: grids: plane %d across axis %d of box %d is at %v, not between %v and %v", k, j, b, x, below, box.Hi[j])
+			}
+			below = x
+		}
+		if len(list) > 0 {
+			cut++
+		}
+		if points > mostGridPoints/(len(list)+1) {
+			return nil, fmt.Errorf("proof: grids: box %d has more than the %d points that this program takes", b, mostGridPoints)
+		}
+		lines[j] = newGridLine(box.Lo[j], box.Hi[j], list)
+		points *= len(lines[j].at)
+	}
+	switch {
+	case cut >= mostVariations:
+		return nil, fmt.Errorf("proof: grids: box %d is cut across %d axes, this program takes %d", b, cut, mostVariations-1)
+	case points > mostGridPoints:
+		return nil, fmt.Errorf("proof: grids: box %d has %d points, this program takes %d", b, points, mostGridPoints)
+	}
+	return pointsOf(lines), nil
+}
+
+// pointsOf are the points of a grid, the last coordinate changing first.
+func pointsOf(lines []gridLine) []gridPoint {
+	points := []gridPoint{{}}
+	for _, l := range lines {
+		var next []gridPoint
+		for _, p := range points {
+			for k, x := range l.at {
+				next = append(next, gridPoint{append(p.at[:len(p.at):len(p.at)], x),
+					append(p.before[:len(p.before):len(p.before)], l.before[k]), append(p.after[:len(p.after):len(p.after)], l.after[k])})
+			}
+		}
+		points = next
+	}
+	return points
+}
+
+// gridsOf are the points of the grids of all boxes of T.
+func gridsOf(boxes []property.Box, grids [][][]float64) ([][]gridPoint, error) {
+	if len(grids) != len(boxes) {
+		return nil, fmt.Errorf("proof: grids: there are %d, T has %d boxes", len(grids), len(boxes))
+	}
+	var all [][]gridPoint
+	total := 0
+	for b, box := range boxes {
+		points, err := gridOf(b, box, grids[b])
+		if err != nil {
+			return nil, err
+		}
+		if total += len(points); total > mostGridPoints {
+			return nil, fmt.Errorf("proof: grids: they have more than the %d points that this program takes", mostGridPoints)
+		}
+		all = append(all, points)
+	}
+	return all, nil
+}
+
+// gridsFailUp is an upper bound, at most 1, of Prob(f(x) is outside of S for some x in T), S being
+// an OR of plans, which are ANDs of rows: for each box of T the least that a plan fails with, the
+// sum over its rows and the points of the box's grid. Where a part of the sum is not enough any
+// more, it is all there is to know.
+func (n *sums) gridsFailUp(ctx context.Context, grids [][]gridPoint, plans [][]property.Row, enough func(fail float64) bool) (float64, error) {
+	total := 0.
+	// The plan that is likely to fail least comes first; the others only if that is not enough.
+	for _, tried := range []int{1, len(plans)} {
+		total = 0
+		for _, points := range grids {
+			first := n.likeliestApprox(points, plans)
+			so := total
+			least, err := n.planFailUp(ctx, points, first[:tried], func(fail float64) bool { return enough(min(1, sumUp(so, fail))) })
+			if err != nil {
+				return 1, err
+			}
+			if total = sumUp(total, least); !enough(min(1, total)) {
+				break
+			}
+		}
+		if enough(min(1, total)) || tried == len(plans) {
+			break
+		}
+	}
+	return min(1, total), nil
+}
+
+// planFailUp is an upper bound, at most 1, of the probability that each plan fails somewhere in
+// the box of a grid. Points are looked at side by side, as many as there are processors.
+func (n *sums) planFailUp(ctx context.Context, points []gridPoint, plans [][]property.Row, enough func(fail float64) bool) (float64, error) {
+	totals := make([]float64, len(plans))
+	least := 0.
+	for len(points) > 0 && least < 1 && enough(least) {
+		some := points[:min(len(points), runtime.GOMAXPROCS(0))]
+		points = points[len(some):]
+		fails := make([][]float64, len(some))
+		var wait sync.WaitGroup
+		for k := range some {
+			wait.Go(func() { fails[k] = n.pointFailUp(ctx, &some[k], plans) })
+		}
+		wait.Wait()
+		if err := ctx.Err(); err != nil {
+			return 1, err
+		}
+		least = 1
+		for p := range plans {
+			for k := range fails {
+				totals[p] = sumUp(totals[p], fails[k][p])
+			}
+			least = min(least, totals[p])
+		}
+	}
+	return least, nil
+}
+
+// pointFailUp bounds, for each plan, the sum over its rows of Prob(sum_i X_i + a_0 <= 0) at a point.
+func (n *sums) pointFailUp(ctx context.Context, g *gridPoint, plans [][]property.Row) []float64 {
+	neurons := make([]standIn, n.hidden.Outputs())
+	for i := range neurons {
+		if ctx.Err() != nil {
+			break // nothing is proved by what follows
+		}
+		neurons[i] = n.atPoint(g, i)
+	}
+	fails := make([]float64, len(plans))
+	for p, rows := range plans {
+		for _, row := range rows {
+			if ctx.Err() == nil && fails[p] < 1 {
+				fails[p] = sumUp(fails[p], n.notPositiveUp(neurons, row))
+			}
+		}
+	}
+	return fails
+}
+
+// likeliestApprox are the plans in the order of about what they fail with on a grid, the least
+// first.
+func (n *sums) likeliestApprox(points []gridPoint, plans [][]property.Row) [][]property.Row {
+	if len(plans) == 1 {
+		return plans
+	}
+	order, fail := make([]int, len(plans)), make([]float64, len(plans))
+	for p := range plans {
+		order[p] = p
+	}
+	for _, g := range points {
+		about := n.momentsApprox(property.Box{Lo: g.at, Hi: g.at})
+		for p, rows := range plans {
+			for r := range rows {
+				fail[p] += about.notPositiveApprox(&rows[r])
+			}
+		}
+	}
+	sort.SliceStable(order, func(a, b int) bool { return fail[order[a]] < fail[order[b]] })
+	var sorted [][]property.Row
+	for _, p := range order {
+		sorted = append(sorted, plans[p])
+	}
+	return sorted
+}
+
+// plansOf are the alternatives of S, each a list of rows.
+func plansOf(s *property.Safe) (plans [][]property.Row) {
+	for _, alternative := range s.Any {
+		var rows []property.Row
+		for _, r := range alternative {
+			rows = append(rows, s.Rows[r])
+		}
+		plans = append(plans, rows)
+	}
+	return plans
+}
+
+// byGrids proves a lower bound by the events of grids: of the mixtures of the proof, or of the
+// alternative that fails least if it has none.
+func byGrids(ctx context.Context, q *question, s *property.Safe) (chance, error) {
+	n, err := newSums(q.post)
+	if err != nil {
+		return chance{}, err
+	}
+	if _, kinked := n.act.Kinked(); !kinked {
+		return chance{}, fmt.Errorf("proof: grids: hidden neurons have the activation %v, of which a line from the kink is no lower bound", n.act)
+	}
+	grids, err := gridsOf(q.task.T, q.Proof.Grids)
+	if err != nil {
+		return chance{}, err
+	}
+	points := 0
+	for _, g := range grids {
+		points += len(g)
+	}
+	if points != q.Cells {
+		return chance{}, fmt.Errorf("cells: %d, the grids of the proof have %d points", q.Cells, points)
+	}
+	plans := plansOf(s)
+	if q.Proof.Mixtures != nil {
+		plans = plans[len(plans)-1:]
+	}
+	fail, err := n.gridsFailUp(ctx, grids, plans, func(fail float64) bool { return q.claimed(complement(fail)) })
+	if err != nil {
+		return chance{}, err
+	}
+	return complement(fail), nil
+}

@@ -1,0 +1,431 @@
+package check
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	net "psafe/host/network"
+	"psafe/host/posterior"
+	"psafe/host/property"
+	"psafe/internal/testscale"
+)
+
+// anyGrid cuts a box that has some width.
+func anyGrid(rng *rand.Rand, b property.Box, mostPlanes int) [][]float64 {
+	grid := make([][]float64, len(b.Lo))
+	for j, lo := range b.Lo {
+		for range rng.IntN(mostPlanes + 1) {
+			if x := lo + (b.Hi[j]-lo)*rng.Float64(); lo < x && x < b.Hi[j] {
+				grid[j] = append(grid[j], x)
+			}
+		}
+		slices.Sort(grid[j])
+		grid[j] = slices.Compact(grid[j])
+	}
+	return grid
+}
+
+// anyBox has coordinates that are points, and others that are wide, of either sign or with 0 at an
+// end.
+func anyBox(rng *rand.Rand, in int) (b property.Box) {
+	for range in {
+		x, r := 2*rng.Float64()-1, math.Exp2(float64(-rng.IntN(5)))
+		lo, hi := x-r*rng.Float64(), x+r*rng.Float64()
+		switch rng.IntN(6) {
+		case 0:
+			lo, hi = x, x
+		case 1:
+			lo, hi = 0, r
+		case 2:
+			lo, hi = -r, 0
+		}
+		b.Lo, b.Hi = append(b.Lo, lo), append(b.Hi, hi)
+	}
+	return b
+}
+
+// drawnNeuron draws the weights and the bias of neuron 0.
+func drawnNeuron(rng *rand.Rand, l *posterior.Layer) (w []float64, bias float64) {
+	for _, at := range l.Dense().Into(0) {
+		w = append(w, l.Weight.Mean[at]+l.Weight.SdHi[at]*rng.NormFloat64())
+	}
+	return w, l.Bias.Mean[0] + l.Bias.SdHi[0]*rng.NormFloat64()
+}
+
+// preOf is w x + bias.
+func preOf(w []float64, bias float64, x []float64) float64 {
+	for j := range w {
+		bias += w[j] * x[j]
+	}
+	return bias
+}
+
+// lowOf is what stands in from below at a point of a grid, for one draw: by all centres around it.
+func lowOf(w []float64, bias, slope float64, g *gridPoint) float64 {
+	u := preOf(w, bias, g.at)
+	all, some := true, false
+	for corner := range 1 << len(w) {
+		t := u
+		for j := range w {
+			if o := g.before[j]; corner>>j&1 == 0 {
+				t += w[j] * o.lo
+			} else {
+				t += w[j] * g.after[j].lo
+			}
+		}
+		all, some = all && t > 0, some || t > 0
+	}
+	if u > 0 && all || u <= 0 && some {
+		return u
+	}
+	return slope * u
+}
+
+// TestGridStandIns: for every draw of a neuron and every point of a grid's cell, s(t) is at least
+// the interpolation of low from the cell's vertices; and the distribution of the stand-ins is
+// stochastically below that of low, and not by much.
+func TestGridStandIns(t *testing.T) {
+	for seed := range testscale.Cases(t, 300) {
+		rng := rand.New(rand.NewPCG(uint64(seed), 161))
+		act := []net.Activation{{Kind: net.ReLU}, {Kind: net.ReLU}, {Kind: net.LeakyReLU, Slope: 0.2}}[seed%3]
+		slope, _ := act.Kinked()
+		in := 1 + rng.IntN(4)
+		post := anyShallow(rng, act, in, 1, 1)
+		n, err := newSums(post)
+		if err != nil {
+			t.Fatal(err)
+		}
+		box := anyBox(rng, in)
+		grid := anyGrid(rng, box, 2)
+		points, err := gridOf(0, box, grid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const draws = 4000
+		values := make([][]float64, len(points))
+		chosen := rng.Perm(len(points))[:min(len(points), 4)]
+		for d := range draws {
+			w, bias := drawnNeuron(rng, &post.Layers[0])
+			for _, k := range chosen {
+				values[k] = append(values[k], lowOf(w, bias, slope, &points[k]))
+			}
+			if d < 30 {
+				x, at := anyOfCell(rng, box, points)
+				got := 0.
+				for k, p := range at {
+					if p > 0 {
+						got += p * lowOf(w, bias, slope, &points[k])
+					}
+				}
+				if s := act.Approx(preOf(w, bias, x)); got > s+1e-12 {
+					t.Fatalf("%d: the value is %v at %v, interpolated are %v", seed, s, x, got)
+				}
+			}
+		}
+		for _, k := range chosen {
+			h := n.atPoint(&points[k], 0)
+			if h.constant {
+				h.low = atoms{[]float64{h.value.lo}, []float64{1}}
+			}
+			slices.Sort(values[k])
+			mean, from, square := 0., 0., 0.
+			for i, x := range h.low.x {
+				mean += x * h.low.p[i]
+			}
+			for _, x := range values[k] {
+				from, square = from+x/draws, square+x*x/draws
+			}
+			for i := 0; i < draws; i += 97 {
+				x := values[k][i]
+				p := h.lost
+				for j, y := range h.low.x {
+					if y <= x+1e-12 {
+						p += h.low.p[j]
+					}
+				}
+				if drawn := float64(i+1) / draws; drawn > p+4*math.Sqrt(0.25/draws) {
+					t.Fatalf("%d: low is <= %v with %v, drawn %v", seed, x, p, drawn)
+				}
+			}
+			if sd := math.Sqrt(max(0, square-from*from) + 1e-9); mean > from+5*sd/math.Sqrt(draws) {
+				t.Errorf("%d: the mean of low is %v, drawn %v", seed, mean, from)
+			}
+		}
+	}
+}
+
+// anyOfCell is a point of a box and its weights in the interpolation from a grid.
+func anyOfCell(rng *rand.Rand, box property.Box, points []gridPoint) (x, weights []float64) {
+	weights = slices.Repeat([]float64{1}, len(points))
+	for j, lo := range box.Lo {
+		y := lo + (box.Hi[j]-lo)*rng.Float64()
+		if rng.IntN(3) == 0 { // on a plane
+			y = points[rng.IntN(len(points))].at[j]
+		}
+		x = append(x, y)
+		below, above := math.Inf(-1), math.Inf(1)
+		for _, g := range points {
+			if g.at[j] <= y {
+				below = max(below, g.at[j])
+			}
+			if g.at[j] >= y {
+				above = min(above, g.at[j])
+			}
+		}
+		for k, g := range points {
+			switch {
+			case below == above && g.at[j] == y:
+			case below < above && g.at[j] == below:
+				weights[k] *= (above - y) / (above - below)
+			case below < above && g.at[j] == above:
+				weights[k] *= (y - below) / (above - below)
+			default:
+				weights[k] = 0
+			}
+		}
+	}
+	return x, weights
+}
+
+// TestShares: the probability that a centre has the other sign, given t(v), against draws of the
+// weights given t(v): never less, and at most a quarter more where the rest of t(v) is random.
+func TestShares(t *testing.T) {
+	for seed := range testscale.Cases(t, 400) {
+		rng := rand.New(rand.NewPCG(uint64(seed), 162))
+		in := 1 + rng.IntN(4)
+		mean := func() float64 { return 3 * (rng.Float64() - 0.5) * float64(rng.IntN(2)) }
+		var weight, bias [2][]float64
+		for range in {
+			weight[0], weight[1] = append(weight[0], mean()), append(weight[1], []float64{1, 0.3, 1, 0}[rng.IntN(4)])
+		}
+		bias = [2][]float64{{mean()}, {[]float64{1, 0.5, 0.1, 0}[rng.IntN(4)]}}
+		if seed%2 == 0 {
+			bias[1][0] = 1
+		}
+		post := shallow(net.Activation{Kind: net.ReLU}, in, 1, weight, bias, constants(1), constants(0))
+		n, err := newSums(post)
+		if err != nil {
+			t.Fatal(err)
+		}
+		box := anyBox(rng, in)
+		points, err := gridOf(0, box, anyGrid(rng, box, 2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := &points[rng.IntN(len(points))]
+		at := n.preactivation(0, g.at)
+		vars, rest := n.around(g, 0)
+		l := &post.Layers[0]
+		sign := float64(1 - 2*(seed/2%2))
+		for k := range vars {
+			if sign < 0 {
+				vars[k].mean = enclosed{-vars[k].mean.hi, -vars[k].mean.lo}
+			}
+		}
+		m := at.mean.lo
+		most := max(0, sign*m+6*at.sd.hi) + 0.1
+		tm := at.mean
+		if sign < 0 {
+			tm = enclosed{-tm.hi, -tm.lo}
+		}
+		s := newShare(vars, enclosed{}, tm, rest, 0, most)
+		random := rest.hi > 0.2
+		for _, v := range vars {
+			random = random || v.linear() && v.sd.hi > 0.2
+		}
+		for range 8 {
+			u := most * math.Pow(rng.Float64(), 3)
+			const draws = 20000
+			count := 0.
+			for range draws {
+				// Given t(v), a draw is moved along the covariances (Matheron).
+				w, b := drawnNeuron(rng, l)
+				if at.sd.hi > 0 {
+					off := (sign*u - preOf(w, b, g.at)) / (at.sd.hi * at.sd.hi)
+					for j := range w {
+						w[j] += l.Weight.SdHi[j] * l.Weight.SdHi[j] * g.at[j] * off
+					}
+					b += l.Bias.SdHi[0] * l.Bias.SdHi[0] * off
+				} else {
+					b += sign*u - preOf(w, b, g.at)
+				}
+				all, some := true, false
+				for corner := range 1 << in {
+					c := sign * u
+					for j := range w {
+						if o := g.before[j].lo; corner>>j&1 == 0 {
+							c += w[j] * o
+						} else {
+							c += w[j] * g.after[j].lo
+						}
+					}
+					all, some = all && c > 0, some || c > 0
+				}
+				if sign > 0 && !all || sign < 0 && some {
+					count++
+				}
+			}
+			got, want := s.up(u, u), count/draws
+			slack := 4*math.Sqrt(max(want, 1e-3)*(1-min(want, 0.99))/draws) + 4./draws
+			if got < want-slack {
+				t.Fatalf("%d: P(%v) = %v, drawn %v", seed, u, got, want)
+			}
+			if random && got > 1.25*want+0.02+slack {
+				t.Errorf("%d: P(%v) = %v, drawn only %v", seed, u, got, want)
+			}
+		}
+	}
+}
+
+// TestGridHolds: no more drawn networks are unsafe somewhere on the boxes than the bound says.
+func TestGridHolds(t *testing.T) {
+	said := 0
+	for seed := range testscale.Cases(t, 300) {
+		rng := rand.New(rand.NewPCG(uint64(seed), 163))
+		act := []net.Activation{{Kind: net.ReLU}, {Kind: net.LeakyReLU, Slope: 0.1}}[seed%2]
+		in := 1 + rng.IntN(3)
+		post := anyShallow(rng, act, in, 1+rng.IntN(5), 1+rng.IntN(2))
+		task := &property.Task{}
+		var grids [][][]float64
+		for range 1 + rng.IntN(2) {
+			b := anyBox(rng, in)
+			task.T, grids = append(task.T, b), append(grids, anyGrid(rng, b, 2))
+		}
+		task.S = anySafe(rng, post, task.T[0].Lo)
+		fail := gridFail(t, post, task, grids)
+		const draws = 4000
+		somewhere, _ := drawnUnsafe(post, task, task.T[0].Lo, draws)
+		if somewhere > fail+4*math.Sqrt(min(fail, 0.5)*(1-min(fail, 0.5))/draws)+4.0/draws {
+			t.Errorf("%d %v: %v of networks are unsafe, bound %v", seed, act, somewhere, fail)
+		}
+		if fail < 1 {
+			said++
+		}
+	}
+	if said == 0 {
+		t.Error("no bound says anything")
+	}
+}
+
+// gridFail is the bound of a grid by the alternatives of S.
+func gridFail(t *testing.T, post *posterior.Posterior, task *property.Task, grids [][][]float64) float64 {
+	t.Helper()
+	n, err := newSums(post)
+	if err != nil {
+		t.Fatal(err)
+	}
+	points, err := gridsOf(task.T, grids)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fail, err := n.gridsFailUp(t.Context(), points, plansOf(&task.S), anyFail)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fail
+}
+
+// TestGridByHand: networks with one input and one neuron, in which one thing alone can fail.
+func TestGridByHand(t *testing.T) {
+	box := property.Box{Lo: []float64{-1}, Hi: []float64{1}}
+	tail := func(z float64) float64 { return normalApprox(-z) }
+	for _, c := range []struct {
+		what                    string
+		act                     net.Activation
+		weight, bias, out, last [2][]float64
+		planes                  []float64
+		least, most             float64
+	}{
+		// t = 1 everywhere: two points and N planes count as often.
+		{"constant", net.Activation{Kind: net.ReLU}, constants(0), constants(1), constants(1), [2][]float64{{1}, {1}}, []float64{0}, 3 * tail(2), 3 * tail(2)},
+		// |w| >= 2 fails at an end; 0 never fails.
+		{"2 - s(w x)", net.Activation{Kind: net.ReLU}, [2][]float64{{0}, {1}}, constants(0), constants(-1), constants(2), []float64{0}, 2 * tail(2), 2.1 * tail(2)},
+		// s(w x + 5) - 3 is linear where it matters.
+		{"s(w x + 5) - 3", net.Activation{Kind: net.ReLU}, [2][]float64{{0}, {1}}, constants(5), constants(1), constants(-3), []float64{0}, 2 * tail(2), 2.1 * tail(2)},
+		// t = x: the kink is inside a cell from -1 to 1/2, whose centre -1/4 is not active, so that
+		// low is 0 at 1/2 although s is not: s + 0.2 is safe everywhere; s - 0.2 is not.
+		{"s(x) + 0.2", net.Activation{Kind: net.ReLU}, constants(1), constants(0), constants(1), constants(0.2), []float64{0.5}, 0, 0},
+		{"s(x + 2) - 0.9", net.Activation{Kind: net.ReLU}, constants(1), constants(2), constants(1), constants(-0.9), []float64{0.5}, 0, 0},
+		{"s(x + 2) - 1.1", net.Activation{Kind: net.ReLU}, constants(1), constants(2), constants(1), constants(-1.1), []float64{0.5}, 1, 1},
+		// t = x + 0.1 with the cell [-1, 1/2]: its centre is inactive. At 1/2 low is 0, so that
+		// s(t) - 0.05, which fails at -1 in truth, fails at all three points with N(0.1, 0.05).
+		{"s(x + 0.1) + N(0.1, 0.05)", net.Activation{Kind: net.ReLU}, constants(1), constants(0.1), constants(1), [2][]float64{{0.1}, {0.05}}, []float64{0.5},
+			2 * tail(2), 2*tail(2) + 1e-12},
+		// The centre of [-1, 1/2] is active with x + 0.3: low at -1 is -0.7.
+		{"s(x + 0.3) + N(0.8, 0.05)", net.Activation{Kind: net.ReLU}, constants(1), constants(0.3), constants(1), [2][]float64{{0.8}, {0.05}}, []float64{0.5},
+			tail(2), tail(2) + 1e-12},
+		{"leaky", net.Activation{Kind: net.LeakyReLU, Slope: 0.5}, constants(1), constants(0.1), constants(1), [2][]float64{{0.55}, {0.05}}, []float64{0.5},
+			tail(2), tail(2) + 1e-12},
+	} {
+		post := shallow(c.act, 1, 1, c.weight, c.bias, c.out, c.last)
+		task := &property.Task{T: []property.Box{box}, S: onePoint([]float64{0}).S}
+		fail := gridFail(t, post, task, [][][]float64{{c.planes}})
+		if fail < c.least*(1-1e-9) || fail > c.most*(1+1e-9)+1e-11 {
+			t.Errorf("%s: fails %v, want %v to %v", c.what, fail, c.least, c.most)
+		}
+	}
+}
+
+// TestGridOfOneCell: without planes every point has one cell, and the bound is that of the cell.
+func TestGridOfOneCell(t *testing.T) {
+	for seed := range testscale.Cases(t, 60) {
+		rng := rand.New(rand.NewPCG(uint64(seed), 164))
+		in := 1 + rng.IntN(3)
+		post := anyShallow(rng, net.Activation{Kind: net.ReLU}, in, 3, 1)
+		task := &property.Task{T: []property.Box{anyBox(rng, in)}}
+		task.S = property.Safe{Any: [][]int{{0}}, Rows: []property.Row{{CLo: []float64{1}, CHi: []float64{1}, D: 3, DHi: 3}}}
+		grid := gridFail(t, post, task, [][][]float64{make([][]float64, in)})
+		cell, err := sumsFailUp(t.Context(), post, task, nil, anyFail)
+		// The shares are known better in the one or in the other.
+		if err != nil || grid > cell*1.05+1e-7 || grid < cell*0.9-1e-7 {
+			t.Errorf("%d: the grid fails with %v, the cell with %v, %v", seed, grid, cell, err)
+		}
+	}
+}
+
+// TestGridRefused: what is no grid is refused in a line that says where.
+func TestGridRefused(t *testing.T) {
+	box := property.Box{Lo: []float64{0, 1, 2}, Hi: []float64{1, 1, 4}}
+	wide := property.Box{Lo: make([]float64, 6), Hi: slices.Repeat([]float64{1}, 6)}
+	half := []float64{0.5}
+	many := make([]float64, 5000)
+	for k := range many {
+		many[k] = float64(k+1) / 5001
+	}
+	nan := math.NaN()
+	good := [][]float64{{0.5}, {}, {2.5, 3}}
+	points, err := gridsOf([]property.Box{box, box}, [][][]float64{good, {nil, nil, nil}})
+	if err != nil || len(points[0]) != 12 || len(points[1]) != 4 {
+		t.Fatalf("%d points, %v", len(points), err)
+	}
+	for _, c := range []struct {
+		boxes []property.Box
+		grids [][][]float64
+		words string
+	}{
+		{[]property.Box{box}, nil, "there are 0, T has 1 boxes"},
+		{[]property.Box{box, box}, [][][]float64{good}, "there are 1, T has 2"},
+		{[]property.Box{box}, [][][]float64{good, good}, "there are 2, T has 1"},
+		{[]property.Box{box}, [][][]float64{good[:2]}, "planes across 2 axes, the network has 3"},
+		{[]property.Box{box}, [][][]float64{append(good[:3:3], nil)}, "planes across 4 axes"},
+		{[]property.Box{box}, [][][]float64{{{0}, nil, nil}}, "plane 0 across axis 0 of box 0 is at 0"},
+		{[]property.Box{box}, [][][]float64{{{1}, nil, nil}}, "not between 0 and 1"},
+		{[]property.Box{box}, [][][]float64{{nil, {1}, nil}}, "across axis 1"},
+		{[]property.Box{box}, [][][]float64{{nil, nil, {3, 2.5}}}, "plane 1 across axis 2 of box 0 is at 2.5, not between 3 and 4"},
+		{[]property.Box{box}, [][][]float64{{nil, nil, {3, 3}}}, "plane 1"},
+		{[]property.Box{box}, [][][]float64{{{nan}, nil, nil}}, "NaN"},
+		{[]property.Box{box}, [][][]float64{{{inf}, nil, nil}}, "+Inf"},
+		{[]property.Box{box}, [][][]float64{{many, nil, nil}}, "4096"},
+		{[]property.Box{box, box}, [][][]float64{{many[:1500], nil, nil}, {many[:600], nil, nil}}, "more than the 4096"},
+		{[]property.Box{wide}, [][][]float64{{half, half, half, half, half, nil}}, "5 axes, this program takes 4"},
+		{[]property.Box{{Lo: []float64{-inf, 0, 0}, Hi: []float64{0, 0, 0}}}, [][][]float64{{nil, nil, nil}}, "no ends"},
+		{[]property.Box{{Lo: []float64{0, nan, 0}, Hi: []float64{0, 0, 0}}}, [][][]float64{{nil, nil, nil}}, "no ends"},
+	} {
+		if _, err := gridsOf(c.boxes, c.grids); err == nil || !strings.Contains(err.Error(), c.words) || !strings.HasPrefix(err.Error(), "proof: grids: ") {
+			t.Errorf("%v: %v, want %q", c.words, err, c.words)
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package check
+
+// What stands in for a neuron at a point of a grid, for all cells around it at once
+// (docs/check.md, grids).
+
+// gridPoint is a point v of a grid. In each coordinate the centres of the cells around it are at
+// v + before or v + after. Both are the same where there are cells on one side only, and 0 where
+// the cell has no width.
+type gridPoint struct {
+	at            []float64
+	before, after []enclosed
+}
+
+// oneSided says that all centres around the point have the same coordinate j.
+func (g *gridPoint) oneSided(j int) bool { return g.before[j] == g.after[j] }
+
+// around is how the centres' pre-activations of neuron i differ from that at the point: a variation
+// for each coordinate in which there are cells on both sides, and one for all others together. rest
+// is the variance of the part of t(v) that is independent of all of them: of the variables w_j v_j
+// that nothing else depends on, and of sum_p w_p v_p given sum_p w_p offset_p, by Lagrange's
+// identity
+//
+//	Var - Cov^2/Var' = sum_(p < q) s_p^2 s_q^2 (offset_p v_q - offset_q v_p)^2 / Var'
+func (n *sums) around(g *gridPoint, i int) (vars []variation, rest enclosed) {
+	square := func(x enclosed) enclosed { return x.size().times(x.size()) }
+	w, b := &n.hidden.Weight, &n.hidden.Bias
+	at := n.hidden.Dense().BiasOf(i)
+	rest = square(enclosed{b.SdLo[at], b.SdHi[at]})
+	var oneSided []int
+	var variance []enclosed
+	others := variation{before: exact(1), after: exact(1)}
+	for j, at := range n.hidden.Dense().Into(i) {
+		sd, x := enclosed{w.SdLo[at], w.SdHi[at]}, exact(g.at[j])
+		s := square(sd)
+		variance = append(variance, s)
+		switch {
+		case !g.oneSided(j):
+			vars = append(vars, variation{mean: exact(w.Mean[at]), sd: sd, cov: s.times(x), before: g.before[j], after: g.after[j]})
+		case g.before[j] == enclosed{}:
+			rest = rest.plus(s.times(square(x)))
+		default:
+			oneSided = append(oneSided, j)
+			others.mean = others.mean.plus(g.before[j].times(exact(w.Mean[at])))
+			others.sd = others.sd.plus(s.times(square(g.before[j]))) // the variance, for now
+			others.cov = others.cov.plus(s.times(g.before[j]).times(x))
+		}
+	}
+	if len(oneSided) == 0 {
+		return vars, rest
+	}
+	if others.sd.hi > 0 {
+		var minors enclosed
+		for k, p := range oneSided {
+			for _, q := range oneSided[:k] {
+				minor := g.before[p].times(exact(g.at[q])).minus(g.before[q].times(exact(g.at[p])))
+				minors = minors.plus(variance[p].times(variance[q]).times(square(minor)))
+			}
+		}
+		rest = rest.plus(minors.over(others.sd))
+	}
+	others.sd = others.sd.root()
+	return append(vars, others), rest
+}
+
+// atPoint gives the stand-ins of neuron i at a point of a grid. For every draw, the largest
+// function that is below those of all cells around it is
+//
+//	low  = t(v)  if t(v) > 0 and all centres around v have t > 0, or t(v) <= 0 and some have,
+//	       else slope t(v)
+//	high = s(t(v))
+//
+// and the bins of low take shares that are bounded over each bin.
+func (n *sums) atPoint(g *gridPoint, i int) standIn {
+	t := n.preactivation(i, g.at)
+	if !t.mean.finite() || !t.sd.finite() {
+		return standIn{lost: 1}
+	}
+	z, mass, lost := standardBins(t.sd)
+	low, high := t.bin(z[0], z[1]).lo, t.bin(z[len(z)-2], z[len(z)-1]).hi
+	vars, rest := n.around(g, i)
+	// Some centre is not positive although t(v) is; or, with all signs changed, the other way.
+	above := newShare(vars, enclosed{}, t.mean, rest, max(low, 0), max(high, 0))
+	for k := range vars {
+		vars[k].mean = enclosed{-vars[k].mean.hi, -vars[k].mean.lo}
+	}
+	below := newShare(vars, enclosed{}, enclosed{-t.mean.hi, -t.mean.lo}, rest, max(-high, 0), max(-low, 0))
+	slope, _ := n.act.Kinked()
+	value := func(x enclosed) enclosed { return enclosed{valueDown(n.act, x.lo), valueUp(n.act, x.hi)} }
+	if t.sd.hi == 0 && (low > 0 && above.up(low, high) == 0 || high <= 0 && below.up(-high, -low) == 0 || slope == 1) {
+		return standIn{constant: true, value: value(t.mean)}
+	}
+	h := standIn{lost: lost}
+	place := func(a *atoms, x, p float64) {
+		if p < 0x1p-66 {
+			h.lost = up(h.lost + p) // too light to carry along
+			return
+		}
+		a.add(x, p)
+	}
+	for k, m := range mass {
+		x := t.bin(z[k], z[k+1])
+		place(&h.high, value(x).hi, m)
+		small := productDown(slope, x.lo)
+		switch {
+		case slope == 1:
+			place(&h.low, x.lo, m)
+		case x.lo > 0:
+			p := above.up(x.lo, x.hi)
+			place(&h.low, small, productUp(m, p))
+			place(&h.low, x.lo, productUp(m, up(1-p)))
+		default:
+			p := below.up(max(-x.hi, 0), -x.lo)
+			place(&h.low, x.lo, productUp(m, p))
+			place(&h.low, small, productUp(m, up(1-p)))
+		}
+	}
+	return h
+}
