@@ -64,7 +64,7 @@ func (e *Engine) firstBounds(ctx context.Context, cfg Config, tasks []property.T
 	within, end := e.timing.part(ctx, shareOfCells)
 	defer end()
 	method := withMixtures(concentration)
-	if cfg.Decided == nil || (clbp{e}).mostCells(&cfg) == 1 {
+	if cfg.Decided == nil || (clbp{e: e}).mostCells(&cfg) == 1 {
 		best, err = method(within, e, cfg, tasks)
 		return best, nil, err
 	}
