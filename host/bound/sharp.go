@@ -111,7 +111,7 @@ func (s *sharper) noise(d *rowsDown, r *reaches, item int) (mean, variance [][]f
 		v := s.variance(d, r, item, l, c)
 		for i, m := range moved {
 			if m > 0 {
-				root := math.Sqrt(v[i])*(1+0x1p-50) + m
+				root := float64(math.Sqrt(v[i])*(1+0x1p-50)) + m
 				v[i] = root * root * (1 + 0x1p-50)
 			}
 		}
@@ -159,7 +159,7 @@ func (s *sharper) spreads(d *rowsDown, item, l int) []float64 {
 		for j := range in {
 			for i := range rows {
 				x := sd[j*out+i%out]
-				c[j*rows+i] = float64(x*x)*s.grow + sharpTiny
+				c[j*rows+i] = s.more(float64(x * x))
 			}
 		}
 		return c
@@ -178,7 +178,7 @@ func (s *sharper) spreads(d *rowsDown, item, l int) []float64 {
 			}
 		}
 		for k := range to {
-			to[k] = bounded1(to[k]*s.grow + sharpTiny)
+			to[k] = bounded1(s.more(to[k]))
 		}
 	}
 	return c
@@ -245,10 +245,13 @@ func (s *sharper) plain(r *reaches, item, l int, c []float64) []float64 {
 	return s.grown(e)
 }
 
-// grown covers the roundings of sums.
+// more covers the roundings of a sum, and what has underflowed in it.
+func (s *sharper) more(x float64) float64 { return float64(x*s.grow) + sharpTiny }
+
+// grown covers those of several; what is no number becomes +Inf.
 func (s *sharper) grown(sums []float64) []float64 {
 	for i, x := range sums {
-		if sums[i] = x*s.grow + sharpTiny; !(sums[i] <= math.MaxFloat64) {
+		if sums[i] = s.more(x); !(sums[i] <= math.MaxFloat64) {
 			sums[i] = math.Inf(1)
 		}
 	}
@@ -297,13 +300,13 @@ func (s *sharper) through(r *reaches, item, l int, c []float64, rows int) (mean,
 		}
 		s.linear(t, l, k, still, c)
 		for i, v := range t.means {
-			mean[i] += float64(math.Sqrt((v+t.deviations[i])*s.grow+sharpTiny) * radius)
+			mean[i] += float64(math.Sqrt(s.more(v+t.deviations[i])) * radius)
 			moved[i] += float64(t.largest[i] * float64(radius*radius))
 		}
 	}
 	for i := range mean {
 		mean[i] *= sqrt2OverPi * (1 + 0x1p-49)
-		moved[i] = math.Sqrt(moved[i]*s.grow+sharpTiny) * sqrt2OverPi * (1 + 0x1p-49)
+		moved[i] = math.Sqrt(s.more(moved[i])) * sqrt2OverPi * (1 + 0x1p-49)
 	}
 	return s.grown(mean), s.grown(moved)
 }
@@ -335,13 +338,13 @@ func (s *sharper) overInputs(d *rowsDown, r *reaches, item int, above, below []f
 			a := d.least((item*in+k)*rows + i)
 			p := t.means[i]
 			x := float64(a*a) + float64(twoOverPi*(own+p+t.deviations[i])) + float64(restOverPi*min(own, p))
-			x = math.Sqrt(x*s.grow+sharpTiny)*(1+0x1p-50) - a
+			x = float64(math.Sqrt(s.more(x))*(1+0x1p-50)) - a
 			mean[i] += float64(math.Nextafter(x, math.Inf(1)) * radius)
 			moved[i] += float64(t.largest[i] * float64(radius*radius))
 		}
 	}
 	for i := range mean {
-		moved[i] = math.Sqrt(moved[i]*s.grow+sharpTiny) * sqrt2OverPi * (1 + 0x1p-49)
+		moved[i] = math.Sqrt(s.more(moved[i])) * sqrt2OverPi * (1 + 0x1p-49)
 	}
 	return s.grown(mean), s.grown(moved)
 }

@@ -69,7 +69,7 @@ func (p *clbpPass) sharpenUnits(k int) {
 		means, variances := p.sharper.noise(d, &p.reached, i)
 		for r := range d.rows {
 			m, v, at := totalUp(means, r), totalUp(variances, r), i*d.rows+r
-			if m+quantile*math.Sqrt(v) < mean[at]+quantile*math.Sqrt(variance[at]) {
+			if m+float64(quantile*math.Sqrt(v)) < mean[at]+float64(quantile*math.Sqrt(variance[at])) {
 				mean[at], variance[at] = precision.RoundHi(m), precision.RoundHi(v)
 			}
 		}

@@ -226,7 +226,7 @@ func describe(post *posterior.Posterior) (text string) {
 }
 
 // TestOnePosition: a convolution whose kernel is as large as its image is a dense layer, and a
-// network of such layers has the bounds of the dense one.
+// network of such layers has the bounds of the dense one; by clbp no better ones.
 func TestOnePosition(t *testing.T) {
 	for i := range often(t, 40) {
 		r := rand.New(rand.NewPCG(18, uint64(i)))
@@ -255,7 +255,8 @@ func TestOnePosition(t *testing.T) {
 			{"lbp", certify.Config{Strategy: certify.Centred, Method: bound.LBP, Gamma: 0.5, NoUpper: true}},
 		} {
 			want, got := run(t, bound.Float64, dense, c.cfg, task)[0].Lower(), run(t, bound.Float64, conv, c.cfg, task)[0].Lower()
-			if math.Abs(want-got) > 1e-9 {
+			// By clbp chains of dense layers have less noise over a box (docs/concentration.md, section 8).
+			if least := want - 1e-9; got > want+1e-9 || got < least && c.name != "clbp" {
 				t.Errorf("case %d %s: %v, the dense network has %v", i, c.name, got, want)
 			}
 		}

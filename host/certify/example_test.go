@@ -40,8 +40,8 @@ func ExampleRun() {
 		fmt.Println(err)
 	}
 	// Output:
-	// phi_1: 0.811 <= P_safe
-	// phi_2: 0.997 <= P_safe
+	// phi_1: 0.931 <= P_safe
+	// phi_2: 0.999 <= P_safe
 	// phi_3: 0.999 <= P_safe
 	// phi_4: 0.999 <= P_safe
 }

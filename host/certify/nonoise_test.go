@@ -10,7 +10,6 @@ import (
 	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
-	"psafe/internal/testscale"
 )
 
 // still makes layers of a posterior certain: all below layer n.
@@ -28,7 +27,7 @@ func still(post *posterior.Posterior, n int) *posterior.Posterior {
 func TestNoNoise(t *testing.T) {
 	r := rand.New(rand.NewPCG(16, 1))
 	safe, unsafe := 0, 0
-	for i := range testscale.Cases(t, 60) {
+	for i := range 60 {
 		sizes := [][]int{{2, 3}, {3, 5, 3}, {2, 6, 4, 3}}[i%3]
 		post := still(randomChain(r, sizes...), len(sizes)-1)
 		x := property.Box{}
