@@ -14,6 +14,9 @@ type census struct {
 	// n is the number of networks, net gives each.
 	n   int
 	net func(i int) drawn
+	// phases has networks that are undecided tried by phases of ReLUs (decidephase.go). No proof of
+	// that is kept, so it is not for networks that records name.
+	phases bool
 }
 
 // netBytes is how much host memory drawn networks may take at a time.
@@ -46,6 +49,11 @@ func (c *census) decide(ctx context.Context, tasks []property.Task, count func(i
 		rulings, err := decide(ctx, c.e, nets, tasks, c.cells)
 		if err != nil {
 			return err
+		}
+		if c.phases {
+			if err := c.byPhases(ctx, nets, tasks, rulings); err != nil && !c.e.cut(ctx, err) {
+				return err
+			}
 		}
 		for i := range nets {
 			count(from+i, rulings[i*len(tasks):(i+1)*len(tasks)])

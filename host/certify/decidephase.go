@@ -57,8 +57,12 @@ var errStopped = errors.New("stopped")
 func (e *Engine) phasesOn(m *bound.Model, tasks []*phaseTask) ([]answer, error) {
 	var answers []answer
 	for _, t := range tasks {
-		p := &phased{task: t, net: e.normal.Network()}
-		proved, err := p.run(m)
+		p := &phased{task: t, net: e.normal.Network(), batch: branchBatch}
+		proved := false
+		err := p.on(m, enclose(t.weights, m.Device().Precision()), func() (err error) {
+			proved, err = p.tree()
+			return err
+		})
 		if err != nil && !errors.Is(err, errStopped) {
 			return nil, err
 		}
@@ -78,6 +82,8 @@ type phased struct {
 	known phaseRanges
 	open  []neuronAt
 	tried int
+	// batch is how many sub-problems are cut at a time.
+	batch int
 	// bounds are all that the device has said of sub-problems.
 	bounds []float64
 }
@@ -99,30 +105,32 @@ func (r *phaseRanges) usual(l, i int) float64 {
 	return 0
 }
 
-// run says whether the task is proved.
-func (p *phased) run(m *bound.Model) (bool, error) {
-	boxes, err := m.Upload([]bound.Explicit{enclose(p.task.weights, m.Device().Precision())})
+// on bounds the hidden layers on a model, for all networks in a weight box, and then has f work
+// there.
+func (p *phased) on(m *bound.Model, weights bound.Explicit, f func() error) error {
+	boxes, err := m.Upload([]bound.Explicit{weights})
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer m.ReleaseBoxes(boxes)
 	in, rows, release, err := upload(m, []property.Box{p.task.box}, [][]property.Row{p.task.safe.Rows})
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer release()
 	p.s = m.NewSplits(boxes, in, rows)
 	defer p.s.Release()
 	if err := p.hidden(); err != nil {
-		return false, err
+		return err
 	}
-	return p.tree()
+	return f()
 }
 
 const (
 	// unitRounds and rowRounds are how many steps of ascent the rows of hidden units and those of
-	// the property get, childRounds those of a sub-problem.
-	unitRounds, rowRounds, childRounds = 20, 40, 10
+	// the property get, childRounds those of a sub-problem and lastRounds those of one that has no
+	// neuron left to cut at.
+	unitRounds, rowRounds, childRounds, lastRounds = 20, 40, 10, 300
 	// mostColumns is how many rows go down at a time.
 	mostColumns = 512
 )

@@ -45,26 +45,54 @@ func (p *phased) tree() (bool, error) {
 		waiting = append(waiting, k)
 	}
 	waiting, err := p.raise(waiting, rowRounds)
+	if len(p.open) == 0 && len(waiting) > 0 {
+		return false, err
+	}
 	for err == nil && len(waiting) > 0 {
 		if p.stopped() {
 			return false, errStopped
 		}
-		n := min(branchBatch, len(waiting))
+		n := min(p.batch, len(waiting))
 		now := slices.Clone(waiting[len(waiting)-n:])
-		if p.tried += 2 * n; p.tried > p.task.most {
+		if p.tried+2*n > p.task.most {
 			return false, nil
 		}
-		parts, whole, err := p.branch(now)
-		if err != nil || !whole {
+		p.tried += 2 * n
+		parts, err := p.cut(now)
+		if err != nil {
 			return false, err
 		}
-		if parts, err = p.raise(parts, childRounds); err != nil {
-			return false, err
+		if slices.ContainsFunc(parts, p.linear) {
+			return false, nil
 		}
 		waiting = append(waiting[:len(waiting)-n], parts...)
 	}
 	return err == nil, err
 }
+
+// cut cuts sub-problems in two and returns the parts that are not proved.
+func (p *phased) cut(knots []*knot) ([]*knot, error) {
+	parts, err := p.branch(knots)
+	if err == nil {
+		parts, err = p.raise(parts, childRounds)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var last []*knot
+	parts = slices.DeleteFunc(parts, func(k *knot) bool {
+		if p.linear(k) {
+			last = append(last, k)
+			return true
+		}
+		return false
+	})
+	last, err = p.raise(last, lastRounds)
+	return append(parts, last...), err
+}
+
+// linear says that no neuron is left to cut at.
+func (p *phased) linear(k *knot) bool { return len(k.phases) == len(p.open) }
 
 // raise raises the bounds of sub-problems and returns those that are not proved.
 func (p *phased) raise(knots []*knot, rounds int) ([]*knot, error) {
@@ -111,14 +139,14 @@ func (p *phased) columns(knots []*knot) *ascent {
 }
 
 // branch cuts sub-problems in two, each at the neuron that raises the bounds of its parts most among
-// those that promise most. It is not whole if one has no neuron left to cut at.
-func (p *phased) branch(knots []*knot) (parts []*knot, whole bool, err error) {
+// those that promise most. Parts that are proved by that are left out.
+func (p *phased) branch(knots []*knot) (parts []*knot, err error) {
 	a := p.columns(knots)
 	if err := a.evaluate(true); err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	if err := a.forward(); err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	var tries []*knot
 	from := make([]int, len(knots)+1)
@@ -126,14 +154,12 @@ func (p *phased) branch(knots []*knot) (parts []*knot, whole bool, err error) {
 		for _, n := range p.promising(a, c) {
 			tries = append(tries, k.with(n, 1), k.with(n, -1))
 		}
-		if from[c+1] = len(tries); from[c+1] == from[c] {
-			return nil, false, nil
-		}
+		from[c+1] = len(tries)
 	}
 	for chunk := range slices.Chunk(tries, mostColumns) {
 		b := p.columns(chunk)
 		if err := b.climb(1); err != nil {
-			return nil, false, err
+			return nil, err
 		}
 		p.bounds = append(p.bounds, b.best...)
 		for c, k := range chunk {
@@ -153,7 +179,7 @@ func (p *phased) branch(knots []*knot) (parts []*knot, whole bool, err error) {
 			}
 		}
 	}
-	return parts, true, nil
+	return parts, nil
 }
 
 // gain is what is left to prove of both parts of a sub-problem, negative.

@@ -27,7 +27,7 @@ func statistical(ctx context.Context, e *Engine, cfg Config, tasks []property.Ta
 		e.posterior.Draw(cfg.Seed, i, w)
 		return w
 	}
-	all := census{e: e, cells: cfg.mostPieces(e.normal.Inputs()), n: cfg.Samples, net: draw}
+	all := census{e: e, cells: cfg.mostPieces(e.normal.Inputs()), n: cfg.Samples, net: draw, phases: true}
 	err := all.decide(ctx, tasks, func(_ int, rulings []decided) {
 		for t, r := range rulings {
 			switch r.ruling {
