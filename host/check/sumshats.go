@@ -118,12 +118,12 @@ func onCurve(curve []float64, y, first float64) float64 {
 	return curve[int(min((y+curveReach)*(1/curveStep), 2*curveReach/curveStep))]
 }
 
-// hatsFor are the widest ones of which a function with that slope moves by less than 0.6 from
+// hatsFor are the widest ones of which a function with that slope moves by less than 0.3 from
 // node to node, but none with a step below least.
 func hatsFor(slope, least float64) *hats {
 	all := hatsOf()
 	for _, step := range hatSteps {
-		if step*slope <= 0.6 {
+		if step*slope <= 0.3 {
 			return all[max(step, least)]
 		}
 	}

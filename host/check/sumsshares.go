@@ -137,7 +137,7 @@ func newShare(vars []variation, besides, mean, rest enclosed, least, most float6
 	for _, v := range random {
 		scale += v.slopes().size().hi * v.sd.hi
 	}
-	s := &share{node: nodesApprox(least, most, max(0.5/e.uSlope(), scale/64), centres.fallApprox())}
+	s := &share{node: nodesApprox(least, most, max(0.3/e.uSlope(), scale/64), centres.fallApprox())}
 	s.value, s.crude = make([]float64, len(s.node)), make([]float64, len(s.node))
 	for k, u := range s.node {
 		s.value[k], s.crude[k] = math.NaN(), centres.sumUp(u, s.gap(k))
@@ -164,9 +164,9 @@ func nodesApprox(least, most, first, falls float64) []float64 {
 	}
 	nodes := []float64{least}
 	for u := least; u < most; {
-		step := max(first, math.Abs(u-falls)/4)
+		step := max(first, math.Abs(u-falls)/8)
 		if u < falls {
-			step = max(first, math.Abs(u-falls)/5) // so that it isn't stepped over
+			step = max(first, math.Abs(u-falls)/9) // so that it isn't stepped over
 		}
 		u = max(up(u), min(u+step, most))
 		nodes = append(nodes, u)

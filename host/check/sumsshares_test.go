@@ -3,6 +3,7 @@ package check
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	net "psafe/host/network"
@@ -291,7 +292,7 @@ func TestTailMeanErrors(t *testing.T) {
 	side := func(mean, sd enclosed) variation {
 		return variation{mean: mean, sd: sd, before: exact(-1), after: exact(1)}
 	}
-	for _, off := range []float64{0, 0x1p-31, 0x1p-5} {
+	for _, off := range []float64{0, 0x1p-31, 0x1p-2} {
 		wide := func(x float64) enclosed { return enclosed{x - off, x + off} }
 		for _, vars := range [][]variation{
 			{side(wide(0.25), exact(1))}, {side(exact(0), exact(0.25)), side(wide(-0.5), exact(1))}, {side(wide(1), exact(0.25)), side(exact(0.1), exact(1))},
@@ -313,6 +314,71 @@ func TestTailMeanErrors(t *testing.T) {
 			}
 			if off == 0 && e.terms[0].less > 1e-9 {
 				t.Errorf("exact numbers are off by %v", e.terms[0].less)
+			}
+		}
+	}
+}
+
+// TestTailMeanThree: three variations that depend on each other given t(v), against trapezoids.
+func TestTailMeanThree(t *testing.T) {
+	side := func(mean, sd, cov, before, after float64) variation {
+		return variation{mean: exact(mean), sd: exact(sd), cov: exact(cov), before: exact(before), after: exact(after)}
+	}
+	for what, vars := range map[string][]variation{
+		"two sides": {side(0.5, 1, 0.5, -0.4, 1), side(-0.3, 0.8, -0.5, -1, 0.6), side(0.2, 1.2, 0.9, -1, 1)},
+		"one side":  {side(0.5, 1, 0.5, -0.4, 1), side(-0.3, 0.8, -0.5, -1, 0.6), side(0.2, 1.2, 0.9, 1, 1)},
+	} {
+		c := given(vars, exact(-0.7), exact(0.4))
+		e := newTailMean(c, enclosed{}, 4)
+		for _, u := range []float64{0, 1, 2, 4} {
+			got, want := e.up(u, 0), tailMeanApprox(c, u)/(1-1e-2)
+			if u == 0 {
+				want = min(want, 1) // R is negative, and the tails of both sides are more than 1
+			}
+			if got < want*(1-1e-4) || u > 0 && got > want*1.15+1e-3 {
+				t.Errorf("%s: P(%v) = %v, want %v", what, u, got, want)
+			}
+		}
+	}
+}
+
+// TestLowByHand: the law of low of one neuron, of which t(v) and the weights depend on each other,
+// against many draws.
+func TestLowByHand(t *testing.T) {
+	rng := rand.New(rand.NewPCG(16, 3))
+	box := property.Box{Lo: []float64{-1, 0.5}, Hi: []float64{1, 2}}
+	for _, c := range []struct{ weight, bias [2][]float64 }{
+		{[2][]float64{{1, -0.5}, {1, 0.5}}, [2][]float64{{-0.5}, {0.3}}},
+		{[2][]float64{{-0.5, 0.3}, {0.5, 1}}, [2][]float64{{0.7}, {0.5}}},
+		{[2][]float64{{1.5, 1}, {0.3, 0.2}}, [2][]float64{{-1.5}, {0.2}}},
+	} {
+		n, err := newSums(shallow(net.Activation{Kind: net.ReLU}, 2, 1, c.weight, c.bias, constants(1), constants(0)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		points, err := gridOf(0, box, [][]float64{{0, 0.5}, {1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range points {
+			g, h := &points[k], n.atPoint(&points[k], 0)
+			const draws = 10000
+			var drawn []float64
+			for range draws {
+				w, bias := drawnNeuron(rng, n.hidden)
+				drawn = append(drawn, lowOf(w, bias, 0, g))
+			}
+			slices.Sort(drawn)
+			for i := draws / 100; i < draws; i += draws / 50 {
+				p := h.lost
+				for j, y := range h.low.x {
+					if y <= drawn[i] {
+						p += h.low.p[j]
+					}
+				}
+				if want := float64(i+1) / draws; p < want-4*math.Sqrt(want*(1-want)/draws) {
+					t.Fatalf("at %v low is <= %v with %v, drawn %v", g.at, drawn[i], p, want)
+				}
 			}
 		}
 	}
