@@ -27,7 +27,7 @@ var order = []string{
 	"squarerows", "noiserows", "widen", "vary",
 	"poolstar", "poollines",
 	"gather", "gathersum", "placerows",
-	"pairnoise", "sharedvar", "sharebox", "sharerows",
+	"pairnoise", "sharedvar", "sharebox", "sharerows", "splitrows",
 	"tiles", "affinetiles", "backtiles",
 	"digest", "selftest", "benchcopy", "benchfma",
 }

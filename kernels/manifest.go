@@ -146,6 +146,11 @@ var All = []Kernel{
 	{"sharerows", "sharerows", []Arg{
 		{"s", Out}, {"a", In}, {"w", In}, {"rows", Int}, {"positions", Int}, {"size", Int}, {"channels", Int},
 	}},
+	{"splitrows", "splitrows", []Arg{
+		{"outA", Out}, {"outC", Out}, {"s", In}, {"cIn", In}, {"slope", In}, {"phase", In}, {"beta", In},
+		{"zLo", In}, {"zHi", In}, {"aHi", In}, {"bHi", In}, {"mag", In},
+		{"g1", Real}, {"g2", Real}, {"rel", Real}, {"under", Real}, {"abs_", Real}, {"neurons", Int}, {"rows", Int},
+	}},
 	{"digest", "digest", []Arg{{"a", In}, {"n", Long}, {"run", Long}, {"at", Uint}}},
 	{"selftest", "selftest", []Arg{
 		{"sum", Out}, {"difference", Out}, {"product", Out}, {"twice", Out}, {"below", Out},

@@ -84,6 +84,9 @@ type Device interface {
 	SharedVar(SharedVar) error
 	ShareBox(ShareBox) error
 	ShareRows(ShareRows) error
+
+	// That of sub-problems of one network.
+	SplitRows(SplitRows) error
 }
 
 // Operation is what an operation of Device is given: a struct with the operation's
@@ -117,6 +120,7 @@ var operations = []Operation{
 	PoolStar{}, PoolLines{},
 	Gather{}, GatherSum{}, PlaceRows{},
 	PairNoise{}, SharedVar{}, ShareBox{}, ShareRows{},
+	SplitRows{},
 }
 
 // The program does not start if Device has an operation that is not in the list: what

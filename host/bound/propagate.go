@@ -47,6 +47,9 @@ type Job struct {
 	// "pool.star" before them, the unit that is each window's star, which is no bound, and
 	// "pool.lead", how far the others are above it.
 	Observe func(what string, layer int, a Array) error
+	// Refine, if set, is called at the end, by LBP, with all bounds, and says which rows to bound
+	// beside the others, nil none. Batch.Inputs is Batch.Items then.
+	Refine func(*Margins) *Refinement
 }
 
 // Margins are lower bounds of the property rows, [Items x Rows] each.
@@ -54,6 +57,8 @@ type Margins struct {
 	Items, Rows int
 	// IBP is by intervals; LBP by linear bounds, nil for Method IBP.
 	IBP, LBP []float64
+	// Refined are those of the rows that Job.Refine asked for, [Items x R]; nil if it did not.
+	Refined []float64
 }
 
 // Lo returns the lower bounds of item p's rows, the better of both methods.
@@ -274,7 +279,7 @@ func (p *pass) lastLayer() error {
 		p.observe("margin.lbp", k, bound)
 		p.margins.LBP = greater(p.margins.LBP, p.read(bound))
 	}
-	return p.err
+	return p.refine(k)
 }
 
 // greater is the greater of two lists of lower bounds, entry by entry; old may be nil.

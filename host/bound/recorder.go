@@ -104,3 +104,4 @@ func (r *recorder) PairNoise(a PairNoise) error           { return record(r, a, 
 func (r *recorder) SharedVar(a SharedVar) error           { return record(r, a, r.dev.SharedVar) }
 func (r *recorder) ShareBox(a ShareBox) error             { return record(r, a, r.dev.ShareBox) }
 func (r *recorder) ShareRows(a ShareRows) error           { return record(r, a, r.dev.ShareRows) }
+func (r *recorder) SplitRows(a SplitRows) error           { return record(r, a, r.dev.SplitRows) }

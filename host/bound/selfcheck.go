@@ -70,6 +70,7 @@ var directJobs = []struct {
 }{
 	{"images", selfImages},
 	{"graph", selfGraph},
+	{"splits", selfSplits},
 	{"pools", func(dev Device, _ uint32) error { return pooled(dev) }},
 }
 

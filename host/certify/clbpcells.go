@@ -227,13 +227,19 @@ func (c *cell) uncut() []*cell {
 func halve(net network.Network, weights drawn, c *cell) {
 	j := steepestApprox(net, weights, c)
 	c.axis = j
-	mid := middle(c.box.Lo[j], c.box.Hi[j])
-	left := property.Box{Lo: c.box.Lo, Hi: slices.Clone(c.box.Hi)}
-	right := property.Box{Lo: slices.Clone(c.box.Lo), Hi: c.box.Hi}
-	left.Hi[j], right.Lo[j] = mid, mid
+	left, right := halvesOf(c.box, j)
 	for _, b := range []property.Box{left, right} {
 		c.parts = append(c.parts, &cell{task: c.task, box: b, fail: 1})
 	}
+}
+
+// halvesOf cuts a box in two at its middle in coordinate j.
+func halvesOf(box property.Box, j int) (left, right property.Box) {
+	mid := middle(box.Lo[j], box.Hi[j])
+	left = property.Box{Lo: box.Lo, Hi: slices.Clone(box.Hi)}
+	right = property.Box{Lo: slices.Clone(box.Lo), Hi: box.Hi}
+	left.Hi[j], right.Lo[j] = mid, mid
+	return left, right
 }
 
 // middle is about the middle of [lo, hi], and inside of it whatever overflows.

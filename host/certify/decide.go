@@ -25,12 +25,13 @@ const (
 // drawn is one network: its weights in the layout of posterior.Draw.
 type drawn = [][]float64
 
-// open is a cell of a task on which a network is not decided yet, and its place in the tree
-// of its box.
+// open is a cell of a task on which a network is not decided yet, a part of box number from of
+// T, its place in the tree of that box, and what LBP suggests.
 type open struct {
-	net, task int
-	box       property.Box
-	at        *node
+	net, task, from int
+	box             property.Box
+	at              *node
+	hint            hint
 }
 
 // node is a box that was not cut, or a box and its halves along an axis.
@@ -93,9 +94,9 @@ func decide(ctx context.Context, e *Engine, nets []drawn, tasks []property.Task,
 				d.spent[n*len(tasks)+t] = most // nothing is tried
 				continue
 			}
-			for _, b := range tasks[t].T {
+			for i, b := range tasks[t].T {
 				root := &node{}
-				d.open = append(d.open, open{n, t, b, root})
+				d.open = append(d.open, open{net: n, task: t, from: i, box: b, at: root})
 				r := &d.rulings[n*len(tasks)+t]
 				r.roots = append(r.roots, root)
 			}
@@ -135,6 +136,9 @@ func (d *decision) search(ctx context.Context) error {
 		if err := d.verify(ctx, bound.LBP); err != nil {
 			return err
 		}
+		if err := d.look(ctx); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -158,6 +162,9 @@ func (d *decision) verify(ctx context.Context, method bound.Method) error {
 	qs := make([]*question, len(d.open))
 	for i, o := range d.open {
 		qs[i] = &question{net: o.net, box: o.box, rows: d.tasks[o.task].S.Rows}
+		if method == bound.LBP {
+			qs[i].of = &d.tasks[o.task].S
+		}
 	}
 	if err := d.ask(ctx, method, slices.Clone(qs)); err != nil {
 		return err
@@ -165,6 +172,7 @@ func (d *decision) verify(ctx context.Context, method bound.Method) error {
 	kept := d.open[:0]
 	for i, o := range d.open {
 		if !d.tasks[o.task].S.Holds(qs[i].lo) {
+			o.hint = qs[i].hint
 			kept = append(kept, o)
 		}
 	}
@@ -193,54 +201,21 @@ func (d *decision) split() {
 	d.drop()
 	var halves []open
 	for _, o := range d.open {
-		c := cell{task: &d.tasks[o.task], box: o.box}
 		if slices.Equal(o.box.Lo, o.box.Hi) {
 			d.spent[o.net*len(d.tasks)+o.task] = d.most + 1
 			continue
 		}
-		halve(d.e.normal.Network(), d.nets[o.net], &c)
-		o.at.axis = c.axis
-		for _, part := range c.parts {
-			half := &node{}
-			o.at.parts = append(o.at.parts, half)
-			halves = append(halves, open{o.net, o.task, part.box, half})
+		o.at.axis = o.hint.axis
+		left, right := halvesOf(o.box, o.hint.axis)
+		for _, box := range []property.Box{left, right} {
+			half := o
+			half.box, half.at = box, &node{}
+			o.at.parts = append(o.at.parts, half.at)
+			halves = append(halves, half)
 		}
 	}
 	d.open = halves
 	d.drop()
-}
-
-// attack rules on pairs that are open: where the network can be shown to be unsafe
-// at a point of T.
-func (d *decision) attack(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	pairs := d.pairs()
-	at, boxes := make([]Witness, len(pairs)), make([]property.Box, len(pairs))
-	onCores(len(pairs), func(i int) {
-		at[i], boxes[i] = witness(d.e.normal.Network(), d.nets[pairs[i].net], &d.tasks[pairs[i].task], false)
-	})
-	var qs []*question
-	owner := map[*question]int{}
-	for i, p := range pairs {
-		if w := boxes[i]; w.Lo != nil {
-			q := &question{net: p.net, box: w, rows: negated(&d.tasks[p.task]).S.Rows}
-			qs, owner[q] = append(qs, q), i
-		}
-	}
-	if err := d.ask(ctx, bound.IBP, slices.Clone(qs)); err != nil {
-		return err
-	}
-	for _, q := range qs {
-		p, w := pairs[owner[q]], at[owner[q]]
-		if d.tasks[p.task].S.FailsSurely(q.lo) {
-			r := &d.rulings[p.net*len(d.tasks)+p.task]
-			r.ruling, r.witness = provedUnsafe, &w
-		}
-	}
-	d.drop()
-	return nil
 }
 
 // pairs lists the pairs with open cells, once each.

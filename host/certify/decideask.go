@@ -14,8 +14,15 @@ type question struct {
 	net  int
 	box  property.Box
 	rows []property.Row
-	// lo is the answer.
-	lo []float64
+	// of is the safe set of these rows where a hint is wanted too, and clauses are those of it
+	// where rows may be refined (refineApprox).
+	of      *property.Safe
+	clauses [][]int
+	// lo is the answer; margin is a lower bound of S.MarginLo, at least that of lo, where of is
+	// given; hint comes with it unless S follows.
+	lo     []float64
+	margin float64
+	hint   hint
 }
 
 // mostShared is how many questions about one network share its weights in a batch.
@@ -106,21 +113,28 @@ func (d *decision) askOn(m *bound.Model, method bound.Method, runs [][]*question
 	}
 	defer release()
 	items := len(regions)
-	margins, err := m.Propagate(bound.Job{Method: method, Boxes: boxes, Inputs: in, Rows: dr,
-		Batch: bound.Batch{Items: items, PerBox: perBox, Inputs: items}})
+	job := bound.Job{Method: method, Boxes: boxes, Inputs: in, Rows: dr,
+		Batch: bound.Batch{Items: items, PerBox: perBox, Inputs: items}}
+	seen := hintsOf(m.Device(), items, runs)
+	looks := &looks{d: d, items: slices.Concat(runs...), seen: seen, chosen: make([]refined, items)}
+	if seen != nil {
+		job.Observe, job.Refine = seen.observe, looks.refine
+	}
+	margins, err := m.Propagate(job)
 	if err != nil {
 		return nil, err
 	}
+	looks.end(margins)
 	answers := make([]answer, len(runs))
 	for r, run := range runs {
-		var lo []float64
-		for i, q := range run {
-			lo = append(lo, margins.Lo(r*perBox + i)[:len(q.rows)]...)
+		first := r * perBox
+		numbers := slices.Concat(looks.lo[first : first+perBox]...)
+		for p := first; seen != nil && p < first+perBox; p++ {
+			numbers = append(append(numbers, seen.of(p).numbers()...), looks.margins[p])
 		}
-		answers[r] = answer{lo, func() {
-			rest := lo
-			for _, q := range run {
-				q.lo, rest = rest[:len(q.rows)], rest[len(q.rows):]
+		answers[r] = answer{numbers, func() {
+			for i, q := range run {
+				q.lo, q.margin, q.hint = looks.lo[first+i], looks.margins[first+i], looks.hints[first+i]
 			}
 		}}
 	}

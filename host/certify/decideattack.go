@@ -24,6 +24,8 @@ type effort struct {
 	steps, starts int
 	// seed is that of random corners.
 	seed uint64
+	// first, if set, is a point that is looked at beside the centre.
+	first []float64
 	// thorough goes on when a margin is clearly negative, which is all that a proof for
 	// one network needs.
 	thorough bool
@@ -66,6 +68,11 @@ func attackApprox(at target, how effort) (x []float64, marginApprox float64) {
 	a.consider(centre)
 	if !(math.Abs(a.bestMargin) <= math.MaxFloat64) {
 		return a.best, a.bestMargin
+	}
+	if how.first != nil {
+		a.consider(how.first)
+		centre = slices.Clone(a.best)
+		a.consider(centre) // for its row
 	}
 	corner := slices.Clone(centre)
 	if how.starts > 0 && !a.done() {

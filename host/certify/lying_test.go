@@ -64,6 +64,7 @@ func (d *lying) Concretize(a bound.Concretize) error { return spoiled(d, a, d.De
 func (d *lying) Intersect(a bound.Intersect) error   { return spoiled(d, a, d.Device.Intersect) }
 func (d *lying) SquareRows(a bound.SquareRows) error { return spoiled(d, a, d.Device.SquareRows) }
 func (d *lying) NoiseRows(a bound.NoiseRows) error   { return spoiled(d, a, d.Device.NoiseRows) }
+func (d *lying) SplitRows(a bound.SplitRows) error   { return spoiled(d, a, d.Device.SplitRows) }
 func (d *lying) Widen(a bound.Widen) error           { return spoiled(d, a, d.Device.Widen) }
 func (d *lying) Vary(a bound.Vary) error             { return spoiled(d, a, d.Device.Vary) }
 func (d *lying) Gather(a bound.Gather) error         { return spoiled(d, a, d.Device.Gather) }

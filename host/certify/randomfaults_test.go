@@ -48,6 +48,7 @@ func (d *unreliable) Concretize(a bound.Concretize) error { return failing(d, a,
 func (d *unreliable) Intersect(a bound.Intersect) error   { return failing(d, a, d.Device.Intersect) }
 func (d *unreliable) SquareRows(a bound.SquareRows) error { return failing(d, a, d.Device.SquareRows) }
 func (d *unreliable) NoiseRows(a bound.NoiseRows) error   { return failing(d, a, d.Device.NoiseRows) }
+func (d *unreliable) SplitRows(a bound.SplitRows) error   { return failing(d, a, d.Device.SplitRows) }
 func (d *unreliable) Widen(a bound.Widen) error           { return failing(d, a, d.Device.Widen) }
 func (d *unreliable) Vary(a bound.Vary) error             { return failing(d, a, d.Device.Vary) }
 func (d *unreliable) Gather(a bound.Gather) error         { return failing(d, a, d.Device.Gather) }

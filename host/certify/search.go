@@ -2,10 +2,9 @@ package certify
 
 import (
 	"context"
-	"math"
-	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"psafe/host/bound"
@@ -41,11 +40,9 @@ type Found struct {
 
 const (
 	// batchTime is how long a batch of cells should take: a search ends between two.
-	batchTime = 200 * time.Millisecond
-	mostBatch = 4096
-	// gradientPoints is how many gradients choose where a cell is cut.
-	gradientPoints = 8
-	searchSeed     = 1
+	batchTime  = 200 * time.Millisecond
+	mostBatch  = 4096
+	searchSeed = 1
 )
 
 // search is a Search on its way.
@@ -55,11 +52,15 @@ type search struct {
 	d     *decision
 	stack []open
 	found Found
+	// clauses are those of each task's set where rows may be refined, else nil.
+	clauses [][][]int
 	// gap says that a cell was given up.
 	gap bool
 	// mu guards Try and hit.
 	mu  sync.Mutex
 	hit bool
+	// proving says that byPhases is at work.
+	proving atomic.Bool
 }
 
 // Run searches until one of both is found, cells run out, or ctx ends, which is the error.
@@ -68,6 +69,10 @@ func (s *Search) Run(ctx context.Context) (Found, error) {
 	r := &search{Search: s, net: s.Engine.normal.Network()}
 	r.d = &decision{e: s.Engine, nets: []drawn{s.Weights}, tasks: s.Tasks}
 	for t := range s.Tasks {
+		r.clauses = append(r.clauses, nil)
+		if bound.CanSplit(r.net) {
+			r.clauses[t] = clausesOf(&s.Tasks[t].S)
+		}
 		for _, b := range s.Tasks[t].T {
 			r.stack = append(r.stack, open{task: t, box: b})
 		}
@@ -81,7 +86,10 @@ func (s *Search) Run(ctx context.Context) (Found, error) {
 	defer wait.Wait()
 	defer stop()
 	wait.Go(func() { r.attackOn(attacks) })
-	err := r.loop(ctx)
+	err := r.byPhases(ctx)
+	if err == nil {
+		err = r.loop(ctx)
+	}
 	stop()
 	wait.Wait()
 	if r.hit {
@@ -130,15 +138,15 @@ func (r *search) over() bool {
 func (r *search) bound(ctx context.Context, cells []open) error {
 	qs := make([]*question, len(cells))
 	for i, c := range cells {
-		qs[i] = &question{box: c.box, rows: r.Tasks[c.task].S.Rows}
+		qs[i] = &question{box: c.box, rows: r.Tasks[c.task].S.Rows, of: &r.Tasks[c.task].S, clauses: r.clauses[c.task]}
 	}
 	if err := r.d.ask(ctx, bound.LBP, slices.Clone(qs)); err != nil {
 		return err
 	}
 	halves, gaps := make([][]open, len(cells)), make([]bool, len(cells))
 	onCores(len(cells), func(i int) {
-		if c := cells[i]; !r.Tasks[c.task].S.Holds(qs[i].lo) && ctx.Err() == nil {
-			halves[i], gaps[i] = r.undecided(c, r.Tasks[c.task].S.MarginLo(qs[i].lo))
+		if q := qs[i]; !(q.margin >= 0) && ctx.Err() == nil {
+			halves[i], gaps[i] = r.undecided(cells[i], q.margin, q.hint)
 		}
 	})
 	for i, h := range slices.Backward(halves) {
@@ -150,7 +158,7 @@ func (r *search) bound(ctx context.Context, cells []open) error {
 
 // undecided is what is left of a cell with this lower bound of its margin: nothing, if it is
 // proved after all, or its halves. It is a gap if nothing more can be done about it.
-func (r *search) undecided(c open, margin float64) (halves []open, gap bool) {
+func (r *search) undecided(c open, margin float64, h hint) (halves []open, gap bool) {
 	if r.over() {
 		return nil, true
 	}
@@ -158,18 +166,17 @@ func (r *search) undecided(c open, margin float64) (halves []open, gap bool) {
 	if margin > -r.slack(task) && r.exactly(c) {
 		return nil, false
 	}
-	x, at := attackApprox(target{r.net, r.Weights, c.box, &task.S}, effort{steps: 4, starts: 2, seed: searchSeed})
+	x, at := attackApprox(target{r.net, r.Weights, c.box, &task.S}, effort{steps: 4, starts: 2, seed: searchSeed, first: h.corner})
 	if r.try(c.task, x, at) || slices.Equal(c.box.Lo, c.box.Hi) {
 		return nil, true
 	}
-	j := r.axis(c)
+	j := h.axis
 	mid := middle(c.box.Lo[j], c.box.Hi[j])
 	if mid <= c.box.Lo[j] || mid >= c.box.Hi[j] {
 		return nil, true
 	}
 	left, right := c, c
-	left.box.Hi, right.box.Lo = slices.Clone(c.box.Hi), slices.Clone(c.box.Lo)
-	left.box.Hi[j], right.box.Lo[j] = mid, mid
+	left.box, right.box = halvesOf(c.box, j)
 	return []open{left, right}, false
 }
 
@@ -186,46 +193,6 @@ func (r *search) slack(t *property.Task) float64 {
 		}
 	}
 	return 1e-5 * size
-}
-
-// axis is the coordinate along which a cell is cut: where the row that decides the margin
-// changes most over the cell, by gradients at its centre and, for few inputs, at points
-// around it too.
-func (r *search) axis(c open) int {
-	a := newAttack(target{r.net, r.Weights, c.box, &r.Tasks[c.task].S}, effort{})
-	change := make([]float64, len(c.box.Lo))
-	points := 1
-	if len(change) <= fewInputs {
-		points = gradientPoints
-	}
-	random := rand.New(rand.NewPCG(searchSeed, 2))
-	x := middleOf(c.box)
-	for p := range points {
-		for j := range x {
-			if lo, hi := c.box.Lo[j], c.box.Hi[j]; p > 0 {
-				x[j] = min(max(lo+random.Float64()*(hi-lo), lo), hi)
-			}
-		}
-		a.consider(x)
-		for j, g := range a.pass.Back(a.row) {
-			change[j] += math.Abs(g) * (c.box.Hi[j] - c.box.Lo[j])
-		}
-	}
-	best := 0
-	for j := range change {
-		if change[j] > change[best] {
-			best = j
-		}
-	}
-	if change[best] > 0 {
-		return best
-	}
-	for j := range c.box.Lo {
-		if c.box.Hi[j]-c.box.Lo[j] > c.box.Hi[best]-c.box.Lo[best] {
-			best = j
-		}
-	}
-	return best
 }
 
 // try tells Try of a point if its margin is about 0 or below.

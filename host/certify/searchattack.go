@@ -3,6 +3,7 @@ package certify
 import (
 	"context"
 	"math/rand/v2"
+	"time"
 
 	"psafe/host/property"
 )
@@ -22,9 +23,11 @@ func (r *search) attackOn(ctx context.Context) {
 		for t := range r.Tasks {
 			safe := oneOf(&r.Tasks[t].S, round)
 			for b := range r.Tasks[t].T {
+				began := time.Now()
 				if r.attackBox(ctx, t, b, safe, round) {
 					return
 				}
+				r.rest(ctx, time.Since(began))
 			}
 		}
 	}

@@ -70,20 +70,28 @@ func (n Network) NewPass(weights [][]float64) *Pass {
 
 // Forward evaluates the network at x and returns the logits, which are Z's last.
 func (p *Pass) Forward(x []float64) []float64 {
+	return p.ForwardBy(x, func(k int, z, pre []float64) {
+		a := p.net[k].Activation
+		if a.Kind == Identity {
+			copy(z, pre)
+			return
+		}
+		for i, t := range pre {
+			z[i] = a.Approx(t)
+		}
+	})
+}
+
+// ForwardBy is Forward with activate(k, z, pre) for the activation of layer k, which writes what
+// becomes of the pre-activations to z.
+func (p *Pass) ForwardBy(x []float64, activate func(k int, z, pre []float64)) []float64 {
 	if len(x) != p.net.Inputs() {
 		panic(fmt.Sprintf("network: Forward: input has %d entries, network takes %d", len(x), p.net.Inputs()))
 	}
 	for k, l := range p.net {
 		p.gather(k, x)
-		pre, z := p.Pre[k], p.out[k]
-		l.forwardApprox(pre, p.weights[2*k], p.weights[2*k+1], p.Z[k])
-		if l.Activation.Kind == Identity {
-			copy(z, pre)
-			continue
-		}
-		for i, t := range pre {
-			z[i] = l.Activation.Approx(t)
-		}
+		l.forwardApprox(p.Pre[k], p.weights[2*k], p.weights[2*k+1], p.Z[k])
+		activate(k, p.out[k], p.Pre[k])
 	}
 	return p.Logits()
 }
@@ -116,6 +124,16 @@ func (p *Pass) Back(c []float64) []float64 { return p.BackBy(c, Activation.Deriv
 // BackBy is Back with slope(a, t, z) for the derivative of activation a at t, where its
 // value is z. It asks for the layers from the last on, and for the neurons of each in order.
 func (p *Pass) BackBy(c []float64, slope func(a Activation, t, z float64) float64) []float64 {
+	return p.BackLines(c, func(k, i int, _ float64) float64 {
+		return slope(p.net[k].Activation, p.Pre[k][i], p.out[k][i])
+	})
+}
+
+// BackLines is Back with slope(k, i, g) for the derivative of the activation of neuron i of
+// layer k, whose value the sum meets with the coefficient g: with the slope of a line below the
+// activation where g >= 0, and of one above it elsewhere, what comes back are the coefficients
+// of a linear lower bound of the sum. It asks in the order of BackBy.
+func (p *Pass) BackLines(c []float64, slope func(k, i int, g float64) float64) []float64 {
 	met := make([]bool, len(p.delta))
 	copy(p.delta[len(p.net)], c)
 	met[len(p.net)] = true
@@ -124,8 +142,8 @@ func (p *Pass) BackBy(c []float64, slope func(a Activation, t, z float64) float6
 		if !met[k+1] {
 			clear(up)
 		}
-		for i, t := range p.Pre[k] {
-			up[i] *= slope(p.net[k].Activation, t, p.out[k][i])
+		for i, g := range up {
+			up[i] = g * slope(k, i, g)
 		}
 		p.backThrough(k, met)
 	}

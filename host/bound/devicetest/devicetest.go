@@ -86,6 +86,7 @@ var operations = []operation{
 	{"SharedVar", 600, drawSharedVar},
 	{"ShareBox", 600, drawShareBox},
 	{"ShareRows", 300, drawShareRows},
+	{"SplitRows", 600, drawSplitRows},
 }
 
 // Run tests every operation of dev against the exact result, and then whole

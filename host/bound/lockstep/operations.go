@@ -174,3 +174,12 @@ func (d *Device) ShareRows(a bound.ShareRows) error {
 		return a
 	}, [2]func(bound.ShareRows) error{d.a.ShareRows, d.b.ShareRows})
 }
+
+func (d *Device) SplitRows(a bound.SplitRows) error {
+	return both(d, a, func(a bound.SplitRows, s side) bound.SplitRows {
+		a.A, a.C, a.S, a.CIn, a.Z = s.array(a.A), s.array(a.C), s.array(a.S), s.array(a.CIn), s.interval(a.Z)
+		a.Slope, a.Phase, a.Beta = s.array(a.Slope), s.array(a.Phase), s.array(a.Beta)
+		a.Hi, a.Mag = s.line(a.Hi), s.array(a.Mag)
+		return a
+	}, [2]func(bound.SplitRows) error{d.a.SplitRows, d.b.SplitRows})
+}

@@ -1,0 +1,289 @@
+package bound
+
+import (
+	"fmt"
+
+	"psafe/host/network"
+)
+
+// Splits bounds rows of one network on one input box from below, each row with lower slopes, phases
+// and multipliers of its own (SplitRows). The network is a chain of dense layers with ReLU; the rows
+// are the units of a hidden layer, the same negated, or the property's rows.
+//
+// Layers are bounded one after the other by Next, as Propagate does, and may be tightened by Tighten
+// before the next. What is proved of a layer's pre-activations there is used by everything above.
+// Phases only say of which inputs a bound of a row is.
+//
+// It is not safe for use by several goroutines at once.
+type Splits struct {
+	pass *pass
+	// lo and hi are the pre-activations of the layers that have been bounded, w and b the weight
+	// box of layers whose units are rows, the last with the property merged in.
+	lo, hi [][]float64
+	w, b   []hostInterval
+	// turned are the transposed weights for ForwardApprox, by layer, once they are asked for.
+	turned, none []Array
+}
+
+type hostInterval struct{ lo, hi []float64 }
+
+// SplitQuery asks for lower bounds of R = len(Rows) rows of layer Layer.
+type SplitQuery struct {
+	// Layer is a hidden layer above the first that Next has bounded or will bound next, or the last
+	// layer, if all others are bounded.
+	Layer int
+	// Rows: of a hidden layer of n units, i < n is unit i and n+i is unit i negated; of the last layer,
+	// property rows.
+	Rows []int
+	// Slope, Phase and Beta are those of SplitRows by layer below Layer, [units x R] each, numbers of
+	// the device's precision. Both of the last are nil where there are no phases.
+	Slope, Phase, Beta [][]float64
+	// WantRows asks for SplitAnswer.S.
+	WantRows bool
+}
+
+// SplitAnswer is what a query is answered with.
+type SplitAnswer struct {
+	// Bound[r] is a lower bound of row r for all inputs of the box where the phases of row r hold,
+	// and all weights of the weight box; any number if there are no such inputs.
+	Bound []float64
+	// S[l+1] are the coefficients of the outputs of layer l, [units x R], S[0] those of the network's
+	// inputs, as rounded: bounds of nothing.
+	S [][]float64
+}
+
+// CanSplit says whether the network is one that Splits serves.
+func CanSplit(net network.Network) bool {
+	if !net.Chain() || len(net) < 2 {
+		return false
+	}
+	for _, l := range net[:len(net)-1] {
+		if !cutsAtZero(l.Activation) {
+			return false
+		}
+	}
+	return true
+}
+
+// cutsAtZero says that the activation is max(t, 0).
+func cutsAtZero(a network.Activation) bool {
+	below, kinked := a.Kinked()
+	return kinked && below == 0
+}
+
+// NewSplits begins with the first weight box, input box and set of rows. Release gives the memory
+// back; the three must be there until then.
+func (m *Model) NewSplits(boxes *Boxes, inputs *Inputs, rows *Rows) *Splits {
+	for k := range m.layers[:len(m.layers)-1] {
+		if !m.chain || !cutsAtZero(m.layers[k].facts) {
+			panic("bound: NewSplits: not a chain of dense layers with ReLU")
+		}
+	}
+	n := len(m.layers)
+	return &Splits{
+		pass: &pass{Model: m, scratch: scratch{owner: m.dev},
+			job: Job{Method: LBP, Boxes: boxes, Inputs: inputs, Rows: rows, Batch: Batch{1, 1, 1}}},
+		w: make([]hostInterval, n), b: make([]hostInterval, n), turned: make([]Array, n), none: make([]Array, n),
+	}
+}
+
+// Release gives the memory on the device back.
+func (s *Splits) Release() { s.pass.free() }
+
+// Next bounds the next hidden layer by LBP and returns its pre-activations, which are the caller's
+// to read.
+func (s *Splits) Next() (lo, hi []float64, err error) {
+	p, k := s.pass, len(s.lo)
+	if k >= len(p.layers)-1 {
+		panic("bound: Splits.Next: no hidden layer is left")
+	}
+	if err := p.hiddenLayer(k); err != nil {
+		return nil, nil, err
+	}
+	s.lo, s.hi = append(s.lo, p.read(p.hidden[k].pre.Lo)), append(s.hi, p.read(p.hidden[k].pre.Hi))
+	return s.lo[k], s.hi[k], p.err
+}
+
+// Tighten intersects the pre-activations of the layer that Next came to last with the answer to a
+// query about its units. That must have been without phases: it has to hold on the whole box. An
+// empty intersection changes nothing.
+func (s *Splits) Tighten(q *SplitQuery, bounds []float64) error {
+	p, k := s.pass, len(s.lo)-1
+	if q.Phase != nil || q.Layer != k {
+		panic(fmt.Sprintf("bound: Splits.Tighten: layer %d, phases %v, by rows of layer %d", k, q.Phase != nil, q.Layer))
+	}
+	n := p.layers[k].out
+	for r, i := range q.Rows {
+		lo, hi := s.lo[k][i%n], s.hi[k][i%n]
+		if i < n {
+			lo = max(lo, bounds[r])
+		} else {
+			hi = min(hi, -bounds[r])
+		}
+		if lo <= hi {
+			s.lo[k][i%n], s.hi[k][i%n] = lo, hi
+		}
+	}
+	h := &p.hidden[k]
+	p.do(func() error { return p.dev.Write(h.pre.Lo, s.lo[k]) })
+	p.do(func() error { return p.dev.Write(h.pre.Hi, s.hi[k]) })
+	p.release(h.lo.A, h.lo.B, h.hi.A, h.hi.B, h.err)
+	p.activate(k)
+	p.relax(k)
+	return p.err
+}
+
+// rowsOf reads the weight box whose columns are the rows of layer k, once.
+func (s *Splits) rowsOf(k int) (w, b hostInterval) {
+	p := s.pass
+	if s.w[k].lo == nil {
+		dw, db := p.job.Boxes.w[k], p.job.Boxes.b[k]
+		if k == len(p.layers)-1 {
+			m := p.mergeRows(k)
+			dw, db = m.w, m.b
+		}
+		s.w[k] = hostInterval{p.read(dw.Lo), p.read(dw.Hi)}
+		s.b[k] = hostInterval{p.read(db.Lo), p.read(db.Hi)}
+	}
+	return s.w[k], s.b[k]
+}
+
+// start are the coefficients of the rows of a query over what feeds its layer, and the constants.
+// That is never negative, so the lower ends of the coefficients are the least.
+func (s *Splits) start(q *SplitQuery) (coefficients, constants []float64) {
+	w, b := s.rowsOf(q.Layer)
+	if s.pass.err != nil {
+		return nil, nil
+	}
+	in, n, r := s.pass.layers[q.Layer].in, len(b.lo), len(q.Rows)
+	coefficients, constants = make([]float64, in*r), make([]float64, r)
+	for c, i := range q.Rows {
+		negated := i >= n
+		if i %= n; negated {
+			constants[c] = -b.hi[i]
+		} else {
+			constants[c] = b.lo[i]
+		}
+		for j := range in {
+			if negated {
+				coefficients[j*r+c] = -w.hi[j*n+i]
+			} else {
+				coefficients[j*r+c] = w.lo[j*n+i]
+			}
+		}
+	}
+	return coefficients, constants
+}
+
+// Bound answers a query.
+func (s *Splits) Bound(q *SplitQuery) (SplitAnswer, error) {
+	p, r := s.pass, len(q.Rows)
+	if q.Layer < 1 || q.Layer > len(s.lo) || len(q.Slope) < q.Layer || q.Phase != nil && (len(q.Phase) < q.Layer || len(q.Beta) < q.Layer) {
+		panic(fmt.Sprintf("bound: Splits.Bound: layer %d with %d layers bounded, %d lists of slopes", q.Layer, len(s.lo), len(q.Slope)))
+	}
+	answer := SplitAnswer{}
+	if q.WantRows {
+		answer.S = make([][]float64, q.Layer+1)
+	}
+	coefficients, constants := s.start(q)
+	a, c := Interval{Lo: s.write(coefficients)}, s.write(constants)
+	for l := q.Layer - 1; l >= 0; l-- {
+		if q.WantRows {
+			answer.S[l+1] = p.read(a.Lo)
+		}
+		over := a.Lo
+		a, c = s.down(q, l, over, c)
+		p.release(over)
+	}
+	bound := p.array(r)
+	p.do(func() error {
+		return p.dev.Concretize(Concretize{
+			Bound: bound, S: a, C: c, X: p.job.Inputs.x, NonNeg: p.job.Inputs.nonNeg,
+			P: 1, R: r, In: p.layers[0].in, Inputs: 1, Round: p.dev.Precision().concretizeRounding(p.layers[0].in, p.before, 0),
+		})
+	})
+	if q.WantRows {
+		answer.S[0] = p.read(a.Lo)
+	}
+	answer.Bound = p.read(bound)
+	p.release(a.Lo, a.Hi, c, bound)
+	return answer, p.err
+}
+
+// write makes an array of these numbers.
+func (s *Splits) write(v []float64) Array {
+	a := s.pass.array(len(v))
+	s.pass.do(func() error { return s.pass.dev.Write(a, v) })
+	return a
+}
+
+// down takes coefficients a of the outputs of layer l and constants to its inputs.
+func (s *Splits) down(q *SplitQuery, l int, a, c Array) (Interval, Array) {
+	p, lay, h, r := s.pass, &s.pass.layers[l], &s.pass.hidden[l], len(q.Rows)
+	slope := s.write(q.Slope[l])
+	var phase, beta Array
+	if q.Phase != nil {
+		phase, beta = s.write(q.Phase[l]), s.write(q.Beta[l])
+	} else {
+		phase = s.write(make([]float64, lay.out*r))
+		beta = phase
+	}
+	over, constant := p.array(lay.out*r), p.array(r)
+	p.do(func() error {
+		return p.dev.SplitRows(SplitRows{
+			A: over, C: constant, S: a, CIn: c, Slope: slope, Phase: phase, Beta: beta,
+			Z: h.z, Hi: h.hi, Mag: h.mag, P: 1, N: lay.out, R: r,
+			Charge: lay.charge(p.dev.Precision()), Round: p.dev.Precision().rowsRounding(lay.out, lay.before, 0),
+		})
+	})
+	p.release(slope, phase, beta, c)
+	// Only the network's inputs may be negative, and then both ends of coefficients are wanted.
+	below, next := Interval{Lo: p.array(lay.in * r)}, p.array(r)
+	if l == 0 && !p.job.Inputs.nonNeg {
+		below.Hi = p.array(lay.in * r)
+	}
+	p.do(func() error {
+		return p.dev.BackSubstitute(BackSubstitute{
+			S: below, C: next, A: over, CIn: constant, W: p.job.Boxes.w[l], B: p.job.Boxes.b[l],
+			PerBox: 1, P: 1, R: r, In: lay.in, Out: lay.out,
+		})
+	})
+	p.release(over, constant)
+	return below, next
+}
+
+// ForwardApprox takes columns of inputs of layer l, [in x R], to its pre-activations, [out x R]:
+// ordinary numbers that bound nothing, with the lower ends of the weights.
+func (s *Splits) ForwardApprox(l int, z []float64, r int) ([]float64, error) {
+	p, lay := s.pass, &s.pass.layers[l]
+	if s.turned[l] == nil {
+		w := p.read(p.job.Boxes.w[l].Lo)
+		turned := make([]float64, len(w))
+		for j := range w {
+			turned[j%lay.out*lay.in+j/lay.out] = w[j]
+		}
+		s.turned[l], s.none[l] = s.write(turned), s.write(make([]float64, lay.in))
+	}
+	a, cIn, c, out := s.write(z), s.write(make([]float64, r)), p.array(r), p.array(lay.out*r)
+	p.do(func() error {
+		return p.dev.BackSubstitute(BackSubstitute{
+			S: Interval{Lo: out}, C: c, A: a, CIn: cIn, W: Interval{s.turned[l], s.turned[l]}, B: Interval{s.none[l], s.none[l]},
+			PerBox: 1, P: 1, R: r, In: lay.out, Out: lay.in,
+		})
+	})
+	pre := p.read(out)
+	p.release(a, cIn, c, out)
+	if p.err != nil {
+		return nil, p.err
+	}
+	b := p.read(p.job.Boxes.b[l].Lo)
+	for i, v := range b {
+		for c := range r {
+			pre[i*r+c] += v
+		}
+	}
+	return pre, p.err
+}
+
+// Precision is the device's.
+func (s *Splits) Precision() Precision { return s.pass.dev.Precision() }

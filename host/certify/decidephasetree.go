@@ -1,0 +1,193 @@
+package certify
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// knot is a sub-problem: a row of the property on the inputs for which some neurons have given
+// phases.
+type knot struct {
+	row   int
+	bound float64
+	// slope has the lower slopes of the open neurons, in their order.
+	slope  []float32
+	phases []phaseAt
+}
+
+// phaseAt is a neuron that is taken to be active (+1) or not (-1), and the multiplier of that.
+type phaseAt struct {
+	neuronAt
+	phase, beta float64
+}
+
+// with is the part of a sub-problem where a neuron has this phase.
+func (k *knot) with(n neuronAt, phase float64) *knot {
+	return &knot{k.row, k.bound, slices.Clone(k.slope), append(slices.Clone(k.phases), phaseAt{n, phase, 0})}
+}
+
+const (
+	// branchBatch is how many sub-problems are cut at a time, and candidates how many neurons are
+	// tried for each.
+	branchBatch, candidates = 32, 8
+)
+
+// tree says whether all rows of the property are proved, those that are not at once by phases. The
+// sub-problems that were found last are cut first: all have to be proved, and few wait.
+func (p *phased) tree() (bool, error) {
+	var waiting []*knot
+	for _, r := range p.task.safe.Any[0] {
+		k := &knot{row: r, bound: math.Inf(-1)}
+		for _, n := range p.open {
+			k.slope = append(k.slope, float32(p.known.usual(n.layer, n.unit)))
+		}
+		waiting = append(waiting, k)
+	}
+	waiting, err := p.raise(waiting, rowRounds)
+	for err == nil && len(waiting) > 0 {
+		if p.stopped() {
+			return false, errStopped
+		}
+		n := min(branchBatch, len(waiting))
+		now := slices.Clone(waiting[len(waiting)-n:])
+		if p.tried += 2 * n; p.tried > p.task.most {
+			return false, nil
+		}
+		parts, whole, err := p.branch(now)
+		if err != nil || !whole {
+			return false, err
+		}
+		if parts, err = p.raise(parts, childRounds); err != nil {
+			return false, err
+		}
+		waiting = append(waiting[:len(waiting)-n], parts...)
+	}
+	return err == nil, err
+}
+
+// raise raises the bounds of sub-problems and returns those that are not proved.
+func (p *phased) raise(knots []*knot, rounds int) ([]*knot, error) {
+	var open []*knot
+	for chunk := range slices.Chunk(knots, mostColumns) {
+		a := p.columns(chunk)
+		if err := a.climb(rounds); err != nil {
+			return nil, err
+		}
+		p.bounds = append(p.bounds, a.best...)
+		for c, k := range chunk {
+			if k.bound = max(k.bound, a.best[c]); k.bound >= 0 {
+				continue
+			}
+			for o, n := range p.open {
+				k.slope[o] = float32(a.q.Slope[n.layer][n.unit*len(chunk)+c])
+			}
+			for i, f := range k.phases {
+				k.phases[i].beta = a.q.Beta[f.layer][f.unit*len(chunk)+c]
+			}
+			open = append(open, k)
+		}
+	}
+	return open, nil
+}
+
+// columns are sub-problems as rows for the device.
+func (p *phased) columns(knots []*knot) *ascent {
+	rows, r := make([]int, len(knots)), len(knots)
+	for c, k := range knots {
+		rows[c] = k.row
+	}
+	a := newAscent(p, len(p.net)-1, rows)
+	a.withPhases()
+	for c, k := range knots {
+		for o, n := range p.open {
+			a.q.Slope[n.layer][n.unit*r+c] = p.s.Precision().Nearest(float64(k.slope[o]))
+		}
+		for _, f := range k.phases {
+			a.q.Phase[f.layer][f.unit*r+c], a.q.Beta[f.layer][f.unit*r+c] = f.phase, f.beta
+		}
+	}
+	return a
+}
+
+// branch cuts sub-problems in two, each at the neuron that raises the bounds of its parts most among
+// those that promise most. It is not whole if one has no neuron left to cut at.
+func (p *phased) branch(knots []*knot) (parts []*knot, whole bool, err error) {
+	a := p.columns(knots)
+	if err := a.evaluate(true); err != nil {
+		return nil, false, err
+	}
+	if err := a.forward(); err != nil {
+		return nil, false, err
+	}
+	var tries []*knot
+	from := make([]int, len(knots)+1)
+	for c, k := range knots {
+		for _, n := range p.promising(a, c) {
+			tries = append(tries, k.with(n, 1), k.with(n, -1))
+		}
+		if from[c+1] = len(tries); from[c+1] == from[c] {
+			return nil, false, nil
+		}
+	}
+	for chunk := range slices.Chunk(tries, mostColumns) {
+		b := p.columns(chunk)
+		if err := b.climb(1); err != nil {
+			return nil, false, err
+		}
+		p.bounds = append(p.bounds, b.best...)
+		for c, k := range chunk {
+			k.bound = max(k.bound, b.best[c])
+		}
+	}
+	for c := range knots {
+		best := from[c]
+		for at := from[c]; at < from[c+1]; at += 2 {
+			if gain(tries[at:]) > gain(tries[best:]) {
+				best = at
+			}
+		}
+		for _, k := range tries[best : best+2] {
+			if k.bound < 0 {
+				parts = append(parts, k)
+			}
+		}
+	}
+	return parts, true, nil
+}
+
+// gain is what is left to prove of both parts of a sub-problem, negative.
+func gain(parts []*knot) float64 { return min(parts[0].bound, 0) + min(parts[1].bound, 0) }
+
+// promising lists the neurons where a row loses most between what its lines say and max(t, 0), in
+// column c, and which have no phase yet.
+func (p *phased) promising(a *ascent, c int) []neuronAt {
+	type scored struct {
+		neuronAt
+		score float64
+	}
+	var list []scored
+	for _, n := range p.open {
+		if at := n.unit*len(a.q.Rows) + c; a.q.Phase[n.layer][at] == 0 {
+			list = append(list, scored{n, a.lossApprox(n.layer, n.unit, at)})
+		}
+	}
+	slices.SortStableFunc(list, func(x, y scored) int { return cmp.Compare(y.score, x.score) })
+	var best []neuronAt
+	for _, s := range list[:min(candidates, len(list))] {
+		best = append(best, s.neuronAt)
+	}
+	return best
+}
+
+// lossApprox is what a row loses at neuron i of layer l: the coefficient times the distance of its
+// line from max(t, 0), at the pre-activation that the gradient has found, and a share of the
+// greatest such distance.
+func (a *ascent) lossApprox(l, i, at int) float64 {
+	s, t, lo, hi := a.coefficients[l+1][at], a.zeta[l][at], a.known.lo[l][i], a.known.hi[l][i]
+	if s >= 0 {
+		return s * (max(t, 0) - a.q.Slope[l][at]*t)
+	}
+	const share = 0.1
+	return -s * (hi/(hi-lo)*(t-lo) - max(t, 0) + share*hi*-lo/(hi-lo))
+}

@@ -1,0 +1,58 @@
+/* splitrows: rows over z = max(zeta, 0) to rows over zeta, each with lower slopes, phases and
+   multipliers of its own (bound.SplitRows, docs/soundness.md, SplitRows).
+
+   Purpose. For item p, row r, neuron j, with s = s[p][j][r]:
+     outA[p][j][r] = x + term
+     outC[p][r]    = down(constant + sum_j (s * intercept) - charges)
+   phase 0 and s >= 0: x = s * slope; phase 0 and s < 0: x = s * aHi, intercept bHi;
+   term = beta; phase > 0: x = s, term = -beta; phase < 0: x = 0, term = beta. A slope outside of
+   [0, 1] counts as 0, and so does a beta that is not >= 0 where there is a phase.
+
+   Decomposition. A work-item owns one vector of rows of one item and walks over the neurons:
+   task t = p * rowTiles + tile.
+
+   Index formulas: s, slope, phase, beta, a [(p * neurons + j) * rows + r]; z, line, mag
+   [p * neurons + j].
+
+   Assumptions: zLo <= zHi.
+   Go: fallback/splitrows.go. */
+
+#pragma OPENCL FP_CONTRACT OFF
+
+KERNEL void splitrows(__global real *outA, __global real *outC, const __global real *s, const __global real *cIn,
+                      const __global real *slope, const __global real *phase, const __global real *beta,
+                      const __global real *zLo, const __global real *zHi, const __global real *aHi,
+                      const __global real *bHi, const __global real *mag, const real g1, const real g2,
+                      const real rel, const real under, const real abs_, const int neurons, const int rows,
+                      const uint tasks, __global uint *receipts, const uint receipt) {
+    TASK(t, tasks)
+    const int rowTiles = (rows + VW - 1) / VW;
+    const size_t p = quotient(t, rowTiles);
+    const int row = (int)modulo(t, rowTiles) * VW, n = rows - row;
+    const vec zero = VEC(R(0.0));
+    vec c = zero, charge = zero;
+    real size = R(0.0); /* sum of max|z| and mag, for products that underflow */
+    for (int j0 = 0; j0 < neurons; j0 += BLOCK) {
+        vec blockC = zero, blockCharge = zero;
+        for (int j = j0; j < min(j0 + BLOCK, neurons); j++) {
+            const size_t i = p * neurons + j, at = i * rows + row;
+            size += mostNaN1(-zLo[i], zHi[i]) + mag[i];
+            const real icptErr = up1(g1 * fabs(bHi[i])), coefErr = up1(g2 * mag[i]);
+            const vec v = VLOAD(s + at), l = VLOAD(slope + at), f = VLOAD(phase + at), given = VLOAD(beta + at);
+            const vec by = given >= zero ? given : zero;
+            const vec below = l >= zero ? (l <= VEC(R(1.0)) ? v * l : zero) : zero;
+            const vec open = v >= zero ? below : v * aHi[i];
+            const vec x = f > zero ? v : (f < zero ? zero : open);
+            const vec term = f > zero ? -by : (f < zero ? by : given);
+            const vec upper = f > zero ? zero : (f < zero ? zero : (v >= zero ? zero : VEC(R(1.0))));
+            const vec b = upper > zero ? VEC(bHi[i]) : zero, e = upper > zero ? VEC(icptErr) : zero;
+            storeUpTo(x + term, outA + at, n);
+            blockC += v * b;
+            blockCharge += (fabs(x) + fabs(term)) * coefErr + fabs(v) * e;
+        }
+        c += blockC;
+        charge += blockCharge;
+    }
+    const vec charged = up(up(up(charge * rel) + up1(size * under)) + abs_);
+    storeUpTo(down(down(VLOAD(cIn + p * rows + row) + c) - charged), outC + p * rows + row, n);
+}
