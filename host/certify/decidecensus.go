@@ -11,6 +11,9 @@ type census struct {
 	e *Engine
 	// cells is how many cells T may be cut into to decide one network.
 	cells int
+	// phases is how many sub-problems of phases of ReLUs may be looked at to decide one network that
+	// cells leave open, 0 for none: psafe check does not prove those again.
+	phases int
 	// n is the number of networks, net gives each.
 	n   int
 	net func(i int) drawn
@@ -44,6 +47,9 @@ func (c *census) decide(ctx context.Context, tasks []property.Task, count func(i
 			nets = append(nets, c.net(i))
 		}
 		rulings, err := decide(ctx, c.e, nets, tasks, c.cells)
+		if err == nil {
+			err = c.tryHarder(ctx, nets, tasks, rulings)
+		}
 		if err != nil {
 			return err
 		}
