@@ -48,6 +48,12 @@ func TestTryHarder(t *testing.T) {
 		}
 		before, after := ask(0), ask(256)
 		for i := range tasks {
+			if before[i].ruling == provedUnsafe {
+				d := &decision{e: e, nets: []drawn{meansOf(post)}, tasks: tasks, rulings: make([]decided, len(tasks))}
+				if err := d.phases(t.Context(), i, 32); err != nil || d.rulings[i].ruling != undecided {
+					t.Errorf("phases give ruling %d of an unsafe network: %v", d.rulings[i].ruling, err)
+				}
+			}
 			if before[i].ruling != undecided {
 				if after[i].ruling != before[i].ruling {
 					t.Errorf("ruling %d became %d", before[i].ruling, after[i].ruling)
