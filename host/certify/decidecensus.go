@@ -11,12 +11,12 @@ type census struct {
 	e *Engine
 	// cells is how many cells T may be cut into to decide one network.
 	cells int
+	// phases is how many sub-problems of phases of ReLUs may be looked at to decide one network that
+	// cells leave open, 0 for none: psafe check does not prove those again.
+	phases int
 	// n is the number of networks, net gives each.
 	n   int
 	net func(i int) drawn
-	// phases has networks that are undecided tried by phases of ReLUs (decidephase.go). No proof of
-	// that is kept, so it is not for networks that records name.
-	phases bool
 }
 
 // netBytes is how much host memory drawn networks may take at a time.
@@ -47,13 +47,11 @@ func (c *census) decide(ctx context.Context, tasks []property.Task, count func(i
 			nets = append(nets, c.net(i))
 		}
 		rulings, err := decide(ctx, c.e, nets, tasks, c.cells)
+		if err == nil {
+			err = c.tryHarder(ctx, nets, tasks, rulings)
+		}
 		if err != nil {
 			return err
-		}
-		if c.phases {
-			if err := c.byPhases(ctx, nets, tasks, rulings); err != nil && !c.e.cut(ctx, err) {
-				return err
-			}
 		}
 		for i := range nets {
 			count(from+i, rulings[i*len(tasks):(i+1)*len(tasks)])

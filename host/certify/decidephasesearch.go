@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"psafe/host/bound"
-	"psafe/host/network"
-	"psafe/host/property"
 )
 
 // byPhases closes cells that phases prove, where cutting T is not promising: with many inputs.
@@ -58,52 +56,4 @@ func (r *search) rest(ctx context.Context, took time.Duration) {
 	case <-ctx.Done():
 	case <-time.After(min(attackShare*took, time.Second)):
 	}
-}
-
-// censusTries is how many sub-problems a network that was drawn may take: mostly it is the slopes
-// that decide it, or none would.
-const censusTries = 64
-
-// mostCensusWork is up to how many products of a network's hidden rows, if all its neurons were open,
-// it is tried for: 64 seconds or so, of which mostly a hundredth is needed.
-const mostCensusWork = 1 << 35
-
-// phaseWork is how many products it takes to raise the bounds of all hidden units.
-func phaseWork(net network.Network) (products int) {
-	below := 0
-	for _, l := range net[:len(net)-1] {
-		if below > 0 {
-			products += 2 * l.Outputs() * 2 * unitRounds * below
-		}
-		below += l.Weights()
-	}
-	return products
-}
-
-// byPhases proves networks safe that are undecided, where T has many inputs and the networks are not
-// large.
-func (c *census) byPhases(ctx context.Context, nets []drawn, tasks []property.Task, rulings []decided) error {
-	if net := c.e.normal.Network(); c.e.normal.Inputs() <= fewInputs || !bound.CanSplit(net) || phaseWork(net) > mostCensusWork {
-		return nil
-	}
-	for i := range rulings {
-		r, t := &rulings[i], &tasks[i%len(tasks)]
-		if r.ruling != undecided || !canPhase(c.e.normal.Network(), &t.S) {
-			continue
-		}
-		safe := true
-		for _, box := range t.T {
-			p := &phaseTask{weights: nets[i/len(tasks)], box: box, safe: &t.S, most: censusTries}
-			if err := c.e.provePhases(ctx, []*phaseTask{p}); err != nil {
-				return err
-			}
-			if safe = p.proved; !safe {
-				break
-			}
-		}
-		if safe {
-			r.ruling = provedSafe
-		}
-	}
-	return nil
 }

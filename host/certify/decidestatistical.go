@@ -18,6 +18,9 @@ type Statistic struct {
 	Confidence, Lower, Upper float64
 }
 
+// drawnPhases is how many sub-problems of phases a drawn network may take that lines do not decide.
+const drawnPhases = 128
+
 // statistical draws networks from the posterior, of whatever kind, and counts how
 // many are proved safe and how many proved unsafe (docs/concentration.md, section 5).
 func statistical(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error) {
@@ -27,7 +30,7 @@ func statistical(ctx context.Context, e *Engine, cfg Config, tasks []property.Ta
 		e.posterior.Draw(cfg.Seed, i, w)
 		return w
 	}
-	all := census{e: e, cells: cfg.mostPieces(e.normal.Inputs()), n: cfg.Samples, net: draw, phases: true}
+	all := census{e: e, cells: cfg.mostPieces(e.normal.Inputs()), phases: drawnPhases, n: cfg.Samples, net: draw}
 	err := all.decide(ctx, tasks, func(_ int, rulings []decided) {
 		for t, r := range rulings {
 			switch r.ruling {
