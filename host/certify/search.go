@@ -46,9 +46,10 @@ const (
 	batchTime  = 200 * time.Millisecond
 	mostBatch  = 4096
 	searchSeed = 1
-	// cellSteps is how many steps are taken from the better of a cell's centre and the corner where
-	// its linear bound is least: cells are many, and the next are smaller.
-	cellSteps = 3
+	// cellSteps is how many steps an attack of a cell takes, but for the first cells: cells are many,
+	// and the next are smaller.
+	cellSteps  = 3
+	firstCells = 31
 )
 
 // search is a Search on its way.
@@ -200,13 +201,7 @@ func (r *search) undecided(c open, margin float64, h hint) (halves []open, gap b
 	if margin > -r.slack(task) && r.exactly(c) {
 		return nil, false
 	}
-	a := newAttack(target{r.net, r.Weights, c.box, &task.S}, effort{steps: cellSteps})
-	a.consider(middleOf(c.box))
-	if h.corner != nil {
-		a.consider(h.corner)
-	}
-	a.descend(slices.Clone(a.best))
-	if r.try(c.task, a.best, a.bestMargin) || slices.Equal(c.box.Lo, c.box.Hi) {
+	if x, at := r.attackCell(c, h); r.try(c.task, x, at) || slices.Equal(c.box.Lo, c.box.Hi) {
 		return nil, true
 	}
 	j := h.axis
@@ -217,6 +212,22 @@ func (r *search) undecided(c open, margin float64, h hint) (halves []open, gap b
 	left, right := c, c
 	left.box, right.box = halvesOf(c.box, j)
 	return []open{left, right}, false
+}
+
+// attackCell is the point of a cell with the least margin that was found. Few steps are taken from the
+// better of its centre and the corner where its linear bound is least; more is done at first.
+func (r *search) attackCell(c open, h hint) (x []float64, margin float64) {
+	at := target{r.net, r.Weights, c.box, &r.Tasks[c.task].S}
+	if r.found.Cells <= firstCells {
+		return attackApprox(at, effort{steps: 4, starts: 2, seed: searchSeed})
+	}
+	a := newAttack(at, effort{steps: cellSteps})
+	a.consider(middleOf(c.box))
+	if h.corner != nil {
+		a.consider(h.corner)
+	}
+	a.descend(slices.Clone(a.best))
+	return a.best, a.bestMargin
 }
 
 // slack is below which margin rounding alone may have kept LBP from a proof: it grows with the
