@@ -2,6 +2,8 @@ package bound
 
 import (
 	"fmt"
+	"math"
+	"slices"
 
 	"psafe/host/network"
 )
@@ -23,6 +25,9 @@ type Splits struct {
 	w, b   []hostInterval
 	// turned are the transposed weights for ForwardApprox, by layer, once they are asked for.
 	turned, none []Array
+	// assumed is the row that Assuming has been told of, if assumes.
+	assumed int
+	assumes bool
 }
 
 type hostInterval struct{ lo, hi []float64 }
@@ -124,6 +129,12 @@ func (s *Splits) Tighten(q *SplitQuery, bounds []float64) error {
 			s.lo[k][i%n], s.hi[k][i%n] = lo, hi
 		}
 	}
+	return s.replace(k)
+}
+
+// replace gives layer k the pre-activations that s has.
+func (s *Splits) replace(k int) error {
+	p := s.pass
 	h := &p.hidden[k]
 	p.do(func() error { return p.dev.Write(h.pre.Lo, s.lo[k]) })
 	p.do(func() error { return p.dev.Write(h.pre.Hi, s.hi[k]) })
@@ -287,3 +298,74 @@ func (s *Splits) ForwardApprox(l int, z []float64, r int) ([]float64, error) {
 
 // Precision is the device's.
 func (s *Splits) Precision() Precision { return s.pass.dev.Precision() }
+
+// Assuming is a copy that is about the inputs of the box where property row number row is not
+// positive: what TightenAiming then finds, and every bound after it, holds for those only. A bound
+// >= 0 of that row, or an interval that TightenAiming finds empty, proves that the row is >= 0
+// wherever the phases are. Release gives its memory back; s must be there until then.
+func (s *Splits) Assuming(row int) (*Splits, error) {
+	p := s.pass
+	t := &Splits{pass: &pass{Model: p.Model, scratch: scratch{owner: p.dev}, job: p.job}, w: s.w, b: s.b,
+		turned: make([]Array, len(s.turned)), none: make([]Array, len(s.none)), assumed: row, assumes: true}
+	for k := range s.lo {
+		t.pass.addHidden(k)
+		t.pass.hidden[k].mag = p.hidden[k].mag
+		t.lo, t.hi = append(t.lo, slices.Clone(s.lo[k])), append(t.hi, slices.Clone(s.hi[k]))
+		if err := t.replace(k); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// Aim is a hidden neuron that a row of TightenAiming bounds, from above if Upper.
+type Aim struct {
+	Layer, Unit int
+	Upper       bool
+}
+
+// TightenAiming intersects pre-activations with what the answer to a query says of them: each row
+// is the assumed one, without phases, with a Beta > 0 at its aim, or < 0 where that is bounded from
+// above, and 0 elsewhere. As the row is at most 0, Beta zeta is at least the bound. It says whether
+// an interval is empty: then there are no such inputs.
+func (s *Splits) TightenAiming(q *SplitQuery, aims []Aim, bounds []float64) (empty bool, err error) {
+	r, prec := len(aims), s.Precision()
+	others := 0
+	for l := range q.Layer {
+		for at, f := range q.Phase[l] {
+			if a := aims[at%r]; f != 0 || q.Beta[l][at] != 0 && (a.Layer != l || a.Unit != at/r) {
+				others++
+			}
+		}
+	}
+	if others > 0 {
+		panic(fmt.Sprintf("bound: Splits.TightenAiming: %d phases and multipliers beside the aims", others))
+	}
+	for c, a := range aims {
+		if !s.assumes || q.Rows[c] != s.assumed || q.Layer != len(s.lo) {
+			panic("bound: Splits.TightenAiming: another row than the assumed one")
+		}
+		beta := q.Beta[a.Layer][a.Unit*r+c]
+		if !(math.Abs(beta) > 0) || a.Upper != (beta < 0) {
+			continue
+		}
+		v := bounds[c] / beta
+		if lo, hi := &s.lo[a.Layer][a.Unit], &s.hi[a.Layer][a.Unit]; a.Upper {
+			*hi = min(*hi, prec.RoundHi(math.Nextafter(v, math.Inf(1))))
+			empty = empty || *lo > *hi
+		} else {
+			*lo = max(*lo, prec.RoundLo(math.Nextafter(v, math.Inf(-1))))
+			empty = empty || *lo > *hi
+		}
+	}
+	for k := 0; k < len(s.lo) && !empty; k++ {
+		if err := s.replace(k); err != nil {
+			return false, err
+		}
+	}
+	return empty, nil
+}
+
+// Ranges are the pre-activations of the layers that have been bounded, the caller's to read; they
+// follow what is tightened.
+func (s *Splits) Ranges() (lo, hi [][]float64) { return s.lo, s.hi }

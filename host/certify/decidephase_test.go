@@ -237,7 +237,7 @@ func TestPhaseBounds(t *testing.T) {
 					return err
 				}
 			}
-			return nil
+			return c.checkAiming(t, p, pieces)
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -279,6 +279,31 @@ func (c *phaseCase) checkHidden(t *testing.T, p *phased, pieces []linePiece) {
 			}
 		}
 	}
+}
+
+// checkAiming: where a row is not positive, pre-activations are within the bounds that assume it.
+func (c *phaseCase) checkAiming(t *testing.T, p *phased, pieces []linePiece) error {
+	t.Helper()
+	k := &knot{row: 0, bound: math.Inf(-1), slope: make([]float32, len(p.open))}
+	q, _, proved, err := p.aiming(k)
+	defer q.release()
+	if err != nil {
+		return err
+	}
+	for _, s := range pieces {
+		for _, at := range []*big.Rat{s.lo, s.hi} {
+			point := s
+			point.lo, point.hi = at, at
+			if least([]linePiece{point}, c.safe.Rows[0], nil).Sign() > 0 {
+				continue
+			}
+			if proved {
+				t.Fatalf("a row is proved that is not positive at %v", at)
+			}
+			c.checkHidden(t, q, []linePiece{point})
+		}
+	}
+	return nil
 }
 
 // TestPhaseVerdicts: what is proved is so, and what is so by a margin is proved, as all phases can be

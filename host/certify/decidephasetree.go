@@ -33,8 +33,7 @@ const (
 	branchBatch, candidates = 32, 8
 )
 
-// tree says whether all rows of the property are proved, those that are not at once by phases. The
-// sub-problems that were found last are cut first: all have to be proved, and few wait.
+// tree says whether all rows of the property are proved: at once, or each for itself.
 func (p *phased) tree() (bool, error) {
 	var waiting []*knot
 	for _, r := range p.task.safe.Any[0] {
@@ -45,24 +44,43 @@ func (p *phased) tree() (bool, error) {
 		waiting = append(waiting, k)
 	}
 	waiting, err := p.raise(waiting, rowRounds)
-	if len(p.open) == 0 && len(waiting) > 0 {
+	if err != nil {
 		return false, err
 	}
+	for _, k := range waiting {
+		if proved, err := p.rowTree(k); !proved || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// rowTree says whether the row of k is proved: under the assumption that it is not positive, and then
+// by phases. The sub-problems that were found last are cut first: all have to be proved, and few
+// wait.
+func (p *phased) rowTree(k *knot) (bool, error) {
+	q, k, proved, err := p.aiming(k)
+	defer func() { p.tried, p.bounds = q.tried, q.bounds }()
+	defer q.release()
+	if proved || err != nil {
+		return proved, err
+	}
+	waiting, err := q.raise([]*knot{k}, rowRounds)
 	for err == nil && len(waiting) > 0 {
-		if p.stopped() {
+		if q.stopped() {
 			return false, errStopped
 		}
-		n := min(p.batch, len(waiting))
+		n := min(q.batch, len(waiting))
 		now := slices.Clone(waiting[len(waiting)-n:])
-		if p.tried+2*n > p.task.most {
+		if q.tried+2*n > q.task.most || len(q.open) == 0 {
 			return false, nil
 		}
-		p.tried += 2 * n
-		parts, err := p.cut(now)
+		q.tried += 2 * n
+		parts, err := q.cut(now)
 		if err != nil {
 			return false, err
 		}
-		if slices.ContainsFunc(parts, p.linear) {
+		if slices.ContainsFunc(parts, q.linear) {
 			return false, nil
 		}
 		waiting = append(waiting[:len(waiting)-n], parts...)

@@ -1,0 +1,123 @@
+package certify
+
+import (
+	"math"
+	"slices"
+
+	"psafe/host/bound"
+)
+
+// Under the assumption that a row of the property is not positive, which is what has to be refuted,
+// pre-activations range less far (Kotha et al. 2023, INVPROP): for any beta > 0 a lower bound L of
+// row + beta zeta says zeta >= L / beta there. Beta is raised with the slopes, for the greatest
+// L / beta. An interval that becomes empty has refuted it.
+
+const (
+	// aimSweeps is how often all open neurons are gone through, aimRounds how many steps each gets.
+	aimSweeps, aimRounds = 2, 20
+	// aimRate is the first step of the logarithms of multipliers.
+	aimRate = 0.3
+)
+
+// aiming is the task of k with pre-activations tightened under the assumption that its row is not
+// positive, and k there. The row may be proved by that. The caller has to release the new task.
+func (p *phased) aiming(k *knot) (q *phased, there *knot, proved bool, err error) {
+	q = &phased{task: p.task, net: p.net, batch: p.batch, open: p.open, tried: p.tried, bounds: p.bounds}
+	s, err := p.s.Assuming(k.row)
+	if err != nil {
+		return q, nil, false, err
+	}
+	q.s = s
+	q.known.lo, q.known.hi = s.Ranges()
+	for range aimSweeps {
+		var aims []bound.Aim
+		for _, n := range q.open {
+			if q.known.open(n.layer, n.unit) {
+				aims = append(aims, bound.Aim{Layer: n.layer, Unit: n.unit}, bound.Aim{Layer: n.layer, Unit: n.unit, Upper: true})
+			}
+		}
+		for chunk := range slices.Chunk(aims, mostColumns) {
+			if p.stopped() {
+				return q, nil, false, errStopped
+			}
+			if proved, err = q.aim(k, chunk); proved || err != nil {
+				return q, nil, proved, err
+			}
+		}
+	}
+	there = &knot{row: k.row, bound: k.bound}
+	q.open = nil
+	for o, n := range p.open {
+		if q.known.open(n.layer, n.unit) {
+			q.open, there.slope = append(q.open, n), append(there.slope, k.slope[o])
+		}
+	}
+	return q, there, false, nil
+}
+
+// release gives the memory on the device back.
+func (p *phased) release() {
+	if p.s != nil {
+		p.s.Release()
+	}
+}
+
+// aim tightens the pre-activations of some neurons.
+func (p *phased) aim(k *knot, aims []bound.Aim) (proved bool, err error) {
+	knots := make([]*knot, len(aims))
+	for c := range knots {
+		knots[c] = k
+	}
+	a, r := p.columns(knots), len(aims)
+	if err := a.evaluate(true); err != nil {
+		return false, err
+	}
+	beta := make([]float64, r) // their logarithms
+	for c, m := range aims {
+		s := a.coefficients[m.Layer+1]
+		sum := 0.0
+		for i := range p.known.lo[m.Layer] {
+			sum += math.Abs(s[i*r+c])
+		}
+		beta[c] = math.Log(sum/float64(len(p.known.lo[m.Layer])) + 1e-6)
+	}
+	set := func() {
+		for c, m := range aims {
+			v := math.Exp(beta[c])
+			if m.Upper {
+				v = -v
+			}
+			a.q.Beta[m.Layer][m.Unit*r+c] = p.s.Precision().Nearest(v)
+		}
+	}
+	first, second := make([]float64, r), make([]float64, r)
+	for round := range aimRounds {
+		set()
+		a.best = slices.Repeat([]float64{math.Inf(-1)}, r)
+		if err := a.evaluate(true); err != nil {
+			return false, err
+		}
+		p.bounds = append(p.bounds, a.best...)
+		if empty, err := p.s.TightenAiming(&a.q, aims, a.best); empty || err != nil {
+			return empty, err
+		}
+		if round == aimRounds-1 {
+			break
+		}
+		if err := a.step(); err != nil {
+			return false, err
+		}
+		one, two := 1-math.Pow(momentOne, float64(round+1)), 1-math.Pow(momentTwo, float64(round+1))
+		for c, m := range aims {
+			t, size := a.zeta[m.Layer][m.Unit*r+c], math.Exp(beta[c])
+			if m.Upper {
+				t = -t
+			}
+			g := t - a.best[c]/size
+			first[c] = momentOne*first[c] + (1-momentOne)*g
+			second[c] = momentTwo*second[c] + (1-momentTwo)*g*g
+			beta[c] += aimRate * (first[c] / one) / (math.Sqrt(second[c]/two) + 1e-30)
+		}
+	}
+	return false, nil
+}
