@@ -119,6 +119,9 @@ func CircleStepApprox(sd float64, log int) float64 {
 // the mean.
 const circleSpan, circleBelow = 24, 14
 
+// circleMore is how many points more are below, for sums that hardly vary.
+const circleMore = 48
+
 // SumOnCircle returns the distribution of the sum of independent terms on lattices of
 // one step, of which it uses 2^log points. It uses the terms up. each is as for SumUp.
 func SumOnCircle(terms []*Lattice, log int, each func(n int, f func(i int))) *CircleSum {
@@ -149,7 +152,7 @@ func SumOnCircle(terms []*Lattice, log int, each func(n int, f func(i int))) *Ci
 		mean, variance, total = mean+m, variance+v, up(total*max(1, sum))
 		s.lost = up(s.lost + t.Lost)
 	}
-	s.first = int(min(max(math.Floor(mean-circleBelow*math.Sqrt(variance)), -0x1p40), 0x1p40))
+	s.first = int(min(max(math.Floor(mean-circleBelow*math.Sqrt(variance))-circleMore, -0x1p40), 0x1p40))
 	s.err = c.errorUp(len(terms), total)
 	s.lost = up(s.lost + leftUp(terms, s.first, math.Sqrt(variance)))
 	z := products[0]

@@ -45,12 +45,14 @@ type chanceAxis struct {
 
 // chanceForm is y = s, s + before w or s + after w, for the closed axis: given u and e
 // it is normal with the mean mean + slope u + sum_j row[j] e_j and the standard deviation sd. steep[j]
-// bounds the change of (-u - y - m)/sd with e_j; slack is for all roundings.
+// bounds the change of (-u - y - m)/sd with e_j, slack all roundings.
 type chanceForm struct {
 	normal       pairNormal
 	mean, slope  float64
 	row, steep   []float64
 	perSd, slack float64
+	// rise bounds how much larger -u - y - m can be at a larger u.
+	rise         float64
 	bins         []*chanceBins
 	steepSquared []float64
 }
@@ -223,16 +225,15 @@ func (c *chance) addForm(v *variables, meanU, variance ival) bool {
 	}
 	sd := rows[last][last]
 	f := chanceForm{normal: pairNormal{base[last], slope[last], sd}}
-	// The event becomes less probable with u: 1 + the slopes of y and of m is not negative.
+	// The event becomes less probable with u where 1 + the slopes of y and of m is not negative.
 	falls := exactly(1).plus(slope[last])
 	for j := range c.axes {
 		a := &c.axes[j]
 		x, y := slope[j].times(exactly(a.before)), slope[j].times(exactly(a.after))
 		falls = falls.plus(ival{min(x.lo, y.lo), min(x.hi, y.hi)})
 	}
-	if !(falls.lo >= 0) {
-		return false
-	}
+	// Where it might not, it rises by no more than that up to the largest u.
+	f.rise = above(max(0, -falls.lo) * above(2*c.most))
 	if last == 0 {
 		c.forms = append(c.forms, f)
 		return true
@@ -321,7 +322,7 @@ func (c *chance) above(y float64) float64 {
 
 func (f *chanceForm) above(c *chance, u float64) float64 {
 	if len(c.axes) == 0 {
-		law := asNormal(f.normal.mean.plus(f.normal.slope.times(exactly(u))), f.normal.sd)
+		law := asNormal(f.normal.mean.plus(f.normal.slope.times(exactly(u))).minus(exactly(f.rise)), f.normal.sd)
 		if law.SdLo == 0 && law.SdHi == 0 && -u < law.MeanLo {
 			return 0
 		}
@@ -334,6 +335,6 @@ func (f *chanceForm) above(c *chance, u float64) float64 {
 	for j := range c.axes {
 		w.z[0][j] = c.axes[j].mean + c.axes[j].slope*u
 	}
-	w.axis(0, 1, -u-f.mean-f.slope*u, 0, f.slack, 0)
+	w.axis(0, 1, f.rise-u-f.mean-f.slope*u, 0, f.slack, 0)
 	return w.sum
 }

@@ -142,8 +142,7 @@ func (c *chooser) spread(grids []Grid, budget int) []Grid {
 	now := slices.Clone(grids)
 	for b := range now {
 		most := budget - points(now) + now[b].Points()
-		g := c.spreadOne(&now[b], most)
-		now[b] = g
+		now[b] = c.spreadOne(&now[b], most)
 	}
 	return now
 }
@@ -156,7 +155,7 @@ func (c *chooser) spreadOne(g *Grid, budget int) Grid {
 		if h.Points() > budget || !h.valid() || c.ctx.Err() != nil {
 			return false
 		}
-		f := c.gridSum(&h)
+		f := c.gridSum(&h) * (1 + float64(h.Points())/pointWorth)
 		if f < least {
 			best, least = h, f
 			copy(cells, k)
@@ -166,7 +165,7 @@ func (c *chooser) spreadOne(g *Grid, budget int) Grid {
 	}
 	size := c.n.axesApprox(g.Box)
 	largest := slices.Max(size)
-	for k := 2; k <= min(budget, 40); k += 1 + k/3 {
+	for k := 1; k <= min(budget, 40); k += 1 + k/3 {
 		for _, power := range []float64{1, 2} {
 			count, points := make([]int, d), 1
 			for j := range count {
@@ -200,6 +199,9 @@ func (c *chooser) spreadOne(g *Grid, budget int) Grid {
 	}
 	return best
 }
+
+// pointWorth is how many points may cost as much as a sum twice as large: each takes a second or two.
+const pointWorth = 1000
 
 // evenly cuts a box into so many cells along each axis.
 func evenly(box property.Box, cells []int) Grid {
