@@ -109,15 +109,15 @@ type CircleSum struct {
 	terms     int
 }
 
-// CircleStepApprox is the step for terms whose sum has about this standard deviation.
-func CircleStepApprox(sd float64, log int) float64 {
-	_, e := math.Frexp(min(max(circleSpan*sd/float64(int(1)<<log), 0x1p-500), 0x1p500))
+// CircleStepApprox is the step for terms whose sum has about this standard deviation, on a circle of
+// 2^log points that stands for span to 2 span of them.
+func CircleStepApprox(sd, span float64, log int) float64 {
+	_, e := math.Frexp(min(max(span*sd/float64(int(1)<<log), 0x1p-500), 0x1p500))
 	return math.Ldexp(1, e)
 }
 
-// A circle stands for circleSpan or more standard deviations of the sum, of which circleBelow are below
-// the mean.
-const circleSpan, circleBelow = 24, 14
+// circleBelow is the part of the circle that is below the mean of the sum.
+const circleBelow = 0.6
 
 // circleMore is how many points more are below, for sums that hardly vary.
 const circleMore = 48
@@ -152,7 +152,7 @@ func SumOnCircle(terms []*Lattice, log int, each func(n int, f func(i int))) *Ci
 		mean, variance, total = mean+m, variance+v, up(total*max(1, sum))
 		s.lost = up(s.lost + t.Lost)
 	}
-	s.first = int(min(max(math.Floor(mean-circleBelow*math.Sqrt(variance))-circleMore, -0x1p40), 0x1p40))
+	s.first = int(min(max(math.Floor(mean-circleBelow*float64(c.n-circleMore))-circleMore, -0x1p40), 0x1p40))
 	s.err = c.errorUp(len(terms), total)
 	s.lost = up(s.lost + leftUp(terms, s.first, math.Sqrt(variance)))
 	z := products[0]
@@ -214,7 +214,7 @@ func (l *Lattice) momentsApprox() (mean, variance, total float64) {
 // at most r^-first times the product of E r^k (Chernoff).
 func leftUp(terms []*Lattice, first int, sd float64) float64 {
 	best := 1.0
-	for _, rate := range []float64{3, 2, 5, 1.4, 1} {
+	for _, rate := range []float64{2, 1.2, 0.7, 3, 0.4} {
 		r := 1 - min(0.5, rate/max(sd, 1e-3))
 		p := newPower(r, -first)
 		for _, t := range terms {
@@ -272,6 +272,9 @@ func (l *Lattice) meanPowerUp(r float64) power {
 	p.ops += float64(len(l.P) + 2)
 	return p
 }
+
+// Lost is what is outside of the circle, or was lost by the terms: it counts as below.
+func (s *CircleSum) Lost() float64 { return s.lost }
 
 // below bounds P(sum + rest <= x), at most 1.
 func (s *CircleSum) below(rest Normal, x float64) float64 {

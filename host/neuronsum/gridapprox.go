@@ -10,7 +10,8 @@ import (
 // This file has what grids and mixtures are chosen by. Nothing of it enters a bound.
 
 // lawApprox are about the first two moments of low and of high for each neuron at a point.
-type lawApprox struct{ low1, low2, high1, high2 []float64 }
+// and what t is there.
+type lawApprox struct{ low1, low2, high1, high2, mean, sd []float64 }
 
 // lawsApprox works them out.
 type lawsApprox struct {
@@ -32,16 +33,17 @@ func (n *Sum) lawsApprox() *lawsApprox {
 
 func (l *lawsApprox) point(p *gridPoint) *lawApprox {
 	h := l.n.hidden.Outputs()
-	a := &lawApprox{make([]float64, h), make([]float64, h), make([]float64, h), make([]float64, h)}
+	a := &lawApprox{make([]float64, h), make([]float64, h), make([]float64, h), make([]float64, h), make([]float64, h), make([]float64, h)}
 	for i := range h {
-		a.low1[i], a.low2[i], a.high1[i], a.high2[i] = l.neuron(p, i)
+		l.neuron(p, i, a)
 	}
 	return a
 }
 
 // neuron integrates over u = t(v): that t is not positive around v is taken for a normal event, with
 // the moments that s and m have given u = 0.
-func (l *lawsApprox) neuron(p *gridPoint, i int) (low1, low2, high1, high2 float64) {
+func (l *lawsApprox) neuron(p *gridPoint, i int, a *lawApprox) {
+	var low1, low2, high1, high2 float64
 	w, b := &l.n.hidden.Weight, &l.n.hidden.Bias
 	mean, variance := b.Mean[i], b.SdHi[i]*b.SdHi[i]
 	for j, at := range l.into[i] {
@@ -92,7 +94,7 @@ func (l *lawsApprox) neuron(p *gridPoint, i int) (low1, low2, high1, high2 float
 		low1 += f * low
 		low2 += f * low * low
 	}
-	return low1, low2, high1, high2
+	a.low1[i], a.low2[i], a.high1[i], a.high2[i], a.mean[i], a.sd[i] = low1, low2, high1, high2, mean, sd
 }
 
 // gridMidpointsApprox are midpointsApprox, fewer.
@@ -127,12 +129,13 @@ func absApprox(mean, sd float64) float64 {
 // rowApprox has what the a_i of a row, and a_0, are.
 type rowApprox struct {
 	pos1, pos2, neg1, neg2 []float64
+	a, sd                  []float64 // means and deviations of the a_i
 	mean, variance         float64
 }
 
 func (n *Sum) rowApprox(row *property.Row) *rowApprox {
 	h := n.hidden.Outputs()
-	r := &rowApprox{pos1: make([]float64, h), pos2: make([]float64, h), neg1: make([]float64, h), neg2: make([]float64, h), mean: row.D}
+	r := &rowApprox{pos1: make([]float64, h), pos2: make([]float64, h), neg1: make([]float64, h), neg2: make([]float64, h), a: make([]float64, h), sd: make([]float64, h), mean: row.D}
 	w, b := &n.output.Weight, &n.output.Bias
 	for c, k := range row.CLo {
 		r.mean += k * b.Mean[c]
@@ -146,6 +149,7 @@ func (n *Sum) rowApprox(row *property.Row) *rowApprox {
 			variance += k * k * w.SdHi[at] * w.SdHi[at]
 		}
 		sd := math.Sqrt(variance)
+		r.a[i], r.sd[i] = mean, sd
 		below, bump := 0.0, 0.0
 		switch {
 		case sd > 0:
@@ -163,15 +167,38 @@ func (n *Sum) rowApprox(row *property.Row) *rowApprox {
 }
 
 // failApprox is about the probability that the row's stand-ins at a point are not positive. Products of
-// normal variables have heavier tails than normal ones.
+// normal variables have heavier tails than normal ones, most of all where one neuron makes up
+// much of the variance: given its value the rest is taken for normal.
 func (r *rowApprox) failApprox(l *lawApprox) float64 {
 	mean, variance := r.mean, r.variance
+	var top [3]int
+	var most, means [3]float64
 	for i, low := range l.low1 {
 		m := r.pos1[i]*low + r.neg1[i]*l.high1[i]
 		mean += m
-		variance += r.pos2[i]*l.low2[i] + r.neg2[i]*l.high2[i] - m*m
+		v := r.pos2[i]*l.low2[i] + r.neg2[i]*l.high2[i] - m*m
+		variance += v
+		for k := range top {
+			if v > most[k] {
+				copy(top[k+1:], top[k:])
+				copy(most[k+1:], most[k:])
+				copy(means[k+1:], means[k:])
+				top[k], most[k], means[k] = i, v, m
+				break
+			}
+		}
 	}
-	return measure.TailUp(heavy * mean / math.Sqrt(variance))
+	p := measure.TailUp(heavy * mean / math.Sqrt(variance))
+	for k, i := range top {
+		given := 0.0
+		for q, z := range gridMidpointsApprox {
+			h := max(0, l.mean[i]+l.sd[i]*z)
+			sd := math.Sqrt(max(0, variance-most[k]) + r.sd[i]*r.sd[i]*h*h)
+			given += gridWeightsApprox[q] * tailApprox(heavy*(mean-means[k]+r.a[i]*h)/sd)
+		}
+		p = max(p, given)
+	}
+	return p
 }
 
 // heavy is how much nearer the tail of a sum of products is than that of a normal variable, about

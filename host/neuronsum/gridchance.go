@@ -271,7 +271,7 @@ func (f *chanceForm) linearise(c *chance, base, slope []ival, rows [][]ival) {
 	last := len(rows) - 1
 	f.mean, f.slope = base[last].middle(), slope[last].middle()
 	radius := base[last].radius() + slope[last].radius()*c.most
-	size := c.most + base[last].size() + slope[last].size()*c.most
+	size := c.most + f.rise + base[last].size() + slope[last].size()*c.most
 	sd := rows[last][last]
 	f.steep = make([]float64, last)
 	for j := range last {

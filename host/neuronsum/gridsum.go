@@ -34,10 +34,19 @@ func (n *Sum) pointUp(v vertex, f *factors, log int) float64 {
 	if len(random) == 0 {
 		return sumUp(rest.BelowUp(0), lost)
 	}
-	step := measure.CircleStepApprox(sdApprox(v, f, random, rest), log)
-	terms := make([]*measure.Lattice, len(random))
-	parallel(len(random), func(k int) { terms[k] = f.neurons[random[k]].term(&v[random[k]], step) })
-	return max(sumUp(measure.SumOnCircle(terms, log, parallel).NotPositiveUp(rest), lost), float64(len(random))*leastLost)
+	// Where a few neurons with heavy tails make up most of the sum, the circle must be wider.
+	best, sd := 1.0, sdApprox(v, f, random, rest)
+	for span := 24.; span < 200; span *= 2 {
+		step := measure.CircleStepApprox(sd, span, log)
+		terms := make([]*measure.Lattice, len(random))
+		parallel(len(random), func(k int) { terms[k] = f.neurons[random[k]].term(&v[random[k]], step) })
+		sum := measure.SumOnCircle(terms, log, parallel)
+		best = min(best, sumUp(sum.NotPositiveUp(rest), lost))
+		if !(sum.Lost() > max(1e-6, best/32)) {
+			break
+		}
+	}
+	return max(best, float64(len(random))*leastLost)
 }
 
 // sdApprox is about the standard deviation of the sum.
