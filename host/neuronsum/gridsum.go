@@ -96,6 +96,11 @@ func (n *Sum) Grids(ctx context.Context, boxes []property.Box, s *property.Safe,
 	if !n.convex || len(boxes) == 0 {
 		return none, ctx.Err()
 	}
+	for _, b := range boxes {
+		if ctx.Err() != nil || n.SafeApprox(n.PointApprox(b, s), s) < pointHopeless {
+			return none, ctx.Err()
+		}
+	}
 	choice, ok := n.chooseGrids(ctx, boxes, s, budget)
 	if !ok || !(choice.approx < gridHopeless) || ctx.Err() != nil {
 		return none, ctx.Err()
@@ -110,6 +115,9 @@ func (n *Sum) Grids(ctx context.Context, boxes []property.Box, s *property.Safe,
 	}
 	return cover, nil
 }
+
+// pointHopeless is how probable S must be at the worst point that is found, for grids to be chosen.
+const pointHopeless = 0.3
 
 // gridHopeless is from which sum, by moments, a bound is not worked out.
 const gridHopeless = 1.2
