@@ -10,8 +10,8 @@ import (
 // This file has what grids and mixtures are chosen by. Nothing of it enters a bound.
 
 // lawApprox are about the first two moments of low and of high for each neuron at a point.
-// and what t is there.
-type lawApprox struct{ low1, low2, high1, high2, mean, sd []float64 }
+// what t is there, and what is added to t around it to give M: a mean and a deviation.
+type lawApprox struct{ low1, low2, high1, high2, mean, sd, shift, tau []float64 }
 
 // lawsApprox works them out.
 type lawsApprox struct {
@@ -33,7 +33,7 @@ func (n *Sum) lawsApprox() *lawsApprox {
 
 func (l *lawsApprox) point(p *gridPoint) *lawApprox {
 	h := l.n.hidden.Outputs()
-	a := &lawApprox{make([]float64, h), make([]float64, h), make([]float64, h), make([]float64, h), make([]float64, h), make([]float64, h)}
+	a := &lawApprox{make([]float64, h), make([]float64, h), make([]float64, h), make([]float64, h), make([]float64, h), make([]float64, h), make([]float64, h), make([]float64, h)}
 	for i := range h {
 		l.neuron(p, i, a)
 	}
@@ -94,7 +94,7 @@ func (l *lawsApprox) neuron(p *gridPoint, i int, a *lawApprox) {
 		low1 += f * low
 		low2 += f * low * low
 	}
-	a.low1[i], a.low2[i], a.high1[i], a.high2[i], a.mean[i], a.sd[i] = low1, low2, high1, high2, mean, sd
+	a.low1[i], a.low2[i], a.high1[i], a.high2[i], a.mean[i], a.sd[i], a.shift[i], a.tau[i] = low1, low2, high1, high2, mean, sd, s+big, tau
 }
 
 // gridMidpointsApprox are midpointsApprox, fewer.
@@ -192,9 +192,14 @@ func (r *rowApprox) failApprox(l *lawApprox) float64 {
 	for k, i := range top {
 		given := 0.0
 		for q, z := range gridMidpointsApprox {
-			h := max(0, l.mean[i]+l.sd[i]*z)
-			sd := math.Sqrt(max(0, variance-most[k]) + r.sd[i]*r.sd[i]*h*h)
-			given += gridWeightsApprox[q] * tailApprox(heavy*(mean-means[k]+r.a[i]*h)/sd)
+			u, rest := l.mean[i]+l.sd[i]*z, max(0, variance-most[k])
+			number := mean - means[k]
+			f := tailApprox(heavy * (number + r.a[i]*u) / math.Sqrt(rest+r.sd[i]*r.sd[i]*u*u))
+			if u < 0 {
+				up := tailApprox(-(u + l.shift[i]) / l.tau[i])
+				f = up*f + (1-up)*tailApprox(heavy*number/math.Sqrt(rest))
+			}
+			given += gridWeightsApprox[q] * f
 		}
 		p = max(p, given)
 	}
