@@ -14,6 +14,8 @@ import (
 const (
 	sumCellsFew  = 32 // one or two inputs
 	sumCellsMany = 4
+	// sumPoints is how many points grids may have, by themselves, where cells show nothing.
+	sumPoints = 400
 	// sumInputsAuto is up to how many inputs auto tries sums of neurons.
 	sumInputsAuto = 2
 )
@@ -26,6 +28,14 @@ func (c *Config) sumCells(inputs int) int {
 		return sumCellsFew
 	}
 	return sumCellsMany
+}
+
+// gridPoints is how many points the grids may have.
+func (c *Config) gridPoints() int {
+	if c.Cells > 0 {
+		return c.Cells
+	}
+	return sumPoints
 }
 
 // neuronSums prepares the posterior for sums of neurons once.
@@ -54,9 +64,27 @@ func neuronSum(ctx context.Context, e *Engine, cfg Config, tasks []property.Task
 		r := newResult(t, "neuronsum")
 		r.LogP, r.Cells, r.Device, r.Precision = measure.LogComplementDown(cover.FailUp), cover.Cells, "host", "float64"
 		r.Proof.Cells = uncutCells(cover.Tree)
+		if err == nil && cfg.Strategy == NeuronSums && !(cover.FailUp < 1) { // auto has no minutes
+			if err := sumsByGrids(ctx, e, &cfg, sums, r); err != nil {
+				return nil, err
+			}
+		}
 		results[i] = r
 	}
 	return results, nil
+}
+
+// sumsByGrids takes what grids show, if anything.
+func sumsByGrids(ctx context.Context, e *Engine, cfg *Config, sums *neuronsum.Sum, r *Result) error {
+	g, err := sums.Grids(ctx, r.Task.T, &r.Task.S, cfg.gridPoints())
+	if err != nil && !e.cut(ctx, err) {
+		return err
+	}
+	if g.FailUp < 1 {
+		r.LogP, r.Cells = measure.LogComplementDown(g.FailUp), g.Points
+		r.Proof = Proof{Grids: g.Cuts, Mixtures: g.Theta}
+	}
+	return nil
 }
 
 // upperBySums improves upper bounds where there is one hidden layer and few inputs:

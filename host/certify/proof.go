@@ -14,6 +14,11 @@ type Proof struct {
 	// box its tree in preorder, -1 for a leaf, j for a cut in coordinate j at middle(lo, hi),
 	// followed by the lower half and the upper half. Nil if no box was cut.
 	Cells []int `json:"cells,omitempty"`
+	// Grids are, for sums of neurons with one event for each point of a grid, the planes of the
+	// grid of each box of T: for each axis their coordinates, strictly ascending, strictly inside
+	// the box. The rows that are proved at the points are those of Mixtures or, without them, those of
+	// one alternative of S. There are no Cells then.
+	Grids [][][]float64 `json:"grids,omitempty"`
 	// Tau is the failure budget of a hidden bound in each leaf, in the order of Cells; one
 	// if they are the same.
 	Tau []float64 `json:"tau,omitempty"`

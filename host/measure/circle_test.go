@@ -1,0 +1,131 @@
+package measure
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+)
+
+// sinCos by Taylor's series in big arithmetic.
+func sinCos(k, n int) (sin, cos float64) {
+	pi, _ := new(big.Float).SetPrec(200).SetString("3.14159265358979323846264338327950288419716939937510582097494459")
+	x := new(big.Float).SetPrec(200).Mul(pi, big.NewFloat(2*float64(k)/float64(n)))
+	term, s, c := big.NewFloat(1).SetPrec(200), new(big.Float).SetPrec(200), new(big.Float).SetPrec(200)
+	for i := range 60 {
+		sum := c
+		if i%2 == 1 {
+			sum = s
+		}
+		if i%4 < 2 {
+			sum.Add(sum, term)
+		} else {
+			sum.Sub(sum, term)
+		}
+		term.Mul(term, x).Quo(term, big.NewFloat(float64(i+1)))
+	}
+	sin, _ = s.Float64()
+	cos, _ = c.Float64()
+	return sin, cos
+}
+
+// TestCircleFactors: the factors are within factorErr of what they stand for.
+func TestCircleFactors(t *testing.T) {
+	worst := 0.0
+	for _, log := range []int{3, 10, 16} {
+		c := circleOf(log)
+		for k := 0; k < len(c.factors); k += 1 + len(c.factors)/500 {
+			sin, cos := sinCos(k, c.n)
+			worst = max(worst, math.Hypot(real(c.factors[k])-cos, imag(c.factors[k])+sin))
+		}
+	}
+	if t.Logf("worst %v u", worst/unit); !(worst < factorErr/2) {
+		t.Errorf("a factor errs by %v, factorErr is %v", worst, factorErr)
+	}
+}
+
+// TestSumOnCircle: against SumUp on lattices that both can do, and the error that is claimed against what
+// random terms show.
+func TestSumOnCircle(t *testing.T) {
+	r := rand.New(rand.NewPCG(81, 1))
+	serial := func(n int, f func(i int)) {
+		for i := range n {
+			f(i)
+		}
+	}
+	for _, n := range []int{1, 2, 7, 40} {
+		build := func() []*Lattice {
+			r := rand.New(rand.NewPCG(82, uint64(n)))
+			terms := make([]*Lattice, n)
+			for i := range terms {
+				l := NewLattice(1./16, -3, 3)
+				total := 0.0
+				for k := range l.P {
+					l.P[k] = r.Float64()
+					total += l.P[k]
+				}
+				for k := range l.P {
+					l.P[k] /= total
+				}
+				l.Lose(1e-12)
+				terms[i] = l
+			}
+			return terms
+		}
+		rest := Normal{MeanLo: 0.3, MeanHi: 0.3, SdLo: 0.2, SdHi: 0.2}
+		want, got := SumUp(build(), serial), SumOnCircle(build(), 12, serial)
+		for range 20 {
+			x := 3 * math.Sqrt(float64(n)) * r.NormFloat64()
+			a, b := want.BelowUp(rest, x), got.below(rest, x)
+			if b < a*(1-1e-9)-1e-9 || b > a*(1+1e-6)+1e-7 {
+				t.Errorf("%d terms, below %v: %v on the circle, %v on the line", n, x, b, a)
+			}
+		}
+		if !(got.err < 1e-8) || !(got.lost < 1e-7) {
+			t.Errorf("%d terms: error %v, lost %v", n, got.err, got.lost)
+		}
+		// Signs and positions: a single point each, to the bit but for the error.
+		if p, q := want.NotPositiveUp(n, rest), got.NotPositiveUp(rest); q > p*1.3+1e-7 || p > q*1.3+1e-7 {
+			t.Errorf("%d terms: %v on the circle, %v on the line", n, q, p)
+		}
+	}
+}
+
+// TestCircleTooSmall: what does not fit is lost or counted, never dropped.
+func TestCircleTooSmall(t *testing.T) {
+	serial := func(n int, f func(i int)) {
+		for i := range n {
+			f(i)
+		}
+	}
+	var terms []*Lattice
+	for range 4 {
+		l := NewLattice(1, -40, 40)
+		l.P[-l.First-40], l.P[-l.First+40] = 0.5, 0.5
+		terms = append(terms, l)
+	}
+	s := SumOnCircle(terms, 4, serial)
+	if p := s.below(Normal{SdLo: 1, SdHi: 1}, -1); p < 5./16 {
+		t.Errorf("P(sum < -1) = %v, must be at least 5/16", p)
+	}
+}
+
+// TestMeanPower: leftUp's means against sums of powers.
+func TestMeanPower(t *testing.T) {
+	l := NewLattice(1, -5, 3)
+	want := 0.0
+	for i := range l.P {
+		l.P[i] = 1 / float64(i+3)
+		want += l.P[i] * math.Pow(0.75, float64(l.First+i))
+	}
+	p := l.meanPowerUp(0.75)
+	if got := math.Ldexp(p.m, p.e); math.Abs(got-want) > 1e-13*want {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if p := newPower(0.5, 10).up(); p < 0x1p-10 || p > 0x1p-10*(1+1e-12) {
+		t.Errorf("2^-10 is %v", p)
+	}
+	if p := newPower(0.5, -3).up(); p != 1 {
+		t.Errorf("8 is %v", p)
+	}
+}
