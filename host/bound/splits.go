@@ -350,6 +350,9 @@ func (s *Splits) TightenAiming(q *SplitQuery, aims []Aim, bounds []float64) (emp
 			continue
 		}
 		v := bounds[c] / beta
+		if math.IsNaN(v) { // something has overflowed
+			continue
+		}
 		if lo, hi := &s.lo[a.Layer][a.Unit], &s.hi[a.Layer][a.Unit]; a.Upper {
 			*hi = min(*hi, prec.RoundHi(math.Nextafter(v, math.Inf(1))))
 			empty = empty || *lo > *hi

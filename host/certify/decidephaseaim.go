@@ -83,7 +83,7 @@ func (p *phased) aim(k *knot, aims []bound.Aim) (proved bool, err error) {
 	}
 	set := func() {
 		for c, m := range aims {
-			v := math.Exp(beta[c])
+			v := finiteOr(math.Exp(beta[c]), 0) // 0 aims at nothing
 			if m.Upper {
 				v = -v
 			}
@@ -113,7 +113,7 @@ func (p *phased) aim(k *knot, aims []bound.Aim) (proved bool, err error) {
 			if m.Upper {
 				t = -t
 			}
-			g := t - a.best[c]/size
+			g := finiteOr(t-a.best[c]/size, 0)
 			first[c] = momentOne*first[c] + (1-momentOne)*g
 			second[c] = momentTwo*second[c] + (1-momentTwo)*g*g
 			beta[c] += aimRate * (first[c] / one) / (math.Sqrt(second[c]/two) + 1e-30)

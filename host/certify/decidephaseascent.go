@@ -124,7 +124,7 @@ func (a *ascent) forward() error {
 		x = make([]float64, len(zeta))
 		onStrips(len(a.known.lo[l]), func(i int) {
 			for at := i * r; at < (i+1)*r; at++ {
-				x[at] = p.Nearest(a.lineApprox(l, i, at))
+				x[at] = p.Nearest(finiteOr(a.lineApprox(l, i, at), 0))
 			}
 		})
 	}
@@ -193,11 +193,20 @@ func (a *ascent) move(l, i int, scale []float64, by func(at int, gradient float6
 		at := i*r + c
 		s, t := a.coefficients[l+1][at], a.zeta[l][at]
 		if a.q.Phase != nil && a.q.Phase[l][at] != 0 {
-			a.q.Beta[l][at] = p.Nearest(max(a.q.Beta[l][at]+scale[c]*by(at, -a.q.Phase[l][at]*t), 0))
+			a.q.Beta[l][at] = p.Nearest(finiteOr(max(a.q.Beta[l][at]+scale[c]*by(at, -a.q.Phase[l][at]*t), 0), a.q.Beta[l][at]))
 			continue
 		}
-		a.q.Slope[l][at] = p.Nearest(min(max(a.q.Slope[l][at]+by(at, max(s, 0)*t), 0), 1))
+		a.q.Slope[l][at] = p.Nearest(finiteOr(min(max(a.q.Slope[l][at]+by(at, max(s, 0)*t), 0), 1), a.q.Slope[l][at]))
 	}
+}
+
+// finiteOr is v, or the other number where v is none of the device's, because something has
+// overflowed: devices take no NaN.
+func finiteOr(v, other float64) float64 {
+	if math.Abs(v) <= math.MaxFloat32 {
+		return v
+	}
+	return other
 }
 
 // onStrips is onCores in strips of what takes little.

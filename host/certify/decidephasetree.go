@@ -192,7 +192,7 @@ func (p *phased) branch(knots []*knot) (parts []*knot, err error) {
 			}
 		}
 		for _, k := range tries[best : best+2] {
-			if k.bound < 0 {
+			if !(k.bound >= 0) { // NaN proves nothing
 				parts = append(parts, k)
 			}
 		}

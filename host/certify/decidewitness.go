@@ -169,7 +169,10 @@ func failsExactly(net network.Network, weights drawn, box property.Box, s *prope
 		for i, e := range errs {
 			need += e * max(-s.Rows[r].CLo[i], s.Rows[r].CHi[i])
 		}
-		if rowUp(&s.Rows[r], y).Cmp(big.NewFloat(-min(need, math.MaxFloat64))) < 0 {
+		if !(need <= math.MaxFloat64) { // nor where float64 overflows, which may be NaN
+			continue
+		}
+		if rowUp(&s.Rows[r], y).Cmp(big.NewFloat(-need)) < 0 {
 			negLo[r] = 1
 		}
 	}
