@@ -322,3 +322,27 @@ func TestGridConstant(t *testing.T) {
 		}
 	}
 }
+
+// TestGridLowShares: t = b, and b + 2 w at the middle beside it. Of the bin that begins at u > 0 at most
+// 1 - Q(u/2) stays there.
+func TestGridLowShares(t *testing.T) {
+	n := newSum(t, oneNeuron(network.Activation{Kind: network.ReLU}, []float64{0}, []float64{1}, 0, 1, 1))
+	p := gridPoint{x: []float64{0}, beside: []ival{exactly(2)}, before: []ival{{}}, after: []ival{{}}}
+	h, seen := n.atPoint(&p, 0, quantileGrid(12)), 0
+	for k, x := range h.high.X {
+		at := k - 1 // where the bin begins that ends at x
+		if at < 0 || !(h.high.X[at] > 0) {
+			continue
+		}
+		for i, y := range h.low.X {
+			if y == h.high.X[at] {
+				if seen++; h.low.P[i] > h.high.P[k]*normalCDF(y/2)*(1+1e-9) {
+					t.Errorf("%v of the %v from %v to %v stay", h.low.P[i], h.high.P[k], y, x)
+				}
+			}
+		}
+	}
+	if seen < 4 {
+		t.Errorf("only %d bins are seen", seen)
+	}
+}
