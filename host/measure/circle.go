@@ -17,10 +17,11 @@ import (
 // errs by at most delta = t eta/(1 - t eta) of its 2-norm, eta = mu + 4.01 u (sqrt 2 + mu) for factors that err by
 // at most mu (Higham, Accuracy and Stability of Numerical Algorithms, theorem 24.2). Two terms share
 // one, P_i + i P_j, and are parted by sums of two numbers, halved: each of the two errs by at most
-// (delta + 2u) sqrt(N) (a_i + a_j) in its 2-norm, and is at most a_i everywhere. The product of all n, each factor of which
-// brings less than 3 u, errs by at most
+// (delta + 2u) sqrt(N) (a_i + a_j) in its 2-norm, and is at most a_i everywhere. With all a_i in [1, a]
+// (a_i + a_j)/a_i is at most 1 + a, so that the product of all n, each factor of which brings less than
+// 3 u, errs by at most
 //
-//	sqrt(N) A (n (2 delta + 4u) + 3 n u)(1 + 2^-10),   A = product of the a_i,
+//	sqrt(N) A n ((1 + a)(delta + 2u) + 3 u)(1 + 2^-10),   A = product of the a_i,
 //
 // and its transform back by sqrt(N) A delta more; in masses all that is divided by sqrt(N). So a sum of masses
 // with weights of [0, 1] errs by at most sqrt(N) times that (Cauchy and Schwarz): error.
@@ -90,12 +91,12 @@ func (c *circle) backward(z []complex128) {
 	}
 }
 
-// errorUp is the bound above for n terms and the product of the a_i.
-func (c *circle) errorUp(n int, product float64) float64 {
+// errorUp is the bound above for n terms, the product of the a_i and the largest, all at least 1.
+func (c *circle) errorUp(n int, product, largest float64) float64 {
 	t := float64(bits.Len(uint(c.n)) - 1)
 	eta := factorErr + 4.01*unit*(1.42+factorErr)
 	delta := 1.01 * t * eta
-	each := float64(n)*(2*delta+7*unit) + delta
+	each := float64(n)*((1+largest)*(delta+2*unit)+3*unit) + delta
 	return up(up(each*1.01*product) * up(math.Sqrt(float64(c.n))))
 }
 
@@ -146,14 +147,14 @@ func SumOnCircle(terms []*Lattice, log int, each func(n int, f func(i int))) *Ci
 		products[part] = product
 	})
 	s := &CircleSum{step: terms[0].Step, terms: len(terms)}
-	mean, variance, total := 0.0, 0.0, 1.0
+	mean, variance, total, largest := 0.0, 0.0, 1.0, 1.0
 	for _, t := range terms {
 		m, v, sum := t.momentsApprox()
-		mean, variance, total = mean+m, variance+v, up(total*max(1, sum))
+		mean, variance, total, largest = mean+m, variance+v, up(total*max(1, sum)), max(largest, sum)
 		s.lost = up(s.lost + t.Lost)
 	}
 	s.first = int(min(max(math.Floor(mean-circleBelow*float64(c.n-circleMore))-circleMore, -0x1p40), 0x1p40))
-	s.err = c.errorUp(len(terms), total)
+	s.err = c.errorUp(len(terms), total, largest)
 	s.lost = up(s.lost + leftUp(terms, s.first, math.Sqrt(variance)))
 	z := products[0]
 	for _, p := range products[1:min(parts, pairs)] {

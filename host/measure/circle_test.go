@@ -129,3 +129,77 @@ func TestMeanPower(t *testing.T) {
 		t.Errorf("8 is %v", p)
 	}
 }
+
+// TestCircleHolds: bounds on small circles, of terms that do not fit, are skew, or have masses whose sum
+// is not 1, are at least what adding up all combinations says.
+func TestCircleHolds(t *testing.T) {
+	r := rand.New(rand.NewPCG(83, 1))
+	serial := func(n int, f func(i int)) {
+		for i := range n {
+			f(i)
+		}
+	}
+	for trial := range 200 {
+		product := 1.0
+		n, step := 1+r.IntN(4), math.Ldexp(1, r.IntN(3)*200-200)
+		var terms []*Lattice
+		exact := map[int]float64{0: 1}
+		for range n {
+			wide := 1 + r.IntN(60)
+			l := NewLattice(step, -float64(wide)*step, float64(wide)*step)
+			times, mass := []float64{1, 1, 0.9, 3}[r.IntN(4)], 0.0
+			for range 1 + r.IntN(4) {
+				p := times * []float64{r.Float64(), 1e-3, 1e-9}[r.IntN(3)]
+				l.P[r.IntN(len(l.P))] += p
+				mass += p
+			}
+			sum := map[int]float64{}
+			for at, p := range exact {
+				for k, q := range l.P {
+					if q > 0 {
+						sum[at+l.First+k] += p * q
+					}
+				}
+			}
+			l.Lose(1e-3)
+			exact, terms, product = sum, append(terms, l), product*max(1, mass)
+		}
+		rest := Normal{MeanLo: step, MeanHi: step, SdLo: step / 4, SdHi: step / 4}
+		s := SumOnCircle(terms, 4+r.IntN(6), serial)
+		if s.Lost() < float64(n)*1e-3 || s.err < circleOf(4).errorUp(n, product*(1-1e-12), 1) {
+			t.Errorf("trial %d: lost %v, error %v", trial, s.Lost(), s.err)
+		}
+		for x := -200.5; x < 200; x += 10 {
+			want := 0.0
+			for at, p := range exact {
+				want += p * math.Erfc(-(x-1-float64(at))*4/math.Sqrt2) / 2
+			}
+			if got := s.below(rest, x*step); got < min(1, want)-1e-14 {
+				t.Errorf("trial %d: P(sum < %v) = %v on %d points, is %v", trial, x, got, len(s.p), want)
+			}
+		}
+	}
+}
+
+// TestCircleError: the error that is claimed, by hand for one term and for two of different size.
+func TestCircleError(t *testing.T) {
+	c := circleOf(10)
+	delta := 10 * (factorErr + 4.01*unit*(math.Sqrt2+factorErr))
+	for _, k := range []struct {
+		n        int
+		of, each float64
+	}{{1, 1, 3*delta + 7*unit}, {2, 5, 2*(6*(delta+2*unit)+3*unit) + delta}} {
+		want := 32 * k.of * k.each
+		if got := c.errorUp(k.n, k.of, k.of); got < want || got > 1.03*want {
+			t.Errorf("%d terms: %v, want %v", k.n, got, want)
+		}
+	}
+	// Errors, and what is lost, count; and so does what Hoeffding's inequality leaves.
+	sum, rest := &CircleSum{step: 1, p: []float64{0.25, 0.25}, first: 100, lost: 0.25, err: 0.125, terms: 100}, Normal{SdLo: 1e-3, SdHi: 1e-3}
+	if p := sum.below(rest, 50); p < 0.375 || p > 0.376 {
+		t.Errorf("%v, want 3/8", p)
+	}
+	if p := sum.NotPositiveUp(rest); p < 0.375*(1+1e-4) || p > 0.375*(1+1e-3) {
+		t.Errorf("%v, want a little more than 3/8", p)
+	}
+}

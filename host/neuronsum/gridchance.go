@@ -113,6 +113,10 @@ func (n *Sum) chance(p *gridPoint, i int, mirrored bool) *chance {
 			widest, closed = h, j
 		}
 	}
+	if len(axes) > maxAxes {
+		c.unknown = true
+		return c
+	}
 	size = math.Sqrt(size + s.variance.hi)
 	c.step = chanceStep * size
 	if widest <= 2*math.Sqrt(s.variance.hi) {
@@ -288,12 +292,15 @@ func (f *chanceForm) linearise(c *chance, base, slope []ival, rows [][]ival) {
 		}
 	}
 	f.perSd = 1 / sd.middle()
-	f.slack = (radius+size*0x1p-44)/sd.lo + 16*(sd.radius()/sd.lo+0x1p-48)
+	f.slack = (radius + size*0x1p-44) / sd.lo
+	far := 16.0 // Where all of a bin is below -16, errors in proportion to it are of no account.
 	for j := range f.steep {
 		f.steep[j] = f.steep[j] / sd.lo * (1 + 0x1p-40)
+		far += 2 * chanceReach * f.steep[j]
 		f.slack += f.steep[j] * chanceMeanErr
 		f.steepSquared = append(f.steepSquared, f.steep[j]*f.steep[j]*(1+0x1p-40))
 	}
+	f.slack += far * (sd.radius()/sd.lo + 0x1p-48)
 	f.chooseBins()
 }
 

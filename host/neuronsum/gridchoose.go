@@ -31,9 +31,13 @@ type gridChoice struct {
 	approx float64
 }
 
+// What psafe check takes: so many points, and planes across so many axes of a box.
+const checkedPoints, checkedAxes = 4096, 4
+
 // chooseGrids takes at most budget points.
 func (n *Sum) chooseGrids(ctx context.Context, boxes []property.Box, s *property.Safe, budget int) (gridChoice, bool) {
 	c := &chooser{n: n, laws: n.lawsApprox(), s: s, ctx: ctx}
+	budget = min(budget, checkedPoints)
 	var grids []Grid
 	for _, b := range boxes {
 		g := Grid{Box: b, Cuts: make([][]float64, len(b.Lo))}
@@ -152,7 +156,13 @@ func (c *chooser) spreadOne(g *Grid, budget int) Grid {
 	cells, best, least := make([]int, d), *g, math.Inf(1)
 	try := func(k []int) bool {
 		h := evenly(g.Box, k)
-		if h.Points() > budget || !h.valid() || c.ctx.Err() != nil {
+		cut := 0
+		for _, cells := range k {
+			if cells > 1 {
+				cut++
+			}
+		}
+		if cut > checkedAxes || h.Points() > budget || !h.valid() || c.ctx.Err() != nil {
 			return false
 		}
 		f := c.gridSum(&h) * (1 + float64(h.Points())/pointWorth)
