@@ -139,7 +139,7 @@ func TestCheckGrids(t *testing.T) {
 		}
 	}
 	other := changed(t, withGrid(t, line, points, 1-fail*1.01, grids+","+mixtures), `neuronsum`, `clbp`)
-	if v, err := c.Check(t.Context(), other, false); err != nil || v.Refused == nil || !strings.HasPrefix(v.Refused.Error(), "proof: mixtures") {
+	if v, err := c.Check(t.Context(), other, false); err != nil || v.Refused == nil || !strings.HasPrefix(v.Refused.Error(), "proof: grids") {
 		t.Errorf("another method: %v %v", v.Refused, err)
 	}
 }
