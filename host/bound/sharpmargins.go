@@ -34,6 +34,9 @@ func (p *clbpPass) keepRows(d *rowsDown) {
 		p.reached.radius, p.reached.maxSq = append(p.reached.radius, p.read(r.radius)), append(p.reached.maxSq, p.read(r.maxSq))
 		z := p.value(l - 1)
 		lo, hi := p.read(z.Lo), p.read(z.Hi)
+		if p.err != nil {
+			return
+		}
 		still := make([]bool, len(lo))
 		for j := range still {
 			still[j] = lo[j] == hi[j]
@@ -62,6 +65,9 @@ func (p *clbpPass) sharpenUnits(k int) {
 	}
 	precision, quantile := p.dev.Precision(), p.job.Quantiles.Many[len(p.met)-1]
 	mean, variance := p.read(p.total.mean), p.read(p.total.variance)
+	if p.err != nil {
+		return
+	}
 	for i := range p.pass.job.Batch.Items {
 		if p.err != nil || p.job.Inputs.points[i] {
 			continue

@@ -16,6 +16,19 @@ import (
 	"psafe/internal/testscale"
 )
 
+// asProved is the task of a result with the mixtures of its proof among the alternatives.
+func asProved(t *testing.T, r *certify.Result) *property.Task {
+	t.Helper()
+	task := *r.Task
+	if r.Proof.Mixtures != nil {
+		var err error
+		if task.S, err = mixed(&task.S, r.Proof.Mixtures); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &task
+}
+
 // certified is what certify says of the tasks on the fallback.
 func certified(t *testing.T, p bound.Precision, post *posterior.Posterior, cfg certify.Config, tasks []property.Task) []*certify.Result {
 	t.Helper()
@@ -129,8 +142,9 @@ func TestGenuine(t *testing.T) {
 			for _, r := range certified(t, p, post, certify.Config{Strategy: certify.CLBP, Cells: []int{0, 1, 10}[i%3]}, tasks) {
 				if r.Lower() > 0 {
 					lower++
+					task := asProved(t, r)
 					enough := -math.Expm1(r.LogP)
-					fail, err := n.failUp(t.Context(), r.Task, r.Proof.Cells, r.Proof.Tau, atMost(inf))
+					fail, err := n.failUp(t.Context(), task, r.Proof.Cells, r.Proof.Tau, atMost(inf))
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -142,7 +156,7 @@ func TestGenuine(t *testing.T) {
 					if fail > enough {
 						retried++
 						before := fail
-						fail, _ = n.failUp(t.Context(), r.Task, r.Proof.Cells, r.Proof.Tau, atMost(enough))
+						fail, _ = n.failUp(t.Context(), task, r.Proof.Cells, r.Proof.Tau, atMost(enough))
 						t.Logf("%d %v %v %v: fail %v, retried %v, claimed %v", i, act, sizes, p, before, fail, enough)
 					}
 					if fail > enough {
@@ -312,6 +326,7 @@ func TestForgedNoise(t *testing.T) {
 				kept[what]++
 			}
 		}
+		task = *asProved(t, r)
 		genuine, err := n.failUp(t.Context(), &task, r.Proof.Cells, r.Proof.Tau, atMost(enough))
 		if err != nil || genuine > enough {
 			t.Fatalf("%d: fails %v, certify says %v, %v", i, genuine, enough, err)
@@ -342,7 +357,7 @@ func TestForgedNoise(t *testing.T) {
 		for _, b := range task.T {
 			w := property.Box{}
 			for j := range b.Lo {
-				w.Lo, w.Hi = append(w.Lo, b.Lo[j]-1e-3), append(w.Hi, b.Hi[j]+1e-3)
+				w.Lo, w.Hi = append(w.Lo, b.Lo[j]-5e-3), append(w.Hi, b.Hi[j]+5e-3)
 			}
 			wider.T = append(wider.T, w)
 		}

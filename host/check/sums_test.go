@@ -120,6 +120,27 @@ type sumsProved struct {
 	leastLow, leastUp float64 // least of claimed/recomputed
 }
 
+// failAsProved is what sums of neurons prove by the proof of r: on its cells, or on its grids.
+func failAsProved(t *testing.T, post *posterior.Posterior, r *certify.Result) (float64, error) {
+	task := asProved(t, r)
+	if r.Proof.Grids == nil {
+		return sumsFailUp(t.Context(), post, task, r.Proof.Cells, anyFail)
+	}
+	n, err := newSums(post)
+	if err != nil {
+		return 1, err
+	}
+	grids, err := gridsOf(task.T, r.Proof.Grids)
+	if err != nil {
+		return 1, err
+	}
+	plans := plansOf(&task.S)
+	if r.Proof.Mixtures != nil {
+		plans = plans[len(plans)-1:]
+	}
+	return n.gridsFailUp(t.Context(), grids, plans, anyFail)
+}
+
 // proveSums certifies the tasks by sums of neurons and proves all claims again.
 func (s *sumsProved) proveSums(t *testing.T, post *posterior.Posterior, cells int, tasks []property.Task) {
 	t.Helper()
@@ -131,7 +152,7 @@ func (s *sumsProved) proveSums(t *testing.T, post *posterior.Posterior, cells in
 		if r.Lower() > 0 {
 			s.lower++
 			claimed := -math.Expm1(r.LogP)
-			fail, err := sumsFailUp(t.Context(), post, r.Task, r.Proof.Cells, anyFail)
+			fail, err := failAsProved(t, post, r)
 			if err != nil || fail > claimed {
 				t.Errorf("%d %s: fails %v (%.3g more), certify says %v, cells %v, %v", r.Task.Index, r.Task.Name, fail, fail/claimed-1, claimed, r.Proof.Cells, err)
 			}

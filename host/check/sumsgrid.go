@@ -182,7 +182,7 @@ func (n *sums) pointFailUp(ctx context.Context, g *gridPoint, plans [][]property
 	for p, rows := range plans {
 		for _, row := range rows {
 			if ctx.Err() == nil && fails[p] < 1 {
-				fails[p] = sumUp(fails[p], n.notPositiveUp(neurons, row))
+				fails[p] = sumUp(fails[p], n.fineNotPositiveUp(neurons, row))
 			}
 		}
 	}

@@ -79,6 +79,11 @@ func (n *sums) factorOf(i int, row *property.Row) factor {
 // notPositiveUp is an upper bound of Prob(sum_i X_i + a_0 <= 0), where X_i is a_i times what
 // stands in for neuron i; for every row within [CLo, CHi] and offset above D.
 func (n *sums) notPositiveUp(neurons []standIn, row property.Row) float64 {
+	return n.notPositiveBy(neurons, row, sumUpTo0)
+}
+
+// notPositiveBy is notPositiveUp with a choice of how the random terms are added up.
+func (n *sums) notPositiveBy(neurons []standIn, row property.Row, add func([]*standIn, []factor, normalVar) float64) float64 {
 	if len(row.CLo) != n.output.Outputs() || len(row.CHi) != n.output.Outputs() {
 		return 1
 	}
@@ -114,7 +119,7 @@ func (n *sums) notPositiveUp(neurons []standIn, row property.Row) float64 {
 	if len(random) == 0 {
 		return min(1, sumUp(lost, a0.notPositiveUp()))
 	}
-	return min(1, sumUp(lost, sumUpTo0(random, factors, a0)))
+	return min(1, sumUp(lost, add(random, factors, a0)))
 }
 
 // addConstant adds a h for a constant h, and takes off what |a| times `within` may be. It

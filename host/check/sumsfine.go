@@ -1,0 +1,270 @@
+package check
+
+import (
+	"math"
+	"sync"
+
+	"psafe/host/property"
+)
+
+// Sums for the points of grids (docs/check.md), where Prob is about 0.01 and every percent of a
+// standard deviation counts: on a circle, and with weights that are not rounded down but to either
+// end of their bins, at random, so that their mean is kept.
+
+// knots cover one sign of a weight a: it becomes a number of [lo, hi] with the probability p, and
+// square bounds the square of the width of the bins beside it, 0 where it was rounded down or is
+// exact.
+type knots struct{ lo, hi, p, square []float64 }
+
+func (k *knots) add(at enclosed, p, square float64) {
+	if n := len(k.p); n > 0 && k.lo[n-1] == at.lo && k.hi[n-1] == at.hi {
+		k.p[n-1], k.square[n-1] = up(k.p[n-1]+p), max(k.square[n-1], square)
+		return
+	}
+	k.lo, k.hi, k.p, k.square = append(k.lo, at.lo), append(k.hi, at.hi), append(k.p, p), append(k.square, square)
+}
+
+// knotted is the weight of a neuron in a row.
+type knotted struct {
+	neg, pos knots
+	lost     float64
+}
+
+// weightBins are the edges of bins of a standard normal Z, and for each bin upper bounds of what of
+// its mass goes to either end if the mean is kept.
+type weightBins struct{ z, toLower, toUpper []float64 }
+
+var theWeightBins = sync.OnceValue(func() *weightBins {
+	const step, widest = 1. / 128, 4
+	b := &weightBins{}
+	var lower, upper []float64
+	edges := []float64{0}
+	for z := 0.; z < binReach; {
+		next := min(binReach, z+step*math.Floor(min(max(1, math.Exp(z*z/4)), widest)))
+		l, u := towardsUp(z, next)
+		edges, lower, upper = append(edges, next), append(lower, l), append(upper, u)
+		z = next
+	}
+	for k := len(lower) - 1; k >= 0; k-- {
+		b.z = append(b.z, -edges[k+1])
+		b.toLower, b.toUpper = append(b.toLower, upper[k]), append(b.toUpper, lower[k])
+	}
+	b.z = append(b.z, edges...)
+	b.toLower, b.toUpper = append(b.toLower, lower...), append(b.toUpper, upper...)
+	return b
+})
+
+// towardsUp is hatMassUp for narrow bins: tails and densities are within 2^-58 of themselves, and
+// fall, so that what is divided by q - p (exact) is wrong by less than 2^-56 (q Q(p) + phi(p)).
+func towardsUp(p, q float64) (lower, upper float64) {
+	value := func(m dd, k int) dd { return m.scaled(k) }
+	tailP, densityP := value(tail(ddOf(p))), value(density(ddOf(p)))
+	mass := tailP.minus(value(tail(ddOf(q))))
+	diff := densityP.minus(value(density(ddOf(q))))
+	off := 0x1p-56 * (q*tailP.hi + densityP.hi)
+	bound := func(x dd) float64 { return max(0, up(up(up(x.hi+x.lo)+off)/(q-p))) }
+	return bound(mass.times(ddOf(q)).minus(diff)), bound(diff.minus(mass.times(ddOf(p))))
+}
+
+func knotsOf(f *factor) knotted {
+	k := knotted{lost: f.lost}
+	if f.a.sd.hi == 0 {
+		for i := range f.neg.p {
+			k.neg.add(enclosed{f.neg.lo[i], f.neg.hi[i]}, f.neg.p[i], 0)
+		}
+		for i := range f.pos.p {
+			k.pos.add(enclosed{f.pos.lo[i], f.pos.hi[i]}, f.pos.p[i], 0)
+		}
+		return k
+	}
+	b := theWeightBins()
+	for i := range b.toLower {
+		from, to := f.a.bin(b.z[i], b.z[i]), f.a.bin(b.z[i+1], b.z[i+1])
+		width := productUp(b.z[i+1]-b.z[i], f.a.sd.hi)
+		square := productUp(width, width)
+		switch {
+		case from.lo >= 0:
+			k.pos.add(from, b.toLower[i], square)
+			k.pos.add(to, b.toUpper[i], square)
+		case to.hi <= 0:
+			k.neg.add(from, b.toLower[i], square)
+			k.neg.add(to, b.toUpper[i], square)
+		default: // rounded to that end where a h is less
+			p := betweenUp(b.z[i], b.z[i+1])
+			zero := enclosed{-f.a.mean.hi, -f.a.mean.lo}.over(f.a.sd)
+			k.neg.add(enclosed{from.lo, 0}, min(p, betweenUp(b.z[i], min(b.z[i+1], zero.hi))), 0)
+			k.pos.add(enclosed{0, to.hi}, min(p, betweenUp(max(b.z[i], zero.lo), b.z[i+1])), 0)
+		}
+	}
+	return k
+}
+
+// fineSum bounds probabilities of sums S = sum_i a_i h_i. Replacing a_i by an end of its bin adds
+// D_i, and the lattice adds E_i, both of mean 0 whatever a_i and h_i are; D_i ranges over w |h_i|
+// for a bin of the width w, and E_i over a step d. By Hoeffding's lemma E e^(rate D) <= e^(rate^2 range^2/8),
+// so that for Y_i = a_i h_i + D_i - rate (w h_i)^2/8 + E_i - rate d^2/8 and every s > 0
+//
+//	Prob(S + rest <= 0) (1 - e^(-rate s)) <= Prob(sum Y_i + rest <= s)
+//
+// which has the squares of widths as they are, not at their largest.
+type fineSum struct {
+	h          []*standIn
+	a          []knotted
+	step, rate float64
+	room       []float64
+}
+
+// term is Y_i + rate d^2/8.
+func (f *fineSum) term(i int) *lattice {
+	h, a := f.h[i], &f.a[i]
+	least, most := 0., 0.
+	perSquare := f.rate / 8 / f.step * (1 + 0x1p-40) // of the lattice's step
+	reach := func(k *knots, q *atoms) {
+		x, square := 0., 0.
+		for j := range k.p {
+			x, square = max(x, math.Abs(k.lo[j]), math.Abs(k.hi[j])), max(square, k.square[j])
+		}
+		for _, v := range q.x {
+			if len(k.p) > 0 {
+				end := math.Copysign(x, v*(k.hi[len(k.hi)-1]+k.lo[0])) * math.Abs(v) * (1 + 0x1p-40)
+				least, most = min(least, end-square*v*v*perSquare*f.step*(1+0x1p-30)), max(most, end)
+			}
+		}
+	}
+	reach(&a.pos, &h.low)
+	reach(&a.neg, &h.high)
+	if !(max(-least, most) < 0x1p390) {
+		return &lattice{step: f.step, p: []float64{0}, lost: 1}
+	}
+	l := newLattice(f.step, least-f.step, most, f.room)
+	f.room = l.p
+	l.addKnots(&a.pos, &h.low, perSquare)
+	l.addKnots(&a.neg, &h.high, perSquare)
+	l.trim()
+	return l
+}
+
+// addKnots adds a q, each place lowered by perSquare steps times the squares of the width and of q.
+func (l *lattice) addKnots(a *knots, q *atoms, perSquare float64) {
+	total := 0.0
+	for _, p := range a.p {
+		total = up(total + p)
+	}
+	for k, x := range q.x {
+		switch {
+		case x == 0:
+			l.p[-l.first] += up(total * q.p[k])
+		case x > 0:
+			l.addLowered(x, q.p[k], a.lo, a, perSquare)
+		default:
+			l.addLowered(x, q.p[k], a.hi, a, perSquare)
+		}
+	}
+	l.grow(len(q.x)*(2*len(a.p)+1) + 4)
+}
+
+// addLowered is addMultiples of lowered places: what they are wrong by is less than 2^-51 times
+// the sum of their two parts, of which the second is no larger than the first and |first| where
+// the result is on the lattice.
+func (l *lattice) addLowered(q, mass float64, x []float64, a *knots, perSquare float64) {
+	n := len(l.p)
+	scaled, lower := q/l.step, perSquare*q*q*(1+0x1p-40)
+	shift := -float64(l.first) - 0x1p-48*float64(n-l.first)
+	last := float64(n - 1)
+	place, here, next := 0, 0., 0.
+	ps, squares := a.p[:len(x)], a.square[:len(x)]
+	for i, v := range x {
+		y, m := float64(v*scaled)+shift-float64(squares[i]*lower), ps[i]*mass
+		if !(y < last) {
+			if y >= last {
+				l.p[n-1] += m
+			} else { // NaN
+				l.lost += m
+			}
+			continue
+		}
+		if y < 0 {
+			l.lost += m
+			continue
+		}
+		k := int(y)
+		if k != place {
+			two := l.p[place : place+2 : place+2]
+			two[0] += here
+			two[1] += next
+			place, here, next = k, 0, 0
+		}
+		share := y - float64(k)
+		here += float64(m * (1 - share))
+		next += float64(m * share)
+	}
+	l.p[place] += here
+	l.p[place+1] += next
+}
+
+// fineUpTo0 is an upper bound of Prob(sum_i a_i h_i + rest <= 0), for which e^(-rate s) may be about
+// miss.
+func fineUpTo0(h []*standIn, a []factor, rest normalVar, miss float64) float64 {
+	f := &fineSum{h: h}
+	mean, spread, widths := 0., rest.sd.hi*rest.sd.hi, 0.
+	for i := range h {
+		k := knotsOf(&a[i])
+		p1, p2 := productMomentsApprox(k.pos.lo, k.pos.p, &h[i].low)
+		n1, n2 := productMomentsApprox(k.neg.lo, k.neg.p, &h[i].high)
+		mean += p1 + n1
+		spread += max(0, p2+n2-(p1+n1)*(p1+n1))
+		widths += squaresApprox(&k.pos, &h[i].low) + squaresApprox(&k.neg, &h[i].high)
+		f.a = append(f.a, k)
+	}
+	best, c, m := 1., circleFor(len(h)), float64(len(h))
+	if !(spread < 0x1p400 && spread > 0x1p-400 && math.Abs(mean) < 0x1p400) {
+		return 1
+	}
+	deviation, exponent := math.Sqrt(spread), -math.Log(miss)
+	for span := 18.; span < 80; span *= 2 {
+		f.step = span * deviation / float64(c.n)
+		if !(math.Abs(mean)/f.step < mostPoints/2) {
+			continue
+		}
+		f.rate = math.Sqrt(8 * exponent / (m*f.step*f.step + widths))
+		var rates []float64
+		for _, r := range []float64{1, 1.5, 2, 3, 5, 8} {
+			rates = append(rates, r*f.step/deviation)
+		}
+		first := int(mean/f.step) - c.n/2
+		sum := c.onCircle(len(h), f.term, first, rates)
+		besides := up(m * up(f.rate*f.step) * f.step / 8 * (1 + 0x1p-40))
+		for k := 0.3; k < 2; k *= 1.15 {
+			s := k * exponent / f.rate
+			missed := expNegUp(ddOf(down(f.rate * s)))
+			best = min(best, up(sum.belowUp(up(s+besides), rest)/down(1-missed)))
+		}
+		if sum.lost < max(1e-7, best/64) {
+			break
+		}
+	}
+	return best
+}
+
+// squaresApprox is about E (w q)^2.
+func squaresApprox(a *knots, q *atoms) float64 {
+	s, q2 := 0., 0.
+	for k, p := range a.p {
+		s += p * a.square[k]
+	}
+	for k, x := range q.x {
+		q2 += q.p[k] * x * x
+	}
+	return s * q2
+}
+
+// fineNotPositiveUp is notPositiveUp, more finely.
+func (n *sums) fineNotPositiveUp(neurons []standIn, row property.Row) float64 {
+	return n.notPositiveBy(neurons, row, func(h []*standIn, a []factor, rest normalVar) float64 {
+		least := 1.
+		if len(h) <= 4 { // single points matter
+			least = sumUpTo0(h, a, rest)
+		}
+		return min(least, fineUpTo0(h, a, rest, 0.01))
+	})
+}

@@ -1,0 +1,160 @@
+package check
+
+import (
+	"math"
+	"math/cmplx"
+	"math/rand/v2"
+	"testing"
+)
+
+func TestRootsOfUnity(t *testing.T) {
+	const log = 10
+	for k, w := range rootsOfUnity(log) {
+		sin, cos := math.Sincos(2 * math.Pi * float64(k) / (1 << log))
+		if cmplx.Abs(w-complex(cos, -sin)) > 4*unit {
+			t.Errorf("root %d is %v, want %v", k, w, complex(cos, -sin))
+		}
+	}
+	if w := rootsOfUnity(log)[1<<(log-2)]; w != complex(0, -1) {
+		t.Errorf("a quarter of the circle is %v", w)
+	}
+}
+
+// TestOnCircle: sums on a circle are those of lattices, but for what the window leaves out.
+func TestOnCircle(t *testing.T) {
+	rng := rand.New(rand.NewPCG(33, 1))
+	c := newCircle(8)
+	for _, m := range []int{1, 2, 5, 8} {
+		terms, mean := make([]*lattice, m), 0.
+		for i := range terms {
+			l := &lattice{step: 0.5, first: rng.IntN(9) - 5, p: make([]float64, 4+rng.IntN(20))}
+			total := 0.
+			for k := range l.p {
+				l.p[k] = rng.Float64()
+				total += l.p[k]
+			}
+			for k := range l.p {
+				l.p[k] /= total
+				mean += l.p[k] * float64(l.first+k)
+			}
+			terms[i] = l
+		}
+		want := &lattice{p: []float64{1}}
+		for _, l := range terms {
+			sum := make([]float64, len(want.p)+len(l.p)-1)
+			for k, p := range want.p {
+				for j, q := range l.p {
+					sum[k+j] += p * q
+				}
+			}
+			want = &lattice{first: want.first + l.first, p: sum}
+		}
+		at := func(l *lattice, x int) float64 {
+			if k := x - l.first; k >= 0 && k < len(l.p) {
+				return l.p[k]
+			}
+			return 0
+		}
+		for _, first := range []int{int(mean) - 128, int(mean) - 4, int(mean) + 3} {
+			got := c.onCircle(m, func(i int) *lattice { return terms[i] }, first, []float64{0.03, 0.1, 0.3, 0.6})
+			below := 0.
+			for x := want.first; x < want.first+len(want.p); x++ {
+				if x < first {
+					below += at(want, x)
+				} else if p := at(got, x); p+1e-11 < at(want, x) || first < int(mean)-100 && p > at(want, x)+1e-11 {
+					t.Errorf("%d terms from %d: mass %v at %d, want %v", m, first, p, x, at(want, x))
+				}
+			}
+			if got.lost < below || got.step != 0.5 || len(got.p) != 256 || first < int(mean)-100 && got.lost > 1e-6+2*below+0.01 {
+				t.Errorf("%d terms from %d: %v is lost, %v is below", m, first, got.lost, below)
+			}
+		}
+	}
+	// What is lost by a term is lost, and masses that are too large are none.
+	one := &lattice{step: 1, p: []float64{1}, lost: 0.25}
+	if l := c.onCircle(3, func(int) *lattice { return one }, -9, []float64{1}); l.lost < 0.75 || l.lost > 0.8 {
+		t.Errorf("%v is lost of three terms", l.lost)
+	}
+	two := &lattice{step: 1, p: []float64{2}}
+	if l := c.onCircle(1, func(int) *lattice { return two }, -9, []float64{1}); l.lost < 1 {
+		t.Error("a mass of 2 is taken")
+	}
+}
+
+// TestWeightBins: means are kept, and what goes to the ends of a bin is its mass.
+func TestWeightBins(t *testing.T) {
+	b := theWeightBins()
+	total, mean, square := 0., 0., 0.
+	for k := range b.toLower {
+		p, q := b.z[k], b.z[k+1]
+		both, mass := b.toLower[k]+b.toUpper[k], betweenUp(p, q)
+		if both < mass*(1-1e-14) || both > mass*(1+1e-9) {
+			t.Errorf("%v goes to the ends of [%v, %v], its mass is %v", both, p, q, mass)
+		}
+		exact := (math.Exp(-p*p/2) - math.Exp(-q*q/2)) / math.Sqrt(2*math.Pi)
+		if got := p*b.toLower[k] + q*b.toUpper[k]; math.Abs(got-exact) > 1e-11 {
+			t.Errorf("[%v, %v] has the mean %v, want %v", p, q, got, exact)
+		}
+		total, mean = total+both, mean+p*b.toLower[k]+q*b.toUpper[k]
+		square += p*p*b.toLower[k] + q*q*b.toUpper[k]
+	}
+	if math.Abs(total-1) > 1e-9 || math.Abs(mean) > 1e-12 || square < 1 || square > 1.0001 {
+		t.Errorf("masses add up to %v, mean %v, square %v", total, mean, square)
+	}
+}
+
+// TestFineUpTo0: sums of normal variables times 1 or 2, or times -1 or 1, of which the law is known;
+// what is added up is never below it, and not much above.
+func TestFineUpTo0(t *testing.T) {
+	for _, m := range []int{1, 6, 40, 100} {
+		for _, q := range [][2]float64{{1, 2}, {-1, 1}, {0.25, -0.5}, {3, 3}} {
+			for _, sd := range []float64{0, 0.5, 2} {
+				n := float64(m)
+				mean := 2.4 * math.Hypot(sd, 0.7) / math.Sqrt(n)
+				a := factorFor(mean, sd)
+				h := &standIn{low: atoms{x: q[:], p: []float64{0.5, 0.5}}, high: atoms{x: q[:], p: []float64{0.5, 0.5}}}
+				hs, as := make([]*standIn, m), make([]factor, m)
+				for i := range hs {
+					hs[i], as[i] = h, a
+				}
+				const restSd = 0.125
+				want, choose := 0., math.Pow(0.5, n)
+				for k := range m + 1 { // k times q[1]
+					j := float64(k)
+					sum := (n-j)*mean*q[0] + j*mean*q[1]
+					s := math.Sqrt(((n-j)*q[0]*q[0]+j*q[1]*q[1])*sd*sd + restSd*restSd)
+					want += choose * normalApprox(-sum/s)
+					choose *= (n - j) / (j + 1)
+				}
+				rest := normalVar{exact(0), exact(restSd)}
+				got := fineUpTo0(hs, as, rest, 0.01)
+				if got < want*(1-1e-9) || got > want*(1.1+1/n)+1e-6*n {
+					t.Errorf("%d terms, a = %v +- %v, h in %v: %v, want %v", m, mean, sd, q, got, want)
+				}
+				// The other way round 1 - got is a lower bound, tight if little may be missed.
+				if fine := fineUpTo0(hs, as, normalVar{exact(3 * math.Sqrt(n) * math.Hypot(sd, 0.7)), exact(restSd)}, 1e-6); fine > 0.2 {
+					t.Errorf("%d terms: %v far above 0", m, fine)
+				}
+			}
+		}
+	}
+}
+
+// factorFor is the factor of a weight.
+func factorFor(mean, sd float64) factor {
+	f := factor{a: normalVar{exact(mean), exact(sd)}}
+	z, mass, lost := standardBins(f.a.sd)
+	f.lost = lost
+	for k, m := range mass {
+		switch x := f.a.bin(z[k], z[k+1]); {
+		case x.lo >= 0:
+			f.pos.add(x.lo, x.hi, m)
+		case x.hi <= 0:
+			f.neg.add(x.lo, x.hi, m)
+		default:
+			f.neg.add(x.lo, 0, m)
+			f.pos.add(0, x.hi, m)
+		}
+	}
+	return f
+}
