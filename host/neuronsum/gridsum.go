@@ -113,22 +113,11 @@ func (n *Sum) Grids(ctx context.Context, boxes []property.Box, s *property.Safe,
 	if cover.FailUp, err = n.gridsUp(ctx, choice.grids, choice.rows); err != nil {
 		return none, err
 	}
-	if n.hidden.Outputs() < manyNeurons {
-		cover.FailUp = above(fewFactor*cover.FailUp + fewMore*float64(cover.Points))
-	}
 	if !(cover.FailUp < 1-LeastTold) {
 		return none, nil
 	}
 	return cover, nil
 }
-
-// With fewer than manyNeurons, psafe check's bounds of points, which it cuts elsewhere, may be a little
-// above these, and more so in far tails: what it could not prove again is not claimed.
-const (
-	manyNeurons = 64
-	fewFactor   = 1.3
-	fewMore     = 2e-5
-)
 
 // pointHopeless is how probable S must be at the worst point that is found, for grids to be chosen.
 const pointHopeless = 0.3
