@@ -221,14 +221,15 @@ func fineUpTo0(h []*standIn, a []factor, rest normalVar, miss float64) float64 {
 		return 1
 	}
 	deviation, exponent := math.Sqrt(spread), -math.Log(miss)
-	for span := 18.; span < 80; span *= 2 {
+	// A few neurons with heavy tails need a wider circle, and a slower rate for what is below it.
+	for span := 18.; span < 700; span *= 2 {
 		f.step = span * deviation / float64(c.n)
 		if !(math.Abs(mean)/f.step < mostPoints/2) {
 			continue
 		}
 		f.rate = math.Sqrt(8 * exponent / (m*f.step*f.step + widths))
 		var rates []float64
-		for _, r := range []float64{1, 1.5, 2, 3, 5, 8} {
+		for _, r := range []float64{0.1, 0.3, 0.6, 1, 1.5, 2, 3, 5, 8} {
 			rates = append(rates, r*f.step/deviation)
 		}
 		first := int(mean/f.step) - c.n/2
