@@ -179,18 +179,7 @@ func (a *factor) term(h *hidden, step float64) *measure.Lattice {
 
 // stepApprox chooses the lattice's step: any power of two will do.
 func (n *Sum) stepApprox(v vertex, f *factors, random []int, rest measure.Normal) float64 {
-	variance, size := rest.SdHi*rest.SdHi, 0.0
-	for _, i := range random {
-		a, h := &f.neurons[i], &v[i]
-		p1, p2 := momentsApprox(a.pos.Lo, a.pos.P)
-		n1, n2 := momentsApprox(a.neg.Lo, a.neg.P)
-		l1, l2 := momentsApprox(h.low.X, h.low.P)
-		h1, h2 := momentsApprox(h.high.X, h.high.P)
-		mean := p1*l1 + n1*h1
-		variance += max(0, p2*l2+n2*h2-mean*mean)
-		size += math.Abs(mean)
-	}
-	want := n.q.step * max(math.Sqrt(variance), 1e-4*size) / math.Sqrt(float64(len(random)))
+	want := n.q.step * sdApprox(v, f, random, rest) / math.Sqrt(float64(len(random)))
 	_, e := math.Frexp(min(max(want, 0x1p-500), 0x1p500))
 	return math.Ldexp(1, e-1)
 }
