@@ -9,7 +9,7 @@ import (
 // Sums of many terms on a fine lattice, by Fourier transforms (docs/check.md, grids): masses are
 // taken modulo n points, where masses that coincide add up. They are upper bounds, so that this
 // makes the bound larger but not wrong; only what is below the window that the circle stands for
-// would be counted too high up, and is lost instead (belowWindowUp).
+// would be counted too high up, and is lost instead (belowWindow).
 //
 // Roundings. A stage of a transform is sqrt(2) times a unitary matrix and makes, of x and y, x + y
 // and (x - y) w. What is computed of the first is wrong by u |x + y|, of the second by less than
