@@ -26,7 +26,32 @@ func drawSplitRows(g *gen) opCase {
 	for range n {
 		c.neuron(g)
 	}
+	if g.oneIn(8) {
+		c.constants(g)
+	}
 	return c
+}
+
+// constants has intercepts alone in the rows, and CIn next to minus what they add up to: so nothing
+// but what is charged of them can make good the roundings of their products and sums.
+func (c *splitRowsCase) constants(g *gen) {
+	between1And2 := func() float64 { return g.p.Nearest(1 + g.Float64()) }
+	for i := range c.aHi {
+		b := between1And2()
+		c.aHi[i], c.bHi[i], c.mag[i], c.z.hi[i] = 0, b, b, b
+		for at := i * c.R; at < (i+1)*c.R; at++ {
+			c.s[at], c.zeta[at], c.phase[at], c.beta[at] = -between1And2(), b, 0, 0
+		}
+	}
+	for p := range c.P {
+		for r := range c.R {
+			sum := newNum()
+			for i := p * c.N; i < (p+1)*c.N; i++ {
+				sum = add(sum, mul(exact(-c.s[i*c.R+r]), exact(c.bHi[i])))
+			}
+			c.cIn[p*c.R+r] = g.p.RoundHi(toFloat(sum, big.ToPositiveInf))
+		}
+	}
 }
 
 // neuron draws what belongs to one neuron, with a pre-activation of either sign that rows take.
@@ -113,6 +138,8 @@ func (c *splitRowsCase) checkRow(k *checker, outA, outC []float64, p, r int) {
 		constant = add(constant, mul(s, exact(b)))
 		coefficient, icpt := add(absOf(x), absOf(term)), absOf(mul(s, exact(b)))
 		charge = add(charge, add(mul(coefficient, mul(exact(c.Charge.G2), exact(c.mag[i]))), mul(icpt, exact(c.Charge.G1))))
+		// Errors are rounded up before rows multiply them: at least to the least number there is.
+		charge = add(charge, mul(add(coefficient, absOf(s)), k.etas(2)))
 		size = add(size, add(exact(c.z.hi[i]), exact(c.mag[i])))
 		magnitude = add(magnitude, add(icpt, mul(coefficient, exact(c.mag[i]))))
 	}
