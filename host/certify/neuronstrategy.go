@@ -80,10 +80,11 @@ func sumsByGrids(ctx context.Context, e *Engine, cfg *Config, sums *neuronsum.Su
 	if err != nil && !e.cut(ctx, err) {
 		return err
 	}
-	fail := g.FailUp
+	factor, more := manyFactor, 0.0
 	if e.normal.Layers[0].Outputs() < manyNeurons {
-		fail = math.Nextafter(fewFactor*fail+fewMore*float64(g.Points), math.Inf(1))
+		factor, more = fewFactor, fewMore*float64(g.Points)
 	}
+	fail := math.Nextafter(math.Nextafter(factor*g.FailUp, math.Inf(1))+more, math.Inf(1))
 	if fail < 1-neuronsum.LeastTold {
 		r.LogP, r.Cells = measure.LogComplementDown(fail), g.Points
 		r.Proof = Proof{Grids: g.Cuts, Mixtures: g.Theta}
@@ -91,10 +92,11 @@ func sumsByGrids(ctx context.Context, e *Engine, cfg *Config, sums *neuronsum.Su
 	return nil
 }
 
-// With fewer than manyNeurons, psafe check's bounds of points, which it cuts elsewhere, may be a
-// little above those of grids, and more so in far tails: what it could not prove again is not claimed.
+// psafe check's bounds of points, which it cuts elsewhere, may be a little above those of grids, with
+// fewer than manyNeurons more so, and in far tails: what it could not prove again is not claimed.
 const (
 	manyNeurons = 64
+	manyFactor  = 1.04
 	fewFactor   = 1.3
 	fewMore     = 2e-5
 )

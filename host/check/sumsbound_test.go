@@ -182,7 +182,7 @@ func TestSumsStandIns(t *testing.T) {
 		for k, v := range f.vertices {
 			h := n.atVertex(f, v, 0)
 			if h.constant {
-				h.low, h.high = atoms{[]float64{h.value.lo - h.within}, []float64{1}}, atoms{[]float64{h.value.hi + h.within}, []float64{1}}
+				h.low, h.high = atoms{x: []float64{h.value.lo - h.within}, p: []float64{1}}, atoms{x: []float64{h.value.hi + h.within}, p: []float64{1}}
 			}
 			// Prob(low <= x) is at least that of the drawn values, and of high at most.
 			for _, x := range low[k][:50] {

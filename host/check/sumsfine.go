@@ -13,8 +13,8 @@ import (
 
 // knots cover one sign of a weight a: it becomes a number of [lo, hi] with the probability p, and
 // square bounds the square of the width of the bins beside it, 0 where it was rounded down or is
-// exact.
-type knots struct{ lo, hi, p, square []float64 }
+// exact; most bounds its own square.
+type knots struct{ lo, hi, p, square, most []float64 }
 
 func (k *knots) add(at enclosed, p, square float64) {
 	if n := len(k.p); n > 0 && k.lo[n-1] == at.lo && k.hi[n-1] == at.hi {
@@ -22,6 +22,8 @@ func (k *knots) add(at enclosed, p, square float64) {
 		return
 	}
 	k.lo, k.hi, k.p, k.square = append(k.lo, at.lo), append(k.hi, at.hi), append(k.p, p), append(k.square, square)
+	end := max(math.Abs(at.lo), math.Abs(at.hi))
+	k.most = append(k.most, productUp(end, end))
 }
 
 // knotted is the weight of a neuron in a row.
@@ -34,13 +36,30 @@ type knotted struct {
 // its mass goes to either end if the mean is kept.
 type weightBins struct{ z, toLower, toUpper []float64 }
 
-var theWeightBins = sync.OnceValue(func() *weightBins {
-	const step, widest = 1. / 128, 4
+// theWeightBins are for weights, theValueBins for what neurons look at: these are as fine far from
+// 0, where neurons begin to be active that rarely are.
+var (
+	theWeightBins = sync.OnceValue(func() *weightBins {
+		return newWeightBins(func(z float64) float64 { return math.Floor(min(max(1, math.Exp(z*z/4)), 4)) })
+	})
+	theValueBins = sync.OnceValue(func() *weightBins {
+		return newWeightBins(func(z float64) float64 {
+			if z >= 3.5 {
+				return 4
+			}
+			return 1
+		})
+	})
+)
+
+// newWeightBins makes bins whose widths are those multiples of 1/128.
+func newWeightBins(width func(z float64) float64) *weightBins {
+	const step = 1. / 128
 	b := &weightBins{}
 	var lower, upper []float64
 	edges := []float64{0}
 	for z := 0.; z < binReach; {
-		next := min(binReach, z+step*math.Floor(min(max(1, math.Exp(z*z/4)), widest)))
+		next := min(binReach, z+step*width(z))
 		l, u := towardsUp(z, next)
 		edges, lower, upper = append(edges, next), append(lower, l), append(upper, u)
 		z = next
@@ -52,7 +71,7 @@ var theWeightBins = sync.OnceValue(func() *weightBins {
 	b.z = append(b.z, edges...)
 	b.toLower, b.toUpper = append(b.toLower, lower...), append(b.toUpper, upper...)
 	return b
-})
+}
 
 // towardsUp is hatMassUp for narrow bins: tails and densities are within 2^-58 of themselves, and
 // fall, so that what is divided by q - p (exact) is wrong by less than 2^-56 (q Q(p) + phi(p)).
@@ -99,14 +118,19 @@ func knotsOf(f *factor) knotted {
 	return k
 }
 
-// fineSum bounds probabilities of sums S = sum_i a_i h_i. Replacing a_i by an end of its bin adds
-// D_i, and the lattice adds E_i, both of mean 0 whatever a_i and h_i are; D_i ranges over w |h_i|
-// for a bin of the width w, and E_i over a step d. By Hoeffding's lemma E e^(rate D) <= e^(rate^2 range^2/8),
-// so that for Y_i = a_i h_i + D_i - rate (w h_i)^2/8 + E_i - rate d^2/8 and every s > 0
+// fineSum bounds probabilities of sums S = sum_i a_i h_i. Replacing a_i by an end a' of its bin, and
+// then h_i by an end h' of its own, adds D_i, and the lattice adds E_i, all of mean 0 whatever came
+// before; the parts of D_i range over w |h_i| and v |a'| for bins of the widths w and v, and E_i over a
+// step d. By Hoeffding's lemma E e^(rate D) <= e^(rate^2 range^2/8), so that for
+//
+//	Y_i = a' h' - rate/8 (w^2 (|h'| + v)^2 + v^2 a'^2) + E_i - rate d^2/8
+//
+// and every s > 0
 //
 //	Prob(S + rest <= 0) (1 - e^(-rate s)) <= Prob(sum Y_i + rest <= s)
+//	Prob(S + rest <= 0) <= Prob(sum Y_i + rest <= 0) (1 + phi(r)/(r Phi(r))),  r = rate sd(rest)
 //
-// which has the squares of widths as they are, not at their largest.
+// which have the squares of widths as they are, not at their largest (the second: docs/check.md).
 type fineSum struct {
 	h          []*standIn
 	a          []knotted
@@ -124,10 +148,12 @@ func (f *fineSum) term(i int) *lattice {
 		for j := range k.p {
 			x, square = max(x, math.Abs(k.lo[j]), math.Abs(k.hi[j])), max(square, k.square[j])
 		}
-		for _, v := range q.x {
+		for j, v := range q.x {
 			if len(k.p) > 0 {
 				end := math.Copysign(x, v*(k.hi[len(k.hi)-1]+k.lo[0])) * math.Abs(v) * (1 + 0x1p-40)
-				least, most = min(least, end-square*v*v*perSquare*f.step*(1+0x1p-30)), max(most, end)
+				wide := math.Abs(v) + math.Sqrt(q.squareOf(j))
+				lower := (square*wide*wide + q.squareOf(j)*x*x) * perSquare * f.step * (1 + 0x1p-30)
+				least, most = min(least, min(0, end)-lower), max(most, end)
 			}
 		}
 	}
@@ -144,37 +170,37 @@ func (f *fineSum) term(i int) *lattice {
 	return l
 }
 
-// addKnots adds a q, each place lowered by perSquare steps times the squares of the width and of q.
+// addKnots adds a q, each place lowered by perSquare steps times w^2 (|q| + v)^2 + v^2 a^2.
 func (l *lattice) addKnots(a *knots, q *atoms, perSquare float64) {
 	total := 0.0
 	for _, p := range a.p {
 		total = up(total + p)
 	}
 	for k, x := range q.x {
-		switch {
-		case x == 0:
+		switch square := q.squareOf(k); {
+		case x == 0 && square == 0:
 			l.p[-l.first] += up(total * q.p[k])
 		case x > 0:
-			l.addLowered(x, q.p[k], a.lo, a, perSquare)
+			l.addLowered(x, q.p[k], square, a.lo, a, perSquare)
 		default:
-			l.addLowered(x, q.p[k], a.hi, a, perSquare)
+			l.addLowered(x, q.p[k], square, a.hi, a, perSquare)
 		}
 	}
 	l.grow(len(q.x)*(2*len(a.p)+1) + 4)
 }
 
-// addLowered is addMultiples of lowered places: what they are wrong by is less than 2^-51 times
-// the sum of their two parts, of which the second is no larger than the first and |first| where
-// the result is on the lattice.
-func (l *lattice) addLowered(q, mass float64, x []float64, a *knots, perSquare float64) {
+// addLowered is addMultiples of lowered places: what they are wrong by is less than 2^-50 times
+// the sum of their parts, none of which is longer than the lattice.
+func (l *lattice) addLowered(q, mass, square float64, x []float64, a *knots, perSquare float64) {
 	n := len(l.p)
-	scaled, lower := q/l.step, perSquare*q*q*(1+0x1p-40)
-	shift := -float64(l.first) - 0x1p-48*float64(n-l.first)
+	scaled, wide := q/l.step, (math.Abs(q)+math.Sqrt(square))*(1+0x1p-50)
+	lower, byWeight := perSquare*wide*wide*(1+0x1p-40), perSquare*square*(1+0x1p-40)
+	shift := -float64(l.first) - 0x1p-46*float64(n-l.first)
 	last := float64(n - 1)
 	place, here, next := 0, 0., 0.
-	ps, squares := a.p[:len(x)], a.square[:len(x)]
+	ps, squares, mosts := a.p[:len(x)], a.square[:len(x)], a.most[:len(x)]
 	for i, v := range x {
-		y, m := float64(v*scaled)+shift-float64(squares[i]*lower), ps[i]*mass
+		y, m := float64(v*scaled)+shift-(float64(squares[i]*lower)+float64(mosts[i]*byWeight)), ps[i]*mass
 		if !(y < last) {
 			if y >= last {
 				l.p[n-1] += m
@@ -227,7 +253,12 @@ func fineUpTo0(h []*standIn, a []factor, rest normalVar, miss float64) float64 {
 		if !(math.Abs(mean)/f.step < mostPoints/2) {
 			continue
 		}
-		f.rate = math.Sqrt(8 * exponent / (m*f.step*f.step + widths))
+		squares := m*f.step*f.step + widths
+		f.rate = math.Sqrt(8 * exponent / squares)
+		// The sum is lowered by rate/8 squares, and by s or not: the less is better.
+		if smooth := 3 / rest.sd.lo; smooth*squares/8 < f.rate*squares/8+exponent/f.rate {
+			f.rate = smooth
+		}
 		var rates []float64
 		for _, r := range []float64{0.1, 0.3, 0.6, 1, 1.5, 2, 3, 5, 8} {
 			rates = append(rates, r*f.step/deviation)
@@ -235,6 +266,7 @@ func fineUpTo0(h []*standIn, a []factor, rest normalVar, miss float64) float64 {
 		first := int(mean/f.step) - c.n/2
 		sum := c.onCircle(len(h), f.term, first, rates)
 		besides := up(m * up(f.rate*f.step) * f.step / 8 * (1 + 0x1p-40))
+		best = min(best, up(sum.belowUp(besides, rest)*smoothedUp(f.rate, rest.sd.lo)))
 		for k := 0.3; k < 2; k *= 1.15 {
 			s := k * exponent / f.rate
 			missed := expNegUp(ddOf(down(f.rate * s)))
@@ -247,16 +279,27 @@ func fineUpTo0(h []*standIn, a []factor, rest normalVar, miss float64) float64 {
 	return best
 }
 
-// squaresApprox is about E (w q)^2.
+// smoothedUp is an upper bound of 1 + phi(r)/(r Phi(r)) for r = rate sd, infinite below r = 1.
+func smoothedUp(rate, sd float64) float64 {
+	r := down(rate * sd)
+	if !(r >= 1 && r < 30) {
+		return inf
+	}
+	m, k := density(ddOf(r))
+	phi := up(m.scaled(k).roundUp(tailErr))
+	return up(1 + up(phi/down(r*down(1-normalTailUp(r)))))
+}
+
+// squaresApprox is about E (w q)^2 + E (v a)^2.
 func squaresApprox(a *knots, q *atoms) float64 {
-	s, q2 := 0., 0.
+	s, a2, v, q2 := 0., 0., 0., 0.
 	for k, p := range a.p {
-		s += p * a.square[k]
+		s, a2 = s+p*a.square[k], a2+p*a.most[k]
 	}
 	for k, x := range q.x {
-		q2 += q.p[k] * x * x
+		v, q2 = v+q.p[k]*q.squareOf(k), q2+q.p[k]*x*x
 	}
-	return s * q2
+	return s*q2 + a2*v
 }
 
 // fineNotPositiveUp is notPositiveUp, more finely.

@@ -5,6 +5,8 @@ import (
 	"math/cmplx"
 	"math/rand/v2"
 	"testing"
+
+	net "psafe/host/network"
 )
 
 func TestRootsOfUnity(t *testing.T) {
@@ -137,6 +139,111 @@ func TestFineUpTo0(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestFineMoves: values that are m/n in every draw and were moved to either of two ends: the bound of their
+// sum, and of that and a normal rest, is no less than what is true without the moves.
+func TestFineMoves(t *testing.T) {
+	for _, n := range []int{1, 3, 40} {
+		for _, apart := range []float64{0.01, 0.2, 1} {
+			for _, sd := range []float64{0, 0.02, 0.3} {
+				for _, m := range []float64{0, -2 * sd, -4 * sd, 2 * sd, 0.25} {
+					x := m / float64(n)
+					ends := atoms{x: []float64{x - apart/2, x + apart/2}, p: []float64{0.5, 0.5}, square: []float64{apart * apart, apart * apart}}
+					h, a := &standIn{low: ends, high: ends}, factorFor(1, 0)
+					hs, as := make([]*standIn, n), make([]factor, n)
+					for i := range hs {
+						hs[i], as[i] = h, a
+					}
+					want := 1.
+					switch {
+					case sd > 0:
+						want = normalApprox(-m / sd)
+					case m > 0:
+						want = 0
+					}
+					got := fineUpTo0(hs, as, normalVar{exact(0), exact(sd)}, 0.01)
+					if got < want*(1-1e-12) {
+						t.Errorf("%d terms, apart by %v, m %v, sd %v: %v, is %v", n, apart, m, sd, got, want)
+					}
+					if sd == 0.3 && apart < 0.1 && got > 1.1*want {
+						t.Errorf("%d terms, apart by %v, m %v, sd %v: %v, should be near %v", n, apart, m, sd, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestCutSquares: of t in wide bins, with no share that moves, low = high = s(t): each end has the square of
+// the wider bin beside it, times that of the slope below 0, and means are kept.
+func TestCutSquares(t *testing.T) {
+	for _, slope := range []float64{0, 0.5} {
+		act := net.Activation{Kind: net.LeakyReLU, Slope: slope}
+		if slope == 0 {
+			act = net.Activation{Kind: net.ReLU}
+		}
+		n, err := newSums(shallow(act, 1, 1, constants(0), constants(0), constants(1), constants(0)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := newWeightBins(func(z float64) float64 {
+			if z > 1 {
+				return 80
+			}
+			return 48
+		})
+		const mean = 0.1
+		h := n.cut(normalVar{exact(mean), exact(1)}, b, &share{}, &share{})
+		for what, a := range map[string]atoms{"low": h.low, "high": h.high} {
+			mass, over, under := 0., 0., 0.
+			for k, x := range a.x {
+				if mass += a.p[k]; x > 0 && a.squareOf(k) > 0 {
+					over += a.p[k] * x
+				} else if x < 0 && a.squareOf(k) > 0 {
+					under += a.p[k] * x
+				}
+				z, flat := x-mean, 1.
+				if x < 0 {
+					z, flat = x/0.5-mean, 0.5
+				}
+				wide := 0.
+				for i := range b.toLower {
+					if p, q := b.z[i], b.z[i+1]; (math.Abs(p-z) < 1e-9 || math.Abs(q-z) < 1e-9) && !(p < -mean && q > -mean) {
+						wide = max(wide, flat*(q-p))
+					}
+				}
+				if a.squareOf(k) == 0 && (x == 0 && slope == 0 || wide == 0 || math.Abs(z+0.375) < 1e-9 || math.Abs(z) < 1e-9) {
+					continue // flat, or an end of the bin of 0
+				}
+				if a.squareOf(k) < wide*wide*(1-1e-9) {
+					t.Errorf("slope %v, %s at %v: square %v, the bin is %v wide", slope, what, x, a.squareOf(k), wide)
+				}
+			}
+			density := func(z float64) float64 { return math.Exp(-z*z/2) / math.Sqrt(2*math.Pi) }
+			wantOver := density(0) + mean*0.5 // of t over all bins above the one of 0, z > 0
+			if what == "high" {               // the bin of 0 is rounded to where that begins
+				wantOver += (0.5 - normalApprox(-0.375)) * mean
+			}
+			wantUnder := -slope * (density(0.375) - mean*normalApprox(-0.375))
+			if math.Abs(mass-1) > 1e-9 || math.Abs(over-wantOver) > 1e-6 || math.Abs(under-wantUnder) > 1e-6 {
+				t.Errorf("slope %v, %s: mass %v, means %v and %v, want %v and %v", slope, what, mass, over, under, wantOver, wantUnder)
+			}
+		}
+	}
+}
+
+// TestSmoothed: the factor at some r, and none where it is not proved.
+func TestSmoothed(t *testing.T) {
+	for _, r := range []float64{1.01, 2.5, 3, 6} {
+		want := 1 + math.Exp(-r*r/2)/math.Sqrt(2*math.Pi)/r/normalApprox(r)
+		if got := smoothedUp(2*r, 0.5); got < want*(1-1e-15) || got > want*(1+1e-12) {
+			t.Errorf("r = %v: %v, want %v", r, got, want)
+		}
+	}
+	if smoothedUp(1, 0.9) != inf || smoothedUp(1, 0) != inf || smoothedUp(math.NaN(), 1) != inf {
+		t.Error("a factor for r below 1")
 	}
 }
 

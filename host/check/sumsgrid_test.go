@@ -128,7 +128,7 @@ func TestGridStandIns(t *testing.T) {
 		for _, k := range chosen {
 			h := n.atPoint(&points[k], 0)
 			if h.constant {
-				h.low = atoms{[]float64{h.value.lo}, []float64{1}}
+				h.low = atoms{x: []float64{h.value.lo}, p: []float64{1}}
 			}
 			slices.Sort(values[k])
 			mean, from, square := 0., 0., 0.

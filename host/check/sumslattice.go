@@ -13,7 +13,12 @@ import "math"
 // are non-negative, and what roundings can take is given back as a factor.
 
 // atoms is a random variable that is x[k] with probability at most p[k].
-type atoms struct{ x, p []float64 }
+type atoms struct {
+	x, p []float64
+	// square is nil, or has for each x the square of how far apart the two ends of its bin are, where a
+	// number was moved to either with its mean kept (sumsfine.go), 0 where it was rounded.
+	square []float64
+}
 
 func (a *atoms) add(x, p float64) {
 	if n := len(a.x); n > 0 && a.x[n-1] == x {
@@ -21,6 +26,22 @@ func (a *atoms) add(x, p float64) {
 		return
 	}
 	a.x, a.p = append(a.x, x), append(a.p, p)
+}
+
+func (a *atoms) addMoved(x, p, square float64) {
+	if n := len(a.x); n > 0 && a.x[n-1] == x {
+		a.p[n-1], a.square[n-1] = up(a.p[n-1]+p), max(a.square[n-1], square)
+		return
+	}
+	a.x, a.p, a.square = append(a.x, x), append(a.p, p), append(a.square, square)
+}
+
+// squareOf is square[k], or 0.
+func (a *atoms) squareOf(k int) float64 {
+	if a.square == nil {
+		return 0
+	}
+	return a.square[k]
 }
 
 // bins is a random variable that is in [lo[k], hi[k]] with probability at most p[k].

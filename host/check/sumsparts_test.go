@@ -224,7 +224,7 @@ func TestAddProducts(t *testing.T) {
 			q = 0
 		}
 		l := newLattice(0.07, -40, 40, nil)
-		l.addProducts(bins{[]float64{lo}, []float64{hi}, []float64{0.5}}, atoms{[]float64{q}, []float64{0.5}})
+		l.addProducts(bins{[]float64{lo}, []float64{hi}, []float64{0.5}}, atoms{x: []float64{q}, p: []float64{0.5}})
 		mean, total := 0.0, l.lost
 		for k, p := range l.p {
 			mean += p * float64(l.first+k) * l.step
@@ -286,7 +286,7 @@ func TestHoeffding(t *testing.T) {
 		var terms []*lattice
 		for range n {
 			l := newLattice(1, -2, 2, nil)
-			l.addProducts(bins{[]float64{1}, []float64{1}, []float64{1}}, atoms{[]float64{0.5}, []float64{1}})
+			l.addProducts(bins{[]float64{1}, []float64{1}, []float64{1}}, atoms{x: []float64{0.5}, p: []float64{1}})
 			terms = append(terms, l)
 		}
 		if p := convolved(terms).notPositiveUp(n, normalVar{exact(-float64(n) / 2), exact(0)}); p < 1 {
@@ -296,7 +296,7 @@ func TestHoeffding(t *testing.T) {
 		var again []*lattice
 		for range n {
 			l := newLattice(1, -2, 2, nil)
-			l.addProducts(bins{[]float64{1}, []float64{1}, []float64{1}}, atoms{[]float64{0.5}, []float64{1}})
+			l.addProducts(bins{[]float64{1}, []float64{1}, []float64{1}}, atoms{x: []float64{0.5}, p: []float64{1}})
 			again = append(again, l)
 		}
 		sd := 20 * math.Sqrt(float64(n))

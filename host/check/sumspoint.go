@@ -75,8 +75,8 @@ func (n *sums) atPoint(g *gridPoint, i int) standIn {
 	if !t.mean.finite() || !t.sd.finite() {
 		return standIn{lost: 1}
 	}
-	z, mass, lost := standardBins(t.sd)
-	low, high := t.bin(z[0], z[1]).lo, t.bin(z[len(z)-2], z[len(z)-1]).hi
+	b := theValueBins()
+	low, high := t.bin(b.z[0], b.z[0]).lo, t.bin(b.z[len(b.z)-1], b.z[len(b.z)-1]).hi
 	vars, rest := n.around(g, i)
 	// Some centre is not positive although t(v) is; or, with all signs changed, the other way.
 	above := newShare(vars, enclosed{}, t.mean, rest, max(low, 0), max(high, 0))
@@ -89,29 +89,54 @@ func (n *sums) atPoint(g *gridPoint, i int) standIn {
 	if t.sd.hi == 0 && (low > 0 && above.up(low, high) == 0 || high <= 0 && below.up(-high, -low) == 0 || slope == 1) {
 		return standIn{constant: true, value: value(t.mean)}
 	}
-	h := standIn{lost: lost}
-	place := func(a *atoms, x, p float64) {
+	return n.cut(t, b, above, below)
+}
+
+// cut gives the stand-ins: each bin of it takes shares of low = slope t and low = t
+// that hold all over it, and in it t moves to either end with its mean kept. In the bin that 0 is in it
+// is rounded.
+func (n *sums) cut(t normalVar, b *weightBins, above, below *share) standIn {
+	slope, _ := n.act.Kinked()
+	value := func(x enclosed) enclosed { return enclosed{valueDown(n.act, x.lo), valueUp(n.act, x.hi)} }
+	h := standIn{lost: normalTable().lost}
+	if t.sd.hi == 0 {
+		b, h.lost = &weightBins{z: []float64{0, 0}, toLower: []float64{1}, toUpper: []float64{0}}, 0
+	}
+	place := func(a *atoms, x, p, square float64) {
 		if p < 0x1p-66 {
 			h.lost = up(h.lost + p) // too light to carry along
 			return
 		}
-		a.add(x, p)
+		a.addMoved(x, p, square)
 	}
-	for k, m := range mass {
-		x := t.bin(z[k], z[k+1])
-		place(&h.high, value(x).hi, m)
-		small := productDown(slope, x.lo)
+	for k := range b.toLower {
+		from, to := t.bin(b.z[k], b.z[k]), t.bin(b.z[k+1], b.z[k+1])
+		wide := up(to.hi - from.lo)
+		square, flat := productUp(wide, wide), 0.
+		if slope != 0 {
+			flat = productUp(up(slope*slope), square)
+		}
+		var small, large, ofValue float64 // shares of low = slope t and low = t
 		switch {
-		case slope == 1:
-			place(&h.low, x.lo, m)
-		case x.lo > 0:
-			p := above.up(x.lo, x.hi)
-			place(&h.low, small, productUp(m, p))
-			place(&h.low, x.lo, productUp(m, up(1-p)))
+		case from.lo >= 0:
+			small = above.up(from.lo, to.hi)
+			large, ofValue = up(1-small), max(square, flat)
+		case to.hi <= 0:
+			large = below.up(-to.hi, -from.lo)
+			small, ofValue = up(1-large), flat
 		default:
-			p := below.up(max(-x.hi, 0), -x.lo)
-			place(&h.low, x.lo, productUp(m, p))
-			place(&h.low, small, productUp(m, up(1-p)))
+			m := up(b.toLower[k] + b.toUpper[k])
+			place(&h.low, min(from.lo, productDown(slope, from.lo), productDown(slope, to.hi)), m, 0)
+			place(&h.high, max(value(from).hi, value(to).hi), m, 0)
+			continue
+		}
+		for _, end := range []struct {
+			at enclosed
+			p  float64
+		}{{from, b.toLower[k]}, {to, b.toUpper[k]}} {
+			place(&h.low, min(productDown(slope, end.at.lo), productDown(slope, end.at.hi)), productUp(end.p, small), flat)
+			place(&h.low, end.at.lo, productUp(end.p, large), square)
+			place(&h.high, value(end.at).hi, end.p, ofValue)
 		}
 	}
 	return h

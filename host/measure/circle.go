@@ -60,17 +60,28 @@ func circleOf(log int) *circle {
 
 func reversed(k, log int) int { return int(bits.Reverse64(uint64(k)) >> (64 - log)) }
 
-// forward transforms z; the coefficient of k is then where the reversed bits of k say.
+// forward transforms z; the coefficient of k is then where the reversed bits of k say. Two stages are done in
+// one pass over z, with the operations that they have one after the other.
 func (c *circle) forward(z []complex128) {
-	for half, stride := c.n/2, 1; half > 0; half, stride = half/2, stride*2 {
+	half, stride := c.n/2, 1
+	for ; half > 1; half, stride = half/4, stride*4 {
+		q := half / 2
 		for from := 0; from < c.n; from += 2 * half {
-			a, b := z[from:from+half], z[from+half:from+2*half]
-			b = b[:len(a)]
-			for k := range a {
-				x, y := a[k], b[k]
-				a[k] = x + y
-				b[k] = (x - y) * c.factors[k*stride]
+			a0, a1, a2, a3 := z[from:from+q], z[from+q:from+2*q], z[from+2*q:from+3*q], z[from+3*q:from+4*q]
+			a1, a2, a3 = a1[:len(a0)], a2[:len(a0)], a3[:len(a0)]
+			for k := range a0 {
+				at := k * stride
+				sum0, diff0 := a0[k]+a2[k], (a0[k]-a2[k])*c.factors[at]
+				sum1, diff1 := a1[k]+a3[k], (a1[k]-a3[k])*c.factors[at+q*stride]
+				w := c.factors[2*at]
+				a0[k], a1[k] = sum0+sum1, (sum0-sum1)*w
+				a2[k], a3[k] = diff0+diff1, (diff0-diff1)*w
 			}
+		}
+	}
+	if half == 1 {
+		for k := 0; k < c.n; k += 2 {
+			z[k], z[k+1] = z[k]+z[k+1], z[k]-z[k+1]
 		}
 	}
 }
@@ -100,132 +111,19 @@ func (c *circle) errorUp(n int, product, largest float64) float64 {
 	return up(up(each*1.01*product) * up(math.Sqrt(float64(c.n))))
 }
 
-// CircleSum is the distribution of a sum of terms on a circle.
-type CircleSum struct {
-	step  float64
-	first int // the point that P[0] is
-	p     []float64
-	// lost is what is outside or lost, err what a sum of masses may be wrong by.
-	lost, err float64
-	terms     int
-}
-
-// CircleStepApprox is the step for terms whose sum has about this standard deviation, on a circle of
-// 2^log points that stands for span to 2 span of them.
-func CircleStepApprox(sd, span float64, log int) float64 {
-	_, e := math.Frexp(min(max(span*sd/float64(int(1)<<log), 0x1p-500), 0x1p500))
-	return math.Ldexp(1, e)
-}
-
-// circleBelow is the part of the circle that is below the mean of the sum.
-const circleBelow = 0.6
-
-// circleMore is how many points more are below, for sums that hardly vary.
-const circleMore = 48
-
-// SumOnCircle returns the distribution of the sum of independent terms on lattices of
-// one step, of which it uses 2^log points. It uses the terms up. each is as for SumUp.
-func SumOnCircle(terms []*Lattice, log int, each func(n int, f func(i int))) *CircleSum {
-	c := circleOf(log)
-	const parts = 8
-	products := make([][]complex128, parts)
-	pairs := (len(terms) + 1) / 2
-	each(min(parts, pairs), func(part int) {
-		product, z := make([]complex128, c.n), make([]complex128, c.n)
-		for k := range product {
-			product[k] = 1
-		}
-		for i := part; i < pairs; i += parts {
-			clear(z)
-			terms[2*i].wind(z, 1)
-			if 2*i+1 < len(terms) {
-				terms[2*i+1].wind(z, 1i)
-			}
-			c.forward(z)
-			c.multiply(product, z, 2*i+1 < len(terms))
-		}
-		products[part] = product
-	})
-	s := &CircleSum{step: terms[0].Step, terms: len(terms)}
-	mean, variance, total, largest := 0.0, 0.0, 1.0, 1.0
-	for _, t := range terms {
-		m, v, sum := t.momentsApprox()
-		mean, variance, total, largest = mean+m, variance+v, up(total*max(1, sum)), max(largest, sum)
-		s.lost = up(s.lost + t.Lost)
-	}
-	s.first = int(min(max(math.Floor(mean-circleBelow*float64(c.n-circleMore))-circleMore, -0x1p40), 0x1p40))
-	s.err = c.errorUp(len(terms), total, largest)
-	s.lost = up(s.lost + leftUp(terms, s.first, math.Sqrt(variance)))
-	z := products[0]
-	for _, p := range products[1:min(parts, pairs)] {
-		for k, x := range p {
-			z[k] *= x
-		}
-	}
-	c.backward(z)
-	s.p = make([]float64, c.n)
-	for k := range s.p {
-		s.p[k] = max(0, real(z[(s.first+k)&(c.n-1)])) / float64(c.n)
-	}
-	return s
-}
-
-// wind trims l and adds the masses times f, 1 or i, to a circle.
-func (l *Lattice) wind(z []complex128, f complex128) {
-	l.Trim()
-	if f == 1 {
-		for k, p := range l.P {
-			z[(l.First+k)&(len(z)-1)] += complex(p, 0)
-		}
-		return
-	}
-	for k, p := range l.P {
-		z[(l.First+k)&(len(z)-1)] += complex(0, p)
-	}
-}
-
 // multiply multiplies by the transforms of the real and, if two, the imaginary part of what z is
 // the transform of.
 func (c *circle) multiply(product, z []complex128, two bool) {
 	for k, other := range c.partner {
 		x, y := z[k], z[other]
 		y = complex(real(y), -imag(y))
-		a := (x + y) / 2
+		a := complex((real(x)+real(y))/2, (imag(x)+imag(y))/2)
 		if two {
 			d := x - y // 2i times the other transform
 			a *= complex(imag(d)/2, -real(d)/2)
 		}
 		product[k] *= a
 	}
-}
-
-// momentsApprox are about the mean and the variance, in steps, and at least the total mass.
-func (l *Lattice) momentsApprox() (mean, variance, total float64) {
-	second := 0.0
-	for i, p := range l.P {
-		k := float64(l.First + i)
-		total += p
-		mean += p * k
-		second += p * k * k
-	}
-	return mean, max(0, second-mean*mean), total * (1 + float64(len(l.P)+4)*(2*unit))
-}
-
-// leftUp bounds the probability that the sum of the terms is below first steps: for any 0 < r < 1
-// at most r^-first times the product of E r^k (Chernoff).
-func leftUp(terms []*Lattice, first int, sd float64) float64 {
-	best := 1.0
-	for _, rate := range []float64{2, 1.2, 0.7, 3, 0.4} {
-		r := 1 - min(0.5, rate/max(sd, 1e-3))
-		p := newPower(r, -first)
-		for _, t := range terms {
-			p = p.times(t.meanPowerUp(r))
-		}
-		if best = min(best, p.up()); best < 1e-9 {
-			break
-		}
-	}
-	return best
 }
 
 // power is a positive number m 2^e with a relative error of at most ops (3u).
@@ -272,45 +170,4 @@ func (l *Lattice) meanPowerUp(r float64) power {
 	p := newPower(r, l.First).times(power{m: max(sum, 0x1p-1000)})
 	p.ops += float64(len(l.P) + 2)
 	return p
-}
-
-// Lost is what is outside of the circle, or was lost by the terms: it counts as below.
-func (s *CircleSum) Lost() float64 { return s.lost }
-
-// below bounds P(sum + rest <= x), at most 1.
-func (s *CircleSum) below(rest Normal, x float64) float64 {
-	sum := 0.0
-	at := func(k int) float64 { return float64(s.first+k) * s.step }
-	const far = 9 // the tail there is below 2^-60
-	for k, p := range s.p {
-		switch y := x - at(k); {
-		case y < rest.MeanLo-far*rest.SdHi-0x1p-40*math.Abs(rest.MeanLo):
-			sum += p * 0x1p-60
-		case y > rest.MeanHi+far*rest.SdHi:
-			sum += p
-		default:
-			sum += p * rest.BelowUp(up(y))
-		}
-	}
-	return min(1, up(up(sum*(1+float64(len(s.p)+4)*(2*unit))+s.err)+s.lost))
-}
-
-// NotPositiveUp bounds P(sum X + rest <= 0) as Lattice.NotPositiveUp does.
-func (s *CircleSum) NotPositiveUp(rest Normal) float64 {
-	best := 1.0
-	if s.terms <= 16 {
-		best = s.below(rest, float64(s.terms)*s.step)
-	}
-	root := math.Sqrt(float64(s.terms))
-	for c := 0.7; c < 2.2; c += 0.2 {
-		steps := c * root
-		exponent := down(down(2*down(steps*steps)) / float64(s.terms))
-		miss := ExpUp(-exponent)
-		p := up(s.below(rest, steps*s.step) / down(1-miss))
-		if p > best {
-			break
-		}
-		best = p
-	}
-	return best
 }

@@ -7,6 +7,28 @@ import (
 	"testing"
 )
 
+func serial(n int, f func(i int)) {
+	for i := range n {
+		f(i)
+	}
+}
+
+// sumOf is the sum of lattices on a circle, with a normal rest and a rate.
+func sumOf(terms []*Lattice, log int, rest Normal, rate float64) *circleSum {
+	s := &circleSum{step: terms[0].Step, rest: rest, rate: rate}
+	variance := 1e-9
+	for _, l := range terms {
+		total, mean, second := 0.0, 0.0, 0.0
+		for i, p := range l.P {
+			k := float64(l.First + i)
+			total, mean, second = total+p, mean+p*k, second+p*k*k
+		}
+		variance += max(0, second-mean*mean)
+	}
+	s.add(circleOf(log), len(terms), func(i int) *Lattice { return terms[i] }, math.Sqrt(variance), serial)
+	return s
+}
+
 // sinCos by Taylor's series in big arithmetic.
 func sinCos(k, n int) (sin, cos float64) {
 	pi, _ := new(big.Float).SetPrec(200).SetString("3.14159265358979323846264338327950288419716939937510582097494459")
@@ -44,15 +66,10 @@ func TestCircleFactors(t *testing.T) {
 	}
 }
 
-// TestSumOnCircle: against SumUp on lattices that both can do, and the error that is claimed against what
+// TestCircleSum: against SumUp on lattices that both can do, and the error that is claimed against what
 // random terms show.
-func TestSumOnCircle(t *testing.T) {
+func TestCircleSum(t *testing.T) {
 	r := rand.New(rand.NewPCG(81, 1))
-	serial := func(n int, f func(i int)) {
-		for i := range n {
-			f(i)
-		}
-	}
 	for _, n := range []int{1, 2, 7, 40} {
 		build := func() []*Lattice {
 			r := rand.New(rand.NewPCG(82, uint64(n)))
@@ -73,10 +90,10 @@ func TestSumOnCircle(t *testing.T) {
 			return terms
 		}
 		rest := Normal{MeanLo: 0.3, MeanHi: 0.3, SdLo: 0.2, SdHi: 0.2}
-		want, got := SumUp(build(), serial), SumOnCircle(build(), 12, serial)
+		want, got := SumUp(build(), serial), sumOf(build(), 12, rest, 0)
 		for range 20 {
 			x := 3 * math.Sqrt(float64(n)) * r.NormFloat64()
-			a, b := want.BelowUp(rest, x), got.below(rest, x)
+			a, b := want.BelowUp(rest, x), got.below(x)
 			if b < a*(1-1e-9)-1e-9 || b > a*(1+1e-6)+1e-7 {
 				t.Errorf("%d terms, below %v: %v on the circle, %v on the line", n, x, b, a)
 			}
@@ -84,28 +101,19 @@ func TestSumOnCircle(t *testing.T) {
 		if !(got.err < 1e-8) || !(got.lost < 1e-7) {
 			t.Errorf("%d terms: error %v, lost %v", n, got.err, got.lost)
 		}
-		// Signs and positions: a single point each, to the bit but for the error.
-		if p, q := want.NotPositiveUp(n, rest), got.NotPositiveUp(rest); q > p*1.3+1e-7 || p > q*1.3+1e-7 {
-			t.Errorf("%d terms: %v on the circle, %v on the line", n, q, p)
-		}
 	}
 }
 
 // TestCircleTooSmall: what does not fit is lost or counted, never dropped.
 func TestCircleTooSmall(t *testing.T) {
-	serial := func(n int, f func(i int)) {
-		for i := range n {
-			f(i)
-		}
-	}
 	var terms []*Lattice
 	for range 4 {
 		l := NewLattice(1, -40, 40)
 		l.P[-l.First-40], l.P[-l.First+40] = 0.5, 0.5
 		terms = append(terms, l)
 	}
-	s := SumOnCircle(terms, 4, serial)
-	if p := s.below(Normal{SdLo: 1, SdHi: 1}, -1); p < 5./16 {
+	s := sumOf(terms, 4, Normal{SdLo: 1, SdHi: 1}, 0)
+	if p := s.below(-1); p < 5./16 {
 		t.Errorf("P(sum < -1) = %v, must be at least 5/16", p)
 	}
 }
@@ -134,11 +142,6 @@ func TestMeanPower(t *testing.T) {
 // is not 1, are at least what adding up all combinations says.
 func TestCircleHolds(t *testing.T) {
 	r := rand.New(rand.NewPCG(83, 1))
-	serial := func(n int, f func(i int)) {
-		for i := range n {
-			f(i)
-		}
-	}
 	for trial := range 200 {
 		product := 1.0
 		n, step := 1+r.IntN(4), math.Ldexp(1, r.IntN(3)*200-200)
@@ -165,16 +168,16 @@ func TestCircleHolds(t *testing.T) {
 			exact, terms, product = sum, append(terms, l), product*max(1, mass)
 		}
 		rest := Normal{MeanLo: step, MeanHi: step, SdLo: step / 4, SdHi: step / 4}
-		s := SumOnCircle(terms, 4+r.IntN(6), serial)
-		if s.Lost() < float64(n)*1e-3 || s.err < circleOf(4).errorUp(n, product*(1-1e-12), 1) {
-			t.Errorf("trial %d: lost %v, error %v", trial, s.Lost(), s.err)
+		s := sumOf(terms, 4+r.IntN(6), rest, 0)
+		if s.lost < float64(n)*1e-3 || s.err < circleOf(4).errorUp(n, product*(1-1e-12), 1) {
+			t.Errorf("trial %d: lost %v, error %v", trial, s.lost, s.err)
 		}
 		for x := -200.5; x < 200; x += 10 {
 			want := 0.0
 			for at, p := range exact {
 				want += p * math.Erfc(-(x-1-float64(at))*4/math.Sqrt2) / 2
 			}
-			if got := s.below(rest, x*step); got < min(1, want)-1e-14 {
+			if got := s.below(x * step); got < min(1, want)-1e-14 {
 				t.Errorf("trial %d: P(sum < %v) = %v on %d points, is %v", trial, x, got, len(s.p), want)
 			}
 		}
@@ -194,12 +197,16 @@ func TestCircleError(t *testing.T) {
 			t.Errorf("%d terms: %v, want %v", k.n, got, want)
 		}
 	}
-	// Errors, and what is lost, count; and so does what Hoeffding's inequality leaves.
-	sum, rest := &CircleSum{step: 1, p: []float64{0.25, 0.25}, first: 100, lost: 0.25, err: 0.125, terms: 100}, Normal{SdLo: 1e-3, SdHi: 1e-3}
-	if p := sum.below(rest, 50); p < 0.375 || p > 0.376 {
+	// Errors, and what is lost, count.
+	sum := &circleSum{step: 1, p: []float64{0.25, 0.25}, first: 100, lost: 0.25, err: 0.125, rest: Normal{SdLo: 1e-3, SdHi: 1e-3}}
+	if p := sum.below(50); p < 0.375 || p > 0.376 {
 		t.Errorf("%v, want 3/8", p)
 	}
-	if p := sum.NotPositiveUp(rest); p < 0.375*(1+1e-4) || p > 0.375*(1+1e-3) {
-		t.Errorf("%v, want a little more than 3/8", p)
+	// Lattice points stand for numbers that are lower by n rate step^2/8 in all.
+	sum = &circleSum{step: 2, p: []float64{0.25, 0.5}, first: 5, terms: 3, rate: 8, rest: Normal{SdLo: 1e-3, SdHi: 1e-3}}
+	for x, want := range map[float64]float64{-2.1: 0, -1.9: 0.25, -0.1: 0.25, 0.1: 0.75} {
+		if p := sum.below(x); math.Abs(p-want) > 1e-9 {
+			t.Errorf("below %v: %v, want %v", x, p, want)
+		}
 	}
 }

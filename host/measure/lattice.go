@@ -64,6 +64,11 @@ func NewLattice(step, lo, hi float64) *Lattice {
 	if m, _ := math.Frexp(step); m != 0.5 || step < 0x1p-900 || step > 0x1p900 {
 		panic(fmt.Sprintf("measure: NewLattice: step %v is not a power of two of ordinary size", step))
 	}
+	return newLattice(step, lo, hi)
+}
+
+// newLattice is NewLattice for any positive step.
+func newLattice(step, lo, hi float64) *Lattice {
 	if !(lo <= 0) {
 		lo = 0
 	}

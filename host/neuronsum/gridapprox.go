@@ -209,3 +209,34 @@ func (r *rowApprox) failApprox(l *lawApprox) float64 {
 // heavy is how much nearer the tail of a sum of products is than that of a normal variable, about
 // (measured on VCAS).
 const heavy = 0.9
+
+// coarseWeight and coarseValue say whether coarse bins will do for a_i, and for the value of neuron i, at a point: 1 if what
+// they add to the ranges of roundings is little beside the sum's variance; more where the row hardly ever fails.
+func (r *rowApprox) coarseWeight(l *lawApprox, i int, rare bool) int {
+	return r.coarse(l, rare, r.sd[i]*r.sd[i]*max(l.low2[i], l.high2[i]))
+}
+
+func (r *rowApprox) coarseValue(l *lawApprox, i int, rare bool) int {
+	return r.coarse(l, rare, (r.a[i]*r.a[i]+r.sd[i]*r.sd[i])*l.sd[i]*l.sd[i]*tailApprox(-l.mean[i]/l.sd[i]))
+}
+
+// coarse says so for a range with a mean square of so many squares of the bins' width.
+func (r *rowApprox) coarse(l *lawApprox, rare bool, squares float64) int {
+	most := 1e-4
+	if rare {
+		most = 4e-4
+	}
+	if squares*coarseWidth*coarseWidth*float64(len(r.a)) < most*r.varianceApprox(l) {
+		return 1
+	}
+	return 0
+}
+
+func (r *rowApprox) varianceApprox(l *lawApprox) float64 {
+	variance := r.variance
+	for i, low := range l.low1 {
+		m := r.pos1[i]*low + r.neg1[i]*l.high1[i]
+		variance += r.pos2[i]*l.low2[i] + r.neg2[i]*l.high2[i] - m*m
+	}
+	return variance
+}

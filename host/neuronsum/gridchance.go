@@ -119,7 +119,7 @@ func (n *Sum) chance(p *gridPoint, i int, mirrored bool) *chance {
 	}
 	size = math.Sqrt(size + s.variance.hi)
 	c.step = chanceStep * size
-	if widest <= 2*math.Sqrt(s.variance.hi) {
+	if widest <= 6*math.Sqrt(s.variance.hi) {
 		closed = -1
 	}
 	var vars variables
@@ -164,7 +164,7 @@ func (n *Sum) chance(p *gridPoint, i int, mirrored bool) *chance {
 
 // chanceStep is how far apart u are for which the probability is worked out, in standard deviations
 // of s + m, where it is not small.
-const chanceStep = 0.05
+const chanceStep = 0.03
 
 // given turns covariances into rows of a Cholesky factor of those given u: in intervals, the
 // lower triangle of C = Cov - Cov_u Cov_u' / Var u.
@@ -315,8 +315,6 @@ func (c *chance) above(y float64) float64 {
 		panic("neuronsum: chance.above: descending")
 	case c.last >= 0 && (y < c.last+c.step || c.p < 1e-12):
 		return c.p
-	case c.last >= 0 && c.p < 0.03:
-		c.step *= 1.25
 	}
 	c.last = y
 	sum := c.outside

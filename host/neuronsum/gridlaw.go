@@ -4,8 +4,16 @@ import (
 	"math"
 
 	"psafe/host/measure"
-	"psafe/host/property"
 )
+
+// pointNeuron stands in for the value of a hidden neuron at a point of a grid: it is the number in value if
+// constant, else low is stochastically below and high above the real variables of the proof but for the probability lost.
+type pointNeuron struct {
+	constant  bool
+	value     ival
+	low, high measure.Split
+	lost      float64
+}
 
 // atPoint gives the stand-ins of neuron i at a point v of a grid, for s(t) = max(t, slope t):
 //
@@ -15,55 +23,86 @@ import (
 // With u = t(v), the middles are v + d; d has two values in each axis with cells on both sides and
 // one in the others. Let L be the least and M the greatest of t over them: low = u if u > 0 and L > 0,
 // or if u <= 0 and M > 0, else slope u. So the law of low is that of u and of the probabilities that
-// L <= 0 and that M > 0 given u (chance), of which upper bounds move low down only: bins of u are cut as
-// for whole, all of a bin is put at its lower end, and the share that the bound of the probability says
-// at slope times the lower end (u > 0), or the rest of it (u <= 0).
-func (n *Sum) atPoint(p *gridPoint, i int, z []float64) hidden {
-	cell := property.Box{Lo: p.x, Hi: p.x}
-	h := n.whole(&shape{cell: cell, centre: p.x, narrow: make([]bool, len(p.x))}, cell, p.x, i, z)
+// L <= 0 and that M > 0 given u (chance). One number for each bin of u that is no less than these probabilities
+// moves low down only: it is u then with a probability that does not depend on u, and moving u to either end of its bin
+// with its mean kept does that to low and high as well. In the bin that 0 is in they are rounded.
+func (n *Sum) atPoint(p *gridPoint, i int, all *sumBins, coarse int) pointNeuron {
 	mean, sd := n.preactivation(i, p.x)
 	switch {
-	case len(h.low.X) == 0 && !h.constant || n.slope == 1:
-		return h
-	case h.constant:
-		return n.atPointConstant(p, i, h, mean)
+	case !mean.finite() || !sd.finite():
+		return pointNeuron{lost: 1}
+	case sd.hi == 0:
+		return n.atPointConstant(p, i, mean)
 	}
-	nodes, normal := nodesOf(mean, sd, z, true), asNormal(mean, sd)
-	masses, last := normal.BinsUp(nodes), len(nodes)-1
-	down, up := make([]float64, last), make([]float64, last) // the shares of slope t and of t
+	b := all.of(mean, sd, coarse)
+	u := b.at(mean, sd)
+	down, up := n.shares(p, i, u)
+	h := pointNeuron{lost: b.beyond}
+	var small measure.Split // the part of low that is slope u
+	add := func(s *measure.Split, x, mass, square float64) {
+		if mass < leastAtom {
+			h.lost = above(h.lost + mass)
+			return
+		}
+		s.Add(x, x, mass, square)
+	}
+	for k := range b.mass {
+		square, flat := squareUp(u[k], u[k+1]), 0.0 // of u and of slope u
+		if n.slope != 0 {
+			flat = above(above(n.slope*n.slope) * square)
+		}
+		whole := max(square, flat) // of high
+		switch {
+		case u[k+1].hi <= 0 && n.slope == 0:
+			whole = 0
+		case u[k].lo < 0 && u[k+1].hi > 0:
+			below, over := b.around(k, mean, sd)
+			least, most := n.slopeDown(u[k].lo), n.slopeDown(u[k+1].hi)
+			add(&small, min(u[k].lo, least, most, 0), above(below+over), 0)
+			add(&h.high, max(0, n.act.ValueUp(u[k].lo), n.act.ValueUp(u[k+1].hi)), above(below+over), 0)
+			continue
+		}
+		for _, end := range []struct {
+			u    ival
+			mass float64
+		}{{u[k], b.lower[k]}, {u[k+1], b.upper[k]}} {
+			add(&h.low, end.u.lo, above(end.mass*up[k]), square)
+			add(&small, min(n.slopeDown(end.u.lo), n.slopeDown(end.u.hi)), above(end.mass*down[k]), flat)
+			add(&h.high, max(n.act.ValueUp(end.u.lo), n.act.ValueUp(end.u.hi)), end.mass, whole)
+		}
+	}
+	h.low.Append(&small)
+	return h
+}
+
+// leastAtom is how light what is carried along may be.
+const leastAtom = 0x1p-66
+
+// shares bounds, for each bin of u that 0 is not in, the probabilities that low is slope u and that it is u.
+func (n *Sum) shares(p *gridPoint, i int, u []ival) (down, up []float64) {
+	last := len(u) - 1
+	down, up = make([]float64, last), make([]float64, last)
+	if n.slope == 1 {
+		for k := range up {
+			up[k] = 1
+		}
+		return down, up
+	}
 	c := n.chance(p, i, false)
-	for k := range masses {
-		if nodes[k] >= 0 {
-			down[k] = c.above(nodes[k])
+	for k := range down {
+		if u[k].lo >= 0 {
+			down[k] = c.above(u[k].lo)
 			up[k] = min(1, above(1-down[k]))
 		}
 	}
 	c = n.chance(p, i, true)
 	for k := last - 1; k >= 0; k-- {
-		if nodes[k] < 0 {
-			up[k] = c.above(-nodes[k+1])
+		if u[k+1].hi <= 0 {
+			up[k] = c.above(-u[k+1].hi)
 			down[k] = min(1, above(1-up[k]))
 		}
 	}
-	low, lost := n.placeLow(nodes, masses, up, down)
-	h.low, h.lost = low, above(h.lost+lost)
-	return h
-}
-
-// placeLow puts, of each bin's mass, the share up at the bin's lower end and the share down at slope
-// times that.
-func (n *Sum) placeLow(nodes, masses, up, down []float64) (measure.Atoms, float64) {
-	values := []float64{0}
-	for _, x := range nodes {
-		values = append(values, x, n.slopeDown(x))
-	}
-	a := placer{nodes: sorted(values)}
-	a.p = make([]float64, len(a.nodes))
-	for k, m := range masses {
-		a.put(nodes[k], m*up[k])
-		a.put(n.slopeDown(nodes[k]), m*down[k])
-	}
-	return a.atoms()
+	return down, up
 }
 
 func (n *Sum) slopeDown(x float64) float64 {
@@ -73,26 +112,11 @@ func (n *Sum) slopeDown(x float64) float64 {
 	return below(n.slope * x)
 }
 
-// put adds the mass m at the node q or the next below.
-func (a *placer) put(q, m float64) {
-	a.terms++
-	for a.at+1 < len(a.nodes) && a.nodes[a.at+1] <= q {
-		a.at++
-	}
-	for a.at > 0 && a.nodes[a.at] > q {
-		a.at--
-	}
-	if a.nodes[a.at] > q {
-		a.lost += m
-		return
-	}
-	a.p[a.at] += float64(m)
-}
-
 // atPointConstant is atPoint for a t(v) that is the same number in every draw, as all weights
 // are that v looks at. If no weight is random, the signs at the middles are known; else the lower of t
 // and slope t will do.
-func (n *Sum) atPointConstant(p *gridPoint, i int, h hidden, mean ival) hidden {
+func (n *Sum) atPointConstant(p *gridPoint, i int, mean ival) pointNeuron {
+	value := ival{n.act.ValueDown(mean.lo), n.act.ValueUp(mean.hi)}
 	least, most, random := mean, mean, false
 	for j, at := range n.hidden.Dense().Into(i) {
 		w := exactly(n.hidden.Weight.Mean[at])
@@ -101,13 +125,15 @@ func (n *Sum) atPointConstant(p *gridPoint, i int, h hidden, mean ival) hidden {
 		least = least.plus(w.times(p.beside[j])).plus(ival{min(x.lo, y.lo), min(x.hi, y.hi)})
 		most = most.plus(w.times(p.beside[j])).plus(ival{max(x.lo, y.lo), max(x.hi, y.hi)})
 	}
-	if !random && (mean.lo > 0 && least.lo > 0 || mean.hi <= 0 && most.hi <= 0) {
-		return h // low is s(t(v)) as well
+	if n.slope == 1 || !random && (mean.lo > 0 && least.lo > 0 || mean.hi <= 0 && most.hi <= 0) {
+		return pointNeuron{constant: true, value: value} // low is s(t(v)) as well
 	}
-	one := []float64{1}
 	low := min(mean.lo, n.slopeDown(mean.lo))
-	if !(low >= -math.MaxFloat64) {
-		return hidden{}
+	if !(low >= -math.MaxFloat64 && value.hi <= math.MaxFloat64) {
+		return pointNeuron{lost: 1}
 	}
-	return hidden{low: measure.Atoms{X: []float64{low}, P: one}, high: measure.Atoms{X: []float64{h.value.hi}, P: one}, lost: h.lost}
+	var h pointNeuron
+	h.low.Add(low, low, 1, 0)
+	h.high.Add(value.hi, value.hi, 1, 0)
+	return h
 }

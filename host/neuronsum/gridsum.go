@@ -3,24 +3,58 @@ package neuronsum
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
+	"sync"
 
 	"psafe/host/measure"
 	"psafe/host/property"
 )
 
-// pointUp is vertexUp by Fourier transforms of 2^log points.
-func (n *Sum) pointUp(v vertex, f *factors, log int) float64 {
-	mean, variance, lost := f.mean, f.variance, 0.0
-	var random []int
+// weight is a_i as sums at points need it, by coarseness.
+type weight struct {
+	mean, sd ival
+	neg, pos [2]measure.Split
+}
+
+// rowWeights are the weights of one row, and a_0.
+type rowWeights struct {
+	neurons        []weight
+	mean, variance ival
+	approx         *rowApprox
+}
+
+func (n *Sum) rowWeights(row property.Row, b *sumBins) *rowWeights {
+	f := n.factors(row)
+	if f == nil {
+		return nil
+	}
+	w := &rowWeights{mean: f.mean, variance: f.variance, neurons: make([]weight, len(f.neurons)), approx: n.rowApprox(&row)}
+	for i := range f.neurons {
+		a := &w.neurons[i]
+		a.mean, a.sd = f.neurons[i].mean, f.neurons[i].sd
+		for c := range a.neg {
+			a.neg[c], a.pos[c] = b[c][0].signed(a.mean, a.sd)
+		}
+	}
+	return w
+}
+
+// pointUp bounds Prob(sum_i X_i + a_0 <= 0) for the stand-ins at one point.
+func (n *Sum) pointUp(v []pointNeuron, w *rowWeights, l *lawApprox, rare bool, b *sumBins) float64 {
+	mean, variance, lost := w.mean, w.variance, 0.0
+	var terms []measure.Product
 	for i := range v {
-		h, a := &v[i], &f.neurons[i]
+		h, a := &v[i], &w.neurons[i]
+		if !(h.lost < 1) {
+			return 1
+		}
 		if !h.constant {
-			if len(h.low.X) == 0 || len(h.high.X) == 0 {
-				return 1
+			c := w.approx.coarseWeight(l, i, rare)
+			t := measure.Product{Pos: a.pos[c], Low: h.low, Neg: a.neg[c], High: h.high, Lost: h.lost}
+			if a.sd.hi > 0 {
+				t.Lost = above(t.Lost + b[0][0].beyond)
 			}
-			random = append(random, i)
+			terms = append(terms, t)
 			continue
 		}
 		mean = mean.plus(a.mean.times(h.value))
@@ -31,44 +65,37 @@ func (n *Sum) pointUp(v vertex, f *factors, log int) float64 {
 	if !mean.finite() || !variance.finite() {
 		return 1
 	}
-	if len(random) == 0 {
+	if len(terms) == 0 {
 		return sumUp(rest.BelowUp(0), lost)
 	}
-	// Where a few neurons with heavy tails make up most of the sum, the circle must be wider.
-	best, sd := 1.0, sdApprox(v, f, random, rest)
-	for span := 24.; span < 200; span *= 2 {
-		step := measure.CircleStepApprox(sd, span, log)
-		terms := make([]*measure.Lattice, len(random))
-		parallel(len(random), func(k int) { terms[k] = f.neurons[random[k]].term(&v[random[k]], step) })
-		sum := measure.SumOnCircle(terms, log, parallel)
-		best = min(best, sumUp(sum.NotPositiveUp(rest), lost))
-		if !(sum.Lost() > max(1e-6, best/32)) {
-			break
+	best := measure.ProductsNotPositiveUp(terms, rest, parallel)
+	return max(min(1, sumUp(best, lost)), float64(len(terms))*leastLost)
+}
+
+// sumBins are the bins of normal variables in sums at points of grids: by coarseness, 0 or 1, and by how far from 0
+// they are fine.
+type sumBins [2][6]*normalBins
+
+func newSumBins(fine, coarse, widest float64) *sumBins {
+	var all sumBins
+	for c, width := range []float64{fine, coarse} {
+		for k := range all[c] {
+			all[c][k] = newNormalBins(width, widest, float64(k))
 		}
 	}
-	return max(best, float64(len(random))*leastLost)
+	return &all
 }
 
-// sdApprox is about the standard deviation of the sum.
-func sdApprox(v vertex, f *factors, random []int, rest measure.Normal) float64 {
-	variance, size := rest.SdHi*rest.SdHi, 0.0
-	for _, i := range random {
-		a, h := &f.neurons[i], &v[i]
-		p1, p2 := momentsApprox(a.pos.Lo, a.pos.P)
-		n1, n2 := momentsApprox(a.neg.Lo, a.neg.P)
-		l1, l2 := momentsApprox(h.low.X, h.low.P)
-		h1, h2 := momentsApprox(h.high.X, h.high.P)
-		mean := p1*l1 + n1*h1
-		variance += max(0, p2*l2+n2*h2-mean*mean)
-		size += math.Abs(mean)
-	}
-	return max(math.Sqrt(variance), 1e-4*size)
+// gridBins are those of bounds.
+var gridBins = sync.OnceValue(func() *sumBins { return newSumBins(1./128, coarseWidth, 1./24) })
+
+const coarseWidth = 1. / 32
+
+// of are the bins for a neuron that is active where a normal variable is positive: fine where it often is.
+func (b *sumBins) of(mean, sd ival, coarse int) *normalBins {
+	all := &b[coarse]
+	return all[min(len(all)-1, int(max(0, -mean.hi/sd.hi)+2))]
 }
-
-// gridFine is how finely the laws at the points of grids are cut, gridLog how long the transforms are.
-var gridFine = quality{factors: 512, nodes: 1024, narrow: 0x1p-20}
-
-const gridLog = 16
 
 // GridCover is a bound that has one event for each point of a grid.
 type GridCover struct {
@@ -127,43 +154,51 @@ const gridHopeless = 1.2
 
 // gridsUp is the sum over points and rows; 1 as soon as it is no less. The likeliest failures come first.
 func (n *Sum) gridsUp(ctx context.Context, grids []Grid, rows []property.Row) (float64, error) {
-	m := n.withQuality(gridFine)
-	var laws []*factors
-	var about []*rowApprox
+	b := gridBins()
+	var laws []*rowWeights
 	for r := range rows {
-		f := m.factors(rows[r])
-		if f == nil {
+		w := n.rowWeights(rows[r], b)
+		if w == nil {
 			return 1, ctx.Err()
 		}
-		laws, about = append(laws, f), append(about, n.rowApprox(&rows[r]))
+		laws = append(laws, w)
 	}
 	var all []gridPoint
-	for b := range grids {
-		if !grids[b].valid() {
+	for g := range grids {
+		if !grids[g].valid() {
 			return 1, ctx.Err()
 		}
-		all = append(all, grids[b].points()...)
+		all = append(all, grids[g].points()...)
 	}
 	fails, approx, order := make([]float64, len(all)), n.lawsApprox(), make([]int, len(all))
 	parallel(len(all), func(k int) {
 		l := approx.point(&all[k])
-		for _, r := range about {
-			fails[k] += r.failApprox(l)
+		for _, w := range laws {
+			fails[k] += w.approx.failApprox(l)
 		}
 	})
+	total := 0.0
 	for k := range order {
 		order[k] = k
+		total += fails[k]
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(fails[b], fails[a]) })
-	z, sum := quantileGrid(m.q.nodes), 0.0
+	sum := 0.0
 	for _, k := range order {
 		if err := ctx.Err(); err != nil {
 			return 1, err
 		}
-		v := make(vertex, n.hidden.Outputs())
-		parallel(len(v), func(i int) { v[i] = m.atPoint(&all[k], i, z) })
-		for _, f := range laws {
-			if sum = above(sum + m.pointUp(v, f, gridLog)); !(sum < 1) {
+		v := make([]pointNeuron, n.hidden.Outputs())
+		l, rare := approx.point(&all[k]), fails[k] < total/float64(4*len(all))
+		parallel(len(v), func(i int) {
+			coarse := 1
+			for _, w := range laws {
+				coarse = min(coarse, w.approx.coarseValue(l, i, rare))
+			}
+			v[i] = n.atPoint(&all[k], i, b, coarse)
+		})
+		for _, w := range laws {
+			if sum = above(sum + n.pointUp(v, w, l, rare, b)); !(sum < 1) {
 				return 1, nil
 			}
 		}

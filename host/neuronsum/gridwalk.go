@@ -70,8 +70,8 @@ func phiUp(x, v, r, d float64) float64 {
 	p := phiTable[phiAt(x)]
 	most := min(max(-1, x-r), x+r)
 	if most < 0 {
-		if more := curveTable[phiAt(most)] * (v + d*d); more > 0.1*p {
-			p = min(p+more, phiTable[phiAt(x+r)])
+		if more := curveTable[phiAt(most)] * (v + d*d); more > 0.05*p {
+			p = min(p+more, phiTable[phiAt(x+r)], p*tiltUp(hazardTable[phiAt(x)], v+d*d, r))
 		} else {
 			p += more
 		}
@@ -79,14 +79,31 @@ func phiUp(x, v, r, d float64) float64 {
 	return min(1, p)
 }
 
+// tiltUp bounds E e^(hazard D) for E D <= 0, E D^2 <= v and D <= r: e^y <= 1 + y + y^2 f(m) for y <= m, f(m) = (e^m -
+// 1 - m)/m^2 <= 1/2 + m/6 + m^2 e^m/24, which is computed where m is small (as (k+2)! >= 24 (k-2)! for k >= 2). As log
+// Phi is concave, Phi(x + D) <= Phi(x) e^(hazard D) for its slope hazard at x.
+func tiltUp(hazard, v, r float64) float64 {
+	m := hazard * r * (1 + 0x1p-50)
+	if !(m < 6) {
+		return math.Inf(1)
+	}
+	e := 1 / measure.ExpDown(-m) * (1 + 0x1p-50)
+	f := 0.5 + m/6 + m*m/24*e
+	if m > 0.5 {
+		f = (e - 1 - m) / (m * m)
+	}
+	return (1 + hazard*hazard*v*f*(1+0x1p-45)) * (1 + 0x1p-45)
+}
+
 // phiTable[k] bounds Phi on [-phiEnd + k/phiParts, -phiEnd + (k+1)/phiParts], the first one on all below,
-// curveTable half of max(0, Phi”).
+// curveTable half of max(0, Phi”), hazardTable the slope of
+// log Phi, which falls.
 const (
 	phiEnd   = 9
-	phiParts = 128
+	phiParts = 512
 )
 
-var phiTable, curveTable = phiTables()
+var phiTable, curveTable, hazardTable = phiTables()
 
 func phiAt(x float64) int {
 	if !(x > -phiEnd) {
@@ -95,7 +112,7 @@ func phiAt(x float64) int {
 	return min(int((x+phiEnd)*phiParts), 2*phiEnd*phiParts)
 }
 
-func phiTables() (phi, curve [2*phiEnd*phiParts + 1]float64) {
+func phiTables() (phi, curve, hazard [2*phiEnd*phiParts + 1]float64) {
 	for k := range phi {
 		// A little wider than the cell, for the rounding of phiAt.
 		lo, hi := float64(k)/phiParts-phiEnd-0x1p-40, float64(k+1)/phiParts-phiEnd+0x1p-40
@@ -103,13 +120,21 @@ func phiTables() (phi, curve [2*phiEnd*phiParts + 1]float64) {
 		if hi > 0 {
 			phi[k] = above(1 - measure.TailDown(hi))
 		}
+		hazard[k] = math.Inf(1)
+		if k > 0 {
+			least := measure.TailDown(-lo)
+			if lo > 0 {
+				least = below(1 - measure.TailUp(lo))
+			}
+			hazard[k] = above(densityAt(lo).hi / least)
+		}
 		if lo < 0 {
 			at := max(lo, min(hi, -1)) // -x phi(x) rises up to -1 and falls from there
 			curve[k] = above(above(0.5*-at) * densityAt(at).hi)
 		}
 	}
 	phi[2*phiEnd*phiParts] = 1
-	return phi, curve
+	return phi, curve, hazard
 }
 
 // densityAt encloses the standard normal density.
@@ -128,7 +153,7 @@ type chanceBins struct {
 // chanceMeanErr bounds the error of chanceBins.mean.
 const chanceMeanErr = 1e-9
 
-var binCounts = []int{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48}
+var binCounts = []int{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192}
 
 // standardBins has bins for each of binCounts.
 var standardBins = sync.OnceValue(func() (all []*chanceBins) {
@@ -182,7 +207,7 @@ func massOf(l, h float64) ival {
 // chooseBins takes as many bins as the event is sensitive to each e, and not too many products.
 func (f *chanceForm) chooseBins() {
 	f.bins = make([]*chanceBins, len(f.steep))
-	for fine := 12.0; ; fine *= 0.8 {
+	for fine := 22.0; ; fine *= 0.8 {
 		products := 1
 		for j, steep := range f.steep {
 			k := 0

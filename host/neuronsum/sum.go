@@ -184,6 +184,22 @@ func (n *Sum) stepApprox(v vertex, f *factors, random []int, rest measure.Normal
 	return math.Ldexp(1, e-1)
 }
 
+// sdApprox is about the standard deviation of the sum.
+func sdApprox(v vertex, f *factors, random []int, rest measure.Normal) float64 {
+	variance, size := rest.SdHi*rest.SdHi, 0.0
+	for _, i := range random {
+		a, h := &f.neurons[i], &v[i]
+		p1, p2 := momentsApprox(a.pos.Lo, a.pos.P)
+		n1, n2 := momentsApprox(a.neg.Lo, a.neg.P)
+		l1, l2 := momentsApprox(h.low.X, h.low.P)
+		h1, h2 := momentsApprox(h.high.X, h.high.P)
+		mean := p1*l1 + n1*h1
+		variance += max(0, p2*l2+n2*h2-mean*mean)
+		size += math.Abs(mean)
+	}
+	return max(math.Sqrt(variance), 1e-4*size)
+}
+
 func momentsApprox(x, p []float64) (first, second float64) {
 	for k, v := range x {
 		first += p[k] * v
