@@ -118,10 +118,10 @@ func knotsOf(f *factor) knotted {
 	return k
 }
 
-// fineSum bounds probabilities of sums S = sum_i a_i h_i. Replacing a_i by an end a' of its bin, and
-// then h_i by an end h' of its own, adds D_i, and the lattice adds E_i, all of mean 0 whatever came
-// before; the parts of D_i range over w |h_i| and v |a'| for bins of the widths w and v, and E_i over a
-// step d. By Hoeffding's lemma E e^(rate D) <= e^(rate^2 range^2/8), so that for
+// fineSum bounds probabilities of sums S = sum_i a_i h_i. Replacing a_i by an end a' of its bin,
+// and then h_i by an end h' of its own, adds D_i, and the lattice adds E_i, all of mean 0 whatever
+// came before; the parts of D_i range over w |h_i| and v |a'| for bins of the widths w and v, and
+// E_i over a step d. By Hoeffding's lemma E e^(rate D) <= e^(rate^2 range^2/8), so that for
 //
 //	Y_i = a' h' - rate/8 (w^2 (|h'| + v)^2 + v^2 a'^2) + E_i - rate d^2/8
 //
@@ -170,21 +170,36 @@ func (f *fineSum) term(i int) *lattice {
 	return l
 }
 
+// nothing is little beside what points fail with, a million times.
+const nothing = 0x1p-50
+
 // addKnots adds a q, each place lowered by perSquare steps times w^2 (|q| + v)^2 + v^2 a^2.
 func (l *lattice) addKnots(a *knots, q *atoms, perSquare float64) {
-	total := 0.0
-	for _, p := range a.p {
+	total, before := 0.0, make([]float64, len(a.p)+1)
+	for k, p := range a.p {
 		total = up(total + p)
+		before[k+1] = total
 	}
 	for k, x := range q.x {
+		// What both ends of a have together with q is lost where it is next to nothing.
+		from, to := 0, len(a.p)
+		for from < to && before[from+1]*q.p[k] < nothing {
+			from++
+		}
+		for to > from && (total-before[to-1])*q.p[k] < nothing {
+			to--
+		}
+		a := &knots{a.lo[from:to], a.hi[from:to], a.p[from:to], a.square[from:to], a.most[from:to]}
 		switch square := q.squareOf(k); {
 		case x == 0 && square == 0:
 			l.p[-l.first] += up(total * q.p[k])
+			continue
 		case x > 0:
 			l.addLowered(x, q.p[k], square, a.lo, a, perSquare)
 		default:
 			l.addLowered(x, q.p[k], square, a.hi, a, perSquare)
 		}
+		l.lost = up(l.lost + up(q.p[k]*up(before[from]+up(total-before[to]))))
 	}
 	l.grow(len(q.x)*(2*len(a.p)+1) + 4)
 }
@@ -228,8 +243,8 @@ func (l *lattice) addLowered(q, mass, square float64, x []float64, a *knots, per
 	l.p[place+1] += next
 }
 
-// fineUpTo0 is an upper bound of Prob(sum_i a_i h_i + rest <= 0), for which e^(-rate s) may be about
-// miss.
+// fineUpTo0 is an upper bound of Prob(sum_i a_i h_i + rest <= 0), for which e^(-rate s) may be
+// about miss.
 func fineUpTo0(h []*standIn, a []factor, rest normalVar, miss float64) float64 {
 	f := &fineSum{h: h}
 	mean, spread, widths := 0., rest.sd.hi*rest.sd.hi, 0.
@@ -260,7 +275,7 @@ func fineUpTo0(h []*standIn, a []factor, rest normalVar, miss float64) float64 {
 			f.rate = smooth
 		}
 		var rates []float64
-		for _, r := range []float64{0.1, 0.3, 0.6, 1, 1.5, 2, 3, 5, 8} {
+		for _, r := range []float64{0.2, 0.6, 1.2, 2, 4} {
 			rates = append(rates, r*f.step/deviation)
 		}
 		first := int(mean/f.step) - c.n/2

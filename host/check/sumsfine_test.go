@@ -105,8 +105,8 @@ func TestWeightBins(t *testing.T) {
 	}
 }
 
-// TestFineUpTo0: sums of normal variables times 1 or 2, or times -1 or 1, of which the law is known;
-// what is added up is never below it, and not much above.
+// TestFineUpTo0: sums of normal variables times 1 or 2, or times -1 or 1, of which the law is
+// known; what is added up is never below it, and not much above.
 func TestFineUpTo0(t *testing.T) {
 	for _, m := range []int{1, 6, 40, 100} {
 		for _, q := range [][2]float64{{1, 2}, {-1, 1}, {0.25, -0.5}, {3, 3}} {
@@ -142,8 +142,8 @@ func TestFineUpTo0(t *testing.T) {
 	}
 }
 
-// TestFineMoves: values that are m/n in every draw and were moved to either of two ends: the bound of their
-// sum, and of that and a normal rest, is no less than what is true without the moves.
+// TestFineMoves: values that are m/n in every draw and were moved to either of two ends: the bound
+// of their sum, and of that and a normal rest, is no less than what is true without the moves.
 func TestFineMoves(t *testing.T) {
 	for _, n := range []int{1, 3, 40} {
 		for _, apart := range []float64{0.01, 0.2, 1} {
@@ -176,8 +176,8 @@ func TestFineMoves(t *testing.T) {
 	}
 }
 
-// TestCutSquares: of t in wide bins, with no share that moves, low = high = s(t): each end has the square of
-// the wider bin beside it, times that of the slope below 0, and means are kept.
+// TestCutSquares: of t in wide bins, with no share that moves, low = high = s(t): each end has the
+// square of the wider bin beside it, times that of the slope below 0, and means are kept.
 func TestCutSquares(t *testing.T) {
 	for _, slope := range []float64{0, 0.5} {
 		act := net.Activation{Kind: net.LeakyReLU, Slope: slope}

@@ -92,9 +92,9 @@ func (n *sums) atPoint(g *gridPoint, i int) standIn {
 	return n.cut(t, b, above, below)
 }
 
-// cut gives the stand-ins: each bin of it takes shares of low = slope t and low = t
-// that hold all over it, and in it t moves to either end with its mean kept. In the bin that 0 is in it
-// is rounded.
+// cut gives the stand-ins: each bin of it takes shares of low = slope t and low = t that hold all
+// over it, and in it t moves to either end with its mean kept. In the bin that 0 is in it is
+// rounded.
 func (n *sums) cut(t normalVar, b *weightBins, above, below *share) standIn {
 	slope, _ := n.act.Kinked()
 	value := func(x enclosed) enclosed { return enclosed{valueDown(n.act, x.lo), valueUp(n.act, x.hi)} }

@@ -10,21 +10,22 @@ import (
 // circle of N points. It costs n transforms, however long the terms' lattices are, where SumUp
 // multiplies lattices with each other.
 //
-// Masses that are N points apart coincide. That adds to masses, which are upper bounds, so that only what
-// lies below the part of the line that the circle stands for has to be bounded (leftUp).
+// Masses that are N points apart coincide. That adds to masses, which are upper bounds, so that
+// only what lies below the part of the line that the circle stands for has to be bounded (leftUp).
 //
-// Rounding errors: let P_i >= 0 be the masses of term i on the circle, a_i >= sum P_i. A transform of t = log2 N stages
-// errs by at most delta = t eta/(1 - t eta) of its 2-norm, eta = mu + 4.01 u (sqrt 2 + mu) for factors that err by
-// at most mu (Higham, Accuracy and Stability of Numerical Algorithms, theorem 24.2). Two terms share
-// one, P_i + i P_j, and are parted by sums of two numbers, halved: each of the two errs by at most
-// (delta + 2u) sqrt(N) (a_i + a_j) in its 2-norm, and is at most a_i everywhere. With all a_i in [1, a]
-// (a_i + a_j)/a_i is at most 1 + a, so that the product of all n, each factor of which brings less than
-// 3 u, errs by at most
+// Rounding errors: let P_i >= 0 be the masses of term i on the circle, a_i >= sum P_i. A transform
+// of t = log2 N stages errs by at most delta = t eta/(1 - t eta) of its 2-norm, eta = mu + 4.01 u
+// (sqrt 2 + mu) for factors that err by at most mu (Higham, Accuracy and Stability of Numerical
+// Algorithms, theorem 24.2). Two terms share one, P_i + i P_j, and are parted by sums of two
+// numbers, halved: each of the two errs by at most (delta + 2u) sqrt(N) (a_i + a_j) in its 2-norm,
+// and is at most a_i everywhere. With all a_i in [1, a] (a_i + a_j)/a_i is at most 1 + a, so that
+// the product of all n, each factor of which brings less than 3 u, errs by at most
 //
 //	sqrt(N) A n ((1 + a)(delta + 2u) + 3 u)(1 + 2^-10),   A = product of the a_i,
 //
-// and its transform back by sqrt(N) A delta more; in masses all that is divided by sqrt(N). So a sum of masses
-// with weights of [0, 1] errs by at most sqrt(N) times that (Cauchy and Schwarz): error.
+// and its transform back by sqrt(N) A delta more; in masses all that is divided by sqrt(N). So a
+// sum of masses with weights of [0, 1] errs by at most sqrt(N) times that (Cauchy and Schwarz):
+// error.
 type circle struct {
 	n       int
 	factors []complex128 // exp(-2 pi i k/n), k < n/2
@@ -37,8 +38,9 @@ var circles [24]struct {
 	c    *circle
 }
 
-// factorErr bounds the error of circle.factors: math.Sincos is within an ulp of the sine and
-// the cosine of a number that is within 1.5 u of an angle of at most pi. TestCircleFactors measures them.
+// factorErr bounds the error of circle.factors: math.Sincos is within an ulp of the sine and the
+// cosine of a number that is within 1.5 u of an angle of at most pi. TestCircleFactors measures
+// them.
 const factorErr = 16 * unit
 
 func circleOf(log int) *circle {
@@ -60,8 +62,8 @@ func circleOf(log int) *circle {
 
 func reversed(k, log int) int { return int(bits.Reverse64(uint64(k)) >> (64 - log)) }
 
-// forward transforms z; the coefficient of k is then where the reversed bits of k say. Two stages are done in
-// one pass over z, with the operations that they have one after the other.
+// forward transforms z; the coefficient of k is then where the reversed bits of k say. Two stages
+// are done in one pass over z, with the operations that they have one after the other.
 func (c *circle) forward(z []complex128) {
 	half, stride := c.n/2, 1
 	for ; half > 1; half, stride = half/4, stride*4 {
@@ -161,7 +163,8 @@ func (p power) up() float64 {
 	return min(1, up(up(p.m*(1+p.ops*3.01*unit))*math.Ldexp(1, max(p.e, -1000))))
 }
 
-// meanPowerUp is E r^k for the lattice's points k: by Horner's rule from the upper end, times r^First.
+// meanPowerUp is E r^k for the lattice's points k: by Horner's rule from the upper end, times
+// r^First.
 func (l *Lattice) meanPowerUp(r float64) power {
 	sum := 0.0
 	for i := len(l.P) - 1; i >= 0; i-- {

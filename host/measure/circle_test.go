@@ -66,8 +66,8 @@ func TestCircleFactors(t *testing.T) {
 	}
 }
 
-// TestCircleSum: against SumUp on lattices that both can do, and the error that is claimed against what
-// random terms show.
+// TestCircleSum: against SumUp on lattices that both can do, and the error that is claimed against
+// what random terms show.
 func TestCircleSum(t *testing.T) {
 	r := rand.New(rand.NewPCG(81, 1))
 	for _, n := range []int{1, 2, 7, 40} {
@@ -138,8 +138,8 @@ func TestMeanPower(t *testing.T) {
 	}
 }
 
-// TestCircleHolds: bounds on small circles, of terms that do not fit, are skew, or have masses whose sum
-// is not 1, are at least what adding up all combinations says.
+// TestCircleHolds: bounds on small circles, of terms that do not fit, are skew, or have masses
+// whose sum is not 1, are at least what adding up all combinations says.
 func TestCircleHolds(t *testing.T) {
 	r := rand.New(rand.NewPCG(83, 1))
 	for trial := range 200 {

@@ -2,9 +2,10 @@ package measure
 
 import "math"
 
-// Sums of products on a circle. What stands in for a product X = A H (Split) is X + D, where D is the sum of steps
-// of mean 0, each on an interval of a known length r whatever came before: the rounding of A, that of H, and that to the lattice.
-// By Hoeffding's lemma E exp(rate D) <= exp(rate^2 r^2/8), so that for every s and number x
+// Sums of products on a circle. What stands in for a product X = A H (Split) is X + D, where D is
+// the sum of steps of mean 0, each on an interval of a known length r whatever came before: the
+// rounding of A, that of H, and that to the lattice. By Hoeffding's lemma E exp(rate D) <=
+// exp(rate^2 r^2/8), so that for every s and number x
 //
 //	E psi(x + D - rate r^2/8) >= psi(x),   psi(x) = max(0, 1 - e^(rate (x - s)))
 //
@@ -12,21 +13,22 @@ import "math"
 //
 //	P(sum X + rest <= 0) (1 - e^(-rate s)) <= E psi(sum X + rest) <= E psi(Y + rest) <= P(Y + rest <= s)
 //
-// for s > 0 (thin). Mixtures of psi over s do as well. If rest is normal with deviation sigma and rho = rate
-// sigma, one of them is, of v = x + E rest,
+// for s > 0 (thin). Mixtures of psi over s do as well. If rest is normal with deviation sigma and
+// rho = rate sigma, one of them is, of v = x + E rest,
 //
 //	G = Phi(-v/sigma)                                                 for v >= -rho sigma
 //	    Phi(rho) + phi(rho)/rho (1 - e^(rate (v + rho sigma)))        for v < -rho sigma
 //
-// as G falls and G” >= rate G' everywhere: -G' e^(-rate v) falls, and is a mixture of indicators of v <= s. P(x + rest <= 0)
-// = Phi(-v/sigma) <= G <= R Phi(-v/sigma), R = 1 + phi(rho)/(rho Phi(rho)), so that (smooth)
+// as G falls and G” >= rate G' everywhere: -G' e^(-rate v) falls, and is a mixture of indicators of
+// v <= s. P(x + rest <= 0) = Phi(-v/sigma) <= G <= R Phi(-v/sigma), R = 1 + phi(rho)/(rho
+// Phi(rho)), so that (smooth)
 //
 //	P(sum X + rest <= 0) <= R P(Y + rest <= 0)
 //
 // A larger rate makes s smaller, or R, and rate r^2/8 larger.
 
-// ProductsNotPositiveUp bounds P(sum X + rest <= 0) for independent products and an independent rest, at most
-// 1. each runs f(0) ... f(n-1), in any order or at the same time.
+// ProductsNotPositiveUp bounds P(sum X + rest <= 0) for independent products and an independent
+// rest, at most 1. each runs f(0) ... f(n-1), in any order or at the same time.
 func ProductsNotPositiveUp(products []Product, rest Normal, each func(n int, f func(i int))) float64 {
 	mean, variance, fourth, ranges, size := 0.0, rest.SdHi*rest.SdHi, 0.0, 0.0, 0.0
 	for i := range products {
@@ -79,8 +81,8 @@ type circleSum struct {
 // thinMiss is about e^(-rate s), smoothRho what rho should be.
 const thinMiss, smoothRho = 0.01, 3
 
-// chooseRate: any will do. A bound grows by about 2.5 percent for each percent of a deviation that the sum
-// is lowered by.
+// chooseRate: any will do. A bound grows by about 2.5 percent for each percent of a deviation that
+// the sum is lowered by.
 func (s *circleSum) chooseRate(sd, ranges float64) {
 	exponent := -math.Log(thinMiss)
 	s.rate = math.Sqrt(8 * exponent / ranges)
@@ -102,7 +104,8 @@ type circlePart struct {
 // partsOfSum is how many parts a sum has: how many processors there are does not change a bound.
 const partsOfSum = 8
 
-// add makes n terms, two at a time, and multiplies their transforms. sd is about that of the sum, in steps.
+// add makes n terms, two at a time, and multiplies their transforms. sd is about that of the sum,
+// in steps.
 func (s *circleSum) add(c *circle, n int, term func(i int) *Lattice, sd float64, each func(n int, f func(i int))) {
 	s.terms = n
 	var bases []float64
@@ -198,7 +201,8 @@ func leftUp(powers []power, bases []float64, first int) float64 {
 	return best
 }
 
-// edgeApprox is the mass at the lower end of the window, where what is above its upper end comes first.
+// edgeApprox is the mass at the lower end of the window, where what is above its upper end comes
+// first.
 func (s *circleSum) edgeApprox() float64 {
 	sum := 0.0
 	for _, p := range s.p[:len(s.p)/16] {

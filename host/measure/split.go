@@ -2,9 +2,9 @@ package measure
 
 import "math"
 
-// Split stands in for a real random variable A by A', whose mean given A is A: with probability at most
-// P[k] it is in [Lo[k], Hi[k]], and then it was one of two numbers at most sqrt(Square[k]) apart. Square is 0
-// where A' is A.
+// Split stands in for a real random variable A by A', whose mean given A is A: with probability at
+// most P[k] it is in [Lo[k], Hi[k]], and then it was one of two numbers at most sqrt(Square[k])
+// apart. Square is 0 where A' is A.
 type Split struct{ Lo, Hi, P, Square []float64 }
 
 // Add adds a number, or to the last one if it is the same.
@@ -38,15 +38,16 @@ func (s *Split) meansApprox() (first, second, fourth, square float64) {
 	return first, second, fourth, square
 }
 
-// Product is X = A Low where A >= 0 and X = A High where A < 0: A is independent of Low and of High, Pos and Neg are its parts
-// of either sign. Lost bounds the probability of all that they leave out.
+// Product is X = A Low where A >= 0 and X = A High where A < 0: A is independent of Low and of
+// High, Pos and Neg are its parts of either sign. Lost bounds the probability of all that they
+// leave out.
 type Product struct {
 	Pos, Low, Neg, High Split
 	Lost                float64
 }
 
-// momentsApprox are about the mean and the variance of X, the mean of X^4, and that of the squares of the ranges of
-// what stands in for it.
+// momentsApprox are about the mean and the variance of X, the mean of X^4, and that of the squares
+// of the ranges of what stands in for it.
 func (p *Product) momentsApprox() (mean, variance, fourth, ranges float64) {
 	second := 0.0
 	for _, pair := range [][2]*Split{{&p.Pos, &p.Low}, {&p.Neg, &p.High}} {
@@ -61,8 +62,8 @@ func (p *Product) momentsApprox() (mean, variance, fourth, ranges float64) {
 //
 //	Y = A' H' - rate/8 (wA^2 (|H'| + wH)^2 + wH^2 A'^2),   w^2 being Square
 //
-// moved to the two points around it with its mean kept. A product below the lattice is lost, one above
-// becomes its last point, which is lower.
+// moved to the two points around it with its mean kept. A product below the lattice is lost, one
+// above becomes its last point, which is lower.
 func (p *Product) lattice(step, rate float64) *Lattice {
 	least, most := 0.0, 0.0
 	for k, pair := range [][2]*Split{{&p.Pos, &p.Low}, {&p.Neg, &p.High}} {
@@ -101,12 +102,13 @@ func (l *Lattice) shrink() {
 	l.First, l.P = l.First+lo, l.P[lo:hi+1]
 }
 
-// tooLight is little beside any probability that points of grids fail with: there are a million terms.
+// tooLight is little beside any probability that points of grids fail with: there are a million
+// terms.
 const tooLight = 0x1p-50
 
-// place adds the distribution of products of A and H, each lowered by perSquare steps for each unit of
-// wA^2 (|H'| + wH)^2 + wH^2 A'^2; no product and nothing that one is lowered by is longer than reach steps.
-// A place y is wrong by less than 2^-50 times the sum of its parts: slack is more.
+// place adds the distribution of products of A and H, each lowered by perSquare steps for each unit
+// of wA^2 (|H'| + wH)^2 + wH^2 A'^2; no product and nothing that one is lowered by is longer than
+// reach steps. A place y is wrong by less than 2^-50 times the sum of its parts: slack is more.
 func (l *Lattice) place(a, h *Split, perSquare, reach float64) {
 	total, squares, before := 0.0, make([]float64, len(a.P)), make([]float64, len(a.P)+1)
 	for i, p := range a.P {

@@ -20,8 +20,8 @@ func randomSplit(r *rand.Rand, n int, sign float64) Split {
 	return s
 }
 
-// TestProductLattice: the lattice has the masses of the products, lowered as is said, with their mean but
-// for roundings, each within a step of where it belongs; by exact arithmetic.
+// TestProductLattice: the lattice has the masses of the products, lowered as is said, with their
+// mean but for roundings, each within a step of where it belongs; by exact arithmetic.
 func TestProductLattice(t *testing.T) {
 	r := rand.New(rand.NewPCG(91, 1))
 	for trial := range 300 {
@@ -140,8 +140,8 @@ func TestProductLatticeFails(t *testing.T) {
 	}
 }
 
-// constants are n products that are 1/n of mean in every draw; what stands in for each is one of two
-// numbers, apart by so much.
+// constants are n products that are 1/n of mean in every draw; what stands in for each is one of
+// two numbers, apart by so much.
 func constants(n int, mean, apart float64, inA bool) []Product {
 	var one Split
 	one.Add(1, 1, 1, 0)
@@ -163,8 +163,8 @@ func constants(n int, mean, apart float64, inA bool) []Product {
 	return slices.Repeat([]Product{p}, n)
 }
 
-// TestRoundingsCount: sums that are a number m in every draw, or that and a normal rest. Without what roundings
-// are charged with, bounds would be those of sums that are spread around m.
+// TestRoundingsCount: sums that are a number m in every draw, or that and a normal rest. Without
+// what roundings are charged with, bounds would be those of sums that are spread around m.
 func TestRoundingsCount(t *testing.T) {
 	for _, inA := range []bool{false, true} {
 		for _, n := range []int{1, 3, 20} {
@@ -211,8 +211,8 @@ func TestSmooth(t *testing.T) {
 	}
 }
 
-// TestProductsTight: bounds of sums of normal products, by bins that are mean-kept, are near what is
-// simulated.
+// TestProductsTight: bounds of sums of normal products, by bins that are mean-kept, are near what
+// is simulated.
 func TestProductsTight(t *testing.T) {
 	r := rand.New(rand.NewPCG(92, 1))
 	for trial, n := range []int{3, 20, 60} {

@@ -12,8 +12,8 @@ import (
 	"psafe/host/property"
 )
 
-// This file tests bounds by grids: points, the law of low, and the sum, against simulation and integrals
-// that owe nothing to the code under test.
+// This file tests bounds by grids: points, the law of low, and the sum, against simulation and
+// integrals that owe nothing to the code under test.
 
 // TestGridPoints: points and the middles around them, on numbers that are exact.
 func TestGridPoints(t *testing.T) {
@@ -40,8 +40,8 @@ func TestGridPoints(t *testing.T) {
 	}
 }
 
-// lowSimulated draws low at a point of a grid, from the definition: the least over the cells around the
-// point of what each takes.
+// lowSimulated draws low at a point of a grid, from the definition: the least over the cells around
+// the point of what each takes.
 func lowSimulated(r *rand.Rand, n *Sum, p *gridPoint, i, draws int) []float64 {
 	middles := [][]float64{{}}
 	for j, x := range p.x {
@@ -101,8 +101,8 @@ func randomGrid(r *rand.Rand, in int) Grid {
 	return g
 }
 
-// TestGridLow: the mean of max(0, x - low) is no less than what is simulated, for all x: low is stochastically
-// below the real one but for steps with its mean kept. And it is near it.
+// TestGridLow: the mean of max(0, x - low) is no less than what is simulated, for all x: low is
+// stochastically below the real one but for steps with its mean kept. And it is near it.
 func TestGridLow(t *testing.T) {
 	r := rand.New(rand.NewPCG(71, 1))
 	for trial := range 24 {
@@ -227,8 +227,8 @@ func TestGridBound(t *testing.T) {
 	}
 }
 
-// TestGridMixture: rows x >= -2 and -x >= -2 as alternatives never fail together; each fails alone, and
-// mixed half and half the noise is gone.
+// TestGridMixture: rows x >= -2 and -x >= -2 as alternatives never fail together; each fails alone,
+// and mixed half and half the noise is gone.
 func TestGridMixture(t *testing.T) {
 	g := posterior.NewParams
 	p := &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{
@@ -306,8 +306,8 @@ func TestGridsAdd(t *testing.T) {
 	}
 }
 
-// TestGridConstant: t is 0.5 at the point in every draw, and of either sign at the middles beside it, unless
-// their weights are constants as well.
+// TestGridConstant: t is 0.5 at the point in every draw, and of either sign at the middles beside
+// it, unless their weights are constants as well.
 func TestGridConstant(t *testing.T) {
 	for _, sd := range []float64{0, 1} {
 		n := newSum(t, oneNeuron(network.Activation{Kind: network.ReLU}, []float64{0.4}, []float64{sd}, 0.5, 0, 1))
@@ -321,8 +321,8 @@ func TestGridConstant(t *testing.T) {
 	}
 }
 
-// TestGridLowShares: t = b, and b + 2 w at the middle beside it. Of the bin that begins at u > 0 at most
-// 1 - Q(u/2) stays u, of one that ends at u < 0 at least 1 - Q(-u/2) goes to slope u.
+// TestGridLowShares: t = b, and b + 2 w at the middle beside it. Of the bin that begins at u > 0 at
+// most 1 - Q(u/2) stays u, of one that ends at u < 0 at least 1 - Q(-u/2) goes to slope u.
 func TestGridLowShares(t *testing.T) {
 	n := newSum(t, oneNeuron(network.Activation{Kind: network.ReLU}, []float64{0}, []float64{1}, 0, 1, 1))
 	p := gridPoint{x: []float64{0}, beside: []ival{exactly(2)}, before: []ival{{}}, after: []ival{{}}}

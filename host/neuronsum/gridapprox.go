@@ -40,8 +40,8 @@ func (l *lawsApprox) point(p *gridPoint) *lawApprox {
 	return a
 }
 
-// neuron integrates over u = t(v): that t is not positive around v is taken for a normal event, with
-// the moments that s and m have given u = 0.
+// neuron integrates over u = t(v): that t is not positive around v is taken for a normal event,
+// with the moments that s and m have given u = 0.
 func (l *lawsApprox) neuron(p *gridPoint, i int, a *lawApprox) {
 	var low1, low2, high1, high2 float64
 	w, b := &l.n.hidden.Weight, &l.n.hidden.Bias
@@ -166,9 +166,9 @@ func (n *Sum) rowApprox(row *property.Row) *rowApprox {
 	return r
 }
 
-// failApprox is about the probability that the row's stand-ins at a point are not positive. Products of
-// normal variables have heavier tails than normal ones, most of all where one neuron makes up
-// much of the variance: given its value the rest is taken for normal.
+// failApprox is about the probability that the row's stand-ins at a point are not positive.
+// Products of normal variables have heavier tails than normal ones, most of all where one neuron
+// makes up much of the variance: given its value the rest is taken for normal.
 func (r *rowApprox) failApprox(l *lawApprox) float64 {
 	mean, variance := r.mean, r.variance
 	var top [3]int
@@ -210,8 +210,9 @@ func (r *rowApprox) failApprox(l *lawApprox) float64 {
 // (measured on VCAS).
 const heavy = 0.9
 
-// coarseWeight and coarseValue say whether coarse bins will do for a_i, and for the value of neuron i, at a point: 1 if what
-// they add to the ranges of roundings is little beside the sum's variance; more where the row hardly ever fails.
+// coarseWeight and coarseValue say whether coarse bins will do for a_i, and for the value of neuron
+// i, at a point: 1 if what they add to the ranges of roundings is little beside the sum's variance;
+// more where the row hardly ever fails.
 func (r *rowApprox) coarseWeight(l *lawApprox, i int, rare bool) int {
 	return r.coarse(l, rare, r.sd[i]*r.sd[i]*max(l.low2[i], l.high2[i]))
 }

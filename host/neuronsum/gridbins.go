@@ -2,24 +2,25 @@ package neuronsum
 
 import (
 	"math"
+	"sync"
 
 	"psafe/host/measure"
 )
 
-// normalBins cut a standard normal variable Z. Of bin k, from z[k] to z[k+1], at most
-// lower[k] goes to z[k] and upper[k] to z[k+1] if every value is moved to one of the two at random with its mean kept
-// (measure.Split); mass bounds lower and upper together, beyond what is outside of all bins.
+// normalBins cut a standard normal variable Z. Of bin k, from z[k] to z[k+1], at most lower[k] goes
+// to z[k] and upper[k] to z[k+1] if every value is moved to one of the two at random with its mean
+// kept (measure.Split); mass bounds lower and upper together, beyond what is outside of all bins.
 type normalBins struct {
 	z, lower, upper, mass []float64
 	beyond                float64
 }
 
-// newNormalBins makes bins with the width fine up to the distance even of 0, from there wider as the inverse of the
-// third root of the density, as makes the mean square of widths small beyond it, and up to widest: what stands in for a
-// large number must not be far from it.
+// newNormalBins makes bins with the width fine up to the distance even of 0, from there wider as
+// the inverse of the third root of the density, as makes the mean square of widths small beyond it,
+// and up to widest: what stands in for a large number must not be far from it.
 //
-// For 0 <= p < q, M = P(p < Z < q) and phi the density, the mean of (q - Z)/(q - p) over the bin is (q M - (phi(p) -
-// phi(q)))/(q - p), and what is left of M goes to q.
+// For 0 <= p < q, M = P(p < Z < q) and phi the density, the mean of (q - Z)/(q - p) over the bin is
+// (q M - (phi(p) - phi(q)))/(q - p), and what is left of M goes to q.
 func newNormalBins(fine, widest, even float64) *normalBins {
 	b := &normalBins{beyond: above(2 * measure.TailUp(reach))}
 	z := []float64{0}
@@ -99,4 +100,30 @@ func (b *normalBins) around(k int, mean, sd ival) (below, over float64) {
 		over = massOf(from, b.z[k+1]).hi
 	}
 	return below, over
+}
+
+// sumBins are the bins of normal variables in sums at points of grids: by coarseness, 0 or 1, and
+// by how far from 0 they are fine.
+type sumBins [2][6]*normalBins
+
+func newSumBins(fine, coarse, widest float64) *sumBins {
+	var all sumBins
+	for c, width := range []float64{fine, coarse} {
+		for k := range all[c] {
+			all[c][k] = newNormalBins(width, widest, float64(k))
+		}
+	}
+	return &all
+}
+
+// gridBins are those of bounds.
+var gridBins = sync.OnceValue(func() *sumBins { return newSumBins(1./128, coarseWidth, 1./24) })
+
+const coarseWidth = 1. / 32
+
+// of are the bins for a neuron that is active where a normal variable is positive: fine where it
+// often is.
+func (b *sumBins) of(mean, sd ival, coarse int) *normalBins {
+	all := &b[coarse]
+	return all[int(min(float64(len(all)-1), max(0, -mean.hi/sd.hi)+2.5))]
 }

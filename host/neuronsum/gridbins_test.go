@@ -48,6 +48,15 @@ func TestNormalBins(t *testing.T) {
 	if last := len(newNormalBins(1, 2, 0).z) - 1; newNormalBins(1, 2, 0).z[last] != reach {
 		t.Error("bins do not reach as far as they should")
 	}
+	all := newSumBins(1, 1, 2)
+	for mean, want := range map[float64]int{0: 2, 1: 2, -1: 3, -2.6: 5, -1e10: 5} {
+		if got := all.of(exactly(mean), exactly(1), 1); got != all[1][want] {
+			t.Errorf("mean %v: not bins %d", mean, want)
+		}
+	}
+	if got := all.of(exactly(-1e300), exactly(1e-300), 0); got != all[0][5] {
+		t.Error("far from 0: not the last bins")
+	}
 }
 
 // TestSigned: masses on both sides of 0 and all together, the mean, and squares of widths.
@@ -88,8 +97,8 @@ func TestSigned(t *testing.T) {
 	}
 }
 
-// TestGridLowByBins: where all middles are the point itself, low = high = s(u): values, widths and means of
-// their bins, by hand.
+// TestGridLowByBins: where all middles are the point itself, low = high = s(u): values, widths and
+// means of their bins, by hand.
 func TestGridLowByBins(t *testing.T) {
 	for _, act := range []network.Activation{{Kind: network.ReLU}, {Kind: network.LeakyReLU, Slope: 0.5}} {
 		n := newSum(t, oneNeuron(act, []float64{0}, []float64{0}, 0.1, 1, 1))

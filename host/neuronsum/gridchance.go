@@ -6,19 +6,20 @@ import (
 	"psafe/host/measure"
 )
 
-// chance bounds, for a neuron and a point v of a grid, the probability that t is not positive at one of
-// the middles of the cells around v, given u = t(v) > 0,
+// chance bounds, for a neuron and a point v of a grid, the probability that t is not positive at
+// one of the middles of the cells around v, given u = t(v) > 0,
 //
 //	above(y) >= P(u + s + m <= 0 | u)   for all u >= y,
 //	s = sum_j w_j beside_j,   m = sum_j min(w_j before_j, w_j after_j)
 //
-// over the axes with cells on one side and on both. mirrored is the same for the neuron with -w and -b:
-// P(u + s + M > 0 | u) for u <= -y, M with max.
+// over the axes with cells on one side and on both. mirrored is the same for the neuron with -w and
+// -b: P(u + s + M > 0 | u) for u <= -y, M with max.
 //
-// Given u all weights are normal, with means that are affine in u and covariances that do not depend on
-// it. The weights of two-sided axes are sums of independent standard normal variables e_j, which are cut
-// into bins. Given all e, s (or s + before w and s + after w, for one axis, the closed one) is normal,
-// and the event is that a normal variable is at most a convex function of e: a form each.
+// Given u all weights are normal, with means that are affine in u and covariances that do not
+// depend on it. The weights of two-sided axes are sums of independent standard normal variables
+// e_j, which are cut into bins. Given all e, s (or s + before w and s + after w, for one axis, the
+// closed one) is normal, and the event is that a normal variable is at most a convex function of e:
+// a form each.
 type chance struct {
 	unknown bool
 	// most is the largest u that the slacks of forms are made for.
@@ -39,13 +40,14 @@ type chanceAxis struct {
 	mean, slope   float64
 	row           []float64
 	before, after float64
-	// reach is the larger of after and -before, kink how much steeper min(z before, z after) gets at 0.
+	// reach is the larger of after and -before, kink how much steeper min(z before, z after) gets
+	// at 0.
 	reach, kink float64
 }
 
-// chanceForm is y = s, s + before w or s + after w, for the closed axis: given u and e
-// it is normal with the mean mean + slope u + sum_j row[j] e_j and the standard deviation sd. steep[j]
-// bounds the change of (-u - y - m)/sd with e_j, slack all roundings.
+// chanceForm is y = s, s + before w or s + after w, for the closed axis: given u and e it is normal
+// with the mean mean + slope u + sum_j row[j] e_j and the standard deviation sd. steep[j] bounds
+// the change of (-u - y - m)/sd with e_j, slack all roundings.
 type chanceForm struct {
 	normal       pairNormal
 	mean, slope  float64
@@ -304,8 +306,8 @@ func (f *chanceForm) linearise(c *chance, base, slope []ival, rows [][]ival) {
 	f.chooseBins()
 }
 
-// above returns the bound for u >= y. It must be called with ascending y: between steps the last one
-// serves, as the probability falls.
+// above returns the bound for u >= y. It must be called with ascending y: between steps the last
+// one serves, as the probability falls.
 func (c *chance) above(y float64) float64 {
 	if c.unknown || !(y >= 0 && y <= c.most) {
 		return 1

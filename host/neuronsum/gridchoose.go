@@ -9,8 +9,8 @@ import (
 	"psafe/host/property"
 )
 
-// chooser looks for grids and mixtures with a small sum of failures, by moments. Whatever it chooses
-// is sound.
+// chooser looks for grids and mixtures with a small sum of failures, by moments. Whatever it
+// chooses is sound.
 type chooser struct {
 	n    *Sum
 	laws *lawsApprox
@@ -139,9 +139,9 @@ func (c *chooser) gridSum(g *Grid) float64 {
 	return sum
 }
 
-// spread cuts every box evenly, into as many cells along each axis as lowers the sum: from the best of
-// numbers in the proportion of how far hidden neurons move along the axes, by one more or one fewer cell
-// along an axis, or both along two.
+// spread cuts every box evenly, into as many cells along each axis as lowers the sum: from the best
+// of numbers in the proportion of how far hidden neurons move along the axes, by one more or one
+// fewer cell along an axis, or both along two.
 func (c *chooser) spread(grids []Grid, budget int) []Grid {
 	now := slices.Clone(grids)
 	for b := range now {
@@ -210,7 +210,8 @@ func (c *chooser) spreadOne(g *Grid, budget int) Grid {
 	return best
 }
 
-// pointWorth is how many points may cost as much as a sum twice as large: each takes a second or two.
+// pointWorth is how many points may cost as much as a sum twice as large: each takes a second or
+// two.
 const pointWorth = 1000
 
 // evenly cuts a box into so many cells along each axis.

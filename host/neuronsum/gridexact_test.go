@@ -8,8 +8,8 @@ import (
 	"psafe/host/network"
 )
 
-// This file holds the law of low against its exact law in one and two dimensions, by integrals over the
-// weights: hand-made neurons, grids and scales.
+// This file holds the law of low against its exact law in one and two dimensions, by integrals over
+// the weights: hand-made neurons, grids and scales.
 
 // between is Prob(lo < N < hi) for N of that mean and deviation, on the side where it is exact.
 func between(mean, sd, lo, hi float64) float64 {
@@ -53,8 +53,8 @@ func positiveGiven(c, b, a, mean, sd float64) float64 {
 	return between(mean, sd, lo, hi)
 }
 
-// allPositiveExactly is Prob(t > 0 at all middles | t(v) = u) of a neuron with one or two inputs whose
-// means, deviations and bias are these.
+// allPositiveExactly is Prob(t > 0 at all middles | t(v) = u) of a neuron with one or two inputs
+// whose means, deviations and bias are these.
 func allPositiveExactly(p *gridPoint, mu, sd []float64, mean, sdBias, u float64) float64 {
 	reach := func(j int) float64 {
 		b, a := p.offsets(j)
@@ -110,8 +110,8 @@ func allPositiveExactly(p *gridPoint, mu, sd []float64, mean, sdBias, u float64)
 	return sum
 }
 
-// TestGridLowExactly: the shares of each bin of t(v) are at least the exact probabilities, within it,
-// for neurons, points and middles of all kinds and scales.
+// TestGridLowExactly: the shares of each bin of t(v) are at least the exact probabilities, within
+// it, for neurons, points and middles of all kinds and scales.
 func TestGridLowExactly(t *testing.T) {
 	r := rand.New(rand.NewPCG(74, 1))
 	near, far := 0, 0

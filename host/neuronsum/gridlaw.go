@@ -6,8 +6,9 @@ import (
 	"psafe/host/measure"
 )
 
-// pointNeuron stands in for the value of a hidden neuron at a point of a grid: it is the number in value if
-// constant, else low is stochastically below and high above the real variables of the proof but for the probability lost.
+// pointNeuron stands in for the value of a hidden neuron at a point of a grid: it is the number in
+// value if constant, else low is stochastically below and high above the real variables of the
+// proof but for the probability lost.
 type pointNeuron struct {
 	constant  bool
 	value     ival
@@ -21,11 +22,12 @@ type pointNeuron struct {
 //	t(v) if t > 0 at the cell's middle, else slope t(v)
 //
 // With u = t(v), the middles are v + d; d has two values in each axis with cells on both sides and
-// one in the others. Let L be the least and M the greatest of t over them: low = u if u > 0 and L > 0,
-// or if u <= 0 and M > 0, else slope u. So the law of low is that of u and of the probabilities that
-// L <= 0 and that M > 0 given u (chance). One number for each bin of u that is no less than these probabilities
-// moves low down only: it is u then with a probability that does not depend on u, and moving u to either end of its bin
-// with its mean kept does that to low and high as well. In the bin that 0 is in they are rounded.
+// one in the others. Let L be the least and M the greatest of t over them: low = u if u > 0 and L >
+// 0, or if u <= 0 and M > 0, else slope u. So the law of low is that of u and of the probabilities
+// that L <= 0 and that M > 0 given u (chance). One number for each bin of u that is no less than
+// these probabilities moves low down only: it is u then with a probability that does not depend on
+// u, and moving u to either end of its bin with its mean kept does that to low and high as well. In
+// the bin that 0 is in they are rounded.
 func (n *Sum) atPoint(p *gridPoint, i int, all *sumBins, coarse int) pointNeuron {
 	mean, sd := n.preactivation(i, p.x)
 	switch {
@@ -78,7 +80,8 @@ func (n *Sum) atPoint(p *gridPoint, i int, all *sumBins, coarse int) pointNeuron
 // leastAtom is how light what is carried along may be.
 const leastAtom = 0x1p-66
 
-// shares bounds, for each bin of u that 0 is not in, the probabilities that low is slope u and that it is u.
+// shares bounds, for each bin of u that 0 is not in, the probabilities that low is slope u and that
+// it is u.
 func (n *Sum) shares(p *gridPoint, i int, u []ival) (down, up []float64) {
 	last := len(u) - 1
 	down, up = make([]float64, last), make([]float64, last)
@@ -112,8 +115,8 @@ func (n *Sum) slopeDown(x float64) float64 {
 	return below(n.slope * x)
 }
 
-// atPointConstant is atPoint for a t(v) that is the same number in every draw, as all weights
-// are that v looks at. If no weight is random, the signs at the middles are known; else the lower of t
+// atPointConstant is atPoint for a t(v) that is the same number in every draw, as all weights are
+// that v looks at. If no weight is random, the signs at the middles are known; else the lower of t
 // and slope t will do.
 func (n *Sum) atPointConstant(p *gridPoint, i int, mean ival) pointNeuron {
 	value := ival{n.act.ValueDown(mean.lo), n.act.ValueUp(mean.hi)}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"sync"
 
 	"psafe/host/measure"
 	"psafe/host/property"
@@ -72,31 +71,6 @@ func (n *Sum) pointUp(v []pointNeuron, w *rowWeights, l *lawApprox, rare bool, b
 	return max(min(1, sumUp(best, lost)), float64(len(terms))*leastLost)
 }
 
-// sumBins are the bins of normal variables in sums at points of grids: by coarseness, 0 or 1, and by how far from 0
-// they are fine.
-type sumBins [2][6]*normalBins
-
-func newSumBins(fine, coarse, widest float64) *sumBins {
-	var all sumBins
-	for c, width := range []float64{fine, coarse} {
-		for k := range all[c] {
-			all[c][k] = newNormalBins(width, widest, float64(k))
-		}
-	}
-	return &all
-}
-
-// gridBins are those of bounds.
-var gridBins = sync.OnceValue(func() *sumBins { return newSumBins(1./128, coarseWidth, 1./24) })
-
-const coarseWidth = 1. / 32
-
-// of are the bins for a neuron that is active where a normal variable is positive: fine where it often is.
-func (b *sumBins) of(mean, sd ival, coarse int) *normalBins {
-	all := &b[coarse]
-	return all[min(len(all)-1, int(max(0, -mean.hi/sd.hi)+2))]
-}
-
 // GridCover is a bound that has one event for each point of a grid.
 type GridCover struct {
 	// FailUp is an upper bound, at most 1, of Prob(f(x) is outside of S for some x in T).
@@ -105,14 +79,14 @@ type GridCover struct {
 	Points int
 	// Cuts are the grids' planes, for each box and each axis (Grid.Cuts).
 	Cuts [][][]float64
-	// Theta are the mixtures whose rows were proved (property.Safe.Mixed), nil if they are the rows of
-	// one alternative of S.
+	// Theta are the mixtures whose rows were proved (property.Safe.Mixed), nil if they are the rows
+	// of one alternative of S.
 	Theta [][]float64
 }
 
-// Grids bounds the failure probability on the union of boxes by the sum over the points of grids, at most
-// budget, that it chooses by moments, as it does the rows. Where little hope is left, 1 comes early.
-// The error is ctx's, and then the bound is 1.
+// Grids bounds the failure probability on the union of boxes by the sum over the points of grids,
+// at most budget, that it chooses by moments, as it does the rows. Where little hope is left, 1
+// comes early. The error is ctx's, and then the bound is 1.
 func (n *Sum) Grids(ctx context.Context, boxes []property.Box, s *property.Safe, budget int) (GridCover, error) {
 	none := GridCover{FailUp: 1}
 	for _, b := range boxes {
@@ -152,7 +126,8 @@ const pointHopeless = 0.3
 // gridHopeless is from which sum, by moments, a bound is not worked out.
 const gridHopeless = 1.2
 
-// gridsUp is the sum over points and rows; 1 as soon as it is no less. The likeliest failures come first.
+// gridsUp is the sum over points and rows; 1 as soon as it is no less. The likeliest failures come
+// first.
 func (n *Sum) gridsUp(ctx context.Context, grids []Grid, rows []property.Row) (float64, error) {
 	b := gridBins()
 	var laws []*rowWeights

@@ -12,12 +12,12 @@ const maxAxes = 8
 
 // walk adds up the probability of a form's event over all products of bins of the e_j.
 //
-// X(e) = (-u - y - m)/sd is a convex function of e, and the event has the probability Phi(X(e)) given
-// e. In a product of bins let e' be the means of the e_j there. By Jensen X(e') <= E X <= X(e') + D,
-// where D adds up, over the axes, kink/2 times a bound of E|z_j| - |z_j(e')|: at most
-// sqrt(z_j(e')^2 + Var z_j) - |z_j(e')|, and 0 where z_j does not change its sign. X changes by at most
-// steep_j per unit of e_j, so that Var X <= V = sum_j steep_j^2 Var e_j (Efron and Stein) and |X - x| <= R.
-// With x = X(e') + D, Taylor's formula gives
+// X(e) = (-u - y - m)/sd is a convex function of e, and the event has the probability Phi(X(e))
+// given e. In a product of bins let e' be the means of the e_j there. By Jensen X(e') <= E X <=
+// X(e') + D, where D adds up, over the axes, kink/2 times a bound of E|z_j| - |z_j(e')|: at most
+// sqrt(z_j(e')^2 + Var z_j) - |z_j(e')|, and 0 where z_j does not change its sign. X changes by at
+// most steep_j per unit of e_j, so that Var X <= V = sum_j steep_j^2 Var e_j (Efron and Stein) and
+// |X - x| <= R. With x = X(e') + D, Taylor's formula gives
 //
 //	E Phi(X) <= Phi(x) + 1/2 sup over [x-R, x+R] of max(0, Phi'') (V + D^2)
 //
@@ -79,9 +79,10 @@ func phiUp(x, v, r, d float64) float64 {
 	return min(1, p)
 }
 
-// tiltUp bounds E e^(hazard D) for E D <= 0, E D^2 <= v and D <= r: e^y <= 1 + y + y^2 f(m) for y <= m, f(m) = (e^m -
-// 1 - m)/m^2 <= 1/2 + m/6 + m^2 e^m/24, which is computed where m is small (as (k+2)! >= 24 (k-2)! for k >= 2). As log
-// Phi is concave, Phi(x + D) <= Phi(x) e^(hazard D) for its slope hazard at x.
+// tiltUp bounds E e^(hazard D) for E D <= 0, E D^2 <= v and D <= r: e^y <= 1 + y + y^2 f(m) for y
+// <= m, f(m) = (e^m - 1 - m)/m^2 <= 1/2 + m/6 + m^2 e^m/24, which is computed where m is small (as
+// (k+2)! >= 24 (k-2)! for k >= 2). As log Phi is concave, Phi(x + D) <= Phi(x) e^(hazard D) for its
+// slope hazard at x.
 func tiltUp(hazard, v, r float64) float64 {
 	m := hazard * r * (1 + 0x1p-50)
 	if !(m < 6) {
@@ -95,9 +96,8 @@ func tiltUp(hazard, v, r float64) float64 {
 	return (1 + hazard*hazard*v*f*(1+0x1p-45)) * (1 + 0x1p-45)
 }
 
-// phiTable[k] bounds Phi on [-phiEnd + k/phiParts, -phiEnd + (k+1)/phiParts], the first one on all below,
-// curveTable half of max(0, Phi”), hazardTable the slope of
-// log Phi, which falls.
+// phiTable[k] bounds Phi on [-phiEnd + k/phiParts, -phiEnd + (k+1)/phiParts], the first one on all
+// below, curveTable half of max(0, Phi”), hazardTable the slope of log Phi, which falls.
 const (
 	phiEnd   = 9
 	phiParts = 512
@@ -170,8 +170,8 @@ var standardBins = sync.OnceValue(func() (all []*chanceBins) {
 	return all
 })
 
-// newChanceBins: with density phi, E(e | bin) = (phi(l) - phi(h))/P, E(e^2 | bin) = 1 + (l phi(l) - h
-// phi(h))/P.
+// newChanceBins: with density phi, E(e | bin) = (phi(l) - phi(h))/P, E(e^2 | bin) = 1 + (l phi(l) -
+// h phi(h))/P.
 func newChanceBins(edges []float64) *chanceBins {
 	b := &chanceBins{}
 	for k := range len(edges) - 1 {

@@ -87,8 +87,8 @@ func TestPhiTables(t *testing.T) {
 	}
 }
 
-// TestBins: the masses of bins add up to 1, their means to 0, and their variances, with those of the
-// means, to 1.
+// TestBins: the masses of bins add up to 1, their means to 0, and their variances, with those of
+// the means, to 1.
 func TestBins(t *testing.T) {
 	for _, b := range standardBins() {
 		mass, mean, square := 0.0, 0.0, 0.0

@@ -16,7 +16,10 @@
 //
 // Files: sum.go adds up, factor.go has the laws of the a_i, view.go those of the
 // neurons' values for a whole cell, vertex.go those for a cell's vertices, task.go the
-// rows of a property, cover.go the cutting of cells, interval.go the arithmetic.
+// rows of a property, cover.go the cutting of cells, interval.go the arithmetic. Of large boxes,
+// grid.go has the points, gridsum.go adds up over them, gridlaw.go and gridbins.go have the laws of
+// neurons and weights there, gridchance.go and gridwalk.go the chances of kinks beside a point,
+// gridchoose.go and gridapprox.go what planes and mixtures are chosen by.
 package neuronsum
 
 import (
