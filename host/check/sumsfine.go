@@ -322,8 +322,25 @@ func (n *sums) fineNotPositiveUp(neurons []standIn, row property.Row) float64 {
 	return n.notPositiveBy(neurons, row, func(h []*standIn, a []factor, rest normalVar) float64 {
 		least := 1.
 		if len(h) <= 4 { // single points matter
-			least = sumUpTo0(h, a, rest)
+			rounded := make([]*standIn, len(h))
+			for i := range h {
+				rounded[i] = &standIn{low: h[i].low.back(-1), high: h[i].high.back(1), lost: h[i].lost}
+			}
+			least = sumUpTo0(rounded, a, rest)
 		}
 		return min(least, fineUpTo0(h, a, rest, 0.01))
 	})
+}
+
+// back takes back that numbers were moved to an end of their bin: to where none of that bin is
+// lower (sign -1) or higher (1), as sums must have it that know nothing of squares.
+func (a *atoms) back(sign float64) (b atoms) {
+	for k, x := range a.x {
+		if w := sqrtUp(a.squareOf(k)); w > 0 {
+			x += sign * w
+			x = sign * up(sign*x)
+		}
+		b.add(x, a.p[k])
+	}
+	return b
 }

@@ -369,6 +369,30 @@ func TestGridByHand(t *testing.T) {
 	}
 }
 
+// TestGridFarTails: a margin c - s(N(mean, 1)) at one point fails with Q(c - mean) exactly: where few
+// neurons are added up otherwise, what was moved within its bin must not count as rounded.
+func TestGridFarTails(t *testing.T) {
+	for _, act := range []net.Activation{{Kind: net.ReLU}, {Kind: net.LeakyReLU, Slope: 0.01}} {
+		for _, c := range [][2]float64{{0, 3.505}, {0, 4.005}, {0, 5.005}, {0, 6.005}, {-2, 3.001}, {-2, 6.5005}, {-4, 5.005}} {
+			for _, others := range []int{0, 2} { // that add nothing, at random
+				mean, z := c[0], c[1]
+				weight, bias, out := constants(0), [2][]float64{{mean}, {1}}, constants(-1)
+				for range others {
+					weight[0], weight[1] = append(weight[0], 0), append(weight[1], 0)
+					bias[0], bias[1] = append(bias[0], 1), append(bias[1], 1)
+					out[0], out[1] = append(out[0], 0), append(out[1], 0)
+				}
+				post := shallow(act, 1, 1+others, weight, bias, out, constants(z+mean))
+				task := &property.Task{T: []property.Box{{Lo: []float64{0}, Hi: []float64{0}}}, S: onePoint([]float64{0}).S}
+				got, want := gridFail(t, post, task, [][][]float64{{nil}}), normalApprox(-z)
+				if got < want*(1-1e-9) || others == 0 && got > 1.3*want+2e-5 || got > 6*want+2e-5 {
+					t.Errorf("%v, %v and %d others: fails %v, want %v", act, c, others, got, want)
+				}
+			}
+		}
+	}
+}
+
 // TestGridOfOneCell: without planes every point has one cell, and the bound is that of the cell.
 func TestGridOfOneCell(t *testing.T) {
 	for seed := range testscale.Cases(t, 60) {

@@ -191,7 +191,7 @@ func TestCircleError(t *testing.T) {
 	for _, k := range []struct {
 		n        int
 		of, each float64
-	}{{1, 1, 3*delta + 7*unit}, {2, 5, 2*(6*(delta+2*unit)+3*unit) + delta}} {
+	}{{1, 1, 3*delta + 39*unit}, {2, 5, 2*(6*(delta+2*unit)+35*unit) + delta}} {
 		want := 32 * k.of * k.each
 		if got := c.errorUp(k.n, k.of, k.of); got < want || got > 1.03*want {
 			t.Errorf("%d terms: %v, want %v", k.n, got, want)

@@ -1,6 +1,9 @@
 package measure
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // Split stands in for a real random variable A by A', whose mean given A is A: with probability at
 // most P[k] it is in [Lo[k], Hi[k]], and then it was one of two numbers at most sqrt(Square[k])
@@ -38,9 +41,9 @@ func (s *Split) meansApprox() (first, second, fourth, square float64) {
 	return first, second, fourth, square
 }
 
-// Product is X = A Low where A >= 0 and X = A High where A < 0: A is independent of Low and of
-// High, Pos and Neg are its parts of either sign. Lost bounds the probability of all that they
-// leave out.
+// Product is X = A Low where A >= 0 and X = A High where A < 0: A is independent of Low and of High,
+// Pos and Neg are its parts of either sign. Low and High are numbers (Lo = Hi; it panics otherwise).
+// Lost bounds the probability of all that they leave out.
 type Product struct {
 	Pos, Low, Neg, High Split
 	Lost                float64
@@ -69,6 +72,9 @@ func (p *Product) lattice(step, rate float64) *Lattice {
 	for k, pair := range [][2]*Split{{&p.Pos, &p.Low}, {&p.Neg, &p.High}} {
 		size, square := pair[0].largest()
 		for i, x := range pair[1].Lo {
+			if hi := pair[1].Hi[i]; x != hi && x == x {
+				panic(fmt.Sprintf("measure: a product with an interval, %v to %v", x, hi))
+			}
 			if k == 1 {
 				x = -x
 			}
