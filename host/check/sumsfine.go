@@ -143,7 +143,7 @@ func (f *fineSum) term(i int) *lattice {
 	h, a := f.h[i], &f.a[i]
 	least, most := 0., 0.
 	perSquare := f.rate / 8 / f.step * (1 + 0x1p-40) // of the lattice's step
-	reach := func(k *knots, q *atoms) {
+	cover := func(k *knots, q *atoms) {
 		x, square := 0., 0.
 		for j := range k.p {
 			x, square = max(x, math.Abs(k.lo[j]), math.Abs(k.hi[j])), max(square, k.square[j])
@@ -157,15 +157,16 @@ func (f *fineSum) term(i int) *lattice {
 			}
 		}
 	}
-	reach(&a.pos, &h.low)
-	reach(&a.neg, &h.high)
+	cover(&a.pos, &h.low)
+	cover(&a.neg, &h.high)
 	if !(max(-least, most) < 0x1p390) {
 		return &lattice{step: f.step, p: []float64{0}, lost: 1}
 	}
 	l := newLattice(f.step, least-f.step, most, f.room)
 	f.room = l.p
-	l.addKnots(&a.pos, &h.low, perSquare)
-	l.addKnots(&a.neg, &h.high, perSquare)
+	reach := (most - least) / f.step
+	l.addKnots(&a.pos, &h.low, perSquare, reach)
+	l.addKnots(&a.neg, &h.high, perSquare, reach)
 	l.trim()
 	return l
 }
@@ -173,8 +174,9 @@ func (f *fineSum) term(i int) *lattice {
 // nothing is little beside what points fail with, a million times.
 const nothing = 0x1p-50
 
-// addKnots adds a q, each place lowered by perSquare steps times w^2 (|q| + v)^2 + v^2 a^2.
-func (l *lattice) addKnots(a *knots, q *atoms, perSquare float64) {
+// addKnots adds a q, each place lowered by perSquare steps times w^2 (|q| + v)^2 + v^2 a^2; no place is
+// farther than reach.
+func (l *lattice) addKnots(a *knots, q *atoms, perSquare, reach float64) {
 	total, before := 0.0, make([]float64, len(a.p)+1)
 	for k, p := range a.p {
 		total = up(total + p)
@@ -189,58 +191,21 @@ func (l *lattice) addKnots(a *knots, q *atoms, perSquare float64) {
 		for to > from && (total-before[to-1])*q.p[k] < nothing {
 			to--
 		}
-		a := &knots{a.lo[from:to], a.hi[from:to], a.p[from:to], a.square[from:to], a.most[from:to]}
-		switch square := q.squareOf(k); {
-		case x == 0 && square == 0:
+		square := q.squareOf(k)
+		if x == 0 && square == 0 {
 			l.p[-l.first] += up(total * q.p[k])
 			continue
-		case x > 0:
-			l.addLowered(x, q.p[k], square, a.lo, a, perSquare)
-		default:
-			l.addLowered(x, q.p[k], square, a.hi, a, perSquare)
 		}
+		ends := a.lo
+		if x < 0 {
+			ends = a.hi
+		}
+		wide := (math.Abs(x) + math.Sqrt(square)) * (1 + 0x1p-50)
+		l.addMultiples(x, q.p[k], ends[from:to], a.p[from:to], &lowering{a.square[from:to], a.most[from:to],
+			perSquare * wide * wide * (1 + 0x1p-40), perSquare * square * (1 + 0x1p-40), reach})
 		l.lost = up(l.lost + up(q.p[k]*up(before[from]+up(total-before[to]))))
 	}
 	l.grow(len(q.x)*(2*len(a.p)+1) + 4)
-}
-
-// addLowered is addMultiples of lowered places: what they are wrong by is less than 2^-50 times
-// the sum of their parts, none of which is longer than the lattice.
-func (l *lattice) addLowered(q, mass, square float64, x []float64, a *knots, perSquare float64) {
-	n := len(l.p)
-	scaled, wide := q/l.step, (math.Abs(q)+math.Sqrt(square))*(1+0x1p-50)
-	lower, byWeight := perSquare*wide*wide*(1+0x1p-40), perSquare*square*(1+0x1p-40)
-	shift := -float64(l.first) - 0x1p-46*float64(n-l.first)
-	last := float64(n - 1)
-	place, here, next := 0, 0., 0.
-	ps, squares, mosts := a.p[:len(x)], a.square[:len(x)], a.most[:len(x)]
-	for i, v := range x {
-		y, m := float64(v*scaled)+shift-(float64(squares[i]*lower)+float64(mosts[i]*byWeight)), ps[i]*mass
-		if !(y < last) {
-			if y >= last {
-				l.p[n-1] += m
-			} else { // NaN
-				l.lost += m
-			}
-			continue
-		}
-		if y < 0 {
-			l.lost += m
-			continue
-		}
-		k := int(y)
-		if k != place {
-			two := l.p[place : place+2 : place+2]
-			two[0] += here
-			two[1] += next
-			place, here, next = k, 0, 0
-		}
-		share := y - float64(k)
-		here += float64(m * (1 - share))
-		next += float64(m * share)
-	}
-	l.p[place] += here
-	l.p[place+1] += next
 }
 
 // fineUpTo0 is an upper bound of Prob(sum_i a_i h_i + rest <= 0), for which e^(-rate s) may be

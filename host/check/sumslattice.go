@@ -95,27 +95,43 @@ func (l *lattice) addProducts(a bins, q atoms) {
 		case x == 0:
 			l.p[-l.first] += up(min(total, 1) * q.p[k])
 		case x > 0:
-			l.addMultiples(x, q.p[k], a.lo, a.p)
+			l.addMultiples(x, q.p[k], a.lo, a.p, nil)
 		default:
-			l.addMultiples(x, q.p[k], a.hi, a.p)
+			l.addMultiples(x, q.p[k], a.hi, a.p, nil)
 		}
 	}
 	l.grow(len(q.x)*(len(a.p)+1) + 4)
 }
 
-// addMultiples puts the products x q, of mass p times that of q, on the lattice, rounded
-// down: their places y = x q/step - first are wrong by less than 2^-51 (|first| + len(p)),
-// which is taken off. A point k gets the share 1-(y-k) and the next y-k; both are computed
-// with one rounding. What lies below the lattice is lost; what lies above goes to its end.
-func (l *lattice) addMultiples(q, mass float64, x, p []float64) {
+// lowering is by how many steps places are lowered besides: bySquare times squares and byMost times
+// mosts, of each x; nil: not at all. No product, and nothing that one is lowered by, is longer than
+// reach steps.
+type lowering struct {
+	squares, mosts          []float64
+	bySquare, byMost, reach float64
+}
+
+// addMultiples puts the products x q, of mass p times that of q, on the lattice, rounded down and
+// lowered: their places y = x q/step - first are wrong by less than 2^-50 of the sum of their
+// parts, none of which is longer than the lattice or reach; more is taken off. A point k gets the share
+// 1-(y-k) and the next y-k; both are computed with one rounding. What lies below the lattice is
+// lost; what lies above goes to its end.
+func (l *lattice) addMultiples(q, mass float64, x, p []float64, low *lowering) {
 	n := len(l.p)
 	scaled := q / l.step
-	shift := -float64(l.first) - 0x1p-50*float64(n-l.first)
+	longest := float64(n - l.first)
+	if low != nil {
+		longest += low.reach
+	}
+	shift := -float64(l.first) - 0x1p-46*longest
 	last := float64(n - 1)
 	// Neighbours often have one place: what they add is kept until the place changes.
 	place, here, next := 0, 0., 0.
 	for i, v := range x {
 		y, m := float64(v*scaled)+shift, p[i]*mass
+		if low != nil {
+			y -= float64(low.squares[i]*low.bySquare) + float64(low.mosts[i]*low.byMost)
+		}
 		if !(y < last) {
 			if y >= last {
 				l.p[n-1] += m

@@ -55,6 +55,9 @@ func ProductsNotPositiveUp(products []Product, rest Normal, each func(n int, f f
 			break
 		}
 	}
+	if !(best <= 1) { // NaN
+		return 1
+	}
 	return best
 }
 
@@ -232,11 +235,12 @@ func (s *circleSum) below(x float64) float64 {
 // notPositiveUp bounds P(sum X + rest <= 0): the least of (smooth) and some of (thin).
 func (s *circleSum) notPositiveUp() float64 {
 	best := 1.0
-	if rho := down(s.rate * s.rest.SdLo); rho >= 1 {
+	rho := down(s.rate * s.rest.SdLo)
+	if rho >= 1 {
 		best = min(1, up(up(s.below(0)*smoothUp(rho))))
 	}
-	if rho := s.rate * s.rest.SdHi; rho > smoothRho/2 {
-		return best
+	if rho > smoothRho/2 {
+		return best // (thin) needs a slower rate
 	}
 	exponent := -math.Log(thinMiss)
 	for k := 0.4; k < 1.6; k *= 1.2 {
