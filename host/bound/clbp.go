@@ -150,6 +150,7 @@ func (p *clbpPass) lastLayer(k int) {
 		p.do(func() error { return p.dev.Write(none, make([]float64, n)) })
 		p.noise(k, p.job.Rows.square, none, r)
 		own = p.byLevel[l.depth]
+		own.kept = true
 	}
 	if !l.opens {
 		p.result.ByIntervals = p.noises(lo)
@@ -157,12 +158,27 @@ func (p *clbpPass) lastLayer(k int) {
 		p.result.ByIntervals = p.noises(p.descendProperty(k, m, own, form{stop: true}))
 	}
 	if l.meetsClosed {
-		p.keepRows(&rowsDown{top: k, rows: r})
-		bound := p.descendProperty(k, m, own, form{})
-		p.observe("margin.lbp", k, bound)
-		p.result.ByLines = p.noises(bound)
-		p.result.sharp = p.sharpMargins()
+		usual := p.byLines(k, m, own)
+		p.result.ByLines, p.result.sharp = usual.ByLines, usual.sharp
+		if p.job.Slopes {
+			p.otherSlopes(k, m, own)
+		}
 	}
+}
+
+// byLines bounds the property's rows by the lines that hidden layers have.
+func (p *clbpPass) byLines(k int, m mergedLayer, own noiseArrays) *CLBPMargins {
+	p.keepRows(&rowsDown{top: k, rows: p.job.Rows.rows})
+	bound := p.descendProperty(k, m, own, form{})
+	p.observe("margin.lbp", k, bound)
+	n := &CLBPMargins{Items: p.result.Items, Rows: p.result.Rows, ByLines: p.noises(bound), sharp: p.sharpMargins()}
+	p.release(bound)
+	for _, a := range p.byLevel {
+		if !a.kept {
+			p.release(a.mean, a.variance)
+		}
+	}
+	return n
 }
 
 // descendProperty takes the property's rows down; own is the noise of the last layer, k.

@@ -75,7 +75,7 @@ func concentrateBy(t *testing.T, dev bound.Device, post *posterior.Posterior, bo
 	}
 	defer m.ReleaseRows(dr)
 	o := &observed{}
-	n, err := c.PropagateCLBP(bound.CLBPJob{Inputs: in, Rows: dr, Quantiles: q, Sharp: sharp, Observe: func(what string, layer int, a bound.Array) error {
+	n, err := c.PropagateCLBP(bound.CLBPJob{Inputs: in, Rows: dr, Quantiles: q, Sharp: sharp, Slopes: sharp, Observe: func(what string, layer int, a bound.Array) error {
 		lists := map[string]*[][]float64{"pre.lo": &o.lo, "pre.hi": &o.hi, "radius": &o.radius}
 		to := lists[what]
 		if to == nil {
@@ -331,11 +331,20 @@ func (f *frequencies) checkRows(t *testing.T, n *bound.CLBPMargins, eps float64,
 	if n.SharpLevels(0) > 0 {
 		forms["sharp"] = sharpOf(n)
 	}
+	for i, o := range n.Others {
+		if forms[fmt.Sprint("slopes ", i)] = &o.ByLines; o.SharpLevels(0) > 0 {
+			forms[fmt.Sprint("slopes, sharp ", i)] = sharpOf(o)
+		}
+	}
 	for name, form := range forms {
 		if form.Lo == nil {
 			continue
 		}
-		if want := map[string]int{"by intervals": 1, "by lines": layers, "sharp": layers}[name]; len(form.Mean) != want || len(form.Var) != want {
+		want := layers
+		if name == "by intervals" {
+			want = 1
+		}
+		if len(form.Mean) != want || len(form.Var) != want {
 			t.Errorf("%s: noise of %d layers, want %d", name, len(form.Mean), want)
 		}
 		for r := range n.Rows {

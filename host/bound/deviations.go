@@ -167,7 +167,10 @@ type CLBPJob struct {
 	Quantiles Quantiles
 	// Sharp says that rows of hidden layers are bounded with the noise that CLBPMargins.Sharp has
 	// of the property's rows: on the host, which takes longer than the rest.
-	Sharp   bool
+	Sharp bool
+	// Slopes says that rows of the property are bounded by lines with other lower slopes, too:
+	// CLBPMargins.Others.
+	Slopes  bool
 	Observe func(what string, layer int, a Array) error
 }
 
@@ -248,6 +251,9 @@ type CLBPMargins struct {
 	ByIntervals, ByLines Noises
 	// Events counts, for each item, what may fail of the hidden bounds.
 	Events []Events
+	// Others are ByLines, and what Sharp says, with other lower slopes, and nothing else: which is
+	// the best for a row depends on no weight.
+	Others []*CLBPMargins
 	sharp  *sharpMargins
 }
 

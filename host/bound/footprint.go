@@ -53,7 +53,7 @@ func (m *Model) CLBPFootprint(rows int) int64 {
 		}
 	}
 	for _, l := range m.layers {
-		more += 8*l.out + rows*4
+		more += 9*l.out + rows*4
 	}
 	return item + int64((more+3*m.layers[0].in)*m.dev.Precision().Bytes())
 }

@@ -87,7 +87,7 @@ func (m *Model) graphCLBPFootprint(rows int) int64 {
 	_, item := m.graphFootprint(LBP, rows)
 	more := 0
 	for k := range m.layers {
-		more += 12*m.layers[k].out + 3*m.layers[k].in + 4*rows
+		more += 13*m.layers[k].out + 3*m.layers[k].in + 4*rows
 	}
 	return item + int64(more*m.dev.Precision().Bytes())
 }

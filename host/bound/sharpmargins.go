@@ -7,9 +7,12 @@ import (
 // Rows that a device computes, as the sharper takes them.
 
 // CLBPKept is how many coefficients PropagateCLBP keeps on the host for each item with as many
-// rows, of a chain.
-func (m *Model) CLBPKept(rows int, sharp bool) int64 {
+// rows, of a chain, with CLBPJob.Sharp and CLBPJob.Slopes.
+func (m *Model) CLBPKept(rows int, sharp, slopes bool) int64 {
 	n := int64(0)
+	if slopes {
+		rows *= 1 + len(slopeRules)
+	}
 	for k := range m.layers {
 		n += int64(m.layers[k].in)
 		if sharp && k < len(m.layers)-1 {

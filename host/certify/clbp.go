@@ -23,12 +23,18 @@ const radiusShare = 1.0 / 64
 // enough is the failure probability of a task below which nothing is refined.
 const enough = 1e-6
 
-// clbp bounds the failure of cells by concentration LBP on an engine; sharp says that rows of
-// hidden layers are bounded with less noise, too (bound.CLBPJob).
+// clbp bounds the failure of cells by concentration LBP on an engine; second says that it looks
+// for the second time, with sharper bounds of hidden layers and other lower slopes (bound.CLBPJob).
 type clbp struct {
-	e     *Engine
-	sharp bool
+	e      *Engine
+	second bool
 }
+
+// sharp says that rows of hidden layers are bounded with less noise, too.
+func (m clbp) sharp() bool { return m.second && m.e.model.Sharpens() }
+
+// slopes says that rows of the property are tried with other lower slopes.
+func (m clbp) slopes() bool { return m.second && m.e.model.Bends() }
 
 // concentration bounds each task by concentration LBP.
 func concentration(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error) {
@@ -123,7 +129,7 @@ func (m clbp) cellChunk(rows int) int {
 	free := m.e.budget() - m.e.model.CLBPBytes()
 	most := min(free/m.e.model.CLBPFootprint(rows), 1024, int64(m.e.model.MostCLBP(rows)))
 	if m.e.chain {
-		most = min(most, mostKept/m.e.model.CLBPKept(rows, m.sharp))
+		most = min(most, mostKept/m.e.model.CLBPKept(rows, m.sharp(), m.slopes()))
 	}
 	return int(max(1, most))
 }
@@ -165,7 +171,7 @@ func (m clbp) propagate(on *bound.Model, cells []*cell, q bound.Quantiles, take 
 		return err
 	}
 	defer on.ReleaseRows(dr)
-	n, err := conc.PropagateCLBP(bound.CLBPJob{Inputs: in, Rows: dr, Quantiles: q, Sharp: m.sharp})
+	n, err := conc.PropagateCLBP(bound.CLBPJob{Inputs: in, Rows: dr, Quantiles: q, Sharp: m.sharp(), Slopes: m.slopes()})
 	if err != nil {
 		return err
 	}
@@ -199,8 +205,11 @@ func (m clbp) failUp(c *cell, n *bound.CLBPMargins, i int, tau float64) float64 
 	rows := rowsUp(c, tails)
 	if rows > worthSharpening {
 		n.Sharpen(i)
+		for _, o := range n.Others {
+			o.Sharpen(i)
+		}
 		for r := range tails {
-			tails[r] = min(tails[r], sharpTailUp(n, i, r, measure.NoiseTailUp))
+			tails[r] = min(tails[r], sharpTailUp(n, i, r, measure.NoiseTailUp), othersTailUp(n, i, r, measure.NoiseTailUp))
 		}
 		rows = rowsUp(c, tails)
 	}
@@ -238,6 +247,9 @@ func plusUp(a, b float64) float64 {
 // noisesOf lists all numbers that say something of cell i, the rows one after the other.
 func noisesOf(c *cell, n *bound.CLBPMargins, i int) []float64 {
 	var all []float64
+	for _, by := range n.Others {
+		all = append(all, noisesOf(c, by, i)...)
+	}
 	for r := range c.task.S.Rows {
 		for _, form := range []*bound.Noises{&n.ByIntervals, &n.ByLines} {
 			if form.Lo == nil {
@@ -289,4 +301,46 @@ func sharpTailUp(n *bound.CLBPMargins, i, r int, tail func(t float64, variances 
 		return 1
 	}
 	return formTailUp(lo, mean, variance, tail)
+}
+
+// worthTail is the share of the best score of other lower slopes from which on their tail is
+// computed: how variances are shared among layers counts too, but little.
+const worthTail = 1 - 0x1p-6
+
+// othersTailUp is rowTailUp with the lower slopes, and the noise, that put the row about the most
+// standard deviations above 0, 1 if none does: which they are depends on no weight.
+func othersTailUp(n *bound.CLBPMargins, i, r int, tail func(t float64, variances []float64) float64) float64 {
+	type form struct {
+		lo, score      float64
+		mean, variance []float64
+	}
+	var forms []form
+	most := 0.0
+	for _, o := range n.Others {
+		lo, mean, variance := o.ByLines.At(i*n.Rows + r)
+		_, sharpMean, sharpVariance := o.Sharp(i, r)
+		for _, f := range []form{{lo, 0, mean, variance}, {lo, 0, sharpMean, sharpVariance}} {
+			// Where there is no noise there is nothing to choose, and no Sharp to believe.
+			if f.score = scoreApprox(f.lo, f.mean, f.variance); len(f.mean) > 0 && f.score > 0 {
+				forms, most = append(forms, f), max(most, f.score)
+			}
+		}
+	}
+	best := 1.0
+	for _, f := range forms {
+		if f.score >= most*worthTail {
+			best = min(best, formTailUp(f.lo, f.mean, f.variance, tail))
+		}
+	}
+	return best
+}
+
+// scoreApprox is by how many standard deviations of the noise a bound is above 0.
+func scoreApprox(lo float64, mean, variance []float64) float64 {
+	v := 0.0
+	for l, m := range mean {
+		lo -= m
+		v += variance[l]
+	}
+	return lo / math.Sqrt(v)
 }

@@ -30,7 +30,7 @@ func (m clbp) judge(ctx context.Context, cells []*cell) error {
 	if err := m.judgePlainly(ctx, cells); err != nil {
 		return err
 	}
-	return m.sharpen(ctx, cells)
+	return m.again(ctx, cells)
 }
 
 // firstTau is what is tried first, and tausUp what is tried after that.
@@ -78,13 +78,12 @@ func (m clbp) judgePlainly(ctx context.Context, cells []*cell) error {
 	return m.polish(ctx, cells)
 }
 
-// sharpen tries once more, with sharper bounds of hidden neurons, the cells whose bound is not
-// good: at the tau that was best, or a large one, and around it where that helps.
-func (m clbp) sharpen(ctx context.Context, cells []*cell) error {
-	if !m.e.model.Sharpens() {
+// again tries once more, with sharper bounds of hidden neurons and other lower slopes, the cells
+// whose bound is not good: at the tau that was best, or a large one, and around it where that helps.
+func (m clbp) again(ctx context.Context, cells []*cell) error {
+	if m.second = true; !m.sharp() && !m.slopes() {
 		return nil
 	}
-	m.sharp = true
 	large := m.tausUp()
 	by, before := map[float64][]*cell{}, map[*cell]float64{}
 	for _, c := range cells {

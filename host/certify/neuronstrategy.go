@@ -87,7 +87,7 @@ func sumsByGrids(ctx context.Context, e *Engine, cfg *Config, sums *neuronsum.Su
 	fail := math.Nextafter(math.Nextafter(factor*g.FailUp, math.Inf(1))+more, math.Inf(1))
 	if fail < 1-neuronsum.LeastTold {
 		r.LogP, r.Cells = measure.LogComplementDown(fail), g.Points
-		r.Proof = Proof{Grids: g.Cuts, Mixtures: g.Theta}
+		r.Proof = Proof{Grids: g.Cuts, Centres: g.Centres, Large: g.Large, Mixtures: g.Theta}
 	}
 	return nil
 }

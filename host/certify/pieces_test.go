@@ -114,6 +114,37 @@ func TestRowTail(t *testing.T) {
 	}
 }
 
+// TestOthersTail: of other lower slopes those count that put the row the most standard deviations
+// above 0; what no noise is told of is not taken for free of noise.
+func TestOthersTail(t *testing.T) {
+	lines := func(lo float64, mean, variance []float64) *bound.CLBPMargins {
+		n := &bound.CLBPMargins{Items: 1, Rows: 2, ByLines: bound.Noises{Lo: []float64{9, lo}}}
+		for l := range mean {
+			n.ByLines.Mean, n.ByLines.Var = append(n.ByLines.Mean, []float64{0, mean[l]}), append(n.ByLines.Var, []float64{1e-9, variance[l]})
+		}
+		return n
+	}
+	n := &bound.CLBPMargins{Items: 1, Rows: 2}
+	tail := func(t float64, v []float64) float64 {
+		sum := 0.0
+		for _, x := range v {
+			sum += x
+		}
+		return sum / t
+	}
+	if got := othersTailUp(n, 0, 1, tail); got != 1 {
+		t.Errorf("no others: %v", got)
+	}
+	n.Others = []*bound.CLBPMargins{lines(2, nil, nil), lines(2, []float64{3, 0}, []float64{1, 1}), lines(1, []float64{math.Inf(1)}, []float64{1}), lines(1, []float64{0}, []float64{math.NaN()})}
+	if got := othersTailUp(n, 0, 1, tail); got != 1 {
+		t.Errorf("none above 0: %v", got)
+	}
+	n.Others = append(n.Others, lines(4, []float64{1}, []float64{4}), lines(3, []float64{0.5, 0.5}, []float64{0.5, 0.25}), lines(8, []float64{0}, []float64{100}))
+	if got := othersTailUp(n, 0, 1, tail); got < 0.375 || !nearly(got, 0.375) {
+		t.Errorf("%v, want 0.75/2", got)
+	}
+}
+
 // TestHalves: two halves are the whole, and the sum of their failures bounds its own.
 func TestHalves(t *testing.T) {
 	post := &posterior.Posterior{Layers: []posterior.Layer{{Layer: network.DenseLayer(2, 1, network.Activation{}), Weight: fixed(1, 5), Bias: fixed(0)}}}

@@ -3,6 +3,7 @@ package certify
 import (
 	"slices"
 
+	"psafe/host/neuronsum"
 	"psafe/host/property"
 )
 
@@ -19,6 +20,12 @@ type Proof struct {
 	// the box. The rows that are proved at the points are those of Mixtures or, without them, those of
 	// one alternative of S. There are no Cells then.
 	Grids [][][]float64 `json:"grids,omitempty"`
+	// Centres are, beside Grids, the coordinates of the points of cells whose signs count: for each
+	// box and axis one between each two planes.
+	Centres [][][]float64 `json:"centres,omitempty"`
+	// Large are, beside Grids with Mixtures, the neurons that were split off (39): for each box of T
+	// and each row of Mixtures, nil where none were.
+	Large [][]*neuronsum.LargeNeurons `json:"large,omitempty"`
 	// Tau is the failure budget of a hidden bound in each leaf, in the order of Cells; one
 	// if they are the same.
 	Tau []float64 `json:"tau,omitempty"`

@@ -29,24 +29,27 @@ type cellPass struct {
 	fedReach []*reach
 	input    reach
 	// point says that the cell is one, so that every radius is 0; sharpRows that the noise of rows
-	// of hidden layers is bounded by sharp, too.
-	point, sharpRows bool
+	// of hidden layers is bounded by sharp, too; bent that other lower slopes are tried for rows of
+	// the property.
+	point, sharpRows, bent bool
+	// others are what otherLowers says, once it has been asked.
+	others [][][]line
 	// events is how many bounds may fail, in units of tau; starred are the units of layers that
 	// only max pools take whose lower bounds have been counted.
 	events  float64
 	starred []map[int32]bool
 }
 
-// newCellPass bounds the hidden layers. Tries other than 0 choose sharper bounds of hidden layers,
-// where there are any, and then other lines.
+// newCellPass bounds the hidden layers. Tries other than 0 choose sharper bounds of hidden layers
+// and try other lower slopes, where there are any, and then other lines.
 func (n *noisy) newCellPass(cell property.Box, tau float64, try uint64) *cellPass {
-	point, sharpRows := slices.Equal(cell.Lo, cell.Hi), false
-	if try > 0 && !point && n.sharpens() {
-		try, sharpRows = try-1, true
+	point, sharpRows, bent := slices.Equal(cell.Lo, cell.Hi), false, false
+	if try > 0 && !point && (n.sharpens() || n.bends()) {
+		try, sharpRows, bent = try-1, n.sharpens(), n.bends()
 	}
 	mean := network{layers: n.mean, graph: n.graph, lines: true, by: choice{try: try}, ctx: n.ctx}
 	layers := len(n.mean)
-	p := &cellPass{noisy: n, pass: *mean.newPass(span{cell.Lo, cell.Hi}), tau: tau, input: reachOf(cell), point: point, sharpRows: sharpRows,
+	p := &cellPass{noisy: n, pass: *mean.newPass(span{cell.Lo, cell.Hi}), tau: tau, input: reachOf(cell), point: point, sharpRows: sharpRows, bent: bent,
 		fedReach: make([]*reach, layers), starred: make([]map[int32]bool, layers)}
 	for k := range layers - 1 {
 		var h hidden
@@ -238,6 +241,9 @@ func (p *cellPass) rowTailUp(row *property.Row) float64 {
 			}
 			if list := p.sharp(last, squaresUp(most), f, &met); list != nil {
 				tail = min(tail, formTailUp(lo, list))
+			}
+			if p.bent {
+				tail = min(tail, p.tailByOthers(s, c, &own, squaresUp(most)))
 			}
 		}
 	}

@@ -30,7 +30,7 @@ func (r *record) sizes() error {
 		{"gamma", len(r.Gamma), mostLayers}, {"activations", len(r.Activations), mostLayers}, {"run", len(r.Run), 64},
 		{"proof: cells", len(r.Proof.Cells), mostTree}, {"proof: tau", len(r.Proof.Tau), mostTree},
 		{"proof: cuts", len(r.Proof.Cuts), mostTree}, {"proof: boxes", len(r.Proof.Boxes), mostBoxes},
-		{"proof: mixtures", len(r.Proof.Mixtures), mostClauses},
+		{"proof: mixtures", len(r.Proof.Mixtures), mostClauses}, {"proof: large", len(r.Proof.Large), mostGridPoints},
 	} {
 		if of.n > of.most {
 			return fmt.Errorf("%s: its length is %d, the limit is %d", of.field, of.n, of.most)
@@ -83,8 +83,12 @@ func (r *record) consistentProof() error {
 		return errors.New("proof: mixtures: nothing claimed here rests on them")
 	case p.Chains != nil:
 		return errors.New("proof: chains: this program does not know them")
+	case p.Centres != nil && p.Grids == nil:
+		return errors.New("proof: centres: there are no grids")
 	case p.Grids != nil && (r.Method != "neuronsum" || p.Cells != nil):
 		return fmt.Errorf("proof: grids: they are none of method %s, or are there beside cells", r.Method)
+	case p.Large != nil && (p.Grids == nil || p.Mixtures == nil):
+		return errors.New("proof: large: there are no grids or no mixtures for them")
 	}
 	return nil
 }

@@ -223,8 +223,8 @@ func (c *sum) addLeast(s, z span) {
 }
 
 // through replaces s z by a zeta, plus what it adds to c: s z >= a zeta + (the addition),
-// zeta being the pre-activations whose values are z.
-func (h *hidden) through(s span, c *sum) (a []float64) {
+// zeta being the pre-activations whose values are z, and lower lines below these.
+func (h *hidden) through(s span, lower []line, c *sum) (a []float64) {
 	a = make([]float64, len(s.lo))
 	for j := range a {
 		zLo, zHi := h.z.lo[j], h.z.hi[j]
@@ -232,7 +232,7 @@ func (h *hidden) through(s span, c *sum) (a []float64) {
 			continue
 		}
 		coefficient, intercept := chord(s.lo[j], s.hi[j], zLo, zHi)
-		t := h.lower[j]
+		t := lower[j]
 		if !(coefficient >= 0) {
 			t = h.upper[j]
 		}

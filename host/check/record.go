@@ -94,15 +94,17 @@ type record struct {
 // proof is what identifies the certificate, beside the other fields. Networks and Upper are
 // read where they are needed (strictly).
 type proof struct {
-	Cells    []int           `json:"cells"`
-	Grids    [][][]float64   `json:"grids"`
-	Chains   []int           `json:"chains"`
-	Tau      []float64       `json:"tau"`
-	Mixtures [][]float64     `json:"mixtures"`
-	Boxes    []int           `json:"boxes"`
-	Cuts     [][]float64     `json:"cuts"`
-	Networks json.RawMessage `json:"networks"`
-	Upper    json.RawMessage `json:"upper"`
+	Cells    []int             `json:"cells"`
+	Grids    [][][]float64     `json:"grids"`
+	Centres  [][][]float64     `json:"centres"`
+	Large    [][]*largeNeurons `json:"large"`
+	Chains   []int             `json:"chains"`
+	Tau      []float64         `json:"tau"`
+	Mixtures [][]float64       `json:"mixtures"`
+	Boxes    []int             `json:"boxes"`
+	Cuts     [][]float64       `json:"cuts"`
+	Networks json.RawMessage   `json:"networks"`
+	Upper    json.RawMessage   `json:"upper"`
 }
 
 // derived are bounds about single points.

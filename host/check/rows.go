@@ -10,6 +10,8 @@ type way struct {
 	// shared takes weights that are used in several places together, (29) of
 	// docs/convolution.md, not each place by itself.
 	shared bool
+	// lower, if it is not nil, are lower lines of the hidden layers in the place of theirs.
+	lower [][]line
 	// visit, if it is not nil, is told the coefficients of the pre-activations of each layer
 	// that the row meets.
 	visit func(l int, a []float64)
@@ -61,7 +63,11 @@ func (p *pass) down(k int, s span, c sum, w way) float64 {
 		case w.stop && !p.graph.linear[l]:
 			c.addLeast(s, p.hidden[l].z)
 		default:
-			a := p.hidden[l].through(s, &c)
+			lower := p.hidden[l].lower
+			if w.lower != nil {
+				lower = w.lower[l]
+			}
+			a := p.hidden[l].through(s, lower, &c)
 			if w.visit != nil {
 				w.visit(l, a)
 			}

@@ -48,7 +48,9 @@ func TestSharpAsCertify(t *testing.T) {
 			}
 			claimed++
 			want := -math.Expm1(r.LogP)
-			best, plain := 1.0, 1.0
+			// Of other lower slopes certify computes fewer tails: so what is much more is looked for
+			// without them.
+			best, plain, alone := 1.0, 1.0, 1.0
 			for try := range uint64(2) {
 				p := n.newCellPass(b, r.Proof.Tau[0], try)
 				fail := p.cellFailUp(&task.S)
@@ -58,6 +60,8 @@ func TestSharpAsCertify(t *testing.T) {
 				if best = min(best, fail); try == 0 {
 					plain = fail
 				}
+				p.bent = false
+				alone = min(alone, p.cellFailUp(&task.S))
 			}
 			// The lines of both programs may differ where slopes nearly tie.
 			if best > want*(1+1e-3)+1e-9 {
@@ -67,10 +71,10 @@ func TestSharpAsCertify(t *testing.T) {
 				}
 			}
 			if want < 1e-3 { // which certify may be content with
-				best = plain
+				alone = plain
 			}
-			if best < want*(1-1e-3)-1e-6 {
-				t.Errorf("%d: fails %v, certify says %v, much more", i, best, want)
+			if alone < want*(1-1e-3)-1e-6 {
+				t.Errorf("%d: fails %v, certify says %v, much more", i, alone, want)
 			}
 		}
 	}

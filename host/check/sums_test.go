@@ -130,7 +130,7 @@ func failAsProved(t *testing.T, post *posterior.Posterior, r *certify.Result) (f
 	if err != nil {
 		return 1, err
 	}
-	grids, err := gridsOf(task.T, r.Proof.Grids)
+	grids, err := gridsOf(task.T, r.Proof.Grids, r.Proof.Centres)
 	if err != nil {
 		return 1, err
 	}
@@ -138,7 +138,19 @@ func failAsProved(t *testing.T, post *posterior.Posterior, r *certify.Result) (f
 	if r.Proof.Mixtures != nil {
 		plans = plans[len(plans)-1:]
 	}
-	return n.gridsFailUp(t.Context(), grids, plans, anyFail)
+	var large [][]*largeNeurons
+	for _, list := range r.Proof.Large {
+		var rows []*largeNeurons
+		for _, l := range list {
+			if l == nil {
+				rows = append(rows, nil)
+			} else {
+				rows = append(rows, &largeNeurons{At: l.At, Above: l.Above})
+			}
+		}
+		large = append(large, rows)
+	}
+	return n.gridsFailUp(t.Context(), grids, plans, large, anyFail)
 }
 
 // proveSums certifies the tasks by sums of neurons and proves all claims again.

@@ -19,7 +19,8 @@ import (
 // with sums of masses a_i and a_j go through one transform, P_i + i P_j, and are told apart by half
 // the sum, and difference, of its conjugate parts: each errs by at most (delta + 2 u) sqrt(n) (a_i^2 +
 // a_j^2)^(1/2) in the 2-norm. They are at most a_i everywhere, so that the product of m terms errs by
-// sqrt(n) A m (2 delta + 9 u), with A the product of all a_i of [0.8, 1.25], and 3 u for each product;
+// sqrt(n) A m (r (delta + 2 u) + 5 u), with A the product of all a_i of [0.05, 1.25], r = 1 + (the
+// greatest)/(the least of them, and 1), which is 2 unless mass was split off, and 3 u for each product;
 // the factor 1.01 has room for products of errors as m delta sqrt(n) < 2^-20. The transform back
 // divides by sqrt(n), and adds delta A. By Cauchy and Schwarz a sum of masses with weights of
 // [0, 1] errs by sqrt(n) as much at most (errUp).
@@ -128,10 +129,14 @@ func (c *circle) timesPair(product, z []complex128) {
 }
 
 // errUp bounds what the sum of masses, with weights of [0, 1], of m terms is wrong by; a is at least
-// the product of their sums. Infinite if a term's sum is not in [0.8, 1.25].
-func (c *circle) errUp(m int, a float64) float64 {
+// the product of their sums, which are in sums. Infinite if that is not in [0.05, 1.25].
+func (c *circle) errUp(m int, a float64, sums enclosed) float64 {
+	if !(sums.lo >= 0.05 && sums.hi <= 1.25) {
+		return inf
+	}
 	delta := 1.01 * float64(c.log) * stageErr
-	return float64(m+1) * (2*delta + 9*unit) * a * math.Sqrt(float64(c.n)) * 1.02
+	r := 1 + sums.hi/sums.lo
+	return float64(m+1) * (r*(delta+2*unit) + 5*unit) * a * math.Sqrt(float64(c.n)) * 1.02
 }
 
 // onCircle is the sum of m independent terms on lattices of one step, as a lattice of the points
@@ -141,7 +146,7 @@ func (c *circle) onCircle(m int, term func(i int) *lattice, first int, rates []f
 	for k := range product {
 		product[k] = 1
 	}
-	all, bound := 1., 0.
+	all, sums := 1., exact(1) // also that of the second term where one is alone
 	s := &lattice{first: first}
 	var below []*belowWindow
 	for _, rate := range rates {
@@ -158,9 +163,8 @@ func (c *circle) onCircle(m int, term func(i int) *lattice, first int, rates []f
 				z[at] += complex(0, p)
 			}
 		}
-		if total *= 1 + float64(len(l.p)+8)*0x1p-51; !(total >= 0.8 && total <= 1.25) {
-			bound = inf
-		}
+		total *= 1 + float64(len(l.p)+8)*0x1p-51
+		sums = enclosed{min(sums.lo, total), max(sums.hi, total)} // NaN too
 		all = up(all * total)
 		s.step, s.lost = l.step, up(s.lost+l.lost)
 		for _, b := range below {
@@ -179,7 +183,7 @@ func (c *circle) onCircle(m int, term func(i int) *lattice, first int, rates []f
 	}
 	c.backward(product)
 	// What the transforms are wrong by, and the additions, less than 2^8, of masses that coincide.
-	bound = max(bound, up(c.errUp(m+1, all)+all*float64(m)*0x1p-44))
+	bound := up(c.errUp(m+1, all, sums) + all*float64(m)*0x1p-44)
 	miss := inf
 	for _, b := range below {
 		miss = min(miss, b.up(first))

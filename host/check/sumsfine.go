@@ -13,15 +13,20 @@ import (
 
 // knots cover one sign of a weight a: it becomes a number of [lo, hi] with the probability p, and
 // square bounds the square of the width of the bins beside it, 0 where it was rounded down or is
-// exact; most bounds its own square.
-type knots struct{ lo, hi, p, square, most []float64 }
+// exact; most bounds its own square. edge is the number of an edge to which a moved from the bins
+// beside it, -1 where a was in [lo, hi].
+type knots struct {
+	lo, hi, p, square, most []float64
+	edge                    []int
+}
 
-func (k *knots) add(at enclosed, p, square float64) {
-	if n := len(k.p); n > 0 && k.lo[n-1] == at.lo && k.hi[n-1] == at.hi {
+func (k *knots) add(at enclosed, p, square float64, edge int) {
+	if n := len(k.p); n > 0 && k.edge[n-1] == edge && edge >= 0 {
 		k.p[n-1], k.square[n-1] = up(k.p[n-1]+p), max(k.square[n-1], square)
 		return
 	}
 	k.lo, k.hi, k.p, k.square = append(k.lo, at.lo), append(k.hi, at.hi), append(k.p, p), append(k.square, square)
+	k.edge = append(k.edge, edge)
 	end := max(math.Abs(at.lo), math.Abs(at.hi))
 	k.most = append(k.most, productUp(end, end))
 }
@@ -30,11 +35,63 @@ func (k *knots) add(at enclosed, p, square float64) {
 type knotted struct {
 	neg, pos knots
 	lost     float64
+	left     *shares // of neg; nil where all of it is left
 }
 
 // weightBins are the edges of bins of a standard normal Z, and for each bin upper bounds of what of
-// its mass goes to either end if the mean is kept.
-type weightBins struct{ z, toLower, toUpper []float64 }
+// its mass goes to either end if the mean is kept. The mean of what goes to an edge is that edge, and
+// besides the shares below and above of the ways to the edges beside it.
+type weightBins struct {
+	z, toLower, toUpper []float64
+	below, above        []enclosed
+}
+
+// mean encloses that of what goes to an edge.
+func (b *weightBins) mean(edge int) enclosed {
+	z := exact(b.z[edge])
+	if edge > 0 {
+		z = z.plus(b.below[edge].times(exact(b.z[edge-1] - b.z[edge])))
+	}
+	if edge+1 < len(b.z) {
+		z = z.plus(b.above[edge].times(exact(b.z[edge+1] - b.z[edge])))
+	}
+	return z
+}
+
+// setWays sets below and above. Of what goes to an edge from one bin of the width w, E(way)/w is
+// E(l (1-l))/E(l), where l falls from 1 at the edge to 0. With a density that is even that is 1/3. With
+// a density whose logarithm has slopes of at most c in l it is the mean of 1-l where the density is
+// l times that; the farthest is that of l e^(cl), and d/dc is a variance, at most e^c E (l-2/3)^2 where
+// the density is 2l. So it is within c e^c/18 of 1/3. Masses are within 2^-30 of what they bound
+// (towardsUp).
+func (b *weightBins) setWays() {
+	way := func(bin int) enclosed {
+		c := (b.z[bin+1] - b.z[bin]) * max(math.Abs(b.z[bin]), math.Abs(b.z[bin+1]))
+		off := c * math.Exp(c) / 18 * (1 + 0x1p-20)
+		return enclosed{1./3 - off - 0x1p-26, 1./3 + off + 0x1p-26}
+	}
+	n := len(b.toLower)
+	b.below, b.above = make([]enclosed, n+1), make([]enclosed, n+1)
+	for e := range n + 1 {
+		fromLeft, fromRight := 0., 0.
+		if e > 0 {
+			fromLeft = b.toUpper[e-1]
+		}
+		if e < n {
+			fromRight = b.toLower[e]
+		}
+		of := func(p float64) enclosed {
+			p /= fromLeft + fromRight
+			return enclosed{p * (1 - 0x1p-28), p * (1 + 0x1p-28)}
+		}
+		if e > 0 {
+			b.below[e] = way(e - 1).times(of(fromLeft))
+		}
+		if e < n {
+			b.above[e] = way(e).times(of(fromRight))
+		}
+	}
+}
 
 // theWeightBins are for weights, theValueBins for what neurons look at: these are as fine far from
 // 0, where neurons begin to be active that rarely are.
@@ -70,11 +127,13 @@ func newWeightBins(width func(z float64) float64) *weightBins {
 	}
 	b.z = append(b.z, edges...)
 	b.toLower, b.toUpper = append(b.toLower, lower...), append(b.toUpper, upper...)
+	b.setWays()
 	return b
 }
 
 // towardsUp is hatMassUp for narrow bins: tails and densities are within 2^-58 of themselves, and
-// fall, so that what is divided by q - p (exact) is wrong by less than 2^-56 (q Q(p) + phi(p)).
+// fall, so that what is divided by q - p (exact, 2^-7 or more) is wrong by less than 2^-56 (q Q(p) + phi(p)):
+// by 2^-30 of the mass, which is about (q-p)/2 phi(p).
 func towardsUp(p, q float64) (lower, upper float64) {
 	value := func(m dd, k int) dd { return m.scaled(k) }
 	tailP, densityP := value(tail(ddOf(p))), value(density(ddOf(p)))
@@ -89,10 +148,10 @@ func knotsOf(f *factor) knotted {
 	k := knotted{lost: f.lost}
 	if f.a.sd.hi == 0 {
 		for i := range f.neg.p {
-			k.neg.add(enclosed{f.neg.lo[i], f.neg.hi[i]}, f.neg.p[i], 0)
+			k.neg.add(enclosed{f.neg.lo[i], f.neg.hi[i]}, f.neg.p[i], 0, -1)
 		}
 		for i := range f.pos.p {
-			k.pos.add(enclosed{f.pos.lo[i], f.pos.hi[i]}, f.pos.p[i], 0)
+			k.pos.add(enclosed{f.pos.lo[i], f.pos.hi[i]}, f.pos.p[i], 0, -1)
 		}
 		return k
 	}
@@ -103,16 +162,16 @@ func knotsOf(f *factor) knotted {
 		square := productUp(width, width)
 		switch {
 		case from.lo >= 0:
-			k.pos.add(from, b.toLower[i], square)
-			k.pos.add(to, b.toUpper[i], square)
+			k.pos.add(from, b.toLower[i], square, i)
+			k.pos.add(to, b.toUpper[i], square, i+1)
 		case to.hi <= 0:
-			k.neg.add(from, b.toLower[i], square)
-			k.neg.add(to, b.toUpper[i], square)
+			k.neg.add(from, b.toLower[i], square, i)
+			k.neg.add(to, b.toUpper[i], square, i+1)
 		default: // rounded to that end where a h is less
 			p := betweenUp(b.z[i], b.z[i+1])
 			zero := enclosed{-f.a.mean.hi, -f.a.mean.lo}.over(f.a.sd)
-			k.neg.add(enclosed{from.lo, 0}, min(p, betweenUp(b.z[i], min(b.z[i+1], zero.hi))), 0)
-			k.pos.add(enclosed{0, to.hi}, min(p, betweenUp(max(b.z[i], zero.lo), b.z[i+1])), 0)
+			k.neg.add(enclosed{from.lo, 0}, min(p, betweenUp(b.z[i], min(b.z[i+1], zero.hi))), 0, -1)
+			k.pos.add(enclosed{0, to.hi}, min(p, betweenUp(max(b.z[i], zero.lo), b.z[i+1])), 0, -1)
 		}
 	}
 	return k
@@ -165,8 +224,8 @@ func (f *fineSum) term(i int) *lattice {
 	l := newLattice(f.step, least-f.step, most, f.room)
 	f.room = l.p
 	reach := (most - least) / f.step
-	l.addKnots(&a.pos, &h.low, perSquare, reach)
-	l.addKnots(&a.neg, &h.high, perSquare, reach)
+	l.addKnots(&a.pos, &h.low, nil, perSquare, reach)
+	l.addKnots(&a.neg, &h.high, a.left, perSquare, reach)
 	l.trim()
 	return l
 }
@@ -174,9 +233,9 @@ func (f *fineSum) term(i int) *lattice {
 // nothing is little beside what points fail with, a million times.
 const nothing = 0x1p-50
 
-// addKnots adds a q, each place lowered by perSquare steps times w^2 (|q| + v)^2 + v^2 a^2; no place is
-// farther than reach.
-func (l *lattice) addKnots(a *knots, q *atoms, perSquare, reach float64) {
+// addKnots adds what is left of a q, each place lowered by perSquare steps times w^2 (|q| + v)^2 + v^2
+// a^2; no place is farther than reach.
+func (l *lattice) addKnots(a *knots, q *atoms, left *shares, perSquare, reach float64) {
 	total, before := 0.0, make([]float64, len(a.p)+1)
 	for k, p := range a.p {
 		total = up(total + p)
@@ -201,8 +260,15 @@ func (l *lattice) addKnots(a *knots, q *atoms, perSquare, reach float64) {
 			ends = a.hi
 		}
 		wide := (math.Abs(x) + math.Sqrt(square)) * (1 + 0x1p-50)
-		l.addMultiples(x, q.p[k], ends[from:to], a.p[from:to], &lowering{a.square[from:to], a.most[from:to],
-			perSquare * wide * wide * (1 + 0x1p-40), perSquare * square * (1 + 0x1p-40), reach})
+		add := func(from, to int, p []float64) {
+			l.addMultiples(x, q.p[k], ends[from:to], p, &lowering{a.square[from:to], a.most[from:to],
+				perSquare * wide * wide * (1 + 0x1p-40), perSquare * square * (1 + 0x1p-40), reach})
+		}
+		some := left.until(k, from, to)
+		if some > from {
+			add(from, some, left.times(k, from, some, a.p))
+		}
+		add(some, to, a.p[some:to])
 		l.lost = up(l.lost + up(q.p[k]*up(before[from]+up(total-before[to]))))
 	}
 	l.grow(len(q.x)*(2*len(a.p)+1) + 4)
@@ -220,6 +286,9 @@ func fineUpTo0(h []*standIn, a []factor, rest normalVar, miss float64) float64 {
 		mean += p1 + n1
 		spread += max(0, p2+n2-(p1+n1)*(p1+n1))
 		widths += squaresApprox(&k.pos, &h[i].low) + squaresApprox(&k.neg, &h[i].high)
+		if h[i].split != nil {
+			k.left = newShares(h[i].split, a[i].a, &k.neg, h[i])
+		}
 		f.a = append(f.a, k)
 	}
 	best, c, m := 1., circleFor(len(h)), float64(len(h))

@@ -81,6 +81,10 @@ func TestOnCircle(t *testing.T) {
 	if l := c.onCircle(1, func(int) *lattice { return two }, -9, []float64{1}); l.lost < 1 {
 		t.Error("a mass of 2 is taken")
 	}
+	// A term with little mass may share a transform with one that has much.
+	if all, some := c.errUp(9, 1, exact(1)), c.errUp(9, 1, enclosed{0.1, 1}); some < 4*all || some > 6*all || c.errUp(9, 1, enclosed{0.04, 1}) != inf {
+		t.Errorf("errors of %v, and of %v beside little mass", all, some)
+	}
 }
 
 // TestWeightBins: means are kept, and what goes to the ends of a bin is its mass.

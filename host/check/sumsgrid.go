@@ -25,8 +25,8 @@ type gridLine struct {
 }
 
 // newGridLine has points at lo, hi and the planes between them. The centre of a cell may be any
-// point of it.
-func newGridLine(lo, hi float64, planes []float64) gridLine {
+// point of it: their coordinates are centres, or those of the middles if that is nil.
+func newGridLine(lo, hi float64, planes, centres []float64) gridLine {
 	if lo == hi {
 		return gridLine{at: []float64{lo}, before: []enclosed{{}}, after: []enclosed{{}}}
 	}
@@ -35,6 +35,9 @@ func newGridLine(lo, hi float64, planes []float64) gridLine {
 	l.before, l.after = make([]enclosed, last+1), make([]enclosed, last+1)
 	for k := range last {
 		c := exact(middle(l.at[k], l.at[k+1]))
+		if centres != nil {
+			c = exact(centres[k])
+		}
 		l.after[k], l.before[k+1] = c.minus(exact(l.at[k])), c.minus(exact(l.at[k+1]))
 	}
 	l.before[0], l.after[last] = l.after[0], l.before[last]
@@ -42,10 +45,14 @@ func newGridLine(lo, hi float64, planes []float64) gridLine {
 }
 
 // gridOf reads the grid of box b of T from a proof: the coordinates of the planes across each
-// axis, strictly ascending and strictly within the box. It returns the points.
-func gridOf(b int, box property.Box, planes [][]float64) ([]gridPoint, error) {
+// axis, strictly ascending and strictly within the box, and those of the centres of cells. It
+// returns the points.
+func gridOf(b int, box property.Box, planes, centres [][]float64) ([]gridPoint, error) {
 	if len(planes) != len(box.Lo) {
 		return nil, fmt.Errorf("proof: grids: box %d has planes across %d axes, the network has %d inputs", b, len(planes), len(box.Lo))
+	}
+	if centres != nil && len(centres) != len(box.Lo) {
+		return nil, fmt.Errorf("proof: centres: box %d has them in %d axes, the network has %d inputs", b, len(centres), len(box.Lo))
 	}
 	points, cut := 1, 0
 	lines := make([]gridLine, len(planes))
@@ -63,10 +70,19 @@ func gridOf(b int, box property.Box, planes [][]float64) ([]gridPoint, error) {
 		if len(list) > 0 {
 			cut++
 		}
+		var at []float64
+		if centres != nil {
+			if at = centres[j]; at == nil {
+				at = []float64{}
+			}
+			if err := centresFit(box.Lo[j], box.Hi[j], list, at); err != nil {
+				return nil, fmt.Errorf("proof: centres: axis %d of box %d: %w", j, b, err)
+			}
+		}
 		if points > mostGridPoints/(len(list)+1) {
 			return nil, fmt.Errorf("proof: grids: box %d has more than the %d points that this program takes", b, mostGridPoints)
 		}
-		lines[j] = newGridLine(box.Lo[j], box.Hi[j], list)
+		lines[j] = newGridLine(box.Lo[j], box.Hi[j], list, at)
 		points *= len(lines[j].at)
 	}
 	switch {
@@ -76,6 +92,30 @@ func gridOf(b int, box property.Box, planes [][]float64) ([]gridPoint, error) {
 		return nil, fmt.Errorf("proof: grids: box %d has %d points, this program takes %d", b, points, mostGridPoints)
 	}
 	return pointsOf(lines), nil
+}
+
+// centresFit says what is wrong with the centres' coordinates in an axis with these planes, each of which
+// must lie in its cell and, where there are planes, on none of them.
+func centresFit(lo, hi float64, planes, centres []float64) error {
+	cells := len(planes) + 1
+	if lo == hi {
+		cells = 0
+	}
+	if len(centres) != cells {
+		return fmt.Errorf("there are %d, and %d cells", len(centres), cells)
+	}
+	below := lo
+	for k, c := range centres {
+		above := hi
+		if k < len(planes) {
+			above = planes[k]
+		}
+		if !(below <= c && c <= above) || len(planes) > 0 && (c == below || c == above) {
+			return fmt.Errorf("number %d is %v, not between %v and %v", k, c, below, above)
+		}
+		below = above
+	}
+	return nil
 }
 
 // pointsOf are the points of a grid, the last coordinate changing first.
@@ -95,14 +135,19 @@ func pointsOf(lines []gridLine) []gridPoint {
 }
 
 // gridsOf are the points of the grids of all boxes of T.
-func gridsOf(boxes []property.Box, grids [][][]float64) ([][]gridPoint, error) {
+func gridsOf(boxes []property.Box, grids, centres [][][]float64) ([][]gridPoint, error) {
 	if len(grids) != len(boxes) {
 		return nil, fmt.Errorf("proof: grids: there are %d, T has %d boxes", len(grids), len(boxes))
+	}
+	if centres == nil {
+		centres = make([][][]float64, len(boxes))
+	} else if len(centres) != len(boxes) {
+		return nil, fmt.Errorf("proof: centres: there are those of %d boxes, T has %d", len(centres), len(boxes))
 	}
 	var all [][]gridPoint
 	total := 0
 	for b, box := range boxes {
-		points, err := gridOf(b, box, grids[b])
+		points, err := gridOf(b, box, grids[b], centres[b])
 		if err != nil {
 			return nil, err
 		}
@@ -117,16 +162,21 @@ func gridsOf(boxes []property.Box, grids [][][]float64) ([][]gridPoint, error) {
 // gridsFailUp is an upper bound, at most 1, of Prob(f(x) is outside of S for some x in T), S being
 // an OR of plans, which are ANDs of rows: for each box of T the least that a plan fails with, the
 // sum over its rows and the points of the box's grid. Where a part of the sum is not enough any
-// more, it is all there is to know.
-func (n *sums) gridsFailUp(ctx context.Context, grids [][]gridPoint, plans [][]property.Row, enough func(fail float64) bool) (float64, error) {
+// more, it is all there is to know. large is nil or has for each box what is split off of each row
+// of the only plan.
+func (n *sums) gridsFailUp(ctx context.Context, grids [][]gridPoint, plans [][]property.Row, large [][]*largeNeurons, enough func(fail float64) bool) (float64, error) {
 	total := 0.
 	// The plan that is likely to fail least comes first; the others only if that is not enough.
 	for _, tried := range []int{1, len(plans)} {
 		total = 0
-		for _, points := range grids {
+		for b, points := range grids {
 			first := n.likeliestApprox(points, plans)
 			so := total
-			least, err := n.planFailUp(ctx, points, first[:tried], func(fail float64) bool { return enough(min(1, sumUp(so, fail))) })
+			var off []*largeNeurons
+			if large != nil {
+				off = large[b]
+			}
+			least, err := n.planFailUp(ctx, points, first[:tried], off, func(fail float64) bool { return enough(min(1, sumUp(so, fail))) })
 			if err != nil {
 				return 1, err
 			}
@@ -142,17 +192,26 @@ func (n *sums) gridsFailUp(ctx context.Context, grids [][]gridPoint, plans [][]p
 }
 
 // planFailUp is an upper bound, at most 1, of the probability that each plan fails somewhere in
-// the box of a grid. Points are looked at side by side, as many as there are processors.
-func (n *sums) planFailUp(ctx context.Context, points []gridPoint, plans [][]property.Row, enough func(fail float64) bool) (float64, error) {
+// the box of a grid. Points are looked at side by side, as many as there are processors. What is
+// split off is nil or has an entry, or nil, for each row of the only plan.
+func (n *sums) planFailUp(ctx context.Context, points []gridPoint, plans [][]property.Row, off []*largeNeurons, enough func(fail float64) bool) (float64, error) {
 	totals := make([]float64, len(plans))
-	least := 0.
+	for r, l := range off {
+		if l != nil {
+			totals[0] = sumUp(totals[0], n.largeUp(l, &plans[0][r]))
+		}
+	}
+	least := totals[0]
+	for _, total := range totals {
+		least = min(least, total)
+	}
 	for len(points) > 0 && least < 1 && enough(least) {
 		some := points[:min(len(points), runtime.GOMAXPROCS(0))]
 		points = points[len(some):]
 		fails := make([][]float64, len(some))
 		var wait sync.WaitGroup
 		for k := range some {
-			wait.Go(func() { fails[k] = n.pointFailUp(ctx, &some[k], plans) })
+			wait.Go(func() { fails[k] = n.pointFailUp(ctx, &some[k], plans, off) })
 		}
 		wait.Wait()
 		if err := ctx.Err(); err != nil {
@@ -169,8 +228,9 @@ func (n *sums) planFailUp(ctx context.Context, points []gridPoint, plans [][]pro
 	return least, nil
 }
 
-// pointFailUp bounds, for each plan, the sum over its rows of Prob(sum_i X_i + a_0 <= 0) at a point.
-func (n *sums) pointFailUp(ctx context.Context, g *gridPoint, plans [][]property.Row) []float64 {
+// pointFailUp bounds, for each plan, the sum over its rows of Prob(sum_i X_i + a_0 <= 0) at a point,
+// of draws that are not split off.
+func (n *sums) pointFailUp(ctx context.Context, g *gridPoint, plans [][]property.Row, off []*largeNeurons) []float64 {
 	neurons := make([]standIn, n.hidden.Outputs())
 	for i := range neurons {
 		if ctx.Err() != nil {
@@ -180,9 +240,13 @@ func (n *sums) pointFailUp(ctx context.Context, g *gridPoint, plans [][]property
 	}
 	fails := make([]float64, len(plans))
 	for p, rows := range plans {
-		for _, row := range rows {
+		for r, row := range rows {
+			left := neurons
+			if off != nil && off[r] != nil {
+				left = n.without(off[r], g, neurons)
+			}
 			if ctx.Err() == nil && fails[p] < 1 {
-				fails[p] = sumUp(fails[p], n.fineNotPositiveUp(neurons, row))
+				fails[p] = sumUp(fails[p], n.fineNotPositiveUp(left, row))
 			}
 		}
 	}
@@ -237,7 +301,7 @@ func byGrids(ctx context.Context, q *question, s *property.Safe) (chance, error)
 	if _, kinked := n.act.Kinked(); !kinked {
 		return chance{}, fmt.Errorf("proof: grids: hidden neurons have the activation %v, of which a line from the kink is no lower bound", n.act)
 	}
-	grids, err := gridsOf(q.task.T, q.Proof.Grids)
+	grids, err := gridsOf(q.task.T, q.Proof.Grids, q.Proof.Centres)
 	if err != nil {
 		return chance{}, err
 	}
@@ -252,7 +316,12 @@ func byGrids(ctx context.Context, q *question, s *property.Safe) (chance, error)
 	if q.Proof.Mixtures != nil {
 		plans = plans[len(plans)-1:]
 	}
-	fail, err := n.gridsFailUp(ctx, grids, plans, func(fail float64) bool { return q.claimed(complement(fail)) })
+	if q.Proof.Large != nil {
+		if err := largeFits(q.Proof.Large, len(grids), len(plans[0]), n.hidden.Inputs()); err != nil {
+			return chance{}, err
+		}
+	}
+	fail, err := n.gridsFailUp(ctx, grids, plans, q.Proof.Large, func(fail float64) bool { return q.claimed(complement(fail)) })
 	if err != nil {
 		return chance{}, err
 	}

@@ -100,7 +100,7 @@ func TestGridStandIns(t *testing.T) {
 		}
 		box := anyBox(rng, in)
 		grid := anyGrid(rng, box, 2)
-		points, err := gridOf(0, box, grid)
+		points, err := gridOf(0, box, grid, anyCentres(rng, box, grid))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +211,7 @@ func TestShares(t *testing.T) {
 			t.Fatal(err)
 		}
 		box := anyBox(rng, in)
-		points, err := gridOf(0, box, anyGrid(rng, box, 2))
+		points, err := gridOf(0, box, anyGrid(rng, box, 2), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -296,11 +296,7 @@ func TestGridHolds(t *testing.T) {
 		}
 		task.S = anySafe(rng, post, task.T[0].Lo)
 		fail := gridFail(t, post, task, grids)
-		const draws = 4000
-		somewhere, _ := drawnUnsafe(post, task, task.T[0].Lo, draws)
-		if somewhere > fail+4*math.Sqrt(min(fail, 0.5)*(1-min(fail, 0.5))/draws)+4.0/draws {
-			t.Errorf("%d %v: %v of networks are unsafe, bound %v", seed, act, somewhere, fail)
-		}
+		noMoreUnsafe(t, seed, post, task, fail)
 		if fail < 1 {
 			said++
 		}
@@ -317,11 +313,11 @@ func gridFail(t *testing.T, post *posterior.Posterior, task *property.Task, grid
 	if err != nil {
 		t.Fatal(err)
 	}
-	points, err := gridsOf(task.T, grids)
+	points, err := gridsOf(task.T, grids, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	fail, err := n.gridsFailUp(t.Context(), points, plansOf(&task.S), anyFail)
+	fail, err := n.gridsFailUp(t.Context(), points, plansOf(&task.S), nil, anyFail)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -345,6 +341,72 @@ func TestGridOfOneCell(t *testing.T) {
 	}
 }
 
+// noMoreUnsafe: no more of drawn networks are unsafe somewhere than the bound says.
+func noMoreUnsafe(t *testing.T, seed int, post *posterior.Posterior, task *property.Task, fail float64) {
+	t.Helper()
+	const draws = 4000
+	somewhere, _ := drawnUnsafe(post, task, task.T[0].Lo, draws)
+	if somewhere > fail+4*math.Sqrt(min(fail, 0.5)*(1-min(fail, 0.5))/draws)+4.0/draws {
+		t.Errorf("%d %v: %v of networks are unsafe, bound %v", seed, post.Layers[0].Activation, somewhere, fail)
+	}
+}
+
+// anyCentres are nil, or anywhere in cells.
+func anyCentres(rng *rand.Rand, box property.Box, grid [][]float64) [][]float64 {
+	if rng.IntN(3) == 0 {
+		return nil
+	}
+	centres := make([][]float64, len(grid))
+	for j, planes := range grid {
+		at := append(append([]float64{box.Lo[j]}, planes...), box.Hi[j])
+		for k := range len(at) - 1 {
+			if at[k] < at[k+1] {
+				f := []float64{0.03, 0.3, 0.9, 0.97}[rng.IntN(4)]
+				centres[j] = append(centres[j], at[k]+f*(at[k+1]-at[k]))
+			}
+		}
+	}
+	return centres
+}
+
+// TestCentresRefused: as many as there are cells, each in its own.
+func TestCentresRefused(t *testing.T) {
+	box := property.Box{Lo: []float64{0, 1, 2}, Hi: []float64{1, 1, 4}}
+	planes := [][]float64{{0.5}, {}, {}}
+	good := [][]float64{{0.25, 0.75}, {}, {2}}
+	points, err := gridOf(0, box, planes, good)
+	if err != nil || len(points) != 6 {
+		t.Fatalf("%d points, %v", len(points), err)
+	}
+	// The point at 0.5 and 4.
+	if p := points[3]; p.before[0] != exact(-0.25) || p.after[0] != exact(0.25) || p.before[2] != exact(-2) || p.after[2] != exact(-2) || p.before[1] != (enclosed{}) {
+		t.Errorf("%+v", p)
+	}
+	for _, c := range []struct {
+		centres [][]float64
+		words   string
+	}{
+		{good[:2], "proof: centres: box 0 has them in 2 axes, the network has 3 inputs"},
+		{[][]float64{{0.25}, {}, {2}}, "proof: centres: axis 0 of box 0: there are 1, and 2 cells"},
+		{[][]float64{{0.25, 0.75}, {1}, {2}}, "axis 1 of box 0: there are 1, and 0 cells"},
+		{[][]float64{{0.25, 0.75}, {}, nil}, "axis 2 of box 0: there are 0, and 1 cells"},
+		{[][]float64{{0.75, 0.75}, {}, {2}}, "number 0 is 0.75, not between 0 and 0.5"},
+		{[][]float64{{0.25, 0.25}, {}, {2}}, "number 1 is 0.25, not between 0.5 and 1"},
+		{[][]float64{{0, 0.75}, {}, {2}}, "number 0 is 0,"},
+		{[][]float64{{0.25, 0.5}, {}, {2}}, "number 1 is 0.5,"},
+		{[][]float64{{0.25, 1}, {}, {2}}, "number 1 is 1,"},
+		{[][]float64{{0.25, 0.75}, {}, {4.5}}, "axis 2 of box 0: number 0 is 4.5"},
+		{[][]float64{{0.25, math.NaN()}, {}, {2}}, "NaN"},
+	} {
+		if _, err := gridOf(0, box, planes, c.centres); err == nil || !strings.Contains(err.Error(), c.words) {
+			t.Errorf("%v: %v, want %q", c.centres, err, c.words)
+		}
+	}
+	if _, err := gridsOf([]property.Box{box}, [][][]float64{planes}, [][][]float64{good, good}); err == nil || !strings.Contains(err.Error(), "those of 2 boxes, T has 1") {
+		t.Error(err)
+	}
+}
+
 // TestGridRefused: what is no grid is refused in a line that says where.
 func TestGridRefused(t *testing.T) {
 	box := property.Box{Lo: []float64{0, 1, 2}, Hi: []float64{1, 1, 4}}
@@ -356,7 +418,7 @@ func TestGridRefused(t *testing.T) {
 	}
 	nan := math.NaN()
 	good := [][]float64{{0.5}, {}, {2.5, 3}}
-	points, err := gridsOf([]property.Box{box, box}, [][][]float64{good, {nil, nil, nil}})
+	points, err := gridsOf([]property.Box{box, box}, [][][]float64{good, {nil, nil, nil}}, nil)
 	if err != nil || len(points[0]) != 12 || len(points[1]) != 4 {
 		t.Fatalf("%d points, %v", len(points), err)
 	}
@@ -383,7 +445,7 @@ func TestGridRefused(t *testing.T) {
 		{[]property.Box{{Lo: []float64{-inf, 0, 0}, Hi: []float64{0, 0, 0}}}, [][][]float64{{nil, nil, nil}}, "no ends"},
 		{[]property.Box{{Lo: []float64{0, nan, 0}, Hi: []float64{0, 0, 0}}}, [][][]float64{{nil, nil, nil}}, "no ends"},
 	} {
-		if _, err := gridsOf(c.boxes, c.grids); err == nil || !strings.Contains(err.Error(), c.words) || !strings.HasPrefix(err.Error(), "proof: grids: ") {
+		if _, err := gridsOf(c.boxes, c.grids, nil); err == nil || !strings.Contains(err.Error(), c.words) || !strings.HasPrefix(err.Error(), "proof: grids: ") {
 			t.Errorf("%v: %v, want %q", c.words, err, c.words)
 		}
 	}

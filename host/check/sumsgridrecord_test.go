@@ -35,6 +35,12 @@ func gridQuestion(t *testing.T, act net.Activation, boxes string) (line []byte, 
 	post = &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{
 		{Layer: net.DenseLayer(2, hidden, act), Weight: draw(2*hidden, 0.5, 0.4), Bias: draw(hidden, 0.5, 0.4)},
 		{Layer: net.DenseLayer(hidden, 3, net.Activation{}), Weight: draw(3*hidden, 0.3, 0.2), Bias: posterior.NewParams([]float64{0, 3, 3}, []float64{0.5, 0.5, 0.5}, posterior.ScaleSD)}}}
+	return gridQuestionOf(t, post, boxes)
+}
+
+// gridQuestionOf is gridQuestion about a posterior.
+func gridQuestionOf(t *testing.T, post *posterior.Posterior, boxes string) (line []byte, read *posterior.Posterior, task *property.Task) {
+	t.Helper()
 	dir := t.TempDir()
 	var content bytes.Buffer
 	if err := format.WriteNPZ(&content, post); err != nil {
@@ -123,6 +129,9 @@ func TestCheckGrids(t *testing.T) {
 		{points, 1 - fail*1.01, strings.Replace(grids, ",[[],[]]", "", 1) + "," + mixtures, "there are 1, T has 2 boxes"},
 		{points, 1 - fail*1.01, strings.Replace(grids, ",[]]", "]", 1) + "," + mixtures, "planes across 1 axes"},
 		{points, 1 - fail*1.01, strings.Replace(grids, "0,0.5", "0", 1) + "," + mixtures, "cells"},
+		{points, 1 - fail*1.01, grids + `,"centres":[[[-0.5,0.25,0.75],[0.25]],[[],[0.25]]],` + mixtures, ""},
+		{points, 1 - fail*1.01, grids + `,"centres":[[[-0.5,0.25,0.75],[0.25]],[[],[0.75]]],` + mixtures, "proof: centres: axis 1 of box 1"},
+		{points, 1 - fail*1.01, `"centres":[[[-0.5,0.25,0.75],[0.25]],[[],[0.25]]],` + mixtures, "proof: centres: there are no grids"},
 		{points, 1 - fail*1.01, grids + `,"chains":[0,-1],` + mixtures, "proof: chains"},
 		{points, 1 - fail*1.01, grids + `,"cells":[-1,-1],` + mixtures, "beside cells"},
 		{points, 1 - fail*1.01, strings.Replace(grids, "0.5", `"0.5"`, 1), "float64"},

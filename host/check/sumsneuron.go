@@ -18,6 +18,10 @@ type standIn struct {
 	within    float64
 	low, high atoms
 	lost      float64
+	// edge says, at points of grids, for each x of high to which edge of theValueBins t(v) moved; -1
+	// where it was rounded, or has no slope. split: not all of its mass is left.
+	edge  []int
+	split *split
 }
 
 // face is a cell and how it is looked at: at the vertices of one of its faces, of which the

@@ -109,6 +109,17 @@ func (n *sums) cut(t normalVar, b *weightBins, above, below *share) standIn {
 		}
 		a.addMoved(x, p, square)
 	}
+	// Of bins without 0 nothing is too light, so that what moved to an edge came from both sides of it;
+	// or x is the same as before, and it has none.
+	placeHigh := func(x, p, square float64, edge int) {
+		before := len(h.high.x)
+		place(&h.high, x, p, square)
+		if n := len(h.high.x); n > before {
+			h.edge = append(h.edge, edge)
+		} else if n > 0 && h.edge[n-1] != edge {
+			h.edge[n-1] = -1
+		}
+	}
 	for k := range b.toLower {
 		from, to := t.bin(b.z[k], b.z[k]), t.bin(b.z[k+1], b.z[k+1])
 		wide := up(to.hi - from.lo)
@@ -127,16 +138,20 @@ func (n *sums) cut(t normalVar, b *weightBins, above, below *share) standIn {
 		default:
 			m := up(b.toLower[k] + b.toUpper[k])
 			place(&h.low, min(from.lo, productDown(slope, from.lo), productDown(slope, to.hi)), m, 0)
-			place(&h.high, max(value(from).hi, value(to).hi), m, 0)
+			placeHigh(max(value(from).hi, value(to).hi), m, 0, -1)
 			continue
 		}
-		for _, end := range []struct {
+		for i, end := range []struct {
 			at enclosed
 			p  float64
 		}{{from, b.toLower[k]}, {to, b.toUpper[k]}} {
 			place(&h.low, min(productDown(slope, end.at.lo), productDown(slope, end.at.hi)), productUp(end.p, small), flat)
 			place(&h.low, end.at.lo, productUp(end.p, large), square)
-			place(&h.high, value(end.at).hi, end.p, ofValue)
+			edge := -1
+			if from.lo >= 0 && t.sd.hi > 0 {
+				edge = k + i
+			}
+			placeHigh(value(end.at).hi, end.p, ofValue, edge)
 		}
 	}
 	return h

@@ -2,6 +2,7 @@ package check
 
 import (
 	"math"
+	"slices"
 
 	"psafe/host/property"
 )
@@ -43,14 +44,19 @@ func (s *normalSum) normalVar() normalVar {
 	return a
 }
 
-// factorOf is the weight of neuron i in the row.
-func (n *sums) factorOf(i int, row *property.Row) factor {
+// weightOf is the weight of neuron i in the row.
+func (n *sums) weightOf(i int, row *property.Row) normalVar {
 	var s normalSum
 	w := &n.output.Weight
 	for c, at := range n.output.Dense().From(i) {
 		s.add(enclosed{row.CLo[c], row.CHi[c]}, w.Mean[at], w.SdLo[at], w.SdHi[at])
 	}
-	f := factor{a: s.normalVar()}
+	return s.normalVar()
+}
+
+// factorOf is the weight of neuron i in the row, cut at 0.
+func (n *sums) factorOf(i int, row *property.Row) factor {
+	f := factor{a: n.weightOf(i, row)}
 	if !f.a.mean.finite() || !f.a.sd.finite() {
 		f.lost = 1
 		return f
@@ -98,6 +104,9 @@ func (n *sums) notPositiveBy(neurons []standIn, row property.Row, add func([]*st
 	var random []*standIn
 	var factors []factor
 	lost := 0.0
+	if isZero(row.CLo) && isZero(row.CHi) {
+		neurons = nil // the row looks at none
+	}
 	for i := range neurons {
 		h, a := &neurons[i], n.factorOf(i, &row)
 		lost = sumUp(lost, h.lost)
@@ -121,6 +130,8 @@ func (n *sums) notPositiveBy(neurons []standIn, row property.Row, add func([]*st
 	}
 	return min(1, sumUp(lost, add(random, factors, a0)))
 }
+
+func isZero(x []float64) bool { return !slices.ContainsFunc(x, func(v float64) bool { return v != 0 }) }
 
 // addConstant adds a h for a constant h, and takes off what |a| times `within` may be. It
 // returns the probability that |a| is larger than it allows for.

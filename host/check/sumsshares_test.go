@@ -105,7 +105,8 @@ func givenCase(t *testing.T, seed int) (n *sums, g *gridPoint, vars []variation,
 		t.Fatal(err)
 	}
 	box := anyBox(rng, in)
-	points, err := gridOf(0, box, anyGrid(rng, box, 2))
+	grid := anyGrid(rng, box, 2)
+	points, err := gridOf(0, box, grid, anyCentres(rng, box, grid))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -355,7 +356,7 @@ func TestLowByHand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		points, err := gridOf(0, box, [][]float64{{0, 0.5}, {1}})
+		points, err := gridOf(0, box, [][]float64{{0, 0.5}, {1}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

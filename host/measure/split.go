@@ -7,7 +7,7 @@ import (
 
 // Split stands in for a real random variable A by A', whose mean given A is A: with probability at
 // most P[k] it is in [Lo[k], Hi[k]], and then it was one of two numbers at most sqrt(Square[k])
-// apart. Square is 0 where A' is A.
+// apart, with A between them. Square is 0 where A' is A.
 type Split struct{ Lo, Hi, P, Square []float64 }
 
 // Add adds a number, or to the last one if it is the same.
@@ -43,10 +43,12 @@ func (s *Split) meansApprox() (first, second, fourth, square float64) {
 
 // Product is X = A Low where A >= 0 and X = A High where A < 0: A is independent of Low and of High,
 // Pos and Neg are its parts of either sign. Low and High are numbers (Lo = Hi; it panics otherwise).
-// Lost bounds the probability of all that they leave out.
+// Lost bounds the probability of all that they leave out. With Large, X is only of interest where
+// that leaves nothing out.
 type Product struct {
 	Pos, Low, Neg, High Split
 	Lost                float64
+	Large               *Large
 }
 
 // momentsApprox are about the mean and the variance of X, the mean of X^4, and that of the squares
@@ -89,8 +91,8 @@ func (p *Product) lattice(step, rate float64) *Lattice {
 		return l
 	}
 	perSquare, reach := rate/8/step*(1+0x1p-40), (most-least)/step
-	l.place(&p.Pos, &p.Low, perSquare, reach)
-	l.place(&p.Neg, &p.High, perSquare, reach)
+	l.place(&p.Pos, &p.Low, perSquare, reach, nil)
+	l.place(&p.Neg, &p.High, perSquare, reach, p.Large)
 	l.Lose(p.Lost)
 	l.shrink()
 	return l
@@ -114,8 +116,9 @@ const tooLight = 0x1p-50
 
 // place adds the distribution of products of A and H, each lowered by perSquare steps for each unit
 // of wA^2 (|H'| + wH)^2 + wH^2 A'^2; no product and nothing that one is lowered by is longer than
-// reach steps. A place y is wrong by less than 2^-50 times the sum of its parts: slack is more.
-func (l *Lattice) place(a, h *Split, perSquare, reach float64) {
+// reach steps. What large, if any, leaves out is not added. A place y is wrong by less than 2^-50
+// times the sum of its parts: slack is more.
+func (l *Lattice) place(a, h *Split, perSquare, reach float64, large *Large) {
 	total, squares, before := 0.0, make([]float64, len(a.P)), make([]float64, len(a.P)+1)
 	for i, p := range a.P {
 		total = up(total + p)
@@ -126,6 +129,10 @@ func (l *Lattice) place(a, h *Split, perSquare, reach float64) {
 	points := l.P
 	slack := 0x1p-46 * (reach + float64(len(points)))
 	shift, last := -float64(l.First)-slack, float64(len(points)-1)
+	var room, most []float64
+	if large != nil {
+		room, most = make([]float64, len(a.P)), large.mostUp(a)
+	}
 	for k, p := range h.P {
 		x := h.Lo[k]
 		if x == 0 && h.Square[k] == 0 {
@@ -156,6 +163,9 @@ func (l *Lattice) place(a, h *Split, perSquare, reach float64) {
 		}
 		l.Lost += p * up(before[from]+up(total-before[to]))
 		f, masses, wides, sizes := f[from:to], a.P[from:to], a.Square[from:to], squares[from:to]
+		if large != nil {
+			masses = large.keptUp(room, masses, most[from:to], k)
+		}
 		at, here, next := 0, 0.0, 0.0
 		for i, m := range masses {
 			y := float64(f[i]*scaled) + shift - (float64(wides[i]*perA) + float64(sizes[i]*perH))

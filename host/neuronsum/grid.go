@@ -13,23 +13,45 @@ type Grid struct {
 	// Cuts are, for each axis, the coordinates of the planes across it: strictly ascending,
 	// strictly inside the box.
 	Cuts [][]float64
+	// Middles say, for each axis, where the points of cells are whose signs count there: at such a part
+	// of the way from the lower to the upper plane. Half way if nil.
+	Middles []float64
 }
 
-// valid says that the planes are where they must be.
+// centres are the coordinates in axis j of the points of cells, one between each two planes.
+func (g *Grid) centres(j int) []float64 {
+	f := 0.5
+	if g.Middles != nil {
+		f = g.Middles[j]
+	}
+	p := g.planes(j)
+	c := make([]float64, len(p)-1)
+	for k := range c {
+		c[k] = min(max(p[k]+f*(p[k+1]-p[k]), p[k]), p[k+1])
+	}
+	return c
+}
+
+// valid says that planes are where they must be, and the points of cells inside them if there are
+// planes to part them.
 func (g *Grid) valid() bool {
-	if len(g.Cuts) != len(g.Box.Lo) || len(g.Box.Lo) != len(g.Box.Hi) {
+	if len(g.Cuts) != len(g.Box.Lo) || len(g.Box.Lo) != len(g.Box.Hi) || g.Middles != nil && len(g.Middles) != len(g.Cuts) {
 		return false
 	}
 	for j, lo := range g.Box.Lo {
 		hi := g.Box.Hi[j]
-		if !(lo <= hi && lo >= -math.MaxFloat64 && hi <= math.MaxFloat64) {
+		if !(lo <= hi && lo >= -math.MaxFloat64 && hi <= math.MaxFloat64) || g.Middles != nil && !(g.Middles[j] >= 0 && g.Middles[j] <= 1) {
 			return false
 		}
-		for _, x := range append(g.Cuts[j][:len(g.Cuts[j]):len(g.Cuts[j])], hi) {
-			if len(g.Cuts[j]) > 0 && !(lo < x) {
+		cut := len(g.Cuts[j]) > 0
+		if cut && !(lo < hi) {
+			return false
+		}
+		p := g.planes(j)
+		for k, c := range g.centres(j) {
+			if !(p[k] <= c && c <= p[k+1]) || cut && (p[k] == c || c == p[k+1]) {
 				return false
 			}
-			lo = x
 		}
 	}
 	return true
@@ -58,8 +80,8 @@ func (g *Grid) Points() int {
 // maxPoints bounds the points of a grid.
 const maxPoints = 1 << 16
 
-// gridPoint is the point x of a grid, and where the middles of the cells around it lie in each
-// axis: at x + beside where there are cells on one side only (0 if the box has no width), at
+// gridPoint is the point x of a grid, and where the points of the cells around it lie in each axis:
+// at x + beside where there are cells on one side only (0 if the box has no width), at
 // x + before or x + after, before < 0 < after, where there are cells on both sides.
 type gridPoint struct {
 	x                     []float64
@@ -69,15 +91,14 @@ type gridPoint struct {
 // twoSided says that there are cells on both sides of the point in axis j.
 func (p *gridPoint) twoSided(j int) bool { return p.after[j].hi > 0 }
 
-// points lists all points, the last axis running fastest. Offsets enclose halves of the exact
-// differences of planes, so that all points of a cell speak of the same middle.
+// points lists all points, the last axis running fastest. Offsets enclose exact differences,
+// so that all corners of a cell speak of the same point of it.
 func (g *Grid) points() []gridPoint {
 	all := []gridPoint{{}}
 	for j := range g.Box.Lo {
 		p := g.planes(j)
-		half := func(k, from int) ival {
-			return exactly(p[k]).minus(exactly(p[from])).times(exactly(0.5))
-		}
+		c := g.centres(j)
+		from := func(k, cell int) ival { return exactly(c[cell]).minus(exactly(p[k])) }
 		var more []gridPoint
 		for _, q := range all {
 			for k, x := range p {
@@ -85,11 +106,11 @@ func (g *Grid) points() []gridPoint {
 				switch {
 				case len(p) == 1:
 				case k == 0:
-					beside = half(1, 0)
+					beside = from(0, 0)
 				case k == len(p)-1:
-					beside = half(k-1, k)
+					beside = from(k, k-1)
 				default:
-					before, after = half(k-1, k), half(k+1, k)
+					before, after = from(k, k-1), from(k, k)
 				}
 				more = append(more, gridPoint{append(q.x[:j:j], x), append(q.beside[:j:j], beside), append(q.before[:j:j], before), append(q.after[:j:j], after)})
 			}

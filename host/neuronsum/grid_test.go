@@ -22,9 +22,9 @@ func TestGridPoints(t *testing.T) {
 	if g.Points() != 4 || len(points) != 4 {
 		t.Fatalf("%d points, said %d", len(points), g.Points())
 	}
+	holds := func(v ival, x float64) bool { return v.lo <= x && x <= v.hi && v.hi-v.lo < 1e-15 }
 	for k, want := range []struct{ x, beside, before, after float64 }{{0, 0.5, 0, 0}, {1, 0, -0.5, 0.5}, {2, 0, -0.5, 1}, {4, -1, 0, 0}} {
 		p := &points[k]
-		holds := func(v ival, x float64) bool { return v.lo <= x && x <= v.hi && v.hi-v.lo < 1e-15 }
 		if p.x[0] != want.x || p.x[1] != 5 || !holds(p.beside[0], want.beside) || !holds(p.before[0], want.before) || !holds(p.after[0], want.after) {
 			t.Errorf("point %d is %+v, want %+v", k, p, want)
 		}
@@ -32,7 +32,23 @@ func TestGridPoints(t *testing.T) {
 			t.Errorf("point %d: sides are wrong: %+v", k, p)
 		}
 	}
-	for _, bad := range [][][]float64{{{0}, {}}, {{4}, {}}, {{2, 1}, {}}, {{1, 1}, {}}, {{math.NaN()}, {}}, {{}, {5}}, {{}}} {
+	g.Middles = []float64{0.25, 1}
+	points = g.points()
+	for k, want := range []struct{ beside, before, after float64 }{{0.25, 0, 0}, {0, -0.75, 0.25}, {0, -0.75, 0.5}, {-1.5, 0, 0}} {
+		if p := &points[k]; !holds(p.beside[0], want.beside) || !holds(p.before[0], want.before) || !holds(p.after[0], want.after) {
+			t.Errorf("middles at a quarter: point %d is %+v, want %+v", k, p, want)
+		}
+	}
+	for _, bad := range [][]float64{{0, 0.5}, {1, 0.5}, {0.5, -0.1}, {0.5, 1.1}, {0.5}, {0.5, math.NaN()}, {math.NaN(), 0.5}} {
+		if g.Middles = bad; g.valid() {
+			t.Errorf("middles at %v are taken", bad)
+		}
+	}
+	if g.Middles = []float64{0.01, 1}; !g.valid() {
+		t.Error("middles are not taken")
+	}
+	g.Middles = nil
+	for _, bad := range [][][]float64{{{0}, {}}, {{4}, {}}, {{2, 1}, {}}, {{1, 1}, {}}, {{math.NaN()}, {}}, {{}, {5}}, {{}, {6}}, {{}}} {
 		g.Cuts = bad
 		if g.valid() {
 			t.Errorf("planes %v are taken", bad)
@@ -97,6 +113,7 @@ func randomGrid(r *rand.Rand, in int) Grid {
 			}
 			g.Box.Hi[j] += 0.05 + 0.5*r.Float64()
 		}
+		g.Middles = append(g.Middles, []float64{0.5, 0.03, 0.97, r.Float64()}[r.IntN(4)])
 	}
 	return g
 }
@@ -216,7 +233,7 @@ func TestGridBound(t *testing.T) {
 		}
 		if cover.FailUp < 0.9 {
 			useful++
-			if again, err := n.gridsUp(context.Background(), []Grid{{box, cover.Cuts[0]}}, []property.Row{row}); err != nil || again != cover.FailUp {
+			if again, err := n.gridsUp(context.Background(), []Grid{gridOf(box, &cover)}, []property.Row{row}, cover.Large); err != nil || again != cover.FailUp {
 				t.Errorf("trial %d: %v again, %v before", trial, again, cover.FailUp)
 			}
 		}
@@ -225,6 +242,19 @@ func TestGridBound(t *testing.T) {
 	if useful < 3 {
 		t.Errorf("only %d of 6 bounds say something", useful)
 	}
+}
+
+// gridOf is the grid of the only box of a bound; the middles are all in the same part of cells.
+func gridOf(box property.Box, c *GridCover) Grid {
+	g := Grid{Box: box, Cuts: c.Cuts[0]}
+	for j, list := range c.Centres[0] {
+		g.Middles = append(g.Middles, 0.5)
+		if len(list) > 0 {
+			p := g.planes(j)
+			g.Middles[j] = math.Round(64*(list[0]-p[0])/(p[1]-p[0])) / 64
+		}
+	}
+	return g
 }
 
 // TestGridMixture: rows x >= -2 and -x >= -2 as alternatives never fail together; each fails alone,
@@ -286,7 +316,7 @@ func TestGridsAdd(t *testing.T) {
 	row := property.Row{CLo: []float64{1}, CHi: []float64{1}, D: -0.28, DHi: -0.28}
 	at := Grid{Box: property.Box{Lo: []float64{0.1, 0.2}, Hi: []float64{0.1, 0.2}}, Cuts: [][]float64{{}, {}}}
 	sum := func(ctx context.Context, grids []Grid, rows ...property.Row) float64 {
-		p, _ := n.gridsUp(ctx, grids, rows)
+		p, _ := n.gridsUp(ctx, grids, rows, nil)
 		return p
 	}
 	ctx := context.Background()

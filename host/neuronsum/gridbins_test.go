@@ -161,7 +161,7 @@ func TestPointConstants(t *testing.T) {
 	n.output.Weight.SdLo[0], n.output.Weight.SdHi[0] = 0.5, 0.5
 	at := Grid{Box: interval(2, 2), Cuts: [][]float64{{}}}
 	row := property.Row{CLo: []float64{1}, CHi: []float64{1}, D: 0.3, DHi: 0.3}
-	got, err := n.gridsUp(t.Context(), []Grid{at}, []property.Row{row})
+	got, err := n.gridsUp(t.Context(), []Grid{at}, []property.Row{row}, nil)
 	if want := normalCDF(-2.3 / math.Hypot(1, n.output.Bias.SdHi[0])); err != nil || got < want*(1-1e-12) || got > want*(1+1e-9) {
 		t.Errorf("%v, want %v (%v)", got, want, err)
 	}

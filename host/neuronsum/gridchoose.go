@@ -15,8 +15,9 @@ type chooser struct {
 	n    *Sum
 	laws *lawsApprox
 	s    *property.Safe
-	// rows are those that are to hold at each point.
-	rows []*rowApprox
+	// rows are those that are to hold at each point, as they are and by moments.
+	exact []property.Row
+	rows  []*rowApprox
 	// fails keeps about the probability that one of them fails, by point.
 	fails map[string]float64
 	ctx   context.Context
@@ -40,10 +41,7 @@ func (n *Sum) chooseGrids(ctx context.Context, boxes []property.Box, s *property
 	budget = min(budget, checkedPoints)
 	var grids []Grid
 	for _, b := range boxes {
-		g := Grid{Box: b, Cuts: make([][]float64, len(b.Lo))}
-		for j := range g.Cuts {
-			g.Cuts[j] = []float64{}
-		}
+		g := evenly(b, slices.Repeat([]int{1}, len(b.Lo)))
 		if !g.valid() {
 			return gridChoice{}, false
 		}
@@ -77,7 +75,12 @@ func (n *Sum) chooseGrids(ctx context.Context, boxes []property.Box, s *property
 			break
 		}
 	}
-	return best, best.grids != nil
+	if best.grids == nil || ctx.Err() != nil {
+		return best, best.grids != nil
+	}
+	c.use(best.rows)
+	best.grids = c.search(best.grids, budget)
+	return best, true
 }
 
 const chooseRounds = 2
@@ -93,7 +96,7 @@ func points(grids []Grid) int {
 
 // use makes rows those that are to hold.
 func (c *chooser) use(rows []property.Row) {
-	c.rows, c.fails = nil, map[string]float64{}
+	c.exact, c.rows, c.fails = rows, nil, map[string]float64{}
 	for r := range rows {
 		c.rows = append(c.rows, c.n.rowApprox(&rows[r]))
 	}
@@ -156,16 +159,11 @@ func (c *chooser) spreadOne(g *Grid, budget int) Grid {
 	cells, best, least := make([]int, d), *g, math.Inf(1)
 	try := func(k []int) bool {
 		h := evenly(g.Box, k)
-		cut := 0
-		for _, cells := range k {
-			if cells > 1 {
-				cut++
-			}
-		}
-		if cut > checkedAxes || h.Points() > budget || !h.valid() || c.ctx.Err() != nil {
+		h.Middles = g.Middles
+		if h.axesCut() > checkedAxes || h.Points() > budget || !h.valid() || c.ctx.Err() != nil {
 			return false
 		}
-		f := c.gridSum(&h) * (1 + float64(h.Points())/pointWorth)
+		f := c.gridSum(&h) * cost(h.Points())
 		if f < least {
 			best, least = h, f
 			copy(cells, k)
@@ -214,9 +212,11 @@ func (c *chooser) spreadOne(g *Grid, budget int) Grid {
 // two.
 const pointWorth = 1000
 
+func cost(points int) float64 { return 1 + float64(points)/pointWorth }
+
 // evenly cuts a box into so many cells along each axis.
 func evenly(box property.Box, cells []int) Grid {
-	g := Grid{Box: box, Cuts: make([][]float64, len(cells))}
+	g := Grid{box, make([][]float64, len(cells)), slices.Repeat([]float64{0.5}, len(cells))}
 	for j, k := range cells {
 		g.Cuts[j] = []float64{}
 		for i := 1; i < k; i++ {
@@ -250,9 +250,32 @@ func (c *chooser) move(grids []Grid) []Grid {
 					now[b] = c.moveOne(now[b], j, k, step)
 				}
 			}
+			now[b] = c.moveMiddles(now[b])
 		}
 	}
 	return now
+}
+
+// moveMiddles moves the middles of all cells along an axis.
+func (c *chooser) moveMiddles(g Grid) Grid {
+	least := c.gridSum(&g)
+	for j := range g.Cuts {
+		for _, step := range []float64{1. / 16, -1. / 16} {
+			for c.ctx.Err() == nil {
+				h := Grid{g.Box, g.Cuts, slices.Clone(g.Middles)}
+				h.Middles[j] += step
+				f := math.Inf(1)
+				if h.valid() && g.Box.Lo[j] < g.Box.Hi[j] {
+					f = c.gridSum(&h)
+				}
+				if f >= least {
+					break
+				}
+				g, least = h, f
+			}
+		}
+	}
+	return g
 }
 
 func (c *chooser) moveOne(g Grid, j, k int, step float64) Grid {
@@ -270,7 +293,7 @@ func (c *chooser) moveOne(g Grid, j, k int, step float64) Grid {
 			if !(p[k] < x && x < p[k+2]) || x == p[k+1] {
 				continue
 			}
-			h := Grid{Box: g.Box, Cuts: slices.Clone(g.Cuts)}
+			h := Grid{g.Box, slices.Clone(g.Cuts), g.Middles}
 			h.Cuts[j] = slices.Clone(h.Cuts[j])
 			h.Cuts[j][k] = x
 			moved[side] = h

@@ -61,7 +61,7 @@ func (n *Sum) atPoint(p *gridPoint, i int, all *sumBins, coarse int) pointNeuron
 			below, over := b.around(k, mean, sd)
 			least, most := n.slopeDown(u[k].lo), n.slopeDown(u[k+1].hi)
 			add(&small, min(u[k].lo, least, most, 0), above(below+over), 0)
-			add(&h.high, max(0, n.act.ValueUp(u[k].lo), n.act.ValueUp(u[k+1].hi)), above(below+over), 0)
+			add(&h.high, max(0, n.act.ValueUp(u[k].lo), n.act.ValueUp(u[k+1].hi)), above(below+over), square)
 			continue
 		}
 		for _, end := range []struct {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"psafe/host/measure"
+	"psafe/host/posterior"
 	"psafe/host/property"
 )
 
@@ -38,8 +39,8 @@ func (n *Sum) rowWeights(row property.Row, b *sumBins) *rowWeights {
 	return w
 }
 
-// pointUp bounds Prob(sum_i X_i + a_0 <= 0) for the stand-ins at one point.
-func (n *Sum) pointUp(v []pointNeuron, w *rowWeights, l *lawApprox, rare bool, b *sumBins) float64 {
+// pointUp bounds Prob(sum_i X_i + a_0 <= 0, and no neuron large) for the stand-ins at the point p.
+func (n *Sum) pointUp(p *gridPoint, v []pointNeuron, w *rowWeights, large *LargeNeurons, l *lawApprox, rare bool, b *sumBins) float64 {
 	mean, variance, lost := w.mean, w.variance, 0.0
 	var terms []measure.Product
 	for i := range v {
@@ -52,6 +53,9 @@ func (n *Sum) pointUp(v []pointNeuron, w *rowWeights, l *lawApprox, rare bool, b
 			t := measure.Product{Pos: a.pos[c], Low: h.low, Neg: a.neg[c], High: h.high, Lost: h.lost}
 			if a.sd.hi > 0 {
 				t.Lost = above(t.Lost + b[0][0].beyond)
+			}
+			if large != nil {
+				t.Large = n.large(large, p, i, h)
 			}
 			terms = append(terms, t)
 			continue
@@ -79,9 +83,14 @@ type GridCover struct {
 	Points int
 	// Cuts are the grids' planes, for each box and each axis (Grid.Cuts).
 	Cuts [][][]float64
+	// Centres are, for each box and axis, the coordinates of the points of cells whose signs count,
+	// one between each two planes.
+	Centres [][][]float64
 	// Theta are the mixtures whose rows were proved (property.Safe.Mixed), nil if they are the rows
 	// of one alternative of S.
 	Theta [][]float64
+	// Large are, for each box and each row, the neurons that are split off; nil where none are.
+	Large [][]*LargeNeurons
 }
 
 // Grids bounds the failure probability on the union of boxes by the sum over the points of grids,
@@ -94,7 +103,7 @@ func (n *Sum) Grids(ctx context.Context, boxes []property.Box, s *property.Safe,
 			return none, nil
 		}
 	}
-	if !n.convex || len(boxes) == 0 {
+	if !n.convex || len(boxes) == 0 || hardlySpread(n.hidden) || hardlySpread(n.output) {
 		return none, ctx.Err()
 	}
 	for _, b := range boxes {
@@ -108,10 +117,17 @@ func (n *Sum) Grids(ctx context.Context, boxes []property.Box, s *property.Safe,
 	}
 	cover := GridCover{Points: points(choice.grids), Theta: choice.theta}
 	for _, g := range choice.grids {
-		cover.Cuts = append(cover.Cuts, g.Cuts)
+		centres := make([][]float64, len(g.Cuts))
+		for j := range centres {
+			centres[j] = g.centres(j)
+		}
+		cover.Cuts, cover.Centres = append(cover.Cuts, g.Cuts), append(cover.Centres, centres)
 	}
 	var err error
-	if cover.FailUp, err = n.gridsUp(ctx, choice.grids, choice.rows); err != nil {
+	if choice.theta != nil {
+		cover.Large = n.chooseLarge(ctx, choice.grids, choice.rows)
+	}
+	if cover.FailUp, err = n.gridsUp(ctx, choice.grids, choice.rows, cover.Large); err != nil {
 		return none, err
 	}
 	if !(cover.FailUp < 1-LeastTold) {
@@ -120,15 +136,22 @@ func (n *Sum) Grids(ctx context.Context, boxes []property.Box, s *property.Safe,
 	return cover, nil
 }
 
+// hardlySpread says that some standard deviation is next to nothing, but not 0: psafe check, which
+// cuts such weights elsewhere, could not prove again what is claimed.
+func hardlySpread(l *posterior.Layer) bool {
+	tiny := func(sd float64) bool { return sd > 0 && sd < 0x1p-500 }
+	return slices.ContainsFunc(l.Weight.SdHi, tiny) || slices.ContainsFunc(l.Bias.SdHi, tiny)
+}
+
 // pointHopeless is how probable S must be at the worst point that is found, for grids to be chosen.
 const pointHopeless = 0.3
 
 // gridHopeless is from which sum, by moments, a bound is not worked out.
 const gridHopeless = 1.2
 
-// gridsUp is the sum over points and rows; 1 as soon as it is no less. The likeliest failures come
-// first.
-func (n *Sum) gridsUp(ctx context.Context, grids []Grid, rows []property.Row) (float64, error) {
+// gridsUp is the sum over points and rows, and over boxes and rows of what is split off (large, if
+// any); 1 as soon as it is no less. The likeliest failures come first.
+func (n *Sum) gridsUp(ctx context.Context, grids []Grid, rows []property.Row, large [][]*LargeNeurons) (float64, error) {
 	b := gridBins()
 	var laws []*rowWeights
 	for r := range rows {
@@ -138,12 +161,30 @@ func (n *Sum) gridsUp(ctx context.Context, grids []Grid, rows []property.Row) (f
 		}
 		laws = append(laws, w)
 	}
+	sum, none := 0.0, make([]*LargeNeurons, len(rows))
 	var all []gridPoint
+	var off [][]*LargeNeurons // by points
 	for g := range grids {
 		if !grids[g].valid() {
 			return 1, ctx.Err()
 		}
 		all = append(all, grids[g].points()...)
+		these := none
+		if large != nil {
+			these = large[g]
+		}
+		for r, l := range these {
+			if l == nil {
+				continue
+			}
+			if !l.valid(n.hidden.Inputs()) {
+				return 1, ctx.Err()
+			}
+			sum = sumUp(sum, n.largeUp(l, laws[r], b[0][0]))
+		}
+		for len(off) < len(all) {
+			off = append(off, these)
+		}
 	}
 	fails, approx, order := make([]float64, len(all)), n.lawsApprox(), make([]int, len(all))
 	parallel(len(all), func(k int) {
@@ -158,7 +199,6 @@ func (n *Sum) gridsUp(ctx context.Context, grids []Grid, rows []property.Row) (f
 		total += fails[k]
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(fails[b], fails[a]) })
-	sum := 0.0
 	for _, k := range order {
 		if err := ctx.Err(); err != nil {
 			return 1, err
@@ -172,8 +212,8 @@ func (n *Sum) gridsUp(ctx context.Context, grids []Grid, rows []property.Row) (f
 			}
 			v[i] = n.atPoint(&all[k], i, b, coarse)
 		})
-		for _, w := range laws {
-			if sum = above(sum + n.pointUp(v, w, l, rare, b)); !(sum < 1) {
+		for r, w := range laws {
+			if sum = sumUp(sum, n.pointUp(&all[k], v, w, off[k][r], l, rare, b)); !(sum < 1) {
 				return 1, nil
 			}
 		}

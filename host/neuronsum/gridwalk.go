@@ -67,11 +67,11 @@ func phiUp(x, v, r, d float64) float64 {
 		return 1
 	}
 	r += d
-	p := phiTable[phiAt(x)]
+	p := measure.PhiUp(x)
 	most := min(max(-1, x-r), x+r)
 	if most < 0 {
 		if more := curveTable[phiAt(most)] * (v + d*d); more > 0.05*p {
-			p = min(p+more, phiTable[phiAt(x+r)], p*tiltUp(hazardTable[phiAt(x)], v+d*d, r))
+			p = min(p+more, measure.PhiUp(x+r), p*tiltUp(hazardTable[phiAt(x)], v+d*d, r))
 		} else {
 			p += more
 		}
@@ -96,14 +96,14 @@ func tiltUp(hazard, v, r float64) float64 {
 	return (1 + hazard*hazard*v*f*(1+0x1p-45)) * (1 + 0x1p-45)
 }
 
-// phiTable[k] bounds Phi on [-phiEnd + k/phiParts, -phiEnd + (k+1)/phiParts], the first one on all
-// below, curveTable half of max(0, Phi”), hazardTable the slope of log Phi, which falls.
+// curveTable[k] bounds half of max(0, Phi”) on [-phiEnd + k/phiParts, -phiEnd + (k+1)/phiParts], the
+// first one on all below, hazardTable the slope of log Phi, which falls.
 const (
 	phiEnd   = 9
 	phiParts = 512
 )
 
-var phiTable, curveTable, hazardTable = phiTables()
+var curveTable, hazardTable = phiTables()
 
 func phiAt(x float64) int {
 	if !(x > -phiEnd) {
@@ -112,14 +112,10 @@ func phiAt(x float64) int {
 	return min(int((x+phiEnd)*phiParts), 2*phiEnd*phiParts)
 }
 
-func phiTables() (phi, curve, hazard [2*phiEnd*phiParts + 1]float64) {
-	for k := range phi {
+func phiTables() (curve, hazard [2*phiEnd*phiParts + 1]float64) {
+	for k := range curve {
 		// A little wider than the cell, for the rounding of phiAt.
 		lo, hi := float64(k)/phiParts-phiEnd-0x1p-40, float64(k+1)/phiParts-phiEnd+0x1p-40
-		phi[k] = measure.TailUp(-hi)
-		if hi > 0 {
-			phi[k] = above(1 - measure.TailDown(hi))
-		}
 		hazard[k] = math.Inf(1)
 		if k > 0 {
 			least := measure.TailDown(-lo)
@@ -133,8 +129,7 @@ func phiTables() (phi, curve, hazard [2*phiEnd*phiParts + 1]float64) {
 			curve[k] = above(above(0.5*-at) * densityAt(at).hi)
 		}
 	}
-	phi[2*phiEnd*phiParts] = 1
-	return phi, curve, hazard
+	return curve, hazard
 }
 
 // densityAt encloses the standard normal density.

@@ -77,7 +77,7 @@ func TestWalk(t *testing.T) {
 func TestPhiTables(t *testing.T) {
 	curve := func(x float64) float64 { return max(0, -x*math.Exp(-x*x/2)/math.Sqrt(2*math.Pi)/2) }
 	for x := -10.0; x < 9; x += 0.0011 {
-		p, q := phiTable[phiAt(x)], curveTable[phiAt(x)]
+		p, q := measure.PhiUp(x), curveTable[phiAt(x)]
 		if want := math.Erfc(-x/math.Sqrt2) / 2; p < want || p > want+0.004 {
 			t.Fatalf("Phi(%v) is %v, the table has %v", x, want, p)
 		}

@@ -212,7 +212,8 @@ func (r *Record) Fill(res *certify.Result, require property.Exact) {
 func (r *Record) proofOf(res *certify.Result) *certify.Proof {
 	p := res.Proof
 	if r.PLower == 0 && r.Log10PLower == nil {
-		p.Cells, p.Tau, p.Boxes, p.Cuts, p.Mixtures = nil, nil, nil, nil, nil
+		p.Cells, p.Grids, p.Centres, p.Large = nil, nil, nil, nil
+		p.Tau, p.Boxes, p.Cuts, p.Mixtures = nil, nil, nil, nil
 	}
 	if r.PUpper == 1 {
 		p.Upper = nil

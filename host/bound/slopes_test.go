@@ -1,0 +1,117 @@
+package bound_test
+
+import (
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
+	"psafe/fallback"
+	"psafe/host/bound"
+	"psafe/host/network"
+	"psafe/host/posterior"
+	"psafe/host/property"
+	"psafe/internal/testscale"
+)
+
+// exactRow is the value of a row of a network of certain weights with ReLU, at x.
+func exactRow(post *posterior.Posterior, row *property.Row, x []float64) *big.Rat {
+	exactly := func(v float64) *big.Rat { return new(big.Rat).SetFloat64(v) }
+	var z []*big.Rat
+	for _, v := range x {
+		z = append(z, exactly(v))
+	}
+	for k := range post.Layers {
+		l := &post.Layers[k]
+		y := make([]*big.Rat, l.Outputs())
+		for i := range y {
+			y[i] = exactly(l.Bias.Mean[i])
+			for j := range z {
+				y[i].Add(y[i], new(big.Rat).Mul(z[j], exactly(l.Weight.Mean[j*len(y)+i])))
+			}
+			if k < len(post.Layers)-1 && y[i].Sign() < 0 {
+				y[i] = new(big.Rat)
+			}
+		}
+		z = y
+	}
+	v := exactly(row.D)
+	for i, y := range z {
+		v.Add(v, new(big.Rat).Mul(y, exactly(row.CLo[i])))
+	}
+	return v
+}
+
+// TestSlopesExactly: where no weight deviates, a row is nowhere below what is said of it with any
+// lower slopes, in exact arithmetic; and other slopes than the usual ones say more of some rows.
+func TestSlopesExactly(t *testing.T) {
+	rng := rand.New(rand.NewPCG(17, 1))
+	better, tight := 0, 0
+	for c := range testscale.Cases(t, 400) {
+		sizes := [][]int{{2, 5, 2}, {2, 6, 5, 2}, {1, 4, 4, 3, 2}}[c%3]
+		post := noisyNet(rng, network.ReLU, 0, sizes...)
+		box := property.Box{}
+		for range sizes[0] {
+			x, width := rng.NormFloat64(), rng.Float64()*float64(rng.IntN(3))
+			box.Lo, box.Hi = append(box.Lo, x), append(box.Hi, x+width)
+		}
+		rows := noisyRows(rng, 2)
+		n, _ := concentrateBy(t, fallback.New(bound.Precision(c/3%2)), post, box, rows, bound.Quantiles{Single: 5, Radius: 7, Many: []float64{5, 6, 7, 8}}, true)
+		if len(n.Others) == 0 {
+			t.Fatal("there are no other slopes")
+		}
+		for r := range rows {
+			var least *big.Rat
+			for _, x := range cornersAndMore(box, 9) {
+				if v := exactRow(post, &rows[r], x); least == nil || v.Cmp(least) < 0 {
+					least = v
+				}
+			}
+			most := n.ByLines.Lo[r]
+			for i, o := range n.Others {
+				lo := o.ByLines.Lo[r]
+				if new(big.Rat).SetFloat64(lo).Cmp(least) > 0 {
+					t.Fatalf("case %d row %d, rule %d: the bound is %v, the row %v", c, r, i, lo, least.FloatString(20))
+				}
+				most = max(most, lo)
+			}
+			if l, _ := least.Float64(); most > l-1e-3 {
+				tight++
+			}
+			if most > n.ByLines.Lo[r]+1e-3 {
+				better++
+			}
+		}
+	}
+	t.Logf("%d rows are nearly where they are bounded, %d are better bounded with other slopes", tight, better)
+	if tight == 0 || better == 0 {
+		t.Error("too little was tested")
+	}
+}
+
+// TestSlopesOfChains: there are other slopes for ReLU in chains, and for nothing else.
+func TestSlopesOfChains(t *testing.T) {
+	rng := rand.New(rand.NewPCG(17, 2))
+	for kind := range network.Kind(network.Kinds) {
+		post := noisyNet(rng, kind, 0.1, 2, 4, 3, 2)
+		for k := range 2 {
+			if a := &post.Layers[k].Activation; a.Check() != nil {
+				a.Slope = 0.25
+			}
+		}
+		m, err := bound.NewModel(fallback.New(bound.Float64), post, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Bends() != (kind == network.ReLU) {
+			t.Errorf("%v: Bends is %v", post.Layers[0].Activation, m.Bends())
+		}
+		m.Release()
+		// Of two hidden layers only one may be ReLU: the other keeps its lines.
+		box := property.Box{Lo: []float64{-1, 0}, Hi: []float64{0.5, 1}}
+		post.Layers[1].Activation = network.Activation{Kind: network.ReLU}
+		n, _ := concentrateBy(t, fallback.New(bound.Float64), post, box, noisyRows(rng, 2), bound.Quantiles{Single: 5, Radius: 7, Many: []float64{5, 6, 7}}, true)
+		if len(n.Others) == 0 {
+			t.Errorf("%v: no other slopes for the layer above", post.Layers[0].Activation)
+		}
+	}
+}

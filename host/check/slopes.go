@@ -1,0 +1,120 @@
+package check
+
+import (
+	"math"
+
+	net "psafe/host/network"
+)
+
+// Other lower slopes for rows of the property (docs/concentration.md, section 9): a line through 0
+// with any slope in [0, 1] is below max(t, 0). Which of them a row takes depends on the posterior
+// and the cell alone, so that every choice bounds the row, and the best one counts.
+
+// flatShares are the shares of its interval on which a neuron has to be active to keep its usual
+// lower line; of others it is 0.
+var flatShares = []float64{0.6, 0.75, 1}
+
+// cuts says that the activation is max(t, 0).
+func cuts(a net.Activation) bool {
+	below, kinked := a.Kinked()
+	return kinked && below == 0
+}
+
+// bends says whether there are other lower slopes than the usual ones.
+func (n *noisy) bends() bool {
+	if !n.graph.chain {
+		return false
+	}
+	for k := range len(n.mean) - 1 {
+		if cuts(n.mean[k].act) {
+			return true
+		}
+	}
+	return false
+}
+
+// otherLowers are the lower lines of all hidden layers by each rule: the usual ones, but 0 for
+// neurons that are active on less than a share of their interval; and 2 share - 1, at least 0.
+func (p *cellPass) otherLowers() [][][]line {
+	if p.others != nil {
+		return p.others
+	}
+	for _, least := range flatShares {
+		p.others = append(p.others, p.lowersBy(func(usual, share float64) float64 {
+			if p.by.decide(least, share) {
+				return 0
+			}
+			return usual
+		}))
+	}
+	p.others = append(p.others, p.lowersBy(func(_, share float64) float64 { return max(0, 2*share-1) }))
+	return p.others
+}
+
+// lowersBy are the lower lines with the slopes of a rule, for neurons that are on both sides of
+// their kink; share is the slope of the upper line.
+func (p *cellPass) lowersBy(slope func(usual, share float64) float64) [][]line {
+	lowers := make([][]line, len(p.hidden))
+	for l := range p.hidden {
+		h := &p.hidden[l]
+		if lowers[l] = h.lower; !cuts(p.layers[l].act) {
+			continue
+		}
+		lowers[l] = make([]line, len(h.lower))
+		for j, usual := range h.lower {
+			if lowers[l][j] = usual; h.pre.lo[j] < 0 && h.pre.hi[j] > 0 {
+				if a := slope(usual.a, h.upper[j].a); a >= 0 && a <= 1 {
+					lowers[l][j] = line{a, 0}
+				}
+			}
+		}
+	}
+	return lowers
+}
+
+// lineForm is a lower bound of a row, but for noise, and score about how many standard deviations
+// it is above 0, which chooses and proves nothing.
+type lineForm struct {
+	lo    float64
+	list  []noise
+	score float64
+}
+
+func newLineForm(lo float64, list []noise) lineForm {
+	t, v := lo, 0.0
+	for _, n := range list {
+		t -= n.mean
+		v += n.variance
+	}
+	return lineForm{lo, list, t / math.Sqrt(v)}
+}
+
+// nearBest is the share of the best score that others are worth a tail with: a little less than
+// certify's, which has other roundings.
+const nearBest = 1 - 0x1p-5
+
+// tailByOthers is rowTailUp with other lower slopes: s z + c is the row over what feeds the last
+// layer, whose noise is own, and squares are those of its coefficients.
+func (p *cellPass) tailByOthers(s span, c sum, own *noises, squares []float64) float64 {
+	last, best := len(p.layers)-1, 0.0
+	var forms []lineForm
+	for _, lower := range p.otherLowers() {
+		w, met := way{lower: lower}, own.clone()
+		f := p.newFall(last, &w)
+		lo := p.linesLo(last, s, c, &met, w)
+		forms = append(forms, newLineForm(lo, met.list()))
+		if list := p.sharp(last, squares, f, &met); list != nil {
+			forms = append(forms, newLineForm(lo, list))
+		}
+	}
+	for _, f := range forms {
+		best = max(best, f.score)
+	}
+	tail := 1.0
+	for _, f := range forms {
+		if f.score >= best*nearBest {
+			tail = min(tail, formTailUp(f.lo, f.list))
+		}
+	}
+	return tail
+}
