@@ -162,7 +162,8 @@ func TestStrangeDevices(t *testing.T) {
 	}
 }
 
-// manyPoints is a run of three chunks.
+// manyPoints is a run of some groups. Each is confirmed, and its records written, before the next
+// begins, however slow the machine is: that is what --recheck 1 does.
 func manyPoints(t *testing.T) (dir string, args []string) {
 	dir = t.TempDir()
 	var points strings.Builder
@@ -174,7 +175,7 @@ func manyPoints(t *testing.T) (dir string, args []string) {
 		t.Fatal(err)
 	}
 	return dir, []string{"certify", "--posterior", testFile("tiny-2-3-2-tanh.npz"), "--inputs", path, "--eps", "0.01",
-		"--method", "lbp", "--quiet", "--omit-timing"}
+		"--method", "lbp", "--quiet", "--omit-timing", "--recheck", "1"}
 }
 
 // numbers are records without the name of the device.
