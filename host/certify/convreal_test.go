@@ -150,7 +150,7 @@ func TestRealConvolutions(t *testing.T) {
 			cases = append(cases, c)
 		}
 	}
-	for _, c := range testscale.Few(cases, 8) {
+	for _, c := range testscale.Few(cases, 4) {
 		t.Run(fmt.Sprintf("%s/%s/eps%.5f/sdx%v", c.Posterior, c.Input, c.Eps, c.SigmaFactor), func(t *testing.T) {
 			var post *posterior.Posterior
 			if c.Posterior == "mnist_lenet" {

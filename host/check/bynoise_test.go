@@ -74,7 +74,7 @@ func TestCheckNoise(t *testing.T) {
 			if v, err := c.Check(t.Context(), far, false); !bytes.Equal(far, line) && !bytes.Contains(line, []byte(`"p_lower":0,`)) && (err != nil || v.Refused == nil) {
 				t.Errorf("%s: line %d passes with a large eps: %v\n%s", name, i, err, far)
 			}
-			for range testscale.Cases(t, 100) {
+			for range testscale.Cases(t, 40) {
 				bad, what := forgeNumber(rng, line)
 				if bad == nil {
 					continue

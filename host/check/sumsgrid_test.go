@@ -283,7 +283,7 @@ func TestShares(t *testing.T) {
 // TestGridHolds: no more drawn networks are unsafe somewhere on the boxes than the bound says.
 func TestGridHolds(t *testing.T) {
 	said := 0
-	for seed := range testscale.Cases(t, 300) {
+	for seed := range testscale.Cases(t, 150) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 163))
 		act := []net.Activation{{Kind: net.ReLU}, {Kind: net.LeakyReLU, Slope: 0.1}}[seed%2]
 		in := 1 + rng.IntN(3)
