@@ -180,8 +180,9 @@ func (m clbp) follow(ctx context.Context, cells []*cell, taus []float64) error {
 		}
 		var gained []*cell
 		for i, c := range cells {
-			// The first may say nothing because it is itself the failure.
-			if c.fail < 0.9*before[i] || step == 0 && before[i] >= 1 {
+			// The first may say nothing because it is itself the failure. Of a cell that fails with
+			// much, most by its rows, a step gains little and the next ones as little again.
+			if c.fail < 0.9*before[i] || c.fail > worthPolish && c.fail < before[i] || step == 0 && before[i] >= 1 {
 				gained = append(gained, c)
 			}
 		}
