@@ -55,6 +55,35 @@ func TestReadme(t *testing.T) {
 	}
 }
 
+// TestVerdictExample runs the command of docs/cli.md that stops when verdicts are known, and holds
+// the records below it, as far as the page has them, to what the program writes.
+func TestVerdictExample(t *testing.T) {
+	if testing.Short() {
+		t.Skip("numbers, not races: not with -short")
+	}
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "cli.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(page), "$ psafe certify --posterior advisory-4-32-9.npz")
+	command, after, _ := strings.Cut(after, "\n")
+	wanted, _, _ := strings.Cut(after, "    ...")
+	t.Chdir(filepath.Join("..", "..", "testdata"))
+	args := append([]string{"certify", "--posterior", "advisory-4-32-9.npz"}, strings.Fields(command)...)
+	got := strings.Split(psafe(t, exitDone, append(args, "--device", "cpu")...), "\n")
+	lines := strings.Split(strings.TrimSpace(wanted), "\n")
+	if len(lines) != 2 {
+		t.Fatalf("docs/cli.md shows these records: %q", lines)
+	}
+	for i, line := range lines {
+		for _, part := range strings.Split(strings.TrimSpace(line), "...") {
+			if !strings.Contains(got[i], part) {
+				t.Errorf("docs/cli.md has %s\npsafe writes %s", part, got[i])
+			}
+		}
+	}
+}
+
 // readmeCommand is a certify command of README, and the lines of the table that
 // comes next in the page, from its header to its summary.
 type readmeCommand struct {

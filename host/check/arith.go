@@ -94,13 +94,6 @@ func (s *sum) hi() float64 {
 	return -t.lo()
 }
 
-// near is the float64 that is nearest to the exact sum or beside that one, and off bounds
-// its distance from the exact sum; off is infinite or NaN if the sum overflowed.
-func (s *sum) near() (v, off float64) {
-	v, b := twoSum(s.p, s.rest)
-	return v, up(math.Abs(b) + s.err())
-}
-
 // sumDown is a float64 at or below a + b, the greatest one unless it overflows.
 func sumDown(a, b float64) float64 {
 	s, e := twoSum(a, b)

@@ -121,3 +121,10 @@ func TestLeastProduct(t *testing.T) {
 		}
 	}
 }
+
+// near is the float64 that is nearest to the exact sum or beside that one, and off bounds
+// its distance from the exact sum; off is infinite or NaN if the sum overflowed.
+func (s *sum) near() (v, off float64) {
+	v, b := twoSum(s.p, s.rest)
+	return v, up(math.Abs(b) + s.err())
+}

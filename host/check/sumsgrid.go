@@ -14,7 +14,7 @@ import (
 // Grids (32): one event for each point of a grid over T, in the place of one for each vertex of
 // each cell (docs/check.md).
 
-// mostGridPoints is how many points grids may have: each takes a second or two.
+// mostGridPoints is how many points grids may have: each takes seconds.
 const mostGridPoints = 4096
 
 // gridLine is one coordinate of a grid: the values of its points, and the centres' distances from

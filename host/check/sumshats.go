@@ -89,9 +89,9 @@ const (
 	curveReach = 9
 )
 
-// tailCurves are two functions at multiples of curveStep: an upper bound of Q(y) = Prob(Z > y),
-// and of the greatest -Q”(y') for y' >= y, which is |y| phi(y) for y in [-1, 0], 0 above and the
-// maximum 0.24197.. below.
+// tailCurves are two functions at multiples of curveStep: an upper bound of Q(y) = Prob(Z > y), and
+// of the greatest second derivative of -Q on [y, inf), which is |y| phi(y) for y in [-1, 0], 0 above
+// and the maximum 0.24197.. below.
 var tailCurves = sync.OnceValue(func() *struct{ q, bend []float64 } {
 	c := &struct{ q, bend []float64 }{}
 	for k := range int(2*curveReach/curveStep) + 1 {

@@ -57,7 +57,8 @@ var normalTable = sync.OnceValue(func() *normals {
 
 // belowUp is an upper bound of F(z) = Prob(Z <= z); 1 for NaN. Between entries of the table
 // it is the chord of F: above F for z < 0, where F is convex, and for z > 0 below it by
-// tableStep^2/8 max|F”| at most, where |F”| <= 0.242. The chord itself is within 4 u.
+// tableStep^2/8 max|f'| at most, where |f'| <= 0.242 for the density f. The chord itself is within
+// 4 u.
 func (t *normals) belowUp(z float64) float64 {
 	k, share := math.Modf(math.Abs(z) / tableStep)
 	i, last := int(min(k, tableReach/tableStep)), int(tableReach/tableStep)

@@ -174,8 +174,8 @@ const (
 )
 
 // shareTable has, for cells of y' from -tableReach to shareReach, the greatest Phi(y'), and half of
-// the greatest Phi”(y) of [0, inf) for y within shareOff of one of them: of -y phi(y), which rises to
-// -1 and then falls.
+// the greatest second derivative of Phi on [0, inf) for y within shareOff of one of them: of -y
+// phi(y), which rises to -1 and then falls.
 type shareTable struct{ most, bend []float64 }
 
 var theShareTable = sync.OnceValue(func() *shareTable {

@@ -14,7 +14,8 @@ const mostVariations = 5
 // linear in (u, Z), so that the arguments of Q are concave, and at least what multilinear
 // interpolation between nodes of u and Z says. Q falls, and is convex for positive arguments. For
 // others a line between two values of Q may be below it, by (difference)^2/8 of the arguments times
-// the greatest -Q” between them at most; one such term for each coordinate makes sure.
+// the greatest second derivative of -Q between them at most; one such term for each coordinate makes
+// sure.
 type tailMean struct {
 	c          *conditional
 	besides    enclosed
@@ -187,7 +188,7 @@ func (e *tailMean) up(u, gap float64) float64 {
 // light is what the mass of nodes has to be for them to be looked at; lighter ones count in full.
 const light = 1e-10
 
-// inFull is what nodes of that mass add at most: -Q” is below 1/4.
+// inFull is what nodes of that mass add at most: the second derivative of -Q is below 1/4.
 func (e *tailMean) inFull(mass, mostBend float64) float64 {
 	return mass * float64(len(e.terms)) * (1 + mostBend/4)
 }

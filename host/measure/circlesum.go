@@ -19,9 +19,9 @@ import "math"
 //	G = Phi(-v/sigma)                                                 for v >= -rho sigma
 //	    Phi(rho) + phi(rho)/rho (1 - e^(rate (v + rho sigma)))        for v < -rho sigma
 //
-// as G falls and G” >= rate G' everywhere: -G' e^(-rate v) falls, and is a mixture of indicators of
-// v <= s. P(x + rest <= 0) = Phi(-v/sigma) <= G <= R Phi(-v/sigma), R = 1 + phi(rho)/(rho
-// Phi(rho)), so that (smooth)
+// as G falls and its second derivative is at least rate G' everywhere: -G' e^(-rate v) falls, and is
+// a mixture of indicators of v <= s. P(x + rest <= 0) = Phi(-v/sigma) <= G <= R Phi(-v/sigma), R = 1
+// + phi(rho)/(rho Phi(rho)), so that (smooth)
 //
 //	P(sum X + rest <= 0) <= R P(Y + rest <= 0)
 //

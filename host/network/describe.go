@@ -2,7 +2,6 @@ package network
 
 import (
 	"fmt"
-	"slices"
 )
 
 // Describe is a map in plain words: 64 x 32 of a dense layer, or convolution 5x5, 28x28x1 to
@@ -67,41 +66,4 @@ func moved(what string, in, out Image, w *Window) string {
 		words += fmt.Sprintf(", padding %s before and %s after", by(w.Before), by(w.After))
 	}
 	return words
-}
-
-// PoolFirst is a network with every max pool in front of the activation that its layers had it
-// behind: sigma(max y) = max sigma(y) for an activation that is nondecreasing, as all are. It
-// changes the layers below max pools that have an activation and feed max pools alone, and the
-// pools; Check refuses what it cannot change.
-func PoolFirst(n Network) Network {
-	n = slices.Clone(n)
-	for k := range n {
-		a := n[k].Activation
-		if a.Kind == Identity || !n.feedsPoolsAlone(k) {
-			continue
-		}
-		n[k].Activation = Activation{}
-		for p := k + 1; p < len(n); p++ {
-			if slices.Contains(n.Feed(p), k) {
-				n[p].Activation = a
-			}
-		}
-	}
-	return n
-}
-
-// feedsPoolsAlone says that what layer k feeds are max pools without activations, and that
-// there are some.
-func (n Network) feedsPoolsAlone(k int) bool {
-	pools := 0
-	for p := k + 1; p < len(n); p++ {
-		if !slices.Contains(n.Feed(p), k) {
-			continue
-		}
-		if _, pool := n[p].Map.(MaxPool); !pool || n[p].Activation.Kind != Identity || len(n.Feed(p)) != 1 {
-			return false
-		}
-		pools++
-	}
-	return pools > 0
 }

@@ -1,12 +1,9 @@
 package network_test
 
 import (
-	"math/big"
-	"math/rand/v2"
 	"testing"
 
 	"psafe/host/network"
-	"psafe/host/network/networktest"
 )
 
 func TestDescribe(t *testing.T) {
@@ -31,59 +28,5 @@ func TestDescribe(t *testing.T) {
 		if got := network.Describe(m); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
-	}
-}
-
-func feedsPool(n network.Network, k int) bool {
-	for p := range n {
-		if _, pool := n[p].Map.(network.MaxPool); pool && n.Feed(p)[0] == k {
-			return true
-		}
-	}
-	return false
-}
-
-// TestPoolFirst: activations behind which max pools are go behind the pools, and the function
-// stays.
-func TestPoolFirst(t *testing.T) {
-	r := rand.New(rand.NewPCG(15, 21))
-	moved := 0
-	for range 400 {
-		good := networktest.Random(r, relu, leaky)
-		n := append(network.Network(nil), good...)
-		for k, l := range n { // the other way round, where all that is fed are pools without activations
-			feeds, pools := 0, 0
-			for p := range n {
-				for _, s := range n.Feed(p) {
-					if _, pool := n[p].Map.(network.MaxPool); s == k && pool && good[p].Activation == (network.Activation{}) && !feedsPool(good, p) {
-						pools++
-					} else if s == k {
-						feeds++
-					}
-				}
-			}
-			if l.Activation == (network.Activation{}) && pools > 0 && feeds == 0 {
-				n[k].Activation = relu
-				moved++
-			}
-		}
-		m := network.PoolFirst(n)
-		if err := m.Check(); err != nil {
-			t.Fatalf("%v, of %v", err, m)
-		}
-		weights := networktest.Weights(r, n)
-		x := make([]*big.Rat, n.Inputs())
-		for j := range x {
-			x[j] = big.NewRat(int64(r.IntN(65)-32), 16)
-		}
-		want := networktest.Rational(n, weights, x)
-		for i, y := range networktest.Rational(m, weights, x) {
-			if y.Cmp(want[i]) != 0 {
-				t.Fatalf("output %d is %v, not %v, of %v", i, y, want[i], n)
-			}
-		}
-	}
-	if moved == 0 {
-		t.Error("no activation moved")
 	}
 }

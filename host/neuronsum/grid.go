@@ -13,16 +13,16 @@ type Grid struct {
 	// Cuts are, for each axis, the coordinates of the planes across it: strictly ascending,
 	// strictly inside the box.
 	Cuts [][]float64
-	// Middles say, for each axis, where the points of cells are whose signs count there: at such a part
+	// CentreAt say, for each axis, where the points of cells are whose signs count there: at such a part
 	// of the way from the lower to the upper plane. Half way if nil.
-	Middles []float64
+	CentreAt []float64
 }
 
 // centres are the coordinates in axis j of the points of cells, one between each two planes.
 func (g *Grid) centres(j int) []float64 {
 	f := 0.5
-	if g.Middles != nil {
-		f = g.Middles[j]
+	if g.CentreAt != nil {
+		f = g.CentreAt[j]
 	}
 	p := g.planes(j)
 	c := make([]float64, len(p)-1)
@@ -35,12 +35,12 @@ func (g *Grid) centres(j int) []float64 {
 // valid says that planes are where they must be, and the points of cells inside them if there are
 // planes to part them.
 func (g *Grid) valid() bool {
-	if len(g.Cuts) != len(g.Box.Lo) || len(g.Box.Lo) != len(g.Box.Hi) || g.Middles != nil && len(g.Middles) != len(g.Cuts) {
+	if len(g.Cuts) != len(g.Box.Lo) || len(g.Box.Lo) != len(g.Box.Hi) || g.CentreAt != nil && len(g.CentreAt) != len(g.Cuts) {
 		return false
 	}
 	for j, lo := range g.Box.Lo {
 		hi := g.Box.Hi[j]
-		if !(lo <= hi && lo >= -math.MaxFloat64 && hi <= math.MaxFloat64) || g.Middles != nil && !(g.Middles[j] >= 0 && g.Middles[j] <= 1) {
+		if !(lo <= hi && lo >= -math.MaxFloat64 && hi <= math.MaxFloat64) || g.CentreAt != nil && !(g.CentreAt[j] >= 0 && g.CentreAt[j] <= 1) {
 			return false
 		}
 		cut := len(g.Cuts[j]) > 0

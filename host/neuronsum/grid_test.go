@@ -32,7 +32,7 @@ func TestGridPoints(t *testing.T) {
 			t.Errorf("point %d: sides are wrong: %+v", k, p)
 		}
 	}
-	g.Middles = []float64{0.25, 1}
+	g.CentreAt = []float64{0.25, 1}
 	points = g.points()
 	for k, want := range []struct{ beside, before, after float64 }{{0.25, 0, 0}, {0, -0.75, 0.25}, {0, -0.75, 0.5}, {-1.5, 0, 0}} {
 		if p := &points[k]; !holds(p.beside[0], want.beside) || !holds(p.before[0], want.before) || !holds(p.after[0], want.after) {
@@ -40,14 +40,14 @@ func TestGridPoints(t *testing.T) {
 		}
 	}
 	for _, bad := range [][]float64{{0, 0.5}, {1, 0.5}, {0.5, -0.1}, {0.5, 1.1}, {0.5}, {0.5, math.NaN()}, {math.NaN(), 0.5}} {
-		if g.Middles = bad; g.valid() {
+		if g.CentreAt = bad; g.valid() {
 			t.Errorf("middles at %v are taken", bad)
 		}
 	}
-	if g.Middles = []float64{0.01, 1}; !g.valid() {
+	if g.CentreAt = []float64{0.01, 1}; !g.valid() {
 		t.Error("middles are not taken")
 	}
-	g.Middles = nil
+	g.CentreAt = nil
 	for _, bad := range [][][]float64{{{0}, {}}, {{4}, {}}, {{2, 1}, {}}, {{1, 1}, {}}, {{math.NaN()}, {}}, {{}, {5}}, {{}, {6}}, {{}}} {
 		g.Cuts = bad
 		if g.valid() {
@@ -113,7 +113,7 @@ func randomGrid(r *rand.Rand, in int) Grid {
 			}
 			g.Box.Hi[j] += 0.05 + 0.5*r.Float64()
 		}
-		g.Middles = append(g.Middles, []float64{0.5, 0.03, 0.97, r.Float64()}[r.IntN(4)])
+		g.CentreAt = append(g.CentreAt, []float64{0.5, 0.03, 0.97, r.Float64()}[r.IntN(4)])
 	}
 	return g
 }
@@ -248,10 +248,10 @@ func TestGridBound(t *testing.T) {
 func gridOf(box property.Box, c *GridCover) Grid {
 	g := Grid{Box: box, Cuts: c.Cuts[0]}
 	for j, list := range c.Centres[0] {
-		g.Middles = append(g.Middles, 0.5)
+		g.CentreAt = append(g.CentreAt, 0.5)
 		if len(list) > 0 {
 			p := g.planes(j)
-			g.Middles[j] = math.Round(64*(list[0]-p[0])/(p[1]-p[0])) / 64
+			g.CentreAt[j] = math.Round(64*(list[0]-p[0])/(p[1]-p[0])) / 64
 		}
 	}
 	return g

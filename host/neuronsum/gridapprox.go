@@ -9,11 +9,11 @@ import (
 
 // This file has what grids and mixtures are chosen by. Nothing of it enters a bound.
 
-// lawApprox are about the first two moments of low and of high for each neuron at a point.
-// what t is there, and what is added to t around it to give M: a mean and a deviation.
+// lawApprox are, about and for each neuron at a point, the first two moments of low and of high, and
+// the mean and deviation of t, and of what is added to t around the point to give M (shift, tau).
 type lawApprox struct{ low1, low2, high1, high2, mean, sd, shift, tau []float64 }
 
-// lawsApprox works them out.
+// lawsApprox computes a lawApprox for each point.
 type lawsApprox struct {
 	n    *Sum
 	into [][]int

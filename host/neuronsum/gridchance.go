@@ -7,7 +7,7 @@ import (
 )
 
 // chance bounds, for a neuron and a point v of a grid, the probability that t is not positive at
-// one of the middles of the cells around v, given u = t(v) > 0,
+// one of the points c_K of the cells around v, given u = t(v) > 0,
 //
 //	above(y) >= P(u + s + m <= 0 | u)   for all u >= y,
 //	s = sum_j w_j beside_j,   m = sum_j min(w_j before_j, w_j after_j)

@@ -9,8 +9,8 @@ import (
 	"psafe/host/property"
 )
 
-// chooser looks for grids and mixtures with a small sum of failures, by moments. Whatever it
-// chooses is sound.
+// chooser looks for grids and mixtures with a small sum of failures: by moments, and by drawing
+// networks from there (gridsearch.go). Whatever it chooses is sound.
 type chooser struct {
 	n    *Sum
 	laws *lawsApprox
@@ -159,7 +159,7 @@ func (c *chooser) spreadOne(g *Grid, budget int) Grid {
 	cells, best, least := make([]int, d), *g, math.Inf(1)
 	try := func(k []int) bool {
 		h := evenly(g.Box, k)
-		h.Middles = g.Middles
+		h.CentreAt = g.CentreAt
 		if h.axesCut() > checkedAxes || h.Points() > budget || !h.valid() || c.ctx.Err() != nil {
 			return false
 		}
@@ -208,8 +208,7 @@ func (c *chooser) spreadOne(g *Grid, budget int) Grid {
 	return best
 }
 
-// pointWorth is how many points may cost as much as a sum twice as large: each takes a second or
-// two.
+// pointWorth is how many points may cost as much as a sum twice as large: each takes seconds.
 const pointWorth = 1000
 
 func cost(points int) float64 { return 1 + float64(points)/pointWorth }
@@ -250,20 +249,20 @@ func (c *chooser) move(grids []Grid) []Grid {
 					now[b] = c.moveOne(now[b], j, k, step)
 				}
 			}
-			now[b] = c.moveMiddles(now[b])
+			now[b] = c.moveCentres(now[b])
 		}
 	}
 	return now
 }
 
-// moveMiddles moves the middles of all cells along an axis.
-func (c *chooser) moveMiddles(g Grid) Grid {
+// moveCentres moves the points of all cells along an axis.
+func (c *chooser) moveCentres(g Grid) Grid {
 	least := c.gridSum(&g)
 	for j := range g.Cuts {
 		for _, step := range []float64{1. / 16, -1. / 16} {
 			for c.ctx.Err() == nil {
-				h := Grid{g.Box, g.Cuts, slices.Clone(g.Middles)}
-				h.Middles[j] += step
+				h := Grid{g.Box, g.Cuts, slices.Clone(g.CentreAt)}
+				h.CentreAt[j] += step
 				f := math.Inf(1)
 				if h.valid() && g.Box.Lo[j] < g.Box.Hi[j] {
 					f = c.gridSum(&h)
@@ -293,7 +292,7 @@ func (c *chooser) moveOne(g Grid, j, k int, step float64) Grid {
 			if !(p[k] < x && x < p[k+2]) || x == p[k+1] {
 				continue
 			}
-			h := Grid{g.Box, slices.Clone(g.Cuts), g.Middles}
+			h := Grid{g.Box, slices.Clone(g.Cuts), g.CentreAt}
 			h.Cuts[j] = slices.Clone(h.Cuts[j])
 			h.Cuts[j][k] = x
 			moved[side] = h

@@ -19,9 +19,9 @@ type pointNeuron struct {
 // atPoint gives the stand-ins of neuron i at a point v of a grid, for s(t) = max(t, slope t):
 //
 //	high = s(t(v)),   low = the least of what the cells around v take for it:
-//	t(v) if t > 0 at the cell's middle, else slope t(v)
+//	t(v) if t > 0 at the cell's point c_K, else slope t(v)
 //
-// With u = t(v), the middles are v + d; d has two values in each axis with cells on both sides and
+// With u = t(v), the points c_K are v + d; d has two values in each axis with cells on both sides and
 // one in the others. Let L be the least and M the greatest of t over them: low = u if u > 0 and L >
 // 0, or if u <= 0 and M > 0, else slope u. So the law of low is that of u and of the probabilities
 // that L <= 0 and that M > 0 given u (chance). One number for each bin of u that is no less than
@@ -116,7 +116,7 @@ func (n *Sum) slopeDown(x float64) float64 {
 }
 
 // atPointConstant is atPoint for a t(v) that is the same number in every draw, as all weights are
-// that v looks at. If no weight is random, the signs at the middles are known; else the lower of t
+// that v looks at. If no weight is random, the signs at the points c_K are known; else the lower of t
 // and slope t will do.
 func (n *Sum) atPointConstant(p *gridPoint, i int, mean ival) pointNeuron {
 	value := ival{n.act.ValueDown(mean.lo), n.act.ValueUp(mean.hi)}

@@ -34,7 +34,8 @@ type gridSearch struct {
 // Sums are known from searchFails failures of points, about, in at most searchDraws networks.
 const searchFails, searchDraws = 200, 1 << 13
 
-// chooseDraws says whether drawing networks helps.
+// chooseDraws sets how many networks are drawn, from how often they fail, and forgets sums by another
+// number. False where they fail so seldom, or the context has ended, that drawing does not help.
 func (s *gridSearch) chooseDraws(g *Grid) bool {
 	s.draws = searchDraws / 8
 	f := s.sum(g)
@@ -51,7 +52,7 @@ func (s *gridSearch) sum(g *Grid) (sum float64) {
 	if !g.valid() || g.Points() > s.most || g.axesCut() > s.axes {
 		return math.Inf(1)
 	}
-	key := fmt.Sprint(g.Cuts, g.Middles)
+	key := fmt.Sprint(g.Cuts, g.CentreAt)
 	if sum, known := s.known[key]; known {
 		return sum
 	}
@@ -78,10 +79,10 @@ func (s *gridSearch) cells(from Grid) Grid {
 	for j := range count {
 		count[j] = (len(from.Cuts[j]) + 2) / 2
 	}
-	middles := slices.Clone(from.Middles)
+	centreAt := slices.Clone(from.CentreAt)
 	try := func() bool {
 		g := evenly(from.Box, count)
-		g.Middles = slices.Clone(middles)
+		g.CentreAt = slices.Clone(centreAt)
 		f := s.worth(&g)
 		if f < least {
 			best, least = g, f
@@ -97,13 +98,13 @@ func (s *gridSearch) cells(from Grid) Grid {
 				continue
 			}
 			for _, step := range searchSteps {
-				was := middles[j]
+				was := centreAt[j]
 				count[j] += step.cells
-				middles[j] = min(max(was+step.middle, 0), 1)
+				centreAt[j] = min(max(was+step.centre, 0), 1)
 				if count[j] > 0 && try() {
 					moved = true
 				} else {
-					count[j], middles[j] = count[j]-step.cells, was
+					count[j], centreAt[j] = count[j]-step.cells, was
 				}
 			}
 		}
@@ -114,7 +115,7 @@ func (s *gridSearch) cells(from Grid) Grid {
 // searchSteps are what is tried along an axis: what is best in cells depends on their length.
 var searchSteps = []struct {
 	cells  int
-	middle float64
+	centre float64
 }{{-1, 0}, {1, 0}, {0, 1. / 8}, {0, -1. / 8}, {0, 1. / 32}, {0, -1. / 32}}
 
 // planes moves planes.
@@ -125,7 +126,7 @@ func (s *gridSearch) planes(g Grid) Grid {
 			for k := range g.Cuts[j] {
 				for side := range 2 {
 					p := g.planes(j)
-					h := Grid{g.Box, slices.Clone(g.Cuts), g.Middles}
+					h := Grid{g.Box, slices.Clone(g.Cuts), g.CentreAt}
 					h.Cuts[j] = slices.Clone(h.Cuts[j])
 					h.Cuts[j][k] += step * (p[k+2*side] - p[k+1])
 					if f := s.sum(&h); f < least {

@@ -10,7 +10,8 @@ import (
 	"psafe/host/property"
 )
 
-// weight is a_i as sums at points need it, by coarseness.
+// weight is a_i as sums at points need it, by coarseness: number 0 for the fine
+// lattice, 1 for the coarse one that is tried first.
 type weight struct {
 	mean, sd ival
 	neg, pos [2]measure.Split
@@ -94,7 +95,7 @@ type GridCover struct {
 }
 
 // Grids bounds the failure probability on the union of boxes by the sum over the points of grids,
-// at most budget, that it chooses by moments, as it does the rows. Where little hope is left, 1
+// at most budget, that it chooses (chooser), as it does the rows. Where little hope is left, 1
 // comes early. The error is ctx's, and then the bound is 1.
 func (n *Sum) Grids(ctx context.Context, boxes []property.Box, s *property.Safe, budget int) (GridCover, error) {
 	none := GridCover{FailUp: 1}

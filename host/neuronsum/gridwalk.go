@@ -96,8 +96,9 @@ func tiltUp(hazard, v, r float64) float64 {
 	return (1 + hazard*hazard*v*f*(1+0x1p-45)) * (1 + 0x1p-45)
 }
 
-// curveTable[k] bounds half of max(0, Phi”) on [-phiEnd + k/phiParts, -phiEnd + (k+1)/phiParts], the
-// first one on all below, hazardTable the slope of log Phi, which falls.
+// curveTable[k] bounds half of the greatest second derivative of Phi, at least 0, on [-phiEnd +
+// k/phiParts, -phiEnd + (k+1)/phiParts], the first one on all below, hazardTable the slope of log
+// Phi, which falls.
 const (
 	phiEnd   = 9
 	phiParts = 512

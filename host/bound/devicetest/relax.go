@@ -172,7 +172,7 @@ type gaps struct{ least, most float64 }
 func (g *gaps) take(gap float64) { g.least, g.most = min(g.least, gap), max(g.most, gap) }
 
 // checkTight: a line touches up to rounding, and on an interval of width w is
-// within w^2/2 max|sigma”| and within w max|sigma'| of it.
+// within w^2/2 max|d2 sigma| and within w max|sigma'| of it.
 func (c *relaxCase) checkTight(k *checker, which string, i int, l line, lo, hi float64, got gaps) {
 	w, size := hi-lo, max(-lo, hi)
 	if !(size < 0x1p60) || size < 0x1p-60 {
