@@ -9,9 +9,11 @@ import (
 
 // Inputs are input boxes on a device, rounded outward to its precision.
 type Inputs struct {
-	count  int
-	x      Interval
-	nonNeg bool
+	count int
+	x     Interval
+	// nonNegs says which boxes have no negative number, nonNeg that all are such.
+	nonNegs []bool
+	nonNeg  bool
 }
 
 // UploadInputs copies input boxes to the device.
@@ -23,14 +25,16 @@ func (m *Model) UploadInputs(boxes []property.Box) (*Inputs, error) {
 		if len(b.Lo) != n || len(b.Hi) != n {
 			panic(fmt.Sprintf("bound: UploadInputs: box of %d, network takes %d", len(b.Lo), n))
 		}
+		positive := true
 		for j := range n {
 			l, h := p.RoundLo(b.Lo[j]), p.RoundHi(b.Hi[j])
 			if !(l >= -p.Max() && h <= p.Max() && l <= h) {
 				return nil, fmt.Errorf("input box [%v, %v] at coordinate %d is empty or does not fit %v", b.Lo[j], b.Hi[j], j, p)
 			}
 			lo, hi = append(lo, l), append(hi, h)
-			in.nonNeg = in.nonNeg && l >= 0
+			positive = positive && l >= 0
 		}
+		in.nonNegs, in.nonNeg = append(in.nonNegs, positive), in.nonNeg && positive
 	}
 	var err error
 	if in.x, err = m.upload(lo, hi); err != nil {

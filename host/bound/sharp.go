@@ -86,8 +86,10 @@ type rowsDown struct {
 	a       [][]float64
 	squares []float64
 	// lo and hi are the coefficients of the network's inputs, [Items x in x rows]; hi is nil where
-	// they are numbers.
+	// no input is negative. Of an item without negative inputs lo is the coefficients, so that what is
+	// bounded beside it changes nothing.
 	lo, hi []float64
+	nonNeg []bool // of each item
 }
 
 // reaches bound, for what feeds each layer, how far it varies over the box and its squares:
@@ -335,7 +337,7 @@ func (s *sharper) overInputs(d *rowsDown, r *reaches, item int, above, below []f
 			if below != nil {
 				own = below[k*rows+i]
 			}
-			a := d.least((item*in+k)*rows + i)
+			a := d.least(item, (item*in+k)*rows+i)
 			p := t.means[i]
 			x := float64(a*a) + float64(twoOverPi*(own+p+t.deviations[i])) + float64(restOverPi*min(own, p))
 			x = float64(math.Sqrt(s.more(x))*(1+0x1p-50)) - a
@@ -350,9 +352,9 @@ func (s *sharper) overInputs(d *rowsDown, r *reaches, item int, above, below []f
 }
 
 // least is the least magnitude of a coefficient of the inputs.
-func (d *rowsDown) least(at int) float64 {
+func (d *rowsDown) least(item, at int) float64 {
 	lo := d.lo[at]
-	if d.hi == nil {
+	if d.hi == nil || d.nonNeg[item] {
 		return math.Abs(lo)
 	}
 	if hi := d.hi[at]; hi < 0 {

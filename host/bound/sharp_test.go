@@ -224,6 +224,9 @@ func TestSharpNoise(t *testing.T) {
 			for j, lo := range d.lo {
 				d.hi[j] = lo + r.ExpFloat64()*float64(r.IntN(2))
 			}
+			for range items {
+				d.nonNeg = append(d.nonNeg, r.IntN(3) == 0)
+			}
 		}
 		if s.first != first {
 			t.Fatalf("noise from layer %d on, it is from %d", s.first, first)
@@ -257,6 +260,9 @@ func (d *rowsDown) item(p int, sizes []int) *rowsDown {
 		return list[p*n : (p+1)*n]
 	}
 	one := &rowsDown{top: d.top, rows: d.rows, squares: part(d.squares, sizes[d.top+1]*d.rows), lo: part(d.lo, sizes[0]*d.rows), hi: part(d.hi, sizes[0]*d.rows)}
+	if d.hi != nil && d.nonNeg[p] {
+		one.hi = nil // the other end says nothing where no input is negative
+	}
 	for l, a := range d.a {
 		one.a = append(one.a, part(a, sizes[l+1]*d.rows))
 	}

@@ -56,7 +56,7 @@ func (p *clbpPass) keepInputs(s Interval) {
 	}
 	p.down.lo = p.read(s.Lo)
 	if s.Hi != nil {
-		p.down.hi = p.read(s.Hi)
+		p.down.hi, p.down.nonNeg = p.read(s.Hi), p.job.Inputs.nonNegs
 	}
 }
 

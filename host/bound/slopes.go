@@ -14,8 +14,16 @@ var slopeRules = []slopeRule{
 	flatBelow(0.6),
 	flatBelow(0.75),
 	flatBelow(1),
-	func(usual, upper float64) float64 { return max(0, 2*upper-1) },
+	func(usual, upper float64) float64 {
+		if s := 2*upper - 1; s >= leastSlope {
+			return s
+		}
+		return 0
+	},
 }
+
+// leastSlope is the least slope that Relax makes, but for 0.
+const leastSlope = 0x1p-30
 
 // flatBelow keeps the usual slope where the neuron is active for a share of its interval, which is
 // the slope of the upper line, and makes it 0 elsewhere.

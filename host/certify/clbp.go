@@ -110,6 +110,7 @@ func (m clbp) judgeAt(ctx context.Context, cells []*cell, tau float64) error {
 			err = m.propagate(on, part, m.quantiles(on.Device().Precision(), tau), func(c *cell, n *bound.CLBPMargins, i int) {
 				fail := m.failUp(c, n, i, tau)
 				answers = append(answers, answer{noisesOf(c, n, i), func() {
+					// All rows by one tau: tails by another one stand on hidden bounds of their own.
 					if fail < c.fail {
 						c.fail, c.tau = fail, tau
 					}
