@@ -127,7 +127,7 @@ func TestSharedNoise(t *testing.T) {
 			d := z*math.Sqrt(variance) - mean
 			task := inner(safeOn(property.Safe{Rows: []property.Row{{CLo: row, CHi: row, D: d, DHi: d}}, Any: [][]int{{0}}}, x))
 			truth := phi(z)
-			for p, slack := range map[bound.Precision]float64{bound.Float32: 1e-3, bound.Float64: 1e-7} {
+			for p, slack := range map[bound.Precision]float64{bound.Float32: 2e-3, bound.Float64: 1e-7} {
 				res := run(t, p, post, viaCLBP, task)[0]
 				lo, hi := res.Lower(), res.Upper()
 				if !(lo <= truth+1e-10 && truth-1e-10 <= hi) {
@@ -226,7 +226,8 @@ func describe(post *posterior.Posterior) (text string) {
 }
 
 // TestOnePosition: a convolution whose kernel is as large as its image is a dense layer, and a
-// network of such layers has the bounds of the dense one; by clbp no better ones.
+// network of such layers has the bounds of the dense one; by clbp no better ones, up to a share of
+// the failure, as the search for tau takes other steps.
 func TestOnePosition(t *testing.T) {
 	for i := range often(t, 40) {
 		r := rand.New(rand.NewPCG(18, uint64(i)))
@@ -256,7 +257,11 @@ func TestOnePosition(t *testing.T) {
 		} {
 			want, got := run(t, bound.Float64, dense, c.cfg, task)[0].Lower(), run(t, bound.Float64, conv, c.cfg, task)[0].Lower()
 			// By clbp chains of dense layers have less noise over a box (docs/concentration.md, section 8).
-			if least := want - 1e-9; got > want+1e-9 || got < least && c.name != "clbp" {
+			most, least := want+1e-9, want-1e-9
+			if c.name == "clbp" {
+				most, least = most+0.2*(1-want), 0
+			}
+			if got > most || got < least {
 				t.Errorf("case %d %s: %v, the dense network has %v", i, c.name, got, want)
 			}
 		}
