@@ -10,7 +10,7 @@ PLATFORMS   ?= linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
 .PHONY: test deep build deps deps-deep format vet lint cross unit plain unit-deep race simd gpucode rusticl bench mutants fuzz cover testdata paper
 
-# What every change must pass: at most four minutes on two cores. Tests do a tenth of
+# What every change must pass: minutes (docs/measurements.md, Tests). Tests do a tenth of
 # their random cases and a chosen few of the others (internal/testscale). Left to make
 # deep altogether: TestPaperQuick (all experiments of psafe paper), TestOclgrind/optimised
 # and /unoptimised, the race detector, all cases of all vector loops, the code for GPUs, the
