@@ -259,10 +259,12 @@ func consistentOn(t *testing.T, i int, r *rand.Rand, post *posterior.Posterior, 
 // A wider T may get a better bound, as the searches behind bounds do not end at the
 // best: cells, budgets and slopes of clbp and auto, points of upper bounds, widths of
 // boxes. Every bound is sound, and P_safe itself is monotone. 0.002, 0.001 and 0.03
-// were seen; 0.077 and 0.52 by mixtures of alternatives, whose factors are chosen before
-// anything is bounded, and once for all widths of boxes.
+// were seen; 0.52 by mixtures of alternatives, whose factors are chosen before anything is
+// bounded, and once for all widths of boxes; 0.077 by auto's sums of neurons, which count a draw
+// once for each vertex of a cell where it fails, and vertices far apart share fewer.
 const (
 	lowerSlack, upperSlack = 0.02, 0.02
+	autoSlack              = 0.1
 	boxSlack               = 0.1
 )
 
@@ -275,6 +277,8 @@ func (c *tally) monotone(t *testing.T, i int, name string, whole, part *certify.
 		slack, c.mixed = 1, max(c.mixed, raised)
 	case name == "centred":
 		slack, c.box = boxSlack, max(c.box, raised)
+	case name == "auto":
+		slack, c.raised = autoSlack, max(c.raised, raised)
 	default:
 		c.raised = max(c.raised, raised)
 	}
