@@ -10,7 +10,7 @@ import (
 // of the format of the usual ones.
 func TestSlopeRules(t *testing.T) {
 	rng := rand.New(rand.NewPCG(17, 3))
-	usual, upper := []float64{0, 0, 0, 1, 1, 1}, []float64{0, 0.25, 1, 0.5625, 0.75, 1}
+	usual, upper := []float64{0, 0, 0, 1, 1, 1, 1}, []float64{0, 0.25, 1, 0.5625, 0.75, 1, 0.5 + 0x1p-50}
 	for range 2000 {
 		a := float64(float32(rng.Float64()))
 		usual, upper = append(usual, math.Round(a)), append(upper, a)
@@ -25,6 +25,9 @@ func TestSlopeRules(t *testing.T) {
 			if !(s >= 0 && s <= max(usual[j], upper[j])) || s != float64(float32(s)) {
 				t.Fatalf("rule %d of %v, %v: %v", i, usual[j], upper[j], s)
 			}
+			if s > 0 && s < leastSlope {
+				t.Errorf("rule %d of %v, %v: %v, less than what Relax makes", i, usual[j], upper[j], s)
+			}
 			if s != usual[j] {
 				changed++
 			}
@@ -36,8 +39,12 @@ func TestSlopeRules(t *testing.T) {
 			t.Errorf("rule %d changes nothing", i)
 		}
 	}
-	// Of what is no slope nothing is made.
-	if s := rules[3].slopes([]float64{1, 0, 1}, []float64{math.NaN(), math.Inf(1), 3}); s[0] != 1 || s[2] != 1 {
-		t.Errorf("slopes %v", s)
+	// Of what is no slope nothing is made, by no rule: above 1 a line is not below t.
+	for i, rule := range rules {
+		for j, s := range rule.slopes([]float64{1, 0, 1, 0}, []float64{math.NaN(), math.Inf(1), 3, 1 + 0x1p-20}) {
+			if !(s >= 0 && s <= 1) {
+				t.Errorf("rule %d, number %d: slope %v", i, j, s)
+			}
+		}
 	}
 }

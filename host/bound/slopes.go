@@ -82,7 +82,7 @@ func (p *clbpPass) otherSlopes(k int, m mergedLayer, own noiseArrays) {
 func (rule slopeRule) slopes(usual, upper []float64) []float64 {
 	s := make([]float64, len(usual))
 	for i := range s {
-		if s[i] = rule(usual[i], upper[i]); !(s[i] >= 0 && s[i] <= max(usual[i], upper[i])) {
+		if s[i] = rule(usual[i], upper[i]); !(s[i] >= 0 && s[i] <= min(1, max(usual[i], upper[i]))) {
 			s[i] = usual[i]
 		}
 	}
