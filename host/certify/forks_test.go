@@ -80,27 +80,32 @@ func TestManyForksOfIntervals(t *testing.T) {
 // stops at closed values has the noise of the levels above them, and intervals that are taken
 // through linear layers in one step tell that the terms cancel.
 func TestStopsAtClosed(t *testing.T) {
-	post := forked(1, -1, network.Activation{})
-	post.Layers[0].Activation = network.Activation{Kind: network.ReLU}
-	for k, l := range post.Layers {
-		mean, sd := make([]float64, len(l.Weight.Mean)), make([]float64, len(l.Weight.Mean))
-		for e := range mean {
-			mean[e], sd[e] = 1, 0.01
-			if e == 1 { // the second term of the sum
-				mean[e] = -1
-			}
-		}
-		post.Layers[k].Weight = posterior.NewParams(mean, sd, posterior.ScaleSD)
-	}
 	x := property.Box{Lo: []float64{0}, Hi: []float64{1}}
 	task := property.Task{Label: -1, T: []property.Box{x}, Inner: []property.Box{x}}
 	task.S = property.Safe{Rows: []property.Row{{CLo: []float64{1}, CHi: []float64{1}}}, Any: [][]int{{0}}}
-	for _, method := range []bound.Method{bound.IBP, bound.LBP} {
-		if lo := boxMargins(t, bound.Float64, post, &task, method, 0)[0]; lo > 0 || lo < -1e-9 {
-			t.Errorf("%v: at least %v, it is 0", method, lo)
+	sumIn := map[string]*posterior.Posterior{
+		"a hidden layer": forked(1, -1, network.Activation{}),
+		"the last layer": forked(1, -1), // whose rows alone know
+	}
+	for name, post := range sumIn {
+		post.Layers[0].Activation = network.Activation{Kind: network.ReLU}
+		for k, l := range post.Layers {
+			mean, sd := make([]float64, len(l.Weight.Mean)), make([]float64, len(l.Weight.Mean))
+			for e := range mean {
+				mean[e], sd[e] = 1, 0.01
+				if e == 1 { // the second term of the sum
+					mean[e] = -1
+				}
+			}
+			post.Layers[k].Weight = posterior.NewParams(mean, sd, posterior.ScaleSD)
+		}
+		for _, method := range []bound.Method{bound.IBP, bound.LBP} {
+			if lo := boxMargins(t, bound.Float64, post, &task, method, 0)[0]; lo > 0 || lo < -1e-9 {
+				t.Errorf("the sum is in %s, %v: at least %v, it is 0", name, method, lo)
+			}
 		}
 	}
-	n, _ := noisesAt(t, bound.Float64, post, &task, 1e-3)
+	n, _ := noisesAt(t, bound.Float64, sumIn["a hidden layer"], &task, 1e-3)
 	if stop, all := len(n.ByIntervals.Mean), len(n.ByLines.Mean); stop != 3 || all != 4 {
 		t.Errorf("noise of %d levels by the form that stops and of %d by lines, want 3 and 4", stop, all)
 	}
