@@ -29,3 +29,27 @@ func TestSumsOfRows(t *testing.T) {
 		t.Errorf("the output is outside with probability 0.31731, bounded by %v, %v", fail, err)
 	}
 }
+
+// TestSumsSides: a value that is 1 in one bound and 2 in the other, and a row that holds by 1/2 or
+// fails by 1/2 as it is the one or the other. A weight of 1 counts with the low end, one of -1 with
+// the high end, so that both rows fail.
+func TestSumsSides(t *testing.T) {
+	h := []*standIn{{low: atoms{x: []float64{1}, p: []float64{1}}, high: atoms{x: []float64{2}, p: []float64{1}}}}
+	for _, a := range []float64{1, -1} {
+		weight := factor{a: normalVar{mean: exact(a), sd: exact(0)}}
+		side := &weight.pos
+		if a < 0 {
+			side = &weight.neg
+		}
+		side.add(a, a, 1)
+		rest := normalVar{mean: exact(-1.5 * a), sd: exact(0x1p-10)}
+		if p := sumUpTo0(h, []factor{weight}, rest); p < 1 {
+			t.Errorf("weight %v: fails with probability %v at most, it always does", a, p)
+		}
+		h[0].low, h[0].high = h[0].high, h[0].low // not what they are called, and so it never fails
+		if p := sumUpTo0(h, []factor{weight}, rest); p > 1e-9 {
+			t.Errorf("weight %v: fails with probability %v, it never does", a, p)
+		}
+		h[0].low, h[0].high = h[0].high, h[0].low
+	}
+}
