@@ -95,9 +95,11 @@ const sumInputsDear = 5
 // more, if it is said when that is to end.
 func (e *Engine) autoSums(cfg *Config) bool {
 	inputs := e.normal.Inputs()
-	asked := cfg.TimeLimit > 0 || cfg.Decided != nil
-	return e.chain && len(e.normal.Layers) == 2 && (inputs <= sumInputsAuto || inputs <= sumInputsDear && asked)
+	return e.chain && len(e.normal.Layers) == 2 && (inputs <= sumInputsAuto || inputs <= sumInputsDear && cfg.ends())
 }
+
+// ends says that it is said when auto is to end, so that it may take minutes where seconds tell little.
+func (c *Config) ends() bool { return c.TimeLimit > 0 || c.Decided != nil }
 
 // groupOfAuto is one where sums of neurons, which take seconds, are tried.
 func groupOfAuto(e *Engine, cfg Config) int {

@@ -59,4 +59,21 @@ func TestGrids(t *testing.T) {
 	if real := float64(safe) / draws; !(r.Lower() > 0.5 && r.Lower() < real+0.02) {
 		t.Errorf("p_lower %v, simulated %v", r.Lower(), real)
 	}
+
+	// Where cells show nothing, auto asks for grids only if it is said when to end.
+	row.D, row.DHi = 2, 2
+	task.T, task.S.Rows = []property.Box{{Lo: []float64{-30}, Hi: []float64{30}}}, []property.Row{row}
+	for _, c := range []struct {
+		cfg   Config
+		least float64
+	}{
+		{Config{Strategy: Auto}, 0},
+		{Config{Strategy: Auto, Decided: func(*Result) bool { return false }}, 0.1},
+		{Config{Strategy: NeuronSums}, 0.1},
+	} {
+		got, err := neuronSum(t.Context(), e, c.cfg, []property.Task{task})
+		if err != nil || got[0].Lower() < c.least || (len(got[0].Proof.Grids) > 0) != (c.least > 0) {
+			t.Errorf("%v: p_lower %v by grids %v, want at least %v; %v", c.cfg.Strategy, got[0].Lower(), got[0].Proof.Grids, c.least, err)
+		}
+	}
 }

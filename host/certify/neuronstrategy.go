@@ -64,7 +64,7 @@ func neuronSum(ctx context.Context, e *Engine, cfg Config, tasks []property.Task
 		r := newResult(t, "neuronsum")
 		r.LogP, r.Cells, r.Device, r.Precision = measure.LogComplementDown(cover.FailUp), cover.Cells, "host", "float64"
 		r.Proof.Cells = uncutCells(cover.Tree)
-		if err == nil && cfg.Strategy == NeuronSums && !(cover.FailUp < 1) { // auto has no minutes
+		if err == nil && (cfg.Strategy == NeuronSums || cfg.ends()) && !(cover.FailUp < 1) {
 			if err := sumsByGrids(ctx, e, &cfg, sums, r); err != nil {
 				return nil, err
 			}

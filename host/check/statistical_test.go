@@ -8,6 +8,7 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/measure"
+	"psafe/host/property"
 	"psafe/host/run"
 	"psafe/internal/testscale"
 )
@@ -26,8 +27,8 @@ func TestIntervals(t *testing.T) {
 		confidence := 1 - 2*alpha
 		lower, upper := measure.ClopperPearsonDown(safe, n, (1-confidence)/2), measure.ClopperPearsonUp(n-unsafe, n, (1-confidence)/2)
 		text := func(lower, upper float64) string {
-			return fmt.Sprintf(`{"samples":%d,"safe":%d,"unsafe":%d,"confidence":%v,"lower":%v,"upper":%v,"statement":"%s"}`,
-				n, safe, unsafe, confidence, lower, upper, statement)
+			return fmt.Sprintf(`{"samples":%d,"safe":%d,"unsafe":%d,"confidence":%v,"lower":%s,"upper":%s,"statement":"%s"}`,
+				n, safe, unsafe, confidence, property.DecimalDown(lower), property.DecimalUp(upper), statement)
 		}
 		of := func(lower, upper float64) error {
 			var s interval

@@ -221,6 +221,16 @@ func TestSumsGenuine(t *testing.T) {
 // realPosterior reads a posterior of testdata or, beside the repository, of others.
 func realPosterior(t *testing.T, act []net.Activation, elem ...string) *posterior.Posterior {
 	t.Helper()
+	post, err := format.Read(realFile(t, elem...), format.Options{Scale: posterior.ScaleSD, Activations: act})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return post
+}
+
+// realFile is a file of testdata or, beside the repository, of real data.
+func realFile(t *testing.T, elem ...string) string {
+	t.Helper()
 	path := filepath.Join(append([]string{"..", ".."}, elem...)...)
 	if elem[0] == "shared" {
 		root := os.Getenv("PSAFE_SHARED")
@@ -232,11 +242,7 @@ func realPosterior(t *testing.T, act []net.Activation, elem ...string) *posterio
 	if _, err := os.Stat(path); err != nil {
 		t.Skipf("real data are absent (set PSAFE_SHARED): %v", err)
 	}
-	post, err := format.Read(path, format.Options{Scale: posterior.ScaleSD, Activations: act})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return post
+	return path
 }
 
 // TestSumsTestdata: the posteriors of testdata with one hidden layer and their properties.
@@ -308,7 +314,7 @@ func TestSumsReal(t *testing.T) {
 	}
 	t.Run("VCAS", func(t *testing.T) {
 		post := realPosterior(t, relu, "shared", "data", "uai2020", "VCAS_MODEL_512.net")
-		tasks, err := property.ReadFile(filepath.Join("..", "..", "..", "shared", "data", "uai2020", "vcas_properties.json"), post.Outputs())
+		tasks, err := property.ReadFile(realFile(t, "shared", "data", "uai2020", "vcas_properties.json"), post.Outputs())
 		if err != nil {
 			t.Fatal(err)
 		}
