@@ -92,7 +92,7 @@ func (e *Engine) rungs(cfg *Config) []rung {
 const sumInputsDear = 5
 
 // autoSums says that auto tries sums of neurons: of one or two inputs, which take seconds; of a few
-// more, if it is said when that is to end.
+// more, if it is said when that is to end. Grids, of any of them, are tried only then too.
 func (e *Engine) autoSums(cfg *Config) bool {
 	inputs := e.normal.Inputs()
 	return e.chain && len(e.normal.Layers) == 2 && (inputs <= sumInputsAuto || inputs <= sumInputsDear && cfg.ends())
