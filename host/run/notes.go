@@ -132,8 +132,9 @@ type Unproved struct {
 	Zero, NoBox, Boxed int
 	// Method is what was asked for, as records have it.
 	Method Word
-	// File is set for a property file, Point where eps is 0.
-	File, Point bool
+	// File is set for a property file, Point where eps is 0, Grids where auto left out grids of
+	// points, which are for one hidden layer and few inputs.
+	File, Point, Grids bool
 	// Drawn says that there is a statistical interval, Stopped that --time-limit was up.
 	Drawn, Stopped bool
 }
@@ -163,6 +164,9 @@ func (n *Unproved) String() string {
 	case IBP, LBP, CLBP, NeuronSum:
 		may = append(may, "--method auto")
 	}
+	if n.Grids {
+		may = append(may, "--method neuronsum (minutes, for few inputs)")
+	}
 	if len(may) > 0 {
 		text += "; " + strings.Join(may, " or ") + " may help"
 	}
@@ -184,6 +188,7 @@ func Explain(records []*report.Record) []Note {
 			continue
 		}
 		kind := Unproved{Of: len(records), Method: methodAsked(r), File: r.Eps == "", Point: isZero(r.Eps), Drawn: r.Statistical != nil, Stopped: r.TimedOut()}
+		kind.Grids = kind.File && kind.Method == Auto && len(r.Activations) == 1 && !strings.Contains(r.Flags, "--require")
 		at := slices.Index(kinds, kind)
 		if at < 0 {
 			first := kind

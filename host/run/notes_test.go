@@ -15,6 +15,11 @@ func TestExplain(t *testing.T) {
 	}
 	decided, drawn, sampled := rec(0, "", nil, ""), rec(0, "", nil, ""), rec(0, "sampled", &none, "")
 	decided.Verdict, drawn.Method = "unsafe", "statistical"
+	grids, deep, ended := rec(0, "", nil, "--method auto"), rec(0, "", nil, "--method auto"), rec(0, "", nil, "--method auto --require 0.5")
+	for _, r := range []*report.Record{grids, deep, ended} {
+		r.Eps, r.Activations = "", []string{"relu"}
+	}
+	deep.Activations = []string{"relu", "relu"}
 	const (
 		means   = "next to nothing was proved (see log10_p_lower): a p_lower of 0.0000 means unknown, not unsafe; a smaller --eps"
 		spread  = "; the spread of the posterior is large for what can be proved, and --scale-factor 0.5 shows what half of it would give"
@@ -33,6 +38,9 @@ func TestExplain(t *testing.T) {
 		"no box": {[]*report.Record{rec(0, "centred", &none, ofBoxes), decided},
 			"for 1 of 2 inputs no box around the mean was proved safe on T: p_lower 0 means unknown, not unsafe; a smaller --eps or --method auto may help" + say},
 		"nothing": {[]*report.Record{rec(0, "", nil, ofAuto)}, "for 1 of 1 inputs nothing was proved: p_lower 0 means unknown, not unsafe; a smaller --eps may help" + say},
+		"grids":   {[]*report.Record{grids}, "for 1 of 1 inputs nothing was proved: p_lower 0 means unknown, not unsafe; smaller input boxes or --method neuronsum (minutes, for few inputs) may help" + say},
+		"deep":    {[]*report.Record{deep}, "for 1 of 1 inputs nothing was proved: p_lower 0 means unknown, not unsafe; smaller input boxes may help" + say},
+		"ended":   {[]*report.Record{ended}, "for 1 of 1 inputs nothing was proved: p_lower 0 means unknown, not unsafe; smaller input boxes may help" + say},
 		"little":  {[]*report.Record{rec(1e-9, "", nil, ofAuto)}, "for 1 of 1 inputs " + means + " may help" + say},
 	} {
 		notes := Explain(c.records)
