@@ -126,9 +126,8 @@ func (l *Lattice) place(a, h *Split, perSquare, reach float64, large *Large) {
 		size := max(-a.Lo[i], a.Hi[i])
 		squares[i] = size * size * (1 + 0x1p-50)
 	}
-	points := l.P
-	slack := 0x1p-46 * (reach + float64(len(points)))
-	shift, last := -float64(l.First)-slack, float64(len(points)-1)
+	slack := 0x1p-46 * (reach + float64(len(l.P)))
+	shift := -float64(l.First) - slack
 	var room, most []float64
 	if large != nil {
 		room, most = make([]float64, len(a.P)), large.mostUp(a)
@@ -136,7 +135,7 @@ func (l *Lattice) place(a, h *Split, perSquare, reach float64, large *Large) {
 	for k, p := range h.P {
 		x := h.Lo[k]
 		if x == 0 && h.Square[k] == 0 {
-			points[-l.First] += total * p
+			l.P[-l.First] += total * p
 			l.terms++
 			continue
 		}
@@ -162,33 +161,48 @@ func (l *Lattice) place(a, h *Split, perSquare, reach float64, large *Large) {
 			to--
 		}
 		l.Lost += p * up(before[from]+up(total-before[to]))
-		f, masses, wides, sizes := f[from:to], a.P[from:to], a.Square[from:to], squares[from:to]
+		masses := a.P[from:to]
 		if large != nil {
 			masses = large.keptUp(room, masses, most[from:to], k)
 		}
-		at, here, next := 0, 0.0, 0.0
-		for i, m := range masses {
-			y := float64(f[i]*scaled) + shift - (float64(wides[i]*perA) + float64(sizes[i]*perH))
-			m *= p
-			if !(y >= 0 && y < last) {
-				if y >= last {
-					points[len(points)-1] += m
-				} else { // NaN as well
-					l.Lost += m
-				}
-				continue
-			}
-			q := int(y)
-			if q != at {
-				points[at] += here
-				points[at+1] += next
-				at, here, next = q, 0, 0
-			}
-			share := y - float64(q)
-			here += float64(m * (1 - share))
-			next += float64(m * share)
-		}
-		points[at] += here
-		points[at+1] += next
+		l.placeTimes(&timesH{f[from:to], a.Square[from:to], squares[from:to], scaled, shift, perA, perH, p}, masses)
 	}
+}
+
+// timesH is a factor A times one number of H, in steps of a lattice: i is at
+// f[i] scaled + shift - wides[i] perA - sizes[i] perH, with p times its mass.
+type timesH struct {
+	f, wides, sizes              []float64
+	scaled, shift, perA, perH, p float64
+}
+
+// placeTimes adds the distribution of a factor times a number.
+func (l *Lattice) placeTimes(t *timesH, masses []float64) {
+	points, last := l.P, float64(len(l.P)-1)
+	f, wides, sizes := t.f, t.wides, t.sizes
+	scaled, shift, perA, perH, p := t.scaled, t.shift, t.perA, t.perH, t.p
+	at, here, next := 0, 0.0, 0.0
+	for i, m := range masses {
+		y := float64(f[i]*scaled) + shift - (float64(wides[i]*perA) + float64(sizes[i]*perH))
+		m *= p
+		if !(y >= 0 && y < last) {
+			if y >= last {
+				points[len(points)-1] += m
+			} else { // NaN as well
+				l.Lost += m
+			}
+			continue
+		}
+		q := int(y)
+		if q != at {
+			points[at] += here
+			points[at+1] += next
+			at, here, next = q, 0, 0
+		}
+		share := y - float64(q)
+		here += float64(m * (1 - share))
+		next += float64(m * share)
+	}
+	points[at] += here
+	points[at+1] += next
 }

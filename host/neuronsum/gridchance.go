@@ -75,7 +75,6 @@ const chanceReach = 7.5
 // chance prepares the bound; t(v) must have a standard deviation above 0.
 func (n *Sum) chance(p *gridPoint, i int, mirrored bool) *chance {
 	c := &chance{last: -1, p: 1}
-	w, b := &n.hidden.Weight, &n.hidden.Bias
 	sign := exactly(1)
 	if mirrored {
 		sign = exactly(-1)
@@ -84,84 +83,121 @@ func (n *Sum) chance(p *gridPoint, i int, mirrored bool) *chance {
 	mean = mean.times(sign)
 	variance := sd.square()
 	c.most = max(math.Abs(mean.lo), math.Abs(mean.hi)) + 8*sd.hi
-	if sdBias := b.SdHi[i]; !(variance.lo > 0) || !(c.most <= math.MaxFloat64) || !(sdBias <= math.MaxFloat64) {
+	if sdBias := n.hidden.Bias.SdHi[i]; !(variance.lo > 0) || !(c.most <= math.MaxFloat64) || !(sdBias <= math.MaxFloat64) {
 		c.unknown = true
 		return c
 	}
-	var s struct{ mean, variance, withU ival }
-	var axes []int
-	fixed := ival{} // what axes without noise add to m
-	widest, closed := 0.0, -1
-	into := make([]int, len(p.x))
-	size := 0.0
-	for j, at := range n.hidden.Dense().Into(i) {
-		into[j] = at
-		mu, v := exactly(w.Mean[at]).times(sign), ival{w.SdLo[at], w.SdHi[at]}.square()
-		if !p.twoSided(j) {
-			s.mean = s.mean.plus(mu.times(p.beside[j]))
-			s.variance = s.variance.plus(v.times(p.beside[j].square()))
-			s.withU = s.withU.plus(v.times(p.beside[j]).times(exactly(p.x[j])))
-			continue
-		}
-		x, y := mu.times(p.before[j]), mu.times(p.after[j])
-		if w.SdHi[at] == 0 {
-			fixed = fixed.plus(ival{min(x.lo, y.lo), min(x.hi, y.hi)})
-			continue
-		}
-		axes = append(axes, j)
-		h := max(p.after[j].hi, -p.before[j].lo) * w.SdHi[at]
-		size += h * h
-		if h > widest {
-			widest, closed = h, j
-		}
-	}
-	if len(axes) > maxAxes {
+	s := n.steps(p, i, sign)
+	if len(s.axes) > maxAxes {
 		c.unknown = true
 		return c
 	}
-	size = math.Sqrt(size + s.variance.hi)
-	c.step = chanceStep * size
-	if widest <= 6*math.Sqrt(s.variance.hi) {
-		closed = -1
-	}
+	c.step = chanceStep * s.size
+	closed := s.closed()
 	var vars variables
-	add := func(mean, withU, variance ival) {
-		vars.mean, vars.withU = append(vars.mean, mean), append(vars.withU, withU)
-		vars.cov = append(vars.cov, []ival{variance})
-	}
-	for _, j := range axes {
-		if j == closed {
+	for _, a := range s.axes {
+		if a == closed {
 			continue
 		}
-		v := ival{w.SdLo[into[j]], w.SdHi[into[j]]}.square()
-		add(exactly(w.Mean[into[j]]).times(sign), v.times(exactly(p.x[j])), v)
-		c.axes = append(c.axes, chanceAxis{before: p.before[j].lo, after: p.after[j].hi, reach: max(p.after[j].hi, -p.before[j].lo), kink: above(p.after[j].hi - p.before[j].lo)})
+		before, after := p.before[a.axis], p.after[a.axis]
+		vars.add(a.mean, a.withU, a.variance)
+		c.axes = append(c.axes, chanceAxis{before: before.lo, after: after.hi, reach: max(after.hi, -before.lo), kink: above(after.hi - before.lo)})
 	}
 	ends := []ival{{}}
-	if closed >= 0 {
-		ends = []ival{exactly(p.before[closed].lo), exactly(p.after[closed].hi)}
+	if closed != nil {
+		ends = []ival{exactly(p.before[closed.axis].lo), exactly(p.after[closed.axis].hi)}
 	}
 	for _, end := range ends {
-		m, withU, v := s.mean.plus(fixed), s.withU, s.variance
-		if closed >= 0 {
-			at := into[closed]
-			square := ival{w.SdLo[at], w.SdHi[at]}.square()
-			m = m.plus(exactly(w.Mean[at]).times(sign).times(end))
-			withU = withU.plus(square.times(exactly(p.x[closed])).times(end))
-			v = v.plus(square.times(end.square()))
+		y := s.law
+		if closed != nil {
+			y.mean = y.mean.plus(closed.mean.times(end))
+			y.withU = y.withU.plus(closed.withU.times(end))
+			y.variance = y.variance.plus(closed.variance.times(end.square()))
 		}
-		add(m, withU, v)
+		vars.add(y.mean, y.withU, y.variance)
 		if !c.addForm(&vars, mean, variance) {
 			c.unknown = true
 			return c
 		}
-		last := len(vars.mean) - 1
-		vars.mean, vars.withU, vars.cov = vars.mean[:last], vars.withU[:last], vars.cov[:last]
+		vars.drop()
 	}
 	if len(c.axes) > 0 {
 		c.outside = above(float64(len(c.axes)) * above(2*measure.TailUp(chanceReach)))
 	}
 	return c
+}
+
+// steps is what a neuron's pre-activation changes by from a point of a grid to points around it.
+type steps struct {
+	// law is that of s, with what weights without noise add to m.
+	law stepLaw
+	// axes are the two-sided ones whose weights have noise; size is about the standard deviation
+	// of s + m.
+	axes []*stepAxis
+	size float64
+}
+
+// stepLaw is a normal variable's mean, covariance with u and variance, in intervals.
+type stepLaw struct{ mean, withU, variance ival }
+
+// stepAxis is a two-sided axis with its weight's law; width is the standard deviation of the
+// longest step along it.
+type stepAxis struct {
+	stepLaw
+	axis  int
+	width float64
+}
+
+func (n *Sum) steps(p *gridPoint, i int, sign ival) *steps {
+	w := &n.hidden.Weight
+	s, fixed, squares := &steps{}, ival{}, 0.0
+	for j, at := range n.hidden.Dense().Into(i) {
+		mean, v := exactly(w.Mean[at]).times(sign), ival{w.SdLo[at], w.SdHi[at]}.square()
+		if !p.twoSided(j) {
+			s.law.mean = s.law.mean.plus(mean.times(p.beside[j]))
+			s.law.variance = s.law.variance.plus(v.times(p.beside[j].square()))
+			s.law.withU = s.law.withU.plus(v.times(p.beside[j]).times(exactly(p.x[j])))
+			continue
+		}
+		if w.SdHi[at] == 0 {
+			x, y := mean.times(p.before[j]), mean.times(p.after[j])
+			fixed = fixed.plus(ival{min(x.lo, y.lo), min(x.hi, y.hi)})
+			continue
+		}
+		width := max(p.after[j].hi, -p.before[j].lo) * w.SdHi[at]
+		s.axes = append(s.axes, &stepAxis{stepLaw{mean, v.times(exactly(p.x[j])), v}, j, width})
+		squares += width * width
+	}
+	s.size = math.Sqrt(squares + s.law.variance.hi)
+	s.law.mean = s.law.mean.plus(fixed)
+	return s
+}
+
+// closed is the axis that is not cut into bins, if there is one: the first of the widest, where it
+// is wide beside s.
+func (s *steps) closed() *stepAxis {
+	var widest *stepAxis
+	for _, a := range s.axes {
+		if a.width > 0 && (widest == nil || a.width > widest.width) {
+			widest = a
+		}
+	}
+	if widest == nil || widest.width <= 6*math.Sqrt(s.law.variance.hi) {
+		return nil
+	}
+	return widest
+}
+
+// add adds a variable that is independent of the others given u.
+func (v *variables) add(mean, withU, variance ival) {
+	v.mean, v.withU = append(v.mean, mean), append(v.withU, withU)
+	v.cov = append(v.cov, []ival{variance})
+}
+
+// drop drops the last variable.
+func (v *variables) drop() {
+	last := len(v.mean) - 1
+	v.mean, v.withU, v.cov = v.mean[:last], v.withU[:last], v.cov[:last]
 }
 
 // chanceStep is how far apart u are for which the probability is worked out, in standard deviations
