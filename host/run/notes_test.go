@@ -3,6 +3,7 @@ package run
 import (
 	"testing"
 
+	"psafe/host/certify"
 	"psafe/host/report"
 )
 
@@ -15,10 +16,11 @@ func TestExplain(t *testing.T) {
 	}
 	decided, drawn, sampled := rec(0, "", nil, ""), rec(0, "", nil, ""), rec(0, "sampled", &none, "")
 	decided.Verdict, drawn.Method = "unsafe", "statistical"
-	grids, deep, ended := rec(0, "", nil, "--method auto"), rec(0, "", nil, "--method auto"), rec(0, "", nil, "--method auto --require 0.5")
-	for _, r := range []*report.Record{grids, deep, ended} {
+	grids, deep, ended, late := rec(0, "", nil, "--method auto"), rec(0, "", nil, "--method auto"), rec(0, "", nil, "--method auto --require 0.5"), rec(0, "", nil, "--method auto")
+	for _, r := range []*report.Record{grids, deep, ended, late} {
 		r.Eps, r.Activations = "", []string{"relu"}
 	}
+	late.Stopped = certify.TimeLimit
 	deep.Activations = []string{"relu", "relu"}
 	const (
 		means   = "next to nothing was proved (see log10_p_lower): a p_lower of 0.0000 means unknown, not unsafe; a smaller --eps"
@@ -41,6 +43,7 @@ func TestExplain(t *testing.T) {
 		"grids":   {[]*report.Record{grids}, "for 1 of 1 inputs nothing was proved: p_lower 0 means unknown, not unsafe; smaller input boxes or --method neuronsum (minutes, for few inputs) may help" + say},
 		"deep":    {[]*report.Record{deep}, "for 1 of 1 inputs nothing was proved: p_lower 0 means unknown, not unsafe; smaller input boxes may help" + say},
 		"ended":   {[]*report.Record{ended}, "for 1 of 1 inputs nothing was proved: p_lower 0 means unknown, not unsafe; smaller input boxes may help" + say},
+		"late":    {[]*report.Record{late}, "for 1 of 1 inputs nothing was proved: p_lower 0 means unknown, not unsafe; a longer --time-limit or smaller input boxes may help" + say},
 		"little":  {[]*report.Record{rec(1e-9, "", nil, ofAuto)}, "for 1 of 1 inputs " + means + " may help" + say},
 	} {
 		notes := Explain(c.records)
