@@ -2,6 +2,7 @@ package certify
 
 import (
 	"context"
+	"math"
 
 	"psafe/host/property"
 )
@@ -74,25 +75,32 @@ func (e *Engine) firstBounds(ctx context.Context, cfg Config, tasks []property.T
 	return best, []rung{{certify: method, enough: 1 - enough, share: shareOfCells}}, err
 }
 
-// rungs are what is tried after concentration LBP.
+// rungs are what is tried after concentration LBP: what takes seconds, and what may take minutes
+// only if it is said when that is to end.
 func (e *Engine) rungs(cfg *Config) []rung {
 	boxes := rung{certify: withMixtures(centredBoxes), enough: contentBoxes, room: noRoom, share: shareOfRung}
-	sums := rung{certify: neuronSum, enough: content, room: noRoom, share: shareOfRung}
-	switch inputs := e.normal.Inputs(); {
-	case !e.autoSums(cfg):
+	if !e.autoSums(cfg) {
 		return []rung{boxes}
-	case inputs <= sumInputsAuto:
-		return []rung{sums, boxes}
 	}
-	sums.room = noRoomDear
-	return []rung{boxes, sums}
+	cells := rung{certify: cellSums, enough: content, room: noRoom, share: shareOfRung}
+	grids := rung{certify: gridSums, enough: content, room: noRoomDear, share: shareOfRung}
+	few := e.normal.Inputs() <= sumInputsAuto
+	switch {
+	case few && !cfg.ends():
+		return []rung{cells, boxes}
+	case few: // of so few, grids show more than cells where these show nothing
+		grids.enough = math.SmallestNonzeroFloat64
+		return []rung{cells, boxes, grids}
+	}
+	cells.room = noRoomDear
+	return []rung{boxes, cells, grids}
 }
 
 // sumInputsDear is up to how many inputs auto tries sums of neurons that may take minutes.
 const sumInputsDear = 5
 
-// autoSums says that auto tries sums of neurons: of one or two inputs, which take seconds; of a few
-// more, if it is said when that is to end. Grids, of any of them, are tried only then too.
+// autoSums says that auto tries sums of neurons: of one or two inputs, which take seconds on cells;
+// of a few more, if it is said when that is to end.
 func (e *Engine) autoSums(cfg *Config) bool {
 	inputs := e.normal.Inputs()
 	return e.chain && len(e.normal.Layers) == 2 && (inputs <= sumInputsAuto || inputs <= sumInputsDear && cfg.ends())

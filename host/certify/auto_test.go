@@ -2,7 +2,9 @@ package certify
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -39,8 +41,8 @@ func TestPartOfTheTime(t *testing.T) {
 	}
 }
 
-// TestAutoPlan: what auto tries after concentration LBP, cheap methods first, and sums of neurons
-// of more than two inputs only where it is said when to end.
+// TestAutoPlan: what auto tries after concentration LBP, cheap methods first; sums of neurons
+// of more than two inputs, and grids, only where it is said when to end.
 func TestAutoPlan(t *testing.T) {
 	r := rand.New(rand.NewPCG(16, 5))
 	until := func(*Result) bool { return false }
@@ -48,25 +50,31 @@ func TestAutoPlan(t *testing.T) {
 		sizes []int
 		cfg   Config
 		rooms []float64
+		half  int // how many of them are tried where p_lower is a half
 		sums  bool
 	}{
-		{[]int{2, 3, 2}, Config{}, []float64{noRoom, noRoom}, true},
-		{[]int{3, 3, 2}, Config{}, []float64{noRoom}, false},
-		{[]int{3, 3, 2}, Config{TimeLimit: time.Second}, []float64{noRoom, noRoomDear}, true},
-		{[]int{5, 3, 2}, Config{Decided: until}, []float64{noRoom, noRoomDear}, true},
-		{[]int{6, 3, 2}, Config{TimeLimit: time.Second, Decided: until}, []float64{noRoom}, false},
-		{[]int{2, 3, 3, 2}, Config{TimeLimit: time.Second}, []float64{noRoom}, false},
+		{[]int{2, 3, 2}, Config{}, []float64{noRoom, noRoom}, 2, true},
+		{[]int{3, 3, 2}, Config{}, []float64{noRoom}, 1, false},
+		{[]int{2, 3, 2}, Config{Decided: until}, []float64{noRoom, noRoom, noRoomDear}, 2, true},
+		{[]int{3, 3, 2}, Config{TimeLimit: time.Second}, []float64{noRoom, noRoomDear, noRoomDear}, 3, true},
+		{[]int{5, 3, 2}, Config{Decided: until}, []float64{noRoom, noRoomDear, noRoomDear}, 3, true},
+		{[]int{6, 3, 2}, Config{TimeLimit: time.Second, Decided: until}, []float64{noRoom}, 1, false},
+		{[]int{2, 3, 3, 2}, Config{TimeLimit: time.Second}, []float64{noRoom}, 1, false},
 	} {
 		e, err := NewEngine(fallback.New(bound.Float32), nil, randomNet(r, network.ReLU, c.sizes...), 12)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var rooms []float64
+		half := 0
 		for _, g := range e.rungs(&c.cfg) {
 			rooms = append(rooms, g.room)
+			if g.open(&Result{LogP: math.Log(0.5)}) {
+				half++
+			}
 		}
-		if len(rooms) != len(c.rooms) || rooms[len(rooms)-1] != c.rooms[len(rooms)-1] || e.autoSums(&c.cfg) != c.sums {
-			t.Errorf("%v: rooms %v, want %v; sums %v", c.sizes, rooms, c.rooms, e.autoSums(&c.cfg))
+		if !slices.Equal(rooms, c.rooms) || half != c.half || e.autoSums(&c.cfg) != c.sums {
+			t.Errorf("%v: rooms %v, want %v; %d for a half, want %d; sums %v", c.sizes, rooms, c.rooms, half, c.half, e.autoSums(&c.cfg))
 		}
 		e.Close()
 	}

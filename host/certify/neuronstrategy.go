@@ -48,8 +48,30 @@ func (e *Engine) neuronSums() (*neuronsum.Sum, error) {
 	return n, err
 }
 
-// neuronSum bounds each task by sums of neurons, in float64 on the host.
+// neuronSum bounds each task by sums of neurons, in float64 on the host: on cells of T and, where
+// these show nothing, by grids.
 func neuronSum(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error) {
+	results, err := cellSums(ctx, e, cfg, tasks)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range results {
+		if r.Lower() > 0 || ctx.Err() != nil { // a time limit that ended the cells
+			continue
+		}
+		byGrids, err := gridSums(ctx, e, cfg, tasks[i:i+1])
+		if err != nil {
+			return nil, err
+		}
+		if byGrids[0].Lower() > 0 {
+			results[i] = byGrids[0]
+		}
+	}
+	return results, nil
+}
+
+// cellSums bounds each task by sums of neurons on cells of T.
+func cellSums(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error) {
 	sums, err := e.neuronSums()
 	if err != nil {
 		return nil, err
@@ -61,35 +83,45 @@ func neuronSum(ctx context.Context, e *Engine, cfg Config, tasks []property.Task
 		if err != nil && !e.cut(ctx, err) { // what it covers is valid nevertheless
 			return nil, err
 		}
-		r := newResult(t, "neuronsum")
-		r.LogP, r.Cells, r.Device, r.Precision = measure.LogComplementDown(cover.FailUp), cover.Cells, "host", "float64"
-		r.Proof.Cells = uncutCells(cover.Tree)
-		if err == nil && (cfg.Strategy == NeuronSums || cfg.ends()) && !(cover.FailUp < 1) {
-			if err := sumsByGrids(ctx, e, &cfg, sums, r); err != nil {
-				return nil, err
-			}
-		}
+		r := newSums(t)
+		r.LogP, r.Cells, r.Proof.Cells = measure.LogComplementDown(cover.FailUp), cover.Cells, uncutCells(cover.Tree)
 		results[i] = r
 	}
 	return results, nil
 }
 
-// sumsByGrids takes what grids show, if anything.
-func sumsByGrids(ctx context.Context, e *Engine, cfg *Config, sums *neuronsum.Sum, r *Result) error {
-	g, err := sums.Grids(ctx, r.Task.T, &r.Task.S, cfg.gridPoints())
-	if err != nil && !e.cut(ctx, err) {
-		return err
+func newSums(t *property.Task) *Result {
+	r := newResult(t, "neuronsum")
+	r.Device, r.Precision = "host", "float64"
+	return r
+}
+
+// gridSums bounds each task by sums of neurons at the points of grids.
+func gridSums(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error) {
+	sums, err := e.neuronSums()
+	if err != nil {
+		return nil, err
 	}
-	factor, more := manyFactor, 0.0
-	if e.normal.Layers[0].Outputs() < manyNeurons {
-		factor, more = fewFactor, fewMore*float64(g.Points)
+	results := make([]*Result, len(tasks))
+	for i := range tasks {
+		t := &tasks[i]
+		g, err := sums.Grids(ctx, t.T, &t.S, cfg.gridPoints())
+		if err != nil && !e.cut(ctx, err) {
+			return nil, err
+		}
+		r := newSums(t)
+		factor, more := manyFactor, 0.0
+		if e.normal.Layers[0].Outputs() < manyNeurons {
+			factor, more = fewFactor, fewMore*float64(g.Points)
+		}
+		fail := math.Nextafter(math.Nextafter(factor*g.FailUp, math.Inf(1))+more, math.Inf(1))
+		if fail < 1-neuronsum.LeastTold {
+			r.LogP, r.Cells = measure.LogComplementDown(fail), g.Points
+			r.Proof = Proof{Grids: g.Cuts, Centres: g.Centres, Large: g.Large, Mixtures: g.Theta}
+		}
+		results[i] = r
 	}
-	fail := math.Nextafter(math.Nextafter(factor*g.FailUp, math.Inf(1))+more, math.Inf(1))
-	if fail < 1-neuronsum.LeastTold {
-		r.LogP, r.Cells = measure.LogComplementDown(fail), g.Points
-		r.Proof = Proof{Grids: g.Cuts, Centres: g.Centres, Large: g.Large, Mixtures: g.Theta}
-	}
-	return nil
+	return results, nil
 }
 
 // psafe check's bounds of points, which it cuts elsewhere, may be a little above those of grids, with
