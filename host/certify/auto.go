@@ -3,6 +3,7 @@ package certify
 import (
 	"context"
 	"math"
+	"slices"
 
 	"psafe/host/property"
 )
@@ -13,7 +14,7 @@ const (
 	content      = 0.9999
 	contentBoxes = 0.99
 	// noRoom is a gap between the bounds that is not worth closing, noRoomDear one that is not
-	// worth minutes.
+	// worth minutes, if no verdict is asked for.
 	noRoom     = 0.01
 	noRoomDear = 0.05
 )
@@ -23,7 +24,7 @@ const (
 const (
 	// shareOfCells is for concentration LBP, with all cells that it cuts T into.
 	shareOfCells = 0.6
-	// shareOfRung is for each method after it but the last.
+	// shareOfRung is for each method after it but the last that is wanted.
 	shareOfRung = 0.4
 	// shareOfDrawn is left for networks that are drawn beside the bounds.
 	shareOfDrawn = 0.25
@@ -49,8 +50,8 @@ func auto(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]
 	}
 	rungs := append(rest, e.rungs(&cfg)...)
 	for i, next := range rungs {
-		if i == len(rungs)-1 {
-			next.share = 1
+		if later := rungs[i+1:]; !slices.ContainsFunc(later, func(g rung) bool { return slices.ContainsFunc(best, g.open) }) {
+			next.share = 1 // bounds only get better, so nothing else will want the rest
 		}
 		if err := improve(ctx, e, cfg, best, next); err != nil {
 			return nil, err
@@ -78,12 +79,16 @@ func (e *Engine) firstBounds(ctx context.Context, cfg Config, tasks []property.T
 // rungs are what is tried after concentration LBP: what takes seconds, and what may take minutes
 // only if it is said when that is to end.
 func (e *Engine) rungs(cfg *Config) []rung {
-	boxes := rung{certify: withMixtures(centredBoxes), enough: contentBoxes, room: noRoom, share: shareOfRung}
+	room, dear := noRoom, noRoomDear
+	if cfg.Decided != nil { // the smallest room may have the probability that is asked for
+		room, dear = 0, 0
+	}
+	boxes := rung{certify: withMixtures(centredBoxes), enough: contentBoxes, room: room, share: shareOfRung}
 	if !e.autoSums(cfg) {
 		return []rung{boxes}
 	}
-	cells := rung{certify: cellSums, enough: content, room: noRoom, share: shareOfRung}
-	grids := rung{certify: gridSums, enough: content, room: noRoomDear, share: shareOfRung}
+	cells := rung{certify: cellSums, enough: content, room: room, share: shareOfRung}
+	grids := rung{certify: gridSums, enough: content, room: dear, share: shareOfRung}
 	few := e.normal.Inputs() <= sumInputsAuto
 	switch {
 	case few && !cfg.ends():
@@ -92,7 +97,7 @@ func (e *Engine) rungs(cfg *Config) []rung {
 		grids.enough = math.SmallestNonzeroFloat64
 		return []rung{cells, boxes, grids}
 	}
-	cells.room = noRoomDear
+	cells.room = dear
 	return []rung{boxes, cells, grids}
 }
 

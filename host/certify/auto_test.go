@@ -55,10 +55,10 @@ func TestAutoPlan(t *testing.T) {
 	}{
 		{[]int{2, 3, 2}, Config{}, []float64{noRoom, noRoom}, 2, true},
 		{[]int{3, 3, 2}, Config{}, []float64{noRoom}, 1, false},
-		{[]int{2, 3, 2}, Config{Decided: until}, []float64{noRoom, noRoom, noRoomDear}, 2, true},
+		{[]int{2, 3, 2}, Config{Decided: until}, []float64{0, 0, 0}, 2, true},
 		{[]int{3, 3, 2}, Config{TimeLimit: time.Second}, []float64{noRoom, noRoomDear, noRoomDear}, 3, true},
-		{[]int{5, 3, 2}, Config{Decided: until}, []float64{noRoom, noRoomDear, noRoomDear}, 3, true},
-		{[]int{6, 3, 2}, Config{TimeLimit: time.Second, Decided: until}, []float64{noRoom}, 1, false},
+		{[]int{5, 3, 2}, Config{Decided: until}, []float64{0, 0, 0}, 3, true},
+		{[]int{6, 3, 2}, Config{TimeLimit: time.Second, Decided: until}, []float64{0}, 1, false},
 		{[]int{2, 3, 3, 2}, Config{TimeLimit: time.Second}, []float64{noRoom}, 1, false},
 	} {
 		e, err := NewEngine(fallback.New(bound.Float32), nil, randomNet(r, network.ReLU, c.sizes...), 12)
