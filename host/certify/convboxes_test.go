@@ -222,7 +222,8 @@ func dense(post *posterior.Posterior) *posterior.Posterior {
 
 // TestDenseLowering: of chains without max pools IBP and LBP are never worse than those of the same
 // layers written as dense ones; LBP is the same where nothing is uncertain, and IBP where no
-// linear layer stands behind another, which it takes in one step.
+// linear layer stands behind another, which it takes in one step. Tighter pre-activations move the
+// tangents of curved activations, which may cost LBP a little of a row.
 func TestDenseLowering(t *testing.T) {
 	done, better := 0, 0
 	for i := 0; done < testscale.Cases(t, 300); i++ {
@@ -243,7 +244,11 @@ func TestDenseLowering(t *testing.T) {
 			}
 			for row, want := range boxMargins(t, bound.Float64, written, &task, bound.LBP, gamma) {
 				slack := 1e-9 * (1 + math.Abs(want))
-				if lbp[row] < want-slack || gamma == 0 && lbp[row] > want+slack {
+				moved := slack
+				if gamma > 0 {
+					moved = 1e-7 * (1 + math.Abs(want))
+				}
+				if lbp[row] < want-moved || gamma == 0 && lbp[row] > want+slack {
 					t.Errorf("case %d half-width %v row %d: LBP gives %v, %v if written as dense layers", i, gamma, row, lbp[row], want)
 				}
 				if lbp[row] > want+slack {
