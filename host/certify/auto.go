@@ -2,7 +2,6 @@ package certify
 
 import (
 	"context"
-	"math"
 	"slices"
 
 	"psafe/host/property"
@@ -17,6 +16,8 @@ const (
 	// worth minutes, if no verdict is asked for.
 	noRoom     = 0.01
 	noRoomDear = 0.05
+	// nextToNothing is a lower bound that a weight box may have where nothing else proves anything.
+	nextToNothing = 0.01
 )
 
 // Shares of the time that is left, where a task's time is limited: what comes first must not take
@@ -93,8 +94,8 @@ func (e *Engine) rungs(cfg *Config) []rung {
 	switch {
 	case few && !cfg.ends():
 		return []rung{cells, boxes}
-	case few: // of so few, grids show more than cells where these show nothing
-		grids.enough = math.SmallestNonzeroFloat64
+	case few: // of so few, grids show more than cells only where these show nothing
+		grids.enough = nextToNothing
 		return []rung{cells, boxes, grids}
 	}
 	cells.room = dear

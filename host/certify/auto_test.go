@@ -72,6 +72,9 @@ func TestAutoPlan(t *testing.T) {
 			if g.open(&Result{LogP: math.Log(0.5)}) {
 				half++
 			}
+			if !g.open(&Result{LogP: -60}) {
+				t.Errorf("%v: a rung is left out where next to nothing is proved", c.sizes)
+			}
 		}
 		if !slices.Equal(rooms, c.rooms) || half != c.half || e.autoSums(&c.cfg) != c.sums {
 			t.Errorf("%v: rooms %v, want %v; %d for a half, want %d; sums %v", c.sizes, rooms, c.rooms, half, c.half, e.autoSums(&c.cfg))
