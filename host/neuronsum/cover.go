@@ -53,7 +53,8 @@ func (n *node) preorder(tree []int) []int {
 // beginning with the boxes themselves. The worst cell is cut in two along the axis
 // that serves best, if that lowers the sum, until there are budget cells, none can
 // be improved, or ctx ends; what counts is evaluated once more with finer
-// intervals. The error is ctx's; the bound is valid nevertheless.
+// intervals. If that is more than some sum before, with fewer cells, those are returned.
+// The error is ctx's; the bound is valid nevertheless.
 func (n *Sum) Cover(ctx context.Context, boxes []property.Box, s *property.Safe, budget int) (Cover, error) {
 	rough := n.withQuality(coarse)
 	var cells []coverCell
@@ -68,6 +69,7 @@ func (n *Sum) Cover(ctx context.Context, boxes []property.Box, s *property.Safe,
 		}
 		cells[i].bound = rough.CellFailUp(cells[i].box, s)
 	}
+	best := coverOf(cells, roots)
 	for len(cells) < budget && ctx.Err() == nil {
 		w := worstCell(cells)
 		if w < 0 {
@@ -82,6 +84,7 @@ func (n *Sum) Cover(ctx context.Context, boxes []property.Box, s *property.Safe,
 		*cells[w].at = node{axis, []*node{a.at, b.at}}
 		cells[w] = a
 		cells = append(cells, b)
+		best = best.orBetter(cells, roots)
 	}
 	// Where coarse bounds leave nothing, fine ones are tried as long as they help.
 	total := 0.0
@@ -91,14 +94,32 @@ func (n *Sum) Cover(ctx context.Context, boxes []property.Box, s *property.Safe,
 		}
 		total = above(total + cells[i].bound)
 	}
-	if !(total < 1-LeastTold) {
-		total = 1
+	best = best.orBetter(cells, roots)
+	if !(best.FailUp < 1-LeastTold) {
+		best = coverOf(cells, roots)
+		best.FailUp = 1
 	}
-	var tree []int
+	return best, ctx.Err()
+}
+
+// coverOf is what cells show together.
+func coverOf(cells []coverCell, roots []*node) Cover {
+	c := Cover{Cells: len(cells)}
+	for i := range cells {
+		c.FailUp = above(c.FailUp + cells[i].bound)
+	}
 	for _, r := range roots {
-		tree = r.preorder(tree)
+		c.Tree = r.preorder(c.Tree)
 	}
-	return Cover{FailUp: total, Cells: len(cells), Tree: tree}, ctx.Err()
+	return c
+}
+
+// orBetter is what cells show if that is better.
+func (c Cover) orBetter(cells []coverCell, roots []*node) Cover {
+	if d := coverOf(cells, roots); !(c.FailUp < d.FailUp) {
+		return d
+	}
+	return c
 }
 
 // worstCell is the cell with the largest bound that may be cut, -1 if there is none.
