@@ -188,7 +188,7 @@ func Explain(records []*report.Record) []Note {
 			continue
 		}
 		kind := Unproved{Of: len(records), Method: methodAsked(r), File: r.Eps == "", Point: isZero(r.Eps), Drawn: r.Statistical != nil, Stopped: r.TimedOut()}
-		kind.Grids = kind.File && kind.Method == Auto && len(r.Activations) == 1 && !kind.Stopped && !strings.Contains(r.Flags, "--require")
+		kind.Grids = kind.File && kind.Method == Auto && len(r.Activations) == 1 && !kind.Stopped && !strings.Contains(r.Flags, "--require") && !strings.Contains(r.Flags, "--time-limit")
 		at := slices.Index(kinds, kind)
 		if at < 0 {
 			first := kind
