@@ -172,9 +172,6 @@ func oneHiddenLayer(p *posterior.Posterior) error {
 	if len(p.Layers) != 2 {
 		return fmt.Errorf("%v is for networks with exactly one hidden layer, this one has %d: use --method clbp", NeuronSums, len(p.Layers)-1)
 	}
-	if !p.Network().Chain() {
-		return fmt.Errorf("%v is for dense layers, each fed by the one before alone: use --method clbp", NeuronSums)
-	}
 	return nil
 }
 

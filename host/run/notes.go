@@ -188,7 +188,7 @@ func Explain(records []*report.Record) []Note {
 			continue
 		}
 		kind := Unproved{Of: len(records), Method: methodAsked(r), File: r.Eps == "", Point: isZero(r.Eps), Drawn: r.Statistical != nil, Stopped: r.TimedOut()}
-		kind.Grids = kind.File && kind.Method == Auto && len(r.Activations) == 1 && !kind.Stopped && !strings.Contains(r.Flags, "--require") && !strings.Contains(r.Flags, "--time-limit")
+		kind.Grids = kind.File && kind.Method == Auto && len(r.Activations) == 1 && strings.HasSuffix(activationKind(r.Activations[0]), "relu") && !kind.Stopped && !strings.Contains(r.Flags, "--require") && !strings.Contains(r.Flags, "--time-limit")
 		at := slices.Index(kinds, kind)
 		if at < 0 {
 			first := kind
@@ -197,6 +197,12 @@ func Explain(records []*report.Record) []Note {
 		notes[at].(*Unproved).count(r)
 	}
 	return notes
+}
+
+// activationKind is the name of an activation as records write it, without its slope.
+func activationKind(text string) string {
+	kind, _, _ := strings.Cut(text, ":")
+	return kind
 }
 
 // count adds a record.

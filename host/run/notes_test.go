@@ -21,6 +21,8 @@ func TestExplain(t *testing.T) {
 		r.Eps, r.Activations = "", []string{"relu"}
 	}
 	late.Stopped = certify.TimeLimit
+	tanh := *grids
+	tanh.Activations = []string{"tanh"}
 	limited := *grids
 	limited.Flags = "--method auto --time-limit 10s"
 	deep.Activations = []string{"relu", "relu"}
@@ -44,6 +46,7 @@ func TestExplain(t *testing.T) {
 		"nothing": {[]*report.Record{rec(0, "", nil, ofAuto)}, "for 1 of 1 inputs nothing was proved: p_lower 0 means unknown, not unsafe; a smaller --eps may help" + say},
 		"grids":   {[]*report.Record{grids}, "for 1 of 1 inputs nothing was proved: p_lower 0 means unknown, not unsafe; smaller input boxes or --method neuronsum (minutes, for few inputs) may help" + say},
 		"deep":    {[]*report.Record{deep}, "for 1 of 1 inputs nothing was proved: p_lower 0 means unknown, not unsafe; smaller input boxes may help" + say},
+		"tanh":    {[]*report.Record{&tanh}, "for 1 of 1 inputs nothing was proved: p_lower 0 means unknown, not unsafe; smaller input boxes may help" + say},
 		"limited": {[]*report.Record{&limited}, "for 1 of 1 inputs nothing was proved: p_lower 0 means unknown, not unsafe; smaller input boxes may help" + say},
 		"ended":   {[]*report.Record{ended}, "for 1 of 1 inputs nothing was proved: p_lower 0 means unknown, not unsafe; smaller input boxes may help" + say},
 		"late":    {[]*report.Record{late}, "for 1 of 1 inputs nothing was proved: p_lower 0 means unknown, not unsafe; a longer --time-limit or smaller input boxes may help" + say},
