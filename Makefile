@@ -2,20 +2,21 @@
 
 GO          ?= go
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOVULNCHECK ?= golang.org/x/vuln/cmd/govulncheck@v1.9.0
 # The vector loops of package fallback are made with Go's experiment "simd". Go's compatibility
 # promise does not cover it: a version of Go that has it no more builds the plain loops.
 GOEXPERIMENT ?= $(shell GOEXPERIMENT=simd $(GO) list simd/archsimd >/dev/null 2>&1 && echo simd)
 export GOEXPERIMENT
 PLATFORMS   ?= linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
-.PHONY: test deep build deps deps-deep format vet lint cross unit plain unit-deep race simd gpucode rusticl bench mutants fuzz cover testdata paper
+.PHONY: test deep build deps deps-deep format vet lint vulncheck cross unit plain unit-deep race simd gpucode rusticl bench mutants fuzz cover testdata paper
 
 # What every change must pass: minutes (docs/measurements.md, Tests). Tests do a tenth of
 # their random cases and a chosen few of the others (internal/testscale). Left to make
-# deep altogether: TestPaperQuick (all experiments of psafe paper), TestOclgrind/optimised
-# and /unoptimised, the race detector, all cases of all vector loops, the code for GPUs, the
-# second OpenCL driver, the other platforms, the mutants (that their tables apply is tested here too),
-# make release-check.
+# deep altogether: TestPaperQuick (all experiments of psafe paper), TestCheckVCAS (a grid, certified
+# and checked, 10 minutes of processor time), TestOclgrind/optimised and /unoptimised, the race
+# detector, all cases of all vector loops, the code for GPUs, the second OpenCL driver, the other
+# platforms, the mutants (that their tables apply is tested here too), make release-check.
 test:
 	@for s in deps format vet lint plain unit; do scripts/timed.sh "make test" $$s $(MAKE) --no-print-directory $$s || exit 1; done
 	@echo "make test: passed"
@@ -47,6 +48,15 @@ vet:
 lint:
 	@if $(GO) run $(STATICCHECK) -version >/dev/null 2>&1; then $(GO) run $(STATICCHECK) ./... ./testdata ./testdata/gen; \
 	else echo "SKIPPED staticcheck: $(STATICCHECK) cannot be fetched"; fi
+
+# Known vulnerabilities in what the program calls, of Go's own library too: those of the day, so this
+# is no part of make test. govulncheck comes from the module proxy, and what it knows from
+# vuln.go.dev; without either this says so.
+vulncheck:
+	@if ! $(GO) run $(GOVULNCHECK) -version >/dev/null 2>&1; then echo "SKIPPED govulncheck: $(GOVULNCHECK) cannot be fetched"; exit 0; fi; \
+	said="$$($(GO) run $(GOVULNCHECK) ./... 2>&1)"; status=$$?; \
+	case "$$said" in *"fetching vulnerabilities"*) echo "SKIPPED govulncheck: its database cannot be reached: $$said" | head -n 1; exit 0;; esac; \
+	echo "$$said"; exit $$status
 
 cross:
 	@for p in $(PLATFORMS); do echo "build $$p"; \
@@ -126,7 +136,7 @@ SHARE = $(DESTDIR)$(PREFIX)/share
 install: build
 	install -d "$(DESTDIR)$(PREFIX)/bin" "$(SHARE)/man/man1" "$(SHARE)/bash-completion/completions" "$(SHARE)/zsh/site-functions" "$(SHARE)/fish/vendor_completions.d"
 	install -m 755 bin/psafe "$(DESTDIR)$(PREFIX)/bin/psafe"
-	bin/psafe man "$(SHARE)/man/man1"
+	bin/psafe man --overwrite "$(SHARE)/man/man1"
 	bin/psafe completion bash > "$(SHARE)/bash-completion/completions/psafe"
 	bin/psafe completion zsh > "$(SHARE)/zsh/site-functions/_psafe"
 	bin/psafe completion fish > "$(SHARE)/fish/vendor_completions.d/psafe.fish"

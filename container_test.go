@@ -9,8 +9,9 @@ import (
 )
 
 // TestContainerfile checks what can be checked without a container engine: what is copied
-// is there or is made by the stage it comes from, the Go version is go.mod's, and the
-// image that comes out by default is from scratch and not run by root.
+// is there or is made by the stage it comes from, the Go version is go.mod's, the images that it
+// begins with are pinned by digest, and the one that comes out by default is from scratch and not
+// run by root.
 func TestContainerfile(t *testing.T) {
 	text, err := os.ReadFile("Containerfile")
 	if err != nil {
@@ -21,7 +22,7 @@ func TestContainerfile(t *testing.T) {
 		t.Fatal(err)
 	}
 	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(string(mod))
-	if version == nil || !strings.Contains(string(text), "FROM golang:"+version[1]+" ") {
+	if version == nil || !strings.Contains(string(text), "FROM golang:"+version[1]+".") {
 		t.Errorf("Containerfile is not for go.mod's Go %v", version)
 	}
 	instructions := regexp.MustCompile(`(?m)^#.*\n`).ReplaceAllString(string(text), "")
@@ -36,6 +37,9 @@ func TestContainerfile(t *testing.T) {
 		switch f[0] {
 		case "FROM":
 			base, stage = f[1], ""
+			if _, own := stages[base]; !own && base != "scratch" && !regexp.MustCompile(`^[a-z]+:[^@]+@sha256:[0-9a-f]{64}$`).MatchString(base) {
+				t.Errorf("%s is pinned by no digest", base)
+			}
 			if len(f) == 4 {
 				stage = f[3]
 			}

@@ -14,7 +14,7 @@ import (
 // Tests may import more.
 var mayImport = map[string][]string{
 	"psafe/host/npy":                    {"psafe/internal/infile"},
-	"psafe/host/measure":                {},
+	"psafe/host/measure":                {"psafe/internal/fault"},
 	"psafe/host/network":                {"gonum.org/v1/gonum/", "psafe/host/measure"},
 	"psafe/host/posterior":              {"psafe/host/measure", "psafe/host/network"},
 	"psafe/host/onnx":                   {"google.golang.org/protobuf/encoding/protowire", "psafe/internal/infile"},
@@ -41,10 +41,11 @@ var mayImport = map[string][]string{
 	},
 	"psafe/host/neuronsum": {
 		"psafe/host/measure", "psafe/host/network", "psafe/host/posterior", "psafe/host/property",
+		"psafe/internal/fault",
 	},
 	"psafe/host/certify": {
 		"gonum.org/v1/gonum/", "psafe/host/bound", "psafe/host/measure", "psafe/host/network",
-		"psafe/host/neuronsum", "psafe/host/posterior", "psafe/host/property",
+		"psafe/host/neuronsum", "psafe/host/posterior", "psafe/host/property", "psafe/internal/fault", "psafe/internal/fpcontrol",
 	},
 	"psafe/host/verify": {
 		"psafe/host/bound", "psafe/host/certify", "psafe/host/network", "psafe/host/posterior", "psafe/host/property",
@@ -53,6 +54,7 @@ var mayImport = map[string][]string{
 	// The checker shares no code with what makes records: no bounds, no measures.
 	"psafe/host/check": {
 		"psafe/host/network", "psafe/host/npy", "psafe/host/posterior", "psafe/host/posterior/format", "psafe/host/property",
+		"psafe/internal/fault",
 	},
 	"psafe/host/report": {
 		"github.com/parquet-go/parquet-go", "psafe/host/certify", "psafe/host/measure", "psafe/host/property",
@@ -61,12 +63,11 @@ var mayImport = map[string][]string{
 	"psafe/host/report/reporttest": {"psafe/host/certify", "psafe/host/property", "psafe/host/report"},
 	"psafe/host/summary":           {"psafe/host/property", "psafe/host/report"},
 	"psafe/host/run": {
-		"psafe/host/bound", "psafe/host/certify", "psafe/host/posterior", "psafe/host/posterior/audit", "psafe/host/posterior/format",
-		"psafe/host/property", "psafe/host/report", "psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile",
+		"psafe/host/bound", "psafe/host/certify", "psafe/host/network", "psafe/host/posterior", "psafe/host/posterior/audit", "psafe/host/posterior/format", "psafe/host/property", "psafe/host/report", "psafe/internal/fault", "psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile",
 	},
 	"psafe/host/campaign": {
 		"go.yaml.in/yaml/v3", "psafe/host/certify", "psafe/host/property", "psafe/host/report", "psafe/host/run",
-		"psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile",
+		"psafe/internal/fault", "psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile",
 	},
 	"psafe/host/train": {
 		"gonum.org/v1/gonum/", "psafe/host/network", "psafe/host/posterior", "psafe/host/property",
@@ -88,22 +89,23 @@ var mayImport = map[string][]string{
 		"psafe/host/bound", "psafe/host/bound/lockstep", "psafe/host/certify", "psafe/host/posterior",
 		"psafe/host/property",
 	},
-	"psafe/fallback": {"psafe/host/bound", "psafe/host/network"},
+	"psafe/fallback": {"psafe/host/bound", "psafe/host/network", "psafe/internal/fault", "psafe/internal/fpcontrol"},
 	"psafe/kernels":  {"psafe/host/network"},
 	"psafe/gpu":      {"psafe/gpu/cl", "psafe/host/bound", "psafe/kernels"},
-	"psafe/gpu/cl":   {"github.com/ebitengine/purego"},
+	"psafe/gpu/cl":   {"github.com/ebitengine/purego", "psafe/internal/fpcontrol"},
 	"psafe/cmd/psafe": {
 		"github.com/spf13/pflag", "golang.org/x/term", "psafe/fallback", "psafe/gpu", "psafe/gpu/cl",
 		"psafe/host/bench", "psafe/host/bound", "psafe/host/campaign", "psafe/host/check", "psafe/host/crosscheck", "psafe/host/figure",
 		"psafe/host/measure", "psafe/host/network", "psafe/host/onnx/lower", "psafe/host/page", "psafe/host/paper", "psafe/host/posterior",
 		"psafe/host/posterior/audit", "psafe/host/posterior/format", "psafe/host/property", "psafe/host/report", "psafe/host/run", "psafe/host/summary",
-		"psafe/host/train", "psafe/host/verify", "psafe/host/vnnlib", "psafe/internal/child", "psafe/internal/infile", "psafe/internal/nearest",
-		"psafe/internal/outfile", "psafe/python",
+		"psafe/host/train", "psafe/host/verify", "psafe/host/vnnlib", "psafe/internal/child", "psafe/internal/fault", "psafe/internal/fpcontrol", "psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile", "psafe/python",
 	},
-	"psafe/internal/child":     {},
+	"psafe/internal/child":     {"psafe/internal/fault"},
+	"psafe/internal/fault":     {},
+	"psafe/internal/fpcontrol": {},
 	"psafe/internal/infile":    {},
 	"psafe/internal/nearest":   {},
-	"psafe/internal/outfile":   {},
+	"psafe/internal/outfile":   {"psafe/internal/infile"},
 	"psafe/internal/testscale": {},
 	"psafe/internal/mutants":   {},
 	"psafe/internal/gpucode":   {"psafe/kernels"},

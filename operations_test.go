@@ -24,7 +24,7 @@ var rooms = []room{
 	{"host/bound/lockstep/operations.go", `(?m)^func \(d \*Device\) <Op>\(`, "the pair of calls"},
 	{"host/bound/devicetest/<op>.go", `(?m)^func draw<Op>\(`, "the exact result"},
 	{"host/bound/devicetest/devicetest.go", `\{"<Op>", \d+, draw<Op>\}`, "the case"},
-	{"host/bound/devicetest/testdata/mutants.txt", `(?m)^file fallback/<op>\.go$`, "a mistake in the loop"},
+	{"host/bound/devicetest/testdata/mutants.txt", `(?m)^in fallback .*\n.*\n.*\ntest \./fallback .*\b<Op>\b`, "a mistake in the loop"},
 	{"gpu/mutant_test.go", `\{"[^"]+", "<op>", "`, "a mistake in the kernel"},
 	{"docs/architecture.md", "(?m)^\\| `<Op>` \\|", "a row of the table of operations"},
 }

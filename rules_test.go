@@ -24,6 +24,10 @@ var rules = []rule{
 	{"a choice by the kind of an activation: ask network for the fact that matters",
 		regexp.MustCompile(`case network\.(ReLU|LeakyReLU|Tanh|Sigmoid|Identity)\b|\bKind\s*[!=]=\s*network\.(ReLU|LeakyReLU|Tanh|Sigmoid)\b`),
 		[]string{"host/network/", "host/bound/devicetest/"}},
+	{"numbers of a device in a slice that is there without them: bound.ReadAll gives none after an error",
+		regexp.MustCompile(`\b(dev|Device|owner|pair|d\.[ab])\.Read\(`),
+		// Devices around others, and what only waits.
+		[]string{"host/bound/device.go", "host/bound/until.go", "host/bound/lockstep/", "host/bound/devicetest/faulty.go", "host/bench/memory.go"}},
 	{"a file put in its place by renaming: internal/outfile does that",
 		regexp.MustCompile(`\bos\.(Rename|CreateTemp)\(`),
 		[]string{"internal/outfile/"}},
@@ -32,6 +36,9 @@ var rules = []rule{
 		// What runs no user's file: /proc, the linker's list of libraries, the program's own
 		// file, tools of the project.
 		[]string{"internal/infile/", "host/run/peak.go", "gpu/cl/open_linux.go", "cmd/psafe/version.go", "internal/mutants/", "internal/release/", "testdata/gen/"}},
+	{"a goroutine whose panic Go ends the program by: internal/fault starts those (Go), or gives what others start (Caught)",
+		regexp.MustCompile(`(?m)(^|[{;])\s*go (func\b|[\w.]+\()|\b\w+\.Go\(func\b|\.Go\([a-z]\w*(\.\w+)*\)|AfterFunc\([^,]+, (func\b|[a-eg-z])`),
+		[]string{"internal/fault/", "internal/mutants/"}},
 }
 
 // TestRules looks for what no package but those allowed may contain, tests apart.

@@ -10,12 +10,11 @@ func (d *Device[T]) Activate(a bound.Activate) error {
 	lo, hi := d.interval(a.Pre, a.N, "Activate.Pre")
 	slopeLo, slopeHi := T(a.Activation.SlopeLo), T(a.Activation.SlopeHi)
 	activate := d.activation[a.Activation.Kind].activate
-	d.parallel(a.N, 4096, func(from, to int) {
+	return d.parallel(a.N, 4096, func(from, to int) {
 		for i := from; i < to; i++ {
 			zLo[i], zHi[i] = activate(d, lo[i], hi[i], slopeLo, slopeHi)
 		}
 	})
-	return nil
 }
 
 func (d *Device[T]) activateIdentity(lo, hi, _, _ T) (zLo, zHi T) { return lo, hi }

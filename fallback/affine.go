@@ -18,7 +18,7 @@ func (d *Device[T]) Affine(a bound.Affine) error {
 	// Items of a box are computed together, as many as leave enough to do for every worker.
 	group := max(1, min(affineGroup, a.PerBox, a.Items*tiles/(4*d.workers)))
 	groups := (a.PerBox + group - 1) / group // of each box
-	d.parallel(a.Boxes()*groups*tiles, 1, func(from, to int) {
+	return d.parallel(a.Boxes()*groups*tiles, 1, func(from, to int) {
 		s := affineScratch[T]{make([]affineSums[T], group), make([]affineSums[T], group)}
 		for i := from; i < to; i++ {
 			box, first, from := i/tiles/groups, i/tiles%groups*group, i%tiles*affineTile
@@ -28,7 +28,6 @@ func (d *Device[T]) Affine(a bound.Affine) error {
 			}
 		}
 	})
-	return nil
 }
 
 // affineGroup is how many items of a weight box are computed side by side at most: a block of

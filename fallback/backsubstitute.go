@@ -14,14 +14,13 @@ func (d *Device[T]) BackSubstitute(a bound.BackSubstitute) error {
 	t.wLo, t.wHi = d.interval(a.W, boxes*a.In*a.Out, "BackSubstitute.W")
 	t.bLo, t.bHi = d.interval(a.B, boxes*a.Out, "BackSubstitute.B")
 	tiles := (a.R + rowTile - 1) / rowTile
-	d.parallel(a.P*tiles, 1, func(from, to int) {
+	return d.parallel(a.P*tiles, 1, func(from, to int) {
 		var scratch sparseRow[T]
 		for i := from; i < to; i++ {
 			r := i % tiles * rowTile
 			t.tile(i/tiles, r, min(rowTile, a.R-r), &scratch)
 		}
 	})
-	return nil
 }
 
 // rowTile is how many rows are one piece of work.

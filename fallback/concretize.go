@@ -12,14 +12,13 @@ func (d *Device[T]) Concretize(a bound.Concretize) error {
 	}
 	c := d.data(a.C, a.P*a.R, "Concretize.C")
 	xLo, xHi := d.interval(a.X, a.Inputs*a.In, "Concretize.X")
-	d.parallel(a.P, 1, func(from, to int) {
+	return d.parallel(a.P, 1, func(from, to int) {
 		for p := from; p < to; p++ {
 			x, at := p%a.Inputs*a.In, p*a.In*a.R
 			d.concretizeItem(a, bnd[p*a.R:(p+1)*a.R], sLo[at:at+a.In*a.R], sHi[at:at+a.In*a.R],
 				c[p*a.R:(p+1)*a.R], xLo[x:x+a.In], xHi[x:x+a.In])
 		}
 	})
-	return nil
 }
 
 func (d *Device[T]) concretizeItem(a bound.Concretize, bnd, sLo, sHi, c, xLo, xHi []T) {

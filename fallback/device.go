@@ -11,10 +11,10 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"sync"
 
 	"psafe/host/bound"
 	"psafe/host/network"
+	"psafe/internal/fpcontrol"
 )
 
 // Device computes in T on the processor's cores.
@@ -37,7 +37,9 @@ type Device[T bound.Real] struct {
 	memory  int64
 	// nans is what new arrays are filled with, a page of it.
 	nans []T
-	free freeList[T]
+	free *freeList[T]
+	// over are asked while operations are under way whether to go on (Within).
+	over []func() error
 }
 
 // New returns the fallback device of a precision.
@@ -73,7 +75,7 @@ func newDevice[T bound.Real](p bound.Precision, c sigmoidConstants[T], seed, roo
 	return &Device[T]{
 		activation: activations[T](), precision: p, phi: T(u * (1 + 2*u)), eta: T(p.Eta()), max: T(p.Max()), u: T(u),
 		seed: seed, rootSeed: rootSeed, pow2: pow2, tiny: tiny, sigmoidC: c,
-		workers: runtime.GOMAXPROCS(0), memory: 1 << 30, vectors: vectors, nans: nans,
+		workers: runtime.GOMAXPROCS(0), memory: 1 << 30, vectors: vectors, nans: nans, free: &freeList[T]{},
 	}
 }
 
@@ -121,8 +123,12 @@ func (d *Device[T]) Write(dst bound.Array, src []float64) error {
 	return nil
 }
 
-// Read copies src into dst.
+// Read copies src into dst. It is an error if foreign code has changed how the processor
+// rounds in a thread that took part in any operation, or in this one ([fpcontrol]).
 func (d *Device[T]) Read(dst []float64, src bound.Array) error {
+	if err := fpcontrol.Err(); err != nil {
+		return fmt.Errorf("fallback: Read: %w", err)
+	}
 	for i, x := range d.data(src, len(dst), "Read") {
 		dst[i] = float64(x)
 	}
@@ -196,27 +202,4 @@ func (d *Device[T]) newtonSteps() int {
 		return 4
 	}
 	return 5
-}
-
-// parallel runs f over [0, n) cut into runs of at least grain, on all cores.
-func (d *Device[T]) parallel(n, grain int, f func(from, to int)) {
-	step := max(grain, (n+4*d.workers-1)/(4*d.workers))
-	if d.workers == 1 || n <= step {
-		f(0, n)
-		return
-	}
-	var wait sync.WaitGroup
-	next := make(chan int, (n+step-1)/step)
-	for i := 0; i < n; i += step {
-		next <- i
-	}
-	close(next)
-	for range d.workers {
-		wait.Go(func() {
-			for i := range next {
-				f(i, min(i+step, n))
-			}
-		})
-	}
-	wait.Wait()
 }

@@ -10,7 +10,7 @@ func (d *Device[T]) DrawBox(a bound.DrawBox) error {
 	t.unit = d.data(a.Unit, a.N, "DrawBox.Unit")
 	t.gamma = d.data(a.Gamma, a.Boxes, "DrawBox.Gamma")
 	groups := (a.N + 3) / 4 // one Philox call gives four numbers
-	d.parallel(a.Boxes*groups, 256, func(from, to int) {
+	return d.parallel(a.Boxes*groups, 256, func(from, to int) {
 		for from < to {
 			b, g := from/groups, from%groups
 			n := min(to-from, groups-g)
@@ -20,7 +20,6 @@ func (d *Device[T]) DrawBox(a bound.DrawBox) error {
 			from += n
 		}
 	})
-	return nil
 }
 
 type drawBox[T bound.Real] struct {

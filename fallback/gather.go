@@ -13,7 +13,7 @@ func (d *Device[T]) Gather(a bound.Gather) error {
 	if a.At < 0 || a.At+a.T > a.Total {
 		panic(fmt.Sprintf("fallback: Gather: %d places from %d on do not fit %d", a.T, a.At, a.Total))
 	}
-	d.parallel(a.P*a.T, 1+4096/max(a.R, 1), func(from, to int) {
+	return d.parallel(a.P*a.T, 1+4096/max(a.R, 1), func(from, to int) {
 		for from < to {
 			p, t := from/a.T, from%a.T
 			n := min(a.T-t, to-from)
@@ -21,7 +21,6 @@ func (d *Device[T]) Gather(a bound.Gather) error {
 			from += n
 		}
 	})
-	return nil
 }
 
 // gather copies rows of one item.

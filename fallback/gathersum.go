@@ -19,7 +19,7 @@ func (d *Device[T]) GatherSum(a bound.GatherSum) error {
 	if a.Select != nil {
 		t.slot, t.selected = d.data(a.Slot, a.E, "GatherSum.Slot"), d.data(a.Select, a.P*a.N, "GatherSum.Select")
 	}
-	d.parallel(a.P*a.J, 1+1024/max(a.R, 1), func(from, to int) {
+	return d.parallel(a.P*a.J, 1+1024/max(a.R, 1), func(from, to int) {
 		s := sumScratch[T]{total: make([]T, min(sumTile, a.R)), block: make([]T, min(sumTile, a.R))}
 		for i := from; i < to; i++ {
 			t.list(i/a.J, i%a.J, &s)
@@ -29,7 +29,6 @@ func (d *Device[T]) GatherSum(a bound.GatherSum) error {
 			}
 		}
 	})
-	return nil
 }
 
 // sumTile is how many rows are summed at a time: sums stay in the nearest cache.

@@ -11,7 +11,7 @@ func (d *Device[T]) Intersect(a bound.Intersect) error {
 	lo, hi := d.interval(a.Pre, a.P*a.N, "Intersect.Pre")
 	bnd := d.data(a.Bound, a.P*2*a.N, "Intersect.Bound")
 	inf := T(math.Inf(1))
-	d.parallel(a.P*a.N, 4096, func(from, to int) {
+	return d.parallel(a.P*a.N, 4096, func(from, to int) {
 		for i := from; i < to; i++ {
 			p, n := i/a.N, i%a.N
 			lo[i] = max(lo[i], bnd[p*2*a.N+n])
@@ -21,5 +21,4 @@ func (d *Device[T]) Intersect(a bound.Intersect) error {
 			}
 		}
 	})
-	return nil
 }

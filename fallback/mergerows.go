@@ -17,7 +17,7 @@ func (d *Device[T]) MergeRows(a bound.MergeRows) error {
 	all.dLo, all.dHi = d.interval(a.D, a.Inputs*a.Rows, "MergeRows.D")
 	all.round = d.data(a.Round, a.Inputs*a.Rows, "MergeRows.Round")
 	all.points = slices.Equal(all.cLo, all.cHi)
-	d.parallel(a.Items, 1, func(from, to int) {
+	return d.parallel(a.Items, 1, func(from, to int) {
 		m := all
 		m.zeros, m.columns = make([]T, widest), make([]T, widest*a.Out)
 		for p := from; p < to; p++ {
@@ -26,7 +26,6 @@ func (d *Device[T]) MergeRows(a bound.MergeRows) error {
 			}
 		}
 	})
-	return nil
 }
 
 type mergeRows[T bound.Real] struct {

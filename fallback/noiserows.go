@@ -10,12 +10,11 @@ func (d *Device[T]) NoiseRows(a bound.NoiseRows) error {
 	t.varIn = d.optional(a.VarIn, a.P*a.Cols, "NoiseRows.VarIn")
 	t.s, t.c = d.data(a.S, a.P*a.In*a.R, "NoiseRows.S"), d.data(a.C, a.P*a.R, "NoiseRows.C")
 	t.radius, t.maxSq = d.data(a.Radius, a.Inputs*a.In, "NoiseRows.Radius"), d.data(a.MaxSq, a.Inputs*a.In, "NoiseRows.MaxSq")
-	d.parallel(a.P, 1, func(from, to int) {
+	return d.parallel(a.P, 1, func(from, to int) {
 		for p := from; p < to; p++ {
 			t.item(p)
 		}
 	})
-	return nil
 }
 
 type noiseRows[T bound.Real] struct {

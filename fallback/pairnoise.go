@@ -11,7 +11,7 @@ func (d *Device[T]) PairNoise(a bound.PairNoise) error {
 	t.zLo, t.zHi = d.interval(a.Z, a.Inputs*a.In, "PairNoise.Z")
 	t.taps = d.data(a.Taps, a.Positions*a.K, "PairNoise.Taps")
 	unit, other := d.data(a.Unit, a.R, "PairNoise.Unit"), d.data(a.Other, a.P*a.R, "PairNoise.Other")
-	d.parallel(a.P*a.R, 16, func(from, to int) {
+	return d.parallel(a.P*a.R, 16, func(from, to int) {
 		for at := from; at < to; at++ {
 			in := T(0)
 			if sumIn != nil {
@@ -21,7 +21,6 @@ func (d *Device[T]) PairNoise(a bound.PairNoise) error {
 			sum[at] = d.upper(d.up(in + d.up(d.up(by)+T(a.Round.Abs))))
 		}
 	})
-	return nil
 }
 
 type pairNoise[T bound.Real] struct {

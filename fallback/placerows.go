@@ -19,14 +19,15 @@ func (d *Device[T]) PlaceRows(a bound.PlaceRows) error {
 		panic("fallback: PlaceRows: Squares have no S.Hi and no C.Hi")
 	}
 	for _, s := range [][]T{t.sLo, t.sHi} {
-		d.parallel(len(s), 1<<16, func(from, to int) { clear(s[from:to]) })
+		if err := d.parallel(len(s), 1<<16, func(from, to int) { clear(s[from:to]) }); err != nil {
+			return err
+		}
 	}
-	d.parallel(a.P*a.R, rowTile, func(from, to int) {
+	return d.parallel(a.P*a.R, rowTile, func(from, to int) {
 		for i := from; i < to; i++ {
 			t.row(i/a.R, i%a.R)
 		}
 	})
-	return nil
 }
 
 type placeRows[T bound.Real] struct {

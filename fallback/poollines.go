@@ -23,12 +23,11 @@ func (d *Device[T]) PoolLines(a bound.PoolLines) error {
 	}
 	t.members, t.slot = d.data(a.Members, a.U*a.Window, "PoolLines.Members"), d.data(a.Slot, n, "PoolLines.Slot")
 	t.lead = d.optional(a.Lead, n*a.Window, "PoolLines.Lead")
-	d.parallel(n, 256, func(from, to int) {
+	return d.parallel(n, 256, func(from, to int) {
 		for i := from; i < to; i++ {
 			t.unit(i)
 		}
 	})
-	return nil
 }
 
 type poolLines[T bound.Real] struct {

@@ -11,7 +11,7 @@ func (d *Device[T]) PoolStar(a bound.PoolStar) error {
 	slot, unit := d.data(a.Slot, a.P*a.U, "PoolStar.Slot"), d.data(a.Unit, a.P*a.U, "PoolStar.Unit")
 	lo, hi := d.interval(a.Pre, a.P*a.N, "PoolStar.Pre")
 	members := d.data(a.Members, a.U*a.Window, "PoolStar.Members")
-	d.parallel(a.P*a.U, 1024, func(from, to int) {
+	return d.parallel(a.P*a.U, 1024, func(from, to int) {
 		for i := from; i < to; i++ {
 			p, u := i/a.U, i%a.U
 			window := members[u*a.Window : (u+1)*a.Window]
@@ -33,5 +33,4 @@ func (d *Device[T]) PoolStar(a bound.PoolStar) error {
 			slot[i], unit[i] = T(star), window[star]
 		}
 	})
-	return nil
 }

@@ -15,7 +15,7 @@ func (d *Device[T]) Relax(a bound.Relax) error {
 	slopeLo, slopeHi := T(a.SlopeLo), T(a.SlopeHi)
 	g1, g2 := T(a.Charge.G1), T(a.Charge.G2)
 	relax := d.activation[a.Kind].relax
-	d.parallel(a.N, 256, func(from, to int) {
+	return d.parallel(a.N, 256, func(from, to int) {
 		for i := from; i < to; i++ {
 			aLo[i], bLo[i], aHi[i], bHi[i] = relax(d, lo[i], hi[i], slopeLo, slopeHi)
 			if upLo != nil {
@@ -26,7 +26,6 @@ func (d *Device[T]) Relax(a bound.Relax) error {
 			err[i] = d.up(d.up(T(g1*b)) + d.up(T(g2*d.up(T(s*mag[i])))))
 		}
 	})
-	return nil
 }
 
 // relaxLinear relaxes max(t, slope t) for a slope in [slopeLo, slopeHi], which is

@@ -21,12 +21,11 @@ func (d *Device[T]) RelaxRows(a bound.RelaxRows) error {
 	t.aLo, t.bLo = d.data(a.Lo.A, n, "RelaxRows.Lo.A"), d.data(a.Lo.B, n, "RelaxRows.Lo.B")
 	t.aHi, t.bHi = d.data(a.Hi.A, n, "RelaxRows.Hi.A"), d.data(a.Hi.B, n, "RelaxRows.Hi.B")
 	t.err, t.mag = d.data(a.Err, n, "RelaxRows.Err"), d.data(a.Mag, n, "RelaxRows.Mag")
-	d.parallel(a.P, 1, func(from, to int) {
+	return d.parallel(a.P, 1, func(from, to int) {
 		for p := from; p < to; p++ {
 			t.item(p)
 		}
 	})
-	return nil
 }
 
 type relaxRows[T bound.Real] struct {

@@ -14,13 +14,12 @@ func (d *Device[T]) ShareBox(a bound.ShareBox) error {
 	t.over = over[T]{d, d.data(a.A, a.P*a.Positions*a.Channels*a.R, "ShareBox.A"), a.Positions, a.Channels, a.R, a.Round}
 	t.maxSq = d.data(a.MaxSq, a.Inputs*a.In, "ShareBox.MaxSq")
 	tiles := (a.R + rowTile - 1) / rowTile
-	d.parallel(a.P*tiles, 1, func(from, to int) {
+	return d.parallel(a.P*tiles, 1, func(from, to int) {
 		for i := from; i < to; i++ {
 			r := i % tiles * rowTile
 			t.tile(i/tiles, r, min(rowTile, a.R-r))
 		}
 	})
-	return nil
 }
 
 type shareBox[T bound.Real] struct {

@@ -12,13 +12,12 @@ func (d *Device[T]) SharedVar(a bound.SharedVar) error {
 	t.over = over[T]{d, d.data(a.A, a.P*a.Positions*a.Channels*a.R, "SharedVar.A"), a.Positions, a.Channels, a.R, a.Round}
 	t.maxSq = d.data(a.MaxSq, a.Inputs*a.In, "SharedVar.MaxSq")
 	tiles := (a.R + rowTile - 1) / rowTile
-	d.parallel(a.P*tiles, 1, func(from, to int) {
+	return d.parallel(a.P*tiles, 1, func(from, to int) {
 		for i := from; i < to; i++ {
 			r := i % tiles * rowTile
 			t.tile(i/tiles, r, min(rowTile, a.R-r))
 		}
 	})
-	return nil
 }
 
 type sharedVar[T bound.Real] struct {

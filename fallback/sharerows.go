@@ -6,7 +6,7 @@ import "psafe/host/bound"
 func (d *Device[T]) ShareRows(a bound.ShareRows) error {
 	s := d.data(a.S, a.P*a.Positions*a.K*a.R, "ShareRows.S")
 	rows, w := d.data(a.A, a.P*a.Positions*a.Channels*a.R, "ShareRows.A"), d.data(a.W, a.P*a.K*a.Channels*a.R, "ShareRows.W")
-	d.parallel(a.P*a.Positions, 1, func(from, to int) {
+	return d.parallel(a.P*a.Positions, 1, func(from, to int) {
 		block := make([]T, a.R)
 		for q := from; q < to; q++ {
 			for k := range a.K {
@@ -15,7 +15,6 @@ func (d *Device[T]) ShareRows(a bound.ShareRows) error {
 			}
 		}
 	})
-	return nil
 }
 
 // shareRow writes the sums over channels of a and w, [Channels x R] both, in blocks.

@@ -13,13 +13,12 @@ func (d *Device[T]) SplitRows(a bound.SplitRows) error {
 	t.aHi, t.bHi = d.data(a.Hi.A, n, "SplitRows.Hi.A"), d.data(a.Hi.B, n, "SplitRows.Hi.B")
 	t.mag = d.data(a.Mag, n, "SplitRows.Mag")
 	tiles := (a.R + rowTile - 1) / rowTile
-	d.parallel(a.P*tiles, 1, func(from, to int) {
+	return d.parallel(a.P*tiles, 1, func(from, to int) {
 		for i := from; i < to; i++ {
 			r := i % tiles * rowTile
 			t.tile(i/tiles, r, min(rowTile, a.R-r))
 		}
 	})
-	return nil
 }
 
 type splitRows[T bound.Real] struct {

@@ -9,7 +9,7 @@ func (d *Device[T]) Vary(a bound.Vary) error {
 	zLo, zHi := d.interval(a.Z, a.N, "Vary.Z")
 	mean, variance := d.data(a.Mean, a.N, "Vary.Mean"), d.data(a.Var, a.N, "Vary.Var")
 	q, lipschitz := T(a.Quantile), T(a.Lipschitz)
-	d.parallel(a.N, 2048, func(from, to int) {
+	return d.parallel(a.N, 2048, func(from, to int) {
 		for i := from; i < to; i++ {
 			by := d.up(mean[i] + d.up(T(q*d.rootUp(variance[i]))))
 			r := d.upper(min(d.up(T(lipschitz*by)), d.up(zHi[i]-zLo[i])))
@@ -17,5 +17,4 @@ func (d *Device[T]) Vary(a bound.Vary) error {
 			radius[i], radiusSq[i], maxSq[i] = r, d.upper(d.up(T(r*r))), d.upper(d.up(T(m*m)))
 		}
 	})
-	return nil
 }

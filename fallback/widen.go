@@ -8,7 +8,7 @@ func (d *Device[T]) Widen(a bound.Widen) error {
 	mag := d.optional(a.Mag, a.N, "Widen.Mag")
 	mean, variance := d.data(a.Mean, a.N, "Widen.Mean"), d.data(a.Var, a.N, "Widen.Var")
 	q := T(a.Quantile)
-	d.parallel(a.N, 2048, func(from, to int) {
+	return d.parallel(a.N, 2048, func(from, to int) {
 		for i := from; i < to; i++ {
 			by := d.up(mean[i] + d.up(T(q*d.rootUp(variance[i]))))
 			lo[i] = d.lower(d.down(lo[i] - by))
@@ -20,5 +20,4 @@ func (d *Device[T]) Widen(a bound.Widen) error {
 			}
 		}
 	})
-	return nil
 }

@@ -140,8 +140,8 @@ func arithmetic[T bound.Real](d *Device) error {
 		{"min(a * b, a * c)", func(a, b, c T) T { return min(T(a*b), T(a*c)) }},
 		{"max(a * b, a * c)", func(a, b, c T) T { return max(T(a*b), T(a*c)) }},
 	} {
-		got := make([]float64, n)
-		if err := d.Read(got, out[k]); err != nil {
+		got, err := bound.ReadAll(d, out[k])
+		if err != nil {
 			return err
 		}
 		for i := range got {

@@ -3,6 +3,7 @@ package gpu
 import (
 	"flag"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -100,4 +101,28 @@ func mutate(t *testing.T, file, old, new string) map[string]string {
 	}
 	s[file] = strings.Replace(s[file], old, new, 1)
 	return s
+}
+
+// TestBriefSelfCheck: it has every operation, and its traces are some of those of SelfCheck.
+func TestBriefSelfCheck(t *testing.T) {
+	dev := fallback.New(bound.Float32)
+	brief, err := bound.BriefSelfCheck(dev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := bound.SelfCheck(dev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	for _, b := range brief {
+		calls += len(b.Calls)
+		at := slices.IndexFunc(all, func(a bound.Trace) bool { return a.Job == b.Job })
+		if at < 0 || b.Differs(all[at].Digest()) != "" {
+			t.Errorf("job %q is none of SelfCheck's, or gives something else", b.Job)
+		}
+	}
+	if calls > 300 {
+		t.Errorf("%d launches are not brief", calls)
+	}
 }

@@ -23,12 +23,12 @@ the posterior that the network maps all of the input region T into the safe set 
 One line of JSON per input goes to --out or standard output; p_lower is rounded
 down and p_upper up. With --out r.csv or r.parquet there is a table too, beside the
 records in r.csv.jsonl or r.parquet.jsonl. --method statistical adds an interval that holds with a
-confidence; it is no certificate, and no part of p_lower and p_upper. A table and
-a progress bar appear when standard error is a terminal.
+confidence; it is no certificate, and no part of p_lower and p_upper. A table (of up to
+1000 inputs) and a progress bar appear when standard error is a terminal.
 
 Records go to OUT.partial as they are finished, which becomes OUT when all are
 there. After an interruption the same command with --resume goes on and ends with
-the same file.
+the same file. An OUT that exists is replaced with --overwrite only.
 
 In a script, --fail-under 0.9 (every input) and --fail-unless "safe>=0.95" (a share
 of them) end it with status 10 when all records are written.`
@@ -50,7 +50,9 @@ type certifyFlags struct {
 	derived        bool
 
 	device    deviceFlags
-	out       run.Output
+	out       outFlags
+	resume    bool
+	noTiming  bool
 	recheck   float64
 	require   string
 	failUnder string
@@ -79,15 +81,15 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	f.Uint64Var(&c.seed, "seed", 0, "seed of sampled boxes and of --method statistical")
 	c.device.add(f)
 	f.Float64Var(&c.recheck, "recheck", run.DefaultRecheck, "share of the time, 0 to 1, for computing answers of an OpenCL device again on the CPU and comparing them (1: all answers)")
-	f.StringVar(&c.out.Path, "out", "", "result file (JSON Lines); standard output if absent. A name that ends in .csv or .parquet is a table, and the records are in OUT.jsonl")
-	f.BoolVar(&c.out.Resume, "resume", false, "go on with the finished records in OUT.partial, if there are any; done if OUT is this run's, complete")
-	f.StringVar(&c.require, "require", run.DefaultRequire, "verdict safe needs p_lower, as it is printed, at least this; unsafe p_upper less; if given, auto stops where it is known")
+	c.out.add(f, "result file (JSON Lines); standard output if absent. A name that ends in .csv or .parquet is a table, and the records are in OUT.jsonl")
+	f.BoolVar(&c.resume, "resume", false, "go on with the finished records in OUT.partial, if there are any; done if OUT is this run's, complete")
+	f.StringVar(&c.require, "require", run.DefaultRequire, "verdict safe needs p_lower, as it is printed, at least this; unsafe p_upper less; if given, auto stops where it is known, and tries what takes minutes where it is not")
 	f.BoolVar(&c.noUpper, "no-upper", false, "do not look for upper bounds")
 	f.BoolVar(&c.derived, "derived", false, "add bounds of inf_x Prob(f(x) in S) and of inf_x E row(x)")
 	f.StringVar(&c.failUnder, "fail-under", "0", "exit with status 10 if a p_lower, as it is printed, is under this")
 	f.StringArrayVar(&c.failUnless, "fail-unless", nil, "exit with status 10 unless this share of the inputs has this verdict, as in \"safe>=0.95\"; safe, unsafe or unknown, >=, <=, > or <; may be given several times")
-	f.BoolVar(&c.out.OmitTiming, "omit-timing", false, "leave the fields seconds and peak_bytes out, so that two runs give identical files")
-	f.DurationVar(&c.limit, "time-limit", 0, "how long an input may take, such as 10s; its record has what was proved until then (default no limit)")
+	f.BoolVar(&c.noTiming, "omit-timing", false, "leave the fields seconds and peak_bytes out, so that two runs give identical files")
+	f.DurationVar(&c.limit, "time-limit", 0, "how long an input may take, such as 10s; its record has what was proved until then, by auto also with what takes minutes (default no limit)")
 	f.DurationVar(&c.total, "total-time-limit", 0, "how long the run may take, such as 1h; then it ends with status 5 and keeps what is finished (default no limit)")
 	f.StringVar(&c.progress, "progress", progressAuto, "auto (a bar on a terminal, elsewhere a line every 30 s), json (a line of JSON every second) or none")
 	f.BoolVar(&c.quiet, "quiet", false, "no table, progress or notes; --progress json still counts")
@@ -126,7 +128,7 @@ func (c *certifyFlags) job(f *pflag.FlagSet) (*run.Job, error) {
 		Precision: given(f, "precision", precision),
 		Require:   require,
 		Recheck:   given(f, "recheck", c.recheck),
-		Out:       c.out,
+		Out:       run.Output{Path: c.out.path, Resume: c.resume, Overwrite: c.out.overwrite, OmitTiming: c.noTiming},
 
 		TimeLimit: given(f, "time-limit", c.limit), TotalTimeLimit: given(f, "total-time-limit", c.total),
 	}, nil
@@ -171,9 +173,12 @@ func runCertify(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if err != nil {
 		return err
 	}
+	if err := job.Refuse(); err != nil {
+		return err
+	}
 	keep := ""
-	if c.out.Path != "" {
-		keep = report.RecordsFile(c.out.Path) + run.PartialSuffix
+	if c.out.path != "" {
+		keep = report.RecordsFile(c.out.path) + run.PartialSuffix
 	}
 	child := newSupervised("certify", args, stdout, stderr, keep)
 	child.work = func() float64 { return workApprox(job) }
@@ -183,10 +188,7 @@ func runCertify(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if done, err := c.device.supervised(ctx, child); done || err != nil {
 		return err
 	}
-	job.Version, job.Stdout, job.Open = version(), stdout, c.device.opener(stderr)
-	if !onTerminal(stdout) {
-		job.Stdout = exactly(stdout)
-	}
+	job.Version, job.Stdout, job.Open = version(), forProgram(stdout), c.device.opener(stderr)
 	progress := newProgress(stderr, c.progress)
 	// Records on a terminal show by themselves how far the run is.
 	_, terminal := isTerminal(stdout)
@@ -196,41 +198,12 @@ func runCertify(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if !c.quiet {
 		job.Note = func(n run.Note) { note(stderr, n) }
 	}
+	found := c.findings(stderr)
 	defer endLate(job.TotalTimeLimit, stderr)()
-	records, err := job.Run(ctx)
+	err = job.Each(ctx, found.add)
 	progress.end()
 	if err != nil {
 		return err
 	}
-	return c.finish(records, stderr)
-}
-
-// finish prints the table and decides the exit status.
-func (c *certifyFlags) finish(records []*report.Record, stderr io.Writer) error {
-	if _, terminal := isTerminal(stderr); terminal && !c.quiet {
-		if err := report.Table(stderr, records); err != nil {
-			return err
-		}
-	} else if !c.quiet {
-		line := report.Summary(records)
-		if drawn := report.Drawn(records); drawn != "" {
-			line += "; " + drawn
-		}
-		fmt.Fprintln(stderr, "psafe:", line)
-	}
-	if !c.quiet {
-		for _, n := range run.Explain(records) {
-			note(stderr, n)
-		}
-	}
-	least, err := probability("fail-under", c.failUnder)
-	if err != nil {
-		return err
-	}
-	for _, r := range records {
-		if p := r.PLower.Exact(); p.Cmp(least) < 0 {
-			return &statusError{exitUnder, fmt.Errorf("index %d: p_lower %s is under --fail-under %s", r.Index, p, least)}
-		}
-	}
-	return checkGates(c.gates, records)
+	return found.finish(stderr)
 }

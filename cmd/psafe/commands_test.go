@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// TestCommandsAreKnown: every command has a heading in docs/cli.md, a place in README.md
-// and a script that runs it.
+// TestCommandsAreKnown: every command has a heading in docs/cli.md and a script that runs it.
 func TestCommandsAreKnown(t *testing.T) {
 	read := func(path string) string {
 		t.Helper()
@@ -18,7 +17,7 @@ func TestCommandsAreKnown(t *testing.T) {
 		}
 		return string(text)
 	}
-	page, readme, scripts := read("../../docs/cli.md"), read("../../README.md"), ""
+	page, scripts := read("../../docs/cli.md"), ""
 	paths, err := filepath.Glob("testdata/script/*.txtar")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("%d scripts, %v", len(paths), err)
@@ -29,9 +28,6 @@ func TestCommandsAreKnown(t *testing.T) {
 	for _, c := range commands() {
 		if !strings.Contains(page, "\n## "+c.name+"\n") {
 			t.Errorf("docs/cli.md has no heading for %s", c.name)
-		}
-		if !strings.Contains(readme, "psafe "+c.name) {
-			t.Errorf("README.md does not name psafe %s", c.name)
 		}
 		if !strings.Contains(scripts, "psafe "+c.name+" ") && !strings.Contains(scripts, "psafe "+c.name+"\n") {
 			t.Errorf("no script in testdata/script runs psafe %s", c.name)

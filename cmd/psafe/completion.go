@@ -35,7 +35,7 @@ func runCompletion(_ context.Context, args []string, stdout, _ io.Writer) error 
 	if write == nil {
 		return fmt.Errorf("completion: no shell %.40q: give bash, zsh or fish%s", f.Arg(0), nearest.Hint(f.Arg(0), shells))
 	}
-	_, err := io.WriteString(stdout, write(completions()))
+	_, err := io.WriteString(forProgram(stdout), write(completions()))
 	return err
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"psafe/host/posterior"
 	"psafe/host/posterior/format"
-	"psafe/internal/outfile"
 )
 
 const convertAbout = `psafe convert reads a posterior in any format of docs/formats.md and writes it in
@@ -27,7 +26,7 @@ func runConvert(_ context.Context, args []string, stdout, stderr io.Writer) erro
 	if err := parse(f, args, 1); err != nil {
 		return err
 	}
-	if err := to.check(); err != nil {
+	if err := to.check(f.Arg(0)); err != nil {
 		return err
 	}
 	p, err := post.read(f.Arg(0))
@@ -44,10 +43,13 @@ func runConvert(_ context.Context, args []string, stdout, stderr io.Writer) erro
 }
 
 // posteriorFile is a posterior to be written.
-type posteriorFile struct{ path, format, note string }
+type posteriorFile struct {
+	outFlags
+	format, note string
+}
 
 func (o *posteriorFile) add(f *pflag.FlagSet) {
-	f.StringVar(&o.path, "out", "", "file to write; required")
+	o.outFlags.add(f, "file to write; required")
 	f.StringVar(&o.format, "format", "npz", "npz or safetensors")
 	f.StringVar(&o.note, "note", "", "free text to keep with the posterior")
 }
@@ -55,15 +57,15 @@ func (o *posteriorFile) add(f *pflag.FlagSet) {
 // writers are the words of --format.
 var writers = map[string]func(io.Writer, *posterior.Posterior) error{"npz": format.WriteNPZ, "safetensors": format.WriteSafetensors}
 
-// check refuses flags that name no file, before anything is read.
-func (o *posteriorFile) check() error {
+// check refuses flags that name no file that may be written, before anything is read.
+func (o *posteriorFile) check(sources ...string) error {
 	if o.path == "" {
 		return errors.New("--out is missing: name the file to write, as in --out net.npz")
 	}
 	if writers[o.format] == nil {
 		return fmt.Errorf("--format %.40q is neither npz nor safetensors: give one of them", o.format)
 	}
-	return nil
+	return o.refuse(sources...)
 }
 
 // uncompared says, of a file that was written without reference logits, that nothing has shown
@@ -81,16 +83,13 @@ func (o *posteriorFile) write(p *posterior.Posterior, sources ...string) error {
 	if o.note != "" {
 		p.Source.Note = o.note
 	}
-	file, err := outfile.Create(o.path, sources...)
+	file, err := o.create(sources...)
 	if err != nil {
-		return fmt.Errorf("--out %w", err)
+		return err
 	}
 	defer file.Discard()
 	if err := writers[o.format](file, p); err != nil {
-		return fmt.Errorf("--out %s: cannot be written: %w", o.path, outfile.Reason(err))
+		return o.unwritten(err)
 	}
-	if err := file.Commit(); err != nil {
-		return fmt.Errorf("--out %w", err)
-	}
-	return nil
+	return o.commit(file)
 }

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/pflag"
 
@@ -142,7 +144,15 @@ func openDevices(selector string, p bound.Precision, opts gpu.Options) (*devices
 	return d, nil
 }
 
-func inLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+func inLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") + mend(err) }
+
+// mend is what to do about an error that may come from any file, pipe or process.
+func mend(err error) string {
+	if errors.Is(err, syscall.EMFILE) {
+		return ": raise the limit of open files, as by ulimit -n 1024"
+	}
+	return ""
+}
 
 // parseBytes reads 123, 64MiB, 4GiB or 4GB; empty is 0.
 func parseBytes(text string) (int64, error) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"text/tabwriter"
 
 	"psafe/gpu"
@@ -62,6 +63,9 @@ func runDevices(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	}
 	for _, err := range found.failed {
 		fmt.Fprintln(stderr, "psafe: note:", inLine(err))
+	}
+	if slices.ContainsFunc(found.failed, isMistake) {
+		return &statusError{exitFault, errors.New("a fault of psafe: see the note above")}
 	}
 	if len(found.failed) > 0 {
 		return &run.DeviceError{Err: errors.New("a driver failed: see the note above")}

@@ -66,6 +66,24 @@ func exactly(w io.Writer) io.Writer {
 	return w
 }
 
+// forProgram is where text goes that a program reads, a shell for one: its bytes are what they
+// are, unless it comes to a terminal, which would obey some of them.
+func forProgram(w io.Writer) io.Writer {
+	if onTerminal(w) {
+		return w
+	}
+	return exactly(w)
+}
+
+// printForProgram prints such a text, and says so where a terminal shows something else.
+func printForProgram(text string, stdout, stderr io.Writer) error {
+	if shown := string(escaped([]byte(text), false)); shown != text && onTerminal(stdout) {
+		fmt.Fprintln(stderr, "psafe: note: names have characters that a terminal does not show as they are: give this to a file or a pipe, do not copy it from here")
+	}
+	_, err := io.WriteString(forProgram(stdout), text)
+	return err
+}
+
 // behind is what a door leads to.
 func behind(w io.Writer) io.Writer {
 	switch d := w.(type) {

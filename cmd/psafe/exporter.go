@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 
-	"psafe/internal/outfile"
 	"psafe/python"
 )
 
@@ -18,24 +16,14 @@ and SWAG as files that psafe reads. docs/export.md has a script for each.
 
 func runExporter(_ context.Context, args []string, stdout, _ io.Writer) error {
 	f := newFlags("exporter", exporterAbout, stdout)
-	out := f.String("out", "", "file to write (default standard output)")
+	var out outFlags
+	out.add(f, "file to write (default standard output)")
 	if err := parse(f, args, 0); err != nil {
 		return err
 	}
-	if *out == "" {
-		_, err := stdout.Write(python.Exporter)
+	if out.path == "" {
+		_, err := forProgram(stdout).Write(python.Exporter)
 		return err
 	}
-	file, err := outfile.Create(*out)
-	if err != nil {
-		return fmt.Errorf("--out %w", err)
-	}
-	defer file.Discard()
-	if _, err := file.Write(python.Exporter); err != nil {
-		return fmt.Errorf("--out %s: cannot be written: %w", *out, outfile.Reason(err))
-	}
-	if err := file.Commit(); err != nil {
-		return fmt.Errorf("--out %w", err)
-	}
-	return nil
+	return out.write(python.Exporter)
 }

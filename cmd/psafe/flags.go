@@ -13,6 +13,7 @@ import (
 	"psafe/host/posterior"
 	"psafe/host/property"
 	"psafe/host/run"
+	"psafe/internal/outfile"
 )
 
 // newFlags returns a flag set whose --help prints text and the flags. Whoever asks with an
@@ -43,10 +44,69 @@ func parse(f *pflag.FlagSet, args []string, operands int) error {
 	if err != nil {
 		return misread(f, err)
 	}
+	if out := f.Lookup("out"); out != nil && out.Value.String() != "" {
+		faultBeside(out.Value.String())
+	}
 	if n := f.NArg(); n != operands && operands != anyNumber {
 		return miscounted(f, operands)
 	}
 	return nil
+}
+
+// outFlags are --out and --overwrite, the same for every command that writes a file.
+type outFlags struct {
+	path      string
+	overwrite bool
+}
+
+func (o *outFlags) add(f *pflag.FlagSet, about string) {
+	f.StringVar(&o.path, "out", "", about)
+	o.addOverwrite(f)
+}
+
+// addOverwrite is for commands that name what they write in another way.
+func (o *outFlags) addOverwrite(f *pflag.FlagSet) {
+	f.BoolVar(&o.overwrite, "overwrite", false, "replace what is written where it exists; without it, nothing is")
+}
+
+// old is what becomes of a file that is there.
+func (o *outFlags) old() outfile.Old {
+	if o.overwrite {
+		return outfile.Replace
+	}
+	return outfile.Keep
+}
+
+// refuse says why nothing can be written to --out; inputs are what the command reads. For
+// commands to ask before they begin, since create comes after they have computed.
+func (o *outFlags) refuse(inputs ...string) error {
+	return ofOut(outfile.Refuse(o.path, o.old(), inputs...))
+}
+
+// create begins the file; commit puts it in its place.
+func (o *outFlags) create(inputs ...string) (*outfile.File, error) {
+	file, err := outfile.Create(o.path, o.old(), inputs...)
+	return file, ofOut(err)
+}
+
+func (o *outFlags) commit(file *outfile.File) error { return ofOut(file.Commit()) }
+
+// write writes the whole file.
+func (o *outFlags) write(content []byte, inputs ...string) error {
+	return ofOut(outfile.WriteFile(o.path, o.old(), content, inputs...))
+}
+
+// unwritten is the error of whatever writes to the file.
+func (o *outFlags) unwritten(err error) error {
+	return fmt.Errorf("--out %s: cannot be written: %w", o.path, outfile.Reason(err))
+}
+
+// ofOut names the flag in an error of package outfile.
+func ofOut(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("--out %w", err)
 }
 
 // posteriorFlags are shared by the commands that read a posterior.

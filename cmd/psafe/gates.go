@@ -17,6 +17,8 @@ type gate struct {
 	text              string // as typed
 	verdict, relation string
 	limit             *big.Rat
+	// n records were added, of which found have the verdict.
+	n, found int64
 }
 
 var gateForm = regexp.MustCompile(`^ *(safe|unsafe|unknown) *(>=|<=|>|<) *([0-9]{0,40}\.?[0-9]{0,40}(?:/[0-9]{1,40})?) *$`)
@@ -31,7 +33,7 @@ func parseGate(text string) (*gate, error) {
 	if err != nil || limit.Cmp(property.MustExact("1")) > 0 {
 		return nil, fmt.Errorf("--fail-unless %.60q: %q is no share: write a decimal from 0 to 1", text, parts[3])
 	}
-	return &gate{strings.TrimSpace(text), parts[1], parts[2], limit.Rat()}, nil
+	return &gate{text: strings.TrimSpace(text), verdict: parts[1], relation: parts[2], limit: limit.Rat()}, nil
 }
 
 // parseGates reads all of them.
@@ -47,27 +49,29 @@ func parseGates(texts []string) ([]*gate, error) {
 	return gates, nil
 }
 
-// refusal says what share was found, if it is not what the gate asks for; else "".
-func (g *gate) refusal(records []*report.Record) string {
-	n := 0
-	for _, r := range records {
-		if r.Verdict == g.verdict {
-			n++
-		}
+// add counts a record.
+func (g *gate) add(r *report.Record) {
+	g.n++
+	if r.Verdict == g.verdict {
+		g.found++
 	}
-	share := big.NewRat(int64(n), int64(len(records)))
+}
+
+// refusal says what share was found, if it is not what the gate asks for; else "".
+func (g *gate) refusal() string {
+	share := big.NewRat(g.found, g.n)
 	order := share.Cmp(g.limit)
 	if order == 0 && len(g.relation) == 2 || order > 0 && g.relation[0] == '>' || order < 0 && g.relation[0] == '<' {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d inputs are %s, a share of %s: --fail-unless %s", n, len(records), g.verdict, sixDigits(share, g.relation[0] == '<'), g.text)
+	return fmt.Sprintf("%d of %d inputs are %s, a share of %s: --fail-unless %s", g.found, g.n, g.verdict, sixDigits(share, g.relation[0] == '<'), g.text)
 }
 
-// checkGates is the error of exit status 10 if a gate refuses the records.
-func checkGates(gates []*gate, records []*report.Record) error {
+// checkGates is the error of exit status 10 if a gate refuses the records that were added.
+func checkGates(gates []*gate) error {
 	var refusals []string
 	for _, g := range gates {
-		if text := g.refusal(records); text != "" {
+		if text := g.refusal(); text != "" {
 			refusals = append(refusals, text)
 		}
 	}

@@ -12,15 +12,14 @@ import (
 	"psafe/internal/testscale"
 )
 
-// verdicts makes records of so many inputs each.
-func verdicts(safe, unsafe, unknown int) []*report.Record {
-	var records []*report.Record
+// told is a gate with records of so many inputs each.
+func told(g *gate, safe, unsafe, unknown int) *gate {
 	for verdict, n := range map[string]int{"safe": safe, "unsafe": unsafe, "unknown": unknown} {
 		for range n {
-			records = append(records, &report.Record{Verdict: verdict})
+			g.add(&report.Record{Verdict: verdict})
 		}
 	}
-	return records
+	return g
 }
 
 // TestGates: shares are compared with decimals exactly, and the line says what was found.
@@ -48,7 +47,7 @@ func TestGates(t *testing.T) {
 			t.Errorf("%q: %v", c.gate, err)
 			continue
 		}
-		if got := g.refusal(verdicts(c.safe, c.unsafe, c.unknown)); got != c.want {
+		if got := told(g, c.safe, c.unsafe, c.unknown).refusal(); got != c.want {
 			t.Errorf("%q of %d, %d, %d: %q, want %q", c.gate, c.safe, c.unsafe, c.unknown, got, c.want)
 		}
 	}
@@ -75,7 +74,7 @@ func TestGatesProperty(t *testing.T) {
 		}
 		a, b := 100*int64(safe), hundredths*int64(safe+others)
 		want := map[string]bool{">=": a >= b, "<=": a <= b, ">": a > b, "<": a < b}[relation]
-		text := g.refusal(verdicts(safe, others, 0))
+		text := told(g, safe, others, 0).refusal()
 		if (text == "") != want {
 			t.Errorf("%s of %d and %d: %q", g.text, safe, others, text)
 		}

@@ -46,7 +46,7 @@ func runImport(_ context.Context, args []string, stdout, stderr io.Writer) error
 	case *mapPath == "":
 		return fmt.Errorf("--map is missing: name the map; psafe import %s --suggest prints one to begin with", plain(f.Arg(0)))
 	}
-	if err := to.check(); err != nil {
+	if err := to.check(f.Arg(0), *mapPath); err != nil {
 		return err
 	}
 	p, err := format.Import(f.Arg(0), *mapPath)

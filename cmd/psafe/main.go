@@ -13,6 +13,7 @@ import (
 	"psafe/fallback"
 	"psafe/host/paper"
 	"psafe/host/run"
+	"psafe/internal/fpcontrol"
 	"psafe/internal/nearest"
 )
 
@@ -24,6 +25,8 @@ const (
 	exitDevice      = 3  // the device asked for is absent, refused or broke
 	exitInterrupted = 4  // interrupted; finished records are in OUT.partial, for --resume
 	exitTime        = 5  // --total-time-limit ended certify or run; finished records as after 4
+	exitFault       = 6  // a panic; finished records as after 4
+	exitFaultAgain  = 7  // the same, in a shard of a campaign that a fault has ended before
 	exitUnder       = 10 // --fail-under or --fail-unless refuses what was found
 )
 
@@ -73,7 +76,7 @@ func commands() []command {
 }
 
 func main() {
-	os.Exit(program(os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(guarded(os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // program is psafe: it returns the exit status.
@@ -112,6 +115,9 @@ func dispatch(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stdout, "psafe")
 		return exitDone
 	}
+	if err := fpcontrol.Err(); err != nil {
+		return status(err, stderr)
+	}
 	if _, err := fallback.Vectors(); err != nil {
 		return status(err, stderr)
 	}
@@ -142,12 +148,15 @@ func status(err error, stderr io.Writer) int {
 	var late *run.OutOfTime
 	var contradiction *run.Contradiction
 	var between *paper.Contradiction
+	var wrong *mistake
 	status := exitUsage
 	switch {
 	case err == nil, errors.Is(err, errHelp):
 		return exitDone
 	case errors.As(err, &child):
 		return child.status
+	case errors.As(err, &wrong):
+		status = wrong.status
 	case errors.As(err, &s):
 		status = s.status
 	case errors.As(err, &contradiction), errors.As(err, &between):
@@ -161,7 +170,7 @@ func status(err error, stderr io.Writer) int {
 	case errors.As(err, &device):
 		status = exitDevice
 	}
-	fmt.Fprintln(stderr, "psafe:", plain(strings.ReplaceAll(err.Error(), "\n", " ")))
+	fmt.Fprintln(stderr, "psafe:", plain(strings.ReplaceAll(err.Error(), "\n", " "))+mend(err))
 	return status
 }
 
@@ -177,11 +186,11 @@ const exitText = `0 done (whatever the verdicts), 1 crosscheck or merge found a 
 certify, paper or summary bounds that contradict each other, or check a record
 that does not pass or a missing task, 2 a flag or file is wrong or a result cannot be
 written, 3 the device is absent, refused or broke, or its driver crashed or hung,
-4 interrupted (SIGINT, SIGTERM, SIGHUP), 5 the --total-time-limit is up, 10 a
-p_lower is under --fail-under or a share of the inputs is not what --fail-unless
-asks for. After 1, 3, 4 and 5, records that certify had finished are in
-OUT.partial, and certify or paper with --resume goes on from there; run goes on
-whenever it is started again.
+4 interrupted (SIGINT, SIGTERM, SIGHUP), 5 the --total-time-limit is up, 6 a fault
+of psafe itself, 7 the same again in a shard of a campaign, 10 a p_lower is under
+--fail-under or a share of the inputs is not what --fail-unless asks for. After 1
+and 3 to 7, records that certify had finished are in OUT.partial, and certify or
+paper with --resume goes on from there; run goes on whenever it is started again.
 `
 
 func usage(w io.Writer) {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -21,7 +23,9 @@ a folder that is there. They say what --help says.
   psafe man /usr/local/share/man/man1`
 
 func runMan(_ context.Context, args []string, stdout, _ io.Writer) error {
+	var out outFlags
 	f := newFlags("man", manAbout, stdout)
+	out.addOverwrite(f)
 	if err := parse(f, args, anyNumber); err != nil {
 		return err
 	}
@@ -41,8 +45,15 @@ func runMan(_ context.Context, args []string, stdout, _ io.Writer) error {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return fmt.Errorf("man: %.60q is neither a command nor a folder that is there: psafe help lists the commands%s", dir, nearest.Hint(dir, commandNames()))
 	}
-	for name, text := range pages {
-		if err := outfile.WriteFile(filepath.Join(dir, name+".1"), []byte(text)); err != nil {
+	path := func(name string) string { return filepath.Join(dir, name+".1") }
+	names := slices.Sorted(maps.Keys(pages))
+	for _, name := range names { // all, before one is written
+		if err := outfile.Refuse(path(name), out.old()); err != nil {
+			return fmt.Errorf("man %w", err)
+		}
+	}
+	for _, name := range names {
+		if err := outfile.WriteFile(path(name), out.old(), []byte(pages[name])); err != nil {
 			return fmt.Errorf("man %w", err)
 		}
 	}
@@ -87,6 +98,7 @@ func manHead(name, about string) string {
 func manEnd(see []string) string {
 	text := ".SH EXIT STATUS\n" + roffText(exitText) + ".SH ENVIRONMENT\n.TP\n.B PSAFE_DEVICE\nthe default of \\-\\-device\n" +
 		".TP\n.B PSAFE_DRIVER_SECONDS\nhow long an OpenCL driver has to answer, in seconds\n" +
+		".TP\n.B PSAFE_TRACE\nif it is 1, the trace of a fault of psafe goes to standard error and not\ninto a file\n" +
 		".TP\n.B PSAFE_VECTOR\nnone, avx2 or avx512: vector instructions that loops on the\nCPU may use; by default the best that there are\n.SH SEE ALSO\n"
 	for i, name := range see {
 		end := ","

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"psafe/host/campaign"
 	"psafe/host/report"
+	"psafe/internal/outfile"
 )
 
 const mergeAbout = `psafe merge makes one result file of the records of a campaign: every task once, in
@@ -22,26 +24,41 @@ A task without a record is an error (status 2) that says which shards to run aga
 Records of a task that several processes made must agree in all but times, device and
 the spelling of paths: where they do not, one of them is wrong, which is an error that
 names both files and devices (status 1). After either nothing is written. With --wait
-it first waits until no task is without a record.`
+it first waits until no task is without a record, or a shard fails for good (status 2).
+--resume is for scripts that may run twice: done if OUT has just these records, written
+before.`
 
 func runMerge(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	f := newFlags("merge", mergeAbout, stdout)
-	out := f.String("out", "", "result file (JSON Lines), or a table if its name ends in .csv or .parquet; required")
-	wait := f.Bool("wait", false, "wait until all tasks have records, however long that takes")
+	var out outFlags
+	out.add(f, "result file (JSON Lines), or a table if its name ends in .csv or .parquet; required")
+	resume := f.Bool("resume", false, "if OUT exists, compare it with what would be written: done if it is the same")
+	wait := f.Bool("wait", false, "wait until all tasks have records, or a shard fails that would fail again")
+	retries := f.Int("retries", 3, "with --wait: how often a shard may fail by what may pass, as in psafe submit")
 	if err := parse(f, args, 1); err != nil {
 		return err
 	}
-	if *out == "" {
+	if out.path == "" {
 		return errors.New("--out is missing: name a result file, as in --out results.jsonl")
 	}
+	switch {
+	case *retries < 0:
+		return fmt.Errorf("--retries %d: give a whole number from 0", *retries)
+	case f.Changed("retries") && !*wait:
+		return errors.New("--retries is for --wait: add that, or leave it out")
+	}
+	to := campaign.Output{Path: out.path, Old: out.old()}
+	if *resume && !out.overwrite {
+		to.Old = outfile.Same
+	}
 	if *wait {
-		if err := untilDone(ctx, f.Arg(0), *out, stderr); err != nil {
+		if err := untilDone(ctx, f.Arg(0), to, *retries, stderr); err != nil {
 			return err
 		}
 	}
 	var tally report.Tally
 	n := 0
-	err := campaign.Merge(ctx, f.Arg(0), *out, func(r *report.Record) {
+	err := campaign.Merge(ctx, f.Arg(0), to, func(r *report.Record) {
 		tally.Add(r)
 		n++
 	})
@@ -51,7 +68,7 @@ func runMerge(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	if err != nil {
 		return err
 	}
-	line := fmt.Sprintf("%s: %s: %s", plain(*out), howMany(n, "record"), tally.Summary())
+	line := fmt.Sprintf("%s: %s: %s", plain(out.path), howMany(n, "record"), tally.Summary())
 	if drawn := tally.Drawn(); drawn != "" {
 		line += "; " + drawn
 	}
@@ -63,9 +80,9 @@ func runMerge(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 const mostPause = 30 * time.Second
 
 // untilDone waits until all tasks of the campaign in dir have records, which are to be written
-// to out. It looks at once, then ever more rarely, and says how far they are when that has
-// changed.
-func untilDone(ctx context.Context, dir, out string, stderr io.Writer) error {
+// to out, or a shard has failed for good. It looks at once, then ever more rarely, and says how
+// far they are when that has changed.
+func untilDone(ctx context.Context, dir string, out campaign.Output, retries int, stderr io.Writer) error {
 	folder, err := campaign.Open(dir)
 	if err != nil {
 		return err
@@ -73,9 +90,10 @@ func untilDone(ctx context.Context, dir, out string, stderr io.Writer) error {
 	if err := folder.CheckOut(out); err != nil {
 		return err
 	}
+	w := campaign.Waiting{Folder: folder, Submission: os.Getenv(campaign.SubmissionVariable), Retries: retries}
 	told := ""
 	for pause := time.Second; ; pause = min(2*pause, mostPause) {
-		s, err := folder.Status(ctx, 1, time.Now())
+		s, err := w.Look(ctx, time.Now())
 		if err != nil || s.Done == s.Tasks {
 			return err
 		}

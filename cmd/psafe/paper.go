@@ -34,15 +34,16 @@ and the result file of every psafe certify command that was run.`
 
 // paperFlags are all flags of paper as typed.
 type paperFlags struct {
-	out, data, posterior string
-	post                 posteriorFlags
-	device               deviceFlags
-	quick, resume        bool
-	noTiming, quiet      bool
+	out             outFlags
+	data, posterior string
+	post            posteriorFlags
+	device          deviceFlags
+	quick, resume   bool
+	noTiming, quiet bool
 }
 
 func (p *paperFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&p.out, "out", "", "`DIR` to write to; required")
+	p.out.add(f, "`DIR` to write to; required")
 	f.StringVar(&p.data, "data", "", "`DIR` of the released posteriors and images; without it the project's own are used")
 	f.BoolVar(&p.quick, "quick", false, "less of everything: less than a minute without --data")
 	f.StringVar(&p.posterior, "posterior", "", "regression: this posterior of one input and one output instead of a trained one")
@@ -68,7 +69,7 @@ func (p *paperFlags) names(f *pflag.FlagSet) ([]string, error) {
 		return nil, fmt.Errorf("paper: takes one experiment, got %d words (%s): give one, or all", f.NArg(), strings.Join(f.Args(), " "))
 	}
 	switch {
-	case p.out == "":
+	case p.out.path == "":
 		return nil, errors.New("--out is missing: name a folder to write to")
 	case p.posterior != "" && !slices.Contains(names, "regression"):
 		return nil, errors.New("--posterior is for psafe paper regression: leave it out")
@@ -93,7 +94,7 @@ func (p *paperFlags) config(f *pflag.FlagSet) (*paper.Config, error) {
 		return nil, err
 	}
 	return &paper.Config{
-		Names: names, What: f.Arg(0), Out: p.out, Resume: p.resume, OmitTiming: p.noTiming, Data: p.data, Quick: p.quick,
+		Names: names, What: f.Arg(0), Out: p.out.path, Resume: p.resume, Overwrite: p.out.overwrite, OmitTiming: p.noTiming, Data: p.data, Quick: p.quick,
 		Posterior: post, Precision: precision, Device: fallback.New(bound.Float64), Version: version(),
 	}, nil
 }
@@ -109,12 +110,15 @@ func runPaper(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	if err != nil {
 		return err
 	}
-	if done, err := p.device.supervised(ctx, newSupervised("paper", args, stdout, stderr, p.out)); done || err != nil {
+	if err := cfg.CheckOut(); err != nil {
 		return err
 	}
-	// What is resumed ends with the files of one run: --resume is no part of it.
+	if done, err := p.device.supervised(ctx, newSupervised("paper", args, stdout, stderr, p.out.path)); done || err != nil {
+		return err
+	}
+	// What is resumed ends with the files of one run: neither --resume nor --overwrite is a part of it.
 	lasting := slices.DeleteFunc(slices.Clone(args), func(a string) bool {
-		return strings.HasPrefix(a, "--resume") || strings.HasPrefix(a, "--quiet")
+		return strings.HasPrefix(a, "--resume") || strings.HasPrefix(a, "--overwrite") || strings.HasPrefix(a, "--quiet")
 	})
 	cfg.Command = "psafe paper " + run.Shell(lasting)
 	cfg.Open = p.device.opener(stderr)

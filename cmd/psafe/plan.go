@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -54,6 +55,7 @@ var campaignLists = []string{"inputs", "eps", "clip", "index", "fix", "free", "m
 var campaignElsewhere = func() map[string]string {
 	list := map[string]string{
 		"out":         "psafe run keeps the records in the campaign's folder, and psafe merge makes a file of them: leave it out",
+		"overwrite":   "psafe run overwrites nothing, and psafe merge has a flag of this name: leave it out",
 		"resume":      "psafe run always goes on with what is there: leave it out",
 		"fail-under":  "it decides no number: leave it out",
 		"fail-unless": "it decides no number: leave it out",
@@ -124,7 +126,7 @@ func runPlan(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		planner.Progress = progress.update
 	}
 	if p.list {
-		return listJobs(stdout, &planner, spec)
+		return listJobs(stdout, stderr, &planner, spec)
 	}
 	planned, isNew, err := planner.Plan(ctx, spec, dir)
 	progress.end()
@@ -162,14 +164,13 @@ func (p *planFlags) notes(stderr io.Writer) func(run.Note) {
 }
 
 // listJobs prints the jobs as commands.
-func listJobs(stdout io.Writer, planner *campaign.Planner, spec *campaign.Spec) error {
+func listJobs(stdout, stderr io.Writer, planner *campaign.Planner, spec *campaign.Spec) error {
 	if _, err := planner.Jobs(spec); err != nil {
 		return err
 	}
+	var text strings.Builder
 	for i := range spec.Jobs() {
-		if _, err := fmt.Fprintln(stdout, run.Shell(append([]string{"psafe", "certify"}, spec.Args(i)...))); err != nil {
-			return err
-		}
+		text.WriteString(run.Shell(append([]string{"psafe", "certify"}, spec.Args(i)...)) + "\n")
 	}
-	return nil
+	return printForProgram(text.String(), stdout, stderr)
 }

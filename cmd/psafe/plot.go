@@ -18,7 +18,6 @@ import (
 	"psafe/host/property"
 	"psafe/host/report"
 	"psafe/internal/nearest"
-	"psafe/internal/outfile"
 )
 
 const plotAbout = `psafe plot draws figures of result files, as SVG or PNG by the name of --out. The
@@ -34,14 +33,14 @@ stands beside them; it is no certificate.`
 
 // plotFlags are all flags of plot as typed.
 type plotFlags struct {
-	out                        string
+	out                        outFlags
 	by                         []string
 	points, labelColumn, field string
 	columns                    []int
 }
 
 func (p *plotFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&p.out, "out", "", "file to write, .svg or .png; required")
+	p.out.add(f, "file to write, .svg or .png; required")
 	f.StringSliceVar(&p.by, "by", []string{"posterior", "method"}, "eps: what has a line of its own: words of "+strings.Join(figure.ByWords, ", ")+"; bars: posterior,method or posterior")
 	f.StringVar(&p.points, "points", "", "heatmap: the data file that --inputs of psafe certify named; required")
 	f.IntSliceVar(&p.columns, "columns", []int{0, 1}, "heatmap: which two coordinates of the points are the axes, from 0 on")
@@ -68,6 +67,10 @@ func runPlot(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		return err
 	}
 	files := f.Args()[1:]
+	inputs := append([]string{property.FileOf(p.points)}, files...)
+	if err := p.out.refuse(inputs...); err != nil {
+		return err
+	}
 	var records []report.Placed
 	for _, file := range files {
 		more, err := report.ReadFile(file)
@@ -90,7 +93,7 @@ func runPlot(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	for _, n := range append(report.Gaps(records), notes...) {
 		fmt.Fprintf(stderr, "psafe: note: %s\n", plain(n))
 	}
-	return p.write(drawing, format, files)
+	return p.write(drawing, format, inputs)
 }
 
 // check refuses what is missing or belongs to another kind of figure, and returns
@@ -112,12 +115,12 @@ func (p *plotFlags) check(f *pflag.FlagSet) (format string, err error) {
 			return "", fmt.Errorf("--%s is not for psafe plot %s: leave it out", flag, kind)
 		}
 	}
-	format = strings.TrimPrefix(strings.ToLower(filepath.Ext(p.out)), ".")
+	format = strings.TrimPrefix(strings.ToLower(filepath.Ext(p.out.path)), ".")
 	switch {
-	case p.out == "":
+	case p.out.path == "":
 		return "", errors.New("--out is missing: name the file to write, .svg or .png")
 	case format != "svg" && format != "png":
-		return "", fmt.Errorf("--out %s: ends neither in .svg nor in .png: name such a file", p.out)
+		return "", fmt.Errorf("--out %s: ends neither in .svg nor in .png: name such a file", p.out.path)
 	case kind == "heatmap" && p.points == "":
 		return "", errors.New("--points is missing: name the data file that --inputs of psafe certify named")
 	case len(p.columns) != 2 || p.columns[0] == p.columns[1]:
@@ -181,13 +184,10 @@ func (p *plotFlags) coordinates(r report.Placed) ([][2]float64, error) {
 	return x, nil
 }
 
-func (p *plotFlags) write(drawing *figure.Figure, format string, files []string) error {
+func (p *plotFlags) write(drawing *figure.Figure, format string, inputs []string) error {
 	var b bytes.Buffer
 	if err := drawing.Write(&b, format); err != nil {
-		return fmt.Errorf("--out %s: cannot be written: %w", p.out, err)
+		return p.out.unwritten(err)
 	}
-	if err := outfile.WriteFile(p.out, b.Bytes(), append([]string{property.FileOf(p.points)}, files...)...); err != nil {
-		return fmt.Errorf("--out %w", err)
-	}
-	return nil
+	return p.out.write(b.Bytes(), inputs...)
 }

@@ -34,7 +34,7 @@ type predictFlags struct {
 	index   string
 	network int
 	json    bool
-	out     string
+	out     outFlags
 	quiet   bool
 }
 
@@ -52,7 +52,7 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	f.IntVar(&p.Samples, "samples", 0, "number of networks to draw (default none)")
 	f.Uint64Var(&p.Seed, "seed", 0, "seed of drawn networks")
 	f.BoolVar(&c.json, "json", false, "one JSON object per point and line")
-	f.StringVar(&c.out, "out", "", "file to write; standard output if absent")
+	c.out.add(f, "file to write; standard output if absent")
 	f.BoolVar(&c.quiet, "quiet", false, "no notes and no accuracy")
 	if err := parse(f, args, 0); err != nil {
 		return err
@@ -79,7 +79,7 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 
 // write evaluates and writes to where the flags say.
 func (c *predictFlags) write(ctx context.Context, stdout io.Writer) (*run.Accuracy, error) {
-	if c.out == "" {
+	if c.out.path == "" {
 		w := bufio.NewWriter(stdout)
 		accuracy, err := c.lines(ctx, w)
 		if err == nil {
@@ -89,9 +89,9 @@ func (c *predictFlags) write(ctx context.Context, stdout io.Writer) (*run.Accura
 		}
 		return accuracy, err
 	}
-	file, err := outfile.Create(c.out, c.predict.Posterior.Path, c.predict.Points.Inputs, c.predict.Points.Label)
+	file, err := c.out.create(c.predict.Posterior.Path, c.predict.Points.Inputs, c.predict.Points.Label)
 	if err != nil {
-		return nil, fmt.Errorf("--out %w", err)
+		return nil, err
 	}
 	defer file.Discard()
 	w := bufio.NewWriter(file)
@@ -100,12 +100,9 @@ func (c *predictFlags) write(ctx context.Context, stdout io.Writer) (*run.Accura
 		return nil, err
 	}
 	if err := w.Flush(); err != nil {
-		return nil, fmt.Errorf("--out %s: cannot be written: %w", c.out, outfile.Reason(err))
+		return nil, c.out.unwritten(err)
 	}
-	if err := file.Commit(); err != nil {
-		return nil, fmt.Errorf("--out %w", err)
-	}
-	return accuracy, nil
+	return accuracy, c.out.commit(file)
 }
 
 // lines writes a line for each point, and before the first of CSV the names of the columns.

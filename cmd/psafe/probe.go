@@ -17,6 +17,7 @@ import (
 	"psafe/gpu/cl"
 	"psafe/host/bound"
 	"psafe/internal/child"
+	"psafe/internal/fault"
 )
 
 // An OpenCL driver is a stranger: its code may crash, hang or end the process. So this
@@ -98,7 +99,7 @@ func probe(ctx context.Context, limit time.Duration, args ...string) (*probed, e
 	limit = patience(limit)
 	timed, stop := context.WithTimeout(ctx, limit)
 	defer stop()
-	unwatch := context.AfterFunc(timed, c.Kill)
+	unwatch := context.AfterFunc(timed, fault.Caught(c.Kill))
 	end := c.Wait()
 	switch late := !unwatch(); {
 	case ctx.Err() != nil:
@@ -108,6 +109,10 @@ func probe(ctx context.Context, limit time.Duration, args ...string) (*probed, e
 	}
 	found, done := readReport(report.String())
 	switch {
+	case end.OwnFault():
+		m := newMistake(end.Fault(), end.Said(), "")
+		m.asking = stranger()
+		return nil, m
 	case end.Status() != 0 || !done && report.Len() == 0:
 		return nil, fmt.Errorf("%s %s", stranger(), end.What())
 	case !done:

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"psafe/internal/fault"
 )
 
 // The values of --progress.
@@ -81,7 +83,7 @@ func (p *progress) update(done, total int) {
 		p.line()
 	}
 	p.stop = make(chan struct{})
-	p.stopped.Go(func() {
+	fault.Go(&p.stopped, func() {
 		tick := time.NewTicker(p.every)
 		defer tick.Stop()
 		for {

@@ -11,7 +11,6 @@ import (
 	"psafe/host/campaign"
 	"psafe/host/page"
 	"psafe/host/report"
-	"psafe/internal/outfile"
 )
 
 const reportAbout = `psafe report makes a page of result files, to be looked at in a browser: one HTML
@@ -31,12 +30,12 @@ const mostOnPage = 1 << 20
 
 // reportFlags are the flags of report.
 type reportFlags struct {
-	out string
+	out outFlags
 	page.Options
 }
 
 func (r *reportFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&r.out, "out", "", "HTML file to write; required")
+	r.out.add(f, "HTML file to write; required")
 	f.StringVar(&r.Title, "title", "", "heading of the page")
 	f.StringArrayVar(&r.Points, "points", nil, "`FILE` that --inputs of psafe certify named, or a property file, if it is not where the records say; may be given several times")
 	f.StringVar(&r.Data, "data", "", "`DIR` with such files under the names that the records have")
@@ -52,6 +51,9 @@ func runReport(ctx context.Context, args []string, stdout, stderr io.Writer) err
 		return err
 	}
 	if err := r.check(f.Args()); err != nil {
+		return err
+	}
+	if err := r.out.refuse(f.Args()...); err != nil {
 		return err
 	}
 	var records []report.Placed
@@ -72,8 +74,8 @@ func runReport(ctx context.Context, args []string, stdout, stderr io.Writer) err
 		}
 	}
 	inputs := append(f.Args(), r.Files(records)...)
-	if err := outfile.Refuse(r.out, inputs...); err != nil {
-		return fmt.Errorf("--out %w", err)
+	if err := r.out.refuse(inputs...); err != nil {
+		return err
 	}
 	html, notes := page.Make(records, r.Options)
 	if len(records) > page.MostComfortable {
@@ -82,10 +84,7 @@ func runReport(ctx context.Context, args []string, stdout, stderr io.Writer) err
 	for _, n := range notes {
 		fmt.Fprintf(stderr, "psafe: note: %s\n", plain(n))
 	}
-	if err := outfile.WriteFile(r.out, html, inputs...); err != nil {
-		return fmt.Errorf("--out %w", err)
-	}
-	return nil
+	return r.out.write(html, inputs...)
 }
 
 // check refuses what is missing or no number of anything.
@@ -93,7 +92,7 @@ func (r *reportFlags) check(files []string) error {
 	switch {
 	case len(files) == 0:
 		return errors.New("report needs result files: name those that psafe certify --out wrote: psafe report results.jsonl --out report.html")
-	case r.out == "":
+	case r.out.path == "":
 		return errors.New("--out is missing: name the HTML file to write")
 	case r.Inputs < 0:
 		return fmt.Errorf("--inputs-shown %d is less than none: give a number from 0", r.Inputs)

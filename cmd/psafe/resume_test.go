@@ -15,6 +15,7 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/report"
 	"psafe/host/run"
 	"psafe/internal/testscale"
 )
@@ -114,6 +115,7 @@ func TestResumeSameBytes(t *testing.T) {
 					cuts = map[int][]int{1: cuts[1:2], len(lines) - 1: cuts[len(cuts)-1:]}[k]
 				}
 				for _, cut := range cuts {
+					os.Remove(out)
 					if err := os.WriteFile(out+run.PartialSuffix, []byte(want[:cut]), 0o666); err != nil {
 						t.Fatal(err)
 					}
@@ -165,8 +167,7 @@ func certifyOn(ctx context.Context, t *testing.T, hook func() error, args ...str
 	job.Open = func(p bound.Precision) (*run.Devices, error) {
 		return &run.Devices{List: []bound.Device{&hooked{fallback.New(p), hook}}}, nil
 	}
-	_, err = job.Run(ctx)
-	return err
+	return job.Each(ctx, func(*report.Record) {})
 }
 
 // TestStopped: whatever stops a run, at whichever step, the records that are finished
@@ -264,7 +265,7 @@ func TestTakenOver(t *testing.T) {
 			return nil
 		}
 		err := certifyOn(t.Context(), t, second, append([]string{"--out", out}, args...)...)
-		if want := "r.jsonl: cannot be written: " + out + ".partial was removed, or taken over by another run with --resume"; !done || err == nil || !strings.HasSuffix(err.Error(), want) || status(err, io.Discard) != exitUsage {
+		if want := "r.jsonl: cannot be written: " + out + ".partial was removed, or taken over by another run with --resume or --overwrite"; !done || err == nil || !strings.HasSuffix(err.Error(), want) || status(err, io.Discard) != exitUsage {
 			t.Errorf("resume %v: %v", resume, err)
 		}
 		if !resume {

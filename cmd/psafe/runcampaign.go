@@ -15,6 +15,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/campaign"
 	"psafe/host/run"
+	"psafe/internal/outfile"
 )
 
 const runAbout = `psafe run certifies what is missing of a campaign, or of one shard of it.
@@ -106,7 +107,14 @@ func runCampaign(ctx context.Context, args []string, stdout, stderr io.Writer) e
 	// A signal may come later than what a device says of it.
 	exit := func(err error) int { return status(blameless(ctx, err), io.Discard) }
 	c := &campaign.Run{Folder: folder, Shard: shard, Status: exit, Limit: r.total}
-	err = r.run(ctx, c, args, stdout, stderr)
+	faultBeside(folder.Dir)
+	if c.Faulted() {
+		faultStatus(exitFaultAgain)
+	}
+	// Whatever ends the program before an attempt has begun. Not deferred: a panic must find it.
+	early := outfile.Begin(func(reason error) string { c.Fail(reason); return "" })
+	err = r.run(ctx, c, early.End, args, stdout, stderr)
+	early.End()
 	if failed, own := errors.AsType[*unsaid](err); own {
 		err = failed.err
 		c.Fail(err)
@@ -119,7 +127,8 @@ type unsaid struct{ err error }
 
 func (e *unsaid) Error() string { return e.err.Error() }
 
-func (r *runFlags) run(ctx context.Context, c *campaign.Run, args []string, stdout, stderr io.Writer) error {
+// run certifies what is missing; begins is called when an attempt does in this process.
+func (r *runFlags) run(ctx context.Context, c *campaign.Run, begins func(), args []string, stdout, stderr io.Writer) error {
 	if err := c.Check(); err != nil {
 		return &unsaid{err}
 	}
@@ -141,11 +150,12 @@ func (r *runFlags) run(ctx context.Context, c *campaign.Run, args []string, stdo
 		child.note = func(line string) { fmt.Fprintln(stderr, "psafe: note:", plain(line)) }
 	}
 	if done, err := r.device.supervised(ctx, child); done || err != nil {
-		if said, in := errors.AsType[*exited](err); err != nil && (!in || said.ownFault) {
+		if _, said := errors.AsType[*exited](err); err != nil && !said {
 			return &unsaid{err}
 		}
 		return err
 	}
+	begins()
 	if err := r.certify(ctx, c, found, stderr); err != nil {
 		return err
 	}

@@ -24,11 +24,12 @@ import (
 func TestMain(m *testing.M) {
 	// What runs commands in the process of a test starts this binary as their child.
 	if len(os.Args) > 1 && (os.Args[1] == probeWord || os.Args[1] == workerWord) {
-		os.Exit(program(os.Args[1:], os.Stdout, os.Stderr))
+		startFault()
+		os.Exit(guarded(os.Args[1:], os.Stdout, os.Stderr))
 	}
 	testscript.Main(m, map[string]func(){
 		"psafe": func() {
-			status := program(os.Args[1:], os.Stdout, os.Stderr)
+			status := guarded(os.Args[1:], startFault(), os.Stderr)
 			tellPeak()
 			os.Exit(status)
 		},

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"psafe/host/run"
+	"psafe/internal/fault"
 	"psafe/internal/outfile"
 )
 
@@ -39,7 +40,7 @@ func untilSignal(stderr io.Writer) (ctx context.Context, ends, stop func()) {
 	came, ended := make(chan os.Signal, 2), make(chan struct{})
 	var said atomic.Bool
 	signal.Notify(came, signals...)
-	go func() {
+	fault.Go(nil, func() {
 		select {
 		case <-came:
 			cancel()
@@ -57,10 +58,10 @@ func untilSignal(stderr io.Writer) (ctx context.Context, ends, stop func()) {
 				if !said.CompareAndSwap(false, true) {
 					stderr = io.Discard // the command is about to say it
 				}
-				endNow(stderr, func(kept string) error { return &run.Interrupted{Words: kept} })
+				endNow(stderr, tidying, &run.Interrupted{}, func(kept string) error { return &run.Interrupted{Words: words(kept)} })
 			}
 		}
-	}()
+	})
 	ends = func() {
 		if !said.CompareAndSwap(false, true) {
 			select {} // until endNow ends the program
@@ -98,29 +99,40 @@ func endLate(limit *time.Duration, stderr io.Writer) (stop func()) {
 	if limit == nil || *limit <= 0 {
 		return func() {}
 	}
-	late := time.AfterFunc(*limit+respite, func() {
-		endNow(stderr, func(kept string) error { return &run.OutOfTime{Words: kept} })
-	})
+	late := time.AfterFunc(*limit+respite, fault.Caught(func() {
+		endNow(stderr, tidying, &run.OutOfTime{}, func(kept string) error { return &run.OutOfTime{Words: words(kept)} })
+	}))
 	return func() { late.Stop() }
 }
 
-// endNow ends the program, whatever it is doing; because is the reason, told where records are.
-func endNow(stderr io.Writer, because func(kept string) error) {
-	tidy := make(chan struct{})
-	code := status(because(""), io.Discard)
-	go func() { // which may find a disk or a terminal that takes nothing
-		defer close(tidy)
-		kept := strings.Join(outfile.Abandon(), "; ")
-		if kept != "" {
-			kept = ": " + kept
-		}
-		eraseBar(stderr)
-		status(because(kept), stderr)
-		tell(fmt.Sprint("done ", code))
-	}()
+// words are what Abandon says, behind an error.
+func words(kept string) string {
+	if kept == "" {
+		return ""
+	}
+	return ": " + kept
+}
+
+// endNow ends the program, whatever it is doing, with the status of reason. say is the error to
+// print, told where records are. Either takes at most the time within, on a disk or a terminal
+// that takes nothing.
+func endNow(stderr io.Writer, within time.Duration, reason error, say func(kept string) error) {
+	code, kept := status(reason, io.Discard), ""
+	left, told := make(chan string, 1), make(chan bool)
+	fault.Go(nil, func() { left <- strings.Join(outfile.Abandon(reason), "; ") })
 	select {
-	case <-tidy:
-	case <-time.After(tidying):
+	case kept = <-left:
+	case <-time.After(within):
+	}
+	fault.Go(nil, func() {
+		defer close(told)
+		tell(fmt.Sprint("done ", code))
+		eraseBar(stderr)
+		status(say(kept), stderr)
+	})
+	select {
+	case <-told:
+	case <-time.After(within):
 	}
 	os.Exit(code)
 }

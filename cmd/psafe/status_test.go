@@ -30,8 +30,9 @@ func TestErrorStatus(t *testing.T) {
 		{fmt.Errorf("%w: 3 of 9 records are in r.partial", &run.Contradiction{Err: errors.New("p_lower above p_upper")}), exitDifference},
 		{errors.New("--eps is missing"), exitUsage}, {&outfile.Error{Path: "r.jsonl", Err: errors.New("full")}, exitUsage},
 		{fmt.Errorf("r: %w: 3 of 5 records", &run.DeviceError{Err: errors.New("lost")}), exitDevice},
+		{fmt.Errorf("r: %w", &mistake{status: exitFaultAgain, what: "index\nout of range"}), exitFaultAgain},
 		{&run.Interrupted{Words: ": 3 of 5 records"}, exitInterrupted}, {fmt.Errorf("net.npz: %w", context.Canceled), exitInterrupted},
-		{fmt.Errorf("r: %w", &run.OutOfTime{Words: ": 3 of 5 records"}), exitTime}, {&statusError{exitUnder, errors.New("index 3")}, exitUnder}, {checkGates([]*gate{{verdict: "safe", relation: ">=", limit: big.NewRat(1, 1)}}, verdicts(1, 1, 0)), exitUnder},
+		{fmt.Errorf("r: %w", &run.OutOfTime{Words: ": 3 of 5 records"}), exitTime}, {&statusError{exitUnder, errors.New("index 3")}, exitUnder}, {checkGates([]*gate{told(&gate{verdict: "safe", relation: ">=", limit: big.NewRat(1, 1)}, 1, 1, 0)}), exitUnder},
 	} {
 		var b bytes.Buffer
 		if got := status(c.err, &b); got != c.want || strings.Count(b.String(), "\n") != min(1, got) {
@@ -52,7 +53,7 @@ func TestStatusesAreDocumented(t *testing.T) {
 	var help bytes.Buffer
 	usage(&help)
 	_, list, _ := strings.Cut(help.String(), "Exit status:")
-	known := map[int]bool{exitDone: true, exitDifference: true, exitUsage: true, exitDevice: true, exitInterrupted: true, exitTime: true, exitUnder: true}
+	known := map[int]bool{exitDone: true, exitDifference: true, exitUsage: true, exitDevice: true, exitInterrupted: true, exitTime: true, exitFault: true, exitFaultAgain: true, exitUnder: true}
 	for s := range 256 {
 		n := strconv.Itoa(s)
 		inPage, inHelp := strings.Contains(table, "\n| "+n+" |"), strings.Contains(" "+strings.Join(strings.Fields(list), " "), " "+n+" ")

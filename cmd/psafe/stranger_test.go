@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,7 +39,7 @@ func wrap(t *testing.T, settings ...string) {
 
 // set sets what the library does, NAME=VALUE each.
 func set(t *testing.T, settings ...string) {
-	for _, name := range []string{"PSAFE_WRAP", "PSAFE_WRAP_WHEN", "PSAFE_WRAP_GPU", "PSAFE_WRAP_LIE", "PSAFE_WRAP_NAME"} {
+	for _, name := range []string{"PSAFE_WRAP", "PSAFE_WRAP_WHEN", "PSAFE_WRAP_GPU", "PSAFE_WRAP_LIE", "PSAFE_WRAP_KERNEL", "PSAFE_WRAP_NAME", "PSAFE_WRAP_CONTROL"} {
 		t.Setenv(name, "")
 		os.Unsetenv(name)
 	}
@@ -259,6 +260,47 @@ func TestLostSigns(t *testing.T) {
 			t.Errorf("%s: %d of 300 records say that the device was given up", call, n)
 		}
 		os.Remove(out)
+	}
+}
+
+// TestWrongKernel: a driver of which one kernel is wrong from some launch on, its self-test past,
+// gets nothing into a record, at the share of rechecks that there is if nobody says otherwise.
+func TestWrongKernel(t *testing.T) {
+	needOpenCL(t)
+	wrap(t)
+	dir, args := manyPoints(t)
+	args = args[:len(args)-2] // --recheck 1
+	out := filepath.Join(dir, "r.jsonl")
+	_, whole, _ := endOf(append(args, "--device", "cpu")...)
+	kernels := testscale.Few([]string{"drawbox", "relax", "concretize", "affine", "affineshared", "affinewide", "mergerows", "activate", "relaxrows"}, 1)
+	refused, dropped := 0, 0
+	r := rand.New(rand.NewPCG(28, 4))
+	for _, kernel := range kernels {
+		for k := range testscale.Cases(t, 10) {
+			from := 1 + r.IntN(600)
+			if k == 0 {
+				from = 255 // which was in 46 records
+			}
+			set(t, fmt.Sprintf("PSAFE_WRAP_KERNEL=%s %d", kernel, from))
+			status, _, errs := endOf(append(args, "--device", "0:0", "--out", out)...)
+			got, _ := os.ReadFile(out)
+			os.Remove(out)
+			switch {
+			case status == exitDevice && strings.Contains(errs, "self-test"):
+				refused++
+				continue
+			case status != exitDone:
+				t.Fatalf("%s from launch %d: status %d, %q", kernel, from, status, errs)
+			case numbers(t, string(got)) != numbers(t, whole):
+				t.Errorf("%s from launch %d: other numbers than the CPU's", kernel, from)
+			}
+			if strings.Contains(string(got), "is dropped: ") {
+				dropped++
+			}
+		}
+	}
+	if t.Logf("%d refused, %d dropped", refused, dropped); dropped == 0 {
+		t.Error("no device was dropped")
 	}
 }
 

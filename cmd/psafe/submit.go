@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -10,11 +12,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
 	"psafe/host/campaign"
+	"psafe/host/report"
 	"psafe/internal/nearest"
+	"psafe/internal/outfile"
 )
 
 const submitAbout = `psafe submit prints what starts the shards of a campaign that psafe plan made, and then
@@ -28,6 +33,7 @@ Jobs. What it prints may be edited. Flags behind -- are of psafe run.
 // submitFlags are all flags of submit as typed.
 type submitFlags struct {
 	campaign.Submission
+	out        outFlags
 	slurm      campaign.Slurm
 	kubernetes campaign.Kubernetes
 }
@@ -39,7 +45,7 @@ func (s *submitFlags) add(f *pflag.FlagSet) {
 	f.IntVar(&s.CPUs, "cpus", 4, "processor cores of a shard")
 	f.StringVar(&s.Memory, "mem", "8G", "memory of a shard: a whole number and K, M, G or T")
 	f.IntVar(&s.Retries, "retries", 3, "how often a shard is started again that ran out of time or whose device broke")
-	f.StringVar(&s.Out, "out", "", "file of the merged results, .jsonl, .csv or .parquet (default results.jsonl in DIR)")
+	s.out.add(f, "file of the merged results, .jsonl, .csv or .parquet (default results.jsonl in DIR)")
 	f.StringVar(&s.slurm.Time, "time", "", "slurm: time limit of a shard, as of sbatch (default the partition's)")
 	f.StringVar(&s.slurm.Partition, "partition", "", "slurm: as of sbatch")
 	f.StringVar(&s.slurm.Account, "account", "", "slurm: as of sbatch")
@@ -50,12 +56,13 @@ func (s *submitFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&s.Dir, "dir", "", "kubernetes: DIR as the container sees it (default its last part, in --mount)")
 	f.StringVar(&s.kubernetes.Namespace, "namespace", "", "kubernetes: namespace of the Jobs (default that of kubectl)")
 	f.StringVar(&s.kubernetes.GPUResource, "gpu-resource", "nvidia.com/gpu", "kubernetes: what the cluster calls a GPU")
+	f.DurationVar(&s.kubernetes.Deadline, "deadline", 7*24*time.Hour, "kubernetes: how long the Job that merges waits for shards at most")
 }
 
 // engines are what submit writes for, with the flags that not both take.
 var engines = map[string][]string{
 	"slurm":      {"time", "partition", "account", "psafe"},
-	"kubernetes": {"image", "claim", "mount", "dir", "namespace", "gpu-resource"},
+	"kubernetes": {"image", "claim", "mount", "dir", "namespace", "gpu-resource", "deadline"},
 }
 
 var engineWords = []string{"slurm", "kubernetes"}
@@ -85,8 +92,7 @@ func runSubmit(_ context.Context, args []string, stdout, stderr io.Writer) error
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(stdout, text)
-	return err
+	return printForProgram(text, stdout, stderr)
 }
 
 // operands refuses what is missing or belongs to the other engine, keeps the flags of psafe
@@ -116,9 +122,10 @@ func (s *submitFlags) operands(f *pflag.FlagSet) (dir string, err error) {
 	if !f.Changed("shards") {
 		return "", errors.New("--shards is missing: say how many shards the campaign is cut into")
 	}
-	if s.Out != "" && !slices.Contains([]string{".jsonl", ".csv", ".parquet"}, path.Ext(s.Out)) {
-		return "", fmt.Errorf("--out %.80q: ends in none of .jsonl, .csv and .parquet: name such a file", s.Out)
+	if s.out.path != "" && !slices.Contains([]string{".jsonl", ".csv", ".parquet"}, path.Ext(s.out.path)) {
+		return "", fmt.Errorf("--out %.80q: ends in none of .jsonl, .csv and .parquet: name such a file", s.out.path)
 	}
+	s.Out, s.Overwrite = s.out.path, s.out.overwrite
 	return own[1], s.checkRun()
 }
 
@@ -158,6 +165,9 @@ func (s *submitFlags) forSlurm(dir string, stderr io.Writer) (string, error) {
 	if s.Out, err = filepath.Abs(s.Out); err != nil {
 		return "", err
 	}
+	if err := s.refuse(s.Out); err != nil {
+		return "", err
+	}
 	if s.slurm.Program == "" {
 		if s.slurm.Program, err = os.Executable(); err != nil {
 			return "", fmt.Errorf("--psafe is missing, and the system does not say where this program is: %w", err)
@@ -172,6 +182,16 @@ func (s *submitFlags) forSlurm(dir string, stderr io.Writer) (string, error) {
 		fmt.Fprintf(stderr, "psafe: note: Slurm refuses arrays of more than %d unless its MaxArraySize is raised: scontrol show config\n", maxArray)
 	}
 	return text, err
+}
+
+// refuse says, before shards run for hours, that what they prove would not be written.
+func (s *submitFlags) refuse(out string) error {
+	for _, file := range []string{out, report.RecordsFile(out)} {
+		if err := outfile.Refuse(file, s.out.old()); err != nil {
+			return ofOut(err)
+		}
+	}
+	return nil
 }
 
 // builtByGoRun says whether a program lies where go run puts one: a temporary folder or the
@@ -202,7 +222,15 @@ func (s *submitFlags) forKubernetes(dir string, stderr io.Writer) (string, error
 	case !path.IsAbs(s.Out):
 		s.Out = path.Join(s.Dir, s.Out)
 	}
+	if in, inDir := strings.CutPrefix(path.Clean(s.Out), path.Clean(s.Dir)+"/"); inDir { // of the volume no more is known here
+		if err := s.refuse(filepath.Join(dir, filepath.FromSlash(in))); err != nil {
+			return "", err
+		}
+	}
 	s.kubernetes.Submission = s.Submission
+	var word [8]byte
+	rand.Read(word[:])
+	s.kubernetes.Word = hex.EncodeToString(word[:])
 	text, err := s.kubernetes.YAML()
 	if away := s.kubernetes.Outside(); err == nil && len(away) > 0 {
 		fmt.Fprintf(stderr, "psafe: note: shards look for %s, which %s not in the volume: copy what the campaign reads beside it and plan it there, or add another volume to the Jobs\n",

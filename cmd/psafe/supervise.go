@@ -20,6 +20,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/run"
 	"psafe/internal/child"
+	"psafe/internal/fault"
 )
 
 // A command that computes on an OpenCL device runs in a child, "psafe __worker DEVICES
@@ -60,6 +61,7 @@ func runWorker(args []string) int {
 		report  *os.File
 		devices []string
 	}{report: inside.Report}
+	faultTo(&door{w: inside.Stderr})
 	if err := json.Unmarshal([]byte(args[0]), &worker.devices); err != nil {
 		panic("psafe: " + err.Error())
 	}
@@ -69,11 +71,7 @@ func runWorker(args []string) int {
 }
 
 // exited is the error of a command whose child has said everything.
-type exited struct {
-	status int
-	// ownFault says that it was ended by a mistake of psafe, and left no word but that.
-	ownFault bool
-}
+type exited struct{ status int }
 
 func (e *exited) Error() string { return fmt.Sprintf("exit status %d", e.status) }
 
@@ -256,7 +254,7 @@ func (s *supervised) attend(ctx context.Context, c *child.Child, lines <-chan st
 	signal.Notify(signals, append(pass, suspend)...)
 	defer signal.Stop(signals)
 	ended := make(chan *child.End, 1)
-	go func() { ended <- c.Wait() }()
+	fault.Go(nil, func() { ended <- c.Wait() })
 
 	var w why
 	var tooLate, limit, unsignalled <-chan time.Time
@@ -309,15 +307,14 @@ func (s *supervised) judge(device string, t *talk, end *child.End, w why) error 
 		if t.done == exitDone {
 			return nil
 		}
-		return &exited{status: t.done}
+		return &exited{t.done}
 	}
 	eraseBar(s.stderr) // that nobody ended
 	switch {
 	case w.interrupted:
 		return &run.Interrupted{Words: where}
 	case end.OwnFault():
-		fmt.Fprint(s.stderr, end.Said())
-		return &exited{end.Status(), true}
+		return newMistake(end.Fault(), end.Said(), strings.TrimPrefix(where, ": "))
 	}
 	what, when := end.What(), "in the middle of the run"
 	if w.late > 0 {
@@ -342,10 +339,10 @@ func asFile(w io.Writer) (f *os.File, done func() error, err error) {
 		return nil, nil, err
 	}
 	copied := make(chan error, 1)
-	go func() {
+	fault.Go(nil, func() {
 		_, err := io.Copy(w, r)
 		copied <- err
-	}()
+	})
 	return f, func() error {
 		err := f.Close()
 		return errors.Join(err, <-copied, r.Close())

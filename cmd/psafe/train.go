@@ -17,13 +17,12 @@ import (
 	"psafe/host/posterior/format"
 	"psafe/host/property"
 	"psafe/host/train"
-	"psafe/internal/outfile"
 )
 
 // trainJob is what the flags of psafe train ask for.
 type trainJob struct {
 	train.Job
-	out string
+	out outFlags
 }
 
 // trainFlags maps fields of train.Config to flags, for messages.
@@ -54,9 +53,9 @@ func runTrain(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	if err := trainFlagError(j.Check(1, 1)); err != nil {
 		return err
 	}
-	file, err := outfile.Create(j.out, property.FileOf(j.Data), property.FileOf(j.Labels))
+	file, err := j.out.create(property.FileOf(j.Data), property.FileOf(j.Labels))
 	if err != nil {
-		return fmt.Errorf("--out %w", err)
+		return err
 	}
 	defer file.Discard()
 	loss := math.NaN()
@@ -72,14 +71,14 @@ func runTrain(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		return trainFlagError(err)
 	}
 	write := format.WriteNPZ
-	if filepath.Ext(j.out) == ".safetensors" {
+	if filepath.Ext(j.out.path) == ".safetensors" {
 		write = format.WriteSafetensors
 	}
 	if err := write(file, p); err != nil {
-		return fmt.Errorf("--out %s: cannot be written: %w", j.out, outfile.Reason(err))
+		return j.out.unwritten(err)
 	}
-	if err := file.Commit(); err != nil {
-		return fmt.Errorf("--out %w", err)
+	if err := j.out.commit(file); err != nil {
+		return err
 	}
 	return j.report(stdout, p, data, loss)
 }
@@ -105,7 +104,7 @@ func parseTrain(args []string, stdout io.Writer) (*trainJob, error) {
 	f.Float64Var(&j.InitSD, "init-sd", 0.05, "standard deviation of every weight before training")
 	f.Float64Var(&j.Noise, "noise", 1, "standard deviation of the targets of a regression; for cubic the root of 5")
 	f.Uint64Var(&j.Seed, "seed", 1, "seed of all randomness")
-	f.StringVar(&j.out, "out", "", "`FILE` to write: .npz or .safetensors")
+	j.out.add(f, "`FILE` to write: .npz or .safetensors")
 	if err := parse(f, args, 0); err != nil {
 		return nil, err
 	}
@@ -118,11 +117,11 @@ func (j *trainJob) settle(f *pflag.FlagSet, task, hidden, activation, image stri
 	if j.Data == "" {
 		return errors.New("--data is missing; give cubic or a file")
 	}
-	if j.out == "" {
+	if j.out.path == "" {
 		return errors.New("--out is missing; give a file to write, for example posterior.npz")
 	}
-	if ext := filepath.Ext(j.out); ext != ".npz" && ext != ".safetensors" {
-		return fmt.Errorf("--out %s: name the file .npz or .safetensors", j.out)
+	if ext := filepath.Ext(j.out.path); ext != ".npz" && ext != ".safetensors" {
+		return fmt.Errorf("--out %s: name the file .npz or .safetensors", j.out.path)
 	}
 	cubic := j.Data == train.CubicData
 	switch {
@@ -213,6 +212,6 @@ func (j *trainJob) report(w io.Writer, p *posterior.Posterior, data *train.Data,
 	}
 	q := posterior.Quantiles(sd)
 	_, err := fmt.Fprintf(w, "%s: %d weights; training loss %.4g; mean network on the %d training examples: loss %.4g, %s; sigma min %.3g, quartiles %.3g %.3g %.3g, max %.3g\n",
-		plain(j.out), p.Weights(), loss, data.N(), score.Loss, result, q[0], q[1], q[2], q[3], q[4])
+		plain(j.out.path), p.Weights(), loss, data.N(), score.Loss, result, q[0], q[1], q[2], q[3], q[4])
 	return err
 }

@@ -17,6 +17,7 @@ import (
 	"psafe/host/run"
 	"psafe/host/verify"
 	"psafe/host/vnnlib"
+	"psafe/internal/fault"
 )
 
 const verifyAbout = `psafe verify answers a VNN-LIB query (version 1.0 or 2) about a network: is there an
@@ -223,14 +224,14 @@ func within[T any](ctx context.Context, f func() (T, error)) (result T, late boo
 	}
 	ended := make(chan struct{})
 	var value T
-	var fault error
-	go func() {
-		value, fault = f()
+	var failed error
+	fault.Go(nil, func() {
+		value, failed = f()
 		close(ended)
-	}()
+	})
 	select {
 	case <-ended:
-		return value, false, fault
+		return value, false, failed
 	case <-time.After(time.Until(deadline) + lateness):
 		return result, true, nil
 	}

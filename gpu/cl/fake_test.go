@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/ebitengine/purego"
 )
 
 // fake is testdata/fakecl.c, compiled and opened, with its control functions.
@@ -38,7 +40,7 @@ func compileFake(t *testing.T, flags ...string) string {
 	}
 	path := filepath.Join(t.TempDir(), "libfakecl.so")
 	args := append([]string{"-shared", "-fPIC", "-o", path}, flags...)
-	if out, err := exec.Command(cc, append(args, "testdata/fakecl.c")...).CombinedOutput(); err != nil {
+	if out, err := exec.Command(cc, append(args, "testdata/fakecl.c", "-lm")...).CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", cc, err, out)
 	}
 	return path
@@ -62,7 +64,7 @@ func openFake(t *testing.T, flags ...string) *fake {
 		if err != nil {
 			t.Fatal(err)
 		}
-		register(s.fn, addr)
+		purego.RegisterFunc(s.fn, addr)
 	}
 	t.Cleanup(func() {
 		f.reset()

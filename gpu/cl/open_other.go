@@ -23,6 +23,6 @@ func dlsym(uintptr, string) (uintptr, error) { return 0, errors.ErrUnsupported }
 
 func dlclose(uintptr) {}
 
-func register(any, uintptr) {}
+func call(uintptr, []uintptr) uintptr { return 0 }
 
 func hasFile(string) bool { return false }

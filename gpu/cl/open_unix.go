@@ -2,30 +2,26 @@
 
 package cl
 
-import (
-	"runtime"
-
-	"github.com/ebitengine/purego"
-)
+import "github.com/ebitengine/purego"
 
 // dlopen opens a shared library, with all its symbols resolved now and visible
 // to the drivers it loads, as if the program were linked with it.
-func dlopen(name string) (uintptr, error) {
-	// The linker's error message is kept per thread.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	return purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_GLOBAL)
+func dlopen(name string) (handle uintptr, err error) {
+	foreign(func() { handle, err = purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_GLOBAL) })
+	return handle, err
 }
 
-func dlsym(handle uintptr, name string) (uintptr, error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	return purego.Dlsym(handle, name)
+func dlsym(handle uintptr, name string) (addr uintptr, err error) {
+	foreign(func() { addr, err = purego.Dlsym(handle, name) })
+	return addr, err
 }
 
 // dlclose drops one reference. Its failure leaves a library loaded that nobody
 // calls, which is no one's concern.
-func dlclose(handle uintptr) { _ = purego.Dlclose(handle) }
+func dlclose(handle uintptr) { foreign(func() { _ = purego.Dlclose(handle) }) }
 
-// register makes *fn call the C function at addr.
-func register(fn any, addr uintptr) { purego.RegisterFunc(fn, addr) }
+// call calls the C function at addr.
+func call(addr uintptr, args []uintptr) uintptr {
+	r, _, _ := purego.SyscallN(addr, args...)
+	return r
+}

@@ -25,21 +25,29 @@ func libraryNames() []string {
 	return names
 }
 
-func dlopen(name string) (uintptr, error) {
-	handle, err := syscall.LoadLibrary(name)
-	return uintptr(handle), err
+func dlopen(name string) (handle uintptr, err error) {
+	foreign(func() {
+		var h syscall.Handle
+		h, err = syscall.LoadLibrary(name)
+		handle = uintptr(h)
+	})
+	return handle, err
 }
 
-func dlsym(handle uintptr, name string) (uintptr, error) {
-	return syscall.GetProcAddress(syscall.Handle(handle), name)
+func dlsym(handle uintptr, name string) (addr uintptr, err error) {
+	foreign(func() { addr, err = syscall.GetProcAddress(syscall.Handle(handle), name) })
+	return addr, err
 }
 
 // dlclose drops one reference. Its failure leaves a library loaded that nobody
 // calls, which is no one's concern.
-func dlclose(handle uintptr) { _ = syscall.FreeLibrary(syscall.Handle(handle)) }
+func dlclose(handle uintptr) { foreign(func() { _ = syscall.FreeLibrary(syscall.Handle(handle)) }) }
 
-// register makes *fn call the C function at addr.
-func register(fn any, addr uintptr) { purego.RegisterFunc(fn, addr) }
+// call calls the C function at addr.
+func call(addr uintptr, args []uintptr) uintptr {
+	r, _, _ := purego.SyscallN(addr, args...)
+	return r
+}
 
 // hasFile is not known: the linker is asked.
 func hasFile(string) bool { return false }

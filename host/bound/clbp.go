@@ -74,9 +74,10 @@ func (p *clbpPass) run() error {
 	for k := range last {
 		p.hiddenLayer(k)
 	}
-	p.lastLayer(last)
-	p.countEvents()
-	return p.err
+	if err := p.lastLayer(last); err != nil {
+		return err
+	}
+	return p.countEvents()
 }
 
 // hiddenLayer bounds layer k's pre-activations, what becomes of them and how far
@@ -137,7 +138,7 @@ func (p *clbpPass) ownNoise(k int) {
 }
 
 // lastLayer merges the property into the last layer's means and takes it down.
-func (p *clbpPass) lastLayer(k int) {
+func (p *clbpPass) lastLayer(k int) (err error) {
 	l, r := &p.layers[k], p.job.Rows.rows
 	n := p.pass.job.Batch.Items * r
 	m := p.mergeRows(k)
@@ -152,33 +153,40 @@ func (p *clbpPass) lastLayer(k int) {
 		own = p.byLevel[l.depth]
 		own.kept = true
 	}
-	if !l.opens {
-		p.result.ByIntervals = p.noises(lo)
-	} else {
-		p.result.ByIntervals = p.noises(p.descendProperty(k, m, own, form{stop: true}))
+	if l.opens {
+		lo = p.descendProperty(k, m, own, form{stop: true})
 	}
-	if l.meetsClosed {
-		usual := p.byLines(k, m, own)
-		p.result.ByLines, p.result.sharp = usual.ByLines, usual.sharp
-		if p.job.Slopes {
-			p.otherSlopes(k, m, own)
-		}
+	if p.result.ByIntervals, err = p.noises(lo); err != nil || !l.meetsClosed {
+		return err
 	}
+	usual, err := p.byLines(k, m, own)
+	if err != nil {
+		return err
+	}
+	p.result.ByLines, p.result.sharp = usual.ByLines, usual.sharp
+	if p.job.Slopes {
+		return p.otherSlopes(k, m, own)
+	}
+	return nil
 }
 
 // byLines bounds the property's rows by the lines that hidden layers have.
-func (p *clbpPass) byLines(k int, m mergedLayer, own noiseArrays) *CLBPMargins {
+func (p *clbpPass) byLines(k int, m mergedLayer, own noiseArrays) (*CLBPMargins, error) {
 	p.keepRows(&rowsDown{top: k, rows: p.job.Rows.rows})
 	bound := p.descendProperty(k, m, own, form{})
 	p.observe("margin.lbp", k, bound)
-	n := &CLBPMargins{Items: p.result.Items, Rows: p.result.Rows, ByLines: p.noises(bound), sharp: p.sharpMargins()}
+	lines, err := p.noises(bound)
+	if err != nil {
+		return nil, err
+	}
+	n := &CLBPMargins{Items: p.result.Items, Rows: p.result.Rows, ByLines: lines, sharp: p.sharpMargins()}
 	p.release(bound)
 	for _, a := range p.byLevel {
 		if !a.kept {
 			p.release(a.mean, a.variance)
 		}
 	}
-	return n
+	return n, nil
 }
 
 // descendProperty takes the property's rows down; own is the noise of the last layer, k.
@@ -192,12 +200,17 @@ func (p *clbpPass) descendProperty(k int, m mergedLayer, own noiseArrays, f form
 }
 
 // noises reads a bound and the noise of the levels so far, the last first.
-func (p *clbpPass) noises(lo Array) Noises {
-	var n Noises
-	n.Lo = p.read(lo)
+func (p *clbpPass) noises(lo Array) (n Noises, err error) {
+	if n.Lo, err = p.read(lo); err != nil {
+		return Noises{}, err
+	}
 	for _, level := range slices.Backward(slices.Sorted(maps.Keys(p.byLevel))) {
 		a := p.byLevel[level]
-		n.Mean, n.Var = append(n.Mean, p.read(a.mean)), append(n.Var, p.read(a.variance))
+		mean, variance, err := p.readPair(a.mean, a.variance)
+		if err != nil {
+			return Noises{}, err
+		}
+		n.Mean, n.Var = append(n.Mean, mean), append(n.Var, variance)
 	}
-	return n
+	return n, nil
 }

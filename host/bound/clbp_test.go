@@ -38,6 +38,17 @@ func noisyNet(r *rand.Rand, kind network.Kind, spread float64, sizes ...int) *po
 // observed is what a PropagateCLBP said of the hidden layers, by layer and neuron.
 type observed struct{ lo, hi, radius [][]float64 }
 
+func momentsOf(post *posterior.Posterior) (moments bound.Moments) {
+	for _, l := range post.Layers {
+		v := make([]float64, len(l.Weight.Mean))
+		for j, mean := range l.Weight.Mean {
+			v[j] = measure.AbsMeanUp(mean, l.Weight.SdHi[j])
+		}
+		moments.AbsMean = append(moments.AbsMean, v)
+	}
+	return moments
+}
+
 // concentrate runs one box and returns what was observed too.
 func concentrate(t *testing.T, dev bound.Device, post *posterior.Posterior, box property.Box, rows []property.Row, q bound.Quantiles) (*bound.CLBPMargins, *observed) {
 	t.Helper()
@@ -51,15 +62,7 @@ func concentrateBy(t *testing.T, dev bound.Device, post *posterior.Posterior, bo
 		t.Fatal(err)
 	}
 	defer m.Release()
-	var moments bound.Moments
-	for _, l := range post.Layers {
-		v := make([]float64, len(l.Weight.Mean))
-		for j, mean := range l.Weight.Mean {
-			v[j] = measure.AbsMeanUp(mean, l.Weight.SdHi[j])
-		}
-		moments.AbsMean = append(moments.AbsMean, v)
-	}
-	c, err := m.NewDeviations(post, moments)
+	c, err := m.NewDeviations(post, momentsOf(post))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -361,7 +364,7 @@ func (f *frequencies) checkRows(t *testing.T, n *bound.CLBPMargins, eps float64,
 						short++
 					}
 				}
-				tail := measure.NoiseTailUp(z*math.Sqrt(sum), variance)
+				tail := measure.NoiseTailUp(z*math.Sqrt(sum), variance, 1)
 				if float64(short) > f.most(tail) {
 					t.Errorf("row %d %s falls short by %v sd in %d of %d draws, at most %v", r, name, z, short, f.draws, tail)
 				}
@@ -375,7 +378,9 @@ func (f *frequencies) checkRows(t *testing.T, n *bound.CLBPMargins, eps float64,
 
 // sharpOf is what the host says of the rows of the one item.
 func sharpOf(n *bound.CLBPMargins) *bound.Noises {
-	n.Sharpen(0)
+	if err := n.Sharpen(0); err != nil {
+		panic(err) // of no device that ends
+	}
 	all := &bound.Noises{}
 	for r := range n.Rows {
 		lo, mean, variance := n.Sharp(0, r)

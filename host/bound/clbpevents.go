@@ -49,7 +49,7 @@ func (m *Model) layerEvents(k int, point bool) (e Events) {
 }
 
 // countEvents counts the events of every item.
-func (p *clbpPass) countEvents() {
+func (p *clbpPass) countEvents() error {
 	items := p.pass.job.Batch.Items
 	p.result.Events = make([]Events, items)
 	for k := range p.layers {
@@ -60,11 +60,16 @@ func (p *clbpPass) countEvents() {
 			all.Ends, all.Radii, all.Loose = all.Ends+e.Ends, all.Radii+e.Radii, all.Loose+e.Loose
 		}
 		if l.pool && p.layers[l.feed[0]].class == bounded && p.layers[l.feed[0]].poolsOnly {
-			for i, unit := range chunks(p.read(p.hidden[k].pool.unit), l.out) {
+			units, err := p.read(p.hidden[k].pool.unit)
+			if err != nil {
+				return err
+			}
+			for i, unit := range chunks(units, l.out) {
 				p.result.Events[i].Ends += float64(distinct(unit))
 			}
 		}
 	}
+	return p.err
 }
 
 // chunks cuts a list into lists of n.

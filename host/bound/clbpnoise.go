@@ -91,7 +91,11 @@ func (p *clbpPass) noiseOfRows(l int, a Array, rows int) {
 		return
 	}
 	if p.down != nil {
-		p.down.a[l] = p.read(a)
+		coefficients, err := p.read(a)
+		if err != nil {
+			return
+		}
+		p.down.a[l] = coefficients
 	}
 	if lay.shared() {
 		p.sharedNoise(l, a, rows)
@@ -178,12 +182,11 @@ func (p *clbpPass) sharedNoise(l int, a Array, rows int) {
 		p.release(op.S)
 	}
 	next := noiseArrays{mean: mean, variance: p.array(items * rows), cols: rows}
-	g := p.factors(l, a, rows)
+	g, maxSq := p.factors(l, a, rows), p.join(l, func(s int) Array { return p.radiusOf(s).maxSq })
 	p.do(func() error {
 		return p.dev.SharedVar(SharedVar{
 			Var: next.variance, VarIn: variance, G: g, A: a, V: p.variance[l], VB: p.biasVariance[l],
-			MaxSq: p.join(l, func(s int) Array { return p.radiusOf(s).maxSq }),
-			P:     items, R: rows, Cols: rows, In: lay.in, Inputs: items, Positions: lay.positions, K: lay.taps, Channels: lay.channels,
+			MaxSq: maxSq, P: items, R: rows, Cols: rows, In: lay.in, Inputs: items, Positions: lay.positions, K: lay.taps, Channels: lay.channels,
 			Round: p.dev.Precision().SharedRounding(lay.positions, lay.taps, lay.channels),
 		})
 	})
@@ -198,11 +201,11 @@ func (p *clbpPass) squaredSums(l int, a Array, rows int) Array {
 	n, places := items*lay.out*rows, items*lay.positions
 	square := p.array(n)
 	p.do(func() error { return p.dev.SquareRows(SquareRows{Square: square, A: a, N: n}) })
-	taps, c := p.array(places*lay.taps*rows), p.array(places*rows)
+	taps, c, zeros := p.array(places*lay.taps*rows), p.array(places*rows), p.filled(0, places*rows)
 	variance, bias := p.variance[l], p.zero[l]
 	p.do(func() error {
 		return p.dev.BackSubstitute(BackSubstitute{
-			S: Interval{Lo: taps}, C: c, A: square, CIn: p.filled(0, places*rows), W: Interval{variance, variance}, B: Interval{bias, bias},
+			S: Interval{Lo: taps}, C: c, A: square, CIn: zeros, W: Interval{variance, variance}, B: Interval{bias, bias},
 			PerBox: places, P: places, R: rows, In: lay.taps, Out: lay.channels,
 		})
 	})
@@ -264,10 +267,10 @@ func (p *clbpPass) differenceNoise(d *difference, l *layer, items int) noiseArra
 		})
 	})
 	next := noiseArrays{mean: p.array(items * d.n), variance: p.array(items * d.n), cols: d.n, kept: true}
-	none := p.array(items * d.n)
+	none, radius, zeros := p.array(items*d.n), p.joinRadius(k), p.filled(0, items*l.in)
 	p.do(func() error {
 		return p.dev.NoiseRows(NoiseRows{
-			Mean: next.mean, Var: none, S: s, C: c, Radius: p.joinRadius(k), MaxSq: p.filled(0, items*l.in),
+			Mean: next.mean, Var: none, S: s, C: c, Radius: radius, MaxSq: zeros,
 			P: items, R: d.n, Cols: d.n, In: l.in, Inputs: items, Round: p.dev.Precision().NoiseRounding(l.in, 1),
 		})
 	})

@@ -30,7 +30,7 @@ type Moments struct{ AbsMean [][]float64 }
 // NewDeviations copies means and deviations to the device. Means are enclosed in
 // intervals, deviations rounded up: all of docs/concentration.md (10) to (12) grows with them.
 func (m *Model) NewDeviations(post *posterior.Posterior, moments Moments) (*Deviations, error) {
-	c := &Deviations{model: m, sharper: newSharper(post, m.layers, m.chain)}
+	c := &Deviations{model: m, sharper: newSharper(post, m.layers, m.chain, func() error { return Ended(m.dev) })}
 	p := m.dev.Precision()
 	var box Explicit
 	for k, l := range post.Layers {
@@ -54,6 +54,9 @@ func (m *Model) NewDeviations(post *posterior.Posterior, moments Moments) (*Devi
 	return c, nil
 }
 
+// lookEvery is how many numbers the host computes between two looks whether to go on.
+const lookEvery = 1 << 16
+
 func (c *Deviations) addLayer(lay *layer, l *posterior.Layer, absMean []float64) error {
 	p := c.model.dev.Precision()
 	if len(absMean) != len(l.Weight.Mean) {
@@ -63,7 +66,13 @@ func (c *Deviations) addLayer(lay *layer, l *posterior.Layer, absMean []float64)
 	up := func(n int, f func(j int) float64) []float64 {
 		v := make([]float64, n)
 		for j := range v {
-			if v[j] = p.RoundHi(f(j)); !(v[j] < p.Max()/4) && failed == nil {
+			if j%lookEvery == 0 && failed == nil {
+				failed = Ended(c.model.dev)
+			}
+			if failed != nil {
+				return v
+			}
+			if v[j] = p.RoundHi(f(j)); !(v[j] < p.Max()/4) {
 				failed = fmt.Errorf("entry %d: a standard deviation or its square does not fit %v: use --precision float64", j, p)
 			}
 		}

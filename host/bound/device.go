@@ -30,8 +30,18 @@ type Memory interface {
 	// Write copies src to dst. Every number of src must be one of the device's
 	// precision: rounding is decided by the caller.
 	Write(dst Array, src []float64) error
-	// Read copies src to dst and waits for all operations before it.
+	// Read copies src to dst and waits for all operations before it. After an error dst has any
+	// numbers: ReadAll gives none then.
 	Read(dst []float64, src Array) error
+}
+
+// ReadAll returns all numbers of an array, or none and what Read failed with.
+func ReadAll(dev Memory, a Array) ([]float64, error) {
+	v := make([]float64, a.Len())
+	if err := dev.Read(v, a); err != nil {
+		return nil, err
+	}
+	return v, nil
 }
 
 // Device performs the operations of bound propagation on arrays it owns.

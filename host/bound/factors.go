@@ -17,10 +17,10 @@ func (p *pass) factors(l int, a Array, rows int) Interval {
 	w := Interval{across(z.Lo), across(z.Hi)}
 	r := lay.channels * rows
 	g, c := p.interval(items*lay.taps*r), p.array(items*r)
-	none := p.filled(0, items*lay.positions)
+	none, constants := p.filled(0, items*lay.positions), p.filled(0, items*r)
 	p.do(func() error {
 		return p.dev.BackSubstitute(BackSubstitute{
-			S: g, C: c, A: a, CIn: p.filled(0, items*r), W: w, B: Interval{none, none},
+			S: g, C: c, A: a, CIn: constants, W: w, B: Interval{none, none},
 			PerBox: 1, P: items, R: r, In: lay.taps, Out: lay.positions,
 		})
 	})

@@ -267,19 +267,26 @@ func (p *pass) lastLayer() error {
 	m := p.mergeRows(k)
 	lo := p.marginsByIntervals(k, m)
 	p.observe("margin.ibp", k, lo)
-	p.margins.IBP = p.read(lo)
+	var err error
+	if p.margins.IBP, err = p.read(lo); err != nil {
+		return err
+	}
 	if p.job.Method == IBP && !l.opens || !l.opens && !l.meetsClosed {
-		return p.err
+		return nil
 	}
 	for _, f := range p.forms(k) {
 		p.cache.form = f
 		bound := p.backSubstitute(k, p.merged(k, m))
-		if p.job.Method == IBP {
-			p.margins.IBP = greater(p.read(bound), p.margins.IBP)
-			continue
+		better := &p.margins.IBP
+		if p.job.Method == LBP {
+			better = &p.margins.LBP
+			p.observe("margin.lbp", k, bound)
 		}
-		p.observe("margin.lbp", k, bound)
-		p.margins.LBP = greater(p.margins.LBP, p.read(bound))
+		next, err := p.read(bound)
+		if err != nil {
+			return err
+		}
+		*better = greater(*better, next)
 	}
 	return p.refine(k)
 }

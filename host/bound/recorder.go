@@ -67,8 +67,8 @@ func record[A Operation](r *recorder, args A, run func(A) error) error {
 		if out.Array == nil {
 			continue
 		}
-		v := make([]float64, out.Array.Len())
-		if err := r.Read(v, out.Array); err != nil {
+		v, err := ReadAll(r, out.Array)
+		if err != nil {
 			return err
 		}
 		for _, x := range v {

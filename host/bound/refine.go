@@ -18,8 +18,8 @@ type Refinement struct {
 
 // refine bounds the rows that job.Refine asks for, given all bounds so far.
 func (p *pass) refine(k int) error {
-	if p.job.Refine == nil || p.err != nil {
-		return p.err
+	if p.job.Refine == nil {
+		return nil
 	}
 	more, items := p.job.Refine(&p.margins), p.job.Batch.Items
 	if more == nil {
@@ -52,8 +52,8 @@ func (p *pass) refine(k int) error {
 		})
 	})
 	p.observe("margin.refined", k, bound)
-	p.margins.Refined = p.read(bound)
-	return p.err
+	p.margins.Refined, err = p.read(bound)
+	return err
 }
 
 // refineThrough takes r rows of coefficients a of the outputs of layer l and constants c to its

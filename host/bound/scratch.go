@@ -1,21 +1,35 @@
 package bound
 
 // scratch owns the arrays of a pass and remembers its first error: after one,
-// nothing more is launched, and the pass returns it.
+// nothing more is launched, no array is made, no number is read, and the pass returns it.
 type scratch struct {
 	owner  Device
 	arrays map[Array]bool
 	err    error
+	// within says that do is at work.
+	within bool
 }
 
+// going says that nothing has failed. What do calls may not ask, nor make or read arrays: if that
+// failed, the operation would be launched on arrays that are none.
+func (s *scratch) going() bool {
+	if s.within {
+		panic("bound: an array is made or read while an operation is launched: do that before")
+	}
+	return s.err == nil
+}
+
+// do calls what launches an operation, or writes, unless something has failed.
 func (s *scratch) do(f func() error) {
-	if s.err == nil {
+	if s.going() {
+		s.within = true
 		s.err = f()
+		s.within = false
 	}
 }
 
 func (s *scratch) array(n int) Array {
-	if s.err != nil {
+	if !s.going() {
 		return nil
 	}
 	a, err := s.owner.NewArray(n)
@@ -49,13 +63,24 @@ func (s *scratch) free() {
 	s.arrays = nil
 }
 
-func (s *scratch) read(a Array) []float64 {
-	if s.err != nil {
-		return nil
+// read returns the numbers of an array, or none and the first error of the pass: whoever wants
+// numbers has to take the error too. What has no use for it may just return, as the pass ends with it.
+func (s *scratch) read(a Array) (v []float64, err error) {
+	if s.going() {
+		v, s.err = ReadAll(s.owner, a)
 	}
-	v := make([]float64, a.Len())
-	s.err = s.owner.Read(v, a)
-	return v
+	return v, s.err
+}
+
+// readPair is read of two arrays.
+func (s *scratch) readPair(a, b Array) (x, y []float64, err error) {
+	if x, err = s.read(a); err != nil {
+		return nil, nil, err
+	}
+	if y, err = s.read(b); err != nil {
+		return nil, nil, err
+	}
+	return x, y, nil
 }
 
 func (p *pass) observe(what string, layer int, a Array) {

@@ -31,23 +31,24 @@ const (
 	sampled                          // boxes are round samples, not round the means
 	noisy                            // concentration LBP as well
 	shared                           // and the operations of weights in several places
+	brief                            // the job is one of BriefSelfCheck
 )
 
 func selfJobs(p Precision) []selfJob {
 	relu, tanh := network.Activation{Kind: network.ReLU}, network.Activation{Kind: network.Tanh}
 	grid, pairs, many := Batch{4, 4, 4}, Batch{4, 1, 4}, Batch{5, 1, 1}
 	jobs := []selfJob{
-		{"one box", []int{67, 70, 3}, relu, 0.125, grid, noisy | shared},
-		{"pairs", []int{67, 70, 3}, relu, 0.125, pairs, 0},
+		{"one box", []int{67, 70, 3}, relu, 0.125, grid, noisy | shared | brief},
+		{"pairs", []int{67, 70, 3}, relu, 0.125, pairs, brief},
 		{"deep", []int{35, 66, 33, 4}, relu, 0.25, many, signed | sampled},
 		{"deep, shared", []int{35, 66, 33, 4}, relu, 0.25, Batch{7, 3, 3}, signed | noisy},
 		{"signed", []int{5, 37, 20, 3}, tanh, 1, many, signed | wideRows | sampled},
-		{"signed, shared", []int{5, 37, 20, 3}, tanh, 0.25, grid, signed | noisy},
+		{"signed, shared", []int{5, 37, 20, 3}, tanh, 0.25, grid, signed | noisy | brief},
 		{"overflow", []int{3, 5, 2}, relu, p.Max() * 0x1p-10, pairs, signed},
 		// Enough items for the tiles in which a GPU shares a weight box; the first
 		// layer of the first box has gamma 0, so there are two.
-		{"many inputs", []int{20, 40, 2}, relu, 0.125, Batch{47, 27, 27}, noisy},
-		{"many inputs, signed", []int{42, 28, 2}, relu, 0.125, Batch{51, 50, 50}, signed | noisy},
+		{"many inputs", []int{20, 40, 2}, relu, 0.125, Batch{47, 27, 27}, noisy | brief},
+		{"many inputs, signed", []int{42, 28, 2}, relu, 0.125, Batch{51, 50, 50}, signed | noisy | brief},
 	}
 	// Every kind that there is: a device that lacks one is not to be trusted.
 	for kind := range network.Kind(network.Kinds) {
@@ -65,25 +66,38 @@ func selfJobs(p Precision) []selfJob {
 
 // directJobs call operations one by one, without a network.
 var directJobs = []struct {
-	name string
-	run  func(dev Device, seed uint32) error
+	name  string
+	run   func(dev Device, seed uint32) error
+	brief bool
 }{
-	{"images", selfImages},
-	{"graph", selfGraph},
-	{"splits", selfSplits},
-	{"pools", func(dev Device, _ uint32) error { return pooled(dev) }},
+	{"images", selfImages, true},
+	{"graph", selfGraph, false}, // thousands of launches
+	{"splits", selfSplits, true},
+	{"pools", func(dev Device, _ uint32) error { return pooled(dev) }, true},
 }
 
 // SelfCheck runs a few small jobs on a device by LBP, which has all of IBP in it, and
 // some by CLBP, and returns what every operation wrote, as hashes. On every device of a precision they are the same: what
 // package gpu compares at start with a table made by the fallback. It is an error if
 // the jobs leave an operation of Device out, as nothing would be known of it.
-func SelfCheck(dev Device) ([]Trace, error) {
+func SelfCheck(dev Device) ([]Trace, error) { return selfCheck(dev, false) }
+
+// BriefSelfCheck is SelfCheck of a few jobs that have every operation between them, and every
+// shape of work, but not every branch: for a device that has passed SelfCheck, to see whether it
+// still does what it did.
+func BriefSelfCheck(dev Device) ([]Trace, error) { return selfCheck(dev, true) }
+
+func selfCheck(dev Device, briefly bool) ([]Trace, error) {
 	var all []Trace
 	called := map[string]bool{}
-	run := func(name string, job func(dev Device, seed uint32) error) error {
+	seed := uint32(0)
+	run := func(name string, brief bool, job func(dev Device, seed uint32) error) error {
+		seed++
+		if briefly && !brief {
+			return nil
+		}
 		r := &recorder{Memory: dev, dev: dev, trace: Trace{Job: name}}
-		if err := job(r, uint32(len(all))); err != nil {
+		if err := job(r, seed-1); err != nil {
 			return fmt.Errorf("self-check %q: %w", name, err)
 		}
 		for _, c := range r.trace.Calls {
@@ -93,12 +107,12 @@ func SelfCheck(dev Device) ([]Trace, error) {
 		return nil
 	}
 	for _, j := range selfJobs(dev.Precision()) {
-		if err := run(j.name, j.run); err != nil {
+		if err := run(j.name, j.options&brief != 0, j.run); err != nil {
 			return nil, err
 		}
 	}
 	for _, j := range directJobs {
-		if err := run(j.name, j.run); err != nil {
+		if err := run(j.name, j.brief, j.run); err != nil {
 			return nil, err
 		}
 	}

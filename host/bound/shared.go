@@ -33,10 +33,10 @@ func (p *pass) sharedProducts(f *flight, l int, a Array) Interval {
 	lay, items, r := &p.layers[l], p.job.Batch.Items, f.rows()
 	weight, bias, perBox := p.matrix(l)
 	g := p.factors(l, a, r)
-	w, c := p.array(items*lay.taps*lay.channels*r), p.array(items*r)
+	w, c, most := p.array(items*lay.taps*lay.channels*r), p.array(items*r), p.mostSquares(l)
 	p.do(func() error {
 		return p.dev.ShareBox(ShareBox{
-			W: w, C: c, CIn: f.c.Lo, G: g, A: a, Weight: weight, Bias: bias, MaxSq: p.mostSquares(l),
+			W: w, C: c, CIn: f.c.Lo, G: g, A: a, Weight: weight, Bias: bias, MaxSq: most,
 			P: items, PerBox: perBox, R: r, In: lay.in, Inputs: items, Positions: lay.positions, K: lay.taps, Channels: lay.channels,
 			Round: p.dev.Precision().SharedRounding(lay.positions, lay.taps, lay.channels),
 		})
@@ -58,9 +58,9 @@ func (p *pass) mostSquares(l int) Array {
 	}
 	n := p.job.Batch.Items * p.layers[l].in
 	z, _, _ := p.input(l)
-	radius, square, most := p.array(n), p.array(n), p.array(n)
+	radius, square, most, zeros := p.array(n), p.array(n), p.array(n), p.filled(0, n)
 	p.do(func() error {
-		return p.dev.Vary(Vary{Radius: radius, RadiusSq: square, MaxSq: most, Z: z, Mean: p.filled(0, n), Var: p.filled(0, n), Lipschitz: 1, N: n})
+		return p.dev.Vary(Vary{Radius: radius, RadiusSq: square, MaxSq: most, Z: z, Mean: zeros, Var: zeros, Lipschitz: 1, N: n})
 	})
 	p.release(radius, square)
 	if p.cache.mostSquares == nil {
@@ -100,13 +100,17 @@ func (p *pass) sharedDifferences(d *difference) *flight {
 // centred is the centres of a weight box as a matrix, times -1, and its half-widths.
 type centred struct{ minus, half Array }
 
-// centreOf reads the matrix of layer k, as it is small, and splits it.
+// centreOf reads the matrix of layer k, as it is small, and splits it. After an error there are no
+// arrays.
 func (p *pass) centreOf(k int) centred {
-	if c, known := p.cache.centres[k]; known || p.err != nil {
+	if c, known := p.cache.centres[k]; known {
 		return c
 	}
 	w, _, _ := p.matrix(k)
-	lo, hi := p.read(w.Lo), p.read(w.Hi)
+	lo, hi, err := p.readPair(w.Lo, w.Hi)
+	if err != nil {
+		return centred{}
+	}
 	minus, half := make([]float64, len(lo)), make([]float64, len(lo))
 	precision := p.dev.Precision()
 	for i := range lo {

@@ -33,12 +33,14 @@ type sharper struct {
 	first int
 	// grow covers n + 16 roundings, twice.
 	grow float64
+	// ended says why the work has to stop. What it is told in the middle, noise is told at its end.
+	ended func() error
 }
 
 // newSharper returns nil for what it cannot serve: networks that are no chains, those of one
 // layer, activations that steepen, and weights that are out of range.
-func newSharper(post *posterior.Posterior, layers []layer, chain bool) *sharper {
-	s := &sharper{post: post}
+func newSharper(post *posterior.Posterior, layers []layer, chain bool, ended func() error) *sharper {
+	s := &sharper{post: post, ended: ended}
 	n := 0
 	if !chain || len(layers) < 2 {
 		return nil
@@ -101,8 +103,9 @@ type reaches struct {
 
 // noise bounds mean and variance of the noise of rows of an item, for each layer from the top
 // down to the first with noise, [rows] each. A row is then at least as far above m0 - sum of
-// means as docs/concentration.md (13a) says with these variances.
-func (s *sharper) noise(d *rowsDown, r *reaches, item int) (mean, variance [][]float64) {
+// means as docs/concentration.md (13a) says with these variances. The error is that of ended, and
+// there are no bounds then.
+func (s *sharper) noise(d *rowsDown, r *reaches, item int) (mean, variance [][]float64, err error) {
 	moved := make([]float64, d.rows) // what the layer above adds to the deviation
 	var below []float64              // of layer 0, where layer 1 has asked for it
 	for l := d.top; l >= s.first; l-- {
@@ -132,9 +135,12 @@ func (s *sharper) noise(d *rowsDown, r *reaches, item int) (mean, variance [][]f
 		default:
 			e, moved = s.less(s.plain(r, item, l, c), nil, func() ([]float64, []float64) { return s.through(r, item, l, c, d.rows) })
 		}
+		if err := s.ended(); err != nil { // and what the loops above left is no bound
+			return nil, nil, err
+		}
 		mean, variance = append(mean, e), append(variance, v)
 	}
-	return mean, variance
+	return mean, variance, nil
 }
 
 // less takes, for each row, plain + alone or the other mean, with what that adds to the
@@ -168,6 +174,9 @@ func (s *sharper) spreads(d *rowsDown, item, l int) []float64 {
 	}
 	square := s.squared(d, item, l, out)
 	for j := range in {
+		if s.ended() != nil {
+			break
+		}
 		to := c[j*rows : (j+1)*rows]
 		for i := range out {
 			x := sd[j*out+i]
@@ -300,6 +309,9 @@ func (s *sharper) through(r *reaches, item, l int, c []float64, rows int) (mean,
 		if radius == 0 {
 			continue
 		}
+		if s.ended() != nil {
+			break
+		}
 		s.linear(t, l, k, still, c)
 		for i, v := range t.means {
 			mean[i] += float64(math.Sqrt(s.more(v+t.deviations[i])) * radius)
@@ -328,6 +340,9 @@ func (s *sharper) overInputs(d *rowsDown, r *reaches, item int, above, below []f
 	for k, radius := range r.radius[0][item*in : (item+1)*in] {
 		if radius == 0 {
 			continue
+		}
+		if s.ended() != nil {
+			break
 		}
 		if above != nil {
 			s.linear(t, 1, k, still, above)

@@ -1,6 +1,7 @@
 package bound
 
 import (
+	"errors"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -195,7 +196,13 @@ func TestSharpNoise(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := newSharper(post, layers, true)
+		looks, most, stop := 0, math.MaxInt, errors.New("enough")
+		s := newSharper(post, layers, true, func() error {
+			if looks++; looks > most {
+				return stop
+			}
+			return nil
+		})
 		const items = 2
 		d := &rowsDown{top: len(sizes) - 2, rows: 3}
 		if units := r.IntN(2) == 0 && len(sizes) > 3; units {
@@ -232,7 +239,20 @@ func TestSharpNoise(t *testing.T) {
 			t.Fatalf("noise from layer %d on, it is from %d", s.first, first)
 		}
 		for item := range items {
-			mean, variance := s.noise(d, reached, item)
+			looks = 0
+			mean, variance, err := s.noise(d, reached, item)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Wherever the work has to stop, there is nothing, and it stops at once.
+			all := looks
+			looks, most = 0, r.IntN(all)
+			if m, v, err := s.noise(d, reached, item); m != nil || v != nil || err != stop || looks > most+4*len(sizes) {
+				t.Errorf("stopped after %d of %d looks: %v, %v, %v and %d more", most, all, m, v, err, looks-most)
+			}
+			if most = math.MaxInt; all <= len(mean) {
+				t.Errorf("%d looks for %d layers", all, len(mean))
+			}
 			for row := range d.rows {
 				x := &exact{post: post, first: first, d: d.item(item, sizes), r: reached.item(item, sizes), row: row}
 				m, v := x.noise()
@@ -302,7 +322,7 @@ func TestSharperRefuses(t *testing.T) {
 		{1, network.Activation{Kind: network.ReLU}, false, false}, {0x1p60, network.Activation{Kind: network.ReLU}, true, false},
 	} {
 		layers, post := netOf(c.weight, c.act)
-		if s := newSharper(post, layers, c.chain); (s != nil) != c.serves {
+		if s := newSharper(post, layers, c.chain, func() error { return nil }); (s != nil) != c.serves {
 			t.Errorf("%+v: %v", c, s)
 		}
 	}

@@ -22,7 +22,8 @@ func (m *Model) CLBPKept(rows int, sharp, slopes bool) int64 {
 	return n * int64(max(1, rows))
 }
 
-// keepRows begins to keep rows on their way down, unless there is nothing to be gained of them.
+// keepRows begins to keep rows on their way down, unless there is nothing to be gained of them or
+// something has failed.
 func (p *clbpPass) keepRows(d *rowsDown) {
 	p.down = nil
 	if p.sharper == nil || p.job.Inputs.point || d.top < max(1, p.sharper.first) {
@@ -30,21 +31,26 @@ func (p *clbpPass) keepRows(d *rowsDown) {
 	}
 	d.a = make([][]float64, d.top)
 	if d.top == len(p.layers)-1 {
-		d.squares = p.read(p.job.Rows.square)
+		var err error
+		if d.squares, err = p.read(p.job.Rows.square); err != nil {
+			return
+		}
 	}
 	for l := len(p.reached.radius); l <= d.top; l++ {
-		r := p.radiusOf(l - 1)
-		p.reached.radius, p.reached.maxSq = append(p.reached.radius, p.read(r.radius)), append(p.reached.maxSq, p.read(r.maxSq))
-		z := p.value(l - 1)
-		lo, hi := p.read(z.Lo), p.read(z.Hi)
-		if p.err != nil {
+		r, z := p.radiusOf(l-1), p.value(l-1)
+		radius, maxSq, err := p.readPair(r.radius, r.maxSq)
+		if err != nil {
+			return
+		}
+		lo, hi, err := p.readPair(z.Lo, z.Hi)
+		if err != nil {
 			return
 		}
 		still := make([]bool, len(lo))
 		for j := range still {
 			still[j] = lo[j] == hi[j]
 		}
-		p.reached.still = append(p.reached.still, still)
+		p.reached.radius, p.reached.maxSq, p.reached.still = append(p.reached.radius, radius), append(p.reached.maxSq, maxSq), append(p.reached.still, still)
 	}
 	p.down = d
 }
@@ -54,10 +60,19 @@ func (p *clbpPass) keepInputs(s Interval) {
 	if p.down == nil {
 		return
 	}
-	p.down.lo = p.read(s.Lo)
-	if s.Hi != nil {
-		p.down.hi, p.down.nonNeg = p.read(s.Hi), p.job.Inputs.nonNegs
+	lo, err := p.read(s.Lo)
+	if err != nil {
+		return
 	}
+	p.down.lo = lo
+	if s.Hi == nil {
+		return
+	}
+	hi, err := p.read(s.Hi)
+	if err != nil {
+		return
+	}
+	p.down.hi, p.down.nonNeg = hi, p.job.Inputs.nonNegs
 }
 
 // sharpenUnits replaces the noise that rows of layer k have met by less, where it is less.
@@ -67,15 +82,19 @@ func (p *clbpPass) sharpenUnits(k int) {
 		return
 	}
 	precision, quantile := p.dev.Precision(), p.job.Quantiles.Many[len(p.met)-1]
-	mean, variance := p.read(p.total.mean), p.read(p.total.variance)
-	if p.err != nil {
+	mean, variance, err := p.readPair(p.total.mean, p.total.variance)
+	if err != nil {
 		return
 	}
 	for i := range p.pass.job.Batch.Items {
-		if p.err != nil || p.job.Inputs.points[i] {
+		if p.job.Inputs.points[i] {
 			continue
 		}
-		means, variances := p.sharper.noise(d, &p.reached, i)
+		means, variances, err := p.sharper.noise(d, &p.reached, i)
+		if err != nil {
+			p.err = err
+			return
+		}
 		for r := range d.rows {
 			m, v, at := totalUp(means, r), totalUp(variances, r), i*d.rows+r
 			if m+float64(quantile*math.Sqrt(v)) < mean[at]+float64(quantile*math.Sqrt(variance[at])) {
@@ -118,12 +137,18 @@ func (p *clbpPass) sharpMargins() *sharpMargins {
 	return &sharpMargins{sharper: p.sharper, down: d, reached: p.reached, points: p.job.Inputs.points, items: make([]*sharpItem, len(p.job.Inputs.points))}
 }
 
-// Sharpen computes what Sharp returns of item p, if there is anything: on the host.
-func (n *CLBPMargins) Sharpen(p int) {
-	if s := n.sharp; s != nil && !s.points[p] && s.items[p] == nil {
-		mean, variance := s.sharper.noise(s.down, &s.reached, p)
+// Sharpen computes what Sharp returns of item p, if there is anything: on the host. The error is
+// that of Ended.
+func (n *CLBPMargins) Sharpen(p int) error {
+	s := n.sharp
+	if s == nil || s.points[p] || s.items[p] != nil {
+		return nil
+	}
+	mean, variance, err := s.sharper.noise(s.down, &s.reached, p)
+	if err == nil {
 		s.items[p] = &sharpItem{mean, variance}
 	}
+	return err
 }
 
 // SharpLevels is how many layers Sharp tells the noise of for item p, 0 if it never says anything.

@@ -48,17 +48,17 @@ func (m *Model) Bends() bool {
 }
 
 // otherSlopes bounds the property's rows by lines with the slopes of each rule.
-func (p *clbpPass) otherSlopes(k int, m mergedLayer, own noiseArrays) {
+func (p *clbpPass) otherSlopes(k int, m mergedLayer, own noiseArrays) (err error) {
 	usual, upper := make([][]float64, k), make([][]float64, k)
 	for l := range k {
 		if cutsAtZero(p.layers[l].facts) {
-			usual[l], upper[l] = p.read(p.hidden[l].lo.A), p.read(p.hidden[l].hi.A)
+			h := &p.hidden[l]
+			if usual[l], upper[l], err = p.readPair(h.lo.A, h.hi.A); err != nil {
+				return err
+			}
 		}
 	}
 	for _, rule := range slopeRules {
-		if p.err != nil {
-			return
-		}
 		lines := make([]Line, k)
 		for l := range k {
 			h := &p.hidden[l]
@@ -67,7 +67,11 @@ func (p *clbpPass) otherSlopes(k int, m mergedLayer, own noiseArrays) {
 				p.do(func() error { return p.dev.Write(h.lo.A, rule.slopes(usual[l], upper[l])) })
 			}
 		}
-		p.result.Others = append(p.result.Others, p.byLines(k, m, own))
+		other, err := p.byLines(k, m, own)
+		if err != nil {
+			return err
+		}
+		p.result.Others = append(p.result.Others, other)
 		for l := range k {
 			if h := &p.hidden[l]; usual[l] != nil {
 				p.release(h.lo.A)
@@ -75,6 +79,7 @@ func (p *clbpPass) otherSlopes(k int, m mergedLayer, own noiseArrays) {
 			}
 		}
 	}
+	return nil
 }
 
 // slopes are those of some neurons: what is not in [0, 1], or above both usual slopes, is the usual

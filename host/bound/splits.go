@@ -105,8 +105,11 @@ func (s *Splits) Next() (lo, hi []float64, err error) {
 	if err := p.hiddenLayer(k); err != nil {
 		return nil, nil, err
 	}
-	s.lo, s.hi = append(s.lo, p.read(p.hidden[k].pre.Lo)), append(s.hi, p.read(p.hidden[k].pre.Hi))
-	return s.lo[k], s.hi[k], p.err
+	if lo, hi, err = p.readPair(p.hidden[k].pre.Lo, p.hidden[k].pre.Hi); err != nil {
+		return nil, nil, err
+	}
+	s.lo, s.hi = append(s.lo, lo), append(s.hi, hi)
+	return lo, hi, nil
 }
 
 // Tighten intersects the pre-activations of the layer that Next came to last with the answer to a
@@ -145,7 +148,7 @@ func (s *Splits) replace(k int) error {
 }
 
 // rowsOf reads the weight box whose columns are the rows of layer k, once.
-func (s *Splits) rowsOf(k int) (w, b hostInterval) {
+func (s *Splits) rowsOf(k int) (w, b hostInterval, err error) {
 	p := s.pass
 	if s.w[k].lo == nil {
 		dw, db := p.job.Boxes.w[k], p.job.Boxes.b[k]
@@ -153,18 +156,23 @@ func (s *Splits) rowsOf(k int) (w, b hostInterval) {
 			m := p.mergeRows(k)
 			dw, db = m.w, m.b
 		}
-		s.w[k] = hostInterval{p.read(dw.Lo), p.read(dw.Hi)}
-		s.b[k] = hostInterval{p.read(db.Lo), p.read(db.Hi)}
+		if w.lo, w.hi, err = p.readPair(dw.Lo, dw.Hi); err != nil {
+			return hostInterval{}, hostInterval{}, err
+		}
+		if b.lo, b.hi, err = p.readPair(db.Lo, db.Hi); err != nil {
+			return hostInterval{}, hostInterval{}, err
+		}
+		s.w[k], s.b[k] = w, b
 	}
-	return s.w[k], s.b[k]
+	return s.w[k], s.b[k], nil
 }
 
 // start are the coefficients of the rows of a query over what feeds its layer, and the constants.
 // That is never negative, so the lower ends of the coefficients are the least.
-func (s *Splits) start(q *SplitQuery) (coefficients, constants []float64) {
-	w, b := s.rowsOf(q.Layer)
-	if s.pass.err != nil {
-		return nil, nil
+func (s *Splits) start(q *SplitQuery) (coefficients, constants []float64, err error) {
+	w, b, err := s.rowsOf(q.Layer)
+	if err != nil {
+		return nil, nil, err
 	}
 	in, n, r := s.pass.layers[q.Layer].in, len(b.lo), len(q.Rows)
 	coefficients, constants = make([]float64, in*r), make([]float64, r)
@@ -183,7 +191,7 @@ func (s *Splits) start(q *SplitQuery) (coefficients, constants []float64) {
 			}
 		}
 	}
-	return coefficients, constants
+	return coefficients, constants, nil
 }
 
 // Bound answers a query.
@@ -196,11 +204,16 @@ func (s *Splits) Bound(q *SplitQuery) (SplitAnswer, error) {
 	if q.WantRows {
 		answer.S = make([][]float64, q.Layer+1)
 	}
-	coefficients, constants := s.start(q)
+	coefficients, constants, err := s.start(q)
+	if err != nil {
+		return SplitAnswer{}, err
+	}
 	a, c := Interval{Lo: s.write(coefficients)}, s.write(constants)
 	for l := q.Layer - 1; l >= 0; l-- {
 		if q.WantRows {
-			answer.S[l+1] = p.read(a.Lo)
+			if answer.S[l+1], err = p.read(a.Lo); err != nil {
+				return SplitAnswer{}, err
+			}
 		}
 		over := a.Lo
 		a, c = s.down(q, l, over, c)
@@ -214,11 +227,15 @@ func (s *Splits) Bound(q *SplitQuery) (SplitAnswer, error) {
 		})
 	})
 	if q.WantRows {
-		answer.S[0] = p.read(a.Lo)
+		if answer.S[0], err = p.read(a.Lo); err != nil {
+			return SplitAnswer{}, err
+		}
 	}
-	answer.Bound = p.read(bound)
+	if answer.Bound, err = p.read(bound); err != nil {
+		return SplitAnswer{}, err
+	}
 	p.release(a.Lo, a.Hi, c, bound)
-	return answer, p.err
+	return answer, nil
 }
 
 // write makes an array of these numbers.
@@ -268,7 +285,10 @@ func (s *Splits) down(q *SplitQuery, l int, a, c Array) (Interval, Array) {
 func (s *Splits) ForwardApprox(l int, z []float64, r int) ([]float64, error) {
 	p, lay := s.pass, &s.pass.layers[l]
 	if s.turned[l] == nil {
-		w := p.read(p.job.Boxes.w[l].Lo)
+		w, err := p.read(p.job.Boxes.w[l].Lo)
+		if err != nil {
+			return nil, err
+		}
 		turned := make([]float64, len(w))
 		for j := range w {
 			turned[j%lay.out*lay.in+j/lay.out] = w[j]
@@ -282,18 +302,21 @@ func (s *Splits) ForwardApprox(l int, z []float64, r int) ([]float64, error) {
 			PerBox: 1, P: 1, R: r, In: lay.out, Out: lay.in,
 		})
 	})
-	pre := p.read(out)
-	p.release(a, cIn, c, out)
-	if p.err != nil {
-		return nil, p.err
+	pre, err := p.read(out)
+	if err != nil {
+		return nil, err
 	}
-	b := p.read(p.job.Boxes.b[l].Lo)
+	p.release(a, cIn, c, out)
+	b, err := p.read(p.job.Boxes.b[l].Lo)
+	if err != nil {
+		return nil, err
+	}
 	for i, v := range b {
 		for c := range r {
 			pre[i*r+c] += v
 		}
 	}
-	return pre, p.err
+	return pre, nil
 }
 
 // Precision is the device's.
@@ -312,6 +335,7 @@ func (s *Splits) Assuming(row int) (*Splits, error) {
 		t.pass.hidden[k].mag = p.hidden[k].mag
 		t.lo, t.hi = append(t.lo, slices.Clone(s.lo[k])), append(t.hi, slices.Clone(s.hi[k]))
 		if err := t.replace(k); err != nil {
+			t.Release()
 			return nil, err
 		}
 	}

@@ -4,18 +4,51 @@ import "context"
 
 // Until is dev for work that has to stop when ctx ends: from then on it gives no memory and
 // moves no numbers, and the error is ctx's. A pass over a network asks for memory at every
-// layer, so it stops within one operation, however deep the network is. Bounds that come
-// out are dev's own.
+// layer, so it stops within one operation, however deep the network is, and where dev can look
+// inside of its operations (it has a method Within, as the fallback does), within a part of one.
+// Bounds that come out are dev's own.
 func Until(ctx context.Context, dev Device) Device { return UntilOver(ctx.Err, dev) }
 
 // UntilOver is Until for work that has to stop when over returns an error, which is what
 // the device fails with, and may go on when it returns nil again.
 func UntilOver(over func() error, dev Device) Device {
-	u := until{dev, over}
+	u := until{looking(dev, over), over}
 	if batched, ok := dev.(preferring); ok {
 		return untilBatched{u, batched}
 	}
 	return u
+}
+
+// looking is dev, looking inside of its operations whether to go on, if it can.
+func looking(dev Device, over func() error) Device {
+	switch d := dev.(type) {
+	case until:
+		d.Device = looking(d.Device, over)
+		return d
+	case interface {
+		Within(over func() error) Device
+	}:
+		return d.Within(over)
+	}
+	return dev
+}
+
+// Ended says why work on a device that Until has made has to stop, nil if it may go on: for what
+// takes long on the host.
+func Ended(dev Device) error {
+	var u until
+	switch d := dev.(type) {
+	case until:
+		u = d
+	case untilBatched:
+		u = d.until
+	default:
+		return nil
+	}
+	if err := u.over(); err != nil {
+		return err
+	}
+	return Ended(u.Device)
 }
 
 // preferring is a device that says what size of batch suits it.

@@ -43,3 +43,47 @@ func TestUntil(t *testing.T) {
 		t.Error("the batch that suits a device is lost")
 	}
 }
+
+// insider is a device that looks inside of its operations.
+type insider struct {
+	bound.Device
+	over []func() error
+}
+
+func (d insider) Within(over func() error) bound.Device {
+	return insider{d.Device, append(d.over, over)}
+}
+
+func (d insider) Affine(bound.Affine) error {
+	for _, over := range d.over {
+		if err := over(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestUntilInside: a device that can look inside of its operations asks all that may end the work,
+// and so does the host.
+func TestUntilInside(t *testing.T) {
+	for which := range 2 {
+		ended := make([]error, 2)
+		dev := bound.Device(insider{Device: fallback.New(bound.Float64)})
+		for i := range ended {
+			dev = bound.UntilOver(func() error { return ended[i] }, dev)
+		}
+		if err := errors.Join(bound.Ended(dev), dev.Affine(bound.Affine{})); err != nil {
+			t.Fatal(err)
+		}
+		ended[which] = errors.New("enough")
+		if err := dev.Affine(bound.Affine{}); err != ended[which] {
+			t.Errorf("%d: the operation: %v", which, err)
+		}
+		if err := bound.Ended(dev); err != ended[which] {
+			t.Errorf("%d: the host: %v", which, err)
+		}
+	}
+	if err := bound.Ended(fallback.New(bound.Float64)); err != nil {
+		t.Error(err)
+	}
+}

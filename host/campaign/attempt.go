@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"psafe/internal/fault"
 	"psafe/internal/outfile"
 )
 
@@ -43,11 +44,18 @@ const (
 	silence   = 60 * time.Second
 )
 
-// Exit statuses of processes that did not fail but were stopped: by a signal, by a time limit.
 const (
+	// Exit statuses of processes that did not fail but were stopped: by a signal, by a time limit.
 	statusInterrupted = 4
 	statusTime        = 5
+	// Those of a process that ended by a fault of psafe itself, for the first time and again.
+	statusFault      = 6
+	statusFaultAgain = 7
 )
+
+// finalStatuses are those after which the same again would end in the same way: bounds that
+// contradict each other, a wrong flag or file, the time of --total-time-limit, a second fault of psafe.
+var finalStatuses = []int{1, 2, statusTime, statusFaultAgain}
 
 // Started says who began an attempt, and when.
 type Started struct {
@@ -77,7 +85,10 @@ type Process struct {
 }
 
 // schedulerWords are the variables that name a job for people who look for its output.
-var schedulerWords = []string{"SLURM_JOB_ID", "SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID", "SLURM_RESTART_COUNT", "SLURMD_NODENAME", "JOB_COMPLETION_INDEX"}
+var schedulerWords = []string{"SLURM_JOB_ID", "SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID", "SLURM_RESTART_COUNT", "SLURMD_NODENAME", "JOB_COMPLETION_INDEX", SubmissionVariable}
+
+// SubmissionVariable has a word of each start of a campaign by Kubernetes: see Waiting.
+const SubmissionVariable = "PSAFE_SUBMISSION"
 
 func thisProcess() Process {
 	p := Process{PID: os.Getpid()}
@@ -113,7 +124,7 @@ func attemptPath(dir string, span Span) string {
 }
 
 // beginAttempt makes the files of an attempt at a span of the campaign in dir.
-func beginAttempt(dir string, shard Shard, span Span, missing int) (*attempt, error) {
+func beginAttempt(dir string, shard Shard, span Span, missing int, status func(error) int) (*attempt, error) {
 	results := filepath.Join(dir, ResultsName)
 	if err := os.MkdirAll(results, 0o777); err != nil {
 		return nil, &outfile.Error{Path: results, Err: err}
@@ -123,15 +134,15 @@ func beginAttempt(dir string, shard Shard, span Span, missing int) (*attempt, er
 		return nil, err
 	}
 	var err error
-	if a.file, err = outfile.Grow(a.path+recordsSuffix, "replaced"); err != nil {
+	if a.file, err = outfile.Grow(a.path+recordsSuffix, outfile.Replace, "replaced"); err != nil {
 		return nil, &outfile.Error{Path: a.path + recordsSuffix, Err: err}
 	}
 	// A program that ends at once says so for those who look at the folder.
-	a.failed = outfile.Begin(func() string {
-		a.writeFailed(&Failed{Status: statusInterrupted, Error: "ended at once by a signal or a time limit"})
+	a.failed = outfile.Begin(func(reason error) string {
+		a.writeFailed(&Failed{Status: status(reason), Error: reason.Error()})
 		return ""
 	})
-	a.beat.Go(func() {
+	fault.Go(&a.beat, func() {
 		tick := time.NewTicker(heartbeat)
 		defer tick.Stop()
 		for {

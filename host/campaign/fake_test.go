@@ -183,7 +183,7 @@ func (r *Run) lookAndCertify(ctx context.Context) (*Found, error) {
 func merged(t testing.TB, f *Folder) (string, error) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "r.jsonl")
-	if err := Merge(t.Context(), f.Dir, out, func(*report.Record) {}); err != nil {
+	if err := Merge(t.Context(), f.Dir, Output{Path: out}, func(*report.Record) {}); err != nil {
 		if _, there := os.Stat(out); there == nil {
 			t.Errorf("%v, and there is a result", err)
 		}

@@ -84,7 +84,7 @@ func TestLarge(t *testing.T) {
 	})
 	for _, name := range []string{"r.jsonl", "r.parquet", "r.csv"} {
 		out := filepath.Join(t.TempDir(), name)
-		timed("merge "+name, func() error { return Merge(t.Context(), f.Dir, out, func(*report.Record) {}) })
+		timed("merge "+name, func() error { return Merge(t.Context(), f.Dir, Output{Path: out}, func(*report.Record) {}) })
 		info, err := os.Stat(out)
 		if err != nil {
 			t.Fatal(err)

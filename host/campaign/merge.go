@@ -213,11 +213,17 @@ func jsonFields(r *report.Record) map[string]json.RawMessage {
 	return fields
 }
 
+// Output is the file of merged results, and what becomes of one that is there.
+type Output struct {
+	Path string
+	Old  outfile.Old
+}
+
 // Merge writes the records of a campaign, one for each task in their order, to a result file,
 // and a table of them if out is the name of one; tell is called for each record. Nothing is
 // written where a task has no record, which is a *Holes, or records differ, a *Disagreement.
 // Memory does not grow with the number of tasks.
-func Merge(ctx context.Context, dir, out string, tell func(*report.Record)) error {
+func Merge(ctx context.Context, dir string, out Output, tell func(*report.Record)) error {
 	f, err := Open(dir)
 	if err != nil {
 		return err
@@ -246,7 +252,7 @@ func Merge(ctx context.Context, dir, out string, tell func(*report.Record)) erro
 }
 
 // CheckOut says why Merge could not write to out, before a long wait for what it would write.
-func (f *Folder) CheckOut(out string) error {
+func (f *Folder) CheckOut(out Output) error {
 	m, err := f.beginMerge(out)
 	if err == nil {
 		m.discard()
@@ -255,7 +261,7 @@ func (f *Folder) CheckOut(out string) error {
 }
 
 // beginMerge refuses, as a result file, what is in the campaign and what its jobs read.
-func (f *Folder) beginMerge(out string) (*merging, error) {
+func (f *Folder) beginMerge(out Output) (*merging, error) {
 	m, err := beginMerge(out, append(f.reads(), f.Results(), filepath.Join(f.Dir, ManifestName), filepath.Join(f.Dir, TasksName)))
 	if err != nil {
 		return nil, fmt.Errorf("--out %w", err)
@@ -270,27 +276,28 @@ type merging struct {
 	rows           report.TableWriter
 }
 
-func beginMerge(out string, inputs []string) (*merging, error) {
-	if report.IsTable(out) {
-		if err := outfile.Refuse(out, inputs...); err != nil {
+func beginMerge(out Output, inputs []string) (*merging, error) {
+	table := report.IsTable(out.Path)
+	if table {
+		if err := outfile.Refuse(out.Path, out.Old, inputs...); err != nil {
 			return nil, err
 		}
 	}
 	m := &merging{}
 	var err error
-	if m.records, err = outfile.Create(report.RecordsFile(out), inputs...); err != nil {
+	if m.records, err = outfile.Create(report.RecordsFile(out.Path), out.Old, inputs...); err != nil {
 		return nil, err
 	}
 	m.lines = bufio.NewWriterSize(m.records, 1<<20)
-	if !report.IsTable(out) {
+	if !table {
 		return m, nil
 	}
-	if m.table, err = outfile.Create(out, inputs...); err != nil {
+	if m.table, err = outfile.Create(out.Path, out.Old, inputs...); err != nil {
 		m.records.Discard()
 		return nil, err
 	}
 	m.cells = bufio.NewWriterSize(m.table, 1<<20)
-	m.rows = report.NewTable(out, m.cells)
+	m.rows = report.NewTable(out.Path, m.cells)
 	return m, nil
 }
 

@@ -223,13 +223,13 @@ func TestMergeOut(t *testing.T) {
 	n := 0
 	tell := func(*report.Record) { n++ }
 	for _, out := range []string{filepath.Join(f.Results(), "r.jsonl"), filepath.Join(f.Dir, TasksName), filepath.Join(f.Results(), "r.csv")} {
-		if err := Merge(t.Context(), f.Dir, out, tell); err == nil || !strings.Contains(err.Error(), "is also an input") {
+		if err := Merge(t.Context(), f.Dir, Output{Path: out}, tell); err == nil || !strings.Contains(err.Error(), "is also an input") {
 			t.Errorf("%s: %v", out, err)
 		}
 	}
 	dir := t.TempDir()
 	for _, name := range []string{"r.csv", "r.parquet", "r.jsonl"} {
-		if err := Merge(t.Context(), f.Dir, filepath.Join(dir, name), tell); err != nil {
+		if err := Merge(t.Context(), f.Dir, Output{Path: filepath.Join(dir, name)}, tell); err != nil {
 			t.Error(err)
 		}
 	}

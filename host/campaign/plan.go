@@ -15,9 +15,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"psafe/host/certify"
 	"psafe/host/run"
+	"psafe/internal/infile"
 	"psafe/internal/outfile"
 )
 
@@ -51,6 +55,9 @@ func (p *Planner) Jobs(spec *Spec) ([]*run.Job, error) {
 // of a plan that was killed, or this very campaign: then nothing is written, and isNew is false.
 // The manifest is written last: without one, there is no campaign.
 func (p *Planner) Plan(ctx context.Context, spec *Spec, dir string) (folder *Folder, isNew bool, err error) {
+	if err := nameable(dir); err != nil {
+		return nil, false, fmt.Errorf("--out %w: name another folder", err)
+	}
 	jobs, err := p.Jobs(spec)
 	if err != nil {
 		return nil, false, err
@@ -75,7 +82,7 @@ func (p *Planner) Plan(ctx context.Context, spec *Spec, dir string) (folder *Fol
 			undo()
 		}
 	}()
-	tasks, err := outfile.Create(filepath.Join(dir, TasksName))
+	tasks, err := outfile.Create(filepath.Join(dir, TasksName), outfile.Replace)
 	if err != nil {
 		return nil, false, err
 	}
@@ -117,7 +124,8 @@ func makeFolder(dir string) (undo func(), err error) {
 		return nil, fmt.Errorf("--out %s: %w", dir, reason(err))
 	}
 	for _, e := range entries {
-		if unfinished, _ := filepath.Match(".psafe-*.tmp", e.Name()); !unfinished && e.Name() != TasksName && e.Name() != ResultsName {
+		unfinished, _ := filepath.Match(".psafe-*.tmp", e.Name())
+		if !unfinished && e.Name() != ResultsName && !(e.Name() == TasksName && isTasks(filepath.Join(dir, TasksName))) {
 			return nil, fmt.Errorf("--out %s: holds %q and no campaign: name a new folder, or an empty one", dir, e.Name())
 		}
 	}
@@ -137,6 +145,21 @@ func makeFolder(dir string) (undo func(), err error) {
 	}, nil
 }
 
+// isTasks says whether a file begins as psafe plan writes those of tasks. Another is the user's.
+func isTasks(path string) bool {
+	f, err := infile.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	begins := make([]byte, len(firstTask))
+	_, err = io.ReadFull(f, begins)
+	return err == nil && string(begins) == firstTask
+}
+
+// firstTask begins the file of tasks.
+const firstTask = `{"task":0,"id":"`
+
 // base is the working directory, seen from dir.
 func base(dir string) (string, error) {
 	here, err := os.Getwd()
@@ -155,6 +178,19 @@ func base(dir string) (string, error) {
 	return filepath.ToSlash(here), nil
 }
 
+// nameable refuses names of files that manifests, scripts and terminals cannot all have as they
+// are.
+func nameable(path string) error {
+	if !utf8.ValidString(path) {
+		return fmt.Errorf("%q: the name is no UTF-8", path)
+	}
+	if i := strings.IndexFunc(path, unicode.IsControl); i >= 0 {
+		c, _ := utf8.DecodeRuneInString(path[i:])
+		return fmt.Errorf("%q: the name has a control character, %U", path, c)
+	}
+	return nil
+}
+
 // write writes the manifest.
 func (m *Manifest) write(path string) error {
 	var text bytes.Buffer
@@ -164,7 +200,11 @@ func (m *Manifest) write(path string) error {
 	if err := enc.Encode(m); err != nil {
 		return err
 	}
-	return outfile.WriteFile(path, text.Bytes())
+	err := outfile.WriteFile(path, outfile.Same, text.Bytes())
+	if _, there := errors.AsType[*outfile.Exists](err); there {
+		return fmt.Errorf("--out %s: another campaign has just been planned there: name a new folder", filepath.Dir(path))
+	}
+	return err
 }
 
 // same says how a campaign differs from the one that is there.
@@ -206,6 +246,9 @@ func (p *Planner) plan(ctx context.Context, spec *Spec, jobs []*run.Job, dir str
 	from, err := base(dir)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	if err := nameable(from); err != nil {
+		return nil, fmt.Errorf("%s: lies in a folder that a campaign cannot name: %w: rename it", spec.Path, err)
 	}
 	pl := planning{Planner: p, spec: spec, digest: sha256.New(), ids: sha256.New(), jobOf: map[[16]byte]int32{}}
 	pl.out = io.MultiWriter(out, pl.digest)
@@ -253,6 +296,9 @@ func (pl *planning) job(ctx context.Context, i int, prepared *run.Prepared) erro
 		return err
 	}
 	for _, f := range files {
+		if err := nameable(f.Path); err != nil {
+			return fmt.Errorf("%w: rename it", err)
+		}
 		job.Files = append(job.Files, File{Path: f.Path, Field: f.Field, SHA256: f.SHA256})
 	}
 	enc := json.NewEncoder(pl.out)

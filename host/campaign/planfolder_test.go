@@ -45,11 +45,12 @@ func TestPlanRefused(t *testing.T) {
 // TestPlanFolder: nothing that is in a folder is lost or mistaken for a campaign.
 func TestPlanFolder(t *testing.T) {
 	files := testFiles(t)
-	files["full/notes.txt"], files["killed/tasks.jsonl"], files["killed/.psafe-0123.tmp"], files["lost/results/0.jsonl"] = nil, []byte("{}\n"), nil, nil
+	files["killed/tasks.jsonl"], files["own/tasks.jsonl"] = []byte(`{"task":0,"id":"01"}`), []byte("{}\n")
+	files["full/notes.txt"], files["killed/.psafe-0123.tmp"], files["lost/results/0.jsonl"] = nil, nil, nil
 	files["bad/campaign.json"] = []byte("{}")
 	dir := write(t, files)
 	for name, says := range map[string]string{
-		"full": `full: holds "notes.txt" and no campaign`, "lost": "lost: holds results, and no campaign.json", "bad": "campaign.json: has format 0, this psafe reads 1",
+		"full": `full: holds "notes.txt" and no campaign`, "own": `own: holds "tasks.jsonl" and no campaign`, "lost": "lost: holds results, and no campaign.json", "bad": "campaign.json: has format 0, this psafe reads 1",
 		"x.csv": "x.csv", "x.csv/c": "x.csv/c",
 	} {
 		before := folderText(t, dir)

@@ -85,7 +85,7 @@ func (r *Run) Certify(ctx context.Context, found *Found) error {
 		ctx, end = context.WithTimeoutCause(ctx, r.Limit, errLimit)
 		defer end()
 	}
-	a, err := beginAttempt(r.Dir, r.Shard, found.Span, found.Len()-found.Done)
+	a, err := beginAttempt(r.Dir, r.Shard, found.Span, found.Len()-found.Done, r.Status)
 	if err != nil {
 		return err
 	}
@@ -108,6 +108,21 @@ func (r *Run) Fail(err error) {
 		a := &attempt{shard: r.Shard, path: attemptPath(r.Dir, span)}
 		a.writeFailed(&Failed{Status: r.Status(err), Error: err.Error()})
 	}
+}
+
+// Faulted says that a fault of psafe has ended an attempt at tasks of the shard: another one is
+// not worth a third. What cannot be read, Look complains of.
+func (r *Run) Faulted() bool {
+	files, _ := r.attempts()
+	span := r.Shard.Span(r.Tasks)
+	return slices.ContainsFunc(files, func(a attemptFile) bool {
+		if a.kind != "failed" || !a.span.overlaps(span) {
+			return false
+		}
+		var failed Failed
+		r.word(a, &failed)
+		return failed.Status == statusFault || failed.Status == statusFaultAgain
+	})
 }
 
 // ended is err, in words for whoever stopped the shard; kept says what is finished.

@@ -65,6 +65,7 @@ type ShardStatus struct {
 
 // try is an attempt as its files show it.
 type try struct {
+	name    string
 	span    Span
 	started *Started
 	failed  *Failed
@@ -159,7 +160,7 @@ func (f *Folder) tries(ctx context.Context) ([]*try, Bits, error) {
 		}
 		t := byName[a.attempt]
 		if t == nil {
-			t = &try{span: a.span}
+			t = &try{name: a.attempt, span: a.span}
 			byName[a.attempt], list = t, append(list, t)
 		}
 		switch a.kind {
@@ -225,6 +226,11 @@ func (f *Folder) Status(ctx context.Context, n int, now time.Time) (*Status, err
 	if err != nil {
 		return nil, err
 	}
+	return f.statusOf(n, tries, done, now), nil
+}
+
+// statusOf is the status that attempts show.
+func (f *Folder) statusOf(n int, tries []*try, done Bits, now time.Time) *Status {
 	s := &Status{Campaign: f.Campaign, Tasks: f.Tasks, Done: done.count(Span{0, f.Tasks}), States: map[State]int{}}
 	for i := range n {
 		shard := Shard{i, n}
@@ -248,7 +254,7 @@ func (f *Folder) Status(ctx context.Context, n int, now time.Time) (*Status, err
 		s.Rate = known(rate)
 		s.ETA = new(math.Ceil(float64(s.Tasks-s.Done) / rate))
 	}
-	return s, nil
+	return s
 }
 
 // known is a rate for people, nil if there is none.

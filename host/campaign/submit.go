@@ -2,16 +2,19 @@ package campaign
 
 import (
 	"embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"text/template"
+	"time"
 	"unicode/utf8"
+
+	"psafe/host/run"
 )
 
 // Submission is how the shards of a campaign are to be started, whatever starts them. Its
@@ -29,10 +32,20 @@ type Submission struct {
 	Memory     string
 	// Retries is how often a shard is started again that ended by what may pass.
 	Retries int
-	// Out is what the merged results are written to, an absolute path.
-	Out string
+	// Out is what the merged results are written to, an absolute path. Overwrite replaces what
+	// is there by then.
+	Out       string
+	Overwrite bool
 	// Run are more flags of psafe run.
 	Run []string
+}
+
+// Again is the flag with which merging may be started again after it has written Out.
+func (s Submission) Again() string {
+	if s.Overwrite {
+		return "--overwrite"
+	}
+	return "--resume"
 }
 
 // Last is the number of the last shard.
@@ -129,16 +142,26 @@ type Kubernetes struct {
 	Claim, Mount string
 	// Namespace may be empty. GPUResource is what the cluster calls a GPU.
 	Namespace, GPUResource string
+	// Word sets this start of the campaign apart from others: what has failed before, and is
+	// mended, does not end the Job that merges.
+	Word string
+	// Deadline is how long that Job may wait.
+	Deadline time.Duration
 }
 
 var (
 	dnsLabel     = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 	dnsSubdomain = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
 	resourceName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*/[A-Za-z0-9][A-Za-z0-9._-]*$`)
+	plainLabel   = regexp.MustCompile(`^[0-9a-f]+$`)
 	imageName    = regexp.MustCompile(`^[^\s[:cntrl:]]+$`)
 )
 
-// YAML is an Indexed Job of the shards, and a Job that merges when they are done.
+// maxDeadline is ten years.
+const maxDeadline = 87600 * time.Hour
+
+// YAML is an Indexed Job of the shards, and a Job that merges when they are done, and fails when
+// one of them has failed for good.
 func (k Kubernetes) YAML() (string, error) {
 	if err := k.check(); err != nil {
 		return "", err
@@ -156,6 +179,10 @@ func (k Kubernetes) YAML() (string, error) {
 		return "", fmt.Errorf("--namespace %.60q is no name of a namespace", k.Namespace)
 	case !resourceName.MatchString(k.GPUResource):
 		return "", fmt.Errorf("--gpu-resource %.60q: give what the cluster calls a GPU, such as nvidia.com/gpu", k.GPUResource)
+	case !plainLabel.MatchString(k.Word):
+		panic(fmt.Sprintf("campaign: Kubernetes: the word of a submission is %q", k.Word))
+	case k.Deadline < time.Second || k.Deadline > maxDeadline:
+		return "", fmt.Errorf("--deadline %v: give a time from 1s to %v, such as 72h", k.Deadline, maxDeadline)
 	case !path.IsAbs(k.Mount) || strings.Contains(k.Mount, ":") || control.MatchString(k.Mount):
 		return "", fmt.Errorf("--mount %.60q: give an absolute path in the container, without a colon", k.Mount)
 	}
@@ -207,7 +234,18 @@ func (k Kubernetes) RunArgs() []string {
 
 // MergeArgs are the arguments of the container that merges.
 func (k Kubernetes) MergeArgs() []string {
-	return []string{"merge", k.Dir, "--wait", "--out", k.Out}
+	return []string{"merge", k.Dir, "--wait", "--retries", fmt.Sprint(k.Retries), "--out", k.Out, k.Again()}
+}
+
+// Variable is where the containers find Word.
+func (k Kubernetes) Variable() string { return SubmissionVariable }
+
+// DeadlineSeconds is Deadline as Kubernetes takes it.
+func (k Kubernetes) DeadlineSeconds() int64 { return int64(k.Deadline / time.Second) }
+
+// Final are the exit statuses after which no shard is started again.
+func (k Kubernetes) Final() string {
+	return strings.ReplaceAll(fmt.Sprint(finalStatuses), " ", ", ")
 }
 
 //go:embed templates
@@ -216,15 +254,15 @@ var templates embed.FS
 // fill is a template with the values of a Slurm or Kubernetes. Every text of a user in it goes
 // through words or yaml, or is of a pattern above without special characters.
 func fill(name string, values any) (string, error) {
-	t := template.New(name).Funcs(template.FuncMap{"words": shellWords, "yaml": yamlText})
+	// What strconv quotes is a double-quoted scalar of YAML, which knows its escapes: in text that
+	// is valid UTF-8, \x is below \x80, where bytes and characters are the same.
+	t := template.New(name).Funcs(template.FuncMap{"words": shellWords, "yaml": strconv.Quote, "literally": literally})
 	var b strings.Builder
 	if err := template.Must(t.ParseFS(templates, "templates/"+name)).Execute(&b, values); err != nil {
 		return "", err
 	}
 	return b.String(), nil
 }
-
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+:,./-]+$`)
 
 // shellWords are strings, and lists of them, as words of sh: each stays one word, with the same
 // bytes.
@@ -238,21 +276,9 @@ func shellWords(values ...any) string {
 			words = append(words, v...)
 		}
 	}
-	for i, w := range words {
-		if !plainWord.MatchString(w) {
-			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(words, " ")
+	return run.Shell(words)
 }
 
-// yamlText is a text as a double-quoted scalar of YAML, which every string of JSON is.
-func yamlText(text string) (string, error) {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(text); err != nil {
-		return "", err
-	}
-	return strings.TrimSuffix(b.String(), "\n"), nil
-}
+// literally is an argument of a container such that Kubernetes, which puts variables in place
+// of $(NAME) and reads $$ as $, gives the program the text.
+func literally(text string) string { return strings.ReplaceAll(text, "$", "$$") }

@@ -7,9 +7,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -18,6 +20,7 @@ import (
 // template, and are names all the same.
 var strange = []string{
 	"plain", "two words", `it's "quoted"`, "$HOME $(touch x) `touch x`", `back\slash \n`, "%A_%a 100%", "- a: b # c", "{{.Dir}}", "'''", "&&;|<>*?[~!", "é 日本 \u2028", "{a: [b]}",
+	"zero\u200cwidth next\u0085line \u202egpj.exe\u2066", "\ufefftag\U000e0041\u00a0", "$$ $(HOME) $$(X) $é $", "$(", "=ls^{a,b}~", "no",
 }
 
 func submission(dir string) Submission {
@@ -28,7 +31,47 @@ func submission(dir string) Submission {
 }
 
 func onKubernetes(name string) Kubernetes {
-	return Kubernetes{Submission: submission("/campaign/" + name), Image: "registry.example/psafe:1", Claim: "data", Mount: "/campaign", GPUResource: "nvidia.com/gpu"}
+	return Kubernetes{Submission: submission("/campaign/" + name), Image: "registry.example/psafe:1", Claim: "data", Mount: "/campaign", GPUResource: "nvidia.com/gpu", Word: "00ff", Deadline: time.Hour}
+}
+
+// expanded is what Kubernetes makes of an argument of a container: $$ is $, and a variable that
+// it knows replaces $(NAME). What else follows a $ comes out as it is, but byte by byte: so is
+// third_party/forked/golang/expansion of Kubernetes.
+func expanded(text string, variables map[string]string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] != '$' || i+1 == len(text) {
+			b.WriteByte(text[i])
+			continue
+		}
+		i++
+		switch end := strings.IndexByte(text[i:], ')'); {
+		case text[i] == '$':
+			b.WriteByte('$')
+		case text[i] != '(':
+			b.WriteString("$" + string(rune(text[i])))
+		case end < 0:
+			b.WriteString("$(")
+		default:
+			value, known := variables[text[i+1:i+end]]
+			if !known {
+				value = "$" + text[i:i+end+1]
+			}
+			b.WriteString(value)
+			i += end
+		}
+	}
+	return b.String()
+}
+
+// asGiven are the arguments that the program in a container gets.
+func asGiven(t *testing.T, job any) []string {
+	t.Helper()
+	var got []string
+	for _, arg := range fieldOf(t, job, append(container, "args")...).([]any) {
+		got = append(got, expanded(arg.(string), map[string]string{"HOME": "/root", "X": "x", "": "nothing"}))
+	}
+	return got
 }
 
 // documents are those of a YAML text.
@@ -72,7 +115,7 @@ var container = []any{"spec", "template", "spec", "containers", 0}
 func TestJobsAreValid(t *testing.T) {
 	s := readSchemas(t, jobSchema)
 	full := onKubernetes("run")
-	full.Parallel, full.Namespace, full.GPUs, full.Run = 4, "lab", 2, []string{"--recheck", "--total-time-limit=1h"}
+	full.Parallel, full.Namespace, full.GPUs, full.Run = 4, "123", 2, []string{"--recheck", "--total-time-limit=1h"}
 	bare := onKubernetes("run")
 	bare.GPUs, bare.Retries = 0, 0
 	for _, k := range []Kubernetes{full, bare} {
@@ -101,6 +144,17 @@ func TestJobsAreValid(t *testing.T) {
 				t.Errorf("%v", doc)
 			}
 		}
+		// The Job that merges does not wait for ever.
+		merges := docs[1]["spec"]
+		if fieldOf(t, merges, "activeDeadlineSeconds") != 3600 || fieldOf(t, merges, "podFailurePolicy", "rules", 1, "action") != "FailJob" ||
+			fieldOf(t, merges, "podFailurePolicy", "rules", 1, "onExitCodes", "containerName") != fieldOf(t, docs[1], append(container, "name")...) {
+			t.Errorf("%v", merges)
+		}
+		for _, doc := range docs {
+			if fieldOf(t, doc, append(container, "env", 0, "name")...) != "PSAFE_SUBMISSION" || fieldOf(t, doc, append(container, "env", 0, "value")...) != "00ff" {
+				t.Errorf("no word of the submission: %v", doc)
+			}
+		}
 		spec := docs[0]["spec"]
 		if fieldOf(t, spec, "completionMode") != "Indexed" || fieldOf(t, spec, "completions") != 16 || fieldOf(t, spec, "parallelism") != max(k.Parallel, 4*(4-k.Parallel)) || fieldOf(t, spec, "backoffLimitPerIndex") != k.Retries ||
 			fieldOf(t, spec, "podFailurePolicy", "rules", 0, "action") != "Ignore" || fieldOf(t, spec, "podFailurePolicy", "rules", 1, "action") != "FailIndex" ||
@@ -111,7 +165,10 @@ func TestJobsAreValid(t *testing.T) {
 		if got, want := fieldOf(t, docs[0], append(container, "resources", "limits", "nvidia.com/gpu")...), map[int]any{0: nil, 2: 2}[k.GPUs]; got != want {
 			t.Errorf("%v GPUs, want %v", got, want)
 		}
-		if fieldOf(t, docs[0], "metadata", "namespace") != map[string]any{"": nil, "lab": "lab"}[k.Namespace] {
+		if final := fieldOf(t, spec, "podFailurePolicy", "rules", 1, "onExitCodes", "values"); !reflect.DeepEqual(final, []any{1, 2, 5, 7}) {
+			t.Errorf("a shard ends for good by %v", final)
+		}
+		if fieldOf(t, docs[0], "metadata", "namespace") != map[string]any{"": nil, "123": "123"}[k.Namespace] {
 			t.Errorf("%v", docs[0]["metadata"])
 		}
 	}
@@ -123,7 +180,7 @@ func TestJobsAreValid(t *testing.T) {
 	for _, change := range [][2]string{
 		{"completionMode:", "completionmode:"}, {"completions: 16", "completions: many"}, {"completions: 16", "completions: 16000000000"}, {"image:", "images:"},
 		{"mountPath:", "path:"}, {"operator: In", ""}, {"- name: psafe", "- title: psafe"}, {"cpu: 4", "cpu: [4]"}, {"action: FailIndex", "ation: FailIndex"},
-		{"claimName:", "claim:"}, {"apiVersion: batch/v1", "apiVersion: 1"}, {"values: [1, 2, 5]", "values: 2"},
+		{"claimName:", "claim:"}, {"apiVersion: batch/v1", "apiVersion: 1"}, {"values: [1, 2, 5, 7]", "values: 2"},
 	} {
 		spoilt := strings.Replace(text, change[0], change[1], 1)
 		if spoilt == text {
@@ -149,11 +206,11 @@ func TestJobsSayWhatIsMeant(t *testing.T) {
 			t.Fatal(err)
 		}
 		docs := documents(t, text)
-		for i, want := range [][]any{
+		for i, want := range [][]string{
 			{"run", k.Dir, "--shards", "16", "--device", "gpu", "--recheck", "--profile=" + name},
-			{"merge", k.Dir, "--wait", "--out", k.Dir + "/results.jsonl"},
+			{"merge", k.Dir, "--wait", "--retries", "3", "--out", k.Dir + "/results.jsonl", "--resume"},
 		} {
-			if got := fieldOf(t, docs[i], append(container, "args")...); !slices.Equal(got.([]any), want) {
+			if got := asGiven(t, docs[i]); !slices.Equal(got, want) {
 				t.Errorf("%q: args %q", name, got)
 			}
 			if got := fieldOf(t, docs[i], append(container, "volumeMounts", 0, "mountPath")...); got != k.Mount {
@@ -198,6 +255,8 @@ func TestSubmitRefused(t *testing.T) {
 		{func(s *Slurm, k *Kubernetes) { s.Program, k.GPUResource = "a\nb", "gpu" }, "--psafe/--gpu-resource"},
 		{func(s *Slurm, k *Kubernetes) { s.Program, k.Base = "", "../.." }, "--psafe/not in the volume"},
 		{func(s *Slurm, k *Kubernetes) { s.Program, k.Out = "", "/elsewhere/r.csv" }, "--psafe/not in the volume"},
+		{func(s *Slurm, k *Kubernetes) { s.Program, k.Deadline = "", time.Millisecond }, "--psafe/--deadline"},
+		{func(s *Slurm, k *Kubernetes) { s.Program, k.Deadline = "", 1<<63-1 }, "--psafe/--deadline"},
 		{func(s *Slurm, k *Kubernetes) { s.Manifest, k.Manifest = &Manifest{Tasks: 20}, &Manifest{Tasks: 20} }, "plan it again"},
 	} {
 		s, k := Slurm{Submission: submission("/data/run"), Program: "psafe"}, onKubernetes("run")
@@ -278,7 +337,7 @@ func TestSlurmScript(t *testing.T) {
 		}
 		for i, want := range []string{
 			"<run>\n<" + dir + ">\n<--device>\n<gpu>\n<--profile=" + name + ">\n<" + name + ">\n",
-			"<merge>\n<" + dir + ">\n<--out>\n<" + dir + "/results.jsonl>\n",
+			"<merge>\n<" + dir + ">\n<--out>\n<" + dir + "/results.jsonl>\n<--resume>\n",
 		} {
 			job, err := os.ReadFile(filepath.Join(bin, "job"+string(rune('0'+i))))
 			if err != nil || !strings.HasPrefix(string(job), "#!/bin/sh\n#SBATCH ") {
@@ -309,8 +368,8 @@ func shard(t *testing.T, s Slurm) string {
 	return script
 }
 
-// TestSlurmRequeue: a shard starts again after status 3, and after 4 if time was up, and not
-// after an end of another kind, and not for ever.
+// TestSlurmRequeue: a shard starts again after status 3 and 6, and after 4 if time was up, and not
+// after an end of another kind, such as 7, and not for ever.
 func TestSlurmRequeue(t *testing.T) {
 	bin := stand(t, map[string]string{
 		"scontrol": `echo "scontrol $*"`,
@@ -324,6 +383,7 @@ func TestSlurmRequeue(t *testing.T) {
 	for _, c := range []struct{ program, status, restarts, want string }{
 		{"psafe", "0", "", "0"}, {"psafe", "1", "", "1"}, {"psafe", "2", "", "2"}, {"psafe", "4", "", "4"}, {"psafe", "137", "", "137"},
 		{"psafe", "3", "", "scontrol requeue 41_7\n3"}, {"psafe", "3", "2", "scontrol requeue 41_7\n3"}, {"psafe", "3", "3", "3"},
+		{"psafe", "6", "", "scontrol requeue 41_7\n6"}, {"psafe", "6", "3", "6"}, {"psafe", "7", "", "7"},
 		{"late", "", "", "TERM\nscontrol requeue 41_7\n4"}, {"late", "", "3", "TERM\n4"}, {"ended", "", "", "TERM\n4"}, {"done", "", "", "0"},
 	} {
 		s := Slurm{Submission: submission(t.TempDir()), Program: filepath.Join(bin, c.program)}

@@ -51,8 +51,8 @@ func auto(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]
 	}
 	rungs := append(rest, e.rungs(&cfg)...)
 	for i, next := range rungs {
-		if later := rungs[i+1:]; !slices.ContainsFunc(later, func(g rung) bool { return slices.ContainsFunc(best, g.open) }) {
-			next.share = 1 // bounds only get better, so nothing else will want the rest
+		if !wanted(rungs[i+1:], best) {
+			next.share = 1
 		}
 		if err := improve(ctx, e, cfg, best, next); err != nil {
 			return nil, err
@@ -135,6 +135,11 @@ type rung struct {
 // open says that the method is worth trying.
 func (g *rung) open(r *Result) bool {
 	return r.Lower() < g.enough && r.Upper()-r.Lower() > g.room
+}
+
+// wanted says that one of the methods may yet be tried: bounds only get better.
+func wanted(rungs []rung, best []*Result) bool {
+	return slices.ContainsFunc(rungs, func(g rung) bool { return slices.ContainsFunc(best, g.open) })
 }
 
 // improve goes on to another method on the tasks that are worth it. Those of which enough is known

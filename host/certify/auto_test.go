@@ -76,6 +76,10 @@ func TestAutoPlan(t *testing.T) {
 				t.Errorf("%v: a rung is left out where next to nothing is proved", c.sizes)
 			}
 		}
+		rungs, best := e.rungs(&c.cfg), []*Result{{LogP: math.Log(0.999999)}, {LogP: math.Log(0.5)}}
+		if !wanted(rungs, best) || wanted(rungs, best[:1]) || wanted(rungs[c.half:], best) {
+			t.Errorf("%v: which methods are wanted", c.sizes)
+		}
 		if !slices.Equal(rooms, c.rooms) || half != c.half || e.autoSums(&c.cfg) != c.sums {
 			t.Errorf("%v: rooms %v, want %v; %d for a half, want %d; sums %v", c.sizes, rooms, c.rooms, half, c.half, e.autoSums(&c.cfg))
 		}

@@ -178,6 +178,8 @@ func (s centred) measureBoxes(ctx context.Context, rays []*ray) ([]*Result, erro
 		if p.margin >= 0 {
 			free := freed(s.e.normal, p)
 			res.LogP, res.SafeBoxes, res.Rule = s.e.flat.LogMassDown(free.Lo, free.Hi), 1, "one box"
+		} else {
+			res.Gamma = nil // by its end-points it is not safe: the device drew another box
 		}
 	}
 	return results, nil

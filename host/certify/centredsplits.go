@@ -107,10 +107,13 @@ func (s centred) splitFrom(ctx context.Context, r *Result, gamma []float64, cuts
 		n := min(len(open), splitBatch, cuts)
 		var children []piece
 		for _, p := range open[:n] {
-			children = append(children, s.cut(r.Task, p)...)
+			if ctx.Err() == nil {
+				children = append(children, s.cut(r.Task, p)...)
+			}
 		}
 		cuts -= n
 		rest, proved, err := s.tryPieces(ctx, r, children)
+		logs = append(logs, proved...)
 		if err != nil {
 			if s.e.cut(ctx, err) { // what is not proved is in the tree and in no sum
 				return logs, tree, nil
@@ -118,23 +121,29 @@ func (s centred) splitFrom(ctx context.Context, r *Result, gamma []float64, cuts
 			return nil, nil, err
 		}
 		open = append(slices.Clone(open[n:]), rest...)
-		logs = append(logs, proved...)
 	}
 	return logs, tree, nil
 }
 
 // tryPieces verifies pieces; it returns those that are left to cut and the
-// log-masses of those that are proved.
+// log-masses of those that are proved, some of them if it ends with an error.
 func (s centred) tryPieces(ctx context.Context, r *Result, pieces []piece) (rest []piece, logs []float64, err error) {
 	var probes []*probe
 	for i := range pieces {
 		probes = append(probes, boxProbe(r.Task, &pieces[i].box))
 	}
-	if err := s.verify(ctx, probes); err != nil {
+	err = ctx.Err()
+	if err == nil {
+		err = s.verify(ctx, probes)
+	}
+	if err != nil {
 		return nil, nil, err
 	}
 	r.Boxes += len(probes)
 	for i, p := range probes {
+		if err := ctx.Err(); err != nil {
+			return nil, logs, err
+		}
 		mass := s.e.flat.LogMassDown(pieces[i].box.Lo, pieces[i].box.Hi)
 		if p.margin >= 0 {
 			logs = append(logs, mass)

@@ -59,7 +59,8 @@ type Config struct {
 // one precision give the same bits.
 //
 // It refuses a strategy that is none, or none for the engines' posterior, and stops
-// early with ctx's error. Any other error is a device's; no result is emitted for work
+// early with ctx's error, also inside of a pass, once what has been finished had its last
+// rechecks. Any other error is a device's; no result is emitted for work
 // that it touched.
 func Run(ctx context.Context, engines []*Engine, cfg Config, tasks []property.Task, progress func(done int), emit func(*Result) error) error {
 	if len(engines) == 0 {
@@ -77,6 +78,9 @@ func Run(ctx context.Context, engines []*Engine, cfg Config, tasks []property.Ta
 	}
 	if _, shared := s.run.(together); shared && cfg.TimeLimit > 0 {
 		return errors.New("no time limit of a task: tasks share their boxes")
+	}
+	for _, e := range engines {
+		e.timing.run = ctx
 	}
 	emitted := 0
 	counting := func(r *Result) error { emitted++; return emit(r) }

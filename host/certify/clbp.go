@@ -1,6 +1,7 @@
 package certify
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -35,6 +36,14 @@ func (m clbp) sharp() bool { return m.second && m.e.model.Sharpens() }
 
 // slopes says that rows of the property are tried with other lower slopes.
 func (m clbp) slopes() bool { return m.second && m.e.model.Bends() }
+
+// work names the kind of work.
+func (m clbp) work() string {
+	if m.second {
+		return "clbp with sharper bounds"
+	}
+	return "clbp"
+}
 
 // concentration bounds each task by concentration LBP.
 func concentration(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error) {
@@ -106,15 +115,19 @@ func (m clbp) judgeAt(ctx context.Context, cells []*cell, tau float64) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		err := guarded(m.e, "clbp", chunk, func(on *bound.Model, part []*cell) (answers []answer, err error) {
-			err = m.propagate(on, part, m.quantiles(on.Device().Precision(), tau), func(c *cell, n *bound.CLBPMargins, i int) {
-				fail := m.failUp(c, n, i, tau)
+		err := guarded(m.e, m.work(), chunk, func(on *bound.Model, part []*cell) (answers []answer, err error) {
+			err = m.propagate(on, part, m.quantiles(on.Device().Precision(), tau), func(c *cell, n *bound.CLBPMargins, i int) error {
+				fail, err := m.failUp(c, n, i, tau)
+				if err != nil {
+					return err
+				}
 				answers = append(answers, answer{noisesOf(c, n, i), func() {
 					// All rows by one tau: tails by another one stand on hidden bounds of their own.
 					if fail < c.fail {
 						c.fail, c.tau = fail, tau
 					}
 				}})
+				return nil
 			})
 			return answers, err
 		})
@@ -152,7 +165,7 @@ func (m clbp) quantiles(p bound.Precision, tau float64) bound.Quantiles {
 }
 
 // propagate runs one batch on a model and calls take for each cell.
-func (m clbp) propagate(on *bound.Model, cells []*cell, q bound.Quantiles, take func(c *cell, n *bound.CLBPMargins, i int)) error {
+func (m clbp) propagate(on *bound.Model, cells []*cell, q bound.Quantiles, take func(c *cell, n *bound.CLBPMargins, i int) error) error {
 	conc, err := m.e.deviationsOn(on)
 	if err != nil {
 		return err
@@ -177,7 +190,9 @@ func (m clbp) propagate(on *bound.Model, cells []*cell, q bound.Quantiles, take 
 		return err
 	}
 	for i, c := range cells {
-		take(c, n, i)
+		if err := take(c, n, i); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -185,36 +200,54 @@ func (m clbp) propagate(on *bound.Model, cells []*cell, q bound.Quantiles, take 
 // NoiseMoments are what bound.NewDeviations wants to know of a posterior of
 // independent normal weights.
 func NoiseMoments(post *posterior.Posterior) bound.Moments {
+	m, _ := noiseMoments(post, func() error { return nil })
+	return m
+}
+
+// noiseMoments is NoiseMoments for work that may have to stop, which is the error.
+func noiseMoments(post *posterior.Posterior, ended func() error) (bound.Moments, error) {
+	const lookEvery = 1 << 14
 	var m bound.Moments
 	for _, l := range post.Layers {
 		v := make([]float64, len(l.Weight.Mean))
 		for j, mean := range l.Weight.Mean {
+			if j%lookEvery == 0 {
+				if err := ended(); err != nil {
+					return m, err
+				}
+			}
 			v[j] = measure.AbsMeanUp(mean, l.Weight.SdHi[j])
 		}
 		m.AbsMean = append(m.AbsMean, v)
 	}
-	return m
+	return m, nil
 }
 
 // failUp is (14): the budget of the hidden bounds, and the rows of the alternative
-// of S that fails least.
-func (m clbp) failUp(c *cell, n *bound.CLBPMargins, i int, tau float64) float64 {
-	tails := make([]float64, len(c.task.S.Rows))
-	for r := range tails {
-		tails[r] = rowTailUp(n, i*n.Rows+r, measure.NoiseTailUp)
+// of S that fails least. It is 1 where it cannot be less than what the cell has. The error is that
+// of Sharpen.
+func (m clbp) failUp(c *cell, n *bound.CLBPMargins, i int, tau float64) (float64, error) {
+	budget := m.budgetUp(c, n, i, tau)
+	forms := make([][]tailForm, len(c.task.S.Rows))
+	for r := range forms {
+		forms[r] = rowForms(n, i*n.Rows+r)
 	}
-	rows := rowsUp(c, tails)
-	if rows > worthSharpening {
-		n.Sharpen(i)
-		for _, o := range n.Others {
-			o.Sharpen(i)
+	// What has been sharpened is compared between devices, so it must not depend on what the
+	// cell has.
+	if rowsUp(c, leastTails(forms)) > worthSharpening || rowsUp(c, tailsUp(forms)) > worthSharpening {
+		for _, of := range append([]*bound.CLBPMargins{n}, n.Others...) {
+			if err := of.Sharpen(i); err != nil {
+				return 1, err
+			}
 		}
-		for r := range tails {
-			tails[r] = min(tails[r], sharpTailUp(n, i, r, measure.NoiseTailUp), othersTailUp(n, i, r, measure.NoiseTailUp))
+		for r := range forms {
+			forms[r] = append(forms[r], sharpForms(n, i, r)...)
 		}
-		rows = rowsUp(c, tails)
 	}
-	return min(1, plusUp(rows, m.budgetUp(c, n, i, tau)))
+	if plusUp(rowsUp(c, leastTails(forms)), budget) >= c.fail {
+		return 1, nil
+	}
+	return min(1, plusUp(rowsUp(c, tailsUp(forms)), budget)), nil
 }
 
 // worthSharpening is how much the rows of a cell fail by if their noise is computed once more.
@@ -268,72 +301,101 @@ func noisesOf(c *cell, n *bound.CLBPMargins, i int) []float64 {
 	return all
 }
 
-// rowTailUp bounds the probability that a row is negative somewhere in the cell. Of
-// the two bounds of the row, one whose noise is that of the last layer and one with
-// that of all layers, the better counts: which it is depends on no weight.
-func rowTailUp(n *bound.CLBPMargins, at int, tail func(t float64, variances []float64) float64) float64 {
-	best := 1.0
-	for _, form := range []*bound.Noises{&n.ByIntervals, &n.ByLines} {
-		if form.Lo == nil {
-			continue
-		}
-		lo, mean, variance := form.At(at)
-		if len(mean) == 0 && lo >= 0 {
-			return 0 // no noise: the row is at least lo for sure
-		}
-		best = min(best, formTailUp(lo, mean, variance, tail))
-	}
-	return best
+// tailForm is a lower bound of a row as its tail needs it: the row is negative somewhere in the cell
+// only if the noise of these variances, one for each level, is at most -t. Without any variance it
+// is not if t >= 0.
+type tailForm struct {
+	t         float64
+	variances []float64
 }
 
-// formTailUp is the tail of a bound less the noise of some layers.
-func formTailUp(lo float64, mean, variance []float64, tail func(t float64, variances []float64) float64) float64 {
+// least is what the form's tail is never less than.
+func (f tailForm) least() float64 { return measure.NoiseTailLeast(f.t, f.variances) }
+
+// formOf is lo less the noise of some layers.
+func formOf(lo float64, mean, variance []float64) tailForm {
+	if len(mean) == 0 {
+		if lo >= 0 {
+			lo = math.Inf(1) // no noise: the row is at least lo for sure
+		}
+		return tailForm{lo, nil}
+	}
 	e := 0.0
 	for _, m := range mean {
 		e = math.Nextafter(e+m, math.Inf(1))
 	}
-	return tail(math.Nextafter(lo-e, math.Inf(-1)), variance)
+	return tailForm{math.Nextafter(lo-e, math.Inf(-1)), variance}
 }
 
-// sharpTailUp is rowTailUp with what the host says of the noise, 1 where it says nothing.
-func sharpTailUp(n *bound.CLBPMargins, i, r int, tail func(t float64, variances []float64) float64) float64 {
-	lo, mean, variance := n.Sharp(i, r)
-	if len(mean) == 0 {
-		return 1
+// rowForms are the two bounds of a row, one whose noise is that of the last layer and one with that
+// of all layers. Which of them is the better depends on no weight.
+func rowForms(n *bound.CLBPMargins, at int) []tailForm {
+	var forms []tailForm
+	for _, form := range []*bound.Noises{&n.ByIntervals, &n.ByLines} {
+		if form.Lo != nil {
+			forms = append(forms, formOf(form.At(at)))
+		}
 	}
-	return formTailUp(lo, mean, variance, tail)
+	return forms
 }
 
 // worthTail is the share of the best score of other lower slopes from which on their tail is
 // computed: how variances are shared among layers counts too, but little.
 const worthTail = 1 - 0x1p-6
 
-// othersTailUp is rowTailUp with the lower slopes, and the noise, that put the row about the most
-// standard deviations above 0, 1 if none does: which they are depends on no weight.
-func othersTailUp(n *bound.CLBPMargins, i, r int, tail func(t float64, variances []float64) float64) float64 {
-	type form struct {
-		lo, score      float64
-		mean, variance []float64
+// sharpForms are the row with what the host says of its noise, and with the lower slopes, and the
+// noise, that put it about the most standard deviations above 0: which they are depends on no
+// weight.
+func sharpForms(n *bound.CLBPMargins, i, r int) []tailForm {
+	var sharp []tailForm
+	// Where there is no noise there is nothing to choose, and no Sharp to believe.
+	if lo, mean, variance := n.Sharp(i, r); len(mean) > 0 {
+		sharp = append(sharp, formOf(lo, mean, variance))
 	}
-	var forms []form
+	var others []tailForm
+	var scores []float64
 	most := 0.0
 	for _, o := range n.Others {
 		lo, mean, variance := o.ByLines.At(i*n.Rows + r)
 		_, sharpMean, sharpVariance := o.Sharp(i, r)
-		for _, f := range []form{{lo, 0, mean, variance}, {lo, 0, sharpMean, sharpVariance}} {
-			// Where there is no noise there is nothing to choose, and no Sharp to believe.
-			if f.score = scoreApprox(f.lo, f.mean, f.variance); len(f.mean) > 0 && f.score > 0 {
-				forms, most = append(forms, f), max(most, f.score)
+		for _, f := range []struct{ mean, variance []float64 }{{mean, variance}, {sharpMean, sharpVariance}} {
+			if score := scoreApprox(lo, f.mean, f.variance); len(f.mean) > 0 && score > 0 {
+				others, scores, most = append(others, formOf(lo, f.mean, f.variance)), append(scores, score), max(most, score)
 			}
 		}
 	}
-	best := 1.0
-	for _, f := range forms {
-		if f.score >= most*worthTail {
-			best = min(best, formTailUp(f.lo, f.mean, f.variance, tail))
+	for j, f := range others {
+		if scores[j] >= most*worthTail {
+			sharp = append(sharp, f)
 		}
 	}
-	return best
+	return sharp
+}
+
+// tailsUp bounds for each row the probability that it is negative somewhere in the cell, by the best
+// of its forms. The likeliest to be the best comes first, so that others are left out.
+func tailsUp(forms [][]tailForm) []float64 {
+	tails := make([]float64, len(forms))
+	for r, all := range forms {
+		tails[r] = 1
+		slices.SortFunc(all, func(a, b tailForm) int { return cmp.Compare(a.least(), b.least()) })
+		for _, f := range all {
+			tails[r] = measure.NoiseTailUp(f.t, f.variances, tails[r])
+		}
+	}
+	return tails
+}
+
+// leastTails are what tailsUp is never less than.
+func leastTails(forms [][]tailForm) []float64 {
+	tails := make([]float64, len(forms))
+	for r, all := range forms {
+		tails[r] = 1
+		for _, f := range all {
+			tails[r] = min(tails[r], f.least())
+		}
+	}
+	return tails
 }
 
 // scoreApprox is by how many standard deviations of the noise a bound is above 0.

@@ -76,7 +76,7 @@ func noisesAt(t *testing.T, p bound.Precision, post *posterior.Posterior, task *
 	}
 	defer e.Close()
 	m, c := clbp{e: e}, &cell{task: task, box: task.T[0], fail: 1}
-	err = m.propagate(e.model, []*cell{c}, m.quantiles(p, tau), func(_ *cell, got *bound.CLBPMargins, _ int) { n = got })
+	err = m.propagate(e.model, []*cell{c}, m.quantiles(p, tau), func(_ *cell, got *bound.CLBPMargins, _ int) error { n = got; return nil })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -88,7 +88,7 @@ func decide(ctx context.Context, e *Engine, nets []drawn, tasks []property.Task,
 	d := &decision{e: e, nets: nets, tasks: tasks, most: most - 1,
 		rulings: make([]decided, len(nets)*len(tasks)), spent: make([]int, len(nets)*len(tasks))}
 	for n := range nets {
-		fits := d.fits(n)
+		fits := ctx.Err() == nil && d.fits(n) // search ends with that error
 		for t := range tasks {
 			if !fits {
 				d.spent[n*len(tasks)+t] = most // nothing is tried

@@ -99,6 +99,9 @@ func (d *decision) askOn(m *bound.Model, method bound.Method, runs [][]*question
 	var regions []property.Box
 	var rows [][]property.Row
 	for _, run := range runs {
+		if err := bound.Ended(m.Device()); err != nil {
+			return nil, err
+		}
 		list = append(list, enclose(d.nets[run[0].net], p))
 		for _, q := range run {
 			regions, rows = append(regions, q.box), append(rows, q.rows)

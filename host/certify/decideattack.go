@@ -1,6 +1,7 @@
 package certify
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -27,12 +28,17 @@ type effort struct {
 	// thorough goes on when a margin is clearly negative, which is all that a proof for
 	// one network needs.
 	thorough bool
+	// over, unless it is nil, says that the time is up: the best point so far is the answer.
+	over func() bool
 }
+
+// over says whether a context has ended.
+func over(ctx context.Context) func() bool { return func() bool { return ctx.Err() != nil } }
 
 // witness is the point of T, as it is written, where the network's margin is least; unless
 // thorough, one where it is clearly negative. Lo of its box is nil if no box of T has one.
-func witness(net network.Network, weights drawn, t *property.Task, thorough bool) (at Witness, box property.Box) {
-	how := effort{steps: 20, starts: 3, seed: uint64(t.Index), thorough: thorough}
+func witness(ctx context.Context, net network.Network, weights drawn, t *property.Task, thorough bool) (at Witness, box property.Box) {
+	how := effort{steps: 20, starts: 3, seed: uint64(t.Index), thorough: thorough, over: over(ctx)}
 	least := math.Inf(1)
 	for b := range t.T {
 		x, margin := attackApprox(target{net, weights, t.T[b], &t.S}, how)
@@ -134,8 +140,11 @@ func newAttack(at target, how effort) *attack {
 }
 
 // done says that the best margin is negative by more than rounding and a narrow
-// box of weights are likely to take back.
+// box of weights are likely to take back, or that the time is up.
 func (a *attack) done() bool {
+	if a.over != nil && a.over() {
+		return true
+	}
 	if a.thorough {
 		return false
 	}

@@ -36,14 +36,14 @@ func (c *census) decide(ctx context.Context, tasks []property.Task, count func(i
 		most = min(most, mostLimited)
 	}
 	for from := 0; from < c.n; from += most {
-		if err := ctx.Err(); err != nil {
-			if c.e.cut(ctx, err) { // the rest is undecided
-				return nil
-			}
-			return err
-		}
 		var nets []drawn
 		for i := from; i < min(from+most, c.n); i++ {
+			if err := ctx.Err(); err != nil {
+				if c.e.cut(ctx, err) { // the rest is undecided
+					return nil
+				}
+				return err
+			}
 			nets = append(nets, c.net(i))
 		}
 		rulings, err := decide(ctx, c.e, nets, tasks, c.cells)

@@ -18,7 +18,7 @@ func (c *census) tryHarder(ctx context.Context, nets []drawn, tasks []property.T
 	}
 	d := &decision{e: c.e, nets: nets, tasks: tasks, rulings: rulings, spent: make([]int, len(rulings))}
 	for i := range rulings {
-		if rulings[i].ruling != undecided || !d.fits(i/len(tasks)) {
+		if rulings[i].ruling != undecided || ctx.Err() == nil && !d.fits(i/len(tasks)) {
 			continue
 		}
 		err := d.attackMore(ctx, i)

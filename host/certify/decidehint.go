@@ -216,8 +216,9 @@ func (s *rangesSeen) observe(what string, layer int, a bound.Array) error {
 	for len(*to) <= layer {
 		*to = append(*to, nil)
 	}
-	(*to)[layer] = make([]float64, a.Len())
-	return s.dev.Read((*to)[layer], a)
+	var err error
+	(*to)[layer], err = bound.ReadAll(s.dev, a)
+	return err
 }
 
 // of are those of one item.

@@ -1,6 +1,7 @@
 package certify
 
 import (
+	"context"
 	"math"
 	"slices"
 	"sync"
@@ -114,7 +115,7 @@ func (l *looks) refinedMargin(p int, m *bound.Margins) float64 {
 func (l *looks) each(f func(p int, pass *network.Pass)) {
 	var room sync.Pool
 	one := len(l.d.nets) == 1
-	onCores(len(l.items), func(p int) {
+	_ = onCores(context.Background(), len(l.items), func(p int) {
 		if l.repeated(p) {
 			return
 		}

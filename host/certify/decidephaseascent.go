@@ -1,6 +1,7 @@
 package certify
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -212,7 +213,7 @@ func finiteOr(v, other float64) float64 {
 // onStrips is onCores in strips of what takes little.
 func onStrips(n int, f func(i int)) {
 	const strip = 32
-	onCores((n+strip-1)/strip, func(k int) {
+	_ = onCores(context.Background(), (n+strip-1)/strip, func(k int) {
 		for i := k * strip; i < min((k+1)*strip, n); i++ {
 			f(i)
 		}

@@ -24,16 +24,15 @@ type suspect struct {
 // attack rules on pairs that are open: where the network can be shown to be unsafe
 // at a point of T.
 func (d *decision) attack(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	pairs := d.pairs()
 	found := make([]suspect, len(pairs))
-	onCores(len(pairs), func(i int) {
+	if err := onCores(ctx, len(pairs), func(i int) {
 		p := pairs[i]
-		at, box := witness(d.e.normal.Network(), d.nets[p.net], &d.tasks[p.task], false)
+		at, box := witness(ctx, d.e.normal.Network(), d.nets[p.net], &d.tasks[p.task], false)
 		found[i] = suspect{p.net, p.task, at, box}
-	})
+	}); err != nil {
+		return err
+	}
 	return d.accuse(ctx, found)
 }
 
@@ -41,11 +40,8 @@ func (d *decision) attack(ctx context.Context) error {
 // name: two evaluations for each. Of a pair the point with the least margin counts, if that is
 // negative.
 func (d *decision) look(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	points, margins := make([][]float64, len(d.open)), make([]float64, len(d.open))
-	onCores(len(d.open), func(i int) {
+	if err := onCores(ctx, len(d.open), func(i int) {
 		o := &d.open[i]
 		a := newAttack(target{d.e.normal.Network(), d.nets[o.net], o.box, &d.tasks[o.task].S}, effort{})
 		a.consider(middleOf(o.box))
@@ -53,7 +49,9 @@ func (d *decision) look(ctx context.Context) error {
 			a.consider(o.hint.corner)
 		}
 		points[i], margins[i] = a.best, a.bestMargin
-	})
+	}); err != nil {
+		return err
+	}
 	worst := map[int]int{}
 	var order []int
 	for i, o := range d.open {
@@ -79,6 +77,9 @@ func (d *decision) look(ctx context.Context) error {
 func (d *decision) accuse(ctx context.Context, found []suspect) error {
 	var left []*suspect
 	for i := range found {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if s := &found[i]; s.box.Lo != nil && d.marginApprox(s) < 0 {
 			left = append(left, s)
 		}
@@ -90,9 +91,9 @@ func (d *decision) accuse(ctx context.Context, found []suspect) error {
 		}
 	}
 	proved := make([]bool, len(left))
-	onCores(len(left), func(i int) {
+	err := onCores(ctx, len(left), func(i int) {
 		s := left[i]
-		proved[i] = ctx.Err() == nil && failsExactly(d.e.normal.Network(), d.nets[s.net], s.box, &d.tasks[s.task].S)
+		proved[i] = failsExactly(d.e.normal.Network(), d.nets[s.net], s.box, &d.tasks[s.task].S)
 	})
 	for i, s := range left {
 		if proved[i] {
@@ -100,7 +101,7 @@ func (d *decision) accuse(ctx context.Context, found []suspect) error {
 		}
 	}
 	d.drop()
-	return ctx.Err()
+	return err
 }
 
 // marginApprox is the margin where s is.

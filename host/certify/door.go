@@ -115,7 +115,7 @@ func onTrial(engines []*Engine, found *Contradiction, f func() error) error {
 	}
 	var err error
 	for i, e := range engines {
-		err = e.drop(reasons[i])
+		err = e.dropFor(reasons[i])
 	}
 	return err
 }

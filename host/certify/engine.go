@@ -38,8 +38,10 @@ type Engine struct {
 	moments    *bound.Moments
 	// sums is the posterior as sums of neurons need it, once it has been asked for.
 	sums *neuronsum.Sum
-	// recheck compares the device with the spare one.
-	recheck recheck
+	// recheck compares the device with the spare one, and expected is what operations give on that
+	// one, once it has been asked for.
+	recheck  recheck
+	expected []bound.Trace
 	// timing is how long the engine may work on what it has, and how much it gets.
 	timing timing
 }
@@ -192,7 +194,10 @@ func (e *Engine) deviationsOn(m *bound.Model) (*bound.Deviations, error) {
 		return c, nil
 	}
 	if e.moments == nil {
-		moments := NoiseMoments(e.normal)
+		moments, err := noiseMoments(e.normal, func() error { return bound.Ended(m.Device()) })
+		if err != nil {
+			return nil, err
+		}
 		e.moments = &moments
 	}
 	c, err := m.NewDeviations(e.normal, *e.moments)

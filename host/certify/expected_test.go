@@ -128,7 +128,7 @@ func plainBound(t *testing.T, e *Engine, task *property.Task, tau float64) float
 		}
 	}
 	c := &cell{task: task, box: task.T[0], fail: 1}
-	err := clbp{e: e}.propagate(e.model, []*cell{c}, q, func(_ *cell, n *bound.CLBPMargins, i int) {
+	err := clbp{e: e}.propagate(e.model, []*cell{c}, q, func(_ *cell, n *bound.CLBPMargins, i int) error {
 		for r := range task.S.Rows {
 			lo, mean, variance := n.ByLines.At(i*n.Rows + r)
 			z, v := lo-floats.Sum(mean), floats.Sum(variance)
@@ -138,6 +138,7 @@ func plainBound(t *testing.T, e *Engine, task *property.Task, tau float64) float
 				fail++
 			}
 		}
+		return nil
 	})
 	if err != nil {
 		t.Fatal(err)

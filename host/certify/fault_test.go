@@ -8,29 +8,12 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/bound/devicetest"
 	"psafe/host/certify"
 	"psafe/host/property"
 )
 
-// faulty is a device whose Affine fails on the calls that bad says, or when it is
-// asked for more items than most.
-type faulty struct {
-	bound.Device
-	calls int
-	bad   func(call, items int) bool
-}
-
 var errLost = errors.New("device lost")
-
-func (f *faulty) Name() string { return "faulty" }
-
-func (f *faulty) Affine(a bound.Affine) error {
-	f.calls++
-	if f.bad(f.calls, a.Items) {
-		return errLost
-	}
-	return f.Device.Affine(a)
-}
 
 // TestFaults: a device that fails in the middle costs nothing but time: the chunk
 // is tried in halves, then on the spare device, which the result names. Without a
@@ -56,7 +39,15 @@ func TestFaults(t *testing.T) {
 			{"always", func(call, items int) bool { return true }, true, false, true},
 			{"always, no spare", func(call, items int) bool { return true }, false, true, false},
 		} {
-			dev := &faulty{Device: fallback.New(bound.Float32), bad: c.bad}
+			dev, calls := devicetest.NewFaulty(fallback.New(bound.Float32)), 0
+			dev.Before = func(op bound.Operation) error {
+				if a, ok := op.(bound.Affine); ok {
+					if calls++; c.bad(calls, a.Items) {
+						return errLost
+					}
+				}
+				return nil
+			}
 			var spare func() bound.Device
 			if c.spare {
 				spare = func() bound.Device { return fallback.New(bound.Float32) }

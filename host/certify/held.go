@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Results leave in order, and only when a recheck that came after all that they rest on
-// has agreed.
+// Results leave in order, and only when rechecks that came after them have agreed, of every
+// kind of work that they rest on.
 
 // held is a group of tasks whose results wait for that.
 type held struct {
@@ -46,8 +46,8 @@ func (c *careful) do(ctx context.Context, e *Engine, s span) error {
 		r.held = append(r.held, held{s, r.launched, results, time.Now()})
 		c.order.did(s.first, len(results))
 	}
-	if err == nil && (r.affordable() || r.overdue()) {
-		err = e.confirm()
+	if err == nil {
+		err = e.confirm(r.overdue())
 	}
 	return c.settle(ctx, e, err)
 }
@@ -58,7 +58,10 @@ func (c *careful) finish(ctx context.Context, e *Engine) error {
 	if len(e.recheck.held) == 0 {
 		return nil
 	}
-	return c.settle(ctx, e, e.confirm())
+	e.timing.last = true
+	err := e.confirm(true)
+	e.timing.last = false
+	return c.settle(ctx, e, err)
 }
 
 // settle emits what is confirmed. If err says that the device was dropped, all that the
@@ -93,7 +96,8 @@ func (c *careful) settle(ctx context.Context, e *Engine, err error) error {
 // release emits the groups that are confirmed, in the order in which they were done.
 func (c *careful) release(e *Engine) error {
 	r := &e.recheck
-	for len(r.held) > 0 && r.held[0].results != nil && (r.off != nil || r.held[0].after <= r.confirmed) {
+	doubted := r.doubted()
+	for len(r.held) > 0 && r.held[0].results != nil && (doubted == nil || r.held[0].after < doubted.since) {
 		if err := c.order.put(r.held[0].first, r.held[0].results); err != nil {
 			return err
 		}

@@ -84,8 +84,8 @@ func TestHeldUntilARecheckAfter(t *testing.T) {
 	if _, _, err := onLiar(t, first, false, certify.Recheck{}, post, cfg, tasks[:1]); err != nil {
 		t.Fatal(err)
 	}
-	// The first chunk is the first group, and has the one recheck that comes before the last.
-	// In the second, one chunk too, the device says that all networks are safe.
+	// The first group has agreed when the second, one chunk too, has the device say that all networks
+	// are safe: everything is compared at the end, and both were computed before.
 	dev := &lying{Device: fallback.New(bound.Float32), lie: after(first.reads+1, allAre(1e4))}
 	got, dropped, err := onLiar(t, dev, true, certify.Recheck{Share: 1e-12}, post, cfg, tasks)
 	if err != nil || len(dropped) != 1 {
@@ -94,7 +94,9 @@ func TestHeldUntilARecheckAfter(t *testing.T) {
 	if diff := sameResults(got, want); diff != "" {
 		t.Error(diff)
 	}
-	if got[0].Device != "liar" || !strings.HasPrefix(got[1].Device, "cpu, as ") {
-		t.Errorf("devices %q and %q", got[0].Device, got[1].Device)
+	for _, r := range got {
+		if !strings.HasPrefix(r.Device, "cpu, as ") {
+			t.Errorf("device %q", r.Device)
+		}
 	}
 }

@@ -19,6 +19,9 @@ var errTimeUp = errors.New("certify: the time of this work is up")
 
 // timing is how long an engine may work on what it has, and how much it gets next.
 type timing struct {
+	// run ends all work but the last rechecks of what has been finished.
+	run  context.Context
+	last bool
 	// within ends the work under way, also inside of a pass; nil if nothing limits it.
 	within context.Context
 	// end is when that is.
@@ -34,12 +37,17 @@ type timing struct {
 	slow time.Duration
 }
 
-// over is what the device fails with once the time is up.
+// over is what the device fails with once the time is up, or the run has ended.
 func (t *timing) over() error {
-	if t.within == nil {
+	switch {
+	case t.last:
 		return nil
+	case t.within != nil:
+		return t.within.Err()
+	case t.run != nil:
+		return t.run.Err()
 	}
-	return t.within.Err()
+	return nil
 }
 
 // limited begins work that may take so long; 0 for as long as it takes. end must be called.
@@ -68,6 +76,9 @@ func (t *timing) part(ctx context.Context, share float64) (within context.Contex
 	within, cancel := context.WithDeadlineCause(ctx, t.end, errTimeUp)
 	t.within = within
 	return within, func() {
+		if within.Err() != nil { // whoever saw it may have left things out
+			t.stopped = true
+		}
 		t.within, t.end = outer, until
 		cancel()
 	}

@@ -14,7 +14,8 @@ import (
 )
 
 // lying is a device that gives other numbers than it should without an error: what is read
-// goes through lie, and so does the first output of the operation named of.
+// goes through lie, and one output of the operation, or of the kernel of an operation, named of
+// through spoil. As on a GPU, small and large calls of an operation are kernels of their own.
 type lying struct {
 	bound.Device
 	reads int
@@ -22,6 +23,11 @@ type lying struct {
 	of    string
 	calls int
 	spoil func(call int, v []float64)
+	// output counts, round and round, the outputs of an operation to the one that is spoiled.
+	output int
+	// launched are the calls of each kernel, and fresh the kernels since they were asked for.
+	launched map[string]int
+	fresh    []string
 }
 
 func (d *lying) Name() string { return "liar" }
@@ -37,22 +43,40 @@ func (d *lying) Read(dst []float64, src bound.Array) error {
 
 // spoiled does an operation and spoils what it wrote if it is the one.
 func spoiled[A bound.Operation](d *lying, a A, f func(A) error) error {
-	if err := f(a); err != nil || bound.NameOf(a) != d.of {
+	if err := f(a); err != nil {
 		return err
 	}
-	d.calls++
+	var outputs []bound.Array
 	for _, o := range a.Outputs() {
-		if o.Array == nil {
-			continue
+		if o.Array != nil {
+			outputs = append(outputs, o.Array)
 		}
-		v := make([]float64, o.Array.Len())
-		if err := d.Device.Read(v, o.Array); err != nil {
-			return err
-		}
-		d.spoil(d.calls, v)
-		return d.Device.Write(o.Array, v)
 	}
-	return nil
+	kernel := bound.NameOf(a)
+	if len(outputs) > 0 && outputs[0].Len() >= 24 {
+		kernel += " of many"
+	}
+	if d.launched == nil {
+		d.launched = map[string]int{}
+	}
+	d.launched[kernel]++
+	d.fresh = append(d.fresh, kernel)
+	if d.of != kernel && d.of != bound.NameOf(a) || len(outputs) == 0 {
+		return nil
+	}
+	d.calls++
+	spoiled := outputs[d.output%len(outputs)]
+	v := make([]float64, spoiled.Len())
+	if err := d.Device.Read(v, spoiled); err != nil {
+		return err
+	}
+	d.spoil(d.calls, v)
+	for i, x := range v { // arrays take numbers of the device's precision
+		if v[i] = float64(float32(x)); x != x {
+			v[i] = 0
+		}
+	}
+	return d.Device.Write(spoiled, v)
 }
 func (d *lying) DrawBox(a bound.DrawBox) error       { return spoiled(d, a, d.Device.DrawBox) }
 func (d *lying) MergeRows(a bound.MergeRows) error   { return spoiled(d, a, d.Device.MergeRows) }
@@ -70,6 +94,12 @@ func (d *lying) Vary(a bound.Vary) error             { return spoiled(d, a, d.De
 func (d *lying) Gather(a bound.Gather) error         { return spoiled(d, a, d.Device.Gather) }
 func (d *lying) GatherSum(a bound.GatherSum) error   { return spoiled(d, a, d.Device.GatherSum) }
 func (d *lying) PlaceRows(a bound.PlaceRows) error   { return spoiled(d, a, d.Device.PlaceRows) }
+func (d *lying) PoolStar(a bound.PoolStar) error     { return spoiled(d, a, d.Device.PoolStar) }
+func (d *lying) PoolLines(a bound.PoolLines) error   { return spoiled(d, a, d.Device.PoolLines) }
+func (d *lying) PairNoise(a bound.PairNoise) error   { return spoiled(d, a, d.Device.PairNoise) }
+func (d *lying) SharedVar(a bound.SharedVar) error   { return spoiled(d, a, d.Device.SharedVar) }
+func (d *lying) ShareBox(a bound.ShareBox) error     { return spoiled(d, a, d.Device.ShareBox) }
+func (d *lying) ShareRows(a bound.ShareRows) error   { return spoiled(d, a, d.Device.ShareRows) }
 func (d *lying) BackSubstitute(a bound.BackSubstitute) error {
 	return spoiled(d, a, d.Device.BackSubstitute)
 }
@@ -116,6 +146,22 @@ func after(from int, lie func([]float64)) func(int, []float64) {
 	}
 }
 
+// moved moves every number by about a quarter of it, up or down.
+func moved(by float64) func([]float64) {
+	return func(v []float64) {
+		for i := range v {
+			v[i] += by * (math.Abs(v[i])/4 + 0x1p-5)
+		}
+	}
+}
+
+// wrongs are ways in which a kernel may be wrong, by name: bounds that are too good, and ones
+// that are weaker than they should be.
+var wrongs = map[string]func([]float64){
+	"drops signs": dropSigns, "zeros": allAre(0), "thousands": allAre(1e4), "infinities": allAre(math.Inf(-1)),
+	"a wrong lane": lane, "less": moved(-1), "more": moved(1),
+}
+
 // once is a lie told at one read.
 func once(at int, lie func([]float64)) func(int, []float64) {
 	return func(n int, v []float64) {
@@ -139,7 +185,7 @@ func onLiar(t *testing.T, dev *lying, spare bool, recheck certify.Recheck, post 
 		t.Fatal(err)
 	}
 	defer engine.Close()
-	dev.lie, dev.of, dev.reads = lie, spoil, 0
+	dev.lie, dev.of, dev.reads, dev.launched = lie, spoil, 0, nil
 	recheck.Tell = func(d *certify.Dropped) { dropped = append(dropped, d) }
 	engine.Recheck(recheck)
 	err = certify.Run(context.Background(), []*certify.Engine{engine}, cfg, tasks, nil, func(r *certify.Result) error {

@@ -30,7 +30,14 @@ func withMixtures(certify groupMethod) groupMethod {
 		}
 		var mixed []property.Task
 		var chosen []*mixture
-		for k, m := range e.mixtures(left) {
+		mixtures, err := e.mixtures(ctx, left)
+		if e.cut(ctx, err) {
+			return best, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		for k, m := range mixtures {
 			if m != nil {
 				at[len(mixed)] = at[k]
 				mixed, chosen = append(mixed, m.task), append(chosen, m)
@@ -67,27 +74,38 @@ func (m *mixture) better(own, r *Result) *Result {
 }
 
 // mixtures chooses a mixture for each task, nil where none is to be gained by. The networks that
-// it looks at are those of a fixed seed, and of no other use.
-func (e *Engine) mixtures(tasks []*property.Task) []*mixture {
+// it looks at are those of a fixed seed, and of no other use. The error is ctx's.
+func (e *Engine) mixtures(ctx context.Context, tasks []*property.Task) ([]*mixture, error) {
 	all := make([]*mixture, len(tasks))
 	var choices []*mixtureChoice
 	var at []int
 	for i, t := range tasks {
 		if clauses := t.S.Clauses(); clauses != nil {
-			choices, at = append(choices, e.newMixtureChoice(t, clauses)), append(at, i)
+			c, err := e.newMixtureChoice(ctx, t, clauses)
+			if err != nil {
+				return nil, err
+			}
+			choices, at = append(choices, c), append(at, i)
 		}
 	}
-	e.look(choices)
+	if err := e.look(ctx, choices); err != nil {
+		return nil, err
+	}
 	for _, c := range choices {
 		c.choose()
 	}
 	// A mixture fails elsewhere than what it is made of.
 	for _, c := range choices {
-		if c.gains() {
-			c.addWorst(e)
+		if !c.gains() {
+			continue
+		}
+		if err := c.addWorst(ctx, e); err != nil {
+			return nil, err
 		}
 	}
-	e.look(choices)
+	if err := e.look(ctx, choices); err != nil {
+		return nil, err
+	}
 	for k, c := range choices {
 		if c.choose(); !c.gains() {
 			continue
@@ -99,7 +117,7 @@ func (e *Engine) mixtures(tasks []*property.Task) []*mixture {
 		}
 		all[at[k]] = m
 	}
-	return all
+	return all, nil
 }
 
 // mixtureChoice is the choice of a mixture for one task, by the means and covariances of its rows
@@ -134,7 +152,7 @@ const (
 
 // newMixtureChoice looks at the middle of each box of T, at the point where the mean network's
 // margin is least, about, and with few inputs at all corners.
-func (e *Engine) newMixtureChoice(t *property.Task, clauses [][]int) *mixtureChoice {
+func (e *Engine) newMixtureChoice(ctx context.Context, t *property.Task, clauses [][]int) (*mixtureChoice, error) {
 	c := &mixtureChoice{task: t, clauses: clauses}
 	n := min(len(t.T), mixtureBoxes)
 	for k := range n {
@@ -143,14 +161,16 @@ func (e *Engine) newMixtureChoice(t *property.Task, clauses [][]int) *mixtureCho
 	c.points = make([][]point, n)
 	inputs := e.normal.Inputs()
 	corners := inputs <= cornerInputs && n<<inputs <= mixtureCorners
-	c.attack(e, &t.S)
+	if err := c.attack(ctx, e, &t.S); err != nil {
+		return nil, err
+	}
 	for k, b := range c.boxes {
 		c.add(k, middleOf(t.T[b]))
 		if corners {
 			eachCorner(t.T[b], func(x []float64) { c.add(k, x) })
 		}
 	}
-	return c
+	return c, nil
 }
 
 // add has box number k be looked at in x, once.
@@ -161,29 +181,32 @@ func (c *mixtureChoice) add(k int, x []float64) {
 }
 
 // attack adds points where the mean network leaves a safe set furthest, or is nearest to it.
-func (c *mixtureChoice) attack(e *Engine, s *property.Safe) {
-	how := effort{steps: 20, starts: 3, seed: uint64(c.task.Index), thorough: true}
+func (c *mixtureChoice) attack(ctx context.Context, e *Engine, s *property.Safe) error {
+	how := effort{steps: 20, starts: 3, seed: uint64(c.task.Index), thorough: true, over: over(ctx)}
 	worst := make([][]float64, len(c.boxes))
 	net, mean := e.normal.Network(), e.normal.Mean()
-	onCores(len(c.boxes), func(k int) {
+	if err := onCores(ctx, len(c.boxes), func(k int) {
 		worst[k], _ = attackApprox(target{net, mean, c.task.T[c.boxes[k]], s}, how)
-	})
+	}); err != nil {
+		return err
+	}
 	for k, x := range worst {
 		c.add(k, x)
 	}
+	return nil
 }
 
 // addWorst adds points where the mean network's mixtures are least.
-func (c *mixtureChoice) addWorst(e *Engine) {
+func (c *mixtureChoice) addWorst(ctx context.Context, e *Engine) error {
 	mixed, err := c.task.S.Mixed(c.theta)
 	if err != nil {
-		return
+		return nil
 	}
-	c.attack(e, &property.Safe{Rows: mixed.Rows, Any: mixed.Any[len(c.task.S.Any):]})
+	return c.attack(ctx, e, &property.Safe{Rows: mixed.Rows, Any: mixed.Any[len(c.task.S.Any):]})
 }
 
 // look evaluates the rows of drawn networks at the points that are new.
-func (e *Engine) look(choices []*mixtureChoice) {
+func (e *Engine) look(ctx context.Context, choices []*mixtureChoice) error {
 	var tasks []*property.Task
 	var points []*point
 	for _, c := range choices {
@@ -196,14 +219,14 @@ func (e *Engine) look(choices []*mixtureChoice) {
 		}
 	}
 	if len(points) == 0 {
-		return
+		return nil
 	}
 	net := e.normal.Network()
 	n := e.mixtureDraws()
 	for _, p := range points {
 		p.values = make([][]float64, n)
 	}
-	onCores(n, func(d int) {
+	return onCores(ctx, n, func(d int) {
 		w := e.normal.NewWeights()
 		e.normal.Draw(mixtureSeed, d, w)
 		for i, p := range points {

@@ -72,44 +72,17 @@ func neuronSum(ctx context.Context, e *Engine, cfg Config, tasks []property.Task
 
 // cellSums bounds each task by sums of neurons on cells of T.
 func cellSums(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error) {
-	sums, err := e.neuronSums()
-	if err != nil {
-		return nil, err
-	}
-	results := make([]*Result, len(tasks))
-	for i := range tasks {
-		t := &tasks[i]
+	return e.bySums(ctx, tasks, func(sums *neuronsum.Sum, t *property.Task, r *Result) error {
 		cover, err := sums.Cover(ctx, t.T, &t.S, max(len(t.T), cfg.sumCells(e.normal.Inputs())))
-		if err != nil && !e.cut(ctx, err) { // what it covers is valid nevertheless
-			return nil, err
-		}
-		r := newSums(t)
 		r.LogP, r.Cells, r.Proof.Cells = measure.LogComplementDown(cover.FailUp), cover.Cells, uncutCells(cover.Tree)
-		results[i] = r
-	}
-	return results, nil
-}
-
-func newSums(t *property.Task) *Result {
-	r := newResult(t, "neuronsum")
-	r.Device, r.Precision = "host", "float64"
-	return r
+		return err
+	})
 }
 
 // gridSums bounds each task by sums of neurons at the points of grids.
 func gridSums(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error) {
-	sums, err := e.neuronSums()
-	if err != nil {
-		return nil, err
-	}
-	results := make([]*Result, len(tasks))
-	for i := range tasks {
-		t := &tasks[i]
+	return e.bySums(ctx, tasks, func(sums *neuronsum.Sum, t *property.Task, r *Result) error {
 		g, err := sums.Grids(ctx, t.T, &t.S, cfg.gridPoints())
-		if err != nil && !e.cut(ctx, err) {
-			return nil, err
-		}
-		r := newSums(t)
 		factor, more := manyFactor, 0.0
 		if e.normal.Layers[0].Outputs() < manyNeurons {
 			factor, more = fewFactor, fewMore*float64(g.Points)
@@ -118,6 +91,24 @@ func gridSums(ctx context.Context, e *Engine, cfg Config, tasks []property.Task)
 		if fail < 1-neuronsum.LeastTold {
 			r.LogP, r.Cells = measure.LogComplementDown(fail), g.Points
 			r.Proof = Proof{Grids: g.Cuts, Centres: g.Centres, Large: g.Large, Mixtures: g.Theta}
+		}
+		return err
+	})
+}
+
+// bySums makes a result for each task. That the time of a task is up is no error: what is in its
+// result by then is valid.
+func (e *Engine) bySums(ctx context.Context, tasks []property.Task, bound func(sums *neuronsum.Sum, t *property.Task, r *Result) error) ([]*Result, error) {
+	sums, err := e.neuronSums()
+	if err != nil {
+		return nil, err
+	}
+	results := make([]*Result, len(tasks))
+	for i := range tasks {
+		r := newResult(&tasks[i], "neuronsum")
+		r.Device, r.Precision = "host", "float64"
+		if err := bound(sums, &tasks[i], r); err != nil && !e.cut(ctx, err) {
+			return nil, err
 		}
 		results[i] = r
 	}
@@ -143,6 +134,7 @@ func upperBySums(ctx context.Context, e *Engine, results []*Result) error {
 	if err != nil {
 		return err
 	}
+	sums = sums.Until(ctx)
 	for _, r := range results {
 		t := r.Task
 		for b := range t.T {
@@ -165,5 +157,5 @@ func upperBySums(ctx context.Context, e *Engine, results []*Result) error {
 			}
 		}
 	}
-	return nil
+	return ctx.Err()
 }

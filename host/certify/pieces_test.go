@@ -61,9 +61,12 @@ func TestFailureBudget(t *testing.T) {
 			// A row that is certain leaves the budget.
 			n := &bound.CLBPMargins{Items: 1, Rows: 1, ByIntervals: bound.Noises{Lo: []float64{1}, Mean: [][]float64{{0}}, Var: [][]float64{{0}}},
 				Events: []bound.Events{{Ends: 14, Radii: 7}}}
-			got := clbp{e: e}.failUp(&cell{task: &task, box: c.box, dual: dual}, n, 0, tau)
-			if got < c.events*tau || !nearly(got, c.events*tau) {
+			got, err := clbp{e: e}.failUp(&cell{task: &task, box: c.box, dual: dual, fail: 1}, n, 0, tau)
+			if err != nil || got < c.events*tau || !nearly(got, c.events*tau) {
 				t.Errorf("box %v dual %v: %v, want %v events of %v", c.box, dual, got, c.events, tau)
+			}
+			if got, _ := (clbp{e: e}).failUp(&cell{task: &task, box: c.box, dual: dual, fail: got}, n, 0, tau); got != 1 {
+				t.Errorf("box %v dual %v: %v where the cell has as much", c.box, dual, got)
 			}
 		}
 	}
@@ -79,38 +82,45 @@ func TestFailureBudget(t *testing.T) {
 			} else if what == "Many[2]" {
 				variances = []float64{0.4, 0.3, 0.3}
 			}
-			if tail := measure.NoiseTailUp(c.got, variances); tail > c.tau || tail < c.least*c.tau || c.got != p.RoundHi(c.got) {
+			if tail := measure.NoiseTailUp(c.got, variances, 1); tail > c.tau || tail < c.least*c.tau || c.got != p.RoundHi(c.got) {
 				t.Errorf("%v: %s is %v, with tail %v, want %v", p, what, c.got, tail, c.tau)
 			}
 		}
 	}
 }
 
-// TestRowTail: the means of all layers lower the bound, and the better form counts.
-func TestRowTail(t *testing.T) {
+// TestRowForms: the means of all layers lower the bound, and what no noise reaches is certain.
+func TestRowForms(t *testing.T) {
 	n := &bound.CLBPMargins{Items: 1, Rows: 2,
 		ByIntervals: bound.Noises{Lo: []float64{0, 3}, Mean: [][]float64{{0, 0.5}}, Var: [][]float64{{0, 4}}},
 		ByLines:     bound.Noises{Lo: []float64{0, 2}, Mean: [][]float64{{0, 0.25}, {0, 0.5}}, Var: [][]float64{{0, 1}, {0, 2}}}}
-	var asked [][]float64
-	got := rowTailUp(n, 1, func(t float64, v []float64) float64 {
-		asked = append(asked, append([]float64{t}, v...))
-		return 1 / t
-	})
-	want := [][]float64{{2.5, 4}, {1.25, 1, 2}}
-	if len(asked) != 2 || !slices.Equal(asked[0][1:], want[0][1:]) || !slices.Equal(asked[1][1:], want[1][1:]) {
-		t.Fatalf("tails of %v, want %v", asked, want)
+	got := rowForms(n, 1)
+	want := []tailForm{{2.5, []float64{4}}, {1.25, []float64{1, 2}}}
+	if len(got) != 2 {
+		t.Fatalf("forms %v, want %v", got, want)
 	}
 	for i := range want {
-		if s := asked[i][0]; s > want[i][0] || !nearly(s, want[i][0]) {
-			t.Errorf("form %d: t is %v, want %v rounded down", i, s, want[i][0])
+		if g, w := got[i], want[i]; g.t > w.t || !nearly(g.t, w.t) || !slices.Equal(g.variances, w.variances) {
+			t.Errorf("form %d: %v, want %v with t rounded down", i, g, w)
 		}
 	}
-	if !nearly(got, 0.4) {
-		t.Errorf("tail %v, want 0.4, the lesser", got)
-	}
 	n.ByLines = bound.Noises{}
-	if got := rowTailUp(n, 1, func(t float64, _ []float64) float64 { return 1 / t }); !nearly(got, 0.4) {
-		t.Errorf("one form: tail %v, want 0.4", got)
+	if got := rowForms(n, 1); len(got) != 1 || !slices.Equal(got[0].variances, []float64{4}) {
+		t.Errorf("one form: %v", got)
+	}
+	for lo, tail := range map[float64]float64{0: 0, -1e-9: 1, 2: 0, math.NaN(): 1} {
+		all := [][]tailForm{{formOf(lo, nil, nil)}}
+		if up, least := tailsUp(all)[0], leastTails(all)[0]; up != tail || least != tail {
+			t.Errorf("no noise above %v: tails %v and %v, want %v", lo, up, least, tail)
+		}
+	}
+	all := [][]tailForm{want, want[:1]}
+	up, least := tailsUp(all), leastTails(all)
+	if up[0] != measure.NoiseTailUp(1.25, []float64{1, 2}, measure.NoiseTailUp(2.5, []float64{4}, 1)) || up[1] != measure.NoiseTailUp(2.5, []float64{4}, 1) {
+		t.Errorf("tails %v: not the best of their forms", up)
+	}
+	if least[0] > up[0] || least[1] > up[1] || least[1] < 0.99*up[1] {
+		t.Errorf("tails %v, least %v", up, least)
 	}
 }
 
@@ -125,23 +135,17 @@ func TestOthersTail(t *testing.T) {
 		return n
 	}
 	n := &bound.CLBPMargins{Items: 1, Rows: 2}
-	tail := func(t float64, v []float64) float64 {
-		sum := 0.0
-		for _, x := range v {
-			sum += x
-		}
-		return sum / t
-	}
-	if got := othersTailUp(n, 0, 1, tail); got != 1 {
+	if got := sharpForms(n, 0, 1); got != nil {
 		t.Errorf("no others: %v", got)
 	}
 	n.Others = []*bound.CLBPMargins{lines(2, nil, nil), lines(2, []float64{3, 0}, []float64{1, 1}), lines(1, []float64{math.Inf(1)}, []float64{1}), lines(1, []float64{0}, []float64{math.NaN()})}
-	if got := othersTailUp(n, 0, 1, tail); got != 1 {
+	if got := sharpForms(n, 0, 1); got != nil {
 		t.Errorf("none above 0: %v", got)
 	}
 	n.Others = append(n.Others, lines(4, []float64{1}, []float64{4}), lines(3, []float64{0.5, 0.5}, []float64{0.5, 0.25}), lines(8, []float64{0}, []float64{100}))
-	if got := othersTailUp(n, 0, 1, tail); got < 0.375 || !nearly(got, 0.375) {
-		t.Errorf("%v, want 0.75/2", got)
+	got := sharpForms(n, 0, 1)
+	if len(got) != 1 || !(got[0].t < 2) || !nearly(got[0].t, 2) || !slices.Equal(got[0].variances, []float64{0.5, 0.25}) {
+		t.Errorf("%v, want 2 less the noise of 0.5 and 0.25", got)
 	}
 }
 

@@ -7,75 +7,25 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/bound/devicetest"
 	"psafe/host/certify"
 	"psafe/host/posterior"
 	"psafe/host/property"
 	"psafe/internal/testscale"
 )
 
-// unreliable is a device of which every call may fail, now and then, with zeros where it
-// should have written numbers.
-type unreliable struct {
-	bound.Device
-	r    *rand.Rand
-	p    float64
-	hits int
-}
-
-// failing fails with probability p, having written zeros, which as margins would be safe.
-func failing[A bound.Operation](d *unreliable, a A, f func(A) error) error {
-	if d.r.Float64() < d.p {
-		d.hits++
-		for _, o := range a.Outputs() {
-			if o.Array != nil {
-				d.Device.Write(o.Array, make([]float64, o.Array.Len()))
-			}
+// unreliable is a device of which every call fails with probability *p; it counts in hits how often.
+func unreliable(r *rand.Rand, p *float64, hits *int) bound.Device {
+	d := devicetest.NewFaulty(fallback.New(bound.Float32))
+	d.Before = func(bound.Operation) error {
+		if r.Float64() < *p {
+			*hits++
+			return errLost
 		}
-		return errLost
+		return nil
 	}
-	return f(a)
+	return d
 }
-func (d *unreliable) DrawBox(a bound.DrawBox) error     { return failing(d, a, d.Device.DrawBox) }
-func (d *unreliable) MergeRows(a bound.MergeRows) error { return failing(d, a, d.Device.MergeRows) }
-func (d *unreliable) Affine(a bound.Affine) error       { return failing(d, a, d.Device.Affine) }
-func (d *unreliable) Activate(a bound.Activate) error   { return failing(d, a, d.Device.Activate) }
-func (d *unreliable) Relax(a bound.Relax) error         { return failing(d, a, d.Device.Relax) }
-func (d *unreliable) RelaxRows(a bound.RelaxRows) error { return failing(d, a, d.Device.RelaxRows) }
-func (d *unreliable) BackSubstitute(a bound.BackSubstitute) error {
-	return failing(d, a, d.Device.BackSubstitute)
-}
-func (d *unreliable) Concretize(a bound.Concretize) error { return failing(d, a, d.Device.Concretize) }
-func (d *unreliable) Intersect(a bound.Intersect) error   { return failing(d, a, d.Device.Intersect) }
-func (d *unreliable) SquareRows(a bound.SquareRows) error { return failing(d, a, d.Device.SquareRows) }
-func (d *unreliable) NoiseRows(a bound.NoiseRows) error   { return failing(d, a, d.Device.NoiseRows) }
-func (d *unreliable) SplitRows(a bound.SplitRows) error   { return failing(d, a, d.Device.SplitRows) }
-func (d *unreliable) Widen(a bound.Widen) error           { return failing(d, a, d.Device.Widen) }
-func (d *unreliable) Vary(a bound.Vary) error             { return failing(d, a, d.Device.Vary) }
-func (d *unreliable) Gather(a bound.Gather) error         { return failing(d, a, d.Device.Gather) }
-func (d *unreliable) GatherSum(a bound.GatherSum) error   { return failing(d, a, d.Device.GatherSum) }
-func (d *unreliable) PlaceRows(a bound.PlaceRows) error   { return failing(d, a, d.Device.PlaceRows) }
-func (d *unreliable) Read(dst []float64, src bound.Array) error {
-	if d.r.Float64() < d.p {
-		d.hits++
-		return errLost
-	}
-	return d.Device.Read(dst, src)
-}
-func (d *unreliable) Write(dst bound.Array, src []float64) error {
-	if d.r.Float64() < d.p {
-		d.hits++
-		return errLost
-	}
-	return d.Device.Write(dst, src)
-}
-func (d *unreliable) NewArray(n int) (bound.Array, error) {
-	if d.r.Float64() < d.p {
-		d.hits++
-		return nil, errLost
-	}
-	return d.Device.NewArray(n)
-}
-func (d *unreliable) Name() string { return "unreliable" }
 
 // TestRandomFaults: whatever fails and whenever, a run ends with the bits of a device that
 // never fails, or with an error; a result that left before the error has these bits, too.
@@ -134,23 +84,24 @@ func faultConfigs(post *posterior.Posterior) []certify.Config {
 // runUnreliable runs one task on a device that fails, with a spare one that does not, one
 // that does, or none.
 func runUnreliable(t *testing.T, r *rand.Rand, post *posterior.Posterior, cfg certify.Config, task property.Task) (got *certify.Result, hits int, err error) {
-	dev := &unreliable{Device: fallback.New(bound.Float32), r: r}
+	often := 0.0 // not while the posterior is loaded
+	dev := unreliable(r, &often, &hits)
 	var spare func() bound.Device
 	switch r.IntN(3) {
 	case 0:
 		spare = func() bound.Device { return fallback.New(bound.Float32) }
 	case 1:
-		spare = func() bound.Device { return &unreliable{Device: fallback.New(bound.Float32), r: r, p: .001} }
+		spare = func() bound.Device { return unreliable(r, new(.001), new(int)) }
 	}
 	engine, err := certify.NewEngine(dev, spare, post, 12)
 	if err != nil {
 		t.Fatal(err)
 	}
 	engine.Recheck(certify.Recheck{Share: []float64{0, 1e-9, .1, 1}[r.IntN(4)]})
-	dev.p = []float64{.0005, .003, .02, .3}[r.IntN(4)]
+	often = []float64{.0005, .003, .02, .3}[r.IntN(4)]
 	err = certify.Run(context.Background(), []*certify.Engine{engine}, cfg, []property.Task{task}, nil, func(x *certify.Result) error {
 		got = x
 		return nil
 	})
-	return got, dev.hits, err
+	return got, hits, err
 }

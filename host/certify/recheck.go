@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"psafe/host/bound"
@@ -12,7 +13,8 @@ import (
 
 // Devices promise equal bits, so an engine's device is compared with the spare one for as
 // long as it works: some of the answers are asked for again and have to agree, number by
-// number. What comes after the latest such recheck is held back (held.go) until the next.
+// number. A result rests on several kinds of work, and is held back (held.go) until a recheck
+// of every one of them has agreed that came after it.
 
 // Recheck says how often an engine's answers are asked for again on the spare device. It
 // concerns no result of a device that keeps its promise.
@@ -31,10 +33,9 @@ type Recheck struct {
 // Dropped says why a device is not asked any more: a number that is not the spare
 // device's, or a result that the spare device gives otherwise.
 type Dropped struct {
-	// Device and Spare are names; Work is what was asked for.
-	Device, Spare, Work string
-	// Is and Want are the first number that differs, on Device and on Spare.
-	Is, Want float64
+	// Device and Spare are names; Work is what was asked for, and Differs says in words how
+	// the answer of Device is another than that of Spare.
+	Device, Spare, Work, Differs string
 	// Found is set if the device's result contradicted itself and the spare device's did
 	// not; there is no Work then.
 	Found *Contradiction
@@ -45,7 +46,7 @@ func (d *Dropped) Error() string {
 	if d.Found != nil {
 		return fmt.Sprintf("device %s is dropped: its %v, and on %s they do not", d.Device, d.Found, d.Spare)
 	}
-	return fmt.Sprintf("device %s is dropped: %s gave %x (%.6g) where %s has %x (%.6g)", d.Device, d.Work, d.Is, d.Is, d.Spare, d.Want, d.Want)
+	return fmt.Sprintf("device %s is dropped: %s %s", d.Device, d.Work, d.Differs)
 }
 
 // answer is what a device was asked for of one item of a chunk.
@@ -65,48 +66,96 @@ type recheck struct {
 	Recheck
 	// off is set once the device has been dropped: all is asked of the spare one then.
 	off *Dropped
-	// launched counts the chunks that the device has answered, confirmed is the number of
-	// the latest of which an answer was asked for again.
-	launched, confirmed uint64
+	// launched counts the chunks that the device has answered.
+	launched uint64
+	// works are the kinds of work of these chunks, and the operations that they are made of.
+	works []*work
 	// began is when that began, spent how long rechecks have taken since.
 	began time.Time
 	spent time.Duration
-	// last is how long the latest took.
-	last time.Duration
-	// again asks again for an answer of chunk number launched.
-	again func() error
-	// seen are the kinds of work of which an answer has been asked for again.
-	seen map[string]bool
-	held []held
+	held  []held
 }
+
+// work is a kind of work, and what is known of how the device does it.
+type work struct {
+	name string
+	// again compares the device with the spare one in the latest chunk.
+	again func() error
+	// since is the first chunk after which no recheck of the work has agreed, 0 if there is none.
+	since uint64
+	// agreed says that a recheck has, ever, and took how long the latest was.
+	agreed bool
+	took   time.Duration
+}
+
+// operations is the work that all others are made of. A wrong number may be lost on the way
+// to an answer, as where another bound is better, and not in the next answer. So the operations
+// are compared one by one, too: in small jobs that have every one of them.
+const operations = "the self-check"
 
 // Recheck sets how often the device is compared with the spare one; before, it is not.
 // Without a spare device there is nothing to compare with.
 func (e *Engine) Recheck(r Recheck) {
-	e.recheck.Recheck, e.recheck.began, e.recheck.seen = r, time.Now(), map[string]bool{}
+	e.recheck.Recheck, e.recheck.began = r, time.Now()
 }
 
 // recheckSome asks the spare device for some of the answers that the device gave, of a kind
 // of work. The error is a *Dropped if a number differs.
-func recheckSome[P any](e *Engine, work string, chunk []P, answers []answer, ask asker[P]) error {
+func recheckSome[P any](e *Engine, name string, chunk []P, answers []answer, ask asker[P]) error {
 	r := &e.recheck
-	if r.Share == 0 || e.spare == nil {
+	switch {
+	case r.Share == 0 || e.spare == nil:
 		return nil
+	case r.Share == 1:
+		return compare(e, name, chunk, answers, ask)
 	}
-	if r.launched++; r.Share == 1 {
-		err := compareAll(e, work, chunk, answers, ask)
-		if err != nil { // nothing is taken in, so no result waits for this chunk
-			r.launched--
-		}
-		return err
-	}
+	r.launched++
 	one := rand.New(rand.NewPCG(r.Seed, r.launched)).IntN(len(chunk))
-	items, given := []P{chunk[one]}, []answer{answers[one]} // copies: what r.again keeps is small
-	r.again = func() error { return compareAll(e, work, items, given, ask) }
-	if r.seen[work] && !r.affordable() {
+	items, given := []P{chunk[one]}, []answer{answers[one]} // copies: what is kept is small
+	w := r.did(name, func() error { return compare(e, name, items, given, ask) })
+	r.did(operations, e.compareOperations)
+	// What waits for rechecks gets them first.
+	if w.agreed && (len(r.held) > 0 || !r.affordable()) {
 		return nil
 	}
-	return r.again()
+	return r.do(w)
+}
+
+// did notes that the latest chunk is of a kind of work, or made of it.
+func (r *recheck) did(name string, again func() error) *work {
+	at := slices.IndexFunc(r.works, func(w *work) bool { return w.name == name })
+	if at < 0 {
+		at, r.works = len(r.works), append(r.works, &work{name: name})
+	}
+	w := r.works[at]
+	if w.again = again; w.since == 0 {
+		w.since = r.launched
+	}
+	return w
+}
+
+// do does a recheck of a kind of work. If it agrees, all chunks so far are confirmed, as far
+// as they are of it.
+func (r *recheck) do(w *work) error {
+	start := time.Now()
+	err := w.again()
+	w.took = time.Since(start)
+	r.spent += w.took
+	if err == nil {
+		w.since, w.agreed, w.again = 0, true, nil
+	}
+	return err
+}
+
+// doubted is the kind of work of which chunks wait for a recheck the longest, nil if none do.
+func (r *recheck) doubted() *work {
+	var oldest *work
+	for _, w := range r.works {
+		if w.since > 0 && (oldest == nil || w.since < oldest.since) {
+			oldest = w
+		}
+	}
+	return oldest
 }
 
 // affordable says that less time has gone into rechecks than may.
@@ -114,26 +163,32 @@ func (r *recheck) affordable() bool {
 	return r.spent.Seconds() <= r.Share*time.Since(r.began).Seconds()
 }
 
-// Results wait no longer than mostHeld for a recheck that takes up to cheapRecheck, whatever
-// share of the time that is: they are not on the disk before.
+// Results wait no longer than mostHeld for rechecks that take up to cheapRecheck, whatever
+// share of the time that is: they are not on the disk before. For dearer ones they wait up to
+// heldTimes as long as those take.
 const (
 	mostHeld     = 4 * time.Second
 	cheapRecheck = mostHeld / 10
+	heldTimes    = 20
 )
 
-// overdue says that results have waited long enough for a recheck.
+// overdue says that results have waited long enough for their rechecks.
 func (r *recheck) overdue() bool {
-	return len(r.held) > 0 && time.Since(r.held[0].since) > mostHeld && r.last <= cheapRecheck
+	if len(r.held) == 0 {
+		return false
+	}
+	var takes time.Duration
+	for _, w := range r.works {
+		if w.since > 0 {
+			takes += w.took
+		}
+	}
+	waited := time.Since(r.held[0].since)
+	return waited > mostHeld && takes <= max(cheapRecheck, waited/heldTimes)
 }
 
-// compareAll asks the spare device for the answers of items and compares. If all agree, the
-// device is confirmed up to the chunk that it answered last.
-func compareAll[P any](e *Engine, work string, items []P, given []answer, ask asker[P]) error {
-	r := &e.recheck
-	defer func(start time.Time) {
-		r.last = time.Since(start)
-		r.spent += r.last
-	}(time.Now())
+// compare asks the spare device for the answers of items, a kind of work, and compares.
+func compare[P any](e *Engine, name string, items []P, given []answer, ask asker[P]) error {
 	spare, err := e.spareModel()
 	if err != nil {
 		return err
@@ -145,41 +200,75 @@ func compareAll[P any](e *Engine, work string, items []P, given []answer, ask as
 			return err
 		}
 		for i := range again {
-			if at := differ(given[i].numbers, again[i].numbers); at >= 0 {
-				return e.drop(&Dropped{Device: e.dev.Name(), Spare: spare.Device().Name(), Work: work, Is: given[i].numbers[at], Want: again[i].numbers[at]})
+			if differs := differ(given[i].numbers, again[i].numbers, spare.Device().Name()); differs != "" {
+				return e.drop(name, differs)
 			}
 		}
 		items, given = items[few:], given[few:]
 	}
-	r.seen[work], r.confirmed, r.again = true, r.launched, nil
 	return nil
 }
 
-// differ is the first index at which two answers have other bits, -1 if there is none. All
-// NaN are alike.
-func differ(a, b []float64) int {
-	if len(a) != len(b) {
-		panic(fmt.Sprintf("certify: an answer of %d numbers was one of %d before", len(b), len(a)))
+// compareOperations compares what every operation of the device gives in small jobs.
+func (e *Engine) compareOperations() error {
+	spare, err := e.spareModel()
+	if err != nil {
+		return err
 	}
-	for i := range a {
-		if math.Float64bits(a[i]) != math.Float64bits(b[i]) && !(math.IsNaN(a[i]) && math.IsNaN(b[i])) {
-			return i
+	if e.expected == nil {
+		if e.expected, err = bound.BriefSelfCheck(spare.Device()); err != nil {
+			return err
 		}
 	}
-	return -1
-}
-
-// confirm asks again for an answer of the latest chunk, unless that has been done.
-func (e *Engine) confirm() error {
-	if e.recheck.off != nil || e.recheck.again == nil {
-		return nil
+	traces, err := bound.BriefSelfCheck(e.dev)
+	if over := e.timing.over(); err != nil && over != nil {
+		return over
 	}
-	return e.recheck.again()
+	if err != nil { // whether it lies, nobody can say any more
+		return e.drop(operations, fmt.Sprintf("failed: %v", err))
+	}
+	for i, t := range traces {
+		if operation := t.Differs(e.expected[i].Digest()); operation != "" {
+			return e.drop(operations, fmt.Sprintf("gave other numbers in %s (job %q) than %s has", operation, t.Job, spare.Device().Name()))
+		}
+	}
+	return nil
 }
 
-// drop ends the use of the device.
-func (e *Engine) drop(why *Dropped) error {
-	e.recheck.off, e.recheck.again = why, nil
+// differ says what is different in two answers, the second of them spare's: the first number with
+// other bits, or how many there are. It is "" if nothing is. All NaN are alike.
+func differ(a, b []float64, spare string) string {
+	for i := range min(len(a), len(b)) {
+		if x, y := a[i], b[i]; math.Float64bits(x) != math.Float64bits(y) && !(math.IsNaN(x) && math.IsNaN(y)) {
+			return fmt.Sprintf("gave %x (%.6g) where %s has %x (%.6g)", x, x, spare, y, y)
+		}
+	}
+	if len(a) != len(b) {
+		return fmt.Sprintf("gave %d numbers where %s has %d", len(a), spare, len(b))
+	}
+	return ""
+}
+
+// confirm does the rechecks that results wait for, those first that are waited for the longest:
+// all of them, or as many as are affordable.
+func (e *Engine) confirm(all bool) error {
+	r := &e.recheck
+	for w := r.doubted(); w != nil && (all || r.affordable()); w = r.doubted() {
+		if err := r.do(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drop ends the use of the device, which does a kind of work otherwise than the spare one.
+func (e *Engine) drop(work, differs string) error {
+	return e.dropFor(&Dropped{Device: e.dev.Name(), Spare: e.backup.Device().Name(), Work: work, Differs: differs})
+}
+
+// dropFor ends the use of the device.
+func (e *Engine) dropFor(why *Dropped) error {
+	e.recheck.off, e.recheck.works = why, nil
 	if e.recheck.Tell != nil {
 		e.recheck.Tell(why)
 	}

@@ -93,7 +93,10 @@ func drawsFor(e *Engine, samples int) int {
 // device has to be dropped. put gets results of tasks from number n on, every few seconds.
 func (j *job) sampledTasks(ctx context.Context, want boxJob, tasks []*property.Task, put func(n int, results []*Result) error) error {
 	d := &draws{want, j.engines, j.cfg}
-	aims := aimsOf(j.engines[0], tasks)
+	aims, err := aimsOf(ctx, j.engines[0], tasks)
+	if err != nil {
+		return err
+	}
 	var found []found // of tasks from number done on, nil if they are to be verified
 	var verifying time.Duration
 	for done := 0; done < len(tasks); {
@@ -116,7 +119,7 @@ func (j *job) sampledTasks(ctx context.Context, want boxJob, tasks []*property.T
 		}
 		for _, e := range j.engines {
 			if err == nil {
-				err = e.confirm()
+				err = e.confirm(true)
 			}
 		}
 		if err == nil {
@@ -151,12 +154,16 @@ type aim struct {
 	mixed *mixture
 }
 
-func aimsOf(e *Engine, tasks []*property.Task) []aim {
+func aimsOf(ctx context.Context, e *Engine, tasks []*property.Task) ([]aim, error) {
+	mixtures, err := e.mixtures(ctx, tasks)
+	if err != nil {
+		return nil, err
+	}
 	aims := make([]aim, len(tasks))
-	for i, m := range e.mixtures(tasks) {
+	for i, m := range mixtures {
 		aims[i] = aim{tasks[i], m}
 	}
-	return aims
+	return aims, nil
 }
 
 // rows are all rows that are bounded, those of the task first.

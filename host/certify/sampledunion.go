@@ -35,8 +35,9 @@ func (d *draws) result(ctx context.Context, t *property.Task, f found) (*Result,
 	if err != nil {
 		return nil, err
 	}
-	if lost := len(best.boxes) - len(verified); lost > 0 { // the device drew other boxes
-		r.SafeBoxes -= lost
+	if len(verified) < len(best.boxes) {
+		// The device drew other boxes: of those that were not verified again nothing is known.
+		r.SafeBoxes, r.Margin = len(verified), math.NaN()
 		best = d.union(verified)
 	}
 	r.LogP, r.Rule, r.Proof.Boxes = best.logP, best.rule, best.boxes

@@ -10,6 +10,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/network"
 	"psafe/host/property"
+	"psafe/internal/fault"
 )
 
 // Search looks for a point of T where one network leaves the safe set, and for a proof that
@@ -99,7 +100,7 @@ func (s *Search) Run(ctx context.Context) (Found, error) {
 	var wait sync.WaitGroup
 	defer wait.Wait()
 	defer stop()
-	wait.Go(func() { r.attackOn(attacks) })
+	fault.Go(&wait, func() { r.attackOn(attacks) })
 	err := r.byPhases(ctx)
 	if err == nil {
 		err = r.loop(ctx)
@@ -161,8 +162,8 @@ func (r *search) bound(ctx context.Context, cells []open) error {
 		return err
 	}
 	halves, gaps := make([][]open, len(cells)), make([]bool, len(cells))
-	onCores(len(cells), func(i int) {
-		if q := qs[i]; !(q.margin >= 0) && ctx.Err() == nil {
+	err := onCores(ctx, len(cells), func(i int) {
+		if q := qs[i]; !(q.margin >= 0) {
 			halves[i], gaps[i] = r.undecided(cells[i], q.margin, q.hint)
 		}
 	})
@@ -170,7 +171,7 @@ func (r *search) bound(ctx context.Context, cells []open) error {
 		r.stack = append(r.stack, h...)
 		r.gap = r.gap || gaps[i]
 	}
-	return ctx.Err()
+	return err
 }
 
 // again asks once more, in the finer precision, where roundings were in the way.

@@ -50,11 +50,11 @@ func oneOf(s *property.Safe, round uint64) *property.Safe {
 func (r *search) attackBox(ctx context.Context, t, b int, safe *property.Safe, round uint64) bool {
 	at := target{r.net, r.Weights, r.Tasks[t].T[b], safe}
 	if round == 0 {
-		if x, margin := attackApprox(at, effort{steps: 20, starts: 3, seed: searchSeed}); r.try(t, x, margin) {
+		if x, margin := attackApprox(at, effort{steps: 20, starts: 3, seed: searchSeed, over: over(ctx)}); r.try(t, x, margin) {
 			return true
 		}
 	}
-	a := newAttack(at, effort{steps: 20})
+	a := newAttack(at, effort{steps: 20, over: over(ctx)})
 	random := rand.New(rand.NewPCG(round, searchSeed))
 	if at.net.Chain() {
 		starts := newRelaxedStarts(a, random)

@@ -13,6 +13,8 @@ import (
 	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
+	"psafe/internal/fault"
+	"psafe/internal/fpcontrol"
 )
 
 // job is what Run was asked for.
@@ -109,6 +111,12 @@ func (g groups) within(ctx context.Context, j *job, e *Engine, tasks []property.
 	ctx, end := e.timing.limited(ctx, limit, len(tasks) > 1)
 	defer end()
 	results, err := g.full(ctx, j, e, tasks)
+	if err == nil && context.Cause(ctx) == errTimeUp { // whoever saw it may have left things out
+		if len(tasks) > 1 {
+			return nil, errTooLong
+		}
+		e.timing.stopped = true
+	}
 	switch {
 	case err != nil && len(tasks) > 1 && isTimeUp(ctx, err):
 		return nil, errTooLong
@@ -243,7 +251,7 @@ func share[W any](ctx context.Context, engines []*Engine, next func(e *Engine) (
 	}
 	var wait sync.WaitGroup
 	for _, e := range engines {
-		wait.Go(func() {
+		fault.Go(&wait, func() {
 			for counted := false; ctx.Err() == nil; {
 				w, more := turn(e, &counted)
 				if !more {
@@ -275,18 +283,23 @@ func numbers(n int) func(*Engine) (int, bool) {
 	}
 }
 
-// onCores runs f(0) ... f(n-1) on all cores and waits.
-func onCores(n int, f func(i int)) {
+// onCores runs f(0) ... f(n-1) on all cores and waits. If ctx ends, that is the error: the last
+// ones are left out, and others may have stopped early.
+func onCores(ctx context.Context, n int, f func(i int)) error {
 	var wait sync.WaitGroup
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for i := range n {
 		slots <- struct{}{}
-		wait.Go(func() {
+		if ctx.Err() != nil {
+			break
+		}
+		fault.Go(&wait, func() {
 			defer func() { <-slots }()
 			f(i)
 		})
 	}
 	wait.Wait()
+	return ctx.Err()
 }
 
 // names lists the devices of engines, each once.
@@ -319,7 +332,7 @@ type order struct {
 	done     int
 	progress func(int)
 	emit     func(*Result) error
-	failed   error // what emit said
+	failed   error // why nothing more is emitted
 }
 
 func newOrder(j *job) *order {
@@ -344,11 +357,15 @@ func (o *order) did(first, n int) {
 }
 
 // put takes in the results of tasks from number first on and emits what is complete up to
-// them. Nothing is emitted after an error.
+// them. Nothing is emitted after an error, nor once foreign code is found to have changed
+// how the processor rounds.
 func (o *order) put(first int, results []*Result) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	copy(o.results[first:], results)
+	if err := fpcontrol.Err(); err != nil && o.failed == nil {
+		o.failed = err
+	}
 	for o.failed == nil && o.next < len(o.results) && o.results[o.next] != nil {
 		o.failed = o.emit(o.results[o.next])
 		o.results[o.next] = nil // what is written is not needed any more

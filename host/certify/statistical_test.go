@@ -96,7 +96,7 @@ func manyTasks(seed uint64, post *posterior.Posterior, n int) []property.Task {
 		box := randomBox(r, post.Inputs())
 		net := &testNet{layers: post.Layers, weights: meansOf(post)}
 		s := property.Safe{Any: [][]int{nil}}
-		y := net.logits(gridOf(2, box)[0])
+		y := net.logits(box.Lo)
 		for o := range post.Outputs() {
 			row := property.Row{CLo: make([]float64, post.Outputs()), D: 0.2*r.NormFloat64() + 0.3}
 			row.CLo[o] = float64(1 - 2*r.IntN(2))

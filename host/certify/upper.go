@@ -33,7 +33,10 @@ func uppers(ctx context.Context, e *Engine, cfg Config, results []*Result) error
 func upperByNoise(ctx context.Context, e *Engine, results []*Result) error {
 	var cells []*cell
 	owner := map[*cell]*Result{}
-	at, boxes := witnesses(e, results)
+	at, boxes, err := witnesses(ctx, e, results)
+	if err != nil {
+		return err
+	}
 	shown := map[*cell]Witness{}
 	for i, box := range boxes {
 		if box.Lo != nil {
@@ -44,8 +47,7 @@ func upperByNoise(ctx context.Context, e *Engine, results []*Result) error {
 	if len(cells) == 0 {
 		return nil
 	}
-	err := (clbp{e: e}).judge(ctx, cells)
-	if err != nil && !e.cut(ctx, err) {
+	if err := (clbp{e: e}).judge(ctx, cells); err != nil && !e.cut(ctx, err) {
 		return err
 	}
 	for _, c := range cells {
@@ -61,13 +63,13 @@ func upperByNoise(ctx context.Context, e *Engine, results []*Result) error {
 
 // witnesses attacks the mean network in every box of T, on all cores, and returns
 // for each result the worst point and its witness box, if it knows one.
-func witnesses(e *Engine, results []*Result) ([]Witness, []property.Box) {
+func witnesses(ctx context.Context, e *Engine, results []*Result) (at []Witness, boxes []property.Box, err error) {
 	net, mean := e.normal.Network(), e.normal.Mean()
-	at, boxes := make([]Witness, len(results)), make([]property.Box, len(results))
-	onCores(len(results), func(i int) {
-		at[i], boxes[i] = witness(net, mean, results[i].Task, true)
+	at, boxes = make([]Witness, len(results)), make([]property.Box, len(results))
+	err = onCores(ctx, len(results), func(i int) {
+		at[i], boxes[i] = witness(ctx, net, mean, results[i].Task, true)
 	})
-	return at, boxes
+	return at, boxes, err
 }
 
 // negated is the task with every row negated: bounds from below of its rows are

@@ -84,7 +84,7 @@ func (e *Engine) chunks(ctx context.Context, how proof, probes []*probe) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := guarded(e, how.String(), chunk, how.on); err != nil {
+		if err := guarded(e, how.work(probes[0]), chunk, how.on); err != nil {
 			return err
 		}
 	}
@@ -105,11 +105,14 @@ func (e *Engine) chunkSize(how proof, probes []*probe) int {
 	return int(max(1, min(free/per, 4096, int64(e.model.MostItems(rows)/regions))))
 }
 
-// String names the kind of work.
-func (how proof) String() string {
+// work names the kind of work that a probe is: boxes that a device draws, or is given.
+func (how proof) work(p *probe) string {
 	words := how.method.String() + " of weight boxes"
 	if how.oneBox {
 		words = how.method.String() + " of one weight box"
+	}
+	if p.box != nil {
+		words += " by their ends"
 	}
 	if how.wantDead {
 		words += " with dead neurons"
@@ -227,8 +230,8 @@ func leastMargin(lo []float64, s *property.Safe, per int) float64 {
 // observeDead notes in dead, which has a list of layers for each probe, the neurons of a layer
 // whose upper bound is <= 0 for each of its per input boxes.
 func observeDead(dev bound.Device, dead [][][]bool, layer, per int, a bound.Array) error {
-	hi := make([]float64, a.Len())
-	if err := dev.Read(hi, a); err != nil {
+	hi, err := bound.ReadAll(dev, a)
+	if err != nil {
 		return err
 	}
 	n := len(hi) / (per * len(dead))

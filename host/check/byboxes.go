@@ -2,59 +2,23 @@ package check
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"slices"
-
-	"psafe/host/property"
 )
 
 // tries is how often lines are chosen before a box is given up.
 const tries = 32
 
-// Rules by which the masses of boxes are added up.
+// Rules by which the masses of boxes are added up; chain, de Caen and disjoint pieces are others, of
+// unions, of which the best one proves.
 const (
-	oneBox   = "one box"
-	disjoint = "disjoint"
+	oneBox     = "one box"
+	disjoint   = "disjoint"
+	largestBox = "largest box"
+	noMass     = "none"
 )
-
-var unionRules = []string{"largest box", "chain", "de Caen", "disjoint pieces"}
-
-// consistentBoxes checks what is said of weight boxes: whether they are there, and how many.
-func (r *record) consistentBoxes() error {
-	proves := r.PLower.Cmp(property.Exact{}) > 0 || r.Log10PLower != nil
-	safe := 0
-	if r.SafeBoxes != nil {
-		safe = *r.SafeBoxes
-	}
-	switch boxed := r.Method == "ibp" || r.Method == "lbp"; {
-	case !boxed && (r.Boxes != "" || r.SafeBoxes != nil || len(r.Proof.Boxes) > 0 || len(r.Proof.Cuts) > 0):
-		return fmt.Errorf("boxes: method %.40q has none", r.Method)
-	case !boxed:
-		return nil
-	case r.Boxes != "centred" && r.Boxes != "sampled":
-		return fmt.Errorf("boxes: %.40q is neither centred nor sampled", r.Boxes)
-	case r.SafeBoxes == nil || safe < 0 || safe > r.Tried:
-		return fmt.Errorf("safe_boxes: %d of %d boxes", safe, r.Tried)
-	case r.Boxes == "sampled" && (r.Samples < 1 || r.Tried != r.Samples):
-		return fmt.Errorf("samples: %d, but %d boxes were tried", r.Samples, r.Tried)
-	case len(r.Proof.Boxes) > 0 && !(proves && r.Boxes == "sampled"), len(r.Proof.Cuts) > 0 && !(proves && r.Rule == disjoint),
-		len(r.Proof.Cells)+len(r.Proof.Tau)+len(r.Proof.Networks) > 0:
-		return errors.New("proof: it has what nothing claimed here rests on")
-	case proves && len(r.Gamma) == 0:
-		return errors.New("gamma: it is missing")
-	case proves && r.Boxes == "centred" && r.Rule != oneBox && r.Rule != disjoint:
-		return fmt.Errorf("rule: %.40q is none of a centred box", r.Rule)
-	case proves && r.Boxes == "sampled" && !slices.Contains(unionRules, r.Rule):
-		return fmt.Errorf("rule: %.40q is none of a union", r.Rule)
-	case proves && r.Rule != disjoint && r.Margin != nil && r.Margin.Cmp(property.Exact{}) < 0:
-		return errors.New("margin: a box is said to be safe with a margin below 0")
-	case proves && r.Rule == oneBox && safe != 1:
-		return fmt.Errorf("safe_boxes: %d for one box", safe)
-	}
-	return nil
-}
 
 // byBoxes proves a lower bound by weight boxes that verify, and what they hold.
 func byBoxes(ctx context.Context, q *question) (chance, error) {
@@ -123,7 +87,7 @@ func (q *question) bySamples(ctx context.Context, f *numbers, gamma []float64) (
 	if n := len(boxes); n == 0 || *q.SafeBoxes < n {
 		return chance{}, fmt.Errorf("safe_boxes: %d, the proof has %d", *q.SafeBoxes, n)
 	}
-	return unionChance(ctx, q.post, boxes, q.claimed), nil
+	return unionChance(ctx, q.post, boxes, q.Rule, q.claimed), nil
 }
 
 // byPieces proves pieces of the root box and adds them up. Some of the leaves did not verify;
@@ -134,6 +98,7 @@ func (q *question) byPieces(ctx context.Context, root *weightBox) (chance, error
 		return chance{}, fmt.Errorf("proof: %w", err)
 	}
 	var masses []chance
+	counted := func() chance { return together(likeliest(masses, *q.SafeBoxes)) }
 	for try := range uint64(tries) {
 		var rest []*weightBox
 		for _, p := range pieces {
@@ -148,14 +113,32 @@ func (q *question) byPieces(ctx context.Context, root *weightBox) (chance, error
 			}
 		}
 		pieces = rest
-		if c := together(masses); q.Method == "ibp" || len(masses) >= *q.SafeBoxes && q.claimed(c) {
+		if q.Method == "ibp" || len(masses) >= *q.SafeBoxes && q.claimed(counted()) {
 			break
 		}
 	}
 	if len(masses) < *q.SafeBoxes {
 		return chance{}, fmt.Errorf("safe_boxes: %d, proved are %d", *q.SafeBoxes, len(masses))
 	}
-	return together(masses), nil
+	return counted(), nil
+}
+
+// likeliest are the n largest of chances: a bound that needs more boxes than its record counts
+// contradicts it.
+func likeliest(chances []chance, n int) []chance {
+	if len(chances) <= n {
+		return chances
+	}
+	order, values := make([]int, len(chances)), make([]*big.Float, len(chances))
+	for i, c := range chances {
+		order[i], values[i] = i, c.value()
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return values[j].Cmp(values[i]) })
+	var list []chance
+	for _, i := range order[:n] {
+		list = append(list, chances[i])
+	}
+	return list
 }
 
 // verified is what is known of a weight box on T.

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"psafe/host/posterior"
+	"psafe/host/property"
 )
 
 // What records say that concentration LBP, a finite posterior and single points show.
@@ -76,9 +77,6 @@ func (q *question) counted(ctx context.Context) (*census, error) {
 	if q.census != nil {
 		return q.census, nil
 	}
-	if q.SafeSamples == nil || q.UnsafeSamples == nil {
-		return nil, errors.New("safe_samples: it is missing, or unsafe_samples is")
-	}
 	proofs, err := readNetworks(q.Proof.Networks)
 	if err != nil {
 		return nil, err
@@ -89,8 +87,8 @@ func (q *question) counted(ctx context.Context) (*census, error) {
 		return nil, err
 	case q.Samples != n.N():
 		return nil, fmt.Errorf("samples: %d, the posterior has %d", q.Samples, n.N())
-	case *q.SafeSamples < 0 || *q.SafeSamples > c.safe:
-		return nil, fmt.Errorf("safe_samples: %d, proved are %d", *q.SafeSamples, c.safe)
+	case *q.SafeSamples > len(c.safe):
+		return nil, fmt.Errorf("safe_samples: %d, proved are %d", *q.SafeSamples, len(c.safe))
 	case *q.UnsafeSamples != c.unsafe:
 		return nil, fmt.Errorf("unsafe_samples: %d, proved are %d", *q.UnsafeSamples, c.unsafe)
 	}
@@ -104,7 +102,7 @@ func byNetworks(ctx context.Context, q *question) (chance, error) {
 	if err != nil {
 		return chance{}, err
 	}
-	return chance{x: newBig().SetFloat64(c.pLowerDown())}, nil
+	return chance{x: newBig().SetFloat64(c.pLowerDown(*q.SafeSamples))}, nil
 }
 
 func upperByNetworks(ctx context.Context, q *question) (float64, error) {
@@ -115,16 +113,26 @@ func upperByNetworks(ctx context.Context, q *question) (float64, error) {
 	return c.pUpperUp(), nil
 }
 
-// derivedBounds proves what is said of single points x of T: that Prob(f(x) in S) is at least
-// P_safe, and at its least at most what bounds P_safe from above by way of a point; and the mean
-// of rows.
+// consistentDerived compares what is said of single points x of T with the bounds: Prob(f(x) in S)
+// is at least P_safe, and at its least at most what bounds P_safe from above by way of a point.
+func (r *record) consistentDerived() error {
+	switch d := r.Derived; {
+	case d == nil:
+		return nil
+	case d.InfProbLower == nil || d.InfProbUpper == nil:
+		return errors.New("derived: inf_prob_lower is null, or inf_prob_upper is")
+	case d.InfProbLower.Cmp(property.Exact{}) < 0 || d.InfProbLower.Cmp(r.PLower.Exact) > 0:
+		return fmt.Errorf("derived: inf_prob_lower is %v, below 0 or above p_lower", d.InfProbLower)
+	case d.InfProbUpper.Cmp(property.MustExact("1")) > 0 || d.InfProbUpper.Cmp(r.PUpper.Exact) < 0:
+		return fmt.Errorf("derived: inf_prob_upper is %v, above 1 or below p_upper", d.InfProbUpper)
+	}
+	return nil
+}
+
+// derivedBounds proves the mean of rows.
 func (q *question) derivedBounds(context.Context) error {
 	d := q.Derived
 	switch {
-	case d.InfProbLower.Cmp(q.PLower.Exact) > 0:
-		return fmt.Errorf("derived: inf_prob_lower is %v, above p_lower", d.InfProbLower)
-	case d.InfProbUpper.Cmp(q.PUpper.Exact) < 0:
-		return fmt.Errorf("derived: inf_prob_upper is %v, below p_upper", d.InfProbUpper)
 	case !q.post.Independent():
 		return fmt.Errorf("derived: the posterior is %s, not independent normal weights", q.post.Describe())
 	case d.InfMeanLower == nil:

@@ -165,11 +165,12 @@ func (p *cellPass) maxima(k int) (hidden, []noise) {
 	noise := p.levels.open[below]
 	var d differ
 	if p.layers[below].windows == nil { // of the units of a pool no differences are known
-		d = func(v int, star int32) float64 {
+		d = func(v int, star int32) (most, plain float64) {
 			if noise {
 				p.events += float64(len(l.windows[v]) - 1)
 			}
-			return p.difference(below, star, l.windows[v])
+			most = p.difference(below, star, l.windows[v])
+			return most, most
 		}
 	}
 	h := l.stars(p.hidden[below].z, false, &p.by, d)

@@ -46,7 +46,7 @@ func (c *Checker) Check(ctx context.Context, line []byte, onlyRead bool) (Verdic
 		if err = r.consistent(); err == nil {
 			v.Task, v.Tasks, v.Run, v.id = r.Task, r.Tasks, r.Run, r.ID
 			v.question = r.asks()
-			v.Claims = !r.PLower.is(0) || r.Log10PLower != nil || !r.PUpper.is(1)
+			v.Claims = r.claims() || !r.PUpper.is(1)
 		}
 		if err == nil && !onlyRead {
 			err = c.prove(ctx, r)
@@ -69,6 +69,9 @@ func (c *Checker) Check(ctx context.Context, line []byte, onlyRead bool) (Verdic
 func (c *Checker) prove(ctx context.Context, r *record) error {
 	q, err := c.files.question(r, c.Given)
 	if err != nil {
+		return err
+	}
+	if err := q.fits(); err != nil {
 		return err
 	}
 	if err := q.lower(ctx); err != nil {
@@ -100,7 +103,7 @@ var lowers = map[string]func(context.Context, *question) (chance, error){
 
 // lower proves p_lower and log10_p_lower.
 func (q *question) lower(ctx context.Context) error {
-	if q.PLower.is(0) && q.Log10PLower == nil {
+	if !q.claims() {
 		if q.Rule == oneBox { // of no probability: what is claimed is its margin
 			_, err := byBoxes(ctx, q)
 			return err
@@ -122,7 +125,7 @@ func (q *question) lower(ctx context.Context) error {
 	case q.Log10PLower != nil && !c.reachesLog10(q.Log10PLower.Rat()):
 		return fmt.Errorf("log10_p_lower: it is %v, proved is about %v", q.Log10PLower, c.log10Approx())
 	}
-	return q.consistentLogarithm()
+	return nil
 }
 
 // claimed says whether a chance is what the record claims.
@@ -187,20 +190,17 @@ func (r *record) consistent() error {
 	case !(0 <= r.Task && r.Task < r.Tasks) || r.Run == "":
 		return fmt.Errorf("task: it is number %d of the %d of run %.40q", r.Task, r.Tasks, r.Run)
 	}
-	if d := r.Derived; d != nil && (d.InfProbLower == nil || d.InfProbUpper == nil || !within(d.InfProbLower) || !within(d.InfProbUpper)) {
-		return errors.New("derived: its bounds are none of a probability")
+	for _, of := range []func() error{r.writtenBounds, r.consistentLogarithm, r.consistentDerived, r.Statistical.consistent, r.consistentMethod,
+		r.consistentProof, r.consistentBoxes, r.consistentFlags} {
+		if err := of(); err != nil {
+			return err
+		}
 	}
-	if err := r.Statistical.consistent(); err != nil {
-		return err
-	}
-	if err := r.consistentMethod(); err != nil {
-		return err
-	}
-	if err := r.Statistical.contradicts(r.PLower, r.PUpper); err != nil {
-		return err
-	}
-	return r.consistentBoxes()
+	return r.Statistical.contradicts(r.PLower, r.PUpper)
 }
+
+// claims says that the record claims a lower bound.
+func (r *record) claims() bool { return !r.PLower.is(0) || r.Log10PLower != nil }
 
 // verdict is what follows from the bounds.
 func (r *record) verdict() string {

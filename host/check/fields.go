@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"psafe/host/property"
 )
@@ -39,98 +38,153 @@ func (r *record) sizes() error {
 	return nil
 }
 
+// methodWords are the values of the field method.
+var methodWords = []string{"ibp", "lbp", "clbp", "neuronsum", "samples", "statistical"}
+
+// boxed says that the method is about weight boxes, cut that it cuts T.
+func (r *record) boxed() bool { return r.Method == "ibp" || r.Method == "lbp" }
+func (r *record) cut() bool   { return r.Method == "clbp" || r.Method == "neuronsum" }
+
 // consistentMethod checks that a record has what its method writes and nothing that another
 // does.
 func (r *record) consistentMethod() error {
-	boxed := r.Method == "ibp" || r.Method == "lbp"
-	claims := !r.PLower.is(0) || r.Log10PLower != nil
-	switch {
-	case !slices.Contains([]string{"ibp", "lbp", "clbp", "neuronsum", "samples", "statistical"}, r.Method):
+	switch finite := r.Method == "samples"; {
+	case !slices.Contains(methodWords, r.Method):
 		return fmt.Errorf("method: %.40q is none that this program knows", r.Method)
 	case formats[r.Precision].nearest == nil:
 		return fmt.Errorf("precision: %.40q is neither float32 nor float64", r.Precision)
-	case r.Samples < 0 || r.Tried < 0 || r.Cells < 0 || r.Seconds != nil && !(*r.Seconds >= 0) || r.PeakBytes != nil && *r.PeakBytes < 0:
-		return errors.New("samples: it is below 0, or boxes_tried, cells, seconds or peak_bytes is")
-	case !boxed && (r.Margin != nil || r.Rule != "" || len(r.Gamma) > 0 || r.Tried != 0):
-		return fmt.Errorf("margin: method %s has none, and no rule, gamma or boxes_tried", r.Method)
-	case r.Method != "samples" && (r.SafeSamples != nil || r.UnsafeSamples != nil || !boxed && r.Samples != 0):
-		return fmt.Errorf("safe_samples: method %s has none, and no unsafe_samples or samples", r.Method)
-	case r.Method == "statistical" && claims:
+	case r.Method == "neuronsum" && r.Precision != "float64":
+		return errors.New("precision: sums of neurons are float64")
+	case r.Index < 0 || r.Samples < 0 || r.Tried < 0 || r.Cells < 0 || r.Seconds != nil && !(*r.Seconds >= 0) || r.PeakBytes != nil && *r.PeakBytes < 0:
+		return errors.New("samples: it is below 0, or index, boxes_tried, cells, seconds or peak_bytes is")
+	case !r.boxed() && (r.Margin != nil || r.Rule != "" || len(r.Gamma) > 0 || r.Tried != 0 || r.Boxes != "" || r.SafeBoxes != nil):
+		return fmt.Errorf("margin: method %s has none, and no boxes, rule, gamma, boxes_tried or safe_boxes", r.Method)
+	case finite != (r.SafeSamples != nil) || finite != (r.UnsafeSamples != nil):
+		return fmt.Errorf("safe_samples: method samples has them, and unsafe_samples, and no other, this is %s", r.Method)
+	case !finite && r.Boxes != "sampled" && r.Samples != 0:
+		return fmt.Errorf("samples: method %s has none unless boxes are sampled", r.Method)
+	case finite && !(0 <= *r.SafeSamples && 0 <= *r.UnsafeSamples && r.Samples >= 1 && *r.SafeSamples <= r.Samples-*r.UnsafeSamples):
+		return fmt.Errorf("safe_samples: %d, with %d unsafe, of %d", *r.SafeSamples, *r.UnsafeSamples, r.Samples)
+	case r.cut() != (r.Cells > 0):
+		return fmt.Errorf("cells: %d by method %s", r.Cells, r.Method)
+	case r.Tau != 0 && (r.Method != "clbp" || !(r.Tau > 0 && r.Tau < 1)):
+		return fmt.Errorf("tau: %v by method %s", r.Tau, r.Method)
+	case r.Method == "statistical" && r.Statistical == nil:
+		return errors.New("statistical: it is missing")
+	case r.Method == "statistical" && r.claims():
 		return errors.New("p_lower: drawn networks prove none")
-	case boxed && !claims && r.Boxes == "centred" && r.Rule != oneBox && r.Margin != nil && r.Margin.Cmp(property.Exact{}) >= 0:
-		return errors.New("margin: a box is said to be safe that proves nothing")
-	case r.Stopped != "" && r.Stopped != timeLimit && r.Stopped != verdictKnown:
-		return fmt.Errorf("stopped: %.40q is nothing that ends a search", r.Stopped)
-	case r.Stopped == timeLimit && !strings.Contains(" "+r.Flags, " --time-limit "):
-		return errors.New("stopped: the flags have no time limit")
-	case r.Stopped == verdictKnown && (!strings.Contains(" "+r.Flags+" ", " --require "+r.Require.String()+" ") || r.Verdict == "unknown"):
-		return errors.New("stopped: the flags do not have what is required, or the verdict is not known")
-	case r.Log10Ceiling != nil && (r.Boxes != "sampled" || r.Log10PLower != nil && r.Log10PLower.Cmp(r.Log10Ceiling.Exact) > 0):
-		return errors.New("log10_ceiling: it is below log10_p_lower, or of no sampled boxes")
-	}
-	if err := r.consistentProof(); err != nil {
-		return err
-	}
-	return r.consistentFlags()
-}
-
-// consistentProof refuses parts of a proof that the record's method does not prove by.
-func (r *record) consistentProof() error {
-	switch p := &r.Proof; {
-	case p.Mixtures != nil && !slices.Contains([]string{"ibp", "lbp", "clbp", "neuronsum"}, r.Method):
-		return fmt.Errorf("proof: mixtures: method %s has none", r.Method)
-	case p.Mixtures != nil && r.PLower.is(0) && r.Log10PLower == nil:
-		return errors.New("proof: mixtures: nothing claimed here rests on them")
-	case p.Chains != nil:
-		return errors.New("proof: chains: this program does not know them")
-	case p.Centres != nil && p.Grids == nil:
-		return errors.New("proof: centres: there are no grids")
-	case p.Grids != nil && (r.Method != "neuronsum" || p.Cells != nil):
-		return fmt.Errorf("proof: grids: they are none of method %s, or are there beside cells", r.Method)
-	case p.Large != nil && (p.Grids == nil || p.Mixtures == nil):
-		return errors.New("proof: large: there are no grids or no mixtures for them")
+	case r.Seed != 0 && r.Boxes != "sampled" && r.Statistical == nil:
+		return fmt.Errorf("seed: it is %d, and nothing was drawn", r.Seed)
+	case r.Log10Ceiling != nil && (r.Boxes != "sampled" || r.Log10Ceiling.Cmp(property.Exact{}) > 0 || r.Log10PLower != nil && r.Log10PLower.Cmp(r.Log10Ceiling.Exact) > 0):
+		return errors.New("log10_ceiling: it is above 0, below log10_p_lower, or of no sampled boxes")
 	}
 	return nil
 }
 
+// consistentProof refuses parts of a proof that nothing claimed in the record is proved by.
+func (r *record) consistentProof() error {
+	p := &r.Proof
+	lower, sums := r.claims(), r.Method == "neuronsum"
+	for _, of := range []struct {
+		part       string
+		there, may bool
+	}{
+		{"cells", p.Cells != nil, lower && r.cut() && p.Grids == nil},
+		{"grids", p.Grids != nil, lower && sums},
+		{"centres", p.Centres != nil, lower && p.Grids != nil},
+		{"large", p.Large != nil, lower && p.Grids != nil && p.Mixtures != nil},
+		{"chains", p.Chains != nil, false}, // this program does not know them
+		{"tau", p.Tau != nil, lower && r.Method == "clbp"},
+		{"mixtures", p.Mixtures != nil, lower && (r.boxed() || r.cut())},
+		{"boxes", p.Boxes != nil, lower && r.Boxes == "sampled"},
+		{"cuts", p.Cuts != nil, lower && r.Rule == disjoint},
+		{"networks", p.Networks != nil, r.Method == "samples"},
+		{"upper", p.Upper != nil, !r.PUpper.is(1) && r.Method != "samples"},
+	} {
+		if of.there && !of.may {
+			return fmt.Errorf("proof: %s: nothing claimed here rests on that", of.part)
+		}
+	}
+	return nil
+}
+
+// consistentBoxes checks what is said of weight boxes: whether they are there, and how many.
+func (r *record) consistentBoxes() error {
+	if !r.boxed() {
+		return nil
+	}
+	if r.Boxes != "centred" && r.Boxes != "sampled" {
+		return fmt.Errorf("boxes: %.40q is neither centred nor sampled", r.Boxes)
+	}
+	sampled := r.Boxes == "sampled"
+	switch {
+	case r.SafeBoxes == nil || *r.SafeBoxes < 0 || *r.SafeBoxes > r.Tried:
+		return fmt.Errorf("safe_boxes: it is missing, below 0 or above boxes_tried, %d", r.Tried)
+	case sampled && (r.Samples < 1 || r.Tried != r.Samples):
+		return fmt.Errorf("samples: %d, but %d boxes were tried", r.Samples, r.Tried)
+	case !slices.ContainsFunc(rules, func(u boxRule) bool { return u.word == r.Rule && u.sampled == sampled && u.claims(r.claims()) }):
+		return fmt.Errorf("rule: %.40q is none of %s boxes that prove what p_lower and log10_p_lower say", r.Rule, r.Boxes)
+	case (*r.SafeBoxes > 0) != (r.Rule != ""):
+		return fmt.Errorf("safe_boxes: %d by the rule %q", *r.SafeBoxes, r.Rule)
+	case r.Rule == oneBox && *r.SafeBoxes != 1:
+		return fmt.Errorf("safe_boxes: %d for one box", *r.SafeBoxes)
+	case sampled && r.claims() && !(1 <= len(r.Proof.Boxes) && len(r.Proof.Boxes) <= *r.SafeBoxes):
+		return fmt.Errorf("safe_boxes: %d, the proof has %d", *r.SafeBoxes, len(r.Proof.Boxes))
+	case sampled && len(r.Proof.Boxes) == 1 && r.Rule != largestBox:
+		return fmt.Errorf("rule: %.40q of a single box", r.Rule)
+	case (len(r.Gamma) > 0) != (sampled || r.Rule != ""):
+		return errors.New("gamma: it is missing, or there although no box is said to be safe")
+	case sampled && slices.Min(r.Gamma) != slices.Max(r.Gamma):
+		return errors.New("gamma: sampled boxes have the same in all layers")
+	case r.Margin == nil || r.Rule == disjoint: // of a single box, before it was cut
+	case (r.Margin.Cmp(property.Exact{}) >= 0) != (*r.SafeBoxes > 0):
+		return fmt.Errorf("margin: a box with a margin from 0 on is safe, another is not: it is %v, with %d safe boxes", r.Margin, *r.SafeBoxes)
+	}
+	return nil
+}
+
+// boxRule is a value of the field rule: of which boxes it is, and whether it claims a bound.
+type boxRule struct {
+	word    string
+	sampled bool
+	claims  func(bool) bool
+}
+
+var rules = func() []boxRule {
+	yes, no, either := func(c bool) bool { return c }, func(c bool) bool { return !c }, func(bool) bool { return true }
+	return []boxRule{{"", false, no}, {oneBox, false, either}, {disjoint, false, yes}, {"", true, no}, {noMass, true, no},
+		{largestBox, true, yes}, {"chain", true, yes}, {"de Caen", true, yes}, {"disjoint pieces", true, yes}}
+}()
+
 // consistentLogarithm says that p_lower and log10_p_lower are of one number, however it is
 // rounded.
 func (r *record) consistentLogarithm() error {
-	if p, l := r.PLower.Lo, r.Log10PLower; p >= 1e-300 && (l == nil || math.Abs(math.Log10(p)-l.Lo) > 1e-6*(1-l.Lo)) {
+	const least = 1e-300 // from here on float64s have all their digits
+	p, l := r.PLower.Lo, r.Log10PLower
+	switch {
+	case l == nil && !r.PLower.is(0), p >= least && math.Abs(math.Log10(p)-l.Lo) > 1e-6*(1-l.Lo), p < least && l != nil && l.Lo > math.Log10(least)+1e-3:
 		return fmt.Errorf("log10_p_lower: it is not that of p_lower %v", r.PLower)
 	}
 	return nil
 }
 
-// What the field stopped says.
-const (
-	timeLimit    = "time limit"
-	verdictKnown = "require"
-)
-
-// flagWords are the flags that a record may list.
-var flagWords = []string{"--method", "--boxes", "--samples", "--cells", "--gamma", "--splits", "--uniform", "--confidence", "--no-upper", "--derived",
-	"--label-column", "--precision", "--time-limit", "--require"}
-
-// consistentFlags checks the words of flags against what is proved.
-func (r *record) consistentFlags() error {
-	words, err := wordsOf(r.Flags)
-	if err != nil {
-		return fmt.Errorf("flags: %w", err)
-	}
-	if len(words) < 2 || words[0] != "--method" {
-		return fmt.Errorf("flags: %.60q does not begin with a method", r.Flags)
-	}
-	if asked := words[1]; asked != "auto" && asked != r.Method {
-		return fmt.Errorf("flags: the method is %.20s, and that of the record %s", asked, r.Method)
-	}
-	for i, w := range words {
-		if words[max(i-1, 0)] == "--label-column" {
-			continue
+// fits compares a record with its question, where nothing has to be proved for that.
+func (q *question) fits() error {
+	boxes := len(q.task.T)
+	if q.boxed() || q.cut() {
+		if err := q.post.RequireIndependent(); err != nil {
+			return fmt.Errorf("method: %s: %w", q.Method, err)
 		}
-		if strings.HasPrefix(w, "--") && !slices.Contains(flagWords, w) {
-			return fmt.Errorf("flags: %.40q is none that records list", w)
-		}
+	}
+	switch flags := q.asked(); {
+	case q.Method == "neuronsum" && len(q.post.Layers) != 2:
+		return fmt.Errorf("method: sums of neurons are of one hidden layer, this network has %d", len(q.post.Layers)-1)
+	case q.cut() && q.Proof.Grids == nil && !(boxes <= q.Cells && (flags.number("--cells") == 0 || q.Cells <= max(boxes, flags.number("--cells")))):
+		return fmt.Errorf("cells: %d, T has %d boxes, the flags say %d", q.Cells, boxes, flags.number("--cells"))
+	}
+	if len(q.Gamma) > 0 {
+		_, err := q.Gamma.of(len(q.post.Layers))
+		return err
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"testing"
 
 	"psafe/host/bound"
@@ -76,16 +75,17 @@ func genuineRecords(t *testing.T) []genuine {
 	return all
 }
 
-// more is a number above x: the next float64, or a random one up to most.
+// more is a number above x: the float64 after the next, whose decimal is above x too, or a random
+// one up to most.
 func more(rng *rand.Rand, x, most float64) float64 {
-	y := math.Nextafter(x, inf)
+	y := math.Nextafter(math.Nextafter(x, inf), inf)
 	if rng.IntN(3) > 0 {
 		y = max(y, x+(most-x)*math.Exp(-36*rng.Float64()))
 	}
 	return min(y, most)
 }
 
-// TestForged: no record passes that claims more than the checker can prove, be it one unit
+// TestForged: no record passes that claims more than the checker can prove, be it two units
 // in the last place.
 func TestForged(t *testing.T) {
 	rng := rand.New(rand.NewPCG(61, 62))
@@ -97,26 +97,27 @@ func TestForged(t *testing.T) {
 	count := map[string]int{}
 	for range testscale.Cases(t, 10000) {
 		g := records[rng.IntN(len(records))]
-		var what, with string
+		var what string
+		line := g.line
 		switch rng.IntN(4) {
 		case 0:
 			p := more(rng, g.lower.float(), 1)
 			if p == g.lower.float() {
 				continue
 			}
-			what, with = `"p_lower":[^,]*`, `"p_lower":`+property.DecimalUp(p)
+			what, line = "p_lower", claiming(t, line, p)
 		case 1:
-			l := more(rng, log10Proved(g.lower), 0)
-			what, with = `"log10_p_lower":[^,]*`, `"log10_p_lower":`+property.DecimalUp(l)
+			l := log10Proved(g.lower)
+			what = "log10_p_lower" // by less than what contradicts p_lower
+			line = changed(t, line, `"log10_p_lower":[^,]*`, `"log10_p_lower":`+property.DecimalDown(more(rng, l, min(0, l+5e-7))))
 		case 2:
 			if math.IsNaN(g.margin) {
 				continue
 			}
-			what, with = `"margin":[^,]*`, `"margin":`+property.DecimalUp(more(rng, g.margin, 1e6))
+			what, line = "margin", changed(t, line, `"margin":[^,]*`, `"margin":`+property.DecimalDown(more(rng, g.margin, 1e6)))
 		case 3:
-			what, with = `"p_upper":1,`, fmt.Sprintf(`"p_upper":%s,`, strconv.FormatFloat(1-0x1p-53-0.01*rng.Float64(), 'g', -1, 64))
+			what, line = "p_upper", changed(t, line, `"p_upper":1,`, fmt.Sprintf(`"p_upper":%s,`, property.DecimalUp(1-0x1p-53-0.01*rng.Float64())))
 		}
-		line := changed(t, g.line, what, with)
 		if r, err := parseRecord(line); err == nil && r.verdict() != r.Verdict {
 			line = changed(t, line, `"verdict":"\w+"`, `"verdict":"`+r.verdict()+`"`)
 		}
@@ -125,7 +126,7 @@ func TestForged(t *testing.T) {
 			t.Fatal(err)
 		}
 		if v.Refused == nil {
-			t.Fatalf("%s passes: %s", with, line)
+			t.Fatalf("%s passes: %s", what, line)
 		}
 		count[what]++
 	}

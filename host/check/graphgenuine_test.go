@@ -11,6 +11,7 @@ import (
 	"psafe/host/posterior"
 	"psafe/host/posterior/convtest"
 	"psafe/host/property"
+	"psafe/host/run"
 	"psafe/internal/testscale"
 )
 
@@ -151,14 +152,62 @@ func TestGraphSamples(t *testing.T) {
 		for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
 			r := certified(t, p, post, certify.Config{Strategy: certify.Finite, Cells: []int{0, 20}[i%2]}, []property.Task{task})[0]
 			c, err := countNetworks(t.Context(), post, &task, proofsOf(r), r.SafeSamples)
-			if err != nil || c.safe < r.SafeSamples || c.unsafe != r.UnsafeSamples {
+			if err != nil || len(c.safe) < r.SafeSamples || c.unsafe != r.UnsafeSamples {
 				t.Errorf("%d, %v: %+v, certify has %d safe and %d unsafe, %v", i, p, c, r.SafeSamples, r.UnsafeSamples, err)
 			}
-			safe, unsafe = safe+c.safe, unsafe+c.unsafe
+			safe, unsafe = safe+len(c.safe), unsafe+c.unsafe
 		}
 	}
 	t.Logf("%d networks safe, %d unsafe", safe, unsafe)
 	if testscale.Factor(t) >= 0.1 && (safe == 0 || unsafe == 0) {
 		t.Error("all networks are alike")
+	}
+}
+
+// TestPoolsGenuine: records of max pools over convolutions by weight boxes are proved again, and by
+// the first choice of lines: where differences decide as they do for certify, nothing is left to
+// luck but roundings.
+func TestPoolsGenuine(t *testing.T) {
+	index, least := "0,7,29,31,32,42,48,50", 8
+	if testscale.Deep() {
+		index, least = "0:60", 60
+	}
+	for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
+		j := images("glyphs-conv-8-10.npz", 0, "0.02", run.Method{Word: new(run.LBP), NoUpper: true}, p)
+		j.Tasks.Points.Index = &index
+		claims := 0
+		var c Checker
+		for _, line := range written(t, j) {
+			if v, err := c.Check(t.Context(), line, false); err != nil || v.Refused != nil {
+				t.Errorf("%v %v\n%s", err, v.Refused, line)
+			}
+			r, err := parseRecord(line)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !r.claims() {
+				continue
+			}
+			claims++
+			q, err := c.files.question(r, Files{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			gamma, err := q.Gamma.of(len(q.post.Layers))
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := formats[q.Precision]
+			b, err := boxOf(q.post, &f, gamma, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v, err := q.verify(t.Context(), b, q.Margin.Hi, 1); err != nil || !(v.margin >= q.Margin.Hi) {
+				t.Errorf("%v, index %d: certify has margin %v, the first choice of lines %v, %v", p, q.Index, q.Margin, v.margin, err)
+			}
+		}
+		if claims < least*3/4 {
+			t.Errorf("%v: %d claims", p, claims)
+		}
 	}
 }

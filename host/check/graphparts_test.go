@@ -175,7 +175,7 @@ func TestStars(t *testing.T) {
 		delta, by := math.Abs(rng.NormFloat64()), choice{try: uint64(n % 2)}
 		var d differ
 		if n%3 > 0 {
-			d = func(int, int32) float64 { return delta }
+			d = func(int, int32) (most, plain float64) { return delta, delta * float64(1+n%5) / 2 }
 		}
 		greatest := n%4 == 0
 		h := l.stars(y, greatest, &by, d)

@@ -8,7 +8,7 @@ import (
 	"psafe/host/property"
 )
 
-// Mixtures of alternatives, (31) of docs/check.md: S, an OR of ANDs of rows, is an AND of
+// Mixtures of alternatives, (31) of docs/soundness.md: S, an OR of ANDs of rows, is an AND of
 // clauses, each an OR of one row of every alternative. Where all rows of a clause are negative so
 // is every sum of them with factors that are not negative; so S holds where one such sum of each
 // clause is at least 0.

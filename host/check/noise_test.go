@@ -29,7 +29,7 @@ func TestNoiseTail(t *testing.T) {
 			for l := range v {
 				worse[l] = v[l] * (1 + float64(rng.IntN(2))*0x1p-52)
 			}
-			if theirs := measure.NoiseTailUp(at*(1-float64(rng.IntN(2))*0x1p-53), worse); got > theirs {
+			if theirs := measure.NoiseTailUp(at*(1-float64(rng.IntN(2))*0x1p-53), worse, 1); got > theirs {
 				t.Errorf("tail of %v, %v: %v is above certify's %v", at, v, got, theirs)
 			}
 		}

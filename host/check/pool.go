@@ -11,8 +11,8 @@ type pool struct {
 }
 
 // differ bounds the greatest difference of another member of window v to its star from above;
-// +Inf where nothing is known.
-type differ func(v int, star int32) float64
+// +Inf where nothing is known. plain, which is not below most, is what certify has.
+type differ func(v int, star int32) (most, plain float64)
 
 // windowOf is what intervals say of window v: its star, and the greatest upper end of the
 // others, -Inf if there are none.
@@ -41,11 +41,12 @@ func (l *layer) stars(y span, greatest bool, by *choice, d differ) hidden {
 	for v := range n {
 		star, others := l.windowOf(v, y, by)
 		lo, hi := y.lo[star], y.hi[star]
-		delta := inf
+		delta, plain := inf, inf
 		if d != nil && others > lo {
-			delta = max(0, d(v, star))
+			delta, plain = d(v, star)
+			delta, plain = max(0, delta), max(0, plain)
 		}
-		slope, above := upperOfMax(lo, hi, max(lo, others), delta, by)
+		slope, above := upperOfMax(lo, hi, max(lo, others), delta, plain, by)
 		h.pool.star[v], h.pool.slope[v], h.pool.above[v] = star, slope, above
 		top := min(max(hi, others), sumUp(hi, delta))
 		bottom := lo
@@ -71,9 +72,10 @@ func (l *layer) stars(y span, greatest bool, by *choice, d differ) hidden {
 	return h
 }
 
-// upperOfMax is a line in y_* in [lo, hi] above max(y_*, c) and, if it is lower in the middle,
-// above y_* + delta.
-func upperOfMax(lo, hi, c, delta float64, by *choice) (slope, above float64) {
+// upperOfMax is a line in y_* in [lo, hi] above max(y_*, c), or y_* + delta where y_* + plain is
+// lower in the middle. It is not asked whether y_* + delta is: the line that is lower there may be
+// the worse one for a row, and a claim rests on the one that certify took.
+func upperOfMax(lo, hi, c, delta, plain float64, by *choice) (slope, above float64) {
 	if c >= hi {
 		slope, above = 0, c
 	} else {
@@ -83,7 +85,7 @@ func upperOfMax(lo, hi, c, delta float64, by *choice) (slope, above float64) {
 		// max(y, c) is convex: a line is above it if it is so at both ends.
 		above = max(aboveLine(c, slope, lo), aboveLine(hi, slope, hi))
 	}
-	if middle := lo/2 + hi/2; delta < inf && !by.decide(middle+delta, slope*middle+above) && !(middle+delta == slope*middle+above) {
+	if middle := lo/2 + hi/2; delta < inf && !by.decide(middle+plain, slope*middle+above) && !(middle+plain == slope*middle+above) {
 		return 1, delta
 	}
 	return slope, above
@@ -116,42 +118,50 @@ func (p *pass) pooled(k int) hidden {
 	below := p.graph.from[k][0]
 	var d differ
 	if p.lines && p.layers[below].windows == nil { // of the units of a pool no differences are known
-		d = func(v int, star int32) float64 { return p.difference(below, star, p.layers[k].windows[v]) }
+		d = func(v int, star int32) (most, plain float64) {
+			return p.difference(below, star, p.layers[k].windows[v])
+		}
 	}
 	return p.layers[k].stars(p.hidden[below].z, true, &p.by, d)
 }
 
 // difference bounds y_j - y_star from above for all other members j of a window, y being the
-// pre-activations of layer k, which has no activation: rows e_star - e_j.
-func (p *pass) difference(k int, star int32, window []int32) float64 {
-	l, most := &p.layers[k], -inf
+// pre-activations of layer k, which has no activation: rows e_star - e_j. plain is without the
+// chords of this layer's own weights, which certify does without.
+func (p *pass) difference(k int, star int32, window []int32) (most, plain float64) {
+	l := &p.layers[k]
 	ways := p.ways(k)
+	most, plain = -inf, -inf
 	for _, j := range window {
 		if j == star {
 			continue
 		}
 		if p.ctx != nil && p.ctx.Err() != nil {
-			return inf
+			return inf, inf
 		}
 		a := make([]float64, l.out)
 		a[star], a[j] = 1, -1
-		lo := -inf
-		take := func(s span, c sum) {
-			lo = max(lo, intervalLo(s, p.into(k), c))
+		least := func(s span, c sum) float64 {
+			lo := intervalLo(s, p.into(k), c)
 			for _, w := range ways {
 				lo = max(lo, p.down(k, s, c, w))
 			}
+			return lo
 		}
 		var c sum
-		take(p.substitute(k, a, &c, false), c)
+		s := p.substitute(k, a, &c, false)
+		lo := least(s, c)
+		best := lo
 		if l.at != nil && p.wide[k] {
-			for _, by := range []form{byChords, byCentres} {
+			shared := func(by form) float64 {
 				var c sum
 				s := l.substituteShared(a, p.into(k), &c, by)
-				take(s, c)
+				return least(s, c)
 			}
+			lo = max(lo, shared(byCentres))
+			best = max(lo, shared(byChords))
 		}
-		most = max(most, -lo)
+		most, plain = max(most, -best), max(plain, -lo)
 	}
-	return most
+	return most, plain
 }

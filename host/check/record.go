@@ -18,68 +18,69 @@ import (
 const guarantee = "certified bounds, real arithmetic, rounding included"
 
 // record is a line of a result file, as docs/formats.md describes it. Numbers that are bounds
-// are kept as they are written: what is checked is the decimal.
+// are kept as they are written: what is checked is the decimal. Fields with omitempty are left out
+// where they say nothing, all others are always there (formed).
 type record struct {
 	Index      int      `json:"index"`
-	Name       string   `json:"name"`
+	Name       string   `json:"name,omitempty"`
 	Label      *int     `json:"label"`
 	Property   string   `json:"property"`
-	Eps        string   `json:"eps"`
-	Clip       []string `json:"clip"`
-	InputScale string   `json:"input_scale"`
+	Eps        string   `json:"eps,omitempty"`
+	Clip       []string `json:"clip,omitempty"`
+	InputScale string   `json:"input_scale,omitempty"`
 
-	EpsSHA256      string `json:"eps_sha256"`
-	ClipSHA256     string `json:"clip_sha256"`
-	Fix            string `json:"fix"`
-	Free           string `json:"free"`
-	Mean           string `json:"mean"`
-	MeanSHA256     string `json:"mean_sha256"`
-	Std            string `json:"std"`
-	StdSHA256      string `json:"std_sha256"`
-	Channels       string `json:"channels"`
-	Template       string `json:"template"`
-	TemplateSHA256 string `json:"template_sha256"`
-	TemplateEntry  *int   `json:"template_entry"`
+	EpsSHA256      string `json:"eps_sha256,omitempty"`
+	ClipSHA256     string `json:"clip_sha256,omitempty"`
+	Fix            string `json:"fix,omitempty"`
+	Free           string `json:"free,omitempty"`
+	Mean           string `json:"mean,omitempty"`
+	MeanSHA256     string `json:"mean_sha256,omitempty"`
+	Std            string `json:"std,omitempty"`
+	StdSHA256      string `json:"std_sha256,omitempty"`
+	Channels       string `json:"channels,omitempty"`
+	Template       string `json:"template,omitempty"`
+	TemplateSHA256 string `json:"template_sha256,omitempty"`
+	TemplateEntry  *int   `json:"template_entry,omitempty"`
 
 	Flags string `json:"flags"`
 
 	Method        string    `json:"method"`
-	Boxes         string    `json:"boxes"`
-	Gamma         perLayer  `json:"gamma"`
-	Samples       int       `json:"samples"`
-	Tried         int       `json:"boxes_tried"`
-	SafeBoxes     *int      `json:"safe_boxes"`
-	Cells         int       `json:"cells"`
-	Tau           float64   `json:"tau"`
-	SafeSamples   *int      `json:"safe_samples"`
-	UnsafeSamples *int      `json:"unsafe_samples"`
+	Boxes         string    `json:"boxes,omitempty"`
+	Gamma         perLayer  `json:"gamma,omitempty"`
+	Samples       int       `json:"samples,omitempty"`
+	Tried         int       `json:"boxes_tried,omitempty"`
+	SafeBoxes     *int      `json:"safe_boxes,omitempty"`
+	Cells         int       `json:"cells,omitempty"`
+	Tau           float64   `json:"tau,omitempty"`
+	SafeSamples   *int      `json:"safe_samples,omitempty"`
+	UnsafeSamples *int      `json:"unsafe_samples,omitempty"`
 	PLower        *decimal  `json:"p_lower"`
 	Log10PLower   *decimal  `json:"log10_p_lower"`
 	PUpper        *decimal  `json:"p_upper"`
-	Derived       *derived  `json:"derived"`
-	Statistical   *interval `json:"statistical"`
-	Log10Ceiling  *decimal  `json:"log10_ceiling"`
-	Rule          string    `json:"rule"`
+	Derived       *derived  `json:"derived,omitempty"`
+	Statistical   *interval `json:"statistical,omitempty"`
+	Log10Ceiling  *decimal  `json:"log10_ceiling,omitempty"`
+	Rule          string    `json:"rule,omitempty"`
 	Margin        *decimal  `json:"margin"`
 	Require       *decimal  `json:"require"`
 	Verdict       string    `json:"verdict"`
 	Guarantee     string    `json:"guarantee"`
-	Stopped       string    `json:"stopped"`
+	Stopped       string    `json:"stopped,omitempty"`
 
 	Precision       string   `json:"precision"`
 	Device          string   `json:"device"`
 	Seed            uint64   `json:"seed"`
-	Seconds         *float64 `json:"seconds"`
-	PeakBytes       *int64   `json:"peak_bytes"`
+	Seconds         *float64 `json:"seconds,omitempty"`
+	PeakBytes       *int64   `json:"peak_bytes,omitempty"`
 	Posterior       string   `json:"posterior"`
 	PosteriorSHA256 string   `json:"posterior_sha256"`
 	PosteriorScale  string   `json:"posterior_scale"`
-	PosteriorSD     string   `json:"posterior_sd"`
-	PosteriorSDFile string   `json:"posterior_sd_file"`
-	PosteriorSDSHA  string   `json:"posterior_sd_sha256"`
+	PosteriorSD     string   `json:"posterior_sd,omitempty"`
+	PosteriorSDFile string   `json:"posterior_sd_file,omitempty"`
+	PosteriorSDSHA  string   `json:"posterior_sd_sha256,omitempty"`
 	Activations     []string `json:"activations"`
-	Inputs          string   `json:"inputs"`
-	InputsSHA256    string   `json:"inputs_sha256"`
+	Inputs          string   `json:"inputs,omitempty"`
+	InputsSHA256    string   `json:"inputs_sha256,omitempty"`
 	Version         string   `json:"version"`
 	Numerics        int      `json:"numerics"`
 
@@ -87,24 +88,24 @@ type record struct {
 	Task     int    `json:"task"`
 	Tasks    int    `json:"tasks"`
 	Run      string `json:"run"`
-	Proof    proof  `json:"proof"`
+	Proof    proof  `json:"proof,omitempty"`
 	Checksum string `json:"checksum"`
 }
 
 // proof is what identifies the certificate, beside the other fields. Networks and Upper are
 // read where they are needed (strictly).
 type proof struct {
-	Cells    []int             `json:"cells"`
-	Grids    [][][]float64     `json:"grids"`
-	Centres  [][][]float64     `json:"centres"`
-	Large    [][]*largeNeurons `json:"large"`
-	Chains   []int             `json:"chains"`
-	Tau      []float64         `json:"tau"`
-	Mixtures [][]float64       `json:"mixtures"`
-	Boxes    []int             `json:"boxes"`
-	Cuts     [][]float64       `json:"cuts"`
-	Networks json.RawMessage   `json:"networks"`
-	Upper    json.RawMessage   `json:"upper"`
+	Cells    []int             `json:"cells,omitempty"`
+	Grids    [][][]float64     `json:"grids,omitempty"`
+	Centres  [][][]float64     `json:"centres,omitempty"`
+	Large    [][]*largeNeurons `json:"large,omitempty"`
+	Chains   []int             `json:"chains,omitempty"`
+	Tau      []float64         `json:"tau,omitempty"`
+	Mixtures [][]float64       `json:"mixtures,omitempty"`
+	Boxes    []int             `json:"boxes,omitempty"`
+	Cuts     [][]float64       `json:"cuts,omitempty"`
+	Networks json.RawMessage   `json:"networks,omitempty"`
+	Upper    json.RawMessage   `json:"upper,omitempty"`
 }
 
 // derived are bounds about single points.
@@ -208,7 +209,7 @@ func strictly(text []byte, v any) error {
 	if err := dec.Decode(v); err != nil {
 		return fmt.Errorf("%s", strings.TrimPrefix(err.Error(), "json: "))
 	}
-	return nil
+	return formed(reflect.ValueOf(v).Elem(), text)
 }
 
 // fieldNames are the JSON names of a struct, nil if t is none.
@@ -218,7 +219,8 @@ func fieldNames(t reflect.Type) []string {
 	}
 	var names []string
 	for f := range t.NumField() {
-		names = append(names, t.Field(f).Tag.Get("json"))
+		name, _ := fieldTag(t.Field(f))
+		names = append(names, name)
 	}
 	return names
 }

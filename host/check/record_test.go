@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
 	"regexp"
 	"strings"
 	"testing"
 
 	"psafe/host/bound"
+	"psafe/host/property"
 	"psafe/host/run"
 )
 
@@ -35,6 +39,17 @@ func changed(t testing.TB, line []byte, expression, with string) []byte {
 	return sealed(string(e.ReplaceAll(line, []byte(with))))
 }
 
+// claiming is a line with another p_lower, with the logarithm and the verdict that belong to it.
+func claiming(t testing.TB, line []byte, p float64) []byte {
+	t.Helper()
+	line = changed(t, line, `"p_lower":[^,]*,"log10_p_lower":[^,]*`, fmt.Sprintf(`"p_lower":%s,"log10_p_lower":%s`, property.DecimalDown(p), property.DecimalDown(math.Log10(p))))
+	var r record
+	if err := json.Unmarshal(line, &r); err != nil {
+		t.Fatal(err)
+	}
+	return changed(t, line, `"verdict":"\w+"`, `"verdict":"`+r.verdict()+`"`)
+}
+
 // TestRecordRefused: whatever a line says of itself that is wrong is one line that names the
 // field, though its checksum is right.
 func TestRecordRefused(t *testing.T) {
@@ -52,17 +67,22 @@ func TestRecordRefused(t *testing.T) {
 		expression, with string
 		want             string
 	}{
-		{good, `"p_lower":[^,]*`, `"p_lower":0.9999999999999999`, "p_lower: it is 0.9999999999999999, proved is"},
+		{claiming(t, good, 1-0x1p-53), `"task":0`, `"task":0`, "p_lower: it is 0.99999999999999988, proved is"},
+		{good, `"p_lower":[^,]*`, `"p_lower":0.9375`, "log10_p_lower: it is not that of p_lower 0.9375"},
+		{changed(t, good, `"verdict":"safe"`, `"verdict":"unknown"`), `"p_lower":0.[^,]*`, `"p_lower":0`, "log10_p_lower: it is not that of p_lower 0"},
+		{good, `"p_lower":([^,]*)`, `"p_lower":${1}1`, "p_lower: 0.992217376072650481 is not how records write a bound"},
+		{good, `"log10_p_lower":[^,]*`, `"log10_p_lower":null`, "log10_p_lower: it is not that"},
 		{good, `"p_lower":[^,]*`, `"p_lower":1.0000000000000000000001`, "p_lower: 1.0000000000000000000001 and p_upper 1 are no bounds"},
 		{good, `"p_lower":[^,]*,`, ``, "p_lower: it is missing"},
 		{good, `"p_lower":[^,]*`, `"p_lower":NaN`, "no JSON object"},
 		{good, `"p_lower":[^,]*`, `"p_lower":1e-999`, ""},
 		{good, `"p_upper":1,`, `"p_upper":0.9,`, "p_lower: "},
-		{good, `"p_upper":1,`, `"p_upper":0.99999999999999,`, "proof: there is none of p_upper"},
-		{good, `"log10_p_lower":[^,]*`, `"log10_p_lower":-1e-12`, "log10_p_lower: it is -1e-12, proved is about"},
+		{changed(t, good, ` --no-upper`, ``), `"p_upper":1,`, `"p_upper":0.99993896484375,`, "proof: there is none of p_upper"},
+		{good, `"log10_p_lower":[^,]*`, `"log10_p_lower":-1e-12`, "log10_p_lower: it is not that of p_lower"},
+		{good, `"log10_p_lower":[^,]*`, `"log10_p_lower":` + property.DecimalDown(math.Log10(0.99221737607265048)+5e-7), "log10_p_lower: it is -0."},
 		{good, `"log10_p_lower":[^,]*`, `"log10_p_lower":1e-12`, "log10_p_lower: it is 1e-12, which is above 0"},
 		{good, `"margin":[^,]*`, `"margin":99`, "margin: it is 99, proved is"},
-		{good, `"margin":`, `"margin":-`, "margin: a box"},
+		{good, `"margin":`, `"margin":-`, "margin: "},
 		{good, `"verdict":"safe"`, `"verdict":"unknown"`, "verdict: "},
 		{good, `"require":0.9`, `"require":0.99999999999999999`, "verdict: "},
 		{good, `"require":0.9`, `"require":2`, "require: "},
@@ -71,7 +91,7 @@ func TestRecordRefused(t *testing.T) {
 		{good, `"precision":`, `"stopped":"time limit","precision":`, "stopped: the flags have no time limit"},
 		{good, `"precision":`, `"stopped":"require","precision":`, "stopped: the flags do not have what is required"},
 		{good, `"safe_boxes":1`, `"safe_boxes":2`, "safe_boxes: "},
-		{good, `"boxes_tried":\d+`, `"boxes_tried":0`, "safe_boxes: 1 of 0"},
+		{good, `"boxes_tried":\d+`, `"boxes_tried":0`, "boxes_tried: it is there and says nothing"},
 		{good, `"rule":"one box"`, `"rule":"disjoint"`, "proof: cuts"},
 		{good, `"rule":"one box"`, `"rule":"chain"`, "rule: "},
 		{good, `"boxes":"centred"`, `"boxes":"sampled"`, "samples: "},
@@ -81,7 +101,7 @@ func TestRecordRefused(t *testing.T) {
 		{good, `"gamma":(\[[^]]*\]|[^,]*)`, `"gamma":9`, "margin: "},
 		{good, `"gamma":(\[[^]]*\]|[^,]*)`, `"gamma":0.1`, "p_lower: "},
 		{good, `"gamma":(\[[^]]*\]|[^,]*)`, `"gamma":[1,2,3]`, "gamma: 3 numbers for 2 layers"},
-		{good, `"gamma":(\[[^]]*\]|[^,]*)`, `"gamma":null`, "p_lower: "},
+		{good, `"gamma":(\[[^]]*\]|[^,]*)`, `"gamma":null`, "gamma: it is null"},
 		{good, `"gamma":(\[[^]]*\]|[^,]*),`, ``, "gamma: it is missing"},
 		{good, `"eps":"[^"]*"`, `"eps":"0.3"`, "margin: "},
 		{good, `"eps":"[^"]*"`, `"eps":"-1"`, "eps: "},
@@ -115,11 +135,12 @@ func TestRecordRefused(t *testing.T) {
 		{sampled, `"boxes":\[(\d+),\d+`, `"boxes":[$1,$1`, "proof: box "},
 		{sampled, `"proof":{"boxes":\[\d+,\d+`, `"proof":{"boxes":[300`, "proof: box 300 is not among 300"},
 		{sampled, `"seed":7`, `"seed":8`, ""},
-		{sampled, `"proof":{[^}]*}`, `"proof":{}`, "safe_boxes: "},
+		{sampled, `"proof":{[^}]*}`, `"proof":{}`, "proof: it is there and says nothing"},
 		{sampled, `"safe_boxes":\d+`, `"safe_boxes":0`, "safe_boxes: "},
 		{sampled, `"safe_boxes":\d+`, `"safe_boxes":301`, "safe_boxes: "},
 		{sampled, `"samples":300,"boxes_tried":300`, `"samples":10,"boxes_tried":300`, "samples: "},
-		{sampled, `"gamma":0.5`, `"gamma":0.05`, "p_lower: "},
+		{sampled, `"gamma":0.5`, `"gamma":0.05`, "flags: the gamma is another"},
+		{changed(t, sampled, `--gamma 0.5`, `--gamma 0.0625`), `"gamma":0.5`, `"gamma":0.0625`, "p_lower: "},
 		{pieces, `"cuts":\[\[\d`, `"cuts":[[9`, "proof: cuts: "},
 		{pieces, `"cuts":\[`, `"cuts":[[],`, "proof: cuts: "},
 		{pieces, `"safe_boxes":\d+`, `"safe_boxes":40`, "safe_boxes: "},
@@ -198,9 +219,9 @@ func TestIdentity(t *testing.T) {
 		line           []byte
 		from, to, want string
 	}{
-		{line, `"index":0`, `"index":1`, "id: "}, {line, `"seed":0`, `"seed":1`, "id: "}, {line, `"numerics":2`, `"numerics":1`, "id: "},
+		{line, `"index":0`, `"index":1`, "id: "}, {line, `"eps":"0.01"`, `"eps":"0.02"`, "id: "}, {line, `"numerics":2`, `"numerics":1`, "id: "},
 		{line, `"id":"`, `"id":"0`, "id: "}, {line, `"version":"`, `"version":"9`, ""}, {line, `"posterior":"`, `"posterior":"./`, ""},
-		{sums, `"seed":0`, `"seed":1`, "id: "}, {sums, `"version":"`, `"version":"9`, ""},
+		{sums, `"numerics":2`, `"numerics":1`, "id: "}, {sums, `"version":"`, `"version":"9`, ""},
 	} {
 		text := strings.Replace(string(k.line), k.from, k.to, 1)
 		v, err := c.Check(t.Context(), resealed([]byte(text)), true)
@@ -229,11 +250,13 @@ func TestForgedFields(t *testing.T) {
 		{clbp, `"precision":"float32"`, `"precision":"float128"`, "precision: "},
 		{clbp, `"flags":"--method clbp`, `"flags":"--method ibp`, "flags: "},
 		{clbp, `"flags":"--method clbp`, `"flags":"--method clbp --scale-factor 9`, "flags: "},
-		{clbp, `"p_upper":1`, `"p_upper":1,"statistical":{"samples":1000,"safe":0,"unsafe":1000,"confidence":0.99,"lower":0,"upper":1,"statement":"` + statement + `"}`, "p_lower: "},
+		{changed(t, clbp, `--method clbp`, `--method clbp --samples 1000`), `"p_upper":1`, `"p_upper":1,"statistical":{"samples":1000,"safe":0,"unsafe":1000,"confidence":0.99,"lower":0,"upper":1,"statement":"` + statement + `"}`, "p_lower: "},
 		{clbp, `"p_upper":1`, `"p_upper":1,"statistical":{"samples":8388608,"safe":4194304,"unsafe":4194304,"confidence":0.99,"lower":0.9999,"upper":1,"statement":"` + statement + `"}`, "statistical: "},
 		{clbp, `"proof":{`, `"proof":{"boxes":[` + strings.Repeat("0,", 300) + `0],`, "proof: boxes"},
 		{clbp, `"log10_p_lower":-[^,]*`, `"log10_p_lower":-1000`, "log10_p_lower: "},
-		{changed(t, boxed, `"rule":"one box"`, `"rule":"disjoint"`), `"task":0`, `"task":0,"proof":{"cuts":[` + strings.Repeat("[0,300,-0.07],[],", 100000) + `[]]}`, "proof: cuts: "},
+		{clbp, `"eps":`, `"eps_sha256":null,"eps":`, "eps_sha256: it is null"},
+		{clbp, `"seed":0,`, ``, "seed: it is missing"},
+		{changed(t, changed(t, boxed, `"rule":"one box"`, `"rule":"disjoint"`), `--method lbp`, `--method lbp --splits 100000`), `"task":0`, `"task":0,"proof":{"cuts":[` + strings.Repeat("[0,300,-0.07],[],", 100000) + `[]]}`, "proof: cuts: "},
 	} {
 		v, err := c.Check(t.Context(), changed(t, k.line, k.from, k.with), false)
 		if err != nil || v.Refused == nil || !strings.HasPrefix(v.Refused.Error(), k.want) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 
 	"psafe/host/posterior"
 	"psafe/host/property"
@@ -15,8 +16,8 @@ import (
 // cells of T, or unsafe at a witness. Networks without one are safe on T as it is, or undecided.
 type networkProof struct {
 	Network int           `json:"network"`
-	Cells   []int         `json:"cells"`
-	Witness *witnessProof `json:"witness"`
+	Cells   []int         `json:"cells,omitempty"`
+	Witness *witnessProof `json:"witness,omitempty"`
 }
 
 // readNetworks reads the field networks of a proof, which may be absent.
@@ -53,14 +54,23 @@ func (w *witnessProof) around(task *property.Task) (property.Box, error) {
 }
 
 // census is what is proved of a finite posterior: how many networks are safe on T and unsafe,
-// and what they weigh together, of total.
+// and what they weigh, of weight together.
 type census struct {
-	safe, unsafe                     int
-	safeWeight, unsafeWeight, weight int64
+	safe                 []int64 // the weight of each
+	unsafe               int
+	unsafeWeight, weight int64
 }
 
-// pLowerDown is the share of the networks proved safe, rounded down.
-func (c *census) pLowerDown() float64 { return ratDown(big.NewRat(c.safeWeight, c.weight)) }
+// pLowerDown is the share of the networks proved safe, rounded down; of the so many of them that
+// weigh most, since a bound that needs more contradicts a record that counts so many.
+func (c *census) pLowerDown(counted int) float64 {
+	heaviest := slices.Sorted(slices.Values(c.safe))
+	total := int64(0)
+	for _, w := range heaviest[max(0, len(heaviest)-counted):] {
+		total += w
+	}
+	return ratDown(big.NewRat(total, c.weight))
+}
 
 // pUpperUp is the share of the networks not proved unsafe, rounded up.
 func (c *census) pUpperUp() float64 {
@@ -80,7 +90,7 @@ func ratDown(r *big.Rat) float64 {
 // 5), by intervals and lines; a proof that does not hold is an error. Other lines are tried where
 // fewer are proved safe than the record says.
 func countNetworks(ctx context.Context, post *posterior.Posterior, task *property.Task, proofs []networkProof, safe int) (c census, err error) {
-	if c, err = countBy(ctx, 1, post, task, proofs); err != nil || c.safe < safe {
+	if c, err = countBy(ctx, 1, post, task, proofs); err != nil || len(c.safe) < safe {
 		return countBy(ctx, tries, post, task, proofs)
 	}
 	return c, nil
@@ -117,7 +127,7 @@ func countBy(ctx context.Context, tries uint64, post *posterior.Posterior, task 
 		switch {
 		case proof == nil:
 			if n.safeOn(task.T, &task.S, tries) {
-				c.safe, c.safeWeight = c.safe+1, c.safeWeight+count
+				c.safe = append(c.safe, count)
 			}
 		case proof.Witness != nil && proof.Cells == nil:
 			if err := n.unsafeAt(task, proof.Witness); err != nil {
@@ -132,7 +142,7 @@ func countBy(ctx context.Context, tries uint64, post *posterior.Posterior, task 
 			if !n.safeOn(cells, &task.S, tries) {
 				return c, fmt.Errorf("proof: network %d is not proved safe on its cells", i)
 			}
-			c.safe, c.safeWeight = c.safe+1, c.safeWeight+count
+			c.safe = append(c.safe, count)
 		default:
 			return c, fmt.Errorf("proof: network %d has neither cells nor a witness, or both", i)
 		}

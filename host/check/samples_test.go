@@ -66,11 +66,11 @@ func TestSamples(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%d, %v: %v", i, p, err)
 			}
-			if c.safe < r.SafeSamples || c.unsafe != r.UnsafeSamples || c.pLowerDown() < r.Lower() || c.pUpperUp() > r.Upper() {
-				t.Errorf("%d, %v: %+v in [%v, %v], certify has %d safe and %d unsafe, in [%v, %v]", i, p, c, c.pLowerDown(), c.pUpperUp(), r.SafeSamples, r.UnsafeSamples, r.Lower(), r.Upper())
+			if len(c.safe) < r.SafeSamples || c.unsafe != r.UnsafeSamples || c.pLowerDown(len(c.safe)) < r.Lower() || c.pUpperUp() > r.Upper() {
+				t.Errorf("%d, %v: %+v in [%v, %v], certify has %d safe and %d unsafe, in [%v, %v]", i, p, c, c.pLowerDown(len(c.safe)), c.pUpperUp(), r.SafeSamples, r.UnsafeSamples, r.Lower(), r.Upper())
 			}
 			for what, forged := range forgedNetworks(proofs, post.Samples().N()) {
-				if c, err := countNetworks(t.Context(), post, &task, forged, 0); err == nil && !(c.safe <= r.SafeSamples && c.unsafe <= r.UnsafeSamples) && c.safe+c.unsafe > post.Samples().N()-1 {
+				if c, err := countNetworks(t.Context(), post, &task, forged, 0); err == nil && !(len(c.safe) <= r.SafeSamples && c.unsafe <= r.UnsafeSamples) && len(c.safe)+c.unsafe > post.Samples().N()-1 {
 					t.Errorf("%d: %s is accepted: %+v", i, what, c)
 				}
 			}
@@ -130,14 +130,14 @@ func TestForgedSamples(t *testing.T) {
 	task := randomTask(rng, post, 0)
 	task.S = property.Safe{Any: [][]int{{0}}, Rows: []property.Row{{CLo: []float64{0, 0}, CHi: []float64{0, 0}, D: 1, DHi: 1}}}
 	at := task.T[0].EncodePoint(task.T[0].Lo)
-	if c, err := countNetworks(t.Context(), post, &task, nil, 0); err != nil || c.safe != 6 || c.pLowerDown() != 1 || c.pUpperUp() != 1 {
+	if c, err := countNetworks(t.Context(), post, &task, nil, 0); err != nil || len(c.safe) != 6 || c.pLowerDown(len(c.safe)) != 1 || c.pUpperUp() != 1 {
 		t.Errorf("all safe: %+v, %v", c, err)
 	}
 	if _, err := countNetworks(t.Context(), post, &task, []networkProof{{Network: 2, Witness: &witnessProof{0, at}}}, 0); err == nil {
 		t.Error("a safe network is taken for an unsafe one")
 	}
 	task.S.Rows[0].D, task.S.Rows[0].DHi = -1, -1
-	if c, err := countNetworks(t.Context(), post, &task, []networkProof{{Network: 2, Witness: &witnessProof{0, at}}}, 0); err != nil || c.safe != 0 || c.unsafe != 1 || c.pLowerDown() != 0 || !(c.pUpperUp() < 1) {
+	if c, err := countNetworks(t.Context(), post, &task, []networkProof{{Network: 2, Witness: &witnessProof{0, at}}}, 0); err != nil || len(c.safe) != 0 || c.unsafe != 1 || c.pLowerDown(len(c.safe)) != 0 || !(c.pUpperUp() < 1) {
 		t.Errorf("all unsafe: %+v, %v", c, err)
 	}
 	trees := slices.Repeat([]int{-1}, len(task.T))

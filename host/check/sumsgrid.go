@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"psafe/host/property"
+	"psafe/internal/fault"
 )
 
 // Grids (32): one event for each point of a grid over T, in the place of one for each vertex of
@@ -211,7 +212,7 @@ func (n *sums) planFailUp(ctx context.Context, points []gridPoint, plans [][]pro
 		fails := make([][]float64, len(some))
 		var wait sync.WaitGroup
 		for k := range some {
-			wait.Go(func() { fails[k] = n.pointFailUp(ctx, &some[k], plans, off) })
+			fault.Go(&wait, func() { fails[k] = n.pointFailUp(ctx, &some[k], plans, off) })
 		}
 		wait.Wait()
 		if err := ctx.Err(); err != nil {

@@ -68,7 +68,7 @@ func TestCheckLarge(t *testing.T) {
 		{1 - other*1.01, proof("[[null],[" + entry + "]]"), ""},
 		{1 - with*0.99, proof("[[" + entry + "],[null]]"), "p_lower"},
 		{good, grids + "," + mixtures, "p_lower"},
-		{good, proof("null"), "p_lower"},
+		{good, proof("null"), "large: it is null"},
 		{good, proof("[[null],[null]]"), "p_lower"},
 		{good, proof("[[null],[" + entry + "]]"), "p_lower"},
 		// Another tau or point is another proof: of less.
@@ -79,7 +79,7 @@ func TestCheckLarge(t *testing.T) {
 		{good, proof(`[[{"at":[-4,-7],"above":2}],[null]]`), "p_lower"},
 		{good, proof(`[[{"at":[1e300,1],"above":2}],[null]]`), "p_lower"},
 		// What is malformed is refused before anything is proved.
-		{0.001, proof("[]"), "large: there are 0 lists, T has 2 boxes"},
+		{0.001, proof("[]"), "large: it is there and says nothing"},
 		{0.001, proof("[[" + entry + "]]"), "large: there are 1 lists"},
 		{0.001, proof("[[" + entry + "],[null],[null]]"), "large: there are 3 lists"},
 		{0.001, proof("[[" + entry + "],[]]"), "large: box 1 has 0 entries, there are 1 mixtures"},
@@ -87,11 +87,11 @@ func TestCheckLarge(t *testing.T) {
 		{0.001, proof("[[" + entry + "],null]"), "large: box 1 has 0 entries"},
 		{0.001, proof(`[[{"at":[1],"above":2}],[null]]`), "large: entry 0 of box 0 has 1 coordinates, the network has 2"},
 		{0.001, proof(`[[{"at":[1,1,1],"above":2}],[null]]`), "has 3 coordinates"},
-		{0.001, proof(`[[{"above":2}],[null]]`), "has 0 coordinates"},
-		{0.001, proof(`[[{"at":[1,1]}],[null]]`), "above 0, which is no number > 0"},
+		{0.001, proof(`[[{"above":2}],[null]]`), "at: it is missing"},
+		{0.001, proof(`[[{"at":[1,1]}],[null]]`), "above: it is missing"},
 		{0.001, proof(`[[{"at":[0.3,0.3],"above":0}],[null]]`), "above 0"},
 		{0.001, proof(`[[{"at":[0.3,0.3],"above":-2}],[null]]`), "above -2"},
-		{0.001, proof(`[[{"at":[0.3,0.3],"above":null}],[null]]`), "above 0"},
+		{0.001, proof(`[[{"at":[0.3,0.3],"above":null}],[null]]`), "above: it is null"},
 		{0.001, proof(`[[{"at":[0.3,0.3],"above":1e999}],[null]]`), "1e999"},
 		{0.001, proof(`[[{"at":[1,-1e999],"above":2}],[null]]`), "1e999"},
 		{0.001, proof(`[[{"at":[1,NaN],"above":2}],[null]]`), "invalid"},
@@ -102,10 +102,10 @@ func TestCheckLarge(t *testing.T) {
 		{0.001, proof(entry), "large"},
 		{0.001, proof(strings.Repeat("[", 200) + strings.Repeat("]", 200)), "deep"},
 		{0.001, proof("[" + strings.Repeat("[],", 5000) + "[]]"), "large: its length is 5001"},
-		{0.001, grids + `,"large":[[` + entry + `],[null]]`, "large: there are no grids or no mixtures"},
-		{0.001, `"large":[[` + entry + `],[null]],` + mixtures, "large: there are no grids or no mixtures"},
-		{0.001, `"large":[]`, "large: there are no grids or no mixtures"},
-		{0.001, `"cells":[-1,-1],"large":[[` + entry + `],[null]],` + mixtures, "large: there are no grids or no mixtures"},
+		{0.001, grids + `,"large":[[` + entry + `],[null]]`, "proof: large: "},
+		{0.001, `"large":[[` + entry + `],[null]],` + mixtures, "proof: large: "},
+		{0.001, `"large":[]`, "proof: large: "},
+		{0.001, `"cells":[-1,-1],"large":[[` + entry + `],[null]],` + mixtures, "proof: large: "},
 	} {
 		v, err := c.Check(t.Context(), withGrid(t, line, points, k.p, k.proof), false)
 		switch {

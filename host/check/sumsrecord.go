@@ -39,6 +39,9 @@ func upperBySums(ctx context.Context, q *question) (float64, error) {
 	if err != nil {
 		return 1, err
 	}
+	if u.Tau != 0 {
+		return 1, fmt.Errorf("proof: upper: tau is %v, sums of neurons have none", u.Tau)
+	}
 	at, err := u.Witness.around(q.task)
 	if err != nil {
 		return 1, err

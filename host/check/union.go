@@ -45,8 +45,9 @@ const (
 
 // unionChance is the chance of the union of boxes: the best of docs/soundness.md (7) to (9) and
 // of the largest box, or the first of them that is enough. Intervals of different boxes are
-// never merged. When ctx ends it is no bound.
-func unionChance(ctx context.Context, post *posterior.Posterior, boxes []*weightBox, enough func(chance) bool) chance {
+// never merged. By the rule "largest box" it is that of the largest; the others are one. When ctx
+// ends it is no bound.
+func unionChance(ctx context.Context, post *posterior.Posterior, boxes []*weightBox, rule string, enough func(chance) bool) chance {
 	w := allWeights(post)
 	var drawn []flatBox
 	for _, b := range boxes {
@@ -76,9 +77,12 @@ func unionChance(ctx context.Context, post *posterior.Posterior, boxes []*weight
 		func() *big.Float { return deCaen(list, pairs) },
 		func() *big.Float { return sumOf(w.pieceTerms(ctx, list, pairs, chain)) },
 	}
+	if rule == largestBox {
+		rules = rules[:1]
+	}
 	best := chance{x: newBig()}
-	for _, rule := range rules {
-		v := rule()
+	for _, of := range rules {
+		v := of()
 		if v.Mul(v, safe); v.Cmp(best.x) > 0 {
 			best = chance{x: v}
 		}

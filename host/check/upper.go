@@ -12,7 +12,7 @@ import (
 type upperProof struct {
 	Method  string       `json:"method"`
 	Witness witnessProof `json:"witness"`
-	Tau     float64      `json:"tau"`
+	Tau     float64      `json:"tau,omitempty"`
 }
 
 // readUpper reads the field upper of a proof.

@@ -38,9 +38,12 @@ func (j *Job) work(pair *lockstep.Device) *work {
 
 // observe keeps an array; reading it compares it.
 func (w *work) observe(what string, layer int, a bound.Array) error {
-	values := make([]float64, a.Len())
+	values, err := bound.ReadAll(w.pair, a)
+	if err != nil {
+		return err
+	}
 	w.found = append(w.found, bounds{what, layer, values})
-	return w.pair.Read(values, a)
+	return nil
 }
 
 // run bounds the tasks by a method.

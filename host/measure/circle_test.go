@@ -90,7 +90,7 @@ func TestCircleSum(t *testing.T) {
 			return terms
 		}
 		rest := Normal{MeanLo: 0.3, MeanHi: 0.3, SdLo: 0.2, SdHi: 0.2}
-		want, got := SumUp(build(), serial), sumOf(build(), 12, rest, 0)
+		want, got := SumUp(build(), serial, never), sumOf(build(), 12, rest, 0)
 		for range 20 {
 			x := 3 * math.Sqrt(float64(n)) * r.NormFloat64()
 			a, b := want.BelowUp(rest, x), got.below(x)

@@ -196,8 +196,8 @@ func (l *Lattice) trim() {
 }
 
 // plus is the distribution of the sum of two independent ones with one Step.
-// Each of its masses is a sum of at most len(l.P)+3 products.
-func (l *Lattice) plus(m *Lattice) *Lattice {
+// Each of its masses is a sum of at most len(l.P)+3 products. It is of no use once ended.
+func (l *Lattice) plus(m *Lattice, ended func() bool) *Lattice {
 	if len(l.P) > len(m.P) {
 		l, m = m, l
 	}
@@ -207,6 +207,9 @@ func (l *Lattice) plus(m *Lattice) *Lattice {
 	a := append(l.P[:len(l.P):len(l.P)], make([]float64, block-1)...)
 	b := append(append(make([]float64, block-1), m.P...), make([]float64, block-1)...)
 	for i := 0; i < len(l.P); i += block {
+		if i%(1<<8) == 0 && ended() {
+			break
+		}
 		addFour(s.P[i:min(i+len(m.P)+block-1, len(s.P))], [block]float64(a[i:i+block]), b)
 	}
 	s.Lost = l.Lost + m.Lost
@@ -225,20 +228,24 @@ func addFour(out []float64, a [4]float64, b []float64) {
 
 // SumUp returns the distribution of the sum of independent terms on lattices of
 // one Step, all its masses upper bounds. It needs at least one term and uses
-// them up. each runs f(0) ... f(n-1), in any order or at the same time.
-func SumUp(terms []*Lattice, each func(n int, f func(i int))) *Lattice {
+// them up. each runs f(0) ... f(n-1), in any order or at the same time. Once ended says so, and
+// then it must go on to, the answer is nil.
+func SumUp(terms []*Lattice, each func(n int, f func(i int)), ended func() bool) *Lattice {
 	each(len(terms), func(i int) { terms[i].Trim() })
-	for len(terms) > 1 {
+	for len(terms) > 1 && !ended() {
 		half := make([]*Lattice, (len(terms)+1)/2)
 		each(len(half), func(i int) {
 			if 2*i+1 == len(terms) {
 				half[i] = terms[2*i]
 				return
 			}
-			half[i] = terms[2*i].plus(terms[2*i+1])
+			half[i] = terms[2*i].plus(terms[2*i+1], ended)
 			half[i].trim()
 		})
 		terms = half
+	}
+	if ended() { // the sums above may be in pieces
+		return nil
 	}
 	return terms[0]
 }

@@ -17,15 +17,16 @@ import (
 //	sum over sets of layers S, not empty, of 2^(|S|-L) Q(t / sqrt(v_S))   (13c)
 //	the convolution (13b) by step sums on a grid
 //
-// for variances v >= 0. It is 1 for t <= 0 and for NaN.
-func NoiseTailUp(t float64, variances []float64) float64 {
+// for variances v >= 0, and known, an upper bound that the caller has (1 if none). It is known for
+// t <= 0 and for NaN.
+func NoiseTailUp(t float64, variances []float64, known float64) float64 {
 	if !(t > 0) {
-		return 1
+		return known
 	}
 	sum, v := 0.0, make([]float64, 0, len(variances))
 	for _, x := range variances {
 		if !(x >= 0 && x <= math.MaxFloat64) {
-			return 1
+			return known
 		}
 		if x > 0 {
 			v = append(v, x)
@@ -36,10 +37,35 @@ func NoiseTailUp(t float64, variances []float64) float64 {
 		return 0
 	}
 	p := min(herbstUp(t, sum), subsetsUp(t, sum, v))
-	if len(v) > 1 && p < 1 && p > worthConvolving {
+	// What is known only says that (13b) cannot help: whether it is tried is decided by the bound
+	// itself, so that the least of several is the same in any order.
+	if len(v) > 1 && p < 1 && p > worthConvolving && NoiseTailLeast(t, v) < min(p, known) {
 		p = min(p, convolutionUp(t, v))
 	}
-	return p
+	return min(known, p)
+}
+
+// NoiseTailLeast returns what NoiseTailUp is never less than, where nothing is known: Q(t / sqrt(sum
+// v)), rounded down: one tail, where (13b) takes 386 for two layers. It says which bounds are not
+// worth their time.
+//
+// Proof: Q(z) <= exp(-z^2/2); the term of (13c) of all layers is Q(t / sqrt(sum v)); and (13b) is at
+// least Prob(sum_l min(G_l, 0) <= -t), where min(G_l, 0) <= G_l.
+func NoiseTailLeast(t float64, variances []float64) float64 {
+	if t <= 0 || math.IsNaN(t) {
+		return 1
+	}
+	sum := 0.0
+	for _, x := range variances {
+		if !(x >= 0 && x <= math.MaxFloat64) {
+			return 1
+		}
+		sum = max(sum, down(sum+x))
+	}
+	if sum == 0 {
+		return 0
+	}
+	return TailDown(ratioUp(t, sum))
 }
 
 // worthConvolving is from where on (13b) is tried: it gains a factor of two at most over

@@ -3,6 +3,7 @@ package measure
 import (
 	"math"
 	"math/big"
+	"math/rand/v2"
 	"testing"
 )
 
@@ -36,7 +37,7 @@ func TestNoiseTailTwoLayers(t *testing.T) {
 			v1, v2 := 7*share, 7*(1-share)
 			x := z * math.Sqrt(7)
 			lo, hi := noiseSums(x, v1, v2)
-			got := NoiseTailUp(x, []float64{v1, v2})
+			got := NoiseTailUp(x, []float64{v1, v2}, 1)
 			if got < lo*(1-1e-10) {
 				t.Errorf("share %v, z %v: %.12g is below %.12g", share, z, got, lo)
 			}
@@ -58,7 +59,7 @@ func TestNoiseTailOneLayer(t *testing.T) {
 			x := z * math.Sqrt(v)
 			ratio := newBig().Quo(bigOf(x), newBig().Sqrt(bigOf(v)))
 			truth := oracleTail(ratio)
-			got := NoiseTailUp(x, []float64{0, v})
+			got := NoiseTailUp(x, []float64{0, v}, 1)
 			if !isUpper(bigOf(got), truth) || relative(bigOf(got), truth) > 1e-12 {
 				t.Errorf("v %v, z %v: %v, truth %s", v, z, got, truth.Text('g', 20))
 			}
@@ -73,7 +74,7 @@ func TestNoiseTailMore(t *testing.T) {
 		for i := range v {
 			v[i] = 1 / float64(n)
 		}
-		got := NoiseTailUp(3, v)
+		got := NoiseTailUp(3, v, 1)
 		closed := (math.Pow(1.5, float64(n)) - math.Pow(0.5, float64(n))) * approxQ(3)
 		if got > math.Min(math.Exp(-4.5), closed)*(1+1e-9) {
 			t.Errorf("%d layers: %v, (13) gives %v, the closed form %v", n, got, math.Exp(-4.5), closed)
@@ -95,15 +96,51 @@ func TestNoiseTailCorners(t *testing.T) {
 		{1, []float64{inf}, 1}, {1, []float64{nan}, 1}, {1, []float64{-1}, 1}, {1, nil, 0}, {1, []float64{0, 0}, 0},
 		{inf, []float64{1, inf}, 1},
 	} {
-		if got := NoiseTailUp(c.t, c.v); got != c.want {
+		if got := NoiseTailUp(c.t, c.v, 1); got != c.want {
 			t.Errorf("NoiseTailUp(%v, %v) = %v, want %v", c.t, c.v, got, c.want)
 		}
 	}
 	for _, v := range [][]float64{{tiny, tiny}, {1e300, 1e300}, {1e-300, 1}, {0x1p-1022, 3}} {
 		for _, x := range []float64{tiny, 1e-300, 1, 1e300, math.MaxFloat64} {
-			if got := NoiseTailUp(x, v); !(got > 0 && got <= 1) {
+			if got := NoiseTailUp(x, v, 1); !(got > 0 && got <= 1) {
 				t.Errorf("NoiseTailUp(%v, %v) = %v", x, v, got)
 			}
+		}
+	}
+}
+
+// TestNoiseTailLeast: it is not above the tail, near it for one layer, and skipping by it what another
+// bound makes needless changes no bit.
+func TestNoiseTailLeast(t *testing.T) {
+	rng := rand.New(rand.NewPCG(29, 1))
+	for range 300 {
+		v := make([]float64, 1+rng.IntN(10))
+		for i := range v {
+			v[i] = math.Exp(4 * rng.NormFloat64())
+		}
+		x := math.Exp(2 * rng.NormFloat64())
+		least, up := NoiseTailLeast(x, v), NoiseTailUp(x, v, 1)
+		if !(least >= 0 && least <= up) || len(v) == 1 && up > 1e-300 && least < up*(1-1e-9) {
+			t.Fatalf("t %v, variances %v: least %v, tail %v", x, v, least, up)
+		}
+		for _, known := range []float64{1, 2 * up, up, least, least / 2, 0, 1e-6, 1.5e-6, 0.9e-6} {
+			if got := NoiseTailUp(x, v, known); got != min(known, up) {
+				t.Fatalf("t %v, variances %v: %v where %v is known, and the tail is %v", x, v, got, known, up)
+			}
+		}
+	}
+	// Of two bounds about worthConvolving, the least is the same in any order.
+	a, b := NoiseTailUp(4.84, []float64{1, 0.001}, 1), NoiseTailUp(4.795, []float64{1, 0.001}, 1)
+	if got := NoiseTailUp(4.795, []float64{1, 0.001}, a); got != min(a, b) {
+		t.Errorf("%v after %v, alone %v", got, a, b)
+	}
+	for _, c := range []struct {
+		t    float64
+		v    []float64
+		want float64
+	}{{0, []float64{1}, 1}, {math.NaN(), []float64{1}, 1}, {1, []float64{math.NaN()}, 1}, {1, []float64{0, 0}, 0}, {1, nil, 0}, {math.Inf(1), []float64{1}, 0}} {
+		if got := NoiseTailLeast(c.t, c.v); got != c.want {
+			t.Errorf("NoiseTailLeast(%v, %v) = %v, want %v", c.t, c.v, got, c.want)
 		}
 	}
 }
@@ -120,7 +157,7 @@ func TestNoiseQuantile(t *testing.T) {
 					sum += v[i]
 				}
 				// (1 + 1e-14): sqrt and sum here are rounded.
-				if got := NoiseTailUp(z*math.Sqrt(sum)*(1+1e-14), v); got > tau*(1+1e-9) {
+				if got := NoiseTailUp(z*math.Sqrt(sum)*(1+1e-14), v, 1); got > tau*(1+1e-9) {
 					t.Errorf("tau %v, %d layers, tilt %v: z %v has tail %v", tau, layers, tilt, z, got)
 				}
 			}

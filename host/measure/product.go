@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"psafe/internal/fault"
 )
 
 // product is a running bound of a product of factors in [0, 1], held as
@@ -174,7 +176,7 @@ func inChunks(n int, part func(from, to int) product) product {
 	var next atomic.Int64
 	var wait sync.WaitGroup
 	for range min(chunks, runtime.GOMAXPROCS(0)) {
-		wait.Go(func() {
+		fault.Go(&wait, func() {
 			for c := int(next.Add(1)) - 1; c < chunks; c = int(next.Add(1)) - 1 {
 				parts[c] = part(c*chunk, min(n, (c+1)*chunk))
 			}

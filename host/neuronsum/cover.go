@@ -31,20 +31,20 @@ type coverCell struct {
 	at     *node
 }
 
-// node is a box of the cover that is a cell, or that was cut.
+// node is a box of the cover that is a cell, or that was cut, and how many cells there were then.
 type node struct {
-	axis  int
-	parts []*node
+	axis, cells int
+	parts       []*node
 }
 
-// preorder appends the node's tree.
-func (n *node) preorder(tree []int) []int {
-	if n.parts == nil {
+// preorder appends the node's tree as it was when there were so many cells.
+func (n *node) preorder(tree []int, cells int) []int {
+	if n.parts == nil || n.cells > cells {
 		return append(tree, -1)
 	}
 	tree = append(tree, n.axis)
 	for _, p := range n.parts {
-		tree = p.preorder(tree)
+		tree = p.preorder(tree, cells)
 	}
 	return tree
 }
@@ -56,6 +56,7 @@ func (n *node) preorder(tree []int) []int {
 // intervals. If that is more than some sum before, with fewer cells, those are returned.
 // The error is ctx's; the bound is valid nevertheless.
 func (n *Sum) Cover(ctx context.Context, boxes []property.Box, s *property.Safe, budget int) (Cover, error) {
+	n = n.Until(ctx)
 	rough := n.withQuality(coarse)
 	var cells []coverCell
 	var roots []*node
@@ -69,7 +70,7 @@ func (n *Sum) Cover(ctx context.Context, boxes []property.Box, s *property.Safe,
 		}
 		cells[i].bound = rough.CellFailUp(cells[i].box, s)
 	}
-	best := coverOf(cells, roots)
+	best := coverOf(cells)
 	for len(cells) < budget && ctx.Err() == nil {
 		w := worstCell(cells)
 		if w < 0 {
@@ -81,10 +82,10 @@ func (n *Sum) Cover(ctx context.Context, boxes []property.Box, s *property.Safe,
 			continue
 		}
 		a.at, b.at = &node{}, &node{}
-		*cells[w].at = node{axis, []*node{a.at, b.at}}
+		*cells[w].at = node{axis, len(cells) + 1, []*node{a.at, b.at}}
 		cells[w] = a
 		cells = append(cells, b)
-		best = best.orBetter(cells, roots)
+		best = best.or(coverOf(cells))
 	}
 	// Where coarse bounds leave nothing, fine ones are tried as long as they help.
 	total := 0.0
@@ -94,32 +95,31 @@ func (n *Sum) Cover(ctx context.Context, boxes []property.Box, s *property.Safe,
 		}
 		total = above(total + cells[i].bound)
 	}
-	best = best.orBetter(cells, roots)
+	best = best.or(coverOf(cells))
 	if !(best.FailUp < 1-LeastTold) {
-		best = coverOf(cells, roots)
-		best.FailUp = 1
+		best = Cover{FailUp: 1, Cells: len(cells)}
+	}
+	for _, r := range roots {
+		best.Tree = r.preorder(best.Tree, best.Cells)
 	}
 	return best, ctx.Err()
 }
 
-// coverOf is what cells show together.
-func coverOf(cells []coverCell, roots []*node) Cover {
+// coverOf is what cells show together, without their tree.
+func coverOf(cells []coverCell) Cover {
 	c := Cover{Cells: len(cells)}
 	for i := range cells {
 		c.FailUp = above(c.FailUp + cells[i].bound)
 	}
-	for _, r := range roots {
-		c.Tree = r.preorder(c.Tree)
-	}
 	return c
 }
 
-// orBetter is what cells show if that is better.
-func (c Cover) orBetter(cells []coverCell, roots []*node) Cover {
-	if d := coverOf(cells, roots); !(c.FailUp < d.FailUp) {
-		return d
+// or is a later cover that is no worse, and otherwise this one.
+func (c Cover) or(later Cover) Cover {
+	if c.FailUp < later.FailUp {
+		return c
 	}
-	return c
+	return later
 }
 
 // worstCell is the cell with the largest bound that may be cut, -1 if there is none.
@@ -146,7 +146,7 @@ func (n *Sum) cut(ctx context.Context, c coverCell, s *property.Safe) (axis int,
 	}
 	a.box, b.box = halves(c.box, axis)
 	a.bound, b.bound = n.CellFailUp(a.box, s), n.CellFailUp(b.box, s)
-	return axis, a, b, c.bound >= hopeless || above(a.bound+b.bound) < c.bound
+	return axis, a, b, ctx.Err() == nil && (c.bound >= hopeless || above(a.bound+b.bound) < c.bound)
 }
 
 // halves are two boxes whose union is the box.
@@ -192,6 +192,9 @@ func (n *Sum) PointApprox(box property.Box, s *property.Safe) []float64 {
 	}
 	least := n.SafeApprox(best, s)
 	try := func(x []float64) {
+		if n.over() {
+			return
+		}
 		if p := n.SafeApprox(x, s); p < least {
 			best, least = append([]float64(nil), x...), p
 		}

@@ -148,6 +148,7 @@ type stepAxis struct {
 	width float64
 }
 
+// steps describes those of neuron i around p, times sign: s and m at chance.
 func (n *Sum) steps(p *gridPoint, i int, sign ival) *steps {
 	w := &n.hidden.Weight
 	s, fixed, squares := &steps{}, ival{}, 0.0

@@ -98,7 +98,7 @@ type GridCover struct {
 // at most budget, that it chooses (chooser), as it does the rows. Where little hope is left, 1
 // comes early. The error is ctx's, and then the bound is 1.
 func (n *Sum) Grids(ctx context.Context, boxes []property.Box, s *property.Safe, budget int) (GridCover, error) {
-	none := GridCover{FailUp: 1}
+	n, none := n.Until(ctx), GridCover{FailUp: 1}
 	for _, b := range boxes {
 		if len(b.Lo) != n.hidden.Inputs() {
 			return none, nil

@@ -23,6 +23,7 @@
 package neuronsum
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"runtime"
@@ -33,6 +34,7 @@ import (
 	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
+	"psafe/internal/fault"
 )
 
 // Sum bounds failure probabilities of one network (see the package comment). The
@@ -44,6 +46,8 @@ type Sum struct {
 	slope  float64
 	convex bool
 	q      quality
+	// ended says that the work has to stop (Until); nil for never.
+	ended func() bool
 }
 
 // quality is how finely distributions are cut; any numbers are sound.
@@ -93,6 +97,17 @@ func New(p *posterior.Posterior) (*Sum, error) {
 	return n, nil
 }
 
+// Until is n for work that has to stop when ctx ends: from then on probabilities are bounded by 1,
+// and proposals are what has been found.
+func (n *Sum) Until(ctx context.Context) *Sum {
+	m := *n
+	m.ended = func() bool { return ctx.Err() != nil }
+	return &m
+}
+
+// over says that the work has to stop, and goes on to.
+func (n *Sum) over() bool { return n.ended != nil && n.ended() }
+
 // withQuality is n at another quality.
 func (n *Sum) withQuality(q quality) *Sum {
 	m := *n
@@ -105,7 +120,7 @@ func (n *Sum) withQuality(q quality) *Sum {
 //	Prob( C f(x) + D <= 0 for some x in the cell that is viewed )
 //
 // for every C in [CLo, CHi], rounded up at every step: the sum of the bounds for the
-// vertices of the view. NaN, infinities and overflow give 1.
+// vertices of the view. NaN, infinities and overflow give 1, and so does work that has to stop.
 func (n *Sum) failUp(view []vertex, row property.Row) float64 {
 	f := n.factors(row)
 	if f == nil || view == nil {
@@ -154,14 +169,24 @@ func (n *Sum) vertexUp(v vertex, f *factors) float64 {
 	for step := n.stepApprox(v, f, random, rest); ; step *= 2 {
 		var work atomic.Int64
 		parallel(len(random), func(k int) {
+			if n.over() {
+				return
+			}
 			terms[k] = f.neurons[random[k]].term(&v[random[k]], step)
 			points := int64(terms[k].Trim())
 			work.Add(points * points)
 		})
 		// Neurons that are rarely active have long tails; too many points take
 		// too long to convolve.
+		if n.over() {
+			return 1
+		}
 		if work.Load() <= n.q.work || !(step < 0x1p500) {
-			return max(sumUp(measure.SumUp(terms, parallel).NotPositiveUp(len(random), rest), lost), float64(len(random))*leastLost)
+			sum := measure.SumUp(terms, parallel, n.over)
+			if sum == nil {
+				return 1
+			}
+			return max(sumUp(sum.NotPositiveUp(len(random), rest), lost), float64(len(random))*leastLost)
 		}
 	}
 }
@@ -220,7 +245,7 @@ func parallel(n int, f func(i int)) {
 	var next atomic.Int64
 	var wait sync.WaitGroup
 	for range min(n, runtime.GOMAXPROCS(0)) {
-		wait.Go(func() {
+		fault.Go(&wait, func() {
 			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
 				f(i)
 			}

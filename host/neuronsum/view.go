@@ -52,6 +52,9 @@ func (n *Sum) view(cell property.Box) []vertex {
 	for k := range view {
 		view[k] = make(vertex, n.hidden.Outputs())
 		parallel(n.hidden.Outputs(), func(i int) {
+			if n.over() {
+				return // and there is no view
+			}
 			if c.vertices == nil {
 				view[k][i] = n.whole(c, c.cell, c.centre, i, z)
 			} else {

@@ -89,7 +89,7 @@ func (c *Config) check() error {
 			return err
 		}
 	}
-	if err := c.checkOut(); err != nil {
+	if err := c.CheckOut(); err != nil {
 		return err
 	}
 	// A device that cannot be had is refused now.
@@ -100,21 +100,36 @@ func (c *Config) check() error {
 	if dev.Close != nil {
 		dev.Close()
 	}
-	return c.checkPurpose()
+	return nil
 }
 
-// checkOut refuses a folder that holds other results, unless they are to be resumed.
-func (c *Config) checkOut() error {
-	info, err := os.Stat(c.Out)
+// CheckOut refuses a folder that holds something else than this run, unless that may be
+// overwritten. Run asks too.
+func (c *Config) CheckOut() error {
+	entries, err := os.ReadDir(c.Out)
+	info, noInfo := os.Stat(c.Out)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case noInfo == nil && !info.IsDir():
+		return fmt.Errorf("--out %s: is no folder: name one", c.Out)
 	case err != nil:
 		return fmt.Errorf("--out %s: cannot be read: %w", c.Out, outfile.Reason(err))
-	case !info.IsDir():
-		return fmt.Errorf("--out %s: is no folder: name one", c.Out)
+	case len(entries) > 0 && !c.Resume && !c.Overwrite:
+		return fmt.Errorf("--out %s: holds files: --resume goes on with a run that was interrupted, --overwrite replaces files of the same names; or name a new folder", c.Out)
+	case !c.Resume:
+		return nil
 	}
-	if old, err := os.ReadDir(filepath.Join(c.Out, "runs")); err == nil && len(old) > 0 && !c.Resume {
-		return fmt.Errorf("--out %s: holds %d result files of an earlier run: add --resume to go on with it, or name another folder", c.Out, len(old))
+	old, err := infile.ReadAll(filepath.Join(c.Out, "experiment"), maxFile)
+	if err == nil && string(old) != c.purpose() {
+		return fmt.Errorf("--out %s: holds another run, %s: give its flags, or name another folder", c.Out, run.Printable(strings.TrimSpace(string(old))))
+	}
+	c.ours = err == nil
+	for _, e := range entries {
+		// Inputs are made before it is noted what for.
+		if unfinished, _ := filepath.Match(".psafe-*.tmp", e.Name()); !c.ours && !c.Overwrite && !unfinished && e.Name() != "inputs" {
+			return fmt.Errorf("--out %s: holds %q and nothing that psafe paper could go on with: --overwrite replaces files of the same names; or name a new folder", c.Out, e.Name())
+		}
 	}
 	return nil
 }
@@ -131,15 +146,6 @@ func (c *Config) purpose() string {
 	}
 	return fmt.Sprintf("%s quick=%v data=%q posterior=%q scale=%q activation=%q precision=%v omit-timing=%v\n", c.What, c.Quick, c.Data, c.Posterior.Path, scale,
 		activations, c.Precision, c.OmitTiming)
-}
-
-// checkPurpose refuses to resume something else.
-func (c *Config) checkPurpose() error {
-	old, err := infile.ReadAll(filepath.Join(c.Out, "experiment"), maxFile)
-	if err == nil && c.Resume && string(old) != c.purpose() {
-		return fmt.Errorf("--out %s: holds another run, %s: give its flags, or name another folder", c.Out, run.Printable(strings.TrimSpace(string(old))))
-	}
-	return nil
 }
 
 // tell tells of an event.
@@ -182,7 +188,7 @@ func (d *drive) run(ctx context.Context, r Run) ([]report.Placed, error) {
 		job.Precision = &d.Precision
 	}
 	fmt.Fprintln(&d.commands, run.Shell(job.Command()))
-	job.Out.Resume, job.Out.OmitTiming = true, d.OmitTiming
+	job.Out.Resume, job.Out.Overwrite, job.Out.OmitTiming = d.Resume || !d.Overwrite, d.Overwrite, d.OmitTiming
 	job.Precision, job.Open, job.Version = &d.Precision, d.Open, d.Version
 	event := func(done, total int, ended bool) {
 		d.tell(Event{Run: r.Name, At: d.done, Of: d.total, Done: done, Total: total, Ended: ended, Since: time.Since(d.start), Took: time.Since(begin)})

@@ -24,9 +24,10 @@ type Config struct {
 	Names []string
 	What  string
 	// Out is the folder that everything is written to; Resume goes on in one of an
-	// interrupted run, and OmitTiming leaves times and memory out.
-	Out                string
-	Resume, OmitTiming bool
+	// interrupted run, Overwrite replaces what another left there, and OmitTiming leaves times
+	// and memory out.
+	Out                           string
+	Resume, Overwrite, OmitTiming bool
 	// Data is the folder of the released posteriors and images; empty for the
 	// project's own.
 	Data string
@@ -45,6 +46,9 @@ type Config struct {
 	Version, Command string
 	// Tell, if set, is told what happens, one call at a time.
 	Tell func(Event)
+
+	// ours says that Out holds what an earlier run of this configuration has left.
+	ours bool
 }
 
 // Run is a job with the stem of its result file.
@@ -139,7 +143,11 @@ func (c *Config) write(name string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return fmt.Errorf("--out %s: cannot be written: %w", path, outfile.Reason(err))
 	}
-	if err := outfile.WriteFile(path, content); err != nil {
+	old := outfile.Keep
+	if c.Overwrite || c.ours {
+		old = outfile.Replace
+	}
+	if err := outfile.WriteFile(path, old, content); err != nil {
 		return fmt.Errorf("--out %w", err)
 	}
 	return nil

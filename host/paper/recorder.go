@@ -33,8 +33,8 @@ type (
 func (r *recorder) read(arrays ...bound.Array) ([][]float64, error) {
 	var out [][]float64
 	for _, a := range arrays {
-		v := make([]float64, a.Len())
-		if err := r.Device.Read(v, a); err != nil {
+		v, err := bound.ReadAll(r.Device, a)
+		if err != nil {
 			return nil, err
 		}
 		out = append(out, v)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"psafe/host/figure"
+	"psafe/host/report"
 )
 
 // Section is what is told of an experiment: paragraphs, tables and figures in order.
@@ -115,7 +116,10 @@ func (t *Table) csv() ([]byte, error) {
 	for _, row := range t.Rows {
 		var raw []string
 		for i, c := range row {
-			raw = append(append(raw, c.raw...), make([]string, len(t.Columns[i].csv)-len(c.raw))...)
+			for _, text := range c.raw {
+				raw = append(raw, report.CSVText(text)) // the device's name, for one, is a driver's
+			}
+			raw = append(raw, make([]string, len(t.Columns[i].csv)-len(c.raw))...)
 		}
 		rows = append(rows, raw)
 	}

@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -37,20 +39,6 @@ func NewTable(path string, w io.Writer) TableWriter {
 		panic(fmt.Sprintf("report: NewTable: %s is no table", path))
 	}
 	return begin(w)
-}
-
-// WriteTable writes records in the form that the name of the file says, as NewTable.
-func WriteTable(path string, w io.Writer, records []*Record) error {
-	return writeAll(NewTable(path, w), records)
-}
-
-func writeAll(t TableWriter, records []*Record) error {
-	for _, r := range records {
-		if err := t.Write(r); err != nil {
-			return err
-		}
-	}
-	return t.Close()
 }
 
 // RecordsFile is the file that the records of a run go to whose result file is path: path
@@ -192,17 +180,25 @@ func cell(v reflect.Value) (string, error) {
 	return string(visible(text)), err
 }
 
-// shown is text with escapes in place of what a terminal obeys or does not show.
+// shown is text with escapes, as in JSON, in place of what a terminal obeys or does not show:
+// control characters, marks without a shape, and ends of lines and paragraphs.
 func shown(text string) string {
-	if !strings.ContainsFunc(text, hidden) {
+	unseen := func(c rune) bool {
+		return (c < ' ' || c > '~') && unicode.In(c, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+	}
+	if !strings.ContainsFunc(text, unseen) {
 		return text
 	}
 	var b strings.Builder
 	for _, c := range text {
-		if hidden(c) {
-			fmt.Fprintf(&b, `\u%04x`, c)
-		} else {
+		switch {
+		case !unseen(c):
 			b.WriteRune(c)
+		case c < 0x10000:
+			fmt.Fprintf(&b, `\u%04x`, c)
+		default:
+			first, second := utf16.EncodeRune(c)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, first, second)
 		}
 	}
 	return b.String()

@@ -212,3 +212,17 @@ func TestRecordsFile(t *testing.T) {
 		}
 	}
 }
+
+// WriteTable writes records in the form that the name of the file says.
+func WriteTable(path string, w io.Writer, records []*Record) error {
+	return writeAll(NewTable(path, w), records)
+}
+
+func writeAll(t TableWriter, records []*Record) error {
+	for _, r := range records {
+		if err := t.Write(r); err != nil {
+			return err
+		}
+	}
+	return t.Close()
+}

@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/csv"
 	"io"
+	"regexp"
 )
 
 // tableHead is what a table of records in CSV begins with.
@@ -32,8 +33,12 @@ func (t *csvTable) Write(r *Record) error {
 		return err
 	}
 	for i, text := range row {
-		t.cells[i] = ""
-		if text != nil {
+		switch {
+		case text == nil:
+			t.cells[i] = ""
+		case t.columns[i].kind == isText:
+			t.cells[i] = CSVText(*text)
+		default:
 			t.cells[i] = *text
 		}
 	}
@@ -43,4 +48,20 @@ func (t *csvTable) Write(r *Record) error {
 func (t *csvTable) Close() error {
 	t.out.Flush()
 	return t.out.Error()
+}
+
+// formula is how a cell begins that spreadsheets compute, in any of their languages; numbers
+// are the texts that begin so and compute nothing: decimals, with commas between.
+var (
+	formula = regexp.MustCompile(`^[=+\-@\t\r\n＝＋－＠]`)
+	numbers = regexp.MustCompile(`^[+-]?[0-9.]+(e[+-]?[0-9]+)?(,[+-]?[0-9.]+(e[+-]?[0-9]+)?)*$`)
+)
+
+// CSVText is a text as a cell of CSV such that no spreadsheet takes it for a formula: one that
+// begins as such gets an apostrophe in front, unless it is a number, or several.
+func CSVText(text string) string {
+	if formula.MatchString(text) && !numbers.MatchString(text) {
+		return "'" + text
+	}
+	return text
 }

@@ -79,6 +79,7 @@ func visible(object []byte) []byte {
 	return out
 }
 
+// hidden does not ask what shown does: identities of tasks rest on these bytes.
 func hidden(c rune) bool {
 	if ' ' <= c && c <= '~' {
 		return false

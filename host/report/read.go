@@ -25,18 +25,18 @@ type Placed struct {
 // Place names file and line, the start of a message about the record.
 func (p *Placed) Place() string { return fmt.Sprintf("%s: line %d", p.File, p.Line) }
 
-// MostBytes bounds a result file, in bytes, maxRecords its records.
+// mostBytes bounds a result file that is read as a whole, in bytes, maxRecords its records.
 const (
-	MostBytes  = 1 << 30
+	mostBytes  = 1 << 30
 	maxRecords = 1 << 20
 )
 
-// maxLine is the longest line a record may have: hostile files end here.
-const maxLine = 16 << 20
+// MostLine is the longest line a record may have: hostile files end here.
+const MostLine = 16 << 20
 
 // ReadFile reads the result file at path; its errors are one line, as those of ReadRecords.
 func ReadFile(path string) (records []Placed, err error) {
-	err = withFile(path, MostBytes, func(r io.Reader) error {
+	err = withFile(path, mostBytes, func(r io.Reader) error {
 		records, err = ReadRecords(path, r)
 		return err
 	})
@@ -106,7 +106,7 @@ func ReadRecords(file string, r io.Reader) ([]Placed, error) {
 // eachRecord is what ReadRecords and Each do.
 func eachRecord(file string, r io.Reader, f func(Placed) error) error {
 	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, maxLine)
+	lines.Buffer(nil, MostLine)
 	n, records := 0, 0
 	var last *Record
 	for lines.Scan() {

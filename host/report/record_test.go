@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -124,16 +125,22 @@ func TestRecordRoundsDown(t *testing.T) {
 	}
 }
 
-// TestTableRoundsDown: log10 of 1/2 is -0.30103, which is not above -0.3011.
+// TestTableRoundsDown: p_lower and log10 are cut, and log10 is there only where p_lower has no digit
+// left: that of 1/2^16 is -4.81648, which is not above -4.8165.
 func TestTableRoundsDown(t *testing.T) {
-	var rec report.Record
-	rec.Fill(result(math.Log(0.5)), property.MustExact("0.9"))
-	var b bytes.Buffer
-	if err := report.Table(&b, []*report.Record{&rec}); err != nil {
-		t.Fatal(err)
-	}
-	if fields := strings.Fields(strings.Split(b.String(), "\n")[1]); fields[2] != "0.4999" || fields[3] != "-0.3011" {
-		t.Errorf("table:\n%s", b.String())
+	for _, c := range []struct {
+		p    float64
+		want []string
+	}{{0.5, []string{"0.4999", "1.0000"}}, {0x1p-16, []string{"0.0000", "-4.8165", "1.0000"}}} {
+		var rec report.Record
+		rec.Fill(result(math.Log(c.p)), property.MustExact("0.9"))
+		var b bytes.Buffer
+		if err := report.Table(&b, []*report.Record{&rec}); err != nil {
+			t.Fatal(err)
+		}
+		if fields := strings.Fields(strings.Split(b.String(), "\n")[1]); !slices.Equal(fields[2:2+len(c.want)], c.want) {
+			t.Errorf("table:\n%s", b.String())
+		}
 	}
 }
 
@@ -277,11 +284,18 @@ func TestDrawn(t *testing.T) {
 	interval := func(lower, upper, confidence float64) *report.Record {
 		return &report.Record{Require: property.MustExact("0.9"), Statistical: &report.Statistical{Lower: report.Down(lower), Upper: report.Up(upper), Confidence: confidence}}
 	}
+	drawn := func(records ...*report.Record) string {
+		var t report.Tally
+		for _, r := range records {
+			t.Add(r)
+		}
+		return t.Drawn()
+	}
 	none := &report.Record{Require: property.MustExact("0.9")}
-	if text := report.Drawn([]*report.Record{none}); text != "" {
+	if text := drawn(none); text != "" {
 		t.Errorf("no interval: %q", text)
 	}
-	got := report.Drawn([]*report.Record{interval(0.9, 1, 0.99), interval(0.1, 0.95, 0.99), none, interval(0, 0.5, 0.95), interval(0.1, 0.9, 0.99)})
+	got := drawn(interval(0.9, 1, 0.99), interval(0.1, 0.95, 0.99), none, interval(0, 0.5, 0.95), interval(0.1, 0.9, 0.99))
 	if want := "statistical, not certified: 1 of 4 intervals from 0.9 on, 1 below it (confidence 0.95 each)"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

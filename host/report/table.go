@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math/big"
-	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -32,65 +31,65 @@ func FormatUp[B ~float64](p B, digits int) string {
 	return new(big.Rat).SetFrac(whole.Neg(whole), unit).FloatString(digits)
 }
 
-// Table prints records as aligned columns and a summary line. The column of
-// statistical intervals is there if a record has one, that of eps if records differ in it.
+// Table prints records as aligned columns, at most 80 wide where names are short, and a summary
+// line. Columns that say nothing are left out: eps where it is always the same, log10 where p_lower
+// has digits of its own, statistical intervals where there are none.
 func Table(w io.Writer, records []*Record) error {
-	statistical, radii := false, false
+	radii, tiny, statistical, sameConfidence := false, false, "", true
+	var all Tally
 	for _, r := range records {
-		statistical = statistical || r.Statistical != nil
+		all.Add(r)
 		radii = radii || r.Eps != records[0].Eps
+		tiny = tiny || r.Log10PLower != nil && FormatDown(r.PLower, 4) == "0.0000"
+		if s := r.Statistical; s != nil {
+			words := fmt.Sprintf("statistical@%v", s.Confidence)
+			sameConfidence = sameConfidence && (statistical == "" || statistical == words)
+			statistical = words
+		}
+	}
+	if !sameConfidence {
+		statistical = "statistical"
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	columns := []string{"index", "eps", "label", "p_lower", "log10", "p_upper", "statistical", "method", "verdict", "seconds"}
-	print := func(cells []string) {
-		if !statistical {
-			cells = slices.Delete(cells, 6, 7)
-		}
-		if !radii {
-			cells = slices.Delete(cells, 1, 2)
+	print := func(index, eps, label, lower, log10, upper, interval, method, verdict, seconds string) {
+		cells := []string{index}
+		for _, c := range []struct {
+			shown bool
+			text  string
+		}{{radii, eps}, {true, label}, {true, lower}, {tiny, log10}, {true, upper}, {statistical != "", interval}, {true, method}, {true, verdict}, {true, seconds}} {
+			if c.shown {
+				cells = append(cells, c.text)
+			}
 		}
 		fmt.Fprintln(t, strings.Join(cells, "\t")+"\t")
 	}
-	print(columns)
+	print("index", "eps", "label", "p_lower", "log10", "p_upper", statistical, "method", "verdict", "seconds")
 	for _, r := range records {
-		print([]string{r.title(), plain(fmt.Sprintf("%.24s", r.Eps)), number(r.Label), FormatDown(r.PLower, 4), decimals(r.Log10PLower, 4), FormatUp(r.PUpper, 4),
-			r.interval(), plain(r.method()), plain(r.Verdict), decimals(r.Seconds, 3)})
+		print(r.title(), plain(fmt.Sprintf("%.24s", r.Eps)), number(r.Label), FormatDown(r.PLower, 4), decimals(r.Log10PLower, 4), FormatUp(r.PUpper, 4),
+			r.interval(!sameConfidence), plain(r.method()), plain(r.Verdict), decimals(r.Seconds, 3))
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
 	b := bufio.NewWriter(w)
-	fmt.Fprintln(b, Summary(records))
+	fmt.Fprintln(b, all.Summary())
 	return b.Flush()
 }
 
-// interval is the statistical interval with its confidence, rounded outward.
-func (r *Record) interval() string {
+// interval is the statistical interval, rounded outward, with its confidence if asked.
+func (r *Record) interval(confidence bool) string {
 	s := r.Statistical
 	if s == nil {
 		return "-"
 	}
-	return fmt.Sprintf("%s..%s@%v", FormatDown(s.Lower, 4), FormatUp(s.Upper, 4), s.Confidence)
-}
-
-// Summary is one line: how many records, how many of each verdict, and the mean
-// p_lower of those that claim one, rounded down.
-func Summary(records []*Record) string { return tally(records).Summary() }
-
-// Drawn is what statistical intervals say of the verdicts' limit, for where the table that
-// shows them is not printed; empty if there are none.
-func Drawn(records []*Record) string { return tally(records).Drawn() }
-
-func tally(records []*Record) *Tally {
-	var t Tally
-	for _, r := range records {
-		t.Add(r)
+	text := FormatDown(s.Lower, 4) + ".." + FormatUp(s.Upper, 4)
+	if confidence {
+		text += fmt.Sprintf("@%v", s.Confidence)
 	}
-	return &t
+	return text
 }
 
-// Tally makes the lines of Summary and Drawn of records that come one by one. Its zero value
-// is ready.
+// Tally says in a line or two what records say that come one by one. Its zero value is ready.
 type Tally struct {
 	least, most           property.Exact // of the records' require
 	safe, unsafe, unknown int
@@ -135,7 +134,8 @@ func (t *Tally) Add(r *Record) {
 	}
 }
 
-// Summary is the line of Summary.
+// Summary is one line: how many records, how many of each verdict, and the mean p_lower of those
+// that claim one, rounded down.
 func (t *Tally) Summary() string {
 	with := fmt.Sprintf("with probability >= %v", t.least)
 	if t.mixed() {
@@ -151,7 +151,8 @@ func (t *Tally) Summary() string {
 // mixed says whether verdicts are against more than one limit.
 func (t *Tally) mixed() bool { return t.least.Cmp(t.most) != 0 }
 
-// Drawn is the line of Drawn.
+// Drawn is what statistical intervals say of the verdicts' limit, for where the table that shows
+// them is not printed; empty if there are none.
 func (t *Tally) Drawn() string {
 	if t.intervals == 0 {
 		return ""

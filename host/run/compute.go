@@ -15,21 +15,17 @@ import (
 )
 
 // compute opens the devices and certifies what is left to do.
-func (r *ready) compute(ctx context.Context, old *earlier) ([]*report.Record, error) {
+func (r *ready) compute(ctx context.Context, old *earlier, tell func(*report.Record)) error {
 	w, err := r.open(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer w.close()
-	if err := r.tasks.fits(r.all, r.precision()); err != nil {
-		return nil, err
-	}
 	r.tellFirst(w.engines[0].Precision())
-	records, err := r.goOn(ctx, w.engines, old)
-	if err == nil {
-		err = w.done()
+	if err := r.goOn(ctx, w.engines, old, tell); err != nil {
+		return err
 	}
-	return records, err
+	return w.done()
 }
 
 // works are the engines of a run on its devices.
@@ -73,14 +69,13 @@ func (r *ready) open(ctx context.Context) (w *works, err error) {
 			panic(fmt.Sprintf("run: Open gives a device of %v, asked was %v", d.Precision(), r.precision()))
 		}
 	}
-	spare := dev.Spare
-	if spare != nil {
-		spare = func() bound.Device { return bound.Until(ctx, dev.Spare()) }
-	}
+	// Loading ends with ctx; then certify.Run sees to it, and to what is asked of devices after that.
+	loading := ctx
+	over := func() error { return loading.Err() }
 	recheck := certify.Recheck{Share: r.recheck(), Seed: r.cfg.Seed, Tell: r.tellDropped()}
 	for _, d := range dev.List {
 		// All tasks count for reach, also those that are done: it decides numbers.
-		eng, err := certify.NewEngine(bound.Until(ctx, d), spare, r.post, r.reach())
+		eng, err := certify.NewEngine(bound.UntilOver(over, d), dev.Spare, r.post, r.reach())
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return nil, ended(ctx)
@@ -90,6 +85,7 @@ func (r *ready) open(ctx context.Context) (w *works, err error) {
 		eng.Recheck(recheck)
 		opened.engines = append(opened.engines, eng)
 	}
+	loading = context.WithoutCancel(ctx)
 	return opened, nil
 }
 
@@ -119,48 +115,41 @@ func (d *Devices) blame(err error, file string) error {
 
 // goOn certifies what is left and writes it behind what there is. Nothing is left to
 // refuse when it creates the file.
-func (r *ready) goOn(ctx context.Context, engines []*certify.Engine, old *earlier) ([]*report.Record, error) {
+func (r *ready) goOn(ctx context.Context, engines []*certify.Engine, old *earlier, tell func(*report.Record)) error {
 	if r.Out.Path == "" {
 		w := r.Stdout
 		if w == nil {
 			w = io.Discard
 		}
-		return r.certify(ctx, engines, 0, w)
+		return r.certify(ctx, engines, 0, w, tell)
 	}
-	out, err := openPartial(r.Out.Path, old)
+	out, err := r.Out.openPartial(old)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	records, err := r.certify(ctx, engines, len(old.records), out)
+	err = r.certify(ctx, engines, old.done, out, tell)
 	if err == nil {
 		err = out.commit()
 	}
 	if err != nil {
-		return nil, out.leave(err, len(r.all))
+		return out.leave(err, r.tasks.n)
 	}
-	return append(old.records, records...), nil
+	return nil
 }
 
 // certify writes a record for each of the tasks from number from on.
-func (r *ready) certify(ctx context.Context, engines []*certify.Engine, from int, w io.Writer) ([]*report.Record, error) {
-	tasks := r.all[from:]
-	progress := func(done int) {
-		if r.Progress != nil {
-			r.Progress(done, len(tasks))
-		}
+func (r *ready) certify(ctx context.Context, engines []*certify.Engine, from int, w io.Writer, tell func(*report.Record)) error {
+	n := r.tasks.n - from
+	if r.Progress != nil {
+		r.Progress(0, n)
 	}
-	progress(0)
-	var records []*report.Record
-	err := certify.Run(ctx, engines, r.cfg, tasks, progress, func(res *certify.Result) error {
-		rec, err := r.record(res)
-		if err != nil {
+	return r.inChunks(ctx, engines, n, func(i int) int { return from + i }, func(rec *report.Record) error {
+		if err := r.write(rec, w); err != nil {
 			return err
 		}
-		rec.Task = from + len(records)
-		records = append(records, rec)
-		return r.write(rec, w)
+		tell(rec)
+		return nil
 	})
-	return records, r.blamed(ctx, err, engines)
 }
 
 // record is what is written of a result, but for its task.

@@ -14,7 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
+	"os"
 	"time"
 
 	"psafe/host/bound"
@@ -111,8 +111,9 @@ type Output struct {
 	// Path is the result file; empty for Job.Stdout. A name that ends in .csv or .parquet is
 	// that of a table beside the records.
 	Path string
-	// Resume goes on with the records that an earlier run left in Path.partial.
-	Resume bool
+	// Resume goes on with the records that an earlier run left in Path.partial. Overwrite
+	// replaces what is there and is not gone on with; without it nothing is replaced.
+	Resume, Overwrite bool
 	// OmitTiming leaves out times and memory, so that two runs give the same bytes.
 	OmitTiming bool
 }
@@ -140,46 +141,94 @@ type ready struct {
 	*Job
 	post  *posterior.Posterior
 	tasks *taskList
-	// all are the tasks of the list, nil for a Prepared.
-	all []property.Task
-	cfg certify.Config
+	cfg   certify.Config
+	// boxings are what the tasks ask of sampled boxes, each once, and asking how many ask for it.
+	boxings []boxing
+	asking  map[boxing]int
 	// words are for the field flags of records, id for their field run.
 	words, id string
 }
 
-// Run does the job and returns all its records, those of earlier runs that it went on
-// with too. Where it fails, what is finished stays in Out.Path.partial. Errors: *Interrupted
+// Run is Each for few records: it returns them all.
+func (j *Job) Run(ctx context.Context) ([]*report.Record, error) {
+	var records []*report.Record
+	if err := j.Each(ctx, func(r *report.Record) { records = append(records, r) }); err != nil {
+		return nil, err
+	}
+	return records, nil
+}
+
+// Each does the job and calls tell for each of its records, those of earlier runs that it went on
+// with too, in their order, one call at a time. It keeps none: memory does not grow with their
+// number. Where it fails, what is finished stays in Out.Path.partial. Errors: *Interrupted
 // if ctx ended, *OutOfTime if TotalTimeLimit is up, *DeviceError if a device is to blame,
 // *Contradiction if two bounds cannot both be true, *outfile.Error if a record cannot be
 // written; any other is about a setting or a file, of one line that names it.
 //
 // Where Out.Path is a table (report.IsTable), all this is about report.RecordsFile of it, and
 // the table is written when all records are there.
-func (j *Job) Run(ctx context.Context) ([]*report.Record, error) {
-	if !report.IsTable(j.Out.Path) {
-		return j.run(ctx)
+func (j *Job) Each(ctx context.Context, tell func(*report.Record)) error {
+	if err := j.Refuse(); err != nil {
+		return err
 	}
-	inputs := append(j.inputs(), report.RecordsFile(j.Out.Path))
-	if err := outfile.Refuse(j.Out.Path, inputs...); err != nil {
-		return nil, fmt.Errorf("--out %w", err)
+	if !report.IsTable(j.Out.Path) {
+		return j.run(ctx, tell)
 	}
 	inner := *j
 	inner.Out.Path = report.RecordsFile(j.Out.Path)
-	records, err := inner.run(ctx)
-	if err != nil {
-		return nil, err
+	if err := inner.run(ctx, tell); err != nil {
+		return err
 	}
-	return records, writeTable(j.Out.Path, records, inputs)
+	return j.Out.writeTable(append(j.inputs(), inner.Out.Path))
+}
+
+// Refuse says what cannot be written, before anything is read: what exists and is neither gone
+// on with nor to be replaced. Run asks too.
+func (j *Job) Refuse() error {
+	if j.Out.Path == "" {
+		return nil
+	}
+	inputs, records := j.inputs(), report.RecordsFile(j.Out.Path)
+	old, oldTable := outfile.Keep, outfile.Keep
+	if j.Out.Overwrite || j.Out.Resume { // earlier says whose records those are that are there
+		old = outfile.Replace
+	}
+	if _, err := os.Lstat(records); j.Out.Overwrite || j.Out.Resume && err == nil { // the table is written again, and compared
+		oldTable = outfile.Replace
+	}
+	err := outfile.Refuse(records, old, inputs...)
+	if err == nil && report.IsTable(j.Out.Path) {
+		err = outfile.Refuse(j.Out.Path, oldTable, append(inputs, records)...)
+	}
+	if _, there := errors.AsType[*outfile.Exists](err); there && !j.Out.Resume {
+		return fmt.Errorf("--out %w, --resume goes on if it is this run's", err)
+	}
+	if err != nil {
+		return fmt.Errorf("--out %w", err)
+	}
+	return nil
 }
 
 // writeTable writes the table of a run whose records are on the disk.
-func writeTable(path string, records []*report.Record, inputs []string) error {
-	file, err := outfile.Create(path, inputs...)
+func (o *Output) writeTable(inputs []string) error {
+	path, old := o.Path, outfile.Keep
+	switch {
+	case o.Overwrite:
+		old = outfile.Replace
+	case o.Resume: // the table of a run that had ended
+		old = outfile.Same
+	}
+	file, err := outfile.Create(path, old, inputs...)
 	if err != nil {
 		return fmt.Errorf("--out %w", err)
 	}
 	defer file.Discard()
-	if err := report.WriteTable(path, file, records); err != nil {
+	rows := report.NewTable(path, file)
+	err = report.Each(report.RecordsFile(path), func(p report.Placed) error { return rows.Write(p.Record) })
+	if err == nil {
+		err = rows.Close()
+	}
+	if err != nil {
 		return fmt.Errorf("--out %s: cannot be written: %w: the records are in %s", path, outfile.Reason(err), report.RecordsFile(path))
 	}
 	if err := file.Commit(); err != nil {
@@ -188,7 +237,7 @@ func writeTable(path string, records []*report.Record, inputs []string) error {
 	return nil
 }
 
-func (j *Job) run(ctx context.Context) ([]*report.Record, error) {
+func (j *Job) run(ctx context.Context, tell func(*report.Record)) error {
 	if j.TotalTimeLimit != nil && *j.TotalTimeLimit > 0 { // read refuses others
 		var end context.CancelFunc
 		ctx, end = context.WithTimeoutCause(ctx, *j.TotalTimeLimit, errTotal)
@@ -196,33 +245,39 @@ func (j *Job) run(ctx context.Context) ([]*report.Record, error) {
 	}
 	r, err := j.read()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if r.all, err = r.tasks.all(); err != nil {
-		return nil, err
+	err = r.work(ctx, tell)
+	if late, ok := errors.AsType[*OutOfTime](err); ok && late.Words == "" {
+		if done := r.left(); done > 0 {
+			late.Words = late.where(done, r.tasks.n, j.Out.Path+PartialSuffix)
+		}
 	}
-	if err := r.complete(); err != nil {
-		return nil, err
+	return err
+}
+
+// work does what is left to do.
+func (r *ready) work(ctx context.Context, tell func(*report.Record)) error {
+	if err := r.survey(ctx); err != nil {
+		return err
 	}
-	r.identify()
-	old, err := r.earlier()
+	old, err := r.earlier(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if old.note != nil {
-		j.tell(old.note)
+		r.tell(old.note)
+	}
+	if err := old.each(tell); err != nil {
+		return err
 	}
 	switch {
 	case old.final:
-		return old.records, nil
-	case j.Out.Path != "" && len(old.records) == len(r.all): // stopped just before the file got its name
-		return old.records, old.settle(j.Out.Path)
+		return nil
+	case r.Out.Path != "" && old.done == r.tasks.n: // stopped just before the file got its name
+		return r.Out.settle(old)
 	}
-	records, err := r.compute(ctx, old)
-	if late, ok := errors.AsType[*OutOfTime](err); ok && late.Words == "" && len(old.records) > 0 {
-		late.Words = late.where(len(old.records), len(r.all), j.Out.Path+PartialSuffix)
-	}
-	return records, err
+	return r.compute(ctx, old, tell)
 }
 
 func (j *Job) tell(n Note) {
@@ -309,36 +364,4 @@ func (j *Job) check(strategy certify.Strategy) error {
 		return fmt.Errorf("--require %.40s is no probability: give a decimal from 0 to 1", j.Require)
 	}
 	return nil
-}
-
-// complete checks what depends on the tasks, those of r.all.
-func (r *ready) complete() error {
-	if r.cfg.Strategy != certify.Sampled {
-		return nil
-	}
-	samples, gamma := r.cfg.Samples, r.cfg.Gamma
-	for _, t := range r.all {
-		switch {
-		case samples == 0 && t.Samples == 0:
-			return errors.New("--boxes sampled needs --samples N: how many boxes to draw")
-		case gamma == 0 && t.Gamma == 0:
-			return errors.New("--boxes sampled needs --gamma G: the half-width of each box in standard deviations")
-		case gamma == 0 && !(t.Gamma >= leastGamma && t.Gamma <= mostGamma):
-			return fmt.Errorf("%s: property %d (%q): gamma %v is not between %v and %v", r.tasks.source, t.Index, t.Name, t.Gamma, leastGamma, mostGamma)
-		case samples == 0 && t.Samples > mostSamples:
-			return fmt.Errorf("%s: property %d (%q): %d samples are more than %d", r.tasks.source, t.Index, t.Name, t.Samples, mostSamples)
-		}
-	}
-	return nil
-}
-
-// reach is the largest half-width that the run can ask for.
-func (r *ready) reach() float64 {
-	reach := math.Max(12, r.cfg.Gamma)
-	if r.cfg.Strategy == certify.Sampled {
-		for _, t := range r.all {
-			reach = math.Max(reach, t.Gamma)
-		}
-	}
-	return reach
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -61,10 +62,11 @@ func TestNotes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	overwrite := false
 	run := func(want Note, toDo int) {
 		t.Helper()
 		j := digits()
-		j.Out.Path, j.Out.Resume = out, true
+		j.Out.Path, j.Out.Resume, j.Out.Overwrite = out, true, overwrite
 		var told []Note
 		done := 0
 		j.Note = func(n Note) { told = append(told, n) }
@@ -91,6 +93,7 @@ func TestNotes(t *testing.T) {
 	run(&GoingOn{File: out + PartialSuffix, Done: 1, Total: 2}, 1)
 	run(&Complete{File: out, Total: 2}, 0)
 	put(out, first+"\n")
+	overwrite = true
 	run(&Anew{}, 2)
 }
 
@@ -135,5 +138,20 @@ func TestCommand(t *testing.T) {
 		" --index 0:2 --eps 0.01 --clip 0,1 --property 'output_box:[0,]' --gamma 1e-05 --uniform=false --seed 18446744073709551615 --precision float64 --require 0.5 --out r.jsonl --resume"
 	if got := Shell(j.Command()); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
+// TestShell: a real sh gives a program the words, byte for byte.
+func TestShell(t *testing.T) {
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip("no sh")
+	}
+	words := []string{"", "plain", "two words", "it's", `"`, "$HOME", "$(id)", "`id`", `a\b`, "~", "~root", "#", "!", "{a,b}", "[a]*?", "a=b", "--x=y", "--x=y z", "=ls", "^", "a;b|c&d<e>f", "a\nb\t\r", "\x1b\x7f\u0085", "\u200c\u202e\u2028", "\xff\xfe", "é"}
+	for c := range 255 {
+		words = append(words, "x"+string([]byte{byte(c + 1)})+"y")
+	}
+	got, err := exec.Command("sh", "-c", "printf '%s\\0' "+Shell(words)).Output()
+	if want := strings.Join(words, "\x00") + "\x00"; err != nil || string(got) != want {
+		t.Errorf("%v: %q, want %q", err, got, want)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/certify"
+	"psafe/host/network"
 	"psafe/host/property"
 	"psafe/host/report"
 )
@@ -103,13 +104,13 @@ func (r *ready) noteCeiling(p bound.Precision) {
 		return
 	}
 	said := map[Ceiling]bool{}
-	for _, t := range r.all {
+	for _, of := range r.boxings {
 		n := Ceiling{Boxes: r.cfg.Samples, Gamma: r.cfg.Gamma, Weights: r.post.Weights()}
 		if n.Boxes == 0 {
-			n.Boxes = t.Samples
+			n.Boxes = of.samples
 		}
 		if n.Gamma == 0 {
-			n.Gamma = t.Gamma
+			n.Gamma = of.gamma
 		}
 		n.Log10Up = certify.Ceiling(r.post, p, n.Boxes, n.Gamma)
 		if n.Log10Up < math.Log10(max(r.require().Approx(), 1e-300)) && !said[n] {
@@ -179,30 +180,49 @@ func (n *Unproved) String() string {
 	return text
 }
 
-// Explain says why records certify nothing or next to nothing, where they do.
-func Explain(records []*report.Record) []Note {
+// Explanation says why records certify nothing or next to nothing, where they do, of records
+// that come one by one. Its zero value is ready.
+type Explanation struct {
+	n            int
+	kinds, found []Unproved
+}
+
+// Add takes in a record.
+func (e *Explanation) Add(r *report.Record) {
+	e.n++
+	if r.PLower >= shown || r.Verdict != "unknown" || r.Method == "statistical" || r.Boxes == certify.Sampled.String() {
+		return
+	}
+	kind := Unproved{Method: methodAsked(r), File: r.Eps == "", Point: isZero(r.Eps), Drawn: r.Statistical != nil, Stopped: r.TimedOut()}
+	kind.Grids = kind.File && kind.Method == Auto && leftOutGrids(r)
+	at := slices.Index(e.kinds, kind)
+	if at < 0 {
+		at, e.kinds, e.found = len(e.kinds), append(e.kinds, kind), append(e.found, kind)
+	}
+	e.found[at].count(r)
+}
+
+// Notes are one for each kind of such records.
+func (e *Explanation) Notes() []Note {
 	var notes []Note
-	var kinds []Unproved
-	for _, r := range records {
-		if r.PLower >= shown || r.Verdict != "unknown" || r.Method == "statistical" || r.Boxes == certify.Sampled.String() {
-			continue
-		}
-		kind := Unproved{Of: len(records), Method: methodAsked(r), File: r.Eps == "", Point: isZero(r.Eps), Drawn: r.Statistical != nil, Stopped: r.TimedOut()}
-		kind.Grids = kind.File && kind.Method == Auto && len(r.Activations) == 1 && strings.HasSuffix(activationKind(r.Activations[0]), "relu") && !kind.Stopped && !strings.Contains(r.Flags, "--require") && !strings.Contains(r.Flags, "--time-limit")
-		at := slices.Index(kinds, kind)
-		if at < 0 {
-			first := kind
-			at, kinds, notes = len(kinds), append(kinds, kind), append(notes, &first)
-		}
-		notes[at].(*Unproved).count(r)
+	for _, n := range e.found {
+		n.Of = e.n
+		notes = append(notes, &n)
 	}
 	return notes
 }
 
-// activationKind is the name of an activation as records write it, without its slope.
-func activationKind(text string) string {
-	kind, _, _ := strings.Cut(text, ":")
-	return kind
+// leftOutGrids says that auto did not try grids, which may prove something if inputs are few.
+func leftOutGrids(r *report.Record) bool {
+	if len(r.Activations) != 1 || strings.Contains(r.Flags, "--require") || strings.Contains(r.Flags, "--time-limit") {
+		return false
+	}
+	a, err := network.ParseActivation(r.Activations[0])
+	if err != nil {
+		return false
+	}
+	_, kinked := a.Kinked()
+	return kinked
 }
 
 // count adds a record.

@@ -20,7 +20,7 @@ func TestExplain(t *testing.T) {
 	for _, r := range []*report.Record{grids, deep, ended, late} {
 		r.Eps, r.Activations = "", []string{"relu"}
 	}
-	late.Stopped = certify.TimeLimit
+	late.Stopped, late.Flags = certify.TimeLimit, "--method auto --time-limit 1s"
 	tanh := *grids
 	tanh.Activations = []string{"tanh"}
 	limited := *grids
@@ -52,7 +52,11 @@ func TestExplain(t *testing.T) {
 		"late":    {[]*report.Record{late}, "for 1 of 1 inputs nothing was proved: p_lower 0 means unknown, not unsafe; a longer --time-limit or smaller input boxes may help" + say},
 		"little":  {[]*report.Record{rec(1e-9, "", nil, ofAuto)}, "for 1 of 1 inputs " + means + " may help" + say},
 	} {
-		notes := Explain(c.records)
+		var explain Explanation
+		for _, r := range c.records {
+			explain.Add(r)
+		}
+		notes := explain.Notes()
 		if c.want == "" && len(notes) == 0 {
 			continue
 		}

@@ -16,16 +16,20 @@ type partialFile struct {
 }
 
 // takenOver is what another run may have done to FILE.partial.
-const takenOver = "taken over by another run with --resume"
+const takenOver = "taken over by another run with --resume or --overwrite"
 
 // openPartial makes FILE.partial with the lines of earlier runs.
-func openPartial(path string, old *earlier) (*partialFile, error) {
+func (o *Output) openPartial(old *earlier) (*partialFile, error) {
+	path, there := o.Path, outfile.Keep
+	if o.Overwrite {
+		there = outfile.Replace
+	}
 	var g *outfile.Growing
 	var err error
 	if old.partial {
-		g, err = outfile.GrowOn(path, takenOver, old.lines, len(old.records))
+		g, err = outfile.GrowOn(path, there, takenOver, old.done, old.copy)
 	} else {
-		g, err = outfile.Grow(path, takenOver)
+		g, err = outfile.Grow(path, there, takenOver)
 	}
 	if errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("%s: has just been made by another run: give another --out", path+PartialSuffix)
@@ -38,7 +42,11 @@ func openPartial(path string, old *earlier) (*partialFile, error) {
 
 // commit gives the finished file its name.
 func (p *partialFile) commit() error {
-	if err := p.Commit(); err != nil {
+	err := p.Commit()
+	if _, there := errors.AsType[*outfile.Exists](err); there { // since the run began
+		return fmt.Errorf("--out %w", err)
+	}
+	if err != nil {
 		return fmt.Errorf("--out %s: cannot be written: %w", p.path, outfile.Reason(err))
 	}
 	return nil
@@ -65,13 +73,13 @@ func (p *partialFile) leave(err error, total int) error {
 }
 
 // settle gives FILE.partial its name where only that was left to do.
-func (old *earlier) settle(path string) error {
-	p, err := openPartial(path, old)
+func (o *Output) settle(old *earlier) error {
+	p, err := o.openPartial(old)
 	if err != nil {
 		return err
 	}
 	if err := p.commit(); err != nil {
-		return p.leave(err, len(old.records))
+		return p.leave(err, old.done)
 	}
 	return nil
 }

@@ -12,17 +12,19 @@ import (
 	"psafe/internal/outfile"
 )
 
+func to(path string) *Output { return &Output{Path: path} }
+
 // TestOutRace: a file that appears, or is replaced, between look and use is refused.
 func TestOutRace(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "r.jsonl")
-	first, err := openPartial(out, &earlier{})
+	first, err := to(out).openPartial(&earlier{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openPartial(out, &earlier{}); err == nil || !strings.Contains(err.Error(), "r.jsonl.partial: has just been made by another run") {
+	if _, err := to(out).openPartial(&earlier{}); err == nil || !strings.Contains(err.Error(), "r.jsonl.partial: has just been made by another run") {
 		t.Errorf("second: %v", err)
 	}
-	if _, err := openPartial(out, &earlier{partial: true}); err != nil {
+	if _, err := to(out).openPartial(&earlier{partial: true}); err != nil {
 		t.Error(err)
 	}
 	if err := first.commit(); err == nil || !strings.Contains(err.Error(), "taken over") {
@@ -31,15 +33,38 @@ func TestOutRace(t *testing.T) {
 	if _, err := os.Stat(out); err == nil {
 		t.Error("there is a result")
 	}
-	if _, err := openPartial(filepath.Join(t.TempDir(), "absent", "r.jsonl"), &earlier{}); err == nil || !strings.Contains(err.Error(), "cannot be written") {
+	if _, err := to(filepath.Join(t.TempDir(), "absent", "r.jsonl")).openPartial(&earlier{}); err == nil || !strings.Contains(err.Error(), "cannot be written") {
 		t.Errorf("no folder: %v", err)
+	}
+}
+
+// TestKept: a file that comes to --out while a run computes stays, and so do the records.
+func TestKept(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "r.jsonl")
+	j := digits()
+	j.Out.Path = out
+	j.Progress = func(done, _ int) {
+		if err := os.WriteFile(out, []byte("precious"), 0o666); err != nil {
+			t.Error(err)
+		}
+	}
+	want := "--out " + out + ": exists: --overwrite replaces it: 2 of 2 records are in " + out + ".partial: add --resume to go on from there"
+	if _, err := j.Run(t.Context()); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	if text, err := os.ReadFile(out); err != nil || string(text) != "precious" {
+		t.Errorf("the file became %q, %v", text, err)
+	}
+	j.Out.Resume, j.Out.Overwrite, j.Open = true, true, nil // nothing is left to compute
+	if records, err := j.Run(t.Context()); err != nil || len(records) != 2 {
+		t.Errorf("%d records, %v", len(records), err)
 	}
 }
 
 // TestFullDisk: what was finished before a record could not be written stays.
 func TestFullDisk(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "r.jsonl")
-	p, err := openPartial(out, &earlier{})
+	p, err := to(out).openPartial(&earlier{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -316,18 +316,19 @@ func (p *Points) labelFile() string {
 func (p *Points) classes(post *posterior.Posterior, points *property.Points, norm *property.Norm) (func(int) (int, error), error) {
 	label, words, mend := p.classLabel()
 	if label == "" {
-		known := map[int]int{} // for lists of radii
+		known := make([]int32, points.N()) // one more than the class: tasks are made more than once
 		return func(i int) (int, error) {
-			if c, is := known[i]; is {
-				return c, nil
+			if known[i] > 0 {
+				return int(known[i] - 1), nil
 			}
 			lo, hi := points.At(i)
 			box, err := norm.Outer(property.Box{Lo: lo, Hi: hi})
 			if err != nil {
 				return 0, fmt.Errorf("%s: point %d: %w", p.Inputs, i, err)
 			}
-			known[i] = argmax(post.LogitsApprox(middle(box.Lo, box.Hi)))
-			return known[i], nil
+			c := argmax(post.LogitsApprox(middle(box.Lo, box.Hi)))
+			known[i] = int32(c) + 1
+			return c, nil
 		}, nil
 	}
 	labels, err := p.labels(label, points)

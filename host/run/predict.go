@@ -11,6 +11,7 @@ import (
 
 	"psafe/host/posterior"
 	"psafe/host/property"
+	"psafe/internal/fault"
 	"psafe/internal/infile"
 )
 
@@ -232,7 +233,7 @@ func (p *Predict) draw(ctx context.Context, post *posterior.Posterior, x [][]flo
 		post.Draw(p.Seed, n, weights)
 		var group sync.WaitGroup
 		for w := range workers {
-			group.Go(func() {
+			fault.Go(&group, func() {
 				pass := net.NewPass(weights)
 				for at := w; at < len(x); at += workers {
 					if at%256 == w && ctx.Err() != nil {

@@ -18,10 +18,6 @@ import (
 // but for task, tasks and run, which are the caller's, and times.
 type Prepared struct{ r *ready }
 
-// chunkBytes is about how much memory the boxes of the tasks may take that are certified at a
-// time.
-var chunkBytes = 256 << 20
-
 // Prepare checks the settings and reads the files that they name. The job must not have a
 // result file (it panics if it does). Errors are those of Run.
 func (j *Job) Prepare() (*Prepared, error) {
@@ -37,13 +33,14 @@ func (j *Job) Prepare() (*Prepared, error) {
 	}
 	for k := range r.tasks.n { // how wide the boxes are depends on all tasks
 		t, err := r.tasks.at(k)
+		if err == nil {
+			err = r.ask(&t)
+		}
 		if err != nil {
 			return nil, err
 		}
-		t.T, t.Inner = nil, nil
-		r.all = append(r.all, t)
 	}
-	return &Prepared{r}, r.complete()
+	return &Prepared{r}, nil
 }
 
 // Piped says whether the job reads a pipe, so that it can be read only once.
@@ -62,9 +59,9 @@ func (p *Prepared) WorkApprox() (float64, error) {
 	cfg := p.r.cfg
 	if cfg.Strategy == certify.Sampled && cfg.Samples == 0 {
 		work := 0.0
-		for _, t := range p.r.all {
-			cfg.Samples = t.Samples
-			work += certify.WorkApprox(p.r.post, cfg)
+		for _, of := range p.r.boxings {
+			cfg.Samples = of.samples
+			work += certify.WorkApprox(p.r.post, cfg) * float64(p.r.asking[of])
 		}
 		return work, nil
 	}
@@ -140,61 +137,19 @@ func (p *Prepared) Notes() []Note { return p.r.notes() }
 // emit ends it and is returned as it is if it is an *outfile.Error; others are those of Run.
 func (p *Prepared) Certify(ctx context.Context, tasks []int, emit func(k int, rec *report.Record) error) error {
 	r := p.r
-	progress := func(done int) {
-		if r.Progress != nil {
-			r.Progress(done, len(tasks))
-		}
-	}
 	w, err := r.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer w.close()
 	r.tellFirst(w.engines[0].Precision())
-	for first := 0; first < len(tasks); {
-		chunk, err := p.chunk(tasks[first:])
-		if err != nil {
-			return err
-		}
-		numbers := tasks[first : first+len(chunk)]
-		emitted := 0
-		err = certify.Run(ctx, w.engines, r.cfg, chunk, func(done int) { progress(first + done) }, func(res *certify.Result) error {
-			rec, err := r.record(res)
-			if err != nil {
-				return err
-			}
-			rec.Task = numbers[emitted]
-			emitted++
-			return emit(rec.Task, rec)
-		})
-		if err != nil {
-			return r.blamed(ctx, err, w.engines)
-		}
-		first += len(chunk)
+	err = r.inChunks(ctx, w.engines, len(tasks), func(i int) int { return tasks[i] }, func(rec *report.Record) error {
+		return emit(rec.Task, rec)
+	})
+	if err != nil {
+		return err
 	}
 	return w.done()
-}
-
-// chunk makes the first of the tasks with these numbers, as many as chunkBytes allows.
-func (p *Prepared) chunk(numbers []int) ([]property.Task, error) {
-	var chunk []property.Task
-	bytes := 0
-	for _, k := range numbers {
-		t, err := p.r.tasks.at(k)
-		if err != nil {
-			return nil, err
-		}
-		for _, boxes := range [][]property.Box{t.T, t.Inner} {
-			for _, b := range boxes {
-				bytes += 8 * (len(b.Lo) + len(b.Hi))
-			}
-		}
-		if bytes > chunkBytes && len(chunk) > 0 {
-			break
-		}
-		chunk = append(chunk, t)
-	}
-	return chunk, p.r.tasks.fits(chunk, p.r.precision())
 }
 
 // Close gives the memory of the files back.

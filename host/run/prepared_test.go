@@ -39,12 +39,18 @@ func preparedJobs() map[string]*Job {
 }
 
 // TestPrepared: records of some of the tasks are those of a run of all, whatever they are
-// certified with, but for the fields of the run, which the caller knows.
+// certified with, but for the fields of the run, which the caller knows. Nor does a run depend on
+// how its tasks are cut into chunks.
 func TestPrepared(t *testing.T) {
 	defer func(n int) { chunkBytes = n }(chunkBytes)
-	chunkBytes = 1
+	together := chunkBytes
 	for name, j := range preparedJobs() {
-		want := strings.SplitAfter(strings.TrimSuffix(lines(t, j), "\n"), "\n")
+		chunkBytes = together
+		whole := lines(t, j)
+		if chunkBytes = 1; lines(t, j) != whole {
+			t.Errorf("%s: other records of chunks of one task", name)
+		}
+		want := strings.SplitAfter(strings.TrimSuffix(whole, "\n"), "\n")
 		p, err := j.Prepare()
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)

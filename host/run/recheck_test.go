@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"math"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"psafe/fallback"
 	"psafe/host/bound"
@@ -100,6 +102,33 @@ func TestDeviceThatLosesSigns(t *testing.T) {
 			if quoted, _ := json.Marshal("cpu, as " + why.Why.Error()); !strings.Contains(got, string(quoted)) {
 				t.Errorf("%s from read %d: no record names %s: %s", word, from, quoted, got)
 			}
+		}
+	}
+}
+
+// TestInterruptedRechecks: what was finished before the run was interrupted gets its last rechecks,
+// and is kept.
+func TestInterruptedRechecks(t *testing.T) {
+	for _, word := range []Word{LBP, CLBP} {
+		ctx, cancel := context.WithCancel(t.Context())
+		j := tenDigits()
+		j.Method.Word, j.Recheck, j.Open = new(word), new(1e-12), onUnsigned(math.MaxInt, true)
+		j.TimeLimit = new(time.Hour) // the first group is one image
+		j.Out.Path = filepath.Join(t.TempDir(), "r.jsonl")
+		finished := 0
+		j.Progress = func(done, of int) {
+			if finished = done; done > 0 && done < of {
+				cancel()
+			}
+		}
+		_, err := j.Run(ctx)
+		cancel()
+		if _, is := errors.AsType[*Interrupted](err); !is || finished == 0 || finished == 10 {
+			t.Fatalf("%s: %v after %d of 10", word, err, finished)
+		}
+		kept, err := os.ReadFile(j.Out.Path + PartialSuffix)
+		if n := strings.Count(string(kept), "\n"); err != nil || n != finished {
+			t.Errorf("%s: %d records are kept of %d: %v", word, n, finished, err)
 		}
 	}
 }

@@ -69,6 +69,10 @@ func TestRequireResumed(t *testing.T) {
 	again.Out.Path, again.Out.Resume = out, true
 	var notes []string
 	again.Note = func(n Note) { notes = append(notes, n.String()) }
+	if _, err := again.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "flags is") {
+		t.Errorf("%v", err)
+	}
+	again.Out.Overwrite = true
 	records, err := again.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -1,10 +1,16 @@
 package run
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
 	"strconv"
 	"strings"
 
@@ -22,7 +28,8 @@ import (
 //
 // What is guaranteed, on every system:
 //
-//   - FILE has all records of one run or is not touched.
+//   - FILE has all records of one run or is not touched, and no other file is replaced by it
+//     unless Overwrite is set, not even one that comes there while the run computes.
 //   - A record that was written survives the process, however that ends. A loss of
 //     power it survives once it is on the disk, which is asked for when a record is
 //     written and the last time was outfile.SyncEvery ago: what is lost then is the last records.
@@ -41,10 +48,12 @@ const PartialSuffix = outfile.PartialSuffix
 
 // earlier is what earlier runs have finished of this one.
 type earlier struct {
-	records []*report.Record
-	// lines are the records as they are in the file, kept to the byte.
-	lines []byte
-	// partial says that FILE.partial exists, final that FILE has all records.
+	// file has it: done records, in the first bytes of the file, whose digest is sum.
+	file  string
+	done  int
+	bytes int64
+	sum   [sha256.Size]byte
+	// partial says that file is FILE.partial, final that it is FILE, with all records.
 	partial, final bool
 	// note tells the user, if there is something to tell.
 	note Note
@@ -52,35 +61,48 @@ type earlier struct {
 
 // earlier looks for what is finished, and refuses what cannot be gone on with. It
 // changes no file.
-func (r *ready) earlier() (*earlier, error) {
+func (r *ready) earlier(ctx context.Context) (*earlier, error) {
 	if r.Out.Path == "" {
 		return &earlier{}, nil
 	}
 	file := r.Out.Path + PartialSuffix
 	for _, path := range []string{r.Out.Path, file} {
-		if err := outfile.Refuse(path, r.inputs()...); err != nil {
+		if err := outfile.Refuse(path, outfile.Replace, r.inputs()...); err != nil {
 			return nil, fmt.Errorf("--out %w", err)
 		}
 	}
-	text, err := infile.ReadAll(file, report.MostBytes)
-	if errors.Is(err, fs.ErrNotExist) {
-		return r.finished(), nil
+	if r.Out.Resume && !r.Out.Overwrite {
+		old, err := r.finished(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil, ended(ctx)
+		case err != nil:
+			return nil, fmt.Errorf("--out %w: --overwrite replaces it", err)
+		case old != nil:
+			return old, nil
+		}
 	}
-	if err != nil {
+	if _, err := os.Lstat(file); err == nil && r.Out.Overwrite && !r.Out.Resume {
+		return &earlier{partial: true}, nil // replaced by an empty one
+	}
+	old, _, err := r.scan(ctx, file)
+	_, unread := errors.AsType[*unreadable](err)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && r.Out.Resume && r.Out.Overwrite:
+		return r.finishedOrAnew(ctx)
+	case errors.Is(err, fs.ErrNotExist):
+		return &earlier{}, nil
+	case unread:
 		return nil, fmt.Errorf("%s: is left of a run and cannot be read: %w: remove it to begin again", file, outfile.Reason(err))
-	}
-	old, err := readFinished(file, text)
-	if !r.Out.Resume {
-		return nil, fmt.Errorf("%s: holds %d finished records of a run that goes on or was interrupted: add --resume to go on from there, or remove it", file, len(old.records))
-	}
-	if err == nil {
-		err = r.agree(file, old.records)
-	}
-	if err != nil {
+	case ctx.Err() != nil:
+		return nil, ended(ctx)
+	case !r.Out.Resume:
+		return nil, fmt.Errorf("%s: holds %d finished records of a run that goes on or was interrupted: add --resume to go on from there, or --overwrite to begin again", file, old.done)
+	case err != nil:
 		return nil, fmt.Errorf("%w: give the flags and files of the run that was interrupted, or remove %s to begin again", err, file)
 	}
 	old.partial = true
-	old.note = &GoingOn{File: file, Done: len(old.records), Total: len(r.all)}
+	old.note = &GoingOn{File: file, Done: old.done, Total: r.tasks.n}
 	return old, nil
 }
 
@@ -94,46 +116,169 @@ func (j *Job) inputs() []string {
 	return files
 }
 
-// finished is what Resume makes of FILE itself: all of this run, or nothing.
-func (r *ready) finished() *earlier {
-	path := r.Out.Path
-	text, err := infile.ReadAll(path, report.MostBytes)
-	if !r.Out.Resume || errors.Is(err, fs.ErrNotExist) {
-		return &earlier{}
+// finishedOrAnew is FILE, if it is this run's; else a note says why it will be replaced.
+func (r *ready) finishedOrAnew(ctx context.Context) (*earlier, error) {
+	old, err := r.finished(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ended(ctx)
+	case err != nil:
+		return &earlier{note: &Anew{err}}, nil
 	}
-	var old *earlier
-	if err == nil {
-		old, err = readFinished(path, text)
-	}
-	if err == nil {
-		err = r.agree(path, old.records)
-	}
-	if total := len(r.all); err == nil && (len(old.records) < total || len(old.lines) < len(text)) {
-		err = fmt.Errorf("%s: has %d of this run's %d records", path, len(old.records), total)
-	}
-	if err != nil {
-		return &earlier{note: &Anew{err}}
-	}
-	old.final, old.note = true, &Complete{File: path, Total: len(old.records)}
-	return old
+	return cmp.Or(old, &earlier{}), nil
 }
 
-// readFinished reads the lines that end: the last may have been cut off. On an error
-// there are the records before it.
-func readFinished(file string, text []byte) (*earlier, error) {
-	old := &earlier{lines: text[:bytes.LastIndexByte(text, '\n')+1]}
-	for line := range bytes.Lines(old.lines) {
+// finished is FILE itself, if it has all records of this run; nil if there is no such file, and
+// an error that says why it is another's.
+func (r *ready) finished(ctx context.Context) (*earlier, error) {
+	path := r.Out.Path
+	old, whole, err := r.scan(ctx, path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case ctx.Err() != nil:
+		return nil, ended(ctx)
+	case err == nil && (old.done < r.tasks.n || !whole):
+		err = fmt.Errorf("%s: has %d of this run's %d records", path, old.done, r.tasks.n)
+	}
+	if err != nil {
+		return nil, err
+	}
+	outfile.Unlink(path)
+	old.final, old.note = true, &Complete{File: path, Total: old.done}
+	return old, nil
+}
+
+// scan reads the lines of a file that end, which must be the first that this run would write;
+// the last may have been cut off, and then the file is not whole. On an error there are the
+// records before it: it is an *unreadable if the file cannot be read. It keeps no record.
+func (r *ready) scan(ctx context.Context, file string) (old *earlier, whole bool, err error) {
+	old = &earlier{file: file}
+	f, err := infile.Open(file)
+	if err != nil {
+		return old, false, &unreadable{err}
+	}
+	defer f.Close()
+	digest := sha256.New()
+	whole, err = eachLine(f, func(line []byte) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		rec, err := report.ParseRecord(line)
 		if err != nil {
-			return old, fmt.Errorf("%s: line %d: no result record: %w", file, len(old.records)+1, err)
+			return fmt.Errorf("%s: line %d: no result record: %w", file, old.done+1, err)
 		}
 		// Whatever psafe writes, it would write again.
 		if again, err := rec.Line(); err != nil || !bytes.Equal(again, line) {
-			return old, fmt.Errorf("%s: line %d: is not as psafe writes it", file, len(old.records)+1)
+			return fmt.Errorf("%s: line %d: is not as psafe writes it", file, old.done+1)
 		}
-		old.records = append(old.records, rec)
+		if r.Out.Resume {
+			if err := r.agree(file, rec, old.done); err != nil {
+				return err
+			}
+		}
+		old.done++
+		old.bytes += int64(len(line))
+		digest.Write(line)
+		return nil
+	})
+	digest.Sum(old.sum[:0])
+	return old, whole, err
+}
+
+// unreadable is why a file cannot be read.
+type unreadable struct{ error }
+
+func (u *unreadable) Unwrap() error { return u.error }
+
+// eachLine calls f for each line that ends, with its end. whole says that nothing is behind the
+// last. Errors of reading are *unreadable.
+func eachLine(r io.Reader, f func(line []byte) error) (whole bool, err error) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, report.MostLine)
+	whole = true
+	lines.Split(func(data []byte, end bool) (advance int, token []byte, err error) {
+		if at := bytes.IndexByte(data, '\n'); at >= 0 {
+			return at + 1, data[:at+1], nil
+		}
+		if !end {
+			return 0, nil, nil
+		}
+		whole = len(data) == 0
+		return len(data), nil, nil
+	})
+	for lines.Scan() {
+		if err := f(lines.Bytes()); err != nil {
+			return false, err
+		}
 	}
-	return old, nil
+	if err := lines.Err(); err != nil {
+		return false, &unreadable{err}
+	}
+	return whole, nil
+}
+
+// each calls tell for the records.
+func (old *earlier) each(tell func(*report.Record)) error {
+	if old.done == 0 {
+		return nil
+	}
+	return old.read(func(r io.Reader) error {
+		_, err := eachLine(r, func(line []byte) error {
+			rec, err := report.ParseRecord(line)
+			if err != nil {
+				return errChanged
+			}
+			tell(rec)
+			return nil
+		})
+		return err
+	})
+}
+
+// copy writes the lines, as they are in the file.
+func (old *earlier) copy(w io.Writer) error {
+	if old.done == 0 {
+		return nil
+	}
+	return old.read(func(r io.Reader) error {
+		digest := sha256.New()
+		_, err := io.Copy(io.MultiWriter(w, digest), r)
+		if err == nil && !bytes.Equal(digest.Sum(nil), old.sum[:]) {
+			err = errChanged
+		}
+		return err
+	})
+}
+
+// left is how many lines are in FILE.partial.
+func (r *ready) left() (lines int) {
+	if r.Out.Path == "" {
+		return 0
+	}
+	f, err := infile.Open(r.Out.Path + PartialSuffix)
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	_, _ = eachLine(f, func([]byte) error { lines++; return nil })
+	return lines
+}
+
+// errChanged says that a file is not any more what was read before.
+var errChanged = errors.New("another run has changed it in the meantime: begin with --resume again")
+
+// read calls f with what there was in the file.
+func (old *earlier) read(f func(io.Reader) error) error {
+	file, err := infile.Open(old.file)
+	if err == nil {
+		err = f(io.LimitReader(file, old.bytes))
+		file.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", old.file, outfile.Reason(err))
+	}
+	return nil
 }
 
 // known is what a task's record says whatever comes out.
@@ -158,17 +303,6 @@ func (r *ready) known(t *property.Task) *report.Record {
 	return rec
 }
 
-// identify sets what all records of the run have in common and no other run's have.
-func (r *ready) identify() {
-	r.id = report.RunID(func(yield func(string) bool) {
-		for i := range r.all {
-			if !yield(r.known(&r.all[i]).ID) {
-				return
-			}
-		}
-	})
-}
-
 // activations lists the hidden activations, first layer first: some formats do not
 // say them, and a certificate is about one function.
 func activations(post *posterior.Posterior) []string {
@@ -179,24 +313,26 @@ func activations(post *posterior.Posterior) []string {
 	return words
 }
 
-// agree checks that records are the first that this run would write.
-func (r *ready) agree(file string, records []*report.Record) error {
-	for i, rec := range records {
-		if i == len(r.all) {
-			return fmt.Errorf("%s: line %d: this run has only %d records", file, i+1, i)
-		}
-		want := r.known(&r.all[i])
-		want.Task = i
-		if rec.Method == "neuronsum" {
-			want.Precision = "float64" // the host's sums, whatever the device's is
-		}
-		field, is, wanted := report.Asked(rec, want)
-		if field == "" {
-			field, is, wanted = r.decided(rec)
-		}
-		if field != "" {
-			return fmt.Errorf("%s: line %d: %s is %s, of this run %s", file, i+1, field, printable(is), printable(wanted))
-		}
+// agree checks that a record is what this run would write of task k.
+func (r *ready) agree(file string, rec *report.Record, k int) error {
+	if k == r.tasks.n {
+		return fmt.Errorf("%s: line %d: this run has only %d records", file, k+1, k)
+	}
+	task, err := r.tasks.at(k)
+	if err != nil {
+		return err
+	}
+	want := r.known(&task)
+	want.Task = k
+	if rec.Method == "neuronsum" {
+		want.Precision = "float64" // the host's sums, whatever the device's is
+	}
+	field, is, wanted := report.Asked(rec, want)
+	if field == "" {
+		field, is, wanted = r.decided(rec)
+	}
+	if field != "" {
+		return fmt.Errorf("%s: line %d: %s is %s, of this run %s", file, k+1, field, printable(is), printable(wanted))
 	}
 	return nil
 }

@@ -143,14 +143,12 @@ func checked(at func(int) (property.Task, error), source string, post *posterior
 	}
 }
 
-// fits says which input box of tasks is beyond the range of a precision.
-func (l *taskList) fits(tasks []property.Task, p bound.Precision) error {
-	for _, t := range tasks {
-		for _, b := range t.T {
-			for j := range b.Lo {
-				if !(p.RoundLo(b.Lo[j]) >= -p.Max() && p.RoundHi(b.Hi[j]) <= p.Max()) {
-					return fmt.Errorf("%s: index %d: input %d from %v to %v does not fit %v: use --precision float64", l.source, t.Index, j, b.Lo[j], b.Hi[j], p)
-				}
+// fits says which input box of a task is beyond the range of a precision.
+func (l *taskList) fits(t *property.Task, p bound.Precision) error {
+	for _, b := range t.T {
+		for j := range b.Lo {
+			if !(p.RoundLo(b.Lo[j]) >= -p.Max() && p.RoundHi(b.Hi[j]) <= p.Max()) {
+				return fmt.Errorf("%s: index %d: input %d from %v to %v does not fit %v: use --precision float64", l.source, t.Index, j, b.Lo[j], b.Hi[j], p)
 			}
 		}
 	}

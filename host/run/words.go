@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -150,6 +151,7 @@ func (j *Job) Command() []string {
 	}
 	l.add("out", j.Out.Path)
 	l.on("resume", j.Out.Resume)
+	l.on("overwrite", j.Out.Overwrite)
 	l.on("omit-timing", j.Out.OmitTiming)
 	return append(append([]string{"psafe", "certify"}, j.Posterior.Args()...), l.args()...)
 }
@@ -170,11 +172,15 @@ func (l list) args() []string {
 	return args
 }
 
-// Shell joins the words of a command as a shell reads them.
+// plainWord is a word that means itself to every shell.
+var plainWord = regexp.MustCompile(`^(--[a-z-]+=)?[A-Za-z0-9_@%+:,./-]+$`)
+
+// Shell joins words so that sh, bash and zsh read them as they are, byte for byte. No word may
+// have a NUL.
 func Shell(words []string) string {
 	var quoted []string
 	for _, w := range words {
-		if w == "" || strings.ContainsAny(w, " \t\n'\"\\$&|;<>()*?[]#~`!") {
+		if !plainWord.MatchString(w) {
 			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 		}
 		quoted = append(quoted, w)

@@ -14,6 +14,8 @@ import (
 	"os/exec"
 	"sync"
 	"time"
+
+	"psafe/internal/fault"
 )
 
 // Options are how a child is started.
@@ -89,7 +91,7 @@ func Start(o Options) (*Child, error) {
 	}
 	c.said = &tail{limit: o.Flood}
 	for to, from := range map[io.Writer]*os.File{o.Report: c.report, c.said: c.chatter} {
-		c.reading.Go(func() {
+		fault.Go(&c.reading, func() {
 			// A buffer must not fill itself (io.ReaderFrom) past what its Write refuses.
 			if _, err := io.Copy(struct{ io.Writer }{to}, from); err != nil {
 				c.mu.Lock()
@@ -135,7 +137,7 @@ func (c *Child) Wait() *End {
 	c.ended = true
 	c.mu.Unlock()
 	done := make(chan struct{})
-	go func() { c.reading.Wait(); close(done) }()
+	fault.Go(nil, func() { c.reading.Wait(); close(done) })
 	select {
 	case <-done:
 	case <-time.After(linger):

@@ -31,15 +31,18 @@ func (e *End) Said() string { return e.said }
 // Patterns of what the Go runtime prints when it ends a program.
 var (
 	crashed = regexp.MustCompile(`(?m)^(?:\[signal )?(SIG[A-Z]+: [a-z ]+)`)
-	goFault = regexp.MustCompile(`(?m)^(panic: |fatal error: )`)
+	goFault = regexp.MustCompile(`(?m)^(panic: |fatal error: )(.*)$`)
 	foreign = regexp.MustCompile(`(?m)^(fatal error: unexpected signal|SIG[A-Z]+: |fatal: )`)
 )
 
 // OwnFault says that the program itself is at fault, and not a library in it: a panic,
-// a deadlock, memory that ran out. Said is then worth showing whole.
+// a deadlock, memory that ran out. Said is then its trace.
 func (e *End) OwnFault() bool {
 	return e.Status() == 2 && goFault.MatchString(e.said) && !foreign.MatchString(e.said)
 }
+
+// Fault is Go's word for it, where OwnFault is true.
+func (e *End) Fault() string { return goFault.FindStringSubmatch(e.said)[2] }
 
 // What says in a few words what the process did when it ended before it had said that
 // it was done: "crashed (SIGSEGV: segmentation violation)".

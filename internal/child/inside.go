@@ -3,6 +3,8 @@ package child
 import (
 	"io"
 	"os"
+
+	"psafe/internal/fault"
 )
 
 // Inside is what the child has of its parent.
@@ -20,10 +22,10 @@ func Enter(outputs bool) *Inside {
 	if inside == nil {
 		return nil
 	}
-	go func() {
+	fault.Go(nil, func() {
 		// Nothing is ever written there: reading ends when the parent has.
 		_, _ = io.Copy(io.Discard, life)
 		killSelf()
-	}()
+	})
 	return inside
 }

@@ -6,33 +6,34 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 )
 
-// check says which mutants no longer apply: the old text must occur once in the file,
+// check says which mutants no longer apply: the old text must occur once in the declaration,
 // and each alternative of the expression must name a test of the package. Nothing is
 // built, so that make test can do it for all tables; subtests are not looked for.
 func check(root string, all []mutant) error {
 	var errs []error
-	sources, tests := map[string]string{}, map[string][]string{}
+	sources, tests := map[string]places{}, map[string][]string{}
 	for i := range all {
 		m := &all[i]
 		fail := func(format string, args ...any) {
 			errs = append(errs, fmt.Errorf("%s: %s", m.where(), fmt.Sprintf(format, args...)))
 		}
-		if _, known := sources[m.file]; !known {
-			text, err := os.ReadFile(filepath.Join(root, m.file))
+		if _, known := sources[m.dir]; !known {
+			all, err := readPlaces(filepath.Join(root, m.dir))
 			if err != nil {
 				fail("%v", err)
-				continue
 			}
-			sources[m.file] = string(text)
+			sources[m.dir] = all
 		}
-		if n := strings.Count(sources[m.file], m.old); n != 1 || m.old == m.new {
-			fail("%q occurs %d times in the file, want once, and other than %q", m.old, n, m.new)
+		if _, err := sources[m.dir].find(m.name, m.old); err != nil {
+			fail("%v", err)
+		}
+		if m.old == m.new {
+			fail("%q is not changed", m.old)
 		}
 		if _, known := tests[m.pkg]; !known {
 			names, err := testsOf(filepath.Join(root, m.pkg))

@@ -26,15 +26,16 @@ func TestTablesApply(t *testing.T) {
 // TestCheckNotices: a row that is out of date is named.
 func TestCheckNotices(t *testing.T) {
 	root := filepath.Join("..", "..")
-	good := mutant{table: "t", line: 1, file: "internal/mutants/check.go", old: "func matching(", new: "func x(", pkg: "./internal/mutants", test: "TestTables|TestCheck/a/b"}
+	good := mutant{table: "t", line: 1, dir: "internal/mutants", name: "matching", old: "func matching(", new: "func x(", pkg: "./internal/mutants", test: "TestTables|TestCheck/a/b"}
 	if err := check(root, []mutant{good}); err != nil {
 		t.Error(err)
 	}
 	for want, spoil := range map[string]func(*mutant){
-		"absent.go":          func(m *mutant) { m.file = "absent.go" },
-		"occurs 0 times":     func(m *mutant) { m.old = "no such " + "text" },
-		"want once":          func(m *mutant) { m.old = "func" },
-		"other than":         func(m *mutant) { m.new = m.old },
+		"no Go code there":   func(m *mutant) { m.dir = "absent" },
+		"nothing declares":   func(m *mutant) { m.name = "receiver.absent" },
+		"occurs 0 times":     func(m *mutant) { m.name = "receiver" },
+		"want once":          func(m *mutant) { m.old = "n" },
+		"is not changed":     func(m *mutant) { m.new = m.old },
 		"has no tests":       func(m *mutant) { m.pkg = "./docs" },
 		`matches "TestGone"`: func(m *mutant) { m.test = "TestTables|TestGone/TestTables" },
 	} {

@@ -16,18 +16,19 @@ import (
 type mutant struct {
 	table     string
 	line      int
-	file      string // below the module's root
+	dir, name string // the package below the module's root, and the declaration in it
 	old, new  string
 	pkg, test string
 }
 
-func (m *mutant) where() string { return fmt.Sprintf("%s:%d %s", m.table, m.line, m.file) }
+func (m *mutant) where() string { return fmt.Sprintf("%s:%d %s %s", m.table, m.line, m.dir, m.name) }
 
 // readTable reads a table. A mutant is four lines, and mutants are separated by
 // blank lines; lines that begin with # are comments:
 //
-//	file FILE            relative to the module's root
-//	old  TEXT            part of exactly one line of the file
+//	in   DIR NAME        a package, relative to the module's root, and what it declares there:
+//	                     a function, a method as Type.Name, a type, a constant or variable
+//	old  TEXT            part of exactly one line of the declaration
 //	new  TEXT            what stands there in the mutant; may be empty
 //	test PACKAGE REGEX   arguments of go test: PACKAGE -run REGEX
 func readTable(path string) ([]mutant, error) {
@@ -39,14 +40,15 @@ func readTable(path string) ([]mutant, error) {
 	for i, line := range append(strings.Split(string(raw), "\n"), "") {
 		key, value, _ := strings.Cut(line, " ")
 		value = strings.TrimSpace(value)
-		if key == "file" {
-			list = append(list, mutant{table: path, line: i + 1, file: value})
+		if key == "in" {
+			dir, name, _ := strings.Cut(value, " ")
+			list = append(list, mutant{table: path, line: i + 1, dir: dir, name: name})
 		}
-		if key == "" || strings.HasPrefix(key, "#") || key == "file" {
+		if key == "" || strings.HasPrefix(key, "#") || key == "in" {
 			continue
 		}
 		if len(list) == 0 {
-			return nil, fmt.Errorf("%s:%d: %q before the first file", path, i+1, key)
+			return nil, fmt.Errorf("%s:%d: %q before the first in", path, i+1, key)
 		}
 		m := &list[len(list)-1]
 		switch key {
@@ -57,12 +59,12 @@ func readTable(path string) ([]mutant, error) {
 		case "test":
 			m.pkg, m.test, _ = strings.Cut(value, " ")
 		default:
-			return nil, fmt.Errorf("%s:%d: %q is none of file, old, new, test", path, i+1, key)
+			return nil, fmt.Errorf("%s:%d: %q is none of in, old, new, test", path, i+1, key)
 		}
 	}
 	for _, m := range list {
 		if m.old == "" || m.test == "" {
-			return nil, fmt.Errorf("%s:%d: a mutant needs file, old, new and test", path, m.line)
+			return nil, fmt.Errorf("%s:%d: a mutant needs in, old, new and test", path, m.line)
 		}
 	}
 	return list, nil
@@ -112,18 +114,22 @@ func (m *mutant) apply(ctx context.Context, base *baseline, dir string) (r resul
 
 // write writes the changed file and an overlay that puts it in place of the original.
 func (m *mutant) write(dir string) (overlay string, err error) {
-	source, err := os.ReadFile(m.file)
+	all, err := readPlaces(m.dir)
+	if err != nil {
+		return "", err
+	}
+	at, err := all.find(m.name, m.old)
 	if err != nil {
 		return "", err
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return "", err
 	}
-	changed := filepath.Join(dir, filepath.Base(m.file))
-	if err := os.WriteFile(changed, bytes.Replace(source, []byte(m.old), []byte(m.new), 1), 0o666); err != nil {
+	changed := filepath.Join(dir, filepath.Base(at.file))
+	if err := os.WriteFile(changed, []byte(at.source[:at.from]+m.new+at.source[at.to:]), 0o666); err != nil {
 		return "", err
 	}
-	original, err := filepath.Abs(m.file)
+	original, err := filepath.Abs(at.file)
 	if err != nil {
 		return "", err
 	}

@@ -6,7 +6,7 @@ import "sync"
 // lock while a step of it must not be torn.
 type Unfinished struct {
 	sync.Mutex
-	abandon func() string
+	abandon func(reason error) string
 }
 
 // unfinished are those that have begun and not ended.
@@ -16,8 +16,8 @@ var unfinished = struct {
 }{all: map[*Unfinished]bool{}}
 
 // Begin says that a file is being written. abandon does what is to be done if the program has
-// to end now, and returns what its user should know, or "".
-func Begin(abandon func() string) *Unfinished {
+// to end now, for a reason, and returns what its user should know, or "".
+func Begin(abandon func(reason error) string) *Unfinished {
 	u := &Unfinished{abandon: abandon}
 	unfinished.Lock()
 	defer unfinished.Unlock()
@@ -35,12 +35,12 @@ func (u *Unfinished) End() {
 // Abandon is for a program that ends now, whatever its goroutines are doing: temporary files
 // go, and the lines that it returns say where finished work is. No file can be begun, put in
 // its place or written by steps after it: whoever tries waits for the end of the program.
-func Abandon() []string {
+func Abandon(reason error) []string {
 	unfinished.Lock()
 	var lines []string
 	for u := range unfinished.all {
 		u.Lock()
-		if line := u.abandon(); line != "" {
+		if line := u.abandon(reason); line != "" {
 			lines = append(lines, line)
 		}
 	}

@@ -1,6 +1,7 @@
 package outfile
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,21 +31,21 @@ func TestAbandon(t *testing.T) {
 		}
 		return
 	}
-	f, err := Create(filepath.Join(dir, "old"))
+	f, err := Create(filepath.Join(dir, "old"), Replace)
 	if err != nil {
 		t.Fatal(err)
 	}
-	finished, err := Create(filepath.Join(dir, "finished"))
+	finished, err := Create(filepath.Join(dir, "finished"), Replace)
 	if err != nil {
 		t.Fatal(err)
 	}
 	finished.Discard()
-	u := Begin(func() string { return "3 records" })
-	ended := Begin(func() string { return "this has ended" })
+	u := Begin(func(error) string { return "3 records" })
+	ended := Begin(func(error) string { return "this has ended" })
 	ended.End()
 	println := func(text string) { os.Stdout.WriteString(text + "\n") }
-	println("[" + strings.Join(Abandon(), ", ") + "]")
-	for _, goOn := range []func(){func() { f.Commit() }, func() { Create(filepath.Join(dir, "new")) }, u.Lock, u.End} {
+	println("[" + strings.Join(Abandon(errors.New("ended")), ", ") + "]")
+	for _, goOn := range []func(){func() { f.Commit() }, func() { Create(filepath.Join(dir, "new"), Replace) }, u.Lock, u.End} {
 		went := make(chan struct{})
 		go func() { goOn(); close(went) }()
 		select {

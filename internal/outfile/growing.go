@@ -3,6 +3,7 @@ package outfile
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"time"
@@ -20,6 +21,7 @@ const SyncEvery = 5 * time.Second
 // renaming the name must still be that of the file that was made here.
 type Growing struct {
 	path   string // FILE
+	old    Old    // what Commit does with a FILE that is there
 	lost   string // what may have become of FILE.partial, for messages
 	f      *os.File
 	made   os.FileInfo
@@ -30,18 +32,19 @@ type Growing struct {
 
 // Grow makes FILE.partial, which must not exist: the error is fs.ErrExist if it does. lost are
 // the words for what else than being removed may happen to it, such as "taken over by another
-// run".
-func Grow(path, lost string) (*Growing, error) {
-	return begin(path, lost, 0, (*Growing).create)
+// run". old is for Commit; nothing looks at FILE before.
+func Grow(path string, old Old, lost string) (*Growing, error) {
+	return begin(path, old, lost, 0, (*Growing).create)
 }
 
-// GrowOn puts a file of these lines in the place of FILE.partial, and goes on with it.
-func GrowOn(path, lost string, lines []byte, count int) (*Growing, error) {
-	return begin(path, lost, count, func(g *Growing) error { return g.replace(lines) })
+// GrowOn puts a file of count lines, which lines writes, in the place of FILE.partial, and goes on
+// with it.
+func GrowOn(path string, old Old, lost string, count int, lines func(io.Writer) error) (*Growing, error) {
+	return begin(path, old, lost, count, func(g *Growing) error { return g.replace(lines) })
 }
 
-func begin(path, lost string, lines int, create func(*Growing) error) (*Growing, error) {
-	g := &Growing{path: path, lost: lost, synced: time.Now(), lines: lines}
+func begin(path string, old Old, lost string, lines int, create func(*Growing) error) (*Growing, error) {
+	g := &Growing{path: path, old: old, lost: lost, synced: time.Now(), lines: lines}
 	g.Unfinished = Begin(g.abandon)
 	g.Lock()
 	err := create(g)
@@ -69,13 +72,13 @@ func (g *Growing) create() (err error) {
 }
 
 // replace puts a file of these lines in the place of the one that exists.
-func (g *Growing) replace(lines []byte) error {
-	f, err := Create(g.Name())
+func (g *Growing) replace(lines func(io.Writer) error) error {
+	f, err := Create(g.Name(), Replace)
 	if err != nil {
 		return err
 	}
 	defer f.Discard()
-	if _, err := f.Write(lines); err != nil {
+	if err := lines(f); err != nil {
 		return err
 	}
 	if g.made, err = f.Stat(); err != nil {
@@ -132,7 +135,8 @@ func (g *Growing) Touch() {
 	}
 }
 
-// Commit gives the finished file its name.
+// Commit gives the finished file its name. The error is an *Exists if the name is taken; then
+// the lines stay where they are.
 func (g *Growing) Commit() error {
 	defer g.End()
 	g.Lock()
@@ -141,7 +145,7 @@ func (g *Growing) Commit() error {
 		g.f.Close()
 		return err
 	}
-	return Settle(g.f, g.path)
+	return settle(g.f, g.path, g.old)
 }
 
 // Leave ends what is not complete: the lines stay where they are, and an empty file goes. left
@@ -165,7 +169,7 @@ func (g *Growing) Leave() (left bool, unsynced error) {
 }
 
 // abandon is Leave for a program that ends now.
-func (g *Growing) abandon() string {
+func (g *Growing) abandon(error) string {
 	switch {
 	case g.made == nil || g.owned() != nil:
 		return ""

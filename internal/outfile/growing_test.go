@@ -2,6 +2,7 @@ package outfile
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,17 +16,17 @@ import (
 func TestGrowing(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "r")
-	g, err := Grow(path, "taken over")
+	g, err := Grow(path, Replace, "taken over")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Grow(path, ""); !errors.Is(err, fs.ErrExist) {
+	if _, err := Grow(path, Replace, ""); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("a second: %v", err)
 	}
 	if left, err := g.Leave(); left || err != nil || len(names(t, dir)) != 0 {
 		t.Errorf("nothing written: %v, %v, %q", left, err, names(t, dir))
 	}
-	if g, err = Grow(path, ""); err != nil {
+	if g, err = Grow(path, Replace, ""); err != nil {
 		t.Fatal(err)
 	}
 	write := func(line string, want bool) {
@@ -51,7 +52,7 @@ func TestGrowing(t *testing.T) {
 		t.Errorf("%q, %v, %q", text, err, names(t, dir))
 	}
 
-	if g, err = Grow(path, "taken over"); err != nil {
+	if g, err = Grow(path, Replace, "taken over"); err != nil {
 		t.Fatal(err)
 	}
 	write("c\n", true)
@@ -64,7 +65,7 @@ func TestGrowing(t *testing.T) {
 		t.Errorf("a full disk: %v, %v, %d", left, err, g.Lines())
 	}
 
-	if g, err = GrowOn(path, "taken over", []byte("x\n"), 1); err != nil {
+	if g, err = GrowOn(path, Replace, "taken over", 1, func(w io.Writer) error { _, err := io.WriteString(w, "x\n"); return err }); err != nil {
 		t.Fatal(err)
 	}
 	put(t, filepath.Join(dir, "other"), "other\n")

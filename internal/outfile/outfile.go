@@ -2,6 +2,9 @@
 // file beside it, which gets the name when everything is written and on the disk. Whoever
 // looks finds the old file, the whole new one or none, whatever ends the program. What a
 // killed program leaves is a file .psafe-*.tmp, whose name no other run will use.
+//
+// What is there is replaced only where the caller says so (Old): looked at when a file is
+// begun, and once more, in one step with the file's naming, when it is put in its place.
 package outfile
 
 import (
@@ -12,6 +15,24 @@ import (
 	"os"
 	"path/filepath"
 )
+
+// Old says what becomes of a file that is there already.
+type Old int
+
+const (
+	// Keep refuses to write: the error is an *Exists.
+	Keep Old = iota
+	// Same lets be what has the very bytes that were to be written, and refuses other files.
+	Same
+	// Replace puts the new file in the place of the old one.
+	Replace
+)
+
+// Exists says that there is a file where nothing may be overwritten.
+type Exists struct{ Path string }
+
+func (e *Exists) Error() string     { return e.Path + ": exists: --overwrite replaces it" }
+func (e *Exists) Is(err error) bool { return err == fs.ErrExist }
 
 // Error says which file cannot be written, and why.
 type Error struct {
@@ -36,6 +57,7 @@ func Reason(err error) error {
 // File is a file that is being written. Whoever creates one calls Commit or Discard.
 type File struct {
 	path string
+	old  Old
 	tmp  *os.File
 	// ended says that Commit or Discard was called.
 	ended      bool
@@ -45,12 +67,12 @@ type File struct {
 // Create begins the file at path, which Refuse must not refuse; inputs are files and
 // folders that the caller reads. The error names the path, like all of this package: an
 // *Error if nothing can be written there.
-func Create(path string, inputs ...string) (*File, error) {
-	if err := Refuse(path, inputs...); err != nil {
+func Create(path string, old Old, inputs ...string) (*File, error) {
+	if err := Refuse(path, old, inputs...); err != nil {
 		return nil, err
 	}
 	name := ""
-	u := Begin(func() string { os.Remove(name); return "" })
+	u := Begin(func(error) string { os.Remove(name); return "" })
 	u.Lock()
 	defer u.Unlock()
 	for {
@@ -59,7 +81,7 @@ func Create(path string, inputs ...string) (*File, error) {
 		tmp, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o666)
 		switch {
 		case err == nil:
-			return &File{path: path, tmp: tmp, unfinished: u}, nil
+			return &File{path: path, old: old, tmp: tmp, unfinished: u}, nil
 		case !errors.Is(err, fs.ErrExist):
 			u.End()
 			return nil, &Error{path, err}
@@ -80,28 +102,22 @@ func (f *File) Write(b []byte) (int, error) {
 func (f *File) Stat() (fs.FileInfo, error) { return f.tmp.Stat() }
 
 // Commit puts the file in its place, once it is on the disk. If it cannot, nothing is
-// left and the error is an *Error.
+// left and the error is an *Error, or an *Exists if a file has come there meanwhile.
 func (f *File) Commit() error {
 	f.ended = true
 	defer f.unfinished.End()
 	f.unfinished.Lock()
 	defer f.unfinished.Unlock()
-	if err := Settle(f.tmp, f.path); err != nil {
-		os.Remove(f.tmp.Name())
+	err := settle(f.tmp, f.path, f.old)
+	if err == nil {
+		return nil
+	}
+	defer os.Remove(f.tmp.Name())
+	if _, there := errors.AsType[*Exists](err); !there {
 		return &Error{f.path, err}
 	}
-	return nil
-}
-
-// Settle closes a file and gives it the name path, once it is on the disk.
-func Settle(file *os.File, path string) error {
-	err := file.Sync()
-	// Windows renames no open file.
-	if e := file.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(file.Name(), path)
+	if f.old == Same && sameBytes(f.tmp.Name(), f.path) {
+		return nil
 	}
 	return err
 }
@@ -118,8 +134,8 @@ func (f *File) Discard() {
 }
 
 // WriteFile writes a whole file; its errors are those of Create and Commit.
-func WriteFile(path string, content []byte, inputs ...string) error {
-	f, err := Create(path, inputs...)
+func WriteFile(path string, old Old, content []byte, inputs ...string) error {
+	f, err := Create(path, old, inputs...)
 	if err != nil {
 		return err
 	}
@@ -131,15 +147,21 @@ func WriteFile(path string, content []byte, inputs ...string) error {
 }
 
 // Refuse says why no result may be written to path: it is one of the inputs, lies in the
-// folder of one, or is there and is no regular file. Empty inputs do not count.
-func Refuse(path string, inputs ...string) error {
+// folder of one, is there and is no regular file, or is there and is to be kept (*Exists).
+// Empty inputs do not count.
+func Refuse(path string, old Old, inputs ...string) error {
 	for _, in := range inputs {
 		if in != "" && (sameFile(path, in) || inFolder(path, in)) {
 			return fmt.Errorf("%s: is also an input: name another file", path)
 		}
 	}
-	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil:
+	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s: exists and is no regular file: name another", path)
+	case old == Keep:
+		return &Exists{path}
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func TestWhole(t *testing.T) {
 		}
 	}
 	for _, commit := range []bool{false, true} {
-		f, err := Create(path)
+		f, err := Create(path, Replace)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func TestWhole(t *testing.T) {
 		f.Discard()
 	}
 	is("new")
-	if err := WriteFile(path, []byte("newer")); err != nil {
+	if err := WriteFile(path, Replace, []byte("newer")); err != nil {
 		t.Error(err)
 	}
 	is("newer")
@@ -71,12 +71,12 @@ func TestWhole(t *testing.T) {
 // is in nobody's way.
 func TestOthersBeside(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "r.jsonl")
-	killed, err := Create(path)
+	killed, err := Create(path, Replace)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer killed.Discard()
-	if err := WriteFile(path, []byte("second")); err != nil {
+	if err := WriteFile(path, Replace, []byte("second")); err != nil {
 		t.Errorf("beside the file of a killed run: %v", err)
 	}
 	if list := names(t, filepath.Dir(path)); len(list) != 2 {
@@ -88,7 +88,7 @@ func TestOthersBeside(t *testing.T) {
 func TestMode(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "plain"), "")
-	if err := WriteFile(filepath.Join(dir, "r"), nil); err != nil {
+	if err := WriteFile(filepath.Join(dir, "r"), Replace, nil); err != nil {
 		t.Fatal(err)
 	}
 	want, _ := os.Stat(filepath.Join(dir, "plain"))
@@ -115,11 +115,11 @@ func TestRefuse(t *testing.T) {
 		{filepath.Join(posterior, "samples", "sample_0.npy"), "is also an input"},
 		{folder, "folder: exists and is no regular file: name another"},
 	} {
-		if _, err := Create(c.path, "", in, posterior); err == nil || !strings.Contains(err.Error(), c.words) {
+		if _, err := Create(c.path, Replace, "", in, posterior); err == nil || !strings.Contains(err.Error(), c.words) {
 			t.Errorf("%s: %v, want %q", c.path, err, c.words)
 		}
 	}
-	if err := WriteFile(filepath.Join(posterior, "r.jsonl"), nil, filepath.Join(posterior, "samples")); err != nil {
+	if err := WriteFile(filepath.Join(posterior, "r.jsonl"), Replace, nil, filepath.Join(posterior, "samples")); err != nil {
 		t.Errorf("beside a folder that is an input: %v", err)
 	}
 }
@@ -127,14 +127,14 @@ func TestRefuse(t *testing.T) {
 // TestError: an error is one line that names the file once, says why, and is typed.
 func TestError(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "absent", "r.jsonl")
-	err := WriteFile(path, nil)
+	err := WriteFile(path, Replace, nil)
 	if err == nil || err.Error() != path+": cannot be written: "+Reason(err).Error() || strings.Count(err.Error(), "r.jsonl") != 1 {
 		t.Errorf("error %v", err)
 	}
 	if _, typed := errors.AsType[*Error](err); !typed || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%T does not say that there is no folder", err)
 	}
-	f, err := Create(filepath.Join(t.TempDir(), "r.jsonl"))
+	f, err := Create(filepath.Join(t.TempDir(), "r.jsonl"), Replace)
 	if err != nil {
 		t.Fatal(err)
 	}

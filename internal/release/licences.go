@@ -33,7 +33,7 @@ var modules = []module{
 	{path: "codeberg.org/go-latex/latex", licence: "BSD-3-Clause"},
 	{path: "codeberg.org/go-pdf/fpdf", licence: "MIT"},
 	{path: "git.sr.ht/~sbinet/gg", licence: "MIT"},
-	{path: "github.com/ajstarks/svgo", licence: "CC-BY-4.0"},
+	{path: "github.com/ajstarks/svgo", licence: "CC-BY-4.0"}, // of gonum.org/v1/plot; the heading names its author, as that licence asks
 	{path: "github.com/andybalholm/brotli", licence: "MIT"},
 	{path: "github.com/ebitengine/purego", licence: "Apache-2.0"},
 	{path: "github.com/golang/freetype", licence: "FTL", files: "licenses/ftl.txt"}, // of its two licences the one we take
@@ -57,7 +57,9 @@ var modules = []module{
 
 const heading = `The program psafe contains Go's standard library and the modules below, each under
 its own terms. Portions of this software are copyright The FreeType Project
-(www.freetype.org). All rights reserved.
+(www.freetype.org). All rights reserved. SVG figures are written by svgo, by Anthony Starks
+(https://github.com/ajstarks/svgo), unchanged, under the licence CC BY 4.0
+(https://creativecommons.org/licenses/by/4.0/).
 `
 
 // thirdParty is the file with the licences of everything that psafe for p links. It

@@ -6,7 +6,13 @@
    PSAFE_WRAP_WHEN  a file: calls count only while it has something in it
    PSAFE_WRAP_GPU   if set, every device says that it is a GPU
    PSAFE_WRAP_LIE   "PARAM NUMBER": what clGetDeviceInfo answers, in 8 bytes
+   PSAFE_WRAP_KERNEL "KERNEL N": from its N-th launch on, what a kernel writes to its first argument
+                    begins with a wrong number
    PSAFE_WRAP_NAME  what every device calls itself
+   PSAFE_WRAP_CONTROL  "WHEN MODE": the processor's control word in the calling thread is
+                    changed, at load, before or after each call, and left so, which the
+                    ABI forbids; up, down and zero are how it rounds, ftz and daz flush
+                    subnormal results and arguments
    PSAFE_WRAP_REAL  the real library, libOpenCL.so.1 if unset; opened when first needed */
 
 #define _GNU_SOURCE
@@ -44,7 +50,29 @@ static void act(const char *action) {
     if (!strcmp(action, "lie")) lying = 1;
 }
 
+static void control(const char *now) {
+    const char *what = getenv("PSAFE_WRAP_CONTROL");
+    char when[8], mode[8];
+    if (!what) return;
+    if (sscanf(what, "%7s %7s", when, mode) != 2) abort();
+    if (strcmp(when, now)) return;
+#define IS(x) !strcmp(mode, x)
+#ifdef __x86_64__
+    unsigned word = __builtin_ia32_stmxcsr();
+    word = IS("ftz") ? word | 0x8000 : IS("daz") ? word | 0x40 : word & ~0x6000u | (IS("down") ? 0x2000 : IS("up") ? 0x4000 : 0x6000);
+    __builtin_ia32_ldmxcsr(word);
+#else
+    uint64_t word;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(word));
+    word = IS("ftz") || IS("daz") ? word | 1 << 24 : word & ~(3ull << 22) | (IS("up") ? 1 << 22 : IS("down") ? 2 << 22 : 3 << 22);
+    __asm__ volatile("msr fpcr, %0" : : "r"(word));
+#endif
+}
+
+__attribute__((constructor)) static void loaded(void) { control("load"); }
+
 static void enter(const char *name) {
+    control("before");
     static int calls, started;
     static char action[32], function[64];
     static int n;
@@ -71,7 +99,8 @@ static void *real(const char *name) {
     static void *next;                            \
     enter(#name);                                 \
     if (!next) next = real(#name);                \
-    W got = ((W(*)(PARAMS))next)(ARGS);
+    W got = ((W(*)(PARAMS))next)(ARGS);           \
+    control("after");
 #define WRAP(name) W name(PARAMS) { FORWARD(name) return got; }
 
 /* More platforms than there can be. */
@@ -81,7 +110,9 @@ W clGetPlatformIDs(PARAMS) {
         if (c) *(uint32_t *)c = 4000000000u;
         return 0;
     }
-    return ((W(*)(PARAMS))real("clGetPlatformIDs"))(ARGS);
+    W got = ((W(*)(PARAMS))real("clGetPlatformIDs"))(ARGS);
+    control("after");
+    return got;
 }
 
 W clGetDeviceInfo(PARAMS) {
@@ -115,11 +146,42 @@ W clEnqueueWriteBuffer(PARAMS) {
     return got;
 }
 
+/* A kernel that is wrong for good. */
+static W wrong_kernel, wrong_memory;
+
+W clCreateKernel(PARAMS) {
+    FORWARD(clCreateKernel)
+    char name[64];
+    const char *wrong = getenv("PSAFE_WRAP_KERNEL");
+    if (wrong && sscanf(wrong, "%63s", name) == 1 && !strcmp(name, (const char *)b)) wrong_kernel = got;
+    return got;
+}
+
+W clSetKernelArg(PARAMS) {
+    FORWARD(clSetKernelArg)
+    if (wrong_kernel && a == wrong_kernel && (uint32_t)b == 0) wrong_memory = *(W *)d;
+    return got;
+}
+
+W clEnqueueNDRangeKernel(PARAMS) {
+    FORWARD(clEnqueueNDRangeKernel)
+    static int launches, from;
+    static W (*fill)(W, W, const void *, W, W, W, W, W, W);
+    if (!wrong_kernel || b != wrong_kernel) return got;
+    if (!fill) {
+        sscanf(getenv("PSAFE_WRAP_KERNEL"), "%*s %d", &from);
+        fill = real("clEnqueueFillBuffer");
+    }
+    static const float wrong = -0.75f;
+    if (++launches >= from) fill(a, wrong_memory, &wrong, sizeof wrong, 0, sizeof wrong, 0, 0, 0);
+    return got;
+}
+
 WRAP(clGetPlatformInfo) WRAP(clGetDeviceIDs)
 WRAP(clCreateContext) WRAP(clReleaseContext)
 WRAP(clCreateCommandQueue) WRAP(clReleaseCommandQueue) WRAP(clFinish)
 WRAP(clCreateBuffer) WRAP(clReleaseMemObject)
 WRAP(clCreateProgramWithSource) WRAP(clBuildProgram) WRAP(clGetProgramBuildInfo) WRAP(clReleaseProgram)
-WRAP(clCreateKernel) WRAP(clGetKernelWorkGroupInfo) WRAP(clSetKernelArg) WRAP(clReleaseKernel)
-WRAP(clEnqueueNDRangeKernel) WRAP(clEnqueueFillBuffer) WRAP(clEnqueueMarkerWithWaitList)
+WRAP(clGetKernelWorkGroupInfo) WRAP(clReleaseKernel)
+WRAP(clEnqueueFillBuffer) WRAP(clEnqueueMarkerWithWaitList)
 WRAP(clWaitForEvents) WRAP(clGetEventInfo) WRAP(clGetEventProfilingInfo) WRAP(clReleaseEvent)

@@ -9,10 +9,12 @@
    called, as a loader without a registered driver does; with -DOMIT it lacks
    clEnqueueFillBuffer, as a library of OpenCL 1.1 does. */
 
+#include <fenv.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef int32_t cl_int;
 typedef uint32_t cl_uint;
@@ -69,6 +71,12 @@ void fake_null_objects(int on) { null_objects = on; }
 void fake_lie(cl_uint param, cl_ulong number) { lie_param = param; lie_number = number; }
 void fake_length(cl_ulong length) { lie_length = length; }
 void fake_name(const char *text) { static char kept[4096]; snprintf(kept, sizeof kept, "%s", text); device_text = kept; }
+/* Leaves the thread with another rounding mode, after some time. */
+cl_int fake_round_up(cl_uint microseconds) {
+    fesetround(FE_UPWARD);
+    if (microseconds) usleep(microseconds);
+    return 0;
+}
 int fake_live(void) { return live; }
 int fake_calls(const char *name) { return *count_of(name); }
 cl_uint fake_last_param(void) { return last_param; }

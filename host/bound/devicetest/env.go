@@ -67,11 +67,10 @@ func (e *env) release() {
 }
 
 func (e *env) read(k kept) ([]float64, error) {
-	v := make([]float64, len(k.v))
-	if k.array.Len() != len(v) {
-		return nil, fmt.Errorf("%s: Len is %d, want %d", k.name, k.array.Len(), len(v))
+	if k.array.Len() != len(k.v) {
+		return nil, fmt.Errorf("%s: Len is %d, want %d", k.name, k.array.Len(), len(k.v))
 	}
-	return v, e.dev.Read(v, k.array)
+	return bound.ReadAll(e.dev, k.array)
 }
 
 // unchanged demands that an array still holds what was written to it.

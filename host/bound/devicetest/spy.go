@@ -122,9 +122,8 @@ func (s *spy) each(items, rows int, f func(p, r int, m *sample, value ball)) {
 }
 
 func (s *spy) read(x, y bound.Array) (a, b []float64, err error) {
-	a, b = make([]float64, x.Len()), make([]float64, y.Len())
-	if err = s.Device.Read(a, x); err == nil {
-		err = s.Device.Read(b, y)
+	if a, err = bound.ReadAll(s.Device, x); err == nil {
+		b, err = bound.ReadAll(s.Device, y)
 	}
 	return a, b, err
 }

@@ -81,8 +81,8 @@ type witness struct {
 
 // observe checks hidden bounds and margins as the propagation shows them.
 func (w *witness) observe(dev bound.Device, what string, layer int, a bound.Array) error {
-	v := make([]float64, a.Len())
-	if err := dev.Read(v, a); err != nil {
+	v, err := bound.ReadAll(dev, a)
+	if err != nil {
 		return err
 	}
 	if what == "margin.ibp" || what == "margin.lbp" {

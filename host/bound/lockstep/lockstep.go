@@ -124,11 +124,12 @@ func (d *Device) compare(operation string, outputs ...bound.Output) error {
 			continue
 		}
 		p := o.Array.(*pair)
-		a, b := make([]float64, p.Len()), make([]float64, p.Len())
-		if err := d.a.Read(a, p.a); err != nil {
+		a, err := bound.ReadAll(d.a, p.a)
+		if err != nil {
 			return err
 		}
-		if err := d.b.Read(b, p.b); err != nil {
+		b, err := bound.ReadAll(d.b, p.b)
+		if err != nil {
 			return err
 		}
 		for i := range a {

@@ -49,9 +49,10 @@ psafe=$!
 wait "$psafe"; status=$?
 while kill -0 "$psafe" 2>/dev/null; do wait "$psafe"; status=$?; done
 
-# Out of time, or a device that broke: start again and go on, {{.Retries}} times at most.
+# Out of time, a device that broke, or a fault of psafe, which is 7 when the shard has it again:
+# start again and go on, {{.Retries}} times at most.
 case $status:$late in
-3:* | 4:yes | 143:yes)
+3:* | 4:yes | 6:* | 143:yes)
   if [ "${SLURM_RESTART_COUNT:-0}" -lt {{.Retries}} ]; then
     scontrol requeue "${SLURM_ARRAY_JOB_ID}_${SLURM_ARRAY_TASK_ID}"
   fi ;;
@@ -69,7 +70,7 @@ merge() { cat <<'END_OF_MERGE'
 {{- template "where" .}}
 #SBATCH --output=logs/%j-merge.log
 #SBATCH --requeue
-exec {{words .Program}} merge {{words .Dir}} --out {{words .Out}}
+exec {{words .Program}} merge {{words .Dir}} --out {{words .Out}} {{.Again}}
 END_OF_MERGE
 }
 

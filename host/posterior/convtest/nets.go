@@ -56,6 +56,27 @@ var nets = []Net{
 		b.relu()
 		b.dense(430, 3, .5, tinySd)
 	}},
+	// As small as a convolution, a max pool behind one and a residual block get, for tests that count
+	// every call of a device.
+	{"leastConv", network.Image{Height: 3, Width: 3, Channels: 1}, func(b *builder) {
+		b.conv(900, 2, 2, 0, .5, tinySd)
+		b.relu()
+		b.dense(910, 2, 1, tinySd)
+	}},
+	{"leastPool", network.Image{Height: 3, Width: 3, Channels: 1}, func(b *builder) {
+		b.conv(930, 2, 2, 0, .5, tinySd)
+		b.maxPool(2, 1)
+		b.relu()
+		b.dense(940, 2, 1, tinySd)
+	}},
+	{"leastSum", network.Image{Height: 3, Width: 3, Channels: 1}, func(b *builder) {
+		skip := b.conv(960, 2, 2, 0, .5, tinySd)
+		b.relu()
+		end := b.conv(970, 1, 2, 0, .5, tinySd)
+		b.add(end, skip)
+		b.relu()
+		b.dense(980, 2, 1, tinySd)
+	}},
 	// Two convolutions and two max pools on images of MNIST's size.
 	{"mnist_lenet", network.Image{Height: 28, Width: 28, Channels: 1}, func(b *builder) {
 		b.conv(500, 5, 4, 0, .5, 0x1p-10)

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"psafe/host/property"
+	"psafe/host/report"
+	"psafe/host/run"
+)
+
+// mostRows is how many records have a table on a terminal: more would be kept in memory and
+// scroll by.
+const mostRows = 1000
+
+// findings are what certify says at its end of the records, which come one by one and are not
+// kept.
+type findings struct {
+	quiet   bool
+	tally   report.Tally
+	explain run.Explanation
+	// rows are for a table on a terminal, without proofs; nil where there is none.
+	table bool
+	rows  []*report.Record
+	// least is --fail-under, under the first that is.
+	least property.Exact
+	under error
+	gates []*gate
+}
+
+// findings begins them; the flags have been parsed.
+func (c *certifyFlags) findings(stderr io.Writer) *findings {
+	_, terminal := isTerminal(stderr)
+	return &findings{quiet: c.quiet, table: terminal && !c.quiet, least: property.MustExact(c.failUnder), gates: c.gates}
+}
+
+// add takes in a record.
+func (f *findings) add(r *report.Record) {
+	f.tally.Add(r)
+	f.explain.Add(r)
+	for _, g := range f.gates {
+		g.add(r)
+	}
+	if p := r.PLower.Exact(); f.under == nil && p.Cmp(f.least) < 0 {
+		f.under = &statusError{exitUnder, fmt.Errorf("index %d: p_lower %s is under --fail-under %s", r.Index, p, f.least)}
+	}
+	if !f.table {
+		return
+	}
+	row := *r
+	row.Proof = nil
+	if f.rows = append(f.rows, &row); len(f.rows) > mostRows {
+		f.table, f.rows = false, nil
+	}
+}
+
+// finish prints the table, or its last line, and decides the exit status.
+func (f *findings) finish(stderr io.Writer) error {
+	if f.table {
+		if err := report.Table(stderr, f.rows); err != nil {
+			return err
+		}
+	} else if !f.quiet {
+		line := f.tally.Summary()
+		if drawn := f.tally.Drawn(); drawn != "" {
+			line += "; " + drawn
+		}
+		fmt.Fprintln(stderr, "psafe:", line)
+	}
+	if !f.quiet {
+		for _, n := range f.explain.Notes() {
+			note(stderr, n)
+		}
+	}
+	if f.under != nil {
+		return f.under
+	}
+	return checkGates(f.gates)
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"psafe/host/certify"
+	"psafe/host/property"
+	"psafe/host/report"
+)
+
+// TestFindings: what certify says at its end of records that it does not keep: a table of up to
+// mostRows, the first that is under --fail-under, and gates of all.
+func TestFindings(t *testing.T) {
+	of := func(n int) (*findings, string, error) {
+		g, err := parseGate("safe>0.5")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := &findings{table: true, least: property.MustExact("0.25"), gates: []*gate{g}}
+		for i := range n {
+			r := &report.Record{Index: i, PLower: report.Down(float64(1+i%4) / 8), PUpper: 1, Require: property.MustExact("0.9"), Method: "lbp", Verdict: "unknown", Proof: &certify.Proof{Tau: []float64{1}}}
+			f.add(r)
+		}
+		var b strings.Builder
+		err = f.finish(&b)
+		return f, b.String(), err
+	}
+	for _, n := range []int{2, mostRows, mostRows + 1} {
+		f, text, err := of(n)
+		if rows := strings.Count(text, " lbp "); (rows == n) != (n <= mostRows) || !strings.Contains(text, "of "+map[bool]string{true: "2 safe"}[n == 2]) {
+			t.Errorf("%d records: %d rows", n, rows)
+		}
+		if n > mostRows && (f.rows != nil || strings.Count(text, "\n") != 1) {
+			t.Errorf("%d records: %d are kept, and the end is %q", n, len(f.rows), text)
+		}
+		for _, r := range f.rows {
+			if r.Proof != nil {
+				t.Fatal("a proof is kept for a table")
+			}
+		}
+		if err == nil || !strings.HasPrefix(err.Error(), "index 0: p_lower 0.125 is under --fail-under 0.25") {
+			t.Errorf("%d records: %v", n, err)
+		}
+	}
+	f, _, _ := of(4)
+	f.under = nil
+	if err := f.finish(&strings.Builder{}); err == nil || !strings.HasPrefix(err.Error(), "0 of 4 inputs are safe") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,89 @@
+package fallback
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"psafe/host/bound"
+	"psafe/internal/fault"
+	"psafe/internal/fpcontrol"
+)
+
+// Within is d, with its arrays, for work that has to stop when over returns an error: whatever
+// takes long asks it in the middle, from several goroutines, and ends with what it says. Outputs
+// are of no use then.
+func (d *Device[T]) Within(over func() error) bound.Device {
+	within := *d
+	within.over = append(slices.Clip(d.over), over)
+	return &within
+}
+
+// ended says why the work has to stop.
+func (d *Device[T]) ended() error {
+	for _, over := range d.over {
+		if err := over(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parallel runs f over [0, n) cut into runs of at least grain, on all cores. The error is that of
+// ended. What runs in a thread in which numbers are rounded otherwise is found by Read.
+func (d *Device[T]) parallel(n, grain int, f func(from, to int)) error {
+	step := max(grain, (n+4*d.workers-1)/(4*d.workers))
+	run := func(from, to int) error {
+		fpcontrol.Check()
+		defer fpcontrol.Check()
+		return d.looking(from, to, grain, f)
+	}
+	if d.workers == 1 || n <= step {
+		return run(0, n)
+	}
+	var wait sync.WaitGroup
+	next := make(chan int, (n+step-1)/step)
+	for i := 0; i < n; i += step {
+		next <- i
+	}
+	close(next)
+	errs := make([]error, d.workers)
+	for w := range d.workers {
+		fault.Go(&wait, func() {
+			for i := range next {
+				if errs[w] = run(i, min(i+step, n)); errs[w] != nil {
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lookEvery is about how long a worker computes without looking whether to go on.
+var lookEvery = 10 * time.Millisecond
+
+// looking runs f over [from, to) in pieces that take about lookEvery, if the work may have to stop.
+func (d *Device[T]) looking(from, to, grain int, f func(from, to int)) error {
+	if len(d.over) == 0 {
+		f(from, to)
+		return nil
+	}
+	for size := max(grain, (to-from)/16); from < to; {
+		if err := d.ended(); err != nil {
+			return err
+		}
+		end, start := min(from+size, to), time.Now()
+		f(from, end)
+		took := max(time.Since(start), 1)
+		size = max(grain, int(min(float64(end-from)*float64(lookEvery)/float64(took), float64(to))))
+		from = end
+	}
+	return nil
+}

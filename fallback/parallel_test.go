@@ -1,0 +1,61 @@
+package fallback
+
+import (
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"psafe/host/bound"
+)
+
+// TestOperationsLook: an operation that takes long looks whether to go on at each of its pieces,
+// has the same bits as one that does not look, and ends with what it is told.
+func TestOperationsLook(t *testing.T) {
+	defer func(d time.Duration) { lookEvery = d }(lookEvery)
+	lookEvery = 0
+	const n, rows = 8, 40 * rowTile
+	stop := errors.New("enough")
+	var looks, most atomic.Int64
+	d := New(bound.Float64).(*Device[float64])
+	within := d.Within(func() error {
+		if looks.Add(1) > most.Load() {
+			return stop
+		}
+		return nil
+	})
+	fill := func(size int) bound.Array {
+		a, err := d.NewArray(size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range a.(*array[float64]).v {
+			a.(*array[float64]).v[i] = float64(i%7 - 3)
+		}
+		return a
+	}
+	substitute := func(on bound.Device) ([]float64, error) {
+		w, b := fill(n*n), fill(n)
+		a := bound.BackSubstitute{P: 1, PerBox: 1, In: n, Out: n, R: rows, S: bound.Interval{Lo: fill(n * rows)}, C: fill(rows), A: fill(n * rows), CIn: fill(rows),
+			W: bound.Interval{Lo: w, Hi: w}, B: bound.Interval{Lo: b, Hi: b}}
+		err := on.BackSubstitute(a)
+		return a.S.Lo.(*array[float64]).v, err
+	}
+	want, err := substitute(d)
+	if err != nil || looks.Load() != 0 {
+		t.Fatalf("%v after %d looks", err, looks.Load())
+	}
+	most.Store(1 << 40)
+	got, err := substitute(within)
+	if err != nil || looks.Load() < rows/rowTile || !slices.Equal(got, want) {
+		t.Errorf("%v after %d looks, the same: %v", err, looks.Load(), slices.Equal(got, want))
+	}
+	for _, k := range []int64{0, 1, 9} {
+		looks.Store(0)
+		most.Store(k)
+		if _, err := substitute(within); err != stop || looks.Load() > k+int64(d.workers) {
+			t.Errorf("after %d looks: %v and %d more", k, err, looks.Load()-k)
+		}
+	}
+}

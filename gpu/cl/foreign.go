@@ -1,0 +1,59 @@
+package cl
+
+import (
+	"fmt"
+	"reflect"
+	"runtime"
+
+	"psafe/internal/fpcontrol"
+)
+
+// foreign runs f, which calls foreign code once; nothing in this package calls any
+// but through it. The linker's error messages are kept per thread, so the goroutine
+// stays in its own; and so is the control word of the processor's floating-point unit,
+// which is set back before any other goroutine may run in this thread and before the
+// runtime may make another one of it (see [fpcontrol]).
+func foreign(f func()) {
+	runtime.LockOSThread()
+	f()
+	fpcontrol.Set(fpcontrol.Default)
+	runtime.UnlockOSThread()
+}
+
+// mostArgs is how many arguments a function of OpenCL that is used here has at most.
+const mostArgs = 9
+
+// register makes *fn, a function of handles, sizes, numbers and pointers to Go memory,
+// call the C function at addr by foreign. purego could do it, but not with the thread
+// kept.
+func register(fn any, addr uintptr) {
+	v := reflect.ValueOf(fn).Elem()
+	result := v.Type().Out(0)
+	v.Set(reflect.MakeFunc(v.Type(), func(args []reflect.Value) []reflect.Value {
+		var words [mostArgs]uintptr
+		for i, a := range args {
+			words[i] = word(a)
+		}
+		var r uintptr
+		foreign(func() { r = call(addr, words[:len(args)]) })
+		runtime.KeepAlive(args)
+		got := reflect.New(result).Elem()
+		if got.CanInt() {
+			got.SetInt(int64(int32(r)))
+		} else {
+			got.SetUint(uint64(r))
+		}
+		return []reflect.Value{got}
+	}))
+}
+
+// word is how C receives a.
+func word(a reflect.Value) uintptr {
+	switch a.Kind() {
+	case reflect.Pointer, reflect.UnsafePointer:
+		return a.Pointer()
+	case reflect.Uintptr, reflect.Uint32, reflect.Uint64:
+		return uintptr(a.Uint())
+	}
+	panic(fmt.Sprintf("cl: a C function with a %v among its arguments", a.Type()))
+}

@@ -1,0 +1,230 @@
+package bound_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"psafe/fallback"
+	"psafe/host/bound"
+	"psafe/host/bound/devicetest"
+	"psafe/host/network"
+	"psafe/host/posterior"
+	"psafe/host/posterior/convtest"
+	"psafe/host/property"
+)
+
+// asked is a network and what two boxes of inputs are asked.
+type asked struct {
+	post  *posterior.Posterior
+	boxes []property.Box
+	rows  [][]property.Row
+}
+
+func askOf(r *rand.Rand, post *posterior.Posterior) *asked {
+	a := &asked{post: post}
+	for i := range 2 {
+		x := convtest.Picture(uint64(i), network.Image{Height: 1, Width: post.Inputs(), Channels: 1})
+		a.boxes, a.rows = append(a.boxes, convtest.Around(x, 0.1)), append(a.rows, noisyRows(r, post.Outputs()))
+	}
+	return a
+}
+
+// on puts it on a device, with as many weight boxes as boxes of inputs, and has f work there.
+func (a *asked) on(dev bound.Device, f func(m *bound.Model, boxes *bound.Boxes, in *bound.Inputs, rows *bound.Rows) ([]float64, error)) ([]float64, error) {
+	m, err := bound.NewModel(dev, a.post, 2)
+	if err != nil {
+		return nil, err
+	}
+	defer m.Release()
+	spec := bound.BoxSpec{}
+	for range a.post.Layers {
+		spec.Gamma = append(spec.Gamma, []float64{1, 0.5}[:len(a.boxes)])
+	}
+	boxes, err := m.Draw(spec)
+	if err != nil {
+		return nil, err
+	}
+	defer m.ReleaseBoxes(boxes)
+	in, err := m.UploadInputs(a.boxes)
+	if err != nil {
+		return nil, err
+	}
+	defer m.ReleaseInputs(in)
+	rows, err := m.UploadRows(a.rows)
+	if err != nil {
+		return nil, err
+	}
+	defer m.ReleaseRows(rows)
+	return f(m, boxes, in, rows)
+}
+
+// byBoxes bounds margins on two weight boxes, each with both boxes of inputs, or if it is to refine
+// with one of them.
+func (a *asked) byBoxes(method bound.Method, refine bool) func(bound.Device) ([]float64, error) {
+	return func(dev bound.Device) ([]float64, error) {
+		return a.on(dev, func(m *bound.Model, boxes *bound.Boxes, in *bound.Inputs, rows *bound.Rows) ([]float64, error) {
+			job := bound.Job{Method: method, Boxes: boxes, Inputs: in, Rows: rows, Batch: bound.Batch{Items: 4, PerBox: 2, Inputs: 2}}
+			if refine {
+				job.Batch = bound.Batch{Items: 2, PerBox: 1, Inputs: 2}
+				more := &bound.Refinement{Rows: a.rows}
+				for _, l := range a.post.Layers[:len(a.post.Layers)-1] {
+					more.Slope = append(more.Slope, make([]float64, 2*l.Outputs()*len(a.rows[0])))
+				}
+				job.Refine = func(*bound.Margins) *bound.Refinement { return more }
+			}
+			var seen []float64
+			job.Observe = func(_ string, _ int, x bound.Array) error {
+				v, err := bound.ReadAll(dev, x)
+				seen = append(seen, v...)
+				return err
+			}
+			n, err := m.Propagate(job)
+			if err != nil {
+				return nil, err
+			}
+			return slices.Concat(seen, n.IBP, n.LBP, n.Refined), nil
+		})
+	}
+}
+
+// byNoise is concentration LBP with all that it can do.
+func (a *asked) byNoise(dev bound.Device) ([]float64, error) {
+	return a.on(dev, func(m *bound.Model, _ *bound.Boxes, _ *bound.Inputs, rows *bound.Rows) ([]float64, error) {
+		c, err := m.NewDeviations(a.post, momentsOf(a.post))
+		if err != nil {
+			return nil, err
+		}
+		defer c.Release()
+		in, err := m.UploadNoisy(a.boxes)
+		if err != nil {
+			return nil, err
+		}
+		defer m.ReleaseNoisy(in)
+		q := bound.Quantiles{Single: 5, Radius: 7, Loose: 6}
+		for range a.post.Layers {
+			q.Many = append(q.Many, 6)
+		}
+		n, err := c.PropagateCLBP(bound.CLBPJob{Inputs: in, Rows: rows, Quantiles: q, Sharp: m.Sharpens(), Slopes: m.Bends()})
+		if err != nil {
+			return nil, err
+		}
+		var all []float64
+		for _, of := range append(n.Others, n) {
+			for _, x := range []bound.Noises{of.ByIntervals, of.ByLines} {
+				all = append(append(append(all, x.Lo...), slices.Concat(x.Mean...)...), slices.Concat(x.Var...)...)
+			}
+		}
+		for p := range a.boxes {
+			n.Sharpen(p)
+			lo, mean, variance := n.Sharp(p, 0)
+			all = append(append(append(all, lo), mean...), variance...)
+		}
+		return all, nil
+	})
+}
+
+// byPhases asks what a tree of phases asks of a chain of two hidden layers of as many units.
+func (a *asked) byPhases(dev bound.Device) ([]float64, error) {
+	return a.on(dev, func(m *bound.Model, boxes *bound.Boxes, in *bound.Inputs, rows *bound.Rows) (all []float64, err error) {
+		s := m.NewSplits(boxes, in, rows)
+		defer s.Release()
+		units := a.post.Layers[0].Outputs()
+		query := func(layer int, rows ...int) *bound.SplitQuery {
+			q := &bound.SplitQuery{Layer: layer, Rows: rows, WantRows: true}
+			for range layer {
+				q.Slope = append(q.Slope, make([]float64, units*len(rows)))
+			}
+			return q
+		}
+		for k := range 2 {
+			lo, hi, err := s.Next()
+			if err != nil {
+				return nil, err
+			}
+			if all = append(append(all, lo...), hi...); k == 0 {
+				continue
+			}
+			q := query(k, 0, units)
+			answer, err := s.Bound(q)
+			if err != nil {
+				return nil, err
+			}
+			if err := s.Tighten(q, answer.Bound); err != nil {
+				return nil, err
+			}
+		}
+		there, err := s.Assuming(1)
+		if err != nil {
+			return nil, err
+		}
+		defer there.Release()
+		q, aims := query(2, 1), []bound.Aim{{Layer: 1, Unit: 0}}
+		for range 2 {
+			q.Phase, q.Beta = append(q.Phase, make([]float64, units)), append(q.Beta, make([]float64, units))
+		}
+		q.Beta[1][0] = 1
+		answer, err := there.Bound(q)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := there.TightenAiming(q, aims, answer.Bound); err != nil {
+			return nil, err
+		}
+		pre, err := s.ForwardApprox(1, make([]float64, 2*units), 2)
+		if err != nil {
+			return nil, err
+		}
+		return append(append(append(all, answer.Bound...), slices.Concat(answer.S...)...), pre...), nil
+	})
+}
+
+// TestEveryCallFails: if one call of a device fails, whichever, and all others succeed, what was asked
+// ends with this error and without a number, and gives all memory back.
+func TestEveryCallFails(t *testing.T) {
+	r := rand.New(rand.NewPCG(28, 0))
+	chain := askOf(r, noisyNet(r, network.ReLU, .02, 3, 4, 4, 2))
+	one := &asked{chain.post, chain.boxes[:1], chain.rows[:1]}
+	works := map[string]func(bound.Device) ([]float64, error){"chain, phases": one.byPhases, "chain, refined": chain.byBoxes(bound.LBP, true)}
+	for name, a := range map[string]*asked{
+		"chain": chain, "convolution": askOf(r, convtest.Named("leastConv").Posterior(1)),
+		"pool": askOf(r, convtest.Named("leastPool").Posterior(1)), "sum": askOf(r, convtest.Named("leastSum").Posterior(1)),
+	} {
+		works[name+", ibp"], works[name+", lbp"], works[name+", clbp"] = a.byBoxes(bound.IBP, false), a.byBoxes(bound.LBP, false), a.byNoise
+	}
+	errBroken := errors.New("device broken")
+	for name, ask := range works {
+		for at := 0; ; at++ {
+			dev, calls := devicetest.NewFaulty(fallback.New(bound.Float32)), 0
+			dev.Before = func(bound.Operation) error {
+				if calls++; calls == at {
+					return errBroken
+				}
+				return nil
+			}
+			numbers, err := func() (v []float64, err error) {
+				defer func() {
+					if p := recover(); p != nil {
+						err = fmt.Errorf("panic: %v", p)
+					}
+				}()
+				return ask(dev)
+			}()
+			if dev.Arrays != 0 {
+				t.Errorf("%s, call %d: %d arrays are left", name, at, dev.Arrays)
+			}
+			switch failed := at >= 1 && at <= calls; {
+			case failed && (!errors.Is(err, errBroken) || numbers != nil):
+				t.Errorf("%s, call %d fails: %d numbers, error %v", name, at, len(numbers), err)
+			case !failed && (err != nil || len(numbers) == 0):
+				t.Fatalf("%s: %d numbers, error %v", name, len(numbers), err)
+			}
+			if at > calls {
+				t.Logf("%s: %d calls", name, calls)
+				break
+			}
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package check
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"psafe/host/property"
+)
+
+// fieldTag is the name of a field in JSON, and whether it is left out where it says nothing.
+func fieldTag(f reflect.StructField) (name string, omitted bool) {
+	name, option, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name, option == "omitempty"
+}
+
+// formed refuses, of the JSON text that v was decoded from, what certify does not write: a field
+// that is missing, one that is null where nothing is left unknown by that, and one that is there
+// although it says nothing. Programs that read records differ in what they make of these.
+func formed(v reflect.Value, text []byte) error {
+	switch {
+	case v.Kind() == reflect.Pointer && !v.IsNil():
+		return formed(v.Elem(), text)
+	case v.Kind() == reflect.Slice && ofFields(v.Type().Elem()):
+		var list []json.RawMessage
+		if err := json.Unmarshal(text, &list); err != nil || len(list) != v.Len() {
+			return fmt.Errorf("a list is null or cannot be read: %w", err)
+		}
+		for i := range list {
+			if err := formed(v.Index(i), list[i]); err != nil {
+				return err
+			}
+		}
+	case v.Kind() == reflect.Struct && v.Type() != reflect.TypeFor[decimal]():
+		return formedFields(v, text)
+	}
+	return nil
+}
+
+// ofFields says whether something of this type has fields of its own.
+func ofFields(t reflect.Type) bool {
+	for t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t.Kind() == reflect.Struct
+}
+
+func formedFields(v reflect.Value, text []byte) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return err
+	}
+	for f := range v.NumField() {
+		name, omitted := fieldTag(v.Type().Field(f))
+		value, there := fields[name]
+		pointer := v.Field(f).Kind() == reflect.Pointer
+		empty := v.Field(f).IsZero() || v.Field(f).Kind() == reflect.Slice && v.Field(f).Len() == 0
+		switch {
+		case !there && omitted:
+			continue
+		case !there:
+			return fmt.Errorf("%s: it is missing", name)
+		case string(value) == "null" && (omitted || !pointer):
+			return fmt.Errorf("%s: it is null", name)
+		case omitted && !pointer && empty:
+			return fmt.Errorf("%s: it is there and says nothing", name)
+		}
+		if err := formed(v.Field(f), value); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// writtenBounds refuses bounds that are not written as docs/cli.md says. A decimal between two
+// float64s is taken for the nearest by other readers, which may claim more than what is proved here.
+func (r *record) writtenBounds() error {
+	type bound struct {
+		field string
+		of    *decimal
+		text  func(float64) string
+	}
+	lower, upper := property.DecimalDown, property.DecimalUp
+	list := []bound{{"p_lower", r.PLower, lower}, {"log10_p_lower", r.Log10PLower, lower}, {"p_upper", r.PUpper, upper},
+		{"log10_ceiling", r.Log10Ceiling, upper}, {"margin", r.Margin, lower}}
+	if d := r.Derived; d != nil {
+		list = append(list, bound{"derived: inf_prob_lower", d.InfProbLower, lower}, bound{"derived: inf_prob_upper", d.InfProbUpper, upper},
+			bound{"derived: inf_mean_lower", d.InfMeanLower, lower})
+	}
+	if s := r.Statistical; s != nil {
+		list = append(list, bound{"statistical: lower", s.Lower, lower}, bound{"statistical: upper", s.Upper, upper})
+	}
+	for _, b := range list {
+		if b.of == nil {
+			continue
+		}
+		if x, err := strconv.ParseFloat(b.of.text, 64); err != nil || b.text(x) != b.of.text {
+			return fmt.Errorf("%s: %.60v is not how records write a bound", b.field, b.of)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,362 @@
+package check
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"psafe/host/bound"
+	net "psafe/host/network"
+	"psafe/host/property"
+	"psafe/host/run"
+	"psafe/internal/testscale"
+)
+
+// saidOnly are the fields that docs/check.md has under said, and under something else too, with what
+// it says there of when they are only said.
+var saidOnly = map[string]func(r *record) bool{
+	"margin":     func(r *record) bool { return r.Boxes == "sampled" || r.Rule == disjoint || r.Margin == nil },
+	"safe_boxes": func(r *record) bool { return r.Boxes == "sampled" || r.Rule == disjoint },
+	"rule":       func(r *record) bool { return len(r.Proof.Boxes) > 1 && r.Rule != largestBox },
+	"cells":      func(r *record) bool { return !r.claims() },
+	"tau":        func(r *record) bool { return !r.claims() },
+	"stopped":    func(r *record) bool { return true },
+	"eps":        func(r *record) bool { return r.EpsSHA256 != "" },
+	"clip":       func(r *record) bool { return r.ClipSHA256 != "" },
+	"mean":       func(r *record) bool { return r.MeanSHA256 != "" },
+	"std":        func(r *record) bool { return r.StdSHA256 != "" },
+}
+
+// kindsOf reads the list of docs/check.md: what is known of each field.
+func kindsOf(t *testing.T) map[string][]string {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "check.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(page), "\n| what | fields |")
+	list, _, _ = strings.Cut(list, "\n\n")
+	kinds := map[string][]string{}
+	for _, line := range strings.Split(list, "\n")[2:] {
+		columns := strings.Split(line, "|")
+		for _, name := range regexp.MustCompile("`([a-z0-9_.]+)`").FindAllStringSubmatch(columns[2], -1) {
+			kind := strings.TrimSpace(columns[1])
+			if field := name[1]; field != "p_lower" || kind == "proved" { // a condition speaks of it
+				kinds[field] = append(kinds[field], kind)
+			}
+		}
+	}
+	return kinds
+}
+
+// fieldsOf are the names of all fields of records, those within objects with a dot.
+func fieldsOf(t reflect.Type, within string) (names []string) {
+	for f := range t.NumField() {
+		name, _ := fieldTag(t.Field(f))
+		names = append(names, within+name)
+		of := t.Field(f).Type
+		if of.Kind() == reflect.Pointer {
+			of = of.Elem()
+		}
+		if within == "" && of.Kind() == reflect.Struct && of != reflect.TypeFor[decimal]() {
+			names = append(names, fieldsOf(of, name+".")...)
+		}
+	}
+	return names
+}
+
+// TestListOfFields: docs/check.md says of every field what is known of it, and names no other.
+func TestListOfFields(t *testing.T) {
+	kinds := kindsOf(t)
+	all := slices.DeleteFunc(fieldsOf(reflect.TypeFor[record](), ""), func(n string) bool { return n == "proof.chains" })
+	for _, name := range all {
+		if len(kinds[name]) == 0 {
+			t.Errorf("docs/check.md does not say what is known of the field %s", name)
+		}
+	}
+	for name, of := range kinds {
+		if !slices.Contains(all, name) {
+			t.Errorf("docs/check.md lists %s, which is no field", name)
+		}
+		if both := len(of) > 1; both != (saidOnly[name] != nil) {
+			t.Errorf("docs/check.md has %s under %v, this test knows when it is only said: %v", name, of, saidOnly[name] != nil)
+		}
+	}
+}
+
+// variedRuns are the records of small runs of every method, with all fields that records have.
+func variedRuns(t *testing.T) [][][]byte {
+	t.Helper()
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	points := func(posterior, inputs, eps, property string, m run.Method) *run.Job {
+		return &run.Job{Posterior: run.Posterior{Path: testFile(posterior)}, Tasks: run.Tasks{Points: run.Points{Inputs: inputs, Eps: eps, Property: property}},
+			Method: m, Precision: new(bound.Float32), Version: "test"}
+	}
+	line, pair, pairs := filepath.Join("testdata", "points.csv"), file("pair.csv", "0.3,-0.2\n"), filepath.Join("testdata", "pairs.csv")
+	const tanh, wide = "tiny-2-3-2-tanh.npz", "output_box:[-0.5,2]"
+	lbp := func(m run.Method) run.Method { m.Word = new(run.LBP); return m }
+	stopped := points(tanh, pair, "0.01", property.KeepsClass, run.Method{})
+	stopped.Require = "0.01"
+	limited := points(tanh, pair, "0.01", property.KeepsClass, run.Method{Word: new(run.CLBP)})
+	limited.TimeLimit = new(time.Nanosecond)
+	radii := points(tanh, pair, file("radii.npy", radiiOfTests), property.KeepsClass, run.Method{Word: new(run.CLBP), NoUpper: true})
+	radii.Tasks.Points.Clip, radii.Tasks.Points.Mean, radii.Tasks.Points.Std = []string{"-1", "1"}, "0.1", "0.9"
+	either := mixedJobs(t)["clbp float32"]
+	var runs [][][]byte
+	for _, j := range []*run.Job{
+		points(tanh, pair, "0.02,0.05", property.KeepsClass, lbp(run.Method{NoUpper: true})),
+		points("two-weights.npz", line, "0.1", wide, lbp(run.Method{Boxes: new(run.Sampled), Samples: new(60), Gamma: new(0.5), Seed: new(uint64(7))})),
+		points("two-weights-product.npz", line, "0.1", wide, run.Method{Word: new(run.IBP), Splits: new(30)}),
+		points("two-weights-product.npz", line, "9", wide, lbp(run.Method{Boxes: new(run.Sampled), Samples: new(5), Gamma: new(0.1)})),
+		points(tanh, pair, "0.02", property.KeepsClass, run.Method{Word: new(run.CLBP), Derived: true, Samples: new(20), Confidence: new(0.9)}),
+		points(tanh, pair, "0.3", property.KeepsClass, run.Method{Word: new(run.CLBP), Cells: new(6)}),
+		points(tanh, pair, "0.9", "argmax_is:1", run.Method{}),
+		points(tanh, pair, "0.02", property.KeepsClass, run.Method{Word: new(run.NeuronSum), Cells: new(2)}),
+		points("samples-2-8-3.npz", pairs, "0.1", property.KeepsClass, run.Method{Samples: new(10)}),
+		points("dropout-2-8-3.npz", pair, "0.1", property.KeepsClass, run.Method{Word: new(run.Statistical)}),
+		stopped, limited, radii, either,
+	} {
+		runs = append(runs, written(t, j))
+	}
+	const boxes = `[[[-1, 1], [-0.5, 1]], [[2, 2], [0, 0.5]]]`
+	asked, _, _ := gridQuestion(t, net.Activation{Kind: net.ReLU}, boxes)
+	grid := withGrid(t, asked, 10, 0.99, `"grids":[[[0,0.5],[]],[[],[]]],"mixtures":[[0.5,0.5]]`)
+	var r record
+	if err := json.Unmarshal(grid, &r); err != nil {
+		t.Fatal(err)
+	}
+	return append(runs, [][]byte{changed(t, grid, `"run":"\w+"`, `"run":"`+runOf([]string{r.ID})+`"`)})
+}
+
+// radiiOfTests is a .npy file of the numbers 1/64 and 1/32.
+var radiiOfTests = fmt.Sprintf("\x93NUMPY\x01\x00\x76\x00%-117s\n", "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }") + "\x00\x00\x00\x00\x00\x00\x90\x3f\x00\x00\x00\x00\x00\x00\xa0\x3f"
+
+// object is a JSON object with its fields in their order.
+type object struct {
+	names  []string
+	values map[string]json.RawMessage
+}
+
+func objectOf(t *testing.T, text []byte) *object {
+	t.Helper()
+	o := &object{}
+	if err := json.Unmarshal(text, &o.values); err != nil {
+		t.Fatal(err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	_, _ = dec.Token()
+	for dec.More() {
+		key, _ := dec.Token()
+		o.names = append(o.names, key.(string))
+		var value json.RawMessage
+		_ = dec.Decode(&value)
+	}
+	return o
+}
+
+// with is the object with another value of a field, of one in an object if the name has a dot;
+// without the field if the value is empty.
+func (o *object) with(t *testing.T, name, value string) string {
+	t.Helper()
+	if outer, inner, nested := strings.Cut(name, "."); nested {
+		name, value = outer, objectOf(t, o.values[outer]).with(t, inner, value)
+	}
+	var parts []string
+	names := o.names
+	if !slices.Contains(names, name) {
+		at := max(0, slices.Index(names, "id"))
+		names = slices.Insert(slices.Clone(names), at, name)
+	}
+	for _, n := range names {
+		text := string(o.values[n])
+		if n == name {
+			text = value
+		}
+		if text != "" {
+			parts = append(parts, fmt.Sprintf("%q:%s", n, text))
+		}
+	}
+	return "{" + strings.Join(parts, ",") + "}"
+}
+
+// value is that of a field, of one in an object if the name has a dot; empty if it is not there.
+func (o *object) value(t *testing.T, name string) string {
+	outer, inner, nested := strings.Cut(name, ".")
+	if nested && o.values[outer] != nil {
+		return objectOf(t, o.values[outer]).value(t, inner)
+	}
+	return string(o.values[name])
+}
+
+// others are values that a forger may write in the place of one; among is what other records have.
+func others(value string, among []string) (list []string) {
+	list = append(slices.Clone(among), "", "null", `""`, "0", "[]", "{}", "-1", "1e-9", "1e400", `"x"`, "[[]]")
+	if x, err := strconv.ParseFloat(value, 64); err == nil {
+		for _, y := range []float64{x + 1, x - 1, 2 * x, x / 2, x * (1 - 1e-9), math.Nextafter(x, inf), math.Nextafter(x, -inf), math.Abs(x), 1, (1 + x) / 2} {
+			if !math.IsInf(y, 0) && !math.IsNaN(y) {
+				list = append(list, property.DecimalDown(y), property.DecimalUp(y))
+			}
+		}
+	}
+	if n := len(value); n > 2 {
+		switch value[0] {
+		case '"':
+			list = append(list, value[:n-1]+`x"`, `"`+value[2:], `"0`+value[1:], value[:n-1]+` --cells 7"`, value[:n-1]+` --derived"`, strings.Replace(value, "/", "/./", 1))
+		case '[':
+			list = append(list, value[:n-1]+","+value[1:], "["+value+"]", value[:n-1]+",0]")
+		}
+	}
+	slices.Sort(list)
+	x, err := strconv.ParseFloat(value, 64)
+	return slices.DeleteFunc(slices.Compact(list), func(v string) bool {
+		y, err2 := strconv.ParseFloat(v, 64)
+		return v == value || err == nil && err2 == nil && x == y // the same number in other digits
+	})
+}
+
+// moreThan says whether a value of a field that is proved claims more than another one: much more,
+// since what is proved may be better than what is claimed (TestForged has the last digits).
+func moreThan(field, value, than string) bool {
+	name := field[strings.LastIndex(field, ".")+1:]
+	x, err := strconv.ParseFloat(value, 64)
+	y, err2 := strconv.ParseFloat(than, 64)
+	switch {
+	case err != nil: // less than nothing is claimed by null, and what is no number is refused
+		return value != "null"
+	case err2 != nil:
+		return true
+	case slices.Contains([]string{"p_upper", "inf_prob_upper", "upper"}, name):
+		return x < y-0.5*min(y, 1-y)
+	case name == "unsafe_samples":
+		return x != y
+	case name == "margin" || name == "safe_samples":
+		return x > y+1e-6*math.Abs(y)
+	case y < 0: // logarithms and means
+		return x > 0.1*y
+	}
+	return 1-x < 0.1*(1-y)
+}
+
+// TestSaid: whatever a forger writes in the place of one field of a genuine record is refused, or
+// names another question than the run's, or docs/check.md has the field among those that are said.
+func TestSaid(t *testing.T) {
+	kinds, runs := kindsOf(t), variedRuns(t)
+	all := slices.DeleteFunc(slices.Sorted(maps.Keys(kinds)), func(n string) bool { return n == "checksum" })
+	values := map[string][]string{}
+	for _, lines := range runs {
+		for _, line := range lines {
+			for _, name := range all {
+				if v := objectOf(t, line).value(t, name); v != "" && !slices.Contains(values[name], v) && len(values[name]) < 6 {
+					values[name] = append(values[name], v)
+				}
+			}
+		}
+	}
+	values["rule"] = append(values["rule"], `"chain"`, `"de Caen"`)
+	type forgery struct {
+		run         int
+		field, with string
+	}
+	var forgeries []forgery
+	var c Checker
+	for i, lines := range runs {
+		var genuine Runs
+		for _, line := range lines {
+			v, err := c.Check(t.Context(), line, false)
+			if err != nil || v.Refused != nil {
+				t.Fatalf("a genuine record is refused: %v %v\n%s", err, v.Refused, line)
+			}
+			genuine.Add(v)
+		}
+		if gaps := genuine.Gaps(); gaps != nil {
+			t.Fatalf("%v: %s", gaps, lines[0])
+		}
+		o := objectOf(t, lines[0])
+		for _, name := range all {
+			if outer, _, nested := strings.Cut(name, "."); nested && o.values[outer] == nil {
+				continue
+			}
+			if values[name] == nil && name != "log10_ceiling" && !strings.HasPrefix(name, "posterior_sd") && !strings.Contains("peak_bytes eps_sha256 clip_sha256 mean_sha256 std_sha256 fix free channels template template_sha256 template_entry input_scale name proof.cuts proof.centres proof.large", name) {
+				t.Errorf("no record has %s", name)
+			}
+			for _, with := range others(o.value(t, name), values[name]) {
+				forgeries = append(forgeries, forgery{i, name, with})
+			}
+		}
+	}
+	rng := rand.New(rand.NewPCG(28, 8))
+	rng.Shuffle(len(forgeries), func(i, j int) { forgeries[i], forgeries[j] = forgeries[j], forgeries[i] })
+	if !testscale.Deep() {
+		forgeries = forgeries[:min(len(forgeries), testscale.Cases(t, 2500))]
+	}
+	slices.SortStableFunc(forgeries, func(a, b forgery) int { return a.run - b.run }) // files are read once
+	refused, passed := 0, map[string]int{}
+	for _, f := range forgeries {
+		lines := runs[f.run]
+		o := objectOf(t, lines[0])
+		forged := sealed(o.with(t, f.field, f.with))
+		if f.field == "id" || f.field == "run" {
+			forged = resealed(append([]byte(strings.TrimSuffix(o.with(t, f.field, f.with), "}")), '}'))
+		}
+		v, err := c.Check(t.Context(), forged, false)
+		if err != nil || v.Refused != nil {
+			refused++
+			continue
+		}
+		var together Runs
+		together.Add(v)
+		for _, line := range lines[1:] {
+			v, _ := c.Check(t.Context(), line, true)
+			together.Add(v)
+		}
+		r, err := parseRecord(lines[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		allowed := false
+		for _, kind := range kinds[f.field] {
+			switch kind {
+			case "proved":
+				allowed = allowed || !moreThan(f.field, f.with, o.value(t, f.field))
+			case "question":
+				allowed = allowed || together.Gaps() != nil
+			case "certificate":
+				allowed = true
+			case "said":
+				allowed = allowed || saidOnly[f.field] == nil || saidOnly[f.field](r)
+			}
+		}
+		if !allowed {
+			t.Errorf("%s %s in place of %s passes, docs/check.md has it under %v\n%s", f.field, f.with, o.value(t, f.field), kinds[f.field], forged)
+		}
+		passed[f.field]++
+	}
+	t.Logf("of %d forgeries %d are refused; pass as said: %v", len(forgeries), refused, passed)
+	if !testscale.Deep() {
+		return
+	}
+	for name, of := range kinds {
+		if slices.Contains(of, "said") && passed[name] == 0 && values[name] != nil {
+			t.Errorf("%s is under said in docs/check.md, and nothing but the genuine value passes", name)
+		}
+	}
+}

@@ -1,0 +1,66 @@
+// Package fault is the one way to start a goroutine. Go ends a program at a panic that nobody
+// recovers, and nobody can recover that of another goroutine; so each recovers its own here, and
+// the program ends as it has said that it wants to.
+package fault
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+var (
+	ending atomic.Pointer[func(what any, trace []byte)]
+	caught atomic.Bool
+)
+
+// Ends says how the program ends at a panic: end is called once, by the goroutine that panicked,
+// and must not return. A nil end leaves panics to Go, as where nobody has called Ends.
+func Ends(end func(what any, trace []byte)) {
+	if end == nil {
+		ending.Store(nil)
+		return
+	}
+	ending.Store(&end)
+}
+
+// mostTrace is the longest trace, in bytes.
+const mostTrace = 1 << 20
+
+// Catch is to be deferred by the first function of a goroutine. At a panic it calls what Ends was
+// given, with what was panicked and where all goroutines are, this one first. It never returns
+// then: what waits for this goroutine must not go on with half of its work. Of several goroutines
+// that panic only the first is told of.
+func Catch() {
+	end := ending.Load()
+	if end == nil {
+		return
+	}
+	what := recover()
+	if what == nil {
+		return
+	}
+	if !caught.CompareAndSwap(false, true) {
+		select {} // until the first has ended the program
+	}
+	trace := make([]byte, mostTrace)
+	(*end)(what, trace[:runtime.Stack(trace, true)])
+	select {}
+}
+
+// Caught is f for those that start a goroutine themselves, such as time.AfterFunc.
+func Caught(f func()) func() {
+	return func() {
+		defer Catch()
+		f()
+	}
+}
+
+// Go runs f in a goroutine, one of group if that is not nil.
+func Go(group *sync.WaitGroup, f func()) {
+	if group != nil {
+		group.Go(Caught(f))
+		return
+	}
+	go Caught(f)()
+}

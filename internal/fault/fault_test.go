@@ -1,0 +1,76 @@
+package fault
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestMain is the program that panics, too.
+func TestMain(m *testing.M) {
+	if len(os.Args) < 3 || os.Args[1] != "__panic" {
+		os.Exit(m.Run())
+	}
+	how := os.Args[2]
+	if how != "go" {
+		Ends(func(what any, trace []byte) {
+			fmt.Println(what, strings.Contains(string(trace), "fault.wrong("))
+			time.Sleep(50 * time.Millisecond) // for others to panic, or to go on
+			os.Exit(9)
+		})
+	}
+	defer Catch()
+	var group sync.WaitGroup
+	switch how {
+	case "go", "group":
+		for range 4 {
+			Go(&group, wrong)
+		}
+		group.Wait()
+	case "alone":
+		Go(nil, wrong)
+		time.Sleep(time.Minute)
+	case "later":
+		time.AfterFunc(time.Millisecond, Caught(wrong))
+		time.Sleep(time.Minute)
+	case "here":
+		wrong()
+	case "none":
+		Go(&group, func() {})
+		group.Wait()
+	}
+	fmt.Println("went on")
+}
+
+//go:noinline
+func wrong() { panic("wrong") }
+
+// TestPanics: a panic in whatever goroutine ends the program as it wants to, once, and nobody goes
+// on without what that goroutine was to do; without Ends Go does as ever.
+func TestPanics(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for how, want := range map[string]struct {
+		status int
+		said   string
+	}{
+		"go": {2, "panic: wrong"}, "group": {9, "wrong true\n"}, "alone": {9, "wrong true\n"}, "later": {9, "wrong true\n"}, "here": {9, "wrong true\n"},
+		"none": {0, "went on\n"},
+	} {
+		cmd := exec.Command(exe, "__panic", how)
+		said, _ := cmd.CombinedOutput()
+		text := string(said)
+		if how == "go" {
+			text = text[:min(len(text), len(want.said))]
+		}
+		if got := cmd.ProcessState.ExitCode(); got != want.status || text != want.said {
+			t.Errorf("%s: status %d, %s", how, got, said)
+		}
+	}
+}

@@ -1,0 +1,11 @@
+#include "textflag.h"
+
+// func getMXCSR() uint32
+TEXT ·getMXCSR(SB), NOSPLIT, $0-4
+	STMXCSR ret+0(FP)
+	RET
+
+// func setMXCSR(w uint32)
+TEXT ·setMXCSR(SB), NOSPLIT, $0-4
+	LDMXCSR w+0(FP)
+	RET
