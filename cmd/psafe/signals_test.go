@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -170,17 +171,17 @@ func TestSignalsEverywhere(t *testing.T) {
 		signals []syscall.Signal
 	}{
 		{[]string{"inspect", net}, []syscall.Signal{syscall.SIGINT}},
-		{[]string{"convert", wide, "--out", out("c.npz")}, []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM}},
-		{[]string{"train", "--data", "cubic", "--samples", "100000", "--epochs", "100000", "--out", out("t.npz")}, []syscall.Signal{syscall.SIGINT}},
-		{[]string{"train", "--data", "cubic", "--samples", "100000", "--epochs", "100000", "--out", out("t.npz")}, []syscall.Signal{syscall.SIGTERM, syscall.SIGINT}},
+		{[]string{"convert", wide, "--out", out("c.npz"), "--overwrite"}, []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM}},
+		{[]string{"train", "--data", "cubic", "--samples", "100000", "--epochs", "100000", "--out", out("t.npz"), "--overwrite"}, []syscall.Signal{syscall.SIGINT}},
+		{[]string{"train", "--data", "cubic", "--samples", "100000", "--epochs", "100000", "--out", out("t.npz"), "--overwrite"}, []syscall.Signal{syscall.SIGTERM, syscall.SIGINT}},
 		{[]string{"bench", "--device", "cpu", "--seconds", "100"}, []syscall.Signal{syscall.SIGTERM}},
 		{[]string{"crosscheck", "--posterior", net, "--inputs", points, "--eps", "0.001", "--against", "cpu"}, []syscall.Signal{syscall.SIGINT}},
-		{[]string{"plot", "eps", records, "--out", out("f.svg")}, []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM}},
+		{[]string{"plot", "eps", records, "--out", out("f.svg"), "--overwrite"}, []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM}},
 		{[]string{"paper", "regression", "--quick", "--device", "cpu", "--out", out("paper")}, []syscall.Signal{syscall.SIGTERM}},
 	} {
 		e := interrupted(t, 400*time.Millisecond, c.args, c.signals...)
 		t.Logf("%s: %v: answered after %v", c.args[0], c.signals, e.after)
-		if i := len(c.args) - 1; c.args[i-1] == "--out" {
+		if i := slices.Index(c.args, "--out") + 1; i > 0 {
 			if names, err := filepath.Glob(filepath.Join(filepath.Dir(c.args[i]), ".psafe-*")); err != nil || len(names) > 0 {
 				t.Errorf("psafe %q: left %q, %v", c.args, names, err)
 			}
