@@ -106,15 +106,6 @@ func sumDown(a, b float64) float64 {
 // sumUp is a float64 at or above a + b.
 func sumUp(a, b float64) float64 { return -sumDown(-a, -b) }
 
-// span is a list of intervals: coordinate j is in [lo[j], hi[j]].
-type span struct{ lo, hi []float64 }
-
-// newSpan is n intervals [0, 0].
-func newSpan(n int) span { return span{make([]float64, n), make([]float64, n)} }
-
-// abs is the greatest |t| for t in [lo, hi].
-func abs(lo, hi float64) float64 { return max(-lo, hi) }
-
 // leastProduct returns the factors of the least product w z for w in [wLo, wHi] and z in
 // [zLo, zHi]: one of the four corners, told by signs where they tell it and otherwise by
 // the products themselves, compared without rounding.
@@ -148,3 +139,23 @@ func mostProduct(wLo, wHi, zLo, zHi float64) (w, z float64) {
 	w, z = leastProduct(-wHi, -wLo, zLo, zHi)
 	return -w, z
 }
+
+// sqrtUp is at least the square root of x >= 0; NaN of what is less.
+func sqrtUp(x float64) float64 {
+	r := math.Sqrt(x)
+	if x == 0 {
+		return 0
+	}
+	if p, e := twoProduct(r, r); x > 0x1p-900 && (p > x || p == x && e >= 0) {
+		return r
+	}
+	return up(r)
+}
+
+// finite says whether lo <= hi are two numbers.
+func finite(lo, hi float64) bool {
+	return lo >= -math.MaxFloat64 && lo <= hi && hi <= math.MaxFloat64
+}
+
+// middle is a number of [lo, hi].
+func middle(lo, hi float64) float64 { return min(max(lo/2+hi/2, lo), hi) }

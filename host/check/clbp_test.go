@@ -375,3 +375,13 @@ func TestForgedNoise(t *testing.T) {
 		t.Errorf("eps enlarged: %d refused, %d accepted", refused["eps enlarged"], kept["eps enlarged"])
 	}
 }
+
+// TestCellsOf: trees that end early, go on, or cut what is no coordinate are refused.
+func TestCellsOf(t *testing.T) {
+	box := property.Box{Lo: []float64{0.5, 0.5}, Hi: []float64{0.5, 0.5}}
+	for _, trees := range [][]int{{}, {-2}, {2, -1, -1}, {0, -1}, {0, -1, -1, -1}, {-1, -1}} {
+		if cells, err := cellsOf([]property.Box{box}, trees); err == nil {
+			t.Errorf("%v makes %v", trees, cells)
+		}
+	}
+}

@@ -103,15 +103,3 @@ func (s *sizes) hi() float64 {
 	}
 	return s.of.hi()
 }
-
-// sqrtUp is at least the square root of x >= 0; NaN of what is less.
-func sqrtUp(x float64) float64 {
-	r := math.Sqrt(x)
-	if x == 0 {
-		return 0
-	}
-	if p, e := twoProduct(r, r); x > 0x1p-900 && (p > x || p == x && e >= 0) {
-		return r
-	}
-	return up(r)
-}

@@ -312,3 +312,12 @@ func dot(s sum, a, w []float64, at []int) sum {
 	}
 	return s
 }
+
+// span is a list of intervals: coordinate j is in [lo[j], hi[j]].
+type span struct{ lo, hi []float64 }
+
+// newSpan is n intervals [0, 0].
+func newSpan(n int) span { return span{make([]float64, n), make([]float64, n)} }
+
+// abs is the greatest |t| for t in [lo, hi].
+func abs(lo, hi float64) float64 { return max(-lo, hi) }

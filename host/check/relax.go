@@ -9,79 +9,13 @@ import (
 // line is t -> a t + b.
 type line struct{ a, b float64 }
 
-// curve is what the checker knows of an activation that is not kinked at 0.
-type curve struct {
-	// down and up enclose its value; relax gives lines below and above it on [l, u].
-	down, up func(a net.Activation, t float64) float64
-	relax    func(a net.Activation, l, u float64, by *choice) (lower, upper line)
-}
-
-// saturating is a curve without a slope.
-func saturating(down, up func(t float64) float64, relax func(l, u float64, by *choice) (lower, upper line)) curve {
-	return curve{
-		func(_ net.Activation, t float64) float64 { return down(t) },
-		func(_ net.Activation, t float64) float64 { return up(t) },
-		func(_ net.Activation, l, u float64, by *choice) (lower, upper line) { return relax(l, u, by) },
-	}
-}
-
-// curves has the activations that net.Activation.Kinked does not describe. A kind that is
-// in neither is unknown here, and supported says so.
-var curves = map[net.Kind]curve{
-	net.Sigmoid: saturating(sigmoidDown, sigmoidUp, relaxSigmoid),
-	net.Tanh: saturating(
-		func(t float64) float64 { return max(-1, sumDown(2*sigmoidDown(2*t), -1)) },
-		func(t float64) float64 { return min(1, sumUp(2*sigmoidUp(2*t), -1)) },
-		relaxTanh,
-	),
-	net.Softplus: {softplus.down, softplus.up, relaxConvex},
-	net.ELU:      {elu.down, elu.up, relaxConvex},
-}
-
-// supported says whether the checker can bound the activation.
-func supported(a net.Activation) bool {
-	if _, kinked := a.Kinked(); kinked {
-		return true
-	}
-	_, known := curves[a.Kind]
-	return known
-}
-
-// valueDown is a lower bound of the activation's value, for every real number from t on:
-// all activations are nondecreasing.
-func valueDown(a net.Activation, t float64) float64 {
-	below, kinked := a.Kinked()
-	switch {
-	case !kinked:
-		return curves[a.Kind].down(a, t)
-	case t >= 0 || below == 1:
-		return t
-	case below == 0:
-		return 0
-	}
-	p, e := twoProduct(below, t)
-	if e >= 0 && p < -0x1p-900 {
-		return p
-	}
-	return down(p)
-}
-
-// valueUp is an upper bound of it, for every real number up to t.
-func valueUp(a net.Activation, t float64) float64 {
-	below, kinked := a.Kinked()
-	switch {
-	case !kinked:
-		return curves[a.Kind].up(a, t)
-	case t >= 0 || below == 1:
-		return t
-	case below == 0:
-		return 0
-	}
-	p, e := twoProduct(below, t)
-	if e <= 0 && p < -0x1p-900 {
-		return p
-	}
-	return up(p)
+// relaxers give lines below and above the activations that net.Activation.Kinked does not
+// describe, on [l, u].
+var relaxers = map[net.Kind]func(a net.Activation, l, u float64, by *choice) (lower, upper line){
+	net.Sigmoid:  func(_ net.Activation, l, u float64, by *choice) (lower, upper line) { return relaxSigmoid(l, u, by) },
+	net.Tanh:     func(_ net.Activation, l, u float64, by *choice) (lower, upper line) { return relaxTanh(l, u, by) },
+	net.Softplus: relaxConvex,
+	net.ELU:      relaxConvex,
 }
 
 // relax gives lines with lower(t) <= s(t) <= upper(t) for all t in [l, u], exactly for
@@ -90,7 +24,7 @@ func relax(a net.Activation, l, u float64, by *choice) (lower, upper line) {
 	below, kinked := a.Kinked()
 	switch {
 	case !kinked:
-		return curves[a.Kind].relax(a, l, u, by)
+		return relaxers[a.Kind](a, l, u, by)
 	case l >= 0 || below == 1:
 		return line{1, 0}, line{1, 0}
 	case u <= 0:
@@ -154,17 +88,6 @@ func (c *choice) decide(a, b float64) bool {
 		return c.lot() > 0
 	}
 	return a > b
-}
-
-// sigmoidDown and sigmoidUp enclose 1/(1+e^-t).
-func sigmoidDown(t float64) float64 {
-	s := sigmoid(t)
-	return max(0, sumDown(s.hi, down(s.lo-0x1p-60)))
-}
-
-func sigmoidUp(t float64) float64 {
-	s := sigmoid(t)
-	return min(1, sumUp(s.hi, up(s.lo+0x1p-60)))
 }
 
 // relaxSigmoid uses sigmoid(t) = 1 - sigmoid(-t) for the lower line.

@@ -1,7 +1,5 @@
 package check
 
-import "math"
-
 // way is how a row is taken down a network. All of them bound the same row; the best counts.
 type way struct {
 	// stop ends rows at the nearest values that are not linear in what is below them, of which
@@ -183,9 +181,4 @@ func (g *graph) needed(layers []layer, wide []bool) []bool {
 		}
 	}
 	return needed
-}
-
-// finite says whether lo <= hi are two numbers.
-func finite(lo, hi float64) bool {
-	return lo >= -math.MaxFloat64 && lo <= hi && hi <= math.MaxFloat64
 }

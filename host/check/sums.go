@@ -49,15 +49,11 @@ func newSums(p *posterior.Posterior) (*sums, error) {
 	return n, nil
 }
 
-// sumsFailUp is an upper bound, at most 1, of Prob(f(x) is outside of S for some x in T): the
-// sum over the cells of T, cut as cells says (cellsOf). Where a part of it is not enough any
-// more, it is all there is to know. The error is ctx's, or says what does not fit.
-func sumsFailUp(ctx context.Context, post *posterior.Posterior, task *property.Task, cells []int, enough func(fail float64) bool) (float64, error) {
+// sumsFailUp is an upper bound, at most 1, of Prob(f(x) is outside of S for some x of a cell): the
+// sum over the cells. Where a part of it is not enough any more, it is all there is to know. The
+// error is ctx's, or says what does not fit.
+func sumsFailUp(ctx context.Context, post *posterior.Posterior, cells []property.Box, safe *property.Safe, enough func(fail float64) bool) (float64, error) {
 	n, err := newSums(post)
-	if err != nil {
-		return 1, err
-	}
-	leaves, err := cellsOf(task.T, cells)
 	if err != nil {
 		return 1, err
 	}
@@ -66,8 +62,8 @@ func sumsFailUp(ctx context.Context, post *posterior.Posterior, task *property.T
 	// cannot be shown by those, all of them are tried.
 	for _, all := range []bool{false, true} {
 		total = 0
-		for _, cell := range leaves {
-			total = sumUp(total, n.cellFailUp(ctx, cell, &task.S, all))
+		for _, cell := range cells {
+			total = sumUp(total, n.cellFailUp(ctx, cell, safe, all))
 			if err := ctx.Err(); err != nil {
 				return 1, err
 			}
@@ -84,18 +80,18 @@ func sumsFailUp(ctx context.Context, post *posterior.Posterior, task *property.T
 
 // sumsSafeUp is an upper bound, at most 1, of Prob(f(x) in S) for every single x of the box
 // witness, hence of P_safe if one of them is in T; of no box it is 1.
-func sumsSafeUp(ctx context.Context, post *posterior.Posterior, task *property.Task, witness property.Box) (float64, error) {
+func sumsSafeUp(ctx context.Context, post *posterior.Posterior, safe *property.Safe, witness property.Box) (float64, error) {
 	n, err := newSums(post)
 	if err != nil || witness.Lo == nil {
 		return 1, err
 	}
 	total, about := 0.0, n.momentsApprox(witness)
-	for _, all := range task.S.Any {
+	for _, all := range safe.Any {
 		// An alternative holds only where each of its rows does, and each sum of them.
 		var rows []property.Row
 		var plans [][]property.Row
 		for _, r := range all {
-			rows = append(rows, task.S.Rows[r].Negated())
+			rows = append(rows, safe.Rows[r].Negated())
 		}
 		for k := range rows {
 			plans = append(plans, rows[k:k+1])
@@ -104,9 +100,6 @@ func sumsSafeUp(ctx context.Context, post *posterior.Posterior, task *property.T
 	}
 	return min(1, total), ctx.Err()
 }
-
-// middle is a number of [lo, hi].
-func middle(lo, hi float64) float64 { return min(max(lo/2+hi/2, lo), hi) }
 
 // cellFailUp is an upper bound of Prob(f(x) outside of S for some x of the cell). S fails
 // only where each of its alternatives fails, that is where one of an alternative's rows

@@ -124,7 +124,11 @@ type sumsProved struct {
 func failAsProved(t *testing.T, post *posterior.Posterior, r *certify.Result) (float64, error) {
 	task := asProved(t, r)
 	if r.Proof.Grids == nil {
-		return sumsFailUp(t.Context(), post, task, r.Proof.Cells, anyFail)
+		cells, err := cellsOf(task.T, r.Proof.Cells)
+		if err != nil {
+			return 1, err
+		}
+		return sumsFailUp(t.Context(), post, cells, &task.S, anyFail)
 	}
 	n, err := newSums(post)
 	if err != nil {
@@ -172,7 +176,7 @@ func (s *sumsProved) proveSums(t *testing.T, post *posterior.Posterior, cells in
 		}
 		if u := r.Proof.Upper; u != nil && u.Method == "neuronsum" {
 			s.upper++
-			safe, err := sumsSafeUp(t.Context(), post, r.Task, witnessOf(t, r.Task, u.Witness))
+			safe, err := sumsSafeUp(t.Context(), post, &r.Task.S, witnessOf(t, r.Task, u.Witness))
 			if err != nil || safe > r.Upper() {
 				t.Errorf("%d %s: p_upper %v (%.3g more), certify says %v, %v", r.Task.Index, r.Task.Name, safe, safe/r.Upper()-1, r.Upper(), err)
 			}

@@ -66,7 +66,7 @@ func TestGridOfOneCell(t *testing.T) {
 		task := &property.Task{T: []property.Box{anyBox(rng, in)}}
 		task.S = property.Safe{Any: [][]int{{0}}, Rows: []property.Row{{CLo: []float64{1}, CHi: []float64{1}, D: 3, DHi: 3}}}
 		grid := gridFail(t, post, task, [][][]float64{make([][]float64, in)})
-		cell, err := sumsFailUp(t.Context(), post, task, nil, anyFail)
+		cell, err := sumsFailUp(t.Context(), post, task.T, &task.S, anyFail)
 		// The shares are known better in the one or in the other; grids' lattices are finer, which
 		// tells in far tails. That drawn networks do not fail with more, TestGridHolds sees.
 		if err != nil || grid > cell*1.05+1e-7 || grid < cell*0.4-1e-7 {

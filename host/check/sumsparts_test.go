@@ -38,10 +38,11 @@ func TestSumsCell(t *testing.T) {
 		} {
 			post := shallow(act, 1, 1, [2][]float64{{0}, {1}}, constants(c.bias), constants(c.out), constants(c.last))
 			task := &property.Task{T: []property.Box{box}, S: onePoint([]float64{0}).S}
-			for _, trees := range [][]int{nil, {0, -1, -1}} {
-				fail, err := sumsFailUp(t.Context(), post, task, trees, anyFail)
+			halves := []property.Box{{Lo: []float64{-1}, Hi: []float64{0}}, {Lo: []float64{0}, Hi: []float64{1}}}
+			for _, cells := range [][]property.Box{task.T, halves} {
+				fail, err := sumsFailUp(t.Context(), post, cells, &task.S, anyFail)
 				if err != nil || fail < c.want || fail > c.want*1.05 {
-					t.Errorf("%s, %v, cells %v: fails %v, want %v, %v", what, act, trees, fail, c.want, err)
+					t.Errorf("%s, %v, cells %v: fails %v, want %v, %v", what, act, cells, fail, c.want, err)
 				}
 			}
 		}
@@ -49,13 +50,13 @@ func TestSumsCell(t *testing.T) {
 	// A constant neuron that is 1 at one end of the cell and -1 at the other.
 	post := shallow(net.Activation{}, 1, 1, constants(1), constants(0), constants(1), [2][]float64{{1.5}, {0.5}})
 	task := &property.Task{T: []property.Box{box}, S: onePoint([]float64{0}).S}
-	fail, err := sumsFailUp(t.Context(), post, task, nil, anyFail)
+	fail, err := sumsFailUp(t.Context(), post, task.T, &task.S, anyFail)
 	if want := normalApprox(-1) + normalApprox(-5); err != nil || math.Abs(fail-want) > 1e-12 {
 		t.Errorf("x + N(1.5, 0.25) fails %v, want %v, %v", fail, want, err)
 	}
 	// Constant neurons of which the sum, |x|, is least between the vertices.
 	post = shallow(net.Activation{Kind: net.ReLU}, 1, 2, constants(1, -1), constants(0, 0), constants(1, 1), [2][]float64{{1}, {0.5}})
-	fail, err = sumsFailUp(t.Context(), post, task, nil, anyFail)
+	fail, err = sumsFailUp(t.Context(), post, task.T, &task.S, anyFail)
 	if want := normalApprox(-2); err != nil || fail < want {
 		t.Errorf("|x| + N(1, 0.25) fails %v, want %v, %v", fail, want, err)
 	}
@@ -71,7 +72,7 @@ func TestSumsAllAlternatives(t *testing.T) {
 	}
 	task := &property.Task{T: []property.Box{{Lo: []float64{0.25, -0.5, 0, 0}, Hi: []float64{0.5, -0.25, 0, 0}}}, S: property.ArgmaxIsNever(1, 9)}
 	const claimed = 1 - 1.1e-7
-	fail, err := sumsFailUp(t.Context(), post, task, nil, func(fail float64) bool { return fail <= claimed })
+	fail, err := sumsFailUp(t.Context(), post, task.T, &task.S, func(fail float64) bool { return fail <= claimed })
 	if err != nil || fail > claimed {
 		t.Errorf("fails with %v, %v", fail, err)
 	}
@@ -83,14 +84,14 @@ func TestSumsAlternatives(t *testing.T) {
 	task := onePoint([]float64{0})
 	task.S = property.Safe{Any: [][]int{{0}, {1}}, Rows: []property.Row{
 		{CLo: []float64{1}, CHi: []float64{1}, D: -1, DHi: -1}, {CLo: []float64{-1}, CHi: []float64{-1}, D: -1, DHi: -1}}}
-	safe, err := sumsSafeUp(t.Context(), post, task, task.T[0])
+	safe, err := sumsSafeUp(t.Context(), post, &task.S, task.T[0])
 	if want := 2 * normalApprox(-1); err != nil || math.Abs(safe-want) > 1e-12 {
 		t.Errorf("|N(0,1)| >= 1 holds with %v, want %v, %v", safe, want, err)
 	}
 	// One offset is known up to an interval: the least counts, and the greatest if negated.
 	task.S = property.Safe{Any: [][]int{{0}}, Rows: []property.Row{{CLo: []float64{0}, CHi: []float64{0}, D: -1, DHi: 1}}}
-	fail, err := sumsFailUp(t.Context(), post, task, nil, anyFail)
-	safe, err2 := sumsSafeUp(t.Context(), post, task, task.T[0])
+	fail, err := sumsFailUp(t.Context(), post, task.T, &task.S, anyFail)
+	safe, err2 := sumsSafeUp(t.Context(), post, &task.S, task.T[0])
 	if fail != 1 || safe != 1 || err != nil || err2 != nil {
 		t.Errorf("an offset from -1 to 1: fails %v, holds %v", fail, safe)
 	}
@@ -146,7 +147,7 @@ func TestSumsShares(t *testing.T) {
 func TestSumsNarrow(t *testing.T) {
 	post := shallow(net.Activation{}, 1, 1, constants(1), constants(0), constants(1), constants(-1-0x1p-46))
 	task := &property.Task{T: []property.Box{{Lo: []float64{1}, Hi: []float64{1 + 0x1p-44}}}, S: onePoint([]float64{0}).S}
-	if fail, err := sumsFailUp(t.Context(), post, task, nil, anyFail); fail != 1 || err != nil {
+	if fail, err := sumsFailUp(t.Context(), post, task.T, &task.S, anyFail); fail != 1 || err != nil {
 		t.Errorf("x - 1 - 2^-46 fails %v at 1, %v", fail, err)
 	}
 }
@@ -155,7 +156,7 @@ func TestSumsNarrow(t *testing.T) {
 func TestSumsLost(t *testing.T) {
 	post := shallow(net.Activation{Kind: net.Tanh}, 2, 1, [2][]float64{{1, 1}, {0.1, 0.1}}, [2][]float64{{0}, {0.1}}, [2][]float64{{1}, {0.1}}, constants(1e6))
 	task := &property.Task{T: []property.Box{{Lo: []float64{0, 0}, Hi: []float64{1, 1}}}, S: onePoint([]float64{0}).S}
-	fail, err := sumsFailUp(t.Context(), post, task, nil, anyFail)
+	fail, err := sumsFailUp(t.Context(), post, task.T, &task.S, anyFail)
 	want := 2*beyondReach[wideReach] + 2*normalTable().lost
 	if err != nil || fail < want || fail > want+1e-13 {
 		t.Errorf("what never fails fails %v, want %v, %v", fail, want, err)

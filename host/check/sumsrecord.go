@@ -3,6 +3,8 @@ package check
 import (
 	"context"
 	"fmt"
+
+	"psafe/host/property"
 )
 
 // What records say that sums of neurons show.
@@ -26,7 +28,7 @@ func bySums(ctx context.Context, q *question) (chance, error) {
 	case len(cells) != q.Cells:
 		return chance{}, fmt.Errorf("cells: %d, the proof has %d", q.Cells, len(cells))
 	}
-	fail, err := sumsFailUp(ctx, q.post, &task, q.Proof.Cells, func(fail float64) bool { return q.claimed(complement(fail)) })
+	fail, err := sumsFailUp(ctx, q.post, cells, &task.S, func(fail float64) bool { return q.claimed(complement(fail)) })
 	if err != nil {
 		return chance{}, err
 	}
@@ -46,5 +48,42 @@ func upperBySums(ctx context.Context, q *question) (float64, error) {
 	if err != nil {
 		return 1, err
 	}
-	return sumsSafeUp(ctx, q.post, q.task, at)
+	return sumsSafeUp(ctx, q.post, &q.task.S, at)
+}
+
+// byGrids proves a lower bound by the events of grids: of the mixtures of the proof, or of the
+// alternative that fails least if it has none.
+func byGrids(ctx context.Context, q *question, s *property.Safe) (chance, error) {
+	n, err := newSums(q.post)
+	if err != nil {
+		return chance{}, err
+	}
+	if _, kinked := n.act.Kinked(); !kinked {
+		return chance{}, fmt.Errorf("proof: grids: hidden neurons have the activation %v, of which a line from the kink is no lower bound", n.act)
+	}
+	grids, err := gridsOf(q.task.T, q.Proof.Grids, q.Proof.Centres)
+	if err != nil {
+		return chance{}, err
+	}
+	points := 0
+	for _, g := range grids {
+		points += len(g)
+	}
+	if points != q.Cells {
+		return chance{}, fmt.Errorf("cells: %d, the grids of the proof have %d points", q.Cells, points)
+	}
+	plans := plansOf(s)
+	if q.Proof.Mixtures != nil {
+		plans = plans[len(plans)-1:]
+	}
+	if q.Proof.Large != nil {
+		if err := largeFits(q.Proof.Large, len(grids), len(plans[0]), n.hidden.Inputs()); err != nil {
+			return chance{}, err
+		}
+	}
+	fail, err := n.gridsFailUp(ctx, grids, plans, q.Proof.Large, func(fail float64) bool { return q.claimed(complement(fail)) })
+	if err != nil {
+		return chance{}, err
+	}
+	return complement(fail), nil
 }
