@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"psafe/host/check/arith"
 	"psafe/host/posterior"
 )
 
@@ -27,7 +28,7 @@ var formats = map[string]numbers{
 func (f *numbers) below(x float64) float64 {
 	r := f.nearest(x)
 	if r > x {
-		r = float64(math.Nextafter32(float32(x), float32(-inf)))
+		r = float64(math.Nextafter32(float32(x), float32(-arith.Inf)))
 	}
 	return r
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/big"
 	"slices"
+
+	"psafe/host/check/arith"
 )
 
 // tries is how often lines are chosen before a box is given up.
@@ -166,8 +168,8 @@ func (q *question) verifyBy(ctx context.Context, b *weightBox, least float64, fr
 	n.ctx = ctx
 	v := verified{margin: math.Inf(1)}
 	for _, box := range q.task.T {
-		margin, dead := -inf, [][]bool(nil)
-		best := slices.Repeat([]float64{-inf}, len(q.task.S.Rows))
+		margin, dead := -arith.Inf, [][]bool(nil)
+		best := slices.Repeat([]float64{-arith.Inf}, len(q.task.S.Rows))
 		for n.by.try = from; n.by.try < to; n.by.try++ {
 			if ctx.Err() != nil {
 				return v, ctx.Err()

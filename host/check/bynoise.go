@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"slices"
 
+	"psafe/host/check/arith"
 	"psafe/host/posterior"
 	"psafe/host/property"
 )
@@ -102,7 +103,7 @@ func byNetworks(ctx context.Context, q *question) (chance, error) {
 	if err != nil {
 		return chance{}, err
 	}
-	return chance{x: newBig().SetFloat64(c.pLowerDown(*q.SafeSamples))}, nil
+	return chance{x: arith.NewBig().SetFloat64(c.pLowerDown(*q.SafeSamples))}, nil
 }
 
 func upperByNetworks(ctx context.Context, q *question) (float64, error) {

@@ -3,6 +3,8 @@ package check
 import (
 	"math"
 	"slices"
+
+	"psafe/host/check/arith"
 )
 
 // noises are those that a row has met, by level. Layers of one level do not feed each other, so
@@ -92,26 +94,26 @@ func (p *cellPass) fixedVariation(k int) []noise {
 			default:
 				v = p.vary[s][j]
 			}
-			mean, variance, group = append(mean, v), append(variance, noise{mean: sqrtUp(v.variance)}), append(group, groups[at])
+			mean, variance, group = append(mean, v), append(variance, noise{mean: arith.SqrtUp(v.variance)}), append(group, groups[at])
 		}
 	}
 	list := make([]noise, l.out)
 	for i := range list {
-		var m sum
-		deviations := map[int]*sum{}
+		var m arith.Sum
+		deviations := map[int]*arith.Sum{}
 		l.each(i, func(j int, size float64) {
-			m.add(size, mean[j].mean)
+			m.Add(size, mean[j].mean)
 			if g := group[j]; g >= 0 {
 				if deviations[g] == nil {
-					deviations[g] = &sum{}
+					deviations[g] = &arith.Sum{}
 				}
-				deviations[g].add(size, variance[j].mean)
+				deviations[g].Add(size, variance[j].mean)
 			}
 		})
-		list[i].mean = atLeast0(m.hi())
+		list[i].mean = atLeast0(m.Hi())
 		for g := range len(groups) {
 			if d := deviations[g]; d != nil {
-				list[i].variance = sumUp(list[i].variance, squareUp(atLeast0(d.hi())))
+				list[i].variance = arith.SumUp(list[i].variance, squareUp(atLeast0(d.Hi())))
 			}
 		}
 	}
@@ -145,12 +147,12 @@ func (p *cellPass) reachOf(k int, h *hidden, vary []noise) reach {
 		lo, hi := h.z.lo[i], h.z.hi[i]
 		by := 0.0
 		if !p.point {
-			by = sumUp(hi, -lo)
+			by = arith.SumUp(hi, -lo)
 			if p.graph.pooled[k] && p.levels.open[k] {
-				by = inf
+				by = arith.Inf
 			}
 			if !p.levels.open[k] || p.levels.needed[k] {
-				by = min(up(l.act.Lipschitz()*vary[i].byUp(radius)), by)
+				by = min(arith.Up(l.act.Lipschitz()*vary[i].byUp(radius)), by)
 			}
 		}
 		r.set(i, by, abs(lo, hi))
@@ -203,13 +205,13 @@ func (p *cellPass) varyOfMaxima(k int) []noise {
 // difference bounds y_j - y_star from above for all other members j of a window, but for a
 // probability of tau each, y being the pre-activations of layer k, which has no activation.
 func (p *cellPass) difference(k int, star int32, window []int32) float64 {
-	most, ways := -inf, p.ways(k)
+	most, ways := -arith.Inf, p.ways(k)
 	for _, j := range window {
 		if j == star {
 			continue
 		}
 		if p.ctx != nil && p.ctx.Err() != nil {
-			return inf
+			return arith.Inf
 		}
 		a := make([]float64, p.layers[k].out)
 		a[star], a[j] = 1, -1
@@ -217,16 +219,16 @@ func (p *cellPass) difference(k int, star int32, window []int32) float64 {
 		if p.levels.noise[k] {
 			own.add(p.levels.of[k], p.deviations[k].ofRow(a, p.reachInto(k), p.into(k)))
 		}
-		var c sum
+		var c arith.Sum
 		s := p.substitute(k, a, &c, false)
 		total, levels := own.total()
-		lo := sumDown(intervalLo(s, p.into(k), c), -total.byUp(p.quantile(p.tau, levels)))
+		lo := arith.SumDown(intervalLo(s, p.into(k), c), -total.byUp(p.quantile(p.tau, levels)))
 		for _, w := range ways {
 			met := own.clone()
 			lo = max(lo, p.noisyLo(k, s, c, &met, p.tau, w))
 		}
 		if math.IsNaN(lo) {
-			return inf
+			return arith.Inf
 		}
 		most = max(most, -lo)
 	}

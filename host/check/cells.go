@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"psafe/host/check/arith"
 	"psafe/host/property"
 )
 
@@ -112,14 +113,14 @@ func (n *noisy) failUp(ctx context.Context, task *property.Task, trees []int, ta
 // them underflows in a sum.
 func totalUp(list []float64) float64 {
 	const scale = 100
-	var s sum
+	var s arith.Sum
 	for _, p := range list {
 		if p != 0 {
-			s.add(p, 1<<scale)
+			s.Add(p, 1<<scale)
 		}
 	}
-	if s.n == 0 {
+	if s.N == 0 {
 		return 0
 	}
-	return min(1, timesPow2Up(s.hi(), -scale))
+	return min(1, timesPow2Up(s.Hi(), -scale))
 }

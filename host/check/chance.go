@@ -3,6 +3,8 @@ package check
 import (
 	"math"
 	"math/big"
+
+	"psafe/host/check/arith"
 )
 
 // chance is a lower bound of a probability, x e^-y with 0 <= x <= 1 and y >= 0: what is
@@ -14,7 +16,7 @@ type chance struct{ x, y *big.Float }
 const nearHalf = 0x1p-8
 
 // safe is what is more than 2^-299, relative, below 1: it covers the roundings of a chance.
-var safe = newBig().Sub(bigUnit, newBig().SetMantExp(bigUnit, -299))
+var safe = arith.NewBig().Sub(arith.BigUnit, arith.NewBig().SetMantExp(arith.BigUnit, -299))
 
 // complement is the chance of what fails with a probability of at most fail.
 func complement(fail float64) chance {
@@ -22,12 +24,12 @@ func complement(fail float64) chance {
 	case !(fail < 1):
 		return chance{}
 	case fail <= 0:
-		return chance{x: bigUnit}
+		return chance{x: arith.BigUnit}
 	case fail <= nearHalf:
-		y := newBig().SetFloat64(fail)
-		return chance{x: bigUnit, y: y.Add(y, newBig().Mul(y, big.NewFloat(logRest(fail))))}
+		y := arith.NewBig().SetFloat64(fail)
+		return chance{x: arith.BigUnit, y: y.Add(y, arith.NewBig().Mul(y, big.NewFloat(logRest(fail))))}
 	}
-	return chance{x: newBig().Sub(bigUnit, big.NewFloat(fail))}
+	return chance{x: arith.NewBig().Sub(arith.BigUnit, big.NewFloat(fail))}
 }
 
 // logRest is an r with -ln(1-q) <= q (1 + r) for 0 <= q <= nearHalf: q/2 + q^2/3 + ..., where the
@@ -38,7 +40,7 @@ func logRest(q float64) float64 {
 	for _, c := range [...]float64{1.0 / 7, 1.0 / 6, 1.0 / 5, 1.0 / 4, 1.0 / 3, 1.0 / 2} {
 		p = p*q + c
 	}
-	return q*p*(1+16*unit) + eta
+	return q*p*(1+16*arith.Unit) + arith.Eta
 }
 
 // isZero says that nothing is known.
@@ -47,12 +49,12 @@ func (c chance) isZero() bool { return c.x == nil || c.x.Sign() <= 0 }
 // value is a number at or below the chance.
 func (c chance) value() *big.Float {
 	if c.isZero() {
-		return newBig()
+		return arith.NewBig()
 	}
 	if c.y == nil {
 		return c.x
 	}
-	v := newBig().Mul(c.x, bigExp(c.y))
+	v := arith.NewBig().Mul(c.x, arith.BigExp(c.y))
 	return v.Mul(v, safe)
 }
 
@@ -69,7 +71,7 @@ func (c chance) reachesLog10(l *big.Rat) bool {
 		return false
 	}
 	// power is at or above l ln 10: this is at most 0.
-	power := newBig().Mul(newBig().SetRat(l), bigLn10)
+	power := arith.NewBig().Mul(arith.NewBig().SetRat(l), arith.BigLn10)
 	power.Mul(power, safe)
 	t := power
 	if c.y != nil {
@@ -78,10 +80,10 @@ func (c chance) reachesLog10(l *big.Rat) bool {
 	if t.Sign() > 0 {
 		return false // above e^-y
 	}
-	if c.x.Cmp(bigUnit) == 0 {
+	if c.x.Cmp(arith.BigUnit) == 0 {
 		return true
 	}
-	e := newBig().Mul(bigExp(t.Neg(t)), newBig().Sub(big.NewFloat(2), safe))
+	e := arith.NewBig().Mul(arith.BigExp(t.Neg(t)), arith.NewBig().Sub(big.NewFloat(2), safe))
 	return e.Cmp(c.x) <= 0
 }
 
@@ -90,30 +92,30 @@ func (c chance) float() float64 {
 	v := c.value()
 	f, _ := v.Float64()
 	if big.NewFloat(f).Cmp(v) > 0 {
-		f = down(f)
+		f = arith.Down(f)
 	}
 	return max(0, f)
 }
 
 // failUp is a float64 at or above 1 less the chance.
 func (c chance) failUp() float64 {
-	rest := newBig().Sub(bigUnit, c.value())
+	rest := arith.NewBig().Sub(arith.BigUnit, c.value())
 	f, _ := rest.Float64()
-	if newBig().SetFloat64(f).Cmp(rest) <= 0 {
-		f = up(f) // also for what Sub rounds
+	if arith.NewBig().SetFloat64(f).Cmp(rest) <= 0 {
+		f = arith.Up(f) // also for what Sub rounds
 	}
 	return min(1, f)
 }
 
 // together is the chance that one of several events happens that exclude each other.
 func together(list []chance) chance {
-	total := newBig()
+	total := arith.NewBig()
 	for _, c := range list {
 		total.Add(total, c.value())
 	}
 	total.Mul(total, safe)
-	if total.Cmp(bigUnit) > 0 {
-		total = bigUnit
+	if total.Cmp(arith.BigUnit) > 0 {
+		total = arith.BigUnit
 	}
 	return chance{x: total}
 }
@@ -122,9 +124,9 @@ func together(list []chance) chance {
 func (c chance) log10Approx() float64 {
 	v := c.value()
 	if v.Sign() <= 0 {
-		return -inf
+		return -arith.Inf
 	}
-	if c.y != nil && c.x.Cmp(bigUnit) == 0 {
+	if c.y != nil && c.x.Cmp(arith.BigUnit) == 0 {
 		y, _ := c.y.Float64()
 		return -y / math.Ln10
 	}

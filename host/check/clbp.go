@@ -3,6 +3,7 @@ package check
 import (
 	"slices"
 
+	"psafe/host/check/arith"
 	"psafe/host/property"
 )
 
@@ -89,16 +90,16 @@ func (p *cellPass) hiddenLayer(k int) (hidden, []noise) {
 			continue
 		}
 		by := own[i].byUp(single)
-		lo, hi := sumDown(h.pre.lo[i], -by), sumUp(h.pre.hi[i], by)
+		lo, hi := arith.SumDown(h.pre.lo[i], -by), arith.SumUp(h.pre.hi[i], by)
 		if around != nil {
 			by := noise{around[i].mean, own[i].variance}.byUp(single)
-			lo, hi = max(lo, sumDown(centre.lo[i], -by)), min(hi, sumUp(centre.hi[i], by))
+			lo, hi = max(lo, arith.SumDown(centre.lo[i], -by)), min(hi, arith.SumUp(centre.hi[i], by))
 		}
 		for _, w := range ways {
 			lo, hi = max(lo, p.neuronLo(k, i, 1, own[i], tau, w)), min(hi, -p.neuronLo(k, i, -1, own[i], tau, w))
 		}
-		if !finite(lo, hi) || p.ctx != nil && p.ctx.Err() != nil {
-			lo, hi = -inf, inf
+		if !arith.Finite(lo, hi) || p.ctx != nil && p.ctx.Err() != nil {
+			lo, hi = -arith.Inf, arith.Inf
 		}
 		h.pre.lo[i], h.pre.hi[i] = lo, hi
 		if p.levels.open[k] {
@@ -107,7 +108,7 @@ func (p *cellPass) hiddenLayer(k int) (hidden, []noise) {
 	}
 	for i := range l.out {
 		lo, hi := h.pre.lo[i], h.pre.hi[i]
-		h.z.lo[i], h.z.hi[i] = valueDown(l.act, lo), valueUp(l.act, hi)
+		h.z.lo[i], h.z.hi[i] = arith.ValueDown(l.act, lo), arith.ValueUp(l.act, hi)
 		h.lower[i], h.upper[i] = relax(l.act, lo, hi, &p.by)
 	}
 	h.arg = h.pre
@@ -177,7 +178,7 @@ func (p *cellPass) neuronLo(k, i int, sign float64, own noise, tau float64, w wa
 		}
 		by = min(by, total.byUp(p.quantile(tau, levels)))
 	}
-	return sumDown(lo, -by)
+	return arith.SumDown(lo, -by)
 }
 
 // newFall is what a row of layer k is going to meet that goes down in way w.
@@ -190,15 +191,15 @@ func (p *cellPass) newFall(k int, w *way) *fall {
 
 // noisyLo bounds s z + c from below, z being what feeds layer k, but for a probability of tau;
 // met is noise that the row has met already.
-func (p *cellPass) noisyLo(k int, s span, c sum, met *noises, tau float64, w way) float64 {
+func (p *cellPass) noisyLo(k int, s span, c arith.Sum, met *noises, tau float64, w way) float64 {
 	lo := p.linesLo(k, s, c, met, w)
 	total, levels := met.total()
-	return sumDown(lo, -total.byUp(p.quantile(tau, levels)))
+	return arith.SumDown(lo, -total.byUp(p.quantile(tau, levels)))
 }
 
 // linesLo bounds s z + c from below, z being what feeds layer k, but for the noise of the
 // layers below k, which is added to met: (10).
-func (p *cellPass) linesLo(k int, s span, c sum, met *noises, w way) float64 {
+func (p *cellPass) linesLo(k int, s span, c arith.Sum, met *noises, w way) float64 {
 	see := w.visit
 	w.visit = func(l int, a []float64) {
 		if see != nil {
@@ -255,21 +256,21 @@ func formTailUp(lo float64, layers []noise) float64 {
 	if len(layers) == 0 && lo >= 0 {
 		return 0
 	}
-	var t sum
-	t.plus(lo)
+	var t arith.Sum
+	t.Plus(lo)
 	variances := make([]float64, len(layers))
 	for l, n := range layers {
-		t.plus(-n.mean)
+		t.Plus(-n.mean)
 		variances[l] = n.variance
 	}
-	return noiseTailUp(t.lo(), variances)
+	return noiseTailUp(t.Lo(), variances)
 }
 
 // budgetUp bounds the probability that a hidden bound fails.
 func (p *cellPass) budgetUp() float64 {
-	b, e := twoProduct(p.events, p.tau) // the first factor is exact: a multiple of 2^-20
+	b, e := arith.TwoProduct(p.events, p.tau) // the first factor is exact: a multiple of 2^-20
 	if e > 0 || b < 0x1p-900 && b > 0 {
-		return up(b)
+		return arith.Up(b)
 	}
 	return b
 }

@@ -10,6 +10,7 @@ import (
 	"psafe/fallback"
 	"psafe/host/bound"
 	"psafe/host/certify"
+	"psafe/host/check/arith"
 	net "psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
@@ -105,9 +106,9 @@ func randomTask(rng *rand.Rand, post *posterior.Posterior, index int) property.T
 	default: // decimals: y_i + 0.1 >= 0.3 y_0 for each i
 		task.S.Any = [][]int{nil}
 		for i := 1; i < n; i++ {
-			r := property.Row{CLo: make([]float64, n), CHi: make([]float64, n), D: 1.1, DHi: up(1.1)}
+			r := property.Row{CLo: make([]float64, n), CHi: make([]float64, n), D: 1.1, DHi: arith.Up(1.1)}
 			r.CLo[i], r.CHi[i] = 1, 1
-			r.CLo[0], r.CHi[0] = -0.3, up(-0.3)
+			r.CLo[0], r.CHi[0] = -0.3, arith.Up(-0.3)
 			task.S.Any[0] = append(task.S.Any[0], len(task.S.Rows))
 			task.S.Rows = append(task.S.Rows, r)
 		}
@@ -144,7 +145,7 @@ func TestGenuine(t *testing.T) {
 					lower++
 					task := asProved(t, r)
 					enough := -math.Expm1(r.LogP)
-					fail, err := n.failUp(t.Context(), task, r.Proof.Cells, r.Proof.Tau, atMost(inf))
+					fail, err := n.failUp(t.Context(), task, r.Proof.Cells, r.Proof.Tau, atMost(arith.Inf))
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -288,7 +289,7 @@ func TestLinearExactly(t *testing.T) {
 		}
 		fail, err := n.failUp(t.Context(), &task, nil, []float64{0.1}, atMost(0))
 		z := math.Abs(mean) / math.Sqrt(variance)
-		want := tailUp(ddOf(z))
+		want := arith.TailUp(arith.DDOf(z))
 		if mean <= 0 {
 			if fail != 1 {
 				t.Errorf("a mean of %v fails %v", mean, fail)

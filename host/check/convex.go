@@ -3,6 +3,7 @@ package check
 import (
 	"math"
 
+	"psafe/host/check/arith"
 	net "psafe/host/network"
 )
 
@@ -13,30 +14,30 @@ import (
 // taken is wrong by at most slopeErr, which costs that times the distance. The function does not
 // fall, so flat lines through the ends' values hold as well.
 func relaxConvex(a net.Activation, l, u float64, by *choice) (lower, upper line) {
-	atL, atU := valueDown(a, l), valueUp(a, u)
+	atL, atU := arith.ValueDown(a, l), arith.ValueUp(a, u)
 	switch {
 	case !(l >= -math.MaxFloat64 && u <= math.MaxFloat64 && l <= u):
 		return line{0, atL}, line{0, atU}
 	case a.Kind == net.ELU && l >= 0:
 		return line{1, 0}, line{1, 0}
 	}
-	left := valueUp(a, l)
+	left := arith.ValueUp(a, l)
 	upper.a = (atU - left) / (u - l)
 	if !(upper.a >= 0 && upper.a <= 1) {
 		upper.a = 1
 	}
 	upper.b = max(aboveLine(left, upper.a, l), aboveLine(atU, upper.a, u))
 	wideL, wideU := by.wider(l, u)
-	touch := min(max(middle(wideL, wideU), l), u)
+	touch := min(max(arith.Middle(wideL, wideU), l), u)
 	lower.a = min(convexSlope(a, touch), 1)
 	if !(lower.a >= leastSlope) {
 		return line{0, atL}, upper
 	}
-	lost := up(slopeErr * up(max(touch-l, u-touch)))
+	lost := arith.Up(slopeErr * arith.Up(max(touch-l, u-touch)))
 	if lower.a == 1 && a.Kind == net.ELU {
 		lost = 0 // exact, for a touch >= 0
 	}
-	lower.b = sumDown(-aboveLine(-valueDown(a, touch), -lower.a, touch), -lost)
+	lower.b = arith.SumDown(-aboveLine(-arith.ValueDown(a, touch), -lower.a, touch), -lost)
 	return lower, upper
 }
 
@@ -44,12 +45,12 @@ func relaxConvex(a net.Activation, l, u float64, by *choice) (lower, upper line)
 func convexSlope(a net.Activation, t float64) float64 {
 	switch {
 	case a.Kind == net.Softplus:
-		return sigmoid(t).hi
+		return arith.Sigmoid(t).Hi
 	case t >= 0:
 		return 1
 	case t < -700:
 		return 0
 	}
-	m, k := expOf(ddOf(t))
-	return a.Slope * m.scaled(k).hi
+	m, k := arith.ExpOf(arith.DDOf(t))
+	return a.Slope * m.Scaled(k).Hi
 }

@@ -3,6 +3,7 @@ package check
 import (
 	"math"
 
+	"psafe/host/check/arith"
 	net "psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
@@ -16,7 +17,7 @@ func meanDown(post *posterior.Posterior, task *property.Task, fail float64) (mea
 	if len(task.S.Any) != 1 || !post.Independent() {
 		return 0, false
 	}
-	unsafe := sqrtUp(fail)
+	unsafe := arith.SqrtUp(fail)
 	norms := normsUp(post, task.T)
 	for _, k := range task.S.Any[0] {
 		row := &task.S.Rows[k]
@@ -25,7 +26,7 @@ func meanDown(post *posterior.Posterior, task *property.Task, fail float64) (mea
 		for i, n := range norms {
 			norm.add(abs(row.CLo[i], row.CHi[i]), n)
 		}
-		mean = min(mean, -up(norm.hi()*unsafe))
+		mean = min(mean, -arith.Up(norm.hi()*unsafe))
 	}
 	return mean, !math.IsNaN(mean)
 }
@@ -65,7 +66,7 @@ func layerNormsUp(l *posterior.Layer, q []float64) []float64 {
 		var mean, variance sizes
 		switch {
 		case err != nil:
-			mean.add(inf, 1)
+			mean.add(arith.Inf, 1)
 		case shape.windows != nil:
 			for _, j := range shape.windows[i] {
 				variance.add(squareUp(q[j]), 1)
@@ -81,25 +82,25 @@ func layerNormsUp(l *posterior.Layer, q []float64) []float64 {
 		default:
 			shape.each(i, func(j int, size float64) { mean.add(size, q[j]) })
 		}
-		next[i] = l.Activation.SizeUp(sqrtUp(sumUp(squareUp(mean.hi()), variance.hi())))
+		next[i] = l.Activation.SizeUp(arith.SqrtUp(arith.SumUp(squareUp(mean.hi()), variance.hi())))
 	}
 	return next
 }
 
 // sizes is a sum of products of numbers that are not negative. Those that are 0 are left out, so
 // that a sum of them is 0.
-type sizes struct{ of sum }
+type sizes struct{ of arith.Sum }
 
 func (s *sizes) add(x, y float64) {
 	if x != 0 && y != 0 {
-		s.of.add(x, y)
+		s.of.Add(x, y)
 	}
 }
 
 // hi is at least the sum.
 func (s *sizes) hi() float64 {
-	if s.of.n == 0 {
+	if s.of.N == 0 {
 		return 0
 	}
-	return s.of.hi()
+	return s.of.Hi()
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"psafe/host/check/sums"
 	"psafe/host/property"
 )
 
@@ -29,7 +30,7 @@ func (r *record) sizes() error {
 		{"gamma", len(r.Gamma), mostLayers}, {"activations", len(r.Activations), mostLayers}, {"run", len(r.Run), 64},
 		{"proof: cells", len(r.Proof.Cells), mostTree}, {"proof: tau", len(r.Proof.Tau), mostTree},
 		{"proof: cuts", len(r.Proof.Cuts), mostTree}, {"proof: boxes", len(r.Proof.Boxes), mostBoxes},
-		{"proof: mixtures", len(r.Proof.Mixtures), mostClauses}, {"proof: large", len(r.Proof.Large), mostGridPoints},
+		{"proof: mixtures", len(r.Proof.Mixtures), mostClauses}, {"proof: large", len(r.Proof.Large), sums.MostPoints},
 	} {
 		if of.n > of.most {
 			return fmt.Errorf("%s: its length is %d, the limit is %d", of.field, of.n, of.most)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"psafe/host/bound"
+	"psafe/host/check/arith"
 	"psafe/host/property"
 	"psafe/host/run"
 	"psafe/internal/testscale"
@@ -63,7 +64,7 @@ func genuineRecords(t *testing.T) []genuine {
 				if err != nil {
 					t.Fatal(err)
 				}
-				v, err := q.verify(t.Context(), b, inf, tries)
+				v, err := q.verify(t.Context(), b, arith.Inf, tries)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -78,7 +79,7 @@ func genuineRecords(t *testing.T) []genuine {
 // more is a number above x: the float64 after the next, whose decimal is above x too, or a random
 // one up to most.
 func more(rng *rand.Rand, x, most float64) float64 {
-	y := math.Nextafter(math.Nextafter(x, inf), inf)
+	y := math.Nextafter(math.Nextafter(x, arith.Inf), arith.Inf)
 	if rng.IntN(3) > 0 {
 		y = max(y, x+(most-x)*math.Exp(-36*rng.Float64()))
 	}

@@ -3,6 +3,7 @@ package check
 import (
 	"slices"
 
+	"psafe/host/check/arith"
 	net "psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
@@ -98,15 +99,15 @@ func (b *weightBox) free(k int, m net.Linear, z []sign, never []bool) {
 	}
 	for at := range matters {
 		if !low[at] {
-			b.lo[w][at] = -inf
+			b.lo[w][at] = -arith.Inf
 		}
 		if !matters[at] {
-			b.hi[w][at] = inf
+			b.hi[w][at] = arith.Inf
 		}
 	}
 	for at, needed := range biasLow {
 		if !needed {
-			b.lo[biases][at] = -inf
+			b.lo[biases][at] = -arith.Inf
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"psafe/host/check/arith"
 	net "psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
@@ -52,7 +53,7 @@ func TestFreed(t *testing.T) {
 			t.Fatal(err)
 		}
 		q := question{record: &record{Method: "lbp"}, post: post, task: task}
-		v, err := q.verify(t.Context(), b, -inf, 1)
+		v, err := q.verify(t.Context(), b, -arith.Inf, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

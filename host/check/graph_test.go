@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"psafe/host/check/arith"
 	net "psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
@@ -360,7 +361,7 @@ func (p *pass) holds(t *testing.T, k int, pre [][]*big.Rat, dead []bool) {
 		if !p.graph.used[k][i] {
 			continue
 		}
-		if lo, hi := h.pre.lo[i], h.pre.hi[i]; !(lo <= hi) || lo > -inf && exactly(lo).Cmp(v) > 0 || hi < inf && exactly(hi).Cmp(v) < 0 {
+		if lo, hi := h.pre.lo[i], h.pre.hi[i]; !(lo <= hi) || lo > -arith.Inf && exactly(lo).Cmp(v) > 0 || hi < arith.Inf && exactly(hi).Cmp(v) < 0 {
 			t.Fatalf("layer %d: neuron %d is %v, its bounds %v and %v", k, i, v.FloatString(12), lo, hi)
 		}
 		if dead[i] && v.Sign() > 0 {

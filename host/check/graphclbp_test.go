@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"psafe/host/check/arith"
 	net "psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
@@ -66,7 +67,7 @@ func appliedFloat(m net.Map, w, b, z []float64) []float64 {
 		members := m.Members()
 		size := len(members) / len(y)
 		for i := range y {
-			y[i] = -inf
+			y[i] = -arith.Inf
 			for _, j := range members[i*size : (i+1)*size] {
 				if j >= 0 {
 					y[i] = max(y[i], z[j])

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"psafe/host/check/arith"
 	net "psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
@@ -24,15 +25,9 @@ func asDense(l layer) layer {
 		for j := range l.in {
 			d.w.lo[j*l.out+i], d.w.hi[j*l.out+i] = s.lo[j], s.hi[j]
 		}
-		d.b.lo[i], d.b.hi[i] = c.near0(), -most.near0()
+		d.b.lo[i], d.b.hi[i] = near(c), -near(most)
 	}
 	return d
-}
-
-// near0 is the sum, of one number.
-func (s *sum) near0() float64 {
-	v, _ := s.near()
-	return v
 }
 
 // chained is a chain of convolutions, the layers as they are and as dense ones.
@@ -102,12 +97,12 @@ func TestSharedRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 2))
 	for n := range testscale.Cases(t, 300) {
 		l, z, a := randomConvRow(rng)
-		for what, substitute := range map[string]func(c *sum) span{
-			"alone":   func(c *sum) span { return l.substitutePlaces(a, z, c) },
-			"chords":  func(c *sum) span { return l.substituteShared(a, z, c, byChords) },
-			"centres": func(c *sum) span { return l.substituteShared(a, z, c, byCentres) },
+		for what, substitute := range map[string]func(c *arith.Sum) span{
+			"alone":   func(c *arith.Sum) span { return l.substitutePlaces(a, z, c) },
+			"chords":  func(c *arith.Sum) span { return l.substituteShared(a, z, c, byChords) },
+			"centres": func(c *arith.Sum) span { return l.substituteShared(a, z, c, byCentres) },
 		} {
-			var c sum
+			var c arith.Sum
 			s := substitute(&c)
 			for range 10 {
 				at := drawnIn(rng, z.lo, z.hi)
@@ -116,7 +111,7 @@ func TestSharedRows(t *testing.T) {
 				for i, v := range a {
 					row.Add(row, new(big.Rat).Mul(exactly(v), l.valueAt(i, w, b, at)))
 				}
-				least := exactly(c.lo())
+				least := exactly(c.Lo())
 				for j := range at {
 					least.Add(least, smallest(s.lo[j], s.hi[j], at[j]))
 				}
@@ -326,3 +321,6 @@ func TestTwoPlaces(t *testing.T) {
 		t.Error("a weight in two places passes")
 	}
 }
+
+// near is a sum of one number.
+func near(c arith.Sum) float64 { return arith.Middle(c.Lo(), c.Hi()) }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"psafe/host/check/arith"
 	net "psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
@@ -79,9 +80,9 @@ func TestGraphFreed(t *testing.T) {
 				beyond := slices.Clone(within)
 				for i := range beyond {
 					switch lo, hi := wide.lo[a][i], wide.hi[a][i]; {
-					case lo == -inf && hi == inf:
+					case lo == -arith.Inf && hi == arith.Inf:
 						beyond[i], freedAll = exactly(math.Round(rng.NormFloat64()*100)), freedAll+1
-					case lo == -inf:
+					case lo == -arith.Inf:
 						beyond[i], freedLow = new(big.Rat).Sub(within[i], exactly(math.Abs(math.Round(rng.NormFloat64()*100)))), freedLow+1
 					}
 				}

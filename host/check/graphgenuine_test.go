@@ -8,6 +8,7 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/certify"
+	"psafe/host/check/arith"
 	"psafe/host/posterior"
 	"psafe/host/posterior/convtest"
 	"psafe/host/property"
@@ -58,7 +59,7 @@ func TestGraphGenuine(t *testing.T) {
 				if r.Lower() > 0 {
 					lower++
 					enough := -math.Expm1(r.LogP)
-					fail, err := n.failUp(t.Context(), r.Task, r.Proof.Cells, r.Proof.Tau, atMost(inf))
+					fail, err := n.failUp(t.Context(), r.Task, r.Proof.Cells, r.Proof.Tau, atMost(arith.Inf))
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"psafe/host/check/arith"
 	net "psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
@@ -123,7 +124,7 @@ func TestReachOfMaxima(t *testing.T) {
 		t.Fatal(err)
 	}
 	p = n.newCellPass(property.Box{Lo: []float64{-1, -0x1p-40}, Hi: []float64{-1, 0x1p-40}}, 0.9, 0)
-	if by := p.vary[0][1].byUp(p.quantile(p.tau*radiusShare, 1)); p.reach[0].radius[1] != up(by) {
+	if by := p.vary[0][1].byUp(p.quantile(p.tau*radiusShare, 1)); p.reach[0].radius[1] != arith.Up(by) {
 		t.Errorf("radius %v of a member, want %v", p.reach[0].radius[1], by)
 	}
 }
@@ -209,10 +210,10 @@ func TestStars(t *testing.T) {
 				t.Fatalf("case %d: the line is %v, outside of %v", n, upper.FloatString(20), h.arg)
 			}
 			for _, a := range []float64{1.0 / 3, -1.0 / 3} { // a row over the maximum
-				var c sum
+				var c arith.Sum
 				r := h.pool.substitute([]float64{a}, 3, &c)
 				least := smallest(r.lo[star], r.hi[star], at)
-				if least.Add(least, exactly(c.lo())); least.Cmp(new(big.Rat).Mul(exactly(a), top)) > 0 {
+				if least.Add(least, exactly(c.Lo())); least.Cmp(new(big.Rat).Mul(exactly(a), top)) > 0 {
 					t.Fatalf("case %d: %v times maximum %v, star %v, is at least %v", n, a, top.FloatString(20), at.FloatString(20), least.FloatString(20))
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"psafe/host/check/arith"
 	"psafe/host/property"
 )
 
@@ -126,13 +127,13 @@ func (p *pass) hiddenLayer(k int) {
 		if !p.graph.used[k][i] {
 			h.pre.lo[i], h.pre.hi[i] = 0, 0 // it may be anything: nothing takes it
 		} else if p.ctx != nil && p.ctx.Err() != nil {
-			h.pre.lo[i], h.pre.hi[i] = -inf, inf
+			h.pre.lo[i], h.pre.hi[i] = -arith.Inf, arith.Inf
 		} else if len(ways) > 0 && !(kinked && l.act.DeadBelow() && h.pre.hi[i] <= 0) {
 			p.tighten(k, i, ways, &h.pre)
 		}
 	}
 	for i := range l.out {
-		h.z.lo[i], h.z.hi[i] = valueDown(l.act, h.pre.lo[i]), valueUp(l.act, h.pre.hi[i])
+		h.z.lo[i], h.z.hi[i] = arith.ValueDown(l.act, h.pre.lo[i]), arith.ValueUp(l.act, h.pre.hi[i])
 		if p.lines || p.graph.linear[k] {
 			lower, upper := relax(l.act, h.pre.lo[i], h.pre.hi[i], &p.by)
 			h.lower, h.upper = append(h.lower, lower), append(h.upper, upper)
@@ -152,7 +153,7 @@ func (p *pass) tighten(k, i int, ways []way, pre *span) {
 		lo, hi = max(lo, p.down(k, s, c, w)), min(hi, -p.down(k, mirrored, mc, w))
 	}
 	if !(lo <= hi) {
-		lo, hi = -inf, inf // one of them was wrong: then nothing is known
+		lo, hi = -arith.Inf, arith.Inf // one of them was wrong: then nothing is known
 	}
 	pre.lo[i], pre.hi[i] = lo, hi
 }
@@ -162,10 +163,10 @@ func (l *layer) affine(z span) span {
 	if l.at != nil {
 		return l.affinePlaces(z)
 	}
-	lo, hi := make([]sum, l.out), make([]sum, l.out)
+	lo, hi := make([]arith.Sum, l.out), make([]arith.Sum, l.out)
 	for i := range l.out {
-		lo[i].plus(l.b.lo[i])
-		hi[i].plus(l.b.hi[i])
+		lo[i].Plus(l.b.lo[i])
+		hi[i].Plus(l.b.hi[i])
 	}
 	for j := range l.in {
 		zLo, zHi := z.lo[j], z.hi[j]
@@ -174,57 +175,57 @@ func (l *layer) affine(z span) span {
 		}
 		wLo, wHi := l.w.lo[j*l.out:(j+1)*l.out], l.w.hi[j*l.out:(j+1)*l.out]
 		for i := range lo {
-			lo[i].add(leastProduct(wLo[i], wHi[i], zLo, zHi))
-			hi[i].add(mostProduct(wLo[i], wHi[i], zLo, zHi))
+			lo[i].Add(arith.LeastProduct(wLo[i], wHi[i], zLo, zHi))
+			hi[i].Add(arith.MostProduct(wLo[i], wHi[i], zLo, zHi))
 		}
 	}
 	pre := newSpan(l.out)
 	for i := range lo {
-		pre.lo[i], pre.hi[i] = lo[i].lo(), hi[i].hi()
+		pre.lo[i], pre.hi[i] = lo[i].Lo(), hi[i].Hi()
 	}
 	return pre
 }
 
 // merged multiplies a property row into the layer, the last one: the row is s z + c for
 // coefficients s of the layer's inputs, at its least.
-func (l *layer) merged(row *property.Row) (s span, c sum) {
+func (l *layer) merged(row *property.Row) (s span, c arith.Sum) {
 	s = newSpan(l.in)
 	for j := range l.in {
-		var lo, hi sum
+		var lo, hi arith.Sum
 		for i := range l.out {
 			if cLo, cHi := row.CLo[i], row.CHi[i]; cLo != 0 || cHi != 0 {
 				wLo, wHi := l.w.lo[j*l.out+i], l.w.hi[j*l.out+i]
-				lo.add(leastProduct(cLo, cHi, wLo, wHi))
-				hi.add(mostProduct(cLo, cHi, wLo, wHi))
+				lo.Add(arith.LeastProduct(cLo, cHi, wLo, wHi))
+				hi.Add(arith.MostProduct(cLo, cHi, wLo, wHi))
 			}
 		}
-		s.lo[j], s.hi[j] = lo.lo(), hi.hi()
+		s.lo[j], s.hi[j] = lo.Lo(), hi.Hi()
 	}
 	for i := range l.out {
-		c.add(leastProduct(row.CLo[i], row.CHi[i], l.b.lo[i], l.b.hi[i]))
+		c.Add(arith.LeastProduct(row.CLo[i], row.CHi[i], l.b.lo[i], l.b.hi[i]))
 	}
-	c.plus(row.D)
+	c.Plus(row.D)
 	return s, c
 }
 
 // intervalLo is a lower bound of s z + c.
-func intervalLo(s, z span, c sum) float64 {
-	c.addLeast(s, z)
-	return c.lo()
+func intervalLo(s, z span, c arith.Sum) float64 {
+	addLeast(&c, s, z)
+	return c.Lo()
 }
 
-// addLeast adds the least of s z.
-func (c *sum) addLeast(s, z span) {
+// addLeast adds the least of s z to c.
+func addLeast(c *arith.Sum, s, z span) {
 	for j, lo := range s.lo {
 		if hi := s.hi[j]; lo != 0 || hi != 0 {
-			c.add(leastProduct(lo, hi, z.lo[j], z.hi[j]))
+			c.Add(arith.LeastProduct(lo, hi, z.lo[j], z.hi[j]))
 		}
 	}
 }
 
 // through replaces s z by a zeta, plus what it adds to c: s z >= a zeta + (the addition),
 // zeta being the pre-activations whose values are z, and lower lines below these.
-func (h *hidden) through(s span, lower []line, c *sum) (a []float64) {
+func (h *hidden) through(s span, lower []line, c *arith.Sum) (a []float64) {
 	a = make([]float64, len(s.lo))
 	for j := range a {
 		zLo, zHi := h.z.lo[j], h.z.hi[j]
@@ -236,17 +237,17 @@ func (h *hidden) through(s span, lower []line, c *sum) (a []float64) {
 		if !(coefficient >= 0) {
 			t = h.upper[j]
 		}
-		c.plus(intercept)
-		c.add(coefficient, t.b)
+		c.Plus(intercept)
+		c.Add(coefficient, t.b)
 		var rest float64
-		a[j], rest = twoProduct(coefficient, t.a)
+		a[j], rest = arith.TwoProduct(coefficient, t.a)
 		if rest < 0 {
-			c.add(rest, h.arg.hi[j])
+			c.Add(rest, h.arg.hi[j])
 		} else if rest != 0 {
-			c.add(rest, h.arg.lo[j])
+			c.Add(rest, h.arg.lo[j])
 		}
 		if math.Abs(a[j]) < 0x1p-960 && coefficient != 0 && t.a != 0 {
-			c.add(-eta, abs(h.arg.lo[j], h.arg.hi[j])) // rest has underflowed
+			c.Add(-arith.Eta, abs(h.arg.lo[j], h.arg.hi[j])) // rest has underflowed
 		}
 	}
 	return a
@@ -268,23 +269,23 @@ func chord(sLo, sHi, zLo, zHi float64) (a, b float64) {
 	} else if a > sHi {
 		a = sHi
 	}
-	atLo := down(float64(up(sHi-a) * zLo))
-	atHi := down(float64(down(sLo-a) * zHi))
+	atLo := arith.Down(float64(arith.Up(sHi-a) * zLo))
+	atHi := arith.Down(float64(arith.Down(sLo-a) * zHi))
 	return a, min(atLo, atHi)
 }
 
 // substitute replaces a zeta by s z, plus what it adds to c, for the layer's inputs z: s are
 // the coefficients' exact ranges over the weights, rounded outward. Of coefficients that
 // meet no negative z only the lower end is computed, and none of those that meet 0.
-func (l *layer) substitute(a []float64, z span, c *sum) (s span) {
+func (l *layer) substitute(a []float64, z span, c *arith.Sum) (s span) {
 	var above, below []int // where a > 0 and where a < 0 or a is NaN
 	for i, v := range a {
 		if v > 0 {
 			above = append(above, i)
-			c.add(v, l.b.lo[i])
+			c.Add(v, l.b.lo[i])
 		} else if v != 0 {
 			below = append(below, i)
-			c.add(v, l.b.hi[i])
+			c.Add(v, l.b.hi[i])
 		}
 	}
 	s = newSpan(l.in)
@@ -293,22 +294,22 @@ func (l *layer) substitute(a []float64, z span, c *sum) (s span) {
 			continue
 		}
 		wLo, wHi := l.w.lo[j*l.out:(j+1)*l.out], l.w.hi[j*l.out:(j+1)*l.out]
-		least := dot(dot(sum{}, a, wLo, above), a, wHi, below)
-		s.lo[j] = least.lo()
+		least := dot(dot(arith.Sum{}, a, wLo, above), a, wHi, below)
+		s.lo[j] = least.Lo()
 		s.hi[j] = s.lo[j]
 		if z.lo[j] < 0 {
-			most := dot(dot(sum{}, a, wHi, above), a, wLo, below)
-			s.hi[j] = most.hi()
+			most := dot(dot(arith.Sum{}, a, wHi, above), a, wLo, below)
+			s.hi[j] = most.Hi()
 		}
 	}
 	return s
 }
 
 // dot adds a_i w_i to s for the i listed in at.
-func dot(s sum, a, w []float64, at []int) sum {
+func dot(s arith.Sum, a, w []float64, at []int) arith.Sum {
 	w = w[:len(a)]
 	for _, i := range at {
-		s = s.with(a[i], w[i])
+		s = s.With(a[i], w[i])
 	}
 	return s
 }

@@ -3,6 +3,7 @@ package check
 import (
 	"math"
 
+	"psafe/host/check/arith"
 	"psafe/host/posterior"
 )
 
@@ -10,10 +11,10 @@ import (
 // factors: at least m 2^e (1 - loss) e^-(rest + restErr). A factor 1-q with a small q goes
 // into rest as -ln(1-q), times restScale, lest anything underflow; others go into m.
 type mass struct {
-	m             dd
+	m             arith.DD
 	e             int
 	loss          float64
-	rest          sum
+	rest          arith.Sum
 	restErr       float64
 	none, factors bool
 }
@@ -23,7 +24,7 @@ const restScale = 0x1p600
 // boxMass is the chance that the weights lie in the box, for every standard deviation in
 // [SdLo, SdHi]: docs/soundness.md (6). Infinite ends are allowed.
 func boxMass(post *posterior.Posterior, b *weightBox) chance {
-	p := mass{m: ddOf(1)}
+	p := mass{m: arith.DDOf(1)}
 	for a, g := range post.Params() {
 		lo, hi := b.lo[a], b.hi[a]
 		for w, mean := range g.Mean {
@@ -40,20 +41,20 @@ func (p *mass) chance() chance {
 	if p.none || !(loss < 0.5) {
 		return chance{}
 	}
-	c := chance{x: bigUnit}
-	if p.rest.n > 0 {
-		y := up(p.rest.hi() + up(p.restErr*(1+0x1p-20)))
+	c := chance{x: arith.BigUnit}
+	if p.rest.N > 0 {
+		y := arith.Up(p.rest.Hi() + arith.Up(p.restErr*(1+0x1p-20)))
 		if !(y <= math.MaxFloat64) {
 			return chance{}
 		}
-		c.y = newBig().Quo(newBig().SetFloat64(y), newBig().SetFloat64(restScale))
+		c.y = arith.NewBig().Quo(arith.NewBig().SetFloat64(y), arith.NewBig().SetFloat64(restScale))
 	}
 	if p.factors {
-		x := newBig().Add(newBig().SetFloat64(p.m.hi), newBig().SetFloat64(p.m.lo))
-		x.Mul(x, newBig().Sub(bigUnit, newBig().SetFloat64(loss)))
+		x := arith.NewBig().Add(arith.NewBig().SetFloat64(p.m.Hi), arith.NewBig().SetFloat64(p.m.Lo))
+		x.Mul(x, arith.NewBig().Sub(arith.BigUnit, arith.NewBig().SetFloat64(loss)))
 		x.SetMantExp(x, p.e)
-		if c.x = x.Mul(x, safe); x.Cmp(bigUnit) > 0 {
-			c.x = bigUnit
+		if c.x = x.Mul(x, safe); x.Cmp(arith.BigUnit) > 0 {
+			c.x = arith.BigUnit
 		}
 	}
 	return c
@@ -66,7 +67,7 @@ func (p *mass) interval(lo, hi, mean, sdLo, sdHi float64) {
 	switch {
 	case !(lo <= hi && math.Abs(mean) <= math.MaxFloat64 && 0 <= sdLo && sdLo <= sdHi && sdHi <= math.MaxFloat64):
 		p.none = true
-	case lo == -inf && hi == inf:
+	case lo == -arith.Inf && hi == arith.Inf:
 	case lo <= mean && mean <= hi:
 		if sdHi > 0 {
 			p.around(distance(mean, lo, sdHi), distance(hi, mean, sdHi))
@@ -77,66 +78,66 @@ func (p *mass) interval(lo, hi, mean, sdLo, sdHi float64) {
 		f, err := beside(lo, hi, mean, sdHi)
 		if sdLo != sdHi {
 			g, gErr := beside(lo, hi, mean, sdLo)
-			if g.hi < f.hi {
+			if g.Hi < f.Hi {
 				f = g
 			}
-			err = max(err, gErr) + 4*unit*f.hi
+			err = max(err, gErr) + 4*arith.Unit*f.Hi
 		}
 		p.times(f, err)
 	}
 }
 
 // around multiplies by 1 - Q(a) - Q(b).
-func (p *mass) around(a, b dd) {
+func (p *mass) around(a, b arith.DD) {
 	qa, errA := tailNear(a)
 	qb, errB := tailNear(b)
-	q, err := qa.plus(qb), errA+errB
-	if q.hi <= nearHalf {
-		p.rest.plus(q.hi * restScale)
-		p.rest.plus(q.lo * restScale)
-		p.rest.add(q.hi*restScale, logRest(q.hi))
-		p.restErr += err*restScale*1.01 + q.hi*restScale*0x1p-58
+	q, err := qa.Plus(qb), errA+errB
+	if q.Hi <= nearHalf {
+		p.rest.Plus(q.Hi * restScale)
+		p.rest.Plus(q.Lo * restScale)
+		p.rest.Add(q.Hi*restScale, logRest(q.Hi))
+		p.restErr += err*restScale*1.01 + q.Hi*restScale*0x1p-58
 		return
 	}
 	ca, errA := centralNear(a)
 	cb, errB := centralNear(b)
-	p.times(ca.plus(cb), errA+errB)
+	p.times(ca.Plus(cb), errA+errB)
 }
 
 // beside is P(lo <= N(mean, sd^2) <= hi) for an interval without the mean, within err.
-func beside(lo, hi, mean, sd float64) (f dd, err float64) {
+func beside(lo, hi, mean, sd float64) (f arith.DD, err float64) {
 	near, far := distance(lo, mean, sd), distance(hi, mean, sd)
 	if hi < mean {
 		near, far = distance(mean, hi, sd), distance(mean, lo, sd)
 	}
 	qn, errN := tailNear(near)
 	qf, errF := tailNear(far)
-	return qn.minus(qf), errN + errF
+	return qn.Minus(qf), errN + errF
 }
 
 // times multiplies by a factor f that is wrong by err.
-func (p *mass) times(f dd, err float64) {
-	if !(f.hi > 2*err) {
+func (p *mass) times(f arith.DD, err float64) {
+	if !(f.Hi > 2*err) {
 		p.none = true
 		return
 	}
 	p.factors = true
 	f, k := normal(f)
 	err = math.Ldexp(err, -k)
-	p.m = p.m.times(f)
-	p.loss += 1.01*err/f.hi + 0x1p-98
+	p.m = p.m.Times(f)
+	p.loss += 1.01*err/f.Hi + 0x1p-98
 	p.m, p.e = normalBy(p.m, p.e+k)
 }
 
 // normal is f as m 2^k with m in [1/2, 1), exactly.
-func normal(f dd) (m dd, k int) {
-	_, k = math.Frexp(f.hi)
-	return f.scaled(-k), k
+func normal(f arith.DD) (m arith.DD, k int) {
+	_, k = math.Frexp(f.Hi)
+	return f.Scaled(-k), k
 }
 
 // normalBy is normal with k added to the exponent, where m is not near 1 already.
-func normalBy(m dd, k int) (dd, int) {
-	if m.hi > 0x1p-200 {
+func normalBy(m arith.DD, k int) (arith.DD, int) {
+	if m.Hi > 0x1p-200 {
 		return m, k
 	}
 	m, e := normal(m)
@@ -145,21 +146,21 @@ func normalBy(m dd, k int) (dd, int) {
 
 // distance is (x - y)/sd for x >= y and sd > 0: within 2^-98, relative; but 2^400 for what is
 // more than 2^400, and 0 for what is less than 2^-400. Only what is infinite is infinite.
-func distance(x, y, sd float64) dd {
-	s, e := twoSum(x, -y)
+func distance(x, y, sd float64) arith.DD {
+	s, e := arith.TwoSum(x, -y)
 	if !(s <= math.MaxFloat64) {
-		return ddOf(inf)
+		return arith.DDOf(arith.Inf)
 	}
 	if s == 0 {
-		return ddOf(0)
+		return arith.DDOf(0)
 	}
-	d, k := normal(dd{s, e})
+	d, k := normal(arith.DD{Hi: s, Lo: e})
 	sd, l := math.Frexp(sd)
 	switch k -= l; {
 	case k > 400:
-		return ddOf(0x1p400)
+		return arith.DDOf(0x1p400)
 	case k < -400:
-		return ddOf(0)
+		return arith.DDOf(0)
 	}
-	return d.over(sd).scaled(k)
+	return d.Over(sd).Scaled(k)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"psafe/host/bound"
+	"psafe/host/check/arith"
 	"psafe/host/measure"
 	net "psafe/host/network"
 	"psafe/host/posterior"
@@ -53,20 +54,20 @@ var bigPiTo = func() func(uint) *big.Float {
 }()
 
 // within says whether x is at most err from the exact number.
-func within(x dd, err float64, exact *big.Float) bool {
-	v := new(big.Float).SetPrec(4000).Add(big.NewFloat(x.hi), big.NewFloat(x.lo))
+func within(x arith.DD, err float64, exact *big.Float) bool {
+	v := new(big.Float).SetPrec(4000).Add(big.NewFloat(x.Hi), big.NewFloat(x.Lo))
 	return v.Sub(v, exact).Abs(v).Cmp(big.NewFloat(err)) <= 0
 }
 
 func TestTailNear(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 22))
 	for n := range testscale.Cases(t, 2000) {
-		z := ddOf(rng.Float64() * []float64{0.1, 3, 9, 39.5}[n%4])
+		z := arith.DDOf(rng.Float64() * []float64{0.1, 3, 9, 39.5}[n%4])
 		if n < 50 { // the far ends of nodes
-			z.hi = float64(n)/8 + 1.0/16
+			z.Hi = float64(n)/8 + 1.0/16
 		}
-		z.lo = z.hi * 0x1p-54 * rng.Float64()
-		exact := bigTail(new(big.Rat).Add(exactly(z.hi), exactly(z.lo)))
+		z.Lo = z.Hi * 0x1p-54 * rng.Float64()
+		exact := bigTail(new(big.Rat).Add(exactly(z.Hi), exactly(z.Lo)))
 		if q, err := tailNear(z); !within(q, err, exact) {
 			t.Errorf("tailNear(%v) = %v, further than %v off", z, q, err)
 		}
@@ -75,16 +76,16 @@ func TestTailNear(t *testing.T) {
 		if !within(c, err, exact) {
 			t.Errorf("centralNear(%v) = %v, further than %v off", z, c, err)
 		}
-		if z.hi < 0.05 && err > c.hi*unit+0x1p-380 {
+		if z.Hi < 0.05 && err > c.Hi*arith.Unit+0x1p-380 {
 			t.Errorf("centralNear(%v) is wrong by up to %v", z, err)
 		}
 	}
 	for _, c := range []struct{ z, q float64 }{{math.Inf(1), 0}, {50, 0}, {1e300, 0}} {
-		if q, err := tailNear(ddOf(c.z)); q.hi != c.q || err > eta {
+		if q, err := tailNear(arith.DDOf(c.z)); q.Hi != c.q || err > arith.Eta {
 			t.Errorf("tailNear(%v) = %v, %v", c.z, q, err)
 		}
 	}
-	if _, err := tailNear(ddOf(math.NaN())); err != 1 {
+	if _, err := tailNear(arith.DDOf(math.NaN())); err != 1 {
 		t.Errorf("tailNear(NaN) claims %v", err)
 	}
 }
@@ -280,12 +281,12 @@ func TestChance(t *testing.T) {
 			}
 		}
 	}
-	for _, none := range []chance{{}, {x: newBig()}, {x: newBig(), y: bigUnit}} {
+	for _, none := range []chance{{}, {x: arith.NewBig()}, {x: arith.NewBig(), y: arith.BigUnit}} {
 		if none.reaches(exactly(5e-324)) || none.reachesLog10(exactly(-1e300)) || none.float() != 0 {
 			t.Errorf("%v claims something", none)
 		}
 	}
-	tiny := chance{x: newBig().SetMantExp(bigUnit, -18085)} // 10^-5444.1
+	tiny := chance{x: arith.NewBig().SetMantExp(arith.BigUnit, -18085)} // 10^-5444.1
 	if !tiny.reachesLog10(exactly(-5445)) || tiny.reachesLog10(exactly(-5444)) {
 		t.Errorf("2^-18085 is about 10^%v", tiny.log10Approx())
 	}

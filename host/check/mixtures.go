@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"psafe/host/check/arith"
 	"psafe/host/property"
 )
 
@@ -59,7 +60,7 @@ func mixed(s *property.Safe, theta [][]float64) (property.Safe, error) {
 
 // mixtureOf is sum_a factors[a] rows[a].
 func mixtureOf(rows []property.Row, factors []float64) (property.Row, error) {
-	c, d := make([]enclosed, len(rows[0].CLo)), enclosed{}
+	c, d := make([]arith.Interval, len(rows[0].CLo)), arith.Interval{}
 	most := 0.0
 	for a, f := range factors {
 		if !(f >= 0 && f <= math.MaxFloat64) {
@@ -69,16 +70,16 @@ func mixtureOf(rows []property.Row, factors []float64) (property.Row, error) {
 			continue // 0 times what is there is 0
 		}
 		most = max(most, f)
-		d = d.plus(exact(f).times(enclosed{rows[a].D, rows[a].DHi}))
+		d = d.Plus(arith.Point(f).Times(arith.Interval{Lo: rows[a].D, Hi: rows[a].DHi}))
 		for k := range c {
-			c[k] = c[k].plus(exact(f).times(enclosed{rows[a].CLo[k], rows[a].CHi[k]}))
+			c[k] = c[k].Plus(arith.Point(f).Times(arith.Interval{Lo: rows[a].CLo[k], Hi: rows[a].CHi[k]}))
 		}
 	}
-	row := property.Row{D: d.lo, DHi: d.hi}
-	finite := d.finite()
+	row := property.Row{D: d.Lo, DHi: d.Hi}
+	finite := d.Finite()
 	for _, v := range c {
-		row.CLo, row.CHi = append(row.CLo, v.lo), append(row.CHi, v.hi)
-		finite = finite && v.finite()
+		row.CLo, row.CHi = append(row.CLo, v.Lo), append(row.CHi, v.Hi)
+		finite = finite && v.Finite()
 	}
 	switch {
 	case most == 0:

@@ -3,6 +3,8 @@ package check
 import (
 	"math"
 	"math/bits"
+
+	"psafe/host/check/arith"
 )
 
 // Tails of the noise (docs/concentration.md, section 2). Of layer l, F_l + e_l lies
@@ -27,7 +29,7 @@ func noiseTailUp(t float64, variances []float64) float64 {
 		return 0
 	}
 	z := ratio(t, v...)
-	p := min(expNegUp(z.times(z).scaled(-1)), subsetsUp(t, v))
+	p := min(arith.ExpNegUp(z.Times(z).Scaled(-1)), subsetsUp(t, v))
 	if len(v) > 1 && p > worthSteps {
 		p = min(p, stepsUp(t, v))
 	}
@@ -38,27 +40,27 @@ func noiseTailUp(t float64, variances []float64) float64 {
 const worthSteps = 1e-7
 
 // ratio is t / sqrt(sum of v) for t > 0 and variances that are not all 0, within 2^-98.
-func ratio(t float64, v ...float64) dd {
+func ratio(t float64, v ...float64) arith.DD {
 	most := 0.0
 	for _, x := range v {
 		most = max(most, x)
 	}
 	_, e := math.Frexp(most)
 	e += e & 1 // the root of 2^e is a power of 2, and what underflows is nothing beside most
-	sum := ddOf(0)
+	sum := arith.DDOf(0)
 	for _, x := range v {
-		sum = sum.plus(ddOf(math.Ldexp(x, -e)))
+		sum = sum.Plus(arith.DDOf(math.Ldexp(x, -e)))
 	}
 	m, f := math.Frexp(t)
-	z := ddOf(m).quotient(sum.root())
-	return z.scaled(min(max(f-e/2, -200), 200))
+	z := arith.DDOf(m).Quotient(sum.Root())
+	return z.Scaled(min(max(f-e/2, -200), 200))
 }
 
 // subsetsUp is (13c): sum over sets S of layers, not empty, of 2^(|S|-L) Q(t / sqrt(v_S)). For
 // many layers the second form serves, with v_S <= v.
 func subsetsUp(t float64, v []float64) float64 {
 	if len(v) > 8 {
-		return min(1, up(layersFactorUp(len(v))*tailUp(ratio(t, v...))))
+		return min(1, arith.Up(layersFactorUp(len(v))*arith.TailUp(ratio(t, v...))))
 	}
 	var p []float64
 	for set := uint(1); set < 1<<len(v); set++ {
@@ -68,7 +70,7 @@ func subsetsUp(t float64, v []float64) float64 {
 				part = append(part, x)
 			}
 		}
-		p = append(p, timesPow2Up(tailUp(ratio(t, part...)), bits.OnesCount(set)-len(v)))
+		p = append(p, timesPow2Up(arith.TailUp(ratio(t, part...)), bits.OnesCount(set)-len(v)))
 	}
 	return totalUp(p)
 }
@@ -77,18 +79,18 @@ func subsetsUp(t float64, v []float64) float64 {
 func timesPow2Up(p float64, e int) float64 {
 	v := math.Ldexp(p, e)
 	if math.Ldexp(v, -e) < p {
-		v = up(v)
+		v = arith.Up(v)
 	}
 	return v
 }
 
 // layersFactorUp is (3/2)^n - (1/2)^n, rounded up.
 func layersFactorUp(n int) float64 {
-	f := ddOf(1)
+	f := arith.DDOf(1)
 	for range n {
-		f = f.times(ddOf(1.5))
+		f = f.Times(arith.DDOf(1.5))
 	}
-	return f.minus(ddOf(math.Ldexp(1, -n))).roundUp(0x1p-80)
+	return f.Minus(arith.DDOf(math.Ldexp(1, -n))).RoundUp(0x1p-80)
 }
 
 // steps is the number of steps of the grid of stepsUp.
@@ -108,18 +110,18 @@ func stepsUp(t float64, v []float64) float64 {
 	q := tailsUp(t, v[len(v)-1])
 	for l := len(v) - 2; l >= 0; l-- {
 		h, next := tailsUp(t, v[l]), make([]float64, len(q))
-		next[0] = up(0.5 + 0.5*q[0])
+		next[0] = arith.Up(0.5 + 0.5*q[0])
 		for i := 1; i < len(q); i++ {
-			var s sum
-			s.add(0.5, q[i])
-			s.add(0.5, q[i-1])
+			var s arith.Sum
+			s.Add(0.5, q[i])
+			s.Add(0.5, q[i-1])
 			for k := 1; k < i; k++ {
-				s.add(h[k], q[i-k-1])
-				s.add(-h[k], q[i-k])
+				s.Add(h[k], q[i-k-1])
+				s.Add(-h[k], q[i-k])
 			}
-			s.plus(h[i])
-			s.add(-h[i], q[0])
-			next[i] = min(next[i-1], s.hi())
+			s.Plus(h[i])
+			s.Add(-h[i], q[0])
+			next[i] = min(next[i-1], s.Hi())
 		}
 		q = next
 	}
@@ -131,7 +133,7 @@ func tailsUp(t, v float64) []float64 {
 	z, q := ratio(t, v), make([]float64, steps+1)
 	q[0] = 0.5
 	for i := 1; i < len(q); i++ {
-		q[i] = min(q[i-1], tailUp(z.times(ddOf(float64(i)/steps))))
+		q[i] = min(q[i-1], arith.TailUp(z.Times(arith.DDOf(float64(i)/steps))))
 	}
 	return q
 }
@@ -141,22 +143,22 @@ func tailsUp(t, v float64) []float64 {
 // not in (0, 1).
 func noiseQuantileUp(tau float64, layers int) float64 {
 	if !(tau > 0 && tau < 1) {
-		return inf
+		return arith.Inf
 	}
 	factor := 1.0
 	if layers > 1 {
 		factor = layersFactorUp(layers)
 	}
 	enough := func(z float64) bool {
-		q := tailUp(ddOf(z))
+		q := arith.TailUp(arith.DDOf(z))
 		if factor > 1 {
-			q = up(factor * q)
+			q = arith.Up(factor * q)
 		}
-		return min(q, expNegUp(ddOf(z).times(ddOf(z)).scaled(-1))) <= tau
+		return min(q, arith.ExpNegUp(arith.DDOf(z).Times(arith.DDOf(z)).Scaled(-1))) <= tau
 	}
 	lo, hi := 0.0, 64.0
 	if !enough(hi) {
-		return inf
+		return arith.Inf
 	}
 	for {
 		mid := lo + (hi-lo)/2

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"psafe/host/check/arith"
 	"psafe/host/measure"
 )
 
@@ -42,7 +43,7 @@ func TestNoiseTail(t *testing.T) {
 		t    float64
 		v    []float64
 		want float64
-	}{{0, []float64{1}, 1}, {math.NaN(), []float64{1}, 1}, {1, []float64{math.NaN()}, 1}, {1, []float64{inf, 1}, 1}, {1, []float64{-1}, 1}, {1, nil, 0}, {1, []float64{0, 0}, 0}} {
+	}{{0, []float64{1}, 1}, {math.NaN(), []float64{1}, 1}, {1, []float64{math.NaN()}, 1}, {1, []float64{arith.Inf, 1}, 1}, {1, []float64{-1}, 1}, {1, nil, 0}, {1, []float64{0, 0}, 0}} {
 		if got := noiseTailUp(c.t, c.v); got != c.want {
 			t.Errorf("tail of %v, %v: %v, want %v", c.t, c.v, got, c.want)
 		}
@@ -85,16 +86,16 @@ func TestNoiseQuantile(t *testing.T) {
 		for l := range v {
 			v[l] = rng.Float64()
 		}
-		z := ddOf(0)
+		z := arith.DDOf(0)
 		for _, x := range v {
-			z = z.plus(ddOf(x))
+			z = z.Plus(arith.DDOf(x))
 		}
-		if tail := noiseTailUp(got*z.root().hi*(1+1e-15), v); tail > tau {
+		if tail := noiseTailUp(got*z.Root().Hi*(1+1e-15), v); tail > tau {
 			t.Errorf("quantile of %v, %d: tail %v", tau, layers, tail)
 		}
 	}
-	for _, tau := range []float64{0, 1, -1, math.NaN(), inf} {
-		if got := noiseQuantileUp(tau, 1); got != inf {
+	for _, tau := range []float64{0, 1, -1, math.NaN(), arith.Inf} {
+		if got := noiseQuantileUp(tau, 1); got != arith.Inf {
 			t.Errorf("quantile of %v is %v", tau, got)
 		}
 	}
@@ -102,7 +103,7 @@ func TestNoiseQuantile(t *testing.T) {
 
 func BenchmarkAbsMean(b *testing.B) {
 	for i := range b.N {
-		absMeanUp(float64(i%1000)/300, 1)
+		arith.AbsMeanUp(float64(i%1000)/300, 1)
 	}
 }
 

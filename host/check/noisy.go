@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"psafe/host/check/arith"
 	"psafe/host/posterior"
 	"psafe/host/property"
 )
@@ -60,7 +61,7 @@ func newNoisy(post *posterior.Posterior) (*noisy, error) {
 			d.variance = squaresUp(d.sd)
 			absMean := make([]float64, len(l.Weight.Mean))
 			for j, mean := range l.Weight.Mean {
-				absMean[j] = absMeanUp(mean, l.Weight.SdHi[j])
+				absMean[j] = arith.AbsMeanUp(mean, l.Weight.SdHi[j])
 			}
 			d.absMean = matrix(absMean, m.params[k])
 			if m.graph.chain {
@@ -90,9 +91,9 @@ func (n *noisy) quantile(tau float64, layers int) float64 {
 
 // squareUp is at least x^2, and 0 for 0.
 func squareUp(x float64) float64 {
-	p, e := twoProduct(x, x)
+	p, e := arith.TwoProduct(x, x)
 	if x != 0 && (e > 0 || p < 0x1p-900) {
-		return up(p)
+		return arith.Up(p)
 	}
 	return p
 }
@@ -114,12 +115,12 @@ func (n noise) byUp(quantile float64) float64 {
 	if n.variance == 0 {
 		return n.mean
 	}
-	return sumUp(n.mean, up(quantile*sqrtUp(n.variance)))
+	return arith.SumUp(n.mean, arith.Up(quantile*arith.SqrtUp(n.variance)))
 }
 
 // plus is the noise of two layers.
 func (n noise) plus(m noise) noise {
-	return noise{sumUp(n.mean, m.mean), sumUp(n.variance, m.variance)}
+	return noise{arith.SumUp(n.mean, m.mean), arith.SumUp(n.variance, m.variance)}
 }
 
 // reach says of numbers that depend on x in the cell how far they are at most from what they
@@ -144,7 +145,7 @@ func reachOf(cell property.Box) reach {
 		hi, radius := cell.Hi[j], 0.0
 		if lo != hi {
 			c := centreOf(lo, hi)
-			radius = max(sumUp(hi, -c), sumUp(c, -lo))
+			radius = max(arith.SumUp(hi, -c), arith.SumUp(c, -lo))
 		}
 		r.set(j, radius, abs(lo, hi))
 	}
@@ -156,8 +157,8 @@ func (m *deviations) own(in *reach) []noise {
 	mean, variance := m.weigh(m.sd, in.radius), m.weigh(m.variance, in.mostSq)
 	n := make([]noise, len(mean))
 	for i := range n {
-		variance[i].plus(m.biasVariance[i%len(m.biasVariance)])
-		n[i] = noise{timesSqrt2OverPiUp(mean[i].hi()), atLeast0(variance[i].hi())}
+		variance[i].Plus(m.biasVariance[i%len(m.biasVariance)])
+		n[i] = noise{timesSqrt2OverPiUp(mean[i].Hi()), atLeast0(variance[i].Hi())}
 	}
 	return n
 }
@@ -168,11 +169,11 @@ func (m *deviations) ofRow(a []float64, in *reach, z span) noise {
 		return m.ofSharedRow(a, in, z)
 	}
 	square, at := make([]float64, len(a)), []int(nil)
-	var mean, variance sum
+	var mean, variance arith.Sum
 	for i, v := range a {
 		if v != 0 {
 			square[i], at = squareUp(v), append(at, i)
-			variance = variance.with(square[i], m.biasVariance[i])
+			variance = variance.With(square[i], m.biasVariance[i])
 		}
 	}
 	out := len(a)
@@ -181,14 +182,14 @@ func (m *deviations) ofRow(a []float64, in *reach, z span) noise {
 			continue // z_j is 0, and so is its radius
 		}
 		// up to s_j^2 of (11)
-		s := dot(sum{}, square, m.variance[j*out:(j+1)*out], at)
-		sq := atLeast0(s.hi())
-		variance = variance.with(sq, in.mostSq[j])
+		s := dot(arith.Sum{}, square, m.variance[j*out:(j+1)*out], at)
+		sq := atLeast0(s.Hi())
+		variance = variance.With(sq, in.mostSq[j])
 		if radius != 0 {
-			mean = mean.with(sqrtUp(sq), radius)
+			mean = mean.With(arith.SqrtUp(sq), radius)
 		}
 	}
-	return noise{timesSqrt2OverPiUp(mean.hi()), atLeast0(variance.hi())}
+	return noise{timesSqrt2OverPiUp(mean.Hi()), atLeast0(variance.Hi())}
 }
 
 // variation bounds mean and variance of sum_j |W_ij| radius_j, by which the pre-activations
@@ -197,38 +198,38 @@ func (m *deviations) variation(in *reach) []noise {
 	mean, variance := m.weigh(m.absMean, in.radius), m.weigh(m.variance, in.radiusSq)
 	n := make([]noise, len(mean))
 	for i := range n {
-		n[i] = noise{atLeast0(mean[i].hi()), atLeast0(variance[i].hi())}
+		n[i] = noise{atLeast0(mean[i].Hi()), atLeast0(variance[i].Hi())}
 	}
 	return n
 }
 
 // weigh is sum_j w_ji x_j for each of the outputs.
-func (m *deviations) weigh(w, x []float64) []sum {
+func (m *deviations) weigh(w, x []float64) []arith.Sum {
 	if m.at != nil {
 		return m.at.weigh(w, x)
 	}
 	out := len(m.biasVariance)
-	s := make([]sum, out)
+	s := make([]arith.Sum, out)
 	for j, v := range x {
 		if v == 0 {
 			continue
 		}
 		for i, c := range w[j*out : (j+1)*out] {
-			s[i] = s[i].with(c, v)
+			s[i] = s[i].With(c, v)
 		}
 	}
 	return s
 }
 
 // sqrt2OverPiUp is sqrt(2/pi), rounded up.
-var sqrt2OverPiUp = overTau.scaled(1).roundUp(tailErr)
+var sqrt2OverPiUp = arith.OverTau.Scaled(1).RoundUp(arith.TailErr)
 
 // timesSqrt2OverPiUp is at least sqrt(2/pi) s, for s >= 0 but for roundings.
 func timesSqrt2OverPiUp(s float64) float64 {
 	if s <= 0 {
 		return 0
 	}
-	return up(sqrt2OverPiUp * s)
+	return arith.Up(sqrt2OverPiUp * s)
 }
 
 func atLeast0(x float64) float64 { return max(0, x) }

@@ -1,5 +1,7 @@
 package check
 
+import "psafe/host/check/arith"
+
 // Maps with a matrix at several positions: docs/convolution.md, section 1.
 
 // affinePlaces is affine for such a map.
@@ -8,20 +10,20 @@ func (l *layer) affinePlaces(z span) span {
 	for p := range at.positions {
 		under := at.under(p)
 		for o, kernel := range at.kernels {
-			var lo, hi sum
-			lo.plus(l.b.lo[o])
-			hi.plus(l.b.hi[o])
+			var lo, hi arith.Sum
+			lo.Plus(l.b.lo[o])
+			hi.Plus(l.b.hi[o])
 			for _, k := range kernel {
 				j := under[k]
 				if j < 0 || z.lo[j] == 0 && z.hi[j] == 0 {
 					continue
 				}
 				wLo, wHi := l.w.lo[int(k)*at.channels+o], l.w.hi[int(k)*at.channels+o]
-				lo.add(leastProduct(wLo, wHi, z.lo[j], z.hi[j]))
-				hi.add(mostProduct(wLo, wHi, z.lo[j], z.hi[j]))
+				lo.Add(arith.LeastProduct(wLo, wHi, z.lo[j], z.hi[j]))
+				hi.Add(arith.MostProduct(wLo, wHi, z.lo[j], z.hi[j]))
 			}
 			i := p*at.channels + o
-			pre.lo[i], pre.hi[i] = lo.lo(), hi.hi()
+			pre.lo[i], pre.hi[i] = lo.Lo(), hi.Hi()
 		}
 	}
 	return pre
@@ -39,11 +41,11 @@ func (at *places) met(a []float64, o int) (list []int) {
 
 // substitutePlaces is substitute for such a map, each place of a weight (not of a bias) by itself: the
 // transposed convolution.
-func (l *layer) substitutePlaces(a []float64, z span, c *sum) span {
+func (l *layer) substitutePlaces(a []float64, z span, c *arith.Sum) span {
 	at, number := l.at, &l.w.lo[0] == &l.w.hi[0]
-	least, most := make([]sum, l.in), []sum(nil)
+	least, most := make([]arith.Sum, l.in), []arith.Sum(nil)
 	if !number {
-		most = make([]sum, l.in)
+		most = make([]arith.Sum, l.in)
 	}
 	for o, kernel := range at.kernels {
 		met := at.met(a, o)
@@ -51,7 +53,7 @@ func (l *layer) substitutePlaces(a []float64, z span, c *sum) span {
 		once := l.b.lo[o] != l.b.hi[o] && len(met) > 1
 		if once {
 			lo, hi := at.alone(a, o, met)
-			c.add(leastProduct(l.b.lo[o], l.b.hi[o], lo, hi))
+			c.Add(arith.LeastProduct(l.b.lo[o], l.b.hi[o], lo, hi))
 		}
 		for _, p := range met {
 			v, under := a[p*at.channels+o], at.under(p)
@@ -60,7 +62,7 @@ func (l *layer) substitutePlaces(a []float64, z span, c *sum) span {
 				wLo, wHi, bias = wHi, wLo, l.b.hi[o]
 			}
 			if !once {
-				c.add(v, bias)
+				c.Add(v, bias)
 			}
 			for _, k := range kernel {
 				j := under[k]
@@ -68,9 +70,9 @@ func (l *layer) substitutePlaces(a []float64, z span, c *sum) span {
 					continue
 				}
 				w := int(k)*at.channels + o
-				least[j] = least[j].with(v, wLo[w])
+				least[j] = least[j].With(v, wLo[w])
 				if !number {
-					most[j] = most[j].with(v, wHi[w])
+					most[j] = most[j].With(v, wHi[w])
 				}
 			}
 		}
@@ -83,15 +85,15 @@ func (l *layer) substitutePlaces(a []float64, z span, c *sum) span {
 
 // ranges are the coefficients between two sums: outward, but only the lower end of those that meet
 // no negative z.
-func ranges(least, most []sum, z span) span {
+func ranges(least, most []arith.Sum, z span) span {
 	s := newSpan(len(least))
 	for j := range least {
-		if least[j].n == 0 && most[j].n == 0 {
+		if least[j].N == 0 && most[j].N == 0 {
 			continue
 		}
-		s.lo[j] = least[j].lo()
+		s.lo[j] = least[j].Lo()
 		if s.hi[j] = s.lo[j]; z.lo[j] < 0 {
-			s.hi[j] = most[j].hi()
+			s.hi[j] = most[j].Hi()
 		}
 	}
 	return s
@@ -99,16 +101,16 @@ func ranges(least, most []sum, z span) span {
 
 // sums over the positions of one channel: under tap k lies a_p z summed over the positions p,
 // between lo[k] and hi[k].
-type tapSums struct{ lo, hi []sum }
+type tapSums struct{ lo, hi []arith.Sum }
 
 // over sets the sums for channel o of a row.
 func (t *tapSums) over(at *places, a []float64, o int, met []int, z span) {
 	if t.lo == nil {
-		t.lo, t.hi = make([]sum, at.taps), make([]sum, at.taps)
+		t.lo, t.hi = make([]arith.Sum, at.taps), make([]arith.Sum, at.taps)
 	}
 	kernel := at.kernels[o]
 	for _, k := range kernel {
-		t.lo[k], t.hi[k] = sum{}, sum{}
+		t.lo[k], t.hi[k] = arith.Sum{}, arith.Sum{}
 	}
 	for _, p := range met {
 		v, under, lo, hi := a[p*at.channels+o], at.under(p), z.lo, z.hi
@@ -117,7 +119,7 @@ func (t *tapSums) over(at *places, a []float64, o int, met []int, z span) {
 		}
 		for _, k := range kernel {
 			if j := under[k]; j >= 0 {
-				t.lo[k], t.hi[k] = t.lo[k].with(v, lo[j]), t.hi[k].with(v, hi[j])
+				t.lo[k], t.hi[k] = t.lo[k].With(v, lo[j]), t.hi[k].With(v, hi[j])
 			}
 		}
 	}
@@ -125,19 +127,19 @@ func (t *tapSums) over(at *places, a []float64, o int, met []int, z span) {
 
 // of is the range of the sum under tap k.
 func (t *tapSums) of(k int32) (lo, hi float64) {
-	if t.lo[k].n == 0 {
+	if t.lo[k].N == 0 {
 		return 0, 0
 	}
-	return t.lo[k].lo(), t.hi[k].hi()
+	return t.lo[k].Lo(), t.hi[k].Hi()
 }
 
 // alone is the range of the sum of the coefficients of channel o.
 func (at *places) alone(a []float64, o int, met []int) (lo, hi float64) {
-	var s sum
+	var s arith.Sum
 	for _, p := range met {
-		s.plus(a[p*at.channels+o])
+		s.Plus(a[p*at.channels+o])
 	}
-	return s.lo(), s.hi()
+	return s.Lo(), s.Hi()
 }
 
 // How a weight theta in [lo, hi] that meets the sum g = a_1 z_1 + a_2 z_2 + ... is replaced by a
@@ -153,17 +155,17 @@ const (
 
 // substituteShared is substitute for such a map, each weight once: where a row meets it under
 // several positions, it is the same weight.
-func (l *layer) substituteShared(a []float64, z span, c *sum, by form) span {
+func (l *layer) substituteShared(a []float64, z span, c *arith.Sum, by form) span {
 	at := l.at
 	var g tapSums
-	slope, least := make([]float64, at.taps), make([]sum, l.in)
+	slope, least := make([]float64, at.taps), make([]arith.Sum, l.in)
 	for o, kernel := range at.kernels {
 		met := at.met(a, o)
 		if len(met) == 0 {
 			continue
 		}
 		bLo, bHi := at.alone(a, o, met)
-		c.add(leastProduct(l.b.lo[o], l.b.hi[o], bLo, bHi))
+		c.Add(arith.LeastProduct(l.b.lo[o], l.b.hi[o], bLo, bHi))
 		g.over(at, a, o, met, z)
 		for _, k := range kernel {
 			w := int(k)*at.channels + o
@@ -174,13 +176,13 @@ func (l *layer) substituteShared(a []float64, z span, c *sum, by form) span {
 			} else {
 				slope[k], b = centred(l.w.lo[w], l.w.hi[w], gLo, gHi)
 			}
-			c.plus(b)
+			c.Plus(b)
 		}
 		for _, p := range met {
 			v, under := a[p*at.channels+o], at.under(p)
 			for _, k := range kernel {
 				if j := under[k]; j >= 0 && !(z.lo[j] == 0 && z.hi[j] == 0) {
-					least[j] = least[j].with(v, slope[k])
+					least[j] = least[j].With(v, slope[k])
 				}
 			}
 		}
@@ -195,5 +197,5 @@ func centred(sLo, sHi, gLo, gHi float64) (a, b float64) {
 	if sLo == sHi {
 		return a, 0
 	}
-	return a, -up(max(sumUp(sHi, -a), sumUp(a, -sLo)) * max(0, abs(gLo, gHi)))
+	return a, -arith.Up(max(arith.SumUp(sHi, -a), arith.SumUp(a, -sLo)) * max(0, abs(gLo, gHi)))
 }

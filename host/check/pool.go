@@ -1,6 +1,10 @@
 package check
 
-import "math"
+import (
+	"math"
+
+	"psafe/host/check/arith"
+)
 
 // pool is how the maxima v of the windows of a max pool are bounded by one member each, the
 // star, which is chosen by intervals: y_* <= v <= slope y_* + above. docs/convolution.md,
@@ -24,7 +28,7 @@ func (l *layer) windowOf(v int, y span, by *choice) (star int32, others float64)
 			star, best = j, middle
 		}
 	}
-	others = -inf
+	others = -arith.Inf
 	for _, j := range l.windows[v] {
 		if j != star {
 			others = max(others, y.hi[j])
@@ -41,14 +45,14 @@ func (l *layer) stars(y span, greatest bool, by *choice, d differ) hidden {
 	for v := range n {
 		star, others := l.windowOf(v, y, by)
 		lo, hi := y.lo[star], y.hi[star]
-		delta, plain := inf, inf
+		delta, plain := arith.Inf, arith.Inf
 		if d != nil && others > lo {
 			delta, plain = d(v, star)
 			delta, plain = max(0, delta), max(0, plain)
 		}
 		slope, above := upperOfMax(lo, hi, max(lo, others), delta, plain, by)
 		h.pool.star[v], h.pool.slope[v], h.pool.above[v] = star, slope, above
-		top := min(max(hi, others), sumUp(hi, delta))
+		top := min(max(hi, others), arith.SumUp(hi, delta))
 		bottom := lo
 		for _, j := range l.windows[v] {
 			if greatest {
@@ -56,17 +60,17 @@ func (l *layer) stars(y span, greatest bool, by *choice, d differ) hidden {
 			}
 		}
 		h.pre.lo[v], h.pre.hi[v] = bottom, top
-		h.z.lo[v], h.z.hi[v] = valueDown(l.act, bottom), valueUp(l.act, top)
+		h.z.lo[v], h.z.hi[v] = arith.ValueDown(l.act, bottom), arith.ValueUp(l.act, top)
 		// The activation of v is at least that of y_*, and at most that of the upper line, or of
 		// top where that is less: lines of the activation have slopes that are not negative.
-		var from, to sum
-		from.plus(above)
-		from.add(slope, lo)
-		to.plus(above)
-		to.add(slope, hi)
-		h.arg.lo[v], h.arg.hi[v] = min(lo, from.lo()), max(hi, to.hi(), top)
+		var from, to arith.Sum
+		from.Plus(above)
+		from.Add(slope, lo)
+		to.Plus(above)
+		to.Add(slope, hi)
+		h.arg.lo[v], h.arg.hi[v] = min(lo, from.Lo()), max(hi, to.Hi(), top)
 		lower, _ := relax(l.act, lo, hi, by)
-		_, upper := relax(l.act, min(from.lo(), top), top, by)
+		_, upper := relax(l.act, min(from.Lo(), top), top, by)
 		h.lower, h.upper = append(h.lower, lower), append(h.upper, upper)
 	}
 	return h
@@ -85,7 +89,7 @@ func upperOfMax(lo, hi, c, delta, plain float64, by *choice) (slope, above float
 		// max(y, c) is convex: a line is above it if it is so at both ends.
 		above = max(aboveLine(c, slope, lo), aboveLine(hi, slope, hi))
 	}
-	if middle := lo/2 + hi/2; delta < inf && !by.decide(middle+plain, slope*middle+above) && !(middle+plain == slope*middle+above) {
+	if middle := lo/2 + hi/2; delta < arith.Inf && !by.decide(middle+plain, slope*middle+above) && !(middle+plain == slope*middle+above) {
 		return 1, delta
 	}
 	return slope, above
@@ -93,21 +97,21 @@ func upperOfMax(lo, hi, c, delta, plain float64, by *choice) (slope, above float
 
 // substitute replaces a v by s y, plus what it adds to c, for the values y of the layer of n
 // numbers that is pooled: the lower line where a is positive, else the upper one.
-func (p *pool) substitute(a []float64, n int, c *sum) span {
-	total := make([]sum, n)
+func (p *pool) substitute(a []float64, n int, c *arith.Sum) span {
+	total := make([]arith.Sum, n)
 	for v, x := range a {
 		j := p.star[v]
 		if x > 0 {
-			total[j] = total[j].with(x, 1)
+			total[j] = total[j].With(x, 1)
 		} else if x != 0 {
-			c.add(x, p.above[v])
-			total[j] = total[j].with(x, p.slope[v])
+			c.Add(x, p.above[v])
+			total[j] = total[j].With(x, p.slope[v])
 		}
 	}
 	s := newSpan(n)
 	for j := range total {
-		if total[j].n > 0 {
-			s.lo[j], s.hi[j] = total[j].lo(), total[j].hi()
+		if total[j].N > 0 {
+			s.lo[j], s.hi[j] = total[j].Lo(), total[j].Hi()
 		}
 	}
 	return s
@@ -131,30 +135,30 @@ func (p *pass) pooled(k int) hidden {
 func (p *pass) difference(k int, star int32, window []int32) (most, plain float64) {
 	l := &p.layers[k]
 	ways := p.ways(k)
-	most, plain = -inf, -inf
+	most, plain = -arith.Inf, -arith.Inf
 	for _, j := range window {
 		if j == star {
 			continue
 		}
 		if p.ctx != nil && p.ctx.Err() != nil {
-			return inf, inf
+			return arith.Inf, arith.Inf
 		}
 		a := make([]float64, l.out)
 		a[star], a[j] = 1, -1
-		least := func(s span, c sum) float64 {
+		least := func(s span, c arith.Sum) float64 {
 			lo := intervalLo(s, p.into(k), c)
 			for _, w := range ways {
 				lo = max(lo, p.down(k, s, c, w))
 			}
 			return lo
 		}
-		var c sum
+		var c arith.Sum
 		s := p.substitute(k, a, &c, false)
 		lo := least(s, c)
 		best := lo
 		if l.at != nil && p.wide[k] {
 			shared := func(by form) float64 {
-				var c sum
+				var c arith.Sum
 				s := l.substituteShared(a, p.into(k), &c, by)
 				return least(s, c)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/certify"
+	"psafe/host/check/arith"
 	net "psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/posterior/format"
@@ -73,7 +74,7 @@ func proveAgain(t *testing.T, name string, precision bound.Precision, post *post
 		if r.Lower() > 0 {
 			lower, cells = lower+1, cells+r.Cells
 			enough := -math.Expm1(r.LogP)
-			fail, err := n.failUp(t.Context(), r.Task, r.Proof.Cells, r.Proof.Tau, atMost(inf))
+			fail, err := n.failUp(t.Context(), r.Task, r.Proof.Cells, r.Proof.Tau, atMost(arith.Inf))
 			if fail > enough {
 				retried++
 				t.Logf("%s, task %d, %v, %d cells: fails %v, certify says %v", name, i, precision, r.Cells, fail, enough)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"psafe/host/check/sums"
 	"psafe/host/property"
 )
 
@@ -95,17 +96,17 @@ type record struct {
 // proof is what identifies the certificate, beside the other fields. Networks and Upper are
 // read where they are needed (strictly).
 type proof struct {
-	Cells    []int             `json:"cells,omitempty"`
-	Grids    [][][]float64     `json:"grids,omitempty"`
-	Centres  [][][]float64     `json:"centres,omitempty"`
-	Large    [][]*largeNeurons `json:"large,omitempty"`
-	Chains   []int             `json:"chains,omitempty"`
-	Tau      []float64         `json:"tau,omitempty"`
-	Mixtures [][]float64       `json:"mixtures,omitempty"`
-	Boxes    []int             `json:"boxes,omitempty"`
-	Cuts     [][]float64       `json:"cuts,omitempty"`
-	Networks json.RawMessage   `json:"networks,omitempty"`
-	Upper    json.RawMessage   `json:"upper,omitempty"`
+	Cells    []int           `json:"cells,omitempty"`
+	Grids    [][][]float64   `json:"grids,omitempty"`
+	Centres  [][][]float64   `json:"centres,omitempty"`
+	Large    [][]*sums.Large `json:"large,omitempty"`
+	Chains   []int           `json:"chains,omitempty"`
+	Tau      []float64       `json:"tau,omitempty"`
+	Mixtures [][]float64     `json:"mixtures,omitempty"`
+	Boxes    []int           `json:"boxes,omitempty"`
+	Cuts     [][]float64     `json:"cuts,omitempty"`
+	Networks json.RawMessage `json:"networks,omitempty"`
+	Upper    json.RawMessage `json:"upper,omitempty"`
 }
 
 // derived are bounds about single points.

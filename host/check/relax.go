@@ -3,6 +3,7 @@ package check
 import (
 	"math"
 
+	"psafe/host/check/arith"
 	net "psafe/host/network"
 )
 
@@ -39,8 +40,8 @@ func relax(a net.Activation, l, u float64, by *choice) (lower, upper line) {
 	if !(upper.a >= 0 && upper.a <= 1) {
 		upper.a = 1
 	}
-	atL := up(float64(up(upper.a-below) * -l))
-	atU := up(float64(up(1-upper.a) * u))
+	atL := arith.Up(float64(arith.Up(upper.a-below) * -l))
+	atU := arith.Up(float64(arith.Up(1-upper.a) * u))
 	upper.b = max(atL, atU)
 	return lower, upper
 }
@@ -94,13 +95,13 @@ func (c *choice) decide(a, b float64) bool {
 func relaxSigmoid(l, u float64, by *choice) (lower, upper line) {
 	upper = sigmoidUpper(l, u, by)
 	below := sigmoidUpper(-u, -l, by)
-	return line{below.a, sumDown(1, -below.b)}, upper
+	return line{below.a, arith.SumDown(1, -below.b)}, upper
 }
 
 // relaxTanh uses tanh(t) = 2 sigmoid(2t) - 1; the doublings are exact.
 func relaxTanh(l, u float64, by *choice) (lower, upper line) {
 	lower, upper = relaxSigmoid(2*l, 2*u, by)
-	return line{4 * lower.a, sumDown(2*lower.b, -1)}, line{4 * upper.a, sumUp(2*upper.b, -1)}
+	return line{4 * lower.a, arith.SumDown(2*lower.b, -1)}, line{4 * upper.a, arith.SumUp(2*upper.b, -1)}
 }
 
 // leastSlope is the least slope of a line that is not flat.
@@ -118,12 +119,12 @@ func sigmoidUpper(l, u float64, by *choice) line {
 	if !(l >= -math.MaxFloat64 && u <= math.MaxFloat64 && l <= u) {
 		return line{0, 1}
 	}
-	atL, atU := sigmoidUp(l), sigmoidUp(u)
+	atL, atU := arith.SigmoidUp(l), arith.SigmoidUp(u)
 	a, touch := upperSlope(by.wider(l, u))
 	if !(a >= leastSlope && a <= 1) {
 		return line{0, atU}
 	}
-	b := -inf
+	b := -arith.Inf
 	if l < 0 {
 		b = aboveLine(atL, a, l)
 	}
@@ -132,10 +133,10 @@ func sigmoidUpper(l, u float64, by *choice) line {
 	}
 	touch = min(max(touch, l, 0), u)
 	slope := slopeApprox(touch)
-	over := up(up(a-slope) + slopeErr)
-	under := up(up(slope-a) + slopeErr)
-	extra := max(0, up(over*up(touch-max(l, 0))), up(under*up(u-touch)))
-	return line{a, max(b, sumUp(aboveLine(sigmoidUp(touch), a, touch), extra))}
+	over := arith.Up(arith.Up(a-slope) + slopeErr)
+	under := arith.Up(arith.Up(slope-a) + slopeErr)
+	extra := max(0, arith.Up(over*arith.Up(touch-max(l, 0))), arith.Up(under*arith.Up(u-touch)))
+	return line{a, max(b, arith.SumUp(aboveLine(arith.SigmoidUp(touch), a, touch), extra))}
 }
 
 // upperSlope chooses a slope on [l, u], and where the line touches if that is on t > 0.
@@ -145,33 +146,33 @@ func upperSlope(l, u float64) (a, touch float64) {
 		touch = l/2 + u/2
 		return slopeApprox(touch), touch
 	case u <= 0:
-		return (sigmoid(u).hi - sigmoid(l).hi) / (u - l), u
+		return (arith.Sigmoid(u).Hi - arith.Sigmoid(l).Hi) / (u - l), u
 	}
 	return touchFrom(l, u)
 }
 
 // aboveLine is an upper bound of v - a t.
 func aboveLine(v, a, t float64) float64 {
-	var s sum
-	s.plus(v)
-	s.add(-a, t)
-	return s.hi()
+	var s arith.Sum
+	s.Plus(v)
+	s.Add(-a, t)
+	return s.Hi()
 }
 
 // slopeApprox is the derivative of the sigmoid, wrong by at most slopeErr: s and 1-s are
 // rounded once each, and so is their product, which is at most 1/4.
 func slopeApprox(t float64) float64 {
-	s := sigmoid(t)
-	return s.hi * (1 - s.hi)
+	s := arith.Sigmoid(t)
+	return s.Hi * (1 - s.Hi)
 }
 
-const slopeErr = 4 * unit
+const slopeErr = 4 * arith.Unit
 
 // touchFrom returns a touch > 0 for the upper line on l < 0 < u, and the slope there: by
 // bisection one whose tangent passes over (l, sigmoid(l)), or the middle of [l, u] if that
 // is further right, where the area under the line is least; the chord if there is none.
 func touchFrom(l, u float64) (a, touch float64) {
-	sl, su := sigmoid(l).hi, sigmoid(u).hi
+	sl, su := arith.Sigmoid(l).Hi, arith.Sigmoid(u).Hi
 	a = slopeApprox(u)
 	if sl+a*(u-l) > su {
 		return (su - sl) / (u - l), u
@@ -180,7 +181,7 @@ func touchFrom(l, u float64) (a, touch float64) {
 	for range 12 {
 		m := (lo + hi) / 2
 		slope := slopeApprox(m)
-		if sl+slope*(m-l) > sigmoid(m).hi {
+		if sl+slope*(m-l) > arith.Sigmoid(m).Hi {
 			lo = m
 		} else {
 			hi, a = m, slope

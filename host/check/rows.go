@@ -1,5 +1,7 @@
 package check
 
+import "psafe/host/check/arith"
+
 // way is how a row is taken down a network. All of them bound the same row; the best counts.
 type way struct {
 	// stop ends rows at the nearest values that are not linear in what is below them, of which
@@ -52,14 +54,14 @@ func (p *pass) opens(k int) (open, above bool) {
 // down bounds s z + c from below, z being what feeds layer k: each value is replaced by lines
 // in its pre-activation, that by what feeds it, and so on down. Where a value goes into several
 // layers, coefficients add up: (28) of docs/convolution.md.
-func (p *pass) down(k int, s span, c sum, w way) float64 {
+func (p *pass) down(k int, s span, c arith.Sum, w way) float64 {
 	todo := make([]span, k+1) // coefficients of the values of layer l at l+1
 	p.feed(k, s, todo)
 	for l := k - 1; l >= 0; l-- {
 		switch s := todo[l+1]; {
 		case s.lo == nil:
 		case w.stop && !p.graph.linear[l]:
-			c.addLeast(s, p.hidden[l].z)
+			addLeast(&c, s, p.hidden[l].z)
 		default:
 			lower := p.hidden[l].lower
 			if w.lower != nil {
@@ -94,7 +96,7 @@ func (p *pass) feed(k int, s span, todo []span) {
 		}
 		both := newSpan(n)
 		for j := range n {
-			both.lo[j], both.hi[j] = sumDown(todo[f+1].lo[j], part.lo[j]), sumUp(todo[f+1].hi[j], part.hi[j])
+			both.lo[j], both.hi[j] = arith.SumDown(todo[f+1].lo[j], part.lo[j]), arith.SumUp(todo[f+1].hi[j], part.hi[j])
 		}
 		todo[f+1] = both
 	}
@@ -102,7 +104,7 @@ func (p *pass) feed(k int, s span, todo []span) {
 
 // substitute replaces a zeta, zeta being the pre-activations of layer l, by s z, plus what it
 // adds to c.
-func (p *pass) substitute(l int, a []float64, c *sum, shared bool) span {
+func (p *pass) substitute(l int, a []float64, c *arith.Sum, shared bool) span {
 	switch m := &p.layers[l]; {
 	case m.windows != nil:
 		return p.hidden[l].pool.substitute(a, m.in, c)
@@ -136,7 +138,7 @@ func (l *layer) wide() bool {
 }
 
 // unit is sign times neuron i as a row over its inputs, at its least.
-func (l *layer) unit(i int, sign float64) (s span, c sum) {
+func (l *layer) unit(i int, sign float64) (s span, c arith.Sum) {
 	s = newSpan(l.in)
 	set := func(j, w int) {
 		if s.lo[j], s.hi[j] = l.w.lo[w], l.w.hi[w]; sign < 0 {
@@ -158,9 +160,9 @@ func (l *layer) unit(i int, sign float64) (s span, c sum) {
 		}
 	}
 	if sign < 0 {
-		c.plus(-l.b.hi[o])
+		c.Plus(-l.b.hi[o])
 	} else {
-		c.plus(l.b.lo[o])
+		c.Plus(l.b.lo[o])
 	}
 	return s, c
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"psafe/host/bound"
+	"psafe/host/check/arith"
 	net "psafe/host/network"
 	"psafe/host/property"
 	"psafe/host/run"
@@ -211,7 +212,7 @@ func (o *object) value(t *testing.T, name string) string {
 func others(value string, among []string) (list []string) {
 	list = append(slices.Clone(among), "", "null", `""`, "0", "[]", "{}", "-1", "1e-9", "1e400", `"x"`, "[[]]")
 	if x, err := strconv.ParseFloat(value, 64); err == nil {
-		for _, y := range []float64{x + 1, x - 1, 2 * x, x / 2, x * (1 - 1e-9), math.Nextafter(x, inf), math.Nextafter(x, -inf), math.Abs(x), 1, (1 + x) / 2} {
+		for _, y := range []float64{x + 1, x - 1, 2 * x, x / 2, x * (1 - 1e-9), math.Nextafter(x, arith.Inf), math.Nextafter(x, -arith.Inf), math.Abs(x), 1, (1 + x) / 2} {
 			if !math.IsInf(y, 0) && !math.IsNaN(y) {
 				list = append(list, property.DecimalDown(y), property.DecimalUp(y))
 			}

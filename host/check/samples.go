@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"slices"
 
+	"psafe/host/check/arith"
 	"psafe/host/posterior"
 	"psafe/host/property"
 )
@@ -81,7 +82,7 @@ func (c *census) pUpperUp() float64 {
 func ratDown(r *big.Rat) float64 {
 	f, _ := r.Float64()
 	if new(big.Rat).SetFloat64(f).Cmp(r) > 0 {
-		return down(f)
+		return arith.Down(f)
 	}
 	return f
 }

@@ -1,17 +1,19 @@
 package check
 
+import "psafe/host/check/arith"
+
 // Noise of weights that are used in several places: docs/convolution.md, (17) and (18).
 
 // weigh is sum_j w_ji x_j for each of the outputs.
-func (at *places) weigh(w, x []float64) []sum {
-	list := make([]sum, at.positions*at.channels)
+func (at *places) weigh(w, x []float64) []arith.Sum {
+	list := make([]arith.Sum, at.positions*at.channels)
 	for p := range at.positions {
 		under := at.under(p)
 		for o, kernel := range at.kernels {
-			var s sum
+			var s arith.Sum
 			for _, k := range kernel {
 				if j := under[k]; j >= 0 && x[j] != 0 {
-					s = s.with(w[int(k)*at.channels+o], x[j])
+					s = s.With(w[int(k)*at.channels+o], x[j])
 				}
 			}
 			list[p*at.channels+o] = s
@@ -26,9 +28,9 @@ func (at *places) weigh(w, x []float64) []sum {
 // intervals z is exact.
 func (m *deviations) ofSharedRow(a []float64, in *reach, z span) noise {
 	at := m.at
-	var variance, mean sum
+	var variance, mean arith.Sum
 	var g tapSums
-	squares := make([]sum, len(in.radius))
+	squares := make([]arith.Sum, len(in.radius))
 	still := !anyAbove0(in.radius)
 	for o, kernel := range at.kernels {
 		met := at.met(a, o)
@@ -36,12 +38,12 @@ func (m *deviations) ofSharedRow(a []float64, in *reach, z span) noise {
 			continue
 		}
 		bLo, bHi := at.alone(a, o, met)
-		variance = variance.with(m.biasVariance[o], squareUp(abs(bLo, bHi)))
+		variance = variance.With(m.biasVariance[o], squareUp(abs(bLo, bHi)))
 		g.over(at, a, o, met, z)
 		for _, k := range kernel {
 			if v := m.variance[int(k)*at.channels+o]; v != 0 {
 				lo, hi := g.of(k)
-				variance = variance.with(v, squareUp(abs(lo, hi)))
+				variance = variance.With(v, squareUp(abs(lo, hi)))
 			}
 		}
 		if still {
@@ -51,15 +53,15 @@ func (m *deviations) ofSharedRow(a []float64, in *reach, z span) noise {
 			square, under := squareUp(a[p*at.channels+o]), at.under(p)
 			for _, k := range kernel {
 				if j := under[k]; j >= 0 && in.radius[j] != 0 {
-					squares[j] = squares[j].with(square, m.variance[int(k)*at.channels+o])
+					squares[j] = squares[j].With(square, m.variance[int(k)*at.channels+o])
 				}
 			}
 		}
 	}
 	for j := range squares {
-		if squares[j].n > 0 {
-			mean = mean.with(sqrtUp(atLeast0(squares[j].hi())), in.radius[j])
+		if squares[j].N > 0 {
+			mean = mean.With(arith.SqrtUp(atLeast0(squares[j].Hi())), in.radius[j])
 		}
 	}
-	return noise{timesSqrt2OverPiUp(mean.hi()), atLeast0(variance.hi())}
+	return noise{timesSqrt2OverPiUp(mean.Hi()), atLeast0(variance.Hi())}
 }

@@ -1,6 +1,10 @@
 package check
 
-import "math"
+import (
+	"math"
+
+	"psafe/host/check/arith"
+)
 
 // The noise of rows over a box, sharper than (11) (docs/concentration.md, section 8): together
 // with what the row does over the box anyway (38), and through the weights of the layer below
@@ -8,8 +12,8 @@ import "math"
 
 // twoOverPiUp is 2/pi and restUp 1 - 2/pi, rounded up.
 var (
-	twoOverPiUp = up(2 / math.Pi)
-	restUp      = up(1 - 2/math.Pi)
+	twoOverPiUp = arith.Up(2 / math.Pi)
+	restUp      = arith.Up(1 - 2/math.Pi)
 )
 
 // fall is what a row met on its way down a chain: coefficients of the pre-activations of each
@@ -53,7 +57,7 @@ func (p *cellPass) sharp(top int, squares []float64, f *fall, met *noises) []noi
 	for l := top; l >= first; l-- {
 		n := met.of[p.levels.of[l]]
 		if moved > 0 {
-			root := sumUp(sqrtUp(n.variance), moved)
+			root := arith.SumUp(arith.SqrtUp(n.variance), moved)
 			n.variance, moved = squareUp(root), 0
 		}
 		switch {
@@ -67,11 +71,11 @@ func (p *cellPass) sharp(top int, squares []float64, f *fall, met *noises) []noi
 			}
 			apart, _ := p.overInputs(f, nil, below)
 			mean, move := p.overInputs(f, p.spreadsAt(l, top, squares, f), below)
-			if n.mean = sumUp(n.mean, apart); sumUp(mean, move) < n.mean {
+			if n.mean = arith.SumUp(n.mean, apart); arith.SumUp(mean, move) < n.mean {
 				n.mean, moved = mean, move
 			}
 		default:
-			if mean, move := p.through(l, p.spreadsAt(l, top, squares, f)); sumUp(mean, move) < n.mean {
+			if mean, move := p.through(l, p.spreadsAt(l, top, squares, f)); arith.SumUp(mean, move) < n.mean {
 				n.mean, moved = mean, move
 			}
 		}
@@ -98,8 +102,8 @@ func (m *deviations) spreads(squares []float64) []float64 {
 	}
 	list := make([]float64, len(m.variance)/out)
 	for j := range list {
-		s := dot(sum{}, squares, m.variance[j*out:(j+1)*out], at)
-		list[j] = atLeast0(s.hi())
+		s := dot(arith.Sum{}, squares, m.variance[j*out:(j+1)*out], at)
+		list[j] = atLeast0(s.Hi())
 	}
 	return list
 }
@@ -109,37 +113,37 @@ func (m *deviations) spreads(squares []float64) []float64 {
 // the means of the weights and by their deviations, and the largest part of the latter.
 func (p *cellPass) linear(l, k int, spreads []float64) (means, deviations, largest float64) {
 	d, z := &p.deviations[l-1], p.values(l-1)
-	var mean, deviation sum
+	var mean, deviation arith.Sum
 	out := len(spreads)
 	for j, s := range spreads {
 		if s == 0 || z.lo[j] == z.hi[j] {
 			continue // it does not vary
 		}
-		mean = mean.with(s, d.meanSquare[k*out+j])
-		deviation = deviation.with(s, d.variance[k*out+j])
-		largest = max(largest, up(s*d.variance[k*out+j]))
+		mean = mean.With(s, d.meanSquare[k*out+j])
+		deviation = deviation.With(s, d.variance[k*out+j])
+		largest = max(largest, arith.Up(s*d.variance[k*out+j]))
 	}
-	return atLeast0(mean.hi()), atLeast0(deviation.hi()), largest
+	return atLeast0(mean.Hi()), atLeast0(deviation.Hi()), largest
 }
 
 // through is (34): the mean of the noise of layer l > 1, over the weights of layer l-1 too, and
 // how much it moves with these.
 func (p *cellPass) through(l int, spreads []float64) (mean, moved float64) {
-	var total, moves sum
+	var total, moves arith.Sum
 	for k, radius := range p.reachInto(l - 1).radius {
 		if radius != 0 {
 			means, deviations, largest := p.linear(l, k, spreads)
-			total.add(sqrtUp(sumUp(means, deviations)), radius)
-			moves.add(largest, squareUp(radius))
+			total.Add(arith.SqrtUp(arith.SumUp(means, deviations)), radius)
+			moves.Add(largest, squareUp(radius))
 		}
 	}
-	return timesSqrt2OverPiUp(total.hi()), timesSqrt2OverPiUp(sqrtUp(atLeast0(moves.hi())))
+	return timesSqrt2OverPiUp(total.Hi()), timesSqrt2OverPiUp(arith.SqrtUp(atLeast0(moves.Hi())))
 }
 
 // overInputs is (38): what noise adds in the mean to the range of a row over the cell: that of
 // layer 0, of these spreads below, and that of layer 1, of spreads above. Either may be nil.
 func (p *cellPass) overInputs(f *fall, above, below []float64) (mean, moved float64) {
-	var total, moves sum
+	var total, moves arith.Sum
 	for k, radius := range p.input.radius {
 		if radius == 0 {
 			continue
@@ -157,14 +161,14 @@ func (p *cellPass) overInputs(f *fall, above, below []float64) (mean, moved floa
 		} else if hi < 0 {
 			a = -hi
 		}
-		var x sum
-		x.add(a, a)
-		x.add(twoOverPiUp, own)
-		x.add(twoOverPiUp, means)
-		x.add(twoOverPiUp, deviations)
-		x.add(restUp, min(own, means))
-		total.add(sumUp(sqrtUp(atLeast0(x.hi())), -a), radius)
-		moves.add(largest, squareUp(radius))
+		var x arith.Sum
+		x.Add(a, a)
+		x.Add(twoOverPiUp, own)
+		x.Add(twoOverPiUp, means)
+		x.Add(twoOverPiUp, deviations)
+		x.Add(restUp, min(own, means))
+		total.Add(arith.SumUp(arith.SqrtUp(atLeast0(x.Hi())), -a), radius)
+		moves.Add(largest, squareUp(radius))
 	}
-	return atLeast0(total.hi()), timesSqrt2OverPiUp(sqrtUp(atLeast0(moves.hi())))
+	return atLeast0(total.Hi()), timesSqrt2OverPiUp(arith.SqrtUp(atLeast0(moves.Hi())))
 }

@@ -3,6 +3,7 @@ package check
 import (
 	"math"
 
+	"psafe/host/check/arith"
 	net "psafe/host/network"
 )
 
@@ -95,7 +96,7 @@ const nearBest = 1 - 0x1p-5
 
 // tailByOthers is rowTailUp with other lower slopes: s z + c is the row over what feeds the last
 // layer, whose noise is own, and squares are those of its coefficients.
-func (p *cellPass) tailByOthers(s span, c sum, own *noises, squares []float64) float64 {
+func (p *cellPass) tailByOthers(s span, c arith.Sum, own *noises, squares []float64) float64 {
 	last, best := len(p.layers)-1, 0.0
 	var forms []lineForm
 	for _, lower := range p.otherLowers() {

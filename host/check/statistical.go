@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"strconv"
 
+	"psafe/host/check/arith"
 	"psafe/host/property"
 )
 
@@ -78,8 +79,8 @@ func tailAtMost(k, n int, p, alpha *big.Rat) bool {
 	case min(k, n-k+1) > mostTailTerms:
 		return false
 	}
-	x := newBig().SetRat(p)
-	y := newBig().SetRat(new(big.Rat).Sub(big.NewRat(1, 1), p))
+	x := arith.NewBig().SetRat(p)
+	y := arith.NewBig().SetRat(new(big.Rat).Sub(big.NewRat(1, 1), p))
 	// Of m successes with probability x and n-m failures with y, from all failures or, with
 	// both exchanged, all successes on.
 	terms, complement := n-k+1, false
@@ -88,25 +89,25 @@ func tailAtMost(k, n int, p, alpha *big.Rat) bool {
 	} else {
 		x, y = y, x
 	}
-	ratio := newBig().Quo(x, y)
-	term, sum := powerOf(y, n), newBig()
+	ratio := arith.NewBig().Quo(x, y)
+	term, sum := powerOf(y, n), arith.NewBig()
 	for m := range terms {
 		sum.Add(sum, term)
 		term.Mul(term, ratio)
-		term.Mul(term, newBig().SetInt64(int64(n-m)))
-		term.Quo(term, newBig().SetInt64(int64(m+1)))
+		term.Mul(term, arith.NewBig().SetInt64(int64(n-m)))
+		term.Quo(term, arith.NewBig().SetInt64(int64(m+1)))
 	}
 	if complement {
-		sum.Sub(bigUnit, sum)
+		sum.Sub(arith.BigUnit, sum)
 	}
-	sum.Add(sum, newBig().SetMantExp(bigUnit, -300))
-	return sum.Cmp(newBig().SetRat(alpha)) <= 0
+	sum.Add(sum, arith.NewBig().SetMantExp(arith.BigUnit, -300))
+	return sum.Cmp(arith.NewBig().SetRat(alpha)) <= 0
 }
 
 // powerOf is x^n.
 func powerOf(x *big.Float, n int) *big.Float {
-	p := newBig().SetInt64(1)
-	for square := newBig().Set(x); n > 0; n >>= 1 {
+	p := arith.NewBig().SetInt64(1)
+	for square := arith.NewBig().Set(x); n > 0; n >>= 1 {
 		if n&1 != 0 {
 			p.Mul(p, square)
 		}

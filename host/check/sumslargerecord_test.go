@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"psafe/host/check/sums"
 	net "psafe/host/network"
 )
 
@@ -32,24 +33,24 @@ func TestCheckLarge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := newSums(post)
+	n, err := sums.New(post)
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := gridsOf(task.T, [][][]float64{{{0}, {}}, {{}, {}}}, nil)
+	all, err := sums.Grids(task.T, [][][]float64{{{0}, {}}, {{}, {}}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	off := &largeNeurons{At: []float64{0.3, 0.3}, Above: 2.5}
-	fails := func(large [][]*largeNeurons) float64 {
-		fail, err := n.gridsFailUp(t.Context(), all, plansOf(&s)[2:], large, anyFail)
+	off := &sums.Large{At: []float64{0.3, 0.3}, Above: 2.5}
+	fails := func(large [][]*sums.Large) float64 {
+		fail, err := n.GridsFailUp(t.Context(), all, sums.Plans(&s)[2:], large, anyFail)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return fail
 	}
-	without, with := fails(nil), fails([][]*largeNeurons{{off}, {nil}})
-	other := fails([][]*largeNeurons{{nil}, {off}})
+	without, with := fails(nil), fails([][]*sums.Large{{off}, {nil}})
+	other := fails([][]*sums.Large{{nil}, {off}})
 	t.Logf("fails with %v, %v with all, %v with the other box's", with, without, other)
 	if !(with < 0.8*without && without < 0.97*other) {
 		t.Fatal("the network is none for this test")

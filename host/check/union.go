@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"slices"
 
+	"psafe/host/check/arith"
 	"psafe/host/posterior"
 )
 
@@ -27,7 +28,7 @@ func allWeights(post *posterior.Posterior) *weights {
 
 // massOf is at most the probability of [lo, hi].
 func (w *weights) massOf(lo, hi []float64) *big.Float {
-	p := mass{m: ddOf(1)}
+	p := mass{m: arith.DDOf(1)}
 	for j := 0; j < len(lo) && !p.none; j++ {
 		p.interval(lo[j], hi[j], w.mean[j], w.sdLo[j], w.sdHi[j])
 	}
@@ -66,7 +67,7 @@ func unionChance(ctx context.Context, post *posterior.Posterior, boxes []*weight
 	var pairs [][]*big.Float
 	var chain []*big.Float
 	rules := []func() *big.Float{
-		func() *big.Float { return newBig().Set(list[0].mass) },
+		func() *big.Float { return arith.NewBig().Set(list[0].mass) },
 		// Certify adds boxes up in the order in which they were drawn, too.
 		func() *big.Float { return sumOf(w.pieceTerms(ctx, drawn, nil, nil)) },
 		func() *big.Float {
@@ -80,7 +81,7 @@ func unionChance(ctx context.Context, post *posterior.Posterior, boxes []*weight
 	if rule == largestBox {
 		rules = rules[:1]
 	}
-	best := chance{x: newBig()}
+	best := chance{x: arith.NewBig()}
 	for _, of := range rules {
 		v := of()
 		if v.Mul(v, safe); v.Cmp(best.x) > 0 {
@@ -98,7 +99,7 @@ func unionChance(ctx context.Context, post *posterior.Posterior, boxes []*weight
 func chainTerms(list []flatBox, pairs [][]*big.Float) []*big.Float {
 	terms := make([]*big.Float, len(list))
 	for i := range list {
-		t := newBig().Sub(list[i].mass, newBig().SetMantExp(list[i].mass, -350))
+		t := arith.NewBig().Sub(list[i].mass, arith.NewBig().SetMantExp(list[i].mass, -350))
 		for j := range i {
 			t.Sub(t, pairs[i][j])
 		}
@@ -113,19 +114,19 @@ func chainTerms(list []flatBox, pairs [][]*big.Float) []*big.Float {
 // deCaen is (9), sum_i P(B_i)^2 / sum_j P(B_i ^ B_j), of the boxes up to the number for which
 // it is best.
 func deCaen(list []flatBox, pairs [][]*big.Float) *big.Float {
-	best := newBig()
+	best := arith.NewBig()
 	totals := make([]*big.Float, 0, len(list))
 	for k := range list {
-		totals = append(totals, newBig())
+		totals = append(totals, arith.NewBig())
 		for j := range k + 1 {
 			totals[k].Add(totals[k], pairs[k][j])
 			if j < k {
 				totals[j].Add(totals[j], pairs[k][j])
 			}
 		}
-		v := newBig()
+		v := arith.NewBig()
 		for i, total := range totals {
-			p := newBig().Mul(list[i].mass, list[i].mass)
+			p := arith.NewBig().Mul(list[i].mass, list[i].mass)
 			v.Add(v, p.Quo(p, total))
 		}
 		if v.Cmp(best) > 0 {
@@ -136,7 +137,7 @@ func deCaen(list []flatBox, pairs [][]*big.Float) *big.Float {
 }
 
 func sumOf(terms []*big.Float) *big.Float {
-	v := newBig()
+	v := arith.NewBig()
 	for _, t := range terms {
 		v.Add(v, t)
 	}
@@ -156,25 +157,25 @@ func (w *weights) ends(b *flatBox, j int) (lo, hi end) {
 	lo, hi = end{x: b.lo[j]}, end{x: b.hi[j]}
 	if lo.x < mean {
 		q, err := tailAt(mean, lo.x, sdLo)
-		lo.g = max(0, sumDown(q.hi, down(q.lo-err)))
+		lo.g = max(0, arith.SumDown(q.Hi, arith.Down(q.Lo-err)))
 	} else {
 		q, err := tailAt(lo.x, mean, sdHi)
-		lo.g = -sumUp(q.hi, up(q.lo+err))
+		lo.g = -arith.SumUp(q.Hi, arith.Up(q.Lo+err))
 	}
 	if hi.x < mean {
 		q, err := tailAt(mean, hi.x, sdHi)
-		hi.g = sumUp(q.hi, up(q.lo+err))
+		hi.g = arith.SumUp(q.Hi, arith.Up(q.Lo+err))
 	} else {
 		q, err := tailAt(hi.x, mean, sdLo)
-		hi.g = -max(0, sumDown(q.hi, down(q.lo-err)))
+		hi.g = -max(0, arith.SumDown(q.Hi, arith.Down(q.Lo-err)))
 	}
 	return lo, hi
 }
 
 // tailAt is Q((x-y)/sd), 0 for sd = 0.
-func tailAt(x, y, sd float64) (dd, float64) {
+func tailAt(x, y, sd float64) (arith.DD, float64) {
 	if sd == 0 {
-		return ddOf(0), 0
+		return arith.DDOf(0), 0
 	}
 	return tailNear(distance(x, y, sd))
 }
@@ -209,7 +210,7 @@ func (w *weights) pairsUp(ctx context.Context, list []flatBox) [][]*big.Float {
 	pairs := make([][]*big.Float, len(list))
 	for i := range products {
 		for _, p := range products[i] {
-			pairs[i] = append(pairs[i], newBig().SetMantExp(newBig().SetFloat64(p.m), p.e))
+			pairs[i] = append(pairs[i], arith.NewBig().SetMantExp(arith.NewBig().SetFloat64(p.m), p.e))
 		}
 	}
 	return pairs
@@ -239,16 +240,16 @@ func (p *upper) times(lo, hi end, mean float64) {
 	}
 	var f float64
 	if lo.x < mean && mean <= hi.x {
-		f = min(1, up(sumUp(1, hi.g)-lo.g))
+		f = min(1, arith.Up(arith.SumUp(1, hi.g)-lo.g))
 	} else {
-		f = min(1, sumUp(hi.g, -lo.g))
+		f = min(1, arith.SumUp(hi.g, -lo.g))
 	}
 	if f >= 1 {
 		return
 	}
 	m, e := math.Frexp(f)
 	if p.m != 1 {
-		m = up(p.m * m)
+		m = arith.Up(p.m * m)
 	}
 	m, k := math.Frexp(m)
 	p.m, p.e = m, p.e+e+k
@@ -275,7 +276,7 @@ func (w *weights) pieceTerms(ctx context.Context, list []flatBox, pairs [][]*big
 				pieces = pieces[:pieceCap]
 			}
 		}
-		terms[i] = newBig()
+		terms[i] = arith.NewBig()
 		for _, p := range pieces {
 			terms[i].Add(terms[i], p.mass)
 		}

@@ -1,0 +1,31 @@
+package check
+
+import (
+	"math/big"
+	"testing"
+
+	"psafe/host/check/sums"
+	"psafe/host/posterior"
+	"psafe/host/property"
+)
+
+// exactly is x as a rational number.
+func exactly(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
+
+// gridFail is the bound of a grid by the alternatives of S.
+func gridFail(t *testing.T, post *posterior.Posterior, task *property.Task, grids [][][]float64) float64 {
+	t.Helper()
+	n, err := sums.New(post)
+	if err != nil {
+		t.Fatal(err)
+	}
+	points, err := sums.Grids(task.T, grids, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fail, err := n.GridsFailUp(t.Context(), points, sums.Plans(&task.S), nil, anyFail)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fail
+}
