@@ -14,8 +14,8 @@ PLATFORMS   ?= linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 # What every change must pass: minutes (docs/measurements.md, Tests). Tests do a tenth of
 # their random cases and a chosen few of the others (internal/testscale). Left to make
 # deep altogether: TestPaperQuick (all experiments of psafe paper), TestCheckVCAS (a grid, certified
-# and checked, 10 minutes of processor time), the cubic of TestCheckSums with all its
-# forgeries, TestOclgrind/optimised and /unoptimised, the race
+# and checked, 10 minutes of processor time), the cubic and the images of TestCheckSums within
+# 0.001, TestOclgrind/optimised and /unoptimised, the race
 # detector, all cases of all vector loops, the code for GPUs, the second OpenCL driver, the other
 # platforms, the mutants (that their tables apply is tested here too), make release-check.
 test:

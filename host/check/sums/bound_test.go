@@ -243,7 +243,7 @@ func TestSumsStandIns(t *testing.T) {
 // rationals, are not positive with at most the probability that the lattice gives.
 func TestLatticeExactly(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 26))
-	for range testscale.Cases(t, 500) {
+	for range testscale.Costly(t, 500) {
 		n := 1 + rng.IntN(5)
 		step := []float64{0.25, 0.7, 0.1}[rng.IntN(3)]
 		rest := arith.Point(4*rng.Float64() - 1)
