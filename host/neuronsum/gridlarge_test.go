@@ -9,6 +9,7 @@ import (
 	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
+	"psafe/internal/testscale"
 )
 
 // wideNet is a network with one output whose weights deviate as much as they are large.
@@ -182,7 +183,7 @@ func TestLargeChosen(t *testing.T) {
 	}
 	with, _ := n.gridsUp(t.Context(), grids, rows, large)
 	without, _ := n.gridsUp(t.Context(), grids, rows, nil)
-	share, sigma := failShare(r, p, box, single(row), 20000)
+	share, sigma := failShare(r, p, box, single(row), testscale.Cases(t, 20000))
 	if with > 0.9*without || with < share-4*sigma {
 		t.Errorf("%v with %+v, %v without, %v of drawn networks fail", with, large[0][0], without, share)
 	}
