@@ -107,7 +107,7 @@ func TestFallbackBits(t *testing.T) {
 	onDevices(t, func(t *testing.T, info Info, p bound.Precision) {
 		for i, s := range shapes {
 			t.Run(fmt.Sprintf("lanes=%d,local=%d", s.Lanes, s.Local), func(t *testing.T) {
-				factor, build := 0.15, ""
+				factor, build := 0.1, ""
 				if testscale.Deep() {
 					factor = 0.3
 				}
