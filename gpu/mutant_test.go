@@ -120,7 +120,7 @@ func TestMutantsApply(t *testing.T) {
 // refuses them.
 func TestMutants(t *testing.T) {
 	info := devices(t)[0]
-	for _, m := range testscale.Few(mutants, 6) {
+	for _, m := range testscale.Few(mutants, 2) {
 		d, err := OpenInfo(info, bound.Float32, Options{sources: mutate(t, m.file, m.old, m.new), build: quick})
 		if refused := err != nil; refused != (m.what != noMistake) {
 			t.Errorf("%s: a kernel with %q in place of %q: refused %v (%v)", m.what, m.new, m.old, refused, err)

@@ -2,11 +2,14 @@
 // and test suites import it.
 //
 // Plain go test, and make test, do a small share of the random cases of each test
-// and skip what is named with DeepOnly; make deep does everything.
+// and skip what is named with DeepOnly. make deep does all cases, but for the few tests
+// that would take longer than all others together: of those it does a part, and make
+// night does everything.
 //
 // Environment:
 //
-//	PSAFE_DEEP=1       all cases of all tests
+//	PSAFE_DEEP=1       all cases, but for what takes hours
+//	PSAFE_NIGHT=1      everything there is
 //	PSAFE_TEST_FACTOR  the share of random cases, in place of 0.1, or of 1 in deep
 //
 // Flag -short divides the share by five.
@@ -23,8 +26,11 @@ import (
 // small is the share of random cases that every run of the tests affords.
 const small = 0.1
 
-// Deep says whether all there is shall be tested, whatever it costs.
-func Deep() bool { return os.Getenv("PSAFE_DEEP") == "1" }
+// Deep says whether all cases shall be tested that a run of less than an hour affords.
+func Deep() bool { return os.Getenv("PSAFE_DEEP") == "1" || Night() }
+
+// Night says whether everything shall be tested, whatever it costs.
+func Night() bool { return os.Getenv("PSAFE_NIGHT") == "1" }
 
 // Factor is the share of random cases to do.
 func Factor(t testing.TB) float64 {

@@ -7,10 +7,14 @@ import (
 
 func TestCases(t *testing.T) {
 	for _, c := range []struct {
-		deep, factor string
-		n, want      int
-	}{{"", "", 1000, 100}, {"", "", 5, 1}, {"", "", 11, 2}, {"1", "", 1000, 1000}, {"1", "2.5", 1000, 2500}, {"", "0.5", 1000, 500}} {
+		deep, night, factor string
+		n, want             int
+	}{
+		{"", "", "", 1000, 100}, {"", "", "", 5, 1}, {"", "", "", 11, 2}, {"1", "", "", 1000, 1000}, {"", "1", "", 1000, 1000},
+		{"1", "", "2.5", 1000, 2500}, {"", "", "0.5", 1000, 500},
+	} {
 		t.Setenv("PSAFE_DEEP", c.deep)
+		t.Setenv("PSAFE_NIGHT", c.night)
 		t.Setenv("PSAFE_TEST_FACTOR", c.factor)
 		if testing.Short() {
 			c.want = (c.want + 4) / 5
@@ -24,6 +28,7 @@ func TestCases(t *testing.T) {
 func TestFew(t *testing.T) {
 	list := []int{0, 1, 2, 3, 4, 5, 6}
 	t.Setenv("PSAFE_DEEP", "")
+	t.Setenv("PSAFE_NIGHT", "")
 	if got := Few(list, 3); !slices.Equal(got, []int{0, 2, 4}) {
 		t.Errorf("three of seven: %v", got)
 	}
@@ -33,5 +38,19 @@ func TestFew(t *testing.T) {
 	t.Setenv("PSAFE_DEEP", "1")
 	if got := Few(list, 3); !slices.Equal(got, list) {
 		t.Errorf("deep: %v", got)
+	}
+}
+
+// TestLevels: what runs at night runs all that make deep does, and more.
+func TestLevels(t *testing.T) {
+	for _, c := range []struct {
+		deep, night         string
+		wantDeep, wantNight bool
+	}{{"", "", false, false}, {"1", "", true, false}, {"", "1", true, true}, {"1", "1", true, true}} {
+		t.Setenv("PSAFE_DEEP", c.deep)
+		t.Setenv("PSAFE_NIGHT", c.night)
+		if Deep() != c.wantDeep || Night() != c.wantNight {
+			t.Errorf("%+v: deep %v, night %v", c, Deep(), Night())
+		}
 	}
 }
