@@ -11,13 +11,16 @@ PLATFORMS   ?= linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
 .PHONY: test deep night build deps deps-deep format vet lint vulncheck cross unit plain unit-deep race simd gpucode rusticl bench mutants mutants-drawn fuzz cover testdata paper
 
-# What every change must pass: minutes (docs/measurements.md, Tests). Tests do a tenth of
-# their random cases and a chosen few of the others (internal/testscale). Left to make
-# deep altogether: TestPaperQuick (all experiments of psafe paper), TestCheckVCAS (a grid, certified
-# and checked, 10 minutes of processor time), TestOclgrind/optimised and /unoptimised,
-# TestOclgrindMutants, all but a few of the broken kernels of package gpu, the race detector, all
-# cases of all vector loops, the code for GPUs, the second OpenCL driver, the other platforms, the
-# mutants (that their tables apply is tested here too), make release-check.
+# What every change must pass: four minutes (docs/measurements.md, Tests). Tests do a tenth of
+# their random cases and a chosen few of the others (internal/testscale). Left to make deep, which
+# draws a sample of it by the date, and make night, which does all of it:
+#   TestPaperQuick         all experiments of psafe paper
+#   TestCheckVCAS          a grid, certified and checked: 10 minutes of processor time
+#   TestRealConvolutions   released convolutional networks beside an independent program
+#   TestDevicesAgree, TestContradictions, TestResultsOfAnyEngines: auto with sums of neurons
+#   TestOclgrind/optimised and /unoptimised, TestOclgrindMutants, most broken kernels of package gpu
+# and the race detector, the vector loops one by one, the code for GPUs, the second OpenCL driver,
+# the other platforms, make release-check and the mutants (that their tables apply is tested here).
 test:
 	@for s in deps format vet lint plain unit; do scripts/timed.sh "make test" $$s $(MAKE) --no-print-directory $$s || exit 1; done
 	@echo "make test: passed"
