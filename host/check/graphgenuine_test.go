@@ -92,7 +92,7 @@ func TestGraphGenuine(t *testing.T) {
 func TestGraphBoxesGenuine(t *testing.T) {
 	rng := rand.New(rand.NewPCG(16, 2))
 	below := 0
-	cases := testscale.Cases(t, 200)
+	cases := testscale.Costly(t, 200)
 	for i := range cases {
 		post := convtest.Random(rng, convtest.Shape{Blocks: 1 + rng.IntN(4), Spread: 1.0 / 64, Outputs: 3})
 		task := keptClass(rng, post, []float64{0, 1.0 / 256, 1.0 / 32}[rng.IntN(3)])

@@ -57,6 +57,15 @@ func Cases(t testing.TB, n int) int {
 	return max(1, int(math.Ceil(Factor(t)*float64(n))))
 }
 
+// Costly is Cases for tests of which a case takes long: unless Deep, a third of them.
+func Costly(t testing.TB, n int) int {
+	t.Helper()
+	if Deep() {
+		return Cases(t, n)
+	}
+	return Cases(t, (n+2)/3)
+}
+
 // Few is the list in deep, and otherwise n of its entries, evenly apart, the first
 // among them: for cases that were chosen by hand.
 func Few[T any](list []T, n int) []T {

@@ -25,6 +25,19 @@ func TestCases(t *testing.T) {
 	}
 }
 
+func TestCostly(t *testing.T) {
+	t.Setenv("PSAFE_TEST_FACTOR", "1")
+	if testing.Short() {
+		t.Setenv("PSAFE_TEST_FACTOR", "5")
+	}
+	for deep, want := range map[string]int{"": 4, "1": 10} {
+		t.Setenv("PSAFE_DEEP", deep)
+		if got := Costly(t, 10); got != want {
+			t.Errorf("deep %q: %d of 10, want %d", deep, got, want)
+		}
+	}
+}
+
 func TestFew(t *testing.T) {
 	list := []int{0, 1, 2, 3, 4, 5, 6}
 	t.Setenv("PSAFE_DEEP", "")
