@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"psafe/host/property"
@@ -134,26 +135,37 @@ func (c *certifyFlags) job(f *pflag.FlagSet) (*run.Job, error) {
 	}, nil
 }
 
-// parseCertify makes a job of flags.
-func parseCertify(args []string, stdout io.Writer) (*certifyFlags, *run.Job, error) {
-	var c certifyFlags
-	f := newFlags("certify", certifyAbout, stdout)
+// newCertify is the command with its flags.
+func newCertify() (*certifyFlags, *cobra.Command) {
+	c := &certifyFlags{}
+	cmd, f := newCommand("certify", "lower and upper bounds of P_safe for inputs and properties", certifyAbout, 0)
 	c.add(f)
-	if err := parse(f, args, 0); err != nil {
+	return c, cmd
+}
+
+// parseCertify makes a job of flags.
+func parseCertify(args []string) (*certifyFlags, *run.Job, error) {
+	c, cmd := newCertify()
+	if err := readFlags(cmd, args); err != nil {
 		return nil, nil, err
 	}
+	job, err := c.parsed(cmd.Flags())
+	return c, job, err
+}
+
+// parsed is the job of flags that were read.
+func (c *certifyFlags) parsed(f *pflag.FlagSet) (*run.Job, error) {
 	if _, err := probability("fail-under", c.failUnder); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var err error
 	if c.gates, err = parseGates(c.failUnless); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := progressMistaken(c.progress); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	job, err := c.job(f)
-	return &c, job, err
+	return c.job(f)
 }
 
 // probability reads a flag that is one.
@@ -168,11 +180,19 @@ func probability(flag, text string) (property.Exact, error) {
 	return p, nil
 }
 
-func runCertify(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	c, job, err := parseCertify(args, stdout)
-	if err != nil {
-		return err
-	}
+func certifyCommand() *cobra.Command {
+	c, cmd := newCertify()
+	return does(cmd, func(ctx context.Context, stdout, stderr io.Writer) error {
+		job, err := c.parsed(cmd.Flags())
+		if err != nil {
+			return err
+		}
+		return c.run(ctx, job, stdout, stderr)
+	})
+}
+
+// run certifies.
+func (c *certifyFlags) run(ctx context.Context, job *run.Job, stdout, stderr io.Writer) error {
 	if err := job.Refuse(); err != nil {
 		return err
 	}
@@ -180,7 +200,7 @@ func runCertify(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if c.out.path != "" {
 		keep = report.RecordsFile(c.out.path) + run.PartialSuffix
 	}
-	child := newSupervised("certify", args, stdout, stderr, keep)
+	child := newSupervised(ctx, stdout, stderr, keep)
 	child.work = func() float64 { return workApprox(job) }
 	if !c.quiet {
 		child.note = func(line string) { fmt.Fprintln(stderr, "psafe: note:", plain(line)) }
@@ -200,7 +220,7 @@ func runCertify(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	}
 	found := c.findings(stderr)
 	defer endLate(job.TotalTimeLimit, stderr)()
-	err = job.Each(ctx, found.add)
+	err := job.Each(ctx, found.add)
 	progress.end()
 	if err != nil {
 		return err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 
+	"github.com/spf13/cobra"
+
 	"psafe/python"
 )
 
@@ -14,16 +16,15 @@ and SWAG as files that psafe reads. docs/export.md has a script for each.
 
   psafe exporter --out psafe_export.py`
 
-func runExporter(_ context.Context, args []string, stdout, _ io.Writer) error {
-	f := newFlags("exporter", exporterAbout, stdout)
+func exporterCommand() *cobra.Command {
+	cmd, f := newCommand("exporter", "print the Python file that saves posteriors of torch, Pyro, TFP and others", exporterAbout, 0)
 	var out outFlags
 	out.add(f, "file to write (default standard output)")
-	if err := parse(f, args, 0); err != nil {
-		return err
-	}
-	if out.path == "" {
-		_, err := forProgram(stdout).Write(python.Exporter)
-		return err
-	}
-	return out.write(python.Exporter)
+	return does(cmd, func(_ context.Context, stdout, _ io.Writer) error {
+		if out.path == "" {
+			_, err := forProgram(stdout).Write(python.Exporter)
+			return err
+		}
+		return out.write(python.Exporter)
+	})
 }

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -15,43 +13,6 @@ import (
 	"psafe/host/run"
 	"psafe/internal/outfile"
 )
-
-// newFlags returns a flag set whose --help prints text and the flags. Whoever asks with an
-// about for standard output gets them.
-func newFlags(name, text string, stdout io.Writer) *pflag.FlagSet {
-	f := pflag.NewFlagSet(name, pflag.ContinueOnError)
-	f.SortFlags = false
-	f.SetOutput(io.Discard)
-	f.Usage = func() {
-		if a, asked := stdout.(*about); asked {
-			a.text, a.flags = text, f
-			return
-		}
-		fmt.Fprintf(stdout, "%s\n\nFlags:\n%s", text, f.FlagUsages())
-	}
-	return f
-}
-
-// anyNumber is the operands of a command that counts them itself.
-const anyNumber = -1
-
-// parse reads args; operands is how many words that are no flags it takes.
-func parse(f *pflag.FlagSet, args []string, operands int) error {
-	err := f.ParseAll(args, setOnce(f))
-	if errors.Is(err, pflag.ErrHelp) {
-		return errHelp
-	}
-	if err != nil {
-		return misread(f, err)
-	}
-	if out := f.Lookup("out"); out != nil && out.Value.String() != "" {
-		faultBeside(out.Value.String())
-	}
-	if n := f.NArg(); n != operands && operands != anyNumber {
-		return miscounted(f, operands)
-	}
-	return nil
-}
 
 // outFlags are --out and --overwrite, the same for every command that writes a file.
 type outFlags struct {

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"psafe/host/run"
 	"psafe/internal/outfile"
 )
@@ -38,11 +40,11 @@ type predictFlags struct {
 	quiet   bool
 }
 
-func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+func predictCommand() *cobra.Command {
 	var c predictFlags
 	p := &c.predict
 	var path string
-	f := newFlags("predict", predictAbout, stdout)
+	cmd, f := newCommand("predict", "logits and classes at points, of the mean network and of drawn ones", predictAbout, 0)
 	f.StringVar(&path, "posterior", "", "posterior file or directory (docs/formats.md); required")
 	c.post.add(f)
 	c.post.addFactor(f)
@@ -54,27 +56,26 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	f.BoolVar(&c.json, "json", false, "one JSON object per point and line")
 	c.out.add(f, "file to write; standard output if absent")
 	f.BoolVar(&c.quiet, "quiet", false, "no notes and no accuracy")
-	if err := parse(f, args, 0); err != nil {
+	return does(cmd, func(ctx context.Context, stdout, stderr io.Writer) error {
+		var err error
+		if p.Posterior, err = c.post.of(path); err != nil {
+			return err
+		}
+		p.Points.Index, p.Network = given(f, "index", c.index), given(f, "network", c.network)
+		if !c.quiet {
+			p.Note = func(n run.Note) { note(stderr, n) }
+		}
+		accuracy, err := c.write(ctx, stdout)
+		if err != nil || c.quiet || accuracy == nil {
+			return err
+		}
+		words := fmt.Sprintf("accuracy %.4f: %d of %d", float64(accuracy.Right)/float64(accuracy.Points), accuracy.Right, accuracy.Points)
+		if p.Samples > 0 {
+			words += fmt.Sprintf("; of the mean probabilities of %d networks %.4f: %d", p.Samples, float64(accuracy.RightApprox)/float64(accuracy.Points), accuracy.RightApprox)
+		}
+		_, err = fmt.Fprintln(stderr, "psafe:", words)
 		return err
-	}
-	var err error
-	if p.Posterior, err = c.post.of(path); err != nil {
-		return err
-	}
-	p.Points.Index, p.Network = given(f, "index", c.index), given(f, "network", c.network)
-	if !c.quiet {
-		p.Note = func(n run.Note) { note(stderr, n) }
-	}
-	accuracy, err := c.write(ctx, stdout)
-	if err != nil || c.quiet || accuracy == nil {
-		return err
-	}
-	words := fmt.Sprintf("accuracy %.4f: %d of %d", float64(accuracy.Right)/float64(accuracy.Points), accuracy.Right, accuracy.Points)
-	if p.Samples > 0 {
-		words += fmt.Sprintf("; of the mean probabilities of %d networks %.4f: %d", p.Samples, float64(accuracy.RightApprox)/float64(accuracy.Points), accuracy.RightApprox)
-	}
-	_, err = fmt.Fprintln(stderr, "psafe:", words)
-	return err
+	})
 }
 
 // write evaluates and writes to where the flags say.

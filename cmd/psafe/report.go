@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"psafe/host/campaign"
@@ -43,48 +44,47 @@ func (r *reportFlags) add(f *pflag.FlagSet) {
 	f.IntSliceVar(&r.Shape, "shape", nil, "draw flat points as images of this shape, such as 28,28 or 3,32,32")
 }
 
-func runReport(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+func reportCommand() *cobra.Command {
 	var r reportFlags
-	f := newFlags("report", reportAbout, stdout)
+	cmd, f := newCommand("report", "a page of result files to look at in a browser, in one HTML file", reportAbout, anyNumber)
 	r.add(f)
-	if err := parse(f, args, anyNumber); err != nil {
-		return err
-	}
-	if err := r.check(f.Args()); err != nil {
-		return err
-	}
-	if err := r.out.refuse(f.Args()...); err != nil {
-		return err
-	}
-	var records []report.Placed
-	err := eachResult(ctx, f.Args(), func(p report.Placed) error {
-		if len(records) == mostOnPage {
-			return fmt.Errorf("%s: is more than the %d records that a page can have: give fewer files, or see psafe summary", p.Place(), mostOnPage)
+	return does(cmd, func(ctx context.Context, stdout, stderr io.Writer) error {
+		if err := r.check(f.Args()); err != nil {
+			return err
 		}
-		p.Raw, p.Proof = nil, nil // of which the page shows nothing
-		records = append(records, p)
-		return nil
+		if err := r.out.refuse(f.Args()...); err != nil {
+			return err
+		}
+		var records []report.Placed
+		err := eachResult(ctx, f.Args(), func(p report.Placed) error {
+			if len(records) == mostOnPage {
+				return fmt.Errorf("%s: is more than the %d records that a page can have: give fewer files, or see psafe summary", p.Place(), mostOnPage)
+			}
+			p.Raw, p.Proof = nil, nil // of which the page shows nothing
+			records = append(records, p)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for _, operand := range f.Args() {
+			if folder, err := campaign.Open(operand); err == nil {
+				r.Bases = append(r.Bases, folder.BaseDir())
+			}
+		}
+		inputs := append(f.Args(), r.Files(records)...)
+		if err := r.out.refuse(inputs...); err != nil {
+			return err
+		}
+		html, notes := page.Make(records, r.Options)
+		if len(records) > page.MostComfortable {
+			notes = append(notes, fmt.Sprintf("%d records make a page of %d MB: browsers are slow with so many; give fewer files", len(records), len(html)>>20))
+		}
+		for _, n := range notes {
+			fmt.Fprintf(stderr, "psafe: note: %s\n", plain(n))
+		}
+		return r.out.write(html, inputs...)
 	})
-	if err != nil {
-		return err
-	}
-	for _, operand := range f.Args() {
-		if folder, err := campaign.Open(operand); err == nil {
-			r.Bases = append(r.Bases, folder.BaseDir())
-		}
-	}
-	inputs := append(f.Args(), r.Files(records)...)
-	if err := r.out.refuse(inputs...); err != nil {
-		return err
-	}
-	html, notes := page.Make(records, r.Options)
-	if len(records) > page.MostComfortable {
-		notes = append(notes, fmt.Sprintf("%d records make a page of %d MB: browsers are slow with so many; give fewer files", len(records), len(html)>>20))
-	}
-	for _, n := range notes {
-		fmt.Fprintf(stderr, "psafe: note: %s\n", plain(n))
-	}
-	return r.out.write(html, inputs...)
 }
 
 // check refuses what is missing or no number of anything.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"psafe/fallback"
@@ -63,34 +64,33 @@ func (v *verifyFlags) add(f *pflag.FlagSet) {
 // defaultCells is how many cells verify cuts without a time limit.
 const defaultCells = 1 << 16
 
-func runVerify(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	began := time.Now()
+func verifyCommand() *cobra.Command {
 	var v verifyFlags
-	f := newFlags("verify", verifyAbout, stdout)
+	cmd, f := newCommand("verify", "a VNN-LIB query about a network or a posterior: sat, unsat or unknown", verifyAbout, 1)
 	v.add(f)
-	if err := parse(f, args, 1); err != nil {
-		return err
-	}
-	if err := v.check(f); err != nil {
-		return err
-	}
-	if done, err := v.device.supervised(ctx, newSupervised("verify", args, stdout, stderr, "")); done || err != nil {
-		return err
-	}
-	if v.timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, began.Add(v.limit()))
-		defer cancel()
-	}
-	say, late, err := within(ctx, func() (func() error, error) { return v.answer(ctx, f.Arg(0), stdout, stderr) })
-	switch {
-	case late: // devices and readers are at work still, until the program ends
-		_, err = fmt.Fprintln(stdout, verify.TimedOut)
-		return err
-	case err != nil:
-		return err
-	}
-	return say()
+	return does(cmd, func(ctx context.Context, stdout, stderr io.Writer) error {
+		began := time.Now()
+		if err := v.check(f); err != nil {
+			return err
+		}
+		if done, err := v.device.supervised(ctx, newSupervised(ctx, stdout, stderr, "")); done || err != nil {
+			return err
+		}
+		if v.timeout > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithDeadline(ctx, began.Add(v.limit()))
+			defer cancel()
+		}
+		say, late, err := within(ctx, func() (func() error, error) { return v.answer(ctx, f.Arg(0), stdout, stderr) })
+		switch {
+		case late: // devices and readers are at work still, until the program ends
+			_, err = fmt.Fprintln(stdout, verify.TimedOut)
+			return err
+		case err != nil:
+			return err
+		}
+		return say()
+	})
 }
 
 // answer reads the query, finds its answer, and gives what prints it.
