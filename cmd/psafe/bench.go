@@ -13,8 +13,9 @@ import (
 )
 
 const benchAbout = `psafe bench measures operations and whole jobs on a device, beside the CPU
-fallback in the same run, and beside what the device can do at best: its measured
-copy bandwidth (bytes read plus written) and rate of fused multiply-adds.
+fallback in the same run, and beside what the device can do at best: its
+measured copy bandwidth (bytes read plus written) and rate of fused
+multiply-adds.
 
   psafe bench --device 0:0
 

@@ -17,10 +17,12 @@ import (
 	"psafe/internal/nearest"
 )
 
-const completionAbout = `psafe completion prints a script that has a shell complete commands, flags, their
-words and file names: bash, zsh or fish. What it completes is what --help lists.
+const completionAbout = `psafe completion prints a script that has a shell complete commands, flags,
+their words and file names: bash, zsh or fish. What it completes is what --help
+lists.
 
-  psafe completion bash > /etc/bash_completion.d/psafe      or: . <(psafe completion bash)
+  . <(psafe completion bash)
+  psafe completion bash > /etc/bash_completion.d/psafe
   psafe completion zsh > /usr/share/zsh/site-functions/_psafe
   psafe completion fish > ~/.config/fish/completions/psafe.fish`
 

@@ -13,8 +13,8 @@ import (
 	"psafe/host/posterior/format"
 )
 
-const convertAbout = `psafe convert reads a posterior in any format of docs/formats.md and writes it in
-psafe's own .npz (or as safetensors), losslessly.
+const convertAbout = `psafe convert reads a posterior in any format of docs/formats.md and writes it
+in psafe's own .npz (or as safetensors), losslessly.
 
   psafe convert --scale sd --activation relu VIMODEL.net.npz --out net.npz`
 

@@ -20,11 +20,11 @@ import (
 
 const crosscheckAbout = `psafe crosscheck runs the same job on two devices and compares every number that
 every operation writes, bit for bit: end-points of weight boxes, hidden bounds,
-relaxations, rows, margins. With --precision float32,float64 it also compares the
-bounds of both precisions, which must overlap, and reports the largest gap.
+relaxations, rows, margins. With --precision float32,float64 it also compares
+the bounds of both precisions, which must overlap, and reports the largest gap.
 
   psafe crosscheck --posterior net.npz
-  psafe crosscheck --posterior net.npz --inputs images.idx.gz --index 0:4 --eps 0.01 --device cpu --against 0:0
+  psafe crosscheck --posterior net.npz --inputs x.csv --eps 0.01 --against 0:0
 
 Without --inputs or a property file it makes input boxes of its own.
 Exit status 1 if there is a difference: the line names the first operation that

@@ -10,14 +10,15 @@ import (
 )
 
 const exporterAbout = `psafe exporter prints psafe_export.py, a Python file to copy beside a training
-script: it saves posteriors of torch (bayesian-torch, blitz, torchbnn, own layers,
-MC dropout, ensembles), laplace-torch, Pyro, NumPyro, TensorFlow Probability, HMC
-and SWAG as files that psafe reads. docs/export.md has a script for each.
+script: it saves posteriors of torch (bayesian-torch, blitz, torchbnn, own
+layers, MC dropout, ensembles), laplace-torch, Pyro, NumPyro, TensorFlow
+Probability, HMC and SWAG as files that psafe reads. docs/export.md has a script
+for each.
 
   psafe exporter --out psafe_export.py`
 
 func exporterCommand() *cobra.Command {
-	cmd, f := newCommand("exporter", "print the Python file that saves posteriors of torch, Pyro, TFP and others", exporterAbout, 0)
+	cmd, f := newCommand("exporter", "the Python file that saves posteriors of torch, Pyro, TFP, ...", exporterAbout, 0)
 	var out outFlags
 	out.add(f, "file to write (default standard output)")
 	return does(cmd, func(_ context.Context, stdout, _ io.Writer) error {

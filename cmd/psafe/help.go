@@ -15,11 +15,11 @@ proves bounds of the probability that the network keeps a property on a
 whole region of inputs.
 `
 
-const exitText = `0 done (whatever the verdicts), 1 crosscheck or merge found a difference,
-certify, paper or summary bounds that contradict each other, or check a record
-that does not pass or a missing task, 2 a flag or file is wrong or a result
-cannot be written, 3 the device is absent, refused or broke, or its driver
-crashed or hung, 4 interrupted (SIGINT, SIGTERM, SIGHUP), 5 the
+const exitText = `0 done (whatever the verdicts), 1 crosscheck or merge found a
+difference, certify, paper or summary bounds that contradict each other, or
+check a record that does not pass or a missing task, 2 a flag or file is wrong
+or a result cannot be written, 3 the device is absent, refused or broke, or its
+driver crashed or hung, 4 interrupted (SIGINT, SIGTERM, SIGHUP), 5 the
 --total-time-limit is up, 6 a fault of psafe itself, 7 the same again in a shard
 of a campaign, 10 a p_lower is under --fail-under or a share of the inputs is
 not what --fail-unless asks for. After 1 and 3 to 7, records that certify had
@@ -88,7 +88,7 @@ const flagColumn = 24
 func printFlag(flag *pflag.Flag, w io.Writer) {
 	value, text := described(flag)
 	line := fmt.Sprintf("  %-*s", flagColumn-2, strings.TrimSpace("--"+flag.Name+" "+value))
-	if len(line) > flagColumn || strings.HasSuffix(line, value) && value != "" && len(line) == flagColumn {
+	if !strings.HasSuffix(line, " ") {
 		fmt.Fprintln(w, line)
 		line = strings.Repeat(" ", flagColumn)
 	}

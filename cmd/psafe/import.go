@@ -11,9 +11,10 @@ import (
 	"psafe/host/run"
 )
 
-const importAbout = `psafe import reads a safetensors file or a .npz whose arrays have names of their own,
-such as a torch state_dict, and writes it in psafe's own format. A map in JSON says
-which array is what (docs/formats.md); --suggest prints one to begin with.
+const importAbout = `psafe import reads a safetensors file or a .npz whose arrays have names of their
+own, such as a torch state_dict, and writes it in psafe's own format. A map in
+JSON says which array is what (docs/formats.md); --suggest prints one to begin
+with.
 
   psafe import weights.safetensors --suggest > map.json
   psafe import weights.safetensors --map map.json --out net.npz`
@@ -25,7 +26,7 @@ func (s suggestion) String() string { return string(s) }
 
 func importCommand() *cobra.Command {
 	var to posteriorFile
-	cmd, f := newCommand("import", "arrays of any names (safetensors, .npz) with a map that says what they are", importAbout, 1)
+	cmd, f := newCommand("import", "arrays of any names (safetensors, .npz), and a map of them", importAbout, 1)
 	mapPath := f.String("map", "", "JSON file that says which array is what")
 	guess := f.Bool("suggest", false, "print a map that names and shapes suggest, to be looked through and mended")
 	to.add(f)

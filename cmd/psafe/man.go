@@ -17,8 +17,8 @@ import (
 	"psafe/internal/outfile"
 )
 
-const manAbout = `psafe man prints the manual page of psafe or of a command, or writes all of them to
-a folder that is there. They say what --help says.
+const manAbout = `psafe man prints the manual page of psafe or of a command, or writes all of them
+to a folder that is there. They say what --help says.
 
   psafe man certify | man -l -
   psafe man /usr/local/share/man/man1`

@@ -20,18 +20,19 @@ import (
 )
 
 const paperAbout = `psafe paper runs the experiments of "Probabilistic Safety for Bayesian Neural
-Networks" (UAI 2020) and writes tables and figures, psafe's bounds beside what the
-paper printed: regression, vcas, mnist, scale or all.
+Networks" (UAI 2020) and writes tables and figures, psafe's bounds beside what
+the paper printed: regression, vcas, mnist, scale or all.
 
-  psafe paper all --quick --out DIR               a minute, from the program alone
-  psafe paper all --data DATA --out DIR           with the released posteriors
+  psafe paper all --quick --out DIR           a minute, from the program alone
+  psafe paper all --data DATA --out DIR       with the released posteriors
   psafe paper regression --posterior net.npz --out DIR
 
-Without --quick a run takes minutes: 3, or 12 with --data, on two cores with PoCL as
---device 0:0 (psafe devices lists what there is); without OpenCL scale takes longest.
-DATA is a folder with the released files: uai2020/VCAS_MODEL_512.net and so on
-(docs/paper.md lists them). DIR gets paper.md, tables as CSV, figures as SVG and PNG,
-and the result file of every psafe certify command that was run.`
+Without --quick a run takes minutes: 3, or 12 with --data, on two cores with
+PoCL as --device 0:0 (psafe devices lists what there is); without OpenCL scale
+takes longest. DATA is a folder with the released files:
+uai2020/VCAS_MODEL_512.net and so on (docs/paper.md lists them). DIR gets
+paper.md, tables as CSV, figures as SVG and PNG, and the result file of every
+psafe certify command that was run.`
 
 // paperFlags are all flags of paper as typed.
 type paperFlags struct {

@@ -17,23 +17,25 @@ import (
 	"psafe/host/run"
 )
 
-const planAbout = `psafe plan makes the folder of a campaign: many psafe certify jobs, over posteriors,
-inputs, radii, methods and properties, that are done in any number of shards.
+const planAbout = `psafe plan makes the folder of a campaign: many psafe certify jobs, over
+posteriors, inputs, radii, methods and properties, that are done in any number
+of shards.
 
   psafe plan campaign.yaml --out DIR
   psafe plan campaign.yaml --list
 
-A campaign file lists what is to be combined; every flag of psafe certify is a key:
+A campaign file lists what is to be combined; every flag of psafe certify is a
+key:
 
     posteriors: [a.npz, b.npz]
     inputs: [{path: images.gz, index: "0:20", clip: "0,1"}]
     eps: ["0.01", "2/255"]
     methods: [auto]
 
-Paths are relative to the file. All files are read, and every task gets an id that
-depends on what they hold and not on how they are named. DIR must be new or empty;
-if it holds this campaign already, nothing is changed. --list prints the commands
-that the campaign stands for, and writes nothing.`
+Paths are relative to the file. All files are read, and every task gets an id
+that depends on what they hold and not on how they are named. DIR must be new or
+empty; if it holds this campaign already, nothing is changed. --list prints the
+commands that the campaign stands for, and writes nothing.`
 
 // planFlags are the flags of plan.
 type planFlags struct {
@@ -95,7 +97,7 @@ func campaignJob(args []string) (*run.Job, error) {
 
 func planCommand() *cobra.Command {
 	var p planFlags
-	cmd, f := newCommand("plan", "a campaign of many certify jobs: every task of it, with an id of its own", planAbout, 1)
+	cmd, f := newCommand("plan", "a campaign of many certify jobs: every task, with an id of its own", planAbout, 1)
 	p.add(f)
 	return does(cmd, func(ctx context.Context, stdout, stderr io.Writer) error {
 		switch {

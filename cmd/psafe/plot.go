@@ -21,9 +21,9 @@ import (
 	"psafe/internal/nearest"
 )
 
-const plotAbout = `psafe plot draws figures of result files, as SVG or PNG by the name of --out. The
-records of all files, and folders of campaigns, are pooled; the same give the same
-bytes.
+const plotAbout = `psafe plot draws figures of result files, as SVG or PNG by the name of --out.
+The records of all files, and folders of campaigns, are pooled; the same give
+the same bytes.
 
   psafe plot eps a.jsonl b.jsonl --out fig.svg      bounds against eps
   psafe plot bars a.jsonl b.jsonl --out fig.png     by posterior and method

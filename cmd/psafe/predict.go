@@ -18,16 +18,17 @@ import (
 )
 
 const predictAbout = `psafe predict evaluates networks at points: the logits and the class of the mean
-network, and with --samples N what N drawn networks say (the posterior predictive).
-It proves nothing; it shows whether psafe reads the posterior as it was meant.
+network, and with --samples N what N drawn networks say (the posterior
+predictive). It proves nothing; it shows whether psafe reads the posterior as it
+was meant.
 
   psafe predict --posterior net.npz --inputs images.idx.gz --label labels.idx.gz
   psafe predict --posterior net.npz --inputs x.csv --samples 100 --json
 
-Inputs are raw data, of which the posterior's own input.mean and input.std are taken
-off. One line of CSV per point goes to --out or standard output, or of JSON. Of a
-finite set of samples the mean network is that of the mean weights; --network K
-takes number K.`
+Inputs are raw data, of which the posterior's own input.mean and input.std are
+taken off. One line of CSV per point goes to --out or standard output, or of
+JSON. Of a finite set of samples the mean network is that of the mean weights;
+--network K takes number K.`
 
 // predictFlags are all flags of predict as typed.
 type predictFlags struct {
@@ -44,7 +45,7 @@ func predictCommand() *cobra.Command {
 	var c predictFlags
 	p := &c.predict
 	var path string
-	cmd, f := newCommand("predict", "logits and classes at points, of the mean network and of drawn ones", predictAbout, 0)
+	cmd, f := newCommand("predict", "logits and classes at points, of the mean network or drawn ones", predictAbout, 0)
 	f.StringVar(&path, "posterior", "", "posterior file or directory (docs/formats.md); required")
 	c.post.add(f)
 	c.post.addFactor(f)

@@ -14,17 +14,17 @@ import (
 	"psafe/host/report"
 )
 
-const reportAbout = `psafe report makes a page of result files, to be looked at in a browser: one HTML
-file with everything inside, that asks no network for anything. It says what was
-certified and with what guarantee, counts verdicts, draws the bounds and the inputs,
-and lists all records, the contradicted and the weakest first.
+const reportAbout = `psafe report makes a page of result files, to be looked at in a browser: one
+HTML file with everything inside, that asks no network for anything. It says
+what was certified and with what guarantee, counts verdicts, draws the bounds
+and the inputs, and lists all records, the contradicted and the weakest first.
 
   psafe report results.jsonl --out report.html
-  psafe report a.jsonl b.jsonl --points images.gz --title "Night shift" --out report.html
-  psafe report DIR --out report.html      a campaign, with the records that it has so far
+  psafe report a.jsonl b.jsonl --points images.gz --out report.html
+  psafe report DIR --out report.html          a campaign, as far as it is
 
-Inputs are drawn if their data file is where the records say, or where --points or
---data say, unchanged. The same files give the same bytes.`
+Inputs are drawn if their data file is where the records say, or where --points
+or --data say, unchanged. The same files give the same bytes.`
 
 // mostOnPage is how many records a page has at most: it and the browser hold them in memory.
 const mostOnPage = 1 << 20

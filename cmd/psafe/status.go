@@ -13,18 +13,20 @@ import (
 	"psafe/host/campaign"
 )
 
-const statusAbout = `psafe status says how far a campaign is: of all tasks and of every shard how many are
-done, what runs, stopped, failed or is missing, how fast it goes and when it ends.
+const statusAbout = `psafe status says how far a campaign is: of all tasks and of every shard how
+many are done, what runs, stopped, failed or is missing, how fast it goes and
+when it ends.
 
   psafe status DIR
   psafe status DIR --shards 16 --json
 
 It reads the folder alone, on any machine, also while shards run. A shard whose
-process gave no sign for a minute and left no word is lost: it was killed, or its
-machine is gone. Run it again: psafe run DIR --shard i/n goes on where it ended.`
+process gave no sign for a minute and left no word is lost: it was killed, or
+its machine is gone. Run it again: psafe run DIR --shard i/n goes on where it
+ended.`
 
 func statusCommand() *cobra.Command {
-	cmd, f := newCommand("status", "how far a campaign is: done, running, failed, missing, and when it ends", statusAbout, 1)
+	cmd, f := newCommand("status", "how far a campaign is: done, running, failed, missing, time left", statusAbout, 1)
 	shards := f.Int("shards", 0, "how many shards to count by (default as many as it was last run in)")
 	asJSON := f.Bool("json", false, "one JSON object on one line, in place of the text")
 	return does(cmd, func(ctx context.Context, stdout, _ io.Writer) error {

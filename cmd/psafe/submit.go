@@ -23,13 +23,14 @@ import (
 	"psafe/internal/outfile"
 )
 
-const submitAbout = `psafe submit prints what starts the shards of a campaign that psafe plan made, and then
-merges their results: for Slurm a shell script that submits both, for Kubernetes two
-Jobs. What it prints may be edited. Flags behind -- are of psafe run.
+const submitAbout = `psafe submit prints what starts the shards of a campaign that psafe plan made,
+and then merges their results: for Slurm a shell script that submits both, for
+Kubernetes two Jobs. What it prints may be edited. Flags behind -- are of psafe
+run.
 
   psafe submit slurm DIR --shards 16 | sh
-  psafe submit slurm DIR --shards 100 --parallel 8 --time 4:00:00 -- --recheck 1 > job.sh
-  psafe submit kubernetes DIR --shards 16 --image IMAGE --claim PVC | kubectl apply -f -`
+  psafe submit slurm DIR --shards 100 --time 4:00:00 -- --recheck 1 > job.sh
+  psafe submit kubernetes DIR --shards 16 --image IMAGE --claim PVC > jobs.yaml`
 
 // submitFlags are all flags of submit as typed.
 type submitFlags struct {

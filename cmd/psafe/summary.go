@@ -14,19 +14,20 @@ import (
 	"psafe/host/summary"
 )
 
-const summaryAbout = `psafe summary says in brief what result files say: counts by verdict, means and the
-distribution of p_lower and p_upper, a table by group, tasks that are missing or there
-twice, the weakest records, and records that contradict each other (exit status 1).
+const summaryAbout = `psafe summary says in brief what result files say: counts by verdict, means and
+the distribution of p_lower and p_upper, a table by group, tasks that are
+missing or there twice, the weakest records, and records that contradict each
+other (exit status 1).
 
   psafe summary r.jsonl
   psafe summary shard-*.jsonl --json
-  psafe summary DIR                       a campaign, with the records that it has so far
+  psafe summary DIR                       a campaign, as far as it is
 
 Means of p_lower are rounded down and of p_upper up. Statistical intervals stand
 apart; they are no certificates.`
 
 func summaryCommand() *cobra.Command {
-	cmd, f := newCommand("summary", "what result files say in brief: counts, means, groups, gaps, contradictions", summaryAbout, anyNumber)
+	cmd, f := newCommand("summary", "result files in brief: counts, means, groups, gaps, contradictions", summaryAbout, anyNumber)
 	asJSON := f.Bool("json", false, "one JSON object on one line (docs/report.md), in place of the text")
 	return does(cmd, func(ctx context.Context, stdout, _ io.Writer) error {
 		if f.NArg() == 0 {

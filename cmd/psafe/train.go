@@ -33,13 +33,14 @@ var trainFlags = map[string]string{
 }
 
 const trainAbout = `psafe train makes a small Bayesian neural network by Bayes by Backprop, dense or
-convolutions and pools of images, and writes its posterior: independent normal weights,
-standard deviations, float32.
-The same flags, data and kind of processor give the same bytes.
+convolutions and pools of images, and writes its posterior: independent normal
+weights, standard deviations, float32. The same flags, data and kind of
+processor give the same bytes.
 
   psafe train --data cubic --hidden 128 --out cubic.npz
-  psafe train --data images.gz --labels labels.gz --task classification --hidden 64,32 --out digits.npz
-  psafe train --data images.gz --labels labels.gz --task classification --layers conv:8x3x3,pool:2 --out digits.npz`
+  psafe train --data x.gz --labels y.gz --task classification --out digits.npz
+  psafe train --data x.gz --labels y.gz --task classification \
+      --layers conv:8x3x3,pool:2 --out digits.npz`
 
 // run trains a small Bayesian neural network and writes its posterior. Errors are one line that
 // names the flag or the file; no output file is left behind by one. An interrupt ends it with

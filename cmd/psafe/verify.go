@@ -21,19 +21,20 @@ import (
 	"psafe/internal/fault"
 )
 
-const verifyAbout = `psafe verify answers a VNN-LIB query (version 1.0 or 2) about a network: is there an
-input for which the output is as the query asserts, so unsafe?
+const verifyAbout = `psafe verify answers a VNN-LIB query (version 1.0 or 2) about a network: is
+there an input for which the output is as the query asserts, so unsafe?
 
   psafe verify query.vnnlib --network f=net.onnx --timeout 60
   psafe verify query.vnnlib --posterior net.npz --require 0.99
 
-The first line on standard output is sat, unsat, unknown or timed-out; after sat comes
-the counterexample, all digits of it, which has been evaluated again in exact
-arithmetic. Everything else goes to standard error. The status is 0 for all four.
+The first line on standard output is sat, unsat, unknown or timed-out; after sat
+comes the counterexample, all digits of it, which has been evaluated again in
+exact arithmetic. Everything else goes to standard error. The status is 0 for
+all four.
 
-With --posterior the answer is about P_safe, the probability over the posterior that
-there is no such input: unsat if it is proved to be at least --require, sat (without a
-counterexample) if it is proved to be less.`
+With --posterior the answer is about P_safe, the probability over the posterior
+that there is no such input: unsat if it is proved to be at least --require, sat
+(without a counterexample) if it is proved to be less.`
 
 // verifyFlags are the flags of verify.
 type verifyFlags struct {
@@ -66,7 +67,7 @@ const defaultCells = 1 << 16
 
 func verifyCommand() *cobra.Command {
 	var v verifyFlags
-	cmd, f := newCommand("verify", "a VNN-LIB query about a network or a posterior: sat, unsat or unknown", verifyAbout, 1)
+	cmd, f := newCommand("verify", "a VNN-LIB query about a network or posterior: sat, unsat, unknown", verifyAbout, 1)
 	v.add(f)
 	return does(cmd, func(ctx context.Context, stdout, stderr io.Writer) error {
 		began := time.Now()
