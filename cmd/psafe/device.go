@@ -40,8 +40,8 @@ func (d *deviceFlags) addPlace(f *pflag.FlagSet) {
 }
 
 func (d *deviceFlags) addRest(f *pflag.FlagSet) {
-	f.StringVar(&d.memory, "memory", "", "most memory for arrays on each OpenCL device, for example 4GiB (default: three quarters of a GPU's, a quarter of a CPU's)")
-	f.BoolVar(&d.profile, "profile", false, "print the time of each kernel on OpenCL devices at the end")
+	f.StringVar(&d.memory, "memory", "", "most memory on each OpenCL device, such as 4GiB (default three quarters of a GPU's, a quarter of a CPU's)")
+	f.BoolVar(&d.profile, "profile", false, "print the time of each OpenCL kernel at the end")
 }
 
 // number is the precision.

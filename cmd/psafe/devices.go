@@ -10,6 +10,8 @@ import (
 	"slices"
 	"text/tabwriter"
 
+	"github.com/spf13/cobra"
+
 	"psafe/gpu"
 	"psafe/gpu/cl"
 	"psafe/host/bound"
@@ -40,37 +42,36 @@ type deviceRow struct {
 	SelfTest     string `json:"self_test"`
 }
 
-func runDevices(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	f := newFlags("devices", devicesAbout, stdout)
+func devicesCommand() *cobra.Command {
+	cmd, f := newCommand("devices", "what psafe can compute on, with self-tests", devicesAbout, 0)
 	asJSON := f.Bool("json", false, jsonLinesUsage)
-	if err := parse(f, args, 0); err != nil {
-		return err
-	}
-	if err := patienceMistaken(); err != nil {
-		return err
-	}
-	found, err := listDevices(ctx)
-	if err != nil {
-		return err
-	}
-	rows := []deviceRow{{ID: "cpu", Name: "portable fallback", Type: "CPU", ComputeUnits: runtime.GOMAXPROCS(0), FP64: true, SelfTest: "the definition"}}
-	rows = append(rows, found.devices...)
-	if err := writeDevices(rows, *asJSON, stdout); err != nil {
-		return &outfile.Error{Path: "standard output", Err: err}
-	}
-	for _, note := range found.notes {
-		fmt.Fprintln(stderr, "psafe: note:", note)
-	}
-	for _, err := range found.failed {
-		fmt.Fprintln(stderr, "psafe: note:", inLine(err))
-	}
-	if slices.ContainsFunc(found.failed, isMistake) {
-		return &statusError{exitFault, errors.New("a fault of psafe: see the note above")}
-	}
-	if len(found.failed) > 0 {
-		return &run.DeviceError{Err: errors.New("a driver failed: see the note above")}
-	}
-	return nil
+	return does(cmd, func(ctx context.Context, stdout, stderr io.Writer) error {
+		if err := patienceMistaken(); err != nil {
+			return err
+		}
+		found, err := listDevices(ctx)
+		if err != nil {
+			return err
+		}
+		rows := []deviceRow{{ID: "cpu", Name: "portable fallback", Type: "CPU", ComputeUnits: runtime.GOMAXPROCS(0), FP64: true, SelfTest: "the definition"}}
+		rows = append(rows, found.devices...)
+		if err := writeDevices(rows, *asJSON, stdout); err != nil {
+			return &outfile.Error{Path: "standard output", Err: err}
+		}
+		for _, note := range found.notes {
+			fmt.Fprintln(stderr, "psafe: note:", note)
+		}
+		for _, err := range found.failed {
+			fmt.Fprintln(stderr, "psafe: note:", inLine(err))
+		}
+		if slices.ContainsFunc(found.failed, isMistake) {
+			return &statusError{exitFault, errors.New("a fault of psafe: see the note above")}
+		}
+		if len(found.failed) > 0 {
+			return &run.DeviceError{Err: errors.New("a driver failed: see the note above")}
+		}
+		return nil
+	})
 }
 
 // listDevices asks a child what there is, and for each device another whether it passes

@@ -261,7 +261,7 @@ func TestFullOutput(t *testing.T) {
 			[]string{"paper", "regression", "--quick", "--quiet", "--device", "cpu", "--out", filepath.Join(t.TempDir(), "p")})
 	}
 	for _, c := range commands() {
-		runs = append(runs, []string{"help", c.name}, []string{c.name, "--help"})
+		runs = append(runs, []string{"help", c.Name()}, []string{c.Name(), "--help"})
 	}
 	for _, args := range runs {
 		var stderr bytes.Buffer

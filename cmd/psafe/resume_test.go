@@ -76,7 +76,7 @@ func resumeRuns(t *testing.T) map[string][]string {
 func certifyTo(t *testing.T, out string, args ...string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	if err := runCertify(t.Context(), overridden(append([]string{"--out", out}, args...)), &stdout, &stderr); err != nil {
+	if err := execute(t.Context(), overridden(append([]string{"certify", "--out", out}, args...)), &stdout, &stderr); err != nil {
 		t.Fatalf("psafe certify %q: %v", args, err)
 	}
 	if stdout.Len() > 0 {
@@ -164,10 +164,10 @@ func (h *hooked) Affine(a bound.Affine) error {
 	return h.Device.Affine(a)
 }
 
-// certifyOn is runCertify on a hooked device.
+// certifyOn is psafe certify on a hooked device.
 func certifyOn(ctx context.Context, t *testing.T, hook func() error, args ...string) error {
 	t.Helper()
-	_, job, err := parseCertify(args, io.Discard)
+	_, job, err := parseCertify(args)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +261,7 @@ func TestTakenOver(t *testing.T) {
 				return nil
 			}
 			done = true
-			err := runCertify(t.Context(), append([]string{"--out", out}, args...), io.Discard, io.Discard)
+			err := execute(t.Context(), append([]string{"certify", "--out", out}, args...), io.Discard, io.Discard)
 			if err == nil || !strings.Contains(err.Error(), "r.jsonl.partial: holds 3 finished records") {
 				t.Errorf("a second run without --resume: %v", err)
 			}

@@ -90,8 +90,8 @@ type supervised struct {
 	note func(line string)
 }
 
-func newSupervised(command string, args []string, stdout, stderr io.Writer, keep string) *supervised {
-	return &supervised{command: append([]string{command}, args...), stdout: stdout, stderr: stderr, keep: keep, again: "add --resume"}
+func newSupervised(ctx context.Context, stdout, stderr io.Writer, keep string) *supervised {
+	return &supervised{command: commandLine(ctx), stdout: stdout, stderr: stderr, keep: keep, again: "add --resume"}
 }
 
 // supervised is run for a command with these flags.
