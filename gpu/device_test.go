@@ -108,7 +108,7 @@ func TestFallbackBits(t *testing.T) {
 		for i, s := range shapes {
 			t.Run(fmt.Sprintf("lanes=%d,local=%d", s.Lanes, s.Local), func(t *testing.T) {
 				factor, build := 0.1, ""
-				if testscale.Deep() {
+				if testscale.Deep(t) {
 					factor = 0.3
 				}
 				if i > 0 {

@@ -38,7 +38,7 @@ func resumeRuns(t *testing.T) map[string][]string {
 		}
 	}
 	images := "0:3"
-	if testscale.Deep() {
+	if testscale.Deep(t) {
 		images = "0:6"
 	}
 	of := func(posterior string, more ...string) []string {
@@ -115,7 +115,7 @@ func TestResumeSameBytes(t *testing.T) {
 				if k == len(lines)-1 {
 					cuts = append(cuts, at+len(line)-1) // all but the end of the line
 				}
-				if !testscale.Deep() { // one of the first records, and once, since it is of no method, the last cut
+				if !testscale.Deep(t) { // one of the first records, and once, since it is of no method, the last cut
 					last := cuts[len(cuts)-1:]
 					if name != "ibp" {
 						last = nil

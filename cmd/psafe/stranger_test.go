@@ -145,7 +145,7 @@ func TestStrangeDevices(t *testing.T) {
 			t.Errorf("%s: status %d, %q", lie, status, out)
 		}
 		wantLine(t, lie, errs, "does not believe")
-		if i > 0 && !testscale.Deep() {
+		if i > 0 && !testscale.Deep(t) {
 			continue
 		}
 		if status, _, errs = endOf("devices"); status != exitDevice || !strings.Contains(errs, "does not believe") {
@@ -214,7 +214,7 @@ func TestStrangerLater(t *testing.T) {
 	if status != exitDone {
 		t.Fatalf("status %d", status)
 	}
-	for _, c := range testscale.Few([]struct{ action, does string }{
+	for _, c := range testscale.Few(t, []struct{ action, does string }{
 		{"segv", "SIGSEGV"}, {"exit0", "status 0"}, {"thread", "segmentation fault"}, {"abort", "abort"}, {"exit3", "status 3"},
 	}, 2) {
 		set(t, "PSAFE_WRAP="+c.action+" clEnqueueNDRangeKernel 20", "PSAFE_WRAP_WHEN="+out+run.PartialSuffix)
@@ -275,7 +275,7 @@ func TestWrongKernel(t *testing.T) {
 	args = args[:len(args)-2] // --recheck 1
 	out := filepath.Join(dir, "r.jsonl")
 	_, whole, _ := endOf(append(args, "--device", "cpu")...)
-	kernels := testscale.Few([]string{"drawbox", "relax", "concretize", "affine", "affineshared", "affinewide", "mergerows", "activate", "relaxrows"}, 1)
+	kernels := testscale.Few(t, []string{"drawbox", "relax", "concretize", "affine", "affineshared", "affinewide", "mergerows", "activate", "relaxrows"}, 1)
 	refused, dropped := 0, 0
 	r := rand.New(rand.NewPCG(28, 4))
 	for _, kernel := range kernels {
@@ -319,7 +319,7 @@ func TestHungDriver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, signals := range testscale.Few([][]syscall.Signal{
+	for _, signals := range testscale.Few(t, [][]syscall.Signal{
 		{syscall.SIGTERM}, {syscall.SIGTSTP, syscall.SIGCONT, syscall.SIGINT, syscall.SIGINT}, {syscall.SIGKILL}, {syscall.SIGINT, syscall.SIGINT}, {syscall.SIGHUP, syscall.SIGTERM},
 	}, 3) {
 		os.Remove(out + run.PartialSuffix)

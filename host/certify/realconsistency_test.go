@@ -17,7 +17,7 @@ import (
 // TestRealConsistency: bounds of real posteriors agree with networks drawn from them.
 // Inputs are what the networks take: images, or numbers around 0.
 func TestRealConsistency(t *testing.T) {
-	for _, c := range testscale.Few([]struct {
+	for _, c := range testscale.Few(t, []struct {
 		path        string
 		activations []network.Activation
 		radius      float64

@@ -277,7 +277,7 @@ func TestSumsTestdata(t *testing.T) {
 				}
 			}
 			all := sumsProved{leastLow: inf, leastUp: inf}
-			all.proveSums(t, post, c.cells, testscale.Few(tasks, 1))
+			all.proveSums(t, post, c.cells, testscale.Few(t, tasks, 1))
 			all.log(t)
 		})
 	}

@@ -174,7 +174,7 @@ func TestRoundingsCount(t *testing.T) {
 			for _, apart := range []float64{0.5, 0.05} {
 				for _, sigma := range []float64{0, 0.01, 0.3} {
 					for i, m := range []float64{0, -0.1, -4 * sigma, -2 * sigma, 2 * sigma, 0.3} {
-						if k++; !testscale.Deep() && (i+k/6)%3 > 0 { // two of them, in turn
+						if k++; !testscale.Deep(t) && (i+k/6)%3 > 0 { // two of them, in turn
 							continue
 						}
 						want := 1.0
@@ -192,7 +192,7 @@ func TestRoundingsCount(t *testing.T) {
 							continue
 						}
 						rhos := []float64{1, 2, 3}
-						if !testscale.Deep() {
+						if !testscale.Deep(t) {
 							rhos = rhos[k/2%3 : k/2%3+1]
 						}
 						for _, rho := range rhos {
