@@ -199,7 +199,7 @@ func TestCorners(t *testing.T) {
 	onDevices(t, func(t *testing.T, info Info, p bound.Precision) {
 		reference := fallback.New(p)
 		for i, s := range []kernels.Shape{onGPUs, {Lanes: 16, Local: 1, Run: 32}, {Lanes: 8, Local: 1, Run: 2}} {
-			d := keep(t, info, p, s, builds())
+			d := keep(t, info, p, s, builds(t))
 			seeds := []uint64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
 			if !testscale.Deep(t) { // of every remainder by three, and all of them by one shape or another
 				seeds = seeds[4*i : 4*i+4]

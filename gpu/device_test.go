@@ -112,7 +112,7 @@ func TestFallbackBits(t *testing.T) {
 					factor = 0.3
 				}
 				if i > 0 {
-					factor, build = 0.08, builds()
+					factor, build = 0.08, builds(t)
 				}
 				devicetest.RunAgainst(t, keep(t, info, p, s, build), fallback.New(p), devicetest.Factor(factor))
 			})

@@ -97,7 +97,7 @@ const quick = "-cl-opt-disable"
 
 // builds are build options of kernels that take long to build: PoCL optimises them in
 // deep only. What every certificate is made with is always optimised.
-func builds() string {
+func builds(t testing.TB) string {
 	if testscale.Deep(t) {
 		return ""
 	}
