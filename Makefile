@@ -16,7 +16,10 @@ PLATFORMS   ?= linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 # deep altogether: TestPaperQuick (all experiments of psafe paper), TestCheckVCAS (a grid, certified
 # and checked, 10 minutes of processor time), TestOclgrind/optimised and /unoptimised, the race
 # detector, all cases of all vector loops, the code for GPUs, the second OpenCL driver, the other
-# platforms, the mutants (that their tables apply is tested here too), make release-check.
+# platforms, the mutants (that their tables apply is tested here too), make release-check; of
+# cmd/psafe: bombs that fill memory, that a device gives the same bytes twice for each kind of
+# posterior, crosscheck of glyphs-64-32-10, a file cut before its last line end for each method,
+# psafe devices with each lie about sizes.
 test:
 	@for s in deps format vet lint plain unit; do scripts/timed.sh "make test" $$s $(MAKE) --no-print-directory $$s || exit 1; done
 	@echo "make test: passed"
