@@ -19,6 +19,9 @@ PLATFORMS   ?= linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 #   TestRealConvolutions   released convolutional networks beside an independent program
 #   TestDevicesAgree, TestContradictions, TestResultsOfAnyEngines: auto with sums of neurons
 #   TestOclgrind/optimised and /unoptimised, TestOclgrindMutants, most broken kernels of package gpu
+#   of cmd/psafe: bombs that fill memory, that a device gives the same bytes twice for each kind of
+#   posterior, crosscheck of glyphs-64-32-10, a file cut before its last line end for each method,
+#   psafe devices with each lie about sizes
 # and the race detector, the vector loops one by one, the code for GPUs, the second OpenCL driver,
 # the other platforms, make release-check and the mutants (that their tables apply is tested here).
 test:
