@@ -204,9 +204,7 @@ func (c *certifyFlags) run(ctx context.Context, job *run.Job, stdout, stderr io.
 	}
 	child := newSupervised(ctx, stdout, stderr, keep)
 	child.work = func() float64 { return workApprox(job) }
-	if !c.quiet {
-		child.note = func(line string) { fmt.Fprintln(stderr, "psafe: note:", plain(line)) }
-	}
+	child.explain = !c.quiet
 	if done, err := c.device.supervised(ctx, child); done || err != nil {
 		return err
 	}

@@ -65,7 +65,10 @@ func crosscheckCommand() *cobra.Command {
 		if done, err := supervised.run(ctx, job.Precisions[0], &c.device, &c.against); done || err != nil {
 			return err
 		}
-		job.Open = func(p bound.Precision) (*crosscheck.Pair, error) { return c.open(ctx, p) }
+		job.Open = func(p bound.Precision) (*crosscheck.Pair, error) {
+			supervised.showNotes()
+			return c.open(ctx, p)
+		}
 		job.Equal = func(e crosscheck.Equal) {
 			fmt.Fprintf(stdout, "%s %v: %s: equal bits: %d numbers of %d operations\n", e.Method, e.Precision, e.Devices, e.Numbers, e.Operations)
 		}

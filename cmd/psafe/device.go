@@ -21,6 +21,8 @@ import (
 type deviceFlags struct {
 	device, precision, memory string
 	profile                   bool
+	// opening, if it is set, is called before devices are opened.
+	opening func()
 }
 
 func (d *deviceFlags) add(f *pflag.FlagSet) {
@@ -121,6 +123,9 @@ func (d *deviceFlags) openIn(p bound.Precision) (*devices, error) {
 	opts := gpu.Options{Profile: d.profile}
 	if opts.Memory, err = parseBytes(d.memory); err != nil {
 		return nil, fmt.Errorf("--memory: %w", err)
+	}
+	if d.opening != nil {
+		d.opening()
 	}
 	return openDevices(d.device, p, opts)
 }

@@ -135,10 +135,24 @@ func writeDevices(rows []deviceRow, asJSON bool, w io.Writer) error {
 	return nil
 }
 
+// wideDevices is how many columns a terminal needs for all that the table has.
+const wideDevices = 120
+
+// deviceTable prints rows; on a narrow terminal it leaves out what --json has too.
 func deviceTable(rows []deviceRow, w io.Writer) error {
+	width, _, terminal := screen(w)
+	narrow := terminal && width < wideDevices
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "ID\tNAME\tTYPE\tDRIVER\tMEMORY\tMAX ALLOC\tLOCAL\tUNITS\tFP64\tSELF-TEST")
+	if narrow {
+		fmt.Fprintln(t, "ID\tNAME\tTYPE\tMEMORY\tUNITS\tFP64\tSELF-TEST")
+	} else {
+		fmt.Fprintln(t, "ID\tNAME\tTYPE\tDRIVER\tMEMORY\tMAX ALLOC\tLOCAL\tUNITS\tFP64\tSELF-TEST")
+	}
 	for _, r := range rows {
+		if narrow {
+			fmt.Fprintf(t, "%s\t%.32s\t%s\t%s\t%d\t%v\t%s\n", r.ID, r.Name, r.Type, size(r.Memory), r.ComputeUnits, r.FP64, r.SelfTest)
+			continue
+		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%v\t%s\n", r.ID, r.Name, r.Type, dash(r.Driver), size(r.Memory), size(r.MaxAlloc), size(r.LocalMemory), r.ComputeUnits, r.FP64, r.SelfTest)
 	}
 	return t.Flush()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -21,11 +22,15 @@ func exporterCommand() *cobra.Command {
 	cmd, f := newCommand("exporter", "the Python file that saves posteriors of torch, Pyro, TFP, ...", exporterAbout, 0)
 	var out outFlags
 	out.add(f, "file to write (default standard output)")
-	return does(cmd, func(_ context.Context, stdout, _ io.Writer) error {
+	return does(cmd, func(_ context.Context, stdout, stderr io.Writer) error {
 		if out.path == "" {
 			_, err := forProgram(stdout).Write(python.Exporter)
 			return err
 		}
-		return out.write(python.Exporter)
+		if err := out.write(python.Exporter); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(stderr, "psafe: %s: import it in the script that trains; docs/export.md has examples\n", plain(out.path))
+		return err
 	})
 }

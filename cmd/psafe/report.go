@@ -83,7 +83,11 @@ func reportCommand() *cobra.Command {
 		for _, n := range notes {
 			fmt.Fprintf(stderr, "psafe: note: %s\n", plain(n))
 		}
-		return r.out.write(html, inputs...)
+		if err := r.out.write(html, inputs...); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(stderr, "psafe: %s: a page of %s: open it in a browser\n", plain(r.out.path), howMany(len(records), "record"))
+		return err
 	})
 }
 

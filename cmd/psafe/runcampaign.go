@@ -146,9 +146,7 @@ func (r *runFlags) run(ctx context.Context, c *campaign.Run, begins func(), stdo
 	child := newSupervised(ctx, stdout, stderr, c.Results())
 	child.again = "run it again"
 	child.work = func() float64 { return campaignWorkApprox(c, found) }
-	if !r.quiet {
-		child.note = func(line string) { fmt.Fprintln(stderr, "psafe: note:", plain(line)) }
-	}
+	child.explain = !r.quiet
 	if done, err := r.device.supervised(ctx, child); done || err != nil {
 		if _, said := errors.AsType[*exited](err); err != nil && !said {
 			return &unsaid{err}
