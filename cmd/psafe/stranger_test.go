@@ -251,18 +251,22 @@ func TestLostSigns(t *testing.T) {
 	_, whole, _ := endOf(append(args, "--device", "cpu")...)
 	for _, call := range []string{"clEnqueueReadBuffer", "clEnqueueWriteBuffer"} {
 		set(t, "PSAFE_WRAP=lie "+call+" 1", "PSAFE_WRAP_WHEN="+out+run.PartialSuffix)
-		status, _, errs := endOf(append(args, "--device", "0:0", "--out", out)...)
-		if status != exitDone || errs != "" {
-			t.Errorf("%s: status %d, %q", call, status, errs)
+		n := 0
+		for try := 0; try < 5 && (n == 0 || n == 300); try++ { // how records are grouped is a matter of time
+			status, _, errs := endOf(append(args, "--device", "0:0", "--out", out)...)
+			if status != exitDone || errs != "" {
+				t.Fatalf("%s: status %d, %q", call, status, errs)
+			}
+			got := readTest(t, out)
+			if numbers(t, got) != numbers(t, whole) {
+				t.Errorf("%s: other numbers than the CPU's", call)
+			}
+			n = strings.Count(got, "chunks on cpu after")
+			os.Remove(out)
 		}
-		got := readTest(t, out)
-		if numbers(t, got) != numbers(t, whole) {
-			t.Errorf("%s: other numbers than the CPU's", call)
-		}
-		if n := strings.Count(got, "chunks on cpu after"); n == 0 || n == 300 {
+		if n == 0 || n == 300 {
 			t.Errorf("%s: %d of 300 records say that the device was given up", call, n)
 		}
-		os.Remove(out)
 	}
 }
 
