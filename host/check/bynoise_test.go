@@ -21,10 +21,10 @@ import (
 
 // noiseJobs are jobs of concentration LBP, of finite posteriors, with upper bounds and with
 // those of single points.
-func noiseJobs() map[string]*run.Job {
+func noiseJobs(t *testing.T) map[string]*run.Job {
 	jobs := map[string]*run.Job{}
 	near, far, cells := 2, 1, 6
-	if testscale.Deep() {
+	if testscale.Deep(t) {
 		near, far, cells = 12, 4, 24
 	}
 	for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
@@ -60,10 +60,10 @@ func noiseJobs() map[string]*run.Job {
 func TestCheckNoise(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 1))
 	proved, upper, forged, deep := 0, 0, 0, 0
-	if testscale.Deep() {
+	if testscale.Deep(t) {
 		deep = 1
 	}
-	for name, j := range noiseJobs() {
+	for name, j := range noiseJobs(t) {
 		var c Checker
 		for i, line := range written(t, j) {
 			if v, err := c.Check(t.Context(), line, false); err != nil || v.Refused != nil {
@@ -110,7 +110,7 @@ func forgeries(t testing.TB, rng *rand.Rand, line []byte, tries int, mayPass fun
 	list := map[string][]byte{}
 	for range tries {
 		if bad, what := forgeNumber(t, rng, line); bad != nil && !mayPass(what) {
-			if list[what] = bad; !testscale.Deep() {
+			if list[what] = bad; !testscale.Deep(t) {
 				break
 			}
 		}

@@ -170,7 +170,7 @@ func TestGraphSamples(t *testing.T) {
 // luck but roundings.
 func TestPoolsGenuine(t *testing.T) {
 	index, least := "0,7,29,31,32,42,48,50", 8
-	if testscale.Deep() {
+	if testscale.Deep(t) {
 		index, least = "0:60", 60
 	}
 	for _, p := range []bound.Precision{bound.Float32, bound.Float64} {

@@ -20,7 +20,7 @@ import (
 )
 
 // sumsJobs are jobs of sums of neurons.
-func sumsJobs() map[string]*run.Job {
+func sumsJobs(t *testing.T) map[string]*run.Job {
 	sums := run.Method{Word: new(run.NeuronSum), Cells: new(6)}
 	at := func(file, points, eps, property string) *run.Job {
 		j := images(file, 0, eps, sums, bound.Float64)
@@ -34,7 +34,7 @@ func sumsJobs() map[string]*run.Job {
 		"one point": at("two-weights-product.npz", "points.csv", "0", "output_box:[-0.3,-0.1]"),
 		"glyphs 0":  images("glyphs-64-32-10.npz", 1, "0", sums, bound.Float64),
 	}
-	if testscale.Deep() { // TestSumsTestdata always has one of its properties
+	if testscale.Deep(t) { // TestSumsTestdata always has one of its properties
 		jobs["glyphs eps"] = images("glyphs-64-32-10.npz", 1, "0.001", sums, bound.Float64)
 		jobs["cubic"] = file("cubic-128.npz", "cubic-property.json", sums, bound.Float64)
 	}
@@ -47,7 +47,7 @@ func sumsJobs() map[string]*run.Job {
 func TestCheckSums(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 9))
 	lower, upper, forged := 0, 0, 0
-	for name, j := range sumsJobs() {
+	for name, j := range sumsJobs(t) {
 		var c Checker
 		for i, line := range written(t, j) {
 			if v, err := c.Check(t.Context(), line, false); err != nil || v.Refused != nil {

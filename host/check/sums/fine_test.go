@@ -117,7 +117,7 @@ func TestFineUpTo0(t *testing.T) {
 	for _, m := range []int{1, 6, 40, 100} {
 		several, deviations := [][2]float64{{1, 2}, {-1, 1}, {0.25, -0.5}, {3, 3}}, []float64{0, 0.5, 2}
 		if m > 6 { // each takes long
-			several, deviations = testscale.Few(several, 2), testscale.Few(deviations, 2)
+			several, deviations = testscale.Few(t, several, 2), testscale.Few(t, deviations, 2)
 		}
 		for _, q := range several {
 			for _, sd := range deviations {
