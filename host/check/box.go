@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"psafe/host/check/arith"
-	"psafe/host/posterior"
+	"psafe/host/model/posterior"
 )
 
 // weightBox is a box of weights: lo[a], hi[a] are the ends of array a of parameters, the

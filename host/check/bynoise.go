@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"psafe/host/check/arith"
-	"psafe/host/posterior"
-	"psafe/host/property"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
 )
 
 // What records say that concentration LBP, a finite posterior and single points show.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"psafe/host/check/sums"
-	"psafe/host/property"
+	"psafe/host/read/property"
 )
 
 // What records say that sums of neurons show.

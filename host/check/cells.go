@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"psafe/host/check/arith"
-	"psafe/host/property"
+	"psafe/host/read/property"
 )
 
 // leaf stands in trees for a cell that is not cut.

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"psafe/host/check/arith"
-	"psafe/host/property"
+	"psafe/host/read/property"
 )
 
 // Concentration LBP (docs/concentration.md): how likely rows of a property fail in one cell.

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"psafe/host/check/arith"
-	net "psafe/host/network"
+	net "psafe/host/model/network"
 )
 
 // The convex activations that are made of exponentials: softplus and ELU.

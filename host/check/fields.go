@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"psafe/host/check/sums"
-	"psafe/host/property"
+	"psafe/host/read/property"
 )
 
 // Limits of what a line may ask for: more than certify writes, and less than would fill the

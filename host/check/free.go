@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	"psafe/host/check/arith"
-	net "psafe/host/network"
-	"psafe/host/posterior"
-	"psafe/host/property"
+	net "psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
 )
 
 // freed widens a verified box by weights that cannot matter on it and T (docs/soundness.md,

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"psafe/host/check/sums"
-	"psafe/host/posterior"
-	"psafe/host/property"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
 )
 
 // exactly is x as a rational number.

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"psafe/host/check/arith"
-	"psafe/host/property"
+	"psafe/host/read/property"
 )
 
 // network is a network whose weights are known to lie in intervals.

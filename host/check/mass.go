@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"psafe/host/check/arith"
-	"psafe/host/posterior"
+	"psafe/host/model/posterior"
 )
 
 // mass is the probability of a box of independent normal weights on the way through its

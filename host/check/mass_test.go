@@ -9,9 +9,9 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/check/arith"
-	"psafe/host/measure"
-	net "psafe/host/network"
-	"psafe/host/posterior"
+	net "psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/prove/measure"
 	"psafe/internal/testscale"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"psafe/host/check/arith"
-	"psafe/host/property"
+	"psafe/host/read/property"
 )
 
 // Mixtures of alternatives, (31) of docs/soundness.md: S, an OR of ANDs of rows, is an AND of

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"psafe/host/check/arith"
-	"psafe/host/measure"
+	"psafe/host/prove/measure"
 )
 
 // TestNoiseTail: not above certify's, whose arguments may be worse by a rounding, and not

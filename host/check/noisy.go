@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"psafe/host/check/arith"
-	"psafe/host/posterior"
-	"psafe/host/property"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
 )
 
 // noisy is a posterior of independent normal weights as concentration LBP needs it: the

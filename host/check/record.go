@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"psafe/host/check/sums"
-	"psafe/host/property"
+	"psafe/host/read/property"
 )
 
 // guarantee is what every record says of its bounds.

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"psafe/host/check/arith"
-	net "psafe/host/network"
+	net "psafe/host/model/network"
 )
 
 // line is t -> a t + b.

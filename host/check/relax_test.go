@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"psafe/host/check/arith"
-	net "psafe/host/network"
+	net "psafe/host/model/network"
 	"psafe/internal/testscale"
 )
 

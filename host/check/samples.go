@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"psafe/host/check/arith"
-	"psafe/host/posterior"
-	"psafe/host/property"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
 )
 
 // networkProof is how a record says that one network of a finite posterior was decided: safe on

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"psafe/host/check/arith"
-	net "psafe/host/network"
+	net "psafe/host/model/network"
 )
 
 // layer is a layer of a network whose weights are known to lie in intervals. A dense one has

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"psafe/host/check/arith"
-	net "psafe/host/network"
+	net "psafe/host/model/network"
 )
 
 // Other lower slopes for rows of the property (docs/concentration.md, section 9): a line through 0

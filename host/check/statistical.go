@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"psafe/host/check/arith"
-	"psafe/host/property"
+	"psafe/host/read/property"
 )
 
 // statement is what a record says of an interval.

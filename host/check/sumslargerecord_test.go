@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"psafe/host/check/sums"
-	net "psafe/host/network"
+	net "psafe/host/model/network"
 )
 
 // TestCheckLarge: records that split off large neurons pass if they claim a little less than is

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"psafe/host/check/arith"
-	"psafe/host/posterior"
+	"psafe/host/model/posterior"
 )
 
 // weights are all independent normal weights in one list, and flatBox is a box of them.

@@ -3,7 +3,7 @@ package arith
 import (
 	"math"
 
-	net "psafe/host/network"
+	net "psafe/host/model/network"
 )
 
 // curve encloses the value of an activation that is not kinked at 0.

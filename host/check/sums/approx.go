@@ -5,7 +5,7 @@ import (
 	"sort"
 
 	"psafe/host/check/arith"
-	"psafe/host/property"
+	"psafe/host/read/property"
 )
 
 // outputMoments are about the mean and the covariance of the outputs at the middle of a cell.

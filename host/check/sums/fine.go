@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"psafe/host/check/arith"
-	"psafe/host/property"
+	"psafe/host/read/property"
 )
 
 // Sums for the points of grids (docs/check.md), where Prob is about 0.01 and every percent of a

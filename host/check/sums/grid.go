@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"psafe/host/check/arith"
-	"psafe/host/property"
+	"psafe/host/read/property"
 	"psafe/internal/fault"
 )
 

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"psafe/host/check/arith"
-	"psafe/host/property"
+	"psafe/host/read/property"
 )
 
 // Large neurons split off (docs/check.md, large neurons): draws in which one neuron has a very

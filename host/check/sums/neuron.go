@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"psafe/host/check/arith"
-	"psafe/host/property"
+	"psafe/host/read/property"
 )
 
 // What stands in for the value of a hidden neuron in a cell, and the weights of a row.

@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"psafe/host/check/arith"
-	net "psafe/host/network"
-	"psafe/host/posterior"
-	"psafe/host/posterior/format"
-	"psafe/host/property"
+	net "psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/format"
+	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"psafe/host/check/arith"
-	"psafe/host/property"
+	"psafe/host/read/property"
 )
 
 // factor is the weight a_i of a neuron in a row: normal, of which neg and pos cover what is

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"psafe/host/check/arith"
-	net "psafe/host/network"
-	"psafe/host/property"
+	net "psafe/host/model/network"
+	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
 

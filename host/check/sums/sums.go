@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"psafe/host/check/arith"
-	net "psafe/host/network"
-	"psafe/host/posterior"
-	"psafe/host/property"
+	net "psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
 )
 
 // Sums of neurons (docs/check.md): a network with one hidden layer fails a row where
