@@ -44,9 +44,10 @@ var mayImport = map[string][]string{
 		"psafe/internal/fault",
 	},
 	"psafe/host/certify": {
-		"gonum.org/v1/gonum/", "psafe/host/bound", "psafe/host/measure", "psafe/host/network",
+		"gonum.org/v1/gonum/", "psafe/host/bound", "psafe/host/certify/phases", "psafe/host/measure", "psafe/host/network",
 		"psafe/host/neuronsum", "psafe/host/posterior", "psafe/host/property", "psafe/internal/fault", "psafe/internal/fpcontrol",
 	},
+	"psafe/host/certify/phases": {"psafe/host/bound", "psafe/host/network", "psafe/host/property", "psafe/internal/fault"},
 	"psafe/host/verify": {
 		"psafe/host/bound", "psafe/host/certify", "psafe/host/network", "psafe/host/posterior", "psafe/host/property",
 		"psafe/host/vnnlib",

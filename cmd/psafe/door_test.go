@@ -94,12 +94,12 @@ func FuzzEscaped(f *testing.F) {
 // variable reach a terminal, in results or in messages. Records are JSON and excepted.
 func TestHostileText(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
-	words := testscale.Few(hostileWords, 9)
+	words := testscale.Few(t, hostileWords, 9)
 	for i, word := range words {
 		if i%2 == 1 { // some with another
 			word += hostileWords[rng.IntN(len(hostileWords))]
 		}
-		for _, args := range hostileRuns(t, word, testscale.Deep() && i%6 == 1) {
+		for _, args := range hostileRuns(t, word, testscale.Deep(t) && i%6 == 1) {
 			t.Setenv("PSAFE_DEVICE", "cpu")
 			if args[0] == "DEVICE" {
 				t.Setenv("PSAFE_DEVICE", strings.ReplaceAll(word, "\x00", ""))
@@ -282,7 +282,7 @@ func TestFullOutput(t *testing.T) {
 		{"bench", "--device", "cpu", "--small", "--seconds", "0.0001"},
 		{"train", "--data", "cubic", "--samples", "20", "--epochs", "1", "--hidden", "2", "--out", filepath.Join(t.TempDir(), "t.npz")},
 	}
-	if testscale.Deep() {
+	if testscale.Deep(t) {
 		runs = append(runs, []string{"devices"}, []string{"devices", "--json"},
 			[]string{"paper", "regression", "--quick", "--quiet", "--device", "cpu", "--out", filepath.Join(t.TempDir(), "p")})
 	}

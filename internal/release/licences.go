@@ -38,7 +38,7 @@ var modules = []module{
 	{path: "github.com/ebitengine/purego", licence: "Apache-2.0"},
 	{path: "github.com/golang/freetype", licence: "FTL", files: "licenses/ftl.txt"}, // of its two licences the one we take
 	{path: "github.com/google/uuid", licence: "BSD-3-Clause"},
-	{path: "github.com/inconshreveable/mousetrap", licence: "Apache-2.0"}, // of cobra, on Windows
+	{path: "github.com/inconshreveable/mousetrap", licence: "Apache-2.0"},                                               // of cobra, on Windows
 	{path: "github.com/klauspost/compress", licence: "BSD-3-Clause AND MIT", files: "zstd/internal/xxhash/LICENSE.txt"}, // Apache-2.0 is of gzhttp, which is not linked
 	{path: "github.com/parquet-go/bitpack", licence: "Apache-2.0"},
 	{path: "github.com/parquet-go/jsonlite", licence: "MIT"},
