@@ -27,7 +27,7 @@ func (o *outFlags) add(f *pflag.FlagSet, about string) {
 
 // addOverwrite is for commands that name what they write in another way.
 func (o *outFlags) addOverwrite(f *pflag.FlagSet) {
-	f.BoolVar(&o.overwrite, "overwrite", false, "replace what is written where it exists; without it, nothing is")
+	f.BoolVar(&o.overwrite, "overwrite", false, "replace files that exist; without it none is replaced")
 }
 
 // old is what becomes of a file that is there.

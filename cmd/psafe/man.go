@@ -110,6 +110,7 @@ func manEnd(see []string) string {
 	text := ".SH EXIT STATUS\n" + roffText(exitText) + ".SH ENVIRONMENT\n.TP\n.B PSAFE_DEVICE\nthe default of \\-\\-device\n" +
 		".TP\n.B PSAFE_DRIVER_SECONDS\nhow long an OpenCL driver has to answer, in seconds\n" +
 		".TP\n.B PSAFE_TRACE\nif it is 1, the trace of a fault of psafe goes to standard error and not\ninto a file\n" +
+		".TP\n.B NO_COLOR\nif it is not empty, nothing is coloured on a terminal\n" +
 		".TP\n.B PSAFE_VECTOR\nnone, avx2 or avx512: vector instructions that loops on the\nCPU may use; by default the best that there are\n.SH SEE ALSO\n"
 	for i, name := range see {
 		end := ","
