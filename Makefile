@@ -16,10 +16,11 @@ PLATFORMS   ?= linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 # deep altogether: TestPaperQuick (all experiments of psafe paper), TestCheckVCAS (a grid, certified
 # and checked, 10 minutes of processor time), TestRealConvolutions (bounds of released convolutional
 # networks beside those of an independent program), auto with sums of neurons on OpenCL devices, on
-# a device that contradicts itself and on several engines (TestDevicesAgree, TestContradictions,
-# TestResultsOfAnyEngines), TestOclgrind/optimised and /unoptimised, the race detector, all cases of
-# all vector loops, the code for GPUs, the second OpenCL driver, the other platforms, the mutants
-# (that their tables apply is tested here too), make release-check.
+# a device that contradicts itself, on several engines and of released posteriors (TestDevicesAgree,
+# TestContradictions, TestResultsOfAnyEngines, TestRealConsistency), TestOclgrind/optimised and
+# /unoptimised, the race detector, all cases of all vector loops, the code for GPUs, the second
+# OpenCL driver, the other platforms, the mutants (that their tables apply is tested here too),
+# make release-check.
 test:
 	@for s in deps format vet lint plain unit; do scripts/timed.sh "make test" $$s $(MAKE) --no-print-directory $$s || exit 1; done
 	@echo "make test: passed"
