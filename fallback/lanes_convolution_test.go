@@ -16,10 +16,10 @@ import (
 // other.
 func TestLanesConvolutions(t *testing.T) {
 	var posts []*posterior.Posterior
-	for _, n := range testscale.Few(convtest.Tiny(), 2) {
+	for _, n := range testscale.Few(t, convtest.Tiny(), 1) {
 		posts = append(posts, n.Posterior(0.5))
 	}
-	for i := range testscale.Cases(t, 60) {
+	for i := range testscale.Cases(t, 20*len(posts)) { // in deep there are four, and 80
 		r := rand.New(rand.NewPCG(41, uint64(i)))
 		posts = append(posts, convtest.Random(r, convtest.Shape{Blocks: 1 + r.IntN(3), Spread: 0.1, Outputs: 1 + r.IntN(3)}))
 	}

@@ -8,6 +8,7 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/bound/devicetest"
+	"psafe/internal/testscale"
 )
 
 // The tests of this file compare the vector loops with the plain ones, bit for bit, for every
@@ -37,7 +38,11 @@ func TestLanesDevice(t *testing.T) {
 }
 
 func testLanesDevice[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
-	devicetest.RunAgainst(t, lanes, plain)
+	factor := 1.0
+	if !testscale.Deep(t) { // TestDevice has the others
+		factor = 0.3
+	}
+	devicetest.RunAgainst(t, lanes, plain, devicetest.Factor(factor))
 }
 
 // corners draws numbers: small ones, or now and then a corner of the kind asked for.
@@ -109,6 +114,9 @@ func sameBits[T bound.Real](t *testing.T, what string, got, want bound.Array) {
 	}
 }
 
+// laneSeeds is how many of n seeds are drawn: a quarter, and all in deep.
+func laneSeeds(t *testing.T, n int) uint64 { return uint64(max(n/4, testscale.Cases(t, n))) }
+
 var laneSizes = []int{1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 65, 100, 127, 128, 129, 144, 300}
 
 func TestLanesAffine(t *testing.T) {
@@ -116,7 +124,7 @@ func TestLanesAffine(t *testing.T) {
 }
 
 func testLanesAffine[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
-	for seed := range uint64(600) {
+	for seed := range laneSeeds(t, 600) {
 		c := newCorners(seed)
 		in, out := laneSizes[c.IntN(len(laneSizes))], laneSizes[c.IntN(len(laneSizes))]
 		a := bound.Affine{
@@ -189,7 +197,7 @@ func TestLanesBackSubstitute(t *testing.T) {
 }
 
 func testLanesBackSubstitute[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
-	for seed := range uint64(600) {
+	for seed := range laneSeeds(t, 600) {
 		c := newCorners(seed)
 		pick := func() int { return laneSizes[c.IntN(len(laneSizes)-4)] }
 		in, out, rows := pick(), pick(), pick()

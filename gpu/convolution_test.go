@@ -10,21 +10,22 @@ import (
 	"psafe/host/posterior"
 	"psafe/host/posterior/convtest"
 	"psafe/internal/testscale"
+	"psafe/kernels"
 )
 
 // TestConvolutions: whole propagations of convolutional networks, by every method, have the
 // fallback's bits.
 func TestConvolutions(t *testing.T) {
 	var posts []*posterior.Posterior
-	for _, n := range testscale.Few(convtest.Tiny(), 2) {
+	for _, n := range testscale.Few(t, convtest.Tiny(), 1) {
 		posts = append(posts, n.Posterior(0.5))
 	}
-	for i := range testscale.Cases(t, 60) {
+	for i := range testscale.Cases(t, 20*len(posts)) { // in deep there are four, and 80
 		r := rand.New(rand.NewPCG(42, uint64(i)))
 		posts = append(posts, convtest.Random(r, convtest.Shape{Blocks: 1 + r.IntN(3), Spread: 0.1, Outputs: 1 + r.IntN(3)}))
 	}
 	onDevices(t, func(t *testing.T, info Info, p bound.Precision) {
-		d := open(t, info, p, Options{})
+		d := keep(t, info, p, kernels.Shape{}, "")
 		for i, post := range posts {
 			job := crosscheck.Job{
 				Posterior: post, Tasks: crosscheck.OwnTasks(post, uint64(i)), Seed: 1,

@@ -8,6 +8,7 @@ import (
 	"psafe/fallback"
 	"psafe/host/bound"
 	"psafe/host/bound/devicetest"
+	"psafe/internal/testscale"
 	"psafe/kernels"
 )
 
@@ -41,6 +42,37 @@ func open(t testing.TB, info Info, p bound.Precision, opts Options) *Device {
 	return d
 }
 
+// kept are devices that tests share: to open one takes longer than most of them, as the self-test,
+// which has tests of its own, compiles every kernel.
+var kept = map[string]*Device{}
+
+// keep opens a device without its self-test, or finds it opened. It is nobody's to close, and arrays
+// that a test leaves on it stay.
+func keep(t testing.TB, info Info, p bound.Precision, shape kernels.Shape, build string) *Device {
+	t.Helper()
+	key := fmt.Sprint(info.ID, p, shape, build)
+	if d := kept[key]; d != nil && d.lost == nil {
+		return d
+	}
+	d, err := OpenInfo(info, p, Options{shape: shape, build: build, untested: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept[key] = d
+	return d
+}
+
+func TestMain(m *testing.M) {
+	status := m.Run()
+	for key, d := range kept {
+		if err := d.Close(); err != nil && d.lost == nil {
+			fmt.Fprintln(os.Stderr, key, err)
+			status = 1
+		}
+	}
+	os.Exit(status)
+}
+
 // onDevices runs f on every device in every precision it has.
 func onDevices(t *testing.T, f func(t *testing.T, info Info, p bound.Precision)) {
 	for _, info := range devices(t) {
@@ -53,7 +85,7 @@ func onDevices(t *testing.T, f func(t *testing.T, info Info, p bound.Precision))
 	}
 }
 
-// TestDevice runs the suite of all devices.
+// TestDevice runs the suite of all devices, on devices as they ship, after their self-test.
 func TestDevice(t *testing.T) {
 	onDevices(t, func(t *testing.T, info Info, p bound.Precision) {
 		devicetest.Run(t, open(t, info, p, Options{}), devicetest.Factor(0.1))
@@ -75,11 +107,14 @@ func TestFallbackBits(t *testing.T) {
 	onDevices(t, func(t *testing.T, info Info, p bound.Precision) {
 		for i, s := range shapes {
 			t.Run(fmt.Sprintf("lanes=%d,local=%d", s.Lanes, s.Local), func(t *testing.T) {
-				factor, build := 0.3, ""
-				if i > 0 {
-					factor, build = 0.08, builds()
+				factor, build := 0.1, ""
+				if testscale.Deep(t) {
+					factor = 0.3
 				}
-				devicetest.RunAgainst(t, open(t, info, p, Options{shape: s, build: build}), fallback.New(p), devicetest.Factor(factor))
+				if i > 0 {
+					factor, build = 0.08, builds(t)
+				}
+				devicetest.RunAgainst(t, keep(t, info, p, s, build), fallback.New(p), devicetest.Factor(factor))
 			})
 		}
 	})

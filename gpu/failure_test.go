@@ -43,7 +43,7 @@ func TestUnwritten(t *testing.T) {
 		if p == bound.Float64 && !info.FP64 {
 			continue
 		}
-		d := open(t, info, p, Options{})
+		d := open(t, info, p, Options{untested: true}) // it ends broken
 		a, err := d.NewArray(10)
 		check(t, err)
 		check(t, d.Write(a, make([]float64, 10)))

@@ -9,6 +9,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/network"
 	"psafe/host/property"
+	"psafe/kernels"
 )
 
 // seen is one array that a propagation observed.
@@ -136,7 +137,7 @@ func differs(got, want []seen) string {
 // TestPropagate: everything that a propagation observes has the fallback's bits.
 func TestPropagate(t *testing.T) {
 	onDevices(t, func(t *testing.T, info Info, p bound.Precision) {
-		d := open(t, info, p, Options{})
+		d := keep(t, info, p, kernels.Shape{}, "")
 		for _, j := range propagations() {
 			want, err := j.run(fallback.New(p))
 			check(t, err)

@@ -15,7 +15,7 @@ func TestSelfTestBranches(t *testing.T) {
 		t.Skip("builds many kernels")
 	}
 	info := devices(t)[0]
-	for _, m := range testscale.Few([]struct{ what, file, old, new string }{
+	for _, m := range testscale.Few(t, []struct{ what, file, old, new string }{
 		{noMistake, "round", "", ""},
 		{noMistake, "tiles", "", ""},
 		{"chord's intercept", "relaxrows", "blockC += coefficient * b + icpt;", "blockC += coefficient * b - icpt;"},
@@ -55,7 +55,7 @@ func TestSelfTestBranches(t *testing.T) {
 		{"back-substitution in local memory, upper ends", "backtiles", "a[u] * (a[u] >= R(0.0) ? hi : lo);", "a[u] * hi;"},
 		{"back-substitution in local memory, bias", "backtiles", "total += sum;", "total = sum;"},
 		{"rows in local memory", "tiles", "to[stagedRow(k) * PITCH +", "to[stagedRow(k) * STAGE +"},
-	}, 6) {
+	}, 3) {
 		opts := Options{sources: mutate(t, m.file, m.old, m.new), build: quick}
 		if strings.HasSuffix(m.file, "tiles") {
 			opts.shape = onGPUs

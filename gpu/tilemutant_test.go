@@ -44,7 +44,7 @@ var tileMutants = []struct{ what, file, old, new string }{
 func TestTileMutants(t *testing.T) {
 	const p = bound.Float32
 	info := devices(t)[0]
-	for _, m := range testscale.Few(tileMutants, 6) {
+	for _, m := range testscale.Few(t, tileMutants, 4) {
 		d := open(t, info, p, Options{sources: mutate(t, m.file, m.old, m.new), shape: onGPUs, build: quick, untested: true})
 		if caught := tilesDiffer(t, d, m.file); caught != (m.what != noMistake) {
 			t.Errorf("%s: a kernel with %q in place of %q: caught %v", m.what, m.new, m.old, caught)
@@ -88,17 +88,14 @@ const (
 	outOfBounds = "weights of a box that is not there"
 )
 
-// TestOclgrindMutants: Oclgrind reports each of raceMutants as what it is. Without
-// PSAFE_DEEP, one race and the read out of bounds.
+// TestOclgrindMutants: Oclgrind reports each of raceMutants as what it is.
 func TestOclgrindMutants(t *testing.T) {
+	testscale.DeepOnly(t)
 	if testing.Short() {
 		t.Skip("starts many processes")
 	}
 	driver := oclgrindDriver(t)
 	for i, m := range raceMutants {
-		if !testscale.Deep() && i > 0 && m.what != outOfBounds {
-			continue
-		}
 		says := "race"
 		if m.what == outOfBounds {
 			says = "Invalid read"

@@ -98,6 +98,8 @@ func concentrateBy(t *testing.T, dev bound.Device, post *posterior.Posterior, bo
 type path struct {
 	layers []posterior.Layer
 	w      [][]float64
+	// pre and post are what at returned for each point, whose memory is used again.
+	pre, post [][][]float64
 }
 
 func (p *path) redraw(r *rand.Rand) {
@@ -113,11 +115,17 @@ func (p *path) redraw(r *rand.Rand) {
 	}
 }
 
-// at returns pre-activations and activations of every layer.
-func (p *path) at(x []float64) (pre, post [][]float64) {
+// at returns pre-activations and activations of every layer, for point number n of a draw.
+func (p *path) at(n int, x []float64) (pre, post [][]float64) {
+	for len(p.pre) <= n {
+		p.pre, p.post = append(p.pre, nil), append(p.post, nil)
+		for _, l := range p.layers {
+			p.pre[n], p.post[n] = append(p.pre[n], make([]float64, l.Outputs())), append(p.post[n], make([]float64, l.Outputs()))
+		}
+	}
 	z := x
 	for k, l := range p.layers {
-		y, a := make([]float64, l.Outputs()), make([]float64, l.Outputs())
+		y, a := p.pre[n][k], p.post[n][k]
 		for i := range y {
 			y[i] = p.w[2*k+1][i]
 			for j, v := range z {
@@ -125,9 +133,9 @@ func (p *path) at(x []float64) (pre, post [][]float64) {
 			}
 			a[i] = l.Activation.Approx(y[i])
 		}
-		pre, post, z = append(pre, y), append(post, a), a
+		z = a
 	}
-	return pre, post
+	return p.pre[n], p.post[n]
 }
 
 // frequencies counts, over draws, the events that the theory bounds.
@@ -139,19 +147,24 @@ type frequencies struct {
 	least [][]float64
 }
 
-func (f *frequencies) count(p *path, o *observed, grid [][]float64, centre []float64, rows []property.Row) {
-	f.draws++
-	last := len(p.layers) - 1
-	_, middle := p.at(centre)
-	pres, posts := make([][][]float64, len(grid)), make([][][]float64, len(grid))
+// everywhere computes the values of a drawn network at the points of a grid and, after those, at the
+// centre, which count looks at.
+func (p *path) everywhere(grid [][]float64, centre []float64) {
 	for g, x := range grid {
-		pres[g], posts[g] = p.at(x)
+		p.at(g, x)
 	}
+	p.at(len(grid), centre)
+}
+
+func (f *frequencies) count(p *path, o *observed, rows []property.Row) {
+	f.draws++
+	last, points := len(p.layers)-1, len(p.pre)-1
+	pres, posts, middle := p.pre[:points], p.post[:points], p.post[points]
 	for k := range last {
 		held := true
 		for i := range p.layers[k].Outputs() {
 			var low, high, varied bool
-			for g := range grid {
+			for g := range points {
 				y := pres[g][k][i]
 				low, high = low || y < o.lo[k][i]-1e-12, high || y > o.hi[k][i]+1e-12
 				varied = varied || math.Abs(posts[g][k][i]-middle[k][i]) > o.radius[k][i]+1e-12
@@ -172,7 +185,7 @@ func (f *frequencies) count(p *path, o *observed, grid [][]float64, centre []flo
 	}
 	for r, row := range rows {
 		least := math.Inf(1)
-		for g := range grid {
+		for g := range points {
 			v := row.D
 			for i, c := range row.CLo {
 				v += c * pres[g][last][i]
@@ -259,20 +272,27 @@ func TestConcentratePaths(t *testing.T) {
 			}
 			rows := noisyRows(r, post.Outputs())
 			p := bound.Precision(i % 2)
-			for _, sharp := range []bool{false, true} {
-				n, o := concentrateBy(t, fallback.New(p), post, box, rows, q, sharp)
-				f := &frequencies{least: make([][]float64, len(rows))}
+			net, grid := &path{layers: post.Layers}, cornersAndMore(box, per)
+			var n [2]*bound.CLBPMargins
+			var o [2]*observed
+			var f [2]*frequencies
+			for k, sharp := range []bool{false, true} { // both see the same networks
+				n[k], o[k] = concentrateBy(t, fallback.New(p), post, box, rows, q, sharp)
+				f[k] = &frequencies{least: make([][]float64, len(rows))}
 				for _, l := range post.Layers {
-					f.low, f.high, f.varied = append(f.low, make([]int, l.Outputs())), append(f.high, make([]int, l.Outputs())), append(f.varied, make([]int, l.Outputs()))
+					f[k].low, f[k].high, f[k].varied = append(f[k].low, make([]int, l.Outputs())), append(f[k].high, make([]int, l.Outputs())), append(f[k].varied, make([]int, l.Outputs()))
 				}
-				net := &path{layers: post.Layers}
-				grid := cornersAndMore(box, per)
-				for range draws {
-					net.redraw(r)
-					f.count(net, o, grid, centre, rows)
+			}
+			for range draws {
+				net.redraw(r)
+				net.everywhere(grid, centre)
+				for k := range f {
+					f[k].count(net, o[k], rows)
 				}
-				f.checkHidden(t, tau, c.eps)
-				f.checkRows(t, n, c.eps, len(post.Layers)-c.still)
+			}
+			for k := range f {
+				f[k].checkHidden(t, tau, c.eps)
+				f[k].checkRows(t, n[k], c.eps, len(post.Layers)-c.still)
 			}
 		})
 	}

@@ -66,7 +66,11 @@ func shardRun(t testing.TB, f *Folder, s Shard, kill time.Duration) (done bool) 
 // is in the middle, as far as it goes.
 func TestKilled(t *testing.T) {
 	want := single(t, fakeJobs)
-	for range testscale.Cases(t, 40) {
+	rounds := 1 // of 60 deaths and more
+	if testscale.Deep(t) {
+		rounds = 40
+	}
+	for range rounds {
 		f := fakeCampaign(t, fakeJobs)
 		rng := rand.New(rand.NewPCG(rand.Uint64(), 13))
 		var deaths sync.Map

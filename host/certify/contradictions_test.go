@@ -49,10 +49,10 @@ func TestContradictions(t *testing.T) {
 		post := read(t, file)
 		tasks := manyTasks(9, post, 4)
 		for _, cfg := range []certify.Config{
-			{Strategy: certify.CLBP, Cells: fewCells()}, {Method: bound.LBP, Strategy: certify.Auto, Cells: fewCells()}, {Method: bound.LBP}, {Method: bound.IBP, Strategy: certify.Sampled, Samples: 40, Gamma: 0.3},
-			{Strategy: certify.CLBP, Cells: fewCells(), NoUpper: true, Samples: 60, Confidence: .9},
+			{Strategy: certify.CLBP, Cells: fewCells(t)}, {Method: bound.LBP, Strategy: certify.Auto, Cells: fewCells(t)}, {Method: bound.LBP}, {Method: bound.IBP, Strategy: certify.Sampled, Samples: 40, Gamma: 0.3},
+			{Strategy: certify.CLBP, Cells: fewCells(t), NoUpper: true, Samples: 60, Confidence: .9},
 		} {
-			if cfg.Strategy == certify.Auto && len(post.Layers) == 2 && !testscale.Deep() {
+			if cfg.Strategy == certify.Auto && len(post.Layers) == 2 && !testscale.Deep(t) {
 				continue // one hidden layer: the processor sums over neurons for seconds
 			}
 			want := run(t, bound.Float32, post, cfg, tasks...)

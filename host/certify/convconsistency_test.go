@@ -70,7 +70,7 @@ func TestConvolutionConsistency(t *testing.T) {
 // other: IBP is not better than LBP, boxes and concentration are below every upper bound, the
 // share of drawn networks that are decided lies between.
 func TestConvolutionMethods(t *testing.T) {
-	for i, c := range testscale.Few(convtest.Cases(), 3) {
+	for i, c := range testscale.Few(t, convtest.Cases(), 3) {
 		if c.Net == "mnist_lenet" {
 			continue
 		}

@@ -45,7 +45,7 @@ func TestDevicesAgree(t *testing.T) {
 		t.Skipf("no OpenCL device: %v", err)
 	}
 	for _, info := range infos {
-		for _, p := range testscale.Few([]bound.Precision{bound.Float32, bound.Float64}, 1) {
+		for _, p := range testscale.Few(t, []bound.Precision{bound.Float32, bound.Float64}, 1) {
 			if p == bound.Float64 && !info.FP64 {
 				continue
 			}
@@ -56,10 +56,10 @@ func TestDevicesAgree(t *testing.T) {
 				}
 				defer dev.Close()
 				tanh := []certify.Config{
-					{Strategy: certify.CLBP, Cells: fewCells(), Samples: 30, Confidence: 0.99},
+					{Strategy: certify.CLBP, Cells: fewCells(t), Samples: 30, Confidence: 0.99},
 					{Strategy: certify.Statistical, Samples: 50, Seed: 2, Confidence: 0.9},
 				}
-				if testscale.Deep() { // of one hidden layer: the processor sums over neurons for seconds
+				if testscale.Deep(t) { // of one hidden layer: the processor sums over neurons for seconds
 					tanh = append(tanh, autoOfCells)
 				}
 				for _, c := range []struct {
@@ -69,7 +69,7 @@ func TestDevicesAgree(t *testing.T) {
 				}{
 					{"tiny-2-3-2-tanh.npz", nil, tanh},
 					{"two hidden layers", twoHidden(), []certify.Config{autoOfCells}},
-					{"two-weights-product.npz", nil, []certify.Config{{Strategy: certify.CLBP, Cells: fewCells()}}},
+					{"two-weights-product.npz", nil, []certify.Config{{Strategy: certify.CLBP, Cells: fewCells(t)}}},
 					{"samples-2-8-3.npz", nil, []certify.Config{{Strategy: certify.Finite, Samples: 20, Confidence: 0.9}}},
 					{"swag-2-8-3.npz", nil, []certify.Config{{Strategy: certify.Statistical, Samples: 40, Confidence: 0.9, Cells: 16}}},
 					{"dropout-2-8-3.npz", nil, []certify.Config{{Strategy: certify.Statistical, Samples: 40, Confidence: 0.9, Cells: 16}}},

@@ -259,7 +259,7 @@ func TestSampledCount(t *testing.T) {
 // the likeliest boxes lie on top of each other, and on several.
 func TestMoreBoxesProveMore(t *testing.T) {
 	share := 2 // each number of boxes is larger by one of so many parts
-	if testscale.Deep() {
+	if testscale.Deep(t) {
 		share = 7
 	}
 	two := chain(relu, normal(1, 0.5), normal(0.2, 0.5))

@@ -85,7 +85,7 @@ func TestSeveralEngines(t *testing.T) {
 	post := read(t, "two-weights-product.npz")
 	var tasks []property.Task
 	n := 9
-	if testscale.Deep() {
+	if testscale.Deep(t) {
 		n = 23
 	}
 	for i := range n {

@@ -73,9 +73,9 @@ func results(t *testing.T, post *posterior.Posterior, cfg Config, tasks []proper
 }
 
 // paced are configurations of all strategies whose tasks are grouped.
-func paced() []Config {
+func paced(t *testing.T) []Config {
 	many, all := 6, 4
-	if testscale.Deep() {
+	if testscale.Deep(t) {
 		many, all = 12, 0
 	}
 	return []Config{
@@ -89,12 +89,12 @@ func paced() []Config {
 // and no order.
 func TestGroupsDecideNothing(t *testing.T) {
 	few := 4
-	if testscale.Deep() {
+	if testscale.Deep(t) {
 		few = 12
 	}
 	post, tasks := deep(4, 0.01, few)
 	defer func(a, b, c time.Duration) { groupTime, groupGuard, fewGuard = a, b, c }(groupTime, groupGuard, fewGuard)
-	for _, cfg := range paced() {
+	for _, cfg := range paced(t) {
 		groupTime, groupGuard, fewGuard = time.Hour, time.Hour, time.Hour
 		want := results(t, post, cfg, tasks)
 		for _, d := range []time.Duration{1, 2 * time.Millisecond} {
@@ -115,11 +115,11 @@ func TestGroupsDecideNothing(t *testing.T) {
 // nothing.
 func TestTimeLimits(t *testing.T) {
 	layers := 3
-	if testscale.Deep() {
+	if testscale.Deep(t) {
 		layers = 5
 	}
 	post, tasks := deep(layers, 0.01, 4)
-	for _, cfg := range paced() {
+	for _, cfg := range paced(t) {
 		want := results(t, post, cfg, tasks)
 		for limit := time.Nanosecond; limit < 50*time.Millisecond; limit = limit*4 + time.Millisecond/2 {
 			cfg.TimeLimit = limit

@@ -17,7 +17,7 @@ import (
 // TestRealConsistency: bounds of real posteriors agree with networks drawn from them.
 // Inputs are what the networks take: images, or numbers around 0.
 func TestRealConsistency(t *testing.T) {
-	for _, c := range testscale.Few([]struct {
+	for _, c := range testscale.Few(t, []struct {
 		path        string
 		activations []network.Activation
 		radius      float64
@@ -54,7 +54,7 @@ func realConsistency(t *testing.T, post *posterior.Posterior, radius float64) {
 	tasks := realTasks(t, post, radius)
 	st := run(t, bound.Float32, post, certify.Config{Strategy: certify.Statistical, Samples: 50, Seed: 3, Confidence: 1 - 2*sureness, NoUpper: true, Cells: 8}, tasks...)
 	strategies := []certify.Strategy{certify.CLBP, certify.Centred}
-	if post.Inputs() <= 8 && (testscale.Deep() || len(post.Layers) != 2) { // sums of neurons take seconds
+	if post.Inputs() <= 8 && (testscale.Deep(t) || len(post.Layers) != 2) { // sums of neurons take seconds
 		strategies = append(strategies, certify.Auto)
 	}
 	for _, s := range strategies {

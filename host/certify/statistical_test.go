@@ -125,17 +125,17 @@ func meansOf(post *posterior.Posterior) (w [][]float64) {
 // certified together matters.
 func TestResultsOfAnyEngines(t *testing.T) {
 	tiny := read(t, "tiny-2-3-2-tanh.npz")
-	for _, c := range testscale.Few([]struct {
+	for _, c := range testscale.Few(t, []struct {
 		post *posterior.Posterior
 		cfg  certify.Config
 	}{
 		{tiny, certify.Config{Strategy: certify.Statistical, Samples: 40, Seed: 3, Confidence: 0.99}},
-		{tiny, certify.Config{Strategy: certify.CLBP, Cells: fewCells(), Samples: 20, Confidence: 0.9}},
+		{tiny, certify.Config{Strategy: certify.CLBP, Cells: fewCells(t), Samples: 20, Confidence: 0.9}},
 		{twoHidden(), autoOfCells},
 		{tiny, autoOfCells}, // seconds for sums of neurons
 	}, 3) {
 		post, cfg, tasks := c.post, c.cfg, manyTasks(5, c.post, 9)
-		for _, p := range testscale.Few([]bound.Precision{bound.Float32, bound.Float64}, 1) {
+		for _, p := range testscale.Few(t, []bound.Precision{bound.Float32, bound.Float64}, 1) {
 			want := run(t, p, post, cfg, tasks...)
 			for n := 2; n <= 3; n++ {
 				var engines []*certify.Engine

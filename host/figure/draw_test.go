@@ -20,6 +20,9 @@ func checkBytes(t *testing.T, kind string, f, again, other *figure.Figure) {
 	t.Helper()
 	for _, format := range []string{"svg", "png"} {
 		b := write(t, f, format)
+		if format == "svg" {
+			checkXML(t, kind, b)
+		}
 		if !bytes.Equal(b, write(t, f, format)) || !bytes.Equal(b, write(t, again, format)) {
 			t.Errorf("%s as %s: two drawings differ", kind, format)
 		}
@@ -27,7 +30,11 @@ func checkBytes(t *testing.T, kind string, f, again, other *figure.Figure) {
 			t.Errorf("%s as %s: other data, the same drawing", kind, format)
 		}
 	}
-	for dec := xml.NewDecoder(bytes.NewReader(write(t, f, "svg"))); ; {
+}
+
+func checkXML(t *testing.T, kind string, b []byte) {
+	t.Helper()
+	for dec := xml.NewDecoder(bytes.NewReader(b)); ; {
 		if _, err := dec.Token(); errors.Is(err, io.EOF) {
 			return
 		} else if err != nil {

@@ -47,8 +47,11 @@ func TestCoverInTime(t *testing.T) {
 		if _, a, b, ok := rough.cut(t.Context(), coverCell{box: box, bound: whole}, &s); ok && a.bound+b.bound > whole && whole < 1 {
 			larger++
 		}
-		before := Cover{FailUp: 1}
-		for left := 0; ; left += 1 + left/4 {
+		before, step := Cover{FailUp: 1}, 1
+		if testscale.Deep(t) {
+			step = 4
+		}
+		for left := 0; ; left += 1 + left/step {
 			c, err := n.Cover(newAsked(context.Background(), left), []property.Box{box}, &s, 4)
 			cells := 0
 			for _, axis := range c.Tree {

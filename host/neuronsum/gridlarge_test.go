@@ -9,6 +9,7 @@ import (
 	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
+	"psafe/internal/testscale"
 )
 
 // wideNet is a network with one output whose weights deviate as much as they are large.
@@ -128,8 +129,8 @@ func TestLargeGiven(t *testing.T) {
 // TestLargePoint: the bound at one point, against integrals over a, t(v) and what is split off.
 func TestLargePoint(t *testing.T) {
 	r := rand.New(rand.NewPCG(39, 4))
-	useful := 0
-	for trial := range 24 {
+	useful, trials := 0, max(12, testscale.Cases(t, 24))
+	for trial := range trials {
 		n := newSum(t, wideNet(r, 1, 1, activations[trial%2]))
 		x := r.NormFloat64()
 		row := property.Row{CLo: []float64{1}, CHi: []float64{1}, D: 1.5, DHi: 1.5}
@@ -160,8 +161,8 @@ func TestLargePoint(t *testing.T) {
 			useful++
 		}
 	}
-	if useful < 8 {
-		t.Errorf("splitting off changed only %d of 24", useful)
+	if useful < trials/3 {
+		t.Errorf("splitting off changed only %d of %d", useful, trials)
 	}
 }
 
@@ -182,7 +183,7 @@ func TestLargeChosen(t *testing.T) {
 	}
 	with, _ := n.gridsUp(t.Context(), grids, rows, large)
 	without, _ := n.gridsUp(t.Context(), grids, rows, nil)
-	share, sigma := failShare(r, p, box, single(row), 20000)
+	share, sigma := failShare(r, p, box, single(row), testscale.Cases(t, 20000))
 	if with > 0.9*without || with < share-4*sigma {
 		t.Errorf("%v with %+v, %v without, %v of drawn networks fail", with, large[0][0], without, share)
 	}

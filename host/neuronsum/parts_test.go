@@ -196,6 +196,17 @@ func TestSumConstantNeuron(t *testing.T) {
 	}
 }
 
+// TestSumOutputBias: a network whose only random number is the bias of its output, 1 + N(0, 1/2^2).
+func TestSumOutputBias(t *testing.T) {
+	p := linear(network.Activation{Kind: network.ReLU}, 0)
+	p.Layers[1].Bias.SdLo[0], p.Layers[1].Bias.SdHi[0] = 0.5, 0.5
+	point := property.Box{Lo: []float64{0.5, 0.5}, Hi: []float64{0.5, 0.5}}
+	got := newSum(t, p).rowFailUp(point, property.Row{CLo: []float64{1}, CHi: []float64{1}})
+	if want := normalCDF(-2); got < want*(1-1e-12) || got > want*(1+1e-9) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 func TestSumCoefficients(t *testing.T) {
 	n := newSum(t, linear(network.Activation{}, 1))
 	point := property.Box{Lo: []float64{1, 0}, Hi: []float64{1, 0}}

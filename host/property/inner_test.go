@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"psafe/internal/testscale"
 )
 
 // ratOf is the real number that decimal text, or a ratio, writes.
@@ -84,8 +86,8 @@ func decimals(t *testing.T, texts ...string) (out []Decimal) {
 // TestInnerBall holds inner and outer boxes of data files to the real ball.
 func TestInnerBall(t *testing.T) {
 	r := rand.New(rand.NewPCG(61, 1))
-	empty, unknown, accepted := 0, 0, 0
-	for range 6000 {
+	empty, unknown, accepted, cases := 0, 0, 0, testscale.Cases(t, 20000)
+	for range cases {
 		text, epsText, scale, clipText := ballCase(r)
 		points, err := decodePoints(textSource(t, text+"\n"), "", InputOptions{}, nil)
 		v := ratOf(text)
@@ -136,7 +138,7 @@ func TestInnerBall(t *testing.T) {
 		}
 		checkWitness(t, what, &task, anyFloat(r), lo, hi)
 	}
-	if empty < 200 || unknown < 20 || accepted < 3000 {
+	if empty < cases/30 || unknown < cases/300 || accepted < cases/2 {
 		t.Errorf("%d empty and %d unknown of %d: the test misses its cases", empty, unknown, accepted)
 	}
 }

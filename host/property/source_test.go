@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"psafe/internal/testscale"
 )
 
 // stream is content of a length that nobody knows.
@@ -138,7 +140,10 @@ func TestPlainText(t *testing.T) {
 		{"1\n\"" + strings.Repeat("a\n", maxLine/2), "line 2: is longer than"},
 		{"1\n1\n" + strings.Repeat(",", maxColumns), "line 3: has more than"},
 	} {
-		for _, r := range []io.Reader{strings.NewReader(c.text), iotest.DataErrReader(strings.NewReader(c.text)), iotest.OneByteReader(strings.NewReader(c.text))} {
+		for k, r := range []io.Reader{strings.NewReader(c.text), iotest.DataErrReader(strings.NewReader(c.text)), iotest.OneByteReader(strings.NewReader(c.text))} {
+			if k == 2 && len(c.text) > maxLine && !testscale.Deep(t) {
+				continue // 32 million reads
+			}
 			got, err := io.ReadAll(&plainText{r: r})
 			if c.want == "" {
 				if err != nil || string(got) != c.text {

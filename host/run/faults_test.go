@@ -118,7 +118,7 @@ type mishap struct {
 	// before is asked before each call; end ends the context of the run.
 	before func(call, at int, end func()) error
 	spare  bool
-	// always says that it meets every call in deep tests, limit that it is about the time of a task.
+	// always says that it meets all calls that deep tests take, limit that it is about the time of a task.
 	always, limit bool
 	change        func(*Job)
 	// ends says that an error is the documented one.
@@ -182,7 +182,8 @@ func (f *mishap) under(j *Job, at int) (records []*report.Record, calls, left in
 
 // TestEveryCall: whichever call of a device fails, or is the last before an interruption or the end
 // of the time, with every method and kind of network: the run ends as docs/cli.md says, and its
-// records, with those that --resume adds, are those of a run that nothing disturbed.
+// records, with those that --resume adds, are those of a run that nothing disturbed. Night tries
+// every call, deep sixty for each method.
 func TestEveryCall(t *testing.T) {
 	r := rand.New(rand.NewPCG(28, 2))
 	kinds := faultKinds(t)
@@ -195,17 +196,19 @@ func TestEveryCall(t *testing.T) {
 			if i == 0 { // all methods load it alike
 				first = 1
 			}
-			for at := first; at <= c.calls; at++ {
-				if !testscale.Deep() {
-					at = first + r.IntN(c.calls-first+1)
-				}
+			from, step := first, 1
+			switch {
+			case !testscale.Deep(t):
+				from, step = first+r.IntN(c.calls-first+1), c.calls // one call
+			case !testscale.Night():
+				step = (c.calls - first + 60) / 60
+				from += r.IntN(step)
+			}
+			for at := from; at <= c.calls; at += step {
 				for i := range faults {
-					if f := &faults[i]; (f.always && testscale.Deep() || r.IntN(3) == 0) && !(f.limit && c.job().TimeLimit == nil) {
+					if f := &faults[i]; (f.always && testscale.Deep(t) || r.IntN(3) == 0) && !(f.limit && c.job().TimeLimit == nil) {
 						synctest.Test(t, func(t *testing.T) { c.disturbed(t, f, at) })
 					}
-				}
-				if !testscale.Deep() {
-					break
 				}
 			}
 			t.Logf("%s: %d calls after %d, %+v", c.name, c.calls-c.loading, c.loading, c.outcomes)

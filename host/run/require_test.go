@@ -50,8 +50,9 @@ func TestRequireStops(t *testing.T) {
 	// Other methods do all that they can, whatever is required.
 	clbp, required := advisory(""), advisory("0.01")
 	clbp.Method.Word, required.Method.Word = new(CLBP), new(CLBP)
+	without := records(clbp)
 	for i, r := range records(required) {
-		if o := records(clbp)[i]; r.PLower != o.PLower || r.Stopped != "" || strings.Contains(r.Flags, "require") {
+		if o := without[i]; r.PLower != o.PLower || r.Stopped != "" || strings.Contains(r.Flags, "require") {
 			t.Errorf("clbp, %s: %v stopped %q, flags %s; %v without --require", r.Name, r.PLower, r.Stopped, r.Flags, o.PLower)
 		}
 	}
