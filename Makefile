@@ -17,7 +17,8 @@ PLATFORMS   ?= linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 #   TestPaperQuick         all experiments of psafe paper
 #   TestCheckVCAS          a grid, certified and checked: 10 minutes of processor time
 #   TestRealConvolutions   released convolutional networks beside an independent program
-#   TestDevicesAgree, TestContradictions, TestResultsOfAnyEngines: auto with sums of neurons
+#   TestDevicesAgree, TestContradictions, TestResultsOfAnyEngines, TestRealConsistency: auto with sums
+#   of neurons
 #   TestOclgrind/optimised and /unoptimised, TestOclgrindMutants, most broken kernels of package gpu
 #   of cmd/psafe: bombs that fill memory, that a device gives the same bytes twice for each kind of
 #   posterior, crosscheck of glyphs-64-32-10, a file cut before its last line end for each method,
