@@ -9,24 +9,39 @@ GOEXPERIMENT ?= $(shell GOEXPERIMENT=simd $(GO) list simd/archsimd >/dev/null 2>
 export GOEXPERIMENT
 PLATFORMS   ?= linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
-.PHONY: test deep build deps deps-deep format vet lint vulncheck cross unit plain unit-deep race simd gpucode rusticl bench mutants fuzz cover testdata paper
+.PHONY: test deep night build deps deps-deep format vet lint vulncheck cross unit plain unit-deep race simd gpucode rusticl bench mutants mutants-drawn fuzz cover testdata paper
 
-# What every change must pass: minutes (docs/measurements.md, Tests). Tests do a tenth of
-# their random cases and a chosen few of the others (internal/testscale). Left to make
-# deep altogether: TestPaperQuick (all experiments of psafe paper), TestCheckVCAS (a grid, certified
-# and checked, 10 minutes of processor time), TestOclgrind/optimised and /unoptimised,
-# TestOclgrindMutants, all but a few of the broken kernels of package gpu, the race detector, all
-# cases of all vector loops, the code for GPUs, the second OpenCL driver, the other platforms, the
-# mutants (that their tables apply is tested here too), make release-check.
+# What every change must pass: four minutes (docs/measurements.md, Tests). Tests do a tenth of
+# their random cases and a chosen few of the others (internal/testscale). Left to make deep, which
+# draws a sample of it by the date, and make night, which does all of it:
+#   TestPaperQuick         all experiments of psafe paper
+#   TestCheckVCAS          a grid, certified and checked: 10 minutes of processor time
+#   TestRealConvolutions   released convolutional networks beside an independent program
+#   TestDevicesAgree, TestContradictions, TestResultsOfAnyEngines: auto with sums of neurons
+#   TestOclgrind/optimised and /unoptimised, TestOclgrindMutants, most broken kernels of package gpu
+#   of cmd/psafe: bombs that fill memory, that a device gives the same bytes twice for each kind of
+#   posterior, crosscheck of glyphs-64-32-10, a file cut before its last line end for each method,
+#   psafe devices with each lie about sizes
+# and the race detector, the vector loops one by one, the code for GPUs, the second OpenCL driver,
+# the other platforms, make release-check and the mutants (that their tables apply is tested here).
 test:
 	@for s in deps format vet lint plain unit; do scripts/timed.sh "make test" $$s $(MAKE) --no-print-directory $$s || exit 1; done
 	@echo "make test: passed"
 
-# Everything there is, with all cases, before a release.
-DEEP = deps-deep format vet lint cross unit-deep race simd gpucode rusticl $(shell grep -o '^release-check' Makefile) mutants
+# What a change must pass before it is called done: at most three quarters of an hour. Beside what
+# make test does not do at all, a sample drawn by the date: one test in six does all its cases, and
+# DRAWN mutants of files that changed since the last tag, and as many others, must be noticed.
+# "make deep DAY=2026-11-23" draws what was drawn that day.
+DAY ?= $(shell date +%F)
+DRAWN ?= 40
+DEEP = deps-deep format vet lint cross unit-deep race simd gpucode rusticl $(shell grep -o '^release-check' Makefile) mutants-drawn
 deep:
-	@for s in $(DEEP); do scripts/timed.sh "make deep" $$s $(MAKE) --no-print-directory $$s || exit 1; done
+	@for s in $(DEEP); do scripts/timed.sh "make deep" $$s $(MAKE) --no-print-directory DAY=$(DAY) $$s || exit 1; done
 	@echo "make deep: passed"
+
+# Everything there is: all cases of all tests, all mutants. Hours; interrupted, it goes on where it was.
+night:
+	@GO="$(GO)" scripts/night.sh
 
 build:
 	CGO_ENABLED=0 $(GO) build -o bin/psafe ./cmd/psafe
@@ -74,7 +89,7 @@ unit:
 	CGO_ENABLED=0 $(shell scripts/deps.sh env) $(GO) test -vet=off -timeout 2h ./...
 
 unit-deep:
-	PSAFE_DEEP=1 CGO_ENABLED=0 $(shell scripts/deps.sh env) $(GO) test -vet=off -timeout 12h ./...
+	PSAFE_DEEP=$(DAY) CGO_ENABLED=0 $(shell scripts/deps.sh env) $(GO) test -vet=off -timeout 12h ./...
 
 # The suite again under the race detector, which needs cgo and a C compiler, with
 # few cases: it looks for races, the step before for wrong numbers.
@@ -88,7 +103,7 @@ simd:
 	@if [ "$$($(GO) env GOARCH)" != amd64 ]; then echo "SKIPPED simd: only on amd64"; else \
 	for v in avx512 avx2 none; do \
 	if [ $$v = avx512 ] && ! grep -qw avx512dq /proc/cpuinfo; then echo "SKIPPED avx512: not this processor's"; continue; fi; \
-	CGO_ENABLED=0 PSAFE_DEEP=1 PSAFE_VECTOR=$$v GOEXPERIMENT=simd $(GO) test -timeout 12h ./fallback || exit 1; done; fi
+	CGO_ENABLED=0 PSAFE_DEEP=$(DAY) PSAFE_VECTOR=$$v GOEXPERIMENT=simd $(GO) test -timeout 12h ./fallback || exit 1; done; fi
 
 # What clang makes of the kernels for four GPUs, held to internal/gpucode/limits.txt.
 gpucode:
@@ -105,6 +120,9 @@ bench:
 # loops are what is broken, so they are all that is built.
 mutants:
 	CGO_ENABLED=0 GOEXPERIMENT= $(GO) run ./internal/mutants
+
+mutants-drawn:
+	CGO_ENABLED=0 GOEXPERIMENT= $(GO) run ./internal/mutants -draw $(DRAWN) -day $(DAY) -since "$$(git describe --tags --abbrev=0 2>/dev/null)"
 
 # Runs every fuzz target for so long, one after the other, and prints how often each ran.
 FUZZTIME ?= 1m

@@ -29,7 +29,7 @@ func TestWorkedExample(t *testing.T) {
 
 	dir := t.TempDir()
 	program := filepath.Join(dir, "psafe.exe")
-	if out, err := exec.Command("go", "build", "-o", program, "./cmd/psafe").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", program, "./cmd/psafe").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	net, properties := filepath.Join(dir, "net.npz"), filepath.Join(dir, "properties.json")

@@ -44,9 +44,10 @@ var mayImport = map[string][]string{
 		"psafe/internal/fault",
 	},
 	"psafe/host/certify": {
-		"gonum.org/v1/gonum/", "psafe/host/bound", "psafe/host/measure", "psafe/host/network",
+		"gonum.org/v1/gonum/", "psafe/host/bound", "psafe/host/certify/phases", "psafe/host/measure", "psafe/host/network",
 		"psafe/host/neuronsum", "psafe/host/posterior", "psafe/host/property", "psafe/internal/fault", "psafe/internal/fpcontrol",
 	},
+	"psafe/host/certify/phases": {"psafe/host/bound", "psafe/host/network", "psafe/host/property", "psafe/internal/fault"},
 	"psafe/host/verify": {
 		"psafe/host/bound", "psafe/host/certify", "psafe/host/network", "psafe/host/posterior", "psafe/host/property",
 		"psafe/host/vnnlib",
@@ -94,7 +95,7 @@ var mayImport = map[string][]string{
 	"psafe/gpu":      {"psafe/gpu/cl", "psafe/host/bound", "psafe/kernels"},
 	"psafe/gpu/cl":   {"github.com/ebitengine/purego", "psafe/internal/fpcontrol"},
 	"psafe/cmd/psafe": {
-		"github.com/spf13/pflag", "golang.org/x/term", "psafe/fallback", "psafe/gpu", "psafe/gpu/cl",
+		"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "psafe/fallback", "psafe/gpu", "psafe/gpu/cl",
 		"psafe/host/bench", "psafe/host/bound", "psafe/host/campaign", "psafe/host/check", "psafe/host/crosscheck", "psafe/host/figure",
 		"psafe/host/measure", "psafe/host/network", "psafe/host/onnx/lower", "psafe/host/page", "psafe/host/paper", "psafe/host/posterior",
 		"psafe/host/posterior/audit", "psafe/host/posterior/format", "psafe/host/property", "psafe/host/report", "psafe/host/run", "psafe/host/summary",

@@ -14,7 +14,7 @@ import (
 func TestConvexErr(t *testing.T) {
 	d := New(bound.Float32).(*Device[float32])
 	stride := uint64(2039)
-	if testscale.Deep() {
+	if testscale.Deep(t) {
 		stride = 509
 	}
 	worst := map[string]float64{}

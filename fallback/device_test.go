@@ -15,7 +15,7 @@ func TestDevice(t *testing.T) {
 		t.Run(p.String(), func(t *testing.T) {
 			t.Parallel()
 			factor := 1.0
-			if p == bound.Float64 && !testscale.Deep() { // the loops are the same code
+			if p == bound.Float64 && !testscale.Deep(t) { // the loops are the same code
 				factor = 0.5
 			}
 			devicetest.Run(t, fallback.New(p), devicetest.Factor(factor))

@@ -16,7 +16,7 @@ import (
 // other.
 func TestLanesConvolutions(t *testing.T) {
 	var posts []*posterior.Posterior
-	for _, n := range testscale.Few(convtest.Tiny(), 1) {
+	for _, n := range testscale.Few(t, convtest.Tiny(), 1) {
 		posts = append(posts, n.Posterior(0.5))
 	}
 	for i := range testscale.Cases(t, 20*len(posts)) { // in deep there are four, and 80

@@ -39,7 +39,7 @@ func TestLanesDevice(t *testing.T) {
 
 func testLanesDevice[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
 	factor := 1.0
-	if !testscale.Deep() { // TestDevice has the others
+	if !testscale.Deep(t) { // TestDevice has the others
 		factor = 0.3
 	}
 	devicetest.RunAgainst(t, lanes, plain, devicetest.Factor(factor))

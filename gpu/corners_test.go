@@ -15,14 +15,15 @@ import (
 // cornerCase draws operations of numbers that are mostly tame, with zeros of both signs, subnormal
 // numbers, the largest ones and, where bounds may be unknown, infinities among them.
 type cornerCase struct {
+	t testing.TB
 	tileCase
 	seed          uint64
 	rate          float64
 	huge, special bool
 }
 
-func newCornerCase(dev bound.Device, seed uint64) *cornerCase {
-	c := &cornerCase{tileCase: tileCase{dev: dev, rnd: rand.New(rand.NewPCG(seed, 8))}, seed: seed, rate: 0.1, huge: seed%3 == 1, special: seed%3 == 2}
+func newCornerCase(t testing.TB, dev bound.Device, seed uint64) *cornerCase {
+	c := &cornerCase{t: t, tileCase: tileCase{dev: dev, rnd: rand.New(rand.NewPCG(seed, 8))}, seed: seed, rate: 0.1, huge: seed%3 == 1, special: seed%3 == 2}
 	if seed%2 == 0 {
 		c.rate = 0.003 // most sums meet none
 	}
@@ -89,7 +90,7 @@ var cornerSizes = []int{1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 49, 64, 65}
 
 func (c *cornerCase) size() int {
 	sizes := cornerSizes
-	if !testscale.Deep() {
+	if !testscale.Deep(c.t) {
 		sizes = sizes[:len(sizes)-3] // a block and one more, which is what loops can get wrong
 	}
 	return sizes[c.rnd.IntN(len(sizes))]
@@ -198,17 +199,17 @@ func TestCorners(t *testing.T) {
 	onDevices(t, func(t *testing.T, info Info, p bound.Precision) {
 		reference := fallback.New(p)
 		for i, s := range []kernels.Shape{onGPUs, {Lanes: 16, Local: 1, Run: 32}, {Lanes: 8, Local: 1, Run: 2}} {
-			d := keep(t, info, p, s, builds())
+			d := keep(t, info, p, s, builds(t))
 			seeds := []uint64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
-			if !testscale.Deep() { // of every remainder by three, and all of them by one shape or another
+			if !testscale.Deep(t) { // of every remainder by three, and all of them by one shape or another
 				seeds = seeds[4*i : 4*i+4]
 			}
 			for name, run := range cornerOperations {
 				for _, seed := range seeds {
 					what := fmt.Sprintf("%s, lanes %d, seed %d", name, s.Lanes, seed)
-					want, err := run(newCornerCase(reference, seed))
+					want, err := run(newCornerCase(t, reference, seed))
 					check(t, err)
-					got, err := run(newCornerCase(d, seed))
+					got, err := run(newCornerCase(t, d, seed))
 					if err != nil {
 						t.Fatalf("%s: %v", what, err)
 					}

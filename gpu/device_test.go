@@ -111,11 +111,11 @@ func TestFallbackBits(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("lanes=%d,local=%d", s.Lanes, s.Local), func(t *testing.T) {
 				factor, build := 0.1, ""
-				if testscale.Deep() {
+				if testscale.Deep(t) {
 					factor = 0.3
 				}
 				if i > 0 {
-					factor, build = 0.08, builds()
+					factor, build = 0.08, builds(t)
 				}
 				devicetest.RunAgainst(t, keep(t, info, p, s, build), fallback.New(p), devicetest.Factor(factor))
 			})

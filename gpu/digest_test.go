@@ -19,7 +19,7 @@ func TestDigestSizes(t *testing.T) {
 		if p == bound.Float64 && !info.FP64 {
 			continue
 		}
-		d := open(t, info, p, Options{untested: true, build: builds()})
+		d := open(t, info, p, Options{untested: true, build: builds(t)})
 		random := rand.New(rand.NewPCG(1, uint64(p.Bytes())))
 		sizes := []int{0, 1, digestRun - 1, digestRun, digestRun + 1, 5*digestRun + 7, digestRun*digestRuns - 1, digestRun*digestRuns + 13}
 		for range 1100 {
@@ -88,7 +88,7 @@ func TestDigestMutants(t *testing.T) {
 		{"receipts[RECEIPTS + at + t] = sum;", "receipts[RECEIPTS + t] = sum;"},
 		{"i < end; i++", "i + 1 < end; i++"},
 	} {
-		d, err := OpenInfo(info, bound.Float32, Options{sources: mutate(t, "digest", m.old, m.new), build: builds()})
+		d, err := OpenInfo(info, bound.Float32, Options{sources: mutate(t, "digest", m.old, m.new), build: builds(t)})
 		if err == nil {
 			d.Close()
 			t.Errorf("%q in place of %q: accepted", m.new, m.old)

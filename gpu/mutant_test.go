@@ -97,8 +97,8 @@ const quick = "-cl-opt-disable"
 
 // builds are build options of kernels that take long to build: PoCL optimises them in
 // deep only. What every certificate is made with is always optimised.
-func builds() string {
-	if testscale.Deep() {
+func builds(t testing.TB) string {
+	if testscale.Deep(t) {
 		return ""
 	}
 	return quick
@@ -120,7 +120,7 @@ func TestMutantsApply(t *testing.T) {
 // refuses them.
 func TestMutants(t *testing.T) {
 	info := devices(t)[0]
-	for _, m := range testscale.Few(mutants, 2) {
+	for _, m := range testscale.Few(t, mutants, 2) {
 		d, err := OpenInfo(info, bound.Float32, Options{sources: mutate(t, m.file, m.old, m.new), build: quick})
 		if refused := err != nil; refused != (m.what != noMistake) {
 			t.Errorf("%s: a kernel with %q in place of %q: refused %v (%v)", m.what, m.new, m.old, refused, err)

@@ -57,7 +57,7 @@ func TestOclgrind(t *testing.T) {
 	}
 	driver := oclgrindDriver(t)
 	modes := []string{few}
-	if testscale.Deep() {
+	if testscale.Deep(t) {
 		modes = []string{few, optimised, unoptimised}
 	}
 	for _, mode := range modes {

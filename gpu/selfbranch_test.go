@@ -15,7 +15,7 @@ func TestSelfTestBranches(t *testing.T) {
 		t.Skip("builds many kernels")
 	}
 	info := devices(t)[0]
-	for _, m := range testscale.Few([]struct{ what, file, old, new string }{
+	for _, m := range testscale.Few(t, []struct{ what, file, old, new string }{
 		{noMistake, "round", "", ""},
 		{noMistake, "tiles", "", ""},
 		{"chord's intercept", "relaxrows", "blockC += coefficient * b + icpt;", "blockC += coefficient * b - icpt;"},

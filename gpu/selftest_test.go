@@ -78,7 +78,7 @@ func TestSelfTestRefuses(t *testing.T) {
 		{"a kernel that does nothing", "drawbox", "TASK(t, tasks)", "return; TASK(t, tasks)", "did not run it"},
 		{"a kernel that leaves something out", "activate", "storeUpTo(h, zHi + i, n - i);", "storeUpTo(h, zHi + i, n - i - 1);", "unwritten"},
 	} {
-		_, err := OpenInfo(info, bound.Float32, Options{sources: mutate(t, m.file, m.old, m.new), build: builds()})
+		_, err := OpenInfo(info, bound.Float32, Options{sources: mutate(t, m.file, m.old, m.new), build: builds(t)})
 		if err == nil {
 			t.Errorf("%s: accepted", m.what)
 			continue

@@ -44,7 +44,7 @@ var tileMutants = []struct{ what, file, old, new string }{
 func TestTileMutants(t *testing.T) {
 	const p = bound.Float32
 	info := devices(t)[0]
-	for _, m := range testscale.Few(tileMutants, 4) {
+	for _, m := range testscale.Few(t, tileMutants, 4) {
 		d := open(t, info, p, Options{sources: mutate(t, m.file, m.old, m.new), shape: onGPUs, build: quick, untested: true})
 		if caught := tilesDiffer(t, d, m.file); caught != (m.what != noMistake) {
 			t.Errorf("%s: a kernel with %q in place of %q: caught %v", m.what, m.new, m.old, caught)

@@ -152,7 +152,7 @@ func tileRuns(s tileShape) map[string]func(bound.Device) ([]seen, error) {
 // TestTiles: the tiled kernels have the bits of the fallback for every shape.
 func TestTiles(t *testing.T) {
 	onDevices(t, func(t *testing.T, info Info, p bound.Precision) {
-		d := keep(t, info, p, onGPUs, builds())
+		d := keep(t, info, p, onGPUs, builds(t))
 		for _, s := range tileShapes {
 			for what, run := range tileRuns(s) {
 				want, err := run(fallback.New(p))

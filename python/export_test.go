@@ -224,7 +224,7 @@ func TestPage(t *testing.T) {
 		code := block[1]
 		whole := strings.HasPrefix(code, "import numpy as np, psafe_export\n")
 		interpreter := python
-		if strings.HasPrefix(code, "import torch, psafe_export\n") && strings.Contains(code, "torch.rand(") && testscale.Deep() {
+		if strings.HasPrefix(code, "import torch, psafe_export\n") && strings.Contains(code, "torch.rand(") && testscale.Deep(t) {
 			interpreter, whole = pythonWith(t, "torch"), true
 		}
 		if !whole {
@@ -241,7 +241,7 @@ func TestPage(t *testing.T) {
 			t.Errorf("script %d of docs/export.md: %v", i, err)
 		}
 	}
-	if want := map[bool]int{false: 3, true: 6}[testscale.Deep()]; run != want {
+	if want := map[bool]int{false: 3, true: 6}[testscale.Deep(t)]; run != want {
 		t.Errorf("%d scripts of docs/export.md ran, want %d", run, want)
 	}
 }

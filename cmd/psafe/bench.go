@@ -6,13 +6,16 @@ import (
 	"io"
 	"text/tabwriter"
 
+	"github.com/spf13/cobra"
+
 	"psafe/gpu"
 	"psafe/host/bench"
 )
 
 const benchAbout = `psafe bench measures operations and whole jobs on a device, beside the CPU
-fallback in the same run, and beside what the device can do at best: its measured
-copy bandwidth (bytes read plus written) and rate of fused multiply-adds.
+fallback in the same run, and beside what the device can do at best: its
+measured copy bandwidth (bytes read plus written) and rate of fused
+multiply-adds.
 
   psafe bench --device 0:0
 
@@ -21,43 +24,43 @@ from the definition: 4 per weight and item for interval bounds (2 products and 2
 sums), 2 per row and weight for back-substitution. The best of several runs
 counts, after one that warms up.`
 
-func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+func benchCommand() *cobra.Command {
 	var device deviceFlags
-	job := bench.Job{Each: func(m *bench.Measured) error { return benchTable(stdout, m) }}
-	f := newFlags("bench", benchAbout, stdout)
+	var job bench.Job
+	cmd, f := newCommand("bench", "speed of each operation, beside the device's own limits", benchAbout, 0)
 	device.add(f)
 	f.Float64Var(&job.Seconds, "seconds", 1, "time for each workload")
 	f.BoolVar(&job.Small, "small", false, "small workloads, to see that it runs")
 	asJSON := f.Bool("json", false, jsonLinesUsage)
-	if err := parse(f, args, 0); err != nil {
-		return err
-	}
-	if *asJSON {
-		job.Each = func(m *bench.Measured) error { return benchJSON(stdout, m) }
-	}
-	if !(job.Seconds > 0 && job.Seconds <= 600) {
-		return fmt.Errorf("--seconds %v is not between 0 and 600: give seconds, such as 1", job.Seconds)
-	}
-	if done, err := device.supervised(ctx, newSupervised("bench", args, stdout, stderr, "")); done || err != nil {
-		return err
-	}
-	dev, err := device.open()
-	if err != nil {
-		return err
-	}
-	defer dev.close()
-	cpu, err := openDevices("cpu", dev.list[0].Precision(), gpu.Options{})
-	if err != nil {
-		return err
-	}
-	job.Fallback = cpu.list[0]
-	for _, g := range dev.opencl {
-		job.Devices = append(job.Devices, g)
-	}
-	if err := job.Run(ctx); err != nil {
-		return err
-	}
-	return dev.printProfile(stderr)
+	return does(cmd, func(ctx context.Context, stdout, stderr io.Writer) error {
+		job.Each = func(m *bench.Measured) error { return benchTable(stdout, m) }
+		if *asJSON {
+			job.Each = func(m *bench.Measured) error { return benchJSON(stdout, m) }
+		}
+		if !(job.Seconds > 0 && job.Seconds <= 600) {
+			return fmt.Errorf("--seconds %v is not between 0 and 600: give seconds, such as 1", job.Seconds)
+		}
+		if done, err := device.supervised(ctx, newSupervised(ctx, stdout, stderr, "")); done || err != nil {
+			return err
+		}
+		dev, err := device.open()
+		if err != nil {
+			return err
+		}
+		defer dev.close()
+		cpu, err := openDevices("cpu", dev.list[0].Precision(), gpu.Options{})
+		if err != nil {
+			return err
+		}
+		job.Fallback = cpu.list[0]
+		for _, g := range dev.opencl {
+			job.Devices = append(job.Devices, g)
+		}
+		if err := job.Run(ctx); err != nil {
+			return err
+		}
+		return dev.printProfile(stderr)
+	})
 }
 
 // benchTable prints rows, with shares of the limits and the fallback's times where there are

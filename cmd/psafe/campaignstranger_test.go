@@ -16,7 +16,7 @@ import (
 func TestCampaignStranger(t *testing.T) {
 	needOpenCL(t)
 	wrap(t)
-	whole, dir := testCampaign(t, 60, "[lbp, ibp]"), testCampaign(t, 60, "[lbp, ibp]")
+	whole, dir := testCampaign(t, 20, "[lbp, ibp]"), testCampaign(t, 20, "[lbp, ibp]")
 	psafe(t, exitDone, runShard(whole, 0, 1)...)
 	args := []string{"run", dir, "--device", "0:0", "--omit-timing", "--quiet"}
 	set(t, "PSAFE_WRAP=segv clEnqueueNDRangeKernel 20", "PSAFE_WRAP_WHEN="+filepath.Join(dir, "now"))

@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"psafe/host/property"
@@ -14,24 +15,26 @@ import (
 	"psafe/host/run"
 )
 
-const certifyAbout = `psafe certify proves lower and upper bounds of P_safe(T, S), the probability over
-the posterior that the network maps all of the input region T into the safe set S.
+const certifyAbout = `psafe certify proves lower and upper bounds of P_safe(T, S), the probability
+over the posterior that the network maps all of the input region T into the safe
+set S.
 
-  psafe certify --posterior net.npz --inputs images.idx.gz --index 0:100 --eps 0.01 --clip 0,1
+  psafe certify --posterior net.npz --inputs images.gz --eps 0.01 --clip 0,1
   psafe certify --posterior net.npz --property properties.json
 
 One line of JSON per input goes to --out or standard output; p_lower is rounded
-down and p_upper up. With --out r.csv or r.parquet there is a table too, beside the
-records in r.csv.jsonl or r.parquet.jsonl. --method statistical adds an interval that holds with a
-confidence; it is no certificate, and no part of p_lower and p_upper. A table (of up to
-1000 inputs) and a progress bar appear when standard error is a terminal.
+down and p_upper up. With --out r.csv or r.parquet there is a table too, beside
+the records in r.csv.jsonl or r.parquet.jsonl. --method statistical adds an
+interval that holds with a confidence; it is no certificate, and no part of
+p_lower and p_upper. A table (of up to 1000 inputs) and a progress bar appear
+when standard error is a terminal.
 
 Records go to OUT.partial as they are finished, which becomes OUT when all are
-there. After an interruption the same command with --resume goes on and ends with
-the same file. An OUT that exists is replaced with --overwrite only.
+there. After an interruption the same command with --resume goes on and ends
+with the same file. An OUT that exists is replaced with --overwrite only.
 
-In a script, --fail-under 0.9 (every input) and --fail-unless "safe>=0.95" (a share
-of them) end it with status 10 when all records are written.`
+In a script, --fail-under 0.9 (every input) and --fail-unless "safe>=0.95" (a
+share of them) end it with status 10 when all records are written.`
 
 // certifyFlags are all flags of certify as typed.
 type certifyFlags struct {
@@ -66,32 +69,32 @@ type certifyFlags struct {
 }
 
 func (c *certifyFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&c.posterior, "posterior", "", "posterior file or directory (docs/formats.md); required")
+	f.StringVar(&c.posterior, "posterior", "", "`FILE` or folder of the posterior (docs/formats.md); required")
 	c.post.add(f)
 	c.post.addFactor(f)
 	c.tasks.add(f)
-	f.StringVar(&c.method, "method", string(run.Auto), "auto (the best of clbp, neuronsum and lbp), ibp or lbp (weight boxes), clbp (concentration), neuronsum (one hidden layer), samples (a finite posterior, exactly) or statistical")
+	f.StringVar(&c.method, "method", string(run.Auto), "auto (the best of clbp, neuronsum and lbp); clbp (concentration); neuronsum (one hidden layer); ibp or lbp (weight boxes); samples (a finite posterior, exactly); or statistical (an interval, no certificate)")
 	f.StringVar(&c.boxes, "boxes", string(run.Centred), "weight boxes: centred (one around the mean, as wide as verifies) or sampled (Algorithm 1)")
-	f.IntVar(&c.samples, "samples", 0, "number of sampled boxes, or of networks for the statistical interval (default none, 1000 with --method statistical)")
+	f.IntVar(&c.samples, "samples", 0, "number of sampled boxes, or of networks of --method statistical (default none, or 1000)")
 	f.Float64Var(&c.confidence, "confidence", 0.99, "confidence of --method statistical")
-	f.IntVar(&c.cells, "cells", 0, "how many cells T may be cut into (default: docs/cli.md; 1 for more than 8 inputs)")
-	f.Float64Var(&c.gamma, "gamma", 0, "half-width of weight boxes in standard deviations; centred boxes search for the largest if it is absent")
+	f.IntVar(&c.cells, "cells", 0, "how many cells T may be cut into (default by method: docs/cli.md)")
+	f.Float64Var(&c.gamma, "gamma", 0, "half-width of weight boxes in standard deviations (default the largest that centred boxes verify)")
 	f.IntVar(&c.splits, "splits", 0, "how often a centred box may be cut to prove more")
 	f.BoolVar(&c.uniform, "uniform", false, "keep one gamma for all layers of a centred box")
 	f.Uint64Var(&c.seed, "seed", 0, "seed of sampled boxes and of --method statistical")
 	c.device.add(f)
-	f.Float64Var(&c.recheck, "recheck", run.DefaultRecheck, "share of the time, 0 to 1, for computing answers of an OpenCL device again on the CPU and comparing them (1: all answers)")
-	c.out.add(f, "result file (JSON Lines); standard output if absent. A name that ends in .csv or .parquet is a table, and the records are in OUT.jsonl")
-	f.BoolVar(&c.resume, "resume", false, "go on with the finished records in OUT.partial, if there are any; done if OUT is this run's, complete")
-	f.StringVar(&c.require, "require", run.DefaultRequire, "verdict safe needs p_lower, as it is printed, at least this; unsafe p_upper less; if given, auto stops where it is known, and tries what takes minutes where it is not")
+	f.Float64Var(&c.recheck, "recheck", run.DefaultRecheck, "share of the time, 0 to 1, for computing answers of an OpenCL device again on the CPU")
+	c.out.add(f, "`FILE` of the results, JSON Lines; .csv or .parquet makes a table, with the records in OUT.jsonl beside it (default standard output)")
+	f.BoolVar(&c.resume, "resume", false, "go on with the records in OUT.partial; done if OUT is complete and of this run")
+	f.StringVar(&c.require, "require", run.DefaultRequire, "safe needs p_lower at least this, unsafe p_upper below it; if given, auto stops where that is known, and tries what takes minutes where it is not")
 	f.BoolVar(&c.noUpper, "no-upper", false, "do not look for upper bounds")
 	f.BoolVar(&c.derived, "derived", false, "add bounds of inf_x Prob(f(x) in S) and of inf_x E row(x)")
-	f.StringVar(&c.failUnder, "fail-under", "0", "exit with status 10 if a p_lower, as it is printed, is under this")
-	f.StringArrayVar(&c.failUnless, "fail-unless", nil, "exit with status 10 unless this share of the inputs has this verdict, as in \"safe>=0.95\"; safe, unsafe or unknown, >=, <=, > or <; may be given several times")
-	f.BoolVar(&c.noTiming, "omit-timing", false, "leave the fields seconds and peak_bytes out, so that two runs give identical files")
-	f.DurationVar(&c.limit, "time-limit", 0, "how long an input may take, such as 10s; its record has what was proved until then, by auto also with what takes minutes (default no limit)")
-	f.DurationVar(&c.total, "total-time-limit", 0, "how long the run may take, such as 1h; then it ends with status 5 and keeps what is finished (default no limit)")
-	f.StringVar(&c.progress, "progress", progressAuto, "auto (a bar on a terminal, elsewhere a line every 30 s), json (a line of JSON every second) or none")
+	f.StringVar(&c.failUnder, "fail-under", "0", "exit with status 10 if a p_lower is under this")
+	f.StringArrayVar(&c.failUnless, "fail-unless", nil, "exit with status 10 unless this share of the inputs has this verdict, as in \"safe>=0.95\": safe, unsafe or unknown, then >=, <=, > or <; may be given several times")
+	f.BoolVar(&c.noTiming, "omit-timing", false, "leave out seconds and peak_bytes, so that two runs give identical files")
+	f.DurationVar(&c.limit, "time-limit", 0, "how long an input may take, such as 10s; its record has what was proved by then (default no limit)")
+	f.DurationVar(&c.total, "total-time-limit", 0, "how long the run may take, such as 1h; it then ends with status 5 and keeps what is finished (default no limit)")
+	f.StringVar(&c.progress, "progress", progressAuto, "auto (a bar on a terminal, else a line every 30 s), json (a line every second) or none")
 	f.BoolVar(&c.quiet, "quiet", false, "no table, progress or notes; --progress json still counts")
 }
 
@@ -134,26 +137,37 @@ func (c *certifyFlags) job(f *pflag.FlagSet) (*run.Job, error) {
 	}, nil
 }
 
-// parseCertify makes a job of flags.
-func parseCertify(args []string, stdout io.Writer) (*certifyFlags, *run.Job, error) {
-	var c certifyFlags
-	f := newFlags("certify", certifyAbout, stdout)
+// newCertify is the command with its flags.
+func newCertify() (*certifyFlags, *cobra.Command) {
+	c := &certifyFlags{}
+	cmd, f := newCommand("certify", "lower and upper bounds of P_safe for inputs and properties", certifyAbout, 0)
 	c.add(f)
-	if err := parse(f, args, 0); err != nil {
+	return c, cmd
+}
+
+// parseCertify makes a job of flags.
+func parseCertify(args []string) (*certifyFlags, *run.Job, error) {
+	c, cmd := newCertify()
+	if err := readFlags(cmd, args); err != nil {
 		return nil, nil, err
 	}
+	job, err := c.parsed(cmd.Flags())
+	return c, job, err
+}
+
+// parsed is the job of flags that were read.
+func (c *certifyFlags) parsed(f *pflag.FlagSet) (*run.Job, error) {
 	if _, err := probability("fail-under", c.failUnder); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var err error
 	if c.gates, err = parseGates(c.failUnless); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := progressMistaken(c.progress); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	job, err := c.job(f)
-	return &c, job, err
+	return c.job(f)
 }
 
 // probability reads a flag that is one.
@@ -168,11 +182,19 @@ func probability(flag, text string) (property.Exact, error) {
 	return p, nil
 }
 
-func runCertify(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	c, job, err := parseCertify(args, stdout)
-	if err != nil {
-		return err
-	}
+func certifyCommand() *cobra.Command {
+	c, cmd := newCertify()
+	return does(cmd, func(ctx context.Context, stdout, stderr io.Writer) error {
+		job, err := c.parsed(cmd.Flags())
+		if err != nil {
+			return err
+		}
+		return c.run(ctx, job, stdout, stderr)
+	})
+}
+
+// run certifies.
+func (c *certifyFlags) run(ctx context.Context, job *run.Job, stdout, stderr io.Writer) error {
 	if err := job.Refuse(); err != nil {
 		return err
 	}
@@ -180,11 +202,9 @@ func runCertify(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if c.out.path != "" {
 		keep = report.RecordsFile(c.out.path) + run.PartialSuffix
 	}
-	child := newSupervised("certify", args, stdout, stderr, keep)
+	child := newSupervised(ctx, stdout, stderr, keep)
 	child.work = func() float64 { return workApprox(job) }
-	if !c.quiet {
-		child.note = func(line string) { fmt.Fprintln(stderr, "psafe: note:", plain(line)) }
-	}
+	child.explain = !c.quiet
 	if done, err := c.device.supervised(ctx, child); done || err != nil {
 		return err
 	}
@@ -200,7 +220,7 @@ func runCertify(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	}
 	found := c.findings(stderr)
 	defer endLate(job.TotalTimeLimit, stderr)()
-	err = job.Each(ctx, found.add)
+	err := job.Each(ctx, found.add)
 	progress.end()
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"psafe/host/campaign"
@@ -15,9 +16,10 @@ import (
 	"psafe/internal/infile"
 )
 
-const checkAbout = `psafe check proves the bounds of result files again, by itself: it shares no code
-with what made them. Of each record it takes what identifies the certificate,
-recomputes the bound from the posterior and the inputs, and compares.
+const checkAbout = `psafe check proves the bounds of result files again, by itself: it shares no
+code with what made them. Of each record it takes what identifies the
+certificate, recomputes the bound from the posterior and the inputs, and
+compares.
 
   psafe check results.jsonl
   psafe certify ... | psafe check -
@@ -65,29 +67,28 @@ func (c *checkFlags) mistaken(f *pflag.FlagSet) error {
 	return nil
 }
 
-func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+func checkCommand() *cobra.Command {
 	var c checkFlags
-	f := newFlags("check", checkAbout, stdout)
+	cmd, f := newCommand("check", "prove the bounds of result files again, independently", checkAbout, anyNumber)
 	c.add(f)
-	if err := parse(f, args, anyNumber); err != nil {
-		return err
-	}
-	if err := c.mistaken(f); err != nil {
-		return err
-	}
-	t := checked{flags: &c, stdout: stdout, progress: &bar{w: stderr}, draw: rand.New(rand.NewPCG(c.seed, 0))}
-	t.checker.Given = c.Files
-	if !c.quiet {
-		t.total = countRecords(f.Args())
-	}
-	for _, path := range f.Args() {
-		if err := t.file(ctx, path); err != nil {
-			t.progress.end()
+	return does(cmd, func(ctx context.Context, stdout, stderr io.Writer) error {
+		if err := c.mistaken(f); err != nil {
 			return err
 		}
-	}
-	t.progress.end()
-	return t.end()
+		t := checked{flags: &c, stdout: stdout, progress: &bar{w: stderr}, draw: rand.New(rand.NewPCG(c.seed, 0))}
+		t.checker.Given = c.Files
+		if !c.quiet {
+			t.total = countRecords(f.Args())
+		}
+		for _, path := range f.Args() {
+			if err := t.file(ctx, path); err != nil {
+				t.progress.end()
+				return err
+			}
+		}
+		t.progress.end()
+		return t.end()
+	})
 }
 
 // checked is what has been checked so far.

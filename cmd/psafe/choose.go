@@ -58,7 +58,7 @@ func (s *supervised) chooseCPU(ctx context.Context, p bound.Precision, devices [
 		case ctx.Err() != nil:
 			return "", ctx.Err()
 		case err != nil:
-			fmt.Fprintf(s.stderr, "psafe: note: %s\n", inLine(fmt.Errorf("the OpenCL device %s (%s) is left out: %w", d.Name, d.ID, err)))
+			s.later(inLine(fmt.Errorf("the OpenCL device %s (%s) is left out: %w", d.Name, d.ID, err)))
 		default:
 			s.chosen(fmt.Sprintf("computing on the CPU by OpenCL, %s (--device %s): loops would take about %.0f s", d.Name, d.ID, seconds))
 			return d.ID, nil
@@ -67,10 +67,10 @@ func (s *supervised) chooseCPU(ctx context.Context, p bound.Precision, devices [
 	return "cpu", nil
 }
 
-// chosen tells what was chosen, if anybody wants to know.
+// chosen notes what was chosen, if anybody wants to know.
 func (s *supervised) chosen(line string) {
-	if s.note != nil {
-		s.note(line)
+	if s.explain {
+		s.later(line)
 	}
 }
 

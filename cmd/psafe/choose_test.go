@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -41,18 +42,48 @@ func TestChooseCPU(t *testing.T) {
 		{0, "cpu", "computing on the CPU by loops (vectors: "}, {1e15, "0:0", "computing on the CPU by OpenCL, "},
 	} {
 		var stderr bytes.Buffer
-		said := ""
-		s := &supervised{stderr: &stderr, work: func() float64 { return c.work }, note: func(line string) { said += line }}
-		if device, err := s.chooseDevice(t.Context(), bound.Float32); device != c.device || err != nil || !strings.HasPrefix(said, c.said) || stderr.Len() > 0 {
-			t.Errorf("%v multiplications: %q, %v, %q, %q", c.work, device, err, said, stderr.String())
+		s := &supervised{stderr: &stderr, work: func() float64 { return c.work }, explain: true}
+		device, err := s.chooseDevice(t.Context(), bound.Float32)
+		if device != c.device || err != nil || stderr.Len() > 0 {
+			t.Errorf("%v multiplications: %q, %v, %q", c.work, device, err, stderr.String())
+		}
+		if s.showNotes(); !strings.HasPrefix(stderr.String(), "psafe: note: "+c.said) || strings.Count(stderr.String(), "\n") != 1 {
+			t.Errorf("%v multiplications: %q", c.work, stderr.String())
 		}
 	}
 	// A device that is listed, and is not there, is passed over with a line.
 	var stderr bytes.Buffer
 	s := &supervised{stderr: &stderr, work: func() float64 { return 1e15 }}
 	rows := []deviceRow{{ID: "0:99", Name: "absent", Type: "CPU", FP64: true}, {ID: "0:98", Type: "Accelerator"}}
-	if device, err := s.chooseCPU(t.Context(), bound.Float32, rows); device != "cpu" || err != nil || strings.Count(stderr.String(), "\n") != 1 || !strings.Contains(stderr.String(), "absent (0:99) is left out") {
-		t.Errorf("%q, %v, %q", device, err, stderr.String())
+	if device, err := s.chooseCPU(t.Context(), bound.Float32, rows); device != "cpu" || err != nil || stderr.Len() > 0 || len(s.notes) != 1 || !strings.Contains(s.notes[0], "absent (0:99) is left out") {
+		t.Errorf("%q, %v, %q", device, err, s.notes)
+	}
+}
+
+// TestNotesOfDevices: what auto means is said when something is computed: before it, and neither
+// beside an error of the arguments nor where all records are there.
+func TestNotesOfDevices(t *testing.T) {
+	needOpenCL(t)
+	t.Setenv("PSAFE_DEVICE", "")
+	out := filepath.Join(t.TempDir(), "r.jsonl")
+	args := []string{"certify", "--posterior", testFile("tiny-2-3-2-tanh.npz"), "--inputs", pointsOf(t, "0,1\n"), "--eps", "0.05", "--method", "ibp", "--out", out}
+	const chosen = "psafe: note: computing on the CPU by loops"
+	if status, _, errs := endOf(args...); status != exitDone || !strings.HasPrefix(errs, chosen) {
+		t.Errorf("status %d, %q", status, errs)
+	}
+	status, _, errs := endOf(append(args, "--resume")...)
+	if status != exitDone || strings.Count(errs, "note: ") != 1 || !strings.Contains(errs, "has all 1 records already, nothing is computed") {
+		t.Errorf("complete: status %d, %q", status, errs)
+	}
+	for _, wrong := range [][]string{{"--precision", "float16"}, {"--label", "7"}, {"--gamma", "-1"}, {"--channels", "first"}} {
+		status, _, errs := endOf(append(append(args, "--overwrite"), wrong...)...)
+		if status != exitUsage {
+			t.Errorf("%q: status %d", wrong, status)
+		}
+		wantLine(t, strings.Join(wrong, " "), errs, wrong[0])
+		if strings.Contains(errs, "note: ") {
+			t.Errorf("%q: %q", wrong, errs)
+		}
 	}
 }
 
@@ -60,7 +91,7 @@ func TestChooseCPU(t *testing.T) {
 func TestWorkOfJobs(t *testing.T) {
 	work := func(args ...string) float64 {
 		t.Helper()
-		_, job, err := parseCertify(overridden(append([]string{"--posterior", "../../testdata/glyphs-64-32-10.npz", "--inputs", "../../testdata/glyphs-test-images-idx3-ubyte.gz", "--eps", "0.01"}, args...)), &bytes.Buffer{})
+		_, job, err := parseCertify(overridden(append([]string{"--posterior", "../../testdata/glyphs-64-32-10.npz", "--inputs", "../../testdata/glyphs-test-images-idx3-ubyte.gz", "--eps", "0.01"}, args...)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +126,7 @@ func TestWorkOfPipes(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Close()
-	_, job, err := parseCertify(overridden([]string{"--posterior", "../../testdata/tiny-2-3-2-tanh.npz", "--inputs", name, "--eps", "0.01"}), &bytes.Buffer{})
+	_, job, err := parseCertify(overridden([]string{"--posterior", "../../testdata/tiny-2-3-2-tanh.npz", "--inputs", name, "--eps", "0.01"}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,11 +26,11 @@ func TestCommandsAreKnown(t *testing.T) {
 		scripts += read(path)
 	}
 	for _, c := range commands() {
-		if !strings.Contains(page, "\n## "+c.name+"\n") {
-			t.Errorf("docs/cli.md has no heading for %s", c.name)
+		if !strings.Contains(page, "\n## "+c.Name()+"\n") {
+			t.Errorf("docs/cli.md has no heading for %s", c.Name())
 		}
-		if !strings.Contains(scripts, "psafe "+c.name+" ") && !strings.Contains(scripts, "psafe "+c.name+"\n") {
-			t.Errorf("no script in testdata/script runs psafe %s", c.name)
+		if !strings.Contains(scripts, "psafe "+c.Name()+" ") && !strings.Contains(scripts, "psafe "+c.Name()+"\n") {
+			t.Errorf("no script in testdata/script runs psafe %s", c.Name())
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"psafe/host/figure"
@@ -16,64 +17,63 @@ import (
 	"psafe/internal/nearest"
 )
 
-const completionAbout = `psafe completion prints a script that has a shell complete commands, flags, their
-words and file names: bash, zsh or fish. What it completes is what --help lists.
+const completionAbout = `psafe completion prints a script that has a shell complete commands, flags,
+their words and file names: bash, zsh or fish. What it completes is what --help
+lists.
 
-  psafe completion bash > /etc/bash_completion.d/psafe      or: . <(psafe completion bash)
+  . <(psafe completion bash)
+  psafe completion bash > /etc/bash_completion.d/psafe
   psafe completion zsh > /usr/share/zsh/site-functions/_psafe
   psafe completion fish > ~/.config/fish/completions/psafe.fish`
 
 // shells are what psafe completion writes for, in the order of messages.
 var shells = []string{"bash", "zsh", "fish"}
 
-func runCompletion(_ context.Context, args []string, stdout, _ io.Writer) error {
-	f := newFlags("completion", completionAbout, stdout)
-	if err := parse(f, args, 1); err != nil {
-		return err
-	}
-	write := map[string]func([]completed) string{"bash": bashScript, "zsh": zshScript, "fish": fishScript}[f.Arg(0)]
-	if write == nil {
+func completionCommand() *cobra.Command {
+	cmd, f := newCommand("completion", "completion of commands and flags for bash, zsh and fish", completionAbout, 1)
+	return does(cmd, func(_ context.Context, stdout, _ io.Writer) error {
+		root, w := cmd.Root(), forProgram(stdout)
+		switch f.Arg(0) {
+		case "bash":
+			return root.GenBashCompletionV2(w, true)
+		case "zsh":
+			return root.GenZshCompletion(w)
+		case "fish":
+			return root.GenFishCompletion(w, true)
+		}
 		return fmt.Errorf("completion: no shell %.40q: give bash, zsh or fish%s", f.Arg(0), nearest.Hint(f.Arg(0), shells))
-	}
-	_, err := io.WriteString(forProgram(stdout), write(completions()))
-	return err
+	})
 }
 
-// completed is what a shell needs to know of a command.
-type completed struct {
-	name, about string
-	flags       []completedFlag
-	// words may stand first among the operands, and files, if files is set.
-	words []string
-	files bool
-}
-
-// completedFlag is a flag and what may follow it: one of words, a file, both, or what nobody
-// can guess. A switch is followed by nothing.
-type completedFlag struct {
-	name, about string
-	words       []string
-	files       bool
-	isSwitch    bool
-}
-
-// completions asks every command for its flags.
-func completions() []completed {
-	list := []completed{
-		{name: "help", about: "the list of commands, or the flags of one", words: commandNames()},
-	}
-	for _, c := range append(commands(), versionCommand) {
-		to := completed{name: c.name, about: c.about, words: operandWords(c.name), files: takesFiles[c.name]}
-		aboutOf(c).flags.VisitAll(func(flag *pflag.Flag) {
-			to.flags = append(to.flags, completedFlag{
-				name: flag.Name, about: brief(flag.Usage), words: flagWords(c.name, flag.Name),
-				files: isFileFlag(flag), isSwitch: flag.NoOptDefVal != "",
-			})
+// completes tells cobra what may follow each command and flag, when a shell asks.
+func completes(root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		name := cmd.Name()
+		cmd.ValidArgsFunction = choices(operandWords(name), takesFiles[name])
+		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+			if o, ok := flag.Value.(*once); ok {
+				flag.Value = o.Value // cobra reads the words twice
+			}
+			if flag.NoOptDefVal != "" {
+				return // a switch, which nothing follows
+			}
+			if err := cmd.RegisterFlagCompletionFunc(flag.Name, choices(flagWords(name, flag.Name), isFileFlag(flag))); err != nil {
+				panic("psafe: " + err.Error())
+			}
 		})
-		to.flags = append(to.flags, completedFlag{name: "help", about: "what the command does and all flags", isSwitch: true})
-		list = append(list, to)
 	}
-	return list
+}
+
+// choices completes words, or files where none of them fits.
+func choices(words []string, files bool) cobra.CompletionFunc {
+	directive := cobra.ShellCompDirectiveNoFileComp
+	if files {
+		directive = cobra.ShellCompDirectiveDefault
+	}
+	if slices.ContainsFunc(words, func(w string) bool { return strings.HasSuffix(w, ":") }) {
+		directive |= cobra.ShellCompDirectiveNoSpace // a value follows
+	}
+	return cobra.FixedCompletions(words, directive)
 }
 
 // takesFiles are the commands whose operands are files.
@@ -154,27 +154,4 @@ func isFileFlag(flag *pflag.Flag) bool {
 	}
 	word, _ := pflag.UnquoteUsage(flag)
 	return slices.Contains([]string{"FILE", "DIR", "PATH"}, word)
-}
-
-// brief is the first clause of a help text, or a few words where that is too short to say
-// anything, without what shells would read.
-func brief(usage string) string {
-	usage = strings.Map(func(r rune) rune {
-		if strings.ContainsRune("`'\"[]\\$", r) {
-			return -1
-		}
-		return r
-	}, usage)
-	first := usage
-	for _, end := range []string{": ", "; ", " (", ", for example"} {
-		first, _, _ = strings.Cut(first, end)
-	}
-	if len(first) >= 12 || first == usage {
-		return first
-	}
-	words := strings.Fields(usage)
-	for first = ""; len(words) > 0 && len(first)+len(words[0]) < 60; words = words[1:] {
-		first += words[0] + " "
-	}
-	return strings.TrimRight(first, " ,;:")
 }

@@ -2,23 +2,13 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
-
-// scriptOf writes the completion of a shell to a folder with a posterior in it.
-func scriptOf(t *testing.T, shell string) (dir, script string) {
-	t.Helper()
-	dir = t.TempDir()
-	writeTest(t, filepath.Join(dir, "my net.npz"), "")
-	script = filepath.Join(dir, "completion")
-	writeTest(t, script, psafe(t, exitDone, "completion", shell))
-	return dir, script
-}
 
 // shellOf is the path of a shell, or ends the test.
 func shellOf(t *testing.T, name string) string {
@@ -30,123 +20,118 @@ func shellOf(t *testing.T, name string) string {
 	return path
 }
 
+// files stands for the names of files, which the shell itself offers.
+const files = "FILES"
+
 // typed are lines as far as they are typed, and what a shell must and must not offer.
 var typed = []struct{ line, want, not string }{
-	{"psafe cer", "certify", "check"},
-	{"psafe certify --me", "--method --memory", "--eps"},
-	{"psafe certify --method n", "neuronsum", "auto"},
-	{"psafe certify --precision ", "float32 float64", "my net.npz"},
-	{"psafe certify --property top", "top_k:", "margin:"},
-	{"psafe certify --posterior my", "my net.npz", "neuronsum"},
-	{"psafe inspect my", "my net.npz", "--scale"},
-	{"psafe crosscheck --method ", "clbp", "neuronsum"},
-	{"psafe plot he", "heatmap", "eps"},
-	{"psafe paper re", "regression", "vcas"},
-	{"psafe completion ", "bash zsh fish", "my net.npz"},
-	{"psafe help ch", "check", "certify"},
-	{"psafe train --task ", "regression classification", "npz"},
-	{"psafe version --j", "--json", "--help"},
+	{"cer", "certify", "check"},
+	{"certify --me", "--method --memory", "--eps"},
+	{"certify --method n", "neuronsum", files},
+	{"certify --method=n", "neuronsum", files},
+	{"certify --precision ", "float32 float64", files},
+	{"certify --property top", "top_k: " + files, "--eps"},
+	{"certify --posterior my", files, "neuronsum"},
+	{"certify --eps ", "", files},
+	{"certify --quiet ", "", files},
+	{"inspect my", files, "--scale"},
+	{"crosscheck --method ", "clbp", "neuronsum"},
+	{"plot he", "heatmap " + files, "lower"},
+	{"paper re", "regression", files},
+	{"completion ", "bash zsh fish", files},
+	{"help ch", "check", files},
+	{"train --task ", "regression classification", files},
+	{"version --j", "--json", "--help"},
 }
 
-// offers holds what a shell offers to what is wanted.
-func offers(t *testing.T, line, want, not, got string) {
+// offered is what psafe tells a shell that asks for what may follow a line: words that begin
+// with the last one, with files where the shell is to offer them.
+func offered(t *testing.T, line string) (words []string) {
 	t.Helper()
-	for _, w := range strings.Fields(strings.ReplaceAll(want, "my net", "my_net")) {
-		if !strings.Contains(got, strings.ReplaceAll(w, "my_net", "my net")) {
-			t.Errorf("%s: offers %q, want %s", line, got, want)
+	asked := strings.Split(line, " ")
+	out := psafe(t, exitDone, append([]string{"__complete"}, asked...)...)
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	end := lines[len(lines)-1]
+	last := asked[len(asked)-1]
+	if flag, value, both := strings.Cut(last, "="); both && strings.HasPrefix(flag, "--") {
+		last = value
+	}
+	for _, line := range lines[:len(lines)-1] {
+		if word, _, _ := strings.Cut(line, "\t"); strings.HasPrefix(word, last) {
+			words = append(words, word)
 		}
 	}
-	if strings.Contains(got, not) {
-		t.Errorf("%s: offers %q, which has %s", line, got, not)
+	var directive int
+	if _, err := fmt.Sscanf(end, ":%d", &directive); err != nil {
+		t.Fatalf("%s: %q: %v", line, out, err)
+	}
+	if directive&4 == 0 { // cobra.ShellCompDirectiveNoFileComp
+		words = append(words, files)
+	}
+	return words
+}
+
+// TestCompletes: what psafe tells shells is what is there, and names of files only where a file
+// may stand.
+func TestCompletes(t *testing.T) {
+	for _, c := range typed {
+		got := offered(t, c.line)
+		for w := range strings.FieldsSeq(c.want) {
+			if !slices.Contains(got, w) {
+				t.Errorf("%s: offers %q, want %s", c.line, got, c.want)
+			}
+		}
+		if slices.Contains(got, c.not) {
+			t.Errorf("%s: offers %q, which has %s", c.line, got, c.not)
+		}
 	}
 }
 
-// TestBashCompletes: bash itself, with the words that it would set, offers what is there.
+// TestCompletionScripts: there is a script for each shell, which the shell can read.
+func TestCompletionScripts(t *testing.T) {
+	for _, shell := range shells {
+		t.Run(shell, func(t *testing.T) {
+			script := filepath.Join(t.TempDir(), "completion")
+			writeTest(t, script, psafe(t, exitDone, "completion", shell))
+			if !strings.Contains(readTest(t, script), "__complete") {
+				t.Errorf("the script does not ask psafe")
+			}
+			if out, err := exec.Command(shellOf(t, shell), "-n", script).CombinedOutput(); err != nil || len(out) > 0 {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+}
+
+// TestBashCompletes: bash with the script offers what psafe tells it. One short function stands
+// for the package bash-completion.
 func TestBashCompletes(t *testing.T) {
 	bash := shellOf(t, "bash")
-	dir, script := scriptOf(t, "bash")
-	for _, c := range typed {
-		words := ""
-		for w := range strings.SplitSeq(c.line, " ") {
-			words += fmt.Sprintf(" %q", w)
-		}
-		cmd := exec.Command(bash, "-c", fmt.Sprintf(`. %q; complete -p psafe >/dev/null || exit 9; COMP_WORDS=(%s); COMP_CWORD=$((${#COMP_WORDS[@]}-1)); _psafe; printf '%%s\n' "${COMPREPLY[@]}"`, script, words))
-		cmd.Dir = dir
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s: %v: %s", c.line, err, out)
-		}
-		offers(t, c.line, c.want, c.not, string(out))
-	}
-	// bash splits --flag=value in three.
-	cmd := exec.Command(bash, "-c", fmt.Sprintf(`. %q; COMP_WORDS=(psafe certify --precision = float6); COMP_CWORD=4; _psafe; echo "${COMPREPLY[@]}"
-		COMP_WORDS=(psafe certify --precision =); COMP_CWORD=3; _psafe; echo "${COMPREPLY[@]}"`, script))
-	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "float64\nfloat32 float64\n" {
-		t.Errorf("--precision=: %q, %v", out, err)
-	}
-}
-
-func TestFishCompletes(t *testing.T) {
-	fish := shellOf(t, "fish")
-	dir, script := scriptOf(t, "fish")
-	for _, c := range typed {
-		cmd := exec.Command(fish, "--no-config", "-c", fmt.Sprintf(`source '%s'; complete -C '%s'`, script, c.line))
-		cmd.Dir, cmd.Env = dir, append(os.Environ(), "HOME="+dir)
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s: %v: %s", c.line, err, out)
-		}
-		// A tab is between a word and what it is about; fish escapes spaces.
-		var offered []string
-		for line := range strings.Lines(string(out)) {
-			word, _, _ := strings.Cut(strings.TrimSpace(line), "\t")
-			offered = append(offered, strings.ReplaceAll(word, `\ `, " "))
-		}
-		offers(t, c.line, c.want, c.not, strings.Join(offered, "\n"))
-	}
-}
-
-// TestZshCompletes types at a zsh in a terminal of its own.
-func TestZshCompletes(t *testing.T) {
-	zsh := shellOf(t, "zsh")
-	_, script := scriptOf(t, "zsh")
-	if out, err := exec.Command(zsh, "-f", "-n", script).CombinedOutput(); err != nil || len(out) > 0 {
-		t.Fatalf("%v: %s", err, out)
-	}
-	if testing.Short() {
-		t.Skip("waits for a terminal: not with -short")
-	}
-	program := `zmodload zsh/zpty || exit 7
-zpty -b t zsh -f -i
-zpty -w t "PS1=; autoload -Uz compinit; compinit -u -D; . ` + script + `"
-zpty -w t "print REA''DY"
-zpty -r -m t x '*READY*'
-zpty -w -n t 'psafe certify --method n'$'\t'
-sleep 3
-zpty -w -n t $'\x15''psafe certify --property=marg'$'\t'
-sleep 3
-while zpty -r -t t x; do print -r -- "$x"; done
-zpty -d t`
-	out, err := exec.Command(zsh, "-f", "-c", program).CombinedOutput()
-	if err != nil && strings.Contains(string(out), "zpty") {
-		t.Skipf("no terminal: %s", out)
-	}
-	for _, want := range []string{"psafe certify --method neuronsum", "psafe certify --property=margin:"} {
-		if !strings.Contains(string(out), want) {
-			t.Errorf("no %q in %q", want, out)
+	script := filepath.Join(t.TempDir(), "completion")
+	writeTest(t, script, psafe(t, exitDone, "completion", "bash"))
+	for line, want := range map[string]string{
+		"psafe certify --method n": "neuronsum\n", "psafe certify --posterior my": "\n", "psafe cer": "certify\n",
+	} {
+		words := strings.Split(line, " ")
+		out, err := exec.Command(bash, "-c", fmt.Sprintf(`_get_comp_words_by_ref() { words=(%s); cword=%d; cur=%q; prev=%q; }
+. %q
+complete -p psafe >/dev/null || exit 9
+COMP_TYPE=9
+__start_psafe 2>/dev/null
+echo "${COMPREPLY[@]}"`, line, len(words)-1, words[len(words)-1], words[len(words)-2], script)).CombinedOutput()
+		if err != nil || strings.ReplaceAll(string(out), " \n", "\n") != want {
+			t.Errorf("%s: %q, %v, want %q", line, out, err, want)
 		}
 	}
 }
 
-// TestCompletionIsOfAll: every script has every flag.
+// TestCompletionIsOfAll: a shell is told every flag of every command.
 func TestCompletionIsOfAll(t *testing.T) {
-	for _, shell := range shells {
-		script := psafe(t, exitDone, "completion", shell)
-		for _, c := range commands() {
-			for _, name := range flagNames(aboutOf(c).flags) {
-				if !strings.Contains(script, name) {
-					t.Errorf("%s: %s has no %s", shell, c.name, name)
-				}
+	for _, c := range commands() {
+		got := offered(t, c.Name()+" --")
+		for _, name := range flagNames(c.Flags()) {
+			if !slices.Contains(got, "--"+name) {
+				t.Errorf("%s: no --%s in %q", c.Name(), name, got)
 			}
 		}
 	}
@@ -158,10 +143,10 @@ func TestManPages(t *testing.T) {
 	dir := t.TempDir()
 	psafe(t, exitDone, "man", dir)
 	paths, err := filepath.Glob(filepath.Join(dir, "*.1"))
-	if err != nil || len(paths) != len(commands())+2 {
+	if err != nil || len(paths) != len(commands())+1 {
 		t.Fatalf("%d pages, %v", len(paths), err)
 	}
-	request := regexp.MustCompile(`^\.(TH|SH|TP|PP|B|BI|BR|I|nf|fi|RS 2|RE)( |$)`)
+	request := regexp.MustCompile(`^\.(TH|SH|SS|TP|PP|B|BI|BR|I|nf|fi|RS 2|RE)( |$)`)
 	for _, path := range paths {
 		text := readTest(t, path)
 		for _, part := range []string{".TH PSAFE", ".SH NAME\n", ".SH SYNOPSIS\n", ".SH DESCRIPTION\n", ".SH EXIT STATUS\n", `\- `} {

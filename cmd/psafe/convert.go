@@ -6,40 +6,40 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"psafe/host/posterior"
 	"psafe/host/posterior/format"
 )
 
-const convertAbout = `psafe convert reads a posterior in any format of docs/formats.md and writes it in
-psafe's own .npz (or as safetensors), losslessly.
+const convertAbout = `psafe convert reads a posterior in any format of docs/formats.md and writes it
+in psafe's own .npz (or as safetensors), losslessly.
 
   psafe convert --scale sd --activation relu VIMODEL.net.npz --out net.npz`
 
-func runConvert(_ context.Context, args []string, stdout, stderr io.Writer) error {
+func convertCommand() *cobra.Command {
 	var post posteriorFlags
 	var to posteriorFile
-	f := newFlags("convert", convertAbout, stdout)
+	cmd, f := newCommand("convert", "any readable posterior to psafe's own .npz or to safetensors", convertAbout, 1)
 	post.add(f)
 	to.add(f)
-	if err := parse(f, args, 1); err != nil {
-		return err
-	}
-	if err := to.check(f.Arg(0)); err != nil {
-		return err
-	}
-	p, err := post.read(f.Arg(0))
-	if err != nil {
-		return err
-	}
-	if err := to.write(p, f.Arg(0)); err != nil {
-		return err
-	}
-	if p.Source.Format == "onnx" {
-		to.uncompared(p, stderr)
-	}
-	return nil
+	return does(cmd, func(_ context.Context, stdout, stderr io.Writer) error {
+		if err := to.check(f.Arg(0)); err != nil {
+			return err
+		}
+		p, err := post.read(f.Arg(0))
+		if err != nil {
+			return err
+		}
+		if err := to.write(p, f.Arg(0)); err != nil {
+			return err
+		}
+		if p.Source.Format == "onnx" {
+			to.uncompared(p, stderr)
+		}
+		return nil
+	})
 }
 
 // posteriorFile is a posterior to be written.

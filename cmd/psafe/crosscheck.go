@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"psafe/gpu"
@@ -19,11 +20,11 @@ import (
 
 const crosscheckAbout = `psafe crosscheck runs the same job on two devices and compares every number that
 every operation writes, bit for bit: end-points of weight boxes, hidden bounds,
-relaxations, rows, margins. With --precision float32,float64 it also compares the
-bounds of both precisions, which must overlap, and reports the largest gap.
+relaxations, rows, margins. With --precision float32,float64 it also compares
+the bounds of both precisions, which must overlap, and reports the largest gap.
 
   psafe crosscheck --posterior net.npz
-  psafe crosscheck --posterior net.npz --inputs images.idx.gz --index 0:4 --eps 0.01 --device cpu --against 0:0
+  psafe crosscheck --posterior net.npz --inputs x.csv --eps 0.01 --against 0:0
 
 Without --inputs or a property file it makes input boxes of its own.
 Exit status 1 if there is a difference: the line names the first operation that
@@ -50,34 +51,36 @@ func (c *crosscheckFlags) add(f *pflag.FlagSet) {
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the boxes")
 }
 
-func runCrosscheck(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+func crosscheckCommand() *cobra.Command {
 	var c crosscheckFlags
-	f := newFlags("crosscheck", crosscheckAbout, stdout)
+	cmd, f := newCommand("crosscheck", "the same job on two devices, compared number by number", crosscheckAbout, 0)
 	c.add(f)
 	asJSON := f.Bool("json", false, jsonLinesUsage)
-	if err := parse(f, args, 0); err != nil {
-		return err
-	}
-	job, err := c.job(f)
-	if err != nil {
-		return err
-	}
-	supervised := newSupervised("crosscheck", args, stdout, stderr, "")
-	if done, err := supervised.run(ctx, job.Precisions[0], &c.device, &c.against); done || err != nil {
-		return err
-	}
-	job.Open = func(p bound.Precision) (*crosscheck.Pair, error) { return c.open(ctx, p) }
-	job.Equal = func(e crosscheck.Equal) {
-		fmt.Fprintf(stdout, "%s %v: %s: equal bits: %d numbers of %d operations\n", e.Method, e.Precision, e.Devices, e.Numbers, e.Operations)
-	}
-	job.Overlap = func(o crosscheck.Overlap) {
-		fmt.Fprintf(stdout, "%s float32 against float64: all overlap, %d of %d float32 bounds contain the float64 ones, largest gap %.3g\n", o.Method, o.Inside, o.Total, o.Gap)
-	}
-	if *asJSON { // an error in writing ends the program at the door
-		job.Equal = func(e crosscheck.Equal) { _ = printJSON(stdout, equalFields(e)) }
-		job.Overlap = func(o crosscheck.Overlap) { _ = printJSON(stdout, overlapFields(o)) }
-	}
-	return crosscheckStatus(job.Run(ctx))
+	return does(cmd, func(ctx context.Context, stdout, stderr io.Writer) error {
+		job, err := c.job(f)
+		if err != nil {
+			return err
+		}
+		supervised := newSupervised(ctx, stdout, stderr, "")
+		if done, err := supervised.run(ctx, job.Precisions[0], &c.device, &c.against); done || err != nil {
+			return err
+		}
+		job.Open = func(p bound.Precision) (*crosscheck.Pair, error) {
+			supervised.showNotes()
+			return c.open(ctx, p)
+		}
+		job.Equal = func(e crosscheck.Equal) {
+			fmt.Fprintf(stdout, "%s %v: %s: equal bits: %d numbers of %d operations\n", e.Method, e.Precision, e.Devices, e.Numbers, e.Operations)
+		}
+		job.Overlap = func(o crosscheck.Overlap) {
+			fmt.Fprintf(stdout, "%s float32 against float64: all overlap, %d of %d float32 bounds contain the float64 ones, largest gap %.3g\n", o.Method, o.Inside, o.Total, o.Gap)
+		}
+		if *asJSON { // an error in writing ends the program at the door
+			job.Equal = func(e crosscheck.Equal) { _ = printJSON(stdout, equalFields(e)) }
+			job.Overlap = func(o crosscheck.Overlap) { _ = printJSON(stdout, overlapFields(o)) }
+		}
+		return crosscheckStatus(job.Run(ctx))
+	})
 }
 
 // job is what the flags ask for.

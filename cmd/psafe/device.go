@@ -21,6 +21,8 @@ import (
 type deviceFlags struct {
 	device, precision, memory string
 	profile                   bool
+	// opening, if it is set, is called before devices are opened.
+	opening func()
 }
 
 func (d *deviceFlags) add(f *pflag.FlagSet) {
@@ -40,8 +42,8 @@ func (d *deviceFlags) addPlace(f *pflag.FlagSet) {
 }
 
 func (d *deviceFlags) addRest(f *pflag.FlagSet) {
-	f.StringVar(&d.memory, "memory", "", "most memory for arrays on each OpenCL device, for example 4GiB (default: three quarters of a GPU's, a quarter of a CPU's)")
-	f.BoolVar(&d.profile, "profile", false, "print the time of each kernel on OpenCL devices at the end")
+	f.StringVar(&d.memory, "memory", "", "most memory on each OpenCL device, such as 4GiB (default three quarters of a GPU's, a quarter of a CPU's)")
+	f.BoolVar(&d.profile, "profile", false, "print the time of each OpenCL kernel at the end")
 }
 
 // number is the precision.
@@ -121,6 +123,9 @@ func (d *deviceFlags) openIn(p bound.Precision) (*devices, error) {
 	opts := gpu.Options{Profile: d.profile}
 	if opts.Memory, err = parseBytes(d.memory); err != nil {
 		return nil, fmt.Errorf("--memory: %w", err)
+	}
+	if d.opening != nil {
+		d.opening()
 	}
 	return openDevices(d.device, p, opts)
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"text/tabwriter"
 
+	"github.com/spf13/cobra"
+
 	"psafe/gpu"
 	"psafe/gpu/cl"
 	"psafe/host/bound"
@@ -40,37 +42,36 @@ type deviceRow struct {
 	SelfTest     string `json:"self_test"`
 }
 
-func runDevices(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	f := newFlags("devices", devicesAbout, stdout)
+func devicesCommand() *cobra.Command {
+	cmd, f := newCommand("devices", "what psafe can compute on, with self-tests", devicesAbout, 0)
 	asJSON := f.Bool("json", false, jsonLinesUsage)
-	if err := parse(f, args, 0); err != nil {
-		return err
-	}
-	if err := patienceMistaken(); err != nil {
-		return err
-	}
-	found, err := listDevices(ctx)
-	if err != nil {
-		return err
-	}
-	rows := []deviceRow{{ID: "cpu", Name: "portable fallback", Type: "CPU", ComputeUnits: runtime.GOMAXPROCS(0), FP64: true, SelfTest: "the definition"}}
-	rows = append(rows, found.devices...)
-	if err := writeDevices(rows, *asJSON, stdout); err != nil {
-		return &outfile.Error{Path: "standard output", Err: err}
-	}
-	for _, note := range found.notes {
-		fmt.Fprintln(stderr, "psafe: note:", note)
-	}
-	for _, err := range found.failed {
-		fmt.Fprintln(stderr, "psafe: note:", inLine(err))
-	}
-	if slices.ContainsFunc(found.failed, isMistake) {
-		return &statusError{exitFault, errors.New("a fault of psafe: see the note above")}
-	}
-	if len(found.failed) > 0 {
-		return &run.DeviceError{Err: errors.New("a driver failed: see the note above")}
-	}
-	return nil
+	return does(cmd, func(ctx context.Context, stdout, stderr io.Writer) error {
+		if err := patienceMistaken(); err != nil {
+			return err
+		}
+		found, err := listDevices(ctx)
+		if err != nil {
+			return err
+		}
+		rows := []deviceRow{{ID: "cpu", Name: "portable fallback", Type: "CPU", ComputeUnits: runtime.GOMAXPROCS(0), FP64: true, SelfTest: "the definition"}}
+		rows = append(rows, found.devices...)
+		if err := writeDevices(rows, *asJSON, stdout); err != nil {
+			return &outfile.Error{Path: "standard output", Err: err}
+		}
+		for _, note := range found.notes {
+			fmt.Fprintln(stderr, "psafe: note:", note)
+		}
+		for _, err := range found.failed {
+			fmt.Fprintln(stderr, "psafe: note:", inLine(err))
+		}
+		if slices.ContainsFunc(found.failed, isMistake) {
+			return &statusError{exitFault, errors.New("a fault of psafe: see the note above")}
+		}
+		if len(found.failed) > 0 {
+			return &run.DeviceError{Err: errors.New("a driver failed: see the note above")}
+		}
+		return nil
+	})
 }
 
 // listDevices asks a child what there is, and for each device another whether it passes
@@ -134,10 +135,24 @@ func writeDevices(rows []deviceRow, asJSON bool, w io.Writer) error {
 	return nil
 }
 
+// wideDevices is how many columns a terminal needs for all that the table has.
+const wideDevices = 120
+
+// deviceTable prints rows; on a narrow terminal it leaves out what --json has too.
 func deviceTable(rows []deviceRow, w io.Writer) error {
+	width, _, terminal := screen(w)
+	narrow := terminal && width < wideDevices
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "ID\tNAME\tTYPE\tDRIVER\tMEMORY\tMAX ALLOC\tLOCAL\tUNITS\tFP64\tSELF-TEST")
+	if narrow {
+		fmt.Fprintln(t, "ID\tNAME\tTYPE\tMEMORY\tUNITS\tFP64\tSELF-TEST")
+	} else {
+		fmt.Fprintln(t, "ID\tNAME\tTYPE\tDRIVER\tMEMORY\tMAX ALLOC\tLOCAL\tUNITS\tFP64\tSELF-TEST")
+	}
 	for _, r := range rows {
+		if narrow {
+			fmt.Fprintf(t, "%s\t%.32s\t%s\t%s\t%d\t%v\t%s\n", r.ID, r.Name, r.Type, size(r.Memory), r.ComputeUnits, r.FP64, r.SelfTest)
+			continue
+		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%v\t%s\n", r.ID, r.Name, r.Type, dash(r.Driver), size(r.Memory), size(r.MaxAlloc), size(r.LocalMemory), r.ComputeUnits, r.FP64, r.SelfTest)
 	}
 	return t.Flush()

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -93,12 +94,12 @@ func FuzzEscaped(f *testing.F) {
 // variable reach a terminal, in results or in messages. Records are JSON and excepted.
 func TestHostileText(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
-	words := testscale.Few(hostileWords, 9)
+	words := testscale.Few(t, hostileWords, 9)
 	for i, word := range words {
 		if i%2 == 1 { // some with another
 			word += hostileWords[rng.IntN(len(hostileWords))]
 		}
-		for _, args := range hostileRuns(t, word, testscale.Deep() && i%6 == 1) {
+		for _, args := range hostileRuns(t, word, testscale.Deep(t) && i%6 == 1) {
 			t.Setenv("PSAFE_DEVICE", "cpu")
 			if args[0] == "DEVICE" {
 				t.Setenv("PSAFE_DEVICE", strings.ReplaceAll(word, "\x00", ""))
@@ -204,8 +205,9 @@ func recordsOf(t *testing.T, net, points, word string) string {
 	return b.String()
 }
 
-// TestTerminal: on a terminal there are a table, a bar that is erased by psafe's own two
-// sequences, and nothing else that commands it; records on a terminal are escaped too.
+// TestTerminal: on a terminal, also one that does not say how large it is, there are a table, its
+// verdicts in colour unless that is not wanted, a bar that is erased by psafe's own two sequences,
+// and nothing else that commands it; records on a terminal are escaped too.
 func TestTerminal(t *testing.T) {
 	script, err := exec.LookPath("script")
 	if err != nil {
@@ -215,24 +217,48 @@ func TestTerminal(t *testing.T) {
 	net := filepath.Join(dir, "\x1b[2J\u009b1m\u202e.npz")
 	writeTest(t, net, readTest(t, testFile("tiny-2-3-2-tanh.npz")))
 	points := pointsOf(t, "0,1\n0.1,0.9\n")
-	for _, more := range []string{"", "--out r.jsonl"} {
-		cmd := exec.Command(script, "-qec", `stty cols 120; psafe certify --device cpu --posterior "$NET" --inputs `+points+" --eps 0.05 --method ibp "+more, os.DevNull)
-		cmd.Dir, cmd.Env = dir, append(os.Environ(), "NET="+net)
+	const unknown = "  \x1b[33munknown\x1b[0m  "
+	for i, c := range []struct {
+		size, env string
+		out       bool
+		coloured  int
+	}{
+		{"cols 120", "TERM=xterm", false, 2}, {"cols 120", "TERM=xterm", true, 2}, {"cols 0 rows 0", "TERM=xterm", true, 2},
+		{"cols 80", "TERM=dumb", true, 0}, {"cols 80", "NO_COLOR=1", true, 0},
+	} {
+		more := ""
+		if c.out {
+			more = fmt.Sprintf("--out r%d.jsonl", i)
+		}
+		cmd := exec.Command(script, "-qec", "stty "+c.size+`; psafe certify --device cpu --posterior "$NET" --inputs `+points+" --eps 0.05 --method ibp "+more, os.DevNull)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "NET="+net, "NO_COLOR=", "TERM=xterm", c.env)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v: %q", err, out)
 		}
 		text := strings.ReplaceAll(string(out), "\r\n", "\n")
-		bare := strings.ReplaceAll(strings.ReplaceAll(text, "\r\x1b[K", ""), "\r", "")
-		if bad := hostile(bare); bad != "" || !strings.Contains(bare, "p_lower") || !strings.Contains(bare, "of 2 safe") {
-			t.Errorf("%q has %q", text, bad)
+		if got := strings.Count(text, unknown); got != c.coloured || got == 0 && strings.Count(text, "  unknown  ") != 2 {
+			t.Errorf("%+v: %d verdicts are coloured: %q", c, got, text)
 		}
-		if more == "" && !strings.Contains(bare, `\u001b[2J\u009b1m\u202e.npz"`) {
+		bare := strings.NewReplacer("\r\x1b[K", "", "\r", "", unknown, "  unknown  ").Replace(text)
+		if bad := hostile(bare); bad != "" || !strings.Contains(bare, "verdict  seconds") || !strings.Contains(bare, "of 2 safe") {
+			t.Errorf("%+v: %q has %q", c, text, bad)
+		}
+		if !c.out && !strings.Contains(bare, `\u001b[2J\u009b1m\u202e.npz"`) {
 			t.Errorf("the records on a terminal: %q", text)
 		}
-		if more != "" && !strings.Contains(text, "\r\x1b[K[====") {
-			t.Errorf("no bar: %q", text)
+		if c.out && !strings.Contains(text, "\r\x1b[K[====") {
+			t.Errorf("%+v: no bar: %q", c, text)
 		}
+	}
+}
+
+// TestColours: verdicts alone are coloured, each in its own, and no word of a name is.
+func TestColours(t *testing.T) {
+	table := "  index  verdict  seconds\n safe  safe     safe    0.100\n      1  unsafe        -\n   2  unknown\n1 of 3 safe with probability >= 0.9, 1 unsafe, 1 unknown; mean p_lower 0.1\n"
+	want := "  index  verdict  seconds\n safe  safe     \x1b[32msafe\x1b[0m    0.100\n      1  \x1b[31munsafe\x1b[0m        -\n   2  \x1b[33munknown\x1b[0m\n1 of 3 safe with probability >= 0.9, 1 unsafe, 1 unknown; mean p_lower 0.1\n"
+	if got := string(inColours([]byte(table))); got != want {
+		t.Errorf("%q", got)
 	}
 }
 
@@ -256,12 +282,12 @@ func TestFullOutput(t *testing.T) {
 		{"bench", "--device", "cpu", "--small", "--seconds", "0.0001"},
 		{"train", "--data", "cubic", "--samples", "20", "--epochs", "1", "--hidden", "2", "--out", filepath.Join(t.TempDir(), "t.npz")},
 	}
-	if testscale.Deep() {
+	if testscale.Deep(t) {
 		runs = append(runs, []string{"devices"}, []string{"devices", "--json"},
 			[]string{"paper", "regression", "--quick", "--quiet", "--device", "cpu", "--out", filepath.Join(t.TempDir(), "p")})
 	}
 	for _, c := range commands() {
-		runs = append(runs, []string{"help", c.name}, []string{c.name, "--help"})
+		runs = append(runs, []string{"help", c.Name()}, []string{c.Name(), "--help"})
 	}
 	for _, args := range runs {
 		var stderr bytes.Buffer

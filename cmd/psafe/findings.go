@@ -57,7 +57,7 @@ func (f *findings) add(r *report.Record) {
 // finish prints the table, or its last line, and decides the exit status.
 func (f *findings) finish(stderr io.Writer) error {
 	if f.table {
-		if err := report.Table(stderr, f.rows); err != nil {
+		if err := printTable(stderr, f.rows); err != nil {
 			return err
 		}
 	} else if !f.quiet {

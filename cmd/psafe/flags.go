@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -15,43 +13,6 @@ import (
 	"psafe/host/run"
 	"psafe/internal/outfile"
 )
-
-// newFlags returns a flag set whose --help prints text and the flags. Whoever asks with an
-// about for standard output gets them.
-func newFlags(name, text string, stdout io.Writer) *pflag.FlagSet {
-	f := pflag.NewFlagSet(name, pflag.ContinueOnError)
-	f.SortFlags = false
-	f.SetOutput(io.Discard)
-	f.Usage = func() {
-		if a, asked := stdout.(*about); asked {
-			a.text, a.flags = text, f
-			return
-		}
-		fmt.Fprintf(stdout, "%s\n\nFlags:\n%s", text, f.FlagUsages())
-	}
-	return f
-}
-
-// anyNumber is the operands of a command that counts them itself.
-const anyNumber = -1
-
-// parse reads args; operands is how many words that are no flags it takes.
-func parse(f *pflag.FlagSet, args []string, operands int) error {
-	err := f.ParseAll(args, setOnce(f))
-	if errors.Is(err, pflag.ErrHelp) {
-		return errHelp
-	}
-	if err != nil {
-		return misread(f, err)
-	}
-	if out := f.Lookup("out"); out != nil && out.Value.String() != "" {
-		faultBeside(out.Value.String())
-	}
-	if n := f.NArg(); n != operands && operands != anyNumber {
-		return miscounted(f, operands)
-	}
-	return nil
-}
 
 // outFlags are --out and --overwrite, the same for every command that writes a file.
 type outFlags struct {
@@ -117,16 +78,16 @@ type posteriorFlags struct {
 }
 
 func (p *posteriorFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&p.scale, "scale", "", "what the file calls sigma: "+posterior.ScaleWords+" (needed where the file does not say)")
-	f.StringSliceVar(&p.activation, "activation", nil, "hidden activations: "+network.Words()+"; one for all or one a layer")
-	f.StringVar(&p.sd, "sd", "", "standard deviation of every weight of an ONNX network: 0 for this one network, or a decimal")
-	f.StringVar(&p.sdRelative, "sd-relative", "", "standard deviation of every weight of an ONNX network, as this decimal times the size of the weight")
-	f.StringVar(&p.sdFile, "sd-file", "", ".npz or safetensors file of what --scale says, for an ONNX network, by names of its initialisers")
+	f.StringVar(&p.scale, "scale", "", "what the file calls sigma, where it does not say: "+posterior.ScaleWords)
+	f.StringSliceVar(&p.activation, "activation", nil, "hidden activations, one for all or one a layer, where the file does not say: "+network.Words())
+	f.StringVar(&p.sd, "sd", "", "one standard deviation for every weight of an ONNX network; 0 takes it as the one network that it is")
+	f.StringVar(&p.sdRelative, "sd-relative", "", "the same, as this decimal times the size of each weight")
+	f.StringVar(&p.sdFile, "sd-file", "", "`FILE` (.npz, safetensors) of the standard deviations of an ONNX network, as --scale says, by names of its initialisers")
 }
 
 // addFactor is for commands that write no posterior: a file keeps its spread.
 func (p *posteriorFlags) addFactor(f *pflag.FlagSet) {
-	f.StringVar(&p.factor, "scale-factor", "", "multiply every standard deviation by this decimal: the same means with more or less spread")
+	f.StringVar(&p.factor, "scale-factor", "", "multiply every standard deviation by this decimal")
 }
 
 // of is the posterior at path, read as the flags say.
@@ -184,11 +145,12 @@ type taskFlags struct {
 
 // addData adds the flags of data points.
 func addData(f *pflag.FlagSet, p *run.Points, index *string) {
-	f.StringVar(&p.Inputs, "inputs", "", "data file of input points: IDX, .npy, .npz, CSV or PNG, may be gzipped; or a folder of PNG files")
-	f.StringVar(&p.Scale, "input-scale", "", "factor for every input value, such as 1/255 (the default for bytes; else 1)")
-	f.StringVar(&p.LabelColumn, "label-column", "", "class column of a CSV file, no part of the points: first, last, none or its name (default none)")
-	f.StringVar(index, "index", ":", "which points: 0:100 (half-open), 7, or 1,5,9:12")
-	f.StringVar(&p.Channels, "channels", "", "how the network takes images, channels first or last: data in the other order are reordered")
+	f.StringVar(&p.Inputs, "inputs", "", "`FILE` of input points: IDX, .npy, .npz, CSV or PNG, also .gz; or a folder of PNG files")
+	f.StringVar(&p.Scale, "input-scale", "", "factor of every input value, such as 1/255 (default 1/255 for bytes, else 1)")
+	f.StringVar(&p.LabelColumn, "label-column", "", "which column of a CSV file is the class and no input: first, last, none or its name (default none)")
+	f.StringVar(index, "index", ":", "which points: 0:100 (half-open), 7, or 1,5,9:12 (default all)")
+	f.Lookup("index").DefValue = "" // ":" would say less
+	f.StringVar(&p.Channels, "channels", "", "where the network has the channels of images, first or last; data in the other order are reordered")
 	f.StringVar(&p.Mean, "mean", "", "the network takes (x - mean) / std of the data x: a number, one for each channel or input, or FILE.npy")
 	f.StringVar(&p.Std, "std", "", "see --mean; data, --eps and --clip are in units of x")
 }
@@ -197,11 +159,11 @@ func (t *taskFlags) add(f *pflag.FlagSet) {
 	p := &t.points
 	addData(f, p, &t.index)
 	f.StringVar(&p.Eps, "eps", "", "radius of T around each point: 8/255 for every input, [0.1,0,0.2] or FILE.npy for each; or a list of radii")
-	f.StringVar(&t.clip, "clip", "", "cut T to this interval, for example 0,1; [LO,...],[HI,...] or FILE.npy for each input")
-	f.StringVar(&p.Fix, "fix", "", "inputs that do not move, as --index lists points; --free: those that do")
-	f.StringVar(&p.Free, "free", "", "inputs that move: all others are fixed")
-	f.StringVar(&t.words, "property", property.KeepsClass, "keeps_class, top_k:K, margin:M, class_change_only:C,... (of the class of the input, see --label), argmax_is:C, argmax_is_never:C, argmax_in:C,..., output_box:[lo,hi],..., or a JSON or VNN-LIB file (docs/properties.md)")
-	f.StringVar(&p.Label, "label", "", "the class of the inputs: a number, a label file, \"column\" for --label-column, or \"mean\" for the mean network's (default column if --label-column names one, else mean)")
+	f.StringVar(&t.clip, "clip", "", "cut T to an interval such as 0,1, or to [LO,...],[HI,...] or FILE.npy for each input")
+	f.StringVar(&p.Fix, "fix", "", "inputs that do not move, as --index lists points")
+	f.StringVar(&p.Free, "free", "", "inputs that move; all others are fixed")
+	f.StringVar(&t.words, "property", property.KeepsClass, "S: keeps_class, top_k:K, margin:M or class_change_only:C,... of the class of the input (see --label); argmax_is:C, argmax_is_never:C, argmax_in:C,..., output_box:[lo,hi],...; or a JSON or VNN-LIB file (docs/properties.md)")
+	f.StringVar(&p.Label, "label", "", "class of the inputs: a number, a label file, \"column\" for --label-column, or \"mean\" for what the mean network says (default column if --label-column names one, else mean)")
 }
 
 // of are the tasks that the flags name.

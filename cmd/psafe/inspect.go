@@ -9,6 +9,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/spf13/cobra"
+
 	"psafe/host/measure"
 	"psafe/host/network"
 	"psafe/host/posterior"
@@ -26,44 +28,43 @@ read, if it carries reference inputs and logits.
 
   psafe inspect net.npz --check`
 
-func runInspect(_ context.Context, args []string, stdout, stderr io.Writer) error {
+func inspectCommand() *cobra.Command {
 	var post posteriorFlags
-	f := newFlags("inspect", inspectAbout, stdout)
+	cmd, f := newCommand("inspect", "layers, sizes and spread of a posterior", inspectAbout, 1)
 	post.add(f)
 	asJSON := f.Bool("json", false, jsonUsage)
 	check := f.Bool("check", false, "say how the network compares with the reference logits of the file")
-	if err := parse(f, args, 1); err != nil {
-		return err
-	}
-	p, err := post.read(f.Arg(0))
-	if err != nil {
-		return err
-	}
-	var compared *inspectedCheck
-	if *check {
-		if compared, err = comparedWith(p); err != nil {
+	return does(cmd, func(_ context.Context, stdout, stderr io.Writer) error {
+		p, err := post.read(f.Arg(0))
+		if err != nil {
 			return err
 		}
-	}
-	doubts := run.Doubts(p)
-	if *asJSON {
-		fields := inspectFields(p)
-		fields.Check, fields.Warnings = compared, []string{}
-		for _, n := range doubts {
-			fields.Warnings = append(fields.Warnings, n.String())
+		var compared *inspectedCheck
+		if *check {
+			if compared, err = comparedWith(p); err != nil {
+				return err
+			}
 		}
-		return printJSON(stdout, fields)
-	}
-	if err := inspect(p, stdout); err != nil {
-		return err
-	}
-	if *check {
-		compared.print(stdout)
-	}
-	for _, n := range doubts {
-		fmt.Fprintf(stdout, "warning: %s\n", plain(n.String()))
-	}
-	return nil
+		doubts := run.Doubts(p)
+		if *asJSON {
+			fields := inspectFields(p)
+			fields.Check, fields.Warnings = compared, []string{}
+			for _, n := range doubts {
+				fields.Warnings = append(fields.Warnings, n.String())
+			}
+			return printJSON(stdout, fields)
+		}
+		if err := inspect(p, stdout); err != nil {
+			return err
+		}
+		if *check {
+			compared.print(stdout)
+		}
+		for _, n := range doubts {
+			fmt.Fprintf(stdout, "warning: %s\n", plain(n.String()))
+		}
+		return nil
+	})
 }
 
 // comparedWith is what a file's references were compared with. That it was read says that they

@@ -46,8 +46,8 @@ func TestInterruptedWriters(t *testing.T) {
 var endings = [][]syscall.Signal{{syscall.SIGKILL}, {syscall.SIGINT}, {syscall.SIGTERM}, {syscall.SIGTERM, syscall.SIGKILL}, {syscall.SIGHUP}}
 
 // interruptions is how many of n to make: two take a second of every run of the tests.
-func interruptions(n int) int {
-	if testscale.Deep() {
+func interruptions(t *testing.T, n int) int {
+	if testscale.Deep(t) {
 		return n
 	}
 	return 2
@@ -72,7 +72,7 @@ func interruptedWriter(t *testing.T, args []string) {
 	}
 	took, want := time.Since(start), readTest(t, file)
 	ended := 0
-	for wanted, try := interruptions(50), 0; ended < wanted; try++ {
+	for wanted, try := interruptions(t, 50), 0; ended < wanted; try++ {
 		cut, out := to("cut")
 		e := signalled(t, time.Duration(rng.Float64()*float64(took)), cut, endings[try%len(endings)]...)
 		if e.status != exitDone && e.status != exitInterrupted && !e.signal {
@@ -99,7 +99,7 @@ func interruptedWriter(t *testing.T, args []string) {
 func interruptedShard(t *testing.T, dir string) {
 	rng := rand.New(rand.NewPCG(29, uint64(time.Now().UnixNano())))
 	ended, done := 0, -1
-	for wanted := interruptions(60); ended < wanted; {
+	for wanted := interruptions(t, 60); ended < wanted; {
 		e := signalled(t, time.Duration(rng.Float64()*float64(200*time.Millisecond)), runShard(dir, 0, 1), endings[ended%len(endings)]...)
 		if e.status == exitDone {
 			done++

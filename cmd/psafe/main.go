@@ -7,14 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
-	"psafe/fallback"
 	"psafe/host/paper"
 	"psafe/host/run"
-	"psafe/internal/fpcontrol"
-	"psafe/internal/nearest"
 )
 
 // Exit statuses, as "psafe help" and docs/cli.md list them.
@@ -39,42 +35,6 @@ type statusError struct {
 func (e *statusError) Error() string { return e.err.Error() }
 func (e *statusError) Unwrap() error { return e.err }
 
-// command is one word after psafe.
-type command struct {
-	name, about string
-	run         func(ctx context.Context, args []string, stdout, stderr io.Writer) error
-}
-
-// commands in the order of help.
-func commands() []command {
-	return []command{
-		{"certify", "lower and upper bounds of P_safe for inputs and properties", runCertify},
-		{"verify", "a VNN-LIB query about a network or a posterior: sat, unsat or unknown", runVerify},
-		{"supports", "what verify can do, for tools that drive VNN-LIB solvers", runSupports},
-		{"plan", "a campaign of many certify jobs: every task of it, with an id of its own", runPlan},
-		{"run", "a shard of a campaign: certify what is missing of it", runCampaign},
-		{"status", "how far a campaign is: done, running, failed, missing, and when it ends", runStatus},
-		{"merge", "one result file of a campaign: every task once", runMerge},
-		{"submit", "a campaign for Slurm or Kubernetes, as a script or as Jobs", runSubmit},
-		{"check", "prove the bounds of result files again, independently", runCheck},
-		{"inspect", "layers, sizes and spread of a posterior", runInspect},
-		{"predict", "logits and classes at points, of the mean network and of drawn ones", runPredict},
-		{"convert", "any readable posterior to psafe's own .npz or to safetensors", runConvert},
-		{"import", "arrays of any names (safetensors, .npz) with a map that says what they are", runImport},
-		{"exporter", "print the Python file that saves posteriors of torch, Pyro, TFP and others", runExporter},
-		{"devices", "what psafe can compute on, with self-tests", runDevices},
-		{"crosscheck", "the same job on two devices, compared number by number", runCrosscheck},
-		{"bench", "speed of each operation, beside the device's own limits", runBench},
-		{"summary", "what result files say in brief: counts, means, groups, gaps, contradictions", runSummary},
-		{"plot", "figures of result files, as SVG or PNG", runPlot},
-		{"report", "a page of result files to look at in a browser, in one HTML file", runReport},
-		{"paper", "the experiments of the UAI 2020 paper, with tables and figures", runPaper},
-		{"train", "Bayes by Backprop for small networks, dense or with convolutions", runTrain},
-		{"completion", "completion of commands and flags for bash, zsh and fish", runCompletion},
-		{"man", "manual pages", runMan},
-	}
-}
-
 func main() {
 	os.Exit(guarded(os.Args[1:], os.Stdout, os.Stderr))
 }
@@ -89,54 +49,34 @@ func program(args []string, stdout, stderr io.Writer) int {
 	return code
 }
 
-// dispatch runs the command that the first word names.
+// dispatch answers the words that are no command, and runs the one that there is.
 func dispatch(args []string, stdout, stderr io.Writer) int {
 	if len(args) == 0 {
 		usage(stderr)
 		return exitUsage
 	}
-	switch args[0] {
-	case probeWord:
+	switch first := args[0]; {
+	case first == probeWord:
 		return runProbe(args[1:])
-	case workerWord:
+	case first == workerWord:
 		return runWorker(args[1:])
-	case "help", "--help", "-h":
-		if len(args) > 1 && !slices.Contains([]string{"help", "--help", "-h"}, args[1]) {
-			return dispatch([]string{args[1], "--help"}, stdout, stderr)
-		}
-		usage(stdout)
-		return exitDone
-	case "version":
-		return status(runVersion(context.Background(), args[1:], stdout, stderr), stderr)
-	case "--version": // one line, as VNN-LIB demands of solvers
+	case first == "--version": // one line, as VNN-LIB demands of solvers
 		fmt.Fprintln(stdout, version())
 		return exitDone
-	case "--name":
+	case first == "--name":
 		fmt.Fprintln(stdout, "psafe")
 		return exitDone
+	case isHelp(first) && (len(args) == 1 || isHelp(args[1])):
+		usage(stdout)
+		return exitDone
+	case isHelp(first):
+		args = append([]string{args[1], "--help"}, args[2:]...)
 	}
-	if err := fpcontrol.Err(); err != nil {
-		return status(err, stderr)
-	}
-	if _, err := fallback.Vectors(); err != nil {
-		return status(err, stderr)
-	}
-	for _, c := range commands() {
-		if c.name != args[0] {
-			continue
-		}
-		ctx, ends, stop := untilSignal(stderr)
-		defer stop()
-		err := blameless(ctx, c.run(ctx, args[1:], stdout, stderr))
-		ends()
-		return status(err, stderr)
-	}
-	if strings.HasPrefix(args[0], "-") {
-		fmt.Fprintf(stderr, "psafe: %.60q comes before any command: name one first, as in psafe certify --posterior net.npz: psafe help lists them\n", args[0])
-		return exitUsage
-	}
-	fmt.Fprintf(stderr, "psafe: no command %.60q: psafe help lists them%s\n", args[0], nearest.Hint(args[0], commandNames()))
-	return exitUsage
+	ctx, ends, stop := untilSignal(stderr)
+	defer stop()
+	err := blameless(ctx, execute(ctx, args, stdout, stderr))
+	ends()
+	return status(err, stderr)
 }
 
 // status prints an error as one line and returns what to exit with.
@@ -151,7 +91,7 @@ func status(err error, stderr io.Writer) int {
 	var wrong *mistake
 	status := exitUsage
 	switch {
-	case err == nil, errors.Is(err, errHelp):
+	case err == nil:
 		return exitDone
 	case errors.As(err, &child):
 		return child.status
@@ -172,37 +112,4 @@ func status(err error, stderr io.Writer) int {
 	}
 	fmt.Fprintln(stderr, "psafe:", plain(strings.ReplaceAll(err.Error(), "\n", " "))+mend(err))
 	return status
-}
-
-// errHelp says that --help was asked for and printed.
-var errHelp = errors.New("help")
-
-const programAbout = `psafe certifies Bayesian neural networks: given a posterior over weights, it
-proves bounds of the probability that the network keeps a property on a
-whole region of inputs.
-`
-
-const exitText = `0 done (whatever the verdicts), 1 crosscheck or merge found a difference,
-certify, paper or summary bounds that contradict each other, or check a record
-that does not pass or a missing task, 2 a flag or file is wrong or a result cannot be
-written, 3 the device is absent, refused or broke, or its driver crashed or hung,
-4 interrupted (SIGINT, SIGTERM, SIGHUP), 5 the --total-time-limit is up, 6 a fault
-of psafe itself, 7 the same again in a shard of a campaign, 10 a p_lower is under
---fail-under or a share of the inputs is not what --fail-unless asks for. After 1
-and 3 to 7, records that certify had finished are in OUT.partial, and certify or
-paper with --resume goes on from there; run goes on whenever it is started again.
-`
-
-func usage(w io.Writer) {
-	fmt.Fprint(w, programAbout+`
-Usage: psafe COMMAND [flags]
-
-Commands:
-`)
-	for _, c := range append(commands(), versionCommand) {
-		fmt.Fprintf(w, "  %-11s %s\n", c.name, c.about)
-	}
-	fmt.Fprint(w, `  help        this text; "psafe help COMMAND" lists a command's flags
-
-Exit status: `+exitText)
 }

@@ -10,50 +10,54 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"psafe/internal/nearest"
 	"psafe/internal/outfile"
 )
 
-const manAbout = `psafe man prints the manual page of psafe or of a command, or writes all of them to
-a folder that is there. They say what --help says.
+const manAbout = `psafe man prints the manual page of psafe or of a command, or writes all of them
+to a folder that is there. They say what --help says.
 
   psafe man certify | man -l -
   psafe man /usr/local/share/man/man1`
 
-func runMan(_ context.Context, args []string, stdout, _ io.Writer) error {
+func manCommand() *cobra.Command {
 	var out outFlags
-	f := newFlags("man", manAbout, stdout)
+	cmd, f := newCommand("man", "manual pages", manAbout, anyNumber)
 	out.addOverwrite(f)
-	if err := parse(f, args, anyNumber); err != nil {
-		return err
-	}
-	if f.NArg() > 1 {
-		return miscounted(f, 1)
-	}
-	pages := manPages()
-	name := "psafe"
-	if f.NArg() == 1 {
-		name = "psafe-" + f.Arg(0)
-	}
-	if text, ok := pages[name]; ok {
-		_, err := io.WriteString(stdout, text)
-		return err
-	}
-	dir := f.Arg(0)
+	return does(cmd, func(_ context.Context, stdout, _ io.Writer) error {
+		if f.NArg() > 1 {
+			return miscounted(cmd, 1)
+		}
+		pages := manPages(cmd.Root())
+		name := "psafe"
+		if f.NArg() == 1 {
+			name = "psafe-" + f.Arg(0)
+		}
+		if text, ok := pages[name]; ok {
+			_, err := io.WriteString(stdout, text)
+			return err
+		}
+		return writePages(pages, f.Arg(0), out.old())
+	})
+}
+
+// writePages writes pages to a folder.
+func writePages(pages map[string]string, dir string, old outfile.Old) error {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return fmt.Errorf("man: %.60q is neither a command nor a folder that is there: psafe help lists the commands%s", dir, nearest.Hint(dir, commandNames()))
 	}
 	path := func(name string) string { return filepath.Join(dir, name+".1") }
 	names := slices.Sorted(maps.Keys(pages))
 	for _, name := range names { // all, before one is written
-		if err := outfile.Refuse(path(name), out.old()); err != nil {
+		if err := outfile.Refuse(path(name), old); err != nil {
 			return fmt.Errorf("man %w", err)
 		}
 	}
 	for _, name := range names {
-		if err := outfile.WriteFile(path(name), out.old(), []byte(pages[name])); err != nil {
+		if err := outfile.WriteFile(path(name), old, []byte(pages[name])); err != nil {
 			return fmt.Errorf("man %w", err)
 		}
 	}
@@ -61,30 +65,37 @@ func runMan(_ context.Context, args []string, stdout, _ io.Writer) error {
 }
 
 // manPages are all pages by name.
-func manPages() map[string]string {
-	all := append(commands(), versionCommand)
+func manPages(root *cobra.Command) map[string]string {
 	pages := map[string]string{}
 	var see []string
-	for _, c := range all {
-		see = append(see, "psafe-"+c.name)
-	}
 	main := manHead("psafe", "certifies Bayesian neural networks") +
 		".SH SYNOPSIS\n.B psafe\n.I COMMAND\n[\\fIflags\\fR] [\\fIwords\\fR]\n.SH DESCRIPTION\n" + roffText(programAbout) + ".SH COMMANDS\n"
-	for _, c := range all {
-		main += ".TP\n.B " + roff(c.name) + "\n" + filled(c.about+".")
-	}
-	pages["psafe"] = main + manEnd(see)
-	for _, c := range all {
-		a := aboutOf(c)
-		page := manHead("psafe-"+c.name, c.about) + ".SH SYNOPSIS\n.B psafe " + roff(c.name) + "\n[\\fIflags\\fR]"
-		if takesFiles[c.name] || len(operandWords(c.name)) > 0 {
+	for _, c := range root.Commands() {
+		if c.Name() == "help" {
+			continue
+		}
+		see = append(see, "psafe-"+c.Name())
+		main += ".TP\n.B " + roff(c.Name()) + "\n" + filled(c.Short+".")
+		page := manHead("psafe-"+c.Name(), c.Short) + ".SH SYNOPSIS\n.B psafe " + roff(c.Name()) + "\n[\\fIflags\\fR]"
+		if takesFiles[c.Name()] || len(operandWords(c.Name())) > 0 {
 			page += " [\\fIwords\\fR]"
 		}
-		page += "\n.SH DESCRIPTION\n" + roffText(a.text) + ".SH OPTIONS\n"
-		a.flags.VisitAll(func(flag *pflag.Flag) { page += manFlag(flag) })
-		page += ".TP\n.B \\-\\-help\nthis text\n"
-		pages["psafe-"+c.name] = page + manEnd([]string{"psafe"})
+		page += "\n.SH DESCRIPTION\n" + roffText(c.Long) + ".SH OPTIONS\n"
+		groups := groupsOf(c)
+		if len(groups) > 1 {
+			groups = groups[1:] // the first repeats some of the others
+		}
+		for _, g := range groups {
+			if len(groups) > 1 {
+				page += ".SS " + roff(g.title) + "\n"
+			}
+			for _, name := range g.names {
+				page += manFlag(c.Flags().Lookup(name))
+			}
+		}
+		pages["psafe-"+c.Name()] = page + manEnd([]string{"psafe"})
 	}
+	pages["psafe"] = main + manEnd(see)
 	return pages
 }
 
@@ -112,15 +123,12 @@ func manEnd(see []string) string {
 
 // manFlag is a flag with what it says in --help.
 func manFlag(flag *pflag.Flag) string {
-	word, usage := pflag.UnquoteUsage(flag)
+	value, text := described(flag)
 	head := ".B \\-\\-" + roff(flag.Name)
-	if flag.NoOptDefVal == "" {
-		head = ".BI \\-\\-" + roff(flag.Name) + " \" " + roff(word) + `"`
+	if value != "" {
+		head = ".BI \\-\\-" + roff(flag.Name) + " \" " + roff(value) + `"`
 	}
-	if d := flag.DefValue; d != "" && d != "0" && d != "false" && d != "[]" {
-		usage += " (default " + strings.Trim(d, "[]") + ")"
-	}
-	return ".TP\n" + head + "\n" + filled(usage)
+	return ".TP\n" + head + "\n" + filled(text)
 }
 
 // roffText is the text of a help: paragraphs, and lines that begin with two spaces, which

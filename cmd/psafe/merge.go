@@ -8,72 +8,73 @@ import (
 	"os"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"psafe/host/campaign"
 	"psafe/host/report"
 	"psafe/internal/outfile"
 )
 
-const mergeAbout = `psafe merge makes one result file of the records of a campaign: every task once, in
-the order of psafe plan, each line as psafe run wrote it.
+const mergeAbout = `psafe merge makes one result file of the records of a campaign: every task once,
+in the order of psafe plan, each line as psafe run wrote it.
 
   psafe merge DIR --out results.jsonl
   psafe merge DIR --out results.parquet
 
-With .csv or .parquet there is a table, and the records are in results.parquet.jsonl.
-A task without a record is an error (status 2) that says which shards to run again.
-Records of a task that several processes made must agree in all but times, device and
-the spelling of paths: where they do not, one of them is wrong, which is an error that
-names both files and devices (status 1). After either nothing is written. With --wait
-it first waits until no task is without a record, or a shard fails for good (status 2).
---resume is for scripts that may run twice: done if OUT has just these records, written
-before.`
+With .csv or .parquet there is a table, and the records are in
+results.parquet.jsonl. A task without a record is an error (status 2) that says
+which shards to run again. Records of a task that several processes made must
+agree in all but times, device and the spelling of paths: where they do not, one
+of them is wrong, which is an error that names both files and devices (status
+1). After either nothing is written. With --wait it first waits until no task is
+without a record, or a shard fails for good (status 2). --resume is for scripts
+that may run twice: done if OUT has just these records, written before.`
 
-func runMerge(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	f := newFlags("merge", mergeAbout, stdout)
+func mergeCommand() *cobra.Command {
+	cmd, f := newCommand("merge", "one result file of a campaign: every task once", mergeAbout, 1)
 	var out outFlags
 	out.add(f, "result file (JSON Lines), or a table if its name ends in .csv or .parquet; required")
 	resume := f.Bool("resume", false, "if OUT exists, compare it with what would be written: done if it is the same")
 	wait := f.Bool("wait", false, "wait until all tasks have records, or a shard fails that would fail again")
 	retries := f.Int("retries", 3, "with --wait: how often a shard may fail by what may pass, as in psafe submit")
-	if err := parse(f, args, 1); err != nil {
-		return err
-	}
-	if out.path == "" {
-		return errors.New("--out is missing: name a result file, as in --out results.jsonl")
-	}
-	switch {
-	case *retries < 0:
-		return fmt.Errorf("--retries %d: give a whole number from 0", *retries)
-	case f.Changed("retries") && !*wait:
-		return errors.New("--retries is for --wait: add that, or leave it out")
-	}
-	to := campaign.Output{Path: out.path, Old: out.old()}
-	if *resume && !out.overwrite {
-		to.Old = outfile.Same
-	}
-	if *wait {
-		if err := untilDone(ctx, f.Arg(0), to, *retries, stderr); err != nil {
+	return does(cmd, func(ctx context.Context, stdout, stderr io.Writer) error {
+		if out.path == "" {
+			return errors.New("--out is missing: name a result file, as in --out results.jsonl")
+		}
+		switch {
+		case *retries < 0:
+			return fmt.Errorf("--retries %d: give a whole number from 0", *retries)
+		case f.Changed("retries") && !*wait:
+			return errors.New("--retries is for --wait: add that, or leave it out")
+		}
+		to := campaign.Output{Path: out.path, Old: out.old()}
+		if *resume && !out.overwrite {
+			to.Old = outfile.Same
+		}
+		if *wait {
+			if err := untilDone(ctx, f.Arg(0), to, *retries, stderr); err != nil {
+				return err
+			}
+		}
+		var tally report.Tally
+		n := 0
+		err := campaign.Merge(ctx, f.Arg(0), to, func(r *report.Record) {
+			tally.Add(r)
+			n++
+		})
+		if _, differ := errors.AsType[*campaign.Disagreement](err); differ {
+			return &statusError{exitDifference, err}
+		}
+		if err != nil {
 			return err
 		}
-	}
-	var tally report.Tally
-	n := 0
-	err := campaign.Merge(ctx, f.Arg(0), to, func(r *report.Record) {
-		tally.Add(r)
-		n++
-	})
-	if _, differ := errors.AsType[*campaign.Disagreement](err); differ {
-		return &statusError{exitDifference, err}
-	}
-	if err != nil {
+		line := fmt.Sprintf("%s: %s: %s", plain(out.path), howMany(n, "record"), tally.Summary())
+		if drawn := tally.Drawn(); drawn != "" {
+			line += "; " + drawn
+		}
+		_, err = fmt.Fprintln(stdout, line)
 		return err
-	}
-	line := fmt.Sprintf("%s: %s: %s", plain(out.path), howMany(n, "record"), tally.Summary())
-	if drawn := tally.Drawn(); drawn != "" {
-		line += "; " + drawn
-	}
-	_, err = fmt.Fprintln(stdout, line)
-	return err
+	})
 }
 
 // mostPause is the longest time between two looks at a campaign that others work at.

@@ -86,7 +86,7 @@ func TestMutatedInputs(t *testing.T) {
 		seed, _ = strconv.ParseUint(text, 10, 64)
 	}
 	statuses, cases := map[int]int{}, testscale.Cases(t, 20000)
-	if !testscale.Deep() {
+	if !testscale.Deep(t) {
 		cases /= 10
 	}
 	for i := range cases {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"psafe/fallback"
@@ -19,18 +20,19 @@ import (
 )
 
 const paperAbout = `psafe paper runs the experiments of "Probabilistic Safety for Bayesian Neural
-Networks" (UAI 2020) and writes tables and figures, psafe's bounds beside what the
-paper printed: regression, vcas, mnist, scale or all.
+Networks" (UAI 2020) and writes tables and figures, psafe's bounds beside what
+the paper printed: regression, vcas, mnist, scale or all.
 
-  psafe paper all --quick --out DIR               a minute, from the program alone
-  psafe paper all --data DATA --out DIR           with the released posteriors
+  psafe paper all --quick --out DIR           a minute, from the program alone
+  psafe paper all --data DATA --out DIR       with the released posteriors
   psafe paper regression --posterior net.npz --out DIR
 
-Without --quick a run takes minutes: 3, or 12 with --data, on two cores with PoCL as
---device 0:0 (psafe devices lists what there is); without OpenCL scale takes longest.
-DATA is a folder with the released files: uai2020/VCAS_MODEL_512.net and so on
-(docs/paper.md lists them). DIR gets paper.md, tables as CSV, figures as SVG and PNG,
-and the result file of every psafe certify command that was run.`
+Without --quick a run takes minutes: 3, or 12 with --data, on two cores with
+PoCL as --device 0:0 (psafe devices lists what there is); without OpenCL scale
+takes longest. DATA is a folder with the released files:
+uai2020/VCAS_MODEL_512.net and so on (docs/paper.md lists them). DIR gets
+paper.md, tables as CSV, figures as SVG and PNG, and the result file of every
+psafe certify command that was run.`
 
 // paperFlags are all flags of paper as typed.
 type paperFlags struct {
@@ -99,40 +101,39 @@ func (p *paperFlags) config(f *pflag.FlagSet) (*paper.Config, error) {
 	}, nil
 }
 
-func runPaper(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+func paperCommand() *cobra.Command {
 	var p paperFlags
-	f := newFlags("paper", paperAbout, stdout)
+	cmd, f := newCommand("paper", "the experiments of the UAI 2020 paper, with tables and figures", paperAbout, anyNumber)
 	p.add(f)
-	if err := parse(f, args, anyNumber); err != nil {
+	return does(cmd, func(ctx context.Context, stdout, stderr io.Writer) error {
+		cfg, err := p.config(f)
+		if err != nil {
+			return err
+		}
+		if err := cfg.CheckOut(); err != nil {
+			return err
+		}
+		if done, err := p.device.supervised(ctx, newSupervised(ctx, stdout, stderr, p.out.path)); done || err != nil {
+			return err
+		}
+		// What is resumed ends with the files of one run: neither --resume nor --overwrite is a part of it.
+		lasting := slices.DeleteFunc(slices.Clone(commandLine(ctx)[1:]), func(a string) bool {
+			return strings.HasPrefix(a, "--resume") || strings.HasPrefix(a, "--overwrite") || strings.HasPrefix(a, "--quiet")
+		})
+		cfg.Command = "psafe paper " + run.Shell(lasting)
+		cfg.Open = p.device.opener(stderr)
+		w := &watch{bar: bar{w: stderr}, last: time.Now()}
+		if !p.quiet {
+			cfg.Tell = w.tell
+		}
+		made, err := cfg.Run(ctx)
+		w.bar.end()
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(stdout, "%s: %s, %d commands, %d records, %.0f s\n", plain(made.Page), strings.Join(cfg.Names, ", "), made.Runs, made.Records, made.Took.Seconds())
 		return err
-	}
-	cfg, err := p.config(f)
-	if err != nil {
-		return err
-	}
-	if err := cfg.CheckOut(); err != nil {
-		return err
-	}
-	if done, err := p.device.supervised(ctx, newSupervised("paper", args, stdout, stderr, p.out.path)); done || err != nil {
-		return err
-	}
-	// What is resumed ends with the files of one run: neither --resume nor --overwrite is a part of it.
-	lasting := slices.DeleteFunc(slices.Clone(args), func(a string) bool {
-		return strings.HasPrefix(a, "--resume") || strings.HasPrefix(a, "--overwrite") || strings.HasPrefix(a, "--quiet")
 	})
-	cfg.Command = "psafe paper " + run.Shell(lasting)
-	cfg.Open = p.device.opener(stderr)
-	w := &watch{bar: bar{w: stderr}, last: time.Now()}
-	if !p.quiet {
-		cfg.Tell = w.tell
-	}
-	made, err := cfg.Run(ctx)
-	w.bar.end()
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(stdout, "%s: %s, %d commands, %d records, %.0f s\n", plain(made.Page), strings.Join(cfg.Names, ", "), made.Runs, made.Records, made.Took.Seconds())
-	return err
 }
 
 // watch shows how far the experiments are: as a bar on a terminal, else in a line for each

@@ -10,29 +10,32 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"psafe/host/campaign"
 	"psafe/host/run"
 )
 
-const planAbout = `psafe plan makes the folder of a campaign: many psafe certify jobs, over posteriors,
-inputs, radii, methods and properties, that are done in any number of shards.
+const planAbout = `psafe plan makes the folder of a campaign: many psafe certify jobs, over
+posteriors, inputs, radii, methods and properties, that are done in any number
+of shards.
 
   psafe plan campaign.yaml --out DIR
   psafe plan campaign.yaml --list
 
-A campaign file lists what is to be combined; every flag of psafe certify is a key:
+A campaign file lists what is to be combined; every flag of psafe certify is a
+key:
 
     posteriors: [a.npz, b.npz]
     inputs: [{path: images.gz, index: "0:20", clip: "0,1"}]
     eps: ["0.01", "2/255"]
     methods: [auto]
 
-Paths are relative to the file. All files are read, and every task gets an id that
-depends on what they hold and not on how they are named. DIR must be new or empty;
-if it holds this campaign already, nothing is changed. --list prints the commands
-that the campaign stands for, and writes nothing.`
+Paths are relative to the file. All files are read, and every task gets an id
+that depends on what they hold and not on how they are named. DIR must be new or
+empty; if it holds this campaign already, nothing is changed. --list prints the
+commands that the campaign stands for, and writes nothing.`
 
 // planFlags are the flags of plan.
 type planFlags struct {
@@ -68,9 +71,9 @@ var campaignElsewhere = func() map[string]string {
 
 // campaignKeys are the flags of certify as keys of a campaign file.
 func campaignKeys() []campaign.Flag {
-	var c certifyFlags
-	f := newFlags("certify", certifyAbout, io.Discard)
-	c.add(f)
+	f := pflag.NewFlagSet("certify", pflag.ContinueOnError)
+	f.SortFlags = false
+	new(certifyFlags).add(f)
 	var keys []campaign.Flag
 	f.VisitAll(func(flag *pflag.Flag) {
 		_, slice := flag.Value.(pflag.SliceValue)
@@ -84,7 +87,7 @@ func campaignKeys() []campaign.Flag {
 
 // campaignJob makes a job of a campaign of its flags.
 func campaignJob(args []string) (*run.Job, error) {
-	_, job, err := parseCertify(args, io.Discard)
+	_, job, err := parseCertify(args)
 	if err != nil {
 		return nil, err
 	}
@@ -92,53 +95,52 @@ func campaignJob(args []string) (*run.Job, error) {
 	return job, nil
 }
 
-func runPlan(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+func planCommand() *cobra.Command {
 	var p planFlags
-	f := newFlags("plan", planAbout, stdout)
+	cmd, f := newCommand("plan", "a campaign of many certify jobs: every task, with an id of its own", planAbout, 1)
 	p.add(f)
-	if err := parse(f, args, 1); err != nil {
+	return does(cmd, func(ctx context.Context, stdout, stderr io.Writer) error {
+		switch {
+		case p.out == "" && !p.list:
+			return errors.New("--out is missing: name a folder for the campaign, or give --list to see its jobs")
+		case p.out != "" && p.list:
+			return errors.New("--list and --out cannot be combined: nothing is written with --list: leave one out")
+		}
+		if err := progressMistaken(p.progress); err != nil {
+			return err
+		}
+		spec, err := campaign.ReadSpec(f.Arg(0), campaignKeys())
+		if err != nil {
+			return err
+		}
+		dir, err := filepath.Abs(p.out)
+		if err == nil {
+			err = os.Chdir(filepath.Dir(f.Arg(0)))
+		}
+		if err != nil {
+			return err
+		}
+		progress := newProgress(stderr, p.progress)
+		progress.what = "tasks"
+		planner := campaign.Planner{Parse: campaignJob, Version: version(), Note: p.notes(stderr)}
+		if !p.quiet || p.progress == progressJSON {
+			planner.Progress = progress.update
+		}
+		if p.list {
+			return listJobs(stdout, stderr, &planner, spec)
+		}
+		planned, isNew, err := planner.Plan(ctx, spec, dir)
+		progress.end()
+		if err != nil {
+			return err
+		}
+		line := fmt.Sprintf("%s: %s in %s, campaign %s", plain(p.out), howMany(planned.Tasks, "task"), howMany(len(planned.Jobs), "job"), planned.Campaign)
+		if !isNew {
+			line += ": was planned before, nothing is changed"
+		}
+		_, err = fmt.Fprintln(stdout, line)
 		return err
-	}
-	switch {
-	case p.out == "" && !p.list:
-		return errors.New("--out is missing: name a folder for the campaign, or give --list to see its jobs")
-	case p.out != "" && p.list:
-		return errors.New("--list and --out cannot be combined: nothing is written with --list: leave one out")
-	}
-	if err := progressMistaken(p.progress); err != nil {
-		return err
-	}
-	spec, err := campaign.ReadSpec(f.Arg(0), campaignKeys())
-	if err != nil {
-		return err
-	}
-	dir, err := filepath.Abs(p.out)
-	if err == nil {
-		err = os.Chdir(filepath.Dir(f.Arg(0)))
-	}
-	if err != nil {
-		return err
-	}
-	progress := newProgress(stderr, p.progress)
-	progress.what = "tasks"
-	planner := campaign.Planner{Parse: campaignJob, Version: version(), Note: p.notes(stderr)}
-	if !p.quiet || p.progress == progressJSON {
-		planner.Progress = progress.update
-	}
-	if p.list {
-		return listJobs(stdout, stderr, &planner, spec)
-	}
-	planned, isNew, err := planner.Plan(ctx, spec, dir)
-	progress.end()
-	if err != nil {
-		return err
-	}
-	line := fmt.Sprintf("%s: %s in %s, campaign %s", plain(p.out), howMany(planned.Tasks, "task"), howMany(len(planned.Jobs), "job"), planned.Campaign)
-	if !isNew {
-		line += ": was planned before, nothing is changed"
-	}
-	_, err = fmt.Fprintln(stdout, line)
-	return err
+	})
 }
 
 // howMany is a number of things.

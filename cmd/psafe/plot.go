@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"psafe/host/figure"
@@ -20,9 +21,9 @@ import (
 	"psafe/internal/nearest"
 )
 
-const plotAbout = `psafe plot draws figures of result files, as SVG or PNG by the name of --out. The
-records of all files, and folders of campaigns, are pooled; the same give the same
-bytes.
+const plotAbout = `psafe plot draws figures of result files, as SVG or PNG by the name of --out.
+The records of all files, and folders of campaigns, are pooled; the same give
+the same bytes.
 
   psafe plot eps a.jsonl b.jsonl --out fig.svg      bounds against eps
   psafe plot bars a.jsonl b.jsonl --out fig.png     by posterior and method
@@ -55,45 +56,44 @@ var plotKinds = map[string][]string{
 	"heatmap": {"points", "columns", "field", "label-column"},
 }
 
-func runPlot(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+func plotCommand() *cobra.Command {
 	var p plotFlags
-	f := newFlags("plot", plotAbout, stdout)
+	cmd, f := newCommand("plot", "figures of result files, as SVG or PNG", plotAbout, anyNumber)
 	p.add(f)
-	if err := parse(f, args, anyNumber); err != nil {
-		return err
-	}
-	format, err := p.check(f)
-	if err != nil {
-		return err
-	}
-	files := f.Args()[1:]
-	inputs := append([]string{property.FileOf(p.points)}, files...)
-	if err := p.out.refuse(inputs...); err != nil {
-		return err
-	}
-	var records []report.Placed
-	for _, file := range files {
-		more, err := report.ReadFile(file)
-		if info, e := os.Stat(file); e == nil && info.IsDir() {
-			err = eachOfCampaign(ctx, file, func(p report.Placed) error {
-				p.Raw = nil
-				more = append(more, p)
-				return nil
-			})
-		}
+	return does(cmd, func(ctx context.Context, stdout, stderr io.Writer) error {
+		format, err := p.check(f)
 		if err != nil {
 			return err
 		}
-		records = append(records, more...)
-	}
-	drawing, notes, err := p.draw(f.Arg(0), records)
-	if err != nil {
-		return err
-	}
-	for _, n := range append(report.Gaps(records), notes...) {
-		fmt.Fprintf(stderr, "psafe: note: %s\n", plain(n))
-	}
-	return p.write(drawing, format, inputs)
+		files := f.Args()[1:]
+		inputs := append([]string{property.FileOf(p.points)}, files...)
+		if err := p.out.refuse(inputs...); err != nil {
+			return err
+		}
+		var records []report.Placed
+		for _, file := range files {
+			more, err := report.ReadFile(file)
+			if info, e := os.Stat(file); e == nil && info.IsDir() {
+				err = eachOfCampaign(ctx, file, func(p report.Placed) error {
+					p.Raw = nil
+					more = append(more, p)
+					return nil
+				})
+			}
+			if err != nil {
+				return err
+			}
+			records = append(records, more...)
+		}
+		drawing, notes, err := p.draw(f.Arg(0), records)
+		if err != nil {
+			return err
+		}
+		for _, n := range append(report.Gaps(records), notes...) {
+			fmt.Fprintf(stderr, "psafe: note: %s\n", plain(n))
+		}
+		return p.write(drawing, format, inputs)
+	})
 }
 
 // check refuses what is missing or belongs to another kind of figure, and returns

@@ -11,21 +11,24 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"psafe/host/run"
 	"psafe/internal/outfile"
 )
 
 const predictAbout = `psafe predict evaluates networks at points: the logits and the class of the mean
-network, and with --samples N what N drawn networks say (the posterior predictive).
-It proves nothing; it shows whether psafe reads the posterior as it was meant.
+network, and with --samples N what N drawn networks say (the posterior
+predictive). It proves nothing; it shows whether psafe reads the posterior as it
+was meant.
 
   psafe predict --posterior net.npz --inputs images.idx.gz --label labels.idx.gz
   psafe predict --posterior net.npz --inputs x.csv --samples 100 --json
 
-Inputs are raw data, of which the posterior's own input.mean and input.std are taken
-off. One line of CSV per point goes to --out or standard output, or of JSON. Of a
-finite set of samples the mean network is that of the mean weights; --network K
-takes number K.`
+Inputs are raw data, of which the posterior's own input.mean and input.std are
+taken off. One line of CSV per point goes to --out or standard output, or of
+JSON. Of a finite set of samples the mean network is that of the mean weights;
+--network K takes number K.`
 
 // predictFlags are all flags of predict as typed.
 type predictFlags struct {
@@ -38,11 +41,11 @@ type predictFlags struct {
 	quiet   bool
 }
 
-func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+func predictCommand() *cobra.Command {
 	var c predictFlags
 	p := &c.predict
 	var path string
-	f := newFlags("predict", predictAbout, stdout)
+	cmd, f := newCommand("predict", "logits and classes at points, of the mean network or drawn ones", predictAbout, 0)
 	f.StringVar(&path, "posterior", "", "posterior file or directory (docs/formats.md); required")
 	c.post.add(f)
 	c.post.addFactor(f)
@@ -54,27 +57,26 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	f.BoolVar(&c.json, "json", false, "one JSON object per point and line")
 	c.out.add(f, "file to write; standard output if absent")
 	f.BoolVar(&c.quiet, "quiet", false, "no notes and no accuracy")
-	if err := parse(f, args, 0); err != nil {
+	return does(cmd, func(ctx context.Context, stdout, stderr io.Writer) error {
+		var err error
+		if p.Posterior, err = c.post.of(path); err != nil {
+			return err
+		}
+		p.Points.Index, p.Network = given(f, "index", c.index), given(f, "network", c.network)
+		if !c.quiet {
+			p.Note = func(n run.Note) { note(stderr, n) }
+		}
+		accuracy, err := c.write(ctx, stdout)
+		if err != nil || c.quiet || accuracy == nil {
+			return err
+		}
+		words := fmt.Sprintf("accuracy %.4f: %d of %d", float64(accuracy.Right)/float64(accuracy.Points), accuracy.Right, accuracy.Points)
+		if p.Samples > 0 {
+			words += fmt.Sprintf("; of the mean probabilities of %d networks %.4f: %d", p.Samples, float64(accuracy.RightApprox)/float64(accuracy.Points), accuracy.RightApprox)
+		}
+		_, err = fmt.Fprintln(stderr, "psafe:", words)
 		return err
-	}
-	var err error
-	if p.Posterior, err = c.post.of(path); err != nil {
-		return err
-	}
-	p.Points.Index, p.Network = given(f, "index", c.index), given(f, "network", c.network)
-	if !c.quiet {
-		p.Note = func(n run.Note) { note(stderr, n) }
-	}
-	accuracy, err := c.write(ctx, stdout)
-	if err != nil || c.quiet || accuracy == nil {
-		return err
-	}
-	words := fmt.Sprintf("accuracy %.4f: %d of %d", float64(accuracy.Right)/float64(accuracy.Points), accuracy.Right, accuracy.Points)
-	if p.Samples > 0 {
-		words += fmt.Sprintf("; of the mean probabilities of %d networks %.4f: %d", p.Samples, float64(accuracy.RightApprox)/float64(accuracy.Points), accuracy.RightApprox)
-	}
-	_, err = fmt.Fprintln(stderr, "psafe:", words)
-	return err
+	})
 }
 
 // write evaluates and writes to where the flags say.

@@ -5,12 +5,9 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/term"
 
 	"psafe/internal/fault"
 )
@@ -159,21 +156,6 @@ type bar struct {
 	w     io.Writer
 	start time.Time
 	drawn bool
-}
-
-// onTerminal says whether a person reads w on a terminal.
-func onTerminal(w io.Writer) bool {
-	f, ok := behind(w).(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
-
-// isTerminal says whether w is a terminal with room for a bar or a table, and how wide.
-func isTerminal(w io.Writer) (int, bool) {
-	if !onTerminal(w) {
-		return 0, false
-	}
-	width, _, err := term.GetSize(int(behind(w).(*os.File).Fd()))
-	return width, err == nil && width > 40
 }
 
 // update shows that done of total are finished; the first call starts the clock.

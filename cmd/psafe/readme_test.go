@@ -133,7 +133,7 @@ func tableOf(t *testing.T, path string) string {
 		records = append(records, r)
 	}
 	var table strings.Builder
-	if err := report.Table(&table, records); err != nil {
+	if err := report.Table(&table, records, 0); err != nil {
 		t.Fatal(err)
 	}
 	return table.String()

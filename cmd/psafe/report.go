@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"psafe/host/campaign"
@@ -13,17 +14,17 @@ import (
 	"psafe/host/report"
 )
 
-const reportAbout = `psafe report makes a page of result files, to be looked at in a browser: one HTML
-file with everything inside, that asks no network for anything. It says what was
-certified and with what guarantee, counts verdicts, draws the bounds and the inputs,
-and lists all records, the contradicted and the weakest first.
+const reportAbout = `psafe report makes a page of result files, to be looked at in a browser: one
+HTML file with everything inside, that asks no network for anything. It says
+what was certified and with what guarantee, counts verdicts, draws the bounds
+and the inputs, and lists all records, the contradicted and the weakest first.
 
   psafe report results.jsonl --out report.html
-  psafe report a.jsonl b.jsonl --points images.gz --title "Night shift" --out report.html
-  psafe report DIR --out report.html      a campaign, with the records that it has so far
+  psafe report a.jsonl b.jsonl --points images.gz --out report.html
+  psafe report DIR --out report.html          a campaign, as far as it is
 
-Inputs are drawn if their data file is where the records say, or where --points or
---data say, unchanged. The same files give the same bytes.`
+Inputs are drawn if their data file is where the records say, or where --points
+or --data say, unchanged. The same files give the same bytes.`
 
 // mostOnPage is how many records a page has at most: it and the browser hold them in memory.
 const mostOnPage = 1 << 20
@@ -43,48 +44,51 @@ func (r *reportFlags) add(f *pflag.FlagSet) {
 	f.IntSliceVar(&r.Shape, "shape", nil, "draw flat points as images of this shape, such as 28,28 or 3,32,32")
 }
 
-func runReport(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+func reportCommand() *cobra.Command {
 	var r reportFlags
-	f := newFlags("report", reportAbout, stdout)
+	cmd, f := newCommand("report", "a page of result files to look at in a browser, in one HTML file", reportAbout, anyNumber)
 	r.add(f)
-	if err := parse(f, args, anyNumber); err != nil {
-		return err
-	}
-	if err := r.check(f.Args()); err != nil {
-		return err
-	}
-	if err := r.out.refuse(f.Args()...); err != nil {
-		return err
-	}
-	var records []report.Placed
-	err := eachResult(ctx, f.Args(), func(p report.Placed) error {
-		if len(records) == mostOnPage {
-			return fmt.Errorf("%s: is more than the %d records that a page can have: give fewer files, or see psafe summary", p.Place(), mostOnPage)
+	return does(cmd, func(ctx context.Context, stdout, stderr io.Writer) error {
+		if err := r.check(f.Args()); err != nil {
+			return err
 		}
-		p.Raw, p.Proof = nil, nil // of which the page shows nothing
-		records = append(records, p)
-		return nil
+		if err := r.out.refuse(f.Args()...); err != nil {
+			return err
+		}
+		var records []report.Placed
+		err := eachResult(ctx, f.Args(), func(p report.Placed) error {
+			if len(records) == mostOnPage {
+				return fmt.Errorf("%s: is more than the %d records that a page can have: give fewer files, or see psafe summary", p.Place(), mostOnPage)
+			}
+			p.Raw, p.Proof = nil, nil // of which the page shows nothing
+			records = append(records, p)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for _, operand := range f.Args() {
+			if folder, err := campaign.Open(operand); err == nil {
+				r.Bases = append(r.Bases, folder.BaseDir())
+			}
+		}
+		inputs := append(f.Args(), r.Files(records)...)
+		if err := r.out.refuse(inputs...); err != nil {
+			return err
+		}
+		html, notes := page.Make(records, r.Options)
+		if len(records) > page.MostComfortable {
+			notes = append(notes, fmt.Sprintf("%d records make a page of %d MB: browsers are slow with so many; give fewer files", len(records), len(html)>>20))
+		}
+		for _, n := range notes {
+			fmt.Fprintf(stderr, "psafe: note: %s\n", plain(n))
+		}
+		if err := r.out.write(html, inputs...); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(stderr, "psafe: %s: a page of %s: open it in a browser\n", plain(r.out.path), howMany(len(records), "record"))
+		return err
 	})
-	if err != nil {
-		return err
-	}
-	for _, operand := range f.Args() {
-		if folder, err := campaign.Open(operand); err == nil {
-			r.Bases = append(r.Bases, folder.BaseDir())
-		}
-	}
-	inputs := append(f.Args(), r.Files(records)...)
-	if err := r.out.refuse(inputs...); err != nil {
-		return err
-	}
-	html, notes := page.Make(records, r.Options)
-	if len(records) > page.MostComfortable {
-		notes = append(notes, fmt.Sprintf("%d records make a page of %d MB: browsers are slow with so many; give fewer files", len(records), len(html)>>20))
-	}
-	for _, n := range notes {
-		fmt.Fprintf(stderr, "psafe: note: %s\n", plain(n))
-	}
-	return r.out.write(html, inputs...)
 }
 
 // check refuses what is missing or no number of anything.

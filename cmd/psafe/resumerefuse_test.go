@@ -31,7 +31,7 @@ func refused(t *testing.T, out string, args []string, words ...string) {
 	before, _ := os.ReadFile(out + run.PartialSuffix)
 	result, _ := os.ReadFile(out)
 	var stderr bytes.Buffer
-	err := runCertify(t.Context(), overridden(append([]string{"--out", out}, args...)), io.Discard, io.Discard)
+	err := execute(t.Context(), overridden(append([]string{"certify", "--out", out}, args...)), io.Discard, io.Discard)
 	got := status(err, &stderr)
 	line := stderr.String()
 	if got != exitUsage || strings.Count(line, "\n") != 1 {
@@ -167,7 +167,7 @@ func TestResumeRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused(t, folder, append(args, "--resume"), folder+".partial: exists and is no regular file")
-	err := runCertify(t.Context(), append(args, "--resume"), io.Discard, io.Discard)
+	err := execute(t.Context(), append(append([]string{"certify"}, args...), "--resume"), io.Discard, io.Discard)
 	if err == nil || !strings.Contains(err.Error(), "--resume needs --out FILE") {
 		t.Errorf("--resume alone: %v", err)
 	}
@@ -192,7 +192,7 @@ func TestResumeFinished(t *testing.T) {
 	if notes := certifyTo(t, out, append(absent, "--quiet")...); notes != "" {
 		t.Errorf("--quiet: notes %q", notes)
 	}
-	err := runCertify(t.Context(), overridden(append([]string{"--out", out, "--fail-under", "0.99999999"}, absent...)), io.Discard, io.Discard)
+	err := execute(t.Context(), overridden(append([]string{"certify", "--out", out, "--fail-under", "0.99999999"}, absent...)), io.Discard, io.Discard)
 	if got := status(err, io.Discard); got != exitUnder {
 		t.Errorf("--fail-under of finished records: %v", err)
 	}

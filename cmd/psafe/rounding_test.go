@@ -32,14 +32,14 @@ func TestRoundingIsOurs(t *testing.T) {
 		return oneImage("--index", "0:2", "--method", "lbp", "--recheck", "1", "--omit-timing", "--device", device)
 	}
 	_, cpu, _ := endOf(overridden(args("cpu"))...)
-	for _, c := range testscale.Few(controls(), 2) {
+	for _, c := range testscale.Few(t, controls(), 2) {
 		set(t, "PSAFE_WRAP_CONTROL="+c)
 		status, out, errs := endOf(overridden(args("0:0"))...)
 		got, want := withoutDevice(out), withoutDevice(cpu)
 		if status != exitDone || errs != "" || got != want || !strings.Contains(out, "(0:0)") {
 			t.Errorf("%s: status %d, %s: got\n%swant\n%s", c, status, errs, got, want)
 		}
-		if testscale.Deep() {
+		if testscale.Deep(t) {
 			if status, out, errs := endOf("devices"); status != exitDone || !strings.Contains(out, "passed") || strings.Contains(out, "REFUSED") {
 				t.Errorf("%s: devices: status %d, %q, %q", c, status, out, errs)
 			}
@@ -67,7 +67,7 @@ func TestRoundingOfOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, mode := range testscale.Few([]string{"ftz", "up", "down", "zero", "daz"}, 2) {
+	for _, mode := range testscale.Few(t, []string{"ftz", "up", "down", "zero", "daz"}, 2) {
 		for _, args := range [][]string{oneImage("--device", "cpu"), {"devices"}} {
 			var out, errs strings.Builder
 			c := exec.Cmd{Path: exe, Args: append([]string{"psafe"}, args...), Stdout: &out, Stderr: &errs,

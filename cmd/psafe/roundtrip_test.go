@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"reflect"
 	"strings"
 	"testing"
@@ -18,7 +17,7 @@ import (
 func roundTrip(t *testing.T, what string, job run.Job) {
 	t.Helper()
 	words := job.Command()
-	_, again, err := parseCertify(words[2:], io.Discard)
+	_, again, err := parseCertify(words[2:])
 	if err != nil {
 		t.Errorf("%s: %s: %v", what, run.Shell(words), err)
 		return
@@ -73,7 +72,7 @@ func TestCommands(t *testing.T) {
 		"--posterior a.npz --property p.json --splits 3 --uniform --no-upper --derived",
 		"--posterior a.npz --property p.json --precision float32 --require 0.5 --out r.jsonl --resume --omit-timing",
 	} {
-		_, job, err := parseCertify(strings.Fields(line), io.Discard)
+		_, job, err := parseCertify(strings.Fields(line))
 		if err != nil {
 			t.Errorf("%s: %v", line, err)
 			continue

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"psafe/host/bound"
@@ -24,13 +25,13 @@ const runAbout = `psafe run certifies what is missing of a campaign, or of one s
   psafe run DIR --shard 3/16
   sbatch --array=0-15 --wrap "psafe run DIR"
 
-DIR is the folder of psafe plan. Shard i of n, counted from 0, is the i-th share of
-the tasks; in an array of Slurm i and n are those of the array, in an Indexed Job
-of Kubernetes i is the index, and --shards says n. Any shard, of any n, may be run
-again, on several machines at once, and be killed at any moment: what has a record
-in DIR counts, and is not done again. It ends with status 0 when every task of the
-shard has its record. psafe status DIR shows how far all are, psafe merge DIR makes
-a result file.`
+DIR is the folder of psafe plan. Shard i of n, counted from 0, is the i-th share
+of the tasks; in an array of Slurm i and n are those of the array, in an Indexed
+Job of Kubernetes i is the index, and --shards says n. Any shard, of any n, may
+be run again, on several machines at once, and be killed at any moment: what has
+a record in DIR counts, and is not done again. It ends with status 0 when every
+task of the shard has its record. psafe status DIR shows how far all are, psafe
+merge DIR makes a result file.`
 
 // runFlags are all flags of run as typed.
 type runFlags struct {
@@ -86,40 +87,39 @@ func (r *runFlags) check(f *pflag.FlagSet) error {
 	return progressMistaken(r.progress)
 }
 
-func runCampaign(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+func runCommand() *cobra.Command {
 	var r runFlags
-	f := newFlags("run", runAbout, stdout)
+	cmd, f := newCommand("run", "a shard of a campaign: certify what is missing of it", runAbout, 1)
 	r.add(f)
-	if err := parse(f, args, 1); err != nil {
+	return does(cmd, func(ctx context.Context, stdout, stderr io.Writer) error {
+		if err := r.check(f); err != nil {
+			return err
+		}
+		shard, err := r.which(f)
+		if err != nil {
+			return err
+		}
+		folder, err := campaign.Open(f.Arg(0))
+		if err != nil {
+			return err
+		}
+		// A signal may come later than what a device says of it.
+		exit := func(err error) int { return status(blameless(ctx, err), io.Discard) }
+		c := &campaign.Run{Folder: folder, Shard: shard, Status: exit, Limit: r.total}
+		faultBeside(folder.Dir)
+		if c.Faulted() {
+			faultStatus(exitFaultAgain)
+		}
+		// Whatever ends the program before an attempt has begun. Not deferred: a panic must find it.
+		early := outfile.Begin(func(reason error) string { c.Fail(reason); return "" })
+		err = r.run(ctx, c, early.End, stdout, stderr)
+		early.End()
+		if failed, own := errors.AsType[*unsaid](err); own {
+			err = failed.err
+			c.Fail(err)
+		}
 		return err
-	}
-	if err := r.check(f); err != nil {
-		return err
-	}
-	shard, err := r.which(f)
-	if err != nil {
-		return err
-	}
-	folder, err := campaign.Open(f.Arg(0))
-	if err != nil {
-		return err
-	}
-	// A signal may come later than what a device says of it.
-	exit := func(err error) int { return status(blameless(ctx, err), io.Discard) }
-	c := &campaign.Run{Folder: folder, Shard: shard, Status: exit, Limit: r.total}
-	faultBeside(folder.Dir)
-	if c.Faulted() {
-		faultStatus(exitFaultAgain)
-	}
-	// Whatever ends the program before an attempt has begun. Not deferred: a panic must find it.
-	early := outfile.Begin(func(reason error) string { c.Fail(reason); return "" })
-	err = r.run(ctx, c, early.End, args, stdout, stderr)
-	early.End()
-	if failed, own := errors.AsType[*unsaid](err); own {
-		err = failed.err
-		c.Fail(err)
-	}
-	return err
+	})
 }
 
 // unsaid is an error that no file of the campaign's folder tells of yet.
@@ -128,7 +128,7 @@ type unsaid struct{ err error }
 func (e *unsaid) Error() string { return e.err.Error() }
 
 // run certifies what is missing; begins is called when an attempt does in this process.
-func (r *runFlags) run(ctx context.Context, c *campaign.Run, begins func(), args []string, stdout, stderr io.Writer) error {
+func (r *runFlags) run(ctx context.Context, c *campaign.Run, begins func(), stdout, stderr io.Writer) error {
 	if err := c.Check(); err != nil {
 		return &unsaid{err}
 	}
@@ -143,12 +143,10 @@ func (r *runFlags) run(ctx context.Context, c *campaign.Run, begins func(), args
 	if err := r.precisionOf(c, found); err != nil {
 		return &unsaid{err}
 	}
-	child := newSupervised("run", args, stdout, stderr, c.Results())
+	child := newSupervised(ctx, stdout, stderr, c.Results())
 	child.again = "run it again"
 	child.work = func() float64 { return campaignWorkApprox(c, found) }
-	if !r.quiet {
-		child.note = func(line string) { fmt.Fprintln(stderr, "psafe: note:", plain(line)) }
-	}
+	child.explain = !r.quiet
 	if done, err := r.device.supervised(ctx, child); done || err != nil {
 		if _, said := errors.AsType[*exited](err); err != nil && !said {
 			return &unsaid{err}

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -21,38 +22,16 @@ import (
 	"psafe/host/posterior/format"
 )
 
-func TestMain(m *testing.M) {
-	// What runs commands in the process of a test starts this binary as their child.
-	if len(os.Args) > 1 && (os.Args[1] == probeWord || os.Args[1] == workerWord) {
-		startFault()
-		os.Exit(guarded(os.Args[1:], os.Stdout, os.Stderr))
-	}
-	testscript.Main(m, map[string]func(){
-		"psafe": func() {
-			status := guarded(os.Args[1:], startFault(), os.Stderr)
-			tellPeak()
-			os.Exit(status)
-		},
-	})
-}
-
-// peakFile names the file that a run of the program leaves its peak of memory in.
-const peakFile = "PSAFE_TEST_PEAK"
-
-// tellPeak writes what the kernel knows of this process to peakFile, if there is one.
-func tellPeak() {
-	if path := os.Getenv(peakFile); path != "" {
-		status, _ := os.ReadFile("/proc/self/status")
-		_ = os.WriteFile(path, status, 0o666)
-	}
-}
-
-// TestScripts runs the real program as users do: testdata/script/*.txtar. Each
-// script starts with the files of this project's testdata and the bad ones that
-// writeBadFiles makes.
+// TestScripts runs psafe as users do: testdata/script/*.txtar. Each script starts with the
+// files of this project's testdata and the bad ones that writeBadFiles makes. A line "psafe ..."
+// is run in this process (inProcess), "exec psafe ..." starts the program.
 func TestScripts(t *testing.T) {
+	scripts, err := filepath.Abs(filepath.Join("testdata", "script")) // this process goes to other folders
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
-		Dir: filepath.Join("testdata", "script"),
+		Dir: scripts,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PSAFE_DEVICE", "cpu")
 			if err := copyTestdata(env.WorkDir); err != nil {
@@ -72,8 +51,35 @@ func TestScripts(t *testing.T) {
 			}
 			return writeBadFiles(env.WorkDir)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"oneline": oneLine, "lines": countLines, "first": firstLines, "changed": changeFile},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"psafe": inProcess, "oneline": oneLine, "lines": countLines, "first": firstLines, "changed": changeFile},
 	})
+}
+
+// scriptVariables are what scripts set of the environment that psafe reads.
+var scriptVariables = []string{"PSAFE_DEVICE", "PSAFE_SUBMISSION", "JOB_COMPLETION_INDEX", "SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN",
+	"SLURM_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_COUNT", "TMPDIR"}
+
+// inside is held by the script whose command has the folder and the environment of this process.
+var inside sync.Mutex
+
+// inProcess runs a command in this process: most of them take less time than the start of one.
+func inProcess(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) > 0 && strings.HasPrefix(args[len(args)-1], "&") {
+		ts.Fatalf("psafe in the background is exec psafe")
+	}
+	inside.Lock()
+	defer inside.Unlock()
+	for _, name := range scriptVariables {
+		defer os.Setenv(name, os.Getenv(name))
+		ts.Check(os.Setenv(name, ts.Getenv(name)))
+	}
+	here, err := os.Getwd()
+	ts.Check(err)
+	defer os.Chdir(here)
+	ts.Check(os.Chdir(ts.MkAbs(".")))
+	if got := program(args, ts.Stdout(), ts.Stderr()); (got == exitDone) == neg {
+		ts.Fatalf("exit status %d", got)
+	}
 }
 
 // firstLines writes the first lines of a file to another.
@@ -115,11 +121,14 @@ func countLines(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// sources is the folder of testdata, wherever this process is.
+var sources, _ = filepath.Abs(testFile(""))
+
 func copyTestdata(dir string) error {
 	for _, name := range []string{"cubic-128.npz", "cubic-property.json", "one-weight.npz", "glyphs-64-32-10.npz", "tiny-2-3-2-tanh.npz",
 		"samples-2-8-3.npz", "swag-2-8-3.npz", "dropout-2-8-3.npz",
 		"glyphs-64-24-24-10.npz", "campaign.yaml", "glyphs-test-images-idx3-ubyte.gz", "glyphs-test-labels-idx1-ubyte.gz"} {
-		b, err := os.ReadFile(filepath.Join("..", "..", "testdata", name))
+		b, err := os.ReadFile(filepath.Join(sources, name))
 		if err != nil {
 			return err
 		}

@@ -8,41 +8,44 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"psafe/host/campaign"
 )
 
-const statusAbout = `psafe status says how far a campaign is: of all tasks and of every shard how many are
-done, what runs, stopped, failed or is missing, how fast it goes and when it ends.
+const statusAbout = `psafe status says how far a campaign is: of all tasks and of every shard how
+many are done, what runs, stopped, failed or is missing, how fast it goes and
+when it ends.
 
   psafe status DIR
   psafe status DIR --shards 16 --json
 
 It reads the folder alone, on any machine, also while shards run. A shard whose
-process gave no sign for a minute and left no word is lost: it was killed, or its
-machine is gone. Run it again: psafe run DIR --shard i/n goes on where it ended.`
+process gave no sign for a minute and left no word is lost: it was killed, or
+its machine is gone. Run it again: psafe run DIR --shard i/n goes on where it
+ended.`
 
-func runStatus(ctx context.Context, args []string, stdout, _ io.Writer) error {
-	f := newFlags("status", statusAbout, stdout)
+func statusCommand() *cobra.Command {
+	cmd, f := newCommand("status", "how far a campaign is: done, running, failed, missing, time left", statusAbout, 1)
 	shards := f.Int("shards", 0, "how many shards to count by (default as many as it was last run in)")
 	asJSON := f.Bool("json", false, "one JSON object on one line, in place of the text")
-	if err := parse(f, args, 1); err != nil {
-		return err
-	}
-	if f.Changed("shards") && *shards < 1 {
-		return fmt.Errorf("--shards %d is not above 0", *shards)
-	}
-	folder, err := campaign.Open(f.Arg(0))
-	if err != nil {
-		return err
-	}
-	s, err := folder.Status(ctx, *shards, time.Now())
-	if err != nil {
-		return err
-	}
-	if *asJSON {
-		return printJSON(stdout, s)
-	}
-	return printStatus(stdout, s)
+	return does(cmd, func(ctx context.Context, stdout, _ io.Writer) error {
+		if f.Changed("shards") && *shards < 1 {
+			return fmt.Errorf("--shards %d is not above 0", *shards)
+		}
+		folder, err := campaign.Open(f.Arg(0))
+		if err != nil {
+			return err
+		}
+		s, err := folder.Status(ctx, *shards, time.Now())
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return printJSON(stdout, s)
+		}
+		return printStatus(stdout, s)
+	})
 }
 
 // printStatus prints a line for each shard, but one for neighbours that are all done or all

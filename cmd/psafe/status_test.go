@@ -24,7 +24,7 @@ func TestErrorStatus(t *testing.T) {
 		err  error
 		want int
 	}{
-		{nil, exitDone}, {errHelp, exitDone},
+		{nil, exitDone},
 		{crosscheckStatus(&crosscheck.Difference{Err: errors.New("affine differs\nat 3")}), exitDifference},
 		{fmt.Errorf("o: %w", &paper.Contradiction{}), exitDifference},
 		{fmt.Errorf("%w: 3 of 9 records are in r.partial", &run.Contradiction{Err: errors.New("p_lower above p_upper")}), exitDifference},

@@ -138,13 +138,16 @@ func TestStrangeDevices(t *testing.T) {
 	if status, out, errs := endOf("devices"); status != exitDone || !strings.Contains(out, "?[2J?]0;owned???x") || errs != "" {
 		t.Errorf("a name with escapes: status %d, %q, %q", status, out, errs)
 	}
-	for _, lie := range []string{"101F 0", "101F 18446744073709551615", "1010 0", "1002 0", "103A 4294967295"} {
+	for i, lie := range []string{"101F 0", "101F 18446744073709551615", "1010 0", "1002 0", "103A 4294967295"} {
 		set(t, "PSAFE_WRAP_LIE="+lie, "PSAFE_WRAP_GPU=1")
 		status, out, errs := endOf(oneImage()...)
 		if status != exitDone || !strings.Contains(out, `"device":"cpu"`) {
 			t.Errorf("%s: status %d, %q", lie, status, out)
 		}
 		wantLine(t, lie, errs, "does not believe")
+		if i > 0 && !testscale.Deep(t) {
+			continue
+		}
 		if status, _, errs = endOf("devices"); status != exitDevice || !strings.Contains(errs, "does not believe") {
 			t.Errorf("%s: devices: status %d, %q", lie, status, errs)
 		}
@@ -211,7 +214,7 @@ func TestStrangerLater(t *testing.T) {
 	if status != exitDone {
 		t.Fatalf("status %d", status)
 	}
-	for _, c := range testscale.Few([]struct{ action, does string }{
+	for _, c := range testscale.Few(t, []struct{ action, does string }{
 		{"segv", "SIGSEGV"}, {"exit0", "status 0"}, {"thread", "segmentation fault"}, {"abort", "abort"}, {"exit3", "status 3"},
 	}, 2) {
 		set(t, "PSAFE_WRAP="+c.action+" clEnqueueNDRangeKernel 20", "PSAFE_WRAP_WHEN="+out+run.PartialSuffix)
@@ -248,18 +251,22 @@ func TestLostSigns(t *testing.T) {
 	_, whole, _ := endOf(append(args, "--device", "cpu")...)
 	for _, call := range []string{"clEnqueueReadBuffer", "clEnqueueWriteBuffer"} {
 		set(t, "PSAFE_WRAP=lie "+call+" 1", "PSAFE_WRAP_WHEN="+out+run.PartialSuffix)
-		status, _, errs := endOf(append(args, "--device", "0:0", "--out", out)...)
-		if status != exitDone || errs != "" {
-			t.Errorf("%s: status %d, %q", call, status, errs)
+		n := 0
+		for try := 0; try < 5 && (n == 0 || n == 300); try++ { // how records are grouped is a matter of time
+			status, _, errs := endOf(append(args, "--device", "0:0", "--out", out)...)
+			if status != exitDone || errs != "" {
+				t.Fatalf("%s: status %d, %q", call, status, errs)
+			}
+			got := readTest(t, out)
+			if numbers(t, got) != numbers(t, whole) {
+				t.Errorf("%s: other numbers than the CPU's", call)
+			}
+			n = strings.Count(got, "chunks on cpu after")
+			os.Remove(out)
 		}
-		got := readTest(t, out)
-		if numbers(t, got) != numbers(t, whole) {
-			t.Errorf("%s: other numbers than the CPU's", call)
-		}
-		if n := strings.Count(got, "chunks on cpu after"); n == 0 || n == 300 {
+		if n == 0 || n == 300 {
 			t.Errorf("%s: %d of 300 records say that the device was given up", call, n)
 		}
-		os.Remove(out)
 	}
 }
 
@@ -272,7 +279,7 @@ func TestWrongKernel(t *testing.T) {
 	args = args[:len(args)-2] // --recheck 1
 	out := filepath.Join(dir, "r.jsonl")
 	_, whole, _ := endOf(append(args, "--device", "cpu")...)
-	kernels := testscale.Few([]string{"drawbox", "relax", "concretize", "affine", "affineshared", "affinewide", "mergerows", "activate", "relaxrows"}, 1)
+	kernels := testscale.Few(t, []string{"drawbox", "relax", "concretize", "affine", "affineshared", "affinewide", "mergerows", "activate", "relaxrows"}, 1)
 	refused, dropped := 0, 0
 	r := rand.New(rand.NewPCG(28, 4))
 	for _, kernel := range kernels {
@@ -316,7 +323,7 @@ func TestHungDriver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, signals := range testscale.Few([][]syscall.Signal{
+	for _, signals := range testscale.Few(t, [][]syscall.Signal{
 		{syscall.SIGTERM}, {syscall.SIGTSTP, syscall.SIGCONT, syscall.SIGINT, syscall.SIGINT}, {syscall.SIGKILL}, {syscall.SIGINT, syscall.SIGINT}, {syscall.SIGHUP, syscall.SIGTERM},
 	}, 3) {
 		os.Remove(out + run.PartialSuffix)

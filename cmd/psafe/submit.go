@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"psafe/host/campaign"
@@ -22,13 +23,14 @@ import (
 	"psafe/internal/outfile"
 )
 
-const submitAbout = `psafe submit prints what starts the shards of a campaign that psafe plan made, and then
-merges their results: for Slurm a shell script that submits both, for Kubernetes two
-Jobs. What it prints may be edited. Flags behind -- are of psafe run.
+const submitAbout = `psafe submit prints what starts the shards of a campaign that psafe plan made,
+and then merges their results: for Slurm a shell script that submits both, for
+Kubernetes two Jobs. What it prints may be edited. Flags behind -- are of psafe
+run.
 
   psafe submit slurm DIR --shards 16 | sh
-  psafe submit slurm DIR --shards 100 --parallel 8 --time 4:00:00 -- --recheck 1 > job.sh
-  psafe submit kubernetes DIR --shards 16 --image IMAGE --claim PVC | kubectl apply -f -`
+  psafe submit slurm DIR --shards 100 --time 4:00:00 -- --recheck 1 > job.sh
+  psafe submit kubernetes DIR --shards 16 --image IMAGE --claim PVC > jobs.yaml`
 
 // submitFlags are all flags of submit as typed.
 type submitFlags struct {
@@ -67,32 +69,31 @@ var engines = map[string][]string{
 
 var engineWords = []string{"slurm", "kubernetes"}
 
-func runSubmit(_ context.Context, args []string, stdout, stderr io.Writer) error {
+func submitCommand() *cobra.Command {
 	var s submitFlags
-	f := newFlags("submit", submitAbout, stdout)
+	cmd, f := newCommand("submit", "a campaign for Slurm or Kubernetes, as a script or as Jobs", submitAbout, anyNumber)
 	s.add(f)
-	if err := parse(f, args, anyNumber); err != nil {
-		return err
-	}
-	dir, err := s.operands(f)
-	if err != nil {
-		return err
-	}
-	folder, err := campaign.Open(dir)
-	if err != nil {
-		return err
-	}
-	s.Manifest = &folder.Manifest
-	text := ""
-	if f.Arg(0) == "slurm" {
-		text, err = s.forSlurm(dir, stderr)
-	} else {
-		text, err = s.forKubernetes(dir, stderr)
-	}
-	if err != nil {
-		return err
-	}
-	return printForProgram(text, stdout, stderr)
+	return does(cmd, func(_ context.Context, stdout, stderr io.Writer) error {
+		dir, err := s.operands(f)
+		if err != nil {
+			return err
+		}
+		folder, err := campaign.Open(dir)
+		if err != nil {
+			return err
+		}
+		s.Manifest = &folder.Manifest
+		text := ""
+		if f.Arg(0) == "slurm" {
+			text, err = s.forSlurm(dir, stderr)
+		} else {
+			text, err = s.forKubernetes(dir, stderr)
+		}
+		if err != nil {
+			return err
+		}
+		return printForProgram(text, stdout, stderr)
+	})
 }
 
 // operands refuses what is missing or belongs to the other engine, keeps the flags of psafe
@@ -137,12 +138,12 @@ func (s *submitFlags) checkRun() error {
 		}
 	}
 	var r runFlags
-	f := newFlags("run", "", io.Discard)
+	cmd, f := newCommand("run", "", runAbout, anyNumber)
 	r.add(f)
-	if err := f.ParseAll(s.Run, setOnce(f)); errors.Is(err, pflag.ErrHelp) {
+	if err := readFlags(cmd, s.Run); errors.Is(err, pflag.ErrHelp) {
 		return errors.New("--help behind --: psafe help run lists the flags of psafe run")
 	} else if err != nil {
-		return misread(f, err)
+		return err
 	}
 	if f.NArg() > 0 {
 		return fmt.Errorf("%.60q behind -- belongs to no flag of psafe run: psafe help run lists them", f.Arg(0))

@@ -7,52 +7,54 @@ import (
 	"io"
 	"os"
 
+	"github.com/spf13/cobra"
+
 	"psafe/host/campaign"
 	"psafe/host/report"
 	"psafe/host/summary"
 )
 
-const summaryAbout = `psafe summary says in brief what result files say: counts by verdict, means and the
-distribution of p_lower and p_upper, a table by group, tasks that are missing or there
-twice, the weakest records, and records that contradict each other (exit status 1).
+const summaryAbout = `psafe summary says in brief what result files say: counts by verdict, means and
+the distribution of p_lower and p_upper, a table by group, tasks that are
+missing or there twice, the weakest records, and records that contradict each
+other (exit status 1).
 
   psafe summary r.jsonl
   psafe summary shard-*.jsonl --json
-  psafe summary DIR                       a campaign, with the records that it has so far
+  psafe summary DIR                       a campaign, as far as it is
 
 Means of p_lower are rounded down and of p_upper up. Statistical intervals stand
 apart; they are no certificates.`
 
-func runSummary(ctx context.Context, args []string, stdout, _ io.Writer) error {
-	f := newFlags("summary", summaryAbout, stdout)
+func summaryCommand() *cobra.Command {
+	cmd, f := newCommand("summary", "result files in brief: counts, means, groups, gaps, contradictions", summaryAbout, anyNumber)
 	asJSON := f.Bool("json", false, "one JSON object on one line (docs/report.md), in place of the text")
-	if err := parse(f, args, anyNumber); err != nil {
-		return err
-	}
-	if f.NArg() == 0 {
-		return errors.New("summary: no result file: name those that psafe certify --out wrote: psafe summary r.jsonl")
-	}
-	var s summary.Summary
-	err := eachResult(ctx, f.Args(), func(p report.Placed) error {
-		s.Add(&p)
+	return does(cmd, func(ctx context.Context, stdout, _ io.Writer) error {
+		if f.NArg() == 0 {
+			return errors.New("summary: no result file: name those that psafe certify --out wrote: psafe summary r.jsonl")
+		}
+		var s summary.Summary
+		err := eachResult(ctx, f.Args(), func(p report.Placed) error {
+			s.Add(&p)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		result := s.Result()
+		if *asJSON {
+			err = printJSON(stdout, result)
+		} else {
+			err = result.Print(stdout)
+		}
+		if err != nil {
+			return err
+		}
+		if len(result.Contradictions) > 0 {
+			return &statusError{exitDifference, fmt.Errorf("%s certified bounds contradict others, the first: %s", summary.Many(result.Contradictions), result.Contradictions[0].Words)}
+		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	result := s.Result()
-	if *asJSON {
-		err = printJSON(stdout, result)
-	} else {
-		err = result.Print(stdout)
-	}
-	if err != nil {
-		return err
-	}
-	if len(result.Contradictions) > 0 {
-		return &statusError{exitDifference, fmt.Errorf("%s certified bounds contradict others, the first: %s", summary.Many(result.Contradictions), result.Contradictions[0].Words)}
-	}
-	return nil
 }
 
 // eachResult calls each for the records of the operands of a command, one after the other, in

@@ -84,14 +84,28 @@ type supervised struct {
 	// is none. again says how to go on from there.
 	keep, again string
 	// work, if it is set, is about how many multiplications the command takes: then --device auto
-	// means an OpenCL CPU where that is worth its start. note, if it is set, is told what auto
-	// means and why.
-	work func() float64
-	note func(line string)
+	// means an OpenCL CPU where that is worth its start. With explain what auto means, and why, is
+	// among the notes.
+	work    func() float64
+	explain bool
+	// notes wait until devices are opened: only then are the arguments known to be valid, and
+	// something to be computed.
+	notes []string
 }
 
-func newSupervised(command string, args []string, stdout, stderr io.Writer, keep string) *supervised {
-	return &supervised{command: append([]string{command}, args...), stdout: stdout, stderr: stderr, keep: keep, again: "add --resume"}
+// later keeps a note.
+func (s *supervised) later(line string) { s.notes = append(s.notes, line) }
+
+// showNotes prints what was kept.
+func (s *supervised) showNotes() {
+	for _, line := range s.notes {
+		fmt.Fprintln(s.stderr, "psafe: note:", plain(line))
+	}
+	s.notes = nil
+}
+
+func newSupervised(ctx context.Context, stdout, stderr io.Writer, keep string) *supervised {
+	return &supervised{command: commandLine(ctx), stdout: stdout, stderr: stderr, keep: keep, again: "add --resume"}
 }
 
 // supervised is run for a command with these flags.
@@ -100,6 +114,7 @@ func (d *deviceFlags) supervised(ctx context.Context, s *supervised) (done bool,
 	if err != nil {
 		return false, err
 	}
+	d.opening = s.showNotes
 	return s.run(ctx, p, &d.device)
 }
 
@@ -142,7 +157,7 @@ func (s *supervised) run(ctx context.Context, p bound.Precision, words ...*strin
 // chooseDevice is what --device auto means: the largest GPU that lists itself and passes
 // its self-test in a child, or a CPU. What it passes over is told in a line each.
 func (s *supervised) chooseDevice(ctx context.Context, p bound.Precision) (string, error) {
-	note := func(err error) { fmt.Fprintf(s.stderr, "psafe: note: %s\n", inLine(err)) }
+	note := func(err error) { s.later(inLine(err)) }
 	found, err := probe(ctx, listLimit, "list")
 	if ctx.Err() != nil {
 		return "", ctx.Err()
@@ -291,6 +306,7 @@ func (s *supervised) attend(ctx context.Context, c *child.Child, lines <-chan st
 		case line := <-lines:
 			w.opening = line == "opening"
 			if limit = nil; w.opening {
+				s.showNotes()
 				limit = time.After(patience(testLimit))
 			}
 		}

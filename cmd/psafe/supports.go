@@ -8,13 +8,15 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"psafe/host/onnx/lower"
 )
 
-const supportsAbout = `psafe supports says what psafe verify can do, for tools that drive VNN-LIB solvers, as
-the standard's chapter on the command line wants it: one flag, one answer a line.
+const supportsAbout = `psafe supports says what psafe verify can do, for tools that drive VNN-LIB
+solvers, as the standard's chapter on the command line wants it: one flag, one
+answer a line.
 
   psafe supports --onnx-element-types`
 
@@ -47,25 +49,24 @@ func opsets() []string {
 	return []string{strconv.Itoa(first), strconv.Itoa(last)}
 }
 
-func runSupports(_ context.Context, args []string, stdout, _ io.Writer) error {
-	f := newFlags("supports", supportsAbout, stdout)
+func supportsCommand() *cobra.Command {
+	cmd, f := newCommand("supports", "what verify can do, for tools that drive VNN-LIB solvers", supportsAbout, 0)
 	for _, c := range capabilities {
 		f.Bool(c.flag, false, c.about)
 	}
-	if err := parse(f, args, 0); err != nil {
+	return does(cmd, func(_ context.Context, stdout, _ io.Writer) error {
+		var asked []capability
+		for _, c := range capabilities {
+			f.Visit(func(given *pflag.Flag) {
+				if given.Name == c.flag {
+					asked = append(asked, c)
+				}
+			})
+		}
+		if len(asked) != 1 {
+			return errors.New("supports: give one flag, for example --vnnlib-versions: psafe help supports lists them")
+		}
+		_, err := fmt.Fprintln(stdout, strings.Join(asked[0].lines, "\n"))
 		return err
-	}
-	var asked []capability
-	for _, c := range capabilities {
-		f.Visit(func(given *pflag.Flag) {
-			if given.Name == c.flag {
-				asked = append(asked, c)
-			}
-		})
-	}
-	if len(asked) != 1 {
-		return errors.New("supports: give one flag, for example --vnnlib-versions: psafe help supports lists them")
-	}
-	_, err := fmt.Fprintln(stdout, strings.Join(asked[0].lines, "\n"))
-	return err
+	})
 }

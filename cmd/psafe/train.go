@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"psafe/host/network"
@@ -32,23 +33,19 @@ var trainFlags = map[string]string{
 }
 
 const trainAbout = `psafe train makes a small Bayesian neural network by Bayes by Backprop, dense or
-convolutions and pools of images, and writes its posterior: independent normal weights,
-standard deviations, float32.
-The same flags, data and kind of processor give the same bytes.
+convolutions and pools of images, and writes its posterior: independent normal
+weights, standard deviations, float32. The same flags, data and kind of
+processor give the same bytes.
 
   psafe train --data cubic --hidden 128 --out cubic.npz
-  psafe train --data images.gz --labels labels.gz --task classification --hidden 64,32 --out digits.npz
-  psafe train --data images.gz --labels labels.gz --task classification --layers conv:8x3x3,pool:2 --out digits.npz`
+  psafe train --data x.gz --labels y.gz --task classification --out digits.npz
+  psafe train --data x.gz --labels y.gz --task classification \
+      --layers conv:8x3x3,pool:2 --out digits.npz`
 
-// runTrain is psafe train: it trains a small Bayesian neural network and
-// writes its posterior. Errors are one line that names the flag or the file; no
-// output file is left behind by one. An interrupt ends it with
+// run trains a small Bayesian neural network and writes its posterior. Errors are one line that
+// names the flag or the file; no output file is left behind by one. An interrupt ends it with
 // context.Canceled.
-func runTrain(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	j, err := parseTrain(args, stdout)
-	if err != nil {
-		return err
-	}
+func (j *trainJob) run(ctx context.Context, stdout, stderr io.Writer) error {
 	// Everything that can be refused is, before the long part.
 	if err := trainFlagError(j.Check(1, 1)); err != nil {
 		return err
@@ -83,10 +80,9 @@ func runTrain(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	return j.report(stdout, p, data, loss)
 }
 
-// parseTrain reads the flags.
-func parseTrain(args []string, stdout io.Writer) (*trainJob, error) {
+func trainCommand() *cobra.Command {
 	j := &trainJob{}
-	f := newFlags("train", trainAbout, stdout)
+	cmd, f := newCommand("train", "Bayes by Backprop for small networks, dense or with convolutions", trainAbout, 0)
 	f.StringVar(&j.Data, "data", "", "cubic (y = x^3 plus noise on [-4, 4]), or a `FILE`: CSV with the target or class in the last column, IDX or NumPy, also .gz (./cubic for a file of that name)")
 	f.StringVar(&j.Labels, "labels", "", "`FILE` of the classes, IDX or NumPy; without it they are the last column of a CSV")
 	task := f.String("task", "", "regression or classification; cubic is a regression")
@@ -105,10 +101,12 @@ func parseTrain(args []string, stdout io.Writer) (*trainJob, error) {
 	f.Float64Var(&j.Noise, "noise", 1, "standard deviation of the targets of a regression; for cubic the root of 5")
 	f.Uint64Var(&j.Seed, "seed", 1, "seed of all randomness")
 	j.out.add(f, "`FILE` to write: .npz or .safetensors")
-	if err := parse(f, args, 0); err != nil {
-		return nil, err
-	}
-	return j, j.settle(f, *task, *hidden, *activation, *image)
+	return does(cmd, func(ctx context.Context, stdout, stderr io.Writer) error {
+		if err := j.settle(f, *task, *hidden, *activation, *image); err != nil {
+			return err
+		}
+		return j.run(ctx, stdout, stderr)
+	})
 }
 
 // settle turns the words of flags into values and refuses combinations that

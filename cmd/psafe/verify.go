@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"psafe/fallback"
@@ -20,19 +21,20 @@ import (
 	"psafe/internal/fault"
 )
 
-const verifyAbout = `psafe verify answers a VNN-LIB query (version 1.0 or 2) about a network: is there an
-input for which the output is as the query asserts, so unsafe?
+const verifyAbout = `psafe verify answers a VNN-LIB query (version 1.0 or 2) about a network: is
+there an input for which the output is as the query asserts, so unsafe?
 
   psafe verify query.vnnlib --network f=net.onnx --timeout 60
   psafe verify query.vnnlib --posterior net.npz --require 0.99
 
-The first line on standard output is sat, unsat, unknown or timed-out; after sat comes
-the counterexample, all digits of it, which has been evaluated again in exact
-arithmetic. Everything else goes to standard error. The status is 0 for all four.
+The first line on standard output is sat, unsat, unknown or timed-out; after sat
+comes the counterexample, all digits of it, which has been evaluated again in
+exact arithmetic. Everything else goes to standard error. The status is 0 for
+all four.
 
-With --posterior the answer is about P_safe, the probability over the posterior that
-there is no such input: unsat if it is proved to be at least --require, sat (without a
-counterexample) if it is proved to be less.`
+With --posterior the answer is about P_safe, the probability over the posterior
+that there is no such input: unsat if it is proved to be at least --require, sat
+(without a counterexample) if it is proved to be less.`
 
 // verifyFlags are the flags of verify.
 type verifyFlags struct {
@@ -63,34 +65,33 @@ func (v *verifyFlags) add(f *pflag.FlagSet) {
 // defaultCells is how many cells verify cuts without a time limit.
 const defaultCells = 1 << 16
 
-func runVerify(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	began := time.Now()
+func verifyCommand() *cobra.Command {
 	var v verifyFlags
-	f := newFlags("verify", verifyAbout, stdout)
+	cmd, f := newCommand("verify", "a VNN-LIB query about a network or posterior: sat, unsat, unknown", verifyAbout, 1)
 	v.add(f)
-	if err := parse(f, args, 1); err != nil {
-		return err
-	}
-	if err := v.check(f); err != nil {
-		return err
-	}
-	if done, err := v.device.supervised(ctx, newSupervised("verify", args, stdout, stderr, "")); done || err != nil {
-		return err
-	}
-	if v.timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, began.Add(v.limit()))
-		defer cancel()
-	}
-	say, late, err := within(ctx, func() (func() error, error) { return v.answer(ctx, f.Arg(0), stdout, stderr) })
-	switch {
-	case late: // devices and readers are at work still, until the program ends
-		_, err = fmt.Fprintln(stdout, verify.TimedOut)
-		return err
-	case err != nil:
-		return err
-	}
-	return say()
+	return does(cmd, func(ctx context.Context, stdout, stderr io.Writer) error {
+		began := time.Now()
+		if err := v.check(f); err != nil {
+			return err
+		}
+		if done, err := v.device.supervised(ctx, newSupervised(ctx, stdout, stderr, "")); done || err != nil {
+			return err
+		}
+		if v.timeout > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithDeadline(ctx, began.Add(v.limit()))
+			defer cancel()
+		}
+		say, late, err := within(ctx, func() (func() error, error) { return v.answer(ctx, f.Arg(0), stdout, stderr) })
+		switch {
+		case late: // devices and readers are at work still, until the program ends
+			_, err = fmt.Fprintln(stdout, verify.TimedOut)
+			return err
+		case err != nil:
+			return err
+		}
+		return say()
+	})
 }
 
 // answer reads the query, finds its answer, and gives what prints it.

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/spf13/cobra"
+
 	"psafe/fallback"
 )
 
@@ -95,27 +97,21 @@ func programDigest() ([]byte, error) {
 	return h.Sum(nil), err
 }
 
-// versionCommand is known by two words: version and --version.
-var versionCommand = command{name: "version", about: "version of this program"}
-
-func init() { versionCommand.run = runVersion } // which, by way of its help, knows all commands
-
 const versionAbout = `psafe version prints what records have as "version", and below it what that was
 made from and with.
 
   psafe version`
 
-func runVersion(_ context.Context, args []string, stdout, _ io.Writer) error {
-	f := newFlags("version", versionAbout, stdout)
+func versionCommand() *cobra.Command {
+	cmd, f := newCommand("version", "version of this program", versionAbout, 0)
 	asJSON := f.Bool("json", false, jsonUsage)
-	if err := parse(f, args, 0); err != nil {
-		return err
-	}
-	if *asJSON {
-		return printJSON(stdout, versionRow())
-	}
-	printVersion(stdout)
-	return nil
+	return does(cmd, func(_ context.Context, stdout, _ io.Writer) error {
+		if *asJSON {
+			return printJSON(stdout, versionRow())
+		}
+		printVersion(stdout)
+		return nil
+	})
 }
 
 // versionFields are what --json says; what the program does not know is left out.

@@ -1,66 +1,18 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/internal/nearest"
 )
-
-// about is what --help of a command says: completion, manual pages and messages take it
-// from the command itself, so that it stands in one place.
-type about struct {
-	name, text string
-	flags      *pflag.FlagSet
-}
-
-// Write makes an about a standard output, on which --help prints nothing: newFlags fills it.
-func (a *about) Write(b []byte) (int, error) { return len(b), nil }
-
-// aboutOf asks a command for its --help.
-func aboutOf(c command) *about {
-	a := &about{name: c.name}
-	if err := c.run(context.Background(), []string{"--help"}, a, io.Discard); !errors.Is(err, errHelp) || a.flags == nil {
-		panic(fmt.Sprintf("psafe: %s has no --help: %v", c.name, err))
-	}
-	return a
-}
-
-// examples are the command lines in the text of --help, which are indented.
-func (a *about) examples() []string {
-	var list []string
-	for line := range strings.Lines(a.text) {
-		if rest, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "  psafe "); ok {
-			rest, _, _ = strings.Cut(rest, "   ") // what it does
-			list = append(list, "psafe "+rest)
-		}
-	}
-	return list
-}
-
-// commandNames are all words that may follow psafe.
-func commandNames() []string {
-	names := []string{"help", "version"}
-	for _, c := range commands() {
-		names = append(names, c.name)
-	}
-	return names
-}
-
-// flagNames are the flags of a set.
-func flagNames(f *pflag.FlagSet) []string {
-	var names []string
-	f.VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
-	return names
-}
 
 const (
 	thePosterior = "the name of a posterior"
@@ -72,8 +24,9 @@ var operandNouns = map[string]string{"inspect": thePosterior, "convert": thePost
 	"run": theCampaign, "status": theCampaign, "merge": theCampaign}
 
 // miscounted is the error of a command that takes so many operands and got others.
-func miscounted(f *pflag.FlagSet, operands int) error {
-	name, got := f.Name(), f.Args()
+func miscounted(cmd *cobra.Command, operands int) error {
+	f := cmd.Flags()
+	name, got := cmd.Name(), f.Args()
 	if len(got) > operands {
 		extra := got[operands]
 		hint := dashed(strings.TrimLeft(extra, "-"), f)
@@ -86,35 +39,35 @@ func miscounted(f *pflag.FlagSet, operands int) error {
 	if noun == "" {
 		noun = fmt.Sprintf("%d names, and has %d", operands, len(got))
 	}
-	return fmt.Errorf("%s needs %s%s", name, noun, exampleOf(name))
+	return fmt.Errorf("%s needs %s%s", name, noun, exampleOf(cmd))
 }
 
 // exampleOf ends a message with the first example of a command, if it has one.
-func exampleOf(name string) string {
-	for _, c := range commands() {
-		if c.name == name {
-			if list := aboutOf(c).examples(); len(list) > 0 {
-				return ": " + list[0]
-			}
-		}
+func exampleOf(cmd *cobra.Command) string {
+	if list := examples(cmd.Long); len(list) > 0 {
+		return ": " + list[0]
 	}
-	return ": psafe help " + name
+	return ": psafe help " + cmd.Name()
 }
 
 // misread is an error of pflag in words that say what to do.
-func misread(f *pflag.FlagSet, err error) error {
+func misread(cmd *cobra.Command, err error) error {
+	if errors.Is(err, pflag.ErrHelp) {
+		return err
+	}
 	if twice, ok := errors.AsType[*givenTwice](err); ok {
 		return twice
 	}
-	lists := fmt.Sprintf("psafe help %s lists the flags", f.Name())
+	name, f := cmd.Name(), cmd.Flags()
+	lists := fmt.Sprintf("psafe help %s lists the flags", name)
 	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		if group := e.GetSpecifiedShortnames(); group != "" {
-			return fmt.Errorf("%s has no flag -%s: flags are written --name, with two dashes: %s%s", f.Name(), group, lists, dashed(group, f))
+			return fmt.Errorf("%s has no flag -%s: flags are written --name, with two dashes: %s%s", name, group, lists, dashed(group, f))
 		}
-		if noun := operandNouns[f.Name()]; e.GetSpecifiedName() == "posterior" && noun == thePosterior {
-			return fmt.Errorf("%s takes %s without a flag%s", f.Name(), noun, exampleOf(f.Name()))
+		if noun := operandNouns[name]; e.GetSpecifiedName() == "posterior" && noun == thePosterior {
+			return fmt.Errorf("%s takes %s without a flag%s", name, noun, exampleOf(cmd))
 		}
-		return fmt.Errorf("%s has no flag --%s: %s%s", f.Name(), e.GetSpecifiedName(), lists, dashed(e.GetSpecifiedName(), f))
+		return fmt.Errorf("%s has no flag --%s: %s%s", name, e.GetSpecifiedName(), lists, dashed(e.GetSpecifiedName(), f))
 	}
 	if e, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		name := e.GetSpecifiedName()
@@ -124,7 +77,7 @@ func misread(f *pflag.FlagSet, err error) error {
 		flag := e.GetFlag()
 		return fmt.Errorf("--%s %.60q is %s", flag.Name, e.GetValue(), notOf(flag.Value.Type()))
 	}
-	return fmt.Errorf("%s: %w: %s", f.Name(), err, lists)
+	return fmt.Errorf("%s: %w: %s", name, err, lists)
 }
 
 // dashed is a hint at a flag: the nearest, or the longest of at least three letters that a
@@ -168,17 +121,6 @@ type givenTwice struct{ name string }
 
 func (e *givenTwice) Error() string {
 	return fmt.Sprintf("--%s is given twice: give it once", e.name)
-}
-
-// setOnce sets flags as pflag does, but refuses one that comes again unless its values make
-// a list.
-func setOnce(f *pflag.FlagSet) func(*pflag.Flag, string) error {
-	return func(flag *pflag.Flag, value string) error {
-		if _, list := flag.Value.(pflag.SliceValue); flag.Changed && !list {
-			return &givenTwice{flag.Name}
-		}
-		return f.Set(flag.Name, value)
-	}
 }
 
 // didYouMean adds a guess to an error about a word.

@@ -67,7 +67,7 @@ func shardRun(t testing.TB, f *Folder, s Shard, kill time.Duration) (done bool) 
 func TestKilled(t *testing.T) {
 	want := single(t, fakeJobs)
 	rounds := 1 // of 60 deaths and more
-	if testscale.Deep() {
+	if testscale.Deep(t) {
 		rounds = 40
 	}
 	for range rounds {

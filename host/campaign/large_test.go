@@ -18,7 +18,7 @@ import (
 // and merged in memory that does not grow with them.
 func TestLarge(t *testing.T) {
 	n := 4000
-	if testscale.Deep() {
+	if testscale.Deep(t) {
 		n = 1_000_000
 	}
 	var jobs []Job

@@ -45,7 +45,7 @@ func TestRealConcentration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range testscale.Few([]struct {
+	for _, c := range testscale.Few(t, []struct {
 		name  string
 		post  *posterior.Posterior
 		eps   string

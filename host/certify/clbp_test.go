@@ -162,7 +162,7 @@ func TestClosedForms(t *testing.T) {
 		}
 		return post, task, integrate2(w[0], w[1], b[0], b[1], at)
 	}
-	for i, c := range testscale.Few([]struct {
+	for i, c := range testscale.Few(t, []struct {
 		a       network.Activation
 		w, b, v [2]float64
 		c       float64
@@ -181,7 +181,7 @@ func TestClosedForms(t *testing.T) {
 		{relu, [2]float64{1, 0.2}, [2]float64{1, 0.2}, [2]float64{-2, 0.3}, 1, 0.5, 1, 0, 0},
 	}, 4) {
 		post, task, truth := hiddenNeuron(c.a, c.w, c.b, c.v, c.c, c.lo, c.hi)
-		for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
+		for _, p := range testscale.Few(t, []bound.Precision{bound.Float32, bound.Float64}, 1) {
 			for s, least := range map[certify.Strategy]float64{certify.CLBP: c.clbp, certify.Auto: c.auto} {
 				r := run(t, p, post, certify.Config{Strategy: s, Method: bound.LBP}, task)[0]
 				t.Logf("%d %v: %.6f <= %.6f <= %.6f", i, p, r.Lower(), truth, r.Upper())

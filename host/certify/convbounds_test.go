@@ -38,10 +38,10 @@ func lowerOf(t *testing.T, p bound.Precision, post *posterior.Posterior, cfg Con
 }
 
 // formulaCases are the cases for a run of the tests, one of each network among them.
-func formulaCases() []convtest.Case {
+func formulaCases(t testing.TB) []convtest.Case {
 	var all []convtest.Case
 	for _, c := range convtest.Cases() {
-		if testscale.Deep() || c.Net != "mnist_lenet" || c.Seed == 62 {
+		if testscale.Deep(t) || c.Net != "mnist_lenet" || c.Seed == 62 {
 			all = append(all, c)
 		}
 	}
@@ -54,9 +54,10 @@ func TestConvolutionBounds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("numbers, not races: not with -short")
 	}
-	for _, c := range formulaCases() {
+	for _, c := range formulaCases(t) {
 		post := c.Posterior()
-		for p, slack := range map[bound.Precision]float64{bound.Float64: 1e-6, bound.Float32: 1e-3} {
+		for _, p := range testscale.Few(t, []bound.Precision{bound.Float64, bound.Float32}, 1) {
+			slack := map[bound.Precision]float64{bound.Float64: 1e-6, bound.Float32: 1e-3}[p]
 			t.Run(fmt.Sprintf("%s/%v", c.Name(), p), func(t *testing.T) {
 				got := lowerOf(t, p, post, Config{Strategy: CLBP, Cells: 1}, c.Task(post))
 				if t.Logf("p_lower %.9f, independent program %.9f", got, c.PLower); got < c.PLower-slack {
@@ -90,7 +91,7 @@ func TestConvolutionNoise(t *testing.T) {
 	if testing.Short() {
 		t.Skip("numbers, not races: not with -short")
 	}
-	for _, c := range formulaCases() {
+	for _, c := range formulaCases(t) {
 		post := c.Posterior()
 		task := c.Task(post)
 		t.Run(c.Name(), func(t *testing.T) {
@@ -181,7 +182,7 @@ func TestConvolutionBoxes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("numbers, not races: not with -short")
 	}
-	for _, c := range formulaCases() {
+	for _, c := range formulaCases(t) {
 		if c.Box == nil {
 			continue
 		}

@@ -131,7 +131,7 @@ func allMargins(t *testing.T, post *posterior.Posterior, task *property.Task, ga
 func TestConvolutionBoxSamples(t *testing.T) {
 	networks := testscale.Cases(t, 3000)
 	for i, c := range convtest.Cases() {
-		if c.Net == "mnist_lenet" || i%3 > 0 && !testscale.Deep() {
+		if c.Net == "mnist_lenet" || i%3 > 0 && !testscale.Deep(t) {
 			continue
 		}
 		for _, gamma := range []float64{0, 0.5, 4} {

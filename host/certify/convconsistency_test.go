@@ -35,7 +35,7 @@ func somePoints(r *rand.Rand, boxes ...property.Box) [][]float64 {
 // TestConvolutionConsistency is TestConsistency for random networks of convolutions, pools,
 // batch norms, sums and concatenations.
 func TestConvolutionConsistency(t *testing.T) {
-	cases := often(t, 400)
+	cases := seldom(t, 400)
 	count := &tally{lower: map[string]int{}, upper: map[string]int{}}
 	t.Run("cases", func(t *testing.T) {
 		const shards = 4
@@ -70,7 +70,7 @@ func TestConvolutionConsistency(t *testing.T) {
 // other: IBP is not better than LBP, boxes and concentration are below every upper bound, the
 // share of drawn networks that are decided lies between.
 func TestConvolutionMethods(t *testing.T) {
-	for i, c := range testscale.Few(convtest.Cases(), 6) {
+	for i, c := range testscale.Few(t, convtest.Cases(), 3) {
 		if c.Net == "mnist_lenet" {
 			continue
 		}

@@ -135,6 +135,7 @@ func disc() []float64 {
 // TestRealConvolutions: TestConvolutionBounds, TestConvolutionNoise and TestConvolutionBoxes for
 // released convolutional posteriors, photographs and digits.
 func TestRealConvolutions(t *testing.T) {
+	testscale.DeepOnly(t)
 	root := sharedFolder(t)
 	raw, err := os.ReadFile(filepath.Join(root, "expected", "conv_bounds.json"))
 	if err != nil {
@@ -150,7 +151,7 @@ func TestRealConvolutions(t *testing.T) {
 			cases = append(cases, c)
 		}
 	}
-	for _, c := range testscale.Few(cases, 4) {
+	for _, c := range cases {
 		t.Run(fmt.Sprintf("%s/%s/eps%.5f/sdx%v", c.Posterior, c.Input, c.Eps, c.SigmaFactor), func(t *testing.T) {
 			var post *posterior.Posterior
 			if c.Posterior == "mnist_lenet" {

@@ -3,7 +3,7 @@ package certify
 import (
 	"context"
 
-	"psafe/host/network"
+	"psafe/host/certify/phases"
 	"psafe/host/property"
 )
 
@@ -62,27 +62,15 @@ func (d *decision) attackMore(ctx context.Context, i int) error {
 // phases are tried for: 64 seconds or so, of which mostly a hundredth is needed.
 const mostPhaseWork = 1 << 35
 
-// phaseWork is how many products it takes to raise the bounds of all hidden units.
-func phaseWork(net network.Network) (products int) {
-	below := 0
-	for _, l := range net[:len(net)-1] {
-		if below > 0 {
-			products += 2 * l.Outputs() * 2 * unitRounds * below
-		}
-		below += l.Weights()
-	}
-	return products
-}
-
 // phases proves pair i safe by phases, if it can: on every box of T, with so many sub-problems.
 func (d *decision) phases(ctx context.Context, i, most int) error {
 	n, t := i/len(d.tasks), &d.tasks[i%len(d.tasks)]
-	if net := d.e.normal.Network(); !canPhase(net, &t.S) || phaseWork(net) > mostPhaseWork {
+	if net := d.e.normal.Network(); !phases.Serves(net, &t.S) || phases.Work(net) > mostPhaseWork {
 		return nil
 	}
 	for b := range t.T {
-		task := &phaseTask{weights: d.nets[n], box: t.T[b], safe: &t.S, most: most}
-		if err := d.e.provePhases(ctx, []*phaseTask{task}); err != nil || !task.proved {
+		found, err := d.e.provePhases(ctx, d.nets[n], &phases.Task{Box: t.T[b], Safe: &t.S, Most: most})
+		if err != nil || !found.Proved {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/network"
+	"psafe/internal/fault"
 )
 
 // looks are what is made of the bounds of a batch of cells: rows that suit each of them, and hints
@@ -115,7 +116,7 @@ func (l *looks) refinedMargin(p int, m *bound.Margins) float64 {
 func (l *looks) each(f func(p int, pass *network.Pass)) {
 	var room sync.Pool
 	one := len(l.d.nets) == 1
-	_ = onCores(context.Background(), len(l.items), func(p int) {
+	_ = fault.OnCores(context.Background(), len(l.items), func(p int) {
 		if l.repeated(p) {
 			return
 		}

@@ -8,6 +8,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/network"
 	"psafe/host/property"
+	"psafe/internal/fault"
 )
 
 // How networks are shown to be unsafe: points are found in ordinary float64, and that S fails near
@@ -26,7 +27,7 @@ type suspect struct {
 func (d *decision) attack(ctx context.Context) error {
 	pairs := d.pairs()
 	found := make([]suspect, len(pairs))
-	if err := onCores(ctx, len(pairs), func(i int) {
+	if err := fault.OnCores(ctx, len(pairs), func(i int) {
 		p := pairs[i]
 		at, box := witness(ctx, d.e.normal.Network(), d.nets[p.net], &d.tasks[p.task], false)
 		found[i] = suspect{p.net, p.task, at, box}
@@ -41,7 +42,7 @@ func (d *decision) attack(ctx context.Context) error {
 // negative.
 func (d *decision) look(ctx context.Context) error {
 	points, margins := make([][]float64, len(d.open)), make([]float64, len(d.open))
-	if err := onCores(ctx, len(d.open), func(i int) {
+	if err := fault.OnCores(ctx, len(d.open), func(i int) {
 		o := &d.open[i]
 		a := newAttack(target{d.e.normal.Network(), d.nets[o.net], o.box, &d.tasks[o.task].S}, effort{})
 		a.consider(middleOf(o.box))
@@ -91,7 +92,7 @@ func (d *decision) accuse(ctx context.Context, found []suspect) error {
 		}
 	}
 	proved := make([]bool, len(left))
-	err := onCores(ctx, len(left), func(i int) {
+	err := fault.OnCores(ctx, len(left), func(i int) {
 		s := left[i]
 		proved[i] = failsExactly(d.e.normal.Network(), d.nets[s.net], s.box, &d.tasks[s.task].S)
 	})

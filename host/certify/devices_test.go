@@ -1,6 +1,7 @@
 package certify_test
 
 import (
+	"math/rand/v2"
 	"os"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"psafe/host/certify"
 	"psafe/host/posterior"
 	"psafe/host/property"
+	"psafe/internal/testscale"
 )
 
 // onDevice certifies on one device.
@@ -22,6 +24,12 @@ func onDevice(t *testing.T, dev bound.Device, post *posterior.Posterior, cfg cer
 	defer eng.Close()
 	return runOn(t, []*certify.Engine{eng}, cfg, tasks...)
 }
+
+// autoOfCells is auto where T is cut.
+var autoOfCells = certify.Config{Strategy: certify.Auto, Method: bound.LBP, Cells: 8}
+
+// twoHidden is a random network with two hidden layers, for which auto has no sums of neurons.
+func twoHidden() *posterior.Posterior { return chainOf(rand.New(rand.NewPCG(4, 2)), 2, 4, 4, 2) }
 
 // TestDevicesAgree: results on OpenCL devices are those of the fallback, every number
 // of them.
@@ -37,7 +45,7 @@ func TestDevicesAgree(t *testing.T) {
 		t.Skipf("no OpenCL device: %v", err)
 	}
 	for _, info := range infos {
-		for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
+		for _, p := range testscale.Few(t, []bound.Precision{bound.Float32, bound.Float64}, 1) {
 			if p == bound.Float64 && !info.FP64 {
 				continue
 			}
@@ -47,25 +55,34 @@ func TestDevicesAgree(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer dev.Close()
+				tanh := []certify.Config{
+					{Strategy: certify.CLBP, Cells: fewCells(t), Samples: 30, Confidence: 0.99},
+					{Strategy: certify.Statistical, Samples: 50, Seed: 2, Confidence: 0.9},
+				}
+				if testscale.Deep(t) { // of one hidden layer: the processor sums over neurons for seconds
+					tanh = append(tanh, autoOfCells)
+				}
 				for _, c := range []struct {
-					file string
+					name string
+					post *posterior.Posterior
 					cfgs []certify.Config
 				}{
-					{"tiny-2-3-2-tanh.npz", []certify.Config{
-						{Strategy: certify.CLBP, Samples: 30, Confidence: 0.99}, {Strategy: certify.Auto, Method: bound.LBP, Cells: 8},
-						{Strategy: certify.Statistical, Samples: 50, Seed: 2, Confidence: 0.9},
-					}},
-					{"two-weights-product.npz", []certify.Config{{Strategy: certify.CLBP}}},
-					{"samples-2-8-3.npz", []certify.Config{{Strategy: certify.Finite, Samples: 20, Confidence: 0.9}}},
-					{"swag-2-8-3.npz", []certify.Config{{Strategy: certify.Statistical, Samples: 40, Confidence: 0.9, Cells: 16}}},
-					{"dropout-2-8-3.npz", []certify.Config{{Strategy: certify.Statistical, Samples: 40, Confidence: 0.9, Cells: 16}}},
+					{"tiny-2-3-2-tanh.npz", nil, tanh},
+					{"two hidden layers", twoHidden(), []certify.Config{autoOfCells}},
+					{"two-weights-product.npz", nil, []certify.Config{{Strategy: certify.CLBP, Cells: fewCells(t)}}},
+					{"samples-2-8-3.npz", nil, []certify.Config{{Strategy: certify.Finite, Samples: 20, Confidence: 0.9}}},
+					{"swag-2-8-3.npz", nil, []certify.Config{{Strategy: certify.Statistical, Samples: 40, Confidence: 0.9, Cells: 16}}},
+					{"dropout-2-8-3.npz", nil, []certify.Config{{Strategy: certify.Statistical, Samples: 40, Confidence: 0.9, Cells: 16}}},
 				} {
-					post := read(t, c.file)
+					post := c.post
+					if post == nil {
+						post = read(t, c.name)
+					}
 					tasks := manyTasks(4, post, 6)
 					for _, cfg := range c.cfgs {
 						want := onDevice(t, fallback.New(p), post, cfg, tasks)
 						if diff := sameResults(onDevice(t, dev, post, cfg, tasks), want); diff != "" {
-							t.Errorf("%s %+v: %s", c.file, cfg, diff)
+							t.Errorf("%s %+v: %s", c.name, cfg, diff)
 						}
 					}
 				}

@@ -12,6 +12,7 @@ import (
 	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
+	"psafe/internal/testscale"
 )
 
 // This file has networks so small that P_safe and the mass of every weight box are
@@ -257,6 +258,10 @@ func TestSampledCount(t *testing.T) {
 // TestMoreBoxesProveMore: p_lower never falls with the number of boxes, on one weight, where
 // the likeliest boxes lie on top of each other, and on several.
 func TestMoreBoxesProveMore(t *testing.T) {
+	share := 2 // each number of boxes is larger by one of so many parts
+	if testscale.Deep(t) {
+		share = 7
+	}
 	two := chain(relu, normal(1, 0.5), normal(0.2, 0.5))
 	one := chain(relu, normal(0, 1), none)
 	for _, c := range []struct {
@@ -266,7 +271,7 @@ func TestMoreBoxesProveMore(t *testing.T) {
 		least float64
 	}{{one, 0.5, 3000, 0.99}, {one, 0.125, 1200, 0.99}, {two, 1, 400, 0.5}, {two, 0.25, 400, 0.01}} {
 		before := -1.0
-		for n := 1; n <= c.most; n += 1 + n/7 {
+		for n := 1; n <= c.most; n += 1 + n/share {
 			cfg := certify.Config{Method: bound.IBP, Strategy: certify.Sampled, Samples: n, Gamma: c.gamma, Seed: 3, NoUpper: true}
 			r := run(t, bound.Float32, c.post, cfg, safeOn(atLeast(-1e6), interval(-1, 1)))[0]
 			if r.Lower() < before {

@@ -11,6 +11,7 @@ import (
 	"psafe/host/bound/devicetest"
 	"psafe/host/certify"
 	"psafe/host/property"
+	"psafe/internal/testscale"
 )
 
 var errLost = errors.New("device lost")
@@ -83,7 +84,11 @@ func TestFaults(t *testing.T) {
 func TestSeveralEngines(t *testing.T) {
 	post := read(t, "two-weights-product.npz")
 	var tasks []property.Task
-	for i := range 23 {
+	n := 9
+	if testscale.Deep(t) {
+		n = 23
+	}
+	for i := range n {
 		tasks = append(tasks, property.Task{Index: i, Label: -1, T: []property.Box{interval(0, 0.5+0.1*float64(i))}, S: atLeast(-1)})
 	}
 	for _, cfg := range []certify.Config{{Method: bound.LBP}, {Method: bound.LBP, Strategy: certify.Sampled, Samples: 1400, Gamma: 0.2, Seed: 1}} {

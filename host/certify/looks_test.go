@@ -41,7 +41,7 @@ func (c *lookedAt) Err() error {
 // left out is told.
 func TestEndedAtEveryLook(t *testing.T) {
 	post, tasks := deep(4, 0.01, 3)
-	cfgs := append(paced()[1:], Config{Strategy: NeuronSums, Cells: 8})
+	cfgs := append(paced(t)[1:], Config{Strategy: NeuronSums, Cells: 8})
 	for _, cfg := range cfgs {
 		of, on := tasks, post
 		if cfg.Strategy == NeuronSums {

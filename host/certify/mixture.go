@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"psafe/host/property"
+	"psafe/internal/fault"
 )
 
 // withMixtures is certify, and then, of the tasks whose safe set has mixtures of alternatives and of
@@ -185,7 +186,7 @@ func (c *mixtureChoice) attack(ctx context.Context, e *Engine, s *property.Safe)
 	how := effort{steps: 20, starts: 3, seed: uint64(c.task.Index), thorough: true, over: over(ctx)}
 	worst := make([][]float64, len(c.boxes))
 	net, mean := e.normal.Network(), e.normal.Mean()
-	if err := onCores(ctx, len(c.boxes), func(k int) {
+	if err := fault.OnCores(ctx, len(c.boxes), func(k int) {
 		worst[k], _ = attackApprox(target{net, mean, c.task.T[c.boxes[k]], s}, how)
 	}); err != nil {
 		return err
@@ -226,7 +227,7 @@ func (e *Engine) look(ctx context.Context, choices []*mixtureChoice) error {
 	for _, p := range points {
 		p.values = make([][]float64, n)
 	}
-	return onCores(ctx, n, func(d int) {
+	return fault.OnCores(ctx, n, func(d int) {
 		w := e.normal.NewWeights()
 		e.normal.Draw(mixtureSeed, d, w)
 		for i, p := range points {

@@ -14,6 +14,7 @@ import (
 	"psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
+	"psafe/internal/testscale"
 )
 
 // deep is a posterior of so many layers of 6 neurons on 3 inputs, and tasks of which some are
@@ -72,9 +73,13 @@ func results(t *testing.T, post *posterior.Posterior, cfg Config, tasks []proper
 }
 
 // paced are configurations of all strategies whose tasks are grouped.
-func paced() []Config {
+func paced(t *testing.T) []Config {
+	many, all := 6, 4
+	if testscale.Deep(t) {
+		many, all = 12, 0
+	}
 	return []Config{
-		{Strategy: Auto, Method: bound.LBP, Cells: 12}, {Strategy: CLBP}, {Strategy: Centred, Method: bound.LBP},
+		{Strategy: Auto, Method: bound.LBP, Cells: many}, {Strategy: CLBP, Cells: all}, {Strategy: Centred, Method: bound.LBP},
 		{Strategy: Centred, Method: bound.IBP, Splits: 40}, {Strategy: Statistical, Samples: 70, Confidence: 0.99, Cells: 4},
 		{Strategy: CLBP, Cells: 4, Samples: 9, Confidence: 0.99},
 	}
@@ -83,9 +88,13 @@ func paced() []Config {
 // TestGroupsDecideNothing: groups that are given up, all of them or by chance, change no number
 // and no order.
 func TestGroupsDecideNothing(t *testing.T) {
-	post, tasks := deep(4, 0.01, 12)
+	few := 4
+	if testscale.Deep(t) {
+		few = 12
+	}
+	post, tasks := deep(4, 0.01, few)
 	defer func(a, b, c time.Duration) { groupTime, groupGuard, fewGuard = a, b, c }(groupTime, groupGuard, fewGuard)
-	for _, cfg := range paced() {
+	for _, cfg := range paced(t) {
 		groupTime, groupGuard, fewGuard = time.Hour, time.Hour, time.Hour
 		want := results(t, post, cfg, tasks)
 		for _, d := range []time.Duration{1, 2 * time.Millisecond} {
@@ -105,8 +114,12 @@ func TestGroupsDecideNothing(t *testing.T) {
 // a run without a limit, it says that it was stopped if it proves less, and it contradicts
 // nothing.
 func TestTimeLimits(t *testing.T) {
-	post, tasks := deep(5, 0.01, 4)
-	for _, cfg := range paced() {
+	layers := 3
+	if testscale.Deep(t) {
+		layers = 5
+	}
+	post, tasks := deep(layers, 0.01, 4)
+	for _, cfg := range paced(t) {
 		want := results(t, post, cfg, tasks)
 		for limit := time.Nanosecond; limit < 50*time.Millisecond; limit = limit*4 + time.Millisecond/2 {
 			cfg.TimeLimit = limit

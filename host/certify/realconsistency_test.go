@@ -17,7 +17,7 @@ import (
 // TestRealConsistency: bounds of real posteriors agree with networks drawn from them.
 // Inputs are what the networks take: images, or numbers around 0.
 func TestRealConsistency(t *testing.T) {
-	for _, c := range testscale.Few([]struct {
+	for _, c := range testscale.Few(t, []struct {
 		path        string
 		activations []network.Activation
 		radius      float64
@@ -38,7 +38,7 @@ func TestRealConsistency(t *testing.T) {
 		{"journal/mnist_NA_FCN_Posterior_32_1_1_0.25_0.1", nil, 0.005, 1},
 		{"journal/mnist_NA_FCN_Posterior_64_2_1_0.25_0.1", nil, 0.01, 1.5},
 		{"journal/mnist_VOGN_FCN_Posterior_64_3_5_0.25_0.1", nil, 0.005, 8},
-	}, 4) {
+	}, 2) {
 		t.Run(c.path, func(t *testing.T) {
 			post, err := format.Read(shared(t, append([]string{"data"}, strings.Split(c.path, "/")...)...),
 				format.Options{Scale: posterior.ScaleSD, Activations: c.activations})

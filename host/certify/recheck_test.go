@@ -123,7 +123,7 @@ func TestLastingLie(t *testing.T) {
 	// The first of these got past rechecks of one kind of work for all, and of answers alone.
 	cases := []int{6, 31, 49, 54, 57, 75, 99, 116, 206, 243, 250, 289}
 	for i := range 300 {
-		if testscale.Deep() && !slices.Contains(cases, i) {
+		if testscale.Deep(t) && !slices.Contains(cases, i) {
 			cases = append(cases, i)
 		}
 	}
@@ -220,7 +220,7 @@ func TestHonestDevice(t *testing.T) {
 		tasks := manyTasks(7, post, 5)
 		for _, cfg := range lieConfigs(post) {
 			var want []*certify.Result
-			for _, share := range testscale.Few([]float64{0, 1e-12, .01, .3, 1}, 3) {
+			for _, share := range testscale.Few(t, []float64{0, 1e-12, .01, .3, 1}, 2) {
 				got, dropped, err := onLiar(t, &lying{Device: fallback.New(bound.Float32)}, true, certify.Recheck{Share: share, Seed: 3}, post, cfg, tasks)
 				if err != nil || len(dropped) > 0 {
 					t.Fatalf("%s %+v, share %v: %v, %v", file, cfg, share, err, dropped)
@@ -243,7 +243,7 @@ func TestOneOfSeveralLies(t *testing.T) {
 	tasks := manyTasks(8, post, 10)
 	for _, cfg := range []certify.Config{{Method: bound.LBP}, {Strategy: certify.CLBP, Cells: 4}, {Method: bound.IBP, Strategy: certify.Sampled, Samples: 1100, Gamma: 0.3, NoUpper: true}} {
 		want := run(t, bound.Float32, post, cfg, tasks...)
-		for _, from := range []int{0, 1, 4} {
+		for _, from := range testscale.Few(t, []int{0, 1, 4}, 2) {
 			var engines []*certify.Engine
 			dropped := make([]int, 3)
 			for k := range dropped {

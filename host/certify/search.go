@@ -162,7 +162,7 @@ func (r *search) bound(ctx context.Context, cells []open) error {
 		return err
 	}
 	halves, gaps := make([][]open, len(cells)), make([]bool, len(cells))
-	err := onCores(ctx, len(cells), func(i int) {
+	err := fault.OnCores(ctx, len(cells), func(i int) {
 		if q := qs[i]; !(q.margin >= 0) {
 			halves[i], gaps[i] = r.undecided(cells[i], q.margin, q.hint)
 		}

@@ -2,7 +2,6 @@ package certify
 
 import (
 	"context"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -281,25 +280,6 @@ func numbers(n int) func(*Engine) (int, bool) {
 		i := int(given.Add(1)) - 1
 		return i, i < n
 	}
-}
-
-// onCores runs f(0) ... f(n-1) on all cores and waits. If ctx ends, that is the error: the last
-// ones are left out, and others may have stopped early.
-func onCores(ctx context.Context, n int, f func(i int)) error {
-	var wait sync.WaitGroup
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for i := range n {
-		slots <- struct{}{}
-		if ctx.Err() != nil {
-			break
-		}
-		fault.Go(&wait, func() {
-			defer func() { <-slots }()
-			f(i)
-		})
-	}
-	wait.Wait()
-	return ctx.Err()
 }
 
 // names lists the devices of engines, each once.

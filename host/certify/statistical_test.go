@@ -14,6 +14,7 @@ import (
 	"psafe/host/measure"
 	"psafe/host/posterior"
 	"psafe/host/property"
+	"psafe/internal/testscale"
 )
 
 // TestStatisticalCoverage: f(x) = w x >= 0.2 has a known probability; limits from a
@@ -123,14 +124,18 @@ func meansOf(post *posterior.Posterior) (w [][]float64) {
 // TestResultsOfAnyEngines: neither how many engines there are nor which tasks are
 // certified together matters.
 func TestResultsOfAnyEngines(t *testing.T) {
-	post := read(t, "tiny-2-3-2-tanh.npz")
-	tasks := manyTasks(5, post, 9)
-	for _, cfg := range []certify.Config{
-		{Strategy: certify.Statistical, Samples: 40, Seed: 3, Confidence: 0.99},
-		{Strategy: certify.CLBP, Samples: 20, Confidence: 0.9},
-		{Strategy: certify.Auto, Method: bound.LBP, Cells: 8},
-	} {
-		for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
+	tiny := read(t, "tiny-2-3-2-tanh.npz")
+	for _, c := range testscale.Few(t, []struct {
+		post *posterior.Posterior
+		cfg  certify.Config
+	}{
+		{tiny, certify.Config{Strategy: certify.Statistical, Samples: 40, Seed: 3, Confidence: 0.99}},
+		{tiny, certify.Config{Strategy: certify.CLBP, Cells: fewCells(t), Samples: 20, Confidence: 0.9}},
+		{twoHidden(), autoOfCells},
+		{tiny, autoOfCells}, // seconds for sums of neurons
+	}, 3) {
+		post, cfg, tasks := c.post, c.cfg, manyTasks(5, c.post, 9)
+		for _, p := range testscale.Few(t, []bound.Precision{bound.Float32, bound.Float64}, 1) {
 			want := run(t, p, post, cfg, tasks...)
 			for n := 2; n <= 3; n++ {
 				var engines []*certify.Engine

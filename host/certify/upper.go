@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"psafe/host/property"
+	"psafe/internal/fault"
 )
 
 // Upper bounds (docs/concentration.md, section 6): for any x of the true T, P_safe <= Prob(f(x) in S).
@@ -66,7 +67,7 @@ func upperByNoise(ctx context.Context, e *Engine, results []*Result) error {
 func witnesses(ctx context.Context, e *Engine, results []*Result) (at []Witness, boxes []property.Box, err error) {
 	net, mean := e.normal.Network(), e.normal.Mean()
 	at, boxes = make([]Witness, len(results)), make([]property.Box, len(results))
-	err = onCores(ctx, len(results), func(i int) {
+	err = fault.OnCores(ctx, len(results), func(i int) {
 		at[i], boxes[i] = witness(ctx, net, mean, results[i].Task, true)
 	})
 	return at, boxes, err

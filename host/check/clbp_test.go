@@ -129,7 +129,7 @@ func witnessOf(t *testing.T, task *property.Task, w certify.Witness) property.Bo
 func TestGenuine(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	lower, upper, retried := 0, 0, 0
-	for i := range testscale.Cases(t, 400) {
+	for i := range testscale.Costly(t, 400) {
 		act := activations[i%len(activations)]
 		sizes := [][]int{{3, 4, 3}, {2, 8, 6, 3}, {10, 3}, {4, 6, 5, 4, 3}, {1, 6, 2}}[rng.IntN(5)]
 		post := randomNoisy(rng, act, []float64{0.01, 0.1, 0.3}[rng.IntN(3)], sizes...)
@@ -182,9 +182,10 @@ func TestGenuine(t *testing.T) {
 // drawnUnsafe draws networks and counts those that break S at a point of a grid over T, and
 // those that do so at one point.
 func drawnUnsafe(post *posterior.Posterior, task *property.Task, at []float64, draws int) (somewhere, here float64) {
-	w, network := post.NewWeights(), post.Network()
+	w := post.NewWeights()
+	pass := post.Network().NewPass(w)
 	unsafe := func(x []float64) bool {
-		y := network.OutputsApprox(w, x)
+		y := pass.Forward(x)
 		lo := make([]float64, len(task.S.Rows))
 		for r, row := range task.S.Rows {
 			lo[r] = row.D
@@ -221,7 +222,7 @@ func drawnUnsafe(post *posterior.Posterior, task *property.Task, at []float64, d
 func TestBoundsHold(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 2))
 	said := 0
-	for i := range testscale.Cases(t, 300) {
+	for i := range testscale.Costly(t, 300) {
 		act := activations[i%len(activations)]
 		post := randomNoisy(rng, act, []float64{0.05, 0.2}[rng.IntN(2)], [][]int{{2, 5, 3}, {1, 4, 4, 2}, {2, 2}}[rng.IntN(3)]...)
 		task := randomTask(rng, post, i)
@@ -305,7 +306,7 @@ func TestLinearExactly(t *testing.T) {
 func TestForgedNoise(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	refused, kept := map[string]int{}, map[string]int{}
-	for i := range testscale.Cases(t, 200) {
+	for i := range testscale.Costly(t, 200) {
 		post := randomNoisy(rng, activations[i%len(activations)], 0.1, []int{2, 6, 5, 3}...)
 		task := randomTask(rng, post, 0)
 		r := certified(t, bound.Float64, post, certify.Config{Strategy: certify.CLBP, Cells: 6}, []property.Task{task})[0]

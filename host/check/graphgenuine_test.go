@@ -92,7 +92,7 @@ func TestGraphGenuine(t *testing.T) {
 func TestGraphBoxesGenuine(t *testing.T) {
 	rng := rand.New(rand.NewPCG(16, 2))
 	below := 0
-	cases := testscale.Cases(t, 200)
+	cases := testscale.Costly(t, 200)
 	for i := range cases {
 		post := convtest.Random(rng, convtest.Shape{Blocks: 1 + rng.IntN(4), Spread: 1.0 / 64, Outputs: 3})
 		task := keptClass(rng, post, []float64{0, 1.0 / 256, 1.0 / 32}[rng.IntN(3)])
@@ -169,7 +169,7 @@ func TestGraphSamples(t *testing.T) {
 // luck but roundings.
 func TestPoolsGenuine(t *testing.T) {
 	index, least := "0,7,29,31,32,42,48,50", 8
-	if testscale.Deep() {
+	if testscale.Deep(t) {
 		index, least = "0:60", 60
 	}
 	for _, p := range []bound.Precision{bound.Float32, bound.Float64} {

@@ -145,7 +145,7 @@ func TestTestdata(t *testing.T) {
 				t.Fatal(err)
 			}
 			eps, _ := property.NewDecimal("0.03")
-			for i := range testscale.Cases(t, 100) {
+			for i := range testscale.Costly(t, 100) {
 				box, err := points.Ball(i, eps, nil)
 				if err != nil {
 					t.Fatal(err)
@@ -154,7 +154,7 @@ func TestTestdata(t *testing.T) {
 			}
 		}
 		for _, precision := range bothPrecisions {
-			proveAgain(t, c.name+" "+c.act.String(), precision, post, certify.Config{Strategy: certify.CLBP, Cells: testscale.Cases(t, 200)}, tasks)
+			proveAgain(t, c.name+" "+c.act.String(), precision, post, certify.Config{Strategy: certify.CLBP, Cells: testscale.Costly(t, 200)}, tasks)
 		}
 	}
 }

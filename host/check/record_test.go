@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -213,7 +214,9 @@ func TestMixedRuns(t *testing.T) {
 // are spelled says nothing.
 func TestIdentity(t *testing.T) {
 	line := written(t, images("glyphs-64-32-10.npz", 1, "0.01", run.Method{Word: new(run.CLBP), NoUpper: true}, bound.Float32))[0]
-	sums := written(t, file("cubic-128.npz", "cubic-property.json", run.Method{Word: new(run.NeuronSum), NoUpper: true}, bound.Float32))[0]
+	tiny := file("two-weights-product.npz", "", run.Method{Word: new(run.NeuronSum), NoUpper: true}, bound.Float32)
+	tiny.Tasks = run.Tasks{Points: run.Points{Inputs: filepath.Join("testdata", "points.csv"), Eps: "0", Property: "output_box:[-0.3,-0.1]"}}
+	sums := written(t, tiny)[0]
 	var c Checker
 	for _, k := range []struct {
 		line           []byte

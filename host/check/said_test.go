@@ -305,8 +305,8 @@ func TestSaid(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(28, 8))
 	rng.Shuffle(len(forgeries), func(i, j int) { forgeries[i], forgeries[j] = forgeries[j], forgeries[i] })
-	if !testscale.Deep() {
-		forgeries = forgeries[:min(len(forgeries), testscale.Cases(t, 2500))]
+	if !testscale.Deep(t) {
+		forgeries = forgeries[:min(len(forgeries), testscale.Costly(t, 2500))]
 	}
 	slices.SortStableFunc(forgeries, func(a, b forgery) int { return a.run - b.run }) // files are read once
 	refused, passed := 0, map[string]int{}
@@ -351,7 +351,7 @@ func TestSaid(t *testing.T) {
 		passed[f.field]++
 	}
 	t.Logf("of %d forgeries %d are refused; pass as said: %v", len(forgeries), refused, passed)
-	if !testscale.Deep() {
+	if !testscale.Deep(t) {
 		return
 	}
 	for name, of := range kinds {

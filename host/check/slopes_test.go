@@ -212,7 +212,7 @@ func exactMargin(post *posterior.Posterior, row *property.Row, z []*big.Rat) *bi
 // TestSlopesRecord: an image of which nothing is shown but with other lower slopes is proved again,
 // and a record that claims a little more, or has other budgets or another radius, is not.
 func TestSlopesRecord(t *testing.T) {
-	for _, precision := range []bound.Precision{bound.Float32, bound.Float64} {
+	for _, precision := range testscale.Few(t, []bound.Precision{bound.Float32, bound.Float64}, 1) {
 		for posterior, index := range map[string]string{"glyphs-64-32-10.npz": "37", "glyphs-64-24-24-10.npz": "30"} {
 			j := images(posterior, 1, "0.03", run.Method{Word: new(run.CLBP), NoUpper: true}, precision)
 			j.Tasks.Points.Index = new(index)

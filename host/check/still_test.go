@@ -10,6 +10,7 @@ import (
 	net "psafe/host/network"
 	"psafe/host/posterior"
 	"psafe/host/property"
+	"psafe/internal/testscale"
 )
 
 // TestStill: what certify claims of networks whose first layers, or all, are certain is proved
@@ -17,7 +18,7 @@ import (
 func TestStill(t *testing.T) {
 	rng := rand.New(rand.NewPCG(16, 1))
 	safe, unsafe := 0, 0
-	for i := range 60 {
+	for i := range max(24, testscale.Cases(t, 60)) {
 		post := randomNoisy(rng, activations[i%len(activations)], 0.1, [][]int{{3, 4, 3}, {2, 6, 4, 3}}[i%2]...)
 		still := i/2%3 + 1
 		for k := range min(still, len(post.Layers)) {

@@ -94,7 +94,7 @@ func TestSumsConstants(t *testing.T) {
 // TestSumsHold: as many drawn networks as can be are within the bounds, over cells and at points.
 func TestSumsHold(t *testing.T) {
 	said := 0
-	for seed := range testscale.Cases(t, 400) {
+	for seed := range testscale.Costly(t, 400) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 24))
 		act := activations[seed%len(activations)]
 		in := 1 + rng.IntN(2)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	net "psafe/host/network"
+	"psafe/internal/testscale"
 )
 
 func TestRootsOfUnity(t *testing.T) {
@@ -113,8 +114,12 @@ func TestWeightBins(t *testing.T) {
 // known; what is added up is never below it, and not much above.
 func TestFineUpTo0(t *testing.T) {
 	for _, m := range []int{1, 6, 40, 100} {
-		for _, q := range [][2]float64{{1, 2}, {-1, 1}, {0.25, -0.5}, {3, 3}} {
-			for _, sd := range []float64{0, 0.5, 2} {
+		several, deviations := [][2]float64{{1, 2}, {-1, 1}, {0.25, -0.5}, {3, 3}}, []float64{0, 0.5, 2}
+		if m > 6 { // each takes long
+			several, deviations = testscale.Few(t, several, 2), testscale.Few(t, deviations, 2)
+		}
+		for _, q := range several {
+			for _, sd := range deviations {
 				n := float64(m)
 				mean := 2.4 * math.Hypot(sd, 0.7) / math.Sqrt(n)
 				a := factorFor(mean, sd)

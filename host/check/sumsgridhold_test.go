@@ -16,7 +16,7 @@ import (
 // TestGridHolds: no more drawn networks are unsafe somewhere on the boxes than the bound says.
 func TestGridHolds(t *testing.T) {
 	said := 0
-	for seed := range testscale.Cases(t, 150) {
+	for seed := range testscale.Costly(t, 150) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 163))
 		act := []net.Activation{{Kind: net.ReLU}, {Kind: net.LeakyReLU, Slope: 0.1}}[seed%2]
 		in := 1 + rng.IntN(3)
@@ -59,7 +59,7 @@ func gridFail(t *testing.T, post *posterior.Posterior, task *property.Task, grid
 
 // TestGridOfOneCell: without planes every point has one cell, and the bound is about that of the cell.
 func TestGridOfOneCell(t *testing.T) {
-	for seed := range testscale.Cases(t, 60) {
+	for seed := range testscale.Costly(t, 60) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 164))
 		in := 1 + rng.IntN(3)
 		post := anyShallow(rng, net.Activation{Kind: net.ReLU}, in, 3, 1)

@@ -83,9 +83,9 @@ func withGrid(t *testing.T, line []byte, cells int, pLower float64, proof string
 // TestCheckGrids: records that say a grid and mixtures pass if they claim a little less than is
 // proved; and are refused if they claim much more, or what they say does not fit.
 func TestCheckGrids(t *testing.T) {
-	const boxes = `[[[-1, 1], [-0.5, 1]], [[2, 2], [0, 0.5]]]`
+	const boxes = `[[[-1, 1], [0.5, 0.5]], [[2, 2], [0, 0.5]]]`
 	line, post, task := gridQuestion(t, net.Activation{Kind: net.ReLU}, boxes)
-	const grids, points = `"grids":[[[0,0.5],[]],[[],[]]]`, 8 + 2
+	const grids, points = `"grids":[[[0,0.5],[]],[[],[]]]`, 4 + 2
 	const mixtures = `"mixtures":[[0.5,0.5]]`
 	planes := [][][]float64{{{0, 0.5}, {}}, {{}, {}}}
 	single := gridFail(t, post, task, planes)
@@ -113,7 +113,7 @@ func TestCheckGrids(t *testing.T) {
 		{points, 0.9999999, grids + "," + mixtures, "p_lower"},
 		{points, 1 - single*0.97, grids, "p_lower"},
 		{points, 1 - fail*1.01, grids, "p_lower"},
-		{points + 1, 1 - fail*1.01, grids + "," + mixtures, "cells: 11, the grids of the proof have 10 points"},
+		{points + 1, 1 - fail*1.01, grids + "," + mixtures, "cells: 7, the grids of the proof have 6 points"},
 		{points, 1 - fail*1.01, grids + `,"mixtures":[[1,-0.5]]`, "factor 1 is -0.5"},
 		{points, 1 - fail*1.01, grids + `,"mixtures":[[0,0]]`, "all factors are 0"},
 		{points, 1 - fail*1.01, grids + `,"mixtures":[[1]]`, "1 factors"},
@@ -125,9 +125,9 @@ func TestCheckGrids(t *testing.T) {
 		{points, 1 - fail*1.01, strings.Replace(grids, ",[[],[]]", "", 1) + "," + mixtures, "there are 1, T has 2 boxes"},
 		{points, 1 - fail*1.01, strings.Replace(grids, ",[]]", "]", 1) + "," + mixtures, "planes across 1 axes"},
 		{points, 1 - fail*1.01, strings.Replace(grids, "0,0.5", "0", 1) + "," + mixtures, "cells"},
-		{points, 1 - fail*1.01, grids + `,"centres":[[[-0.5,0.25,0.75],[0.25]],[[],[0.25]]],` + mixtures, ""},
-		{points, 1 - fail*1.01, grids + `,"centres":[[[-0.5,0.25,0.75],[0.25]],[[],[0.75]]],` + mixtures, "proof: centres: axis 1 of box 1"},
-		{points, 1 - fail*1.01, `"centres":[[[-0.5,0.25,0.75],[0.25]],[[],[0.25]]],` + mixtures, "proof: centres: nothing claimed here rests on that"},
+		{points, 1 - fail*1.01, grids + `,"centres":[[[-0.5,0.25,0.75],[]],[[],[0.25]]],` + mixtures, ""},
+		{points, 1 - fail*1.01, grids + `,"centres":[[[-0.5,0.25,0.75],[]],[[],[0.75]]],` + mixtures, "proof: centres: axis 1 of box 1"},
+		{points, 1 - fail*1.01, `"centres":[[[-0.5,0.25,0.75],[]],[[],[0.25]]],` + mixtures, "proof: centres: nothing claimed here rests on that"},
 		{points, 1 - fail*1.01, grids + `,"chains":[0,-1],` + mixtures, "proof: chains"},
 		{points, 1 - fail*1.01, grids + `,"cells":[-1,-1],` + mixtures, "proof: cells: nothing"},
 		{points, 1 - fail*1.01, strings.Replace(grids, "0.5", `"0.5"`, 1), "float64"},

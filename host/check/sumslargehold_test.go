@@ -163,7 +163,7 @@ func TestLargeDrawn(t *testing.T) {
 // anything split off, with other or equal entries for all boxes and rows.
 func TestLargeHolds(t *testing.T) {
 	said := 0
-	for seed := range testscale.Cases(t, 80) {
+	for seed := range testscale.Costly(t, 80) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 396))
 		act := []net.Activation{{Kind: net.ReLU}, {Kind: net.LeakyReLU, Slope: 0.1}}[seed%2]
 		in := 1 + rng.IntN(3)

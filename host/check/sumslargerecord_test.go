@@ -13,7 +13,7 @@ import (
 // proved with that; what is split off otherwise only names another sum, and what does not fit is
 // refused.
 func TestCheckLarge(t *testing.T) {
-	const boxes = `[[[-1, 1], [-0.5, 1]], [[2, 2], [0, 0.5]]]`
+	const boxes = `[[[-1, 1], [-0.5, 1]], [[2, 2], [0.5, 0.5]]]`
 	// Neuron 0 is active everywhere, and what class 0 has of it varies much.
 	_, post, _ := gridQuestion(t, net.Activation{Kind: net.ReLU}, boxes)
 	l := post.Layers
@@ -27,7 +27,7 @@ func TestCheckLarge(t *testing.T) {
 		}
 	}
 	line, post, task := gridQuestionOf(t, post, boxes)
-	const grids, mixtures, points = `"grids":[[[0,0.5],[]],[[],[]]]`, `"mixtures":[[0.5,0.5]]`, 8 + 2
+	const grids, mixtures, points = `"grids":[[[0],[]],[[],[]]]`, `"mixtures":[[0.5,0.5]]`, 6 + 1
 	s, err := mixed(&task.S, [][]float64{{0.5, 0.5}})
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +36,7 @@ func TestCheckLarge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := gridsOf(task.T, [][][]float64{{{0, 0.5}, {}}, {{}, {}}}, nil)
+	all, err := gridsOf(task.T, [][][]float64{{{0}, {}}, {{}, {}}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,22 +20,25 @@ import (
 )
 
 // sumsJobs are jobs of sums of neurons.
-func sumsJobs() map[string]*run.Job {
+func sumsJobs(t *testing.T) map[string]*run.Job {
 	sums := run.Method{Word: new(run.NeuronSum), Cells: new(6)}
 	at := func(file, points, eps, property string) *run.Job {
 		j := images(file, 0, eps, sums, bound.Float64)
 		j.Tasks = run.Tasks{Points: run.Points{Inputs: filepath.Join("testdata", points), Eps: eps, Property: property}}
 		return j
 	}
-	return map[string]*run.Job{
-		"cubic":      file("cubic-128.npz", "cubic-property.json", sums, bound.Float64),
+	jobs := map[string]*run.Job{
 		"tanh":       at("tiny-2-3-2-tanh.npz", "pairs.csv", "0.05", "keeps_class"),
 		"tanh box":   at("tiny-2-3-2-tanh.npz", "pairs.csv", "0", "output_box:[-0.3,0.4],[-0.4,0.3]"),
 		"product":    at("two-weights-product.npz", "points.csv", "0.1", "output_box:[-0.4,2]"),
 		"one point":  at("two-weights-product.npz", "points.csv", "0", "output_box:[-0.3,-0.1]"),
-		"glyphs 0":   images("glyphs-64-32-10.npz", 2, "0", sums, bound.Float64),
+		"glyphs 0":   images("glyphs-64-32-10.npz", 1, "0", sums, bound.Float64),
 		"glyphs eps": images("glyphs-64-32-10.npz", 1, "0.001", sums, bound.Float64),
 	}
+	if testscale.Deep(t) { // TestSumsTestdata always has one of its properties
+		jobs["cubic"] = file("cubic-128.npz", "cubic-property.json", sums, bound.Float64)
+	}
+	return jobs
 }
 
 // TestCheckSums: every record passes; none passes in which a bound is much better or counts are
@@ -44,7 +47,7 @@ func sumsJobs() map[string]*run.Job {
 func TestCheckSums(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 9))
 	lower, upper, forged := 0, 0, 0
-	for name, j := range sumsJobs() {
+	for name, j := range sumsJobs(t) {
 		var c Checker
 		for i, line := range written(t, j) {
 			if v, err := c.Check(t.Context(), line, false); err != nil || v.Refused != nil {
@@ -57,11 +60,7 @@ func TestCheckSums(t *testing.T) {
 			if bytes.Contains(line, []byte(`"upper":{"method":"neuronsum"`)) {
 				upper++
 			}
-			for range testscale.Cases(t, 60) {
-				bad, what := forgeNumber(t, rng, line)
-				if bad == nil || littleBetter(t, what) {
-					continue
-				}
+			for what, bad := range forgeries(t, rng, line, 60, func(what string) bool { return littleBetter(t, what) }) {
 				forged++
 				if v, err := c.Check(t.Context(), bad, false); err != nil || v.Refused == nil {
 					t.Errorf("%s: line %d passes with %s: %v\n%s", name, i, what, err, bad)
@@ -70,7 +69,7 @@ func TestCheckSums(t *testing.T) {
 		}
 	}
 	t.Logf("%d records prove a lower bound, %d an upper one; %d forged ones", lower, upper, forged)
-	if lower < 10 || upper < 3 || forged < 4 {
+	if lower < 8 || upper < 3 || forged < 4 {
 		t.Errorf("only %d records prove a lower bound, %d an upper one; %d forged ones", lower, upper, forged)
 	}
 }

@@ -175,7 +175,7 @@ func TestRoundingsCount(t *testing.T) {
 				for _, sigma := range []float64{0, 0.01, 0.3} {
 					for i, m := range []float64{0, -0.1, -4 * sigma, -2 * sigma, 2 * sigma, 0.3} {
 						k++
-						if turn := (k-1)/6 + (k-1)/18; !testscale.Deep() && (i+turn)%3 > 0 { // two of them, in turn
+						if turn := (k-1)/6 + (k-1)/18; !testscale.Deep(t) && (i+turn)%3 > 0 { // two of them, in turn
 							continue
 						}
 						want := 1.0

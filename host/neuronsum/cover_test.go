@@ -48,7 +48,7 @@ func TestCoverInTime(t *testing.T) {
 			larger++
 		}
 		before, step := Cover{FailUp: 1}, 1
-		if testscale.Deep() {
+		if testscale.Deep(t) {
 			step = 4
 		}
 		for left := 0; ; left += 1 + left/step {

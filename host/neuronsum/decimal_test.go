@@ -74,7 +74,7 @@ func TestNarrowAxes(t *testing.T) {
 		} {
 			for sa, a := range []float64{1, -1} {
 				for sb, biasMean := range []float64{2, -2} {
-					if !testscale.Deep() && (i+k)%4 != 2*sa+sb {
+					if !testscale.Deep(t) && (i+k)%4 != 2*sa+sb {
 						continue // one pair of signs for each
 					}
 					p := oneNeuron(act, []float64{c.mean0, c.mean1}, []float64{c.sd0, c.sd1}, biasMean, 0.5, a)

@@ -7,7 +7,7 @@ import (
 )
 
 // Grid cuts one box by planes into cells. Its points are the corners of the cells; the bound has
-// one event for each of them (docs/soundness.md, section on sums of neurons).
+// one event for each of them (docs/neuronsum.md (32)).
 type Grid struct {
 	Box property.Box
 	// Cuts are, for each axis, the coordinates of the planes across it: strictly ascending,

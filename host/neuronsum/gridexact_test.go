@@ -116,7 +116,7 @@ func allPositiveExactly(p *gridPoint, mu, sd []float64, mean, sdBias, u float64)
 func TestGridLowExactly(t *testing.T) {
 	r := rand.New(rand.NewPCG(74, 1))
 	near, far, every := 0, 0, 2 // of the bins, every so many
-	if testscale.Deep() {
+	if testscale.Deep(t) {
 		every = 1
 	}
 	for trial := range 80 {

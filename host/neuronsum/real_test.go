@@ -81,7 +81,7 @@ func TestSumVCAS(t *testing.T) {
 		t.Fatal(err)
 	}
 	phi1 := &tasks[0]
-	for _, i := range testscale.Few([]int{0, 1, 2}, 1) {
+	for _, i := range testscale.Few(t, []int{0, 1, 2}, 1) {
 		b := phi1.T[i]
 		start, x := time.Now(), n.PointApprox(b, &phi1.S)
 		up := n.SafeUp(property.Box{Lo: x, Hi: x}, &phi1.S)

@@ -222,7 +222,7 @@ func TestSumFailsClosed(t *testing.T) {
 			}
 		}
 		sizes := huge
-		if !testscale.Deep() { // one for each activation
+		if !testscale.Deep(t) { // one for each activation
 			sizes = huge[k%3 : k%3+1]
 		}
 		for _, x := range sizes {

@@ -16,7 +16,7 @@ import (
 )
 
 // record is one as a run would have written it.
-func record(method string, lower, upper float64, s *report.Statistical) report.Placed {
+func aRecord(method string, lower, upper float64, s *report.Statistical) report.Placed {
 	log := report.Down(-1)
 	return report.Placed{Record: &report.Record{Index: 3, Property: "p", Method: method, PLower: report.Down(lower), PUpper: report.Up(upper), Log10PLower: &log, Statistical: s, PosteriorSHA256: "a", InputsSHA256: "b"}, File: method + ".jsonl", Line: 1}
 }
@@ -30,10 +30,10 @@ func TestContradictions(t *testing.T) {
 		records []report.Placed
 		want    []string
 	}{
-		{"consistent", []report.Placed{record("clbp", 0.4, 1, nil), record("lbp", 0.1, 0.9, nil), record("statistical", 0, 1, s)}, nil},
-		{"certified", []report.Placed{record("clbp", 0.95, 1, nil), record("lbp", 0.1, 0.9, nil)}, []string{"clbp.jsonl: line 1", "lbp.jsonl: line 1", "p_upper 0.9"}},
-		{"statistical and p_upper", []report.Placed{record("lbp", 0, 0.1, nil), record("statistical", 0, 1, s)}, []string{"lbp.jsonl", "the statistical lower limit 0.2"}},
-		{"statistical", []report.Placed{record("clbp", 0.51, 1, nil), record("statistical", 0, 1, s)}, []string{"clbp.jsonl: line 1", "statistical.jsonl", "the statistical upper limit 0.5"}},
+		{"consistent", []report.Placed{aRecord("clbp", 0.4, 1, nil), aRecord("lbp", 0.1, 0.9, nil), aRecord("statistical", 0, 1, s)}, nil},
+		{"certified", []report.Placed{aRecord("clbp", 0.95, 1, nil), aRecord("lbp", 0.1, 0.9, nil)}, []string{"clbp.jsonl: line 1", "lbp.jsonl: line 1", "p_upper 0.9"}},
+		{"statistical and p_upper", []report.Placed{aRecord("lbp", 0, 0.1, nil), aRecord("statistical", 0, 1, s)}, []string{"lbp.jsonl", "the statistical lower limit 0.2"}},
+		{"statistical", []report.Placed{aRecord("clbp", 0.51, 1, nil), aRecord("statistical", 0, 1, s)}, []string{"clbp.jsonl: line 1", "statistical.jsonl", "the statistical upper limit 0.5"}},
 	} {
 		all := Results{}
 		for _, r := range c.records {
@@ -53,9 +53,9 @@ func TestContradictions(t *testing.T) {
 			}
 		}
 	}
-	other := record("lbp", 0.1, 0.9, nil)
+	other := aRecord("lbp", 0.1, 0.9, nil)
 	other.Index = 4
-	if err := (Results{"a": {record("clbp", 0.95, 1, nil)}, "b": {other}}).checkAll(); err != nil {
+	if err := (Results{"a": {aRecord("clbp", 0.95, 1, nil)}, "b": {other}}).checkAll(); err != nil {
 		t.Errorf("records of different inputs: %v", err)
 	}
 }
@@ -89,9 +89,9 @@ func TestPowersOfTen(t *testing.T) {
 func TestVerdict(t *testing.T) {
 	j := &vcasJob{c: &Config{Data: "x"}, list: []entry{{Name: "phi_1"}, {Name: "phi_3"}}}
 	one, three := newBounds(), newBounds()
-	r := record("clbp", 0, 0.975, nil)
+	r := aRecord("clbp", 0, 0.975, nil)
 	one.take(&r) // above 0.9739, below 0.9798
-	s := record("statistical", 0, 1, &report.Statistical{Samples: 2000, Safe: 1980, Unsafe: 19, Lower: 0.97, Upper: 0.9998, Confidence: 0.999999999})
+	s := aRecord("statistical", 0, 1, &report.Statistical{Samples: 2000, Safe: 1980, Unsafe: 19, Lower: 0.97, Upper: 0.9998, Confidence: 0.999999999})
 	three.take(&s)
 	text := j.verdict([]*bounds{one, three})
 	for _, want := range []string{"phi_1, LBP: printed 0.9798; P_safe is at most 0.9750, certified", "phi_3, IBP: printed 0.9999", "of 2000 drawn networks 19 are proved unsafe and 1980 safe", "Not refuted by what was computed here: phi_1 IBP 0.9739"} {

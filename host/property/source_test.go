@@ -141,7 +141,7 @@ func TestPlainText(t *testing.T) {
 		{"1\n1\n" + strings.Repeat(",", maxColumns), "line 3: has more than"},
 	} {
 		for k, r := range []io.Reader{strings.NewReader(c.text), iotest.DataErrReader(strings.NewReader(c.text)), iotest.OneByteReader(strings.NewReader(c.text))} {
-			if k == 2 && len(c.text) > maxLine && !testscale.Deep() {
+			if k == 2 && len(c.text) > maxLine && !testscale.Deep(t) {
 				continue // 32 million reads
 			}
 			got, err := io.ReadAll(&plainText{r: r})

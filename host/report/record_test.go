@@ -8,8 +8,10 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"psafe/host/certify"
 	"psafe/host/measure"
@@ -80,7 +82,7 @@ func TestTable(t *testing.T) {
 		records = append(records, r)
 	}
 	var b bytes.Buffer
-	if err := report.Table(&b, records); err != nil {
+	if err := report.Table(&b, records, 0); err != nil {
 		t.Fatal(err)
 	}
 	if lines := strings.Split(strings.TrimSpace(b.String()), "\n"); len(lines) != 5 || lines[4] != "1 of 3 safe with probability >= 0.9, 0 unsafe, 2 unknown; mean p_lower 0.4999" {
@@ -93,7 +95,7 @@ func TestTable(t *testing.T) {
 	records[0].Eps, records[1].Eps, records[2].Eps = "8/255", "8/255", "[0.1,0]"
 	records[2].Index, records[2].Property, records[2].TemplateEntry = 7, "drift", new(0)
 	b.Reset()
-	if err := report.Table(&b, records); err != nil {
+	if err := report.Table(&b, records, 0); err != nil {
 		t.Fatal(err)
 	}
 	for _, words := range []string{"index      eps", "3    8/255", "7 drift  [0.1,0]"} {
@@ -135,7 +137,7 @@ func TestTableRoundsDown(t *testing.T) {
 		var rec report.Record
 		rec.Fill(result(math.Log(c.p)), property.MustExact("0.9"))
 		var b bytes.Buffer
-		if err := report.Table(&b, []*report.Record{&rec}); err != nil {
+		if err := report.Table(&b, []*report.Record{&rec}, 0); err != nil {
 			t.Fatal(err)
 		}
 		if fields := strings.Fields(strings.Split(b.String(), "\n")[1]); !slices.Equal(fields[2:2+len(c.want)], c.want) {
@@ -209,7 +211,7 @@ func TestParseRecord(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(read.Write(&again), report.Table(&table, []*report.Record{&rec}), report.Table(&tableAgain, []*report.Record{read})); err != nil {
+		if err := errors.Join(read.Write(&again), report.Table(&table, []*report.Record{&rec}, 0), report.Table(&tableAgain, []*report.Record{read}, 0)); err != nil {
 			t.Fatal(err)
 		}
 		if line.String() != again.String() || table.String() != tableAgain.String() || strings.Contains(table.String(), "\u009b") {
@@ -321,4 +323,80 @@ func TestMixedRequire(t *testing.T) {
 			t.Errorf("%s\nwant %s", c.got, c.want)
 		}
 	}
+}
+
+// TestTableFits: whatever records say, a table takes 80 columns; nothing is left out that fits; and
+// the heads come again where that is asked for.
+func TestTableFits(t *testing.T) {
+	var records []*report.Record
+	for i := range 7 {
+		r := new(report.Record)
+		r.Fill(result(math.Log(0x1p-16)), property.MustExact("0.9"))
+		r.Index, r.Method, r.Seconds = i, "sampled", new(12.5)
+		records = append(records, r)
+	}
+	table := func(every int) (lines []string) {
+		t.Helper()
+		var b bytes.Buffer
+		if err := report.Table(&b, records, every); err != nil {
+			t.Fatal(err)
+		}
+		lines = strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+		for _, line := range lines[:len(lines)-1] {
+			if n := utf8.RuneCountInString(line); n > 80 {
+				t.Errorf("%d columns: %s", n, line)
+			}
+		}
+		return lines
+	}
+	heads := func(lines []string) (at []int) {
+		for i, line := range lines {
+			if strings.Contains(line, "p_lower  ") {
+				at = append(at, i)
+			}
+		}
+		return at
+	}
+	if at := heads(table(0)); !slices.Equal(at, []int{0}) {
+		t.Errorf("heads in lines %v", at)
+	}
+	if lines := table(3); !slices.Equal(heads(lines), []int{0, 4, 8}) || len(lines) != 11 {
+		t.Errorf("heads in lines %v of %d", heads(lines), len(lines))
+	}
+	has := func(words ...string) {
+		t.Helper()
+		head := table(0)[0]
+		for _, w := range []string{"index", "eps", "label", "p_lower", "log10", "p_upper", "statistical@0.99", "method", "verdict", "seconds"} {
+			if strings.Contains(head, w) != slices.Contains(words, w) {
+				t.Errorf("%s: has %s: %v", head, w, strings.Contains(head, w))
+			}
+		}
+	}
+	has("index", "label", "p_lower", "log10", "p_upper", "method", "verdict", "seconds")
+	for _, r := range records {
+		r.Gamma = []float64{2.25, 3.5, 4.75, 5}
+	}
+	if text := strings.Join(table(0), "\n"); strings.Contains(text, "gamma") || !strings.Contains(text, "sampled") {
+		t.Errorf("half-widths do not fit:\n%s", text)
+	}
+	has("index", "label", "p_lower", "log10", "p_upper", "method", "verdict", "seconds")
+	for _, r := range records {
+		r.Statistical = &report.Statistical{Lower: 0.25, Upper: 0.5, Confidence: 0.99}
+	}
+	has("index", "label", "p_lower", "log10", "p_upper", "statistical@0.99", "method", "verdict")
+	for i, r := range records {
+		r.Eps = strconv.Itoa(i) + "/255"
+	}
+	has("index", "eps", "p_lower", "log10", "p_upper", "statistical@0.99", "method", "verdict")
+	for i, r := range records {
+		r.Name = strings.Repeat("name ", 20) + strconv.Itoa(i)
+	}
+	has("index", "eps", "p_lower", "p_upper", "statistical@0.99", "method", "verdict")
+	if text := strings.Join(table(0), "\n"); !strings.Contains(text, " name name ") || !strings.Contains(text, "..  0/255   0.0000") {
+		t.Errorf("names are not cut:\n%s", text)
+	}
+	for _, r := range records {
+		r.Eps, r.Statistical = "", nil
+	}
+	has("index", "label", "p_lower", "log10", "p_upper", "method", "verdict", "seconds")
 }

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
 
 	"psafe/host/property"
 )
@@ -31,14 +33,43 @@ func FormatUp[B ~float64](p B, digits int) string {
 	return new(big.Rat).SetFrac(whole.Neg(whole), unit).FloatString(digits)
 }
 
-// Table prints records as aligned columns, at most 80 wide where names are short, and a summary
-// line. Columns that say nothing are left out: eps where it is always the same, log10 where p_lower
-// has digits of its own, statistical intervals where there are none.
-func Table(w io.Writer, records []*Record) error {
-	radii, tiny, statistical, sameConfidence := false, false, "", true
+// tableWidth is how many columns of a terminal a table takes at most.
+const tableWidth = 80
+
+// tableColumn is a column of a table: what stands above it, and what it says of a record.
+type tableColumn struct {
+	head string
+	of   func(r *Record) string
+}
+
+// Table prints records as aligned columns, at most 80 wide, and a summary line. The line of heads
+// comes again after every so many rows, or never if that is 0. Columns that say nothing are left
+// out: eps where it is always the same, log10 where p_lower has digits of its own, statistical
+// intervals where there are none. So are, where it would be too wide, the half-widths of boxes, the
+// ends of long names, then seconds, labels, log10 and eps.
+func Table(w io.Writer, records []*Record, every int) error {
 	var all Tally
 	for _, r := range records {
 		all.Add(r)
+	}
+	grid := fitted(records)
+	b := bufio.NewWriter(w)
+	for i := 1; i < len(grid) || i == 1; i++ {
+		if i == 1 || every > 0 && (i-1)%every == 0 {
+			fmt.Fprintln(b, grid[0])
+		}
+		if i < len(grid) {
+			fmt.Fprintln(b, grid[i])
+		}
+	}
+	fmt.Fprintln(b, all.Summary())
+	return b.Flush()
+}
+
+// tableColumns are those of a table of records.
+func tableColumns(records []*Record) []tableColumn {
+	radii, tiny, statistical, sameConfidence := false, false, "", true
+	for _, r := range records {
 		radii = radii || r.Eps != records[0].Eps
 		tiny = tiny || r.Log10PLower != nil && FormatDown(r.PLower, 4) == "0.0000"
 		if s := r.Statistical; s != nil {
@@ -50,30 +81,86 @@ func Table(w io.Writer, records []*Record) error {
 	if !sameConfidence {
 		statistical = "statistical"
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	print := func(index, eps, label, lower, log10, upper, interval, method, verdict, seconds string) {
-		cells := []string{index}
-		for _, c := range []struct {
-			shown bool
-			text  string
-		}{{radii, eps}, {true, label}, {true, lower}, {tiny, log10}, {true, upper}, {statistical != "", interval}, {true, method}, {true, verdict}, {true, seconds}} {
-			if c.shown {
-				cells = append(cells, c.text)
-			}
+	list := []tableColumn{{"index", (*Record).title}}
+	add := func(shown bool, head string, of func(r *Record) string) {
+		if shown {
+			list = append(list, tableColumn{head, of})
 		}
-		fmt.Fprintln(t, strings.Join(cells, "\t")+"\t")
 	}
-	print("index", "eps", "label", "p_lower", "log10", "p_upper", statistical, "method", "verdict", "seconds")
+	add(radii, "eps", func(r *Record) string { return plain(fmt.Sprintf("%.24s", r.Eps)) })
+	add(true, "label", func(r *Record) string { return number(r.Label) })
+	add(true, "p_lower", func(r *Record) string { return FormatDown(r.PLower, 4) })
+	add(tiny, "log10", func(r *Record) string { return decimals(r.Log10PLower, 4) })
+	add(true, "p_upper", func(r *Record) string { return FormatUp(r.PUpper, 4) })
+	add(statistical != "", statistical, func(r *Record) string { return r.interval(!sameConfidence) })
+	add(true, "method", func(r *Record) string { return plain(r.method()) })
+	add(true, "verdict", func(r *Record) string { return plain(r.Verdict) })
+	add(true, "seconds", func(r *Record) string { return decimals(r.Seconds, 3) })
+	return list
+}
+
+// fitted are the lines of a table, heads first, with as much as fits.
+func fitted(records []*Record) []string {
+	list := tableColumns(records)
+	lines, width := aligned(list, records)
+	longest := 0
 	for _, r := range records {
-		print(r.title(), plain(fmt.Sprintf("%.24s", r.Eps)), number(r.Label), FormatDown(r.PLower, 4), decimals(r.Log10PLower, 4), FormatUp(r.PUpper, 4),
-			r.interval(!sameConfidence), plain(r.method()), plain(r.Verdict), decimals(r.Seconds, 3))
+		longest = max(longest, utf8.RuneCountInString(r.title()))
 	}
-	if err := t.Flush(); err != nil {
-		return err
+	cutNames := func(least int) {
+		room := max(least, longest-(width-tableWidth))
+		if width > tableWidth && room < longest {
+			list[0].of = func(r *Record) string { return shortened(r.title(), room) }
+			longest = room
+			lines, width = aligned(list, records)
+		}
 	}
-	b := bufio.NewWriter(w)
-	fmt.Fprintln(b, all.Summary())
-	return b.Flush()
+	for i := range list {
+		if list[i].head == "method" && width > tableWidth {
+			list[i].of = func(r *Record) string { return plain(r.Method) }
+			lines, width = aligned(list, records)
+		}
+	}
+	cutNames(longEnough)
+	for _, head := range []string{"seconds", "label", "log10", "eps"} {
+		if width <= tableWidth {
+			return lines
+		}
+		list = slices.DeleteFunc(list, func(c tableColumn) bool { return c.head == head })
+		lines, width = aligned(list, records)
+	}
+	cutNames(len("index"))
+	return lines
+}
+
+// longEnough is how many characters of a name say more than another column.
+const longEnough = 12
+
+// shortened is a text of at most n characters, of which the last are dots where some are missing.
+func shortened(text string, n int) string {
+	if runes := []rune(text); len(runes) > n {
+		return string(runes[:n-2]) + ".."
+	}
+	return text
+}
+
+// aligned are the lines of a table, each column as wide as it needs, to the right, and their width.
+func aligned(list []tableColumn, records []*Record) (lines []string, width int) {
+	var b strings.Builder
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, c := range list {
+		fmt.Fprint(t, c.head, "\t")
+	}
+	fmt.Fprintln(t)
+	for _, r := range records {
+		for _, c := range list {
+			fmt.Fprint(t, c.of(r), "\t")
+		}
+		fmt.Fprintln(t)
+	}
+	t.Flush() // a strings.Builder takes everything
+	lines = strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+	return lines, utf8.RuneCountInString(lines[0])
 }
 
 // interval is the statistical interval, rounded outward, with its confidence if asked.

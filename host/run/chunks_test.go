@@ -31,7 +31,7 @@ func TestMemory(t *testing.T) {
 	defer func(n int) { chunkTasks = n }(chunkTasks)
 	chunkTasks = 128
 	n := 1500
-	if testscale.Deep() {
+	if testscale.Deep(t) {
 		n, chunkTasks = 100_000, 4096
 	}
 	const perTask = 250 // bytes; a task and its record are some thousand

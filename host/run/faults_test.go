@@ -198,7 +198,7 @@ func TestEveryCall(t *testing.T) {
 			}
 			from, step := first, 1
 			switch {
-			case !testscale.Deep():
+			case !testscale.Deep(t):
 				from, step = first+r.IntN(c.calls-first+1), c.calls // one call
 			case !testscale.Night():
 				step = (c.calls - first + 60) / 60
@@ -206,7 +206,7 @@ func TestEveryCall(t *testing.T) {
 			}
 			for at := from; at <= c.calls; at += step {
 				for i := range faults {
-					if f := &faults[i]; (f.always && testscale.Deep() || r.IntN(3) == 0) && !(f.limit && c.job().TimeLimit == nil) {
+					if f := &faults[i]; (f.always && testscale.Deep(t) || r.IntN(3) == 0) && !(f.limit && c.job().TimeLimit == nil) {
 						synctest.Test(t, func(t *testing.T) { c.disturbed(t, f, at) })
 					}
 				}

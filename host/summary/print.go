@@ -154,7 +154,7 @@ func Many(list []Contradiction) string {
 	return strconv.Itoa(len(list))
 }
 
-const barWidth = 24
+const barWidth = 23
 
 // histogram is the distribution of both bounds.
 func (p *printer) histogram() {

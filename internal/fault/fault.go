@@ -4,6 +4,7 @@
 package fault
 
 import (
+	"context"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -63,4 +64,23 @@ func Go(group *sync.WaitGroup, f func()) {
 		return
 	}
 	go Caught(f)()
+}
+
+// OnCores runs f(0) ... f(n-1) on all cores and waits. If ctx ends, that is the error: the last
+// ones are left out, and others may have stopped early.
+func OnCores(ctx context.Context, n int, f func(i int)) error {
+	var wait sync.WaitGroup
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i := range n {
+		slots <- struct{}{}
+		if ctx.Err() != nil {
+			break
+		}
+		Go(&wait, func() {
+			defer func() { <-slots }()
+			f(i)
+		})
+	}
+	wait.Wait()
+	return ctx.Err()
 }

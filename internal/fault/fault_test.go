@@ -1,11 +1,13 @@
 package fault
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -72,5 +74,23 @@ func TestPanics(t *testing.T) {
 		if got := cmd.ProcessState.ExitCode(); got != want.status || text != want.said {
 			t.Errorf("%s: status %d, %s", how, got, said)
 		}
+	}
+}
+
+// TestOnCores: every number gets its call, and none begins once the context has ended.
+func TestOnCores(t *testing.T) {
+	var calls [100]atomic.Int32
+	if err := OnCores(t.Context(), len(calls), func(i int) { calls[i].Add(1) }); err != nil {
+		t.Fatal(err)
+	}
+	for i := range calls {
+		if n := calls[i].Load(); n != 1 {
+			t.Errorf("%d was called %d times", i, n)
+		}
+	}
+	ctx, end := context.WithCancel(t.Context())
+	end()
+	if err := OnCores(ctx, 1, func(int) { t.Error("called after the end") }); err != context.Canceled {
+		t.Errorf("error %v", err)
 	}
 }

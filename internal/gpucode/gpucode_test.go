@@ -129,7 +129,7 @@ func TestLimits(t *testing.T) {
 // TestBroken compiles kernels with mistakes, each of which must be a fault. In deep only,
 // which takes clang anyway.
 func TestBroken(t *testing.T) {
-	if why := missing(); why != "" || !testscale.Deep() {
+	if why := missing(); why != "" || !testscale.Deep(t) {
 		t.Skip("PSAFE_DEEP=1 with clang compiles broken kernels: ", why)
 	}
 	for _, m := range []struct{ file, old, new, kernel, says string }{

@@ -47,6 +47,36 @@ func TestCheckNotices(t *testing.T) {
 	}
 }
 
+// TestDraw: the same mutants all day, others another day, as many of what changed as of the rest.
+func TestDraw(t *testing.T) {
+	t.Chdir(filepath.Join("..", ".."))
+	all, err := readTables(".", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn := func(n int, day, since string) []mutant {
+		t.Helper()
+		some, err := draw(t.Context(), all, n, day, since)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return some
+	}
+	one := drawn(20, "2026-01-01", "")
+	if again := drawn(20, "2026-01-01", ""); len(one) != 20 || !slices.Equal(one, again) {
+		t.Errorf("%d mutants drawn, or not the same again", len(one))
+	}
+	if other := drawn(20, "2026-01-02", ""); slices.Equal(one, other) {
+		t.Error("the same on another day")
+	}
+	if every := drawn(len(all), "", ""); len(every) != len(all) {
+		t.Errorf("%d of %d", len(every), len(all))
+	}
+	if _, err := draw(t.Context(), all, 1, "", "no-such-commit"); err == nil || !strings.Contains(err.Error(), "-since no-such-commit") {
+		t.Errorf("a commit that is none: %v", err)
+	}
+}
+
 func TestTopLevel(t *testing.T) {
 	for text, want := range map[string][]string{
 		"TestA": {"TestA"}, "TestA/b|TestC": {"TestA", "TestC"}, "TestD/float32/(A|B)$": {"TestD"}, "Test(A|B)/[/|]|TestC/d/e": {"Test(A|B)", "TestC"},

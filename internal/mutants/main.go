@@ -1,7 +1,7 @@
 // Mutants breaks the program on purpose, one line at a time, and demands that the
 // tests notice.
 //
-//	go run ./internal/mutants [-j jobs] [-v] [-check] [-test "package regex"] [table ...]
+//	go run ./internal/mutants [-j jobs] [-v] [-check] [-test "package regex"] [-draw n [-day text] [-since commit]] [table ...]
 //
 // A table lists mutants (the format is at readTable); without arguments it is every
 // file testdata/mutants.txt below the current directory, which must be that of
@@ -12,7 +12,7 @@
 // is out of date, or that the named tests fail without the mutant.
 //
 // -check only says whether the tables apply: see check. -test runs one test in place of those
-// that the tables name, to see which mutants it notices.
+// that the tables name, to see which mutants it notices. -draw tries some of them: see draw.
 package main
 
 import (
@@ -33,6 +33,9 @@ func main() {
 	verbose := flag.Bool("v", false, "print the output of every run")
 	only := flag.Bool("check", false, "only see whether every row of the tables applies")
 	instead := flag.String("test", "", "package and regular expression of a test to run in place of those that the tables name")
+	few := flag.Int("draw", 0, "try only so many mutants of files that changed -since a commit, and so many others, drawn anew each -day (0: try all)")
+	day := flag.String("day", "", "with -draw: any text, such as a date; the same draws the same mutants")
+	since := flag.String("since", "", "with -draw: a commit")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -46,6 +49,9 @@ func main() {
 		}
 	} else if *instead != "" {
 		err = fmt.Errorf("-test %q: give a package and a regular expression, separated by a space", *instead)
+	}
+	if err == nil && *few > 0 {
+		all, err = draw(ctx, all, *few, *day, *since)
 	}
 	status := 0
 	if err == nil && !*only {

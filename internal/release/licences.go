@@ -38,11 +38,13 @@ var modules = []module{
 	{path: "github.com/ebitengine/purego", licence: "Apache-2.0"},
 	{path: "github.com/golang/freetype", licence: "FTL", files: "licenses/ftl.txt"}, // of its two licences the one we take
 	{path: "github.com/google/uuid", licence: "BSD-3-Clause"},
+	{path: "github.com/inconshreveable/mousetrap", licence: "Apache-2.0"},                                               // of cobra, on Windows
 	{path: "github.com/klauspost/compress", licence: "BSD-3-Clause AND MIT", files: "zstd/internal/xxhash/LICENSE.txt"}, // Apache-2.0 is of gzhttp, which is not linked
 	{path: "github.com/parquet-go/bitpack", licence: "Apache-2.0"},
 	{path: "github.com/parquet-go/jsonlite", licence: "MIT"},
 	{path: "github.com/parquet-go/parquet-go", licence: "Apache-2.0 AND MIT", files: "*/*/LICENSE"}, // bloom/xxhash, encoding/thrift
 	{path: "github.com/pierrec/lz4/v4", licence: "BSD-3-Clause"},
+	{path: "github.com/spf13/cobra", licence: "Apache-2.0"},
 	{path: "github.com/spf13/pflag", licence: "BSD-3-Clause"},
 	{path: "github.com/twpayne/go-geom", licence: "BSD-2-Clause"},
 	{path: "go.yaml.in/yaml/v3", licence: "Apache-2.0 AND MIT"},

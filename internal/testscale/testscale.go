@@ -2,20 +2,21 @@
 // and test suites import it.
 //
 // Plain go test, and make test, do a small share of the random cases of each test
-// and skip what is named with DeepOnly. make deep does all cases, but for the few tests
-// that would take longer than all others together: of those it does a part, and make
-// night does everything.
+// and skip what is named with DeepOnly. make deep has a sample of the tests, drawn by the
+// date, do all their cases; make night has all of them.
 //
 // Environment:
 //
-//	PSAFE_DEEP=1       all cases, but for what takes hours
-//	PSAFE_NIGHT=1      everything there is
+//	PSAFE_DEEP=1       all cases of all tests: hours
+//	PSAFE_DEEP=DATE    one test in six, drawn by that text, as is each of its subtests
 //	PSAFE_TEST_FACTOR  the share of random cases, in place of 0.1, or of 1 in deep
 //
 // Flag -short divides the share by five.
 package testscale
 
 import (
+	"hash/fnv"
+	"io"
 	"math"
 	"os"
 	"strconv"
@@ -26,17 +27,25 @@ import (
 // small is the share of random cases that every run of the tests affords.
 const small = 0.1
 
-// Deep says whether all cases shall be tested that a run of less than an hour affords.
-func Deep() bool { return os.Getenv("PSAFE_DEEP") == "1" || Night() }
+// Deep says whether a test shall do all its cases, but for what only Night affords.
+func Deep(t testing.TB) bool {
+	day := os.Getenv("PSAFE_DEEP")
+	if day == "" || day == "0" {
+		return false
+	}
+	h := fnv.New32a()
+	io.WriteString(h, day+"\x00"+t.Name())
+	return Night() || h.Sum32()%6 == 0
+}
 
 // Night says whether everything shall be tested, whatever it costs.
-func Night() bool { return os.Getenv("PSAFE_NIGHT") == "1" }
+func Night() bool { return os.Getenv("PSAFE_DEEP") == "1" }
 
 // Factor is the share of random cases to do.
 func Factor(t testing.TB) float64 {
 	t.Helper()
 	f := small
-	if Deep() {
+	if Deep(t) {
 		f = 1
 	}
 	if text := os.Getenv("PSAFE_TEST_FACTOR"); text != "" {
@@ -57,10 +66,20 @@ func Cases(t testing.TB, n int) int {
 	return max(1, int(math.Ceil(Factor(t)*float64(n))))
 }
 
+// Costly is Cases for tests of which a case takes long: unless Deep, a third of them.
+func Costly(t testing.TB, n int) int {
+	t.Helper()
+	if Deep(t) {
+		return Cases(t, n)
+	}
+	return Cases(t, (n+2)/3)
+}
+
 // Few is the list in deep, and otherwise n of its entries, evenly apart, the first
 // among them: for cases that were chosen by hand.
-func Few[T any](list []T, n int) []T {
-	if Deep() || len(list) <= n {
+func Few[T any](t testing.TB, list []T, n int) []T {
+	t.Helper()
+	if Deep(t) || len(list) <= n {
 		return list
 	}
 	var some []T
@@ -91,7 +110,7 @@ func Ratio(f, reference func(), enough float64) float64 {
 // DeepOnly skips a test that make test cannot afford: the Makefile names them.
 func DeepOnly(t testing.TB) {
 	t.Helper()
-	if !Deep() {
-		t.Skip("takes long: only with PSAFE_DEEP=1 (make deep)")
+	if !Deep(t) {
+		t.Skip("takes long: only with PSAFE_DEEP=1 (make night, and make deep where it is drawn)")
 	}
 }

@@ -1,4 +1,4 @@
-package certify
+package phases
 
 import (
 	"math"
@@ -15,119 +15,12 @@ import (
 	"psafe/internal/testscale"
 )
 
-// lineNet is a network on a segment of its inputs, in rational numbers: where t goes from 0 to 1.
-type lineNet struct {
-	net     network.Network
-	weights drawn
-}
-
-// affineOf is a + b t.
-type affineOf struct{ a, b *big.Rat }
-
-func (f affineOf) at(t *big.Rat) *big.Rat { return new(big.Rat).Add(f.a, new(big.Rat).Mul(f.b, t)) }
-
-// linePiece is an interval of t on which every pre-activation is linear and has one sign: pre by layer
-// and neuron.
-type linePiece struct {
-	lo, hi *big.Rat
-	z      []affineOf
-	pre    [][]affineOf
-}
-
-func rat(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
-
-// pieces are those of the segment from x to y.
-func (n lineNet) pieces(x, y []float64) []linePiece {
-	first := linePiece{lo: new(big.Rat), hi: big.NewRat(1, 1)}
-	for j := range x {
-		first.z = append(first.z, affineOf{rat(x[j]), new(big.Rat).Sub(rat(y[j]), rat(x[j]))})
-	}
-	list := []linePiece{first}
-	for k, l := range n.net {
-		var next []linePiece
-		for _, p := range list {
-			var pre []affineOf
-			for i := range l.Outputs() {
-				f := affineOf{rat(n.weights[2*k+1][i]), new(big.Rat)}
-				for j := range l.Inputs() {
-					w := rat(n.weights[2*k][j*l.Outputs()+i])
-					f.a = new(big.Rat).Add(f.a, new(big.Rat).Mul(w, p.z[j].a))
-					f.b = new(big.Rat).Add(f.b, new(big.Rat).Mul(w, p.z[j].b))
-				}
-				pre = append(pre, f)
-			}
-			p.pre = append(slices.Clone(p.pre), pre)
-			if k == len(n.net)-1 {
-				next = append(next, p)
-				continue
-			}
-			next = append(next, p.cut(pre)...)
-		}
-		list = next
-	}
-	return list
-}
-
-// cut cuts a linePiece where its last pre-activations are 0, and takes them through max(t, 0).
-func (p linePiece) cut(pre []affineOf) (parts []linePiece) {
-	at := []*big.Rat{p.lo, p.hi}
-	for _, f := range pre {
-		if f.b.Sign() != 0 {
-			if t := new(big.Rat).Quo(new(big.Rat).Neg(f.a), f.b); t.Cmp(p.lo) > 0 && t.Cmp(p.hi) < 0 {
-				at = append(at, t)
-			}
-		}
-	}
-	slices.SortFunc(at, (*big.Rat).Cmp)
-	for i := 1; i < len(at); i++ {
-		if at[i-1].Cmp(at[i]) == 0 && i > 1 {
-			continue
-		}
-		part := p
-		part.lo, part.hi, part.z = at[i-1], at[i], nil
-		mid := new(big.Rat).Quo(new(big.Rat).Add(part.lo, part.hi), big.NewRat(2, 1))
-		for _, f := range pre {
-			if f.at(mid).Sign() < 0 {
-				f = affineOf{new(big.Rat), new(big.Rat)}
-			}
-			part.z = append(part.z, f)
-		}
-		parts = append(parts, part)
-	}
-	return parts
-}
-
-// least is the least value of a row on pieces where all phases hold, nil if there are none. A kink
-// belongs to both sides.
-func least(list []linePiece, row property.Row, phases []phaseAt) *big.Rat {
-	var best *big.Rat
-	for _, p := range list {
-		for _, t := range []*big.Rat{p.lo, p.hi} {
-			holds := true
-			for _, f := range phases {
-				holds = holds && float64(p.pre[f.layer][f.unit].at(t).Sign())*f.phase >= 0
-			}
-			if !holds {
-				continue
-			}
-			sum := rat(row.D)
-			for i, y := range p.pre[len(p.pre)-1] {
-				sum.Add(sum, new(big.Rat).Mul(rat(row.CLo[i]), y.at(t)))
-			}
-			if best == nil || sum.Cmp(best) < 0 {
-				best = sum
-			}
-		}
-	}
-	return best
-}
-
-// phaseCase is a random network, box and set, with an engine.
+// phaseCase is a random network, box and set, with a model.
 type phaseCase struct {
 	lineNet
-	e    *Engine
-	box  property.Box
-	safe property.Safe
+	model *bound.Model
+	box   property.Box
+	safe  property.Safe
 }
 
 func newPhaseCase(t *testing.T, r *rand.Rand, p bound.Precision, sizes ...int) *phaseCase {
@@ -158,13 +51,26 @@ func newPhaseCase(t *testing.T, r *rand.Rand, p bound.Precision, sizes ...int) *
 		c.box.Lo, c.box.Hi = append(c.box.Lo, x), append(c.box.Hi, x+r.Float64())
 	}
 	c.safe = property.ArgmaxIs(0, sizes[len(sizes)-1])
-	e, err := NewEngine(fallback.New(p), nil, post, 1)
+	model, err := bound.NewModel(fallback.New(p), post, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(e.Close)
-	c.e = e
+	t.Cleanup(model.Release)
+	c.model = model
 	return c
+}
+
+// weightBox has the weights of the network, rounded outward.
+func (c *phaseCase) weightBox(p bound.Precision) bound.Explicit {
+	var b bound.Explicit
+	for _, w := range c.weights {
+		lo, hi := make([]float64, len(w)), make([]float64, len(w))
+		for j, x := range w {
+			lo[j], hi[j] = p.RoundLo(x), p.RoundHi(x)
+		}
+		b.Lo, b.Hi = append(b.Lo, lo), append(b.Hi, hi)
+	}
+	return b
 }
 
 // somePieces are those of random segments of the box, the whole of it if it has one input.
@@ -199,9 +105,9 @@ func TestPhaseBounds(t *testing.T) {
 				c.weights[1][i], c.weights[3][i%len(c.weights[3])] = 40, 300
 			}
 		}
-		p := &phased{task: &phaseTask{weights: c.weights, box: c.box, safe: &c.safe}, net: c.net}
+		p := &phased{task: &Task{Box: c.box, Safe: &c.safe}, net: c.net}
 		pieces := c.somePieces(r)
-		err := p.on(c.e.model, c.around(r, bound.Precision(n%2), n%3 == 0), func() error {
+		err := p.on(c.model, c.around(r, bound.Precision(n%2), n%3 == 0), func() error {
 			c.checkHidden(t, p, pieces)
 			var knots []*knot
 			for range 8 {
@@ -250,7 +156,7 @@ func TestPhaseBounds(t *testing.T) {
 
 // around is a weight box with the network's weights at one of its ends.
 func (c *phaseCase) around(r *rand.Rand, p bound.Precision, wide bool) bound.Explicit {
-	box := enclose(c.weights, p)
+	box := c.weightBox(p)
 	for k := range box.Lo {
 		for i := range box.Lo[k] {
 			switch width := 0x1p-6; {
@@ -327,27 +233,26 @@ func TestPhaseVerdicts(t *testing.T) {
 			c.safe.Rows[i].D, c.safe.Rows[i].DHi = []float64{0, -v - 1e-2, -v + 1e-2}[n%3], []float64{0, -v - 1e-2, -v + 1e-2}[n%3]
 		}
 		exact.Add(exact, rat(c.safe.Rows[0].D))
-		task := &phaseTask{weights: c.weights, box: c.box, safe: &c.safe, most: 1 << 20}
-		p := &phased{task: task, net: c.net, batch: 1 + n%3}
-		if err := p.on(c.e.model, enclose(c.weights, bound.Precision(n%2)), func() (err error) {
-			task.proved, err = p.tree()
-			task.tried = p.tried
+		task := &Task{Box: c.box, Safe: &c.safe, Most: 1 << 20}
+		p, isProved := &phased{task: task, net: c.net, batch: 1 + n%3}, false
+		if err := p.on(c.model, c.weightBox(bound.Precision(n%2)), func() (err error) {
+			isProved, err = p.tree()
 			return err
 		}); err != nil {
 			t.Fatal(err)
 		}
 		switch v, _ := exact.Float64(); {
-		case task.proved && exact.Sign() < 0:
+		case isProved && exact.Sign() < 0:
 			t.Fatalf("case %d is proved, and its margin is %v", n, v)
-		case !task.proved && v > 5e-3:
-			t.Logf("case %d is not proved after %d sub-problems, and its margin is %v", n, task.tried, v)
+		case !isProved && v > 5e-3:
+			t.Logf("case %d is not proved after %d sub-problems, and its margin is %v", n, p.tried, v)
 			missed++
-		case task.proved:
+		case isProved:
 			proved++
 		default:
 			refused++
 		}
-		if task.tried > 0 && task.proved {
+		if p.tried > 0 && isProved {
 			tried++
 		}
 	}
@@ -366,13 +271,13 @@ func TestPhaseLimits(t *testing.T) {
 	for i := range c.box.Lo {
 		c.box.Lo[i], c.box.Hi[i] = -5, 5
 	}
-	task := &phaseTask{weights: c.weights, box: c.box, safe: &c.safe, most: 10}
-	if err := c.e.provePhases(t.Context(), []*phaseTask{task}); err != nil || task.proved || task.tried > 10 {
-		t.Errorf("%v, proved %v after %d sub-problems", err, task.proved, task.tried)
+	task := &Task{Box: c.box, Safe: &c.safe, Most: 10}
+	if got, err := task.On(c.model, c.net, c.weightBox(bound.Float64)); err != nil || got.Proved || got.Tried > 10 {
+		t.Errorf("%v, proved %v after %d sub-problems", err, got.Proved, got.Tried)
 	}
-	task = &phaseTask{weights: c.weights, box: c.box, safe: &c.safe, most: 1 << 20, stop: func() bool { return true }}
-	if err := c.e.provePhases(t.Context(), []*phaseTask{task}); err != nil || task.proved {
-		t.Errorf("%v, proved %v although it was stopped", err, task.proved)
+	task = &Task{Box: c.box, Safe: &c.safe, Most: 1 << 20, Stop: func() bool { return true }}
+	if got, err := task.On(c.model, c.net, c.weightBox(bound.Float64)); err != nil || got.Proved {
+		t.Errorf("%v, proved %v although it was stopped", err, got.Proved)
 	}
 }
 
@@ -389,8 +294,8 @@ func TestPhaseCancels(t *testing.T) {
 		copy(c.weights[2], []float64{v, -1})
 		copy(c.weights[3], []float64{0})
 		c.box.Lo[0], c.box.Hi[0] = 1<<20, 1<<20+1
-		p := &phased{task: &phaseTask{weights: c.weights, box: c.box, safe: &c.safe}, net: c.net}
-		if err := p.on(c.e.model, enclose(c.weights, bound.Float32), func() error {
+		p := &phased{task: &Task{Box: c.box, Safe: &c.safe}, net: c.net}
+		if err := p.on(c.model, c.weightBox(bound.Float32), func() error {
 			a := newAscent(p, 1, []int{0, 1})
 			err := a.evaluate(true)
 			for _, q := range c.pieces(c.box.Lo, c.box.Hi) {
@@ -412,12 +317,12 @@ func TestPhaseSets(t *testing.T) {
 	c := newPhaseCase(t, rand.New(rand.NewPCG(6, 81)), bound.Float32, 2, 3, 3)
 	either := c.safe
 	either.Any = [][]int{{0}, {1}}
-	if !canPhase(c.net, &c.safe) || canPhase(c.net, &either) {
+	if !Serves(c.net, &c.safe) || Serves(c.net, &either) {
 		t.Error("a conjunction is served, and nothing else")
 	}
 	leaky := slices.Clone(c.net)
 	leaky[0].Activation = network.Activation{Kind: network.LeakyReLU, Slope: 0.5}
-	if canPhase(leaky, &c.safe) {
+	if Serves(leaky, &c.safe) {
 		t.Error("leaky ReLU is served")
 	}
 }

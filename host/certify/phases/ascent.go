@@ -1,4 +1,4 @@
-package certify
+package phases
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/property"
+	"psafe/internal/fault"
 )
 
 // ascent raises lower bounds of rows of one network on one box (bound.Splits) over the lower slopes
@@ -22,7 +23,7 @@ import (
 type ascent struct {
 	s     *bound.Splits
 	box   property.Box
-	known *phaseRanges
+	known *ranges
 	q     bound.SplitQuery
 	// best are the greatest bounds so far.
 	best []float64
@@ -36,7 +37,7 @@ type ascent struct {
 
 // newAscent begins at LBP's slopes.
 func newAscent(p *phased, layer int, rows []int) *ascent {
-	a := &ascent{s: p.s, box: p.task.box, known: &p.known, q: bound.SplitQuery{Layer: layer, Rows: rows}}
+	a := &ascent{s: p.s, box: p.task.Box, known: &p.known, q: bound.SplitQuery{Layer: layer, Rows: rows}}
 	r := len(rows)
 	for l := range layer {
 		n := len(p.known.lo[l])
@@ -210,10 +211,10 @@ func finiteOr(v, other float64) float64 {
 	return other
 }
 
-// onStrips is onCores in strips of what takes little.
+// onStrips is fault.OnCores in strips of what takes little.
 func onStrips(n int, f func(i int)) {
 	const strip = 32
-	_ = onCores(context.Background(), (n+strip-1)/strip, func(k int) {
+	_ = fault.OnCores(context.Background(), (n+strip-1)/strip, func(k int) {
 		for i := k * strip; i < min((k+1)*strip, n); i++ {
 			f(i)
 		}

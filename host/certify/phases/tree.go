@@ -1,4 +1,4 @@
-package certify
+package phases
 
 import (
 	"cmp"
@@ -36,7 +36,7 @@ const (
 // tree says whether all rows of the property are proved: at once, or each for itself.
 func (p *phased) tree() (bool, error) {
 	var waiting []*knot
-	for _, r := range p.task.safe.Any[0] {
+	for _, r := range p.task.Safe.Any[0] {
 		k := &knot{row: r, bound: math.Inf(-1)}
 		for _, n := range p.open {
 			k.slope = append(k.slope, float32(p.known.usual(n.layer, n.unit)))
@@ -72,7 +72,7 @@ func (p *phased) rowTree(k *knot) (bool, error) {
 		}
 		n := min(q.batch, len(waiting))
 		now := slices.Clone(waiting[len(waiting)-n:])
-		if q.tried+2*n > q.task.most || len(q.open) == 0 {
+		if q.tried+2*n > q.task.Most || len(q.open) == 0 {
 			return false, nil
 		}
 		q.tried += 2 * n

@@ -1,4 +1,4 @@
-package certify
+package phases
 
 import (
 	"math"

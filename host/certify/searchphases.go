@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"psafe/host/bound"
+	"psafe/host/certify/phases"
 )
 
 // byPhases closes cells that phases prove, where cutting T is not promising: with many inputs.
@@ -28,19 +29,39 @@ func (r *search) byPhases(ctx context.Context) error {
 		if r.Tasks[o.task].S.Holds(qs[i].lo) {
 			continue
 		}
-		t := &phaseTask{weights: r.Weights, box: o.box, safe: &r.Tasks[o.task].S, most: max(r.Cells-r.found.Cells, 0), stop: r.over}
-		if canPhase(r.net, t.safe) {
-			if err := r.Engine.provePhases(ctx, []*phaseTask{t}); err != nil {
+		t := &phases.Task{Box: o.box, Safe: &r.Tasks[o.task].S, Most: max(r.Cells-r.found.Cells, 0), Stop: r.over}
+		var found phases.Answer
+		if phases.Serves(r.net, t.Safe) {
+			var err error
+			if found, err = r.Engine.provePhases(ctx, r.Weights, t); err != nil {
 				return err
 			}
-			r.found.Cells += t.tried
+			r.found.Cells += found.Tried
 		}
-		if !t.proved {
+		if !found.Proved {
 			kept = append(kept, o)
 		}
 	}
 	r.stack = kept
 	return nil
+}
+
+// provePhases asks by phases of ReLUs whether the network with these weights is in a safe set.
+func (e *Engine) provePhases(ctx context.Context, weights drawn, t *phases.Task) (found phases.Answer, err error) {
+	if err := ctx.Err(); err != nil {
+		return found, err
+	}
+	err = guarded(e, "phases of one network", []*phases.Task{t}, func(m *bound.Model, tasks []*phases.Task) (answers []answer, err error) {
+		for _, t := range tasks {
+			got, err := t.On(m, e.normal.Network(), enclose(weights, m.Device().Precision()))
+			if err != nil {
+				return nil, err
+			}
+			answers = append(answers, answer{got.Numbers, func() { found = got }})
+		}
+		return answers, nil
+	})
+	return found, err
 }
 
 // attackShare is how much longer than an attack took the next one waits while phases are at work:

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"regexp"
+
+	"golang.org/x/term"
+
+	"psafe/host/report"
+)
+
+// onTerminal says whether a person reads w on a terminal.
+func onTerminal(w io.Writer) bool {
+	f, ok := behind(w).(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// screen is the size of the terminal that w is, if it is one. A terminal that does not say, as
+// one over a serial line, has the size that most had.
+func screen(w io.Writer) (width, height int, ok bool) {
+	if !onTerminal(w) {
+		return 0, 0, false
+	}
+	width, height, err := term.GetSize(int(behind(w).(*os.File).Fd()))
+	if err != nil {
+		return 0, 0, false
+	}
+	if width == 0 {
+		width = 80
+	}
+	if height == 0 {
+		height = 24
+	}
+	return width, height, true
+}
+
+// isTerminal says whether w is a terminal with room for a bar or a table, and how wide.
+func isTerminal(w io.Writer) (int, bool) {
+	width, _, ok := screen(w)
+	return width, ok && width > 40
+}
+
+// printTable prints records as a table, on a terminal with the heads again on each screen and
+// with verdicts in colour.
+func printTable(w io.Writer, records []*report.Record) error {
+	every := 0
+	if _, height, ok := screen(w); ok {
+		every = max(1, height-2) // below the heads, above the line that is typed on
+	}
+	var b bytes.Buffer
+	if err := report.Table(&b, records, every); err != nil {
+		return err
+	}
+	text := escaped(b.Bytes(), false)
+	if coloured(w) {
+		text = inColours(text)
+	}
+	_, err := exactly(w).Write(text)
+	return err
+}
+
+// coloured says whether w shows colours, and whoever reads it wants them (no-color.org).
+func coloured(w io.Writer) bool {
+	return onTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// verdictCell is a verdict in the row of a table: before the end, or the seconds there.
+var verdictCell = regexp.MustCompile(`(?m) (safe|unsafe|unknown)(  +[-0-9.]+)?$`)
+
+// inColours is a table with its verdicts in colours: green, red and yellow.
+func inColours(table []byte) []byte {
+	colours := map[string]string{"safe": "32", "unsafe": "31", "unknown": "33"}
+	return verdictCell.ReplaceAllFunc(table, func(cell []byte) []byte {
+		parts := verdictCell.FindSubmatch(cell)
+		return []byte(" \x1b[" + colours[string(parts[1])] + "m" + string(parts[1]) + "\x1b[0m" + string(parts[2]))
+	})
+}
