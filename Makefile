@@ -114,7 +114,7 @@ rusticl:
 	@GO="$(GO)" scripts/rusticl.sh
 
 bench:
-	CGO_ENABLED=0 $(GO) test -run '^$$' -bench . ./fallback ./gpu ./host/measure
+	CGO_ENABLED=0 $(GO) test -run '^$$' -bench . ./fallback ./gpu ./host/prove/measure
 
 # Breaks one push, sign, index or formula at a time; each must fail a test. Slow. The plain
 # loops are what is broken, so they are all that is built.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"psafe/host/npy"
+	"psafe/host/read/npy"
 )
 
 // TestWorkedExample holds the numbers of the network that docs/soundness.md works by

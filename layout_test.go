@@ -13,93 +13,93 @@ import (
 // module and of others each package may import, the standard library apart.
 // Tests may import more.
 var mayImport = map[string][]string{
-	"psafe/host/npy":                    {"psafe/internal/infile"},
-	"psafe/host/measure":                {"psafe/internal/fault"},
-	"psafe/host/network":                {"gonum.org/v1/gonum/", "psafe/host/measure"},
-	"psafe/host/posterior":              {"psafe/host/measure", "psafe/host/network"},
-	"psafe/host/onnx":                   {"google.golang.org/protobuf/encoding/protowire", "psafe/internal/infile"},
-	"psafe/host/onnx/lower":             {"psafe/host/network", "psafe/host/onnx", "psafe/internal/infile"},
-	"psafe/host/network/networktest":    {"psafe/host/network"},
-	"psafe/host/onnx/onnxtest":          {"google.golang.org/protobuf/encoding/protowire", "psafe/host/onnx"},
-	"psafe/host/posterior/format/graph": {"psafe/host/network"},
-	"psafe/host/posterior/audit":        {"psafe/host/network", "psafe/host/posterior"},
-	"psafe/host/posterior/convtest": {
-		"psafe/host/network", "psafe/host/posterior", "psafe/host/property",
+	"psafe/host/read/npy":                {"psafe/internal/infile"},
+	"psafe/host/prove/measure":           {"psafe/internal/fault"},
+	"psafe/host/model/network":           {"gonum.org/v1/gonum/", "psafe/host/prove/measure"},
+	"psafe/host/model/posterior":         {"psafe/host/prove/measure", "psafe/host/model/network"},
+	"psafe/host/read/onnx":               {"google.golang.org/protobuf/encoding/protowire", "psafe/internal/infile"},
+	"psafe/host/read/onnx/lower":         {"psafe/host/model/network", "psafe/host/read/onnx", "psafe/internal/infile"},
+	"psafe/host/lab/testkit/networktest": {"psafe/host/model/network"},
+	"psafe/host/lab/testkit/onnxtest":    {"google.golang.org/protobuf/encoding/protowire", "psafe/host/read/onnx"},
+	"psafe/host/read/format/graph":       {"psafe/host/model/network"},
+	"psafe/host/model/audit":             {"psafe/host/model/network", "psafe/host/model/posterior"},
+	"psafe/host/lab/testkit/convtest": {
+		"psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
 	},
-	"psafe/host/posterior/format": {
-		"psafe/host/network", "psafe/host/npy", "psafe/host/onnx", "psafe/host/onnx/lower", "psafe/host/posterior", "psafe/host/posterior/audit",
-		"psafe/host/posterior/format/graph",
+	"psafe/host/read/format": {
+		"psafe/host/model/network", "psafe/host/read/npy", "psafe/host/read/onnx", "psafe/host/read/onnx/lower", "psafe/host/model/posterior", "psafe/host/model/audit",
+		"psafe/host/read/format/graph",
 		"psafe/internal/infile", "psafe/internal/nearest",
 	},
-	"psafe/host/vnnlib":         {"psafe/internal/infile"},
-	"psafe/host/property":       {"psafe/host/npy", "psafe/host/vnnlib", "psafe/internal/infile", "psafe/internal/nearest"},
-	"psafe/host/bound":          {"psafe/host/network", "psafe/host/posterior", "psafe/host/property"},
-	"psafe/host/bound/lockstep": {"psafe/host/bound"},
-	"psafe/host/bound/devicetest": {
-		"psafe/host/bound", "psafe/host/network", "psafe/host/posterior", "psafe/host/property",
+	"psafe/host/read/vnnlib":   {"psafe/internal/infile"},
+	"psafe/host/read/property": {"psafe/host/read/npy", "psafe/host/read/vnnlib", "psafe/internal/infile", "psafe/internal/nearest"},
+	"psafe/host/bound":         {"psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property"},
+	"psafe/host/lab/lockstep":  {"psafe/host/bound"},
+	"psafe/host/lab/testkit/devicetest": {
+		"psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
 		"psafe/internal/testscale",
 	},
-	"psafe/host/neuronsum": {
-		"psafe/host/measure", "psafe/host/network", "psafe/host/posterior", "psafe/host/property",
+	"psafe/host/prove/neuronsum": {
+		"psafe/host/prove/measure", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
 		"psafe/internal/fault",
 	},
-	"psafe/host/certify": {
-		"gonum.org/v1/gonum/", "psafe/host/bound", "psafe/host/certify/phases", "psafe/host/measure", "psafe/host/network",
-		"psafe/host/neuronsum", "psafe/host/posterior", "psafe/host/property", "psafe/internal/fault", "psafe/internal/fpcontrol",
+	"psafe/host/prove": {
+		"gonum.org/v1/gonum/", "psafe/host/bound", "psafe/host/prove/phases", "psafe/host/prove/measure", "psafe/host/model/network",
+		"psafe/host/prove/neuronsum", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault", "psafe/internal/fpcontrol",
 	},
-	"psafe/host/certify/phases": {"psafe/host/bound", "psafe/host/network", "psafe/host/property", "psafe/internal/fault"},
-	"psafe/host/verify": {
-		"psafe/host/bound", "psafe/host/certify", "psafe/host/network", "psafe/host/posterior", "psafe/host/property",
-		"psafe/host/vnnlib",
+	"psafe/host/prove/phases": {"psafe/host/bound", "psafe/host/model/network", "psafe/host/read/property", "psafe/internal/fault"},
+	"psafe/host/prove/verify": {
+		"psafe/host/bound", "psafe/host/prove", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
+		"psafe/host/read/vnnlib",
 	},
 	// The checker shares no code with what makes records: no bounds, no measures.
 	"psafe/host/check": {
-		"psafe/host/network", "psafe/host/npy", "psafe/host/posterior", "psafe/host/posterior/format", "psafe/host/property",
+		"psafe/host/model/network", "psafe/host/read/npy", "psafe/host/model/posterior", "psafe/host/read/format", "psafe/host/read/property",
 		"psafe/internal/fault",
 	},
-	"psafe/host/report": {
-		"github.com/parquet-go/parquet-go", "psafe/host/certify", "psafe/host/measure", "psafe/host/property",
+	"psafe/host/record": {
+		"github.com/parquet-go/parquet-go", "psafe/host/prove", "psafe/host/prove/measure", "psafe/host/read/property",
 		"psafe/internal/infile",
 	},
-	"psafe/host/report/reporttest": {"psafe/host/certify", "psafe/host/property", "psafe/host/report"},
-	"psafe/host/summary":           {"psafe/host/property", "psafe/host/report"},
-	"psafe/host/run": {
-		"psafe/host/bound", "psafe/host/certify", "psafe/host/network", "psafe/host/posterior", "psafe/host/posterior/audit", "psafe/host/posterior/format", "psafe/host/property", "psafe/host/report", "psafe/internal/fault", "psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile",
+	"psafe/host/lab/testkit/recordtest": {"psafe/host/prove", "psafe/host/read/property", "psafe/host/record"},
+	"psafe/host/tell/summary":           {"psafe/host/read/property", "psafe/host/record"},
+	"psafe/host/job/certify": {
+		"psafe/host/bound", "psafe/host/prove", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/model/audit", "psafe/host/read/format", "psafe/host/read/property", "psafe/host/record", "psafe/internal/fault", "psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile",
 	},
-	"psafe/host/campaign": {
-		"go.yaml.in/yaml/v3", "psafe/host/certify", "psafe/host/property", "psafe/host/report", "psafe/host/run",
+	"psafe/host/job/campaign": {
+		"go.yaml.in/yaml/v3", "psafe/host/prove", "psafe/host/read/property", "psafe/host/record", "psafe/host/job/certify",
 		"psafe/internal/fault", "psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile",
 	},
-	"psafe/host/train": {
-		"gonum.org/v1/gonum/", "psafe/host/network", "psafe/host/posterior", "psafe/host/property",
+	"psafe/host/lab/train": {
+		"gonum.org/v1/gonum/", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
 		"psafe/internal/infile",
 	},
-	"psafe/host/figure": {"gonum.org/v1/gonum/", "gonum.org/v1/plot", "gonum.org/v1/plot/", "psafe/host/report"},
-	"psafe/host/page":   {"psafe/host/property", "psafe/host/report", "psafe/host/summary", "psafe/internal/infile"},
-	"psafe/host/paper": {
+	"psafe/host/tell/plot":   {"gonum.org/v1/gonum/", "gonum.org/v1/plot", "gonum.org/v1/plot/", "psafe/host/record"},
+	"psafe/host/tell/report": {"psafe/host/read/property", "psafe/host/record", "psafe/host/tell/summary", "psafe/internal/infile"},
+	"psafe/host/lab/paper": {
 		"gonum.org/v1/gonum/",
-		"psafe/host/bound", "psafe/host/figure", "psafe/host/network", "psafe/host/posterior",
-		"psafe/host/posterior/format", "psafe/host/property", "psafe/host/report", "psafe/host/run", "psafe/host/summary",
-		"psafe/host/train", "psafe/internal/child", "psafe/internal/infile", "psafe/internal/outfile", "psafe/testdata",
+		"psafe/host/bound", "psafe/host/tell/plot", "psafe/host/model/network", "psafe/host/model/posterior",
+		"psafe/host/read/format", "psafe/host/read/property", "psafe/host/record", "psafe/host/job/certify", "psafe/host/tell/summary",
+		"psafe/host/lab/train", "psafe/internal/child", "psafe/internal/infile", "psafe/internal/outfile", "psafe/testdata",
 	},
-	"psafe/host/bench": {
-		"psafe/host/bound", "psafe/host/certify", "psafe/host/network", "psafe/host/posterior",
-		"psafe/host/property", "psafe/host/run",
+	"psafe/host/lab/bench": {
+		"psafe/host/bound", "psafe/host/prove", "psafe/host/model/network", "psafe/host/model/posterior",
+		"psafe/host/read/property", "psafe/host/job/certify",
 	},
-	"psafe/host/crosscheck": {
-		"psafe/host/bound", "psafe/host/bound/lockstep", "psafe/host/certify", "psafe/host/posterior",
-		"psafe/host/property",
+	"psafe/host/lab/crosscheck": {
+		"psafe/host/bound", "psafe/host/lab/lockstep", "psafe/host/prove", "psafe/host/model/posterior",
+		"psafe/host/read/property",
 	},
-	"psafe/fallback": {"psafe/host/bound", "psafe/host/network", "psafe/internal/fault", "psafe/internal/fpcontrol"},
-	"psafe/kernels":  {"psafe/host/network"},
+	"psafe/fallback": {"psafe/host/bound", "psafe/host/model/network", "psafe/internal/fault", "psafe/internal/fpcontrol"},
+	"psafe/kernels":  {"psafe/host/model/network"},
 	"psafe/gpu":      {"psafe/gpu/cl", "psafe/host/bound", "psafe/kernels"},
 	"psafe/gpu/cl":   {"github.com/ebitengine/purego", "psafe/internal/fpcontrol"},
 	"psafe/cmd/psafe": {
 		"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "psafe/fallback", "psafe/gpu", "psafe/gpu/cl",
-		"psafe/host/bench", "psafe/host/bound", "psafe/host/campaign", "psafe/host/check", "psafe/host/crosscheck", "psafe/host/figure",
-		"psafe/host/measure", "psafe/host/network", "psafe/host/onnx/lower", "psafe/host/page", "psafe/host/paper", "psafe/host/posterior",
-		"psafe/host/posterior/audit", "psafe/host/posterior/format", "psafe/host/property", "psafe/host/report", "psafe/host/run", "psafe/host/summary",
-		"psafe/host/train", "psafe/host/verify", "psafe/host/vnnlib", "psafe/internal/child", "psafe/internal/fault", "psafe/internal/fpcontrol", "psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile", "psafe/python",
+		"psafe/host/lab/bench", "psafe/host/bound", "psafe/host/job/campaign", "psafe/host/check", "psafe/host/lab/crosscheck", "psafe/host/tell/plot",
+		"psafe/host/prove/measure", "psafe/host/model/network", "psafe/host/read/onnx/lower", "psafe/host/tell/report", "psafe/host/lab/paper", "psafe/host/model/posterior",
+		"psafe/host/model/audit", "psafe/host/read/format", "psafe/host/read/property", "psafe/host/record", "psafe/host/job/certify", "psafe/host/tell/summary",
+		"psafe/host/lab/train", "psafe/host/prove/verify", "psafe/host/read/vnnlib", "psafe/internal/child", "psafe/internal/fault", "psafe/internal/fpcontrol", "psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile", "psafe/python",
 	},
 	"psafe/internal/child":     {"psafe/internal/fault"},
 	"psafe/internal/fault":     {},

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"psafe/host/network"
-	"psafe/host/posterior"
-	"psafe/host/posterior/format"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/format"
 	"psafe/internal/testscale"
 )
 
@@ -42,7 +42,7 @@ var doubleFacts = []string{
 
 // doubleReLU are the other pieces.
 var doubleReLU = map[string]insertion{
-	"kind":         {"host/network/activation.go", "\t// Kinds is how many", "\tDoubleReLU\n"},
+	"kind":         {"host/model/network/activation.go", "\t// Kinds is how many", "\tDoubleReLU\n"},
 	"fallback":     {"fallback/activation.go", "\t}\n}\n\n// A kind without", "\t\tnetwork.DoubleReLU: {ACTIVATE, RELAX},\n"},
 	"activate.cl":  {"kernels/activate.cl", "} else if (kind != KIND_IDENTITY) {", "} else if (kind == KIND_DOUBLE_RELU) { l = R(2.0) * relu(l); h = R(2.0) * relu(h);\n        "},
 	"relax.cl":     {"kernels/relax.cl", "} else { /* nothing is known */", "} else if (kind == KIND_DOUBLE_RELU) { relaxLinear(&al, &bl, &ah, &bh, l, h, 0, 0); al *= 2; ah *= 2; bh *= 2;\n        "},
@@ -70,7 +70,7 @@ func overlayOf(t *testing.T, without string) string {
 			entry = append(entry, fact)
 		}
 	}
-	facts := insertion{"host/network/facts.go", "}\n\nfunc init() {", "\tDoubleReLU: {\n" + strings.Join(entry, "\n") + "\n},\n"}
+	facts := insertion{"host/model/network/facts.go", "}\n\nfunc init() {", "\tDoubleReLU: {\n" + strings.Join(entry, "\n") + "\n},\n"}
 	for name, in := range doubleReLU {
 		if name == without {
 			continue
@@ -136,7 +136,7 @@ func TestHalfAddedActivation(t *testing.T) {
 	for _, without := range pieces {
 		overlay := overlayOf(t, without)
 		// No test runs: what is compiled and what the packages check at the start is all.
-		out, err := exec.Command("go", "test", "-overlay", overlay, "-vet=off", "-run", "^$", "./host/network", "./fallback", "./kernels").CombinedOutput()
+		out, err := exec.Command("go", "test", "-overlay", overlay, "-vet=off", "-run", "^$", "./host/model/network", "./fallback", "./kernels").CombinedOutput()
 		if err == nil {
 			t.Errorf("without %s the program starts:\n%s", without, out)
 		}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"psafe/host/bound"
-	"psafe/host/network"
+	"psafe/host/model/network"
 )
 
 // activation is what Activate and Relax do for one kind of activation s, neuron by

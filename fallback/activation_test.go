@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"psafe/host/network"
+	"psafe/host/model/network"
 )
 
 // TestHalfAddedActivation: with an entry of the table missing the program does not start.

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"psafe/host/bound"
-	"psafe/host/network"
-	"psafe/host/posterior"
-	"psafe/host/property"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
 )
 
 // The benchmarks measure one core: they call the operations on a device with one

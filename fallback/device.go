@@ -13,7 +13,7 @@ import (
 	"runtime"
 
 	"psafe/host/bound"
-	"psafe/host/network"
+	"psafe/host/model/network"
 	"psafe/internal/fpcontrol"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/bound/devicetest"
+	"psafe/host/lab/testkit/devicetest"
 	"psafe/internal/testscale"
 )
 

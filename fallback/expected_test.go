@@ -10,10 +10,10 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/network"
-	"psafe/host/posterior"
-	"psafe/host/posterior/format"
-	"psafe/host/property"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/format"
+	"psafe/host/read/property"
 )
 
 // shared returns a path under the folder of real posteriors and expected bounds,

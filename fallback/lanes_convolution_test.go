@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"psafe/host/bound"
-	"psafe/host/crosscheck"
-	"psafe/host/posterior"
-	"psafe/host/posterior/convtest"
+	"psafe/host/lab/crosscheck"
+	"psafe/host/lab/testkit/convtest"
+	"psafe/host/model/posterior"
 	"psafe/internal/testscale"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"psafe/host/bound"
-	"psafe/host/bound/devicetest"
+	"psafe/host/lab/testkit/devicetest"
 	"psafe/internal/testscale"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/network"
+	"psafe/host/model/network"
 	"psafe/internal/testscale"
 )
 

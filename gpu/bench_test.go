@@ -8,9 +8,9 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/network"
-	"psafe/host/posterior"
-	"psafe/host/property"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
 )
 
 // Benchmarks beside the fallback, in one run:

@@ -4,9 +4,9 @@ import (
 	"testing"
 
 	"psafe/host/bound"
-	"psafe/host/certify"
-	"psafe/host/posterior/convtest"
-	"psafe/host/property"
+	"psafe/host/lab/testkit/convtest"
+	"psafe/host/prove"
+	"psafe/host/read/property"
 )
 
 // BenchmarkConvolutions: concentration LBP of convolutional networks by formula, as certify
@@ -44,14 +44,14 @@ func BenchmarkConvolutions(b *testing.B) {
 		}
 		b.Run(name, func(b *testing.B) {
 			benchDevices(b, func(b *testing.B, dev bound.Device) {
-				e, err := certify.NewEngine(dev, nil, post, 8)
+				e, err := prove.NewEngine(dev, nil, post, 8)
 				check(b, err)
 				defer e.Close()
 				mean := 0.0
 				for b.Loop() {
 					mean = 0
-					check(b, certify.Run(b.Context(), []*certify.Engine{e}, certify.Config{Strategy: certify.CLBP, Cells: 1, NoUpper: true}, tasks, nil,
-						func(r *certify.Result) error { mean += r.Lower() / float64(len(tasks)); return nil }))
+					check(b, prove.Run(b.Context(), []*prove.Engine{e}, prove.Config{Strategy: prove.CLBP, Cells: 1, NoUpper: true}, tasks, nil,
+						func(r *prove.Result) error { mean += r.Lower() / float64(len(tasks)); return nil }))
 				}
 				b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)/float64(len(tasks))*1e3, "ms/image")
 				b.ReportMetric(mean, "mean_p_lower")

@@ -6,9 +6,9 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/crosscheck"
-	"psafe/host/posterior"
-	"psafe/host/posterior/convtest"
+	"psafe/host/lab/crosscheck"
+	"psafe/host/lab/testkit/convtest"
+	"psafe/host/model/posterior"
 	"psafe/internal/testscale"
 	"psafe/kernels"
 )

@@ -10,8 +10,8 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/bound/devicetest"
-	"psafe/host/network"
+	"psafe/host/lab/testkit/devicetest"
+	"psafe/host/model/network"
 	"psafe/internal/testscale"
 	"psafe/kernels"
 )

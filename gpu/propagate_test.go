@@ -7,8 +7,8 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/network"
-	"psafe/host/property"
+	"psafe/host/model/network"
+	"psafe/host/read/property"
 	"psafe/kernels"
 )
 

@@ -14,7 +14,7 @@ import (
 	"regexp"
 	"strings"
 
-	"psafe/host/network"
+	"psafe/host/model/network"
 )
 
 //go:embed *.cl

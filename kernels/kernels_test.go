@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"psafe/host/network"
+	"psafe/host/model/network"
 )
 
 var comment = regexp.MustCompile(`(?s)/\*.*?\*/`)

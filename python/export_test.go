@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"psafe/host/npy"
-	"psafe/host/posterior"
-	"psafe/host/posterior/format"
+	"psafe/host/model/posterior"
+	"psafe/host/read/format"
+	"psafe/host/read/npy"
 	"psafe/internal/testscale"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"psafe/gpu"
-	"psafe/host/bench"
+	"psafe/host/lab/bench"
 )
 
 const benchAbout = `psafe bench measures operations and whole jobs on a device, beside the CPU

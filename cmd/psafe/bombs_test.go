@@ -17,8 +17,8 @@ import (
 	"strings"
 	"testing"
 
-	"psafe/host/npy"
-	"psafe/host/report"
+	"psafe/host/read/npy"
+	"psafe/host/record"
 )
 
 // bomb is a file that is small on disk and large in memory, or a large one that is read for
@@ -323,8 +323,8 @@ func manyCounts() string {
 
 // manyRecords is a result file of as many records as there may be.
 func manyRecords() string {
-	record := fmt.Sprintf(`{"index":0,"eps":"0.1","p_lower":0.5,"p_upper":1,"method":"ibp","posterior":"a","posterior_sha256":"x","guarantee":%q}`+"\n", report.Guarantee)
-	return strings.Repeat(record, 1<<20)
+	rec := fmt.Sprintf(`{"index":0,"eps":"0.1","p_lower":0.5,"p_upper":1,"method":"ibp","posterior":"a","posterior_sha256":"x","guarantee":%q}`+"\n", record.Guarantee)
+	return strings.Repeat(rec, 1<<20)
 }
 
 // memo puts one value into n places.

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"psafe/host/property"
-	"psafe/host/report"
-	"psafe/host/run"
+	"psafe/host/job/certify"
+	"psafe/host/read/property"
+	"psafe/host/record"
 )
 
 const certifyAbout = `psafe certify proves lower and upper bounds of P_safe(T, S), the probability
@@ -73,8 +73,8 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	c.post.add(f)
 	c.post.addFactor(f)
 	c.tasks.add(f)
-	f.StringVar(&c.method, "method", string(run.Auto), "auto (the best of clbp, neuronsum and lbp); clbp (concentration); neuronsum (one hidden layer); ibp or lbp (weight boxes); samples (a finite posterior, exactly); or statistical (an interval, no certificate)")
-	f.StringVar(&c.boxes, "boxes", string(run.Centred), "weight boxes: centred (one around the mean, as wide as verifies) or sampled (Algorithm 1)")
+	f.StringVar(&c.method, "method", string(certify.Auto), "auto (the best of clbp, neuronsum and lbp); clbp (concentration); neuronsum (one hidden layer); ibp or lbp (weight boxes); samples (a finite posterior, exactly); or statistical (an interval, no certificate)")
+	f.StringVar(&c.boxes, "boxes", string(certify.Centred), "weight boxes: centred (one around the mean, as wide as verifies) or sampled (Algorithm 1)")
 	f.IntVar(&c.samples, "samples", 0, "number of sampled boxes, or of networks of --method statistical (default none, or 1000)")
 	f.Float64Var(&c.confidence, "confidence", 0.99, "confidence of --method statistical")
 	f.IntVar(&c.cells, "cells", 0, "how many cells T may be cut into (default by method: docs/cli.md)")
@@ -83,10 +83,10 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	f.BoolVar(&c.uniform, "uniform", false, "keep one gamma for all layers of a centred box")
 	f.Uint64Var(&c.seed, "seed", 0, "seed of sampled boxes and of --method statistical")
 	c.device.add(f)
-	f.Float64Var(&c.recheck, "recheck", run.DefaultRecheck, "share of the time, 0 to 1, for computing answers of an OpenCL device again on the CPU")
+	f.Float64Var(&c.recheck, "recheck", certify.DefaultRecheck, "share of the time, 0 to 1, for computing answers of an OpenCL device again on the CPU")
 	c.out.add(f, "`FILE` of the results, JSON Lines; .csv or .parquet makes a table, with the records in OUT.jsonl beside it (default standard output)")
 	f.BoolVar(&c.resume, "resume", false, "go on with the records in OUT.partial; done if OUT is complete and of this run")
-	f.StringVar(&c.require, "require", run.DefaultRequire, "safe needs p_lower at least this, unsafe p_upper below it; if given, auto stops where that is known, and tries what takes minutes where it is not")
+	f.StringVar(&c.require, "require", certify.DefaultRequire, "safe needs p_lower at least this, unsafe p_upper below it; if given, auto stops where that is known, and tries what takes minutes where it is not")
 	f.BoolVar(&c.noUpper, "no-upper", false, "do not look for upper bounds")
 	f.BoolVar(&c.derived, "derived", false, "add bounds of inf_x Prob(f(x) in S) and of inf_x E row(x)")
 	f.StringVar(&c.failUnder, "fail-under", "0", "exit with status 10 if a p_lower is under this")
@@ -99,7 +99,7 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 }
 
 // job is what the flags ask for.
-func (c *certifyFlags) job(f *pflag.FlagSet) (*run.Job, error) {
+func (c *certifyFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
 	post, err := c.post.of(c.posterior)
 	if err != nil {
 		return nil, err
@@ -119,11 +119,11 @@ func (c *certifyFlags) job(f *pflag.FlagSet) (*run.Job, error) {
 		}
 		require = c.require
 	}
-	return &run.Job{
+	return &certify.Job{
 		Posterior: post,
 		Tasks:     tasks,
-		Method: run.Method{
-			Word: given(f, "method", run.Word(c.method)), Boxes: given(f, "boxes", run.Boxes(c.boxes)), Gamma: given(f, "gamma", c.gamma),
+		Method: certify.Method{
+			Word: given(f, "method", certify.Word(c.method)), Boxes: given(f, "boxes", certify.Boxes(c.boxes)), Gamma: given(f, "gamma", c.gamma),
 			Splits: given(f, "splits", c.splits), Uniform: given(f, "uniform", c.uniform), Samples: given(f, "samples", c.samples),
 			Confidence: given(f, "confidence", c.confidence), Seed: given(f, "seed", c.seed), Cells: given(f, "cells", c.cells),
 			NoUpper: c.noUpper, Derived: c.derived,
@@ -131,7 +131,7 @@ func (c *certifyFlags) job(f *pflag.FlagSet) (*run.Job, error) {
 		Precision: given(f, "precision", precision),
 		Require:   require,
 		Recheck:   given(f, "recheck", c.recheck),
-		Out:       run.Output{Path: c.out.path, Resume: c.resume, Overwrite: c.out.overwrite, OmitTiming: c.noTiming},
+		Out:       certify.Output{Path: c.out.path, Resume: c.resume, Overwrite: c.out.overwrite, OmitTiming: c.noTiming},
 
 		TimeLimit: given(f, "time-limit", c.limit), TotalTimeLimit: given(f, "total-time-limit", c.total),
 	}, nil
@@ -146,7 +146,7 @@ func newCertify() (*certifyFlags, *cobra.Command) {
 }
 
 // parseCertify makes a job of flags.
-func parseCertify(args []string) (*certifyFlags, *run.Job, error) {
+func parseCertify(args []string) (*certifyFlags, *certify.Job, error) {
 	c, cmd := newCertify()
 	if err := readFlags(cmd, args); err != nil {
 		return nil, nil, err
@@ -156,7 +156,7 @@ func parseCertify(args []string) (*certifyFlags, *run.Job, error) {
 }
 
 // parsed is the job of flags that were read.
-func (c *certifyFlags) parsed(f *pflag.FlagSet) (*run.Job, error) {
+func (c *certifyFlags) parsed(f *pflag.FlagSet) (*certify.Job, error) {
 	if _, err := probability("fail-under", c.failUnder); err != nil {
 		return nil, err
 	}
@@ -194,13 +194,13 @@ func certifyCommand() *cobra.Command {
 }
 
 // run certifies.
-func (c *certifyFlags) run(ctx context.Context, job *run.Job, stdout, stderr io.Writer) error {
+func (c *certifyFlags) run(ctx context.Context, job *certify.Job, stdout, stderr io.Writer) error {
 	if err := job.Refuse(); err != nil {
 		return err
 	}
 	keep := ""
 	if c.out.path != "" {
-		keep = report.RecordsFile(c.out.path) + run.PartialSuffix
+		keep = record.RecordsFile(c.out.path) + certify.PartialSuffix
 	}
 	child := newSupervised(ctx, stdout, stderr, keep)
 	child.work = func() float64 { return workApprox(job) }
@@ -216,7 +216,7 @@ func (c *certifyFlags) run(ctx context.Context, job *run.Job, stdout, stderr io.
 		job.Progress = progress.update
 	}
 	if !c.quiet {
-		job.Note = func(n run.Note) { note(stderr, n) }
+		job.Note = func(n certify.Note) { note(stderr, n) }
 	}
 	found := c.findings(stderr)
 	defer endLate(job.TotalTimeLimit, stderr)()

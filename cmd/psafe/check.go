@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"psafe/host/campaign"
 	"psafe/host/check"
-	"psafe/host/report"
+	"psafe/host/job/campaign"
+	"psafe/host/record"
 	"psafe/internal/infile"
 )
 
@@ -107,7 +107,7 @@ type checked struct {
 
 // file checks a result file.
 func (t *checked) file(ctx context.Context, path string) error {
-	if err := report.NoTable(path); err != nil {
+	if err := record.NoTable(path); err != nil {
 		return err
 	}
 	if _, err := campaign.Open(path); err == nil {

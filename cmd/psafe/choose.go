@@ -8,7 +8,7 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/run"
+	"psafe/host/job/certify"
 )
 
 // A CPU computes in two ways: by the loops of package fallback, which are there at once, and,
@@ -76,12 +76,12 @@ func (s *supervised) chosen(line string) {
 
 // workApprox is about how many multiplications a job takes, 0 if that cannot be told: what is
 // wrong with its files, the job itself will say, and a pipe is for the job itself to read.
-func workApprox(job *run.Job) float64 {
+func workApprox(job *certify.Job) float64 {
 	if job.Piped() {
 		return 0
 	}
 	alone := *job
-	alone.Out, alone.TotalTimeLimit, alone.Note = run.Output{}, nil, nil
+	alone.Out, alone.TotalTimeLimit, alone.Note = certify.Output{}, nil, nil
 	prepared, err := alone.Prepare()
 	if err != nil {
 		return 0

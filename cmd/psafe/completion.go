@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"psafe/host/figure"
-	"psafe/host/paper"
-	"psafe/host/property"
-	"psafe/host/run"
+	"psafe/host/job/certify"
+	"psafe/host/lab/paper"
+	"psafe/host/read/property"
+	"psafe/host/tell/plot"
 	"psafe/internal/nearest"
 )
 
@@ -103,9 +103,9 @@ func flagWords(command, flag string) []string {
 		if command == "crosscheck" {
 			return crosscheckMethods
 		}
-		return run.Words()
+		return certify.Words()
 	case "boxes":
-		return []string{string(run.Centred), string(run.Sampled)}
+		return []string{string(certify.Centred), string(certify.Sampled)}
 	case "precision":
 		return precisionWords
 	case "scale":
@@ -134,7 +134,7 @@ func flagWords(command, flag string) []string {
 	case "field":
 		return []string{"p_lower", "p_upper"}
 	case "by":
-		return figure.ByWords
+		return plot.ByWords
 	case "label":
 		return []string{"column", "mean"}
 	case "label-column":

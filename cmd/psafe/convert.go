@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"psafe/host/posterior"
-	"psafe/host/posterior/format"
+	"psafe/host/model/posterior"
+	"psafe/host/read/format"
 )
 
 const convertAbout = `psafe convert reads a posterior in any format of docs/formats.md and writes it

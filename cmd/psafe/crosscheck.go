@@ -12,10 +12,10 @@ import (
 
 	"psafe/gpu"
 	"psafe/host/bound"
-	"psafe/host/crosscheck"
-	"psafe/host/posterior"
-	"psafe/host/property"
-	"psafe/host/run"
+	"psafe/host/job/certify"
+	"psafe/host/lab/crosscheck"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
 )
 
 const crosscheckAbout = `psafe crosscheck runs the same job on two devices and compares every number that
@@ -142,7 +142,7 @@ func (c *crosscheckFlags) open(ctx context.Context, p bound.Precision) (*crossch
 			if err == nil {
 				err = errors.New("OpenCL has no devices here")
 			}
-			return nil, &run.DeviceError{Err: fmt.Errorf("--against opencl: %w", err)}
+			return nil, &certify.DeviceError{Err: fmt.Errorf("--against opencl: %w", err)}
 		}
 		second = list[0].ID
 	}
@@ -164,7 +164,7 @@ func crosscheckStatus(err error) error {
 		return &statusError{exitDifference, err}
 	}
 	if gpu.IsOutOfMemory(err) || gpu.IsDeviceLost(err) {
-		return &run.DeviceError{Err: err}
+		return &certify.DeviceError{Err: err}
 	}
 	return err
 }

@@ -14,7 +14,7 @@ import (
 	"psafe/fallback"
 	"psafe/gpu"
 	"psafe/host/bound"
-	"psafe/host/run"
+	"psafe/host/job/certify"
 )
 
 // deviceFlags choose where to compute.
@@ -56,13 +56,13 @@ func (d *deviceFlags) number() (bound.Precision, error) {
 }
 
 // opener opens the devices that the flags name for a job.
-func (d *deviceFlags) opener(stderr io.Writer) run.Opener {
-	return func(p bound.Precision) (*run.Devices, error) {
+func (d *deviceFlags) opener(stderr io.Writer) certify.Opener {
+	return func(p bound.Precision) (*certify.Devices, error) {
 		opened, err := d.openIn(p)
 		if err != nil {
 			return nil, err
 		}
-		return &run.Devices{
+		return &certify.Devices{
 			List: opened.list, Spare: opened.spare, Blame: d.blame, Close: opened.close,
 			Done: func() error {
 				if !d.profile {
@@ -140,7 +140,7 @@ func openDevices(selector string, p bound.Precision, opts gpu.Options) (*devices
 	opened, err := gpu.OpenAll(selector, p, opts)
 	tell("opened")
 	if err != nil {
-		return nil, &run.DeviceError{Err: fmt.Errorf("--device %s: %w", selector, err)}
+		return nil, &certify.DeviceError{Err: fmt.Errorf("--device %s: %w", selector, err)}
 	}
 	d := &devices{spare: cpu, opencl: opened}
 	for _, g := range opened {
@@ -182,7 +182,7 @@ func (d *devices) printProfile(w io.Writer) error {
 	for _, g := range d.opencl {
 		times, err := g.Profile()
 		if err != nil {
-			return &run.DeviceError{Err: err}
+			return &certify.DeviceError{Err: err}
 		}
 		for _, k := range times {
 			fmt.Fprintf(w, "psafe: profile: %s: %-15s %6d launches %9.4f s %8.2f GB/s %8.2f GFLOP/s\n", g.Name(), k.Name, k.Launches,

@@ -15,7 +15,7 @@ import (
 	"psafe/gpu"
 	"psafe/gpu/cl"
 	"psafe/host/bound"
-	"psafe/host/run"
+	"psafe/host/job/certify"
 	"psafe/internal/outfile"
 )
 
@@ -68,7 +68,7 @@ func devicesCommand() *cobra.Command {
 			return &statusError{exitFault, errors.New("a fault of psafe: see the note above")}
 		}
 		if len(found.failed) > 0 {
-			return &run.DeviceError{Err: errors.New("a driver failed: see the note above")}
+			return &certify.DeviceError{Err: errors.New("a driver failed: see the note above")}
 		}
 		return nil
 	})

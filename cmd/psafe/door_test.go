@@ -13,8 +13,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"psafe/host/posterior/format"
-	"psafe/host/report"
+	"psafe/host/read/format"
+	"psafe/host/record"
 	"psafe/internal/testscale"
 )
 
@@ -193,7 +193,7 @@ func recordsOf(t *testing.T, net, points, word string) string {
 	certifyTo(t, out, "--device", "cpu", "--posterior", net, "--inputs", points, "--eps", "0.05", "--method", "ibp", "--quiet")
 	var b bytes.Buffer
 	for line := range strings.Lines(readTest(t, out)) {
-		rec, err := report.ParseRecord([]byte(line))
+		rec, err := record.ParseRecord([]byte(line))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"psafe/host/campaign"
+	"psafe/host/job/campaign"
 	"psafe/internal/fault"
 )
 

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"io"
 
-	"psafe/host/property"
-	"psafe/host/report"
-	"psafe/host/run"
+	"psafe/host/job/certify"
+	"psafe/host/read/property"
+	"psafe/host/record"
 )
 
 // mostRows is how many records have a table on a terminal: more would be kept in memory and
@@ -17,11 +17,11 @@ const mostRows = 1000
 // kept.
 type findings struct {
 	quiet   bool
-	tally   report.Tally
-	explain run.Explanation
+	tally   record.Tally
+	explain certify.Explanation
 	// rows are for a table on a terminal, without proofs; nil where there is none.
 	table bool
-	rows  []*report.Record
+	rows  []*record.Record
 	// least is --fail-under, under the first that is.
 	least property.Exact
 	under error
@@ -35,7 +35,7 @@ func (c *certifyFlags) findings(stderr io.Writer) *findings {
 }
 
 // add takes in a record.
-func (f *findings) add(r *report.Record) {
+func (f *findings) add(r *record.Record) {
 	f.tally.Add(r)
 	f.explain.Add(r)
 	for _, g := range f.gates {

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"psafe/host/certify"
-	"psafe/host/property"
-	"psafe/host/report"
+	"psafe/host/prove"
+	"psafe/host/read/property"
+	"psafe/host/record"
 )
 
 // TestFindings: what certify says at its end of records that it does not keep: a table of up to
@@ -19,7 +19,7 @@ func TestFindings(t *testing.T) {
 		}
 		f := &findings{table: true, least: property.MustExact("0.25"), gates: []*gate{g}}
 		for i := range n {
-			r := &report.Record{Index: i, PLower: report.Down(float64(1+i%4) / 8), PUpper: 1, Require: property.MustExact("0.9"), Method: "lbp", Verdict: "unknown", Proof: &certify.Proof{Tau: []float64{1}}}
+			r := &record.Record{Index: i, PLower: record.Down(float64(1+i%4) / 8), PUpper: 1, Require: property.MustExact("0.9"), Method: "lbp", Verdict: "unknown", Proof: &prove.Proof{Tau: []float64{1}}}
 			f.add(r)
 		}
 		var b strings.Builder

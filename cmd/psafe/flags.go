@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"psafe/host/network"
-	"psafe/host/posterior"
-	"psafe/host/property"
-	"psafe/host/run"
+	"psafe/host/job/certify"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
 	"psafe/internal/outfile"
 )
 
@@ -91,8 +91,8 @@ func (p *posteriorFlags) addFactor(f *pflag.FlagSet) {
 }
 
 // of is the posterior at path, read as the flags say.
-func (p *posteriorFlags) of(path string) (run.Posterior, error) {
-	named := run.Posterior{Path: path, Factor: p.factor}
+func (p *posteriorFlags) of(path string) (certify.Posterior, error) {
+	named := certify.Posterior{Path: path, Factor: p.factor}
 	named.Options.SD, named.Options.SDRelative, named.Options.SDFile = p.sd, p.sdRelative, p.sdFile
 	var err error
 	if p.scale != "" {
@@ -139,12 +139,12 @@ func given[T any](f *pflag.FlagSet, name string, value T) *T {
 // taskFlags say what is to be certified: points of a data file with a radius and
 // a property, or a property file.
 type taskFlags struct {
-	points             run.Points
+	points             certify.Points
 	index, clip, words string // words are those of --property
 }
 
 // addData adds the flags of data points.
-func addData(f *pflag.FlagSet, p *run.Points, index *string) {
+func addData(f *pflag.FlagSet, p *certify.Points, index *string) {
 	f.StringVar(&p.Inputs, "inputs", "", "`FILE` of input points: IDX, .npy, .npz, CSV or PNG, also .gz; or a folder of PNG files")
 	f.StringVar(&p.Scale, "input-scale", "", "factor of every input value, such as 1/255 (default 1/255 for bytes, else 1)")
 	f.StringVar(&p.LabelColumn, "label-column", "", "which column of a CSV file is the class and no input: first, last, none or its name (default none)")
@@ -167,8 +167,8 @@ func (t *taskFlags) add(f *pflag.FlagSet) {
 }
 
 // of are the tasks that the flags name.
-func (t *taskFlags) of(f *pflag.FlagSet) (run.Tasks, error) {
-	tasks := run.Tasks{Points: t.points}
+func (t *taskFlags) of(f *pflag.FlagSet) (certify.Tasks, error) {
+	tasks := certify.Tasks{Points: t.points}
 	tasks.Points.Index = given(f, "index", t.index)
 	if t.clip != "" {
 		tasks.Points.Clip = property.SplitList(t.clip)

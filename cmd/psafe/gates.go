@@ -7,8 +7,8 @@ import (
 	"regexp"
 	"strings"
 
-	"psafe/host/property"
-	"psafe/host/report"
+	"psafe/host/read/property"
+	"psafe/host/record"
 )
 
 // gate is one --fail-unless: what share of the inputs must have a verdict. Shares are whole
@@ -50,7 +50,7 @@ func parseGates(texts []string) ([]*gate, error) {
 }
 
 // add counts a record.
-func (g *gate) add(r *report.Record) {
+func (g *gate) add(r *record.Record) {
 	g.n++
 	if r.Verdict == g.verdict {
 		g.found++

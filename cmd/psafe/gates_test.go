@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"psafe/host/report"
+	"psafe/host/record"
 	"psafe/internal/testscale"
 )
 
@@ -16,7 +16,7 @@ import (
 func told(g *gate, safe, unsafe, unknown int) *gate {
 	for verdict, n := range map[string]int{"safe": safe, "unsafe": unsafe, "unknown": unknown} {
 		for range n {
-			g.add(&report.Record{Verdict: verdict})
+			g.add(&record.Record{Verdict: verdict})
 		}
 	}
 	return g

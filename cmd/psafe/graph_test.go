@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"psafe/host/npy"
+	"psafe/host/read/npy"
 )
 
 // runGraph runs the program and returns what it prints.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"psafe/host/posterior/format"
-	"psafe/host/run"
+	"psafe/host/job/certify"
+	"psafe/host/read/format"
 )
 
 const importAbout = `psafe import reads a safetensors file or a .npz whose arrays have names of their
@@ -57,7 +57,7 @@ func importCommand() *cobra.Command {
 		if err := to.write(p, f.Arg(0), *mapPath); err != nil {
 			return err
 		}
-		for _, n := range run.Doubts(p) {
+		for _, n := range certify.Doubts(p) {
 			note(stderr, n)
 		}
 		to.uncompared(p, stderr)

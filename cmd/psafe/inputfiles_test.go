@@ -9,10 +9,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"psafe/host/network"
-	"psafe/host/npy"
-	"psafe/host/posterior"
-	"psafe/host/posterior/format"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/format"
+	"psafe/host/read/npy"
 )
 
 // writeInputFiles makes what a script cannot hold: a network that takes 3 x 5 x 5 colour

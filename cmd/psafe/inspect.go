@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"psafe/host/measure"
-	"psafe/host/network"
-	"psafe/host/posterior"
-	"psafe/host/posterior/audit"
-	"psafe/host/run"
+	"psafe/host/job/certify"
+	"psafe/host/model/audit"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/prove/measure"
 )
 
 const inspectAbout = `psafe inspect prints what a posterior file holds: the kind of distribution,
@@ -45,7 +45,7 @@ func inspectCommand() *cobra.Command {
 				return err
 			}
 		}
-		doubts := run.Doubts(p)
+		doubts := certify.Doubts(p)
 		if *asJSON {
 			fields := inspectFields(p)
 			fields.Check, fields.Warnings = compared, []string{}

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"psafe/host/run"
+	"psafe/host/job/certify"
 	"psafe/internal/testscale"
 )
 
@@ -101,7 +101,7 @@ func checkLeft(t *testing.T, way, out, want string, e ending) {
 		}
 		return
 	}
-	left, err := os.ReadFile(out + run.PartialSuffix)
+	left, err := os.ReadFile(out + certify.PartialSuffix)
 	if !strings.HasPrefix(want, string(left)) {
 		t.Fatalf("%s left %q, which is not the beginning of\n%s", way, left, want)
 	}
@@ -123,7 +123,7 @@ func TestLeftovers(t *testing.T) {
 	out := filepath.Join(dir, "r.jsonl")
 	args := []string{"--device", "cpu", "--posterior", testFile("tiny-2-3-2-tanh.npz"), "--inputs", pointsOf(t, "0,1\n"), "--eps", "0.05", "--method", "ibp", "--quiet"}
 	certifyTo(t, out, args...)
-	writeTest(t, out+run.PartialSuffix, "")
+	writeTest(t, out+certify.PartialSuffix, "")
 	certifyTo(t, out, append(args, "--resume")...)
 	psafe(t, exitDone, "convert", testFile("tiny-2-3-2-tanh.npz"), "--out", filepath.Join(dir, "c.npz"))
 	psafe(t, exitDone, "plot", "eps", out, "--out", filepath.Join(dir, "f.svg"))

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"psafe/host/run"
+	"psafe/host/job/certify"
 	"psafe/internal/testscale"
 )
 
@@ -88,7 +88,7 @@ func interruptedWriter(t *testing.T, args []string) {
 				t.Fatalf("after %+v: %+v", e, again)
 			}
 		}
-		for _, left := range []string{out, strings.TrimSuffix(out, ".csv") + ".csv.jsonl", out + run.PartialSuffix} {
+		for _, left := range []string{out, strings.TrimSuffix(out, ".csv") + ".csv.jsonl", out + certify.PartialSuffix} {
 			os.Remove(left)
 		}
 	}

@@ -6,11 +6,11 @@ import (
 	"math"
 	"slices"
 
-	"psafe/host/bench"
-	"psafe/host/crosscheck"
-	"psafe/host/measure"
-	"psafe/host/network"
-	"psafe/host/posterior"
+	"psafe/host/lab/bench"
+	"psafe/host/lab/crosscheck"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/prove/measure"
 	"psafe/internal/outfile"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"psafe/host/run"
+	"psafe/host/job/certify"
 )
 
 // TestTotalTimeLimit: a run that ends with its time, again and again, keeps what is finished
@@ -28,7 +28,7 @@ func TestTotalTimeLimit(t *testing.T) {
 				if e.status == exitDone {
 					break
 				}
-				left, err := os.ReadFile(out + run.PartialSuffix)
+				left, err := os.ReadFile(out + certify.PartialSuffix)
 				kept := strings.Contains(e.text, "records are in")
 				// A machine so busy that the program was ended (endLate) may not have come to the file.
 				late := !kept && time.Since(start) > limit+respite

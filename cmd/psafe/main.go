@@ -9,8 +9,8 @@ import (
 	"os"
 	"strings"
 
-	"psafe/host/paper"
-	"psafe/host/run"
+	"psafe/host/job/certify"
+	"psafe/host/lab/paper"
 )
 
 // Exit statuses, as "psafe help" and docs/cli.md list them.
@@ -83,10 +83,10 @@ func dispatch(args []string, stdout, stderr io.Writer) int {
 func status(err error, stderr io.Writer) int {
 	var s *statusError
 	var child *exited
-	var device *run.DeviceError
-	var interrupted *run.Interrupted
-	var late *run.OutOfTime
-	var contradiction *run.Contradiction
+	var device *certify.DeviceError
+	var interrupted *certify.Interrupted
+	var late *certify.OutOfTime
+	var contradiction *certify.Contradiction
 	var between *paper.Contradiction
 	var wrong *mistake
 	status := exitUsage
@@ -106,7 +106,7 @@ func status(err error, stderr io.Writer) int {
 	case errors.As(err, &interrupted):
 		status = exitInterrupted
 	case errors.Is(err, context.Canceled):
-		status, err = exitInterrupted, &run.Interrupted{}
+		status, err = exitInterrupted, &certify.Interrupted{}
 	case errors.As(err, &device):
 		status = exitDevice
 	}

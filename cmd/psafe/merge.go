@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"psafe/host/campaign"
-	"psafe/host/report"
+	"psafe/host/job/campaign"
+	"psafe/host/record"
 	"psafe/internal/outfile"
 )
 
@@ -56,9 +56,9 @@ func mergeCommand() *cobra.Command {
 				return err
 			}
 		}
-		var tally report.Tally
+		var tally record.Tally
 		n := 0
-		err := campaign.Merge(ctx, f.Arg(0), to, func(r *report.Record) {
+		err := campaign.Merge(ctx, f.Arg(0), to, func(r *record.Record) {
 			tally.Add(r)
 			n++
 		})

@@ -5,8 +5,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"psafe/host/npy"
-	"psafe/host/onnx/onnxtest"
+	"psafe/host/lab/testkit/onnxtest"
+	"psafe/host/read/npy"
 )
 
 // concats doubles a tensor again and again.

@@ -14,8 +14,8 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/paper"
-	"psafe/host/run"
+	"psafe/host/job/certify"
+	"psafe/host/lab/paper"
 	"psafe/internal/nearest"
 )
 
@@ -120,7 +120,7 @@ func paperCommand() *cobra.Command {
 		lasting := slices.DeleteFunc(slices.Clone(commandLine(ctx)[1:]), func(a string) bool {
 			return strings.HasPrefix(a, "--resume") || strings.HasPrefix(a, "--overwrite") || strings.HasPrefix(a, "--quiet")
 		})
-		cfg.Command = "psafe paper " + run.Shell(lasting)
+		cfg.Command = "psafe paper " + certify.Shell(lasting)
 		cfg.Open = p.device.opener(stderr)
 		w := &watch{bar: bar{w: stderr}, last: time.Now()}
 		if !p.quiet {
@@ -155,7 +155,7 @@ func (w *watch) tell(e paper.Event) {
 	_, terminal := isTerminal(w.bar.w)
 	switch {
 	case e.Training != nil:
-		fmt.Fprintf(w.bar.w, "psafe: %s\n", plain(run.Shell(e.Training[1:])))
+		fmt.Fprintf(w.bar.w, "psafe: %s\n", plain(certify.Shell(e.Training[1:])))
 	case e.Ended:
 		w.bar.end()
 		line("%d records, %.1f s\n", e.Total, e.Took.Seconds())

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"psafe/host/run"
+	"psafe/host/job/certify"
 )
 
 // tree reads all files under a folder.
@@ -137,7 +137,7 @@ func resumedPaper(t *testing.T, whole map[string]string) {
 	}
 	const cut = "runs/vcas-clbp.jsonl"
 	lines := strings.SplitAfter(whole[cut], "\n")
-	if err := os.WriteFile(filepath.Join("o", cut+run.PartialSuffix), []byte(lines[0]+lines[1][:40]), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join("o", cut+certify.PartialSuffix), []byte(lines[0]+lines[1][:40]), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Remove(filepath.Join("o", cut)); err != nil {

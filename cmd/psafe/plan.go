@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"psafe/host/campaign"
-	"psafe/host/run"
+	"psafe/host/job/campaign"
+	"psafe/host/job/certify"
 )
 
 const planAbout = `psafe plan makes the folder of a campaign: many psafe certify jobs, over
@@ -86,7 +86,7 @@ func campaignKeys() []campaign.Flag {
 }
 
 // campaignJob makes a job of a campaign of its flags.
-func campaignJob(args []string) (*run.Job, error) {
+func campaignJob(args []string) (*certify.Job, error) {
 	_, job, err := parseCertify(args)
 	if err != nil {
 		return nil, err
@@ -152,12 +152,12 @@ func howMany(n int, what string) string {
 }
 
 // notes prints each note once, whichever jobs have it; nil if none is wanted.
-func (p *planFlags) notes(stderr io.Writer) func(run.Note) {
+func (p *planFlags) notes(stderr io.Writer) func(certify.Note) {
 	if p.quiet {
 		return nil
 	}
 	told := map[string]bool{}
-	return func(n run.Note) {
+	return func(n certify.Note) {
 		if text := n.String(); !told[text] {
 			told[text] = true
 			note(stderr, n)
@@ -172,7 +172,7 @@ func listJobs(stdout, stderr io.Writer, planner *campaign.Planner, spec *campaig
 	}
 	var text strings.Builder
 	for i := range spec.Jobs() {
-		text.WriteString(run.Shell(append([]string{"psafe", "certify"}, spec.Args(i)...)) + "\n")
+		text.WriteString(certify.Shell(append([]string{"psafe", "certify"}, spec.Args(i)...)) + "\n")
 	}
 	return printForProgram(text.String(), stdout, stderr)
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"psafe/host/campaign"
+	"psafe/host/job/campaign"
 )
 
 // TestCampaignKeys: every flag of certify is a key of a campaign file or says where it belongs,

@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"psafe/host/figure"
-	"psafe/host/property"
-	"psafe/host/report"
+	"psafe/host/read/property"
+	"psafe/host/record"
+	"psafe/host/tell/plot"
 	"psafe/internal/nearest"
 )
 
@@ -42,7 +42,7 @@ type plotFlags struct {
 
 func (p *plotFlags) add(f *pflag.FlagSet) {
 	p.out.add(f, "file to write, .svg or .png; required")
-	f.StringSliceVar(&p.by, "by", []string{"posterior", "method"}, "eps: what has a line of its own: words of "+strings.Join(figure.ByWords, ", ")+"; bars: posterior,method or posterior")
+	f.StringSliceVar(&p.by, "by", []string{"posterior", "method"}, "eps: what has a line of its own: words of "+strings.Join(plot.ByWords, ", ")+"; bars: posterior,method or posterior")
 	f.StringVar(&p.points, "points", "", "heatmap: the data file that --inputs of psafe certify named; required")
 	f.IntSliceVar(&p.columns, "columns", []int{0, 1}, "heatmap: which two coordinates of the points are the axes, from 0 on")
 	f.StringVar(&p.field, "field", "p_lower", "heatmap: p_lower or p_upper")
@@ -70,11 +70,11 @@ func plotCommand() *cobra.Command {
 		if err := p.out.refuse(inputs...); err != nil {
 			return err
 		}
-		var records []report.Placed
+		var records []record.Placed
 		for _, file := range files {
-			more, err := report.ReadFile(file)
+			more, err := record.ReadFile(file)
 			if info, e := os.Stat(file); e == nil && info.IsDir() {
-				err = eachOfCampaign(ctx, file, func(p report.Placed) error {
+				err = eachOfCampaign(ctx, file, func(p record.Placed) error {
 					p.Raw = nil
 					more = append(more, p)
 					return nil
@@ -89,7 +89,7 @@ func plotCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		for _, n := range append(report.Gaps(records), notes...) {
+		for _, n := range append(record.Gaps(records), notes...) {
 			fmt.Fprintf(stderr, "psafe: note: %s\n", plain(n))
 		}
 		return p.write(drawing, format, inputs)
@@ -132,37 +132,37 @@ func (p *plotFlags) check(f *pflag.FlagSet) (format string, err error) {
 }
 
 // draw makes the figure of a kind and says what a reader of it should know.
-func (p *plotFlags) draw(kind string, records []report.Placed) (*figure.Figure, []string, error) {
+func (p *plotFlags) draw(kind string, records []record.Placed) (*plot.Figure, []string, error) {
 	switch kind {
 	case "eps":
-		series, notes, err := figure.EpsSeries(records, p.by)
+		series, notes, err := plot.EpsSeries(records, p.by)
 		if err != nil {
 			return nil, nil, err
 		}
-		drawing, err := figure.PlotEps(series)
+		drawing, err := plot.PlotEps(series)
 		return drawing, notes, err
 	case "bars":
-		groups, methods, notes, err := figure.BarGroups(records, p.by)
+		groups, methods, notes, err := plot.BarGroups(records, p.by)
 		if err != nil {
 			return nil, nil, err
 		}
-		drawing, err := figure.PlotBars(groups, methods)
+		drawing, err := plot.PlotBars(groups, methods)
 		return drawing, notes, err
 	}
 	points, err := p.coordinates(records[0])
 	if err != nil {
 		return nil, nil, err
 	}
-	grid, err := figure.HeatGrid(records, p.points, points, p.field)
+	grid, err := plot.HeatGrid(records, p.points, points, p.field)
 	if err != nil {
 		return nil, nil, err
 	}
-	return figure.PlotHeat(grid, [2]int(p.columns)), nil, nil
+	return plot.PlotHeat(grid, [2]int(p.columns)), nil, nil
 }
 
 // coordinates reads two columns of --points, scaled as for the record, and checks
 // that the record is about this file.
-func (p *plotFlags) coordinates(r report.Placed) ([][2]float64, error) {
+func (p *plotFlags) coordinates(r record.Placed) ([][2]float64, error) {
 	points, err := property.ReadPoints(p.points, property.InputOptions{Scale: r.InputScale, LabelColumn: p.labelColumn})
 	if err != nil {
 		return nil, err
@@ -184,7 +184,7 @@ func (p *plotFlags) coordinates(r report.Placed) ([][2]float64, error) {
 	return x, nil
 }
 
-func (p *plotFlags) write(drawing *figure.Figure, format string, inputs []string) error {
+func (p *plotFlags) write(drawing *plot.Figure, format string, inputs []string) error {
 	var b bytes.Buffer
 	if err := drawing.Write(&b, format); err != nil {
 		return p.out.unwritten(err)

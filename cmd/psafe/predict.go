@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"psafe/host/run"
+	"psafe/host/job/certify"
 	"psafe/internal/outfile"
 )
 
@@ -33,7 +33,7 @@ JSON. Of a finite set of samples the mean network is that of the mean weights;
 // predictFlags are all flags of predict as typed.
 type predictFlags struct {
 	post    posteriorFlags
-	predict run.Predict
+	predict certify.Predict
 	index   string
 	network int
 	json    bool
@@ -64,7 +64,7 @@ func predictCommand() *cobra.Command {
 		}
 		p.Points.Index, p.Network = given(f, "index", c.index), given(f, "network", c.network)
 		if !c.quiet {
-			p.Note = func(n run.Note) { note(stderr, n) }
+			p.Note = func(n certify.Note) { note(stderr, n) }
 		}
 		accuracy, err := c.write(ctx, stdout)
 		if err != nil || c.quiet || accuracy == nil {
@@ -80,7 +80,7 @@ func predictCommand() *cobra.Command {
 }
 
 // write evaluates and writes to where the flags say.
-func (c *predictFlags) write(ctx context.Context, stdout io.Writer) (*run.Accuracy, error) {
+func (c *predictFlags) write(ctx context.Context, stdout io.Writer) (*certify.Accuracy, error) {
 	if c.out.path == "" {
 		w := bufio.NewWriter(stdout)
 		accuracy, err := c.lines(ctx, w)
@@ -108,9 +108,9 @@ func (c *predictFlags) write(ctx context.Context, stdout io.Writer) (*run.Accura
 }
 
 // lines writes a line for each point, and before the first of CSV the names of the columns.
-func (c *predictFlags) lines(ctx context.Context, w io.Writer) (*run.Accuracy, error) {
+func (c *predictFlags) lines(ctx context.Context, w io.Writer) (*certify.Accuracy, error) {
 	first := true
-	return c.predict.Run(ctx, func(p *run.Prediction) error {
+	return c.predict.Run(ctx, func(p *certify.Prediction) error {
 		if c.json {
 			return jsonLine(w, p)
 		}
@@ -125,7 +125,7 @@ func (c *predictFlags) lines(ctx context.Context, w io.Writer) (*run.Accuracy, e
 	})
 }
 
-func jsonLine(w io.Writer, p *run.Prediction) error {
+func jsonLine(w io.Writer, p *certify.Prediction) error {
 	lists := [][]float64{p.Logits}
 	if p.Approx != nil {
 		lists = append(lists, p.Approx.Mean, p.Approx.SD, p.Approx.Probabilities)
@@ -143,7 +143,7 @@ func jsonLine(w io.Writer, p *run.Prediction) error {
 }
 
 // columns names the cells of a prediction.
-func columns(p *run.Prediction) []string {
+func columns(p *certify.Prediction) []string {
 	list := []string{"index"}
 	several := func(name string, of []float64) {
 		for i := range of {
@@ -170,7 +170,7 @@ func columns(p *run.Prediction) []string {
 }
 
 // cells are the fields of a line of CSV, in the order of columns.
-func cells(p *run.Prediction) []string {
+func cells(p *certify.Prediction) []string {
 	list := []string{strconv.Itoa(p.Index)}
 	one := func(v *int) {
 		if v != nil {

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"psafe/host/npy"
-	"psafe/host/report"
+	"psafe/host/read/npy"
+	"psafe/host/record"
 )
 
 // TestReadme runs the two certify commands that README shows, the second on the
@@ -124,16 +124,16 @@ func tableOf(t *testing.T, path string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var records []*report.Record
+	var records []*record.Record
 	for dec := json.NewDecoder(bytes.NewReader(content)); dec.More(); {
-		r := new(report.Record)
+		r := new(record.Record)
 		if err := dec.Decode(r); err != nil {
 			t.Fatal(err)
 		}
 		records = append(records, r)
 	}
 	var table strings.Builder
-	if err := report.Table(&table, records, 0); err != nil {
+	if err := record.Table(&table, records, 0); err != nil {
 		t.Fatal(err)
 	}
 	return table.String()

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"psafe/host/campaign"
-	"psafe/host/page"
-	"psafe/host/report"
+	"psafe/host/job/campaign"
+	"psafe/host/record"
+	"psafe/host/tell/report"
 )
 
 const reportAbout = `psafe report makes a page of result files, to be looked at in a browser: one
@@ -32,7 +32,7 @@ const mostOnPage = 1 << 20
 // reportFlags are the flags of report.
 type reportFlags struct {
 	out outFlags
-	page.Options
+	report.Options
 }
 
 func (r *reportFlags) add(f *pflag.FlagSet) {
@@ -55,8 +55,8 @@ func reportCommand() *cobra.Command {
 		if err := r.out.refuse(f.Args()...); err != nil {
 			return err
 		}
-		var records []report.Placed
-		err := eachResult(ctx, f.Args(), func(p report.Placed) error {
+		var records []record.Placed
+		err := eachResult(ctx, f.Args(), func(p record.Placed) error {
 			if len(records) == mostOnPage {
 				return fmt.Errorf("%s: is more than the %d records that a page can have: give fewer files, or see psafe summary", p.Place(), mostOnPage)
 			}
@@ -76,8 +76,8 @@ func reportCommand() *cobra.Command {
 		if err := r.out.refuse(inputs...); err != nil {
 			return err
 		}
-		html, notes := page.Make(records, r.Options)
-		if len(records) > page.MostComfortable {
+		html, notes := report.Make(records, r.Options)
+		if len(records) > report.MostComfortable {
 			notes = append(notes, fmt.Sprintf("%d records make a page of %d MB: browsers are slow with so many; give fewer files", len(records), len(html)>>20))
 		}
 		for _, n := range notes {

@@ -15,8 +15,8 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/report"
-	"psafe/host/run"
+	"psafe/host/job/certify"
+	"psafe/host/record"
 	"psafe/internal/testscale"
 )
 
@@ -124,7 +124,7 @@ func TestResumeSameBytes(t *testing.T) {
 				}
 				for _, cut := range cuts {
 					os.Remove(out)
-					if err := os.WriteFile(out+run.PartialSuffix, []byte(want[:cut]), 0o666); err != nil {
+					if err := os.WriteFile(out+certify.PartialSuffix, []byte(want[:cut]), 0o666); err != nil {
 						t.Fatal(err)
 					}
 					notes := certifyTo(t, out, append(args, "--resume")...)
@@ -172,10 +172,10 @@ func certifyOn(ctx context.Context, t *testing.T, hook func() error, args ...str
 		t.Fatal(err)
 	}
 	job.Version = version()
-	job.Open = func(p bound.Precision) (*run.Devices, error) {
-		return &run.Devices{List: []bound.Device{&hooked{fallback.New(p), hook}}}, nil
+	job.Open = func(p bound.Precision) (*certify.Devices, error) {
+		return &certify.Devices{List: []bound.Device{&hooked{fallback.New(p), hook}}}, nil
 	}
-	return job.Each(ctx, func(*report.Record) {})
+	return job.Each(ctx, func(*record.Record) {})
 }
 
 // TestStopped: whatever stops a run, at whichever step, the records that are finished
@@ -215,7 +215,7 @@ func TestStopped(t *testing.T) {
 				return nil
 			}, with(out)...)
 			cancel(nil)
-			kept, readErr := os.ReadFile(out + run.PartialSuffix)
+			kept, readErr := os.ReadFile(out + certify.PartialSuffix)
 			k := bytes.Count(kept, []byte("\n"))
 			seen[k] = true
 			var text bytes.Buffer
@@ -257,7 +257,7 @@ func TestTakenOver(t *testing.T) {
 		out := filepath.Join(t.TempDir(), "r.jsonl")
 		done := false
 		second := func() error {
-			if text, err := os.ReadFile(out + run.PartialSuffix); done || err != nil || bytes.Count(text, []byte("\n")) != 3 {
+			if text, err := os.ReadFile(out + certify.PartialSuffix); done || err != nil || bytes.Count(text, []byte("\n")) != 3 {
 				return nil
 			}
 			done = true
@@ -267,7 +267,7 @@ func TestTakenOver(t *testing.T) {
 			}
 			if resume {
 				certifyTo(t, out, append(args, "--resume")...)
-			} else if err := os.Remove(out + run.PartialSuffix); err != nil {
+			} else if err := os.Remove(out + certify.PartialSuffix); err != nil {
 				t.Error(err)
 			}
 			return nil
@@ -325,7 +325,7 @@ func killed(t *testing.T, repeats int) bool {
 			}
 			return false
 		case <-time.After(5 * time.Millisecond):
-			text, err := os.ReadFile(out + run.PartialSuffix)
+			text, err := os.ReadFile(out + certify.PartialSuffix)
 			written = err == nil && len(text) > 0
 		}
 	}
@@ -333,7 +333,7 @@ func killed(t *testing.T, repeats int) bool {
 	if err := <-ended; err == nil {
 		return false
 	}
-	left := readTest(t, out+run.PartialSuffix)
+	left := readTest(t, out+certify.PartialSuffix)
 	if !strings.HasSuffix(left, "}\n") {
 		t.Fatalf("left: %q", left)
 	}

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"psafe/host/property"
-	"psafe/host/report"
-	"psafe/host/run"
+	"psafe/host/job/certify"
+	"psafe/host/read/property"
+	"psafe/host/record"
 )
 
 // resumeArgs is a small run of two records, and its file.
@@ -28,7 +28,7 @@ func resumeArgs(t *testing.T) (args []string, text string) {
 // changes no file.
 func refused(t *testing.T, out string, args []string, words ...string) {
 	t.Helper()
-	before, _ := os.ReadFile(out + run.PartialSuffix)
+	before, _ := os.ReadFile(out + certify.PartialSuffix)
 	result, _ := os.ReadFile(out)
 	var stderr bytes.Buffer
 	err := execute(t.Context(), overridden(append([]string{"certify", "--out", out}, args...)), io.Discard, io.Discard)
@@ -42,7 +42,7 @@ func refused(t *testing.T, out string, args []string, words ...string) {
 			t.Errorf("%q does not say %q", line, w)
 		}
 	}
-	if after, _ := os.ReadFile(out + run.PartialSuffix); !bytes.Equal(before, after) {
+	if after, _ := os.ReadFile(out + certify.PartialSuffix); !bytes.Equal(before, after) {
 		t.Error("the file of finished records was changed")
 	}
 	if after, _ := os.ReadFile(out); !bytes.Equal(result, after) {
@@ -58,39 +58,39 @@ func TestResumeDisagrees(t *testing.T) {
 	label := 7
 	for _, c := range []struct {
 		words  string
-		change func(r *report.Record)
+		change func(r *record.Record)
 	}{
-		{`index is 5, of this run 1`, func(r *report.Record) { r.Index = 5 }},
-		{`name is "a\u009b[31mb", of this run absent`, func(r *report.Record) { r.Name = "a\u009b[31mb" }},
-		{`label is 7, of this run 1`, func(r *report.Record) { r.Label = &label }},
-		{`label is null, of this run 1`, func(r *report.Record) { r.Label = nil }},
-		{`property is "argmax_is:7", of this run "argmax_is:1"`, func(r *report.Record) { r.Property = "argmax_is:7" }},
-		{`eps is "0.010", of this run "0.01"`, func(r *report.Record) { r.Eps = "0.010" }},
-		{`clip is absent, of this run ["0","1"]`, func(r *report.Record) { r.Clip = nil }},
-		{`input_scale is "1/255", of this run absent`, func(r *report.Record) { r.InputScale = "1/255" }},
-		{`flags is "--method ibp", of this run "--method lbp"`, func(r *report.Record) { r.Flags = "--method ibp" }},
-		{`flags is absent, of this run "--method lbp"`, func(r *report.Record) { r.Flags = "" }},
-		{`require is 0.5, of this run 0.9`, func(r *report.Record) { r.Require = property.MustExact("0.5") }},
-		{`precision is "float64", of this run "float32"`, func(r *report.Record) { r.Precision = "float64" }},
-		{`precision is "float32", of this run "float64"`, func(r *report.Record) { r.Method = "neuronsum" }},
-		{`seed is 18446744073709551615, of this run 0`, func(r *report.Record) { r.Seed = 1<<64 - 1 }},
-		{`posterior_sha256 is "52", of this run "52418d753a27`, func(r *report.Record) { r.PosteriorSHA256 = "52" }},
-		{`posterior_scale is "sd x 2", of this run "sd"`, func(r *report.Record) { r.PosteriorScale = "sd x 2" }},
-		{`activations is ["tanh"], of this run ["relu"]`, func(r *report.Record) { r.Activations = []string{"tanh"} }},
-		{`inputs_sha256 is "4d", of this run "4df9360d1a`, func(r *report.Record) { r.InputsSHA256 = "4d" }},
-		{`numerics is 7, of this run 2`, func(r *report.Record) { r.Numerics = 7 }},
-		{`id is "`, func(r *report.Record) { r.ID = strings.Repeat("0", 32) }},
-		{"", func(r *report.Record) { r.Version = "0.0.9" }},
-		{`task is 0, of this run 1`, func(r *report.Record) { r.Task = 0 }},
-		{`tasks is 3, of this run 2`, func(r *report.Record) { r.Tasks = 3 }},
-		{`run is "ab", of this run "`, func(r *report.Record) { r.Run = "ab" }},
-		{`inputs is ":b", of this run absent`, func(r *report.Record) { r.Inputs = "x.npz:b" }},
-		{"", func(r *report.Record) { r.Device = "another" }},
-		{"", func(r *report.Record) { r.Posterior, r.Inputs = "elsewhere.npz", "elsewhere.gz" }},
-		{`seconds is there, of this run absent`, func(r *report.Record) { r.Seconds = new(float64) }},
-		{`verdict is "unsafe", of this run "safe"`, func(r *report.Record) { r.PLower, r.Verdict = 0.95, "unsafe" }},
+		{`index is 5, of this run 1`, func(r *record.Record) { r.Index = 5 }},
+		{`name is "a\u009b[31mb", of this run absent`, func(r *record.Record) { r.Name = "a\u009b[31mb" }},
+		{`label is 7, of this run 1`, func(r *record.Record) { r.Label = &label }},
+		{`label is null, of this run 1`, func(r *record.Record) { r.Label = nil }},
+		{`property is "argmax_is:7", of this run "argmax_is:1"`, func(r *record.Record) { r.Property = "argmax_is:7" }},
+		{`eps is "0.010", of this run "0.01"`, func(r *record.Record) { r.Eps = "0.010" }},
+		{`clip is absent, of this run ["0","1"]`, func(r *record.Record) { r.Clip = nil }},
+		{`input_scale is "1/255", of this run absent`, func(r *record.Record) { r.InputScale = "1/255" }},
+		{`flags is "--method ibp", of this run "--method lbp"`, func(r *record.Record) { r.Flags = "--method ibp" }},
+		{`flags is absent, of this run "--method lbp"`, func(r *record.Record) { r.Flags = "" }},
+		{`require is 0.5, of this run 0.9`, func(r *record.Record) { r.Require = property.MustExact("0.5") }},
+		{`precision is "float64", of this run "float32"`, func(r *record.Record) { r.Precision = "float64" }},
+		{`precision is "float32", of this run "float64"`, func(r *record.Record) { r.Method = "neuronsum" }},
+		{`seed is 18446744073709551615, of this run 0`, func(r *record.Record) { r.Seed = 1<<64 - 1 }},
+		{`posterior_sha256 is "52", of this run "52418d753a27`, func(r *record.Record) { r.PosteriorSHA256 = "52" }},
+		{`posterior_scale is "sd x 2", of this run "sd"`, func(r *record.Record) { r.PosteriorScale = "sd x 2" }},
+		{`activations is ["tanh"], of this run ["relu"]`, func(r *record.Record) { r.Activations = []string{"tanh"} }},
+		{`inputs_sha256 is "4d", of this run "4df9360d1a`, func(r *record.Record) { r.InputsSHA256 = "4d" }},
+		{`numerics is 7, of this run 2`, func(r *record.Record) { r.Numerics = 7 }},
+		{`id is "`, func(r *record.Record) { r.ID = strings.Repeat("0", 32) }},
+		{"", func(r *record.Record) { r.Version = "0.0.9" }},
+		{`task is 0, of this run 1`, func(r *record.Record) { r.Task = 0 }},
+		{`tasks is 3, of this run 2`, func(r *record.Record) { r.Tasks = 3 }},
+		{`run is "ab", of this run "`, func(r *record.Record) { r.Run = "ab" }},
+		{`inputs is ":b", of this run absent`, func(r *record.Record) { r.Inputs = "x.npz:b" }},
+		{"", func(r *record.Record) { r.Device = "another" }},
+		{"", func(r *record.Record) { r.Posterior, r.Inputs = "elsewhere.npz", "elsewhere.gz" }},
+		{`seconds is there, of this run absent`, func(r *record.Record) { r.Seconds = new(float64) }},
+		{`verdict is "unsafe", of this run "safe"`, func(r *record.Record) { r.PLower, r.Verdict = 0.95, "unsafe" }},
 	} {
-		rec, err := report.ParseRecord([]byte(lines[1]))
+		rec, err := record.ParseRecord([]byte(lines[1]))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +100,7 @@ func TestResumeDisagrees(t *testing.T) {
 			t.Fatal(err)
 		}
 		out := filepath.Join(t.TempDir(), "r.jsonl")
-		writeTest(t, out+run.PartialSuffix, lines[0]+changed.String())
+		writeTest(t, out+certify.PartialSuffix, lines[0]+changed.String())
 		if c.words != "" {
 			refused(t, out, append(args, "--resume"), c.words, out+".partial: line 2: ", ": give the flags and files of the run that was interrupted, or remove "+out+".partial to begin again")
 			continue
@@ -122,7 +122,7 @@ func writeTest(t *testing.T, path, text string) {
 // resealed is a line with a change whose checksum matches.
 func resealed(line, from, to string) string {
 	object := line[:strings.LastIndex(line, `,"checksum"`)] + "}"
-	return string(report.Seal([]byte(strings.Replace(object, from, to, 1))))
+	return string(record.Seal([]byte(strings.Replace(object, from, to, 1))))
 }
 
 // withoutChecksums leaves the checksums of records out, which are of lines that name files
@@ -148,22 +148,22 @@ func TestResumeRefused(t *testing.T) {
 		{resealed(first, `"property"`, `"more":1,"property"`) + "\n", "line 1: is not as psafe writes it"},
 		{resealed(first, `"gamma":`, `"gamma":"\u001b[2J","was":`) + "\n", "line 1: no result record: gamma is neither a number"},
 	} {
-		writeTest(t, out+run.PartialSuffix, c.partial)
+		writeTest(t, out+certify.PartialSuffix, c.partial)
 		refused(t, out, append(args, "--resume"), out+".partial: "+c.words, "or remove "+out+".partial to begin again")
 	}
 	for _, c := range []struct{ partial, words string }{
 		{text, "holds 2 finished records"}, {first + "\n" + first[:50], "holds 1 finished records"}, {"", "holds 0 finished records"},
 	} {
-		writeTest(t, out+run.PartialSuffix, c.partial)
+		writeTest(t, out+certify.PartialSuffix, c.partial)
 		refused(t, out, args, out+".partial: "+c.words, "add --resume to go on from there, or --overwrite to begin again")
 	}
 	// A file that is an input is no place for records, whatever it is called.
 	input := filepath.Join(t.TempDir(), "r.npz")
 	content := readTest(t, testFile("glyphs-64-32-10.npz"))
-	writeTest(t, input+run.PartialSuffix, content)
-	refused(t, input, append(args, "--resume", "--posterior", input+run.PartialSuffix), input+".partial: is also an input")
+	writeTest(t, input+certify.PartialSuffix, content)
+	refused(t, input, append(args, "--resume", "--posterior", input+certify.PartialSuffix), input+".partial: is also an input")
 	folder := filepath.Join(t.TempDir(), "r.jsonl")
-	if err := os.Mkdir(folder+run.PartialSuffix, 0o777); err != nil {
+	if err := os.Mkdir(folder+certify.PartialSuffix, 0o777); err != nil {
 		t.Fatal(err)
 	}
 	refused(t, folder, append(args, "--resume"), folder+".partial: exists and is no regular file")
@@ -180,7 +180,7 @@ func TestResumeFinished(t *testing.T) {
 	args, text := resumeArgs(t)
 	out := filepath.Join(t.TempDir(), "r.jsonl")
 	absent := append(args, "--resume", "--device", "no-such-device")
-	writeTest(t, out+run.PartialSuffix, text)
+	writeTest(t, out+certify.PartialSuffix, text)
 	certifyTo(t, out, absent...)
 	if readTest(t, out) != text {
 		t.Error("complete records were changed")
@@ -205,7 +205,7 @@ func TestResumeFinished(t *testing.T) {
 		}
 	}
 	// What a kill between the two steps of naming leaves is one file with two names.
-	if err := os.Link(out, out+run.PartialSuffix); err != nil {
+	if err := os.Link(out, out+certify.PartialSuffix); err != nil {
 		t.Skip(err)
 	}
 	certifyTo(t, out, absent...)
@@ -237,7 +237,7 @@ func TestFlagsField(t *testing.T) {
 		for word := range strings.FieldsSeq(c.more) {
 			args = append(args, strings.ReplaceAll(word, "a_b", "a b"))
 		}
-		rec, err := report.ParseRecord([]byte(psafe(t, exitDone, args...)))
+		rec, err := record.ParseRecord([]byte(psafe(t, exitDone, args...)))
 		if err != nil {
 			t.Errorf("%q: %v", c.more, err)
 			continue

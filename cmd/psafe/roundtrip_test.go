@@ -6,31 +6,31 @@ import (
 	"testing"
 
 	"psafe/host/bound"
-	"psafe/host/network"
-	"psafe/host/paper"
-	"psafe/host/posterior"
-	"psafe/host/posterior/format"
-	"psafe/host/run"
+	"psafe/host/job/certify"
+	"psafe/host/lab/paper"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/format"
 )
 
 // roundTrip demands that the command that a job is shown as is the job.
-func roundTrip(t *testing.T, what string, job run.Job) {
+func roundTrip(t *testing.T, what string, job certify.Job) {
 	t.Helper()
 	words := job.Command()
 	_, again, err := parseCertify(words[2:])
 	if err != nil {
-		t.Errorf("%s: %s: %v", what, run.Shell(words), err)
+		t.Errorf("%s: %s: %v", what, certify.Shell(words), err)
 		return
 	}
 	if !reflect.DeepEqual(*again, job) {
-		t.Errorf("%s: %s is\n%+v, was\n%+v", what, run.Shell(words), *again, job)
+		t.Errorf("%s: %s is\n%+v, was\n%+v", what, certify.Shell(words), *again, job)
 	}
 }
 
 // TestPaperCommands: what paper.md shows as the command of a run is that run, for every
 // run of all experiments.
 func TestPaperCommands(t *testing.T) {
-	given := run.Posterior{Path: testFile("cubic-128.npz"), Options: format.Options{Scale: posterior.ScaleSD, Activations: []network.Activation{{Kind: network.ReLU}}}}
+	given := certify.Posterior{Path: testFile("cubic-128.npz"), Options: format.Options{Scale: posterior.ScaleSD, Activations: []network.Activation{{Kind: network.ReLU}}}}
 	runs := 0
 	for _, c := range []struct {
 		names []string
@@ -47,7 +47,7 @@ func TestPaperCommands(t *testing.T) {
 			}
 			for _, r := range e.Runs {
 				roundTrip(t, r.Name, r.Job)
-				r.Job.Out = run.Output{Path: "runs/" + r.Name + ".jsonl", Resume: true, OmitTiming: true}
+				r.Job.Out = certify.Output{Path: "runs/" + r.Name + ".jsonl", Resume: true, OmitTiming: true}
 				r.Job.Precision = new(bound.Float64)
 				roundTrip(t, r.Name, r.Job)
 				runs++

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"psafe/host/bound"
-	"psafe/host/campaign"
-	"psafe/host/run"
+	"psafe/host/job/campaign"
+	"psafe/host/job/certify"
 	"psafe/internal/outfile"
 )
 
@@ -49,7 +49,7 @@ func (r *runFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&r.shard, "shard", "", "`i/n`: shard number i, from 0, of n (default: that of the array or job it is started from, else all tasks)")
 	f.IntVar(&r.shards, "shards", 0, "how many shards there are, where i is the index of an array or Indexed Job")
 	r.device.addWithout(f)
-	f.Float64Var(&r.recheck, "recheck", run.DefaultRecheck, "share of the time, 0 to 1, for computing answers of an OpenCL device again on the CPU and comparing them (1: all answers)")
+	f.Float64Var(&r.recheck, "recheck", certify.DefaultRecheck, "share of the time, 0 to 1, for computing answers of an OpenCL device again on the CPU and comparing them (1: all answers)")
 	f.BoolVar(&r.omit, "omit-timing", false, "leave the fields seconds and peak_bytes out, so that two runs give identical records")
 	f.DurationVar(&r.total, "total-time-limit", 0, "how long the run may take, such as 1h; then it ends with status 5 and keeps what is finished (default no limit)")
 	f.StringVar(&r.progress, "progress", progressAuto, "auto (a bar on a terminal, elsewhere a line every 30 s), json (a line of JSON every second) or none")
@@ -253,8 +253,8 @@ type openOnce struct {
 	opened map[bound.Precision]*devices
 }
 
-// open is a run.Opener.
-func (o *openOnce) open(p bound.Precision) (*run.Devices, error) {
+// open is a certify.Opener.
+func (o *openOnce) open(p bound.Precision) (*certify.Devices, error) {
 	d := o.opened[p]
 	if d == nil {
 		var err error
@@ -263,7 +263,7 @@ func (o *openOnce) open(p bound.Precision) (*run.Devices, error) {
 		}
 		o.opened[p] = d
 	}
-	return &run.Devices{List: d.list, Spare: d.spare, Blame: o.flags.blame}, nil
+	return &certify.Devices{List: d.list, Spare: d.spare, Blame: o.flags.blame}, nil
 }
 
 func (o *openOnce) close() {

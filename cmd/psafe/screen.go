@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/term"
 
-	"psafe/host/report"
+	"psafe/host/record"
 )
 
 // onTerminal says whether a person reads w on a terminal.
@@ -44,13 +44,13 @@ func isTerminal(w io.Writer) (int, bool) {
 
 // printTable prints records as a table, on a terminal with the heads again on each screen and
 // with verdicts in colour.
-func printTable(w io.Writer, records []*report.Record) error {
+func printTable(w io.Writer, records []*record.Record) error {
 	every := 0
 	if _, height, ok := screen(w); ok {
 		every = max(1, height-2) // below the heads, above the line that is typed on
 	}
 	var b bytes.Buffer
-	if err := report.Table(&b, records, every); err != nil {
+	if err := record.Table(&b, records, every); err != nil {
 		return err
 	}
 	text := escaped(b.Bytes(), false)

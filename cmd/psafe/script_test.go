@@ -17,9 +17,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"psafe/host/network"
-	"psafe/host/posterior"
-	"psafe/host/posterior/format"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/format"
 )
 
 // TestScripts runs psafe as users do: testdata/script/*.txtar. Each script starts with the

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"psafe/host/run"
+	"psafe/host/job/certify"
 	"psafe/internal/fault"
 	"psafe/internal/outfile"
 )
@@ -58,7 +58,7 @@ func untilSignal(stderr io.Writer) (ctx context.Context, ends, stop func()) {
 				if !said.CompareAndSwap(false, true) {
 					stderr = io.Discard // the command is about to say it
 				}
-				endNow(stderr, tidying, &run.Interrupted{}, func(kept string) error { return &run.Interrupted{Words: words(kept)} })
+				endNow(stderr, tidying, &certify.Interrupted{}, func(kept string) error { return &certify.Interrupted{Words: words(kept)} })
 			}
 		}
 	})
@@ -82,12 +82,12 @@ var supervising atomic.Bool
 // signal may come later than the error: LLVM, which compiles kernels in many drivers, answers
 // SIGINT itself by removing what it is compiling, and hands it on.
 func blameless(ctx context.Context, err error) error {
-	if _, device := errors.AsType[*run.DeviceError](err); !device {
+	if _, device := errors.AsType[*certify.DeviceError](err); !device {
 		return err
 	}
 	select {
 	case <-ctx.Done():
-		return &run.Interrupted{}
+		return &certify.Interrupted{}
 	case <-time.After(tidying):
 		return err
 	}
@@ -100,7 +100,7 @@ func endLate(limit *time.Duration, stderr io.Writer) (stop func()) {
 		return func() {}
 	}
 	late := time.AfterFunc(*limit+respite, fault.Caught(func() {
-		endNow(stderr, tidying, &run.OutOfTime{}, func(kept string) error { return &run.OutOfTime{Words: words(kept)} })
+		endNow(stderr, tidying, &certify.OutOfTime{}, func(kept string) error { return &certify.OutOfTime{Words: words(kept)} })
 	}))
 	return func() { late.Stop() }
 }

@@ -17,10 +17,10 @@ import (
 	"testing"
 	"time"
 
-	"psafe/host/network"
-	"psafe/host/posterior"
-	"psafe/host/posterior/format"
-	"psafe/host/run"
+	"psafe/host/job/certify"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/format"
 	"psafe/internal/testscale"
 )
 
@@ -277,7 +277,7 @@ func TestHangup(t *testing.T) {
 
 // TestDeviceErrorAfterSignal: a device that fails once a signal has come is not to blame.
 func TestDeviceErrorAfterSignal(t *testing.T) {
-	broken := &run.DeviceError{Err: errors.New("clBuildProgram failed")}
+	broken := &certify.DeviceError{Err: errors.New("clBuildProgram failed")}
 	ctx, cancel := context.WithCancel(t.Context())
 	if got := status(blameless(ctx, broken), io.Discard); got != exitDevice {
 		t.Errorf("without a signal: status %d", got)

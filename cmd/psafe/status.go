@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"psafe/host/campaign"
+	"psafe/host/job/campaign"
 )
 
 const statusAbout = `psafe status says how far a campaign is: of all tasks and of every shard how

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"psafe/host/crosscheck"
-	"psafe/host/paper"
-	"psafe/host/run"
+	"psafe/host/job/certify"
+	"psafe/host/lab/crosscheck"
+	"psafe/host/lab/paper"
 	"psafe/internal/outfile"
 )
 
@@ -27,12 +27,12 @@ func TestErrorStatus(t *testing.T) {
 		{nil, exitDone},
 		{crosscheckStatus(&crosscheck.Difference{Err: errors.New("affine differs\nat 3")}), exitDifference},
 		{fmt.Errorf("o: %w", &paper.Contradiction{}), exitDifference},
-		{fmt.Errorf("%w: 3 of 9 records are in r.partial", &run.Contradiction{Err: errors.New("p_lower above p_upper")}), exitDifference},
+		{fmt.Errorf("%w: 3 of 9 records are in r.partial", &certify.Contradiction{Err: errors.New("p_lower above p_upper")}), exitDifference},
 		{errors.New("--eps is missing"), exitUsage}, {&outfile.Error{Path: "r.jsonl", Err: errors.New("full")}, exitUsage},
-		{fmt.Errorf("r: %w: 3 of 5 records", &run.DeviceError{Err: errors.New("lost")}), exitDevice},
+		{fmt.Errorf("r: %w: 3 of 5 records", &certify.DeviceError{Err: errors.New("lost")}), exitDevice},
 		{fmt.Errorf("r: %w", &mistake{status: exitFaultAgain, what: "index\nout of range"}), exitFaultAgain},
-		{&run.Interrupted{Words: ": 3 of 5 records"}, exitInterrupted}, {fmt.Errorf("net.npz: %w", context.Canceled), exitInterrupted},
-		{fmt.Errorf("r: %w", &run.OutOfTime{Words: ": 3 of 5 records"}), exitTime}, {&statusError{exitUnder, errors.New("index 3")}, exitUnder}, {checkGates([]*gate{told(&gate{verdict: "safe", relation: ">=", limit: big.NewRat(1, 1)}, 1, 1, 0)}), exitUnder},
+		{&certify.Interrupted{Words: ": 3 of 5 records"}, exitInterrupted}, {fmt.Errorf("net.npz: %w", context.Canceled), exitInterrupted},
+		{fmt.Errorf("r: %w", &certify.OutOfTime{Words: ": 3 of 5 records"}), exitTime}, {&statusError{exitUnder, errors.New("index 3")}, exitUnder}, {checkGates([]*gate{told(&gate{verdict: "safe", relation: ">=", limit: big.NewRat(1, 1)}, 1, 1, 0)}), exitUnder},
 	} {
 		var b bytes.Buffer
 		if got := status(c.err, &b); got != c.want || strings.Count(b.String(), "\n") != min(1, got) {

@@ -17,7 +17,7 @@ import (
 	"time"
 	"unicode"
 
-	"psafe/host/run"
+	"psafe/host/job/certify"
 	"psafe/internal/testscale"
 )
 
@@ -217,13 +217,13 @@ func TestStrangerLater(t *testing.T) {
 	for _, c := range testscale.Few(t, []struct{ action, does string }{
 		{"segv", "SIGSEGV"}, {"exit0", "status 0"}, {"thread", "segmentation fault"}, {"abort", "abort"}, {"exit3", "status 3"},
 	}, 2) {
-		set(t, "PSAFE_WRAP="+c.action+" clEnqueueNDRangeKernel 20", "PSAFE_WRAP_WHEN="+out+run.PartialSuffix)
+		set(t, "PSAFE_WRAP="+c.action+" clEnqueueNDRangeKernel 20", "PSAFE_WRAP_WHEN="+out+certify.PartialSuffix)
 		status, _, errs := endOf(append(args, "--device", "0:0", "--out", out)...)
 		if status != exitDevice {
 			t.Errorf("%s: status %d", c.action, status)
 		}
 		wantLine(t, c.action, errs, c.does, "libwrapcl.so", "in the middle of the run", "r.jsonl.partial", "--resume")
-		part := readTest(t, out+run.PartialSuffix)
+		part := readTest(t, out+certify.PartialSuffix)
 		if n := strings.Count(part, "\n"); n == 0 || n == 300 {
 			t.Errorf("%s: %d records", c.action, n)
 		}
@@ -250,7 +250,7 @@ func TestLostSigns(t *testing.T) {
 	out := filepath.Join(dir, "r.jsonl")
 	_, whole, _ := endOf(append(args, "--device", "cpu")...)
 	for _, call := range []string{"clEnqueueReadBuffer", "clEnqueueWriteBuffer"} {
-		set(t, "PSAFE_WRAP=lie "+call+" 1", "PSAFE_WRAP_WHEN="+out+run.PartialSuffix)
+		set(t, "PSAFE_WRAP=lie "+call+" 1", "PSAFE_WRAP_WHEN="+out+certify.PartialSuffix)
 		n := 0
 		for try := 0; try < 5 && (n == 0 || n == 300); try++ { // how records are grouped is a matter of time
 			status, _, errs := endOf(append(args, "--device", "0:0", "--out", out)...)
@@ -318,7 +318,7 @@ func TestHungDriver(t *testing.T) {
 	wrap(t)
 	dir, args := manyPoints(t)
 	out := filepath.Join(dir, "r.jsonl")
-	set(t, "PSAFE_WRAP=hang clEnqueueNDRangeKernel 20", "PSAFE_WRAP_WHEN="+out+run.PartialSuffix)
+	set(t, "PSAFE_WRAP=hang clEnqueueNDRangeKernel 20", "PSAFE_WRAP_WHEN="+out+certify.PartialSuffix)
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -326,14 +326,14 @@ func TestHungDriver(t *testing.T) {
 	for _, signals := range testscale.Few(t, [][]syscall.Signal{
 		{syscall.SIGTERM}, {syscall.SIGTSTP, syscall.SIGCONT, syscall.SIGINT, syscall.SIGINT}, {syscall.SIGKILL}, {syscall.SIGINT, syscall.SIGINT}, {syscall.SIGHUP, syscall.SIGTERM},
 	}, 3) {
-		os.Remove(out + run.PartialSuffix)
+		os.Remove(out + certify.PartialSuffix)
 		var errs bytes.Buffer
 		cmd := &exec.Cmd{Path: exe, Args: append([]string{"psafe"}, append(args, "--device", "0:0", "--out", out)...), Stderr: &errs}
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
 		eventually(t, "a first record", func() bool {
-			info, err := os.Stat(out + run.PartialSuffix)
+			info, err := os.Stat(out + certify.PartialSuffix)
 			return err == nil && info.Size() > 0
 		})
 		time.Sleep(300 * time.Millisecond)

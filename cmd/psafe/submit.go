@@ -17,8 +17,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"psafe/host/campaign"
-	"psafe/host/report"
+	"psafe/host/job/campaign"
+	"psafe/host/record"
 	"psafe/internal/nearest"
 	"psafe/internal/outfile"
 )
@@ -187,7 +187,7 @@ func (s *submitFlags) forSlurm(dir string, stderr io.Writer) (string, error) {
 
 // refuse says, before shards run for hours, that what they prove would not be written.
 func (s *submitFlags) refuse(out string) error {
-	for _, file := range []string{out, report.RecordsFile(out)} {
+	for _, file := range []string{out, record.RecordsFile(out)} {
 		if err := outfile.Refuse(file, s.out.old()); err != nil {
 			return ofOut(err)
 		}

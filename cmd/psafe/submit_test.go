@@ -87,7 +87,7 @@ func TestNamesForPrograms(t *testing.T) {
 			if err := jobs.Decode(&job); err != nil {
 				t.Fatal(err)
 			}
-			// That $$ is $ in the end is for host/campaign to show.
+			// That $$ is $ in the end is for host/job/campaign to show.
 			want := []string{command, "/campaign/" + strings.ReplaceAll(name, "$", "$$") + "\u0085"}
 			if args := job.Spec.Template.Spec.Containers[0].Args; !slices.Equal(args[:2], want) {
 				t.Errorf("%q: args %q, want %q", name, args[:2], want)

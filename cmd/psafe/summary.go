@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"psafe/host/campaign"
-	"psafe/host/report"
-	"psafe/host/summary"
+	"psafe/host/job/campaign"
+	"psafe/host/record"
+	"psafe/host/tell/summary"
 )
 
 const summaryAbout = `psafe summary says in brief what result files say: counts by verdict, means and
@@ -34,7 +34,7 @@ func summaryCommand() *cobra.Command {
 			return errors.New("summary: no result file: name those that psafe certify --out wrote: psafe summary r.jsonl")
 		}
 		var s summary.Summary
-		err := eachResult(ctx, f.Args(), func(p report.Placed) error {
+		err := eachResult(ctx, f.Args(), func(p record.Placed) error {
 			s.Add(&p)
 			return nil
 		})
@@ -59,7 +59,7 @@ func summaryCommand() *cobra.Command {
 
 // eachResult calls each for the records of the operands of a command, one after the other, in
 // memory that does not grow with their number. An error of each ends it, and so does a signal.
-func eachResult(ctx context.Context, operands []string, each func(report.Placed) error) error {
+func eachResult(ctx context.Context, operands []string, each func(record.Placed) error) error {
 	for _, path := range operands {
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
 			if err := eachOfCampaign(ctx, path, each); err != nil {
@@ -67,7 +67,7 @@ func eachResult(ctx context.Context, operands []string, each func(report.Placed)
 			}
 			continue
 		}
-		err := report.Each(path, func(p report.Placed) error {
+		err := record.Each(path, func(p record.Placed) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -81,7 +81,7 @@ func eachResult(ctx context.Context, operands []string, each func(report.Placed)
 }
 
 // eachOfCampaign calls each for the records that the attempts at a campaign have left so far.
-func eachOfCampaign(ctx context.Context, dir string, each func(report.Placed) error) error {
+func eachOfCampaign(ctx context.Context, dir string, each func(record.Placed) error) error {
 	holes, err := campaign.EachRecord(ctx, dir, each)
 	if _, differ := errors.AsType[*campaign.Disagreement](err); differ {
 		return &statusError{exitDifference, err}

@@ -18,7 +18,7 @@ import (
 
 	"psafe/gpu/cl"
 	"psafe/host/bound"
-	"psafe/host/run"
+	"psafe/host/job/certify"
 	"psafe/internal/child"
 	"psafe/internal/fault"
 )
@@ -328,7 +328,7 @@ func (s *supervised) judge(device string, t *talk, end *child.End, w why) error 
 	eraseBar(s.stderr) // that nobody ended
 	switch {
 	case w.interrupted:
-		return &run.Interrupted{Words: where}
+		return &certify.Interrupted{Words: where}
 	case end.OwnFault():
 		return newMistake(end.Fault(), end.Said(), strings.TrimPrefix(where, ": "))
 	}
@@ -342,7 +342,7 @@ func (s *supervised) judge(device string, t *talk, end *child.End, w why) error 
 	if where != "" {
 		where += ": " + s.again + " to go on from there"
 	}
-	return &run.DeviceError{Err: fmt.Errorf("--device %s: %s %s %s%s", device, stranger(), what, when, where)}
+	return &certify.DeviceError{Err: fmt.Errorf("--device %s: %s %s %s%s", device, stranger(), what, when, where)}
 }
 
 // asFile is a file that ends up in w, and what to call when nobody writes to it any more.

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"psafe/host/onnx/lower"
+	"psafe/host/read/onnx/lower"
 )
 
 const supportsAbout = `psafe supports says what psafe verify can do, for tools that drive VNN-LIB

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"psafe/host/posterior/format"
+	"psafe/host/read/format"
 )
 
 // trainFast are flags of a network that trains in a moment.

@@ -15,9 +15,9 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/run"
-	"psafe/host/verify"
-	"psafe/host/vnnlib"
+	"psafe/host/job/certify"
+	"psafe/host/prove/verify"
+	"psafe/host/read/vnnlib"
 	"psafe/internal/fault"
 )
 
@@ -53,7 +53,7 @@ func (v *verifyFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&v.posterior, "posterior", "", "a posterior in place of a network (docs/formats.md)")
 	v.post.add(f)
 	v.post.addFactor(f)
-	f.StringVar(&v.require, "require", run.DefaultRequire, "with --posterior: unsat needs p_lower at least this, sat p_upper less")
+	f.StringVar(&v.require, "require", certify.DefaultRequire, "with --posterior: unsat needs p_lower at least this, sat p_upper less")
 	f.Float64Var(&v.timeout, "timeout", 0, "seconds until the answer is timed-out (default: no limit)")
 	f.IntVar(&v.cells, "cells", 0, "with --network: how many cells the input boxes may be cut into (default 65536, with --timeout no limit)")
 	f.BoolVar(&v.asReal, "as-real", false, "take float32 and the like in the query for Real: answers are about real arithmetic")

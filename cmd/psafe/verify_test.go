@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"psafe/host/network"
-	"psafe/host/onnx/onnxtest"
-	"psafe/host/posterior"
-	"psafe/host/posterior/format"
-	"psafe/host/property"
+	"psafe/host/lab/testkit/onnxtest"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/format"
+	"psafe/host/read/property"
 )
 
 // plainNetwork is a network of ReLU layers without deviations; weights[k] go from the inputs of layer

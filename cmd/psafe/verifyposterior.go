@@ -8,10 +8,10 @@ import (
 	"math"
 	"math/big"
 
-	"psafe/host/property"
-	"psafe/host/report"
-	"psafe/host/run"
-	"psafe/host/verify"
+	"psafe/host/job/certify"
+	"psafe/host/prove/verify"
+	"psafe/host/read/property"
+	"psafe/host/record"
 )
 
 // ofPosterior answers about P_safe, by what certify proves of the query's boxes.
@@ -28,9 +28,9 @@ func (v *verifyFlags) ofPosterior(ctx context.Context, path string, stdout, stde
 	if err != nil {
 		return nil, err
 	}
-	job := run.Job{Posterior: post, Tasks: run.Tasks{File: path, Joined: true}, Precision: &precision, Version: version(), Open: v.device.opener(stderr)}
+	job := certify.Job{Posterior: post, Tasks: certify.Tasks{File: path, Joined: true}, Precision: &precision, Version: version(), Open: v.device.opener(stderr)}
 	if !v.quiet {
-		job.Note = func(n run.Note) { note(stderr, n) }
+		job.Note = func(n certify.Note) { note(stderr, n) }
 	}
 	records, err := job.Run(ctx)
 	if err != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
@@ -62,7 +62,7 @@ func (v *verifyFlags) ofPosterior(ctx context.Context, path string, stdout, stde
 // together bounds the probability that a network is safe on all tasks, of which each has its
 // record: it fails at most as often as all of them together, and is safe at most as often as
 // on the one where that is least likely. Both are exact sums of the printed decimals.
-func together(records []*report.Record) (lower, upper *big.Rat) {
+func together(records []*record.Record) (lower, upper *big.Rat) {
 	lower, upper = big.NewRat(1, 1), big.NewRat(1, 1)
 	for _, r := range records {
 		lower.Sub(lower, new(big.Rat).Sub(big.NewRat(1, 1), r.PLower.Exact().Rat()))

@@ -1,6 +1,6 @@
 package bound
 
-import "psafe/host/network"
+import "psafe/host/model/network"
 
 // Activate maps pre-activation intervals through a monotone activation:
 // Z.Lo <= sigma(Pre.Lo) and sigma(Pre.Hi) <= Z.Hi, entry by entry.

@@ -7,10 +7,10 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/measure"
-	"psafe/host/network"
-	"psafe/host/posterior"
-	"psafe/host/property"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/prove/measure"
+	"psafe/host/read/property"
 )
 
 // noisyNet is a network of the given sizes with weights of some spread.

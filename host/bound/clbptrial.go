@@ -1,8 +1,8 @@
 package bound
 
 import (
-	"psafe/host/posterior"
-	"psafe/host/property"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
 )
 
 // CLBPTrial is one batch of concentration LBP, uploaded and ready to run again and again: to

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"psafe/host/posterior"
-	"psafe/host/property"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
 )
 
 // Concentration is the posterior as concentration LBP needs it (docs/concentration.md):

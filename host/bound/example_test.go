@@ -5,8 +5,8 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/posterior/format"
-	"psafe/host/property"
+	"psafe/host/read/format"
+	"psafe/host/read/property"
 )
 
 // One weight box and one input box through a network: a row of the property is >= its

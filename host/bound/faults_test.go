@@ -9,11 +9,11 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/bound/devicetest"
-	"psafe/host/network"
-	"psafe/host/posterior"
-	"psafe/host/posterior/convtest"
-	"psafe/host/property"
+	"psafe/host/lab/testkit/convtest"
+	"psafe/host/lab/testkit/devicetest"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
 )
 
 // asked is a network and what two boxes of inputs are asked.

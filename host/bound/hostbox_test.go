@@ -7,8 +7,8 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/network"
-	"psafe/host/posterior"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
 )
 
 // recorder remembers the boxes that a device draws.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"psafe/host/network"
-	"psafe/host/posterior"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
 )
 
 // layer is what the propagation knows of a layer: facts of the network, of which those of

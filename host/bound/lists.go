@@ -3,7 +3,7 @@ package bound
 import (
 	"fmt"
 
-	"psafe/host/network"
+	"psafe/host/model/network"
 )
 
 // mostNumber is what the whole numbers on devices are below: float32 has all of those.

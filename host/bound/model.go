@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"psafe/host/network"
-	"psafe/host/posterior"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
 )
 
 // Model is a posterior on a device, ready to make weight boxes and propagate

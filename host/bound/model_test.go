@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"psafe/host/network"
-	"psafe/host/posterior"
-	"psafe/host/property"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
 )
 
 // memory is a Device of which only the memory works.

@@ -9,10 +9,10 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/measure"
-	"psafe/host/network"
-	"psafe/host/posterior"
-	"psafe/host/property"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/prove/measure"
+	"psafe/host/read/property"
 )
 
 // path is a network with drawn weights: its values at a point.

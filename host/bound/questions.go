@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"psafe/host/property"
+	"psafe/host/read/property"
 )
 
 // Inputs are input boxes on a device, rounded outward to its precision.

@@ -3,7 +3,7 @@ package bound
 import (
 	"fmt"
 
-	"psafe/host/property"
+	"psafe/host/read/property"
 )
 
 // Refinement are more rows for the items of a Job, each with lower slopes of its own: what is proved

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"psafe/host/network"
-	"psafe/host/posterior"
-	"psafe/host/property"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
 )
 
 // selfJob is a small network and a batch that together reach one way through

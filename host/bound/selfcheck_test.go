@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"psafe/host/network"
+	"psafe/host/model/network"
 )
 
 // TestOperations: the list is what Device says, in its order.

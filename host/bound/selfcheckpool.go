@@ -3,7 +3,7 @@ package bound
 import (
 	"math"
 
-	"psafe/host/network"
+	"psafe/host/model/network"
 )
 
 // pooled runs the operations of max pools: on windows that overlap and on ragged ones, with

@@ -1,9 +1,9 @@
 package bound
 
 import (
-	"psafe/host/network"
-	"psafe/host/posterior"
-	"psafe/host/property"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
 )
 
 // graphOf is a small network with everything that chains do without: a convolution with padding

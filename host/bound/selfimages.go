@@ -4,7 +4,7 @@ import (
 	"errors"
 	"math"
 
-	"psafe/host/network"
+	"psafe/host/model/network"
 )
 
 // selfImages calls what images need of a device on a small convolution with padding, whose

@@ -1,6 +1,6 @@
 package bound
 
-import "psafe/host/network"
+import "psafe/host/model/network"
 
 // selfSplits bounds rows of a small network with slopes, phases and multipliers, of which some are
 // not what they should be.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"psafe/host/posterior"
+	"psafe/host/model/posterior"
 )
 
 // The mean of noise over a box, sharper than (11) (docs/concentration.md, section 8): it is taken

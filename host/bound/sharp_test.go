@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"psafe/host/network"
-	"psafe/host/posterior"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
 	"psafe/internal/testscale"
 )
 

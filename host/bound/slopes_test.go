@@ -7,9 +7,9 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/network"
-	"psafe/host/posterior"
-	"psafe/host/property"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
 

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"psafe/host/network"
+	"psafe/host/model/network"
 )
 
 // Splits bounds rows of one network on one input box from below, each row with lower slopes, phases

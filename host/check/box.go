@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"psafe/host/posterior"
+	"psafe/host/model/posterior"
 )
 
 // weightBox is a box of weights: lo[a], hi[a] are the ends of array a of parameters, the

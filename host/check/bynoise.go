@@ -7,8 +7,8 @@ import (
 	"math/big"
 	"slices"
 
-	"psafe/host/posterior"
-	"psafe/host/property"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
 )
 
 // What records say that concentration LBP, a finite posterior and single points show.

@@ -14,22 +14,22 @@ import (
 	"testing"
 
 	"psafe/host/bound"
-	"psafe/host/property"
-	"psafe/host/run"
+	"psafe/host/job/certify"
+	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
 
 // noiseJobs are jobs of concentration LBP, of finite posteriors, with upper bounds and with
 // those of single points.
-func noiseJobs(t *testing.T) map[string]*run.Job {
-	jobs := map[string]*run.Job{}
+func noiseJobs(t *testing.T) map[string]*certify.Job {
+	jobs := map[string]*certify.Job{}
 	near, far, cells := 2, 1, 6
 	if testscale.Deep(t) {
 		near, far, cells = 12, 4, 24
 	}
 	for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
 		of := fmt.Sprintf("%v ", p)
-		clbp := run.Method{Word: new(run.CLBP), Derived: true}
+		clbp := certify.Method{Word: new(certify.CLBP), Derived: true}
 		jobs[of+"glyphs, deep"] = images("glyphs-64-24-24-10.npz", near, "0.02", clbp, p)
 		jobs[of+"glyphs, deep, far"] = images("glyphs-64-24-24-10.npz", far, "0.15", clbp, p)
 		few := clbp
@@ -37,17 +37,17 @@ func noiseJobs(t *testing.T) map[string]*run.Job {
 		jobs[of+"advisory"] = file("advisory-4-32-9.npz", "advisory-property.json", few, p)
 		jobs[of+"cubic"] = file("cubic-128.npz", "cubic-property.json", few, p)
 		tanh := file("tiny-2-3-2-tanh.npz", "", few, p)
-		tanh.Tasks = run.Tasks{Points: run.Points{Inputs: filepath.Join("testdata", "pairs.csv"), Eps: "0.05", Property: property.KeepsClass}}
+		tanh.Tasks = certify.Tasks{Points: certify.Points{Inputs: filepath.Join("testdata", "pairs.csv"), Eps: "0.05", Property: property.KeepsClass}}
 		jobs[of+"tanh"] = tanh
 		linear := *tanh
 		linear.Posterior.Path = testFile("one-weight.npz")
-		linear.Tasks = run.Tasks{Points: run.Points{Inputs: filepath.Join("testdata", "points.csv"), Eps: "0.1", Property: "output_box:[-0.5,2]"}}
+		linear.Tasks = certify.Tasks{Points: certify.Points{Inputs: filepath.Join("testdata", "points.csv"), Eps: "0.1", Property: "output_box:[-0.5,2]"}}
 		linear.Method = clbp
 		jobs[of+"linear"] = &linear
 		for _, eps := range []string{"0.1", "0.4"} {
 			samples := *tanh
 			samples.Posterior.Path = testFile("samples-2-8-3.npz")
-			samples.Method = run.Method{Word: new(run.Samples)}
+			samples.Method = certify.Method{Word: new(certify.Samples)}
 			samples.Tasks.Points.Eps = eps
 			jobs[of+"samples "+eps] = &samples
 		}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"psafe/host/property"
+	"psafe/host/read/property"
 )
 
 // leaf stands in trees for a cell that is not cut.

@@ -10,11 +10,11 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	net "psafe/host/network"
-	"psafe/host/posterior/format"
-	"psafe/host/run"
-	"psafe/host/verify"
-	"psafe/host/vnnlib"
+	"psafe/host/job/certify"
+	net "psafe/host/model/network"
+	"psafe/host/prove/verify"
+	"psafe/host/read/format"
+	"psafe/host/read/vnnlib"
 	"psafe/internal/testscale"
 )
 
@@ -64,7 +64,7 @@ func TestCheckCertain(t *testing.T) {
 			t.Fatal(err)
 		}
 		counts[says.Answer]++
-		j := &run.Job{Posterior: run.Posterior{Path: network}, Tasks: run.Tasks{File: query}, Version: "test"}
+		j := &certify.Job{Posterior: certify.Posterior{Path: network}, Tasks: certify.Tasks{File: query}, Version: "test"}
 		line := string(written(t, j)[0])
 		want := map[verify.Answer]string{verify.Unsat: `"p_lower":1,"log10_p_lower":0,"p_upper":1,`, verify.Sat: `"p_lower":0,"log10_p_lower":null,"p_upper":0,`,
 			verify.Unknown: `"p_lower":0,"log10_p_lower":null,"p_upper":1,`}[says.Answer]

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math/big"
 
-	"psafe/host/property"
+	"psafe/host/read/property"
 )
 
 // Files are named in place of those of records, where they have moved; empty for those of

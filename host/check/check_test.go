@@ -12,33 +12,33 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/posterior/format"
-	"psafe/host/property"
-	"psafe/host/run"
+	"psafe/host/job/certify"
+	"psafe/host/read/format"
+	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
 
 func testFile(name string) string { return filepath.Join("..", "..", "testdata", name) }
 
 // images is a job about the first images of testdata, file a job about a property file.
-func images(posterior string, count int, eps string, m run.Method, p bound.Precision) *run.Job {
-	return &run.Job{
-		Posterior: run.Posterior{Path: testFile(posterior)},
-		Tasks: run.Tasks{Points: run.Points{Inputs: testFile("glyphs-test-images-idx3-ubyte.gz"), Index: new(fmt.Sprintf("0:%d", count)),
+func images(posterior string, count int, eps string, m certify.Method, p bound.Precision) *certify.Job {
+	return &certify.Job{
+		Posterior: certify.Posterior{Path: testFile(posterior)},
+		Tasks: certify.Tasks{Points: certify.Points{Inputs: testFile("glyphs-test-images-idx3-ubyte.gz"), Index: new(fmt.Sprintf("0:%d", count)),
 			Eps: eps, Clip: []string{"0", "1"}, Property: property.KeepsClass}},
 		Method: m, Precision: new(p), Version: "test",
 	}
 }
 
-func file(posterior, file string, m run.Method, p bound.Precision) *run.Job {
-	return &run.Job{Posterior: run.Posterior{Path: testFile(posterior)}, Tasks: run.Tasks{File: testFile(file)}, Method: m, Precision: new(p), Version: "test"}
+func file(posterior, file string, m certify.Method, p bound.Precision) *certify.Job {
+	return &certify.Job{Posterior: certify.Posterior{Path: testFile(posterior)}, Tasks: certify.Tasks{File: testFile(file)}, Method: m, Precision: new(p), Version: "test"}
 }
 
 // written does a job and returns its lines.
-func written(t testing.TB, j *run.Job) [][]byte {
+func written(t testing.TB, j *certify.Job) [][]byte {
 	t.Helper()
-	j.Open = func(p bound.Precision) (*run.Devices, error) {
-		return &run.Devices{List: []bound.Device{fallback.New(p)}}, nil
+	j.Open = func(p bound.Precision) (*certify.Devices, error) {
+		return &certify.Devices{List: []bound.Device{fallback.New(p)}}, nil
 	}
 	var out bytes.Buffer
 	j.Stdout = &out
@@ -49,30 +49,30 @@ func written(t testing.TB, j *run.Job) [][]byte {
 }
 
 // boxJobs are jobs of every kind with weight boxes.
-func boxJobs() map[string]*run.Job {
-	jobs := map[string]*run.Job{}
+func boxJobs() map[string]*certify.Job {
+	jobs := map[string]*certify.Job{}
 	for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
-		for _, word := range []run.Word{run.IBP, run.LBP} {
+		for _, word := range []certify.Word{certify.IBP, certify.LBP} {
 			of := fmt.Sprintf("%s %v ", word, p)
-			jobs[of+"glyphs"] = images("glyphs-64-32-10.npz", 3, "0.02", run.Method{Word: new(word), NoUpper: true}, p)
-			jobs[of+"glyphs, deep"] = images("glyphs-64-24-24-10.npz", 3, "0.01", run.Method{Word: new(word), NoUpper: true}, p)
-			jobs[of+"glyphs, one gamma"] = images("glyphs-64-32-10.npz", 2, "0.001", run.Method{Word: new(word), NoUpper: true, Gamma: new(2.5)}, p)
-			jobs[of+"cubic"] = file("cubic-128.npz", "cubic-property.json", run.Method{Word: new(word), NoUpper: true}, p)
-			jobs[of+"cubic, splits"] = file("cubic-128.npz", "cubic-property.json", run.Method{Word: new(word), NoUpper: true, Splits: new(40)}, p)
-			jobs[of+"advisory"] = file("advisory-4-32-9.npz", "advisory-property.json", run.Method{Word: new(word), NoUpper: true}, p)
+			jobs[of+"glyphs"] = images("glyphs-64-32-10.npz", 3, "0.02", certify.Method{Word: new(word), NoUpper: true}, p)
+			jobs[of+"glyphs, deep"] = images("glyphs-64-24-24-10.npz", 3, "0.01", certify.Method{Word: new(word), NoUpper: true}, p)
+			jobs[of+"glyphs, one gamma"] = images("glyphs-64-32-10.npz", 2, "0.001", certify.Method{Word: new(word), NoUpper: true, Gamma: new(2.5)}, p)
+			jobs[of+"cubic"] = file("cubic-128.npz", "cubic-property.json", certify.Method{Word: new(word), NoUpper: true}, p)
+			jobs[of+"cubic, splits"] = file("cubic-128.npz", "cubic-property.json", certify.Method{Word: new(word), NoUpper: true, Splits: new(40)}, p)
+			jobs[of+"advisory"] = file("advisory-4-32-9.npz", "advisory-property.json", certify.Method{Word: new(word), NoUpper: true}, p)
 			for _, name := range []string{"one-weight", "two-weights", "two-weights-product"} {
-				j := file(name+".npz", "", run.Method{Word: new(word), NoUpper: true, Boxes: new(run.Sampled), Samples: new(300), Gamma: new(0.5), Seed: new(uint64(7))}, p)
-				j.Tasks = run.Tasks{Points: run.Points{Inputs: filepath.Join("testdata", "points.csv"), Eps: "0.1", Property: "output_box:[-0.5,2]"}}
+				j := file(name+".npz", "", certify.Method{Word: new(word), NoUpper: true, Boxes: new(certify.Sampled), Samples: new(300), Gamma: new(0.5), Seed: new(uint64(7))}, p)
+				j.Tasks = certify.Tasks{Points: certify.Points{Inputs: filepath.Join("testdata", "points.csv"), Eps: "0.1", Property: "output_box:[-0.5,2]"}}
 				jobs[of+name+", sampled"] = j
 				k := *j
-				k.Method = run.Method{Word: new(word), NoUpper: true, Splits: new(60)}
+				k.Method = certify.Method{Word: new(word), NoUpper: true, Splits: new(60)}
 				jobs[of+name+", splits"] = &k
 			}
-			tanh := file("tiny-2-3-2-tanh.npz", "", run.Method{Word: new(word), NoUpper: true}, p)
-			tanh.Tasks = run.Tasks{Points: run.Points{Inputs: filepath.Join("testdata", "pairs.csv"), Eps: "0.05", Property: property.KeepsClass}}
+			tanh := file("tiny-2-3-2-tanh.npz", "", certify.Method{Word: new(word), NoUpper: true}, p)
+			tanh.Tasks = certify.Tasks{Points: certify.Points{Inputs: filepath.Join("testdata", "pairs.csv"), Eps: "0.05", Property: property.KeepsClass}}
 			jobs[of+"tanh"] = tanh
 			sampled := *tanh
-			sampled.Method = run.Method{Word: new(word), NoUpper: true, Boxes: new(run.Sampled), Samples: new(8), Gamma: new(1.5)}
+			sampled.Method = certify.Method{Word: new(word), NoUpper: true, Boxes: new(certify.Sampled), Samples: new(8), Gamma: new(1.5)}
 			jobs[of+"tanh, sampled"] = &sampled
 		}
 	}
@@ -132,11 +132,11 @@ func TestCheckActivations(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		word := []run.Word{run.IBP, run.LBP, run.LBP}[n%3]
-		j := &run.Job{
-			Posterior: run.Posterior{Path: path}, Precision: new([]bound.Precision{bound.Float32, bound.Float64}[n%2]), Version: "test",
-			Tasks:  run.Tasks{Points: run.Points{Inputs: points, Eps: []string{"0.01", "0.1"}[n/2%2], Property: property.KeepsClass}},
-			Method: run.Method{Word: new(word), NoUpper: true},
+		word := []certify.Word{certify.IBP, certify.LBP, certify.LBP}[n%3]
+		j := &certify.Job{
+			Posterior: certify.Posterior{Path: path}, Precision: new([]bound.Precision{bound.Float32, bound.Float64}[n%2]), Version: "test",
+			Tasks:  certify.Tasks{Points: certify.Points{Inputs: points, Eps: []string{"0.01", "0.1"}[n/2%2], Property: property.KeepsClass}},
+			Method: certify.Method{Word: new(word), NoUpper: true},
 		}
 		var c Checker
 		for i, line := range written(t, j) {

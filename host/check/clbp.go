@@ -3,7 +3,7 @@ package check
 import (
 	"slices"
 
-	"psafe/host/property"
+	"psafe/host/read/property"
 )
 
 // Concentration LBP (docs/concentration.md): how likely rows of a property fail in one cell.

@@ -9,15 +9,15 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/certify"
-	net "psafe/host/network"
-	"psafe/host/posterior"
-	"psafe/host/property"
+	net "psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/prove"
+	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
 
 // asProved is the task of a result with the mixtures of its proof among the alternatives.
-func asProved(t *testing.T, r *certify.Result) *property.Task {
+func asProved(t *testing.T, r *prove.Result) *property.Task {
 	t.Helper()
 	task := *r.Task
 	if r.Proof.Mixtures != nil {
@@ -30,15 +30,15 @@ func asProved(t *testing.T, r *certify.Result) *property.Task {
 }
 
 // certified is what certify says of the tasks on the fallback.
-func certified(t *testing.T, p bound.Precision, post *posterior.Posterior, cfg certify.Config, tasks []property.Task) []*certify.Result {
+func certified(t *testing.T, p bound.Precision, post *posterior.Posterior, cfg prove.Config, tasks []property.Task) []*prove.Result {
 	t.Helper()
-	e, err := certify.NewEngine(fallback.New(p), nil, post, 8)
+	e, err := prove.NewEngine(fallback.New(p), nil, post, 8)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	var list []*certify.Result
-	if err := certify.Run(context.Background(), []*certify.Engine{e}, cfg, tasks, nil, func(r *certify.Result) error {
+	var list []*prove.Result
+	if err := prove.Run(context.Background(), []*prove.Engine{e}, cfg, tasks, nil, func(r *prove.Result) error {
 		list = append(list, r)
 		return nil
 	}); err != nil {
@@ -116,7 +116,7 @@ func randomTask(rng *rand.Rand, post *posterior.Posterior, index int) property.T
 }
 
 // witnessOf is the box of a proof's witness.
-func witnessOf(t *testing.T, task *property.Task, w certify.Witness) property.Box {
+func witnessOf(t *testing.T, task *property.Task, w prove.Witness) property.Box {
 	t.Helper()
 	x, err := task.T[w.Box].DecodePoint(w.At)
 	if err != nil {
@@ -139,7 +139,7 @@ func TestGenuine(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
-			for _, r := range certified(t, p, post, certify.Config{Strategy: certify.CLBP, Cells: []int{0, 1, 10}[i%3]}, tasks) {
+			for _, r := range certified(t, p, post, prove.Config{Strategy: prove.CLBP, Cells: []int{0, 1, 10}[i%3]}, tasks) {
 				if r.Lower() > 0 {
 					lower++
 					task := asProved(t, r)
@@ -309,7 +309,7 @@ func TestForgedNoise(t *testing.T) {
 	for i := range testscale.Costly(t, 200) {
 		post := randomNoisy(rng, activations[i%len(activations)], 0.1, []int{2, 6, 5, 3}...)
 		task := randomTask(rng, post, 0)
-		r := certified(t, bound.Float64, post, certify.Config{Strategy: certify.CLBP, Cells: 6}, []property.Task{task})[0]
+		r := certified(t, bound.Float64, post, prove.Config{Strategy: prove.CLBP, Cells: 6}, []property.Task{task})[0]
 		n, err := newNoisy(post)
 		if err != nil {
 			t.Fatal(err)

@@ -6,31 +6,31 @@ import (
 	"testing"
 
 	"psafe/host/bound"
-	"psafe/host/property"
-	"psafe/host/run"
+	"psafe/host/job/certify"
+	"psafe/host/read/property"
 )
 
 // TestContradictions: records of which every field may be as it is, but not together, are refused,
 // each with a line that begins with a field.
 func TestContradictions(t *testing.T) {
-	of := func(posterior, inputs, eps, property string, m run.Method) []byte {
+	of := func(posterior, inputs, eps, property string, m certify.Method) []byte {
 		j := file(posterior, "", m, bound.Float32)
-		j.Tasks = run.Tasks{Points: run.Points{Inputs: filepath.Join("testdata", inputs), Index: new("0"), Eps: eps, Property: property}}
+		j.Tasks = certify.Tasks{Points: certify.Points{Inputs: filepath.Join("testdata", inputs), Index: new("0"), Eps: eps, Property: property}}
 		return written(t, j)[0]
 	}
-	lbp := func(m run.Method) run.Method { m.Word = new(run.LBP); return m }
-	boxes := run.Method{Boxes: new(run.Sampled), Samples: new(60), Gamma: new(0.5)}
+	lbp := func(m certify.Method) certify.Method { m.Word = new(certify.LBP); return m }
+	boxes := certify.Method{Boxes: new(certify.Sampled), Samples: new(60), Gamma: new(0.5)}
 	const product, tanh = "two-weights-product.npz", "tiny-2-3-2-tanh.npz"
 	sampled := of(product, "points.csv", "0.1", "output_box:[-0.5,2]", lbp(boxes))
 	none := of(product, "points.csv", "9", "output_box:[-0.1,0.1]", lbp(boxes))
-	wide := of(product, "points.csv", "9", "output_box:[-0.1,0.1]", lbp(run.Method{NoUpper: true}))
-	pieces := of(product, "points.csv", "0.1", "output_box:[-0.5,2]", lbp(run.Method{Splits: new(30)}))
-	centred := of(tanh, "pairs.csv", "0.02", property.KeepsClass, lbp(run.Method{Uniform: new(true)}))
-	noise := of(tanh, "pairs.csv", "0.02", property.KeepsClass, run.Method{Word: new(run.CLBP), Cells: new(4), Samples: new(20), Confidence: new(0.9), Derived: true, NoUpper: true})
-	nothing := of(tanh, "pairs.csv", "50", "argmax_is:0", run.Method{NoUpper: true})
-	upper := of(tanh, "pairs.csv", "0.02", "argmax_is:1", run.Method{Word: new(run.NeuronSum)})
-	finite := of("samples-2-8-3.npz", "pairs.csv", "0.02", "argmax_is:2", run.Method{})
-	drawn := of("dropout-2-8-3.npz", "pairs.csv", "0.02", property.KeepsClass, run.Method{Word: new(run.Statistical), Samples: new(20)})
+	wide := of(product, "points.csv", "9", "output_box:[-0.1,0.1]", lbp(certify.Method{NoUpper: true}))
+	pieces := of(product, "points.csv", "0.1", "output_box:[-0.5,2]", lbp(certify.Method{Splits: new(30)}))
+	centred := of(tanh, "pairs.csv", "0.02", property.KeepsClass, lbp(certify.Method{Uniform: new(true)}))
+	noise := of(tanh, "pairs.csv", "0.02", property.KeepsClass, certify.Method{Word: new(certify.CLBP), Cells: new(4), Samples: new(20), Confidence: new(0.9), Derived: true, NoUpper: true})
+	nothing := of(tanh, "pairs.csv", "50", "argmax_is:0", certify.Method{NoUpper: true})
+	upper := of(tanh, "pairs.csv", "0.02", "argmax_is:1", certify.Method{Word: new(certify.NeuronSum)})
+	finite := of("samples-2-8-3.npz", "pairs.csv", "0.02", "argmax_is:2", certify.Method{})
+	drawn := of("dropout-2-8-3.npz", "pairs.csv", "0.02", property.KeepsClass, certify.Method{Word: new(certify.Statistical), Samples: new(20)})
 	var c Checker
 	for _, line := range [][]byte{sampled, none, wide, pieces, centred, noise, nothing, upper, finite, drawn} {
 		if v, err := c.Check(t.Context(), line, false); err != nil || v.Refused != nil {

@@ -3,7 +3,7 @@ package check
 import (
 	"math"
 
-	net "psafe/host/network"
+	net "psafe/host/model/network"
 )
 
 // The convex activations that are made of exponentials: softplus and ELU.

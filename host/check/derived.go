@@ -3,9 +3,9 @@ package check
 import (
 	"math"
 
-	net "psafe/host/network"
-	"psafe/host/posterior"
-	"psafe/host/property"
+	net "psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
 )
 
 // meanDown is a lower bound, at most 0, of the mean of each row of S at any point of T, given an

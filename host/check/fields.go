@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"psafe/host/property"
+	"psafe/host/read/property"
 )
 
 // Limits of what a line may ask for: more than certify writes, and less than would fill the

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"psafe/host/bound"
-	"psafe/host/property"
-	"psafe/host/run"
+	"psafe/host/job/certify"
+	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
 
@@ -24,15 +24,15 @@ type genuine struct {
 // genuineRecords are records of every kind of weight boxes that prove something.
 func genuineRecords(t *testing.T) []genuine {
 	t.Helper()
-	var jobs []*run.Job
+	var jobs []*certify.Job
 	for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
-		for _, word := range []run.Word{run.IBP, run.LBP} {
-			jobs = append(jobs, images("glyphs-64-32-10.npz", 2, "0.01", run.Method{Word: new(word), NoUpper: true}, p),
-				file("advisory-4-32-9.npz", "advisory-property.json", run.Method{Word: new(word), NoUpper: true}, p))
-			for _, m := range []run.Method{{Boxes: new(run.Sampled), Samples: new(60), Gamma: new(0.5)}, {Splits: new(30)}} {
+		for _, word := range []certify.Word{certify.IBP, certify.LBP} {
+			jobs = append(jobs, images("glyphs-64-32-10.npz", 2, "0.01", certify.Method{Word: new(word), NoUpper: true}, p),
+				file("advisory-4-32-9.npz", "advisory-property.json", certify.Method{Word: new(word), NoUpper: true}, p))
+			for _, m := range []certify.Method{{Boxes: new(certify.Sampled), Samples: new(60), Gamma: new(0.5)}, {Splits: new(30)}} {
 				m.Word, m.NoUpper = new(word), true
 				j := file("two-weights-product.npz", "", m, p)
-				j.Tasks = run.Tasks{Points: run.Points{Inputs: filepath.Join("testdata", "points.csv"), Eps: "0.1", Property: "output_box:[-3,1]"}}
+				j.Tasks = certify.Tasks{Points: certify.Points{Inputs: filepath.Join("testdata", "points.csv"), Eps: "0.1", Property: "output_box:[-3,1]"}}
 				jobs = append(jobs, j)
 			}
 		}
@@ -135,8 +135,8 @@ func TestForged(t *testing.T) {
 
 // TestUnsafeBoxes: a sampled box that is not safe is not counted, though it is listed.
 func TestUnsafeBoxes(t *testing.T) {
-	j := file("two-weights-product.npz", "", run.Method{Word: new(run.IBP), NoUpper: true, Boxes: new(run.Sampled), Samples: new(40), Gamma: new(0.5)}, bound.Float32)
-	j.Tasks = run.Tasks{Points: run.Points{Inputs: filepath.Join("testdata", "points.csv"), Index: new("1"), Eps: "0.1", Property: "output_box:[-0.5,0]"}}
+	j := file("two-weights-product.npz", "", certify.Method{Word: new(certify.IBP), NoUpper: true, Boxes: new(certify.Sampled), Samples: new(40), Gamma: new(0.5)}, bound.Float32)
+	j.Tasks = certify.Tasks{Points: certify.Points{Inputs: filepath.Join("testdata", "points.csv"), Index: new("1"), Eps: "0.1", Property: "output_box:[-0.5,0]"}}
 	line := written(t, j)[0]
 	r, err := parseRecord(line)
 	if err != nil || r.PLower.is(0) || *r.SafeBoxes == r.Samples {

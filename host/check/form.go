@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"psafe/host/property"
+	"psafe/host/read/property"
 )
 
 // fieldTag is the name of a field in JSON, and whether it is left out where it says nothing.

@@ -3,9 +3,9 @@ package check
 import (
 	"slices"
 
-	net "psafe/host/network"
-	"psafe/host/posterior"
-	"psafe/host/property"
+	net "psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
 )
 
 // freed widens a verified box by weights that cannot matter on it and T (docs/soundness.md,

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	net "psafe/host/network"
+	net "psafe/host/model/network"
 )
 
 // graph is what feeds what in a network.

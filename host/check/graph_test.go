@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	net "psafe/host/network"
-	"psafe/host/posterior"
-	"psafe/host/property"
+	net "psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"psafe/host/property"
+	"psafe/host/read/property"
 )
 
 // network is a network whose weights are known to lie in intervals.

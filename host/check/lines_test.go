@@ -8,9 +8,9 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	net "psafe/host/network"
-	"psafe/host/posterior"
-	"psafe/host/property"
+	net "psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
 

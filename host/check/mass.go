@@ -3,7 +3,7 @@ package check
 import (
 	"math"
 
-	"psafe/host/posterior"
+	"psafe/host/model/posterior"
 )
 
 // mass is the probability of a box of independent normal weights on the way through its

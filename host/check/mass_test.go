@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"psafe/host/bound"
-	"psafe/host/measure"
-	net "psafe/host/network"
-	"psafe/host/posterior"
+	net "psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/prove/measure"
 	"psafe/internal/testscale"
 )
 

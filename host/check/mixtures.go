@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"psafe/host/property"
+	"psafe/host/read/property"
 )
 
 // Mixtures of alternatives, (31) of docs/soundness.md: S, an OR of ANDs of rows, is an AND of

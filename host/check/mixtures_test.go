@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"psafe/host/property"
+	"psafe/host/read/property"
 )
 
 // TestMixedRows: the rows of mixtures, clause by clause in lexicographic order, by hand.

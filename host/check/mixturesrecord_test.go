@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"psafe/host/bound"
-	"psafe/host/run"
+	"psafe/host/job/certify"
 )
 
 // either is about f(x) = w x: one of both always holds, and for no w of some size one alone on all
@@ -19,24 +19,24 @@ const either = `{"properties": [{"name": "either", "kind": "rows", "boxes": [[[-
 
 // mixedJobs are jobs whose lower bounds rest on mixtures, of every method with weight boxes or
 // noise.
-func mixedJobs(t *testing.T) map[string]*run.Job {
+func mixedJobs(t *testing.T) map[string]*certify.Job {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "either.json")
 	if err := os.WriteFile(path, []byte(either), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	jobs := map[string]*run.Job{}
+	jobs := map[string]*certify.Job{}
 	for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
-		for name, m := range map[string]run.Method{
-			"clbp":    {Word: new(run.CLBP), Cells: new(1)},
-			"lbp":     {Word: new(run.LBP)},
-			"ibp":     {Word: new(run.IBP)},
-			"pieces":  {Word: new(run.LBP), Splits: new(10)},
-			"sampled": {Word: new(run.LBP), Boxes: new(run.Sampled), Samples: new(30), Gamma: new(0.8)},
-			"auto":    {Word: new(run.Auto), Cells: new(1)},
+		for name, m := range map[string]certify.Method{
+			"clbp":    {Word: new(certify.CLBP), Cells: new(1)},
+			"lbp":     {Word: new(certify.LBP)},
+			"ibp":     {Word: new(certify.IBP)},
+			"pieces":  {Word: new(certify.LBP), Splits: new(10)},
+			"sampled": {Word: new(certify.LBP), Boxes: new(certify.Sampled), Samples: new(30), Gamma: new(0.8)},
+			"auto":    {Word: new(certify.Auto), Cells: new(1)},
 		} {
 			j := file("one-weight.npz", "", m, p)
-			j.Tasks = run.Tasks{File: path}
+			j.Tasks = certify.Tasks{File: path}
 			jobs[name+" "+p.String()] = j
 		}
 	}
@@ -75,9 +75,9 @@ func TestCheckMixtures(t *testing.T) {
 
 // TestCheckMixturesElsewhere: what does not rest on mixtures has none.
 func TestCheckMixturesElsewhere(t *testing.T) {
-	for name, j := range map[string]*run.Job{
-		"a conjunction":  images("glyphs-64-32-10.npz", 1, "0.01", run.Method{Word: new(run.CLBP), NoUpper: true}, bound.Float32),
-		"nothing proved": images("glyphs-64-32-10.npz", 1, "0.5", run.Method{Word: new(run.CLBP), NoUpper: true}, bound.Float32),
+	for name, j := range map[string]*certify.Job{
+		"a conjunction":  images("glyphs-64-32-10.npz", 1, "0.01", certify.Method{Word: new(certify.CLBP), NoUpper: true}, bound.Float32),
+		"nothing proved": images("glyphs-64-32-10.npz", 1, "0.5", certify.Method{Word: new(certify.CLBP), NoUpper: true}, bound.Float32),
 	} {
 		var c Checker
 		line := written(t, j)[0]

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"psafe/host/measure"
+	"psafe/host/prove/measure"
 )
 
 // TestNoiseTail: not above certify's, whose arguments may be worse by a rounding, and not

@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"psafe/host/posterior"
-	"psafe/host/property"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
 )
 
 // noisy is a posterior of independent normal weights as concentration LBP needs it: the

@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"strings"
 
-	net "psafe/host/network"
-	"psafe/host/posterior"
-	"psafe/host/posterior/format"
-	"psafe/host/property"
+	net "psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/format"
+	"psafe/host/read/property"
 )
 
 // question is what a record is about: the distribution of the networks, and the task.

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"psafe/host/bound"
-	"psafe/host/certify"
-	net "psafe/host/network"
-	"psafe/host/posterior"
-	"psafe/host/posterior/format"
-	"psafe/host/property"
+	net "psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/prove"
+	"psafe/host/read/format"
+	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
 
@@ -57,7 +57,7 @@ func realTasks(t *testing.T, name string, images int) (*posterior.Posterior, []p
 
 // proveAgain certifies tasks and proves again what certify says, one core for both; it returns
 // how long either took.
-func proveAgain(t *testing.T, name string, precision bound.Precision, post *posterior.Posterior, cfg certify.Config, tasks []property.Task) (certify, check time.Duration) {
+func proveAgain(t *testing.T, name string, precision bound.Precision, post *posterior.Posterior, cfg prove.Config, tasks []property.Task) (certify, check time.Duration) {
 	t.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	start := time.Now()
@@ -106,7 +106,7 @@ func TestReal(t *testing.T) {
 	for _, name := range []string{"VIMODEL_MNIST_1_64_relu.net.npz", "VIMODEL_MNIST_2_128_relu.net.npz"} {
 		post, tasks := realTasks(t, name, testscale.Cases(t, 60))
 		for _, precision := range bothPrecisions {
-			took, checked := proveAgain(t, name, precision, post, certify.Config{Strategy: certify.CLBP}, tasks)
+			took, checked := proveAgain(t, name, precision, post, prove.Config{Strategy: prove.CLBP}, tasks)
 			if checked > 10*took+time.Second {
 				t.Errorf("%s: certify took %v, the check %v", name, took, checked)
 			}
@@ -154,7 +154,7 @@ func TestTestdata(t *testing.T) {
 			}
 		}
 		for _, precision := range bothPrecisions {
-			proveAgain(t, c.name+" "+c.act.String(), precision, post, certify.Config{Strategy: certify.CLBP, Cells: testscale.Costly(t, 200)}, tasks)
+			proveAgain(t, c.name+" "+c.act.String(), precision, post, prove.Config{Strategy: prove.CLBP, Cells: testscale.Costly(t, 200)}, tasks)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"psafe/host/property"
+	"psafe/host/read/property"
 )
 
 // guarantee is what every record says of its bounds.

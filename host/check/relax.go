@@ -3,7 +3,7 @@ package check
 import (
 	"math"
 
-	net "psafe/host/network"
+	net "psafe/host/model/network"
 )
 
 // line is t -> a t + b.

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	net "psafe/host/network"
+	net "psafe/host/model/network"
 	"psafe/internal/testscale"
 )
 

@@ -5,13 +5,13 @@ import (
 	"testing"
 
 	"psafe/host/bound"
-	"psafe/host/run"
+	"psafe/host/job/certify"
 )
 
 // TestCheckRequire: records that were stopped since what is required was known pass, and none does
 // where it is not known, or another.
 func TestCheckRequire(t *testing.T) {
-	j := file("advisory-4-32-9.npz", "advisory-property.json", run.Method{}, bound.Float32)
+	j := file("advisory-4-32-9.npz", "advisory-property.json", certify.Method{}, bound.Float32)
 	j.Require = "0.01"
 	stopped := 0
 	for _, line := range written(t, j) {

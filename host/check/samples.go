@@ -8,8 +8,8 @@ import (
 	"math/big"
 	"slices"
 
-	"psafe/host/posterior"
-	"psafe/host/property"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
 )
 
 // networkProof is how a record says that one network of a finite posterior was decided: safe on

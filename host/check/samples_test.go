@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"psafe/host/bound"
-	"psafe/host/certify"
-	net "psafe/host/network"
-	"psafe/host/posterior"
-	"psafe/host/property"
+	net "psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/prove"
+	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
 
@@ -39,7 +39,7 @@ func randomSet(t *testing.T, rng *rand.Rand, n int, act net.Activation, sizes ..
 }
 
 // proofsOf are certify's proofs as a record has them.
-func proofsOf(r *certify.Result) (list []networkProof) {
+func proofsOf(r *prove.Result) (list []networkProof) {
 	for _, p := range r.Proof.Networks {
 		n := networkProof{Network: p.Network, Cells: p.Cells}
 		if p.Witness != nil {
@@ -59,7 +59,7 @@ func TestSamples(t *testing.T) {
 		post := randomSet(t, rng, 12, activations[i%len(activations)], [][]int{{2, 5, 3}, {1, 4, 4, 2}, {3, 2}}[rng.IntN(3)]...)
 		task := randomTask(rng, post, 0)
 		for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
-			r := certified(t, p, post, certify.Config{Strategy: certify.Finite, Cells: []int{0, 1, 30}[i%3]}, []property.Task{task})[0]
+			r := certified(t, p, post, prove.Config{Strategy: prove.Finite, Cells: []int{0, 1, 30}[i%3]}, []property.Task{task})[0]
 			proofs := proofsOf(r)
 			listed += len(proofs)
 			c, err := countNetworks(t.Context(), post, &task, proofs, r.SafeSamples)
@@ -96,7 +96,7 @@ func TestWitnessBelowRounding(t *testing.T) {
 		task := randomTask(rand.New(rand.NewPCG(4, 7)), post, 0)
 		task.T, task.Inner = task.T[:1], task.Inner[:1]
 		task.S = property.ArgmaxIs(0, 2)
-		r := certified(t, bound.Float32, post, certify.Config{Strategy: certify.Finite, Cells: 8}, []property.Task{task})[0]
+		r := certified(t, bound.Float32, post, prove.Config{Strategy: prove.Finite, Cells: 8}, []property.Task{task})[0]
 		want := 0
 		if margin == 1e-9 {
 			want = 1
@@ -155,7 +155,7 @@ func TestDerived(t *testing.T) {
 	for i := range testscale.Cases(t, 200) {
 		post := randomNoisy(rng, activations[i%len(activations)], 0.2, [][]int{{2, 5, 3}, {1, 4, 4, 2}, {3, 2}}[rng.IntN(3)]...)
 		task := randomTask(rng, post, 0)
-		r := certified(t, bound.Float64, post, certify.Config{Strategy: certify.CLBP, Cells: 1, Derived: true}, []property.Task{task})[0]
+		r := certified(t, bound.Float64, post, prove.Config{Strategy: prove.CLBP, Cells: 1, Derived: true}, []property.Task{task})[0]
 		got, known := meanDown(post, &task, 1-r.Lower())
 		if theirs := r.Derived.MeanLower; known == math.IsNaN(theirs) || got < theirs {
 			t.Errorf("%d: %v (%v), certify's %v", i, got, known, theirs)

@@ -3,7 +3,7 @@ package check
 import (
 	"fmt"
 
-	net "psafe/host/network"
+	net "psafe/host/model/network"
 )
 
 // layer is a layer of a network whose weights are known to lie in intervals. A dense one has

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"psafe/host/bound"
-	"psafe/host/certify"
-	"psafe/host/property"
+	"psafe/host/prove"
+	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
 
@@ -42,7 +42,7 @@ func TestSharpAsCertify(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, r := range certified(t, bound.Float64, post, certify.Config{Strategy: certify.CLBP, Cells: 1, NoUpper: true}, []property.Task{task}) {
+		for _, r := range certified(t, bound.Float64, post, prove.Config{Strategy: prove.CLBP, Cells: 1, NoUpper: true}, []property.Task{task}) {
 			if !(r.Lower() > 0) {
 				continue
 			}

@@ -3,7 +3,7 @@ package check
 import (
 	"math"
 
-	net "psafe/host/network"
+	net "psafe/host/model/network"
 )
 
 // Other lower slopes for rows of the property (docs/concentration.md, section 9): a line through 0

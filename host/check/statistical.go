@@ -6,7 +6,7 @@ import (
 	"math/big"
 	"strconv"
 
-	"psafe/host/property"
+	"psafe/host/read/property"
 )
 
 // statement is what a record says of an interval.

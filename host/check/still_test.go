@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"psafe/host/bound"
-	"psafe/host/certify"
-	net "psafe/host/network"
-	"psafe/host/posterior"
-	"psafe/host/property"
+	net "psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/prove"
+	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
 
@@ -30,7 +30,7 @@ func TestStill(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, r := range certified(t, bound.Float64, post, certify.Config{Strategy: certify.CLBP}, []property.Task{randomTask(rng, post, 0)}) {
+		for _, r := range certified(t, bound.Float64, post, prove.Config{Strategy: prove.CLBP}, []property.Task{randomTask(rng, post, 0)}) {
 			sure := still >= len(post.Layers)
 			if lo, hi := r.Lower(), r.Upper(); sure && (lo != 0 && lo != 1 || hi != 0 && hi != 1) {
 				t.Errorf("%d: p_lower %v, p_upper %v of one network", i, lo, hi)

@@ -4,10 +4,10 @@ import (
 	"testing"
 
 	"psafe/host/bound"
-	"psafe/host/certify"
-	net "psafe/host/network"
-	"psafe/host/posterior"
-	"psafe/host/property"
+	net "psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/prove"
+	"psafe/host/read/property"
 )
 
 // TestStillZero: where nothing is drawn and a row is exactly 0, S holds, and neither certify nor
@@ -32,7 +32,7 @@ func TestStillZero(t *testing.T) {
 			t.Errorf("weights %v: check bounds P_safe, which is 1, by %v; %v", w, safe, err)
 		}
 		for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
-			if r := certified(t, p, post, certify.Config{Strategy: certify.CLBP}, []property.Task{task})[0]; r.Upper() < 1 {
+			if r := certified(t, p, post, prove.Config{Strategy: prove.CLBP}, []property.Task{task})[0]; r.Upper() < 1 {
 				t.Errorf("weights %v %v: certify bounds P_safe, which is 1, by %v", w, p, r.Upper())
 			}
 		}

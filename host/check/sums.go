@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	net "psafe/host/network"
-	"psafe/host/posterior"
-	"psafe/host/property"
+	net "psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
 )
 
 // Sums of neurons (docs/check.md): a network with one hidden layer fails a row where

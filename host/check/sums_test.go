@@ -9,11 +9,11 @@ import (
 	"testing"
 
 	"psafe/host/bound"
-	"psafe/host/certify"
-	net "psafe/host/network"
-	"psafe/host/posterior"
-	"psafe/host/posterior/format"
-	"psafe/host/property"
+	net "psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/prove"
+	"psafe/host/read/format"
+	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
 
@@ -121,7 +121,7 @@ type sumsProved struct {
 }
 
 // failAsProved is what sums of neurons prove by the proof of r: on its cells, or on its grids.
-func failAsProved(t *testing.T, post *posterior.Posterior, r *certify.Result) (float64, error) {
+func failAsProved(t *testing.T, post *posterior.Posterior, r *prove.Result) (float64, error) {
 	task := asProved(t, r)
 	if r.Proof.Grids == nil {
 		return sumsFailUp(t.Context(), post, task, r.Proof.Cells, anyFail)
@@ -157,7 +157,7 @@ func failAsProved(t *testing.T, post *posterior.Posterior, r *certify.Result) (f
 func (s *sumsProved) proveSums(t *testing.T, post *posterior.Posterior, cells int, tasks []property.Task) {
 	t.Helper()
 	start := cpuSeconds()
-	results := certified(t, bound.Float64, post, certify.Config{Strategy: certify.NeuronSums, Cells: cells}, tasks)
+	results := certified(t, bound.Float64, post, prove.Config{Strategy: prove.NeuronSums, Cells: cells}, tasks)
 	s.certify += cpuSeconds() - start
 	start = cpuSeconds()
 	for _, r := range results {

@@ -4,7 +4,7 @@ import (
 	"math"
 	"sort"
 
-	"psafe/host/property"
+	"psafe/host/read/property"
 )
 
 // outputMoments are about the mean and the covariance of the outputs at the middle of a cell.

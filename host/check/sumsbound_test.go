@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	net "psafe/host/network"
-	"psafe/host/posterior"
-	"psafe/host/property"
+	net "psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
 

@@ -4,7 +4,7 @@ import (
 	"math"
 	"sync"
 
-	"psafe/host/property"
+	"psafe/host/read/property"
 )
 
 // Sums for the points of grids (docs/check.md), where Prob is about 0.01 and every percent of a

@@ -8,7 +8,7 @@ import (
 	"sort"
 	"sync"
 
-	"psafe/host/property"
+	"psafe/host/read/property"
 	"psafe/internal/fault"
 )
 

@@ -3,8 +3,8 @@ package check
 import (
 	"testing"
 
-	net "psafe/host/network"
-	"psafe/host/property"
+	net "psafe/host/model/network"
+	"psafe/host/read/property"
 )
 
 // TestGridByHand: networks with one input and one neuron, in which one thing alone can fail.

@@ -11,11 +11,11 @@ import (
 	"testing"
 
 	"psafe/host/bound"
-	net "psafe/host/network"
-	"psafe/host/posterior"
-	"psafe/host/posterior/format"
-	"psafe/host/property"
-	"psafe/host/run"
+	"psafe/host/job/certify"
+	net "psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/format"
+	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
 
@@ -53,8 +53,8 @@ func gridQuestionOf(t *testing.T, post *posterior.Posterior, boxes string) (line
 			t.Fatal(err)
 		}
 	}
-	job := &run.Job{Posterior: run.Posterior{Path: netFile}, Tasks: run.Tasks{File: inputs}, Precision: new(bound.Float64), Version: "test",
-		Method: run.Method{Word: new(run.NeuronSum), Cells: new(1), NoUpper: true}}
+	job := &certify.Job{Posterior: certify.Posterior{Path: netFile}, Tasks: certify.Tasks{File: inputs}, Precision: new(bound.Float64), Version: "test",
+		Method: certify.Method{Word: new(certify.NeuronSum), Cells: new(1), NoUpper: true}}
 	line = written(t, job)[0]
 	tasks, err := property.ReadFile(inputs, 3)
 	if err != nil {
@@ -177,8 +177,8 @@ func TestCheckVCAS(t *testing.T) {
 		t.Fatal(err)
 	}
 	options := format.Options{Scale: posterior.ScaleSD, Activations: []net.Activation{{Kind: net.ReLU}}}
-	line := written(t, &run.Job{Posterior: run.Posterior{Path: path, Options: options}, Tasks: run.Tasks{File: inputs}, Precision: new(bound.Float64), Version: "test",
-		Method: run.Method{Word: new(run.NeuronSum), NoUpper: true}})[0]
+	line := written(t, &certify.Job{Posterior: certify.Posterior{Path: path, Options: options}, Tasks: certify.Tasks{File: inputs}, Precision: new(bound.Float64), Version: "test",
+		Method: certify.Method{Word: new(certify.NeuronSum), NoUpper: true}})[0]
 	r, err := parseRecord(line)
 	if err != nil || r.Proof.Grids == nil || r.Proof.Mixtures == nil || r.Proof.Large == nil || r.Proof.Centres == nil || r.PLower.Lo < 0.8 {
 		t.Fatalf("%v: %s", err, line)

@@ -5,7 +5,7 @@ import (
 	"math"
 	"sync"
 
-	"psafe/host/property"
+	"psafe/host/read/property"
 )
 
 // Large neurons split off (docs/check.md, large neurons): draws in which one neuron has a very

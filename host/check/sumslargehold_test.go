@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	net "psafe/host/network"
-	"psafe/host/property"
+	net "psafe/host/model/network"
+	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	net "psafe/host/network"
+	net "psafe/host/model/network"
 )
 
 // TestCheckLarge: records that split off large neurons pass if they claim a little less than is

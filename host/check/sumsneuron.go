@@ -3,7 +3,7 @@ package check
 import (
 	"math"
 
-	"psafe/host/property"
+	"psafe/host/read/property"
 )
 
 // What stands in for the value of a hidden neuron in a cell, and the weights of a row.

@@ -5,10 +5,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	net "psafe/host/network"
-	"psafe/host/posterior"
-	"psafe/host/posterior/format"
-	"psafe/host/property"
+	net "psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/format"
+	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
 

@@ -12,22 +12,22 @@ import (
 	"testing"
 
 	"psafe/host/bound"
-	net "psafe/host/network"
-	"psafe/host/posterior"
-	"psafe/host/posterior/format"
-	"psafe/host/run"
+	"psafe/host/job/certify"
+	net "psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/format"
 	"psafe/internal/testscale"
 )
 
 // sumsJobs are jobs of sums of neurons.
-func sumsJobs(t *testing.T) map[string]*run.Job {
-	sums := run.Method{Word: new(run.NeuronSum), Cells: new(6)}
-	at := func(file, points, eps, property string) *run.Job {
+func sumsJobs(t *testing.T) map[string]*certify.Job {
+	sums := certify.Method{Word: new(certify.NeuronSum), Cells: new(6)}
+	at := func(file, points, eps, property string) *certify.Job {
 		j := images(file, 0, eps, sums, bound.Float64)
-		j.Tasks = run.Tasks{Points: run.Points{Inputs: filepath.Join("testdata", points), Eps: eps, Property: property}}
+		j.Tasks = certify.Tasks{Points: certify.Points{Inputs: filepath.Join("testdata", points), Eps: eps, Property: property}}
 		return j
 	}
-	jobs := map[string]*run.Job{
+	jobs := map[string]*certify.Job{
 		"tanh":       at("tiny-2-3-2-tanh.npz", "pairs.csv", "0.05", "keeps_class"),
 		"tanh box":   at("tiny-2-3-2-tanh.npz", "pairs.csv", "0", "output_box:[-0.3,0.4],[-0.4,0.3]"),
 		"product":    at("two-weights-product.npz", "points.csv", "0.1", "output_box:[-0.4,2]"),
@@ -126,8 +126,8 @@ func TestTinySpreads(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		tasks := run.Tasks{Points: run.Points{Inputs: points, Eps: "0.001", Property: "argmax_is:1"}}
-		job := &run.Job{Posterior: run.Posterior{Path: file}, Tasks: tasks, Method: run.Method{Word: new(run.NeuronSum)}, Precision: new(bound.Float64), Version: "test"}
+		tasks := certify.Tasks{Points: certify.Points{Inputs: points, Eps: "0.001", Property: "argmax_is:1"}}
+		job := &certify.Job{Posterior: certify.Posterior{Path: file}, Tasks: tasks, Method: certify.Method{Word: new(certify.NeuronSum)}, Precision: new(bound.Float64), Version: "test"}
 		var c Checker
 		for i, line := range written(t, job) {
 			v, err := c.Check(t.Context(), line, false)

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"psafe/host/property"
+	"psafe/host/read/property"
 )
 
 // factor is the weight a_i of a neuron in a row: normal, of which neg and pos cover what is

@@ -3,9 +3,9 @@ package check
 import (
 	"testing"
 
-	net "psafe/host/network"
-	"psafe/host/posterior"
-	"psafe/host/property"
+	net "psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
 )
 
 // TestSumsOfRows: what rows fail by is added. An output that is N(0, 1) leaves [-1, 1] on

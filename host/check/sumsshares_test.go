@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	net "psafe/host/network"
-	"psafe/host/property"
+	net "psafe/host/model/network"
+	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
 

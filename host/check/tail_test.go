@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"psafe/host/measure"
+	"psafe/host/prove/measure"
 )
 
 // oracleBits is the precision of the oracle: the tail of 38 is 2^-1050.

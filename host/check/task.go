@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"psafe/host/posterior"
-	"psafe/host/property"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
 )
 
 // ofPropertyFile is the task of a property file.

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"psafe/host/bound"
-	"psafe/host/npy"
-	"psafe/host/posterior"
-	"psafe/host/property"
-	"psafe/host/run"
+	"psafe/host/job/certify"
+	"psafe/host/model/posterior"
+	"psafe/host/read/npy"
+	"psafe/host/read/property"
 )
 
 // vector writes numbers to a .npy file.
@@ -28,11 +28,11 @@ func vector(t *testing.T, name string, numbers ...float64) string {
 }
 
 // about is a job about points of two inputs, with their region changed.
-func about(change func(*run.Tasks)) *run.Job {
-	tasks := run.Tasks{Points: run.Points{Inputs: filepath.Join("testdata", "pairs.csv"), Index: new("0:1"), Eps: "1/255", Property: "output_box:[-9,9],[-9,9]"}}
+func about(change func(*certify.Tasks)) *certify.Job {
+	tasks := certify.Tasks{Points: certify.Points{Inputs: filepath.Join("testdata", "pairs.csv"), Index: new("0:1"), Eps: "1/255", Property: "output_box:[-9,9],[-9,9]"}}
 	change(&tasks)
-	return &run.Job{Posterior: run.Posterior{Path: testFile("tiny-2-3-2-tanh.npz")}, Tasks: tasks,
-		Method: run.Method{Word: new(run.LBP), NoUpper: true}, Precision: new(bound.Float64), Version: "test"}
+	return &certify.Job{Posterior: certify.Posterior{Path: testFile("tiny-2-3-2-tanh.npz")}, Tasks: tasks,
+		Method: certify.Method{Word: new(certify.LBP), NoUpper: true}, Precision: new(bound.Float64), Version: "test"}
 }
 
 // template is a file of one property relative to points.
@@ -51,14 +51,14 @@ func template(t *testing.T) string {
 // question than its files ask, is refused, though its checksum is right.
 func TestQuestionRefused(t *testing.T) {
 	radii, others, clip := vector(t, "radii.npy", 1./256, 0), vector(t, "others.npy", 2, 2), template(t)
-	jobs := map[string]func(*run.Tasks){
-		"eps":    func(k *run.Tasks) { k.Points.Eps = "1/255,[1/255,0]," + radii },
-		"clip":   func(k *run.Tasks) { k.Points.Eps, k.Points.Clip = "3", []string{"[0,0]", "[1,2/3]"} },
-		"fix":    func(k *run.Tasks) { k.Points.Eps, k.Points.Fix = "1", "1" },
-		"free":   func(k *run.Tasks) { k.Points.Eps, k.Points.Free = "1", "1" },
-		"norm":   func(k *run.Tasks) { k.Points.Mean, k.Points.Std = "0.5,0", "0.25" },
-		"vector": func(k *run.Tasks) { k.Points.Mean, k.Points.Std = radii, "1" },
-		"templates": func(k *run.Tasks) {
+	jobs := map[string]func(*certify.Tasks){
+		"eps":    func(k *certify.Tasks) { k.Points.Eps = "1/255,[1/255,0]," + radii },
+		"clip":   func(k *certify.Tasks) { k.Points.Eps, k.Points.Clip = "3", []string{"[0,0]", "[1,2/3]"} },
+		"fix":    func(k *certify.Tasks) { k.Points.Eps, k.Points.Fix = "1", "1" },
+		"free":   func(k *certify.Tasks) { k.Points.Eps, k.Points.Free = "1", "1" },
+		"norm":   func(k *certify.Tasks) { k.Points.Mean, k.Points.Std = "0.5,0", "0.25" },
+		"vector": func(k *certify.Tasks) { k.Points.Mean, k.Points.Std = radii, "1" },
+		"templates": func(k *certify.Tasks) {
 			k.Points.Eps, k.Points.Property, k.File = "", "", clip
 		},
 	}
@@ -148,7 +148,7 @@ func TestQuestionRefused(t *testing.T) {
 // TestNormOfPosterior: a record must say that the posterior's file normalises, and is proved
 // with what the file says.
 func TestNormOfPosterior(t *testing.T) {
-	typed := written(t, about(func(k *run.Tasks) { k.Points.Mean, k.Points.Std = "0.5,0", "0.25" }))[0]
+	typed := written(t, about(func(k *certify.Tasks) { k.Points.Mean, k.Points.Std = "0.5,0", "0.25" }))[0]
 	says := changed(t, typed, `"mean":"0.5,0","std":"0.25"`, `"mean":"posterior","std":"posterior"`)
 	for _, k := range []struct {
 		line  []byte
@@ -184,7 +184,7 @@ func TestNormOfPosterior(t *testing.T) {
 
 // TestTaskIsThatOfTheRun: check asks the same of the networks as certify.
 func TestTaskIsThatOfTheRun(t *testing.T) {
-	j := about(func(k *run.Tasks) {
+	j := about(func(k *certify.Tasks) {
 		k.Points.Index, k.Points.Eps, k.Points.Fix, k.Points.Clip = new("2:4"), "[1/3,8/255],0.1", "1", []string{"-0.3", "0.95"}
 		k.Points.Mean, k.Points.Std = "[0.1307,1/3]", "0.3081"
 	})
@@ -227,7 +227,7 @@ func TestLongRadii(t *testing.T) {
 		names[name] = eps
 	}
 	list := "[" + strings.Repeat("0", 40)
-	job := about(func(k *run.Tasks) { k.Points.Eps = list + ".1,0]," + list + ".2,0]" })
+	job := about(func(k *certify.Tasks) { k.Points.Eps = list + ".1,0]," + list + ".2,0]" })
 	var c Checker
 	var runs Runs
 	for _, line := range written(t, job) {

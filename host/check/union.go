@@ -6,7 +6,7 @@ import (
 	"math/big"
 	"slices"
 
-	"psafe/host/posterior"
+	"psafe/host/model/posterior"
 )
 
 // weights are all independent normal weights in one list, and flatBox is a box of them.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"psafe/host/measure"
+	"psafe/host/prove/measure"
 	"psafe/internal/testscale"
 )
 

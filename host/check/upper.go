@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"psafe/host/property"
+	"psafe/host/read/property"
 )
 
 // upperProof is how a record says that P_safe was bounded from above: by a method, at a witness.

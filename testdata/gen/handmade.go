@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"psafe/host/network"
-	"psafe/host/posterior"
-	"psafe/host/posterior/format"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/format"
 )
 
 // handmade is a posterior written by hand: standard deviations, weights as rows

@@ -4,8 +4,8 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 
-	"psafe/host/network"
-	"psafe/host/posterior"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
 )
 
 // Three posteriors that are not independent normal weights, over one 2-8-3 ReLU

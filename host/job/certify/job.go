@@ -1,0 +1,367 @@
+// Package certify is where everything meets that certifying takes: a Job says of which
+// posterior, on which inputs, by which method, on which devices and to which file, and Run
+// does it, one result record for each input. It proves nothing itself: certify does, and
+// report writes what was proved. What is here is what lies around it: what goes together
+// and what does not, records that survive whatever ends the program, notes and errors.
+//
+// Package main of psafe makes a Job of flags, and paper makes hundreds. Errors name the
+// settings by their flags, as in "--eps is missing".
+package certify
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"psafe/host/bound"
+	"psafe/host/model/posterior"
+	"psafe/host/prove"
+	"psafe/host/read/format"
+	"psafe/host/read/property"
+	"psafe/host/record"
+	"psafe/internal/outfile"
+)
+
+// Job is what psafe certify does. Pointers are settings that need not be given: nil
+// leaves them to psafe, and records list those that decide numbers exactly if they are
+// given. Decimal numbers are texts, since what they say is exact.
+type Job struct {
+	Posterior Posterior
+	Tasks     Tasks
+	Method    Method
+	// Precision is that of the bounds on the device, float32 if it is not given.
+	Precision *bound.Precision
+	// Require is the probability that decides a verdict, a decimal: safe needs p_lower, as
+	// it is written, at least this, unsafe p_upper less. DefaultRequire if it is empty. If it is
+	// given, Auto tries no more for an input of which the verdict is known.
+	Require string
+	Out     Output
+	// Recheck is the share of the time that goes into comparing answers of a device with those
+	// of the spare one (prove.Recheck), DefaultRecheck if it is not given. It decides no
+	// number.
+	Recheck *float64
+
+	// TimeLimit, if it is given, is how long an input may take: what was proved until then is
+	// its record, which says so. Numbers depend on it.
+	TimeLimit *time.Duration
+	// TotalTimeLimit, if it is given, is how long Run may take; then it ends with an *OutOfTime.
+	TotalTimeLimit *time.Duration
+
+	// Version names the program in records.
+	Version string
+	// Open gives the devices. It is called once, and only if there is work for them.
+	Open Opener
+	// Stdout gets the records where Out.Path is empty; nil if they are only returned.
+	Stdout io.Writer
+	// Progress, if set, is told how many of the records that this run has to make are
+	// done, one call at a time; Note, if set, what a user should know beside them.
+	Progress func(done, total int)
+	Note     func(Note)
+}
+
+// DefaultRequire is the probability that a verdict asks for if nobody says otherwise.
+const DefaultRequire = "0.9"
+
+// DefaultRecheck is the share of the time for rechecks if nobody says otherwise.
+const DefaultRecheck = 0.005
+
+// Posterior names a posterior and says how it is read.
+type Posterior struct {
+	// Path is a file or a folder, in any of the formats of package posterior.
+	Path string
+	// Options are what the file does not say.
+	Options format.Options
+	// Factor is a decimal that every standard deviation is multiplied by, empty for 1.
+	Factor string
+}
+
+// Read reads the posterior.
+func (p *Posterior) Read() (*posterior.Posterior, error) {
+	post, err := format.Read(p.Path, p.Options)
+	if err != nil {
+		return nil, foreignFolder(p.Path, foreignFile(p.Path, err))
+	}
+	if p.Factor == "" {
+		return post, nil
+	}
+	factor, err := property.NewDecimal(p.Factor)
+	if err == nil {
+		err = post.Widen(factor.Lo, factor.Hi)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--scale-factor %.40s: %w", p.Factor, err)
+	}
+	return post, nil
+}
+
+// scaleWords says what the posterior's spread is, for records.
+func (p *Posterior) scaleWords(post *posterior.Posterior) string {
+	if p.Factor == "" {
+		return post.ScaleList()
+	}
+	return post.ScaleList() + " x " + p.Factor
+}
+
+// Output says where the records go.
+type Output struct {
+	// Path is the result file; empty for Job.Stdout. A name that ends in .csv or .parquet is
+	// that of a table beside the records.
+	Path string
+	// Resume goes on with the records that an earlier run left in Path.partial. Overwrite
+	// replaces what is there and is not gone on with; without it nothing is replaced.
+	Resume, Overwrite bool
+	// OmitTiming leaves out times and memory, so that two runs give the same bytes.
+	OmitTiming bool
+}
+
+// Opener opens the devices of a run. Its error is a *DeviceError if a device is to blame.
+type Opener func(bound.Precision) (*Devices, error)
+
+// Devices are what a run computes on; only List is needed.
+type Devices struct {
+	// List has one device or more, all of the precision asked for. Numbers do not depend
+	// on how many there are.
+	List []bound.Device
+	// Spare makes the device of last resort, nil where List is that one.
+	Spare func() bound.Device
+	// Blame says what to tell the user where loading the posterior of a file failed for
+	// the device's sake, nil if it did not.
+	Blame func(err error, file string) error
+	// Done is called when everything is written, before Close; Close ends every run.
+	Done  func() error
+	Close func()
+}
+
+// ready is a job whose files have been read.
+type ready struct {
+	*Job
+	post  *posterior.Posterior
+	tasks *taskList
+	cfg   prove.Config
+	// boxings are what the tasks ask of sampled boxes, each once, and asking how many ask for it.
+	boxings []boxing
+	asking  map[boxing]int
+	// words are for the field flags of records, id for their field run.
+	words, id string
+}
+
+// Run is Each for few records: it returns them all.
+func (j *Job) Run(ctx context.Context) ([]*record.Record, error) {
+	var records []*record.Record
+	if err := j.Each(ctx, func(r *record.Record) { records = append(records, r) }); err != nil {
+		return nil, err
+	}
+	return records, nil
+}
+
+// Each does the job and calls tell for each of its records, those of earlier runs that it went on
+// with too, in their order, one call at a time. It keeps none: memory does not grow with their
+// number. Where it fails, what is finished stays in Out.Path.partial. Errors: *Interrupted
+// if ctx ended, *OutOfTime if TotalTimeLimit is up, *DeviceError if a device is to blame,
+// *Contradiction if two bounds cannot both be true, *outfile.Error if a record cannot be
+// written; any other is about a setting or a file, of one line that names it.
+//
+// Where Out.Path is a table (record.IsTable), all this is about record.RecordsFile of it, and
+// the table is written when all records are there.
+func (j *Job) Each(ctx context.Context, tell func(*record.Record)) error {
+	if err := j.Refuse(); err != nil {
+		return err
+	}
+	if !record.IsTable(j.Out.Path) {
+		return j.run(ctx, tell)
+	}
+	inner := *j
+	inner.Out.Path = record.RecordsFile(j.Out.Path)
+	if err := inner.run(ctx, tell); err != nil {
+		return err
+	}
+	return j.Out.writeTable(append(j.inputs(), inner.Out.Path))
+}
+
+// Refuse says what cannot be written, before anything is read: what exists and is neither gone
+// on with nor to be replaced. Run asks too.
+func (j *Job) Refuse() error {
+	if j.Out.Path == "" {
+		return nil
+	}
+	inputs, records := j.inputs(), record.RecordsFile(j.Out.Path)
+	old, oldTable := outfile.Keep, outfile.Keep
+	if j.Out.Overwrite || j.Out.Resume { // earlier says whose records those are that are there
+		old = outfile.Replace
+	}
+	if _, err := os.Lstat(records); j.Out.Overwrite || j.Out.Resume && err == nil { // the table is written again, and compared
+		oldTable = outfile.Replace
+	}
+	err := outfile.Refuse(records, old, inputs...)
+	if err == nil && record.IsTable(j.Out.Path) {
+		err = outfile.Refuse(j.Out.Path, oldTable, append(inputs, records)...)
+	}
+	if _, there := errors.AsType[*outfile.Exists](err); there && !j.Out.Resume {
+		return fmt.Errorf("--out %w, --resume goes on if it is this run's", err)
+	}
+	if err != nil {
+		return fmt.Errorf("--out %w", err)
+	}
+	return nil
+}
+
+// writeTable writes the table of a run whose records are on the disk.
+func (o *Output) writeTable(inputs []string) error {
+	path, old := o.Path, outfile.Keep
+	switch {
+	case o.Overwrite:
+		old = outfile.Replace
+	case o.Resume: // the table of a run that had ended
+		old = outfile.Same
+	}
+	file, err := outfile.Create(path, old, inputs...)
+	if err != nil {
+		return fmt.Errorf("--out %w", err)
+	}
+	defer file.Discard()
+	rows := record.NewTable(path, file)
+	err = record.Each(record.RecordsFile(path), func(p record.Placed) error { return rows.Write(p.Record) })
+	if err == nil {
+		err = rows.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("--out %s: cannot be written: %w: the records are in %s", path, outfile.Reason(err), record.RecordsFile(path))
+	}
+	if err := file.Commit(); err != nil {
+		return fmt.Errorf("--out %w", err)
+	}
+	return nil
+}
+
+func (j *Job) run(ctx context.Context, tell func(*record.Record)) error {
+	if j.TotalTimeLimit != nil && *j.TotalTimeLimit > 0 { // read refuses others
+		var end context.CancelFunc
+		ctx, end = context.WithTimeoutCause(ctx, *j.TotalTimeLimit, errTotal)
+		defer end()
+	}
+	r, err := j.read()
+	if err != nil {
+		return err
+	}
+	err = r.work(ctx, tell)
+	if late, ok := errors.AsType[*OutOfTime](err); ok && late.Words == "" {
+		if done := r.left(); done > 0 {
+			late.Words = late.where(done, r.tasks.n, j.Out.Path+PartialSuffix)
+		}
+	}
+	return err
+}
+
+// work does what is left to do.
+func (r *ready) work(ctx context.Context, tell func(*record.Record)) error {
+	if err := r.survey(ctx); err != nil {
+		return err
+	}
+	old, err := r.earlier(ctx)
+	if err != nil {
+		return err
+	}
+	if old.note != nil {
+		r.tell(old.note)
+	}
+	if err := old.each(tell); err != nil {
+		return err
+	}
+	switch {
+	case old.final:
+		return nil
+	case r.Out.Path != "" && old.done == r.tasks.n: // stopped just before the file got its name
+		return r.Out.settle(old)
+	}
+	return r.compute(ctx, old, tell)
+}
+
+func (j *Job) tell(n Note) {
+	if j.Note != nil {
+		j.Note(n)
+	}
+}
+
+// require is Require, which check has read.
+func (j *Job) require() property.Exact { return property.MustExact(cmp.Or(j.Require, DefaultRequire)) }
+
+func (j *Job) recheck() float64 { return or(j.Recheck, DefaultRecheck) }
+
+func (j *Job) precision() bound.Precision { return or(j.Precision, bound.Float32) }
+
+// or is what was given, or else what is taken in its place.
+func or[T any](given *T, otherwise T) T {
+	if given == nil {
+		return otherwise
+	}
+	return *given
+}
+
+// read checks the settings and reads the files that they name.
+func (j *Job) read() (*ready, error) {
+	word, cfg, err := j.Method.config()
+	if err != nil {
+		return nil, err
+	}
+	if err := j.check(cfg.Strategy); err != nil {
+		return nil, err
+	}
+	cfg.TimeLimit = or(j.TimeLimit, 0)
+	r := &ready{Job: j, cfg: cfg}
+	if r.post, err = j.Posterior.Read(); err != nil {
+		return nil, unfound("--posterior", err)
+	}
+	if word, err = r.suits(word); err != nil {
+		return nil, err
+	}
+	r.words = j.numberWords(word)
+	if j.stopsAt(word) {
+		r.cfg.Decided = func(res *prove.Result) bool {
+			return record.Verdict(res.Lower(), res.Upper(), j.require()) != record.Unknown
+		}
+	}
+	r.tasks, err = j.Tasks.load(r.post)
+	return r, err
+}
+
+// check refuses what contradicts itself or says nothing.
+func (j *Job) check(strategy prove.Strategy) error {
+	m := &j.Method
+	gamma, samples, splits := or(m.Gamma, 0), or(m.Samples, 0), or(m.Splits, 0)
+	switch {
+	case j.Posterior.Path == "":
+		return errors.New("--posterior is missing: name a posterior file, as in --posterior net.npz")
+	case m.Gamma != nil && !(gamma >= leastGamma && gamma <= mostGamma):
+		return fmt.Errorf("--gamma %v is not between %v and %v standard deviations", gamma, leastGamma, mostGamma)
+	case m.Samples != nil && (samples < 1 || samples > mostSamples):
+		return fmt.Errorf("--samples %d is not between 1 and %d", samples, mostSamples)
+	case splits < 0:
+		return fmt.Errorf("--splits %d is negative: give 0 or more cuts", splits)
+	case splits > 0 && m.Gamma != nil:
+		return errors.New("--splits and --gamma cannot be combined: pieces are cut from wider boxes than any one gamma: leave one out")
+	case strategy == prove.Sampled && (splits > 0 || or(m.Uniform, false)):
+		return errors.New("--splits and --uniform are for --boxes centred: leave them out, or --boxes sampled")
+	case j.Out.Resume && j.Out.Path == "":
+		return errors.New("--resume needs --out FILE: what is finished is in FILE.partial")
+	case j.TimeLimit != nil && *j.TimeLimit <= 0:
+		return fmt.Errorf("--time-limit %v is not above 0: give a time such as 10s", *j.TimeLimit)
+	case j.TotalTimeLimit != nil && *j.TotalTimeLimit <= 0:
+		return fmt.Errorf("--total-time-limit %v is not above 0: give a time such as 1h", *j.TotalTimeLimit)
+	case j.TimeLimit != nil && strategy == prove.Sampled:
+		return errors.New("--time-limit is not for --boxes sampled: inputs share the boxes; --samples says how many, and --total-time-limit ends the run")
+	case !(j.recheck() >= 0 && j.recheck() <= 1):
+		return fmt.Errorf("--recheck %v is not between 0 and 1", j.recheck())
+	}
+	require, err := property.NewExact(cmp.Or(j.Require, DefaultRequire))
+	if err != nil {
+		return fmt.Errorf("--require %w", err)
+	}
+	if require.Cmp(property.Exact{}) < 0 || require.Cmp(property.MustExact("1")) > 0 {
+		return fmt.Errorf("--require %.40s is no probability: give a decimal from 0 to 1", j.Require)
+	}
+	return nil
+}

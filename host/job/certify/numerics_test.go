@@ -1,0 +1,51 @@
+package certify
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"psafe/host/prove"
+	"psafe/host/read/property"
+)
+
+// numericsOf is the digest of what records of all methods say of their bounds.
+func numericsOf(t *testing.T) string {
+	jobs := preparedJobs()
+	jobs["samples"] = &Job{Posterior: Posterior{Path: testFile("samples-2-8-3.npz")}, Tasks: Tasks{Points: Points{Inputs: "testdata/around.csv", Eps: "0.05", Property: property.KeepsClass}}, Open: onCPU, Out: Output{OmitTiming: true}}
+	h := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(jobs)) {
+		fmt.Fprintln(h, name)
+		for line := range strings.Lines(lines(t, jobs[name])) {
+			var fields map[string]json.RawMessage
+			if err := json.Unmarshal([]byte(line), &fields); err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range []string{"method", "boxes", "gamma", "samples", "boxes_tried", "safe_boxes", "cells", "tau", "safe_samples", "unsafe_samples",
+				"p_lower", "log10_p_lower", "p_upper", "derived", "statistical", "log10_ceiling", "rule", "margin", "verdict", "precision", "proof"} {
+				fmt.Fprintf(h, "%s %s\n", f, fields[f])
+			}
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// TestNumerics: bits that change make another numerics version. If this fails and the change
+// is meant, raise prove.Numerics, add the digest here and say in CHANGELOG.md what changed.
+func TestNumerics(t *testing.T) {
+	digests := []string{
+		1: "8740b34495c21c1b597a678cad17a9e08f31b8e183268d90ff76244f8adf49a0",
+		2: "440cb04c9aab8597adc11c14971cbdfe48b34800df62570ace203ed32c18e15f",
+	}
+	if prove.Numerics >= len(digests) {
+		t.Fatalf("numerics %d has no digest here", prove.Numerics)
+	}
+	if got := numericsOf(t); got != digests[prove.Numerics] {
+		t.Errorf("the records' bounds have digest %s, of numerics %d it is %s", got, prove.Numerics, digests[prove.Numerics])
+	}
+}

@@ -1,0 +1,389 @@
+package certify
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
+)
+
+// radius is one of the radii of a list, and the region that it makes.
+type radius struct {
+	text   string
+	region *property.Region
+}
+
+// tasks builds one task for each radius and point: all points with the first radius, then all
+// with the next.
+func (p *Points) tasks(post *posterior.Posterior) (*taskList, error) {
+	if p.Inputs == "" {
+		return nil, errors.New("--inputs is missing: name a data file, as in --inputs points.csv --eps 0.01, or a property file with --property FILE.json")
+	}
+	radii, err := p.radii(post.Inputs())
+	if err != nil {
+		return nil, err
+	}
+	points, index, list, err := p.read(post, len(radii))
+	if err != nil {
+		return nil, err
+	}
+	safe, err := p.safeSets(post, points, list.norm.Norm)
+	if err != nil {
+		return nil, err
+	}
+	list.words, list.clipSHA256 = p.Property, radii[0].region.ClipSHA256
+	list.notes = append(list.notes, doubtPoints(post, points, index, largest(radii), len(p.Clip) > 0, p.Mean != "")...)
+	if property.NeedsClass(p.Property) {
+		list.notes = append(list.notes, p.doubtClasses(post, points, index, list.norm.Norm)...)
+	}
+	list.n = len(radii) * len(index)
+	list.at = func(k int) (property.Task, error) {
+		r, i := radii[k/len(index)], index[k%len(index)]
+		task := property.Task{Index: i, Eps: r.text, EpsSHA256: r.region.EpsSHA256}
+		var err error
+		if task.S, task.Label, err = safe(i); err == nil {
+			err = list.around(&task, points, r.region)
+		}
+		return task, err
+	}
+	return list, nil
+}
+
+// around gives a task the region around point task.Index.
+func (l *taskList) around(task *property.Task, points *property.Points, region *property.Region) error {
+	box, err := points.Around(task.Index, region)
+	if err != nil {
+		return err
+	}
+	task.T, task.Inner = []property.Box{box}, []property.Box{points.Inside(task.Index, region)}
+	if err := l.norm.Apply(task); err != nil {
+		return fmt.Errorf("%s: point %d: %w", points.Source, task.Index, err)
+	}
+	return nil
+}
+
+// radii reads the list of radii, no two of which may be the same.
+func (p *Points) radii(inputs int) ([]radius, error) {
+	if p.Eps == "" {
+		return nil, errors.New("--eps is missing: the radius of T around each point, for example 0.01 (0 is the point itself)")
+	}
+	var radii []radius
+	for _, text := range property.SplitList(p.Eps) {
+		text = strings.TrimSpace(text)
+		if text == "" {
+			return nil, fmt.Errorf("--eps %.60s: a radius of the list is empty: write radii such as 1/255,2/255", p.Eps)
+		}
+		if before := len(radii); before > 0 && len(text) > 1 && text[0] == '0' && '0' <= text[1] && text[1] <= '9' {
+			return nil, fmt.Errorf("--eps %.60s: write %.60s.%.60s with a point: a comma is between two radii, none of which begins with 0 and a digit", p.Eps, radii[before-1].text, text)
+		}
+		region, err := property.ReadRegion(property.RegionText{Eps: text, Clip: p.Clip, Fix: p.Fix, Free: p.Free}, inputs)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range radii {
+			if r.region.SameRadius(region) {
+				return nil, fmt.Errorf("--eps %.60s: %s and %s are the same radius: list it once", p.Eps, r.text, text)
+			}
+		}
+		radii = append(radii, radius{text, region})
+	}
+	return radii, nil
+}
+
+// largest is the largest radius in any coordinate.
+func largest(radii []radius) float64 {
+	r := 0.0
+	for _, of := range radii {
+		r = max(r, of.region.Reach())
+	}
+	return r
+}
+
+// read reads the points, in the network's order, which of them are asked for, each so many
+// times, and what belongs to all of their tasks.
+func (p *Points) read(post *posterior.Posterior, times int) (*property.Points, []int, *taskList, error) {
+	points, err := property.ReadPoints(p.Inputs, property.InputOptions{Scale: p.Scale, LabelColumn: p.LabelColumn, Dim: post.Inputs()})
+	if err != nil {
+		return nil, nil, nil, unfound("--inputs", err)
+	}
+	index, err := points.Choose(or(p.Index, ":"), post.Outputs(), times)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("--index: %w", err)
+	}
+	list := &taskList{source: p.Inputs, sha256: points.SHA256, channels: p.Channels}
+	if points, err = p.ordered(points, post, list); err != nil {
+		return nil, nil, nil, err
+	}
+	shape := points.Shape
+	if len(shape) < 2 {
+		shape = post.Input.Shape
+	}
+	list.norm, err = p.norm(post, shape, list.channels)
+	return points, index, list, err
+}
+
+// ordered is the points in the order of the network: as --channels says, or the posterior's
+// file.
+func (p *Points) ordered(points *property.Points, post *posterior.Posterior, list *taskList) (*property.Points, error) {
+	var err error
+	if p.Channels != "" {
+		if points, err = points.InOrder(p.Channels); err != nil {
+			return nil, fmt.Errorf("--channels: %w", err)
+		}
+	}
+	if post.Input.Shape == nil {
+		return points, nil
+	}
+	channels, err := points.OrderOf(post.Input.Shape)
+	switch {
+	case err != nil:
+		return nil, err
+	case p.Channels == "" && points.Cube():
+		return nil, fmt.Errorf("points of %s have shape %v, of which nobody can tell the axis of the channels: say with --channels how the network takes PNG files, or save them flat, in its order", points.Source, points.Shape)
+	case channels == "":
+		return points, nil
+	case p.Channels != "":
+		return nil, fmt.Errorf("--channels %s: the posterior's file says that an input has shape %v: leave the flag out", p.Channels, post.Input.Shape)
+	}
+	list.channels = channels
+	list.notes = append(list.notes, &Reordered{post.Source.Path, channels})
+	return points.InOrder(channels)
+}
+
+// FromPosterior stands in records for a mean and a standard deviation of the inputs that the
+// posterior's file says.
+const FromPosterior = "posterior"
+
+// norm is how data become inputs of the network, and the words for it in records.
+type norm struct {
+	*property.Norm
+	words [2]string
+}
+
+// norm is what --mean and --std say, or the posterior's file. channels is which axis of shape
+// they are where that is known, as ReadNorm has it: records say so, and psafe check reads them.
+func (p *Points) norm(post *posterior.Posterior, shape []int, channels string) (norm, error) {
+	var n norm
+	var err error
+	if p.Mean != "" || p.Std != "" {
+		if n.Norm, err = property.ReadNorm(p.Mean, p.Std, post.Inputs(), shape, channels); err != nil {
+			return n, err
+		}
+		n.words = [2]string{p.Mean, p.Std}
+	}
+	if post.Input.Mean == nil && post.Input.Std == nil {
+		return n, nil
+	}
+	says, err := property.NormOf(post.Input.Mean, post.Input.Std, post.Inputs())
+	if err == nil && n.Norm != nil {
+		err = says.Agrees(n.Norm, post.Inputs())
+	}
+	if err != nil {
+		return n, fmt.Errorf("%s: %w", post.Source.Path, err)
+	}
+	return norm{says, [2]string{FromPosterior, FromPosterior}}, nil
+}
+
+// apply takes the boxes of a task of a property file to those of the network.
+func (n *norm) apply(t *property.Task, post *posterior.Posterior) error {
+	if n.Norm == nil {
+		return nil
+	}
+	if err := t.Check(post.Inputs(), post.Outputs()); err != nil { // as many coordinates as there are means
+		return err
+	}
+	return n.Apply(t)
+}
+
+// fromTemplates builds a task for each property of the file and each point: all points with
+// the first property, then all with the next.
+func (t *Tasks) fromTemplates(post *posterior.Posterior) (*taskList, error) {
+	p := &t.Points
+	templates, digest, err := property.ReadTemplates(t.File, post.Inputs(), post.Outputs())
+	if errors.Is(err, property.ErrOwnBoxes) {
+		return nil, fmt.Errorf("--inputs and a property file cannot be combined: the file %s has its own input boxes", t.File)
+	}
+	if err != nil {
+		return nil, unfound("--property", err)
+	}
+	byLabel := slices.ContainsFunc(templates, func(t *property.Template) bool { return t.ByLabel })
+	if err := t.refuse("the boxes of "+t.File+" say how far points move", []given{{"eps", p.Eps != ""}, {"property", p.Property != ""}}); err != nil {
+		return nil, err
+	}
+	if err := t.refuse("no property of "+t.File+` has "class": "label"`, []given{{"label", p.Label != "" && !byLabel}}); err != nil {
+		return nil, err
+	}
+	clip, err := property.ReadRegion(property.RegionText{Clip: p.Clip, Fix: p.Fix, Free: p.Free}, post.Inputs())
+	if err != nil {
+		return nil, err
+	}
+	points, index, list, err := p.read(post, len(templates))
+	if err != nil {
+		return nil, err
+	}
+	class, err := p.classes(post, points, list.norm.Norm)
+	if err != nil {
+		return nil, err
+	}
+	list.template, list.clipSHA256 = t.File, clip.ClipSHA256
+	if byLabel {
+		list.notes = append(list.notes, p.doubtClasses(post, points, index, list.norm.Norm)...)
+	}
+	var regions []*property.Region
+	for _, of := range templates {
+		regions = append(regions, of.Around(clip))
+	}
+	list.n = len(templates) * len(index)
+	list.at = func(k int) (property.Task, error) {
+		of, i := templates[k/len(index)], index[k%len(index)]
+		task := property.Task{Index: i, Name: of.Name, Template: of.Index, TemplateSHA256: digest, Gamma: of.Gamma, Samples: of.Samples}
+		c := -1
+		var err error
+		if of.ByLabel {
+			if c, err = class(i); err != nil {
+				return task, err
+			}
+		}
+		if task.S, task.Label, err = of.Safe(c); err != nil {
+			return task, fmt.Errorf("%s: %s: point %d: %w", t.File, cmp.Or(of.Name, strconv.Itoa(of.Index)), i, err)
+		}
+		err = list.around(&task, points, regions[k/len(index)])
+		return task, err
+	}
+	return list, nil
+}
+
+// safeSets returns the safe set of each point.
+func (p *Points) safeSets(post *posterior.Posterior, points *property.Points, norm *property.Norm) (func(int) (property.Safe, int, error), error) {
+	outputs := post.Outputs()
+	if !property.NeedsClass(p.Property) {
+		if p.Label != "" {
+			return nil, fmt.Errorf("--label cannot be combined with --property %s, which leaves no class open: leave it out, or write keeps_class, top_k:K, margin:M or class_change_only:CLASS,CLASS", Printable(p.Property))
+		}
+		s, label, err := property.ParseSpec(p.Property, outputs)
+		return func(int) (property.Safe, int, error) { return s, label, err }, err
+	}
+	if outputs < 2 {
+		return nil, fmt.Errorf("the network of %s has one output, so it has no classes: give --property output_box:[lo,hi] or a property file", post.Source.Path)
+	}
+	class, err := p.classes(post, points, norm)
+	if err != nil {
+		return nil, err
+	}
+	sets := map[int]property.Safe{} // points of one class share memory
+	return func(i int) (property.Safe, int, error) {
+		c, err := class(i)
+		if err != nil {
+			return property.Safe{}, 0, err
+		}
+		if s, known := sets[c]; known {
+			return s, c, nil
+		}
+		s, _, err := property.ParseSpec(property.WithClass(p.Property, c), outputs)
+		sets[c] = s
+		return s, c, err
+	}, nil
+}
+
+// classLabel is Label with what stands for an empty one: a class, a file or "column"; empty
+// for the mean network's class. words name what says so, and a way out if it was not typed.
+func (p *Points) classLabel() (label, words, mend string) {
+	switch {
+	case p.Label == "mean":
+		return "", "", ""
+	case p.Label == "" && p.LabelColumn != "" && p.LabelColumn != "none":
+		return "column", "--label-column " + Printable(p.LabelColumn), ", or give --label mean for the class of the mean network"
+	}
+	return p.Label, "--label " + Printable(p.Label), ""
+}
+
+// labelFile is the file of classes that Label names, empty where it is a word or a number.
+func (p *Points) labelFile() string {
+	label, _, _ := p.classLabel()
+	if _, err := strconv.Atoi(label); err == nil || label == "" || label == "column" {
+		return ""
+	}
+	return property.FileOf(label)
+}
+
+// classes returns the class of each point, that of --label or else the mean network's.
+func (p *Points) classes(post *posterior.Posterior, points *property.Points, norm *property.Norm) (func(int) (int, error), error) {
+	label, words, mend := p.classLabel()
+	if label == "" {
+		known := make([]int32, points.N()) // one more than the class: tasks are made more than once
+		return func(i int) (int, error) {
+			if known[i] > 0 {
+				return int(known[i] - 1), nil
+			}
+			lo, hi := points.At(i)
+			box, err := norm.Outer(property.Box{Lo: lo, Hi: hi})
+			if err != nil {
+				return 0, fmt.Errorf("%s: point %d: %w", p.Inputs, i, err)
+			}
+			c := argmax(post.LogitsApprox(middle(box.Lo, box.Hi)))
+			known[i] = int32(c) + 1
+			return c, nil
+		}, nil
+	}
+	labels, err := p.labels(label, points)
+	return func(i int) (int, error) {
+		c := labels(i)
+		if c < 0 || c >= post.Outputs() {
+			return 0, fmt.Errorf("%s: point %d has class %d, the network has %d outputs: classes count from 0%s", words, i, c, post.Outputs(), mend)
+		}
+		return c, nil
+	}, err
+}
+
+// labels reads what classLabel says.
+func (p *Points) labels(label string, points *property.Points) (func(int) int, error) {
+	if c, err := strconv.Atoi(label); err == nil {
+		return func(int) int { return c }, nil
+	}
+	all := points.Labels
+	if label == "column" {
+		if all == nil {
+			return nil, fmt.Errorf("--label column: %s has no label column: name it with --label-column", p.Inputs)
+		}
+	} else {
+		var err error
+		switch all, err = property.ReadLabels(label); {
+		case errors.Is(err, fs.ErrNotExist) && points.Labels != nil:
+			return nil, fmt.Errorf("--label %w: give a class, a file of labels, or --label column for the column %s", err, Printable(p.LabelColumn))
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, fmt.Errorf("--label %w: give a class or a file of labels; of a CSV file --label-column names the column of the class", err)
+		case err != nil:
+			return nil, err
+		}
+	}
+	if len(all) != points.N() {
+		return nil, fmt.Errorf("--label %s: %d labels for %d points: give the labels of this data file", label, len(all), points.N())
+	}
+	return func(i int) int { return all[i] }, nil
+}
+
+// middle is the centre of each interval: which class the mean network gives it
+// is a choice of the property, not a bound.
+func middle(lo, hi []float64) []float64 {
+	x := make([]float64, len(lo))
+	for j := range x {
+		x[j] = (lo[j] + hi[j]) / 2
+	}
+	return x
+}
+
+func argmax(y []float64) int {
+	best := 0
+	for i, v := range y {
+		if v > y[best] {
+			best = i
+		}
+	}
+	return best
+}

@@ -1,0 +1,82 @@
+package certify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"psafe/host/prove"
+	"psafe/host/read/property"
+	"psafe/host/record"
+)
+
+// boxing is what a task of a property file asks of sampled boxes; 0 leaves it to the flags.
+type boxing struct {
+	samples int
+	gamma   float64
+}
+
+// survey makes every task once and keeps none, so that whatever is wrong with one is said before
+// anything is computed; and it sets what all records of the run have in common and no other run's
+// have.
+func (r *ready) survey(ctx context.Context) error {
+	var err error
+	r.id = record.RunID(func(yield func(string) bool) {
+		for k := range r.tasks.n {
+			if ctx.Err() != nil {
+				err = ended(ctx)
+				return
+			}
+			var t property.Task
+			if t, err = r.tasks.at(k); err != nil {
+				return
+			}
+			if err = r.ask(&t); err != nil {
+				return
+			}
+			if err = r.tasks.fits(&t, r.precision()); err != nil {
+				return
+			}
+			if !yield(r.known(&t).ID) {
+				return
+			}
+		}
+	})
+	return err
+}
+
+// ask notes what a task asks of sampled boxes.
+func (r *ready) ask(t *property.Task) error {
+	if r.cfg.Strategy != prove.Sampled {
+		return nil
+	}
+	samples, gamma := r.cfg.Samples, r.cfg.Gamma
+	switch {
+	case samples == 0 && t.Samples == 0:
+		return errors.New("--boxes sampled needs --samples N: how many boxes to draw")
+	case gamma == 0 && t.Gamma == 0:
+		return errors.New("--boxes sampled needs --gamma G: the half-width of each box in standard deviations")
+	case gamma == 0 && !(t.Gamma >= leastGamma && t.Gamma <= mostGamma):
+		return fmt.Errorf("%s: property %d (%q): gamma %v is not between %v and %v", r.tasks.source, t.Index, t.Name, t.Gamma, leastGamma, mostGamma)
+	case samples == 0 && t.Samples > mostSamples:
+		return fmt.Errorf("%s: property %d (%q): %d samples are more than %d", r.tasks.source, t.Index, t.Name, t.Samples, mostSamples)
+	}
+	of := boxing{t.Samples, t.Gamma}
+	if r.asking == nil {
+		r.asking = map[boxing]int{}
+	}
+	if r.asking[of]++; r.asking[of] == 1 {
+		r.boxings = append(r.boxings, of)
+	}
+	return nil
+}
+
+// reach is the largest half-width that the run can ask for.
+func (r *ready) reach() float64 {
+	reach := math.Max(12, r.cfg.Gamma)
+	for _, of := range r.boxings {
+		reach = math.Max(reach, of.gamma)
+	}
+	return reach
+}

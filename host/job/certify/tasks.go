@@ -1,0 +1,204 @@
+package certify
+
+import (
+	"fmt"
+
+	"psafe/host/bound"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
+)
+
+// Tasks say what is to be certified: a property file, or points of a data file with a
+// region around each, or both where the properties are relative to points.
+type Tasks struct {
+	// File is a property file. If it has its own input boxes, only Mean and Std of Points may be
+	// set. Joined makes one task of those with the same safe set
+	// (property.JoinTasks).
+	File   string
+	Joined bool
+	Points Points
+}
+
+// Points are points of a data file, the region T around each and the safe set S.
+type Points struct {
+	// Inputs is the data file: IDX, .npy, .npz (FILE.npz:ARRAY) or CSV, which may be
+	// gzipped, PNG, a folder of PNG or a list of them. Scale and LabelColumn are those of
+	// property.InputOptions.
+	Inputs, Scale, LabelColumn string
+	// Index says which points, as property.ParseIndex reads it; all if it is not given.
+	Index *string
+	// Eps lists the radii of T, with commas between them: there is a task for each of them and
+	// each point. Each, and Clip, Fix and Free, are what property.RegionText says.
+	Eps       string
+	Clip      []string
+	Fix, Free string
+	// Mean and Std, if not empty, take the data to what the network sees (property.ReadNorm),
+	// after T was made in the units of the data. Where the posterior's file says them, they
+	// must agree with it and need not be given.
+	Mean, Std string
+	// Channels, if not empty, is "first" or "last": how the network takes images.
+	Channels string
+	// Property is what property.ParseSpec reads, or leaves the class open
+	// (property.NeedsClass): then it is that of the mean network.
+	Property string
+	// Label is the class that Property leaves open: a number, a file of labels, "column" for
+	// LabelColumn, or "mean" for the mean network's. Empty is "column" where LabelColumn
+	// names one, so that a class is never dropped without a word, and else "mean".
+	Label string
+}
+
+// taskList is the work of a run.
+type taskList struct {
+	// n tasks there are, of which at makes number k: it keeps none, so that memory does not grow
+	// with n.
+	n  int
+	at func(k int) (property.Task, error)
+	// source is the data or property file, sha256 its digest; template is the file of
+	// properties relative to points, if there is one.
+	source, sha256, template string
+	words                    string
+	// clipSHA256 is the digest of the file of the clip interval.
+	clipSHA256 string
+	norm       norm
+	channels   string
+	notes      []Note
+}
+
+// property names a task's property in records.
+func (l *taskList) property(t *property.Task) string {
+	if property.NeedsClass(l.words) {
+		return property.WithClass(l.words, t.Label)
+	}
+	if l.words == "" {
+		number := t.Index
+		if l.template != "" {
+			number = t.Template
+		}
+		if t.Name == "" {
+			return fmt.Sprintf("number %d of the property file", number)
+		}
+		return t.Name
+	}
+	return l.words
+}
+
+// Load reads the files and builds the tasks, for a command that makes no records of them.
+func (t *Tasks) Load(post *posterior.Posterior) ([]property.Task, error) {
+	list, err := t.load(post)
+	if err != nil {
+		return nil, err
+	}
+	return list.all()
+}
+
+// all are all tasks.
+func (l *taskList) all() ([]property.Task, error) {
+	var tasks []property.Task
+	for k := range l.n {
+		t, err := l.at(k)
+		if err != nil {
+			return nil, err
+		}
+		tasks = append(tasks, t)
+	}
+	return tasks, nil
+}
+
+// load builds the tasks and checks that they fit the network.
+func (t *Tasks) load(post *posterior.Posterior) (*taskList, error) {
+	var list *taskList
+	var err error
+	switch {
+	case t.File == "":
+		list, err = t.Points.tasks(post)
+	case t.Points.Inputs != "":
+		list, err = t.fromTemplates(post)
+	default:
+		list, err = t.fromFile(post)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if list.norm.words[0] == FromPosterior && t.File != "" {
+		list.notes = append(list.notes, &Normalised{post.Source.Path, t.File})
+	}
+	list.at = checked(list.at, list.source, post)
+	return list, nil
+}
+
+// checked is at with a check that each task fits the network.
+func checked(at func(int) (property.Task, error), source string, post *posterior.Posterior) func(int) (property.Task, error) {
+	return func(k int) (property.Task, error) {
+		t, err := at(k)
+		if err != nil {
+			return t, err
+		}
+		if err = t.Check(post.Inputs(), post.Outputs()); err == nil {
+			err = t.CheckShape(post.Input.Shape)
+		}
+		if err != nil {
+			return t, fmt.Errorf("%s: %w", source, err)
+		}
+		return t, nil
+	}
+}
+
+// fits says which input box of a task is beyond the range of a precision.
+func (l *taskList) fits(t *property.Task, p bound.Precision) error {
+	for _, b := range t.T {
+		for j := range b.Lo {
+			if !(p.RoundLo(b.Lo[j]) >= -p.Max() && p.RoundHi(b.Hi[j]) <= p.Max()) {
+				return fmt.Errorf("%s: index %d: input %d from %v to %v does not fit %v: use --precision float64", l.source, t.Index, j, b.Lo[j], b.Hi[j], p)
+			}
+		}
+	}
+	return nil
+}
+
+// fromFile is a property file with its own input boxes.
+func (t *Tasks) fromFile(post *posterior.Posterior) (*taskList, error) {
+	p := &t.Points
+	if err := t.refuse("the file "+t.File+" has its own input boxes", []given{
+		{"inputs", p.Inputs != ""}, {"input-scale", p.Scale != ""}, {"label-column", p.LabelColumn != ""}, {"index", p.Index != nil},
+		{"eps", p.Eps != ""}, {"clip", len(p.Clip) > 0}, {"fix", p.Fix != ""}, {"free", p.Free != ""}, {"channels", p.Channels != ""},
+		{"label", p.Label != ""}, {"property", p.Property != ""},
+	}); err != nil {
+		return nil, err
+	}
+	tasks, err := property.ReadFile(t.File, post.Outputs())
+	if err != nil {
+		return nil, unfound("--property", err)
+	}
+	if t.Joined {
+		tasks = property.JoinTasks(tasks)
+	}
+	list := &taskList{n: len(tasks), source: t.File, at: func(k int) (property.Task, error) { return tasks[k], nil }}
+	if len(tasks) > 0 {
+		list.sha256 = tasks[0].FileSHA256
+	}
+	if list.norm, err = p.norm(post, post.Input.Shape, p.Channels); err != nil {
+		return nil, err
+	}
+	for i := range tasks {
+		if err := list.norm.apply(&tasks[i], post); err != nil {
+			return nil, fmt.Errorf("%s: property %d: %w", t.File, i, err)
+		}
+	}
+	return list, nil
+}
+
+// given says whether a flag is.
+type given struct {
+	flag string
+	is   bool
+}
+
+// refuse names the first flag that is given beside a property file for which it is not.
+func (t *Tasks) refuse(why string, flags []given) error {
+	for _, of := range flags {
+		if of.is {
+			return fmt.Errorf("--%s and a property file cannot be combined: %s", of.flag, why)
+		}
+	}
+	return nil
+}

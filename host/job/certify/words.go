@@ -1,0 +1,189 @@
+package certify
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
+)
+
+// setting is a flag of psafe certify that is given, and its value; a flag that is on or
+// off has none.
+type setting struct{ name, value string }
+
+// list is settings in the order of their adding.
+type list []setting
+
+// add adds a setting whose value is not empty.
+func (l *list) add(name, value string) {
+	if value != "" {
+		*l = append(*l, setting{name, value})
+	}
+}
+
+// on adds a setting that is on or off.
+func (l *list) on(name string, given bool) {
+	if given {
+		*l = append(*l, setting{name: name})
+	}
+}
+
+// text writes a value as flags do, empty if it is not given.
+func text[T any](given *T) string {
+	if given == nil {
+		return ""
+	}
+	return fmt.Sprint(*given)
+}
+
+// numbers are the settings that decide the numbers of a record and are no field of it, in
+// the order of the field that lists them.
+func (m *Method) numbers() list {
+	var l list
+	l.add("boxes", text(m.Boxes))
+	l.add("samples", text(m.Samples))
+	l.add("cells", text(m.Cells))
+	l.add("gamma", text(m.Gamma))
+	l.add("splits", text(m.Splits))
+	l.on("uniform", or(m.Uniform, false))
+	l.add("confidence", text(m.Confidence))
+	l.on("no-upper", m.NoUpper)
+	l.on("derived", m.Derived)
+	return l
+}
+
+// stopsAt says that the method goes on with an input only until Require, which was given, decides.
+func (j *Job) stopsAt(word Word) bool { return word == Auto && j.Require != "" }
+
+// numberWords are the method that was chosen and the settings given that decide numbers
+// which no other field of a record tells: with those fields, all that it takes to
+// make the record again.
+func (j *Job) numberWords(word Word) string {
+	l := j.Method.numbers()
+	l.add("label-column", j.Tasks.Points.LabelColumn) // what is no class is a coordinate
+	if word == Auto || word == NeuronSum {
+		// p_upper may be the device's where the field precision is that of the host's sums.
+		l.add("precision", text(j.Precision))
+	}
+	if j.TimeLimit != nil {
+		l.add("time-limit", j.TimeLimit.String())
+	}
+	if j.stopsAt(word) {
+		l.add("require", j.require().String())
+	}
+	words := "--method " + string(word)
+	for _, s := range l {
+		words += " --" + s.name
+		if s.value == "" {
+			continue
+		}
+		if strings.ContainsFunc(s.value, func(r rune) bool { return unicode.IsSpace(r) || r == '"' }) {
+			s.value = strconv.Quote(s.value)
+		}
+		words += " " + s.value
+	}
+	return words
+}
+
+// Args are the flags of psafe that name the posterior and say how it is read.
+func (p *Posterior) Args() []string {
+	var l list
+	l.add("posterior", p.Path)
+	if p.Options.Scale != posterior.ScaleUnknown {
+		l.add("scale", p.Options.Scale.String())
+	}
+	var activations []string
+	for _, a := range p.Options.Activations {
+		activations = append(activations, a.String())
+	}
+	l.add("activation", strings.Join(activations, ","))
+	l.add("sd", p.Options.SD)
+	l.add("sd-relative", p.Options.SDRelative)
+	l.add("sd-file", p.Options.SDFile)
+	l.add("scale-factor", p.Factor)
+	return l.args()
+}
+
+func (t *Tasks) settings() list {
+	var l list
+	p := &t.Points
+	l.add("inputs", p.Inputs)
+	l.add("input-scale", p.Scale)
+	l.add("label-column", p.LabelColumn)
+	l.add("index", text(p.Index))
+	l.add("eps", p.Eps)
+	l.add("clip", strings.Join(p.Clip, ","))
+	l.add("fix", p.Fix)
+	l.add("free", p.Free)
+	l.add("mean", p.Mean)
+	l.add("std", p.Std)
+	l.add("channels", p.Channels)
+	l.add("property", t.File)
+	if p.Property != property.KeepsClass {
+		l.add("property", p.Property)
+	}
+	l.add("label", p.Label)
+	return l
+}
+
+// Command is the job as words of a command line, without the choice of devices: psafe
+// reads the same Job of them, but for what only a program can set. It is for people to
+// read and to run; nothing here reads it.
+func (j *Job) Command() []string {
+	l := j.Tasks.settings()
+	l.add("method", text(j.Method.Word))
+	l = append(l, j.Method.numbers()...)
+	if j.Method.Uniform != nil && !*j.Method.Uniform {
+		l.add("uniform", "false")
+	}
+	l.add("seed", text(j.Method.Seed))
+	l.add("precision", text(j.Precision))
+	l.add("require", j.Require)
+	if j.TimeLimit != nil {
+		l.add("time-limit", j.TimeLimit.String())
+	}
+	if j.TotalTimeLimit != nil {
+		l.add("total-time-limit", j.TotalTimeLimit.String())
+	}
+	l.add("out", j.Out.Path)
+	l.on("resume", j.Out.Resume)
+	l.on("overwrite", j.Out.Overwrite)
+	l.on("omit-timing", j.Out.OmitTiming)
+	return append(append([]string{"psafe", "certify"}, j.Posterior.Args()...), l.args()...)
+}
+
+// args are the settings as a program gets them.
+func (l list) args() []string {
+	var args []string
+	for _, s := range l {
+		switch {
+		case s.value == "":
+			args = append(args, "--"+s.name)
+		case s.name == "uniform":
+			args = append(args, "--"+s.name+"="+s.value)
+		default:
+			args = append(args, "--"+s.name, s.value)
+		}
+	}
+	return args
+}
+
+// plainWord is a word that means itself to every shell.
+var plainWord = regexp.MustCompile(`^(--[a-z-]+=)?[A-Za-z0-9_@%+:,./-]+$`)
+
+// Shell joins words so that sh, bash and zsh read them as they are, byte for byte. No word may
+// have a NUL.
+func Shell(words []string) string {
+	var quoted []string
+	for _, w := range words {
+		if !plainWord.MatchString(w) {
+			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+		quoted = append(quoted, w)
+	}
+	return strings.Join(quoted, " ")
+}

@@ -1,0 +1,136 @@
+// Package crosscheck runs the same jobs on two devices and compares every number that every
+// operation writes, and then the bounds of both precisions. It is how somebody who has a new
+// device, driver or kind of network finds out whether "the same bits on every device" holds
+// there. It certifies nothing. Package main of psafe opens the devices and prints the results.
+package crosscheck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"psafe/host/bound"
+	"psafe/host/lab/lockstep"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
+)
+
+// MostTasks is how many tasks are compared; others are left out.
+const MostTasks = 16
+
+// Job is what psafe crosscheck does.
+type Job struct {
+	// Posterior has independent normal weights.
+	Posterior *posterior.Posterior
+	// Tasks fit the posterior; OwnTasks makes some.
+	Tasks      []property.Task
+	Methods    []Method
+	Precisions []bound.Precision
+	// Seed is that of the weight boxes.
+	Seed uint64
+	// Open gives the devices. It is called once for each of Precisions.
+	Open func(bound.Precision) (*Pair, error)
+	// Equal is told of each method and precision as soon as the devices have agreed on it,
+	// Overlap of each method at the end, if it ran in both precisions.
+	Equal   func(Equal)
+	Overlap func(Overlap)
+}
+
+// Pair is the two devices in one precision; Close ends their use.
+type Pair struct {
+	A, B  bound.Device
+	Close func()
+}
+
+// Method is a way to propagate bounds.
+type Method string
+
+// The methods: bound.IBP and bound.LBP on weight boxes, and concentration LBP.
+const (
+	IBP  Method = "ibp"
+	LBP  Method = "lbp"
+	CLBP Method = "clbp"
+)
+
+// ParseMethod reads a method.
+func ParseMethod(word string) (Method, error) {
+	switch m := Method(word); m {
+	case IBP, LBP, CLBP:
+		return m, nil
+	}
+	return "", fmt.Errorf("%q is none of ibp, lbp, clbp", word)
+}
+
+// Equal says that two devices wrote the same bits.
+type Equal struct {
+	Method    Method
+	Precision bound.Precision
+	// Devices names both.
+	Devices string
+	// Numbers is how many numbers were compared, Operations how many operations wrote them.
+	Numbers    int64
+	Operations int
+}
+
+// Difference is what a crosscheck looks for: two devices of which one wrote other bits (it
+// wraps a *lockstep.Difference), or bounds of both precisions that contradict each other. It is
+// one line that names the place and the values in hexadecimal.
+type Difference struct{ Err error }
+
+func (e *Difference) Error() string { return e.Err.Error() }
+func (e *Difference) Unwrap() error { return e.Err }
+
+// Run compares. Errors: *Difference at the first one; the context's if it ended; that of Open
+// or of a device.
+func (j *Job) Run(ctx context.Context) error {
+	found := map[run][]bounds{}
+	for _, p := range j.Precisions {
+		if err := j.devices(ctx, p, found); err != nil {
+			return err
+		}
+	}
+	for _, m := range j.Methods {
+		narrow, wide := found[run{m, bound.Float64}], found[run{m, bound.Float32}]
+		if narrow == nil || wide == nil {
+			continue
+		}
+		o, err := overlap(narrow, wide)
+		if err != nil {
+			return &Difference{fmt.Errorf("%s: DIFFERENCE between precisions in %w", m, err)}
+		}
+		o.Method = m
+		j.Overlap(o)
+	}
+	return nil
+}
+
+// run is one comparison of the devices.
+type run struct {
+	method    Method
+	precision bound.Precision
+}
+
+// devices compares the devices in a precision, by every method, and keeps the bounds.
+func (j *Job) devices(ctx context.Context, p bound.Precision, found map[run][]bounds) error {
+	pair, err := j.Open(p)
+	if err != nil {
+		return err
+	}
+	defer pair.Close()
+	for _, m := range j.Methods {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		both := lockstep.New(pair.A, pair.B)
+		w := j.work(both)
+		if err := w.run(m); err != nil {
+			if d, ok := errors.AsType[*lockstep.Difference](err); ok {
+				return &Difference{fmt.Errorf("%s %v: DIFFERENCE in %w", m, p, d)}
+			}
+			return err
+		}
+		found[run{m, p}] = w.found
+		j.Equal(Equal{m, p, both.Name(), both.Compared, both.Operations})
+	}
+	return nil
+}

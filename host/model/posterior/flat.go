@@ -1,0 +1,62 @@
+package posterior
+
+import (
+	"slices"
+
+	"psafe/host/prove/measure"
+)
+
+// Flat is the independent normal distribution of all parameters as one list: those of the
+// first entry of Params, then those of the second, and so on. A box is as long.
+type Flat struct{ Mean, SdLo, SdHi []float64 }
+
+// Flat lists all parameters of a posterior that is Independent. The list is a copy.
+func (p *Posterior) Flat() Flat {
+	var f Flat
+	for _, g := range p.Params() {
+		f.Mean, f.SdLo, f.SdHi = append(f.Mean, g.Mean...), append(f.SdLo, g.SdLo...), append(f.SdHi, g.SdHi...)
+	}
+	return f
+}
+
+// LogMassDown is a lower bound, at most 0, of the log-probability that every parameter
+// lies in its interval [lo, hi] (measure.LogMassDown, rounded down). lo and hi have the
+// layout of Draw; ends may be infinite. It panics where the lengths differ.
+func (f *Flat) LogMassDown(lo, hi [][]float64) float64 {
+	return measure.LogMassDown(slices.Concat(lo...), slices.Concat(hi...), f.Mean, f.SdLo, f.SdHi)
+}
+
+// Random counts the parameters that are random: those whose standard deviation is or
+// may be above 0.
+func (g *Params) Random() int {
+	n := 0
+	for _, sd := range g.SdHi {
+		if sd > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// Random counts the parameters of the layer that are random.
+func (l *Layer) Random() int { return l.Weight.Random() + l.Bias.Random() }
+
+// Random counts the parameters of a posterior of KindGaussian that are random; it is 0
+// for other kinds, which have no standard deviations of single parameters.
+func (p *Posterior) Random() int {
+	n := 0
+	for k := range p.Layers {
+		n += p.Layers[k].Random()
+	}
+	return n
+}
+
+// AtMean is the posterior of which every draw is the mean network of p: independent
+// normal weights (KindGaussian) with the standard deviation 0. It shares the means.
+func (p *Posterior) AtMean() *Posterior {
+	c := &Posterior{Scale: ScaleSD, Source: p.Source, Layers: slices.Clone(p.Layers)}
+	for _, g := range c.Params() {
+		*g = NewParams(g.Mean, make([]float64, len(g.Mean)), ScaleSD)
+	}
+	return c
+}

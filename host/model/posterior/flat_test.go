@@ -1,0 +1,72 @@
+package posterior
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"psafe/host/model/network"
+)
+
+// flatPosterior has parameters of which two are random: a weight and the last bias.
+func flatPosterior() *Posterior {
+	relu := network.Activation{Kind: network.ReLU}
+	return &Posterior{Scale: ScaleSD, Layers: []Layer{
+		{Layer: network.DenseLayer(2, 1, relu), Weight: NewParams([]float64{1, 2}, []float64{0, 2}, ScaleSD), Bias: NewParams([]float64{3}, []float64{0}, ScaleSD)},
+		{Layer: network.DenseLayer(1, 1, network.Activation{}), Weight: NewParams([]float64{4}, []float64{0}, ScaleSD), Bias: NewParams([]float64{5}, []float64{0.5}, ScaleSD)},
+	}}
+}
+
+func TestFlat(t *testing.T) {
+	p := flatPosterior()
+	f := p.Flat()
+	if !slices.Equal(f.Mean, []float64{1, 2, 3, 4, 5}) || !slices.Equal(f.SdLo, []float64{0, 2, 0, 0, 0.5}) || !slices.Equal(f.SdHi, f.SdLo) {
+		t.Errorf("%v", f)
+	}
+	inf := math.Inf(1)
+	lo, hi := [][]float64{{1, 0}, {-inf}, {4}, {5}}, [][]float64{{1, 4}, {inf}, {4}, {inf}}
+	want := math.Log(math.Erf(1/math.Sqrt2)) + math.Log(0.5)
+	if got := f.LogMassDown(lo, hi); !(got <= want) || want-got > 1e-12 {
+		t.Errorf("log-mass %v, want %v", got, want)
+	}
+	lo[2][0] = 4.5 // beside a fixed weight
+	if got := f.LogMassDown(lo, hi); !math.IsInf(got, -1) {
+		t.Errorf("log-mass %v of a box without the fixed weight", got)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a box of another length must panic")
+		}
+	}()
+	f.LogMassDown(lo[:3], hi[:3])
+}
+
+func TestRandom(t *testing.T) {
+	p := flatPosterior()
+	if p.Random() != 2 || p.Layers[0].Random() != 1 || p.Layers[0].Bias.Random() != 0 {
+		t.Errorf("%d random parameters, %d in layer 0", p.Random(), p.Layers[0].Random())
+	}
+	p.Layers[0].Bias.SdHi[0] = 1e-300 // may be above 0
+	if p.Random() != 3 {
+		t.Errorf("%d random parameters", p.Random())
+	}
+}
+
+func TestAtMean(t *testing.T) {
+	p, err := FromDropout(flatPosterior().Layers, []float64{0, 0.5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := p.AtMean()
+	if err := c.Validate(); err != nil || !c.Independent() || c.Random() != 0 {
+		t.Errorf("%v, %d random parameters: %v", c.Kind, c.Random(), err)
+	}
+	for a, m := range c.Mean() {
+		if !slices.Equal(m, p.Mean()[a]) {
+			t.Errorf("array %d: mean %v, want %v", a, m, p.Mean()[a])
+		}
+	}
+	if p.Layers[0].Weight.SdHi != nil || p.Kind != KindDropout {
+		t.Error("the posterior itself changed")
+	}
+}

@@ -1,0 +1,213 @@
+package posterior
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"psafe/host/model/network"
+)
+
+// Kind is the family of distributions that a posterior belongs to.
+type Kind int
+
+const (
+	// KindGaussian: an independent normal distribution per weight.
+	KindGaussian Kind = iota
+	// KindSamples: finitely many networks, each with a rational probability.
+	KindSamples
+	// KindSWAG: a normal distribution with covariance of diagonal plus low rank.
+	KindSWAG
+	// KindDropout: fixed weights, each input of a layer dropped at random.
+	KindDropout
+)
+
+// String returns the word that the file header uses: gaussian, samples, swag or
+// dropout.
+func (k Kind) String() string {
+	switch k {
+	case KindGaussian:
+		return "gaussian"
+	case KindSamples:
+		return "samples"
+	case KindSWAG:
+		return "swag"
+	case KindDropout:
+		return "dropout"
+	}
+	return fmt.Sprintf("kind(%d)", int(k))
+}
+
+// ParseKind reads the words that String writes; no word at all is gaussian, the
+// only kind there was when the format was made.
+func ParseKind(word string) (Kind, error) {
+	if word == "" {
+		return KindGaussian, nil
+	}
+	for _, k := range []Kind{KindGaussian, KindSamples, KindSWAG, KindDropout} {
+		if word == k.String() {
+			return k, nil
+		}
+	}
+	return 0, fmt.Errorf("kind %.40q is none of gaussian, samples, swag, dropout", word)
+}
+
+// HasSpread says whether posteriors of the kind have stored spreads, and so a Scale.
+func (k Kind) HasSpread() bool { return k == KindGaussian || k == KindSWAG }
+
+// Samples returns the networks of a posterior of KindSamples, nil for other kinds.
+func (p *Posterior) Samples() *Samples { return p.samples }
+
+// SWAG returns what a posterior of KindSWAG has beside its mean, nil for other
+// kinds.
+func (p *Posterior) SWAG() *SWAG { return p.swag }
+
+// Dropout returns the dropout rates of a posterior of KindDropout, nil for other
+// kinds: entry k, in [0, 1), is the probability that an input of layer k (for
+// k = 0 an entry of x) is replaced by 0, independently of all others; an input
+// that is kept is multiplied by 1/(1-rate). The caller may not write to it.
+func (p *Posterior) Dropout() []float64 { return p.dropout }
+
+// Describe names the distribution in a few words, such as "a set of 26 samples".
+func (p *Posterior) Describe() string {
+	switch p.Kind {
+	case KindGaussian:
+		return "independent normal weights"
+	case KindSamples:
+		return fmt.Sprintf("a set of %d samples", p.samples.N())
+	case KindSWAG:
+		return fmt.Sprintf("SWAG of rank %d", p.swag.Rank)
+	case KindDropout:
+		var rates []string
+		for _, r := range p.dropout {
+			rates = append(rates, fmt.Sprint(r))
+		}
+		return "MC dropout with rates " + strings.Join(rates, ", ")
+	}
+	return p.Kind.String()
+}
+
+// Independent says that the weights are independent normal numbers (KindGaussian).
+// Whatever reads the standard deviations of Layer.Weight and Layer.Bias asks first:
+// boxes of independent intervals, their measures and their searches mean nothing for
+// other kinds.
+func (p *Posterior) Independent() bool { return p.Kind == KindGaussian }
+
+// RequireIndependent is nil for a posterior that is Independent. For others it is one
+// line that says what the weights are and what to use instead.
+func (p *Posterior) RequireIndependent() error {
+	use := "--method statistical"
+	switch p.Kind {
+	case KindGaussian:
+		return nil
+	case KindSamples:
+		use = "--method samples or --method statistical"
+	}
+	return fmt.Errorf("this posterior is %s, not independent normal weights: use %s", p.Describe(), use)
+}
+
+// Params lists the distributions (for other kinds than KindGaussian: the means) of the
+// weights of layer 0, its biases, the weights of layer 1, and so on.
+func (p *Posterior) Params() []*Params {
+	var list []*Params
+	for k := range p.Layers {
+		list = append(list, &p.Layers[k].Weight, &p.Layers[k].Bias)
+	}
+	return list
+}
+
+// arrayWords names entry a of Params in errors.
+func arrayWords(a int) string {
+	return fmt.Sprintf("layer %d %s", a/2, []string{"weight", "bias"}[a%2])
+}
+
+// validateKind checks that there is the data of the kind and no other, and its
+// numbers. The shapes of the layers are known to be good.
+func (p *Posterior) validateKind() error {
+	if (p.samples != nil) != (p.Kind == KindSamples) || (p.swag != nil) != (p.Kind == KindSWAG) || (p.dropout != nil) != (p.Kind == KindDropout) {
+		return fmt.Errorf("posterior of kind %v has not the data of that kind, or data of another", p.Kind)
+	}
+	for a, g := range p.Params() {
+		n, full := p.size(a), *g
+		if p.Kind != KindGaussian {
+			// That they are absent keeps code that forgot to ask RequireIndependent from
+			// taking the mean network for the posterior.
+			if g.Spread != nil || g.SdLo != nil || g.SdHi != nil {
+				return fmt.Errorf("%s: a posterior of kind %v has no spreads of its own weights", arrayWords(a), p.Kind)
+			}
+			zero := make([]float64, n)
+			full = Params{Mean: g.Mean, Spread: zero, SdLo: zero, SdHi: zero}
+		}
+		if err := full.validate(arrayWords(a), n); err != nil {
+			return err
+		}
+	}
+	switch p.Kind {
+	case KindGaussian:
+		return nil
+	case KindSamples:
+		return p.samples.validate(p)
+	case KindSWAG:
+		return p.swag.validate(p)
+	case KindDropout:
+		return p.validateDropout()
+	}
+	return fmt.Errorf("%v is no known kind of posterior", p.Kind)
+}
+
+// size is the length of array a, by the shapes of the layers.
+func (p *Posterior) size(a int) int {
+	l := &p.Layers[a/2]
+	if a%2 == 0 {
+		return l.Weights()
+	}
+	return l.Biases()
+}
+
+// validateDropout checks dropout rates, one per layer.
+func (p *Posterior) validateDropout() error {
+	if len(p.dropout) != len(p.Layers) {
+		return fmt.Errorf("%d dropout rates for %d layers: give one per layer, 0 where nothing is dropped", len(p.dropout), len(p.Layers))
+	}
+	for k, r := range p.dropout {
+		if !(r >= 0 && r < 1) {
+			return fmt.Errorf("layer %d: dropout rate %v is not in [0, 1)", k, r)
+		}
+		// Elsewhere a weight meets several inputs: dropping one of them is no choice of weights.
+		if _, dense := p.Layers[k].Map.(network.Dense); !dense && r > 0 {
+			return fmt.Errorf("layer %d: dropout is for dense layers, this is a %s", k, network.Describe(p.Layers[k].Map))
+		}
+	}
+	return nil
+}
+
+// finite says which of list is NaN or infinite, "" if none is. In a stack of
+// arrays of length n, it says in which.
+func finite(list []float64, n int) string {
+	for i, v := range list {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Sprintf("%d: entry %d is %v", i/n, i%n, v)
+		}
+	}
+	return ""
+}
+
+// FromDropout makes a posterior of MC dropout: the layers' shapes, activations and
+// means, which are the weights as trained (with inverted dropout, that is, those
+// of the network without dropout), and a rate per layer. Spreads of layers are
+// dropped. It keeps the slices. Any error is that of Validate.
+func FromDropout(layers []Layer, rates []float64) (*Posterior, error) {
+	p := &Posterior{Kind: KindDropout, Layers: means(layers), dropout: rates}
+	return p, p.Validate()
+}
+
+// means copies layers without spreads.
+func means(layers []Layer) []Layer {
+	list := slices.Clone(layers)
+	for k := range list {
+		list[k].Weight = Params{Mean: list[k].Weight.Mean}
+		list[k].Bias = Params{Mean: list[k].Bias.Mean}
+	}
+	return list
+}

@@ -1,0 +1,181 @@
+package prove
+
+import (
+	"context"
+	"slices"
+
+	"psafe/host/read/property"
+)
+
+// What auto is content with: a lower bound from which on nothing dearer is tried,
+// and one from which on the search for a weight box is left out.
+const (
+	content      = 0.9999
+	contentBoxes = 0.99
+	// noRoom is a gap between the bounds that is not worth closing, noRoomDear one that is not
+	// worth minutes, if no verdict is asked for.
+	noRoom     = 0.01
+	noRoomDear = 0.05
+	// nextToNothing is a lower bound that a weight box may have where nothing else proves anything.
+	nextToNothing = 0.01
+)
+
+// Shares of the time that is left, where a task's time is limited: what comes first must not take
+// the time of what may prove more.
+const (
+	// shareOfCells is for concentration LBP, with all cells that it cuts T into.
+	shareOfCells = 0.6
+	// shareOfRung is for each method after it but the last that is wanted.
+	shareOfRung = 0.4
+	// shareOfDrawn is left for networks that are drawn beside the bounds.
+	shareOfDrawn = 0.25
+)
+
+// auto tries what is cheap first and keeps the best bound of each task: concentration LBP, the sum
+// over neurons where there is one hidden layer, a centred box. Each is a lower bound of the same
+// probability, so the largest is one too. A task that Config.Decided is content with is not worked
+// on any more.
+func auto(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error) {
+	if cfg.Samples > 0 {
+		within, end := e.timing.part(ctx, 1-shareOfDrawn)
+		defer end()
+		ctx = within
+	}
+	best, rest, err := e.firstBounds(ctx, cfg, tasks)
+	if err != nil {
+		return nil, err
+	}
+	// Upper bounds first: what they leave no room for is not looked for.
+	if err := uppers(ctx, e, cfg, best); err != nil {
+		return nil, err
+	}
+	rungs := append(rest, e.rungs(&cfg)...)
+	for i, next := range rungs {
+		if !wanted(rungs[i+1:], best) {
+			next.share = 1
+		}
+		if err := improve(ctx, e, cfg, best, next); err != nil {
+			return nil, err
+		}
+	}
+	return best, nil
+}
+
+// firstBounds are those of concentration LBP: where tasks may be decided early, on the boxes of T
+// as they are, and what is left to do on cells of them.
+func (e *Engine) firstBounds(ctx context.Context, cfg Config, tasks []property.Task) (best []*Result, rest []rung, err error) {
+	within, end := e.timing.part(ctx, shareOfCells)
+	defer end()
+	method := withMixtures(concentration)
+	if cfg.Decided == nil || (clbp{e: e}).mostCells(&cfg) == 1 {
+		best, err = method(within, e, cfg, tasks)
+		return best, nil, err
+	}
+	whole := cfg
+	whole.Cells = 1
+	best, err = method(within, e, whole, tasks)
+	return best, []rung{{certify: method, enough: 1 - enough, share: shareOfCells}}, err
+}
+
+// rungs are what is tried after concentration LBP: what takes seconds, and what may take minutes
+// only if it is said when that is to end.
+func (e *Engine) rungs(cfg *Config) []rung {
+	room, dear := noRoom, noRoomDear
+	if cfg.Decided != nil { // the smallest room may have the probability that is asked for
+		room, dear = 0, 0
+	}
+	boxes := rung{certify: withMixtures(centredBoxes), enough: contentBoxes, room: room, share: shareOfRung}
+	if !e.autoSums(cfg) {
+		return []rung{boxes}
+	}
+	cells := rung{certify: cellSums, enough: content, room: room, share: shareOfRung}
+	grids := rung{certify: gridSums, enough: content, room: dear, share: shareOfRung}
+	few := e.normal.Inputs() <= sumInputsAuto
+	switch {
+	case few && !cfg.ends():
+		return []rung{cells, boxes}
+	case few: // of so few, grids show more than cells only where these show nothing
+		grids.enough = nextToNothing
+		return []rung{cells, boxes, grids}
+	}
+	cells.room = dear
+	return []rung{boxes, cells, grids}
+}
+
+// sumInputsDear is up to how many inputs auto tries sums of neurons that may take minutes.
+const sumInputsDear = 5
+
+// autoSums says that auto tries sums of neurons: of one or two inputs, which take seconds on cells;
+// of a few more, if it is said when that is to end.
+func (e *Engine) autoSums(cfg *Config) bool {
+	inputs := e.normal.Inputs()
+	return e.chain && len(e.normal.Layers) == 2 && (inputs <= sumInputsAuto || inputs <= sumInputsDear && cfg.ends())
+}
+
+// ends says that it is said when auto is to end, so that it may take minutes where seconds tell little.
+func (c *Config) ends() bool { return c.TimeLimit > 0 || c.Decided != nil }
+
+// groupOfAuto is one where sums of neurons, which take seconds, are tried.
+func groupOfAuto(e *Engine, cfg Config) int {
+	if e.autoSums(&cfg) {
+		return groupOfOne(e, cfg)
+	}
+	return groupByCost(e, cfg)
+}
+
+// rung is a method that auto goes on to where the lower bound is below enough, and the bounds are
+// further apart than room.
+type rung struct {
+	certify      groupMethod
+	enough, room float64
+	// share is how much of the time that is left it may take, if time is limited.
+	share float64
+}
+
+// open says that the method is worth trying.
+func (g *rung) open(r *Result) bool {
+	return r.Lower() < g.enough && r.Upper()-r.Lower() > g.room
+}
+
+// wanted says that one of the methods may yet be tried: bounds only get better.
+func wanted(rungs []rung, best []*Result) bool {
+	return slices.ContainsFunc(rungs, func(g rung) bool { return slices.ContainsFunc(best, g.open) })
+}
+
+// improve goes on to another method on the tasks that are worth it. Those of which enough is known
+// say so.
+func improve(ctx context.Context, e *Engine, cfg Config, best []*Result, next rung) error {
+	var at []int
+	var tasks []property.Task
+	for i, r := range best {
+		switch {
+		case !next.open(r):
+		case cfg.Decided != nil && cfg.Decided(r):
+			r.Stopped = Decided
+		default:
+			at, tasks = append(at, i), append(tasks, *r.Task)
+		}
+	}
+	if err := ctx.Err(); len(tasks) > 0 && e.cut(ctx, err) {
+		return nil
+	}
+	ctx, end := e.timing.part(ctx, next.share)
+	defer end()
+	// Methods want tasks with as many input boxes each.
+	for len(tasks) > 0 {
+		n := groupSize(tasks, len(tasks))
+		results, err := next.certify(ctx, e, cfg, tasks[:n])
+		if err != nil {
+			return err
+		}
+		for i, r := range results {
+			old := best[at[i]]
+			if r.Lower() > old.Lower() || r.Lower() == old.Lower() && r.LogP > old.LogP {
+				r.Task, r.UnsafeDown, r.Proof.Upper = old.Task, old.UnsafeDown, old.Proof.Upper
+				best[at[i]] = r
+			}
+		}
+		at, tasks = at[n:], tasks[n:]
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+// Package prove decides how P_safe is bounded: by weight boxes, concentration LBP, sums
+// of neurons, a finite set of networks or drawn ones (the table of strategies).
+//
+// With weight boxes a result is a lower bound of P_safe(T, S) = Prob_w(for all x in T: f^w(x) in S)
+// (docs/soundness.md (1)), whatever the search did: a weight box counts only if
+// bound.Propagate proved S on it for every input box of T, and what is measured
+// is the set of exactly the end-points that were propagated.
+package prove
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"psafe/host/bound"
+	"psafe/host/read/property"
+)
+
+// Config says how to certify.
+type Config struct {
+	Method   bound.Method
+	Strategy Strategy
+	// Samples and Seed are for Sampled, where Task.Samples replaces a Samples of 0,
+	// and for Statistical; with other strategies Samples above 0 asks for the
+	// Statistic beside the certified bounds.
+	Samples int
+	Seed    uint64
+	// Gamma is the half-width in standard deviations: required for Sampled
+	// (Task.Gamma replaces 0); for Centred, 0 searches for the largest.
+	Gamma float64
+	// Uniform keeps one gamma for all layers of a centred box.
+	Uniform bool
+	// Splits is how many times a centred box may be cut.
+	Splits int
+	// Cells is how many cells T may be cut into; 0 leaves it to the method.
+	Cells int
+	// Derived asks for Result.Derived.
+	Derived bool
+	// NoUpper leaves upper bounds out.
+	NoUpper bool
+	// Confidence is for Statistical, in (0, 1).
+	Confidence float64
+	// TimeLimit, above 0, is how long a task may take: what was proved until then is its
+	// result, which says Stopped. Not for Sampled, whose tasks share their boxes.
+	TimeLimit time.Duration
+	// Decided, if set, says that the bounds of a result are all that is wanted: Auto tries nothing
+	// more then, and the result says so.
+	Decided func(*Result) bool
+}
+
+// Run certifies the tasks and calls emit once for each, in the order of the
+// tasks, one call at a time. progress is called with the number of tasks done,
+// one call at a time; either may be nil. A task's T must fit the network
+// (property.Task.Check).
+//
+// Several engines, on several devices, share the work: whichever is free takes
+// the next chunk. Results do not depend on how many there are, as all devices of
+// one precision give the same bits.
+//
+// It refuses a strategy that is none, or none for the engines' posterior, and stops
+// early with ctx's error, also inside of a pass, once what has been finished had its last
+// rechecks. Any other error is a device's; no result is emitted for work
+// that it touched.
+func Run(ctx context.Context, engines []*Engine, cfg Config, tasks []property.Task, progress func(done int), emit func(*Result) error) error {
+	if len(engines) == 0 {
+		panic("prove: Run: no engine")
+	}
+	if progress == nil {
+		progress = func(int) {}
+	}
+	s, err := cfg.Strategy.entry()
+	if err != nil {
+		return err
+	}
+	if err := s.fits(engines[0].posterior); err != nil {
+		return err
+	}
+	if _, shared := s.run.(together); shared && cfg.TimeLimit > 0 {
+		return errors.New("no time limit of a task: tasks share their boxes")
+	}
+	for _, e := range engines {
+		e.timing.run = ctx
+	}
+	emitted := 0
+	counting := func(r *Result) error { emitted++; return emit(r) }
+	if err := s.run.run(ctx, &job{strategy: s, engines: engines, cfg: cfg, tasks: tasks, progress: progress, emit: counting}); err != nil {
+		return err
+	}
+	return complete(emitted, len(tasks))
+}
+
+// complete says that tasks have no result although nothing failed: a mistake of this package,
+// which must not pass for a run that is done.
+func complete(emitted, tasks int) error {
+	if emitted != tasks {
+		return fmt.Errorf("prove: %d of %d tasks have a result, and nothing says why the others have none: report it, and go on with --resume", emitted, tasks)
+	}
+	return nil
+}

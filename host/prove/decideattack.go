@@ -1,0 +1,235 @@
+package prove
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"psafe/host/model/network"
+	"psafe/host/read/property"
+)
+
+// target is what is attacked: the network of these weights, in the layout of
+// posterior.Draw, on a box with Lo <= Hi, where it should stay in the safe set.
+type target struct {
+	net     network.Network
+	weights drawn
+	box     property.Box
+	safe    *property.Safe
+}
+
+// effort is how hard an attack tries.
+type effort struct {
+	// steps is the number of steps of a start, starts that of starts.
+	steps, starts int
+	// seed is that of random corners.
+	seed uint64
+	// thorough goes on when a margin is clearly negative, which is all that a proof for
+	// one network needs.
+	thorough bool
+	// over, unless it is nil, says that the time is up: the best point so far is the answer.
+	over func() bool
+}
+
+// over says whether a context has ended.
+func over(ctx context.Context) func() bool { return func() bool { return ctx.Err() != nil } }
+
+// witness is the point of T, as it is written, where the network's margin is least; unless
+// thorough, one where it is clearly negative. Lo of its box is nil if no box of T has one.
+func witness(ctx context.Context, net network.Network, weights drawn, t *property.Task, thorough bool) (at Witness, box property.Box) {
+	how := effort{steps: 20, starts: 3, seed: uint64(t.Index), thorough: thorough, over: over(ctx)}
+	least := math.Inf(1)
+	for b := range t.T {
+		x, margin := attackApprox(target{net, weights, t.T[b], &t.S}, how)
+		w, around := newWitness(t, b, x)
+		if around.Lo != nil && (margin < least || box.Lo == nil) {
+			least, at, box = margin, w, around
+		}
+	}
+	return at, box
+}
+
+// attackApprox looks for the point of a box at which a network breaks the safe set
+// most: it descends on
+//
+//	margin(x) = max over alternatives of min over their rows of C y(x) + D
+//
+// by steps of the gradient's sign (FGSM from the centre of the box, then projected
+// descent from the centre, from the corner that FGSM names and from random corners
+// until there are that many starts; with few inputs from the best of all corners). It
+// returns the best point seen, always inside of the box, and its margin. Everything is
+// ordinary float64: no bound of anything, and the same for the same arguments.
+//
+// Without a start the centre comes back, and so it does where margins are not finite:
+// for a set that is empty or has an alternative without rows, and for NaN.
+func attackApprox(at target, how effort) (x []float64, marginApprox float64) {
+	a := newAttack(at, how)
+	centre := middleOf(a.box)
+	for j, v := range centre {
+		centre[j] = min(max(v, a.box.Lo[j]), a.box.Hi[j]) // the sum may have overflowed
+	}
+	a.consider(centre)
+	if !(math.Abs(a.bestMargin) <= math.MaxFloat64) {
+		return a.best, a.bestMargin
+	}
+	corner := slices.Clone(centre)
+	if how.starts > 0 && !a.done() {
+		a.step(corner, 1)
+	}
+	if how.starts > 0 && len(centre) <= cornerInputs {
+		a.corners()
+		copy(corner, a.best)
+	}
+	r := rand.New(rand.NewPCG(how.seed, 1))
+	for s := 0; s < how.starts && !a.done(); s++ {
+		from := slices.Clone(centre)
+		switch {
+		case s == 1:
+			copy(from, corner)
+		case s > 1:
+			randomCorner(r, from, a.box)
+		}
+		a.descend(from)
+	}
+	return a.best, a.bestMargin
+}
+
+// cornerInputs is up to how many inputs all corners are tried: gradients at the
+// centre say little of them where the box is large.
+const cornerInputs = 6
+
+// corners considers every corner of the box.
+func (a *attack) corners() {
+	for v := 0; v < 1<<len(a.box.Lo) && !a.done(); v++ {
+		x := slices.Clone(a.box.Lo)
+		for j := range x {
+			if v>>j&1 == 1 {
+				x[j] = a.box.Hi[j]
+			}
+		}
+		a.consider(x)
+	}
+}
+
+// randomCorner writes a corner of the box to x.
+func randomCorner(r *rand.Rand, x []float64, box property.Box) {
+	for j := range x {
+		x[j] = box.Lo[j]
+		if r.IntN(2) == 0 {
+			x[j] = box.Hi[j]
+		}
+	}
+}
+
+// attack is one search with its buffers.
+type attack struct {
+	target
+	effort
+	pass *network.Pass
+	// row is the row that decides the margin at the point considered last.
+	row []float64
+
+	best       []float64
+	bestMargin float64
+}
+
+func newAttack(at target, how effort) *attack {
+	return &attack{target: at, effort: how, pass: at.net.NewPass(at.weights), row: make([]float64, at.net.Outputs()),
+		best: make([]float64, at.net.Inputs()), bestMargin: math.NaN()}
+}
+
+// done says that the best margin is negative by more than rounding and a narrow
+// box of weights are likely to take back, or that the time is up.
+func (a *attack) done() bool {
+	if a.over != nil && a.over() {
+		return true
+	}
+	if a.thorough {
+		return false
+	}
+	size := 1.0
+	for _, y := range a.pass.Logits() {
+		size = max(size, math.Abs(y))
+	}
+	return a.bestMargin < -size/64
+}
+
+// consider evaluates the network at x and keeps x if it is the best so far. The row to
+// descend on, the least of the best alternative, is left in row.
+func (a *attack) consider(x []float64) {
+	margin := a.worstRow(a.pass.Forward(x))
+	if math.IsNaN(a.bestMargin) || margin < a.bestMargin {
+		a.bestMargin = margin
+		copy(a.best, x)
+	}
+}
+
+// descend takes steps from x: the k-th is 1/(k+3) of the box's width, so that a few
+// reach any face from the centre and the later ones settle.
+func (a *attack) descend(x []float64) {
+	a.consider(x)
+	for k := 1; k <= a.steps && !a.done(); k++ {
+		if !a.step(x, 1/float64(k+3)) {
+			return
+		}
+	}
+}
+
+// step moves x by a share of the box's width against the sign of the gradient at
+// the point considered last, and considers where it lands. It says whether x moved.
+func (a *attack) step(x []float64, share float64) bool {
+	moved := false
+	for j, g := range a.pass.Back(a.row) {
+		lo, hi := a.box.Lo[j], a.box.Hi[j]
+		to := x[j]
+		if g > 0 {
+			to = max(lo, x[j]-share*(hi-lo))
+		} else if g < 0 {
+			to = min(hi, x[j]+share*(hi-lo))
+		}
+		moved = moved || to != x[j]
+		x[j] = to
+	}
+	if moved {
+		a.consider(x)
+	}
+	return moved
+}
+
+// worstRow returns the margin at the logits and puts the row that decides it, the
+// least one of the best alternative, into row. +-Inf where no row does.
+func (a *attack) worstRow(y []float64) float64 {
+	margin, decides := math.Inf(-1), -1
+	for _, all := range a.safe.Any {
+		least, at := math.Inf(1), -1
+		for _, r := range all {
+			if v := rowApprox(&a.safe.Rows[r], y); v < least || math.IsNaN(v) {
+				least, at = v, r
+			}
+		}
+		if math.IsNaN(least) {
+			return least
+		}
+		if least > margin || decides < 0 {
+			margin, decides = least, at
+		}
+	}
+	clear(a.row)
+	if decides >= 0 {
+		row := &a.safe.Rows[decides]
+		for i := range a.row {
+			a.row[i] = 0.5 * (row.CLo[i] + row.CHi[i])
+		}
+	}
+	return margin
+}
+
+// rowApprox is about C y + D.
+func rowApprox(row *property.Row, y []float64) float64 {
+	v := row.D
+	for i, c := range row.CLo {
+		v += 0.5 * (c + row.CHi[i]) * y[i]
+	}
+	return v
+}

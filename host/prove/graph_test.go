@@ -1,0 +1,294 @@
+package prove
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"psafe/host/bound"
+	"psafe/host/lab/testkit/networktest"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
+	"psafe/internal/testscale"
+)
+
+// graphPosterior is a random network of every kind of map with normal weights.
+func graphPosterior(r *rand.Rand, acts ...network.Activation) *posterior.Posterior {
+	n := networktest.Random(r, acts...)
+	weights := networktest.Weights(r, n)
+	p := &posterior.Posterior{Scale: posterior.ScaleSD}
+	for k, l := range n {
+		params := func(mean []float64) posterior.Params {
+			sd := make([]float64, len(mean))
+			for i := range sd {
+				sd[i] = float64(r.IntN(9)) / 32
+			}
+			return posterior.NewParams(mean, sd, posterior.ScaleSD)
+		}
+		p.Layers = append(p.Layers, posterior.Layer{Layer: l, Weight: params(weights[2*k]), Bias: params(weights[2*k+1])})
+	}
+	if err := p.Validate(); err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// graphRanges encloses the pre-activations of a weight box on T, by intervals a little wider than
+// they need to be.
+func graphRanges(net network.Network, box *bound.Explicit, t property.Box) (lo, hi [][]float64) {
+	outLo, outHi := make([][]float64, len(net)), make([][]float64, len(net))
+	for k, l := range net {
+		zLo, zHi := network.Join(net, k, t.Lo, outLo), network.Join(net, k, t.Hi, outHi)
+		low, high := make([]float64, l.Outputs()), make([]float64, l.Outputs())
+		_, pool := l.Map.(network.MaxPool)
+		for i := range low {
+			add := func(lo, hi float64, j int) {
+				ends := []float64{lo * zLo[j], lo * zHi[j], hi * zLo[j], hi * zHi[j]}
+				low[i], high[i] = low[i]+slices.Min(ends), high[i]+slices.Max(ends)
+			}
+			if m, linear := l.Map.(network.Linear); linear {
+				low[i], high[i] = box.Lo[2*k+1][m.BiasOf(i)], box.Hi[2*k+1][m.BiasOf(i)]
+				for j, w := range m.Into(i) {
+					add(box.Lo[2*k][w], box.Hi[2*k][w], j)
+				}
+			} else if pool {
+				low[i], high[i] = math.Inf(-1), math.Inf(-1)
+				for j := range network.Unweighted(l.Map)(i) {
+					low[i], high[i] = max(low[i], zLo[j]), max(high[i], zHi[j])
+				}
+			} else {
+				for j, c := range network.Unweighted(l.Map)(i) {
+					add(c, c, j)
+				}
+			}
+			slack := 1e-9 * (1 + math.Abs(low[i]) + math.Abs(high[i]))
+			low[i], high[i] = low[i]-slack, high[i]+slack
+		}
+		lo, hi = append(lo, low), append(hi, high)
+		for i := range low {
+			outLo[k], outHi[k] = append(outLo[k], l.Activation.ValueDown(low[i])), append(outHi[k], l.Activation.ValueUp(high[i]))
+		}
+	}
+	return lo, hi
+}
+
+// TestFreedGraphs: in networks of all kinds of maps, a network of the widened box computes on T
+// what its nearest network of the verified box does, exactly.
+func TestFreedGraphs(t *testing.T) {
+	r := rand.New(rand.NewPCG(15, 11))
+	acts := []network.Activation{{Kind: network.ReLU}, {Kind: network.ReLU}, {Kind: network.LeakyReLU, Slope: 0.25}, {Kind: network.Tanh}}
+	free, shared := 0, 0
+	cases := testscale.Cases(t, 2000)
+	for range cases {
+		post := graphPosterior(r, acts...)
+		for k := range post.Layers {
+			for i := range post.Layers[k].Bias.Mean {
+				if r.IntN(2) == 0 {
+					post.Layers[k].Bias.Mean[i] -= float64(4 * r.IntN(6))
+				}
+			}
+		}
+		net := post.Network()
+		p := &probe{task: &property.Task{}, box: &bound.Explicit{}}
+		for _, g := range post.Params() {
+			lo, hi := slices.Clone(g.Mean), slices.Clone(g.Mean)
+			for i, sd := range g.SdHi {
+				lo[i], hi[i] = lo[i]-sd, hi[i]+sd
+			}
+			p.box.Lo, p.box.Hi = append(p.box.Lo, lo), append(p.box.Hi, hi)
+		}
+		p.dead = make([][]bool, len(net))
+		zeros := r.IntN(4)
+		for range 1 + r.IntN(2) {
+			b := property.Box{Lo: make([]float64, net.Inputs()), Hi: make([]float64, net.Inputs())}
+			for j := range b.Lo {
+				if j%4 >= zeros {
+					b.Lo[j] = float64(r.IntN(5)-1) / 4
+					b.Hi[j] = b.Lo[j] + float64(r.IntN(3))/8
+				}
+			}
+			_, hi := graphRanges(net, p.box, b)
+			for k := range hi {
+				if k == 2 || k == len(net)-1 { // nothing is said of one layer
+					continue
+				}
+				if p.dead[k] == nil {
+					p.dead[k] = slices.Repeat([]bool{true}, len(hi[k]))
+				}
+				for i, h := range hi[k] {
+					p.dead[k][i] = p.dead[k][i] && h <= 0
+				}
+			}
+			p.task.T = append(p.task.T, b)
+		}
+		box := freed(post, p)
+		for a := range box.Lo {
+			for w := range box.Lo[a] {
+				if math.IsInf(box.Lo[a][w], -1) {
+					if free++; a%2 == 0 && len(box.Lo[a]) < net[a/2].Work()/2 {
+						shared++
+					}
+				}
+				if box.Lo[a][w] > p.box.Lo[a][w] || box.Hi[a][w] < p.box.Hi[a][w] {
+					t.Fatal("a freed box is smaller")
+				}
+			}
+		}
+		for range 5 {
+			in, out := post.NewWeights(), post.NewWeights()
+			for a := range in {
+				for w := range in[a] {
+					lo, hi := max(box.Lo[a][w], p.box.Lo[a][w]-100), min(box.Hi[a][w], p.box.Hi[a][w]+100)
+					out[a][w] = lo + (hi-lo)*float64(r.IntN(9))/8
+					in[a][w] = min(max(out[a][w], p.box.Lo[a][w]), p.box.Hi[a][w])
+				}
+			}
+			b := p.task.T[r.IntN(len(p.task.T))]
+			x := make([]*big.Rat, len(b.Lo))
+			for j := range x {
+				x[j] = networktest.Rat(b.Lo[j] + (b.Hi[j]-b.Lo[j])*float64(r.IntN(5))/4)
+			}
+			want := networktest.Rational(net, in, x)
+			for i, y := range networktest.Rational(net, out, x) {
+				if y.Cmp(want[i]) != 0 {
+					t.Fatalf("output %d is %v, not %v, of %v", i, y, want[i], net)
+				}
+			}
+		}
+	}
+	if cases >= 100 && (free < 10*cases || shared == 0) {
+		t.Errorf("%d weights are free in %d networks, %d of them shared", free, cases, shared)
+	}
+}
+
+// TestNormsGraphs: the norms bound what drawn networks of all kinds of maps show.
+func TestNormsGraphs(t *testing.T) {
+	r := rand.New(rand.NewPCG(15, 12))
+	for range testscale.Cases(t, 300) {
+		post := graphPosterior(r, network.Activation{Kind: network.ReLU}, network.Activation{Kind: network.Tanh}, network.Activation{Kind: network.Sigmoid})
+		x := make([]float64, post.Inputs())
+		for j := range x {
+			x[j] = r.NormFloat64()
+		}
+		bound := normsUp(post, []property.Box{{Lo: x, Hi: x}})
+		const draws = 400
+		square, fourth := make([]float64, post.Outputs()), make([]float64, post.Outputs())
+		w := post.NewWeights()
+		net := post.Network()
+		for i := range draws {
+			post.Draw(7, i, w)
+			for k, y := range net.OutputsApprox(w, x) {
+				square[k] += y * y / draws
+				fourth[k] += y * y * y * y / draws
+			}
+		}
+		for k, s := range square {
+			if s-6*math.Sqrt(fourth[k]/draws) > bound[k]*bound[k] {
+				t.Errorf("logit %d: E y^2 about %v, bound %v, of %v", k, s, bound[k]*bound[k], net)
+			}
+		}
+	}
+}
+
+// TestNormsExactly: of one convolution at a point, a mean of two outputs and a maximum, by hand.
+func TestNormsExactly(t *testing.T) {
+	one := [2]int{1, 1}
+	image := network.Image{Height: 1, Width: 2, Channels: 1}
+	conv := posterior.Layer{Layer: network.Layer{Map: network.Conv{In: image, Window: network.Window{Size: one, Stride: one, Dilation: one}, Filters: 1, Groups: 1}},
+		Weight: posterior.NewParams([]float64{1}, []float64{0.5}, posterior.ScaleSD), Bias: fixed(0)}
+	window := network.Window{Size: [2]int{1, 2}, Stride: one, Dilation: one}
+	end := posterior.Layer{Layer: network.DenseLayer(1, 1, network.Activation{}), Weight: fixed(1), Bias: fixed(0)}
+	task := []property.Box{{Lo: []float64{3, -4}, Hi: []float64{3, -4}}}
+	norm := math.Sqrt(1.25) // of the weight
+	for want, pool := range map[float64]network.Map{3.5 * norm: network.AvgPool{In: image, Window: window}, 5 * norm: network.MaxPool{In: image, Window: window}} {
+		post := &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{conv, {Layer: network.Layer{Map: pool}}, end}}
+		if err := post.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		if got := normsUp(post, task)[0]; !(got >= want) || got > want*(1+1e-12) {
+			t.Errorf("%T: %v, want %v", pool, got, want)
+		}
+	}
+}
+
+// TestSensitivityGraphs compares sums over all weights with differences.
+func TestSensitivityGraphs(t *testing.T) {
+	r := rand.New(rand.NewPCG(15, 13))
+	for range testscale.Cases(t, 100) {
+		post := graphPosterior(r, network.Activation{Kind: network.Tanh})
+		safe := property.Safe{Rows: []property.Row{{CLo: make([]float64, post.Outputs()), CHi: make([]float64, post.Outputs())}}, Any: [][]int{{0}}}
+		safe.Rows[0].CLo[0], safe.Rows[0].CHi[0] = 1, 1
+		x := make([]float64, post.Inputs())
+		for j := range x {
+			x[j] = r.NormFloat64()
+		}
+		box := bound.Explicit{}
+		for _, g := range post.Params() {
+			lo, hi := slices.Clone(g.Mean), slices.Clone(g.Mean)
+			for i, sd := range g.SdHi {
+				lo[i], hi[i] = lo[i]-sd, hi[i]+sd
+			}
+			box.Lo, box.Hi = append(box.Lo, lo), append(box.Hi, hi)
+		}
+		centre := centreApprox(&box)
+		total, kink := 0.0, false
+		for a := range centre {
+			for w := range centre[a] {
+				const h = 1e-6
+				v := centre[a][w]
+				at := func(d float64) float64 {
+					centre[a][w] = v + d
+					y := post.Network().OutputsApprox(centre, x)[0]
+					centre[a][w] = v
+					return y
+				}
+				kink = kink || math.Abs(at(h)+at(-h)-2*at(0)) > 1e-7*(1+math.Abs(at(0)))
+				total += math.Abs(at(h)-at(-h)) / (2 * h) * (box.Hi[a][w] - box.Lo[a][w])
+			}
+		}
+		s := sensitivityApprox(post, &property.Task{S: safe}, &box, x)
+		if !kink && !(math.Abs(s.total-total) <= 1e-3*(1+total)) {
+			t.Errorf("%v, differences give %v, of %v", s.total, total, post.Network())
+		}
+	}
+}
+
+// TestRangesApprox: what attacks take for ranges of pre-activations contains those of points.
+func TestRangesApprox(t *testing.T) {
+	r := rand.New(rand.NewPCG(15, 14))
+	for range testscale.Cases(t, 300) {
+		post := graphPosterior(r, network.Activation{Kind: network.ReLU}, network.Activation{Kind: network.Tanh})
+		net, safe := post.Network(), property.ArgmaxIs(0, post.Outputs())
+		x := make([]float64, net.Inputs())
+		for j := range x {
+			x[j] = r.NormFloat64()
+		}
+		box := boxAround(x, 0.5)
+		a := newAttack(target{net, post.Mean(), box, &safe}, effort{})
+		a.consider(x)
+		starts := newRelaxedStarts(a, r)
+		corner := starts.corner()
+		for j, v := range corner {
+			if !(v >= box.Lo[j] && v <= box.Hi[j]) {
+				t.Fatalf("a corner beyond the box")
+			}
+		}
+		for range 5 {
+			for j := range x {
+				x[j] = box.Lo[j] + (box.Hi[j]-box.Lo[j])*r.Float64()
+			}
+			pass := net.NewPass(post.Mean())
+			pass.Forward(x)
+			for k, pre := range pass.Pre {
+				for i, v := range pre {
+					if slack := 1e-9 * (1 + math.Abs(v)); v < starts.lo[k][i]-slack || v > starts.hi[k][i]+slack {
+						t.Fatalf("layer %d: %v is not in %v to %v", k, v, starts.lo[k][i], starts.hi[k][i])
+					}
+				}
+			}
+		}
+	}
+}

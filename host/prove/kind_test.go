@@ -1,0 +1,58 @@
+package prove_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"psafe/fallback"
+	"psafe/host/bound"
+	"psafe/host/prove"
+	"psafe/host/read/property"
+)
+
+// TestOtherKindsRefused: boxes and measures of independent normal weights are not
+// made for other posteriors, whichever door is tried.
+func TestOtherKindsRefused(t *testing.T) {
+	for name, want := range map[string]string{
+		"samples-2-8-3.npz": "this posterior is a set of 12 samples",
+		"swag-2-8-3.npz":    "this posterior is SWAG of rank 3",
+		"dropout-2-8-3.npz": "this posterior is MC dropout with rates 0, 0.2",
+	} {
+		post := read(t, name)
+		dev := fallback.New(bound.Float32)
+		check := func(door string, err error, want string) {
+			t.Helper()
+			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%s of %s: %v, want one line with %q", door, name, err, want)
+			}
+		}
+		// An engine is made for the strategies that any posterior has; the others
+		// would certify its mean network.
+		eng, err := prove.NewEngine(dev, nil, post, 12)
+		if err != nil {
+			t.Fatal(err)
+		}
+		task := safeOn(property.ArgmaxIs(0, post.Outputs()), property.Box{Lo: make([]float64, post.Inputs()), Hi: make([]float64, post.Inputs())})
+		emit := func(r *prove.Result) error {
+			t.Errorf("a result of %s by %s", name, r.Method)
+			return nil
+		}
+		for _, s := range []prove.Strategy{prove.Centred, prove.Sampled, prove.CLBP, prove.NeuronSums, prove.Auto} {
+			check("Run", prove.Run(context.Background(), []*prove.Engine{eng}, prove.Config{Strategy: s, Samples: 2, Gamma: 1}, []property.Task{task}, nil, emit), want)
+		}
+		if post.Samples() == nil {
+			check("Run", prove.Run(context.Background(), []*prove.Engine{eng}, prove.Config{Strategy: prove.Finite}, []property.Task{task}, nil, emit), "not a finite set")
+		}
+		eng.Close()
+		_, err = bound.NewModel(dev, post, 12)
+		check("NewModel", err, want)
+		_, err = bound.HostBox(post, bound.Float32, bound.BoxSpec{Gamma: [][]float64{{1}, {1}}}, 0)
+		check("HostBox", err, want)
+		_, err = bound.NewEnds(&post.Layers[0].Weight, bound.Float32, 12)
+		check("NewEnds", err, "16 weights have 0 standard deviations")
+		if c := prove.Ceiling(post, bound.Float32, 10, 1); c != 0 {
+			t.Errorf("ceiling of %s is %v, want 0: unknown", name, c)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package prove
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// What Result.Stopped says.
+const (
+	// TimeLimit: the task's time was up.
+	TimeLimit = "time limit"
+	// Decided: the bounds are what Config.Decided asked for, and more was left to be tried.
+	Decided = "require"
+)
+
+// errTimeUp is the cause that ends a context when the time of a task, or of a group, is up.
+var errTimeUp = errors.New("prove: the time of this work is up")
+
+// timing is how long an engine may work on what it has, and how much it gets next.
+type timing struct {
+	// run ends all work but the last rechecks of what has been finished.
+	run  context.Context
+	last bool
+	// within ends the work under way, also inside of a pass; nil if nothing limits it.
+	within context.Context
+	// end is when that is.
+	end time.Time
+	// whole says that what is cut short is worth nothing: a group of several tasks, which
+	// are done again in smaller ones.
+	whole bool
+	// stopped says that something was cut short since the work began.
+	stopped bool
+	// next is how many tasks the engine gets next, 0 if nothing is known yet.
+	next int
+	// slow is how long a task of late groups took, of slower ones more than of faster ones.
+	slow time.Duration
+}
+
+// over is what the device fails with once the time is up, or the run has ended.
+func (t *timing) over() error {
+	switch {
+	case t.last:
+		return nil
+	case t.within != nil:
+		return t.within.Err()
+	case t.run != nil:
+		return t.run.Err()
+	}
+	return nil
+}
+
+// limited begins work that may take so long; 0 for as long as it takes. end must be called.
+func (t *timing) limited(ctx context.Context, limit time.Duration, whole bool) (within context.Context, end func()) {
+	t.stopped, t.whole = false, whole
+	if limit <= 0 {
+		return ctx, func() {}
+	}
+	t.end = time.Now().Add(limit)
+	within, cancel := context.WithDeadlineCause(ctx, t.end, errTimeUp)
+	t.within = within
+	return within, func() {
+		t.within = nil
+		cancel()
+	}
+}
+
+// part limits work to a share of the time that is left, where a task's time is limited. end must
+// be called, and not before work that began inside has ended.
+func (t *timing) part(ctx context.Context, share float64) (within context.Context, end func()) {
+	if t.within == nil || t.whole || share >= 1 {
+		return ctx, func() {}
+	}
+	outer, until := t.within, t.end
+	t.end = time.Now().Add(time.Duration(share * float64(time.Until(until))))
+	within, cancel := context.WithDeadlineCause(ctx, t.end, errTimeUp)
+	t.within = within
+	return within, func() {
+		if within.Err() != nil { // whoever saw it may have left things out
+			t.stopped = true
+		}
+		t.within, t.end = outer, until
+		cancel()
+	}
+}
+
+// isTimeUp says that err is of work whose time, and not that of the run, is up.
+func isTimeUp(ctx context.Context, err error) bool {
+	return err != nil && context.Cause(ctx) == errTimeUp && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errTimeUp))
+}
+
+// cut says that a search that ended with err is to go on with what it has: its time is up.
+// Whatever a search has taken in is proved, so that is sound.
+func (e *Engine) cut(ctx context.Context, err error) bool {
+	if e.timing.whole || !isTimeUp(ctx, err) && !errors.Is(err, errShort) {
+		return false
+	}
+	e.timing.stopped = true
+	return true
+}
+
+// errShort says that the time that is left is needed to prove what a search has found.
+var errShort = errors.New("prove: the time left is needed elsewhere")
+
+// short says that less time than this is left.
+func (t *timing) short(need time.Duration) bool {
+	return t.within != nil && !t.whole && time.Until(t.end) < need
+}

@@ -1,0 +1,241 @@
+package neuronsum
+
+import (
+	"context"
+	"math"
+
+	"psafe/host/read/property"
+)
+
+// LeastTold is how far below 1 a bound has to be to be told: what is left of a convolution of
+// which nearly all is lost says nothing of the network, and is as much that of its grid.
+const LeastTold = 1e-3
+
+// Cover is a bound that comes from cells that cover T.
+type Cover struct {
+	// FailUp is an upper bound, at most 1, of Prob(f(x) is outside of S for some
+	// x in T): 1 - FailUp, rounded down, is a lower bound of P_safe(T, S).
+	FailUp float64
+	// Cells is how many cells FailUp adds up.
+	Cells int
+	// Tree says how the boxes were cut into them: for each box its tree in preorder, -1 for
+	// a cell, j for a cut in coordinate j at the middle.
+	Tree []int
+}
+
+// coverCell is a cell, its bound, whether cutting it has been tried, and its place.
+type coverCell struct {
+	box    property.Box
+	bound  float64
+	frozen bool
+	at     *node
+}
+
+// node is a box of the cover that is a cell, or that was cut, and how many cells there were then.
+type node struct {
+	axis, cells int
+	parts       []*node
+}
+
+// preorder appends the node's tree as it was when there were so many cells.
+func (n *node) preorder(tree []int, cells int) []int {
+	if n.parts == nil || n.cells > cells {
+		return append(tree, -1)
+	}
+	tree = append(tree, n.axis)
+	for _, p := range n.parts {
+		tree = p.preorder(tree, cells)
+	}
+	return tree
+}
+
+// Cover bounds the failure probability on the union of boxes by the sum over cells,
+// beginning with the boxes themselves. The worst cell is cut in two along the axis
+// that serves best, if that lowers the sum, until there are budget cells, none can
+// be improved, or ctx ends; what counts is evaluated once more with finer
+// intervals. If that is more than some sum before, with fewer cells, those are returned.
+// The error is ctx's; the bound is valid nevertheless.
+func (n *Sum) Cover(ctx context.Context, boxes []property.Box, s *property.Safe, budget int) (Cover, error) {
+	n = n.Until(ctx)
+	rough := n.withQuality(coarse)
+	var cells []coverCell
+	var roots []*node
+	for _, b := range boxes {
+		roots = append(roots, &node{})
+		cells = append(cells, coverCell{box: b, bound: 1, at: roots[len(roots)-1]})
+	}
+	for i := range cells {
+		if ctx.Err() != nil || len(cells) >= budget {
+			break // rough bounds are for choosing what to cut
+		}
+		cells[i].bound = rough.CellFailUp(cells[i].box, s)
+	}
+	best := coverOf(cells)
+	for len(cells) < budget && ctx.Err() == nil {
+		w := worstCell(cells)
+		if w < 0 {
+			break
+		}
+		axis, a, b, ok := rough.cut(ctx, cells[w], s)
+		if !ok {
+			cells[w].frozen = true
+			continue
+		}
+		a.at, b.at = &node{}, &node{}
+		*cells[w].at = node{axis, len(cells) + 1, []*node{a.at, b.at}}
+		cells[w] = a
+		cells = append(cells, b)
+		best = best.or(coverOf(cells))
+	}
+	// Where coarse bounds leave nothing, fine ones are tried as long as they help.
+	total := 0.0
+	for i := range cells {
+		if ctx.Err() == nil && total < 1 {
+			cells[i].bound = min(cells[i].bound, n.CellFailUp(cells[i].box, s))
+		}
+		total = above(total + cells[i].bound)
+	}
+	best = best.or(coverOf(cells))
+	if !(best.FailUp < 1-LeastTold) {
+		best = Cover{FailUp: 1, Cells: len(cells)}
+	}
+	for _, r := range roots {
+		best.Tree = r.preorder(best.Tree, best.Cells)
+	}
+	return best, ctx.Err()
+}
+
+// coverOf is what cells show together, without their tree.
+func coverOf(cells []coverCell) Cover {
+	c := Cover{Cells: len(cells)}
+	for i := range cells {
+		c.FailUp = above(c.FailUp + cells[i].bound)
+	}
+	return c
+}
+
+// or is a later cover that is no worse, and otherwise this one.
+func (c Cover) or(later Cover) Cover {
+	if c.FailUp < later.FailUp {
+		return c
+	}
+	return later
+}
+
+// worstCell is the cell with the largest bound that may be cut, -1 if there is none.
+func worstCell(cells []coverCell) int {
+	w := -1
+	for i, c := range cells {
+		if !c.frozen && (w < 0 || c.bound > cells[w].bound) {
+			w = i
+		}
+	}
+	return w
+}
+
+// hopeless is the bound from which a cell is cut along its most sensitive axis
+// even though the halves are no better: several cuts together may be.
+const hopeless = 0.5
+
+// cut halves a cell along an axis; both halves contain the cut. ok is false if the sum of
+// the bounds is no smaller.
+func (n *Sum) cut(ctx context.Context, c coverCell, s *property.Safe) (axis int, a, b coverCell, ok bool) {
+	axis = n.axisApprox(c.box)
+	if axis < 0 || ctx.Err() != nil {
+		return axis, a, b, false
+	}
+	a.box, b.box = halves(c.box, axis)
+	a.bound, b.bound = n.CellFailUp(a.box, s), n.CellFailUp(b.box, s)
+	return axis, a, b, ctx.Err() == nil && (c.bound >= hopeless || above(a.bound+b.bound) < c.bound)
+}
+
+// halves are two boxes whose union is the box.
+func halves(box property.Box, axis int) (a, b property.Box) {
+	middle := box.Lo[axis]/2 + box.Hi[axis]/2
+	a = property.Box{Lo: box.Lo, Hi: append([]float64(nil), box.Hi...)}
+	b = property.Box{Lo: append([]float64(nil), box.Lo...), Hi: box.Hi}
+	a.Hi[axis], b.Lo[axis] = middle, middle
+	return a, b
+}
+
+// axisApprox is the axis along which hidden neurons move most, -1 if none can be
+// cut or is worth it.
+func (n *Sum) axisApprox(box property.Box) int {
+	axis, most := -1, 0.0
+	w := &n.hidden.Weight
+	c := n.shape(box)
+	if c == nil {
+		return -1
+	}
+	for j, middle := range c.centre {
+		if c.narrow[j] || !(box.Lo[j] < middle && middle < box.Hi[j]) {
+			continue
+		}
+		size := 0.0
+		for _, at := range n.hidden.Dense().From(j) {
+			size += w.Mean[at]*w.Mean[at] + w.SdHi[at]*w.SdHi[at]
+		}
+		if size = math.Sqrt(size) * (box.Hi[j] - box.Lo[j]); size > most {
+			axis, most = j, size
+		}
+	}
+	return axis
+}
+
+// PointApprox proposes a point of the box where S is improbable, for SafeUp: a
+// pattern search from the best of the middle and the vertices. The box must lie
+// within T for the bound to speak of P_safe(T, S).
+func (n *Sum) PointApprox(box property.Box, s *property.Safe) []float64 {
+	best := make([]float64, len(box.Lo))
+	for j := range best {
+		best[j] = min(max(box.Lo[j]/2+box.Hi[j]/2, box.Lo[j]), box.Hi[j])
+	}
+	least := n.SafeApprox(best, s)
+	try := func(x []float64) {
+		if n.over() {
+			return
+		}
+		if p := n.SafeApprox(x, s); p < least {
+			best, least = append([]float64(nil), x...), p
+		}
+	}
+	for v := range 1 << min(len(best), 6) {
+		x := append([]float64(nil), best...)
+		for j := range min(len(x), 6) {
+			x[j] = box.Lo[j]
+			if v>>j&1 == 1 {
+				x[j] = box.Hi[j]
+			}
+		}
+		try(x)
+	}
+	for width := 0.5; width > 0.05; width /= 2 {
+		for j := range min(len(best), 64) {
+			for _, step := range []float64{-width, width} {
+				x := append([]float64(nil), best...)
+				x[j] = min(max(x[j]+step*(box.Hi[j]-box.Lo[j]), box.Lo[j]), box.Hi[j])
+				try(x)
+			}
+		}
+	}
+	return best
+}
+
+// SafeApprox is about what SafeUp gives at x, from the mean and the variance of the
+// margins alone: not a bound.
+func (n *Sum) SafeApprox(x []float64, s *property.Safe) float64 {
+	about, sum := n.momentsApprox(x), 0.0
+	for _, all := range s.Any {
+		var rows []property.Row
+		least := 1.0
+		for _, r := range all {
+			rows = append(rows, s.Rows[r].Negated())
+			least = min(least, about.failApprox(&rows[len(rows)-1]))
+		}
+		if mix, ok := about.mixed(rows); ok {
+			least = min(least, about.failApprox(&mix))
+		}
+		sum += least
+	}
+	return sum
+}

@@ -1,0 +1,84 @@
+package neuronsum
+
+import (
+	"math"
+
+	"psafe/host/prove/measure"
+)
+
+// LargeNeurons says which neurons are split off at the points of a grid, for one row: i with a_i < 0
+// and -a_i t_i(At) > Above. That any of them is so large counts once, as failure, and points fail
+// only where none is (docs/neuronsum.md, (39)).
+type LargeNeurons struct {
+	// At is any point, Above > 0.
+	At    []float64 `json:"at"`
+	Above float64   `json:"above"`
+}
+
+// valid says that numbers are what they must be.
+func (g *LargeNeurons) valid(inputs int) bool {
+	if len(g.At) != inputs || !(g.Above > 0 && g.Above <= math.MaxFloat64) {
+		return false
+	}
+	for _, x := range g.At {
+		if !(math.Abs(x) <= math.MaxFloat64) {
+			return false
+		}
+	}
+	return true
+}
+
+// largeUp bounds the probability that any neuron is that large: for each bin of a_i that of t_i for
+// the largest |a_i| in it.
+func (n *Sum) largeUp(g *LargeNeurons, w *rowWeights, b *normalBins) float64 {
+	each := make([]float64, len(w.neurons))
+	parallel(len(each), func(i int) {
+		a := &w.neurons[i]
+		mean, sd := n.preactivation(i, g.At)
+		if !mean.finite() || !sd.finite() || !a.mean.finite() || !a.sd.finite() {
+			each[i] = 1
+			return
+		}
+		t := asNormal(mean, sd)
+		add := func(least, mass float64) {
+			if least < 0 {
+				each[i] = above(each[i] + above(mass*t.AboveUp(below(g.Above/-least))))
+			}
+		}
+		if a.sd.hi == 0 {
+			add(a.mean.lo, 1)
+			return
+		}
+		x := b.at(a.mean, a.sd)
+		for k := range b.mass {
+			add(x[k].lo, b.mass[k])
+		}
+		each[i] = above(each[i] + b.beyond)
+	})
+	sum := 0.0
+	for _, p := range each {
+		sum = sumUp(sum, p)
+	}
+	return min(1, sum)
+}
+
+// large says what is left out of the products of neuron i at a point: given u = t(v), which h.high
+// is a value of, t(At) is normal.
+func (n *Sum) large(g *LargeNeurons, p *gridPoint, i int, h *pointNeuron) *measure.Large {
+	q := n.pair(p.x, g.At, i)
+	if !q.slope.finite() || !q.rest.finite() || !q.mean.finite() || !q.meanC.finite() {
+		return nil
+	}
+	l := &measure.Large{Above: g.Above, SdLo: max(0, q.rest.lo), SdHi: q.rest.hi, Mean: make([]float64, len(h.high.P))}
+	for k, x := range h.high.Hi {
+		l.Mean[k] = math.Inf(-1)
+		// u was moved to x from at most so far; where it was positive it is the value.
+		far := above(math.Sqrt(h.high.Square[k]) * (1 + 0x1p-50))
+		if u := (ival{below(x - far), above(x + far)}); u.lo > 0 {
+			if mean := q.mean.plus(q.slope.times(u.minus(q.meanC))); mean.finite() {
+				l.Mean[k] = mean.lo
+			}
+		}
+	}
+	return l
+}

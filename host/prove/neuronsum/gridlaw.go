@@ -1,0 +1,142 @@
+package neuronsum
+
+import (
+	"math"
+
+	"psafe/host/prove/measure"
+)
+
+// pointNeuron stands in for the value of a hidden neuron at a point of a grid: it is the number in
+// value if constant, else low is stochastically below and high above the real variables of the
+// proof but for the probability lost.
+type pointNeuron struct {
+	constant  bool
+	value     ival
+	low, high measure.Split
+	lost      float64
+}
+
+// atPoint gives the stand-ins of neuron i at a point v of a grid, for s(t) = max(t, slope t):
+//
+//	high = s(t(v)),   low = the least of what the cells around v take for it:
+//	t(v) if t > 0 at the cell's point c_K, else slope t(v)
+//
+// With u = t(v), the points c_K are v + d; d has two values in each axis with cells on both sides and
+// one in the others. Let L be the least and M the greatest of t over them: low = u if u > 0 and L >
+// 0, or if u <= 0 and M > 0, else slope u. So the law of low is that of u and of the probabilities
+// that L <= 0 and that M > 0 given u (chance). One number for each bin of u that is no less than
+// these probabilities moves low down only: it is u then with a probability that does not depend on
+// u, and moving u to either end of its bin with its mean kept does that to low and high as well. In
+// the bin that 0 is in they are rounded.
+func (n *Sum) atPoint(p *gridPoint, i int, all *sumBins, coarse int) pointNeuron {
+	mean, sd := n.preactivation(i, p.x)
+	switch {
+	case !mean.finite() || !sd.finite():
+		return pointNeuron{lost: 1}
+	case sd.hi == 0:
+		return n.atPointConstant(p, i, mean)
+	}
+	b := all.of(mean, sd, coarse)
+	u := b.at(mean, sd)
+	down, up := n.shares(p, i, u)
+	h := pointNeuron{lost: b.beyond}
+	var small measure.Split // the part of low that is slope u
+	add := func(s *measure.Split, x, mass, square float64) {
+		if mass < leastAtom {
+			h.lost = above(h.lost + mass)
+			return
+		}
+		s.Add(x, x, mass, square)
+	}
+	for k := range b.mass {
+		square, flat := squareUp(u[k], u[k+1]), 0.0 // of u and of slope u
+		if n.slope != 0 {
+			flat = above(above(n.slope*n.slope) * square)
+		}
+		whole := max(square, flat) // of high
+		switch {
+		case u[k+1].hi <= 0 && n.slope == 0:
+			whole = 0
+		case u[k].lo < 0 && u[k+1].hi > 0:
+			below, over := b.around(k, mean, sd)
+			least, most := n.slopeDown(u[k].lo), n.slopeDown(u[k+1].hi)
+			add(&small, min(u[k].lo, least, most, 0), above(below+over), 0)
+			add(&h.high, max(0, n.act.ValueUp(u[k].lo), n.act.ValueUp(u[k+1].hi)), above(below+over), square)
+			continue
+		}
+		for _, end := range []struct {
+			u    ival
+			mass float64
+		}{{u[k], b.lower[k]}, {u[k+1], b.upper[k]}} {
+			add(&h.low, end.u.lo, above(end.mass*up[k]), square)
+			add(&small, min(n.slopeDown(end.u.lo), n.slopeDown(end.u.hi)), above(end.mass*down[k]), flat)
+			add(&h.high, max(n.act.ValueUp(end.u.lo), n.act.ValueUp(end.u.hi)), end.mass, whole)
+		}
+	}
+	h.low.Append(&small)
+	return h
+}
+
+// leastAtom is how light what is carried along may be.
+const leastAtom = 0x1p-66
+
+// shares bounds, for each bin of u that 0 is not in, the probabilities that low is slope u and that
+// it is u.
+func (n *Sum) shares(p *gridPoint, i int, u []ival) (down, up []float64) {
+	last := len(u) - 1
+	down, up = make([]float64, last), make([]float64, last)
+	if n.slope == 1 {
+		for k := range up {
+			up[k] = 1
+		}
+		return down, up
+	}
+	c := n.chance(p, i, false)
+	for k := range down {
+		if u[k].lo >= 0 {
+			down[k] = c.above(u[k].lo)
+			up[k] = min(1, above(1-down[k]))
+		}
+	}
+	c = n.chance(p, i, true)
+	for k := last - 1; k >= 0; k-- {
+		if u[k+1].hi <= 0 {
+			up[k] = c.above(-u[k+1].hi)
+			down[k] = min(1, above(1-up[k]))
+		}
+	}
+	return down, up
+}
+
+func (n *Sum) slopeDown(x float64) float64 {
+	if n.slope == 0 {
+		return 0
+	}
+	return below(n.slope * x)
+}
+
+// atPointConstant is atPoint for a t(v) that is the same number in every draw, as all weights are
+// that v looks at. If no weight is random, the signs at the points c_K are known; else the lower of t
+// and slope t will do.
+func (n *Sum) atPointConstant(p *gridPoint, i int, mean ival) pointNeuron {
+	value := ival{n.act.ValueDown(mean.lo), n.act.ValueUp(mean.hi)}
+	least, most, random := mean, mean, false
+	for j, at := range n.hidden.Dense().Into(i) {
+		w := exactly(n.hidden.Weight.Mean[at])
+		random = random || n.hidden.Weight.SdHi[at] > 0
+		x, y := w.times(p.before[j]), w.times(p.after[j])
+		least = least.plus(w.times(p.beside[j])).plus(ival{min(x.lo, y.lo), min(x.hi, y.hi)})
+		most = most.plus(w.times(p.beside[j])).plus(ival{max(x.lo, y.lo), max(x.hi, y.hi)})
+	}
+	if n.slope == 1 || !random && (mean.lo > 0 && least.lo > 0 || mean.hi <= 0 && most.hi <= 0) {
+		return pointNeuron{constant: true, value: value} // low is s(t(v)) as well
+	}
+	low := min(mean.lo, n.slopeDown(mean.lo))
+	if !(low >= -math.MaxFloat64 && value.hi <= math.MaxFloat64) {
+		return pointNeuron{lost: 1}
+	}
+	var h pointNeuron
+	h.low.Add(low, low, 1, 0)
+	h.high.Add(value.hi, value.hi, 1, 0)
+	return h
+}

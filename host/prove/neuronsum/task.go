@@ -1,0 +1,242 @@
+package neuronsum
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"psafe/host/prove/measure"
+	"psafe/host/read/property"
+)
+
+// CellFailUp returns an upper bound, at most 1, of Prob( f(x) is outside of S for
+// some x in cell ): the least that one alternative gives, adding over its
+// rows, and, if every alternative is a single row, that of a sum of rows with
+// positive factors: where all of them fail, the sum fails.
+func (n *Sum) CellFailUp(cell property.Box, s *property.Safe) float64 {
+	view := n.view(cell)
+	if view == nil {
+		return 1
+	}
+	about := n.aboutApprox(cell)
+	best, alternative := math.Inf(1), -1
+	for k, all := range s.Any {
+		sum := 0.0
+		for _, r := range all {
+			sum += about.failApprox(&s.Rows[r])
+		}
+		if sum < best {
+			best, alternative = sum, k
+		}
+	}
+	mix, mixed := about.disjunction(s)
+	if mixed {
+		best = min(best, about.failApprox(&mix))
+	}
+	if alternative < 0 || best > lostApprox {
+		return 1
+	}
+	bound := n.rowsFailUp(view, s, s.Any[alternative], about)
+	if mixed && bound > 0 {
+		bound = min(bound, n.failUp(view, mix))
+	}
+	return min(bound, 1)
+}
+
+// lostApprox is how probable failure has to be at the middle of a cell, by the moments
+// alone, for its bound to be left at 1: a convolution of seconds could say little more.
+const lostApprox = 0.95
+
+// rowsFailUp bounds the probability that one of rows fails, by the sum: the likeliest
+// failures first, and where they sum up to 1, that is the answer.
+func (n *Sum) rowsFailUp(view []vertex, s *property.Safe, rows []int, about *moments) float64 {
+	rows = slices.Clone(rows)
+	slices.SortStableFunc(rows, func(a, b int) int {
+		return cmp.Compare(about.failApprox(&s.Rows[b]), about.failApprox(&s.Rows[a]))
+	})
+	bound := 0.0
+	for _, r := range rows {
+		if bound = above(bound + n.failUp(view, s.Rows[r])); !(bound < 1) {
+			break
+		}
+	}
+	return bound
+}
+
+// disjunction is a sum of rows of S that fails where S does, if there is one of
+// several rows.
+func (m *moments) disjunction(s *property.Safe) (property.Row, bool) {
+	var rows []property.Row
+	for _, all := range s.Any {
+		if len(all) != 1 {
+			return property.Row{}, false
+		}
+		rows = append(rows, s.Rows[all[0]])
+	}
+	return m.mixed(rows)
+}
+
+// SafeUp returns an upper bound, at most 1, of Prob( f(x) is in S ) for any
+// single point x of the box point, hence of P_safe(T, S) if that x lies in
+// T. Over the alternatives it adds the least that a row of it, or a sum of its
+// rows with positive factors, gives: where all of them hold, the sum holds.
+func (n *Sum) SafeUp(point property.Box, s *property.Safe) float64 {
+	view := n.view(point)
+	if view == nil {
+		return 1
+	}
+	about, bound := n.aboutApprox(point), 0.0
+	for _, all := range s.Any {
+		var rows []property.Row
+		best, least := property.Row{}, math.Inf(1)
+		for _, r := range all {
+			negated := s.Rows[r].Negated()
+			rows = append(rows, negated)
+			if p := about.failApprox(&negated); p < least {
+				best, least = negated, p
+			}
+		}
+		if len(rows) == 0 {
+			return 1
+		}
+		up := n.failUp(view, best)
+		if mix, ok := about.mixed(rows); ok {
+			up = min(up, n.failUp(view, mix))
+		}
+		if bound = above(bound + up); !(bound < 1) {
+			return 1
+		}
+	}
+	return bound
+}
+
+// mixed is sum_j f_j rows[j] with factors f_j >= 0, chosen to make its mean in
+// standard deviations large; false for fewer than two positive factors.
+func (m *moments) mixed(rows []property.Row) (property.Row, bool) {
+	f := m.factorsApprox(rows)
+	used := 0
+	var d ival
+	c := make([]ival, len(m.mean))
+	for j, row := range rows {
+		if !(f[j] > 0) {
+			continue
+		}
+		used++
+		d = d.plus(exactly(f[j]).times(exactly(row.D)))
+		for k := range c {
+			c[k] = c[k].plus(exactly(f[j]).times(ival{row.CLo[k], row.CHi[k]}))
+		}
+	}
+	out := property.Row{D: d.lo}
+	for _, v := range c {
+		out.CLo, out.CHi = append(out.CLo, v.lo), append(out.CHi, v.hi)
+	}
+	return out, used > 1
+}
+
+// moments are the mean and the covariance of the outputs at one point, nearly:
+// they choose rows and points, and enter no bound.
+type moments struct {
+	mean []float64
+	cov  [][]float64
+}
+
+// aboutApprox gives the moments at the middle of the cell.
+func (n *Sum) aboutApprox(cell property.Box) *moments {
+	x := make([]float64, len(cell.Lo))
+	for j := range x {
+		x[j] = cell.Lo[j]/2 + cell.Hi[j]/2
+	}
+	return n.momentsApprox(x)
+}
+
+func (n *Sum) momentsApprox(x []float64) *moments {
+	m := &moments{mean: append([]float64(nil), n.output.Bias.Mean...)}
+	for c := range m.mean {
+		m.cov = append(m.cov, make([]float64, len(m.mean)))
+		m.cov[c][c] = n.output.Bias.SdHi[c] * n.output.Bias.SdHi[c]
+	}
+	for i := range n.hidden.Outputs() {
+		first, second := n.valueApprox(i, x)
+		for c, at := range n.output.Dense().From(i) {
+			u, sd := n.output.Weight.Mean[at], n.output.Weight.SdHi[at]
+			m.mean[c] += u * first
+			m.cov[c][c] += sd * sd * second
+			for k, other := range n.output.Dense().From(i) {
+				m.cov[c][k] += u * n.output.Weight.Mean[other] * (second - first*first)
+			}
+		}
+	}
+	return m
+}
+
+// valueApprox gives about E s(t_i(x)) and E s(t_i(x))^2, by the midpoint rule.
+func (n *Sum) valueApprox(i int, x []float64) (first, second float64) {
+	mean, variance := n.hidden.Bias.Mean[i], n.hidden.Bias.SdHi[i]*n.hidden.Bias.SdHi[i]
+	for j, at := range n.hidden.Dense().Into(i) {
+		v := x[j]
+		mean += v * n.hidden.Weight.Mean[at]
+		variance += v * v * n.hidden.Weight.SdHi[at] * n.hidden.Weight.SdHi[at]
+	}
+	sd := math.Sqrt(variance)
+	for k, z := range midpointsApprox {
+		s := n.act.Approx(mean + sd*z)
+		first += s * midpointWeightsApprox[k]
+		second += s * s * midpointWeightsApprox[k]
+	}
+	return first, second
+}
+
+// midpointsApprox and their weights integrate against the normal density.
+var midpointsApprox, midpointWeightsApprox = func() (z, w []float64) {
+	const step = 0.25
+	for x := -5.0; x <= 5; x += step {
+		z, w = append(z, x), append(w, step*math.Exp(-x*x/2)/math.Sqrt(2*math.Pi))
+	}
+	return z, w
+}()
+
+// rowApprox is the mean of a row and its covariance with another one.
+func (m *moments) rowApprox(a, b *property.Row) (mean, cov float64) {
+	mean = a.D
+	for c, u := range a.CLo {
+		mean += u * m.mean[c]
+		for k, v := range b.CLo {
+			cov += u * v * m.cov[c][k]
+		}
+	}
+	return mean, cov
+}
+
+// failApprox is about Prob(row <= 0).
+func (m *moments) failApprox(row *property.Row) float64 {
+	mean, variance := m.rowApprox(row, row)
+	return measure.TailUp(mean / math.Sqrt(variance))
+}
+
+// factorsApprox minimises f' Cov f / 2 - f' mean over f >= 0, a multiple of the
+// f with the largest mean in standard deviations, by coordinate descent.
+func (m *moments) factorsApprox(rows []property.Row) []float64 {
+	n := len(rows)
+	f, mean, cov := make([]float64, n), make([]float64, n), make([][]float64, n)
+	for j := range rows {
+		cov[j] = make([]float64, n)
+		for k := range rows {
+			mean[j], cov[j][k] = m.rowApprox(&rows[j], &rows[k])
+		}
+	}
+	for range 100 {
+		for j := range f {
+			g := mean[j]
+			for k := range f {
+				if k != j {
+					g -= cov[j][k] * f[k]
+				}
+			}
+			if f[j] = max(0, g/cov[j][j]); !(f[j] <= math.MaxFloat64) {
+				f[j] = 0
+			}
+		}
+	}
+	return f
+}

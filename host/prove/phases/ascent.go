@@ -1,0 +1,222 @@
+package phases
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"psafe/host/bound"
+	"psafe/host/read/property"
+	"psafe/internal/fault"
+)
+
+// ascent raises lower bounds of rows of one network on one box (bound.Splits) over the lower slopes
+// and the multipliers that each row has for each neuron: projected gradient ascent with moments
+// (Adam). The bounds are the device's and hold whatever comes out here.
+//
+// At the corner x of the box where the row as it arrives at the inputs is least, and with zeta_j the
+// pre-activations there if every neuron below is replaced by the line that the row has used,
+//
+//	d bound / d Slope_j = s_j zeta_j where s_j >= 0,    d bound / d Beta_j = -Phase_j zeta_j
+//
+// s_j being the row's coefficient of z_j.
+type ascent struct {
+	s     *bound.Splits
+	box   property.Box
+	known *ranges
+	q     bound.SplitQuery
+	// best are the greatest bounds so far.
+	best []float64
+	// moments are those of Slope or, where there is a phase, Beta.
+	first, second [][]float64
+	round         int
+	// coefficients are those of the last bounds, as SplitAnswer.S has them; zeta those of the last
+	// gradient, by layer.
+	coefficients, zeta [][]float64
+}
+
+// newAscent begins at LBP's slopes.
+func newAscent(p *phased, layer int, rows []int) *ascent {
+	a := &ascent{s: p.s, box: p.task.Box, known: &p.known, q: bound.SplitQuery{Layer: layer, Rows: rows}}
+	r := len(rows)
+	for l := range layer {
+		n := len(p.known.lo[l])
+		slope := make([]float64, n*r)
+		for i := range n {
+			v := p.known.usual(l, i)
+			for c := range r {
+				slope[i*r+c] = v
+			}
+		}
+		a.q.Slope = append(a.q.Slope, slope)
+		a.first, a.second = append(a.first, make([]float64, n*r)), append(a.second, make([]float64, n*r))
+	}
+	a.best = slices.Repeat([]float64{math.Inf(-1)}, r)
+	return a
+}
+
+// withPhases makes room for phases and multipliers.
+func (a *ascent) withPhases() {
+	for l := range a.q.Layer {
+		n := len(a.q.Slope[l])
+		a.q.Phase, a.q.Beta = append(a.q.Phase, make([]float64, n)), append(a.q.Beta, make([]float64, n))
+	}
+}
+
+// climb asks for bounds, rounds times, with a step between two.
+func (a *ascent) climb(rounds int) error {
+	for k := range rounds {
+		last := k == rounds-1
+		if err := a.evaluate(!last); err != nil || last {
+			return err
+		}
+		if err := a.step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const (
+	ascentRate  = 0.25
+	ascentDecay = 0.97
+	// momentOne and momentTwo are Adam's.
+	momentOne, momentTwo = 0.9, 0.999
+)
+
+// evaluate asks for the bounds at the present slopes and multipliers.
+func (a *ascent) evaluate(wantRows bool) error {
+	a.q.WantRows = wantRows
+	answer, err := a.s.Bound(&a.q)
+	if err != nil {
+		return err
+	}
+	for c, v := range answer.Bound {
+		a.best[c] = max(a.best[c], v)
+	}
+	a.coefficients = answer.S
+	return nil
+}
+
+// forward finds zeta for the last bounds.
+func (a *ascent) forward() error {
+	r := len(a.q.Rows)
+	x := make([]float64, len(a.box.Lo)*r)
+	p := a.s.Precision()
+	for j := range a.box.Lo {
+		lo, hi := p.Nearest(a.box.Lo[j]), p.Nearest(a.box.Hi[j])
+		for c, v := range a.coefficients[0][j*r : (j+1)*r] {
+			if v >= 0 {
+				x[j*r+c] = lo
+			} else {
+				x[j*r+c] = hi
+			}
+		}
+	}
+	a.zeta = a.zeta[:0]
+	for l := range a.q.Layer {
+		zeta, err := a.s.ForwardApprox(l, x, r)
+		if err != nil {
+			return err
+		}
+		a.zeta = append(a.zeta, zeta)
+		if l == a.q.Layer-1 {
+			break
+		}
+		x = make([]float64, len(zeta))
+		onStrips(len(a.known.lo[l]), func(i int) {
+			for at := i * r; at < (i+1)*r; at++ {
+				x[at] = p.Nearest(finiteOr(a.lineApprox(l, i, at), 0))
+			}
+		})
+	}
+	return nil
+}
+
+// lineApprox is the value of the line that a row has used at neuron i of layer l.
+func (a *ascent) lineApprox(l, i, at int) float64 {
+	t, f := a.zeta[l][at], 0.0
+	if a.q.Phase != nil {
+		f = a.q.Phase[l][at]
+	}
+	lo, hi := a.known.lo[l][i], a.known.hi[l][i]
+	switch {
+	case f > 0 || f == 0 && lo >= 0:
+		return t
+	case f < 0 || hi <= 0:
+		return 0
+	case a.coefficients[l+1][at] >= 0:
+		return a.q.Slope[l][at] * t
+	}
+	return hi / (hi - lo) * (t - lo)
+}
+
+// step moves slopes and multipliers along the gradient at the last bounds.
+func (a *ascent) step() error {
+	if err := a.forward(); err != nil {
+		return err
+	}
+	a.round++
+	one, two := 1-math.Pow(momentOne, float64(a.round)), 1-math.Pow(momentTwo, float64(a.round))
+	rate := ascentRate * math.Pow(ascentDecay, float64(a.round-1))
+	for l := range a.q.Layer {
+		scale := a.scales(l)
+		onStrips(len(a.known.lo[l]), func(i int) {
+			if a.known.open(l, i) {
+				a.move(l, i, scale, func(at int, g float64) float64 {
+					m := momentOne*a.first[l][at] + (1-momentOne)*g
+					v := momentTwo*a.second[l][at] + (1-momentTwo)*g*g
+					a.first[l][at], a.second[l][at] = m, v
+					return rate * (m / one) / (math.Sqrt(v/two) + 1e-30)
+				})
+			}
+		})
+	}
+	return nil
+}
+
+// scales are what multipliers of layer l are measured by: the mean size of the coefficients of each row.
+func (a *ascent) scales(l int) []float64 {
+	if a.q.Phase == nil {
+		return nil
+	}
+	r, all := len(a.q.Rows), a.coefficients[l+1]
+	scale := make([]float64, r)
+	for at, v := range all {
+		scale[at%r] += math.Abs(v) * float64(r) / float64(len(all))
+	}
+	return scale
+}
+
+// move moves the slopes and multipliers at neuron i of layer l by what by makes of a gradient.
+func (a *ascent) move(l, i int, scale []float64, by func(at int, gradient float64) float64) {
+	r, p := len(a.q.Rows), a.s.Precision()
+	for c := range r {
+		at := i*r + c
+		s, t := a.coefficients[l+1][at], a.zeta[l][at]
+		if a.q.Phase != nil && a.q.Phase[l][at] != 0 {
+			a.q.Beta[l][at] = p.Nearest(finiteOr(max(a.q.Beta[l][at]+scale[c]*by(at, -a.q.Phase[l][at]*t), 0), a.q.Beta[l][at]))
+			continue
+		}
+		a.q.Slope[l][at] = p.Nearest(finiteOr(min(max(a.q.Slope[l][at]+by(at, max(s, 0)*t), 0), 1), a.q.Slope[l][at]))
+	}
+}
+
+// finiteOr is v, or the other number where v is none of the device's, because something has
+// overflowed: devices take no NaN.
+func finiteOr(v, other float64) float64 {
+	if math.Abs(v) <= math.MaxFloat32 {
+		return v
+	}
+	return other
+}
+
+// onStrips is fault.OnCores in strips of what takes little.
+func onStrips(n int, f func(i int)) {
+	const strip = 32
+	_ = fault.OnCores(context.Background(), (n+strip-1)/strip, func(k int) {
+		for i := k * strip; i < min((k+1)*strip, n); i++ {
+			f(i)
+		}
+	})
+}

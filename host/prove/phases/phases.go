@@ -1,0 +1,181 @@
+// Package phases proves that one network is in a safe set on a box by branch and bound over the
+// phases of its ReLUs, for networks of many inputs, where cutting T proves little
+// (docs/concentration.md, section 5). Lower slopes are raised for every row on the way, those
+// of hidden layers' units included (Xu et al. 2021, alpha-CROWN), and where that does not do, neurons
+// are taken to be active or not, one after the other, with a multiplier for each (Wang et al. 2021,
+// beta-CROWN). Sub-problems of one network and box are rows of one item. Every bound is the device's
+// and holds, however slopes, multipliers and neurons were chosen: package bound, Splits.
+package phases
+
+import (
+	"errors"
+	"slices"
+
+	"psafe/host/bound"
+	"psafe/host/model/network"
+	"psafe/host/read/property"
+)
+
+// Task asks whether one network is in a safe set on a box.
+type Task struct {
+	Box  property.Box
+	Safe *property.Safe
+	// Most is how many sub-problems may be looked at.
+	Most int
+	// Stop says that nobody wants to know any more; nil: never.
+	Stop func() bool
+}
+
+// Answer is what is known of a Task.
+type Answer struct {
+	// Proved says that the network is in the safe set.
+	Proved bool
+	// Tried is how many sub-problems that took.
+	Tried int
+	// Numbers are all that the device has said.
+	Numbers []float64
+}
+
+// Serves says whether phases serve a network and a set: a chain with ReLU, and a set that is one
+// conjunction of rows, each of which is then proved by itself.
+func Serves(net network.Network, safe *property.Safe) bool {
+	return bound.CanSplit(net) && len(safe.Any) == 1 && len(safe.Any[0]) > 0
+}
+
+// Work is how many products it takes to raise the bounds of all hidden units.
+func Work(net network.Network) (products int) {
+	below := 0
+	for _, l := range net[:len(net)-1] {
+		if below > 0 {
+			products += 2 * l.Outputs() * 2 * unitRounds * below
+		}
+		below += l.Weights()
+	}
+	return products
+}
+
+// errStopped ends a task that nobody wants to know the end of.
+var errStopped = errors.New("stopped")
+
+// On answers the task on a model, whose networks have the layers of net, for all weights in a box:
+// those of one network, rounded outward.
+func (t *Task) On(m *bound.Model, net network.Network, weights bound.Explicit) (Answer, error) {
+	p := &phased{task: t, net: net, batch: branchBatch}
+	proved := false
+	err := p.on(m, weights, func() (err error) {
+		proved, err = p.tree()
+		return err
+	})
+	if err != nil && !errors.Is(err, errStopped) {
+		return Answer{}, err
+	}
+	numbers := append(slices.Concat(p.known.lo...), slices.Concat(p.known.hi...)...)
+	return Answer{proved, p.tried, append(numbers, p.bounds...)}, nil
+}
+
+// phased is a Task under way on one device.
+type phased struct {
+	task *Task
+	net  network.Network
+	s    *bound.Splits
+	// known are the pre-activations of hidden layers, and open the neurons that may be on both sides
+	// of their kink.
+	known ranges
+	open  []neuronAt
+	tried int
+	// batch is how many sub-problems are cut at a time.
+	batch int
+	// bounds are all that the device has said of sub-problems.
+	bounds []float64
+}
+
+// ranges are bounds of the pre-activations of hidden layers.
+type ranges struct{ lo, hi [][]float64 }
+
+// neuronAt is a neuron of a hidden layer.
+type neuronAt struct{ layer, unit int }
+
+// open says that a neuron may be on both sides of its kink.
+func (r *ranges) open(l, i int) bool { return r.lo[l][i] < 0 && r.hi[l][i] > 0 }
+
+// usual is the lower slope that LBP takes.
+func (r *ranges) usual(l, i int) float64 {
+	if r.hi[l][i] > -r.lo[l][i] {
+		return 1
+	}
+	return 0
+}
+
+// on bounds the hidden layers on a model, for all networks in a weight box, and then has f work
+// there.
+func (p *phased) on(m *bound.Model, weights bound.Explicit, f func() error) error {
+	boxes, err := m.Upload([]bound.Explicit{weights})
+	if err != nil {
+		return err
+	}
+	defer m.ReleaseBoxes(boxes)
+	in, err := m.UploadInputs([]property.Box{p.task.Box})
+	if err != nil {
+		return err
+	}
+	defer m.ReleaseInputs(in)
+	rows, err := m.UploadRows([][]property.Row{p.task.Safe.Rows})
+	if err != nil {
+		return err
+	}
+	defer m.ReleaseRows(rows)
+	p.s = m.NewSplits(boxes, in, rows)
+	defer p.s.Release()
+	if err := p.hidden(); err != nil {
+		return err
+	}
+	return f()
+}
+
+const (
+	// unitRounds and rowRounds are how many steps of ascent the rows of hidden units and those of
+	// the property get, childRounds those of a sub-problem and lastRounds those of one that has no
+	// neuron left to cut at.
+	unitRounds, rowRounds, childRounds, lastRounds = 20, 40, 10, 300
+	// mostColumns is how many rows go down at a time.
+	mostColumns = 512
+)
+
+// hidden bounds the hidden layers, each neuron that may be on both sides of its kink by ascent.
+func (p *phased) hidden() error {
+	for k := range p.net[:len(p.net)-1] {
+		lo, hi, err := p.s.Next()
+		if err != nil {
+			return err
+		}
+		p.known.lo, p.known.hi = append(p.known.lo, lo), append(p.known.hi, hi)
+		var rows []int
+		for i := range lo {
+			if k > 0 && p.known.open(k, i) {
+				rows = append(rows, i, len(lo)+i)
+			}
+		}
+		for chunk := range slices.Chunk(rows, mostColumns) {
+			if p.stopped() {
+				return errStopped
+			}
+			a := newAscent(p, k, chunk)
+			if err := a.climb(unitRounds); err != nil {
+				return err
+			}
+			if err := p.s.Tighten(&a.q, a.best); err != nil {
+				return err
+			}
+		}
+	}
+	for l := range p.known.lo {
+		for i := range p.known.lo[l] {
+			if p.known.open(l, i) {
+				p.open = append(p.open, neuronAt{l, i})
+			}
+		}
+	}
+	return nil
+}
+
+func (p *phased) stopped() bool { return p.task.Stop != nil && p.task.Stop() }

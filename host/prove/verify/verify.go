@@ -1,0 +1,141 @@
+// Package verify answers VNN-LIB queries about one network: is there an input in one of the
+// boxes whose output is unsafe there?
+//
+// "No" is a proof by package certify, with bounds that are rounded outward. "Yes" comes with
+// an input that was evaluated again in exact arithmetic and compared with the query as it
+// states its numbers and its strictness. Both are about real arithmetic with the weights that
+// the file holds.
+package verify
+
+import (
+	"context"
+	"errors"
+
+	"psafe/host/bound"
+	"psafe/host/model/posterior"
+	"psafe/host/prove"
+	"psafe/host/read/property"
+	"psafe/host/read/vnnlib"
+)
+
+// Answer is the first line of the output that VNN-LIB demands.
+type Answer string
+
+// The answers.
+const (
+	Sat      Answer = "sat"
+	Unsat    Answer = "unsat"
+	Unknown  Answer = "unknown"
+	TimedOut Answer = "timed-out"
+)
+
+// Question is a query about a network.
+type Question struct {
+	Query *vnnlib.Query
+	// Network is a posterior without deviations: see Certain.
+	Network *posterior.Posterior
+	// Cells is how many cells the boxes may be cut into, at least 1.
+	Cells int
+	// Fine makes a device of float64 for cells where the roundings of a device of float32 are in the
+	// way of a proof; nil: none.
+	Fine func() bound.Device
+}
+
+// Result is an answer.
+type Result struct {
+	Answer Answer
+	// Found is a counterexample, for Sat.
+	Found *Counterexample
+	// Cells is how many cells were bounded.
+	Cells int
+}
+
+// Certain says whether the posterior is one network: all standard deviations are 0, or it is
+// a set of one.
+func Certain(p *posterior.Posterior) bool {
+	if s := p.Samples(); s != nil {
+		return s.N() == 1
+	}
+	if !p.Independent() {
+		return false
+	}
+	for _, g := range p.Params() {
+		for _, sd := range g.SdHi {
+			if sd != 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Tasks are those of the query, checked against the network.
+func (q *Question) Tasks() ([]property.Task, error) {
+	tasks, err := property.QueryTasks(q.Query, q.Network.Outputs())
+	if err != nil {
+		return nil, err
+	}
+	for i := range tasks {
+		if err := tasks[i].Check(q.Network.Inputs(), q.Network.Outputs()); err != nil {
+			return nil, err
+		}
+		if err := tasks[i].CheckShape(q.Network.Input.Shape); err != nil {
+			return nil, err
+		}
+	}
+	return tasks, nil
+}
+
+// Ask answers the question for these tasks of it on a device, with spare in its place if it
+// fails (it may be nil). Where ctx has a deadline that passes, the answer is TimedOut; every
+// other end of ctx is its error.
+func (q *Question) Ask(ctx context.Context, tasks []property.Task, dev bound.Device, spare func() bound.Device) (Result, error) {
+	if !Certain(q.Network) {
+		panic("verify: Ask: a posterior with deviations")
+	}
+	result, err := q.ask(ctx, tasks, dev, spare)
+	if err != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		result.Answer, err = TimedOut, nil
+	}
+	return result, err
+}
+
+func (q *Question) ask(ctx context.Context, tasks []property.Task, dev bound.Device, spare func() bound.Device) (Result, error) {
+	backup := spare
+	if spare != nil {
+		backup = func() bound.Device { return bound.Until(ctx, spare()) }
+	}
+	engine, err := prove.NewEngine(bound.Until(ctx, dev), backup, q.Network, reach)
+	if err != nil {
+		return Result{}, err
+	}
+	defer engine.Close()
+	weights := q.Network.Mean()
+	if s := q.Network.Samples(); s != nil {
+		weights = s.Weights(0)
+	}
+	var found *Counterexample
+	exact := newExaminer(q.Query, q.Network.Network(), weights)
+	search := prove.Search{Engine: engine, Weights: weights, Tasks: tasks, Cells: q.Cells,
+		Try: func(t int, x []float64) bool {
+			found = exact.examine(t, x)
+			return found != nil
+		}}
+	if q.Fine != nil && dev.Precision() == bound.Float32 {
+		search.Fine = func() (*prove.Engine, error) {
+			return prove.NewEngine(bound.Until(ctx, q.Fine()), nil, q.Network, reach)
+		}
+	}
+	end, err := search.Run(ctx)
+	result := Result{Answer: Unknown, Cells: end.Cells}
+	switch {
+	case end.Unsafe:
+		result.Answer, result.Found = Sat, found
+	case end.Safe && err == nil:
+		result.Answer = Unsat
+	}
+	return result, err
+}
+
+// reach is a width that engines ask for; there is nothing to reach without deviations.
+const reach = 1

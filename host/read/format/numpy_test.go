@@ -1,0 +1,66 @@
+package format
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"psafe/host/model/posterior"
+)
+
+// TestNumPySnippets runs the NumPy code of docs/formats.md, where a Python with
+// NumPy is (PSAFE_PYTHON may name it), and reads the files that it writes.
+func TestNumPySnippets(t *testing.T) {
+	python := cmp.Or(os.Getenv("PSAFE_PYTHON"), "python3")
+	if err := exec.Command(python, "-c", "import numpy").Run(); err != nil {
+		t.Skipf("no NumPy: PSAFE_PYTHON may name a Python that has it (%v)", err)
+	}
+	text, err := os.ReadFile(filepath.Join("../../model/posterior", "../../model/posterior", "../../model/posterior", "docs", "formats.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := ""
+	for _, block := range regexp.MustCompile("(?s)```python\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+		if strings.Contains(block[1], "numpy") {
+			code += block[1]
+		}
+	}
+	code += `
+def net(first):
+    a = np.arange(first, first + 13, dtype="f4")
+    return [a[0:6].reshape(2, 3), a[6:9], a[9:12].reshape(3, 1), a[12:13]]
+act = ["relu", "identity"]
+save_psafe("gaussian.npz", [(*net(1)[:2], *net(20)[:2], "relu"), (*net(1)[2:], *net(20)[2:], "identity")])
+save_samples("samples.npz", [net(1), net(20), net(40)], np.array([5, 1, 2]), act)
+save_swag("swag.npz", net(1), [a * a for a in net(20)], [net(40), net(60)], act)
+save_dropout("dropout.npz", net(1), [0, 0.1], act)
+`
+	dir := t.TempDir()
+	run := exec.Command(python, "-c", code)
+	run.Dir = dir
+	if out, err := run.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	list := map[posterior.Kind]*posterior.Posterior{}
+	for _, kind := range []posterior.Kind{posterior.KindGaussian, posterior.KindSamples, posterior.KindSWAG, posterior.KindDropout} {
+		p, err := Read(filepath.Join(dir, kind.String()+".npz"), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list[kind] = p
+		if kind != posterior.KindSamples && fmt.Sprint(p.Layers[0].Weight.Mean, p.Layers[1].Bias.Mean) != "[1 2 3 4 5 6] [13]" {
+			t.Errorf("%v: means %+v", kind, p.Layers)
+		}
+	}
+	s, w := list[posterior.KindSamples].Samples(), list[posterior.KindSWAG].SWAG()
+	got := fmt.Sprint(list[posterior.KindGaussian].Layers[1].Weight.SdHi, s.Counts, s.Weights(1)[0], s.Weights(2)[3],
+		w.Rank, w.Sd[0], w.Deviation[3], list[posterior.KindDropout].Dropout())
+	if want := "[29 30 31] [5 1 2] [20 21 22 23 24 25] [52] 2 [20 21 22 23 24 25] [52 72] [0 0.1]"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}

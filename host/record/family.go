@@ -1,0 +1,107 @@
+package record
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"strconv"
+	"strings"
+)
+
+// family is a digest of what P_safe follows from, but for a radius that is one number. What
+// only might be the same counts as different: a contradiction that is none would be worse
+// than one that is not found.
+func (q *Questions) family(r *Record, radius uint32) [16]byte {
+	b := q.text[:0]
+	add := func(texts ...string) {
+		for _, t := range texts {
+			b = binary.AppendUvarint(b, uint64(len(t)))
+			b = append(b, t...)
+		}
+	}
+	number := func(n *int) {
+		if n == nil {
+			add("")
+			return
+		}
+		add(strconv.Itoa(*n))
+	}
+	list := func(texts []string) {
+		b = binary.AppendUvarint(b, uint64(len(texts)))
+		add(texts...)
+	}
+	// A path counts where there is no digest of its file.
+	file := func(text, digest string) {
+		if digest != "" {
+			text = ""
+		}
+		add(text, digest)
+	}
+	add(r.PosteriorSHA256, r.PosteriorScale, r.PosteriorSD, r.PosteriorSDSHA)
+	list(r.Activations)
+	// The digest is that of a whole archive.
+	add(r.InputsSHA256, r.Member(), strconv.Itoa(r.Index), r.Name, r.Property)
+	number(r.Label)
+	number(r.TemplateEntry)
+	add(r.TemplateSHA256, r.InputScale, r.Fix, r.Free, r.Channels, r.ClipSHA256)
+	if r.ClipSHA256 == "" {
+		list(r.Clip)
+	}
+	file(r.Mean, r.MeanSHA256)
+	file(r.Std, r.StdSHA256)
+	if radius == noRadius {
+		file(r.Eps, r.EpsSHA256)
+	} else {
+		add("radius")
+	}
+	b = questionFlags(b, r.Flags)
+	q.text = b
+	sum := sha256.Sum256(b)
+	return [16]byte(sum[:])
+}
+
+// methodFlags say how a question is answered, with whether a value follows: of all flags that
+// the field flags has, the others say which question it is.
+var methodFlags = map[string]bool{"--method": true, "--boxes": true, "--samples": true, "--cells": true, "--gamma": true, "--splits": true, "--confidence": true,
+	"--precision": true, "--time-limit": true, "--uniform": false, "--no-upper": false, "--derived": false}
+
+// questionFlags appends what is left of the field flags without methodFlags.
+func questionFlags(b []byte, flags string) []byte {
+	for flags != "" {
+		var word string
+		if rest, none := strings.CutPrefix(flags, "--label-column none"); none && (rest == "" || rest[0] == ' ') {
+			flags = strings.TrimPrefix(rest, " ") // which is the default
+			continue
+		}
+		word, flags = nextWord(flags)
+		value, known := methodFlags[word]
+		if known && value {
+			_, flags = nextWord(flags)
+		}
+		if !known {
+			b = append(append(b, ' '), word...)
+		}
+	}
+	return b
+}
+
+// nextWord cuts the first word off, which has quotes if there are spaces in it.
+func nextWord(text string) (word, rest string) {
+	word, rest, _ = strings.Cut(text, " ")
+	if quoted, err := strconv.QuotedPrefix(text); err == nil {
+		word, rest = quoted, strings.TrimPrefix(text[len(quoted):], " ")
+	}
+	return word, rest
+}
+
+// MethodAsked is the method that a record's run was asked for, --method; the field method says
+// which one gave p_lower.
+func (r *Record) MethodAsked() string {
+	for flags := r.Flags; flags != ""; {
+		var word string
+		if word, flags = nextWord(flags); word == "--method" {
+			word, _ = nextWord(flags)
+			return word
+		}
+	}
+	return r.Method
+}

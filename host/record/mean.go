@@ -1,0 +1,105 @@
+package record
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/big"
+	mathbits "math/bits"
+)
+
+// Mean is what several records say on average. Lower is rounded down and Upper up,
+// so that they bound the mean of P_safe as the records bound each P_safe.
+type Mean struct {
+	Inputs       int
+	Lower, Upper float64
+	// Statistical says whether all records have an interval; StatLower and
+	// StatUpper are the means of the ends. Each interval holds with the confidence or more.
+	Statistical          bool
+	StatLower, StatUpper float64
+	Confidence           float64
+	// NoLower: the records are all of method statistical, which claims no p_lower.
+	NoLower bool
+}
+
+// MeanOf averages records of different inputs.
+func MeanOf(records []Placed) Mean {
+	m := Mean{Inputs: len(records), Statistical: true, Confidence: 1, NoLower: true}
+	var ends [4]Sum
+	for _, r := range records {
+		ends[0].Add(float64(r.PLower))
+		ends[1].Add(float64(r.PUpper))
+		m.NoLower = m.NoLower && r.Method == "statistical"
+		if r.Statistical == nil {
+			m.Statistical = false
+			continue
+		}
+		ends[2].Add(float64(r.Statistical.Lower))
+		ends[3].Add(float64(r.Statistical.Upper))
+		m.Confidence = min(m.Confidence, r.Statistical.Confidence)
+	}
+	m.Lower, m.Upper = ends[0].MeanDown(), ends[1].MeanUp()
+	if m.Statistical {
+		m.StatLower, m.StatUpper = ends[2].MeanDown(), ends[3].MeanUp()
+	}
+	return m
+}
+
+// Sum adds probabilities without any rounding. Its zero value is an empty sum.
+type Sum struct {
+	// units is the sum in units of 2^-1074, the least word first: up to 2^77 terms fit.
+	units [18]uint64
+	n     int
+}
+
+// Add adds a number from 0 to 1; it panics at others.
+func (s *Sum) Add(x float64) {
+	if !(0 <= x && x <= 1) {
+		panic(fmt.Sprintf("record: Sum.Add(%v): no probability", x))
+	}
+	s.n++
+	bits := math.Float64bits(math.Abs(x)) // of -0, which is 0
+	mantissa, shift := bits&(1<<52-1), int(bits>>52)
+	if shift > 0 {
+		mantissa, shift = mantissa|1<<52, shift-1
+	}
+	word, by := shift/64, shift%64
+	var carry uint64
+	s.units[word], carry = mathbits.Add64(s.units[word], mantissa<<by, 0)
+	s.units[word+1], carry = mathbits.Add64(s.units[word+1], mantissa>>(64-by), carry)
+	for i := word + 2; carry != 0; i++ {
+		s.units[i], carry = mathbits.Add64(s.units[i], 0, carry)
+	}
+}
+
+// N is how many numbers were added.
+func (s *Sum) N() int { return s.n }
+
+// MeanDown is the mean, rounded down; 0 of no numbers.
+func (s *Sum) MeanDown() float64 {
+	exact := s.mean()
+	mean, _ := exact.Float64()
+	if new(big.Rat).SetFloat64(mean).Cmp(exact) > 0 {
+		mean = math.Nextafter(mean, 0)
+	}
+	return mean
+}
+
+// MeanUp is the mean, rounded up; 0 of no numbers.
+func (s *Sum) MeanUp() float64 {
+	exact := s.mean()
+	mean, _ := exact.Float64()
+	if new(big.Rat).SetFloat64(mean).Cmp(exact) < 0 {
+		mean = math.Nextafter(mean, 2)
+	}
+	return mean
+}
+
+func (s *Sum) mean() *big.Rat {
+	var text []byte
+	for i := range s.units {
+		text = binary.BigEndian.AppendUint64(text, s.units[len(s.units)-1-i])
+	}
+	denominator := new(big.Int).Lsh(big.NewInt(int64(max(1, s.n))), 1074)
+	return new(big.Rat).SetFrac(new(big.Int).SetBytes(text), denominator)
+}

@@ -1,0 +1,268 @@
+// Package record keeps what was proved: the result record, one JSON object a line, its
+// reader, means of several records, and a table for people. What it prints of a bound is
+// rounded to the safe side.
+package record
+
+import (
+	"math"
+	"reflect"
+
+	"psafe/host/prove"
+	"psafe/host/prove/measure"
+	"psafe/host/read/property"
+)
+
+// Guarantee is the strength of every p_lower and p_upper in a record: what is
+// proved, about which function.
+const Guarantee = "certified bounds, real arithmetic, rounding included"
+
+// Record is one result, self-contained. Field order is the order in the file.
+type Record struct {
+	Index    int    `json:"index"`
+	Name     string `json:"name,omitempty"`
+	Label    *int   `json:"label"`
+	Property string `json:"property"`
+	// Eps, Clip and InputScale are as typed; with the inputs they say what T is.
+	Eps        string   `json:"eps,omitempty"`
+	Clip       []string `json:"clip,omitempty"`
+	InputScale string   `json:"input_scale,omitempty"`
+	// EpsSHA256 and ClipSHA256 are digests of the files that Eps and Clip name; Fix and Free are
+	// as typed.
+	EpsSHA256  string `json:"eps_sha256,omitempty"`
+	ClipSHA256 string `json:"clip_sha256,omitempty"`
+	Fix        string `json:"fix,omitempty"`
+	Free       string `json:"free,omitempty"`
+	// Mean and Std take raw inputs to those of the network, as typed or the word FromPosterior,
+	// with the digests of the files that they name. Channels is the order of images, if it was
+	// given or they were reordered.
+	Mean       string `json:"mean,omitempty"`
+	MeanSHA256 string `json:"mean_sha256,omitempty"`
+	Std        string `json:"std,omitempty"`
+	StdSHA256  string `json:"std_sha256,omitempty"`
+	Channels   string `json:"channels,omitempty"`
+	// Template is the file of properties relative to points, with its digest, TemplateEntry
+	// which of them the record is about.
+	Template       string `json:"template,omitempty"`
+	TemplateSHA256 string `json:"template_sha256,omitempty"`
+	TemplateEntry  *int   `json:"template_entry,omitempty"`
+	// Flags are those that decide the numbers and that no other field tells.
+	Flags string `json:"flags,omitempty"`
+
+	// Method is what gave p_lower, for "auto" the method that gave the best.
+	Method string `json:"method"`
+	// Boxes is "centred" or "sampled" where Method is about weight boxes.
+	Boxes string `json:"boxes,omitempty"`
+	// Gamma is the half-width of the box(es) in standard deviations, by layer if
+	// layers differ; absent where no box was proved or there are none.
+	Gamma any `json:"gamma,omitempty"`
+	// Samples counts sampled boxes, or the networks of a finite posterior.
+	Samples   int  `json:"samples,omitempty"`
+	Tried     int  `json:"boxes_tried,omitempty"`
+	SafeBoxes *int `json:"safe_boxes,omitempty"`
+
+	// Cells is how many cells T was cut into, Tau the largest failure budget of a
+	// hidden bound, for methods without boxes.
+	Cells int     `json:"cells,omitempty"`
+	Tau   float64 `json:"tau,omitempty"`
+	// SafeSamples and UnsafeSamples count the networks of a finite posterior that
+	// were proved safe and unsafe.
+	SafeSamples   *int `json:"safe_samples,omitempty"`
+	UnsafeSamples *int `json:"unsafe_samples,omitempty"`
+
+	// PLower <= P_safe, rounded down; Log10PLower <= log10 P_safe, null for -Inf.
+	PLower      Down  `json:"p_lower"`
+	Log10PLower *Down `json:"log10_p_lower"`
+	// PUpper >= P_safe, rounded up; 1 says nothing.
+	PUpper Up `json:"p_upper"`
+	// Derived is there on request.
+	Derived *Derived `json:"derived,omitempty"`
+	// Statistical holds with a confidence and is no certificate.
+	Statistical *Statistical `json:"statistical,omitempty"`
+	// Log10Ceiling bounds what the sampled boxes could hold.
+	Log10Ceiling *Up    `json:"log10_ceiling,omitempty"`
+	Rule         string `json:"rule,omitempty"`
+	// Margin is a lower bound of the least margin at the box in the result.
+	Margin  *Down          `json:"margin"`
+	Require property.Exact `json:"require"`
+	// Verdict is "safe" (p_lower >= require), "unsafe" (p_upper < require) or
+	// "unknown", by the certified bounds alone: by their decimals, as they are written.
+	Verdict   string `json:"verdict"`
+	Guarantee string `json:"guarantee"`
+	// Stopped is "time limit" or "require" where the search was ended before it was done, as its
+	// time was up or the verdict known: the bounds are what was proved until then.
+	Stopped string `json:"stopped,omitempty"`
+
+	Precision string   `json:"precision"`
+	Device    string   `json:"device"`
+	Seed      uint64   `json:"seed"`
+	Seconds   *float64 `json:"seconds,omitempty"`
+	// PeakBytes is the most memory that the process had held by then, where the system
+	// says so.
+	PeakBytes       *int64 `json:"peak_bytes,omitempty"`
+	Posterior       string `json:"posterior"`
+	PosteriorSHA256 string `json:"posterior_sha256"`
+	PosteriorScale  string `json:"posterior_scale"`
+	// PosteriorSD says what the standard deviations of an ONNX network are: "0", "0.05",
+	// "relative 0.01" or "file sd", which is PosteriorSDFile.
+	PosteriorSD     string `json:"posterior_sd,omitempty"`
+	PosteriorSDFile string `json:"posterior_sd_file,omitempty"`
+	PosteriorSDSHA  string `json:"posterior_sd_sha256,omitempty"`
+	// Activations are those of the hidden layers.
+	Activations  []string `json:"activations"`
+	Inputs       string   `json:"inputs,omitempty"`
+	InputsSHA256 string   `json:"inputs_sha256,omitempty"`
+	Version      string   `json:"version"`
+	// Numerics is prove.Numerics of the program: records of the same question and the same
+	// numerics have the same bounds.
+	Numerics int `json:"numerics"`
+
+	// ID is the same for records of the same question and for no others (Identify).
+	ID string `json:"id"`
+	// Task is the number of this task, from 0, among the Tasks of its run; Run is the same
+	// for all records of a run and for no other run's (RunID).
+	Task  int    `json:"task"`
+	Tasks int    `json:"tasks"`
+	Run   string `json:"run"`
+	// Proof is what psafe check needs to prove the bounds again.
+	Proof *prove.Proof `json:"proof,omitempty"`
+	// The line ends with a checksum of what is before it: Line, ParseRecord.
+}
+
+// Statistical is an interval for P_safe at a level of confidence.
+type Statistical struct {
+	Samples    int     `json:"samples"`
+	Safe       int     `json:"safe"`
+	Unsafe     int     `json:"unsafe"`
+	Confidence float64 `json:"confidence"`
+	Lower      Down    `json:"lower"`
+	Upper      Up      `json:"upper"`
+	Statement  string  `json:"statement"`
+}
+
+// Derived are bounds about single points x of T: of Prob(f(x) in S) at its least, and of
+// the mean of a property row at its least, null if S is not one conjunction.
+type Derived struct {
+	InfProbLower Down  `json:"inf_prob_lower"`
+	InfProbUpper Up    `json:"inf_prob_upper"`
+	InfMeanLower *Down `json:"inf_mean_lower"`
+}
+
+// statement says what an interval is.
+const statement = "statistical: this input's interval holds with the stated confidence over the seeded draws, not certified"
+
+// Radius is about the radius of T, for an axis: an error if it is none, or no one number.
+func (r *Record) Radius() (float64, error) {
+	eps, err := property.NewExact(r.Eps)
+	return eps.Approx(), err
+}
+
+// SetTask sets the fields that follow from a task, whatever comes out of it.
+func (r *Record) SetTask(t *property.Task) {
+	r.Index, r.Name, r.Label = t.Index, t.Name, nil
+	r.Eps, r.EpsSHA256 = t.Eps, t.EpsSHA256
+	if r.TemplateSHA256 = t.TemplateSHA256; r.TemplateSHA256 != "" {
+		entry := t.Template
+		r.TemplateEntry = &entry
+	}
+	if t.Label >= 0 {
+		label := t.Label
+		r.Label = &label
+	}
+}
+
+// Fill sets the fields that follow from a result.
+func (r *Record) Fill(res *prove.Result, require property.Exact) {
+	r.SetTask(res.Task)
+	r.Tried, r.Rule = res.Boxes, res.Rule
+	r.Method, r.Boxes, r.Cells, r.Tau = res.Method, res.Boxing, res.Cells, res.Tau
+	if r.Method == "samples" {
+		r.SafeSamples, r.UnsafeSamples = &res.SafeSamples, &res.UnsafeSamples
+	}
+	if r.Boxes != "" {
+		r.SafeBoxes = &res.SafeBoxes
+	}
+	if r.Method != "statistical" {
+		r.Samples = res.Samples // those of statistical are in its own field
+	}
+	r.Gamma = gammaField(res.Gamma)
+	r.PLower, r.PUpper = Down(res.Lower()), Up(res.Upper())
+	if d := res.Derived; d != nil {
+		r.Derived = &Derived{Down(d.ProbLower), Up(d.ProbUpper), finite[Down](d.MeanLower)}
+	}
+	if s := res.Statistic; s != nil {
+		r.Statistical = &Statistical{s.Samples, s.Safe, s.Unsafe, s.Confidence, Down(s.Lower), Up(s.Upper), statement}
+	}
+	r.Log10PLower = finite[Down](measure.Log10Down(res.LogP))
+	if res.Boxing == prove.Sampled.String() {
+		r.Log10Ceiling = finite[Up](res.CeilingLog10)
+	}
+	r.Margin = finite[Down](res.Margin)
+	r.Decide(require)
+	r.Stopped = res.Stopped
+	r.Proof = r.proofOf(res)
+	r.Device = res.Device
+	if res.Precision != "" {
+		r.Precision = res.Precision
+	}
+	seconds := math.Round(res.Seconds*1e6) / 1e6
+	r.Seconds = &seconds
+}
+
+// proofOf is the part of a result's proof that its bounds rest on, nil if none is needed.
+func (r *Record) proofOf(res *prove.Result) *prove.Proof {
+	p := res.Proof
+	if r.PLower == 0 && r.Log10PLower == nil {
+		p.Cells, p.Grids, p.Centres, p.Large = nil, nil, nil, nil
+		p.Tau, p.Boxes, p.Cuts, p.Mixtures = nil, nil, nil, nil
+	}
+	if r.PUpper == 1 {
+		p.Upper = nil
+	}
+	if reflect.ValueOf(p).IsZero() {
+		return nil
+	}
+	return &p
+}
+
+// Decide sets what follows from the bounds.
+func (r *Record) Decide(require property.Exact) {
+	r.Require, r.Verdict, r.Guarantee = require, Verdict(float64(r.PLower), float64(r.PUpper), require), Guarantee
+}
+
+// Unknown is the verdict where neither bound decides.
+const Unknown = "unknown"
+
+// Verdict is what bounds decide, by their decimals as records write them.
+func Verdict(lower, upper float64, require property.Exact) string {
+	switch {
+	case lower > 0 && Down(lower).Exact().Cmp(require) >= 0:
+		return "safe"
+	case Up(upper).Exact().Cmp(require) < 0:
+		return "unsafe"
+	}
+	return Unknown
+}
+
+// TimedOut says that a time limit ended the search: a longer time might prove more.
+func (r *Record) TimedOut() bool { return r.Stopped == prove.TimeLimit }
+
+func gammaField(gamma []float64) any {
+	if len(gamma) == 0 {
+		return nil
+	}
+	for _, g := range gamma {
+		if g != gamma[0] {
+			return gamma
+		}
+	}
+	return gamma[0]
+}
+
+// finite is a bound, nil if it is none.
+func finite[B ~float64](x float64) *B {
+	if math.IsInf(x, 0) || math.IsNaN(x) {
+		return nil
+	}
+	b := B(x)
+	return &b
+}

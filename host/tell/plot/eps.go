@@ -1,0 +1,197 @@
+package plot
+
+import (
+	"fmt"
+	"image/color"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Colours that people with any colour vision tell apart (Okabe and Ito), and marks,
+// filled for lower and open for upper bounds, for those who print in grey.
+var (
+	inks = []color.RGBA{{0, 0, 0, 255}, {0xd5, 0x5e, 0, 255}, {0, 0x72, 0xb2, 255}, {0, 0x9e, 0x73, 255}, {0xcc, 0x79, 0xa7, 255}, {0xe6, 0x9f, 0, 255}, {0x56, 0xb4, 0xe9, 255}}
+
+	filled = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, diamond{filled: true}}
+	open   = []draw.GlyphDrawer{draw.RingGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, diamond{}}
+)
+
+// mostSeries is how many lines one figure holds: each has a colour and mark of its
+// own.
+const mostSeries = 21
+
+const (
+	epsWidth, epsHeight = 500, 330
+	// axisWidth is about how long the eps axis is, to see which labels fit.
+	axisWidth = 425
+)
+
+// PlotEps draws bounds against eps.
+func PlotEps(series []Series) (*Figure, error) {
+	if len(series) > mostSeries {
+		return nil, fmt.Errorf("%d lines are too many for a figure, which holds %d: give fewer files, or fewer words to --by", len(series), mostSeries)
+	}
+	p := newPlot("Bounds of P_safe against eps, "+inputsWords(series), "eps: radius of T in each coordinate (unit of the inputs)", "probability, mean over inputs")
+	probabilities(p)
+	keys, err := addSeries(p, series)
+	if err != nil {
+		return nil, err
+	}
+	epsTicks(p, series)
+	return withLegend(p, epsWidth, epsHeight, keys), nil
+}
+
+// addSeries draws all series and returns their legend.
+func addSeries(p *plot.Plot, series []Series) ([]key, error) {
+	var keys []key
+	var bars []*spans
+	for i, s := range series {
+		ink := inks[i%len(inks)]
+		var lower, upper plotter.XYs
+		stat := &spans{style: draw.LineStyle{Color: ink, Width: vg.Points(0.8)}}
+		for _, q := range s.Points {
+			upper = append(upper, plotter.XY{X: q.X, Y: q.Upper})
+			if !q.NoLower {
+				lower = append(lower, plotter.XY{X: q.X, Y: q.Lower})
+			}
+			if q.Statistical {
+				stat.x, stat.lo, stat.hi = append(stat.x, q.X), append(stat.lo, q.StatLower), append(stat.hi, q.StatUpper)
+			}
+		}
+		if len(stat.x) > 0 {
+			bars = append(bars, stat)
+		}
+		mark := i + i/len(inks)
+		var thumbs []plot.Thumbnailer
+		for _, bound := range []struct {
+			xy     plotter.XYs
+			glyph  draw.GlyphDrawer
+			dashes []vg.Length
+		}{{upper, open[mark%len(open)], dashes}, {lower, filled[mark%len(filled)], nil}} {
+			if len(bound.xy) == 0 {
+				continue // no p_lower is claimed
+			}
+			line, points, err := plotter.NewLinePoints(bound.xy)
+			if err != nil {
+				return nil, err
+			}
+			// Upper bounds of several methods are often equal: shifted dashes show it.
+			line.LineStyle = draw.LineStyle{Color: ink, Width: vg.Points(1.2), Dashes: bound.dashes, DashOffs: vg.Points(4 * float64(i))}
+			points.GlyphStyle = draw.GlyphStyle{Color: ink, Radius: vg.Points(3.2), Shape: bound.glyph}
+			p.Add(line, points)
+			thumbs = []plot.Thumbnailer{line, points}
+		}
+		keys = append(keys, key{s.Name, thumbs})
+	}
+	// Of several intervals at one eps each has its place right of the point.
+	for k, stat := range bars {
+		stat.shift = vg.Points(min(4, 24/float64(len(bars))) * float64(k+1))
+		p.Add(stat)
+	}
+	return append(keys, epsKeys(series)...), nil
+}
+
+// diamond is a mark on its tip.
+type diamond struct{ filled bool }
+
+// DrawGlyph is draw.GlyphDrawer's.
+func (d diamond) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
+	r := style.Radius * 1.25 // as much ink as the others
+	var p vg.Path
+	p.Move(vg.Point{X: at.X, Y: at.Y + r})
+	for _, corner := range []vg.Point{{X: r}, {Y: -r}, {X: -r}} {
+		p.Line(at.Add(corner))
+	}
+	p.Close()
+	c.SetColor(style.Color)
+	if d.filled {
+		c.Fill(p)
+		return
+	}
+	c.SetLineStyle(draw.LineStyle{Color: style.Color, Width: vg.Points(0.5)})
+	c.Stroke(p)
+}
+
+// dashes are those of upper bounds.
+var dashes = []vg.Length{vg.Points(4), vg.Points(4)}
+
+// epsKeys explains the kinds of lines and bars, in grey.
+func epsKeys(series []Series) []key {
+	grey := color.Gray{0x70}
+	line := func(g draw.GlyphDrawer, dashes []vg.Length) []plot.Thumbnailer {
+		return []plot.Thumbnailer{
+			&plotter.Line{LineStyle: draw.LineStyle{Color: grey, Width: vg.Points(1.2), Dashes: dashes}},
+			&plotter.Scatter{GlyphStyle: draw.GlyphStyle{Color: grey, Radius: vg.Points(3.2), Shape: g}},
+		}
+	}
+	keys := []key{
+		{"solid, filled marks: p_lower, certified", line(filled[0], nil)},
+		{"dashed, open marks: p_upper, certified (1 says nothing)", line(open[0], dashes)},
+	}
+	confidence := 2.0 // none
+	for _, s := range series {
+		for _, q := range s.Points {
+			if q.Statistical {
+				confidence = min(confidence, q.Confidence)
+			}
+		}
+	}
+	if confidence < 2 {
+		bar := &spans{style: draw.LineStyle{Color: grey, Width: vg.Points(0.8)}}
+		keys = append(keys, key{intervalWords(confidence), []plot.Thumbnailer{bar}})
+	}
+	return keys
+}
+
+// intervalWords says what a bar of an interval is; confidence is the least of all.
+func intervalWords(confidence float64) string {
+	return fmt.Sprintf("beside them: statistical interval, mean of the ends, each of confidence >= %v, not certified", confidence)
+}
+
+// inputsWords says how many inputs the means are over.
+func inputsWords(series []Series) string {
+	lo, hi := series[0].Points[0].Inputs, 0
+	for _, s := range series {
+		for _, q := range s.Points {
+			lo, hi = min(lo, q.Inputs), max(hi, q.Inputs)
+		}
+	}
+	return countWords(lo, hi)
+}
+
+func countWords(lo, hi int) string {
+	switch {
+	case lo != hi:
+		return fmt.Sprintf("mean over %d to %d inputs", lo, hi)
+	case lo == 1:
+		return "mean over 1 input"
+	}
+	return fmt.Sprintf("mean over %d inputs", lo)
+}
+
+// epsTicks puts a tick at every eps, with its decimal as typed where there is room
+// for it.
+func epsTicks(p *plot.Plot, series []Series) {
+	texts := map[float64]string{}
+	var all []float64
+	for _, s := range series {
+		for _, q := range s.Points {
+			if _, known := texts[q.X]; !known {
+				all = append(all, q.X)
+				texts[q.X] = quoted(q.Eps, 14)
+			}
+		}
+	}
+	lo, hi := slices.Min(all), slices.Max(all)
+	if lo == hi {
+		lo, hi = lo-max(lo, 1)/2, hi+max(hi, 1)/2
+	}
+	p.X.Min, p.X.Max = lo, hi
+	p.X.Tick.Marker = plot.ConstantTicks(roomy(all, texts, func(text string) float64 {
+		return float64(p.X.Tick.Label.Width(text)+10) * (hi - lo) / axisWidth
+	}))
+}

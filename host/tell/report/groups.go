@@ -1,0 +1,120 @@
+package report
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"psafe/host/record"
+	"psafe/host/tell/summary"
+)
+
+// groups is the table by group: the columns in which groups differ, and a row for each.
+type groups struct {
+	Columns []string
+	Rows    []groupRow
+}
+
+type groupRow struct {
+	Cells        []string
+	Records      int
+	Lower, Upper string // means
+	summary.Verdicts
+}
+
+// none stands where nothing is said.
+const none = "–"
+
+// groupsOf writes the groups of a summary; what all have in common is in no column.
+func groupsOf(result *summary.Result) groups {
+	columns := []struct {
+		name string
+		of   func(*summary.Group) string
+	}{
+		{"posterior", func(g *summary.Group) string { return fmt.Sprintf("%s (%.8s)", base(g.Posterior), g.PosteriorSHA256) }},
+		{"spread", func(g *summary.Group) string { return g.PosteriorScale }},
+		{"sd", func(g *summary.Group) string { return g.PosteriorSD }},
+		{"activations", func(g *summary.Group) string { return strings.Join(g.Activations, ", ") }},
+		{"inputs", func(g *summary.Group) string { return fmt.Sprintf("%s (%.8s)", base(g.Inputs), g.InputsSHA256) }},
+		{"property", func(g *summary.Group) string { return g.Property }},
+		{"method", func(g *summary.Group) string { return g.Method }},
+		{"eps", func(g *summary.Group) string { return g.Eps }},
+	}
+	var t groups
+	t.Rows = make([]groupRow, len(result.Groups))
+	for _, c := range columns {
+		var cells []string
+		differ := false
+		for i := range result.Groups {
+			cells = append(cells, shown(c.of(&result.Groups[i])))
+			differ = differ || cells[i] != cells[0]
+		}
+		// One group has to be called something.
+		if !differ && !(len(cells) == 1 && c.name == "posterior") {
+			continue
+		}
+		t.Columns = append(t.Columns, c.name)
+		for i, cell := range cells {
+			t.Rows[i].Cells = append(t.Rows[i].Cells, cell)
+		}
+	}
+	for i := range t.Rows {
+		t.Rows[i].fill(&result.Groups[i].Means, result.Groups[i].Records)
+	}
+	if rest := result.Rest; rest != nil {
+		row := groupRow{Cells: make([]string, len(t.Columns))}
+		row.Cells[0] = "all further groups"
+		row.fill(rest, rest.Safe+rest.Unsafe+rest.Unknown)
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+func (r *groupRow) fill(m *summary.Means, records int) {
+	r.Records, r.Verdicts, r.Lower, r.Upper = records, m.Verdicts, none, record.FormatUp(m.MeanPUpper, 4)
+	if m.MeanPLower != nil {
+		r.Lower = record.FormatDown(*m.MeanPLower, 4)
+	}
+}
+
+// posteriorNames are the names of the posteriors' files, with as much more as tells different
+// ones apart.
+func posteriorNames(records []record.Placed) []string {
+	levels := []func(r *record.Record) string{
+		func(r *record.Record) string {
+			if _, factor, ok := strings.Cut(r.PosteriorScale, " x "); ok {
+				return base(r.Posterior) + " x " + factor
+			}
+			return base(r.Posterior)
+		},
+		func(r *record.Record) string { return fmt.Sprintf(" %.8s", r.PosteriorSHA256) },
+		func(r *record.Record) string {
+			return fmt.Sprintf(" %s %s %.8s %s", r.PosteriorScale, r.PosteriorSD, r.PosteriorSDSHA, strings.Join(r.Activations, ","))
+		},
+	}
+	names := make([]string, len(records))
+	clash := map[string]bool{"": true}
+	for _, more := range levels {
+		owner := map[string]string{}
+		for i := range records {
+			r := records[i].Record
+			if clash[names[i]] {
+				names[i] += shown(more(r))
+			}
+			identity := strings.Join([]string{r.PosteriorSHA256, r.PosteriorScale, r.PosteriorSD, r.PosteriorSDSHA, strings.Join(r.Activations, ",")}, " ")
+			if of, known := owner[names[i]]; known && of != identity {
+				clash[names[i]] = true
+			}
+			owner[names[i]] = identity
+		}
+	}
+	return names
+}
+
+// base is the last element of a path of any system.
+func base(name string) string {
+	if name == "" {
+		return ""
+	}
+	return path.Base(strings.ReplaceAll(name, `\`, "/"))
+}

@@ -1,0 +1,68 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+
+	"psafe/host/record"
+	"psafe/host/tell/summary"
+)
+
+// weakest puts records into the order of the page: contradicted ones first, since one of two
+// numbers is wrong there; then what is proved unsafe, the surest first; then what is unknown
+// and what is safe, the lowest p_lower first. Records that are equal in this keep their order.
+// why says of each what contradicts it, if something does.
+func weakest(records []record.Placed, contradictions []summary.Contradiction) (sorted []record.Placed, why []string) {
+	words := map[string]string{}
+	for _, c := range contradictions {
+		words[c.A], words[c.B] = c.Words, c.Words
+	}
+	of := map[*record.Record]string{}
+	sorted = slices.Clone(records)
+	for i := range sorted {
+		if len(words) > 0 {
+			of[sorted[i].Record] = words[sorted[i].Place()]
+		}
+	}
+	slices.SortStableFunc(sorted, func(a, b record.Placed) int {
+		if c := cmp.Compare(rank(&a, of[a.Record]), rank(&b, of[b.Record])); c != 0 {
+			return c
+		}
+		lower := cmp.Or(cmp.Compare(a.PLower, b.PLower), compareLogs(a.Log10PLower, b.Log10PLower))
+		upper := cmp.Compare(a.PUpper, b.PUpper)
+		if a.Verdict == "unsafe" {
+			return cmp.Or(upper, lower)
+		}
+		return cmp.Or(lower, upper)
+	})
+	for i := range sorted {
+		why = append(why, of[sorted[i].Record])
+	}
+	return sorted, why
+}
+
+// rank is the group of a record, 0 for what is to be looked at first.
+func rank(r *record.Placed, contradicted string) int {
+	switch {
+	case contradicted != "":
+		return 0
+	case r.Verdict == "unsafe":
+		return 1
+	case r.Verdict == "safe":
+		return 3
+	}
+	return 2
+}
+
+// compareLogs compares logarithms, of which nil is -Inf.
+func compareLogs(a, b *record.Down) int {
+	switch {
+	case a == nil && b == nil:
+		return 0
+	case a == nil:
+		return -1
+	case b == nil:
+		return 1
+	}
+	return cmp.Compare(*a, *b)
+}

@@ -1,0 +1,178 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"psafe/host/record"
+)
+
+// fact is a row of what the page says of all records.
+type fact struct {
+	Name  string
+	Words []string
+	// Short words stand in one line.
+	Short bool
+}
+
+// mostWords is how many different values a fact lists.
+const mostWords = 12
+
+// factsOf lists what was certified, on what and by what.
+func factsOf(records []record.Placed, posteriors []string) []fact {
+	each := func(name string, of func(i int, r *record.Record) string) fact {
+		f, seen, more := fact{Name: name}, map[string]bool{}, 0
+		for i := range records {
+			text := of(i, records[i].Record)
+			if text == "" || seen[text] {
+				continue
+			}
+			seen[text] = true
+			if len(f.Words) == mostWords {
+				more++
+				continue
+			}
+			f.Words = append(f.Words, text)
+		}
+		if more > 0 {
+			f.Words = append(f.Words, fmt.Sprintf("and %d more", more))
+		}
+		f.Short = !slices.ContainsFunc(f.Words, func(w string) bool { return len(w) > 24 })
+		return f
+	}
+	list := []fact{
+		each("Posterior", func(i int, r *record.Record) string {
+			return fmt.Sprintf("%s (%s; spread %s; SHA-256 %.12s)", posteriors[i], shown(strings.Join(r.Activations, ", ")), shown(r.PosteriorScale), shown(r.PosteriorSHA256))
+		}),
+		each("Inputs", func(_ int, r *record.Record) string {
+			if r.Inputs == "" {
+				return ""
+			}
+			return fmt.Sprintf("%s (SHA-256 %.12s)", shown(base(r.Inputs)), shown(r.InputsSHA256))
+		}),
+		each("Region T", func(_ int, r *record.Record) string { return region(r) }),
+		each("Safe set S", func(_ int, r *record.Record) string { return shown(r.Property) }),
+		each("Method", func(_ int, r *record.Record) string {
+			words := r.MethodAsked()
+			if words != r.Method {
+				words += " (" + r.Method + ")"
+			}
+			return shown(words)
+		}),
+		each("Precision", func(_ int, r *record.Record) string { return shown(r.Precision) }),
+		each("Device", func(_ int, r *record.Record) string { return shown(r.Device) }),
+		each("psafe", func(_ int, r *record.Record) string { return shown(r.Version) }),
+		each("Result file", func(i int, _ *record.Record) string { return shown(records[i].File) }),
+	}
+	return slices.DeleteFunc(list, func(f fact) bool { return len(f.Words) == 0 })
+}
+
+// region is T in words.
+func region(r *record.Record) string {
+	words := "eps " + shown(r.Eps)
+	switch {
+	case r.TemplateSHA256 != "":
+		words = fmt.Sprintf("the boxes of %s around each point", shown(base(r.Template)))
+	case r.Eps == "":
+		return "the boxes of a property file"
+	}
+	if len(r.Clip) > 0 {
+		words += ", cut to [" + shown(strings.Join(r.Clip, ", ")) + "]"
+	}
+	if r.Fix != "" {
+		words += ", inputs " + shown(r.Fix) + " fixed"
+	}
+	if r.Free != "" {
+		words += ", only inputs " + shown(r.Free) + " free"
+	}
+	return words
+}
+
+// kindOf is the property as the table has it, beside the label; those of files have names.
+func kindOf(r *record.Record) string {
+	if r.Label == nil {
+		return shown(r.Property)
+	}
+	return shown(strings.TrimSuffix(r.Property, ":"+strconv.Itoa(*r.Label)))
+}
+
+// sentence is what the page says, in parts: a term that it explains, and the explanation.
+type sentence struct{ Term, Words string }
+
+// guaranteeOf says what the numbers are, as far as these records have them.
+func guaranteeOf(records []record.Placed) []sentence {
+	statistical, stopped, templates, properties := 0, 0, false, false
+	var requires []string
+	for i := range records {
+		r := records[i].Record
+		if r.Statistical != nil {
+			statistical++
+		}
+		if r.TimedOut() {
+			stopped++
+		}
+		templates = templates || r.TemplateSHA256 != ""
+		properties = properties || r.Eps == "" && r.TemplateSHA256 == ""
+		if text := r.Require.String(); !slices.Contains(requires, text) && len(requires) <= mostWords {
+			requires = append(requires, text)
+		}
+	}
+	t := "the inputs x that are asked about: all that differ from a data point by at most eps in each coordinate"
+	if properties {
+		t = "the inputs x that are asked about: boxes of a property file, or all that differ from a data point by at most eps in each coordinate"
+	}
+	if templates {
+		t += ", or boxes around it"
+	}
+	list := []sentence{
+		{"P_safe", "the probability that a network drawn from the posterior gives, for every single x in T, an output in S. One drawn network has to be right on the whole region."},
+		{"T", t + "."},
+		{"S", "the outputs that are safe, such as those whose largest score is of the input's label (argmax_is). That label was given, or is the class of the mean network: nothing here says that it is the right one."},
+		{"p_lower", "proved: P_safe is at least this. Rounded down."},
+		{"p_upper", "proved: P_safe is at most this. Rounded up; 1 says nothing."},
+		{"safe", "p_lower is at least " + orList(requires) + " (--require)."},
+		{"unsafe", "p_upper is below it."},
+		{"unknown", "neither was proved. That says nothing about the network, only that the proof falls short."},
+	}
+	list = append(list, sentence{"not proved", "anything about inputs outside of T; that the posterior is a good one; what another program computes with the same weights."})
+	if statistical > 0 {
+		list = append(list, sentence{"statistical", fmt.Sprintf("%s an interval from drawn networks too. It holds with the confidence that it names, is not certified and has no part in p_lower, p_upper or the verdict.", have(statistical, len(records)))})
+	}
+	if stopped > 0 {
+		list = append(list, sentence{"stopped", fmt.Sprintf("of %d records the search was ended by a time limit. Their bounds hold; more might have been proved.", stopped)})
+	}
+	return list
+}
+
+func have(n, all int) string {
+	if n == all {
+		return "all records have"
+	}
+	return fmt.Sprintf("%d of %d records have", n, all)
+}
+
+func orList(words []string) string {
+	if len(words) > mostWords {
+		words = append(words[:mostWords:mostWords], "...")
+	}
+	return strings.Join(words, " or ")
+}
+
+// shellWord is a file's name as a shell takes it, empty if it has what is not seen.
+func shellWord(name string) string {
+	if shown(name) != name {
+		return ""
+	}
+	if strings.HasPrefix(name, "-") {
+		name = "./" + name
+	}
+	plain := func(c rune) bool {
+		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("._-/+:=@%", c)
+	}
+	if name != "" && !strings.ContainsFunc(name, func(c rune) bool { return !plain(c) }) {
+		return name
+	}
+	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+}

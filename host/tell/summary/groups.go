@@ -1,0 +1,113 @@
+package summary
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"strconv"
+	"strings"
+
+	"psafe/host/read/property"
+	"psafe/host/record"
+)
+
+// mostGroups is how many groups are told apart: the records of further ones are counted
+// together.
+const mostGroups = 10_000
+
+// About is what the records of a group have in common.
+type About struct {
+	Posterior       string `json:"posterior"`
+	PosteriorSHA256 string `json:"posterior_sha256"`
+	PosteriorScale  string `json:"posterior_scale"`
+	// PosteriorSD is that of an ONNX network.
+	PosteriorSD  string   `json:"posterior_sd,omitempty"`
+	Activations  []string `json:"activations"`
+	Inputs       string   `json:"inputs"`
+	InputsSHA256 string   `json:"inputs_sha256"`
+	// Property is what was asked for, without the class, which may differ from input to input
+	// (PropertyOf).
+	Property string `json:"property"`
+	// Method is the one that was asked for.
+	Method string `json:"method"`
+	Eps    string `json:"eps"`
+}
+
+type group struct {
+	About
+	bounds
+}
+
+type groups struct {
+	known map[string]*group
+	list  []*group
+	// rest are the records of further groups.
+	rest bounds
+	key  []byte
+}
+
+func (g *groups) add(r *record.Record) {
+	about := About{r.Posterior, r.PosteriorSHA256, r.PosteriorScale, r.PosteriorSD, r.Activations, r.Inputs, r.InputsSHA256, PropertyOf(r), r.MethodAsked(), r.Eps}
+	g.key = g.key[:0]
+	for _, text := range []string{about.PosteriorSHA256, about.PosteriorScale, about.PosteriorSD, r.PosteriorSDSHA, strings.Join(about.Activations, ","),
+		about.InputsSHA256, r.Member(), about.Property, about.Method, about.Eps, r.EpsSHA256} {
+		g.key = binary.AppendUvarint(g.key, uint64(len(text)))
+		g.key = append(g.key, text...)
+	}
+	of := g.known[string(g.key)]
+	if of == nil {
+		if len(g.list) == mostGroups {
+			g.rest.add(r)
+			return
+		}
+		if g.known == nil {
+			g.known = map[string]*group{}
+		}
+		of = &group{About: about}
+		g.known[string(g.key)], g.list = of, append(g.list, of)
+	}
+	of.add(r)
+}
+
+var kinds = property.SpecKinds()
+
+// PropertyOf is a record's property without the class of its input: argmax_is, margin:0.5.
+// Those of files have names, each its own, and are all "property file".
+func PropertyOf(r *record.Record) string {
+	if kind, _, _ := strings.Cut(r.Property, ":"); !slices.Contains(kinds, kind) {
+		return "property file"
+	}
+	if r.Label == nil {
+		return r.Property
+	}
+	return strings.TrimSuffix(r.Property, ":"+strconv.Itoa(*r.Label))
+}
+
+// sorted are the groups in the order of what they are about, radii by their size.
+func (g *groups) sorted() []*group {
+	list := slices.Clone(g.list)
+	radii := map[string]property.Exact{}
+	for _, of := range list {
+		if e, err := property.NewExact(of.Eps); err == nil {
+			radii[of.Eps] = e
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *group) int {
+		ra, okA := radii[a.Eps]
+		rb, okB := radii[b.Eps]
+		radius := cmp.Compare(a.Eps, b.Eps)
+		switch {
+		case okA && okB:
+			radius = ra.Cmp(rb)
+		case okA != okB: // numbers first
+			radius = 1
+			if okA {
+				radius = -1
+			}
+		}
+		return cmp.Or(cmp.Compare(a.Posterior, b.Posterior), cmp.Compare(a.PosteriorSHA256, b.PosteriorSHA256), cmp.Compare(a.PosteriorScale, b.PosteriorScale),
+			cmp.Compare(a.PosteriorSD, b.PosteriorSD), slices.Compare(a.Activations, b.Activations),
+			cmp.Compare(a.Inputs, b.Inputs), cmp.Compare(a.InputsSHA256, b.InputsSHA256), cmp.Compare(a.Property, b.Property), cmp.Compare(a.Method, b.Method), radius)
+	})
+	return list
+}

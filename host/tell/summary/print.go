@@ -1,0 +1,320 @@
+package summary
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"psafe/host/record"
+)
+
+// Most lines of each kind that are printed: --json has all.
+const (
+	mostPrinted       = 10
+	mostPrintedGroups = 60
+)
+
+// Print writes the result for people: contradictions first. Numbers are rounded as bounds are.
+func (r *Result) Print(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	p := &printer{b, r}
+	p.pairs("CONTRADICTED: %s certified bounds exclude each other; one of each pair is wrong:", r.Contradictions)
+	p.facts()
+	p.histogram()
+	p.groups()
+	p.statistical()
+	p.weak("weakest of those that are not unsafe, lowest p_lower first:", r.Weakest)
+	p.weak("unsafe, lowest p_upper first:", r.LowestUpper)
+	return b.Flush()
+}
+
+type printer struct {
+	io.Writer
+	r *Result
+}
+
+func (p *printer) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
+
+// fact is a line that begins with what it is about.
+func (p *printer) fact(name, format string, args ...any) {
+	fmt.Fprintf(p, "%-13s %s\n", name, fmt.Sprintf(format, args...))
+}
+
+func (p *printer) pairs(head string, list []Contradiction) {
+	if len(list) == 0 {
+		return
+	}
+	p.line(head, Many(list))
+	for i, c := range list {
+		if i == mostPrinted {
+			p.line("  and %d more: --json lists them", len(list)-i)
+			break
+		}
+		p.line("  %s", plain(c.Words))
+	}
+	p.line("")
+}
+
+// facts are what is said of all records together.
+func (p *printer) facts() {
+	r := p.r
+	p.fact("records", "%d, runs %d", r.Records, len(r.Runs))
+	p.fact("guarantee", "%s", plain(r.Guarantee))
+	p.fact("precision", "%s", counts(r.Precisions))
+	p.fact("numerics", "%s", counts(r.Numerics))
+	p.fact("device", "%s", counts(r.Devices))
+	p.fact("version", "%s", counts(r.Versions))
+	for i, of := range r.Requires {
+		if i == mostPrinted {
+			p.fact("", "and %d more values of --require", len(r.Requires)-i)
+			break
+		}
+		p.fact("verdicts", "%d safe with probability >= %s, %d unsafe, %d unknown", of.Safe, plain(of.Require), of.Unsafe, of.Unknown)
+	}
+	if m := r.MeanPLower; m != nil {
+		text := fmt.Sprintf("mean %s", record.FormatDown(*m, 4))
+		for _, s := range r.Shares {
+			text += fmt.Sprintf(", >= %s: %d (%s)", s.AtLeast, s.Records, percent(s.Records, r.WithPLower))
+		}
+		p.fact("p_lower", "%s", text)
+	}
+	if none := r.Records - r.WithPLower; none > 0 {
+		p.fact("", "without the %d records of method statistical, which claim no p_lower", none)
+	}
+	p.fact("p_upper", "mean %s", record.FormatUp(r.MeanPUpper, 4))
+	p.time()
+	p.tasks()
+	p.compared()
+}
+
+func (p *printer) time() {
+	r := p.r
+	text := fmt.Sprintf("%s s in all", strconv.FormatFloat(r.Seconds, 'f', 3, 64))
+	if none := r.Records - r.Timed; none == r.Records {
+		text = "no record has any"
+	} else if none > 0 {
+		text += fmt.Sprintf(", without %d records that have none", none)
+	}
+	p.fact("time", "%s", text)
+	if r.Stopped > 0 {
+		p.fact("stopped", "%d by their time limit: bounds are what was proved until then", r.Stopped)
+	}
+}
+
+// tasks says which are missing or there more than once.
+func (p *printer) tasks() {
+	whole, told := 0, 0
+	for _, run := range p.r.Runs {
+		if run.Present == run.Tasks && run.More == 0 {
+			whole++
+			continue
+		}
+		if told++; told > mostPrinted {
+			continue
+		}
+		text := fmt.Sprintf("%d of the %d of run %.16s", run.Present, run.Tasks, plain(run.Run))
+		if run.Missing != "" {
+			text += fmt.Sprintf("; missing, counted from 0: %s", run.Missing)
+		}
+		if run.More > 0 {
+			text += fmt.Sprintf("; there more than once: %s", run.Twice)
+		}
+		p.fact("tasks", "%s", text)
+	}
+	switch {
+	case told > mostPrinted:
+		p.fact("", "and so %d more runs: --json lists them", told-mostPrinted)
+	case told == 0 && p.r.NotCovered == 0:
+		p.fact("tasks", "all there, once")
+	}
+	if p.r.NotCovered > 0 {
+		p.fact("", "of %d records IT WAS NOT LOOKED whether they are missing or there twice: they are of too many runs, or too far apart", p.r.NotCovered)
+	}
+}
+
+func (p *printer) compared() {
+	text := fmt.Sprintf("none among %d different questions", p.r.Questions)
+	if n := len(p.r.Contradictions); n > 0 {
+		text = fmt.Sprintf("%s: see above", Many(p.r.Contradictions))
+	}
+	p.fact("contradicted", "%s", text)
+	if n := p.r.NotCompared; n > 0 {
+		p.fact("", "%d records WERE COMPARED WITH NOTHING: there are too many questions; give fewer files at once", n)
+	}
+}
+
+// Many says how many contradictions there are: no more are kept than a limit.
+func Many(list []Contradiction) string {
+	if len(list) >= record.MostContradictions {
+		return fmt.Sprintf("%d or more", len(list))
+	}
+	return strconv.Itoa(len(list))
+}
+
+const barWidth = 23
+
+// histogram is the distribution of both bounds.
+func (p *printer) histogram() {
+	p.line("\n%-12s %9s %-*s %9s", "from..below", "p_lower", barWidth, "", "p_upper")
+	most := [2]int{1, 1}
+	for _, b := range p.r.Histogram {
+		most[0], most[1] = max(most[0], b.PLower), max(most[1], b.PUpper)
+	}
+	bar := func(n, most int) string { return strings.Repeat("#", (n*barWidth+most-1)/most) }
+	for _, b := range p.r.Histogram {
+		line := fmt.Sprintf("%-12s %9d %-*s %9d %s", fmt.Sprintf("%.2f..%.2f", b.From.Approx(), b.To.Approx()), b.PLower, barWidth, bar(b.PLower, most[0]), b.PUpper, bar(b.PUpper, most[1]))
+		p.line("%s", strings.TrimRight(line, " "))
+	}
+}
+
+// groups is the table by group: what all have in common is in no column.
+func (p *printer) groups() {
+	columns := []struct {
+		name string
+		of   func(*Group) string
+	}{
+		{"posterior", func(g *Group) string { return named(g.Posterior, g.PosteriorSHA256) }},
+		{"scale", func(g *Group) string { return g.PosteriorScale }},
+		{"sd", func(g *Group) string { return g.PosteriorSD }},
+		{"activations", func(g *Group) string { return strings.Join(g.Activations, ",") }},
+		{"inputs", func(g *Group) string { return named(g.Inputs, g.InputsSHA256) }},
+		{"property", func(g *Group) string { return g.Property }},
+		{"method", func(g *Group) string { return g.Method }},
+		{"eps", func(g *Group) string { return g.Eps }},
+	}
+	p.line("")
+	var names []string
+	var differ []func(*Group) string
+	for _, c := range columns {
+		first := ""
+		same := true
+		for i := range p.r.Groups {
+			if text := c.of(&p.r.Groups[i]); i == 0 {
+				first = text
+			} else if text != first {
+				same = false
+			}
+		}
+		if !same {
+			names, differ = append(names, c.name), append(differ, c.of)
+		} else if first != "" {
+			p.fact("all "+c.name, "%s", short(first))
+		}
+	}
+	t := tabwriter.NewWriter(p, 0, 0, 2, ' ', tabwriter.AlignRight)
+	row := func(cells []string) { fmt.Fprintln(t, strings.Join(cells, "\t")+"\t") }
+	row(append(names, "records", "safe", "unsafe", "unknown", "stopped", "p_lower", "p_upper", "seconds"))
+	for i := range p.r.Groups {
+		if i == mostPrintedGroups {
+			break
+		}
+		g := &p.r.Groups[i]
+		var cells []string
+		for _, of := range differ {
+			cells = append(cells, short(of(g)))
+		}
+		row(append(cells, g.Means.cells(g.Records)...))
+	}
+	t.Flush()
+	if n := len(p.r.Groups) - mostPrintedGroups; n > 0 {
+		p.line("and %d more groups: --json lists them", n)
+	}
+	if rest := p.r.Rest; rest != nil {
+		p.line("FURTHER GROUPS, COUNTED TOGETHER: %s", strings.Join(rest.cells(rest.Safe+rest.Unsafe+rest.Unknown), "  "))
+	}
+}
+
+func (m *Means) cells(records int) []string {
+	lower, seconds := "-", "-"
+	if m.MeanPLower != nil {
+		lower = record.FormatDown(*m.MeanPLower, 4)
+	}
+	if m.Timed > 0 {
+		seconds = strconv.FormatFloat(m.Seconds, 'f', 3, 64)
+	}
+	return []string{strconv.Itoa(records), strconv.Itoa(m.Safe), strconv.Itoa(m.Unsafe), strconv.Itoa(m.Unknown), strconv.Itoa(m.Stopped), lower, record.FormatUp(m.MeanPUpper, 4), seconds}
+}
+
+func (p *printer) statistical() {
+	s := p.r.Intervals
+	if s == nil {
+		return
+	}
+	p.line("\nstatistical, NOT CERTIFIED, and no part of anything above:")
+	p.line("  %d intervals, each with confidence %v or more; means of their ends %s..%s; %d from require on, %d below it",
+		s.Intervals, s.Confidence, record.FormatDown(s.MeanLower, 4), record.FormatUp(s.MeanUpper, 4), s.Above, s.Below)
+	p.pairs("  %s of them lie outside of certified bounds, which their confidence allows, but rarely:", p.r.Outside)
+}
+
+func (p *printer) weak(head string, list []Weak) {
+	if len(list) == 0 {
+		return
+	}
+	p.line("\n%s", head)
+	t := tabwriter.NewWriter(p, 0, 0, 2, ' ', 0)
+	for i := range list {
+		w := &list[i]
+		logarithm := ""
+		if w.PLower < 0.0001 && w.Log10 != nil {
+			logarithm = fmt.Sprintf("(10^-%s) ", record.FormatUp(-*w.Log10, 4))
+		}
+		eps := ""
+		if w.Eps != "" {
+			eps = "eps " + short(w.Eps)
+		}
+		fmt.Fprintf(t, "  %s..%s %s\t%s\t%s\t%s\t%s\t%s: line %d\n", record.FormatDown(w.PLower, 4), record.FormatUp(w.PUpper, 4), logarithm,
+			short(w.title()), eps, short(base(w.Post)), plain(w.Method), plain(w.File), w.Line)
+	}
+	t.Flush()
+}
+
+// named is a file's name with the beginning of its digest, which tells two of one name apart.
+func named(path, digest string) string {
+	if path == "" && digest == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s %.6s", base(path), digest)
+}
+
+// base is the last part of a path.
+func base(path string) string {
+	if i := strings.LastIndexByte(strings.TrimRight(path, "/"), '/'); i >= 0 {
+		return path[i+1:]
+	}
+	return path
+}
+
+// short is text that a table has room for.
+func short(text string) string { return plain(fmt.Sprintf("%.32s", text)) }
+
+// plain escapes what is from a file, which must not command the terminal.
+func plain(text string) string {
+	quoted := strconv.Quote(text)
+	return quoted[1 : len(quoted)-1]
+}
+
+// counts lists words with how many records say each, if they differ.
+func counts(list []Count) string {
+	var texts []string
+	for i, c := range list {
+		if i == mostPrinted {
+			texts = append(texts, fmt.Sprintf("and %d more", len(list)-i))
+			break
+		}
+		text := plain(fmt.Sprintf("%.80s", c.Is))
+		if len(list) > 1 {
+			text = fmt.Sprintf("%s (%d)", text, c.Records)
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// percent is a share, rounded down to a tenth.
+func percent(part, whole int) string {
+	tenths := part * 1000 / max(1, whole)
+	return fmt.Sprintf("%d.%d %%", tenths/10, tenths%10)
+}

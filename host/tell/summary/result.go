@@ -1,0 +1,172 @@
+package summary
+
+import (
+	"fmt"
+
+	"psafe/host/read/property"
+	"psafe/host/record"
+)
+
+// Result is what psafe summary --json prints (docs/report.md).
+type Result struct {
+	Records   int    `json:"records"`
+	Guarantee string `json:"guarantee"`
+	// Contradictions are pairs of certified bounds of which one must be wrong, Outside
+	// statistical intervals outside of certified bounds, which their confidence allows.
+	Contradictions []Contradiction `json:"contradictions"`
+	Outside        []Contradiction `json:"intervals_outside"`
+	// Questions is how many different P_safe the records are about; NotCompared counts the
+	// records that were held against nothing, since there were too many.
+	Questions   int `json:"questions"`
+	NotCompared int `json:"not_compared"`
+
+	Means
+	Requires   []Required   `json:"requires"`
+	Shares     []Share      `json:"shares"`
+	Histogram  []Bin        `json:"histogram"`
+	Intervals  *Statistical `json:"statistical"`
+	PeakBytes  int64        `json:"peak_bytes,omitempty"`
+	Precisions []Count      `json:"precisions"`
+	Devices    []Count      `json:"devices"`
+	Numerics   []Count      `json:"numerics"`
+	Versions   []Count      `json:"versions"`
+
+	Groups []Group `json:"groups"`
+	// Rest are the records of further groups together, if there are any.
+	Rest *Means `json:"further_groups,omitempty"`
+
+	Runs       []Run `json:"runs"`
+	NotCovered int   `json:"not_covered"`
+	// Weakest are those with the lowest p_lower of the records that are not unsafe, LowestUpper
+	// those with the lowest p_upper of those that are.
+	Weakest     []Weak `json:"weakest"`
+	LowestUpper []Weak `json:"lowest_p_upper"`
+}
+
+// Count is how many records say a word.
+type Count struct {
+	Is      string `json:"is"`
+	Records int    `json:"records"`
+}
+
+// Means are counts and means of some records. MeanPLower is rounded down and MeanPUpper up;
+// the first is nil where no record says anything of p_lower, and counts the others alone.
+type Means struct {
+	Verdicts
+	Stopped    int          `json:"stopped"`
+	WithPLower int          `json:"with_p_lower"`
+	MeanPLower *record.Down `json:"mean_p_lower"`
+	MeanPUpper record.Up    `json:"mean_p_upper"`
+	Seconds    float64      `json:"seconds"`
+	Timed      int          `json:"with_seconds"`
+}
+
+// Required are the verdicts of the records with one limit.
+type Required struct {
+	Require string `json:"require"`
+	Verdicts
+}
+
+// Share is how many records have p_lower at least so much.
+type Share struct {
+	AtLeast string `json:"p_lower_at_least"`
+	Records int    `json:"records"`
+}
+
+// Bin counts the bounds from From on and below To; the last has 1 too.
+type Bin struct {
+	From   property.Exact `json:"from"`
+	To     property.Exact `json:"to"`
+	PLower int            `json:"p_lower"`
+	PUpper int            `json:"p_upper"`
+}
+
+// Statistical is about intervals, which are no certificates.
+type Statistical struct {
+	Intervals  int         `json:"intervals"`
+	Confidence float64     `json:"least_confidence"`
+	MeanLower  record.Down `json:"mean_lower"`
+	MeanUpper  record.Up   `json:"mean_upper"`
+	// Above are intervals from the record's require on, Below those below it.
+	Above     int    `json:"above_require"`
+	Below     int    `json:"below_require"`
+	Statement string `json:"statement"`
+}
+
+// Group is a group of records.
+type Group struct {
+	About
+	Records int `json:"records"`
+	Means
+}
+
+// Run is what there is of the tasks of a run.
+type Run struct {
+	Run     string `json:"run"`
+	Tasks   int    `json:"tasks"`
+	Present int    `json:"present"`
+	Missing string `json:"missing"`
+	More    int    `json:"more_than_once"`
+	Twice   string `json:"more_than_once_tasks"`
+}
+
+// Contradiction is a pair of records.
+type Contradiction struct {
+	A     string `json:"a"`
+	B     string `json:"b"`
+	Words string `json:"words"`
+}
+
+const notCertified = "statistical, not certified: each interval holds with its confidence over the seeded draws"
+
+func (b *bounds) means() Means {
+	m := Means{Verdicts: b.verdicts, Stopped: b.stopped, WithPLower: b.lower.N(), MeanPUpper: record.Up(b.upper.MeanUp()), Seconds: b.seconds, Timed: b.timed}
+	if b.lower.N() > 0 {
+		mean := record.Down(b.lower.MeanDown())
+		m.MeanPLower = &mean
+	}
+	return m
+}
+
+// Result is what was added so far.
+func (s *Summary) Result() *Result {
+	r := &Result{
+		Records: s.records, Guarantee: s.guarantee, Questions: s.questions.Len(), NotCompared: s.questions.Skipped(), Means: s.means(), PeakBytes: s.peak,
+		Precisions: s.precisions.list(), Devices: s.devices.list(), Numerics: s.numerics.list(), Versions: s.versions.list(), NotCovered: s.coverage.Skipped,
+		Weakest: s.weakest.result(), LowestUpper: s.unsafe.result(), Contradictions: []Contradiction{}, Outside: []Contradiction{}, Groups: []Group{}, Runs: []Run{},
+	}
+	for _, c := range s.questions.Contradictions() {
+		pair := Contradiction{c.A, c.B, c.Words}
+		if c.Certified {
+			r.Contradictions = append(r.Contradictions, pair)
+		} else {
+			r.Outside = append(r.Outside, pair)
+		}
+	}
+	for _, of := range s.requires.list() {
+		r.Requires = append(r.Requires, Required{of.Is, *s.byRequire[of.Is]})
+	}
+	for i, limit := range Limits {
+		r.Shares = append(r.Shares, Share{limit, s.shares[i]})
+	}
+	for i := range Bins {
+		r.Histogram = append(r.Histogram, Bin{fraction(i), fraction(i + 1), s.lower[i], s.upper[i]})
+	}
+	if d := &s.drawn; d.lower.N() > 0 {
+		r.Intervals = &Statistical{d.lower.N(), d.confidence, record.Down(d.lower.MeanDown()), record.Up(d.upper.MeanUp()), d.above, d.below, notCertified}
+	}
+	for _, g := range s.groups.sorted() {
+		r.Groups = append(r.Groups, Group{g.About, g.records, g.means()})
+	}
+	if rest := &s.groups.rest; rest.records > 0 {
+		means := rest.means()
+		r.Rest = &means
+	}
+	for _, of := range s.coverage.Runs() {
+		r.Runs = append(r.Runs, Run{of.Run, of.Tasks, of.Present, of.Missing, of.More, of.Twice})
+	}
+	return r
+}
+
+// fraction is an edge of the distribution.
+func fraction(i int) property.Exact { return property.MustExact(fmt.Sprintf("%d/%d", i, Bins)) }
