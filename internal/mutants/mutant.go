@@ -162,7 +162,7 @@ func buildTests(ctx context.Context, pkg, overlay, binary string) error {
 // exist catch nothing.
 func runTests(ctx context.Context, binary string, m *mutant, deep bool, limit time.Duration) result {
 	c := exec.CommandContext(ctx, binary, "-test.run", m.test, "-test.failfast", "-test.timeout", limit.String())
-	c.Dir, c.Env = m.pkg, append(os.Environ(), "PSAFE_DEEP=0", "PSAFE_NIGHT=0")
+	c.Dir, c.Env = m.pkg, append(os.Environ(), "PSAFE_DEEP=0")
 	if deep {
 		c.Env = append(c.Env, "PSAFE_DEEP=1")
 	}
