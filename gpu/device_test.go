@@ -106,7 +106,7 @@ var shapes = []kernels.Shape{
 func TestFallbackBits(t *testing.T) {
 	onDevices(t, func(t *testing.T, info Info, p bound.Precision) {
 		for i, s := range shapes {
-			if i > 0 && info.FP64 && !testscale.Deep() && precisions[i%2] != p {
+			if i > 0 && info.FP64 && !testscale.Deep(t) && precisions[i%2] != p {
 				continue
 			}
 			t.Run(fmt.Sprintf("lanes=%d,local=%d", s.Lanes, s.Local), func(t *testing.T) {
