@@ -153,7 +153,7 @@ func TestPlan(t *testing.T) {
 	if err != nil || !isNew {
 		t.Fatal(isNew, err)
 	}
-	if f.Manifest.Tasks != 24 || len(f.Jobs) != 4 || f.Base != "../../.." || f.BaseDir() != resolved(t, dir) || f.Version != "test" {
+	if f.Manifest.Tasks != 24 || len(f.Jobs) != 4 || f.Base != "../.." || f.BaseDir() != resolved(t, dir) || f.Version != "test" {
 		t.Errorf("%+v", f.Manifest)
 	}
 	list, err := all(f, 0)

@@ -25,7 +25,7 @@ var strange = []string{
 
 func submission(dir string) Submission {
 	return Submission{
-		Manifest: &Manifest{Campaign: "0123456789abcdef", Tasks: 1000, Base: "../.."},
+		Manifest: &Manifest{Campaign: "0123456789abcdef", Tasks: 1000, Base: ".."},
 		Dir:      dir, Shards: 16, GPUs: 1, CPUs: 4, Memory: "8G", Retries: 3, Out: dir + "/results.jsonl",
 	}
 }
@@ -253,7 +253,7 @@ func TestSubmitRefused(t *testing.T) {
 		{func(s *Slurm, k *Kubernetes) { s.Account, k.Namespace = "a\n", "A" }, "--account/--namespace"},
 		{func(s *Slurm, k *Kubernetes) { s.Program, k.Mount = "", "campaign" }, "--psafe/--mount"},
 		{func(s *Slurm, k *Kubernetes) { s.Program, k.GPUResource = "a\nb", "gpu" }, "--psafe/--gpu-resource"},
-		{func(s *Slurm, k *Kubernetes) { s.Program, k.Base = "", "../../.." }, "--psafe/not in the volume"},
+		{func(s *Slurm, k *Kubernetes) { s.Program, k.Base = "", "../.." }, "--psafe/not in the volume"},
 		{func(s *Slurm, k *Kubernetes) { s.Program, k.Out = "", "/elsewhere/r.csv" }, "--psafe/not in the volume"},
 		{func(s *Slurm, k *Kubernetes) { s.Program, k.Deadline = "", time.Millisecond }, "--psafe/--deadline"},
 		{func(s *Slurm, k *Kubernetes) { s.Program, k.Deadline = "", 1<<63-1 }, "--psafe/--deadline"},

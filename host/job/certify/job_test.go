@@ -18,7 +18,7 @@ import (
 	"psafe/host/read/property"
 )
 
-func testFile(name string) string { return filepath.Join("../..", "../..", "testdata", name) }
+func testFile(name string) string { return filepath.Join("..", "..", "..", "testdata", name) }
 
 // onCPU opens the fallback.
 func onCPU(p bound.Precision) (*Devices, error) {

@@ -56,7 +56,7 @@ func (s shifted) Affine(a bound.Affine) error {
 
 func read(t *testing.T, name string) *posterior.Posterior {
 	t.Helper()
-	p, err := format.Read(filepath.Join("../..", "../..", "testdata", name), format.Options{})
+	p, err := format.Read(filepath.Join("..", "..", "..", "testdata", name), format.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

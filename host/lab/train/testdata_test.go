@@ -13,7 +13,7 @@ import (
 )
 
 // testdata is a file of the folder of that name in the root of the repository.
-func testdata(name string) string { return filepath.Join("../..", "../..", "testdata", name) }
+func testdata(name string) string { return filepath.Join("..", "..", "..", "testdata", name) }
 
 // TestTestdataPosteriors wants the files of testdata to be what its README says.
 func TestTestdataPosteriors(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 func shared(t *testing.T, elem ...string) string {
 	root := os.Getenv("PSAFE_SHARED")
 	if root == "" {
-		root = filepath.Join("../..", "../..", "../..", "shared")
+		root = filepath.Join("..", "..", "..", "..", "shared")
 	}
 	path := filepath.Join(append([]string{root}, elem...)...)
 	if _, err := os.Stat(path); err != nil {

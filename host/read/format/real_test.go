@@ -18,7 +18,7 @@ func dataDir(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("PSAFE_DATA")
 	if dir == "" {
-		dir = filepath.Join("../../model/posterior", "../../model/posterior", "../../model/posterior", "../../model/posterior", "shared", "data")
+		dir = filepath.Join("..", "..", "..", "..", "shared", "data")
 	}
 	if _, err := os.Stat(dir); err != nil {
 		t.Skipf("no published posteriors: set PSAFE_DATA (%v)", err)

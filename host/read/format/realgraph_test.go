@@ -31,7 +31,7 @@ func TestRealGraphs(t *testing.T) {
 		}
 		reread(t, p)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "../../model/posterior", "expected", "conv_bounds.json"))
+	text, err := os.ReadFile(filepath.Join(dir, "..", "expected", "conv_bounds.json"))
 	if err != nil {
 		t.Skip(err)
 	}

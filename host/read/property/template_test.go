@@ -160,7 +160,7 @@ func TestVectorFiles(t *testing.T) {
 
 // TestDocumentedTemplates: the example of docs/properties.md is read as it stands there.
 func TestDocumentedTemplates(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("../..", "../..", "docs", "properties.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "properties.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
