@@ -39,13 +39,22 @@ var mayImport = map[string][]string{
 		"psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
 		"psafe/internal/testscale",
 	},
+	"psafe/host/prove/interval": {},
+	"psafe/host/prove/neuronsum/law": {
+		"psafe/host/prove/interval", "psafe/host/prove/measure", "psafe/host/model/network", "psafe/host/model/posterior",
+		"psafe/host/read/property", "psafe/internal/fault",
+	},
+	"psafe/host/prove/neuronsum/grid": {
+		"psafe/host/prove/interval", "psafe/host/prove/measure", "psafe/host/prove/neuronsum/law",
+		"psafe/host/model/posterior", "psafe/host/read/property",
+	},
 	"psafe/host/prove/neuronsum": {
-		"psafe/host/prove/measure", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
-		"psafe/internal/fault",
+		"psafe/host/prove/interval", "psafe/host/prove/measure", "psafe/host/prove/neuronsum/law", "psafe/host/prove/neuronsum/grid",
+		"psafe/host/model/posterior", "psafe/host/read/property",
 	},
 	"psafe/host/prove": {
 		"gonum.org/v1/gonum/", "psafe/host/bound", "psafe/host/prove/phases", "psafe/host/prove/measure", "psafe/host/model/network",
-		"psafe/host/prove/neuronsum", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault", "psafe/internal/fpcontrol",
+		"psafe/host/prove/neuronsum", "psafe/host/prove/neuronsum/grid", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault", "psafe/internal/fpcontrol",
 	},
 	"psafe/host/prove/phases": {"psafe/host/bound", "psafe/host/model/network", "psafe/host/read/property", "psafe/internal/fault"},
 	"psafe/host/prove/verify": {
@@ -66,6 +75,7 @@ var mayImport = map[string][]string{
 		"github.com/parquet-go/parquet-go", "psafe/host/prove", "psafe/host/prove/measure", "psafe/host/read/property",
 		"psafe/internal/infile",
 	},
+	"psafe/host/lab/testkit/sumtest":    {"psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property"},
 	"psafe/host/lab/testkit/recordtest": {"psafe/host/prove", "psafe/host/read/property", "psafe/host/record"},
 	"psafe/host/tell/summary":           {"psafe/host/read/property", "psafe/host/record"},
 	"psafe/host/job/certify": {

@@ -3,7 +3,7 @@ package prove
 import (
 	"slices"
 
-	"psafe/host/prove/neuronsum"
+	"psafe/host/prove/neuronsum/grid"
 	"psafe/host/read/property"
 )
 
@@ -25,7 +25,7 @@ type Proof struct {
 	Centres [][][]float64 `json:"centres,omitempty"`
 	// Large are, beside Grids with Mixtures, the neurons that were split off (39): for each box of T
 	// and each row of Mixtures, nil where none were.
-	Large [][]*neuronsum.LargeNeurons `json:"large,omitempty"`
+	Large [][]*grid.LargeNeurons `json:"large,omitempty"`
 	// Tau is the failure budget of a hidden bound in each leaf, in the order of Cells; one
 	// if they are the same.
 	Tau []float64 `json:"tau,omitempty"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"psafe/host/prove/interval"
 	"psafe/host/read/property"
 )
 
@@ -93,7 +94,7 @@ func (n *Sum) Cover(ctx context.Context, boxes []property.Box, s *property.Safe,
 		if ctx.Err() == nil && total < 1 {
 			cells[i].bound = min(cells[i].bound, n.CellFailUp(cells[i].box, s))
 		}
-		total = above(total + cells[i].bound)
+		total = interval.Above(total + cells[i].bound)
 	}
 	best = best.or(coverOf(cells))
 	if !(best.FailUp < 1-LeastTold) {
@@ -109,7 +110,7 @@ func (n *Sum) Cover(ctx context.Context, boxes []property.Box, s *property.Safe,
 func coverOf(cells []coverCell) Cover {
 	c := Cover{Cells: len(cells)}
 	for i := range cells {
-		c.FailUp = above(c.FailUp + cells[i].bound)
+		c.FailUp = interval.Above(c.FailUp + cells[i].bound)
 	}
 	return c
 }
@@ -146,7 +147,7 @@ func (n *Sum) cut(ctx context.Context, c coverCell, s *property.Safe) (axis int,
 	}
 	a.box, b.box = halves(c.box, axis)
 	a.bound, b.bound = n.CellFailUp(a.box, s), n.CellFailUp(b.box, s)
-	return axis, a, b, ctx.Err() == nil && (c.bound >= hopeless || above(a.bound+b.bound) < c.bound)
+	return axis, a, b, ctx.Err() == nil && (c.bound >= hopeless || interval.Above(a.bound+b.bound) < c.bound)
 }
 
 // halves are two boxes whose union is the box.
@@ -162,7 +163,7 @@ func halves(box property.Box, axis int) (a, b property.Box) {
 // cut or is worth it.
 func (n *Sum) axisApprox(box property.Box) int {
 	axis, most := -1, 0.0
-	w := &n.hidden.Weight
+	w := &n.net.Hidden.Weight
 	c := n.shape(box)
 	if c == nil {
 		return -1
@@ -172,7 +173,7 @@ func (n *Sum) axisApprox(box property.Box) int {
 			continue
 		}
 		size := 0.0
-		for _, at := range n.hidden.Dense().From(j) {
+		for _, at := range n.net.Hidden.Dense().From(j) {
 			size += w.Mean[at]*w.Mean[at] + w.SdHi[at]*w.SdHi[at]
 		}
 		if size = math.Sqrt(size) * (box.Hi[j] - box.Lo[j]); size > most {

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
@@ -37,7 +38,7 @@ func TestCoverInTime(t *testing.T) {
 	larger := 0
 	for _, seed := range []uint64{5, 6, 7} {
 		r := rand.New(rand.NewPCG(seed, 57))
-		n := newSum(t, randomSumNet(r, 2, 4, 1, network.Activation{Kind: network.ReLU}))
+		n := newSum(t, sumtest.Net(r, 2, 4, 1, network.Activation{Kind: network.ReLU}))
 		box := property.Box{Lo: []float64{-1, -1}, Hi: []float64{1, 1}}
 		row := property.Row{CLo: []float64{1}, CHi: []float64{1}, D: 0.5 + r.Float64()}
 		row.DHi = row.D
@@ -77,7 +78,7 @@ func TestCoverInTime(t *testing.T) {
 // by nobody then.
 func TestSumsLook(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 57))
-	n := newSum(t, randomSumNet(r, 2, 16, 1, network.Activation{Kind: network.ReLU}))
+	n := newSum(t, sumtest.Net(r, 2, 16, 1, network.Activation{Kind: network.ReLU}))
 	box := property.Box{Lo: []float64{-0.01, -0.01}, Hi: []float64{0.01, 0.01}}
 	row := property.Row{CLo: []float64{1}, CHi: []float64{1}, D: 3, DHi: 3}
 	s := property.Safe{Rows: []property.Row{row}, Any: [][]int{{0}}}

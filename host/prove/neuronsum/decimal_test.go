@@ -6,8 +6,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
+	"psafe/host/prove/neuronsum/law"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
@@ -32,14 +34,14 @@ func decimalBox(t *testing.T, texts ...string) property.Box {
 func TestDecimalPoint(t *testing.T) {
 	r := rand.New(rand.NewPCG(64, 1))
 	texts := []string{"0.1", "-0.3", "0.7"}
-	for trial := range max(2*len(activations), testscale.Cases(t, 30)) {
-		act := activations[trial%len(activations)]
+	for trial := range max(2*len(sumtest.Activations), testscale.Cases(t, 30)) {
+		act := sumtest.Activations[trial%len(sumtest.Activations)]
 		in := 1 + trial/5%3
 		box := decimalBox(t, texts[:in]...)
 		point := property.Box{Lo: box.Lo, Hi: box.Lo}
-		p := randomSumNet(r, in, 1+r.IntN(8), 1, act)
+		p := sumtest.Net(r, in, 1+r.IntN(8), 1, act)
 		n, row := newSum(t, p), oneRow(2*r.NormFloat64())
-		s := single(row)
+		s := sumtest.Single(row)
 		if got, want := n.rowFailUp(box, row), n.rowFailUp(point, row); got < want*(1-1e-9) || got > 1.0001*want+1e-12 {
 			t.Errorf("trial %d, %v, %d inputs: fails <= %v, at the nearest float64 %v", trial, act, in, got, want)
 		}
@@ -47,7 +49,7 @@ func TestDecimalPoint(t *testing.T) {
 			t.Errorf("trial %d, %v, %d inputs: safe <= %v, at the nearest float64 %v", trial, act, in, got, want)
 		}
 	}
-	p := oneNeuron(network.Activation{Kind: network.ReLU}, []float64{1, -0.5, 0.25}, []float64{0.5, 0.3, 0.4}, 1, 0.2, 1)
+	p := sumtest.OneNeuron(network.Activation{Kind: network.ReLU}, []float64{1, -0.5, 0.25}, []float64{0.5, 0.3, 0.4}, 1, 0.2, 1)
 	box := decimalBox(t, texts...)
 	at := 1.425 - 2.05*math.Sqrt(0.05*0.05+0.09*0.09+0.28*0.28+0.04)
 	got, truth := newSum(t, p).rowFailUp(box, oneRow(-at)), oneNeuronFails(p, box, at, false)
@@ -67,7 +69,7 @@ func TestNarrowAxes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("numbers, not races: not with -short")
 	}
-	for i, act := range activations {
+	for i, act := range sumtest.Activations {
 		for k, c := range []struct{ mean0, sd0, half0, mean1, sd1, half1 float64 }{
 			{0, 0, 0, 1, 0.02, 0.3}, {0, 0, 0, -1, 0.05, 0.2}, {0, 0, 0, 0, 0.1, 0.5},
 			{1, 0.3, 2, 1, 0.02, 0.3}, {-1, 0.2, 3, 0.1, 0.05, 0.4}, {1, 0, 2, -1, 0.02, 0.25},
@@ -77,7 +79,7 @@ func TestNarrowAxes(t *testing.T) {
 					if !testscale.Deep(t) && (i+k)%4 != 2*sa+sb {
 						continue // one pair of signs for each
 					}
-					p := oneNeuron(act, []float64{c.mean0, c.mean1}, []float64{c.sd0, c.sd1}, biasMean, 0.5, a)
+					p := sumtest.OneNeuron(act, []float64{c.mean0, c.mean1}, []float64{c.sd0, c.sd1}, biasMean, 0.5, a)
 					n := newSum(t, p).withQuality(sharp)
 					box := property.Box{Lo: []float64{1 - c.half0, 0.5 - c.half1}, Hi: []float64{1 + c.half0, 0.5 + c.half1}}
 					if s := n.shape(box); s.narrow[0] || !s.narrow[1] || act.Kind == network.ReLU && (s.vertices != nil) != (c.half0 > 0) {
@@ -117,10 +119,10 @@ func TestNarrowMonteCarlo(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(65, 1))
 	narrow := 0
-	trials := max(2*len(activations), testscale.Cases(t, 30))
+	trials := max(2*len(sumtest.Activations), testscale.Cases(t, 30))
 	for trial := range trials {
 		in := 2 + trial%2
-		p := randomSumNet(r, in, 1+r.IntN(4), 2, activations[trial%len(activations)])
+		p := sumtest.Net(r, in, 1+r.IntN(4), 2, sumtest.Activations[trial%len(sumtest.Activations)])
 		n := newSum(t, p).withQuality(quality{factors: 256, nodes: 256, rests: 24, narrow: 2, step: 1. / 16, work: 1e8})
 		var cell property.Box
 		for j := range in {
@@ -135,7 +137,7 @@ func TestNarrowMonteCarlo(t *testing.T) {
 		row := property.Row{CLo: []float64{1, -1}, CHi: []float64{1, -1}, D: 3 * r.NormFloat64()}
 		row.DHi = row.D
 		got := n.rowFailUp(cell, row)
-		if share, sigma := failShare(r, p, cell, single(row), 3000); got < share-6*sigma {
+		if share, sigma := sumtest.FailShare(r, p, cell, sumtest.Single(row), 3000); got < share-6*sigma {
 			t.Errorf("trial %d: bound %v, simulated %v +- %v", trial, got, share, sigma)
 		}
 	}
@@ -148,15 +150,15 @@ func TestNarrowMonteCarlo(t *testing.T) {
 // answer is that of a normal variable, to 1e-9; where x runs over an axis that is called
 // narrow, the worst s(w x) counts.
 func TestNarrowConstant(t *testing.T) {
-	for _, act := range activations {
+	for _, act := range sumtest.Activations {
 		for _, w := range []float64{3, -3} {
-			p := oneNeuron(act, []float64{w}, []float64{0}, 0, 0, 1)
+			p := sumtest.OneNeuron(act, []float64{w}, []float64{0}, 0, 0, 1)
 			p.Layers[1].Weight = posterior.NewParams([]float64{0.5}, []float64{0.5}, posterior.ScaleSD)
 			n := newSum(t, p)
 			if s := act.Approx(0.3 * w); s != 0 {
 				for _, d := range []float64{-0.25, 0.5} {
 					// a s + d <= 0 where a <= -d/s for s > 0.
-					want := normalCDF((-d/math.Abs(s) - math.Copysign(0.5, s)) / 0.5)
+					want := sumtest.NormalCDF((-d/math.Abs(s) - math.Copysign(0.5, s)) / 0.5)
 					if got := n.rowFailUp(decimalBox(t, "0.3"), oneRow(d)); got < want*(1-1e-12) || got > want*(1+1e-9) {
 						t.Errorf("%v, w %v: %v, want %v", act, w, got, want)
 					}
@@ -174,7 +176,7 @@ func TestNarrowConstant(t *testing.T) {
 					want := 0.0
 					for _, s := range []float64{near, far} { // the worst s is at one end for all a of one sign
 						if s != 0 {
-							want = max(want, normalCDF((-d/math.Abs(s)-math.Copysign(mean, s*mean))/0.5))
+							want = max(want, sumtest.NormalCDF((-d/math.Abs(s)-math.Copysign(mean, s*mean))/0.5))
 						}
 					}
 					if got := n.rowFailUp(box, oneRow(d)); got < want*(1-1e-12) {
@@ -204,7 +206,7 @@ func TestNarrowCertain(t *testing.T) {
 		{"a - 0.8 max(x_0 + 10, 0) + 8 is -0.16 inside, at x_0 = 0.2, and 0 at both ends", 0, 1, 1, -0.8, 8, 0.15, 0.21},
 	} {
 		n := newSum(t, &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{
-			{Layer: network.DenseLayer(2, 2, activations[0]), Weight: g(1, 1, 1, 0), Bias: g(0.1, 10)},
+			{Layer: network.DenseLayer(2, 2, sumtest.Activations[0]), Weight: g(1, 1, 1, 0), Bias: g(0.1, 10)},
 			{Layer: network.DenseLayer(2, 1, network.Activation{}), Weight: g(c.a, c.b), Bias: g(c.d)}}})
 		n.q.narrow = 0.7 * 0x1p24
 		box := property.Box{Lo: []float64{c.lo, -0.3}, Hi: []float64{c.hi, 0.3}}
@@ -223,7 +225,7 @@ func TestNarrowCertain(t *testing.T) {
 // TestNarrowLost: what is beyond narrowReach counts as failure, even where nothing else
 // can fail: of a weight that does nothing at the centre, and of an output weight.
 func TestNarrowLost(t *testing.T) {
-	p := oneNeuron(activations[0], []float64{1}, []float64{1}, 1, 0, 1)
+	p := sumtest.OneNeuron(sumtest.Activations[0], []float64{1}, []float64{1}, 1, 0, 1)
 	box := property.Box{Lo: []float64{-0x1p-60}, Hi: []float64{0x1p-60}}
 	beyond := math.Erfc(narrowReach / math.Sqrt2)
 	if got := newSum(t, p).rowFailUp(box, oneRow(1)); got < beyond*(1-1e-9) || got > 1.001*beyond {
@@ -240,7 +242,7 @@ func TestRadius(t *testing.T) {
 	r := rand.New(rand.NewPCG(66, 1))
 	rat := func(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
 	for range 200 {
-		p := randomSumNet(r, 3, 1, 1, activations[0])
+		p := sumtest.Net(r, 3, 1, 1, sumtest.Activations[0])
 		n := newSum(t, p)
 		box := property.Box{Lo: make([]float64, 3), Hi: make([]float64, 3)}
 		centre, narrow := make([]float64, 3), []bool{r.IntN(2) == 0, r.IntN(2) == 0, r.IntN(2) == 0}
@@ -248,7 +250,7 @@ func TestRadius(t *testing.T) {
 		for j := range 3 {
 			centre[j] = r.NormFloat64()
 			box.Lo[j], box.Hi[j] = centre[j]-math.Abs(r.NormFloat64()), centre[j]+math.Abs(r.NormFloat64())
-			sds := reach
+			sds := law.Reach
 			if narrow[j] {
 				sds = narrowReach
 			}
@@ -272,7 +274,7 @@ func TestRadius(t *testing.T) {
 // there already, which a sum rounded to nearest would forget.
 func TestRadiusOfManyAxes(t *testing.T) {
 	const axes = 200
-	p := randomSumNet(rand.New(rand.NewPCG(67, 1)), axes, 1, 1, activations[0])
+	p := sumtest.Net(rand.New(rand.NewPCG(67, 1)), axes, 1, 1, sumtest.Activations[0])
 	w := &p.Layers[0].Weight
 	box, centre, narrow := property.Box{}, make([]float64, axes), make([]bool, axes)
 	for j := range axes {
@@ -292,7 +294,7 @@ func TestRadiusOfManyAxes(t *testing.T) {
 // TestWholeLowered: what stands in for a cell is beyond the nodes by all of the radius,
 // however small that is beside them.
 func TestWholeLowered(t *testing.T) {
-	p := linear(network.Activation{}, 0.25)
+	p := sumtest.Linear(network.Activation{}, 0.25)
 	p.Layers[0].Bias = posterior.NewParams([]float64{8}, []float64{0.25}, posterior.ScaleSD)
 	n := newSum(t, p)
 	rat := func(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
@@ -302,7 +304,7 @@ func TestWholeLowered(t *testing.T) {
 		z := quantileGrid(n.q.nodes)
 		h := n.whole(c, cell, c.centre, 0, z)
 		radius, _, _ := n.radius(c.narrow, cell, c.centre, 0)
-		mean, sd := n.preactivation(0, c.centre)
+		mean, sd := n.net.Preactivation(0, c.centre)
 		nodes := nodesOf(mean, sd, z, true)
 		if last := len(nodes) - 1; len(h.low.X) != last || len(h.high.X) != last {
 			t.Fatalf("%d and %d atoms of %d bins", len(h.low.X), len(h.high.X), last)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
@@ -11,15 +12,6 @@ import (
 
 // This file tests where laws are cut: leaky ReLU below zero, bins whose ends are nodes,
 // and values of zero. The oracle is oneNeuronFails.
-
-// oneNeuron is f(x) = a s(w x + b) with the certain output weight a.
-func oneNeuron(act network.Activation, mean, sd []float64, biasMean, biasSD, a float64) *posterior.Posterior {
-	g := posterior.NewParams
-	return &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{
-		{Layer: network.DenseLayer(len(mean), 1, act), Weight: g(mean, sd, posterior.ScaleSD), Bias: g([]float64{biasMean}, []float64{biasSD}, posterior.ScaleSD)},
-		{Layer: network.DenseLayer(1, 1, network.Activation{}), Weight: g([]float64{a}, []float64{0}, posterior.ScaleSD), Bias: g([]float64{0}, []float64{0}, posterior.ScaleSD)},
-	}}
-}
 
 // oneNeuronFails is Prob(s(t(x)) <= level for some x in the box) for s(y) <= level
 // where y <= at (above: >= for both), by Simpson's rule over the weights: the least t
@@ -30,9 +22,9 @@ func oneNeuronFails(p *posterior.Posterior, box property.Box, at float64, up boo
 	integral = func(j int, sum float64) float64 {
 		if j == len(box.Lo) {
 			if up {
-				return normalCDF((sum + l.Bias.Mean[0] - at) / l.Bias.SdHi[0])
+				return sumtest.NormalCDF((sum + l.Bias.Mean[0] - at) / l.Bias.SdHi[0])
 			}
-			return normalCDF((at - sum - l.Bias.Mean[0]) / l.Bias.SdHi[0])
+			return sumtest.NormalCDF((at - sum - l.Bias.Mean[0]) / l.Bias.SdHi[0])
 		}
 		m, sd := l.Weight.Mean[j], l.Weight.SdHi[j]
 		end := func(w float64) float64 {
@@ -79,7 +71,7 @@ const oracleError = 1e-7
 func TestLeakyInactive(t *testing.T) {
 	for _, slope := range []float64{0.001, 0.1, 0.5} {
 		for _, c := range []struct{ sd, bias, z, lo, hi float64 }{{0.1, 0.1, 4, 0.5, 0.75}, {0, 0.1, 4, 0.5, 0.75}, {0.3, 0.5, 2, 1, 1.0625}, {0.1, 0.05, 3, -1, -0.5}} {
-			p := oneNeuron(network.Activation{Kind: network.LeakyReLU, Slope: slope}, []float64{0.5}, []float64{c.sd}, -5, c.bias, 1)
+			p := sumtest.OneNeuron(network.Activation{Kind: network.LeakyReLU, Slope: slope}, []float64{0.5}, []float64{c.sd}, -5, c.bias, 1)
 			box := property.Box{Lo: []float64{c.lo}, Hi: []float64{c.hi}}
 			at := -5 + min(0.5*c.lo, 0.5*c.hi) - c.z*math.Hypot(c.bias, c.sd*max(math.Abs(c.lo), math.Abs(c.hi)))
 			got, truth := newSum(t, p).rowFailUp(box, oneRow(-slope*at)), oneNeuronFails(p, box, at, false)
@@ -95,9 +87,9 @@ func TestLeakyInactive(t *testing.T) {
 // own width: E low is as near to E t as where the cell is a point.
 func TestEdges(t *testing.T) {
 	for _, c := range []struct{ sd, biasSD, centre, v float64 }{{0, 1, 0.5, 0}, {0, 1, 0.25, 1}, {0, 0.3, 0.7, 0.1}, {0.5, 1, 0.5, 0.5}, {0.5, 0, 0.7, 0.1}} {
-		for _, act := range activations[:2] {
+		for _, act := range sumtest.Activations[:2] {
 			for _, bias := range []float64{30, -30} {
-				p := oneNeuron(act, []float64{1}, []float64{c.sd}, bias, c.biasSD, 1)
+				p := sumtest.OneNeuron(act, []float64{1}, []float64{c.sd}, bias, c.biasSD, 1)
 				n := newSum(t, p)
 				z, rests := quantileGrid(n.q.nodes), quantileGrid(n.q.rests)
 				mean := func(h hidden) float64 {
@@ -122,7 +114,7 @@ func TestEdges(t *testing.T) {
 // is positive for sure.
 func TestZeroValue(t *testing.T) {
 	for _, mean := range []float64{-1, 0, 0.25} {
-		p := oneNeuron(network.Activation{Kind: network.Tanh}, []float64{1}, []float64{0.5}, mean, 1, -1)
+		p := sumtest.OneNeuron(network.Activation{Kind: network.Tanh}, []float64{1}, []float64{0.5}, mean, 1, -1)
 		if got := newSum(t, p).rowFailUp(property.Box{Lo: []float64{0.5}, Hi: []float64{0.5}}, oneRow(2)); got > 1e-9 {
 			t.Errorf("mean %v: what cannot fail fails with %v", mean, got)
 		}

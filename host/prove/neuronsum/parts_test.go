@@ -3,57 +3,19 @@ package neuronsum
 import (
 	"context"
 	"math"
-	"math/big"
 	"math/rand/v2"
 	"testing"
 
+	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
-	"psafe/host/model/posterior"
 	"psafe/host/read/property"
 )
 
 // This file tests the parts of the bound by sums of neurons one by one.
 
-// TestIval compares interval arithmetic with rational numbers, with no tolerance.
-func TestIval(t *testing.T) {
-	r := rand.New(rand.NewPCG(61, 1))
-	rat := func(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
-	holds := func(what string, got ival, want *big.Rat) {
-		t.Helper()
-		if rat(got.lo).Cmp(want) > 0 || rat(got.hi).Cmp(want) < 0 {
-			t.Errorf("%s: %v does not hold %v", what, got, want)
-		}
-	}
-	for range 3000 {
-		a, b := r.NormFloat64()*math.Exp(9*r.NormFloat64()), r.NormFloat64()
-		x := ival{a, a + math.Abs(r.NormFloat64())*float64(r.IntN(2))}
-		y := ival{b, b + math.Abs(r.NormFloat64())*float64(r.IntN(2))}
-		for _, p := range []float64{x.lo, x.hi} {
-			for _, q := range []float64{y.lo, y.hi} {
-				holds("+", x.plus(y), new(big.Rat).Add(rat(p), rat(q)))
-				holds("-", x.minus(y), new(big.Rat).Sub(rat(p), rat(q)))
-				holds("*", x.times(y), new(big.Rat).Mul(rat(p), rat(q)))
-				if y.lo > 0 {
-					holds("/", x.over(y), new(big.Rat).Quo(rat(p), rat(q)))
-				}
-			}
-			holds("square", x.square(), new(big.Rat).Mul(rat(p), rat(p)))
-		}
-		if s := y.square().sqrt(); s.lo > math.Abs(y.lo) || s.hi < math.Abs(y.hi) {
-			t.Errorf("sqrt of the square of %v is %v", y, s)
-		}
-	}
-	if o := (ival{1, 2}).over(ival{0, 1}); o.finite() {
-		t.Errorf("1/0 is %v", o)
-	}
-	if (ival{math.NaN(), 1}).finite() || (ival{1, math.Inf(1)}).finite() {
-		t.Error("NaN or infinity is finite")
-	}
-}
-
 // TestUnknownActivation: an activation that is not in the table is refused.
 func TestUnknownActivation(t *testing.T) {
-	if _, err := New(linear(network.Activation{Kind: network.Kinds}, 1)); err == nil {
+	if _, err := New(sumtest.Linear(network.Activation{Kind: network.Kinds}, 1)); err == nil {
 		t.Error("a network of an unknown activation is taken")
 	}
 }
@@ -62,19 +24,19 @@ func TestUnknownActivation(t *testing.T) {
 func TestSumLow(t *testing.T) {
 	r := rand.New(rand.NewPCG(63, 1))
 	for trial := range 20 {
-		act := activations[trial%2]
-		p := randomSumNet(r, 2, 1, 1, act)
+		act := sumtest.Activations[trial%2]
+		p := sumtest.Net(r, 2, 1, 1, act)
 		n := newSum(t, p)
 		centre, v := []float64{r.NormFloat64(), r.NormFloat64()}, []float64{r.NormFloat64(), r.NormFloat64()}
 		h := n.atVertex(&shape{centre: centre, narrow: make([]bool, 2)}, v, 0, quantileGrid(n.q.nodes), quantileGrid(n.q.rests))
 		const draws = 20000
 		lows, highs := make([]float64, draws), make([]float64, draws)
 		for i := range draws {
-			l := drawnNet(r, p).Layers[0]
+			l := sumtest.Drawn(r, p).Layers[0]
 			at := func(x []float64) float64 {
 				return l.Weight.Mean[0]*x[0] + l.Weight.Mean[1]*x[1] + l.Bias.Mean[0]
 			}
-			lows[i], highs[i] = n.slope*at(v), act.Approx(at(v))
+			lows[i], highs[i] = n.net.Slope*at(v), act.Approx(at(v))
 			if at(centre) > 0 {
 				lows[i] = at(v)
 			}
@@ -107,25 +69,9 @@ func TestSumLow(t *testing.T) {
 	}
 }
 
-// linear is f(x) = w x_1 + w x_2 + b with one neuron, w's of standard deviation
-// sd, and the activation.
-func linear(act network.Activation, sd float64) *posterior.Posterior {
-	g := func(mean []float64, sd float64) posterior.Params {
-		s := make([]float64, len(mean))
-		for i := range s {
-			s[i] = sd
-		}
-		return posterior.NewParams(mean, s, posterior.ScaleSD)
-	}
-	return &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{
-		{Layer: network.DenseLayer(2, 1, act), Weight: g([]float64{1, 1}, sd), Bias: g([]float64{0}, 0)},
-		{Layer: network.DenseLayer(1, 1, network.Activation{}), Weight: g([]float64{1}, 0), Bias: g([]float64{0}, 0)},
-	}}
-}
-
 // TestSumWhole: the radius of a cell adds up over the inputs.
 func TestSumWhole(t *testing.T) {
-	n := newSum(t, linear(network.Activation{Kind: network.Tanh}, 0))
+	n := newSum(t, sumtest.Linear(network.Activation{Kind: network.Tanh}, 0))
 	box := property.Box{Lo: []float64{-0.25, -0.25}, Hi: []float64{0.25, 0.25}}
 	for _, c := range []struct{ d, want float64 }{{math.Tanh(0.5) - 0.01, 1}, {math.Tanh(0.5) + 0.01, 0}} {
 		if got := n.rowFailUp(box, property.Row{CLo: []float64{1}, CHi: []float64{1}, D: c.d, DHi: c.d}); math.Abs(got-c.want) > 1e-9 {
@@ -137,18 +83,18 @@ func TestSumWhole(t *testing.T) {
 // TestSumVertices: x_1 w_1 + x_2 w_2 + 2 is negative at one vertex or the
 // opposite one, which are different draws: probabilities are added.
 func TestSumVertices(t *testing.T) {
-	n := newSum(t, linear(network.Activation{}, 1))
-	p := n.hidden.Weight.Mean
+	n := newSum(t, sumtest.Linear(network.Activation{}, 1))
+	p := n.net.Hidden.Weight.Mean
 	p[0], p[1] = 0, 0
 	box := property.Box{Lo: []float64{-1, 0}, Hi: []float64{1, 0}}
 	got := n.rowFailUp(box, property.Row{CLo: []float64{1}, CHi: []float64{1}, D: 2, DHi: 2})
-	if want := 2 * normalCDF(-2); got < want || got > 1.4*want {
+	if want := 2 * sumtest.NormalCDF(-2); got < want || got > 1.4*want {
 		t.Errorf("%v, want %v", got, want)
 	}
 	s := &property.Safe{Rows: []property.Row{{CLo: []float64{1}, CHi: []float64{1}, D: 2, DHi: 2}}, Any: [][]int{{0}}}
 	points := []property.Box{{Lo: []float64{-1, 0}, Hi: []float64{-1, 0}}, {Lo: []float64{1, 0}, Hi: []float64{1, 0}}}
 	cover, err := n.Cover(context.Background(), points, s, 2)
-	if want := 2 * normalCDF(-2); err != nil || cover.FailUp < want || cover.FailUp > 1.4*want || cover.Cells != 2 {
+	if want := 2 * sumtest.NormalCDF(-2); err != nil || cover.FailUp < want || cover.FailUp > 1.4*want || cover.Cells != 2 {
 		t.Errorf("cover %+v, want %v", cover, want)
 	}
 }
@@ -157,12 +103,12 @@ func TestSumVertices(t *testing.T) {
 func TestSumUnion(t *testing.T) { TestSumVertices(t) }
 
 func TestSumRows(t *testing.T) {
-	n := newSum(t, linear(network.Activation{}, 1))
-	n.hidden.Weight.Mean[0] = 0
+	n := newSum(t, sumtest.Linear(network.Activation{}, 1))
+	n.net.Hidden.Weight.Mean[0] = 0
 	point := property.Box{Lo: []float64{1, 0}, Hi: []float64{1, 0}}
 	rows := []property.Row{{CLo: []float64{1}, CHi: []float64{1}, D: 2, DHi: 2}, {CLo: []float64{-1}, CHi: []float64{-1}, D: 2, DHi: 2}}
 	both := &property.Safe{Rows: rows, Any: [][]int{{0, 1}}}
-	if got, want := n.CellFailUp(point, both), 2*normalCDF(-2); got < want || got > 1.4*want {
+	if got, want := n.CellFailUp(point, both), 2*sumtest.NormalCDF(-2); got < want || got > 1.4*want {
 		t.Errorf("both: %v, want %v", got, want)
 	}
 }
@@ -187,37 +133,37 @@ func TestSumMixed(t *testing.T) {
 // TestSumConstantNeuron: a neuron that is 1 for certain, times a weight of
 // standard deviation 1/2; and TestSumCoefficients: the worst coefficient of a row.
 func TestSumConstantNeuron(t *testing.T) {
-	p := linear(network.Activation{Kind: network.ReLU}, 0)
+	p := sumtest.Linear(network.Activation{Kind: network.ReLU}, 0)
 	p.Layers[1].Weight.SdLo[0], p.Layers[1].Weight.SdHi[0] = 0.5, 0.5
 	point := property.Box{Lo: []float64{0.5, 0.5}, Hi: []float64{0.5, 0.5}}
 	got := newSum(t, p).rowFailUp(point, property.Row{CLo: []float64{1}, CHi: []float64{1}})
-	if want := normalCDF(-2); got < want*(1-1e-12) || got > want*(1+1e-9) {
+	if want := sumtest.NormalCDF(-2); got < want*(1-1e-12) || got > want*(1+1e-9) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
 
 // TestSumOutputBias: a network whose only random number is the bias of its output, 1 + N(0, 1/2^2).
 func TestSumOutputBias(t *testing.T) {
-	p := linear(network.Activation{Kind: network.ReLU}, 0)
+	p := sumtest.Linear(network.Activation{Kind: network.ReLU}, 0)
 	p.Layers[1].Bias.SdLo[0], p.Layers[1].Bias.SdHi[0] = 0.5, 0.5
 	point := property.Box{Lo: []float64{0.5, 0.5}, Hi: []float64{0.5, 0.5}}
 	got := newSum(t, p).rowFailUp(point, property.Row{CLo: []float64{1}, CHi: []float64{1}})
-	if want := normalCDF(-2); got < want*(1-1e-12) || got > want*(1+1e-9) {
+	if want := sumtest.NormalCDF(-2); got < want*(1-1e-12) || got > want*(1+1e-9) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
 
 func TestSumCoefficients(t *testing.T) {
-	n := newSum(t, linear(network.Activation{}, 1))
+	n := newSum(t, sumtest.Linear(network.Activation{}, 1))
 	point := property.Box{Lo: []float64{1, 0}, Hi: []float64{1, 0}}
 	for _, d := range []float64{-0.25, 0.25} {
 		// C w + d <= 0, w ~ N(1, 1), for the worst C in [1/2, 2].
 		row := property.Row{CLo: []float64{0.5}, CHi: []float64{2}, D: d, DHi: d}
-		if got, want := n.rowFailUp(point, row), max(normalCDF(-d/0.5-1), normalCDF(-d/2-1)); got < want {
+		if got, want := n.rowFailUp(point, row), max(sumtest.NormalCDF(-d/0.5-1), sumtest.NormalCDF(-d/2-1)); got < want {
 			t.Errorf("d %v: %v, want at least %v", d, got, want)
 		}
 		row.CLo, row.CHi = []float64{-2}, []float64{0.5}
-		if got, want := n.rowFailUp(point, row), normalCDF(1-d/2); got < want {
+		if got, want := n.rowFailUp(point, row), sumtest.NormalCDF(1-d/2); got < want {
 			t.Errorf("d %v: %v, want at least %v", d, got, want)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/format"
@@ -41,10 +42,6 @@ func released(t *testing.T, name string) *posterior.Posterior {
 	return p
 }
 
-func interval(lo, hi float64) property.Box {
-	return property.Box{Lo: []float64{lo}, Hi: []float64{hi}}
-}
-
 // TestSumRegression: the regression example of the 2020 paper (1-128-1, y =
 // x^3), output within 5 of 0 for inputs within 0.2: sampling puts P_safe at 0.999,
 // and one cell proves 0.998.
@@ -56,11 +53,11 @@ func TestSumRegression(t *testing.T) {
 	row := func(c float64) property.Row { return property.Row{CLo: []float64{c}, CHi: []float64{c}, D: 5, DHi: 5} }
 	s := &property.Safe{Rows: []property.Row{row(1), row(-1)}, Any: [][]int{{0, 1}}}
 	start := time.Now()
-	cover, err := n.Cover(context.Background(), []property.Box{interval(-0.2, 0.2)}, s, 1)
+	cover, err := n.Cover(context.Background(), []property.Box{sumtest.Interval(-0.2, 0.2)}, s, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	safe := n.SafeUp(interval(-0.2, -0.2), s)
+	safe := n.SafeUp(sumtest.Interval(-0.2, -0.2), s)
 	t.Logf("p_lower %v with %d cells, p_upper at an end %v: %v", 1-cover.FailUp, cover.Cells, safe, time.Since(start))
 	if 1-cover.FailUp < 0.998 || 1-cover.FailUp > 0.9995 || safe < 1-cover.FailUp {
 		t.Errorf("p_lower %v, p_upper %v", 1-cover.FailUp, safe)

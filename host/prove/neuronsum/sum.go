@@ -15,36 +15,27 @@
 //
 // Files: sum.go adds up, factor.go has the laws of the a_i, view.go those of the
 // neurons' values for a whole cell, vertex.go those for a cell's vertices, task.go the
-// rows of a property, cover.go the cutting of cells, interval.go the arithmetic. Of large boxes,
-// grid.go has the points, gridsum.go adds up over them, gridlaw.go and gridbins.go have the laws of
-// neurons and weights there, gridchance.go and gridwalk.go the chances of kinks beside a point,
-// gridchoose.go and gridapprox.go what planes and mixtures are chosen by.
+// rows of a property, cover.go the cutting of cells, grids.go hands large boxes to package grid.
+// Package law has the normal laws behind them, package interval the arithmetic.
 package neuronsum
 
 import (
 	"context"
-	"fmt"
 	"math"
-	"runtime"
-	"sync"
 	"sync/atomic"
 
-	"psafe/host/model/network"
 	"psafe/host/model/posterior"
+	"psafe/host/prove/interval"
 	"psafe/host/prove/measure"
+	"psafe/host/prove/neuronsum/law"
 	"psafe/host/read/property"
-	"psafe/internal/fault"
 )
 
 // Sum bounds failure probabilities of one network (see the package comment). The
 // methods may be called at the same time.
 type Sum struct {
-	hidden, output *posterior.Layer
-	act            network.Activation
-	// slope and convex are act.Kinked: s(t) is the larger of t and slope t.
-	slope  float64
-	convex bool
-	q      quality
+	net *law.Net
+	q   quality
 	// ended says that the work has to stop (Until); nil for never.
 	ended func() bool
 }
@@ -73,27 +64,11 @@ var (
 // why sums of neurons cannot serve: p does not have exactly one hidden layer, dense as
 // the output is, or independent normal weights, or is not valid.
 func New(p *posterior.Posterior) (*Sum, error) {
-	if err := p.Validate(); err != nil {
+	net, err := law.New(p)
+	if err != nil {
 		return nil, err
 	}
-	if err := p.RequireIndependent(); err != nil {
-		return nil, err
-	}
-	if len(p.Layers) != 2 {
-		return nil, fmt.Errorf("the sum of neurons needs a network with exactly one hidden layer, this one has %d", len(p.Layers)-1)
-	}
-	for k, l := range p.Layers {
-		if _, dense := l.Map.(network.Dense); !dense {
-			// The terms of the sum would share weights.
-			return nil, fmt.Errorf("the sum of neurons needs dense layers, layer %d is a %T", k, l.Map)
-		}
-	}
-	if !p.Network().Chain() {
-		return nil, fmt.Errorf("the sum of neurons needs an output layer that is fed by the hidden layer alone")
-	}
-	n := &Sum{hidden: &p.Layers[0], output: &p.Layers[1], act: p.Layers[0].Activation, q: fine}
-	n.slope, n.convex = n.act.Kinked()
-	return n, nil
+	return &Sum{net: net, q: fine}, nil
 }
 
 // Until is n for work that has to stop when ctx ends: from then on probabilities are bounded by 1,
@@ -127,7 +102,7 @@ func (n *Sum) failUp(view []vertex, row property.Row) float64 {
 	}
 	sum := 0.0
 	for _, v := range view {
-		if sum = above(sum + n.vertexUp(v, f)); !(sum < 1) {
+		if sum = interval.Above(sum + n.vertexUp(v, f)); !(sum < 1) {
 			return 1
 		}
 	}
@@ -146,28 +121,28 @@ func (n *Sum) vertexUp(v vertex, f *factors) float64 {
 		}
 		// A constant times a normal weight is normal; what is only near to it takes
 		// at most |a| within away, everywhere in the cell.
-		mean = mean.plus(a.mean.times(h.value))
-		variance = variance.plus(a.sd.square().times(h.value.square()))
-		lost = sumUp(lost, h.lost)
+		mean = mean.Plus(a.mean.Times(h.value))
+		variance = variance.Plus(a.sd.Square().Times(h.value.Square()))
+		lost = interval.SumUp(lost, h.lost)
 		if h.within > 0 {
-			most := above(max(-a.mean.lo, a.mean.hi) + above(narrowReach*a.sd.hi))
-			mean = mean.minus(exactly(above(most * h.within)))
-			if a.sd.hi > 0 {
-				lost = sumUp(lost, above(2*measure.TailUp(narrowReach)))
+			most := interval.Above(max(-a.mean.Lo, a.mean.Hi) + interval.Above(narrowReach*a.sd.Hi))
+			mean = mean.Minus(interval.Exactly(interval.Above(most * h.within)))
+			if a.sd.Hi > 0 {
+				lost = interval.SumUp(lost, interval.Above(2*measure.TailUp(narrowReach)))
 			}
 		}
 	}
-	rest := asNormal(mean, variance.sqrt())
-	if !mean.finite() || !variance.finite() {
+	rest := law.Normal(mean, variance.Sqrt())
+	if !mean.Finite() || !variance.Finite() {
 		return 1
 	}
 	if len(random) == 0 {
-		return sumUp(rest.BelowUp(0), lost)
+		return interval.SumUp(rest.BelowUp(0), lost)
 	}
 	terms := make([]*measure.Lattice, len(random))
 	for step := n.stepApprox(v, f, random, rest); ; step *= 2 {
 		var work atomic.Int64
-		parallel(len(random), func(k int) {
+		law.OnCores(len(random), func(k int) {
 			if n.over() {
 				return
 			}
@@ -181,11 +156,11 @@ func (n *Sum) vertexUp(v vertex, f *factors) float64 {
 			return 1
 		}
 		if work.Load() <= n.q.work || !(step < 0x1p500) {
-			sum := measure.SumUp(terms, parallel, n.over)
+			sum := measure.SumUp(terms, law.OnCores, n.over)
 			if sum == nil {
 				return 1
 			}
-			return max(sumUp(sum.NotPositiveUp(len(random), rest), lost), float64(len(random))*leastLost)
+			return max(interval.SumUp(sum.NotPositiveUp(len(random), rest), lost), float64(len(random))*law.LeastLost)
 		}
 	}
 }
@@ -233,22 +208,4 @@ func momentsApprox(x, p []float64) (first, second float64) {
 		second += p[k] * v * v
 	}
 	return first, second
-}
-
-func asNormal(mean, sd ival) measure.Normal {
-	return measure.Normal{MeanLo: mean.lo, MeanHi: mean.hi, SdLo: max(0, sd.lo), SdHi: sd.hi}
-}
-
-// parallel runs f(0) ... f(n-1) on all cores and waits.
-func parallel(n int, f func(i int)) {
-	var next atomic.Int64
-	var wait sync.WaitGroup
-	for range min(n, runtime.GOMAXPROCS(0)) {
-		fault.Go(&wait, func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				f(i)
-			}
-		})
-	}
-	wait.Wait()
 }

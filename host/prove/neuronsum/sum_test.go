@@ -4,9 +4,9 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
+	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/format"
@@ -16,81 +16,6 @@ import (
 
 // This file compares the bounds by sums of neurons with simulation and with
 // one-dimensional integrals that owe nothing to the code under test.
-
-// randomSumNet is a small network with one hidden layer.
-func randomSumNet(r *rand.Rand, in, hidden, out int, act network.Activation) *posterior.Posterior {
-	draw := func(n int, mean, sd float64) posterior.Params {
-		var m, s []float64
-		for range n {
-			m, s = append(m, mean*r.NormFloat64()), append(s, sd*(0.2+r.Float64()))
-		}
-		return posterior.NewParams(m, s, posterior.ScaleSD)
-	}
-	return &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{
-		{Layer: network.DenseLayer(in, hidden, act), Weight: draw(in*hidden, 1, 0.5), Bias: draw(hidden, 0.5, 0.5)},
-		{Layer: network.DenseLayer(hidden, out, network.Activation{}), Weight: draw(hidden*out, 1, 0.4), Bias: draw(out, 0.5, 0.3)},
-	}}
-}
-
-// drawn is one network of the posterior, as a posterior without spread.
-func drawnNet(r *rand.Rand, p *posterior.Posterior) *posterior.Posterior {
-	q := &posterior.Posterior{Layers: append([]posterior.Layer(nil), p.Layers...)}
-	for k := range q.Layers {
-		for _, g := range []*posterior.Params{&q.Layers[k].Weight, &q.Layers[k].Bias} {
-			m := append([]float64(nil), g.Mean...)
-			for i := range m {
-				m[i] += g.SdHi[i] * r.NormFloat64()
-			}
-			g.Mean = m
-		}
-	}
-	return q
-}
-
-// corners are the points of a cell that have an end or the middle in every coordinate.
-func corners(cell property.Box) [][]float64 {
-	all := [][]float64{{}}
-	for j, lo := range cell.Lo {
-		ends := slices.Compact([]float64{lo, lo + (cell.Hi[j]-lo)/2, cell.Hi[j]})
-		var more [][]float64
-		for _, x := range all {
-			for _, end := range ends {
-				more = append(more, append(slices.Clone(x), end))
-			}
-		}
-		all = more
-	}
-	return all
-}
-
-// failShare estimates, from below as only corners of the cell are tried, the
-// probability that S fails in the cell; and its standard error.
-func failShare(r *rand.Rand, p *posterior.Posterior, cell property.Box, s *property.Safe, draws int) (share, sigma float64) {
-	count, tried := 0, corners(cell)
-	for range draws {
-		net := drawnNet(r, p)
-		for _, x := range tried {
-			y := net.LogitsApprox(x)
-			margins := make([]float64, len(s.Rows))
-			for k, row := range s.Rows {
-				margins[k] = row.D
-				for c, v := range row.CLo {
-					margins[k] += v * y[c]
-				}
-			}
-			if !s.Holds(margins) {
-				count++
-				break
-			}
-		}
-	}
-	share = float64(count) / float64(draws)
-	return share, math.Sqrt(share*(1-share)/float64(draws)) + 1/float64(draws)
-}
-
-func single(row property.Row) *property.Safe {
-	return &property.Safe{Rows: []property.Row{row}, Any: [][]int{{0}}}
-}
 
 // rowFailUp is the bound for one row.
 func (n *Sum) rowFailUp(cell property.Box, row property.Row) float64 {
@@ -106,12 +31,10 @@ func newSum(t *testing.T, p *posterior.Posterior) *Sum {
 	return n
 }
 
-var activations = []network.Activation{{Kind: network.ReLU}, {Kind: network.LeakyReLU, Slope: 0.25}, {Kind: network.Tanh}, {Kind: network.Sigmoid}, {}, {Kind: network.Softplus}, {Kind: network.ELU, Slope: 0.75}}
-
 // TestEveryActivation: the other tests run over all that there are.
 func TestEveryActivation(t *testing.T) {
-	if len(activations) != network.Kinds {
-		t.Errorf("%d activations are tested, there are %d", len(activations), network.Kinds)
+	if len(sumtest.Activations) != network.Kinds {
+		t.Errorf("%d activations are tested, there are %d", len(sumtest.Activations), network.Kinds)
 	}
 }
 
@@ -123,10 +46,10 @@ func TestSumMonteCarlo(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(51, 1))
 	const draws = 4000
-	for trial := range max(3*len(activations), testscale.Cases(t, 40)) { // every activation with 1 to 3 inputs
-		act := activations[trial%len(activations)]
-		in := 1 + trial/len(activations)%3
-		p := randomSumNet(r, in, 1+r.IntN(5), 2, act)
+	for trial := range max(3*len(sumtest.Activations), testscale.Cases(t, 40)) { // every activation with 1 to 3 inputs
+		act := sumtest.Activations[trial%len(sumtest.Activations)]
+		in := 1 + trial/len(sumtest.Activations)%3
+		p := sumtest.Net(r, in, 1+r.IntN(5), 2, act)
 		n := newSum(t, p).withQuality(quality{factors: 256, nodes: 256, rests: 24, step: 1. / 16, work: 1e8})
 		var cell property.Box
 		half := []float64{0, 0.05, 0.4}[trial%3]
@@ -138,23 +61,20 @@ func TestSumMonteCarlo(t *testing.T) {
 		row := property.Row{CLo: c, CHi: c, D: 3 * r.NormFloat64()}
 		row.DHi = row.D
 		got := n.rowFailUp(cell, row)
-		share, sigma := failShare(r, p, cell, single(row), draws)
+		share, sigma := sumtest.FailShare(r, p, cell, sumtest.Single(row), draws)
 		if got < share-6*sigma {
 			t.Errorf("trial %d, %v, half-width %v: bound %v, simulated %v +- %v", trial, act, half, got, share, sigma)
 		}
 		if half == 0 && got > 1.3*share+6*sigma+0.02 {
 			t.Errorf("trial %d, %v at a point: bound %v is loose, simulated %v", trial, act, got, share)
 		}
-		safe := n.SafeUp(property.Box{Lo: cell.Lo, Hi: cell.Lo}, single(row))
-		failLo, failSigma := failShare(r, p, property.Box{Lo: cell.Lo, Hi: cell.Lo}, single(row), draws)
+		safe := n.SafeUp(property.Box{Lo: cell.Lo, Hi: cell.Lo}, sumtest.Single(row))
+		failLo, failSigma := sumtest.FailShare(r, p, property.Box{Lo: cell.Lo, Hi: cell.Lo}, sumtest.Single(row), draws)
 		if safe < 1-failLo-6*failSigma || safe > 1.3*(1-failLo)+6*failSigma+0.02 {
 			t.Errorf("trial %d, %v: safe at a point <= %v, simulated %v", trial, act, safe, 1-failLo)
 		}
 	}
 }
-
-// normalCDF is Phi by the library, good to 1e-15.
-func normalCDF(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 
 // TestSumQuadrature: one ReLU neuron, f = a relu(t) + 1/2: Prob(f <= 0) is
 // an integral over t.
@@ -166,7 +86,7 @@ func TestSumQuadrature(t *testing.T) {
 		}}
 		truth, step := 0.0, c.st/4000
 		for x := step / 2; x < c.mt+9*c.st; x += step {
-			truth += step * math.Exp(-(x-c.mt)*(x-c.mt)/2/c.st/c.st) / math.Sqrt(2*math.Pi) / c.st * normalCDF((-0.5/x-c.ma)/c.sa)
+			truth += step * math.Exp(-(x-c.mt)*(x-c.mt)/2/c.st/c.st) / math.Sqrt(2*math.Pi) / c.st * sumtest.NormalCDF((-0.5/x-c.ma)/c.sa)
 		}
 		n := newSum(t, p)
 		got := n.rowFailUp(property.Box{Lo: []float64{1}, Hi: []float64{1}}, property.Row{CLo: []float64{1}, CHi: []float64{1}})
@@ -203,8 +123,8 @@ func TestSumFailsClosed(t *testing.T) {
 	r := rand.New(rand.NewPCG(52, 1))
 	nan, inf, one := math.NaN(), math.Inf(1), []float64{1}
 	huge := []float64{1e155, 1e300, math.MaxFloat64}
-	for k, act := range activations {
-		p := randomSumNet(r, 1, 3, 1, act)
+	for k, act := range sumtest.Activations {
+		p := sumtest.Net(r, 1, 3, 1, act)
 		n := newSum(t, p).withQuality(coarse) // at huge numbers lattices have as many points as there may be
 		row := property.Row{CLo: one, CHi: one, D: 1000, DHi: 1000}
 		at := func(lo, hi float64) property.Box { return property.Box{Lo: []float64{lo}, Hi: []float64{hi}} }
@@ -233,7 +153,7 @@ func TestSumFailsClosed(t *testing.T) {
 			}
 		}
 	}
-	deep := randomSumNet(r, 1, 2, 2, activations[0])
+	deep := sumtest.Net(r, 1, 2, 2, sumtest.Activations[0])
 	deep.Layers = append(deep.Layers[:1:1], append([]posterior.Layer{{Layer: network.DenseLayer(2, 2, network.Activation{}), Weight: deep.Layers[1].Weight, Bias: deep.Layers[1].Bias}}, deep.Layers[1:]...)...)
 	if _, err := New(deep); err == nil {
 		t.Error("two hidden layers are accepted")
@@ -255,10 +175,10 @@ func TestSumWorstSD(t *testing.T) {
 	r := rand.New(rand.NewPCG(53, 1))
 	cell := property.Box{Lo: []float64{0.5}, Hi: []float64{0.75}}
 	for trial := range 8 {
-		p := randomSumNet(r, 1, 2, 1, activations[0])
+		p := sumtest.Net(r, 1, 2, 1, sumtest.Activations[0])
 		row := property.Row{CLo: []float64{0.75}, CHi: []float64{1.25}, D: r.NormFloat64()}
 		row.DHi = row.D
-		wide := randomSumNet(r, 1, 2, 1, activations[0])
+		wide := sumtest.Net(r, 1, 2, 1, sumtest.Activations[0])
 		for k := range wide.Layers {
 			for _, g := range [][2]*posterior.Params{{&wide.Layers[k].Weight, &p.Layers[k].Weight}, {&wide.Layers[k].Bias, &p.Layers[k].Bias}} {
 				*g[0] = *g[1]
@@ -272,12 +192,12 @@ func TestSumWorstSD(t *testing.T) {
 		got := n.rowFailUp(cell, row)
 		for _, f := range []float64{0.8, 1, 1.25} {
 			for _, c := range []float64{0.75, 1.25} {
-				q := randomSumNet(r, 1, 2, 1, activations[0])
+				q := sumtest.Net(r, 1, 2, 1, sumtest.Activations[0])
 				for k := range q.Layers {
 					q.Layers[k].Weight = posterior.NewParams(p.Layers[k].Weight.Mean, scaledBy(p.Layers[k].Weight.SdHi, f), posterior.ScaleSD)
 					q.Layers[k].Bias = posterior.NewParams(p.Layers[k].Bias.Mean, scaledBy(p.Layers[k].Bias.SdHi, f), posterior.ScaleSD)
 				}
-				share, sigma := failShare(r, q, cell, single(property.Row{CLo: []float64{c}, CHi: []float64{c}, D: row.D, DHi: row.D}), 4000)
+				share, sigma := sumtest.FailShare(r, q, cell, sumtest.Single(property.Row{CLo: []float64{c}, CHi: []float64{c}, D: row.D, DHi: row.D}), 4000)
 				if got < share-6*sigma {
 					t.Errorf("trial %d: bound %v, with sd times %v and coefficient %v simulated %v", trial, got, f, c, share)
 				}
@@ -302,20 +222,20 @@ func TestSumDisjunction(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(54, 1))
 	for trial := range 6 {
-		p := randomSumNet(r, 2, 6, 4, activations[trial%2])
+		p := sumtest.Net(r, 2, 6, 4, sumtest.Activations[trial%2])
 		n := newSum(t, p).withQuality(coarse)
 		p.Layers[1].Bias.Mean[0] -= 4
 		x := []float64{r.NormFloat64(), r.NormFloat64()}
 		cell := property.Box{Lo: x, Hi: []float64{x[0] + 0.05, x[1] + 0.05}}
 		for _, s := range []property.Safe{property.ArgmaxIsNever(0, 4), property.ArgmaxIs(0, 4), property.ArgmaxIs(1, 4)} {
 			got := n.CellFailUp(cell, &s)
-			share, sigma := failShare(r, p, cell, &s, 3000)
+			share, sigma := sumtest.FailShare(r, p, cell, &s, 3000)
 			if got < share-6*sigma {
 				t.Errorf("trial %d, %d alternatives: fails <= %v, simulated %v +- %v", trial, len(s.Any), got, share, sigma)
 			}
 			point := property.Box{Lo: x, Hi: x}
 			safe := n.SafeUp(point, &s)
-			share, sigma = failShare(r, p, point, &s, 3000)
+			share, sigma = sumtest.FailShare(r, p, point, &s, 3000)
 			if safe < 1-share-6*sigma {
 				t.Errorf("trial %d, %d alternatives: safe <= %v, simulated %v +- %v", trial, len(s.Any), safe, 1-share, sigma)
 			}
@@ -332,7 +252,7 @@ func TestSumDisjunction(t *testing.T) {
 			t.Errorf("trial %d: together %v, one alternative %v", trial, got, least)
 		}
 	}
-	n := newSum(t, randomSumNet(r, 1, 2, 2, activations[0]))
+	n := newSum(t, sumtest.Net(r, 1, 2, 2, sumtest.Activations[0]))
 	if got := n.CellFailUp(property.Box{Lo: []float64{0}, Hi: []float64{0}}, &property.Safe{}); got != 1 {
 		t.Errorf("the empty set is safe: %v", got)
 	}
@@ -342,9 +262,9 @@ func TestSumDisjunction(t *testing.T) {
 // part out, and stops when told.
 func TestSumCover(t *testing.T) {
 	r := rand.New(rand.NewPCG(55, 1))
-	p := randomSumNet(r, 1, 4, 1, network.Activation{Kind: network.Tanh})
+	p := sumtest.Net(r, 1, 4, 1, network.Activation{Kind: network.Tanh})
 	n, one := newSum(t, p), []float64{1}
-	s := single(property.Row{CLo: one, CHi: one, D: 5, DHi: 5})
+	s := sumtest.Single(property.Row{CLo: one, CHi: one, D: 5, DHi: 5})
 	box := property.Box{Lo: []float64{-1}, Hi: []float64{1}}
 	uncut, err := n.Cover(context.Background(), []property.Box{box}, s, 1)
 	if err != nil {
@@ -354,7 +274,7 @@ func TestSumCover(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	share, sigma := failShare(r, p, box, s, 4000)
+	share, sigma := sumtest.FailShare(r, p, box, s, 4000)
 	t.Logf("uncut %+v, cut %+v, simulated %v", uncut, cut, share)
 	if !(cut.FailUp < 0.7*uncut.FailUp) || cut.Cells < 2 || cut.FailUp < share-6*sigma {
 		t.Errorf("uncut %+v, cut %+v, simulated %v", uncut, cut, share)
@@ -373,7 +293,7 @@ func TestSumCover(t *testing.T) {
 // TestSumDegenerateVertex: a corner of the cell where a neuron's value is known for
 // sure costs nothing; the bound of a larger cell is not better.
 func TestSumDegenerateVertex(t *testing.T) {
-	p := linear(network.Activation{Kind: network.ReLU}, 0.5)
+	p := sumtest.Linear(network.Activation{Kind: network.ReLU}, 0.5)
 	p.Layers[0].Bias.SdLo[0], p.Layers[0].Bias.SdHi[0], p.Layers[0].Bias.Spread[0], p.Layers[0].Bias.Mean[0] = 0, 0, 0, 0
 	n := newSum(t, p)
 	box := func(lo, hi float64) property.Box {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"psafe/host/prove/interval"
 	"psafe/host/prove/measure"
 	"psafe/host/read/property"
 )
@@ -56,7 +57,7 @@ func (n *Sum) rowsFailUp(view []vertex, s *property.Safe, rows []int, about *mom
 	})
 	bound := 0.0
 	for _, r := range rows {
-		if bound = above(bound + n.failUp(view, s.Rows[r])); !(bound < 1) {
+		if bound = interval.Above(bound + n.failUp(view, s.Rows[r])); !(bound < 1) {
 			break
 		}
 	}
@@ -103,7 +104,7 @@ func (n *Sum) SafeUp(point property.Box, s *property.Safe) float64 {
 		if mix, ok := about.mixed(rows); ok {
 			up = min(up, n.failUp(view, mix))
 		}
-		if bound = above(bound + up); !(bound < 1) {
+		if bound = interval.Above(bound + up); !(bound < 1) {
 			return 1
 		}
 	}
@@ -115,21 +116,21 @@ func (n *Sum) SafeUp(point property.Box, s *property.Safe) float64 {
 func (m *moments) mixed(rows []property.Row) (property.Row, bool) {
 	f := m.factorsApprox(rows)
 	used := 0
-	var d ival
-	c := make([]ival, len(m.mean))
+	var d interval.Interval
+	c := make([]interval.Interval, len(m.mean))
 	for j, row := range rows {
 		if !(f[j] > 0) {
 			continue
 		}
 		used++
-		d = d.plus(exactly(f[j]).times(exactly(row.D)))
+		d = d.Plus(interval.Exactly(f[j]).Times(interval.Exactly(row.D)))
 		for k := range c {
-			c[k] = c[k].plus(exactly(f[j]).times(ival{row.CLo[k], row.CHi[k]}))
+			c[k] = c[k].Plus(interval.Exactly(f[j]).Times(interval.Of(row.CLo[k], row.CHi[k])))
 		}
 	}
-	out := property.Row{D: d.lo}
+	out := property.Row{D: d.Lo}
 	for _, v := range c {
-		out.CLo, out.CHi = append(out.CLo, v.lo), append(out.CHi, v.hi)
+		out.CLo, out.CHi = append(out.CLo, v.Lo), append(out.CHi, v.Hi)
 	}
 	return out, used > 1
 }
@@ -151,19 +152,19 @@ func (n *Sum) aboutApprox(cell property.Box) *moments {
 }
 
 func (n *Sum) momentsApprox(x []float64) *moments {
-	m := &moments{mean: append([]float64(nil), n.output.Bias.Mean...)}
+	m := &moments{mean: append([]float64(nil), n.net.Output.Bias.Mean...)}
 	for c := range m.mean {
 		m.cov = append(m.cov, make([]float64, len(m.mean)))
-		m.cov[c][c] = n.output.Bias.SdHi[c] * n.output.Bias.SdHi[c]
+		m.cov[c][c] = n.net.Output.Bias.SdHi[c] * n.net.Output.Bias.SdHi[c]
 	}
-	for i := range n.hidden.Outputs() {
+	for i := range n.net.Hidden.Outputs() {
 		first, second := n.valueApprox(i, x)
-		for c, at := range n.output.Dense().From(i) {
-			u, sd := n.output.Weight.Mean[at], n.output.Weight.SdHi[at]
+		for c, at := range n.net.Output.Dense().From(i) {
+			u, sd := n.net.Output.Weight.Mean[at], n.net.Output.Weight.SdHi[at]
 			m.mean[c] += u * first
 			m.cov[c][c] += sd * sd * second
-			for k, other := range n.output.Dense().From(i) {
-				m.cov[c][k] += u * n.output.Weight.Mean[other] * (second - first*first)
+			for k, other := range n.net.Output.Dense().From(i) {
+				m.cov[c][k] += u * n.net.Output.Weight.Mean[other] * (second - first*first)
 			}
 		}
 	}
@@ -172,15 +173,15 @@ func (n *Sum) momentsApprox(x []float64) *moments {
 
 // valueApprox gives about E s(t_i(x)) and E s(t_i(x))^2, by the midpoint rule.
 func (n *Sum) valueApprox(i int, x []float64) (first, second float64) {
-	mean, variance := n.hidden.Bias.Mean[i], n.hidden.Bias.SdHi[i]*n.hidden.Bias.SdHi[i]
-	for j, at := range n.hidden.Dense().Into(i) {
+	mean, variance := n.net.Hidden.Bias.Mean[i], n.net.Hidden.Bias.SdHi[i]*n.net.Hidden.Bias.SdHi[i]
+	for j, at := range n.net.Hidden.Dense().Into(i) {
 		v := x[j]
-		mean += v * n.hidden.Weight.Mean[at]
-		variance += v * v * n.hidden.Weight.SdHi[at] * n.hidden.Weight.SdHi[at]
+		mean += v * n.net.Hidden.Weight.Mean[at]
+		variance += v * v * n.net.Hidden.Weight.SdHi[at] * n.net.Hidden.Weight.SdHi[at]
 	}
 	sd := math.Sqrt(variance)
 	for k, z := range midpointsApprox {
-		s := n.act.Approx(mean + sd*z)
+		s := n.net.Act.Approx(mean + sd*z)
 		first += s * midpointWeightsApprox[k]
 		second += s * s * midpointWeightsApprox[k]
 	}

@@ -4,7 +4,9 @@ import (
 	"math"
 	"slices"
 
+	"psafe/host/prove/interval"
 	"psafe/host/prove/measure"
+	"psafe/host/prove/neuronsum/law"
 	"psafe/host/read/property"
 )
 
@@ -24,22 +26,22 @@ func (n *Sum) atVertex(c *shape, v []float64, i int, z, rests []float64) hidden 
 	centre, around := c.centre, c.around(v)
 	h := n.whole(c, around, v, i, z)
 	radius, _, _ := n.radius(c.narrow, around, v, i)
-	mean, _ := n.preactivation(i, v)
-	meanC, sdC := n.preactivation(i, centre)
+	mean, _ := n.net.Preactivation(i, v)
+	meanC, sdC := n.net.Preactivation(i, centre)
 	switch {
-	case len(h.low.X) == 0 && !h.constant || !meanC.finite() || !sdC.finite():
+	case len(h.low.X) == 0 && !h.constant || !meanC.Finite() || !sdC.Finite():
 		return hidden{}
-	case n.slope == 1 || h.constant && sdC.hi == 0 && (meanC.lo > 0 && below(mean.lo-radius) >= 0 || meanC.hi <= 0 && above(mean.hi+radius) <= 0):
+	case n.net.Slope == 1 || h.constant && sdC.Hi == 0 && (meanC.Lo > 0 && interval.Below(mean.Lo-radius) >= 0 || meanC.Hi <= 0 && interval.Above(mean.Hi+radius) <= 0):
 		return h // low is s(t(v)) as well
 	}
-	low, lost := n.lowAtVertex(n.pair(centre, v, i), radius, rests)
+	low, lost := n.lowAtVertex(n.net.Pair(centre, v, i), radius, rests)
 	if low.X == nil {
 		return hidden{}
 	}
 	if h.constant {
-		h = hidden{high: measure.Atoms{X: []float64{above(h.value.hi + h.within)}, P: []float64{1}}, lost: h.lost}
+		h = hidden{high: measure.Atoms{X: []float64{interval.Above(h.value.Hi + h.within)}, P: []float64{1}}, lost: h.lost}
 	}
-	h.low, h.lost = low, above(h.lost+lost)
+	h.low, h.lost = low, interval.Above(h.lost+lost)
 	return h
 }
 
@@ -54,58 +56,21 @@ func (c *shape) around(v []float64) property.Box {
 	return b
 }
 
-// pair describes t(v) given t(centre) = c: normal with mean
-// mean + slope (c - meanC) and the standard deviation rest.
-type pair struct {
-	mean, sd, meanC, sdC, slope, rest ival
-}
-
-// pair uses Lagrange's identity for the rest's variance, so that nothing
-// cancels: with the weights' variances s_p^2 and a last coordinate 1 for the bias,
-//
-//	Var t(v) - Cov^2/Var t(c) = sum_(p<q) s_p^2 s_q^2 (c_p v_q - c_q v_p)^2 / Var t(c)
-func (n *Sum) pair(centre, v []float64, i int) pair {
-	var p pair
-	p.mean, p.sd = n.preactivation(i, v)
-	p.meanC, p.sdC = n.preactivation(i, centre)
-	if p.sdC.hi == 0 {
-		p.rest = p.sd // t(centre) is a constant
-		return p
-	}
-	variance := make([]ival, len(v)+1)
-	c, x := append(centre[:len(v):len(v)], 1), append(v[:len(v):len(v)], 1)
-	for j, at := range n.hidden.Dense().Into(i) {
-		variance[j] = ival{n.hidden.Weight.SdLo[at], n.hidden.Weight.SdHi[at]}.square()
-	}
-	variance[len(v)] = ival{n.hidden.Bias.SdLo[i], n.hidden.Bias.SdHi[i]}.square()
-	var cov, rest ival
-	for j, s := range variance {
-		cov = cov.plus(s.times(exactly(c[j]).times(exactly(x[j]))))
-		for k := range j {
-			minor := exactly(c[j]).times(exactly(x[k])).minus(exactly(c[k]).times(exactly(x[j])))
-			rest = rest.plus(s.times(variance[k]).times(minor.square()))
-		}
-	}
-	square := p.sdC.square()
-	p.slope, p.rest = cov.over(square), rest.over(square).sqrt()
-	return p
-}
-
 // lowNodes are the values that low at a vertex is rounded down to; any will do. Low is
 // t(v) or slope t(v), so that both of every edge of a bin are among them, a little lower:
 // roundings downwards (of the rest, the root of one) leave less than an edge, and must
 // not cost the whole step to the next.
-func (n *Sum) lowNodes(p pair, radius float64) []float64 {
-	edges := []float64{p.mean.lo}
-	if p.sd.hi > 0 {
-		edges = nodesOf(p.mean, p.sd, quantileGrid(2*n.q.nodes), true)
+func (n *Sum) lowNodes(p law.Pair, radius float64) []float64 {
+	edges := []float64{p.Mean.Lo}
+	if p.Sd.Hi > 0 {
+		edges = nodesOf(p.Mean, p.Sd, quantileGrid(2*n.q.nodes), true)
 	}
 	slack := radius + 0x1p-42*max(math.Abs(edges[0]), math.Abs(edges[len(edges)-1])) + 1e-140
 	nodes := []float64{0}
 	for _, x := range edges {
 		nodes = append(nodes, x-slack)
-		if n.slope > 0 && n.slope < 1 {
-			nodes = append(nodes, n.slope*(x-slack))
+		if n.net.Slope > 0 && n.net.Slope < 1 {
+			nodes = append(nodes, n.net.Slope*(x-slack))
 		}
 	}
 	return sorted(nodes)
@@ -114,47 +79,47 @@ func (n *Sum) lowNodes(p pair, radius float64) []float64 {
 // lowAtVertex is the distribution of low at a vertex, where t(v) is lowered by the radius,
 // each value rounded down to one of the nodes: t(centre) is cut into bins, and in each
 // the rest is rounded down too. Empty if something is not finite.
-func (n *Sum) lowAtVertex(p pair, radius float64, rests []float64) (low measure.Atoms, lost float64) {
-	if !p.slope.finite() || !p.rest.finite() {
+func (n *Sum) lowAtVertex(p law.Pair, radius float64, rests []float64) (low measure.Atoms, lost float64) {
+	if !p.Slope.Finite() || !p.Rest.Finite() {
 		return low, 1
 	}
-	e, lost := restAtoms(p.rest, rests)
+	e, lost := restAtoms(p.Rest, rests)
 	nodes := n.lowNodes(p, radius)
 	acc := placer{nodes: nodes, p: make([]float64, len(nodes))}
-	if p.sdC.hi == 0 {
-		slope := n.slope
-		if p.meanC.lo > 0 {
+	if p.SdC.Hi == 0 {
+		slope := n.net.Slope
+		if p.MeanC.Lo > 0 {
 			slope = 1
 		}
-		acc.add(slope, p.mean.minus(exactly(radius)).lo, 1, e)
+		acc.add(slope, p.Mean.Minus(interval.Exactly(radius)).Lo, 1, e)
 	} else {
-		centre := asNormal(p.meanC, p.sdC)
-		bins := nodesOf(p.meanC, p.sdC, quantileGrid(2*n.q.nodes), true)
+		centre := law.Normal(p.MeanC, p.SdC)
+		bins := nodesOf(p.MeanC, p.SdC, quantileGrid(2*n.q.nodes), true)
 		for k, m := range centre.BinsUp(bins) {
-			slope := n.slope
+			slope := n.net.Slope
 			if bins[k] >= 0 {
 				slope = 1
 			}
-			mean := ival{bins[k], bins[k+1]}.minus(p.meanC).times(p.slope).plus(p.mean).minus(exactly(radius)).lo
+			mean := interval.Of(bins[k], bins[k+1]).Minus(p.MeanC).Times(p.Slope).Plus(p.Mean).Minus(interval.Exactly(radius)).Lo
 			acc.add(slope, mean, m, e)
 		}
-		lost = above(lost + beyond(centre, bins[0], bins[len(bins)-1]))
+		lost = interval.Above(lost + beyond(centre, bins[0], bins[len(bins)-1]))
 	}
 	atoms, more := acc.atoms()
-	return atoms, above(lost + more)
+	return atoms, interval.Above(lost + more)
 }
 
 // restAtoms rounds a normal variable of mean 0 down to one of a few values.
-func restAtoms(sd ival, z []float64) (e measure.Atoms, lost float64) {
+func restAtoms(sd interval.Interval, z []float64) (e measure.Atoms, lost float64) {
 	switch {
-	case sd.hi == 0:
+	case sd.Hi == 0:
 		return measure.Atoms{X: []float64{0}, P: []float64{1}}, 0
-	case sd.lo == 0:
-		return measure.Atoms{X: []float64{below(-reach * sd.hi)}, P: []float64{1}}, measure.TailUp(reach)
+	case sd.Lo == 0:
+		return measure.Atoms{X: []float64{interval.Below(-law.Reach * sd.Hi)}, P: []float64{1}}, measure.TailUp(law.Reach)
 	}
-	normal, nodes := asNormal(ival{}, sd), nodesOf(ival{}, sd, z, false)
+	normal, nodes := law.Normal(interval.Interval{}, sd), nodesOf(interval.Interval{}, sd, z, false)
 	e = measure.Atoms{X: nodes[:len(nodes)-1], P: normal.BinsUp(nodes)}
-	return e, above(normal.BelowUp(nodes[0]) + normal.AboveUp(nodes[len(nodes)-1]))
+	return e, interval.Above(normal.BelowUp(nodes[0]) + normal.AboveUp(nodes[len(nodes)-1]))
 }
 
 // placer adds masses at the nodes below given values.
@@ -175,9 +140,9 @@ func (a *placer) add(slope, mean, m float64, e measure.Atoms) {
 	for k, x := range e.X {
 		q := 0.0
 		if slope > 0 {
-			q = below(mean + x)
+			q = interval.Below(mean + x)
 			if slope != 1 {
-				q = below(slope * q)
+				q = interval.Below(slope * q)
 			}
 		}
 		if !(q >= a.nodes[0]) {

@@ -3,7 +3,9 @@ package neuronsum
 import (
 	"math"
 
+	"psafe/host/prove/interval"
 	"psafe/host/prove/measure"
+	"psafe/host/prove/neuronsum/law"
 	"psafe/host/read/property"
 )
 
@@ -16,7 +18,7 @@ type vertex []hidden
 // the value is within `within` of the one number that value holds.
 type hidden struct {
 	constant  bool
-	value     ival
+	value     interval.Interval
 	within    float64
 	low, high measure.Atoms
 	lost      float64
@@ -50,8 +52,8 @@ func (n *Sum) view(cell property.Box) []vertex {
 	z, rests := quantileGrid(n.q.nodes), quantileGrid(n.q.rests)
 	view := make([]vertex, max(1, len(c.vertices)))
 	for k := range view {
-		view[k] = make(vertex, n.hidden.Outputs())
-		parallel(n.hidden.Outputs(), func(i int) {
+		view[k] = make(vertex, n.net.Hidden.Outputs())
+		law.OnCores(n.net.Hidden.Outputs(), func(i int) {
 			if n.over() {
 				return // and there is no view
 			}
@@ -72,7 +74,7 @@ func (n *Sum) view(cell property.Box) []vertex {
 
 // shape is nil if the cell does not fit the network or is empty or not finite.
 func (n *Sum) shape(cell property.Box) *shape {
-	if len(cell.Lo) != n.hidden.Inputs() || len(cell.Hi) != n.hidden.Inputs() {
+	if len(cell.Lo) != n.net.Hidden.Inputs() || len(cell.Hi) != n.net.Hidden.Inputs() {
 		return nil
 	}
 	c := &shape{cell: cell}
@@ -90,7 +92,7 @@ func (n *Sum) shape(cell property.Box) *shape {
 		if cell.Lo[j] < cell.Hi[j] && !c.narrow[j] {
 			ends = []float64{cell.Lo[j], cell.Hi[j]}
 		}
-		if !n.convex || len(vertices)*len(ends) > maxVertices {
+		if !n.net.Convex || len(vertices)*len(ends) > maxVertices {
 			return c
 		}
 		var more [][]float64
@@ -114,11 +116,11 @@ func (n *Sum) shape(cell property.Box) *shape {
 //
 //	2^-52 |x_j| (|mu_ji| + narrowReach sd_ji) <= 2^-52 size_i + 2^-48 sd_i
 func (n *Sum) narrow(cell property.Box, centre []float64) []bool {
-	w, b := &n.hidden.Weight, &n.hidden.Bias
-	most := make([]float64, n.hidden.Outputs())
+	w, b := &n.net.Hidden.Weight, &n.net.Hidden.Bias
+	most := make([]float64, n.net.Hidden.Outputs())
 	for i := range most {
 		size, variance := math.Abs(b.Mean[i]), b.SdLo[i]*b.SdLo[i]
-		for j, at := range n.hidden.Dense().Into(i) {
+		for j, at := range n.net.Hidden.Dense().Into(i) {
 			x := centre[j]
 			size += math.Abs(x * w.Mean[at])
 			variance += x * x * w.SdLo[at] * w.SdLo[at]
@@ -129,7 +131,7 @@ func (n *Sum) narrow(cell property.Box, centre []float64) []bool {
 	for j := range narrow {
 		r := max(cell.Hi[j]-centre[j], centre[j]-cell.Lo[j])
 		narrow[j] = r > 0
-		for i, at := range n.hidden.Dense().From(j) {
+		for i, at := range n.net.Hidden.Dense().From(j) {
 			if !(r*(math.Abs(w.Mean[at])+narrowReach*w.SdHi[at]) <= most[i]) {
 				narrow[j] = false
 				break
@@ -137,19 +139,6 @@ func (n *Sum) narrow(cell property.Box, centre []float64) []bool {
 		}
 	}
 	return narrow
-}
-
-// preactivation is the distribution of t_i(x) for exact numbers x.
-func (n *Sum) preactivation(i int, x []float64) (mean, sd ival) {
-	w, b := &n.hidden.Weight, &n.hidden.Bias
-	mean, sd = exactly(b.Mean[i]), ival{b.SdLo[i], b.SdHi[i]}
-	variance := sd.square()
-	for j, at := range n.hidden.Dense().Into(i) {
-		v := x[j]
-		mean = mean.plus(exactly(v).times(exactly(w.Mean[at])))
-		variance = variance.plus(exactly(v).times(ival{w.SdLo[at], w.SdHi[at]}).square())
-	}
-	return mean, variance.sqrt()
 }
 
 // narrowReach is how many standard deviations of a weight the radius of a narrow axis
@@ -161,21 +150,21 @@ const narrowReach = 12
 // probability lost: it is at most sum_j r_j |w_ji|, and |w_ji| <= |mu_ji| + reach sd_ji.
 // wide says that an axis which is not narrow adds to it.
 func (n *Sum) radius(narrow []bool, cell property.Box, centre []float64, i int) (radius, lost float64, wide bool) {
-	w := &n.hidden.Weight
-	for j, at := range n.hidden.Dense().Into(i) {
+	w := &n.net.Hidden.Weight
+	for j, at := range n.net.Hidden.Dense().Into(i) {
 		c := centre[j]
 		if !(cell.Lo[j] < cell.Hi[j]) {
 			continue
 		}
 		sds := float64(narrowReach)
 		if !narrow[j] {
-			sds, wide = reach, true
+			sds, wide = law.Reach, true
 		}
-		r := max(above(cell.Hi[j]-c), above(c-cell.Lo[j]))
-		most := above(math.Abs(w.Mean[at]) + above(sds*w.SdHi[at]))
-		radius = above(radius + above(r*most))
+		r := max(interval.Above(cell.Hi[j]-c), interval.Above(c-cell.Lo[j]))
+		most := interval.Above(math.Abs(w.Mean[at]) + interval.Above(sds*w.SdHi[at]))
+		radius = interval.Above(radius + interval.Above(r*most))
 		if w.SdHi[at] > 0 {
-			lost = above(lost + above(2*measure.TailUp(sds)))
+			lost = interval.Above(lost + interval.Above(2*measure.TailUp(sds)))
 		}
 	}
 	return radius, lost, wide
@@ -185,43 +174,43 @@ func (n *Sum) radius(narrow []bool, cell property.Box, centre []float64, i int) 
 // weight is beyond reach, s is monotone.
 func (n *Sum) whole(c *shape, cell property.Box, centre []float64, i int, z []float64) hidden {
 	radius, lost, wide := n.radius(c.narrow, cell, centre, i)
-	mean, sd := n.preactivation(i, centre)
-	if !mean.finite() || !sd.finite() || !(radius <= math.MaxFloat64) {
+	mean, sd := n.net.Preactivation(i, centre)
+	if !mean.Finite() || !sd.Finite() || !(radius <= math.MaxFloat64) {
 		return hidden{}
 	}
-	if sd.hi == 0 {
+	if sd.Hi == 0 {
 		return n.wholeConstant(mean, radius, lost, wide)
 	}
-	nodes, normal := nodesOf(mean, sd, z, true), asNormal(mean, sd)
+	nodes, normal := nodesOf(mean, sd, z, true), law.Normal(mean, sd)
 	p, last := normal.BinsUp(nodes), len(nodes)-1
 	var h hidden
 	for k, m := range p {
 		lo, hi := nodes[k], nodes[k+1]
 		if radius > 0 {
-			lo, hi = below(lo-radius), above(hi+radius)
+			lo, hi = interval.Below(lo-radius), interval.Above(hi+radius)
 		}
-		h.low = put(h.low, n.act.ValueDown(lo), m)
-		h.high = put(h.high, n.act.ValueUp(hi), m)
+		h.low = put(h.low, n.net.Act.ValueDown(lo), m)
+		h.high = put(h.high, n.net.Act.ValueUp(hi), m)
 	}
-	h.lost = above(lost + beyond(normal, nodes[0], nodes[last]))
+	h.lost = interval.Above(lost + beyond(normal, nodes[0], nodes[last]))
 	return h
 }
 
 // wholeConstant is whole for a t(centre) that is the same number in every draw.
-func (n *Sum) wholeConstant(mean ival, radius, lost float64, wide bool) hidden {
+func (n *Sum) wholeConstant(mean interval.Interval, radius, lost float64, wide bool) hidden {
 	if radius == 0 {
-		return hidden{constant: true, value: ival{n.act.ValueDown(mean.lo), n.act.ValueUp(mean.hi)}}
+		return hidden{constant: true, value: interval.Of(n.net.Act.ValueDown(mean.Lo), n.net.Act.ValueUp(mean.Hi))}
 	}
-	lo, hi := n.act.ValueDown(below(mean.lo-radius)), n.act.ValueUp(above(mean.hi+radius))
+	lo, hi := n.net.Act.ValueDown(interval.Below(mean.Lo-radius)), n.net.Act.ValueUp(interval.Above(mean.Hi+radius))
 	if !(lo >= -math.MaxFloat64 && hi <= math.MaxFloat64) {
 		return hidden{}
 	}
 	if middle := lo/2 + hi/2; !wide {
-		within := max(above(hi-middle), above(middle-lo))
+		within := max(interval.Above(hi-middle), interval.Above(middle-lo))
 		if lo == hi {
 			middle, within = lo, 0
 		}
-		return hidden{constant: true, value: exactly(middle), within: within, lost: lost}
+		return hidden{constant: true, value: interval.Exactly(middle), within: within, lost: lost}
 	}
 	one := []float64{1}
 	return hidden{low: measure.Atoms{X: []float64{lo}, P: one}, high: measure.Atoms{X: []float64{hi}, P: one}, lost: lost}
@@ -230,7 +219,7 @@ func (n *Sum) wholeConstant(mean ival, radius, lost float64, wide bool) hidden {
 // put adds an atom not below the last one, or adds to it.
 func put(a measure.Atoms, x, p float64) measure.Atoms {
 	if k := len(a.X) - 1; k >= 0 && a.X[k] == x {
-		a.P[k] = above(a.P[k] + p)
+		a.P[k] = interval.Above(a.P[k] + p)
 		return a
 	}
 	return measure.Atoms{X: append(a.X, x), P: append(a.P, p)}

@@ -1,4 +1,4 @@
-package neuronsum
+package grid
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"psafe/host/prove/neuronsum/law"
 	"psafe/host/read/property"
 )
 
@@ -21,7 +22,7 @@ const (
 )
 
 // chooseLarge chooses for each grid and row; nil if nothing is gained.
-func (n *Sum) chooseLarge(ctx context.Context, grids []Grid, rows []property.Row) (all [][]*LargeNeurons) {
+func (n *sums) chooseLarge(ctx context.Context, grids []Grid, rows []property.Row) (all [][]*LargeNeurons) {
 	some := false
 	for g := range grids {
 		these := make([]*LargeNeurons, len(rows))
@@ -39,10 +40,10 @@ func (n *Sum) chooseLarge(ctx context.Context, grids []Grid, rows []property.Row
 
 // largeFor chooses for one grid and row, nil if nothing is gained, and says what the sum (39) is then,
 // about: what fails in so many networks. Infinite if the context has ended.
-func (n *Sum) largeFor(ctx context.Context, g *Grid, row *property.Row, draws int) (best *LargeNeurons, sum float64) {
+func (n *sums) largeFor(ctx context.Context, g *Grid, row *property.Row, draws int) (best *LargeNeurons, sum float64) {
 	points := g.points()
 	fails, most := make([]int, draws), make([][]float32, draws) // by point
-	parallel(draws, func(d int) {
+	law.OnCores(draws, func(d int) {
 		if ctx.Err() != nil {
 			return
 		}
@@ -81,7 +82,7 @@ func (n *Sum) largeFor(ctx context.Context, g *Grid, row *property.Row, draws in
 
 // sampler draws one network.
 type sampler struct {
-	n   *Sum
+	n   *sums
 	r   *rand.Rand
 	row *property.Row
 }
@@ -90,23 +91,23 @@ func (s *sampler) normal(mean, sd float64) float64 { return mean + sd*s.r.NormFl
 
 // draw counts the points whose stand-ins fail in one network and gives, for each, the largest -a_i
 // t_i there.
-func (s *sampler) draw(points []gridPoint) (fails int, most []float32) {
+func (s *sampler) draw(points []point) (fails int, most []float32) {
 	n := s.n
 	sums, most := make([]float64, len(points)), make([]float32, len(points))
 	rest := s.row.D
 	for c, k := range s.row.CLo {
-		rest += k * s.normal(n.output.Bias.Mean[c], n.output.Bias.SdHi[c])
+		rest += k * s.normal(n.Output.Bias.Mean[c], n.Output.Bias.SdHi[c])
 	}
-	w := make([]float64, n.hidden.Inputs())
-	for i := range n.hidden.Outputs() {
+	w := make([]float64, n.Hidden.Inputs())
+	for i := range n.Hidden.Outputs() {
 		a := 0.0
-		for c, at := range n.output.Dense().From(i) {
-			a += s.row.CLo[c] * s.normal(n.output.Weight.Mean[at], n.output.Weight.SdHi[at])
+		for c, at := range n.Output.Dense().From(i) {
+			a += s.row.CLo[c] * s.normal(n.Output.Weight.Mean[at], n.Output.Weight.SdHi[at])
 		}
-		b := s.normal(n.hidden.Bias.Mean[i], n.hidden.Bias.SdHi[i])
+		b := s.normal(n.Hidden.Bias.Mean[i], n.Hidden.Bias.SdHi[i])
 		clear(w)
-		for j, at := range n.hidden.Dense().Into(i) {
-			w[j] = s.normal(n.hidden.Weight.Mean[at], n.hidden.Weight.SdHi[at])
+		for j, at := range n.Hidden.Dense().Into(i) {
+			w[j] = s.normal(n.Hidden.Weight.Mean[at], n.Hidden.Weight.SdHi[at])
 		}
 		for k := range points {
 			p, t := &points[k], b
@@ -114,7 +115,7 @@ func (s *sampler) draw(points []gridPoint) (fails int, most []float32) {
 				t += v * p.x[j]
 			}
 			if a < 0 {
-				sums[k] += a * max(t, n.slope*t)
+				sums[k] += a * max(t, n.Slope*t)
 				most[k] = max(most[k], float32(-a*t))
 				continue
 			}
@@ -130,18 +131,18 @@ func (s *sampler) draw(points []gridPoint) (fails int, most []float32) {
 }
 
 // low is the least that the cells around a point take for t there.
-func (s *sampler) low(p *gridPoint, w []float64, t float64) float64 {
+func (s *sampler) low(p *point, w []float64, t float64) float64 {
 	least, most := t, t
 	for j, v := range w {
 		if !p.twoSided(j) {
-			least, most = least+v*p.beside[j].lo, most+v*p.beside[j].lo
+			least, most = least+v*p.beside[j].Lo, most+v*p.beside[j].Lo
 			continue
 		}
-		x, y := v*p.before[j].lo, v*p.after[j].lo
+		x, y := v*p.before[j].Lo, v*p.after[j].Lo
 		least, most = least+min(x, y), most+max(x, y)
 	}
 	if t > 0 && least > 0 || t <= 0 && most > 0 {
 		return t
 	}
-	return s.n.slope * t
+	return s.n.Slope * t
 }

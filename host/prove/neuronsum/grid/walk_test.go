@@ -1,10 +1,12 @@
-package neuronsum
+package grid
 
 import (
 	"math"
 	"math/rand/v2"
 	"testing"
 
+	"psafe/host/lab/testkit/sumtest"
+	"psafe/host/prove/interval"
 	"psafe/host/prove/measure"
 )
 
@@ -103,8 +105,8 @@ func TestBins(t *testing.T) {
 
 // TestChanceOutside: what is in no bin counts.
 func TestChanceOutside(t *testing.T) {
-	p := gridPoint{x: []float64{1, 1}, beside: make([]ival, 2), before: []ival{exactly(-0.01), exactly(-0.02)}, after: []ival{exactly(0.01), exactly(0.02)}}
-	c := newSum(t, oneNeuron(activations[0], []float64{0, 0}, []float64{1, 1}, 0, 1, 1)).chance(&p, 0, false)
+	p := point{x: []float64{1, 1}, beside: make([]interval.Interval, 2), before: []interval.Interval{interval.Exactly(-0.01), interval.Exactly(-0.02)}, after: []interval.Interval{interval.Exactly(0.01), interval.Exactly(0.02)}}
+	c := newSum(t, sumtest.OneNeuron(sumtest.Activations[0], []float64{0, 0}, []float64{1, 1}, 0, 1, 1)).chance(&p, 0, false)
 	if q, least := c.above(c.most), 2*measure.TailUp(chanceReach); c.unknown || q < least || q > 10*least {
 		t.Errorf("%v, at least %v lies outside", q, least)
 	}

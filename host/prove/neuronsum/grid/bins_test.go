@@ -1,11 +1,14 @@
-package neuronsum
+package grid
 
 import (
 	"math"
 	"testing"
 
+	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
+	"psafe/host/prove/interval"
 	"psafe/host/prove/measure"
+	"psafe/host/prove/neuronsum/law"
 	"psafe/host/read/property"
 )
 
@@ -45,16 +48,16 @@ func TestNormalBins(t *testing.T) {
 			t.Errorf("mass %v, second moment %v", total, second)
 		}
 	}
-	if last := len(newNormalBins(1, 2, 0).z) - 1; newNormalBins(1, 2, 0).z[last] != reach {
+	if last := len(newNormalBins(1, 2, 0).z) - 1; newNormalBins(1, 2, 0).z[last] != law.Reach {
 		t.Error("bins do not reach as far as they should")
 	}
 	all := newSumBins(1, 1, 2)
 	for mean, want := range map[float64]int{0: 2, 1: 2, -1: 3, -2.6: 5, -1e10: 5} {
-		if got := all.of(exactly(mean), exactly(1), 1); got != all[1][want] {
+		if got := all.of(interval.Exactly(mean), interval.Exactly(1), 1); got != all[1][want] {
 			t.Errorf("mean %v: not bins %d", mean, want)
 		}
 	}
-	if got := all.of(exactly(-1e300), exactly(1e-300), 0); got != all[0][5] {
+	if got := all.of(interval.Exactly(-1e300), interval.Exactly(1e-300), 0); got != all[0][5] {
 		t.Error("far from 0: not the last bins")
 	}
 }
@@ -63,7 +66,7 @@ func TestNormalBins(t *testing.T) {
 func TestSigned(t *testing.T) {
 	b := newNormalBins(0.3, 0.5, 0)
 	for _, c := range []struct{ mean, sd float64 }{{0, 1}, {0.1, 1}, {-0.37, 2}, {5, 0.5}, {-3e-5, 1e-3}, {20, 1}} {
-		neg, pos := b.signed(exactly(c.mean), exactly(c.sd))
+		neg, pos := b.signed(interval.Exactly(c.mean), interval.Exactly(c.sd))
 		below, over, mean := 0.0, 0.0, 0.0
 		for k, p := range neg.P {
 			below += p
@@ -85,14 +88,14 @@ func TestSigned(t *testing.T) {
 			}
 		}
 		// Steps to either end of a bin beside 0 do not cross it.
-		if want := normalCDF(-c.mean / c.sd); math.Abs(below-want) > 0.2*want+1e-12 || below+over < 1-1e-12 || below+over > 1+1e-9 {
+		if want := sumtest.NormalCDF(-c.mean / c.sd); math.Abs(below-want) > 0.2*want+1e-12 || below+over < 1-1e-12 || below+over > 1+1e-9 {
 			t.Errorf("%+v: %v below 0, want %v, %v over", c, below, want, over)
 		}
 		if math.Abs(mean-c.mean) > 0.03*c.sd {
 			t.Errorf("%+v: mean %v", c, mean)
 		}
 	}
-	if neg, pos := b.signed(ival{-1, 2}, ival{}); neg.Lo[0] != -1 || neg.Hi[0] != 0 || pos.Lo[0] != 0 || pos.Hi[0] != 2 || neg.P[0] != 1 || pos.P[0] != 1 {
+	if neg, pos := b.signed(interval.Of(-1, 2), interval.Interval{}); neg.Lo[0] != -1 || neg.Hi[0] != 0 || pos.Lo[0] != 0 || pos.Hi[0] != 2 || neg.P[0] != 1 || pos.P[0] != 1 {
 		t.Errorf("a constant: %+v %+v", neg, pos)
 	}
 }
@@ -101,16 +104,16 @@ func TestSigned(t *testing.T) {
 // means of their bins, by hand.
 func TestGridLowByBins(t *testing.T) {
 	for _, act := range []network.Activation{{Kind: network.ReLU}, {Kind: network.LeakyReLU, Slope: 0.5}} {
-		n := newSum(t, oneNeuron(act, []float64{0}, []float64{0}, 0.1, 1, 1))
-		p := gridPoint{x: []float64{0}, beside: []ival{{}}, before: []ival{{}}, after: []ival{{}}}
+		n := newSum(t, sumtest.OneNeuron(act, []float64{0}, []float64{0}, 0.1, 1, 1))
+		p := point{x: []float64{0}, beside: []interval.Interval{{}}, before: []interval.Interval{{}}, after: []interval.Interval{{}}}
 		bins := newSumBins(0.25, 0.5, 0.5)
 		h := n.atPoint(&p, 0, bins, 0)
-		tMean, tSD := n.preactivation(0, p.x)
+		tMean, tSD := n.Preactivation(0, p.x)
 		u := bins.of(tMean, tSD, 0).at(tMean, tSD)
 		var from, to float64 // the bin that 0 is in
 		for k := range len(u) - 1 {
-			if u[k].lo < 0 && u[k+1].hi > 0 {
-				from, to = u[k].lo, u[k+1].hi
+			if u[k].Lo < 0 && u[k+1].Hi > 0 {
+				from, to = u[k].Lo, u[k+1].Hi
 			}
 		}
 		for what, s := range map[string]measure.Split{"low": h.low, "high": h.high} {
@@ -130,7 +133,7 @@ func TestGridLowByBins(t *testing.T) {
 				}
 				wide := 0.0 // the wider of the bins beside it
 				for i := range len(u) - 1 {
-					if lo, hi := u[i].lo, u[i+1].hi; hi-edge < 1e-12 && hi > edge-1e-12 && !(lo < 0 && hi > 0) || math.Abs(lo-edge) < 1e-12 && !(lo < 0 && hi > 0) {
+					if lo, hi := u[i].Lo, u[i+1].Hi; hi-edge < 1e-12 && hi > edge-1e-12 && !(lo < 0 && hi > 0) || math.Abs(lo-edge) < 1e-12 && !(lo < 0 && hi > 0) {
 						wide = max(wide, hi-lo)
 					}
 				}
@@ -141,7 +144,7 @@ func TestGridLowByBins(t *testing.T) {
 					t.Errorf("%v %s at %v: square %v, the bin is %v wide", act, what, x, s.Square[k], wide)
 				}
 			}
-			want := 0.1*normalCDF(0.1) + math.Exp(-0.005)/math.Sqrt(2*math.Pi)
+			want := 0.1*sumtest.NormalCDF(0.1) + math.Exp(-0.005)/math.Sqrt(2*math.Pi)
 			if act.Kind != network.ReLU {
 				want += 0.5 * (0.1 - want)
 			}
@@ -157,12 +160,12 @@ func TestGridLowByBins(t *testing.T) {
 
 // TestPointConstants: a constant neuron's weight makes the rest, with its value squared.
 func TestPointConstants(t *testing.T) {
-	n := newSum(t, oneNeuron(network.Activation{Kind: network.ReLU}, []float64{1}, []float64{0}, 0, 0, 1))
-	n.output.Weight.SdLo[0], n.output.Weight.SdHi[0] = 0.5, 0.5
-	at := Grid{Box: interval(2, 2), Cuts: [][]float64{{}}}
+	n := newSum(t, sumtest.OneNeuron(network.Activation{Kind: network.ReLU}, []float64{1}, []float64{0}, 0, 0, 1))
+	n.Output.Weight.SdLo[0], n.Output.Weight.SdHi[0] = 0.5, 0.5
+	at := Grid{Box: sumtest.Interval(2, 2), Cuts: [][]float64{{}}}
 	row := property.Row{CLo: []float64{1}, CHi: []float64{1}, D: 0.3, DHi: 0.3}
 	got, err := n.gridsUp(t.Context(), []Grid{at}, []property.Row{row}, nil)
-	if want := normalCDF(-2.3 / math.Hypot(1, n.output.Bias.SdHi[0])); err != nil || got < want*(1-1e-12) || got > want*(1+1e-9) {
+	if want := sumtest.NormalCDF(-2.3 / math.Hypot(1, n.Output.Bias.SdHi[0])); err != nil || got < want*(1-1e-12) || got > want*(1+1e-9) {
 		t.Errorf("%v, want %v (%v)", got, want, err)
 	}
 }

@@ -1,9 +1,11 @@
-package neuronsum
+package grid
 
 import (
 	"math"
+	"slices"
 	"sync"
 
+	"psafe/host/prove/interval"
 	"psafe/host/prove/measure"
 )
 
@@ -121,23 +123,23 @@ func phiTables() (curve, hazard [2*phiEnd*phiParts + 1]float64) {
 		if k > 0 {
 			least := measure.TailDown(-lo)
 			if lo > 0 {
-				least = below(1 - measure.TailUp(lo))
+				least = interval.Below(1 - measure.TailUp(lo))
 			}
-			hazard[k] = above(densityAt(lo).hi / least)
+			hazard[k] = interval.Above(densityAt(lo).Hi / least)
 		}
 		if lo < 0 {
 			at := max(lo, min(hi, -1)) // -x phi(x) rises up to -1 and falls from there
-			curve[k] = above(above(0.5*-at) * densityAt(at).hi)
+			curve[k] = interval.Above(interval.Above(0.5*-at) * densityAt(at).Hi)
 		}
 	}
 	return curve, hazard
 }
 
 // densityAt encloses the standard normal density.
-func densityAt(x float64) ival {
-	square := exactly(x).square().times(exactly(0.5))
-	e := ival{measure.ExpDown(-square.hi), measure.ExpUp(-square.lo)}
-	return e.times(ival{0.39894228040143265, 0.3989422804014328}) // 1/sqrt(2 pi) = 0.39894228040143267794
+func densityAt(x float64) interval.Interval {
+	square := interval.Exactly(x).Square().Times(interval.Exactly(0.5))
+	e := interval.Of(measure.ExpDown(-square.Hi), measure.ExpUp(-square.Lo))
+	return e.Times(interval.Of(0.39894228040143265, 0.3989422804014328)) // 1/sqrt(2 pi) = 0.39894228040143267794
 }
 
 // chanceBins are bins of a standard normal variable: the mass of each, its mean there, nearly
@@ -161,7 +163,8 @@ var standardBins = sync.OnceValue(func() (all []*chanceBins) {
 		if n >= 4 {
 			edges = append(edges, -3.2, 3.2)
 		}
-		all = append(all, newChanceBins(sorted(edges)))
+		slices.Sort(edges)
+		all = append(all, newChanceBins(slices.Compact(edges)))
 	}
 	return all
 })
@@ -174,30 +177,30 @@ func newChanceBins(edges []float64) *chanceBins {
 		l, h := edges[k], edges[k+1]
 		p := massOf(l, h)
 		dl, dh := densityAt(l), densityAt(h)
-		mean := dl.minus(dh).over(p)
-		second := exactly(1).plus(exactly(l).times(dl).minus(exactly(h).times(dh)).over(p))
-		middle := mean.middle()
-		variance := second.minus(mean.square()).hi
-		far := above(max(h-middle, middle-l))
-		if !(mean.radius() < chanceMeanErr) {
-			panic("neuronsum: the mean of a bin is not known well enough")
+		mean := dl.Minus(dh).Over(p)
+		second := interval.Exactly(1).Plus(interval.Exactly(l).Times(dl).Minus(interval.Exactly(h).Times(dh)).Over(p))
+		middle := mean.Middle()
+		variance := second.Minus(mean.Square()).Hi
+		far := interval.Above(max(h-middle, middle-l))
+		if !(mean.Radius() < chanceMeanErr) {
+			panic("grid: the mean of a bin is not known well enough")
 		}
-		b.mass, b.mean = append(b.mass, p.hi), append(b.mean, middle)
+		b.mass, b.mean = append(b.mass, p.Hi), append(b.mean, middle)
 		b.far = append(b.far, far)
-		b.variance = append(b.variance, min(max(variance, 0), above(far*far)))
+		b.variance = append(b.variance, min(max(variance, 0), interval.Above(far*far)))
 	}
 	return b
 }
 
 // massOf encloses P(l <= e <= h).
-func massOf(l, h float64) ival {
+func massOf(l, h float64) interval.Interval {
 	if l < 0 && h > 0 {
-		return exactly(1).minus(ival{measure.TailDown(-l), measure.TailUp(-l)}).minus(ival{measure.TailDown(h), measure.TailUp(h)})
+		return interval.Exactly(1).Minus(interval.Of(measure.TailDown(-l), measure.TailUp(-l))).Minus(interval.Of(measure.TailDown(h), measure.TailUp(h)))
 	}
 	if h <= 0 {
 		l, h = -h, -l
 	}
-	return ival{measure.TailDown(l), measure.TailUp(l)}.minus(ival{measure.TailDown(h), measure.TailUp(h)})
+	return interval.Of(measure.TailDown(l), measure.TailUp(l)).Minus(interval.Of(measure.TailDown(h), measure.TailUp(h)))
 }
 
 // chooseBins takes as many bins as the event is sensitive to each e, and not too many products.

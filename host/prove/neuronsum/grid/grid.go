@@ -1,8 +1,16 @@
-package neuronsum
+// Package grid bounds failure probabilities of networks with one hidden layer on large boxes, by
+// the sum over the points of grids (docs/neuronsum.md, sections 6 to 11).
+//
+// Files: grid.go has the points, sum.go adds up over them, law.go and bins.go have the laws of
+// neurons and weights there, large.go what is split off, chance.go and walk.go the chances of kinks
+// beside a point, choose.go, search.go, approx.go and largeapprox.go what planes and mixtures are
+// chosen by.
+package grid
 
 import (
 	"math"
 
+	"psafe/host/prove/interval"
 	"psafe/host/read/property"
 )
 
@@ -80,29 +88,29 @@ func (g *Grid) Points() int {
 // maxPoints bounds the points of a grid.
 const maxPoints = 1 << 16
 
-// gridPoint is the point x of a grid, and where the points of the cells around it lie in each axis:
+// point is the point x of a grid, and where the points of the cells around it lie in each axis:
 // at x + beside where there are cells on one side only (0 if the box has no width), at
 // x + before or x + after, before < 0 < after, where there are cells on both sides.
-type gridPoint struct {
+type point struct {
 	x                     []float64
-	beside, before, after []ival
+	beside, before, after []interval.Interval
 }
 
 // twoSided says that there are cells on both sides of the point in axis j.
-func (p *gridPoint) twoSided(j int) bool { return p.after[j].hi > 0 }
+func (p *point) twoSided(j int) bool { return p.after[j].Hi > 0 }
 
 // points lists all points, the last axis running fastest. Offsets enclose exact differences,
 // so that all corners of a cell speak of the same point of it.
-func (g *Grid) points() []gridPoint {
-	all := []gridPoint{{}}
+func (g *Grid) points() []point {
+	all := []point{{}}
 	for j := range g.Box.Lo {
 		p := g.planes(j)
 		c := g.centres(j)
-		from := func(k, cell int) ival { return exactly(c[cell]).minus(exactly(p[k])) }
-		var more []gridPoint
+		from := func(k, cell int) interval.Interval { return interval.Exactly(c[cell]).Minus(interval.Exactly(p[k])) }
+		var more []point
 		for _, q := range all {
 			for k, x := range p {
-				var beside, before, after ival
+				var beside, before, after interval.Interval
 				switch {
 				case len(p) == 1:
 				case k == 0:
@@ -112,7 +120,7 @@ func (g *Grid) points() []gridPoint {
 				default:
 					before, after = from(k, k-1), from(k, k)
 				}
-				more = append(more, gridPoint{append(q.x[:j:j], x), append(q.beside[:j:j], beside), append(q.before[:j:j], before), append(q.after[:j:j], after)})
+				more = append(more, point{append(q.x[:j:j], x), append(q.beside[:j:j], beside), append(q.before[:j:j], before), append(q.after[:j:j], after)})
 			}
 		}
 		all = more

@@ -1,9 +1,11 @@
-package neuronsum
+package grid
 
 import (
 	"math"
 
+	"psafe/host/prove/interval"
 	"psafe/host/prove/measure"
+	"psafe/host/prove/neuronsum/law"
 )
 
 // chance bounds, for a neuron and a point v of a grid, the probability that t is not positive at
@@ -60,30 +62,30 @@ type chanceForm struct {
 }
 
 // pairNormal is a form's law for no e at all, in intervals.
-type pairNormal struct{ mean, slope, sd ival }
+type pairNormal struct{ mean, slope, sd interval.Interval }
 
 // variables are the weights of the two-sided axes and a form, last: their means, their
 // covariances with u and with each other, in intervals.
 type variables struct {
-	mean, withU []ival
-	cov         [][]ival
+	mean, withU []interval.Interval
+	cov         [][]interval.Interval
 }
 
 // chanceReach is how many standard deviations of each e the bins cover.
 const chanceReach = 7.5
 
 // chance prepares the bound; t(v) must have a standard deviation above 0.
-func (n *Sum) chance(p *gridPoint, i int, mirrored bool) *chance {
+func (n *sums) chance(p *point, i int, mirrored bool) *chance {
 	c := &chance{last: -1, p: 1}
-	sign := exactly(1)
+	sign := interval.Exactly(1)
 	if mirrored {
-		sign = exactly(-1)
+		sign = interval.Exactly(-1)
 	}
-	mean, sd := n.preactivation(i, p.x)
-	mean = mean.times(sign)
-	variance := sd.square()
-	c.most = max(math.Abs(mean.lo), math.Abs(mean.hi)) + 8*sd.hi
-	if sdBias := n.hidden.Bias.SdHi[i]; !(variance.lo > 0) || !(c.most <= math.MaxFloat64) || !(sdBias <= math.MaxFloat64) {
+	mean, sd := n.Preactivation(i, p.x)
+	mean = mean.Times(sign)
+	variance := sd.Square()
+	c.most = max(math.Abs(mean.Lo), math.Abs(mean.Hi)) + 8*sd.Hi
+	if sdBias := n.Hidden.Bias.SdHi[i]; !(variance.Lo > 0) || !(c.most <= math.MaxFloat64) || !(sdBias <= math.MaxFloat64) {
 		c.unknown = true
 		return c
 	}
@@ -101,18 +103,18 @@ func (n *Sum) chance(p *gridPoint, i int, mirrored bool) *chance {
 		}
 		before, after := p.before[a.axis], p.after[a.axis]
 		vars.add(a.mean, a.withU, a.variance)
-		c.axes = append(c.axes, chanceAxis{before: before.lo, after: after.hi, reach: max(after.hi, -before.lo), kink: above(after.hi - before.lo)})
+		c.axes = append(c.axes, chanceAxis{before: before.Lo, after: after.Hi, reach: max(after.Hi, -before.Lo), kink: interval.Above(after.Hi - before.Lo)})
 	}
-	ends := []ival{{}}
+	ends := []interval.Interval{{}}
 	if closed != nil {
-		ends = []ival{exactly(p.before[closed.axis].lo), exactly(p.after[closed.axis].hi)}
+		ends = []interval.Interval{interval.Exactly(p.before[closed.axis].Lo), interval.Exactly(p.after[closed.axis].Hi)}
 	}
 	for _, end := range ends {
 		y := s.law
 		if closed != nil {
-			y.mean = y.mean.plus(closed.mean.times(end))
-			y.withU = y.withU.plus(closed.withU.times(end))
-			y.variance = y.variance.plus(closed.variance.times(end.square()))
+			y.mean = y.mean.Plus(closed.mean.Times(end))
+			y.withU = y.withU.Plus(closed.withU.Times(end))
+			y.variance = y.variance.Plus(closed.variance.Times(end.Square()))
 		}
 		vars.add(y.mean, y.withU, y.variance)
 		if !c.addForm(&vars, mean, variance) {
@@ -122,7 +124,7 @@ func (n *Sum) chance(p *gridPoint, i int, mirrored bool) *chance {
 		vars.drop()
 	}
 	if len(c.axes) > 0 {
-		c.outside = above(float64(len(c.axes)) * above(2*measure.TailUp(chanceReach)))
+		c.outside = interval.Above(float64(len(c.axes)) * interval.Above(2*measure.TailUp(chanceReach)))
 	}
 	return c
 }
@@ -138,7 +140,7 @@ type steps struct {
 }
 
 // stepLaw is a normal variable's mean, covariance with u and variance, in intervals.
-type stepLaw struct{ mean, withU, variance ival }
+type stepLaw struct{ mean, withU, variance interval.Interval }
 
 // stepAxis is a two-sided axis with its weight's law; width is the standard deviation of the
 // longest step along it.
@@ -149,28 +151,28 @@ type stepAxis struct {
 }
 
 // steps describes those of neuron i around p, times sign: s and m at chance.
-func (n *Sum) steps(p *gridPoint, i int, sign ival) *steps {
-	w := &n.hidden.Weight
-	s, fixed, squares := &steps{}, ival{}, 0.0
-	for j, at := range n.hidden.Dense().Into(i) {
-		mean, v := exactly(w.Mean[at]).times(sign), ival{w.SdLo[at], w.SdHi[at]}.square()
+func (n *sums) steps(p *point, i int, sign interval.Interval) *steps {
+	w := &n.Hidden.Weight
+	s, fixed, squares := &steps{}, interval.Interval{}, 0.0
+	for j, at := range n.Hidden.Dense().Into(i) {
+		mean, v := interval.Exactly(w.Mean[at]).Times(sign), interval.Of(w.SdLo[at], w.SdHi[at]).Square()
 		if !p.twoSided(j) {
-			s.law.mean = s.law.mean.plus(mean.times(p.beside[j]))
-			s.law.variance = s.law.variance.plus(v.times(p.beside[j].square()))
-			s.law.withU = s.law.withU.plus(v.times(p.beside[j]).times(exactly(p.x[j])))
+			s.law.mean = s.law.mean.Plus(mean.Times(p.beside[j]))
+			s.law.variance = s.law.variance.Plus(v.Times(p.beside[j].Square()))
+			s.law.withU = s.law.withU.Plus(v.Times(p.beside[j]).Times(interval.Exactly(p.x[j])))
 			continue
 		}
 		if w.SdHi[at] == 0 {
-			x, y := mean.times(p.before[j]), mean.times(p.after[j])
-			fixed = fixed.plus(ival{min(x.lo, y.lo), min(x.hi, y.hi)})
+			x, y := mean.Times(p.before[j]), mean.Times(p.after[j])
+			fixed = fixed.Plus(interval.Of(min(x.Lo, y.Lo), min(x.Hi, y.Hi)))
 			continue
 		}
-		width := max(p.after[j].hi, -p.before[j].lo) * w.SdHi[at]
-		s.axes = append(s.axes, &stepAxis{stepLaw{mean, v.times(exactly(p.x[j])), v}, j, width})
+		width := max(p.after[j].Hi, -p.before[j].Lo) * w.SdHi[at]
+		s.axes = append(s.axes, &stepAxis{stepLaw{mean, v.Times(interval.Exactly(p.x[j])), v}, j, width})
 		squares += width * width
 	}
-	s.size = math.Sqrt(squares + s.law.variance.hi)
-	s.law.mean = s.law.mean.plus(fixed)
+	s.size = math.Sqrt(squares + s.law.variance.Hi)
+	s.law.mean = s.law.mean.Plus(fixed)
 	return s
 }
 
@@ -183,16 +185,16 @@ func (s *steps) closed() *stepAxis {
 			widest = a
 		}
 	}
-	if widest == nil || widest.width <= 6*math.Sqrt(s.law.variance.hi) {
+	if widest == nil || widest.width <= 6*math.Sqrt(s.law.variance.Hi) {
 		return nil
 	}
 	return widest
 }
 
 // add adds a variable that is independent of the others given u.
-func (v *variables) add(mean, withU, variance ival) {
+func (v *variables) add(mean, withU, variance interval.Interval) {
 	v.mean, v.withU = append(v.mean, mean), append(v.withU, withU)
-	v.cov = append(v.cov, []ival{variance})
+	v.cov = append(v.cov, []interval.Interval{variance})
 }
 
 // drop drops the last variable.
@@ -207,27 +209,27 @@ const chanceStep = 0.03
 
 // given turns covariances into rows of a Cholesky factor of those given u: in intervals, the
 // lower triangle of C = Cov - Cov_u Cov_u' / Var u.
-func (v *variables) given(variance ival) (slope []ival, rows [][]ival) {
+func (v *variables) given(variance interval.Interval) (slope []interval.Interval, rows [][]interval.Interval) {
 	for i := range v.mean {
-		slope = append(slope, v.withU[i].over(variance))
+		slope = append(slope, v.withU[i].Over(variance))
 	}
 	for i := range v.mean {
-		row := make([]ival, i+1)
+		row := make([]interval.Interval, i+1)
 		for k := range row {
-			c := ival{}
+			c := interval.Interval{}
 			if k == i {
 				c = v.cov[i][0]
 			}
-			c = c.minus(slope[i].times(v.withU[k]))
+			c = c.Minus(slope[i].Times(v.withU[k]))
 			for m := range k {
-				c = c.minus(row[m].times(at(rows, row, k, i)[m]))
+				c = c.Minus(row[m].Times(at(rows, row, k, i)[m]))
 			}
 			switch {
 			case k == i:
-				row[k] = c.sqrt()
-			case c == ival{}:
+				row[k] = c.Sqrt()
+			case c == interval.Interval{}:
 			default:
-				row[k] = c.over(rows[k][k])
+				row[k] = c.Over(rows[k][k])
 			}
 		}
 		rows = append(rows, row)
@@ -236,32 +238,25 @@ func (v *variables) given(variance ival) (slope []ival, rows [][]ival) {
 }
 
 // at is row k of the factor, row being row i.
-func at(rows [][]ival, row []ival, k, i int) []ival {
+func at(rows [][]interval.Interval, row []interval.Interval, k, i int) []interval.Interval {
 	if k == i {
 		return row
 	}
 	return rows[k]
 }
 
-func (a ival) middle() float64 { return a.lo/2 + a.hi/2 }
-
-// radius bounds the distance of a member from the middle.
-func (a ival) radius() float64 { return above(a.hi - a.lo) }
-
-func (a ival) size() float64 { return max(math.Abs(a.lo), math.Abs(a.hi)) }
-
 // addForm adds the last of the variables as a form, and describes the axes before it.
-func (c *chance) addForm(v *variables, meanU, variance ival) bool {
+func (c *chance) addForm(v *variables, meanU, variance interval.Interval) bool {
 	slope, rows := v.given(variance)
 	last := len(rows) - 1
-	base := make([]ival, last+1) // means at u = 0
+	base := make([]interval.Interval, last+1) // means at u = 0
 	for i := range base {
-		base[i] = v.mean[i].minus(slope[i].times(meanU))
-		if !base[i].finite() || !slope[i].finite() {
+		base[i] = v.mean[i].Minus(slope[i].Times(meanU))
+		if !base[i].Finite() || !slope[i].Finite() {
 			return false
 		}
 		for _, x := range rows[i] {
-			if !x.finite() {
+			if !x.Finite() {
 				return false
 			}
 		}
@@ -269,19 +264,19 @@ func (c *chance) addForm(v *variables, meanU, variance ival) bool {
 	sd := rows[last][last]
 	f := chanceForm{normal: pairNormal{base[last], slope[last], sd}}
 	// The event becomes less probable with u where 1 + the slopes of y and of m is not negative.
-	falls := exactly(1).plus(slope[last])
+	falls := interval.Exactly(1).Plus(slope[last])
 	for j := range c.axes {
 		a := &c.axes[j]
-		x, y := slope[j].times(exactly(a.before)), slope[j].times(exactly(a.after))
-		falls = falls.plus(ival{min(x.lo, y.lo), min(x.hi, y.hi)})
+		x, y := slope[j].Times(interval.Exactly(a.before)), slope[j].Times(interval.Exactly(a.after))
+		falls = falls.Plus(interval.Of(min(x.Lo, y.Lo), min(x.Hi, y.Hi)))
 	}
 	// Where it might not, it rises by no more than that up to the largest u.
-	f.rise = above(max(0, -falls.lo) * above(2*c.most))
+	f.rise = interval.Above(max(0, -falls.Lo) * interval.Above(2*c.most))
 	if last == 0 {
 		c.forms = append(c.forms, f)
 		return true
 	}
-	if !(sd.lo > 0) {
+	if !(sd.Lo > 0) {
 		return false
 	}
 	c.describe(base, slope, rows[:last])
@@ -297,12 +292,12 @@ func (c *chance) addForm(v *variables, meanU, variance ival) bool {
 const maxSlack = 1e-6
 
 // describe stores the middles of the axes' intervals.
-func (c *chance) describe(base, slope []ival, rows [][]ival) {
+func (c *chance) describe(base, slope []interval.Interval, rows [][]interval.Interval) {
 	for j, row := range rows {
 		a := &c.axes[j]
-		a.mean, a.slope, a.row = base[j].middle(), slope[j].middle(), make([]float64, len(row))
+		a.mean, a.slope, a.row = base[j].Middle(), slope[j].Middle(), make([]float64, len(row))
 		for i, x := range row {
-			a.row[i] = x.middle()
+			a.row[i] = x.Middle()
 		}
 	}
 }
@@ -310,36 +305,36 @@ func (c *chance) describe(base, slope []ival, rows [][]ival) {
 // linearise stores the middles of the form's intervals and bounds what they, and all
 // roundings of walk, can make of (-u - y - m)/sd: 2^-44 of the sum of magnitudes
 // is more than the roundings of fewer than 100 operations.
-func (f *chanceForm) linearise(c *chance, base, slope []ival, rows [][]ival) {
+func (f *chanceForm) linearise(c *chance, base, slope []interval.Interval, rows [][]interval.Interval) {
 	last := len(rows) - 1
-	f.mean, f.slope = base[last].middle(), slope[last].middle()
-	radius := base[last].radius() + slope[last].radius()*c.most
-	size := c.most + f.rise + base[last].size() + slope[last].size()*c.most
+	f.mean, f.slope = base[last].Middle(), slope[last].Middle()
+	radius := base[last].Radius() + slope[last].Radius()*c.most
+	size := c.most + f.rise + base[last].Size() + slope[last].Size()*c.most
 	sd := rows[last][last]
 	f.steep = make([]float64, last)
 	for j := range last {
 		x := rows[last][j]
-		f.row = append(f.row, x.middle())
-		f.steep[j] += x.size()
+		f.row = append(f.row, x.Middle())
+		f.steep[j] += x.Size()
 		a := &c.axes[j]
-		radius += chanceReach*x.radius() + a.reach*(base[j].radius()+slope[j].radius()*c.most)
-		size += chanceReach*x.size() + a.reach*(base[j].size()+slope[j].size()*c.most)
+		radius += chanceReach*x.Radius() + a.reach*(base[j].Radius()+slope[j].Radius()*c.most)
+		size += chanceReach*x.Size() + a.reach*(base[j].Size()+slope[j].Size()*c.most)
 		for i, y := range rows[j] {
-			radius += a.reach * chanceReach * y.radius()
-			size += a.reach * chanceReach * y.size()
-			f.steep[i] += a.reach * y.size()
+			radius += a.reach * chanceReach * y.Radius()
+			size += a.reach * chanceReach * y.Size()
+			f.steep[i] += a.reach * y.Size()
 		}
 	}
-	f.perSd = 1 / sd.middle()
-	f.slack = (radius + size*0x1p-44) / sd.lo
+	f.perSd = 1 / sd.Middle()
+	f.slack = (radius + size*0x1p-44) / sd.Lo
 	far := 16.0 // Where all of a bin is below -16, errors in proportion to it are of no account.
 	for j := range f.steep {
-		f.steep[j] = f.steep[j] / sd.lo * (1 + 0x1p-40)
+		f.steep[j] = f.steep[j] / sd.Lo * (1 + 0x1p-40)
 		far += 2 * chanceReach * f.steep[j]
 		f.slack += f.steep[j] * chanceMeanErr
 		f.steepSquared = append(f.steepSquared, f.steep[j]*f.steep[j]*(1+0x1p-40))
 	}
-	f.slack += far * (sd.radius()/sd.lo + 0x1p-48)
+	f.slack += far * (sd.Radius()/sd.Lo + 0x1p-48)
 	f.chooseBins()
 }
 
@@ -351,7 +346,7 @@ func (c *chance) above(y float64) float64 {
 	}
 	switch {
 	case c.last >= 0 && y < c.last:
-		panic("neuronsum: chance.above: descending")
+		panic("grid: chance.above: descending")
 	case c.last >= 0 && (y < c.last+c.step || c.p < 1e-12):
 		return c.p
 	}
@@ -366,7 +361,7 @@ func (c *chance) above(y float64) float64 {
 
 func (f *chanceForm) above(c *chance, u float64) float64 {
 	if len(c.axes) == 0 {
-		law := asNormal(f.normal.mean.plus(f.normal.slope.times(exactly(u))).minus(exactly(f.rise)), f.normal.sd)
+		law := law.Normal(f.normal.mean.Plus(f.normal.slope.Times(interval.Exactly(u))).Minus(interval.Exactly(f.rise)), f.normal.sd)
 		if law.SdLo == 0 && law.SdHi == 0 && -u < law.MeanLo {
 			return 0
 		}

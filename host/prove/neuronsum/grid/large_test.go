@@ -1,4 +1,4 @@
-package neuronsum
+package grid
 
 import (
 	"context"
@@ -6,8 +6,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
+	"psafe/host/prove/interval"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
@@ -42,12 +44,12 @@ func normalIntegral(mean, sd, kink float64, steps int, f func(x float64) float64
 }
 
 // given is the law of t(y) of neuron i given t(x) = u: mean + slope (u - at), deviation sd.
-func (n *Sum) givenApprox(i int, x, y []float64) (at, spread, mean, slope, sd float64) {
-	b := &n.hidden.Bias
+func (n *sums) givenApprox(i int, x, y []float64) (at, spread, mean, slope, sd float64) {
+	b := &n.Hidden.Bias
 	at, mean = b.Mean[i], b.Mean[i]
 	xx, xy, yy := b.SdHi[i]*b.SdHi[i], b.SdHi[i]*b.SdHi[i], b.SdHi[i]*b.SdHi[i]
-	for j, k := range n.hidden.Dense().Into(i) {
-		w, v := n.hidden.Weight.Mean[k], n.hidden.Weight.SdHi[k]*n.hidden.Weight.SdHi[k]
+	for j, k := range n.Hidden.Dense().Into(i) {
+		w, v := n.Hidden.Weight.Mean[k], n.Hidden.Weight.SdHi[k]*n.Hidden.Weight.SdHi[k]
 		at, mean = at+w*x[j], mean+w*y[j]
 		xx, xy, yy = xx+v*x[j]*x[j], xy+v*x[j]*y[j], yy+v*y[j]*y[j]
 	}
@@ -58,18 +60,18 @@ func (n *Sum) givenApprox(i int, x, y []float64) (at, spread, mean, slope, sd fl
 func TestLargeProbability(t *testing.T) {
 	r := rand.New(rand.NewPCG(39, 2))
 	for trial := range 40 {
-		n := newSum(t, wideNet(r, 2, 1, activations[trial%2]))
+		n := newSum(t, wideNet(r, 2, 1, sumtest.Activations[trial%2]))
 		row := property.Row{CLo: []float64{1}, CHi: []float64{1}}
-		bins := gridBins()
+		bins := boundBins()
 		w := n.rowWeights(row, bins)
 		g := &LargeNeurons{At: []float64{r.NormFloat64(), r.NormFloat64()}, Above: 2 * r.Float64()}
 		got := n.largeUp(g, w, bins[0][0])
-		mean, sd := n.preactivation(0, g.At)
-		want := normalIntegral(w.neurons[0].mean.lo, w.neurons[0].sd.lo, 0, 4000, func(a float64) float64 {
+		mean, sd := n.Preactivation(0, g.At)
+		want := normalIntegral(w.neurons[0].mean.Lo, w.neurons[0].sd.Lo, 0, 4000, func(a float64) float64 {
 			if a >= 0 {
 				return 0
 			}
-			return math.Erfc((g.Above/-a-mean.lo)/sd.lo/math.Sqrt2) / 2
+			return math.Erfc((g.Above/-a-mean.Lo)/sd.Lo/math.Sqrt2) / 2
 		})
 		if got < want*(1-1e-7) || got > want*(1.03+0.004*math.Abs(math.Log(want)))+2e-12 {
 			t.Errorf("trial %d: %v, want %v", trial, got, want)
@@ -81,14 +83,14 @@ func TestLargeProbability(t *testing.T) {
 // that of the value, and the deviation is right; of middling values by no more than two bins.
 func TestLargeGiven(t *testing.T) {
 	r := rand.New(rand.NewPCG(39, 3))
-	bins := gridBins()
+	bins := boundBins()
 	for trial := range 60 {
-		q := wideNet(r, 2, 1, activations[trial%2])
+		q := wideNet(r, 2, 1, sumtest.Activations[trial%2])
 		n := newSum(t, q)
-		p := &gridPoint{x: []float64{r.NormFloat64(), r.NormFloat64()}, beside: make([]ival, 2), before: make([]ival, 2), after: make([]ival, 2)}
+		p := &point{x: []float64{r.NormFloat64(), r.NormFloat64()}, beside: make([]interval.Interval, 2), before: make([]interval.Interval, 2), after: make([]interval.Interval, 2)}
 		if trial%5 == 0 { // 0 is in the last bin
-			mean, sd := n.preactivation(0, p.x)
-			q.Layers[0].Bias.Mean[0] -= mean.lo + 7.49*sd.lo
+			mean, sd := n.Preactivation(0, p.x)
+			q.Layers[0].Bias.Mean[0] -= mean.Lo + 7.49*sd.Lo
 			n = newSum(t, q)
 		}
 		g := &LargeNeurons{At: []float64{r.NormFloat64(), r.NormFloat64()}, Above: 1}
@@ -131,23 +133,23 @@ func TestLargePoint(t *testing.T) {
 	r := rand.New(rand.NewPCG(39, 4))
 	useful, trials := 0, max(12, testscale.Cases(t, 24))
 	for trial := range trials {
-		n := newSum(t, wideNet(r, 1, 1, activations[trial%2]))
+		n := newSum(t, wideNet(r, 1, 1, sumtest.Activations[trial%2]))
 		x := r.NormFloat64()
 		row := property.Row{CLo: []float64{1}, CHi: []float64{1}, D: 1.5, DHi: 1.5}
 		g := &LargeNeurons{At: []float64{x + 0.5*r.NormFloat64()}, Above: 0.3 + r.Float64()}
-		grid := Grid{Box: interval(x, x), Cuts: [][]float64{{}}}
+		grid := Grid{Box: sumtest.Interval(x, x), Cuts: [][]float64{{}}}
 		got, err := n.gridsUp(t.Context(), []Grid{grid}, []property.Row{row}, [][]*LargeNeurons{{g}})
-		w := n.rowWeights(row, gridBins())
-		off := n.largeUp(g, w, gridBins()[0][0])
+		w := n.rowWeights(row, boundBins())
+		off := n.largeUp(g, w, boundBins()[0][0])
 		at, spread, mean, slope, sd := n.givenApprox(0, []float64{x}, g.At)
 		a := &w.neurons[0]
 		kept, all := 0.0, 0.0
 		both := func(f float64) float64 {
-			return normalIntegral(a.mean.lo, a.sd.lo, 0, 300, func(a float64) float64 {
+			return normalIntegral(a.mean.Lo, a.sd.Lo, 0, 300, func(a float64) float64 {
 				return normalIntegral(at, spread, 0, 300, func(u float64) float64 {
-					p := normalCDF(-(a*max(u, n.slope*u) + w.mean.lo) / math.Sqrt(w.variance.lo))
+					p := sumtest.NormalCDF(-(a*max(u, n.Slope*u) + w.mean.Lo) / math.Sqrt(w.variance.Lo))
 					if a < 0 && f > 0 {
-						p *= normalCDF((f/-a - mean - slope*(u-at)) / sd)
+						p *= sumtest.NormalCDF((f/-a - mean - slope*(u-at)) / sd)
 					}
 					return p
 				})
@@ -173,7 +175,7 @@ func TestLargeChosen(t *testing.T) {
 	p := wideNet(r, 1, 24, network.Activation{Kind: network.ReLU})
 	p.Layers[1].Bias.Mean[0] = 3
 	n := newSum(t, p)
-	box := interval(0.5, 1.5)
+	box := sumtest.Interval(0.5, 1.5)
 	grid := Grid{Box: box, Cuts: [][]float64{{0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4}}}
 	row := property.Row{CLo: []float64{1}, CHi: []float64{1}, D: 5, DHi: 5}
 	grids, rows := []Grid{grid}, []property.Row{row}
@@ -183,7 +185,7 @@ func TestLargeChosen(t *testing.T) {
 	}
 	with, _ := n.gridsUp(t.Context(), grids, rows, large)
 	without, _ := n.gridsUp(t.Context(), grids, rows, nil)
-	share, sigma := failShare(r, p, box, single(row), testscale.Cases(t, 20000))
+	share, sigma := sumtest.FailShare(r, p, box, sumtest.Single(row), testscale.Cases(t, 20000))
 	if with > 0.9*without || with < share-4*sigma {
 		t.Errorf("%v with %+v, %v without, %v of drawn networks fail", with, large[0][0], without, share)
 	}

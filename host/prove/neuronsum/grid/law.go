@@ -1,8 +1,9 @@
-package neuronsum
+package grid
 
 import (
 	"math"
 
+	"psafe/host/prove/interval"
 	"psafe/host/prove/measure"
 )
 
@@ -11,7 +12,7 @@ import (
 // proof but for the probability lost.
 type pointNeuron struct {
 	constant  bool
-	value     ival
+	value     interval.Interval
 	low, high measure.Split
 	lost      float64
 }
@@ -28,12 +29,12 @@ type pointNeuron struct {
 // these probabilities moves low down only: it is u then with a probability that does not depend on
 // u, and moving u to either end of its bin with its mean kept does that to low and high as well. In
 // the bin that 0 is in they are rounded.
-func (n *Sum) atPoint(p *gridPoint, i int, all *sumBins, coarse int) pointNeuron {
-	mean, sd := n.preactivation(i, p.x)
+func (n *sums) atPoint(p *point, i int, all *sumBins, coarse int) pointNeuron {
+	mean, sd := n.Preactivation(i, p.x)
 	switch {
-	case !mean.finite() || !sd.finite():
+	case !mean.Finite() || !sd.Finite():
 		return pointNeuron{lost: 1}
-	case sd.hi == 0:
+	case sd.Hi == 0:
 		return n.atPointConstant(p, i, mean)
 	}
 	b := all.of(mean, sd, coarse)
@@ -43,34 +44,34 @@ func (n *Sum) atPoint(p *gridPoint, i int, all *sumBins, coarse int) pointNeuron
 	var small measure.Split // the part of low that is slope u
 	add := func(s *measure.Split, x, mass, square float64) {
 		if mass < leastAtom {
-			h.lost = above(h.lost + mass)
+			h.lost = interval.Above(h.lost + mass)
 			return
 		}
 		s.Add(x, x, mass, square)
 	}
 	for k := range b.mass {
 		square, flat := squareUp(u[k], u[k+1]), 0.0 // of u and of slope u
-		if n.slope != 0 {
-			flat = above(above(n.slope*n.slope) * square)
+		if n.Slope != 0 {
+			flat = interval.Above(interval.Above(n.Slope*n.Slope) * square)
 		}
 		whole := max(square, flat) // of high
 		switch {
-		case u[k+1].hi <= 0 && n.slope == 0:
+		case u[k+1].Hi <= 0 && n.Slope == 0:
 			whole = 0
-		case u[k].lo < 0 && u[k+1].hi > 0:
+		case u[k].Lo < 0 && u[k+1].Hi > 0:
 			below, over := b.around(k, mean, sd)
-			least, most := n.slopeDown(u[k].lo), n.slopeDown(u[k+1].hi)
-			add(&small, min(u[k].lo, least, most, 0), above(below+over), 0)
-			add(&h.high, max(0, n.act.ValueUp(u[k].lo), n.act.ValueUp(u[k+1].hi)), above(below+over), square)
+			least, most := n.slopeDown(u[k].Lo), n.slopeDown(u[k+1].Hi)
+			add(&small, min(u[k].Lo, least, most, 0), interval.Above(below+over), 0)
+			add(&h.high, max(0, n.Act.ValueUp(u[k].Lo), n.Act.ValueUp(u[k+1].Hi)), interval.Above(below+over), square)
 			continue
 		}
 		for _, end := range []struct {
-			u    ival
+			u    interval.Interval
 			mass float64
 		}{{u[k], b.lower[k]}, {u[k+1], b.upper[k]}} {
-			add(&h.low, end.u.lo, above(end.mass*up[k]), square)
-			add(&small, min(n.slopeDown(end.u.lo), n.slopeDown(end.u.hi)), above(end.mass*down[k]), flat)
-			add(&h.high, max(n.act.ValueUp(end.u.lo), n.act.ValueUp(end.u.hi)), end.mass, whole)
+			add(&h.low, end.u.Lo, interval.Above(end.mass*up[k]), square)
+			add(&small, min(n.slopeDown(end.u.Lo), n.slopeDown(end.u.Hi)), interval.Above(end.mass*down[k]), flat)
+			add(&h.high, max(n.Act.ValueUp(end.u.Lo), n.Act.ValueUp(end.u.Hi)), end.mass, whole)
 		}
 	}
 	h.low.Append(&small)
@@ -82,10 +83,10 @@ const leastAtom = 0x1p-66
 
 // shares bounds, for each bin of u that 0 is not in, the probabilities that low is slope u and that
 // it is u.
-func (n *Sum) shares(p *gridPoint, i int, u []ival) (down, up []float64) {
+func (n *sums) shares(p *point, i int, u []interval.Interval) (down, up []float64) {
 	last := len(u) - 1
 	down, up = make([]float64, last), make([]float64, last)
-	if n.slope == 1 {
+	if n.Slope == 1 {
 		for k := range up {
 			up[k] = 1
 		}
@@ -93,50 +94,50 @@ func (n *Sum) shares(p *gridPoint, i int, u []ival) (down, up []float64) {
 	}
 	c := n.chance(p, i, false)
 	for k := range down {
-		if u[k].lo >= 0 {
-			down[k] = c.above(u[k].lo)
-			up[k] = min(1, above(1-down[k]))
+		if u[k].Lo >= 0 {
+			down[k] = c.above(u[k].Lo)
+			up[k] = min(1, interval.Above(1-down[k]))
 		}
 	}
 	c = n.chance(p, i, true)
 	for k := last - 1; k >= 0; k-- {
-		if u[k+1].hi <= 0 {
-			up[k] = c.above(-u[k+1].hi)
-			down[k] = min(1, above(1-up[k]))
+		if u[k+1].Hi <= 0 {
+			up[k] = c.above(-u[k+1].Hi)
+			down[k] = min(1, interval.Above(1-up[k]))
 		}
 	}
 	return down, up
 }
 
-func (n *Sum) slopeDown(x float64) float64 {
-	if n.slope == 0 {
+func (n *sums) slopeDown(x float64) float64 {
+	if n.Slope == 0 {
 		return 0
 	}
-	return below(n.slope * x)
+	return interval.Below(n.Slope * x)
 }
 
 // atPointConstant is atPoint for a t(v) that is the same number in every draw, as all weights are
 // that v looks at. If no weight is random, the signs at the points c_K are known; else the lower of t
 // and slope t will do.
-func (n *Sum) atPointConstant(p *gridPoint, i int, mean ival) pointNeuron {
-	value := ival{n.act.ValueDown(mean.lo), n.act.ValueUp(mean.hi)}
+func (n *sums) atPointConstant(p *point, i int, mean interval.Interval) pointNeuron {
+	value := interval.Of(n.Act.ValueDown(mean.Lo), n.Act.ValueUp(mean.Hi))
 	least, most, random := mean, mean, false
-	for j, at := range n.hidden.Dense().Into(i) {
-		w := exactly(n.hidden.Weight.Mean[at])
-		random = random || n.hidden.Weight.SdHi[at] > 0
-		x, y := w.times(p.before[j]), w.times(p.after[j])
-		least = least.plus(w.times(p.beside[j])).plus(ival{min(x.lo, y.lo), min(x.hi, y.hi)})
-		most = most.plus(w.times(p.beside[j])).plus(ival{max(x.lo, y.lo), max(x.hi, y.hi)})
+	for j, at := range n.Hidden.Dense().Into(i) {
+		w := interval.Exactly(n.Hidden.Weight.Mean[at])
+		random = random || n.Hidden.Weight.SdHi[at] > 0
+		x, y := w.Times(p.before[j]), w.Times(p.after[j])
+		least = least.Plus(w.Times(p.beside[j])).Plus(interval.Of(min(x.Lo, y.Lo), min(x.Hi, y.Hi)))
+		most = most.Plus(w.Times(p.beside[j])).Plus(interval.Of(max(x.Lo, y.Lo), max(x.Hi, y.Hi)))
 	}
-	if n.slope == 1 || !random && (mean.lo > 0 && least.lo > 0 || mean.hi <= 0 && most.hi <= 0) {
+	if n.Slope == 1 || !random && (mean.Lo > 0 && least.Lo > 0 || mean.Hi <= 0 && most.Hi <= 0) {
 		return pointNeuron{constant: true, value: value} // low is s(t(v)) as well
 	}
-	low := min(mean.lo, n.slopeDown(mean.lo))
-	if !(low >= -math.MaxFloat64 && value.hi <= math.MaxFloat64) {
+	low := min(mean.Lo, n.slopeDown(mean.Lo))
+	if !(low >= -math.MaxFloat64 && value.Hi <= math.MaxFloat64) {
 		return pointNeuron{lost: 1}
 	}
 	var h pointNeuron
 	h.low.Add(low, low, 1, 0)
-	h.high.Add(value.hi, value.hi, 1, 0)
+	h.high.Add(value.Hi, value.Hi, 1, 0)
 	return h
 }

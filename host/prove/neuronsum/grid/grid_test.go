@@ -1,4 +1,4 @@
-package neuronsum
+package grid
 
 import (
 	"context"
@@ -7,8 +7,11 @@ import (
 	"slices"
 	"testing"
 
+	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
+	"psafe/host/prove/interval"
+	"psafe/host/prove/neuronsum/law"
 	"psafe/host/read/property"
 )
 
@@ -22,13 +25,13 @@ func TestGridPoints(t *testing.T) {
 	if g.Points() != 4 || len(points) != 4 {
 		t.Fatalf("%d points, said %d", len(points), g.Points())
 	}
-	holds := func(v ival, x float64) bool { return v.lo <= x && x <= v.hi && v.hi-v.lo < 1e-15 }
+	holds := func(v interval.Interval, x float64) bool { return v.Lo <= x && x <= v.Hi && v.Hi-v.Lo < 1e-15 }
 	for k, want := range []struct{ x, beside, before, after float64 }{{0, 0.5, 0, 0}, {1, 0, -0.5, 0.5}, {2, 0, -0.5, 1}, {4, -1, 0, 0}} {
 		p := &points[k]
 		if p.x[0] != want.x || p.x[1] != 5 || !holds(p.beside[0], want.beside) || !holds(p.before[0], want.before) || !holds(p.after[0], want.after) {
 			t.Errorf("point %d is %+v, want %+v", k, p, want)
 		}
-		if p.beside[1] != (ival{}) || p.twoSided(1) || p.twoSided(0) != (want.after > 0) {
+		if p.beside[1] != (interval.Interval{}) || p.twoSided(1) || p.twoSided(0) != (want.after > 0) {
 			t.Errorf("point %d: sides are wrong: %+v", k, p)
 		}
 	}
@@ -58,12 +61,12 @@ func TestGridPoints(t *testing.T) {
 
 // lowSimulated draws low at a point of a grid, from the definition: the least over the cells around
 // the point of what each takes.
-func lowSimulated(r *rand.Rand, n *Sum, p *gridPoint, i, draws int) []float64 {
+func lowSimulated(r *rand.Rand, n *sums, p *point, i, draws int) []float64 {
 	middles := [][]float64{{}}
 	for j, x := range p.x {
-		ends := []float64{x + p.beside[j].lo}
+		ends := []float64{x + p.beside[j].Lo}
 		if p.twoSided(j) {
-			ends = []float64{x + p.before[j].lo, x + p.after[j].lo}
+			ends = []float64{x + p.before[j].Lo, x + p.after[j].Lo}
 		}
 		var more [][]float64
 		for _, m := range middles {
@@ -75,10 +78,10 @@ func lowSimulated(r *rand.Rand, n *Sum, p *gridPoint, i, draws int) []float64 {
 	}
 	lows := make([]float64, draws)
 	for d := range lows {
-		b := n.hidden.Bias.Mean[i] + n.hidden.Bias.SdHi[i]*r.NormFloat64()
+		b := n.Hidden.Bias.Mean[i] + n.Hidden.Bias.SdHi[i]*r.NormFloat64()
 		w := make([]float64, len(p.x))
-		for j, at := range n.hidden.Dense().Into(i) {
-			w[j] = n.hidden.Weight.Mean[at] + n.hidden.Weight.SdHi[at]*r.NormFloat64()
+		for j, at := range n.Hidden.Dense().Into(i) {
+			w[j] = n.Hidden.Weight.Mean[at] + n.Hidden.Weight.SdHi[at]*r.NormFloat64()
 		}
 		value := func(x []float64) float64 {
 			sum := b
@@ -92,7 +95,7 @@ func lowSimulated(r *rand.Rand, n *Sum, p *gridPoint, i, draws int) []float64 {
 			if value(m) > 0 {
 				low = min(low, u)
 			} else {
-				low = min(low, n.slope*u)
+				low = min(low, n.Slope*u)
 			}
 		}
 		lows[d] = low
@@ -123,7 +126,7 @@ func randomGrid(r *rand.Rand, in int) Grid {
 func TestGridLow(t *testing.T) {
 	r := rand.New(rand.NewPCG(71, 1))
 	for trial := range 24 {
-		p := randomSumNet(r, 1+trial%4, 1, 1, activations[trial/4%2])
+		p := sumtest.Net(r, 1+trial%4, 1, 1, sumtest.Activations[trial/4%2])
 		if trial%5 == 0 {
 			for j := range p.Layers[0].Weight.SdHi {
 				if j != trial%len(p.Layers[0].Weight.SdHi) {
@@ -171,7 +174,7 @@ func TestGridLow(t *testing.T) {
 func TestChanceClosed(t *testing.T) {
 	r := rand.New(rand.NewPCG(72, 1))
 	for trial := range 20 {
-		p := oneNeuron(network.Activation{Kind: network.ReLU}, []float64{r.NormFloat64()}, []float64{0.1 + r.Float64()}, r.NormFloat64(), 0.1+r.Float64(), 1)
+		p := sumtest.OneNeuron(network.Activation{Kind: network.ReLU}, []float64{r.NormFloat64()}, []float64{0.1 + r.Float64()}, r.NormFloat64(), 0.1+r.Float64(), 1)
 		n := newSum(t, p)
 		x := r.NormFloat64()
 		g := Grid{Box: property.Box{Lo: []float64{x - 0.1 - r.Float64()}, Hi: []float64{x + 0.1 + r.Float64()}}, Cuts: [][]float64{{x}}}
@@ -191,7 +194,7 @@ func TestChanceClosed(t *testing.T) {
 				}
 				given := sign*mean + sd*sd*x/variance*(u-sign*(mean*x+l.Bias.Mean[0]))
 				rest := sd * l.Bias.SdHi[0] / math.Sqrt(variance)
-				want := normalCDF((-u/v.after[0].lo-given)/rest) + normalCDF(-(-u/v.before[0].lo-given)/rest)
+				want := sumtest.NormalCDF((-u/v.after[0].Lo-given)/rest) + sumtest.NormalCDF(-(-u/v.before[0].Lo-given)/rest)
 				if u == 0 {
 					want = 1
 				}
@@ -212,7 +215,7 @@ func TestGridBound(t *testing.T) {
 	useful := 0
 	for trial := range 6 {
 		in := 1 + trial%2
-		p := randomSumNet(r, in, 8, 2, activations[trial/2%2])
+		p := sumtest.Net(r, in, 8, 2, sumtest.Activations[trial/2%2])
 		n := newSum(t, p)
 		box := property.Box{Lo: make([]float64, in), Hi: make([]float64, in)}
 		for j := range in {
@@ -222,12 +225,12 @@ func TestGridBound(t *testing.T) {
 		middle := p.LogitsApprox(box.Lo)
 		row := property.Row{CLo: []float64{1, -1}, D: 4 - middle[0] + middle[1]}
 		row.CHi, row.DHi = row.CLo, row.D
-		s := single(row)
-		cover, err := n.Grids(context.Background(), []property.Box{box}, s, 20)
+		s := sumtest.Single(row)
+		cover, err := Bound(context.Background(), n.Net, []property.Box{box}, s, 20)
 		if err != nil {
 			t.Fatal(err)
 		}
-		share, sigma := failShare(r, p, box, s, 2000)
+		share, sigma := sumtest.FailShare(r, p, box, s, 2000)
 		if cover.FailUp < share-4*sigma {
 			t.Errorf("trial %d: %+v, but %v of drawn networks fail", trial, cover, share)
 		}
@@ -245,7 +248,7 @@ func TestGridBound(t *testing.T) {
 }
 
 // gridOf is the grid of the only box of a bound; the middles are all in the same part of cells.
-func gridOf(box property.Box, c *GridCover) Grid {
+func gridOf(box property.Box, c *Cover) Grid {
 	g := Grid{Box: box, Cuts: c.Cuts[0]}
 	for j, list := range c.Centres[0] {
 		g.CentreAt = append(g.CentreAt, 0.5)
@@ -257,50 +260,16 @@ func gridOf(box property.Box, c *GridCover) Grid {
 	return g
 }
 
-// TestGridMixture: rows x >= -2 and -x >= -2 as alternatives never fail together; each fails alone,
-// and mixed half and half the noise is gone.
-func TestGridMixture(t *testing.T) {
-	g := posterior.NewParams
-	p := &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{
-		{Layer: network.DenseLayer(1, 1, network.Activation{Kind: network.ReLU}), Weight: g([]float64{1}, []float64{1}, posterior.ScaleSD), Bias: g([]float64{0}, []float64{0.5}, posterior.ScaleSD)},
-		{Layer: network.DenseLayer(1, 1, network.Activation{}), Weight: g([]float64{0}, []float64{2}, posterior.ScaleSD), Bias: g([]float64{0}, []float64{0.1}, posterior.ScaleSD)},
-	}}
-	one := func(c float64) property.Row { return property.Row{CLo: []float64{c}, CHi: []float64{c}, D: 1, DHi: 1} }
-	s := &property.Safe{Rows: []property.Row{one(1), one(-1)}, Any: [][]int{{0}, {1}}}
-	cover, err := newSum(t, p).Grids(context.Background(), []property.Box{interval(-1, 1)}, s, 8)
-	if err != nil || cover.FailUp > 1e-6 || len(cover.Theta) != 1 || cover.Theta[0][0] != 0.5 || cover.Theta[0][1] != 0.5 {
-		t.Errorf("%+v, %v", cover, err)
-	}
-}
-
-// TestGridStops: an ended context says nothing, and so does a budget that the box's corners exceed.
-func TestGridStops(t *testing.T) {
-	n := newSum(t, linear(network.Activation{Kind: network.ReLU}, 0.1))
-	s := single(property.Row{CLo: []float64{1}, CHi: []float64{1}, D: 5, DHi: 5})
-	box := []property.Box{{Lo: []float64{-0.2, -0.2}, Hi: []float64{0.2, 0.2}}}
-	if c, err := n.Grids(context.Background(), box, s, 4); err != nil || !(c.FailUp < 0.1) {
-		t.Errorf("%+v, %v", c, err)
-	}
-	if c, err := n.Grids(context.Background(), box, s, 3); err != nil || c.FailUp != 1 {
-		t.Errorf("budget 3: %+v, %v", c, err)
-	}
-	ended, end := context.WithCancel(context.Background())
-	end()
-	if c, err := n.Grids(ended, box, s, 9); err == nil || c.FailUp != 1 {
-		t.Errorf("ended: %+v, %v", c, err)
-	}
-}
-
 // TestChanceManyAxes: more axes than bins are for say nothing.
 func TestChanceManyAxes(t *testing.T) {
 	for in := maxAxes; in < maxAxes+3; in++ {
 		mean, sd := make([]float64, in), make([]float64, in)
-		p := gridPoint{x: make([]float64, in), beside: make([]ival, in)}
+		p := point{x: make([]float64, in), beside: make([]interval.Interval, in)}
 		for j := range in {
 			sd[j] = 1
-			p.before, p.after = append(p.before, exactly(-0.01)), append(p.after, exactly(0.01))
+			p.before, p.after = append(p.before, interval.Exactly(-0.01)), append(p.after, interval.Exactly(0.01))
 		}
-		c := newSum(t, oneNeuron(network.Activation{Kind: network.ReLU}, mean, sd, 0, 1, 1)).chance(&p, 0, false)
+		c := newSum(t, sumtest.OneNeuron(network.Activation{Kind: network.ReLU}, mean, sd, 0, 1, 1)).chance(&p, 0, false)
 		if c.unknown != (in > maxAxes) {
 			t.Errorf("%d axes: unknown %v", in, c.unknown)
 		}
@@ -312,7 +281,7 @@ func TestChanceManyAxes(t *testing.T) {
 
 // TestGridsAdd: points, rows and boxes add up, and a sum that was stopped says nothing.
 func TestGridsAdd(t *testing.T) {
-	n := newSum(t, linear(network.Activation{Kind: network.ReLU}, 0.1))
+	n := newSum(t, sumtest.Linear(network.Activation{Kind: network.ReLU}, 0.1))
 	row := property.Row{CLo: []float64{1}, CHi: []float64{1}, D: -0.28, DHi: -0.28}
 	at := Grid{Box: property.Box{Lo: []float64{0.1, 0.2}, Hi: []float64{0.1, 0.2}}, Cuts: [][]float64{{}, {}}}
 	sum := func(ctx context.Context, grids []Grid, rows ...property.Row) float64 {
@@ -340,11 +309,11 @@ func TestGridsAdd(t *testing.T) {
 // it, unless their weights are constants as well.
 func TestGridConstant(t *testing.T) {
 	for _, sd := range []float64{0, 1} {
-		n := newSum(t, oneNeuron(network.Activation{Kind: network.ReLU}, []float64{0.4}, []float64{sd}, 0.5, 0, 1))
+		n := newSum(t, sumtest.OneNeuron(network.Activation{Kind: network.ReLU}, []float64{0.4}, []float64{sd}, 0.5, 0, 1))
 		for _, far := range []float64{-1, -2} {
-			p := gridPoint{x: []float64{0}, beside: []ival{exactly(far)}, before: []ival{{}}, after: []ival{{}}}
+			p := point{x: []float64{0}, beside: []interval.Interval{interval.Exactly(far)}, before: []interval.Interval{{}}, after: []interval.Interval{{}}}
 			h := n.atPoint(&p, 0, newSumBins(1./16, 1./16, 1), 0)
-			if low := sd > 0 || far < -1; h.constant == low || low && !(h.low.Lo[0] <= 0) || !low && h.value.lo > 0.5 {
+			if low := sd > 0 || far < -1; h.constant == low || low && !(h.low.Lo[0] <= 0) || !low && h.value.Lo > 0.5 {
 				t.Errorf("sd %v, middle at %v: %+v", sd, far, h)
 			}
 		}
@@ -354,21 +323,21 @@ func TestGridConstant(t *testing.T) {
 // TestGridLowShares: t = b, and b + 2 w at the middle beside it. Of the bin that begins at u > 0 at
 // most 1 - Q(u/2) stays u, of one that ends at u < 0 at least 1 - Q(-u/2) goes to slope u.
 func TestGridLowShares(t *testing.T) {
-	n := newSum(t, oneNeuron(network.Activation{Kind: network.ReLU}, []float64{0}, []float64{1}, 0, 1, 1))
-	p := gridPoint{x: []float64{0}, beside: []ival{exactly(2)}, before: []ival{{}}, after: []ival{{}}}
-	u := newNormalBins(1, 1, 0).at(exactly(0), exactly(1))
+	n := newSum(t, sumtest.OneNeuron(network.Activation{Kind: network.ReLU}, []float64{0}, []float64{1}, 0, 1, 1))
+	p := point{x: []float64{0}, beside: []interval.Interval{interval.Exactly(2)}, before: []interval.Interval{{}}, after: []interval.Interval{{}}}
+	u := newNormalBins(1, 1, 0).at(interval.Exactly(0), interval.Exactly(1))
 	down, up := n.shares(&p, 0, u)
 	seen := 0
 	for k := range down {
-		switch lo, hi := u[k].lo, u[k+1].hi; {
+		switch lo, hi := u[k].Lo, u[k+1].Hi; {
 		case lo >= 0:
 			seen++
-			if want := normalCDF(lo / 2); up[k] > want*(1+1e-9) || up[k] < want*(1-1e-3) || down[k] < (1-want)*(1-1e-9) {
+			if want := sumtest.NormalCDF(lo / 2); up[k] > want*(1+1e-9) || up[k] < want*(1-1e-3) || down[k] < (1-want)*(1-1e-9) {
 				t.Errorf("of the bin from %v to %v %v stays, want %v", lo, hi, up[k], want)
 			}
 		case hi <= 0:
 			seen++
-			if want := normalCDF(-hi / 2); down[k] > want*(1+1e-9) || down[k] < want*(1-1e-3) || up[k] < (1-want)*(1-1e-9) {
+			if want := sumtest.NormalCDF(-hi / 2); down[k] > want*(1+1e-9) || down[k] < want*(1-1e-3) || up[k] < (1-want)*(1-1e-9) {
 				t.Errorf("of the bin from %v to %v %v goes, want %v", lo, hi, down[k], want)
 			}
 		}
@@ -376,4 +345,13 @@ func TestGridLowShares(t *testing.T) {
 	if seen < 10 {
 		t.Errorf("only %d bins are seen", seen)
 	}
+}
+
+func newSum(t *testing.T, p *posterior.Posterior) *sums {
+	t.Helper()
+	n, err := law.New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &sums{n}
 }

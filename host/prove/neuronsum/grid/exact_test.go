@@ -1,11 +1,14 @@
-package neuronsum
+package grid
 
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
+	"psafe/host/prove/interval"
 	"psafe/internal/testscale"
 )
 
@@ -31,11 +34,11 @@ func between(mean, sd, lo, hi float64) float64 {
 }
 
 // offsets are the distances of the middles from a point in one axis.
-func (p *gridPoint) offsets(j int) (before, after float64) {
+func (p *point) offsets(j int) (before, after float64) {
 	if p.twoSided(j) {
-		return p.before[j].middle(), p.after[j].middle()
+		return p.before[j].Middle(), p.after[j].Middle()
 	}
-	return p.beside[j].middle(), p.beside[j].middle()
+	return p.beside[j].Middle(), p.beside[j].Middle()
 }
 
 // positiveGiven is Prob(c + min(w b, w a) > 0).
@@ -56,14 +59,14 @@ func positiveGiven(c, b, a, mean, sd float64) float64 {
 
 // allPositiveExactly is Prob(t > 0 at all middles | t(v) = u) of a neuron with one or two inputs
 // whose means, deviations and bias are these.
-func allPositiveExactly(p *gridPoint, mu, sd []float64, mean, sdBias, u float64) float64 {
+func allPositiveExactly(p *point, mu, sd []float64, mean, sdBias, u float64) float64 {
 	reach := func(j int) float64 {
 		b, a := p.offsets(j)
 		return sd[j] * max(math.Abs(a), math.Abs(b))
 	}
 	if len(mu) == 2 && reach(1) < reach(0) { // the inner integral would be a step
-		two := func(x []ival) []ival { return []ival{x[1], x[0]} }
-		q := gridPoint{[]float64{p.x[1], p.x[0]}, two(p.beside), two(p.before), two(p.after)}
+		two := func(x []interval.Interval) []interval.Interval { return []interval.Interval{x[1], x[0]} }
+		q := point{[]float64{p.x[1], p.x[0]}, two(p.beside), two(p.before), two(p.after)}
 		return allPositiveExactly(&q, []float64{mu[1], mu[0]}, []float64{sd[1], sd[0]}, mean, sdBias, u)
 	}
 	total, expected := sdBias*sdBias, mean
@@ -94,7 +97,7 @@ func allPositiveExactly(p *gridPoint, mu, sd []float64, mean, sdBias, u float64)
 	if sd[0] == 0 || s == 0 {
 		return inner(m)
 	}
-	cuts := sorted([]float64{-9, 9, max(-9, min(9, -m/s))})
+	cuts := []float64{-9, max(-9, min(9, -m/s)), 9}
 	sum := 0.0
 	for k := range len(cuts) - 1 {
 		const steps = 3000
@@ -134,7 +137,7 @@ func TestGridLowExactly(t *testing.T) {
 		}
 		pick := func(x ...float64) float64 { return x[r.IntN(len(x))] }
 		mu, sd := make([]float64, in), make([]float64, in)
-		p := gridPoint{x: make([]float64, in), beside: make([]ival, in), before: make([]ival, in), after: make([]ival, in)}
+		p := point{x: make([]float64, in), beside: make([]interval.Interval, in), before: make([]interval.Interval, in), after: make([]interval.Interval, in)}
 		for j := range in {
 			mu[j] = scale / unit * pick(0, r.NormFloat64(), 3*r.NormFloat64())
 			sd[j] = scale / unit * pick(0, 1, r.Float64(), r.Float64(), 1e-4)
@@ -142,17 +145,17 @@ func TestGridLowExactly(t *testing.T) {
 			wide := pick(1, 1, 0.2, 2, 1e-8)
 			switch r.IntN(4) {
 			case 0:
-				p.beside[j] = exactly(unit * wide * r.NormFloat64())
+				p.beside[j] = interval.Exactly(unit * wide * r.NormFloat64())
 			case 1:
-				p.beside[j] = exactly(0)
+				p.beside[j] = interval.Exactly(0)
 			default:
-				p.before[j], p.after[j] = exactly(-unit*wide*(0.01+r.Float64())), exactly(unit*wide*(0.01+r.Float64())*pick(1, 1, 1e-9))
+				p.before[j], p.after[j] = interval.Exactly(-unit*wide*(0.01+r.Float64())), interval.Exactly(unit*wide*(0.01+r.Float64())*pick(1, 1, 1e-9))
 			}
 		}
 		mean, sdBias := scale*pick(0, r.NormFloat64()), scale*pick(1, r.Float64(), r.Float64(), 0.1, 1e-6)
-		n := newSum(t, oneNeuron(network.Activation{Kind: network.ReLU}, mu, sd, mean, sdBias, 1))
-		tMean, tSD := n.preactivation(0, p.x)
-		nodes := nodesOf(tMean, tSD, quantileGrid(64), true)
+		n := newSum(t, sumtest.OneNeuron(network.Activation{Kind: network.ReLU}, mu, sd, mean, sdBias, 1))
+		tMean, tSD := n.Preactivation(0, p.x)
+		nodes := around(tMean.Lo, tSD.Hi)
 		for _, mirrored := range []bool{false, true} {
 			c, sign := n.chance(&p, 0, mirrored), 1.0
 			m, b := append([]float64{}, mu...), mean
@@ -198,4 +201,22 @@ func TestGridLowExactly(t *testing.T) {
 	if near < 300/every || far > near/4 {
 		t.Errorf("%d of %d shares are far above the exact ones", far, near)
 	}
+}
+
+// around are ascending numbers around the mean of a normal variable, 0 among them if it is near.
+func around(mean, sd float64) []float64 {
+	nodes := []float64{mean - 7.5*sd, mean + 7.5*sd}
+	for x := 4.5; x < 7.5; x += 0.5 {
+		nodes = append(nodes, mean-x*sd, mean+x*sd)
+	}
+	for k := 1; k < 64; k++ {
+		if x := 2 * math.Erfinv(2*float64(k)/64-1); math.Abs(x) < 4.5 {
+			nodes = append(nodes, mean+x*sd)
+		}
+	}
+	if slices.Min(nodes) < 0 && slices.Max(nodes) > 0 {
+		nodes = append(nodes, 0)
+	}
+	slices.Sort(nodes)
+	return slices.Compact(nodes)
 }

@@ -1,9 +1,11 @@
-package neuronsum
+package grid
 
 import (
 	"math"
 
+	"psafe/host/prove/interval"
 	"psafe/host/prove/measure"
+	"psafe/host/prove/neuronsum/law"
 )
 
 // LargeNeurons says which neurons are split off at the points of a grid, for one row: i with a_i < 0
@@ -30,53 +32,53 @@ func (g *LargeNeurons) valid(inputs int) bool {
 
 // largeUp bounds the probability that any neuron is that large: for each bin of a_i that of t_i for
 // the largest |a_i| in it.
-func (n *Sum) largeUp(g *LargeNeurons, w *rowWeights, b *normalBins) float64 {
+func (n *sums) largeUp(g *LargeNeurons, w *rowWeights, b *normalBins) float64 {
 	each := make([]float64, len(w.neurons))
-	parallel(len(each), func(i int) {
+	law.OnCores(len(each), func(i int) {
 		a := &w.neurons[i]
-		mean, sd := n.preactivation(i, g.At)
-		if !mean.finite() || !sd.finite() || !a.mean.finite() || !a.sd.finite() {
+		mean, sd := n.Preactivation(i, g.At)
+		if !mean.Finite() || !sd.Finite() || !a.mean.Finite() || !a.sd.Finite() {
 			each[i] = 1
 			return
 		}
-		t := asNormal(mean, sd)
+		t := law.Normal(mean, sd)
 		add := func(least, mass float64) {
 			if least < 0 {
-				each[i] = above(each[i] + above(mass*t.AboveUp(below(g.Above/-least))))
+				each[i] = interval.Above(each[i] + interval.Above(mass*t.AboveUp(interval.Below(g.Above/-least))))
 			}
 		}
-		if a.sd.hi == 0 {
-			add(a.mean.lo, 1)
+		if a.sd.Hi == 0 {
+			add(a.mean.Lo, 1)
 			return
 		}
 		x := b.at(a.mean, a.sd)
 		for k := range b.mass {
-			add(x[k].lo, b.mass[k])
+			add(x[k].Lo, b.mass[k])
 		}
-		each[i] = above(each[i] + b.beyond)
+		each[i] = interval.Above(each[i] + b.beyond)
 	})
 	sum := 0.0
 	for _, p := range each {
-		sum = sumUp(sum, p)
+		sum = interval.SumUp(sum, p)
 	}
 	return min(1, sum)
 }
 
 // large says what is left out of the products of neuron i at a point: given u = t(v), which h.high
 // is a value of, t(At) is normal.
-func (n *Sum) large(g *LargeNeurons, p *gridPoint, i int, h *pointNeuron) *measure.Large {
-	q := n.pair(p.x, g.At, i)
-	if !q.slope.finite() || !q.rest.finite() || !q.mean.finite() || !q.meanC.finite() {
+func (n *sums) large(g *LargeNeurons, p *point, i int, h *pointNeuron) *measure.Large {
+	q := n.Pair(p.x, g.At, i)
+	if !q.Slope.Finite() || !q.Rest.Finite() || !q.Mean.Finite() || !q.MeanC.Finite() {
 		return nil
 	}
-	l := &measure.Large{Above: g.Above, SdLo: max(0, q.rest.lo), SdHi: q.rest.hi, Mean: make([]float64, len(h.high.P))}
+	l := &measure.Large{Above: g.Above, SdLo: max(0, q.Rest.Lo), SdHi: q.Rest.Hi, Mean: make([]float64, len(h.high.P))}
 	for k, x := range h.high.Hi {
 		l.Mean[k] = math.Inf(-1)
 		// u was moved to x from at most so far; where it was positive it is the value.
-		far := above(math.Sqrt(h.high.Square[k]) * (1 + 0x1p-50))
-		if u := (ival{below(x - far), above(x + far)}); u.lo > 0 {
-			if mean := q.mean.plus(q.slope.times(u.minus(q.meanC))); mean.finite() {
-				l.Mean[k] = mean.lo
+		far := interval.Above(math.Sqrt(h.high.Square[k]) * (1 + 0x1p-50))
+		if u := interval.Of(interval.Below(x-far), interval.Above(x+far)); u.Lo > 0 {
+			if mean := q.Mean.Plus(q.Slope.Times(u.Minus(q.MeanC))); mean.Finite() {
+				l.Mean[k] = mean.Lo
 			}
 		}
 	}

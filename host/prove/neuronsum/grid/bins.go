@@ -1,10 +1,12 @@
-package neuronsum
+package grid
 
 import (
 	"math"
 	"sync"
 
+	"psafe/host/prove/interval"
 	"psafe/host/prove/measure"
+	"psafe/host/prove/neuronsum/law"
 )
 
 // normalBins cut a standard normal variable Z. Of bin k, from z[k] to z[k+1], at most lower[k] goes
@@ -22,21 +24,21 @@ type normalBins struct {
 // For 0 <= p < q, M = P(p < Z < q) and phi the density, the mean of (q - Z)/(q - p) over the bin is
 // (q M - (phi(p) - phi(q)))/(q - p), and what is left of M goes to q.
 func newNormalBins(fine, widest, even float64) *normalBins {
-	b := &normalBins{beyond: above(2 * measure.TailUp(reach))}
+	b := &normalBins{beyond: interval.Above(2 * measure.TailUp(law.Reach))}
 	z := []float64{0}
-	for x := 0.0; x < reach; {
+	for x := 0.0; x < law.Reach; {
 		far := max(0, x*x-even*even)
-		x = min(reach, x+min(fine*math.Exp(far/6), widest))
+		x = min(law.Reach, x+min(fine*math.Exp(far/6), widest))
 		z = append(z, x)
 	}
 	var lower, upper, mass []float64
 	for k := range len(z) - 1 {
-		p, q := exactly(z[k]), exactly(z[k+1])
+		p, q := interval.Exactly(z[k]), interval.Exactly(z[k+1])
 		m := massOf(z[k], z[k+1])
-		d := densityAt(z[k]).minus(densityAt(z[k+1]))
-		lower = append(lower, max(0, q.times(m).minus(d).over(q.minus(p)).hi))
-		upper = append(upper, max(0, d.minus(p.times(m)).over(q.minus(p)).hi))
-		mass = append(mass, m.hi)
+		d := densityAt(z[k]).Minus(densityAt(z[k+1]))
+		lower = append(lower, max(0, q.Times(m).Minus(d).Over(q.Minus(p)).Hi))
+		upper = append(upper, max(0, d.Minus(p.Times(m)).Over(q.Minus(p)).Hi))
+		mass = append(mass, m.Hi)
 	}
 	for k := len(z) - 1; k > 0; k-- {
 		b.z, b.mass = append(b.z, -z[k]), append(b.mass, mass[k-1])
@@ -48,26 +50,28 @@ func newNormalBins(fine, widest, even float64) *normalBins {
 }
 
 // at encloses the edges of bins of a normal variable.
-func (b *normalBins) at(mean, sd ival) []ival {
-	x := make([]ival, len(b.z))
+func (b *normalBins) at(mean, sd interval.Interval) []interval.Interval {
+	x := make([]interval.Interval, len(b.z))
 	for k, z := range b.z {
-		x[k] = mean.plus(sd.times(exactly(z)))
+		x[k] = mean.Plus(sd.Times(interval.Exactly(z)))
 	}
 	return x
 }
 
 // squareUp bounds the square of the width of a bin between these edges.
-func squareUp(from, to ival) float64 { return exactly(to.hi).minus(exactly(from.lo)).square().hi }
+func squareUp(from, to interval.Interval) float64 {
+	return interval.Exactly(to.Hi).Minus(interval.Exactly(from.Lo)).Square().Hi
+}
 
 // signed parts a normal variable by its sign. The bin that 0 is in is not parted: there a number of
 // it is known to be in an interval.
-func (b *normalBins) signed(mean, sd ival) (neg, pos measure.Split) {
-	if sd.hi == 0 {
-		if mean.lo < 0 {
-			neg.Add(mean.lo, min(mean.hi, 0), 1, 0)
+func (b *normalBins) signed(mean, sd interval.Interval) (neg, pos measure.Split) {
+	if sd.Hi == 0 {
+		if mean.Lo < 0 {
+			neg.Add(mean.Lo, min(mean.Hi, 0), 1, 0)
 		}
-		if mean.hi >= 0 {
-			pos.Add(max(mean.lo, 0), mean.hi, 1, 0)
+		if mean.Hi >= 0 {
+			pos.Add(max(mean.Lo, 0), mean.Hi, 1, 0)
 		}
 		return neg, pos
 	}
@@ -75,29 +79,29 @@ func (b *normalBins) signed(mean, sd ival) (neg, pos measure.Split) {
 	for k := range b.mass {
 		from, to := x[k], x[k+1]
 		switch square := squareUp(from, to); {
-		case from.lo >= 0:
-			pos.Add(from.lo, from.hi, b.lower[k], square)
-			pos.Add(to.lo, to.hi, b.upper[k], square)
-		case to.hi <= 0:
-			neg.Add(from.lo, from.hi, b.lower[k], square)
-			neg.Add(to.lo, to.hi, b.upper[k], square)
+		case from.Lo >= 0:
+			pos.Add(from.Lo, from.Hi, b.lower[k], square)
+			pos.Add(to.Lo, to.Hi, b.upper[k], square)
+		case to.Hi <= 0:
+			neg.Add(from.Lo, from.Hi, b.lower[k], square)
+			neg.Add(to.Lo, to.Hi, b.upper[k], square)
 		default:
 			below, over := b.around(k, mean, sd)
-			neg.Add(from.lo, 0, below, 0)
-			pos.Add(0, to.hi, over, 0)
+			neg.Add(from.Lo, 0, below, 0)
+			pos.Add(0, to.Hi, over, 0)
 		}
 	}
 	return neg, pos
 }
 
 // around bounds the masses of bin k on the two sides of where mean + sd Z is 0.
-func (b *normalBins) around(k int, mean, sd ival) (below, over float64) {
-	zero := ival{-mean.hi, -mean.lo}.over(sd)
-	if to := min(b.z[k+1], zero.hi); to > b.z[k] {
-		below = massOf(b.z[k], to).hi
+func (b *normalBins) around(k int, mean, sd interval.Interval) (below, over float64) {
+	zero := interval.Of(-mean.Hi, -mean.Lo).Over(sd)
+	if to := min(b.z[k+1], zero.Hi); to > b.z[k] {
+		below = massOf(b.z[k], to).Hi
 	}
-	if from := max(b.z[k], zero.lo); from < b.z[k+1] {
-		over = massOf(from, b.z[k+1]).hi
+	if from := max(b.z[k], zero.Lo); from < b.z[k+1] {
+		over = massOf(from, b.z[k+1]).Hi
 	}
 	return below, over
 }
@@ -116,14 +120,14 @@ func newSumBins(fine, coarse, widest float64) *sumBins {
 	return &all
 }
 
-// gridBins are those of bounds.
-var gridBins = sync.OnceValue(func() *sumBins { return newSumBins(1./128, coarseWidth, 1./24) })
+// boundBins are those of bounds.
+var boundBins = sync.OnceValue(func() *sumBins { return newSumBins(1./128, coarseWidth, 1./24) })
 
 const coarseWidth = 1. / 32
 
 // of are the bins for a neuron that is active where a normal variable is positive: fine where it
 // often is.
-func (b *sumBins) of(mean, sd ival, coarse int) *normalBins {
+func (b *sumBins) of(mean, sd interval.Interval, coarse int) *normalBins {
 	all := &b[coarse]
-	return all[int(min(float64(len(all)-1), max(0, -mean.hi/sd.hi)+2.5))]
+	return all[int(min(float64(len(all)-1), max(0, -mean.Hi/sd.Hi)+2.5))]
 }

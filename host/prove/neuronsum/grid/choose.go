@@ -1,4 +1,4 @@
-package neuronsum
+package grid
 
 import (
 	"context"
@@ -6,13 +6,14 @@ import (
 	"math"
 	"slices"
 
+	"psafe/host/prove/neuronsum/law"
 	"psafe/host/read/property"
 )
 
 // chooser looks for grids and mixtures with a small sum of failures: by moments, and by drawing
-// networks from there (gridsearch.go). Whatever it chooses is sound.
+// networks from there (search.go). Whatever it chooses is sound.
 type chooser struct {
-	n    *Sum
+	n    *sums
 	laws *lawsApprox
 	s    *property.Safe
 	// rows are those that are to hold at each point, as they are and by moments.
@@ -23,9 +24,9 @@ type chooser struct {
 	ctx   context.Context
 }
 
-// gridChoice is a grid for each box, and the rows to prove: those of the mixtures theta or, without
+// choice is a grid for each box, and the rows to prove: those of the mixtures theta or, without
 // any, those of one alternative.
-type gridChoice struct {
+type choice struct {
 	grids  []Grid
 	theta  [][]float64
 	rows   []property.Row
@@ -36,32 +37,32 @@ type gridChoice struct {
 const checkedPoints, checkedAxes = 4096, 4
 
 // chooseGrids takes at most budget points.
-func (n *Sum) chooseGrids(ctx context.Context, boxes []property.Box, s *property.Safe, budget int) (gridChoice, bool) {
+func (n *sums) chooseGrids(ctx context.Context, boxes []property.Box, s *property.Safe, budget int) (choice, bool) {
 	c := &chooser{n: n, laws: n.lawsApprox(), s: s, ctx: ctx}
 	budget = min(budget, checkedPoints)
 	var grids []Grid
 	for _, b := range boxes {
 		g := evenly(b, slices.Repeat([]int{1}, len(b.Lo)))
 		if !g.valid() {
-			return gridChoice{}, false
+			return choice{}, false
 		}
 		grids = append(grids, g)
 	}
 	if points(grids) > budget {
-		return gridChoice{}, false
+		return choice{}, false
 	}
-	best := gridChoice{approx: math.Inf(1)}
+	best := choice{approx: math.Inf(1)}
 	for range chooseRounds {
 		theta, rows, ok := c.chooseRows(grids)
 		if !ok {
-			return gridChoice{}, false
+			return choice{}, false
 		}
 		c.use(rows)
 		if best.grids == nil {
 			grids = c.spread(grids, budget)
 			// Again, with the rows that are best there.
 			if theta, rows, ok = c.chooseRows(grids); !ok {
-				return gridChoice{}, false
+				return choice{}, false
 			}
 			c.use(rows)
 			grids = c.move(grids)
@@ -69,7 +70,7 @@ func (n *Sum) chooseGrids(ctx context.Context, boxes []property.Box, s *property
 			grids = c.move(best.grids)
 		}
 		if f := c.sum(grids); f < best.approx {
-			best = gridChoice{grids, theta, rows, f}
+			best = choice{grids, theta, rows, f}
 		}
 		if ctx.Err() != nil {
 			break
@@ -131,7 +132,7 @@ func (c *chooser) gridSum(g *Grid) float64 {
 			missing = append(missing, k)
 		}
 	}
-	parallel(len(missing), func(m int) { fails[missing[m]] = c.fail(c.laws.point(&points[missing[m]])) })
+	law.OnCores(len(missing), func(m int) { fails[missing[m]] = c.fail(c.laws.point(&points[missing[m]])) })
 	for _, k := range missing {
 		c.fails[keys[k]] = fails[k]
 	}
@@ -227,11 +228,11 @@ func evenly(box property.Box, cells []int) Grid {
 }
 
 // axesApprox is how far hidden neurons move along each axis of the box.
-func (n *Sum) axesApprox(box property.Box) []float64 {
+func (n *sums) axesApprox(box property.Box) []float64 {
 	size := make([]float64, len(box.Lo))
-	w := &n.hidden.Weight
+	w := &n.Hidden.Weight
 	for j := range size {
-		for _, at := range n.hidden.Dense().From(j) {
+		for _, at := range n.Hidden.Dense().From(j) {
 			size[j] += w.Mean[at]*w.Mean[at] + w.SdHi[at]*w.SdHi[at]
 		}
 		size[j] = math.Sqrt(size[j]) * (box.Hi[j] - box.Lo[j])
@@ -315,7 +316,7 @@ func (c *chooser) chooseRows(grids []Grid) (theta [][]float64, rows []property.R
 	for b := range grids {
 		points := grids[b].points()
 		more := make([]*lawApprox, len(points))
-		parallel(len(points), func(k int) { more[k] = c.laws.point(&points[k]) })
+		law.OnCores(len(points), func(k int) { more[k] = c.laws.point(&points[k]) })
 		laws = append(laws, more...)
 	}
 	sum := func(row *property.Row) float64 {

@@ -1,4 +1,4 @@
-package neuronsum
+package grid
 
 import (
 	"math"
@@ -15,15 +15,15 @@ type lawApprox struct{ low1, low2, high1, high2, mean, sd, shift, tau []float64 
 
 // lawsApprox computes a lawApprox for each point.
 type lawsApprox struct {
-	n    *Sum
+	n    *sums
 	into [][]int
 }
 
-func (n *Sum) lawsApprox() *lawsApprox {
+func (n *sums) lawsApprox() *lawsApprox {
 	l := &lawsApprox{n: n}
-	for i := range n.hidden.Outputs() {
-		into := make([]int, n.hidden.Inputs())
-		for j, at := range n.hidden.Dense().Into(i) {
+	for i := range n.Hidden.Outputs() {
+		into := make([]int, n.Hidden.Inputs())
+		for j, at := range n.Hidden.Dense().Into(i) {
 			into[j] = at
 		}
 		l.into = append(l.into, into)
@@ -31,8 +31,8 @@ func (n *Sum) lawsApprox() *lawsApprox {
 	return l
 }
 
-func (l *lawsApprox) point(p *gridPoint) *lawApprox {
-	h := l.n.hidden.Outputs()
+func (l *lawsApprox) point(p *point) *lawApprox {
+	h := l.n.Hidden.Outputs()
 	a := &lawApprox{make([]float64, h), make([]float64, h), make([]float64, h), make([]float64, h), make([]float64, h), make([]float64, h), make([]float64, h), make([]float64, h)}
 	for i := range h {
 		l.neuron(p, i, a)
@@ -42,9 +42,9 @@ func (l *lawsApprox) point(p *gridPoint) *lawApprox {
 
 // neuron integrates over u = t(v): that t is not positive around v is taken for a normal event,
 // with the moments that s and m have given u = 0.
-func (l *lawsApprox) neuron(p *gridPoint, i int, a *lawApprox) {
+func (l *lawsApprox) neuron(p *point, i int, a *lawApprox) {
 	var low1, low2, high1, high2 float64
-	w, b := &l.n.hidden.Weight, &l.n.hidden.Bias
+	w, b := &l.n.Hidden.Weight, &l.n.Hidden.Bias
 	mean, variance := b.Mean[i], b.SdHi[i]*b.SdHi[i]
 	for j, at := range l.into[i] {
 		x := p.x[j]
@@ -59,13 +59,13 @@ func (l *lawsApprox) neuron(p *gridPoint, i int, a *lawApprox) {
 			mu -= v * p.x[j] / variance * mean
 		}
 		if !p.twoSided(j) {
-			d := p.beside[j].lo
+			d := p.beside[j].Lo
 			s += mu * d
 			spread += d * d * v
 			withU += d * v * p.x[j]
 			continue
 		}
-		half, tilt := (p.after[j].hi-p.before[j].lo)/2, (p.after[j].hi+p.before[j].lo)/2
+		half, tilt := (p.after[j].Hi-p.before[j].Lo)/2, (p.after[j].Hi+p.before[j].Lo)/2
 		size := absApprox(mu, w.SdHi[at])
 		m += tilt*mu - half*size
 		big += tilt*mu + half*size
@@ -75,9 +75,9 @@ func (l *lawsApprox) neuron(p *gridPoint, i int, a *lawApprox) {
 		spread -= withU * withU / variance
 	}
 	sd, tau := math.Sqrt(variance), math.Sqrt(max(spread, 1e-30*(1+variance)))
-	for k, z := range gridMidpointsApprox {
-		u, f := mean+sd*z, gridWeightsApprox[k]
-		other := l.n.slope * u
+	for k, z := range midpointsApprox {
+		u, f := mean+sd*z, weightsApprox[k]
+		other := l.n.Slope * u
 		h, toward := max(u, other), (u+s+big)/tau // P(M > 0)
 		if u > 0 {
 			toward = (u + s + m) / tau // P(L > 0)
@@ -97,8 +97,8 @@ func (l *lawsApprox) neuron(p *gridPoint, i int, a *lawApprox) {
 	a.low1[i], a.low2[i], a.high1[i], a.high2[i], a.mean[i], a.sd[i], a.shift[i], a.tau[i] = low1, low2, high1, high2, mean, sd, s+big, tau
 }
 
-// gridMidpointsApprox are midpointsApprox, fewer.
-var gridMidpointsApprox, gridWeightsApprox = func() (z, w []float64) {
+// midpointsApprox and their weights integrate against the normal density.
+var midpointsApprox, weightsApprox = func() (z, w []float64) {
 	const step = 0.4
 	for x := -4.4; x < 4.5; x += step {
 		z, w = append(z, x), append(w, step*math.Exp(-x*x/2)/math.Sqrt(2*math.Pi))
@@ -133,17 +133,17 @@ type rowApprox struct {
 	mean, variance         float64
 }
 
-func (n *Sum) rowApprox(row *property.Row) *rowApprox {
-	h := n.hidden.Outputs()
+func (n *sums) rowApprox(row *property.Row) *rowApprox {
+	h := n.Hidden.Outputs()
 	r := &rowApprox{pos1: make([]float64, h), pos2: make([]float64, h), neg1: make([]float64, h), neg2: make([]float64, h), a: make([]float64, h), sd: make([]float64, h), mean: row.D}
-	w, b := &n.output.Weight, &n.output.Bias
+	w, b := &n.Output.Weight, &n.Output.Bias
 	for c, k := range row.CLo {
 		r.mean += k * b.Mean[c]
 		r.variance += k * k * b.SdHi[c] * b.SdHi[c]
 	}
 	for i := range h {
 		mean, variance := 0.0, 0.0
-		for c, at := range n.output.Dense().From(i) {
+		for c, at := range n.Output.Dense().From(i) {
 			k := row.CLo[c]
 			mean += k * w.Mean[at]
 			variance += k * k * w.SdHi[at] * w.SdHi[at]
@@ -191,7 +191,7 @@ func (r *rowApprox) failApprox(l *lawApprox) float64 {
 	p := measure.TailUp(heavy * mean / math.Sqrt(variance))
 	for k, i := range top {
 		given := 0.0
-		for q, z := range gridMidpointsApprox {
+		for q, z := range midpointsApprox {
 			u, rest := l.mean[i]+l.sd[i]*z, max(0, variance-most[k])
 			number := mean - means[k]
 			f := tailApprox(heavy * (number + r.a[i]*u) / math.Sqrt(rest+r.sd[i]*r.sd[i]*u*u))
@@ -199,7 +199,7 @@ func (r *rowApprox) failApprox(l *lawApprox) float64 {
 				up := tailApprox(-(u + l.shift[i]) / l.tau[i])
 				f = up*f + (1-up)*tailApprox(heavy*number/math.Sqrt(rest))
 			}
-			given += gridWeightsApprox[q] * f
+			given += weightsApprox[q] * f
 		}
 		p = max(p, given)
 	}

@@ -1,4 +1,4 @@
-package neuronsum
+package grid
 
 import (
 	"fmt"
@@ -10,11 +10,11 @@ import (
 // for each box by other numbers of cells, other points in them and, last, other planes.
 func (c *chooser) search(grids []Grid, budget int) []Grid {
 	now := slices.Clone(grids)
-	if c.n.hidden.Inputs() > searchInputs {
+	if c.n.Hidden.Inputs() > searchInputs {
 		return now
 	}
 	for b := range now {
-		s := &gridSearch{c: c, most: budget - points(now) + now[b].Points(), axes: max(searchAxes, now[b].axesCut()), known: map[string]float64{}}
+		s := &search{c: c, most: budget - points(now) + now[b].Points(), axes: max(searchAxes, now[b].axesCut()), known: map[string]float64{}}
 		if s.chooseDraws(&now[b]) {
 			now[b] = s.planes(s.cells(now[b]))
 		}
@@ -22,8 +22,8 @@ func (c *chooser) search(grids []Grid, budget int) []Grid {
 	return now
 }
 
-// gridSearch is the search for one box's grid.
-type gridSearch struct {
+// search is the search for one box's grid.
+type search struct {
 	c     *chooser
 	draws int
 	most  int // points
@@ -36,7 +36,7 @@ const searchFails, searchDraws = 200, 1 << 13
 
 // chooseDraws sets how many networks are drawn, from how often they fail, and forgets sums by another
 // number. False where they fail so seldom, or the context has ended, that drawing does not help.
-func (s *gridSearch) chooseDraws(g *Grid) bool {
+func (s *search) chooseDraws(g *Grid) bool {
 	s.draws = searchDraws / 8
 	f := s.sum(g)
 	if !(f > 2/float64(s.draws) && f < math.Inf(1)) {
@@ -48,7 +48,7 @@ func (s *gridSearch) chooseDraws(g *Grid) bool {
 }
 
 // sum is about (39), without a limit of 1.
-func (s *gridSearch) sum(g *Grid) (sum float64) {
+func (s *search) sum(g *Grid) (sum float64) {
 	if !g.valid() || g.Points() > s.most || g.axesCut() > s.axes {
 		return math.Inf(1)
 	}
@@ -68,12 +68,12 @@ func (s *gridSearch) sum(g *Grid) (sum float64) {
 // ten times as long. Drawing networks of more than searchInputs takes longer than points do.
 const searchAxes, searchInputs = 2, 32
 
-func (s *gridSearch) worth(g *Grid) float64 { return s.sum(g) * cost(g.Points()) }
+func (s *search) worth(g *Grid) float64 { return s.sum(g) * cost(g.Points()) }
 
 // cells takes one more or one fewer cell along an axis, or moves the points of all cells along one,
 // as long as that is worth it. Cells are all of the same size, and half as many at first: by
 // moments, points of cells are worth less than they are, and planes more.
-func (s *gridSearch) cells(from Grid) Grid {
+func (s *search) cells(from Grid) Grid {
 	best, least := from, s.worth(&from)
 	count := make([]int, len(from.Cuts))
 	for j := range count {
@@ -119,7 +119,7 @@ var searchSteps = []struct {
 }{{-1, 0}, {1, 0}, {0, 1. / 8}, {0, -1. / 8}, {0, 1. / 32}, {0, -1. / 32}}
 
 // planes moves planes.
-func (s *gridSearch) planes(g Grid) Grid {
+func (s *search) planes(g Grid) Grid {
 	least := s.sum(&g)
 	for _, step := range []float64{0.25, 0.1} {
 		for j := range g.Cuts {

@@ -1,4 +1,4 @@
-package neuronsum
+package grid
 
 import (
 	"cmp"
@@ -6,33 +6,35 @@ import (
 	"slices"
 
 	"psafe/host/model/posterior"
+	"psafe/host/prove/interval"
 	"psafe/host/prove/measure"
+	"psafe/host/prove/neuronsum/law"
 	"psafe/host/read/property"
 )
 
 // weight is a_i as sums at points need it, by coarseness: number 0 for the fine
 // lattice, 1 for the coarse one that is tried first.
 type weight struct {
-	mean, sd ival
+	mean, sd interval.Interval
 	neg, pos [2]measure.Split
 }
 
 // rowWeights are the weights of one row, and a_0.
 type rowWeights struct {
 	neurons        []weight
-	mean, variance ival
+	mean, variance interval.Interval
 	approx         *rowApprox
 }
 
-func (n *Sum) rowWeights(row property.Row, b *sumBins) *rowWeights {
-	f := n.factors(row)
+func (n *sums) rowWeights(row property.Row, b *sumBins) *rowWeights {
+	f := n.Factors(row)
 	if f == nil {
 		return nil
 	}
-	w := &rowWeights{mean: f.mean, variance: f.variance, neurons: make([]weight, len(f.neurons)), approx: n.rowApprox(&row)}
-	for i := range f.neurons {
+	w := &rowWeights{mean: f.Mean, variance: f.Variance, neurons: make([]weight, len(f.Neurons)), approx: n.rowApprox(&row)}
+	for i := range f.Neurons {
 		a := &w.neurons[i]
-		a.mean, a.sd = f.neurons[i].mean, f.neurons[i].sd
+		a.mean, a.sd = f.Neurons[i].Mean, f.Neurons[i].Sd
 		for c := range a.neg {
 			a.neg[c], a.pos[c] = b[c][0].signed(a.mean, a.sd)
 		}
@@ -41,7 +43,7 @@ func (n *Sum) rowWeights(row property.Row, b *sumBins) *rowWeights {
 }
 
 // pointUp bounds Prob(sum_i X_i + a_0 <= 0, and no neuron large) for the stand-ins at the point p.
-func (n *Sum) pointUp(p *gridPoint, v []pointNeuron, w *rowWeights, large *LargeNeurons, l *lawApprox, rare bool, b *sumBins) float64 {
+func (n *sums) pointUp(p *point, v []pointNeuron, w *rowWeights, large *LargeNeurons, l *lawApprox, rare bool, b *sumBins) float64 {
 	mean, variance, lost := w.mean, w.variance, 0.0
 	var terms []measure.Product
 	for i := range v {
@@ -52,8 +54,8 @@ func (n *Sum) pointUp(p *gridPoint, v []pointNeuron, w *rowWeights, large *Large
 		if !h.constant {
 			c := w.approx.coarseWeight(l, i, rare)
 			t := measure.Product{Pos: a.pos[c], Low: h.low, Neg: a.neg[c], High: h.high, Lost: h.lost}
-			if a.sd.hi > 0 {
-				t.Lost = above(t.Lost + b[0][0].beyond)
+			if a.sd.Hi > 0 {
+				t.Lost = interval.Above(t.Lost + b[0][0].beyond)
 			}
 			if large != nil {
 				t.Large = n.large(large, p, i, h)
@@ -61,23 +63,23 @@ func (n *Sum) pointUp(p *gridPoint, v []pointNeuron, w *rowWeights, large *Large
 			terms = append(terms, t)
 			continue
 		}
-		mean = mean.plus(a.mean.times(h.value))
-		variance = variance.plus(a.sd.square().times(h.value.square()))
-		lost = sumUp(lost, h.lost)
+		mean = mean.Plus(a.mean.Times(h.value))
+		variance = variance.Plus(a.sd.Square().Times(h.value.Square()))
+		lost = interval.SumUp(lost, h.lost)
 	}
-	rest := asNormal(mean, variance.sqrt())
-	if !mean.finite() || !variance.finite() {
+	rest := law.Normal(mean, variance.Sqrt())
+	if !mean.Finite() || !variance.Finite() {
 		return 1
 	}
 	if len(terms) == 0 {
-		return sumUp(rest.BelowUp(0), lost)
+		return interval.SumUp(rest.BelowUp(0), lost)
 	}
-	best := measure.ProductsNotPositiveUp(terms, rest, parallel)
-	return max(min(1, sumUp(best, lost)), float64(len(terms))*leastLost)
+	best := measure.ProductsNotPositiveUp(terms, rest, law.OnCores)
+	return max(min(1, interval.SumUp(best, lost)), float64(len(terms))*law.LeastLost)
 }
 
-// GridCover is a bound that has one event for each point of a grid.
-type GridCover struct {
+// Cover is a bound that has one event for each point of a grid.
+type Cover struct {
 	// FailUp is an upper bound, at most 1, of Prob(f(x) is outside of S for some x in T).
 	FailUp float64
 	// Points is how many points there are.
@@ -94,29 +96,32 @@ type GridCover struct {
 	Large [][]*LargeNeurons
 }
 
-// Grids bounds the failure probability on the union of boxes by the sum over the points of grids,
+// sums bounds sums of neurons at the points of grids.
+type sums struct{ *law.Net }
+
+// Serves says that grids can bound this network on boxes at all.
+func Serves(n *law.Net, boxes []property.Box) bool {
+	for _, b := range boxes {
+		if len(b.Lo) != n.Hidden.Inputs() {
+			return false
+		}
+	}
+	return n.Convex && len(boxes) > 0 && !hardlySpread(n.Hidden) && !hardlySpread(n.Output)
+}
+
+// Bound bounds the failure probability on the union of boxes by the sum over the points of grids,
 // at most budget, that it chooses (chooser), as it does the rows. Where little hope is left, 1
 // comes early. The error is ctx's, and then the bound is 1.
-func (n *Sum) Grids(ctx context.Context, boxes []property.Box, s *property.Safe, budget int) (GridCover, error) {
-	n, none := n.Until(ctx), GridCover{FailUp: 1}
-	for _, b := range boxes {
-		if len(b.Lo) != n.hidden.Inputs() {
-			return none, nil
-		}
-	}
-	if !n.convex || len(boxes) == 0 || hardlySpread(n.hidden) || hardlySpread(n.output) {
+func Bound(ctx context.Context, net *law.Net, boxes []property.Box, s *property.Safe, budget int) (Cover, error) {
+	n, none := &sums{net}, Cover{FailUp: 1}
+	if !Serves(net, boxes) {
 		return none, ctx.Err()
-	}
-	for _, b := range boxes {
-		if ctx.Err() != nil || n.SafeApprox(n.PointApprox(b, s), s) < pointHopeless {
-			return none, ctx.Err()
-		}
 	}
 	choice, ok := n.chooseGrids(ctx, boxes, s, budget)
-	if !ok || !(choice.approx < gridHopeless) || ctx.Err() != nil {
+	if !ok || !(choice.approx < hopeless) || ctx.Err() != nil {
 		return none, ctx.Err()
 	}
-	cover := GridCover{Points: points(choice.grids), Theta: choice.theta}
+	cover := Cover{Points: points(choice.grids), Theta: choice.theta}
 	for _, g := range choice.grids {
 		centres := make([][]float64, len(g.Cuts))
 		for j := range centres {
@@ -131,9 +136,6 @@ func (n *Sum) Grids(ctx context.Context, boxes []property.Box, s *property.Safe,
 	if cover.FailUp, err = n.gridsUp(ctx, choice.grids, choice.rows, cover.Large); err != nil {
 		return none, err
 	}
-	if !(cover.FailUp < 1-LeastTold) {
-		return none, nil
-	}
 	return cover, nil
 }
 
@@ -144,16 +146,13 @@ func hardlySpread(l *posterior.Layer) bool {
 	return slices.ContainsFunc(l.Weight.SdHi, tiny) || slices.ContainsFunc(l.Bias.SdHi, tiny)
 }
 
-// pointHopeless is how probable S must be at the worst point that is found, for grids to be chosen.
-const pointHopeless = 0.3
-
-// gridHopeless is from which sum, by moments, a bound is not worked out.
-const gridHopeless = 1.2
+// hopeless is from which sum, by moments, a bound is not worked out.
+const hopeless = 1.2
 
 // gridsUp is the sum over points and rows, and over boxes and rows of what is split off (large, if
 // any); 1 as soon as it is no less. The likeliest failures come first.
-func (n *Sum) gridsUp(ctx context.Context, grids []Grid, rows []property.Row, large [][]*LargeNeurons) (float64, error) {
-	b := gridBins()
+func (n *sums) gridsUp(ctx context.Context, grids []Grid, rows []property.Row, large [][]*LargeNeurons) (float64, error) {
+	b := boundBins()
 	var laws []*rowWeights
 	for r := range rows {
 		w := n.rowWeights(rows[r], b)
@@ -163,7 +162,7 @@ func (n *Sum) gridsUp(ctx context.Context, grids []Grid, rows []property.Row, la
 		laws = append(laws, w)
 	}
 	sum, none := 0.0, make([]*LargeNeurons, len(rows))
-	var all []gridPoint
+	var all []point
 	var off [][]*LargeNeurons // by points
 	for g := range grids {
 		if !grids[g].valid() {
@@ -178,17 +177,17 @@ func (n *Sum) gridsUp(ctx context.Context, grids []Grid, rows []property.Row, la
 			if l == nil {
 				continue
 			}
-			if !l.valid(n.hidden.Inputs()) {
+			if !l.valid(n.Hidden.Inputs()) {
 				return 1, ctx.Err()
 			}
-			sum = sumUp(sum, n.largeUp(l, laws[r], b[0][0]))
+			sum = interval.SumUp(sum, n.largeUp(l, laws[r], b[0][0]))
 		}
 		for len(off) < len(all) {
 			off = append(off, these)
 		}
 	}
 	fails, approx, order := make([]float64, len(all)), n.lawsApprox(), make([]int, len(all))
-	parallel(len(all), func(k int) {
+	law.OnCores(len(all), func(k int) {
 		l := approx.point(&all[k])
 		for _, w := range laws {
 			fails[k] += w.approx.failApprox(l)
@@ -204,9 +203,9 @@ func (n *Sum) gridsUp(ctx context.Context, grids []Grid, rows []property.Row, la
 		if err := ctx.Err(); err != nil {
 			return 1, err
 		}
-		v := make([]pointNeuron, n.hidden.Outputs())
+		v := make([]pointNeuron, n.Hidden.Outputs())
 		l, rare := approx.point(&all[k]), fails[k] < total/float64(4*len(all))
-		parallel(len(v), func(i int) {
+		law.OnCores(len(v), func(i int) {
 			coarse := 1
 			for _, w := range laws {
 				coarse = min(coarse, w.approx.coarseValue(l, i, rare))
@@ -214,7 +213,7 @@ func (n *Sum) gridsUp(ctx context.Context, grids []Grid, rows []property.Row, la
 			v[i] = n.atPoint(&all[k], i, b, coarse)
 		})
 		for r, w := range laws {
-			if sum = sumUp(sum, n.pointUp(&all[k], v, w, off[k][r], l, rare, b)); !(sum < 1) {
+			if sum = interval.SumUp(sum, n.pointUp(&all[k], v, w, off[k][r], l, rare, b)); !(sum < 1) {
 				return 1, nil
 			}
 		}
