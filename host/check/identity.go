@@ -8,40 +8,37 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-)
 
-// identityFields are those that the field id is the digest of (docs/cli.md), in their order.
-var identityFields = []string{"activations", "channels", "clip", "clip_sha256", "eps", "eps_sha256", "fix", "flags", "free", "index", "input_scale", "inputs",
-	"inputs_sha256", "label", "mean", "mean_sha256", "name", "numerics", "posterior_scale", "posterior_sd", "posterior_sd_sha256", "posterior_sha256",
-	"precision", "property", "require", "seed", "std", "std_sha256", "template_entry", "template_sha256"}
+	"psafe/host/record/fields"
+)
 
 // identities are what the field id may be: the digest of what the line says of its question.
 // Sums of neurons have float64 in the field precision, whatever was asked for.
 func identities(line []byte) ([]string, error) {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(line, &fields); err != nil {
+	var values map[string]json.RawMessage
+	if err := json.Unmarshal(line, &values); err != nil {
 		return nil, err
 	}
-	for _, of := range [][2]string{{"eps_sha256", "eps"}, {"mean_sha256", "mean"}, {"std_sha256", "std"}, {"clip_sha256", "clip"}} {
-		if _, digest := fields[of[0]]; digest {
-			delete(fields, of[1]) // a path
+	for _, f := range fields.Table {
+		if _, digest := values[f.Digest]; digest && f.Digest != "" {
+			delete(values, f.Name) // a path
 		}
 	}
-	array := arrayOf(string(fields["inputs"]))
-	delete(fields, "inputs")
+	array := arrayOf(string(values["inputs"]))
+	delete(values, "inputs")
 	if array != "" {
-		fields["inputs"] = json.RawMessage(array)
+		values["inputs"] = json.RawMessage(array)
 	}
-	precisions := []string{string(fields["precision"])}
-	if string(fields["method"]) == `"neuronsum"` {
+	precisions := []string{string(values["precision"])}
+	if string(values["method"]) == `"neuronsum"` {
 		precisions = append(precisions, `"float32"`)
 	}
 	var list []string
 	for _, p := range precisions {
-		fields["precision"] = json.RawMessage(p)
+		values["precision"] = json.RawMessage(p)
 		var parts [][]byte
-		for _, name := range identityFields {
-			if value, there := fields[name]; there {
+		for _, name := range fields.Asked() {
+			if value, there := values[name]; there {
 				parts = append(parts, fmt.Appendf(nil, "%q:%s", name, value))
 			}
 		}

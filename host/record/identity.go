@@ -7,72 +7,44 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
-	"psafe/host/read/property"
+	"psafe/host/record/fields"
 )
 
-// asking is what a record says whatever comes out, its fields in the order of names: what was
-// asked, of which files by their digests, and with which numerics. Not among them are
-// version, which tells builds apart and no numbers, and the fields of a run, since the same
-// may be asked in many.
-type asking struct {
-	Activations       []string       `json:"activations"`
-	Channels          string         `json:"channels,omitempty"`
-	Clip              []string       `json:"clip,omitempty"`
-	ClipSHA256        string         `json:"clip_sha256,omitempty"`
-	Eps               string         `json:"eps,omitempty"`
-	EpsSHA256         string         `json:"eps_sha256,omitempty"`
-	Fix               string         `json:"fix,omitempty"`
-	Flags             string         `json:"flags,omitempty"`
-	Free              string         `json:"free,omitempty"`
-	Index             int            `json:"index"`
-	InputScale        string         `json:"input_scale,omitempty"`
-	Inputs            string         `json:"inputs,omitempty"`
-	InputsSHA256      string         `json:"inputs_sha256,omitempty"`
-	Label             *int           `json:"label"`
-	Mean              string         `json:"mean,omitempty"`
-	MeanSHA256        string         `json:"mean_sha256,omitempty"`
-	Name              string         `json:"name,omitempty"`
-	Numerics          int            `json:"numerics"`
-	PosteriorScale    string         `json:"posterior_scale"`
-	PosteriorSD       string         `json:"posterior_sd,omitempty"`
-	PosteriorSDSHA256 string         `json:"posterior_sd_sha256,omitempty"`
-	PosteriorSHA256   string         `json:"posterior_sha256"`
-	Precision         string         `json:"precision"`
-	Property          string         `json:"property"`
-	Require           property.Exact `json:"require"`
-	Seed              uint64         `json:"seed"`
-	Std               string         `json:"std,omitempty"`
-	StdSHA256         string         `json:"std_sha256,omitempty"`
-	TemplateEntry     *int           `json:"template_entry,omitempty"`
-	TemplateSHA256    string         `json:"template_sha256,omitempty"`
-}
+// asking is a record of which only what it says whatever comes out counts: what was asked, of
+// which files by their digests, and with which numerics. Not among its fields are version, which
+// tells builds apart and no numbers, and the fields of a run, since the same may be asked in many.
+type asking Record
+
+// askedFields are the places in a record of what is asked, in the order of names, askedType is an
+// object of them alone, and named are the fields that may name a file with the place of its digest.
+var askedFields, askedType, named = func() (places []int, object reflect.Type, named [][2]int) {
+	var of []reflect.StructField
+	for _, name := range fields.Asked() {
+		at := slices.Index(fieldNames, name)
+		places, of = append(places, at), append(of, reflect.TypeFor[Record]().Field(at))
+		if digest := fields.Of(name).Digest; digest != "" {
+			named = append(named, [2]int{at, slices.Index(fieldNames, digest)})
+		}
+	}
+	return places, reflect.StructOf(of), named
+}()
 
 // asked leaves out how the paths of files are spelled of which there is a digest. Of
 // FILE.npz:ARRAY the array stays: the digest is that of the whole archive.
 func (r *Record) asked() *asking {
-	a := &asking{
-		Activations: r.Activations, Channels: r.Channels, Clip: r.Clip, ClipSHA256: r.ClipSHA256, Eps: r.Eps, EpsSHA256: r.EpsSHA256, Fix: r.Fix, Flags: r.Flags,
-		Free: r.Free, Index: r.Index, InputScale: r.InputScale, InputsSHA256: r.InputsSHA256, Label: r.Label, Mean: r.Mean, MeanSHA256: r.MeanSHA256,
-		Name: r.Name, Numerics: r.Numerics, PosteriorScale: r.PosteriorScale, PosteriorSD: r.PosteriorSD, PosteriorSDSHA256: r.PosteriorSDSHA,
-		PosteriorSHA256: r.PosteriorSHA256, Precision: r.Precision, Property: r.Property, Require: r.Require, Seed: r.Seed, Std: r.Std, StdSHA256: r.StdSHA256,
-		TemplateEntry: r.TemplateEntry, TemplateSHA256: r.TemplateSHA256,
-	}
+	a := asking(*r)
 	a.Inputs = r.Member()
-	for _, of := range []struct {
-		text   *string
-		digest string
-	}{{&a.Eps, a.EpsSHA256}, {&a.Mean, a.MeanSHA256}, {&a.Std, a.StdSHA256}} {
-		if of.digest != "" {
-			*of.text = ""
+	v := reflect.ValueOf(&a).Elem()
+	for _, of := range named {
+		if path, digest := v.Field(of[0]), v.Field(of[1]); !digest.IsZero() {
+			path.SetZero()
 		}
 	}
-	if a.ClipSHA256 != "" {
-		a.Clip = nil
-	}
-	return a
+	return &a
 }
 
 // Member is the :ARRAY of FILE.npz:ARRAY that Inputs names, empty for another file. It goes by
@@ -88,7 +60,11 @@ func (r *Record) Member() string {
 
 // line is the JSON object, with values as records have them.
 func (a *asking) line() []byte {
-	line, err := json.Marshal(a)
+	from, object := reflect.ValueOf(a).Elem(), reflect.New(askedType).Elem()
+	for i, at := range askedFields {
+		object.Field(i).Set(from.Field(at))
+	}
+	line, err := json.Marshal(object.Interface())
 	if err != nil {
 		panic(fmt.Sprintf("record: what a record asks is no JSON: %v", err))
 	}

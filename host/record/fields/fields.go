@@ -1,0 +1,73 @@
+// Package fields is the table of the fields of result records: what each is called, what it means,
+// and what is known of it. It holds names and no ideas, so that what writes records, what checks them
+// and the pages that describe them may all go by it.
+package fields
+
+import "slices"
+
+// Class is what psafe check knows of a field.
+type Class string
+
+// The classes, in the order of docs/check.md.
+const (
+	Proved      Class = "proved"      // recomputed; less may be claimed
+	Certificate Class = "certificate" // what the proof goes by
+	Question    Class = "question"    // what the bounds are about
+	Compared    Class = "compared"    // follows from other fields or from the proof
+	Said        Class = "said"        // no claim of a proof
+)
+
+// ClassDoc is a class and what docs/check.md says of the fields in it.
+type ClassDoc struct {
+	Class Class
+	Doc   string
+}
+
+// Classes are all classes.
+var Classes = []ClassDoc{
+	{Proved, "recomputed from the files (`statistical` from its counts, which are said); whatever claims more is refused, less may be claimed"},
+	{Certificate, "what the proof goes by: another value names another certificate, which passes if it proves all that is claimed; " +
+		"and there is none of what nothing rests on"},
+	{Question, "what the bounds are about: it must be as the files are, and another value is another question, which is not that of `run` (below)"},
+	{Compared, "follows from other fields or from the proof: any other value is refused"},
+	{Said, "no claim of a proof"},
+}
+
+// Field is one field of a record, or of an object in it: then its name is both, joined by a point.
+type Field struct {
+	Name string
+	// Type is the type in JSON for people, with ", omitted" where it is left out if it is empty.
+	Type string
+	// Class is what psafe check knows of it. It needs no code for a field that is Said, and refuses
+	// records with any other field that it does not read.
+	Class Class
+	// Asked says that the field is part of the question, which the field id is a digest of.
+	Asked bool
+	// Digest is the field with the digest of the file that this one may name. Where it is there, the
+	// identity has it alone.
+	Digest string
+	// Doc is the meaning as docs/cli.md has it, empty where that of the object tells it.
+	Doc string
+}
+
+// Of is the field of that name, nil if there is none.
+func Of(name string) *Field {
+	for i := range Table {
+		if Table[i].Name == name {
+			return &Table[i]
+		}
+	}
+	return nil
+}
+
+// Asked are the names of the fields of the question, in the order of names, which is theirs in the
+// identity.
+func Asked() (names []string) {
+	for _, f := range Table {
+		if f.Asked {
+			names = append(names, f.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
