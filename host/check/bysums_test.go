@@ -11,6 +11,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/check/arith"
 	"psafe/host/check/sums"
+	"psafe/host/lab/testkit/sumtest"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
@@ -21,90 +22,6 @@ import (
 
 // anyFail is content with every probability of failure.
 func anyFail(float64) bool { return true }
-
-// anyShallow is a posterior with one hidden layer, of which some weights are constants, some
-// have large standard deviations, and some are known up to intervals.
-func anyShallow(rng *rand.Rand, act net.Activation, in, hidden, out int) *posterior.Posterior {
-	params := func(n int, scale float64) (g posterior.Params) {
-		spread := math.Exp2(float64(rng.IntN(8) - 6))
-		constant, wide := rng.IntN(4) == 0, rng.IntN(3) == 0
-		for range n {
-			sd := scale * spread * rng.Float64()
-			if constant || rng.IntN(6) == 0 {
-				sd = 0
-			}
-			hi := sd
-			if wide {
-				hi = arith.Up(sd)
-			}
-			g.Mean, g.Spread = append(g.Mean, scale*(2*rng.Float64()-1)), append(g.Spread, sd)
-			g.SdLo, g.SdHi = append(g.SdLo, sd), append(g.SdHi, hi)
-		}
-		return g
-	}
-	return &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{
-		{Layer: net.DenseLayer(in, hidden, act), Weight: params(in*hidden, 1.5), Bias: params(hidden, 0.7)},
-		{Layer: net.DenseLayer(hidden, out, net.Activation{}), Weight: params(hidden*out, 1), Bias: params(out, 0.5)},
-	}}
-}
-
-// anyCell is a box of coordinates that are points, as wide as a decimal, or wider.
-func anyCell(rng *rand.Rand, in int) (b property.Box) {
-	width := math.Exp2(float64(-rng.IntN(8)))
-	for range in {
-		x, r := 2*rng.Float64()-1, width*rng.Float64()
-		lo, hi := x-r, x+r
-		switch rng.IntN(4) {
-		case 0:
-			lo, hi = x, x
-		case 1:
-			lo, hi = x, arith.Up(x)
-		}
-		b.Lo, b.Hi = append(b.Lo, lo), append(b.Hi, hi)
-	}
-	return b
-}
-
-// anySafe is a conjunction, a disjunction or both, that holds for the mean network, about.
-func anySafe(rng *rand.Rand, post *posterior.Posterior, x []float64) (s property.Safe) {
-	y := post.LogitsApprox(x)
-	for range 1 + rng.IntN(3) {
-		var r property.Row
-		value := 0.0
-		for c := range y {
-			k := float64(rng.IntN(3) - 1)
-			if rng.IntN(3) == 0 {
-				k = rng.Float64()
-			}
-			hi := k
-			if k != math.Trunc(k) {
-				hi = arith.Up(k)
-			}
-			value += k * y[c]
-			r.CLo, r.CHi = append(r.CLo, k), append(r.CHi, hi)
-		}
-		r.D = 3*rng.Float64() - 0.2 - value
-		if r.DHi = r.D; rng.IntN(2) == 0 {
-			r.DHi = arith.Up(r.D)
-		}
-		s.Rows = append(s.Rows, r)
-	}
-	last := len(s.Rows) - 1
-	switch rng.IntN(3) {
-	case 0:
-		s.Any = [][]int{nil}
-		for r := range s.Rows {
-			s.Any[0] = append(s.Any[0], r)
-		}
-	case 1:
-		for r := range s.Rows {
-			s.Any = append(s.Any, []int{r})
-		}
-	default:
-		s.Any = [][]int{{0}, {last, 0}}
-	}
-	return s
-}
 
 // cpuSeconds is what this process has computed for.
 func cpuSeconds() float64 {
@@ -199,10 +116,10 @@ func TestSumsGenuine(t *testing.T) {
 	for seed := range testscale.Costly(t, 300) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 21))
 		in := 1 + rng.IntN(3)
-		post := anyShallow(rng, activations[seed%len(activations)], in, 1+rng.IntN(12), 1+rng.IntN(3))
+		post := sumtest.AnyShallow(rng, activations[seed%len(activations)], in, 1+rng.IntN(12), 1+rng.IntN(3))
 		task := property.Task{Index: seed, Label: -1}
 		for range 1 + rng.IntN(2) {
-			task.T = append(task.T, anyCell(rng, in))
+			task.T = append(task.T, sumtest.AnyCell(rng, in))
 		}
 		task.Inner = task.T
 		if rng.IntN(3) == 0 { // real boxes of which only narrower ones are known
@@ -215,7 +132,7 @@ func TestSumsGenuine(t *testing.T) {
 				task.Inner = append(task.Inner, inner)
 			}
 		}
-		task.S = anySafe(rng, post, task.T[0].Lo)
+		task.S = sumtest.AnySafe(rng, post, task.T[0].Lo)
 		all.proveSums(t, post, 1+rng.IntN(6), []property.Task{task})
 	}
 	all.log(t)

@@ -11,6 +11,7 @@ import (
 	"psafe/fallback"
 	"psafe/host/bound"
 	"psafe/host/job/certify"
+	"psafe/host/lab/testkit/sumtest"
 	net "psafe/host/model/network"
 	"psafe/host/prove/verify"
 	"psafe/host/read/format"
@@ -25,7 +26,7 @@ func TestCheckCertain(t *testing.T) {
 	rng := rand.New(rand.NewPCG(16, 4))
 	counts := map[verify.Answer]int{}
 	for range testscale.Cases(t, 60) {
-		post := randomNoisy(rng, net.Activation{Kind: net.ReLU}, 0, 2, 6, 6, 2)
+		post := sumtest.RandomNoisy(rng, net.Activation{Kind: net.ReLU}, 0, 2, 6, 6, 2)
 		x := []float64{rng.NormFloat64(), rng.NormFloat64()}
 		y := post.LogitsApprox(x)
 		var q strings.Builder

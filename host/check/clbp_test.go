@@ -10,6 +10,7 @@ import (
 	"psafe/fallback"
 	"psafe/host/bound"
 	"psafe/host/check/arith"
+	"psafe/host/lab/testkit/sumtest"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
@@ -50,31 +51,6 @@ func certified(t *testing.T, p bound.Precision, post *posterior.Posterior, cfg p
 
 // atMost is enough.
 func atMost(enough float64) func(float64) bool { return func(p float64) bool { return p <= enough } }
-
-// randomNoisy is a posterior of random normal weights of the given deviation.
-func randomNoisy(rng *rand.Rand, act net.Activation, sd float64, sizes ...int) *posterior.Posterior {
-	post := &posterior.Posterior{Scale: posterior.ScaleSD}
-	for k := range len(sizes) - 1 {
-		in, out := sizes[k], sizes[k+1]
-		a := act
-		if k == len(sizes)-2 {
-			a = net.Activation{}
-		}
-		draw := func(n int, scale float64) posterior.Params {
-			mean, dev := make([]float64, n), make([]float64, n)
-			for j := range mean {
-				mean[j], dev[j] = scale*rng.NormFloat64(), sd*scale*(0.5+rng.Float64())
-				if rng.IntN(20) == 0 {
-					dev[j] = 0
-				}
-			}
-			return posterior.NewParams(mean, dev, posterior.ScaleSD)
-		}
-		post.Layers = append(post.Layers, posterior.Layer{Layer: net.DenseLayer(in, out, a),
-			Weight: draw(in*out, 1/math.Sqrt(float64(in))), Bias: draw(out, 0.3)})
-	}
-	return post
-}
 
 // randomTask asks whether the class of the mean network stays, or one of several others.
 func randomTask(rng *rand.Rand, post *posterior.Posterior, index int) property.Task {
@@ -133,7 +109,7 @@ func TestGenuine(t *testing.T) {
 	for i := range testscale.Costly(t, 400) {
 		act := activations[i%len(activations)]
 		sizes := [][]int{{3, 4, 3}, {2, 8, 6, 3}, {10, 3}, {4, 6, 5, 4, 3}, {1, 6, 2}}[rng.IntN(5)]
-		post := randomNoisy(rng, act, []float64{0.01, 0.1, 0.3}[rng.IntN(3)], sizes...)
+		post := sumtest.RandomNoisy(rng, act, []float64{0.01, 0.1, 0.3}[rng.IntN(3)], sizes...)
 		tasks := []property.Task{randomTask(rng, post, 0), randomTask(rng, post, 1)}
 		n, err := newNoisy(post)
 		if err != nil {
@@ -180,44 +156,6 @@ func TestGenuine(t *testing.T) {
 	t.Logf("%d lower, %d upper bounds, %d retried", lower, upper, retried)
 }
 
-// drawnUnsafe draws networks and counts those that break S at a point of a grid over T, and
-// those that do so at one point.
-func drawnUnsafe(post *posterior.Posterior, task *property.Task, at []float64, draws int) (somewhere, here float64) {
-	w := post.NewWeights()
-	pass := post.Network().NewPass(w)
-	unsafe := func(x []float64) bool {
-		y := pass.Forward(x)
-		lo := make([]float64, len(task.S.Rows))
-		for r, row := range task.S.Rows {
-			lo[r] = row.D
-			for i, c := range row.CLo {
-				lo[r] += c * y[i]
-			}
-		}
-		return !task.S.Holds(lo)
-	}
-	for i := range draws {
-		post.Draw(11, i, w)
-		found := false
-		for _, b := range task.T {
-			x := make([]float64, len(b.Lo))
-			for v := range 1 << (2 * min(len(x), 3)) {
-				for j := range x {
-					x[j] = b.Lo[j] + float64(v>>(2*(j%3))&3)/3*(b.Hi[j]-b.Lo[j])
-				}
-				found = found || unsafe(x)
-			}
-		}
-		if found {
-			somewhere++
-		}
-		if unsafe(at) {
-			here++
-		}
-	}
-	return somewhere / float64(draws), here / float64(draws)
-}
-
 // TestBoundsHold: whatever cells and budgets are given, as many drawn networks as can be are
 // within the bounds; and they say something.
 func TestBoundsHold(t *testing.T) {
@@ -225,7 +163,7 @@ func TestBoundsHold(t *testing.T) {
 	said := 0
 	for i := range testscale.Costly(t, 300) {
 		act := activations[i%len(activations)]
-		post := randomNoisy(rng, act, []float64{0.05, 0.2}[rng.IntN(2)], [][]int{{2, 5, 3}, {1, 4, 4, 2}, {2, 2}}[rng.IntN(3)]...)
+		post := sumtest.RandomNoisy(rng, act, []float64{0.05, 0.2}[rng.IntN(2)], [][]int{{2, 5, 3}, {1, 4, 4, 2}, {2, 2}}[rng.IntN(3)]...)
 		task := randomTask(rng, post, i)
 		n, err := newNoisy(post)
 		if err != nil {
@@ -246,7 +184,7 @@ func TestBoundsHold(t *testing.T) {
 			t.Fatal(err)
 		}
 		const draws = 400
-		somewhere, here := drawnUnsafe(post, &task, at.Lo, draws)
+		somewhere, here := sumtest.DrawnUnsafe(post, &task, at.Lo, draws)
 		slack := func(p float64) float64 { return 4*math.Sqrt(p*(1-p)/draws) + 4.0/draws }
 		if somewhere > fail+slack(min(fail, 0.5)) {
 			t.Errorf("%d: %v of networks are unsafe, bound %v", i, somewhere, fail)
@@ -269,7 +207,7 @@ func TestBoundsHold(t *testing.T) {
 func TestLinearExactly(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	for range 50 {
-		post := randomNoisy(rng, net.Activation{}, 0.3, 3, 2)
+		post := sumtest.RandomNoisy(rng, net.Activation{}, 0.3, 3, 2)
 		x := []float64{rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()}
 		task := property.Task{T: []property.Box{{Lo: x, Hi: x}}, S: property.Safe{Any: [][]int{{0}}, Rows: []property.Row{{CLo: []float64{1, -1}, CHi: []float64{1, -1}, D: 1.5, DHi: 1.5}}}}
 		task.Inner = task.T
@@ -308,7 +246,7 @@ func TestForgedNoise(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	refused, kept := map[string]int{}, map[string]int{}
 	for i := range testscale.Costly(t, 200) {
-		post := randomNoisy(rng, activations[i%len(activations)], 0.1, []int{2, 6, 5, 3}...)
+		post := sumtest.RandomNoisy(rng, activations[i%len(activations)], 0.1, []int{2, 6, 5, 3}...)
 		task := randomTask(rng, post, 0)
 		r := certified(t, bound.Float64, post, prove.Config{Strategy: prove.CLBP, Cells: 6}, []property.Task{task})[0]
 		n, err := newNoisy(post)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"psafe/host/bound"
+	"psafe/host/lab/testkit/sumtest"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
@@ -17,7 +18,7 @@ import (
 // randomSet is a posterior of n random networks with random counts.
 func randomSet(t *testing.T, rng *rand.Rand, n int, act net.Activation, sizes ...int) *posterior.Posterior {
 	t.Helper()
-	shape := randomNoisy(rng, act, 0, sizes...)
+	shape := sumtest.RandomNoisy(rng, act, 0, sizes...)
 	s := &posterior.Samples{}
 	for k := range shape.Layers {
 		for _, size := range []int{sizes[k] * sizes[k+1], sizes[k+1]} {
@@ -144,7 +145,7 @@ func TestForgedSamples(t *testing.T) {
 	if _, err := countNetworks(t.Context(), post, &task, []networkProof{{Network: 2, Cells: trees}}, 0); err == nil {
 		t.Error("an unsafe network is taken for a safe one")
 	}
-	if _, err := countNetworks(t.Context(), randomNoisy(rng, net.Activation{}, 1, 2, 2), &task, nil, 0); err == nil {
+	if _, err := countNetworks(t.Context(), sumtest.RandomNoisy(rng, net.Activation{}, 1, 2, 2), &task, nil, 0); err == nil {
 		t.Error("normal weights are taken for a finite set")
 	}
 }
@@ -153,7 +154,7 @@ func TestForgedSamples(t *testing.T) {
 func TestDerived(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 3))
 	for i := range testscale.Cases(t, 200) {
-		post := randomNoisy(rng, activations[i%len(activations)], 0.2, [][]int{{2, 5, 3}, {1, 4, 4, 2}, {3, 2}}[rng.IntN(3)]...)
+		post := sumtest.RandomNoisy(rng, activations[i%len(activations)], 0.2, [][]int{{2, 5, 3}, {1, 4, 4, 2}, {3, 2}}[rng.IntN(3)]...)
 		task := randomTask(rng, post, 0)
 		r := certified(t, bound.Float64, post, prove.Config{Strategy: prove.CLBP, Cells: 1, Derived: true}, []property.Task{task})[0]
 		got, known := meanDown(post, &task, 1-r.Lower())

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"psafe/host/bound"
+	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/prove"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
@@ -19,7 +20,7 @@ func TestSharpAsCertify(t *testing.T) {
 	claimed, sharp := 0, 0
 	for i := range testscale.Cases(t, 300) {
 		sizes := [][]int{{2, 6, 5, 2}, {3, 8, 2}, {2, 5, 4, 4, 2}}[i%3]
-		post := randomNoisy(rng, activations[i%len(activations)], []float64{0.1, 0.3}[i%2], sizes...)
+		post := sumtest.RandomNoisy(rng, activations[i%len(activations)], []float64{0.1, 0.3}[i%2], sizes...)
 		if i%5 == 0 { // the last layer is nearly all there is
 			for k := range len(sizes) - 2 {
 				for j := range post.Layers[k].Weight.SdHi {
@@ -90,7 +91,7 @@ func TestSharpHolds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(16, 8))
 	said := 0
 	for i := range testscale.Cases(t, 40) {
-		post := randomNoisy(rng, activations[i%len(activations)], 0.3, [][]int{{2, 5, 4, 2}, {1, 6, 6, 2}}[i%2]...)
+		post := sumtest.RandomNoisy(rng, activations[i%len(activations)], 0.3, [][]int{{2, 5, 4, 2}, {1, 6, 6, 2}}[i%2]...)
 		b := property.Box{}
 		for range post.Inputs() {
 			x := rng.NormFloat64()
@@ -106,7 +107,7 @@ func TestSharpHolds(t *testing.T) {
 			t.Fatal(err)
 		}
 		const draws = 10000
-		drawn, _ := drawnUnsafe(post, &task, b.Lo, draws)
+		drawn, _ := sumtest.DrawnUnsafe(post, &task, b.Lo, draws)
 		for _, tau := range []float64{1e-3, 1e-5} {
 			fail := n.newCellPass(b, tau, 1).cellFailUp(&task.S)
 			if fail < 1 {

@@ -10,6 +10,7 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/job/certify"
+	"psafe/host/lab/testkit/sumtest"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
@@ -19,7 +20,7 @@ import (
 
 // bentTask is a network with ReLU and a row that a wide box leaves open or nearly so.
 func bentTask(rng *rand.Rand, sd float64, sizes ...int) (*posterior.Posterior, *property.Task) {
-	post := randomNoisy(rng, net.Activation{Kind: net.ReLU}, sd, sizes...)
+	post := sumtest.RandomNoisy(rng, net.Activation{Kind: net.ReLU}, sd, sizes...)
 	b := property.Box{}
 	eps := []float64{0.1, 0.3, 1}[rng.IntN(3)]
 	for range sizes[0] {
@@ -83,7 +84,7 @@ func TestSlopesHold(t *testing.T) {
 			t.Fatal(err)
 		}
 		const draws = 10000
-		drawn, _ := drawnUnsafe(post, task, task.T[0].Lo, draws)
+		drawn, _ := sumtest.DrawnUnsafe(post, task, task.T[0].Lo, draws)
 		for _, tau := range []float64{1e-3, 1e-5} {
 			fail := n.newCellPass(task.T[0], tau, 1).cellFailUp(&task.S)
 			if fail < 1 {
@@ -161,7 +162,7 @@ func TestSlopesExactly(t *testing.T) {
 func TestSlopesOfReLU(t *testing.T) {
 	rng := rand.New(rand.NewPCG(17, 14))
 	for _, act := range activations {
-		post := randomNoisy(rng, act, 0.1, 2, 8, 8, 2)
+		post := sumtest.RandomNoisy(rng, act, 0.1, 2, 8, 8, 2)
 		n, err := newNoisy(post)
 		if err != nil {
 			t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"psafe/host/bound"
+	"psafe/host/lab/testkit/sumtest"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
@@ -19,7 +20,7 @@ func TestStill(t *testing.T) {
 	rng := rand.New(rand.NewPCG(16, 1))
 	safe, unsafe := 0, 0
 	for i := range max(24, testscale.Cases(t, 60)) {
-		post := randomNoisy(rng, activations[i%len(activations)], 0.1, [][]int{{3, 4, 3}, {2, 6, 4, 3}}[i%2]...)
+		post := sumtest.RandomNoisy(rng, activations[i%len(activations)], 0.1, [][]int{{3, 4, 3}, {2, 6, 4, 3}}[i%2]...)
 		still := i/2%3 + 1
 		for k := range min(still, len(post.Layers)) {
 			for _, g := range []*posterior.Params{&post.Layers[k].Weight, &post.Layers[k].Bias} {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"psafe/host/check/arith"
+	"psafe/host/lab/testkit/sumtest"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
@@ -32,7 +33,7 @@ func TestSumsQuadrature(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 22))
 		act := activations[seed%len(activations)]
 		hidden := 1 + rng.IntN(2)
-		post := anyShallow(rng, act, 2, hidden, 1)
+		post := sumtest.AnyShallow(rng, act, 2, hidden, 1)
 		post.Layers[1].Bias.Mean[0] = 2*rng.Float64() - 0.3
 		post.Layers[1].Bias.SdLo[0], post.Layers[1].Bias.SdHi[0] = 0.2, 0.2 // the integrand is smooth
 		x := []float64{rng.Float64(), 2*rng.Float64() - 1}
@@ -71,7 +72,7 @@ func TestSumsConstants(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 23))
 	for i := range 100 {
 		act := activations[i%len(activations)]
-		post := anyShallow(rng, act, 2, 3, 1)
+		post := sumtest.AnyShallow(rng, act, 2, 3, 1)
 		for _, g := range []*posterior.Params{&post.Layers[0].Weight, &post.Layers[0].Bias} {
 			for j := range g.Mean {
 				g.SdLo[j], g.SdHi[j] = 0, 0
@@ -116,10 +117,10 @@ func TestSumsHold(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 24))
 		act := activations[seed%len(activations)]
 		in := 1 + rng.IntN(2)
-		post := anyShallow(rng, act, in, 1+rng.IntN(5), 1+rng.IntN(2))
-		task := &property.Task{T: []property.Box{anyCell(rng, in)}}
+		post := sumtest.AnyShallow(rng, act, in, 1+rng.IntN(5), 1+rng.IntN(2))
+		task := &property.Task{T: []property.Box{sumtest.AnyCell(rng, in)}}
 		task.Inner = task.T
-		task.S = anySafe(rng, post, task.T[0].Lo)
+		task.S = sumtest.AnySafe(rng, post, task.T[0].Lo)
 		at := task.Witness(0, task.T[0].Hi)
 		fail, err := FailUp(t.Context(), post, inThree(task.T[0]), &task.S, anyFail)
 		if err != nil {
@@ -130,7 +131,7 @@ func TestSumsHold(t *testing.T) {
 			t.Fatal(err)
 		}
 		const draws = 4000
-		somewhere, here := drawnUnsafe(post, task, at.Lo, draws)
+		somewhere, here := sumtest.DrawnUnsafe(post, task, at.Lo, draws)
 		slack := func(p float64) float64 { return 4*math.Sqrt(p*(1-p)/draws) + 4.0/draws }
 		if somewhere > fail+slack(min(fail, 0.5)) {
 			t.Errorf("%d %v: %v of networks are unsafe, bound %v", seed, act, somewhere, fail)
@@ -155,12 +156,12 @@ func TestSumsStandIns(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 25))
 		act := activations[seed%len(activations)]
 		in := 1 + rng.IntN(3)
-		post := anyShallow(rng, act, in, 1, 1)
+		post := sumtest.AnyShallow(rng, act, in, 1, 1)
 		n, err := New(post)
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := n.newFace(anyCell(rng, in))
+		f := n.newFace(sumtest.AnyCell(rng, in))
 		slope, _ := act.Kinked()
 		l := &post.Layers[0]
 		const draws = 4000
@@ -345,7 +346,7 @@ func TestNormalTable(t *testing.T) {
 // TestSumsForged: what is not a certificate is refused or proves nothing.
 func TestSumsForged(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 29))
-	post := anyShallow(rng, net.Activation{Kind: net.ReLU}, 2, 4, 1)
+	post := sumtest.AnyShallow(rng, net.Activation{Kind: net.ReLU}, 2, 4, 1)
 	task := onePoint([]float64{0.5, 0.5})
 	for what, b := range map[string]property.Box{
 		"nothing": {}, "NaN": {Lo: []float64{0, math.NaN()}, Hi: []float64{0, math.NaN()}}, "infinite": {Lo: []float64{0, -arith.Inf}, Hi: []float64{0, 0}},
@@ -361,7 +362,7 @@ func TestSumsForged(t *testing.T) {
 		}
 	}
 	for _, sizes := range [][]int{{2, 1}, {2, 3, 3, 1}} {
-		if fail, err := FailUp(t.Context(), randomNoisy(rng, net.Activation{Kind: net.ReLU}, 0.1, sizes...), task.T, &task.S, anyFail); err == nil || fail < 1 {
+		if fail, err := FailUp(t.Context(), sumtest.RandomNoisy(rng, net.Activation{Kind: net.ReLU}, 0.1, sizes...), task.T, &task.S, anyFail); err == nil || fail < 1 {
 			t.Errorf("%v: fails %v, %v", sizes, fail, err)
 		}
 	}
@@ -370,7 +371,7 @@ func TestSumsForged(t *testing.T) {
 	if fail, err := FailUp(t.Context(), post, none.T, &none.S, anyFail); fail != 1 || err != nil {
 		t.Errorf("no alternative: fails %v, %v", fail, err)
 	}
-	huge := anyShallow(rng, net.Activation{}, 2, 4, 1)
+	huge := sumtest.AnyShallow(rng, net.Activation{}, 2, 4, 1)
 	for j := range huge.Layers[1].Weight.Mean {
 		huge.Layers[1].Weight.Mean[j] = 1e300
 	}

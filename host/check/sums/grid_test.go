@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"psafe/host/check/arith"
+	"psafe/host/lab/testkit/sumtest"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
@@ -93,7 +94,7 @@ func TestGridStandIns(t *testing.T) {
 		act := []net.Activation{{Kind: net.ReLU}, {Kind: net.ReLU}, {Kind: net.LeakyReLU, Slope: 0.2}}[seed%3]
 		slope, _ := act.Kinked()
 		in := 1 + rng.IntN(4)
-		post := anyShallow(rng, act, in, 1, 1)
+		post := sumtest.AnyShallow(rng, act, in, 1, 1)
 		n, err := New(post)
 		if err != nil {
 			t.Fatal(err)

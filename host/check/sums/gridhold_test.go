@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"psafe/host/check/arith"
+	"psafe/host/lab/testkit/sumtest"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
@@ -21,14 +22,14 @@ func TestGridHolds(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 163))
 		act := []net.Activation{{Kind: net.ReLU}, {Kind: net.LeakyReLU, Slope: 0.1}}[seed%2]
 		in := 1 + rng.IntN(3)
-		post := anyShallow(rng, act, in, 1+rng.IntN(5), 1+rng.IntN(2))
+		post := sumtest.AnyShallow(rng, act, in, 1+rng.IntN(5), 1+rng.IntN(2))
 		task := &property.Task{}
 		var grids [][][]float64
 		for range 1 + rng.IntN(2) {
 			b := anyBox(rng, in)
 			task.T, grids = append(task.T, b), append(grids, anyGrid(rng, b, 2))
 		}
-		task.S = anySafe(rng, post, task.T[0].Lo)
+		task.S = sumtest.AnySafe(rng, post, task.T[0].Lo)
 		fail := gridFail(t, post, task, grids)
 		noMoreUnsafe(t, seed, post, task, fail)
 		if fail < 1 {
@@ -63,7 +64,7 @@ func TestGridOfOneCell(t *testing.T) {
 	for seed := range testscale.Costly(t, 60) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 164))
 		in := 1 + rng.IntN(3)
-		post := anyShallow(rng, net.Activation{Kind: net.ReLU}, in, 3, 1)
+		post := sumtest.AnyShallow(rng, net.Activation{Kind: net.ReLU}, in, 3, 1)
 		task := &property.Task{T: []property.Box{anyBox(rng, in)}}
 		task.S = property.Safe{Any: [][]int{{0}}, Rows: []property.Row{{CLo: []float64{1}, CHi: []float64{1}, D: 3, DHi: 3}}}
 		grid := gridFail(t, post, task, [][][]float64{make([][]float64, in)})
@@ -80,7 +81,7 @@ func TestGridOfOneCell(t *testing.T) {
 func noMoreUnsafe(t *testing.T, seed int, post *posterior.Posterior, task *property.Task, fail float64) {
 	t.Helper()
 	const draws = 4000
-	somewhere, _ := drawnUnsafe(post, task, task.T[0].Lo, draws)
+	somewhere, _ := sumtest.DrawnUnsafe(post, task, task.T[0].Lo, draws)
 	if somewhere > fail+4*math.Sqrt(min(fail, 0.5)*(1-min(fail, 0.5))/draws)+4.0/draws {
 		t.Errorf("%d %v: %v of networks are unsafe, bound %v", seed, post.Layers[0].Activation, somewhere, fail)
 	}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"psafe/host/lab/testkit/sumtest"
 	net "psafe/host/model/network"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
@@ -167,7 +168,7 @@ func TestLargeHolds(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 396))
 		act := []net.Activation{{Kind: net.ReLU}, {Kind: net.LeakyReLU, Slope: 0.1}}[seed%2]
 		in := 1 + rng.IntN(3)
-		post := anyShallow(rng, act, in, 1+rng.IntN(5), 1+rng.IntN(2))
+		post := sumtest.AnyShallow(rng, act, in, 1+rng.IntN(5), 1+rng.IntN(2))
 		task := &property.Task{}
 		var grids [][]GridPoint
 		for range 1 + rng.IntN(2) {
@@ -178,7 +179,7 @@ func TestLargeHolds(t *testing.T) {
 			}
 			task.T, grids = append(task.T, b), append(grids, points)
 		}
-		task.S = anySafe(rng, post, task.T[0].Lo)
+		task.S = sumtest.AnySafe(rng, post, task.T[0].Lo)
 		task.S.Any = task.S.Any[:1]
 		n, err := New(post)
 		if err != nil {
