@@ -258,7 +258,7 @@ func BenchmarkLBP2x128(b *testing.B) {
 	}
 }
 
-func newLBPJob(tb testing.TB, r *rand.Rand, dev bound.Device, images int) (*bound.Model, bound.Job) {
+func newLBPJob(tb testing.TB, r *rand.Rand, dev bound.Device, images int) (*bound.Model, bound.Query) {
 	post := &posterior.Posterior{Scale: posterior.ScaleSD}
 	widths := []int{784, 128, 128, 10}
 	spec := bound.BoxSpec{}
@@ -273,7 +273,7 @@ func newLBPJob(tb testing.TB, r *rand.Rand, dev bound.Device, images int) (*boun
 	}
 	m, err := bound.NewModel(dev, post, 8)
 	check(tb, err)
-	job := bound.Job{Method: bound.LBP, Batch: bound.Batch{Items: images, PerBox: images, Inputs: images}}
+	job := bound.Query{Propagation: bound.LBP, Batch: bound.Batch{Items: images, PerBox: images, Inputs: images}}
 	job.Boxes, err = m.Draw(spec)
 	check(tb, err)
 	boxes, sets := make([]property.Box, images), make([][]property.Row, images)

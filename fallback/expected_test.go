@@ -115,8 +115,8 @@ func checkExpected(t *testing.T, p bound.Precision, post *posterior.Posterior, p
 	if err != nil {
 		t.Fatal(err)
 	}
-	margins := func(method bound.Method) *bound.Margins {
-		ms, err := m.Propagate(bound.Job{Method: method, Boxes: boxes, Inputs: in, Rows: rows,
+	margins := func(method bound.Propagation) *bound.Margins {
+		ms, err := m.Propagate(bound.Query{Propagation: method, Boxes: boxes, Inputs: in, Rows: rows,
 			Batch: bound.Batch{Items: len(gamma), PerBox: 1, Inputs: 1}})
 		if err != nil {
 			t.Fatal(err)

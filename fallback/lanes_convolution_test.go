@@ -27,7 +27,7 @@ func TestLanesConvolutions(t *testing.T) {
 		t.Run(v.String(), func(t *testing.T) {
 			t.Parallel()
 			for i, post := range posts {
-				job := crosscheck.Job{
+				job := crosscheck.Settings{
 					Posterior: post, Tasks: crosscheck.OwnTasks(post, uint64(i)), Seed: 1,
 					Methods:    []crosscheck.Method{crosscheck.IBP, crosscheck.LBP, crosscheck.CLBP},
 					Precisions: []bound.Precision{bound.Float32, bound.Float64},

@@ -79,7 +79,7 @@ func TestNoArrayIsLost(t *testing.T) {
 			return err
 		}
 		defer m.ReleaseRows(rows)
-		_, err = m.Propagate(bound.Job{Method: bound.LBP, Boxes: boxes, Inputs: in, Rows: rows, Batch: bound.Batch{Items: 2, PerBox: 1, Inputs: 1}})
+		_, err = m.Propagate(bound.Query{Propagation: bound.LBP, Boxes: boxes, Inputs: in, Rows: rows, Batch: bound.Batch{Items: 2, PerBox: 1, Inputs: 1}})
 		return err
 	}
 	for failAt := 1; ; failAt++ {

@@ -189,7 +189,7 @@ func BenchmarkVCAS(b *testing.B) {
 	post := vcas()
 	region := property.Box{Lo: []float64{-0.1, 0.2, -0.3, 0.1}, Hi: []float64{0.1, 0.3, -0.2, 0.2}}
 	rows := property.ArgmaxIs(0, 9).Rows
-	for _, method := range []bound.Method{bound.IBP, bound.LBP} {
+	for _, method := range []bound.Propagation{bound.IBP, bound.LBP} {
 		b.Run(method.String(), func(b *testing.B) {
 			benchDevices(b, func(b *testing.B, dev bound.Device) {
 				m, err := bound.NewModel(dev, post, 2.5)
@@ -215,7 +215,7 @@ func BenchmarkVCAS(b *testing.B) {
 						}
 						drawn, err := m.Draw(bound.BoxSpec{Gamma: [][]float64{gamma, gamma}, Sampled: true, Seed: 1, First: uint64(first)})
 						check(b, err)
-						_, err = m.Propagate(bound.Job{Method: method, Boxes: drawn, Inputs: in, Rows: set,
+						_, err = m.Propagate(bound.Query{Propagation: method, Boxes: drawn, Inputs: in, Rows: set,
 							Batch: bound.Batch{Items: n, PerBox: 1, Inputs: 1}})
 						check(b, err)
 						m.ReleaseBoxes(drawn)

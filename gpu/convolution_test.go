@@ -27,7 +27,7 @@ func TestConvolutions(t *testing.T) {
 	onDevices(t, func(t *testing.T, info Info, p bound.Precision) {
 		d := keep(t, info, p, kernels.Shape{}, "")
 		for i, post := range posts {
-			job := crosscheck.Job{
+			job := crosscheck.Settings{
 				Posterior: post, Tasks: crosscheck.OwnTasks(post, uint64(i)), Seed: 1,
 				Methods:    []crosscheck.Method{crosscheck.IBP, crosscheck.LBP, crosscheck.CLBP},
 				Precisions: []bound.Precision{p},

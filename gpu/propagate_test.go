@@ -24,7 +24,7 @@ type propagation struct {
 	activation network.Activation
 	sizes      []int
 	batch      bound.Batch
-	method     bound.Method
+	method     bound.Propagation
 	signed     bool // inputs of both signs
 }
 
@@ -101,7 +101,7 @@ func (j propagation) run(dev bound.Device) (all []seen, err error) {
 		return nil, err
 	}
 	defer m.ReleaseBoxes(boxes)
-	margins, err := m.Propagate(bound.Job{Method: j.method, Boxes: boxes, Inputs: in, Rows: set, Batch: j.batch,
+	margins, err := m.Propagate(bound.Query{Propagation: j.method, Boxes: boxes, Inputs: in, Rows: set, Batch: j.batch,
 		Observe: func(what string, layer int, a bound.Array) error {
 			v := make([]float64, a.Len())
 			all = append(all, seen{what, layer, v})

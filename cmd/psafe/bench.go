@@ -26,7 +26,7 @@ counts, after one that warms up.`
 
 func benchCommand() *cobra.Command {
 	var device deviceFlags
-	var job bench.Job
+	var job bench.Settings
 	cmd, f := newCommand("bench", "speed of each operation, beside the device's own limits", benchAbout, 0)
 	device.add(f)
 	f.Float64Var(&job.Seconds, "seconds", 1, "time for each workload")

@@ -84,7 +84,7 @@ func crosscheckCommand() *cobra.Command {
 }
 
 // job is what the flags ask for.
-func (c *crosscheckFlags) job(f *pflag.FlagSet) (*crosscheck.Job, error) {
+func (c *crosscheckFlags) job(f *pflag.FlagSet) (*crosscheck.Settings, error) {
 	if c.posterior == "" {
 		return nil, errors.New("--posterior is missing: name a posterior file, as in --posterior net.npz")
 	}
@@ -95,7 +95,7 @@ func (c *crosscheckFlags) job(f *pflag.FlagSet) (*crosscheck.Job, error) {
 	if err := diagonal(post, "crosscheck"); err != nil {
 		return nil, err
 	}
-	job := &crosscheck.Job{Posterior: post, Seed: c.seed}
+	job := &crosscheck.Settings{Posterior: post, Seed: c.seed}
 	if job.Tasks, err = c.load(f, post); err != nil {
 		return nil, err
 	}

@@ -139,14 +139,14 @@ func (p *plotFlags) draw(kind string, records []record.Placed) (*plot.Figure, []
 		if err != nil {
 			return nil, nil, err
 		}
-		drawing, err := plot.PlotEps(series)
+		drawing, err := plot.DrawEps(series)
 		return drawing, notes, err
 	case "bars":
 		groups, methods, notes, err := plot.BarGroups(records, p.by)
 		if err != nil {
 			return nil, nil, err
 		}
-		drawing, err := plot.PlotBars(groups, methods)
+		drawing, err := plot.DrawBars(groups, methods)
 		return drawing, notes, err
 	}
 	points, err := p.coordinates(records[0])
@@ -157,7 +157,7 @@ func (p *plotFlags) draw(kind string, records []record.Placed) (*plot.Figure, []
 	if err != nil {
 		return nil, nil, err
 	}
-	return plot.PlotHeat(grid, [2]int(p.columns)), nil, nil
+	return plot.DrawHeat(grid, [2]int(p.columns)), nil, nil
 }
 
 // coordinates reads two columns of --points, scaled as for the record, and checks

@@ -22,7 +22,7 @@ import (
 
 // trainJob is what the flags of psafe train ask for.
 type trainJob struct {
-	train.Job
+	train.Settings
 	out outFlags
 }
 

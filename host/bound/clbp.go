@@ -23,7 +23,7 @@ func (c *Deviations) PropagateCLBP(job CLBPJob) (*CLBPMargins, error) {
 	}
 	p := &clbpPass{Deviations: c, job: job, pass: pass{
 		Model: c.model, scratch: scratch{owner: c.model.dev},
-		job: Job{Method: LBP, Boxes: c.mean, Inputs: job.Inputs.Inputs, Rows: job.Rows, Observe: job.Observe,
+		job: Query{Propagation: LBP, Boxes: c.mean, Inputs: job.Inputs.Inputs, Rows: job.Rows, Observe: job.Observe,
 			Batch: Batch{Items: items, PerBox: items, Inputs: items}},
 	}}
 	p.pass.hooks = &hooks{start: p.startUnits, rows: p.noiseOfRows, inputs: p.keepInputs, differences: p.startDifferences, bound: p.widen}

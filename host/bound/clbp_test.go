@@ -152,7 +152,7 @@ func TestConcentrateWithoutNoise(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := m.Propagate(bound.Job{Method: bound.LBP, Boxes: boxes, Inputs: in, Rows: dr, Batch: bound.Batch{Items: 1, PerBox: 1, Inputs: 1}})
+		want, err := m.Propagate(bound.Query{Propagation: bound.LBP, Boxes: boxes, Inputs: in, Rows: dr, Batch: bound.Batch{Items: 1, PerBox: 1, Inputs: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}

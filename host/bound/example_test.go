@@ -22,8 +22,8 @@ func ExampleModel_Propagate() {
 	boxes, _ := m.Draw(bound.BoxSpec{Gamma: [][]float64{{0.5}, {0.5}}}) // mean +- sd/2
 	inputs, _ := m.UploadInputs([]property.Box{{Lo: []float64{0.4, -0.6}, Hi: []float64{0.5, -0.5}}})
 	rows, _ := m.UploadRows([][]property.Row{property.ArgmaxIs(0, 2).Rows})
-	margins, err := m.Propagate(bound.Job{
-		Method: bound.LBP, Boxes: boxes, Inputs: inputs, Rows: rows, Batch: bound.Batch{Items: 1, PerBox: 1, Inputs: 1},
+	margins, err := m.Propagate(bound.Query{
+		Propagation: bound.LBP, Boxes: boxes, Inputs: inputs, Rows: rows, Batch: bound.Batch{Items: 1, PerBox: 1, Inputs: 1},
 	})
 	if err != nil {
 		fmt.Println(err)

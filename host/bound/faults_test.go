@@ -63,10 +63,10 @@ func (a *asked) on(dev bound.Device, f func(m *bound.Model, boxes *bound.Boxes, 
 
 // byBoxes bounds margins on two weight boxes, each with both boxes of inputs, or if it is to refine
 // with one of them.
-func (a *asked) byBoxes(method bound.Method, refine bool) func(bound.Device) ([]float64, error) {
+func (a *asked) byBoxes(method bound.Propagation, refine bool) func(bound.Device) ([]float64, error) {
 	return func(dev bound.Device) ([]float64, error) {
 		return a.on(dev, func(m *bound.Model, boxes *bound.Boxes, in *bound.Inputs, rows *bound.Rows) ([]float64, error) {
-			job := bound.Job{Method: method, Boxes: boxes, Inputs: in, Rows: rows, Batch: bound.Batch{Items: 4, PerBox: 2, Inputs: 2}}
+			job := bound.Query{Propagation: method, Boxes: boxes, Inputs: in, Rows: rows, Batch: bound.Batch{Items: 4, PerBox: 2, Inputs: 2}}
 			if refine {
 				job.Batch = bound.Batch{Items: 2, PerBox: 1, Inputs: 2}
 				more := &bound.Refinement{Rows: a.rows}

@@ -2,7 +2,7 @@ package bound
 
 // Footprint estimates the bytes of arrays that Propagate needs on the device:
 // perBox for a weight box, perItem for each item with rows property rows.
-func (m *Model) Footprint(method Method, rows int) (perBox, perItem int64) {
+func (m *Model) Footprint(method Propagation, rows int) (perBox, perItem int64) {
 	rows = max(1, rows)
 	if !m.chain {
 		return m.graphFootprint(method, rows)

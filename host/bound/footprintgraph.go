@@ -60,7 +60,7 @@ func (m *Model) start(k int) int {
 }
 
 // graphFootprint is Footprint of a network that is no chain.
-func (m *Model) graphFootprint(method Method, rows int) (perBox, perItem int64) {
+func (m *Model) graphFootprint(method Propagation, rows int) (perBox, perItem int64) {
 	weights, item, most := 0, 3*m.layers[0].in, 0
 	for k := range m.layers {
 		l := &m.layers[k]

@@ -33,7 +33,7 @@ func (p *pass) poolLayer(k int, radius Array) {
 	})
 	h.pool = v // leads looks for the stars
 	var lead Array
-	if p.job.Method == LBP && l.oneChannel {
+	if p.job.Propagation == LBP && l.oneChannel {
 		lead = p.leads(k)
 	}
 	if radius != nil {
@@ -53,7 +53,7 @@ func (p *pass) poolLayer(k int, radius Array) {
 	}
 	p.release(lead)
 	p.activate(k)
-	if p.job.Method == LBP {
+	if p.job.Propagation == LBP {
 		p.relax(k)
 	}
 }

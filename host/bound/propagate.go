@@ -4,28 +4,28 @@ import (
 	"fmt"
 )
 
-// Method is how bounds are propagated.
-type Method int
+// Propagation is how bounds are propagated.
+type Propagation int
 
 const (
 	// IBP propagates intervals (docs/soundness.md, Affine), through several linear layers behind
 	// each other (batch norms, joins) in one step.
-	IBP Method = iota
+	IBP Propagation = iota
 	// LBP back-substitutes linear bounds (docs/soundness.md, section 3), every hidden bound
 	// intersected with that of IBP.
 	LBP
 )
 
 // String returns ibp or lbp.
-func (m Method) String() string {
+func (m Propagation) String() string {
 	if m == IBP {
 		return "ibp"
 	}
 	return "lbp"
 }
 
-// ParseMethod reads ibp or lbp.
-func ParseMethod(word string) (Method, error) {
+// ParsePropagation reads ibp or lbp.
+func ParsePropagation(word string) (Propagation, error) {
 	switch word {
 	case "ibp":
 		return IBP, nil
@@ -35,13 +35,13 @@ func ParseMethod(word string) (Method, error) {
 	return 0, fmt.Errorf("method %q is neither ibp nor lbp", word)
 }
 
-// Job is one batch to propagate. Rows are per input: item p uses rows p%Inputs.
-type Job struct {
-	Method Method
-	Boxes  *Boxes
-	Inputs *Inputs
-	Rows   *Rows
-	Batch  Batch
+// Query is one batch to propagate. Rows are per input: item p uses rows p%Inputs.
+type Query struct {
+	Propagation Propagation
+	Boxes       *Boxes
+	Inputs      *Inputs
+	Rows        *Rows
+	Batch       Batch
 	// Observe, if set, is called with every bound as it is made, in order:
 	// "pre.lo" and "pre.hi" of each layer, then "margin.ibp" and "margin.lbp"; of a max pool
 	// "pool.star" before them, the unit that is each window's star, which is no bound, and
@@ -55,9 +55,9 @@ type Job struct {
 // Margins are lower bounds of the property rows, [Items x Rows] each.
 type Margins struct {
 	Items, Rows int
-	// IBP is by intervals; LBP by linear bounds, nil for Method IBP.
+	// IBP is by intervals; LBP by linear bounds, nil for IBP.
 	IBP, LBP []float64
-	// Refined are those of the rows that Job.Refine asked for, [Items x R]; nil if it did not.
+	// Refined are those of the rows that Query.Refine asked for, [Items x R]; nil if it did not.
 	Refined []float64
 }
 
@@ -76,7 +76,7 @@ func (m *Margins) Lo(p int) []float64 {
 // Propagate bounds the property rows of every item of a job from below: for every
 // w in the item's weight box and x in its input box, row r of C f^w(x) + d is at
 // least Margins.Lo(p)[r].
-func (m *Model) Propagate(job Job) (*Margins, error) {
+func (m *Model) Propagate(job Query) (*Margins, error) {
 	b := job.Batch
 	if b.Items < 1 || b.Boxes() > job.Boxes.count || b.Inputs > job.Inputs.count || job.Rows.count != b.Inputs {
 		panic(fmt.Sprintf("bound: Propagate: batch %+v with %d boxes, %d inputs, %d row sets", b, job.Boxes.count, job.Inputs.count, job.Rows.count))
@@ -93,7 +93,7 @@ func (m *Model) Propagate(job Job) (*Margins, error) {
 type pass struct {
 	*Model
 	scratch
-	job     Job
+	job     Query
 	hidden  []hidden
 	margins Margins
 	hooks   *hooks
@@ -154,7 +154,7 @@ func (p *pass) hiddenLayer(k int) error {
 		p.tighten(k)
 	}
 	p.activate(k)
-	if p.job.Method == LBP || !l.closed {
+	if p.job.Propagation == LBP || !l.closed {
 		p.relax(k)
 	}
 	return p.err
@@ -171,7 +171,7 @@ func (p *pass) addHidden(k int) {
 // and rows may tell more than the intervals of what feeds it. (Of a layer whose inputs are the
 // network's, those tell all; means of closed values gain little.)
 func (p *pass) worthRows(l *layer) bool {
-	if p.job.Method == IBP {
+	if p.job.Propagation == IBP {
 		return l.needed && l.opens
 	}
 	return l.needed && (l.weighted || l.opens) && (l.opens || l.meetsClosed)
@@ -224,7 +224,7 @@ func (p *pass) forms(k int) []form {
 	if l.opens {
 		forms = append(forms, form{stop: true})
 	}
-	if p.job.Method == IBP {
+	if p.job.Propagation == IBP {
 		return forms
 	}
 	if l.meetsClosed {
@@ -271,14 +271,14 @@ func (p *pass) lastLayer() error {
 	if p.margins.IBP, err = p.read(lo); err != nil {
 		return err
 	}
-	if p.job.Method == IBP && !l.opens || !l.opens && !l.meetsClosed {
+	if p.job.Propagation == IBP && !l.opens || !l.opens && !l.meetsClosed {
 		return nil
 	}
 	for _, f := range p.forms(k) {
 		p.cache.form = f
 		bound := p.backSubstitute(k, p.merged(k, m))
 		better := &p.margins.IBP
-		if p.job.Method == LBP {
+		if p.job.Propagation == LBP {
 			better = &p.margins.LBP
 			p.observe("margin.lbp", k, bound)
 		}

@@ -161,7 +161,7 @@ func (j *selfJob) run(dev Device, seed uint32) error {
 		return err
 	}
 	defer m.ReleaseRows(dr)
-	_, err = m.Propagate(Job{Method: LBP, Boxes: boxes, Inputs: in, Rows: dr, Batch: j.batch})
+	_, err = m.Propagate(Query{Propagation: LBP, Boxes: boxes, Inputs: in, Rows: dr, Batch: j.batch})
 	if err != nil || j.options&noisy == 0 {
 		return err
 	}

@@ -67,7 +67,7 @@ func selfGraph(dev Device, seed uint32) error {
 		return err
 	}
 	defer m.ReleaseRows(dr)
-	if _, err := m.Propagate(Job{Method: LBP, Boxes: boxes, Inputs: in, Rows: dr, Batch: j.batch}); err != nil {
+	if _, err := m.Propagate(Query{Propagation: LBP, Boxes: boxes, Inputs: in, Rows: dr, Batch: j.batch}); err != nil {
 		return err
 	}
 	return selfNoisy(m, post, regions, dr)

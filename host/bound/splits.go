@@ -87,7 +87,7 @@ func (m *Model) NewSplits(boxes *Boxes, inputs *Inputs, rows *Rows) *Splits {
 	n := len(m.layers)
 	return &Splits{
 		pass: &pass{Model: m, scratch: scratch{owner: m.dev},
-			job: Job{Method: LBP, Boxes: boxes, Inputs: inputs, Rows: rows, Batch: Batch{1, 1, 1}}},
+			job: Query{Propagation: LBP, Boxes: boxes, Inputs: inputs, Rows: rows, Batch: Batch{1, 1, 1}}},
 		w: make([]hostInterval, n), b: make([]hostInterval, n), turned: make([]Array, n), none: make([]Array, n),
 	}
 }

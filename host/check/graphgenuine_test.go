@@ -98,7 +98,7 @@ func TestGraphBoxesGenuine(t *testing.T) {
 		post := convtest.Random(rng, convtest.Shape{Blocks: 1 + rng.IntN(4), Spread: 1.0 / 64, Outputs: 3})
 		task := keptClass(rng, post, []float64{0, 1.0 / 256, 1.0 / 32}[rng.IntN(3)])
 		for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
-			for _, m := range []bound.Method{bound.IBP, bound.LBP} {
+			for _, m := range []bound.Propagation{bound.IBP, bound.LBP} {
 				want, box := propagated(t, post, p, m, 3*rng.Float64(), task.T[0], task.S.Rows)
 				n, err := (&weightBox{box.Lo, box.Hi}).network(post)
 				if err != nil {

@@ -193,7 +193,7 @@ func TestRowsLoExact(t *testing.T) {
 }
 
 // propagated are the bounds that package bound gives for a posterior's centred box.
-func propagated(t *testing.T, post *posterior.Posterior, p bound.Precision, method bound.Method, gamma float64, x property.Box, rows []property.Row) ([]float64, bound.Explicit) {
+func propagated(t *testing.T, post *posterior.Posterior, p bound.Precision, method bound.Propagation, gamma float64, x property.Box, rows []property.Row) ([]float64, bound.Explicit) {
 	t.Helper()
 	dev := fallback.New(p)
 	m, err := bound.NewModel(dev, post, 12)
@@ -224,7 +224,7 @@ func propagated(t *testing.T, post *posterior.Posterior, p bound.Precision, meth
 		t.Fatal(err)
 	}
 	defer m.ReleaseRows(set)
-	margins, err := m.Propagate(bound.Job{Method: method, Boxes: boxes, Inputs: in, Rows: set, Batch: bound.Batch{Items: 1, PerBox: 1, Inputs: 1}})
+	margins, err := m.Propagate(bound.Query{Propagation: method, Boxes: boxes, Inputs: in, Rows: set, Batch: bound.Batch{Items: 1, PerBox: 1, Inputs: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +281,7 @@ func TestRowsLoAgainstBound(t *testing.T) {
 		}
 		rows := property.ArgmaxIs(rng.IntN(3), 3).Rows
 		for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
-			for _, m := range []bound.Method{bound.IBP, bound.LBP} {
+			for _, m := range []bound.Propagation{bound.IBP, bound.LBP} {
 				want, box := propagated(t, post, p, m, 3*rng.Float64(), x, rows)
 				n := explicit(post, box)
 				n.lines = m == bound.LBP

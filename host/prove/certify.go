@@ -19,7 +19,7 @@ import (
 
 // Config says how to certify.
 type Config struct {
-	Method   bound.Method
+	Method   bound.Propagation
 	Strategy Strategy
 	// Samples and Seed are for Sampled, where Task.Samples replaces a Samples of 0,
 	// and for Statistical; with other strategies Samples above 0 asks for the

@@ -116,7 +116,7 @@ func TestQuadrature(t *testing.T) {
 	for _, q := range quadratures(t) {
 		post := read(t, q.file)
 		for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
-			for _, m := range []bound.Method{bound.IBP, bound.LBP} {
+			for _, m := range []bound.Propagation{bound.IBP, bound.LBP} {
 				for _, c := range []struct {
 					cfg   prove.Config
 					share float64 // of the truth that must be proved

@@ -213,7 +213,7 @@ func TestConvolutionBoxes(t *testing.T) {
 }
 
 // boxMargins are the bounds of rows in the box of half-width gamma around the mean.
-func boxMargins(t *testing.T, p bound.Precision, post *posterior.Posterior, task *property.Task, method bound.Method, gamma float64) []float64 {
+func boxMargins(t *testing.T, p bound.Precision, post *posterior.Posterior, task *property.Task, method bound.Propagation, gamma float64) []float64 {
 	t.Helper()
 	m, err := bound.NewModel(fallback.New(p), post, 1)
 	if err != nil {
@@ -239,7 +239,7 @@ func boxMargins(t *testing.T, p bound.Precision, post *posterior.Posterior, task
 		t.Fatal(err)
 	}
 	defer m.ReleaseRows(rows)
-	margins, err := m.Propagate(bound.Job{Method: method, Boxes: boxes, Inputs: in, Rows: rows, Batch: bound.Batch{Items: 1, PerBox: 1, Inputs: 1}})
+	margins, err := m.Propagate(bound.Query{Propagation: method, Boxes: boxes, Inputs: in, Rows: rows, Batch: bound.Batch{Items: 1, PerBox: 1, Inputs: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -112,7 +112,7 @@ func allMargins(t *testing.T, post *posterior.Posterior, task *property.Task, ga
 	t.Helper()
 	all := map[string][]float64{}
 	for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
-		for _, m := range []bound.Method{bound.IBP, bound.LBP} {
+		for _, m := range []bound.Propagation{bound.IBP, bound.LBP} {
 			all[fmt.Sprintf("%v %v", m, p)] = boxMargins(t, p, post, task, m, gamma)
 		}
 	}
@@ -337,7 +337,7 @@ func TestSharedBoxIsExact(t *testing.T) {
 		least := leastVertex(post, box)
 		for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
 			slack := map[bound.Precision]float64{bound.Float32: 1e-4, bound.Float64: 1e-12}[p]
-			for _, m := range []bound.Method{bound.IBP, bound.LBP} {
+			for _, m := range []bound.Propagation{bound.IBP, bound.LBP} {
 				got := boxMargins(t, p, post, &task, m, 1)[0]
 				if got > least {
 					t.Errorf("case %d %v %v: bound %v is above %v, which a network has", i, m, p, got, least)

@@ -158,7 +158,7 @@ func (d *decision) fits(n int) bool {
 }
 
 // verify closes the cells that are proved safe.
-func (d *decision) verify(ctx context.Context, method bound.Method) error {
+func (d *decision) verify(ctx context.Context, method bound.Propagation) error {
 	qs := make([]*question, len(d.open))
 	for i, o := range d.open {
 		qs[i] = &question{net: o.net, box: o.box, rows: d.tasks[o.task].S.Rows}

@@ -32,7 +32,7 @@ const mostShared = 64
 
 // ask answers questions about networks: their weights, rounded outward, are weight
 // boxes of (nearly) no width.
-func (d *decision) ask(ctx context.Context, method bound.Method, qs []*question) error {
+func (d *decision) ask(ctx context.Context, method bound.Propagation, qs []*question) error {
 	e := d.e
 	if len(qs) == 0 {
 		return nil
@@ -93,7 +93,7 @@ func cutRuns(qs []*question, perBox int) [][]*question {
 }
 
 // askOn answers runs of questions in one batch.
-func (d *decision) askOn(m *bound.Model, method bound.Method, runs [][]*question, perBox int) ([]answer, error) {
+func (d *decision) askOn(m *bound.Model, method bound.Propagation, runs [][]*question, perBox int) ([]answer, error) {
 	p := m.Device().Precision()
 	var list []bound.Explicit
 	var regions []property.Box
@@ -118,7 +118,7 @@ func (d *decision) askOn(m *bound.Model, method bound.Method, runs [][]*question
 	}
 	defer release()
 	items := len(regions)
-	job := bound.Job{Method: method, Boxes: boxes, Inputs: in, Rows: dr,
+	job := bound.Query{Propagation: method, Boxes: boxes, Inputs: in, Rows: dr,
 		Batch: bound.Batch{Items: items, PerBox: perBox, Inputs: items}}
 	seen := hintsOf(m.Device(), items, runs)
 	looks := &looks{d: d, items: slices.Concat(runs...), seen: seen, chosen: make([]refined, items)}

@@ -220,7 +220,7 @@ func failsAt(t *testing.T, post *posterior.Posterior, safe *property.Safe, witne
 	if err != nil {
 		t.Fatal(err)
 	}
-	margins, err := m.Propagate(bound.Job{Method: bound.IBP, Boxes: boxes, Inputs: in, Rows: rows, Batch: bound.Batch{Items: 1, PerBox: 1, Inputs: 1}})
+	margins, err := m.Propagate(bound.Query{Propagation: bound.IBP, Boxes: boxes, Inputs: in, Rows: rows, Batch: bound.Batch{Items: 1, PerBox: 1, Inputs: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -133,7 +133,7 @@ func refinedBounds(t *testing.T, m *bound.Model, box bound.Explicit, regions []p
 	}
 	defer release()
 	n := len(regions)
-	got, err := m.Propagate(bound.Job{Method: bound.LBP, Boxes: weights, Inputs: in, Rows: dr, Batch: bound.Batch{Items: n, PerBox: n, Inputs: n},
+	got, err := m.Propagate(bound.Query{Propagation: bound.LBP, Boxes: weights, Inputs: in, Rows: dr, Batch: bound.Batch{Items: n, PerBox: n, Inputs: n},
 		Refine: func(*bound.Margins) *bound.Refinement { return more }})
 	if err != nil {
 		t.Fatal(err)

@@ -85,7 +85,7 @@ func (d *decision) accuse(ctx context.Context, found []suspect) error {
 			left = append(left, s)
 		}
 	}
-	for _, method := range []bound.Method{bound.IBP, bound.LBP} {
+	for _, method := range []bound.Propagation{bound.IBP, bound.LBP} {
 		var err error
 		if left, err = d.convict(ctx, method, left); err != nil {
 			return err
@@ -113,7 +113,7 @@ func (d *decision) marginApprox(s *suspect) float64 {
 }
 
 // convict rules by one method, and gives back whom it could not convict.
-func (d *decision) convict(ctx context.Context, method bound.Method, found []*suspect) (left []*suspect, err error) {
+func (d *decision) convict(ctx context.Context, method bound.Propagation, found []*suspect) (left []*suspect, err error) {
 	var qs []*question
 	for _, s := range found {
 		qs = append(qs, &question{net: s.net, box: s.box, rows: negated(&d.tasks[s.task]).S.Rows})

@@ -31,7 +31,7 @@ func TestConvict(t *testing.T) {
 		box    property.Box
 		unsafe bool
 	}{{interval(0.1, 0.2), true}, {interval(0.4, 0.6), false}, {interval(0.5, 0.5), false}, {interval(0.8, 0.9), false}} {
-		for _, method := range []bound.Method{bound.IBP, bound.LBP} {
+		for _, method := range []bound.Propagation{bound.IBP, bound.LBP} {
 			d := &decision{e: e, nets: []drawn{meansOf(post)}, tasks: []property.Task{task}, rulings: make([]decided, 1)}
 			s := suspect{box: c.box}
 			left, err := d.convict(context.Background(), method, []*suspect{&s})

@@ -117,7 +117,7 @@ func TestFreeWeights(t *testing.T) {
 			t.Fatalf("%s: expects %v of %v", c.name, c.want, c.truth)
 		}
 		for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
-			for _, m := range []bound.Method{bound.IBP, bound.LBP} {
+			for _, m := range []bound.Propagation{bound.IBP, bound.LBP} {
 				r := run(t, p, c.post, prove.Config{Method: m, Gamma: c.gamma}, c.task)[0]
 				if got := math.Exp(r.LogP); math.Abs(got-c.want) > 2e-6*c.want || got > c.truth {
 					t.Errorf("%s, %v %v: p_lower %v, want %v of %v (margin %v)", c.name, p, m, got, c.want, c.truth, r.Margin)

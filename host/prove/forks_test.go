@@ -99,7 +99,7 @@ func TestStopsAtClosed(t *testing.T) {
 			}
 			post.Layers[k].Weight = posterior.NewParams(mean, sd, posterior.ScaleSD)
 		}
-		for _, method := range []bound.Method{bound.IBP, bound.LBP} {
+		for _, method := range []bound.Propagation{bound.IBP, bound.LBP} {
 			if lo := boxMargins(t, bound.Float64, post, &task, method, 0)[0]; lo > 0 || lo < -1e-9 {
 				t.Errorf("the sum is in %s, %v: at least %v, it is 0", name, method, lo)
 			}

@@ -82,7 +82,7 @@ func TestRealPosteriors(t *testing.T) {
 	for _, c := range testscale.Few(t, []struct {
 		name   string
 		eps    string
-		method bound.Method
+		method bound.Propagation
 		least  float64
 	}{
 		{"VIMODEL_MNIST_1_64_relu.net.npz", "0.025", bound.LBP, 0.86},

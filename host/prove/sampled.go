@@ -264,7 +264,7 @@ func (f *found) add(first int, margins []float64) {
 
 // sampleChunk is how many boxes to draw at a time: as many as the device likes
 // best, if it says so, and fit.
-func sampleChunk(e *Engine, method bound.Method, aims []aim) int {
+func sampleChunk(e *Engine, method bound.Propagation, aims []aim) int {
 	rows, regions := 0, 0
 	for _, a := range aims {
 		rows, regions = max(rows, len(a.rows())), max(regions, len(a.task.T))
@@ -345,14 +345,14 @@ func (d *draws) marginsOn(m *bound.Model, aims []aim, spec bound.BoxSpec, first 
 
 // boxLowers propagates the grid of all boxes and the task's input boxes, and returns for each
 // weight box the lower bounds of the rows on every input box.
-func boxLowers(m *bound.Model, method bound.Method, boxes *bound.Boxes, a *aim) ([][]float64, error) {
+func boxLowers(m *bound.Model, method bound.Propagation, boxes *bound.Boxes, a *aim) ([][]float64, error) {
 	per, rows := len(a.task.T), a.rows()
 	in, dr, release, err := upload(m, a.task.T, slices.Repeat([][]property.Row{rows}, per))
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	margins, err := m.Propagate(bound.Job{Method: method, Boxes: boxes, Inputs: in, Rows: dr,
+	margins, err := m.Propagate(bound.Query{Propagation: method, Boxes: boxes, Inputs: in, Rows: dr,
 		Batch: bound.Batch{Items: boxes.Count() * per, PerBox: per, Inputs: per}})
 	if err != nil {
 		return nil, err

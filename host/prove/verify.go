@@ -35,7 +35,7 @@ func boxProbe(t *property.Task, box *bound.Explicit) *probe {
 
 // proof is how probes are verified.
 type proof struct {
-	method bound.Method
+	method bound.Propagation
 	// wantDead asks for probe.dead.
 	wantDead bool
 	// oneBox says that all probes have one and the same box; verify sees to it.
@@ -144,7 +144,7 @@ func (how proof) on(m *bound.Model, probes []*probe) ([]answer, error) {
 	}
 	defer release()
 	items := len(regions)
-	job := bound.Job{Method: how.method, Boxes: boxes, Inputs: in, Rows: dr, Batch: bound.Batch{Items: items, PerBox: per, Inputs: items}}
+	job := bound.Query{Propagation: how.method, Boxes: boxes, Inputs: in, Rows: dr, Batch: bound.Batch{Items: items, PerBox: per, Inputs: items}}
 	if how.oneBox {
 		job.Batch.PerBox = items
 	}

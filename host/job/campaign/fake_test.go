@@ -101,7 +101,7 @@ func (f *fake) Close() {
 }
 
 // The jobs of fakeCampaign, as flags: a name and how many tasks.
-var fakeJobs = []Job{{Args: []string{"a", "7"}}, {Args: []string{"b", "1"}}, {Args: []string{"c", "20"}}, {Args: []string{"d", "13"}}}
+var fakeJobs = []Call{{Args: []string{"a", "7"}}, {Args: []string{"b", "1"}}, {Args: []string{"c", "20"}}, {Args: []string{"d", "13"}}}
 
 // fakeOf makes the job of its flags.
 func fakeOf(args []string) *fake {
@@ -113,7 +113,7 @@ func fakeOf(args []string) *fake {
 }
 
 // fakeCampaign plans a campaign of these jobs.
-func fakeCampaign(t testing.TB, jobs []Job) *Folder {
+func fakeCampaign(t testing.TB, jobs []Call) *Folder {
 	t.Helper()
 	m := Manifest{Format: Format, Numerics: prove.Numerics, Version: "test", Base: "."}
 	var lines bytes.Buffer
@@ -197,7 +197,7 @@ func merged(t testing.TB, f *Folder) (string, error) {
 }
 
 // single is the result of one undisturbed run.
-func single(t testing.TB, jobs []Job) string {
+func single(t testing.TB, jobs []Call) string {
 	t.Helper()
 	f := fakeCampaign(t, jobs)
 	if _, err := fakeRun(f, Shard{0, 1}, nil).lookAndCertify(t.Context()); err != nil {

@@ -22,7 +22,7 @@ func synthetic(t testing.TB, n int) *Folder {
 	m := Manifest{Format: Format, Numerics: 1, Version: "test", Base: ".", Tasks: n}
 	for k := range n {
 		if k%100 == 0 {
-			m.Jobs = append(m.Jobs, Job{First: k, Tasks: min(100, n-k)})
+			m.Jobs = append(m.Jobs, Call{First: k, Tasks: min(100, n-k)})
 		}
 		sum := sha256.Sum256([]byte(fmt.Sprint(k)))
 		id := hex.EncodeToString(sum[:16])
@@ -120,7 +120,7 @@ func TestManifestRefused(t *testing.T) {
 		"campaign": func(m *Manifest) { m.Campaign = "../../x" }, "digest": func(m *Manifest) { m.TasksSHA256 = "" }, "capitals": func(m *Manifest) { m.Campaign = "ABCDEF0123456789" },
 	} {
 		m := f.Manifest
-		m.Jobs = append([]Job(nil), f.Jobs...)
+		m.Jobs = append([]Call(nil), f.Jobs...)
 		change(&m)
 		text, err := json.Marshal(m)
 		if err != nil {

@@ -21,9 +21,9 @@ func TestLarge(t *testing.T) {
 	if testscale.Deep(t) {
 		n = 1_000_000
 	}
-	var jobs []Job
+	var jobs []Call
 	for i := range 8 {
-		jobs = append(jobs, Job{Args: []string{fmt.Sprint("j", i), strconv.Itoa(n / 8)}})
+		jobs = append(jobs, Call{Args: []string{fmt.Sprint("j", i), strconv.Itoa(n / 8)}})
 	}
 	f := fakeCampaign(t, jobs)
 	timed := func(what string, g func() error) {

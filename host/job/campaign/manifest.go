@@ -37,12 +37,12 @@ type Manifest struct {
 	// Tasks counts all tasks; TasksSHA256 is the digest of the file of them.
 	Tasks       int    `json:"tasks"`
 	TasksSHA256 string `json:"tasks_sha256"`
-	Jobs        []Job  `json:"jobs"`
+	Jobs        []Call `json:"jobs"`
 }
 
-// Job is what one psafe certify would do: one posterior, data file, method and property, and
+// Call is what one psafe certify would do: one posterior, data file, method and property, and
 // all radii.
-type Job struct {
+type Call struct {
 	// Args are the flags of psafe certify, without those that decide nothing (--out, --device).
 	Args []string `json:"args"`
 	// First is the number of its first task in the campaign, Tasks how many it has: those from

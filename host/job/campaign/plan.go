@@ -290,7 +290,7 @@ func (pl *planning) job(ctx context.Context, i int, prepared *certify.Prepared) 
 			pl.Note(note)
 		}
 	}
-	job := Job{Args: pl.spec.Args(i), First: m.Tasks, Tasks: n}
+	job := Call{Args: pl.spec.Args(i), First: m.Tasks, Tasks: n}
 	files, err := prepared.Files()
 	if err != nil {
 		return err

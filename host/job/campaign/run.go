@@ -174,7 +174,7 @@ func (w *work) certify(ctx context.Context) error {
 }
 
 // certifyJob certifies tasks of a job, which are counted from its first.
-func (w *work) certifyJob(ctx context.Context, job *Job, tasks []int) error {
+func (w *work) certifyJob(ctx context.Context, job *Call, tasks []int) error {
 	before := w.done
 	p, err := w.Prepare(job.Args, func(done, _ int) { w.tell(before + done) })
 	if errors.Is(err, fs.ErrNotExist) {
@@ -208,7 +208,7 @@ func (w *work) certifyJob(ctx context.Context, job *Job, tasks []int) error {
 }
 
 // same compares the files of a job with those that were planned.
-func (w *work) same(job *Job, p Prepared) error {
+func (w *work) same(job *Call, p Prepared) error {
 	files, err := p.Files()
 	if err != nil {
 		return err
@@ -229,7 +229,7 @@ func (w *work) same(job *Job, p Prepared) error {
 }
 
 // identical compares what tasks of a job ask with what was planned.
-func (w *work) identical(ctx context.Context, job *Job, p Prepared, tasks []int) error {
+func (w *work) identical(ctx context.Context, job *Call, p Prepared, tasks []int) error {
 	planned, err := w.TasksFrom(job.First + tasks[0])
 	if err != nil {
 		return err

@@ -90,7 +90,7 @@ func (m *Method) config() (Word, prove.Config, error) {
 		cfg.Strategy, cfg.Method = prove.Auto, bound.LBP
 	case IBP, LBP:
 		var err error
-		if cfg.Method, err = bound.ParseMethod(string(word)); err != nil {
+		if cfg.Method, err = bound.ParsePropagation(string(word)); err != nil {
 			return word, cfg, fmt.Errorf("--method: %w", err)
 		}
 		if cfg.Strategy, err = prove.ParseStrategy(string(or(m.Boxes, Centred))); err != nil {

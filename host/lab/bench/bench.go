@@ -13,8 +13,8 @@ import (
 	"psafe/host/job/certify"
 )
 
-// Job is what psafe bench does.
-type Job struct {
+// Settings is what psafe bench does.
+type Settings struct {
 	// Fallback is the device of comparison; it is measured first, and alone if Devices is empty.
 	Fallback bound.Device
 	// Devices are measured one after the other, in the precision of Fallback.
@@ -68,7 +68,7 @@ func (r *Row) GFPerSecond() float64 { return r.Flops / 1e9 / r.Seconds }
 
 // Run measures. Errors: that of Each; the context's if it ended; a *certify.DeviceError if one of
 // Devices failed.
-func (j *Job) Run(ctx context.Context) error {
+func (j *Settings) Run(ctx context.Context) error {
 	beside, err := j.rows(ctx, j.Fallback)
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func (j *Job) Run(ctx context.Context) error {
 }
 
 // device measures a device's limits, and then all workloads on it.
-func (j *Job) device(ctx context.Context, d Device) (*Measured, error) {
+func (j *Settings) device(ctx context.Context, d Device) (*Measured, error) {
 	m := &Measured{Device: d.Name(), Precision: d.Precision(), Limits: &Limits{}}
 	var err error
 	if m.Limits.CopyGB, err = d.MeasureCopy(); err != nil {
@@ -107,7 +107,7 @@ func (j *Job) device(ctx context.Context, d Device) (*Measured, error) {
 }
 
 // rows measures all workloads on one device.
-func (j *Job) rows(ctx context.Context, d bound.Device) ([]Row, error) {
+func (j *Settings) rows(ctx context.Context, d bound.Device) ([]Row, error) {
 	var rows []Row
 	for _, w := range workloads(j.Small) {
 		if err := ctx.Err(); err != nil {

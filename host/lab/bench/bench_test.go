@@ -54,7 +54,7 @@ func TestRun(t *testing.T) {
 		cpu, live := idle{fallback.New(p)}, 0
 		device := limited{Device: fallback.New(p), live: &live}
 		var got []*Measured
-		j := &Job{Fallback: cpu, Seconds: 1e-9, Small: true, Each: func(m *Measured) error { got = append(got, m); return nil }}
+		j := &Settings{Fallback: cpu, Seconds: 1e-9, Small: true, Each: func(m *Measured) error { got = append(got, m); return nil }}
 		if err := j.Run(t.Context()); err != nil || len(got) != 1 || got[0].Limits != nil || got[0].Beside != nil {
 			t.Fatalf("%v: fallback alone: %+v, %v", p, got, err)
 		}
@@ -85,12 +85,12 @@ func TestErrors(t *testing.T) {
 	broken := errors.New("broken")
 	live := 0
 	each := func(*Measured) error { return nil }
-	device := func(change func(*limited)) *Job {
+	device := func(change func(*limited)) *Settings {
 		l := limited{Device: idle{fallback.New(bound.Float32)}, live: &live}
 		change(&l)
-		return &Job{Fallback: l.Device, Devices: []Device{l}, Seconds: 1e-9, Small: true, Each: each}
+		return &Settings{Fallback: l.Device, Devices: []Device{l}, Seconds: 1e-9, Small: true, Each: each}
 	}
-	for name, j := range map[string]*Job{
+	for name, j := range map[string]*Settings{
 		"broken":                   device(func(l *limited) { l.copies = broken }),
 		"affine, many boxes x 1 i": device(func(l *limited) { l.affine = broken }),
 	} {

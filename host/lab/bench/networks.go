@@ -73,7 +73,7 @@ func clbp(sizes []int, inputs int) prepare {
 }
 
 // oneBox bounds many inputs of a whole network for one weight box.
-func oneBox(method bound.Method, sizes []int, inputs int) prepare {
+func oneBox(method bound.Propagation, sizes []int, inputs int) prepare {
 	return func(d bound.Device) (func() error, func(), error) {
 		b, err := newBoxed(d, method, newTask(sizes, inputs, 0))
 		if err != nil {
@@ -86,7 +86,7 @@ func oneBox(method bound.Method, sizes []int, inputs int) prepare {
 
 // manyBoxes bounds one input of a whole network for boxes round samples, in batches that
 // suit the device. Inputs are of both signs, as in airborne collision avoidance.
-func manyBoxes(method bound.Method, sizes []int, samples int) prepare {
+func manyBoxes(method bound.Propagation, sizes []int, samples int) prepare {
 	return func(d bound.Device) (func() error, func(), error) {
 		b, err := newBoxed(d, method, newTask(sizes, 1, -0.5))
 		if err != nil {
@@ -109,15 +109,15 @@ func manyBoxes(method bound.Method, sizes []int, samples int) prepare {
 // boxed is a task on a device, with weight boxes to be drawn in every run.
 type boxed struct {
 	model  *bound.Model
-	job    bound.Job
+	job    bound.Query
 	layers int
 	// rows is how many the property has.
 	rows int
 }
 
-func newBoxed(d bound.Device, method bound.Method, t *task) (*boxed, error) {
+func newBoxed(d bound.Device, method bound.Propagation, t *task) (*boxed, error) {
 	b := &boxed{layers: len(t.post.Layers), rows: len(t.rows[0])}
-	b.job.Method = method
+	b.job.Propagation = method
 	var err error
 	if b.model, err = bound.NewModel(d, t.post, 8); err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (b *boxed) release() {
 
 // chunk is how many sampled boxes suit the device.
 func (b *boxed) chunk(d bound.Device) int {
-	perBox, perItem := b.model.Footprint(b.job.Method, b.rows)
+	perBox, perItem := b.model.Footprint(b.job.Propagation, b.rows)
 	if s, ok := d.(interface{ PreferredBatchBytes() int64 }); ok {
 		return int(max(1, s.PreferredBatchBytes()/(perBox+perItem)))
 	}

@@ -35,7 +35,7 @@ func workloads(small bool) []workload {
 		// The rows of means, and as many of squares.
 		{"clbp 784-128-128-10, 100 inputs, one tau, end to end", 0, 4 * back, clbp(sizes, inputs)},
 	}
-	for _, m := range []bound.Method{bound.IBP, bound.LBP} {
+	for _, m := range []bound.Propagation{bound.IBP, bound.LBP} {
 		list = append(list, workload{m.String() + " 4-512-9, 10500 sampled boxes x 1 input, end to end", 2 * 7177 * float64(samples), 0,
 			manyBoxes(m, []int{4, 512, 9}, samples)})
 	}

@@ -18,8 +18,8 @@ import (
 // MostTasks is how many tasks are compared; others are left out.
 const MostTasks = 16
 
-// Job is what psafe crosscheck does.
-type Job struct {
+// Settings is what psafe crosscheck does.
+type Settings struct {
 	// Posterior has independent normal weights.
 	Posterior *posterior.Posterior
 	// Tasks fit the posterior; OwnTasks makes some.
@@ -82,7 +82,7 @@ func (e *Difference) Unwrap() error { return e.Err }
 
 // Run compares. Errors: *Difference at the first one; the context's if it ended; that of Open
 // or of a device.
-func (j *Job) Run(ctx context.Context) error {
+func (j *Settings) Run(ctx context.Context) error {
 	found := map[run][]bounds{}
 	for _, p := range j.Precisions {
 		if err := j.devices(ctx, p, found); err != nil {
@@ -111,7 +111,7 @@ type run struct {
 }
 
 // devices compares the devices in a precision, by every method, and keeps the bounds.
-func (j *Job) devices(ctx context.Context, p bound.Precision, found map[run][]bounds) error {
+func (j *Settings) devices(ctx context.Context, p bound.Precision, found map[run][]bounds) error {
 	pair, err := j.Open(p)
 	if err != nil {
 		return err

@@ -65,7 +65,7 @@ func read(t *testing.T, name string) *posterior.Posterior {
 
 // trial is a job on two fallbacks, which shift what by says.
 type trial struct {
-	Job
+	Settings
 	live, open int
 	equal      []Equal
 	overlap    []Overlap
@@ -73,7 +73,7 @@ type trial struct {
 
 func newTrial(post *posterior.Posterior, by func(device int, p bound.Precision) float64) *trial {
 	c := &trial{}
-	c.Job = Job{
+	c.Settings = Settings{
 		Posterior: post, Tasks: OwnTasks(post, 1), Seed: 1,
 		Methods: []Method{IBP, LBP, CLBP}, Precisions: []bound.Precision{bound.Float32, bound.Float64},
 		Equal:   func(e Equal) { c.equal = append(c.equal, e) },

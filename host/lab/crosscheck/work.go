@@ -26,7 +26,7 @@ type bounds struct {
 	values []float64
 }
 
-func (j *Job) work(pair *lockstep.Device) *work {
+func (j *Settings) work(pair *lockstep.Device) *work {
 	w := &work{post: j.Posterior, seed: j.Seed, pair: pair}
 	for _, t := range j.Tasks[:min(len(j.Tasks), MostTasks)] {
 		for _, b := range t.T {
@@ -56,7 +56,7 @@ func (w *work) run(method Method) error {
 	if method == CLBP {
 		return w.clbp(model)
 	}
-	m, err := bound.ParseMethod(string(method))
+	m, err := bound.ParsePropagation(string(method))
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (w *work) clbp(model *bound.Model) error {
 }
 
 // propagate bounds every input box for every weight box.
-func (w *work) propagate(model *bound.Model, method bound.Method) error {
+func (w *work) propagate(model *bound.Model, method bound.Propagation) error {
 	boxes, err := w.boxes(model)
 	if err != nil {
 		return err
@@ -93,8 +93,8 @@ func (w *work) propagate(model *bound.Model, method bound.Method) error {
 	}
 	defer model.ReleaseRows(rows)
 	n := len(w.regions)
-	_, err = model.Propagate(bound.Job{
-		Method: method, Boxes: boxes, Inputs: inputs, Rows: rows,
+	_, err = model.Propagate(bound.Query{
+		Propagation: method, Boxes: boxes, Inputs: inputs, Rows: rows,
 		Batch:   bound.Batch{Items: n * boxes.Count(), PerBox: n, Inputs: n},
 		Observe: w.observe,
 	})

@@ -183,7 +183,7 @@ func (j *mnistJob) figures(s *Section, r Results) error {
 	if err != nil {
 		return err
 	}
-	f, err := plot.PlotBars(groups, methods)
+	f, err := plot.DrawBars(groups, methods)
 	if err != nil {
 		return err
 	}
@@ -203,7 +203,7 @@ func (j *mnistJob) curves(s *Section, lines []record.Placed) error {
 		if err != nil {
 			return err
 		}
-		f, err := plot.PlotEps(series)
+		f, err := plot.DrawEps(series)
 		if err != nil {
 			return err
 		}

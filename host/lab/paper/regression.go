@@ -51,7 +51,7 @@ func (c *Config) ownNet(name, file, words string) (net, error) {
 }
 
 // cubicTraining trains the network of the paper's example 1, as testdata/make.sh does.
-var cubicTraining = train.Job{
+var cubicTraining = train.Settings{
 	Data: train.CubicData, Samples: 1000, Task: train.Regression,
 	Config: train.Config{
 		Hidden: []int{128}, Activation: network.Activation{Kind: network.ReLU}, Epochs: 400, Batch: 50, LearningRate: 0.01,

@@ -40,7 +40,7 @@ func (c *Config) tellRegression(e *Experiment, nets []net, posts []*posterior.Po
 	if err != nil {
 		return nil, err
 	}
-	f, err := plot.PlotSteps(steps)
+	f, err := plot.DrawSteps(steps)
 	if err != nil {
 		return nil, err
 	}
@@ -96,5 +96,5 @@ func (b *bandJob) draw(r Results) (*plot.Figure, error) {
 		k := b.of[i]
 		panels[k].Boxes = append(panels[k].Boxes, box)
 	}
-	return plot.PlotBand(b.band, panels)
+	return plot.DrawBand(b.band, panels)
 }

@@ -72,7 +72,7 @@ func (s *slice) draw(r Results) *plot.Figure {
 		}
 		s.grid.Cells[i/rows][i%rows] = cell
 	}
-	return plot.PlotHeat(s.grid, [2]int{0, 1})
+	return plot.DrawHeat(s.grid, [2]int{0, 1})
 }
 
 // three rounds to a number that is written with three digits.

@@ -92,7 +92,7 @@ func (r *recorder) propagate(post *posterior.Posterior, lo, hi float64) (*bound.
 		return nil, err
 	}
 	defer m.ReleaseRows(set)
-	return m.Propagate(bound.Job{Method: bound.LBP, Boxes: boxes, Inputs: inputs, Rows: set, Batch: bound.Batch{Items: 1, PerBox: 1, Inputs: 1}})
+	return m.Propagate(bound.Query{Propagation: bound.LBP, Boxes: boxes, Inputs: inputs, Rows: set, Batch: bound.Batch{Items: 1, PerBox: 1, Inputs: 1}})
 }
 
 // stepsBox is one weight box around the mean.

@@ -244,7 +244,7 @@ func TestStepsFigure(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := plot.PlotSteps(s)
+		f, err := plot.DrawSteps(s)
 		if err != nil {
 			t.Fatal(err)
 		}

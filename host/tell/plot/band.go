@@ -37,9 +37,9 @@ type BandPanel struct {
 // mostPanels is how many panels a figure holds.
 const mostPanels = 6
 
-// PlotBand draws the band once for each panel, with the panel's boxes on it, each
+// DrawBand draws the band once for each panel, with the panel's boxes on it, each
 // in the colour of its certified lower bound.
-func PlotBand(band Band, panels []BandPanel) (*Figure, error) {
+func DrawBand(band Band, panels []BandPanel) (*Figure, error) {
 	if err := band.check(); err != nil {
 		return nil, err
 	}

@@ -53,8 +53,8 @@ func (b *blocks) block(c *draw.Canvas, r vg.Rectangle) {
 	c.Stroke(r.Path())
 }
 
-// PlotBars draws the bounds of each posterior as a group of bars, one a method.
-func PlotBars(groups []Group, methods []string) (*Figure, error) {
+// DrawBars draws the bounds of each posterior as a group of bars, one a method.
+func DrawBars(groups []Group, methods []string) (*Figure, error) {
 	if n := len(groups) * len(methods); n > mostBars {
 		return nil, fmt.Errorf("%d bars are too many for a figure, which holds %d: give fewer files", n, mostBars)
 	}

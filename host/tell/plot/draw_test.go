@@ -116,7 +116,7 @@ func TestHeatGrey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	img := decode(t, plot.PlotHeat(grid, [2]int{0, 1}))
+	img := decode(t, plot.DrawHeat(grid, [2]int{0, 1}))
 	// The lower row of cells: from the left side of the frame to the right one.
 	const y, left, right = 600, 108, 900
 	last := -1
@@ -141,17 +141,17 @@ func TestPlotLimits(t *testing.T) {
 	if err != nil || len(series) != 61 {
 		t.Fatal(len(series), err)
 	}
-	if _, err := plot.PlotEps(series[:22]); err == nil || !strings.Contains(err.Error(), "22 lines are too many") {
+	if _, err := plot.DrawEps(series[:22]); err == nil || !strings.Contains(err.Error(), "22 lines are too many") {
 		t.Error(err)
 	}
-	if f, err := plot.PlotEps(series[:21]); err != nil || len(write(t, f, "png")) == 0 {
+	if f, err := plot.DrawEps(series[:21]); err != nil || len(write(t, f, "png")) == 0 {
 		t.Error(err)
 	}
 	groups, methods, _, err := plot.BarGroups(records, plot.ByWords[:2])
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := plot.PlotBars(groups, methods); err == nil || !strings.Contains(err.Error(), "61 bars are too many") {
+	if _, err := plot.DrawBars(groups, methods); err == nil || !strings.Contains(err.Error(), "61 bars are too many") {
 		t.Error(err)
 	}
 }
@@ -167,7 +167,7 @@ func TestEpsTexts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := plot.PlotEps(series)
+	f, err := plot.DrawEps(series)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestStatisticalClaimsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bars, err := plot.PlotBars(groups, methods)
+	bars, err := plot.DrawBars(groups, methods)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestStatisticalClaimsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines, err := plot.PlotEps(series)
+	lines, err := plot.DrawEps(series)
 	if err != nil {
 		t.Fatal(err)
 	}

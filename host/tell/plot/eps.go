@@ -30,8 +30,8 @@ const (
 	axisWidth = 425
 )
 
-// PlotEps draws bounds against eps.
-func PlotEps(series []Series) (*Figure, error) {
+// DrawEps draws bounds against eps.
+func DrawEps(series []Series) (*Figure, error) {
 	if len(series) > mostSeries {
 		return nil, fmt.Errorf("%d lines are too many for a figure, which holds %d: give fewer files, or fewer words to --by", len(series), mostSeries)
 	}

@@ -171,11 +171,11 @@ func figures(t *testing.T, p float64) map[string]*plot.Figure {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := map[string]*plot.Figure{"heatmap": plot.PlotHeat(grid, [2]int{0, 1})}
-	if out["eps"], err = plot.PlotEps(series); err != nil {
+	out := map[string]*plot.Figure{"heatmap": plot.DrawHeat(grid, [2]int{0, 1})}
+	if out["eps"], err = plot.DrawEps(series); err != nil {
 		t.Fatal(err)
 	}
-	if out["bars"], err = plot.PlotBars(groups, methods); err != nil {
+	if out["bars"], err = plot.DrawBars(groups, methods); err != nil {
 		t.Fatal(err)
 	}
 	return out

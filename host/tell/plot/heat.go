@@ -124,9 +124,9 @@ func (k cellKey) Thumbnail(c *draw.Canvas) {
 
 func step(x []float64) float64 { return (x[len(x)-1] - x[0]) / float64(len(x)-1) }
 
-// PlotHeat draws a grid with a colour bar; columns are the numbers of the input
+// DrawHeat draws a grid with a colour bar; columns are the numbers of the input
 // coordinates on the axes.
-func PlotHeat(g *Grid, columns [2]int) *Figure {
+func DrawHeat(g *Grid, columns [2]int) *Figure {
 	cells := &heatCells{grid: g, scale: heatScale()}
 	title := "Certified " + g.Field + " of P_safe"
 	if g.Eps != "" {

@@ -46,12 +46,12 @@ func panelFigures(t *testing.T, p float64) map[string]*plot.Figure {
 	out := map[string]*plot.Figure{}
 	var err error
 	for n, name := range []string{"band 1", "band 2", "band 3", "band 4", "band 5", "band 6"} {
-		if out[name], err = plot.PlotBand(band(n+1, p)); err != nil {
+		if out[name], err = plot.DrawBand(band(n+1, p)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for n, name := range []string{"steps 1", "steps 2", "steps 3"} {
-		if out[name], err = plot.PlotSteps(oneNeuron(n+1, -p)); err != nil {
+		if out[name], err = plot.DrawSteps(oneNeuron(n+1, -p)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -93,7 +93,7 @@ func TestPanelTexts(t *testing.T) {
 	}
 	b, panels := band(1, 0.5)
 	b.Networks, panels[0].Boxes = 1, panels[0].Boxes[:1]
-	f, err := plot.PlotBand(b, panels)
+	f, err := plot.DrawBand(b, panels)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestPanelScales(t *testing.T) {
 		for i := range b.X {
 			b.MeanApprox[i], b.SDApprox[i] = k*b.MeanApprox[i], k*b.SDApprox[i]
 		}
-		f, err := plot.PlotBand(b, panels)
+		f, err := plot.DrawBand(b, panels)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +149,7 @@ func TestBandRefuses(t *testing.T) {
 	} {
 		b, panels := band(1, 0.5)
 		spoil(&b, &panels)
-		if _, err := plot.PlotBand(b, panels); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		if _, err := plot.DrawBand(b, panels); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
@@ -171,7 +171,7 @@ func TestStepsRefuses(t *testing.T) {
 	} {
 		s := oneNeuron(1, -0.5)
 		spoil(s)
-		if _, err := plot.PlotSteps(s); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		if _, err := plot.DrawSteps(s); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

@@ -31,9 +31,9 @@ const (
 	mostNeurons = 3
 )
 
-// PlotSteps draws, from left to right, the pre-activations of the hidden neurons,
+// DrawSteps draws, from left to right, the pre-activations of the hidden neurons,
 // their relaxations, and the output with its bounds.
-func PlotSteps(s *Steps) (*Figure, error) {
+func DrawSteps(s *Steps) (*Figure, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}

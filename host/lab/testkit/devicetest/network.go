@@ -31,7 +31,7 @@ func runNetworks(t *testing.T, dev bound.Device, o *options) {
 	o.forSeeds(t, networks, func(seed uint64) bool {
 		g := newGen(seed, dev.Precision())
 		n := g.task()
-		for _, method := range []bound.Method{bound.IBP, bound.LBP} {
+		for _, method := range []bound.Propagation{bound.IBP, bound.LBP} {
 			k := &checker{p: dev.Precision()}
 			if err := n.propagate(dev, method, k, g); err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
@@ -145,7 +145,7 @@ func (g *gen) weights(n int, width float64) ends {
 }
 
 // propagate runs one job and checks everything that can be seen of it.
-func (n *task) propagate(dev bound.Device, method bound.Method, k *checker, g *gen) error {
+func (n *task) propagate(dev bound.Device, method bound.Propagation, k *checker, g *gen) error {
 	w := &witness{task: n, samples: n.sample(g, 3), checker: k}
 	m, err := bound.NewModel(&spy{Device: dev, w: w}, n.post, 0)
 	if err != nil {
@@ -167,7 +167,7 @@ func (n *task) propagate(dev bound.Device, method bound.Method, k *checker, g *g
 		return err
 	}
 	defer m.ReleaseRows(rows)
-	margins, err := m.Propagate(bound.Job{Method: method, Boxes: boxes, Inputs: inputs, Rows: rows, Batch: n.batch,
+	margins, err := m.Propagate(bound.Query{Propagation: method, Boxes: boxes, Inputs: inputs, Rows: rows, Batch: n.batch,
 		Observe: func(what string, layer int, a bound.Array) error { return w.observe(dev, what, layer, a) }})
 	if err != nil {
 		return err

@@ -15,16 +15,16 @@ import (
 	"psafe/internal/infile"
 )
 
-// CubicData is the Job.Data of the built-in example.
+// CubicData is the Settings.Data of the built-in example.
 const CubicData = "cubic"
 
 // CubicNoise is the noise of the cubic. The paper writes y = x^3 + N(0, 5), and
 // N(mu, Sigma) with a variance everywhere else, so 5 is read as the variance here too.
 var CubicNoise = math.Sqrt(5)
 
-// Job is what psafe train does: data and how to train on them. Errors name the settings
+// Settings is what psafe train does: data and how to train on them. Errors name the settings
 // by their flags.
-type Job struct {
+type Settings struct {
 	Config
 	Task Task
 	// Data is CubicData, of which Samples points are drawn, or a file as ReadFile wants
@@ -34,7 +34,7 @@ type Job struct {
 }
 
 // Train reads the data and trains on them. The posterior's note says how to make it again.
-func (j *Job) Train(ctx context.Context) (*posterior.Posterior, *Data, error) {
+func (j *Settings) Train(ctx context.Context) (*posterior.Posterior, *Data, error) {
 	data, err := j.read()
 	if err != nil {
 		return nil, nil, err
@@ -52,7 +52,7 @@ func (j *Job) Train(ctx context.Context) (*posterior.Posterior, *Data, error) {
 }
 
 // read makes or reads the data.
-func (j *Job) read() (*Data, error) {
+func (j *Settings) read() (*Data, error) {
 	if j.Data == CubicData {
 		return Cubic(j.Samples, j.Noise, j.Seed), nil
 	}
@@ -67,7 +67,7 @@ func (j *Job) read() (*Data, error) {
 }
 
 // readFiles reads the data from files that can be read again: Note has their digests.
-func (j *Job) readFiles() (*Data, error) {
+func (j *Settings) readFiles() (*Data, error) {
 	for _, path := range []string{j.Data, j.Labels} {
 		if path == "" {
 			continue
@@ -96,7 +96,7 @@ func digest(path string) ([]byte, error) {
 // Note is the text that goes with the posterior: the command that makes it
 // again. Files are named by their last element and their digest, so that the
 // bytes written do not depend on where they lie.
-func (j *Job) Note() (string, error) {
+func (j *Settings) Note() (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "psafe train --data %s", filepath.Base(j.Data))
 	files := []string{}
