@@ -16,7 +16,7 @@ import (
 // lower and an upper bound of each neuron and, for the variation over T, one more.
 // Where there are two candidates for a bound the larger is taken. Both are known
 // before any weight is drawn, so that is a choice and not a second event.
-func (c *Deviations) PropagateCLBP(job CLBPJob) (*CLBPMargins, error) {
+func (c *Deviations) PropagateCLBP(job CLBPQuery) (*CLBPMargins, error) {
 	items := job.Inputs.count
 	if job.Rows.count != items {
 		panic("bound: PropagateCLBP: rows for another number of inputs")
@@ -38,7 +38,7 @@ func (c *Deviations) PropagateCLBP(job CLBPJob) (*CLBPMargins, error) {
 type clbpPass struct {
 	*Deviations
 	pass
-	job CLBPJob
+	job CLBPQuery
 	// radii[k] is what is known of the outputs of hidden layer k, moves[k] of how far its
 	// pre-activations vary.
 	radii []radiusArrays

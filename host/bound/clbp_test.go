@@ -76,7 +76,7 @@ func concentrateBy(t *testing.T, dev bound.Device, post *posterior.Posterior, bo
 	}
 	defer m.ReleaseRows(dr)
 	o := &observed{}
-	n, err := c.PropagateCLBP(bound.CLBPJob{Inputs: in, Rows: dr, Quantiles: q, Sharp: sharp, Slopes: sharp, Observe: func(what string, layer int, a bound.Array) error {
+	n, err := c.PropagateCLBP(bound.CLBPQuery{Inputs: in, Rows: dr, Quantiles: q, Sharp: sharp, Slopes: sharp, Observe: func(what string, layer int, a bound.Array) error {
 		lists := map[string]*[][]float64{"pre.lo": &o.lo, "pre.hi": &o.hi, "radius": &o.radius}
 		to := lists[what]
 		if to == nil {

@@ -11,7 +11,7 @@ import (
 type CLBPTrial struct {
 	model      *Model
 	deviations *Deviations
-	job        CLBPJob
+	job        CLBPQuery
 }
 
 // NewCLBPTrial uploads the posterior that the model is of and, for each of the input boxes,

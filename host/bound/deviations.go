@@ -169,8 +169,8 @@ type Quantiles struct {
 	Many           []float64
 }
 
-// CLBPJob is one batch: Rows per input.
-type CLBPJob struct {
+// CLBPQuery is one batch: Rows per input.
+type CLBPQuery struct {
 	Inputs    *Noisy
 	Rows      *Rows
 	Quantiles Quantiles

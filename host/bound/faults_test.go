@@ -107,7 +107,7 @@ func (a *asked) byNoise(dev bound.Device) ([]float64, error) {
 		for range a.post.Layers {
 			q.Many = append(q.Many, 6)
 		}
-		n, err := c.PropagateCLBP(bound.CLBPJob{Inputs: in, Rows: rows, Quantiles: q, Sharp: m.Sharpens(), Slopes: m.Bends()})
+		n, err := c.PropagateCLBP(bound.CLBPQuery{Inputs: in, Rows: rows, Quantiles: q, Sharp: m.Sharpens(), Slopes: m.Bends()})
 		if err != nil {
 			return nil, err
 		}

@@ -89,6 +89,6 @@ func selfNoisy(m *Model, post *posterior.Posterior, regions []property.Box, rows
 	for k := range m.layers {
 		q.Many = append(q.Many, 2+float64(k)/4)
 	}
-	_, err = c.PropagateCLBP(CLBPJob{Inputs: in, Rows: rows, Quantiles: q})
+	_, err = c.PropagateCLBP(CLBPQuery{Inputs: in, Rows: rows, Quantiles: q})
 	return err
 }
