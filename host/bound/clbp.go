@@ -16,14 +16,14 @@ import (
 // lower and an upper bound of each neuron and, for the variation over T, one more.
 // Where there are two candidates for a bound the larger is taken. Both are known
 // before any weight is drawn, so that is a choice and not a second event.
-func (c *Deviations) PropagateCLBP(job CLBPQuery) (*CLBPMargins, error) {
-	items := job.Inputs.count
-	if job.Rows.count != items {
+func (c *Deviations) PropagateCLBP(query CLBPQuery) (*CLBPMargins, error) {
+	items := query.Inputs.count
+	if query.Rows.count != items {
 		panic("bound: PropagateCLBP: rows for another number of inputs")
 	}
-	p := &clbpPass{Deviations: c, job: job, pass: pass{
+	p := &clbpPass{Deviations: c, query: query, pass: pass{
 		Model: c.model, scratch: scratch{owner: c.model.dev},
-		job: Query{Propagation: LBP, Boxes: c.mean, Inputs: job.Inputs.Inputs, Rows: job.Rows, Observe: job.Observe,
+		query: Query{Propagation: LBP, Boxes: c.mean, Inputs: query.Inputs.Inputs, Rows: query.Rows, Observe: query.Observe,
 			Batch: Batch{Items: items, PerBox: items, Inputs: items}},
 	}}
 	p.pass.hooks = &hooks{start: p.startUnits, rows: p.noiseOfRows, inputs: p.keepInputs, differences: p.startDifferences, bound: p.widen}
@@ -38,7 +38,7 @@ func (c *Deviations) PropagateCLBP(job CLBPQuery) (*CLBPMargins, error) {
 type clbpPass struct {
 	*Deviations
 	pass
-	job CLBPQuery
+	query CLBPQuery
 	// radii[k] is what is known of the outputs of hidden layer k, moves[k] of how far its
 	// pre-activations vary.
 	radii []radiusArrays
@@ -69,7 +69,7 @@ type noiseArrays struct {
 }
 
 func (p *clbpPass) run() error {
-	p.result = CLBPMargins{Items: p.pass.job.Batch.Items, Rows: p.job.Rows.rows}
+	p.result = CLBPMargins{Items: p.pass.query.Batch.Items, Rows: p.query.Rows.rows}
 	last := len(p.layers) - 1
 	for k := range last {
 		p.hiddenLayer(k)
@@ -94,7 +94,7 @@ func (p *clbpPass) hiddenLayer(k int) {
 	w, b, perBox := p.matrix(k)
 	z, nonNeg, batch := p.input(k)
 	if p.aroundCentre(k) {
-		z = p.job.Inputs.centre
+		z = p.query.Inputs.centre
 	}
 	batch.PerBox = perBox
 	p.affineAt(l, h, w, b, z, nonNeg, batch)
@@ -115,13 +115,13 @@ func (p *clbpPass) hiddenLayer(k int) {
 // it varies from there: with noise in the weights that is less than both apart
 // (docs/concentration.md, section 8).
 func (p *clbpPass) aroundCentre(k int) bool {
-	return p.chain && k == 0 && p.layers[k].noisy && !p.job.Inputs.point
+	return p.chain && k == 0 && p.layers[k].noisy && !p.query.Inputs.point
 }
 
 // ownNoise finds the noise that layer k adds to each of its units, and widens their intervals
 // by it.
 func (p *clbpPass) ownNoise(k int) {
-	l, h, q := &p.layers[k], p.hidden[k], p.job.Quantiles
+	l, h, q := &p.layers[k], p.hidden[k], p.query.Quantiles
 	quantile := q.Single
 	if l.class == loose {
 		quantile = q.Loose
@@ -133,14 +133,14 @@ func (p *clbpPass) ownNoise(k int) {
 	}
 	p.own = noiseArrays{mean: p.weigh(k, sd, p.zero[k], radius), variance: p.weigh(k, p.variance[k], p.biasVariance[k], maxSq), cols: l.out, kept: true}
 	p.do(func() error {
-		return p.dev.Widen(Widen{Lower: h.pre.Lo, Upper: h.pre.Hi, Mag: h.mag, Mean: p.own.mean, Var: p.own.variance, Quantile: quantile, N: p.pass.job.Batch.Items * l.out})
+		return p.dev.Widen(Widen{Lower: h.pre.Lo, Upper: h.pre.Hi, Mag: h.mag, Mean: p.own.mean, Var: p.own.variance, Quantile: quantile, N: p.pass.query.Batch.Items * l.out})
 	})
 }
 
 // lastLayer merges the property into the last layer's means and takes it down.
 func (p *clbpPass) lastLayer(k int) (err error) {
-	l, r := &p.layers[k], p.job.Rows.rows
-	n := p.pass.job.Batch.Items * r
+	l, r := &p.layers[k], p.query.Rows.rows
+	n := p.pass.query.Batch.Items * r
 	m := p.mergeRows(k)
 	lo := p.marginsByIntervals(k, m)
 	p.observe("margin.ibp", k, lo)
@@ -149,7 +149,7 @@ func (p *clbpPass) lastLayer(k int) (err error) {
 	if l.noisy {
 		none := p.array(n)
 		p.do(func() error { return p.dev.Write(none, make([]float64, n)) })
-		p.noise(k, p.job.Rows.square, none, r)
+		p.noise(k, p.query.Rows.square, none, r)
 		own = p.byLevel[l.depth]
 		own.kept = true
 	}
@@ -164,7 +164,7 @@ func (p *clbpPass) lastLayer(k int) (err error) {
 		return err
 	}
 	p.result.ByLines, p.result.sharp = usual.ByLines, usual.sharp
-	if p.job.Slopes {
+	if p.query.Slopes {
 		return p.otherSlopes(k, m, own)
 	}
 	return nil
@@ -172,7 +172,7 @@ func (p *clbpPass) lastLayer(k int) (err error) {
 
 // byLines bounds the property's rows by the lines that hidden layers have.
 func (p *clbpPass) byLines(k int, m mergedLayer, own noiseArrays) (*CLBPMargins, error) {
-	p.keepRows(&rowsDown{top: k, rows: p.job.Rows.rows})
+	p.keepRows(&rowsDown{top: k, rows: p.query.Rows.rows})
 	bound := p.descendProperty(k, m, own, form{})
 	p.observe("margin.lbp", k, bound)
 	lines, err := p.noises(bound)

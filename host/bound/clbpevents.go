@@ -50,12 +50,12 @@ func (m *Model) layerEvents(k int, point bool) (e Events) {
 
 // countEvents counts the events of every item.
 func (p *clbpPass) countEvents() error {
-	items := p.pass.job.Batch.Items
+	items := p.pass.query.Batch.Items
 	p.result.Events = make([]Events, items)
 	for k := range p.layers {
 		l := &p.layers[k]
 		for i := range p.result.Events {
-			e := p.layerEvents(k, p.job.Inputs.points[i])
+			e := p.layerEvents(k, p.query.Inputs.points[i])
 			all := &p.result.Events[i]
 			all.Ends, all.Radii, all.Loose = all.Ends+e.Ends, all.Radii+e.Radii, all.Loose+e.Loose
 		}

@@ -6,7 +6,7 @@ package bound
 // startUnits begins with the noise that layer k itself adds to the units of a run.
 func (p *clbpPass) startUnits(k int, u *run) {
 	p.total, p.met, p.units = noiseArrays{}, map[int]bool{}, u
-	if p.job.Sharp {
+	if p.query.Sharp {
 		p.keepRows(&rowsDown{top: k, rows: 2 * p.layers[k].out})
 	}
 	if p.own.mean == nil {
@@ -17,7 +17,7 @@ func (p *clbpPass) startUnits(k int, u *run) {
 	if u == nil || u.n == p.own.cols {
 		return
 	}
-	l, items := &p.layers[k], p.pass.job.Batch.Items
+	l, items := &p.layers[k], p.pass.query.Batch.Items
 	part := func(a Array) Array {
 		out := p.array(items * u.n)
 		p.do(func() error {
@@ -38,9 +38,9 @@ func (p *clbpPass) widen(k int, bound Array, rows int) {
 		p.repeatTotal(rows)
 	}
 	p.sharpenUnits(k)
-	n := p.pass.job.Batch.Items * rows
+	n := p.pass.query.Batch.Items * rows
 	p.do(func() error {
-		return p.dev.Widen(Widen{Lower: bound, Mean: p.total.mean, Var: p.total.variance, Quantile: p.job.Quantiles.Many[len(p.met)-1], N: n})
+		return p.dev.Widen(Widen{Lower: bound, Mean: p.total.mean, Var: p.total.variance, Quantile: p.query.Quantiles.Many[len(p.met)-1], N: n})
 	})
 	p.dropTotal()
 }
@@ -54,7 +54,7 @@ func (p *clbpPass) dropTotal() {
 
 // repeatTotal makes the noise of mirrored rows, to which nothing was added, as many.
 func (p *clbpPass) repeatTotal(rows int) {
-	items, n := p.pass.job.Batch.Items, p.total.cols
+	items, n := p.pass.query.Batch.Items, p.total.cols
 	local := p.places(n)
 	repeat := func(a Array) Array {
 		out := p.array(items * rows)
@@ -86,7 +86,7 @@ func (p *clbpPass) places(n int) Array {
 
 // noiseOfRows adds the noise of layer l to rows a over its pre-activations.
 func (p *clbpPass) noiseOfRows(l int, a Array, rows int) {
-	lay, items := &p.layers[l], p.pass.job.Batch.Items
+	lay, items := &p.layers[l], p.pass.query.Batch.Items
 	if !lay.noisy {
 		return
 	}
@@ -137,7 +137,7 @@ func (p *clbpPass) put(l int, before, next noiseArrays) {
 // noise makes mean and variance of the noise of layer l, each of whose weights is used once, from
 // squared rows over its pre-activations, and adds them to what there is.
 func (p *clbpPass) noise(l int, square, none Array, rows int) {
-	lay, items := &p.layers[l], p.pass.job.Batch.Items
+	lay, items := &p.layers[l], p.pass.query.Batch.Items
 	s, c := p.array(items*lay.in*rows), p.array(items*rows)
 	variance, bias := p.variance[l], p.biasVariance[l]
 	p.do(func() error {
@@ -162,14 +162,14 @@ func (p *clbpPass) noise(l int, square, none Array, rows int) {
 // sharedNoise is noise for a layer whose weights are used in several places: the mean (18) is
 // what independent weights would give, the variance (17) is not.
 func (p *clbpPass) sharedNoise(l int, a Array, rows int) {
-	lay, items := &p.layers[l], p.pass.job.Batch.Items
+	lay, items := &p.layers[l], p.pass.query.Batch.Items
 	before := p.before(l, rows)
 	mean, variance := p.array(items*rows), p.array(items*rows)
 	op := NoiseRows{
 		Mean: mean, Var: variance, MeanIn: before.mean, VarIn: before.variance, C: p.filled(0, items*rows),
 		P: items, R: rows, Cols: before.cols, Inputs: items,
 	}
-	if p.job.Inputs.point {
+	if p.query.Inputs.point {
 		// Nothing varies, and e is 0.
 		op.In, op.S, op.Radius, op.MaxSq = 1, p.filled(0, items*rows), p.filled(0, items), p.filled(0, items)
 		op.Round = p.dev.Precision().NoiseRounding(1, 1)
@@ -178,7 +178,7 @@ func (p *clbpPass) sharedNoise(l int, a Array, rows int) {
 		op.Round = p.dev.Precision().noiseRounding(lay.in, roundings(lay.channels)+SumRoundings(lay.longest, false), lay.channels*lay.longest)
 	}
 	p.do(func() error { return p.dev.NoiseRows(op) })
-	if !p.job.Inputs.point {
+	if !p.query.Inputs.point {
 		p.release(op.S)
 	}
 	next := noiseArrays{mean: mean, variance: p.array(items * rows), cols: rows}
@@ -197,7 +197,7 @@ func (p *clbpPass) sharedNoise(l int, a Array, rows int) {
 // squaredSums is, for each input of layer l and each row, the variance of its coefficient, each
 // place of a weight by itself: [Items x in x rows].
 func (p *clbpPass) squaredSums(l int, a Array, rows int) Array {
-	lay, items := &p.layers[l], p.pass.job.Batch.Items
+	lay, items := &p.layers[l], p.pass.query.Batch.Items
 	n, places := items*lay.out*rows, items*lay.positions
 	square := p.array(n)
 	p.do(func() error { return p.dev.SquareRows(SquareRows{Square: square, A: a, N: n}) })
@@ -220,7 +220,7 @@ func (p *clbpPass) squaredSums(l int, a Array, rows int) Array {
 
 // sumInto writes the sums over taps for source i of layer l to its place among the inputs.
 func (p *clbpPass) sumInto(s, taps Array, l, i, rows int) {
-	lay, items := &p.layers[l], p.pass.job.Batch.Items
+	lay, items := &p.layers[l], p.pass.query.Batch.Items
 	by := lay.sums[i]
 	out := s
 	if len(lay.feed) > 1 {
@@ -245,7 +245,7 @@ func (p *clbpPass) sumInto(s, taps Array, l, i, rows int) {
 // startDifferences begins with the noise that a layer itself adds to differences of its units.
 func (p *clbpPass) startDifferences(d *difference) {
 	p.total, p.met = noiseArrays{}, map[int]bool{}
-	l, items := &p.layers[d.layer], p.pass.job.Batch.Items
+	l, items := &p.layers[d.layer], p.pass.query.Batch.Items
 	if !l.noisy {
 		return
 	}

@@ -5,7 +5,7 @@ package bound
 // radiusOf is what is known of the outputs of layer s, or of the network's input.
 func (p *clbpPass) radiusOf(s int) radiusArrays {
 	if s < 0 {
-		in := p.job.Inputs
+		in := p.query.Inputs
 		return radiusArrays{in.radius, in.radiusSq, in.maxSq}
 	}
 	return p.radii[s]
@@ -26,17 +26,17 @@ func (p *clbpPass) moveOf(s int) noiseArrays {
 	if s >= 0 {
 		n = p.layers[s].out
 	}
-	return noiseArrays{mean: p.radiusOf(s).radius, variance: p.filled(0, p.pass.job.Batch.Items*n)}
+	return noiseArrays{mean: p.radiusOf(s).radius, variance: p.filled(0, p.pass.query.Batch.Items*n)}
 }
 
 // weigh returns up(sum_j weight[j][i] z[j] + bias[i]) for numbers that are not
 // negative, [Items x out].
 func (p *clbpPass) weigh(k int, weight, bias, z Array) Array {
-	l, items := &p.layers[k], p.pass.job.Batch.Items
+	l, items := &p.layers[k], p.pass.query.Batch.Items
 	n := items * l.out
 	low, sum, mag := p.array(n), p.array(n), p.array(n)
 	p.affineAt(l, hidden{pre: Interval{low, sum}, mag: mag}, Interval{weight, weight}, Interval{bias, bias},
-		Interval{z, z}, true, p.pass.job.Batch)
+		Interval{z, z}, true, p.pass.query.Batch)
 	p.release(low, mag)
 	return sum
 }
@@ -57,7 +57,7 @@ func (p *clbpPass) vary(k int) {
 		if l.class == bounded || l.class == loose {
 			m.variance = p.weigh(k, p.moveSq[k], p.zero[k], p.join(k, func(s int) Array { return p.moveOf(s).variance }))
 		} else {
-			m.variance = p.filled(0, p.pass.job.Batch.Items*l.out)
+			m.variance = p.filled(0, p.pass.query.Batch.Items*l.out)
 		}
 	}
 	r := radiusArrays{}
@@ -82,11 +82,11 @@ func (p *clbpPass) vary(k int) {
 // radius makes what is known of the outputs of layer k, whose pre-activations vary by m.
 func (p *clbpPass) radius(k int, m noiseArrays) radiusArrays {
 	l := &p.layers[k]
-	n := p.pass.job.Batch.Items * l.out
+	n := p.pass.query.Batch.Items * l.out
 	s := radiusArrays{p.array(n), p.array(n), p.array(n)}
 	p.do(func() error {
 		return p.dev.Vary(Vary{Radius: s.radius, RadiusSq: s.radiusSq, MaxSq: s.maxSq, Z: p.hidden[k].z, Mean: m.mean, Var: m.variance,
-			Quantile: p.job.Quantiles.Radius, Lipschitz: p.dev.Precision().RoundHi(l.facts.Lipschitz()), N: n})
+			Quantile: p.query.Quantiles.Radius, Lipschitz: p.dev.Precision().RoundHi(l.facts.Lipschitz()), N: n})
 	})
 	p.observe("radius", k, s.radius)
 	p.observe("radius.square", k, s.radiusSq)
@@ -97,13 +97,13 @@ func (p *clbpPass) radius(k int, m noiseArrays) radiusArrays {
 // radiusAlone is the radius of pre-activations of which only pools know: without the width of
 // their intervals, of which the lower ends of members that are no star are not paid for.
 func (p *clbpPass) radiusAlone(k int, m noiseArrays) Array {
-	n := p.pass.job.Batch.Items * p.layers[k].out
+	n := p.pass.query.Batch.Items * p.layers[k].out
 	zeros := make([]float64, n)
 	low, radius := p.array(n), p.array(n)
 	p.do(func() error { return p.dev.Write(low, zeros) })
 	p.do(func() error { return p.dev.Write(radius, zeros) })
 	p.do(func() error {
-		return p.dev.Widen(Widen{Lower: low, Upper: radius, Mean: m.mean, Var: m.variance, Quantile: p.job.Quantiles.Radius, N: n})
+		return p.dev.Widen(Widen{Lower: low, Upper: radius, Mean: m.mean, Var: m.variance, Quantile: p.query.Quantiles.Radius, N: n})
 	})
 	p.release(low)
 	p.observe("radius", k, radius)
@@ -113,6 +113,6 @@ func (p *clbpPass) radiusAlone(k int, m noiseArrays) Array {
 // varyPool: a maximum varies by no more than the member that varies most.
 func (p *clbpPass) varyPool(k int) {
 	r := p.hidden[k].pool.radius
-	p.radii = append(p.radii, p.radius(k, noiseArrays{mean: r, variance: p.filled(0, p.pass.job.Batch.Items*p.layers[k].out)}))
+	p.radii = append(p.radii, p.radius(k, noiseArrays{mean: r, variance: p.filled(0, p.pass.query.Batch.Items*p.layers[k].out)}))
 	p.moves = append(p.moves, noiseArrays{})
 }

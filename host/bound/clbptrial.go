@@ -11,7 +11,7 @@ import (
 type CLBPTrial struct {
 	model      *Model
 	deviations *Deviations
-	job        CLBPQuery
+	query      CLBPQuery
 }
 
 // NewCLBPTrial uploads the posterior that the model is of and, for each of the input boxes,
@@ -20,36 +20,36 @@ func (m *Model) NewCLBPTrial(post *posterior.Posterior, moments Moments, boxes [
 	t := &CLBPTrial{model: m}
 	var err error
 	if t.deviations, err = m.NewDeviations(post, moments); err == nil {
-		if t.job.Inputs, err = m.UploadNoisy(boxes); err == nil {
-			t.job.Rows, err = m.UploadRows(rows)
+		if t.query.Inputs, err = m.UploadNoisy(boxes); err == nil {
+			t.query.Rows, err = m.UploadRows(rows)
 		}
 	}
 	if err != nil {
 		t.Release()
 		return nil, err
 	}
-	t.job.Quantiles = Quantiles{Single: 4.75, Radius: 5.5}
+	t.query.Quantiles = Quantiles{Single: 4.75, Radius: 5.5}
 	for k := range post.Layers {
-		t.job.Quantiles.Many = append(t.job.Quantiles.Many, 4.75+float64(k)/8)
+		t.query.Quantiles.Many = append(t.query.Quantiles.Many, 4.75+float64(k)/8)
 	}
 	return t, nil
 }
 
-// Run runs the batch; observe is CLBPJob.Observe and may be nil.
+// Run runs the batch; observe is CLBPQuery.Observe and may be nil.
 func (t *CLBPTrial) Run(observe func(what string, layer int, a Array) error) error {
-	job := t.job
-	job.Observe = observe
-	_, err := t.deviations.PropagateCLBP(job)
+	query := t.query
+	query.Observe = observe
+	_, err := t.deviations.PropagateCLBP(query)
 	return err
 }
 
 // Release gives the device's memory back.
 func (t *CLBPTrial) Release() {
-	if t.job.Rows != nil {
-		t.model.ReleaseRows(t.job.Rows)
+	if t.query.Rows != nil {
+		t.model.ReleaseRows(t.query.Rows)
 	}
-	if t.job.Inputs != nil {
-		t.model.ReleaseNoisy(t.job.Inputs)
+	if t.query.Inputs != nil {
+		t.model.ReleaseNoisy(t.query.Inputs)
 	}
 	if t.deviations != nil {
 		t.deviations.Release()

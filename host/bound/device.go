@@ -48,7 +48,7 @@ func ReadAll(dev Memory, a Array) ([]float64, error) {
 //
 // Package fallback is the definition: each operation there is one plain loop,
 // and every other device returns the same bits, whatever its work-group size and
-// however a job is cut into batches. All operations use + - * min max, integer
+// however a query is cut into batches. All operations use + - * min max, integer
 // operations and comparisons only, rounded to nearest, never contracted.
 //
 // What is common to the operations:

@@ -4,7 +4,7 @@ package bound
 // docs/convolution.md (30): the product of the rows a over the layer's pre-activations with the
 // intervals under each tap, as if these were weights. [Items x taps x channels x rows]
 func (p *pass) factors(l int, a Array, rows int) Interval {
-	lay, items := &p.layers[l], p.job.Batch.Items
+	lay, items := &p.layers[l], p.query.Batch.Items
 	z, _, _ := p.input(l)
 	n := lay.positions * lay.taps
 	across := func(a Array) Array {

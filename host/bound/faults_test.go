@@ -66,22 +66,22 @@ func (a *asked) on(dev bound.Device, f func(m *bound.Model, boxes *bound.Boxes, 
 func (a *asked) byBoxes(method bound.Propagation, refine bool) func(bound.Device) ([]float64, error) {
 	return func(dev bound.Device) ([]float64, error) {
 		return a.on(dev, func(m *bound.Model, boxes *bound.Boxes, in *bound.Inputs, rows *bound.Rows) ([]float64, error) {
-			job := bound.Query{Propagation: method, Boxes: boxes, Inputs: in, Rows: rows, Batch: bound.Batch{Items: 4, PerBox: 2, Inputs: 2}}
+			query := bound.Query{Propagation: method, Boxes: boxes, Inputs: in, Rows: rows, Batch: bound.Batch{Items: 4, PerBox: 2, Inputs: 2}}
 			if refine {
-				job.Batch = bound.Batch{Items: 2, PerBox: 1, Inputs: 2}
+				query.Batch = bound.Batch{Items: 2, PerBox: 1, Inputs: 2}
 				more := &bound.Refinement{Rows: a.rows}
 				for _, l := range a.post.Layers[:len(a.post.Layers)-1] {
 					more.Slope = append(more.Slope, make([]float64, 2*l.Outputs()*len(a.rows[0])))
 				}
-				job.Refine = func(*bound.Margins) *bound.Refinement { return more }
+				query.Refine = func(*bound.Margins) *bound.Refinement { return more }
 			}
 			var seen []float64
-			job.Observe = func(_ string, _ int, x bound.Array) error {
+			query.Observe = func(_ string, _ int, x bound.Array) error {
 				v, err := bound.ReadAll(dev, x)
 				seen = append(seen, v...)
 				return err
 			}
-			n, err := m.Propagate(job)
+			n, err := m.Propagate(query)
 			if err != nil {
 				return nil, err
 			}

@@ -25,9 +25,9 @@ type filling struct {
 // inputs of a chain are shared between items, hidden values are not.
 func (p *pass) input(k int) (Interval, bool, Batch) {
 	if p.chain && k == 0 {
-		return p.job.Inputs.x, p.job.Inputs.nonNeg, p.job.Batch
+		return p.query.Inputs.x, p.query.Inputs.nonNeg, p.query.Batch
 	}
-	b := p.job.Batch
+	b := p.query.Batch
 	b.Inputs = b.Items
 	nonNeg := true
 	for _, s := range p.layers[k].feed {
@@ -49,14 +49,14 @@ func (p *pass) value(s int) Interval {
 
 func (p *pass) nonNeg(s int) bool {
 	if s < 0 {
-		return p.job.Inputs.nonNeg
+		return p.query.Inputs.nonNeg
 	}
 	return p.layers[s].nonNeg()
 }
 
 // inputs are the input boxes, one for each item: item p's is p % Inputs.
 func (p *pass) inputs() Interval {
-	b, x := p.job.Batch, p.job.Inputs.x
+	b, x := p.query.Batch, p.query.Inputs.x
 	if b.Inputs == b.Items {
 		return x
 	}
@@ -98,7 +98,7 @@ func (p *pass) joined(k int, of func(s int) Interval) Interval {
 }
 
 func (p *pass) join(k int, of func(s int) Array) Array {
-	l, items := &p.layers[k], p.job.Batch.Items
+	l, items := &p.layers[k], p.query.Batch.Items
 	if len(l.feed) == 1 {
 		return of(l.feed[0])
 	}
@@ -118,7 +118,7 @@ func (p *pass) underTaps(l *layer, z Interval) Interval {
 	if l.dense {
 		return z
 	}
-	items, n := p.job.Batch.Items, l.positions*l.taps
+	items, n := p.query.Batch.Items, l.positions*l.taps
 	gather := func(a Array) Array {
 		out := p.array(items * n)
 		p.do(func() error {
@@ -136,12 +136,12 @@ func (p *pass) underTaps(l *layer, z Interval) Interval {
 // matrix is the matrix of layer k as intervals, with its biases, and how many items have one
 // in common.
 func (p *pass) matrix(k int) (w, b Interval, perBox int) {
-	l, boxes := &p.layers[k], p.job.Boxes
+	l, boxes := &p.layers[k], p.query.Boxes
 	switch {
 	case !l.weighted:
-		return l.matrix, l.noBias, p.job.Batch.Items
+		return l.matrix, l.noBias, p.query.Batch.Items
 	case l.weight == nil:
-		return boxes.w[k], boxes.b[k], p.job.Batch.PerBox
+		return boxes.w[k], boxes.b[k], p.query.Batch.PerBox
 	}
 	if p.cache.matrices == nil {
 		p.cache.matrices = map[int]Interval{}
@@ -159,7 +159,7 @@ func (p *pass) matrix(k int) (w, b Interval, perBox int) {
 		m = Interval{gather(boxes.w[k].Lo), gather(boxes.w[k].Hi)}
 		p.cache.matrices[k] = m
 	}
-	return m, boxes.b[k], p.job.Batch.PerBox
+	return m, boxes.b[k], p.query.Batch.PerBox
 }
 
 // affineOf bounds the pre-activations of layer k of a matrix w and biases b, [Channels] each, for

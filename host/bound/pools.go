@@ -20,7 +20,7 @@ type poolValues struct {
 // poolLayer bounds the units of pool k and relaxes them. radius, which may be nil, is that of
 // the members.
 func (p *pass) poolLayer(k int, radius Array) {
-	l, items := &p.layers[k], p.job.Batch.Items
+	l, items := &p.layers[k], p.query.Batch.Items
 	n := items * l.out
 	h := &p.hidden[k]
 	y := &p.hidden[l.feed[0]]
@@ -33,7 +33,7 @@ func (p *pass) poolLayer(k int, radius Array) {
 	})
 	h.pool = v // leads looks for the stars
 	var lead Array
-	if p.job.Propagation == LBP && l.oneChannel {
+	if p.query.Propagation == LBP && l.oneChannel {
 		lead = p.leads(k)
 	}
 	if radius != nil {
@@ -53,7 +53,7 @@ func (p *pass) poolLayer(k int, radius Array) {
 	}
 	p.release(lead)
 	p.activate(k)
-	if p.job.Propagation == LBP {
+	if p.query.Propagation == LBP {
 		p.relax(k)
 	}
 }
@@ -73,7 +73,7 @@ func (p *pass) throughPool(f *flight, l int, a Array) {
 // leads bounds from below, for each member of each window of pool k, by how much the star leads
 // it: [Items x units x window].
 func (p *pass) leads(k int) Array {
-	l, items := &p.layers[k], p.job.Batch.Items
+	l, items := &p.layers[k], p.query.Batch.Items
 	n := l.out * l.window
 	leads := p.array(items * n)
 	for i := range l.leads {
@@ -100,7 +100,7 @@ func (p *pass) leadForms(k int) []form {
 
 // lead bounds some of the differences of pool k, star minus member, [Items x members].
 func (p *pass) lead(k int, r *run) Array {
-	l, items := &p.layers[k], p.job.Batch.Items
+	l, items := &p.layers[k], p.query.Batch.Items
 	y := l.feed[0]
 	d := difference{layer: y, unit: r.unit, other: p.array(items * r.n), n: r.n}
 	p.do(func() error {
@@ -129,7 +129,7 @@ func (p *pass) greaterOf(old, next Array, r *run) Array {
 	if old == nil {
 		return next
 	}
-	items, n := p.job.Batch.Items, r.n
+	items, n := p.query.Batch.Items, r.n
 	above, bound := p.array(items*n), p.array(items*2*n)
 	index := p.filled(0, n)
 	copies := func(out, in, index Array, each, at, total int) {
@@ -167,7 +167,7 @@ func (p *pass) differenceRows(d *difference) *flight {
 
 // placedDifferences are such rows by a matrix of layers, negated.
 func (p *pass) placedDifferences(d *difference, negated func(k int) (w, b Interval, perBox int)) *flight {
-	l, items := &p.layers[d.layer], p.job.Batch.Items
+	l, items := &p.layers[d.layer], p.query.Batch.Items
 	w, b, perBox := negated(d.layer)
 	s, c := p.interval(items*l.in*d.n), p.array(items*d.n)
 	p.do(func() error {
@@ -194,7 +194,7 @@ func (p *pass) negatedMatrix(k int) (w, b Interval, perBox int) {
 	}
 	m, known := p.cache.negated[k]
 	if !known {
-		n := p.job.Boxes.count * l.taps * l.channels
+		n := p.query.Boxes.count * l.taps * l.channels
 		m = Interval{p.negated(w.Hi, n), p.negated(w.Lo, n)}
 		p.cache.negated[k] = m
 	}

@@ -17,7 +17,7 @@ func TestLeadForms(t *testing.T) {
 		}
 	}
 	// Of weight boxes nothing has to be paid.
-	p := &pass{Model: m, job: Query{Boxes: &Boxes{wide: make([]bool, 3)}}}
+	p := &pass{Model: m, query: Query{Boxes: &Boxes{wide: make([]bool, 3)}}}
 	if got := p.leadForms(0); !slices.Equal(got, []form{stop, lines}) {
 		t.Errorf("weight boxes: %+v", got)
 	}

@@ -73,15 +73,15 @@ func (m *Margins) Lo(p int) []float64 {
 	return lo
 }
 
-// Propagate bounds the property rows of every item of a job from below: for every
+// Propagate bounds the property rows of every item of a query from below: for every
 // w in the item's weight box and x in its input box, row r of C f^w(x) + d is at
 // least Margins.Lo(p)[r].
-func (m *Model) Propagate(job Query) (*Margins, error) {
-	b := job.Batch
-	if b.Items < 1 || b.Boxes() > job.Boxes.count || b.Inputs > job.Inputs.count || job.Rows.count != b.Inputs {
-		panic(fmt.Sprintf("bound: Propagate: batch %+v with %d boxes, %d inputs, %d row sets", b, job.Boxes.count, job.Inputs.count, job.Rows.count))
+func (m *Model) Propagate(query Query) (*Margins, error) {
+	b := query.Batch
+	if b.Items < 1 || b.Boxes() > query.Boxes.count || b.Inputs > query.Inputs.count || query.Rows.count != b.Inputs {
+		panic(fmt.Sprintf("bound: Propagate: batch %+v with %d boxes, %d inputs, %d row sets", b, query.Boxes.count, query.Inputs.count, query.Rows.count))
 	}
-	p := &pass{Model: m, job: job, scratch: scratch{owner: m.dev}}
+	p := &pass{Model: m, query: query, scratch: scratch{owner: m.dev}}
 	defer p.free()
 	if err := p.run(); err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (m *Model) Propagate(job Query) (*Margins, error) {
 type pass struct {
 	*Model
 	scratch
-	job     Query
+	query   Query
 	hidden  []hidden
 	margins Margins
 	hooks   *hooks
@@ -154,7 +154,7 @@ func (p *pass) hiddenLayer(k int) error {
 		p.tighten(k)
 	}
 	p.activate(k)
-	if p.job.Propagation == LBP || !l.closed {
+	if p.query.Propagation == LBP || !l.closed {
 		p.relax(k)
 	}
 	return p.err
@@ -162,7 +162,7 @@ func (p *pass) hiddenLayer(k int) error {
 
 // addHidden makes room for layer k, and joins what feeds it.
 func (p *pass) addHidden(k int) {
-	n := p.job.Batch.Items * p.layers[k].out
+	n := p.query.Batch.Items * p.layers[k].out
 	z, _, _ := p.input(k)
 	p.hidden = append(p.hidden, hidden{in: z, pre: p.interval(n), z: p.interval(n), mag: p.array(n)})
 }
@@ -171,14 +171,14 @@ func (p *pass) addHidden(k int) {
 // and rows may tell more than the intervals of what feeds it. (Of a layer whose inputs are the
 // network's, those tell all; means of closed values gain little.)
 func (p *pass) worthRows(l *layer) bool {
-	if p.job.Propagation == IBP {
+	if p.query.Propagation == IBP {
 		return l.needed && l.opens
 	}
 	return l.needed && (l.weighted || l.opens) && (l.opens || l.meetsClosed)
 }
 
 func (p *pass) activate(k int) {
-	h, n := p.hidden[k], p.job.Batch.Items*p.layers[k].out
+	h, n := p.hidden[k], p.query.Batch.Items*p.layers[k].out
 	p.observe("pre.lo", k, h.pre.Lo)
 	p.observe("pre.hi", k, h.pre.Hi)
 	p.do(func() error {
@@ -188,7 +188,7 @@ func (p *pass) activate(k int) {
 
 // relax prepares layer k for back-substitution.
 func (p *pass) relax(k int) {
-	l, h, n := &p.layers[k], &p.hidden[k], p.job.Batch.Items*p.layers[k].out
+	l, h, n := &p.layers[k], &p.hidden[k], p.query.Batch.Items*p.layers[k].out
 	h.lo, h.hi = Line{p.array(n), p.array(n)}, Line{p.array(n), p.array(n)}
 	h.err = p.array(n)
 	r := Relax{
@@ -206,7 +206,7 @@ func (p *pass) tighten(k int) {
 	for _, f := range p.forms(k) {
 		bound := p.boundUnits(k, f)
 		p.do(func() error {
-			return p.dev.Intersect(Intersect{Pre: p.hidden[k].pre, Bound: bound, P: p.job.Batch.Items, N: p.layers[k].out})
+			return p.dev.Intersect(Intersect{Pre: p.hidden[k].pre, Bound: bound, P: p.query.Batch.Items, N: p.layers[k].out})
 		})
 		p.release(bound)
 	}
@@ -224,7 +224,7 @@ func (p *pass) forms(k int) []form {
 	if l.opens {
 		forms = append(forms, form{stop: true})
 	}
-	if p.job.Propagation == IBP {
+	if p.query.Propagation == IBP {
 		return forms
 	}
 	if l.meetsClosed {
@@ -235,14 +235,14 @@ func (p *pass) forms(k int) []form {
 
 // mergeRows merges the property into the last layer, k.
 func (p *pass) mergeRows(k int) mergedLayer {
-	l, items, rows := &p.layers[k], p.job.Batch.Items, p.job.Rows
+	l, items, rows := &p.layers[k], p.query.Batch.Items, p.query.Rows
 	r := rows.rows
 	m := mergedLayer{w: p.interval(items * l.in * r), b: p.interval(items * r)}
 	p.do(func() error {
 		return p.dev.MergeRows(MergeRows{
-			W: m.w, B: m.b, Weight: p.job.Boxes.w[k], Bias: p.job.Boxes.b[k], C: rows.c, D: rows.d,
+			W: m.w, B: m.b, Weight: p.query.Boxes.w[k], Bias: p.query.Boxes.b[k], C: rows.c, D: rows.d,
 			Round: rows.round, Abs: p.dev.Precision().MergeRounding(l.out, l.out).Abs,
-			Batch: p.job.Batch, In: l.in, Out: l.out, Rows: r,
+			Batch: p.query.Batch, In: l.in, Out: l.out, Rows: r,
 		})
 	})
 	return m
@@ -250,8 +250,8 @@ func (p *pass) mergeRows(k int) mergedLayer {
 
 // marginsByIntervals is the Affine of the last layer with the property merged in.
 func (p *pass) marginsByIntervals(k int, m mergedLayer) Array {
-	l, r := &p.layers[k], p.job.Rows.rows
-	n := p.job.Batch.Items * r
+	l, r := &p.layers[k], p.query.Rows.rows
+	n := p.query.Batch.Items * r
 	h := hidden{pre: p.interval(n), mag: p.array(n)}
 	z, nonNeg, batch := p.input(k)
 	batch.PerBox = 1
@@ -262,7 +262,7 @@ func (p *pass) marginsByIntervals(k int, m mergedLayer) Array {
 // lastLayer merges the property into the last layer and bounds the margins.
 func (p *pass) lastLayer() error {
 	k := len(p.layers) - 1
-	l, items, r := &p.layers[k], p.job.Batch.Items, p.job.Rows.rows
+	l, items, r := &p.layers[k], p.query.Batch.Items, p.query.Rows.rows
 	p.margins = Margins{Items: items, Rows: r}
 	m := p.mergeRows(k)
 	lo := p.marginsByIntervals(k, m)
@@ -271,14 +271,14 @@ func (p *pass) lastLayer() error {
 	if p.margins.IBP, err = p.read(lo); err != nil {
 		return err
 	}
-	if p.job.Propagation == IBP && !l.opens || !l.opens && !l.meetsClosed {
+	if p.query.Propagation == IBP && !l.opens || !l.opens && !l.meetsClosed {
 		return nil
 	}
 	for _, f := range p.forms(k) {
 		p.cache.form = f
 		bound := p.backSubstitute(k, p.merged(k, m))
 		better := &p.margins.IBP
-		if p.job.Propagation == LBP {
+		if p.query.Propagation == LBP {
 			better = &p.margins.LBP
 			p.observe("margin.lbp", k, bound)
 		}

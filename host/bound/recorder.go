@@ -6,13 +6,13 @@ import (
 	"math/bits"
 )
 
-// Trace is what the operations of one self-check job wrote, as hashes.
+// Trace is what the operations of one self-check query wrote, as hashes.
 type Trace struct {
 	Job   string
 	Calls []Call
 }
 
-// Call is one operation of a job. Hash is over the bits of everything that the job's
+// Call is one operation of a query. Hash is over the bits of everything that the query's
 // operations up to this one wrote, NaN being one number.
 type Call struct {
 	Operation string

@@ -16,28 +16,28 @@ type Refinement struct {
 	Slope [][]float64
 }
 
-// refine bounds the rows that job.Refine asks for, given all bounds so far.
+// refine bounds the rows that query.Refine asks for, given all bounds so far.
 func (p *pass) refine(k int) error {
-	if p.job.Refine == nil {
+	if p.query.Refine == nil {
 		return nil
 	}
-	more, items := p.job.Refine(&p.margins), p.job.Batch.Items
+	more, items := p.query.Refine(&p.margins), p.query.Batch.Items
 	if more == nil {
 		return nil
 	}
-	if len(more.Rows) != items || p.job.Batch.Inputs != items || len(more.Slope) != k || !p.splits() {
+	if len(more.Rows) != items || p.query.Batch.Inputs != items || len(more.Slope) != k || !p.splits() {
 		panic(fmt.Sprintf("bound: Refine: rows of %d items and slopes of %d layers for batch %+v and %d layers, of a network with splits: %v",
-			len(more.Rows), len(more.Slope), p.job.Batch, k, p.splits()))
+			len(more.Rows), len(more.Slope), p.query.Batch, k, p.splits()))
 	}
 	rows, err := p.UploadRows(more.Rows)
 	if err != nil {
 		return err
 	}
 	defer p.ReleaseRows(rows)
-	of := p.job.Rows
-	p.job.Rows = rows
+	of := p.query.Rows
+	p.query.Rows = rows
 	m := p.mergeRows(k)
-	p.job.Rows = of
+	p.query.Rows = of
 	r := rows.rows
 	// What feeds the last layer is never negative: the lower ends of coefficients are the least.
 	a, c := Interval{Lo: m.w.Lo}, m.b.Lo
@@ -47,7 +47,7 @@ func (p *pass) refine(k int) error {
 	bound := p.array(items * r)
 	p.do(func() error {
 		return p.dev.Concretize(Concretize{
-			Bound: bound, S: a, C: c, X: p.job.Inputs.x, NonNeg: p.job.Inputs.nonNeg, P: items, R: r,
+			Bound: bound, S: a, C: c, X: p.query.Inputs.x, NonNeg: p.query.Inputs.nonNeg, P: items, R: r,
 			In: p.layers[0].in, Inputs: items, Round: p.dev.Precision().concretizeRounding(p.layers[0].in, p.before, 0),
 		})
 	})
@@ -59,7 +59,7 @@ func (p *pass) refine(k int) error {
 // refineThrough takes r rows of coefficients a of the outputs of layer l and constants c to its
 // inputs, with these lower slopes.
 func (p *pass) refineThrough(l, r int, slopes []float64, a, c Array) (Interval, Array) {
-	lay, h, items := &p.layers[l], &p.hidden[l], p.job.Batch.Items
+	lay, h, items := &p.layers[l], &p.hidden[l], p.query.Batch.Items
 	slope, none := p.array(items*lay.out*r), p.filled(0, items*lay.out*r)
 	p.do(func() error { return p.dev.Write(slope, slopes) })
 	over, constant := p.array(items*lay.out*r), p.array(items*r)
@@ -72,13 +72,13 @@ func (p *pass) refineThrough(l, r int, slopes []float64, a, c Array) (Interval, 
 	})
 	p.release(slope, a, c)
 	below, next := Interval{Lo: p.array(items * lay.in * r)}, p.array(items*r)
-	if l == 0 && !p.job.Inputs.nonNeg { // both ends of coefficients are wanted
+	if l == 0 && !p.query.Inputs.nonNeg { // both ends of coefficients are wanted
 		below.Hi = p.array(items * lay.in * r)
 	}
 	p.do(func() error {
 		return p.dev.BackSubstitute(BackSubstitute{
-			S: below, C: next, A: over, CIn: constant, W: p.job.Boxes.w[l], B: p.job.Boxes.b[l],
-			PerBox: p.job.Batch.PerBox, P: items, R: r, In: lay.in, Out: lay.out,
+			S: below, C: next, A: over, CIn: constant, W: p.query.Boxes.w[l], B: p.query.Boxes.b[l],
+			PerBox: p.query.Batch.PerBox, P: items, R: r, In: lay.in, Out: lay.out,
 		})
 	})
 	p.release(over, constant)

@@ -55,11 +55,11 @@ func (p *pass) backSubstitute(k int, f *flight) Array {
 
 // concretize bounds what the rows have of the outputs of layer l by their intervals.
 func (p *pass) concretize(f *flight, l int) {
-	items, r, s := p.job.Batch.Items, f.rows(), f.over[l]
+	items, r, s := p.query.Batch.Items, f.rows(), f.over[l]
 	if l < 0 && p.hooks != nil {
 		p.hooks.inputs(s)
 	}
-	n, before, joins, inputs, x := p.layers[0].in, p.before, p.forks-1, p.job.Batch.Inputs, p.job.Inputs.x
+	n, before, joins, inputs, x := p.layers[0].in, p.before, p.forks-1, p.query.Batch.Inputs, p.query.Inputs.x
 	if l >= 0 {
 		n, before, joins, inputs, x = p.layers[l].out, p.layers[l].before, p.layers[l].joins(), items, p.hidden[l].z
 	}
@@ -96,7 +96,7 @@ func (p *pass) throughLayer(f *flight, l int) {
 
 // relaxRows runs a RelaxRows on what the flight has of layer l, and returns its A.
 func (p *pass) relaxRows(f *flight, l int, op RelaxRows) Array {
-	items, r, s := p.job.Batch.Items, f.rows(), f.over[l]
+	items, r, s := p.query.Batch.Items, f.rows(), f.over[l]
 	op.A, op.C, op.S, op.CIn = p.array(items*op.N*r), p.array(items*r), s, f.c
 	op.PerBox, op.Cols, op.Mirrored, op.P = f.perBox, f.cols, f.mirrored, items
 	p.do(func() error { return p.dev.RelaxRows(op) })
@@ -112,7 +112,7 @@ func (p *pass) products(f *flight, l int, a Array) Interval {
 	if p.sharesRows(l) {
 		return p.sharedProducts(f, l, a)
 	}
-	lay, items, r := &p.layers[l], p.job.Batch.Items, f.rows()
+	lay, items, r := &p.layers[l], p.query.Batch.Items, f.rows()
 	_, nonNeg, _ := p.input(l)
 	w, b, perBox := p.matrix(l)
 	n := items * lay.positions
@@ -144,7 +144,7 @@ func (p *pass) products(f *flight, l int, a Array) Interval {
 // addBiases adds to the constants of rows a over the pre-activations of layer l what its biases
 // do. Each is one number wherever it is used: coefficients add up first.
 func (p *pass) addBiases(f *flight, l *layer, a Array, b Interval, perBox int) {
-	items, r := p.job.Batch.Items, f.rows()
+	items, r := p.query.Batch.Items, f.rows()
 	sums := p.array(items * l.channels * r)
 	p.do(func() error {
 		return p.dev.GatherSum(GatherSum{
@@ -199,12 +199,12 @@ func (p *pass) addRows(f *flight, source int, s Interval, by sumRows) {
 	to, more := f.over[source]
 	sum := func(out, in Array) Array {
 		if !more {
-			out = p.array(p.job.Batch.Items * by.lists.places * f.rows())
+			out = p.array(p.query.Batch.Items * by.lists.places * f.rows())
 		}
 		p.do(func() error {
 			return p.dev.GatherSum(GatherSum{
 				Out: out, In: in, Start: by.lists.start, Entry: by.lists.entry, Slot: by.slots, Select: by.selected, Add: more,
-				P: p.job.Batch.Items, N: by.n, J: by.lists.places, E: by.lists.entries, R: f.rows(),
+				P: p.query.Batch.Items, N: by.n, J: by.lists.places, E: by.lists.entries, R: f.rows(),
 			})
 		})
 		return out

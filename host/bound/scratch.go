@@ -84,7 +84,7 @@ func (s *scratch) readPair(a, b Array) (x, y []float64, err error) {
 }
 
 func (p *pass) observe(what string, layer int, a Array) {
-	if p.job.Observe != nil {
-		p.do(func() error { return p.job.Observe(what, layer, a) })
+	if p.query.Observe != nil {
+		p.do(func() error { return p.query.Observe(what, layer, a) })
 	}
 }

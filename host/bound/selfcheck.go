@@ -22,7 +22,7 @@ type selfJob struct {
 	options    selfOptions
 }
 
-// selfOptions say what else a job is about.
+// selfOptions say what else a query is about.
 type selfOptions uint
 
 const (
@@ -31,7 +31,7 @@ const (
 	sampled                          // boxes are round samples, not round the means
 	noisy                            // concentration LBP as well
 	shared                           // and the operations of weights in several places
-	brief                            // the job is one of BriefSelfCheck
+	brief                            // the query is one of BriefSelfCheck
 )
 
 func selfJobs(p Precision) []selfJob {
@@ -91,13 +91,13 @@ func selfCheck(dev Device, briefly bool) ([]Trace, error) {
 	var all []Trace
 	called := map[string]bool{}
 	seed := uint32(0)
-	run := func(name string, brief bool, job func(dev Device, seed uint32) error) error {
+	run := func(name string, brief bool, query func(dev Device, seed uint32) error) error {
 		seed++
 		if briefly && !brief {
 			return nil
 		}
 		r := &recorder{Memory: dev, dev: dev, trace: Trace{Job: name}}
-		if err := job(r, seed-1); err != nil {
+		if err := query(r, seed-1); err != nil {
 			return fmt.Errorf("self-check %q: %w", name, err)
 		}
 		for _, c := range r.trace.Calls {
@@ -119,17 +119,17 @@ func selfCheck(dev Device, briefly bool) ([]Trace, error) {
 	return all, unchecked(Operations(), called)
 }
 
-// unchecked is the error of operations that no job calls.
+// unchecked is the error of operations that no query calls.
 func unchecked(operations []string, called map[string]bool) error {
 	for _, op := range operations {
 		if !called[op] {
-			return fmt.Errorf("bound: no job of the self-check calls %s: add one to host/bound/selfcheck.go", op)
+			return fmt.Errorf("bound: no query of the self-check calls %s: add one to host/bound/selfcheck.go", op)
 		}
 	}
 	return nil
 }
 
-// run does everything that a job is for on a device.
+// run does everything that a query is for on a device.
 func (j *selfJob) run(dev Device, seed uint32) error {
 	numbers := selfNumbers{seed: seed}
 	m, err := NewModel(dev, j.posterior(&numbers), 8)
@@ -199,7 +199,7 @@ func crossed(dev Device, numbers *selfNumbers) error {
 	return dev.Intersect(Intersect{Pre: Interval{arrays[0], arrays[1]}, Bound: arrays[2], P: 1, N: n})
 }
 
-// clbp runs PropagateCLBP on the job's inputs.
+// clbp runs PropagateCLBP on the query's inputs.
 func (j *selfJob) clbp(m *Model, seed uint32, regions []property.Box, rows *Rows) error {
 	again := selfNumbers{seed: seed}
 	return selfNoisy(m, j.posterior(&again), regions, rows)

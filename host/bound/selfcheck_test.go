@@ -25,7 +25,7 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// TestSelfJobs: every kind of activation is in some job, and the names differ.
+// TestSelfJobs: every kind of activation is in some query, and the names differ.
 func TestSelfJobs(t *testing.T) {
 	names, kinds := map[string]bool{}, map[int]bool{}
 	for _, j := range selfJobs(Float32) {
@@ -36,12 +36,12 @@ func TestSelfJobs(t *testing.T) {
 	}
 	for kind := range network.Kind(network.Kinds) {
 		if !kinds[int(kind)] {
-			t.Errorf("activation kind %d is in no job", kind)
+			t.Errorf("activation kind %d is in no query", kind)
 		}
 	}
 }
 
-// TestUnchecked: an operation that no job calls is an error that names it.
+// TestUnchecked: an operation that no query calls is an error that names it.
 func TestUnchecked(t *testing.T) {
 	called := map[string]bool{"affine": true}
 	if err := unchecked([]string{"affine"}, called); err != nil {
@@ -59,7 +59,7 @@ func TestDiffers(t *testing.T) {
 		for i, h := range hashes {
 			calls = append(calls, Call{[]string{"affine", "activate", "relax"}[i], h})
 		}
-		return Trace{"job", calls}
+		return Trace{"query", calls}
 	}
 	got := trace(1<<56, 2<<56, 3<<56|5)
 	for _, c := range []struct {

@@ -71,7 +71,7 @@ func pooled(dev Device) error {
 	return s.err
 }
 
-// selfArrays are the arrays of a job that calls operations by themselves; its first error stays.
+// selfArrays are the arrays of a query that calls operations by themselves; its first error stays.
 type selfArrays struct {
 	dev     Device
 	numbers selfNumbers

@@ -24,7 +24,7 @@ func selfImages(dev Device, seed uint32) error {
 	return nil
 }
 
-// imageArrays are the arrays of a job, and the first error of making them.
+// imageArrays are the arrays of a query, and the first error of making them.
 type imageArrays struct {
 	dev     Device
 	numbers selfNumbers
@@ -72,7 +72,7 @@ func (s *imageArrays) interval(n int) Interval {
 	return Interval{s.holding(lo), s.holding(hi)}
 }
 
-// selfMap is a linear map and the arrays of a job with it.
+// selfMap is a linear map and the arrays of a query with it.
 type selfMap struct {
 	*imageArrays
 	*network.Lowered

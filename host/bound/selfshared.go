@@ -2,7 +2,7 @@ package bound
 
 import "math"
 
-// sharedArrays makes arrays of a self-check job and remembers the first error.
+// sharedArrays makes arrays of a self-check query and remembers the first error.
 type sharedArrays struct {
 	dev     Device
 	numbers *selfNumbers

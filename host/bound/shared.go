@@ -13,7 +13,7 @@ func (p *pass) alsoShared(k int, forms []form) []form {
 		return forms
 	}
 	for j := range k + 1 {
-		if p.layers[j].shared() && p.job.Boxes.wide[j] {
+		if p.layers[j].shared() && p.query.Boxes.wide[j] {
 			for _, f := range forms {
 				forms = append(forms, form{stop: f.stop, shared: true})
 			}
@@ -25,12 +25,12 @@ func (p *pass) alsoShared(k int, forms []form) []form {
 
 // sharesRows says whether rows pass layer l by (29).
 func (p *pass) sharesRows(l int) bool {
-	return p.cache.form.shared && p.layers[l].shared() && p.job.Boxes.wide[l]
+	return p.cache.form.shared && p.layers[l].shared() && p.query.Boxes.wide[l]
 }
 
 // sharedProducts is products by (29): each row gets a matrix of its own, inside the weight box.
 func (p *pass) sharedProducts(f *flight, l int, a Array) Interval {
-	lay, items, r := &p.layers[l], p.job.Batch.Items, f.rows()
+	lay, items, r := &p.layers[l], p.query.Batch.Items, f.rows()
 	weight, bias, perBox := p.matrix(l)
 	g := p.factors(l, a, r)
 	w, c, most := p.array(items*lay.taps*lay.channels*r), p.array(items*r), p.mostSquares(l)
@@ -56,7 +56,7 @@ func (p *pass) mostSquares(l int) Array {
 	if a, known := p.cache.mostSquares[l]; known {
 		return a
 	}
-	n := p.job.Batch.Items * p.layers[l].in
+	n := p.query.Batch.Items * p.layers[l].in
 	z, _, _ := p.input(l)
 	radius, square, most, zeros := p.array(n), p.array(n), p.array(n), p.filled(0, n)
 	p.do(func() error {
@@ -73,8 +73,8 @@ func (p *pass) mostSquares(l int) Array {
 // sharedDifferences are differenceRows that remember that both units have the same weights: rows
 // of the centre of the box, and a charge for what its half-widths do to the difference.
 func (p *pass) sharedDifferences(d *difference) *flight {
-	l, items := &p.layers[d.layer], p.job.Batch.Items
-	if !l.shared() || !p.job.Boxes.wide[d.layer] {
+	l, items := &p.layers[d.layer], p.query.Batch.Items
+	if !l.shared() || !p.query.Boxes.wide[d.layer] {
 		return p.placedDifferences(d, p.negatedMatrix)
 	}
 	_, _, perBox := p.matrix(d.layer)

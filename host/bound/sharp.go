@@ -66,7 +66,7 @@ func newSharper(post *posterior.Posterior, layers []layer, chain bool, ended fun
 // mostSharp bounds the products of one item that Sharp is worth.
 const mostSharp = 2e8
 
-// Sharpens says whether CLBPJob.Sharp makes bounds of hidden layers better, in a time that is worth it.
+// Sharpens says whether CLBPQuery.Sharp makes bounds of hidden layers better, in a time that is worth it.
 func (m *Model) Sharpens() bool {
 	if !m.chain || len(m.layers) < 3 {
 		return false

@@ -7,7 +7,7 @@ import (
 // Rows that a device computes, as the sharper takes them.
 
 // CLBPKept is how many coefficients PropagateCLBP keeps on the host for each item with as many
-// rows, of a chain, with CLBPJob.Sharp and CLBPJob.Slopes.
+// rows, of a chain, with CLBPQuery.Sharp and CLBPQuery.Slopes.
 func (m *Model) CLBPKept(rows int, sharp, slopes bool) int64 {
 	n := int64(0)
 	if slopes {
@@ -26,13 +26,13 @@ func (m *Model) CLBPKept(rows int, sharp, slopes bool) int64 {
 // something has failed.
 func (p *clbpPass) keepRows(d *rowsDown) {
 	p.down = nil
-	if p.sharper == nil || p.job.Inputs.point || d.top < max(1, p.sharper.first) {
+	if p.sharper == nil || p.query.Inputs.point || d.top < max(1, p.sharper.first) {
 		return
 	}
 	d.a = make([][]float64, d.top)
 	if d.top == len(p.layers)-1 {
 		var err error
-		if d.squares, err = p.read(p.job.Rows.square); err != nil {
+		if d.squares, err = p.read(p.query.Rows.square); err != nil {
 			return
 		}
 	}
@@ -72,7 +72,7 @@ func (p *clbpPass) keepInputs(s Interval) {
 	if err != nil {
 		return
 	}
-	p.down.hi, p.down.nonNeg = hi, p.job.Inputs.nonNegs
+	p.down.hi, p.down.nonNeg = hi, p.query.Inputs.nonNegs
 }
 
 // sharpenUnits replaces the noise that rows of layer k have met by less, where it is less.
@@ -81,13 +81,13 @@ func (p *clbpPass) sharpenUnits(k int) {
 	if p.down = nil; d == nil || d.top != k || p.err != nil {
 		return
 	}
-	precision, quantile := p.dev.Precision(), p.job.Quantiles.Many[len(p.met)-1]
+	precision, quantile := p.dev.Precision(), p.query.Quantiles.Many[len(p.met)-1]
 	mean, variance, err := p.readPair(p.total.mean, p.total.variance)
 	if err != nil {
 		return
 	}
-	for i := range p.pass.job.Batch.Items {
-		if p.job.Inputs.points[i] {
+	for i := range p.pass.query.Batch.Items {
+		if p.query.Inputs.points[i] {
 			continue
 		}
 		means, variances, err := p.sharper.noise(d, &p.reached, i)
@@ -134,7 +134,7 @@ func (p *clbpPass) sharpMargins() *sharpMargins {
 	if p.down = nil; d == nil || p.err != nil {
 		return nil
 	}
-	return &sharpMargins{sharper: p.sharper, down: d, reached: p.reached, points: p.job.Inputs.points, items: make([]*sharpItem, len(p.job.Inputs.points))}
+	return &sharpMargins{sharper: p.sharper, down: d, reached: p.reached, points: p.query.Inputs.points, items: make([]*sharpItem, len(p.query.Inputs.points))}
 }
 
 // Sharpen computes what Sharp returns of item p, if there is anything: on the host. The error is

@@ -36,7 +36,7 @@ func flatBelow(share float64) slopeRule {
 	}
 }
 
-// Bends says whether CLBPJob.Slopes makes any difference: in a chain of dense layers some of which
+// Bends says whether CLBPQuery.Slopes makes any difference: in a chain of dense layers some of which
 // have ReLU.
 func (m *Model) Bends() bool {
 	for k := range m.layers[:len(m.layers)-1] {

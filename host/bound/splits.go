@@ -87,7 +87,7 @@ func (m *Model) NewSplits(boxes *Boxes, inputs *Inputs, rows *Rows) *Splits {
 	n := len(m.layers)
 	return &Splits{
 		pass: &pass{Model: m, scratch: scratch{owner: m.dev},
-			job: Query{Propagation: LBP, Boxes: boxes, Inputs: inputs, Rows: rows, Batch: Batch{1, 1, 1}}},
+			query: Query{Propagation: LBP, Boxes: boxes, Inputs: inputs, Rows: rows, Batch: Batch{1, 1, 1}}},
 		w: make([]hostInterval, n), b: make([]hostInterval, n), turned: make([]Array, n), none: make([]Array, n),
 	}
 }
@@ -151,7 +151,7 @@ func (s *Splits) replace(k int) error {
 func (s *Splits) rowsOf(k int) (w, b hostInterval, err error) {
 	p := s.pass
 	if s.w[k].lo == nil {
-		dw, db := p.job.Boxes.w[k], p.job.Boxes.b[k]
+		dw, db := p.query.Boxes.w[k], p.query.Boxes.b[k]
 		if k == len(p.layers)-1 {
 			m := p.mergeRows(k)
 			dw, db = m.w, m.b
@@ -222,7 +222,7 @@ func (s *Splits) Bound(q *SplitQuery) (SplitAnswer, error) {
 	bound := p.array(r)
 	p.do(func() error {
 		return p.dev.Concretize(Concretize{
-			Bound: bound, S: a, C: c, X: p.job.Inputs.x, NonNeg: p.job.Inputs.nonNeg,
+			Bound: bound, S: a, C: c, X: p.query.Inputs.x, NonNeg: p.query.Inputs.nonNeg,
 			P: 1, R: r, In: p.layers[0].in, Inputs: 1, Round: p.dev.Precision().concretizeRounding(p.layers[0].in, p.before, 0),
 		})
 	})
@@ -267,12 +267,12 @@ func (s *Splits) down(q *SplitQuery, l int, a, c Array) (Interval, Array) {
 	p.release(slope, phase, beta, c)
 	// Only the network's inputs may be negative, and then both ends of coefficients are wanted.
 	below, next := Interval{Lo: p.array(lay.in * r)}, p.array(r)
-	if l == 0 && !p.job.Inputs.nonNeg {
+	if l == 0 && !p.query.Inputs.nonNeg {
 		below.Hi = p.array(lay.in * r)
 	}
 	p.do(func() error {
 		return p.dev.BackSubstitute(BackSubstitute{
-			S: below, C: next, A: over, CIn: constant, W: p.job.Boxes.w[l], B: p.job.Boxes.b[l],
+			S: below, C: next, A: over, CIn: constant, W: p.query.Boxes.w[l], B: p.query.Boxes.b[l],
 			PerBox: 1, P: 1, R: r, In: lay.in, Out: lay.out,
 		})
 	})
@@ -285,7 +285,7 @@ func (s *Splits) down(q *SplitQuery, l int, a, c Array) (Interval, Array) {
 func (s *Splits) ForwardApprox(l int, z []float64, r int) ([]float64, error) {
 	p, lay := s.pass, &s.pass.layers[l]
 	if s.turned[l] == nil {
-		w, err := p.read(p.job.Boxes.w[l].Lo)
+		w, err := p.read(p.query.Boxes.w[l].Lo)
 		if err != nil {
 			return nil, err
 		}
@@ -307,7 +307,7 @@ func (s *Splits) ForwardApprox(l int, z []float64, r int) ([]float64, error) {
 		return nil, err
 	}
 	p.release(a, cIn, c, out)
-	b, err := p.read(p.job.Boxes.b[l].Lo)
+	b, err := p.read(p.query.Boxes.b[l].Lo)
 	if err != nil {
 		return nil, err
 	}
@@ -328,7 +328,7 @@ func (s *Splits) Precision() Precision { return s.pass.dev.Precision() }
 // wherever the phases are. Release gives its memory back; s must be there until then.
 func (s *Splits) Assuming(row int) (*Splits, error) {
 	p := s.pass
-	t := &Splits{pass: &pass{Model: p.Model, scratch: scratch{owner: p.dev}, job: p.job}, w: s.w, b: s.b,
+	t := &Splits{pass: &pass{Model: p.Model, scratch: scratch{owner: p.dev}, query: p.query}, w: s.w, b: s.b,
 		turned: make([]Array, len(s.turned)), none: make([]Array, len(s.none)), assumed: row, assumes: true}
 	for k := range s.lo {
 		t.pass.addHidden(k)

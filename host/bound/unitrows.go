@@ -9,7 +9,7 @@ func (p *pass) boundUnits(k int, f form) Array {
 	if p.chain {
 		return p.descend(k, p.denseRows(k), nil)
 	}
-	l, items := &p.layers[k], p.job.Batch.Items
+	l, items := &p.layers[k], p.query.Batch.Items
 	if len(l.units) == 1 {
 		return p.descend(k, p.unitRows(k, &l.units[0]), &l.units[0])
 	}
@@ -46,16 +46,16 @@ func (p *pass) descend(k int, f *flight, u *run) Array {
 // denseRows are the rows of all units of layer k of a chain, and the same negated: its weight
 // box is the coefficients of what feeds it.
 func (p *pass) denseRows(k int) *flight {
-	w, b := p.job.Boxes.w[k], p.job.Boxes.b[k]
+	w, b := p.query.Boxes.w[k], p.query.Boxes.b[k]
 	return &flight{
-		over: map[int]Interval{k - 1: w}, c: b, perBox: p.job.Batch.PerBox, cols: p.layers[k].out, mirrored: true,
+		over: map[int]Interval{k - 1: w}, c: b, perBox: p.query.Batch.PerBox, cols: p.layers[k].out, mirrored: true,
 		kept: []Array{w.Lo, w.Hi, b.Lo, b.Hi},
 	}
 }
 
 // unitRows are the rows of some units of layer k, over what feeds it, and the same negated.
 func (p *pass) unitRows(k int, u *run) *flight {
-	l, items := &p.layers[k], p.job.Batch.Items
+	l, items := &p.layers[k], p.query.Batch.Items
 	w, b, perBox := p.matrix(k)
 	boxes := (items + perBox - 1) / perBox
 	s, c := p.interval(boxes*l.in*u.n), p.interval(boxes*u.n)
@@ -80,7 +80,7 @@ func (p *pass) unitRows(k int, u *run) *flight {
 
 // part gives every source of layer k its part of the coefficients of its inputs. It takes s over.
 func (p *pass) part(f *flight, k int, s Interval) {
-	l, items, r := &p.layers[k], p.job.Batch.Items, f.rows()
+	l, items, r := &p.layers[k], p.query.Batch.Items, f.rows()
 	if len(l.feed) == 1 {
 		f.over[l.feed[0]] = s
 		return
@@ -110,7 +110,7 @@ func (p *pass) part(f *flight, k int, s Interval) {
 // merged are the rows of the property over what feeds the last layer, k.
 func (p *pass) merged(k int, m mergedLayer) *flight {
 	f := &flight{
-		over: map[int]Interval{}, c: m.b, perBox: 1, cols: p.job.Rows.rows,
+		over: map[int]Interval{}, c: m.b, perBox: 1, cols: p.query.Rows.rows,
 		kept: []Array{m.w.Lo, m.w.Hi, m.b.Lo, m.b.Hi},
 	}
 	p.part(f, k, m.w)

@@ -25,7 +25,7 @@ const radiusShare = 1.0 / 64
 const enough = 1e-6
 
 // clbp bounds the failure of cells by concentration LBP on an engine; second says that it looks
-// for the second time, with sharper bounds of hidden layers and other lower slopes (bound.CLBPJob).
+// for the second time, with sharper bounds of hidden layers and other lower slopes (bound.CLBPQuery).
 type clbp struct {
 	e      *Engine
 	second bool
