@@ -105,7 +105,7 @@ func (s centred) verify(ctx context.Context, probes []*probe) error {
 		return errShort
 	}
 	start := time.Now()
-	err := s.e.verify(ctx, proof{method: s.cfg.Method}, probes)
+	err := s.e.verify(ctx, proof{method: s.cfg.Method.propagation()}, probes)
 	if len(probes) > 0 {
 		*s.took = took{len(probes), time.Since(start)}
 	}
@@ -143,7 +143,7 @@ func (s centred) measureBoxes(ctx context.Context, rays []*ray) ([]*Result, erro
 	var probes []*probe
 	results := make([]*Result, len(rays))
 	for i, r := range rays {
-		results[i] = newResult(r.task, s.cfg.Method.String())
+		results[i] = newResult(r.task, s.cfg.Method.ofBoxes())
 		results[i].Boxing, results[i].Boxes = Centred.String(), r.tried
 		if !math.IsInf(r.fail, 1) {
 			results[i].Margin = r.failMargin
@@ -159,7 +159,7 @@ func (s centred) measureBoxes(ctx context.Context, rays []*ray) ([]*Result, erro
 		results[i].Gamma = gamma
 		probes = append(probes, boxProbe(r.task, &box))
 	}
-	if err := s.e.verify(ctx, proof{method: s.cfg.Method, wantDead: true}, probes); err != nil {
+	if err := s.e.verify(ctx, proof{method: s.cfg.Method.propagation(), wantDead: true}, probes); err != nil {
 		if !s.e.cut(ctx, err) {
 			return nil, err
 		}

@@ -76,7 +76,7 @@ func concentration(ctx context.Context, e *Engine, cfg Config, tasks []property.
 		for l, c := range cells {
 			taus[l] = c.tau
 		}
-		r := newResult(&tasks[i], "clbp")
+		r := newResult(&tasks[i], CLBP)
 		r.LogP, r.Cells, r.Tau = measure.LogComplementDown(fail), len(cells), slices.Max(taus)
 		r.Proof.Cells, r.Proof.Tau = uncutCells(trees), sameTau(taus)
 		results[i] = r

@@ -58,7 +58,7 @@ func BenchmarkConcentration(b *testing.B) {
 			}
 			defer eng.Close()
 			for b.Loop() {
-				err := prove.Run(b.Context(), []*prove.Engine{eng}, prove.Config{Strategy: prove.CLBP, NoUpper: true}, tasks, nil,
+				err := prove.Run(b.Context(), []*prove.Engine{eng}, prove.Config{Method: prove.CLBP, NoUpper: true}, tasks, nil,
 					func(*prove.Result) error { return nil })
 				if err != nil {
 					b.Fatal(err)

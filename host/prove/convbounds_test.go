@@ -59,7 +59,7 @@ func TestConvolutionBounds(t *testing.T) {
 		for _, p := range testscale.Few(t, []bound.Precision{bound.Float64, bound.Float32}, 1) {
 			slack := map[bound.Precision]float64{bound.Float64: 1e-6, bound.Float32: 1e-3}[p]
 			t.Run(fmt.Sprintf("%s/%v", c.Name(), p), func(t *testing.T) {
-				got := lowerOf(t, p, post, Config{Strategy: CLBP, Cells: 1}, c.Task(post))
+				got := lowerOf(t, p, post, Config{Method: CLBP, Cells: 1}, c.Task(post))
 				if t.Logf("p_lower %.9f, independent program %.9f", got, c.PLower); got < c.PLower-slack {
 					t.Errorf("p_lower %.9f, independent program %.9f: below it by %.3g", got, c.PLower, c.PLower-got)
 				}
@@ -189,20 +189,20 @@ func TestConvolutionBoxes(t *testing.T) {
 		post := c.Posterior()
 		task := c.Task(post)
 		for _, word := range []string{"ibp", "sep", "share"} {
-			want, method := c.Box[word], bound.LBP
+			want, method := c.Box[word], LBP
 			if word == "ibp" {
-				method = bound.IBP
+				method = IBP
 			}
 			if want.Gamma == nil {
 				continue
 			}
 			t.Run(c.Name()+"/"+word, func(t *testing.T) {
-				cfg := Config{Strategy: Centred, Method: method, Gamma: *want.Gamma}
+				cfg := Config{Method: method, Gamma: *want.Gamma}
 				// (The mass of a very small box is no float64 above 0.)
 				if lower := lowerOf(t, bound.Float64, post, cfg, task); !(lower > 0) && *want.Gamma > 0.05 {
 					t.Errorf("half-width %v is not accepted", *want.Gamma)
 				}
-				for r, got := range boxMargins(t, bound.Float64, post, &task, method, *want.Gamma) {
+				for r, got := range boxMargins(t, bound.Float64, post, &task, method.propagation(), *want.Gamma) {
 					if got < want.Margin[r]-1e-9 {
 						t.Errorf("row %d at half-width %v: %.12g, independent program %.12g: below it by %.3g", r, *want.Gamma, got, want.Margin[r], want.Margin[r]-got)
 					}

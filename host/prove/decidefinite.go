@@ -17,7 +17,7 @@ func finite(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) (
 	safe, unsafe := make([]int64, len(tasks)), make([]int64, len(tasks))
 	results := make([]*Result, len(tasks))
 	for t := range tasks {
-		results[t] = newResult(&tasks[t], "samples")
+		results[t] = newResult(&tasks[t], Finite)
 		results[t].Samples = s.N()
 	}
 	all := census{e: e, cells: cfg.finitePieces(e.normal.Inputs(), s.N()), n: s.N(), net: s.Weights}

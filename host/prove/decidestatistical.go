@@ -46,7 +46,7 @@ func statistical(ctx context.Context, e *Engine, cfg Config, tasks []property.Ta
 	}
 	results := make([]*Result, len(tasks))
 	for t := range tasks {
-		results[t] = newResult(&tasks[t], "statistical")
+		results[t] = newResult(&tasks[t], Statistical)
 		results[t].Samples, results[t].Statistic = cfg.Samples, newStatistic(cfg.Samples, safe[t], unsafe[t], cfg.Confidence)
 	}
 	return results, nil

@@ -31,7 +31,7 @@ func ExampleRun() {
 		return
 	}
 	defer engine.Close()
-	err = prove.Run(context.Background(), []*prove.Engine{engine}, prove.Config{Strategy: prove.CLBP}, tasks, nil,
+	err = prove.Run(context.Background(), []*prove.Engine{engine}, prove.Config{Method: prove.CLBP}, tasks, nil,
 		func(r *prove.Result) error {
 			fmt.Printf("%s: %s <= P_safe\n", r.Task.Name, record.FormatDown(r.Lower(), 3))
 			return nil

@@ -41,28 +41,28 @@ func (c *lookedAt) Err() error {
 // left out is told.
 func TestEndedAtEveryLook(t *testing.T) {
 	post, tasks := deep(4, 0.01, 3)
-	cfgs := append(paced(t)[1:], Config{Strategy: NeuronSums, Cells: 8})
+	cfgs := append(paced(t)[1:], Config{Method: NeuronSum, Cells: 8})
 	for _, cfg := range cfgs {
 		of, on := tasks, post
-		if cfg.Strategy == NeuronSums {
+		if cfg.Method == NeuronSum {
 			on, of = deep(2, 0.01, 3)
 		}
 		e, err := NewEngine(fallback.New(bound.Float32), nil, on, 12)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := cfg.Strategy.entry()
+		w, err := cfg.way()
 		if err != nil {
 			t.Fatal(err)
 		}
 		do := func(ctx *lookedAt) ([]*Result, error) {
 			e.timing = timing{within: ctx, end: time.Now().Add(time.Hour)}
-			return s.run.(groups).full(ctx, &job{strategy: s, engines: []*Engine{e}, cfg: cfg, tasks: of}, e, of)
+			return w.run.(groups).full(ctx, &job{way: w, engines: []*Engine{e}, cfg: cfg, tasks: of}, e, of)
 		}
 		whole := newLookedAt(t, math.MaxInt64)
 		want, err := do(whole)
 		if err != nil || e.timing.stopped {
-			t.Fatalf("%v: %v, stopped: %v", cfg.Strategy, err, e.timing.stopped)
+			t.Fatalf("%v: %v, stopped: %v", cfg.Method, err, e.timing.stopped)
 		}
 		all := whole.looks.Load()
 		for k := range int64(testscale.Cases(t, 40)) {
@@ -70,16 +70,16 @@ func TestEndedAtEveryLook(t *testing.T) {
 			ctx := newLookedAt(t, few)
 			got, err := do(ctx)
 			if err != nil {
-				t.Fatalf("%v: %d of %d looks: %v", cfg.Strategy, few, all, err)
+				t.Fatalf("%v: %d of %d looks: %v", cfg.Method, few, all, err)
 			}
 			if more := ctx.looks.Load() - few; more > 500 {
-				t.Errorf("%v: %d looks after %d of %d", cfg.Strategy, more, few, all)
+				t.Errorf("%v: %d looks after %d of %d", cfg.Method, more, few, all)
 			}
 			for i, r := range got {
 				w := want[i]
 				less := r.Lower() < w.Lower() || r.Upper() > w.Upper()
 				if r.Lower() > w.Upper() || r.Upper() < w.Lower() || less && !e.timing.stopped {
-					t.Errorf("%v: %d of %d looks: %d: %v..%v, stopped: %v, want %v..%v", cfg.Strategy, few, all, i, r.Lower(), r.Upper(), e.timing.stopped, w.Lower(), w.Upper())
+					t.Errorf("%v: %d of %d looks: %d: %v..%v, stopped: %v, want %v..%v", cfg.Method, few, all, i, r.Lower(), r.Upper(), e.timing.stopped, w.Lower(), w.Upper())
 				}
 			}
 		}
@@ -96,7 +96,7 @@ func TestLateIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	j := &job{strategy: &entry{}, engines: []*Engine{e}, tasks: tasks}
+	j := &job{way: &way{}, engines: []*Engine{e}, tasks: tasks}
 	limit := 5 * time.Millisecond
 	for what, wait := range map[string]func(ctx context.Context){
 		"whole": func(ctx context.Context) { <-ctx.Done() },
@@ -109,7 +109,7 @@ func TestLateIsTold(t *testing.T) {
 	} {
 		g := groups{certify: func(ctx context.Context, _ *Engine, _ Config, tasks []property.Task) ([]*Result, error) {
 			wait(ctx)
-			return []*Result{newResult(&tasks[0], "lbp")}, nil
+			return []*Result{newResult(&tasks[0], LBP)}, nil
 		}}
 		if what != "whole" {
 			limit = time.Hour

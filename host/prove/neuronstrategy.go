@@ -105,7 +105,7 @@ func (e *Engine) bySums(ctx context.Context, tasks []property.Task, bound func(s
 	}
 	results := make([]*Result, len(tasks))
 	for i := range tasks {
-		r := newResult(&tasks[i], "neuronsum")
+		r := newResult(&tasks[i], NeuronSum)
 		r.Device, r.Precision = "host", "float64"
 		if err := bound(sums, &tasks[i], r); err != nil && !e.cut(ctx, err) {
 			return nil, err

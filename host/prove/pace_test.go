@@ -67,7 +67,7 @@ func results(t *testing.T, post *posterior.Posterior, cfg Config, tasks []proper
 		return nil
 	})
 	if err != nil || len(list) != len(tasks) {
-		t.Fatalf("%v %v: %d results of %d, %v", cfg.Strategy, cfg.TimeLimit, len(list), len(tasks), err)
+		t.Fatalf("%v %v: %d results of %d, %v", cfg.Method, cfg.TimeLimit, len(list), len(tasks), err)
 	}
 	return list
 }
@@ -79,9 +79,9 @@ func paced(t *testing.T) []Config {
 		many, all = 12, 0
 	}
 	return []Config{
-		{Strategy: Auto, Method: bound.LBP, Cells: many}, {Strategy: CLBP, Cells: all}, {Strategy: Centred, Method: bound.LBP},
-		{Strategy: Centred, Method: bound.IBP, Splits: 40}, {Strategy: Statistical, Samples: 70, Confidence: 0.99, Cells: 4},
-		{Strategy: CLBP, Cells: 4, Samples: 9, Confidence: 0.99},
+		{Method: Auto, Cells: many}, {Method: CLBP, Cells: all}, {Method: LBP},
+		{Method: IBP, Splits: 40}, {Method: Statistical, Samples: 70, Confidence: 0.99, Cells: 4},
+		{Method: CLBP, Cells: 4, Samples: 9, Confidence: 0.99},
 	}
 }
 
@@ -103,7 +103,7 @@ func TestGroupsDecideNothing(t *testing.T) {
 				w := want[i]
 				if r.Task.Index != i || r.LogP != w.LogP || r.UnsafeDown != w.UnsafeDown || r.Cells != w.Cells || r.Tau != w.Tau || r.Boxes != w.Boxes || r.Stopped != "" ||
 					r.Statistic != nil && *r.Statistic != *w.Statistic {
-					t.Fatalf("%v, groups of %v: %d: %+v, want %+v", cfg.Strategy, d, i, r, w)
+					t.Fatalf("%v, groups of %v: %d: %+v, want %+v", cfg.Method, d, i, r, w)
 				}
 			}
 		}
@@ -132,17 +132,17 @@ func TestTimeLimits(t *testing.T) {
 				}
 				switch {
 				case r.Lower() > w.Upper() || r.Upper() < w.Lower() || contradiction(r) != nil:
-					t.Errorf("%v within %v: %d: %v..%v, without a limit %v..%v", cfg.Strategy, limit, i, r.Lower(), r.Upper(), w.Lower(), w.Upper())
+					t.Errorf("%v within %v: %d: %v..%v, without a limit %v..%v", cfg.Method, limit, i, r.Lower(), r.Upper(), w.Lower(), w.Upper())
 				case r.Statistic != nil && (r.Statistic.Safe > w.Statistic.Safe || r.Statistic.Unsafe > w.Statistic.Unsafe):
-					t.Errorf("%v within %v: %d decides %+v, without a limit %+v", cfg.Strategy, limit, i, *r.Statistic, *w.Statistic)
+					t.Errorf("%v within %v: %d decides %+v, without a limit %+v", cfg.Method, limit, i, *r.Statistic, *w.Statistic)
 				case less && r.Stopped != TimeLimit:
-					t.Errorf("%v within %v: %d proves less and says nothing: %+v", cfg.Strategy, limit, i, r)
+					t.Errorf("%v within %v: %d proves less and says nothing: %+v", cfg.Method, limit, i, r)
 				case r.Stopped == "" && (r.LogP != w.LogP || r.UnsafeDown != w.UnsafeDown || r.Cells != w.Cells):
-					t.Errorf("%v within %v: %d was not stopped and differs", cfg.Strategy, limit, i)
+					t.Errorf("%v within %v: %d was not stopped and differs", cfg.Method, limit, i)
 				}
 			}
 			if limit == time.Nanosecond && stopped != len(tasks) {
-				t.Errorf("%v: %d of %d were stopped after a nanosecond", cfg.Strategy, stopped, len(tasks))
+				t.Errorf("%v: %d of %d were stopped after a nanosecond", cfg.Method, stopped, len(tasks))
 			}
 		}
 	}
@@ -290,7 +290,7 @@ func TestTimeUpInARecheck(t *testing.T) {
 		defer e.Close()
 		e.Recheck(Recheck{Share: share})
 		n := 0
-		cfg := Config{Strategy: Centred, Method: bound.LBP, TimeLimit: 50 * time.Millisecond}
+		cfg := Config{Method: LBP, TimeLimit: 50 * time.Millisecond}
 		err = Run(t.Context(), []*Engine{e}, cfg, tasks, nil, func(*Result) error { n++; return nil })
 		if err != nil || n != len(tasks) {
 			t.Errorf("recheck %v: %d results of %d, %v", share, n, len(tasks), err)

@@ -10,10 +10,10 @@ import (
 // Result is what was proved for one task.
 type Result struct {
 	Task *property.Task
-	// Method is what gave the lower bound: "ibp", "lbp", "clbp", "neuronsum",
-	// "samples" or, with none, "statistical". Boxing is "centred" or "sampled" for the
-	// first two.
-	Method, Boxing string
+	// Method is what gave the lower bound, never Auto; Statistical gives none. Boxing is the
+	// word of Config.Boxes for IBP and LBP, empty for others.
+	Method Method
+	Boxing string
 	// LogP is a lower bound of log P_safe, rounded down; -Inf if nothing was
 	// proved.
 	LogP float64
@@ -42,10 +42,10 @@ type Result struct {
 	// Rule says how boxes were added up: "one box", "disjoint" (splits), or one of
 	// package measure's for unions.
 	Rule string
-	// CeilingLog10 is what Sampled boxes could hold at most, log10; 0 otherwise.
+	// CeilingLog10 is what Drawn boxes could hold at most, log10; 0 otherwise.
 	CeilingLog10 float64
 	// Margin is the least lower bound of a margin at the final box (Centred) or
-	// the best over the boxes (Sampled): how far from verified.
+	// the best over the boxes (Drawn): how far from verified.
 	Margin float64
 	// Stopped says what ended the search before it was done: TimeLimit, Decided, or nothing. The
 	// bounds are what was proved until then.
@@ -59,7 +59,7 @@ type Result struct {
 }
 
 // newResult is a result that says nothing yet.
-func newResult(t *property.Task, method string) *Result {
+func newResult(t *property.Task, method Method) *Result {
 	return &Result{Task: t, Method: method, LogP: minusInf, Margin: math.NaN()}
 }
 

@@ -11,7 +11,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// mostDrawn is how many sampled boxes are drawn and propagated at once at
+// mostDrawn is how many drawn boxes are drawn and propagated at once at
 // most, on devices that do not say what suits them.
 const mostDrawn = 512
 
@@ -28,10 +28,10 @@ type draws struct {
 	cfg     Config
 }
 
-// sampledBoxes is Algorithm 1 of the paper, for each task: boxes around posterior
+// drawnBoxes is Algorithm 1 of the paper, for each task: boxes around posterior
 // samples, those that verify, and a lower bound of the probability of their
 // union. The engines share the boxes of a task, of which there may be very many.
-func sampledBoxes(ctx context.Context, j *job) error {
+func drawnBoxes(ctx context.Context, j *job) error {
 	wants := map[boxJob][]int{}
 	var kinds []boxJob
 	for i := range j.tasks {
@@ -43,7 +43,7 @@ func sampledBoxes(ctx context.Context, j *job) error {
 			want.samples = j.tasks[i].Samples
 		}
 		if want.samples < 1 {
-			return fmt.Errorf("%v: task %d asks for %d boxes", Sampled, j.tasks[i].Index, want.samples)
+			return fmt.Errorf("%v boxes: task %d asks for %d", Drawn, j.tasks[i].Index, want.samples)
 		}
 		if wants[want] == nil {
 			kinds = append(kinds, want)
@@ -60,7 +60,7 @@ func sampledBoxes(ctx context.Context, j *job) error {
 		numbers := wants[want]
 		for chunk := range slices.Chunk(part, drawsFor(j.engines[0], want.samples)) {
 			first := numbers
-			err := j.sampledTasks(ctx, want, chunk, func(n int, results []*Result) error {
+			err := j.drawnTasks(ctx, want, chunk, func(n int, results []*Result) error {
 				for k := range results {
 					if err := order.put(first[n+k], results[k:k+1]); err != nil {
 						return err
@@ -89,9 +89,9 @@ func drawsFor(e *Engine, samples int) int {
 	return int(max(1, min(max(most/float64(samples)/pass, draw*float64(e.normal.Weights())/pass), 1<<20)))
 }
 
-// sampledTasks bounds tasks that want the same boxes, on all engines together, until no
+// drawnTasks bounds tasks that want the same boxes, on all engines together, until no
 // device has to be dropped. put gets results of tasks from number n on, every few seconds.
-func (j *job) sampledTasks(ctx context.Context, want boxJob, tasks []*property.Task, put func(n int, results []*Result) error) error {
+func (j *job) drawnTasks(ctx context.Context, want boxJob, tasks []*property.Task, put func(n int, results []*Result) error) error {
 	d := &draws{want, j.engines, j.cfg}
 	aims, err := aimsOf(ctx, j.engines[0], tasks)
 	if err != nil {
@@ -208,7 +208,7 @@ type found struct {
 func (d *draws) verify(ctx context.Context, aims []aim) ([]found, error) {
 	size := d.samples
 	for _, e := range d.engines {
-		size = min(size, sampleChunk(e, d.cfg.Method, aims))
+		size = min(size, sampleChunk(e, d.cfg.Method.propagation(), aims))
 	}
 	results := make([]found, len(aims))
 	for i, a := range aims {
@@ -278,21 +278,21 @@ func sampleChunk(e *Engine, method bound.Propagation, aims []aim) int {
 	return int(max(1, min(free/perBox, most, int64(e.model.MostItems(rows)/regions))))
 }
 
-// sampledMargins are the margins of boxes for one task, and for it with a mixture, if it has one.
-type sampledMargins struct{ own, mixed []float64 }
+// drawnMargins are the margins of boxes for one task, and for it with a mixture, if it has one.
+type drawnMargins struct{ own, mixed []float64 }
 
 // margins returns, for each task, the margin of every box: the least over the task's
 // input boxes.
-func (d *draws) margins(e *Engine, aims []aim, spec bound.BoxSpec) ([]sampledMargins, error) {
-	all := make([]sampledMargins, len(aims))
+func (d *draws) margins(e *Engine, aims []aim, spec bound.BoxSpec) ([]drawnMargins, error) {
+	all := make([]drawnMargins, len(aims))
 	for t := range all { // until it is known
-		all[t] = sampledMargins{slices.Repeat([]float64{minusInf}, spec.Count()), slices.Repeat([]float64{minusInf}, spec.Count())}
+		all[t] = drawnMargins{slices.Repeat([]float64{minusInf}, spec.Count()), slices.Repeat([]float64{minusInf}, spec.Count())}
 	}
 	numbers := make([]int, spec.Count())
 	for i := range numbers {
 		numbers[i] = i
 	}
-	err := guarded(e, d.cfg.Method.String()+" of sampled boxes", numbers, func(m *bound.Model, part []int) ([]answer, error) {
+	err := guarded(e, d.cfg.Method.String()+" of drawn boxes", numbers, func(m *bound.Model, part []int) ([]answer, error) {
 		var answers []answer
 		for len(part) > 0 { // a recheck leaves numbers out, and boxes are drawn in rows
 			n := 1
@@ -314,7 +314,7 @@ func (d *draws) margins(e *Engine, aims []aim, spec bound.BoxSpec) ([]sampledMar
 }
 
 // marginsOn asks a model for the margins of boxes, which go to all from place first on.
-func (d *draws) marginsOn(m *bound.Model, aims []aim, spec bound.BoxSpec, first int, all []sampledMargins) ([]answer, error) {
+func (d *draws) marginsOn(m *bound.Model, aims []aim, spec bound.BoxSpec, first int, all []drawnMargins) ([]answer, error) {
 	boxes, err := m.Draw(spec)
 	if err != nil {
 		return nil, err
@@ -322,7 +322,7 @@ func (d *draws) marginsOn(m *bound.Model, aims []aim, spec bound.BoxSpec, first 
 	defer m.ReleaseBoxes(boxes)
 	lo := make([][][]float64, len(aims))
 	for i := range aims {
-		if lo[i], err = boxLowers(m, d.cfg.Method, boxes, &aims[i]); err != nil {
+		if lo[i], err = boxLowers(m, d.cfg.Method.propagation(), boxes, &aims[i]); err != nil {
 			return nil, err
 		}
 	}

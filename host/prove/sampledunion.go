@@ -27,8 +27,8 @@ type chosen struct {
 // certificate does not rest on the device having drawn the same ones.
 func (d *draws) result(ctx context.Context, t *property.Task, f found) (*Result, error) {
 	e, g := d.engines[0], d.nearest()
-	r := newResult(t, d.cfg.Method.String())
-	r.Boxing, r.Boxes, r.Samples, r.SafeBoxes, r.Margin = Sampled.String(), d.samples, d.samples, len(f.safe), f.margin
+	r := newResult(t, d.cfg.Method.ofBoxes())
+	r.Boxing, r.Boxes, r.Samples, r.SafeBoxes, r.Margin = Drawn.String(), d.samples, d.samples, len(f.safe), f.margin
 	r.Gamma, r.CeilingLog10 = slices.Repeat([]float64{g}, len(e.normal.Layers)), Ceiling(e.normal, e.dev.Precision(), d.samples, g)
 	best := d.best(f.safe)
 	verified, err := d.verifyAgain(ctx, t, best.boxes)
@@ -53,7 +53,7 @@ func (d *draws) verifyAgain(ctx context.Context, t *property.Task, boxes []int) 
 			box := d.box(b)
 			probes = append(probes, boxProbe(t, &box))
 		}
-		if err := d.engines[0].verify(ctx, proof{method: d.cfg.Method}, probes); err != nil {
+		if err := d.engines[0].verify(ctx, proof{method: d.cfg.Method.propagation()}, probes); err != nil {
 			return nil, err
 		}
 		for i, p := range probes {

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"psafe/host/bound"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
@@ -18,7 +17,7 @@ import (
 
 // job is what Run was asked for.
 type job struct {
-	strategy *entry
+	way      *way
 	engines  []*Engine
 	cfg      Config
 	tasks    []property.Task
@@ -194,22 +193,23 @@ func passCost(post *posterior.Posterior) float64 {
 func productsOf(l *posterior.Layer) float64 { return float64(l.Work() - l.Outputs()) }
 
 // WorkApprox is about how many multiplications certifying one input box takes: enough to tell a
-// second from a minute, not more. Config.Samples must be set for Sampled.
+// second from a minute, not more. Config.Samples must be set for Drawn.
 func WorkApprox(post *posterior.Posterior, cfg Config) float64 {
 	const search = 20 // passes of a search for the widest box, or for the best budgets
 	weights, passes := float64(post.Network().Work()), float64(search)
+	drawn := cfg.Boxes == Drawn
 	switch {
-	case cfg.Strategy == Sampled:
+	case drawn:
 		passes = float64(cfg.Samples)
-	case cfg.Strategy == Finite && post.Networks() != nil:
+	case cfg.Method == Finite && post.Networks() != nil:
 		passes = float64(post.Networks().N())
 	}
 	each := passCost(post) + weights
-	if (cfg.Strategy == Sampled || cfg.Strategy == Centred) && cfg.Method == bound.IBP {
+	if cfg.Method == IBP {
 		each = 4 * weights
 	}
 	work := passes * each
-	if cfg.Samples > 0 && cfg.Strategy != Sampled {
+	if cfg.Samples > 0 && !drawn {
 		work += 15 * weights * float64(cfg.Samples)
 	}
 	return work

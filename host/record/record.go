@@ -174,14 +174,16 @@ func (r *Record) SetTask(t *property.Task) {
 func (r *Record) Fill(res *prove.Result, require property.Exact) {
 	r.SetTask(res.Task)
 	r.Tried, r.Rule = res.Boxes, res.Rule
-	r.Method, r.Boxes, r.Cells, r.Tau = res.Method, res.Boxing, res.Cells, res.Tau
-	if r.Method == "samples" {
+	_, r.Method = Recorded("method", res.Method.String())
+	_, r.Boxes = Recorded("boxes", res.Boxing)
+	r.Cells, r.Tau = res.Cells, res.Tau
+	if res.Method == prove.Finite {
 		r.SafeSamples, r.UnsafeSamples = &res.SafeSamples, &res.UnsafeSamples
 	}
 	if r.Boxes != "" {
 		r.SafeBoxes = &res.SafeBoxes
 	}
-	if r.Method != "statistical" {
+	if res.Method != prove.Statistical {
 		r.Samples = res.Samples // those of statistical are in its own field
 	}
 	r.Gamma = gammaField(res.Gamma)
@@ -193,7 +195,7 @@ func (r *Record) Fill(res *prove.Result, require property.Exact) {
 		r.Statistical = &Statistical{s.Samples, s.Safe, s.Unsafe, s.Confidence, Down(s.Lower), Up(s.Upper), statement}
 	}
 	r.Log10PLower = finite[Down](measure.Log10Down(res.LogP))
-	if res.Boxing == prove.Sampled.String() {
+	if res.Boxing == prove.Drawn.String() {
 		r.Log10Ceiling = finite[Up](res.CeilingLog10)
 	}
 	r.Margin = finite[Down](res.Margin)

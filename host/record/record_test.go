@@ -200,7 +200,7 @@ func TestVerdict(t *testing.T) {
 func TestParseRecord(t *testing.T) {
 	for _, gamma := range [][]float64{nil, {2, 2}, {2.25, 1e-7}} {
 		res := result(math.Log(0.95))
-		res.Gamma, res.Method, res.Task.Name = gamma, "lbp", "a\u009bb"
+		res.Gamma, res.Method, res.Task.Name = gamma, prove.LBP, "a\u009bb"
 		rec := record.Record{PosteriorSHA256: "ab", Numerics: 1, ID: strings.Repeat("0", 32), Run: "1f", Task: 2, Tasks: 3, Seed: 1<<64 - 1, Flags: "--method lbp"}
 		rec.Fill(res, property.MustExact("0.9"))
 		var line, again, table, tableAgain bytes.Buffer
