@@ -67,6 +67,7 @@ type certifyFlags struct {
 
 	failUnless []string
 	gates      []*gate
+	old        oldWords
 }
 
 func (c *certifyFlags) add(f *pflag.FlagSet) {
@@ -151,6 +152,7 @@ func newCertify() (*certifyFlags, *cobra.Command) {
 	c := &certifyFlags{}
 	cmd, f := newCommand("certify", "lower and upper bounds of P_safe for inputs and properties", certifyAbout, 0)
 	c.add(f)
+	c.old.accept(f)
 	return c, cmd
 }
 
@@ -206,6 +208,9 @@ func certifyCommand() *cobra.Command {
 func (c *certifyFlags) run(ctx context.Context, job *certify.Job, stdout, stderr io.Writer) error {
 	if err := job.Refuse(); err != nil {
 		return err
+	}
+	if !c.quiet {
+		c.old.tell(stderr)
 	}
 	keep := ""
 	if c.out.path != "" {

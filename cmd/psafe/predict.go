@@ -39,6 +39,7 @@ type predictFlags struct {
 	json    bool
 	out     outFlags
 	quiet   bool
+	old     oldWords
 }
 
 func predictCommand() *cobra.Command {
@@ -57,6 +58,7 @@ func predictCommand() *cobra.Command {
 	f.BoolVar(&c.json, "json", false, "one JSON object per point and line")
 	c.out.add(f, "file to write; standard output if absent")
 	f.BoolVar(&c.quiet, "quiet", false, "no notes and no accuracy")
+	c.old.accept(f)
 	return does(cmd, func(ctx context.Context, stdout, stderr io.Writer) error {
 		var err error
 		if p.Posterior, err = c.post.of(path); err != nil {
@@ -64,6 +66,7 @@ func predictCommand() *cobra.Command {
 		}
 		p.Points.Index, p.Network = given(f, "index", c.index), given(f, "network", c.network)
 		if !c.quiet {
+			c.old.tell(stderr)
 			p.Note = func(n certify.Note) { note(stderr, n) }
 		}
 		accuracy, err := c.write(ctx, stdout)

@@ -24,6 +24,12 @@ func Recorded(flag, value string) (string, string) {
 	return name, value
 }
 
+// MethodToday is the word of today for a method of a record.
+func MethodToday(recorded string) string {
+	_, word := Today("method", recorded)
+	return word
+}
+
 // Today is a flag and its value as command lines have them, of what Recorded makes of them or of
 // what they are already.
 func Today(flag, value string) (string, string) {

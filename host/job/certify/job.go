@@ -142,7 +142,7 @@ type ready struct {
 	post  *posterior.Posterior
 	tasks *taskList
 	cfg   prove.Config
-	// boxings are what the tasks ask of sampled boxes, each once, and asking how many ask for it.
+	// boxings are what the tasks ask of drawn boxes, each once, and asking how many ask for it.
 	boxings []boxing
 	asking  map[boxing]int
 	// words are for the field flags of records, id for their field run.

@@ -15,7 +15,7 @@ import (
 
 // Note is something that a user should know and that no record says; String is its line.
 // It is a *GoingOn, *Complete, *Anew, *OnlyDrawn, *Ceiling, *Dropped, *Normalised, *Reordered,
-// *Told, *Unproved or an audit.Doubt.
+// *Told, *Unproved, *Renamed or an audit.Doubt.
 type Note interface{ String() string }
 
 // GoingOn says that Done of Total records are in File from an earlier run.
@@ -96,6 +96,35 @@ type Reordered struct{ File, Channels string }
 
 func (n *Reordered) String() string {
 	return fmt.Sprintf("%s: says that it takes images with their channels %s: the data are reordered, as by --channels %s", n.File, n.Channels, n.Channels)
+}
+
+// Renamed says which words were given as they were called before, in File, a campaign file, or on
+// a command line. Its zero value is ready.
+type Renamed struct {
+	File  string
+	Words []Word
+}
+
+// Word is a word as it was called before, and as it is called today.
+type Word struct{ Before, Today string }
+
+// Add takes in a word, once, that is called otherwise today.
+func (n *Renamed) Add(before, today string) {
+	if w := (Word{before, today}); before != today && !slices.Contains(n.Words, w) {
+		n.Words = append(n.Words, w)
+	}
+}
+
+func (n *Renamed) String() string {
+	var words []string
+	for _, w := range n.Words {
+		words = append(words, w.Before+" is now "+w.Today)
+	}
+	text := strings.Join(words, ", ") + ": the old words still work, and a later version will not read them"
+	if n.File != "" {
+		text = n.File + ": " + text
+	}
+	return text
 }
 
 // noteCeiling tells what drawn boxes can hold, before anything is propagated.
@@ -244,8 +273,7 @@ func (n *Unproved) count(r *record.Record) {
 // methodAsked is the method that the run of a record was asked for; auto where this program does
 // not know it, of which nothing is said to be better.
 func methodAsked(r *record.Record) prove.Method {
-	_, word := record.Today("method", r.MethodAsked())
-	m, err := prove.ParseMethod(word)
+	m, err := prove.ParseMethod(record.MethodToday(r.MethodAsked()))
 	if err != nil {
 		return prove.Auto
 	}

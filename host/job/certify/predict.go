@@ -216,7 +216,7 @@ type sums struct{ softmax, first, mean, square []float64 }
 // are: each point's are added by one of them, network after network.
 func (p *Predict) draw(ctx context.Context, post *posterior.Posterior, x [][]float64) ([]sums, error) {
 	if err := infile.Afford(int64(len(x)) * int64(4*8*post.Outputs()+200)); err != nil {
-		return nil, fmt.Errorf("--samples for %d points of %d outputs: %w", len(x), post.Outputs(), err)
+		return nil, fmt.Errorf("--draws for %d points of %d outputs: %w", len(x), post.Outputs(), err)
 	}
 	all := make([]sums, len(x))
 	for at := range all {
