@@ -37,11 +37,11 @@ const (
 // on any more.
 func auto(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error) {
 	if cfg.Samples > 0 {
-		within, end := e.timing.part(ctx, 1-shareOfDrawn)
+		within, end := e.part(ctx, 1-shareOfDrawn)
 		defer end()
 		ctx = within
 	}
-	best, rest, err := e.firstBounds(ctx, cfg, tasks)
+	best, rest, err := firstBounds(ctx, e, cfg, tasks)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func auto(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]
 	if err := uppers(ctx, e, cfg, best); err != nil {
 		return nil, err
 	}
-	rungs := append(rest, e.rungs(&cfg)...)
+	rungs := append(rest, rungsOf(e, &cfg)...)
 	for i, next := range rungs {
 		if !wanted(rungs[i+1:], best) {
 			next.share = 1
@@ -63,11 +63,11 @@ func auto(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]
 
 // firstBounds are those of concentration LBP: where tasks may be decided early, on the boxes of T
 // as they are, and what is left to do on cells of them.
-func (e *Engine) firstBounds(ctx context.Context, cfg Config, tasks []property.Task) (best []*Result, rest []rung, err error) {
-	within, end := e.timing.part(ctx, shareOfCells)
+func firstBounds(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) (best []*Result, rest []rung, err error) {
+	within, end := e.part(ctx, shareOfCells)
 	defer end()
-	method := withMixtures(concentration)
-	if cfg.Decided == nil || (clbp{e: e}).mostCells(&cfg) == 1 {
+	method := withMixtures(byCLBP)
+	if cfg.Decided == nil || mostCells(e, cfg.Cells) == 1 {
 		best, err = method(within, e, cfg, tasks)
 		return best, nil, err
 	}
@@ -77,15 +77,15 @@ func (e *Engine) firstBounds(ctx context.Context, cfg Config, tasks []property.T
 	return best, []rung{{certify: method, enough: 1 - enough, share: shareOfCells}}, err
 }
 
-// rungs are what is tried after concentration LBP: what takes seconds, and what may take minutes
+// rungsOf are what is tried after concentration LBP: what takes seconds, and what may take minutes
 // only if it is said when that is to end.
-func (e *Engine) rungs(cfg *Config) []rung {
+func rungsOf(e *Engine, cfg *Config) []rung {
 	room, dear := noRoom, noRoomDear
 	if cfg.Decided != nil { // the smallest room may have the probability that is asked for
 		room, dear = 0, 0
 	}
-	boxes := rung{certify: withMixtures(centredBoxes), enough: contentBoxes, room: room, share: shareOfRung}
-	if !e.autoSums(cfg) {
+	boxes := rung{certify: withMixtures(byCentredBoxes), enough: contentBoxes, room: room, share: shareOfRung}
+	if !autoSums(e, cfg) {
 		return []rung{boxes}
 	}
 	cells := rung{certify: cellSums, enough: content, room: room, share: shareOfRung}
@@ -107,7 +107,7 @@ const sumInputsDear = 5
 
 // autoSums says that auto tries sums of neurons: of one or two inputs, which take seconds on cells;
 // of a few more, if it is said when that is to end.
-func (e *Engine) autoSums(cfg *Config) bool {
+func autoSums(e *Engine, cfg *Config) bool {
 	inputs := e.normal.Inputs()
 	return e.chain && len(e.normal.Layers) == 2 && (inputs <= sumInputsAuto || inputs <= sumInputsDear && cfg.ends())
 }
@@ -117,7 +117,7 @@ func (c *Config) ends() bool { return c.TimeLimit > 0 || c.Decided != nil }
 
 // groupOfAuto is one where sums of neurons, which take seconds, are tried.
 func groupOfAuto(e *Engine, cfg Config) int {
-	if e.autoSums(&cfg) {
+	if autoSums(e, &cfg) {
 		return groupOfOne(e, cfg)
 	}
 	return groupByCost(e, cfg)
@@ -159,7 +159,7 @@ func improve(ctx context.Context, e *Engine, cfg Config, best []*Result, next ru
 	if err := ctx.Err(); len(tasks) > 0 && e.cut(ctx, err) {
 		return nil
 	}
-	ctx, end := e.timing.part(ctx, next.share)
+	ctx, end := e.part(ctx, next.share)
 	defer end()
 	// Methods want tasks with as many input boxes each.
 	for len(tasks) > 0 {

@@ -17,7 +17,7 @@ import (
 // what it does not take; without a limit nothing ends.
 func TestPartOfTheTime(t *testing.T) {
 	var e Engine
-	ctx, end := e.timing.part(t.Context(), 0.5)
+	ctx, end := e.part(t.Context(), 0.5)
 	if ctx != t.Context() || e.timing.within != nil {
 		t.Error("a part of no limit ends")
 	}
@@ -25,8 +25,8 @@ func TestPartOfTheTime(t *testing.T) {
 	whole, done := e.timing.limited(t.Context(), time.Hour, false)
 	defer done()
 	outer := e.timing.end
-	part, end := e.timing.part(whole, 0.5)
-	inner, endInner := e.timing.part(part, 0)
+	part, end := e.part(whole, 0.5)
+	inner, endInner := e.part(part, 0)
 	<-inner.Done()
 	if !isTimeUp(inner, inner.Err()) || e.timing.over() == nil || !e.cut(inner, inner.Err()) || !e.timing.stopped {
 		t.Errorf("a part that is over: %v, cause %v", inner.Err(), context.Cause(inner))
@@ -67,7 +67,7 @@ func TestAutoPlan(t *testing.T) {
 		}
 		var rooms []float64
 		half := 0
-		for _, g := range e.rungs(&c.cfg) {
+		for _, g := range rungsOf(e, &c.cfg) {
 			rooms = append(rooms, g.room)
 			if g.open(&Result{LogP: math.Log(0.5)}) {
 				half++
@@ -76,12 +76,12 @@ func TestAutoPlan(t *testing.T) {
 				t.Errorf("%v: a rung is left out where next to nothing is proved", c.sizes)
 			}
 		}
-		rungs, best := e.rungs(&c.cfg), []*Result{{LogP: math.Log(0.999999)}, {LogP: math.Log(0.5)}}
+		rungs, best := rungsOf(e, &c.cfg), []*Result{{LogP: math.Log(0.999999)}, {LogP: math.Log(0.5)}}
 		if !wanted(rungs, best) || wanted(rungs, best[:1]) || wanted(rungs[c.half:], best) {
 			t.Errorf("%v: which methods are wanted", c.sizes)
 		}
-		if !slices.Equal(rooms, c.rooms) || half != c.half || e.autoSums(&c.cfg) != c.sums {
-			t.Errorf("%v: rooms %v, want %v; %d for a half, want %d; sums %v", c.sizes, rooms, c.rooms, half, c.half, e.autoSums(&c.cfg))
+		if !slices.Equal(rooms, c.rooms) || half != c.half || autoSums(e, &c.cfg) != c.sums {
+			t.Errorf("%v: rooms %v, want %v; %d for a half, want %d; sums %v", c.sizes, rooms, c.rooms, half, c.half, autoSums(e, &c.cfg))
 		}
 		e.Close()
 	}

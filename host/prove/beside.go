@@ -26,7 +26,7 @@ func (j *job) beside(ctx context.Context, e *Engine, results []*Result) error {
 	for _, r := range results {
 		tasks = append(tasks, *r.Task)
 	}
-	drawn, err := statistical(ctx, e, j.cfg, tasks)
+	drawn, err := byDraws(ctx, e, j.cfg, tasks)
 	if err != nil {
 		return err
 	}

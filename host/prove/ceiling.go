@@ -15,7 +15,7 @@ import (
 // says nothing, for a posterior whose weights are not independent normal ones.
 func Ceiling(post *posterior.Posterior, p bound.Precision, n int, gamma float64) float64 {
 	if n == 0 {
-		return minusInf
+		return math.Inf(-1)
 	}
 	if !post.Independent() {
 		return 0

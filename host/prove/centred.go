@@ -15,9 +15,21 @@ import (
 // what counts is a box that measure has verified from the end-points it measures.
 type centred struct {
 	e   *Engine
-	cfg Config
+	how aroundMean
 	// took is how long it took to verify so many boxes, the last time.
 	took *took
+}
+
+// aroundMean says which boxes around the mean are looked for.
+type aroundMean struct {
+	// method verifies them.
+	method bound.Propagation
+	// gamma is the half-width in standard deviations; 0 searches for the largest.
+	gamma float64
+	// uniform keeps one half-width for all layers.
+	uniform bool
+	// splits is how many times a box may be cut.
+	splits int
 }
 
 type took struct {
@@ -26,9 +38,9 @@ type took struct {
 }
 
 // centredBoxes finds, for each task, a mean-centred box as wide as verifies: first one
-// gamma for all layers, then one for each, then (Config.Splits) pieces beyond.
-func centredBoxes(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error) {
-	s := centred{e, cfg, &took{}}
+// gamma for all layers, then one for each, then (if splits are asked for) pieces beyond.
+func centredBoxes(ctx context.Context, e *Engine, how aroundMean, tasks []property.Task) ([]*Result, error) {
+	s := centred{e, how, &took{}}
 	rays := make([]*ray, len(tasks))
 	for i := range tasks {
 		rays[i] = s.newRay(&tasks[i])
@@ -38,7 +50,7 @@ func centredBoxes(ctx context.Context, e *Engine, cfg Config, tasks []property.T
 		return nil, err
 	}
 	results, err := s.measure(ctx, best)
-	if err != nil || cfg.Splits == 0 {
+	if err != nil || how.splits == 0 {
 		return results, err
 	}
 	for _, r := range results {
@@ -53,7 +65,7 @@ func centredBoxes(ctx context.Context, e *Engine, cfg Config, tasks []property.T
 // has found.
 func (s centred) search(ctx context.Context, rays []*ray) ([]*ray, error) {
 	err := s.uniform(ctx, rays)
-	if err != nil || s.cfg.Uniform || s.cfg.Gamma != 0 || len(s.e.normal.Layers) == 1 {
+	if err != nil || s.how.uniform || s.how.gamma != 0 || len(s.e.normal.Layers) == 1 {
 		return rays, err
 	}
 	best, err := s.perLayer(ctx, rays)
@@ -80,13 +92,13 @@ func (s centred) newRay(t *property.Task) *ray {
 
 // uniform searches along the rays, or tries just the gamma that was asked for.
 func (s centred) uniform(ctx context.Context, rays []*ray) error {
-	if s.cfg.Gamma == 0 {
+	if s.how.gamma == 0 {
 		return s.searchAll(ctx, rays)
 	}
 	var probes []*probe
 	for _, r := range rays {
-		r.ts, r.cap = []float64{s.cfg.Gamma}, s.cfg.Gamma
-		r.probes = []*probe{{task: r.task, gamma: s.gammas(s.cfg.Gamma)}}
+		r.ts, r.cap = []float64{s.how.gamma}, s.how.gamma
+		r.probes = []*probe{{task: r.task, gamma: s.gammas(s.how.gamma)}}
 		probes = append(probes, r.probes...)
 	}
 	if err := s.verify(ctx, probes); err != nil {
@@ -101,11 +113,11 @@ func (s centred) uniform(ctx context.Context, rays []*ray) error {
 // verify answers probes by the method that was asked for, unless the time that is left does
 // not allow that and to verify once more what was found.
 func (s centred) verify(ctx context.Context, probes []*probe) error {
-	if t := s.took; len(probes) > 0 && t.boxes > 0 && s.e.timing.short(t.time*time.Duration(1+max(1, len(probes)/t.boxes))) {
+	if t := s.took; len(probes) > 0 && t.boxes > 0 && s.e.short(t.time*time.Duration(1+max(1, len(probes)/t.boxes))) {
 		return errShort
 	}
 	start := time.Now()
-	err := s.e.verify(ctx, proof{method: s.cfg.Method}, probes)
+	err := s.e.verify(ctx, proof{method: s.how.method}, probes)
 	if len(probes) > 0 {
 		*s.took = took{len(probes), time.Since(start)}
 	}
@@ -143,8 +155,8 @@ func (s centred) measureBoxes(ctx context.Context, rays []*ray) ([]*Result, erro
 	var probes []*probe
 	results := make([]*Result, len(rays))
 	for i, r := range rays {
-		results[i] = newResult(r.task, s.cfg.Method.String())
-		results[i].Boxing, results[i].Boxes = Centred.String(), r.tried
+		results[i] = newResult(r.task, s.how.method.String())
+		results[i].Boxes = r.tried
 		if !math.IsInf(r.fail, 1) {
 			results[i].Margin = r.failMargin
 		}
@@ -159,7 +171,7 @@ func (s centred) measureBoxes(ctx context.Context, rays []*ray) ([]*Result, erro
 		results[i].Gamma = gamma
 		probes = append(probes, boxProbe(r.task, &box))
 	}
-	if err := s.e.verify(ctx, proof{method: s.cfg.Method, wantDead: true}, probes); err != nil {
+	if err := s.e.verify(ctx, proof{method: s.how.method, wantDead: true}, probes); err != nil {
 		if !s.e.cut(ctx, err) {
 			return nil, err
 		}

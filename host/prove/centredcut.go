@@ -20,7 +20,7 @@ const hopelessPenalty = 1000
 // nothing. Like all of the search it can be wrong without harm.
 func hopelessApprox(post *posterior.Posterior, t *property.Task, box *bound.Explicit) bool {
 	for _, b := range t.T {
-		for _, x := range [][]float64{b.Lo, b.Hi, middleOf(b)} {
+		for _, x := range [][]float64{b.Lo, b.Hi, b.CentreApprox()} {
 			s := sensitivityApprox(post, t, box, x)
 			if s.margin+s.total/2 < 0 {
 				return true
@@ -34,16 +34,8 @@ func hopelessApprox(post *posterior.Posterior, t *property.Task, box *bound.Expl
 // least margin most, at the centre of the piece and of T: array and index as in
 // bound.Explicit, array -1 if none moves it.
 func mostSensitive(post *posterior.Posterior, t *property.Task, box *bound.Explicit) (array, weight int) {
-	s := sensitivityApprox(post, t, box, middleOf(t.T[0]))
+	s := sensitivityApprox(post, t, box, t.T[0].CentreApprox())
 	return s.array, s.weight
-}
-
-func middleOf(b property.Box) []float64 {
-	x := make([]float64, len(b.Lo))
-	for j := range x {
-		x[j] = (b.Lo[j] + b.Hi[j]) / 2
-	}
-	return x
 }
 
 // sensitivity is what the weights of a piece do to the least margin at one x, to

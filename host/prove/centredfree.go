@@ -106,7 +106,7 @@ func free(m network.Linear, z []sign, lo, hi []float64) {
 	}
 	for w, u := range used {
 		if !u {
-			lo[w], hi[w] = minusInf, math.Inf(1)
+			lo[w], hi[w] = math.Inf(-1), math.Inf(1)
 		}
 	}
 }
@@ -129,7 +129,7 @@ func lowerDead(m network.Linear, dead []bool, z []sign, wLo, bLo []float64) {
 	}{{weight, wLo}, {bias, bLo}} {
 		for w, u := range kept.used {
 			if !u {
-				kept.lo[w] = minusInf
+				kept.lo[w] = math.Inf(-1)
 			}
 		}
 	}

@@ -55,7 +55,7 @@ func (s centred) split(ctx context.Context, r *Result) error {
 	roots := s.roots(r)
 	single := slices.Clone(r.Gamma)
 	for i, gamma := range roots {
-		cuts := s.cfg.Splits/len(roots) + min(1, max(0, s.cfg.Splits%len(roots)-i))
+		cuts := s.how.splits/len(roots) + min(1, max(0, s.how.splits%len(roots)-i))
 		logs, tree, err := s.splitFrom(ctx, r, gamma, cuts)
 		if err != nil {
 			return err

@@ -84,7 +84,8 @@ func Run(ctx context.Context, engines []*Engine, cfg Config, tasks []property.Ta
 	}
 	emitted := 0
 	counting := func(r *Result) error { emitted++; return emit(r) }
-	if err := s.run.run(ctx, &job{strategy: s, engines: engines, cfg: cfg, tasks: tasks, progress: progress, emit: counting}); err != nil {
+	all := &taskRun{engines: engines, tasks: tasks, timeLimit: cfg.TimeLimit, progress: progress, emit: counting}
+	if err := s.run.run(ctx, &job{all, s, cfg}); err != nil {
 		return err
 	}
 	return complete(emitted, len(tasks))

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"psafe/host/bound"
-	"psafe/host/model/posterior"
 	"psafe/host/prove/measure"
 	"psafe/host/read/property"
 )
@@ -45,8 +44,9 @@ func (m clbp) work() string {
 	return "clbp"
 }
 
-// concentration bounds each task by concentration LBP.
-func concentration(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error) {
+// concentration bounds each task by concentration LBP. T may be cut into so many cells; 0 leaves it to
+// mostCells.
+func concentration(ctx context.Context, e *Engine, cells int, tasks []property.Task) ([]*Result, error) {
 	method := clbp{e: e}
 	roots := make([][]*cell, len(tasks))
 	var all []*cell
@@ -58,7 +58,7 @@ func concentration(ctx context.Context, e *Engine, cfg Config, tasks []property.
 	}
 	err := method.judge(ctx, all)
 	if err == nil {
-		err = method.refine(ctx, method.mostCells(&cfg), roots)
+		err = method.refine(ctx, mostCells(e, cells), roots)
 	}
 	if err != nil && !e.cut(ctx, err) {
 		return nil, err
@@ -67,17 +67,17 @@ func concentration(ctx context.Context, e *Engine, cfg Config, tasks []property.
 	for i := range tasks {
 		fail := 0.0
 		var trees []int
-		var cells []*cell
+		var parts []*cell
 		for _, c := range roots[i] {
 			fail = plusUp(fail, c.best())
-			trees, cells = c.leaves(trees, cells)
+			trees, parts = c.leaves(trees, parts)
 		}
-		taus := make([]float64, len(cells))
-		for l, c := range cells {
+		taus := make([]float64, len(parts))
+		for l, c := range parts {
 			taus[l] = c.tau
 		}
 		r := newResult(&tasks[i], "clbp")
-		r.LogP, r.Cells, r.Tau = measure.LogComplementDown(fail), len(cells), slices.Max(taus)
+		r.LogP, r.Cells, r.Tau = measure.LogComplementDown(fail), len(parts), slices.Max(taus)
 		r.Proof.Cells, r.Proof.Tau = uncutCells(trees), sameTau(taus)
 		results[i] = r
 	}
@@ -195,32 +195,6 @@ func (m clbp) propagate(on *bound.Model, cells []*cell, q bound.Quantiles, take 
 		}
 	}
 	return nil
-}
-
-// NoiseMoments are what bound.NewDeviations wants to know of a posterior of
-// independent normal weights.
-func NoiseMoments(post *posterior.Posterior) bound.Moments {
-	m, _ := noiseMoments(post, func() error { return nil })
-	return m
-}
-
-// noiseMoments is NoiseMoments for work that may have to stop, which is the error.
-func noiseMoments(post *posterior.Posterior, ended func() error) (bound.Moments, error) {
-	const lookEvery = 1 << 14
-	var m bound.Moments
-	for _, l := range post.Layers {
-		v := make([]float64, len(l.Weight.Mean))
-		for j, mean := range l.Weight.Mean {
-			if j%lookEvery == 0 {
-				if err := ended(); err != nil {
-					return m, err
-				}
-			}
-			v[j] = measure.AbsMeanUp(mean, l.Weight.SdHi[j])
-		}
-		m.AbsMean = append(m.AbsMean, v)
-	}
-	return m, nil
 }
 
 // failUp is (14): the budget of the hidden bounds, and the rows of the alternative

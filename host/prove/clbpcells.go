@@ -61,12 +61,12 @@ const (
 
 // mostCells is how many cells a task's T may be cut into: as many as asked for, or
 // some where inputs are few enough for that to pay.
-func (m clbp) mostCells(cfg *Config) int {
+func mostCells(e *Engine, cells int) int {
 	switch {
-	case cfg.Cells > 0:
-		return cfg.Cells
-	case m.e.normal.Inputs() <= fewInputs:
-		return int(max(leastCellsUnasked, min(cellWork/max(1, m.e.passCost()), mostCellsUnasked)))
+	case cells > 0:
+		return cells
+	case e.normal.Inputs() <= fewInputs:
+		return int(max(leastCellsUnasked, min(cellWork/max(1, passCost(e.normal)), mostCellsUnasked)))
 	}
 	return 1
 }
@@ -227,23 +227,11 @@ func (c *cell) uncut() []*cell {
 func halve(net network.Network, weights drawn, c *cell) {
 	j := steepestApprox(net, weights, c)
 	c.axis = j
-	left, right := halvesOf(c.box, j)
+	left, right := c.box.Halves(j)
 	for _, b := range []property.Box{left, right} {
 		c.parts = append(c.parts, &cell{task: c.task, box: b, fail: 1})
 	}
 }
-
-// halvesOf cuts a box in two at its middle in coordinate j.
-func halvesOf(box property.Box, j int) (left, right property.Box) {
-	mid := middle(box.Lo[j], box.Hi[j])
-	left = property.Box{Lo: box.Lo, Hi: slices.Clone(box.Hi)}
-	right = property.Box{Lo: slices.Clone(box.Lo), Hi: box.Hi}
-	left.Hi[j], right.Lo[j] = mid, mid
-	return left, right
-}
-
-// middle is about the middle of [lo, hi], and inside of it whatever overflows.
-func middle(lo, hi float64) float64 { return min(max(lo/2+hi/2, lo), hi) }
 
 // steepestApprox is the coordinate in which a row of the network changes most
 // over the box, by finite differences; the widest if none changes.
@@ -251,7 +239,7 @@ func steepestApprox(net network.Network, weights drawn, c *cell) int {
 	n := len(c.box.Lo)
 	mid := make([]float64, n)
 	for j := range mid {
-		mid[j] = middle(c.box.Lo[j], c.box.Hi[j])
+		mid[j] = property.Middle(c.box.Lo[j], c.box.Hi[j])
 	}
 	best, most, widest := -1, 0.0, 0
 	for j := range n {

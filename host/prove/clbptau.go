@@ -190,3 +190,11 @@ func (m clbp) follow(ctx context.Context, cells []*cell, taus []float64) error {
 	}
 	return nil
 }
+
+// sameTau is one tau where all are the same.
+func sameTau(taus []float64) []float64 {
+	if slices.ContainsFunc(taus, func(tau float64) bool { return tau != taus[0] }) {
+		return taus
+	}
+	return taus[:1]
+}

@@ -206,7 +206,7 @@ func (d *decision) split() {
 			continue
 		}
 		o.at.axis = o.hint.axis
-		left, right := halvesOf(o.box, o.hint.axis)
+		left, right := o.box.Halves(o.hint.axis)
 		for _, box := range []property.Box{left, right} {
 			half := o
 			half.box, half.at = box, &node{}

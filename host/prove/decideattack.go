@@ -65,7 +65,7 @@ func witness(ctx context.Context, net network.Network, weights drawn, t *propert
 // for a set that is empty or has an alternative without rows, and for NaN.
 func attackApprox(at target, how effort) (x []float64, marginApprox float64) {
 	a := newAttack(at, how)
-	centre := middleOf(a.box)
+	centre := a.box.CentreApprox()
 	for j, v := range centre {
 		centre[j] = min(max(v, a.box.Lo[j]), a.box.Hi[j]) // the sum may have overflowed
 	}

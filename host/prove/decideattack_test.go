@@ -154,7 +154,7 @@ func checkAttack(t *testing.T, post *posterior.Posterior, safe *property.Safe, b
 	if want := marginAt(post, safe, x); math.Abs(margin-want) > 1e-9*(1+math.Abs(want)) {
 		t.Errorf("margin %v claimed, the point has %v", margin, want)
 	}
-	if centre := marginAt(post, safe, middleOf(box)); margin > centre+1e-9 {
+	if centre := marginAt(post, safe, box.CentreApprox()); margin > centre+1e-9 {
 		t.Errorf("margin %v, the centre has %v", margin, centre)
 	}
 }

@@ -32,7 +32,7 @@ func (c *census) decide(ctx context.Context, tasks []property.Task, count func(i
 	most := max(1, netBytes/(8*c.e.normal.Weights()))
 	// Input boxes of all pairs are held too.
 	most = max(1, min(most, (1<<22)/max(1, len(tasks)*c.e.normal.Inputs())))
-	if c.e.timing.within != nil {
+	if c.e.limited() {
 		most = min(most, mostLimited)
 	}
 	for from := 0; from < c.n; from += most {
@@ -60,11 +60,12 @@ func (c *census) decide(ctx context.Context, tasks []property.Task, count func(i
 	return nil
 }
 
-// mostPieces is how many cells T may be cut into to decide one network.
-func (c *Config) mostPieces(inputs int) int {
+// mostPieces is how many cells T may be cut into to decide one network: as many as asked for, if that
+// is above 0.
+func mostPieces(cells, inputs int) int {
 	switch {
-	case c.Cells > 0:
-		return c.Cells
+	case cells > 0:
+		return cells
 	case inputs <= fewInputs:
 		return 256
 	}

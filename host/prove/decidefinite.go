@@ -12,7 +12,7 @@ import (
 // finite decides every network of a posterior that is a finite set of them: the
 // counts of those proved safe add up to a certified lower bound, and those proved
 // unsafe take from 1 a certified upper bound (docs/concentration.md, section 5).
-func finite(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error) {
+func finite(ctx context.Context, e *Engine, cells int, upper bool, tasks []property.Task) ([]*Result, error) {
 	s := e.posterior.Networks()
 	safe, unsafe := make([]int64, len(tasks)), make([]int64, len(tasks))
 	results := make([]*Result, len(tasks))
@@ -20,7 +20,7 @@ func finite(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) (
 		results[t] = newResult(&tasks[t], "samples")
 		results[t].Samples = s.N()
 	}
-	all := census{e: e, cells: cfg.finitePieces(e.normal.Inputs(), s.N()), n: s.N(), net: s.Weights}
+	all := census{e: e, cells: finitePieces(cells, e.normal.Inputs(), s.N()), n: s.N(), net: s.Weights}
 	err := all.decide(ctx, tasks, func(i int, rulings []decided) {
 		for t := range rulings {
 			d, r := &rulings[t], results[t]
@@ -45,13 +45,13 @@ func finite(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) (
 	}
 	for t, r := range results {
 		r.PLower = shareDown(safe[t], s.Total())
-		if !cfg.NoUpper {
+		if upper {
 			r.UnsafeDown = shareDown(unsafe[t], s.Total())
 		}
 		r.LogP = measure.LogComplementDown(math.Nextafter(1-r.PLower, math.Inf(1)))
 		switch r.PLower {
 		case 0:
-			r.LogP = minusInf
+			r.LogP = math.Inf(-1)
 		case 1:
 			r.LogP = 0
 		}
@@ -65,9 +65,9 @@ func finite(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) (
 const allPieces = 65536
 
 // finitePieces is how many cells T may be cut into to decide one of n networks.
-func (c *Config) finitePieces(inputs, n int) int {
-	most := c.mostPieces(inputs)
-	if c.Cells == 0 && inputs <= fewInputs {
+func finitePieces(cells, inputs, n int) int {
+	most := mostPieces(cells, inputs)
+	if cells == 0 && inputs <= fewInputs {
 		most = max(most, allPieces/n)
 	}
 	return most

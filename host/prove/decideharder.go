@@ -69,7 +69,7 @@ func (d *decision) phases(ctx context.Context, i, most int) error {
 		return nil
 	}
 	for b := range t.T {
-		found, err := d.e.provePhases(ctx, d.nets[n], &phases.Task{Box: t.T[b], Safe: &t.S, Most: most})
+		found, err := provePhases(ctx, d.e, d.nets[n], &phases.Task{Box: t.T[b], Safe: &t.S, Most: most})
 		if err != nil || !found.Proved {
 			return err
 		}

@@ -35,7 +35,7 @@ const lookInputs = 32
 // and the axis with the greatest is cut. Where there are many inputs only the last term is found.
 // lo are the lower bounds of the rows. Ordinary float64 throughout.
 func hintApprox(pass *network.Pass, net network.Network, box property.Box, s *property.Safe, lo []float64, in ranges) hint {
-	centre := middleOf(box)
+	centre := box.CentreApprox()
 	h := hint{axis: widest(box), corner: slices.Clone(centre)}
 	var shares [][][]float64
 	if len(centre) <= lookInputs {
@@ -96,7 +96,7 @@ func toProve(s *property.Safe, lo []float64) (rows []int) {
 // through along the axis through the centre of the box.
 func sharesApprox(pass *network.Pass, box property.Box, in ranges) [][][]float64 {
 	shares := make([][][]float64, len(box.Lo))
-	x := middleOf(box)
+	x := box.CentreApprox()
 	for j, mid := range x {
 		x[j] = box.Lo[j]
 		pass.Forward(x)

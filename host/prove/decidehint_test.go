@@ -142,7 +142,7 @@ func TestFailsExactly(t *testing.T) {
 			continue
 		}
 		failed++
-		for _, p := range [][]float64{box.Lo, box.Hi, middleOf(box)} {
+		for _, p := range [][]float64{box.Lo, box.Hi, box.CentreApprox()} {
 			at := []network.Enclosure{network.MakeEnclosure(p[0]), network.MakeEnclosure(p[1])}
 			out := post.Network().Enclose(meansOf(post), at)
 			v := new(big.Float).SetPrec(600).Sub(out[0].Lo, out[1].Hi)

@@ -142,7 +142,7 @@ func newMixing(pass *network.Pass, net network.Network, box property.Box, s *pro
 
 // start mixes mostly the row that is greatest at the centre.
 func (a *mixing) start() {
-	y := a.pass.Forward(middleOf(a.box))
+	y := a.pass.Forward(a.box.CentreApprox())
 	best := 0
 	for k := range a.theta {
 		a.theta[k] = 0.3 / float64(len(a.theta))
@@ -205,7 +205,7 @@ func (a *mixing) evaluate() (rows []float64, bound float64) {
 		slope, _ := a.line(k, i)
 		return slope
 	})
-	copy(a.corner, middleOf(a.box))
+	copy(a.corner, a.box.CentreApprox())
 	cornerOf(a.corner, back, a.box)
 	y := a.pass.ForwardBy(a.corner, func(k int, z, pre []float64) {
 		if k == len(a.slopes) {

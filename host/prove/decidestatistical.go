@@ -2,35 +2,34 @@ package prove
 
 import (
 	"context"
-	"math"
 
-	"psafe/host/prove/measure"
 	"psafe/host/read/property"
 )
-
-// Statistic is a statement about P_safe at a level of confidence: not a certificate.
-// Samples networks were drawn; Safe of them were proved safe on T, Unsafe proved
-// unsafe, and the rest is undecided. With probability at least Confidence over the
-// draws, Lower <= P_safe <= Upper (Clopper and Pearson 1934, each side at half of
-// what Confidence leaves; undecided networks count against either side).
-type Statistic struct {
-	Samples, Safe, Unsafe    int
-	Confidence, Lower, Upper float64
-}
 
 // drawnPhases is how many sub-problems of phases a drawn network may take that lines do not decide.
 const drawnPhases = 128
 
+// networkDraws are networks that are drawn and decided.
+type networkDraws struct {
+	// networks is how many, seed that of the generator, and confidence that of the statement, in
+	// (0, 1).
+	networks   int
+	seed       uint64
+	confidence float64
+	// cells is how many cells T may be cut into to decide one of them; 0 leaves it to mostPieces.
+	cells int
+}
+
 // statistical draws networks from the posterior, of whatever kind, and counts how
 // many are proved safe and how many proved unsafe (docs/concentration.md, section 5).
-func statistical(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error) {
+func statistical(ctx context.Context, e *Engine, d networkDraws, tasks []property.Task) ([]*Result, error) {
 	safe, unsafe := make([]int, len(tasks)), make([]int, len(tasks))
 	draw := func(i int) drawn {
 		w := e.posterior.NewWeights()
-		e.posterior.Draw(cfg.Seed, i, w)
+		e.posterior.Draw(d.seed, i, w)
 		return w
 	}
-	all := census{e: e, cells: cfg.mostPieces(e.normal.Inputs()), phases: drawnPhases, n: cfg.Samples, net: draw}
+	all := census{e: e, cells: mostPieces(d.cells, e.normal.Inputs()), phases: drawnPhases, n: d.networks, net: draw}
 	err := all.decide(ctx, tasks, func(_ int, rulings []decided) {
 		for t, r := range rulings {
 			switch r.ruling {
@@ -47,17 +46,7 @@ func statistical(ctx context.Context, e *Engine, cfg Config, tasks []property.Ta
 	results := make([]*Result, len(tasks))
 	for t := range tasks {
 		results[t] = newResult(&tasks[t], "statistical")
-		results[t].Samples, results[t].Statistic = cfg.Samples, newStatistic(cfg.Samples, safe[t], unsafe[t], cfg.Confidence)
+		results[t].Samples, results[t].Statistic = d.networks, newStatistic(d.networks, safe[t], unsafe[t], d.confidence)
 	}
 	return results, nil
-}
-
-func newStatistic(n, safe, unsafe int, confidence float64) *Statistic {
-	// Rounded down: exact for a confidence from 1/2 up (Sterbenz), and half of it too.
-	alpha := math.Nextafter(1-confidence, 0) / 2
-	if confidence >= 0.5 {
-		alpha = (1 - confidence) / 2
-	}
-	return &Statistic{Samples: n, Safe: safe, Unsafe: unsafe, Confidence: confidence,
-		Lower: measure.ClopperPearsonDown(safe, n, alpha), Upper: measure.ClopperPearsonUp(n-unsafe, n, alpha)}
 }

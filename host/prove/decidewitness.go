@@ -45,7 +45,7 @@ func (d *decision) look(ctx context.Context) error {
 	if err := fault.OnCores(ctx, len(d.open), func(i int) {
 		o := &d.open[i]
 		a := newAttack(target{d.e.normal.Network(), d.nets[o.net], o.box, &d.tasks[o.task].S}, effort{})
-		a.consider(middleOf(o.box))
+		a.consider(o.box.CentreApprox())
 		if o.hint.corner != nil {
 			a.consider(o.hint.corner)
 		}
@@ -108,7 +108,7 @@ func (d *decision) accuse(ctx context.Context, found []suspect) error {
 // marginApprox is the margin where s is.
 func (d *decision) marginApprox(s *suspect) float64 {
 	a := newAttack(target{d.e.normal.Network(), d.nets[s.net], s.box, &d.tasks[s.task].S}, effort{})
-	a.consider(middleOf(s.box))
+	a.consider(s.box.CentreApprox())
 	return a.bestMargin
 }
 
@@ -162,7 +162,7 @@ func failsExactly(net network.Network, weights drawn, box property.Box, s *prope
 	}
 	y := net.Enclose(weights, x)
 	pass := net.NewPass(weights)
-	pass.Forward(middleOf(box))
+	pass.Forward(box.CentreApprox())
 	errs := pass.RoundingApprox(network.Rounding{Sum: checkRounding}, make([]float64, len(x)))
 	negLo := make([]float64, len(s.Rows))
 	for r := range negLo {
@@ -197,4 +197,15 @@ func rowUp(row *property.Row, y []network.Enclosure) *big.Float {
 		sum.Add(sum, most)
 	}
 	return sum
+}
+
+// negated is the task with every row negated: bounds from below of its rows are
+// bounds from above of the task's.
+func negated(t *property.Task) *property.Task {
+	n := *t
+	n.S.Rows = nil
+	for _, row := range t.S.Rows {
+		n.S.Rows = append(n.S.Rows, row.Negated())
+	}
+	return &n
 }

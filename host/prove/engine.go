@@ -210,3 +210,13 @@ func (e *Engine) deviationsOn(m *bound.Model) (*bound.Deviations, error) {
 	e.deviations[m] = c
 	return c, nil
 }
+
+// neuronSums prepares the posterior for sums of neurons once.
+func (e *Engine) neuronSums() (*neuronsum.Sum, error) {
+	if e.sums != nil {
+		return e.sums, nil
+	}
+	n, err := neuronsum.New(e.normal)
+	e.sums = n
+	return n, err
+}

@@ -6,14 +6,6 @@ import (
 	"time"
 )
 
-// What Result.Stopped says.
-const (
-	// TimeLimit: the task's time was up.
-	TimeLimit = "time limit"
-	// Decided: the bounds are what Config.Decided asked for, and more was left to be tried.
-	Decided = "require"
-)
-
 // errTimeUp is the cause that ends a context when the time of a task, or of a group, is up.
 var errTimeUp = errors.New("prove: the time of this work is up")
 
@@ -67,7 +59,8 @@ func (t *timing) limited(ctx context.Context, limit time.Duration, whole bool) (
 
 // part limits work to a share of the time that is left, where a task's time is limited. end must
 // be called, and not before work that began inside has ended.
-func (t *timing) part(ctx context.Context, share float64) (within context.Context, end func()) {
+func (e *Engine) part(ctx context.Context, share float64) (within context.Context, end func()) {
+	t := &e.timing
 	if t.within == nil || t.whole || share >= 1 {
 		return ctx, func() {}
 	}
@@ -103,6 +96,10 @@ func (e *Engine) cut(ctx context.Context, err error) bool {
 var errShort = errors.New("prove: the time left is needed elsewhere")
 
 // short says that less time than this is left.
-func (t *timing) short(need time.Duration) bool {
+func (e *Engine) short(need time.Duration) bool {
+	t := &e.timing
 	return t.within != nil && !t.whole && time.Until(t.end) < need
 }
+
+// limited says that the time of the task under way is limited.
+func (e *Engine) limited() bool { return e.timing.within != nil }

@@ -57,7 +57,7 @@ func TestEndedAtEveryLook(t *testing.T) {
 		}
 		do := func(ctx *lookedAt) ([]*Result, error) {
 			e.timing = timing{within: ctx, end: time.Now().Add(time.Hour)}
-			return s.run.(groups).full(ctx, &job{strategy: s, engines: []*Engine{e}, cfg: cfg, tasks: of}, e, of)
+			return s.run.(groups).full(ctx, &job{&taskRun{engines: []*Engine{e}, tasks: of}, s, cfg}, e, of)
 		}
 		whole := newLookedAt(t, math.MaxInt64)
 		want, err := do(whole)
@@ -96,27 +96,27 @@ func TestLateIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	j := &job{strategy: &entry{}, engines: []*Engine{e}, tasks: tasks}
+	j := &taskRun{engines: []*Engine{e}, tasks: tasks}
 	limit := 5 * time.Millisecond
 	for what, wait := range map[string]func(ctx context.Context){
 		"whole": func(ctx context.Context) { <-ctx.Done() },
 		"part": func(ctx context.Context) {
-			within, end := e.timing.part(ctx, 1e-9)
+			within, end := e.part(ctx, 1e-9)
 			<-within.Done()
 			end()
 		},
 		"none": func(context.Context) {},
 	} {
-		g := groups{certify: func(ctx context.Context, _ *Engine, _ Config, tasks []property.Task) ([]*Result, error) {
+		g := grouping{j, func(ctx context.Context, _ *Engine, tasks []property.Task) ([]*Result, error) {
 			wait(ctx)
 			return []*Result{newResult(&tasks[0], "lbp")}, nil
 		}}
 		if what != "whole" {
 			limit = time.Hour
-		} else if _, err := g.within(t.Context(), j, e, tasks, limit); err != errTooLong {
+		} else if _, err := g.within(t.Context(), e, tasks, limit); err != errTooLong {
 			t.Errorf("%s: a group: %v", what, err)
 		}
-		list, err := g.within(t.Context(), j, e, tasks[:1], limit)
+		list, err := g.within(t.Context(), e, tasks[:1], limit)
 		if err != nil || (list[0].Stopped == TimeLimit) != (what != "none") {
 			t.Errorf("%s: %v, stopped: %q", what, err, list[0].Stopped)
 		}

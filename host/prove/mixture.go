@@ -8,56 +8,6 @@ import (
 	"psafe/internal/fault"
 )
 
-// withMixtures is certify, and then, of the tasks whose safe set has mixtures of alternatives and of
-// which something is left to be proved, certify with a mixture in S (property.Safe.Mixed). Both
-// are lower bounds of the same probability, and the larger counts: a search for the larger set
-// of proofs may end at a smaller bound. All else about a task is said of its own S.
-func withMixtures(certify groupMethod) groupMethod {
-	return func(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error) {
-		best, err := certify(ctx, e, cfg, tasks)
-		if err != nil {
-			return nil, err
-		}
-		var left []*property.Task
-		var at []int
-		for i, r := range best {
-			switch {
-			case r.Lower() >= content || r.Task.S.Clauses() == nil:
-			case cfg.Decided != nil && cfg.Decided(r):
-				r.Stopped = Decided
-			default:
-				left, at = append(left, r.Task), append(at, i)
-			}
-		}
-		var mixed []property.Task
-		var chosen []*mixture
-		mixtures, err := e.mixtures(ctx, left)
-		if e.cut(ctx, err) {
-			return best, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		for k, m := range mixtures {
-			if m != nil {
-				at[len(mixed)] = at[k]
-				mixed, chosen = append(mixed, m.task), append(chosen, m)
-			}
-		}
-		if err := ctx.Err(); len(mixed) == 0 || e.cut(ctx, err) {
-			return best, nil
-		}
-		results, err := certify(ctx, e, cfg, mixed)
-		if err != nil {
-			return nil, err
-		}
-		for k, r := range results {
-			best[at[k]] = chosen[k].better(best[at[k]], r)
-		}
-		return best, nil
-	}
-}
-
 // mixture is a task with a mixture of the alternatives of its S among them: for lower bounds.
 type mixture struct {
 	task  property.Task
@@ -76,20 +26,20 @@ func (m *mixture) better(own, r *Result) *Result {
 
 // mixtures chooses a mixture for each task, nil where none is to be gained by. The networks that
 // it looks at are those of a fixed seed, and of no other use. The error is ctx's.
-func (e *Engine) mixtures(ctx context.Context, tasks []*property.Task) ([]*mixture, error) {
+func mixtures(ctx context.Context, e *Engine, tasks []*property.Task) ([]*mixture, error) {
 	all := make([]*mixture, len(tasks))
 	var choices []*mixtureChoice
 	var at []int
 	for i, t := range tasks {
 		if clauses := t.S.Clauses(); clauses != nil {
-			c, err := e.newMixtureChoice(ctx, t, clauses)
+			c, err := newMixtureChoice(ctx, e, t, clauses)
 			if err != nil {
 				return nil, err
 			}
 			choices, at = append(choices, c), append(at, i)
 		}
 	}
-	if err := e.look(ctx, choices); err != nil {
+	if err := lookAtAll(ctx, e, choices); err != nil {
 		return nil, err
 	}
 	for _, c := range choices {
@@ -104,7 +54,7 @@ func (e *Engine) mixtures(ctx context.Context, tasks []*property.Task) ([]*mixtu
 			return nil, err
 		}
 	}
-	if err := e.look(ctx, choices); err != nil {
+	if err := lookAtAll(ctx, e, choices); err != nil {
 		return nil, err
 	}
 	for k, c := range choices {
@@ -153,7 +103,7 @@ const (
 
 // newMixtureChoice looks at the middle of each box of T, at the point where the mean network's
 // margin is least, about, and with few inputs at all corners.
-func (e *Engine) newMixtureChoice(ctx context.Context, t *property.Task, clauses [][]int) (*mixtureChoice, error) {
+func newMixtureChoice(ctx context.Context, e *Engine, t *property.Task, clauses [][]int) (*mixtureChoice, error) {
 	c := &mixtureChoice{task: t, clauses: clauses}
 	n := min(len(t.T), mixtureBoxes)
 	for k := range n {
@@ -166,7 +116,7 @@ func (e *Engine) newMixtureChoice(ctx context.Context, t *property.Task, clauses
 		return nil, err
 	}
 	for k, b := range c.boxes {
-		c.add(k, middleOf(t.T[b]))
+		c.add(k, t.T[b].CentreApprox())
 		if corners {
 			eachCorner(t.T[b], func(x []float64) { c.add(k, x) })
 		}
@@ -206,8 +156,8 @@ func (c *mixtureChoice) addWorst(ctx context.Context, e *Engine) error {
 	return c.attack(ctx, e, &property.Safe{Rows: mixed.Rows, Any: mixed.Any[len(c.task.S.Any):]})
 }
 
-// look evaluates the rows of drawn networks at the points that are new.
-func (e *Engine) look(ctx context.Context, choices []*mixtureChoice) error {
+// lookAtAll evaluates the rows of drawn networks at the points that are new.
+func lookAtAll(ctx context.Context, e *Engine, choices []*mixtureChoice) error {
 	var tasks []*property.Task
 	var points []*point
 	for _, c := range choices {
@@ -223,7 +173,7 @@ func (e *Engine) look(ctx context.Context, choices []*mixtureChoice) error {
 		return nil
 	}
 	net := e.normal.Network()
-	n := e.mixtureDraws()
+	n := mixtureDrawsOf(e)
 	for _, p := range points {
 		p.values = make([][]float64, n)
 	}
@@ -240,9 +190,9 @@ func (e *Engine) look(ctx context.Context, choices []*mixtureChoice) error {
 	})
 }
 
-// mixtureDraws depends on the network alone, as what is chosen for a task must not depend on
+// mixtureDrawsOf depends on the network alone, as what is chosen for a task must not depend on
 // others.
-func (e *Engine) mixtureDraws() int {
+func mixtureDrawsOf(e *Engine) int {
 	most := mixtureWork / (8 * max(1, float64(e.normal.Network().Work())))
 	return int(min(max(most, leastMixtureDraws), mixtureDraws))
 }

@@ -38,16 +38,6 @@ func (c *Config) gridPoints() int {
 	return sumPoints
 }
 
-// neuronSums prepares the posterior for sums of neurons once.
-func (e *Engine) neuronSums() (*neuronsum.Sum, error) {
-	if e.sums != nil {
-		return e.sums, nil
-	}
-	n, err := neuronsum.New(e.normal)
-	e.sums = n
-	return n, err
-}
-
 // neuronSum bounds each task by sums of neurons, in float64 on the host: on cells of T and, where
 // these show nothing, by grids.
 func neuronSum(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error) {
@@ -72,7 +62,7 @@ func neuronSum(ctx context.Context, e *Engine, cfg Config, tasks []property.Task
 
 // cellSums bounds each task by sums of neurons on cells of T.
 func cellSums(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error) {
-	return e.bySums(ctx, tasks, func(sums *neuronsum.Sum, t *property.Task, r *Result) error {
+	return bySums(ctx, e, tasks, func(sums *neuronsum.Sum, t *property.Task, r *Result) error {
 		cover, err := sums.Cover(ctx, t.T, &t.S, max(len(t.T), cfg.sumCells(e.normal.Inputs())))
 		r.LogP, r.Cells, r.Proof.Cells = measure.LogComplementDown(cover.FailUp), cover.Cells, uncutCells(cover.Tree)
 		return err
@@ -81,7 +71,7 @@ func cellSums(ctx context.Context, e *Engine, cfg Config, tasks []property.Task)
 
 // gridSums bounds each task by sums of neurons at the points of grids.
 func gridSums(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error) {
-	return e.bySums(ctx, tasks, func(sums *neuronsum.Sum, t *property.Task, r *Result) error {
+	return bySums(ctx, e, tasks, func(sums *neuronsum.Sum, t *property.Task, r *Result) error {
 		g, err := sums.Grids(ctx, t.T, &t.S, cfg.gridPoints())
 		factor, more := manyFactor, 0.0
 		if e.normal.Layers[0].Outputs() < manyNeurons {
@@ -98,7 +88,7 @@ func gridSums(ctx context.Context, e *Engine, cfg Config, tasks []property.Task)
 
 // bySums makes a result for each task. That the time of a task is up is no error: what is in its
 // result by then is valid.
-func (e *Engine) bySums(ctx context.Context, tasks []property.Task, bound func(sums *neuronsum.Sum, t *property.Task, r *Result) error) ([]*Result, error) {
+func bySums(ctx context.Context, e *Engine, tasks []property.Task, bound func(sums *neuronsum.Sum, t *property.Task, r *Result) error) ([]*Result, error) {
 	sums, err := e.neuronSums()
 	if err != nil {
 		return nil, err

@@ -48,7 +48,7 @@ func (s span) guard() time.Duration {
 
 // queue hands out the tasks of a job.
 type queue struct {
-	job *job
+	job *taskRun
 	// most is how many tasks a span may have, start how many the first of an engine has.
 	most, start int
 
@@ -57,15 +57,10 @@ type queue struct {
 	rest []span
 }
 
-func newQueue(j *job, most int) *queue {
+func newQueue(j *taskRun, most int, cost float64) *queue {
 	q := &queue{job: j, most: most, rest: []span{{0, len(j.tasks)}}}
-	e := j.engines[0]
-	cost := taskCost(e, j.cfg)
-	if e.normal.Inputs() <= fewInputs {
-		cost = max(cost, e.passCost()*float64(clbp{e: e}.mostCells(&j.cfg)))
-	}
 	q.start = int(max(1, min(firstWork/max(1, cost), float64(most))))
-	if j.cfg.TimeLimit > 0 {
+	if j.timeLimit > 0 {
 		q.start = 1 // a first group that is given up would cost as much as an input may
 	}
 	return q
@@ -95,7 +90,7 @@ func (q *queue) done(e *Engine, s span, d time.Duration) {
 	each := max(d/time.Duration(s.end-s.first), time.Duration(forget*float64(e.timing.slow)), 1)
 	e.timing.slow = each
 	target := groupTime
-	if limit := q.job.cfg.TimeLimit; limit > 0 {
+	if limit := q.job.timeLimit; limit > 0 {
 		target = min(target, limit/4)
 	}
 	e.timing.next = max(1, min(int(target/each), groupGrowth*max(e.timing.next, s.end-s.first), q.most))

@@ -173,7 +173,7 @@ func TestUndecidedInTime(t *testing.T) {
 // TestQueue: every task is handed out until it is done; groups follow the time that they
 // take, and shrink when one is given up.
 func TestQueue(t *testing.T) {
-	j := &job{tasks: make([]property.Task, 1000)}
+	j := &taskRun{tasks: make([]property.Task, 1000)}
 	e := &Engine{}
 	q := &queue{job: j, most: 128, start: 4, rest: []span{{0, 1000}}}
 	size := func() int {
@@ -208,7 +208,7 @@ func TestHopelessCells(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	list, err := concentration(t.Context(), e, Config{}, tasks[1:2])
+	list, err := byCLBP(t.Context(), e, Config{}, tasks[1:2])
 	if err != nil || list[0].Lower() > 0 {
 		t.Fatalf("%v, %v", list, err)
 	}

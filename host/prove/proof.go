@@ -12,7 +12,7 @@ import (
 // proof of records (docs/cli.md, the result record). A bound that says nothing has none.
 type Proof struct {
 	// Cells says how the boxes of T were cut, for methods without weight boxes: for each
-	// box its tree in preorder, -1 for a leaf, j for a cut in coordinate j at middle(lo, hi),
+	// box its tree in preorder, -1 for a leaf, j for a cut in coordinate j at property.Middle(lo, hi),
 	// followed by the lower half and the upper half. Nil if no box was cut.
 	Cells []int `json:"cells,omitempty"`
 	// Grids are, for sums of neurons with one event for each point of a grid, the planes of the
@@ -88,12 +88,4 @@ func uncutCells(trees []int) []int {
 		return nil
 	}
 	return trees
-}
-
-// sameTau is one tau where all are the same.
-func sameTau(taus []float64) []float64 {
-	if slices.ContainsFunc(taus, func(tau float64) bool { return tau != taus[0] }) {
-		return taus
-	}
-	return taus[:1]
 }

@@ -58,9 +58,17 @@ type Result struct {
 	Device, Precision string
 }
 
+// What Result.Stopped says.
+const (
+	// TimeLimit: the task's time was up.
+	TimeLimit = "time limit"
+	// Decided: the bounds are what Config.Decided asked for, and more was left to be tried.
+	Decided = "require"
+)
+
 // newResult is a result that says nothing yet.
 func newResult(t *property.Task, method string) *Result {
-	return &Result{Task: t, Method: method, LogP: minusInf, Margin: math.NaN()}
+	return &Result{Task: t, Method: method, LogP: math.Inf(-1), Margin: math.NaN()}
 }
 
 // Lower is the certified lower bound of P_safe.
@@ -83,5 +91,3 @@ func (r *Result) Upper() float64 {
 	}
 	return min(1, math.Nextafter(1-r.UnsafeDown, 2))
 }
-
-var minusInf = math.Inf(-1)

@@ -22,13 +22,23 @@ type chosen struct {
 	rule  string
 }
 
-// result measures the safe boxes of a task. Those that go into the union are
+// result is what found proves of an aim: of the task itself, and with its mixture, nil if no more boxes
+// are safe with it.
+func (d *draws) result(ctx context.Context, a aim, f found) (own, mixed *Result, err error) {
+	own, err = d.measured(ctx, a.task, f)
+	if err == nil && f.mixed != nil && len(f.mixed.safe) > len(f.safe) {
+		mixed, err = d.measured(ctx, a.mixed, *f.mixed)
+	}
+	return own, mixed, err
+}
+
+// measured measures the safe boxes of a task. Those that go into the union are
 // verified once more, from the end-points that are measured, so that a
 // certificate does not rest on the device having drawn the same ones.
-func (d *draws) result(ctx context.Context, t *property.Task, f found) (*Result, error) {
+func (d *draws) measured(ctx context.Context, t *property.Task, f found) (*Result, error) {
 	e, g := d.engines[0], d.nearest()
-	r := newResult(t, d.cfg.Method.String())
-	r.Boxing, r.Boxes, r.Samples, r.SafeBoxes, r.Margin = Sampled.String(), d.samples, d.samples, len(f.safe), f.margin
+	r := newResult(t, d.method.String())
+	r.Boxes, r.Samples, r.SafeBoxes, r.Margin = d.samples, d.samples, len(f.safe), f.margin
 	r.Gamma, r.CeilingLog10 = slices.Repeat([]float64{g}, len(e.normal.Layers)), Ceiling(e.normal, e.dev.Precision(), d.samples, g)
 	best := d.best(f.safe)
 	verified, err := d.verifyAgain(ctx, t, best.boxes)
@@ -53,7 +63,7 @@ func (d *draws) verifyAgain(ctx context.Context, t *property.Task, boxes []int) 
 			box := d.box(b)
 			probes = append(probes, boxProbe(t, &box))
 		}
-		if err := d.engines[0].verify(ctx, proof{method: d.cfg.Method}, probes); err != nil {
+		if err := d.engines[0].verify(ctx, proof{method: d.method}, probes); err != nil {
 			return nil, err
 		}
 		for i, p := range probes {
@@ -132,7 +142,7 @@ func (d *draws) cover(safe []int) chosen {
 
 // union measures the union of some boxes.
 func (d *draws) union(boxes []int) chosen {
-	u := chosen{boxes: boxes, logP: minusInf}
+	u := chosen{boxes: boxes, logP: math.Inf(-1)}
 	if len(boxes) == 0 {
 		return u
 	}
@@ -158,7 +168,7 @@ func (d *draws) ranked(safe []int) []int {
 		order[i] = i
 		for a, params := range e.normal.Params() {
 			for w := range params.Mean {
-				z := float64(bound.Normal(d.cfg.Seed, uint64(b), uint32(a), uint32(w)))
+				z := float64(bound.Normal(d.seed, uint64(b), uint32(a), uint32(w)))
 				massApprox[i] += math.Log(math.Erf((g+z)/math.Sqrt2) + math.Erf((g-z)/math.Sqrt2))
 			}
 		}

@@ -206,12 +206,12 @@ func (r *search) undecided(c open, margin float64, h hint) (halves []open, gap b
 		return nil, true
 	}
 	j := h.axis
-	mid := middle(c.box.Lo[j], c.box.Hi[j])
+	mid := property.Middle(c.box.Lo[j], c.box.Hi[j])
 	if mid <= c.box.Lo[j] || mid >= c.box.Hi[j] {
 		return nil, true
 	}
 	left, right := c, c
-	left.box, right.box = halvesOf(c.box, j)
+	left.box, right.box = c.box.Halves(j)
 	return []open{left, right}, false
 }
 
@@ -223,7 +223,7 @@ func (r *search) attackCell(c open, h hint) (x []float64, margin float64) {
 		return attackApprox(at, effort{steps: 4, starts: 2, seed: searchSeed})
 	}
 	a := newAttack(at, effort{steps: cellSteps})
-	a.consider(middleOf(c.box))
+	a.consider(c.box.CentreApprox())
 	if h.corner != nil {
 		a.consider(h.corner)
 	}

@@ -62,7 +62,7 @@ func (r *search) attackBox(ctx context.Context, t, b int, safe *property.Safe, r
 			if ctx.Err() != nil {
 				return false
 			}
-			a.consider(middleOf(at.box))
+			a.consider(at.box.CentreApprox())
 			a.descend(starts.corner())
 		}
 	}

@@ -33,7 +33,7 @@ func (r *search) byPhases(ctx context.Context) error {
 		var found phases.Answer
 		if phases.Serves(r.net, t.Safe) {
 			var err error
-			if found, err = r.Engine.provePhases(ctx, r.Weights, t); err != nil {
+			if found, err = provePhases(ctx, r.Engine, r.Weights, t); err != nil {
 				return err
 			}
 			r.found.Cells += found.Tried
@@ -47,7 +47,7 @@ func (r *search) byPhases(ctx context.Context) error {
 }
 
 // provePhases asks by phases of ReLUs whether the network with these weights is in a safe set.
-func (e *Engine) provePhases(ctx context.Context, weights drawn, t *phases.Task) (found phases.Answer, err error) {
+func provePhases(ctx context.Context, e *Engine, weights drawn, t *phases.Task) (found phases.Answer, err error) {
 	if err := ctx.Err(); err != nil {
 		return found, err
 	}

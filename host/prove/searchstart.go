@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"psafe/host/model/network"
+	"psafe/host/read/property"
 )
 
 // relaxedStarts proposes corners of a box where attacks may begin. A gradient sees the pattern
@@ -23,7 +24,7 @@ func newRelaxedStarts(a *attack, random *rand.Rand) *relaxedStarts {
 	s := &relaxedStarts{attack: a, random: random}
 	mid, rad := make([]float64, len(a.box.Lo)), make([]float64, len(a.box.Lo))
 	for j := range mid {
-		mid[j], rad[j] = middle(a.box.Lo[j], a.box.Hi[j]), (a.box.Hi[j]-a.box.Lo[j])/2
+		mid[j], rad[j] = property.Middle(a.box.Lo[j], a.box.Hi[j]), (a.box.Hi[j]-a.box.Lo[j])/2
 	}
 	inMid, inRad := mid, rad
 	mids, rads := make([][]float64, len(a.net)), make([][]float64, len(a.net))
@@ -87,7 +88,7 @@ func (s *relaxedStarts) corner() []float64 {
 		}
 		return a.DerivativeApprox(t, z)
 	}
-	x := middleOf(s.box)
+	x := s.box.CentreApprox()
 	for j, g := range s.pass.BackBy(s.row, slope) {
 		if g > 0 {
 			x[j] = s.box.Lo[j]

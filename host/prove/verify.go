@@ -3,6 +3,7 @@ package prove
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"psafe/host/bound"
@@ -26,11 +27,11 @@ type probe struct {
 // gammaProbe asks about the box of these half-widths around the mean, boxProbe about one by
 // its end-points. Nothing is safe before a device has answered.
 func gammaProbe(t *property.Task, gamma []float64) *probe {
-	return &probe{task: t, gamma: gamma, margin: minusInf}
+	return &probe{task: t, gamma: gamma, margin: math.Inf(-1)}
 }
 
 func boxProbe(t *property.Task, box *bound.Explicit) *probe {
-	return &probe{task: t, box: box, margin: minusInf}
+	return &probe{task: t, box: box, margin: math.Inf(-1)}
 }
 
 // proof is how probes are verified.

@@ -1,0 +1,57 @@
+package prove
+
+import (
+	"context"
+
+	"psafe/host/read/property"
+)
+
+// withMixtures is certify, and then, of the tasks whose safe set has mixtures of alternatives and of
+// which something is left to be proved, certify with a mixture in S (property.Safe.Mixed). Both
+// are lower bounds of the same probability, and the larger counts: a search for the larger set
+// of proofs may end at a smaller bound. All else about a task is said of its own S.
+func withMixtures(certify groupMethod) groupMethod {
+	return func(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error) {
+		best, err := certify(ctx, e, cfg, tasks)
+		if err != nil {
+			return nil, err
+		}
+		var left []*property.Task
+		var at []int
+		for i, r := range best {
+			switch {
+			case r.Lower() >= content || r.Task.S.Clauses() == nil:
+			case cfg.Decided != nil && cfg.Decided(r):
+				r.Stopped = Decided
+			default:
+				left, at = append(left, r.Task), append(at, i)
+			}
+		}
+		var mixed []property.Task
+		var chosen []*mixture
+		mixtures, err := mixtures(ctx, e, left)
+		if e.cut(ctx, err) {
+			return best, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		for k, m := range mixtures {
+			if m != nil {
+				at[len(mixed)] = at[k]
+				mixed, chosen = append(mixed, m.task), append(chosen, m)
+			}
+		}
+		if err := ctx.Err(); len(mixed) == 0 || e.cut(ctx, err) {
+			return best, nil
+		}
+		results, err := certify(ctx, e, cfg, mixed)
+		if err != nil {
+			return nil, err
+		}
+		for k, r := range results {
+			best[at[k]] = chosen[k].better(best[at[k]], r)
+		}
+		return best, nil
+	}
+}
