@@ -1,7 +1,6 @@
 package prove
 
 import (
-	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -10,36 +9,9 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/lab/testkit/provetest"
 	"psafe/host/model/network"
 )
-
-// TestPartOfTheTime: a part ends before the whole and as a limit of the task does, and gives back
-// what it does not take; without a limit nothing ends.
-func TestPartOfTheTime(t *testing.T) {
-	var e Engine
-	ctx, end := e.part(t.Context(), 0.5)
-	if ctx != t.Context() || e.timing.within != nil {
-		t.Error("a part of no limit ends")
-	}
-	end()
-	whole, done := e.timing.limited(t.Context(), time.Hour, false)
-	defer done()
-	outer := e.timing.end
-	part, end := e.part(whole, 0.5)
-	inner, endInner := e.part(part, 0)
-	<-inner.Done()
-	if !isTimeUp(inner, inner.Err()) || e.timing.over() == nil || !e.cut(inner, inner.Err()) || !e.timing.stopped {
-		t.Errorf("a part that is over: %v, cause %v", inner.Err(), context.Cause(inner))
-	}
-	endInner()
-	if left := time.Until(e.timing.end); left < 25*time.Minute || left > 31*time.Minute || part.Err() != nil || e.timing.over() != nil {
-		t.Errorf("half of an hour has %v left", left)
-	}
-	end()
-	if e.timing.end != outer || e.timing.within != whole || e.timing.over() != nil {
-		t.Error("the whole limit is not back")
-	}
-}
 
 // TestAutoPlan: what auto tries after concentration LBP, cheap methods first; sums of neurons
 // of more than two inputs, and grids, only where it is said when to end.
@@ -61,7 +33,7 @@ func TestAutoPlan(t *testing.T) {
 		{[]int{6, 3, 2}, Config{TimeLimit: time.Second, Decided: until}, []float64{0}, 1, false},
 		{[]int{2, 3, 3, 2}, Config{TimeLimit: time.Second}, []float64{noRoom}, 1, false},
 	} {
-		e, err := NewEngine(fallback.New(bound.Float32), nil, randomNet(r, network.ReLU, c.sizes...), 12)
+		e, err := NewEngine(fallback.New(bound.Float32), nil, provetest.RandomNet(r, network.ReLU, c.sizes...), 12)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -80,7 +80,7 @@ func Run(ctx context.Context, engines []*Engine, cfg Config, tasks []property.Ta
 		return errors.New("no time limit of a task: tasks share their boxes")
 	}
 	for _, e := range engines {
-		e.timing.run = ctx
+		e.endWith(ctx)
 	}
 	emitted := 0
 	counting := func(r *Result) error { emitted++; return emit(r) }

@@ -224,7 +224,7 @@ func (c *cell) uncut() []*cell {
 
 // halve cuts a cell in two in the coordinate over which the rows of the network of
 // these weights vary most. The halves share their common face.
-func halve(net network.Network, weights drawn, c *cell) {
+func halve(net network.Network, weights [][]float64, c *cell) {
 	j := steepestApprox(net, weights, c)
 	c.axis = j
 	left, right := c.box.Halves(j)
@@ -235,7 +235,7 @@ func halve(net network.Network, weights drawn, c *cell) {
 
 // steepestApprox is the coordinate in which a row of the network changes most
 // over the box, by finite differences; the widest if none changes.
-func steepestApprox(net network.Network, weights drawn, c *cell) int {
+func steepestApprox(net network.Network, weights [][]float64, c *cell) int {
 	n := len(c.box.Lo)
 	mid := make([]float64, n)
 	for j := range mid {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"psafe/host/bound"
+	"psafe/host/lab/testkit/provetest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
@@ -31,7 +32,7 @@ func TestTauIsGood(t *testing.T) {
 		e := engineOf(t, bound.Float64,
 			posterior.Layer{Layer: network.DenseLayer(in, units, relu), Weight: params(in*units, 1/math.Sqrt(float64(in)), spread), Bias: params(units, 0.5, spread)},
 			posterior.Layer{Layer: network.DenseLayer(units, 1, network.Activation{}), Weight: params(units, 1/math.Sqrt(float64(units)), spread), Bias: params(1, 1, spread)})
-		task := atLeastTask(-0.5 - r.Float64())
+		task := provetest.AtLeast(-0.5 - r.Float64())
 		x := make([]float64, in)
 		for i := range x {
 			x[i] = r.NormFloat64()

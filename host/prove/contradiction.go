@@ -30,10 +30,10 @@ func (c *Contradiction) Error() string {
 // surely is alpha of each side of an interval at confidence 1 - 1e-9.
 const surely = 5e-10
 
-// contradiction looks for two numbers of a result that cannot both be true: p_lower above
+// Contradicts looks for two numbers of a result that cannot both be true: p_lower above
 // p_upper, or either beyond the interval that the drawn networks give at confidence
 // 1 - 1e-9 (Clopper and Pearson, from the counts). nil if there are none.
-func contradiction(r *Result) *Contradiction {
+func Contradicts(r *Result) *Contradiction {
 	lower, upper := r.Lower(), r.Upper()
 	found := func(low, high float64, lowWords, highWords string) *Contradiction {
 		return &Contradiction{r.Task.Index, r.Task.Name, low, high, lowWords, highWords}

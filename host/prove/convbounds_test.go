@@ -17,24 +17,24 @@ import (
 // This file compares convolutional networks with an independent program of float64 without
 // outward rounding: bounds must be at least as good, but for rounding.
 
-// lowerOf is p_lower of one task by a configuration on the fallback.
-func lowerOf(t *testing.T, p bound.Precision, post *posterior.Posterior, cfg Config, task property.Task) float64 {
+// byBounds is concentration LBP without cells.
+func byBounds(ctx context.Context, e *Engine, tasks []property.Task) ([]*Result, error) {
+	return concentration(ctx, e, 1, tasks)
+}
+
+// lowerOf is p_lower of one task by a method on the fallback.
+func lowerOf(t *testing.T, p bound.Precision, post *posterior.Posterior, by certifier, task property.Task) float64 {
 	t.Helper()
 	e, err := NewEngine(fallback.New(p), nil, post, 8)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	lower := math.NaN()
-	cfg.NoUpper = true
-	err = Run(context.Background(), []*Engine{e}, cfg, []property.Task{task}, nil, func(r *Result) error {
-		lower = r.Lower()
-		return nil
-	})
+	results, err := by(t.Context(), e, []property.Task{task})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return lower
+	return results[0].Lower()
 }
 
 // formulaCases are the cases for a run of the tests, one of each network among them.
@@ -59,7 +59,7 @@ func TestConvolutionBounds(t *testing.T) {
 		for _, p := range testscale.Few(t, []bound.Precision{bound.Float64, bound.Float32}, 1) {
 			slack := map[bound.Precision]float64{bound.Float64: 1e-6, bound.Float32: 1e-3}[p]
 			t.Run(fmt.Sprintf("%s/%v", c.Name(), p), func(t *testing.T) {
-				got := lowerOf(t, p, post, Config{Strategy: CLBP, Cells: 1}, c.Task(post))
+				got := lowerOf(t, p, post, byBounds, c.Task(post))
 				if t.Logf("p_lower %.9f, independent program %.9f", got, c.PLower); got < c.PLower-slack {
 					t.Errorf("p_lower %.9f, independent program %.9f: below it by %.3g", got, c.PLower, c.PLower-got)
 				}
@@ -197,9 +197,11 @@ func TestConvolutionBoxes(t *testing.T) {
 				continue
 			}
 			t.Run(c.Name()+"/"+word, func(t *testing.T) {
-				cfg := Config{Strategy: Centred, Method: method, Gamma: *want.Gamma}
+				box := func(ctx context.Context, e *Engine, tasks []property.Task) ([]*Result, error) {
+					return centredBoxes(ctx, e, aroundMean{method: method, gamma: *want.Gamma}, tasks)
+				}
 				// (The mass of a very small box is no float64 above 0.)
-				if lower := lowerOf(t, bound.Float64, post, cfg, task); !(lower > 0) && *want.Gamma > 0.05 {
+				if lower := lowerOf(t, bound.Float64, post, box, task); !(lower > 0) && *want.Gamma > 0.05 {
 					t.Errorf("half-width %v is not accepted", *want.Gamma)
 				}
 				for r, got := range boxMargins(t, bound.Float64, post, &task, method, *want.Gamma) {

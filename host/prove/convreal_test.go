@@ -180,7 +180,7 @@ func TestRealConvolutions(t *testing.T) {
 
 func (c *realCase) compare(t *testing.T, post *posterior.Posterior, task property.Task) {
 	for p, slack := range map[bound.Precision]float64{bound.Float64: 1e-6, bound.Float32: 1e-3} {
-		if got := lowerOf(t, p, post, Config{Strategy: CLBP, Cells: 1}, task); got < c.CLBP.PLower-slack {
+		if got := lowerOf(t, p, post, byBounds, task); got < c.CLBP.PLower-slack {
 			t.Errorf("%v: p_lower %.9f, independent program %.9f: below it by %.3g", p, got, c.CLBP.PLower, c.CLBP.PLower-got)
 		} else {
 			t.Logf("%v: p_lower %.9f, independent program %.9f", p, got, c.CLBP.PLower)

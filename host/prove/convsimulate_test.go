@@ -10,6 +10,7 @@ import (
 	"psafe/fallback"
 	"psafe/host/bound"
 	"psafe/host/lab/testkit/convtest"
+	"psafe/host/lab/testkit/provetest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/measure"
@@ -224,7 +225,7 @@ func TestGraphEvents(t *testing.T) {
 	acts := []network.Activation{{Kind: network.ReLU}, {Kind: network.ReLU}, {Kind: network.LeakyReLU, Slope: 0.25}, {Kind: network.Tanh}, {Kind: network.Softplus}, {Kind: network.ELU, Slope: 0.7}}
 	for i := range testscale.Cases(t, 100) {
 		r := rand.New(rand.NewPCG(77, uint64(i)))
-		post := graphPosterior(r, acts[:r.IntN(len(acts)+1)]...)
+		post := provetest.Graph(r, acts[:r.IntN(len(acts)+1)]...)
 		spread := math.Exp(-4 + 4*r.Float64())
 		for k := range post.Layers {
 			for _, g := range []*posterior.Params{&post.Layers[k].Weight, &post.Layers[k].Bias} {

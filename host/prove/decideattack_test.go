@@ -5,42 +5,17 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
-	"testing"
-
 	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/lab/testkit/provetest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/format"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
+	"slices"
+	"testing"
 )
-
-// randomNet is a network of the given sizes with one kind of hidden activation,
-// and its weights as an attack takes them.
-func randomNet(r *rand.Rand, kind network.Kind, sizes ...int) *posterior.Posterior {
-	post := &posterior.Posterior{Scale: posterior.ScaleSD}
-	gaussian := func(n int, size float64) posterior.Params {
-		g := posterior.Params{Mean: make([]float64, n), Spread: make([]float64, n), SdLo: make([]float64, n), SdHi: make([]float64, n)}
-		for j := range g.Mean {
-			g.Mean[j] = size * r.NormFloat64()
-		}
-		return g
-	}
-	for k := 1; k < len(sizes); k++ {
-		l := posterior.Layer{Layer: network.DenseLayer(sizes[k-1], sizes[k], network.Activation{})}
-		if k+1 < len(sizes) {
-			l.Activation.Kind = kind
-			if kind == network.LeakyReLU {
-				l.Activation.Slope = 0.1
-			}
-		}
-		l.Weight, l.Bias = gaussian(l.Inputs()*l.Outputs(), 1.5/math.Sqrt(float64(l.Inputs()))), gaussian(l.Outputs(), 0.3)
-		post.Layers = append(post.Layers, l)
-	}
-	return post
-}
 
 func meansOf(post *posterior.Posterior) (weights [][]float64) {
 	for _, l := range post.Layers {
@@ -59,15 +34,6 @@ func marginAt(post *posterior.Posterior, safe *property.Safe, x []float64) float
 	return safe.MarginLo(lo)
 }
 
-func boxAround(x []float64, radius float64) property.Box {
-	b := property.Box{Lo: slices.Clone(x), Hi: slices.Clone(x)}
-	for j := range x {
-		b.Lo[j] -= radius
-		b.Hi[j] += radius
-	}
-	return b
-}
-
 var activationKinds = func() (all []network.Kind) {
 	for kind := range network.Kind(network.Kinds) {
 		all = append(all, kind)
@@ -79,14 +45,14 @@ var activationKinds = func() (all []network.Kind) {
 func TestAttackGradient(t *testing.T) {
 	r := rand.New(rand.NewPCG(71, 1))
 	for _, kind := range activationKinds {
-		post := randomNet(r, kind, 7, 9, 6, 4)
+		post := provetest.RandomNet(r, kind, 7, 9, 6, 4)
 		safe := property.ArgmaxIs(1, 4)
 		x := make([]float64, 7)
 		for j := range x {
 			x[j] = r.NormFloat64()
 		}
 		x[3] = 0 // an input that is skipped going up has a gradient all the same
-		a := newAttack(target{post.Network(), meansOf(post), boxAround(x, 1), &safe}, effort{})
+		a := newAttack(target{post.Network(), meansOf(post), provetest.BoxAround(x, 1), &safe}, effort{})
 		a.consider(x)
 		for j, g := range a.pass.Back(a.row) {
 			at := func(d float64) float64 {
@@ -109,15 +75,15 @@ func TestAttackFindsTheMinimum(t *testing.T) {
 	missed := 0
 	for round := range 60 {
 		kind := activationKinds[round%len(activationKinds)]
-		post := randomNet(r, kind, 2, 8, 3)
+		post := provetest.RandomNet(r, kind, 2, 8, 3)
 		if kind == network.Identity {
-			post = randomNet(r, kind, 2, 3)
+			post = provetest.RandomNet(r, kind, 2, 3)
 		}
 		safe := property.ArgmaxIs(r.IntN(3), 3)
 		if r.IntN(2) == 0 {
 			safe = property.ArgmaxIsNever(r.IntN(3), 3)
 		}
-		box := boxAround([]float64{r.NormFloat64(), r.NormFloat64()}, 0.5)
+		box := provetest.BoxAround([]float64{r.NormFloat64(), r.NormFloat64()}, 0.5)
 		least := math.Inf(1)
 		const n = 60
 		for i := range n + 1 {
@@ -161,8 +127,8 @@ func checkAttack(t *testing.T, post *posterior.Posterior, safe *property.Safe, b
 
 func TestAttackCorners(t *testing.T) {
 	r := rand.New(rand.NewPCG(73, 1))
-	post := randomNet(r, network.ReLU, 2, 8, 3)
-	box := boxAround([]float64{0.5, -0.25}, 0.125)
+	post := provetest.RandomNet(r, network.ReLU, 2, 8, 3)
+	box := provetest.BoxAround([]float64{0.5, -0.25}, 0.125)
 	everything, nothing := property.Safe{Any: [][]int{{}}}, property.Safe{}
 	argmax := property.ArgmaxIs(0, 3)
 	for _, c := range []struct {
@@ -234,7 +200,7 @@ func TestAttackIsConfirmed(t *testing.T) {
 	eps, _ := property.NewDecimal("0.3")
 	confirmed, refused := 0, 0
 	for round := range 100 {
-		post := randomNet(r, activationKinds[round%len(activationKinds)], 5, 12, 12, 4)
+		post := provetest.RandomNet(r, activationKinds[round%len(activationKinds)], 5, 12, 12, 4)
 		x := make([]float64, 5)
 		for j := range x {
 			x[j] = r.Float64()
@@ -326,5 +292,60 @@ func TestAttackMNIST(t *testing.T) {
 	t.Logf("a step takes %.3g times as long as a forward pass", ratio)
 	if ratio > 20 {
 		t.Errorf("a step takes %.3g times as long as a forward pass", ratio)
+	}
+}
+
+// TestAttackLooks: an attack looks at each step whether to go on, and ends with its best point.
+func TestAttackLooks(t *testing.T) {
+	post, tasks := provetest.Deep(3, 0.01, 1)
+	looks, most := 0, math.MaxInt
+	how := effort{steps: 20, starts: 3, thorough: true, over: func() bool { looks++; return looks > most }}
+	at := target{post.Network(), post.Mean(), tasks[0].T[0], &tasks[0].S}
+	if _, margin := attackApprox(at, how); looks < 10 || math.IsNaN(margin) {
+		t.Errorf("%d looks, margin %v", looks, margin)
+	}
+	for _, most = range []int{0, 1, 7} {
+		looks = 0
+		x, margin := attackApprox(at, how)
+		if looks > most+10 || math.IsNaN(margin) || !(x[0] >= at.box.Lo[0] && x[0] <= at.box.Hi[0]) {
+			t.Errorf("after %d looks: %d more, %v at %v", most, looks-most, margin, x)
+		}
+	}
+}
+
+// TestRangesApprox: what attacks take for ranges of pre-activations contains those of points.
+func TestRangesApprox(t *testing.T) {
+	r := rand.New(rand.NewPCG(15, 14))
+	for range testscale.Cases(t, 300) {
+		post := provetest.Graph(r, network.Activation{Kind: network.ReLU}, network.Activation{Kind: network.Tanh})
+		net, safe := post.Network(), property.ArgmaxIs(0, post.Outputs())
+		x := make([]float64, net.Inputs())
+		for j := range x {
+			x[j] = r.NormFloat64()
+		}
+		box := provetest.BoxAround(x, 0.5)
+		a := newAttack(target{net, post.Mean(), box, &safe}, effort{})
+		a.consider(x)
+		starts := newRelaxedStarts(a, r)
+		corner := starts.corner()
+		for j, v := range corner {
+			if !(v >= box.Lo[j] && v <= box.Hi[j]) {
+				t.Fatalf("a corner beyond the box")
+			}
+		}
+		for range 5 {
+			for j := range x {
+				x[j] = box.Lo[j] + (box.Hi[j]-box.Lo[j])*r.Float64()
+			}
+			pass := net.NewPass(post.Mean())
+			pass.Forward(x)
+			for k, pre := range pass.Pre {
+				for i, v := range pre {
+					if slack := 1e-9 * (1 + math.Abs(v)); v < starts.lo[k][i]-slack || v > starts.hi[k][i]+slack {
+						t.Fatalf("layer %d: %v is not in %v to %v", k, v, starts.lo[k][i], starts.hi[k][i])
+					}
+				}
+			}
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/lab/testkit/provetest"
 	"psafe/host/model/network"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
@@ -18,7 +19,7 @@ func TestTryHarder(t *testing.T) {
 	r := rand.New(rand.NewPCG(16, 9))
 	open, safe, unsafe := 0, 0, 0
 	for range max(4, testscale.Cases(t, 12)) {
-		post := randomNet(r, network.ReLU, 12, 16, 16, 3)
+		post := provetest.RandomNet(r, network.ReLU, 12, 16, 16, 3)
 		e, err := NewEngine(fallback.New(bound.Float32), nil, post, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -36,7 +37,7 @@ func TestTryHarder(t *testing.T) {
 					label = c
 				}
 			}
-			box := boxAround(x, 0.05+0.2*r.Float64())
+			box := provetest.BoxAround(x, 0.05+0.2*r.Float64())
 			tasks = append(tasks, property.Task{Label: -1, T: []property.Box{box}, Inner: []property.Box{box}, S: property.ArgmaxIs(label, 3)})
 		}
 		ask := func(phases int) (all []decided) {

@@ -10,6 +10,7 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/lab/testkit/provetest"
 	"psafe/host/model/network"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
@@ -38,7 +39,7 @@ func TestDecisionsAgainstGrids(t *testing.T) {
 	r := rand.New(rand.NewPCG(161, 1))
 	count := map[ruling]int{}
 	for round := range testscale.Cases(t, 120) {
-		post := randomNet(r, activationKinds[round%len(activationKinds)], 2, 7, 6, 3)
+		post := provetest.RandomNet(r, activationKinds[round%len(activationKinds)], 2, 7, 6, 3)
 		e, err := NewEngine(fallback.New(bound.Precision(round%2)), nil, post, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -90,7 +91,7 @@ func TestDecisionsAgainstGrids(t *testing.T) {
 // of a linear row with one input that matters it is that axis, and the corner is its minimiser.
 func TestHints(t *testing.T) {
 	r := rand.New(rand.NewPCG(162, 1))
-	post := randomNet(r, network.ReLU, 3, 4, 2)
+	post := provetest.RandomNet(r, network.ReLU, 3, 4, 2)
 	box := property.Box{Lo: []float64{-1, 0, 2}, Hi: []float64{1, 0.5, 7}}
 	safe := property.ArgmaxIs(0, 2)
 	nan, inf := math.NaN(), math.Inf(1)
@@ -101,7 +102,7 @@ func TestHints(t *testing.T) {
 			t.Errorf("ranges %v: axis %d, corner %v", in, h.axis, h.corner)
 		}
 	}
-	linear := randomNet(r, network.Identity, 3, 1)
+	linear := provetest.RandomNet(r, network.Identity, 3, 1)
 	copy(linear.Layers[0].Weight.Mean, []float64{0, -2, 0})
 	positive := property.Safe{Rows: []property.Row{{CLo: []float64{1}, CHi: []float64{1}}}, Any: [][]int{{0}}}
 	h := hintApprox(linear.Network().NewPass(meansOf(linear)), linear.Network(), box, &positive, []float64{-1}, ranges{})
@@ -121,7 +122,7 @@ func TestFailsExactly(t *testing.T) {
 	r := rand.New(rand.NewPCG(163, 1))
 	failed, seen := 0, 0
 	for range testscale.Cases(t, 200) {
-		post := randomNet(r, network.ReLU, 2, 5, 4, 2)
+		post := provetest.RandomNet(r, network.ReLU, 2, 5, 4, 2)
 		x := []float64{r.NormFloat64(), r.NormFloat64()}
 		box := property.Box{Lo: x, Hi: []float64{math.Nextafter(x[0], 9), x[1] + float64(r.IntN(2))*1e-3}}
 		y := post.LogitsApprox(x)

@@ -8,6 +8,7 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/lab/testkit/provetest"
 	"psafe/host/model/network"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
@@ -20,7 +21,7 @@ func TestRefinedMargins(t *testing.T) {
 	r := rand.New(rand.NewPCG(164, 1))
 	better, cells := 0, 0
 	for round := range testscale.Cases(t, 200) {
-		post := randomNet(r, network.ReLU, 2, 7, 6, 3)
+		post := provetest.RandomNet(r, network.ReLU, 2, 7, 6, 3)
 		e, err := NewEngine(fallback.New(bound.Precision(round%2)), nil, post, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -61,7 +62,7 @@ func TestRefinedMargins(t *testing.T) {
 func TestRefinedSlopes(t *testing.T) {
 	r := rand.New(rand.NewPCG(165, 1))
 	for round := range testscale.Cases(t, 100) {
-		post := randomNet(r, network.ReLU, 3, 6, 5, 4, 2)
+		post := provetest.RandomNet(r, network.ReLU, 3, 6, 5, 4, 2)
 		p := bound.Precision(round % 2)
 		e, err := NewEngine(fallback.New(p), nil, post, 1)
 		if err != nil {

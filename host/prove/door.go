@@ -12,7 +12,7 @@ import (
 // say, so all are dropped, and the error is a *Dropped.
 func door(engines []*Engine, results []*Result, alone func(t *property.Task) ([]*Result, error)) error {
 	for _, r := range results {
-		found := contradiction(r)
+		found := Contradicts(r)
 		if found == nil {
 			continue
 		}
@@ -30,7 +30,7 @@ func door(engines []*Engine, results []*Result, alone func(t *property.Task) ([]
 			if err != nil {
 				return err
 			}
-			if still := contradiction(again[0]); still != nil {
+			if still := Contradicts(again[0]); still != nil {
 				return still
 			}
 			return nil

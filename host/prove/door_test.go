@@ -29,7 +29,7 @@ func TestContradiction(t *testing.T) {
 		{"none decided", Result{LogP: 0, Statistic: statistic(0, 0, 100)}, ""},
 	} {
 		c.r.Task = &property.Task{Index: 7, Name: "a\nname"}
-		got := contradiction(&c.r)
+		got := Contradicts(&c.r)
 		switch {
 		case c.want == "" && got != nil:
 			t.Errorf("%s: %v", c.name, got)

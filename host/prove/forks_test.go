@@ -4,45 +4,23 @@ import (
 	"testing"
 
 	"psafe/host/bound"
+	"psafe/host/lab/testkit/provetest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
 )
-
-// forked is 1.5 x - forks times small x, as the sum of what so many layers make of x and x
-// itself; behind it are layers of these activations, and the last layer.
-func forked(forks int, small float64, behind ...network.Activation) *posterior.Posterior {
-	post := &posterior.Posterior{Scale: posterior.ScaleSD}
-	add := func(weight []float64, act network.Activation, sources ...int) {
-		l := network.DenseLayer(len(weight), 1, act)
-		l.Sources = sources
-		post.Layers = append(post.Layers, posterior.Layer{Layer: l, Weight: fixed(weight...), Bias: fixed(0)})
-	}
-	add([]float64{1}, network.Activation{}, -1)
-	from, weight := []int{0}, []float64{1.5}
-	for i := range forks {
-		add([]float64{-small}, network.Activation{}, 0)
-		from, weight = append(from, i+1), append(weight, 1)
-	}
-	for _, a := range behind {
-		add(weight, a, from...)
-		from, weight = []int{len(post.Layers) - 1}, []float64{1}
-	}
-	add(weight, network.Activation{}, from...)
-	return post
-}
 
 // TestManyForks: the coefficient that a row starts with is rounded when others are added to it at
 // forks. Each of these is too small to change it in float32, and all of them together are not.
 func TestManyForks(t *testing.T) {
 	const forks, small = 300, 0.99 * 0x1p-24
 	relu := network.Activation{Kind: network.ReLU}
-	stops := forked(forks, small)
+	stops := provetest.Forked(forks, small)
 	stops.Layers[0].Activation = relu
 	for name, post := range map[string]*posterior.Posterior{
-		"of the property":                 forked(forks, small),
+		"of the property":                 provetest.Forked(forks, small),
 		"of the property, down to values": stops,
-		"of a unit":                       forked(forks, small, relu),
+		"of a unit":                       provetest.Forked(forks, small, relu),
 	} {
 		if err := post.Validate(); err != nil {
 			t.Fatal(err)
@@ -61,7 +39,7 @@ func TestManyForks(t *testing.T) {
 // that the chord of its product with x has the slope 0 and all of it is in the intercept.
 func TestManyForksOfIntervals(t *testing.T) {
 	const forks, small = 300, 0.99 * 0x1p-24
-	post := forked(forks, small)
+	post := provetest.Forked(forks, small)
 	last := &post.Layers[len(post.Layers)-1]
 	last.Weight.Mean[0] = 0
 	sd := make([]float64, len(last.Weight.Mean))
@@ -84,8 +62,8 @@ func TestStopsAtClosed(t *testing.T) {
 	task := property.Task{Label: -1, T: []property.Box{x}, Inner: []property.Box{x}}
 	task.S = property.Safe{Rows: []property.Row{{CLo: []float64{1}, CHi: []float64{1}}}, Any: [][]int{{0}}}
 	sumIn := map[string]*posterior.Posterior{
-		"a hidden layer": forked(1, -1, network.Activation{}),
-		"the last layer": forked(1, -1), // whose rows alone know
+		"a hidden layer": provetest.Forked(1, -1, network.Activation{}),
+		"the last layer": provetest.Forked(1, -1), // whose rows alone know
 	}
 	for name, post := range sumIn {
 		post.Layers[0].Activation = network.Activation{Kind: network.ReLU}
@@ -121,9 +99,9 @@ func TestLeadOverABox(t *testing.T) {
 	last.Sources = []int{0, 1}
 	post := &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{
 		{Layer: network.Layer{Map: network.Conv{In: image, Window: network.Window{Size: one, Stride: one, Dilation: one}, Filters: 1, Groups: 1}},
-			Weight: posterior.NewParams([]float64{1}, []float64{1}, posterior.ScaleSD), Bias: fixed(0)},
+			Weight: posterior.NewParams([]float64{1}, []float64{1}, posterior.ScaleSD), Bias: provetest.Fixed(0)},
 		{Layer: network.Layer{Map: pool}},
-		{Layer: last, Weight: fixed(1, 0, -1), Bias: fixed(0)},
+		{Layer: last, Weight: provetest.Fixed(1, 0, -1), Bias: provetest.Fixed(0)},
 	}}
 	if err := post.Validate(); err != nil {
 		t.Fatal(err)

@@ -9,32 +9,11 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/lab/testkit/networktest"
+	"psafe/host/lab/testkit/provetest"
 	"psafe/host/model/network"
-	"psafe/host/model/posterior"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
-
-// graphPosterior is a random network of every kind of map with normal weights.
-func graphPosterior(r *rand.Rand, acts ...network.Activation) *posterior.Posterior {
-	n := networktest.Random(r, acts...)
-	weights := networktest.Weights(r, n)
-	p := &posterior.Posterior{Scale: posterior.ScaleSD}
-	for k, l := range n {
-		params := func(mean []float64) posterior.Params {
-			sd := make([]float64, len(mean))
-			for i := range sd {
-				sd[i] = float64(r.IntN(9)) / 32
-			}
-			return posterior.NewParams(mean, sd, posterior.ScaleSD)
-		}
-		p.Layers = append(p.Layers, posterior.Layer{Layer: l, Weight: params(weights[2*k]), Bias: params(weights[2*k+1])})
-	}
-	if err := p.Validate(); err != nil {
-		panic(err)
-	}
-	return p
-}
 
 // graphRanges encloses the pre-activations of a weight box on T, by intervals a little wider than
 // they need to be.
@@ -83,7 +62,7 @@ func TestFreedGraphs(t *testing.T) {
 	free, shared := 0, 0
 	cases := testscale.Cases(t, 2000)
 	for range cases {
-		post := graphPosterior(r, acts...)
+		post := provetest.Graph(r, acts...)
 		for k := range post.Layers {
 			for i := range post.Layers[k].Bias.Mean {
 				if r.IntN(2) == 0 {
@@ -164,61 +143,11 @@ func TestFreedGraphs(t *testing.T) {
 	}
 }
 
-// TestNormsGraphs: the norms bound what drawn networks of all kinds of maps show.
-func TestNormsGraphs(t *testing.T) {
-	r := rand.New(rand.NewPCG(15, 12))
-	for range testscale.Cases(t, 300) {
-		post := graphPosterior(r, network.Activation{Kind: network.ReLU}, network.Activation{Kind: network.Tanh}, network.Activation{Kind: network.Sigmoid})
-		x := make([]float64, post.Inputs())
-		for j := range x {
-			x[j] = r.NormFloat64()
-		}
-		bound := normsUp(post, []property.Box{{Lo: x, Hi: x}})
-		const draws = 400
-		square, fourth := make([]float64, post.Outputs()), make([]float64, post.Outputs())
-		w := post.NewWeights()
-		net := post.Network()
-		for i := range draws {
-			post.Draw(7, i, w)
-			for k, y := range net.OutputsApprox(w, x) {
-				square[k] += y * y / draws
-				fourth[k] += y * y * y * y / draws
-			}
-		}
-		for k, s := range square {
-			if s-6*math.Sqrt(fourth[k]/draws) > bound[k]*bound[k] {
-				t.Errorf("logit %d: E y^2 about %v, bound %v, of %v", k, s, bound[k]*bound[k], net)
-			}
-		}
-	}
-}
-
-// TestNormsExactly: of one convolution at a point, a mean of two outputs and a maximum, by hand.
-func TestNormsExactly(t *testing.T) {
-	one := [2]int{1, 1}
-	image := network.Image{Height: 1, Width: 2, Channels: 1}
-	conv := posterior.Layer{Layer: network.Layer{Map: network.Conv{In: image, Window: network.Window{Size: one, Stride: one, Dilation: one}, Filters: 1, Groups: 1}},
-		Weight: posterior.NewParams([]float64{1}, []float64{0.5}, posterior.ScaleSD), Bias: fixed(0)}
-	window := network.Window{Size: [2]int{1, 2}, Stride: one, Dilation: one}
-	end := posterior.Layer{Layer: network.DenseLayer(1, 1, network.Activation{}), Weight: fixed(1), Bias: fixed(0)}
-	task := []property.Box{{Lo: []float64{3, -4}, Hi: []float64{3, -4}}}
-	norm := math.Sqrt(1.25) // of the weight
-	for want, pool := range map[float64]network.Map{3.5 * norm: network.AvgPool{In: image, Window: window}, 5 * norm: network.MaxPool{In: image, Window: window}} {
-		post := &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{conv, {Layer: network.Layer{Map: pool}}, end}}
-		if err := post.Validate(); err != nil {
-			t.Fatal(err)
-		}
-		if got := normsUp(post, task)[0]; !(got >= want) || got > want*(1+1e-12) {
-			t.Errorf("%T: %v, want %v", pool, got, want)
-		}
-	}
-}
-
 // TestSensitivityGraphs compares sums over all weights with differences.
 func TestSensitivityGraphs(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 13))
 	for range testscale.Cases(t, 100) {
-		post := graphPosterior(r, network.Activation{Kind: network.Tanh})
+		post := provetest.Graph(r, network.Activation{Kind: network.Tanh})
 		safe := property.Safe{Rows: []property.Row{{CLo: make([]float64, post.Outputs()), CHi: make([]float64, post.Outputs())}}, Any: [][]int{{0}}}
 		safe.Rows[0].CLo[0], safe.Rows[0].CHi[0] = 1, 1
 		x := make([]float64, post.Inputs())
@@ -252,43 +181,6 @@ func TestSensitivityGraphs(t *testing.T) {
 		s := sensitivityApprox(post, &property.Task{S: safe}, &box, x)
 		if !kink && !(math.Abs(s.total-total) <= 1e-3*(1+total)) {
 			t.Errorf("%v, differences give %v, of %v", s.total, total, post.Network())
-		}
-	}
-}
-
-// TestRangesApprox: what attacks take for ranges of pre-activations contains those of points.
-func TestRangesApprox(t *testing.T) {
-	r := rand.New(rand.NewPCG(15, 14))
-	for range testscale.Cases(t, 300) {
-		post := graphPosterior(r, network.Activation{Kind: network.ReLU}, network.Activation{Kind: network.Tanh})
-		net, safe := post.Network(), property.ArgmaxIs(0, post.Outputs())
-		x := make([]float64, net.Inputs())
-		for j := range x {
-			x[j] = r.NormFloat64()
-		}
-		box := boxAround(x, 0.5)
-		a := newAttack(target{net, post.Mean(), box, &safe}, effort{})
-		a.consider(x)
-		starts := newRelaxedStarts(a, r)
-		corner := starts.corner()
-		for j, v := range corner {
-			if !(v >= box.Lo[j] && v <= box.Hi[j]) {
-				t.Fatalf("a corner beyond the box")
-			}
-		}
-		for range 5 {
-			for j := range x {
-				x[j] = box.Lo[j] + (box.Hi[j]-box.Lo[j])*r.Float64()
-			}
-			pass := net.NewPass(post.Mean())
-			pass.Forward(x)
-			for k, pre := range pass.Pre {
-				for i, v := range pre {
-					if slack := 1e-9 * (1 + math.Abs(v)); v < starts.lo[k][i]-slack || v > starts.hi[k][i]+slack {
-						t.Fatalf("layer %d: %v is not in %v to %v", k, v, starts.lo[k][i], starts.hi[k][i])
-					}
-				}
-			}
 		}
 	}
 }

@@ -94,7 +94,7 @@ func (g grouping) within(ctx context.Context, e *Engine, tasks []property.Task, 
 	ctx, end := e.timing.limited(ctx, limit, len(tasks) > 1)
 	defer end()
 	results, err := g.certify(ctx, e, tasks)
-	if err == nil && context.Cause(ctx) == errTimeUp { // whoever saw it may have left things out
+	if err == nil && context.Cause(ctx) == ErrTimeUp { // whoever saw it may have left things out
 		if len(tasks) > 1 {
 			return nil, errTooLong
 		}
@@ -103,7 +103,7 @@ func (g grouping) within(ctx context.Context, e *Engine, tasks []property.Task, 
 	switch {
 	case err != nil && len(tasks) > 1 && isTimeUp(ctx, err):
 		return nil, errTooLong
-	case err == nil && e.timing.stopped:
+	case err == nil && e.Stopped():
 		for _, r := range results {
 			r.Stopped = TimeLimit
 		}

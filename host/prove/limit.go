@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// errTimeUp is the cause that ends a context when the time of a task, or of a group, is up.
-var errTimeUp = errors.New("prove: the time of this work is up")
+// ErrTimeUp is the cause that ends a context when the time of a task, or of a group, is up.
+var ErrTimeUp = errors.New("prove: the time of this work is up")
 
 // timing is how long an engine may work on what it has, and how much it gets next.
 type timing struct {
@@ -42,15 +42,27 @@ func (t *timing) over() error {
 	return nil
 }
 
+// Until begins work that ends when within does, also inside of a pass, by about then. What is cut
+// short has ErrTimeUp as the cause of its end.
+func (e *Engine) Until(within context.Context, by time.Time) {
+	e.timing.within, e.timing.end, e.timing.whole, e.timing.stopped = within, by, false, false
+}
+
+// endWith ends all work but the last rechecks of what has been finished when run does.
+func (e *Engine) endWith(run context.Context) { e.timing.run = run }
+
+// Stopped says that some of the work that began last was cut short.
+func (e *Engine) Stopped() bool { return e.timing.stopped }
+
 // limited begins work that may take so long; 0 for as long as it takes. end must be called.
 func (t *timing) limited(ctx context.Context, limit time.Duration, whole bool) (within context.Context, end func()) {
 	t.stopped, t.whole = false, whole
 	if limit <= 0 {
 		return ctx, func() {}
 	}
-	t.end = time.Now().Add(limit)
-	within, cancel := context.WithDeadlineCause(ctx, t.end, errTimeUp)
-	t.within = within
+	by := time.Now().Add(limit)
+	within, cancel := context.WithDeadlineCause(ctx, by, ErrTimeUp)
+	t.within, t.end = within, by
 	return within, func() {
 		t.within = nil
 		cancel()
@@ -66,7 +78,7 @@ func (e *Engine) part(ctx context.Context, share float64) (within context.Contex
 	}
 	outer, until := t.within, t.end
 	t.end = time.Now().Add(time.Duration(share * float64(time.Until(until))))
-	within, cancel := context.WithDeadlineCause(ctx, t.end, errTimeUp)
+	within, cancel := context.WithDeadlineCause(ctx, t.end, ErrTimeUp)
 	t.within = within
 	return within, func() {
 		if within.Err() != nil { // whoever saw it may have left things out
@@ -79,7 +91,7 @@ func (e *Engine) part(ctx context.Context, share float64) (within context.Contex
 
 // isTimeUp says that err is of work whose time, and not that of the run, is up.
 func isTimeUp(ctx context.Context, err error) bool {
-	return err != nil && context.Cause(ctx) == errTimeUp && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errTimeUp))
+	return err != nil && context.Cause(ctx) == ErrTimeUp && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrTimeUp))
 }
 
 // cut says that a search that ended with err is to go on with what it has: its time is up.

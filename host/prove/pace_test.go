@@ -1,68 +1,27 @@
-package prove
+package prove_test
 
 import (
-	"context"
-	"math"
-	"slices"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/model/network"
+	"psafe/host/lab/testkit/provetest"
 	"psafe/host/model/posterior"
+	"psafe/host/prove"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
 
-// deep is a posterior of so many layers of 6 neurons on 3 inputs, and tasks of which some are
-// shown at once, some when T is cut and some never.
-func deep(layers int, sd float64, tasks int) (*posterior.Posterior, []property.Task) {
-	post := &posterior.Posterior{Scale: posterior.ScaleSD}
-	at := 0
-	params := func(n int, size float64) posterior.Params {
-		p := posterior.Params{Mean: make([]float64, n), Spread: make([]float64, n), SdLo: make([]float64, n), SdHi: make([]float64, n)}
-		for i := range n {
-			at++
-			p.Mean[i], p.Spread[i], p.SdLo[i], p.SdHi[i] = size*math.Sin(float64(at*at)), sd, sd, sd
-		}
-		return p
-	}
-	in := 3
-	for k := range layers {
-		act := network.Activation{Kind: network.ReLU}
-		if k == layers-1 {
-			act.Kind = network.Identity
-		}
-		post.Layers = append(post.Layers, posterior.Layer{Layer: network.DenseLayer(in, 6, act), Weight: params(in*6, 0.7), Bias: params(6, 0.1)})
-		in = 6
-	}
-	sets := func(c int) property.Safe { return property.ArgmaxIs(c, 6) }
-	var list []property.Task
-	for i := range tasks {
-		x := []float64{math.Sin(float64(i)), math.Cos(float64(3 * i)), math.Sin(float64(7*i + 1))}
-		y := post.LogitsApprox(x)
-		label := slices.Index(y, slices.Max(y))
-		box := property.Box{}
-		for _, v := range x {
-			box.Lo, box.Hi = append(box.Lo, v-0.02*float64(i%4)), append(box.Hi, v+0.02*float64(i%4))
-		}
-		list = append(list, property.Task{Index: i, Label: label, T: []property.Box{box}, Inner: []property.Box{box}, S: sets(label)})
-	}
-	return post, list
-}
-
-func results(t *testing.T, post *posterior.Posterior, cfg Config, tasks []property.Task) []*Result {
+func results(t *testing.T, post *posterior.Posterior, cfg prove.Config, tasks []property.Task) []*prove.Result {
 	t.Helper()
-	e, err := NewEngine(fallback.New(bound.Float32), nil, post, 12)
+	e, err := prove.NewEngine(fallback.New(bound.Float32), nil, post, 12)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	var list []*Result
-	err = Run(t.Context(), []*Engine{e}, cfg, tasks, nil, func(r *Result) error {
+	var list []*prove.Result
+	err = prove.Run(t.Context(), []*prove.Engine{e}, cfg, tasks, nil, func(r *prove.Result) error {
 		list = append(list, r)
 		return nil
 	})
@@ -73,15 +32,15 @@ func results(t *testing.T, post *posterior.Posterior, cfg Config, tasks []proper
 }
 
 // paced are configurations of all strategies whose tasks are grouped.
-func paced(t *testing.T) []Config {
+func paced(t *testing.T) []prove.Config {
 	many, all := 6, 4
 	if testscale.Deep(t) {
 		many, all = 12, 0
 	}
-	return []Config{
-		{Strategy: Auto, Method: bound.LBP, Cells: many}, {Strategy: CLBP, Cells: all}, {Strategy: Centred, Method: bound.LBP},
-		{Strategy: Centred, Method: bound.IBP, Splits: 40}, {Strategy: Statistical, Samples: 70, Confidence: 0.99, Cells: 4},
-		{Strategy: CLBP, Cells: 4, Samples: 9, Confidence: 0.99},
+	return []prove.Config{
+		{Strategy: prove.Auto, Method: bound.LBP, Cells: many}, {Strategy: prove.CLBP, Cells: all}, {Strategy: prove.Centred, Method: bound.LBP},
+		{Strategy: prove.Centred, Method: bound.IBP, Splits: 40}, {Strategy: prove.Statistical, Samples: 70, Confidence: 0.99, Cells: 4},
+		{Strategy: prove.CLBP, Cells: 4, Samples: 9, Confidence: 0.99},
 	}
 }
 
@@ -92,13 +51,13 @@ func TestGroupsDecideNothing(t *testing.T) {
 	if testscale.Deep(t) {
 		few = 12
 	}
-	post, tasks := deep(4, 0.01, few)
-	defer func(a, b, c time.Duration) { groupTime, groupGuard, fewGuard = a, b, c }(groupTime, groupGuard, fewGuard)
+	post, tasks := provetest.Deep(4, 0.01, few)
+	defer prove.SetGroupTimes(time.Hour, time.Hour, time.Hour)()
 	for _, cfg := range paced(t) {
-		groupTime, groupGuard, fewGuard = time.Hour, time.Hour, time.Hour
+		prove.SetGroupTimes(time.Hour, time.Hour, time.Hour)
 		want := results(t, post, cfg, tasks)
 		for _, d := range []time.Duration{1, 2 * time.Millisecond} {
-			groupTime, groupGuard, fewGuard = 2*d, d, d
+			prove.SetGroupTimes(2*d, d, d)
 			for i, r := range results(t, post, cfg, tasks) {
 				w := want[i]
 				if r.Task.Index != i || r.LogP != w.LogP || r.UnsafeDown != w.UnsafeDown || r.Cells != w.Cells || r.Tau != w.Tau || r.Boxes != w.Boxes || r.Stopped != "" ||
@@ -118,7 +77,7 @@ func TestTimeLimits(t *testing.T) {
 	if testscale.Deep(t) {
 		layers = 5
 	}
-	post, tasks := deep(layers, 0.01, 4)
+	post, tasks := provetest.Deep(layers, 0.01, 4)
 	for _, cfg := range paced(t) {
 		want := results(t, post, cfg, tasks)
 		for limit := time.Nanosecond; limit < 50*time.Millisecond; limit = limit*4 + time.Millisecond/2 {
@@ -131,11 +90,11 @@ func TestTimeLimits(t *testing.T) {
 					stopped++
 				}
 				switch {
-				case r.Lower() > w.Upper() || r.Upper() < w.Lower() || contradiction(r) != nil:
+				case r.Lower() > w.Upper() || r.Upper() < w.Lower() || prove.Contradicts(r) != nil:
 					t.Errorf("%v within %v: %d: %v..%v, without a limit %v..%v", cfg.Strategy, limit, i, r.Lower(), r.Upper(), w.Lower(), w.Upper())
 				case r.Statistic != nil && (r.Statistic.Safe > w.Statistic.Safe || r.Statistic.Unsafe > w.Statistic.Unsafe):
 					t.Errorf("%v within %v: %d decides %+v, without a limit %+v", cfg.Strategy, limit, i, *r.Statistic, *w.Statistic)
-				case less && r.Stopped != TimeLimit:
+				case less && r.Stopped != prove.TimeLimit:
 					t.Errorf("%v within %v: %d proves less and says nothing: %+v", cfg.Strategy, limit, i, r)
 				case r.Stopped == "" && (r.LogP != w.LogP || r.UnsafeDown != w.UnsafeDown || r.Cells != w.Cells):
 					t.Errorf("%v within %v: %d was not stopped and differs", cfg.Strategy, limit, i)
@@ -145,127 +104,6 @@ func TestTimeLimits(t *testing.T) {
 				t.Errorf("%v: %d of %d were stopped after a nanosecond", cfg.Strategy, stopped, len(tasks))
 			}
 		}
-	}
-}
-
-// TestUndecidedInTime: a network that was not decided when the time was up is undecided.
-func TestUndecidedInTime(t *testing.T) {
-	post, tasks := deep(5, 0.01, 4)
-	e, err := NewEngine(fallback.New(bound.Float32), nil, post, 12)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	ctx, end := e.timing.limited(t.Context(), time.Nanosecond, false)
-	defer end()
-	<-ctx.Done()
-	rulings, err := decide(ctx, e, []drawn{post.Mean(), post.Mean()}, tasks, 8)
-	if err != nil || len(rulings) != 8 || !e.timing.stopped {
-		t.Fatalf("%v, %d rulings, stopped: %v", err, len(rulings), e.timing.stopped)
-	}
-	for i, r := range rulings {
-		if r.ruling != undecided {
-			t.Errorf("%d: ruling %v in no time", i, r.ruling)
-		}
-	}
-}
-
-// TestQueue: every task is handed out until it is done; groups follow the time that they
-// take, and shrink when one is given up.
-func TestQueue(t *testing.T) {
-	j := &taskRun{tasks: make([]property.Task, 1000)}
-	e := &Engine{}
-	q := &queue{job: j, most: 128, start: 4, rest: []span{{0, 1000}}}
-	size := func() int {
-		s, more := q.take(e)
-		if !more {
-			t.Fatal("no more tasks")
-		}
-		q.done(e, s, time.Duration(s.end-s.first)*10*time.Millisecond)
-		return s.end - s.first
-	}
-	if got := []int{size(), size(), size(), size(), size(), size(), size()}; !slices.Equal(got, []int{4, 8, 16, 32, 64, 128, 128}) {
-		t.Errorf("groups of %d", got)
-	}
-	s, _ := q.take(e)
-	q.back(e, s)
-	again, _ := q.take(e)
-	if again.first != s.first || again.end-again.first != 8 {
-		t.Errorf("%v was given up, and next is %v", s, again)
-	}
-	q.done(e, again, 40*time.Second) // five seconds each
-	if next, _ := q.take(e); next.first != again.end || next.end-next.first != 1 {
-		t.Errorf("after slow tasks: %v", next)
-	}
-}
-
-// TestHopelessCells: where nothing can be shown, that takes few passes, not hundreds.
-func TestHopelessCells(t *testing.T) {
-	post, tasks := deep(10, 0.2, 4)
-	counted := &counting{Device: fallback.New(bound.Float32)}
-	e, err := NewEngine(counted, nil, post, 12)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	list, err := byCLBP(t.Context(), e, Config{}, tasks[1:2])
-	if err != nil || list[0].Lower() > 0 {
-		t.Fatalf("%v, %v", list, err)
-	}
-	if passes := counted.merged; passes > 20 {
-		t.Errorf("%d cells were bounded", passes)
-	}
-}
-
-// counting counts the items whose property rows are bounded.
-type counting struct {
-	bound.Device
-	merged int
-}
-
-func (c *counting) MergeRows(m bound.MergeRows) error {
-	c.merged += m.Items
-	return c.Device.MergeRows(m)
-}
-
-// TestWorkThatComesBack: what an engine gives back is done, also if its device is dropped
-// after the other engine has found nothing more to do.
-func TestWorkThatComesBack(t *testing.T) {
-	a, b := &Engine{}, &Engine{}
-	left, wait := map[*Engine][]int{a: {1}, b: {0}}, make(chan bool)
-	begun := make(chan bool)
-	var mu sync.Mutex
-	next := func(e *Engine) (i int, more bool) {
-		mu.Lock()
-		defer mu.Unlock()
-		if len(left[e]) == 0 {
-			if e == b {
-				close(wait)
-			}
-			return 0, false
-		}
-		i, left[e] = left[e][0], left[e][1:]
-		return i, true
-	}
-	var done atomic.Int32
-	err := share(t.Context(), []*Engine{a, b}, next, func(_ context.Context, e *Engine, i int) error {
-		switch i {
-		case 0:
-			<-begun
-		case 1:
-			close(begun)
-			<-wait
-			mu.Lock()
-			left[a] = []int{2, 3}
-			mu.Unlock()
-		case 2:
-			e.recheck.off = &Dropped{}
-		}
-		done.Add(1)
-		return nil
-	}, nil)
-	if err != nil || done.Load() != 4 {
-		t.Errorf("%v, %d of 4 are done", err, done.Load())
 	}
 }
 
@@ -280,18 +118,18 @@ func (s slow) NewArray(n int) (bound.Array, error) {
 // TestTimeUpInARecheck: where all is asked again, and the time is up while it is, there is
 // a result nevertheless.
 func TestTimeUpInARecheck(t *testing.T) {
-	post, tasks := deep(4, 0.01, 3)
+	post, tasks := provetest.Deep(4, 0.01, 3)
 	for _, share := range []float64{1, 1e-12} {
 		spare := func() bound.Device { return slow{fallback.New(bound.Float32)} }
-		e, err := NewEngine(fallback.New(bound.Float32), spare, post, 12)
+		e, err := prove.NewEngine(fallback.New(bound.Float32), spare, post, 12)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer e.Close()
-		e.Recheck(Recheck{Share: share})
+		e.Recheck(prove.Recheck{Share: share})
 		n := 0
-		cfg := Config{Strategy: Centred, Method: bound.LBP, TimeLimit: 50 * time.Millisecond}
-		err = Run(t.Context(), []*Engine{e}, cfg, tasks, nil, func(*Result) error { n++; return nil })
+		cfg := prove.Config{Strategy: prove.Centred, Method: bound.LBP, TimeLimit: 50 * time.Millisecond}
+		err = prove.Run(t.Context(), []*prove.Engine{e}, cfg, tasks, nil, func(*prove.Result) error { n++; return nil })
 		if err != nil || n != len(tasks) {
 			t.Errorf("recheck %v: %d results of %d, %v", share, n, len(tasks), err)
 		}

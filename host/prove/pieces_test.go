@@ -1,46 +1,18 @@
 package prove
 
 import (
-	"context"
 	"math"
-	"math/big"
-	"slices"
-	"testing"
-
-	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/lab/testkit/provetest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/measure"
 	"psafe/host/read/property"
+	"slices"
+	"testing"
 )
 
-// fixed is a list of weights without deviations.
-func fixed(mean ...float64) posterior.Params {
-	return posterior.NewParams(mean, make([]float64, len(mean)), posterior.ScaleSD)
-}
-
-func engineOf(t *testing.T, p bound.Precision, layers ...posterior.Layer) *Engine {
-	t.Helper()
-	e, err := NewEngine(fallback.New(p), nil, &posterior.Posterior{Scale: posterior.ScaleSD, Layers: layers}, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(e.Close)
-	return e
-}
-
 func nearly(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Abs(b) }
-
-// atLeastTask is the task y_0 >= a on boxes of one input.
-func atLeastTask(a float64, ends ...float64) property.Task {
-	task := property.Task{S: property.Safe{Rows: []property.Row{{CLo: []float64{1}, CHi: []float64{1}, D: -a, DHi: -a}}, Any: [][]int{{0}}}}
-	for i := 0; i < len(ends); i += 2 {
-		task.T = append(task.T, property.Box{Lo: ends[i : i+1], Hi: ends[i+1 : i+2]})
-	}
-	task.Inner = task.T
-	return task
-}
 
 // TestFailureBudget: two events a hidden neuron and a share of one for the variation,
 // with quantiles of just these probabilities.
@@ -52,7 +24,7 @@ func TestFailureBudget(t *testing.T) {
 	e := engineOf(t, bound.Float64, posterior.Layer{Layer: network.DenseLayer(1, 3, relu), Weight: zeros(3), Bias: zeros(3)},
 		posterior.Layer{Layer: network.DenseLayer(3, 4, relu), Weight: zeros(12), Bias: zeros(4)}, posterior.Layer{Layer: network.DenseLayer(4, 1, network.Activation{}), Weight: zeros(4), Bias: zeros(1)})
 	const tau = 1e-4
-	task := atLeastTask(0, 0, 1)
+	task := provetest.AtLeast(0, 0, 1)
 	for _, c := range []struct {
 		box    property.Box
 		events float64
@@ -151,8 +123,8 @@ func TestOthersTail(t *testing.T) {
 
 // TestHalves: two halves are the whole, and the sum of their failures bounds its own.
 func TestHalves(t *testing.T) {
-	post := &posterior.Posterior{Layers: []posterior.Layer{{Layer: network.DenseLayer(2, 1, network.Activation{}), Weight: fixed(1, 5), Bias: fixed(0)}}}
-	task := atLeastTask(0)
+	post := &posterior.Posterior{Layers: []posterior.Layer{{Layer: network.DenseLayer(2, 1, network.Activation{}), Weight: provetest.Fixed(1, 5), Bias: provetest.Fixed(0)}}}
+	task := provetest.AtLeast(0)
 	c := &cell{task: &task, box: property.Box{Lo: []float64{-1, 0.1}, Hi: []float64{2, 0.9}}, fail: 0.5}
 	halve(post.Network(), post.Mean(), c)
 	a, b := c.parts[0], c.parts[1]
@@ -178,93 +150,5 @@ func TestDualSums(t *testing.T) {
 	}
 	if got := dualUp(&property.Safe{Any: [][]int{nil}}, nil); !(got >= 1) {
 		t.Errorf("everything holds with probability %v", got)
-	}
-}
-
-// TestDecisionsRunOut: the difference of two equal neurons is 0, which takes exactly
-// two cells to prove; what cannot be proved is undecided when cells run out, beside
-// pairs that are decided.
-func TestDecisionsRunOut(t *testing.T) {
-	e := engineOf(t, bound.Float64, posterior.Layer{Layer: network.DenseLayer(1, 2, network.Activation{Kind: network.ReLU}), Weight: fixed(1, 1), Bias: fixed(0, 0)},
-		posterior.Layer{Layer: network.DenseLayer(2, 1, network.Activation{}), Weight: fixed(1, -1), Bias: fixed(0)})
-	difference := drawn{{1, 1}, {0, 0}, {1, -1}, {0}}
-	small := drawn{{0, 0}, {0, 0}, {0, 0}, {-math.SmallestNonzeroFloat64}} // -5e-324 everywhere
-	nets := []drawn{difference, small}
-	tasks := []property.Task{atLeastTask(-0.3, -1, 1), atLeastTask(0, 0.5, 0.5), atLeastTask(1, -1, 1), atLeastTask(-0.3, -1, 1, -2, 2)}
-	for _, c := range []struct {
-		most int
-		want []ruling
-	}{
-		// One box of two cells; a point on the border; unsafe; two boxes of two cells.
-		{1, []ruling{undecided, undecided, provedUnsafe, undecided, provedSafe, undecided, provedUnsafe, provedSafe}},
-		{2, []ruling{provedSafe, undecided, provedUnsafe, undecided, provedSafe, undecided, provedUnsafe, provedSafe}},
-		{3, []ruling{provedSafe, undecided, provedUnsafe, provedSafe, provedSafe, undecided, provedUnsafe, provedSafe}},
-		{64, []ruling{provedSafe, undecided, provedUnsafe, provedSafe, provedSafe, undecided, provedUnsafe, provedSafe}},
-	} {
-		got, err := decide(context.Background(), e, nets, tasks, c.most)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var rulings []ruling
-		for i := range got {
-			rulings = append(rulings, got[i].ruling)
-		}
-		if !slices.Equal(rulings, c.want) {
-			t.Errorf("%d cells: %v, want %v", c.most, rulings, c.want)
-		}
-	}
-}
-
-func TestEnclose(t *testing.T) {
-	net := drawn{{0.1, -0.1, 1, 1e300}}
-	for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
-		b := enclose(net, p)
-		for j, x := range net[0] {
-			if !(b.Lo[0][j] <= x && x <= b.Hi[0][j]) || x == 1 && b.Lo[0][j] != b.Hi[0][j] {
-				t.Errorf("%v: %v is enclosed from %v to %v", p, x, b.Lo[0][j], b.Hi[0][j])
-			}
-		}
-	}
-}
-
-// TestUndecidedNetworks: they count as unsafe for the lower limit and as safe for the
-// upper one, each at half of what the confidence leaves.
-func TestUndecidedNetworks(t *testing.T) {
-	s := newStatistic(10, 3, 4, 0.9)
-	// atLeast is P(Bin(10,p) >= k).
-	atLeast := func(k int, p float64) float64 {
-		sum := 0.0
-		for i := k; i <= 10; i++ {
-			c, _ := new(big.Float).SetInt(new(big.Int).Binomial(10, int64(i))).Float64()
-			sum += c * math.Pow(p, float64(i)) * math.Pow(1-p, float64(10-i))
-		}
-		return sum
-	}
-	if got := atLeast(3, s.Lower); math.Abs(got-0.05) > 1e-6 {
-		t.Errorf("lower limit %v: 3 of 10 or more have probability %v", s.Lower, got)
-	}
-	if got := 1 - atLeast(7, s.Upper); math.Abs(got-0.05) > 1e-6 {
-		t.Errorf("upper limit %v: 6 of 10 or fewer have probability %v", s.Upper, got)
-	}
-}
-
-func TestShareDown(t *testing.T) {
-	rounded := 0
-	for a := int64(0); a <= 200; a++ {
-		for total := max(a, 1); total <= 211; total += 7 {
-			got, exact := new(big.Rat).SetFloat64(shareDown(a, total)), big.NewRat(a, total)
-			if got.Cmp(exact) > 0 {
-				t.Fatalf("%d/%d is %v, above it", a, total, got)
-			}
-			f, _ := exact.Float64()
-			if g, _ := got.Float64(); g < math.Nextafter(f, 0) {
-				t.Fatalf("%d/%d is %v", a, total, g)
-			} else if g < f {
-				rounded++
-			}
-		}
-	}
-	if rounded == 0 {
-		t.Error("no share was rounded down")
 	}
 }
