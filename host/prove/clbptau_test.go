@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"psafe/fallback"
 	"psafe/host/bound"
 	"psafe/host/lab/testkit/provetest"
 	"psafe/host/model/network"
@@ -29,7 +30,7 @@ func TestTauIsGood(t *testing.T) {
 		}
 		in, units, spread := 1+r.IntN(20), 4+r.IntN(28), math.Exp(-3+2.5*r.Float64())
 		relu := network.Activation{Kind: network.ReLU}
-		e := engineOf(t, bound.Float64,
+		e := engineOfCLBP(t, bound.Float64,
 			posterior.Layer{Layer: network.DenseLayer(in, units, relu), Weight: params(in*units, 1/math.Sqrt(float64(in)), spread), Bias: params(units, 0.5, spread)},
 			posterior.Layer{Layer: network.DenseLayer(units, 1, network.Activation{}), Weight: params(units, 1/math.Sqrt(float64(units)), spread), Bias: params(1, 1, spread)})
 		task := provetest.AtLeast(-0.5 - r.Float64())
@@ -60,4 +61,15 @@ func TestTauIsGood(t *testing.T) {
 		t.Error("no cell fails with much")
 	}
 	t.Logf("%d hard cells", hard)
+}
+
+// engineOf is an engine of a network with these layers on the fallback.
+func engineOfCLBP(t *testing.T, p bound.Precision, layers ...posterior.Layer) *Engine {
+	t.Helper()
+	e, err := NewEngine(fallback.New(p), nil, &posterior.Posterior{Scale: posterior.ScaleSD, Layers: layers}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	return e
 }

@@ -21,7 +21,7 @@ func TestFailureBudget(t *testing.T) {
 		return posterior.NewParams(make([]float64, n), slices.Repeat([]float64{0.1}, n), posterior.ScaleSD)
 	}
 	relu := network.Activation{Kind: network.ReLU}
-	e := engineOf(t, bound.Float64, posterior.Layer{Layer: network.DenseLayer(1, 3, relu), Weight: zeros(3), Bias: zeros(3)},
+	e := engineOfCLBP(t, bound.Float64, posterior.Layer{Layer: network.DenseLayer(1, 3, relu), Weight: zeros(3), Bias: zeros(3)},
 		posterior.Layer{Layer: network.DenseLayer(3, 4, relu), Weight: zeros(12), Bias: zeros(4)}, posterior.Layer{Layer: network.DenseLayer(4, 1, network.Activation{}), Weight: zeros(4), Bias: zeros(1)})
 	const tau = 1e-4
 	task := provetest.AtLeast(0, 0, 1)

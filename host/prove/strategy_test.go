@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"psafe/fallback"
 	"psafe/host/bound"
 	"psafe/host/lab/testkit/provetest"
 	"psafe/host/model/network"
@@ -100,4 +101,15 @@ func TestOneHiddenLayer(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "this one has 0: use --method clbp") {
 		t.Error(err)
 	}
+}
+
+// engineOf is an engine of a network with these layers on the fallback.
+func engineOf(t *testing.T, p bound.Precision, layers ...posterior.Layer) *Engine {
+	t.Helper()
+	e, err := NewEngine(fallback.New(p), nil, &posterior.Posterior{Scale: posterior.ScaleSD, Layers: layers}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	return e
 }

@@ -19,7 +19,7 @@ import (
 // two cells to prove; what cannot be proved is undecided when cells run out, beside
 // pairs that are decided.
 func TestDecisionsRunOut(t *testing.T) {
-	e := engineOf(t, bound.Float64, posterior.Layer{Layer: network.DenseLayer(1, 2, network.Activation{Kind: network.ReLU}), Weight: provetest.Fixed(1, 1), Bias: provetest.Fixed(0, 0)},
+	e := engineOfDecide(t, bound.Float64, posterior.Layer{Layer: network.DenseLayer(1, 2, network.Activation{Kind: network.ReLU}), Weight: provetest.Fixed(1, 1), Bias: provetest.Fixed(0, 0)},
 		posterior.Layer{Layer: network.DenseLayer(2, 1, network.Activation{}), Weight: provetest.Fixed(1, -1), Bias: provetest.Fixed(0)})
 	difference := drawn{{1, 1}, {0, 0}, {1, -1}, {0}}
 	small := drawn{{0, 0}, {0, 0}, {0, 0}, {-math.SmallestNonzeroFloat64}} // -5e-324 everywhere
@@ -104,4 +104,15 @@ func TestUndecidedInTime(t *testing.T) {
 			t.Errorf("%d: ruling %v in no time", i, r.ruling)
 		}
 	}
+}
+
+// engineOf is an engine of a network with these layers on the fallback.
+func engineOfDecide(t *testing.T, p bound.Precision, layers ...posterior.Layer) *Engine {
+	t.Helper()
+	e, err := NewEngine(fallback.New(p), nil, &posterior.Posterior{Scale: posterior.ScaleSD, Layers: layers}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	return e
 }
