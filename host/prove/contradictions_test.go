@@ -19,13 +19,13 @@ func TestSpareContradictsItself(t *testing.T) {
 	cfg := prove.Config{Strategy: prove.CLBP}
 	broken := func() bound.Device { return &lying{Device: fallback.New(bound.Float32), lie: after(1, lift)} }
 	for _, share := range []float64{0, .01, 1} {
-		engine, err := prove.NewEngine(broken(), broken, post, 12)
+		e, err := prove.NewEngine(broken(), broken, post, 12)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer engine.Close()
-		engine.Recheck(prove.Recheck{Share: share, Tell: func(d *prove.Dropped) { t.Errorf("dropped: %v", d) }})
-		err = prove.Run(t.Context(), []*prove.Engine{engine}, cfg, manyTasks(9, post, 4), nil, func(r *prove.Result) error {
+		defer e.Close()
+		e.Recheck(prove.Recheck{Share: share, Tell: func(d *prove.Dropped) { t.Errorf("dropped: %v", d) }})
+		err = prove.Run(t.Context(), []*prove.Engine{e}, cfg, manyTasks(9, post, 4), nil, func(r *prove.Result) error {
 			if r.Lower() > r.Upper() {
 				t.Errorf("%v > %v left", r.Lower(), r.Upper())
 			}
@@ -34,8 +34,8 @@ func TestSpareContradictsItself(t *testing.T) {
 		if _, is := errors.AsType[*prove.Contradiction](err); !is {
 			t.Errorf("share %v: %v", share, err)
 		}
-		if engine.Name() != "liar" {
-			t.Errorf("share %v: after that the engine is %q", share, engine.Name())
+		if e.Name() != "liar" {
+			t.Errorf("share %v: after that the engine is %q", share, e.Name())
 		}
 	}
 }

@@ -25,13 +25,13 @@ func ExampleRun() {
 		fmt.Println(err)
 		return
 	}
-	engine, err := prove.NewEngine(fallback.New(bound.Float32), nil, post, 12)
+	e, err := prove.NewEngine(fallback.New(bound.Float32), nil, post, 12)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	defer engine.Close()
-	err = prove.Run(context.Background(), []*prove.Engine{engine}, prove.Config{Strategy: prove.CLBP}, tasks, nil,
+	defer e.Close()
+	err = prove.Run(context.Background(), []*prove.Engine{e}, prove.Config{Strategy: prove.CLBP}, tasks, nil,
 		func(r *prove.Result) error {
 			fmt.Printf("%s: %s <= P_safe\n", r.Task.Name, record.FormatDown(r.Lower(), 3))
 			return nil

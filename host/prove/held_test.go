@@ -16,13 +16,13 @@ func TestNothingAfterAnError(t *testing.T) {
 	post := read(t, "tiny-2-3-2-tanh.npz")
 	var engines []*prove.Engine
 	for range 3 {
-		engine, err := prove.NewEngine(&lying{Device: fallback.New(bound.Float32)}, func() bound.Device { return fallback.New(bound.Float32) }, post, 12)
+		e, err := prove.NewEngine(&lying{Device: fallback.New(bound.Float32)}, func() bound.Device { return fallback.New(bound.Float32) }, post, 12)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer engine.Close()
-		engine.Recheck(prove.Recheck{Share: 1e-12})
-		engines = append(engines, engine)
+		defer e.Close()
+		e.Recheck(prove.Recheck{Share: 1e-12})
+		engines = append(engines, e)
 	}
 	full, calls := errors.New("disk full"), 0
 	err := prove.Run(t.Context(), engines, prove.Config{Strategy: prove.CLBP, Cells: 1}, manyTasks(4, post, 60), nil, func(*prove.Result) error {
@@ -43,12 +43,12 @@ func TestInterruptedKeepsWhatAgrees(t *testing.T) {
 	tasks, cfg := inGroups(manyTasks(5, post, 9)), prove.Config{Strategy: prove.CLBP, Cells: 1}
 	for _, honest := range []bool{true, false} {
 		dev := &lying{Device: fallback.New(bound.Float32)}
-		engine, err := prove.NewEngine(dev, func() bound.Device { return fallback.New(bound.Float32) }, post, 12)
+		e, err := prove.NewEngine(dev, func() bound.Device { return fallback.New(bound.Float32) }, post, 12)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer engine.Close()
-		engine.Recheck(prove.Recheck{Share: 1e-12}) // the first answer and the last
+		defer e.Close()
+		e.Recheck(prove.Recheck{Share: 1e-12}) // the first answer and the last
 		ctx, cancel := context.WithCancel(t.Context())
 		emitted := 0
 		progress := func(done int) {
@@ -59,7 +59,7 @@ func TestInterruptedKeepsWhatAgrees(t *testing.T) {
 				cancel()
 			}
 		}
-		err = prove.Run(ctx, []*prove.Engine{engine}, cfg, tasks, progress, func(*prove.Result) error { emitted++; return nil })
+		err = prove.Run(ctx, []*prove.Engine{e}, cfg, tasks, progress, func(*prove.Result) error { emitted++; return nil })
 		if want := map[bool]int{true: 5, false: 0}[honest]; !errors.Is(err, context.Canceled) || emitted != want {
 			t.Errorf("honest %v: %d results, want %d; %v", honest, emitted, want, err)
 		}

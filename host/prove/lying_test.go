@@ -180,15 +180,15 @@ func onLiar(t *testing.T, dev *lying, spare bool, recheck prove.Recheck, post *p
 	}
 	lie, spoil := dev.lie, dev.of
 	dev.lie, dev.of = nil, "" // loading the posterior is not what is tested
-	engine, err := prove.NewEngine(dev, last, post, 12)
+	e, err := prove.NewEngine(dev, last, post, 12)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer engine.Close()
+	defer e.Close()
 	dev.lie, dev.of, dev.reads, dev.launched = lie, spoil, 0, nil
 	recheck.Tell = func(d *prove.Dropped) { dropped = append(dropped, d) }
-	engine.Recheck(recheck)
-	err = prove.Run(context.Background(), []*prove.Engine{engine}, cfg, tasks, nil, func(r *prove.Result) error {
+	e.Recheck(recheck)
+	err = prove.Run(context.Background(), []*prove.Engine{e}, cfg, tasks, nil, func(r *prove.Result) error {
 		got = append(got, r)
 		return nil
 	})

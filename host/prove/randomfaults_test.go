@@ -93,13 +93,13 @@ func runUnreliable(t *testing.T, r *rand.Rand, post *posterior.Posterior, cfg pr
 	case 1:
 		spare = func() bound.Device { return unreliable(r, new(.001), new(int)) }
 	}
-	engine, err := prove.NewEngine(dev, spare, post, 12)
+	e, err := prove.NewEngine(dev, spare, post, 12)
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine.Recheck(prove.Recheck{Share: []float64{0, 1e-9, .1, 1}[r.IntN(4)]})
+	e.Recheck(prove.Recheck{Share: []float64{0, 1e-9, .1, 1}[r.IntN(4)]})
 	often = []float64{.0005, .003, .02, .3}[r.IntN(4)]
-	err = prove.Run(context.Background(), []*prove.Engine{engine}, cfg, []property.Task{task}, nil, func(x *prove.Result) error {
+	err = prove.Run(context.Background(), []*prove.Engine{e}, cfg, []property.Task{task}, nil, func(x *prove.Result) error {
 		got = x
 		return nil
 	})

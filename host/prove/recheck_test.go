@@ -248,16 +248,16 @@ func TestOneOfSeveralLies(t *testing.T) {
 			dropped := make([]int, 3)
 			for k := range dropped {
 				dev := &lying{Device: fallback.New(bound.Float32)}
-				engine, err := prove.NewEngine(dev, func() bound.Device { return fallback.New(bound.Float32) }, post, 12)
+				e, err := prove.NewEngine(dev, func() bound.Device { return fallback.New(bound.Float32) }, post, 12)
 				if err != nil {
 					t.Fatal(err)
 				}
-				defer engine.Close()
+				defer e.Close()
 				if k == 1 {
 					dev.lie = after(5*from, allAre(1e4))
 				}
-				engine.Recheck(prove.Recheck{Share: .01, Tell: func(*prove.Dropped) { dropped[k]++ }})
-				engines = append(engines, engine)
+				e.Recheck(prove.Recheck{Share: .01, Tell: func(*prove.Dropped) { dropped[k]++ }})
+				engines = append(engines, e)
 			}
 			if diff := sameResults(runOn(t, engines, cfg, tasks...), want); diff != "" {
 				t.Errorf("%+v from read %d: %s", cfg, 5*from, diff)

@@ -105,18 +105,18 @@ func (q *Question) ask(ctx context.Context, tasks []property.Task, dev bound.Dev
 	if spare != nil {
 		backup = func() bound.Device { return bound.Until(ctx, spare()) }
 	}
-	engine, err := prove.NewEngine(bound.Until(ctx, dev), backup, q.Network, reach)
+	e, err := prove.NewEngine(bound.Until(ctx, dev), backup, q.Network, reach)
 	if err != nil {
 		return Result{}, err
 	}
-	defer engine.Close()
+	defer e.Close()
 	weights := q.Network.Mean()
 	if s := q.Network.Samples(); s != nil {
 		weights = s.Weights(0)
 	}
 	var found *Counterexample
 	exact := newExaminer(q.Query, q.Network.Network(), weights)
-	search := prove.Search{Engine: engine, Weights: weights, Tasks: tasks, Cells: q.Cells,
+	search := prove.Search{Engine: e, Weights: weights, Tasks: tasks, Cells: q.Cells,
 		Try: func(t int, x []float64) bool {
 			found = exact.examine(t, x)
 			return found != nil
