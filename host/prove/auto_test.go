@@ -11,13 +11,15 @@ import (
 	"psafe/host/bound"
 	"psafe/host/lab/testkit/provetest"
 	"psafe/host/model/network"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
 )
 
 // TestAutoPlan: what auto tries after concentration LBP, cheap methods first; sums of neurons
 // of more than two inputs, and grids, only where it is said when to end.
 func TestAutoPlan(t *testing.T) {
 	r := rand.New(rand.NewPCG(16, 5))
-	until := func(*Result) bool { return false }
+	until := func(*claim.Result) bool { return false }
 	for _, c := range []struct {
 		sizes []int
 		cfg   Config
@@ -33,7 +35,7 @@ func TestAutoPlan(t *testing.T) {
 		{[]int{6, 3, 2}, Config{TimeLimit: time.Second, Decided: until}, []float64{0}, 1, false},
 		{[]int{2, 3, 3, 2}, Config{TimeLimit: time.Second}, []float64{noRoom}, 1, false},
 	} {
-		e, err := NewEngine(fallback.New(bound.Float32), nil, provetest.RandomNet(r, network.ReLU, c.sizes...), 12)
+		e, err := engine.New(fallback.New(bound.Float32), nil, provetest.RandomNet(r, network.ReLU, c.sizes...), 12)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,14 +43,14 @@ func TestAutoPlan(t *testing.T) {
 		half := 0
 		for _, g := range rungsOf(e, &c.cfg) {
 			rooms = append(rooms, g.room)
-			if g.open(&Result{LogP: math.Log(0.5)}) {
+			if g.open(&claim.Result{LogP: math.Log(0.5)}) {
 				half++
 			}
-			if !g.open(&Result{LogP: -60}) {
+			if !g.open(&claim.Result{LogP: -60}) {
 				t.Errorf("%v: a rung is left out where next to nothing is proved", c.sizes)
 			}
 		}
-		rungs, best := rungsOf(e, &c.cfg), []*Result{{LogP: math.Log(0.999999)}, {LogP: math.Log(0.5)}}
+		rungs, best := rungsOf(e, &c.cfg), []*claim.Result{{LogP: math.Log(0.999999)}, {LogP: math.Log(0.5)}}
 		if !wanted(rungs, best) || wanted(rungs, best[:1]) || wanted(rungs[c.half:], best) {
 			t.Errorf("%v: which methods are wanted", c.sizes)
 		}

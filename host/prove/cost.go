@@ -3,6 +3,9 @@ package prove
 import (
 	"psafe/host/bound"
 	"psafe/host/model/posterior"
+	"psafe/host/prove/clbp"
+	"psafe/host/prove/decide"
+	"psafe/host/prove/engine"
 )
 
 // mostTasks is how many tasks are certified together at most.
@@ -10,24 +13,24 @@ const mostTasks = 128
 
 // groupByCost is up to mostTasks, fewer of a network so large that a group would take
 // long.
-func groupByCost(e *Engine, cfg Config) int {
+func groupByCost(e *engine.Engine, cfg Config) int {
 	const most = 5e10 // multiplications
 	return int(max(1, min(most/max(1, taskCost(e, cfg)), mostTasks)))
 }
 
 // taskCost is about how many multiplications a task takes, at least.
-func taskCost(e *Engine, cfg Config) float64 {
-	cost := passCost(e.normal)
+func taskCost(e *engine.Engine, cfg Config) float64 {
+	cost := engine.PassCost(e.Normal)
 	if cfg.Samples > 0 {
 		// Drawn networks are decided one by one, and where inputs are few, T is cut. The
 		// factors are measured times beside those of a multiplication.
 		each := 15.0
-		if e.normal.Inputs() <= fewInputs {
+		if e.Normal.Inputs() <= decide.FewInputs {
 			each = 4000
 		}
 		products := 0.0
-		for _, l := range e.normal.Layers {
-			products += productsOf(&l)
+		for _, l := range e.Normal.Layers {
+			products += engine.Products(&l)
 		}
 		cost = max(cost, each*products*float64(cfg.Samples))
 	}
@@ -35,10 +38,10 @@ func taskCost(e *Engine, cfg Config) float64 {
 }
 
 // firstCost is taskCost, or more where T is cut into many cells.
-func firstCost(e *Engine, cfg Config) float64 {
+func firstCost(e *engine.Engine, cfg Config) float64 {
 	cost := taskCost(e, cfg)
-	if e.normal.Inputs() <= fewInputs {
-		cost = max(cost, passCost(e.normal)*float64(mostCells(e, cfg.Cells)))
+	if e.Normal.Inputs() <= decide.FewInputs {
+		cost = max(cost, engine.PassCost(e.Normal)*float64(clbp.MostCells(e, cfg.Cells)))
 	}
 	return cost
 }
@@ -54,7 +57,7 @@ func WorkApprox(post *posterior.Posterior, cfg Config) float64 {
 	case cfg.Strategy == Finite && post.Networks() != nil:
 		passes = float64(post.Networks().N())
 	}
-	each := passCost(post) + weights
+	each := engine.PassCost(post) + weights
 	if (cfg.Strategy == Sampled || cfg.Strategy == Centred) && cfg.Method == bound.IBP {
 		each = 4 * weights
 	}
@@ -67,4 +70,4 @@ func WorkApprox(post *posterior.Posterior, cfg Config) float64 {
 
 // groupOfOne is for tasks that take seconds each: progress should show, and an
 // interruption keep what is done.
-func groupOfOne(*Engine, Config) int { return 1 }
+func groupOfOne(*engine.Engine, Config) int { return 1 }

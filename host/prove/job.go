@@ -3,12 +3,14 @@ package prove
 import (
 	"context"
 
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
 	"psafe/host/read/property"
 )
 
 // job is what Run was asked for.
 type job struct {
-	*taskRun
+	*engine.Run
 	strategy *entry
 	cfg      Config
 }
@@ -24,24 +26,24 @@ type together func(ctx context.Context, j *job) error
 func (f together) run(ctx context.Context, j *job) error { return f(ctx, j) }
 
 // groupMethod certifies tasks that have as many input boxes each, on one engine.
-type groupMethod func(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error)
+type groupMethod func(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) ([]*claim.Result, error)
 
 // groups is a runner that cuts the tasks into groups, each of which one engine certifies by itself.
 type groups struct {
 	certify groupMethod
 	// most is how many tasks a group may have. No result depends on it.
-	most func(e *Engine, cfg Config) int
+	most func(e *engine.Engine, cfg Config) int
 }
 
 func (g groups) run(ctx context.Context, j *job) error {
-	e := j.engines[0]
-	return j.inGroups(ctx, g.most(e, j.cfg), firstCost(e, j.cfg), func(ctx context.Context, e *Engine, tasks []property.Task) ([]*Result, error) {
+	e := j.Engines[0]
+	return j.InGroups(ctx, g.most(e, j.cfg), firstCost(e, j.cfg), func(ctx context.Context, e *engine.Engine, tasks []property.Task) ([]*claim.Result, error) {
 		return g.full(ctx, j, e, tasks)
 	})
 }
 
 // full certifies tasks with all that was asked for beside.
-func (g groups) full(ctx context.Context, j *job, e *Engine, tasks []property.Task) ([]*Result, error) {
+func (g groups) full(ctx context.Context, j *job, e *engine.Engine, tasks []property.Task) ([]*claim.Result, error) {
 	results, err := g.certify(ctx, e, j.cfg, tasks)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,8 @@ import (
 	"psafe/fallback"
 	"psafe/host/bound"
 	"psafe/host/lab/testkit/provetest"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
 	"psafe/internal/testscale"
 )
 
@@ -32,7 +34,7 @@ func (c *lookedAt) Err() error {
 	if c.looks.Add(1) <= c.few.Load() {
 		return nil
 	}
-	c.end(ErrTimeUp)
+	c.end(engine.ErrTimeUp)
 	return context.DeadlineExceeded
 }
 
@@ -54,7 +56,7 @@ func TestEndedAtEveryLook(t *testing.T) {
 		if cfg.Strategy == NeuronSums {
 			on, of = provetest.Deep(2, 0.01, 3)
 		}
-		e, err := NewEngine(fallback.New(bound.Float32), nil, on, 12)
+		e, err := engine.New(fallback.New(bound.Float32), nil, on, 12)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,9 +64,9 @@ func TestEndedAtEveryLook(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		do := func(ctx *lookedAt) ([]*Result, error) {
+		do := func(ctx *lookedAt) ([]*claim.Result, error) {
 			e.Until(ctx, time.Now().Add(time.Hour))
-			return s.run.(groups).full(ctx, &job{&taskRun{engines: []*Engine{e}, tasks: of}, s, cfg}, e, of)
+			return s.run.(groups).full(ctx, &job{&engine.Run{Engines: []*engine.Engine{e}, Tasks: of}, s, cfg}, e, of)
 		}
 		whole := newLookedAt(t, math.MaxInt64)
 		want, err := do(whole)

@@ -8,6 +8,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/lab/testkit/provetest"
 	"psafe/host/model/network"
+	"psafe/host/prove/engine"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
@@ -25,7 +26,7 @@ func TestMixingNeverLoses(t *testing.T) {
 				g.Spread[e] = 0.03
 			}
 		}
-		e, err := NewEngine(fallback.New(bound.Float32), nil, post, 12)
+		e, err := engine.New(fallback.New(bound.Float32), nil, post, 12)
 		if err != nil {
 			t.Fatal(err)
 		}

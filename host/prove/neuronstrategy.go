@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
 	"psafe/host/prove/measure"
 	"psafe/host/prove/neuronsum"
 	"psafe/host/read/property"
@@ -40,7 +42,7 @@ func (c *Config) gridPoints() int {
 
 // neuronSum bounds each task by sums of neurons, in float64 on the host: on cells of T and, where
 // these show nothing, by grids.
-func neuronSum(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error) {
+func neuronSum(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) ([]*claim.Result, error) {
 	results, err := cellSums(ctx, e, cfg, tasks)
 	if err != nil {
 		return nil, err
@@ -61,26 +63,26 @@ func neuronSum(ctx context.Context, e *Engine, cfg Config, tasks []property.Task
 }
 
 // cellSums bounds each task by sums of neurons on cells of T.
-func cellSums(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error) {
-	return bySums(ctx, e, tasks, func(sums *neuronsum.Sum, t *property.Task, r *Result) error {
-		cover, err := sums.Cover(ctx, t.T, &t.S, max(len(t.T), cfg.sumCells(e.normal.Inputs())))
-		r.LogP, r.Cells, r.Proof.Cells = measure.LogComplementDown(cover.FailUp), cover.Cells, uncutCells(cover.Tree)
+func cellSums(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) ([]*claim.Result, error) {
+	return bySums(ctx, e, tasks, func(sums *neuronsum.Sum, t *property.Task, r *claim.Result) error {
+		cover, err := sums.Cover(ctx, t.T, &t.S, max(len(t.T), cfg.sumCells(e.Normal.Inputs())))
+		r.LogP, r.Cells, r.Proof.Cells = measure.LogComplementDown(cover.FailUp), cover.Cells, claim.UncutCells(cover.Tree)
 		return err
 	})
 }
 
 // gridSums bounds each task by sums of neurons at the points of grids.
-func gridSums(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error) {
-	return bySums(ctx, e, tasks, func(sums *neuronsum.Sum, t *property.Task, r *Result) error {
+func gridSums(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) ([]*claim.Result, error) {
+	return bySums(ctx, e, tasks, func(sums *neuronsum.Sum, t *property.Task, r *claim.Result) error {
 		g, err := sums.Grids(ctx, t.T, &t.S, cfg.gridPoints())
 		factor, more := manyFactor, 0.0
-		if e.normal.Layers[0].Outputs() < manyNeurons {
+		if e.Normal.Layers[0].Outputs() < manyNeurons {
 			factor, more = fewFactor, fewMore*float64(g.Points)
 		}
 		fail := math.Nextafter(math.Nextafter(factor*g.FailUp, math.Inf(1))+more, math.Inf(1))
 		if fail < 1-neuronsum.LeastTold {
 			r.LogP, r.Cells = measure.LogComplementDown(fail), g.Points
-			r.Proof = Proof{Grids: g.Cuts, Centres: g.Centres, Large: g.Large, Mixtures: g.Theta}
+			r.Proof = claim.Proof{Grids: g.Cuts, Centres: g.Centres, Large: g.Large, Mixtures: g.Theta}
 		}
 		return err
 	})
@@ -88,16 +90,16 @@ func gridSums(ctx context.Context, e *Engine, cfg Config, tasks []property.Task)
 
 // bySums makes a result for each task. That the time of a task is up is no error: what is in its
 // result by then is valid.
-func bySums(ctx context.Context, e *Engine, tasks []property.Task, bound func(sums *neuronsum.Sum, t *property.Task, r *Result) error) ([]*Result, error) {
-	sums, err := e.neuronSums()
+func bySums(ctx context.Context, e *engine.Engine, tasks []property.Task, bound func(sums *neuronsum.Sum, t *property.Task, r *claim.Result) error) ([]*claim.Result, error) {
+	sums, err := e.Sums()
 	if err != nil {
 		return nil, err
 	}
-	results := make([]*Result, len(tasks))
+	results := make([]*claim.Result, len(tasks))
 	for i := range tasks {
-		r := newResult(&tasks[i], "neuronsum")
+		r := claim.NewResult(&tasks[i], "neuronsum")
 		r.Device, r.Precision = "host", "float64"
-		if err := bound(sums, &tasks[i], r); err != nil && !e.cut(ctx, err) {
+		if err := bound(sums, &tasks[i], r); err != nil && !e.Cut(ctx, err) {
 			return nil, err
 		}
 		results[i] = r
@@ -116,11 +118,11 @@ const (
 
 // upperBySums improves upper bounds where there is one hidden layer and few inputs:
 // at the point of each box of T where S holds least likely, about.
-func upperBySums(ctx context.Context, e *Engine, results []*Result) error {
-	if !e.chain || len(e.normal.Layers) != 2 || e.normal.Inputs() > 8 {
+func upperBySums(ctx context.Context, e *engine.Engine, results []*claim.Result) error {
+	if !e.Chain || len(e.Normal.Layers) != 2 || e.Normal.Inputs() > 8 {
 		return nil
 	}
-	sums, err := e.neuronSums()
+	sums, err := e.Sums()
 	if err != nil {
 		return err
 	}
@@ -134,7 +136,7 @@ func upperBySums(ctx context.Context, e *Engine, results []*Result) error {
 			if len(t.Inner) == 0 || t.Inner[b].Lo == nil {
 				continue
 			}
-			at, w := newWitness(t, b, sums.PointApprox(t.T[b], &t.S))
+			at, w := claim.NewWitness(t, b, sums.PointApprox(t.T[b], &t.S))
 			// A bound of a second or two is worth it only where it can say something.
 			if w.Lo == nil {
 				continue
@@ -143,7 +145,7 @@ func upperBySums(ctx context.Context, e *Engine, results []*Result) error {
 				continue
 			}
 			if unsafeDown := math.Nextafter(1-sums.SafeUp(w, &t.S), math.Inf(-1)); unsafeDown > neuronsum.LeastTold {
-				r.showUnsafe(unsafeDown, UpperProof{Method: "neuronsum", Witness: at})
+				r.ShowUnsafe(unsafeDown, claim.UpperProof{Method: "neuronsum", Witness: at})
 			}
 		}
 	}

@@ -6,6 +6,10 @@ import (
 	"slices"
 	"time"
 
+	"psafe/host/prove/boxes"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
+	"psafe/host/prove/mixture"
 	"psafe/host/read/property"
 )
 
@@ -21,38 +25,38 @@ type boxJob struct {
 func sampledBoxes(ctx context.Context, j *job) error {
 	wants := map[boxJob][]int{}
 	var kinds []boxJob
-	for i := range j.tasks {
+	for i := range j.Tasks {
 		want := boxJob{j.cfg.Gamma, j.cfg.Samples}
 		if want.gamma == 0 {
-			want.gamma = j.tasks[i].Gamma
+			want.gamma = j.Tasks[i].Gamma
 		}
 		if want.samples == 0 {
-			want.samples = j.tasks[i].Samples
+			want.samples = j.Tasks[i].Samples
 		}
 		if want.samples < 1 {
-			return fmt.Errorf("%v: task %d asks for %d boxes", Sampled, j.tasks[i].Index, want.samples)
+			return fmt.Errorf("%v: task %d asks for %d boxes", Sampled, j.Tasks[i].Index, want.samples)
 		}
 		if wants[want] == nil {
 			kinds = append(kinds, want)
 		}
 		wants[want] = append(wants[want], i)
 	}
-	order := newOrder(j.taskRun)
+	order := engine.NewOrder(j.Run)
 	for _, want := range kinds {
 		var part []*property.Task
 		for _, i := range wants[want] {
-			part = append(part, &j.tasks[i])
+			part = append(part, &j.Tasks[i])
 		}
 		// Results are emitted in the order of all tasks, so those of a chunk may wait for others.
 		numbers := wants[want]
-		for chunk := range slices.Chunk(part, drawsFor(j.engines[0], want.samples)) {
+		for chunk := range slices.Chunk(part, drawsFor(j.Engines[0], want.samples)) {
 			first := numbers
-			err := j.sampledTasks(ctx, want, chunk, func(n int, results []*Result) error {
+			err := j.sampledTasks(ctx, want, chunk, func(n int, results []*claim.Result) error {
 				for k := range results {
-					if err := order.put(first[n+k], results[k:k+1]); err != nil {
+					if err := order.Put(first[n+k], results[k:k+1]); err != nil {
 						return err
 					}
-					order.did(first[n+k], 1)
+					order.Did(first[n+k], 1)
 				}
 				return nil
 			})
@@ -67,67 +71,67 @@ func sampledBoxes(ctx context.Context, j *job) error {
 
 // drawsFor is how many tasks share their draws: so few that verifying boxes for them takes some
 // seconds, and so many that drawing again for the next takes a tenth of that.
-func drawsFor(e *Engine, samples int) int {
+func drawsFor(e *engine.Engine, samples int) int {
 	const (
 		most = 5e9  // multiplications
 		draw = 1000 // what a weight of a draw costs, ten times
 	)
-	pass := max(1, passCost(e.normal))
-	return int(max(1, min(max(most/float64(samples)/pass, draw*float64(e.normal.Weights())/pass), 1<<20)))
+	pass := max(1, engine.PassCost(e.Normal))
+	return int(max(1, min(max(most/float64(samples)/pass, draw*float64(e.Normal.Weights())/pass), 1<<20)))
 }
 
 // sampledTasks bounds tasks that want the same boxes, on all engines together, until no
 // device has to be dropped. put gets results of tasks from number n on, every few seconds.
-func (j *job) sampledTasks(ctx context.Context, want boxJob, tasks []*property.Task, put func(n int, results []*Result) error) error {
-	d := &draws{engines: j.engines, method: j.cfg.Method, gamma: want.gamma, samples: want.samples, seed: j.cfg.Seed}
-	aims, mixtures, err := aimsOf(ctx, j.engines[0], tasks)
+func (j *job) sampledTasks(ctx context.Context, want boxJob, tasks []*property.Task, put func(n int, results []*claim.Result) error) error {
+	d := &boxes.Draws{Engines: j.Engines, Method: j.cfg.Method, Gamma: want.gamma, Samples: want.samples, Seed: j.cfg.Seed}
+	aims, mixtures, err := aimsOf(ctx, j.Engines[0], tasks)
 	if err != nil {
 		return err
 	}
-	var found []found // of tasks from number done on, nil if they are to be verified
+	var found []boxes.Found // of tasks from number done on, nil if they are to be verified
 	var verifying time.Duration
 	for done := 0; done < len(tasks); {
 		start := time.Now()
 		var err error
 		if found == nil {
-			for _, e := range j.engines {
-				e.begin()
+			for _, e := range j.Engines {
+				e.Begin()
 			}
-			found, err = d.verify(ctx, aims[done:])
+			found, err = d.Verify(ctx, aims[done:])
 			verifying = time.Since(start) / time.Duration(len(tasks)-done)
 			start = time.Now()
 		}
-		var results []*Result
-		for err == nil && len(results) < len(found) && (len(results) == 0 || time.Since(start) < groupTime) {
+		var results []*claim.Result
+		for err == nil && len(results) < len(found) && (len(results) == 0 || time.Since(start) < engine.GroupTime) {
 			n := len(results)
-			var one *Result
+			var one *claim.Result
 			one, err = j.sampledResult(ctx, d, aims[done+n], mixtures[done+n], found[n])
 			results = append(results, one)
 		}
-		for _, e := range j.engines {
+		for _, e := range j.Engines {
 			if err == nil {
-				err = e.confirm(true)
+				err = e.Confirm(true)
 			}
 		}
 		if err == nil {
-			err = door(j.engines, results, func(t *property.Task) ([]*Result, error) {
+			err = engine.Door(j.Engines, results, func(t *property.Task) ([]*claim.Result, error) {
 				n := slices.Index(tasks, t)
-				found, err := d.verify(ctx, aims[n:n+1])
+				found, err := d.Verify(ctx, aims[n:n+1])
 				if err != nil {
 					return nil, err
 				}
 				one, err := j.sampledResult(ctx, d, aims[n], mixtures[n], found[0])
-				return []*Result{one}, err
+				return []*claim.Result{one}, err
 			})
 		}
 		switch {
-		case isDropped(err):
+		case engine.IsDropped(err):
 			found = nil // nothing is kept that a device did which is not used any more
 			continue
 		case err != nil:
 			return err
 		}
-		stamp(results, names(j.engines), time.Since(start)+verifying*time.Duration(len(results)))
+		engine.Stamp(results, engine.Names(j.Engines), time.Since(start)+verifying*time.Duration(len(results)))
 		if err := put(done, results); err != nil {
 			return err
 		}
@@ -137,30 +141,30 @@ func (j *job) sampledTasks(ctx context.Context, want boxJob, tasks []*property.T
 }
 
 // aimsOf are the tasks, and mixtures of those that have one.
-func aimsOf(ctx context.Context, e *Engine, tasks []*property.Task) ([]aim, []*mixture, error) {
-	mixtures, err := mixtures(ctx, e, tasks)
+func aimsOf(ctx context.Context, e *engine.Engine, tasks []*property.Task) ([]boxes.Aim, []*mixture.Mixture, error) {
+	mixtures, err := mixture.Choose(ctx, e, tasks)
 	if err != nil {
 		return nil, nil, err
 	}
-	aims := make([]aim, len(tasks))
+	aims := make([]boxes.Aim, len(tasks))
 	for i, m := range mixtures {
-		if aims[i].task = tasks[i]; m != nil {
-			aims[i].mixed = &m.task
+		if aims[i].Task = tasks[i]; m != nil {
+			aims[i].Mixed = &m.Task
 		}
 	}
 	return aims, mixtures, nil
 }
 
 // sampledResult bounds a task, of which found is known, with all that was asked for beside.
-func (j *job) sampledResult(ctx context.Context, d *draws, a aim, m *mixture, f found) (*Result, error) {
-	r, mixed, err := d.result(ctx, a, f)
+func (j *job) sampledResult(ctx context.Context, d *boxes.Draws, a boxes.Aim, m *mixture.Mixture, f boxes.Found) (*claim.Result, error) {
+	r, mixed, err := d.Result(ctx, a, f)
 	if err != nil {
 		return nil, err
 	}
 	r.Boxing = Sampled.String()
 	if mixed != nil {
 		mixed.Boxing = r.Boxing
-		r = m.better(r, mixed)
+		r = m.Better(r, mixed)
 	}
-	return r, j.beside(ctx, d.engines[0], []*Result{r})
+	return r, j.beside(ctx, d.Engines[0], []*claim.Result{r})
 }

@@ -2,24 +2,27 @@ package prove
 
 import (
 	"context"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/clbp"
+	"psafe/host/prove/engine"
 )
 
 // Upper bounds (docs/concentration.md, section 6): for any x of the true T, P_safe <= Prob(f(x) in S).
 // The point is found by attack on the mean network; whatever it is, the bound holds.
 
 // uppers looks for upper bounds, where they are wanted.
-func uppers(ctx context.Context, e *Engine, cfg Config, results []*Result) error {
-	if cfg.NoUpper || !e.posterior.Independent() {
+func uppers(ctx context.Context, e *engine.Engine, cfg Config, results []*claim.Result) error {
+	if cfg.NoUpper || !e.Posterior.Independent() {
 		return nil
 	}
 	err := ctx.Err()
 	if err == nil {
-		err = upperByNoise(ctx, e, results)
+		err = clbp.Uppers(ctx, e, results)
 	}
 	if err == nil {
 		err = upperBySums(ctx, e, results)
 	}
-	if e.cut(ctx, err) {
+	if e.Cut(ctx, err) {
 		return nil
 	}
 	return err

@@ -3,6 +3,9 @@ package prove
 import (
 	"context"
 
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
+	"psafe/host/prove/mixture"
 	"psafe/host/read/property"
 )
 
@@ -11,7 +14,7 @@ import (
 // are lower bounds of the same probability, and the larger counts: a search for the larger set
 // of proofs may end at a smaller bound. All else about a task is said of its own S.
 func withMixtures(certify groupMethod) groupMethod {
-	return func(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error) {
+	return func(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) ([]*claim.Result, error) {
 		best, err := certify(ctx, e, cfg, tasks)
 		if err != nil {
 			return nil, err
@@ -22,15 +25,15 @@ func withMixtures(certify groupMethod) groupMethod {
 			switch {
 			case r.Lower() >= content || r.Task.S.Clauses() == nil:
 			case cfg.Decided != nil && cfg.Decided(r):
-				r.Stopped = Decided
+				r.Stopped = claim.Decided
 			default:
 				left, at = append(left, r.Task), append(at, i)
 			}
 		}
 		var mixed []property.Task
-		var chosen []*mixture
-		mixtures, err := mixtures(ctx, e, left)
-		if e.cut(ctx, err) {
+		var chosen []*mixture.Mixture
+		mixtures, err := mixture.Choose(ctx, e, left)
+		if e.Cut(ctx, err) {
 			return best, nil
 		}
 		if err != nil {
@@ -39,10 +42,10 @@ func withMixtures(certify groupMethod) groupMethod {
 		for k, m := range mixtures {
 			if m != nil {
 				at[len(mixed)] = at[k]
-				mixed, chosen = append(mixed, m.task), append(chosen, m)
+				mixed, chosen = append(mixed, m.Task), append(chosen, m)
 			}
 		}
-		if err := ctx.Err(); len(mixed) == 0 || e.cut(ctx, err) {
+		if err := ctx.Err(); len(mixed) == 0 || e.Cut(ctx, err) {
 			return best, nil
 		}
 		results, err := certify(ctx, e, cfg, mixed)
@@ -50,7 +53,7 @@ func withMixtures(certify groupMethod) groupMethod {
 			return nil, err
 		}
 		for k, r := range results {
-			best[at[k]] = chosen[k].better(best[at[k]], r)
+			best[at[k]] = chosen[k].Better(best[at[k]], r)
 		}
 		return best, nil
 	}
