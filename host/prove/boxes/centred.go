@@ -1,3 +1,5 @@
+// Package boxes finds weight boxes that verify and measures them: around the mean (Centred), and around
+// samples of the posterior (Draws), as in Algorithm 1 of Wicker et al. (UAI 2020).
 package boxes
 
 import (

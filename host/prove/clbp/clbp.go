@@ -1,3 +1,5 @@
+// Package clbp bounds P_safe by concentration LBP, without weight boxes (docs/concentration.md): from
+// below on cells of T (Certify), and from above at one point of T (Uppers).
 package clbp
 
 import (

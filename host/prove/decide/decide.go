@@ -1,3 +1,6 @@
+// Package decide rules on networks with given weights: safe on all of T, or unsafe at a witness. So are
+// decided networks that are drawn (Statistical), all networks of a finite set (Finite), and one network
+// of a query (Search).
 package decide
 
 import (

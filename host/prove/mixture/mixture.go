@@ -1,3 +1,5 @@
+// Package mixture chooses mixtures of the rows of an OR (docs/soundness.md (31)), by drawn networks.
+// Whatever is chosen, the bound holds.
 package mixture
 
 import (
