@@ -7,7 +7,7 @@ import (
 	"math/big"
 	"slices"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
 )
 
 // tries is how often lines are chosen before a box is given up.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
 	"psafe/host/read/property"
 )
 

@@ -3,7 +3,8 @@ package check
 import (
 	"slices"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
+	"psafe/host/check/curves"
 	"psafe/host/read/property"
 )
 
@@ -108,7 +109,7 @@ func (p *cellPass) hiddenLayer(k int) (hidden, []noise) {
 	}
 	for i := range l.out {
 		lo, hi := h.pre.lo[i], h.pre.hi[i]
-		h.z.lo[i], h.z.hi[i] = arith.ValueDown(l.act, lo), arith.ValueUp(l.act, hi)
+		h.z.lo[i], h.z.hi[i] = curves.ValueDown(l.act, lo), curves.ValueUp(l.act, hi)
 		h.lower[i], h.upper[i] = relax(l.act, lo, hi, &p.by)
 	}
 	h.arg = h.pre

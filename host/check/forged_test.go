@@ -8,8 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	"psafe/host/arith"
 	"psafe/host/bound"
-	"psafe/host/check/arith"
 	"psafe/host/job/certify"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"

@@ -5,7 +5,7 @@ import (
 	"math/cmplx"
 	"sync"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
 )
 
 // Sums of many terms on a fine lattice, by Fourier transforms (docs/check.md, grids): masses are
@@ -148,7 +148,7 @@ func (c *circle) onCircle(m int, term func(i int) *lattice, first int, rates []f
 	for k := range product {
 		product[k] = 1
 	}
-	all, sums := 1., arith.Point(1) // also that of the second term where one is alone
+	all, sums := 1., arith.Exactly(1) // also that of the second term where one is alone
 	s := &lattice{first: first}
 	var below []*belowWindow
 	for _, rate := range rates {
@@ -166,7 +166,7 @@ func (c *circle) onCircle(m int, term func(i int) *lattice, first int, rates []f
 			}
 		}
 		total *= 1 + float64(len(l.p)+8)*0x1p-51
-		sums = arith.Interval{Lo: min(sums.Lo, total), Hi: max(sums.Hi, total)} // NaN too
+		sums = arith.Of(min(sums.Lo, total), max(sums.Hi, total)) // NaN too
 		all = arith.Up(all * total)
 		s.step, s.lost = l.step, arith.Up(s.lost+l.lost)
 		for _, b := range below {

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
 	net "psafe/host/model/network"
 	"psafe/internal/testscale"
 )
@@ -84,7 +84,7 @@ func TestOnCircle(t *testing.T) {
 		t.Error("a mass of 2 is taken")
 	}
 	// A term with little mass may share a transform with one that has much.
-	if all, some := c.errUp(9, 1, arith.Point(1)), c.errUp(9, 1, arith.Interval{Lo: 0.1, Hi: 1}); some < 4*all || some > 6*all || c.errUp(9, 1, arith.Interval{Lo: 0.04, Hi: 1}) != arith.Inf {
+	if all, some := c.errUp(9, 1, arith.Exactly(1)), c.errUp(9, 1, arith.Of(0.1, 1)); some < 4*all || some > 6*all || c.errUp(9, 1, arith.Of(0.04, 1)) != arith.Inf {
 		t.Errorf("errors of %v, and of %v beside little mass", all, some)
 	}
 }
@@ -138,13 +138,13 @@ func TestFineUpTo0(t *testing.T) {
 					want += choose * normalApprox(-sum/s)
 					choose *= (n - j) / (j + 1)
 				}
-				rest := normalVar{arith.Point(0), arith.Point(restSd)}
+				rest := normalVar{arith.Exactly(0), arith.Exactly(restSd)}
 				got := fineUpTo0(hs, as, rest, 0.01)
 				if got < want*(1-1e-9) || got > want*(1.1+1/n)+1e-6*n {
 					t.Errorf("%d terms, a = %v +- %v, h in %v: %v, want %v", m, mean, sd, q, got, want)
 				}
 				// The other way round 1 - got is a lower bound, tight if little may be missed.
-				if fine := fineUpTo0(hs, as, normalVar{arith.Point(3 * math.Sqrt(n) * math.Hypot(sd, 0.7)), arith.Point(restSd)}, 1e-6); fine > 0.2 {
+				if fine := fineUpTo0(hs, as, normalVar{arith.Exactly(3 * math.Sqrt(n) * math.Hypot(sd, 0.7)), arith.Exactly(restSd)}, 1e-6); fine > 0.2 {
 					t.Errorf("%d terms: %v far above 0", m, fine)
 				}
 			}
@@ -173,7 +173,7 @@ func TestFineMoves(t *testing.T) {
 					case m > 0:
 						want = 0
 					}
-					got := fineUpTo0(hs, as, normalVar{arith.Point(0), arith.Point(sd)}, 0.01)
+					got := fineUpTo0(hs, as, normalVar{arith.Exactly(0), arith.Exactly(sd)}, 0.01)
 					if got < want*(1-1e-12) {
 						t.Errorf("%d terms, apart by %v, m %v, sd %v: %v, is %v", n, apart, m, sd, got, want)
 					}
@@ -205,7 +205,7 @@ func TestCutSquares(t *testing.T) {
 			return 48
 		})
 		const mean = 0.1
-		h := n.cut(normalVar{arith.Point(mean), arith.Point(1)}, b, &share{}, &share{})
+		h := n.cut(normalVar{arith.Exactly(mean), arith.Exactly(1)}, b, &share{}, &share{})
 		for what, a := range map[string]atoms{"low": h.low, "high": h.high} {
 			mass, over, under := 0., 0., 0.
 			for k, x := range a.x {
@@ -259,7 +259,7 @@ func TestSmoothed(t *testing.T) {
 
 // factorFor is the factor of a weight.
 func factorFor(mean, sd float64) factor {
-	f := factor{a: normalVar{arith.Point(mean), arith.Point(sd)}}
+	f := factor{a: normalVar{arith.Exactly(mean), arith.Exactly(sd)}}
 	z, mass, lost := standardBins(f.a.sd)
 	f.lost = lost
 	for k, m := range mass {

@@ -8,7 +8,7 @@ import (
 	"sort"
 	"sync"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
 	"psafe/host/read/property"
 	"psafe/internal/fault"
 )
@@ -36,11 +36,11 @@ func newGridLine(lo, hi float64, planes, centres []float64) gridLine {
 	last := len(l.at) - 1
 	l.before, l.after = make([]arith.Interval, last+1), make([]arith.Interval, last+1)
 	for k := range last {
-		c := arith.Point(arith.Middle(l.at[k], l.at[k+1]))
+		c := arith.Middle(l.at[k], l.at[k+1])
 		if centres != nil {
-			c = arith.Point(centres[k])
+			c = centres[k]
 		}
-		l.after[k], l.before[k+1] = c.Minus(arith.Point(l.at[k])), c.Minus(arith.Point(l.at[k+1]))
+		l.after[k], l.before[k+1] = arith.Difference(c, l.at[k]), arith.Difference(c, l.at[k+1])
 	}
 	l.before[0], l.after[last] = l.after[0], l.before[last]
 	return l

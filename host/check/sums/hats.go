@@ -4,7 +4,8 @@ import (
 	"math"
 	"sync"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
+	"psafe/host/check/curves"
 )
 
 // Expectations over a standard normal Z of functions that are known at a few nodes
@@ -77,8 +78,8 @@ func newHats(step float64) *hats {
 // than 2^-51.
 func hatMassUp(p, q float64) (falling, rising float64) {
 	value := func(m arith.DD, k int) arith.DD { return m.Scaled(k) }
-	mass := value(arith.Tail(arith.DDOf(p))).Minus(value(arith.Tail(arith.DDOf(q))))
-	diff := value(arith.Density(arith.DDOf(p))).Minus(value(arith.Density(arith.DDOf(q))))
+	mass := value(curves.Tail(arith.DDOf(p))).Minus(value(curves.Tail(arith.DDOf(q))))
+	diff := value(curves.Density(arith.DDOf(p))).Minus(value(curves.Density(arith.DDOf(q))))
 	const off = 0x1p-50
 	bound := func(x arith.DD) float64 { return max(0, arith.Up(arith.Up(x.Hi+x.Lo)/(q-p))+off) }
 	return bound(mass.Times(arith.DDOf(q)).Minus(diff)), bound(diff.Minus(mass.Times(arith.DDOf(p))))
@@ -101,8 +102,8 @@ var tailCurves = sync.OnceValue(func() *struct{ q, bend []float64 } {
 		c.q = append(c.q, normalTailUp(y))
 		at, bend := max(y, -1), 0.
 		if at < 0 {
-			m, e := arith.Density(arith.DDOf(-at))
-			bend = arith.Up(arith.Up(-at * m.Scaled(e).RoundUp(arith.TailErr)))
+			m, e := curves.Density(arith.DDOf(-at))
+			bend = arith.Up(arith.Up(-at * m.Scaled(e).RoundUp(curves.TailErr)))
 		}
 		c.bend = append(c.bend, bend)
 	}

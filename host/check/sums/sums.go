@@ -4,7 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
+	"psafe/host/check/curves"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
@@ -44,7 +45,7 @@ func New(p *posterior.Posterior) (*Network, error) {
 		return nil, fmt.Errorf("sums of neurons need an output layer that is fed by the hidden layer alone")
 	}
 	n := &Network{hidden: &p.Layers[0], output: &p.Layers[1], act: p.Layers[0].Activation}
-	if !arith.Supported(n.act) {
+	if !curves.Supported(n.act) {
 		return nil, fmt.Errorf("sums of neurons do not know the activation %v", n.act)
 	}
 	return n, nil
@@ -136,7 +137,7 @@ func (n *Network) leastUp(ctx context.Context, cell property.Box, plans [][]prop
 		return 1
 	}
 	for j, lo := range cell.Lo {
-		if !(arith.Interval{Lo: lo, Hi: cell.Hi[j]}).Finite() {
+		if !(arith.Of(lo, cell.Hi[j])).Finite() {
 			return 1
 		}
 	}
