@@ -14,7 +14,7 @@ import (
 // Tests may import more.
 var mayImport = map[string][]string{
 	"psafe/host/read/npy":                {"psafe/internal/infile"},
-	"psafe/host/prove/measure":           {"psafe/internal/fault"},
+	"psafe/host/prove/measure":           {"psafe/host/arith", "psafe/internal/fault"},
 	"psafe/host/model/network":           {"gonum.org/v1/gonum/", "psafe/host/prove/measure"},
 	"psafe/host/model/posterior":         {"psafe/host/prove/measure", "psafe/host/model/network"},
 	"psafe/host/read/onnx":               {"google.golang.org/protobuf/encoding/protowire", "psafe/internal/infile"},

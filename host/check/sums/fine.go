@@ -263,8 +263,8 @@ func (l *lattice) addKnots(a *knots, q *atoms, left *shares, perSquare, reach fl
 		}
 		wide := (math.Abs(x) + math.Sqrt(square)) * (1 + 0x1p-50)
 		add := func(from, to int, p []float64) {
-			l.addMultiples(x, q.p[k], ends[from:to], p, &lowering{a.square[from:to], a.most[from:to],
-				perSquare * wide * wide * (1 + 0x1p-40), perSquare * square * (1 + 0x1p-40), reach})
+			l.addMultiples(x, q.p[k], ends[from:to], p, arith.Multiples{Wides: a.square[from:to], Sizes: a.most[from:to],
+				PerWide: perSquare * wide * wide * (1 + 0x1p-40), PerSize: perSquare * square * (1 + 0x1p-40)}, reach)
 		}
 		some := left.until(k, from, to)
 		if some > from {
@@ -300,7 +300,7 @@ func fineUpTo0(h []*standIn, a []factor, rest normalVar, miss float64) float64 {
 	deviation, exponent := math.Sqrt(spread), -math.Log(miss)
 	// A few neurons with heavy tails need a wider circle, and a slower rate for what is below it.
 	for span := 18.; span < 700; span *= 2 {
-		f.step = span * deviation / float64(c.n)
+		f.step = span * deviation / float64(c.N)
 		if !(math.Abs(mean)/f.step < mostPoints/2) {
 			continue
 		}
@@ -314,8 +314,8 @@ func fineUpTo0(h []*standIn, a []factor, rest normalVar, miss float64) float64 {
 		for _, r := range []float64{0.2, 0.6, 1.2, 2, 4} {
 			rates = append(rates, r*f.step/deviation)
 		}
-		first := int(mean/f.step) - c.n/2
-		sum := c.onCircle(len(h), f.term, first, rates)
+		first := int(mean/f.step) - c.N/2
+		sum := onCircle(c, len(h), f.term, first, rates)
 		besides := arith.Up(m * arith.Up(f.rate*f.step) * f.step / 8 * (1 + 0x1p-40))
 		best = min(best, arith.Up(sum.belowUp(besides, rest)*smoothedUp(f.rate, rest.sd.Lo)))
 		for k := 0.3; k < 2; k *= 1.15 {
