@@ -33,10 +33,10 @@ var mayImport = map[string][]string{
 	},
 	"psafe/host/read/vnnlib":   {"psafe/internal/infile"},
 	"psafe/host/read/property": {"psafe/host/read/npy", "psafe/host/read/vnnlib", "psafe/internal/infile", "psafe/internal/nearest"},
-	"psafe/host/bound":         {"psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property"},
+	"psafe/host/bound":         {"psafe/host/arith", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property"},
 	"psafe/host/lab/lockstep":  {"psafe/host/bound"},
 	"psafe/host/lab/testkit/devicetest": {
-		"psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
+		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
 		"psafe/internal/testscale",
 	},
 	// arith is arithmetic alone: what certifies and what checks share it.
@@ -54,7 +54,7 @@ var mayImport = map[string][]string{
 		"psafe/host/model/posterior", "psafe/host/read/property",
 	},
 	"psafe/host/prove": {
-		"gonum.org/v1/gonum/", "psafe/host/bound", "psafe/host/prove/phases", "psafe/host/prove/measure", "psafe/host/model/network",
+		"gonum.org/v1/gonum/", "psafe/host/arith", "psafe/host/bound", "psafe/host/prove/phases", "psafe/host/prove/measure", "psafe/host/model/network",
 		"psafe/host/prove/neuronsum", "psafe/host/prove/neuronsum/grid", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault", "psafe/internal/fpcontrol",
 	},
 	"psafe/host/prove/phases": {"psafe/host/bound", "psafe/host/model/network", "psafe/host/read/property", "psafe/internal/fault"},
@@ -107,9 +107,9 @@ var mayImport = map[string][]string{
 		"psafe/host/bound", "psafe/host/lab/lockstep", "psafe/host/prove", "psafe/host/model/posterior",
 		"psafe/host/read/property",
 	},
-	"psafe/fallback": {"psafe/host/bound", "psafe/host/model/network", "psafe/internal/fault", "psafe/internal/fpcontrol"},
+	"psafe/fallback": {"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/internal/fault", "psafe/internal/fpcontrol"},
 	"psafe/kernels":  {"psafe/host/model/network"},
-	"psafe/gpu":      {"psafe/gpu/cl", "psafe/host/bound", "psafe/kernels"},
+	"psafe/gpu":      {"psafe/gpu/cl", "psafe/host/arith", "psafe/host/bound", "psafe/kernels"},
 	"psafe/gpu/cl":   {"github.com/ebitengine/purego", "psafe/internal/fpcontrol"},
 	"psafe/cmd/psafe": {
 		"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "psafe/fallback", "psafe/gpu", "psafe/gpu/cl",

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"psafe/host/bound"
+	"psafe/host/arith"
 	"psafe/host/prove/measure"
 	"psafe/host/read/property"
 )
@@ -158,7 +158,7 @@ func (d *draws) ranked(safe []int) []int {
 		order[i] = i
 		for a, params := range e.normal.Params() {
 			for w := range params.Mean {
-				z := float64(bound.Normal(d.cfg.Seed, uint64(b), uint32(a), uint32(w)))
+				z := float64(arith.Normal(d.cfg.Seed, uint64(b), uint32(a), uint32(w)))
 				massApprox[i] += math.Log(math.Erf((g+z)/math.Sqrt2) + math.Erf((g-z)/math.Sqrt2))
 			}
 		}
