@@ -61,6 +61,15 @@ func halves(c property.Box, j int) (lower, upper property.Box) {
 	return lower, upper
 }
 
+// cells are those of the proof, as many as the record says.
+func (q *question) cells() ([]property.Box, error) {
+	cells, err := cellsOf(q.task.T, q.Proof.Cells)
+	if err == nil && len(cells) != q.Cells {
+		err = fmt.Errorf("cells: %d, the proof has %d", q.Cells, len(cells))
+	}
+	return cells, err
+}
+
 // tausOf is one failure budget for each cell: those given, or the one that is the same for all. A
 // budget of 0 is that of a cell of which nothing is claimed, or nothing can fail; others are large
 // enough for their 64th part to be exact.

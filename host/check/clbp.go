@@ -269,11 +269,7 @@ func formTailUp(lo float64, layers []noise) float64 {
 
 // budgetUp bounds the probability that a hidden bound fails.
 func (p *cellPass) budgetUp() float64 {
-	b, e := arith.TwoProduct(p.events, p.tau) // the first factor is exact: a multiple of 2^-20
-	if e > 0 || b < 0x1p-900 && b > 0 {
-		return arith.Up(b)
-	}
-	return b
+	return arith.ProductUp(p.events, p.tau) // the first factor is exact: a multiple of 2^-20
 }
 
 // cellFailUp is (14): it bounds the probability that the network leaves S in the cell, for the

@@ -91,13 +91,7 @@ func (n *noisy) quantile(tau float64, layers int) float64 {
 }
 
 // squareUp is at least x^2, and 0 for 0.
-func squareUp(x float64) float64 {
-	p, e := arith.TwoProduct(x, x)
-	if x != 0 && (e > 0 || p < 0x1p-900) {
-		return arith.Up(p)
-	}
-	return p
-}
+func squareUp(x float64) float64 { return arith.ProductUp(x, x) }
 
 func squaresUp(x []float64) []float64 {
 	y := make([]float64, len(x))

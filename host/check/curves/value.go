@@ -53,11 +53,7 @@ func ValueDown(a net.Activation, t float64) float64 {
 	case below == 0:
 		return 0
 	}
-	p, e := arith.TwoProduct(below, t)
-	if e >= 0 && p < -0x1p-900 {
-		return p
-	}
-	return arith.Down(p)
+	return arith.ProductDown(below, t)
 }
 
 // ValueUp is an upper bound of it, for every real number up to t.
@@ -71,11 +67,7 @@ func ValueUp(a net.Activation, t float64) float64 {
 	case below == 0:
 		return 0
 	}
-	p, e := arith.TwoProduct(below, t)
-	if e <= 0 && p < -0x1p-900 {
-		return p
-	}
-	return arith.Up(p)
+	return arith.ProductUp(below, t)
 }
 
 // sigmoidDown and SigmoidUp enclose 1/(1+e^-t).

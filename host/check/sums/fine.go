@@ -65,7 +65,7 @@ func (b *weightBins) mean(edge int) arith.Interval {
 // a density whose logarithm has slopes of at most c in l it is the mean of 1-l where the density is
 // l times that; the farthest is that of l e^(cl), and d/dc is a variance, at most e^c E (l-2/3)^2 where
 // the density is 2l. So it is within c e^c/18 of 1/3. Masses are within 2^-30 of what they bound
-// (towardsUp).
+// (towardsUp): they are about w/2 times the density.
 func (b *weightBins) setWays() {
 	way := func(bin int) arith.Interval {
 		c := (b.z[bin+1] - b.z[bin]) * max(math.Abs(b.z[bin]), math.Abs(b.z[bin+1]))
@@ -131,19 +131,6 @@ func newWeightBins(width func(z float64) float64) *weightBins {
 	b.toLower, b.toUpper = append(b.toLower, lower...), append(b.toUpper, upper...)
 	b.setWays()
 	return b
-}
-
-// towardsUp is hatMassUp for narrow bins: tails and densities are within 2^-58 of themselves, and
-// fall, so that what is divided by q - p (exact, 2^-7 or more) is wrong by less than 2^-56 (q Q(p) + phi(p)):
-// by 2^-30 of the mass, which is about (q-p)/2 phi(p).
-func towardsUp(p, q float64) (lower, upper float64) {
-	value := func(m arith.DD, k int) arith.DD { return m.Scaled(k) }
-	tailP, densityP := value(curves.Tail(arith.DDOf(p))), value(curves.Density(arith.DDOf(p)))
-	mass := tailP.Minus(value(curves.Tail(arith.DDOf(q))))
-	diff := densityP.Minus(value(curves.Density(arith.DDOf(q))))
-	off := 0x1p-56 * (q*tailP.Hi + densityP.Hi)
-	bound := func(x arith.DD) float64 { return max(0, arith.Up(arith.Up(arith.Up(x.Hi+x.Lo)+off)/(q-p))) }
-	return bound(mass.Times(arith.DDOf(q)).Minus(diff)), bound(diff.Minus(mass.Times(arith.DDOf(p))))
 }
 
 func knotsOf(f *factor) knotted {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"sort"
 	"sync"
 
@@ -203,10 +204,7 @@ func (n *Network) planFailUp(ctx context.Context, points []GridPoint, plans [][]
 			totals[0] = arith.SumUp(totals[0], n.largeUp(l, &plans[0][r]))
 		}
 	}
-	least := totals[0]
-	for _, total := range totals {
-		least = min(least, total)
-	}
+	least := slices.Min(totals)
 	for len(points) > 0 && least < 1 && enough(least) {
 		some := points[:min(len(points), runtime.GOMAXPROCS(0))]
 		points = points[len(some):]
@@ -219,13 +217,12 @@ func (n *Network) planFailUp(ctx context.Context, points []GridPoint, plans [][]
 		if err := ctx.Err(); err != nil {
 			return 1, err
 		}
-		least = 1
 		for p := range plans {
 			for k := range fails {
 				totals[p] = arith.SumUp(totals[p], fails[k][p])
 			}
-			least = min(least, totals[p])
 		}
+		least = min(1, slices.Min(totals))
 	}
 	return least, nil
 }

@@ -3,6 +3,7 @@ package sums
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"psafe/host/arith"
 	"psafe/host/check/curves"
@@ -108,14 +109,9 @@ func SafeUp(ctx context.Context, post *posterior.Posterior, safe *property.Safe,
 // does; and, if all alternatives are single rows, only where every sum of them is negative.
 // Without all, only what is likely to fail least is tried.
 func (n *Network) cellFailUp(ctx context.Context, cell property.Box, s *property.Safe, all bool) float64 {
-	var plans [][]property.Row
+	plans := Plans(s)
 	var single []property.Row
-	for _, alternative := range s.Any {
-		var rows []property.Row
-		for _, r := range alternative {
-			rows = append(rows, s.Rows[r])
-		}
-		plans = append(plans, rows)
+	for _, rows := range plans {
 		if len(rows) == 1 {
 			single = append(single, rows[0])
 		}
@@ -164,9 +160,5 @@ func (n *Network) leastUp(ctx context.Context, cell property.Box, plans [][]prop
 			return 1
 		}
 	}
-	least := 1.0
-	for _, total := range totals {
-		least = min(least, total)
-	}
-	return least
+	return min(1, slices.Min(totals))
 }
