@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"testing"
 
+	"psafe/host/arith"
 	"psafe/host/bound"
-	"psafe/host/check/arith"
 	"psafe/host/check/sums"
 	"psafe/host/lab/testkit/sumtest"
 	net "psafe/host/model/network"

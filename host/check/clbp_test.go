@@ -8,8 +8,9 @@ import (
 	"testing"
 
 	"psafe/fallback"
+	"psafe/host/arith"
 	"psafe/host/bound"
-	"psafe/host/check/arith"
+	"psafe/host/check/curves"
 	"psafe/host/lab/testkit/sumtest"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
@@ -229,7 +230,7 @@ func TestLinearExactly(t *testing.T) {
 		}
 		fail, err := n.failUp(t.Context(), &task, nil, []float64{0.1}, atMost(0))
 		z := math.Abs(mean) / math.Sqrt(variance)
-		want := arith.TailUp(arith.DDOf(z))
+		want := curves.TailUp(arith.DDOf(z))
 		if mean <= 0 {
 			if fail != 1 {
 				t.Errorf("a mean of %v fails %v", mean, fail)
