@@ -118,7 +118,7 @@ func TestFiniteExactly(t *testing.T) {
 			if res.SafeSamples == nSafe && res.UnsafeSamples == nUnsafe && nClose == 0 && (math.Abs(lo-least) > 1e-15 || math.Abs(hi-least) > 1e-15) {
 				t.Errorf("case %d %v: %v to %v, want %v", i, p, lo, hi, least)
 			}
-			if res.Method != prove.Finite || res.Statistic != nil || res.Samples != samples.N() {
+			if res.Method != "finite" || res.Statistic != nil || res.Samples != samples.N() {
 				t.Errorf("case %d: %+v", i, res)
 			}
 		}

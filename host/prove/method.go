@@ -43,20 +43,12 @@ func (m Method) known() bool { return m >= 0 && m < methodCount }
 // OfBoxes says that the method is about weight boxes.
 func (m Method) OfBoxes() bool { return m == IBP || m == LBP }
 
-// ofBoxes is the method by which weight boxes are verified: by auto, that of lines.
-func (m Method) ofBoxes() Method {
-	if m == Auto {
-		return LBP
-	}
-	return m
-}
-
-// propagation is what verifies weight boxes.
+// propagation is what verifies weight boxes: by auto, lines.
 func (m Method) propagation() bound.Propagation {
-	switch m.ofBoxes() {
+	switch m {
 	case IBP:
 		return bound.IBP
-	case LBP:
+	case LBP, Auto:
 		return bound.LBP
 	}
 	panic(fmt.Sprintf("prove: weight boxes by method %v", m))
@@ -149,16 +141,16 @@ const (
 var ways [methodCount][boxesCount]*way
 
 func init() {
-	centred := &way{fits: independent, run: groups{withMixtures(centredBoxes), groupByCost}, uppers: beside, drawn: beside}
+	centred := &way{fits: independent, run: groups{withMixtures(byCentredBoxes), groupByCost}, uppers: beside, drawn: beside}
 	drawn := &way{fits: independent, run: together(drawnBoxes), uppers: beside, drawn: inside}
 	ways = [methodCount][boxesCount]*way{
 		Auto:        {{fits: independent, run: groups{auto, groupOfAuto}, uppers: inside, drawn: beside}},
 		IBP:         {Centred: centred, Drawn: drawn},
 		LBP:         {Centred: centred, Drawn: drawn},
-		CLBP:        {{fits: independent, run: groups{withMixtures(concentration), groupByCost}, uppers: beside, drawn: beside}},
+		CLBP:        {{fits: independent, run: groups{withMixtures(byCLBP), groupByCost}, uppers: beside, drawn: beside}},
 		NeuronSum:   {{fits: oneHiddenLayer, run: groups{neuronSum, groupOfOne}, uppers: beside, drawn: beside}},
-		Finite:      {{fits: finiteSet, run: groups{finite, groupByCost}, uppers: inside, drawn: beside}},
-		Statistical: {{fits: anyPosterior, run: groups{statistical, groupByCost}, uppers: beside, drawn: inside}},
+		Finite:      {{fits: finiteSet, run: groups{bySet, groupByCost}, uppers: inside, drawn: beside}},
+		Statistical: {{fits: anyPosterior, run: groups{byDraws, groupByCost}, uppers: beside, drawn: inside}},
 	}
 	mustBeComplete(ways)
 }

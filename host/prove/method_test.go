@@ -7,9 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/lab/testkit/provetest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
 	"psafe/host/read/property"
 )
 
@@ -97,13 +101,13 @@ func TestMethodWords(t *testing.T) {
 // TestUnknownMethod: what is no method, or none for the boxes, is refused before anything is done,
 // and is not taken for another.
 func TestUnknownMethod(t *testing.T) {
-	e := engineOf(t, bound.Float32, posterior.Layer{Layer: network.DenseLayer(1, 1, network.Activation{}), Weight: fixed(1), Bias: fixed(0)})
+	e := engineOf(t, bound.Float32, posterior.Layer{Layer: network.DenseLayer(1, 1, network.Activation{}), Weight: provetest.Fixed(1), Bias: provetest.Fixed(0)})
 	for want, cfg := range map[string]Config{
 		"method(-1) is none of the 7 methods": {Method: -1}, "method(7) is none of": {Method: methodCount}, "method(99) is none of": {Method: 99},
 		"boxes(-1) are none of the 2 kinds": {Method: IBP, Boxes: -1}, "boxes(2) are none of": {Method: LBP, Boxes: boxesCount},
 		"boxes drawn are not for method auto": {Boxes: Drawn}, "boxes drawn are not for method clbp": {Method: CLBP, Boxes: Drawn},
 	} {
-		err := Run(context.Background(), []*Engine{e}, cfg, []property.Task{atLeastTask(0, 0, 1)}, nil, func(*Result) error {
+		err := Run(context.Background(), []*engine.Engine{e}, cfg, []property.Task{provetest.AtLeast(0, 0, 1)}, nil, func(*claim.Result) error {
 			t.Errorf("%v: a result", cfg)
 			return nil
 		})
@@ -115,9 +119,20 @@ func TestUnknownMethod(t *testing.T) {
 
 // TestOneHiddenLayer: sums of neurons are refused for other networks, in a line.
 func TestOneHiddenLayer(t *testing.T) {
-	e := engineOf(t, bound.Float32, posterior.Layer{Layer: network.DenseLayer(1, 1, network.Activation{}), Weight: fixed(1), Bias: fixed(0)})
-	err := Run(context.Background(), []*Engine{e}, Config{Method: NeuronSum}, []property.Task{atLeastTask(0, 0, 1)}, nil, func(*Result) error { return nil })
+	e := engineOf(t, bound.Float32, posterior.Layer{Layer: network.DenseLayer(1, 1, network.Activation{}), Weight: provetest.Fixed(1), Bias: provetest.Fixed(0)})
+	err := Run(context.Background(), []*engine.Engine{e}, Config{Method: NeuronSum}, []property.Task{provetest.AtLeast(0, 0, 1)}, nil, func(*claim.Result) error { return nil })
 	if err == nil || !strings.Contains(err.Error(), "this one has 0: use --method clbp") {
 		t.Error(err)
 	}
+}
+
+// engineOf is an engine of a network with these layers on the fallback.
+func engineOf(t *testing.T, p bound.Precision, layers ...posterior.Layer) *engine.Engine {
+	t.Helper()
+	e, err := engine.New(fallback.New(p), nil, &posterior.Posterior{Scale: posterior.ScaleSD, Layers: layers}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	return e
 }

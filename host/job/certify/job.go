@@ -20,6 +20,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
+	"psafe/host/prove/claim"
 	"psafe/host/read/format"
 	"psafe/host/read/property"
 	"psafe/host/record"
@@ -320,7 +321,7 @@ func (j *Job) read() (*ready, error) {
 	}
 	r.words = j.numberWords(r.cfg.Method)
 	if j.stopsAt(r.cfg.Method) {
-		r.cfg.Decided = func(res *prove.Result) bool {
+		r.cfg.Decided = func(res *claim.Result) bool {
 			return record.Verdict(res.Lower(), res.Upper(), j.require()) != record.Unknown
 		}
 	}
