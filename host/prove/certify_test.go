@@ -155,7 +155,7 @@ func TestUnionOfRegions(t *testing.T) {
 	}
 }
 
-// TestSampledCeiling: what sampled boxes prove is never above N erf^d.
+// TestSampledCeiling: what drawn boxes prove is never above N erf^d.
 func TestSampledCeiling(t *testing.T) {
 	post := read(t, "tiny-2-3-2-tanh.npz")
 	task := property.Task{Label: -1, T: []property.Box{{Lo: []float64{-1, -1}, Hi: []float64{1, 1}}},

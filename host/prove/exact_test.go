@@ -230,7 +230,7 @@ func sampledEnds(t *testing.T, post *posterior.Posterior, p bound.Precision, see
 	return box.Lo[0][0], box.Hi[0][0]
 }
 
-// TestSampledCount counts the sampled boxes that are safe by hand: f(x) = w x >=
+// TestSampledCount counts the drawn boxes that are safe by hand: f(x) = w x >=
 // -0.3 on {1, -1/2} needs -0.3 <= w <= 0.6.
 func TestSampledCount(t *testing.T) {
 	post := chain(relu, normal(0, 1), none)

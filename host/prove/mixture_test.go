@@ -42,7 +42,7 @@ func TestMixtureWhereNoRowDoes(t *testing.T) {
 		{"a box, intervals", prove.Config{Method: prove.IBP, Uniform: true}, 0},
 		{"a box, lines", prove.Config{Method: prove.LBP}, 0.9},
 		{"pieces", prove.Config{Method: prove.LBP, Splits: 20}, 0.9},
-		{"sampled boxes", prove.Config{Method: prove.LBP, Boxes: prove.Drawn, Samples: 60, Gamma: 1, Seed: 5}, 0.8},
+		{"drawn boxes", prove.Config{Method: prove.LBP, Boxes: prove.Drawn, Samples: 60, Gamma: 1, Seed: 5}, 0.8},
 	} {
 		for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
 			for _, sd := range []float64{0.25, 0.5, 1} {

@@ -56,7 +56,7 @@ type Record struct {
 	// Gamma is the half-width of the box(es) in standard deviations, by layer if
 	// layers differ; absent where no box was proved or there are none.
 	Gamma any `json:"gamma,omitempty"`
-	// Samples counts sampled boxes, or the networks of a finite posterior.
+	// Samples counts drawn boxes, or the networks of a finite posterior.
 	Samples   int  `json:"samples,omitempty"`
 	Tried     int  `json:"boxes_tried,omitempty"`
 	SafeBoxes *int `json:"safe_boxes,omitempty"`
@@ -79,7 +79,7 @@ type Record struct {
 	Derived *Derived `json:"derived,omitempty"`
 	// Statistical holds with a confidence and is no certificate.
 	Statistical *Statistical `json:"statistical,omitempty"`
-	// Log10Ceiling bounds what the sampled boxes could hold.
+	// Log10Ceiling bounds what the drawn boxes could hold.
 	Log10Ceiling *Up    `json:"log10_ceiling,omitempty"`
 	Rule         string `json:"rule,omitempty"`
 	// Margin is a lower bound of the least margin at the box in the result.

@@ -40,7 +40,7 @@ func parseTest(args []string) (*certify.Job, error) {
 		case "--method":
 			method, err := prove.ParseMethod(value)
 			if err != nil {
-				return nil, err
+				return nil, fmt.Errorf("--method %w", err)
 			}
 			job.Method.By = &method
 		case "--property":
