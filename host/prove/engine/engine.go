@@ -84,8 +84,8 @@ func (e *Engine) Close() {
 // Precision is the device's.
 func (e *Engine) Precision() bound.Precision { return e.Device.Precision() }
 
-// Begin forgets what the spare device had to do for earlier results.
-func (e *Engine) Begin() { e.moved, e.fault = 0, nil }
+// begin forgets what the spare device had to do for earlier results.
+func (e *Engine) begin() { e.moved, e.fault = 0, nil }
 
 // Name names the device, and the spare one too if it had to help since begin, or has taken
 // its place.
