@@ -71,7 +71,7 @@ var directJobs = []struct {
 	brief bool
 }{
 	{"images", selfImages, true},
-	{"graph", selfGraph, false}, // thousands of launches
+	{"graph", selfGraph, false}, // more launches than all others together
 	{"splits", selfSplits, true},
 	{"pools", func(dev Device, _ uint32) error { return pooled(dev) }, true},
 }
