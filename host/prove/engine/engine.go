@@ -14,7 +14,7 @@ import (
 )
 
 // Engine is a posterior on a device, and no more: it knows how much fits the device
-// (budget), has chunks of work done (guarded), once more in halves and then on a spare
+// (Budget), has chunks of work done (Guarded), once more in halves and then on a spare
 // device if the device fails in the middle, compares the two (recheck), verifies weight
 // boxes (verify), and says which devices did the work (Name). What is to be done,
 // strategies know.
