@@ -128,7 +128,7 @@ var mayImport = map[string][]string{
 	"psafe/host/lab/paper": {
 		"gonum.org/v1/gonum/",
 		"psafe/host/bound", "psafe/host/tell/plot", "psafe/host/model/network", "psafe/host/model/posterior",
-		"psafe/host/read/format", "psafe/host/read/property", "psafe/host/record", "psafe/host/job/certify", "psafe/host/tell/summary",
+		"psafe/host/prove", "psafe/host/read/format", "psafe/host/read/property", "psafe/host/record", "psafe/host/job/certify", "psafe/host/tell/summary",
 		"psafe/host/lab/train", "psafe/internal/child", "psafe/internal/infile", "psafe/internal/outfile", "psafe/testdata",
 	},
 	"psafe/host/lab/bench": {
@@ -136,7 +136,7 @@ var mayImport = map[string][]string{
 		"psafe/host/read/property", "psafe/host/job/certify",
 	},
 	"psafe/host/lab/crosscheck": {
-		"psafe/host/bound", "psafe/host/lab/lockstep", "psafe/host/prove/engine", "psafe/host/model/posterior",
+		"psafe/host/bound", "psafe/host/lab/lockstep", "psafe/host/prove", "psafe/host/prove/engine", "psafe/host/model/posterior",
 		"psafe/host/read/property",
 	},
 	"psafe/fallback": {"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/internal/fault", "psafe/internal/fpcontrol"},
@@ -146,7 +146,7 @@ var mayImport = map[string][]string{
 	"psafe/cmd/psafe": {
 		"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "psafe/fallback", "psafe/gpu", "psafe/gpu/cl",
 		"psafe/host/lab/bench", "psafe/host/bound", "psafe/host/job/campaign", "psafe/host/check", "psafe/host/lab/crosscheck", "psafe/host/tell/plot",
-		"psafe/host/prove/measure", "psafe/host/model/network", "psafe/host/read/onnx/lower", "psafe/host/tell/report", "psafe/host/lab/paper", "psafe/host/model/posterior",
+		"psafe/host/prove", "psafe/host/prove/measure", "psafe/host/model/network", "psafe/host/read/onnx/lower", "psafe/host/tell/report", "psafe/host/lab/paper", "psafe/host/model/posterior",
 		"psafe/host/model/audit", "psafe/host/read/format", "psafe/host/read/property", "psafe/host/record", "psafe/host/job/certify", "psafe/host/tell/summary",
 		"psafe/host/lab/train", "psafe/host/prove/verify", "psafe/host/read/vnnlib", "psafe/internal/child", "psafe/internal/fault", "psafe/internal/fpcontrol", "psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile", "psafe/python",
 	},

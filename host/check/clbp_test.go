@@ -119,7 +119,7 @@ func TestGenuine(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
-			for _, r := range certified(t, p, post, prove.Config{Strategy: prove.CLBP, Cells: []int{0, 1, 10}[i%3]}, tasks) {
+			for _, r := range certified(t, p, post, prove.Config{Method: prove.CLBP, Cells: []int{0, 1, 10}[i%3]}, tasks) {
 				if r.Lower() > 0 {
 					lower++
 					task := asProved(t, r)
@@ -251,7 +251,7 @@ func TestForgedNoise(t *testing.T) {
 	for i := range testscale.Costly(t, 200) {
 		post := sumtest.RandomNoisy(rng, activations[i%len(activations)], 0.1, []int{2, 6, 5, 3}...)
 		task := randomTask(rng, post, 0)
-		r := certified(t, bound.Float64, post, prove.Config{Strategy: prove.CLBP, Cells: 6}, []property.Task{task})[0]
+		r := certified(t, bound.Float64, post, prove.Config{Method: prove.CLBP, Cells: 6}, []property.Task{task})[0]
 		n, err := newNoisy(post)
 		if err != nil {
 			t.Fatal(err)

@@ -15,7 +15,7 @@ const (
 	nearlyMore = 3e-5
 )
 
-// Ceiling returns log10, rounded up, of the most that n sampled boxes of half-width
+// Ceiling returns log10, rounded up, of the most that n drawn boxes of half-width
 // gamma can hold: n times the product over random weights of erf(g/sqrt2), docs/soundness.md,
 // section 4, g being the half-width of the weight's stored interval in standard
 // deviations: gamma, and what rounding to precision p can add. At most 0; 0, which

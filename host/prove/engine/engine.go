@@ -17,7 +17,7 @@ import (
 // (Budget), has chunks of work done (Guarded), once more in halves and then on a spare
 // device if the device fails in the middle, compares the two (recheck), verifies weight
 // boxes (verify), and says which devices did the work (Name). What is to be done,
-// strategies know.
+// methods know.
 type Engine struct {
 	// Posterior is what is certified. normal is the same if its weights are independent
 	// normal numbers, and otherwise its mean network without deviations: what is

@@ -30,16 +30,16 @@ func (j *job) wants(t *property.Task) boxJob {
 	return want
 }
 
-// sampledBoxes is Algorithm 1 of the paper, for each task: boxes around posterior
+// drawnBoxes is Algorithm 1 of the paper, for each task: boxes around posterior
 // samples, those that verify, and a lower bound of the probability of their
 // union. The engines share the boxes of a task, of which there may be very many.
-func sampledBoxes(ctx context.Context, j *job) error {
+func drawnBoxes(ctx context.Context, j *job) error {
 	like := map[boxJob][]int{}
 	var kinds []boxJob
 	for i := range j.Tasks {
 		want := j.wants(&j.Tasks[i])
 		if want.samples < 1 {
-			return fmt.Errorf("%v: task %d asks for %d boxes", Sampled, j.Tasks[i].Index, want.samples)
+			return fmt.Errorf("%v boxes: task %d asks for %d", Drawn, j.Tasks[i].Index, want.samples)
 		}
 		if like[want] == nil {
 			kinds = append(kinds, want)
@@ -75,7 +75,7 @@ func (j *job) drawBoxes(ctx context.Context, tasks []int) (func(ctx context.Cont
 		at[n] = k
 	}
 	want := j.wants(of[0])
-	d := &boxes.Draws{Engines: j.Engines, Method: j.cfg.Method, Gamma: want.gamma, Samples: want.samples, Seed: j.cfg.Seed}
+	d := &boxes.Draws{Engines: j.Engines, Method: j.cfg.Method.propagation(), Gamma: want.gamma, Samples: want.samples, Seed: j.cfg.Seed}
 	aims, mixtures, err := aimsOf(ctx, j.Engines[0], of)
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (j *job) drawBoxes(ctx context.Context, tasks []int) (func(ctx context.Cont
 	}
 	return func(ctx context.Context, task int) (*claim.Result, error) {
 		k := at[task]
-		return j.sampledResult(ctx, d, aims[k], mixtures[k], found[k])
+		return j.drawnResult(ctx, d, aims[k], mixtures[k], found[k])
 	}, nil
 }
 
@@ -105,13 +105,13 @@ func aimsOf(ctx context.Context, e *engine.Engine, tasks []*property.Task) ([]bo
 	return aims, mixtures, nil
 }
 
-// sampledResult bounds a task, of which found is known, with all that was asked for beside.
-func (j *job) sampledResult(ctx context.Context, d *boxes.Draws, a boxes.Aim, m *mixture.Mixture, f boxes.Found) (*claim.Result, error) {
+// drawnResult bounds a task, of which found is known, with all that was asked for beside.
+func (j *job) drawnResult(ctx context.Context, d *boxes.Draws, a boxes.Aim, m *mixture.Mixture, f boxes.Found) (*claim.Result, error) {
 	r, mixed, err := d.Result(ctx, a, f)
 	if err != nil {
 		return nil, err
 	}
-	r.Boxing = Sampled.String()
+	r.Boxing = Drawn.String()
 	if mixed != nil {
 		mixed.Boxing = r.Boxing
 		r = m.Better(r, mixed)
