@@ -79,6 +79,7 @@ vulncheck:
 cross:
 	@for p in $(PLATFORMS); do echo "build $$p"; \
 	  CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build -o /dev/null ./cmd/psafe || exit 1; done
+	@echo "vet the tests of windows"; CGO_ENABLED=0 GOOS=windows $(GO) vet ./...
 	@echo "build without OpenCL"; CGO_ENABLED=0 $(GO) build -tags noopencl -o /dev/null ./cmd/psafe
 
 # The definition of every operation, in a build that has nothing else.

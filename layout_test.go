@@ -40,17 +40,18 @@ var mayImport = map[string][]string{
 		"psafe/internal/testscale",
 	},
 	// arith is arithmetic alone: what certifies and what checks share it.
-	"psafe/host/arith": {},
+	"psafe/host/arith":       {},
+	"psafe/host/prove/slack": {},
 	"psafe/host/prove/neuronsum/law": {
 		"psafe/host/arith", "psafe/host/prove/measure", "psafe/host/model/network", "psafe/host/model/posterior",
 		"psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/prove/neuronsum/grid": {
-		"psafe/host/arith", "psafe/host/prove/measure", "psafe/host/prove/neuronsum/law",
+		"psafe/host/prove/slack", "psafe/host/arith", "psafe/host/prove/measure", "psafe/host/prove/neuronsum/law",
 		"psafe/host/model/posterior", "psafe/host/read/property",
 	},
 	"psafe/host/prove/neuronsum": {
-		"psafe/host/arith", "psafe/host/prove/measure", "psafe/host/prove/neuronsum/law", "psafe/host/prove/neuronsum/grid",
+		"psafe/host/prove/slack", "psafe/host/arith", "psafe/host/prove/measure", "psafe/host/prove/neuronsum/law", "psafe/host/prove/neuronsum/grid",
 		"psafe/host/model/posterior", "psafe/host/read/property",
 	},
 	"psafe/host/prove/claim": {
@@ -68,7 +69,8 @@ var mayImport = map[string][]string{
 	},
 	"psafe/host/prove/decide": {
 		"psafe/host/bound", "psafe/host/model/network", "psafe/host/prove/claim", "psafe/host/prove/engine",
-		"psafe/host/prove/measure", "psafe/host/prove/phases", "psafe/host/read/property", "psafe/internal/fault",
+		"psafe/host/prove/measure", "psafe/host/prove/phases", "psafe/host/prove/slack", "psafe/host/read/property",
+		"psafe/internal/fault",
 	},
 	"psafe/host/prove/clbp": {
 		"psafe/host/bound", "psafe/host/model/network", "psafe/host/prove/claim", "psafe/host/prove/decide",
@@ -81,7 +83,7 @@ var mayImport = map[string][]string{
 	"psafe/host/prove": {
 		"psafe/host/bound", "psafe/host/model/posterior", "psafe/host/prove/boxes", "psafe/host/prove/claim",
 		"psafe/host/prove/clbp", "psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/prove/measure",
-		"psafe/host/prove/mixture", "psafe/host/prove/neuronsum", "psafe/host/read/property",
+		"psafe/host/prove/mixture", "psafe/host/prove/neuronsum", "psafe/host/prove/slack", "psafe/host/read/property",
 	},
 	"psafe/host/prove/phases": {"psafe/host/bound", "psafe/host/model/network", "psafe/host/read/property", "psafe/internal/fault"},
 	"psafe/host/prove/verify": {
@@ -108,7 +110,7 @@ var mayImport = map[string][]string{
 	"psafe/host/lab/testkit/provetest": {
 		"psafe/host/lab/testkit/networktest", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
 	},
-	"psafe/host/tell/summary":           {"psafe/host/read/property", "psafe/host/record"},
+	"psafe/host/tell/summary": {"psafe/host/read/property", "psafe/host/record"},
 	"psafe/host/job/certify": {
 		"psafe/host/bound", "psafe/host/prove", "psafe/host/prove/boxes", "psafe/host/prove/claim", "psafe/host/prove/engine",
 		"psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/model/audit", "psafe/host/read/format", "psafe/host/read/property", "psafe/host/record", "psafe/internal/fault", "psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile",

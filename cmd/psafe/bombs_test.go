@@ -79,9 +79,9 @@ func bombs() []bomb {
 		{"property of expansions", asProperty, write(func() string { return expansions(24) }), "split the", 2500, true},
 		{"sparse property", asProperty, sparse("{", 4<<30), "the limit for such a file is 67108864", 50, false},
 
-		{"query in gzip, 16 GiB", asProperty, gzipOf("(", zeros, 16<<10), "more than 134217728 bytes unpacked", 700, false},
+		{"query in gzip, 16 GiB", asProperty, gzipOf("(", zeros, 16<<10), "more than 134217728 bytes unpacked", 700, true},
 		{"query of brackets", asProperty, write(func() string { return strings.Repeat("(", 60<<20) }), "nest deeper than 100", 200, false},
-		{"query of words", asProperty, write(func() string { return "(assert (and" + strings.Repeat(" a", 30<<20) + "))" }), "a statement 2097152", 1000, false},
+		{"query of words", asProperty, write(func() string { return "(assert (and" + strings.Repeat(" a", 30<<20) + "))" }), "a statement 2097152", 1000, true},
 		{"query of alternatives", asProperty, write(func() string {
 			return "(declare-const X_0 Real)(declare-const Y_0 Real)" + strings.Repeat("(assert (or (<= Y_0 1) (>= Y_0 2)))", 1000)
 		}), "more than 16384 alternatives", 50, false},
@@ -123,7 +123,7 @@ func bombs() []bomb {
 		{"ONNX of a convolution as large as can be", asONNX, write(wideConv), "", 2000, true},
 
 		{"sparse results", asResults, sparse("{", 4<<30), "the limit for such a file is 1073741824", 50, false},
-		{"results of one line", asResults, sparse("{", 1<<30), "token too long", 100, false},
+		{"results of one line", asResults, sparse("{", 1<<30), "a line has more than 16777216 bytes", 100, false},
 		{"results of as many records as can be", asResults, write(manyRecords), "line ", 2500, true},
 		{"results of brackets", asResults, write(func() string { return `{"a":` + strings.Repeat("[", 15<<20) }), "no result record", 150, false},
 	}

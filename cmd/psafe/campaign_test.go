@@ -78,13 +78,17 @@ func TestCampaignInterruptions(t *testing.T) {
 	took := time.Since(start)
 	want := mergedTest(t, dir, exitDone)
 	ways := []syscall.Signal{syscall.SIGKILL, syscall.SIGKILL, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
+	kills := 1 // of each process of a shard
+	if testscale.Deep(t) {
+		kills = 2
+	}
 	for range testscale.Cases(t, 10) {
 		dir := smallCampaign(t)
 		for _, n := range []int{4, 7} {
 			var all sync.WaitGroup
 			for k := range 2 * n {
 				all.Go(func() {
-					for range 2 {
+					for range kills {
 						e := signalled(t, time.Duration(rand.Float64()*float64(took)), runShard(dir, k/2, n), ways[rand.IntN(len(ways))])
 						if e.status != exitDone && e.status != exitInterrupted && !e.signal {
 							t.Errorf("%+v", e)
@@ -120,7 +124,7 @@ func TestCampaignSignals(t *testing.T) {
 	if e := signalled(t, 0, []string{"plan", filepath.Join(base, "c.yaml"), "--out", dir}); e.status != exitDone {
 		t.Fatalf("%+v", e)
 	}
-	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+	for _, s := range testscale.Few(t, []syscall.Signal{syscall.SIGTERM, syscall.SIGINT}, 1) {
 		e := interrupted(t, 700*time.Millisecond, runShard(dir, 0, 1), s)
 		t.Logf("%v: answered after %v: %s", s, e.after, e.text)
 	}
@@ -129,7 +133,7 @@ func TestCampaignSignals(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	failed, err := filepath.Glob(filepath.Join(dir, "results", "*.failed"))
-	if err != nil || len(failed) < 3 {
+	if err != nil || len(failed) < 2 {
 		t.Errorf("%q, %v", failed, err)
 	}
 	var stdout, stderr bytes.Buffer

@@ -67,7 +67,7 @@ func resumeRuns(t *testing.T) map[string][]string {
 		"statistical":       glyphs("--eps", "0.03", "--method", "statistical", "--draws", "30", "--confidence", "0.9"),
 		"statistical, SWAG": plane("swag-2-8-3.npz", "--method", "statistical", "--draws", "30"),
 		"samples":           plane("samples-2-8-3.npz"),
-		"sampled boxes":     plane("tiny-2-3-2-tanh.npz", "--method", "ibp", "--boxes", "drawn", "--draws", "20", "--gamma", "2", "--seed", "5"),
+		"sampled boxes":     plane("tiny-2-3-2-tanh.npz", "--method", "ibp", "--boxes", "drawn", "--draws", "8", "--gamma", "2", "--seed", "5"),
 		"sampled, unions":   cubic("--boxes", "drawn", "--draws", "6", "--gamma", "2"),
 	}
 }

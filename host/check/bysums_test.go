@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"syscall"
 	"testing"
 
 	"psafe/host/arith"
@@ -23,15 +22,6 @@ import (
 
 // anyFail is content with every probability of failure.
 func anyFail(float64) bool { return true }
-
-// cpuSeconds is what this process has computed for.
-func cpuSeconds() float64 {
-	var u syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return float64(u.Utime.Sec) + float64(u.Utime.Usec)/1e6
-}
 
 // sumsProved tells how certificates by sums of neurons were proved again.
 type sumsProved struct {

@@ -9,13 +9,14 @@ import (
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
 	"psafe/host/read/property"
+	"psafe/internal/testscale"
 )
 
 // TestAlone: a task has the same bound, bit for bit, alone and together with others: among them
 // points, boxes without negative numbers and boxes with some.
 func TestAlone(t *testing.T) {
 	between := 0
-	for seed := range seldom(t, 150) {
+	for seed := range testscale.Costly(t, 150) {
 		r := rand.New(rand.NewPCG(uint64(seed), 40))
 		post := &posterior.Posterior{Scale: posterior.ScaleSD}
 		sizes := [][]int{{2, 5, 4, 3}, {2, 7, 3}, {3, 6, 6, 4, 3}}[seed%3]

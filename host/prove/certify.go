@@ -81,9 +81,6 @@ func Run(ctx context.Context, engines []*engine.Engine, cfg Config, tasks []prop
 	if _, shared := w.run.(together); shared && cfg.TimeLimit > 0 {
 		return errors.New("no time limit of a task: tasks share their boxes")
 	}
-	for _, e := range engines {
-		e.EndWith(ctx)
-	}
 	emitted := 0
 	counting := func(r *claim.Result) error { emitted++; return emit(r) }
 	all := &engine.Run{Engines: engines, Tasks: tasks, TimeLimit: cfg.TimeLimit, Progress: progress, Emit: counting}

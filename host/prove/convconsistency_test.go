@@ -35,7 +35,7 @@ func somePoints(r *rand.Rand, boxes ...property.Box) [][]float64 {
 // TestConvolutionConsistency is TestConsistency for random networks of convolutions, pools,
 // batch norms, sums and concatenations.
 func TestConvolutionConsistency(t *testing.T) {
-	cases := seldom(t, 400)
+	cases := testscale.Costly(t, 400)
 	count := &tally{lower: map[string]int{}, upper: map[string]int{}}
 	t.Run("cases", func(t *testing.T) {
 		const shards = 4
@@ -78,7 +78,7 @@ func TestConvolutionMethods(t *testing.T) {
 		task := c.Task(post)
 		net := &testNet{layers: post.Layers}
 		r := rand.New(rand.NewPCG(31, uint64(i)))
-		drawn := simulate(r, net, &task, somePoints(r, task.T[0]), often(t, 3000))
+		drawn := simulate(r, net, &task, somePoints(r, task.T[0]), testscale.Cases(t, 3000))
 		st := run(t, bound.Float32, post, prove.Config{Method: prove.Statistical, Samples: 60, Seed: 3, Confidence: 1 - 2*sureness, Cells: 1}, task)[0]
 		lower, least := map[string]float64{}, min(drawn.upper(), st.Statistic.Upper)
 		for _, m := range []method{

@@ -13,6 +13,7 @@ import (
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
 	"psafe/host/read/property"
+	"psafe/internal/testscale"
 )
 
 // This file has convolutional networks of which P_safe is known.
@@ -99,7 +100,7 @@ func normalRow(post *posterior.Posterior, row []float64, x []float64) (mean, var
 // probability itself. Networks have convolutions, average pools, batch norms, sums and
 // concatenations of every shape.
 func TestSharedNoise(t *testing.T) {
-	cases, side := seldom(t, 600), 0
+	cases, side := testscale.Costly(t, 600), 0
 	shared := map[bool]int{} // how often taking places for independent would prove more
 	for i := range cases {
 		r := rand.New(rand.NewPCG(17, uint64(i)))
@@ -229,7 +230,7 @@ func describe(post *posterior.Posterior) (text string) {
 // network of such layers has the bounds of the dense one; by clbp no better ones, up to a share of
 // the failure, as the search for tau takes other steps.
 func TestOnePosition(t *testing.T) {
-	for i := range often(t, 40) {
+	for i := range testscale.Cases(t, 40) {
 		r := rand.New(rand.NewPCG(18, uint64(i)))
 		image := network.Image{Height: 1 + r.IntN(2), Width: 1 + r.IntN(3), Channels: 1 + r.IntN(2)}
 		in, hidden, out := image.Len(), 1+r.IntN(4), 1+r.IntN(2)

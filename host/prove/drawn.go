@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"psafe/host/prove/boxes"
 	"psafe/host/prove/claim"
@@ -19,54 +18,40 @@ type boxJob struct {
 	samples int
 }
 
+// wants is what a task wants.
+func (j *job) wants(t *property.Task) boxJob {
+	want := boxJob{j.cfg.Gamma, j.cfg.Samples}
+	if want.gamma == 0 {
+		want.gamma = t.Gamma
+	}
+	if want.samples == 0 {
+		want.samples = t.Samples
+	}
+	return want
+}
+
 // drawnBoxes is Algorithm 1 of the paper, for each task: boxes around posterior
 // samples, those that verify, and a lower bound of the probability of their
 // union. The engines share the boxes of a task, of which there may be very many.
 func drawnBoxes(ctx context.Context, j *job) error {
-	wants := map[boxJob][]int{}
+	like := map[boxJob][]int{}
 	var kinds []boxJob
 	for i := range j.Tasks {
-		want := boxJob{j.cfg.Gamma, j.cfg.Samples}
-		if want.gamma == 0 {
-			want.gamma = j.Tasks[i].Gamma
-		}
-		if want.samples == 0 {
-			want.samples = j.Tasks[i].Samples
-		}
+		want := j.wants(&j.Tasks[i])
 		if want.samples < 1 {
 			return fmt.Errorf("%v boxes: task %d asks for %d", Drawn, j.Tasks[i].Index, want.samples)
 		}
-		if wants[want] == nil {
+		if like[want] == nil {
 			kinds = append(kinds, want)
 		}
-		wants[want] = append(wants[want], i)
+		like[want] = append(like[want], i)
 	}
-	order := engine.NewOrder(j.Run)
+	// Results are emitted in the order of all tasks, so those of a batch may wait for others.
+	var batches [][]int
 	for _, want := range kinds {
-		var part []*property.Task
-		for _, i := range wants[want] {
-			part = append(part, &j.Tasks[i])
-		}
-		// Results are emitted in the order of all tasks, so those of a chunk may wait for others.
-		numbers := wants[want]
-		for chunk := range slices.Chunk(part, drawsFor(j.Engines[0], want.samples)) {
-			first := numbers
-			err := j.drawnTasks(ctx, want, chunk, func(n int, results []*claim.Result) error {
-				for k := range results {
-					if err := order.Put(first[n+k], results[k:k+1]); err != nil {
-						return err
-					}
-					order.Did(first[n+k], 1)
-				}
-				return nil
-			})
-			if err != nil {
-				return err
-			}
-			numbers = numbers[len(chunk):]
-		}
+		batches = slices.AppendSeq(batches, slices.Chunk(like[want], drawsFor(j.Engines[0], want.samples)))
 	}
-	return nil
+	return j.Together(ctx, batches, j.drawBoxes)
 }
 
 // drawsFor is how many tasks share their draws: so few that verifying boxes for them takes some
@@ -80,64 +65,29 @@ func drawsFor(e *engine.Engine, samples int) int {
 	return int(max(1, min(max(most/float64(samples)/pass, draw*float64(e.Normal.Weights())/pass), 1<<20)))
 }
 
-// drawnTasks bounds tasks that want the same boxes, on all engines together, until no
-// device has to be dropped. put gets results of tasks from number n on, every few seconds.
-func (j *job) drawnTasks(ctx context.Context, want boxJob, tasks []*property.Task, put func(n int, results []*claim.Result) error) error {
+// drawBoxes draws the boxes that tasks want, verifies them, and then measures those of each that are
+// safe.
+func (j *job) drawBoxes(ctx context.Context, tasks []int) (func(ctx context.Context, task int) (*claim.Result, error), error) {
+	var of []*property.Task
+	at := map[int]int{}
+	for k, n := range tasks {
+		of = append(of, &j.Tasks[n])
+		at[n] = k
+	}
+	want := j.wants(of[0])
 	d := &boxes.Draws{Engines: j.Engines, Method: j.cfg.Method.propagation(), Gamma: want.gamma, Samples: want.samples, Seed: j.cfg.Seed}
-	aims, mixtures, err := aimsOf(ctx, j.Engines[0], tasks)
+	aims, mixtures, err := aimsOf(ctx, j.Engines[0], of)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var found []boxes.Found // of tasks from number done on, nil if they are to be verified
-	var verifying time.Duration
-	for done := 0; done < len(tasks); {
-		start := time.Now()
-		var err error
-		if found == nil {
-			for _, e := range j.Engines {
-				e.Begin()
-			}
-			found, err = d.Verify(ctx, aims[done:])
-			verifying = time.Since(start) / time.Duration(len(tasks)-done)
-			start = time.Now()
-		}
-		var results []*claim.Result
-		for err == nil && len(results) < len(found) && (len(results) == 0 || time.Since(start) < engine.GroupTime) {
-			n := len(results)
-			var one *claim.Result
-			one, err = j.drawnResult(ctx, d, aims[done+n], mixtures[done+n], found[n])
-			results = append(results, one)
-		}
-		for _, e := range j.Engines {
-			if err == nil {
-				err = e.Confirm(true)
-			}
-		}
-		if err == nil {
-			err = engine.Door(j.Engines, results, func(t *property.Task) ([]*claim.Result, error) {
-				n := slices.Index(tasks, t)
-				found, err := d.Verify(ctx, aims[n:n+1])
-				if err != nil {
-					return nil, err
-				}
-				one, err := j.drawnResult(ctx, d, aims[n], mixtures[n], found[0])
-				return []*claim.Result{one}, err
-			})
-		}
-		switch {
-		case engine.IsDropped(err):
-			found = nil // nothing is kept that a device did which is not used any more
-			continue
-		case err != nil:
-			return err
-		}
-		engine.Stamp(results, engine.Names(j.Engines), time.Since(start)+verifying*time.Duration(len(results)))
-		if err := put(done, results); err != nil {
-			return err
-		}
-		done, found = done+len(results), found[len(results):]
+	found, err := d.Verify(ctx, aims)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	return func(ctx context.Context, task int) (*claim.Result, error) {
+		k := at[task]
+		return j.drawnResult(ctx, d, aims[k], mixtures[k], found[k])
+	}, nil
 }
 
 // aimsOf are the tasks, and mixtures of those that have one.

@@ -11,6 +11,7 @@ import (
 	"psafe/host/prove"
 	"psafe/host/read/format"
 	"psafe/host/read/property"
+	"psafe/internal/testscale"
 )
 
 var finite = prove.Config{Method: prove.Finite}
@@ -68,7 +69,7 @@ func deciding(net *testNet, boxes []property.Box) [][]float64 {
 func TestFiniteExactly(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	undecided, missed, networks := 0, 0, 0
-	for i := range often(t, 60) {
+	for i := range testscale.Cases(t, 60) {
 		var post *posterior.Posterior
 		if i%2 == 0 {
 			post = setOf(t, r, 20, relu, 1+r.IntN(3), 2)

@@ -10,6 +10,7 @@ import (
 	"psafe/host/model/posterior"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/engine"
+	"psafe/host/prove/slack"
 	"psafe/host/read/property"
 )
 
@@ -32,7 +33,7 @@ func TestGrids(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if claimed := 1 - fewFactor*g.FailUp - fewMore*float64(g.Points); len(r.Proof.Grids) != 1 || r.Cells != len(r.Proof.Grids[0][0])+2 || r.Proof.Cells != nil || !(r.Lower() <= claimed && r.Lower() > claimed-1e-9) {
+	if claimed := 1 - slack.GridUp(g.FailUp, g.Points, 4); len(r.Proof.Grids) != 1 || r.Cells != len(r.Proof.Grids[0][0])+2 || r.Proof.Cells != nil || !(r.Lower() <= claimed && r.Lower() > claimed-1e-9) {
 		t.Errorf("p_lower %v and not %v, %d points, proof %+v", r.Lower(), claimed, r.Cells, r.Proof)
 	}
 	const draws = 4000

@@ -102,3 +102,27 @@ func TestHeldUntilARecheckAfter(t *testing.T) {
 		}
 	}
 }
+
+// TestHeldBoxes: where a device begins to lie after its boxes for a task agreed, nothing of what it
+// said of boxes is kept, and the spare device draws and verifies them all again.
+func TestHeldBoxes(t *testing.T) {
+	post := read(t, "tiny-2-3-2-tanh.npz")
+	tasks := manyTasks(8, post, 2)
+	cfg := prove.Config{Method: prove.IBP, Boxes: prove.Drawn, Samples: 600, Gamma: 0.3, NoUpper: true}
+	want := run(t, bound.Float32, post, cfg, tasks...)
+	lied := 0
+	for _, from := range []int{1, 2, 3, 5} {
+		dev := &lying{Device: fallback.New(bound.Float32), lie: after(from, allAre(1e4))}
+		got, dropped, err := onLiar(t, dev, true, engine.Recheck{Share: 1e-12}, post, cfg, tasks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := sameResults(got, want); diff != "" {
+			t.Errorf("from read %d: %s", from, diff)
+		}
+		lied += len(dropped)
+	}
+	if lied == 0 {
+		t.Error("no device was dropped")
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
 	"psafe/host/read/property"
+	"psafe/internal/testscale"
 )
 
 // eitherOfTwo is y_0 >= 0 or y_1 >= 0.
@@ -83,7 +84,7 @@ func TestMixtureOfOneAlternative(t *testing.T) {
 func TestMixturesSimulated(t *testing.T) {
 	r := rand.New(rand.NewPCG(16, 31))
 	used := 0
-	for round := range often(t, 60) {
+	for round := range testscale.Cases(t, 60) {
 		post := spread(r, 0.02+0.2*r.Float64(), 2, 6, 3)
 		var boxes []property.Box
 		for range 1 + r.IntN(2) {

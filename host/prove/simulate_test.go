@@ -18,18 +18,6 @@ import (
 // A second implementation of networks, draws and safe sets, in plain float64, for
 // comparison by simulation.
 
-// often is how many random cases of n to do.
-func often(t testing.TB, n int) int { return testscale.Cases(t, n) }
-
-// seldom is how many random cases of n to do where each takes long: all of them in deep, and
-// otherwise a third of what often gives.
-func seldom(t testing.TB, n int) int {
-	if !testscale.Deep(t) {
-		n = (n + 2) / 3
-	}
-	return often(t, n)
-}
-
 // fewCells is Config.Cells where it does not matter what is proved: in deep as many as a run takes.
 func fewCells(t testing.TB) int {
 	if testscale.Deep(t) {

@@ -24,7 +24,7 @@ import (
 func TestStatisticalCoverage(t *testing.T) {
 	post := read(t, "one-weight.npz")
 	w := post.Layers[0].Weight
-	runs := often(t, 600)
+	runs := testscale.Cases(t, 600)
 	for _, c := range []struct {
 		z, confidence float64
 		samples       int

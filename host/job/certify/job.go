@@ -42,7 +42,7 @@ type Job struct {
 	Require string
 	Out     Output
 	// Recheck is the share of the time that goes into comparing answers of a device with those
-	// of the spare one (prove.Recheck), DefaultRecheck if it is not given. It decides no
+	// of the spare one (engine.Recheck), DefaultRecheck if it is not given. It decides no
 	// number.
 	Recheck *float64
 

@@ -64,7 +64,7 @@ type Result struct {
 const (
 	// TimeLimit: the task's time was up.
 	TimeLimit = "time limit"
-	// Decided: the bounds are what Config.Decided asked for, and more was left to be tried.
+	// Decided: the bounds are all that was asked for, and more was left to be tried.
 	Decided = "require"
 )
 

@@ -49,7 +49,7 @@ func (m method) work() string {
 }
 
 // Certify bounds each task by concentration LBP. T may be cut into so many cells; 0 leaves it to
-// mostCells.
+// MostCells.
 func Certify(ctx context.Context, e *engine.Engine, cells int, tasks []property.Task) ([]*claim.Result, error) {
 	method := method{e: e}
 	roots := make([][]*cell, len(tasks))

@@ -7,6 +7,7 @@ import (
 	"psafe/host/arith"
 	"psafe/host/prove/measure"
 	"psafe/host/prove/neuronsum/law"
+	"psafe/host/prove/slack"
 	"psafe/host/read/property"
 )
 
@@ -66,7 +67,7 @@ func newFactor(mean, sd arith.Interval, z []float64) factor {
 
 // beyond bounds the probability of what nodes from lo to hi, placed by nodesOf, leave out.
 func beyond(normal measure.Normal, lo, hi float64) float64 {
-	return max(law.LeastLost, arith.Up(normal.BelowUp(lo)+normal.AboveUp(hi)))
+	return max(slack.LeastLost, arith.Up(normal.BelowUp(lo)+normal.AboveUp(hi)))
 }
 
 // quantileGrid returns about n ascending numbers in [-reach, reach], dense where they

@@ -28,6 +28,7 @@ import (
 	"psafe/host/model/posterior"
 	"psafe/host/prove/measure"
 	"psafe/host/prove/neuronsum/law"
+	"psafe/host/prove/slack"
 	"psafe/host/read/property"
 )
 
@@ -160,7 +161,7 @@ func (n *Sum) vertexUp(v vertex, f *factors) float64 {
 			if sum == nil {
 				return 1
 			}
-			return max(arith.AddUp(sum.NotPositiveUp(len(random), rest), lost), float64(len(random))*law.LeastLost)
+			return max(arith.AddUp(sum.NotPositiveUp(len(random), rest), lost), float64(len(random))*slack.LeastLost)
 		}
 	}
 }

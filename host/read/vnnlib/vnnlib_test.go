@@ -267,3 +267,19 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// TestTooManyWords: the words of a query and those of a statement are limited, to the last one.
+func TestTooManyWords(t *testing.T) {
+	for _, c := range []struct {
+		tokens, statement int
+		ok                bool
+	}{
+		{maxTokens - 1, 0, true}, {maxTokens, 0, false}, {0, maxForm - 1, true}, {0, maxForm, false},
+	} {
+		r := newReader("a")
+		r.tokens, r.statement = c.tokens, c.statement
+		if _, err := r.form(0); (err == nil) != c.ok || err != nil && !strings.Contains(err.Error(), "16777216 words and brackets, a statement 2097152") {
+			t.Errorf("after %d words, %d of the statement: %v", c.tokens, c.statement, err)
+		}
+	}
+}

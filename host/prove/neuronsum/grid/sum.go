@@ -9,6 +9,7 @@ import (
 	"psafe/host/model/posterior"
 	"psafe/host/prove/measure"
 	"psafe/host/prove/neuronsum/law"
+	"psafe/host/prove/slack"
 	"psafe/host/read/property"
 )
 
@@ -75,7 +76,7 @@ func (n *sums) pointUp(p *point, v []pointNeuron, w *rowWeights, large *LargeNeu
 		return arith.AddUp(rest.BelowUp(0), lost)
 	}
 	best := measure.ProductsNotPositiveUp(terms, rest, law.OnCores)
-	return max(min(1, arith.AddUp(best, lost)), float64(len(terms))*law.LeastLost)
+	return max(min(1, arith.AddUp(best, lost)), float64(len(terms))*slack.LeastLost)
 }
 
 // Cover is a bound that has one event for each point of a grid.
@@ -142,7 +143,7 @@ func Bound(ctx context.Context, net *law.Net, boxes []property.Box, s *property.
 // hardlySpread says that some standard deviation is next to nothing, but not 0: psafe check, which
 // cuts such weights elsewhere, could not prove again what is claimed.
 func hardlySpread(l *posterior.Layer) bool {
-	tiny := func(sd float64) bool { return sd > 0 && sd < 0x1p-500 }
+	tiny := func(sd float64) bool { return sd > 0 && sd < slack.LeastSpread }
 	return slices.ContainsFunc(l.Weight.SdHi, tiny) || slices.ContainsFunc(l.Bias.SdHi, tiny)
 }
 

@@ -20,12 +20,6 @@ import (
 // beyond, 6.4e-14 a weight, counts as failure.
 const Reach = 7.5
 
-// LeastLost is the least that a random neuron adds to a bound, a little below what is beyond
-// the reach of one weight. Where standard deviations are below the spacing of float64 nothing
-// is beyond, and the bound would be finer than psafe check, which cuts distributions
-// elsewhere, could prove again.
-const LeastLost = 0x1p-44
-
 // Net is a posterior of networks with one hidden layer.
 type Net struct {
 	Hidden, Output *posterior.Layer
