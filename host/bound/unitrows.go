@@ -96,10 +96,10 @@ func (p *pass) part(f *flight, k int, s Interval) {
 		}
 		lo := copies(s.Lo)
 		switch {
+		case p.nonNeg(source): // Hi is never read, and addRows would leave it behind
+			f.over[source] = Interval{Lo: lo}
 		case s.Hi == s.Lo && p.forked(source) == 1:
 			f.over[source] = Interval{lo, lo}
-		case s.Hi == nil:
-			f.over[source] = Interval{Lo: lo}
 		default:
 			f.over[source] = Interval{lo, copies(s.Hi)}
 		}
