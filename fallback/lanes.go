@@ -211,6 +211,35 @@ func relaxRowsLanes[T bound.Real](t *relaxRows[T], p int, s *rowSums[T]) bool {
 	return false
 }
 
+// noiseRowsLanes is noiseRows.sums, or false if the plain loop has to do it: where there are fewer
+// rows than lanes.
+func noiseRowsLanes[T bound.Real](t *noiseRows[T], p, r int, s *rowSums[T]) bool {
+	n := len(s.a)
+	switch t := any(t).(type) {
+	case *noiseRows[float32]:
+		s := any(s).(*rowSums[float32])
+		switch {
+		case t.d.vectors == AVX512 && n >= widthF32x16:
+			noiseRowsF32x16(t, p, r, s)
+			return true
+		case t.d.vectors >= AVX2 && n >= widthF32x8:
+			noiseRowsF32x8(t, p, r, s)
+			return true
+		}
+	case *noiseRows[float64]:
+		s := any(s).(*rowSums[float64])
+		switch {
+		case t.d.vectors == AVX512 && n >= widthF64x8:
+			noiseRowsF64x8(t, p, r, s)
+			return true
+		case t.d.vectors >= AVX2 && n >= widthF64x4:
+			noiseRowsF64x4(t, p, r, s)
+			return true
+		}
+	}
+	return false
+}
+
 // gatherSumLanes sums rows 0, 1, ... of a list into out and returns of how many rows: of whole
 // vectors. It takes no minimum, so whatever the numbers they have the plain bits.
 func gatherSumLanes[T bound.Real](t *gatherSum[T], out []T, s *sumScratch[T]) int {

@@ -27,3 +27,5 @@ func concretizeLanes[T bound.Real](*Device[T], bool, []T, []T, []T, []T, *rowSum
 func gatherSumLanes[T bound.Real](*gatherSum[T], []T, *sumScratch[T]) int { return 0 }
 
 func relaxRowsLanes[T bound.Real](*relaxRows[T], int, *rowSums[T]) bool { return false }
+
+func noiseRowsLanes[T bound.Real](*noiseRows[T], int, int, *rowSums[T]) bool { return false }

@@ -60,6 +60,42 @@ func testLanesRelaxRows[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
 	}
 }
 
+func TestLanesNoiseRows(t *testing.T) {
+	overVectors(t, testLanesNoiseRows[float32], testLanesNoiseRows[float64])
+}
+
+func testLanesNoiseRows[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
+	const items, inputs = 3, 2
+	positive := func(c *corners, n int) *array[T] {
+		a := drawArray[T](c, n)
+		for i, x := range a.v {
+			a.v[i] = abs(x)
+		}
+		return a
+	}
+	for seed := range uint64(400) {
+		c := newCorners(seed)
+		in, rows := laneSizes[c.IntN(len(laneSizes)-4)], laneSizes[c.IntN(len(laneSizes)-4)]
+		cols := 1 + c.IntN(rows)
+		a := bound.NoiseRows{
+			S: positive(c, items*in*rows), C: positive(c, items*rows), Radius: positive(c, inputs*in), MaxSq: positive(c, inputs*in),
+			P: items, R: rows, Cols: cols, In: in, Inputs: inputs, Round: lanes.precision.NoiseRounding(in, 10),
+		}
+		if seed%2 == 0 {
+			a.MeanIn, a.VarIn = positive(c, items*cols), positive(c, items*cols)
+		}
+		want := a
+		for _, b := range []*bound.NoiseRows{&a, &want} {
+			b.Mean, b.Var = &array[T]{make([]T, items*rows)}, &array[T]{make([]T, items*rows)}
+		}
+		check(t, lanes.NoiseRows(a))
+		check(t, plain.NoiseRows(want))
+		what := fmt.Sprintf("seed %d, %d inputs, %d rows: ", seed, in, rows)
+		sameBits[T](t, what+"Mean", a.Mean, want.Mean)
+		sameBits[T](t, what+"Var", a.Var, want.Var)
+	}
+}
+
 func TestLanesMergeRows(t *testing.T) {
 	overVectors(t, testLanesMergeRows[float32], testLanesMergeRows[float64])
 }

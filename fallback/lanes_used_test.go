@@ -45,6 +45,10 @@ func testLanesUsed[T bound.Real](t *testing.T, d, _ *Device[T]) {
 	if backSubstituteLanes(&back, 0, 0, 32, &sparseRow[T]{}) {
 		t.Error("backSubstituteLanes accepted an infinite weight")
 	}
+	noise := noiseRows[T]{a: bound.NoiseRows{R: 9, In: 1, Inputs: 1}, d: d, s: make([]T, 9), radius: make([]T, 1), maxSq: make([]T, 1)}
+	if s := newRowSums[T](8); !noiseRowsLanes(&noise, 0, 1, &s) {
+		t.Error("noiseRowsLanes did not do 8 rows")
+	}
 	sums := gatherSum[T]{d: d, in: make([]T, 99)}
 	if n := gatherSumLanes(&sums, make([]T, 99), &sumScratch[T]{at: []int{0}, ends: []int{1}}); n < 96 {
 		t.Errorf("gatherSumLanes did %d rows of 99", n)
