@@ -182,9 +182,9 @@ func concretizeLanes[T bound.Real](t *concretize[T], p, r int, s *rowSums[T]) bo
 }
 
 // relaxRowsLanes is relaxRows.sums, or false if the plain loop has to do it: it does the
-// neurons that may be negative.
+// chords.
 func relaxRowsLanes[T bound.Real](t *relaxRows[T], p, c, r int, s *rowSums[T]) bool {
-	if !t.a.NonNeg {
+	if !t.sure {
 		return false
 	}
 	n := len(s.a)

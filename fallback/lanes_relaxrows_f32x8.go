@@ -6,7 +6,7 @@ package fallback
 
 import "psafe/host/bound"
 
-// relaxRowsF32x8 is relaxRows.sums for neurons that are never negative, of rows from first on, as
+// relaxRowsF32x8 is relaxRows.sums where no chord is taken, of rows from first on, as
 // many as there are sums, whose coefficients are in columns from col on. Lanes are rows, at least a
 // vector of them. It takes no minimum, so whatever the numbers it has the plain bits.
 func relaxRowsF32x8(t *relaxRows[numF32x8], p, col, first int, s *rowSums[numF32x8]) {

@@ -6,7 +6,7 @@ package fallback
 
 import "psafe/host/bound"
 
-// relaxRowsF64x8 is relaxRows.sums for neurons that are never negative, of rows from first on, as
+// relaxRowsF64x8 is relaxRows.sums where no chord is taken, of rows from first on, as
 // many as there are sums, whose coefficients are in columns from col on. Lanes are rows, at least a
 // vector of them. It takes no minimum, so whatever the numbers it has the plain bits.
 func relaxRowsF64x8(t *relaxRows[numF64x8], p, col, first int, s *rowSums[numF64x8]) {

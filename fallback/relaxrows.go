@@ -5,7 +5,7 @@ import "psafe/host/bound"
 // RelaxRows is defined in bound.RelaxRows.
 func (d *Device[T]) RelaxRows(a bound.RelaxRows) error {
 	rows, blocks := a.Rows(), (a.P+a.PerBox-1)/a.PerBox
-	t := relaxRows[T]{a: a, d: d, rows: rows}
+	t := relaxRows[T]{a: a, d: d, rows: rows, sure: a.Sure()}
 	t.outA = d.data(a.A, a.P*a.N*rows, "RelaxRows.A")
 	t.outC = d.data(a.C, a.P*rows, "RelaxRows.C")
 	t.sLo = d.data(a.S.Lo, blocks*a.N*a.Cols, "RelaxRows.S.Lo")
@@ -52,6 +52,7 @@ type relaxRows[T bound.Real] struct {
 	a                  bound.RelaxRows
 	d                  *Device[T]
 	rows               int
+	sure               bool
 	outA, outC         []T
 	sLo, sHi, cLo, cHi []T
 	zLo, zHi           []T
@@ -99,7 +100,7 @@ func (t *relaxRows[T]) neuron(p, j, first int, c, charge []T) {
 	zLo, zHi := t.zLo[at], t.zHi[at]
 	aLo, bLo, aHi, bHi, err := t.aLo[at], t.bLo[at], t.aHi[at], t.bHi[at], t.err[at]
 	out := t.outA[at*t.rows+first:][:len(c)]
-	mixed := !t.a.NonNeg && !(zLo >= 0)
+	mixed := !t.sure && !(zLo >= 0)
 	recip := t.d.recipApprox(zHi - zLo)
 	for i := range out {
 		coefficient, icpt := t.coefficient(p, j, first+i), T(0)

@@ -156,7 +156,12 @@ func (p *pass) matrix(k int) (w, b Interval, perBox int) {
 			})
 			return out
 		}
-		m = Interval{gather(boxes.w[k].Lo), gather(boxes.w[k].Hi)}
+		w := boxes.w[k]
+		if m.Lo = gather(w.Lo); w.Hi == w.Lo {
+			m.Hi = m.Lo
+		} else {
+			m.Hi = gather(w.Hi)
+		}
 		p.cache.matrices[k] = m
 	}
 	return m, boxes.b[k], p.query.Batch.PerBox
