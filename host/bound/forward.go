@@ -11,6 +11,8 @@ type passCache struct {
 	// matrices are the weight boxes of layers as matrices, negated the same times -1.
 	matrices, negated map[int]Interval
 	filled            map[filling]Array
+	// across are the inputs of layers under their taps, for factors.
+	across map[int]Interval
 	// Of (29): squares of what feeds layers, and weight boxes as centres and half-widths.
 	mostSquares map[int]Array
 	centres     map[int]centred
