@@ -217,6 +217,32 @@ func TestHopelessCells(t *testing.T) {
 	}
 }
 
+// TestUpperWhereOpen: an upper bound is looked for where p_lower leaves it something to say.
+func TestUpperWhereOpen(t *testing.T) {
+	for _, sd := range []float64{1e-6, 0.3} {
+		post, tasks := deep(2, sd, 1)
+		passes := func(cfg Config) (n int, lower float64) {
+			counted := &counting{Device: fallback.New(bound.Float32)}
+			e, err := NewEngine(counted, nil, post, 12)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer e.Close()
+			cfg.Strategy = CLBP
+			err = Run(t.Context(), []*Engine{e}, cfg, tasks, nil, func(r *Result) error { lower = r.Lower(); return nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			return counted.merged, lower
+		}
+		without, lower := passes(Config{NoUpper: true})
+		with, _ := passes(Config{})
+		if nearly := lower >= 1-enough; nearly != (sd < 0.1) || nearly != (with == without) {
+			t.Errorf("deviation %v: p_lower %v, %d items bounded for it and %d with p_upper", sd, lower, without, with)
+		}
+	}
+}
+
 // counting counts the items whose property rows are bounded.
 type counting struct {
 	bound.Device

@@ -63,11 +63,15 @@ func upperByNoise(ctx context.Context, e *Engine, results []*Result) error {
 }
 
 // witnesses attacks the mean network in every box of T, on all cores, and returns
-// for each result the worst point and its witness box, if it knows one.
+// for each result the worst point and its witness box, if it knows one. It knows none where p_lower
+// leaves an upper bound nothing to say.
 func witnesses(ctx context.Context, e *Engine, results []*Result) (at []Witness, boxes []property.Box, err error) {
 	net, mean := e.normal.Network(), e.normal.Mean()
 	at, boxes = make([]Witness, len(results)), make([]property.Box, len(results))
 	err = fault.OnCores(ctx, len(results), func(i int) {
+		if results[i].Lower() >= 1-enough {
+			return
+		}
 		at[i], boxes[i] = witness(ctx, net, mean, results[i].Task, true)
 	})
 	return at, boxes, err
