@@ -10,6 +10,7 @@ import (
 	"psafe/host/model/posterior"
 	"psafe/host/prove/measure"
 	"psafe/host/read/property"
+	"psafe/internal/fault"
 )
 
 // Concentration LBP (docs/concentration.md): p_lower = 1 minus an upper bound of the
@@ -116,17 +117,18 @@ func (m clbp) judgeAt(ctx context.Context, cells []*cell, tau float64) error {
 			return err
 		}
 		err := guarded(m.e, m.work(), chunk, func(on *bound.Model, part []*cell) (answers []answer, err error) {
+			answers = make([]answer, len(part))
 			err = m.propagate(on, part, m.quantiles(on.Device().Precision(), tau), func(c *cell, n *bound.CLBPMargins, i int) error {
 				fail, err := m.failUp(c, n, i, tau)
 				if err != nil {
 					return err
 				}
-				answers = append(answers, answer{noisesOf(c, n, i), func() {
+				answers[i] = answer{noisesOf(c, n, i), func() {
 					// All rows by one tau: tails by another one stand on hidden bounds of their own.
 					if fail < c.fail {
 						c.fail, c.tau = fail, tau
 					}
-				}})
+				}}
 				return nil
 			})
 			return answers, err
@@ -164,7 +166,7 @@ func (m clbp) quantiles(p bound.Precision, tau float64) bound.Quantiles {
 	return q
 }
 
-// propagate runs one batch on a model and calls take for each cell.
+// propagate runs one batch on a model and calls take for each cell, on all cores.
 func (m clbp) propagate(on *bound.Model, cells []*cell, q bound.Quantiles, take func(c *cell, n *bound.CLBPMargins, i int) error) error {
 	conc, err := m.e.deviationsOn(on)
 	if err != nil {
@@ -189,8 +191,10 @@ func (m clbp) propagate(on *bound.Model, cells []*cell, q bound.Quantiles, take 
 	if err != nil {
 		return err
 	}
-	for i, c := range cells {
-		if err := take(c, n, i); err != nil {
+	errs := make([]error, len(cells))
+	fault.OnCores(context.Background(), len(cells), func(i int) { errs[i] = take(cells[i], n, i) })
+	for _, err := range errs {
+		if err != nil {
 			return err
 		}
 	}
