@@ -250,7 +250,7 @@ func TestSharpNoise(t *testing.T) {
 			if m, v, err := s.noise(d, reached, item); m != nil || v != nil || err != stop || looks > most+4*len(sizes) {
 				t.Errorf("stopped after %d of %d looks: %v, %v, %v and %d more", most, all, m, v, err, looks-most)
 			}
-			if most = math.MaxInt; all <= len(mean) {
+			if most = math.MaxInt; all < len(mean) {
 				t.Errorf("%d looks for %d layers", all, len(mean))
 			}
 			for row := range d.rows {
