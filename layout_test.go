@@ -14,7 +14,7 @@ import (
 // Tests may import more.
 var mayImport = map[string][]string{
 	"psafe/host/read/npy":                {"psafe/internal/infile"},
-	"psafe/host/prove/measure":           {"psafe/internal/fault"},
+	"psafe/host/prove/measure":           {"psafe/host/arith", "psafe/internal/fault"},
 	"psafe/host/model/network":           {"gonum.org/v1/gonum/", "psafe/host/prove/measure"},
 	"psafe/host/model/posterior":         {"psafe/host/prove/measure", "psafe/host/model/network"},
 	"psafe/host/read/onnx":               {"google.golang.org/protobuf/encoding/protowire", "psafe/internal/infile"},
@@ -33,54 +33,87 @@ var mayImport = map[string][]string{
 	},
 	"psafe/host/read/vnnlib":   {"psafe/internal/infile"},
 	"psafe/host/read/property": {"psafe/host/read/npy", "psafe/host/read/vnnlib", "psafe/internal/infile", "psafe/internal/nearest"},
-	"psafe/host/bound":         {"psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault"},
+	"psafe/host/bound":         {"psafe/host/arith", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault"},
 	"psafe/host/lab/lockstep":  {"psafe/host/bound"},
 	"psafe/host/lab/testkit/devicetest": {
-		"psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
+		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
 		"psafe/internal/testscale",
 	},
-	"psafe/host/prove/interval": {},
+	// arith is arithmetic alone: what certifies and what checks share it.
+	"psafe/host/arith":       {},
+	"psafe/host/prove/slack": {},
 	"psafe/host/prove/neuronsum/law": {
-		"psafe/host/prove/interval", "psafe/host/prove/measure", "psafe/host/model/network", "psafe/host/model/posterior",
+		"psafe/host/arith", "psafe/host/prove/measure", "psafe/host/model/network", "psafe/host/model/posterior",
 		"psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/prove/neuronsum/grid": {
-		"psafe/host/prove/interval", "psafe/host/prove/measure", "psafe/host/prove/neuronsum/law",
+		"psafe/host/prove/slack", "psafe/host/arith", "psafe/host/prove/measure", "psafe/host/prove/neuronsum/law",
 		"psafe/host/model/posterior", "psafe/host/read/property",
 	},
 	"psafe/host/prove/neuronsum": {
-		"psafe/host/prove/interval", "psafe/host/prove/measure", "psafe/host/prove/neuronsum/law", "psafe/host/prove/neuronsum/grid",
+		"psafe/host/prove/slack", "psafe/host/arith", "psafe/host/prove/measure", "psafe/host/prove/neuronsum/law", "psafe/host/prove/neuronsum/grid",
 		"psafe/host/model/posterior", "psafe/host/read/property",
 	},
+	"psafe/host/prove/claim": {
+		"psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/measure", "psafe/host/prove/neuronsum/grid",
+		"psafe/host/read/property",
+	},
+	"psafe/host/prove/engine": {
+		"psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim",
+		"psafe/host/prove/measure", "psafe/host/prove/neuronsum", "psafe/host/read/property", "psafe/internal/fault",
+		"psafe/internal/fpcontrol",
+	},
+	"psafe/host/prove/boxes": {
+		"gonum.org/v1/gonum/", "psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior",
+		"psafe/host/prove/claim", "psafe/host/prove/engine", "psafe/host/prove/measure", "psafe/host/read/property",
+	},
+	"psafe/host/prove/decide": {
+		"psafe/host/bound", "psafe/host/model/network", "psafe/host/prove/claim", "psafe/host/prove/engine",
+		"psafe/host/prove/measure", "psafe/host/prove/phases", "psafe/host/prove/slack", "psafe/host/read/property",
+		"psafe/internal/fault",
+	},
+	"psafe/host/prove/clbp": {
+		"psafe/host/bound", "psafe/host/model/network", "psafe/host/prove/claim", "psafe/host/prove/decide",
+		"psafe/host/prove/engine", "psafe/host/prove/measure", "psafe/host/read/property", "psafe/internal/fault",
+	},
+	"psafe/host/prove/mixture": {
+		"psafe/host/prove/claim", "psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/read/property",
+		"psafe/internal/fault",
+	},
 	"psafe/host/prove": {
-		"gonum.org/v1/gonum/", "psafe/host/bound", "psafe/host/prove/phases", "psafe/host/prove/measure", "psafe/host/model/network",
-		"psafe/host/prove/neuronsum", "psafe/host/prove/neuronsum/grid", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault", "psafe/internal/fpcontrol",
+		"psafe/host/bound", "psafe/host/model/posterior", "psafe/host/prove/boxes", "psafe/host/prove/claim",
+		"psafe/host/prove/clbp", "psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/prove/measure",
+		"psafe/host/prove/mixture", "psafe/host/prove/neuronsum", "psafe/host/prove/slack", "psafe/host/read/property",
 	},
 	"psafe/host/prove/phases": {"psafe/host/bound", "psafe/host/model/network", "psafe/host/read/property", "psafe/internal/fault"},
 	"psafe/host/prove/verify": {
-		"psafe/host/bound", "psafe/host/prove", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
-		"psafe/host/read/vnnlib",
+		"psafe/host/bound", "psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/model/network", "psafe/host/model/posterior",
+		"psafe/host/read/property", "psafe/host/read/vnnlib",
 	},
-	// The checker and the packages below it share no code with what makes records: no bounds, no
-	// measures, and no arithmetic. The table of fields has names alone.
-	"psafe/host/check/arith": {"psafe/host/model/network"},
+	// The checker and the packages below it share with what makes records arithmetic alone: no bounds
+	// and no measures. The table of fields has names alone.
+	"psafe/host/check/curves": {"psafe/host/arith", "psafe/host/model/network"},
 	"psafe/host/check/sums": {
-		"psafe/host/check/arith", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault",
+		"psafe/host/arith", "psafe/host/check/curves", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/check": {
-		"psafe/host/check/arith", "psafe/host/check/sums", "psafe/host/record/fields", "psafe/host/model/network", "psafe/host/read/npy", "psafe/host/model/posterior", "psafe/host/read/format", "psafe/host/read/property",
+		"psafe/host/arith", "psafe/host/check/curves", "psafe/host/check/sums", "psafe/host/record/fields", "psafe/host/model/network", "psafe/host/read/npy", "psafe/host/model/posterior", "psafe/host/read/format", "psafe/host/read/property",
 		"psafe/internal/fault",
 	},
 	"psafe/host/record/fields": {},
 	"psafe/host/record": {
-		"psafe/host/record/fields", "github.com/parquet-go/parquet-go", "psafe/host/prove", "psafe/host/prove/measure", "psafe/host/read/property",
+		"psafe/host/record/fields", "github.com/parquet-go/parquet-go", "psafe/host/prove", "psafe/host/prove/claim", "psafe/host/prove/measure", "psafe/host/read/property",
 		"psafe/internal/infile",
 	},
 	"psafe/host/lab/testkit/sumtest":    {"psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property"},
-	"psafe/host/lab/testkit/recordtest": {"psafe/host/prove", "psafe/host/read/property", "psafe/host/record"},
-	"psafe/host/tell/summary":           {"psafe/host/read/property", "psafe/host/record"},
+	"psafe/host/lab/testkit/recordtest": {"psafe/host/prove", "psafe/host/prove/claim", "psafe/host/read/property", "psafe/host/record"},
+	"psafe/host/lab/testkit/provetest": {
+		"psafe/host/lab/testkit/networktest", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
+	},
+	"psafe/host/tell/summary": {"psafe/host/read/property", "psafe/host/record"},
 	"psafe/host/job/certify": {
-		"psafe/host/bound", "psafe/host/prove", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/model/audit", "psafe/host/read/format", "psafe/host/read/property", "psafe/host/record", "psafe/internal/fault", "psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile",
+		"psafe/host/bound", "psafe/host/prove", "psafe/host/prove/boxes", "psafe/host/prove/claim", "psafe/host/prove/engine",
+		"psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/model/audit", "psafe/host/read/format", "psafe/host/read/property", "psafe/host/record", "psafe/internal/fault", "psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile",
 	},
 	"psafe/host/job/campaign": {
 		"go.yaml.in/yaml/v3", "psafe/host/prove", "psafe/host/read/property", "psafe/host/record", "psafe/host/job/certify",
@@ -99,16 +132,16 @@ var mayImport = map[string][]string{
 		"psafe/host/lab/train", "psafe/internal/child", "psafe/internal/infile", "psafe/internal/outfile", "psafe/testdata",
 	},
 	"psafe/host/lab/bench": {
-		"psafe/host/bound", "psafe/host/prove", "psafe/host/model/network", "psafe/host/model/posterior",
+		"psafe/host/bound", "psafe/host/prove/engine", "psafe/host/model/network", "psafe/host/model/posterior",
 		"psafe/host/read/property", "psafe/host/job/certify",
 	},
 	"psafe/host/lab/crosscheck": {
-		"psafe/host/bound", "psafe/host/lab/lockstep", "psafe/host/prove", "psafe/host/model/posterior",
+		"psafe/host/bound", "psafe/host/lab/lockstep", "psafe/host/prove/engine", "psafe/host/model/posterior",
 		"psafe/host/read/property",
 	},
-	"psafe/fallback": {"psafe/host/bound", "psafe/host/model/network", "psafe/internal/fault", "psafe/internal/fpcontrol"},
+	"psafe/fallback": {"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/internal/fault", "psafe/internal/fpcontrol"},
 	"psafe/kernels":  {"psafe/host/model/network"},
-	"psafe/gpu":      {"psafe/gpu/cl", "psafe/host/bound", "psafe/kernels"},
+	"psafe/gpu":      {"psafe/gpu/cl", "psafe/host/arith", "psafe/host/bound", "psafe/kernels"},
 	"psafe/gpu/cl":   {"github.com/ebitengine/purego", "psafe/internal/fpcontrol"},
 	"psafe/cmd/psafe": {
 		"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "psafe/fallback", "psafe/gpu", "psafe/gpu/cl",

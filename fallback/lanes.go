@@ -104,8 +104,8 @@ func (s *sparseRow[T]) gatherRows(rows []T, outputs, stride, n int) {
 }
 
 // drawBoxLanes draws the weights of groups g, ..., g+n-1 of box b, eight or four groups at a
-// time, and returns of how many groups. Every operation is the one of bound.Philox,
-// bound.NormalApprox and bound.BoxEnds, so the bits are the same whatever the numbers.
+// time, and returns of how many groups. Every operation is the one of arith.Philox,
+// arith.NormalApprox and bound.BoxEnds, so the bits are the same whatever the numbers.
 func drawBoxLanes[T bound.Real](t *drawBox[T], b, g, n int) (done int) {
 	if t.vectors == NoVectors || !t.a.Sampled {
 		return 0

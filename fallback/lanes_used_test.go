@@ -9,6 +9,7 @@ import (
 
 	"simd/archsimd"
 
+	"psafe/host/arith"
 	"psafe/host/bound"
 )
 
@@ -98,8 +99,8 @@ func TestLanesNormal(t *testing.T) {
 func compareNormals(t *testing.T, got *[16]float32, bits []uint32) {
 	t.Helper()
 	for i, n := range got {
-		if want := bound.NormalApprox(bits[i]); math.Float32bits(n) != math.Float32bits(want) {
-			t.Fatalf("normal of bits %#x is %x by lanes, %x by bound.NormalApprox", bits[i], n, want)
+		if want := arith.NormalApprox(bits[i]); math.Float32bits(n) != math.Float32bits(want) {
+			t.Fatalf("normal of bits %#x is %x by lanes, %x by arith.NormalApprox", bits[i], n, want)
 		}
 	}
 }

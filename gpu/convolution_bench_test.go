@@ -6,6 +6,8 @@ import (
 	"psafe/host/bound"
 	"psafe/host/lab/testkit/convtest"
 	"psafe/host/prove"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
 	"psafe/host/read/property"
 )
 
@@ -44,14 +46,14 @@ func BenchmarkConvolutions(b *testing.B) {
 		}
 		b.Run(name, func(b *testing.B) {
 			benchDevices(b, func(b *testing.B, dev bound.Device) {
-				e, err := prove.NewEngine(dev, nil, post, 8)
+				e, err := engine.New(dev, nil, post, 8)
 				check(b, err)
 				defer e.Close()
 				mean := 0.0
 				for b.Loop() {
 					mean = 0
-					check(b, prove.Run(b.Context(), []*prove.Engine{e}, prove.Config{Strategy: prove.CLBP, Cells: 1, NoUpper: true}, tasks, nil,
-						func(r *prove.Result) error { mean += r.Lower() / float64(len(tasks)); return nil }))
+					check(b, prove.Run(b.Context(), []*engine.Engine{e}, prove.Config{Strategy: prove.CLBP, Cells: 1, NoUpper: true}, tasks, nil,
+						func(r *claim.Result) error { mean += r.Lower() / float64(len(tasks)); return nil }))
 				}
 				b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)/float64(len(tasks))*1e3, "ms/image")
 				b.ReportMetric(mean, "mean_p_lower")

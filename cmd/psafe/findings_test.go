@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"psafe/host/prove"
+	"psafe/host/prove/claim"
 	"psafe/host/read/property"
 	"psafe/host/record"
 )
@@ -19,7 +19,7 @@ func TestFindings(t *testing.T) {
 		}
 		f := &findings{table: true, least: property.MustExact("0.25"), gates: []*gate{g}}
 		for i := range n {
-			r := &record.Record{Index: i, PLower: record.Down(float64(1+i%4) / 8), PUpper: 1, Require: property.MustExact("0.9"), Method: "lbp", Verdict: "unknown", Proof: &prove.Proof{Tau: []float64{1}}}
+			r := &record.Record{Index: i, PLower: record.Down(float64(1+i%4) / 8), PUpper: 1, Require: property.MustExact("0.9"), Method: "lbp", Verdict: "unknown", Proof: &claim.Proof{Tau: []float64{1}}}
 			f.add(r)
 		}
 		var b strings.Builder

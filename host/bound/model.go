@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"psafe/host/arith"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 )
@@ -318,7 +319,7 @@ func HostBox(post *posterior.Posterior, p Precision, spec BoxSpec, b int) (Expli
 			for w := range lo {
 				var n float32
 				if spec.Sampled {
-					n = Normal(spec.Seed, spec.First+uint64(b), uint32(2*k+what), uint32(w))
+					n = arith.Normal(spec.Seed, spec.First+uint64(b), uint32(2*k+what), uint32(w))
 				}
 				lo[w], hi[w] = p.boxEnds(ends.CentreLo[w], ends.CentreHi[w], ends.Unit[w], spec.Gamma[k][b], n)
 			}

@@ -23,15 +23,15 @@ func graphOf(n *selfNumbers) *posterior.Posterior {
 		p.Layers = append(p.Layers, l)
 	}
 	none := network.Activation{}
-	put(network.Conv{In: network.Image{Height: 5, Width: 4, Channels: 2}, Window: window(3, 1, 1), Filters: 3, Groups: 1}, none, -1)
-	put(network.MaxPool{In: network.Image{Height: 5, Width: 4, Channels: 3}, Window: window(2, 1, 0)}, relu, 0)
-	put(network.Conv{In: network.Image{Height: 4, Width: 3, Channels: 3}, Window: window(3, 1, 1), Filters: 4, Groups: 1}, none, 1)
-	put(network.Conv{In: network.Image{Height: 4, Width: 3, Channels: 4}, Window: window(1, 1, 0), Filters: 4, Groups: 4}, tanh, 2)
-	put(network.Conv{In: network.Image{Height: 4, Width: 3, Channels: 3}, Window: window(1, 1, 0), Filters: 4, Groups: 1}, none, 1)
-	put(network.Add{N: 48, Terms: 2}, none, 3, 4)
-	put(network.MaxPool{In: network.Image{Height: 4, Width: 3, Channels: 4}, Window: window(2, 1, 0)}, relu, 5)
-	put(network.AvgPool{In: network.Image{Height: 3, Width: 2, Channels: 4}, Window: window(2, 1, 0)}, none, 6)
-	put(network.Dense{In: 8 + 40, Out: 3}, none, 7, -1)
+	put(network.Conv{In: network.Image{Height: 5, Width: 4, Channels: 1}, Window: window(3, 1, 1), Filters: 2, Groups: 1}, none, -1)
+	put(network.MaxPool{In: network.Image{Height: 5, Width: 4, Channels: 2}, Window: window(2, 1, 0)}, relu, 0)
+	put(network.Conv{In: network.Image{Height: 4, Width: 3, Channels: 2}, Window: window(3, 1, 1), Filters: 3, Groups: 1}, none, 1)
+	put(network.Conv{In: network.Image{Height: 4, Width: 3, Channels: 3}, Window: window(1, 1, 0), Filters: 3, Groups: 3}, tanh, 2)
+	put(network.Conv{In: network.Image{Height: 4, Width: 3, Channels: 2}, Window: window(1, 1, 0), Filters: 3, Groups: 1}, none, 1)
+	put(network.Add{N: 36, Terms: 2}, none, 3, 4)
+	put(network.MaxPool{In: network.Image{Height: 4, Width: 3, Channels: 3}, Window: window(2, 1, 0)}, relu, 5)
+	put(network.AvgPool{In: network.Image{Height: 3, Width: 2, Channels: 3}, Window: window(2, 1, 0)}, none, 6)
+	put(network.Dense{In: 6 + 20, Out: 3}, none, 7, -1)
 	return p
 }
 
@@ -40,8 +40,8 @@ func graphOf(n *selfNumbers) *posterior.Posterior {
 func selfGraph(dev Device, seed uint32) error {
 	numbers := selfNumbers{seed: 1<<22 + seed}
 	post := graphOf(&numbers)
-	// Rows of few units at a time, so that there are several chunks, and no device is too small.
-	m, err := newModel(dev, post, 8, 1<<13)
+	// Rows of half a layer's units at a time: there are two chunks, and no device is too small.
+	m, err := newModel(dev, post, 8, 1<<16)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func selfGraph(dev Device, seed uint32) error {
 		return err
 	}
 	defer m.ReleaseBoxes(boxes)
-	j := selfJob{sizes: []int{40, 3}, batch: Batch{4, 2, 2}, options: signed}
+	j := selfJob{sizes: []int{20, 3}, batch: Batch{4, 2, 2}, options: signed}
 	regions, rows := j.questions(&numbers)
 	in, err := m.UploadInputs(regions)
 	if err != nil {

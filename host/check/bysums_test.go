@@ -8,13 +8,14 @@ import (
 	"syscall"
 	"testing"
 
+	"psafe/host/arith"
 	"psafe/host/bound"
-	"psafe/host/check/arith"
 	"psafe/host/check/sums"
 	"psafe/host/lab/testkit/sumtest"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
+	"psafe/host/prove/claim"
 	"psafe/host/read/format"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
@@ -40,7 +41,7 @@ type sumsProved struct {
 }
 
 // failAsProved is what sums of neurons prove by the proof of r: on its cells, or on its grids.
-func failAsProved(t *testing.T, post *posterior.Posterior, r *prove.Result) (float64, error) {
+func failAsProved(t *testing.T, post *posterior.Posterior, r *claim.Result) (float64, error) {
 	task := asProved(t, r)
 	if r.Proof.Grids == nil {
 		cells, err := cellsOf(task.T, r.Proof.Cells)

@@ -8,18 +8,21 @@ import (
 	"testing"
 
 	"psafe/fallback"
+	"psafe/host/arith"
 	"psafe/host/bound"
-	"psafe/host/check/arith"
+	"psafe/host/check/curves"
 	"psafe/host/lab/testkit/sumtest"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
 
 // asProved is the task of a result with the mixtures of its proof among the alternatives.
-func asProved(t *testing.T, r *prove.Result) *property.Task {
+func asProved(t *testing.T, r *claim.Result) *property.Task {
 	t.Helper()
 	task := *r.Task
 	if r.Proof.Mixtures != nil {
@@ -32,15 +35,15 @@ func asProved(t *testing.T, r *prove.Result) *property.Task {
 }
 
 // certified is what certify says of the tasks on the fallback.
-func certified(t *testing.T, p bound.Precision, post *posterior.Posterior, cfg prove.Config, tasks []property.Task) []*prove.Result {
+func certified(t *testing.T, p bound.Precision, post *posterior.Posterior, cfg prove.Config, tasks []property.Task) []*claim.Result {
 	t.Helper()
-	e, err := prove.NewEngine(fallback.New(p), nil, post, 8)
+	e, err := engine.New(fallback.New(p), nil, post, 8)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	var list []*prove.Result
-	if err := prove.Run(context.Background(), []*prove.Engine{e}, cfg, tasks, nil, func(r *prove.Result) error {
+	var list []*claim.Result
+	if err := prove.Run(context.Background(), []*engine.Engine{e}, cfg, tasks, nil, func(r *claim.Result) error {
 		list = append(list, r)
 		return nil
 	}); err != nil {
@@ -93,7 +96,7 @@ func randomTask(rng *rand.Rand, post *posterior.Posterior, index int) property.T
 }
 
 // witnessOf is the box of a proof's witness.
-func witnessOf(t *testing.T, task *property.Task, w prove.Witness) property.Box {
+func witnessOf(t *testing.T, task *property.Task, w claim.Witness) property.Box {
 	t.Helper()
 	x, err := task.T[w.Box].DecodePoint(w.At)
 	if err != nil {
@@ -227,7 +230,7 @@ func TestLinearExactly(t *testing.T) {
 		}
 		fail, err := n.failUp(t.Context(), &task, nil, []float64{0.1}, atMost(0))
 		z := math.Abs(mean) / math.Sqrt(variance)
-		want := arith.TailUp(arith.DDOf(z))
+		want := curves.TailUp(arith.DDOf(z))
 		if mean <= 0 {
 			if fail != 1 {
 				t.Errorf("a mean of %v fails %v", mean, fail)

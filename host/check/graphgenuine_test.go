@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"psafe/host/arith"
 	"psafe/host/bound"
-	"psafe/host/check/arith"
 	"psafe/host/job/certify"
 	"psafe/host/lab/testkit/convtest"
 	"psafe/host/model/posterior"

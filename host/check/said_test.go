@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"psafe/host/arith"
 	"psafe/host/bound"
-	"psafe/host/check/arith"
 	"psafe/host/job/certify"
 	net "psafe/host/model/network"
 	"psafe/host/read/property"

@@ -11,6 +11,7 @@ import (
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
+	"psafe/host/prove/claim"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
@@ -40,7 +41,7 @@ func randomSet(t *testing.T, rng *rand.Rand, n int, act net.Activation, sizes ..
 }
 
 // proofsOf are certify's proofs as a record has them.
-func proofsOf(r *prove.Result) (list []networkProof) {
+func proofsOf(r *claim.Result) (list []networkProof) {
 	for _, p := range r.Proof.Networks {
 		n := networkProof{Network: p.Network, Cells: p.Cells}
 		if p.Witness != nil {

@@ -4,6 +4,9 @@ import (
 	"context"
 	"slices"
 
+	"psafe/host/prove/claim"
+	"psafe/host/prove/clbp"
+	"psafe/host/prove/engine"
 	"psafe/host/read/property"
 )
 
@@ -35,13 +38,13 @@ const (
 // over neurons where there is one hidden layer, a centred box. Each is a lower bound of the same
 // probability, so the largest is one too. A task that Config.Decided is content with is not worked
 // on any more.
-func auto(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]*Result, error) {
+func auto(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) ([]*claim.Result, error) {
 	if cfg.Samples > 0 {
-		within, end := e.timing.part(ctx, 1-shareOfDrawn)
+		within, end := e.Part(ctx, 1-shareOfDrawn)
 		defer end()
 		ctx = within
 	}
-	best, rest, err := e.firstBounds(ctx, cfg, tasks)
+	best, rest, err := firstBounds(ctx, e, cfg, tasks)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +52,7 @@ func auto(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]
 	if err := uppers(ctx, e, cfg, best); err != nil {
 		return nil, err
 	}
-	rungs := append(rest, e.rungs(&cfg)...)
+	rungs := append(rest, rungsOf(e, &cfg)...)
 	for i, next := range rungs {
 		if !wanted(rungs[i+1:], best) {
 			next.share = 1
@@ -63,34 +66,34 @@ func auto(ctx context.Context, e *Engine, cfg Config, tasks []property.Task) ([]
 
 // firstBounds are those of concentration LBP: where tasks may be decided early, on the boxes of T
 // as they are, and what is left to do on cells of them.
-func (e *Engine) firstBounds(ctx context.Context, cfg Config, tasks []property.Task) (best []*Result, rest []rung, err error) {
-	within, end := e.timing.part(ctx, shareOfCells)
+func firstBounds(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) (best []*claim.Result, rest []rung, err error) {
+	within, end := e.Part(ctx, shareOfCells)
 	defer end()
-	method := withMixtures(concentration)
-	if cfg.Decided == nil || (clbp{e: e}).mostCells(&cfg) == 1 {
+	method := withMixtures(byCLBP)
+	if cfg.Decided == nil || clbp.MostCells(e, cfg.Cells) == 1 {
 		best, err = method(within, e, cfg, tasks)
 		return best, nil, err
 	}
 	whole := cfg
 	whole.Cells = 1
 	best, err = method(within, e, whole, tasks)
-	return best, []rung{{certify: method, enough: 1 - enough, share: shareOfCells}}, err
+	return best, []rung{{certify: method, enough: 1 - clbp.Enough, share: shareOfCells}}, err
 }
 
-// rungs are what is tried after concentration LBP: what takes seconds, and what may take minutes
+// rungsOf are what is tried after concentration LBP: what takes seconds, and what may take minutes
 // only if it is said when that is to end.
-func (e *Engine) rungs(cfg *Config) []rung {
+func rungsOf(e *engine.Engine, cfg *Config) []rung {
 	room, dear := noRoom, noRoomDear
 	if cfg.Decided != nil { // the smallest room may have the probability that is asked for
 		room, dear = 0, 0
 	}
-	boxes := rung{certify: withMixtures(centredBoxes), enough: contentBoxes, room: room, share: shareOfRung}
-	if !e.autoSums(cfg) {
+	boxes := rung{certify: withMixtures(byCentredBoxes), enough: contentBoxes, room: room, share: shareOfRung}
+	if !autoSums(e, cfg) {
 		return []rung{boxes}
 	}
 	cells := rung{certify: cellSums, enough: content, room: room, share: shareOfRung}
 	grids := rung{certify: gridSums, enough: content, room: dear, share: shareOfRung}
-	few := e.normal.Inputs() <= sumInputsAuto
+	few := e.Normal.Inputs() <= sumInputsAuto
 	switch {
 	case few && !cfg.ends():
 		return []rung{cells, boxes}
@@ -107,17 +110,17 @@ const sumInputsDear = 5
 
 // autoSums says that auto tries sums of neurons: of one or two inputs, which take seconds on cells;
 // of a few more, if it is said when that is to end.
-func (e *Engine) autoSums(cfg *Config) bool {
-	inputs := e.normal.Inputs()
-	return e.chain && len(e.normal.Layers) == 2 && (inputs <= sumInputsAuto || inputs <= sumInputsDear && cfg.ends())
+func autoSums(e *engine.Engine, cfg *Config) bool {
+	inputs := e.Normal.Inputs()
+	return e.Chain && len(e.Normal.Layers) == 2 && (inputs <= sumInputsAuto || inputs <= sumInputsDear && cfg.ends())
 }
 
 // ends says that it is said when auto is to end, so that it may take minutes where seconds tell little.
 func (c *Config) ends() bool { return c.TimeLimit > 0 || c.Decided != nil }
 
 // groupOfAuto is one where sums of neurons, which take seconds, are tried.
-func groupOfAuto(e *Engine, cfg Config) int {
-	if e.autoSums(&cfg) {
+func groupOfAuto(e *engine.Engine, cfg Config) int {
+	if autoSums(e, &cfg) {
 		return groupOfOne(e, cfg)
 	}
 	return groupByCost(e, cfg)
@@ -133,37 +136,37 @@ type rung struct {
 }
 
 // open says that the method is worth trying.
-func (g *rung) open(r *Result) bool {
+func (g *rung) open(r *claim.Result) bool {
 	return r.Lower() < g.enough && r.Upper()-r.Lower() > g.room
 }
 
 // wanted says that one of the methods may yet be tried: bounds only get better.
-func wanted(rungs []rung, best []*Result) bool {
+func wanted(rungs []rung, best []*claim.Result) bool {
 	return slices.ContainsFunc(rungs, func(g rung) bool { return slices.ContainsFunc(best, g.open) })
 }
 
 // improve goes on to another method on the tasks that are worth it. Those of which enough is known
 // say so.
-func improve(ctx context.Context, e *Engine, cfg Config, best []*Result, next rung) error {
+func improve(ctx context.Context, e *engine.Engine, cfg Config, best []*claim.Result, next rung) error {
 	var at []int
 	var tasks []property.Task
 	for i, r := range best {
 		switch {
 		case !next.open(r):
 		case cfg.Decided != nil && cfg.Decided(r):
-			r.Stopped = Decided
+			r.Stopped = claim.Decided
 		default:
 			at, tasks = append(at, i), append(tasks, *r.Task)
 		}
 	}
-	if err := ctx.Err(); len(tasks) > 0 && e.cut(ctx, err) {
+	if err := ctx.Err(); len(tasks) > 0 && e.Cut(ctx, err) {
 		return nil
 	}
-	ctx, end := e.timing.part(ctx, next.share)
+	ctx, end := e.Part(ctx, next.share)
 	defer end()
 	// Methods want tasks with as many input boxes each.
 	for len(tasks) > 0 {
-		n := groupSize(tasks, len(tasks))
+		n := engine.GroupSize(tasks, len(tasks))
 		results, err := next.certify(ctx, e, cfg, tasks[:n])
 		if err != nil {
 			return err

@@ -3,20 +3,22 @@ package prove
 import (
 	"context"
 
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
 	"psafe/host/read/property"
 )
 
 // beside adds what was asked for beside the strategy's own bound: upper bounds, what
 // follows from both, and an interval from drawn networks.
-func (j *job) beside(ctx context.Context, e *Engine, results []*Result) error {
+func (j *job) beside(ctx context.Context, e *engine.Engine, results []*claim.Result) error {
 	if j.strategy.uppers == beside {
 		if err := uppers(ctx, e, j.cfg, results); err != nil {
 			return err
 		}
 	}
-	if j.cfg.Derived && e.posterior.Independent() {
+	if j.cfg.Derived && e.Posterior.Independent() {
 		for _, r := range results {
-			r.Derived = derive(e.normal, r)
+			r.Derived = claim.Derive(e.Normal, r)
 		}
 	}
 	if j.strategy.drawn != beside || j.cfg.Samples == 0 {
@@ -26,7 +28,7 @@ func (j *job) beside(ctx context.Context, e *Engine, results []*Result) error {
 	for _, r := range results {
 		tasks = append(tasks, *r.Task)
 	}
-	drawn, err := statistical(ctx, e, j.cfg, tasks)
+	drawn, err := byDraws(ctx, e, j.cfg, tasks)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"psafe/host/bound"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
 	"psafe/host/read/property"
 )
 
@@ -46,7 +48,7 @@ type Config struct {
 	TimeLimit time.Duration
 	// Decided, if set, says that the bounds of a result are all that is wanted: Auto tries nothing
 	// more then, and the result says so.
-	Decided func(*Result) bool
+	Decided func(*claim.Result) bool
 }
 
 // Run certifies the tasks and calls emit once for each, in the order of the
@@ -62,7 +64,7 @@ type Config struct {
 // early with ctx's error, also inside of a pass, once what has been finished had its last
 // rechecks. Any other error is a device's; no result is emitted for work
 // that it touched.
-func Run(ctx context.Context, engines []*Engine, cfg Config, tasks []property.Task, progress func(done int), emit func(*Result) error) error {
+func Run(ctx context.Context, engines []*engine.Engine, cfg Config, tasks []property.Task, progress func(done int), emit func(*claim.Result) error) error {
 	if len(engines) == 0 {
 		panic("prove: Run: no engine")
 	}
@@ -73,18 +75,16 @@ func Run(ctx context.Context, engines []*Engine, cfg Config, tasks []property.Ta
 	if err != nil {
 		return err
 	}
-	if err := s.fits(engines[0].posterior); err != nil {
+	if err := s.fits(engines[0].Posterior); err != nil {
 		return err
 	}
 	if _, shared := s.run.(together); shared && cfg.TimeLimit > 0 {
 		return errors.New("no time limit of a task: tasks share their boxes")
 	}
-	for _, e := range engines {
-		e.timing.run = ctx
-	}
 	emitted := 0
-	counting := func(r *Result) error { emitted++; return emit(r) }
-	if err := s.run.run(ctx, &job{strategy: s, engines: engines, cfg: cfg, tasks: tasks, progress: progress, emit: counting}); err != nil {
+	counting := func(r *claim.Result) error { emitted++; return emit(r) }
+	all := &engine.Run{Engines: engines, Tasks: tasks, TimeLimit: cfg.TimeLimit, Progress: progress, Emit: counting}
+	if err := s.run.run(ctx, &job{all, s, cfg}); err != nil {
 		return err
 	}
 	return complete(emitted, len(tasks))

@@ -10,6 +10,8 @@ import (
 	"psafe/host/bound"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
 	"psafe/host/prove/measure"
 	"psafe/host/read/format"
 	"psafe/host/read/property"
@@ -24,20 +26,20 @@ func read(t testing.TB, name string) *posterior.Posterior {
 	return p
 }
 
-func run(t testing.TB, p bound.Precision, post *posterior.Posterior, cfg prove.Config, tasks ...property.Task) []*prove.Result {
+func run(t testing.TB, p bound.Precision, post *posterior.Posterior, cfg prove.Config, tasks ...property.Task) []*claim.Result {
 	t.Helper()
-	eng, err := prove.NewEngine(fallback.New(p), nil, post, math.Max(12, cfg.Gamma))
+	eng, err := engine.New(fallback.New(p), nil, post, math.Max(12, cfg.Gamma))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer eng.Close()
-	return runOn(t, []*prove.Engine{eng}, cfg, tasks...)
+	return runOn(t, []*engine.Engine{eng}, cfg, tasks...)
 }
 
-func runOn(t testing.TB, engines []*prove.Engine, cfg prove.Config, tasks ...property.Task) []*prove.Result {
+func runOn(t testing.TB, engines []*engine.Engine, cfg prove.Config, tasks ...property.Task) []*claim.Result {
 	t.Helper()
-	var results []*prove.Result
-	if err := prove.Run(context.Background(), engines, cfg, tasks, nil, func(r *prove.Result) error {
+	var results []*claim.Result
+	if err := prove.Run(context.Background(), engines, cfg, tasks, nil, func(r *claim.Result) error {
 		results = append(results, r)
 		return nil
 	}); err != nil {

@@ -10,6 +10,8 @@ import (
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
 	"psafe/host/read/property"
 )
 
@@ -52,14 +54,14 @@ func BenchmarkConcentration(b *testing.B) {
 				}
 				tasks = append(tasks, property.Task{Index: i, T: []property.Box{t}, S: property.ArgmaxIs(i%10, 10)})
 			}
-			eng, err := prove.NewEngine(fallback.New(bound.Float32), nil, post, 12)
+			eng, err := engine.New(fallback.New(bound.Float32), nil, post, 12)
 			if err != nil {
 				b.Fatal(err)
 			}
 			defer eng.Close()
 			for b.Loop() {
-				err := prove.Run(b.Context(), []*prove.Engine{eng}, prove.Config{Strategy: prove.CLBP, NoUpper: true}, tasks, nil,
-					func(*prove.Result) error { return nil })
+				err := prove.Run(b.Context(), []*engine.Engine{eng}, prove.Config{Strategy: prove.CLBP, NoUpper: true}, tasks, nil,
+					func(*claim.Result) error { return nil })
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -12,6 +12,7 @@ import (
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
+	"psafe/host/prove/claim"
 	"psafe/host/read/property"
 )
 
@@ -141,7 +142,7 @@ type tally struct {
 	draws int
 }
 
-func (c *tally) add(name string, r *prove.Result) {
+func (c *tally) add(name string, r *claim.Result) {
 	if l := r.Lower(); l > 0.01 && l < 0.999 {
 		c.lower[name]++
 	}
@@ -212,7 +213,7 @@ func consistentOn(t *testing.T, i int, r *rand.Rand, post *posterior.Posterior, 
 	p := bound.Precision(i % 2)
 	// How many cells are tried is most of the time.
 	cells := []int{1, 3, 10, 30}
-	results := map[string][]*prove.Result{}
+	results := map[string][]*claim.Result{}
 	for _, c := range []method{
 		{"clbp", prove.Config{Strategy: prove.CLBP, Cells: cells[r.IntN(4)]}},
 		{"auto", prove.Config{Strategy: prove.Auto, Method: bound.LBP, Cells: cells[r.IntN(3)]}},
@@ -269,7 +270,7 @@ const (
 )
 
 // monotone compares the bounds of T and of a part of it.
-func (c *tally) monotone(t *testing.T, i int, name string, whole, part *prove.Result) {
+func (c *tally) monotone(t *testing.T, i int, name string, whole, part *claim.Result) {
 	raised, fell := whole.Lower()-part.Lower(), whole.Upper()-part.Upper()
 	slack := lowerSlack
 	switch {

@@ -9,6 +9,8 @@ import (
 	"psafe/fallback"
 	"psafe/host/bound"
 	"psafe/host/prove"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
 	"psafe/internal/testscale"
 )
 
@@ -19,23 +21,23 @@ func TestSpareContradictsItself(t *testing.T) {
 	cfg := prove.Config{Strategy: prove.CLBP}
 	broken := func() bound.Device { return &lying{Device: fallback.New(bound.Float32), lie: after(1, lift)} }
 	for _, share := range []float64{0, .01, 1} {
-		engine, err := prove.NewEngine(broken(), broken, post, 12)
+		e, err := engine.New(broken(), broken, post, 12)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer engine.Close()
-		engine.Recheck(prove.Recheck{Share: share, Tell: func(d *prove.Dropped) { t.Errorf("dropped: %v", d) }})
-		err = prove.Run(t.Context(), []*prove.Engine{engine}, cfg, manyTasks(9, post, 4), nil, func(r *prove.Result) error {
+		defer e.Close()
+		e.Recheck(engine.Recheck{Share: share, Tell: func(d *engine.Dropped) { t.Errorf("dropped: %v", d) }})
+		err = prove.Run(t.Context(), []*engine.Engine{e}, cfg, manyTasks(9, post, 4), nil, func(r *claim.Result) error {
 			if r.Lower() > r.Upper() {
 				t.Errorf("%v > %v left", r.Lower(), r.Upper())
 			}
 			return nil
 		})
-		if _, is := errors.AsType[*prove.Contradiction](err); !is {
+		if _, is := errors.AsType[*claim.Contradiction](err); !is {
 			t.Errorf("share %v: %v", share, err)
 		}
-		if engine.Name() != "liar" {
-			t.Errorf("share %v: after that the engine is %q", share, engine.Name())
+		if e.Name() != "liar" {
+			t.Errorf("share %v: after that the engine is %q", share, e.Name())
 		}
 	}
 }
@@ -59,7 +61,7 @@ func TestContradictions(t *testing.T) {
 			for _, share := range []float64{0, .01} {
 				// Lower bounds that are far too high prove S and its opposite.
 				dev := &lying{Device: fallback.New(bound.Float32), lie: after(1, lift)}
-				got, dropped, err := onLiar(t, dev, true, prove.Recheck{Share: share}, post, cfg, tasks)
+				got, dropped, err := onLiar(t, dev, true, engine.Recheck{Share: share}, post, cfg, tasks)
 				if err != nil || len(dropped) > 1 {
 					t.Errorf("%s %+v: %v, dropped %v", file, cfg, err, dropped)
 				}
@@ -74,13 +76,13 @@ func TestContradictions(t *testing.T) {
 				if share == 0 && len(dropped) == 1 {
 					contradictions++
 				}
-				got, dropped, err = onLiar(t, dev, false, prove.Recheck{Share: share}, post, cfg, tasks)
+				got, dropped, err = onLiar(t, dev, false, engine.Recheck{Share: share}, post, cfg, tasks)
 				for _, r := range got {
 					if r.Lower() > r.Upper() {
 						t.Errorf("%s %+v: %v > %v left", file, cfg, r.Lower(), r.Upper())
 					}
 				}
-				found, is := errors.AsType[*prove.Contradiction](err)
+				found, is := errors.AsType[*claim.Contradiction](err)
 				if len(dropped) > 0 || err != nil && !is || is && (strings.Contains(err.Error(), "\n") || !strings.HasPrefix(err.Error(), fmt.Sprintf("bounds of index %d contradict each other: ", found.Index))) {
 					t.Errorf("%s %+v: %v, dropped %v", file, cfg, err, dropped)
 				}

@@ -10,19 +10,21 @@ import (
 	"psafe/host/bound"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
 
 // onDevice certifies on one device.
-func onDevice(t *testing.T, dev bound.Device, post *posterior.Posterior, cfg prove.Config, tasks []property.Task) []*prove.Result {
+func onDevice(t *testing.T, dev bound.Device, post *posterior.Posterior, cfg prove.Config, tasks []property.Task) []*claim.Result {
 	t.Helper()
-	eng, err := prove.NewEngine(dev, nil, post, 12)
+	eng, err := engine.New(dev, nil, post, 12)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer eng.Close()
-	return runOn(t, []*prove.Engine{eng}, cfg, tasks...)
+	return runOn(t, []*engine.Engine{eng}, cfg, tasks...)
 }
 
 // autoOfCells is auto where T is cut.

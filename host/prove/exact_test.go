@@ -10,6 +10,8 @@ import (
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
 	"psafe/host/prove/measure"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
@@ -309,11 +311,11 @@ func TestDeviceThatDrawsOtherBoxes(t *testing.T) {
 	post := chain(relu, normal(0, 1), none)
 	for _, cfg := range []prove.Config{{}, {Splits: 20}, {Gamma: 1}, {Strategy: prove.Sampled, Samples: 300, Gamma: 0.25}} {
 		cfg.Method = bound.IBP
-		eng, err := prove.NewEngine(liar{fallback.New(bound.Float64)}, nil, post, 12)
+		eng, err := engine.New(liar{fallback.New(bound.Float64)}, nil, post, 12)
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = prove.Run(context.Background(), []*prove.Engine{eng}, cfg, []property.Task{safeOn(atLeast(-0.1), interval(1, 1))}, nil, func(r *prove.Result) error {
+		err = prove.Run(context.Background(), []*engine.Engine{eng}, cfg, []property.Task{safeOn(atLeast(-0.1), interval(1, 1))}, nil, func(r *claim.Result) error {
 			if got := math.Exp(r.LogP); got > phi(0.1) {
 				t.Errorf("%+v: p_lower %v, P_safe %v", cfg, got, phi(0.1))
 			}

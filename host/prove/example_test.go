@@ -7,6 +7,8 @@ import (
 	"psafe/fallback"
 	"psafe/host/bound"
 	"psafe/host/prove"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
 	"psafe/host/read/format"
 	"psafe/host/read/property"
 	"psafe/host/record"
@@ -25,14 +27,14 @@ func ExampleRun() {
 		fmt.Println(err)
 		return
 	}
-	engine, err := prove.NewEngine(fallback.New(bound.Float32), nil, post, 12)
+	e, err := engine.New(fallback.New(bound.Float32), nil, post, 12)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	defer engine.Close()
-	err = prove.Run(context.Background(), []*prove.Engine{engine}, prove.Config{Strategy: prove.CLBP}, tasks, nil,
-		func(r *prove.Result) error {
+	defer e.Close()
+	err = prove.Run(context.Background(), []*engine.Engine{e}, prove.Config{Strategy: prove.CLBP}, tasks, nil,
+		func(r *claim.Result) error {
 			fmt.Printf("%s: %s <= P_safe\n", r.Task.Name, record.FormatDown(r.Lower(), 3))
 			return nil
 		})

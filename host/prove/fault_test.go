@@ -10,6 +10,8 @@ import (
 	"psafe/host/bound"
 	"psafe/host/lab/testkit/devicetest"
 	"psafe/host/prove"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
@@ -53,12 +55,12 @@ func TestFaults(t *testing.T) {
 			if c.spare {
 				spare = func() bound.Device { return fallback.New(bound.Float32) }
 			}
-			eng, err := prove.NewEngine(dev, spare, post, 12)
+			eng, err := engine.New(dev, spare, post, 12)
 			if err != nil {
 				t.Fatal(err)
 			}
-			var got []*prove.Result
-			err = prove.Run(context.Background(), []*prove.Engine{eng}, cfg, []property.Task{task}, nil, func(r *prove.Result) error {
+			var got []*claim.Result
+			err = prove.Run(context.Background(), []*engine.Engine{eng}, cfg, []property.Task{task}, nil, func(r *claim.Result) error {
 				got = append(got, r)
 				return nil
 			})
@@ -93,16 +95,16 @@ func TestSeveralEngines(t *testing.T) {
 	}
 	for _, cfg := range []prove.Config{{Method: bound.LBP}, {Method: bound.LBP, Strategy: prove.Sampled, Samples: 1400, Gamma: 0.2, Seed: 1}} {
 		want := run(t, bound.Float32, post, cfg, tasks...)
-		var engines []*prove.Engine
+		var engines []*engine.Engine
 		for range 3 {
-			eng, err := prove.NewEngine(fallback.New(bound.Float32), nil, post, 12)
+			eng, err := engine.New(fallback.New(bound.Float32), nil, post, 12)
 			if err != nil {
 				t.Fatal(err)
 			}
 			engines = append(engines, eng)
 		}
 		n := 0
-		err := prove.Run(context.Background(), engines, cfg, tasks, nil, func(r *prove.Result) error {
+		err := prove.Run(context.Background(), engines, cfg, tasks, nil, func(r *claim.Result) error {
 			if r.Task.Index != n || r.LogP != want[n].LogP || r.Margin != want[n].Margin {
 				t.Errorf("%v result %d: task %d, log p %v, margin %v; want %v, %v", cfg.Strategy, n, r.Task.Index, r.LogP, r.Margin, want[n].LogP, want[n].Margin)
 			}
@@ -118,7 +120,7 @@ func TestSeveralEngines(t *testing.T) {
 // TestCancelled: a cancelled run says so and emits nothing more.
 func TestCancelled(t *testing.T) {
 	post := read(t, "two-weights.npz")
-	eng, err := prove.NewEngine(fallback.New(bound.Float32), nil, post, 12)
+	eng, err := engine.New(fallback.New(bound.Float32), nil, post, 12)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +128,7 @@ func TestCancelled(t *testing.T) {
 	cancel()
 	task := property.Task{Label: -1, T: []property.Box{interval(-1, 2)}, S: atLeast(-1)}
 	for _, cfg := range []prove.Config{{Method: bound.LBP}, {Method: bound.LBP, Strategy: prove.Sampled, Samples: 10, Gamma: 1}} {
-		err := prove.Run(ctx, []*prove.Engine{eng}, cfg, []property.Task{task}, nil, func(*prove.Result) error {
+		err := prove.Run(ctx, []*engine.Engine{eng}, cfg, []property.Task{task}, nil, func(*claim.Result) error {
 			t.Error("a result after cancelling")
 			return nil
 		})

@@ -8,6 +8,9 @@ import (
 	"psafe/host/bound"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
+	"psafe/host/prove/slack"
 	"psafe/host/read/property"
 )
 
@@ -17,7 +20,7 @@ func TestGrids(t *testing.T) {
 	e := gridsEngine(t, 1, 8)
 	row := property.Row{CLo: []float64{1}, CHi: []float64{1}, D: 4, DHi: 4}
 	task := property.Task{Label: -1, T: []property.Box{{Lo: []float64{-3}, Hi: []float64{3}}}, S: property.Safe{Rows: []property.Row{row}, Any: [][]int{{0}}}}
-	sums, err := e.neuronSums()
+	sums, err := e.Sums()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,13 +33,13 @@ func TestGrids(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if claimed := 1 - fewFactor*g.FailUp - fewMore*float64(g.Points); len(r.Proof.Grids) != 1 || r.Cells != len(r.Proof.Grids[0][0])+2 || r.Proof.Cells != nil || !(r.Lower() <= claimed && r.Lower() > claimed-1e-9) {
+	if claimed := 1 - slack.GridUp(g.FailUp, g.Points, 4); len(r.Proof.Grids) != 1 || r.Cells != len(r.Proof.Grids[0][0])+2 || r.Proof.Cells != nil || !(r.Lower() <= claimed && r.Lower() > claimed-1e-9) {
 		t.Errorf("p_lower %v and not %v, %d points, proof %+v", r.Lower(), claimed, r.Cells, r.Proof)
 	}
 	const draws = 4000
-	safe, w, net := 0, e.normal.NewWeights(), e.normal.Network()
+	safe, w, net := 0, e.Normal.NewWeights(), e.Normal.Network()
 	for d := range draws {
-		e.normal.Draw(1, d, w)
+		e.Normal.Draw(1, d, w)
 		least := math.Inf(1)
 		for k := range 61 {
 			least = min(least, net.OutputsApprox(w, []float64{-3 + float64(k)/10})[0]+4)
@@ -54,7 +57,7 @@ func TestGrids(t *testing.T) {
 	wide, some := task, task
 	wide.T, wide.S.Rows = []property.Box{{Lo: []float64{-30}, Hi: []float64{30}}}, []property.Row{row}
 	some.T, some.S.Rows = []property.Box{{Lo: []float64{-6}, Hi: []float64{6}}}, wide.S.Rows
-	end := func(*Result) bool { return false }
+	end := func(*claim.Result) bool { return false }
 	for name, c := range map[string]struct {
 		task  property.Task
 		cfg   Config
@@ -88,7 +91,7 @@ func TestGridsBesideCells(t *testing.T) {
 	e := gridsEngine(t, 3, 5)
 	row := property.Row{CLo: []float64{1}, CHi: []float64{1}, D: 4, DHi: 4}
 	task := property.Task{Label: -1, T: []property.Box{{Lo: []float64{-0.7, -0.7, -0.7}, Hi: []float64{0.7, 0.7, 0.7}}}, S: property.Safe{Rows: []property.Row{row}, Any: [][]int{{0}}}}
-	of := func(cfg Config) *Result {
+	of := func(cfg Config) *claim.Result {
 		cfg.Strategy = Auto
 		got, err := auto(t.Context(), e, cfg, []property.Task{task})
 		if err != nil {
@@ -98,15 +101,15 @@ func TestGridsBesideCells(t *testing.T) {
 		return got[0]
 	}
 	none := of(Config{})
-	some := of(Config{Decided: func(r *Result) bool { return r.Method == "neuronsum" }})
-	all := of(Config{Decided: func(*Result) bool { return false }})
-	if none.Method == "neuronsum" || some.Method != "neuronsum" || len(some.Proof.Grids) > 0 || some.Stopped != Decided || len(all.Proof.Grids) != 1 || !(all.Lower() > some.Lower() && some.Lower() > 0) {
+	some := of(Config{Decided: func(r *claim.Result) bool { return r.Method == "neuronsum" }})
+	all := of(Config{Decided: func(*claim.Result) bool { return false }})
+	if none.Method == "neuronsum" || some.Method != "neuronsum" || len(some.Proof.Grids) > 0 || some.Stopped != claim.Decided || len(all.Proof.Grids) != 1 || !(all.Lower() > some.Lower() && some.Lower() > 0) {
 		t.Errorf("%+v, %+v and %+v", none, some, all)
 	}
 }
 
 // gridsEngine is one for a random network of one hidden layer with much noise.
-func gridsEngine(t *testing.T, inputs, neurons int) *Engine {
+func gridsEngine(t *testing.T, inputs, neurons int) *engine.Engine {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(16, 32))
 	params := func(n int, spread, sd float64) posterior.Params {

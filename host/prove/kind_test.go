@@ -8,6 +8,9 @@ import (
 	"psafe/fallback"
 	"psafe/host/bound"
 	"psafe/host/prove"
+	"psafe/host/prove/boxes"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
 	"psafe/host/read/property"
 )
 
@@ -29,20 +32,20 @@ func TestOtherKindsRefused(t *testing.T) {
 		}
 		// An engine is made for the strategies that any posterior has; the others
 		// would certify its mean network.
-		eng, err := prove.NewEngine(dev, nil, post, 12)
+		eng, err := engine.New(dev, nil, post, 12)
 		if err != nil {
 			t.Fatal(err)
 		}
 		task := safeOn(property.ArgmaxIs(0, post.Outputs()), property.Box{Lo: make([]float64, post.Inputs()), Hi: make([]float64, post.Inputs())})
-		emit := func(r *prove.Result) error {
+		emit := func(r *claim.Result) error {
 			t.Errorf("a result of %s by %s", name, r.Method)
 			return nil
 		}
 		for _, s := range []prove.Strategy{prove.Centred, prove.Sampled, prove.CLBP, prove.NeuronSums, prove.Auto} {
-			check("Run", prove.Run(context.Background(), []*prove.Engine{eng}, prove.Config{Strategy: s, Samples: 2, Gamma: 1}, []property.Task{task}, nil, emit), want)
+			check("Run", prove.Run(context.Background(), []*engine.Engine{eng}, prove.Config{Strategy: s, Samples: 2, Gamma: 1}, []property.Task{task}, nil, emit), want)
 		}
 		if post.Samples() == nil {
-			check("Run", prove.Run(context.Background(), []*prove.Engine{eng}, prove.Config{Strategy: prove.Finite}, []property.Task{task}, nil, emit), "not a finite set")
+			check("Run", prove.Run(context.Background(), []*engine.Engine{eng}, prove.Config{Strategy: prove.Finite}, []property.Task{task}, nil, emit), "not a finite set")
 		}
 		eng.Close()
 		_, err = bound.NewModel(dev, post, 12)
@@ -51,7 +54,7 @@ func TestOtherKindsRefused(t *testing.T) {
 		check("HostBox", err, want)
 		_, err = bound.NewEnds(&post.Layers[0].Weight, bound.Float32, 12)
 		check("NewEnds", err, "16 weights have 0 standard deviations")
-		if c := prove.Ceiling(post, bound.Float32, 10, 1); c != 0 {
+		if c := boxes.Ceiling(post, bound.Float32, 10, 1); c != 0 {
 			t.Errorf("ceiling of %s is %v, want 0: unknown", name, c)
 		}
 	}

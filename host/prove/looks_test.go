@@ -9,8 +9,9 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/model/network"
-	"psafe/host/read/property"
+	"psafe/host/lab/testkit/provetest"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
 	"psafe/internal/testscale"
 )
 
@@ -33,21 +34,29 @@ func (c *lookedAt) Err() error {
 	if c.looks.Add(1) <= c.few.Load() {
 		return nil
 	}
-	c.end(errTimeUp)
+	c.end(engine.ErrTimeUp)
 	return context.DeadlineExceeded
 }
 
 // TestEndedAtEveryLook: whichever look sees that the time is up, nothing goes on, and what is
 // left out is told.
 func TestEndedAtEveryLook(t *testing.T) {
-	post, tasks := deep(4, 0.01, 3)
-	cfgs := append(paced(t)[1:], Config{Strategy: NeuronSums, Cells: 8})
+	post, tasks := provetest.Deep(4, 0.01, 3)
+	all := 4
+	if testscale.Deep(t) {
+		all = 0
+	}
+	cfgs := []Config{
+		{Strategy: CLBP, Cells: all}, {Strategy: Centred, Method: bound.LBP}, {Strategy: Centred, Method: bound.IBP, Splits: 40},
+		{Strategy: Statistical, Samples: 70, Confidence: 0.99, Cells: 4}, {Strategy: CLBP, Cells: 4, Samples: 9, Confidence: 0.99},
+		{Strategy: NeuronSums, Cells: 8},
+	}
 	for _, cfg := range cfgs {
 		of, on := tasks, post
 		if cfg.Strategy == NeuronSums {
-			on, of = deep(2, 0.01, 3)
+			on, of = provetest.Deep(2, 0.01, 3)
 		}
-		e, err := NewEngine(fallback.New(bound.Float32), nil, on, 12)
+		e, err := engine.New(fallback.New(bound.Float32), nil, on, 12)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,101 +64,34 @@ func TestEndedAtEveryLook(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		do := func(ctx *lookedAt) ([]*Result, error) {
-			e.timing = timing{within: ctx, end: time.Now().Add(time.Hour)}
-			return s.run.(groups).full(ctx, &job{strategy: s, engines: []*Engine{e}, cfg: cfg, tasks: of}, e, of)
+		do := func(ctx *lookedAt) ([]*claim.Result, error) {
+			e.Until(ctx, time.Now().Add(time.Hour))
+			return s.run.(groups).full(ctx, &job{&engine.Run{Engines: []*engine.Engine{e}, Tasks: of}, s, cfg}, e, of)
 		}
 		whole := newLookedAt(t, math.MaxInt64)
 		want, err := do(whole)
-		if err != nil || e.timing.stopped {
-			t.Fatalf("%v: %v, stopped: %v", cfg.Strategy, err, e.timing.stopped)
+		if err != nil || e.Stopped() {
+			t.Fatalf("%v: %v, stopped: %v", cfg.Strategy, err, e.Stopped())
 		}
-		all := whole.looks.Load()
+		every := whole.looks.Load()
 		for k := range int64(testscale.Cases(t, 40)) {
-			few := (k*2654435761 + 1) % all
+			few := (k*2654435761 + 1) % every
 			ctx := newLookedAt(t, few)
 			got, err := do(ctx)
 			if err != nil {
-				t.Fatalf("%v: %d of %d looks: %v", cfg.Strategy, few, all, err)
+				t.Fatalf("%v: %d of %d looks: %v", cfg.Strategy, few, every, err)
 			}
 			if more := ctx.looks.Load() - few; more > 500 {
-				t.Errorf("%v: %d looks after %d of %d", cfg.Strategy, more, few, all)
+				t.Errorf("%v: %d looks after %d of %d", cfg.Strategy, more, few, every)
 			}
 			for i, r := range got {
 				w := want[i]
 				less := r.Lower() < w.Lower() || r.Upper() > w.Upper()
-				if r.Lower() > w.Upper() || r.Upper() < w.Lower() || less && !e.timing.stopped {
-					t.Errorf("%v: %d of %d looks: %d: %v..%v, stopped: %v, want %v..%v", cfg.Strategy, few, all, i, r.Lower(), r.Upper(), e.timing.stopped, w.Lower(), w.Upper())
+				if r.Lower() > w.Upper() || r.Upper() < w.Lower() || less && !e.Stopped() {
+					t.Errorf("%v: %d of %d looks: %d: %v..%v, stopped: %v, want %v..%v", cfg.Strategy, few, every, i, r.Lower(), r.Upper(), e.Stopped(), w.Lower(), w.Upper())
 				}
 			}
 		}
 		e.Close()
-	}
-}
-
-// TestLateIsTold: work that ends after its time, or after the time of a part of it, may have left
-// things out without a word: a result says so, and a group of several is done again.
-func TestLateIsTold(t *testing.T) {
-	post, tasks := deep(3, 0.01, 2)
-	e, err := NewEngine(fallback.New(bound.Float32), nil, post, 12)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	j := &job{strategy: &entry{}, engines: []*Engine{e}, tasks: tasks}
-	limit := 5 * time.Millisecond
-	for what, wait := range map[string]func(ctx context.Context){
-		"whole": func(ctx context.Context) { <-ctx.Done() },
-		"part": func(ctx context.Context) {
-			within, end := e.timing.part(ctx, 1e-9)
-			<-within.Done()
-			end()
-		},
-		"none": func(context.Context) {},
-	} {
-		g := groups{certify: func(ctx context.Context, _ *Engine, _ Config, tasks []property.Task) ([]*Result, error) {
-			wait(ctx)
-			return []*Result{newResult(&tasks[0], "lbp")}, nil
-		}}
-		if what != "whole" {
-			limit = time.Hour
-		} else if _, err := g.within(t.Context(), j, e, tasks, limit); err != errTooLong {
-			t.Errorf("%s: a group: %v", what, err)
-		}
-		list, err := g.within(t.Context(), j, e, tasks[:1], limit)
-		if err != nil || (list[0].Stopped == TimeLimit) != (what != "none") {
-			t.Errorf("%s: %v, stopped: %q", what, err, list[0].Stopped)
-		}
-		limit = 5 * time.Millisecond
-	}
-}
-
-// TestAttackLooks: an attack looks at each step whether to go on, and ends with its best point.
-func TestAttackLooks(t *testing.T) {
-	post, tasks := deep(3, 0.01, 1)
-	looks, most := 0, math.MaxInt
-	how := effort{steps: 20, starts: 3, thorough: true, over: func() bool { looks++; return looks > most }}
-	at := target{post.Network(), post.Mean(), tasks[0].T[0], &tasks[0].S}
-	if _, margin := attackApprox(at, how); looks < 10 || math.IsNaN(margin) {
-		t.Errorf("%d looks, margin %v", looks, margin)
-	}
-	for _, most = range []int{0, 1, 7} {
-		looks = 0
-		x, margin := attackApprox(at, how)
-		if looks > most+10 || math.IsNaN(margin) || !(x[0] >= at.box.Lo[0] && x[0] <= at.box.Hi[0]) {
-			t.Errorf("after %d looks: %d more, %v at %v", most, looks-most, margin, x)
-		}
-	}
-}
-
-// TestMomentsLook: preparing the posterior for concentration LBP can be stopped, and is begun anew.
-func TestMomentsLook(t *testing.T) {
-	post := forked(2, 0.1, network.Activation{})
-	looks := 0
-	if _, err := noiseMoments(post, func() error { looks++; return nil }); err != nil || looks < len(post.Layers)/2 {
-		t.Errorf("%d looks, %v", looks, err)
-	}
-	if _, err := noiseMoments(post, func() error { return errTimeUp }); err != errTimeUp {
-		t.Error(err)
 	}
 }

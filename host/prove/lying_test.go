@@ -10,6 +10,8 @@ import (
 	"psafe/host/bound"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
 	"psafe/host/read/property"
 )
 
@@ -172,7 +174,7 @@ func once(at int, lie func([]float64)) func(int, []float64) {
 }
 
 // onLiar certifies tasks on a device that lies, with a spare one if it may have one.
-func onLiar(t *testing.T, dev *lying, spare bool, recheck prove.Recheck, post *posterior.Posterior, cfg prove.Config, tasks []property.Task) (got []*prove.Result, dropped []*prove.Dropped, err error) {
+func onLiar(t *testing.T, dev *lying, spare bool, recheck engine.Recheck, post *posterior.Posterior, cfg prove.Config, tasks []property.Task) (got []*claim.Result, dropped []*engine.Dropped, err error) {
 	t.Helper()
 	var last func() bound.Device
 	if spare {
@@ -180,15 +182,15 @@ func onLiar(t *testing.T, dev *lying, spare bool, recheck prove.Recheck, post *p
 	}
 	lie, spoil := dev.lie, dev.of
 	dev.lie, dev.of = nil, "" // loading the posterior is not what is tested
-	engine, err := prove.NewEngine(dev, last, post, 12)
+	e, err := engine.New(dev, last, post, 12)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer engine.Close()
+	defer e.Close()
 	dev.lie, dev.of, dev.reads, dev.launched = lie, spoil, 0, nil
-	recheck.Tell = func(d *prove.Dropped) { dropped = append(dropped, d) }
-	engine.Recheck(recheck)
-	err = prove.Run(context.Background(), []*prove.Engine{engine}, cfg, tasks, nil, func(r *prove.Result) error {
+	recheck.Tell = func(d *engine.Dropped) { dropped = append(dropped, d) }
+	e.Recheck(recheck)
+	err = prove.Run(context.Background(), []*engine.Engine{e}, cfg, tasks, nil, func(r *claim.Result) error {
 		got = append(got, r)
 		return nil
 	})

@@ -6,7 +6,9 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/lab/testkit/provetest"
 	"psafe/host/model/network"
+	"psafe/host/prove/engine"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
@@ -17,14 +19,14 @@ func TestMixingNeverLoses(t *testing.T) {
 	r := rand.New(rand.NewPCG(16, 1))
 	more := 0
 	for range max(20, testscale.Cases(t, 40)) {
-		post := randomNet(r, network.ReLU, 2, 6, 4)
+		post := provetest.RandomNet(r, network.ReLU, 2, 6, 4)
 		for _, g := range post.Params() {
 			for e := range g.SdHi {
 				g.SdLo[e], g.SdHi[e] = 0.03, 0.03
 				g.Spread[e] = 0.03
 			}
 		}
-		e, err := NewEngine(fallback.New(bound.Float32), nil, post, 12)
+		e, err := engine.New(fallback.New(bound.Float32), nil, post, 12)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,9 +36,9 @@ func TestMixingNeverLoses(t *testing.T) {
 			if i%3 == 0 {
 				s = property.ArgmaxIs(r.IntN(4), 4) // which has no mixtures
 			}
-			tasks = append(tasks, property.Task{Label: -1, T: []property.Box{boxAround([]float64{r.NormFloat64(), r.NormFloat64()}, 0.3)}, S: s})
+			tasks = append(tasks, property.Task{Label: -1, T: []property.Box{provetest.BoxAround([]float64{r.NormFloat64(), r.NormFloat64()}, 0.3)}, S: s})
 		}
-		for name, method := range map[string]groupMethod{"clbp": concentration, "centred": centredBoxes} {
+		for name, method := range map[string]groupMethod{"clbp": byCLBP, "centred": byCentredBoxes} {
 			cfg := Config{Method: bound.LBP, Cells: 3}
 			own, err := method(t.Context(), e, cfg, tasks)
 			if err != nil {
@@ -71,39 +73,5 @@ func TestMixingNeverLoses(t *testing.T) {
 	t.Logf("%d bounds gained", more)
 	if more == 0 {
 		t.Error("nothing was gained")
-	}
-}
-
-// TestMixtureFit: of two rows that fail together one is taken, of two of which each fails where
-// the other does not half of each; whatever their number is, factors add up to 1.
-func TestMixtureFit(t *testing.T) {
-	at := func(values ...[]float64) point { return point{values: values} }
-	for name, c := range map[string]struct {
-		points [][]point
-		want   []float64
-	}{
-		"one is better":    {[][]point{{at([]float64{3, 1}, []float64{4, 2})}}, []float64{1, 0}},
-		"opposite":         {[][]point{{at([]float64{-1, 3}, []float64{3, -1})}}, []float64{0.5, 0.5}},
-		"at other points":  {[][]point{{at([]float64{-1, 3}, []float64{-1, 3.5}), at([]float64{3, -1}, []float64{3.5, -1})}}, []float64{0.5, 0.5}},
-		"in another box":   {[][]point{{at([]float64{-1, 3}, []float64{-1.5, 3})}, {at([]float64{3, -1}, []float64{3, -1.5})}}, nil},
-		"without a spread": {[][]point{{at([]float64{2, 1}, []float64{2, 1})}}, nil},
-	} {
-		got := newMixtureFit([]int{0, 1}, c.points).best()
-		if got[0]+got[1] != 1 || c.want != nil && (got[0] != c.want[0] || got[1] != c.want[1]) {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
-		}
-	}
-	many := make([]int, 20)
-	p := point{values: [][]float64{nil, nil}}
-	for a := range many {
-		many[a] = a
-		p.values[0], p.values[1] = append(p.values[0], float64(a%7)), append(p.values[1], float64(a%5))
-	}
-	sum := 0.0
-	for _, f := range newMixtureFit(many, [][]point{{p}}).best() {
-		sum += f
-	}
-	if sum != 1 {
-		t.Errorf("factors of 20 rows add up to %v", sum)
 	}
 }

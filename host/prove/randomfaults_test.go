@@ -10,6 +10,8 @@ import (
 	"psafe/host/lab/testkit/devicetest"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
@@ -83,7 +85,7 @@ func faultConfigs(post *posterior.Posterior) []prove.Config {
 
 // runUnreliable runs one task on a device that fails, with a spare one that does not, one
 // that does, or none.
-func runUnreliable(t *testing.T, r *rand.Rand, post *posterior.Posterior, cfg prove.Config, task property.Task) (got *prove.Result, hits int, err error) {
+func runUnreliable(t *testing.T, r *rand.Rand, post *posterior.Posterior, cfg prove.Config, task property.Task) (got *claim.Result, hits int, err error) {
 	often := 0.0 // not while the posterior is loaded
 	dev := unreliable(r, &often, &hits)
 	var spare func() bound.Device
@@ -93,13 +95,13 @@ func runUnreliable(t *testing.T, r *rand.Rand, post *posterior.Posterior, cfg pr
 	case 1:
 		spare = func() bound.Device { return unreliable(r, new(.001), new(int)) }
 	}
-	engine, err := prove.NewEngine(dev, spare, post, 12)
+	e, err := engine.New(dev, spare, post, 12)
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine.Recheck(prove.Recheck{Share: []float64{0, 1e-9, .1, 1}[r.IntN(4)]})
+	e.Recheck(engine.Recheck{Share: []float64{0, 1e-9, .1, 1}[r.IntN(4)]})
 	often = []float64{.0005, .003, .02, .3}[r.IntN(4)]
-	err = prove.Run(context.Background(), []*prove.Engine{engine}, cfg, []property.Task{task}, nil, func(x *prove.Result) error {
+	err = prove.Run(context.Background(), []*engine.Engine{e}, cfg, []property.Task{task}, nil, func(x *claim.Result) error {
 		got = x
 		return nil
 	})

@@ -15,6 +15,8 @@ import (
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
@@ -37,7 +39,7 @@ func TestEveryAnswerCompared(t *testing.T) {
 			tasks := manyTasks(r.Uint64(), post, 3)
 			for _, cfg := range lieConfigs(post) {
 				honest := &lying{Device: fallback.New(bound.Float32)}
-				want, _, err := onLiar(t, honest, false, prove.Recheck{}, post, cfg, tasks)
+				want, _, err := onLiar(t, honest, false, engine.Recheck{}, post, cfg, tasks)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -55,7 +57,7 @@ func TestEveryAnswerCompared(t *testing.T) {
 				liars["wrong "+op] = &lying{of: op, spoil: after(1+r.IntN(4), dropSigns)}
 				for name, dev := range liars {
 					dev.Device = fallback.New(bound.Float32)
-					got, dropped, err := onLiar(t, dev, true, prove.Recheck{Share: 1, Seed: r.Uint64()}, post, cfg, tasks)
+					got, dropped, err := onLiar(t, dev, true, engine.Recheck{Share: 1, Seed: r.Uint64()}, post, cfg, tasks)
 					if err != nil {
 						t.Errorf("%s %+v, %s: %v", file, cfg, name, err)
 						continue
@@ -132,7 +134,7 @@ func TestLastingLie(t *testing.T) {
 		r := rand.New(rand.NewPCG(28, uint64(i)))
 		what, post, cfg, tasks := lastingCase(t, r)
 		honest := &lying{Device: fallback.New(bound.Float32)}
-		want, _, err := onLiar(t, honest, false, prove.Recheck{}, post, cfg, tasks)
+		want, _, err := onLiar(t, honest, false, engine.Recheck{}, post, cfg, tasks)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +149,7 @@ func TestLastingLie(t *testing.T) {
 		}
 		what = fmt.Sprintf("case %d, %s: %q gives %s from %d on", i, what, dev.of, lie, from)
 		share := []float64{1e-12, .005, .5}[r.IntN(3)]
-		got, dropped, err := onLiar(t, dev, true, prove.Recheck{Share: share, Seed: r.Uint64()}, post, cfg, tasks)
+		got, dropped, err := onLiar(t, dev, true, engine.Recheck{Share: share, Seed: r.Uint64()}, post, cfg, tasks)
 		if err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
@@ -187,14 +189,14 @@ func TestDeadNeuronsCompared(t *testing.T) {
 	post := read(t, "two-weights-product.npz")
 	tasks, cfg := manyTasks(2, post, 4), prove.Config{Method: bound.LBP, NoUpper: true}
 	honest := &lying{Device: fallback.New(bound.Float32)}
-	want, _, err := onLiar(t, honest, false, prove.Recheck{}, post, cfg, tasks)
+	want, _, err := onLiar(t, honest, false, engine.Recheck{}, post, cfg, tasks)
 	if err != nil {
 		t.Fatal(err)
 	}
 	raised := 0
 	for at := 1; at <= honest.reads; at++ {
 		for _, share := range []float64{0, 1} {
-			got, _, err := onLiar(t, &lying{Device: fallback.New(bound.Float32), lie: once(at, allAre(-1))}, true, prove.Recheck{Share: share}, post, cfg, tasks)
+			got, _, err := onLiar(t, &lying{Device: fallback.New(bound.Float32), lie: once(at, allAre(-1))}, true, engine.Recheck{Share: share}, post, cfg, tasks)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -219,9 +221,9 @@ func TestHonestDevice(t *testing.T) {
 		post := read(t, file)
 		tasks := manyTasks(7, post, 5)
 		for _, cfg := range lieConfigs(post) {
-			var want []*prove.Result
+			var want []*claim.Result
 			for _, share := range testscale.Few(t, []float64{0, 1e-12, .01, .3, 1}, 2) {
-				got, dropped, err := onLiar(t, &lying{Device: fallback.New(bound.Float32)}, true, prove.Recheck{Share: share, Seed: 3}, post, cfg, tasks)
+				got, dropped, err := onLiar(t, &lying{Device: fallback.New(bound.Float32)}, true, engine.Recheck{Share: share, Seed: 3}, post, cfg, tasks)
 				if err != nil || len(dropped) > 0 {
 					t.Fatalf("%s %+v, share %v: %v, %v", file, cfg, share, err, dropped)
 				}
@@ -244,20 +246,20 @@ func TestOneOfSeveralLies(t *testing.T) {
 	for _, cfg := range []prove.Config{{Method: bound.LBP}, {Strategy: prove.CLBP, Cells: 4}, {Method: bound.IBP, Strategy: prove.Sampled, Samples: 1100, Gamma: 0.3, NoUpper: true}} {
 		want := run(t, bound.Float32, post, cfg, tasks...)
 		for _, from := range testscale.Few(t, []int{0, 1, 4}, 2) {
-			var engines []*prove.Engine
+			var engines []*engine.Engine
 			dropped := make([]int, 3)
 			for k := range dropped {
 				dev := &lying{Device: fallback.New(bound.Float32)}
-				engine, err := prove.NewEngine(dev, func() bound.Device { return fallback.New(bound.Float32) }, post, 12)
+				e, err := engine.New(dev, func() bound.Device { return fallback.New(bound.Float32) }, post, 12)
 				if err != nil {
 					t.Fatal(err)
 				}
-				defer engine.Close()
+				defer e.Close()
 				if k == 1 {
 					dev.lie = after(5*from, allAre(1e4))
 				}
-				engine.Recheck(prove.Recheck{Share: .01, Tell: func(*prove.Dropped) { dropped[k]++ }})
-				engines = append(engines, engine)
+				e.Recheck(engine.Recheck{Share: .01, Tell: func(*engine.Dropped) { dropped[k]++ }})
+				engines = append(engines, e)
 			}
 			if diff := sameResults(runOn(t, engines, cfg, tasks...), want); diff != "" {
 				t.Errorf("%+v from read %d: %s", cfg, 5*from, diff)

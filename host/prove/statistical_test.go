@@ -12,6 +12,8 @@ import (
 	"psafe/host/bound"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
 	"psafe/host/prove/measure"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
@@ -69,7 +71,7 @@ func TestStatisticalCoverage(t *testing.T) {
 }
 
 // sameResults compares results but for what says who made them and when.
-func sameResults(a, b []*prove.Result) string {
+func sameResults(a, b []*claim.Result) string {
 	if len(a) != len(b) {
 		return fmt.Sprintf("%d and %d results", len(a), len(b))
 	}
@@ -77,7 +79,7 @@ func sameResults(a, b []*prove.Result) string {
 		x, y := *a[i], *b[i]
 		x.Seconds, y.Seconds, x.Device, y.Device = 0, 0, "", ""
 		x.Task, y.Task = nil, nil
-		for _, r := range []*prove.Result{&x, &y} { // NaN is not equal to itself
+		for _, r := range []*claim.Result{&x, &y} { // NaN is not equal to itself
 			if math.IsNaN(r.Margin) {
 				r.Margin = 0
 			}
@@ -138,9 +140,9 @@ func TestResultsOfAnyEngines(t *testing.T) {
 		for _, p := range testscale.Few(t, []bound.Precision{bound.Float32, bound.Float64}, 1) {
 			want := run(t, p, post, cfg, tasks...)
 			for n := 2; n <= 3; n++ {
-				var engines []*prove.Engine
+				var engines []*engine.Engine
 				for range n {
-					eng, err := prove.NewEngine(fallback.New(p), nil, post, 12)
+					eng, err := engine.New(fallback.New(p), nil, post, 12)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -153,7 +155,7 @@ func TestResultsOfAnyEngines(t *testing.T) {
 					e.Close()
 				}
 			}
-			var alone []*prove.Result
+			var alone []*claim.Result
 			for _, task := range tasks {
 				alone = append(alone, run(t, p, post, cfg, task)...)
 			}

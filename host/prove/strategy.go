@@ -76,19 +76,19 @@ var strategies [strategyCount]entry
 func init() {
 	strategies = [strategyCount]entry{
 		Centred: {word: "centred", family: weightBoxes, fits: independent,
-			run: groups{withMixtures(centredBoxes), groupByCost}, uppers: beside, drawn: beside},
+			run: groups{withMixtures(byCentredBoxes), groupByCost}, uppers: beside, drawn: beside},
 		Sampled: {word: "sampled", family: weightBoxes, fits: independent,
 			run: together(sampledBoxes), uppers: beside, drawn: inside},
 		CLBP: {word: "clbp", family: otherFamily, fits: independent,
-			run: groups{withMixtures(concentration), groupByCost}, uppers: beside, drawn: beside},
+			run: groups{withMixtures(byCLBP), groupByCost}, uppers: beside, drawn: beside},
 		NeuronSums: {word: "neuronsum", family: otherFamily, fits: oneHiddenLayer,
 			run: groups{neuronSum, groupOfOne}, uppers: beside, drawn: beside},
 		Auto: {word: "auto", family: otherFamily, fits: independent,
 			run: groups{auto, groupOfAuto}, uppers: inside, drawn: beside},
 		Statistical: {word: "statistical", family: otherFamily, fits: anyPosterior,
-			run: groups{statistical, groupByCost}, uppers: beside, drawn: inside},
+			run: groups{byDraws, groupByCost}, uppers: beside, drawn: inside},
 		Finite: {word: "samples", family: otherFamily, fits: finiteSet,
-			run: groups{finite, groupByCost}, uppers: inside, drawn: beside},
+			run: groups{bySet, groupByCost}, uppers: inside, drawn: beside},
 	}
 	mustBeComplete(strategies[:])
 }

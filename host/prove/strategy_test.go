@@ -7,9 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/lab/testkit/provetest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
 	"psafe/host/read/property"
 )
 
@@ -80,9 +84,9 @@ func TestStrategyWords(t *testing.T) {
 // TestUnknownStrategy: what is no strategy is refused before anything is done, and is
 // not taken for another.
 func TestUnknownStrategy(t *testing.T) {
-	e := engineOf(t, bound.Float32, posterior.Layer{Layer: network.DenseLayer(1, 1, network.Activation{}), Weight: fixed(1), Bias: fixed(0)})
+	e := engineOf(t, bound.Float32, posterior.Layer{Layer: network.DenseLayer(1, 1, network.Activation{}), Weight: provetest.Fixed(1), Bias: provetest.Fixed(0)})
 	for _, s := range []Strategy{-1, strategyCount, 99} {
-		err := Run(context.Background(), []*Engine{e}, Config{Strategy: s, Method: bound.LBP}, []property.Task{atLeastTask(0, 0, 1)}, nil, func(*Result) error {
+		err := Run(context.Background(), []*engine.Engine{e}, Config{Strategy: s, Method: bound.LBP}, []property.Task{provetest.AtLeast(0, 0, 1)}, nil, func(*claim.Result) error {
 			t.Errorf("%v: a result", s)
 			return nil
 		})
@@ -94,9 +98,20 @@ func TestUnknownStrategy(t *testing.T) {
 
 // TestOneHiddenLayer: sums of neurons are refused for other networks, in a line.
 func TestOneHiddenLayer(t *testing.T) {
-	e := engineOf(t, bound.Float32, posterior.Layer{Layer: network.DenseLayer(1, 1, network.Activation{}), Weight: fixed(1), Bias: fixed(0)})
-	err := Run(context.Background(), []*Engine{e}, Config{Strategy: NeuronSums}, []property.Task{atLeastTask(0, 0, 1)}, nil, func(*Result) error { return nil })
+	e := engineOf(t, bound.Float32, posterior.Layer{Layer: network.DenseLayer(1, 1, network.Activation{}), Weight: provetest.Fixed(1), Bias: provetest.Fixed(0)})
+	err := Run(context.Background(), []*engine.Engine{e}, Config{Strategy: NeuronSums}, []property.Task{provetest.AtLeast(0, 0, 1)}, nil, func(*claim.Result) error { return nil })
 	if err == nil || !strings.Contains(err.Error(), "this one has 0: use --method clbp") {
 		t.Error(err)
 	}
+}
+
+// engineOf is an engine of a network with these layers on the fallback.
+func engineOf(t *testing.T, p bound.Precision, layers ...posterior.Layer) *engine.Engine {
+	t.Helper()
+	e, err := engine.New(fallback.New(p), nil, &posterior.Posterior{Scale: posterior.ScaleSD, Layers: layers}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	return e
 }

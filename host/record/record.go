@@ -8,6 +8,7 @@ import (
 	"reflect"
 
 	"psafe/host/prove"
+	"psafe/host/prove/claim"
 	"psafe/host/prove/measure"
 	"psafe/host/read/property"
 )
@@ -124,7 +125,7 @@ type Record struct {
 	Tasks int    `json:"tasks"`
 	Run   string `json:"run"`
 	// Proof is what psafe check needs to prove the bounds again.
-	Proof *prove.Proof `json:"proof,omitempty"`
+	Proof *claim.Proof `json:"proof,omitempty"`
 	// The line ends with a checksum of what is before it: Line, ParseRecord.
 }
 
@@ -171,7 +172,7 @@ func (r *Record) SetTask(t *property.Task) {
 }
 
 // Fill sets the fields that follow from a result.
-func (r *Record) Fill(res *prove.Result, require property.Exact) {
+func (r *Record) Fill(res *claim.Result, require property.Exact) {
 	r.SetTask(res.Task)
 	r.Tried, r.Rule = res.Boxes, res.Rule
 	r.Method, r.Boxes, r.Cells, r.Tau = res.Method, res.Boxing, res.Cells, res.Tau
@@ -209,7 +210,7 @@ func (r *Record) Fill(res *prove.Result, require property.Exact) {
 }
 
 // proofOf is the part of a result's proof that its bounds rest on, nil if none is needed.
-func (r *Record) proofOf(res *prove.Result) *prove.Proof {
+func (r *Record) proofOf(res *claim.Result) *claim.Proof {
 	p := res.Proof
 	if r.PLower == 0 && r.Log10PLower == nil {
 		p.Cells, p.Grids, p.Centres, p.Large = nil, nil, nil, nil
@@ -244,7 +245,7 @@ func Verdict(lower, upper float64, require property.Exact) string {
 }
 
 // TimedOut says that a time limit ended the search: a longer time might prove more.
-func (r *Record) TimedOut() bool { return r.Stopped == prove.TimeLimit }
+func (r *Record) TimedOut() bool { return r.Stopped == claim.TimeLimit }
 
 func gammaField(gamma []float64) any {
 	if len(gamma) == 0 {

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"psafe/host/prove"
+	"psafe/host/prove/claim"
 	"psafe/host/prove/measure"
 	"psafe/host/read/property"
 	"psafe/host/record"
@@ -43,8 +43,8 @@ func TestFormatDown(t *testing.T) {
 	}
 }
 
-func result(logP float64) *prove.Result {
-	return &prove.Result{Task: &property.Task{Index: 3, Label: 1}, LogP: logP, Gamma: []float64{2, 2}, Margin: math.Inf(-1), Seconds: 0.25, Device: "cpu"}
+func result(logP float64) *claim.Result {
+	return &claim.Result{Task: &property.Task{Index: 3, Label: 1}, LogP: logP, Gamma: []float64{2, 2}, Margin: math.Inf(-1), Seconds: 0.25, Device: "cpu"}
 }
 
 // TestRecord: fields follow from the result, infinities are null, and p_lower is
@@ -173,14 +173,14 @@ func TestFormatUp(t *testing.T) {
 func TestVerdict(t *testing.T) {
 	for _, c := range []struct {
 		unsafe, upper float64
-		statistic     *prove.Statistic
+		statistic     *claim.Statistic
 		verdict       string
 	}{
 		{0, 1, nil, "unknown"},
 		{0.05, 0.95, nil, "unknown"},
 		{0.2, 0.8, nil, "unsafe"},
-		{0, 1, &prove.Statistic{Samples: 10, Unsafe: 10, Confidence: 0.9, Upper: 0.01}, "unknown"},
-		{0, 1, &prove.Statistic{Samples: 10, Safe: 10, Confidence: 0.9, Lower: 0.99, Upper: 1}, "unknown"},
+		{0, 1, &claim.Statistic{Samples: 10, Unsafe: 10, Confidence: 0.9, Upper: 0.01}, "unknown"},
+		{0, 1, &claim.Statistic{Samples: 10, Safe: 10, Confidence: 0.9, Lower: 0.99, Upper: 1}, "unknown"},
 	} {
 		res := result(math.Inf(-1))
 		res.UnsafeDown, res.Statistic = c.unsafe, c.statistic

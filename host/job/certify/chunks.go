@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"psafe/host/prove"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
 	"psafe/host/read/property"
 	"psafe/host/record"
 )
@@ -19,7 +21,7 @@ var (
 // inChunks certifies n tasks, of which number gives the numbers, and calls emit for the record of
 // each, in this order, one call at a time. An error of emit is returned as it is if it is an
 // *outfile.Error; others are those of Job.Run.
-func (r *ready) inChunks(ctx context.Context, engines []*prove.Engine, n int, number func(i int) int, emit func(*record.Record) error) error {
+func (r *ready) inChunks(ctx context.Context, engines []*engine.Engine, n int, number func(i int) int, emit func(*record.Record) error) error {
 	for first := 0; first < n; {
 		chunk, err := r.chunk(first, n, number)
 		if err != nil {
@@ -31,7 +33,7 @@ func (r *ready) inChunks(ctx context.Context, engines []*prove.Engine, n int, nu
 			}
 		}
 		emitted := first
-		err = prove.Run(ctx, engines, r.cfg, chunk, progress, func(res *prove.Result) error {
+		err = prove.Run(ctx, engines, r.cfg, chunk, progress, func(res *claim.Result) error {
 			rec, err := r.record(res)
 			if err != nil {
 				return err

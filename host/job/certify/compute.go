@@ -9,7 +9,8 @@ import (
 	"sync"
 
 	"psafe/host/bound"
-	"psafe/host/prove"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
 	"psafe/host/record"
 	"psafe/internal/outfile"
 )
@@ -31,7 +32,7 @@ func (r *ready) compute(ctx context.Context, old *earlier, tell func(*record.Rec
 // works are the engines of a run on its devices.
 type works struct {
 	dev     *Devices
-	engines []*prove.Engine
+	engines []*engine.Engine
 }
 
 // close gives everything back.
@@ -72,10 +73,10 @@ func (r *ready) open(ctx context.Context) (w *works, err error) {
 	// Loading ends with ctx; then prove.Run sees to it, and to what is asked of devices after that.
 	loading := ctx
 	over := func() error { return loading.Err() }
-	recheck := prove.Recheck{Share: r.recheck(), Seed: r.cfg.Seed, Tell: r.tellDropped()}
+	recheck := engine.Recheck{Share: r.recheck(), Seed: r.cfg.Seed, Tell: r.tellDropped()}
 	for _, d := range dev.List {
 		// All tasks count for reach, also those that are done: it decides numbers.
-		eng, err := prove.NewEngine(bound.UntilOver(over, d), dev.Spare, r.post, r.reach())
+		eng, err := engine.New(bound.UntilOver(over, d), dev.Spare, r.post, r.reach())
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return nil, ended(ctx)
@@ -115,7 +116,7 @@ func (d *Devices) blame(err error, file string) error {
 
 // goOn certifies what is left and writes it behind what there is. Nothing is left to
 // refuse when it creates the file.
-func (r *ready) goOn(ctx context.Context, engines []*prove.Engine, old *earlier, tell func(*record.Record)) error {
+func (r *ready) goOn(ctx context.Context, engines []*engine.Engine, old *earlier, tell func(*record.Record)) error {
 	if r.Out.Path == "" {
 		w := r.Stdout
 		if w == nil {
@@ -138,7 +139,7 @@ func (r *ready) goOn(ctx context.Context, engines []*prove.Engine, old *earlier,
 }
 
 // certify writes a record for each of the tasks from number from on.
-func (r *ready) certify(ctx context.Context, engines []*prove.Engine, from int, w io.Writer, tell func(*record.Record)) error {
+func (r *ready) certify(ctx context.Context, engines []*engine.Engine, from int, w io.Writer, tell func(*record.Record)) error {
 	n := r.tasks.n - from
 	if r.Progress != nil {
 		r.Progress(0, n)
@@ -153,7 +154,7 @@ func (r *ready) certify(ctx context.Context, engines []*prove.Engine, from int, 
 }
 
 // record is what is written of a result, but for its task.
-func (r *ready) record(res *prove.Result) (*record.Record, error) {
+func (r *ready) record(res *claim.Result) (*record.Record, error) {
 	rec := r.known(res.Task)
 	rec.Fill(res, r.require())
 	if rec.PeakBytes = peakBytes(); r.Out.OmitTiming {
@@ -163,10 +164,10 @@ func (r *ready) record(res *prove.Result) (*record.Record, error) {
 }
 
 // blamed is an error of prove.Run, as Run returns it.
-func (r *ready) blamed(ctx context.Context, err error, engines []*prove.Engine) error {
+func (r *ready) blamed(ctx context.Context, err error, engines []*engine.Engine) error {
 	_, unwritten := errors.AsType[*outfile.Error](err)
 	_, refused := errors.AsType[*Contradiction](err)
-	found, contradicts := errors.AsType[*prove.Contradiction](err)
+	found, contradicts := errors.AsType[*claim.Contradiction](err)
 	switch {
 	case err == nil || unwritten || refused:
 		return err
@@ -187,9 +188,9 @@ func lastDoor(r *record.Record) error {
 }
 
 // tellDropped tells of devices that are dropped, one call at a time.
-func (r *ready) tellDropped() func(*prove.Dropped) {
+func (r *ready) tellDropped() func(*engine.Dropped) {
 	var mu sync.Mutex
-	return func(d *prove.Dropped) {
+	return func(d *engine.Dropped) {
 		mu.Lock()
 		defer mu.Unlock()
 		r.tell(&Dropped{d})

@@ -20,6 +20,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
+	"psafe/host/prove/claim"
 	"psafe/host/read/format"
 	"psafe/host/read/property"
 	"psafe/host/record"
@@ -41,7 +42,7 @@ type Job struct {
 	Require string
 	Out     Output
 	// Recheck is the share of the time that goes into comparing answers of a device with those
-	// of the spare one (prove.Recheck), DefaultRecheck if it is not given. It decides no
+	// of the spare one (engine.Recheck), DefaultRecheck if it is not given. It decides no
 	// number.
 	Recheck *float64
 
@@ -320,7 +321,7 @@ func (j *Job) read() (*ready, error) {
 	}
 	r.words = j.numberWords(word)
 	if j.stopsAt(word) {
-		r.cfg.Decided = func(res *prove.Result) bool {
+		r.cfg.Decided = func(res *claim.Result) bool {
 			return record.Verdict(res.Lower(), res.Upper(), j.require()) != record.Unknown
 		}
 	}

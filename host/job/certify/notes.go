@@ -9,6 +9,8 @@ import (
 	"psafe/host/bound"
 	"psafe/host/model/network"
 	"psafe/host/prove"
+	"psafe/host/prove/boxes"
+	"psafe/host/prove/engine"
 	"psafe/host/read/property"
 	"psafe/host/record"
 )
@@ -72,7 +74,7 @@ func (n *Ceiling) String() string {
 }
 
 // Dropped says why a device is not used any more.
-type Dropped struct{ Why *prove.Dropped }
+type Dropped struct{ Why *engine.Dropped }
 
 func (n *Dropped) String() string {
 	return fmt.Sprintf("%v: what it computed since the last recheck that agreed is computed again", n.Why)
@@ -112,7 +114,7 @@ func (r *ready) noteCeiling(p bound.Precision) {
 		if n.Gamma == 0 {
 			n.Gamma = of.gamma
 		}
-		n.Log10Up = prove.Ceiling(r.post, p, n.Boxes, n.Gamma)
+		n.Log10Up = boxes.Ceiling(r.post, p, n.Boxes, n.Gamma)
 		if n.Log10Up < math.Log10(max(r.require().Approx(), 1e-300)) && !said[n] {
 			said[n] = true
 			r.tell(&n)

@@ -3,7 +3,7 @@ package certify
 import (
 	"testing"
 
-	"psafe/host/prove"
+	"psafe/host/prove/claim"
 	"psafe/host/record"
 )
 
@@ -20,7 +20,7 @@ func TestExplain(t *testing.T) {
 	for _, r := range []*record.Record{grids, deep, ended, late} {
 		r.Eps, r.Activations = "", []string{"relu"}
 	}
-	late.Stopped, late.Flags = prove.TimeLimit, "--method auto --time-limit 1s"
+	late.Stopped, late.Flags = claim.TimeLimit, "--method auto --time-limit 1s"
 	tanh := *grids
 	tanh.Activations = []string{"tanh"}
 	limited := *grids

@@ -13,7 +13,7 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
-	"psafe/host/prove"
+	"psafe/host/prove/claim"
 	"psafe/host/record"
 )
 
@@ -145,7 +145,7 @@ func TestContradiction(t *testing.T) {
 		if !is {
 			t.Fatalf("%s: %v", word, err)
 		}
-		inner, is := errors.AsType[*prove.Contradiction](err)
+		inner, is := errors.AsType[*claim.Contradiction](err)
 		if !is || inner.Low <= inner.High || strings.Contains(err.Error(), "\n") || !strings.Contains(found.Error(), "please report") {
 			t.Errorf("%s: %v", word, err)
 		}

@@ -7,7 +7,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
-	"psafe/host/prove"
+	"psafe/host/prove/engine"
 	"psafe/host/read/property"
 )
 
@@ -63,7 +63,7 @@ func clbp(sizes []int, inputs int) prepare {
 		if err != nil {
 			return nil, nil, err
 		}
-		trial, err := m.NewCLBPTrial(t.post, prove.NoiseMoments(t.post), t.regions, t.rows)
+		trial, err := m.NewCLBPTrial(t.post, engine.NoiseMoments(t.post), t.regions, t.rows)
 		if err != nil {
 			m.Release()
 			return nil, nil, err

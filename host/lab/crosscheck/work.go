@@ -4,7 +4,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/lab/lockstep"
 	"psafe/host/model/posterior"
-	"psafe/host/prove"
+	"psafe/host/prove/engine"
 	"psafe/host/read/property"
 )
 
@@ -64,7 +64,7 @@ func (w *work) run(method Method) error {
 }
 
 func (w *work) clbp(model *bound.Model) error {
-	t, err := model.NewCLBPTrial(w.post, prove.NoiseMoments(w.post), w.regions, w.rows)
+	t, err := model.NewCLBPTrial(w.post, engine.NoiseMoments(w.post), w.regions, w.rows)
 	if err != nil {
 		return err
 	}

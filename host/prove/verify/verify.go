@@ -1,7 +1,7 @@
 // Package verify answers VNN-LIB queries about one network: is there an input in one of the
 // boxes whose output is unsafe there?
 //
-// "No" is a proof by package certify, with bounds that are rounded outward. "Yes" comes with
+// "No" is a proof by package decide, with bounds that are rounded outward. "Yes" comes with
 // an input that was evaluated again in exact arithmetic and compared with the query as it
 // states its numbers and its strictness. Both are about real arithmetic with the weights that
 // the file holds.
@@ -13,7 +13,8 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/model/posterior"
-	"psafe/host/prove"
+	"psafe/host/prove/decide"
+	"psafe/host/prove/engine"
 	"psafe/host/read/property"
 	"psafe/host/read/vnnlib"
 )
@@ -105,25 +106,25 @@ func (q *Question) ask(ctx context.Context, tasks []property.Task, dev bound.Dev
 	if spare != nil {
 		backup = func() bound.Device { return bound.Until(ctx, spare()) }
 	}
-	engine, err := prove.NewEngine(bound.Until(ctx, dev), backup, q.Network, reach)
+	e, err := engine.New(bound.Until(ctx, dev), backup, q.Network, reach)
 	if err != nil {
 		return Result{}, err
 	}
-	defer engine.Close()
+	defer e.Close()
 	weights := q.Network.Mean()
 	if s := q.Network.Samples(); s != nil {
 		weights = s.Weights(0)
 	}
 	var found *Counterexample
 	exact := newExaminer(q.Query, q.Network.Network(), weights)
-	search := prove.Search{Engine: engine, Weights: weights, Tasks: tasks, Cells: q.Cells,
+	search := decide.Search{Engine: e, Weights: weights, Tasks: tasks, Cells: q.Cells,
 		Try: func(t int, x []float64) bool {
 			found = exact.examine(t, x)
 			return found != nil
 		}}
 	if q.Fine != nil && dev.Precision() == bound.Float32 {
-		search.Fine = func() (*prove.Engine, error) {
-			return prove.NewEngine(bound.Until(ctx, q.Fine()), nil, q.Network, reach)
+		search.Fine = func() (*engine.Engine, error) {
+			return engine.New(bound.Until(ctx, q.Fine()), nil, q.Network, reach)
 		}
 	}
 	end, err := search.Run(ctx)

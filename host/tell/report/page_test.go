@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"psafe/host/prove"
+	"psafe/host/prove/claim"
 	"psafe/host/read/property"
 	"psafe/host/record"
 )
@@ -49,7 +49,7 @@ func synthetic(n int) []record.Placed {
 		}
 		if lower > 0 {
 			r.Log10PLower = &log
-			r.Proof = &prove.Proof{Tau: []float64{0.1}}
+			r.Proof = &claim.Proof{Tau: []float64{0.1}}
 		}
 		r.Decide(require)
 		records[i] = record.Placed{Record: r, File: "results.jsonl", Line: i + 1}

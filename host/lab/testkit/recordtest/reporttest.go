@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"psafe/host/prove"
+	"psafe/host/prove/claim"
 	"psafe/host/read/property"
 	"psafe/host/record"
 )
@@ -45,7 +46,7 @@ func Record(i, n int) *record.Record {
 		Cells: 1, Tau: tau, PLower: record.Down(lower), PUpper: 1, Precision: "float32", Device: "NVIDIA H100 80GB HBM3 (OpenCL 3.0 CUDA)", Seconds: &seconds, PeakBytes: &peak,
 		Posterior: fmt.Sprintf("posteriors/mnist-512-512-%d.npz", of), PosteriorSHA256: digest("posterior", of), PosteriorScale: "sd", Activations: []string{"relu", "relu"},
 		Inputs: "t10k-images-idx3-ubyte.gz", InputsSHA256: digest("inputs", 0), Version: "0.2.0", Numerics: prove.Numerics, ID: digest("id", i)[:32], Task: i, Tasks: n, Run: digest("run", n)[:16],
-		Proof: &prove.Proof{Tau: []float64{tau}},
+		Proof: &claim.Proof{Tau: []float64{tau}},
 	}
 	if lower > 0 {
 		log10 := record.Down(math.Nextafter(math.Log10(lower)*(1+1e-12), math.Inf(-1)))

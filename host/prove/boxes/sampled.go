@@ -1,0 +1,221 @@
+package boxes
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"psafe/host/bound"
+	"psafe/host/prove/engine"
+	"psafe/host/read/property"
+)
+
+// mostDrawn is how many sampled boxes are drawn and propagated at once at
+// most, on devices that do not say what suits them.
+const mostDrawn = 512
+
+// Draws are boxes of one half-width around posterior samples (Algorithm 1 of the paper), drawn and
+// verified on engines, which share them.
+type Draws struct {
+	Engines []*engine.Engine
+	// Method verifies boxes.
+	Method bound.Propagation
+	// Gamma is the half-width in standard deviations, samples how many boxes there are, and seed that
+	// of the generator.
+	Gamma   float64
+	Samples int
+	Seed    uint64
+}
+
+// Aim is a task, and the same with a mixture among the alternatives of S, nil if it has none.
+type Aim struct {
+	Task, Mixed *property.Task
+}
+
+// rows are all rows that are bounded, those of the task first.
+func (a *Aim) rows() []property.Row {
+	if a.Mixed != nil {
+		return a.Mixed.S.Rows
+	}
+	return a.Task.S.Rows
+}
+
+// Found is what the boxes of one task gave.
+type Found struct {
+	safe   []int // numbers of the safe boxes
+	margin float64
+	// mixed is the same of the task with a mixture, nil if it has none.
+	mixed *Found
+}
+
+// Verify verifies the boxes against every task.
+func (d *Draws) Verify(ctx context.Context, aims []Aim) ([]Found, error) {
+	size := d.Samples
+	for _, e := range d.Engines {
+		size = min(size, sampleChunk(e, d.Method, aims))
+	}
+	results := make([]Found, len(aims))
+	for i, a := range aims {
+		results[i].margin = math.Inf(-1)
+		if a.Mixed != nil {
+			results[i].mixed = &Found{margin: math.Inf(-1)}
+		}
+	}
+	var mu sync.Mutex
+	err := engine.Share(ctx, d.Engines, engine.Numbers((d.Samples+size-1)/size), func(_ context.Context, e *engine.Engine, i int) error {
+		first := i * size
+		margins, err := d.margins(e, aims, d.spec(first, min(size, d.Samples-first)))
+		mu.Lock()
+		defer mu.Unlock()
+		for i := range margins {
+			results[i].add(first, margins[i].own)
+			if with := results[i].mixed; with != nil {
+				with.add(first, margins[i].mixed)
+			}
+		}
+		return err
+	}, nil)
+	for _, r := range results {
+		slices.Sort(r.safe) // whatever the order in which chunks came
+		if r.mixed != nil {
+			slices.Sort(r.mixed.safe)
+		}
+	}
+	return results, err
+}
+
+// nearest is the half-width as a number of the devices' format.
+func (d *Draws) nearest() float64 { return d.Engines[0].Device.Precision().Nearest(d.Gamma) }
+
+// spec says how n boxes are drawn, from number first on.
+func (d *Draws) spec(first, n int) bound.BoxSpec {
+	spec := bound.BoxSpec{Sampled: true, Seed: d.Seed, First: uint64(first)}
+	for range d.Engines[0].Normal.Layers {
+		spec.Gamma = append(spec.Gamma, slices.Repeat([]float64{d.nearest()}, n))
+	}
+	return spec
+}
+
+// add takes in the margins of boxes first, first+1, ...
+func (f *Found) add(first int, margins []float64) {
+	for b, m := range margins {
+		f.margin = max(f.margin, m)
+		if m >= 0 {
+			f.safe = append(f.safe, first+b)
+		}
+	}
+}
+
+// sampleChunk is how many boxes to draw at a time: as many as the device likes
+// best, if it says so, and fit.
+func sampleChunk(e *engine.Engine, method bound.Propagation, aims []Aim) int {
+	rows, regions := 0, 0
+	for _, a := range aims {
+		rows, regions = max(rows, len(a.rows())), max(regions, len(a.Task.T))
+	}
+	perBox, perItem := e.Model.Footprint(method, rows)
+	perBox += perItem * int64(regions)
+	free, most := e.Budget(), int64(mostDrawn)
+	if d, ok := e.Device.(interface{ PreferredBatchBytes() int64 }); ok {
+		free, most = min(free, d.PreferredBatchBytes()), 1<<20
+	}
+	return int(max(1, min(free/perBox, most, int64(e.Model.MostItems(rows)/regions))))
+}
+
+// sampledMargins are the margins of boxes for one task, and for it with a mixture, if it has one.
+type sampledMargins struct{ own, mixed []float64 }
+
+// margins returns, for each task, the margin of every box: the least over the task's
+// input boxes.
+func (d *Draws) margins(e *engine.Engine, aims []Aim, spec bound.BoxSpec) ([]sampledMargins, error) {
+	all := make([]sampledMargins, len(aims))
+	for t := range all { // until it is known
+		all[t] = sampledMargins{slices.Repeat([]float64{math.Inf(-1)}, spec.Count()), slices.Repeat([]float64{math.Inf(-1)}, spec.Count())}
+	}
+	numbers := make([]int, spec.Count())
+	for i := range numbers {
+		numbers[i] = i
+	}
+	err := engine.Guarded(e, d.Method.String()+" of sampled boxes", numbers, func(m *bound.Model, part []int) ([]engine.Answer, error) {
+		var answers []engine.Answer
+		for len(part) > 0 { // a recheck leaves numbers out, and boxes are drawn in rows
+			n := 1
+			for n < len(part) && part[n] == part[0]+n {
+				n++
+			}
+			more, err := d.marginsOn(m, aims, spec.Slice(part[0], part[0]+n), part[0], all)
+			if err != nil {
+				return nil, err
+			}
+			answers, part = append(answers, more...), part[n:]
+		}
+		return answers, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// marginsOn asks a model for the margins of boxes, which go to all from place first on.
+func (d *Draws) marginsOn(m *bound.Model, aims []Aim, spec bound.BoxSpec, first int, all []sampledMargins) ([]engine.Answer, error) {
+	boxes, err := m.Draw(spec)
+	if err != nil {
+		return nil, err
+	}
+	defer m.ReleaseBoxes(boxes)
+	lo := make([][][]float64, len(aims))
+	for i := range aims {
+		if lo[i], err = boxLowers(m, d.Method, boxes, &aims[i]); err != nil {
+			return nil, err
+		}
+	}
+	answers := make([]engine.Answer, spec.Count())
+	for b := range answers {
+		for i := range aims {
+			answers[b].Numbers = append(answers[b].Numbers, lo[i][b]...)
+		}
+		answers[b].Take = func() {
+			for i, a := range aims {
+				all[i].own[first+b] = engine.LeastMargin(lo[i][b], &a.Task.S, len(a.Task.T))
+				if a.Mixed != nil {
+					all[i].mixed[first+b] = engine.LeastMargin(lo[i][b], &a.Mixed.S, len(a.Task.T))
+				}
+			}
+		}
+	}
+	return answers, nil
+}
+
+// boxLowers propagates the grid of all boxes and the task's input boxes, and returns for each
+// weight box the lower bounds of the rows on every input box.
+func boxLowers(m *bound.Model, method bound.Propagation, boxes *bound.Boxes, a *Aim) ([][]float64, error) {
+	per, rows := len(a.Task.T), a.rows()
+	in, dr, release, err := engine.Upload(m, a.Task.T, slices.Repeat([][]property.Row{rows}, per))
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	margins, err := m.Propagate(bound.Query{Propagation: method, Boxes: boxes, Inputs: in, Rows: dr,
+		Batch: bound.Batch{Items: boxes.Count() * per, PerBox: per, Inputs: per}})
+	if err != nil {
+		return nil, err
+	}
+	out := make([][]float64, boxes.Count())
+	for b := range out {
+		out[b] = engine.Lowers(margins, len(rows), b*per, per)
+	}
+	return out, nil
+}
+
+// box returns the end-points of box number b.
+func (d *Draws) box(b int) bound.Explicit {
+	e := d.Engines[0]
+	box, err := bound.HostBox(e.Normal, e.Device.Precision(), d.spec(b, 1), 0)
+	if err != nil {
+		panic(fmt.Sprintf("prove: a box that was propagated cannot be made again: %v", err))
+	}
+	return box
+}

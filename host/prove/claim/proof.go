@@ -1,0 +1,91 @@
+package claim
+
+import (
+	"slices"
+
+	"psafe/host/prove/neuronsum/grid"
+	"psafe/host/read/property"
+)
+
+// Proof is what, beside the other fields of a Result, identifies its certificate, so that
+// psafe check can prove it again without a search (docs/check.md). Its JSON is the field
+// proof of records (docs/cli.md, the result record). A bound that says nothing has none.
+type Proof struct {
+	// Cells says how the boxes of T were cut, for methods without weight boxes: for each
+	// box its tree in preorder, -1 for a leaf, j for a cut in coordinate j at property.Middle(lo, hi),
+	// followed by the lower half and the upper half. Nil if no box was cut.
+	Cells []int `json:"cells,omitempty"`
+	// Grids are, for sums of neurons with one event for each point of a grid, the planes of the
+	// grid of each box of T: for each axis their coordinates, strictly ascending, strictly inside
+	// the box. The rows that are proved at the points are those of Mixtures or, without them, those of
+	// one alternative of S. There are no Cells then.
+	Grids [][][]float64 `json:"grids,omitempty"`
+	// Centres are, beside Grids, the coordinates of the points of cells whose signs count: for each
+	// box and axis one between each two planes.
+	Centres [][][]float64 `json:"centres,omitempty"`
+	// Large are, beside Grids with Mixtures, the neurons that were split off (39): for each box of T
+	// and each row of Mixtures, nil where none were.
+	Large [][]*grid.LargeNeurons `json:"large,omitempty"`
+	// Tau is the failure budget of a hidden bound in each leaf, in the order of Cells; one
+	// if they are the same.
+	Tau []float64 `json:"tau,omitempty"`
+	// Mixtures are the factors of the mixtures of rows (31) that were proved in the place of
+	// alternatives, for each clause of S one for each alternative (property.Safe.Mixed); nil if
+	// none was.
+	Mixtures [][]float64 `json:"mixtures,omitempty"`
+	// Boxes are the numbers of the sampled boxes in the union.
+	Boxes []int `json:"boxes,omitempty"`
+	// Cuts is the tree of pieces of a centred box in preorder: nothing for a leaf, (array,
+	// entry, at) for a cut of an interval of weights, followed by the lower and the upper part.
+	Cuts [][]float64 `json:"cuts,omitempty"`
+	// Networks lists, of a finite posterior, those proved safe on cells that were cut and
+	// those proved unsafe.
+	Networks []NetworkProof `json:"networks,omitempty"`
+	// Upper shows the upper bound, but for a finite posterior.
+	Upper *UpperProof `json:"upper,omitempty"`
+}
+
+// NetworkProof is how one network of a finite posterior was decided: safe on Cells, or
+// unsafe at Witness.
+type NetworkProof struct {
+	Network int      `json:"network"`
+	Cells   []int    `json:"cells,omitempty"`
+	Witness *Witness `json:"witness,omitempty"`
+}
+
+// UpperProof is how an upper bound was shown: by "clbp", with the failure budget Tau, or by
+// "neuronsum", at Witness.
+type UpperProof struct {
+	Method  string  `json:"method"`
+	Witness Witness `json:"witness"`
+	Tau     float64 `json:"tau,omitempty"`
+}
+
+// Witness is a point near which the property is shown to fail: box Box of T, and the point
+// as property.Box.EncodePoint writes it.
+type Witness struct {
+	Box int    `json:"box"`
+	At  string `json:"at"`
+}
+
+// NewWitness writes the point x of box b of the task, and gives the box that surely
+// contains a point of the real T near what is written; Lo is nil if none is known.
+func NewWitness(t *property.Task, b int, x []float64) (Witness, property.Box) {
+	w := Witness{Box: b, At: t.T[b].EncodePoint(x)}
+	x, err := t.T[b].DecodePoint(w.At)
+	if err != nil {
+		panic("prove: a point that was just written: " + err.Error())
+	}
+	return w, t.Witness(b, x)
+}
+
+// Leaf stands in trees for a cell that is not cut.
+const Leaf = -1
+
+// UncutCells is nil for trees that are all leaves, which go without saying.
+func UncutCells(trees []int) []int {
+	if !slices.ContainsFunc(trees, func(axis int) bool { return axis != Leaf }) {
+		return nil
+	}
+	return trees
+}

@@ -1,0 +1,391 @@
+// Package clbp bounds P_safe by concentration LBP, without weight boxes (docs/concentration.md): from
+// below on cells of T (Certify), and from above at one point of T (Uppers).
+package clbp
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"psafe/host/bound"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
+	"psafe/host/prove/measure"
+	"psafe/host/read/property"
+	"psafe/internal/fault"
+)
+
+// Concentration LBP (docs/concentration.md): p_lower = 1 minus an upper bound of the
+// probability that some hidden bound fails or some property row does (14).
+
+// radiusShare is how the failure budget is shared: every hidden neuron fails its lower
+// bound, and its upper bound, with probability at most tau, and its bound of the
+// variation over T with probability at most tau * radiusShare. The variation is
+// small and its mean dominates, so a much smaller share costs little width.
+const radiusShare = 1.0 / 64
+
+// Enough is the failure probability of a task below which nothing is refined.
+const Enough = 1e-6
+
+// method bounds the failure of cells by concentration LBP on an engine; second says that it looks
+// for the second time, with sharper bounds of hidden layers and other lower slopes (bound.CLBPQuery).
+type method struct {
+	e      *engine.Engine
+	second bool
+}
+
+// sharp says that rows of hidden layers are bounded with less noise, too.
+func (m method) sharp() bool { return m.second && m.e.Model.Sharpens() }
+
+// slopes says that rows of the property are tried with other lower slopes.
+func (m method) slopes() bool { return m.second && m.e.Model.Bends() }
+
+// work names the kind of work.
+func (m method) work() string {
+	if m.second {
+		return "clbp with sharper bounds"
+	}
+	return "clbp"
+}
+
+// Certify bounds each task by concentration LBP. T may be cut into so many cells; 0 leaves it to
+// MostCells.
+func Certify(ctx context.Context, e *engine.Engine, cells int, tasks []property.Task) ([]*claim.Result, error) {
+	method := method{e: e}
+	roots := make([][]*cell, len(tasks))
+	var all []*cell
+	for i := range tasks {
+		for _, t := range tasks[i].T {
+			roots[i] = append(roots[i], &cell{task: &tasks[i], box: t, fail: 1})
+		}
+		all = append(all, roots[i]...)
+	}
+	err := method.judge(ctx, all)
+	if err == nil {
+		err = method.refine(ctx, MostCells(e, cells), roots)
+	}
+	if err != nil && !e.Cut(ctx, err) {
+		return nil, err
+	}
+	results := make([]*claim.Result, len(tasks))
+	for i := range tasks {
+		fail := 0.0
+		var trees []int
+		var parts []*cell
+		for _, c := range roots[i] {
+			fail = plusUp(fail, c.best())
+			trees, parts = c.leaves(trees, parts)
+		}
+		taus := make([]float64, len(parts))
+		for l, c := range parts {
+			taus[l] = c.tau
+		}
+		r := claim.NewResult(&tasks[i], "clbp")
+		r.LogP, r.Cells, r.Tau = measure.LogComplementDown(fail), len(parts), slices.Max(taus)
+		r.Proof.Cells, r.Proof.Tau = claim.UncutCells(trees), sameTau(taus)
+		results[i] = r
+	}
+	return results, nil
+}
+
+// looseShare is the share of tau of bounds that only pay for roundings (bound.Events).
+const looseShare = 0x1p-20
+
+// budgetUp bounds the probability that a hidden bound of item i fails. Of a cell that is one
+// point the variation is 0 for sure.
+func (m method) budgetUp(c *cell, n *bound.CLBPMargins, i int, tau float64) float64 {
+	if m.e.Chain {
+		// The same number, in the order of operations that records of such networks are made in.
+		events := 2 + radiusShare
+		if slices.Equal(c.box.Lo, c.box.Hi) {
+			events = 2
+		}
+		return tau * events * (m.e.Model.MostEvents() / 2) * (1 + 0x1p-50)
+	}
+	e := n.Events[i]
+	return tau * (e.Ends + radiusShare*e.Radii + looseShare*e.Loose) * (1 + 0x1p-50)
+}
+
+// judgeAt bounds the failure of cells with one tau.
+func (m method) judgeAt(ctx context.Context, cells []*cell, tau float64) error {
+	if len(cells) == 0 {
+		return nil
+	}
+	rows := 0
+	for _, c := range cells {
+		rows = max(rows, len(c.task.S.Rows))
+	}
+	for chunk := range slices.Chunk(cells, m.cellChunk(rows)) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := engine.Guarded(m.e, m.work(), chunk, func(on *bound.Model, part []*cell) (answers []engine.Answer, err error) {
+			answers = make([]engine.Answer, len(part))
+			err = m.propagate(on, part, m.quantiles(on.Device().Precision(), tau), func(c *cell, n *bound.CLBPMargins, i int) error {
+				fail, err := m.failUp(c, n, i, tau)
+				if err != nil {
+					return err
+				}
+				answers[i] = engine.Answer{Numbers: noisesOf(c, n, i), Take: func() {
+					// All rows by one tau: tails by another one stand on hidden bounds of their own.
+					if fail < c.fail {
+						c.fail, c.tau = fail, tau
+					}
+				}}
+				return nil
+			})
+			return answers, err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cellChunk is how many cells fit the device at a time.
+func (m method) cellChunk(rows int) int {
+	free := m.e.Budget() - m.e.Model.CLBPBytes()
+	most := min(free/m.e.Model.CLBPFootprint(rows), 1024, int64(m.e.Model.MostCLBP(rows)))
+	if m.e.Chain {
+		most = min(most, mostKept/m.e.Model.CLBPKept(rows, m.sharp(), m.slopes()))
+	}
+	return int(max(1, most))
+}
+
+// mostKept is how many coefficients of rows are kept on the host at a time: 128 MiB.
+const mostKept = 1 << 24
+
+// quantiles are what tau stands for, rounded up to the device's precision.
+func (m method) quantiles(p bound.Precision, tau float64) bound.Quantiles {
+	q := bound.Quantiles{
+		Single: p.RoundHi(measure.NoiseQuantileUp(tau, 1)),
+		Radius: p.RoundHi(measure.NoiseQuantileUp(tau*radiusShare, 1)),
+		Loose:  p.RoundHi(measure.NoiseQuantileUp(tau*looseShare, 1)),
+	}
+	for k := range m.e.Normal.Layers {
+		q.Many = append(q.Many, p.RoundHi(measure.NoiseQuantileUp(tau, k+1)))
+	}
+	return q
+}
+
+// propagate runs one batch on a model and calls take for each cell, on all cores.
+func (m method) propagate(on *bound.Model, cells []*cell, q bound.Quantiles, take func(c *cell, n *bound.CLBPMargins, i int) error) error {
+	conc, err := m.e.DeviationsOn(on)
+	if err != nil {
+		return err
+	}
+	var boxes []property.Box
+	var rows [][]property.Row
+	for _, c := range cells {
+		boxes, rows = append(boxes, c.box), append(rows, c.task.S.Rows)
+	}
+	in, err := on.UploadNoisy(boxes)
+	if err != nil {
+		return err
+	}
+	defer on.ReleaseNoisy(in)
+	dr, err := on.UploadRows(rows)
+	if err != nil {
+		return err
+	}
+	defer on.ReleaseRows(dr)
+	n, err := conc.PropagateCLBP(bound.CLBPQuery{Inputs: in, Rows: dr, Quantiles: q, Sharp: m.sharp(), Slopes: m.slopes()})
+	if err != nil {
+		return err
+	}
+	errs := make([]error, len(cells))
+	fault.OnCores(context.Background(), len(cells), func(i int) { errs[i] = take(cells[i], n, i) })
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// failUp is (14): the budget of the hidden bounds, and the rows of the alternative
+// of S that fails least. It is 1 where it cannot be less than what the cell has. The error is that
+// of Sharpen.
+func (m method) failUp(c *cell, n *bound.CLBPMargins, i int, tau float64) (float64, error) {
+	budget := m.budgetUp(c, n, i, tau)
+	forms := make([][]tailForm, len(c.task.S.Rows))
+	for r := range forms {
+		forms[r] = rowForms(n, i*n.Rows+r)
+	}
+	// What has been sharpened is compared between devices, so it must not depend on what the
+	// cell has.
+	if rowsUp(c, leastTails(forms)) > worthSharpening || rowsUp(c, tailsUp(forms)) > worthSharpening {
+		for _, of := range append([]*bound.CLBPMargins{n}, n.Others...) {
+			if err := of.Sharpen(i); err != nil {
+				return 1, err
+			}
+		}
+		for r := range forms {
+			forms[r] = append(forms[r], sharpForms(n, i, r)...)
+		}
+	}
+	if plusUp(rowsUp(c, leastTails(forms)), budget) >= c.fail {
+		return 1, nil
+	}
+	return min(1, plusUp(rowsUp(c, tailsUp(forms)), budget)), nil
+}
+
+// worthSharpening is how much the rows of a cell fail by if their noise is computed once more.
+const worthSharpening = Enough / 100
+
+// rowsUp is by how much the rows of the alternative fail that fails least; of a dual cell, by how
+// much S may hold.
+func rowsUp(c *cell, tails []float64) float64 {
+	if c.dual {
+		return dualUp(&c.task.S, tails)
+	}
+	least := 1.0
+	for _, all := range c.task.S.Any {
+		sum := 0.0
+		for _, r := range all {
+			sum = plusUp(sum, tails[r])
+		}
+		least = min(least, sum)
+	}
+	return least
+}
+
+// plusUp is a + b for probabilities of failures, rounded up: what cannot fail adds nothing.
+func plusUp(a, b float64) float64 {
+	if a == 0 && b == 0 {
+		return 0
+	}
+	return math.Nextafter(a+b, math.Inf(1))
+}
+
+// noisesOf lists all numbers that say something of cell i, the rows one after the other.
+func noisesOf(c *cell, n *bound.CLBPMargins, i int) []float64 {
+	var all []float64
+	for _, by := range n.Others {
+		all = append(all, noisesOf(c, by, i)...)
+	}
+	for r := range c.task.S.Rows {
+		for _, form := range []*bound.Noises{&n.ByIntervals, &n.ByLines} {
+			if form.Lo == nil {
+				continue
+			}
+			lo, mean, variance := form.At(i*n.Rows + r)
+			all = append(append(append(all, lo), mean...), variance...)
+		}
+		_, mean, variance := n.Sharp(i, r)
+		if levels := n.SharpLevels(i); mean == nil { // as many numbers, whatever they are
+			mean, variance = make([]float64, levels), make([]float64, levels)
+		}
+		all = append(append(all, mean...), variance...)
+	}
+	return all
+}
+
+// tailForm is a lower bound of a row as its tail needs it: the row is negative somewhere in the cell
+// only if the noise of these variances, one for each level, is at most -t. Without any variance it
+// is not if t >= 0.
+type tailForm struct {
+	t         float64
+	variances []float64
+}
+
+// least is what the form's tail is never less than.
+func (f tailForm) least() float64 { return measure.NoiseTailLeast(f.t, f.variances) }
+
+// formOf is lo less the noise of some layers.
+func formOf(lo float64, mean, variance []float64) tailForm {
+	if len(mean) == 0 {
+		if lo >= 0 {
+			lo = math.Inf(1) // no noise: the row is at least lo for sure
+		}
+		return tailForm{lo, nil}
+	}
+	e := 0.0
+	for _, m := range mean {
+		e = math.Nextafter(e+m, math.Inf(1))
+	}
+	return tailForm{math.Nextafter(lo-e, math.Inf(-1)), variance}
+}
+
+// rowForms are the two bounds of a row, one whose noise is that of the last layer and one with that
+// of all layers. Which of them is the better depends on no weight.
+func rowForms(n *bound.CLBPMargins, at int) []tailForm {
+	var forms []tailForm
+	for _, form := range []*bound.Noises{&n.ByIntervals, &n.ByLines} {
+		if form.Lo != nil {
+			forms = append(forms, formOf(form.At(at)))
+		}
+	}
+	return forms
+}
+
+// worthTail is the share of the best score of other lower slopes from which on their tail is
+// computed: how variances are shared among layers counts too, but little.
+const worthTail = 1 - 0x1p-6
+
+// sharpForms are the row with what the host says of its noise, and with the lower slopes, and the
+// noise, that put it about the most standard deviations above 0: which they are depends on no
+// weight.
+func sharpForms(n *bound.CLBPMargins, i, r int) []tailForm {
+	var sharp []tailForm
+	// Where there is no noise there is nothing to choose, and no Sharp to believe.
+	if lo, mean, variance := n.Sharp(i, r); len(mean) > 0 {
+		sharp = append(sharp, formOf(lo, mean, variance))
+	}
+	var others []tailForm
+	var scores []float64
+	most := 0.0
+	for _, o := range n.Others {
+		lo, mean, variance := o.ByLines.At(i*n.Rows + r)
+		_, sharpMean, sharpVariance := o.Sharp(i, r)
+		for _, f := range []struct{ mean, variance []float64 }{{mean, variance}, {sharpMean, sharpVariance}} {
+			if score := scoreApprox(lo, f.mean, f.variance); len(f.mean) > 0 && score > 0 {
+				others, scores, most = append(others, formOf(lo, f.mean, f.variance)), append(scores, score), max(most, score)
+			}
+		}
+	}
+	for j, f := range others {
+		if scores[j] >= most*worthTail {
+			sharp = append(sharp, f)
+		}
+	}
+	return sharp
+}
+
+// tailsUp bounds for each row the probability that it is negative somewhere in the cell, by the best
+// of its forms. The likeliest to be the best comes first, so that others are left out.
+func tailsUp(forms [][]tailForm) []float64 {
+	tails := make([]float64, len(forms))
+	for r, all := range forms {
+		tails[r] = 1
+		slices.SortFunc(all, func(a, b tailForm) int { return cmp.Compare(a.least(), b.least()) })
+		for _, f := range all {
+			tails[r] = measure.NoiseTailUp(f.t, f.variances, tails[r])
+		}
+	}
+	return tails
+}
+
+// leastTails are what tailsUp is never less than.
+func leastTails(forms [][]tailForm) []float64 {
+	tails := make([]float64, len(forms))
+	for r, all := range forms {
+		tails[r] = 1
+		for _, f := range all {
+			tails[r] = min(tails[r], f.least())
+		}
+	}
+	return tails
+}
+
+// scoreApprox is by how many standard deviations of the noise a bound is above 0.
+func scoreApprox(lo float64, mean, variance []float64) float64 {
+	v := 0.0
+	for l, m := range mean {
+		lo -= m
+		v += variance[l]
+	}
+	return lo / math.Sqrt(v)
+}

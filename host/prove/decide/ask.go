@@ -1,0 +1,161 @@
+package decide
+
+import (
+	"context"
+	"slices"
+	"sort"
+
+	"psafe/host/bound"
+	"psafe/host/prove/engine"
+	"psafe/host/read/property"
+)
+
+// question asks for lower bounds of rows on a box, for one network.
+type question struct {
+	net  int
+	box  property.Box
+	rows []property.Row
+	// of is the safe set of these rows where a hint is wanted too, and clauses are those of it
+	// where rows may be refined (refineApprox).
+	of      *property.Safe
+	clauses [][]int
+	// lo is the answer; margin is a lower bound of S.MarginLo, at least that of lo, where of is
+	// given; hint comes with it unless S follows. rounded says that S does not follow only because
+	// of roundings, probably.
+	lo      []float64
+	margin  float64
+	hint    hint
+	rounded bool
+}
+
+// mostShared is how many questions about one network share its weights in a batch.
+const mostShared = 64
+
+// ask answers questions about networks: their weights, rounded outward, are weight
+// boxes of (nearly) no width.
+func (d *decision) ask(ctx context.Context, method bound.Propagation, qs []*question) error {
+	e := d.e
+	if len(qs) == 0 {
+		return nil
+	}
+	rows := 0
+	for _, q := range qs {
+		rows = max(rows, len(q.rows))
+	}
+	sort.SliceStable(qs, func(i, j int) bool { return qs[i].net < qs[j].net })
+	perBox := sharing(qs)
+	runs := cutRuns(qs, perBox)
+	boxBytes, itemBytes := e.Model.Footprint(method, rows)
+	most := max(1, min(e.Budget()/(boxBytes+int64(perBox)*itemBytes), 4096, int64(e.Model.MostItems(rows)/perBox)))
+	for chunk := range slices.Chunk(runs, int(most)) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := engine.Guarded(e, method.String()+" of drawn networks", chunk, func(m *bound.Model, part [][]*question) ([]engine.Answer, error) {
+			return d.askOn(m, method, part, perBox)
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sharing is a power of 2 near the number of questions about a network.
+func sharing(qs []*question) int {
+	nets := 1
+	for i := 1; i < len(qs); i++ {
+		if qs[i].net != qs[i-1].net {
+			nets++
+		}
+	}
+	n := 1
+	for 2*n <= min(mostShared, len(qs)/nets) {
+		n *= 2
+	}
+	return n
+}
+
+// cutRuns cuts sorted questions into runs of perBox about one network each, the
+// last ones repeated.
+func cutRuns(qs []*question, perBox int) [][]*question {
+	var runs [][]*question
+	for len(qs) > 0 {
+		n := 1
+		for n < len(qs) && n < perBox && qs[n].net == qs[0].net {
+			n++
+		}
+		run := slices.Clone(qs[:n])
+		for len(run) < perBox {
+			run = append(run, qs[n-1])
+		}
+		runs, qs = append(runs, run), qs[n:]
+	}
+	return runs
+}
+
+// askOn answers runs of questions in one batch.
+func (d *decision) askOn(m *bound.Model, method bound.Propagation, runs [][]*question, perBox int) ([]engine.Answer, error) {
+	p := m.Device().Precision()
+	var list []bound.Explicit
+	var regions []property.Box
+	var rows [][]property.Row
+	for _, run := range runs {
+		if err := bound.Ended(m.Device()); err != nil {
+			return nil, err
+		}
+		list = append(list, enclose(d.nets[run[0].net], p))
+		for _, q := range run {
+			regions, rows = append(regions, q.box), append(rows, q.rows)
+		}
+	}
+	boxes, err := m.Upload(list)
+	if err != nil {
+		return nil, err
+	}
+	defer m.ReleaseBoxes(boxes)
+	in, dr, release, err := engine.Upload(m, regions, rows)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	items := len(regions)
+	job := bound.Query{Propagation: method, Boxes: boxes, Inputs: in, Rows: dr,
+		Batch: bound.Batch{Items: items, PerBox: perBox, Inputs: items}}
+	seen := hintsOf(m.Device(), items, runs)
+	looks := &looks{d: d, items: slices.Concat(runs...), seen: seen, chosen: make([]refined, items)}
+	if seen != nil {
+		job.Observe, job.Refine = seen.observe, looks.refine
+	}
+	margins, err := m.Propagate(job)
+	if err != nil {
+		return nil, err
+	}
+	looks.end(margins)
+	answers := make([]engine.Answer, len(runs))
+	for r, run := range runs {
+		first := r * perBox
+		numbers := slices.Concat(looks.lo[first : first+perBox]...)
+		for p := first; seen != nil && p < first+perBox; p++ {
+			numbers = append(append(numbers, seen.of(p).numbers()...), looks.margins[p])
+		}
+		answers[r] = engine.Answer{Numbers: numbers, Take: func() {
+			for i, q := range run {
+				q.lo, q.margin, q.hint, q.rounded = looks.lo[first+i], looks.margins[first+i], looks.hints[first+i], looks.rounded[first+i]
+			}
+		}}
+	}
+	return answers, nil
+}
+
+// enclose rounds weights outward to a precision.
+func enclose(net drawn, p bound.Precision) bound.Explicit {
+	var b bound.Explicit
+	for _, w := range net {
+		lo, hi := make([]float64, len(w)), make([]float64, len(w))
+		for j, x := range w {
+			lo[j], hi[j] = p.RoundLo(x), p.RoundHi(x)
+		}
+		b.Lo, b.Hi = append(b.Lo, lo), append(b.Hi, hi)
+	}
+	return b
+}

@@ -1,0 +1,86 @@
+package decide
+
+import (
+	"context"
+	"math"
+	"math/big"
+
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
+	"psafe/host/prove/measure"
+	"psafe/host/read/property"
+)
+
+// Finite decides every network of a posterior that is a finite set of them: the
+// counts of those proved safe add up to a certified lower bound, and those proved
+// unsafe take from 1 a certified upper bound (docs/concentration.md, section 5).
+func Finite(ctx context.Context, e *engine.Engine, cells int, upper bool, tasks []property.Task) ([]*claim.Result, error) {
+	s := e.Posterior.Networks()
+	safe, unsafe := make([]int64, len(tasks)), make([]int64, len(tasks))
+	results := make([]*claim.Result, len(tasks))
+	for t := range tasks {
+		results[t] = claim.NewResult(&tasks[t], "samples")
+		results[t].Samples = s.N()
+	}
+	all := census{e: e, cells: finitePieces(cells, e.Normal.Inputs(), s.N()), n: s.N(), net: s.Weights}
+	err := all.decide(ctx, tasks, func(i int, rulings []decided) {
+		for t := range rulings {
+			d, r := &rulings[t], results[t]
+			how := claim.NetworkProof{Network: i}
+			switch d.ruling {
+			case provedSafe:
+				safe[t] += s.Counts[i]
+				r.SafeSamples++
+				how.Cells = d.cells()
+			case provedUnsafe:
+				unsafe[t] += s.Counts[i]
+				r.UnsafeSamples++
+				how.Witness = d.witness
+			}
+			if how.Cells != nil || how.Witness != nil {
+				r.Proof.Networks = append(r.Proof.Networks, how)
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	for t, r := range results {
+		r.PLower = shareDown(safe[t], s.Total())
+		if upper {
+			r.UnsafeDown = shareDown(unsafe[t], s.Total())
+		}
+		r.LogP = measure.LogComplementDown(math.Nextafter(1-r.PLower, math.Inf(1)))
+		switch r.PLower {
+		case 0:
+			r.LogP = math.Inf(-1)
+		case 1:
+			r.LogP = 0
+		}
+	}
+	return results, nil
+}
+
+// allPieces is how many cells the boxes of T may be cut into to decide all networks of a set
+// together, where there are few inputs and nobody says otherwise. A network is as much of the answer
+// as there are few of them.
+const allPieces = 65536
+
+// finitePieces is how many cells T may be cut into to decide one of n networks.
+func finitePieces(cells, inputs, n int) int {
+	most := mostPieces(cells, inputs)
+	if cells == 0 && inputs <= FewInputs {
+		most = max(most, allPieces/n)
+	}
+	return most
+}
+
+// shareDown is a/total, rounded down.
+func shareDown(a, total int64) float64 {
+	exact := big.NewRat(a, total)
+	f, same := exact.Float64()
+	if !same && new(big.Rat).SetFloat64(f).Cmp(exact) > 0 {
+		return math.Nextafter(f, math.Inf(-1))
+	}
+	return f
+}

@@ -1,0 +1,76 @@
+package decide
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"psafe/host/read/property"
+)
+
+// fewRounds is how many rounds few inputs get.
+const fewRounds = 200
+
+// relaxedDescents is how many proposals of relaxedStarts a round takes.
+const relaxedDescents = 4
+
+// attackOn attacks the tasks one after the other, with new starts each time, until ctx ends
+// or a point is found. For networks of many inputs, where cutting T proves little, it is half
+// of what is done; where there are few, cells are attacked one by one, and this ends soon.
+func (r *search) attackOn(ctx context.Context) {
+	few := r.Engine.Normal.Inputs() <= FewInputs
+	for round := uint64(0); ctx.Err() == nil && !r.over() && !(few && round == fewRounds); round++ {
+		for t := range r.Tasks {
+			safe := oneOf(&r.Tasks[t].S, round)
+			for b := range r.Tasks[t].T {
+				began := time.Now()
+				if r.attackBox(ctx, t, b, safe, round) {
+					return
+				}
+				r.rest(ctx, time.Since(began))
+			}
+		}
+	}
+}
+
+// oneOf is the whole set in even rounds, and in odd ones, where it is one conjunction, one of
+// its rows alone: to leave that is to leave the set, and descents on one row do not change
+// their aim on the way.
+func oneOf(s *property.Safe, round uint64) *property.Safe {
+	if len(s.Any) != 1 || len(s.Any[0]) < 2 || round%2 == 0 {
+		return s
+	}
+	all := s.Any[0]
+	row := all[(round/2)%uint64(len(all))]
+	return &property.Safe{Rows: s.Rows[row : row+1], Any: [][]int{{0}}}
+}
+
+// attackBox attacks one box of a task: from corners that relaxedStarts proposes, from a random
+// point, and in the first round as decisions do.
+func (r *search) attackBox(ctx context.Context, t, b int, safe *property.Safe, round uint64) bool {
+	at := Target{r.net, r.Weights, r.Tasks[t].T[b], safe}
+	if round == 0 {
+		if x, margin := AttackApprox(at, Effort{Steps: 20, Starts: 3, Seed: searchSeed, Over: Over(ctx)}); r.try(t, x, margin) {
+			return true
+		}
+	}
+	a := newAttack(at, Effort{Steps: 20, Over: Over(ctx)})
+	random := rand.New(rand.NewPCG(round, searchSeed))
+	if at.Net.Chain() {
+		starts := newRelaxedStarts(a, random)
+		for range relaxedDescents {
+			if ctx.Err() != nil {
+				return false
+			}
+			a.consider(at.Box.CentreApprox())
+			a.descend(starts.corner())
+		}
+	}
+	from := make([]float64, len(at.Box.Lo))
+	for j := range from {
+		lo, hi := at.Box.Lo[j], at.Box.Hi[j]
+		from[j] = min(max(lo+random.Float64()*(hi-lo), lo), hi)
+	}
+	a.descend(from)
+	return r.try(t, a.best, a.bestMargin)
+}

@@ -1,0 +1,81 @@
+package decide
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"psafe/host/bound"
+	"psafe/host/prove/engine"
+	"psafe/host/prove/phases"
+)
+
+// byPhases closes cells that phases prove, where cutting T is not promising: with many inputs.
+func (r *search) byPhases(ctx context.Context) error {
+	if r.Engine.Normal.Inputs() <= FewInputs {
+		return nil
+	}
+	r.proving.Store(true)
+	defer r.proving.Store(false)
+	qs := make([]*question, len(r.stack))
+	for i, o := range r.stack {
+		qs[i] = &question{box: o.box, rows: r.Tasks[o.task].S.Rows}
+	}
+	if err := r.d.ask(ctx, bound.LBP, slices.Clone(qs)); err != nil {
+		return err
+	}
+	r.found.Cells += len(qs)
+	kept := r.stack[:0]
+	for i, o := range r.stack {
+		if r.Tasks[o.task].S.Holds(qs[i].lo) {
+			continue
+		}
+		t := &phases.Task{Box: o.box, Safe: &r.Tasks[o.task].S, Most: max(r.Cells-r.found.Cells, 0), Stop: r.over}
+		var found phases.Answer
+		if phases.Serves(r.net, t.Safe) {
+			var err error
+			if found, err = provePhases(ctx, r.Engine, r.Weights, t); err != nil {
+				return err
+			}
+			r.found.Cells += found.Tried
+		}
+		if !found.Proved {
+			kept = append(kept, o)
+		}
+	}
+	r.stack = kept
+	return nil
+}
+
+// provePhases asks by phases of ReLUs whether the network with these weights is in a safe set.
+func provePhases(ctx context.Context, e *engine.Engine, weights drawn, t *phases.Task) (found phases.Answer, err error) {
+	if err := ctx.Err(); err != nil {
+		return found, err
+	}
+	err = engine.Guarded(e, "phases of one network", []*phases.Task{t}, func(m *bound.Model, tasks []*phases.Task) (answers []engine.Answer, err error) {
+		for _, t := range tasks {
+			got, err := t.On(m, e.Normal.Network(), enclose(weights, m.Device().Precision()))
+			if err != nil {
+				return nil, err
+			}
+			answers = append(answers, engine.Answer{Numbers: got.Numbers, Take: func() { found = got }})
+		}
+		return answers, nil
+	})
+	return found, err
+}
+
+// attackShare is how much longer than an attack took the next one waits while phases are at work:
+// what falls mostly falls to the first ones.
+const attackShare = 3
+
+// rest lets phases work, after an attack that took so long.
+func (r *search) rest(ctx context.Context, took time.Duration) {
+	if !r.proving.Load() {
+		return
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(min(attackShare*took, time.Second)):
+	}
+}

@@ -1,0 +1,54 @@
+package decide
+
+import (
+	"context"
+
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
+	"psafe/host/read/property"
+)
+
+// drawnPhases is how many sub-problems of phases a drawn network may take that lines do not decide.
+const drawnPhases = 128
+
+// Draws are networks that are drawn and decided.
+type Draws struct {
+	// Networks is how many, seed that of the generator, and confidence that of the statement, in
+	// (0, 1).
+	Networks   int
+	Seed       uint64
+	Confidence float64
+	// Cells is how many cells T may be cut into to decide one of them; 0 leaves it to mostPieces.
+	Cells int
+}
+
+// Statistical draws networks from the posterior, of whatever kind, and counts how
+// many are proved safe and how many proved unsafe (docs/concentration.md, section 5).
+func Statistical(ctx context.Context, e *engine.Engine, d Draws, tasks []property.Task) ([]*claim.Result, error) {
+	safe, unsafe := make([]int, len(tasks)), make([]int, len(tasks))
+	draw := func(i int) drawn {
+		w := e.Posterior.NewWeights()
+		e.Posterior.Draw(d.Seed, i, w)
+		return w
+	}
+	all := census{e: e, cells: mostPieces(d.Cells, e.Normal.Inputs()), phases: drawnPhases, n: d.Networks, net: draw}
+	err := all.decide(ctx, tasks, func(_ int, rulings []decided) {
+		for t, r := range rulings {
+			switch r.ruling {
+			case provedSafe:
+				safe[t]++
+			case provedUnsafe:
+				unsafe[t]++
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	results := make([]*claim.Result, len(tasks))
+	for t := range tasks {
+		results[t] = claim.NewResult(&tasks[t], "statistical")
+		results[t].Samples, results[t].Statistic = d.Networks, claim.NewStatistic(d.Networks, safe[t], unsafe[t], d.Confidence)
+	}
+	return results, nil
+}

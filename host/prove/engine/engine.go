@@ -1,0 +1,226 @@
+// Package engine is a posterior on a device. It has chunks of work done, in halves and then by a spare
+// device where the device fails (Guarded), does some of the work again on the spare device and drops a
+// device that differs (Recheck), verifies weight boxes (Verify), and certifies tasks in groups, each
+// within its time (Run). It knows no method.
+package engine
+
+import (
+	"fmt"
+	"slices"
+
+	"psafe/host/bound"
+	"psafe/host/model/posterior"
+	"psafe/host/prove/neuronsum"
+)
+
+// Engine is a posterior on a device, and no more: it knows how much fits the device
+// (Budget), has chunks of work done (Guarded), once more in halves and then on a spare
+// device if the device fails in the middle, compares the two (recheck), verifies weight
+// boxes (verify), and says which devices did the work (Name). What is to be done,
+// strategies know.
+type Engine struct {
+	// Posterior is what is certified. normal is the same if its weights are independent
+	// normal numbers, and otherwise its mean network without deviations: what is
+	// propagated then is drawn networks, never normal.
+	Posterior *posterior.Posterior
+	Normal    *posterior.Posterior
+	Flat      posterior.Flat
+	// Chain says that the network is a chain of dense layers.
+	Chain  bool
+	Device bound.Device
+	Model  *bound.Model
+	// spare makes the device of last resort, nil if there is none.
+	spare  func() bound.Device
+	backup *bound.Model
+	Reach  float64
+	// moved counts the chunks that the spare device had to do.
+	moved int
+	fault error
+	// Deviations is the posterior as concentration LBP needs it, by model; moments is what
+	// they are made of, once it has been asked for.
+	Deviations map[*bound.Model]*bound.Deviations
+	moments    *bound.Moments
+	// sums is the posterior as sums of neurons need it, once it has been asked for.
+	sums *neuronsum.Sum
+	// recheck compares the device with the spare one, and expected is what operations give on that
+	// one, once it has been asked for.
+	recheck  recheck
+	expected []bound.Trace
+	// timing is how long the engine may work on what it has, and how much it gets.
+	timing timing
+}
+
+// New loads the posterior on the device. reach is the largest half-width in
+// standard deviations that will be asked for. spare may be nil. A posterior of another
+// kind than independent normal weights is for Statistical and Finite only.
+func New(dev bound.Device, spare func() bound.Device, post *posterior.Posterior, reach float64) (*Engine, error) {
+	normal := post
+	if !post.Independent() {
+		normal = post.AtMean()
+	}
+	e := &Engine{Posterior: post, Normal: normal, Flat: normal.Flat(), Chain: normal.Network().Chain(), Reach: reach}
+	e.Device = bound.UntilOver(e.timing.over, dev)
+	if spare != nil {
+		e.spare = func() bound.Device { return bound.UntilOver(e.timing.over, spare()) }
+	}
+	var err error
+	if e.Model, err = bound.NewModel(e.Device, normal, reach); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// Close gives the device's memory back.
+func (e *Engine) Close() {
+	for _, c := range e.Deviations {
+		c.Release()
+	}
+	e.Model.Release()
+	if e.backup != nil {
+		e.backup.Release()
+	}
+}
+
+// Precision is the device's.
+func (e *Engine) Precision() bound.Precision { return e.Device.Precision() }
+
+// begin forgets what the spare device had to do for earlier results.
+func (e *Engine) begin() { e.moved, e.fault = 0, nil }
+
+// Name names the device, and the spare one too if it had to help since begin, or has taken
+// its place.
+func (e *Engine) Name() string {
+	if off := e.recheck.off; off != nil {
+		return fmt.Sprintf("%s, as %v", off.Spare, off)
+	}
+	if e.moved > 0 {
+		return fmt.Sprintf("%s, %d chunks on %s after: %v", e.Device.Name(), e.moved, e.backup.Device().Name(), e.fault)
+	}
+	return e.Device.Name()
+}
+
+// Budget is the memory to plan batches for: what the model leaves of the limit,
+// less a share for what devices round sizes up to.
+func (e *Engine) Budget() int64 { return (e.Device.MemoryLimit() - e.Model.Bytes()) / 10 * 6 }
+
+// Guarded asks the device for the answers of a chunk, a kind of work, and takes them in; if
+// the device fails, on its halves, and then the spare device. So a chunk is answered by
+// launches that succeeded or not at all. If a recheck finds a number that differs, the error
+// is a *Dropped and nothing is taken in.
+func Guarded[P any](e *Engine, work string, chunk []P, ask Asker[P]) error {
+	if e.recheck.off != nil {
+		return onSpare(e, chunk, ask)
+	}
+	fault, err := onDevice(e, work, chunk, ask)
+	if fault == nil {
+		return err
+	}
+	if over := e.timing.over(); over != nil {
+		return over
+	}
+	half := (len(chunk) + 1) / 2
+	for _, part := range [][]P{chunk[:half], chunk[half:]} {
+		if len(part) == 0 {
+			continue
+		}
+		again, err := onDevice(e, work, part, ask)
+		if again != nil {
+			if over := e.timing.over(); over != nil {
+				return over
+			}
+			if e.spare == nil {
+				return fault
+			}
+			e.fault = fault
+			err = onSpare(e, part, ask)
+			e.moved++
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// onDevice asks the device. A fault is the device's and has taken nothing in; any other
+// error ends the work.
+func onDevice[P any](e *Engine, work string, chunk []P, ask Asker[P]) (fault, err error) {
+	answers, fault := ask(e.Model, chunk)
+	if fault != nil {
+		return fault, nil
+	}
+	if err := recheckSome(e, work, chunk, answers, ask); err != nil {
+		return nil, err
+	}
+	for _, a := range answers {
+		a.Take()
+	}
+	return nil, nil
+}
+
+// spareChunk is how many probes or boxes the spare device gets at a time: chunks
+// were cut for a device that may have much more memory.
+const spareChunk = 16
+
+// onSpare asks the spare device.
+func onSpare[P any](e *Engine, chunk []P, ask Asker[P]) error {
+	model, err := e.spareModel()
+	if err != nil {
+		return err
+	}
+	for few := range slices.Chunk(chunk, spareChunk) {
+		answers, err := ask(model, few)
+		if err != nil {
+			return err
+		}
+		for _, a := range answers {
+			a.Take()
+		}
+	}
+	return nil
+}
+
+// spareModel is the model on the spare device, which there must be.
+func (e *Engine) spareModel() (*bound.Model, error) {
+	if e.backup == nil {
+		m, err := bound.NewModel(e.spare(), e.Normal, e.Reach)
+		if err != nil {
+			return nil, err
+		}
+		e.backup = m
+	}
+	return e.backup, nil
+}
+
+// DeviationsOn prepares the posterior on a model once.
+func (e *Engine) DeviationsOn(m *bound.Model) (*bound.Deviations, error) {
+	if c := e.Deviations[m]; c != nil {
+		return c, nil
+	}
+	if e.moments == nil {
+		moments, err := noiseMoments(e.Normal, func() error { return bound.Ended(m.Device()) })
+		if err != nil {
+			return nil, err
+		}
+		e.moments = &moments
+	}
+	c, err := m.NewDeviations(e.Normal, *e.moments)
+	if err != nil {
+		return nil, err
+	}
+	if e.Deviations == nil {
+		e.Deviations = map[*bound.Model]*bound.Deviations{}
+	}
+	e.Deviations[m] = c
+	return c, nil
+}
+
+// Sums prepares the posterior for sums of neurons once.
+func (e *Engine) Sums() (*neuronsum.Sum, error) {
+	if e.sums != nil {
+		return e.sums, nil
+	}
+	n, err := neuronsum.New(e.Normal)
+	e.sums = n
+	return n, err
+}

@@ -1,0 +1,114 @@
+package engine
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Groups are as large as keeps devices busy and as small as lets records be written every few
+// seconds: a group should take groupTime. One that has not ended after groupGuard, or
+// fewGuard if it has few tasks, is given up and its tasks are done in groups of a sixteenth, so
+// that, of tasks that take less than two seconds, a result comes after ten or so at the
+// latest. What was given up was for nothing, so tasks that took long are not soon forgotten.
+// How tasks are grouped decides no number.
+var (
+	groupTime  = 2 * time.Second
+	groupGuard = 4 * time.Second
+	fewGuard   = 7 * time.Second
+)
+
+const (
+	// firstWork is how many multiplications the first group may take.
+	firstWork = 1e8
+	// groupGrowth is how many times as large as the last a group may be.
+	groupGrowth = 2
+	// groupShrink is how many times smaller it is after one that was given up.
+	groupShrink = 16
+	// few is how many tasks are worth more patience.
+	few = 4
+	// forget is what is left of the time of a slow task after a faster one.
+	forget = 0.75
+)
+
+// errTooLong says that a group of several tasks was given up.
+var errTooLong = errors.New("prove: a group took too long")
+
+// span is tasks number first to end-1.
+type span struct{ first, end int }
+
+// numbers are those of the tasks.
+func (s span) numbers() []int {
+	var all []int
+	for i := s.first; i < s.end; i++ {
+		all = append(all, i)
+	}
+	return all
+}
+
+// guard is when a group is given up.
+func (s span) guard() time.Duration {
+	if s.end-s.first <= few {
+		return fewGuard
+	}
+	return groupGuard
+}
+
+// queue hands out the tasks of a job.
+type queue struct {
+	job *Run
+	// most is how many tasks a span may have, start how many the first of an engine has.
+	most, start int
+
+	mu sync.Mutex
+	// rest is what is not handed out, in order: what was given back before what nobody had.
+	rest []span
+}
+
+func newQueue(j *Run, most int, cost float64) *queue {
+	q := &queue{job: j, most: most, rest: []span{{0, len(j.Tasks)}}}
+	q.start = int(max(1, min(firstWork/max(1, cost), float64(most))))
+	if j.TimeLimit > 0 {
+		q.start = 1 // a first group that is given up would cost as much as an input may
+	}
+	return q
+}
+
+// take gives an engine what it is to do next.
+func (q *queue) take(e *Engine) (s span, more bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.rest) > 0 && q.rest[0].first == q.rest[0].end {
+		q.rest = q.rest[1:]
+	}
+	if len(q.rest) == 0 {
+		return span{}, false
+	}
+	if e.timing.next == 0 {
+		e.timing.next = q.start
+	}
+	r := &q.rest[0]
+	s = span{r.first, r.first + GroupSize(q.job.Tasks[r.first:r.end], min(e.timing.next, q.most))}
+	r.first = s.end
+	return s, true
+}
+
+// done learns how long an engine took.
+func (q *queue) done(e *Engine, s span, d time.Duration) {
+	each := max(d/time.Duration(s.end-s.first), time.Duration(forget*float64(e.timing.slow)), 1)
+	e.timing.slow = each
+	target := groupTime
+	if limit := q.job.TimeLimit; limit > 0 {
+		target = min(target, limit/4)
+	}
+	e.timing.next = max(1, min(int(target/each), groupGrowth*max(e.timing.next, s.end-s.first), q.most))
+}
+
+// back takes back what took too long.
+func (q *queue) back(e *Engine, s span) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	e.timing.next = max(1, (s.end-s.first)/groupShrink)
+	q.rest = slices.Insert(q.rest, 0, s)
+}

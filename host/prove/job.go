@@ -1,0 +1,52 @@
+package prove
+
+import (
+	"context"
+
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
+	"psafe/host/read/property"
+)
+
+// job is what Run was asked for.
+type job struct {
+	*engine.Run
+	strategy *entry
+	cfg      Config
+}
+
+// runner hands the tasks of a job to its engines.
+type runner interface {
+	run(ctx context.Context, j *job) error
+}
+
+// together is a runner whose engines work on every task at the same time.
+type together func(ctx context.Context, j *job) error
+
+func (f together) run(ctx context.Context, j *job) error { return f(ctx, j) }
+
+// groupMethod certifies tasks that have as many input boxes each, on one engine.
+type groupMethod func(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) ([]*claim.Result, error)
+
+// groups is a runner that cuts the tasks into groups, each of which one engine certifies by itself.
+type groups struct {
+	certify groupMethod
+	// most is how many tasks a group may have. No result depends on it.
+	most func(e *engine.Engine, cfg Config) int
+}
+
+func (g groups) run(ctx context.Context, j *job) error {
+	e := j.Engines[0]
+	return j.InGroups(ctx, g.most(e, j.cfg), firstCost(e, j.cfg), func(ctx context.Context, e *engine.Engine, tasks []property.Task) ([]*claim.Result, error) {
+		return g.full(ctx, j, e, tasks)
+	})
+}
+
+// full certifies tasks with all that was asked for beside.
+func (g groups) full(ctx context.Context, j *job, e *engine.Engine, tasks []property.Task) ([]*claim.Result, error) {
+	results, err := g.certify(ctx, e, j.cfg, tasks)
+	if err != nil {
+		return nil, err
+	}
+	return results, j.beside(ctx, e, results)
+}

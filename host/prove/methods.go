@@ -1,0 +1,39 @@
+package prove
+
+import (
+	"context"
+
+	"psafe/host/prove/boxes"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/clbp"
+	"psafe/host/prove/decide"
+	"psafe/host/prove/engine"
+	"psafe/host/read/property"
+)
+
+// Methods that have rooms of their own, by what Config says of them.
+
+// byCentredBoxes is a box around the mean.
+func byCentredBoxes(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) ([]*claim.Result, error) {
+	how := boxes.AroundMean{Method: cfg.Method, Gamma: cfg.Gamma, Uniform: cfg.Uniform, Splits: cfg.Splits}
+	results, err := boxes.Centred(ctx, e, how, tasks)
+	for _, r := range results {
+		r.Boxing = Centred.String()
+	}
+	return results, err
+}
+
+// byCLBP is concentration LBP.
+func byCLBP(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) ([]*claim.Result, error) {
+	return clbp.Certify(ctx, e, cfg.Cells, tasks)
+}
+
+// byDraws decides drawn networks.
+func byDraws(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) ([]*claim.Result, error) {
+	return decide.Statistical(ctx, e, decide.Draws{Networks: cfg.Samples, Seed: cfg.Seed, Confidence: cfg.Confidence, Cells: cfg.Cells}, tasks)
+}
+
+// bySet decides every network of a finite set.
+func bySet(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) ([]*claim.Result, error) {
+	return decide.Finite(ctx, e, cfg.Cells, !cfg.NoUpper, tasks)
+}
