@@ -33,7 +33,7 @@ var mayImport = map[string][]string{
 	},
 	"psafe/host/read/vnnlib":   {"psafe/internal/infile"},
 	"psafe/host/read/property": {"psafe/host/read/npy", "psafe/host/read/vnnlib", "psafe/internal/infile", "psafe/internal/nearest"},
-	"psafe/host/bound":         {"psafe/host/arith", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property"},
+	"psafe/host/bound":         {"psafe/host/arith", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault"},
 	"psafe/host/lab/lockstep":  {"psafe/host/bound"},
 	"psafe/host/lab/testkit/devicetest": {
 		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",

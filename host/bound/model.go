@@ -270,7 +270,7 @@ func (m *Model) Upload(boxes []Explicit) (*Boxes, error) {
 		for _, b := range boxes {
 			lo, hi = append(lo, b.Lo[i]...), append(hi, b.Hi[i]...)
 		}
-		box, err := m.upload(lo, hi)
+		box, err := m.uploadBox(lo, hi)
 		if err != nil {
 			m.ReleaseBoxes(out)
 			return nil, err
@@ -280,12 +280,23 @@ func (m *Model) Upload(boxes []Explicit) (*Boxes, error) {
 	return out, nil
 }
 
+// uploadBox is upload, with one array for both ends if they are the same.
+func (m *Model) uploadBox(lo, hi []float64) (Interval, error) {
+	if !slices.Equal(lo, hi) {
+		return m.upload(lo, hi)
+	}
+	a, err := m.uploadOne(lo)
+	return Interval{a, a}, err
+}
+
 // ReleaseBoxes gives the memory of weight boxes back.
 func (m *Model) ReleaseBoxes(b *Boxes) {
 	for _, list := range [][]Interval{b.w, b.b} {
 		for _, i := range list {
 			m.dev.Release(i.Lo)
-			m.dev.Release(i.Hi)
+			if i.Hi != i.Lo {
+				m.dev.Release(i.Hi)
+			}
 		}
 	}
 	b.w, b.b = nil, nil
