@@ -85,7 +85,7 @@ func TestWorkedExample(t *testing.T) {
 
 	widest := certify("--method", "lbp", "--precision", "float64")["safe"].PLower
 	clbp := certify("--method", "clbp", "--precision", "float64")["safe"].PLower
-	says("which proves %.6s here, and the method clbp, which needs no box, proves %.6s", fmt.Sprint(widest), fmt.Sprint(clbp))
+	says("This box proves %.6s here. The method clbp needs no box, and proves %.6s here.", fmt.Sprint(widest), fmt.Sprint(clbp))
 }
 
 // writeExample writes the posterior, and properties of it on T = [0, 2].

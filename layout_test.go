@@ -14,7 +14,7 @@ import (
 // Tests may import more.
 var mayImport = map[string][]string{
 	"psafe/host/read/npy":                {"psafe/internal/infile"},
-	"psafe/host/prove/measure":           {"psafe/internal/fault"},
+	"psafe/host/prove/measure":           {"psafe/host/arith", "psafe/internal/fault"},
 	"psafe/host/model/network":           {"gonum.org/v1/gonum/", "psafe/host/prove/measure"},
 	"psafe/host/model/posterior":         {"psafe/host/prove/measure", "psafe/host/model/network"},
 	"psafe/host/read/onnx":               {"google.golang.org/protobuf/encoding/protowire", "psafe/internal/infile"},
@@ -33,23 +33,25 @@ var mayImport = map[string][]string{
 	},
 	"psafe/host/read/vnnlib":   {"psafe/internal/infile"},
 	"psafe/host/read/property": {"psafe/host/read/npy", "psafe/host/read/vnnlib", "psafe/internal/infile", "psafe/internal/nearest"},
-	"psafe/host/bound":         {"psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property"},
+	"psafe/host/bound":         {"psafe/host/arith", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault"},
 	"psafe/host/lab/lockstep":  {"psafe/host/bound"},
 	"psafe/host/lab/testkit/devicetest": {
-		"psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
+		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
 		"psafe/internal/testscale",
 	},
-	"psafe/host/prove/interval": {},
+	// arith is arithmetic alone: what certifies and what checks share it.
+	"psafe/host/arith":       {},
+	"psafe/host/prove/slack": {},
 	"psafe/host/prove/neuronsum/law": {
-		"psafe/host/prove/interval", "psafe/host/prove/measure", "psafe/host/model/network", "psafe/host/model/posterior",
+		"psafe/host/arith", "psafe/host/prove/measure", "psafe/host/model/network", "psafe/host/model/posterior",
 		"psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/prove/neuronsum/grid": {
-		"psafe/host/prove/interval", "psafe/host/prove/measure", "psafe/host/prove/neuronsum/law",
+		"psafe/host/prove/slack", "psafe/host/arith", "psafe/host/prove/measure", "psafe/host/prove/neuronsum/law",
 		"psafe/host/model/posterior", "psafe/host/read/property",
 	},
 	"psafe/host/prove/neuronsum": {
-		"psafe/host/prove/interval", "psafe/host/prove/measure", "psafe/host/prove/neuronsum/law", "psafe/host/prove/neuronsum/grid",
+		"psafe/host/prove/slack", "psafe/host/arith", "psafe/host/prove/measure", "psafe/host/prove/neuronsum/law", "psafe/host/prove/neuronsum/grid",
 		"psafe/host/model/posterior", "psafe/host/read/property",
 	},
 	"psafe/host/prove/claim": {
@@ -62,12 +64,13 @@ var mayImport = map[string][]string{
 		"psafe/internal/fpcontrol",
 	},
 	"psafe/host/prove/boxes": {
-		"gonum.org/v1/gonum/", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior",
+		"gonum.org/v1/gonum/", "psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior",
 		"psafe/host/prove/claim", "psafe/host/prove/engine", "psafe/host/prove/measure", "psafe/host/read/property",
 	},
 	"psafe/host/prove/decide": {
 		"psafe/host/bound", "psafe/host/model/network", "psafe/host/prove/claim", "psafe/host/prove/engine",
-		"psafe/host/prove/measure", "psafe/host/prove/phases", "psafe/host/read/property", "psafe/internal/fault",
+		"psafe/host/prove/measure", "psafe/host/prove/phases", "psafe/host/prove/slack", "psafe/host/read/property",
+		"psafe/internal/fault",
 	},
 	"psafe/host/prove/clbp": {
 		"psafe/host/bound", "psafe/host/model/network", "psafe/host/prove/claim", "psafe/host/prove/decide",
@@ -80,21 +83,21 @@ var mayImport = map[string][]string{
 	"psafe/host/prove": {
 		"psafe/host/bound", "psafe/host/model/posterior", "psafe/host/prove/boxes", "psafe/host/prove/claim",
 		"psafe/host/prove/clbp", "psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/prove/measure",
-		"psafe/host/prove/mixture", "psafe/host/prove/neuronsum", "psafe/host/read/property",
+		"psafe/host/prove/mixture", "psafe/host/prove/neuronsum", "psafe/host/prove/slack", "psafe/host/read/property",
 	},
 	"psafe/host/prove/phases": {"psafe/host/bound", "psafe/host/model/network", "psafe/host/read/property", "psafe/internal/fault"},
 	"psafe/host/prove/verify": {
 		"psafe/host/bound", "psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/model/network", "psafe/host/model/posterior",
 		"psafe/host/read/property", "psafe/host/read/vnnlib",
 	},
-	// The checker and the packages below it share no code with what makes records: no bounds, no
-	// measures, and no arithmetic. The table of fields has names alone.
-	"psafe/host/check/arith": {"psafe/host/model/network"},
+	// The checker and the packages below it share with what makes records arithmetic alone: no bounds
+	// and no measures. The table of fields has names alone.
+	"psafe/host/check/curves": {"psafe/host/arith", "psafe/host/model/network"},
 	"psafe/host/check/sums": {
-		"psafe/host/check/arith", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault",
+		"psafe/host/arith", "psafe/host/check/curves", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/check": {
-		"psafe/host/check/arith", "psafe/host/check/sums", "psafe/host/record/fields", "psafe/host/model/network", "psafe/host/read/npy", "psafe/host/model/posterior", "psafe/host/read/format", "psafe/host/read/property",
+		"psafe/host/arith", "psafe/host/check/curves", "psafe/host/check/sums", "psafe/host/record/fields", "psafe/host/model/network", "psafe/host/read/npy", "psafe/host/model/posterior", "psafe/host/read/format", "psafe/host/read/property",
 		"psafe/internal/fault",
 	},
 	"psafe/host/record/fields": {},
@@ -107,7 +110,7 @@ var mayImport = map[string][]string{
 	"psafe/host/lab/testkit/provetest": {
 		"psafe/host/lab/testkit/networktest", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/read/property",
 	},
-	"psafe/host/tell/summary":           {"psafe/host/read/property", "psafe/host/record"},
+	"psafe/host/tell/summary": {"psafe/host/read/property", "psafe/host/record"},
 	"psafe/host/job/certify": {
 		"psafe/host/bound", "psafe/host/prove", "psafe/host/prove/boxes", "psafe/host/prove/claim", "psafe/host/prove/engine",
 		"psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/model/audit", "psafe/host/read/format", "psafe/host/read/property", "psafe/host/record", "psafe/internal/fault", "psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile",
@@ -125,7 +128,7 @@ var mayImport = map[string][]string{
 	"psafe/host/lab/paper": {
 		"gonum.org/v1/gonum/",
 		"psafe/host/bound", "psafe/host/tell/plot", "psafe/host/model/network", "psafe/host/model/posterior",
-		"psafe/host/read/format", "psafe/host/read/property", "psafe/host/record", "psafe/host/job/certify", "psafe/host/tell/summary",
+		"psafe/host/prove", "psafe/host/read/format", "psafe/host/read/property", "psafe/host/record", "psafe/host/job/certify", "psafe/host/tell/summary",
 		"psafe/host/lab/train", "psafe/internal/child", "psafe/internal/infile", "psafe/internal/outfile", "psafe/testdata",
 	},
 	"psafe/host/lab/bench": {
@@ -133,17 +136,17 @@ var mayImport = map[string][]string{
 		"psafe/host/read/property", "psafe/host/job/certify",
 	},
 	"psafe/host/lab/crosscheck": {
-		"psafe/host/bound", "psafe/host/lab/lockstep", "psafe/host/prove/engine", "psafe/host/model/posterior",
+		"psafe/host/bound", "psafe/host/lab/lockstep", "psafe/host/prove", "psafe/host/prove/engine", "psafe/host/model/posterior",
 		"psafe/host/read/property",
 	},
-	"psafe/fallback": {"psafe/host/bound", "psafe/host/model/network", "psafe/internal/fault", "psafe/internal/fpcontrol"},
+	"psafe/fallback": {"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/internal/fault", "psafe/internal/fpcontrol"},
 	"psafe/kernels":  {"psafe/host/model/network"},
-	"psafe/gpu":      {"psafe/gpu/cl", "psafe/host/bound", "psafe/kernels"},
+	"psafe/gpu":      {"psafe/gpu/cl", "psafe/host/arith", "psafe/host/bound", "psafe/kernels"},
 	"psafe/gpu/cl":   {"github.com/ebitengine/purego", "psafe/internal/fpcontrol"},
 	"psafe/cmd/psafe": {
 		"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "psafe/fallback", "psafe/gpu", "psafe/gpu/cl",
 		"psafe/host/lab/bench", "psafe/host/bound", "psafe/host/job/campaign", "psafe/host/check", "psafe/host/lab/crosscheck", "psafe/host/tell/plot",
-		"psafe/host/prove/measure", "psafe/host/model/network", "psafe/host/read/onnx/lower", "psafe/host/tell/report", "psafe/host/lab/paper", "psafe/host/model/posterior",
+		"psafe/host/prove", "psafe/host/prove/measure", "psafe/host/model/network", "psafe/host/read/onnx/lower", "psafe/host/tell/report", "psafe/host/lab/paper", "psafe/host/model/posterior",
 		"psafe/host/model/audit", "psafe/host/read/format", "psafe/host/read/property", "psafe/host/record", "psafe/host/job/certify", "psafe/host/tell/summary",
 		"psafe/host/lab/train", "psafe/host/prove/verify", "psafe/host/read/vnnlib", "psafe/internal/child", "psafe/internal/fault", "psafe/internal/fpcontrol", "psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile", "psafe/python",
 	},

@@ -4,36 +4,66 @@ import "psafe/host/bound"
 
 // Concretize is defined in bound.Concretize.
 func (d *Device[T]) Concretize(a bound.Concretize) error {
-	bnd := d.data(a.Bound, a.P*a.R, "Concretize.Bound")
-	sLo := d.data(a.S.Lo, a.P*a.In*a.R, "Concretize.S.Lo")
-	sHi := sLo
+	t := concretize[T]{a: a, d: d}
+	t.bound = d.data(a.Bound, a.P*a.R, "Concretize.Bound")
+	t.sLo = d.data(a.S.Lo, a.P*a.In*a.R, "Concretize.S.Lo")
+	t.sHi = t.sLo
 	if !a.NonNeg {
-		sHi = d.data(a.S.Hi, a.P*a.In*a.R, "Concretize.S.Hi")
+		t.sHi = d.data(a.S.Hi, a.P*a.In*a.R, "Concretize.S.Hi")
 	}
-	c := d.data(a.C, a.P*a.R, "Concretize.C")
-	xLo, xHi := d.interval(a.X, a.Inputs*a.In, "Concretize.X")
-	return d.parallel(a.P, 1, func(from, to int) {
-		for p := from; p < to; p++ {
-			x, at := p%a.Inputs*a.In, p*a.In*a.R
-			d.concretizeItem(a, bnd[p*a.R:(p+1)*a.R], sLo[at:at+a.In*a.R], sHi[at:at+a.In*a.R],
-				c[p*a.R:(p+1)*a.R], xLo[x:x+a.In], xHi[x:x+a.In])
-		}
-	})
+	t.c = d.data(a.C, a.P*a.R, "Concretize.C")
+	t.xLo, t.xHi = d.interval(a.X, a.Inputs*a.In, "Concretize.X")
+	var err error
+	if t.under, err = d.unders(a.Inputs, t.xLo, t.xHi, nil, a.Round.Under); err != nil {
+		return err
+	}
+	return d.overRows(a.P, a.R, a.In, t.rows)
 }
 
-func (d *Device[T]) concretizeItem(a bound.Concretize, bnd, sLo, sHi, c, xLo, xHi []T) {
-	s := newRowSums[T](a.R)
-	if !concretizeLanes(d, a.NonNeg, sLo, sHi, xLo, xHi, &s) {
-		concretizeSums(a.NonNeg, sLo, sHi, xLo, xHi, &s)
+type concretize[T bound.Real] struct {
+	a                            bound.Concretize
+	d                            *Device[T]
+	bound, sLo, sHi, c, xLo, xHi []T
+	under                        []T // of each input
+}
+
+// rows computes rows r, ..., r+n-1 of item p.
+func (t *concretize[T]) rows(p, r, n int) {
+	s := newRowSums[T](n) // the least products and their magnitudes
+	if !concretizeLanes(t, p, r, &s) {
+		t.sums(p, r, &s)
 	}
-	var size T
-	for j := range xLo {
-		size += max(-xLo[j], xHi[j])
+	d, round := t.d, t.a.Round
+	for i := range n {
+		charged := d.up(d.up(d.up(T(s.b[i]*T(round.Rel)))+t.under[p%t.a.Inputs]) + T(round.Abs))
+		at := p*t.a.R + r + i
+		t.bound[at] = d.lower(d.down(d.down(t.c[at]+s.a[i]) - charged))
 	}
-	under := d.up(T(size * T(a.Round.Under)))
-	for r, sum := range s.a {
-		charged := d.up(d.up(d.up(T(s.b[r]*T(a.Round.Rel)))+under) + T(a.Round.Abs))
-		bnd[r] = d.lower(d.down(d.down(c[r]+sum) - charged))
+}
+
+// sums sums the least products of rows from r on, and their magnitudes.
+func (t *concretize[T]) sums(p, r int, s *rowSums[T]) {
+	in, x, rows := t.a.In, p%t.a.Inputs*t.a.In, len(s.a)
+	clear(s.a)
+	clear(s.b)
+	for j0 := 0; j0 < in; j0 += bound.Block {
+		clear(s.blockA)
+		clear(s.blockB)
+		for j := j0; j < min(j0+bound.Block, in); j++ {
+			xLo, xHi, at := t.xLo[x+j], t.xHi[x+j], (p*in+j)*t.a.R+r
+			lo, hi := t.sLo[at:at+rows], t.sHi[at:at+rows]
+			for i, l := range lo {
+				var least T
+				if t.a.NonNeg {
+					least = min(T(l*xLo), T(l*xHi))
+				} else {
+					least = min4(l, hi[i], xLo, xHi)
+				}
+				s.blockA[i] += least
+				s.blockB[i] += abs(least)
+			}
+		}
+		s.close()
 	}
 }
 
@@ -50,31 +80,5 @@ func (s *rowSums[T]) close() {
 	for r := range s.a {
 		s.a[r] += s.blockA[r]
 		s.b[r] += s.blockB[r]
-	}
-}
-
-// concretizeSums sums the least products of each row, and their magnitudes.
-func concretizeSums[T bound.Real](nonNeg bool, sLo, sHi, xLo, xHi []T, s *rowSums[T]) {
-	rows := len(s.a)
-	blockSum, blockMag := s.blockA, s.blockB
-	clear(s.a)
-	clear(s.b)
-	for j0 := 0; j0 < len(xLo); j0 += bound.Block {
-		clear(blockSum)
-		clear(blockMag)
-		for j := j0; j < min(j0+bound.Block, len(xLo)); j++ {
-			lo, hi := sLo[j*rows:(j+1)*rows], sHi[j*rows:(j+1)*rows]
-			for r, l := range lo {
-				var t T
-				if nonNeg {
-					t = min(T(l*xLo[j]), T(l*xHi[j]))
-				} else {
-					t = min4(l, hi[r], xLo[j], xHi[j])
-				}
-				blockSum[r] += t
-				blockMag[r] += abs(t)
-			}
-		}
-		s.close()
 	}
 }

@@ -1,6 +1,9 @@
 package fallback
 
-import "psafe/host/bound"
+import (
+	"psafe/host/arith"
+	"psafe/host/bound"
+)
 
 // DrawBox is defined in bound.DrawBox.
 func (d *Device[T]) DrawBox(a bound.DrawBox) error {
@@ -41,9 +44,9 @@ func (t *drawBox[T]) group(b, g int) {
 }
 
 func normals(seed, box uint64, stream, group uint32) (n [4]float32) {
-	x := bound.Philox([4]uint32{group, stream, uint32(box), uint32(box >> 32)}, [2]uint32{uint32(seed), uint32(seed >> 32)})
+	x := arith.Philox([4]uint32{group, stream, uint32(box), uint32(box >> 32)}, [2]uint32{uint32(seed), uint32(seed >> 32)})
 	for i, bits := range x {
-		n[i] = bound.NormalApprox(bits)
+		n[i] = arith.NormalApprox(bits)
 	}
 	return n
 }

@@ -104,8 +104,8 @@ func (s *sparseRow[T]) gatherRows(rows []T, outputs, stride, n int) {
 }
 
 // drawBoxLanes draws the weights of groups g, ..., g+n-1 of box b, eight or four groups at a
-// time, and returns of how many groups. Every operation is the one of bound.Philox,
-// bound.NormalApprox and bound.BoxEnds, so the bits are the same whatever the numbers.
+// time, and returns of how many groups. Every operation is the one of arith.Philox,
+// arith.NormalApprox and bound.BoxEnds, so the bits are the same whatever the numbers.
 func drawBoxLanes[T bound.Real](t *drawBox[T], b, g, n int) (done int) {
 	if t.vectors == NoVectors || !t.a.Sampled {
 		return 0
@@ -161,52 +161,102 @@ func mergeRowsLanes[T bound.Real](m *mergeRows[T], p int) bool {
 	return false
 }
 
-// concretizeLanes is concretizeSums, or false if the plain loop has to do it.
-func concretizeLanes[T bound.Real](d *Device[T], nonNeg bool, sLo, sHi, xLo, xHi []T, s *rowSums[T]) bool {
-	switch s := any(s).(type) {
-	case *rowSums[float32]:
-		lo, hi, a, b := any(sLo).([]float32), any(sHi).([]float32), any(xLo).([]float32), any(xHi).([]float32)
-		if d.vectors == AVX512 && len(s.a) >= widthF32x16 {
-			return concretizeF32x16(nonNeg, lo, hi, a, b, s)
+// concretizeLanes is concretize.sums, or false if the plain loop has to do it.
+func concretizeLanes[T bound.Real](t *concretize[T], p, r int, s *rowSums[T]) bool {
+	n := len(s.a)
+	switch t := any(t).(type) {
+	case *concretize[float32]:
+		s := any(s).(*rowSums[float32])
+		if t.d.vectors == AVX512 && n >= widthF32x16 {
+			return concretizeF32x16(t, p, r, s)
 		}
-		return d.vectors >= AVX2 && len(s.a) >= widthF32x8 && concretizeF32x8(nonNeg, lo, hi, a, b, s)
-	case *rowSums[float64]:
-		lo, hi, a, b := any(sLo).([]float64), any(sHi).([]float64), any(xLo).([]float64), any(xHi).([]float64)
-		if d.vectors == AVX512 && len(s.a) >= widthF64x8 {
-			return concretizeF64x8(nonNeg, lo, hi, a, b, s)
+		return t.d.vectors >= AVX2 && n >= widthF32x8 && concretizeF32x8(t, p, r, s)
+	case *concretize[float64]:
+		s := any(s).(*rowSums[float64])
+		if t.d.vectors == AVX512 && n >= widthF64x8 {
+			return concretizeF64x8(t, p, r, s)
 		}
-		return d.vectors >= AVX2 && len(s.a) >= widthF64x4 && concretizeF64x4(nonNeg, lo, hi, a, b, s)
+		return t.d.vectors >= AVX2 && n >= widthF64x4 && concretizeF64x4(t, p, r, s)
 	}
 	return false
 }
 
 // relaxRowsLanes is relaxRows.sums, or false if the plain loop has to do it: it does the
-// neurons that may be negative.
-func relaxRowsLanes[T bound.Real](t *relaxRows[T], p int, s *rowSums[T]) bool {
-	if !t.a.NonNeg {
+// chords.
+func relaxRowsLanes[T bound.Real](t *relaxRows[T], p, c, r int, s *rowSums[T]) bool {
+	if !t.sure {
 		return false
 	}
+	n := len(s.a)
 	switch t := any(t).(type) {
 	case *relaxRows[float32]:
 		s := any(s).(*rowSums[float32])
 		switch {
-		case t.d.vectors == AVX512 && t.a.Cols >= widthF32x16:
-			relaxRowsF32x16(t, p, s)
+		case t.d.vectors == AVX512 && n >= widthF32x16:
+			relaxRowsF32x16(t, p, c, r, s)
 			return true
-		case t.d.vectors >= AVX2 && t.a.Cols >= widthF32x8:
-			relaxRowsF32x8(t, p, s)
+		case t.d.vectors >= AVX2 && n >= widthF32x8:
+			relaxRowsF32x8(t, p, c, r, s)
 			return true
 		}
 	case *relaxRows[float64]:
 		s := any(s).(*rowSums[float64])
 		switch {
-		case t.d.vectors == AVX512 && t.a.Cols >= widthF64x8:
-			relaxRowsF64x8(t, p, s)
+		case t.d.vectors == AVX512 && n >= widthF64x8:
+			relaxRowsF64x8(t, p, c, r, s)
 			return true
-		case t.d.vectors >= AVX2 && t.a.Cols >= widthF64x4:
-			relaxRowsF64x4(t, p, s)
+		case t.d.vectors >= AVX2 && n >= widthF64x4:
+			relaxRowsF64x4(t, p, c, r, s)
 			return true
 		}
+	}
+	return false
+}
+
+// noiseRowsLanes is noiseRows.sums, or false if the plain loop has to do it: where there are fewer
+// rows than lanes.
+func noiseRowsLanes[T bound.Real](t *noiseRows[T], p, r int, s *rowSums[T]) bool {
+	n := len(s.a)
+	switch t := any(t).(type) {
+	case *noiseRows[float32]:
+		s := any(s).(*rowSums[float32])
+		switch {
+		case t.d.vectors == AVX512 && n >= widthF32x16:
+			noiseRowsF32x16(t, p, r, s)
+			return true
+		case t.d.vectors >= AVX2 && n >= widthF32x8:
+			noiseRowsF32x8(t, p, r, s)
+			return true
+		}
+	case *noiseRows[float64]:
+		s := any(s).(*rowSums[float64])
+		switch {
+		case t.d.vectors == AVX512 && n >= widthF64x8:
+			noiseRowsF64x8(t, p, r, s)
+			return true
+		case t.d.vectors >= AVX2 && n >= widthF64x4:
+			noiseRowsF64x4(t, p, r, s)
+			return true
+		}
+	}
+	return false
+}
+
+// sharedVarLanes is sharedVar.sums, or false if the plain loop has to do it.
+func sharedVarLanes[T bound.Real](t *sharedVar[T], p, r, n int, total *[rowTile]T) bool {
+	switch t := any(t).(type) {
+	case *sharedVar[float32]:
+		total := any(total).(*[rowTile]float32)
+		if t.d.vectors == AVX512 && n >= widthF32x16 {
+			return sharedVarF32x16(t, p, r, n, total)
+		}
+		return t.d.vectors >= AVX2 && n >= widthF32x8 && sharedVarF32x8(t, p, r, n, total)
+	case *sharedVar[float64]:
+		total := any(total).(*[rowTile]float64)
+		if t.d.vectors == AVX512 && n >= widthF64x8 {
+			return sharedVarF64x8(t, p, r, n, total)
+		}
+		return t.d.vectors >= AVX2 && n >= widthF64x4 && sharedVarF64x4(t, p, r, n, total)
 	}
 	return false
 }

@@ -38,11 +38,11 @@ func rowSumsF32x16(s *sparseRow[numF32x16], dst, lo, hi []numF32x16, in, out, ro
 // dotsF32x16 is dot for n rows and two inputs, whose weights start stride apart, and says
 // whether all results are finite.
 func dotsF32x16(s *sparseRow[numF32x16], lo, hi []numF32x16, out, stride, n int, total *[2][rowTile]numF32x16) bool {
-	*total = [2][rowTile]numF32x16{}
 	lo0, lo1 := lo[:out], lo[stride:][:out]
 	hi0, hi1 := hi[:out], hi[stride:][:out]
 	var notFinite vecF32x16 // 0 or NaN
 	for first := 0; first < n; first += 2 * widthF32x16 {
+		var t00, t01, t10, t11 vecF32x16
 		k := 0
 		for _, end := range s.ends {
 			var s00, s01, s10, s11 vecF32x16
@@ -55,13 +55,13 @@ func dotsF32x16(s *sparseRow[numF32x16], lo, hi []numF32x16, out, stride, n int,
 				l, h = fillF32x16(lo1[i]), fillF32x16(hi1[i])
 				s10, s11 = s10.Add(a0.Mul(l.Merge(h, m0))), s11.Add(a1.Mul(l.Merge(h, m1)))
 			}
-			add2F32x16(total[0][first:], s00, s01)
-			add2F32x16(total[1][first:], s10, s11)
+			t00, t01, t10, t11 = t00.Add(s00), t01.Add(s01), t10.Add(s10), t11.Add(s11)
 		}
-		for j := range total {
-			a, b := loadF32x16(total[j][first:]), loadF32x16(total[j][first+widthF32x16:])
-			notFinite = notFinite.Add(a.Sub(a)).Add(b.Sub(b))
-		}
+		t00.StoreSlice(total[0][first:])
+		t01.StoreSlice(total[0][first+widthF32x16:])
+		t10.StoreSlice(total[1][first:])
+		t11.StoreSlice(total[1][first+widthF32x16:])
+		notFinite = notFinite.Add(t00.Sub(t00)).Add(t01.Sub(t01)).Add(t10.Sub(t10)).Add(t11.Sub(t11))
 	}
 	return finiteF32x16(notFinite)
 }

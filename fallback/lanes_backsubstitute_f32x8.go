@@ -40,11 +40,11 @@ func rowSumsF32x8(s *sparseRow[numF32x8], dst, lo, hi []numF32x8, in, out, rows,
 // dotsF32x8 is dot for n rows and two inputs, whose weights start stride apart, and says
 // whether all results are finite.
 func dotsF32x8(s *sparseRow[numF32x8], lo, hi []numF32x8, out, stride, n int, total *[2][rowTile]numF32x8) bool {
-	*total = [2][rowTile]numF32x8{}
 	lo0, lo1 := lo[:out], lo[stride:][:out]
 	hi0, hi1 := hi[:out], hi[stride:][:out]
 	var notFinite vecF32x8 // 0 or NaN
 	for first := 0; first < n; first += 2 * widthF32x8 {
+		var t00, t01, t10, t11 vecF32x8
 		k := 0
 		for _, end := range s.ends {
 			var s00, s01, s10, s11 vecF32x8
@@ -57,13 +57,13 @@ func dotsF32x8(s *sparseRow[numF32x8], lo, hi []numF32x8, out, stride, n int, to
 				l, h = fillF32x8(lo1[i]), fillF32x8(hi1[i])
 				s10, s11 = s10.Add(a0.Mul(l.Merge(h, m0))), s11.Add(a1.Mul(l.Merge(h, m1)))
 			}
-			add2F32x8(total[0][first:], s00, s01)
-			add2F32x8(total[1][first:], s10, s11)
+			t00, t01, t10, t11 = t00.Add(s00), t01.Add(s01), t10.Add(s10), t11.Add(s11)
 		}
-		for j := range total {
-			a, b := loadF32x8(total[j][first:]), loadF32x8(total[j][first+widthF32x8:])
-			notFinite = notFinite.Add(a.Sub(a)).Add(b.Sub(b))
-		}
+		t00.StoreSlice(total[0][first:])
+		t01.StoreSlice(total[0][first+widthF32x8:])
+		t10.StoreSlice(total[1][first:])
+		t11.StoreSlice(total[1][first+widthF32x8:])
+		notFinite = notFinite.Add(t00.Sub(t00)).Add(t01.Sub(t01)).Add(t10.Sub(t10)).Add(t11.Sub(t11))
 	}
 	return finiteF32x8(notFinite)
 }

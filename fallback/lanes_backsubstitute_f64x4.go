@@ -40,11 +40,11 @@ func rowSumsF64x4(s *sparseRow[numF64x4], dst, lo, hi []numF64x4, in, out, rows,
 // dotsF64x4 is dot for n rows and two inputs, whose weights start stride apart, and says
 // whether all results are finite.
 func dotsF64x4(s *sparseRow[numF64x4], lo, hi []numF64x4, out, stride, n int, total *[2][rowTile]numF64x4) bool {
-	*total = [2][rowTile]numF64x4{}
 	lo0, lo1 := lo[:out], lo[stride:][:out]
 	hi0, hi1 := hi[:out], hi[stride:][:out]
 	var notFinite vecF64x4 // 0 or NaN
 	for first := 0; first < n; first += 2 * widthF64x4 {
+		var t00, t01, t10, t11 vecF64x4
 		k := 0
 		for _, end := range s.ends {
 			var s00, s01, s10, s11 vecF64x4
@@ -57,13 +57,13 @@ func dotsF64x4(s *sparseRow[numF64x4], lo, hi []numF64x4, out, stride, n int, to
 				l, h = fillF64x4(lo1[i]), fillF64x4(hi1[i])
 				s10, s11 = s10.Add(a0.Mul(l.Merge(h, m0))), s11.Add(a1.Mul(l.Merge(h, m1)))
 			}
-			add2F64x4(total[0][first:], s00, s01)
-			add2F64x4(total[1][first:], s10, s11)
+			t00, t01, t10, t11 = t00.Add(s00), t01.Add(s01), t10.Add(s10), t11.Add(s11)
 		}
-		for j := range total {
-			a, b := loadF64x4(total[j][first:]), loadF64x4(total[j][first+widthF64x4:])
-			notFinite = notFinite.Add(a.Sub(a)).Add(b.Sub(b))
-		}
+		t00.StoreSlice(total[0][first:])
+		t01.StoreSlice(total[0][first+widthF64x4:])
+		t10.StoreSlice(total[1][first:])
+		t11.StoreSlice(total[1][first+widthF64x4:])
+		notFinite = notFinite.Add(t00.Sub(t00)).Add(t01.Sub(t01)).Add(t10.Sub(t10)).Add(t11.Sub(t11))
 	}
 	return finiteF64x4(notFinite)
 }

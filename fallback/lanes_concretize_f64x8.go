@@ -8,26 +8,27 @@ import "psafe/host/bound"
 
 // concretizeF64x8 is concretize.sums, lanes being rows, at least a vector of them. It returns
 // false, and its sums mean nothing, if it met a number that is not finite.
-func concretizeF64x8(nonNeg bool, lo, hi, xLo, xHi []numF64x8, s *rowSums[numF64x8]) bool {
-	rows := len(s.a)
+func concretizeF64x8(t *concretize[numF64x8], p, first int, s *rowSums[numF64x8]) bool {
+	rows, in, x := len(s.a), t.a.In, p%t.a.Inputs*t.a.In
+	xLo, xHi := t.xLo[x:x+in], t.xHi[x:x+in]
 	var all numF64x8
 	for j, x := range xLo {
 		all += x + xHi[j]
 	}
 	finite := fillF64x8(all)
 	for r := 0; r < rows; r += 2 * widthF64x8 {
-		at0, at1 := min(r, rows-widthF64x8), min(r+widthF64x8, rows-widthF64x8)
+		at0, at1 := first+min(r, rows-widthF64x8), first+min(r+widthF64x8, rows-widthF64x8)
 		var sum0, sum1, mag0, mag1 vecF64x8
-		for j0 := 0; j0 < len(xLo); j0 += bound.Block {
-			j1 := min(j0+bound.Block, len(xLo))
-			s0, s1, m0, m1, f := concretizeBlockF64x8(lo[j0*rows:j1*rows], hi[j0*rows:j1*rows], at0, at1, rows, xLo[j0:j1], xHi[j0:j1], nonNeg)
+		for j0 := 0; j0 < in; j0 += bound.Block {
+			j1, at := min(j0+bound.Block, in), (p*in+j0)*t.a.R
+			s0, s1, m0, m1, f := concretizeBlockF64x8(t.sLo[at:], t.sHi[at:], at0, at1, t.a.R, xLo[j0:j1], xHi[j0:j1], t.a.NonNeg)
 			sum0, sum1, mag0, mag1 = sum0.Add(s0), sum1.Add(s1), mag0.Add(m0), mag1.Add(m1)
 			finite = finite.Add(f)
 		}
-		sum0.StoreSlice(s.a[at0:])
-		sum1.StoreSlice(s.a[at1:])
-		mag0.StoreSlice(s.b[at0:])
-		mag1.StoreSlice(s.b[at1:])
+		sum0.StoreSlice(s.a[at0-first:])
+		sum1.StoreSlice(s.a[at1-first:])
+		mag0.StoreSlice(s.b[at0-first:])
+		mag1.StoreSlice(s.b[at1-first:])
 	}
 	return finiteF64x8(finite)
 }

@@ -8,6 +8,7 @@ import (
 	"psafe/host/lab/crosscheck"
 	"psafe/host/lab/testkit/convtest"
 	"psafe/host/model/posterior"
+	"psafe/host/prove"
 	"psafe/internal/testscale"
 )
 
@@ -29,7 +30,7 @@ func TestLanesConvolutions(t *testing.T) {
 			for i, post := range posts {
 				job := crosscheck.Settings{
 					Posterior: post, Tasks: crosscheck.OwnTasks(post, uint64(i)), Seed: 1,
-					Methods:    []crosscheck.Method{crosscheck.IBP, crosscheck.LBP, crosscheck.CLBP},
+					Methods:    []prove.Method{prove.IBP, prove.LBP, prove.CLBP},
 					Precisions: []bound.Precision{bound.Float32, bound.Float64},
 					Open: func(p bound.Precision) (*crosscheck.Pair, error) {
 						if p == bound.Float32 {

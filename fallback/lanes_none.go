@@ -20,10 +20,12 @@ func drawBoxLanes[T bound.Real](*drawBox[T], int, int, int) int { return 0 }
 
 func mergeRowsLanes[T bound.Real](*mergeRows[T], int) bool { return false }
 
-func concretizeLanes[T bound.Real](*Device[T], bool, []T, []T, []T, []T, *rowSums[T]) bool {
-	return false
-}
+func concretizeLanes[T bound.Real](*concretize[T], int, int, *rowSums[T]) bool { return false }
 
 func gatherSumLanes[T bound.Real](*gatherSum[T], []T, *sumScratch[T]) int { return 0 }
 
-func relaxRowsLanes[T bound.Real](*relaxRows[T], int, *rowSums[T]) bool { return false }
+func relaxRowsLanes[T bound.Real](*relaxRows[T], int, int, int, *rowSums[T]) bool { return false }
+
+func noiseRowsLanes[T bound.Real](*noiseRows[T], int, int, *rowSums[T]) bool { return false }
+
+func sharedVarLanes[T bound.Real](*sharedVar[T], int, int, int, *[rowTile]T) bool { return false }

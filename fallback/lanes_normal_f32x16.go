@@ -24,7 +24,7 @@ func normalsF32x16(n *[2 * widthF32x16]float32, seed, box uint64, stream, group 
 	normalApproxF32x16(asWordsF32x16(c01.InterleaveHiGrouped(c23))).StoreSlice(n[widthF32x16:])
 }
 
-// normalApproxF32x16 is bound.NormalApprox.
+// normalApproxF32x16 is arith.NormalApprox.
 func normalApproxF32x16(bits wordF32x16) vecF32x16 {
 	signs := signsF32x16()
 	sign := bits.And(signs)

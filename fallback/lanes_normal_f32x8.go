@@ -26,7 +26,7 @@ func normalsF32x8(n *[2 * widthF32x8]float32, seed, box uint64, stream, group ui
 	normalApproxF32x8(asWordsF32x8(c01.InterleaveHiGrouped(c23))).StoreSlice(n[widthF32x8:])
 }
 
-// normalApproxF32x8 is bound.NormalApprox.
+// normalApproxF32x8 is arith.NormalApprox.
 func normalApproxF32x8(bits wordF32x8) vecF32x8 {
 	signs := signsF32x8()
 	sign := bits.And(signs)

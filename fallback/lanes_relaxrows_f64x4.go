@@ -6,34 +6,29 @@ package fallback
 
 import "psafe/host/bound"
 
-// relaxRowsF64x4 is relaxRows.sums for neurons that are never negative, lanes being rows, at
-// least a vector of them. It takes no minimum, so whatever the numbers it has the plain bits.
-func relaxRowsF64x4(t *relaxRows[numF64x4], p int, s *rowSums[numF64x4]) {
-	cols := t.a.Cols
-	at := p / t.a.PerBox * t.a.N * cols
-	relaxColsF64x4(t, p, t.sLo[at:at+t.a.N*cols], 0, wordF64x4{}, s)
-	if t.a.Mirrored {
-		relaxColsF64x4(t, p, t.sHi[at:at+t.a.N*cols], cols, signsF64x4(), s)
+// relaxRowsF64x4 is relaxRows.sums where no chord is taken, of rows from first on, as
+// many as there are sums, whose coefficients are in columns from col on. Lanes are rows, at least a
+// vector of them. It takes no minimum, so whatever the numbers it has the plain bits.
+func relaxRowsF64x4(t *relaxRows[numF64x4], p, col, first int, s *rowSums[numF64x4]) {
+	n, rows := t.a.N, len(s.a)
+	from, flip := t.sLo, wordF64x4{}
+	if first >= t.a.Cols {
+		from, flip = t.sHi, signsF64x4()
 	}
-}
-
-// relaxColsF64x4 does the rows first, ..., first+t.a.Cols-1, whose coefficients are those of
-// rows, with other signs if flip says so.
-func relaxColsF64x4(t *relaxRows[numF64x4], p int, rows []numF64x4, first int, flip wordF64x4, s *rowSums[numF64x4]) {
-	n, cols := t.a.N, t.a.Cols
-	for r := 0; r < cols; r += 2 * widthF64x4 {
-		at0, at1 := min(r, cols-widthF64x4), min(r+widthF64x4, cols-widthF64x4)
+	from = from[p/t.a.PerBox*n*t.a.Cols+col:]
+	for r := 0; r < rows; r += 2 * widthF64x4 {
+		at0, at1 := min(r, rows-widthF64x4), min(r+widthF64x4, rows-widthF64x4)
 		var c0, c1, charge0, charge1 vecF64x4
 		for j0 := 0; j0 < n; j0 += bound.Block {
 			j1 := min(j0+bound.Block, n)
-			b0, b1, bCharge0, bCharge1 := relaxBlockF64x4(t, p, rows, first, at0, at1, j0, j1, flip)
+			b0, b1, bCharge0, bCharge1 := relaxBlockF64x4(t, p, from, first, at0, at1, j0, j1, flip)
 			c0, c1 = c0.Add(b0), c1.Add(b1)
 			charge0, charge1 = charge0.Add(bCharge0), charge1.Add(bCharge1)
 		}
-		c0.StoreSlice(s.a[first+at0:])
-		c1.StoreSlice(s.a[first+at1:])
-		charge0.StoreSlice(s.b[first+at0:])
-		charge1.StoreSlice(s.b[first+at1:])
+		c0.StoreSlice(s.a[at0:])
+		c1.StoreSlice(s.a[at1:])
+		charge0.StoreSlice(s.b[at0:])
+		charge1.StoreSlice(s.b[at1:])
 	}
 }
 

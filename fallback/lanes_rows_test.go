@@ -60,6 +60,70 @@ func testLanesRelaxRows[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
 	}
 }
 
+func TestLanesNoiseRows(t *testing.T) {
+	overVectors(t, testLanesNoiseRows[float32], testLanesNoiseRows[float64])
+}
+
+func testLanesNoiseRows[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
+	const items, inputs = 3, 2
+	for seed := range uint64(400) {
+		c := newCorners(seed)
+		in, rows := laneSizes[c.IntN(len(laneSizes)-4)], laneSizes[c.IntN(len(laneSizes)-4)]
+		cols := 1 + c.IntN(rows)
+		a := bound.NoiseRows{
+			S: positiveArray[T](c, items*in*rows), C: positiveArray[T](c, items*rows), Radius: positiveArray[T](c, inputs*in), MaxSq: positiveArray[T](c, inputs*in),
+			P: items, R: rows, Cols: cols, In: in, Inputs: inputs, Round: lanes.precision.NoiseRounding(in, 10),
+		}
+		if seed%2 == 0 {
+			a.MeanIn, a.VarIn = positiveArray[T](c, items*cols), positiveArray[T](c, items*cols)
+		}
+		want := a
+		for _, b := range []*bound.NoiseRows{&a, &want} {
+			b.Mean, b.Var = &array[T]{make([]T, items*rows)}, &array[T]{make([]T, items*rows)}
+		}
+		check(t, lanes.NoiseRows(a))
+		check(t, plain.NoiseRows(want))
+		what := fmt.Sprintf("seed %d, %d inputs, %d rows: ", seed, in, rows)
+		sameBits[T](t, what+"Mean", a.Mean, want.Mean)
+		sameBits[T](t, what+"Var", a.Var, want.Var)
+	}
+}
+
+func positiveArray[T bound.Real](c *corners, n int) *array[T] {
+	a := drawArray[T](c, n)
+	for i, x := range a.v {
+		a.v[i] = abs(x)
+	}
+	return a
+}
+
+func TestLanesSharedVar(t *testing.T) {
+	overVectors(t, testLanesSharedVar[float32], testLanesSharedVar[float64])
+}
+
+func testLanesSharedVar[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
+	const items, inputs, in = 3, 2, 19
+	for seed := range uint64(400) {
+		c := newCorners(seed)
+		positions, taps, channels, rows := 1+c.IntN(70), 1+c.IntN(40), 1+c.IntN(1+c.IntN(40)), laneSizes[c.IntN(len(laneSizes)-4)]
+		cols := 1 + c.IntN(rows)
+		a := bound.SharedVar{
+			G: drawInterval[T](c, items*taps*channels*rows), A: drawArray[T](c, items*positions*channels*rows),
+			V: positiveArray[T](c, taps*channels), VB: positiveArray[T](c, channels), MaxSq: positiveArray[T](c, inputs*in),
+			P: items, R: rows, Cols: cols, In: in, Inputs: inputs, Positions: positions, K: taps, Channels: channels,
+			Round: lanes.precision.SharedRounding(positions, taps, channels),
+		}
+		if seed%2 == 0 {
+			a.VarIn = positiveArray[T](c, items*cols)
+		}
+		want := a
+		a.Var, want.Var = &array[T]{make([]T, items*rows)}, &array[T]{make([]T, items*rows)}
+		check(t, lanes.SharedVar(a))
+		check(t, plain.SharedVar(want))
+		sameBits[T](t, fmt.Sprintf("seed %d, %d positions, %d taps, %d channels, %d rows: Var", seed, positions, taps, channels, rows), a.Var, want.Var)
+	}
+}
+
 func TestLanesMergeRows(t *testing.T) {
 	overVectors(t, testLanesMergeRows[float32], testLanesMergeRows[float64])
 }

@@ -9,6 +9,7 @@ import (
 
 	"simd/archsimd"
 
+	"psafe/host/arith"
 	"psafe/host/bound"
 )
 
@@ -44,6 +45,21 @@ func testLanesUsed[T bound.Real](t *testing.T, d, _ *Device[T]) {
 	back.wHi[7] = T(math.Inf(1))
 	if backSubstituteLanes(&back, 0, 0, 32, &sparseRow[T]{}) {
 		t.Error("backSubstituteLanes accepted an infinite weight")
+	}
+	noise := noiseRows[T]{a: bound.NoiseRows{R: 9, In: 1, Inputs: 1}, d: d, s: make([]T, 9), radius: make([]T, 1), maxSq: make([]T, 1)}
+	if s := newRowSums[T](8); !noiseRowsLanes(&noise, 0, 1, &s) {
+		t.Error("noiseRowsLanes did not do 8 rows")
+	}
+	shared := sharedVar[T]{
+		a: bound.SharedVar{R: 8, K: 1, Channels: 1, Inputs: 1}, d: d, gLo: make([]T, 8), gHi: make([]T, 8), v: make([]T, 1), vb: make([]T, 1), most: make([]T, 1),
+		over: over[T]{d, make([]T, 8), 1, 1, 8, bound.SharedRounding{}},
+	}
+	if !sharedVarLanes(&shared, 0, 0, 8, new([rowTile]T)) {
+		t.Error("sharedVarLanes refused finite numbers")
+	}
+	shared.gHi[7] = T(math.NaN())
+	if sharedVarLanes(&shared, 0, 0, 8, new([rowTile]T)) {
+		t.Error("sharedVarLanes accepted a NaN")
 	}
 	sums := gatherSum[T]{d: d, in: make([]T, 99)}
 	if n := gatherSumLanes(&sums, make([]T, 99), &sumScratch[T]{at: []int{0}, ends: []int{1}}); n < 96 {
@@ -83,8 +99,8 @@ func TestLanesNormal(t *testing.T) {
 func compareNormals(t *testing.T, got *[16]float32, bits []uint32) {
 	t.Helper()
 	for i, n := range got {
-		if want := bound.NormalApprox(bits[i]); math.Float32bits(n) != math.Float32bits(want) {
-			t.Fatalf("normal of bits %#x is %x by lanes, %x by bound.NormalApprox", bits[i], n, want)
+		if want := arith.NormalApprox(bits[i]); math.Float32bits(n) != math.Float32bits(want) {
+			t.Fatalf("normal of bits %#x is %x by lanes, %x by arith.NormalApprox", bits[i], n, want)
 		}
 	}
 }

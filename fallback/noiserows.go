@@ -10,11 +10,7 @@ func (d *Device[T]) NoiseRows(a bound.NoiseRows) error {
 	t.varIn = d.optional(a.VarIn, a.P*a.Cols, "NoiseRows.VarIn")
 	t.s, t.c = d.data(a.S, a.P*a.In*a.R, "NoiseRows.S"), d.data(a.C, a.P*a.R, "NoiseRows.C")
 	t.radius, t.maxSq = d.data(a.Radius, a.Inputs*a.In, "NoiseRows.Radius"), d.data(a.MaxSq, a.Inputs*a.In, "NoiseRows.MaxSq")
-	return d.parallel(a.P, 1, func(from, to int) {
-		for p := from; p < to; p++ {
-			t.item(p)
-		}
-	})
+	return d.overRows(a.P, a.R, a.In, t.rows)
 }
 
 type noiseRows[T bound.Real] struct {
@@ -26,36 +22,40 @@ type noiseRows[T bound.Real] struct {
 	radius, maxSq  []T
 }
 
-// item computes all rows of item p.
-func (t *noiseRows[T]) item(p int) {
-	rows, n, x := t.a.R, t.a.In, p%t.a.Inputs*t.a.In
-	sums := make([]T, 4*rows) // means and variances: totals, then this block's
-	mean, variance, blockMean, blockVar := sums[:rows], sums[rows:2*rows], sums[2*rows:3*rows], sums[3*rows:]
-	delta := T(t.a.Round.Delta)
-	for j0 := 0; j0 < n; j0 += bound.Block {
-		clear(blockMean)
-		clear(blockVar)
-		for j := j0; j < min(j0+bound.Block, n); j++ {
-			radius, maxSq := t.radius[x+j], t.maxSq[x+j]
-			for r, s := range t.s[(p*n+j)*rows : (p*n+j+1)*rows] {
-				s += delta
-				blockMean[r] += T(t.d.rootUp(s) * radius)
-				blockVar[r] += T(s * maxSq)
-			}
-		}
-		for r := range rows {
-			mean[r] += blockMean[r]
-			variance[r] += blockVar[r]
-		}
+// rows computes rows r, ..., r+n-1 of item p.
+func (t *noiseRows[T]) rows(p, r, n int) {
+	s := newRowSums[T](n) // means and variances
+	if !noiseRowsLanes(t, p, r, &s) {
+		t.sums(p, r, &s)
 	}
 	d, round := t.d, t.a.Round
-	for r := range rows {
+	for i := range n {
 		var m, v T
 		if t.meanIn != nil {
-			m, v = t.meanIn[p*t.a.Cols+r%t.a.Cols], t.varIn[p*t.a.Cols+r%t.a.Cols]
+			in := p*t.a.Cols + (r+i)%t.a.Cols
+			m, v = t.meanIn[in], t.varIn[in]
 		}
-		at := p*rows + r
-		t.mean[at] = d.upper(d.up(m + d.up(d.up(T(mean[r]*T(round.MeanRel)))+T(round.Abs))))
-		t.variance[at] = d.upper(d.up(v + d.up(d.up(T((variance[r]+t.c[at])*T(round.VarRel)))+T(round.Abs))))
+		at := p*t.a.R + r + i
+		t.mean[at] = d.upper(d.up(m + d.up(d.up(T(s.a[i]*T(round.MeanRel)))+T(round.Abs))))
+		t.variance[at] = d.upper(d.up(v + d.up(d.up(T((s.b[i]+t.c[at])*T(round.VarRel)))+T(round.Abs))))
+	}
+}
+
+// sums sums what the inputs add to the mean and the variance of rows from r on.
+func (t *noiseRows[T]) sums(p, r int, s *rowSums[T]) {
+	n, x, rows := t.a.In, p%t.a.Inputs*t.a.In, len(s.a)
+	delta := T(t.a.Round.Delta)
+	for j0 := 0; j0 < n; j0 += bound.Block {
+		clear(s.blockA)
+		clear(s.blockB)
+		for j := j0; j < min(j0+bound.Block, n); j++ {
+			radius, maxSq, at := t.radius[x+j], t.maxSq[x+j], (p*n+j)*t.a.R+r
+			for i, square := range t.s[at : at+rows] {
+				square += delta
+				s.blockA[i] += T(t.d.rootUp(square) * radius)
+				s.blockB[i] += T(square * maxSq)
+			}
+		}
+		s.close()
 	}
 }

@@ -66,6 +66,26 @@ func (d *Device[T]) parallel(n, grain int, f func(from, to int)) error {
 	return nil
 }
 
+// pieceWork is how many terms of sums are worth a piece of work of their own.
+const pieceWork = 1 << 14
+
+// overRows runs f over the rows of items, rows r to r+n-1 of item p at a time, each of which is a sum of
+// so many terms, on all cores: all rows of an item at once, or whole tiles of them where there
+// are fewer items than make work for all cores.
+func (d *Device[T]) overRows(items, rows, terms int, f func(p, r, n int)) error {
+	pieces := max(1, min((4*d.workers+items-1)/items, rows/rowTile, rows*terms/pieceWork))
+	return d.parallel(items*pieces, 1, func(from, to int) {
+		for i := from; i < to; i++ {
+			p, k := i/pieces, i%pieces
+			r, end := rows/rowTile*k/pieces*rowTile, rows/rowTile*(k+1)/pieces*rowTile
+			if k == pieces-1 {
+				end = rows
+			}
+			f(p, r, end-r)
+		}
+	})
+}
+
 // lookEvery is about how long a worker computes without looking whether to go on.
 var lookEvery = 10 * time.Millisecond
 

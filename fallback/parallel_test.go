@@ -59,3 +59,37 @@ func TestOperationsLook(t *testing.T) {
 		}
 	}
 }
+
+// TestOverRows: every row of every item is done, once, and several cores have work if there is
+// enough for them.
+func TestOverRows(t *testing.T) {
+	d := New(bound.Float32).(*Device[float32])
+	for _, workers := range []int{1, 2, 16} {
+		d.workers = workers
+		for _, items := range []int{1, 3, 100} {
+			for _, rows := range []int{1, rowTile - 1, rowTile, 2*rowTile + 1, 9*rowTile + 7} {
+				for _, terms := range []int{1, pieceWork} {
+					done := make([]atomic.Int32, items*rows)
+					var pieces atomic.Int32
+					err := d.overRows(items, rows, terms, func(p, r, n int) {
+						pieces.Add(1)
+						for i := range n {
+							done[p*rows+r+i].Add(1)
+						}
+					})
+					if err != nil {
+						t.Fatal(err)
+					}
+					for i := range done {
+						if done[i].Load() != 1 {
+							t.Fatalf("%d workers, %d items of %d rows: row %d is done %d times", workers, items, rows, i, done[i].Load())
+						}
+					}
+					if n := int(pieces.Load()); items == 1 && (n == 1) != (rows < 2*rowTile || terms == 1) {
+						t.Errorf("%d workers, %d rows of %d terms: %d pieces", workers, rows, terms, n)
+					}
+				}
+			}
+		}
+	}
+}

@@ -5,7 +5,7 @@ import "psafe/host/bound"
 // RelaxRows is defined in bound.RelaxRows.
 func (d *Device[T]) RelaxRows(a bound.RelaxRows) error {
 	rows, blocks := a.Rows(), (a.P+a.PerBox-1)/a.PerBox
-	t := relaxRows[T]{a: a, d: d, rows: rows}
+	t := relaxRows[T]{a: a, d: d, rows: rows, sure: a.Sure()}
 	t.outA = d.data(a.A, a.P*a.N*rows, "RelaxRows.A")
 	t.outC = d.data(a.C, a.P*rows, "RelaxRows.C")
 	t.sLo = d.data(a.S.Lo, blocks*a.N*a.Cols, "RelaxRows.S.Lo")
@@ -21,81 +21,104 @@ func (d *Device[T]) RelaxRows(a bound.RelaxRows) error {
 	t.aLo, t.bLo = d.data(a.Lo.A, n, "RelaxRows.Lo.A"), d.data(a.Lo.B, n, "RelaxRows.Lo.B")
 	t.aHi, t.bHi = d.data(a.Hi.A, n, "RelaxRows.Hi.A"), d.data(a.Hi.B, n, "RelaxRows.Hi.B")
 	t.err, t.mag = d.data(a.Err, n, "RelaxRows.Err"), d.data(a.Mag, n, "RelaxRows.Mag")
-	return d.parallel(a.P, 1, func(from, to int) {
+	var err error
+	if t.under, err = d.unders(a.P, t.zLo, t.zHi, t.mag, a.Round.Under); err != nil {
+		return err
+	}
+	return d.overRows(a.P, a.Cols, a.N, t.cols)
+}
+
+// unders is, for each item, Under times the sum of max|z| and of mag, which may be nil: for
+// products that underflow.
+func (d *Device[T]) unders(items int, zLo, zHi, mag []T, under float64) ([]T, error) {
+	all, n := make([]T, items), len(zLo)/items
+	err := d.parallel(items, max(1, pieceWork/max(1, n)), func(from, to int) {
 		for p := from; p < to; p++ {
-			t.item(p)
+			var size T
+			for i := p * n; i < (p+1)*n; i++ {
+				most := max(-zLo[i], zHi[i])
+				if mag != nil {
+					most += mag[i]
+				}
+				size += most
+			}
+			all[p] = d.up(T(size * T(under)))
 		}
 	})
+	return all, err
 }
 
 type relaxRows[T bound.Real] struct {
 	a                  bound.RelaxRows
 	d                  *Device[T]
 	rows               int
+	sure               bool
 	outA, outC         []T
 	sLo, sHi, cLo, cHi []T
 	zLo, zHi           []T
 	aLo, bLo, aHi, bHi []T
 	err, mag           []T
+	under              []T // of each item
 }
 
-// item computes all rows of item p.
-func (t *relaxRows[T]) item(p int) {
-	n, rows := t.a.N, t.rows
-	s := newRowSums[T](rows) // constants and charges
-	if !relaxRowsLanes(t, p, &s) {
-		t.sums(p, &s)
+// cols computes the rows of columns c, ..., c+n-1 of item p, and those mirrored.
+func (t *relaxRows[T]) cols(p, c, n int) {
+	t.some(p, c, n, c)
+	if t.a.Mirrored {
+		t.some(p, c, n, t.a.Cols+c)
 	}
-	var size T // sum of max|z| and Mag, for products that underflow
-	for j := range n {
-		i := p*n + j
-		size += max(-t.zLo[i], t.zHi[i]) + t.mag[i]
+}
+
+// some computes rows r, ..., r+n-1 of item p, whose coefficients are in columns from c on.
+func (t *relaxRows[T]) some(p, c, n, r int) {
+	s := newRowSums[T](n) // constants and charges
+	if !relaxRowsLanes(t, p, c, r, &s) {
+		t.sums(p, r, &s)
 	}
 	d, round := t.d, t.a.Round
-	under := d.up(T(size * T(round.Under)))
-	for r := range rows {
-		charged := d.up(d.up(d.up(T(s.b[r]*T(round.Rel)))+under) + T(round.Abs))
-		t.outC[p*rows+r] = d.down(d.down(t.constant(p, r)+s.a[r]) - charged)
+	for i := range n {
+		charged := d.up(d.up(d.up(T(s.b[i]*T(round.Rel)))+t.under[p]) + T(round.Abs))
+		t.outC[p*t.rows+r+i] = d.down(d.down(t.constant(p, r+i)+s.a[i]) - charged)
 	}
 }
 
-// sums relaxes all rows of item p and sums what that adds to their constants and charges.
-func (t *relaxRows[T]) sums(p int, s *rowSums[T]) {
+// sums relaxes rows from r on of item p and sums what that adds to their constants and charges.
+func (t *relaxRows[T]) sums(p, r int, s *rowSums[T]) {
 	for j0 := 0; j0 < t.a.N; j0 += bound.Block {
 		clear(s.blockA)
 		clear(s.blockB)
 		for j := j0; j < min(j0+bound.Block, t.a.N); j++ {
-			t.neuron(p, j, s.blockA, s.blockB)
+			t.neuron(p, j, r, s.blockA, s.blockB)
 		}
 		s.close()
 	}
 }
 
-// neuron relaxes the coefficients of z_j in every row.
-func (t *relaxRows[T]) neuron(p, j int, c, charge []T) {
-	i := p*t.a.N + j
-	zLo, zHi := t.zLo[i], t.zHi[i]
-	aLo, bLo, aHi, bHi, err := t.aLo[i], t.bLo[i], t.aHi[i], t.bHi[i], t.err[i]
-	out := t.outA[i*t.rows : (i+1)*t.rows]
-	mixed := !t.a.NonNeg && !(zLo >= 0)
+// neuron relaxes the coefficients of z_j in rows from first on.
+func (t *relaxRows[T]) neuron(p, j, first int, c, charge []T) {
+	at := p*t.a.N + j
+	zLo, zHi := t.zLo[at], t.zHi[at]
+	aLo, bLo, aHi, bHi, err := t.aLo[at], t.bLo[at], t.aHi[at], t.bHi[at], t.err[at]
+	out := t.outA[at*t.rows+first:][:len(c)]
+	mixed := !t.sure && !(zLo >= 0)
 	recip := t.d.recipApprox(zHi - zLo)
-	for r := range out {
-		coefficient, icpt := t.coefficient(p, j, r), T(0)
+	for i := range out {
+		coefficient, icpt := t.coefficient(p, j, first+i), T(0)
 		if mixed {
-			sHi := t.coefficientHi(p, j, r)
+			sHi := t.coefficientHi(p, j, first+i)
 			coefficient, icpt = t.d.chord(coefficient, sHi, zLo, zHi, recip)
 		}
 		slope, b := aLo, bLo
 		if !(coefficient >= 0) {
 			slope, b = aHi, bHi
 		}
-		out[r] = T(coefficient * slope)
+		out[i] = T(coefficient * slope)
 		if mixed {
-			c[r] += T(coefficient*b) + icpt
-			charge[r] += T(abs(coefficient)*err) + T(abs(icpt)*T(t.a.Round.Chord))
+			c[i] += T(coefficient*b) + icpt
+			charge[i] += T(abs(coefficient)*err) + T(abs(icpt)*T(t.a.Round.Chord))
 		} else {
-			c[r] += T(coefficient * b)
-			charge[r] += T(abs(coefficient) * err)
+			c[i] += T(coefficient * b)
+			charge[i] += T(abs(coefficient) * err)
 		}
 	}
 }

@@ -11,6 +11,15 @@ func (d *Device[T]) SharedVar(a bound.SharedVar) error {
 	t.v, t.vb = d.data(a.V, a.K*a.Channels, "SharedVar.V"), d.data(a.VB, a.Channels, "SharedVar.VB")
 	t.over = over[T]{d, d.data(a.A, a.P*a.Positions*a.Channels*a.R, "SharedVar.A"), a.Positions, a.Channels, a.R, a.Round}
 	t.maxSq = d.data(a.MaxSq, a.Inputs*a.In, "SharedVar.MaxSq")
+	t.most = make([]T, a.Inputs)
+	err := d.parallel(a.Inputs, max(1, pieceWork/a.In), func(from, to int) {
+		for x := from; x < to; x++ {
+			t.most[x] = d.greatestRoot(t.maxSq, x*a.In, a.In)
+		}
+	})
+	if err != nil {
+		return err
+	}
 	tiles := (a.R + rowTile - 1) / rowTile
 	return d.parallel(a.P*tiles, 1, func(from, to int) {
 		for i := from; i < to; i++ {
@@ -26,24 +35,15 @@ type sharedVar[T bound.Real] struct {
 	variance, varIn        []T
 	gLo, gHi, v, vb, maxSq []T
 	over                   over[T]
+	most                   []T // of each input
 }
 
 // tile computes rows r, ..., r+n-1 of item p.
 func (t *sharedVar[T]) tile(p, r, n int) {
 	d, round := t.d, t.a.Round
-	most := d.greatestRoot(t.maxSq, p%t.a.Inputs*t.a.In, t.a.In)
-	var total, block [rowTile]T
-	for o0 := 0; o0 < t.a.Channels; o0 += bound.Block {
-		clear(block[:])
-		for o := o0; o < min(o0+bound.Block, t.a.Channels); o++ {
-			channel := t.channel(p, o, r, n, most)
-			for i := range n {
-				block[i] += channel[i]
-			}
-		}
-		for i := range n {
-			total[i] += block[i]
-		}
+	var total [rowTile]T
+	if !sharedVarLanes(t, p, r, n, &total) {
+		total = t.sums(p, r, n)
 	}
 	for i := range n {
 		var in T
@@ -52,6 +52,24 @@ func (t *sharedVar[T]) tile(p, r, n int) {
 		}
 		t.variance[p*t.a.R+r+i] = d.upper(d.up(in + d.up(d.up(T(total[i]*T(round.Rel)))+T(round.Abs))))
 	}
+}
+
+// sums sums what all channels add to the rows of a tile.
+func (t *sharedVar[T]) sums(p, r, n int) (total [rowTile]T) {
+	var block [rowTile]T
+	for o0 := 0; o0 < t.a.Channels; o0 += bound.Block {
+		clear(block[:])
+		for o := o0; o < min(o0+bound.Block, t.a.Channels); o++ {
+			channel := t.channel(p, o, r, n, t.most[p%t.a.Inputs])
+			for i := range n {
+				block[i] += channel[i]
+			}
+		}
+		for i := range n {
+			total[i] += block[i]
+		}
+	}
+	return total
 }
 
 // channel is what the weights and the bias of channel o add to the rows of a tile.
@@ -122,9 +140,15 @@ func (v *over[T]) width(share, most T) T {
 
 // greatestRoot is at least the root of the greatest of n squares.
 func (d *Device[T]) greatestRoot(squares []T, from, n int) T {
-	var greatest T
-	for _, s := range squares[from : from+n] {
-		greatest = max(greatest, s)
+	squares = squares[from : from+n]
+	var greatest [4]T // which do not wait for each other
+	for ; len(squares) >= len(greatest); squares = squares[len(greatest):] {
+		for i := range greatest {
+			greatest[i] = max(greatest[i], squares[i])
+		}
 	}
-	return d.rootUp(greatest)
+	for _, s := range squares {
+		greatest[0] = max(greatest[0], s)
+	}
+	return d.rootUp(max(greatest[0], greatest[1], greatest[2], greatest[3]))
 }

@@ -52,7 +52,7 @@ func BenchmarkConvolutions(b *testing.B) {
 				mean := 0.0
 				for b.Loop() {
 					mean = 0
-					check(b, prove.Run(b.Context(), []*engine.Engine{e}, prove.Config{Strategy: prove.CLBP, Cells: 1, NoUpper: true}, tasks, nil,
+					check(b, prove.Run(b.Context(), []*engine.Engine{e}, prove.Config{Method: prove.CLBP, Cells: 1, NoUpper: true}, tasks, nil,
 						func(r *claim.Result) error { mean += r.Lower() / float64(len(tasks)); return nil }))
 				}
 				b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)/float64(len(tasks))*1e3, "ms/image")

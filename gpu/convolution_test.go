@@ -9,6 +9,7 @@ import (
 	"psafe/host/lab/crosscheck"
 	"psafe/host/lab/testkit/convtest"
 	"psafe/host/model/posterior"
+	"psafe/host/prove"
 	"psafe/internal/testscale"
 	"psafe/kernels"
 )
@@ -29,7 +30,7 @@ func TestConvolutions(t *testing.T) {
 		for i, post := range posts {
 			job := crosscheck.Settings{
 				Posterior: post, Tasks: crosscheck.OwnTasks(post, uint64(i)), Seed: 1,
-				Methods:    []crosscheck.Method{crosscheck.IBP, crosscheck.LBP, crosscheck.CLBP},
+				Methods:    []prove.Method{prove.IBP, prove.LBP, prove.CLBP},
 				Precisions: []bound.Precision{p},
 				Open: func(p bound.Precision) (*crosscheck.Pair, error) {
 					return &crosscheck.Pair{A: fallback.New(p), B: d, Close: func() {}}, nil

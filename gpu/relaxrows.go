@@ -24,5 +24,5 @@ func (d *Device) RelaxRows(a bound.RelaxRows) error {
 	tasks := a.P * up(a.Cols, d.shape.Lanes) * (rows / a.Cols)
 	w := work{d.moved(n*rows + 2*boxes*a.N*a.Cols + 8*n), 5 * int64(n) * int64(rows)}
 	return d.launch("relaxrows", tasks, w, outA, outC, sLo, sHi, cLo, cHi, zLo, zHi, aLo, bLo, aHi, bHi, e, mag,
-		a.Round.Rel, a.Round.Chord, a.Round.Under, a.Round.Abs, a.Mirrored, a.NonNeg, a.PerBox, a.Cols, a.N)
+		a.Round.Rel, a.Round.Chord, a.Round.Under, a.Round.Abs, a.Mirrored, a.Sure(), a.PerBox, a.Cols, a.N)
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"psafe/host/arith"
 	"psafe/host/bound"
 )
 
@@ -92,7 +93,7 @@ func operands(p bound.Precision) (a, b, c []float64) {
 	add(-most, 0.5, most)     // no overflow
 	add(math.Copysign(0, -1), 1, 0)
 	for i := range 53 {
-		x := float64(int64(bound.Philox([4]uint32{uint32(i)}, [2]uint32{})[0])) - 0x1p31
+		x := float64(int64(arith.Philox([4]uint32{uint32(i)}, [2]uint32{})[0])) - 0x1p31
 		add(p.Nearest(x*0x1p-31), p.Nearest(1+x*x*0x1p-70), p.Nearest(-x*0x1.1p-31))
 	}
 	return a, b, c

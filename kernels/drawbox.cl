@@ -4,7 +4,7 @@
      n = sampled ? Normal(seed, k, stream, w) : 0
      lo[b][w], hi[b][w] = (cLo[w] + unit[w] n) - gamma[b] unit[w],
                           (cHi[w] + unit[w] n) + gamma[b] unit[w]
-   Normal is host/bound/draw.go's: Philox4x32-10 (Salmon et al., SC 2011), whose
+   Normal is host/arith/draw.go's: Philox4x32-10 (Salmon et al., SC 2011), whose
    call gives the numbers of 4 weights, and M. Giles's polynomials for erfinv
    (GPU Computing Gems, 2011). n is a float also where real is double.
 

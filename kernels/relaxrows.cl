@@ -17,8 +17,8 @@
    Index formulas: s[(p / perBox * neurons + j) * cols + r],
    a[(p * neurons + j) * rows + r], z, lines, err, mag [p * neurons + j].
 
-   Assumptions: zLo <= zHi; nonNeg promises zLo >= 0 and then sHi is read only
-   for the mirrored rows.
+   Assumptions: zLo <= zHi; sure promises zLo >= 0 or sLo = sHi, so that no chord is taken, and
+   then sHi is read only for the mirrored rows.
    Go: fallback/relaxrows.go. */
 
 #pragma OPENCL FP_CONTRACT OFF
@@ -41,7 +41,7 @@ KERNEL void relaxrows(__global real *outA, __global real *outC, const __global r
                       const __global real *zLo, const __global real *zHi, const __global real *aLo,
                       const __global real *bLo, const __global real *aHi, const __global real *bHi,
                       const __global real *err, const __global real *mag, const real rel, const real chordRel,
-                      const real under, const real abs_, const int mirrored, const int nonNeg,
+                      const real under, const real abs_, const int mirrored, const int sure,
                       const int perBox, const int cols, const int neurons,
                       const uint tasks, __global uint *receipts, const uint receipt) {
     TASK(t, tasks)
@@ -59,7 +59,7 @@ KERNEL void relaxrows(__global real *outA, __global real *outC, const __global r
             const size_t i = first + j, at = s0 + (size_t)j * cols;
             const real l = zLo[i], h = zHi[i];
             size += mostNaN1(-l, h) + mag[i];
-            const int mixed = !nonNeg && !(l >= R(0.0));
+            const int mixed = !sure && !(l >= R(0.0));
             vec coefficient = negated ? -VLOAD(sHi + at) : VLOAD(sLo + at), icpt;
             if (mixed) {
                 const vec other = negated ? -VLOAD(sLo + at) : VLOAD(sHi + at);

@@ -45,7 +45,7 @@ func TestTorch(t *testing.T) {
 		for _, args := range [][]string{
 			{"inspect", "--check", path},
 			{"predict", "--posterior", path, "--inputs", points},
-			{"certify", "--posterior", path, "--inputs", points, "--eps", "0.001", "--device", "cpu", "--samples", "50", "--method", method},
+			{"certify", "--posterior", path, "--inputs", points, "--eps", "0.001", "--device", "cpu", "--draws", "50", "--method", method},
 		} {
 			if out, err := exec.Command(program, args...).CombinedOutput(); err != nil {
 				t.Errorf("psafe %s: %v\n%s", strings.Join(args, " "), err, out)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"psafe/host/job/certify"
+	"psafe/host/prove"
 	"psafe/host/read/property"
 	"psafe/host/record"
 )
@@ -42,15 +43,15 @@ type certifyFlags struct {
 	post      posteriorFlags
 	tasks     taskFlags
 
-	method, boxes  string
-	samples, cells int
-	gamma          float64
-	splits         int
-	uniform        bool
-	seed           uint64
-	confidence     float64
-	noUpper        bool
-	derived        bool
+	method, boxes string
+	draws, cells  int
+	gamma         float64
+	splits        int
+	uniform       bool
+	seed          uint64
+	confidence    float64
+	noUpper       bool
+	derived       bool
 
 	device    deviceFlags
 	out       outFlags
@@ -66,6 +67,7 @@ type certifyFlags struct {
 
 	failUnless []string
 	gates      []*gate
+	old        oldWords
 }
 
 func (c *certifyFlags) add(f *pflag.FlagSet) {
@@ -73,15 +75,15 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	c.post.add(f)
 	c.post.addFactor(f)
 	c.tasks.add(f)
-	f.StringVar(&c.method, "method", string(certify.Auto), "auto (the best of clbp, neuronsum and lbp); clbp (concentration); neuronsum (one hidden layer); ibp or lbp (weight boxes); samples (a finite posterior, exactly); or statistical (an interval, no certificate)")
-	f.StringVar(&c.boxes, "boxes", string(certify.Centred), "weight boxes: centred (one around the mean, as wide as verifies) or sampled (Algorithm 1)")
-	f.IntVar(&c.samples, "samples", 0, "number of sampled boxes, or of networks of --method statistical (default none, or 1000)")
+	f.StringVar(&c.method, "method", prove.Auto.String(), "auto (the best of clbp, neuronsum and lbp); clbp (concentration); neuronsum (one hidden layer); ibp or lbp (weight boxes); finite (a finite posterior, exactly); or statistical (an interval, no certificate)")
+	f.StringVar(&c.boxes, "boxes", prove.Centred.String(), "weight boxes: centred (one around the mean, as wide as verifies) or drawn (Algorithm 1)")
+	f.IntVar(&c.draws, "draws", 0, "how many boxes are drawn, or networks of --method statistical (default none, or 1000)")
 	f.Float64Var(&c.confidence, "confidence", 0.99, "confidence of --method statistical")
 	f.IntVar(&c.cells, "cells", 0, "how many cells T may be cut into (default by method: docs/cli.md)")
 	f.Float64Var(&c.gamma, "gamma", 0, "half-width of weight boxes in standard deviations (default the largest that centred boxes verify)")
 	f.IntVar(&c.splits, "splits", 0, "how often a centred box may be cut to prove more")
 	f.BoolVar(&c.uniform, "uniform", false, "keep one gamma for all layers of a centred box")
-	f.Uint64Var(&c.seed, "seed", 0, "seed of sampled boxes and of --method statistical")
+	f.Uint64Var(&c.seed, "seed", 0, "seed of drawn boxes and of --method statistical")
 	c.device.add(f)
 	f.Float64Var(&c.recheck, "recheck", certify.DefaultRecheck, "share of the time, 0 to 1, for computing answers of an OpenCL device again on the CPU")
 	c.out.add(f, "`FILE` of the results, JSON Lines; .csv or .parquet makes a table, with the records in OUT.jsonl beside it (default standard output)")
@@ -119,12 +121,20 @@ func (c *certifyFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
 		}
 		require = c.require
 	}
+	method, err := prove.ParseMethod(c.method)
+	if err != nil {
+		return nil, fmt.Errorf("--method %w", didYouMean(err, c.method, prove.MethodWords()))
+	}
+	boxes, err := prove.ParseBoxes(c.boxes)
+	if err != nil {
+		return nil, fmt.Errorf("--boxes %w", didYouMean(err, c.boxes, prove.BoxesWords()))
+	}
 	return &certify.Job{
 		Posterior: post,
 		Tasks:     tasks,
 		Method: certify.Method{
-			Word: given(f, "method", certify.Word(c.method)), Boxes: given(f, "boxes", certify.Boxes(c.boxes)), Gamma: given(f, "gamma", c.gamma),
-			Splits: given(f, "splits", c.splits), Uniform: given(f, "uniform", c.uniform), Samples: given(f, "samples", c.samples),
+			By: given(f, "method", method), Boxes: given(f, "boxes", boxes), Gamma: given(f, "gamma", c.gamma),
+			Splits: given(f, "splits", c.splits), Uniform: given(f, "uniform", c.uniform), Draws: given(f, "draws", c.draws),
 			Confidence: given(f, "confidence", c.confidence), Seed: given(f, "seed", c.seed), Cells: given(f, "cells", c.cells),
 			NoUpper: c.noUpper, Derived: c.derived,
 		},
@@ -142,6 +152,7 @@ func newCertify() (*certifyFlags, *cobra.Command) {
 	c := &certifyFlags{}
 	cmd, f := newCommand("certify", "lower and upper bounds of P_safe for inputs and properties", certifyAbout, 0)
 	c.add(f)
+	c.old.accept(f)
 	return c, cmd
 }
 
@@ -197,6 +208,9 @@ func certifyCommand() *cobra.Command {
 func (c *certifyFlags) run(ctx context.Context, job *certify.Job, stdout, stderr io.Writer) error {
 	if err := job.Refuse(); err != nil {
 		return err
+	}
+	if !c.quiet {
+		c.old.tell(stderr)
 	}
 	keep := ""
 	if c.out.path != "" {

@@ -102,8 +102,8 @@ func TestWorkOfJobs(t *testing.T) {
 		args        []string
 		least, most float64
 	}{
-		{[]string{"--index", "0:50"}, 50, 50}, {[]string{"--index", "0", "--method", "ibp"}, 0.01, 0.9}, {[]string{"--index", "0", "--samples", "100000"}, 100, 1e6},
-		{[]string{"--index", "0", "--method", "lbp", "--boxes", "sampled", "--samples", "2000", "--gamma", "1"}, 99, 101}, {[]string{"--index", "0:1000"}, 0, 0},
+		{[]string{"--index", "0:50"}, 50, 50}, {[]string{"--index", "0", "--method", "ibp"}, 0.01, 0.9}, {[]string{"--index", "0", "--draws", "100000"}, 100, 1e6},
+		{[]string{"--index", "0", "--method", "lbp", "--boxes", "drawn", "--draws", "2000", "--gamma", "1"}, 99, 101}, {[]string{"--index", "0:1000"}, 0, 0},
 	} {
 		if got := work(c.args...) / one; got < c.least || got > c.most {
 			t.Errorf("%v: %v times the work of one input, want %v to %v", c.args, got, c.least, c.most)

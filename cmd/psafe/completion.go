@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"psafe/host/job/certify"
 	"psafe/host/lab/paper"
+	"psafe/host/prove"
 	"psafe/host/read/property"
 	"psafe/host/tell/plot"
 	"psafe/internal/nearest"
@@ -103,9 +103,9 @@ func flagWords(command, flag string) []string {
 		if command == "crosscheck" {
 			return crosscheckMethods
 		}
-		return certify.Words()
+		return prove.MethodWords()
 	case "boxes":
-		return []string{string(certify.Centred), string(certify.Sampled)}
+		return prove.BoxesWords()
 	case "precision":
 		return precisionWords
 	case "scale":

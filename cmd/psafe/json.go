@@ -176,11 +176,11 @@ type crosschecked struct {
 }
 
 func equalFields(e crosscheck.Equal) crosschecked {
-	return crosschecked{Compared: "bits", Method: string(e.Method), Precision: e.Precision.String(), Devices: e.Devices, Numbers: e.Numbers, Operations: e.Operations}
+	return crosschecked{Compared: "bits", Method: e.Method.String(), Precision: e.Precision.String(), Devices: e.Devices, Numbers: e.Numbers, Operations: e.Operations}
 }
 
 func overlapFields(o crosscheck.Overlap) crosschecked {
-	return crosschecked{Compared: "precisions", Method: string(o.Method), Inside: &o.Inside, Bounds: o.Total, Gap: finiteOrNull(o.Gap)}
+	return crosschecked{Compared: "precisions", Method: o.Method.String(), Inside: &o.Inside, Bounds: o.Total, Gap: finiteOrNull(o.Gap)}
 }
 
 // refusedLine is what psafe check --json says of a record that does not pass, gapLine of a

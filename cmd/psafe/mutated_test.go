@@ -40,7 +40,7 @@ func mutatedRuns(t *testing.T, dir string) []mutatedRun {
 	writeTest(t, at("query.vnnlib"), "(declare-const X_0 Real)\n(declare-const X_1 Real)\n(declare-const Y_0 Real)\n(declare-const Y_1 Real)\n(assert (>= X_0 -0.1))\n(assert (<= X_0 0.1))\n"+
 		"(assert (>= X_1 -0.1))\n(assert (<= X_1 0.1))\n(assert (>= Y_0 Y_1))\n")
 	tiny := "certify --device cpu --posterior " + at("tiny-2-3-2-tanh.npz") + " --inputs " + at("points.csv") + " --label-column class --eps 0.05 "
-	psafe(t, exitDone, append(strings.Fields(tiny), "--samples", "20", "--out", at("records.jsonl"))...)
+	psafe(t, exitDone, append(strings.Fields(tiny), "--draws", "20", "--out", at("records.jsonl"))...)
 	conv, err := os.ReadFile(testFile("glyphs-conv-8-10.npz"))
 	if err != nil {
 		t.Fatal(err)
@@ -51,8 +51,8 @@ func mutatedRuns(t *testing.T, dir string) []mutatedRun {
 		{"tiny-2-3-2-tanh.npz", "certify --device cpu --posterior FILE --inputs " + at("points.csv") + " --label-column class --eps 0.05 --out OUT"},
 		{"one-weight.npz", "certify --device cpu --posterior FILE --inputs " + at("one.csv") + " --property output_box:-1,1 --eps 0.05 --method ibp --out OUT"},
 		{"samples-2-8-3.npz", "certify --device cpu --posterior FILE --inputs " + at("points.csv") + " --label-column class --eps 0.01 --out OUT"},
-		{"swag-2-8-3.npz", "certify --device cpu --posterior FILE --inputs " + at("points.csv") + " --label-column class --eps 0.01 --method statistical --samples 20 --out OUT"},
-		{"dropout-2-8-3.npz", "certify --device cpu --posterior FILE --inputs " + at("points.csv") + " --label-column class --eps 0.01 --method statistical --samples 20 --out OUT"},
+		{"swag-2-8-3.npz", "certify --device cpu --posterior FILE --inputs " + at("points.csv") + " --label-column class --eps 0.01 --method statistical --draws 20 --out OUT"},
+		{"dropout-2-8-3.npz", "certify --device cpu --posterior FILE --inputs " + at("points.csv") + " --label-column class --eps 0.01 --method statistical --draws 20 --out OUT"},
 		{"referenced.npz", "certify --device cpu --posterior FILE --inputs " + at("four.csv") + " --eps 0.01 --method clbp --out OUT"},
 		{"conv.npz", "inspect FILE"},
 		{"points.csv", tiny[:strings.Index(tiny, "--inputs")] + "--inputs FILE --label-column class --eps 0.05 --out OUT"},

@@ -126,6 +126,9 @@ func planCommand() *cobra.Command {
 		if !p.quiet || p.progress == progressJSON {
 			planner.Progress = progress.update
 		}
+		if planner.Note != nil && spec.Renamed.Words != nil {
+			planner.Note(&spec.Renamed)
+		}
 		if p.list {
 			return listJobs(stdout, stderr, &planner, spec)
 		}

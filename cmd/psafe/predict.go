@@ -18,12 +18,12 @@ import (
 )
 
 const predictAbout = `psafe predict evaluates networks at points: the logits and the class of the mean
-network, and with --samples N what N drawn networks say (the posterior
+network, and with --draws N what N drawn networks say (the posterior
 predictive). It proves nothing; it shows whether psafe reads the posterior as it
 was meant.
 
   psafe predict --posterior net.npz --inputs images.idx.gz --label labels.idx.gz
-  psafe predict --posterior net.npz --inputs x.csv --samples 100 --json
+  psafe predict --posterior net.npz --inputs x.csv --draws 100 --json
 
 Inputs are raw data, of which the posterior's own input.mean and input.std are
 taken off. One line of CSV per point goes to --out or standard output, or of
@@ -39,6 +39,7 @@ type predictFlags struct {
 	json    bool
 	out     outFlags
 	quiet   bool
+	old     oldWords
 }
 
 func predictCommand() *cobra.Command {
@@ -52,11 +53,12 @@ func predictCommand() *cobra.Command {
 	addData(f, &p.Points, &c.index)
 	f.StringVar(&p.Points.Label, "label", "", "the right class, for the accuracy: a number, a label file, or \"column\" for --label-column (the default if that names one; \"mean\" for none)")
 	f.IntVar(&c.network, "network", 0, "evaluate this one of a set of samples, instead of the mean network")
-	f.IntVar(&p.Samples, "samples", 0, "number of networks to draw (default none)")
+	f.IntVar(&p.Draws, "draws", 0, "how many networks are drawn (default none)")
 	f.Uint64Var(&p.Seed, "seed", 0, "seed of drawn networks")
 	f.BoolVar(&c.json, "json", false, "one JSON object per point and line")
 	c.out.add(f, "file to write; standard output if absent")
 	f.BoolVar(&c.quiet, "quiet", false, "no notes and no accuracy")
+	c.old.accept(f)
 	return does(cmd, func(ctx context.Context, stdout, stderr io.Writer) error {
 		var err error
 		if p.Posterior, err = c.post.of(path); err != nil {
@@ -64,6 +66,7 @@ func predictCommand() *cobra.Command {
 		}
 		p.Points.Index, p.Network = given(f, "index", c.index), given(f, "network", c.network)
 		if !c.quiet {
+			c.old.tell(stderr)
 			p.Note = func(n certify.Note) { note(stderr, n) }
 		}
 		accuracy, err := c.write(ctx, stdout)
@@ -71,8 +74,8 @@ func predictCommand() *cobra.Command {
 			return err
 		}
 		words := fmt.Sprintf("accuracy %.4f: %d of %d", float64(accuracy.Right)/float64(accuracy.Points), accuracy.Right, accuracy.Points)
-		if p.Samples > 0 {
-			words += fmt.Sprintf("; of the mean probabilities of %d networks %.4f: %d", p.Samples, float64(accuracy.RightApprox)/float64(accuracy.Points), accuracy.RightApprox)
+		if p.Draws > 0 {
+			words += fmt.Sprintf("; of the mean probabilities of %d networks %.4f: %d", p.Draws, float64(accuracy.RightApprox)/float64(accuracy.Points), accuracy.RightApprox)
 		}
 		_, err = fmt.Fprintln(stderr, "psafe:", words)
 		return err

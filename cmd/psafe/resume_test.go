@@ -61,14 +61,14 @@ func resumeRuns(t *testing.T) map[string][]string {
 		"lbp, unions":       cubic("--method", "lbp"),
 		"clbp":              glyphs("--eps", "0.03", "--method", "clbp"),
 		"clbp, cells":       plane("tiny-2-3-2-tanh.npz", "--method", "clbp", "--precision", "float64", "--cells", "16"),
-		"auto":              glyphs("--eps", "0.03", "--samples", "20", "--seed", "3"),
+		"auto":              glyphs("--eps", "0.03", "--draws", "20", "--seed", "3"),
 		"auto, neurons":     plane("tiny-2-3-2-tanh.npz"),
 		"neuronsum":         plane("tiny-2-3-2-tanh.npz", "--method", "neuronsum", "--cells", "4"),
-		"statistical":       glyphs("--eps", "0.03", "--method", "statistical", "--samples", "30", "--confidence", "0.9"),
-		"statistical, SWAG": plane("swag-2-8-3.npz", "--method", "statistical", "--samples", "30"),
+		"statistical":       glyphs("--eps", "0.03", "--method", "statistical", "--draws", "30", "--confidence", "0.9"),
+		"statistical, SWAG": plane("swag-2-8-3.npz", "--method", "statistical", "--draws", "30"),
 		"samples":           plane("samples-2-8-3.npz"),
-		"sampled boxes":     plane("tiny-2-3-2-tanh.npz", "--method", "ibp", "--boxes", "sampled", "--samples", "8", "--gamma", "2", "--seed", "5"),
-		"sampled, unions":   cubic("--boxes", "sampled", "--samples", "6", "--gamma", "2"),
+		"sampled boxes":     plane("tiny-2-3-2-tanh.npz", "--method", "ibp", "--boxes", "drawn", "--draws", "8", "--gamma", "2", "--seed", "5"),
+		"sampled, unions":   cubic("--boxes", "drawn", "--draws", "6", "--gamma", "2"),
 	}
 }
 

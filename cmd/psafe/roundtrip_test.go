@@ -67,7 +67,7 @@ func TestCommands(t *testing.T) {
 		"--posterior a.npz --scale softplus --activation relu,leaky_relu:0.05,tanh --scale-factor 1.50",
 		"--posterior a.npz --inputs x.csv --input-scale 1/255 --label-column first --index : --eps 0.10 --clip=-1,1 --label column",
 		"--posterior a.npz --inputs x.npz:a --eps 1e-3 --property output_box:[-3,1],[,2]",
-		"--posterior a.npz --property p.json --method auto --cells 1 --samples 7 --confidence 0.999999999 --seed 18446744073709551615",
+		"--posterior a.npz --property p.json --method auto --cells 1 --draws 7 --confidence 0.999999999 --seed 18446744073709551615",
 		"--posterior a.npz --property p.json --boxes centred --gamma 2.50 --uniform=false",
 		"--posterior a.npz --property p.json --splits 3 --uniform --no-upper --derived",
 		"--posterior a.npz --property p.json --precision float32 --require 0.5 --out r.jsonl --resume --omit-timing",

@@ -22,3 +22,17 @@ func (a DrawBox) Outputs() []Output {
 	dims := []Dim{{"box", a.Boxes}, {"weight", a.N}}
 	return []Output{{"lo", a.Box.Lo, dims}, {"hi", a.Box.Hi, dims}}
 }
+
+// BoxEnds is the definition of the end-points of one weight's interval:
+//
+//	c = centre + unit * n,  h = gamma * unit,  [centreLo + unit n - h, centreHi + unit n + h]
+//
+// each operation rounded to nearest in T. centreLo and centreHi are the mean,
+// rounded down and up where it is no number of the format and unit is 0, both to
+// nearest otherwise. What is returned IS the weight box: the same numbers are
+// propagated and integrated.
+func BoxEnds[T Real](centreLo, centreHi, unit, gamma, n T) (lo, hi T) {
+	shift := T(unit * n)
+	h := T(gamma * unit)
+	return T(centreLo+shift) - h, T(centreHi+shift) + h
+}

@@ -5,16 +5,7 @@ package bound
 // intervals under each tap, as if these were weights. [Items x taps x channels x rows]
 func (p *pass) factors(l int, a Array, rows int) Interval {
 	lay, items := &p.layers[l], p.query.Batch.Items
-	z, _, _ := p.input(l)
-	n := lay.positions * lay.taps
-	across := func(a Array) Array {
-		out := p.array(items * n)
-		p.do(func() error {
-			return p.dev.Gather(Gather{Out: out, In: a, Index: lay.across, P: items, N: lay.in, T: n, Total: n, R: 1})
-		})
-		return out
-	}
-	w := Interval{across(z.Lo), across(z.Hi)}
+	w := p.across(l)
 	r := lay.channels * rows
 	g, c := p.interval(items*lay.taps*r), p.array(items*r)
 	none, constants := p.filled(0, items*lay.positions), p.filled(0, items*r)
@@ -24,6 +15,31 @@ func (p *pass) factors(l int, a Array, rows int) Interval {
 			PerBox: 1, P: items, R: r, In: lay.taps, Out: lay.positions,
 		})
 	})
-	p.release(w.Lo, w.Hi, c)
+	p.release(c)
 	return g
+}
+
+// across are the intervals of what lies under each tap of layer l at each position, as if they were
+// weights: [Items x taps x positions]. They are kept, as every chunk of rows that passes the layer
+// asks for them.
+func (p *pass) across(l int) Interval {
+	if w, known := p.cache.across[l]; known {
+		return w
+	}
+	lay, items := &p.layers[l], p.query.Batch.Items
+	z, _, _ := p.input(l)
+	n := lay.positions * lay.taps
+	gather := func(a Array) Array {
+		out := p.array(items * n)
+		p.do(func() error {
+			return p.dev.Gather(Gather{Out: out, In: a, Index: lay.across, P: items, N: lay.in, T: n, Total: n, R: 1})
+		})
+		return out
+	}
+	w := Interval{gather(z.Lo), gather(z.Hi)}
+	if p.cache.across == nil {
+		p.cache.across = map[int]Interval{}
+	}
+	p.cache.across[l] = w
+	return w
 }

@@ -46,7 +46,9 @@ func (m *Model) CLBPFootprint(rows int) int64 {
 		if k == len(m.layers)-1 {
 			r = rows
 		}
-		more = max(more, r*l.in)
+		if k > 0 {
+			more = max(more, r*l.in)
+		}
 		for below := range k {
 			b := m.layers[below]
 			more = max(more, r*(b.out+b.in))

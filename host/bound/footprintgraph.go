@@ -67,7 +67,7 @@ func (m *Model) graphFootprint(method Propagation, rows int) (perBox, perItem in
 		weights += 2 * (m.arrays[2*k].n + m.arrays[2*k+1].n + 2*l.taps*l.channels)
 		item += 12*l.out + 2*l.in
 		if !l.dense {
-			item += 2 * l.positions * l.taps
+			item += 4 * l.positions * l.taps // under taps, and across for factors
 		}
 		if l.pool {
 			item += 14*l.out + 8*len(l.hostMembers)

@@ -11,6 +11,8 @@ type passCache struct {
 	// matrices are the weight boxes of layers as matrices, negated the same times -1.
 	matrices, negated map[int]Interval
 	filled            map[filling]Array
+	// across are the inputs of layers under their taps, for factors.
+	across map[int]Interval
 	// Of (29): squares of what feeds layers, and weight boxes as centres and half-widths.
 	mostSquares map[int]Array
 	centres     map[int]centred
@@ -156,7 +158,12 @@ func (p *pass) matrix(k int) (w, b Interval, perBox int) {
 			})
 			return out
 		}
-		m = Interval{gather(boxes.w[k].Lo), gather(boxes.w[k].Hi)}
+		w := boxes.w[k]
+		if m.Lo = gather(w.Lo); w.Hi == w.Lo {
+			m.Hi = m.Lo
+		} else {
+			m.Hi = gather(w.Hi)
+		}
 		p.cache.matrices[k] = m
 	}
 	return m, boxes.b[k], p.query.Batch.PerBox

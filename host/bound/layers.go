@@ -28,7 +28,9 @@ type layer struct {
 	// channel of it: that their differences can be bounded.
 	oneChannel                bool
 	positions, taps, channels int
-	weighted, noisy           bool
+	// meets says that at some position two taps have one input.
+	meets           bool
+	weighted, noisy bool
 	// before bounds how many products a coefficient of a row over the outputs is the sum of;
 	// longest is the longest list of a GatherSum on the way to the inputs, and forks how often a
 	// coefficient there is added to others.

@@ -64,11 +64,14 @@ func (l *layer) linearLists(low *network.Lowered) error {
 		l.longest = 1
 		return nil
 	}
-	count := make([]int, l.in)
-	for _, j := range l.hostTap {
+	count, last := make([]int, l.in), make([]int, l.in)
+	for e, j := range l.hostTap {
 		if j >= 0 {
 			count[j]++
 			l.longest = max(l.longest, count[j])
+			position := 1 + e/l.taps
+			l.meets = l.meets || last[j] == position
+			last[j] = position
 		}
 	}
 	return nil
@@ -202,14 +205,21 @@ func (u *uploader) linear(l *layer) {
 // fixed copies the matrix of a map without parameters.
 func (u *uploader) fixed(l *layer) {
 	p, c := u.m.dev.Precision(), l.hostCoefficient
-	l.matrix = Interval{
-		u.numbers(l.taps, func(t int) float64 { return p.RoundLo(c[0][t]) }),
-		u.numbers(l.taps, func(t int) float64 { return p.RoundHi(c[1][t]) }),
+	lo := func(t int) float64 { return p.RoundLo(c[0][t]) }
+	hi := func(t int) float64 { return p.RoundHi(c[1][t]) }
+	exact := true
+	for t := range l.taps {
+		exact = exact && lo(t) == hi(t)
 	}
-	l.negative = Interval{
-		u.numbers(l.taps, func(t int) float64 { return -p.RoundHi(c[1][t]) }),
-		u.numbers(l.taps, func(t int) float64 { return -p.RoundLo(c[0][t]) }),
+	ends := func(lo, hi func(t int) float64) Interval {
+		a := u.numbers(l.taps, lo)
+		if exact { // one array says so
+			return Interval{a, a}
+		}
+		return Interval{a, u.numbers(l.taps, hi)}
 	}
+	l.matrix = ends(lo, hi)
+	l.negative = ends(func(t int) float64 { return -hi(t) }, func(t int) float64 { return -lo(t) })
 	none := u.numbers(1, func(int) float64 { return 0 })
 	l.noBias = Interval{none, none}
 }

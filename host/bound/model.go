@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"psafe/host/arith"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 )
@@ -269,7 +270,7 @@ func (m *Model) Upload(boxes []Explicit) (*Boxes, error) {
 		for _, b := range boxes {
 			lo, hi = append(lo, b.Lo[i]...), append(hi, b.Hi[i]...)
 		}
-		box, err := m.upload(lo, hi)
+		box, err := m.uploadBox(lo, hi)
 		if err != nil {
 			m.ReleaseBoxes(out)
 			return nil, err
@@ -279,12 +280,23 @@ func (m *Model) Upload(boxes []Explicit) (*Boxes, error) {
 	return out, nil
 }
 
+// uploadBox is upload, with one array for both ends if they are the same.
+func (m *Model) uploadBox(lo, hi []float64) (Interval, error) {
+	if !slices.Equal(lo, hi) {
+		return m.upload(lo, hi)
+	}
+	a, err := m.uploadOne(lo)
+	return Interval{a, a}, err
+}
+
 // ReleaseBoxes gives the memory of weight boxes back.
 func (m *Model) ReleaseBoxes(b *Boxes) {
 	for _, list := range [][]Interval{b.w, b.b} {
 		for _, i := range list {
 			m.dev.Release(i.Lo)
-			m.dev.Release(i.Hi)
+			if i.Hi != i.Lo {
+				m.dev.Release(i.Hi)
+			}
 		}
 	}
 	b.w, b.b = nil, nil
@@ -307,7 +319,7 @@ func HostBox(post *posterior.Posterior, p Precision, spec BoxSpec, b int) (Expli
 			for w := range lo {
 				var n float32
 				if spec.Sampled {
-					n = Normal(spec.Seed, spec.First+uint64(b), uint32(2*k+what), uint32(w))
+					n = arith.Normal(spec.Seed, spec.First+uint64(b), uint32(2*k+what), uint32(w))
 				}
 				lo[w], hi[w] = p.boxEnds(ends.CentreLo[w], ends.CentreHi[w], ends.Unit[w], spec.Gamma[k][b], n)
 			}

@@ -195,7 +195,11 @@ func (p *pass) negatedMatrix(k int) (w, b Interval, perBox int) {
 	m, known := p.cache.negated[k]
 	if !known {
 		n := p.query.Boxes.count * l.taps * l.channels
-		m = Interval{p.negated(w.Hi, n), p.negated(w.Lo, n)}
+		if m.Lo = p.negated(w.Hi, n); w.Hi == w.Lo {
+			m.Hi = m.Lo
+		} else {
+			m.Hi = p.negated(w.Lo, n)
+		}
 		p.cache.negated[k] = m
 	}
 	return m, b, perBox

@@ -17,7 +17,8 @@ package bound
 // [-S.Hi, -S.Lo] and their constant -CIn.Hi, as is needed when S is a weight box
 // and both bounds of every neuron are wanted. Otherwise the constant is CIn.Lo.
 //
-// NonNeg promises Z.Lo >= 0; then S.Hi is not read and may be nil.
+// NonNeg promises Z.Lo >= 0; then S.Hi is not read and may be nil, unless rows are mirrored. Where
+// S.Lo and S.Hi are one array the coefficients are numbers, and there are no chords (Sure).
 type RelaxRows struct {
 	A, C     Array    // out [P x N x R], [P x R]
 	S, CIn   Interval // [(P/PerBox) x N x Cols], [(P/PerBox) x Cols]
@@ -38,6 +39,10 @@ func (a RelaxRows) Outputs() []Output {
 		{"a", a.A, []Dim{{"item", a.P}, {"neuron", a.N}, {"row", a.Rows()}}}, {"c", a.C, []Dim{{"item", a.P}, {"row", a.Rows()}}},
 	}
 }
+
+// Sure says that it is known which end of S is a coefficient, whatever the signs of z: that no chord is
+// taken.
+func (a RelaxRows) Sure() bool { return a.NonNeg || a.S.Lo == a.S.Hi }
 
 // Rows is the number of rows R.
 func (a RelaxRows) Rows() int {

@@ -117,12 +117,18 @@ func (p *pass) products(f *flight, l int, a Array) Interval {
 	w, b, perBox := p.matrix(l)
 	n := items * lay.positions
 	s := Interval{Lo: p.array(n * lay.taps * r)}
-	if !nonNeg {
+	op := BackSubstitute{S: s}
+	switch {
+	case nonNeg:
+	case w.Hi == w.Lo: // coefficients are numbers
+		s.Hi = s.Lo
+	default:
 		s.Hi = p.array(n * lay.taps * r)
+		op.S.Hi = s.Hi
 	}
 	c := p.array(n * r)
-	op := BackSubstitute{
-		S: s, C: c, A: a, CIn: f.c.Lo, W: w, B: b,
+	op = BackSubstitute{
+		S: op.S, C: c, A: a, CIn: f.c.Lo, W: w, B: b,
 		PerBox: perBox * lay.positions, P: n, R: r, In: lay.taps, Out: lay.channels,
 	}
 	if !lay.dense {
@@ -187,6 +193,22 @@ func (p *pass) forked(source int) int {
 	return len(p.layers[source].fed)
 }
 
+// getsNumbers says that all that rows bring to a source are numbers if one of them is, and so their
+// sum.
+func (p *pass) getsNumbers(source int) bool {
+	if p.forked(source) == 1 {
+		return true
+	}
+	for k := range p.layers {
+		if !p.layers[k].pool && slices.Contains(p.layers[k].feed, source) {
+			if w, _, _ := p.matrix(k); w.Lo != w.Hi {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // sumRows is how coefficients are summed: over n places, by lists, of those that are selected.
 type sumRows struct {
 	lists           sumList
@@ -213,7 +235,7 @@ func (p *pass) addRows(f *flight, source int, s Interval, by sumRows) {
 	var hi Array
 	switch {
 	case p.nonNeg(source):
-	case s.Hi == s.Lo && p.forked(source) == 1:
+	case s.Hi == s.Lo && to.Hi == to.Lo && p.getsNumbers(source):
 		hi = lo
 	default:
 		hi = sum(to.Hi, s.Hi)

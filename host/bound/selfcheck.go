@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"psafe/host/arith"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
@@ -224,7 +225,7 @@ type selfNumbers struct{ seed, next uint32 }
 
 func (n *selfNumbers) number() float64 {
 	n.next++
-	return float64(int32(Philox([4]uint32{n.next}, [2]uint32{n.seed})[0])>>25) / 64
+	return float64(int32(arith.Philox([4]uint32{n.next}, [2]uint32{n.seed})[0])>>25) / 64
 }
 
 func (j *selfJob) posterior(n *selfNumbers) *posterior.Posterior {

@@ -178,21 +178,39 @@ func (s *sharper) spreads(d *rowsDown, item, l int) []float64 {
 			break
 		}
 		to := c[j*rows : (j+1)*rows]
-		for i := range out {
-			x := sd[j*out+i]
-			if x == 0 {
-				continue
-			}
-			v := float64(x * x)
-			for k, a := range square[i*rows : (i+1)*rows] {
-				to[k] += float64(v * a)
-			}
-		}
+		weighSquares(to, sd[j*out:(j+1)*out], square)
 		for k := range to {
 			to[k] = bounded1(s.more(to[k]))
 		}
 	}
 	return c
+}
+
+// weighSquares adds, for each row, the squares of its coefficients times those of deviations, in their
+// order; four at a time where none is 0, which does not change the order.
+func weighSquares(to, sd, square []float64) {
+	rows := len(to)
+	for len(sd) > 0 {
+		if len(sd) < 4 || sd[0] == 0 || sd[1] == 0 || sd[2] == 0 || sd[3] == 0 {
+			if x := sd[0]; x != 0 {
+				v := float64(x * x)
+				for k, a := range square[:rows] {
+					to[k] += float64(v * a)
+				}
+			}
+			sd, square = sd[1:], square[rows:]
+			continue
+		}
+		v0, v1, v2, v3 := float64(sd[0]*sd[0]), float64(sd[1]*sd[1]), float64(sd[2]*sd[2]), float64(sd[3]*sd[3])
+		a0, a1, a2, a3 := square[:rows], square[rows:][:rows], square[2*rows:][:rows], square[3*rows:][:rows]
+		for k, sum := range to {
+			sum += float64(v0 * a0[k])
+			sum += float64(v1 * a1[k])
+			sum += float64(v2 * a2[k])
+			to[k] = sum + float64(v3*a3[k])
+		}
+		sd, square = sd[4:], square[4*rows:]
+	}
 }
 
 // bounded1 is +Inf for what is too large to be sure that nothing underflows.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"psafe/host/model/network"
@@ -250,7 +251,7 @@ func TestSharpNoise(t *testing.T) {
 			if m, v, err := s.noise(d, reached, item); m != nil || v != nil || err != stop || looks > most+4*len(sizes) {
 				t.Errorf("stopped after %d of %d looks: %v, %v, %v and %d more", most, all, m, v, err, looks-most)
 			}
-			if most = math.MaxInt; all <= len(mean) {
+			if most = math.MaxInt; all < len(mean) {
 				t.Errorf("%d looks for %d layers", all, len(mean))
 			}
 			for row := range d.rows {
@@ -324,6 +325,30 @@ func TestSharperRefuses(t *testing.T) {
 		layers, post := netOf(c.weight, c.act)
 		if s := newSharper(post, layers, c.chain, func() error { return nil }); (s != nil) != c.serves {
 			t.Errorf("%+v: %v", c, s)
+		}
+	}
+}
+
+// TestWeighSquares: four deviations at a time have the sums of one at a time.
+func TestWeighSquares(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	for range 200 {
+		rows, out := 1+r.IntN(9), r.IntN(20)
+		to, sd, square := make([]float64, rows), make([]float64, out), make([]float64, out*rows)
+		for i := range sd {
+			sd[i] = float64(min(1, r.IntN(6))) * r.Float64()
+		}
+		for i := range square {
+			square[i] = r.ExpFloat64()
+		}
+		want := make([]float64, rows)
+		for i, x := range sd {
+			for k := range want {
+				want[k] += float64(float64(x*x) * square[i*rows+k])
+			}
+		}
+		if weighSquares(to, sd, square); !slices.Equal(to, want) {
+			t.Fatalf("%d deviations of %d rows: %v, want %v", out, rows, to, want)
 		}
 	}
 }

@@ -1,7 +1,10 @@
 package bound
 
 import (
+	"context"
 	"math"
+
+	"psafe/internal/fault"
 )
 
 // Rows that a device computes, as the sharper takes them.
@@ -86,13 +89,14 @@ func (p *clbpPass) sharpenUnits(k int) {
 	if err != nil {
 		return
 	}
-	for i := range p.pass.query.Batch.Items {
+	errs := make([]error, p.pass.query.Batch.Items)
+	fault.OnCores(context.Background(), len(errs), func(i int) {
 		if p.query.Inputs.points[i] {
-			continue
+			return
 		}
 		means, variances, err := p.sharper.noise(d, &p.reached, i)
 		if err != nil {
-			p.err = err
+			errs[i] = err
 			return
 		}
 		for r := range d.rows {
@@ -100,6 +104,12 @@ func (p *clbpPass) sharpenUnits(k int) {
 			if m+float64(quantile*math.Sqrt(v)) < mean[at]+float64(quantile*math.Sqrt(variance[at])) {
 				mean[at], variance[at] = precision.RoundHi(m), precision.RoundHi(v)
 			}
+		}
+	})
+	for _, err := range errs {
+		if err != nil {
+			p.err = err
+			return
 		}
 	}
 	next := noiseArrays{mean: p.array(len(mean)), variance: p.array(len(mean)), cols: d.rows}

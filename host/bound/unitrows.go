@@ -58,10 +58,17 @@ func (p *pass) unitRows(k int, u *run) *flight {
 	l, items := &p.layers[k], p.query.Batch.Items
 	w, b, perBox := p.matrix(k)
 	boxes := (items + perBox - 1) / perBox
-	s, c := p.interval(boxes*l.in*u.n), p.interval(boxes*u.n)
+	s, c := Interval{Lo: p.array(boxes * l.in * u.n)}, p.interval(boxes*u.n)
+	if w.Lo != w.Hi || l.meets {
+		s.Hi = p.array(boxes * l.in * u.n)
+	}
+	placed := s
+	if s.Hi == nil { // coefficients are numbers
+		s.Hi = s.Lo
+	}
 	p.do(func() error {
 		return p.dev.PlaceRows(PlaceRows{
-			S: s, C: c, W: w, B: b, Taps: l.tap, Unit: u.unit, P: boxes, PerBox: 1,
+			S: placed, C: c, W: w, B: b, Taps: l.tap, Unit: u.unit, P: boxes, PerBox: 1,
 			R: u.n, In: l.in, Positions: l.positions, K: l.taps, Channels: l.channels,
 		})
 	})
@@ -96,10 +103,10 @@ func (p *pass) part(f *flight, k int, s Interval) {
 		}
 		lo := copies(s.Lo)
 		switch {
-		case s.Hi == s.Lo && p.forked(source) == 1:
-			f.over[source] = Interval{lo, lo}
-		case s.Hi == nil:
+		case p.nonNeg(source): // Hi is never read, and addRows would leave it behind
 			f.over[source] = Interval{Lo: lo}
+		case s.Hi == s.Lo && p.getsNumbers(source):
+			f.over[source] = Interval{lo, lo}
 		default:
 			f.over[source] = Interval{lo, copies(s.Hi)}
 		}

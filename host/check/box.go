@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
 	"psafe/host/model/posterior"
 )
 

@@ -7,7 +7,7 @@ import (
 	"math/big"
 	"slices"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
 )
 
 // tries is how often lines are chosen before a box is given up.
@@ -71,7 +71,7 @@ func (q *question) bySamples(ctx context.Context, f *numbers, gamma []float64) (
 			return chance{}, fmt.Errorf("proof: box %d is not among %d, or there twice", n, q.Samples)
 		}
 		drawn[n] = true
-		b, err := boxOf(q.post, f, gamma, func(a, w int) float32 { return drawnNumber(q.Seed, uint64(n), a, w) })
+		b, err := boxOf(q.post, f, gamma, func(a, w int) float32 { return arith.Normal(q.Seed, uint64(n), uint32(a), uint32(w)) })
 		if err != nil {
 			return chance{}, err
 		}

@@ -7,7 +7,7 @@ import (
 	"math/big"
 	"slices"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
 )
@@ -35,20 +35,14 @@ func byNoise(ctx context.Context, q *question) (chance, error) {
 	if q, err = q.withMixtures(); err != nil {
 		return chance{}, err
 	}
-	cells, err := cellsOf(q.task.T, q.Proof.Cells)
-	switch {
+	switch _, err := q.cells(); {
 	case err != nil:
 		return chance{}, err
-	case len(cells) != q.Cells:
-		return chance{}, fmt.Errorf("cells: %d, the proof has %d", q.Cells, len(cells))
 	case len(q.Proof.Tau) == 0 || slices.Max(q.Proof.Tau) != q.Tau:
 		return chance{}, fmt.Errorf("tau: it is %v, the largest of the proof is another", q.Tau)
 	}
-	fail, err := n.failUp(ctx, q.task, q.Proof.Cells, q.Proof.Tau, func(fail float64) bool { return q.claimed(complement(fail)) })
-	if err != nil {
-		return chance{}, err
-	}
-	return complement(fail), nil
+	fail, err := n.failUp(ctx, q.task, q.Proof.Cells, q.Proof.Tau, q.enough)
+	return complement(fail), err
 }
 
 // upperByNoise proves an upper bound by concentration LBP at a witness.
@@ -57,15 +51,11 @@ func upperByNoise(ctx context.Context, q *question) (float64, error) {
 	if err != nil {
 		return 1, err
 	}
-	u, err := readUpper(q.Proof.Upper)
+	at, tau, err := q.upperWitness()
 	if err != nil {
 		return 1, err
 	}
-	at, err := u.Witness.around(q.task)
-	if err != nil {
-		return 1, err
-	}
-	return n.safeUp(ctx, q.task, at, u.Tau, q.claimedUpper)
+	return n.safeUp(ctx, q.task, at, tau, q.claimedUpper)
 }
 
 // claimedUpper says whether p is an upper bound as good as what the record claims.

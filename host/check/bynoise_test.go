@@ -17,6 +17,7 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/job/certify"
+	"psafe/host/prove"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
@@ -31,7 +32,7 @@ func noiseJobs(t *testing.T) map[string]*certify.Job {
 	}
 	for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
 		of := fmt.Sprintf("%v ", p)
-		clbp := certify.Method{Word: new(certify.CLBP), Derived: true}
+		clbp := certify.Method{By: new(prove.CLBP), Derived: true}
 		jobs[of+"glyphs, deep"] = images("glyphs-64-24-24-10.npz", near, "0.02", clbp, p)
 		jobs[of+"glyphs, deep, far"] = images("glyphs-64-24-24-10.npz", far, "0.15", clbp, p)
 		few := clbp
@@ -49,7 +50,7 @@ func noiseJobs(t *testing.T) map[string]*certify.Job {
 		for _, eps := range []string{"0.1", "0.4"} {
 			samples := *tanh
 			samples.Posterior.Path = testFile("samples-2-8-3.npz")
-			samples.Method = certify.Method{Word: new(certify.Samples)}
+			samples.Method = certify.Method{By: new(prove.Finite)}
 			samples.Tasks.Points.Eps = eps
 			jobs[of+"samples "+eps] = &samples
 		}

@@ -5,56 +5,42 @@ import (
 	"fmt"
 
 	"psafe/host/check/sums"
-	"psafe/host/read/property"
 )
 
 // What records say that sums of neurons show.
 
 // bySums proves a lower bound by sums of neurons: on the cells of the proof, or on its grids.
 func bySums(ctx context.Context, q *question) (chance, error) {
-	task := *q.task
-	if q.Proof.Mixtures != nil {
-		var err error
-		if task.S, err = mixed(&task.S, q.Proof.Mixtures); err != nil {
-			return chance{}, err
-		}
-	}
-	if q.Proof.Grids != nil {
-		return byGrids(ctx, q, &task.S)
-	}
-	cells, err := cellsOf(task.T, q.Proof.Cells)
-	switch {
-	case err != nil:
-		return chance{}, err
-	case len(cells) != q.Cells:
-		return chance{}, fmt.Errorf("cells: %d, the proof has %d", q.Cells, len(cells))
-	}
-	fail, err := sums.FailUp(ctx, q.post, cells, &task.S, func(fail float64) bool { return q.claimed(complement(fail)) })
+	q, err := q.withMixtures()
 	if err != nil {
 		return chance{}, err
 	}
-	return complement(fail), nil
+	if q.Proof.Grids != nil {
+		return byGrids(ctx, q)
+	}
+	cells, err := q.cells()
+	if err != nil {
+		return chance{}, err
+	}
+	fail, err := sums.FailUp(ctx, q.post, cells, &q.task.S, q.enough)
+	return complement(fail), err
 }
 
 // upperBySums proves an upper bound by sums of neurons at a witness.
 func upperBySums(ctx context.Context, q *question) (float64, error) {
-	u, err := readUpper(q.Proof.Upper)
-	if err != nil {
+	at, tau, err := q.upperWitness()
+	switch {
+	case err != nil:
 		return 1, err
-	}
-	if u.Tau != 0 {
-		return 1, fmt.Errorf("proof: upper: tau is %v, sums of neurons have none", u.Tau)
-	}
-	at, err := u.Witness.around(q.task)
-	if err != nil {
-		return 1, err
+	case tau != 0:
+		return 1, fmt.Errorf("proof: upper: tau is %v, sums of neurons have none", tau)
 	}
 	return sums.SafeUp(ctx, q.post, &q.task.S, at)
 }
 
 // byGrids proves a lower bound by the events of grids: of the mixtures of the proof, or of the
 // alternative that fails least if it has none.
-func byGrids(ctx context.Context, q *question, s *property.Safe) (chance, error) {
+func byGrids(ctx context.Context, q *question) (chance, error) {
 	n, err := sums.New(q.post)
 	if err != nil {
 		return chance{}, err
@@ -74,7 +60,7 @@ func byGrids(ctx context.Context, q *question, s *property.Safe) (chance, error)
 	if points != q.Cells {
 		return chance{}, fmt.Errorf("cells: %d, the grids of the proof have %d points", q.Cells, points)
 	}
-	plans := sums.Plans(s)
+	plans := sums.Plans(&q.task.S)
 	if q.Proof.Mixtures != nil {
 		plans = plans[len(plans)-1:]
 	}
@@ -83,9 +69,6 @@ func byGrids(ctx context.Context, q *question, s *property.Safe) (chance, error)
 			return chance{}, err
 		}
 	}
-	fail, err := n.GridsFailUp(ctx, grids, plans, q.Proof.Large, func(fail float64) bool { return q.claimed(complement(fail)) })
-	if err != nil {
-		return chance{}, err
-	}
-	return complement(fail), nil
+	fail, err := n.GridsFailUp(ctx, grids, plans, q.Proof.Large, q.enough)
+	return complement(fail), err
 }

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"psafe/host/arith"
 	"psafe/host/bound"
-	"psafe/host/check/arith"
 	"psafe/host/check/sums"
 	"psafe/host/lab/testkit/sumtest"
 	net "psafe/host/model/network"
@@ -71,7 +71,7 @@ func failAsProved(t *testing.T, post *posterior.Posterior, r *claim.Result) (flo
 func (s *sumsProved) proveSums(t *testing.T, post *posterior.Posterior, cells int, tasks []property.Task) {
 	t.Helper()
 	start := cpuSeconds()
-	results := certified(t, bound.Float64, post, prove.Config{Strategy: prove.NeuronSums, Cells: cells}, tasks)
+	results := certified(t, bound.Float64, post, prove.Config{Method: prove.NeuronSum, Cells: cells}, tasks)
 	s.certify += cpuSeconds() - start
 	start = cpuSeconds()
 	for _, r := range results {

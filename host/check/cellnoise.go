@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
 )
 
 // noises are those that a row has met, by level. Layers of one level do not feed each other, so

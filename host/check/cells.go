@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
 	"psafe/host/read/property"
 )
 
@@ -59,6 +59,15 @@ func halves(c property.Box, j int) (lower, upper property.Box) {
 	lower, upper = property.Box{Lo: c.Lo, Hi: slices.Clone(c.Hi)}, property.Box{Lo: slices.Clone(c.Lo), Hi: c.Hi}
 	lower.Hi[j], upper.Lo[j] = at, at
 	return lower, upper
+}
+
+// cells are those of the proof, as many as the record says.
+func (q *question) cells() ([]property.Box, error) {
+	cells, err := cellsOf(q.task.T, q.Proof.Cells)
+	if err == nil && len(cells) != q.Cells {
+		err = fmt.Errorf("cells: %d, the proof has %d", q.Cells, len(cells))
+	}
+	return cells, err
 }
 
 // tausOf is one failure budget for each cell: those given, or the one that is the same for all. A

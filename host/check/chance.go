@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/big"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
 )
 
 // chance is a lower bound of a probability, x e^-y with 0 <= x <= 1 and y >= 0: what is

@@ -133,6 +133,9 @@ func (q *question) claimed(c chance) bool {
 	return c.reaches(q.PLower.Rat()) && (q.Log10PLower == nil || c.reachesLog10(q.Log10PLower.Rat()))
 }
 
+// enough says whether a probability of failure proves what the record claims.
+func (q *question) enough(fail float64) bool { return q.claimed(complement(fail)) }
+
 // uppers are the methods by which an upper bound is shown (upper.method of a proof).
 var uppers = map[string]func(context.Context, *question) (float64, error){
 	"clbp":      upperByNoise,
@@ -147,10 +150,11 @@ func (q *question) upper(ctx context.Context) error {
 	}
 	method := q.Method
 	if q.Method != "samples" {
-		var err error
-		if method, err = q.Proof.upperMethod(); err != nil {
+		u, err := q.Proof.upper()
+		if err != nil {
 			return err
 		}
+		method = u.Method
 	}
 	prove := uppers[method]
 	if prove == nil {

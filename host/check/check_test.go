@@ -13,6 +13,7 @@ import (
 	"psafe/fallback"
 	"psafe/host/bound"
 	"psafe/host/job/certify"
+	"psafe/host/prove"
 	"psafe/host/read/format"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
@@ -52,27 +53,27 @@ func written(t testing.TB, j *certify.Job) [][]byte {
 func boxJobs() map[string]*certify.Job {
 	jobs := map[string]*certify.Job{}
 	for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
-		for _, word := range []certify.Word{certify.IBP, certify.LBP} {
+		for _, word := range []prove.Method{prove.IBP, prove.LBP} {
 			of := fmt.Sprintf("%s %v ", word, p)
-			jobs[of+"glyphs"] = images("glyphs-64-32-10.npz", 3, "0.02", certify.Method{Word: new(word), NoUpper: true}, p)
-			jobs[of+"glyphs, deep"] = images("glyphs-64-24-24-10.npz", 3, "0.01", certify.Method{Word: new(word), NoUpper: true}, p)
-			jobs[of+"glyphs, one gamma"] = images("glyphs-64-32-10.npz", 2, "0.001", certify.Method{Word: new(word), NoUpper: true, Gamma: new(2.5)}, p)
-			jobs[of+"cubic"] = file("cubic-128.npz", "cubic-property.json", certify.Method{Word: new(word), NoUpper: true}, p)
-			jobs[of+"cubic, splits"] = file("cubic-128.npz", "cubic-property.json", certify.Method{Word: new(word), NoUpper: true, Splits: new(40)}, p)
-			jobs[of+"advisory"] = file("advisory-4-32-9.npz", "advisory-property.json", certify.Method{Word: new(word), NoUpper: true}, p)
+			jobs[of+"glyphs"] = images("glyphs-64-32-10.npz", 3, "0.02", certify.Method{By: new(word), NoUpper: true}, p)
+			jobs[of+"glyphs, deep"] = images("glyphs-64-24-24-10.npz", 3, "0.01", certify.Method{By: new(word), NoUpper: true}, p)
+			jobs[of+"glyphs, one gamma"] = images("glyphs-64-32-10.npz", 2, "0.001", certify.Method{By: new(word), NoUpper: true, Gamma: new(2.5)}, p)
+			jobs[of+"cubic"] = file("cubic-128.npz", "cubic-property.json", certify.Method{By: new(word), NoUpper: true}, p)
+			jobs[of+"cubic, splits"] = file("cubic-128.npz", "cubic-property.json", certify.Method{By: new(word), NoUpper: true, Splits: new(40)}, p)
+			jobs[of+"advisory"] = file("advisory-4-32-9.npz", "advisory-property.json", certify.Method{By: new(word), NoUpper: true}, p)
 			for _, name := range []string{"one-weight", "two-weights", "two-weights-product"} {
-				j := file(name+".npz", "", certify.Method{Word: new(word), NoUpper: true, Boxes: new(certify.Sampled), Samples: new(300), Gamma: new(0.5), Seed: new(uint64(7))}, p)
+				j := file(name+".npz", "", certify.Method{By: new(word), NoUpper: true, Boxes: new(prove.Drawn), Draws: new(300), Gamma: new(0.5), Seed: new(uint64(7))}, p)
 				j.Tasks = certify.Tasks{Points: certify.Points{Inputs: filepath.Join("testdata", "points.csv"), Eps: "0.1", Property: "output_box:[-0.5,2]"}}
 				jobs[of+name+", sampled"] = j
 				k := *j
-				k.Method = certify.Method{Word: new(word), NoUpper: true, Splits: new(60)}
+				k.Method = certify.Method{By: new(word), NoUpper: true, Splits: new(60)}
 				jobs[of+name+", splits"] = &k
 			}
-			tanh := file("tiny-2-3-2-tanh.npz", "", certify.Method{Word: new(word), NoUpper: true}, p)
+			tanh := file("tiny-2-3-2-tanh.npz", "", certify.Method{By: new(word), NoUpper: true}, p)
 			tanh.Tasks = certify.Tasks{Points: certify.Points{Inputs: filepath.Join("testdata", "pairs.csv"), Eps: "0.05", Property: property.KeepsClass}}
 			jobs[of+"tanh"] = tanh
 			sampled := *tanh
-			sampled.Method = certify.Method{Word: new(word), NoUpper: true, Boxes: new(certify.Sampled), Samples: new(8), Gamma: new(1.5)}
+			sampled.Method = certify.Method{By: new(word), NoUpper: true, Boxes: new(prove.Drawn), Draws: new(8), Gamma: new(1.5)}
 			jobs[of+"tanh, sampled"] = &sampled
 		}
 	}
@@ -132,11 +133,11 @@ func TestCheckActivations(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		word := []certify.Word{certify.IBP, certify.LBP, certify.LBP}[n%3]
+		word := []prove.Method{prove.IBP, prove.LBP, prove.LBP}[n%3]
 		j := &certify.Job{
 			Posterior: certify.Posterior{Path: path}, Precision: new([]bound.Precision{bound.Float32, bound.Float64}[n%2]), Version: "test",
 			Tasks:  certify.Tasks{Points: certify.Points{Inputs: points, Eps: []string{"0.01", "0.1"}[n/2%2], Property: property.KeepsClass}},
-			Method: certify.Method{Word: new(word), NoUpper: true},
+			Method: certify.Method{By: new(word), NoUpper: true},
 		}
 		var c Checker
 		for i, line := range written(t, j) {

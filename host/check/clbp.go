@@ -3,7 +3,8 @@ package check
 import (
 	"slices"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
+	"psafe/host/check/curves"
 	"psafe/host/read/property"
 )
 
@@ -108,7 +109,7 @@ func (p *cellPass) hiddenLayer(k int) (hidden, []noise) {
 	}
 	for i := range l.out {
 		lo, hi := h.pre.lo[i], h.pre.hi[i]
-		h.z.lo[i], h.z.hi[i] = arith.ValueDown(l.act, lo), arith.ValueUp(l.act, hi)
+		h.z.lo[i], h.z.hi[i] = curves.ValueDown(l.act, lo), curves.ValueUp(l.act, hi)
 		h.lower[i], h.upper[i] = relax(l.act, lo, hi, &p.by)
 	}
 	h.arg = h.pre
@@ -268,11 +269,7 @@ func formTailUp(lo float64, layers []noise) float64 {
 
 // budgetUp bounds the probability that a hidden bound fails.
 func (p *cellPass) budgetUp() float64 {
-	b, e := arith.TwoProduct(p.events, p.tau) // the first factor is exact: a multiple of 2^-20
-	if e > 0 || b < 0x1p-900 && b > 0 {
-		return arith.Up(b)
-	}
-	return b
+	return arith.ProductUp(p.events, p.tau) // the first factor is exact: a multiple of 2^-20
 }
 
 // cellFailUp is (14): it bounds the probability that the network leaves S in the cell, for the

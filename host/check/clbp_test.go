@@ -8,8 +8,9 @@ import (
 	"testing"
 
 	"psafe/fallback"
+	"psafe/host/arith"
 	"psafe/host/bound"
-	"psafe/host/check/arith"
+	"psafe/host/check/curves"
 	"psafe/host/lab/testkit/sumtest"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
@@ -118,7 +119,7 @@ func TestGenuine(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
-			for _, r := range certified(t, p, post, prove.Config{Strategy: prove.CLBP, Cells: []int{0, 1, 10}[i%3]}, tasks) {
+			for _, r := range certified(t, p, post, prove.Config{Method: prove.CLBP, Cells: []int{0, 1, 10}[i%3]}, tasks) {
 				if r.Lower() > 0 {
 					lower++
 					task := asProved(t, r)
@@ -229,7 +230,7 @@ func TestLinearExactly(t *testing.T) {
 		}
 		fail, err := n.failUp(t.Context(), &task, nil, []float64{0.1}, atMost(0))
 		z := math.Abs(mean) / math.Sqrt(variance)
-		want := arith.TailUp(arith.DDOf(z))
+		want := curves.TailUp(arith.DDOf(z))
 		if mean <= 0 {
 			if fail != 1 {
 				t.Errorf("a mean of %v fails %v", mean, fail)
@@ -250,7 +251,7 @@ func TestForgedNoise(t *testing.T) {
 	for i := range testscale.Costly(t, 200) {
 		post := sumtest.RandomNoisy(rng, activations[i%len(activations)], 0.1, []int{2, 6, 5, 3}...)
 		task := randomTask(rng, post, 0)
-		r := certified(t, bound.Float64, post, prove.Config{Strategy: prove.CLBP, Cells: 6}, []property.Task{task})[0]
+		r := certified(t, bound.Float64, post, prove.Config{Method: prove.CLBP, Cells: 6}, []property.Task{task})[0]
 		n, err := newNoisy(post)
 		if err != nil {
 			t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/job/certify"
+	"psafe/host/prove"
 	"psafe/host/read/property"
 )
 
@@ -18,19 +19,19 @@ func TestContradictions(t *testing.T) {
 		j.Tasks = certify.Tasks{Points: certify.Points{Inputs: filepath.Join("testdata", inputs), Index: new("0"), Eps: eps, Property: property}}
 		return written(t, j)[0]
 	}
-	lbp := func(m certify.Method) certify.Method { m.Word = new(certify.LBP); return m }
-	boxes := certify.Method{Boxes: new(certify.Sampled), Samples: new(60), Gamma: new(0.5)}
+	lbp := func(m certify.Method) certify.Method { m.By = new(prove.LBP); return m }
+	boxes := certify.Method{Boxes: new(prove.Drawn), Draws: new(60), Gamma: new(0.5)}
 	const product, tanh = "two-weights-product.npz", "tiny-2-3-2-tanh.npz"
 	sampled := of(product, "points.csv", "0.1", "output_box:[-0.5,2]", lbp(boxes))
 	none := of(product, "points.csv", "9", "output_box:[-0.1,0.1]", lbp(boxes))
 	wide := of(product, "points.csv", "9", "output_box:[-0.1,0.1]", lbp(certify.Method{NoUpper: true}))
 	pieces := of(product, "points.csv", "0.1", "output_box:[-0.5,2]", lbp(certify.Method{Splits: new(30)}))
 	centred := of(tanh, "pairs.csv", "0.02", property.KeepsClass, lbp(certify.Method{Uniform: new(true)}))
-	noise := of(tanh, "pairs.csv", "0.02", property.KeepsClass, certify.Method{Word: new(certify.CLBP), Cells: new(4), Samples: new(20), Confidence: new(0.9), Derived: true, NoUpper: true})
+	noise := of(tanh, "pairs.csv", "0.02", property.KeepsClass, certify.Method{By: new(prove.CLBP), Cells: new(4), Draws: new(20), Confidence: new(0.9), Derived: true, NoUpper: true})
 	nothing := of(tanh, "pairs.csv", "50", "argmax_is:0", certify.Method{NoUpper: true})
-	upper := of(tanh, "pairs.csv", "0.02", "argmax_is:1", certify.Method{Word: new(certify.NeuronSum)})
+	upper := of(tanh, "pairs.csv", "0.02", "argmax_is:1", certify.Method{By: new(prove.NeuronSum)})
 	finite := of("samples-2-8-3.npz", "pairs.csv", "0.02", "argmax_is:2", certify.Method{})
-	drawn := of("dropout-2-8-3.npz", "pairs.csv", "0.02", property.KeepsClass, certify.Method{Word: new(certify.Statistical), Samples: new(20)})
+	drawn := of("dropout-2-8-3.npz", "pairs.csv", "0.02", property.KeepsClass, certify.Method{By: new(prove.Statistical), Draws: new(20)})
 	var c Checker
 	for _, line := range [][]byte{sampled, none, wide, pieces, centred, noise, nothing, upper, finite, drawn} {
 		if v, err := c.Check(t.Context(), line, false); err != nil || v.Refused != nil {

@@ -3,7 +3,8 @@ package check
 import (
 	"math"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
+	"psafe/host/check/curves"
 	net "psafe/host/model/network"
 )
 
@@ -14,14 +15,14 @@ import (
 // taken is wrong by at most slopeErr, which costs that times the distance. The function does not
 // fall, so flat lines through the ends' values hold as well.
 func relaxConvex(a net.Activation, l, u float64, by *choice) (lower, upper line) {
-	atL, atU := arith.ValueDown(a, l), arith.ValueUp(a, u)
+	atL, atU := curves.ValueDown(a, l), curves.ValueUp(a, u)
 	switch {
 	case !(l >= -math.MaxFloat64 && u <= math.MaxFloat64 && l <= u):
 		return line{0, atL}, line{0, atU}
 	case a.Kind == net.ELU && l >= 0:
 		return line{1, 0}, line{1, 0}
 	}
-	left := arith.ValueUp(a, l)
+	left := curves.ValueUp(a, l)
 	upper.a = (atU - left) / (u - l)
 	if !(upper.a >= 0 && upper.a <= 1) {
 		upper.a = 1
@@ -37,7 +38,7 @@ func relaxConvex(a net.Activation, l, u float64, by *choice) (lower, upper line)
 	if lower.a == 1 && a.Kind == net.ELU {
 		lost = 0 // exact, for a touch >= 0
 	}
-	lower.b = arith.SumDown(-aboveLine(-arith.ValueDown(a, touch), -lower.a, touch), -lost)
+	lower.b = arith.SumDown(-aboveLine(-curves.ValueDown(a, touch), -lower.a, touch), -lost)
 	return lower, upper
 }
 
@@ -45,7 +46,7 @@ func relaxConvex(a net.Activation, l, u float64, by *choice) (lower, upper line)
 func convexSlope(a net.Activation, t float64) float64 {
 	switch {
 	case a.Kind == net.Softplus:
-		return arith.Sigmoid(t).Hi
+		return curves.Sigmoid(t).Hi
 	case t >= 0:
 		return 1
 	case t < -700:

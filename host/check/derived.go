@@ -3,7 +3,7 @@ package check
 import (
 	"math"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"

@@ -77,7 +77,7 @@ func (r *record) consistentMethod() error {
 	case r.Seed != 0 && r.Boxes != "sampled" && r.Statistical == nil:
 		return fmt.Errorf("seed: it is %d, and nothing was drawn", r.Seed)
 	case r.Log10Ceiling != nil && (r.Boxes != "sampled" || r.Log10Ceiling.Cmp(property.Exact{}) > 0 || r.Log10PLower != nil && r.Log10PLower.Cmp(r.Log10Ceiling.Exact) > 0):
-		return errors.New("log10_ceiling: it is above 0, below log10_p_lower, or of no sampled boxes")
+		return errors.New("log10_ceiling: it is above 0, below log10_p_lower, or of no drawn boxes")
 	}
 	return nil
 }
@@ -136,7 +136,7 @@ func (r *record) consistentBoxes() error {
 	case (len(r.Gamma) > 0) != (sampled || r.Rule != ""):
 		return errors.New("gamma: it is missing, or there although no box is said to be safe")
 	case sampled && slices.Min(r.Gamma) != slices.Max(r.Gamma):
-		return errors.New("gamma: sampled boxes have the same in all layers")
+		return errors.New("gamma: drawn boxes have the same in all layers")
 	case r.Margin == nil || r.Rule == disjoint: // of a single box, before it was cut
 	case (r.Margin.Cmp(property.Exact{}) >= 0) != (*r.SafeBoxes > 0):
 		return fmt.Errorf("margin: a box with a margin from 0 on is safe, another is not: it is %v, with %d safe boxes", r.Margin, *r.SafeBoxes)

@@ -98,7 +98,7 @@ func (r *record) consistentFlags() error {
 	}{
 		{!r.byMethod(f["--method"]), "the method is another than that of the record, or auto would not have taken it"},
 		{!boxes && (f.has("--boxes") || f.has("--gamma") || f.has("--splits") || f.has("--uniform")), "weight boxes are for ibp and lbp"},
-		{sampled && (f.has("--splits") || f.has("--uniform") || f.has("--time-limit")), "splits, uniform and a time limit are not for sampled boxes"},
+		{sampled && (f.has("--splits") || f.has("--uniform") || f.has("--time-limit")), "splits, uniform and a time limit are not for drawn boxes"},
 		{boxes && f.or("--boxes", "centred") != r.Boxes, "the boxes are others than those of the record"},
 		{f.has("--cells") && (boxes || f.number("--cells") == 0), "the cells are none"},
 		{f.has("--splits") && (f.has("--gamma") || f["--splits"] != "0" && f.number("--splits") == 0), "the splits are none"},

@@ -8,9 +8,10 @@ import (
 	"slices"
 	"testing"
 
+	"psafe/host/arith"
 	"psafe/host/bound"
-	"psafe/host/check/arith"
 	"psafe/host/job/certify"
+	"psafe/host/prove"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
@@ -27,11 +28,11 @@ func genuineRecords(t *testing.T) []genuine {
 	t.Helper()
 	var jobs []*certify.Job
 	for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
-		for _, word := range []certify.Word{certify.IBP, certify.LBP} {
-			jobs = append(jobs, images("glyphs-64-32-10.npz", 2, "0.01", certify.Method{Word: new(word), NoUpper: true}, p),
-				file("advisory-4-32-9.npz", "advisory-property.json", certify.Method{Word: new(word), NoUpper: true}, p))
-			for _, m := range []certify.Method{{Boxes: new(certify.Sampled), Samples: new(60), Gamma: new(0.5)}, {Splits: new(30)}} {
-				m.Word, m.NoUpper = new(word), true
+		for _, word := range []prove.Method{prove.IBP, prove.LBP} {
+			jobs = append(jobs, images("glyphs-64-32-10.npz", 2, "0.01", certify.Method{By: new(word), NoUpper: true}, p),
+				file("advisory-4-32-9.npz", "advisory-property.json", certify.Method{By: new(word), NoUpper: true}, p))
+			for _, m := range []certify.Method{{Boxes: new(prove.Drawn), Draws: new(60), Gamma: new(0.5)}, {Splits: new(30)}} {
+				m.By, m.NoUpper = new(word), true
 				j := file("two-weights-product.npz", "", m, p)
 				j.Tasks = certify.Tasks{Points: certify.Points{Inputs: filepath.Join("testdata", "points.csv"), Eps: "0.1", Property: "output_box:[-3,1]"}}
 				jobs = append(jobs, j)
@@ -117,7 +118,7 @@ func TestForged(t *testing.T) {
 			}
 			what, line = "margin", changed(t, line, `"margin":[^,]*`, `"margin":`+property.DecimalDown(more(rng, g.margin, 1e6)))
 		case 3:
-			what, line = "p_upper", changed(t, line, `"p_upper":1,`, fmt.Sprintf(`"p_upper":%s,`, property.DecimalUp(1-0x1p-53-0.01*rng.Float64())))
+			what, line = "p_upper", changed(t, changed(t, line, ` --no-upper`, ``), `"p_upper":1,`, fmt.Sprintf(`"p_upper":%s,`, property.DecimalUp(1-0x1p-53-0.01*rng.Float64())))
 		}
 		if r, err := parseRecord(line); err == nil && r.verdict() != r.Verdict {
 			line = changed(t, line, `"verdict":"\w+"`, `"verdict":"`+r.verdict()+`"`)
@@ -136,7 +137,7 @@ func TestForged(t *testing.T) {
 
 // TestUnsafeBoxes: a sampled box that is not safe is not counted, though it is listed.
 func TestUnsafeBoxes(t *testing.T) {
-	j := file("two-weights-product.npz", "", certify.Method{Word: new(certify.IBP), NoUpper: true, Boxes: new(certify.Sampled), Samples: new(40), Gamma: new(0.5)}, bound.Float32)
+	j := file("two-weights-product.npz", "", certify.Method{By: new(prove.IBP), NoUpper: true, Boxes: new(prove.Drawn), Draws: new(40), Gamma: new(0.5)}, bound.Float32)
 	j.Tasks = certify.Tasks{Points: certify.Points{Inputs: filepath.Join("testdata", "points.csv"), Index: new("1"), Eps: "0.1", Property: "output_box:[-0.5,0]"}}
 	line := written(t, j)[0]
 	r, err := parseRecord(line)

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"psafe/host/arith"
 	"psafe/host/bound"
-	"psafe/host/check/arith"
 	"psafe/host/job/certify"
 	"psafe/host/lab/testkit/convtest"
 	"psafe/host/model/posterior"
@@ -55,7 +55,7 @@ func TestGraphGenuine(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
-			for _, r := range certified(t, p, post, prove.Config{Strategy: prove.CLBP, Cells: []int{0, 1, 4}[i%3]}, []property.Task{task}) {
+			for _, r := range certified(t, p, post, prove.Config{Method: prove.CLBP, Cells: []int{0, 1, 4}[i%3]}, []property.Task{task}) {
 				if r.Lower() > 0 {
 					lower++
 					enough := -math.Expm1(r.LogP)
@@ -151,7 +151,7 @@ func TestGraphSamples(t *testing.T) {
 		}
 		task := keptClass(rng, post, []float64{0, 1.0 / 256, 1.0 / 16}[rng.IntN(3)])
 		for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
-			r := certified(t, p, post, prove.Config{Strategy: prove.Finite, Cells: []int{0, 20}[i%2]}, []property.Task{task})[0]
+			r := certified(t, p, post, prove.Config{Method: prove.Finite, Cells: []int{0, 20}[i%2]}, []property.Task{task})[0]
 			c, err := countNetworks(t.Context(), post, &task, proofsOf(r), r.SafeSamples)
 			if err != nil || len(c.safe) < r.SafeSamples || c.unsafe != r.UnsafeSamples {
 				t.Errorf("%d, %v: %+v, certify has %d safe and %d unsafe, %v", i, p, c, r.SafeSamples, r.UnsafeSamples, err)
@@ -174,7 +174,7 @@ func TestPoolsGenuine(t *testing.T) {
 		index, least = "0:60", 60
 	}
 	for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
-		j := images("glyphs-conv-8-10.npz", 0, "0.02", certify.Method{Word: new(certify.LBP), NoUpper: true}, p)
+		j := images("glyphs-conv-8-10.npz", 0, "0.02", certify.Method{By: new(prove.LBP), NoUpper: true}, p)
 		j.Tasks.Points.Index = &index
 		claims := 0
 		var c Checker

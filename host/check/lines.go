@@ -4,7 +4,8 @@ import (
 	"context"
 	"math"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
+	"psafe/host/check/curves"
 	"psafe/host/read/property"
 )
 
@@ -133,7 +134,7 @@ func (p *pass) hiddenLayer(k int) {
 		}
 	}
 	for i := range l.out {
-		h.z.lo[i], h.z.hi[i] = arith.ValueDown(l.act, h.pre.lo[i]), arith.ValueUp(l.act, h.pre.hi[i])
+		h.z.lo[i], h.z.hi[i] = curves.ValueDown(l.act, h.pre.lo[i]), curves.ValueUp(l.act, h.pre.hi[i])
 		if p.lines || p.graph.linear[k] {
 			lower, upper := relax(l.act, h.pre.lo[i], h.pre.hi[i], &p.by)
 			h.lower, h.upper = append(h.lower, lower), append(h.upper, upper)

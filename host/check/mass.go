@@ -3,7 +3,7 @@ package check
 import (
 	"math"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
 	"psafe/host/model/posterior"
 )
 

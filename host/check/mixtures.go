@@ -5,7 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
+	"psafe/host/check/sums"
 	"psafe/host/read/property"
 )
 
@@ -60,32 +61,21 @@ func mixed(s *property.Safe, theta [][]float64) (property.Safe, error) {
 
 // mixtureOf is sum_a factors[a] rows[a].
 func mixtureOf(rows []property.Row, factors []float64) (property.Row, error) {
-	c, d := make([]arith.Interval, len(rows[0].CLo)), arith.Interval{}
-	most := 0.0
 	for a, f := range factors {
 		if !(f >= 0 && f <= math.MaxFloat64) {
 			return property.Row{}, fmt.Errorf("factor %d is %v, which is no number >= 0", a, f)
 		}
-		if f == 0 {
-			continue // 0 times what is there is 0
-		}
-		most = max(most, f)
-		d = d.Plus(arith.Point(f).Times(arith.Interval{Lo: rows[a].D, Hi: rows[a].DHi}))
-		for k := range c {
-			c[k] = c[k].Plus(arith.Point(f).Times(arith.Interval{Lo: rows[a].CLo[k], Hi: rows[a].CHi[k]}))
-		}
 	}
-	row := property.Row{D: d.Lo, DHi: d.Hi}
-	finite := d.Finite()
-	for _, v := range c {
-		row.CLo, row.CHi = append(row.CLo, v.Lo), append(row.CHi, v.Hi)
-		finite = finite && v.Finite()
-	}
-	switch {
-	case most == 0:
+	if slices.Max(factors) == 0 {
 		return property.Row{}, fmt.Errorf("all factors are 0")
-	case !finite:
-		return property.Row{}, fmt.Errorf("the sum is not finite: a factor is %v", most)
+	}
+	row := sums.Mixture(rows, factors)
+	finite := arith.Finite(row.D, row.DHi)
+	for k, lo := range row.CLo {
+		finite = finite && arith.Finite(lo, row.CHi[k])
+	}
+	if !finite {
+		return property.Row{}, fmt.Errorf("the sum is not finite: a factor is %v", slices.Max(factors))
 	}
 	return row, nil
 }

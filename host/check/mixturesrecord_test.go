@@ -10,6 +10,7 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/job/certify"
+	"psafe/host/prove"
 )
 
 // either is about f(x) = w x: one of both always holds, and for no w of some size one alone on all
@@ -28,12 +29,12 @@ func mixedJobs(t *testing.T) map[string]*certify.Job {
 	jobs := map[string]*certify.Job{}
 	for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
 		for name, m := range map[string]certify.Method{
-			"clbp":    {Word: new(certify.CLBP), Cells: new(1)},
-			"lbp":     {Word: new(certify.LBP)},
-			"ibp":     {Word: new(certify.IBP)},
-			"pieces":  {Word: new(certify.LBP), Splits: new(10)},
-			"sampled": {Word: new(certify.LBP), Boxes: new(certify.Sampled), Samples: new(30), Gamma: new(0.8)},
-			"auto":    {Word: new(certify.Auto), Cells: new(1)},
+			"clbp":    {By: new(prove.CLBP), Cells: new(1)},
+			"lbp":     {By: new(prove.LBP)},
+			"ibp":     {By: new(prove.IBP)},
+			"pieces":  {By: new(prove.LBP), Splits: new(10)},
+			"sampled": {By: new(prove.LBP), Boxes: new(prove.Drawn), Draws: new(30), Gamma: new(0.8)},
+			"auto":    {By: new(prove.Auto), Cells: new(1)},
 		} {
 			j := file("one-weight.npz", "", m, p)
 			j.Tasks = certify.Tasks{File: path}
@@ -76,8 +77,8 @@ func TestCheckMixtures(t *testing.T) {
 // TestCheckMixturesElsewhere: what does not rest on mixtures has none.
 func TestCheckMixturesElsewhere(t *testing.T) {
 	for name, j := range map[string]*certify.Job{
-		"a conjunction":  images("glyphs-64-32-10.npz", 1, "0.01", certify.Method{Word: new(certify.CLBP), NoUpper: true}, bound.Float32),
-		"nothing proved": images("glyphs-64-32-10.npz", 1, "0.5", certify.Method{Word: new(certify.CLBP), NoUpper: true}, bound.Float32),
+		"a conjunction":  images("glyphs-64-32-10.npz", 1, "0.01", certify.Method{By: new(prove.CLBP), NoUpper: true}, bound.Float32),
+		"nothing proved": images("glyphs-64-32-10.npz", 1, "0.5", certify.Method{By: new(prove.CLBP), NoUpper: true}, bound.Float32),
 	} {
 		var c Checker
 		line := written(t, j)[0]

@@ -4,7 +4,8 @@ import (
 	"math"
 	"sync"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
+	"psafe/host/check/curves"
 )
 
 // The tail Q of the normal distribution for very many arguments: Q(z) = phi(z) R(z), with the
@@ -26,8 +27,8 @@ var nodes [8*39 + 1]mills
 // at fills the node z. With m_k = R^(k)(z)/k!: R' = z R - 1, hence m_1 = z m_0 - 1 and
 // (k+1) m_(k+1) = z m_k + m_(k-1).
 func (n *mills) at(z float64) {
-	q, e := arith.Tail(arith.DDOf(z))
-	p, f := arith.Density(arith.DDOf(z))
+	q, e := curves.Tail(arith.DDOf(z))
+	p, f := curves.Density(arith.DDOf(z))
 	before, m := q.Quotient(p).Scaled(e-f), arith.DDOf(0)
 	n.value = before
 	m = before.Times(arith.DDOf(z)).Minus(arith.DDOf(1))
@@ -60,7 +61,7 @@ func tailNear(z arith.DD) (q arith.DD, err float64) {
 	for k := len(n.next) - 2; k >= 0; k-- {
 		p = p*h + n.next[k]
 	}
-	m, e := arith.Density(z)
+	m, e := curves.Density(z)
 	q = m.Times(n.value.Plus(arith.DDOf(p * h))).Scaled(e)
 	if z.Hi < 37 { // q > 2^-1000: nothing underflows
 		return q, q.Hi * nearErr
@@ -80,7 +81,7 @@ func centralNear(z arith.DD) (c arith.DD, err float64) {
 	for _, k := range [...]float64{1.0 / 945, 1.0 / 105, 1.0 / 15, 1.0 / 3} {
 		p = p*x + k
 	}
-	m, e := arith.Density(z)
+	m, e := curves.Density(z)
 	c = m.Scaled(e).Times(z)
 	c = c.Plus(c.Times(arith.DDOf(p * x)))
 	return c, c.Hi*nearErr + 0x1p-390

@@ -5,7 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
+	"psafe/host/check/curves"
 	"psafe/host/prove/measure"
 )
 
@@ -103,7 +104,7 @@ func TestNoiseQuantile(t *testing.T) {
 
 func BenchmarkAbsMean(b *testing.B) {
 	for i := range b.N {
-		arith.AbsMeanUp(float64(i%1000)/300, 1)
+		curves.AbsMeanUp(float64(i%1000)/300, 1)
 	}
 }
 

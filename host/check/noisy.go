@@ -4,7 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
+	"psafe/host/check/curves"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
 )
@@ -61,7 +62,7 @@ func newNoisy(post *posterior.Posterior) (*noisy, error) {
 			d.variance = squaresUp(d.sd)
 			absMean := make([]float64, len(l.Weight.Mean))
 			for j, mean := range l.Weight.Mean {
-				absMean[j] = arith.AbsMeanUp(mean, l.Weight.SdHi[j])
+				absMean[j] = curves.AbsMeanUp(mean, l.Weight.SdHi[j])
 			}
 			d.absMean = matrix(absMean, m.params[k])
 			if m.graph.chain {
@@ -90,13 +91,7 @@ func (n *noisy) quantile(tau float64, layers int) float64 {
 }
 
 // squareUp is at least x^2, and 0 for 0.
-func squareUp(x float64) float64 {
-	p, e := arith.TwoProduct(x, x)
-	if x != 0 && (e > 0 || p < 0x1p-900) {
-		return arith.Up(p)
-	}
-	return p
-}
+func squareUp(x float64) float64 { return arith.ProductUp(x, x) }
 
 func squaresUp(x []float64) []float64 {
 	y := make([]float64, len(x))
@@ -222,7 +217,7 @@ func (m *deviations) weigh(w, x []float64) []arith.Sum {
 }
 
 // sqrt2OverPiUp is sqrt(2/pi), rounded up.
-var sqrt2OverPiUp = arith.OverTau.Scaled(1).RoundUp(arith.TailErr)
+var sqrt2OverPiUp = arith.OverTau.Scaled(1).RoundUp(curves.TailErr)
 
 // timesSqrt2OverPiUp is at least sqrt(2/pi) s, for s >= 0 but for roundings.
 func timesSqrt2OverPiUp(s float64) float64 {

@@ -1,6 +1,6 @@
 package check
 
-import "psafe/host/check/arith"
+import "psafe/host/arith"
 
 // Maps with a matrix at several positions: docs/convolution.md, section 1.
 

@@ -3,7 +3,8 @@ package check
 import (
 	"math"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
+	"psafe/host/check/curves"
 )
 
 // pool is how the maxima v of the windows of a max pool are bounded by one member each, the
@@ -60,7 +61,7 @@ func (l *layer) stars(y span, greatest bool, by *choice, d differ) hidden {
 			}
 		}
 		h.pre.lo[v], h.pre.hi[v] = bottom, top
-		h.z.lo[v], h.z.hi[v] = arith.ValueDown(l.act, bottom), arith.ValueUp(l.act, top)
+		h.z.lo[v], h.z.hi[v] = curves.ValueDown(l.act, bottom), curves.ValueUp(l.act, top)
 		// The activation of v is at least that of y_*, and at most that of the upper line, or of
 		// top where that is less: lines of the activation have slopes that are not negative.
 		var from, to arith.Sum

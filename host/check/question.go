@@ -119,10 +119,14 @@ type Absent struct{ words string }
 
 func (a *Absent) Error() string { return a.words }
 
-// there is an *Absent if a file that a flag may name is not there.
+// there is an *Absent if a file is not there, which a flag may name or stands where certify ran.
 func there(path, flag string) error {
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return &Absent{fmt.Sprintf("%s is not there: say with --%s where it is", path, flag)}
+	mend := "say with --" + flag + " where it is"
+	if flag == "" {
+		mend = "run psafe check in the folder that certify ran in"
+	}
+	if _, err := os.Stat(path); path+flag != "" && errors.Is(err, fs.ErrNotExist) {
+		return &Absent{fmt.Sprintf("%s is not there: %s", path, mend)}
 	}
 	return nil
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"psafe/host/arith"
 	"psafe/host/bound"
-	"psafe/host/check/arith"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
@@ -107,7 +107,7 @@ func TestReal(t *testing.T) {
 	for _, name := range []string{"VIMODEL_MNIST_1_64_relu.net.npz", "VIMODEL_MNIST_2_128_relu.net.npz"} {
 		post, tasks := realTasks(t, name, testscale.Cases(t, 60))
 		for _, precision := range bothPrecisions {
-			took, checked := proveAgain(t, name, precision, post, prove.Config{Strategy: prove.CLBP}, tasks)
+			took, checked := proveAgain(t, name, precision, post, prove.Config{Method: prove.CLBP}, tasks)
 			if checked > 10*took+time.Second {
 				t.Errorf("%s: certify took %v, the check %v", name, took, checked)
 			}
@@ -155,7 +155,7 @@ func TestTestdata(t *testing.T) {
 			}
 		}
 		for _, precision := range bothPrecisions {
-			proveAgain(t, c.name+" "+c.act.String(), precision, post, prove.Config{Strategy: prove.CLBP, Cells: testscale.Costly(t, 200)}, tasks)
+			proveAgain(t, c.name+" "+c.act.String(), precision, post, prove.Config{Method: prove.CLBP, Cells: testscale.Costly(t, 200)}, tasks)
 		}
 	}
 }

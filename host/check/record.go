@@ -264,17 +264,3 @@ func onceEach(dec *json.Decoder, known []string, depth int) error {
 	_, err = dec.Token()
 	return err
 }
-
-// upperMethod is what the upper bound was shown by.
-func (p *proof) upperMethod() (string, error) {
-	var u struct {
-		Method string `json:"method"`
-	}
-	if len(p.Upper) == 0 {
-		return "", fmt.Errorf("proof: there is none of p_upper")
-	}
-	if err := json.Unmarshal(p.Upper, &u); err != nil {
-		return "", fmt.Errorf("proof: %w", err)
-	}
-	return u.Method, nil
-}

@@ -14,6 +14,7 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/job/certify"
+	"psafe/host/prove"
 	"psafe/host/read/property"
 )
 
@@ -54,7 +55,7 @@ func claiming(t testing.TB, line []byte, p float64) []byte {
 // TestRecordRefused: whatever a line says of itself that is wrong is one line that names the
 // field, though its checksum is right.
 func TestRecordRefused(t *testing.T) {
-	good := written(t, images("glyphs-64-32-10.npz", 3, "0.01", certify.Method{Word: new(certify.LBP), NoUpper: true}, bound.Float32))[0]
+	good := written(t, images("glyphs-64-32-10.npz", 3, "0.01", certify.Method{By: new(prove.LBP), NoUpper: true}, bound.Float32))[0]
 	sampled := written(t, boxJobs()["lbp float32 two-weights, sampled"])[0]
 	pieces := written(t, boxJobs()["lbp float64 two-weights-product, splits"])[0]
 	var c Checker
@@ -184,7 +185,7 @@ func TestRuns(t *testing.T) {
 // TestMixedRuns: records that cannot be of one run are told, whatever else passes, and a file
 // that is not there is no fault of a record.
 func TestMixedRuns(t *testing.T) {
-	j := images("glyphs-64-32-10.npz", 2, "0.01", certify.Method{Word: new(certify.CLBP), NoUpper: true}, bound.Float32)
+	j := images("glyphs-64-32-10.npz", 2, "0.01", certify.Method{By: new(prove.CLBP), NoUpper: true}, bound.Float32)
 	lines := written(t, j)
 	var c Checker
 	add := func(s *Runs, line []byte) {
@@ -213,8 +214,8 @@ func TestMixedRuns(t *testing.T) {
 // TestIdentity: a record that says another question than its id is refused, and how paths
 // are spelled says nothing.
 func TestIdentity(t *testing.T) {
-	line := written(t, images("glyphs-64-32-10.npz", 1, "0.01", certify.Method{Word: new(certify.CLBP), NoUpper: true}, bound.Float32))[0]
-	tiny := file("two-weights-product.npz", "", certify.Method{Word: new(certify.NeuronSum), NoUpper: true}, bound.Float32)
+	line := written(t, images("glyphs-64-32-10.npz", 1, "0.01", certify.Method{By: new(prove.CLBP), NoUpper: true}, bound.Float32))[0]
+	tiny := file("two-weights-product.npz", "", certify.Method{By: new(prove.NeuronSum), NoUpper: true}, bound.Float32)
 	tiny.Tasks = certify.Tasks{Points: certify.Points{Inputs: filepath.Join("testdata", "points.csv"), Eps: "0", Property: "output_box:[-0.3,-0.1]"}}
 	sums := written(t, tiny)[0]
 	var c Checker
@@ -240,8 +241,8 @@ func TestIdentity(t *testing.T) {
 // TestForgedFields: fields of another method, bounds that drawn networks contradict, and lists
 // that are longer than a certificate's are refused before anything is proved.
 func TestForgedFields(t *testing.T) {
-	clbp := written(t, images("glyphs-64-32-10.npz", 1, "0.01", certify.Method{Word: new(certify.CLBP), NoUpper: true}, bound.Float32))[0]
-	boxed := written(t, images("glyphs-64-32-10.npz", 1, "0.001", certify.Method{Word: new(certify.LBP), NoUpper: true}, bound.Float32))[0]
+	clbp := written(t, images("glyphs-64-32-10.npz", 1, "0.01", certify.Method{By: new(prove.CLBP), NoUpper: true}, bound.Float32))[0]
+	boxed := written(t, images("glyphs-64-32-10.npz", 1, "0.001", certify.Method{By: new(prove.LBP), NoUpper: true}, bound.Float32))[0]
 	var c Checker
 	for _, k := range []struct {
 		line             []byte

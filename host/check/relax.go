@@ -3,7 +3,8 @@ package check
 import (
 	"math"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
+	"psafe/host/check/curves"
 	net "psafe/host/model/network"
 )
 
@@ -119,7 +120,7 @@ func sigmoidUpper(l, u float64, by *choice) line {
 	if !(l >= -math.MaxFloat64 && u <= math.MaxFloat64 && l <= u) {
 		return line{0, 1}
 	}
-	atL, atU := arith.SigmoidUp(l), arith.SigmoidUp(u)
+	atL, atU := curves.SigmoidUp(l), curves.SigmoidUp(u)
 	a, touch := upperSlope(by.wider(l, u))
 	if !(a >= leastSlope && a <= 1) {
 		return line{0, atU}
@@ -136,7 +137,7 @@ func sigmoidUpper(l, u float64, by *choice) line {
 	over := arith.Up(arith.Up(a-slope) + slopeErr)
 	under := arith.Up(arith.Up(slope-a) + slopeErr)
 	extra := max(0, arith.Up(over*arith.Up(touch-max(l, 0))), arith.Up(under*arith.Up(u-touch)))
-	return line{a, max(b, arith.SumUp(aboveLine(arith.SigmoidUp(touch), a, touch), extra))}
+	return line{a, max(b, arith.SumUp(aboveLine(curves.SigmoidUp(touch), a, touch), extra))}
 }
 
 // upperSlope chooses a slope on [l, u], and where the line touches if that is on t > 0.
@@ -146,7 +147,7 @@ func upperSlope(l, u float64) (a, touch float64) {
 		touch = l/2 + u/2
 		return slopeApprox(touch), touch
 	case u <= 0:
-		return (arith.Sigmoid(u).Hi - arith.Sigmoid(l).Hi) / (u - l), u
+		return (curves.Sigmoid(u).Hi - curves.Sigmoid(l).Hi) / (u - l), u
 	}
 	return touchFrom(l, u)
 }
@@ -162,7 +163,7 @@ func aboveLine(v, a, t float64) float64 {
 // slopeApprox is the derivative of the sigmoid, wrong by at most slopeErr: s and 1-s are
 // rounded once each, and so is their product, which is at most 1/4.
 func slopeApprox(t float64) float64 {
-	s := arith.Sigmoid(t)
+	s := curves.Sigmoid(t)
 	return s.Hi * (1 - s.Hi)
 }
 
@@ -172,7 +173,7 @@ const slopeErr = 4 * arith.Unit
 // bisection one whose tangent passes over (l, sigmoid(l)), or the middle of [l, u] if that
 // is further right, where the area under the line is least; the chord if there is none.
 func touchFrom(l, u float64) (a, touch float64) {
-	sl, su := arith.Sigmoid(l).Hi, arith.Sigmoid(u).Hi
+	sl, su := curves.Sigmoid(l).Hi, curves.Sigmoid(u).Hi
 	a = slopeApprox(u)
 	if sl+a*(u-l) > su {
 		return (su - sl) / (u - l), u
@@ -181,7 +182,7 @@ func touchFrom(l, u float64) (a, touch float64) {
 	for range 12 {
 		m := (lo + hi) / 2
 		slope := slopeApprox(m)
-		if sl+slope*(m-l) > arith.Sigmoid(m).Hi {
+		if sl+slope*(m-l) > curves.Sigmoid(m).Hi {
 			lo = m
 		} else {
 			hi, a = m, slope

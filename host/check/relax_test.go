@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
 	net "psafe/host/model/network"
 	"psafe/internal/testscale"
 )

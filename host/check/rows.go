@@ -1,6 +1,6 @@
 package check
 
-import "psafe/host/check/arith"
+import "psafe/host/arith"
 
 // way is how a row is taken down a network. All of them bound the same row; the best counts.
 type way struct {

@@ -17,10 +17,11 @@ import (
 	"testing"
 	"time"
 
+	"psafe/host/arith"
 	"psafe/host/bound"
-	"psafe/host/check/arith"
 	"psafe/host/job/certify"
 	net "psafe/host/model/network"
+	"psafe/host/prove"
 	"psafe/host/read/property"
 	"psafe/host/record/fields"
 	"psafe/internal/testscale"
@@ -118,26 +119,26 @@ func variedRuns(t *testing.T) [][][]byte {
 	}
 	line, pair, pairs := filepath.Join("testdata", "points.csv"), file("pair.csv", "0.3,-0.2\n"), filepath.Join("testdata", "pairs.csv")
 	const tanh, wide = "tiny-2-3-2-tanh.npz", "output_box:[-0.5,2]"
-	lbp := func(m certify.Method) certify.Method { m.Word = new(certify.LBP); return m }
+	lbp := func(m certify.Method) certify.Method { m.By = new(prove.LBP); return m }
 	stopped := points(tanh, pair, "0.01", property.KeepsClass, certify.Method{})
 	stopped.Require = "0.01"
-	limited := points(tanh, pair, "0.01", property.KeepsClass, certify.Method{Word: new(certify.CLBP)})
+	limited := points(tanh, pair, "0.01", property.KeepsClass, certify.Method{By: new(prove.CLBP)})
 	limited.TimeLimit = new(time.Nanosecond)
-	radii := points(tanh, pair, file("radii.npy", radiiOfTests), property.KeepsClass, certify.Method{Word: new(certify.CLBP), NoUpper: true})
+	radii := points(tanh, pair, file("radii.npy", radiiOfTests), property.KeepsClass, certify.Method{By: new(prove.CLBP), NoUpper: true})
 	radii.Tasks.Points.Clip, radii.Tasks.Points.Mean, radii.Tasks.Points.Std = []string{"-1", "1"}, "0.1", "0.9"
 	either := mixedJobs(t)["clbp float32"]
 	var runs [][][]byte
 	for _, j := range []*certify.Job{
 		points(tanh, pair, "0.02,0.05", property.KeepsClass, lbp(certify.Method{NoUpper: true})),
-		points("two-weights.npz", line, "0.1", wide, lbp(certify.Method{Boxes: new(certify.Sampled), Samples: new(60), Gamma: new(0.5), Seed: new(uint64(7))})),
-		points("two-weights-product.npz", line, "0.1", wide, certify.Method{Word: new(certify.IBP), Splits: new(30)}),
-		points("two-weights-product.npz", line, "9", wide, lbp(certify.Method{Boxes: new(certify.Sampled), Samples: new(5), Gamma: new(0.1)})),
-		points(tanh, pair, "0.02", property.KeepsClass, certify.Method{Word: new(certify.CLBP), Derived: true, Samples: new(20), Confidence: new(0.9)}),
-		points(tanh, pair, "0.3", property.KeepsClass, certify.Method{Word: new(certify.CLBP), Cells: new(6)}),
+		points("two-weights.npz", line, "0.1", wide, lbp(certify.Method{Boxes: new(prove.Drawn), Draws: new(60), Gamma: new(0.5), Seed: new(uint64(7))})),
+		points("two-weights-product.npz", line, "0.1", wide, certify.Method{By: new(prove.IBP), Splits: new(30)}),
+		points("two-weights-product.npz", line, "9", wide, lbp(certify.Method{Boxes: new(prove.Drawn), Draws: new(5), Gamma: new(0.1)})),
+		points(tanh, pair, "0.02", property.KeepsClass, certify.Method{By: new(prove.CLBP), Derived: true, Draws: new(20), Confidence: new(0.9)}),
+		points(tanh, pair, "0.3", property.KeepsClass, certify.Method{By: new(prove.CLBP), Cells: new(6)}),
 		points(tanh, pair, "0.9", "argmax_is:1", certify.Method{}),
-		points(tanh, pair, "0.02", property.KeepsClass, certify.Method{Word: new(certify.NeuronSum), Cells: new(2)}),
-		points("samples-2-8-3.npz", pairs, "0.1", property.KeepsClass, certify.Method{Samples: new(10)}),
-		points("dropout-2-8-3.npz", pair, "0.1", property.KeepsClass, certify.Method{Word: new(certify.Statistical)}),
+		points(tanh, pair, "0.02", property.KeepsClass, certify.Method{By: new(prove.NeuronSum), Cells: new(2)}),
+		points("samples-2-8-3.npz", pairs, "0.1", property.KeepsClass, certify.Method{Draws: new(10)}),
+		points("dropout-2-8-3.npz", pair, "0.1", property.KeepsClass, certify.Method{By: new(prove.Statistical)}),
 		stopped, limited, radii, either,
 	} {
 		runs = append(runs, written(t, j))

@@ -8,7 +8,7 @@ import (
 	"math/big"
 	"slices"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
 )

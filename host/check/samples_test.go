@@ -61,7 +61,7 @@ func TestSamples(t *testing.T) {
 		post := randomSet(t, rng, 12, activations[i%len(activations)], [][]int{{2, 5, 3}, {1, 4, 4, 2}, {3, 2}}[rng.IntN(3)]...)
 		task := randomTask(rng, post, 0)
 		for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
-			r := certified(t, p, post, prove.Config{Strategy: prove.Finite, Cells: []int{0, 1, 30}[i%3]}, []property.Task{task})[0]
+			r := certified(t, p, post, prove.Config{Method: prove.Finite, Cells: []int{0, 1, 30}[i%3]}, []property.Task{task})[0]
 			proofs := proofsOf(r)
 			listed += len(proofs)
 			c, err := countNetworks(t.Context(), post, &task, proofs, r.SafeSamples)
@@ -98,7 +98,7 @@ func TestWitnessBelowRounding(t *testing.T) {
 		task := randomTask(rand.New(rand.NewPCG(4, 7)), post, 0)
 		task.T, task.Inner = task.T[:1], task.Inner[:1]
 		task.S = property.ArgmaxIs(0, 2)
-		r := certified(t, bound.Float32, post, prove.Config{Strategy: prove.Finite, Cells: 8}, []property.Task{task})[0]
+		r := certified(t, bound.Float32, post, prove.Config{Method: prove.Finite, Cells: 8}, []property.Task{task})[0]
 		want := 0
 		if margin == 1e-9 {
 			want = 1
@@ -157,7 +157,7 @@ func TestDerived(t *testing.T) {
 	for i := range testscale.Cases(t, 200) {
 		post := sumtest.RandomNoisy(rng, activations[i%len(activations)], 0.2, [][]int{{2, 5, 3}, {1, 4, 4, 2}, {3, 2}}[rng.IntN(3)]...)
 		task := randomTask(rng, post, 0)
-		r := certified(t, bound.Float64, post, prove.Config{Strategy: prove.CLBP, Cells: 1, Derived: true}, []property.Task{task})[0]
+		r := certified(t, bound.Float64, post, prove.Config{Method: prove.CLBP, Cells: 1, Derived: true}, []property.Task{task})[0]
 		got, known := meanDown(post, &task, 1-r.Lower())
 		if theirs := r.Derived.MeanLower; known == math.IsNaN(theirs) || got < theirs {
 			t.Errorf("%d: %v (%v), certify's %v", i, got, known, theirs)

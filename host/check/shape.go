@@ -3,7 +3,7 @@ package check
 import (
 	"fmt"
 
-	"psafe/host/check/arith"
+	"psafe/host/check/curves"
 	net "psafe/host/model/network"
 )
 
@@ -50,7 +50,7 @@ type lowered interface{ Lowered() *net.Lowered }
 // of a parameter, or -1 for none.
 func shapeOf(m net.Map, act net.Activation) (l layer, params []int32, err error) {
 	l = layer{in: m.Inputs(), out: m.Outputs(), act: act}
-	if !arith.Supported(act) {
+	if !curves.Supported(act) {
 		return l, nil, fmt.Errorf("activation %v cannot be checked", act)
 	}
 	switch m := m.(type) {

@@ -1,6 +1,6 @@
 package check
 
-import "psafe/host/check/arith"
+import "psafe/host/arith"
 
 // Noise of weights that are used in several places: docs/convolution.md, (17) and (18).
 

@@ -3,7 +3,7 @@ package check
 import (
 	"math"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
 )
 
 // The noise of rows over a box, sharper than (11) (docs/concentration.md, section 8): together

@@ -43,7 +43,7 @@ func TestSharpAsCertify(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, r := range certified(t, bound.Float64, post, prove.Config{Strategy: prove.CLBP, Cells: 1, NoUpper: true}, []property.Task{task}) {
+		for _, r := range certified(t, bound.Float64, post, prove.Config{Method: prove.CLBP, Cells: 1, NoUpper: true}, []property.Task{task}) {
 			if !(r.Lower() > 0) {
 				continue
 			}

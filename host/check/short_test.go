@@ -7,6 +7,7 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/job/certify"
+	"psafe/host/prove"
 )
 
 // TestCheckShortForms: records of properties in words are proved again from the record
@@ -20,7 +21,7 @@ func TestCheckShortForms(t *testing.T) {
 		"class_change_only:1,2": {"class_change_only:1,2:0", "class_change_only:1,2:3"},
 		"argmax_in:0,4":         {"argmax_in:0,4", "argmax_in:1,4"},
 	} {
-		j := images("glyphs-64-32-10.npz", 1, "0.005", certify.Method{Word: new(certify.CLBP), NoUpper: true}, bound.Float32)
+		j := images("glyphs-64-32-10.npz", 1, "0.005", certify.Method{By: new(prove.CLBP), NoUpper: true}, bound.Float32)
 		j.Tasks.Points.Property = words
 		var c Checker
 		line := written(t, j)[0]

@@ -46,7 +46,7 @@ func TestSlopesAsCertify(t *testing.T) {
 			t.Fatal(err)
 		}
 		precision := bound.Precision(i / 4 % 2)
-		r := certified(t, precision, post, prove.Config{Strategy: prove.CLBP, Cells: 1, NoUpper: true}, []property.Task{*task})[0]
+		r := certified(t, precision, post, prove.Config{Method: prove.CLBP, Cells: 1, NoUpper: true}, []property.Task{*task})[0]
 		if !(r.Lower() > 0) {
 			continue
 		}
@@ -215,7 +215,7 @@ func exactMargin(post *posterior.Posterior, row *property.Row, z []*big.Rat) *bi
 func TestSlopesRecord(t *testing.T) {
 	for _, precision := range testscale.Few(t, []bound.Precision{bound.Float32, bound.Float64}, 1) {
 		for posterior, index := range map[string]string{"glyphs-64-32-10.npz": "37", "glyphs-64-24-24-10.npz": "30"} {
-			j := images(posterior, 1, "0.03", certify.Method{Word: new(certify.CLBP), NoUpper: true}, precision)
+			j := images(posterior, 1, "0.03", certify.Method{By: new(prove.CLBP), NoUpper: true}, precision)
 			j.Tasks.Points.Index = new(index)
 			line := written(t, j)[0]
 			r, err := parseRecord(line)

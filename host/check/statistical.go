@@ -6,7 +6,7 @@ import (
 	"math/big"
 	"strconv"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
 	"psafe/host/read/property"
 )
 

@@ -8,6 +8,7 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/job/certify"
+	"psafe/host/prove"
 	"psafe/host/prove/measure"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
@@ -53,7 +54,7 @@ func TestIntervals(t *testing.T) {
 }
 
 func TestIntervalRecords(t *testing.T) {
-	j := images("glyphs-64-32-10.npz", 2, "0.01", certify.Method{Word: new(certify.Statistical), Samples: new(50), NoUpper: true}, bound.Float32)
+	j := images("glyphs-64-32-10.npz", 2, "0.01", certify.Method{By: new(prove.Statistical), Draws: new(50), NoUpper: true}, bound.Float32)
 	line := written(t, j)[0]
 	var c Checker
 	if v, err := c.Check(t.Context(), line, false); err != nil || v.Refused != nil || !v.Statistical {

@@ -31,7 +31,7 @@ func TestStill(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, r := range certified(t, bound.Float64, post, prove.Config{Strategy: prove.CLBP}, []property.Task{randomTask(rng, post, 0)}) {
+		for _, r := range certified(t, bound.Float64, post, prove.Config{Method: prove.CLBP}, []property.Task{randomTask(rng, post, 0)}) {
 			sure := still >= len(post.Layers)
 			if lo, hi := r.Lower(), r.Upper(); sure && (lo != 0 && lo != 1 || hi != 0 && hi != 1) {
 				t.Errorf("%d: p_lower %v, p_upper %v of one network", i, lo, hi)

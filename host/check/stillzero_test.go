@@ -32,7 +32,7 @@ func TestStillZero(t *testing.T) {
 			t.Errorf("weights %v: check bounds P_safe, which is 1, by %v; %v", w, safe, err)
 		}
 		for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
-			if r := certified(t, p, post, prove.Config{Strategy: prove.CLBP}, []property.Task{task})[0]; r.Upper() < 1 {
+			if r := certified(t, p, post, prove.Config{Method: prove.CLBP}, []property.Task{task})[0]; r.Upper() < 1 {
 				t.Errorf("weights %v %v: certify bounds P_safe, which is 1, by %v", w, p, r.Upper())
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"psafe/host/job/certify"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
+	"psafe/host/prove"
 	"psafe/host/read/format"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
@@ -54,7 +55,7 @@ func gridQuestionOf(t *testing.T, post *posterior.Posterior, boxes string) (line
 		}
 	}
 	job := &certify.Job{Posterior: certify.Posterior{Path: netFile}, Tasks: certify.Tasks{File: inputs}, Precision: new(bound.Float64), Version: "test",
-		Method: certify.Method{Word: new(certify.NeuronSum), Cells: new(1), NoUpper: true}}
+		Method: certify.Method{By: new(prove.NeuronSum), Cells: new(1), NoUpper: true}}
 	line = written(t, job)[0]
 	tasks, err := property.ReadFile(inputs, 3)
 	if err != nil {
@@ -178,7 +179,7 @@ func TestCheckVCAS(t *testing.T) {
 	}
 	options := format.Options{Scale: posterior.ScaleSD, Activations: []net.Activation{{Kind: net.ReLU}}}
 	line := written(t, &certify.Job{Posterior: certify.Posterior{Path: path, Options: options}, Tasks: certify.Tasks{File: inputs}, Precision: new(bound.Float64), Version: "test",
-		Method: certify.Method{Word: new(certify.NeuronSum), NoUpper: true}})[0]
+		Method: certify.Method{By: new(prove.NeuronSum), NoUpper: true}})[0]
 	r, err := parseRecord(line)
 	if err != nil || r.Proof.Grids == nil || r.Proof.Mixtures == nil || r.Proof.Large == nil || r.Proof.Centres == nil || r.PLower.Lo < 0.8 {
 		t.Fatalf("%v: %s", err, line)

@@ -15,13 +15,14 @@ import (
 	"psafe/host/job/certify"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
+	"psafe/host/prove"
 	"psafe/host/read/format"
 	"psafe/internal/testscale"
 )
 
 // sumsJobs are jobs of sums of neurons.
 func sumsJobs(t *testing.T) map[string]*certify.Job {
-	sums := certify.Method{Word: new(certify.NeuronSum), Cells: new(6)}
+	sums := certify.Method{By: new(prove.NeuronSum), Cells: new(6)}
 	at := func(file, points, eps, property string) *certify.Job {
 		j := images(file, 0, eps, sums, bound.Float64)
 		j.Tasks = certify.Tasks{Points: certify.Points{Inputs: filepath.Join("testdata", points), Eps: eps, Property: property}}
@@ -127,7 +128,7 @@ func TestTinySpreads(t *testing.T) {
 			}
 		}
 		tasks := certify.Tasks{Points: certify.Points{Inputs: points, Eps: "0.001", Property: "argmax_is:1"}}
-		job := &certify.Job{Posterior: certify.Posterior{Path: file}, Tasks: tasks, Method: certify.Method{Word: new(certify.NeuronSum)}, Precision: new(bound.Float64), Version: "test"}
+		job := &certify.Job{Posterior: certify.Posterior{Path: file}, Tasks: tasks, Method: certify.Method{By: new(prove.NeuronSum)}, Precision: new(bound.Float64), Version: "test"}
 		var c Checker
 		for i, line := range written(t, job) {
 			v, err := c.Check(t.Context(), line, false)

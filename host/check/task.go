@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
@@ -117,7 +115,7 @@ func (f *files) pointsOf(r *record, path string, post *posterior.Posterior) (*pr
 // region reads what T is around a point, and the files that say it.
 func (f *files) region(r *record, inputs int) (*property.Region, error) {
 	for _, text := range append([]string{r.Eps}, r.Clip...) {
-		if err := thereToo(text); err != nil {
+		if err := there(property.VectorFile(text), ""); err != nil {
 			return nil, err
 		}
 	}
@@ -145,18 +143,6 @@ func sameFile(field, is, says string) error {
 	return fmt.Errorf("%s_sha256: the file has the digest %.16q, the record was made from %.16q", field, is, says)
 }
 
-// thereToo is an *Absent if a file that stands for numbers of a flag is not there.
-func thereToo(text string) error {
-	path := property.VectorFile(text)
-	if path == "" {
-		return nil
-	}
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return &Absent{fmt.Sprintf("%s is not there: run psafe check in the folder that certify ran in", path)}
-	}
-	return nil
-}
-
 // fromPosterior stands in records for a mean and a standard deviation of the inputs that the
 // posterior's file says.
 const fromPosterior = "posterior"
@@ -172,7 +158,7 @@ func (f *files) normalise(r *record, t *property.Task, post *posterior.Posterior
 		return cmp.Or(sameFile("mean", "", r.MeanSHA256), sameFile("std", "", r.StdSHA256))
 	}
 	for _, text := range []string{r.Mean, r.Std} {
-		if err := thereToo(text); err != nil {
+		if err := there(property.VectorFile(text), ""); err != nil {
 			return err
 		}
 	}
@@ -206,8 +192,8 @@ type templates struct {
 
 // ofTemplate is the task of a property of a file whose boxes are relative to points.
 func (f *files) ofTemplate(r *record, path string, post *posterior.Posterior) (*property.Task, error) {
-	if _, err := os.Stat(r.Template); errors.Is(err, fs.ErrNotExist) {
-		return nil, &Absent{fmt.Sprintf("%s is not there: run psafe check in the folder that certify ran in", r.Template)}
+	if err := there(r.Template, ""); err != nil {
+		return nil, err
 	}
 	key := fmt.Sprintf("%d %d %q", post.Inputs(), post.Outputs(), r.Template)
 	of, err := kept(&f.templates, key, func() (*templates, error) {

@@ -6,7 +6,7 @@ import (
 	"math/big"
 	"slices"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
 	"psafe/host/model/posterior"
 )
 

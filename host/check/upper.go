@@ -2,7 +2,7 @@ package check
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 
 	"psafe/host/read/property"
@@ -15,13 +15,26 @@ type upperProof struct {
 	Tau     float64      `json:"tau,omitempty"`
 }
 
-// readUpper reads the field upper of a proof.
-func readUpper(text json.RawMessage) (*upperProof, error) {
+// upper is the field upper.
+func (p *proof) upper() (*upperProof, error) {
+	if len(p.Upper) == 0 {
+		return nil, errors.New("proof: there is none of p_upper")
+	}
 	var u upperProof
-	if err := strictly(text, &u); err != nil {
+	if err := strictly(p.Upper, &u); err != nil {
 		return nil, fmt.Errorf("proof: upper: %w", err)
 	}
 	return &u, nil
+}
+
+// upperWitness is where P_safe is bounded from above, and by which failure budget.
+func (q *question) upperWitness() (at property.Box, tau float64, err error) {
+	u, err := q.Proof.upper()
+	if err != nil {
+		return at, 0, err
+	}
+	at, err = u.Witness.around(q.task)
+	return at, u.Tau, err
 }
 
 // safeUp bounds P_safe from above by concentration LBP: by the probability that S holds at one

@@ -60,7 +60,7 @@ func TestAlone(t *testing.T) {
 			tasks = append(tasks, property.Task{Index: i, Label: -1, T: []property.Box{b}, Inner: []property.Box{b}, S: s})
 		}
 		p := bound.Precision(seed % 2)
-		cfg := prove.Config{Strategy: prove.CLBP, Cells: 8}
+		cfg := prove.Config{Method: prove.CLBP, Cells: 8}
 		for i, together := range run(t, p, post, cfg, tasks...) {
 			alone := run(t, p, post, cfg, tasks[i])[0]
 			if together.LogP != alone.LogP || together.UnsafeDown != alone.UnsafeDown || together.Tau != alone.Tau {

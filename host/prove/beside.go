@@ -8,10 +8,10 @@ import (
 	"psafe/host/read/property"
 )
 
-// beside adds what was asked for beside the strategy's own bound: upper bounds, what
+// beside adds what was asked for beside the method's own bound: upper bounds, what
 // follows from both, and an interval from drawn networks.
 func (j *job) beside(ctx context.Context, e *engine.Engine, results []*claim.Result) error {
-	if j.strategy.uppers == beside {
+	if j.way.uppers == beside {
 		if err := uppers(ctx, e, j.cfg, results); err != nil {
 			return err
 		}
@@ -21,7 +21,7 @@ func (j *job) beside(ctx context.Context, e *engine.Engine, results []*claim.Res
 			r.Derived = claim.Derive(e.Normal, r)
 		}
 	}
-	if j.strategy.drawn != beside || j.cfg.Samples == 0 {
+	if j.way.drawn != beside || j.cfg.Samples == 0 {
 		return nil
 	}
 	var tasks []property.Task

@@ -1,5 +1,5 @@
 // Package prove decides how P_safe is bounded: by weight boxes, concentration LBP, sums
-// of neurons, a finite set of networks or drawn ones (the table of strategies).
+// of neurons, a finite set of networks or drawn ones (the table of ways).
 //
 // With weight boxes a result is a lower bound of P_safe(T, S) = Prob_w(for all x in T: f^w(x) in S)
 // (docs/soundness.md (1)), whatever the search did: a weight box counts only if
@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"time"
 
-	"psafe/host/bound"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/engine"
 	"psafe/host/read/property"
@@ -21,14 +20,15 @@ import (
 
 // Config says how to certify.
 type Config struct {
-	Method   bound.Propagation
-	Strategy Strategy
-	// Samples and Seed are for Sampled, where Task.Samples replaces a Samples of 0,
-	// and for Statistical; with other strategies Samples above 0 asks for the
+	Method Method
+	// Boxes are for IBP and LBP.
+	Boxes Boxes
+	// Samples and Seed are for boxes that are Drawn, where Task.Samples replaces a Samples of 0,
+	// and for Statistical; with other methods Samples above 0 asks for the
 	// Statistic beside the certified bounds.
 	Samples int
 	Seed    uint64
-	// Gamma is the half-width in standard deviations: required for Sampled
+	// Gamma is the half-width in standard deviations: required for Drawn
 	// (Task.Gamma replaces 0); for Centred, 0 searches for the largest.
 	Gamma float64
 	// Uniform keeps one gamma for all layers of a centred box.
@@ -44,7 +44,7 @@ type Config struct {
 	// Confidence is for Statistical, in (0, 1).
 	Confidence float64
 	// TimeLimit, above 0, is how long a task may take: what was proved until then is its
-	// result, which says Stopped. Not for Sampled, whose tasks share their boxes.
+	// result, which says Stopped. Not for Drawn, whose tasks share their boxes.
 	TimeLimit time.Duration
 	// Decided, if set, says that the bounds of a result are all that is wanted: Auto tries nothing
 	// more then, and the result says so.
@@ -60,7 +60,7 @@ type Config struct {
 // the next chunk. Results do not depend on how many there are, as all devices of
 // one precision give the same bits.
 //
-// It refuses a strategy that is none, or none for the engines' posterior, and stops
+// It refuses a method that is none, or none for the engines' posterior, and stops
 // early with ctx's error, also inside of a pass, once what has been finished had its last
 // rechecks. Any other error is a device's; no result is emitted for work
 // that it touched.
@@ -71,23 +71,20 @@ func Run(ctx context.Context, engines []*engine.Engine, cfg Config, tasks []prop
 	if progress == nil {
 		progress = func(int) {}
 	}
-	s, err := cfg.Strategy.entry()
+	w, err := cfg.way()
 	if err != nil {
 		return err
 	}
-	if err := s.fits(engines[0].Posterior); err != nil {
+	if err := w.fits(engines[0].Posterior); err != nil {
 		return err
 	}
-	if _, shared := s.run.(together); shared && cfg.TimeLimit > 0 {
+	if _, shared := w.run.(together); shared && cfg.TimeLimit > 0 {
 		return errors.New("no time limit of a task: tasks share their boxes")
-	}
-	for _, e := range engines {
-		e.EndWith(ctx)
 	}
 	emitted := 0
 	counting := func(r *claim.Result) error { emitted++; return emit(r) }
 	all := &engine.Run{Engines: engines, Tasks: tasks, TimeLimit: cfg.TimeLimit, Progress: progress, Emit: counting}
-	if err := s.run.run(ctx, &job{all, s, cfg}); err != nil {
+	if err := w.run.run(ctx, &job{all, w, cfg}); err != nil {
 		return err
 	}
 	return complete(emitted, len(tasks))

@@ -60,7 +60,7 @@ func BenchmarkConcentration(b *testing.B) {
 			}
 			defer eng.Close()
 			for b.Loop() {
-				err := prove.Run(b.Context(), []*engine.Engine{eng}, prove.Config{Strategy: prove.CLBP, NoUpper: true}, tasks, nil,
+				err := prove.Run(b.Context(), []*engine.Engine{eng}, prove.Config{Method: prove.CLBP, NoUpper: true}, tasks, nil,
 					func(*claim.Result) error { return nil })
 				if err != nil {
 					b.Fatal(err)

@@ -65,7 +65,7 @@ func TestRealConcentration(t *testing.T) {
 			var tasks []property.Task = mnistTasks(t, c.post, c.n, c.eps)
 			start := time.Now()
 			mean := 0.0
-			for _, r := range run(t, bound.Float32, c.post, prove.Config{Strategy: prove.CLBP}, tasks...) {
+			for _, r := range run(t, bound.Float32, c.post, prove.Config{Method: prove.CLBP}, tasks...) {
 				mean += measure.ExpDown(r.LogP) / float64(len(tasks))
 				t.Logf("%d: %.6f tau %g", r.Task.Index, measure.ExpDown(r.LogP), r.Tau)
 			}

@@ -29,7 +29,7 @@ func rows(all bool, cd ...float64) property.Safe {
 	return s
 }
 
-var viaCLBP = prove.Config{Strategy: prove.CLBP}
+var viaCLBP = prove.Config{Method: prove.CLBP}
 
 // TestOneLayerAtAPoint: a row of one affine layer at a point is a normal number, so
 // its lower and its upper bound are its probability itself.
@@ -182,8 +182,8 @@ func TestClosedForms(t *testing.T) {
 	}, 4) {
 		post, task, truth := hiddenNeuron(c.a, c.w, c.b, c.v, c.c, c.lo, c.hi)
 		for _, p := range testscale.Few(t, []bound.Precision{bound.Float32, bound.Float64}, 1) {
-			for s, least := range map[prove.Strategy]float64{prove.CLBP: c.clbp, prove.Auto: c.auto} {
-				r := run(t, p, post, prove.Config{Strategy: s, Method: bound.LBP}, task)[0]
+			for s, least := range map[prove.Method]float64{prove.CLBP: c.clbp, prove.Auto: c.auto} {
+				r := run(t, p, post, prove.Config{Method: s}, task)[0]
 				t.Logf("%d %v: %.6f <= %.6f <= %.6f", i, p, r.Lower(), truth, r.Upper())
 				// 1e-5: what the integrals are good for.
 				if lo, hi := r.Lower(), r.Upper(); lo > truth+1e-5 || hi < truth-1e-5 || lo < least {

@@ -216,10 +216,10 @@ func consistentOn(t *testing.T, i int, r *rand.Rand, post *posterior.Posterior, 
 	cells := []int{1, 3, 10, 30}
 	results := map[string][]*claim.Result{}
 	for _, c := range []method{
-		{"clbp", prove.Config{Strategy: prove.CLBP, Cells: cells[r.IntN(4)]}},
-		{"auto", prove.Config{Strategy: prove.Auto, Method: bound.LBP, Cells: cells[r.IntN(3)]}},
-		{"centred", prove.Config{Strategy: prove.Centred, Method: bound.LBP}},
-		{"statistical", prove.Config{Strategy: prove.Statistical, Samples: 100, Seed: uint64(i), Confidence: 1 - 2*sureness, Cells: 16}},
+		{"clbp", prove.Config{Method: prove.CLBP, Cells: cells[r.IntN(4)]}},
+		{"auto", prove.Config{Method: prove.Auto, Cells: cells[r.IntN(3)]}},
+		{"centred", prove.Config{Method: prove.LBP}},
+		{"statistical", prove.Config{Method: prove.Statistical, Samples: 100, Seed: uint64(i), Confidence: 1 - 2*sureness, Cells: 16}},
 	} {
 		results[c.name] = run(t, p, post, c.cfg, whole, part)
 	}

@@ -18,7 +18,7 @@ import (
 // dropped, and the run ends.
 func TestSpareContradictsItself(t *testing.T) {
 	post := read(t, "two-weights.npz")
-	cfg := prove.Config{Strategy: prove.CLBP}
+	cfg := prove.Config{Method: prove.CLBP}
 	broken := func() bound.Device { return &lying{Device: fallback.New(bound.Float32), lie: after(1, lift)} }
 	for _, share := range []float64{0, .01, 1} {
 		e, err := engine.New(broken(), broken, post, 12)
@@ -51,10 +51,10 @@ func TestContradictions(t *testing.T) {
 		post := read(t, file)
 		tasks := manyTasks(9, post, 4)
 		for _, cfg := range []prove.Config{
-			{Strategy: prove.CLBP, Cells: fewCells(t)}, {Method: bound.LBP, Strategy: prove.Auto, Cells: fewCells(t)}, {Method: bound.LBP}, {Method: bound.IBP, Strategy: prove.Sampled, Samples: 40, Gamma: 0.3},
-			{Strategy: prove.CLBP, Cells: fewCells(t), NoUpper: true, Samples: 60, Confidence: .9},
+			{Method: prove.CLBP, Cells: fewCells(t)}, {Method: prove.Auto, Cells: fewCells(t)}, {Method: prove.LBP}, {Method: prove.IBP, Boxes: prove.Drawn, Samples: 40, Gamma: 0.3},
+			{Method: prove.CLBP, Cells: fewCells(t), NoUpper: true, Samples: 60, Confidence: .9},
 		} {
-			if cfg.Strategy == prove.Auto && len(post.Layers) == 2 && !testscale.Deep(t) {
+			if cfg.Method == prove.Auto && len(post.Layers) == 2 && !testscale.Deep(t) {
 				continue // one hidden layer: the processor sums over neurons for seconds
 			}
 			want := run(t, bound.Float32, post, cfg, tasks...)

@@ -79,14 +79,14 @@ func TestConvolutionMethods(t *testing.T) {
 		net := &testNet{layers: post.Layers}
 		r := rand.New(rand.NewPCG(31, uint64(i)))
 		drawn := simulate(r, net, &task, somePoints(r, task.T[0]), testscale.Cases(t, 3000))
-		st := run(t, bound.Float32, post, prove.Config{Strategy: prove.Statistical, Samples: 60, Seed: 3, Confidence: 1 - 2*sureness, Cells: 1}, task)[0]
+		st := run(t, bound.Float32, post, prove.Config{Method: prove.Statistical, Samples: 60, Seed: 3, Confidence: 1 - 2*sureness, Cells: 1}, task)[0]
 		lower, least := map[string]float64{}, min(drawn.upper(), st.Statistic.Upper)
 		for _, m := range []method{
-			{"ibp", prove.Config{Strategy: prove.Centred, Method: bound.IBP}},
-			{"lbp", prove.Config{Strategy: prove.Centred, Method: bound.LBP}},
-			{"sampled", prove.Config{Strategy: prove.Sampled, Method: bound.LBP, Samples: 20, Gamma: 1, Seed: 7}},
-			{"clbp", prove.Config{Strategy: prove.CLBP, Cells: 1}},
-			{"auto", prove.Config{Strategy: prove.Auto, Method: bound.LBP, Cells: 1}},
+			{"ibp", prove.Config{Method: prove.IBP}},
+			{"lbp", prove.Config{Method: prove.LBP}},
+			{"sampled", prove.Config{Method: prove.LBP, Boxes: prove.Drawn, Samples: 20, Gamma: 1, Seed: 7}},
+			{"clbp", prove.Config{Method: prove.CLBP, Cells: 1}},
+			{"auto", prove.Config{Method: prove.Auto, Cells: 1}},
 		} {
 			res := run(t, bound.Float32, post, m.cfg, task)[0]
 			lower[m.name] = res.Lower()

@@ -252,9 +252,9 @@ func TestOnePosition(t *testing.T) {
 		box := randomBox(r, in)
 		task := inner(safeOn(randomSafe(r, net, gridOf(2, box)), box))
 		for _, c := range []method{
-			{"clbp", prove.Config{Strategy: prove.CLBP, Cells: 1, NoUpper: true}},
-			{"ibp", prove.Config{Strategy: prove.Centred, Method: bound.IBP, Gamma: 1, NoUpper: true}},
-			{"lbp", prove.Config{Strategy: prove.Centred, Method: bound.LBP, Gamma: 0.5, NoUpper: true}},
+			{"clbp", prove.Config{Method: prove.CLBP, Cells: 1, NoUpper: true}},
+			{"ibp", prove.Config{Method: prove.IBP, Gamma: 1, NoUpper: true}},
+			{"lbp", prove.Config{Method: prove.LBP, Gamma: 0.5, NoUpper: true}},
 		} {
 			want, got := run(t, bound.Float64, dense, c.cfg, task)[0].Lower(), run(t, bound.Float64, conv, c.cfg, task)[0].Lower()
 			// By clbp chains of dense layers have less noise over a box (docs/concentration.md, section 8).

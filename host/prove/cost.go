@@ -1,7 +1,6 @@
 package prove
 
 import (
-	"psafe/host/bound"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/clbp"
 	"psafe/host/prove/decide"
@@ -47,22 +46,23 @@ func firstCost(e *engine.Engine, cfg Config) float64 {
 }
 
 // WorkApprox is about how many multiplications certifying one input box takes: enough to tell a
-// second from a minute, not more. Config.Samples must be set for Sampled.
+// second from a minute, not more. Config.Samples must be set for Drawn.
 func WorkApprox(post *posterior.Posterior, cfg Config) float64 {
 	const search = 20 // passes of a search for the widest box, or for the best budgets
 	weights, passes := float64(post.Network().Work()), float64(search)
+	drawn := cfg.Boxes == Drawn
 	switch {
-	case cfg.Strategy == Sampled:
+	case drawn:
 		passes = float64(cfg.Samples)
-	case cfg.Strategy == Finite && post.Networks() != nil:
+	case cfg.Method == Finite && post.Networks() != nil:
 		passes = float64(post.Networks().N())
 	}
 	each := engine.PassCost(post) + weights
-	if (cfg.Strategy == Sampled || cfg.Strategy == Centred) && cfg.Method == bound.IBP {
+	if cfg.Method == IBP {
 		each = 4 * weights
 	}
 	work := passes * each
-	if cfg.Samples > 0 && cfg.Strategy != Sampled {
+	if cfg.Samples > 0 && !drawn {
 		work += 15 * weights * float64(cfg.Samples)
 	}
 	return work

@@ -19,7 +19,7 @@ func TestDecideOverflow(t *testing.T) {
 	for _, c := range [][]float64{{0, 1}, {1, 0}, {-1, 0}} {
 		row := property.Row{CLo: c, CHi: c, D: -1, DHi: -1}
 		task := inner(safeOn(property.Safe{Rows: []property.Row{row}, Any: [][]int{{0}}}, interval(0.5, 1)))
-		one := prove.Config{Strategy: prove.Finite, Cells: 4}
+		one := prove.Config{Method: prove.Finite, Cells: 4}
 		if r := run(t, bound.Float64, post, one, task)[0]; r.Lower() != 0 || r.Upper() != 1 {
 			t.Errorf("row %v: %v to %v", c, r.Lower(), r.Upper())
 		}
@@ -54,7 +54,7 @@ func TestPhasesOverflow(t *testing.T) {
 			box.Lo, box.Hi = append(box.Lo, x-1), append(box.Hi, x+1)
 		}
 		task := inner(safeOn(property.Safe{Rows: []property.Row{{CLo: []float64{1, -1}, CHi: []float64{1, -1}, D: 1, DHi: 1}}, Any: [][]int{{0}}}, box))
-		s := run(t, bound.Float32, post, prove.Config{Strategy: prove.Statistical, Samples: 2, Confidence: 0.9, NoUpper: true}, task)[0].Statistic
+		s := run(t, bound.Float32, post, prove.Config{Method: prove.Statistical, Samples: 2, Confidence: 0.9, NoUpper: true}, task)[0].Statistic
 		if s.Safe != 0 {
 			t.Errorf("size %v: %d of 2 networks are proved safe", size, s.Safe)
 		}

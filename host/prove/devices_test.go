@@ -28,7 +28,7 @@ func onDevice(t *testing.T, dev bound.Device, post *posterior.Posterior, cfg pro
 }
 
 // autoOfCells is auto where T is cut.
-var autoOfCells = prove.Config{Strategy: prove.Auto, Method: bound.LBP, Cells: 8}
+var autoOfCells = prove.Config{Method: prove.Auto, Cells: 8}
 
 // twoHidden is a random network with two hidden layers, for which auto has no sums of neurons.
 func twoHidden() *posterior.Posterior { return chainOf(rand.New(rand.NewPCG(4, 2)), 2, 4, 4, 2) }
@@ -58,8 +58,8 @@ func TestDevicesAgree(t *testing.T) {
 				}
 				defer dev.Close()
 				tanh := []prove.Config{
-					{Strategy: prove.CLBP, Cells: fewCells(t), Samples: 30, Confidence: 0.99},
-					{Strategy: prove.Statistical, Samples: 50, Seed: 2, Confidence: 0.9},
+					{Method: prove.CLBP, Cells: fewCells(t), Samples: 30, Confidence: 0.99},
+					{Method: prove.Statistical, Samples: 50, Seed: 2, Confidence: 0.9},
 				}
 				if testscale.Deep(t) { // of one hidden layer: the processor sums over neurons for seconds
 					tanh = append(tanh, autoOfCells)
@@ -71,10 +71,10 @@ func TestDevicesAgree(t *testing.T) {
 				}{
 					{"tiny-2-3-2-tanh.npz", nil, tanh},
 					{"two hidden layers", twoHidden(), []prove.Config{autoOfCells}},
-					{"two-weights-product.npz", nil, []prove.Config{{Strategy: prove.CLBP, Cells: fewCells(t)}}},
-					{"samples-2-8-3.npz", nil, []prove.Config{{Strategy: prove.Finite, Samples: 20, Confidence: 0.9}}},
-					{"swag-2-8-3.npz", nil, []prove.Config{{Strategy: prove.Statistical, Samples: 40, Confidence: 0.9, Cells: 16}}},
-					{"dropout-2-8-3.npz", nil, []prove.Config{{Strategy: prove.Statistical, Samples: 40, Confidence: 0.9, Cells: 16}}},
+					{"two-weights-product.npz", nil, []prove.Config{{Method: prove.CLBP, Cells: fewCells(t)}}},
+					{"samples-2-8-3.npz", nil, []prove.Config{{Method: prove.Finite, Samples: 20, Confidence: 0.9}}},
+					{"swag-2-8-3.npz", nil, []prove.Config{{Method: prove.Statistical, Samples: 40, Confidence: 0.9, Cells: 16}}},
+					{"dropout-2-8-3.npz", nil, []prove.Config{{Method: prove.Statistical, Samples: 40, Confidence: 0.9, Cells: 16}}},
 				} {
 					post := c.post
 					if post == nil {

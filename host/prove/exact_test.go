@@ -119,7 +119,7 @@ func TestFreeWeights(t *testing.T) {
 			t.Fatalf("%s: expects %v of %v", c.name, c.want, c.truth)
 		}
 		for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
-			for _, m := range []bound.Propagation{bound.IBP, bound.LBP} {
+			for _, m := range []prove.Method{prove.IBP, prove.LBP} {
 				r := run(t, p, c.post, prove.Config{Method: m, Gamma: c.gamma}, c.task)[0]
 				if got := math.Exp(r.LogP); math.Abs(got-c.want) > 2e-6*c.want || got > c.truth {
 					t.Errorf("%s, %v %v: p_lower %v, want %v of %v (margin %v)", c.name, p, m, got, c.want, c.truth, r.Margin)
@@ -145,7 +145,7 @@ func TestDeadNeuronsOfTheirTask(t *testing.T) {
 	}
 	for n := 1; n <= len(tasks); n++ { // alone, in pairs with boxes of their own, and sharing one box
 		for first := 0; first+n <= len(tasks); first++ {
-			for i, r := range run(t, bound.Float64, post, prove.Config{Method: bound.IBP, Gamma: 1.5}, tasks[first:first+n]...) {
+			for i, r := range run(t, bound.Float64, post, prove.Config{Method: prove.IBP, Gamma: 1.5}, tasks[first:first+n]...) {
 				if got := math.Exp(r.LogP); math.Abs(got-want[first+i]) > 1e-9 {
 					t.Errorf("task %d of tasks %d to %d: p_lower %v, want %v", first+i, first, first+n-1, got, want[first+i])
 				}
@@ -167,9 +167,9 @@ func TestEveryInputBoxCounts(t *testing.T) {
 		}{
 			{prove.Config{}, 0},
 			{prove.Config{Splits: 40}, 0.85},
-			{prove.Config{Strategy: prove.Sampled, Samples: 400, Gamma: 0.1, Seed: 1}, 0.5},
+			{prove.Config{Method: prove.IBP, Boxes: prove.Drawn, Samples: 400, Gamma: 0.1, Seed: 1}, 0.5},
 		} {
-			c.cfg.Method = bound.IBP
+			c.cfg.Method = prove.IBP
 			r := run(t, bound.Float64, post, c.cfg, task)[0]
 			if got := math.Exp(r.LogP); got > truth || got < c.share*truth {
 				t.Errorf("%d boxes, %+v: p_lower %v, P_safe %v", len(task.T), c.cfg, got, truth)
@@ -184,7 +184,7 @@ func TestPiecesAreDisjoint(t *testing.T) {
 	post := chain(relu, normal(0, 1), none)
 	truth := phi(0.3)
 	for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
-		r := run(t, p, post, prove.Config{Method: bound.IBP, Splits: 40}, safeOn(atLeast(-0.3), interval(1, 1)))[0]
+		r := run(t, p, post, prove.Config{Method: prove.IBP, Splits: 40}, safeOn(atLeast(-0.3), interval(1, 1)))[0]
 		if got := math.Exp(r.LogP); got > truth || got < 0.995*truth || r.Rule != "disjoint" {
 			t.Errorf("%v: p_lower %v by %s, P_safe %v", p, got, r.Rule, truth)
 		}
@@ -195,7 +195,7 @@ func TestPiecesAreDisjoint(t *testing.T) {
 // that of these.
 func TestMassIsThatOfItsGamma(t *testing.T) {
 	post := chain(tanh, normal(1, 0.5), normal(0, 0.25), normal(1, 0.02), normal(0, 0.01))
-	r := run(t, bound.Float64, post, prove.Config{Method: bound.LBP}, safeOn(atLeast(0.3), interval(1, 1)))[0]
+	r := run(t, bound.Float64, post, prove.Config{Method: prove.LBP}, safeOn(atLeast(0.3), interval(1, 1)))[0]
 	if len(r.Gamma) != 2 || math.Abs(r.Gamma[0]-r.Gamma[1]) < 0.1 {
 		t.Fatalf("half-widths %v: the case is meant to have different ones", r.Gamma)
 	}
@@ -209,8 +209,8 @@ func TestMassIsThatOfItsGamma(t *testing.T) {
 func TestWorstSD(t *testing.T) {
 	post := chain(relu, normal(0, 1), none)
 	post.Layers[0].Weight.SdLo[0], post.Layers[0].Weight.SdHi[0] = 0.5, 2
-	for _, cfg := range []prove.Config{{Gamma: 0.5}, {Splits: 20}, {Strategy: prove.Sampled, Samples: 50, Gamma: 0.2}} {
-		cfg.Method = bound.IBP
+	for _, cfg := range []prove.Config{{Gamma: 0.5}, {Splits: 20}, {Method: prove.IBP, Boxes: prove.Drawn, Samples: 50, Gamma: 0.2}} {
+		cfg.Method = prove.IBP
 		r := run(t, bound.Float64, post, cfg, safeOn(atLeast(-1.1), interval(1, 1)))[0]
 		// w >= -1.1 has probability 0.986 to 0.709.
 		if got := math.Exp(r.LogP); got > phi(0.55) || cfg.Gamma == 0.5 && math.Abs(got-within(0.5)) > 1e-9 {
@@ -230,7 +230,7 @@ func sampledEnds(t *testing.T, post *posterior.Posterior, p bound.Precision, see
 	return box.Lo[0][0], box.Hi[0][0]
 }
 
-// TestSampledCount counts the sampled boxes that are safe by hand: f(x) = w x >=
+// TestSampledCount counts the drawn boxes that are safe by hand: f(x) = w x >=
 // -0.3 on {1, -1/2} needs -0.3 <= w <= 0.6.
 func TestSampledCount(t *testing.T) {
 	post := chain(relu, normal(0, 1), none)
@@ -247,7 +247,7 @@ func TestSampledCount(t *testing.T) {
 				los, his = append(los, []float64{lo, 0}), append(his, []float64{hi, 0})
 			}
 		}
-		cfg := prove.Config{Method: bound.IBP, Strategy: prove.Sampled, Samples: n, Gamma: gamma, Seed: 5}
+		cfg := prove.Config{Method: prove.IBP, Boxes: prove.Drawn, Samples: n, Gamma: gamma, Seed: 5}
 		r := run(t, p, post, cfg, safeOn(atLeast(-0.3), interval(1, 1), interval(-0.5, -0.5)))[0]
 		logP, rule := measure.UnionLogDown(los, his, []float64{0, 0}, []float64{1, 0}, []float64{1, 0})
 		// Boxes in the order of their numbers may be added up with fewer roundings.
@@ -274,7 +274,7 @@ func TestMoreBoxesProveMore(t *testing.T) {
 	}{{one, 0.5, 3000, 0.99}, {one, 0.125, 1200, 0.99}, {two, 1, 400, 0.5}, {two, 0.25, 400, 0.01}} {
 		before := -1.0
 		for n := 1; n <= c.most; n += 1 + n/share {
-			cfg := prove.Config{Method: bound.IBP, Strategy: prove.Sampled, Samples: n, Gamma: c.gamma, Seed: 3, NoUpper: true}
+			cfg := prove.Config{Method: prove.IBP, Boxes: prove.Drawn, Samples: n, Gamma: c.gamma, Seed: 3, NoUpper: true}
 			r := run(t, bound.Float32, c.post, cfg, safeOn(atLeast(-1e6), interval(-1, 1)))[0]
 			if r.Lower() < before {
 				t.Errorf("half-width %v: %d boxes prove %v, fewer proved %v", c.gamma, n, r.Lower(), before)
@@ -309,8 +309,8 @@ func (l liar) DrawBox(d bound.DrawBox) error {
 // are measured.
 func TestDeviceThatDrawsOtherBoxes(t *testing.T) {
 	post := chain(relu, normal(0, 1), none)
-	for _, cfg := range []prove.Config{{}, {Splits: 20}, {Gamma: 1}, {Strategy: prove.Sampled, Samples: 300, Gamma: 0.25}} {
-		cfg.Method = bound.IBP
+	for _, cfg := range []prove.Config{{}, {Splits: 20}, {Gamma: 1}, {Method: prove.IBP, Boxes: prove.Drawn, Samples: 300, Gamma: 0.25}} {
+		cfg.Method = prove.IBP
 		eng, err := engine.New(liar{fallback.New(bound.Float64)}, nil, post, 12)
 		if err != nil {
 			t.Fatal(err)
@@ -337,7 +337,7 @@ func TestFreeOneOfTwo(t *testing.T) {
 		{Layer: network.DenseLayer(2, 1, network.Activation{}), Weight: normal(1, 0.5, 1, 0.25), Bias: none},
 	}}
 	task := safeOn(atLeast(-5), property.Box{Lo: []float64{1, 0}, Hi: []float64{1, 0}})
-	r := run(t, bound.Float64, post, prove.Config{Method: bound.IBP, Gamma: 1.25}, task)[0]
+	r := run(t, bound.Float64, post, prove.Config{Method: prove.IBP, Gamma: 1.25}, task)[0]
 	// Neuron 0 is dead: its weight from input 0 and its bias may be lower, its weight to
 	// the output is free, as are both from input 1. What is left is that of neuron 1.
 	want := phi(1.25) * phi(1.25) * within(1.25) * within(1.25) * within(1.25)
@@ -354,7 +354,7 @@ func TestAlternativesOfTheirTask(t *testing.T) {
 	either := property.Safe{Rows: rows, Any: [][]int{{0}, {1}}} // w >= -1 or w <= -1
 	lower := property.Safe{Rows: rows, Any: [][]int{{1}}}       // w <= -1
 	one := interval(1, 1)
-	r := run(t, bound.Float64, post, prove.Config{Method: bound.IBP, Gamma: 0.75}, safeOn(either, one), safeOn(lower, one))
+	r := run(t, bound.Float64, post, prove.Config{Method: prove.IBP, Gamma: 0.75}, safeOn(either, one), safeOn(lower, one))
 	if got := math.Exp(r[0].LogP); math.Abs(got-within(0.75)) > 1e-9 || !math.IsInf(r[1].LogP, -1) {
 		t.Errorf("w >= -1 or w <= -1: %v; w <= -1: %v", got, math.Exp(r[1].LogP))
 	}

@@ -33,7 +33,7 @@ func ExampleRun() {
 		return
 	}
 	defer e.Close()
-	err = prove.Run(context.Background(), []*engine.Engine{e}, prove.Config{Strategy: prove.CLBP}, tasks, nil,
+	err = prove.Run(context.Background(), []*engine.Engine{e}, prove.Config{Method: prove.CLBP}, tasks, nil,
 		func(r *claim.Result) error {
 			fmt.Printf("%s: %s <= P_safe\n", r.Task.Name, record.FormatDown(r.Lower(), 3))
 			return nil

@@ -25,8 +25,8 @@ func TestFaults(t *testing.T) {
 	post := read(t, "two-weights.npz")
 	task := property.Task{Label: -1, T: []property.Box{interval(-1, 2)}, S: atLeast(-1)}
 	for _, cfg := range []prove.Config{
-		{Method: bound.LBP, Splits: 50},
-		{Method: bound.IBP, Strategy: prove.Sampled, Samples: 100, Gamma: 0.3},
+		{Method: prove.LBP, Splits: 50},
+		{Method: prove.IBP, Boxes: prove.Drawn, Samples: 100, Gamma: 0.3},
 	} {
 		want := run(t, bound.Float32, post, cfg, task)[0]
 		for _, c := range []struct {
@@ -66,16 +66,16 @@ func TestFaults(t *testing.T) {
 			})
 			if c.fails {
 				if !errors.Is(err, errLost) || len(got) > 0 {
-					t.Errorf("%v %s: error %v, %d results; want the fault and none", cfg.Strategy, c.name, err, len(got))
+					t.Errorf("%v %s: error %v, %d results; want the fault and none", cfg.Method, c.name, err, len(got))
 				}
 				continue
 			}
 			if err != nil || len(got) != 1 {
-				t.Errorf("%v %s: error %v, %d results", cfg.Strategy, c.name, err, len(got))
+				t.Errorf("%v %s: error %v, %d results", cfg.Method, c.name, err, len(got))
 				continue
 			}
 			if r := got[0]; r.LogP != want.LogP || (c.named && !strings.Contains(r.Device, "on cpu")) {
-				t.Errorf("%v %s: log p %v on %q, want %v", cfg.Strategy, c.name, r.LogP, r.Device, want.LogP)
+				t.Errorf("%v %s: log p %v on %q, want %v", cfg.Method, c.name, r.LogP, r.Device, want.LogP)
 			}
 		}
 	}
@@ -93,7 +93,7 @@ func TestSeveralEngines(t *testing.T) {
 	for i := range n {
 		tasks = append(tasks, property.Task{Index: i, Label: -1, T: []property.Box{interval(0, 0.5+0.1*float64(i))}, S: atLeast(-1)})
 	}
-	for _, cfg := range []prove.Config{{Method: bound.LBP}, {Method: bound.LBP, Strategy: prove.Sampled, Samples: 1400, Gamma: 0.2, Seed: 1}} {
+	for _, cfg := range []prove.Config{{Method: prove.LBP}, {Method: prove.LBP, Boxes: prove.Drawn, Samples: 1400, Gamma: 0.2, Seed: 1}} {
 		want := run(t, bound.Float32, post, cfg, tasks...)
 		var engines []*engine.Engine
 		for range 3 {
@@ -106,13 +106,13 @@ func TestSeveralEngines(t *testing.T) {
 		n := 0
 		err := prove.Run(context.Background(), engines, cfg, tasks, nil, func(r *claim.Result) error {
 			if r.Task.Index != n || r.LogP != want[n].LogP || r.Margin != want[n].Margin {
-				t.Errorf("%v result %d: task %d, log p %v, margin %v; want %v, %v", cfg.Strategy, n, r.Task.Index, r.LogP, r.Margin, want[n].LogP, want[n].Margin)
+				t.Errorf("%v result %d: task %d, log p %v, margin %v; want %v, %v", cfg.Method, n, r.Task.Index, r.LogP, r.Margin, want[n].LogP, want[n].Margin)
 			}
 			n++
 			return nil
 		})
 		if err != nil || n != len(tasks) {
-			t.Errorf("%v: %v after %d of %d results", cfg.Strategy, err, n, len(tasks))
+			t.Errorf("%v: %v after %d of %d results", cfg.Method, err, n, len(tasks))
 		}
 	}
 }
@@ -127,13 +127,13 @@ func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	task := property.Task{Label: -1, T: []property.Box{interval(-1, 2)}, S: atLeast(-1)}
-	for _, cfg := range []prove.Config{{Method: bound.LBP}, {Method: bound.LBP, Strategy: prove.Sampled, Samples: 10, Gamma: 1}} {
+	for _, cfg := range []prove.Config{{Method: prove.LBP}, {Method: prove.LBP, Boxes: prove.Drawn, Samples: 10, Gamma: 1}} {
 		err := prove.Run(ctx, []*engine.Engine{eng}, cfg, []property.Task{task}, nil, func(*claim.Result) error {
 			t.Error("a result after cancelling")
 			return nil
 		})
 		if !errors.Is(err, context.Canceled) {
-			t.Errorf("%v: %v, want context.Canceled", cfg.Strategy, err)
+			t.Errorf("%v: %v, want context.Canceled", cfg.Method, err)
 		}
 	}
 }

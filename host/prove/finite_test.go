@@ -14,7 +14,7 @@ import (
 	"psafe/internal/testscale"
 )
 
-var finite = prove.Config{Strategy: prove.Finite}
+var finite = prove.Config{Method: prove.Finite}
 
 // setOf is a posterior of n random networks of one shape with random counts.
 func setOf(t *testing.T, r *rand.Rand, n int, a network.Activation, sizes ...int) *posterior.Posterior {
@@ -119,7 +119,7 @@ func TestFiniteExactly(t *testing.T) {
 			if res.SafeSamples == nSafe && res.UnsafeSamples == nUnsafe && nClose == 0 && (math.Abs(lo-least) > 1e-15 || math.Abs(hi-least) > 1e-15) {
 				t.Errorf("case %d %v: %v to %v, want %v", i, p, lo, hi, least)
 			}
-			if res.Method != "samples" || res.Statistic != nil || res.Samples != samples.N() {
+			if res.Method != "finite" || res.Statistic != nil || res.Samples != samples.N() {
 				t.Errorf("case %d: %+v", i, res)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"psafe/host/model/posterior"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/engine"
+	"psafe/host/prove/slack"
 	"psafe/host/read/property"
 )
 
@@ -32,7 +33,7 @@ func TestGrids(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if claimed := 1 - fewFactor*g.FailUp - fewMore*float64(g.Points); len(r.Proof.Grids) != 1 || r.Cells != len(r.Proof.Grids[0][0])+2 || r.Proof.Cells != nil || !(r.Lower() <= claimed && r.Lower() > claimed-1e-9) {
+	if claimed := 1 - slack.GridUp(g.FailUp, g.Points, 4); len(r.Proof.Grids) != 1 || r.Cells != len(r.Proof.Grids[0][0])+2 || r.Proof.Cells != nil || !(r.Lower() <= claimed && r.Lower() > claimed-1e-9) {
 		t.Errorf("p_lower %v and not %v, %d points, proof %+v", r.Lower(), claimed, r.Cells, r.Proof)
 	}
 	const draws = 4000
@@ -63,14 +64,14 @@ func TestGrids(t *testing.T) {
 		grids bool
 		least float64
 	}{
-		"auto":               {wide, Config{Strategy: Auto}, false, 0},
-		"auto with an end":   {wide, Config{Strategy: Auto, Decided: end}, true, 0.1},
-		"neuronsum":          {wide, Config{Strategy: NeuronSums}, true, 0.1},
-		"auto, by cells":     {some, Config{Strategy: Auto, Cells: 9, Decided: end}, false, 0.5},
-		"neuronsum by cells": {some, Config{Strategy: NeuronSums, Cells: 9}, false, 0.5},
+		"auto":               {wide, Config{Method: Auto}, false, 0},
+		"auto with an end":   {wide, Config{Method: Auto, Decided: end}, true, 0.1},
+		"neuronsum":          {wide, Config{Method: NeuronSum}, true, 0.1},
+		"auto, by cells":     {some, Config{Method: Auto, Cells: 9, Decided: end}, false, 0.5},
+		"neuronsum by cells": {some, Config{Method: NeuronSum, Cells: 9}, false, 0.5},
 	} {
 		run := auto
-		if c.cfg.Strategy == NeuronSums {
+		if c.cfg.Method == NeuronSum {
 			run = neuronSum
 		}
 		got, err := run(t.Context(), e, c.cfg, []property.Task{c.task})
@@ -91,7 +92,7 @@ func TestGridsBesideCells(t *testing.T) {
 	row := property.Row{CLo: []float64{1}, CHi: []float64{1}, D: 4, DHi: 4}
 	task := property.Task{Label: -1, T: []property.Box{{Lo: []float64{-0.7, -0.7, -0.7}, Hi: []float64{0.7, 0.7, 0.7}}}, S: property.Safe{Rows: []property.Row{row}, Any: [][]int{{0}}}}
 	of := func(cfg Config) *claim.Result {
-		cfg.Strategy = Auto
+		cfg.Method = Auto
 		got, err := auto(t.Context(), e, cfg, []property.Task{task})
 		if err != nil {
 			t.Fatal(err)

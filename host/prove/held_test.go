@@ -27,7 +27,7 @@ func TestNothingAfterAnError(t *testing.T) {
 		engines = append(engines, e)
 	}
 	full, calls := errors.New("disk full"), 0
-	err := prove.Run(t.Context(), engines, prove.Config{Strategy: prove.CLBP, Cells: 1}, manyTasks(4, post, 60), nil, func(*claim.Result) error {
+	err := prove.Run(t.Context(), engines, prove.Config{Method: prove.CLBP, Cells: 1}, manyTasks(4, post, 60), nil, func(*claim.Result) error {
 		if calls++; calls >= 3 {
 			return full
 		}
@@ -42,7 +42,7 @@ func TestNothingAfterAnError(t *testing.T) {
 // is emitted, after a recheck, and what a lying one has is not.
 func TestInterruptedKeepsWhatAgrees(t *testing.T) {
 	post := read(t, "tiny-2-3-2-tanh.npz")
-	tasks, cfg := inGroups(manyTasks(5, post, 9)), prove.Config{Strategy: prove.CLBP, Cells: 1}
+	tasks, cfg := inGroups(manyTasks(5, post, 9)), prove.Config{Method: prove.CLBP, Cells: 1}
 	for _, honest := range []bool{true, false} {
 		dev := &lying{Device: fallback.New(bound.Float32)}
 		e, err := engine.New(dev, func() bound.Device { return fallback.New(bound.Float32) }, post, 12)
@@ -71,7 +71,7 @@ func TestInterruptedKeepsWhatAgrees(t *testing.T) {
 // TestHeldUntilARecheckAfter: a recheck confirms chunks up to its own, and not the next.
 func TestHeldUntilARecheckAfter(t *testing.T) {
 	post := read(t, "samples-2-8-3.npz")
-	tasks, cfg := inGroups(manyTasks(5, post, 2)), prove.Config{Strategy: prove.Finite, Cells: 1}
+	tasks, cfg := inGroups(manyTasks(5, post, 2)), prove.Config{Method: prove.Finite, Cells: 1}
 	for i, d := range []float64{1e6, -1e6} { // surely safe, which takes one chunk, and surely unsafe
 		for k := range tasks[i].S.Rows {
 			tasks[i].S.Rows[k].D, tasks[i].S.Rows[k].DHi = d, d
@@ -100,5 +100,29 @@ func TestHeldUntilARecheckAfter(t *testing.T) {
 		if !strings.HasPrefix(r.Device, "cpu, as ") {
 			t.Errorf("device %q", r.Device)
 		}
+	}
+}
+
+// TestHeldBoxes: where a device begins to lie after its boxes for a task agreed, nothing of what it
+// said of boxes is kept, and the spare device draws and verifies them all again.
+func TestHeldBoxes(t *testing.T) {
+	post := read(t, "tiny-2-3-2-tanh.npz")
+	tasks := manyTasks(8, post, 2)
+	cfg := prove.Config{Method: prove.IBP, Boxes: prove.Drawn, Samples: 600, Gamma: 0.3, NoUpper: true}
+	want := run(t, bound.Float32, post, cfg, tasks...)
+	lied := 0
+	for _, from := range []int{1, 2, 3, 5} {
+		dev := &lying{Device: fallback.New(bound.Float32), lie: after(from, allAre(1e4))}
+		got, dropped, err := onLiar(t, dev, true, engine.Recheck{Share: 1e-12}, post, cfg, tasks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := sameResults(got, want); diff != "" {
+			t.Errorf("from read %d: %s", from, diff)
+		}
+		lied += len(dropped)
+	}
+	if lied == 0 {
+		t.Error("no device was dropped")
 	}
 }

@@ -11,8 +11,8 @@ import (
 // job is what Run was asked for.
 type job struct {
 	*engine.Run
-	strategy *entry
-	cfg      Config
+	way *way
+	cfg Config
 }
 
 // runner hands the tasks of a job to its engines.

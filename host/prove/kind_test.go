@@ -30,7 +30,7 @@ func TestOtherKindsRefused(t *testing.T) {
 				t.Errorf("%s of %s: %v, want one line with %q", door, name, err, want)
 			}
 		}
-		// An engine is made for the strategies that any posterior has; the others
+		// An engine is made for the methods that any posterior has; the others
 		// would certify its mean network.
 		eng, err := engine.New(dev, nil, post, 12)
 		if err != nil {
@@ -41,11 +41,12 @@ func TestOtherKindsRefused(t *testing.T) {
 			t.Errorf("a result of %s by %s", name, r.Method)
 			return nil
 		}
-		for _, s := range []prove.Strategy{prove.Centred, prove.Sampled, prove.CLBP, prove.NeuronSums, prove.Auto} {
-			check("Run", prove.Run(context.Background(), []*engine.Engine{eng}, prove.Config{Strategy: s, Samples: 2, Gamma: 1}, []property.Task{task}, nil, emit), want)
+		for _, cfg := range []prove.Config{{Method: prove.IBP}, {Method: prove.LBP, Boxes: prove.Drawn}, {Method: prove.CLBP}, {Method: prove.NeuronSum}, {Method: prove.Auto}} {
+			cfg.Samples, cfg.Gamma = 2, 1
+			check("Run", prove.Run(context.Background(), []*engine.Engine{eng}, cfg, []property.Task{task}, nil, emit), want)
 		}
 		if post.Samples() == nil {
-			check("Run", prove.Run(context.Background(), []*engine.Engine{eng}, prove.Config{Strategy: prove.Finite}, []property.Task{task}, nil, emit), "not a finite set")
+			check("Run", prove.Run(context.Background(), []*engine.Engine{eng}, prove.Config{Method: prove.Finite}, []property.Task{task}, nil, emit), "not a finite set")
 		}
 		eng.Close()
 		_, err = bound.NewModel(dev, post, 12)

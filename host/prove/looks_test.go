@@ -47,20 +47,20 @@ func TestEndedAtEveryLook(t *testing.T) {
 		all = 0
 	}
 	cfgs := []Config{
-		{Strategy: CLBP, Cells: all}, {Strategy: Centred, Method: bound.LBP}, {Strategy: Centred, Method: bound.IBP, Splits: 40},
-		{Strategy: Statistical, Samples: 70, Confidence: 0.99, Cells: 4}, {Strategy: CLBP, Cells: 4, Samples: 9, Confidence: 0.99},
-		{Strategy: NeuronSums, Cells: 8},
+		{Method: CLBP, Cells: all}, {Method: LBP}, {Method: IBP, Splits: 40},
+		{Method: Statistical, Samples: 70, Confidence: 0.99, Cells: 4}, {Method: CLBP, Cells: 4, Samples: 9, Confidence: 0.99},
+		{Method: NeuronSum, Cells: 8},
 	}
 	for _, cfg := range cfgs {
 		of, on := tasks, post
-		if cfg.Strategy == NeuronSums {
+		if cfg.Method == NeuronSum {
 			on, of = provetest.Deep(2, 0.01, 3)
 		}
 		e, err := engine.New(fallback.New(bound.Float32), nil, on, 12)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := cfg.Strategy.entry()
+		s, err := cfg.way()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func TestEndedAtEveryLook(t *testing.T) {
 		whole := newLookedAt(t, math.MaxInt64)
 		want, err := do(whole)
 		if err != nil || e.Stopped() {
-			t.Fatalf("%v: %v, stopped: %v", cfg.Strategy, err, e.Stopped())
+			t.Fatalf("%v: %v, stopped: %v", cfg.Method, err, e.Stopped())
 		}
 		every := whole.looks.Load()
 		for k := range int64(testscale.Cases(t, 40)) {
@@ -79,16 +79,16 @@ func TestEndedAtEveryLook(t *testing.T) {
 			ctx := newLookedAt(t, few)
 			got, err := do(ctx)
 			if err != nil {
-				t.Fatalf("%v: %d of %d looks: %v", cfg.Strategy, few, every, err)
+				t.Fatalf("%v: %d of %d looks: %v", cfg.Method, few, every, err)
 			}
 			if more := ctx.looks.Load() - few; more > 500 {
-				t.Errorf("%v: %d looks after %d of %d", cfg.Strategy, more, few, every)
+				t.Errorf("%v: %d looks after %d of %d", cfg.Method, more, few, every)
 			}
 			for i, r := range got {
 				w := want[i]
 				less := r.Lower() < w.Lower() || r.Upper() > w.Upper()
 				if r.Lower() > w.Upper() || r.Upper() < w.Lower() || less && !e.Stopped() {
-					t.Errorf("%v: %d of %d looks: %d: %v..%v, stopped: %v, want %v..%v", cfg.Strategy, few, every, i, r.Lower(), r.Upper(), e.Stopped(), w.Lower(), w.Upper())
+					t.Errorf("%v: %d of %d looks: %d: %v..%v, stopped: %v, want %v..%v", cfg.Method, few, every, i, r.Lower(), r.Upper(), e.Stopped(), w.Lower(), w.Upper())
 				}
 			}
 		}

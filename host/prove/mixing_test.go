@@ -39,7 +39,7 @@ func TestMixingNeverLoses(t *testing.T) {
 			tasks = append(tasks, property.Task{Label: -1, T: []property.Box{provetest.BoxAround([]float64{r.NormFloat64(), r.NormFloat64()}, 0.3)}, S: s})
 		}
 		for name, method := range map[string]groupMethod{"clbp": byCLBP, "centred": byCentredBoxes} {
-			cfg := Config{Method: bound.LBP, Cells: 3}
+			cfg := Config{Method: LBP, Cells: 3}
 			own, err := method(t.Context(), e, cfg, tasks)
 			if err != nil {
 				t.Fatal(err)

@@ -36,9 +36,9 @@ func TestNoNoise(t *testing.T) {
 			x.Lo, x.Hi = append(x.Lo, v-0.01), append(x.Hi, v+0.01)
 		}
 		class := i % 3
-		for _, s := range []prove.Strategy{prove.CLBP, prove.Auto} {
+		for _, s := range []prove.Method{prove.CLBP, prove.Auto} {
 			for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
-				res := run(t, p, post, prove.Config{Strategy: s}, inner(safeOn(property.ArgmaxIs(class, 3), x)))[0]
+				res := run(t, p, post, prove.Config{Method: s}, inner(safeOn(property.ArgmaxIs(class, 3), x)))[0]
 				lo, hi := res.Lower(), res.Upper()
 				if lo != 0 && lo != 1 || hi != 0 && hi != 1 || lo > hi {
 					t.Errorf("%d %v %v: p_lower %v, p_upper %v: 0 or 1 each", i, s, p, lo, hi)

@@ -74,12 +74,12 @@ func faultTask(post *posterior.Posterior) property.Task {
 
 func faultConfigs(post *posterior.Posterior) []prove.Config {
 	if post.Samples() != nil {
-		return []prove.Config{{Strategy: prove.Finite, Cells: 8}}
+		return []prove.Config{{Method: prove.Finite, Cells: 8}}
 	}
 	return []prove.Config{
-		{Method: bound.LBP, Splits: 10}, {Method: bound.IBP, Strategy: prove.Sampled, Samples: 40, Gamma: 0.3},
-		{Strategy: prove.CLBP, Cells: 6, Derived: true}, {Strategy: prove.Statistical, Samples: 20, Confidence: .9, Cells: 6},
-		{Method: bound.LBP, Strategy: prove.Auto, Cells: 4, Samples: 8, Confidence: .9},
+		{Method: prove.LBP, Splits: 10}, {Method: prove.IBP, Boxes: prove.Drawn, Samples: 40, Gamma: 0.3},
+		{Method: prove.CLBP, Cells: 6, Derived: true}, {Method: prove.Statistical, Samples: 20, Confidence: .9, Cells: 6},
+		{Method: prove.Auto, Cells: 4, Samples: 8, Confidence: .9},
 	}
 }
 

@@ -82,15 +82,15 @@ func TestRealPosteriors(t *testing.T) {
 	for _, c := range testscale.Few(t, []struct {
 		name   string
 		eps    string
-		method bound.Propagation
+		method prove.Method
 		least  float64
 	}{
-		{"VIMODEL_MNIST_1_64_relu.net.npz", "0.025", bound.LBP, 0.86},
-		{"VIMODEL_MNIST_1_128_relu.net.npz", "0.025", bound.LBP, 0.83},
-		{"VIMODEL_MNIST_2_64_relu.net.npz", "0.001", bound.LBP, 0.95},
-		{"VIMODEL_MNIST_2_64_relu.net.npz", "0.001", bound.IBP, 0.82},
-		{"VIMODEL_MNIST_2_128_relu.net.npz", "0.001", bound.LBP, 0.98},
-		{"VIMODEL_MNIST_2_128_relu.net.npz", "0.001", bound.IBP, 0.44},
+		{"VIMODEL_MNIST_1_64_relu.net.npz", "0.025", prove.LBP, 0.86},
+		{"VIMODEL_MNIST_1_128_relu.net.npz", "0.025", prove.LBP, 0.83},
+		{"VIMODEL_MNIST_2_64_relu.net.npz", "0.001", prove.LBP, 0.95},
+		{"VIMODEL_MNIST_2_64_relu.net.npz", "0.001", prove.IBP, 0.82},
+		{"VIMODEL_MNIST_2_128_relu.net.npz", "0.001", prove.LBP, 0.98},
+		{"VIMODEL_MNIST_2_128_relu.net.npz", "0.001", prove.IBP, 0.44},
 	}, 2) {
 		t.Run(fmt.Sprintf("%s/%v", c.name, c.method), func(t *testing.T) {
 			post := released(t, c.name)
@@ -123,7 +123,7 @@ func TestVCASCeiling(t *testing.T) {
 		tasks, mosts = tasks[2:], mosts[2:]
 	}
 	start := time.Now()
-	for i, r := range run(t, bound.Float32, post, prove.Config{Method: bound.IBP, Strategy: prove.Sampled}, tasks...) {
+	for i, r := range run(t, bound.Float32, post, prove.Config{Method: prove.IBP, Boxes: prove.Drawn}, tasks...) {
 		most := mosts[i]
 		if ten := measure.Log10Down(r.LogP); !(ten <= r.CeilingLog10) || !(r.CeilingLog10 <= most) {
 			t.Errorf("%s: log10 p_lower %v, ceiling %v, must be at most %v", r.Task.Name, ten, r.CeilingLog10, most)

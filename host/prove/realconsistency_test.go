@@ -52,13 +52,13 @@ func TestRealConsistency(t *testing.T) {
 
 func realConsistency(t *testing.T, post *posterior.Posterior, radius float64) {
 	tasks := realTasks(t, post, radius)
-	st := run(t, bound.Float32, post, prove.Config{Strategy: prove.Statistical, Samples: 50, Seed: 3, Confidence: 1 - 2*sureness, NoUpper: true, Cells: 8}, tasks...)
-	strategies := []prove.Strategy{prove.CLBP, prove.Centred}
+	st := run(t, bound.Float32, post, prove.Config{Method: prove.Statistical, Samples: 50, Seed: 3, Confidence: 1 - 2*sureness, NoUpper: true, Cells: 8}, tasks...)
+	methods := []prove.Method{prove.CLBP, prove.LBP}
 	if post.Inputs() <= 8 && (testscale.Deep(t) || len(post.Layers) != 2) { // sums of neurons take seconds
-		strategies = append(strategies, prove.Auto)
+		methods = append(methods, prove.Auto)
 	}
-	for _, s := range strategies {
-		for i, r := range run(t, bound.Float32, post, prove.Config{Strategy: s, Method: bound.LBP, Cells: 8, Uniform: true, NoUpper: s == prove.Centred}, tasks...) {
+	for _, m := range methods {
+		for i, r := range run(t, bound.Float32, post, prove.Config{Method: m, Cells: 8, Uniform: true, NoUpper: m == prove.LBP}, tasks...) {
 			lo, hi, limits := r.Lower(), r.Upper(), st[i].Statistic
 			t.Logf("task %d %s: %.4f to %.4f; of %d networks %d safe, %d unsafe", i, r.Method, lo, hi, limits.Samples, limits.Safe, limits.Unsafe)
 			if lo > limits.Upper || hi < limits.Lower || lo > hi {

@@ -23,7 +23,7 @@ import (
 
 // lieConfigs are ways to certify that together ask devices for every kind of answer.
 func lieConfigs(post *posterior.Posterior) []prove.Config {
-	return append(faultConfigs(post), prove.Config{Strategy: prove.Statistical, Samples: 12, Confidence: .9})
+	return append(faultConfigs(post), prove.Config{Method: prove.Statistical, Samples: 12, Confidence: .9})
 }
 
 var liePosteriors = []string{"two-weights.npz", "tiny-2-3-2-tanh.npz", "samples-2-8-3.npz"}
@@ -90,12 +90,12 @@ func lastingCase(t *testing.T, r *rand.Rand) (what string, post *posterior.Poste
 	default: // where cutting T proves little, and phases of ReLUs are tried
 		what, post = "nine inputs", chainOf(r, 9, 6, 5, 2)
 		cfgs = func(*posterior.Posterior) []prove.Config {
-			return []prove.Config{{Strategy: prove.CLBP}, {Strategy: prove.Statistical, Samples: 2, Confidence: .9}}
+			return []prove.Config{{Method: prove.CLBP}, {Method: prove.Statistical, Samples: 2, Confidence: .9}}
 		}
 	}
 	list := cfgs(post)
 	cfg = list[r.IntN(len(list))]
-	return fmt.Sprintf("%s by %v, %v", what, cfg.Strategy, cfg.Method), post, cfg, inGroups(manyTasks(r.Uint64(), post, 8))
+	return fmt.Sprintf("%s by %v, %v", what, cfg.Method, cfg.Boxes), post, cfg, inGroups(manyTasks(r.Uint64(), post, 8))
 }
 
 // chainOf is a random network with ReLU and little noise.
@@ -187,7 +187,7 @@ func inGroups(tasks []property.Task) []property.Task {
 // TestDeadNeuronsCompared: which neurons are dead is compared too, since weights are freed by it.
 func TestDeadNeuronsCompared(t *testing.T) {
 	post := read(t, "two-weights-product.npz")
-	tasks, cfg := manyTasks(2, post, 4), prove.Config{Method: bound.LBP, NoUpper: true}
+	tasks, cfg := manyTasks(2, post, 4), prove.Config{Method: prove.LBP, NoUpper: true}
 	honest := &lying{Device: fallback.New(bound.Float32)}
 	want, _, err := onLiar(t, honest, false, engine.Recheck{}, post, cfg, tasks)
 	if err != nil {
@@ -243,7 +243,7 @@ func TestHonestDevice(t *testing.T) {
 func TestOneOfSeveralLies(t *testing.T) {
 	post := read(t, "tiny-2-3-2-tanh.npz")
 	tasks := manyTasks(8, post, 10)
-	for _, cfg := range []prove.Config{{Method: bound.LBP}, {Strategy: prove.CLBP, Cells: 4}, {Method: bound.IBP, Strategy: prove.Sampled, Samples: 1100, Gamma: 0.3, NoUpper: true}} {
+	for _, cfg := range []prove.Config{{Method: prove.LBP}, {Method: prove.CLBP, Cells: 4}, {Method: prove.IBP, Boxes: prove.Drawn, Samples: 1100, Gamma: 0.3, NoUpper: true}} {
 		want := run(t, bound.Float32, post, cfg, tasks...)
 		for _, from := range testscale.Few(t, []int{0, 1, 4}, 2) {
 			var engines []*engine.Engine

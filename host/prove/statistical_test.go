@@ -38,7 +38,7 @@ func TestStatisticalCoverage(t *testing.T) {
 		}
 		truth, task := phi(c.z), inner(safeOn(atLeast(a), box))
 		above, below, sum := 0, 0, 0
-		cfg := prove.Config{Strategy: prove.Statistical, Samples: c.samples, Confidence: c.confidence, NoUpper: true}
+		cfg := prove.Config{Method: prove.Statistical, Samples: c.samples, Confidence: c.confidence, NoUpper: true}
 		for seed := range runs {
 			cfg.Seed = uint64(seed)
 			r := run(t, bound.Float64, post, cfg, task)[0]
@@ -131,8 +131,8 @@ func TestResultsOfAnyEngines(t *testing.T) {
 		post *posterior.Posterior
 		cfg  prove.Config
 	}{
-		{tiny, prove.Config{Strategy: prove.Statistical, Samples: 40, Seed: 3, Confidence: 0.99}},
-		{tiny, prove.Config{Strategy: prove.CLBP, Cells: fewCells(t), Samples: 20, Confidence: 0.9}},
+		{tiny, prove.Config{Method: prove.Statistical, Samples: 40, Seed: 3, Confidence: 0.99}},
+		{tiny, prove.Config{Method: prove.CLBP, Cells: fewCells(t), Samples: 20, Confidence: 0.9}},
 		{twoHidden(), autoOfCells},
 		{tiny, autoOfCells}, // seconds for sums of neurons
 	}, 3) {
@@ -205,7 +205,7 @@ func TestOtherKindsStatistically(t *testing.T) {
 		post := read(t, name)
 		r := rand.New(rand.NewPCG(1, 17))
 		tasks := manyTasks(2, post, 12)
-		cfg := prove.Config{Strategy: prove.Statistical, Samples: 300, Seed: 5, Confidence: 1 - 2*sureness, Cells: 64}
+		cfg := prove.Config{Method: prove.Statistical, Samples: 300, Seed: 5, Confidence: 1 - 2*sureness, Cells: 64}
 		between := 0
 		for i, res := range run(t, bound.Float32, post, cfg, tasks...) {
 			points := gridOf(7, tasks[i].T...)

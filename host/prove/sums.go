@@ -8,6 +8,7 @@ import (
 	"psafe/host/prove/engine"
 	"psafe/host/prove/measure"
 	"psafe/host/prove/neuronsum"
+	"psafe/host/prove/slack"
 	"psafe/host/read/property"
 )
 
@@ -75,11 +76,7 @@ func cellSums(ctx context.Context, e *engine.Engine, cfg Config, tasks []propert
 func gridSums(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) ([]*claim.Result, error) {
 	return bySums(ctx, e, tasks, func(sums *neuronsum.Sum, t *property.Task, r *claim.Result) error {
 		g, err := sums.Grids(ctx, t.T, &t.S, cfg.gridPoints())
-		factor, more := manyFactor, 0.0
-		if e.Normal.Layers[0].Outputs() < manyNeurons {
-			factor, more = fewFactor, fewMore*float64(g.Points)
-		}
-		fail := math.Nextafter(math.Nextafter(factor*g.FailUp, math.Inf(1))+more, math.Inf(1))
+		fail := slack.GridUp(g.FailUp, g.Points, e.Normal.Layers[0].Outputs())
 		if fail < 1-neuronsum.LeastTold {
 			r.LogP, r.Cells = measure.LogComplementDown(fail), g.Points
 			r.Proof = claim.Proof{Grids: g.Cuts, Centres: g.Centres, Large: g.Large, Mixtures: g.Theta}
@@ -106,15 +103,6 @@ func bySums(ctx context.Context, e *engine.Engine, tasks []property.Task, bound 
 	}
 	return results, nil
 }
-
-// psafe check's bounds of points, which it cuts elsewhere, may be a little above those of grids, with
-// fewer than manyNeurons more so, and in far tails: what it could not prove again is not claimed.
-const (
-	manyNeurons = 64
-	manyFactor  = 1.04
-	fewFactor   = 1.3
-	fewMore     = 2e-5
-)
 
 // upperBySums improves upper bounds where there is one hidden layer and few inputs:
 // at the point of each box of T where S holds least likely, about.

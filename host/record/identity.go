@@ -117,11 +117,30 @@ func Asked(a, b *Record) (field, inA, inB string) {
 		of.fields["~id"], of.fields["~run"] = fmt.Appendf(nil, "%q", of.r.ID), fmt.Appendf(nil, "%q", of.r.Run)
 		of.fields["~task"], of.fields["~tasks"] = fmt.Append(nil, of.r.Task), fmt.Append(nil, of.r.Tasks)
 	}
-	names := maps.Clone(fa)
-	maps.Copy(names, fb)
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if !bytes.Equal(fa[name], fb[name]) {
-			return strings.TrimPrefix(name, "~"), string(fa[name]), string(fb[name])
+	field, inA, inB = firstOther(fa, fb)
+	return strings.TrimPrefix(field, "~"), inA, inB
+}
+
+// Differ is the first field in which two records differ, these before others, and its values as JSON:
+// nothing if they do not.
+func Differ(a, b *Record, these ...string) (field, inA, inB string) {
+	object := func(r *Record) map[string]json.RawMessage {
+		text, err := json.Marshal(r)
+		if err != nil {
+			panic(fmt.Sprintf("record: a record is no JSON: %v", err))
+		}
+		return fieldsOf(text)
+	}
+	return firstOther(object(a), object(b), these...)
+}
+
+// firstOther is the first field whose value is another in b than in a, these before others.
+func firstOther(a, b map[string]json.RawMessage, these ...string) (field, inA, inB string) {
+	names := maps.Clone(a)
+	maps.Copy(names, b)
+	for _, name := range append(these, slices.Sorted(maps.Keys(names))...) {
+		if !bytes.Equal(a[name], b[name]) {
+			return name, string(a[name]), string(b[name])
 		}
 	}
 	return "", "", ""

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -105,27 +104,29 @@ func ReadRecords(file string, r io.Reader) ([]Placed, error) {
 
 // eachRecord is what ReadRecords and Each do.
 func eachRecord(file string, r io.Reader, f func(Placed) error) error {
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, MostLine)
-	n, records := 0, 0
+	lines := infile.NewLines(r, MostLine)
+	records := 0
 	var last *Record
-	for lines.Scan() {
-		n++
-		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+	for n := 1; ; n++ {
+		line, _, err := lines.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("%s: line %d: cannot be read: %w: give a file that psafe certify --out wrote", file, n, err)
+		}
+		if line = bytes.TrimRight(line, "\r\n"); len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		rec, err := parseAfter(lines.Bytes(), last)
+		rec, err := parseAfter(line, last)
 		if err != nil {
 			return fmt.Errorf("%s: line %d: no result record: %.300v: give a file that psafe certify --out wrote", file, n, err)
 		}
 		records++
 		last = rec
-		if err := f(Placed{Record: rec, File: file, Line: n, Raw: lines.Bytes()}); err != nil {
+		if err := f(Placed{Record: rec, File: file, Line: n, Raw: line}); err != nil {
 			return err
 		}
-	}
-	if err := lines.Err(); err != nil {
-		return fmt.Errorf("%s: line %d: cannot be read: %w: give a file that psafe certify --out wrote", file, n+1, err)
 	}
 	if records == 0 {
 		return fmt.Errorf("%s: line 1: no record in the file: give a file that psafe certify --out wrote", file)

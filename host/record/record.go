@@ -56,7 +56,7 @@ type Record struct {
 	// Gamma is the half-width of the box(es) in standard deviations, by layer if
 	// layers differ; absent where no box was proved or there are none.
 	Gamma any `json:"gamma,omitempty"`
-	// Samples counts sampled boxes, or the networks of a finite posterior.
+	// Samples counts drawn boxes, or the networks of a finite posterior.
 	Samples   int  `json:"samples,omitempty"`
 	Tried     int  `json:"boxes_tried,omitempty"`
 	SafeBoxes *int `json:"safe_boxes,omitempty"`
@@ -79,7 +79,7 @@ type Record struct {
 	Derived *Derived `json:"derived,omitempty"`
 	// Statistical holds with a confidence and is no certificate.
 	Statistical *Statistical `json:"statistical,omitempty"`
-	// Log10Ceiling bounds what the sampled boxes could hold.
+	// Log10Ceiling bounds what the drawn boxes could hold.
 	Log10Ceiling *Up    `json:"log10_ceiling,omitempty"`
 	Rule         string `json:"rule,omitempty"`
 	// Margin is a lower bound of the least margin at the box in the result.
@@ -175,14 +175,16 @@ func (r *Record) SetTask(t *property.Task) {
 func (r *Record) Fill(res *claim.Result, require property.Exact) {
 	r.SetTask(res.Task)
 	r.Tried, r.Rule = res.Boxes, res.Rule
-	r.Method, r.Boxes, r.Cells, r.Tau = res.Method, res.Boxing, res.Cells, res.Tau
-	if r.Method == "samples" {
+	_, r.Method = Recorded("method", res.Method)
+	_, r.Boxes = Recorded("boxes", res.Boxing)
+	r.Cells, r.Tau = res.Cells, res.Tau
+	if res.Method == prove.Finite.String() {
 		r.SafeSamples, r.UnsafeSamples = &res.SafeSamples, &res.UnsafeSamples
 	}
 	if r.Boxes != "" {
 		r.SafeBoxes = &res.SafeBoxes
 	}
-	if r.Method != "statistical" {
+	if res.Method != prove.Statistical.String() {
 		r.Samples = res.Samples // those of statistical are in its own field
 	}
 	r.Gamma = gammaField(res.Gamma)
@@ -194,7 +196,7 @@ func (r *Record) Fill(res *claim.Result, require property.Exact) {
 		r.Statistical = &Statistical{s.Samples, s.Safe, s.Unsafe, s.Confidence, Down(s.Lower), Up(s.Upper), statement}
 	}
 	r.Log10PLower = finite[Down](measure.Log10Down(res.LogP))
-	if res.Boxing == prove.Sampled.String() {
+	if res.Boxing == prove.Drawn.String() {
 		r.Log10Ceiling = finite[Up](res.CeilingLog10)
 	}
 	r.Margin = finite[Down](res.Margin)

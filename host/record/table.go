@@ -117,7 +117,7 @@ func fitted(records []*Record) []string {
 	}
 	for i := range list {
 		if list[i].head == "method" && width > tableWidth {
-			list[i].of = func(r *Record) string { return plain(r.Method) }
+			list[i].of = func(r *Record) string { return plain(MethodToday(r.Method)) }
 			lines, width = aligned(list, records)
 		}
 	}
@@ -269,7 +269,7 @@ func plain(text string) string {
 
 // method names what gave p_lower, with the half-widths of a weight box.
 func (r *Record) method() string {
-	text := r.Method
+	text := MethodToday(r.Method)
 	switch g := r.Gamma.(type) {
 	case float64:
 		text += " gamma " + strconv.FormatFloat(g, 'f', 2, 64)

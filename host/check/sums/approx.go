@@ -4,7 +4,7 @@ import (
 	"math"
 	"sort"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
 	"psafe/host/read/property"
 )
 
@@ -131,21 +131,32 @@ func (m *outputMoments) mix(rows []property.Row) (property.Row, bool) {
 			}
 		}
 	}
-	used, d := 0, arith.Interval{}
-	c := make([]arith.Interval, len(m.mean))
-	for j, row := range rows {
-		if !(f[j] > 0) || len(row.CLo) != len(c) || len(row.CHi) != len(c) {
-			continue
-		}
-		used++
-		d = d.Plus(arith.Point(f[j]).Times(arith.Point(row.D)))
-		for k := range c {
-			c[k] = c[k].Plus(arith.Point(f[j]).Times(arith.Interval{Lo: row.CLo[k], Hi: row.CHi[k]}))
+	used := 0
+	for _, x := range f {
+		if x > 0 {
+			used++
 		}
 	}
-	out := property.Row{D: d.Lo, DHi: d.Hi}
-	for _, v := range c {
-		out.CLo, out.CHi = append(out.CLo, v.Lo), append(out.CHi, v.Hi)
+	if used < 2 {
+		return property.Row{}, false
 	}
-	return out, used > 1
+	return Mixture(rows, f), true
+}
+
+// Mixture is sum_j f[j] rows[j] for f_j >= 0, not all 0: its coefficients enclose those of the sum.
+func Mixture(rows []property.Row, f []float64) property.Row {
+	n := len(rows[0].CLo)
+	mix := property.Row{CLo: make([]float64, n), CHi: make([]float64, n)}
+	for j := range rows {
+		if f[j] == 0 {
+			continue // 0 times what is there is 0
+		}
+		r := &rows[j]
+		mix.D, mix.DHi = arith.SumDown(mix.D, arith.ProductDown(f[j], r.D)), arith.SumUp(mix.DHi, arith.ProductUp(f[j], r.DHi))
+		for k := range n {
+			mix.CLo[k] = arith.SumDown(mix.CLo[k], arith.ProductDown(f[j], r.CLo[k]))
+			mix.CHi[k] = arith.SumUp(mix.CHi[k], arith.ProductUp(f[j], r.CHi[k]))
+		}
+	}
+	return mix
 }

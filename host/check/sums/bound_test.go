@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
 	"psafe/host/lab/testkit/sumtest"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
@@ -247,7 +247,7 @@ func TestLatticeExactly(t *testing.T) {
 	for range testscale.Costly(t, 500) {
 		n := 1 + rng.IntN(5)
 		step := []float64{0.25, 0.7, 0.1}[rng.IntN(3)]
-		rest := arith.Point(4*rng.Float64() - 1)
+		rest := arith.Exactly(4*rng.Float64() - 1)
 		values, masses := []*big.Rat{exactly(rest.Lo)}, []*big.Rat{exactly(1)}
 		var terms []*lattice
 		for range n {
@@ -288,7 +288,7 @@ func TestLatticeExactly(t *testing.T) {
 				want.Add(want, masses[k])
 			}
 		}
-		got := convolved(terms).notPositiveUp(len(terms), normalVar{rest, arith.Point(0)})
+		got := convolved(terms).notPositiveUp(len(terms), normalVar{rest, arith.Exactly(0)})
 		if exactly(got).Cmp(want) < 0 {
 			t.Fatalf("%d terms: %v, exactly %v", len(terms), got, want.FloatString(20))
 		}

@@ -4,7 +4,8 @@ import (
 	"math"
 	"sync"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
+	"psafe/host/check/curves"
 	"psafe/host/read/property"
 )
 
@@ -49,12 +50,12 @@ type weightBins struct {
 
 // mean encloses that of what goes to an edge.
 func (b *weightBins) mean(edge int) arith.Interval {
-	z := arith.Point(b.z[edge])
+	z := arith.Exactly(b.z[edge])
 	if edge > 0 {
-		z = z.Plus(b.below[edge].Times(arith.Point(b.z[edge-1] - b.z[edge])))
+		z = z.Plus(b.below[edge].Times(arith.Exactly(b.z[edge-1] - b.z[edge])))
 	}
 	if edge+1 < len(b.z) {
-		z = z.Plus(b.above[edge].Times(arith.Point(b.z[edge+1] - b.z[edge])))
+		z = z.Plus(b.above[edge].Times(arith.Exactly(b.z[edge+1] - b.z[edge])))
 	}
 	return z
 }
@@ -64,12 +65,12 @@ func (b *weightBins) mean(edge int) arith.Interval {
 // a density whose logarithm has slopes of at most c in l it is the mean of 1-l where the density is
 // l times that; the farthest is that of l e^(cl), and d/dc is a variance, at most e^c E (l-2/3)^2 where
 // the density is 2l. So it is within c e^c/18 of 1/3. Masses are within 2^-30 of what they bound
-// (towardsUp).
+// (towardsUp): they are about w/2 times the density.
 func (b *weightBins) setWays() {
 	way := func(bin int) arith.Interval {
 		c := (b.z[bin+1] - b.z[bin]) * max(math.Abs(b.z[bin]), math.Abs(b.z[bin+1]))
 		off := c * math.Exp(c) / 18 * (1 + 0x1p-20)
-		return arith.Interval{Lo: 1./3 - off - 0x1p-26, Hi: 1./3 + off + 0x1p-26}
+		return arith.Of(1./3-off-0x1p-26, 1./3+off+0x1p-26)
 	}
 	n := len(b.toLower)
 	b.below, b.above = make([]arith.Interval, n+1), make([]arith.Interval, n+1)
@@ -83,7 +84,7 @@ func (b *weightBins) setWays() {
 		}
 		of := func(p float64) arith.Interval {
 			p /= fromLeft + fromRight
-			return arith.Interval{Lo: p * (1 - 0x1p-28), Hi: p * (1 + 0x1p-28)}
+			return arith.Of(p*(1-0x1p-28), p*(1+0x1p-28))
 		}
 		if e > 0 {
 			b.below[e] = way(e - 1).Times(of(fromLeft))
@@ -132,27 +133,14 @@ func newWeightBins(width func(z float64) float64) *weightBins {
 	return b
 }
 
-// towardsUp is hatMassUp for narrow bins: tails and densities are within 2^-58 of themselves, and
-// fall, so that what is divided by q - p (exact, 2^-7 or more) is wrong by less than 2^-56 (q Q(p) + phi(p)):
-// by 2^-30 of the mass, which is about (q-p)/2 phi(p).
-func towardsUp(p, q float64) (lower, upper float64) {
-	value := func(m arith.DD, k int) arith.DD { return m.Scaled(k) }
-	tailP, densityP := value(arith.Tail(arith.DDOf(p))), value(arith.Density(arith.DDOf(p)))
-	mass := tailP.Minus(value(arith.Tail(arith.DDOf(q))))
-	diff := densityP.Minus(value(arith.Density(arith.DDOf(q))))
-	off := 0x1p-56 * (q*tailP.Hi + densityP.Hi)
-	bound := func(x arith.DD) float64 { return max(0, arith.Up(arith.Up(arith.Up(x.Hi+x.Lo)+off)/(q-p))) }
-	return bound(mass.Times(arith.DDOf(q)).Minus(diff)), bound(diff.Minus(mass.Times(arith.DDOf(p))))
-}
-
 func knotsOf(f *factor) knotted {
 	k := knotted{lost: f.lost}
 	if f.a.sd.Hi == 0 {
 		for i := range f.neg.p {
-			k.neg.add(arith.Interval{Lo: f.neg.lo[i], Hi: f.neg.hi[i]}, f.neg.p[i], 0, -1)
+			k.neg.add(arith.Of(f.neg.lo[i], f.neg.hi[i]), f.neg.p[i], 0, -1)
 		}
 		for i := range f.pos.p {
-			k.pos.add(arith.Interval{Lo: f.pos.lo[i], Hi: f.pos.hi[i]}, f.pos.p[i], 0, -1)
+			k.pos.add(arith.Of(f.pos.lo[i], f.pos.hi[i]), f.pos.p[i], 0, -1)
 		}
 		return k
 	}
@@ -170,9 +158,9 @@ func knotsOf(f *factor) knotted {
 			k.neg.add(to, b.toUpper[i], square, i+1)
 		default: // rounded to that end where a h is less
 			p := betweenUp(b.z[i], b.z[i+1])
-			zero := arith.Interval{Lo: -f.a.mean.Hi, Hi: -f.a.mean.Lo}.Over(f.a.sd)
-			k.neg.add(arith.Interval{Lo: from.Lo, Hi: 0}, min(p, betweenUp(b.z[i], min(b.z[i+1], zero.Hi))), 0, -1)
-			k.pos.add(arith.Interval{Lo: 0, Hi: to.Hi}, min(p, betweenUp(max(b.z[i], zero.Lo), b.z[i+1])), 0, -1)
+			zero := f.a.mean.Negated().Over(f.a.sd)
+			k.neg.add(arith.Of(from.Lo, 0), min(p, betweenUp(b.z[i], min(b.z[i+1], zero.Hi))), 0, -1)
+			k.pos.add(arith.Of(0, to.Hi), min(p, betweenUp(max(b.z[i], zero.Lo), b.z[i+1])), 0, -1)
 		}
 	}
 	return k
@@ -262,8 +250,8 @@ func (l *lattice) addKnots(a *knots, q *atoms, left *shares, perSquare, reach fl
 		}
 		wide := (math.Abs(x) + math.Sqrt(square)) * (1 + 0x1p-50)
 		add := func(from, to int, p []float64) {
-			l.addMultiples(x, q.p[k], ends[from:to], p, &lowering{a.square[from:to], a.most[from:to],
-				perSquare * wide * wide * (1 + 0x1p-40), perSquare * square * (1 + 0x1p-40), reach})
+			l.addMultiples(x, q.p[k], ends[from:to], p, arith.Multiples{Wides: a.square[from:to], Sizes: a.most[from:to],
+				PerWide: perSquare * wide * wide * (1 + 0x1p-40), PerSize: perSquare * square * (1 + 0x1p-40)}, reach)
 		}
 		some := left.until(k, from, to)
 		if some > from {
@@ -299,7 +287,7 @@ func fineUpTo0(h []*standIn, a []factor, rest normalVar, miss float64) float64 {
 	deviation, exponent := math.Sqrt(spread), -math.Log(miss)
 	// A few neurons with heavy tails need a wider circle, and a slower rate for what is below it.
 	for span := 18.; span < 700; span *= 2 {
-		f.step = span * deviation / float64(c.n)
+		f.step = span * deviation / float64(c.N)
 		if !(math.Abs(mean)/f.step < mostPoints/2) {
 			continue
 		}
@@ -313,13 +301,13 @@ func fineUpTo0(h []*standIn, a []factor, rest normalVar, miss float64) float64 {
 		for _, r := range []float64{0.2, 0.6, 1.2, 2, 4} {
 			rates = append(rates, r*f.step/deviation)
 		}
-		first := int(mean/f.step) - c.n/2
-		sum := c.onCircle(len(h), f.term, first, rates)
+		first := int(mean/f.step) - c.N/2
+		sum := onCircle(c, len(h), f.term, first, rates)
 		besides := arith.Up(m * arith.Up(f.rate*f.step) * f.step / 8 * (1 + 0x1p-40))
 		best = min(best, arith.Up(sum.belowUp(besides, rest)*smoothedUp(f.rate, rest.sd.Lo)))
 		for k := 0.3; k < 2; k *= 1.15 {
 			s := k * exponent / f.rate
-			missed := arith.ExpNegUp(arith.DDOf(arith.Down(f.rate * s)))
+			missed := curves.ExpNegUp(arith.DDOf(arith.Down(f.rate * s)))
 			best = min(best, arith.Up(sum.belowUp(arith.Up(s+besides), rest)/arith.Down(1-missed)))
 		}
 		if sum.lost < max(1e-7, best/64) {
@@ -335,8 +323,8 @@ func smoothedUp(rate, sd float64) float64 {
 	if !(r >= 1 && r < 30) {
 		return arith.Inf
 	}
-	m, k := arith.Density(arith.DDOf(r))
-	phi := arith.Up(m.Scaled(k).RoundUp(arith.TailErr))
+	m, k := curves.Density(arith.DDOf(r))
+	phi := arith.Up(m.Scaled(k).RoundUp(curves.TailErr))
 	return arith.Up(1 + arith.Up(phi/arith.Down(r*arith.Down(1-normalTailUp(r)))))
 }
 

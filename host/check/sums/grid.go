@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"sort"
 	"sync"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
 	"psafe/host/read/property"
 	"psafe/internal/fault"
 )
@@ -36,11 +37,11 @@ func newGridLine(lo, hi float64, planes, centres []float64) gridLine {
 	last := len(l.at) - 1
 	l.before, l.after = make([]arith.Interval, last+1), make([]arith.Interval, last+1)
 	for k := range last {
-		c := arith.Point(arith.Middle(l.at[k], l.at[k+1]))
+		c := arith.Middle(l.at[k], l.at[k+1])
 		if centres != nil {
-			c = arith.Point(centres[k])
+			c = centres[k]
 		}
-		l.after[k], l.before[k+1] = c.Minus(arith.Point(l.at[k])), c.Minus(arith.Point(l.at[k+1]))
+		l.after[k], l.before[k+1] = arith.Difference(c, l.at[k]), arith.Difference(c, l.at[k+1])
 	}
 	l.before[0], l.after[last] = l.after[0], l.before[last]
 	return l
@@ -203,10 +204,7 @@ func (n *Network) planFailUp(ctx context.Context, points []GridPoint, plans [][]
 			totals[0] = arith.SumUp(totals[0], n.largeUp(l, &plans[0][r]))
 		}
 	}
-	least := totals[0]
-	for _, total := range totals {
-		least = min(least, total)
-	}
+	least := slices.Min(totals)
 	for len(points) > 0 && least < 1 && enough(least) {
 		some := points[:min(len(points), runtime.GOMAXPROCS(0))]
 		points = points[len(some):]
@@ -219,13 +217,12 @@ func (n *Network) planFailUp(ctx context.Context, points []GridPoint, plans [][]
 		if err := ctx.Err(); err != nil {
 			return 1, err
 		}
-		least = 1
 		for p := range plans {
 			for k := range fails {
 				totals[p] = arith.SumUp(totals[p], fails[k][p])
 			}
-			least = min(least, totals[p])
 		}
+		least = min(1, slices.Min(totals))
 	}
 	return least, nil
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
 	"psafe/host/lab/testkit/sumtest"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
@@ -223,14 +223,14 @@ func TestShares(t *testing.T) {
 		sign := float64(1 - 2*(seed/2%2))
 		for k := range vars {
 			if sign < 0 {
-				vars[k].mean = arith.Interval{Lo: -vars[k].mean.Hi, Hi: -vars[k].mean.Lo}
+				vars[k].mean = vars[k].mean.Negated()
 			}
 		}
 		m := at.mean.Lo
 		most := max(0, sign*m+6*at.sd.Hi) + 0.1
 		tm := at.mean
 		if sign < 0 {
-			tm = arith.Interval{Lo: -tm.Hi, Hi: -tm.Lo}
+			tm = arith.Of(-tm.Hi, -tm.Lo)
 		}
 		s := newShare(vars, arith.Interval{}, tm, rest, 0, most)
 		random := rest.Hi > 0.2

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
 	"psafe/host/lab/testkit/sumtest"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
@@ -115,7 +115,7 @@ func TestCentresRefused(t *testing.T) {
 		t.Fatalf("%d points, %v", len(points), err)
 	}
 	// The point at 0.5 and 4.
-	if p := points[3]; p.before[0] != arith.Point(-0.25) || p.after[0] != arith.Point(0.25) || p.before[2] != arith.Point(-2) || p.after[2] != arith.Point(-2) || p.before[1] != (arith.Interval{}) {
+	if p := points[3]; p.before[0] != arith.Exactly(-0.25) || p.after[0] != arith.Exactly(0.25) || p.before[2] != arith.Exactly(-2) || p.after[2] != arith.Exactly(-2) || p.before[1] != (arith.Interval{}) {
 		t.Errorf("%+v", p)
 	}
 	for _, c := range []struct {

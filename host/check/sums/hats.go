@@ -4,7 +4,8 @@ import (
 	"math"
 	"sync"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
+	"psafe/host/check/curves"
 )
 
 // Expectations over a standard normal Z of functions that are known at a few nodes
@@ -49,7 +50,7 @@ func newHats(step float64) *hats {
 	mass, gap := make([]float64, n), make([]float64, n)
 	for k := range n - 1 {
 		p, q := nodes[k], nodes[k+1]
-		falling, rising := hatMassUp(p, q)
+		falling, rising := towardsUp(p, q)
 		mass[k], mass[k+1] = arith.SumUp(mass[k], falling), arith.SumUp(mass[k+1], rising)
 		gap[k], gap[k+1] = max(gap[k], q-p), q-p
 	}
@@ -68,19 +69,20 @@ func newHats(step float64) *hats {
 	return h
 }
 
-// hatMassUp bounds from above, for 0 <= p < q <= hatReach, the means over p < Z < q of the lines
-// that fall from 1 at p to 0 at q, and that rise from 0 to 1:
+// towardsUp bounds from above, for 0 <= p < q, the means over p < Z < q of the lines that fall from 1
+// at p to 0 at q, and that rise from 0 to 1:
 //
 //	(q M - D)/(q - p) and (D - p M)/(q - p),  M = Q(p) - Q(q),  D = phi(p) - phi(q)
 //
-// Each of the four numbers is known within 2^-58, and q - p >= 2^-3: the sums are wrong by less
-// than 2^-51.
-func hatMassUp(p, q float64) (falling, rising float64) {
+// Tails and densities are within 2^-58 of themselves, and fall, so that what is divided by q - p,
+// which is exact, is wrong by less than 2^-56 (q Q(p) + phi(p)).
+func towardsUp(p, q float64) (falling, rising float64) {
 	value := func(m arith.DD, k int) arith.DD { return m.Scaled(k) }
-	mass := value(arith.Tail(arith.DDOf(p))).Minus(value(arith.Tail(arith.DDOf(q))))
-	diff := value(arith.Density(arith.DDOf(p))).Minus(value(arith.Density(arith.DDOf(q))))
-	const off = 0x1p-50
-	bound := func(x arith.DD) float64 { return max(0, arith.Up(arith.Up(x.Hi+x.Lo)/(q-p))+off) }
+	tailP, densityP := value(curves.Tail(arith.DDOf(p))), value(curves.Density(arith.DDOf(p)))
+	mass := tailP.Minus(value(curves.Tail(arith.DDOf(q))))
+	diff := densityP.Minus(value(curves.Density(arith.DDOf(q))))
+	off := 0x1p-56 * (q*tailP.Hi + densityP.Hi)
+	bound := func(x arith.DD) float64 { return max(0, arith.Up(arith.Up(arith.Up(x.Hi+x.Lo)+off)/(q-p))) }
 	return bound(mass.Times(arith.DDOf(q)).Minus(diff)), bound(diff.Minus(mass.Times(arith.DDOf(p))))
 }
 
@@ -101,8 +103,8 @@ var tailCurves = sync.OnceValue(func() *struct{ q, bend []float64 } {
 		c.q = append(c.q, normalTailUp(y))
 		at, bend := max(y, -1), 0.
 		if at < 0 {
-			m, e := arith.Density(arith.DDOf(-at))
-			bend = arith.Up(arith.Up(-at * m.Scaled(e).RoundUp(arith.TailErr)))
+			m, e := curves.Density(arith.DDOf(-at))
+			bend = arith.Up(arith.Up(-at * m.Scaled(e).RoundUp(curves.TailErr)))
 		}
 		c.bend = append(c.bend, bend)
 	}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"sync"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
 	"psafe/host/read/property"
 )
 
@@ -38,7 +38,7 @@ func LargeFits(large [][]*Large, boxes, rows, inputs int) error {
 				return fmt.Errorf("proof: large: entry %d of box %d has %d coordinates, the network has %d inputs", r, b, len(l.At), inputs)
 			}
 			for j, x := range l.At {
-				if !arith.Point(x).Finite() {
+				if !arith.Exactly(x).Finite() {
 					return fmt.Errorf("proof: large: entry %d of box %d is at %v in axis %d", r, b, x, j)
 				}
 			}
@@ -87,7 +87,7 @@ func largeTermUp(a, t normalVar, tau float64) float64 {
 		if x.Lo >= 0 {
 			break
 		}
-		beyond := arith.Point(tau).Over(arith.Point(-x.Lo)).Minus(t.mean).Over(t.sd)
+		beyond := arith.Exactly(tau).Over(arith.Exactly(-x.Lo)).Minus(t.mean).Over(t.sd)
 		p := table.belowUp(-beyond.Lo)
 		if p == table.belowUp(-tableReach) { // and all further bins have less
 			total = arith.SumUp(total, p)

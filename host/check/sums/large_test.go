@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
@@ -39,8 +39,8 @@ func densityApprox(z float64) float64 { return math.Exp(-z*z/2) / math.Sqrt(2*ma
 func TestLargeTerm(t *testing.T) {
 	for seed := range testscale.Cases(t, 400) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 391))
-		a := normalVar{arith.Point(3 * (rng.Float64() - 0.6)), arith.Point(math.Exp2(float64(-rng.IntN(6))))}
-		u := normalVar{arith.Point(3 * (rng.Float64() - 0.3)), arith.Point(math.Exp2(float64(-rng.IntN(6))))}
+		a := normalVar{arith.Exactly(3 * (rng.Float64() - 0.6)), arith.Exactly(math.Exp2(float64(-rng.IntN(6))))}
+		u := normalVar{arith.Exactly(3 * (rng.Float64() - 0.3)), arith.Exactly(math.Exp2(float64(-rng.IntN(6))))}
 		tau := 4 * rng.Float64() * rng.Float64()
 		switch rng.IntN(6) {
 		case 0:
@@ -79,14 +79,14 @@ func TestLargeTerm(t *testing.T) {
 		if got < want*(1-1e-10) || got > want*1.02+1e-12 {
 			t.Errorf("%d: a %v, t %v, tau %v: %v, is %v", seed, a, u, tau, got, want)
 		}
-		if wide := largeTermUp(normalVar{arith.Interval{Lo: mean, Hi: mean + 0.1}, a.sd}, u, tau); wide < got {
+		if wide := largeTermUp(normalVar{arith.Of(mean, mean+0.1), a.sd}, u, tau); wide < got {
 			t.Errorf("%d: a weight that is hardly known: %v, known it is %v", seed, wide, got)
 		}
 	}
-	if got := largeTermUp(normalVar{arith.Point(-1), arith.Point(0)}, normalVar{arith.Point(1), arith.Point(0)}, 1); got != 1 {
+	if got := largeTermUp(normalVar{arith.Exactly(-1), arith.Exactly(0)}, normalVar{arith.Exactly(1), arith.Exactly(0)}, 1); got != 1 {
 		t.Errorf("constants that may be too large: %v", got)
 	}
-	if got := largeTermUp(normalVar{arith.Point(math.NaN()), arith.Point(0)}, normalVar{arith.Point(1), arith.Point(0)}, 1); got != 1 {
+	if got := largeTermUp(normalVar{arith.Exactly(math.NaN()), arith.Exactly(0)}, normalVar{arith.Exactly(1), arith.Exactly(0)}, 1); got != 1 {
 		t.Errorf("NaN: %v", got)
 	}
 }

@@ -3,7 +3,8 @@ package sums
 import (
 	"math"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
+	"psafe/host/check/curves"
 )
 
 // Sums of independent terms on a lattice of step d (docs/check.md, sums of neurons): a
@@ -67,9 +68,6 @@ type lattice struct {
 const (
 	// mostPoints bounds a lattice on either side of 0.
 	mostPoints = 1 << 20
-	// floorMass is added to each mass for underflows; it keeps products from becoming
-	// subnormal, which is slow.
-	floorMass = 0x1p-500
 	// trimLow and trimHigh are how much mass may go off the ends of a lattice.
 	trimLow, trimHigh = 0x1p-46, 0x1p-28
 )
@@ -99,77 +97,29 @@ func (l *lattice) addProducts(a bins, q atoms) {
 		case x == 0:
 			l.p[-l.first] += arith.Up(min(total, 1) * q.p[k])
 		case x > 0:
-			l.addMultiples(x, q.p[k], a.lo, a.p, nil)
+			l.addMultiples(x, q.p[k], a.lo, a.p, arith.Multiples{}, 0)
 		default:
-			l.addMultiples(x, q.p[k], a.hi, a.p, nil)
+			l.addMultiples(x, q.p[k], a.hi, a.p, arith.Multiples{}, 0)
 		}
 	}
 	l.grow(len(q.x)*(len(a.p)+1) + 4)
 }
 
-// lowering is by how many steps places are lowered besides: bySquare times squares and byMost times
-// mosts, of each x; nil: not at all. No product, and nothing that one is lowered by, is longer than
-// reach steps.
-type lowering struct {
-	squares, mosts          []float64
-	bySquare, byMost, reach float64
-}
-
 // addMultiples puts the products x q, of mass p times that of q, on the lattice, rounded down and
-// lowered: their places y = x q/step - first are wrong by less than 2^-50 of the sum of their
-// parts, none of which is longer than the lattice or reach; more is taken off. A point k gets the share
-// 1-(y-k) and the next y-k; both are computed with one rounding. What lies below the lattice is
-// lost; what lies above goes to its end.
-func (l *lattice) addMultiples(q, mass float64, x, p []float64, low *lowering) {
-	n := len(l.p)
-	scaled := q / l.step
-	longest := float64(n - l.first)
-	if low != nil {
-		longest += low.reach
-	}
-	shift := -float64(l.first) - 0x1p-46*longest
-	last := float64(n - 1)
-	// Neighbours often have one place: what they add is kept until the place changes.
-	place, here, next := 0, 0., 0.
-	for i, v := range x {
-		y, m := float64(v*scaled)+shift, p[i]*mass
-		if low != nil {
-			y -= float64(low.squares[i]*low.bySquare) + float64(low.mosts[i]*low.byMost)
-		}
-		if !(y < last) {
-			if y >= last {
-				l.p[n-1] += m
-			} else { // NaN
-				l.lost += m
-			}
-			continue
-		}
-		if y < 0 {
-			l.lost += m
-			continue
-		}
-		k := int(y)
-		if k != place {
-			two := l.p[place : place+2 : place+2]
-			two[0] += here
-			two[1] += next
-			place, here, next = k, 0, 0
-		}
-		share := y - float64(k)
-		here += float64(m * (1 - share))
-		next += float64(m * share)
-	}
-	l.p[place] += here
-	l.p[place+1] += next
+// lowered by perWide times wides and perSize times sizes (nil: not at all), none of which is longer
+// than reach steps: the places x q/step - first are wrong by less than 2^-50 of the sum of their
+// parts, and more is taken off.
+func (l *lattice) addMultiples(q, mass float64, x, p []float64, low arith.Multiples, reach float64) {
+	low.Of, low.Mass, low.By = x, mass, q/l.step
+	low.Shift = -float64(l.first) - 0x1p-46*(float64(len(l.p)-l.first)+reach)
+	low.Place(l.p, &l.lost, p)
 }
 
 // grow gives back what roundings took from sums of n products.
 func (l *lattice) grow(n int) {
 	factor := 1 + float64(n+8)*0x1p-51
-	for i, p := range l.p {
-		l.p[i] = float64(p*factor) + floorMass
-	}
-	l.lost = float64(l.lost*factor) + floorMass
+	arith.Grow(l.p, factor)
+	l.lost = float64(l.lost*factor) + arith.FloorMass
 }
 
 // trim drops the ends of the lattice: mass at the lower end is lost, mass at the upper end
@@ -198,39 +148,11 @@ func (l *lattice) plus(m *lattice) *lattice {
 	if len(l.p) > len(m.p) {
 		l, m = m, l
 	}
-	s := &lattice{step: l.step, first: l.first + m.first, p: make([]float64, len(l.p)+len(m.p)-1), lost: l.lost + m.lost}
-	i := 0
-	for ; i+4 <= len(l.p) && len(m.p) > 3; i += 4 { // four at once, for speed
-		addFour(s.p[i:], l.p[i], l.p[i+1], l.p[i+2], l.p[i+3], m.p)
-	}
-	for ; i < len(l.p); i++ {
-		out := s.p[i : i+len(m.p)]
-		for j, b := range m.p {
-			out[j] += float64(l.p[i] * b)
-		}
-	}
+	s := &lattice{step: l.step, first: l.first + m.first, lost: l.lost + m.lost}
+	s.p = arith.Convolved(l.p, m.p, func() bool { return false })
 	s.grow(len(l.p))
 	s.trim()
 	return s
-}
-
-// addFour adds a b[j] to out[j], c b[j] to out[j+1], d b[j] to out[j+2] and e b[j] to out[j+3], of at
-// least three b.
-func addFour(out []float64, a, c, d, e float64, b []float64) {
-	n := len(b)
-	x, y, z := b[0], b[1], b[2]
-	out[0] += float64(a * x)
-	out[1] += float64(a*y) + float64(c*x)
-	out[2] += float64(a*z) + float64(c*y) + float64(d*x)
-	rest, to := b[3:], out[3:n]
-	for j := range to {
-		w := rest[j]
-		to[j] += float64(a*w) + float64(c*z) + float64(d*y) + float64(e*x)
-		x, y, z = y, z, w
-	}
-	out[n] += float64(c*z) + float64(d*y) + float64(e*x)
-	out[n+1] += float64(d*z) + float64(e*y)
-	out[n+2] += float64(e * z)
 }
 
 // convolved is the sum of independent terms, added in pairs.
@@ -260,7 +182,7 @@ func (l *lattice) notPositiveUp(n int, rest normalVar) float64 {
 	}
 	for c := 0.3; c < 3.2; c += 0.15 {
 		s := arith.Up(arith.Up(c*arith.SqrtUp(float64(n))) * l.step)
-		miss := arith.ExpNegUp(arith.DDOf(arith.Down(2 * arith.Down(c*c))))
+		miss := curves.ExpNegUp(arith.DDOf(arith.Down(2 * arith.Down(c*c))))
 		best = min(best, arith.Up(l.belowUp(s, rest)/arith.Down(1-miss)))
 	}
 	return best

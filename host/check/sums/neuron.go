@@ -3,7 +3,8 @@ package sums
 import (
 	"math"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
+	"psafe/host/check/curves"
 	"psafe/host/read/property"
 )
 
@@ -142,11 +143,11 @@ func (n *Network) radius(f *face, i int) (radius, lost float64) {
 func (n *Network) preactivation(i int, x []float64) normalVar {
 	var s normalSum
 	at := n.hidden.Dense().BiasOf(i)
-	b, one := &n.hidden.Bias, arith.Point(1)
+	b, one := &n.hidden.Bias, arith.Exactly(1)
 	s.add(one, b.Mean[at], b.SdLo[at], b.SdHi[at])
 	w := &n.hidden.Weight
 	for j, at := range n.hidden.Dense().Into(i) {
-		s.add(arith.Point(x[j]), w.Mean[at], w.SdLo[at], w.SdHi[at])
+		s.add(arith.Exactly(x[j]), w.Mean[at], w.SdLo[at], w.SdHi[at])
 	}
 	return s.normalVar()
 }
@@ -169,8 +170,8 @@ func (n *Network) atVertex(f *face, v []float64, i int) standIn {
 		centre = n.preactivation(i, f.centre)
 	}
 	if t.sd.Hi == 0 {
-		ends := arith.Interval{Lo: arith.SumDown(t.mean.Lo, -radius), Hi: arith.SumUp(t.mean.Hi, radius)}
-		value := arith.Interval{Lo: arith.ValueDown(n.act, ends.Lo), Hi: arith.ValueUp(n.act, ends.Hi)}
+		ends := arith.Of(arith.SumDown(t.mean.Lo, -radius), arith.SumUp(t.mean.Hi, radius))
+		value := arith.Of(curves.ValueDown(n.act, ends.Lo), curves.ValueUp(n.act, ends.Hi))
 		// One sign all over: low is s(t(v)) as well.
 		oneSign := centre.sd.Hi == 0 && (centre.mean.Lo > 0 && ends.Lo >= 0 || centre.mean.Hi <= 0 && ends.Hi <= 0)
 		if !f.loose && (len(f.vertices) == 1 || slope == 1 || oneSign) {
@@ -178,7 +179,7 @@ func (n *Network) atVertex(f *face, v []float64, i int) standIn {
 				return standIn{constant: true, value: value, lost: lost}
 			}
 			m := arith.Middle(value.Lo, value.Hi)
-			return standIn{constant: true, value: arith.Point(m), within: max(arith.SumUp(value.Hi, -m), arith.SumUp(m, -value.Lo)), lost: lost}
+			return standIn{constant: true, value: arith.Exactly(m), within: max(arith.SumUp(value.Hi, -m), arith.SumUp(m, -value.Lo)), lost: lost}
 		}
 	}
 	z, mass, more := standardBins(t.sd)
@@ -194,9 +195,9 @@ func (n *Network) atVertex(f *face, v []float64, i int) standIn {
 	for k, m := range mass {
 		x := t.bin(z[k], z[k+1])
 		if radius > 0 {
-			x = arith.Interval{Lo: arith.SumDown(x.Lo, -radius), Hi: arith.SumUp(x.Hi, radius)}
+			x = arith.Of(arith.SumDown(x.Lo, -radius), arith.SumUp(x.Hi, radius))
 		}
-		value := arith.Interval{Lo: arith.ValueDown(n.act, x.Lo), Hi: arith.ValueUp(n.act, x.Hi)}
+		value := arith.Of(curves.ValueDown(n.act, x.Lo), curves.ValueUp(n.act, x.Hi))
 		place(&h.high, value.Hi, m)
 		if len(f.vertices) == 1 || slope == 1 {
 			place(&h.low, value.Lo, m)
@@ -226,7 +227,7 @@ func standardBins(sd arith.Interval) (z, mass []float64, lost float64) {
 
 // bin encloses mean + z sd for z in [from, to].
 func (t normalVar) bin(from, to float64) arith.Interval {
-	return t.mean.Plus(t.sd.Times(arith.Interval{Lo: from, Hi: to}))
+	return t.mean.Plus(t.sd.Times(arith.Of(from, to)))
 }
 
 // positive encloses Prob(t(centre) > 0 | t(v) = mean + Z sd) for Z in [from, to]: given Z,
@@ -241,16 +242,15 @@ func (n *Network) positive(f *face, v []float64, i int, t, centre normalVar) fun
 		return nil
 	}
 	at := n.hidden.Dense().BiasOf(i)
-	square := func(x arith.Interval) arith.Interval { return x.Size().Times(x.Size()) }
 	variances := make([]arith.Interval, len(v)+1)
 	for j, at := range n.hidden.Dense().Into(i) {
-		variances[j] = square(arith.Interval{Lo: n.hidden.Weight.SdLo[at], Hi: n.hidden.Weight.SdHi[at]})
+		variances[j] = arith.Of(n.hidden.Weight.SdLo[at], n.hidden.Weight.SdHi[at]).Square()
 	}
-	variances[len(v)] = square(arith.Interval{Lo: n.hidden.Bias.SdLo[at], Hi: n.hidden.Bias.SdHi[at]})
+	variances[len(v)] = arith.Of(n.hidden.Bias.SdLo[at], n.hidden.Bias.SdHi[at]).Square()
 	c, x := append(f.centre[:len(v):len(v)], 1), append(v[:len(v):len(v)], 1)
 	var cov, rest arith.Interval
 	for p := range c {
-		cov = cov.Plus(variances[p].Times(arith.Point(c[p]).Times(arith.Point(x[p]))))
+		cov = cov.Plus(variances[p].Times(arith.Exactly(c[p]).Times(arith.Exactly(x[p]))))
 		if c[p] == x[p] {
 			continue
 		}
@@ -258,18 +258,18 @@ func (n *Network) positive(f *face, v []float64, i int, t, centre normalVar) fun
 			if c[q] != x[q] && q <= p {
 				continue // it comes, or came, the other way round
 			}
-			minor := arith.Point(c[p]).Times(arith.Point(x[q])).Minus(arith.Point(c[q]).Times(arith.Point(x[p])))
-			rest = rest.Plus(variances[p].Times(variances[q]).Times(square(minor)))
+			minor := arith.Exactly(c[p]).Times(arith.Exactly(x[q])).Minus(arith.Exactly(c[q]).Times(arith.Exactly(x[p])))
+			rest = rest.Plus(variances[p].Times(variances[q]).Times(minor.Square()))
 		}
 	}
-	slope, sd := cov.Over(t.sd), rest.Over(square(t.sd)).Root()
+	slope, sd := cov.Over(t.sd), rest.Over(t.sd.Square()).Sqrt()
 	if t.sd.Hi == 0 { // t(v) is a constant, and says nothing of t(centre)
 		slope, sd = arith.Interval{}, centre.sd
 	}
 	table := normalTable()
 	return func(from, to float64) arith.Interval {
-		z := centre.mean.Plus(slope.Times(arith.Interval{Lo: from, Hi: to})).Over(sd)
-		share := arith.Interval{Lo: table.belowDown(z.Lo), Hi: table.belowUp(z.Hi)}
+		z := centre.mean.Plus(slope.Times(arith.Of(from, to))).Over(sd)
+		share := arith.Of(table.belowDown(z.Lo), table.belowUp(z.Hi))
 		if sd.Lo == 0 && z.Lo <= 0 {
 			share.Lo = 0 // t(centre) may be the constant 0
 		}

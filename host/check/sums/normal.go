@@ -4,7 +4,8 @@ import (
 	"math"
 	"sync"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
+	"psafe/host/check/curves"
 )
 
 // The standard normal distribution for sums of neurons, in a table: Prob(Z <= z) at
@@ -85,9 +86,9 @@ func tailBounds(z float64) (lo, hi float64) {
 		lo, hi = tailBounds(-z)
 		return arith.SumDown(1, -hi), arith.SumUp(1, -lo)
 	}
-	m, k := arith.Tail(arith.DDOf(z))
+	m, k := curves.Tail(arith.DDOf(z))
 	q := m.Scaled(k)
-	return -arith.DD{Hi: -q.Hi, Lo: -q.Lo}.RoundUp(arith.TailErr), q.RoundUp(arith.TailErr)
+	return -arith.DD{Hi: -q.Hi, Lo: -q.Lo}.RoundUp(curves.TailErr), q.RoundUp(curves.TailErr)
 }
 
 // betweenUp is an upper bound of Prob(x <= Z <= y) for -9 < x, y < 9: the difference of
@@ -101,16 +102,16 @@ func betweenUp(x, y float64) float64 {
 	case x < 0:
 		return arith.SumUp(betweenUp(0, -x), betweenUp(0, y))
 	}
-	m, k := arith.Tail(arith.DDOf(x))
-	n, l := arith.Tail(arith.DDOf(y))
+	m, k := curves.Tail(arith.DDOf(x))
+	n, l := curves.Tail(arith.DDOf(y))
 	q := m.Scaled(k).Minus(n.Scaled(l))
-	return max(0, arith.SumUp(q.RoundUp(arith.TailErr), m.Scaled(k).Hi*(2*arith.TailErr)))
+	return max(0, arith.SumUp(q.RoundUp(curves.TailErr), m.Scaled(k).Hi*(2*curves.TailErr)))
 }
 
 // normalTailUp is at or above Q(z) for every z, and 1 for NaN.
 func normalTailUp(z float64) float64 {
 	if z >= 0 {
-		return arith.TailUp(arith.DDOf(z))
+		return curves.TailUp(arith.DDOf(z))
 	}
 	if z > -9 {
 		_, hi := tailBounds(z)

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/format"
@@ -167,8 +167,8 @@ func TestSumsLost(t *testing.T) {
 // TestConstantWithin: a neuron near a constant takes off what it may vary by.
 func TestConstantWithin(t *testing.T) {
 	var s normalSum
-	h := standIn{constant: true, value: arith.Point(2), within: 0.25}
-	lost := s.addConstant(&h, &normalVar{arith.Point(-3), arith.Point(0.5)})
+	h := standIn{constant: true, value: arith.Exactly(2), within: 0.25}
+	lost := s.addConstant(&h, &normalVar{arith.Exactly(-3), arith.Exactly(0.5)})
 	a := s.normalVar()
 	if want := -6 - 0.25*(3+narrowReach*0.5); a.mean.Lo > want || a.mean.Lo < want-1e-9 || lost < 3.5e-33 || a.sd.Lo > 1 || a.sd.Hi < 1 {
 		t.Errorf("N(-3, 0.25) times 2 up to 0.25: %v, lost %v", a, lost)
@@ -291,7 +291,7 @@ func TestHoeffding(t *testing.T) {
 			l.addProducts(bins{[]float64{1}, []float64{1}, []float64{1}}, atoms{x: []float64{0.5}, p: []float64{1}})
 			terms = append(terms, l)
 		}
-		if p := convolved(terms).notPositiveUp(n, normalVar{arith.Point(-float64(n) / 2), arith.Point(0)}); p < 1 {
+		if p := convolved(terms).notPositiveUp(n, normalVar{arith.Exactly(-float64(n) / 2), arith.Exactly(0)}); p < 1 {
 			t.Errorf("%d terms: %v, want 1", n, p)
 		}
 		// The same a standard deviation above 0.
@@ -302,7 +302,7 @@ func TestHoeffding(t *testing.T) {
 			again = append(again, l)
 		}
 		sd := 20 * math.Sqrt(float64(n))
-		p := convolved(again).notPositiveUp(n, normalVar{arith.Point(sd - float64(n)/2), arith.Point(sd)})
+		p := convolved(again).notPositiveUp(n, normalVar{arith.Exactly(sd - float64(n)/2), arith.Exactly(sd)})
 		if want := normalApprox(-1); p < want || p > 1.2*want {
 			t.Errorf("%d terms and a normal rest: %v, want %v", n, p, want)
 		}
@@ -313,7 +313,7 @@ func TestHoeffding(t *testing.T) {
 func TestBelowUp(t *testing.T) {
 	l := &lattice{step: 0.5, first: 2, p: []float64{1}}
 	for _, x := range []float64{-3, 0, 0.5, 1, 1.5, 2, 5} {
-		rest := normalVar{arith.Interval{Lo: 0.1, Hi: 0.3}, arith.Interval{Lo: 0.5, Hi: 1}}
+		rest := normalVar{arith.Of(0.1, 0.3), arith.Of(0.5, 1)}
 		got, want := l.belowUp(x, rest), 0.0
 		for _, mean := range []float64{0.1, 0.3} {
 			for _, sd := range []float64{0.5, 1} {

@@ -1,6 +1,9 @@
 package sums
 
-import "psafe/host/check/arith"
+import (
+	"psafe/host/arith"
+	"psafe/host/check/curves"
+)
 
 // What stands in for a neuron at a point of a grid, for all cells around it at once
 // (docs/check.md, grids).
@@ -24,26 +27,25 @@ func (g *GridPoint) oneSided(j int) bool { return g.before[j] == g.after[j] }
 //
 //	Var - Cov^2/Var' = sum_(p < q) s_p^2 s_q^2 (offset_p v_q - offset_q v_p)^2 / Var'
 func (n *Network) around(g *GridPoint, i int) (vars []variation, rest arith.Interval) {
-	square := func(x arith.Interval) arith.Interval { return x.Size().Times(x.Size()) }
 	w, b := &n.hidden.Weight, &n.hidden.Bias
 	at := n.hidden.Dense().BiasOf(i)
-	rest = square(arith.Interval{Lo: b.SdLo[at], Hi: b.SdHi[at]})
+	rest = arith.Of(b.SdLo[at], b.SdHi[at]).Square()
 	var oneSided []int
 	var variance []arith.Interval
-	others := variation{before: arith.Point(1), after: arith.Point(1)}
+	others := variation{before: arith.Exactly(1), after: arith.Exactly(1)}
 	for j, at := range n.hidden.Dense().Into(i) {
-		sd, x := arith.Interval{Lo: w.SdLo[at], Hi: w.SdHi[at]}, arith.Point(g.at[j])
-		s := square(sd)
+		sd, x := arith.Of(w.SdLo[at], w.SdHi[at]), arith.Exactly(g.at[j])
+		s := sd.Square()
 		variance = append(variance, s)
 		switch {
 		case !g.oneSided(j):
-			vars = append(vars, variation{mean: arith.Point(w.Mean[at]), sd: sd, cov: s.Times(x), before: g.before[j], after: g.after[j]})
+			vars = append(vars, variation{mean: arith.Exactly(w.Mean[at]), sd: sd, cov: s.Times(x), before: g.before[j], after: g.after[j]})
 		case g.before[j] == arith.Interval{}:
-			rest = rest.Plus(s.Times(square(x)))
+			rest = rest.Plus(s.Times(x.Square()))
 		default:
 			oneSided = append(oneSided, j)
-			others.mean = others.mean.Plus(g.before[j].Times(arith.Point(w.Mean[at])))
-			others.sd = others.sd.Plus(s.Times(square(g.before[j]))) // the variance, for now
+			others.mean = others.mean.Plus(g.before[j].Times(arith.Exactly(w.Mean[at])))
+			others.sd = others.sd.Plus(s.Times(g.before[j].Square())) // the variance, for now
 			others.cov = others.cov.Plus(s.Times(g.before[j]).Times(x))
 		}
 	}
@@ -54,13 +56,13 @@ func (n *Network) around(g *GridPoint, i int) (vars []variation, rest arith.Inte
 		var minors arith.Interval
 		for k, p := range oneSided {
 			for _, q := range oneSided[:k] {
-				minor := g.before[p].Times(arith.Point(g.at[q])).Minus(g.before[q].Times(arith.Point(g.at[p])))
-				minors = minors.Plus(variance[p].Times(variance[q]).Times(square(minor)))
+				minor := g.before[p].Times(arith.Exactly(g.at[q])).Minus(g.before[q].Times(arith.Exactly(g.at[p])))
+				minors = minors.Plus(variance[p].Times(variance[q]).Times(minor.Square()))
 			}
 		}
 		rest = rest.Plus(minors.Over(others.sd))
 	}
-	others.sd = others.sd.Root()
+	others.sd = others.sd.Sqrt()
 	return append(vars, others), rest
 }
 
@@ -83,12 +85,12 @@ func (n *Network) atPoint(g *GridPoint, i int) standIn {
 	// Some centre is not positive although t(v) is; or, with all signs changed, the other way.
 	above := newShare(vars, arith.Interval{}, t.mean, rest, max(low, 0), max(high, 0))
 	for k := range vars {
-		vars[k].mean = arith.Interval{Lo: -vars[k].mean.Hi, Hi: -vars[k].mean.Lo}
+		vars[k].mean = vars[k].mean.Negated()
 	}
-	below := newShare(vars, arith.Interval{}, arith.Interval{Lo: -t.mean.Hi, Hi: -t.mean.Lo}, rest, max(-high, 0), max(-low, 0))
+	below := newShare(vars, arith.Interval{}, t.mean.Negated(), rest, max(-high, 0), max(-low, 0))
 	slope, _ := n.act.Kinked()
 	value := func(x arith.Interval) arith.Interval {
-		return arith.Interval{Lo: arith.ValueDown(n.act, x.Lo), Hi: arith.ValueUp(n.act, x.Hi)}
+		return arith.Of(curves.ValueDown(n.act, x.Lo), curves.ValueUp(n.act, x.Hi))
 	}
 	if t.sd.Hi == 0 && (low > 0 && above.up(low, high) == 0 || high <= 0 && below.up(-high, -low) == 0 || slope == 1) {
 		return standIn{constant: true, value: value(t.mean)}
@@ -102,7 +104,7 @@ func (n *Network) atPoint(g *GridPoint, i int) standIn {
 func (n *Network) cut(t normalVar, b *weightBins, above, below *share) standIn {
 	slope, _ := n.act.Kinked()
 	value := func(x arith.Interval) arith.Interval {
-		return arith.Interval{Lo: arith.ValueDown(n.act, x.Lo), Hi: arith.ValueUp(n.act, x.Hi)}
+		return arith.Of(curves.ValueDown(n.act, x.Lo), curves.ValueUp(n.act, x.Hi))
 	}
 	h := standIn{lost: normalTable().lost}
 	if t.sd.Hi == 0 {

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
 	"psafe/host/read/property"
 )
 
@@ -24,13 +24,13 @@ type normalSum struct {
 }
 
 func (s *normalSum) add(factor arith.Interval, mean, sdLo, sdHi float64) {
-	s.addInterval(factor, normalVar{arith.Point(mean), arith.Interval{Lo: sdLo, Hi: sdHi}})
+	s.addInterval(factor, normalVar{arith.Exactly(mean), arith.Of(sdLo, sdHi)})
 }
 
 func (s *normalSum) addInterval(factor arith.Interval, a normalVar) {
 	s.mean.Add(arith.LeastProduct(factor.Lo, factor.Hi, a.mean.Lo, a.mean.Hi))
 	s.meanHi.Add(arith.MostProduct(factor.Lo, factor.Hi, a.mean.Lo, a.mean.Hi))
-	size := factor.Size()
+	size := factor.Abs()
 	lo, hi := arith.ProductDown(size.Lo, a.sd.Lo), arith.ProductUp(size.Hi, a.sd.Hi)
 	s.least.Add(lo, lo)
 	s.most.Add(hi, hi)
@@ -38,9 +38,9 @@ func (s *normalSum) addInterval(factor arith.Interval, a normalVar) {
 }
 
 func (s *normalSum) normalVar() normalVar {
-	a := normalVar{mean: arith.Interval{Lo: s.mean.Lo(), Hi: s.meanHi.Hi()}}
+	a := normalVar{mean: arith.Of(s.mean.Lo(), s.meanHi.Hi())}
 	if s.random {
-		a.sd = arith.Interval{Lo: max(0, s.least.Lo()), Hi: s.most.Hi()}.Root()
+		a.sd = arith.Of(max(0, s.least.Lo()), s.most.Hi()).Sqrt()
 	}
 	return a
 }
@@ -50,7 +50,7 @@ func (n *Network) weightOf(i int, row *property.Row) normalVar {
 	var s normalSum
 	w := &n.output.Weight
 	for c, at := range n.output.Dense().From(i) {
-		s.add(arith.Interval{Lo: row.CLo[c], Hi: row.CHi[c]}, w.Mean[at], w.SdLo[at], w.SdHi[at])
+		s.add(arith.Of(row.CLo[c], row.CHi[c]), w.Mean[at], w.SdLo[at], w.SdHi[at])
 	}
 	return s.normalVar()
 }
@@ -64,7 +64,7 @@ func (n *Network) factorOf(i int, row *property.Row) factor {
 	}
 	z, mass, lost := standardBins(f.a.sd)
 	f.lost = lost
-	zero := arith.Interval{Lo: -f.a.mean.Hi, Hi: -f.a.mean.Lo}.Over(f.a.sd) // where a = 0
+	zero := f.a.mean.Negated().Over(f.a.sd) // where a = 0
 	for k, m := range mass {
 		x := f.a.bin(z[k], z[k+1])
 		switch {
@@ -100,7 +100,7 @@ func (n *Network) notPositiveBy(neurons []standIn, row property.Row, add func([]
 	for c := range row.CLo {
 		b := &n.output.Bias
 		at := n.output.Dense().BiasOf(c)
-		rest.add(arith.Interval{Lo: row.CLo[c], Hi: row.CHi[c]}, b.Mean[at], b.SdLo[at], b.SdHi[at])
+		rest.add(arith.Of(row.CLo[c], row.CHi[c]), b.Mean[at], b.SdLo[at], b.SdHi[at])
 	}
 	var random []*standIn
 	var factors []factor
@@ -116,7 +116,7 @@ func (n *Network) notPositiveBy(neurons []standIn, row property.Row, add func([]
 			continue
 		}
 		if a.a.sd.Hi == 0 && len(h.low.x) == 1 && len(h.high.x) == 1 {
-			rest.addInterval(arith.Interval{Lo: h.low.x[0], Hi: h.high.x[0]}, a.a) // the term is a constant
+			rest.addInterval(arith.Of(h.low.x[0], h.high.x[0]), a.a) // the term is a constant
 			continue
 		}
 		lost = arith.SumUp(lost, a.lost)
@@ -139,7 +139,7 @@ func isZero(x []float64) bool { return !slices.ContainsFunc(x, func(v float64) b
 func (s *normalSum) addConstant(h *standIn, a *normalVar) (lost float64) {
 	s.addInterval(h.value, *a)
 	if h.within > 0 {
-		s.mean.Add(-h.within, arith.SumUp(a.mean.Size().Hi, arith.ProductUp(narrowReach, a.sd.Hi)))
+		s.mean.Add(-h.within, arith.SumUp(a.mean.Size(), arith.ProductUp(narrowReach, a.sd.Hi)))
 		if a.sd.Hi > 0 {
 			lost = beyondReach[narrowReach]
 		}

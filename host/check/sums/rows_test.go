@@ -3,7 +3,7 @@ package sums
 import (
 	"testing"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
@@ -37,13 +37,13 @@ func TestSumsOfRows(t *testing.T) {
 func TestSumsSides(t *testing.T) {
 	h := []*standIn{{low: atoms{x: []float64{1}, p: []float64{1}}, high: atoms{x: []float64{2}, p: []float64{1}}}}
 	for _, a := range []float64{1, -1} {
-		weight := factor{a: normalVar{mean: arith.Point(a), sd: arith.Point(0)}}
+		weight := factor{a: normalVar{mean: arith.Exactly(a), sd: arith.Exactly(0)}}
 		side := &weight.pos
 		if a < 0 {
 			side = &weight.neg
 		}
 		side.add(a, a, 1)
-		rest := normalVar{mean: arith.Point(-1.5 * a), sd: arith.Point(0x1p-10)}
+		rest := normalVar{mean: arith.Exactly(-1.5 * a), sd: arith.Exactly(0x1p-10)}
 		if p := sumUpTo0(h, []factor{weight}, rest); p < 1 {
 			t.Errorf("weight %v: fails with probability %v at most, it always does", a, p)
 		}

@@ -3,7 +3,7 @@ package sums
 import (
 	"math"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
 )
 
 // The share of draws with t(v) = u in which some centre around the grid point v has a
@@ -17,12 +17,12 @@ type variation struct{ mean, sd, cov, before, after arith.Interval }
 // least encloses the smaller of y before and y after, for y in w.
 func (v *variation) least(w arith.Interval) arith.Interval {
 	a, b := w.Times(v.before), w.Times(v.after)
-	return arith.Interval{Lo: min(a.Lo, b.Lo), Hi: min(a.Hi, b.Hi)}
+	return arith.Of(min(a.Lo, b.Lo), min(a.Hi, b.Hi))
 }
 
 // slopes are the least and the greatest slope of min(y before, y after).
 func (v *variation) slopes() arith.Interval {
-	return arith.Interval{Lo: min(v.before.Lo, v.after.Lo), Hi: max(v.before.Hi, v.after.Hi)}
+	return arith.Of(min(v.before.Lo, v.after.Lo), max(v.before.Hi, v.after.Hi))
 }
 
 // linear says that one centre is all there is in this direction.
@@ -98,7 +98,7 @@ func given(vars []variation, mean, rest arith.Interval) *conditional {
 	left := make([]arith.Interval, n+1) // left[k] is V_k
 	left[n] = rest
 	for k := n - 1; k >= 0; k-- {
-		part := vars[k].cov.Size().Over(vars[k].sd)
+		part := vars[k].cov.Abs().Over(vars[k].sd)
 		left[k] = left[k+1].Plus(part.Times(part))
 	}
 	for k := range vars {
@@ -113,7 +113,7 @@ func given(vars []variation, mean, rest arith.Interval) *conditional {
 					row[l] = row[l].Minus(gain.Times(slope).Times(c.root[j][l]))
 				}
 			}
-			row[k] = v.sd.Times(left[k+1].Over(left[k]).Root())
+			row[k] = v.sd.Times(left[k+1].Over(left[k]).Sqrt())
 			move = v.cov.Over(left[0])
 		}
 		c.root, c.move = append(c.root, row), append(c.move, move)
@@ -139,7 +139,7 @@ func newShare(vars []variation, besides, mean, rest arith.Interval, least, most 
 	e, centres := newTailMean(c, besides, most), c.centres(besides)
 	scale := 0.
 	for _, v := range random {
-		scale += v.slopes().Size().Hi * v.sd.Hi
+		scale += v.slopes().Size() * v.sd.Hi
 	}
 	s := &share{node: nodesApprox(least, most, max(0.3/e.uSlope(), scale/64), centres.fallApprox())}
 	s.value, s.crude = make([]float64, len(s.node)), make([]float64, len(s.node))
@@ -199,7 +199,7 @@ func lastBest(vars []variation, rest arith.Interval) []variation {
 	best, most := 0, -1.
 	for k, v := range vars {
 		part := v.cov.Hi / v.sd.Hi
-		effect := v.slopes().Size().Hi * v.sd.Hi
+		effect := v.slopes().Size() * v.sd.Hi
 		if !v.linear() {
 			effect = (v.after.Hi - v.before.Lo) / 2 * v.sd.Hi
 		}
@@ -222,7 +222,7 @@ type centreTail struct {
 type centreTails []centreTail
 
 func (c *conditional) centres(besides arith.Interval) centreTails {
-	all := centreTails{{mean: besides, slope: arith.Point(1)}}
+	all := centreTails{{mean: besides, slope: arith.Exactly(1)}}
 	for k := range c.vars {
 		v := &c.vars[k]
 		offsets := []arith.Interval{v.before, v.after}
@@ -234,7 +234,7 @@ func (c *conditional) centres(besides arith.Interval) centreTails {
 		for _, old := range all {
 			for _, o := range offsets {
 				size := o.Times(v.sd).Size()
-				next = append(next, centreTail{old.mean.Plus(o.Times(at0)), old.slope.Plus(o.Times(c.move[k])), arith.SumUp(old.variance, arith.ProductUp(size.Hi, size.Hi))})
+				next = append(next, centreTail{old.mean.Plus(o.Times(at0)), old.slope.Plus(o.Times(c.move[k])), arith.SumUp(old.variance, arith.ProductUp(size, size))})
 			}
 		}
 		all = next
@@ -247,8 +247,8 @@ func (c *conditional) centres(besides arith.Interval) centreTails {
 func (c centreTails) sumUp(u, gap float64) float64 {
 	total := 0.
 	for _, t := range c {
-		mean := t.mean.Plus(t.slope.Times(arith.Point(u)))
-		if least := mean.Minus(t.slope.Size().Times(arith.Point(gap))); !(least.Lo > 0) {
+		mean := t.mean.Plus(t.slope.Times(arith.Exactly(u)))
+		if least := mean.Minus(t.slope.Abs().Times(arith.Exactly(gap))); !(least.Lo > 0) {
 			return arith.Inf
 		}
 		total = arith.SumUp(total, normalTailUp(max(0, arith.Down(mean.Lo/arith.SqrtUp(t.variance)))))

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
 	net "psafe/host/model/network"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
@@ -126,7 +126,7 @@ func TestGivenExactly(t *testing.T) {
 		for j, x := range g.at {
 			v += l.SdHi[j] * x * l.SdHi[j] * x
 		}
-		c := given(vars, arith.Point(0.3), rest)
+		c := given(vars, arith.Exactly(0.3), rest)
 		for a := range vars {
 			// Of variations with a mean, sd and cov as the weights have them.
 			if vars[a].linear() {
@@ -170,13 +170,13 @@ func TestTailMeanNodes(t *testing.T) {
 		}
 		for _, far := range []float64{0, 0.3, 3} { // t(v) is known better and better
 			for k := range vars {
-				vars[k].sd = vars[k].sd.Times(arith.Point(math.Exp2(-far)))
-				vars[k].cov = vars[k].cov.Times(arith.Point(math.Exp2(-2 * far)))
+				vars[k].sd = vars[k].sd.Times(arith.Exactly(math.Exp2(-far)))
+				vars[k].cov = vars[k].cov.Times(arith.Exactly(math.Exp2(-2 * far)))
 			}
 			if far == 3 {
-				rest = arith.Point(0)
+				rest = arith.Exactly(0)
 			}
-			c := given(lastBest(vars, rest), arith.Point(0.2), rest)
+			c := given(lastBest(vars, rest), arith.Exactly(0.2), rest)
 			e := newTailMean(c, arith.Interval{}, 2)
 			for _, from := range []float64{0, 0.1, 0.7} {
 				const wide = 0.6
@@ -242,10 +242,10 @@ func tailMeanApprox(c *conditional, u float64) float64 {
 // TestTailMeanLost: what nodes do not see counts in full.
 func TestTailMeanLost(t *testing.T) {
 	side := func(sd float64) variation {
-		return variation{sd: arith.Point(sd), before: arith.Point(-1), after: arith.Point(1)}
+		return variation{sd: arith.Exactly(sd), before: arith.Exactly(-1), after: arith.Exactly(1)}
 	}
-	c := given([]variation{side(1), side(1), side(1)}, arith.Point(0), arith.Point(1))
-	e := newTailMean(c, arith.Point(1e6), 1) // nothing ever fails
+	c := given([]variation{side(1), side(1), side(1)}, arith.Exactly(0), arith.Exactly(1))
+	e := newTailMean(c, arith.Exactly(1e6), 1) // nothing ever fails
 	want := 2 * e.hats[0].lost
 	var light float64
 	for _, a := range e.hats[0].mass {
@@ -263,7 +263,7 @@ func TestTailMeanLost(t *testing.T) {
 // TestCentreTails: the sum of the centres' tails, to be interpolated: nothing where one of them is
 // not surely positive as far as the next node.
 func TestCentreTails(t *testing.T) {
-	c := given([]variation{{sd: arith.Point(1), before: arith.Point(-1), after: arith.Point(1)}}, arith.Point(0), arith.Point(1))
+	c := given([]variation{{sd: arith.Exactly(1), before: arith.Exactly(-1), after: arith.Exactly(1)}}, arith.Exactly(0), arith.Exactly(1))
 	tails := c.centres(arith.Interval{})
 	if got, want := tails.sumUp(3, 1), 2*normalApprox(-3); math.Abs(got-want) > 1e-12 || got < want {
 		t.Errorf("two centres 3 sd away: %v, want %v", got, want)
@@ -292,22 +292,22 @@ func TestGridBoxesAdd(t *testing.T) {
 // TestTailMeanErrors: what coefficients are only known up to counts at its worse end.
 func TestTailMeanErrors(t *testing.T) {
 	side := func(mean, sd arith.Interval) variation {
-		return variation{mean: mean, sd: sd, before: arith.Point(-1), after: arith.Point(1)}
+		return variation{mean: mean, sd: sd, before: arith.Exactly(-1), after: arith.Exactly(1)}
 	}
 	for _, off := range []float64{0, 0x1p-31, 0x1p-2} {
-		wide := func(x float64) arith.Interval { return arith.Interval{Lo: x - off, Hi: x + off} }
+		wide := func(x float64) arith.Interval { return arith.Of(x-off, x+off) }
 		for _, vars := range [][]variation{
-			{side(wide(0.25), arith.Point(1))}, {side(arith.Point(0), arith.Point(0.25)), side(wide(-0.5), arith.Point(1))}, {side(wide(1), arith.Point(0.25)), side(arith.Point(0.1), arith.Point(1))},
+			{side(wide(0.25), arith.Exactly(1))}, {side(arith.Exactly(0), arith.Exactly(0.25)), side(wide(-0.5), arith.Exactly(1))}, {side(wide(1), arith.Exactly(0.25)), side(arith.Exactly(0.1), arith.Exactly(1))},
 		} {
-			e := newTailMean(given(vars, wide(0), arith.Point(1)), arith.Point(0.125), 2)
+			e := newTailMean(given(vars, wide(0), arith.Exactly(1)), arith.Exactly(0.125), 2)
 			got := e.up(2, 0)
 			for corner := range 2 {
 				exactly := append([]variation(nil), vars...)
 				for k := range exactly {
 					m := &exactly[k].mean
-					*m = arith.Point([]float64{m.Lo, m.Hi}[corner])
+					*m = arith.Exactly([]float64{m.Lo, m.Hi}[corner])
 				}
-				c := given(exactly, arith.Point(0), arith.Point(1))
+				c := given(exactly, arith.Exactly(0), arith.Exactly(1))
 				want := tailMeanApprox(c, 2.125) * (1 + 1e-2) // it gives a hundredth away
 				if got < want-1e-6*want-off/100 {
 					t.Errorf("off by %v: %v, with the ends %v", off, got, want)
@@ -323,13 +323,13 @@ func TestTailMeanErrors(t *testing.T) {
 // TestTailMeanThree: three variations that depend on each other given t(v), against trapezoids.
 func TestTailMeanThree(t *testing.T) {
 	side := func(mean, sd, cov, before, after float64) variation {
-		return variation{mean: arith.Point(mean), sd: arith.Point(sd), cov: arith.Point(cov), before: arith.Point(before), after: arith.Point(after)}
+		return variation{mean: arith.Exactly(mean), sd: arith.Exactly(sd), cov: arith.Exactly(cov), before: arith.Exactly(before), after: arith.Exactly(after)}
 	}
 	for what, vars := range map[string][]variation{
 		"two sides": {side(0.5, 1, 0.5, -0.4, 1), side(-0.3, 0.8, -0.5, -1, 0.6), side(0.2, 1.2, 0.9, -1, 1)},
 		"one side":  {side(0.5, 1, 0.5, -0.4, 1), side(-0.3, 0.8, -0.5, -1, 0.6), side(0.2, 1.2, 0.9, 1, 1)},
 	} {
-		c := given(vars, arith.Point(-0.7), arith.Point(0.4))
+		c := given(vars, arith.Exactly(-0.7), arith.Exactly(0.4))
 		e := newTailMean(c, arith.Interval{}, 4)
 		for _, u := range []float64{0, 1, 2, 4} {
 			got, want := e.up(u, 0), tailMeanApprox(c, u)/(1-1e-2)

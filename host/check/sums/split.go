@@ -5,7 +5,8 @@ import (
 	"sort"
 	"sync"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
+	"psafe/host/check/curves"
 )
 
 // What of a neuron's law at a point is left without the draws in which it is large (docs/check.md,
@@ -45,18 +46,17 @@ func (n *Network) without(l *Large, g *GridPoint, neurons []standIn) []standIn {
 // of y = sum (x_p - k v_p) w_p given t(v), for every k: Var y - Cov(y, t(v))^2/Var t(v). With k near
 // Cov(t(x), t(v))/Var t(v) next to nothing is subtracted. The bias is a weight of the input 1.
 func (n *Network) splitOf(l *Large, v []float64, i int) *split {
-	square := func(x arith.Interval) arith.Interval { return x.Size().Times(x.Size()) }
 	w, b := &n.hidden.Weight, &n.hidden.Bias
 	at := n.hidden.Dense().BiasOf(i)
-	variances := []arith.Interval{square(arith.Interval{Lo: b.SdLo[at], Hi: b.SdHi[at]})}
+	variances := []arith.Interval{arith.Of(b.SdLo[at], b.SdHi[at]).Square()}
 	x, y := append([]float64{1}, l.At...), append([]float64{1}, v...)
 	for _, at := range n.hidden.Dense().Into(i) {
-		variances = append(variances, square(arith.Interval{Lo: w.SdLo[at], Hi: w.SdHi[at]}))
+		variances = append(variances, arith.Of(w.SdLo[at], w.SdHi[at]).Square())
 	}
 	t, other := n.preactivation(i, v), n.preactivation(i, l.At)
 	var cov arith.Interval
 	for p, s := range variances {
-		cov = cov.Plus(s.Times(arith.Point(x[p]).Times(arith.Point(y[p]))))
+		cov = cov.Plus(s.Times(arith.Exactly(x[p]).Times(arith.Exactly(y[p]))))
 	}
 	k := cov.Hi / (t.sd.Hi * t.sd.Hi)
 	var rest, shared arith.Interval
@@ -64,19 +64,19 @@ func (n *Network) splitOf(l *Large, v []float64, i int) *split {
 		var off arith.Sum
 		off.Plus(x[p])
 		off.Add(-k, y[p])
-		r := arith.Interval{Lo: off.Lo(), Hi: off.Hi()}
-		rest = rest.Plus(s.Times(square(r)))
-		shared = shared.Plus(s.Times(r.Times(arith.Point(y[p]))))
+		r := arith.Of(off.Lo(), off.Hi())
+		rest = rest.Plus(s.Times(r.Square()))
+		shared = shared.Plus(s.Times(r.Times(arith.Exactly(y[p]))))
 	}
 	part := shared.Over(t.sd)
 	rest = rest.Minus(part.Times(part))
-	s := &split{tau: l.Above, mean: other.mean, slope: cov.Over(t.sd), sd: arith.Interval{Lo: max(rest.Lo, 0), Hi: rest.Hi}.Root()}
+	s := &split{tau: l.Above, mean: other.mean, slope: cov.Over(t.sd), sd: arith.Of(max(rest.Lo, 0), rest.Hi).Sqrt()}
 	if !(t.sd.Lo > 0 && s.mean.Finite() && s.slope.Finite() && s.sd.Finite()) {
 		return nil
 	}
 	if !(s.sd.Lo > s.sd.Hi*(1-0x1p-30)) {
 		s.rough = true
-		s.sd = arith.Point(max(s.sd.Hi, 0x1p-20*(s.slope.Size().Hi+s.mean.Size().Hi), 0x1p-300))
+		s.sd = arith.Exactly(max(s.sd.Hi, 0x1p-20*(s.slope.Size()+s.mean.Size()), 0x1p-300))
 	}
 	return s
 }
@@ -100,10 +100,10 @@ type shares struct {
 // newShares is for the knots of the negative weights a and the atoms of h.
 func newShares(s *split, a normalVar, k *knots, h *standIn) *shares {
 	c := &shares{rough: s.rough}
-	inverse := func(a arith.Interval) arith.Interval { return arith.Point(s.tau).Over(a.Times(s.sd).Size()) }
+	inverse := func(a arith.Interval) arith.Interval { return arith.Exactly(s.tau).Over(a.Times(s.sd).Abs()) }
 	b := theWeightBins()
 	for i, e := range k.edge {
-		whole := inverse(arith.Interval{Lo: k.lo[i], Hi: k.hi[i]})
+		whole := inverse(arith.Of(k.lo[i], k.hi[i]))
 		at := whole.Hi
 		if e >= 0 {
 			// 1/|a| is convex: below its chord in both bins.
@@ -123,20 +123,20 @@ func newShares(s *split, a normalVar, k *knots, h *standIn) *shares {
 			at = here.Plus(below).Plus(above).Hi
 		}
 		if !(whole.Hi < 0x1p60 && at < 0x1p60) {
-			at, whole = arith.Inf, arith.Interval{Lo: arith.Inf, Hi: arith.Inf}
+			at, whole = arith.Inf, arith.Of(arith.Inf, arith.Inf)
 		}
 		c.weights.add(arith.Up(at*(1+0x1p-45)), whole)
 	}
 	v := theValueBins()
 	for _, e := range h.edge {
 		if e < 0 {
-			c.values.add(-arith.Inf, arith.Interval{Lo: -arith.Inf, Hi: -arith.Inf})
+			c.values.add(-arith.Inf, arith.Of(-arith.Inf, -arith.Inf))
 			continue
 		}
 		given := func(z arith.Interval) arith.Interval { return s.mean.Plus(s.slope.Times(z)).Over(s.sd) }
 		at := given(v.mean(e)).Lo
 		at -= 0x1p-45 * (1 + math.Abs(at))
-		c.values.add(at, given(arith.Interval{Lo: v.z[max(e-1, 0)], Hi: v.z[min(e+1, len(v.z)-1)]}))
+		c.values.add(at, given(arith.Of(v.z[max(e-1, 0)], v.z[min(e+1, len(v.z)-1)])))
 	}
 	return c
 }
@@ -189,8 +189,8 @@ var theShareTable = sync.OnceValue(func() *shareTable {
 		from, to := y-shareOff-shareCell, y+shareOff+2*shareCell
 		bend := 0.
 		if at := min(max(-1, from), to); at < 0 {
-			m, e := arith.Density(arith.DDOf(-at))
-			bend = m.Scaled(e).RoundUp(arith.TailErr) * -at / 2 * (1 + 0x1p-48)
+			m, e := curves.Density(arith.DDOf(-at))
+			bend = m.Scaled(e).RoundUp(curves.TailErr) * -at / 2 * (1 + 0x1p-48)
 		}
 		t.bend = append(t.bend, bend)
 	}

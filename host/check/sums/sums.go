@@ -3,8 +3,10 @@ package sums
 import (
 	"context"
 	"fmt"
+	"slices"
 
-	"psafe/host/check/arith"
+	"psafe/host/arith"
+	"psafe/host/check/curves"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
@@ -44,7 +46,7 @@ func New(p *posterior.Posterior) (*Network, error) {
 		return nil, fmt.Errorf("sums of neurons need an output layer that is fed by the hidden layer alone")
 	}
 	n := &Network{hidden: &p.Layers[0], output: &p.Layers[1], act: p.Layers[0].Activation}
-	if !arith.Supported(n.act) {
+	if !curves.Supported(n.act) {
 		return nil, fmt.Errorf("sums of neurons do not know the activation %v", n.act)
 	}
 	return n, nil
@@ -107,14 +109,9 @@ func SafeUp(ctx context.Context, post *posterior.Posterior, safe *property.Safe,
 // does; and, if all alternatives are single rows, only where every sum of them is negative.
 // Without all, only what is likely to fail least is tried.
 func (n *Network) cellFailUp(ctx context.Context, cell property.Box, s *property.Safe, all bool) float64 {
-	var plans [][]property.Row
+	plans := Plans(s)
 	var single []property.Row
-	for _, alternative := range s.Any {
-		var rows []property.Row
-		for _, r := range alternative {
-			rows = append(rows, s.Rows[r])
-		}
-		plans = append(plans, rows)
+	for _, rows := range plans {
 		if len(rows) == 1 {
 			single = append(single, rows[0])
 		}
@@ -136,7 +133,7 @@ func (n *Network) leastUp(ctx context.Context, cell property.Box, plans [][]prop
 		return 1
 	}
 	for j, lo := range cell.Lo {
-		if !(arith.Interval{Lo: lo, Hi: cell.Hi[j]}).Finite() {
+		if !(arith.Of(lo, cell.Hi[j])).Finite() {
 			return 1
 		}
 	}
@@ -163,9 +160,5 @@ func (n *Network) leastUp(ctx context.Context, cell property.Box, plans [][]prop
 			return 1
 		}
 	}
-	least := 1.0
-	for _, total := range totals {
-		least = min(least, total)
-	}
-	return least
+	return min(1, slices.Min(totals))
 }

@@ -1,6 +1,6 @@
 package sums
 
-import "psafe/host/check/arith"
+import "psafe/host/arith"
 
 // mostVariations is how many variations there may be: one for each coordinate that the grid cuts,
 // and one for all others.
@@ -79,7 +79,7 @@ func newTailMean(c *conditional, besides arith.Interval, most float64) *tailMean
 				return c.root[k][l]
 			})
 		}
-		t.slope[n] = e.slopeUp(t, arith.Point(1), func(k int) arith.Interval { return c.move[k] })
+		t.slope[n] = e.slopeUp(t, arith.Exactly(1), func(k int) arith.Interval { return c.move[k] })
 	}
 	for l := range n {
 		steepest := 0.
@@ -111,22 +111,22 @@ func newTailMean(c *conditional, besides arith.Interval, most float64) *tailMean
 // errors bounds what computed arguments are wrong by, for u in [0, most]: coefficients that are
 // enclosed are taken at their lower ends, and nothing is the result of more than 2^5 roundings.
 func (e *tailMean) errors(most float64) {
-	ends := arith.Interval{Lo: -most, Hi: most}.Minus(e.c.t)
-	size, off := (most+e.besides.Size().Hi)*wide, (e.besides.Hi-e.besides.Lo)*wide
+	ends := arith.Of(-most, most).Minus(e.c.t)
+	size, off := (most+e.besides.Size())*wide, (e.besides.Hi-e.besides.Lo)*wide
 	var lastSize, lastOff float64
 	for k := range e.c.vars {
 		v, move := &e.c.vars[k], e.c.move[k]
-		kSize := v.mean.Size().Hi + move.Size().Hi*ends.Size().Hi
-		kOff := v.mean.Hi - v.mean.Lo + (move.Hi-move.Lo)*ends.Size().Hi + move.Size().Hi*(e.c.t.Hi-e.c.t.Lo)
+		kSize := v.mean.Size() + move.Size()*ends.Size()
+		kOff := v.mean.Hi - v.mean.Lo + (move.Hi-move.Lo)*ends.Size() + move.Size()*(e.c.t.Hi-e.c.t.Lo)
 		for l := range min(k+1, e.inner) {
 			r := e.c.root[k][l]
-			kSize += r.Size().Hi * hatReach
+			kSize += r.Size() * hatReach
 			kOff += (r.Hi - r.Lo) * hatReach
 		}
 		kSize *= wide
 		kOff = kOff*wide + 0x1p-47*kSize
 		if k < e.inner {
-			slope := v.slopes().Size().Hi * wide
+			slope := v.slopes().Size() * wide
 			size, off = size+slope*kSize, off+slope*kOff
 		} else {
 			lastSize, lastOff = kSize, kOff
@@ -146,8 +146,8 @@ func (e *tailMean) slopeUp(t *tailTerm, own arith.Interval, of func(k int) arith
 	for k := range e.inner {
 		r = r.Plus(e.c.vars[k].slopes().Times(of(k)))
 	}
-	s := r.Times(arith.Point(t.r)).Plus(of(e.inner).Times(arith.Point(t.w)))
-	return s.Size().Hi * e.inverse * (1 + e.inverseOff) * wide
+	s := r.Times(arith.Exactly(t.r)).Plus(of(e.inner).Times(arith.Exactly(t.w)))
+	return s.Size() * e.inverse * (1 + e.inverseOff) * wide
 }
 
 // uSlope is the greatest slope of an argument in u.
@@ -171,7 +171,7 @@ type tailState struct {
 func (e *tailMean) up(u, gap float64) float64 {
 	s := tailState{sum: u + e.besides.Lo}
 	for k := range e.c.vars {
-		s.at[k] = e.c.vars[k].mean.Plus(e.c.move[k].Times(arith.Point(u).Minus(e.c.t))).Lo
+		s.at[k] = e.c.vars[k].mean.Plus(e.c.move[k].Times(arith.Exactly(u).Minus(e.c.t))).Lo
 	}
 	mostBend := 0.
 	for i := range e.terms {

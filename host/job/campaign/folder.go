@@ -12,6 +12,7 @@ import (
 	"sort"
 
 	"psafe/host/read/property"
+	"psafe/host/record"
 	"psafe/internal/infile"
 )
 
@@ -92,6 +93,7 @@ func (m *Manifest) read(text []byte) error {
 	}
 	first := 0
 	for i, j := range m.Jobs {
+		m.Jobs[i].Args = inWords(j.Args, record.Today)
 		if j.First != first || j.Tasks < 1 || j.Tasks > mostTasks-first {
 			return fmt.Errorf("job %d has tasks from %d on, %d of them, and the jobs before it %d: %s", i, j.First, j.Tasks, first, again)
 		}

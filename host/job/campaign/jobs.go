@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -53,6 +54,27 @@ func args(settings []setting) []string {
 		}
 	}
 	return words
+}
+
+// inWords are words of a command line, --NAME VALUE or --NAME=VALUE, with each flag and its value as
+// words gives them.
+func inWords(args []string, words func(flag, value string) (string, string)) []string {
+	list := slices.Clone(args)
+	for i := 0; i < len(list); i++ {
+		text, flag := strings.CutPrefix(list[i], "--")
+		name, value, joined := strings.Cut(text, "=")
+		switch {
+		case !flag:
+		case joined:
+			name, value = words(name, value)
+			list[i] = "--" + name + "=" + value
+		case i+1 < len(list):
+			name, list[i+1] = words(name, list[i+1])
+			list[i] = "--" + name
+			i++
+		}
+	}
+	return list
 }
 
 // name is what an item is called in messages.

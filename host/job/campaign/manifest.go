@@ -43,7 +43,8 @@ type Manifest struct {
 // Call is what one psafe certify would do: one posterior, data file, method and property, and
 // all radii.
 type Call struct {
-	// Args are the flags of psafe certify, without those that decide nothing (--out, --device).
+	// Args are the flags of psafe certify, without those that decide nothing (--out, --device). The
+	// file has them in the words of records.
 	Args []string `json:"args"`
 	// First is the number of its first task in the campaign, Tasks how many it has: those from
 	// 0 to Tasks-1 of the job are number First on of the campaign.

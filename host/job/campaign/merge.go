@@ -5,9 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -190,27 +188,7 @@ func difference(a, b *record.Record) (field, inA, inB string) {
 	alike.Seconds, alike.PeakBytes, alike.Version, alike.Device = a.Seconds, a.PeakBytes, a.Version, a.Device
 	alike.Posterior, alike.PosteriorSDFile, alike.Inputs, alike.Template = a.Posterior, a.PosteriorSDFile, a.Inputs, a.Template
 	alike.Eps, alike.Clip, alike.Mean, alike.Std = a.Eps, a.Clip, a.Mean, a.Std
-	fa, fb := jsonFields(a), jsonFields(&alike)
-	names := maps.Clone(fa)
-	maps.Copy(names, fb)
-	for _, name := range append([]string{"p_lower", "p_upper"}, slices.Sorted(maps.Keys(names))...) {
-		if !bytes.Equal(fa[name], fb[name]) {
-			return name, string(fa[name]), string(fb[name])
-		}
-	}
-	return "", "", ""
-}
-
-func jsonFields(r *record.Record) map[string]json.RawMessage {
-	var fields map[string]json.RawMessage
-	line, err := json.Marshal(r)
-	if err == nil {
-		err = json.Unmarshal(line, &fields)
-	}
-	if err != nil {
-		panic(fmt.Sprintf("campaign: a record is no JSON: %v", err))
-	}
-	return fields
+	return record.Differ(a, &alike, "p_lower", "p_upper")
 }
 
 // Output is the file of merged results, and what becomes of one that is there.

@@ -21,6 +21,7 @@ import (
 
 	"psafe/host/job/certify"
 	"psafe/host/prove"
+	"psafe/host/record"
 	"psafe/internal/infile"
 	"psafe/internal/outfile"
 )
@@ -193,11 +194,16 @@ func nameable(path string) error {
 
 // write writes the manifest.
 func (m *Manifest) write(path string) error {
+	file := *m
+	file.Jobs = slices.Clone(m.Jobs)
+	for i, j := range file.Jobs {
+		file.Jobs[i].Args = inWords(j.Args, record.Recorded)
+	}
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", " ")
-	if err := enc.Encode(m); err != nil {
+	if err := enc.Encode(&file); err != nil {
 		return err
 	}
 	err := outfile.WriteFile(path, outfile.Same, text.Bytes())

@@ -14,6 +14,7 @@ import (
 	"psafe/host/job/certify"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
+	"psafe/host/prove"
 	"psafe/host/read/format"
 	"psafe/host/read/property"
 )
@@ -37,7 +38,11 @@ func parseTest(args []string) (*certify.Job, error) {
 		case "--label":
 			p.Label = value
 		case "--method":
-			job.Method.Word = new(certify.Word(value))
+			method, err := prove.ParseMethod(value)
+			if err != nil {
+				return nil, fmt.Errorf("--method %w", err)
+			}
+			job.Method.By = &method
 		case "--property":
 			if p.Property = value; strings.HasSuffix(value, ".json") {
 				p.Property, job.Tasks.File = "", value

@@ -1,7 +1,6 @@
 package campaign
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -75,18 +74,14 @@ func (f *Folder) attempts() ([]attemptFile, error) {
 	return list, nil
 }
 
-// mostRecord is the longest line of a record.
-const mostRecord = 16 << 20
-
 // cursor reads the records of one attempt, in the order of their tasks.
 type cursor struct {
 	attemptFile
 	path    string // of the file, for messages
 	checked bool   // checksums are
 	file    *infile.File
-	r       *bufio.Reader
+	lines   *infile.Lines
 	line    int
-	long    []byte
 	// task is that of text, a line with its end; -1 before the first.
 	task int
 	text []byte
@@ -112,7 +107,7 @@ func (f *Folder) open(a attemptFile, checked bool) (*cursor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: cannot be read: %w", c.path, err)
 	}
-	c.r = bufio.NewReaderSize(c.file, 1<<16)
+	c.lines = infile.NewLines(c.file, record.MostLine)
 	return c, nil
 }
 
@@ -157,22 +152,12 @@ func (c *cursor) next() error {
 
 // read is the next line that has an end, valid until the next call.
 func (c *cursor) read() ([]byte, error) {
-	text, err := c.r.ReadSlice('\n')
-	if err == bufio.ErrBufferFull {
-		c.long = append(c.long[:0], text...)
-		for err == bufio.ErrBufferFull && len(c.long) <= mostRecord {
-			text, err = c.r.ReadSlice('\n')
-			c.long = append(c.long, text...)
-		}
-		text = c.long
-	}
+	text, whole, err := c.lines.Next()
 	switch {
-	case err == io.EOF:
+	case err == io.EOF || err == nil && !whole:
 		return nil, io.EOF
-	case err == bufio.ErrBufferFull:
-		return nil, fmt.Errorf("%s: line %d: is longer than %d bytes: move the file away", c.path, c.line+1, mostRecord)
 	case err != nil:
-		return nil, fmt.Errorf("%s: line %d: %w", c.path, c.line+1, err)
+		return nil, fmt.Errorf("%s: line %d: %w: move the file away", c.path, c.line+1, err)
 	}
 	return text, nil
 }

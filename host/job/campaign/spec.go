@@ -11,7 +11,9 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"psafe/host/job/certify"
 	"psafe/host/read/property"
+	"psafe/host/record"
 	"psafe/internal/infile"
 	"psafe/internal/nearest"
 )
@@ -56,7 +58,9 @@ type item struct {
 // Spec is a campaign file that has been read.
 type Spec struct {
 	Path string
-	axes [len(axes)][]item
+	// Renamed are words of the file that are called otherwise today; elsewhere they are as today.
+	Renamed certify.Renamed
+	axes    [len(axes)][]item
 	// common are settings of all jobs whose items do not say otherwise.
 	common []setting
 }
@@ -75,7 +79,7 @@ func ReadSpec(path string, flags []Flag) (*Spec, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	r := specReader{spec: &Spec{Path: path}, flags: flags, lines: map[string]int{}}
+	r := specReader{spec: &Spec{Path: path, Renamed: certify.Renamed{File: path}}, flags: flags, lines: map[string]int{}}
 	err = r.read(text)
 	if place, ok := errors.AsType[*lineError](err); ok {
 		return nil, fmt.Errorf("%s: line %d: %w", path, place.line, place.err)
@@ -169,7 +173,8 @@ func (r *specReader) mapping(n *yaml.Node, f func(key string, at, value *yaml.No
 		if err != nil {
 			return err
 		}
-		name := strings.ReplaceAll(word, "_", "-")
+		name, _ := record.Today(strings.ReplaceAll(word, "_", "-"), "")
+		r.spec.Renamed.Add(strings.ReplaceAll(word, "_", "-"), name)
 		if before, twice := seen[name]; twice {
 			return at(key, "%.60s was given in line %d already: give it once", word, before)
 		}
@@ -268,7 +273,8 @@ func (r *specReader) item(a axis, n *yaml.Node) (item, error) {
 	}
 	it := item{line: n.Line, settings: []setting{{flag: own}}}
 	if n.Kind != yaml.MappingNode {
-		it.settings[0].value, err = scalar(n, "an entry of "+a.key)
+		text, err := scalar(n, "an entry of "+a.key)
+		it.settings[0].value = r.today(own, text)
 		return it, err
 	}
 	named := false
@@ -332,7 +338,14 @@ func (r *specReader) value(f Flag, n *yaml.Node) (string, error) {
 	if err == nil && f.Switch && text != "true" && text != "false" {
 		err = at(n, "%s is %.40q: write true or false", f.Name, text)
 	}
-	return text, err
+	return r.today(f, text), err
+}
+
+// today is the value of a flag in the word of today.
+func (r *specReader) today(f Flag, text string) string {
+	_, today := record.Today(f.Name, text)
+	r.spec.Renamed.Add(f.Name+" "+text, f.Name+" "+today)
+	return today
 }
 
 // scalar is a single value, as it is written; what names it in errors.

@@ -1,7 +1,6 @@
 package campaign
 
 import (
-	"bufio"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -28,7 +27,7 @@ type Tasks struct {
 	of   *Folder
 	path string
 	file *infile.File
-	r    *bufio.Reader
+	rest *infile.Lines
 	next int
 	// digest and ids are of all lines, nil where reading began in the middle.
 	digest, ids hash.Hash
@@ -53,7 +52,7 @@ func (f *Folder) TasksFrom(first int) (*Tasks, error) {
 		t.file.Close()
 		return nil, err
 	}
-	t.r = t.at(begins)
+	t.rest = t.at(begins)
 	return t, nil
 }
 
@@ -61,8 +60,8 @@ func (f *Folder) TasksFrom(first int) (*Tasks, error) {
 func (t *Tasks) Close() error { return t.file.Close() }
 
 // at reads the file from a byte on.
-func (t *Tasks) at(offset int64) *bufio.Reader {
-	return bufio.NewReaderSize(io.NewSectionReader(t.file, offset, math.MaxInt64-offset), near)
+func (t *Tasks) at(offset int64) *infile.Lines {
+	return infile.NewLines(io.NewSectionReader(t.file, offset, math.MaxInt64-offset), mostLine)
 }
 
 // find is where the line of a task begins, by bisection, since lines are in the order of tasks.
@@ -119,7 +118,7 @@ func (t *Tasks) find(task int) (int64, error) {
 
 // Next is the next task, and io.EOF behind the last.
 func (t *Tasks) Next() (*Task, error) {
-	line, err := readLine(t.r)
+	line, err := readLine(t.rest)
 	if t.next == t.of.Manifest.Tasks {
 		if err != io.EOF {
 			return nil, t.changed(fmt.Errorf("it goes on behind task %d", t.next-1))
@@ -173,21 +172,10 @@ func (t *Tasks) changed(err error) error {
 }
 
 // readLine is a line with its end, valid until the next is read, or io.EOF where there is none.
-func readLine(r *bufio.Reader) ([]byte, error) {
-	line, err := r.ReadSlice('\n')
-	if err == bufio.ErrBufferFull {
-		all := append([]byte(nil), line...)
-		for err == bufio.ErrBufferFull && len(all) <= mostLine {
-			line, err = r.ReadSlice('\n')
-			all = append(all, line...)
-		}
-		line = all
-	}
-	switch {
-	case err == io.EOF && len(line) > 0:
-		return nil, errors.New("its last line has no end")
-	case err == nil && len(line) > mostLine, err == bufio.ErrBufferFull:
-		return nil, fmt.Errorf("a line has more than %d bytes", mostLine)
+func readLine(lines *infile.Lines) ([]byte, error) {
+	line, whole, err := lines.Next()
+	if err == nil && !whole {
+		err = errors.New("its last line has no end")
 	}
 	return line, err
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"psafe/host/prove"
 	"psafe/host/record"
 	"psafe/internal/testscale"
 )
@@ -22,7 +23,7 @@ func manyPoints(t *testing.T, n int) *Job {
 		fmt.Fprintf(&b, "%.3f,%.3f\n", r.Float64(), r.Float64())
 	}
 	return &Job{Posterior: Posterior{Path: testFile("tiny-2-3-2-tanh.npz")}, Tasks: around(file(t, "x.csv", b.String()), "0.01"),
-		Method: Method{Word: new(IBP), NoUpper: true, Gamma: new(0.5)}, Open: onCPU, Out: Output{OmitTiming: true}}
+		Method: Method{By: new(prove.IBP), NoUpper: true, Gamma: new(0.5)}, Open: onCPU, Out: Output{OmitTiming: true}}
 }
 
 // TestMemory: neither tasks nor records are kept, also of a run that goes on: what is alive does not

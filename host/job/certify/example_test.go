@@ -7,6 +7,7 @@ import (
 	"psafe/fallback"
 	"psafe/host/bound"
 	"psafe/host/job/certify"
+	"psafe/host/prove"
 	"psafe/host/read/property"
 )
 
@@ -19,7 +20,7 @@ func Example() {
 			Inputs: "../../../testdata/glyphs-test-images-idx3-ubyte.gz", Index: new("0:3"),
 			Eps: "0.03", Clip: []string{"0", "1"}, Property: property.KeepsClass,
 		}},
-		Method: certify.Method{Word: new(certify.CLBP)},
+		Method: certify.Method{By: new(prove.CLBP)},
 		Open: func(p bound.Precision) (*certify.Devices, error) {
 			return &certify.Devices{List: []bound.Device{fallback.New(p)}}, nil
 		},

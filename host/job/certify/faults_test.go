@@ -19,6 +19,7 @@ import (
 	"psafe/host/lab/testkit/devicetest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
+	"psafe/host/prove"
 	"psafe/host/read/format"
 	"psafe/host/read/property"
 	"psafe/host/record"
@@ -44,7 +45,7 @@ func faultJob(t *testing.T, path, eps string, m Method) func() *Job {
 			Posterior: Posterior{Path: path}, Method: m, Out: Output{OmitTiming: true},
 			Tasks: Tasks{Points: Points{Inputs: inputs, Eps: eps, Property: property.KeepsClass}},
 		}
-		if or(m.Boxes, Centred) != Sampled {
+		if or(m.Boxes, prove.Centred) != prove.Drawn {
 			// Then the first group is one task, whose record is there when the second fails.
 			j.TimeLimit = new(time.Hour)
 		}
@@ -68,22 +69,22 @@ func faultKinds(t *testing.T) []faultKind {
 		return file(t, name+".npz", b.String())
 	}
 	few, one := new(2), new(1.0)
-	searched := []Method{{Word: new(IBP), NoUpper: true}, {Word: new(LBP), Splits: new(2), NoUpper: true}}
+	searched := []Method{{By: new(prove.IBP), NoUpper: true}, {By: new(prove.LBP), Splits: new(2), NoUpper: true}}
 	boxes := []Method{
-		{Word: new(IBP), Gamma: one, NoUpper: true}, {Word: new(LBP), Gamma: one, NoUpper: true},
-		{Word: new(LBP), Boxes: new(Sampled), Gamma: one, Samples: few, NoUpper: true},
+		{By: new(prove.IBP), Gamma: one, NoUpper: true}, {By: new(prove.LBP), Gamma: one, NoUpper: true},
+		{By: new(prove.LBP), Boxes: new(prove.Drawn), Gamma: one, Draws: few, NoUpper: true},
 	}
 	any := func(cells int) []Method {
-		return []Method{{Word: new(Statistical), Samples: few, Cells: &cells}, {Word: new(Auto), Samples: few, Cells: &cells}}
+		return []Method{{By: new(prove.Statistical), Draws: few, Cells: &cells}, {By: new(prove.Auto), Draws: few, Cells: &cells}}
 	}
-	noisy := slices.Concat(boxes, any(1), []Method{{Word: new(CLBP), Cells: new(1), Derived: true, NoUpper: true}})
+	noisy := slices.Concat(boxes, any(1), []Method{{By: new(prove.CLBP), Cells: new(1), Derived: true, NoUpper: true}})
 	return []faultKind{
-		{testFile("tiny-2-3-2-tanh.npz"), "0.01", append(any(2), Method{Word: new(NeuronSum), Cells: few})},
+		{testFile("tiny-2-3-2-tanh.npz"), "0.01", append(any(2), Method{By: new(prove.NeuronSum), Cells: few})},
 		{written("deep", deepDense()), "0.06", slices.Concat(noisy, searched)},
 		{written("convolution", convtest.Named("leastConv").Posterior(1)), "0.05", noisy},
 		{written("pools", convtest.Named("leastPool").Posterior(1)), "0.05", noisy},
 		{written("residual", convtest.Named("leastSum").Posterior(1)), "0.05", noisy},
-		{testFile("samples-2-8-3.npz"), "0.01", []Method{{Word: new(Samples), Cells: few}, {Word: new(Auto), Cells: few}}},
+		{testFile("samples-2-8-3.npz"), "0.01", []Method{{By: new(prove.Finite), Cells: few}, {By: new(prove.Auto), Cells: few}}},
 		{testFile("dropout-2-8-3.npz"), "0.01", any(2)},
 		{testFile("swag-2-8-3.npz"), "0.01", any(2)[:1]},
 	}
@@ -190,7 +191,7 @@ func TestEveryCall(t *testing.T) {
 	var sum outcomes
 	for _, k := range kinds {
 		for i, m := range k.methods {
-			c := &faultCase{job: faultJob(t, k.path, k.eps, m), dir: t.TempDir(), name: fmt.Sprintf("%s by %v", filepath.Base(k.path), *m.Word)}
+			c := &faultCase{job: faultJob(t, k.path, k.eps, m), dir: t.TempDir(), name: fmt.Sprintf("%s by %v", filepath.Base(k.path), *m.By)}
 			synctest.Test(t, c.undisturbed)
 			first := c.loading + 1
 			if i == 0 { // all methods load it alike

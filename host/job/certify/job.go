@@ -42,7 +42,7 @@ type Job struct {
 	Require string
 	Out     Output
 	// Recheck is the share of the time that goes into comparing answers of a device with those
-	// of the spare one (prove.Recheck), DefaultRecheck if it is not given. It decides no
+	// of the spare one (engine.Recheck), DefaultRecheck if it is not given. It decides no
 	// number.
 	Recheck *float64
 
@@ -143,7 +143,7 @@ type ready struct {
 	post  *posterior.Posterior
 	tasks *taskList
 	cfg   prove.Config
-	// boxings are what the tasks ask of sampled boxes, each once, and asking how many ask for it.
+	// boxings are what the tasks ask of drawn boxes, each once, and asking how many ask for it.
 	boxings []boxing
 	asking  map[boxing]int
 	// words are for the field flags of records, id for their field run.
@@ -304,11 +304,11 @@ func or[T any](given *T, otherwise T) T {
 
 // read checks the settings and reads the files that they name.
 func (j *Job) read() (*ready, error) {
-	word, cfg, err := j.Method.config()
+	cfg, err := j.Method.config()
 	if err != nil {
 		return nil, err
 	}
-	if err := j.check(cfg.Strategy); err != nil {
+	if err := j.check(&cfg); err != nil {
 		return nil, err
 	}
 	cfg.TimeLimit = or(j.TimeLimit, 0)
@@ -316,11 +316,11 @@ func (j *Job) read() (*ready, error) {
 	if r.post, err = j.Posterior.Read(); err != nil {
 		return nil, unfound("--posterior", err)
 	}
-	if word, err = r.suits(word); err != nil {
+	if err = r.suits(); err != nil {
 		return nil, err
 	}
-	r.words = j.numberWords(word)
-	if j.stopsAt(word) {
+	r.words = j.numberWords(r.cfg.Method)
+	if j.stopsAt(r.cfg.Method) {
 		r.cfg.Decided = func(res *claim.Result) bool {
 			return record.Verdict(res.Lower(), res.Upper(), j.require()) != record.Unknown
 		}
@@ -330,30 +330,31 @@ func (j *Job) read() (*ready, error) {
 }
 
 // check refuses what contradicts itself or says nothing.
-func (j *Job) check(strategy prove.Strategy) error {
+func (j *Job) check(cfg *prove.Config) error {
 	m := &j.Method
-	gamma, samples, splits := or(m.Gamma, 0), or(m.Samples, 0), or(m.Splits, 0)
+	gamma, draws, splits := or(m.Gamma, 0), or(m.Draws, 0), or(m.Splits, 0)
+	drawnBoxes := cfg.Boxes == prove.Drawn
 	switch {
 	case j.Posterior.Path == "":
 		return errors.New("--posterior is missing: name a posterior file, as in --posterior net.npz")
 	case m.Gamma != nil && !(gamma >= leastGamma && gamma <= mostGamma):
 		return fmt.Errorf("--gamma %v is not between %v and %v standard deviations", gamma, leastGamma, mostGamma)
-	case m.Samples != nil && (samples < 1 || samples > mostSamples):
-		return fmt.Errorf("--samples %d is not between 1 and %d", samples, mostSamples)
+	case m.Draws != nil && (draws < 1 || draws > mostDraws):
+		return fmt.Errorf("--draws %d is not between 1 and %d", draws, mostDraws)
 	case splits < 0:
 		return fmt.Errorf("--splits %d is negative: give 0 or more cuts", splits)
 	case splits > 0 && m.Gamma != nil:
 		return errors.New("--splits and --gamma cannot be combined: pieces are cut from wider boxes than any one gamma: leave one out")
-	case strategy == prove.Sampled && (splits > 0 || or(m.Uniform, false)):
-		return errors.New("--splits and --uniform are for --boxes centred: leave them out, or --boxes sampled")
+	case drawnBoxes && (splits > 0 || or(m.Uniform, false)):
+		return errors.New("--splits and --uniform are for --boxes centred: leave them out, or --boxes drawn")
 	case j.Out.Resume && j.Out.Path == "":
 		return errors.New("--resume needs --out FILE: what is finished is in FILE.partial")
 	case j.TimeLimit != nil && *j.TimeLimit <= 0:
 		return fmt.Errorf("--time-limit %v is not above 0: give a time such as 10s", *j.TimeLimit)
 	case j.TotalTimeLimit != nil && *j.TotalTimeLimit <= 0:
 		return fmt.Errorf("--total-time-limit %v is not above 0: give a time such as 1h", *j.TotalTimeLimit)
-	case j.TimeLimit != nil && strategy == prove.Sampled:
-		return errors.New("--time-limit is not for --boxes sampled: inputs share the boxes; --samples says how many, and --total-time-limit ends the run")
+	case j.TimeLimit != nil && drawnBoxes:
+		return errors.New("--time-limit is not for --boxes drawn: inputs share the boxes; --draws says how many, and --total-time-limit ends the run")
 	case !(j.recheck() >= 0 && j.recheck() <= 1):
 		return fmt.Errorf("--recheck %v is not between 0 and 1", j.recheck())
 	}

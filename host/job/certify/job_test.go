@@ -14,6 +14,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
+	"psafe/host/prove"
 	"psafe/host/read/format"
 	"psafe/host/read/property"
 )
@@ -31,7 +32,7 @@ func digits() *Job {
 		Posterior: Posterior{Path: testFile("glyphs-64-32-10.npz")},
 		Tasks: Tasks{Points: Points{Inputs: testFile("glyphs-test-images-idx3-ubyte.gz"), Index: new("0:2"), Eps: "0.01", Clip: []string{"0", "1"},
 			Property: property.KeepsClass}},
-		Method: Method{Word: new(LBP)}, Open: onCPU, Out: Output{OmitTiming: true},
+		Method: Method{By: new(prove.LBP)}, Open: onCPU, Out: Output{OmitTiming: true},
 	}
 }
 
@@ -115,8 +116,9 @@ func TestErrors(t *testing.T) {
 		"--eps and a property file cannot be combined: the file x.json has its own": func(j *Job) { j.Tasks.File, j.Tasks.Points = "x.json", Points{Eps: "0"} },
 		"--posterior is missing": func(j *Job) { j.Posterior.Path = "" },
 		"--require 2 is no":      func(j *Job) { j.Require = "2" },
-		"--gamma is for weight":  func(j *Job) { j.Method = Method{Word: new(CLBP), Gamma: new(1.0)} },
-		`--method "" is none of auto, ibp, lbp, clbp, neuronsum, samples, statistical`: func(j *Job) { j.Method.Word = new(Word("")) },
+		"--gamma is for weight":  func(j *Job) { j.Method = Method{By: new(prove.CLBP), Gamma: new(1.0)} },
+		`--method "method(99)" is none of auto, ibp, lbp, clbp, neuronsum, finite, statistical`: func(j *Job) { j.Method.By = new(prove.Method(99)) },
+		`--boxes "boxes(9)" is none of centred, drawn`:                                          func(j *Job) { j.Method.Boxes = new(prove.Boxes(9)) },
 		"is not a property": func(j *Job) { j.Tasks.Points.Property = "" },
 	} {
 		j := digits()

@@ -11,6 +11,7 @@ import (
 
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
+	"psafe/host/prove"
 	"psafe/host/read/format"
 	"psafe/internal/testscale"
 )
@@ -49,8 +50,8 @@ func TestTimeLimitIsKept(t *testing.T) {
 	x := file(t, "x.csv", strings.Join(point, ",")+"\n")
 	const late = 3 * time.Second // of a machine that does eight other things
 	for what, m := range map[string]Method{
-		"auto": {}, "ibp": {Word: new(IBP), Splits: new(50)}, "lbp": {Word: new(LBP)}, "clbp": {Word: new(CLBP)},
-		"drawn": {Word: new(LBP), Samples: new(50)}, "statistical": {Word: new(Statistical), Samples: new(50)},
+		"auto": {}, "ibp": {By: new(prove.IBP), Splits: new(50)}, "lbp": {By: new(prove.LBP)}, "clbp": {By: new(prove.CLBP)},
+		"drawn": {By: new(prove.LBP), Draws: new(50)}, "statistical": {By: new(prove.Statistical), Draws: new(50)},
 	} {
 		for _, limit := range []time.Duration{100 * time.Millisecond, time.Second} {
 			j := &Job{Posterior: Posterior{Path: net}, Tasks: around(x, "0.001"), Method: m, TimeLimit: &limit, Open: onCPU}

@@ -17,7 +17,7 @@ import (
 
 // Note is something that a user should know and that no record says; String is its line.
 // It is a *GoingOn, *Complete, *Anew, *OnlyDrawn, *Ceiling, *Dropped, *Normalised, *Reordered,
-// *Told, *Unproved or an audit.Doubt.
+// *Told, *Unproved, *Renamed or an audit.Doubt.
 type Note interface{ String() string }
 
 // GoingOn says that Done of Total records are in File from an earlier run.
@@ -60,7 +60,7 @@ func (n *OnlyDrawn) String() string {
 		n.What, n.Networks, n.Confidence)
 }
 
-// Ceiling says what sampled boxes can hold at most, where that makes a run pointless:
+// Ceiling says what drawn boxes can hold at most, where that makes a run pointless:
 // Boxes of half-width Gamma hold at most 10^Log10Up of the mass of Weights weights.
 type Ceiling struct {
 	Boxes, Weights int
@@ -100,9 +100,38 @@ func (n *Reordered) String() string {
 	return fmt.Sprintf("%s: says that it takes images with their channels %s: the data are reordered, as by --channels %s", n.File, n.Channels, n.Channels)
 }
 
-// noteCeiling tells what sampled boxes can hold, before anything is propagated.
+// Renamed says which words were given as they were called before, in File, a campaign file, or on
+// a command line. Its zero value is ready.
+type Renamed struct {
+	File  string
+	Words []Word
+}
+
+// Word is a word as it was called before, and as it is called today.
+type Word struct{ Before, Today string }
+
+// Add takes in a word, once, that is called otherwise today.
+func (n *Renamed) Add(before, today string) {
+	if w := (Word{before, today}); before != today && !slices.Contains(n.Words, w) {
+		n.Words = append(n.Words, w)
+	}
+}
+
+func (n *Renamed) String() string {
+	var words []string
+	for _, w := range n.Words {
+		words = append(words, w.Before+" is now "+w.Today)
+	}
+	text := strings.Join(words, ", ") + ": the old words still work, and a later version will not read them"
+	if n.File != "" {
+		text = n.File + ": " + text
+	}
+	return text
+}
+
+// noteCeiling tells what drawn boxes can hold, before anything is propagated.
 func (r *ready) noteCeiling(p bound.Precision) {
-	if r.cfg.Strategy != prove.Sampled || r.Note == nil {
+	if r.cfg.Boxes != prove.Drawn || r.Note == nil {
 		return
 	}
 	said := map[Ceiling]bool{}
@@ -133,8 +162,8 @@ type Unproved struct {
 	// Zero of them have a p_lower of 0, NoBox of these since no box around the mean was
 	// proved. Boxed is how many rest on a box that holds too little.
 	Zero, NoBox, Boxed int
-	// Method is what was asked for, as records have it.
-	Method Word
+	// Method is what was asked for.
+	Method prove.Method
 	// File is set for a property file, Point where eps is 0, Grids where auto left out grids of
 	// points, which are for one hidden layer and few inputs.
 	File, Point, Grids bool
@@ -164,7 +193,7 @@ func (n *Unproved) String() string {
 		may = append(may, "a smaller --eps")
 	}
 	switch n.Method {
-	case IBP, LBP, CLBP, NeuronSum:
+	case prove.IBP, prove.LBP, prove.CLBP, prove.NeuronSum:
 		may = append(may, "--method auto")
 	}
 	if n.Grids {
@@ -192,11 +221,12 @@ type Explanation struct {
 // Add takes in a record.
 func (e *Explanation) Add(r *record.Record) {
 	e.n++
-	if r.PLower >= shown || r.Verdict != "unknown" || r.Method == "statistical" || r.Boxes == prove.Sampled.String() {
+	_, boxes := record.Today("boxes", r.Boxes)
+	if r.PLower >= shown || r.Verdict != "unknown" || r.Method == "statistical" || boxes == prove.Drawn.String() {
 		return
 	}
 	kind := Unproved{Method: methodAsked(r), File: r.Eps == "", Point: isZero(r.Eps), Drawn: r.Statistical != nil, Stopped: r.TimedOut()}
-	kind.Grids = kind.File && kind.Method == Auto && leftOutGrids(r)
+	kind.Grids = kind.File && kind.Method == prove.Auto && leftOutGrids(r)
 	at := slices.Index(e.kinds, kind)
 	if at < 0 {
 		at, e.kinds, e.found = len(e.kinds), append(e.kinds, kind), append(e.found, kind)
@@ -242,13 +272,14 @@ func (n *Unproved) count(r *record.Record) {
 	}
 }
 
-// methodAsked is the method among the flags of a record, its own where there is none.
-func methodAsked(r *record.Record) Word {
-	if rest, ok := strings.CutPrefix(r.Flags, "--method "); ok {
-		word, _, _ := strings.Cut(rest, " ")
-		return Word(word)
+// methodAsked is the method that the run of a record was asked for; auto where this program does
+// not know it, of which nothing is said to be better.
+func methodAsked(r *record.Record) prove.Method {
+	m, err := prove.ParseMethod(record.MethodToday(r.MethodAsked()))
+	if err != nil {
+		return prove.Auto
 	}
-	return Word(r.Method)
+	return m
 }
 
 // isZero says whether a decimal is 0.

@@ -26,9 +26,9 @@ type Predict struct {
 	Points Points
 	// Network, if not nil, takes this one of a set of samples instead of the mean network.
 	Network *int
-	// Samples is how many networks are drawn, from the sequence Seed; 0 for none.
-	Samples int
-	Seed    uint64
+	// Draws is how many networks are drawn, from the sequence Seed; 0 for none.
+	Draws int
+	Seed  uint64
 	// Note, if set, is told what a user should know.
 	Note func(Note)
 }
@@ -97,7 +97,7 @@ func (p *Predict) Run(ctx context.Context, use func(*Prediction) error) (*Accura
 		return nil, err
 	}
 	var drawn []sums
-	if p.Samples > 0 {
+	if p.Draws > 0 {
 		if drawn, err = p.draw(ctx, post, x); err != nil {
 			return nil, err
 		}
@@ -117,7 +117,7 @@ func (p *Predict) Run(ctx context.Context, use func(*Prediction) error) (*Accura
 			one.Class = &class
 		}
 		if drawn != nil {
-			one.Approx = drawn[at].predictive(p.Samples, p.Seed)
+			one.Approx = drawn[at].predictive(p.Draws, p.Seed)
 		}
 		if labels != nil {
 			if err := accuracy.count(one, labels(i), post.Outputs(), &p.Points); err != nil {
@@ -135,8 +135,8 @@ func (p *Predict) check() error {
 	switch {
 	case p.Posterior.Path == "":
 		return errors.New("--posterior is missing: name a posterior file")
-	case p.Samples < 0 || p.Samples > mostSamples:
-		return fmt.Errorf("--samples %d is not between 0 and %d", p.Samples, mostSamples)
+	case p.Draws < 0 || p.Draws > mostDraws:
+		return fmt.Errorf("--draws %d is not between 0 and %d", p.Draws, mostDraws)
 	}
 	return nil
 }
@@ -216,7 +216,7 @@ type sums struct{ softmax, first, mean, square []float64 }
 // are: each point's are added by one of them, network after network.
 func (p *Predict) draw(ctx context.Context, post *posterior.Posterior, x [][]float64) ([]sums, error) {
 	if err := infile.Afford(int64(len(x)) * int64(4*8*post.Outputs()+200)); err != nil {
-		return nil, fmt.Errorf("--samples for %d points of %d outputs: %w", len(x), post.Outputs(), err)
+		return nil, fmt.Errorf("--draws for %d points of %d outputs: %w", len(x), post.Outputs(), err)
 	}
 	all := make([]sums, len(x))
 	for at := range all {
@@ -226,7 +226,7 @@ func (p *Predict) draw(ctx context.Context, post *posterior.Posterior, x [][]flo
 	}
 	weights, net := post.NewWeights(), post.Network()
 	workers := min(runtime.GOMAXPROCS(0), len(x))
-	for n := range p.Samples {
+	for n := range p.Draws {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}

@@ -26,7 +26,7 @@ func TestPredict(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := &Predict{Posterior: Posterior{Path: testFile(name)}, Points: Points{Inputs: path, Label: "1", Index: new("1:3")}, Samples: 7, Seed: 5}
+		p := &Predict{Posterior: Posterior{Path: testFile(name)}, Points: Points{Inputs: path, Label: "1", Index: new("1:3")}, Draws: 7, Seed: 5}
 		var got []*Prediction
 		accuracy, err := p.Run(t.Context(), func(one *Prediction) error { got = append(got, one); return nil })
 		if err != nil {

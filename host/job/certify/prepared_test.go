@@ -7,6 +7,7 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/model/posterior"
+	"psafe/host/prove"
 	"psafe/host/read/format"
 	"psafe/host/read/npy"
 	"psafe/host/record"
@@ -14,27 +15,27 @@ import (
 
 // preparedJobs are small jobs of all methods, whose records are equal however they are made.
 func preparedJobs() map[string]*Job {
-	points := func(word Word, more func(*Job)) *Job {
+	points := func(by prove.Method, more func(*Job)) *Job {
 		j := digits()
 		j.Tasks.Points.Index, j.Tasks.Points.Eps = new("0:3"), "0.01,0.02"
-		j.Method = Method{Word: &word}
+		j.Method = Method{By: &by}
 		if more != nil {
 			more(j)
 		}
 		return j
 	}
 	sampled := func(j *Job) {
-		j.Method.Boxes, j.Method.Samples, j.Method.Gamma = new(Sampled), new(5), new(0.5)
+		j.Method.Boxes, j.Method.Draws, j.Method.Gamma = new(prove.Drawn), new(5), new(0.5)
 	}
-	drawn := func(j *Job) { j.Method.Samples = new(20) }
+	drawn := func(j *Job) { j.Method.Draws = new(20) }
 	jobs := map[string]*Job{
-		"auto": points(Auto, nil), "ibp": points(IBP, nil), "lbp": points(LBP, nil), "clbp": points(CLBP, nil), "sampled": points(IBP, sampled),
-		"statistical": points(Statistical, drawn), "beside": points(LBP, drawn), "float64": points(LBP, func(j *Job) { j.Precision = new(bound.Float64) }),
-		"derived": points(LBP, func(j *Job) { j.Method.Derived = true }),
+		"auto": points(prove.Auto, nil), "ibp": points(prove.IBP, nil), "lbp": points(prove.LBP, nil), "clbp": points(prove.CLBP, nil), "sampled": points(prove.IBP, sampled),
+		"statistical": points(prove.Statistical, drawn), "beside": points(prove.LBP, drawn), "float64": points(prove.LBP, func(j *Job) { j.Precision = new(bound.Float64) }),
+		"derived": points(prove.LBP, func(j *Job) { j.Method.Derived = true }),
 	}
 	jobs["file"] = &Job{Posterior: Posterior{Path: testFile("cubic-128.npz")}, Tasks: Tasks{File: testFile("cubic-property.json")}, Open: onCPU, Out: Output{OmitTiming: true}}
 	jobs["file, sampled"] = &Job{Posterior: Posterior{Path: testFile("advisory-4-32-9.npz"), Options: format.Options{Scale: posterior.ScaleUnknown}},
-		Tasks: Tasks{File: testFile("advisory-property.json")}, Method: Method{Word: new(IBP), Boxes: new(Sampled), Samples: new(20), Gamma: new(0.5)}, Open: onCPU, Out: Output{OmitTiming: true}}
+		Tasks: Tasks{File: testFile("advisory-property.json")}, Method: Method{By: new(prove.IBP), Boxes: new(prove.Drawn), Draws: new(20), Gamma: new(0.5)}, Open: onCPU, Out: Output{OmitTiming: true}}
 	return jobs
 }
 
@@ -184,7 +185,7 @@ func TestIdentity(t *testing.T) {
 		"index":     func(j *Job) { j.Tasks.Points.Index = new("2") },
 		"eps":       func(j *Job) { j.Tasks.Points.Eps = "0.02" },
 		"clip":      func(j *Job) { j.Tasks.Points.Clip = nil },
-		"method":    func(j *Job) { j.Method.Word = new(IBP) },
+		"method":    func(j *Job) { j.Method.By = new(prove.IBP) },
 		"require":   func(j *Job) { j.Require = "0.8" },
 		"precision": func(j *Job) { j.Precision = new(bound.Float64) },
 		"posterior": func(j *Job) { j.Posterior.Path = testFile("glyphs-64-24-24-10.npz") },

@@ -13,6 +13,7 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/prove"
 	"psafe/host/prove/claim"
 	"psafe/host/record"
 )
@@ -77,8 +78,8 @@ func withoutDevice(t *testing.T, lines string) string {
 // TestDeviceThatLosesSigns: a device that passed every test when it was opened and then
 // loses the signs of what is read gets nothing into a record. A note and the records name it.
 func TestDeviceThatLosesSigns(t *testing.T) {
-	for _, word := range []Word{Auto, LBP, CLBP} {
-		job := func() *Job { j := tenDigits(); j.Method.Word = new(word); return j }
+	for _, word := range []prove.Method{prove.Auto, prove.LBP, prove.CLBP} {
+		job := func() *Job { j := tenDigits(); j.Method.By = new(word); return j }
 		want := withoutDevice(t, lines(t, job()))
 		if !strings.Contains(want, `"verdict":"unsafe"`) {
 			t.Fatalf("%s: no image is unsafe", word)
@@ -109,10 +110,10 @@ func TestDeviceThatLosesSigns(t *testing.T) {
 // TestInterruptedRechecks: what was finished before the run was interrupted gets its last rechecks,
 // and is kept.
 func TestInterruptedRechecks(t *testing.T) {
-	for _, word := range []Word{LBP, CLBP} {
+	for _, word := range []prove.Method{prove.LBP, prove.CLBP} {
 		ctx, cancel := context.WithCancel(t.Context())
 		j := tenDigits()
-		j.Method.Word, j.Recheck, j.Open = new(word), new(1e-12), onUnsigned(math.MaxInt, true)
+		j.Method.By, j.Recheck, j.Open = new(word), new(1e-12), onUnsigned(math.MaxInt, true)
 		j.TimeLimit = new(time.Hour) // the first group is one image
 		j.Out.Path = filepath.Join(t.TempDir(), "r.jsonl")
 		finished := 0
@@ -136,9 +137,9 @@ func TestInterruptedRechecks(t *testing.T) {
 // TestContradiction: if the only device contradicts itself, the run ends with an error that
 // names the input and both numbers, and no record of that input is written.
 func TestContradiction(t *testing.T) {
-	for _, word := range []Word{Auto, CLBP} {
+	for _, word := range []prove.Method{prove.Auto, prove.CLBP} {
 		j := tenDigits()
-		j.Method.Word, j.Open = new(word), onUnsigned(0, false)
+		j.Method.By, j.Open = new(word), onUnsigned(0, false)
 		j.Out.Path = filepath.Join(t.TempDir(), "r.jsonl")
 		records, err := j.Run(t.Context())
 		found, is := errors.AsType[*Contradiction](err)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"psafe/host/prove"
 	"psafe/host/record"
 )
 
@@ -49,7 +50,7 @@ func TestRequireStops(t *testing.T) {
 	}
 	// Other methods do all that they can, whatever is required.
 	clbp, required := advisory(""), advisory("0.01")
-	clbp.Method.Word, required.Method.Word = new(CLBP), new(CLBP)
+	clbp.Method.By, required.Method.By = new(prove.CLBP), new(prove.CLBP)
 	without := records(clbp)
 	for i, r := range records(required) {
 		if o := without[i]; r.PLower != o.PLower || r.Stopped != "" || strings.Contains(r.Flags, "require") {

@@ -1,7 +1,6 @@
 package certify
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -194,28 +193,21 @@ func (u *unreadable) Unwrap() error { return u.error }
 // eachLine calls f for each line that ends, with its end. whole says that nothing is behind the
 // last. Errors of reading are *unreadable.
 func eachLine(r io.Reader, f func(line []byte) error) (whole bool, err error) {
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, record.MostLine)
-	whole = true
-	lines.Split(func(data []byte, end bool) (advance int, token []byte, err error) {
-		if at := bytes.IndexByte(data, '\n'); at >= 0 {
-			return at + 1, data[:at+1], nil
+	lines := infile.NewLines(r, record.MostLine)
+	for {
+		line, whole, err := lines.Next()
+		switch {
+		case err == io.EOF:
+			return true, nil
+		case err != nil:
+			return false, &unreadable{err}
+		case !whole:
+			return false, nil
 		}
-		if !end {
-			return 0, nil, nil
-		}
-		whole = len(data) == 0
-		return len(data), nil, nil
-	})
-	for lines.Scan() {
-		if err := f(lines.Bytes()); err != nil {
+		if err := f(line); err != nil {
 			return false, err
 		}
 	}
-	if err := lines.Err(); err != nil {
-		return false, &unreadable{err}
-	}
-	return whole, nil
 }
 
 // each calls tell for the records.

@@ -11,7 +11,7 @@ import (
 	"psafe/host/record"
 )
 
-// boxing is what a task of a property file asks of sampled boxes; 0 leaves it to the flags.
+// boxing is what a task of a property file asks of drawn boxes; 0 leaves it to the flags.
 type boxing struct {
 	samples int
 	gamma   float64
@@ -46,21 +46,21 @@ func (r *ready) survey(ctx context.Context) error {
 	return err
 }
 
-// ask notes what a task asks of sampled boxes.
+// ask notes what a task asks of drawn boxes.
 func (r *ready) ask(t *property.Task) error {
-	if r.cfg.Strategy != prove.Sampled {
+	if r.cfg.Boxes != prove.Drawn {
 		return nil
 	}
 	samples, gamma := r.cfg.Samples, r.cfg.Gamma
 	switch {
 	case samples == 0 && t.Samples == 0:
-		return errors.New("--boxes sampled needs --samples N: how many boxes to draw")
+		return errors.New("--boxes drawn needs --draws N: how many boxes to draw")
 	case gamma == 0 && t.Gamma == 0:
-		return errors.New("--boxes sampled needs --gamma G: the half-width of each box in standard deviations")
+		return errors.New("--boxes drawn needs --gamma G: the half-width of each box in standard deviations")
 	case gamma == 0 && !(t.Gamma >= leastGamma && t.Gamma <= mostGamma):
 		return fmt.Errorf("%s: property %d (%q): gamma %v is not between %v and %v", r.tasks.source, t.Index, t.Name, t.Gamma, leastGamma, mostGamma)
-	case samples == 0 && t.Samples > mostSamples:
-		return fmt.Errorf("%s: property %d (%q): %d samples are more than %d", r.tasks.source, t.Index, t.Name, t.Samples, mostSamples)
+	case samples == 0 && t.Samples > mostDraws:
+		return fmt.Errorf("%s: property %d (%q): %d samples are more than %d", r.tasks.source, t.Index, t.Name, t.Samples, mostDraws)
 	}
 	of := boxing{t.Samples, t.Gamma}
 	if r.asking == nil {

@@ -8,7 +8,9 @@ import (
 	"unicode"
 
 	"psafe/host/model/posterior"
+	"psafe/host/prove"
 	"psafe/host/read/property"
+	"psafe/host/record"
 )
 
 // setting is a flag of psafe certify that is given, and its value; a flag that is on or
@@ -45,7 +47,7 @@ func text[T any](given *T) string {
 func (m *Method) numbers() list {
 	var l list
 	l.add("boxes", text(m.Boxes))
-	l.add("samples", text(m.Samples))
+	l.add("draws", text(m.Draws))
 	l.add("cells", text(m.Cells))
 	l.add("gamma", text(m.Gamma))
 	l.add("splits", text(m.Splits))
@@ -57,26 +59,28 @@ func (m *Method) numbers() list {
 }
 
 // stopsAt says that the method goes on with an input only until Require, which was given, decides.
-func (j *Job) stopsAt(word Word) bool { return word == Auto && j.Require != "" }
+func (j *Job) stopsAt(by prove.Method) bool { return by == prove.Auto && j.Require != "" }
 
 // numberWords are the method that was chosen and the settings given that decide numbers
 // which no other field of a record tells: with those fields, all that it takes to
-// make the record again.
-func (j *Job) numberWords(word Word) string {
+// make the record again. They are in the words of records.
+func (j *Job) numberWords(by prove.Method) string {
 	l := j.Method.numbers()
 	l.add("label-column", j.Tasks.Points.LabelColumn) // what is no class is a coordinate
-	if word == Auto || word == NeuronSum {
+	if by == prove.Auto || by == prove.NeuronSum {
 		// p_upper may be the device's where the field precision is that of the host's sums.
 		l.add("precision", text(j.Precision))
 	}
 	if j.TimeLimit != nil {
 		l.add("time-limit", j.TimeLimit.String())
 	}
-	if j.stopsAt(word) {
+	if j.stopsAt(by) {
 		l.add("require", j.require().String())
 	}
-	words := "--method " + string(word)
+	_, method := record.Recorded("method", by.String())
+	words := "--method " + method
 	for _, s := range l {
+		s.name, s.value = record.Recorded(s.name, s.value)
 		words += " --" + s.name
 		if s.value == "" {
 			continue
@@ -135,7 +139,7 @@ func (t *Tasks) settings() list {
 // read and to run; nothing here reads it.
 func (j *Job) Command() []string {
 	l := j.Tasks.settings()
-	l.add("method", text(j.Method.Word))
+	l.add("method", text(j.Method.By))
 	l = append(l, j.Method.numbers()...)
 	if j.Method.Uniform != nil && !*j.Method.Uniform {
 		l.add("uniform", "false")

@@ -12,6 +12,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/lab/lockstep"
 	"psafe/host/model/posterior"
+	"psafe/host/prove"
 	"psafe/host/read/property"
 )
 
@@ -24,7 +25,7 @@ type Settings struct {
 	Posterior *posterior.Posterior
 	// Tasks fit the posterior; OwnTasks makes some.
 	Tasks      []property.Task
-	Methods    []Method
+	Methods    []prove.Method
 	Precisions []bound.Precision
 	// Seed is that of the weight boxes.
 	Seed uint64
@@ -42,28 +43,22 @@ type Pair struct {
 	Close func()
 }
 
-// Method is a way to propagate bounds.
-type Method string
+// methods are those that bound: prove.IBP and prove.LBP on weight boxes, and concentration LBP.
+var methods = []prove.Method{prove.IBP, prove.LBP, prove.CLBP}
 
-// The methods: bound.IBP and bound.LBP on weight boxes, and concentration LBP.
-const (
-	IBP  Method = "ibp"
-	LBP  Method = "lbp"
-	CLBP Method = "clbp"
-)
-
-// ParseMethod reads a method.
-func ParseMethod(word string) (Method, error) {
-	switch m := Method(word); m {
-	case IBP, LBP, CLBP:
-		return m, nil
+// ParseMethod reads one of the methods that can be compared.
+func ParseMethod(word string) (prove.Method, error) {
+	for _, m := range methods {
+		if m.String() == word {
+			return m, nil
+		}
 	}
-	return "", fmt.Errorf("%q is none of ibp, lbp, clbp", word)
+	return 0, fmt.Errorf("%q is none of ibp, lbp, clbp", word)
 }
 
 // Equal says that two devices wrote the same bits.
 type Equal struct {
-	Method    Method
+	Method    prove.Method
 	Precision bound.Precision
 	// Devices names both.
 	Devices string
@@ -106,7 +101,7 @@ func (j *Settings) Run(ctx context.Context) error {
 
 // run is one comparison of the devices.
 type run struct {
-	method    Method
+	method    prove.Method
 	precision bound.Precision
 }
 

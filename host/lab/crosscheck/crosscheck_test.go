@@ -12,6 +12,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/lab/lockstep"
 	"psafe/host/model/posterior"
+	"psafe/host/prove"
 	"psafe/host/read/format"
 )
 
@@ -75,7 +76,7 @@ func newTrial(post *posterior.Posterior, by func(device int, p bound.Precision) 
 	c := &trial{}
 	c.Settings = Settings{
 		Posterior: post, Tasks: OwnTasks(post, 1), Seed: 1,
-		Methods: []Method{IBP, LBP, CLBP}, Precisions: []bound.Precision{bound.Float32, bound.Float64},
+		Methods: methods, Precisions: []bound.Precision{bound.Float32, bound.Float64},
 		Equal:   func(e Equal) { c.equal = append(c.equal, e) },
 		Overlap: func(o Overlap) { c.overlap = append(c.overlap, o) },
 	}
@@ -157,8 +158,8 @@ func TestDifference(t *testing.T) {
 // TestErrors: other errors are as they come.
 func TestErrors(t *testing.T) {
 	c := newTrial(read(t, "one-weight.npz"), func(int, bound.Precision) float64 { return 0 })
-	c.Methods = []Method{"sideways"}
-	if err := c.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "sideways") {
+	c.Methods = []prove.Method{prove.Finite}
+	if err := c.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "finite") {
 		t.Errorf("unknown method: %v", err)
 	}
 	c.closed(t)

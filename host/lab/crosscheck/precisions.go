@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"psafe/host/prove"
 )
 
 // Overlap says that the bounds of both precisions do not contradict each other.
 type Overlap struct {
-	Method Method
+	Method prove.Method
 	// Inside of Total bounds of float32 contain those of float64.
 	Inside, Total int
 	// Gap is the largest finite difference between a bound and its other form.

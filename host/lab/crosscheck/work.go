@@ -4,6 +4,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/lab/lockstep"
 	"psafe/host/model/posterior"
+	"psafe/host/prove"
 	"psafe/host/prove/engine"
 	"psafe/host/read/property"
 )
@@ -47,16 +48,16 @@ func (w *work) observe(what string, layer int, a bound.Array) error {
 }
 
 // run bounds the tasks by a method.
-func (w *work) run(method Method) error {
+func (w *work) run(method prove.Method) error {
 	model, err := bound.NewModel(w.pair, w.post, 4)
 	if err != nil {
 		return err
 	}
 	defer model.Release()
-	if method == CLBP {
+	if method == prove.CLBP {
 		return w.clbp(model)
 	}
-	m, err := bound.ParsePropagation(string(method))
+	m, err := bound.ParsePropagation(method.String())
 	if err != nil {
 		return err
 	}

@@ -225,7 +225,7 @@ func (all Results) checkAll() error {
 	return nil
 }
 
-// ceilingCell is what sampled boxes can hold at most, a power of ten, rounded up.
+// ceilingCell is what drawn boxes can hold at most, a power of ten, rounded up.
 func ceilingCell(r *record.Record) cell {
 	c := r.Log10Ceiling
 	if c == nil {

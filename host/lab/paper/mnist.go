@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"psafe/host/job/certify"
+	"psafe/host/prove"
 	"psafe/host/read/property"
 	"psafe/host/record"
 	"psafe/host/tell/plot"
@@ -51,28 +52,28 @@ func (c *Config) mnist() (*Experiment, error) {
 
 // imageMethods are the bars of the figure, curveMethods the lines.
 var (
-	imageMethods = []certify.Word{certify.IBP, certify.LBP, certify.CLBP}
-	curveMethods = []certify.Word{certify.LBP, certify.CLBP}
+	imageMethods = []prove.Method{prove.IBP, prove.LBP, prove.CLBP}
+	curveMethods = []prove.Method{prove.LBP, prove.CLBP}
 )
 
-func (j *mnistJob) methods() []certify.Word {
-	return append(append([]certify.Word{}, imageMethods...), certify.Statistical)
+func (j *mnistJob) methods() []prove.Method {
+	return append(append([]prove.Method{}, imageMethods...), prove.Statistical)
 }
 
 // name is that of a run.
-func (j *mnistJob) name(n mnistNet, word certify.Word, eps string) string {
-	return "mnist-" + n.name + "-" + string(word) + "-eps-" + eps
+func (j *mnistJob) name(n mnistNet, by prove.Method, eps string) string {
+	return "mnist-" + n.name + "-" + by.String() + "-eps-" + eps
 }
 
-func (j *mnistJob) run(n mnistNet, word certify.Word, eps string) {
-	m := method(word)
-	switch word {
-	case certify.Statistical:
+func (j *mnistJob) run(n mnistNet, by prove.Method, eps string) {
+	m := method(by)
+	switch by {
+	case prove.Statistical:
 		m = drawn(j.c.count(500, 200))
-	case certify.IBP, certify.LBP:
-		m = boxes(word, certify.Centred)
+	case prove.IBP, prove.LBP:
+		m = boxes(by, prove.Centred)
 	}
-	j.e.add(j.name(n, word, eps), n.net, images(j.images, j.count, eps), m)
+	j.e.add(j.name(n, by, eps), n.net, images(j.images, j.count, eps), m)
 }
 
 // images are the tasks of the first images of a file: each keeps its class.
@@ -143,15 +144,15 @@ func (j *mnistJob) table(r Results) (t *Table, above []string) {
 	t = &Table{Name: "mnist", Columns: []column{col("posterior"), col("eps"), col("method"), col("mean p_lower"), col("mean p_upper"), shareColumn,
 		col("mean statistical", "mean_statistical_lower", "mean_statistical_upper"), secondsColumn("time per image")}}
 	for _, n := range j.nets {
-		drawn := record.MeanOf(r[j.name(n, certify.Statistical, n.eps)])
+		drawn := record.MeanOf(r[j.name(n, prove.Statistical, n.eps)])
 		for _, m := range j.methods() {
 			records := r[j.name(n, m, n.eps)]
 			mean := record.MeanOf(records)
-			row := []cell{word(n.name), word(n.eps), word(string(m)), downCell(mean.Lower), upCell(mean.Upper), shareCell(records), intervalCell(drawn.StatLower, drawn.StatUpper), secondsCell(each(records))}
+			row := []cell{word(n.name), word(n.eps), word(m.String()), downCell(mean.Lower), upCell(mean.Upper), shareCell(records), intervalCell(drawn.StatLower, drawn.StatUpper), secondsCell(each(records))}
 			switch m {
-			case certify.CLBP:
+			case prove.CLBP:
 				above = append(above, n.name+" "+row[5].text)
-			case certify.Statistical:
+			case prove.Statistical:
 				row[3], row[5] = none, none // which claims none
 			}
 			t.Rows = append(t.Rows, row)
@@ -165,7 +166,7 @@ func (j *mnistJob) table(r Results) (t *Table, above []string) {
 func (j *mnistJob) figures(s *Section, r Results) error {
 	var bars, lines []record.Placed
 	for _, n := range j.nets {
-		drawn := r[j.name(n, certify.Statistical, n.eps)]
+		drawn := r[j.name(n, prove.Statistical, n.eps)]
 		for _, m := range imageMethods {
 			records := append([]record.Placed{}, r[j.name(n, m, n.eps)]...)
 			if m == imageMethods[len(imageMethods)-1] {

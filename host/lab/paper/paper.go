@@ -9,6 +9,7 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/job/certify"
+	"psafe/host/prove"
 	"psafe/host/record"
 	"psafe/internal/infile"
 	"psafe/internal/outfile"
@@ -94,16 +95,16 @@ func (e *Experiment) add(name string, n net, tasks certify.Tasks, m certify.Meth
 }
 
 // method is a method without more settings.
-func method(word certify.Word) certify.Method { return certify.Method{Word: &word} }
+func method(by prove.Method) certify.Method { return certify.Method{By: &by} }
 
 // boxes is a method of weight boxes.
-func boxes(word certify.Word, of certify.Boxes) certify.Method {
-	return certify.Method{Word: &word, Boxes: &of}
+func boxes(by prove.Method, of prove.Boxes) certify.Method {
+	return certify.Method{By: &by, Boxes: &of}
 }
 
 // drawn is the statistical interval of a number of networks.
 func drawn(networks int) certify.Method {
-	return certify.Method{Word: new(certify.Statistical), Samples: &networks, Confidence: new(Confidence)}
+	return certify.Method{By: new(prove.Statistical), Draws: &networks, Confidence: new(Confidence)}
 }
 
 // named is a method as tables call it.

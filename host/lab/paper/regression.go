@@ -16,6 +16,7 @@ import (
 	"psafe/host/lab/train"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
+	"psafe/host/prove"
 	"psafe/host/read/format"
 	"psafe/host/tell/plot"
 	"psafe/testdata"
@@ -150,10 +151,10 @@ func (c *Config) sweepProperties() []entry {
 // regressionMethods are the methods beside algorithm 1 that a posterior allows.
 func (c *Config) regressionMethods(post *posterior.Posterior) []named {
 	methods := []named{
-		{"centred-ibp", boxes(certify.IBP, certify.Centred)}, {"centred-lbp", boxes(certify.LBP, certify.Centred)}, {"clbp", method(certify.CLBP)},
+		{"centred-ibp", boxes(prove.IBP, prove.Centred)}, {"centred-lbp", boxes(prove.LBP, prove.Centred)}, {"clbp", method(prove.CLBP)},
 	}
 	if len(post.Layers) == 2 {
-		methods = append(methods, named{"neuronsum", method(certify.NeuronSum)})
+		methods = append(methods, named{"neuronsum", method(prove.NeuronSum)})
 	}
 	return append(methods, named{"statistical", drawn(c.count(20000, 2000))})
 }
@@ -200,8 +201,8 @@ func (c *Config) regression(ctx context.Context) (*Experiment, error) {
 		for _, m := range c.regressionMethods(posts[i]) {
 			e.add("regression-"+n.name+"-"+m.name, n, certify.Tasks{File: one}, m.method)
 		}
-		for _, m := range []certify.Word{certify.IBP, certify.LBP} {
-			e.add("regression-"+n.name+"-algorithm1-"+string(m), n, certify.Tasks{File: sweep}, boxes(m, certify.Sampled))
+		for _, m := range []prove.Method{prove.IBP, prove.LBP} {
+			e.add("regression-"+n.name+"-algorithm1-"+m.String(), n, certify.Tasks{File: sweep}, boxes(m, prove.Drawn))
 		}
 		if bands[i], err = c.band(e, n, posts[i]); err != nil {
 			return nil, err
@@ -251,7 +252,7 @@ func (c *Config) band(e *Experiment, n net, post *posterior.Posterior) (*bandJob
 		return nil, err
 	}
 	// One cell: the boxes are narrow, and there are many.
-	job.run = e.add("regression-"+n.name+"-band", n, certify.Tasks{File: path}, certify.Method{Word: new(certify.Auto), Cells: new(1)})
+	job.run = e.add("regression-"+n.name+"-band", n, certify.Tasks{File: path}, certify.Method{By: new(prove.Auto), Cells: new(1)})
 	return job, nil
 }
 

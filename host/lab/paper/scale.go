@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"psafe/host/job/certify"
+	"psafe/host/prove"
 	"psafe/host/read/format"
 	"psafe/host/read/property"
 	"psafe/host/record"
@@ -25,7 +26,7 @@ type scaleJob struct {
 }
 
 // scaleMethods are those that one image is certified by.
-var scaleMethods = []certify.Word{certify.IBP, certify.LBP, certify.CLBP, certify.Statistical}
+var scaleMethods = []prove.Method{prove.IBP, prove.LBP, prove.CLBP, prove.Statistical}
 
 const (
 	// scaleSpread and scaleSeed make the posterior; scaleEps is the radius.
@@ -53,21 +54,21 @@ func (c *Config) scale() (*Experiment, error) {
 	for _, m := range scaleMethods {
 		j.run(path, m, 1)
 	}
-	j.run(path, certify.CLBP, j.many)
+	j.run(path, prove.CLBP, j.many)
 	j.e.Tell = j.tell
 	return j.e, nil
 }
 
-func (j *scaleJob) name(word certify.Word, images int) string {
-	return fmt.Sprintf("scale-%s-%d", word, images)
+func (j *scaleJob) name(by prove.Method, images int) string {
+	return fmt.Sprintf("scale-%s-%d", by, images)
 }
 
-func (j *scaleJob) run(path string, word certify.Word, count int) {
-	m := method(word)
-	if word == certify.Statistical {
+func (j *scaleJob) run(path string, by prove.Method, count int) {
+	m := method(by)
+	if by == prove.Statistical {
 		m = drawn(20)
 	}
-	j.e.add(j.name(word, count), net{posterior: certify.Posterior{Path: path}}, images(j.images, count, scaleEps), noUpper(m))
+	j.e.add(j.name(by, count), net{posterior: certify.Posterior{Path: path}}, images(j.images, count, scaleEps), noUpper(m))
 }
 
 // posterior writes the synthetic posterior.
@@ -137,10 +138,10 @@ func (j *scaleJob) tell(r Results) (*Section, error) {
 	for _, m := range scaleMethods {
 		t.Rows = append(t.Rows, j.row(m, r[j.name(m, 1)], one))
 	}
-	t.Rows = append(t.Rows, j.row(certify.CLBP, r[j.name(certify.CLBP, j.many)], nil))
+	t.Rows = append(t.Rows, j.row(prove.CLBP, r[j.name(prove.CLBP, j.many)], nil))
 	t.Caption = "Peak memory is that of the whole process, the file of the posterior included (Linux). Of so many weights one box that verifies holds little: ibp and lbp stand here for their time."
 	s.table(t)
-	if seconds := each(r[j.name(certify.CLBP, j.many)]); seconds != nil {
+	if seconds := each(r[j.name(prove.CLBP, j.many)]); seconds != nil {
 		s.say("The paper's claim is millions of parameters in minutes; it reports %d to %d seconds an image for its MNIST networks. clbp took %.2f seconds an image here, of %d weights, on this machine: "+
 			"%.0f times less than the fastest of those.", paperFastest, paperSlowest, *seconds, j.weights, paperFastest / *seconds)
 	}
@@ -148,7 +149,7 @@ func (j *scaleJob) tell(r Results) (*Section, error) {
 }
 
 // row tells of a run; one is what is known of a single image, nil for many.
-func (j *scaleJob) row(method certify.Word, records []record.Placed, one *bounds) []cell {
+func (j *scaleJob) row(method prove.Method, records []record.Placed, one *bounds) []cell {
 	peak := int64(0)
 	for _, p := range records {
 		if p.PeakBytes != nil {
@@ -159,12 +160,12 @@ func (j *scaleJob) row(method certify.Word, records []record.Placed, one *bounds
 	if one != nil {
 		lower, drawn = lowerCell(records[0].Record), statCell(one.statistical)
 	}
-	if method == certify.Statistical {
+	if method == prove.Statistical {
 		share = none // which claims no p_lower
 	}
 	memory := none
 	if peak > 0 {
 		memory = cell{fmt.Sprintf("%.2f GiB", float64(peak)/(1<<30)), []string{fmt.Sprint(peak)}}
 	}
-	return []cell{word(string(method)), word(fmt.Sprint(len(records))), lower, share, drawn, secondsCell(total(records)), secondsCell(each(records)), memory, word(records[0].Device)}
+	return []cell{word(method.String()), word(fmt.Sprint(len(records))), lower, share, drawn, secondsCell(total(records)), secondsCell(each(records)), memory, word(records[0].Device)}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"psafe/host/job/certify"
+	"psafe/host/prove"
 	"psafe/host/tell/plot"
 )
 
@@ -58,7 +59,7 @@ func (j *vcasJob) newSlice(never entry) (*slice, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.run = j.run(strings.TrimPrefix(s.name, "vcas-"), certify.Method{Word: new(certify.NeuronSum), Cells: new(1)}, path)
+	s.run = j.run(strings.TrimPrefix(s.name, "vcas-"), certify.Method{By: new(prove.NeuronSum), Cells: new(1)}, path)
 	return s, nil
 }
 

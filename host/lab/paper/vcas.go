@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"psafe/host/job/certify"
+	"psafe/host/prove"
 	"psafe/internal/infile"
 )
 
@@ -39,13 +40,13 @@ type vcasJob struct {
 // vcasMethods are the methods beside algorithm 1. Upper bounds do not depend on the
 // method and are looked for once.
 func (c *Config) vcasMethods() []named {
-	sums := method(certify.NeuronSum)
+	sums := method(prove.NeuronSum)
 	if c.Quick {
 		sums.Cells = new(1)
 	}
 	return []named{
-		{"centred-ibp", noUpper(boxes(certify.IBP, certify.Centred))}, {"centred-lbp", noUpper(boxes(certify.LBP, certify.Centred))},
-		{"clbp", noUpper(method(certify.CLBP))}, {"neuronsum", sums}, {"statistical", noUpper(drawn(c.count(2000, 500)))},
+		{"centred-ibp", noUpper(boxes(prove.IBP, prove.Centred))}, {"centred-lbp", noUpper(boxes(prove.LBP, prove.Centred))},
+		{"clbp", noUpper(method(prove.CLBP))}, {"neuronsum", sums}, {"statistical", noUpper(drawn(c.count(2000, 500)))},
 	}
 }
 
@@ -58,8 +59,8 @@ func (c *Config) vcas() (*Experiment, error) {
 	if err := j.read(path); err != nil {
 		return nil, err
 	}
-	for _, m := range []certify.Word{certify.IBP, certify.LBP} {
-		j.run("algorithm1-"+string(m), noUpper(boxes(m, certify.Sampled)), path)
+	for _, m := range []prove.Method{prove.IBP, prove.LBP} {
+		j.run("algorithm1-"+m.String(), noUpper(boxes(m, prove.Drawn)), path)
 	}
 	for _, m := range c.vcasMethods() {
 		j.run(m.name, m.method, path)

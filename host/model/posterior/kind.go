@@ -102,7 +102,7 @@ func (p *Posterior) RequireIndependent() error {
 	case KindGaussian:
 		return nil
 	case KindSamples:
-		use = "--method samples or --method statistical"
+		use = "--method finite or --method statistical"
 	}
 	return fmt.Errorf("this posterior is %s, not independent normal weights: use %s", p.Describe(), use)
 }

@@ -76,7 +76,7 @@ func TestIndependent(t *testing.T) {
 		t.Error(err)
 	}
 	for kind, want := range map[Kind]string{
-		KindSamples: "this posterior is a set of 4 samples, not independent normal weights: use --method samples or --method statistical",
+		KindSamples: "this posterior is a set of 4 samples, not independent normal weights: use --method finite or --method statistical",
 		KindSWAG:    "this posterior is SWAG of rank 3, not independent normal weights: use --method statistical",
 		KindDropout: "this posterior is MC dropout with rates 0.25, 0.7, not independent normal weights: use --method statistical",
 	} {

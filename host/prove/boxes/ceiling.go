@@ -8,7 +8,14 @@ import (
 	"psafe/host/prove/measure"
 )
 
-// Ceiling returns log10, rounded up, of the most that n sampled boxes of half-width
+// Nearly all intervals of weights are wider than gamma by roundings only. Those that are by up to nearly
+// are counted together, as if they were wider by nearlyMore.
+const (
+	nearly     = 2e-5
+	nearlyMore = 3e-5
+)
+
+// Ceiling returns log10, rounded up, of the most that n drawn boxes of half-width
 // gamma can hold: n times the product over random weights of erf(g/sqrt2), docs/soundness.md,
 // section 4, g being the half-width of the weight's stored interval in standard
 // deviations: gamma, and what rounding to precision p can add. At most 0; 0, which
@@ -29,13 +36,13 @@ func Ceiling(post *posterior.Posterior, p bound.Precision, n int, gamma float64)
 			unit := max(g.SdHi[j], 4*p.Unit()*math.Abs(g.Mean[j]), 4*p.Eta())
 			// Six roundings of numbers below |mean| + (gamma + 7) unit.
 			slack := 8*p.Unit()*(math.Abs(g.Mean[j])+(gamma+8)*unit) + 8*p.Eta()
-			if wide := (gamma*unit + slack) / sd; wide <= gamma*(1+2e-5) {
+			if wide := (gamma*unit + slack) / sd; wide <= gamma*(1+nearly) {
 				plain++
 			} else {
 				log = math.Nextafter(log+measure.CeilingLog(1, wide*(1+0x1p-40), 1), math.Inf(1))
 			}
 		}
 	}
-	log = math.Nextafter(log+measure.CeilingLog(1, gamma*(1+3e-5), plain), math.Inf(1))
+	log = math.Nextafter(log+measure.CeilingLog(1, gamma*(1+nearlyMore), plain), math.Inf(1))
 	return min(0, measure.Log10Up(log))
 }

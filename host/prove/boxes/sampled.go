@@ -12,7 +12,7 @@ import (
 	"psafe/host/read/property"
 )
 
-// mostDrawn is how many sampled boxes are drawn and propagated at once at
+// mostDrawn is how many drawn boxes are drawn and propagated at once at
 // most, on devices that do not say what suits them.
 const mostDrawn = 512
 
@@ -138,7 +138,7 @@ func (d *Draws) margins(e *engine.Engine, aims []Aim, spec bound.BoxSpec) ([]sam
 	for i := range numbers {
 		numbers[i] = i
 	}
-	err := engine.Guarded(e, d.Method.String()+" of sampled boxes", numbers, func(m *bound.Model, part []int) ([]engine.Answer, error) {
+	err := engine.Guarded(e, d.Method.String()+" of drawn boxes", numbers, func(m *bound.Model, part []int) ([]engine.Answer, error) {
 		var answers []engine.Answer
 		for len(part) > 0 { // a recheck leaves numbers out, and boxes are drawn in rows
 			n := 1

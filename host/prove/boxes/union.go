@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"psafe/host/bound"
+	"psafe/host/arith"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/engine"
 	"psafe/host/prove/measure"
@@ -170,7 +170,7 @@ func (d *Draws) ranked(safe []int) []int {
 		order[i] = i
 		for a, params := range e.Normal.Params() {
 			for w := range params.Mean {
-				z := float64(bound.Normal(d.Seed, uint64(b), uint32(a), uint32(w)))
+				z := float64(arith.Normal(d.Seed, uint64(b), uint32(a), uint32(w)))
 				massApprox[i] += math.Log(math.Erf((g+z)/math.Sqrt2) + math.Erf((g-z)/math.Sqrt2))
 			}
 		}

@@ -33,7 +33,7 @@ type Proof struct {
 	// alternatives, for each clause of S one for each alternative (property.Safe.Mixed); nil if
 	// none was.
 	Mixtures [][]float64 `json:"mixtures,omitempty"`
-	// Boxes are the numbers of the sampled boxes in the union.
+	// Boxes are the numbers of the drawn boxes in the union.
 	Boxes []int `json:"boxes,omitempty"`
 	// Cuts is the tree of pieces of a centred box in preorder: nothing for a leaf, (array,
 	// entry, at) for a cut of an interval of weights, followed by the lower and the upper part.

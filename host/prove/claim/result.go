@@ -13,7 +13,7 @@ import (
 type Result struct {
 	Task *property.Task
 	// Method is what gave the lower bound: "ibp", "lbp", "clbp", "neuronsum",
-	// "samples" or, with none, "statistical". Boxing is "centred" or "sampled" for the
+	// "finite" or, with none, "statistical". Boxing is "centred" or "drawn" for the
 	// first two.
 	Method, Boxing string
 	// LogP is a lower bound of log P_safe, rounded down; -Inf if nothing was
@@ -44,10 +44,10 @@ type Result struct {
 	// Rule says how boxes were added up: "one box", "disjoint" (splits), or one of
 	// package measure's for unions.
 	Rule string
-	// CeilingLog10 is what Sampled boxes could hold at most, log10; 0 otherwise.
+	// CeilingLog10 is what Drawn boxes could hold at most, log10; 0 otherwise.
 	CeilingLog10 float64
 	// Margin is the least lower bound of a margin at the final box (Centred) or
-	// the best over the boxes (Sampled): how far from verified.
+	// the best over the boxes (Drawn): how far from verified.
 	Margin float64
 	// Stopped says what ended the search before it was done: TimeLimit, Decided, or nothing. The
 	// bounds are what was proved until then.
@@ -64,7 +64,7 @@ type Result struct {
 const (
 	// TimeLimit: the task's time was up.
 	TimeLimit = "time limit"
-	// Decided: the bounds are what Config.Decided asked for, and more was left to be tried.
+	// Decided: the bounds are all that was asked for, and more was left to be tried.
 	Decided = "require"
 )
 

@@ -13,6 +13,7 @@ import (
 	"psafe/host/prove/engine"
 	"psafe/host/prove/measure"
 	"psafe/host/read/property"
+	"psafe/internal/fault"
 )
 
 // Concentration LBP (docs/concentration.md): p_lower = 1 minus an upper bound of the
@@ -49,7 +50,7 @@ func (m method) work() string {
 }
 
 // Certify bounds each task by concentration LBP. T may be cut into so many cells; 0 leaves it to
-// mostCells.
+// MostCells.
 func Certify(ctx context.Context, e *engine.Engine, cells int, tasks []property.Task) ([]*claim.Result, error) {
 	method := method{e: e}
 	roots := make([][]*cell, len(tasks))
@@ -120,17 +121,18 @@ func (m method) judgeAt(ctx context.Context, cells []*cell, tau float64) error {
 			return err
 		}
 		err := engine.Guarded(m.e, m.work(), chunk, func(on *bound.Model, part []*cell) (answers []engine.Answer, err error) {
+			answers = make([]engine.Answer, len(part))
 			err = m.propagate(on, part, m.quantiles(on.Device().Precision(), tau), func(c *cell, n *bound.CLBPMargins, i int) error {
 				fail, err := m.failUp(c, n, i, tau)
 				if err != nil {
 					return err
 				}
-				answers = append(answers, engine.Answer{Numbers: noisesOf(c, n, i), Take: func() {
+				answers[i] = engine.Answer{Numbers: noisesOf(c, n, i), Take: func() {
 					// All rows by one tau: tails by another one stand on hidden bounds of their own.
 					if fail < c.fail {
 						c.fail, c.tau = fail, tau
 					}
-				}})
+				}}
 				return nil
 			})
 			return answers, err
@@ -168,7 +170,7 @@ func (m method) quantiles(p bound.Precision, tau float64) bound.Quantiles {
 	return q
 }
 
-// propagate runs one batch on a model and calls take for each cell.
+// propagate runs one batch on a model and calls take for each cell, on all cores.
 func (m method) propagate(on *bound.Model, cells []*cell, q bound.Quantiles, take func(c *cell, n *bound.CLBPMargins, i int) error) error {
 	conc, err := m.e.DeviationsOn(on)
 	if err != nil {
@@ -193,8 +195,10 @@ func (m method) propagate(on *bound.Model, cells []*cell, q bound.Quantiles, tak
 	if err != nil {
 		return err
 	}
-	for i, c := range cells {
-		if err := take(c, n, i); err != nil {
+	errs := make([]error, len(cells))
+	fault.OnCores(context.Background(), len(cells), func(i int) { errs[i] = take(cells[i], n, i) })
+	for _, err := range errs {
+		if err != nil {
 			return err
 		}
 	}

@@ -73,6 +73,6 @@ func mostPieces(cells, inputs int) int {
 	return 1
 }
 
-// FewInputs is up to how many inputs T is cut into cells unless Config.Cells says
+// FewInputs is up to how many inputs T is cut into cells unless somebody says
 // otherwise: with more, halves are hardly smaller.
 const FewInputs = 8

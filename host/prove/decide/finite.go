@@ -19,7 +19,7 @@ func Finite(ctx context.Context, e *engine.Engine, cells int, upper bool, tasks 
 	safe, unsafe := make([]int64, len(tasks)), make([]int64, len(tasks))
 	results := make([]*claim.Result, len(tasks))
 	for t := range tasks {
-		results[t] = claim.NewResult(&tasks[t], "samples")
+		results[t] = claim.NewResult(&tasks[t], "finite")
 		results[t].Samples = s.N()
 	}
 	all := census{e: e, cells: finitePieces(cells, e.Normal.Inputs(), s.N()), n: s.N(), net: s.Weights}

@@ -8,6 +8,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/model/network"
 	"psafe/host/prove/claim"
+	"psafe/host/prove/slack"
 	"psafe/host/read/property"
 	"psafe/internal/fault"
 )
@@ -139,14 +140,6 @@ func (d *decision) unsafe(s *suspect) {
 	r.ruling, r.witness = provedUnsafe, &s.at
 }
 
-// A margin has to be larger than roundings of this size, relative to the sums of a layer, may
-// make it, and than this: some thousand roundings of float64, and numbers that are nearly
-// subnormal.
-const (
-	checkRounding = 0x1p-40
-	checkLeast    = 1e-290
-)
-
 // failsExactly says whether S surely fails on all of a box: in every alternative some row is
 // below 0 for all x of it, by intervals of numbers of 300 bits, so that nearly nothing is lost
 // on a box of a few float64. It is false for networks that are too large, and for margins that are
@@ -164,11 +157,11 @@ func failsExactly(net network.Network, weights drawn, box property.Box, s *prope
 	y := net.Enclose(weights, x)
 	pass := net.NewPass(weights)
 	pass.Forward(box.CentreApprox())
-	errs := pass.RoundingApprox(network.Rounding{Sum: checkRounding}, make([]float64, len(x)))
+	errs := pass.RoundingApprox(network.Rounding{Sum: slack.WitnessRounding}, make([]float64, len(x)))
 	negLo := make([]float64, len(s.Rows))
 	for r := range negLo {
 		negLo[r] = -1
-		need := checkLeast
+		need := slack.WitnessMargin
 		for i, e := range errs {
 			need += e * max(-s.Rows[r].CLo[i], s.Rows[r].CHi[i])
 		}

@@ -7,11 +7,11 @@ import (
 
 // The last door: no result leaves whose numbers cannot all be true.
 
-// Door lets results of engines pass that do not contradict themselves. The first that does
+// door lets results of engines pass that do not contradict themselves. The first that does
 // is certified again, by alone, with the spare devices only. If that contradicts itself too,
 // the error is a *Contradiction. If not, the devices are to blame: which of them, nobody can
 // say, so all are dropped, and the error is a *Dropped.
-func Door(engines []*Engine, results []*claim.Result, alone func(t *property.Task) ([]*claim.Result, error)) error {
+func door(engines []*Engine, results []*claim.Result, alone func(t *property.Task) ([]*claim.Result, error)) error {
 	for _, r := range results {
 		found := claim.Contradicts(r)
 		if found == nil {

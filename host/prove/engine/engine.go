@@ -14,10 +14,10 @@ import (
 )
 
 // Engine is a posterior on a device, and no more: it knows how much fits the device
-// (budget), has chunks of work done (guarded), once more in halves and then on a spare
+// (Budget), has chunks of work done (Guarded), once more in halves and then on a spare
 // device if the device fails in the middle, compares the two (recheck), verifies weight
 // boxes (verify), and says which devices did the work (Name). What is to be done,
-// strategies know.
+// methods know.
 type Engine struct {
 	// Posterior is what is certified. normal is the same if its weights are independent
 	// normal numbers, and otherwise its mean network without deviations: what is
@@ -84,8 +84,8 @@ func (e *Engine) Close() {
 // Precision is the device's.
 func (e *Engine) Precision() bound.Precision { return e.Device.Precision() }
 
-// Begin forgets what the spare device had to do for earlier results.
-func (e *Engine) Begin() { e.moved, e.fault = 0, nil }
+// begin forgets what the spare device had to do for earlier results.
+func (e *Engine) begin() { e.moved, e.fault = 0, nil }
 
 // Name names the device, and the spare one too if it had to help since begin, or has taken
 // its place.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"psafe/host/prove/claim"
@@ -20,6 +21,13 @@ type Run struct {
 	Emit     func(*claim.Result) error
 }
 
+// begin has the engines end all work when ctx does.
+func (j *Run) begin(ctx context.Context) {
+	for _, e := range j.Engines {
+		e.timing.run = ctx
+	}
+}
+
 // Certifier certifies tasks that have as many input boxes each, on one engine.
 type Certifier func(ctx context.Context, e *Engine, tasks []property.Task) ([]*claim.Result, error)
 
@@ -27,40 +35,62 @@ type Certifier func(ctx context.Context, e *Engine, tasks []property.Task) ([]*c
 type grouping struct {
 	*Run
 	certify Certifier
+	// devices are the names of all that work.
+	devices string
 }
 
 // InGroups certifies the tasks in groups, each of which one engine certifies by itself, of up to most
 // tasks, where one task costs about so many multiplications. No result depends on either. How large
 // groups are, the time decides (pace.go).
 func (j *Run) InGroups(ctx context.Context, most int, cost float64, certify Certifier) error {
-	g := grouping{j, certify}
+	g := grouping{j, certify, names(j.Engines)}
 	if n := len(j.Engines); n > 1 {
 		most = min(most, max(1, (len(j.Tasks)+2*n-1)/(2*n)))
 	}
 	q := newQueue(j, most, cost)
-	all := Names(j.Engines)
-	c := &careful{NewOrder(j), q, func(ctx context.Context, e *Engine, s span, guard time.Duration) ([]*claim.Result, error) {
-		start := time.Now()
-		e.Begin()
-		tasks := j.Tasks[s.first:s.end]
-		results, err := g.timed(ctx, e, tasks, guard)
-		if err == nil {
-			err = Door([]*Engine{e}, results, func(t *property.Task) ([]*claim.Result, error) {
-				return g.timed(ctx, e, []property.Task{*t}, 0)
-			})
-		}
-		if err != nil {
-			return nil, err
-		}
-		// Which of several devices was free is chance, and no part of a result.
-		device := e.Name()
-		if e.moved == 0 && e.recheck.off == nil {
-			device = all
-		}
-		Stamp(results, device, time.Since(start))
-		return results, nil
+	j.begin(ctx)
+	for _, e := range j.Engines {
+		newTeam(e)
+	}
+	c := &careful{newOrder(j), func(ctx context.Context, t *team, tasks []int) ([]*claim.Result, error) {
+		return g.group(ctx, t.engines[0], span{tasks[0], tasks[0] + len(tasks)}, 0)
 	}}
-	return Share(ctx, j.Engines, q.take, c.do, c.finish)
+	work := func(ctx context.Context, e *Engine, s span) error {
+		start := time.Now()
+		results, err := g.group(ctx, e, s, s.guard())
+		switch {
+		case errors.Is(err, errTooLong):
+			q.back(e, s)
+			return nil
+		case err == nil:
+			q.done(e, s, time.Since(start))
+		}
+		return c.hold(ctx, e.recheck.team, s.numbers(), results, err)
+	}
+	finish := func(ctx context.Context, e *Engine) error { return c.finish(ctx, e.recheck.team) }
+	return Share(ctx, j.Engines, q.take, work, finish)
+}
+
+// group certifies a group, which is given up with errTooLong after guard, if that is above 0.
+func (g grouping) group(ctx context.Context, e *Engine, s span, guard time.Duration) ([]*claim.Result, error) {
+	start := time.Now()
+	e.begin()
+	results, err := g.timed(ctx, e, g.Tasks[s.first:s.end], guard)
+	if err == nil {
+		err = door([]*Engine{e}, results, func(t *property.Task) ([]*claim.Result, error) {
+			return g.timed(ctx, e, []property.Task{*t}, 0)
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	// Which of several devices was free is chance, and no part of a result.
+	device := e.Name()
+	if e.moved == 0 && e.recheck.off == nil {
+		device = g.devices
+	}
+	stamp(results, device, time.Since(start))
+	return results, nil
 }
 
 // timed certifies tasks within the time that each may take. Several are cut short by guard

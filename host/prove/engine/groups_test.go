@@ -28,21 +28,21 @@ func results(t *testing.T, post *posterior.Posterior, cfg prove.Config, tasks []
 		return nil
 	})
 	if err != nil || len(list) != len(tasks) {
-		t.Fatalf("%v %v: %d results of %d, %v", cfg.Strategy, cfg.TimeLimit, len(list), len(tasks), err)
+		t.Fatalf("%v %v: %d results of %d, %v", cfg.Method, cfg.TimeLimit, len(list), len(tasks), err)
 	}
 	return list
 }
 
-// paced are configurations of all strategies whose tasks are grouped.
+// paced are configurations of all methods whose tasks are grouped.
 func paced(t *testing.T) []prove.Config {
 	many, all := 6, 4
 	if testscale.Deep(t) {
 		many, all = 12, 0
 	}
 	return []prove.Config{
-		{Strategy: prove.Auto, Method: bound.LBP, Cells: many}, {Strategy: prove.CLBP, Cells: all}, {Strategy: prove.Centred, Method: bound.LBP},
-		{Strategy: prove.Centred, Method: bound.IBP, Splits: 40}, {Strategy: prove.Statistical, Samples: 70, Confidence: 0.99, Cells: 4},
-		{Strategy: prove.CLBP, Cells: 4, Samples: 9, Confidence: 0.99},
+		{Method: prove.Auto, Cells: many}, {Method: prove.CLBP, Cells: all}, {Method: prove.LBP},
+		{Method: prove.IBP, Splits: 40}, {Method: prove.Statistical, Samples: 70, Confidence: 0.99, Cells: 4},
+		{Method: prove.CLBP, Cells: 4, Samples: 9, Confidence: 0.99},
 	}
 }
 
@@ -64,7 +64,7 @@ func TestGroupsDecideNothing(t *testing.T) {
 				w := want[i]
 				if r.Task.Index != i || r.LogP != w.LogP || r.UnsafeDown != w.UnsafeDown || r.Cells != w.Cells || r.Tau != w.Tau || r.Boxes != w.Boxes || r.Stopped != "" ||
 					r.Statistic != nil && *r.Statistic != *w.Statistic {
-					t.Fatalf("%v, groups of %v: %d: %+v, want %+v", cfg.Strategy, d, i, r, w)
+					t.Fatalf("%v, groups of %v: %d: %+v, want %+v", cfg.Method, d, i, r, w)
 				}
 			}
 		}
@@ -93,17 +93,17 @@ func TestTimeLimits(t *testing.T) {
 				}
 				switch {
 				case r.Lower() > w.Upper() || r.Upper() < w.Lower() || claim.Contradicts(r) != nil:
-					t.Errorf("%v within %v: %d: %v..%v, without a limit %v..%v", cfg.Strategy, limit, i, r.Lower(), r.Upper(), w.Lower(), w.Upper())
+					t.Errorf("%v within %v: %d: %v..%v, without a limit %v..%v", cfg.Method, limit, i, r.Lower(), r.Upper(), w.Lower(), w.Upper())
 				case r.Statistic != nil && (r.Statistic.Safe > w.Statistic.Safe || r.Statistic.Unsafe > w.Statistic.Unsafe):
-					t.Errorf("%v within %v: %d decides %+v, without a limit %+v", cfg.Strategy, limit, i, *r.Statistic, *w.Statistic)
+					t.Errorf("%v within %v: %d decides %+v, without a limit %+v", cfg.Method, limit, i, *r.Statistic, *w.Statistic)
 				case less && r.Stopped != claim.TimeLimit:
-					t.Errorf("%v within %v: %d proves less and says nothing: %+v", cfg.Strategy, limit, i, r)
+					t.Errorf("%v within %v: %d proves less and says nothing: %+v", cfg.Method, limit, i, r)
 				case r.Stopped == "" && (r.LogP != w.LogP || r.UnsafeDown != w.UnsafeDown || r.Cells != w.Cells):
-					t.Errorf("%v within %v: %d was not stopped and differs", cfg.Strategy, limit, i)
+					t.Errorf("%v within %v: %d was not stopped and differs", cfg.Method, limit, i)
 				}
 			}
 			if limit == time.Nanosecond && stopped != len(tasks) {
-				t.Errorf("%v: %d of %d were stopped after a nanosecond", cfg.Strategy, stopped, len(tasks))
+				t.Errorf("%v: %d of %d were stopped after a nanosecond", cfg.Method, stopped, len(tasks))
 			}
 		}
 	}
@@ -130,7 +130,7 @@ func TestTimeUpInARecheck(t *testing.T) {
 		defer e.Close()
 		e.Recheck(engine.Recheck{Share: share})
 		n := 0
-		cfg := prove.Config{Strategy: prove.Centred, Method: bound.LBP, TimeLimit: 50 * time.Millisecond}
+		cfg := prove.Config{Method: prove.LBP, TimeLimit: 50 * time.Millisecond}
 		err = prove.Run(t.Context(), []*engine.Engine{e}, cfg, tasks, nil, func(*claim.Result) error { n++; return nil })
 		if err != nil || n != len(tasks) {
 			t.Errorf("recheck %v: %d results of %d, %v", share, n, len(tasks), err)

@@ -48,9 +48,6 @@ func (e *Engine) Until(within context.Context, by time.Time) {
 	e.timing.within, e.timing.end, e.timing.whole, e.timing.stopped = within, by, false, false
 }
 
-// EndWith ends all work but the last rechecks of what has been finished when run does.
-func (e *Engine) EndWith(run context.Context) { e.timing.run = run }
-
 // Stopped says that some of the work that began last was cut short.
 func (e *Engine) Stopped() bool { return e.timing.stopped }
 

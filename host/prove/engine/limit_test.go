@@ -60,7 +60,7 @@ func TestLateIsTold(t *testing.T) {
 		},
 		"none": func(context.Context) {},
 	} {
-		g := grouping{j, func(ctx context.Context, _ *Engine, tasks []property.Task) ([]*claim.Result, error) {
+		g := grouping{Run: j, certify: func(ctx context.Context, _ *Engine, tasks []property.Task) ([]*claim.Result, error) {
 			wait(ctx)
 			return []*claim.Result{claim.NewResult(&tasks[0], "lbp")}, nil
 		}}

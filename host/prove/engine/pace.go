@@ -14,7 +14,7 @@ import (
 // latest. What was given up was for nothing, so tasks that took long are not soon forgotten.
 // How tasks are grouped decides no number.
 var (
-	GroupTime  = 2 * time.Second
+	groupTime  = 2 * time.Second
 	groupGuard = 4 * time.Second
 	fewGuard   = 7 * time.Second
 )
@@ -37,6 +37,15 @@ var errTooLong = errors.New("prove: a group took too long")
 
 // span is tasks number first to end-1.
 type span struct{ first, end int }
+
+// numbers are those of the tasks.
+func (s span) numbers() []int {
+	var all []int
+	for i := s.first; i < s.end; i++ {
+		all = append(all, i)
+	}
+	return all
+}
 
 // guard is when a group is given up.
 func (s span) guard() time.Duration {
@@ -89,7 +98,7 @@ func (q *queue) take(e *Engine) (s span, more bool) {
 func (q *queue) done(e *Engine, s span, d time.Duration) {
 	each := max(d/time.Duration(s.end-s.first), time.Duration(forget*float64(e.timing.slow)), 1)
 	e.timing.slow = each
-	target := GroupTime
+	target := groupTime
 	if limit := q.job.TimeLimit; limit > 0 {
 		target = min(target, limit/4)
 	}

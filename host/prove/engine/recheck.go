@@ -74,7 +74,8 @@ type recheck struct {
 	// began is when that began, spent how long rechecks have taken since.
 	began time.Time
 	spent time.Duration
-	held  []held
+	// team holds back what rests on the engine, nil if nothing does.
+	team *team
 }
 
 // work is a kind of work, and what is known of how the device does it.
@@ -116,7 +117,7 @@ func recheckSome[P any](e *Engine, name string, chunk []P, answers []Answer, ask
 	w := r.did(name, func() error { return compare(e, name, items, given, ask) })
 	r.did(operations, e.compareOperations)
 	// What waits for rechecks gets them first.
-	if w.agreed && (len(r.held) > 0 || !r.affordable()) {
+	if w.agreed && (r.holds() || !r.affordable()) {
 		return nil
 	}
 	return r.do(w)
@@ -173,9 +174,12 @@ const (
 	heldTimes    = 20
 )
 
+// holds says that results wait for rechecks.
+func (r *recheck) holds() bool { return r.team != nil && len(r.team.held) > 0 }
+
 // overdue says that results have waited long enough for their rechecks.
 func (r *recheck) overdue() bool {
-	if len(r.held) == 0 {
+	if !r.holds() {
 		return false
 	}
 	var takes time.Duration
@@ -184,7 +188,7 @@ func (r *recheck) overdue() bool {
 			takes += w.took
 		}
 	}
-	waited := time.Since(r.held[0].since)
+	waited := time.Since(r.team.held[0].since)
 	return waited > mostHeld && takes <= max(cheapRecheck, waited/heldTimes)
 }
 
@@ -250,9 +254,9 @@ func differ(a, b []float64, spare string) string {
 	return ""
 }
 
-// Confirm does the rechecks that results wait for, those first that are waited for the longest:
+// confirm does the rechecks that results wait for, those first that are waited for the longest:
 // all of them, or as many as are affordable.
-func (e *Engine) Confirm(all bool) error {
+func (e *Engine) confirm(all bool) error {
 	r := &e.recheck
 	for w := r.doubted(); w != nil && (all || r.affordable()); w = r.doubted() {
 		if err := r.do(w); err != nil {
@@ -276,8 +280,8 @@ func (e *Engine) dropFor(why *Dropped) error {
 	return why
 }
 
-// IsDropped says that err is that of a device that was dropped.
-func IsDropped(err error) bool {
+// isDropped says that err is that of a device that was dropped.
+func isDropped(err error) bool {
 	_, is := errors.AsType[*Dropped](err)
 	return is
 }

@@ -72,8 +72,8 @@ func Numbers(n int) func(*Engine) (int, bool) {
 	}
 }
 
-// Names lists the devices of engines, each once.
-func Names(engines []*Engine) string {
+// names lists the devices of engines, each once.
+func names(engines []*Engine) string {
 	var list []string
 	for _, e := range engines {
 		if !slices.Contains(list, e.Name()) {
@@ -83,8 +83,8 @@ func Names(engines []*Engine) string {
 	return strings.Join(list, " + ")
 }
 
-// Stamp notes which device did the work, and each task's share of the time.
-func Stamp(results []*claim.Result, device string, d time.Duration) {
+// stamp notes which device did the work, and each task's share of the time.
+func stamp(results []*claim.Result, device string, d time.Duration) {
 	for _, r := range results {
 		if r.Device == "" {
 			r.Device = device
@@ -105,17 +105,17 @@ type order struct {
 	failed   error // why nothing more is emitted
 }
 
-func NewOrder(j *Run) *order {
+func newOrder(j *Run) *order {
 	n := len(j.Tasks)
 	return &order{results: make([]*claim.Result, n), counted: make([]bool, n), progress: j.Progress, emit: j.Emit}
 }
 
-// Did counts n tasks from number first on as done. They count once.
-func (o *order) Did(first, n int) {
+// did counts tasks as done. They count once.
+func (o *order) did(tasks []int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	before := o.done
-	for i := first; i < first+n; i++ {
+	for _, i := range tasks {
 		if !o.counted[i] {
 			o.counted[i] = true
 			o.done++
@@ -126,13 +126,15 @@ func (o *order) Did(first, n int) {
 	}
 }
 
-// Put takes in the results of tasks from number first on and emits what is complete up to
+// put takes in the results of tasks and emits what is complete up to
 // them. Nothing is emitted after an error, nor once foreign code is found to have changed
 // how the processor rounds.
-func (o *order) Put(first int, results []*claim.Result) error {
+func (o *order) put(tasks []int, results []*claim.Result) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	copy(o.results[first:], results)
+	for k, i := range tasks {
+		o.results[i] = results[k]
+	}
 	if err := fpcontrol.Err(); err != nil && o.failed == nil {
 		o.failed = err
 	}

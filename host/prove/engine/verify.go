@@ -24,7 +24,7 @@ type Probe struct {
 	Dead [][]bool
 }
 
-// GammaProbe asks about the box of these half-widths around the mean, boxProbe about one by
+// GammaProbe asks about the box of these half-widths around the mean, BoxProbe about one by
 // its end-points. Nothing is safe before a device has answered.
 func GammaProbe(t *property.Task, gamma []float64) *Probe {
 	return &Probe{Task: t, Gamma: gamma, Margin: math.Inf(-1)}

@@ -2,8 +2,8 @@ package measure
 
 import (
 	"math"
-	"math/big"
 	"math/rand/v2"
+	"psafe/host/arith"
 	"testing"
 )
 
@@ -25,45 +25,8 @@ func sumOf(terms []*Lattice, log int, rest Normal, rate float64) *circleSum {
 		}
 		variance += max(0, second-mean*mean)
 	}
-	s.add(circleOf(log), len(terms), func(i int) *Lattice { return terms[i] }, math.Sqrt(variance), serial)
+	s.add(arith.CircleOf(log), len(terms), func(i int) *Lattice { return terms[i] }, math.Sqrt(variance), serial)
 	return s
-}
-
-// sinCos by Taylor's series in big arithmetic.
-func sinCos(k, n int) (sin, cos float64) {
-	pi, _ := new(big.Float).SetPrec(200).SetString("3.14159265358979323846264338327950288419716939937510582097494459")
-	x := new(big.Float).SetPrec(200).Mul(pi, big.NewFloat(2*float64(k)/float64(n)))
-	term, s, c := big.NewFloat(1).SetPrec(200), new(big.Float).SetPrec(200), new(big.Float).SetPrec(200)
-	for i := range 60 {
-		sum := c
-		if i%2 == 1 {
-			sum = s
-		}
-		if i%4 < 2 {
-			sum.Add(sum, term)
-		} else {
-			sum.Sub(sum, term)
-		}
-		term.Mul(term, x).Quo(term, big.NewFloat(float64(i+1)))
-	}
-	sin, _ = s.Float64()
-	cos, _ = c.Float64()
-	return sin, cos
-}
-
-// TestCircleFactors: the factors are within factorErr of what they stand for.
-func TestCircleFactors(t *testing.T) {
-	worst := 0.0
-	for _, log := range []int{3, 10, 16} {
-		c := circleOf(log)
-		for k := 0; k < len(c.factors); k += 1 + len(c.factors)/500 {
-			sin, cos := sinCos(k, c.n)
-			worst = max(worst, math.Hypot(real(c.factors[k])-cos, imag(c.factors[k])+sin))
-		}
-	}
-	if t.Logf("worst %v u", worst/unit); !(worst < factorErr/2) {
-		t.Errorf("a factor errs by %v, factorErr is %v", worst, factorErr)
-	}
 }
 
 // TestCircleSum: against SumUp on lattices that both can do, and the error that is claimed against
@@ -169,7 +132,7 @@ func TestCircleHolds(t *testing.T) {
 		}
 		rest := Normal{MeanLo: step, MeanHi: step, SdLo: step / 4, SdHi: step / 4}
 		s := sumOf(terms, 4+r.IntN(6), rest, 0)
-		if s.lost < float64(n)*1e-3 || s.err < circleOf(4).errorUp(n, product*(1-1e-12), 1) {
+		if s.lost < float64(n)*1e-3 || s.err < arith.CircleOf(4).ErrorUp(n, product*(1-1e-12), 1) {
 			t.Errorf("trial %d: lost %v, error %v", trial, s.lost, s.err)
 		}
 		for x := -200.5; x < 200; x += 10 {
@@ -184,20 +147,8 @@ func TestCircleHolds(t *testing.T) {
 	}
 }
 
-// TestCircleError: the error that is claimed, by hand for one term and for two of different size.
-func TestCircleError(t *testing.T) {
-	c := circleOf(10)
-	delta := 10 * (factorErr + 4.01*unit*(math.Sqrt2+factorErr))
-	for _, k := range []struct {
-		n        int
-		of, each float64
-	}{{1, 1, 3*delta + 39*unit}, {2, 5, 2*(6*(delta+2*unit)+35*unit) + delta}} {
-		want := 32 * k.of * k.each
-		if got := c.errorUp(k.n, k.of, k.of); got < want || got > 1.03*want {
-			t.Errorf("%d terms: %v, want %v", k.n, got, want)
-		}
-	}
-	// Errors, and what is lost, count.
+// TestBelow: errors, and what is lost, count.
+func TestBelow(t *testing.T) {
 	sum := &circleSum{step: 1, p: []float64{0.25, 0.25}, first: 100, lost: 0.25, err: 0.125, rest: Normal{SdLo: 1e-3, SdHi: 1e-3}}
 	if p := sum.below(50); p < 0.375 || p > 0.376 {
 		t.Errorf("%v, want 3/8", p)

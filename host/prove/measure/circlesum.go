@@ -1,7 +1,17 @@
 package measure
 
-import "math"
+import (
+	"math"
 
+	"psafe/host/arith"
+)
+
+// The distribution of a sum of many independent terms on a lattice, by Fourier transforms on a
+// circle of N points. It costs n transforms, however long the terms' lattices are, where SumUp
+// multiplies lattices with each other. Masses that are N points apart coincide. That adds to
+// masses, which are upper bounds, so that only what lies below the part of the line that the circle
+// stands for has to be bounded (leftUp).
+//
 // Sums of products on a circle. What stands in for a product X = A H (Split) is X + D, where D is
 // the sum of steps of mean 0, each on an interval of a known length r whatever came before: the
 // rounding of A, that of H, and that to the lattice. By Hoeffding's lemma E exp(rate D) <=
@@ -35,7 +45,7 @@ func ProductsNotPositiveUp(products []Product, rest Normal, each func(n int, f f
 		m, v, f, r := products[i].momentsApprox()
 		mean, variance, fourth, ranges, size = mean+m, variance+v, fourth+f, ranges+r, size+math.Abs(m)
 	}
-	best, c := 1.0, circleOf(sumLog)
+	best, c := 1.0, arith.CircleOf(sumLog)
 	// Sums that hardly vary need steps that are small beside what they are.
 	sd := max(math.Sqrt(variance), 1e-4*(size+math.Abs(rest.MeanLo)), 0x1p-300)
 	if !(sd < 0x1p300 && math.Abs(mean) < 0x1p400) {
@@ -47,7 +57,7 @@ func ProductsNotPositiveUp(products []Product, rest Normal, each func(n int, f f
 		span = 32
 	}
 	for ; span < 600; span *= 2 {
-		s := &circleSum{step: circleStep(span * sd / float64(c.n)), rest: rest}
+		s := &circleSum{step: circleStep(span * sd / float64(c.N)), rest: rest}
 		s.chooseRate(sd, ranges+float64(len(products))*s.step*s.step)
 		s.add(c, len(products), func(i int) *Lattice { return products[i].lattice(s.step, s.rate) }, sd/s.step, each)
 		best = min(best, s.notPositiveUp())
@@ -109,7 +119,7 @@ const partsOfSum = 8
 
 // add makes n terms, two at a time, and multiplies their transforms. sd is about that of the sum,
 // in steps.
-func (s *circleSum) add(c *circle, n int, term func(i int) *Lattice, sd float64, each func(n int, f func(i int))) {
+func (s *circleSum) add(c *arith.Circle, n int, term func(i int) *Lattice, sd float64, each func(n int, f func(i int))) {
 	s.terms = n
 	var bases []float64
 	for _, r := range []float64{2, 0.9, 0.3} {
@@ -118,14 +128,14 @@ func (s *circleSum) add(c *circle, n int, term func(i int) *Lattice, sd float64,
 	pairs := (n + 1) / 2
 	parts := make([]circlePart, min(partsOfSum, pairs))
 	each(len(parts), func(k int) {
-		p := circlePart{product: make([]complex128, c.n), total: 1, largest: 1, powers: make([]power, len(bases))}
+		p := circlePart{product: make([]complex128, c.N), total: 1, largest: 1, powers: make([]power, len(bases))}
 		for q := range p.product {
 			p.product[q] = 1
 		}
 		for q := range p.powers {
 			p.powers[q] = power{m: 1}
 		}
-		z := make([]complex128, c.n)
+		z := make([]complex128, c.N)
 		for i := k; i < pairs; i += len(parts) {
 			clear(z)
 			two := 2*i+1 < n
@@ -133,8 +143,8 @@ func (s *circleSum) add(c *circle, n int, term func(i int) *Lattice, sd float64,
 			if two {
 				p.wind(term(2*i+1), z, 1i, bases)
 			}
-			c.forward(z)
-			c.multiply(p.product, z, two)
+			c.Forward(z)
+			c.Multiply(p.product, z, two)
 		}
 		parts[k] = p
 	})
@@ -150,14 +160,14 @@ func (s *circleSum) add(c *circle, n int, term func(i int) *Lattice, sd float64,
 		all.mean, all.lost = all.mean+p.mean, up(all.lost+p.lost)
 		all.total, all.largest = up(all.total*p.total), max(all.largest, p.largest)
 	}
-	s.first = int(min(max(math.Floor(all.mean-circleBelow*float64(c.n-circleMore))-circleMore, -0x1p40), 0x1p40))
-	s.err = c.errorUp(n, all.total, all.largest)
+	s.first = int(min(max(math.Floor(all.mean-circleBelow*float64(c.N-circleMore))-circleMore, -0x1p40), 0x1p40))
+	s.err = c.ErrorUp(n, all.total, all.largest)
 	s.lost = up(all.lost + leftUp(all.powers, bases, s.first))
 	z := all.product
-	c.backward(z)
-	s.p = make([]float64, c.n)
+	c.Backward(z)
+	s.p = make([]float64, c.N)
 	for k := range s.p {
-		s.p[k] = max(0, real(z[(s.first+k)&(c.n-1)])) / float64(c.n)
+		s.p[k] = max(0, real(z[(s.first+k)&(c.N-1)])) / float64(c.N)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"sync"
+
+	"psafe/host/arith"
 )
 
 // The distribution of a sum of independent terms, on a lattice of step d = 2^e.
@@ -139,18 +141,12 @@ func (l *Lattice) addMultiple(q, mass float64, f, p []float64) {
 // Lose adds p to the mass that is lost.
 func (l *Lattice) Lose(p float64) { l.Lost = up(l.Lost + p) }
 
-// floorMass is added to every mass: more than all underflows together, and so large that
-// no product of two masses is subnormal, which processors are slow at.
-const floorMass = 0x1p-500
-
 // seal makes good for the roundings since the last one: at most terms additions
 // to each number, three roundings before, and underflows of eta each.
 func (l *Lattice) seal() {
 	grow := 1 + float64(2*l.terms+16)*(2*unit)
-	for i, p := range l.P {
-		l.P[i] = float64(p*grow) + floorMass
-	}
-	l.Lost = float64(l.Lost*grow) + floorMass
+	arith.Grow(l.P, grow)
+	l.Lost = float64(l.Lost*grow) + arith.FloorMass
 	l.terms = 0
 }
 
@@ -201,29 +197,11 @@ func (l *Lattice) plus(m *Lattice, ended func() bool) *Lattice {
 	if len(l.P) > len(m.P) {
 		l, m = m, l
 	}
-	s := &Lattice{Step: l.Step, First: l.First + m.First, P: make([]float64, len(l.P)+len(m.P)-1)}
-	// Four masses of l at a time; both are padded with zeros to make that even.
-	const block = 4
-	a := append(l.P[:len(l.P):len(l.P)], make([]float64, block-1)...)
-	b := append(append(make([]float64, block-1), m.P...), make([]float64, block-1)...)
-	for i := 0; i < len(l.P); i += block {
-		if i%(1<<8) == 0 && ended() {
-			break
-		}
-		addFour(s.P[i:min(i+len(m.P)+block-1, len(s.P))], [block]float64(a[i:i+block]), b)
-	}
+	s := &Lattice{Step: l.Step, First: l.First + m.First, P: arith.Convolved(l.P, m.P, ended)}
 	s.Lost = l.Lost + m.Lost
-	s.terms = len(l.P) + 2*block
+	s.terms = len(l.P) + 8
 	s.seal()
 	return s
-}
-
-// addFour adds sum_k a[k] b[j+3-k] to out[j] for all j.
-func addFour(out []float64, a [4]float64, b []float64) {
-	b3, b2, b1, b0 := b[:len(out)], b[1:len(out)+1], b[2:len(out)+2], b[3:len(out)+3]
-	for j := range out {
-		out[j] += (float64(a[0]*b0[j]) + float64(a[1]*b1[j])) + (float64(a[2]*b2[j]) + float64(a[3]*b3[j]))
-	}
 }
 
 // SumUp returns the distribution of the sum of independent terms on lattices of

@@ -3,6 +3,7 @@ package measure
 import (
 	"fmt"
 	"math"
+	"psafe/host/arith"
 )
 
 // Split stands in for a real random variable A by A', whose mean given A is A: with probability at
@@ -165,44 +166,7 @@ func (l *Lattice) place(a, h *Split, perSquare, reach float64, large *Large) {
 		if large != nil {
 			masses = large.keptUp(room, masses, most[from:to], k)
 		}
-		l.placeTimes(&timesH{f[from:to], a.Square[from:to], squares[from:to], scaled, shift, perA, perH, p}, masses)
+		m := arith.Multiples{Of: f[from:to], Wides: a.Square[from:to], Sizes: squares[from:to], By: scaled, Shift: shift, PerWide: perA, PerSize: perH, Mass: p}
+		m.Place(l.P, &l.Lost, masses)
 	}
-}
-
-// timesH is a factor A times one number of H, in steps of a lattice: i is at
-// f[i] scaled + shift - wides[i] perA - sizes[i] perH, with p times its mass.
-type timesH struct {
-	f, wides, sizes              []float64
-	scaled, shift, perA, perH, p float64
-}
-
-// placeTimes adds the distribution of a factor times a number.
-func (l *Lattice) placeTimes(t *timesH, masses []float64) {
-	points, last := l.P, float64(len(l.P)-1)
-	f, wides, sizes := t.f, t.wides, t.sizes
-	scaled, shift, perA, perH, p := t.scaled, t.shift, t.perA, t.perH, t.p
-	at, here, next := 0, 0.0, 0.0
-	for i, m := range masses {
-		y := float64(f[i]*scaled) + shift - (float64(wides[i]*perA) + float64(sizes[i]*perH))
-		m *= p
-		if !(y >= 0 && y < last) {
-			if y >= last {
-				points[len(points)-1] += m
-			} else { // NaN as well
-				l.Lost += m
-			}
-			continue
-		}
-		q := int(y)
-		if q != at {
-			points[at] += here
-			points[at+1] += next
-			at, here, next = q, 0, 0
-		}
-		share := y - float64(q)
-		here += float64(m * (1 - share))
-		next += float64(m * share)
-	}
-	points[at] += here
-	points[at+1] += next
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"psafe/host/arith"
 	"psafe/internal/testscale"
 )
 
@@ -195,7 +196,7 @@ func TestRoundingsCount(t *testing.T) {
 						for _, rho := range []float64{1, 2, 3} {
 							s := &circleSum{step: circleStep((sigma + apart*math.Sqrt(float64(n))) / 1000), rate: rho / sigma, rest: rest}
 							products := constants(n, m, apart, inA)
-							s.add(circleOf(14), n, func(i int) *Lattice { return products[i].lattice(s.step, s.rate) }, 300, serial)
+							s.add(arith.CircleOf(14), n, func(i int) *Lattice { return products[i].lattice(s.step, s.rate) }, 300, serial)
 							if got := s.notPositiveUp(); got < want*(1-1e-12) {
 								t.Errorf("rho %v, %d terms, apart by %v, sigma %v, m %v: %v, is %v", rho, n, apart, sigma, m, got, want)
 							}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"psafe/host/prove/interval"
+	"psafe/host/arith"
 	"psafe/host/read/property"
 )
 
@@ -94,7 +94,7 @@ func (n *Sum) Cover(ctx context.Context, boxes []property.Box, s *property.Safe,
 		if ctx.Err() == nil && total < 1 {
 			cells[i].bound = min(cells[i].bound, n.CellFailUp(cells[i].box, s))
 		}
-		total = interval.Above(total + cells[i].bound)
+		total = arith.Up(total + cells[i].bound)
 	}
 	best = best.or(coverOf(cells))
 	if !(best.FailUp < 1-LeastTold) {
@@ -110,7 +110,7 @@ func (n *Sum) Cover(ctx context.Context, boxes []property.Box, s *property.Safe,
 func coverOf(cells []coverCell) Cover {
 	c := Cover{Cells: len(cells)}
 	for i := range cells {
-		c.FailUp = interval.Above(c.FailUp + cells[i].bound)
+		c.FailUp = arith.Up(c.FailUp + cells[i].bound)
 	}
 	return c
 }
@@ -147,7 +147,7 @@ func (n *Sum) cut(ctx context.Context, c coverCell, s *property.Safe) (axis int,
 	}
 	a.box, b.box = halves(c.box, axis)
 	a.bound, b.bound = n.CellFailUp(a.box, s), n.CellFailUp(b.box, s)
-	return axis, a, b, ctx.Err() == nil && (c.bound >= hopeless || interval.Above(a.bound+b.bound) < c.bound)
+	return axis, a, b, ctx.Err() == nil && (c.bound >= hopeless || arith.Up(a.bound+b.bound) < c.bound)
 }
 
 // halves are two boxes whose union is the box.

@@ -4,9 +4,10 @@ import (
 	"math"
 	"slices"
 
-	"psafe/host/prove/interval"
+	"psafe/host/arith"
 	"psafe/host/prove/measure"
 	"psafe/host/prove/neuronsum/law"
+	"psafe/host/prove/slack"
 	"psafe/host/read/property"
 )
 
@@ -14,12 +15,12 @@ import (
 type factors struct {
 	neurons []factor
 	// mean and variance are those of a_0.
-	mean, variance interval.Interval
+	mean, variance arith.Interval
 }
 
 // factor is the distribution of one a_i.
 type factor struct {
-	mean, sd interval.Interval
+	mean, sd arith.Interval
 	// neg and pos cover [least, 0] and [0, most]; lost is the mass outside.
 	neg, pos    measure.Bins
 	least, most float64
@@ -40,7 +41,7 @@ func (n *Sum) factors(row property.Row) *factors {
 	return f
 }
 
-func newFactor(mean, sd interval.Interval, z []float64) factor {
+func newFactor(mean, sd arith.Interval, z []float64) factor {
 	f := factor{mean: mean, sd: sd}
 	if sd.Hi == 0 {
 		f.least, f.most = mean.Lo, mean.Hi
@@ -66,7 +67,7 @@ func newFactor(mean, sd interval.Interval, z []float64) factor {
 
 // beyond bounds the probability of what nodes from lo to hi, placed by nodesOf, leave out.
 func beyond(normal measure.Normal, lo, hi float64) float64 {
-	return max(law.LeastLost, interval.Above(normal.BelowUp(lo)+normal.AboveUp(hi)))
+	return max(slack.LeastLost, arith.Up(normal.BelowUp(lo)+normal.AboveUp(hi)))
 }
 
 // quantileGrid returns about n ascending numbers in [-reach, reach], dense where they
@@ -88,13 +89,13 @@ func quantileGrid(n int) []float64 {
 
 // nodesOf places z around the mean, strictly ascending; zero is put among them
 // if it lies inside and is asked for.
-func nodesOf(mean, sd interval.Interval, z []float64, zero bool) []float64 {
+func nodesOf(mean, sd arith.Interval, z []float64, zero bool) []float64 {
 	nodes := make([]float64, 0, len(z)+3)
 	for _, x := range z {
 		nodes = append(nodes, mean.Lo+float64(x*sd.Hi))
 	}
 	// Ends that hold the mean even if sd is below its spacing.
-	nodes = append(nodes, interval.Below(nodes[0]), interval.Above(mean.Hi+float64(law.Reach*sd.Hi)))
+	nodes = append(nodes, arith.Down(nodes[0]), arith.Up(mean.Hi+float64(law.Reach*sd.Hi)))
 	slices.Sort(nodes)
 	if zero && nodes[0] < 0 && nodes[len(nodes)-1] > 0 {
 		nodes = append(nodes, 0)

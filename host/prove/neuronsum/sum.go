@@ -24,10 +24,11 @@ import (
 	"math"
 	"sync/atomic"
 
+	"psafe/host/arith"
 	"psafe/host/model/posterior"
-	"psafe/host/prove/interval"
 	"psafe/host/prove/measure"
 	"psafe/host/prove/neuronsum/law"
+	"psafe/host/prove/slack"
 	"psafe/host/read/property"
 )
 
@@ -102,7 +103,7 @@ func (n *Sum) failUp(view []vertex, row property.Row) float64 {
 	}
 	sum := 0.0
 	for _, v := range view {
-		if sum = interval.Above(sum + n.vertexUp(v, f)); !(sum < 1) {
+		if sum = arith.Up(sum + n.vertexUp(v, f)); !(sum < 1) {
 			return 1
 		}
 	}
@@ -123,12 +124,12 @@ func (n *Sum) vertexUp(v vertex, f *factors) float64 {
 		// at most |a| within away, everywhere in the cell.
 		mean = mean.Plus(a.mean.Times(h.value))
 		variance = variance.Plus(a.sd.Square().Times(h.value.Square()))
-		lost = interval.SumUp(lost, h.lost)
+		lost = arith.AddUp(lost, h.lost)
 		if h.within > 0 {
-			most := interval.Above(max(-a.mean.Lo, a.mean.Hi) + interval.Above(narrowReach*a.sd.Hi))
-			mean = mean.Minus(interval.Exactly(interval.Above(most * h.within)))
+			most := arith.Up(max(-a.mean.Lo, a.mean.Hi) + arith.Up(narrowReach*a.sd.Hi))
+			mean = mean.Minus(arith.Exactly(arith.Up(most * h.within)))
 			if a.sd.Hi > 0 {
-				lost = interval.SumUp(lost, interval.Above(2*measure.TailUp(narrowReach)))
+				lost = arith.AddUp(lost, arith.Up(2*measure.TailUp(narrowReach)))
 			}
 		}
 	}
@@ -137,7 +138,7 @@ func (n *Sum) vertexUp(v vertex, f *factors) float64 {
 		return 1
 	}
 	if len(random) == 0 {
-		return interval.SumUp(rest.BelowUp(0), lost)
+		return arith.AddUp(rest.BelowUp(0), lost)
 	}
 	terms := make([]*measure.Lattice, len(random))
 	for step := n.stepApprox(v, f, random, rest); ; step *= 2 {
@@ -160,7 +161,7 @@ func (n *Sum) vertexUp(v vertex, f *factors) float64 {
 			if sum == nil {
 				return 1
 			}
-			return max(interval.SumUp(sum.NotPositiveUp(len(random), rest), lost), float64(len(random))*law.LeastLost)
+			return max(arith.AddUp(sum.NotPositiveUp(len(random), rest), lost), float64(len(random))*slack.LeastLost)
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"psafe/host/prove/interval"
+	"psafe/host/arith"
 	"psafe/host/prove/measure"
 	"psafe/host/read/property"
 )
@@ -57,7 +57,7 @@ func (n *Sum) rowsFailUp(view []vertex, s *property.Safe, rows []int, about *mom
 	})
 	bound := 0.0
 	for _, r := range rows {
-		if bound = interval.Above(bound + n.failUp(view, s.Rows[r])); !(bound < 1) {
+		if bound = arith.Up(bound + n.failUp(view, s.Rows[r])); !(bound < 1) {
 			break
 		}
 	}
@@ -104,7 +104,7 @@ func (n *Sum) SafeUp(point property.Box, s *property.Safe) float64 {
 		if mix, ok := about.mixed(rows); ok {
 			up = min(up, n.failUp(view, mix))
 		}
-		if bound = interval.Above(bound + up); !(bound < 1) {
+		if bound = arith.Up(bound + up); !(bound < 1) {
 			return 1
 		}
 	}
@@ -116,16 +116,16 @@ func (n *Sum) SafeUp(point property.Box, s *property.Safe) float64 {
 func (m *moments) mixed(rows []property.Row) (property.Row, bool) {
 	f := m.factorsApprox(rows)
 	used := 0
-	var d interval.Interval
-	c := make([]interval.Interval, len(m.mean))
+	var d arith.Interval
+	c := make([]arith.Interval, len(m.mean))
 	for j, row := range rows {
 		if !(f[j] > 0) {
 			continue
 		}
 		used++
-		d = d.Plus(interval.Exactly(f[j]).Times(interval.Exactly(row.D)))
+		d = d.Plus(arith.Exactly(f[j]).Times(arith.Exactly(row.D)))
 		for k := range c {
-			c[k] = c[k].Plus(interval.Exactly(f[j]).Times(interval.Of(row.CLo[k], row.CHi[k])))
+			c[k] = c[k].Plus(arith.Exactly(f[j]).Times(arith.Of(row.CLo[k], row.CHi[k])))
 		}
 	}
 	out := property.Row{D: d.Lo}

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"psafe/host/prove/interval"
+	"psafe/host/arith"
 	"psafe/host/prove/measure"
 	"psafe/host/prove/neuronsum/law"
 	"psafe/host/read/property"
@@ -31,7 +31,7 @@ func (n *Sum) atVertex(c *shape, v []float64, i int, z, rests []float64) hidden 
 	switch {
 	case len(h.low.X) == 0 && !h.constant || !meanC.Finite() || !sdC.Finite():
 		return hidden{}
-	case n.net.Slope == 1 || h.constant && sdC.Hi == 0 && (meanC.Lo > 0 && interval.Below(mean.Lo-radius) >= 0 || meanC.Hi <= 0 && interval.Above(mean.Hi+radius) <= 0):
+	case n.net.Slope == 1 || h.constant && sdC.Hi == 0 && (meanC.Lo > 0 && arith.Down(mean.Lo-radius) >= 0 || meanC.Hi <= 0 && arith.Up(mean.Hi+radius) <= 0):
 		return h // low is s(t(v)) as well
 	}
 	low, lost := n.lowAtVertex(n.net.Pair(centre, v, i), radius, rests)
@@ -39,9 +39,9 @@ func (n *Sum) atVertex(c *shape, v []float64, i int, z, rests []float64) hidden 
 		return hidden{}
 	}
 	if h.constant {
-		h = hidden{high: measure.Atoms{X: []float64{interval.Above(h.value.Hi + h.within)}, P: []float64{1}}, lost: h.lost}
+		h = hidden{high: measure.Atoms{X: []float64{arith.Up(h.value.Hi + h.within)}, P: []float64{1}}, lost: h.lost}
 	}
-	h.low, h.lost = low, interval.Above(h.lost+lost)
+	h.low, h.lost = low, arith.Up(h.lost+lost)
 	return h
 }
 
@@ -91,7 +91,7 @@ func (n *Sum) lowAtVertex(p law.Pair, radius float64, rests []float64) (low meas
 		if p.MeanC.Lo > 0 {
 			slope = 1
 		}
-		acc.add(slope, p.Mean.Minus(interval.Exactly(radius)).Lo, 1, e)
+		acc.add(slope, p.Mean.Minus(arith.Exactly(radius)).Lo, 1, e)
 	} else {
 		centre := law.Normal(p.MeanC, p.SdC)
 		bins := nodesOf(p.MeanC, p.SdC, quantileGrid(2*n.q.nodes), true)
@@ -100,26 +100,26 @@ func (n *Sum) lowAtVertex(p law.Pair, radius float64, rests []float64) (low meas
 			if bins[k] >= 0 {
 				slope = 1
 			}
-			mean := interval.Of(bins[k], bins[k+1]).Minus(p.MeanC).Times(p.Slope).Plus(p.Mean).Minus(interval.Exactly(radius)).Lo
+			mean := arith.Of(bins[k], bins[k+1]).Minus(p.MeanC).Times(p.Slope).Plus(p.Mean).Minus(arith.Exactly(radius)).Lo
 			acc.add(slope, mean, m, e)
 		}
-		lost = interval.Above(lost + beyond(centre, bins[0], bins[len(bins)-1]))
+		lost = arith.Up(lost + beyond(centre, bins[0], bins[len(bins)-1]))
 	}
 	atoms, more := acc.atoms()
-	return atoms, interval.Above(lost + more)
+	return atoms, arith.Up(lost + more)
 }
 
 // restAtoms rounds a normal variable of mean 0 down to one of a few values.
-func restAtoms(sd interval.Interval, z []float64) (e measure.Atoms, lost float64) {
+func restAtoms(sd arith.Interval, z []float64) (e measure.Atoms, lost float64) {
 	switch {
 	case sd.Hi == 0:
 		return measure.Atoms{X: []float64{0}, P: []float64{1}}, 0
 	case sd.Lo == 0:
-		return measure.Atoms{X: []float64{interval.Below(-law.Reach * sd.Hi)}, P: []float64{1}}, measure.TailUp(law.Reach)
+		return measure.Atoms{X: []float64{arith.Down(-law.Reach * sd.Hi)}, P: []float64{1}}, measure.TailUp(law.Reach)
 	}
-	normal, nodes := law.Normal(interval.Interval{}, sd), nodesOf(interval.Interval{}, sd, z, false)
+	normal, nodes := law.Normal(arith.Interval{}, sd), nodesOf(arith.Interval{}, sd, z, false)
 	e = measure.Atoms{X: nodes[:len(nodes)-1], P: normal.BinsUp(nodes)}
-	return e, interval.Above(normal.BelowUp(nodes[0]) + normal.AboveUp(nodes[len(nodes)-1]))
+	return e, arith.Up(normal.BelowUp(nodes[0]) + normal.AboveUp(nodes[len(nodes)-1]))
 }
 
 // placer adds masses at the nodes below given values.
@@ -140,9 +140,9 @@ func (a *placer) add(slope, mean, m float64, e measure.Atoms) {
 	for k, x := range e.X {
 		q := 0.0
 		if slope > 0 {
-			q = interval.Below(mean + x)
+			q = arith.Down(mean + x)
 			if slope != 1 {
-				q = interval.Below(slope * q)
+				q = arith.Down(slope * q)
 			}
 		}
 		if !(q >= a.nodes[0]) {

@@ -3,7 +3,7 @@ package neuronsum
 import (
 	"math"
 
-	"psafe/host/prove/interval"
+	"psafe/host/arith"
 	"psafe/host/prove/measure"
 	"psafe/host/prove/neuronsum/law"
 	"psafe/host/read/property"
@@ -18,7 +18,7 @@ type vertex []hidden
 // the value is within `within` of the one number that value holds.
 type hidden struct {
 	constant  bool
-	value     interval.Interval
+	value     arith.Interval
 	within    float64
 	low, high measure.Atoms
 	lost      float64
@@ -160,11 +160,11 @@ func (n *Sum) radius(narrow []bool, cell property.Box, centre []float64, i int) 
 		if !narrow[j] {
 			sds, wide = law.Reach, true
 		}
-		r := max(interval.Above(cell.Hi[j]-c), interval.Above(c-cell.Lo[j]))
-		most := interval.Above(math.Abs(w.Mean[at]) + interval.Above(sds*w.SdHi[at]))
-		radius = interval.Above(radius + interval.Above(r*most))
+		r := max(arith.Up(cell.Hi[j]-c), arith.Up(c-cell.Lo[j]))
+		most := arith.Up(math.Abs(w.Mean[at]) + arith.Up(sds*w.SdHi[at]))
+		radius = arith.Up(radius + arith.Up(r*most))
 		if w.SdHi[at] > 0 {
-			lost = interval.Above(lost + interval.Above(2*measure.TailUp(sds)))
+			lost = arith.Up(lost + arith.Up(2*measure.TailUp(sds)))
 		}
 	}
 	return radius, lost, wide
@@ -187,30 +187,30 @@ func (n *Sum) whole(c *shape, cell property.Box, centre []float64, i int, z []fl
 	for k, m := range p {
 		lo, hi := nodes[k], nodes[k+1]
 		if radius > 0 {
-			lo, hi = interval.Below(lo-radius), interval.Above(hi+radius)
+			lo, hi = arith.Down(lo-radius), arith.Up(hi+radius)
 		}
 		h.low = put(h.low, n.net.Act.ValueDown(lo), m)
 		h.high = put(h.high, n.net.Act.ValueUp(hi), m)
 	}
-	h.lost = interval.Above(lost + beyond(normal, nodes[0], nodes[last]))
+	h.lost = arith.Up(lost + beyond(normal, nodes[0], nodes[last]))
 	return h
 }
 
 // wholeConstant is whole for a t(centre) that is the same number in every draw.
-func (n *Sum) wholeConstant(mean interval.Interval, radius, lost float64, wide bool) hidden {
+func (n *Sum) wholeConstant(mean arith.Interval, radius, lost float64, wide bool) hidden {
 	if radius == 0 {
-		return hidden{constant: true, value: interval.Of(n.net.Act.ValueDown(mean.Lo), n.net.Act.ValueUp(mean.Hi))}
+		return hidden{constant: true, value: arith.Of(n.net.Act.ValueDown(mean.Lo), n.net.Act.ValueUp(mean.Hi))}
 	}
-	lo, hi := n.net.Act.ValueDown(interval.Below(mean.Lo-radius)), n.net.Act.ValueUp(interval.Above(mean.Hi+radius))
+	lo, hi := n.net.Act.ValueDown(arith.Down(mean.Lo-radius)), n.net.Act.ValueUp(arith.Up(mean.Hi+radius))
 	if !(lo >= -math.MaxFloat64 && hi <= math.MaxFloat64) {
 		return hidden{}
 	}
 	if middle := lo/2 + hi/2; !wide {
-		within := max(interval.Above(hi-middle), interval.Above(middle-lo))
+		within := max(arith.Up(hi-middle), arith.Up(middle-lo))
 		if lo == hi {
 			middle, within = lo, 0
 		}
-		return hidden{constant: true, value: interval.Exactly(middle), within: within, lost: lost}
+		return hidden{constant: true, value: arith.Exactly(middle), within: within, lost: lost}
 	}
 	one := []float64{1}
 	return hidden{low: measure.Atoms{X: []float64{lo}, P: one}, high: measure.Atoms{X: []float64{hi}, P: one}, lost: lost}
@@ -219,7 +219,7 @@ func (n *Sum) wholeConstant(mean interval.Interval, radius, lost float64, wide b
 // put adds an atom not below the last one, or adds to it.
 func put(a measure.Atoms, x, p float64) measure.Atoms {
 	if k := len(a.X) - 1; k >= 0 && a.X[k] == x {
-		a.P[k] = interval.Above(a.P[k] + p)
+		a.P[k] = arith.Up(a.P[k] + p)
 		return a
 	}
 	return measure.Atoms{X: append(a.X, x), P: append(a.P, p)}

@@ -1,7 +1,7 @@
 // Package verify answers VNN-LIB queries about one network: is there an input in one of the
 // boxes whose output is unsafe there?
 //
-// "No" is a proof by package certify, with bounds that are rounded outward. "Yes" comes with
+// "No" is a proof by package decide, with bounds that are rounded outward. "Yes" comes with
 // an input that was evaluated again in exact arithmetic and compared with the query as it
 // states its numbers and its strictness. Both are about real arithmetic with the weights that
 // the file holds.

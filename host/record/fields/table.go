@@ -23,13 +23,13 @@ var Table = []Field{
 	{Name: "template", Type: "string, omitted", Class: Said, Doc: "property file with boxes relative to points, as typed"},
 	{Name: "template_sha256", Type: "string, omitted", Class: Question, Asked: true, Doc: "digest of its content"},
 	{Name: "template_entry", Type: "integer, omitted", Class: Question, Asked: true, Doc: "number of the property in the file that `template` names"},
-	{Name: "flags", Type: "string", Class: Question, Asked: true, Doc: "the chosen method, and the given flags that decide the numbers and have no field of their own. They come from `--method`, " +
+	{Name: "flags", Type: "string", Class: Question, Asked: true, Doc: "the chosen method, and the given flags that decide the numbers and have no field of their own, [in the words of records](#methods). They come from `--method`, " +
 		"`--boxes`, `--samples`, `--cells`, `--gamma`, `--splits`, `--uniform`, `--confidence`, `--no-upper`, `--derived`, " +
 		"`--label-column`, in this order. Then come `--precision`, if `precision` may be that of the host (methods auto and neuronsum), and " +
 		"`--time-limit`; for method auto also `--require`"},
-	{Name: "method", Type: "string", Class: Compared, Doc: "the method that gave p_lower: `ibp`, `lbp`, `clbp`, `neuronsum` or `samples`; or `statistical`, which gives none. With `auto`, the " +
+	{Name: "method", Type: "string", Class: Compared, Doc: "the method that gave p_lower: `ibp`, `lbp`, `clbp`, `neuronsum` or `samples` (`--method finite`); or `statistical`, which gives none. With `auto`, the " +
 		"best method, or the first one tried if nothing was proved"},
-	{Name: "boxes", Type: "string, omitted", Class: Compared, Doc: "weight boxes: `centred` or `sampled`"},
+	{Name: "boxes", Type: "string, omitted", Class: Compared, Doc: "weight boxes: `centred` or `sampled` (`--boxes drawn`)"},
 	{Name: "gamma", Type: "number or list, omitted", Class: Certificate, Doc: "weight boxes: half-width in standard deviations, a list by layer if layers differ; absent if no box verified"},
 	{Name: "samples", Type: "integer, omitted", Class: Compared, Doc: "how many weight boxes were drawn, or how many networks a finite posterior has (1 if all deviations are 0)"},
 	{Name: "boxes_tried", Type: "integer, omitted", Class: Said, Doc: "weight boxes propagated"},
@@ -55,9 +55,9 @@ var Table = []Field{
 	{Name: "statistical.lower", Type: "number", Class: Proved},
 	{Name: "statistical.upper", Type: "number", Class: Proved},
 	{Name: "statistical.statement", Type: "string", Class: Compared},
-	{Name: "log10_ceiling", Type: "number, omitted", Class: Said, Doc: "sampled boxes: log10 of the largest probability that so many boxes of this half-width can hold; for orientation"},
+	{Name: "log10_ceiling", Type: "number, omitted", Class: Said, Doc: "drawn boxes: log10 of the largest probability that so many boxes of this half-width can hold; for orientation"},
 	{Name: "rule", Type: "string, omitted", Class: Compared, Doc: "how masses were added: see the table of rules below"},
-	{Name: "margin", Type: "number or null", Class: Proved, Doc: "lower bound of the least margin: of the box (centred), or the best of all boxes (sampled); >= 0 is safe"},
+	{Name: "margin", Type: "number or null", Class: Proved, Doc: "lower bound of the least margin: of the box (centred), or the best of all boxes (drawn); >= 0 is safe"},
 	{Name: "require", Type: "number, or text", Class: Question, Asked: true, Doc: "`--require`; a fraction that has no finite decimal is text, `\"2/3\"`"},
 	{Name: "verdict", Type: "string", Class: Compared, Doc: "`safe` if p_lower >= require and p_lower > 0, `unsafe` if p_upper < require, else `unknown`; the statistical interval does not count"},
 	{Name: "guarantee", Type: "string", Class: Compared, Doc: "what p_lower and p_upper are: certified bounds in real arithmetic (docs/soundness.md)"},
@@ -102,7 +102,7 @@ var Table = []Field{
 	{Name: "proof.mixtures", Type: "lists", Class: Certificate, Doc: "for a property with alternatives: the factors of a sum of rows that was proved in their place " +
 		"([soundness.md](soundness.md#mixtures-of-alternatives)), for each clause one factor for each alternative; absent if p_lower needs " +
 		"none"},
-	{Name: "proof.boxes", Type: "integers", Class: Certificate, Doc: "sampled boxes: the numbers of those in the union"},
+	{Name: "proof.boxes", Type: "integers", Class: Certificate, Doc: "drawn boxes: the numbers of those in the union"},
 	{Name: "proof.cuts", Type: "lists", Class: Certificate, Doc: "`--splits`: the tree of pieces in preorder. `[]` is a leaf, `[array, entry, at]` a cut of that entry of array 2k (weights of layer " +
 		"k) or 2k+1 (biases), followed by the lower part's tree and the upper part's"},
 	{Name: "proof.networks", Type: "objects", Class: Certificate, Doc: "a finite posterior: each `network` that was proved safe on cut `cells` or unsafe at a `witness`. Networks that are not listed are " +

@@ -189,10 +189,11 @@ func distinct(records []record.Placed) error {
 
 // methodWords is the method with the kind of weight boxes, where that says more.
 func methodWords(p *record.Placed) string {
-	if p.Boxes == "sampled" {
-		return quoted(p.Method, 20) + " sampled"
+	words := quoted(record.MethodToday(p.Method), 20)
+	if _, boxes := record.Today("boxes", p.Boxes); boxes == "drawn" {
+		words += " drawn"
 	}
-	return quoted(p.Method, 20)
+	return words
 }
 
 // labelled names each record's series by the words of by.

@@ -182,7 +182,7 @@ func (p *printer) groups() {
 		{"activations", func(g *Group) string { return strings.Join(g.Activations, ",") }},
 		{"inputs", func(g *Group) string { return named(g.Inputs, g.InputsSHA256) }},
 		{"property", func(g *Group) string { return g.Property }},
-		{"method", func(g *Group) string { return g.Method }},
+		{"method", func(g *Group) string { return record.MethodToday(g.Method) }},
 		{"eps", func(g *Group) string { return g.Eps }},
 	}
 	p.line("")
@@ -266,7 +266,7 @@ func (p *printer) weak(head string, list []Weak) {
 			eps = "eps " + short(w.Eps)
 		}
 		fmt.Fprintf(t, "  %s..%s %s\t%s\t%s\t%s\t%s\t%s: line %d\n", record.FormatDown(w.PLower, 4), record.FormatUp(w.PUpper, 4), logarithm,
-			short(w.title()), eps, short(base(w.Post)), plain(w.Method), plain(w.File), w.Line)
+			short(w.title()), eps, short(base(w.Post)), plain(record.MethodToday(w.Method)), plain(w.File), w.Line)
 	}
 	t.Flush()
 }

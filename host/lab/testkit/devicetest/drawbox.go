@@ -3,6 +3,7 @@ package devicetest
 import (
 	"math"
 
+	"psafe/host/arith"
 	"psafe/host/bound"
 )
 
@@ -42,7 +43,7 @@ func (c *drawBoxCase) check(k *checker, out []output) {
 		for w := range c.N {
 			var n float32
 			if c.Sampled {
-				n = bound.Normal(c.Seed, c.First+uint64(b), c.Stream, uint32(w))
+				n = arith.Normal(c.Seed, c.First+uint64(b), c.Stream, uint32(w))
 			}
 			var lo, hi float64
 			if k.p == bound.Float32 {

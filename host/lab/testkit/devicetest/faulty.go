@@ -1,6 +1,13 @@
 package devicetest
 
-import "psafe/host/bound"
+import (
+	"errors"
+
+	"psafe/host/bound"
+)
+
+// ErrSkip, from Faulty.Before, is for an operation that does nothing and does not fail.
+var ErrSkip = errors.New("skip")
 
 // Faulty is a device of which any call may fail: Before is asked before each, but for Release. Where
 // it returns an error, that is the answer: an operation has written zeros then, which as margins
@@ -57,8 +64,11 @@ func (d *Faulty) Read(dst []float64, src bound.Array) error {
 // mayFail does an operation unless it is to fail.
 func mayFail[A bound.Operation](d *Faulty, a A, f func(A) error) error {
 	err := d.Before(a)
-	if err == nil {
+	switch err {
+	case nil:
 		return f(a)
+	case ErrSkip:
+		return nil
 	}
 	for _, o := range a.Outputs() {
 		if o.Array != nil {

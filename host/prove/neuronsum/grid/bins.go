@@ -4,7 +4,7 @@ import (
 	"math"
 	"sync"
 
-	"psafe/host/prove/interval"
+	"psafe/host/arith"
 	"psafe/host/prove/measure"
 	"psafe/host/prove/neuronsum/law"
 )
@@ -24,7 +24,7 @@ type normalBins struct {
 // For 0 <= p < q, M = P(p < Z < q) and phi the density, the mean of (q - Z)/(q - p) over the bin is
 // (q M - (phi(p) - phi(q)))/(q - p), and what is left of M goes to q.
 func newNormalBins(fine, widest, even float64) *normalBins {
-	b := &normalBins{beyond: interval.Above(2 * measure.TailUp(law.Reach))}
+	b := &normalBins{beyond: arith.Up(2 * measure.TailUp(law.Reach))}
 	z := []float64{0}
 	for x := 0.0; x < law.Reach; {
 		far := max(0, x*x-even*even)
@@ -33,7 +33,7 @@ func newNormalBins(fine, widest, even float64) *normalBins {
 	}
 	var lower, upper, mass []float64
 	for k := range len(z) - 1 {
-		p, q := interval.Exactly(z[k]), interval.Exactly(z[k+1])
+		p, q := arith.Exactly(z[k]), arith.Exactly(z[k+1])
 		m := massOf(z[k], z[k+1])
 		d := densityAt(z[k]).Minus(densityAt(z[k+1]))
 		lower = append(lower, max(0, q.Times(m).Minus(d).Over(q.Minus(p)).Hi))
@@ -50,22 +50,22 @@ func newNormalBins(fine, widest, even float64) *normalBins {
 }
 
 // at encloses the edges of bins of a normal variable.
-func (b *normalBins) at(mean, sd interval.Interval) []interval.Interval {
-	x := make([]interval.Interval, len(b.z))
+func (b *normalBins) at(mean, sd arith.Interval) []arith.Interval {
+	x := make([]arith.Interval, len(b.z))
 	for k, z := range b.z {
-		x[k] = mean.Plus(sd.Times(interval.Exactly(z)))
+		x[k] = mean.Plus(sd.Times(arith.Exactly(z)))
 	}
 	return x
 }
 
 // squareUp bounds the square of the width of a bin between these edges.
-func squareUp(from, to interval.Interval) float64 {
-	return interval.Exactly(to.Hi).Minus(interval.Exactly(from.Lo)).Square().Hi
+func squareUp(from, to arith.Interval) float64 {
+	return arith.Exactly(to.Hi).Minus(arith.Exactly(from.Lo)).Square().Hi
 }
 
 // signed parts a normal variable by its sign. The bin that 0 is in is not parted: there a number of
 // it is known to be in an interval.
-func (b *normalBins) signed(mean, sd interval.Interval) (neg, pos measure.Split) {
+func (b *normalBins) signed(mean, sd arith.Interval) (neg, pos measure.Split) {
 	if sd.Hi == 0 {
 		if mean.Lo < 0 {
 			neg.Add(mean.Lo, min(mean.Hi, 0), 1, 0)
@@ -95,8 +95,8 @@ func (b *normalBins) signed(mean, sd interval.Interval) (neg, pos measure.Split)
 }
 
 // around bounds the masses of bin k on the two sides of where mean + sd Z is 0.
-func (b *normalBins) around(k int, mean, sd interval.Interval) (below, over float64) {
-	zero := interval.Of(-mean.Hi, -mean.Lo).Over(sd)
+func (b *normalBins) around(k int, mean, sd arith.Interval) (below, over float64) {
+	zero := arith.Of(-mean.Hi, -mean.Lo).Over(sd)
 	if to := min(b.z[k+1], zero.Hi); to > b.z[k] {
 		below = massOf(b.z[k], to).Hi
 	}
@@ -127,7 +127,7 @@ const coarseWidth = 1. / 32
 
 // of are the bins for a neuron that is active where a normal variable is positive: fine where it
 // often is.
-func (b *sumBins) of(mean, sd interval.Interval, coarse int) *normalBins {
+func (b *sumBins) of(mean, sd arith.Interval, coarse int) *normalBins {
 	all := &b[coarse]
 	return all[int(min(float64(len(all)-1), max(0, -mean.Hi/sd.Hi)+2.5))]
 }

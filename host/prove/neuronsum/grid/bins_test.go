@@ -4,9 +4,9 @@ import (
 	"math"
 	"testing"
 
+	"psafe/host/arith"
 	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
-	"psafe/host/prove/interval"
 	"psafe/host/prove/measure"
 	"psafe/host/prove/neuronsum/law"
 	"psafe/host/read/property"
@@ -53,11 +53,11 @@ func TestNormalBins(t *testing.T) {
 	}
 	all := newSumBins(1, 1, 2)
 	for mean, want := range map[float64]int{0: 2, 1: 2, -1: 3, -2.6: 5, -1e10: 5} {
-		if got := all.of(interval.Exactly(mean), interval.Exactly(1), 1); got != all[1][want] {
+		if got := all.of(arith.Exactly(mean), arith.Exactly(1), 1); got != all[1][want] {
 			t.Errorf("mean %v: not bins %d", mean, want)
 		}
 	}
-	if got := all.of(interval.Exactly(-1e300), interval.Exactly(1e-300), 0); got != all[0][5] {
+	if got := all.of(arith.Exactly(-1e300), arith.Exactly(1e-300), 0); got != all[0][5] {
 		t.Error("far from 0: not the last bins")
 	}
 }
@@ -66,7 +66,7 @@ func TestNormalBins(t *testing.T) {
 func TestSigned(t *testing.T) {
 	b := newNormalBins(0.3, 0.5, 0)
 	for _, c := range []struct{ mean, sd float64 }{{0, 1}, {0.1, 1}, {-0.37, 2}, {5, 0.5}, {-3e-5, 1e-3}, {20, 1}} {
-		neg, pos := b.signed(interval.Exactly(c.mean), interval.Exactly(c.sd))
+		neg, pos := b.signed(arith.Exactly(c.mean), arith.Exactly(c.sd))
 		below, over, mean := 0.0, 0.0, 0.0
 		for k, p := range neg.P {
 			below += p
@@ -95,7 +95,7 @@ func TestSigned(t *testing.T) {
 			t.Errorf("%+v: mean %v", c, mean)
 		}
 	}
-	if neg, pos := b.signed(interval.Of(-1, 2), interval.Interval{}); neg.Lo[0] != -1 || neg.Hi[0] != 0 || pos.Lo[0] != 0 || pos.Hi[0] != 2 || neg.P[0] != 1 || pos.P[0] != 1 {
+	if neg, pos := b.signed(arith.Of(-1, 2), arith.Interval{}); neg.Lo[0] != -1 || neg.Hi[0] != 0 || pos.Lo[0] != 0 || pos.Hi[0] != 2 || neg.P[0] != 1 || pos.P[0] != 1 {
 		t.Errorf("a constant: %+v %+v", neg, pos)
 	}
 }
@@ -105,7 +105,7 @@ func TestSigned(t *testing.T) {
 func TestGridLowByBins(t *testing.T) {
 	for _, act := range []network.Activation{{Kind: network.ReLU}, {Kind: network.LeakyReLU, Slope: 0.5}} {
 		n := newSum(t, sumtest.OneNeuron(act, []float64{0}, []float64{0}, 0.1, 1, 1))
-		p := point{x: []float64{0}, beside: []interval.Interval{{}}, before: []interval.Interval{{}}, after: []interval.Interval{{}}}
+		p := point{x: []float64{0}, beside: []arith.Interval{{}}, before: []arith.Interval{{}}, after: []arith.Interval{{}}}
 		bins := newSumBins(0.25, 0.5, 0.5)
 		h := n.atPoint(&p, 0, bins, 0)
 		tMean, tSD := n.Preactivation(0, p.x)

@@ -3,7 +3,7 @@ package grid
 import (
 	"math"
 
-	"psafe/host/prove/interval"
+	"psafe/host/arith"
 	"psafe/host/prove/measure"
 	"psafe/host/prove/neuronsum/law"
 )
@@ -62,13 +62,13 @@ type chanceForm struct {
 }
 
 // pairNormal is a form's law for no e at all, in intervals.
-type pairNormal struct{ mean, slope, sd interval.Interval }
+type pairNormal struct{ mean, slope, sd arith.Interval }
 
 // variables are the weights of the two-sided axes and a form, last: their means, their
 // covariances with u and with each other, in intervals.
 type variables struct {
-	mean, withU []interval.Interval
-	cov         [][]interval.Interval
+	mean, withU []arith.Interval
+	cov         [][]arith.Interval
 }
 
 // chanceReach is how many standard deviations of each e the bins cover.
@@ -77,9 +77,9 @@ const chanceReach = 7.5
 // chance prepares the bound; t(v) must have a standard deviation above 0.
 func (n *sums) chance(p *point, i int, mirrored bool) *chance {
 	c := &chance{last: -1, p: 1}
-	sign := interval.Exactly(1)
+	sign := arith.Exactly(1)
 	if mirrored {
-		sign = interval.Exactly(-1)
+		sign = arith.Exactly(-1)
 	}
 	mean, sd := n.Preactivation(i, p.x)
 	mean = mean.Times(sign)
@@ -103,11 +103,11 @@ func (n *sums) chance(p *point, i int, mirrored bool) *chance {
 		}
 		before, after := p.before[a.axis], p.after[a.axis]
 		vars.add(a.mean, a.withU, a.variance)
-		c.axes = append(c.axes, chanceAxis{before: before.Lo, after: after.Hi, reach: max(after.Hi, -before.Lo), kink: interval.Above(after.Hi - before.Lo)})
+		c.axes = append(c.axes, chanceAxis{before: before.Lo, after: after.Hi, reach: max(after.Hi, -before.Lo), kink: arith.Up(after.Hi - before.Lo)})
 	}
-	ends := []interval.Interval{{}}
+	ends := []arith.Interval{{}}
 	if closed != nil {
-		ends = []interval.Interval{interval.Exactly(p.before[closed.axis].Lo), interval.Exactly(p.after[closed.axis].Hi)}
+		ends = []arith.Interval{arith.Exactly(p.before[closed.axis].Lo), arith.Exactly(p.after[closed.axis].Hi)}
 	}
 	for _, end := range ends {
 		y := s.law
@@ -124,7 +124,7 @@ func (n *sums) chance(p *point, i int, mirrored bool) *chance {
 		vars.drop()
 	}
 	if len(c.axes) > 0 {
-		c.outside = interval.Above(float64(len(c.axes)) * interval.Above(2*measure.TailUp(chanceReach)))
+		c.outside = arith.Up(float64(len(c.axes)) * arith.Up(2*measure.TailUp(chanceReach)))
 	}
 	return c
 }
@@ -140,7 +140,7 @@ type steps struct {
 }
 
 // stepLaw is a normal variable's mean, covariance with u and variance, in intervals.
-type stepLaw struct{ mean, withU, variance interval.Interval }
+type stepLaw struct{ mean, withU, variance arith.Interval }
 
 // stepAxis is a two-sided axis with its weight's law; width is the standard deviation of the
 // longest step along it.
@@ -151,24 +151,24 @@ type stepAxis struct {
 }
 
 // steps describes those of neuron i around p, times sign: s and m at chance.
-func (n *sums) steps(p *point, i int, sign interval.Interval) *steps {
+func (n *sums) steps(p *point, i int, sign arith.Interval) *steps {
 	w := &n.Hidden.Weight
-	s, fixed, squares := &steps{}, interval.Interval{}, 0.0
+	s, fixed, squares := &steps{}, arith.Interval{}, 0.0
 	for j, at := range n.Hidden.Dense().Into(i) {
-		mean, v := interval.Exactly(w.Mean[at]).Times(sign), interval.Of(w.SdLo[at], w.SdHi[at]).Square()
+		mean, v := arith.Exactly(w.Mean[at]).Times(sign), arith.Of(w.SdLo[at], w.SdHi[at]).Square()
 		if !p.twoSided(j) {
 			s.law.mean = s.law.mean.Plus(mean.Times(p.beside[j]))
 			s.law.variance = s.law.variance.Plus(v.Times(p.beside[j].Square()))
-			s.law.withU = s.law.withU.Plus(v.Times(p.beside[j]).Times(interval.Exactly(p.x[j])))
+			s.law.withU = s.law.withU.Plus(v.Times(p.beside[j]).Times(arith.Exactly(p.x[j])))
 			continue
 		}
 		if w.SdHi[at] == 0 {
 			x, y := mean.Times(p.before[j]), mean.Times(p.after[j])
-			fixed = fixed.Plus(interval.Of(min(x.Lo, y.Lo), min(x.Hi, y.Hi)))
+			fixed = fixed.Plus(arith.Of(min(x.Lo, y.Lo), min(x.Hi, y.Hi)))
 			continue
 		}
 		width := max(p.after[j].Hi, -p.before[j].Lo) * w.SdHi[at]
-		s.axes = append(s.axes, &stepAxis{stepLaw{mean, v.Times(interval.Exactly(p.x[j])), v}, j, width})
+		s.axes = append(s.axes, &stepAxis{stepLaw{mean, v.Times(arith.Exactly(p.x[j])), v}, j, width})
 		squares += width * width
 	}
 	s.size = math.Sqrt(squares + s.law.variance.Hi)
@@ -192,9 +192,9 @@ func (s *steps) closed() *stepAxis {
 }
 
 // add adds a variable that is independent of the others given u.
-func (v *variables) add(mean, withU, variance interval.Interval) {
+func (v *variables) add(mean, withU, variance arith.Interval) {
 	v.mean, v.withU = append(v.mean, mean), append(v.withU, withU)
-	v.cov = append(v.cov, []interval.Interval{variance})
+	v.cov = append(v.cov, []arith.Interval{variance})
 }
 
 // drop drops the last variable.
@@ -209,14 +209,14 @@ const chanceStep = 0.03
 
 // given turns covariances into rows of a Cholesky factor of those given u: in intervals, the
 // lower triangle of C = Cov - Cov_u Cov_u' / Var u.
-func (v *variables) given(variance interval.Interval) (slope []interval.Interval, rows [][]interval.Interval) {
+func (v *variables) given(variance arith.Interval) (slope []arith.Interval, rows [][]arith.Interval) {
 	for i := range v.mean {
 		slope = append(slope, v.withU[i].Over(variance))
 	}
 	for i := range v.mean {
-		row := make([]interval.Interval, i+1)
+		row := make([]arith.Interval, i+1)
 		for k := range row {
-			c := interval.Interval{}
+			c := arith.Interval{}
 			if k == i {
 				c = v.cov[i][0]
 			}
@@ -227,7 +227,7 @@ func (v *variables) given(variance interval.Interval) (slope []interval.Interval
 			switch {
 			case k == i:
 				row[k] = c.Sqrt()
-			case c == interval.Interval{}:
+			case c == arith.Interval{}:
 			default:
 				row[k] = c.Over(rows[k][k])
 			}
@@ -238,7 +238,7 @@ func (v *variables) given(variance interval.Interval) (slope []interval.Interval
 }
 
 // at is row k of the factor, row being row i.
-func at(rows [][]interval.Interval, row []interval.Interval, k, i int) []interval.Interval {
+func at(rows [][]arith.Interval, row []arith.Interval, k, i int) []arith.Interval {
 	if k == i {
 		return row
 	}
@@ -246,10 +246,10 @@ func at(rows [][]interval.Interval, row []interval.Interval, k, i int) []interva
 }
 
 // addForm adds the last of the variables as a form, and describes the axes before it.
-func (c *chance) addForm(v *variables, meanU, variance interval.Interval) bool {
+func (c *chance) addForm(v *variables, meanU, variance arith.Interval) bool {
 	slope, rows := v.given(variance)
 	last := len(rows) - 1
-	base := make([]interval.Interval, last+1) // means at u = 0
+	base := make([]arith.Interval, last+1) // means at u = 0
 	for i := range base {
 		base[i] = v.mean[i].Minus(slope[i].Times(meanU))
 		if !base[i].Finite() || !slope[i].Finite() {
@@ -264,14 +264,14 @@ func (c *chance) addForm(v *variables, meanU, variance interval.Interval) bool {
 	sd := rows[last][last]
 	f := chanceForm{normal: pairNormal{base[last], slope[last], sd}}
 	// The event becomes less probable with u where 1 + the slopes of y and of m is not negative.
-	falls := interval.Exactly(1).Plus(slope[last])
+	falls := arith.Exactly(1).Plus(slope[last])
 	for j := range c.axes {
 		a := &c.axes[j]
-		x, y := slope[j].Times(interval.Exactly(a.before)), slope[j].Times(interval.Exactly(a.after))
-		falls = falls.Plus(interval.Of(min(x.Lo, y.Lo), min(x.Hi, y.Hi)))
+		x, y := slope[j].Times(arith.Exactly(a.before)), slope[j].Times(arith.Exactly(a.after))
+		falls = falls.Plus(arith.Of(min(x.Lo, y.Lo), min(x.Hi, y.Hi)))
 	}
 	// Where it might not, it rises by no more than that up to the largest u.
-	f.rise = interval.Above(max(0, -falls.Lo) * interval.Above(2*c.most))
+	f.rise = arith.Up(max(0, -falls.Lo) * arith.Up(2*c.most))
 	if last == 0 {
 		c.forms = append(c.forms, f)
 		return true
@@ -292,7 +292,7 @@ func (c *chance) addForm(v *variables, meanU, variance interval.Interval) bool {
 const maxSlack = 1e-6
 
 // describe stores the middles of the axes' intervals.
-func (c *chance) describe(base, slope []interval.Interval, rows [][]interval.Interval) {
+func (c *chance) describe(base, slope []arith.Interval, rows [][]arith.Interval) {
 	for j, row := range rows {
 		a := &c.axes[j]
 		a.mean, a.slope, a.row = base[j].Middle(), slope[j].Middle(), make([]float64, len(row))
@@ -305,7 +305,7 @@ func (c *chance) describe(base, slope []interval.Interval, rows [][]interval.Int
 // linearise stores the middles of the form's intervals and bounds what they, and all
 // roundings of walk, can make of (-u - y - m)/sd: 2^-44 of the sum of magnitudes
 // is more than the roundings of fewer than 100 operations.
-func (f *chanceForm) linearise(c *chance, base, slope []interval.Interval, rows [][]interval.Interval) {
+func (f *chanceForm) linearise(c *chance, base, slope []arith.Interval, rows [][]arith.Interval) {
 	last := len(rows) - 1
 	f.mean, f.slope = base[last].Middle(), slope[last].Middle()
 	radius := base[last].Radius() + slope[last].Radius()*c.most
@@ -361,7 +361,7 @@ func (c *chance) above(y float64) float64 {
 
 func (f *chanceForm) above(c *chance, u float64) float64 {
 	if len(c.axes) == 0 {
-		law := law.Normal(f.normal.mean.Plus(f.normal.slope.Times(interval.Exactly(u))).Minus(interval.Exactly(f.rise)), f.normal.sd)
+		law := law.Normal(f.normal.mean.Plus(f.normal.slope.Times(arith.Exactly(u))).Minus(arith.Exactly(f.rise)), f.normal.sd)
 		if law.SdLo == 0 && law.SdHi == 0 && -u < law.MeanLo {
 			return 0
 		}

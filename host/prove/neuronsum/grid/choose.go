@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"psafe/host/prove/neuronsum/law"
+	"psafe/host/prove/slack"
 	"psafe/host/read/property"
 )
 
@@ -33,13 +34,10 @@ type choice struct {
 	approx float64
 }
 
-// What psafe check takes: so many points, and planes across so many axes of a box.
-const checkedPoints, checkedAxes = 4096, 4
-
 // chooseGrids takes at most budget points.
 func (n *sums) chooseGrids(ctx context.Context, boxes []property.Box, s *property.Safe, budget int) (choice, bool) {
 	c := &chooser{n: n, laws: n.lawsApprox(), s: s, ctx: ctx}
-	budget = min(budget, checkedPoints)
+	budget = min(budget, slack.GridPoints)
 	var grids []Grid
 	for _, b := range boxes {
 		g := evenly(b, slices.Repeat([]int{1}, len(b.Lo)))
@@ -161,7 +159,7 @@ func (c *chooser) spreadOne(g *Grid, budget int) Grid {
 	try := func(k []int) bool {
 		h := evenly(g.Box, k)
 		h.CentreAt = g.CentreAt
-		if h.axesCut() > checkedAxes || h.Points() > budget || !h.valid() || c.ctx.Err() != nil {
+		if h.axesCut() > slack.GridAxes || h.Points() > budget || !h.valid() || c.ctx.Err() != nil {
 			return false
 		}
 		f := c.gridSum(&h) * cost(h.Points())

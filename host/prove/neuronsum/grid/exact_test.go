@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
+	"psafe/host/arith"
 	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
-	"psafe/host/prove/interval"
 	"psafe/internal/testscale"
 )
 
@@ -65,7 +65,7 @@ func allPositiveExactly(p *point, mu, sd []float64, mean, sdBias, u float64) flo
 		return sd[j] * max(math.Abs(a), math.Abs(b))
 	}
 	if len(mu) == 2 && reach(1) < reach(0) { // the inner integral would be a step
-		two := func(x []interval.Interval) []interval.Interval { return []interval.Interval{x[1], x[0]} }
+		two := func(x []arith.Interval) []arith.Interval { return []arith.Interval{x[1], x[0]} }
 		q := point{[]float64{p.x[1], p.x[0]}, two(p.beside), two(p.before), two(p.after)}
 		return allPositiveExactly(&q, []float64{mu[1], mu[0]}, []float64{sd[1], sd[0]}, mean, sdBias, u)
 	}
@@ -137,7 +137,7 @@ func TestGridLowExactly(t *testing.T) {
 		}
 		pick := func(x ...float64) float64 { return x[r.IntN(len(x))] }
 		mu, sd := make([]float64, in), make([]float64, in)
-		p := point{x: make([]float64, in), beside: make([]interval.Interval, in), before: make([]interval.Interval, in), after: make([]interval.Interval, in)}
+		p := point{x: make([]float64, in), beside: make([]arith.Interval, in), before: make([]arith.Interval, in), after: make([]arith.Interval, in)}
 		for j := range in {
 			mu[j] = scale / unit * pick(0, r.NormFloat64(), 3*r.NormFloat64())
 			sd[j] = scale / unit * pick(0, 1, r.Float64(), r.Float64(), 1e-4)
@@ -145,11 +145,11 @@ func TestGridLowExactly(t *testing.T) {
 			wide := pick(1, 1, 0.2, 2, 1e-8)
 			switch r.IntN(4) {
 			case 0:
-				p.beside[j] = interval.Exactly(unit * wide * r.NormFloat64())
+				p.beside[j] = arith.Exactly(unit * wide * r.NormFloat64())
 			case 1:
-				p.beside[j] = interval.Exactly(0)
+				p.beside[j] = arith.Exactly(0)
 			default:
-				p.before[j], p.after[j] = interval.Exactly(-unit*wide*(0.01+r.Float64())), interval.Exactly(unit*wide*(0.01+r.Float64())*pick(1, 1, 1e-9))
+				p.before[j], p.after[j] = arith.Exactly(-unit*wide*(0.01+r.Float64())), arith.Exactly(unit*wide*(0.01+r.Float64())*pick(1, 1, 1e-9))
 			}
 		}
 		mean, sdBias := scale*pick(0, r.NormFloat64()), scale*pick(1, r.Float64(), r.Float64(), 0.1, 1e-6)

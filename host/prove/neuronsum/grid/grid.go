@@ -10,7 +10,7 @@ package grid
 import (
 	"math"
 
-	"psafe/host/prove/interval"
+	"psafe/host/arith"
 	"psafe/host/read/property"
 )
 
@@ -93,7 +93,7 @@ const maxPoints = 1 << 16
 // x + before or x + after, before < 0 < after, where there are cells on both sides.
 type point struct {
 	x                     []float64
-	beside, before, after []interval.Interval
+	beside, before, after []arith.Interval
 }
 
 // twoSided says that there are cells on both sides of the point in axis j.
@@ -106,11 +106,11 @@ func (g *Grid) points() []point {
 	for j := range g.Box.Lo {
 		p := g.planes(j)
 		c := g.centres(j)
-		from := func(k, cell int) interval.Interval { return interval.Exactly(c[cell]).Minus(interval.Exactly(p[k])) }
+		from := func(k, cell int) arith.Interval { return arith.Exactly(c[cell]).Minus(arith.Exactly(p[k])) }
 		var more []point
 		for _, q := range all {
 			for k, x := range p {
-				var beside, before, after interval.Interval
+				var beside, before, after arith.Interval
 				switch {
 				case len(p) == 1:
 				case k == 0:

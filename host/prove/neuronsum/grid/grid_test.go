@@ -7,10 +7,10 @@ import (
 	"slices"
 	"testing"
 
+	"psafe/host/arith"
 	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
-	"psafe/host/prove/interval"
 	"psafe/host/prove/neuronsum/law"
 	"psafe/host/read/property"
 )
@@ -25,13 +25,13 @@ func TestGridPoints(t *testing.T) {
 	if g.Points() != 4 || len(points) != 4 {
 		t.Fatalf("%d points, said %d", len(points), g.Points())
 	}
-	holds := func(v interval.Interval, x float64) bool { return v.Lo <= x && x <= v.Hi && v.Hi-v.Lo < 1e-15 }
+	holds := func(v arith.Interval, x float64) bool { return v.Lo <= x && x <= v.Hi && v.Hi-v.Lo < 1e-15 }
 	for k, want := range []struct{ x, beside, before, after float64 }{{0, 0.5, 0, 0}, {1, 0, -0.5, 0.5}, {2, 0, -0.5, 1}, {4, -1, 0, 0}} {
 		p := &points[k]
 		if p.x[0] != want.x || p.x[1] != 5 || !holds(p.beside[0], want.beside) || !holds(p.before[0], want.before) || !holds(p.after[0], want.after) {
 			t.Errorf("point %d is %+v, want %+v", k, p, want)
 		}
-		if p.beside[1] != (interval.Interval{}) || p.twoSided(1) || p.twoSided(0) != (want.after > 0) {
+		if p.beside[1] != (arith.Interval{}) || p.twoSided(1) || p.twoSided(0) != (want.after > 0) {
 			t.Errorf("point %d: sides are wrong: %+v", k, p)
 		}
 	}
@@ -264,10 +264,10 @@ func gridOf(box property.Box, c *Cover) Grid {
 func TestChanceManyAxes(t *testing.T) {
 	for in := maxAxes; in < maxAxes+3; in++ {
 		mean, sd := make([]float64, in), make([]float64, in)
-		p := point{x: make([]float64, in), beside: make([]interval.Interval, in)}
+		p := point{x: make([]float64, in), beside: make([]arith.Interval, in)}
 		for j := range in {
 			sd[j] = 1
-			p.before, p.after = append(p.before, interval.Exactly(-0.01)), append(p.after, interval.Exactly(0.01))
+			p.before, p.after = append(p.before, arith.Exactly(-0.01)), append(p.after, arith.Exactly(0.01))
 		}
 		c := newSum(t, sumtest.OneNeuron(network.Activation{Kind: network.ReLU}, mean, sd, 0, 1, 1)).chance(&p, 0, false)
 		if c.unknown != (in > maxAxes) {
@@ -311,7 +311,7 @@ func TestGridConstant(t *testing.T) {
 	for _, sd := range []float64{0, 1} {
 		n := newSum(t, sumtest.OneNeuron(network.Activation{Kind: network.ReLU}, []float64{0.4}, []float64{sd}, 0.5, 0, 1))
 		for _, far := range []float64{-1, -2} {
-			p := point{x: []float64{0}, beside: []interval.Interval{interval.Exactly(far)}, before: []interval.Interval{{}}, after: []interval.Interval{{}}}
+			p := point{x: []float64{0}, beside: []arith.Interval{arith.Exactly(far)}, before: []arith.Interval{{}}, after: []arith.Interval{{}}}
 			h := n.atPoint(&p, 0, newSumBins(1./16, 1./16, 1), 0)
 			if low := sd > 0 || far < -1; h.constant == low || low && !(h.low.Lo[0] <= 0) || !low && h.value.Lo > 0.5 {
 				t.Errorf("sd %v, middle at %v: %+v", sd, far, h)
@@ -324,8 +324,8 @@ func TestGridConstant(t *testing.T) {
 // most 1 - Q(u/2) stays u, of one that ends at u < 0 at least 1 - Q(-u/2) goes to slope u.
 func TestGridLowShares(t *testing.T) {
 	n := newSum(t, sumtest.OneNeuron(network.Activation{Kind: network.ReLU}, []float64{0}, []float64{1}, 0, 1, 1))
-	p := point{x: []float64{0}, beside: []interval.Interval{interval.Exactly(2)}, before: []interval.Interval{{}}, after: []interval.Interval{{}}}
-	u := newNormalBins(1, 1, 0).at(interval.Exactly(0), interval.Exactly(1))
+	p := point{x: []float64{0}, beside: []arith.Interval{arith.Exactly(2)}, before: []arith.Interval{{}}, after: []arith.Interval{{}}}
+	u := newNormalBins(1, 1, 0).at(arith.Exactly(0), arith.Exactly(1))
 	down, up := n.shares(&p, 0, u)
 	seen := 0
 	for k := range down {

@@ -3,7 +3,7 @@ package grid
 import (
 	"math"
 
-	"psafe/host/prove/interval"
+	"psafe/host/arith"
 	"psafe/host/prove/measure"
 	"psafe/host/prove/neuronsum/law"
 )
@@ -44,7 +44,7 @@ func (n *sums) largeUp(g *LargeNeurons, w *rowWeights, b *normalBins) float64 {
 		t := law.Normal(mean, sd)
 		add := func(least, mass float64) {
 			if least < 0 {
-				each[i] = interval.Above(each[i] + interval.Above(mass*t.AboveUp(interval.Below(g.Above/-least))))
+				each[i] = arith.Up(each[i] + arith.Up(mass*t.AboveUp(arith.Down(g.Above/-least))))
 			}
 		}
 		if a.sd.Hi == 0 {
@@ -55,11 +55,11 @@ func (n *sums) largeUp(g *LargeNeurons, w *rowWeights, b *normalBins) float64 {
 		for k := range b.mass {
 			add(x[k].Lo, b.mass[k])
 		}
-		each[i] = interval.Above(each[i] + b.beyond)
+		each[i] = arith.Up(each[i] + b.beyond)
 	})
 	sum := 0.0
 	for _, p := range each {
-		sum = interval.SumUp(sum, p)
+		sum = arith.AddUp(sum, p)
 	}
 	return min(1, sum)
 }
@@ -75,8 +75,8 @@ func (n *sums) large(g *LargeNeurons, p *point, i int, h *pointNeuron) *measure.
 	for k, x := range h.high.Hi {
 		l.Mean[k] = math.Inf(-1)
 		// u was moved to x from at most so far; where it was positive it is the value.
-		far := interval.Above(math.Sqrt(h.high.Square[k]) * (1 + 0x1p-50))
-		if u := interval.Of(interval.Below(x-far), interval.Above(x+far)); u.Lo > 0 {
+		far := arith.Up(math.Sqrt(h.high.Square[k]) * (1 + 0x1p-50))
+		if u := arith.Of(arith.Down(x-far), arith.Up(x+far)); u.Lo > 0 {
 			if mean := q.Mean.Plus(q.Slope.Times(u.Minus(q.MeanC))); mean.Finite() {
 				l.Mean[k] = mean.Lo
 			}

@@ -6,10 +6,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"psafe/host/arith"
 	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
-	"psafe/host/prove/interval"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
@@ -87,7 +87,7 @@ func TestLargeGiven(t *testing.T) {
 	for trial := range 60 {
 		q := wideNet(r, 2, 1, sumtest.Activations[trial%2])
 		n := newSum(t, q)
-		p := &point{x: []float64{r.NormFloat64(), r.NormFloat64()}, beside: make([]interval.Interval, 2), before: make([]interval.Interval, 2), after: make([]interval.Interval, 2)}
+		p := &point{x: []float64{r.NormFloat64(), r.NormFloat64()}, beside: make([]arith.Interval, 2), before: make([]arith.Interval, 2), after: make([]arith.Interval, 2)}
 		if trial%5 == 0 { // 0 is in the last bin
 			mean, sd := n.Preactivation(0, p.x)
 			q.Layers[0].Bias.Mean[0] -= mean.Lo + 7.49*sd.Lo

@@ -3,7 +3,7 @@ package grid
 import (
 	"math"
 
-	"psafe/host/prove/interval"
+	"psafe/host/arith"
 	"psafe/host/prove/measure"
 )
 
@@ -12,7 +12,7 @@ import (
 // proof but for the probability lost.
 type pointNeuron struct {
 	constant  bool
-	value     interval.Interval
+	value     arith.Interval
 	low, high measure.Split
 	lost      float64
 }
@@ -44,7 +44,7 @@ func (n *sums) atPoint(p *point, i int, all *sumBins, coarse int) pointNeuron {
 	var small measure.Split // the part of low that is slope u
 	add := func(s *measure.Split, x, mass, square float64) {
 		if mass < leastAtom {
-			h.lost = interval.Above(h.lost + mass)
+			h.lost = arith.Up(h.lost + mass)
 			return
 		}
 		s.Add(x, x, mass, square)
@@ -52,7 +52,7 @@ func (n *sums) atPoint(p *point, i int, all *sumBins, coarse int) pointNeuron {
 	for k := range b.mass {
 		square, flat := squareUp(u[k], u[k+1]), 0.0 // of u and of slope u
 		if n.Slope != 0 {
-			flat = interval.Above(interval.Above(n.Slope*n.Slope) * square)
+			flat = arith.Up(arith.Up(n.Slope*n.Slope) * square)
 		}
 		whole := max(square, flat) // of high
 		switch {
@@ -61,16 +61,16 @@ func (n *sums) atPoint(p *point, i int, all *sumBins, coarse int) pointNeuron {
 		case u[k].Lo < 0 && u[k+1].Hi > 0:
 			below, over := b.around(k, mean, sd)
 			least, most := n.slopeDown(u[k].Lo), n.slopeDown(u[k+1].Hi)
-			add(&small, min(u[k].Lo, least, most, 0), interval.Above(below+over), 0)
-			add(&h.high, max(0, n.Act.ValueUp(u[k].Lo), n.Act.ValueUp(u[k+1].Hi)), interval.Above(below+over), square)
+			add(&small, min(u[k].Lo, least, most, 0), arith.Up(below+over), 0)
+			add(&h.high, max(0, n.Act.ValueUp(u[k].Lo), n.Act.ValueUp(u[k+1].Hi)), arith.Up(below+over), square)
 			continue
 		}
 		for _, end := range []struct {
-			u    interval.Interval
+			u    arith.Interval
 			mass float64
 		}{{u[k], b.lower[k]}, {u[k+1], b.upper[k]}} {
-			add(&h.low, end.u.Lo, interval.Above(end.mass*up[k]), square)
-			add(&small, min(n.slopeDown(end.u.Lo), n.slopeDown(end.u.Hi)), interval.Above(end.mass*down[k]), flat)
+			add(&h.low, end.u.Lo, arith.Up(end.mass*up[k]), square)
+			add(&small, min(n.slopeDown(end.u.Lo), n.slopeDown(end.u.Hi)), arith.Up(end.mass*down[k]), flat)
 			add(&h.high, max(n.Act.ValueUp(end.u.Lo), n.Act.ValueUp(end.u.Hi)), end.mass, whole)
 		}
 	}
@@ -83,7 +83,7 @@ const leastAtom = 0x1p-66
 
 // shares bounds, for each bin of u that 0 is not in, the probabilities that low is slope u and that
 // it is u.
-func (n *sums) shares(p *point, i int, u []interval.Interval) (down, up []float64) {
+func (n *sums) shares(p *point, i int, u []arith.Interval) (down, up []float64) {
 	last := len(u) - 1
 	down, up = make([]float64, last), make([]float64, last)
 	if n.Slope == 1 {
@@ -96,14 +96,14 @@ func (n *sums) shares(p *point, i int, u []interval.Interval) (down, up []float6
 	for k := range down {
 		if u[k].Lo >= 0 {
 			down[k] = c.above(u[k].Lo)
-			up[k] = min(1, interval.Above(1-down[k]))
+			up[k] = min(1, arith.Up(1-down[k]))
 		}
 	}
 	c = n.chance(p, i, true)
 	for k := last - 1; k >= 0; k-- {
 		if u[k+1].Hi <= 0 {
 			up[k] = c.above(-u[k+1].Hi)
-			down[k] = min(1, interval.Above(1-up[k]))
+			down[k] = min(1, arith.Up(1-up[k]))
 		}
 	}
 	return down, up
@@ -113,21 +113,21 @@ func (n *sums) slopeDown(x float64) float64 {
 	if n.Slope == 0 {
 		return 0
 	}
-	return interval.Below(n.Slope * x)
+	return arith.Down(n.Slope * x)
 }
 
 // atPointConstant is atPoint for a t(v) that is the same number in every draw, as all weights are
 // that v looks at. If no weight is random, the signs at the points c_K are known; else the lower of t
 // and slope t will do.
-func (n *sums) atPointConstant(p *point, i int, mean interval.Interval) pointNeuron {
-	value := interval.Of(n.Act.ValueDown(mean.Lo), n.Act.ValueUp(mean.Hi))
+func (n *sums) atPointConstant(p *point, i int, mean arith.Interval) pointNeuron {
+	value := arith.Of(n.Act.ValueDown(mean.Lo), n.Act.ValueUp(mean.Hi))
 	least, most, random := mean, mean, false
 	for j, at := range n.Hidden.Dense().Into(i) {
-		w := interval.Exactly(n.Hidden.Weight.Mean[at])
+		w := arith.Exactly(n.Hidden.Weight.Mean[at])
 		random = random || n.Hidden.Weight.SdHi[at] > 0
 		x, y := w.Times(p.before[j]), w.Times(p.after[j])
-		least = least.Plus(w.Times(p.beside[j])).Plus(interval.Of(min(x.Lo, y.Lo), min(x.Hi, y.Hi)))
-		most = most.Plus(w.Times(p.beside[j])).Plus(interval.Of(max(x.Lo, y.Lo), max(x.Hi, y.Hi)))
+		least = least.Plus(w.Times(p.beside[j])).Plus(arith.Of(min(x.Lo, y.Lo), min(x.Hi, y.Hi)))
+		most = most.Plus(w.Times(p.beside[j])).Plus(arith.Of(max(x.Lo, y.Lo), max(x.Hi, y.Hi)))
 	}
 	if n.Slope == 1 || !random && (mean.Lo > 0 && least.Lo > 0 || mean.Hi <= 0 && most.Hi <= 0) {
 		return pointNeuron{constant: true, value: value} // low is s(t(v)) as well

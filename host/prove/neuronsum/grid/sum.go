@@ -5,24 +5,25 @@ import (
 	"context"
 	"slices"
 
+	"psafe/host/arith"
 	"psafe/host/model/posterior"
-	"psafe/host/prove/interval"
 	"psafe/host/prove/measure"
 	"psafe/host/prove/neuronsum/law"
+	"psafe/host/prove/slack"
 	"psafe/host/read/property"
 )
 
 // weight is a_i as sums at points need it, by coarseness: number 0 for the fine
 // lattice, 1 for the coarse one that is tried first.
 type weight struct {
-	mean, sd interval.Interval
+	mean, sd arith.Interval
 	neg, pos [2]measure.Split
 }
 
 // rowWeights are the weights of one row, and a_0.
 type rowWeights struct {
 	neurons        []weight
-	mean, variance interval.Interval
+	mean, variance arith.Interval
 	approx         *rowApprox
 }
 
@@ -55,7 +56,7 @@ func (n *sums) pointUp(p *point, v []pointNeuron, w *rowWeights, large *LargeNeu
 			c := w.approx.coarseWeight(l, i, rare)
 			t := measure.Product{Pos: a.pos[c], Low: h.low, Neg: a.neg[c], High: h.high, Lost: h.lost}
 			if a.sd.Hi > 0 {
-				t.Lost = interval.Above(t.Lost + b[0][0].beyond)
+				t.Lost = arith.Up(t.Lost + b[0][0].beyond)
 			}
 			if large != nil {
 				t.Large = n.large(large, p, i, h)
@@ -65,17 +66,17 @@ func (n *sums) pointUp(p *point, v []pointNeuron, w *rowWeights, large *LargeNeu
 		}
 		mean = mean.Plus(a.mean.Times(h.value))
 		variance = variance.Plus(a.sd.Square().Times(h.value.Square()))
-		lost = interval.SumUp(lost, h.lost)
+		lost = arith.AddUp(lost, h.lost)
 	}
 	rest := law.Normal(mean, variance.Sqrt())
 	if !mean.Finite() || !variance.Finite() {
 		return 1
 	}
 	if len(terms) == 0 {
-		return interval.SumUp(rest.BelowUp(0), lost)
+		return arith.AddUp(rest.BelowUp(0), lost)
 	}
 	best := measure.ProductsNotPositiveUp(terms, rest, law.OnCores)
-	return max(min(1, interval.SumUp(best, lost)), float64(len(terms))*law.LeastLost)
+	return max(min(1, arith.AddUp(best, lost)), float64(len(terms))*slack.LeastLost)
 }
 
 // Cover is a bound that has one event for each point of a grid.
@@ -142,7 +143,7 @@ func Bound(ctx context.Context, net *law.Net, boxes []property.Box, s *property.
 // hardlySpread says that some standard deviation is next to nothing, but not 0: psafe check, which
 // cuts such weights elsewhere, could not prove again what is claimed.
 func hardlySpread(l *posterior.Layer) bool {
-	tiny := func(sd float64) bool { return sd > 0 && sd < 0x1p-500 }
+	tiny := func(sd float64) bool { return sd > 0 && sd < slack.LeastSpread }
 	return slices.ContainsFunc(l.Weight.SdHi, tiny) || slices.ContainsFunc(l.Bias.SdHi, tiny)
 }
 
@@ -180,7 +181,7 @@ func (n *sums) gridsUp(ctx context.Context, grids []Grid, rows []property.Row, l
 			if !l.valid(n.Hidden.Inputs()) {
 				return 1, ctx.Err()
 			}
-			sum = interval.SumUp(sum, n.largeUp(l, laws[r], b[0][0]))
+			sum = arith.AddUp(sum, n.largeUp(l, laws[r], b[0][0]))
 		}
 		for len(off) < len(all) {
 			off = append(off, these)
@@ -213,7 +214,7 @@ func (n *sums) gridsUp(ctx context.Context, grids []Grid, rows []property.Row, l
 			v[i] = n.atPoint(&all[k], i, b, coarse)
 		})
 		for r, w := range laws {
-			if sum = interval.SumUp(sum, n.pointUp(&all[k], v, w, off[k][r], l, rare, b)); !(sum < 1) {
+			if sum = arith.AddUp(sum, n.pointUp(&all[k], v, w, off[k][r], l, rare, b)); !(sum < 1) {
 				return 1, nil
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"psafe/host/prove/interval"
+	"psafe/host/arith"
 	"psafe/host/prove/measure"
 )
 
@@ -123,23 +123,23 @@ func phiTables() (curve, hazard [2*phiEnd*phiParts + 1]float64) {
 		if k > 0 {
 			least := measure.TailDown(-lo)
 			if lo > 0 {
-				least = interval.Below(1 - measure.TailUp(lo))
+				least = arith.Down(1 - measure.TailUp(lo))
 			}
-			hazard[k] = interval.Above(densityAt(lo).Hi / least)
+			hazard[k] = arith.Up(densityAt(lo).Hi / least)
 		}
 		if lo < 0 {
 			at := max(lo, min(hi, -1)) // -x phi(x) rises up to -1 and falls from there
-			curve[k] = interval.Above(interval.Above(0.5*-at) * densityAt(at).Hi)
+			curve[k] = arith.Up(arith.Up(0.5*-at) * densityAt(at).Hi)
 		}
 	}
 	return curve, hazard
 }
 
 // densityAt encloses the standard normal density.
-func densityAt(x float64) interval.Interval {
-	square := interval.Exactly(x).Square().Times(interval.Exactly(0.5))
-	e := interval.Of(measure.ExpDown(-square.Hi), measure.ExpUp(-square.Lo))
-	return e.Times(interval.Of(0.39894228040143265, 0.3989422804014328)) // 1/sqrt(2 pi) = 0.39894228040143267794
+func densityAt(x float64) arith.Interval {
+	square := arith.Exactly(x).Square().Times(arith.Exactly(0.5))
+	e := arith.Of(measure.ExpDown(-square.Hi), measure.ExpUp(-square.Lo))
+	return e.Times(arith.Of(0.39894228040143265, 0.3989422804014328)) // 1/sqrt(2 pi) = 0.39894228040143267794
 }
 
 // chanceBins are bins of a standard normal variable: the mass of each, its mean there, nearly
@@ -178,29 +178,29 @@ func newChanceBins(edges []float64) *chanceBins {
 		p := massOf(l, h)
 		dl, dh := densityAt(l), densityAt(h)
 		mean := dl.Minus(dh).Over(p)
-		second := interval.Exactly(1).Plus(interval.Exactly(l).Times(dl).Minus(interval.Exactly(h).Times(dh)).Over(p))
+		second := arith.Exactly(1).Plus(arith.Exactly(l).Times(dl).Minus(arith.Exactly(h).Times(dh)).Over(p))
 		middle := mean.Middle()
 		variance := second.Minus(mean.Square()).Hi
-		far := interval.Above(max(h-middle, middle-l))
+		far := arith.Up(max(h-middle, middle-l))
 		if !(mean.Radius() < chanceMeanErr) {
 			panic("grid: the mean of a bin is not known well enough")
 		}
 		b.mass, b.mean = append(b.mass, p.Hi), append(b.mean, middle)
 		b.far = append(b.far, far)
-		b.variance = append(b.variance, min(max(variance, 0), interval.Above(far*far)))
+		b.variance = append(b.variance, min(max(variance, 0), arith.Up(far*far)))
 	}
 	return b
 }
 
 // massOf encloses P(l <= e <= h).
-func massOf(l, h float64) interval.Interval {
+func massOf(l, h float64) arith.Interval {
 	if l < 0 && h > 0 {
-		return interval.Exactly(1).Minus(interval.Of(measure.TailDown(-l), measure.TailUp(-l))).Minus(interval.Of(measure.TailDown(h), measure.TailUp(h)))
+		return arith.Exactly(1).Minus(arith.Of(measure.TailDown(-l), measure.TailUp(-l))).Minus(arith.Of(measure.TailDown(h), measure.TailUp(h)))
 	}
 	if h <= 0 {
 		l, h = -h, -l
 	}
-	return interval.Of(measure.TailDown(l), measure.TailUp(l)).Minus(interval.Of(measure.TailDown(h), measure.TailUp(h)))
+	return arith.Of(measure.TailDown(l), measure.TailUp(l)).Minus(arith.Of(measure.TailDown(h), measure.TailUp(h)))
 }
 
 // chooseBins takes as many bins as the event is sensitive to each e, and not too many products.

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"psafe/host/arith"
 	"psafe/host/lab/testkit/sumtest"
-	"psafe/host/prove/interval"
 	"psafe/host/prove/measure"
 )
 
@@ -105,7 +105,7 @@ func TestBins(t *testing.T) {
 
 // TestChanceOutside: what is in no bin counts.
 func TestChanceOutside(t *testing.T) {
-	p := point{x: []float64{1, 1}, beside: make([]interval.Interval, 2), before: []interval.Interval{interval.Exactly(-0.01), interval.Exactly(-0.02)}, after: []interval.Interval{interval.Exactly(0.01), interval.Exactly(0.02)}}
+	p := point{x: []float64{1, 1}, beside: make([]arith.Interval, 2), before: []arith.Interval{arith.Exactly(-0.01), arith.Exactly(-0.02)}, after: []arith.Interval{arith.Exactly(0.01), arith.Exactly(0.02)}}
 	c := newSum(t, sumtest.OneNeuron(sumtest.Activations[0], []float64{0, 0}, []float64{1, 1}, 0, 1, 1)).chance(&p, 0, false)
 	if q, least := c.above(c.most), 2*measure.TailUp(chanceReach); c.unknown || q < least || q > 10*least {
 		t.Errorf("%v, at least %v lies outside", q, least)

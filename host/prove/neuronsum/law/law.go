@@ -8,9 +8,9 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"psafe/host/arith"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
-	"psafe/host/prove/interval"
 	"psafe/host/prove/measure"
 	"psafe/host/read/property"
 	"psafe/internal/fault"
@@ -19,12 +19,6 @@ import (
 // Reach is how many standard deviations of a weight are looked at; what is
 // beyond, 6.4e-14 a weight, counts as failure.
 const Reach = 7.5
-
-// LeastLost is the least that a random neuron adds to a bound, a little below what is beyond
-// the reach of one weight. Where standard deviations are below the spacing of float64 nothing
-// is beyond, and the bound would be finer than psafe check, which cuts distributions
-// elsewhere, could prove again.
-const LeastLost = 0x1p-44
 
 // Net is a posterior of networks with one hidden layer.
 type Net struct {
@@ -63,14 +57,14 @@ func New(p *posterior.Posterior) (*Net, error) {
 }
 
 // Preactivation is the distribution of t_i(x) for exact numbers x.
-func (n *Net) Preactivation(i int, x []float64) (mean, sd interval.Interval) {
+func (n *Net) Preactivation(i int, x []float64) (mean, sd arith.Interval) {
 	w, b := &n.Hidden.Weight, &n.Hidden.Bias
-	mean, sd = interval.Exactly(b.Mean[i]), interval.Of(b.SdLo[i], b.SdHi[i])
+	mean, sd = arith.Exactly(b.Mean[i]), arith.Of(b.SdLo[i], b.SdHi[i])
 	variance := sd.Square()
 	for j, at := range n.Hidden.Dense().Into(i) {
 		v := x[j]
-		mean = mean.Plus(interval.Exactly(v).Times(interval.Exactly(w.Mean[at])))
-		variance = variance.Plus(interval.Exactly(v).Times(interval.Of(w.SdLo[at], w.SdHi[at])).Square())
+		mean = mean.Plus(arith.Exactly(v).Times(arith.Exactly(w.Mean[at])))
+		variance = variance.Plus(arith.Exactly(v).Times(arith.Of(w.SdLo[at], w.SdHi[at])).Square())
 	}
 	return mean, variance.Sqrt()
 }
@@ -78,7 +72,7 @@ func (n *Net) Preactivation(i int, x []float64) (mean, sd interval.Interval) {
 // Pair describes t(v) given t(centre) = c: normal with mean
 // Mean + Slope (c - MeanC) and the standard deviation Rest.
 type Pair struct {
-	Mean, Sd, MeanC, SdC, Slope, Rest interval.Interval
+	Mean, Sd, MeanC, SdC, Slope, Rest arith.Interval
 }
 
 // Pair is the law of t_i(v) given t_i(centre). It uses Lagrange's identity for the rest's variance, so that nothing
@@ -93,17 +87,17 @@ func (n *Net) Pair(centre, v []float64, i int) Pair {
 		p.Rest = p.Sd // t(centre) is a constant
 		return p
 	}
-	variance := make([]interval.Interval, len(v)+1)
+	variance := make([]arith.Interval, len(v)+1)
 	c, x := append(centre[:len(v):len(v)], 1), append(v[:len(v):len(v)], 1)
 	for j, at := range n.Hidden.Dense().Into(i) {
-		variance[j] = interval.Of(n.Hidden.Weight.SdLo[at], n.Hidden.Weight.SdHi[at]).Square()
+		variance[j] = arith.Of(n.Hidden.Weight.SdLo[at], n.Hidden.Weight.SdHi[at]).Square()
 	}
-	variance[len(v)] = interval.Of(n.Hidden.Bias.SdLo[i], n.Hidden.Bias.SdHi[i]).Square()
-	var cov, rest interval.Interval
+	variance[len(v)] = arith.Of(n.Hidden.Bias.SdLo[i], n.Hidden.Bias.SdHi[i]).Square()
+	var cov, rest arith.Interval
 	for j, s := range variance {
-		cov = cov.Plus(s.Times(interval.Exactly(c[j]).Times(interval.Exactly(x[j]))))
+		cov = cov.Plus(s.Times(arith.Exactly(c[j]).Times(arith.Exactly(x[j]))))
 		for k := range j {
-			minor := interval.Exactly(c[j]).Times(interval.Exactly(x[k])).Minus(interval.Exactly(c[k]).Times(interval.Exactly(x[j])))
+			minor := arith.Exactly(c[j]).Times(arith.Exactly(x[k])).Minus(arith.Exactly(c[k]).Times(arith.Exactly(x[j])))
 			rest = rest.Plus(s.Times(variance[k]).Times(minor.Square()))
 		}
 	}
@@ -116,11 +110,11 @@ func (n *Net) Pair(centre, v []float64, i int) Pair {
 type Factors struct {
 	Neurons []Factor
 	// Mean and Variance are those of a_0.
-	Mean, Variance interval.Interval
+	Mean, Variance arith.Interval
 }
 
 // Factor is the distribution of one a_i.
-type Factor struct{ Mean, Sd interval.Interval }
+type Factor struct{ Mean, Sd arith.Interval }
 
 // Factors gives the distributions for one row, nil if one is not finite.
 //
@@ -130,22 +124,22 @@ func (n *Net) Factors(row property.Row) *Factors {
 	if len(row.CLo) != n.Output.Outputs() || len(row.CHi) != n.Output.Outputs() {
 		return nil
 	}
-	f := &Factors{Neurons: make([]Factor, n.Hidden.Outputs()), Mean: interval.Exactly(row.D)}
+	f := &Factors{Neurons: make([]Factor, n.Hidden.Outputs()), Mean: arith.Exactly(row.D)}
 	w, b := &n.Output.Weight, &n.Output.Bias
 	for c := range row.CLo {
-		k := interval.Of(row.CLo[c], row.CHi[c])
-		f.Mean = f.Mean.Plus(k.Times(interval.Exactly(b.Mean[c])))
-		f.Variance = f.Variance.Plus(k.Times(interval.Of(b.SdLo[c], b.SdHi[c])).Square())
+		k := arith.Of(row.CLo[c], row.CHi[c])
+		f.Mean = f.Mean.Plus(k.Times(arith.Exactly(b.Mean[c])))
+		f.Variance = f.Variance.Plus(k.Times(arith.Of(b.SdLo[c], b.SdHi[c])).Square())
 	}
 	if !f.Mean.Finite() || !f.Variance.Finite() {
 		return nil
 	}
 	for i := range f.Neurons {
-		var mean, variance interval.Interval
+		var mean, variance arith.Interval
 		for c, at := range n.Output.Dense().From(i) {
-			k := interval.Of(row.CLo[c], row.CHi[c])
-			mean = mean.Plus(k.Times(interval.Exactly(w.Mean[at])))
-			variance = variance.Plus(k.Times(interval.Of(w.SdLo[at], w.SdHi[at])).Square())
+			k := arith.Of(row.CLo[c], row.CHi[c])
+			mean = mean.Plus(k.Times(arith.Exactly(w.Mean[at])))
+			variance = variance.Plus(k.Times(arith.Of(w.SdLo[at], w.SdHi[at])).Square())
 		}
 		if !mean.Finite() || !variance.Finite() {
 			return nil
@@ -156,7 +150,7 @@ func (n *Net) Factors(row property.Row) *Factors {
 }
 
 // Normal is the law of a normal variable with this mean and standard deviation.
-func Normal(mean, sd interval.Interval) measure.Normal {
+func Normal(mean, sd arith.Interval) measure.Normal {
 	return measure.Normal{MeanLo: mean.Lo, MeanHi: mean.Hi, SdLo: max(0, sd.Lo), SdHi: sd.Hi}
 }
 

@@ -93,6 +93,9 @@ func TestSumDown(t *testing.T) {
 		if exactly(lo).Cmp(exact) > 0 || exactly(hi).Cmp(exact) < 0 || lo != hi && Up(lo) != hi {
 			t.Fatalf("%v + %v in [%v, %v]", a, b, lo, hi)
 		}
+		if quick := AddUp(a, b); quick < hi || quick > Up(hi) {
+			t.Fatalf("%v + %v: %v, want %v or the next", a, b, quick, hi)
+		}
 	}
 	if lo := SumDown(math.MaxFloat64, math.MaxFloat64); lo > math.MaxFloat64 {
 		t.Errorf("sumDown of an overflow is %v", lo)
@@ -127,4 +130,92 @@ func TestLeastProduct(t *testing.T) {
 func (s *Sum) near() (v, off float64) {
 	v, b := TwoSum(s.p, s.rest)
 	return v, Up(math.Abs(b) + s.err())
+}
+
+// TestExpOf against 400 bits.
+func TestExpOf(t *testing.T) {
+	rng := rand.New(rand.NewPCG(35, 36))
+	for range testscale.Cases(t, 3000) {
+		y := DD{-math.Exp(rng.NormFloat64()*5 + 1), 0}
+		y.Hi = max(y.Hi, -1e6)
+		y.Lo = y.Hi * 0x1p-54 * rng.Float64()
+		v, k := ExpOf(y)
+		got := NewBig().Add(big.NewFloat(v.Hi), big.NewFloat(v.Lo))
+		got.SetMantExp(got, k)
+		exact := BigExp(NewBig().Neg(NewBig().Add(big.NewFloat(y.Hi), big.NewFloat(y.Lo))))
+		apart := NewBig().Quo(got, exact)
+		if f, _ := apart.Sub(apart, BigUnit).Float64(); math.Abs(f) > expErr {
+			t.Fatalf("expOf(%v) is %v off", y, f)
+		}
+	}
+}
+
+// TestEnclosedOperations: members' results are members.
+func TestEnclosedOperations(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 28))
+	in := func(what string, x *big.Rat, v Interval) {
+		t.Helper()
+		if math.IsInf(v.Lo, 0) || math.IsInf(v.Hi, 0) {
+			return
+		}
+		if exactly(v.Lo).Cmp(x) > 0 || exactly(v.Hi).Cmp(x) < 0 {
+			t.Fatalf("%s: %v is not in %v", what, x.FloatString(40), v)
+		}
+	}
+	member := func(v Interval) float64 { return [3]float64{v.Lo, v.Hi, Middle(v.Lo, v.Hi)}[rng.IntN(3)] }
+	for range 20000 {
+		wide := []int{1, 30, 300}[rng.IntN(3)]
+		a, b := Exactly(anyFloat(rng, wide)), Exactly(anyFloat(rng, wide))
+		if rng.IntN(2) == 0 {
+			a.Hi = max(a.Lo, anyFloat(rng, wide))
+			b.Hi = max(b.Lo, anyFloat(rng, wide))
+		}
+		x, y := exactly(member(a)), exactly(member(b))
+		in("plus", new(big.Rat).Add(x, y), a.Plus(b))
+		in("minus", new(big.Rat).Sub(x, y), a.Minus(b))
+		in("times", new(big.Rat).Mul(x, y), a.Times(b))
+		in("abs", new(big.Rat).Abs(x), a.Abs())
+		if b = b.Abs(); b.Lo > 0 {
+			in("over", new(big.Rat).Quo(x, exactly(member(b))), a.Over(b))
+		}
+		square := a.Abs()
+		r := square.Sqrt()
+		if exactly(r.Lo).Mul(exactly(r.Lo), exactly(r.Lo)).Cmp(exactly(square.Lo)) > 0 || exactly(r.Hi).Mul(exactly(r.Hi), exactly(r.Hi)).Cmp(exactly(square.Hi)) < 0 {
+			t.Fatalf("root of %v is not in %v", square, r)
+		}
+	}
+}
+
+// TestUp: the neighbours, of every kind of number.
+func TestUp(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	cases := []float64{0, Eta, -Eta, 1, -1, 0x1p-1022, math.MaxFloat64, -math.MaxFloat64, Inf, -Inf, math.NaN()}
+	for range 2000 {
+		cases = append(cases, anyFloat(rng, 1000))
+	}
+	for _, x := range cases {
+		for _, of := range [][2]float64{{Up(x), math.Nextafter(x, Inf)}, {Down(x), math.Nextafter(x, -Inf)}} {
+			if of[0] != of[1] && !(math.IsNaN(of[0]) && math.IsNaN(x)) {
+				t.Errorf("beside %v: %v, want %v", x, of[0], of[1])
+			}
+		}
+	}
+}
+
+// TestProducts: products and roots are on their side, and neighbours.
+func TestProducts(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	for range 20000 {
+		a, b := anyFloat(rng, 300), anyFloat(rng, 300)
+		exact := new(big.Rat).Mul(exactly(a), exactly(b))
+		lo, hi := ProductDown(a, b), ProductUp(a, b)
+		if exactly(lo).Cmp(exact) > 0 || exactly(hi).Cmp(exact) < 0 || lo != hi && Up(lo) != hi && math.Abs(lo) > 0x1p-900 {
+			t.Fatalf("%v * %v in [%v, %v]", a, b, lo, hi)
+		}
+		a = math.Abs(a)
+		r := exactly(SqrtUp(a))
+		if r.Mul(r, r).Cmp(exactly(a)) < 0 {
+			t.Fatalf("root of %v: %v", a, SqrtUp(a))
+		}
+	}
 }

@@ -1,4 +1,4 @@
-package arith
+package curves
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"psafe/host/arith"
 	"psafe/host/prove/measure"
 )
 
@@ -75,16 +76,16 @@ func TestTailUp(t *testing.T) {
 			z = math.Ldexp(rng.Float64(), -rng.IntN(60))
 		}
 		_, q := oracle(bigOf(z))
-		got := TailUp(DDOf(z))
-		if bigOf(got).Cmp(q) < 0 || bigOf(Down(Down(got))-2*Eta).Cmp(q) > 0 {
+		got := TailUp(arith.DDOf(z))
+		if bigOf(got).Cmp(q) < 0 || bigOf(arith.Down(arith.Down(got))-2*arith.Eta).Cmp(q) > 0 {
 			t.Errorf("Q(%v): %v, oracle %.20g", z, got, q)
 		}
 		if theirs := measure.TailUp(z); got > theirs {
 			t.Errorf("Q(%v): %v is above certify's %v", z, got, theirs)
 		}
 	}
-	for _, c := range []struct{ z, want float64 }{{math.NaN(), 1}, {-1, 1}, {41, Eta}, {Inf, Eta}, {39.5, Eta}} {
-		if got := TailUp(DDOf(c.z)); got < c.want || got > c.want+2*Eta {
+	for _, c := range []struct{ z, want float64 }{{math.NaN(), 1}, {-1, 1}, {41, arith.Eta}, {arith.Inf, arith.Eta}, {39.5, arith.Eta}} {
+		if got := TailUp(arith.DDOf(c.z)); got < c.want || got > c.want+2*arith.Eta {
 			t.Errorf("Q(%v): %v, want %v", c.z, got, c.want)
 		}
 	}
@@ -95,8 +96,8 @@ func TestExpNegUp(t *testing.T) {
 	for range 200 {
 		y := math.Ldexp(rng.Float64(), rng.IntN(20)-10)
 		exact := new(big.Float).Quo(bigOf(1), series(func(n int) *big.Float { return new(big.Float).Quo(bigOf(y), bigOf(float64(n))) }))
-		got := ExpNegUp(DDOf(y))
-		if bigOf(got).Cmp(exact) < 0 || y < 700 && bigOf(Down(Down(got))).Cmp(exact) > 0 {
+		got := ExpNegUp(arith.DDOf(y))
+		if bigOf(got).Cmp(exact) < 0 || y < 700 && bigOf(arith.Down(arith.Down(got))).Cmp(exact) > 0 {
 			t.Errorf("exp(-%v): %v, oracle %.20g", y, got, exact)
 		}
 	}
@@ -116,14 +117,14 @@ func TestAbsMeanUp(t *testing.T) {
 		e := new(big.Float).Sub(phi, q.Mul(q, z))
 		e.Mul(e, bigOf(2*sd)).Add(e, bigOf(mean))
 		got := AbsMeanUp(-mean, sd)
-		if bigOf(got).Cmp(e) < 0 || bigOf(Down(Down(got))).Cmp(e) > 0 {
+		if bigOf(got).Cmp(e) < 0 || bigOf(arith.Down(arith.Down(got))).Cmp(e) > 0 {
 			t.Errorf("E|N(%v, %v)|: %v, oracle %.20g", mean, sd, got, e)
 		}
 		if theirs := measure.AbsMeanUp(mean, sd); got > theirs {
 			t.Errorf("E|N(%v, %v)|: %v is above certify's %v", mean, sd, got, theirs)
 		}
 	}
-	if AbsMeanUp(2, 0) != 2 || AbsMeanUp(math.NaN(), 1) != Inf || AbsMeanUp(1, -1) != Inf || AbsMeanUp(1, Inf) != Inf || AbsMeanUp(0, 1e-310) < 7.97e-311 {
+	if AbsMeanUp(2, 0) != 2 || AbsMeanUp(math.NaN(), 1) != arith.Inf || AbsMeanUp(1, -1) != arith.Inf || AbsMeanUp(1, arith.Inf) != arith.Inf || AbsMeanUp(0, 1e-310) < 7.97e-311 {
 		t.Error("edges")
 	}
 }

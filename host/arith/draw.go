@@ -1,8 +1,8 @@
-package bound
+package arith
 
 import "math"
 
-// Normal returns the standard normal number with the given counter: a float32
+// Normal defines where sampled weight boxes are: it returns the standard normal number with the given counter: a float32
 // computed from Philox4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random
 // numbers: as easy as 1, 2, 3", SC 2011) with + - * only, so every device gives
 // the same bits.
@@ -91,18 +91,4 @@ var normalCentral = [...]float32{
 var normalTail = [...]float32{
 	8.750900004482134e-11, -1.8159588811786368e-09, -1.5755344565347781e-09, 4.070577985279083e-07,
 	-8.19604413916867e-06, 0.0001643856313106071, -0.004174051849238484, 0.20557779348871563, 4.66594357491947,
-}
-
-// BoxEnds is the definition of the end-points of one weight's interval:
-//
-//	c = centre + unit * n,  h = gamma * unit,  [centreLo + unit n - h, centreHi + unit n + h]
-//
-// each operation rounded to nearest in T. centreLo and centreHi are the mean,
-// rounded down and up where it is no number of the format and unit is 0, both to
-// nearest otherwise. What is returned IS the weight box: the same numbers are
-// propagated and integrated.
-func BoxEnds[T Real](centreLo, centreHi, unit, gamma, n T) (lo, hi T) {
-	shift := T(unit * n)
-	h := T(gamma * unit)
-	return T(centreLo+shift) - h, T(centreHi+shift) + h
 }

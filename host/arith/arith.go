@@ -1,9 +1,13 @@
+// Package arith is arithmetic rounded outward: sums of products, intervals, numbers in twice the
+// working precision and of 400 bits, and masses on lattices and circles; and the definition of the
+// numbers that boxes are drawn by, which are no bounds. Nothing in it knows what is bounded with it.
+// What certifies and what checks share it, and share no bound.
 package arith
 
 import "math"
 
 const (
-	// Unit is the unit roundoff of float64, eta its least positive number.
+	// Unit is the unit roundoff of float64, Eta its least positive number.
 	Unit = 0x1p-53
 	Eta  = 0x1p-1074
 	// mostTerms is how many terms a sum may have: the constants of its error bound
@@ -13,12 +17,31 @@ const (
 
 var Inf = math.Inf(1)
 
-// Down is the float64 below x, and up the one above: one step makes a bound of a number
-// that was rounded to nearest once.
-func Down(x float64) float64 { return math.Nextafter(x, -Inf) }
+// Up is the float64 above x; +Inf and NaN stay. It is at or above every real number that was
+// rounded to nearest once and became x: that is within half a gap of x, an overflow to -Inf comes
+// from below -MaxFloat64, and an underflow to 0 from Eta/2 at most.
+func Up(x float64) float64 {
+	switch {
+	case x > 0 && x <= math.MaxFloat64:
+		return math.Float64frombits(math.Float64bits(x) + 1)
+	case x < 0:
+		return math.Float64frombits(math.Float64bits(x) - 1)
+	case x == 0:
+		return Eta
+	}
+	return x
+}
 
-// Up is the float64 above x.
-func Up(x float64) float64 { return math.Nextafter(x, Inf) }
+// Down is the float64 below x; -Inf and NaN stay.
+func Down(x float64) float64 { return -Up(-x) }
+
+// AddUp is an upper bound of a + b: the next float64, unless one of them is 0.
+func AddUp(a, b float64) float64 {
+	if a == 0 || b == 0 {
+		return a + b
+	}
+	return Up(a + b)
+}
 
 // TwoSum returns s = fl(a+b) and e with a+b = s+e exactly (Knuth), unless it overflows,
 // which makes e infinite or NaN.
@@ -139,6 +162,19 @@ func MostProduct(wLo, wHi, zLo, zHi float64) (w, z float64) {
 	w, z = LeastProduct(-wHi, -wLo, zLo, zHi)
 	return -w, z
 }
+
+// ProductDown is a float64 at or below a b. The error of a product is known unless it
+// underflows.
+func ProductDown(a, b float64) float64 {
+	p, e := TwoProduct(a, b)
+	if a == 0 || b == 0 || e >= 0 && math.Abs(p) > 0x1p-900 {
+		return p
+	}
+	return Down(p)
+}
+
+// ProductUp is a float64 at or above a b.
+func ProductUp(a, b float64) float64 { return -ProductDown(-a, b) }
 
 // SqrtUp is at least the square root of x >= 0; NaN of what is less.
 func SqrtUp(x float64) float64 {

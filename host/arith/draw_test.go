@@ -1,4 +1,4 @@
-package bound
+package arith
 
 import (
 	"math"
@@ -83,22 +83,6 @@ func TestNormalMoments(t *testing.T) {
 	for _, b := range []float32{Normal(2, 2, 3, 4), Normal(1<<32|1, 2, 3, 4), Normal(1, 3, 3, 4), Normal(1, 1<<32|2, 3, 4), Normal(1, 2, 4, 4), Normal(1, 2, 3, 5), Normal(1, 2, 3, 8)} {
 		if a == b {
 			t.Errorf("two counters give the same number %v", a)
-		}
-	}
-}
-
-// TestBoxEnds: explicit boxes, worked out by hand.
-func TestBoxEnds(t *testing.T) {
-	for _, c := range []struct{ centreLo, centreHi, unit, gamma, n, lo, hi float64 }{
-		{1, 1, 0.5, 2, 0, 0, 2},
-		{1, 1, 0.5, 2, -3, -1.5, 0.5},
-		{-1, 1, 0, 7, 5, -1, 1},
-		{0.25, 0.25, 0.125, 0, 1, 0.375, 0.375},
-	} {
-		lo, hi := BoxEnds(c.centreLo, c.centreHi, c.unit, c.gamma, c.n)
-		lo32, hi32 := BoxEnds(float32(c.centreLo), float32(c.centreHi), float32(c.unit), float32(c.gamma), float32(c.n))
-		if lo != c.lo || hi != c.hi || float64(lo32) != c.lo || float64(hi32) != c.hi {
-			t.Errorf("BoxEnds%v is [%v, %v] and [%v, %v]", c, lo, hi, lo32, hi32)
 		}
 	}
 }

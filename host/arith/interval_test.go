@@ -1,4 +1,4 @@
-package interval
+package arith
 
 import (
 	"math"
@@ -36,8 +36,10 @@ func TestInterval(t *testing.T) {
 			t.Errorf("sqrt of the square of %v is %v", y, s)
 		}
 	}
-	if o := (Of(1, 2)).Over(Of(0, 1)); o.Finite() {
-		t.Errorf("1/0 is %v", o)
+	for _, b := range []Interval{Of(0, 1), Of(-1, 1), Of(-2, -1), Of(math.NaN(), 1), {}} {
+		if o := Of(1, 2).Over(b); o.Finite() {
+			t.Errorf("[1, 2]/%v is %v", b, o)
+		}
 	}
 	if (Of(math.NaN(), 1)).Finite() || (Of(1, math.Inf(1))).Finite() {
 		t.Error("NaN or infinity is finite")

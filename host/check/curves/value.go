@@ -1,8 +1,9 @@
-package arith
+package curves
 
 import (
 	"math"
 
+	"psafe/host/arith"
 	net "psafe/host/model/network"
 )
 
@@ -24,8 +25,8 @@ func plain(down, up func(t float64) float64) curve {
 var curves = map[net.Kind]curve{
 	net.Sigmoid: plain(sigmoidDown, SigmoidUp),
 	net.Tanh: plain(
-		func(t float64) float64 { return max(-1, SumDown(2*sigmoidDown(2*t), -1)) },
-		func(t float64) float64 { return min(1, SumUp(2*SigmoidUp(2*t), -1)) },
+		func(t float64) float64 { return max(-1, arith.SumDown(2*sigmoidDown(2*t), -1)) },
+		func(t float64) float64 { return min(1, arith.SumUp(2*SigmoidUp(2*t), -1)) },
 	),
 	net.Softplus: plain(softplusDown, softplusUp),
 	net.ELU:      {eluDown, eluUp},
@@ -52,11 +53,7 @@ func ValueDown(a net.Activation, t float64) float64 {
 	case below == 0:
 		return 0
 	}
-	p, e := TwoProduct(below, t)
-	if e >= 0 && p < -0x1p-900 {
-		return p
-	}
-	return Down(p)
+	return arith.ProductDown(below, t)
 }
 
 // ValueUp is an upper bound of it, for every real number up to t.
@@ -70,22 +67,18 @@ func ValueUp(a net.Activation, t float64) float64 {
 	case below == 0:
 		return 0
 	}
-	p, e := TwoProduct(below, t)
-	if e <= 0 && p < -0x1p-900 {
-		return p
-	}
-	return Up(p)
+	return arith.ProductUp(below, t)
 }
 
 // sigmoidDown and SigmoidUp enclose 1/(1+e^-t).
 func sigmoidDown(t float64) float64 {
 	s := Sigmoid(t)
-	return max(0, SumDown(s.Hi, Down(s.Lo-0x1p-60)))
+	return max(0, arith.SumDown(s.Hi, arith.Down(s.Lo-0x1p-60)))
 }
 
 func SigmoidUp(t float64) float64 {
 	s := Sigmoid(t)
-	return min(1, SumUp(s.Hi, Up(s.Lo+0x1p-60)))
+	return min(1, arith.SumUp(s.Hi, arith.Up(s.Lo+0x1p-60)))
 }
 
 // lnOnePlus encloses ln(1 + e^-y) for y >= 0. With v near it, ln(1 + e^-y) = v + ln(1 + d) for
@@ -95,25 +88,25 @@ func lnOnePlus(y float64) (lo, hi float64) {
 	if y > 700 {
 		return 0, 0x1p-1000 // e^-700 < 2^-1009
 	}
-	m, k := ExpOf(DDOf(-y))
-	one := DDOf(1).Plus(m.Scaled(k))
+	m, k := arith.ExpOf(arith.DDOf(-y))
+	one := arith.DDOf(1).Plus(m.Scaled(k))
 	v := math.Log1p(one.Hi - 1 + one.Lo)
-	m, k = ExpOf(DDOf(-v))
-	d := one.Times(m.Scaled(k)).Minus(DDOf(1))
+	m, k = arith.ExpOf(arith.DDOf(-v))
+	d := one.Times(m.Scaled(k)).Minus(arith.DDOf(1))
 	if !(math.Abs(d.Hi) < 0x1p-40) {
 		return 0, 1 // nothing is taken for granted of Log1p
 	}
-	return max(0, SumDown(v, Down(d.Hi-0x1p-60))), SumUp(v, Up(d.Hi+0x1p-60))
+	return max(0, arith.SumDown(v, arith.Down(d.Hi-0x1p-60))), arith.SumUp(v, arith.Up(d.Hi+0x1p-60))
 }
 
 func softplusDown(t float64) float64 {
 	lo, _ := lnOnePlus(math.Abs(t))
-	return SumDown(max(t, 0), lo)
+	return arith.SumDown(max(t, 0), lo)
 }
 
 func softplusUp(t float64) float64 {
 	_, hi := lnOnePlus(math.Abs(t))
-	return SumUp(max(t, 0), hi)
+	return arith.SumUp(max(t, 0), hi)
 }
 
 // eluDown and eluUp enclose t for t >= 0 and alpha (e^t - 1) for t < 0; alpha is in (0, 1].
@@ -122,7 +115,7 @@ func eluDown(a net.Activation, t float64) float64 {
 		return t
 	}
 	lo, _ := expm1(t)
-	return max(-a.Slope, Down(a.Slope*lo))
+	return max(-a.Slope, arith.Down(a.Slope*lo))
 }
 
 func eluUp(a net.Activation, t float64) float64 {
@@ -130,15 +123,32 @@ func eluUp(a net.Activation, t float64) float64 {
 		return t
 	}
 	_, hi := expm1(t)
-	return min(0, Up(a.Slope*hi))
+	return min(0, arith.Up(a.Slope*hi))
 }
 
 // expm1 encloses e^t - 1 for t <= 0.
 func expm1(t float64) (lo, hi float64) {
 	if t < -700 {
-		return -1, -1 + Unit // e^-700 < 2^-1009
+		return -1, -1 + arith.Unit // e^-700 < 2^-1009
 	}
-	m, k := ExpOf(DDOf(t))
-	d := m.Scaled(k).Minus(DDOf(1))
-	return max(-1, SumDown(d.Hi, Down(d.Lo-0x1p-60))), min(0, SumUp(d.Hi, Up(d.Lo+0x1p-60)))
+	m, k := arith.ExpOf(arith.DDOf(t))
+	d := m.Scaled(k).Minus(arith.DDOf(1))
+	return max(-1, arith.SumDown(d.Hi, arith.Down(d.Lo-0x1p-60))), min(0, arith.SumUp(d.Hi, arith.Up(d.Lo+0x1p-60)))
+}
+
+// Sigmoid is 1/(1+e^-t) as a dd, wrong by less than 2^-60, for every t but NaN, which
+// it returns.
+func Sigmoid(t float64) arith.DD {
+	if t < -800 || t > 800 {
+		return arith.DDOf(max(0, min(t, 1))) // the rest is below 2^-1100
+	}
+	v, k := arith.ExpOf(arith.DDOf(-math.Abs(t)))
+	d := arith.DDOf(1).Plus(v.Scaled(k))
+	// 1/d by one Newton step: q (2 - q d).
+	q := 1 / d.Hi
+	s := arith.DDOf(q).Times(arith.DDOf(2).Minus(d.Times(arith.DDOf(q))))
+	if t < 0 {
+		return arith.DDOf(1).Minus(s)
+	}
+	return s
 }

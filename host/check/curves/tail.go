@@ -1,6 +1,10 @@
-package arith
+package curves
 
-import "math"
+import (
+	"math"
+
+	"psafe/host/arith"
+)
 
 // The standard normal distribution in twice the working precision: what is rounded is only
 // the result, so that a bound of certify's with the same argument is never the better one.
@@ -17,15 +21,15 @@ const (
 )
 
 // Density is phi(z) = m 2^k, the density of the standard normal distribution, for z <= tailEnd.
-func Density(z DD) (m DD, k int) {
-	m, k = ExpOf(z.Times(z).Scaled(-1).Times(DDOf(-1)))
-	return m.Times(OverTau), k
+func Density(z arith.DD) (m arith.DD, k int) {
+	m, k = arith.ExpOf(z.Times(z).Scaled(-1).Times(arith.DDOf(-1)))
+	return m.Times(arith.OverTau), k
 }
 
 // central is C(z) = Prob(0 < N(0,1) < z) = phi(z) z sum_i z^(2i)/(2i+1)!! for 0 <= z < seriesEnd:
 // positive terms, of which the last is so small, and falls so fast, that it bounds the rest.
-func central(z DD) DD {
-	x, s, term := z.Times(z), DDOf(1), DDOf(1)
+func central(z arith.DD) arith.DD {
+	x, s, term := z.Times(z), arith.DDOf(1), arith.DDOf(1)
 	for n := 3.0; term.Hi > 0x1p-72*s.Hi || 2*x.Hi > n; n += 2 {
 		term = term.Times(x.Over(n))
 		s = s.Plus(term)
@@ -40,46 +44,46 @@ func central(z DD) DD {
 //	Q(z) = phi(z) / t_0,   t_i = z + (i+1)/t_(i+1)
 //
 // with t_N = z, less than it is, for an even N: then t_0 is less than it is.
-func Tail(z DD) (m DD, k int) {
+func Tail(z arith.DD) (m arith.DD, k int) {
 	if z.Hi < seriesEnd {
-		return DDOf(0.5).Minus(central(z)), 0
+		return arith.DDOf(0.5).Minus(central(z)), 0
 	}
 	n := 2 * math.Ceil(625/(z.Hi*z.Hi)+8)
 	t := z
 	for ; n >= 1; n-- {
-		t = z.Plus(DDOf(n).Quotient(t))
+		t = z.Plus(arith.DDOf(n).Quotient(t))
 	}
 	m, k = Density(z)
 	return m.Quotient(t), k
 }
 
 // TailUp is at least Q(z) for z >= 0, and 1 for what is no number >= 0.
-func TailUp(z DD) float64 {
+func TailUp(z arith.DD) float64 {
 	switch {
 	case !(z.Hi >= 0):
 		return 1
 	case z.Hi > tailEnd:
-		return Eta
+		return arith.Eta
 	}
 	return scaledUp(Tail(z))
 }
 
 // ExpNegUp is at least e^-y for y >= 0, and 1 for what is no number >= 0.
-func ExpNegUp(y DD) float64 {
+func ExpNegUp(y arith.DD) float64 {
 	switch {
 	case !(y.Hi >= 0):
 		return 1
 	case y.Hi > 800:
-		return Eta
+		return arith.Eta
 	}
-	return min(1, scaledUp(ExpOf(y.Times(DDOf(-1)))))
+	return min(1, scaledUp(arith.ExpOf(y.Times(arith.DDOf(-1)))))
 }
 
 // scaledUp is at least m 2^k.
-func scaledUp(m DD, k int) float64 {
+func scaledUp(m arith.DD, k int) float64 {
 	v := math.Ldexp(m.RoundUp(TailErr), k)
 	if v < 0x1p-1022 { // Ldexp has rounded once more
-		v = Up(v)
+		v = arith.Up(v)
 	}
 	return v
 }
@@ -94,31 +98,31 @@ func scaledUp(m DD, k int) float64 {
 func AbsMeanUp(mean, sd float64) float64 {
 	a := math.Abs(mean)
 	if !(a <= math.MaxFloat64/4 && sd >= 0 && sd <= math.MaxFloat64/4) {
-		return Inf
+		return arith.Inf
 	}
 	if sd == 0 {
 		return a
 	}
 	if a+sd < 0x1p-900 {
-		return Up(a + sd) // E|W| <= |mean| + sqrt(2/pi) sd
+		return arith.Up(a + sd) // E|W| <= |mean| + sqrt(2/pi) sd
 	}
 	z := a / sd
 	if z > 9 {
-		return Up(a)
+		return arith.Up(a)
 	}
-	q := DDOf(a).Over(sd)
-	var c DD
+	q := arith.DDOf(a).Over(sd)
+	var c arith.DD
 	switch {
 	case z < 0x1p-60: // C(z) <= phi(0) z
-		q = DDOf(0)
-		c = DDOf(z)
+		q = arith.DDOf(0)
+		c = arith.DDOf(z)
 	case q.Hi < seriesEnd:
 		c = central(q)
 	default:
 		m, k := Tail(q)
-		c = DDOf(0.5).Minus(m.Scaled(k))
+		c = arith.DDOf(0.5).Minus(m.Scaled(k))
 	}
 	m, k := Density(q)
-	e := DDOf(a).Times(c).Plus(DDOf(sd).Times(m.Scaled(k)))
+	e := arith.DDOf(a).Times(c).Plus(arith.DDOf(sd).Times(m.Scaled(k)))
 	return e.Scaled(1).RoundUp(TailErr)
 }

@@ -1,0 +1,104 @@
+package bound_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"psafe/host/bound"
+	"psafe/host/lab/testkit/convtest"
+	"psafe/host/lab/testkit/devicetest"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
+)
+
+// lengths is a device whose arrays are lengths without numbers: it has no operations, and counts
+// the bytes that are held.
+type lengths struct {
+	bound.Device
+	held, most int64
+}
+
+type length int
+
+func (n *length) Len() int { return int(*n) }
+
+func (d *lengths) Precision() bound.Precision { return bound.Float32 }
+
+func (d *lengths) NewArray(n int) (bound.Array, error) {
+	d.held += int64(4 * n)
+	d.most = max(d.most, d.held)
+	return (*length)(&n), nil
+}
+
+func (d *lengths) Release(a bound.Array)              { d.held -= int64(4 * a.Len()) }
+func (d *lengths) Write(bound.Array, []float64) error { return nil }
+func (d *lengths) Read([]float64, bound.Array) error  { return nil }
+
+// TestFootprint: what concentration LBP holds at a time is at most what CLBPFootprint says, and
+// not a small part of it, as fewer inputs would be bounded at a time then.
+func TestFootprint(t *testing.T) {
+	dense := func(sizes ...int) *posterior.Posterior {
+		return noisyNet(rand.New(rand.NewPCG(1, 1)), network.ReLU, 0.1, sizes...)
+	}
+	posts := map[string]*posterior.Posterior{
+		"3-40-30-5": dense(3, 40, 30, 5), "100-20-2": dense(100, 20, 2), "20-60-60-60-10": dense(20, 60, 60, 60, 10),
+	}
+	for _, name := range []string{"tinyA", "tinyB", "tinyC", "tinyD", "mnist_lenet", "lenet5", "resnet8"} {
+		posts[name] = convtest.Named(name).Posterior(1)
+	}
+	for name, post := range posts {
+		for _, radius := range []float64{0, 0.125} {
+			t.Run(fmt.Sprintf("%s/%v", name, radius), func(t *testing.T) { footprint(t, post, radius) })
+		}
+	}
+}
+
+func footprint(t *testing.T, post *posterior.Posterior, radius float64) {
+	const items = 3
+	d := &lengths{}
+	dev := devicetest.NewFaulty(d)
+	dev.Before = func(a bound.Operation) error {
+		if a == nil {
+			return nil
+		}
+		return devicetest.ErrSkip
+	}
+	m, err := bound.NewModel(dev, post, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var boxes []property.Box
+	var rows [][]property.Row
+	for i := range uint64(items) {
+		x := convtest.Picture(i, network.Image{Height: 1, Width: post.Inputs(), Channels: 1})
+		boxes, rows = append(boxes, convtest.Around(x, radius)), append(rows, property.ArgmaxIs(0, post.Outputs()).Rows)
+	}
+	c, err := m.NewDeviations(post, momentsOf(post))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := m.UploadNoisy(boxes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dr, err := m.UploadRows(rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := d.held
+	d.most = before
+	query := bound.CLBPQuery{Inputs: in, Rows: dr, Quantiles: bound.Quantiles{Many: make([]float64, len(post.Layers))}, Sharp: m.Sharpens(), Slopes: m.Bends()}
+	if _, err := c.PropagateCLBP(query); err != nil {
+		t.Fatal(err)
+	}
+	if d.held != before {
+		t.Errorf("%d bytes are left behind", d.held-before)
+	}
+	held, said := d.most-before, items*m.CLBPFootprint(len(rows[0]))
+	t.Logf("%d KiB held, %d said: %.2f", held>>10, said>>10, float64(held)/float64(said))
+	if held > said || held < said/8 {
+		t.Errorf("%d bytes are held, the footprint is %d", held, said)
+	}
+}

@@ -1,0 +1,236 @@
+package prove
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"psafe/host/bound"
+	"psafe/host/model/posterior"
+)
+
+// Method is how P_safe is bounded. What each is and does, the table ways says.
+type Method int
+
+const (
+	// Auto is the best of what is cheap first.
+	Auto Method = iota
+	// IBP is weight boxes that are verified by intervals, LBP by lines (bound.Propagation).
+	// Config.Boxes says which boxes.
+	IBP
+	LBP
+	// CLBP is concentration LBP: no boxes at all.
+	CLBP
+	// NeuronSum is for one hidden layer: a sum of independent terms, one a neuron.
+	NeuronSum
+	// Finite decides every network of a posterior that is a finite set of them.
+	Finite
+	// Statistical decides drawn networks: a statement with a confidence.
+	Statistical
+	// methodCount is how many there are.
+	methodCount
+)
+
+// methodWords are their words, for command lines.
+var methodWords = [methodCount]string{"auto", "ibp", "lbp", "clbp", "neuronsum", "finite", "statistical"}
+
+// MethodWords are the words of all of them, in the order of messages.
+func MethodWords() []string { return slices.Clone(methodWords[:]) }
+
+func (m Method) known() bool { return m >= 0 && m < methodCount }
+
+// OfBoxes says that the method is about weight boxes.
+func (m Method) OfBoxes() bool { return m == IBP || m == LBP }
+
+// propagation is what verifies weight boxes: by auto, lines.
+func (m Method) propagation() bound.Propagation {
+	switch m {
+	case IBP:
+		return bound.IBP
+	case LBP, Auto:
+		return bound.LBP
+	}
+	panic(fmt.Sprintf("prove: weight boxes by method %v", m))
+}
+
+// String returns the word for the method.
+func (m Method) String() string {
+	if !m.known() {
+		return fmt.Sprintf("method(%d)", int(m))
+	}
+	return methodWords[m]
+}
+
+// ParseMethod reads the word of a method.
+func ParseMethod(word string) (Method, error) {
+	m, err := parse(word, methodWords[:])
+	return Method(m), err
+}
+
+// Boxes says which weight boxes IBP and LBP verify.
+type Boxes int
+
+const (
+	// Centred is one box around the mean, as wide as verifies.
+	Centred Boxes = iota
+	// Drawn is Algorithm 1 of Wicker et al. (UAI 2020): boxes of fixed
+	// half-width around posterior samples.
+	Drawn
+	// boxesCount is how many there are.
+	boxesCount
+)
+
+// boxesWords are their words, for command lines.
+var boxesWords = [boxesCount]string{"centred", "drawn"}
+
+func (b Boxes) known() bool { return b >= 0 && b < boxesCount }
+
+// String returns the word for the boxes.
+func (b Boxes) String() string {
+	if !b.known() {
+		return fmt.Sprintf("boxes(%d)", int(b))
+	}
+	return boxesWords[b]
+}
+
+// BoxesWords are the words of all of them.
+func BoxesWords() []string { return slices.Clone(boxesWords[:]) }
+
+// ParseBoxes reads the word of weight boxes.
+func ParseBoxes(word string) (Boxes, error) {
+	b, err := parse(word, boxesWords[:])
+	return Boxes(b), err
+}
+
+// parse is the number of a word.
+func parse(word string, of []string) (int, error) {
+	i := slices.Index(of, word)
+	if i < 0 {
+		return 0, fmt.Errorf("%.40q is none of %s", word, strings.Join(of, ", "))
+	}
+	return i, nil
+}
+
+// way is everything that this package knows of a method, with its boxes, as such. There is no
+// default: a field that is missing stops the program when it starts.
+type way struct {
+	// fits says in one line why a posterior is none for the method; nil if it is one.
+	fits func(*posterior.Posterior) error
+	// run hands the tasks of a job to its engines: groups, mostly.
+	run runner
+	// uppers says who looks for upper bounds, drawn what Config.Samples is for: a number
+	// of the method itself, or of networks drawn beside it (job.beside).
+	uppers, drawn place
+}
+
+// place is where something is done.
+type place int
+
+const (
+	_ place = iota
+	// inside: by the method.
+	inside
+	// beside: by Run, for any method in the same way.
+	beside
+)
+
+// ways is the one table of methods, each with the boxes that it may be about: without boxes, all
+// is in the first place. A new method is a file that certifies a group of tasks, a constant and
+// a word above, and an entry.
+var ways [methodCount][boxesCount]*way
+
+func init() {
+	centred := &way{fits: independent, run: groups{withMixtures(byCentredBoxes), groupByCost}, uppers: beside, drawn: beside}
+	drawn := &way{fits: independent, run: together(drawnBoxes), uppers: beside, drawn: inside}
+	ways = [methodCount][boxesCount]*way{
+		Auto:        {{fits: independent, run: groups{auto, groupOfAuto}, uppers: inside, drawn: beside}},
+		IBP:         {Centred: centred, Drawn: drawn},
+		LBP:         {Centred: centred, Drawn: drawn},
+		CLBP:        {{fits: independent, run: groups{withMixtures(byCLBP), groupByCost}, uppers: beside, drawn: beside}},
+		NeuronSum:   {{fits: oneHiddenLayer, run: groups{neuronSum, groupOfOne}, uppers: beside, drawn: beside}},
+		Finite:      {{fits: finiteSet, run: groups{bySet, groupByCost}, uppers: inside, drawn: beside}},
+		Statistical: {{fits: anyPosterior, run: groups{byDraws, groupByCost}, uppers: beside, drawn: inside}},
+	}
+	mustBeComplete(ways)
+}
+
+// mustBeComplete panics where a table lacks something.
+func mustBeComplete(table [methodCount][boxesCount]*way) {
+	for m, list := range table {
+		for b, w := range list {
+			if Method(m).OfBoxes() || b == 0 {
+				if w == nil {
+					panic(fmt.Sprintf("prove: method %v with boxes %v has no way", Method(m), Boxes(b)))
+				}
+				if field := missing(reflect.ValueOf(w).Elem()); field != "" {
+					panic(fmt.Sprintf("prove: method %v with boxes %v has no %s in the table of ways", Method(m), Boxes(b), field))
+				}
+			}
+		}
+	}
+}
+
+// missing names a field of v, a struct, that is not there; "" if all are.
+func missing(v reflect.Value) string {
+	for i := range v.NumField() {
+		name, f := v.Type().Field(i).Name, v.Field(i)
+		if f.Kind() == reflect.Interface && !f.IsNil() {
+			f = f.Elem()
+		}
+		if f.IsZero() {
+			return name
+		}
+		if f.Kind() == reflect.Struct {
+			if inner := missing(f); inner != "" {
+				return name + "." + inner
+			}
+		}
+	}
+	return ""
+}
+
+// way is the one that was asked for, an error for what is none.
+func (c *Config) way() (*way, error) {
+	switch {
+	case !c.Method.known():
+		return nil, fmt.Errorf("%v is none of the %d methods", c.Method, int(methodCount))
+	case !c.Boxes.known():
+		return nil, fmt.Errorf("%v are none of the %d kinds of boxes", c.Boxes, int(boxesCount))
+	case ways[c.Method][c.Boxes] == nil:
+		return nil, fmt.Errorf("boxes %v are not for method %v", c.Boxes, c.Method)
+	}
+	return ways[c.Method][c.Boxes], nil
+}
+
+// The posteriors that methods are for. Others are refused, as a method would take
+// their mean network, which has no deviations, for the posterior.
+
+// independent: independent normal weights.
+func independent(p *posterior.Posterior) error { return p.RequireIndependent() }
+
+// oneHiddenLayer: independent normal weights of a network with one hidden layer, dense as the
+// output is.
+func oneHiddenLayer(p *posterior.Posterior) error {
+	if err := p.RequireIndependent(); err != nil {
+		return err
+	}
+	if !p.Network().Chain() {
+		return fmt.Errorf("%v is for networks with one hidden layer, both layers dense: use --method clbp", NeuronSum)
+	}
+	if len(p.Layers) != 2 {
+		return fmt.Errorf("%v is for networks with exactly one hidden layer, this one has %d: use --method clbp", NeuronSum, len(p.Layers)-1)
+	}
+	return nil
+}
+
+// anyPosterior: networks can be drawn from all of them.
+func anyPosterior(*posterior.Posterior) error { return nil }
+
+// finiteSet: finitely many networks, which may be one.
+func finiteSet(p *posterior.Posterior) error {
+	if p.Networks() == nil {
+		return fmt.Errorf("this posterior is %s, not a finite set of networks: use --method statistical", p.Describe())
+	}
+	return nil
+}

@@ -1,0 +1,47 @@
+// Package slack is what claims keep for psafe check. It proves them again by code of its own, which cuts
+// distributions at other places, rounds otherwise and has limits (docs/check.md), so that its bounds may
+// be a little worse. What it could not prove again is not claimed: every number here makes claims
+// weaker or leaves them out, and no bound rests on one.
+package slack
+
+import "math"
+
+// Sums of neurons at the points of grids.
+const (
+	// GridPoints is how many points the grids of a claim may have, and GridAxes across how many axes of
+	// a box their planes may lie: check takes no more.
+	GridPoints, GridAxes = 4096, 4
+	// LeastSpread is below which a standard deviation, unless it is 0, has no claim by grids: check cuts
+	// such weights elsewhere.
+	LeastSpread = 0x1p-500
+
+	// Check's bound of a point was found to be up to a few per cent above that of a grid, with fewer
+	// than manyNeurons in the hidden layer more so, and in far tails by next to nothing a point.
+	manyNeurons = 64
+	manyFactor  = 1.04
+	fewFactor   = 1.3
+	fewMore     = 2e-5
+)
+
+// GridUp is the probability of failure to claim, rounded up, where grids of so many points show failUp
+// for a hidden layer of so many neurons.
+func GridUp(failUp float64, points, neurons int) float64 {
+	factor, more := manyFactor, 0.0
+	if neurons < manyNeurons {
+		factor, more = fewFactor, fewMore*float64(points)
+	}
+	return math.Nextafter(math.Nextafter(factor*failUp, math.Inf(1))+more, math.Inf(1))
+}
+
+// LeastLost is the least that a random neuron adds to a bound by sums, a little below what is beyond
+// the reach of one weight (law.Reach). Where standard deviations are below the spacing of float64
+// nothing is beyond, and the bound would be finer than check's, which cuts distributions elsewhere.
+const LeastLost = 0x1p-44
+
+// A network is claimed to fail at a witness only with a margin above roundings of this size, relative
+// to the sums of a layer, and above this: some thousand roundings of float64, and numbers that are
+// nearly subnormal. Check keeps intervals of float64 between layers.
+const (
+	WitnessRounding = 0x1p-40
+	WitnessMargin   = 1e-290
+)
