@@ -186,9 +186,12 @@ func filled(text string) string {
 	return b.String()
 }
 
+// roffLetters are those that roff would take for others, or for escapes.
+var roffLetters = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`, `"`, `\(dq`)
+
 // roff is one line of text: nothing in it is a request or an escape.
 func roff(text string) string {
-	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`, `"`, `\(dq`).Replace(text)
+	text = roffLetters.Replace(text)
 	if strings.HasPrefix(text, ".") {
 		text = `\&` + text
 	}

@@ -5,10 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -64,7 +66,9 @@ func TestCheckNoise(t *testing.T) {
 	if testscale.Deep(t) {
 		deep = 1
 	}
-	for name, j := range noiseJobs(t) {
+	jobs := noiseJobs(t)
+	for _, name := range slices.Sorted(maps.Keys(jobs)) { // the same forgeries each time
+		j := jobs[name]
 		var c Checker
 		for i, line := range written(t, j) {
 			if v, err := c.Check(t.Context(), line, false); err != nil || v.Refused != nil {
@@ -137,8 +141,9 @@ func forgeNumber(t testing.TB, rng *rand.Rand, line []byte) (forged []byte, what
 	if strings.HasSuffix(f.field, "samples") || f.field == "cells" {
 		text = fmt.Sprint(int(x) + 1 + rng.IntN(3))
 	} else {
-		// What is proved is a little better than what is claimed, in float32 and by other lines.
-		share := math.Exp(-rng.Float64() * 2.5)
+		// What is proved is a little better than what is claimed, in float32 and by other lines: of few
+		// cells by up to 0.14.
+		share := math.Exp(-rng.Float64() * 1.7)
 		switch fail := 1 - x; {
 		case !f.up:
 			x *= 1 - share
