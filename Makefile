@@ -23,7 +23,7 @@ PLATFORMS   ?= linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 #   the cubic and the images within 0.001 of TestCheckSums
 #   of cmd/psafe: bombs that fill memory, that a device gives the same bytes twice for each kind of
 #   posterior, crosscheck of glyphs-64-32-10, a file cut before its last line end for each method,
-#   psafe devices with each lie about sizes
+#   psafe devices with each lie about sizes, a second kill of a campaign's shards, and SIGINT of one
 # and the race detector, the vector loops one by one, the code for GPUs, the second OpenCL driver,
 # the other platforms, make release-check and the mutants (that their tables apply is tested here).
 test:
