@@ -84,14 +84,15 @@ func (a *try) alive(now time.Time) bool {
 }
 
 // bury finds the attempts whose process was ended by a driver: the one that looked after it,
-// on the same machine, which began nothing itself, left word later than its last sign.
+// on the same machine, which began nothing itself, left word no earlier than its last sign: clocks of
+// file systems tick every few milliseconds.
 func bury(tries []*try) {
 	for _, word := range tries {
 		if word.failed == nil || word.started != nil {
 			continue
 		}
 		for _, a := range tries {
-			if a.span == word.span && a.started != nil && a.started.Host == word.failed.Host && word.ended.After(a.progress) {
+			if a.span == word.span && a.started != nil && a.started.Host == word.failed.Host && !word.ended.Before(a.progress) {
 				a.buried = true
 			}
 		}
