@@ -83,7 +83,7 @@ var All = []Kernel{
 		{"outA", Out}, {"outC", Out}, {"sLo", In}, {"sHi", In}, {"cLo", In}, {"cHi", In}, {"zLo", In}, {"zHi", In},
 		{"aLo", In}, {"bLo", In}, {"aHi", In}, {"bHi", In}, {"err", In}, {"mag", In},
 		{"rel", Real}, {"chordRel", Real}, {"under", Real}, {"abs_", Real},
-		{"mirrored", Int}, {"nonNeg", Int}, {"perBox", Int}, {"cols", Int}, {"neurons", Int},
+		{"mirrored", Int}, {"sure", Int}, {"perBox", Int}, {"cols", Int}, {"neurons", Int},
 	}},
 	{"backsubstitute", "backsubstitute", backArgs},
 	{"backtiles", "backtiles", backArgs},

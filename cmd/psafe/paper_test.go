@@ -153,7 +153,7 @@ func resumedPaper(t *testing.T, whole map[string]string) {
 // refusedPaper: results that are there are not written over by mistake.
 func refusedPaper(t *testing.T) {
 	var stderr bytes.Buffer
-	if s := program(append([]string{"paper", "scale"}, paperArgs...), &bytes.Buffer{}, &stderr); s != exitUsage || !strings.Contains(stderr.String(), "add --resume") {
+	if s := program(append([]string{"paper", "scale"}, paperArgs...), &bytes.Buffer{}, &stderr); s != exitUsage || !strings.Contains(stderr.String(), "--resume goes on") {
 		t.Errorf("status %d: %s", s, &stderr)
 	}
 }
