@@ -173,7 +173,7 @@ func (a *asked) byPhases(dev bound.Device) ([]float64, error) {
 		if _, err := there.TightenAiming(q, aims, answer.Bound); err != nil {
 			return nil, err
 		}
-		pre, err := s.ForwardApprox(1, make([]float64, 2*units), 2)
+		pre, err := s.ForwardApprox(1, make([]float64, 2*units), nil, 2)
 		if err != nil {
 			return nil, err
 		}

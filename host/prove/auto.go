@@ -6,6 +6,8 @@ import (
 
 	"psafe/host/prove/claim"
 	"psafe/host/prove/clbp"
+	"psafe/host/prove/confine"
+	"psafe/host/prove/decide"
 	"psafe/host/prove/engine"
 	"psafe/host/read/property"
 )
@@ -88,6 +90,10 @@ func rungsOf(e *engine.Engine, cfg *Config) []rung {
 		room, dear = 0, 0
 	}
 	boxes := rung{certify: withMixtures(byCentredBoxes), enough: contentBoxes, room: room, share: shareOfRung}
+	if autoPhases(e) {
+		// What it proves is next to certain, so that nothing is left for others; it takes seconds.
+		return []rung{{certify: byPhases, enough: content, share: shareOfRung}, boxes}
+	}
 	if !autoSums(e, cfg) {
 		return []rung{boxes}
 	}
@@ -103,6 +109,11 @@ func rungsOf(e *engine.Engine, cfg *Config) []rung {
 	}
 	cells.room = dear
 	return []rung{boxes, cells, grids}
+}
+
+// autoPhases says that auto confines noise: with many inputs, where cutting T shows little.
+func autoPhases(e *engine.Engine) bool {
+	return e.Normal.Inputs() > decide.FewInputs && confine.Fits(e.Normal) == nil
 }
 
 // sumInputsDear is up to how many inputs auto tries sums of neurons that may take minutes.
