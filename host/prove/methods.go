@@ -30,8 +30,8 @@ func byCLBP(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.
 }
 
 // byPhases confines noise, and decides all networks at once by phases.
-func byPhases(ctx context.Context, e *engine.Engine, _ Config, tasks []property.Task) ([]*claim.Result, error) {
-	return confine.Certify(ctx, e, tasks)
+func byPhases(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) ([]*claim.Result, error) {
+	return confine.Certify(ctx, e, cfg.TimeLimit > 0, tasks)
 }
 
 // byDraws decides drawn networks.

@@ -23,9 +23,9 @@ import (
 const Tau = 1e-9
 
 const (
-	// mostParts is how many sub-problems a box of T may take, mostPartsLimited how many where time limits
-	// that.
-	mostParts, mostPartsLimited = 256, 2048
+	// mostParts is how many sub-problems a task may take, mostPartsLimited how many where it is said how
+	// long it may take.
+	mostParts, mostPartsLimited = 2048, 16384
 	// mostWork is how many products the rows of hidden layers may take, mostSlopes how many slopes and
 	// multipliers they may leave in a record.
 	mostWork, mostSlopes = 1 << 35, 1 << 20
@@ -56,16 +56,21 @@ func worthwhile(net network.Network) bool {
 	return phases.Work(net) <= mostWork && slopes <= mostSlopes
 }
 
-// Certify bounds each task. What is no conjunction of rows is left at 0.
-func Certify(ctx context.Context, e *engine.Engine, tasks []property.Task) ([]*claim.Result, error) {
+// Certify bounds each task; limited says that each has a time of its own. What is no conjunction of rows
+// is left at 0.
+func Certify(ctx context.Context, e *engine.Engine, limited bool, tasks []property.Task) ([]*claim.Result, error) {
 	noise, err := noiseOf(e)
 	if err != nil {
 		return nil, err
 	}
+	most := mostParts
+	if limited {
+		most = mostPartsLimited
+	}
 	results := make([]*claim.Result, len(tasks))
 	for i := range tasks {
 		results[i] = claim.NewResult(&tasks[i], "phases")
-		if err := prove(ctx, e, noise, results[i]); err != nil && !e.Cut(ctx, err) {
+		if err := prove(ctx, e, noise, most, results[i]); err != nil && !e.Cut(ctx, err) {
 			return nil, err
 		}
 	}
@@ -81,14 +86,10 @@ func noiseOf(e *engine.Engine) (*phases.Noise, error) {
 }
 
 // prove proves a task on each box of T, if it can: each has an event of its own.
-func prove(ctx context.Context, e *engine.Engine, noise *phases.Noise, r *claim.Result) error {
+func prove(ctx context.Context, e *engine.Engine, noise *phases.Noise, most int, r *claim.Result) error {
 	t := r.Task
 	if !phases.Serves(e.Normal.Network(), &t.S) {
 		return nil
-	}
-	most := mostParts
-	if e.Limited() {
-		most = mostPartsLimited
 	}
 	var proofs []*phases.Proof
 	for _, box := range t.T {
