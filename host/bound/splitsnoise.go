@@ -8,7 +8,7 @@ import (
 
 // Allow lets the pre-activation of each unit of the next hidden layer, by[i], or each property row
 // from below, if all hidden layers are bounded, be off by that much from what the weight box says
-// ((68) of docs/concentration.md: noise, on the event that it is no more). All that is proved after
+// ((68) of docs/confinement.md: noise, on the event that it is no more). All that is proved after
 // it holds for every such deviation, another one for every input. by are numbers >= 0 that fit the
 // device's precision.
 func (s *Splits) Allow(by []float64) error {
@@ -46,4 +46,18 @@ func (s *Splits) lowered(constant float64, i int) float64 {
 		return constant
 	}
 	return s.Precision().RoundLo(arith.SumDown(constant, -s.below[i]))
+}
+
+// ValuesApprox are the values of the rows of a query at columns of what feeds its layer, [in x R], one for
+// each row: ordinary numbers that bound nothing.
+func (s *Splits) ValuesApprox(q *SplitQuery, z []float64) ([]float64, error) {
+	coefficients, values, err := s.start(q)
+	if err != nil {
+		return nil, err
+	}
+	r := len(q.Rows)
+	for at, c := range coefficients {
+		values[at%r] += c * z[at]
+	}
+	return values, nil
 }

@@ -130,6 +130,32 @@ func (a *ascent) keep(c int) {
 
 // forward finds zeta for the last bounds.
 func (a *ascent) forward() error {
+	a.zeta = a.zeta[:0]
+	_, err := a.upwards(a.cornerApprox(), func(l int, zeta []float64) func(i, at int) float64 {
+		if a.zeta = append(a.zeta, zeta); l == a.q.Layer-1 {
+			return nil
+		}
+		return func(i, at int) float64 { return a.lineApprox(l, i, at) }
+	})
+	return err
+}
+
+// refutedApprox says that a row is negative at a point and for some biases where the last bounds have it
+// least: then no sub-problems prove it for all biases. That is no proof, and none rests on it.
+func (a *ascent) refutedApprox() (bool, error) {
+	z, err := a.upwards(a.cornerApprox(), func(_ int, zeta []float64) func(i, at int) float64 {
+		return func(_, at int) float64 { return max(zeta[at], 0) }
+	})
+	if err != nil {
+		return false, err
+	}
+	values, err := a.s.ValuesApprox(&a.q, z)
+	return err == nil && slices.Min(values) < 0, err
+}
+
+// cornerApprox are the corners of the box, a column for each row, where the rows are least as they have
+// arrived at the inputs.
+func (a *ascent) cornerApprox() []float64 {
 	r := len(a.q.Rows)
 	x := make([]float64, len(a.box.Lo)*r)
 	p := a.s.Precision()
@@ -143,24 +169,31 @@ func (a *ascent) forward() error {
 			}
 		}
 	}
-	a.zeta = a.zeta[:0]
+	return x
+}
+
+// upwards takes columns of inputs up to what feeds the layer of the query, [in x R]; through is told the
+// pre-activations of each layer and says what becomes of neuron i there, at that place of the list,
+// nil if nobody wants to know.
+func (a *ascent) upwards(x []float64, through func(l int, zeta []float64) func(i, at int) float64) ([]float64, error) {
+	r, p := len(a.q.Rows), a.s.Precision()
 	for l := range a.q.Layer {
 		zeta, err := a.s.ForwardApprox(l, x, a.overApprox(l), r)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		a.zeta = append(a.zeta, zeta)
-		if l == a.q.Layer-1 {
-			break
+		value := through(l, zeta)
+		if value == nil {
+			return nil, nil
 		}
 		x = make([]float64, len(zeta))
 		onStrips(len(a.known.lo[l]), func(i int) {
 			for at := i * r; at < (i+1)*r; at++ {
-				x[at] = p.Nearest(finiteOr(a.lineApprox(l, i, at), 0))
+				x[at] = p.Nearest(finiteOr(value(i, at), 0))
 			}
 		})
 	}
-	return nil
+	return x, nil
 }
 
 // overApprox are the coefficients of the pre-activations of layer l, as far as their signs go, where biases are

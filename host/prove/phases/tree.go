@@ -182,6 +182,11 @@ func (p *phased) branch(knots []*knot) (parts []*knot, err error) {
 	if err := a.evaluate(true); err != nil {
 		return nil, err
 	}
+	if p.task.Noise != nil {
+		if refuted, err := a.refutedApprox(); refuted || err != nil {
+			return nil, cmp.Or(err, errStopped)
+		}
+	}
 	if err := a.forward(); err != nil {
 		return nil, err
 	}
