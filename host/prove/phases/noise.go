@@ -140,11 +140,10 @@ func (n *Noise) rows(rows []property.Row, in *reach) []float64 {
 // sqrt2OverPi is sqrt(2/pi) = 0.79788456080286535588, rounded up.
 const sqrt2OverPi = 0.7978845608028654
 
-// byUp is sqrt(2/pi) mean + noise sqrt(variance), (11) and (13a) of one layer, rounded up and
-// inflated.
+// byUp is sqrt(2/pi) mean + noise sqrt(variance), (11) and (13a) of one layer, rounded up.
 func (n *Noise) byUp(mean, variance *arith.Sum) float64 {
 	e := arith.ProductUp(sqrt2OverPi, max(0, mean.Hi()))
-	return arith.ProductUp(inflated, arith.SumUp(e, arith.ProductUp(n.noise, arith.SqrtUp(max(0, variance.Hi())))))
+	return arith.SumUp(e, arith.ProductUp(n.noise, arith.SqrtUp(max(0, variance.Hi()))))
 }
 
 // outputs is the reach of the outputs of layer k, whose inputs reach so far and whose pre-activations
@@ -177,8 +176,10 @@ func (p *phased) allow(k int, in *reach) error {
 		return nil
 	}
 	by := p.task.Noise.noiseOf(k, p.task.Safe.Rows, in)
-	if slices.ContainsFunc(by, func(v float64) bool { return !(v <= mostNoise) }) {
-		return errStopped
+	for i, v := range by {
+		if by[i] = arith.ProductUp(inflated, v); !(by[i] <= mostNoise) {
+			return errStopped
+		}
 	}
 	return p.s.Allow(by)
 }
@@ -192,6 +193,17 @@ func (n *Noise) noiseOf(k int, rows []property.Row, in *reach) []float64 {
 		return n.rows(rows, in)
 	}
 	return n.units(k, in)
+}
+
+// AllUp are the bounds of the noise of the neurons of all hidden layers, not inflated, and of rows, where
+// pre-activations are in [lo, hi] on the box: for tests of what proves it again.
+func (n *Noise) AllUp(box property.Box, lo, hi [][]float64, rows []property.Row) (units [][]float64, ofRows []float64) {
+	in := reachOf(box)
+	for k := range lo {
+		units = append(units, n.units(k, &in))
+		in = n.outputs(k, &in, lo[k], hi[k])
+	}
+	return units, n.rows(rows, &in)
 }
 
 // weigh is sum_j w_ji x_j for each output i.
