@@ -140,6 +140,9 @@ func (a *asked) byPhases(dev bound.Device) ([]float64, error) {
 			return q
 		}
 		for k := range 2 {
+			if err := s.Allow(slices.Repeat([]float64{0.01}, units)); err != nil {
+				return nil, err
+			}
 			lo, hi, err := s.Next()
 			if err != nil {
 				return nil, err

@@ -6,10 +6,13 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"psafe/host/arith"
 	"psafe/host/bound"
 	"psafe/host/job/certify"
 	net "psafe/host/model/network"
@@ -17,6 +20,7 @@ import (
 	"psafe/host/prove"
 	"psafe/host/prove/measure"
 	"psafe/host/prove/phases"
+	"psafe/host/read/format"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
@@ -386,5 +390,100 @@ func TestConfinedRefuses(t *testing.T) {
 	n, err := newNoisy(post)
 	if err != nil || n.splits() {
 		t.Errorf("%v: a tanh splits", err)
+	}
+}
+
+// TestPhasesOutputNoise: a row that is positive but for the noise of the last layer is not proved.
+func TestPhasesOutputNoise(t *testing.T) {
+	for at := range 20 {
+		r := rand.New(rand.NewPCG(uint64(at), 214))
+		c := newConfinedCase(t, r, 2, 4, 3, 2)
+		for k := range c.how.Open {
+			c.how.Open[k], c.how.Raised[k] = nil, nil
+		}
+		c.how.Slopes = nil
+		for _, share := range []float64{0.5, 1.5} {
+			c.row.D = 0
+			p := c.n.confine(t.Context(), c.box, 1e-3, &c.how, 0)
+			w := c.walk(p)
+			by := p.noiseUp(2, absOf(c.row.CLo))[0]
+			c.row.D = share*by - by - w.rowLo(lowersOf(w), make([][]float64, 2)) // now the row is share*by before its noise
+			err := p.rowHolds(t.Context(), &c.row, &phaseTree{Cuts: []int{leaf}})
+			if (err == nil) != (share > 1) {
+				t.Errorf("case %d: %v times its noise of %v: %v", at, share, by, err)
+			}
+		}
+	}
+}
+
+// lowersOf are the lower lines that hidden layers have.
+func lowersOf(w *treeWalk) (lower [][]line) {
+	for l := range w.hidden {
+		lower = append(lower, w.hidden[l].lower)
+	}
+	return lower
+}
+
+// TestSignsRounded: what rounding does to the coefficient of a neuron with a sign is taken off.
+func TestSignsRounded(t *testing.T) {
+	for at := range testscale.Cases(t, 500) {
+		r := rand.New(rand.NewPCG(uint64(at), 215))
+		lo, hi := -r.Float64(), r.Float64()
+		h := hidden{pre: span{[]float64{lo}, []float64{hi}}, z: span{[]float64{0}, []float64{hi}}, lower: []line{{}}, upper: []line{{1, 0}}}
+		h.arg = h.pre
+		s, m := r.NormFloat64(), math.Abs(r.NormFloat64())*math.Ldexp(1, -r.IntN(60))
+		sign := 1 - 2*r.IntN(2)
+		var c arith.Sum
+		a := h.throughSigns(span{[]float64{s}, []float64{s + r.Float64()}}, h.lower, []int{sign}, []float64{m}, &c)
+		for _, v := range []float64{0, lo, hi} {
+			if v*float64(sign) < 0 {
+				continue
+			}
+			is := new(big.Rat).Add(exactly(c.Lo()), new(big.Rat).Mul(exactly(a[0]), exactly(v)))
+			row := new(big.Rat).Mul(exactly(s), exactly(max(v, 0)))
+			if is.Cmp(row) > 0 {
+				t.Fatalf("case %d: sign %d, coefficient %v, multiplier %v: %v at %v is above %v", at, sign, s, m, is.FloatString(25), v, row.FloatString(25))
+			}
+		}
+	}
+}
+
+// TestPhasesOfBoxes: a T of several boxes has an event and a proof for each, and half of what they fail with is no claim.
+func TestPhasesOfBoxes(t *testing.T) {
+	post := newConfinedCase(t, rand.New(rand.NewPCG(3, 216)), 2, 4, 3, 2).post
+	post.Layers[2].Bias.Mean[0] += 50
+	dir := t.TempDir()
+	var content bytes.Buffer
+	if err := format.WriteNPZ(&content, post); err != nil {
+		t.Fatal(err)
+	}
+	file, inputs := filepath.Join(dir, "net.npz"), filepath.Join(dir, "p.json")
+	text := `{"properties": [{"name": "two", "kind": "argmax_is", "class": 0, "boxes": [[[0, 0.5], [0, 0.1]], [[0.7, 0.8], [-0.1, 0.1]]]}]}`
+	for path, b := range map[string][]byte{file: content.Bytes(), inputs: []byte(text)} {
+		if err := os.WriteFile(path, b, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	line := written(t, &certify.Job{Posterior: certify.Posterior{Path: file}, Tasks: certify.Tasks{File: inputs}, Precision: new(bound.Float32), Version: "test",
+		Method: certify.Method{By: new(prove.Phases), NoUpper: true}})[0]
+	var c Checker
+	if v, err := c.Check(t.Context(), line, false); err != nil || v.Refused != nil || !v.Claims {
+		t.Fatalf("%v %v: %s", err, v.Refused, line)
+	}
+	r, err := parseRecord(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	half := claiming(t, line, 1-(1-r.PLower.Lo)/2)
+	if v, err := c.Check(t.Context(), half, false); err != nil || v.Refused == nil || !strings.Contains(v.Refused.Error(), "p_lower") {
+		t.Errorf("half of the failure: %v %v", err, v.Refused)
+	}
+	var proofs []json.RawMessage
+	if err := json.Unmarshal(r.Proof.Phases, &proofs); err != nil || len(proofs) != 2 {
+		t.Fatalf("%d proofs, %v", len(proofs), err)
+	}
+	one := resealed(bytes.Replace(line, r.Proof.Phases, []byte("["+string(proofs[0])+"]"), 1))
+	if v, err := c.Check(t.Context(), one, false); err != nil || v.Refused == nil || !strings.Contains(v.Refused.Error(), "2 boxes") {
+		t.Errorf("one proof: %v %v", err, v.Refused)
 	}
 }
