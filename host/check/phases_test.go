@@ -487,3 +487,34 @@ func TestPhasesOfBoxes(t *testing.T) {
 		t.Errorf("one proof: %v %v", err, v.Refused)
 	}
 }
+
+// TestAutoByPhases: auto confines noise where concentration LBP shows too little, its records are proved again, and where that is
+// enough for what is required it is the end.
+func TestAutoByPhases(t *testing.T) {
+	auto := func(count int, eps string, require string) (by []string) {
+		j := images("glyphs-64-24-24-10.npz", count, eps, certify.Method{}, bound.Float32)
+		j.Require = require
+		var c Checker
+		for i, line := range written(t, j) {
+			if v, err := c.Check(t.Context(), line, false); err != nil || v.Refused != nil {
+				t.Errorf("eps %s, line %d: %v %v\n%s", eps, i, err, v.Refused, line)
+			}
+			r, err := parseRecord(line)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if by = append(by, r.Method); r.Method == "phases" && r.PLower.Lo < 0.9999 {
+				t.Errorf("eps %s, line %d: p_lower %v by phases", eps, i, r.PLower)
+			}
+		}
+		return by
+	}
+	if by := auto(5, "0.05", ""); by[4] != "phases" || slices.Contains(by[:4], "phases") {
+		t.Errorf("eps 0.05: %v", by)
+	}
+	for require, want := range map[string]string{"": "phases", "0.99": "clbp", "0.999": "phases"} {
+		if by := auto(1, "0.03", require); by[0] != want {
+			t.Errorf("eps 0.03, %q required: %v, want %s", require, by, want)
+		}
+	}
+}
