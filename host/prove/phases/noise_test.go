@@ -187,6 +187,33 @@ func TestKappa(t *testing.T) {
 	}
 }
 
+// TestKappaRounds: where all but one step of kappa is exact that step is rounded up, too.
+func TestKappaRounds(t *testing.T) {
+	single := func(sd float64) *Noise {
+		layer := func() posterior.Layer {
+			return posterior.Layer{Layer: network.DenseLayer(1, 1, network.Activation{Kind: network.ReLU}), Weight: posterior.NewParams([]float64{0}, []float64{sd}, posterior.ScaleSD),
+				Bias: posterior.NewParams([]float64{0}, []float64{0}, posterior.ScaleSD)}
+		}
+		post := &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{layer(), layer()}}
+		return NewNoise(post, absMeans(post), 0.01)
+	}
+	r := rand.New(rand.NewPCG(1, 204))
+	for n := range 400 {
+		sd, radius := float64(1+n), []float64{0, 0x1p-12 * r.Float64(), 0x1p12 * r.Float64()}[n%3]
+		if n%3 > 0 {
+			sd = 1
+		}
+		noise := single(sd)
+		got := noise.units(0, &reach{radius: []float64{radius}, most: []float64{1}})[0]
+		if exact := exactKappa(noise.noise, bigProduct(sd, radius), bigProduct(sd, sd)); big300(got).Cmp(exact) < 0 {
+			t.Fatalf("sd %v, radius %v: kappa is %v, below %.25g", sd, radius, got, exact)
+		}
+		if x := r.NormFloat64(); big300(squaresUp([]float64{x})[0]).Cmp(bigProduct(x, x)) < 0 {
+			t.Fatalf("the square of %v", x)
+		}
+	}
+}
+
 // TestNoiseEvents: as many bounds are paid for as there are, of layers that deviate.
 func TestNoiseEvents(t *testing.T) {
 	layer := func(in, out int, sd float64) posterior.Layer {
