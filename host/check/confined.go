@@ -270,7 +270,7 @@ func (w *treeWalk) rowLo(lower [][]line, multipliers [][]float64) float64 {
 // throughSigns is through where some neurons have signs, which is where the new row is below the old one: with a
 // multiplier m >= 0,
 //
-//	active, t >= 0:      s z = s t >= (s - m) t
+//	active, t >= 0:      s z = s t >= (s - m) t, and any number up to s will do for s - m
 //	not active, t <= 0:  s z = 0 >= m t
 func (h *hidden) throughSigns(s span, lower []line, signs []int, multipliers []float64, c *arith.Sum) (a []float64) {
 	if signs == nil {
@@ -284,16 +284,11 @@ func (h *hidden) throughSigns(s span, lower []line, signs []int, multipliers []f
 	}
 	a = h.through(free, lower, c)
 	for j, sign := range signs {
-		switch m := multipliers[j]; {
-		case sign > 0:
-			var rest float64
-			if a[j], rest = arith.TwoSum(s.lo[j], -m); rest < 0 { // z >= 0, so that s is at its least
-				c.Add(rest, h.pre.hi[j])
-			} else if rest != 0 {
-				c.Add(rest, h.pre.lo[j])
-			}
+		switch {
+		case sign > 0: // z >= 0, so that s is at its least
+			a[j] = s.lo[j] - multipliers[j]
 		case sign < 0:
-			a[j] = m
+			a[j] = multipliers[j]
 		}
 	}
 	return a

@@ -191,7 +191,7 @@ func newConfinedCase(t *testing.T, r *rand.Rand, sizes ...int) *confinedCase {
 			}
 		}
 		for range 2 * len(raised) * below {
-			c.how.Slopes = append(c.how.Slopes, byte(r.IntN(140))) // above 128 is none
+			c.how.Slopes = append(c.how.Slopes, byte(r.IntN(256))) // above 128 is none
 		}
 		below += len(open)
 		c.how.Open, c.how.Raised = append(c.how.Open, open), append(c.how.Raised, raised)
@@ -320,7 +320,7 @@ func (c *confinedCase) someLeaf(r *rand.Rand, w *treeWalk) (lower [][]line, mult
 		case 0:
 			n.sign, multipliers[n.layer][n.unit] = 1-2*r.IntN(2), math.Abs(r.NormFloat64())
 		default:
-			w.setLower(lower[n.layer], n.layer, n.unit, byte(r.IntN(140)))
+			w.setLower(lower[n.layer], n.layer, n.unit, byte(r.IntN(256)))
 		}
 	}
 	return lower, multipliers
@@ -424,8 +424,8 @@ func lowersOf(w *treeWalk) (lower [][]line) {
 	return lower
 }
 
-// TestSignsRounded: what rounding does to the coefficient of a neuron with a sign is taken off.
-func TestSignsRounded(t *testing.T) {
+// TestNeuronSigns: where a neuron has its sign the new row is below the old one, whatever is rounded.
+func TestNeuronSigns(t *testing.T) {
 	for at := range testscale.Cases(t, 500) {
 		r := rand.New(rand.NewPCG(uint64(at), 215))
 		lo, hi := -r.Float64(), r.Float64()
