@@ -56,7 +56,7 @@ var mayImport = map[string][]string{
 	},
 	"psafe/host/prove/claim": {
 		"psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/measure", "psafe/host/prove/neuronsum/grid",
-		"psafe/host/read/property",
+		"psafe/host/prove/phases", "psafe/host/read/property",
 	},
 	"psafe/host/prove/engine": {
 		"psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim",
@@ -82,10 +82,17 @@ var mayImport = map[string][]string{
 	},
 	"psafe/host/prove": {
 		"psafe/host/bound", "psafe/host/model/posterior", "psafe/host/prove/boxes", "psafe/host/prove/claim",
-		"psafe/host/prove/clbp", "psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/prove/measure",
+		"psafe/host/prove/clbp", "psafe/host/prove/confine", "psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/prove/measure",
 		"psafe/host/prove/mixture", "psafe/host/prove/neuronsum", "psafe/host/prove/slack", "psafe/host/read/property",
 	},
-	"psafe/host/prove/phases": {"psafe/host/bound", "psafe/host/model/network", "psafe/host/read/property", "psafe/internal/fault"},
+	"psafe/host/prove/phases": {
+		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/measure",
+		"psafe/host/read/property", "psafe/internal/fault",
+	},
+	"psafe/host/prove/confine": {
+		"psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/engine",
+		"psafe/host/prove/measure", "psafe/host/prove/phases", "psafe/host/read/property",
+	},
 	"psafe/host/prove/verify": {
 		"psafe/host/bound", "psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/model/network", "psafe/host/model/posterior",
 		"psafe/host/read/property", "psafe/host/read/vnnlib",

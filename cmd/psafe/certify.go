@@ -75,7 +75,7 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	c.post.add(f)
 	c.post.addFactor(f)
 	c.tasks.add(f)
-	f.StringVar(&c.method, "method", prove.Auto.String(), "auto (the best of clbp, neuronsum and lbp); clbp (concentration); neuronsum (one hidden layer); ibp or lbp (weight boxes); finite (a finite posterior, exactly); or statistical (an interval, no certificate)")
+	f.StringVar(&c.method, "method", prove.Auto.String(), "auto (the best of clbp, phases, neuronsum and lbp); clbp (concentration); phases (all networks at once); neuronsum (one hidden layer); ibp or lbp (weight boxes); finite (a finite posterior, exactly); or statistical (an interval, no certificate)")
 	f.StringVar(&c.boxes, "boxes", prove.Centred.String(), "weight boxes: centred (one around the mean, as wide as verifies) or drawn (Algorithm 1)")
 	f.IntVar(&c.draws, "draws", 0, "how many boxes are drawn, or networks of --method statistical (default none, or 1000)")
 	f.Float64Var(&c.confidence, "confidence", 0.99, "confidence of --method statistical")

@@ -140,6 +140,9 @@ func (a *asked) byPhases(dev bound.Device) ([]float64, error) {
 			return q
 		}
 		for k := range 2 {
+			if err := s.Allow(slices.Repeat([]float64{0.01}, units)); err != nil {
+				return nil, err
+			}
 			lo, hi, err := s.Next()
 			if err != nil {
 				return nil, err
@@ -173,7 +176,7 @@ func (a *asked) byPhases(dev bound.Device) ([]float64, error) {
 		if _, err := there.TightenAiming(q, aims, answer.Bound); err != nil {
 			return nil, err
 		}
-		pre, err := s.ForwardApprox(1, make([]float64, 2*units), 2)
+		pre, err := s.ForwardApprox(1, make([]float64, 2*units), nil, 2)
 		if err != nil {
 			return nil, err
 		}

@@ -25,6 +25,8 @@ type Splits struct {
 	w, b   []hostInterval
 	// turned are the transposed weights for ForwardApprox, by layer, once they are asked for.
 	turned, none []Array
+	// below is what Allow has said of property rows.
+	below []float64
 	// assumed is the row that Assuming has been told of, if assumes.
 	assumed int
 	assumes bool
@@ -183,6 +185,9 @@ func (s *Splits) start(q *SplitQuery) (coefficients, constants []float64, err er
 		} else {
 			constants[c] = b.lo[i]
 		}
+		if q.Layer == len(s.pass.layers)-1 {
+			constants[c] = s.lowered(constants[c], i)
+		}
 		for j := range in {
 			if negated {
 				coefficients[j*r+c] = -w.hi[j*n+i]
@@ -281,8 +286,10 @@ func (s *Splits) down(q *SplitQuery, l int, a, c Array) (Interval, Array) {
 }
 
 // ForwardApprox takes columns of inputs of layer l, [in x R], to its pre-activations, [out x R]:
-// ordinary numbers that bound nothing, with the lower ends of the weights.
-func (s *Splits) ForwardApprox(l int, z []float64, r int) ([]float64, error) {
+// ordinary numbers that bound nothing, with the lower ends of the weights and of the biases or,
+// where a row's coefficient of the pre-activation, [out x R], is negative, the upper end of the
+// bias. No coefficients are as many of 0.
+func (s *Splits) ForwardApprox(l int, z, over []float64, r int) ([]float64, error) {
 	p, lay := s.pass, &s.pass.layers[l]
 	if s.turned[l] == nil {
 		w, err := p.read(p.query.Boxes.w[l].Lo)
@@ -307,13 +314,15 @@ func (s *Splits) ForwardApprox(l int, z []float64, r int) ([]float64, error) {
 		return nil, err
 	}
 	p.release(a, cIn, c, out)
-	b, err := p.read(p.query.Boxes.b[l].Lo)
+	lo, hi, err := p.readPair(p.query.Boxes.b[l].Lo, p.query.Boxes.b[l].Hi)
 	if err != nil {
 		return nil, err
 	}
-	for i, v := range b {
-		for c := range r {
-			pre[i*r+c] += v
+	for at := range pre {
+		if over != nil && over[at] < 0 {
+			pre[at] += hi[at/r]
+		} else {
+			pre[at] += lo[at/r]
 		}
 	}
 	return pre, nil
@@ -329,7 +338,7 @@ func (s *Splits) Precision() Precision { return s.pass.dev.Precision() }
 func (s *Splits) Assuming(row int) (*Splits, error) {
 	p := s.pass
 	t := &Splits{pass: &pass{Model: p.Model, scratch: scratch{owner: p.dev}, query: p.query}, w: s.w, b: s.b,
-		turned: make([]Array, len(s.turned)), none: make([]Array, len(s.none)), assumed: row, assumes: true}
+		turned: make([]Array, len(s.turned)), none: make([]Array, len(s.none)), below: s.below, assumed: row, assumes: true}
 	for k := range s.lo {
 		t.pass.addHidden(k)
 		t.pass.hidden[k].mag = p.hidden[k].mag

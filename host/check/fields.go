@@ -40,7 +40,7 @@ func (r *record) sizes() error {
 }
 
 // methodWords are the values of the field method.
-var methodWords = []string{"ibp", "lbp", "clbp", "neuronsum", "samples", "statistical"}
+var methodWords = []string{"ibp", "lbp", "clbp", "neuronsum", "phases", "samples", "statistical"}
 
 // boxed says that the method is about weight boxes, cut that it cuts T.
 func (r *record) boxed() bool { return r.Method == "ibp" || r.Method == "lbp" }
@@ -68,7 +68,7 @@ func (r *record) consistentMethod() error {
 		return fmt.Errorf("safe_samples: %d, with %d unsafe, of %d", *r.SafeSamples, *r.UnsafeSamples, r.Samples)
 	case r.cut() != (r.Cells > 0):
 		return fmt.Errorf("cells: %d by method %s", r.Cells, r.Method)
-	case r.Tau != 0 && (r.Method != "clbp" || !(r.Tau > 0 && r.Tau < 1)):
+	case r.Tau != 0 && (r.Method != "clbp" && r.Method != "phases" || !(r.Tau > 0 && r.Tau < 1)):
 		return fmt.Errorf("tau: %v by method %s", r.Tau, r.Method)
 	case r.Method == "statistical" && r.Statistical == nil:
 		return errors.New("statistical: it is missing")
@@ -95,7 +95,8 @@ func (r *record) consistentProof() error {
 		{"centres", p.Centres != nil, lower && p.Grids != nil},
 		{"large", p.Large != nil, lower && p.Grids != nil && p.Mixtures != nil},
 		{"chains", p.Chains != nil, false}, // this program does not know them
-		{"tau", p.Tau != nil, lower && r.Method == "clbp"},
+		{"tau", p.Tau != nil, lower && (r.Method == "clbp" || r.Method == "phases")},
+		{"phases", p.Phases != nil, lower && r.Method == "phases"},
 		{"mixtures", p.Mixtures != nil, lower && (r.boxed() || r.cut())},
 		{"boxes", p.Boxes != nil, lower && r.Boxes == "sampled"},
 		{"cuts", p.Cuts != nil, lower && r.Rule == disjoint},
@@ -172,7 +173,7 @@ func (r *record) consistentLogarithm() error {
 // fits compares a record with its question, where nothing has to be proved for that.
 func (q *question) fits() error {
 	boxes := len(q.task.T)
-	if q.boxed() || q.cut() {
+	if q.boxed() || q.cut() || q.Method == "phases" {
 		if err := q.post.RequireIndependent(); err != nil {
 			return fmt.Errorf("method: %s: %w", q.Method, err)
 		}

@@ -93,8 +93,8 @@ type record struct {
 	Checksum string `json:"checksum"`
 }
 
-// proof is what identifies the certificate, beside the other fields. Networks and Upper are
-// read where they are needed (strictly).
+// proof is what identifies the certificate, beside the other fields. Phases, Networks and Upper
+// are read where they are needed (strictly).
 type proof struct {
 	Cells    []int           `json:"cells,omitempty"`
 	Grids    [][][]float64   `json:"grids,omitempty"`
@@ -102,6 +102,7 @@ type proof struct {
 	Large    [][]*sums.Large `json:"large,omitempty"`
 	Chains   []int           `json:"chains,omitempty"`
 	Tau      []float64       `json:"tau,omitempty"`
+	Phases   json.RawMessage `json:"phases,omitempty"`
 	Mixtures [][]float64     `json:"mixtures,omitempty"`
 	Boxes    []int           `json:"boxes,omitempty"`
 	Cuts     [][]float64     `json:"cuts,omitempty"`

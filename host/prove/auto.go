@@ -6,6 +6,8 @@ import (
 
 	"psafe/host/prove/claim"
 	"psafe/host/prove/clbp"
+	"psafe/host/prove/confine"
+	"psafe/host/prove/decide"
 	"psafe/host/prove/engine"
 	"psafe/host/read/property"
 )
@@ -19,6 +21,8 @@ const (
 	// worth minutes, if no verdict is asked for.
 	noRoom     = 0.01
 	noRoomDear = 0.05
+	// leastByPhases is a little below what phases prove, if they prove anything.
+	leastByPhases = 0.999
 	// nextToNothing is a lower bound that a weight box may have where nothing else proves anything.
 	nextToNothing = 0.01
 )
@@ -88,6 +92,10 @@ func rungsOf(e *engine.Engine, cfg *Config) []rung {
 		room, dear = 0, 0
 	}
 	boxes := rung{certify: withMixtures(byCentredBoxes), enough: contentBoxes, room: room, share: shareOfRung}
+	if autoPhases(e) {
+		// What it proves is next to certain, so that nothing is left for others; it takes seconds.
+		return []rung{{certify: byPhases, enough: content, least: leastByPhases, share: shareOfRung}, boxes}
+	}
 	if !autoSums(e, cfg) {
 		return []rung{boxes}
 	}
@@ -103,6 +111,11 @@ func rungsOf(e *engine.Engine, cfg *Config) []rung {
 	}
 	cells.room = dear
 	return []rung{boxes, cells, grids}
+}
+
+// autoPhases says that auto confines noise: with many inputs, where cutting T shows little.
+func autoPhases(e *engine.Engine) bool {
+	return e.Normal.Inputs() > decide.FewInputs && confine.Fits(e.Normal) == nil
 }
 
 // sumInputsDear is up to how many inputs auto tries sums of neurons that may take minutes.
@@ -131,13 +144,15 @@ func groupOfAuto(e *engine.Engine, cfg Config) int {
 type rung struct {
 	certify      groupMethod
 	enough, room float64
+	// least is what the method proves if it proves anything.
+	least float64
 	// share is how much of the time that is left it may take, if time is limited.
 	share float64
 }
 
 // open says that the method is worth trying.
 func (g *rung) open(r *claim.Result) bool {
-	return r.Lower() < g.enough && r.Upper()-r.Lower() > g.room
+	return r.Lower() < g.enough && r.Upper()-r.Lower() > g.room && r.Upper() >= g.least
 }
 
 // wanted says that one of the methods may yet be tried: bounds only get better.

@@ -34,6 +34,8 @@ func TestAutoPlan(t *testing.T) {
 		{[]int{5, 3, 2}, Config{Decided: until}, []float64{0, 0, 0}, 3, true},
 		{[]int{6, 3, 2}, Config{TimeLimit: time.Second, Decided: until}, []float64{0}, 1, false},
 		{[]int{2, 3, 3, 2}, Config{TimeLimit: time.Second}, []float64{noRoom}, 1, false},
+		{[]int{9, 3, 3, 2}, Config{}, []float64{0, noRoom}, 2, false},
+		{[]int{9, 3, 2}, Config{Decided: until}, []float64{0, 0}, 2, false},
 	} {
 		e, err := engine.New(fallback.New(bound.Float32), nil, provetest.RandomNet(r, network.ReLU, c.sizes...), 12)
 		if err != nil {
@@ -58,5 +60,13 @@ func TestAutoPlan(t *testing.T) {
 			t.Errorf("%v: rooms %v, want %v; %d for a half, want %d; sums %v", c.sizes, rooms, c.rooms, half, c.half, autoSums(e, &c.cfg))
 		}
 		e.Close()
+	}
+}
+
+// TestAutoPhases: phases are not tried where what is proved unsafe leaves no room for what they would prove.
+func TestAutoPhases(t *testing.T) {
+	phases := rung{enough: content, least: leastByPhases}
+	if phases.open(&claim.Result{LogP: math.Inf(-1), UnsafeDown: 0.01}) || !phases.open(&claim.Result{LogP: math.Inf(-1), UnsafeDown: 1e-9}) {
+		t.Error("whether phases are tried does not hang on what is proved unsafe")
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/model/posterior"
+	"psafe/host/prove/confine"
 )
 
 // Method is how P_safe is bounded. What each is and does, the table ways says.
@@ -24,6 +25,8 @@ const (
 	CLBP
 	// NeuronSum is for one hidden layer: a sum of independent terms, one a neuron.
 	NeuronSum
+	// Phases decides, on one event that confines the noise of neurons, all networks at once.
+	Phases
 	// Finite decides every network of a posterior that is a finite set of them.
 	Finite
 	// Statistical decides drawn networks: a statement with a confidence.
@@ -33,7 +36,7 @@ const (
 )
 
 // methodWords are their words, for command lines.
-var methodWords = [methodCount]string{"auto", "ibp", "lbp", "clbp", "neuronsum", "finite", "statistical"}
+var methodWords = [methodCount]string{"auto", "ibp", "lbp", "clbp", "neuronsum", "phases", "finite", "statistical"}
 
 // MethodWords are the words of all of them, in the order of messages.
 func MethodWords() []string { return slices.Clone(methodWords[:]) }
@@ -149,6 +152,7 @@ func init() {
 		LBP:         {Centred: centred, Drawn: drawn},
 		CLBP:        {{fits: independent, run: groups{withMixtures(byCLBP), groupByCost}, uppers: beside, drawn: beside}},
 		NeuronSum:   {{fits: oneHiddenLayer, run: groups{neuronSum, groupOfOne}, uppers: beside, drawn: beside}},
+		Phases:      {{fits: confine.Fits, run: groups{byPhases, groupByCost}, uppers: beside, drawn: beside}},
 		Finite:      {{fits: finiteSet, run: groups{bySet, groupByCost}, uppers: inside, drawn: beside}},
 		Statistical: {{fits: anyPosterior, run: groups{byDraws, groupByCost}, uppers: beside, drawn: inside}},
 	}

@@ -6,6 +6,7 @@ import (
 	"psafe/host/prove/boxes"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/clbp"
+	"psafe/host/prove/confine"
 	"psafe/host/prove/decide"
 	"psafe/host/prove/engine"
 	"psafe/host/read/property"
@@ -26,6 +27,11 @@ func byCentredBoxes(ctx context.Context, e *engine.Engine, cfg Config, tasks []p
 // byCLBP is concentration LBP.
 func byCLBP(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) ([]*claim.Result, error) {
 	return clbp.Certify(ctx, e, cfg.Cells, tasks)
+}
+
+// byPhases confines noise, and decides all networks at once by phases.
+func byPhases(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) ([]*claim.Result, error) {
+	return confine.Certify(ctx, e, cfg.TimeLimit > 0, tasks)
 }
 
 // byDraws decides drawn networks.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"psafe/host/prove/neuronsum/grid"
+	"psafe/host/prove/phases"
 	"psafe/host/read/property"
 )
 
@@ -29,6 +30,8 @@ type Proof struct {
 	// Tau is the failure budget of a hidden bound in each leaf, in the order of Cells; one
 	// if they are the same.
 	Tau []float64 `json:"tau,omitempty"`
+	// Phases are, for each box of T, how the rows of S were proved for all networks whose noise is confined.
+	Phases []*phases.Proof `json:"phases,omitempty"`
 	// Mixtures are the factors of the mixtures of rows (31) that were proved in the place of
 	// alternatives, for each clause of S one for each alternative (property.Safe.Mixed); nil if
 	// none was.

@@ -103,7 +103,7 @@ func (d *decision) askOn(m *bound.Model, method bound.Propagation, runs [][]*que
 		if err := bound.Ended(m.Device()); err != nil {
 			return nil, err
 		}
-		list = append(list, enclose(d.nets[run[0].net], p))
+		list = append(list, bound.Enclose(d.nets[run[0].net], p))
 		for _, q := range run {
 			regions, rows = append(regions, q.box), append(rows, q.rows)
 		}
@@ -145,17 +145,4 @@ func (d *decision) askOn(m *bound.Model, method bound.Propagation, runs [][]*que
 		}}
 	}
 	return answers, nil
-}
-
-// enclose rounds weights outward to a precision.
-func enclose(net drawn, p bound.Precision) bound.Explicit {
-	var b bound.Explicit
-	for _, w := range net {
-		lo, hi := make([]float64, len(w)), make([]float64, len(w))
-		for j, x := range w {
-			lo[j], hi[j] = p.RoundLo(x), p.RoundHi(x)
-		}
-		b.Lo, b.Hi = append(b.Lo, lo), append(b.Hi, hi)
-	}
-	return b
 }

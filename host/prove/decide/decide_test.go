@@ -53,7 +53,7 @@ func TestDecisionsRunOut(t *testing.T) {
 func TestEnclose(t *testing.T) {
 	net := drawn{{0.1, -0.1, 1, 1e300}}
 	for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
-		b := enclose(net, p)
+		b := bound.Enclose(net, p)
 		for j, x := range net[0] {
 			if !(b.Lo[0][j] <= x && x <= b.Hi[0][j]) || x == 1 && b.Lo[0][j] != b.Hi[0][j] {
 				t.Errorf("%v: %v is enclosed from %v to %v", p, x, b.Lo[0][j], b.Hi[0][j])

@@ -83,7 +83,7 @@ func TestRefinedSlopes(t *testing.T) {
 			x := []float64{r.NormFloat64(), r.NormFloat64(), r.NormFloat64()}
 			boxes = append(boxes, property.Box{Lo: x, Hi: []float64{x[0] + r.Float64(), x[1] + 0.2, x[2]}})
 		}
-		box := enclose(meansOf(post), p)
+		box := bound.Enclose(meansOf(post), p)
 		for k := range box.Lo {
 			for j := range box.Lo[k] {
 				box.Hi[k][j] = p.RoundHi(box.Hi[k][j] + 0.01*float64(round%3))

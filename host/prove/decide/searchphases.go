@@ -54,7 +54,7 @@ func provePhases(ctx context.Context, e *engine.Engine, weights drawn, t *phases
 	}
 	err = engine.Guarded(e, "phases of one network", []*phases.Task{t}, func(m *bound.Model, tasks []*phases.Task) (answers []engine.Answer, err error) {
 		for _, t := range tasks {
-			got, err := t.On(m, e.Normal.Network(), enclose(weights, m.Device().Precision()))
+			got, err := t.On(m, e.Normal.Network(), bound.Enclose(weights, m.Device().Precision()))
 			if err != nil {
 				return nil, err
 			}

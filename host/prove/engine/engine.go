@@ -197,14 +197,11 @@ func (e *Engine) DeviationsOn(m *bound.Model) (*bound.Deviations, error) {
 	if c := e.Deviations[m]; c != nil {
 		return c, nil
 	}
-	if e.moments == nil {
-		moments, err := noiseMoments(e.Normal, func() error { return bound.Ended(m.Device()) })
-		if err != nil {
-			return nil, err
-		}
-		e.moments = &moments
+	moments, err := e.Moments(m)
+	if err != nil {
+		return nil, err
 	}
-	c, err := m.NewDeviations(e.Normal, *e.moments)
+	c, err := m.NewDeviations(e.Normal, *moments)
 	if err != nil {
 		return nil, err
 	}
@@ -213,6 +210,18 @@ func (e *Engine) DeviationsOn(m *bound.Model) (*bound.Deviations, error) {
 	}
 	e.Deviations[m] = c
 	return c, nil
+}
+
+// Moments are those of the posterior's weights, once; the error is that of bound.Ended on the model.
+func (e *Engine) Moments(m *bound.Model) (*bound.Moments, error) {
+	if e.moments == nil {
+		moments, err := noiseMoments(e.Normal, func() error { return bound.Ended(m.Device()) })
+		if err != nil {
+			return nil, err
+		}
+		e.moments = &moments
+	}
+	return e.moments, nil
 }
 
 // Sums prepares the posterior for sums of neurons once.

@@ -30,6 +30,9 @@ type ascent struct {
 	// moments are those of Slope or, where there is a phase, Beta.
 	first, second [][]float64
 	round         int
+	// kept are the slopes and multipliers of best, if the task wants a proof; these are numbers that
+	// a proof can say then.
+	kept *bound.SplitQuery
 	// coefficients are those of the last bounds, as SplitAnswer.S has them; zeta those of the last
 	// gradient, by layer.
 	coefficients, zeta [][]float64
@@ -51,6 +54,12 @@ func newAscent(p *phased, layer int, rows []int) *ascent {
 		a.q.Slope = append(a.q.Slope, slope)
 		a.first, a.second = append(a.first, make([]float64, n*r)), append(a.second, make([]float64, n*r))
 	}
+	if p.proof != nil {
+		a.kept = &bound.SplitQuery{}
+		for l := range layer {
+			a.kept.Slope = append(a.kept.Slope, slices.Clone(a.q.Slope[l]))
+		}
+	}
 	a.best = slices.Repeat([]float64{math.Inf(-1)}, r)
 	return a
 }
@@ -60,6 +69,9 @@ func (a *ascent) withPhases() {
 	for l := range a.q.Layer {
 		n := len(a.q.Slope[l])
 		a.q.Phase, a.q.Beta = append(a.q.Phase, make([]float64, n)), append(a.q.Beta, make([]float64, n))
+		if a.kept != nil {
+			a.kept.Beta = append(a.kept.Beta, make([]float64, n))
+		}
 	}
 }
 
@@ -92,14 +104,58 @@ func (a *ascent) evaluate(wantRows bool) error {
 		return err
 	}
 	for c, v := range answer.Bound {
+		if a.kept != nil && v > a.best[c] {
+			a.keep(c)
+		}
 		a.best[c] = max(a.best[c], v)
 	}
 	a.coefficients = answer.S
 	return nil
 }
 
+// keep keeps the slopes and multipliers of row c.
+func (a *ascent) keep(c int) {
+	r := len(a.q.Rows)
+	for l := range a.q.Layer {
+		for i := range a.known.lo[l] {
+			if a.known.open(l, i) {
+				a.kept.Slope[l][i*r+c] = a.q.Slope[l][i*r+c]
+				if a.q.Beta != nil {
+					a.kept.Beta[l][i*r+c] = a.q.Beta[l][i*r+c]
+				}
+			}
+		}
+	}
+}
+
 // forward finds zeta for the last bounds.
 func (a *ascent) forward() error {
+	a.zeta = a.zeta[:0]
+	_, err := a.upwards(a.cornerApprox(), func(l int, zeta []float64) func(i, at int) float64 {
+		if a.zeta = append(a.zeta, zeta); l == a.q.Layer-1 {
+			return nil
+		}
+		return func(i, at int) float64 { return a.lineApprox(l, i, at) }
+	})
+	return err
+}
+
+// refutedApprox says that a row is negative at a point and for some biases where the last bounds have it
+// least: then no sub-problems prove it for all biases. That is no proof, and none rests on it.
+func (a *ascent) refutedApprox() (bool, error) {
+	z, err := a.upwards(a.cornerApprox(), func(_ int, zeta []float64) func(i, at int) float64 {
+		return func(_, at int) float64 { return max(zeta[at], 0) }
+	})
+	if err != nil {
+		return false, err
+	}
+	values, err := a.s.ValuesApprox(&a.q, z)
+	return err == nil && slices.Min(values) < 0, err
+}
+
+// cornerApprox are the corners of the box, a column for each row, where the rows are least as they have
+// arrived at the inputs.
+func (a *ascent) cornerApprox() []float64 {
 	r := len(a.q.Rows)
 	x := make([]float64, len(a.box.Lo)*r)
 	p := a.s.Precision()
@@ -113,24 +169,50 @@ func (a *ascent) forward() error {
 			}
 		}
 	}
-	a.zeta = a.zeta[:0]
+	return x
+}
+
+// upwards takes columns of inputs up to what feeds the layer of the query, [in x R]; through is told the
+// pre-activations of each layer and says what becomes of neuron i there, at that place of the list,
+// nil if nobody wants to know.
+func (a *ascent) upwards(x []float64, through func(l int, zeta []float64) func(i, at int) float64) ([]float64, error) {
+	r, p := len(a.q.Rows), a.s.Precision()
 	for l := range a.q.Layer {
-		zeta, err := a.s.ForwardApprox(l, x, r)
+		zeta, err := a.s.ForwardApprox(l, x, a.overApprox(l), r)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		a.zeta = append(a.zeta, zeta)
-		if l == a.q.Layer-1 {
-			break
+		value := through(l, zeta)
+		if value == nil {
+			return nil, nil
 		}
 		x = make([]float64, len(zeta))
 		onStrips(len(a.known.lo[l]), func(i int) {
 			for at := i * r; at < (i+1)*r; at++ {
-				x[at] = p.Nearest(finiteOr(a.lineApprox(l, i, at), 0))
+				x[at] = p.Nearest(finiteOr(value(i, at), 0))
 			}
 		})
 	}
-	return nil
+	return x, nil
+}
+
+// overApprox are the coefficients of the pre-activations of layer l, as far as their signs go, where biases are
+// intervals; nil where they are numbers.
+func (a *ascent) overApprox(l int) []float64 {
+	if a.kept == nil {
+		return nil
+	}
+	over := slices.Clone(a.coefficients[l+1])
+	for at := range over {
+		switch {
+		case a.q.Phase == nil || a.q.Phase[l][at] == 0:
+		case a.q.Phase[l][at] > 0:
+			over[at] -= a.q.Beta[l][at]
+		default:
+			over[at] = a.q.Beta[l][at]
+		}
+	}
+	return over
 }
 
 // lineApprox is the value of the line that a row has used at neuron i of layer l.
@@ -195,10 +277,18 @@ func (a *ascent) move(l, i int, scale []float64, by func(at int, gradient float6
 		at := i*r + c
 		s, t := a.coefficients[l+1][at], a.zeta[l][at]
 		if a.q.Phase != nil && a.q.Phase[l][at] != 0 {
-			a.q.Beta[l][at] = p.Nearest(finiteOr(max(a.q.Beta[l][at]+scale[c]*by(at, -a.q.Phase[l][at]*t), 0), a.q.Beta[l][at]))
+			v := max(a.q.Beta[l][at]+scale[c]*by(at, -a.q.Phase[l][at]*t), 0)
+			if a.kept != nil {
+				v = toMultiplier(v)
+			}
+			a.q.Beta[l][at] = p.Nearest(finiteOr(v, a.q.Beta[l][at]))
 			continue
 		}
-		a.q.Slope[l][at] = p.Nearest(finiteOr(min(max(a.q.Slope[l][at]+by(at, max(s, 0)*t), 0), 1), a.q.Slope[l][at]))
+		v := min(max(a.q.Slope[l][at]+by(at, max(s, 0)*t), 0), 1)
+		if a.kept != nil {
+			v = toSlope(v)
+		}
+		a.q.Slope[l][at] = p.Nearest(finiteOr(v, a.q.Slope[l][at]))
 	}
 }
 

@@ -1,4 +1,5 @@
-// Package phases proves that one network is in a safe set on a box by branch and bound over the
+// Package phases proves that one network, or all of a posterior on an event that bounds their noise
+// (Noise), are in a safe set on a box by branch and bound over the
 // phases of its ReLUs, for networks of many inputs, where cutting T proves little
 // (docs/concentration.md, section 5). Lower slopes are raised for every row on the way, those
 // of hidden layers' units included (Xu et al. 2021, alpha-CROWN), and where that does not do, neurons
@@ -20,6 +21,11 @@ import (
 type Task struct {
 	Box  property.Box
 	Safe *property.Safe
+	// Noise, if it is not nil, says that the network is the mean of a posterior, and the question is
+	// about all that are drawn from it, on an event that EventsUp pays for. Then there is a Proof, and
+	// bounds of hidden layers serve all inputs of the box: none is under an assumption, as the noise of a layer
+	// is only known beside what is below it.
+	Noise *Noise
 	// Most is how many sub-problems may be looked at.
 	Most int
 	// Stop says that nobody wants to know any more; nil: never.
@@ -34,6 +40,8 @@ type Answer struct {
 	Tried int
 	// Numbers are all that the device has said.
 	Numbers []float64
+	// Proof is there for what is proved with Noise.
+	Proof *Proof
 }
 
 // Serves says whether phases serve a network and a set: a chain with ReLU, and a set that is one
@@ -61,6 +69,9 @@ var errStopped = errors.New("stopped")
 // those of one network, rounded outward.
 func (t *Task) On(m *bound.Model, net network.Network, weights bound.Explicit) (Answer, error) {
 	p := &phased{task: t, net: net, batch: branchBatch}
+	if t.Noise != nil {
+		p.proof = &Proof{}
+	}
 	proved := false
 	err := p.on(m, weights, func() (err error) {
 		proved, err = p.tree()
@@ -70,7 +81,11 @@ func (t *Task) On(m *bound.Model, net network.Network, weights bound.Explicit) (
 		return Answer{}, err
 	}
 	numbers := append(slices.Concat(p.known.lo...), slices.Concat(p.known.hi...)...)
-	return Answer{proved, p.tried, append(numbers, p.bounds...)}, nil
+	answer := Answer{Proved: proved, Tried: p.tried, Numbers: append(numbers, p.bounds...)}
+	if proved {
+		answer.Proof = p.proof
+	}
+	return answer, nil
 }
 
 // phased is a Task under way on one device.
@@ -87,6 +102,8 @@ type phased struct {
 	batch int
 	// bounds are all that the device has said of sub-problems.
 	bounds []float64
+	// proof is what is noted of how it was proved, nil if nobody wants to know.
+	proof *Proof
 }
 
 // ranges are bounds of the pre-activations of hidden layers.
@@ -143,7 +160,11 @@ const (
 
 // hidden bounds the hidden layers, each neuron that may be on both sides of its kink by ascent.
 func (p *phased) hidden() error {
+	in := reachOf(p.task.Box)
 	for k := range p.net[:len(p.net)-1] {
+		if err := p.allow(k, &in); err != nil {
+			return err
+		}
 		lo, hi, err := p.s.Next()
 		if err != nil {
 			return err
@@ -166,7 +187,15 @@ func (p *phased) hidden() error {
 			if err := p.s.Tighten(&a.q, a.best); err != nil {
 				return err
 			}
+			p.noteSlopes(a)
 		}
+		p.noteLayer(k, rows)
+		if p.task.Noise != nil {
+			in = p.task.Noise.outputs(k, &in, lo, hi)
+		}
+	}
+	if err := p.allow(len(p.net)-1, &in); err != nil {
+		return err
 	}
 	for l := range p.known.lo {
 		for i := range p.known.lo[l] {

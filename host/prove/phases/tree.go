@@ -14,6 +14,8 @@ type knot struct {
 	// slope has the lower slopes of the open neurons, in their order.
 	slope  []float32
 	phases []phaseAt
+	// at is its place in the tree of a proof; nil if there is none.
+	at *piece
 }
 
 // phaseAt is a neuron that is taken to be active (+1) or not (-1), and the multiplier of that.
@@ -24,7 +26,7 @@ type phaseAt struct {
 
 // with is the part of a sub-problem where a neuron has this phase.
 func (k *knot) with(n neuronAt, phase float64) *knot {
-	return &knot{k.row, k.bound, slices.Clone(k.slope), append(slices.Clone(k.phases), phaseAt{n, phase, 0})}
+	return &knot{row: k.row, bound: k.bound, slope: slices.Clone(k.slope), phases: append(slices.Clone(k.phases), phaseAt{n, phase, 0})}
 }
 
 const (
@@ -35,15 +37,15 @@ const (
 
 // tree says whether all rows of the property are proved: at once, or each for itself.
 func (p *phased) tree() (bool, error) {
-	var waiting []*knot
+	var all []*knot
 	for _, r := range p.task.Safe.Any[0] {
-		k := &knot{row: r, bound: math.Inf(-1)}
+		k := &knot{row: r, bound: math.Inf(-1), at: p.root()}
 		for _, n := range p.open {
 			k.slope = append(k.slope, float32(p.known.usual(n.layer, n.unit)))
 		}
-		waiting = append(waiting, k)
+		all = append(all, k)
 	}
-	waiting, err := p.raise(waiting, rowRounds)
+	waiting, err := p.raise(all, rowRounds)
 	if err != nil {
 		return false, err
 	}
@@ -52,6 +54,7 @@ func (p *phased) tree() (bool, error) {
 			return false, err
 		}
 	}
+	p.noteTrees(all)
 	return true, nil
 }
 
@@ -59,6 +62,9 @@ func (p *phased) tree() (bool, error) {
 // by phases. The sub-problems that were found last are cut first: all have to be proved, and few
 // wait.
 func (p *phased) rowTree(k *knot) (bool, error) {
+	if p.task.Noise != nil {
+		return p.grow([]*knot{k})
+	}
 	q, k, proved, err := p.aiming(k)
 	defer func() { p.tried, p.bounds = q.tried, q.bounds }()
 	defer q.release()
@@ -66,26 +72,34 @@ func (p *phased) rowTree(k *knot) (bool, error) {
 		return proved, err
 	}
 	waiting, err := q.raise([]*knot{k}, rowRounds)
-	for err == nil && len(waiting) > 0 {
-		if q.stopped() {
+	if err != nil {
+		return false, err
+	}
+	return q.grow(waiting)
+}
+
+// grow says whether sub-problems are proved by cutting them.
+func (p *phased) grow(waiting []*knot) (bool, error) {
+	for len(waiting) > 0 {
+		if p.stopped() {
 			return false, errStopped
 		}
-		n := min(q.batch, len(waiting))
+		n := min(p.batch, len(waiting))
 		now := slices.Clone(waiting[len(waiting)-n:])
-		if q.tried+2*n > q.task.Most || len(q.open) == 0 {
+		if p.tried+2*n > p.task.Most || len(p.open) == 0 {
 			return false, nil
 		}
-		q.tried += 2 * n
-		parts, err := q.cut(now)
+		p.tried += 2 * n
+		parts, err := p.cut(now)
 		if err != nil {
 			return false, err
 		}
-		if slices.ContainsFunc(parts, q.linear) {
+		if slices.ContainsFunc(parts, p.linear) {
 			return false, nil
 		}
 		waiting = append(waiting[:len(waiting)-n], parts...)
 	}
-	return err == nil, err
+	return true, nil
 }
 
 // cut cuts sub-problems in two and returns the parts that are not proved.
@@ -122,14 +136,19 @@ func (p *phased) raise(knots []*knot, rounds int) ([]*knot, error) {
 		}
 		p.bounds = append(p.bounds, a.best...)
 		for c, k := range chunk {
-			if k.bound = max(k.bound, a.best[c]); k.bound >= 0 {
-				continue
+			from := &a.q
+			if a.kept != nil {
+				from = a.kept
 			}
 			for o, n := range p.open {
-				k.slope[o] = float32(a.q.Slope[n.layer][n.unit*len(chunk)+c])
+				k.slope[o] = float32(from.Slope[n.layer][n.unit*len(chunk)+c])
 			}
 			for i, f := range k.phases {
-				k.phases[i].beta = a.q.Beta[f.layer][f.unit*len(chunk)+c]
+				k.phases[i].beta = from.Beta[f.layer][f.unit*len(chunk)+c]
+			}
+			if k.bound = max(k.bound, a.best[c]); k.bound >= 0 {
+				k.proved()
+				continue
 			}
 			open = append(open, k)
 		}
@@ -163,6 +182,11 @@ func (p *phased) branch(knots []*knot) (parts []*knot, err error) {
 	if err := a.evaluate(true); err != nil {
 		return nil, err
 	}
+	if p.task.Noise != nil {
+		if refuted, err := a.refutedApprox(); refuted || err != nil {
+			return nil, cmp.Or(err, errStopped)
+		}
+	}
 	if err := a.forward(); err != nil {
 		return nil, err
 	}
@@ -191,9 +215,12 @@ func (p *phased) branch(knots []*knot) (parts []*knot, err error) {
 				best = at
 			}
 		}
+		p.place(knots[c], tries[best:best+2])
 		for _, k := range tries[best : best+2] {
 			if !(k.bound >= 0) { // NaN proves nothing
 				parts = append(parts, k)
+			} else {
+				k.proved()
 			}
 		}
 	}

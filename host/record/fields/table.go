@@ -27,7 +27,7 @@ var Table = []Field{
 		"`--boxes`, `--samples`, `--cells`, `--gamma`, `--splits`, `--uniform`, `--confidence`, `--no-upper`, `--derived`, " +
 		"`--label-column`, in this order. Then come `--precision`, if `precision` may be that of the host (methods auto and neuronsum), and " +
 		"`--time-limit`; for method auto also `--require`"},
-	{Name: "method", Type: "string", Class: Compared, Doc: "the method that gave p_lower: `ibp`, `lbp`, `clbp`, `neuronsum` or `samples` (`--method finite`); or `statistical`, which gives none. With `auto`, the " +
+	{Name: "method", Type: "string", Class: Compared, Doc: "the method that gave p_lower: `ibp`, `lbp`, `clbp`, `neuronsum`, `phases` or `samples` (`--method finite`); or `statistical`, which gives none. With `auto`, the " +
 		"best method, or the first one tried if nothing was proved"},
 	{Name: "boxes", Type: "string, omitted", Class: Compared, Doc: "weight boxes: `centred` or `sampled` (`--boxes drawn`)"},
 	{Name: "gamma", Type: "number or list, omitted", Class: Certificate, Doc: "weight boxes: half-width in standard deviations, a list by layer if layers differ; absent if no box verified"},
@@ -35,7 +35,7 @@ var Table = []Field{
 	{Name: "boxes_tried", Type: "integer, omitted", Class: Said, Doc: "weight boxes propagated"},
 	{Name: "safe_boxes", Type: "integer, omitted", Class: Compared, Doc: "verified weight boxes that p_lower counts or was chosen from"},
 	{Name: "cells", Type: "integer, omitted", Class: Compared, Doc: "into how many cells T was cut"},
-	{Name: "tau", Type: "number, omitted", Class: Compared, Doc: "clbp: the largest failure budget of a hidden bound that p_lower rests on"},
+	{Name: "tau", Type: "number, omitted", Class: Compared, Doc: "clbp, phases: the largest failure budget of a hidden bound that p_lower rests on"},
 	{Name: "safe_samples", Type: "integer, omitted", Class: Proved, Doc: "a finite posterior: how many networks were proved safe"},
 	{Name: "unsafe_samples", Type: "integer, omitted", Class: Proved, Doc: "a finite posterior: how many networks were proved unsafe"},
 	{Name: "p_lower", Type: "number", Class: Proved, Doc: "at most P_safe, rounded down; 0 proves nothing"},
@@ -98,7 +98,9 @@ var Table = []Field{
 	{Name: "proof.large", Type: "lists", Class: Certificate, Doc: "with `grids` and `mixtures`, if neurons that are large in a few draws are split off " +
 		"([neuronsum.md](neuronsum.md#7-large-neurons-split-off), (39)): for each box, for each row of the mixtures, null or an object with " +
 		"the point `at` and the number `above`"},
-	{Name: "proof.tau", Type: "numbers", Class: Certificate, Doc: "clbp: the failure budget of a hidden bound in each leaf, one number if they are the same"},
+	{Name: "proof.tau", Type: "numbers", Class: Certificate, Doc: "clbp: the failure budget of a hidden bound in each leaf, one number if they are the same; phases: that of a bound of the noise of a neuron"},
+	{Name: "proof.phases", Type: "objects", Class: Certificate, Doc: "phases: for each box of T how its rows were proved for all networks whose noise is confined " +
+		"([confinement.md](confinement.md#4-in-a-record)): an object with `open`, `raised`, `slopes` and `trees`"},
 	{Name: "proof.mixtures", Type: "lists", Class: Certificate, Doc: "for a property with alternatives: the factors of a sum of rows that was proved in their place " +
 		"([soundness.md](soundness.md#mixtures-of-alternatives)), for each clause one factor for each alternative; absent if p_lower needs " +
 		"none"},

@@ -1,0 +1,152 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"psafe/host/arith"
+	"psafe/host/read/property"
+)
+
+// Confined noise and phases (docs/confinement.md): on one event the noise of every neuron is at most a
+// number, for all x of a box, and the drawn network at x is that of the means with biases that are off
+// by as much. A record says by which slopes, cuts and multipliers rows are proved for all of these.
+
+// phaseProof is how the rows of S are proved on one box of T.
+type phaseProof struct {
+	Open   [][]int     `json:"open"`
+	Raised [][]int     `json:"raised"`
+	Slopes []byte      `json:"slopes,omitempty"`
+	Trees  []phaseTree `json:"trees"`
+}
+
+// phaseTree is the tree of one row.
+type phaseTree struct {
+	Cuts   []int  `json:"cuts"`
+	Leaves []byte `json:"leaves,omitempty"`
+}
+
+// slopesIn is how many steps a slope of 1 is.
+const slopesIn = 128
+
+// byPhases proves a lower bound by confined noise and phases.
+func byPhases(ctx context.Context, q *question) (chance, error) {
+	n, err := q.held.noisyOf(q.post)
+	if err != nil {
+		return chance{}, err
+	}
+	var proofs []phaseProof
+	if err := strictly(q.Proof.Phases, &proofs); err != nil {
+		return chance{}, fmt.Errorf("proof: phases: %w", err)
+	}
+	taus, err := tausOf(q.Proof.Tau, 1)
+	switch {
+	case err != nil:
+		return chance{}, err
+	case taus[0] != q.Tau || q.Tau == 0:
+		return chance{}, fmt.Errorf("tau: it is %v, that of the proof is another", q.Tau)
+	case len(proofs) != len(q.task.T):
+		return chance{}, fmt.Errorf("proof: phases: there are %d, T has %d boxes", len(proofs), len(q.task.T))
+	case !n.splits() || len(q.task.S.Any) != 1:
+		return chance{}, errors.New("proof: phases: the network is no chain of dense layers with ReLU, or the safe set no conjunction of rows")
+	}
+	rows := q.task.S.Any[0]
+	for b := range proofs {
+		if err := n.confinedOn(ctx, q.task, b, rows, q.Tau, &proofs[b]); err != nil {
+			return chance{}, fmt.Errorf("proof: phases: box %d: %w", b, err)
+		}
+	}
+	events := n.confinedEvents(len(rows)) * float64(len(proofs))
+	return complement(min(1, arith.ProductUp(events, q.Tau))), nil
+}
+
+// splits says that the network is a chain of dense layers with max(t, 0).
+func (n *noisy) splits() bool {
+	for k := range len(n.mean) - 1 {
+		if !cuts(n.mean[k].act) {
+			return false
+		}
+	}
+	return n.graph.chain && len(n.mean) > 1
+}
+
+// random says that a weight of layer k deviates.
+func (n *noisy) random(k int) bool {
+	return anyAbove0(n.deviations[k].sd) || anyAbove0(n.deviations[k].biasVariance)
+}
+
+// confinedEvents is how many bounds may fail, in units of tau: of each hidden neuron both of its noise and
+// its radius, and that of each row from below. It is exact: a multiple of 1/64.
+func (n *noisy) confinedEvents(rows int) float64 {
+	events, last := 0.0, len(n.mean)-1
+	for k := range last {
+		if n.random(k) {
+			events += float64(n.mean[k].out) * (2 + radiusShare)
+		}
+	}
+	if n.random(last) {
+		events += float64(rows)
+	}
+	return events
+}
+
+// confinedOn says why rows are not proved on box b of T; nil if they are. Where a row is not, other
+// lines are tried for what the proof does not say.
+func (n *noisy) confinedOn(ctx context.Context, task *property.Task, b int, rows []int, tau float64, how *phaseProof) (err error) {
+	if err := how.shaped(n.mean, len(rows)); err != nil {
+		return err
+	}
+	for try := range uint64(tries) {
+		p := n.confine(ctx, task.T[b], tau, how, try)
+		err = nil
+		for r, row := range rows {
+			if err = p.rowHolds(ctx, &task.S.Rows[row], &how.Trees[r]); err != nil {
+				err = fmt.Errorf("row %d: %w", row, err)
+				break
+			}
+		}
+		if _, unproved := errors.AsType[*unprovedLeaf](err); !unproved {
+			return err
+		}
+	}
+	return err
+}
+
+// unprovedLeaf is a sub-problem whose bound is below 0.
+type unprovedLeaf struct {
+	leaf  int
+	bound float64
+}
+
+func (u *unprovedLeaf) Error() string {
+	return fmt.Sprintf("leaf %d of its tree has the bound %.6g, below 0", u.leaf, u.bound)
+}
+
+// shaped says what of a proof does not fit the network.
+func (how *phaseProof) shaped(layers []layer, rows int) error {
+	hidden, open, slopes := len(layers)-1, 0, 0
+	if len(how.Open) != hidden || len(how.Raised) != hidden || len(how.Trees) != rows {
+		return fmt.Errorf("it is of %d and %d layers and %d rows, there are %d and %d", len(how.Open), len(how.Raised), len(how.Trees), hidden, rows)
+	}
+	for k := range hidden {
+		for _, list := range [][]int{how.Open[k], how.Raised[k]} {
+			for i, unit := range list {
+				if unit < 0 || unit >= layers[k].out || i > 0 && unit <= list[i-1] {
+					return fmt.Errorf("neuron %d of layer %d is none, or out of order", unit, k)
+				}
+			}
+		}
+		slopes += 2 * len(how.Raised[k]) * open
+		open += len(how.Open[k])
+	}
+	if len(how.Slopes) != slopes {
+		return fmt.Errorf("slopes: there are %d, rows have %d", len(how.Slopes), slopes)
+	}
+	for t := range how.Trees {
+		if n := len(how.Trees[t].Cuts); n > mostTree {
+			return fmt.Errorf("the tree of row %d has %d nodes, the limit is %d", t, n, mostTree)
+		}
+	}
+	return nil
+}

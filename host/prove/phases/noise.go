@@ -1,0 +1,231 @@
+package phases
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"psafe/host/arith"
+	"psafe/host/model/posterior"
+	"psafe/host/prove/measure"
+	"psafe/host/read/property"
+)
+
+// A network is drawn: W = M + D, b = mu_b + d. On one event K the noise D z(x) + d of every neuron is at
+// most kappa for all x of the box, and the drawn network at x is that of the means with biases that
+// are off by as much ((68), docs/confinement.md). So what is decided for all such biases is decided
+// for all networks of K at once, and any number of statements, cuts and rows cost no more than K.
+
+// radiusShare is the share of Tau that a bound of how far a pre-activation varies over the box may
+// fail with.
+const radiusShare = 1.0 / 64
+
+// inflated is what every noise is enlarged by, so that psafe check, whose intervals are other
+// roundings of these, proves what is proved with it.
+const inflated = 1 + 0x1p-12
+
+// Noise is what the weights of a chain of dense layers with independent normal weights deviate by, with
+// the failure budget of one bound.
+type Noise struct {
+	layers []noiseLayer
+	// noise and radius are how many standard deviations the noise of a neuron, and how far it
+	// varies over the box, are allowed for.
+	noise, radius float64
+}
+
+// noiseLayer has upper bounds of sd, sd^2 and E|W| of the weights, [in x out], and sd^2 of the
+// biases. random says that anything deviates.
+type noiseLayer struct {
+	in, out                   int
+	sd, variance, absMean, vb []float64
+	random                    bool
+}
+
+// NewNoise prepares the deviations of a posterior of independent normal weights; absMean[k][j] is an
+// upper bound of E|W_j| of layer k, and tau, in (0, 1), the probability that either bound of the
+// noise of a neuron may fail with.
+func NewNoise(post *posterior.Posterior, absMean [][]float64, tau float64) *Noise {
+	n := &Noise{noise: measure.NoiseQuantileUp(tau, 1), radius: measure.NoiseQuantileUp(tau*radiusShare, 1)}
+	for k := range post.Layers {
+		l := &post.Layers[k]
+		if len(absMean[k]) != len(l.Weight.SdHi) {
+			panic(fmt.Sprintf("phases: NewNoise: %d means of |W|, layer %d has %d weights", len(absMean[k]), k, len(l.Weight.SdHi)))
+		}
+		n.layers = append(n.layers, noiseLayer{
+			in: l.Inputs(), out: l.Outputs(), sd: l.Weight.SdHi, variance: squaresUp(l.Weight.SdHi), absMean: absMean[k], vb: squaresUp(l.Bias.SdHi),
+			random: slices.ContainsFunc(l.Weight.SdHi, above0) || slices.ContainsFunc(l.Bias.SdHi, above0),
+		})
+	}
+	return n
+}
+
+// EventsUp is how many bounds, in units of tau, may fail beside the sets of rows that are proved: two
+// for each neuron of a hidden layer whose weights deviate and a small one for its radius, and one
+// for each of rows rows, whose noise counts from below alone. It is exact.
+func (n *Noise) EventsUp(rows int) float64 {
+	events, last := 0.0, len(n.layers)-1
+	for k := range n.layers {
+		switch l := &n.layers[k]; {
+		case !l.random:
+		case k < last:
+			events += float64(l.out) * (2 + radiusShare)
+		default:
+			events += float64(rows)
+		}
+	}
+	return events
+}
+
+// reach says of numbers that depend on x how far they are at most, for x in the box, from what they
+// are at its centre, and from 0.
+type reach struct{ radius, most []float64 }
+
+// reachOf is that of the box itself: any point of an interval may be the centre.
+func reachOf(box property.Box) reach {
+	var r reach
+	for j, lo := range box.Lo {
+		hi := box.Hi[j]
+		c := min(max(lo/2+hi/2, lo), hi)
+		r.radius = append(r.radius, max(arith.SumUp(hi, -c), arith.SumUp(c, -lo)))
+		r.most = append(r.most, max(-lo, hi))
+	}
+	return r
+}
+
+// units bounds the noise of the units of layer k, whose inputs reach so far: from either side each
+// but for a probability of tau.
+func (n *Noise) units(k int, in *reach) []float64 {
+	l := &n.layers[k]
+	if !l.random {
+		return make([]float64, l.out)
+	}
+	mean, variance := l.weigh(l.sd, in.radius), l.weigh(l.variance, squaresUp(in.most))
+	by := make([]float64, l.out)
+	for i := range by {
+		variance[i].Plus(l.vb[i])
+		by[i] = n.byUp(&mean[i], &variance[i])
+	}
+	return by
+}
+
+// rows bounds the noise that the last layer adds to rows, from below, each but for a probability of tau.
+func (n *Noise) rows(rows []property.Row, in *reach) []float64 {
+	l := &n.layers[len(n.layers)-1]
+	by, most := make([]float64, len(rows)), squaresUp(in.most)
+	if !l.random {
+		return by
+	}
+	for r, row := range rows {
+		square := make([]float64, l.out)
+		var mean, variance arith.Sum
+		for i := range square {
+			c := max(math.Abs(row.CLo[i]), math.Abs(row.CHi[i]))
+			square[i] = arith.ProductUp(c, c)
+			variance.Add(square[i], l.vb[i])
+		}
+		for j := range l.in {
+			var s arith.Sum // the variance of the coefficient of input j
+			for i, v := range l.variance[j*l.out : (j+1)*l.out] {
+				s.Add(square[i], v)
+			}
+			sq := max(0, s.Hi())
+			variance.Add(sq, most[j])
+			mean.Add(arith.SqrtUp(sq), in.radius[j])
+		}
+		by[r] = n.byUp(&mean, &variance)
+	}
+	return by
+}
+
+// sqrt2OverPi is sqrt(2/pi) = 0.79788456080286535588, rounded up.
+const sqrt2OverPi = 0.7978845608028654
+
+// byUp is sqrt(2/pi) mean + noise sqrt(variance), (11) and (13a) of one layer, rounded up.
+func (n *Noise) byUp(mean, variance *arith.Sum) float64 {
+	e := arith.ProductUp(sqrt2OverPi, max(0, mean.Hi()))
+	return arith.SumUp(e, arith.ProductUp(n.noise, arith.SqrtUp(max(0, variance.Hi()))))
+}
+
+// outputs is the reach of the outputs of layer k, whose inputs reach so far and whose pre-activations
+// are in [lo, hi]: but for a probability of tau radiusShare for each radius, max(t, 0) varying by no more than
+// t does.
+func (n *Noise) outputs(k int, in *reach, lo, hi []float64) reach {
+	l := &n.layers[k]
+	mean := l.weigh(l.absMean, in.radius)
+	var variance []arith.Sum
+	if l.random {
+		variance = l.weigh(l.variance, squaresUp(in.radius))
+	}
+	var out reach
+	for i := range l.out {
+		most := max(hi[i], 0)
+		radius := max(0, mean[i].Hi())
+		if l.random {
+			radius = arith.SumUp(radius, arith.ProductUp(n.radius, arith.SqrtUp(max(0, variance[i].Hi()))))
+		}
+		out.radius = append(out.radius, min(radius, arith.SumUp(most, -max(lo[i], 0))))
+		out.most = append(out.most, most)
+	}
+	return out
+}
+
+// allow has bounds from layer k on, or of rows if it is the last, hold with the noise that it adds,
+// whose inputs reach so far. What is too large to be worth anything ends the task.
+func (p *phased) allow(k int, in *reach) error {
+	if p.task.Noise == nil {
+		return nil
+	}
+	by := p.task.Noise.noiseOf(k, p.task.Safe.Rows, in)
+	for i, v := range by {
+		if by[i] = arith.ProductUp(inflated, v); !(by[i] <= mostNoise) {
+			return errStopped
+		}
+	}
+	return p.s.Allow(by)
+}
+
+// mostNoise is what fits every precision with room to spare.
+const mostNoise = 0x1p60
+
+// noiseOf bounds the noise of the units of layer k or, if it is the last, of rows.
+func (n *Noise) noiseOf(k int, rows []property.Row, in *reach) []float64 {
+	if k == len(n.layers)-1 {
+		return n.rows(rows, in)
+	}
+	return n.units(k, in)
+}
+
+// AllUp are the bounds of the noise of the neurons of all hidden layers, not inflated, and of rows, where
+// pre-activations are in [lo, hi] on the box: for tests of what proves it again.
+func (n *Noise) AllUp(box property.Box, lo, hi [][]float64, rows []property.Row) (units [][]float64, ofRows []float64) {
+	in := reachOf(box)
+	for k := range lo {
+		units = append(units, n.units(k, &in))
+		in = n.outputs(k, &in, lo[k], hi[k])
+	}
+	return units, n.rows(rows, &in)
+}
+
+// weigh is sum_j w_ji x_j for each output i.
+func (l *noiseLayer) weigh(w, x []float64) []arith.Sum {
+	s := make([]arith.Sum, l.out)
+	for j, v := range x {
+		if v == 0 {
+			continue
+		}
+		for i, c := range w[j*l.out : (j+1)*l.out] {
+			s[i] = s[i].With(c, v)
+		}
+	}
+	return s
+}
+
+func squaresUp(list []float64) []float64 {
+	squares := make([]float64, len(list))
+	for j, x := range list {
+		squares[j] = arith.ProductUp(x, x)
+	}
+	return squares
+}
+
+func above0(x float64) bool { return x > 0 }
