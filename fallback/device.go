@@ -15,6 +15,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/model/network"
 	"psafe/internal/fpcontrol"
+	"psafe/internal/vector"
 )
 
 // Device computes in T on the processor's cores.
@@ -33,7 +34,7 @@ type Device[T bound.Real] struct {
 	activation [network.Kinds]activation[T]
 	workers    int
 	// vectors are the vector instructions that may be used.
-	vectors VectorSet
+	vectors vector.Set
 	memory  int64
 	// nans is what new arrays are filled with, a page of it.
 	nans []T
@@ -63,7 +64,7 @@ func New(p bound.Precision) bound.Device {
 }
 
 func newDevice[T bound.Real](p bound.Precision, c sigmoidConstants[T], seed, rootSeed, pow2 func(T) T, tiny T) *Device[T] {
-	vectors, err := Vectors()
+	vectors, err := vector.InUse()
 	if err != nil {
 		panic("fallback: New: " + err.Error()) // package main asks before
 	}

@@ -3,6 +3,7 @@ package fallback
 import (
 	"psafe/host/arith"
 	"psafe/host/bound"
+	"psafe/internal/vector"
 )
 
 // DrawBox is defined in bound.DrawBox.
@@ -27,7 +28,7 @@ func (d *Device[T]) DrawBox(a bound.DrawBox) error {
 
 type drawBox[T bound.Real] struct {
 	a                             bound.DrawBox
-	vectors                       VectorSet
+	vectors                       vector.Set
 	lo, hi, cLo, cHi, unit, gamma []T
 }
 

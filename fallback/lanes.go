@@ -3,10 +3,10 @@
 package fallback
 
 import (
-	"simd/archsimd"
 	"slices"
 
 	"psafe/host/bound"
+	"psafe/internal/vector"
 )
 
 // This file chooses among the vector loops, which are in the files lanes_*_*.go.
@@ -18,36 +18,22 @@ import (
 // but finite numbers have no NaN among their products: where a number is not finite,
 // the plain loop does the work again.
 
-// vectorsHere is the best set of vector instructions that the processor has.
-func vectorsHere() VectorSet {
-	switch x := archsimd.X86; {
-	case x.AVX512():
-		return AVX512
-	case x.AVX2() && x.FMA():
-		return AVX2
-	}
-	return NoVectors
-}
-
-// built says that this program has vector loops.
-const built = true
-
 // affineLanes is affine.sums for items p, ..., p+items-1 and n outputs from from on, or false if the plain loop has to do it. Fewer outputs than a
 // vector of AVX-512 are a vector of AVX2.
 func affineLanes[T bound.Real](t *affine[T], p, items, from, n int, s *affineScratch[T]) bool {
 	switch t := any(t).(type) {
 	case *affine[float32]:
 		s := any(s).(*affineScratch[float32])
-		if t.d.vectors == AVX512 && n >= widthF32x16 {
+		if t.d.vectors == vector.AVX512 && n >= widthF32x16 {
 			return affineF32x16(t, p, items, from, n, s)
 		}
-		return t.d.vectors >= AVX2 && n >= widthF32x8 && affineF32x8(t, p, items, from, n, s)
+		return t.d.vectors >= vector.AVX2 && n >= widthF32x8 && affineF32x8(t, p, items, from, n, s)
 	case *affine[float64]:
 		s := any(s).(*affineScratch[float64])
-		if t.d.vectors == AVX512 && n >= widthF64x8 {
+		if t.d.vectors == vector.AVX512 && n >= widthF64x8 {
 			return affineF64x8(t, p, items, from, n, s)
 		}
-		return t.d.vectors >= AVX2 && n >= widthF64x4 && affineF64x4(t, p, items, from, n, s)
+		return t.d.vectors >= vector.AVX2 && n >= widthF64x4 && affineF64x4(t, p, items, from, n, s)
 	}
 	return false
 }
@@ -64,11 +50,11 @@ func unslot[T bound.Real](to, from []T, width int) {
 // being rows. It returns false, and what it wrote is to be written again, if a sum is
 // not finite: the plain loop leaves out zeros of A, which times infinity are NaN.
 func backSubstituteLanes[T bound.Real](t *backSubstitute[T], p, r, n int, s *sparseRow[T]) bool {
-	if t.d.vectors == NoVectors || t.a.In < 2 {
+	if t.d.vectors == vector.None || t.a.In < 2 {
 		return false
 	}
 	s.gatherRows(t.rows[p*t.a.Out*t.a.R+r:], t.a.Out, t.a.R, n)
-	wide := t.d.vectors == AVX512
+	wide := t.d.vectors == vector.AVX512
 	switch t := any(t).(type) {
 	case *backSubstitute[float32]:
 		s := any(s).(*sparseRow[float32])
@@ -107,12 +93,12 @@ func (s *sparseRow[T]) gatherRows(rows []T, outputs, stride, n int) {
 // time, and returns of how many groups. Every operation is the one of arith.Philox,
 // arith.NormalApprox and bound.BoxEnds, so the bits are the same whatever the numbers.
 func drawBoxLanes[T bound.Real](t *drawBox[T], b, g, n int) (done int) {
-	if t.vectors == NoVectors || !t.a.Sampled {
+	if t.vectors == vector.None || !t.a.Sampled {
 		return 0
 	}
 	n = min(n, t.a.N/4-g) // full groups
 	first := t.a.First + uint64(b)
-	if t.vectors == AVX512 {
+	if t.vectors == vector.AVX512 {
 		for ; done+8 <= n; done += 8 {
 			var normal [32]float32
 			normalsF32x16(&normal, t.a.Seed, first, t.a.Stream, uint32(g+done))
@@ -148,15 +134,15 @@ func mergeRowsLanes[T bound.Real](m *mergeRows[T], p int) bool {
 	}
 	switch m := any(m).(type) {
 	case *mergeRows[float32]:
-		if m.d.vectors == AVX512 && m.a.Rows >= widthF32x16 {
+		if m.d.vectors == vector.AVX512 && m.a.Rows >= widthF32x16 {
 			return mergeRowsF32x16(m, p)
 		}
-		return m.d.vectors >= AVX2 && m.a.Rows >= widthF32x8 && mergeRowsF32x8(m, p)
+		return m.d.vectors >= vector.AVX2 && m.a.Rows >= widthF32x8 && mergeRowsF32x8(m, p)
 	case *mergeRows[float64]:
-		if m.d.vectors == AVX512 && m.a.Rows >= widthF64x8 {
+		if m.d.vectors == vector.AVX512 && m.a.Rows >= widthF64x8 {
 			return mergeRowsF64x8(m, p)
 		}
-		return m.d.vectors >= AVX2 && m.a.Rows >= widthF64x4 && mergeRowsF64x4(m, p)
+		return m.d.vectors >= vector.AVX2 && m.a.Rows >= widthF64x4 && mergeRowsF64x4(m, p)
 	}
 	return false
 }
@@ -167,16 +153,16 @@ func concretizeLanes[T bound.Real](t *concretize[T], p, r int, s *rowSums[T]) bo
 	switch t := any(t).(type) {
 	case *concretize[float32]:
 		s := any(s).(*rowSums[float32])
-		if t.d.vectors == AVX512 && n >= widthF32x16 {
+		if t.d.vectors == vector.AVX512 && n >= widthF32x16 {
 			return concretizeF32x16(t, p, r, s)
 		}
-		return t.d.vectors >= AVX2 && n >= widthF32x8 && concretizeF32x8(t, p, r, s)
+		return t.d.vectors >= vector.AVX2 && n >= widthF32x8 && concretizeF32x8(t, p, r, s)
 	case *concretize[float64]:
 		s := any(s).(*rowSums[float64])
-		if t.d.vectors == AVX512 && n >= widthF64x8 {
+		if t.d.vectors == vector.AVX512 && n >= widthF64x8 {
 			return concretizeF64x8(t, p, r, s)
 		}
-		return t.d.vectors >= AVX2 && n >= widthF64x4 && concretizeF64x4(t, p, r, s)
+		return t.d.vectors >= vector.AVX2 && n >= widthF64x4 && concretizeF64x4(t, p, r, s)
 	}
 	return false
 }
@@ -192,20 +178,20 @@ func relaxRowsLanes[T bound.Real](t *relaxRows[T], p, c, r int, s *rowSums[T]) b
 	case *relaxRows[float32]:
 		s := any(s).(*rowSums[float32])
 		switch {
-		case t.d.vectors == AVX512 && n >= widthF32x16:
+		case t.d.vectors == vector.AVX512 && n >= widthF32x16:
 			relaxRowsF32x16(t, p, c, r, s)
 			return true
-		case t.d.vectors >= AVX2 && n >= widthF32x8:
+		case t.d.vectors >= vector.AVX2 && n >= widthF32x8:
 			relaxRowsF32x8(t, p, c, r, s)
 			return true
 		}
 	case *relaxRows[float64]:
 		s := any(s).(*rowSums[float64])
 		switch {
-		case t.d.vectors == AVX512 && n >= widthF64x8:
+		case t.d.vectors == vector.AVX512 && n >= widthF64x8:
 			relaxRowsF64x8(t, p, c, r, s)
 			return true
-		case t.d.vectors >= AVX2 && n >= widthF64x4:
+		case t.d.vectors >= vector.AVX2 && n >= widthF64x4:
 			relaxRowsF64x4(t, p, c, r, s)
 			return true
 		}
@@ -221,20 +207,20 @@ func noiseRowsLanes[T bound.Real](t *noiseRows[T], p, r int, s *rowSums[T]) bool
 	case *noiseRows[float32]:
 		s := any(s).(*rowSums[float32])
 		switch {
-		case t.d.vectors == AVX512 && n >= widthF32x16:
+		case t.d.vectors == vector.AVX512 && n >= widthF32x16:
 			noiseRowsF32x16(t, p, r, s)
 			return true
-		case t.d.vectors >= AVX2 && n >= widthF32x8:
+		case t.d.vectors >= vector.AVX2 && n >= widthF32x8:
 			noiseRowsF32x8(t, p, r, s)
 			return true
 		}
 	case *noiseRows[float64]:
 		s := any(s).(*rowSums[float64])
 		switch {
-		case t.d.vectors == AVX512 && n >= widthF64x8:
+		case t.d.vectors == vector.AVX512 && n >= widthF64x8:
 			noiseRowsF64x8(t, p, r, s)
 			return true
-		case t.d.vectors >= AVX2 && n >= widthF64x4:
+		case t.d.vectors >= vector.AVX2 && n >= widthF64x4:
 			noiseRowsF64x4(t, p, r, s)
 			return true
 		}
@@ -247,16 +233,16 @@ func sharedVarLanes[T bound.Real](t *sharedVar[T], p, r, n int, total *[rowTile]
 	switch t := any(t).(type) {
 	case *sharedVar[float32]:
 		total := any(total).(*[rowTile]float32)
-		if t.d.vectors == AVX512 && n >= widthF32x16 {
+		if t.d.vectors == vector.AVX512 && n >= widthF32x16 {
 			return sharedVarF32x16(t, p, r, n, total)
 		}
-		return t.d.vectors >= AVX2 && n >= widthF32x8 && sharedVarF32x8(t, p, r, n, total)
+		return t.d.vectors >= vector.AVX2 && n >= widthF32x8 && sharedVarF32x8(t, p, r, n, total)
 	case *sharedVar[float64]:
 		total := any(total).(*[rowTile]float64)
-		if t.d.vectors == AVX512 && n >= widthF64x8 {
+		if t.d.vectors == vector.AVX512 && n >= widthF64x8 {
 			return sharedVarF64x8(t, p, r, n, total)
 		}
-		return t.d.vectors >= AVX2 && n >= widthF64x4 && sharedVarF64x4(t, p, r, n, total)
+		return t.d.vectors >= vector.AVX2 && n >= widthF64x4 && sharedVarF64x4(t, p, r, n, total)
 	}
 	return false
 }
@@ -264,10 +250,10 @@ func sharedVarLanes[T bound.Real](t *sharedVar[T], p, r, n int, total *[rowTile]
 // gatherSumLanes sums rows 0, 1, ... of a list into out and returns of how many rows: of whole
 // vectors. It takes no minimum, so whatever the numbers they have the plain bits.
 func gatherSumLanes[T bound.Real](t *gatherSum[T], out []T, s *sumScratch[T]) int {
-	if t.d.vectors == NoVectors {
+	if t.d.vectors == vector.None {
 		return 0
 	}
-	wide := t.d.vectors == AVX512
+	wide := t.d.vectors == vector.AVX512
 	switch t := any(t).(type) {
 	case *gatherSum[float32]:
 		out, s := any(out).([]float32), any(s).(*sumScratch[float32])

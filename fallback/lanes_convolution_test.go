@@ -10,6 +10,7 @@ import (
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
 	"psafe/internal/testscale"
+	"psafe/internal/vector"
 )
 
 // TestLanesConvolutions: vector loops give the bits of plain ones in whole propagations of
@@ -24,7 +25,7 @@ func TestLanesConvolutions(t *testing.T) {
 		r := rand.New(rand.NewPCG(41, uint64(i)))
 		posts = append(posts, convtest.Random(r, convtest.Shape{Blocks: 1 + r.IntN(3), Spread: 0.1, Outputs: 1 + r.IntN(3)}))
 	}
-	for v := NoVectors; v <= vectorsHere(); v++ {
+	for v := vector.None; v <= vector.Here(); v++ {
 		t.Run(v.String(), func(t *testing.T) {
 			t.Parallel()
 			for i, post := range posts {
@@ -34,9 +35,9 @@ func TestLanesConvolutions(t *testing.T) {
 					Precisions: []bound.Precision{bound.Float32, bound.Float64},
 					Open: func(p bound.Precision) (*crosscheck.Pair, error) {
 						if p == bound.Float32 {
-							return &crosscheck.Pair{A: withVectors[float32](NoVectors), B: withVectors[float32](v), Close: func() {}}, nil
+							return &crosscheck.Pair{A: withVectors[float32](vector.None), B: withVectors[float32](v), Close: func() {}}, nil
 						}
-						return &crosscheck.Pair{A: withVectors[float64](NoVectors), B: withVectors[float64](v), Close: func() {}}, nil
+						return &crosscheck.Pair{A: withVectors[float64](vector.None), B: withVectors[float64](v), Close: func() {}}, nil
 					},
 					Equal: func(crosscheck.Equal) {}, Overlap: func(crosscheck.Overlap) {},
 				}

@@ -6,10 +6,6 @@ import "psafe/host/bound"
 
 // This build has no vector instructions: the plain loops do everything.
 
-const built = false
-
-func vectorsHere() VectorSet { return NoVectors }
-
 func affineLanes[T bound.Real](*affine[T], int, int, int, int, *affineScratch[T]) bool { return false }
 
 func backSubstituteLanes[T bound.Real](*backSubstitute[T], int, int, int, *sparseRow[T]) bool {

@@ -9,6 +9,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/lab/testkit/devicetest"
 	"psafe/internal/testscale"
+	"psafe/internal/vector"
 )
 
 // The tests of this file compare the vector loops with the plain ones, bit for bit, for every
@@ -18,16 +19,16 @@ import (
 // overVectors runs a test in both precisions with every set: vectors is a device that uses it,
 // plain one that has plain loops only.
 func overVectors(t *testing.T, f32 func(t *testing.T, vectors, plain *Device[float32]), f64 func(t *testing.T, vectors, plain *Device[float64])) {
-	if vectorsHere() == NoVectors {
-		t.Skipf("no vector loops: %s", vectorsThere())
+	if vector.Here() == vector.None {
+		t.Skipf("no vector loops: %s", vector.There())
 	}
-	for v := AVX2; v <= vectorsHere(); v++ {
-		t.Run(v.String()+"/float32", func(t *testing.T) { f32(t, withVectors[float32](v), withVectors[float32](NoVectors)) })
-		t.Run(v.String()+"/float64", func(t *testing.T) { f64(t, withVectors[float64](v), withVectors[float64](NoVectors)) })
+	for v := vector.AVX2; v <= vector.Here(); v++ {
+		t.Run(v.String()+"/float32", func(t *testing.T) { f32(t, withVectors[float32](v), withVectors[float32](vector.None)) })
+		t.Run(v.String()+"/float64", func(t *testing.T) { f64(t, withVectors[float64](v), withVectors[float64](vector.None)) })
 	}
 }
 
-func withVectors[T bound.Real](v VectorSet) *Device[T] {
+func withVectors[T bound.Real](v vector.Set) *Device[T] {
 	d := oneCore[T]()
 	d.vectors = v
 	return d

@@ -11,6 +11,7 @@ import (
 
 	"psafe/host/arith"
 	"psafe/host/bound"
+	"psafe/internal/vector"
 )
 
 // TestLanesUsed: the comparisons of lanes_test.go would hold if nothing used lanes.
@@ -70,8 +71,8 @@ func testLanesUsed[T bound.Real](t *testing.T, d, _ *Device[T]) {
 // TestLanesNormal compares normal numbers: the ends of every binade, both signs, and
 // a million others.
 func TestLanesNormal(t *testing.T) {
-	if vectorsHere() == NoVectors {
-		t.Skipf("no vector loops: %s", vectorsThere())
+	if vector.Here() == vector.None {
+		t.Skipf("no vector loops: %s", vector.There())
 	}
 	r := rand.New(rand.NewPCG(5, 6))
 	var bits []uint32
@@ -89,7 +90,7 @@ func TestLanesNormal(t *testing.T) {
 		normalApproxF32x8(archsimd.LoadUint32x8Slice(bits)).StoreSlice(got[:])
 		normalApproxF32x8(archsimd.LoadUint32x8Slice(bits[8:])).StoreSlice(got[8:])
 		compareNormals(t, &got, bits)
-		if vectorsHere() == AVX512 {
+		if vector.Here() == vector.AVX512 {
 			normalApproxF32x16(archsimd.LoadUint32x16Slice(bits)).StoreSlice(got[:])
 			compareNormals(t, &got, bits)
 		}

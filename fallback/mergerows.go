@@ -6,6 +6,9 @@ import (
 	"psafe/host/bound"
 )
 
+// widest is the most lanes of any vector.
+const widest = 16
+
 // MergeRows is defined in bound.MergeRows.
 func (d *Device[T]) MergeRows(a bound.MergeRows) error {
 	all := mergeRows[T]{a: a, d: d, abs: T(a.Abs)}

@@ -41,6 +41,7 @@ const smallBytes = 64 << 10
 type pool struct {
 	spare map[int][]*cl.MemObject // by size
 	used  int64                   // bytes of all buffers, spare ones included
+	count Arrays
 }
 
 func sizeClass(bytes int) int {
@@ -66,6 +67,11 @@ func (d *Device) NewArray(n int) (bound.Array, error) {
 	if d.lost != nil {
 		return nil, d.lost
 	}
+	if d.ahead.due() { // not at a launch, which may be half of a transfer
+		if err := d.Finish(); err != nil {
+			return nil, err
+		}
+	}
 	a, err := d.newArray(n)
 	if err != nil {
 		return nil, d.fail("NewArray", err)
@@ -78,6 +84,7 @@ func (d *Device) newArray(n int) (*array, error) {
 		panic(fmt.Sprintf("gpu: NewArray of %d numbers", n))
 	}
 	size := sizeClass((n + kernels.Padding) * d.precision.Bytes())
+	d.pool.count.Made++
 	if list := d.pool.spare[size]; len(list) > 0 {
 		a := &array{d, list[len(list)-1], n}
 		d.pool.spare[size] = list[:len(list)-1]
@@ -101,6 +108,8 @@ func (d *Device) newArray(n int) (*array, error) {
 		return nil, err
 	}
 	d.pool.used += int64(size)
+	d.pool.count.Buffers++
+	d.pool.count.MostBytes = max(d.pool.count.MostBytes, d.pool.used)
 	return d.poisoned(&array{d, mem, n}, size)
 }
 
@@ -119,6 +128,8 @@ func (d *Device) poison(a *array, size int) error {
 	if d.precision == bound.Float64 {
 		pattern = cl.Bytes([]uint64{poison64})
 	}
+	d.pool.count.Fills++
+	d.pool.count.FilledBytes += int64(size)
 	e, err := d.queue.EnqueueFillBuffer(a.mem, pattern, 0, size, nil)
 	return errors.Join(err, e.Release())
 }

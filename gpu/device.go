@@ -65,6 +65,7 @@ type Device struct {
 	pool     pool
 	launched launched
 	profile  profile
+	ahead    ahead
 	// none stands for an array that a kernel does not touch.
 	none *cl.MemObject
 	// lost is the error after which nothing on the device can be trusted.

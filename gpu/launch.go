@@ -3,6 +3,7 @@ package gpu
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"psafe/gpu/cl"
 	"psafe/kernels"
@@ -113,9 +114,11 @@ func (d *Device) launch(name string, tasks int, w work, args ...any) error {
 	l.names = append(l.names, name)
 	if d.profile.on {
 		d.profile.pending = append(d.profile.pending, timed{name, event, w})
-		return nil
+	} else if err := event.Release(); err != nil {
+		return d.fail(name, err)
 	}
-	return d.fail(name, event.Release())
+	d.ahead.launched(w, time.Now())
+	return nil
 }
 
 // argument converts a Go value to what the manifest says argument i is.
@@ -170,6 +173,7 @@ func (d *Device) argument(k kernels.Kernel, i int, v any) any {
 // settle is called when the queue is known to be empty: it checks receipts and
 // digests, collects times and releases the events of transfers.
 func (d *Device) settle() error {
+	d.ahead.waited(time.Now())
 	l := &d.launched
 	for _, e := range l.events {
 		if err := e.Release(); err != nil {

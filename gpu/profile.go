@@ -18,6 +18,18 @@ type KernelTime struct {
 	Bytes, Flops int64
 }
 
+// Arrays is what a device has had to do for arrays since it was opened.
+type Arrays struct {
+	// Made is how many were asked for, Buffers how many of them needed new memory, and Fills how
+	// many were filled before use.
+	Made, Buffers, Fills int
+	// FilledBytes is how much was filled, MostBytes the most that all buffers took together.
+	FilledBytes, MostBytes int64
+}
+
+// Arrays returns these numbers.
+func (d *Device) Arrays() Arrays { return d.pool.count }
+
 type timed struct {
 	name  string
 	event *cl.Event
@@ -54,6 +66,13 @@ func (p *profile) collect() error {
 	}
 	p.pending = p.pending[:0]
 	return nil
+}
+
+// ForgetProfile has Profile begin anew.
+func (d *Device) ForgetProfile() error {
+	err := d.Finish()
+	d.profile.reset()
+	return err
 }
 
 // Profile returns the costs of each kernel that has run, by name. It waits for

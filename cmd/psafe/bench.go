@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -22,7 +23,8 @@ multiply-adds.
 Bytes are those of weight-box end-points, each counted once; flops are counted
 from the definition: 4 per weight and item for interval bounds (2 products and 2
 sums), 2 per row and weight for back-substitution. The best of several runs
-counts, after one that warms up.`
+counts, after one that warms up. With --profile each OpenCL kernel of a
+workload has a row of its own.`
 
 func benchCommand() *cobra.Command {
 	var device deviceFlags
@@ -54,13 +56,33 @@ func benchCommand() *cobra.Command {
 		}
 		job.Fallback = cpu.list[0]
 		for _, g := range dev.opencl {
-			job.Devices = append(job.Devices, g)
+			job.Devices = append(job.Devices, benchDevice(g, device.profile))
 		}
 		if err := job.Run(ctx); err != nil {
 			return err
 		}
-		return dev.printProfile(stderr)
+		return dev.printProfile(stderr, 0)
 	})
+}
+
+// profiledDevice tells what operations cost, too.
+type profiledDevice struct{ *gpu.Device }
+
+// benchDevice is a device as bench takes it.
+func benchDevice(d *gpu.Device, profile bool) bench.Device {
+	if profile {
+		return profiledDevice{d}
+	}
+	return d
+}
+
+// Operations is what kernels cost since the last call.
+func (d profiledDevice) Operations() (list []bench.Operation, err error) {
+	times, err := d.Profile()
+	for _, k := range times {
+		list = append(list, bench.Operation{Name: k.Name, Launches: k.Launches, Seconds: k.Seconds, Bytes: float64(k.Bytes), Flops: float64(k.Flops)})
+	}
+	return list, errors.Join(err, d.ForgetProfile())
 }
 
 // benchTable prints rows, with shares of the limits and the fallback's times where there are
@@ -87,7 +109,35 @@ func benchTable(w io.Writer, m *bench.Measured) error {
 		}
 		fmt.Fprintln(t)
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	return operationsTable(w, m)
+}
+
+// operationsTable prints, for each workload, what its operations took of the time that all took on the
+// device, and of what the device can do.
+func operationsTable(w io.Writer, m *bench.Measured) error {
+	for _, r := range m.Rows {
+		if len(r.Operations) == 0 {
+			continue
+		}
+		all := 0.0
+		for _, o := range r.Operations {
+			all += o.Seconds
+		}
+		fmt.Fprintf(w, "\n%s:\n", r.Workload)
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+		fmt.Fprintln(t, "operation\tlaunches\tof time\tGB/s\tGFLOP/s\tof copy\tof fma\t")
+		for _, o := range r.Operations {
+			gb, gf := o.GBPerSecond(), o.GFPerSecond()
+			fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t\n", o.Name, o.Launches, share(o.Seconds, all), rate(gb), rate(gf), share(gb, m.Limits.CopyGB), share(gf, m.Limits.FMAGF))
+		}
+		if err := t.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func rate(x float64) string {

@@ -229,6 +229,14 @@ func (c *certifyFlags) run(ctx context.Context, job *certify.Job, stdout, stderr
 	if c.progress == progressJSON || !c.quiet && !(terminal && job.Out.Path == "") {
 		job.Progress = progress.update
 	}
+	job.Pass = func(share float64) {
+		if share == 0 {
+			c.device.passes.Add(1)
+		}
+		if job.Progress != nil {
+			progress.inside(share)
+		}
+	}
 	if !c.quiet {
 		job.Note = func(n certify.Note) { note(stderr, n) }
 	}

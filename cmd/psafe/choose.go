@@ -6,9 +6,9 @@ import (
 	"runtime"
 	"strings"
 
-	"psafe/fallback"
 	"psafe/host/bound"
 	"psafe/host/job/certify"
+	"psafe/internal/vector"
 )
 
 // A CPU computes in two ways: by the loops of package fallback, which are there at once, and,
@@ -17,8 +17,8 @@ import (
 
 // loops are, for each set of vectors, how many multiplications the loops do in a second on one
 // core, and how many times as fast PoCL is (docs/measurements.md).
-var loops = map[fallback.VectorSet]struct{ rate, slower float64 }{
-	fallback.NoVectors: {1.5e9, 6}, fallback.AVX2: {4e9, 2}, fallback.AVX512: {5e9, 1.6},
+var loops = map[vector.Set]struct{ rate, slower float64 }{
+	vector.None: {1.5e9, 6}, vector.AVX2: {4e9, 2}, vector.AVX512: {5e9, 1.6},
 }
 
 // startApprox is how many seconds an OpenCL CPU takes until it computes, with kernels that its
@@ -27,7 +27,7 @@ const startApprox = 1.5
 
 // gainApprox is how many seconds an OpenCL CPU saves, of so many that the loops take for so many
 // multiplications.
-func gainApprox(work float64, v fallback.VectorSet, cores int) (gain, seconds float64) {
+func gainApprox(work float64, v vector.Set, cores int) (gain, seconds float64) {
 	l := loops[v]
 	seconds = work / (l.rate * float64(cores))
 	return seconds * (1 - 1/l.slower), seconds
@@ -36,7 +36,7 @@ func gainApprox(work float64, v fallback.VectorSet, cores int) (gain, seconds fl
 // chooseCPU is chooseDevice without GPUs: the first OpenCL CPU that passes its self-test, if the
 // work is worth its start, or the loops.
 func (s *supervised) chooseCPU(ctx context.Context, p bound.Precision, devices []deviceRow) (string, error) {
-	set, err := fallback.Vectors()
+	set, err := vector.InUse()
 	if s.work == nil || err != nil {
 		return "cpu", err
 	}

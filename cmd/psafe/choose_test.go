@@ -9,13 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/internal/vector"
 )
 
 // TestGain: nothing is gained on a short job; on a long one, more where loops are slower.
 func TestGain(t *testing.T) {
-	for _, set := range []fallback.VectorSet{fallback.NoVectors, fallback.AVX2, fallback.AVX512} {
+	for _, set := range []vector.Set{vector.None, vector.AVX2, vector.AVX512} {
 		if gain, seconds := gainApprox(0, set, 2); gain != 0 || seconds != 0 {
 			t.Errorf("%v: %v of %v s of nothing", set, gain, seconds)
 		}
@@ -24,8 +24,8 @@ func TestGain(t *testing.T) {
 			t.Errorf("%v: %v of %v s on four cores, %v of %v on one", set, gain, seconds, one, alone)
 		}
 	}
-	plain, _ := gainApprox(1e11, fallback.NoVectors, 2)
-	vector, _ := gainApprox(1e11, fallback.AVX512, 2)
+	plain, _ := gainApprox(1e11, vector.None, 2)
+	vector, _ := gainApprox(1e11, vector.AVX512, 2)
 	if plain <= vector {
 		t.Errorf("plain loops lose %v s, vector loops %v", plain, vector)
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"psafe/fallback"
 	"psafe/internal/fpcontrol"
 	"psafe/internal/nearest"
+	"psafe/internal/vector"
 )
 
 func init() {
@@ -56,7 +56,7 @@ func ready(cmd *cobra.Command, _ []string) error {
 	if err := fpcontrol.Err(); err != nil {
 		return err
 	}
-	if _, err := fallback.Vectors(); err != nil {
+	if _, err := vector.InUse(); err != nil {
 		return err
 	}
 	if out := cmd.Flags().Lookup("out"); out != nil && out.Value.String() != "" {

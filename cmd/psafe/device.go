@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/spf13/pflag"
@@ -21,6 +22,8 @@ import (
 type deviceFlags struct {
 	device, precision, memory string
 	profile                   bool
+	// passes counts those of concentration LBP, for the profile.
+	passes atomic.Int64
 	// opening, if it is set, is called before devices are opened.
 	opening func()
 }
@@ -68,7 +71,7 @@ func (d *deviceFlags) opener(stderr io.Writer) certify.Opener {
 				if !d.profile {
 					return nil // a device that was lost has been replaced, and the records say so
 				}
-				return opened.printProfile(stderr)
+				return opened.printProfile(stderr, d.passes.Load())
 			},
 		}, nil
 	}
@@ -177,17 +180,27 @@ func parseBytes(text string) (int64, error) {
 	return int64(v * float64(unit)), nil
 }
 
-// printProfile prints what each kernel cost.
-func (d *devices) printProfile(w io.Writer) error {
+// printProfile prints what each kernel cost, and what arrays did; passes is how many passes of
+// concentration LBP there were, 0 if nobody counted.
+func (d *devices) printProfile(w io.Writer, passes int64) error {
 	for _, g := range d.opencl {
 		times, err := g.Profile()
 		if err != nil {
 			return &certify.DeviceError{Err: err}
 		}
+		launches := 0
 		for _, k := range times {
+			launches += k.Launches
 			fmt.Fprintf(w, "psafe: profile: %s: %-15s %6d launches %9.4f s %8.2f GB/s %8.2f GFLOP/s\n", g.Name(), k.Name, k.Launches,
 				k.Seconds, float64(k.Bytes)/1e9/k.Seconds, float64(k.Flops)/1e9/k.Seconds)
 		}
+		a := g.Arrays()
+		fmt.Fprintf(w, "psafe: profile: %s: %d launches; %d arrays in %d buffers of at most %.1f MiB together, %d filled (%.1f MiB)", g.Name(), launches,
+			a.Made, a.Buffers, float64(a.MostBytes)/(1<<20), a.Fills, float64(a.FilledBytes)/(1<<20))
+		if n := float64(passes); n > 0 {
+			fmt.Fprintf(w, "; %d passes of clbp, each %.0f launches and %.0f arrays", passes, float64(launches)/n, float64(a.Made)/n)
+		}
+		fmt.Fprintln(w)
 	}
 	return nil
 }

@@ -45,6 +45,10 @@ type progress struct {
 	bar         bar
 	start       time.Time
 	done, total int
+	// pass is about which share of a pass over the network is done that began then, and told when
+	// a bar showed that.
+	pass        float64
+	began, told time.Time
 	stop        chan struct{} // nil before the first update, or if no line is due ever
 	stopped     sync.WaitGroup
 }
@@ -96,6 +100,31 @@ func (p *progress) update(done, total int) {
 	})
 }
 
+// longPass is from when on it is worth telling how far a pass is.
+const longPass = time.Second
+
+// inside takes in which share of a pass over the network is done.
+func (p *progress) inside(share float64) {
+	if p.word == progressNone {
+		return
+	}
+	now := time.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.pass = share; share == 0 {
+		p.began = now
+	}
+	if _, terminal := isTerminal(p.w); terminal && p.word == progressAuto && p.underWay(now) && now.Sub(p.told) > longPass/2 {
+		p.told = now
+		p.bar.inside(p.done, p.total, share)
+	}
+}
+
+// underWay says that a pass has been going on for long.
+func (p *progress) underWay(now time.Time) bool {
+	return !p.began.IsZero() && p.pass < 1 && now.Sub(p.began) >= longPass
+}
+
 // pace is what is finished in a second, and how long the rest takes at that; ok if that can
 // be told.
 func pace(done, total int, elapsed time.Duration) (rate float64, left time.Duration, ok bool) {
@@ -116,9 +145,13 @@ func (p *progress) line() {
 			Total int      `json:"total"`
 			Rate  *float64 `json:"rate"`
 			ETA   *float64 `json:"eta_seconds"`
+			Pass  *float64 `json:"pass"`
 		}{Done: p.done, Total: p.total}
 		if ok {
 			is.Rate, is.ETA = new(math.Round(rate*1e4)/1e4), new(left.Seconds())
+		}
+		if p.underWay(time.Now()) {
+			is.Pass = new(math.Round(p.pass*1e4) / 1e4)
 		}
 		text, err := json.Marshal(is)
 		if err != nil {
@@ -130,6 +163,9 @@ func (p *progress) line() {
 	pace := "none finished yet"
 	if ok {
 		pace = fmt.Sprintf("%.2g/s, %v left", rate, left)
+	}
+	if p.underWay(time.Now()) {
+		pace += fmt.Sprintf("; %.1f%% of this pass over the network", 100*p.pass)
 	}
 	fmt.Fprintf(p.w, "psafe: %d of %d %s, %s\n", p.done, p.total, p.what, pace)
 }
@@ -167,7 +203,18 @@ func (p *bar) update(done, total int) {
 	if !p.drawn {
 		p.start, p.drawn = time.Now(), true
 	}
-	tail := fmt.Sprintf(" %d/%d", done, total)
+	p.draw(width, fmt.Sprintf(" %d/%d", done, total), done, total)
+}
+
+// inside shows also which share of a pass over the network is done.
+func (p *bar) inside(done, total int, share float64) {
+	if width, terminal := isTerminal(p.w); terminal && p.drawn {
+		p.draw(width, fmt.Sprintf(" %d/%d, pass %.1f%%", done, total, 100*share), done, total)
+	}
+}
+
+// draw draws the bar, with rate and time left behind tail.
+func (p *bar) draw(width int, tail string, done, total int) {
 	if rate, left, ok := pace(done, total, time.Since(p.start)); ok {
 		tail += fmt.Sprintf("  %.3g/s  %v left", rate, left)
 	}

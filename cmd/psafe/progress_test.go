@@ -53,7 +53,20 @@ func TestHeartbeat(t *testing.T) {
 	p.update(120, 300)
 	n := len(out.lines(t, 1))
 	last := out.lines(t, n+2)[n+1]
+	p.inside(0)
+	p.mu.Lock()
+	p.began = p.began.Add(-longPass)
+	p.mu.Unlock()
+	p.inside(0.4321)
+	n = len(out.lines(t, 1))
+	inside := out.lines(t, n+2)[n+1]
+	p.inside(1)
+	n = len(out.lines(t, 1))
+	after := out.lines(t, n+2)[n+1]
 	p.end()
+	if !strings.HasSuffix(inside, " left; 43.2% of this pass over the network") || strings.Contains(after, "pass") {
+		t.Errorf("inside of a pass %q, after it %q", inside, after)
+	}
 	if !regexp.MustCompile(`^psafe: 120 of 300 inputs, [0-9.e+]+/s, [0-9hms.]+ left$`).MatchString(last) {
 		t.Errorf("%q", last)
 	}
@@ -76,12 +89,21 @@ func TestProgressJSON(t *testing.T) {
 	p.every = time.Millisecond
 	p.update(0, 4)
 	p.update(1, 4)
+	p.inside(0)
+	p.mu.Lock()
+	p.began = p.began.Add(-longPass)
+	p.mu.Unlock()
+	p.inside(0.25)
 	n := len(out.lines(t, 3))
+	if inside := out.lines(t, n+2)[n+1]; !strings.HasSuffix(inside, `,"pass":0.25}`) {
+		t.Errorf("inside of a pass %q", inside)
+	}
+	p.inside(1)
 	p.update(4, 4)
 	p.end()
 	for i, line := range out.lines(t, n+1) {
 		var is map[string]any
-		if err := json.Unmarshal([]byte(line), &is); err != nil || len(is) != 4 || is["total"] != 4.0 || (is["done"] == 0.0) != (is["rate"] == nil) {
+		if err := json.Unmarshal([]byte(line), &is); err != nil || len(is) != 5 || is["total"] != 4.0 || (is["done"] == 0.0) != (is["rate"] == nil) {
 			t.Errorf("line %d: %q: %v", i, line, err)
 		}
 	}

@@ -279,7 +279,7 @@ func (o *openOnce) profile(w io.Writer) error {
 	}
 	for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
 		if d := o.opened[p]; d != nil {
-			if err := d.printProfile(w); err != nil {
+			if err := d.printProfile(w, 0); err != nil {
 				return err
 			}
 		}

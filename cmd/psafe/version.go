@@ -15,7 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"psafe/fallback"
+	"psafe/internal/vector"
 )
 
 // versionFile is where this tree's version stands, for internal/release too.
@@ -128,7 +128,7 @@ type versionFields struct {
 
 func versionRow() versionFields {
 	b := thisBuild()
-	return versionFields{version(), b.commit, b.modified, b.date, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, b.tags, fallback.VectorsInWords()}
+	return versionFields{version(), b.commit, b.modified, b.date, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, b.tags, vector.InWords()}
 }
 
 // printVersion prints it for people.
@@ -151,5 +151,5 @@ func printVersion(w io.Writer) {
 	if b.tags != "" {
 		fmt.Fprintln(w, "tags    ", b.tags)
 	}
-	fmt.Fprintln(w, "vector  ", fallback.VectorsInWords())
+	fmt.Fprintln(w, "vector  ", vector.InWords())
 }

@@ -56,6 +56,7 @@ type clbpPass struct {
 	down    *rowsDown
 	reached reaches
 	result  CLBPMargins
+	share   passShare
 }
 
 type radiusArrays struct{ radius, radiusSq, maxSq Array }
@@ -71,12 +72,15 @@ type noiseArrays struct {
 func (p *clbpPass) run() error {
 	p.result = CLBPMargins{Items: p.pass.query.Batch.Items, Rows: p.query.Rows.rows}
 	last := len(p.layers) - 1
+	p.beginShare()
 	for k := range last {
 		p.hiddenLayer(k)
+		p.endShare()
 	}
 	if err := p.lastLayer(last); err != nil {
 		return err
 	}
+	p.endShare()
 	return p.countEvents()
 }
 
@@ -102,13 +106,19 @@ func (p *clbpPass) hiddenLayer(k int) {
 	if l.noisy {
 		p.ownNoise(k)
 	}
-	if (l.class == bounded || l.class == sure) && p.worthRows(l) {
+	if p.tightens(k) {
 		p.tighten(k)
 	}
 	p.release(p.own.mean, p.own.variance)
 	p.activate(k)
 	p.vary(k)
 	p.relax(k)
+}
+
+// tightens says that rows of layer k's units are taken down.
+func (p *clbpPass) tightens(k int) bool {
+	l := &p.layers[k]
+	return (l.class == bounded || l.class == sure) && p.worthRows(l)
 }
 
 // aroundCentre says that layer k is bounded by what it is at the centre of the box and by how far

@@ -31,6 +31,7 @@ func (p *clbpPass) startUnits(k int, u *run) {
 // widen moves lower bounds of rows of layer k down by what the noise that they met adds, but
 // for a small probability.
 func (p *clbpPass) widen(k int, bound Array, rows int) {
+	p.boundedRows(bound)
 	if p.total.mean == nil {
 		return
 	}

@@ -3,6 +3,7 @@ package bound_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"psafe/host/bound"
@@ -90,9 +91,12 @@ func footprint(t *testing.T, post *posterior.Posterior, radius float64) {
 	before := d.held
 	d.most = before
 	query := bound.CLBPQuery{Inputs: in, Rows: dr, Quantiles: bound.Quantiles{Many: make([]float64, len(post.Layers))}, Sharp: m.Sharpens(), Slopes: m.Bends()}
+	var told []float64
+	m.Watch(func(share float64) { told = append(told, share) })
 	if _, err := c.PropagateCLBP(query); err != nil {
 		t.Fatal(err)
 	}
+	steps(t, told, len(post.Layers) > 2)
 	if d.held != before {
 		t.Errorf("%d bytes are left behind", d.held-before)
 	}
@@ -100,5 +104,17 @@ func footprint(t *testing.T, post *posterior.Posterior, radius float64) {
 	t.Logf("%d KiB held, %d said: %.2f", held>>10, said>>10, float64(held)/float64(said))
 	if held > said || held < said/8 {
 		t.Errorf("%d bytes are held, the footprint is %d", held, said)
+	}
+}
+
+// steps checks the shares of a pass that were told: from 0 to 1, and where rows of hidden layers
+// are bounded, near 1 when the last of them are.
+func steps(t *testing.T, told []float64, hidden bool) {
+	t.Helper()
+	if len(told) < 2 || told[0] != 0 || told[len(told)-1] != 1 || slices.Max(told) > 1 || !slices.IsSorted(told) {
+		t.Fatalf("shares told: %v", told)
+	}
+	if before := told[len(told)-2]; hidden && before < 0.99 {
+		t.Errorf("at the end of the last hidden layer the share is %v", before)
 	}
 }

@@ -25,6 +25,7 @@ type Model struct {
 	held  []Array
 	// before is layer.before of the network's input, and forks how many layers it feeds.
 	before, forks int
+	watch         func(share float64)
 }
 
 // drawn is one array of weights as DrawBox takes it.

@@ -1,17 +1,20 @@
 package bound
 
 import (
+	"context"
 	"math"
 	"slices"
 
 	"psafe/host/model/posterior"
+	"psafe/internal/fault"
+	"psafe/internal/vector"
 )
 
 // The mean of noise over a box, sharper than (11) (docs/concentration.md, section 8): it is taken
 // together with what the row does over the box, and the noise of layers above the first by
 // comparing it with a process that is linear in what is below (34). All of it is computed on the
 // host, in float64 rounded up, from the coefficients of rows that a device has computed: a few
-// products of matrices for rows that decide something.
+// products of matrices for rows that decide something (sharprows.go).
 
 // twoOverPi is 2/pi = 0.63661977236758134308, rounded up, and restOverPi is 1 - 2/pi.
 const (
@@ -29,8 +32,9 @@ const (
 
 // sharper knows the weights of a chain of dense layers; first is the lowest layer with noise.
 type sharper struct {
-	post  *posterior.Posterior
-	first int
+	post    *posterior.Posterior
+	first   int
+	vectors vector.Set
 	// grow covers n + 16 roundings, twice.
 	grow float64
 	// ended says why the work has to stop. What it is told in the middle, noise is told at its end.
@@ -41,6 +45,7 @@ type sharper struct {
 // layer, activations that steepen, and weights that are out of range.
 func newSharper(post *posterior.Posterior, layers []layer, chain bool, ended func() error) *sharper {
 	s := &sharper{post: post, ended: ended}
+	s.vectors, _ = vector.InUse() // of an error a device has told
 	n := 0
 	if !chain || len(layers) < 2 {
 		return nil
@@ -103,295 +108,70 @@ type reaches struct {
 
 // noise bounds mean and variance of the noise of rows of an item, for each layer from the top
 // down to the first with noise, [rows] each. A row is then at least as far above m0 - sum of
-// means as docs/concentration.md (13a) says with these variances. The error is that of ended, and
-// there are no bounds then.
+// means as docs/concentration.md (13a) says with these variances. Rows are shared out over all
+// cores. The error is that of ended, and there are no bounds then.
 func (s *sharper) noise(d *rowsDown, r *reaches, item int) (mean, variance [][]float64, err error) {
-	moved := make([]float64, d.rows) // what the layer above adds to the deviation
-	var below []float64              // of layer 0, where layer 1 has asked for it
-	for l := d.top; l >= s.first; l-- {
-		c := below
-		if c == nil {
-			c = s.spreads(d, item, l)
-		}
-		v := s.variance(d, r, item, l, c)
-		for i, m := range moved {
-			if m > 0 {
-				root := float64(math.Sqrt(v[i])*(1+0x1p-50)) + m
-				v[i] = root * root * (1 + 0x1p-50)
-			}
-		}
-		var e []float64
-		switch {
-		case l == 0 && below != nil: // its mean is in that of layer 1
-			e = make([]float64, d.rows)
-		case l == 0:
-			e, moved = s.overInputs(d, r, item, nil, c)
-		case l == 1:
-			if s.first == 0 {
-				below = s.spreads(d, item, 0)
-			}
-			alone, _ := s.overInputs(d, r, item, nil, below)
-			e, moved = s.less(s.plain(r, item, l, c), alone, func() ([]float64, []float64) { return s.overInputs(d, r, item, c, below) })
-		default:
-			e, moved = s.less(s.plain(r, item, l, c), nil, func() ([]float64, []float64) { return s.through(r, item, l, c, d.rows) })
-		}
-		if err := s.ended(); err != nil { // and what the loops above left is no bound
+	for range d.top - s.first + 1 {
+		mean, variance = append(mean, make([]float64, d.rows)), append(variance, make([]float64, d.rows))
+	}
+	parts, varies := d.parts(), s.varying(r, item, d.top)
+	errs := make([]error, len(parts))
+	fault.OnCores(context.Background(), len(parts), func(i int) {
+		t := &sharpRows{sharper: s, d: d, r: r, item: item, varies: varies, row: parts[i]}
+		errs[i] = t.noise(mean, variance)
+	})
+	for _, err := range errs {
+		if err != nil {
 			return nil, nil, err
 		}
-		mean, variance = append(mean, e), append(variance, v)
 	}
 	return mean, variance, nil
 }
 
-// less takes, for each row, plain + alone or the other mean, with what that adds to the
-// deviation of the layer below: whichever is less, which depends on no weight.
-func (s *sharper) less(plain, alone []float64, other func() (mean, moved []float64)) (mean, moved []float64) {
-	mean, moved = other()
-	for i, e := range plain {
-		if alone != nil {
-			e = math.Nextafter(e+alone[i], math.Inf(1))
-		}
-		if !(mean[i]+moved[i] < e) {
-			mean[i], moved[i] = e, 0
-		}
-	}
-	return mean, moved
-}
-
-// spreads are the s_j^2 of (11) for each input j of layer l, [in x rows].
-func (s *sharper) spreads(d *rowsDown, item, l int) []float64 {
-	lay := &s.post.Layers[l]
-	in, out, sd, rows := lay.Inputs(), lay.Outputs(), lay.Weight.SdHi, d.rows
-	c := make([]float64, in*rows)
-	if l == d.top && d.squares == nil {
-		for j := range in {
-			for i := range rows {
-				x := sd[j*out+i%out]
-				c[j*rows+i] = s.more(float64(x * x))
+// varying lists the inputs of each layer up to top that vary over the box of an item.
+func (s *sharper) varying(r *reaches, item, top int) [][]int {
+	list := make([][]int, top+1)
+	for l := range list {
+		in := s.post.Layers[l].Inputs()
+		for j, still := range r.still[l][item*in : (item+1)*in] {
+			if !still {
+				list[l] = append(list[l], j)
 			}
 		}
-		return c
 	}
-	square := s.squared(d, item, l, out)
-	for j := range in {
-		if s.ended() != nil {
-			break
-		}
-		to := c[j*rows : (j+1)*rows]
-		weighSquares(to, sd[j*out:(j+1)*out], square)
-		for k := range to {
-			to[k] = bounded1(s.more(to[k]))
-		}
-	}
-	return c
+	return list
 }
 
-// weighSquares adds, for each row, the squares of its coefficients times those of deviations, in their
-// order; four at a time where none is 0, which does not change the order.
-func weighSquares(to, sd, square []float64) {
-	rows := len(to)
-	for len(sd) > 0 {
-		if len(sd) < 4 || sd[0] == 0 || sd[1] == 0 || sd[2] == 0 || sd[3] == 0 {
-			if x := sd[0]; x != 0 {
-				v := float64(x * x)
-				for k, a := range square[:rows] {
-					to[k] += float64(v * a)
-				}
+// Rows are worked on partRows beside each other, or fewer, as many as a multiple of rowsBeside.
+const partRows, rowsBeside = 32, 8
+
+// parts shares the rows out: of units both rows are in one part, in its halves.
+func (d *rowsDown) parts() (list [][]int) {
+	rows, step := d.rows, partRows
+	if d.units() {
+		rows, step = d.rows/2, partRows/2
+	}
+	for from := 0; from < rows; from += step {
+		part := make([]int, (min(step, rows-from)+rowsBeside-1)/rowsBeside*rowsBeside)
+		for i := range part {
+			if part[i] = from + i; part[i] >= rows {
+				part[i] = noRow
 			}
-			sd, square = sd[1:], square[rows:]
-			continue
 		}
-		v0, v1, v2, v3 := float64(sd[0]*sd[0]), float64(sd[1]*sd[1]), float64(sd[2]*sd[2]), float64(sd[3]*sd[3])
-		a0, a1, a2, a3 := square[:rows], square[rows:][:rows], square[2*rows:][:rows], square[3*rows:][:rows]
-		for k, sum := range to {
-			sum += float64(v0 * a0[k])
-			sum += float64(v1 * a1[k])
-			sum += float64(v2 * a2[k])
-			to[k] = sum + float64(v3*a3[k])
-		}
-		sd, square = sd[4:], square[4*rows:]
-	}
-}
-
-// bounded1 is +Inf for what is too large to be sure that nothing underflows.
-func bounded1(x float64) float64 {
-	if !(x <= sharpMost) {
-		return math.Inf(1)
-	}
-	return x
-}
-
-// squared are the squares of the rows' coefficients over layer l, [out x rows].
-func (s *sharper) squared(d *rowsDown, item, l, out int) []float64 {
-	n := out * d.rows
-	if l == d.top {
-		return d.squares[item*n : (item+1)*n]
-	}
-	square := make([]float64, n)
-	for i, a := range d.a[l][item*n : (item+1)*n] {
-		square[i] = float64(a * a)
-	}
-	return square
-}
-
-// variance is (12).
-func (s *sharper) variance(d *rowsDown, r *reaches, item, l int, c []float64) []float64 {
-	lay, rows := &s.post.Layers[l], d.rows
-	in, out := lay.Inputs(), lay.Outputs()
-	v := make([]float64, rows)
-	for j, most := range r.maxSq[l][item*in : (item+1)*in] {
-		for i, x := range c[j*rows : (j+1)*rows] {
-			v[i] += float64(x * most)
-		}
-	}
-	if l == d.top && d.squares == nil {
-		for i := range v {
-			x := lay.Bias.SdHi[i%out]
-			v[i] += float64(x * x)
-		}
-	} else {
-		for o, a := range s.squared(d, item, l, out) {
-			x := lay.Bias.SdHi[o/rows]
-			v[o%rows] += float64(float64(x*x) * a)
-		}
-	}
-	return s.grown(v)
-}
-
-// plain is (11).
-func (s *sharper) plain(r *reaches, item, l int, c []float64) []float64 {
-	in := s.post.Layers[l].Inputs()
-	rows := len(c) / in
-	e := make([]float64, rows)
-	for j, radius := range r.radius[l][item*in : (item+1)*in] {
-		for i, x := range c[j*rows : (j+1)*rows] {
-			e[i] += float64(math.Sqrt(x) * radius)
-		}
-	}
-	for i := range e {
-		e[i] *= sqrt2OverPi * (1 + 0x1p-50)
-	}
-	return s.grown(e)
-}
-
-// more covers the roundings of a sum, and what has underflowed in it.
-func (s *sharper) more(x float64) float64 { return float64(x*s.grow) + sharpTiny }
-
-// grown covers those of several; what is no number becomes +Inf.
-func (s *sharper) grown(sums []float64) []float64 {
-	for i, x := range sums {
-		if sums[i] = s.more(x); !(sums[i] <= math.MaxFloat64) {
-			sums[i] = math.Inf(1)
-		}
-	}
-	return sums
-}
-
-// linear are, for one input k of layer l-1, the variances of its coefficient in the process that
-// the noise of layer l is compared with, from the means of the weights and from their deviations;
-// and the largest part of the latter.
-type linear struct{ means, deviations, largest []float64 }
-
-func (s *sharper) linear(t *linear, l, k int, still []bool, c []float64) {
-	lay := &s.post.Layers[l-1]
-	out, rows := lay.Outputs(), len(t.means)
-	clear(t.means)
-	clear(t.deviations)
-	clear(t.largest)
-	for j, w := range lay.Weight.Mean[k*out : (k+1)*out] {
-		if still[j] {
-			continue
-		}
-		sd := lay.Weight.SdHi[k*out+j]
-		w2, v2 := float64(w*w), float64(sd*sd)
-		for i, x := range c[j*rows : (j+1)*rows] {
-			v := float64(v2 * x)
-			t.means[i] += float64(w2 * x)
-			t.deviations[i] += v
-			t.largest[i] = max(t.largest[i], v)
-		}
-	}
-}
-
-func newLinear(rows int) *linear {
-	return &linear{make([]float64, rows), make([]float64, rows), make([]float64, rows)}
-}
-
-// through is (34) for layer l > 1: the mean, over the weights of layer l-1, of the mean that the
-// linear process has, and how much it moves with them.
-func (s *sharper) through(r *reaches, item, l int, c []float64, rows int) (mean, moved []float64) {
-	in, out := s.post.Layers[l-1].Inputs(), s.post.Layers[l].Inputs()
-	mean, moved = make([]float64, rows), make([]float64, rows)
-	t, still := newLinear(rows), r.still[l][item*out:(item+1)*out]
-	for k, radius := range r.radius[l-1][item*in : (item+1)*in] {
-		if radius == 0 {
-			continue
-		}
-		if s.ended() != nil {
-			break
-		}
-		s.linear(t, l, k, still, c)
-		for i, v := range t.means {
-			mean[i] += float64(math.Sqrt(s.more(v+t.deviations[i])) * radius)
-			moved[i] += float64(t.largest[i] * float64(radius*radius))
-		}
-	}
-	for i := range mean {
-		mean[i] *= sqrt2OverPi * (1 + 0x1p-49)
-		moved[i] = math.Sqrt(s.more(moved[i])) * sqrt2OverPi * (1 + 0x1p-49)
-	}
-	return s.grown(mean), s.grown(moved)
-}
-
-// overInputs is (38): the mean of what noise adds to the range of the rows over the box of
-// inputs. above are the spreads of layer 1, nil to leave its noise out, below those of layer 0,
-// nil if it has none.
-func (s *sharper) overInputs(d *rowsDown, r *reaches, item int, above, below []float64) (mean, moved []float64) {
-	in, rows := s.post.Layers[0].Inputs(), d.rows
-	mean, moved = make([]float64, rows), make([]float64, rows)
-	t := newLinear(rows)
-	var still []bool
-	if above != nil {
-		out := s.post.Layers[1].Inputs()
-		still = r.still[1][item*out : (item+1)*out]
-	}
-	for k, radius := range r.radius[0][item*in : (item+1)*in] {
-		if radius == 0 {
-			continue
-		}
-		if s.ended() != nil {
-			break
-		}
-		if above != nil {
-			s.linear(t, 1, k, still, above)
-		}
-		for i := range mean {
-			own := 0.0
-			if below != nil {
-				own = below[k*rows+i]
+		for i, n := 0, len(part); d.units() && i < n; i++ {
+			other := noRow
+			if part[i] != noRow {
+				other = part[i] + rows
 			}
-			a := d.least(item, (item*in+k)*rows+i)
-			p := t.means[i]
-			x := float64(a*a) + float64(twoOverPi*(own+p+t.deviations[i])) + float64(restOverPi*min(own, p))
-			x = float64(math.Sqrt(s.more(x))*(1+0x1p-50)) - a
-			mean[i] += float64(math.Nextafter(x, math.Inf(1)) * radius)
-			moved[i] += float64(t.largest[i] * float64(radius*radius))
+			part = append(part, other)
 		}
+		list = append(list, part)
 	}
-	for i := range mean {
-		moved[i] = math.Sqrt(s.more(moved[i])) * sqrt2OverPi * (1 + 0x1p-49)
-	}
-	return s.grown(mean), s.grown(moved)
+	return list
 }
 
-// least is the least magnitude of a coefficient of the inputs.
-func (d *rowsDown) least(item, at int) float64 {
-	lo := d.lo[at]
-	if d.hi == nil || d.nonNeg[item] {
-		return math.Abs(lo)
-	}
-	if hi := d.hi[at]; hi < 0 {
-		return -hi
-	}
-	return max(lo, 0)
-}
+// noRow is in the place of a row where there are fewer.
+const noRow = -1
+
+// units says whether the rows are those of the units of the top.
+func (d *rowsDown) units() bool { return d.squares == nil }

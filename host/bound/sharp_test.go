@@ -6,11 +6,13 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/internal/testscale"
+	"psafe/internal/vector"
 )
 
 // exact is what docs/concentration.md, section 8, says of one row of an item, in 300 bits.
@@ -197,9 +199,10 @@ func TestSharpNoise(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		looks, most, stop := 0, math.MaxInt, errors.New("enough")
+		var looks atomic.Int64
+		most, stop := int64(math.MaxInt64), errors.New("enough")
 		s := newSharper(post, layers, true, func() error {
-			if looks++; looks > most {
+			if looks.Add(1) > most {
 				return stop
 			}
 			return nil
@@ -240,18 +243,18 @@ func TestSharpNoise(t *testing.T) {
 			t.Fatalf("noise from layer %d on, it is from %d", s.first, first)
 		}
 		for item := range items {
-			looks = 0
+			looks.Store(0)
 			mean, variance, err := s.noise(d, reached, item)
 			if err != nil {
 				t.Fatal(err)
 			}
 			// Wherever the work has to stop, there is nothing, and it stops at once.
-			all := looks
-			looks, most = 0, r.IntN(all)
-			if m, v, err := s.noise(d, reached, item); m != nil || v != nil || err != stop || looks > most+4*len(sizes) {
-				t.Errorf("stopped after %d of %d looks: %v, %v, %v and %d more", most, all, m, v, err, looks-most)
+			all := looks.Swap(0)
+			most = r.Int64N(all)
+			if m, v, err := s.noise(d, reached, item); m != nil || v != nil || err != stop || looks.Load() > most+int64(4*len(sizes)*len(d.parts())) {
+				t.Errorf("stopped after %d of %d looks: %v, %v, %v and %d more", most, all, m, v, err, looks.Load()-most)
 			}
-			if most = math.MaxInt; all < len(mean) {
+			if most = math.MaxInt64; all < int64(len(mean)) {
 				t.Errorf("%d looks for %d layers", all, len(mean))
 			}
 			for row := range d.rows {
@@ -329,26 +332,52 @@ func TestSharperRefuses(t *testing.T) {
 	}
 }
 
-// TestWeighSquares: four deviations at a time have the sums of one at a time.
-func TestWeighSquares(t *testing.T) {
+// TestSharpLoops: many rows at a time, with whatever vectors, have the numbers of one at a time.
+func TestSharpLoops(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
-	for range 200 {
-		rows, out := 1+r.IntN(9), r.IntN(20)
-		to, sd, square := make([]float64, rows), make([]float64, out), make([]float64, out*rows)
-		for i := range sd {
-			sd[i] = float64(min(1, r.IntN(6))) * r.Float64()
+	for range testscale.Cases(t, 2000) {
+		n, rows := r.IntN(20), rowsBeside*(1+r.IntN(6))
+		cols := rows + r.IntN(5)
+		some := func(n int) []float64 {
+			list := make([]float64, n)
+			for i := range list {
+				list[i] = r.ExpFloat64() * float64(r.IntN(4))
+			}
+			return list
 		}
-		for i := range square {
-			square[i] = r.ExpFloat64()
+		weights, at, x := some(n), make([]int, n), some((n+3)*cols)
+		for i := range weights {
+			at[i] = (i + r.IntN(3)) * cols
 		}
-		want := make([]float64, rows)
-		for i, x := range sd {
-			for k := range want {
-				want[k] += float64(float64(x*x) * square[i*rows+k])
+		want, largest := make([]float64, rows), make([]float64, rows)
+		for k := range rows {
+			for i, w := range weights {
+				v := float64(w * x[at[i]+k])
+				want[k], largest[k] = want[k]+v, max(largest[k], v)
 			}
 		}
-		if weighSquares(to, sd, square); !slices.Equal(to, want) {
-			t.Fatalf("%d deviations of %d rows: %v, want %v", out, rows, to, want)
+		half := &linear{means: some(rows), deviations: some(rows), rows: rows}
+		if rows%(2*rowsBeside) == 0 && r.IntN(2) == 0 {
+			half.rows = rows / 2
+		}
+		a, own, before, grow := some(rows), some(rows), some(rows), 1+0x1p-40
+		ranges := slices.Clone(before)
+		for k := range ranges {
+			own, p, v := own[k], half.means[k%half.rows], half.deviations[k%half.rows]
+			q := float64(a[k]*a[k]) + float64(twoOverPi*(own+p+v)) + float64(restOverPi*min(own, p))
+			up := float64(math.Sqrt(float64(q*grow)+sharpTiny)*(1+0x1p-50)) - a[k]
+			ranges[k] += float64(math.Nextafter(up, 9) * 0.7)
+		}
+		for v := vector.None; v <= vector.Here(); v++ {
+			got, again, most, mean := make([]float64, rows), make([]float64, rows), make([]float64, rows), slices.Clone(before)
+			weighRows(got, weights, at, x, v)
+			weighRowsMost(again, most, weights, at, x, v)
+			(&sharpRows{sharper: &sharper{grow: grow, vectors: v}}).addRanges(mean, a, own, half, 0.7)
+			for what, pair := range map[string][2][]float64{"sums": {got, want}, "sums again": {again, want}, "largest": {most, largest}, "ranges": {mean, ranges}} {
+				if !slices.Equal(pair[0], pair[1]) {
+					t.Fatalf("%v, %d weights, %d rows: %s %v, want %v", v, n, rows, what, pair[0], pair[1])
+				}
+			}
 		}
 	}
 }

@@ -84,6 +84,7 @@ func (r *ready) open(ctx context.Context) (w *works, err error) {
 			return nil, dev.blame(err, r.Posterior.Path)
 		}
 		eng.Recheck(recheck)
+		eng.Model.Watch(r.Pass)
 		opened.engines = append(opened.engines, eng)
 	}
 	loading = context.WithoutCancel(ctx)

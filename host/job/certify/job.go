@@ -62,6 +62,9 @@ type Job struct {
 	// done, one call at a time; Note, if set, what a user should know beside them.
 	Progress func(done, total int)
 	Note     func(Note)
+	// Pass, if set, is told often how far a pass of concentration LBP over the network is
+	// (bound.Model.Watch), from several goroutines at a time.
+	Pass func(share float64)
 }
 
 // DefaultRequire is the probability that a verdict asks for if nobody says otherwise.

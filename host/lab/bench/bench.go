@@ -58,7 +58,27 @@ type Row struct {
 	// Bytes and Flops are what the workload needs at least: end-points of weight boxes, each
 	// counted once, and operations by the definition; 0 if it has no one number.
 	Bytes, Flops float64
+	// Operations are what the workload did on a device that has a profile.
+	Operations []Operation
 }
+
+// Operation is what one kernel did in all runs of a workload.
+type Operation struct {
+	Name     string
+	Launches int
+	// Seconds are those on the device; Bytes of arrays have to be read and written at least once, and
+	// Flops are the multiplications and additions of the definition.
+	Seconds, Bytes, Flops float64
+}
+
+// GBPerSecond is the rate of Bytes.
+func (o *Operation) GBPerSecond() float64 { return o.Bytes / 1e9 / o.Seconds }
+
+// GFPerSecond is the rate of Flops.
+func (o *Operation) GFPerSecond() float64 { return o.Flops / 1e9 / o.Seconds }
+
+// profiling is a Device with a profile: Operations returns what it did since the last call.
+type profiling interface{ Operations() ([]Operation, error) }
 
 // GBPerSecond is the rate of Bytes.
 func (r *Row) GBPerSecond() float64 { return r.Bytes / 1e9 / r.Seconds }
@@ -117,14 +137,32 @@ func (j *Settings) rows(ctx context.Context, d bound.Device) ([]Row, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", w.name, err)
 		}
-		seconds, err := best(once, j.Seconds)
+		seconds, operations, err := profiled(d, once, j.Seconds)
 		done()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", w.name, err)
 		}
-		rows = append(rows, Row{w.name, seconds, w.ends * float64(d.Precision().Bytes()), w.flops})
+		rows = append(rows, Row{w.name, seconds, w.ends * float64(d.Precision().Bytes()), w.flops, operations})
 	}
 	return rows, nil
+}
+
+// profiled is best, and what the device did.
+func profiled(d bound.Device, f func() error, seconds float64) (float64, []Operation, error) {
+	p, ok := d.(profiling)
+	if !ok {
+		s, err := best(f, seconds)
+		return s, nil, err
+	}
+	if _, err := p.Operations(); err != nil {
+		return 0, nil, err
+	}
+	s, err := best(f, seconds)
+	if err != nil {
+		return 0, nil, err
+	}
+	operations, err := p.Operations()
+	return s, operations, err
 }
 
 // best runs f once to warm up and then for about the time given, at least twice, and returns

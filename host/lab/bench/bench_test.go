@@ -14,13 +14,21 @@ import (
 // limited is the fallback with limits, and what goes wrong.
 type limited struct {
 	bound.Device
-	live   *int
-	copies error
-	affine error
+	live    *int
+	affines *int
+	copies  error
+	affine  error
 }
 
 func (l limited) MeasureCopy() (float64, error) { return 20, l.copies }
 func (l limited) MeasureFMA() (float64, error)  { return 100, nil }
+
+// Operations counts the runs of affine since the last call.
+func (l limited) Operations() ([]Operation, error) {
+	n := *l.affines
+	*l.affines = 0
+	return []Operation{{Name: "affine", Launches: n, Seconds: 1}}, nil
+}
 
 func (l limited) NewArray(n int) (bound.Array, error) {
 	*l.live++
@@ -28,7 +36,9 @@ func (l limited) NewArray(n int) (bound.Array, error) {
 }
 
 func (l limited) Release(a bound.Array) {
-	*l.live--
+	if a != nil {
+		*l.live--
+	}
 	l.Device.Release(a)
 }
 
@@ -36,6 +46,7 @@ func (l limited) Affine(a bound.Affine) error {
 	if l.affine != nil {
 		return l.affine
 	}
+	*l.affines++
 	return l.Device.Affine(a)
 }
 
@@ -52,7 +63,7 @@ func (idle) DrawBox(bound.DrawBox) error               { return nil }
 func TestRun(t *testing.T) {
 	for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
 		cpu, live := idle{fallback.New(p)}, 0
-		device := limited{Device: fallback.New(p), live: &live}
+		device := limited{Device: fallback.New(p), live: &live, affines: new(int)}
 		var got []*Measured
 		j := &Settings{Fallback: cpu, Seconds: 1e-9, Small: true, Each: func(m *Measured) error { got = append(got, m); return nil }}
 		if err := j.Run(t.Context()); err != nil || len(got) != 1 || got[0].Limits != nil || got[0].Beside != nil {
@@ -73,6 +84,15 @@ func TestRun(t *testing.T) {
 				t.Errorf("%v: %+v", p, r)
 			}
 		}
+		for _, r := range got[1].Rows {
+			// One of each run, the first included, and none of what came before.
+			if affine := strings.HasPrefix(r.Workload, "affine"); len(r.Operations) != 1 || affine && r.Operations[0].Launches != 3 || strings.HasPrefix(r.Workload, "backs") && r.Operations[0].Launches != 0 {
+				t.Errorf("%s: %+v", r.Workload, r.Operations)
+			}
+		}
+		if convolutions := len(got[1].Rows); convolutions != 10 {
+			t.Errorf("%d workloads", convolutions)
+		}
 		// 4 boxes of 96 x 64 weights, two ends each.
 		if r := got[1].Rows[0]; r.Bytes != float64(2*96*64*4*p.Bytes()) || r.Flops != 4*96*64*4 {
 			t.Errorf("%v: %+v", p, r)
@@ -86,7 +106,7 @@ func TestErrors(t *testing.T) {
 	live := 0
 	each := func(*Measured) error { return nil }
 	device := func(change func(*limited)) *Settings {
-		l := limited{Device: idle{fallback.New(bound.Float32)}, live: &live}
+		l := limited{Device: idle{fallback.New(bound.Float32)}, live: &live, affines: new(int)}
 		change(&l)
 		return &Settings{Fallback: l.Device, Devices: []Device{l}, Seconds: 1e-9, Small: true, Each: each}
 	}

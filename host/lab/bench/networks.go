@@ -1,6 +1,8 @@
 package bench
 
 import (
+	"fmt"
+	"iter"
 	"math"
 	"math/rand/v2"
 
@@ -20,12 +22,17 @@ type task struct {
 
 // newTask draws them. The coordinates of input boxes are around [first, first+1].
 func newTask(sizes []int, inputs int, first float64) *task {
-	rng := rand.New(rand.NewPCG(2, 2))
-	t := &task{post: randomPosterior(rng, sizes)}
-	safe := property.ArgmaxIs(1, sizes[len(sizes)-1])
+	return around(randomPosterior(rand.New(rand.NewPCG(2, 2)), sizes), inputs, first)
+}
+
+// around draws the inputs of a task.
+func around(post *posterior.Posterior, inputs int, first float64) *task {
+	rng := rand.New(rand.NewPCG(2, 3))
+	t := &task{post: post}
+	safe := property.ArgmaxIs(1, post.Outputs())
 	for range inputs {
 		b := property.Box{}
-		for range sizes[0] {
+		for range post.Inputs() {
 			lo := rng.Float64() + first
 			b.Lo, b.Hi = append(b.Lo, lo), append(b.Hi, lo+0.1*rng.Float64())
 		}
@@ -34,19 +41,21 @@ func newTask(sizes []int, inputs int, first float64) *task {
 	return t
 }
 
+// gaussian draws means, with deviations of a hundredth.
+func gaussian(rng *rand.Rand, n int, scale float64) posterior.Params {
+	mean, sd := make([]float64, n), make([]float64, n)
+	for i := range mean {
+		mean[i], sd[i] = float64(float32(rng.NormFloat64()*scale)), float64(float32(0.01*scale))
+	}
+	return posterior.NewParams(mean, sd, posterior.ScaleSD)
+}
+
 // randomPosterior has layers of the given sizes, ReLU between.
 func randomPosterior(rng *rand.Rand, sizes []int) *posterior.Posterior {
-	gaussian := func(n int, scale float64) posterior.Params {
-		mean, sd := make([]float64, n), make([]float64, n)
-		for i := range mean {
-			mean[i], sd[i] = float64(float32(rng.NormFloat64()*scale)), float64(float32(0.01*scale))
-		}
-		return posterior.NewParams(mean, sd, posterior.ScaleSD)
-	}
 	p := &posterior.Posterior{Scale: posterior.ScaleSD}
 	for k := 1; k < len(sizes); k++ {
 		l := posterior.Layer{Layer: network.DenseLayer(sizes[k-1], sizes[k], network.Activation{Kind: network.ReLU})}
-		l.Weight, l.Bias = gaussian(l.Inputs()*l.Outputs(), 1/math.Sqrt(float64(l.Inputs()))), gaussian(l.Outputs(), 0.1)
+		l.Weight, l.Bias = gaussian(rng, l.Inputs()*l.Outputs(), 1/math.Sqrt(float64(l.Inputs()))), gaussian(rng, l.Outputs(), 0.1)
 		if k == len(sizes)-1 {
 			l.Activation = network.Activation{}
 		}
@@ -55,10 +64,46 @@ func randomPosterior(rng *rand.Rand, sizes []int) *posterior.Posterior {
 	return p
 }
 
-// clbp bounds many inputs of a whole network by concentration LBP.
-func clbp(sizes []int, inputs int) prepare {
+// convolutions are networks with random weights on images of one channel: four convolutions of 3 x 3, the
+// second of stride 2, and the same with a shortcut past the last two.
+func convolutions(size, filters int) iter.Seq2[string, *posterior.Posterior] {
+	return func(yield func(string, *posterior.Posterior) bool) {
+		for _, residual := range []bool{false, true} {
+			rng, p := rand.New(rand.NewPCG(4, 4)), &posterior.Posterior{Scale: posterior.ScaleSD}
+			relu, shape := network.Activation{Kind: network.ReLU}, network.Image{Height: size, Width: size, Channels: 1}
+			conv := func(stride int, act network.Activation) {
+				two := func(n int) [2]int { return [2]int{n, n} }
+				c := network.Conv{In: shape, Window: network.Window{Size: two(3), Stride: two(stride), Dilation: two(1), Before: two(1), After: two(1)}, Filters: filters, Groups: 1}
+				p.Layers = append(p.Layers, posterior.Layer{
+					Layer:  network.Layer{Map: c, Activation: act},
+					Weight: gaussian(rng, c.Weights(), 0.5/math.Sqrt(float64(9*shape.Channels))), Bias: gaussian(rng, filters, 0.1),
+				})
+				shape = c.Out()
+			}
+			conv(1, relu)
+			conv(2, relu)
+			conv(1, relu)
+			name := fmt.Sprintf("4 convolutions %dx%d", size, size)
+			if residual {
+				conv(1, network.Activation{})
+				none := posterior.NewParams(nil, nil, posterior.ScaleSD)
+				p.Layers = append(p.Layers, posterior.Layer{Layer: network.Layer{Map: network.Add{N: shape.Len(), Terms: 2}, Sources: []int{3, 1}, Activation: relu}, Weight: none, Bias: none})
+				name += " with a shortcut"
+			} else {
+				conv(1, relu)
+			}
+			last := network.DenseLayer(shape.Len(), 10, network.Activation{})
+			p.Layers = append(p.Layers, posterior.Layer{Layer: last, Weight: gaussian(rng, 10*shape.Len(), 1/math.Sqrt(float64(shape.Len()))), Bias: gaussian(rng, 10, 0.1)})
+			if !yield(name, p) {
+				return
+			}
+		}
+	}
+}
+
+// clbp bounds the inputs of a task by concentration LBP.
+func clbp(t *task) prepare {
 	return func(d bound.Device) (func() error, func(), error) {
-		t := newTask(sizes, inputs, 0)
 		m, err := bound.NewModel(d, t.post, 4)
 		if err != nil {
 			return nil, nil, err

@@ -12,28 +12,40 @@ import (
 )
 
 // Uppers sets UnsafeDown where concentration LBP shows that the network is unsafe
-// at a point of T with some probability.
+// at a point of T with some probability. Where the mean network is safe at the worst point that is
+// known that cannot be: with the mean weights no row fails by more than its bound, so that all
+// tails of some alternative are 1. Of those the first is bounded once all the same, because a
+// device that proves S and its opposite is found by it.
 func Uppers(ctx context.Context, e *engine.Engine, results []*claim.Result) error {
-	var cells []*cell
+	var cells, probes []*cell
 	owner := map[*cell]*claim.Result{}
-	at, boxes, err := witnesses(ctx, e, results)
+	at, err := witnesses(ctx, e, results)
 	if err != nil {
 		return err
 	}
 	shown := map[*cell]claim.Witness{}
-	for i, box := range boxes {
-		if box.Lo != nil {
-			c := &cell{task: decide.Negated(results[i].Task), box: box, fail: 1, dual: true}
-			cells, owner[c], shown[c] = append(cells, c), results[i], at[i]
+	for i, w := range at {
+		if w.box.Lo == nil {
+			continue
+		}
+		c := &cell{task: decide.Negated(results[i].Task), box: w.box, fail: 1, dual: true}
+		owner[c], shown[c] = results[i], w.point
+		switch {
+		case !(w.marginApprox > 0):
+			cells = append(cells, c)
+		case probes == nil:
+			probes = []*cell{c}
 		}
 	}
-	if len(cells) == 0 {
-		return nil
+	m := method{e: e}
+	err = m.judgeAt(ctx, probes, m.firstTau())
+	if err == nil && len(cells) > 0 {
+		err = m.judge(ctx, cells)
 	}
-	if err := (method{e: e}).judge(ctx, cells); err != nil && !e.Cut(ctx, err) {
+	if err != nil && !e.Cut(ctx, err) {
 		return err
 	}
-	for _, c := range cells {
+	for _, c := range append(cells, probes...) {
 		// c.fail bounds Prob(S holds at the point) from above.
 		unsafe := 1.0
 		if c.fail > 0 {
@@ -44,15 +56,23 @@ func Uppers(ctx context.Context, e *engine.Engine, results []*claim.Result) erro
 	return nil
 }
 
-// witnesses attacks the mean network in every box of T, on all cores, and returns
-// for each result the worst point and its witness box, if it knows one.
-func witnesses(ctx context.Context, e *engine.Engine, results []*claim.Result) (at []claim.Witness, boxes []property.Box, err error) {
+// attacked is the worst point of T that is known, its witness box, if it has one, and the mean
+// network's margin there.
+type attacked struct {
+	point        claim.Witness
+	box          property.Box
+	marginApprox float64
+}
+
+// witnesses attacks the mean network in every box of T, on all cores.
+func witnesses(ctx context.Context, e *engine.Engine, results []*claim.Result) ([]attacked, error) {
 	net, mean := e.Normal.Network(), e.Normal.Mean()
-	at, boxes = make([]claim.Witness, len(results)), make([]property.Box, len(results))
-	err = fault.OnCores(ctx, len(results), func(i int) {
-		at[i], boxes[i] = decide.Witness(ctx, net, mean, results[i].Task, true)
+	at := make([]attacked, len(results))
+	err := fault.OnCores(ctx, len(results), func(i int) {
+		w := &at[i]
+		w.point, w.box, w.marginApprox = decide.Witness(ctx, net, mean, results[i].Task, true)
 	})
-	return at, boxes, err
+	return at, err
 }
 
 // dualUp bounds the probability that S holds at a point, from above: some alternative

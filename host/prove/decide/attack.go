@@ -37,8 +37,9 @@ type Effort struct {
 func Over(ctx context.Context) func() bool { return func() bool { return ctx.Err() != nil } }
 
 // Witness is the point of T, as it is written, where the network's margin is least; unless
-// thorough, one where it is clearly negative. Lo of its box is nil if no box of T has one.
-func Witness(ctx context.Context, net network.Network, weights drawn, t *property.Task, thorough bool) (at claim.Witness, box property.Box) {
+// thorough, one where it is clearly negative; and that margin. Lo of its box is nil if no box of T
+// has one.
+func Witness(ctx context.Context, net network.Network, weights drawn, t *property.Task, thorough bool) (at claim.Witness, box property.Box, marginApprox float64) {
 	how := Effort{Steps: 20, Starts: 3, Seed: uint64(t.Index), Thorough: thorough, Over: Over(ctx)}
 	least := math.Inf(1)
 	for b := range t.T {
@@ -48,7 +49,7 @@ func Witness(ctx context.Context, net network.Network, weights drawn, t *propert
 			least, at, box = margin, w, around
 		}
 	}
-	return at, box
+	return at, box, least
 }
 
 // AttackApprox looks for the point of a box at which a network breaks the safe set

@@ -1,4 +1,4 @@
-package fallback
+package vector
 
 import (
 	"strings"
@@ -9,25 +9,25 @@ import (
 func TestVectors(t *testing.T) {
 	for _, c := range []struct {
 		word string
-		want VectorSet
+		want Set
 		err  string
 	}{
-		{"", vectorsHere(), ""},
-		{"none", NoVectors, ""},
+		{"", Here(), ""},
+		{"none", None, ""},
 		{"avx2", AVX2, "asks for vector loops that there are not"},
 		{"avx512", AVX512, "asks for vector loops that there are not"},
 		{"AVX2", 0, "is none of none, avx2 and avx512"},
 		{"sse", 0, "is none of none, avx2 and avx512"},
 	} {
-		t.Setenv(vectorVariable, c.word)
-		got, err := Vectors()
-		words := VectorsInWords()
-		if there := c.want <= vectorsHere() && !strings.HasPrefix(c.err, "is"); there {
+		t.Setenv(variable, c.word)
+		got, err := InUse()
+		words := InWords()
+		if there := c.want <= Here() && !strings.HasPrefix(c.err, "is"); there {
 			if err != nil || got != c.want || !strings.HasPrefix(words, got.String()) {
-				t.Errorf("%s=%q gives %v (%q), %v", vectorVariable, c.word, got, words, err)
+				t.Errorf("%s=%q gives %v (%q), %v", variable, c.word, got, words, err)
 			}
-		} else if err == nil || !strings.Contains(err.Error(), c.err) || !strings.Contains(words, c.err) && built {
-			t.Errorf("%s=%q: error %v, words %q, want %q", vectorVariable, c.word, err, words, c.err)
+		} else if err == nil || !strings.Contains(err.Error(), c.err) || !strings.Contains(words, c.err) && Built {
+			t.Errorf("%s=%q: error %v, words %q, want %q", variable, c.word, err, words, c.err)
 		}
 	}
 }

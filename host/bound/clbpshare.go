@@ -1,0 +1,63 @@
+package bound
+
+// Watch has f told, while concentration LBP is under way, about which share of a pass is done: 0 where
+// one begins, 1 where it ends. f is called for every flight of rows, so it has to be quick. A nil
+// f is told nothing.
+func (m *Model) Watch(f func(share float64)) { m.watch = f }
+
+// passShare is how far a pass is, by the products that rows of hidden layers take on their way down.
+type passShare struct {
+	// rows are how many of an item each layer has to bound, in all their forms, and cost what they take
+	// together.
+	rows, cost []float64
+	// layer is in work, of whose cost at is done; below is that of the layers before.
+	layer            int
+	at, below, total float64
+}
+
+// beginShare says that a pass begins.
+func (p *clbpPass) beginShare() {
+	if p.watch == nil {
+		return
+	}
+	s, products := &p.share, make([]float64, len(p.layers)+1) // of the layers before each
+	for k := range p.layers {
+		l, rows, y := &p.layers[k], 0, k
+		switch {
+		case k == len(p.layers)-1:
+		case l.pool:
+			if y = l.feed[0]; l.oneChannel {
+				rows = len(l.hostMembers) * len(p.leadForms(y))
+			}
+		case p.tightens(k):
+			rows = 2 * l.out * len(p.forms(k))
+		}
+		products[k+1] = products[k] + float64(l.positions)*float64(l.taps)*float64(l.channels)
+		s.rows, s.cost = append(s.rows, float64(rows)), append(s.cost, float64(rows)*products[y])
+		s.total += s.cost[k]
+	}
+	p.watch(0)
+}
+
+// boundedRows says that so many rows have been bounded.
+func (p *clbpPass) boundedRows(bound Array) {
+	s := &p.share
+	if p.watch == nil || bound == nil || s.cost[s.layer] == 0 {
+		return
+	}
+	share := float64(bound.Len()) / float64(p.pass.query.Batch.Items) / s.rows[s.layer]
+	s.at = min(s.at+share*s.cost[s.layer], s.cost[s.layer])
+	p.watch(min(1, (s.below+s.at)/s.total))
+}
+
+// endShare says that the layer in work, or with the last the pass, is done.
+func (p *clbpPass) endShare() {
+	if p.watch == nil {
+		return
+	}
+	s := &p.share
+	s.below, s.at = s.below+s.cost[s.layer], 0
+	if s.layer++; s.layer == len(p.layers) {
+		p.watch(1)
+	}
+}

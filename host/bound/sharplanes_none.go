@@ -1,0 +1,9 @@
+//go:build !(goexperiment.simd && amd64)
+
+package bound
+
+import "psafe/internal/vector"
+
+func weighLanes(_, _, _ []float64, _ []int, _ []float64, _ vector.Set) bool { return false }
+
+func rangeLanes(_, _, _ []float64, _ *linear, _, _ float64, _ vector.Set) bool { return false }

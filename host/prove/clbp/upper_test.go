@@ -1,0 +1,100 @@
+package clbp
+
+import (
+	"testing"
+
+	"psafe/fallback"
+	"psafe/host/bound"
+	"psafe/host/lab/testkit/provetest"
+	"psafe/host/model/posterior"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/decide"
+	"psafe/host/prove/engine"
+	"psafe/host/read/property"
+)
+
+// bounded is what Certify and Uppers say on a device.
+func bounded(t *testing.T, dev bound.Device, post *posterior.Posterior, tasks []property.Task) (*engine.Engine, []*claim.Result) {
+	t.Helper()
+	e, err := engine.New(dev, nil, post, 12)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	list, err := Certify(t.Context(), e, 0, tasks)
+	if err == nil {
+		err = Uppers(t.Context(), e, list)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e, list
+}
+
+// TestUpperWhereUnsafe: upper bounds are what they are if they are looked for everywhere. Where the
+// mean network is safe there is none, whatever the deviations, and only one such point is bounded.
+func TestUpperWhereUnsafe(t *testing.T) {
+	safe, unsafe := 0, 0
+	for _, sd := range []float64{1e-6, 0.01, 0.3} {
+		post, tasks := provetest.Deep(2, sd, 8)
+		for i := range tasks {
+			if i%2 == 1 { // another class, which the mean network does not choose
+				tasks[i].S = property.ArgmaxIs((tasks[i].Label+i)%6, 6)
+			}
+		}
+		counted := &counting{Device: fallback.New(bound.Float64)}
+		e, list := bounded(t, counted, post, tasks)
+		all := counted.merged
+		at, err := witnesses(t.Context(), e, list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		skipped := 0
+		for i, w := range at {
+			c := &cell{task: decide.Negated(&tasks[i]), box: w.box, fail: 1, dual: true}
+			if err := (method{e: e}).judge(t.Context(), []*cell{c}); err != nil {
+				t.Fatal(err)
+			}
+			if w.marginApprox > 0 {
+				safe, skipped = safe+1, skipped+1
+			} else if c.fail < 0.5 {
+				unsafe++
+			}
+			if up := list[i].Upper(); w.marginApprox > 0 && c.fail < 1 || up < c.fail-1e-12 || up > c.fail+1e-12 {
+				t.Errorf("deviation %v, task %d: p_upper %v, %v if it is looked for; the mean network's margin is %v", sd, i, up, c.fail, w.marginApprox)
+			}
+		}
+		if skipped > 1 && all >= counted.merged {
+			t.Errorf("deviation %v: %d items were bounded, for all tasks one by one %d", sd, all, counted.merged-all)
+		}
+	}
+	if safe < 8 || unsafe < 4 {
+		t.Errorf("%d safe and %d unsafe points test little", safe, unsafe)
+	}
+}
+
+// lifting is a device that reads large numbers in the place of negative ones.
+type lifting struct{ bound.Device }
+
+func (d lifting) Read(dst []float64, src bound.Array) error {
+	err := d.Device.Read(dst, src)
+	for i, x := range dst {
+		if x < 0 {
+			dst[i] = 1e4
+		}
+	}
+	return err
+}
+
+// TestLiarWhereSafe: a device that proves S and its opposite is found also where all mean networks
+// are safe.
+func TestLiarWhereSafe(t *testing.T) {
+	post, tasks := provetest.Deep(3, 0.003, 4)
+	_, list := bounded(t, lifting{fallback.New(bound.Float32)}, post, tasks)
+	for _, r := range list {
+		if r.Lower() > r.Upper() {
+			return
+		}
+	}
+	t.Error("nothing contradicts itself")
+}

@@ -1,0 +1,9 @@
+//go:build !(goexperiment.simd && amd64)
+
+package vector
+
+// Built says that this program has vector loops: the plain loops do everything.
+const Built = false
+
+// Here is the best set of vector instructions that the processor has.
+func Here() Set { return None }
