@@ -20,7 +20,7 @@ from torch.nn import functional as F
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import psafe_export  # noqa: E402
 
-TEST = 0.1           # of the images are held back
+TEST = 0.1           # this share of the images is held back
 PRIOR = 0.1          # standard deviation of the prior of every weight
 TEMPERATURE = 0.001  # of the posterior: it counts the KL divergence so often (a cold posterior)
 NOISE = 0.03         # of the pixels in training: a network that ignores it is easier to certify
@@ -120,16 +120,16 @@ def train(net, x, y, epochs):
         print("epoch %d: %.2f %% of the training images" % (epoch + 1, 100 * right / len(x)), flush=True)
 
 
-def main(images_path, labels_path, folder, epochs="15"):
+def main(images_path, labels_path, folder, epochs="10"):
     torch.manual_seed(1)
     x, y = images(images_path), torch.tensor(idx(labels_path).astype(np.int64))
-    net = ResNet(int(y.max()) + 1)
-    train(net, x[TEST:], y[TEST:], int(epochs))
+    net, test = ResNet(int(y.max()) + 1), max(1, int(TEST * len(x)))
+    train(net, x[test:], y[test:], int(epochs))
     with torch.no_grad():
-        print("%.2f %% of the images held back" % (100 * float((net(x[:TEST]).argmax(1) == y[:TEST]).float().mean())))
+        print("%.2f %% of the images held back" % (100 * float((net(x[:test]).argmax(1) == y[:test]).float().mean())))
     psafe_export.save_torch(os.path.join(folder, "net.npz"), net, inputs=x[:64])
-    np.save(os.path.join(folder, "test-images.npy"), (255 * x[:TEST]).round().byte().numpy())
-    np.save(os.path.join(folder, "test-labels.npy"), y[:TEST].byte().numpy())
+    np.save(os.path.join(folder, "test-images.npy"), (255 * x[:test]).round().byte().numpy())
+    np.save(os.path.join(folder, "test-labels.npy"), y[:test].byte().numpy())
 
 
 if __name__ == "__main__":
