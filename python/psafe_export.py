@@ -46,7 +46,9 @@ import sys
 
 import numpy as np
 
-CONVOLUTION = "%s: %s is a convolution, and this file writes dense layers only: save the tensors, and use psafe import --map"
+CONVOLUTION = "%s: %s is a convolution, and here psafe_export knows dense layers only: save_torch takes it, without layers="
+BELOW_ZERO = ("inputs= reach from %.4g to %.4g: if a transform normalised them, give raw images with mean= and std=, or regions are "
+              "in normalised units")
 ACTIVATIONS = {"relu": lambda z, _: np.maximum(z, 0), "tanh": lambda z, _: np.tanh(z),
                "sigmoid": lambda z, _: 0.5 * (1 + np.tanh(0.5 * z)), "identity": lambda z, _: z,
                "leaky_relu": lambda z, slope: np.where(z > 0, z, slope * z),
@@ -344,10 +346,10 @@ def _affine(stack, raw, said):
     return best[1:]
 
 
-def _agreed(stack, x, said, tolerance):
-    """The framework's logits, said for x, if the network gives the same, else None; and a note if they
-    were no logits."""
-    own, size = evaluate(stack, x)
+def _agreed(evaluated, said, tolerance):
+    """The framework's logits if they are what was evaluated (logits and magnitudes), else None; and a
+    note if they were no logits."""
+    own, size = evaluated
     if said.shape != own.shape:
         raise ValueError("the framework's logits have shape %s, want %s" % (said.shape, own.shape))
     margin = tolerance * np.maximum(size.max(axis=1, keepdims=True), 1e-12)
@@ -361,7 +363,7 @@ def _compared(layers, raw, front, shape, said, tolerance):
     """The framework's logits for raw inputs, (N, inputs), which front() normalises, if the layers give the
     same, and a note if they were none. If not, the error names the usual mistake that fits."""
     stack, said = _stack(layers), np.asarray(_numbers(said, "logits"), np.float64)
-    agreed, notes = _agreed(stack, front(raw), said, tolerance)
+    agreed, notes = _agreed(evaluate(stack, front(raw)), said, tolerance)
     if agreed is None:
         own, size = evaluate(stack, front(raw))
         i, j = np.unravel_index(np.argmax(np.abs(own - said) / np.maximum(size.max(axis=1, keepdims=True), 1e-12)), own.shape)
@@ -401,8 +403,7 @@ def _references(layers, inputs, logits, predict, mean, std, tolerance):
     x = arrays["reference.inputs"] = raw.reshape(len(raw), n_in)
     odd = []
     if mean is None and raw.ndim == 4 and (x < 0).any():
-        odd.append("inputs= reach from %.4g to %.4g: if a transform normalised them, give raw images with mean= and std=, or regions are "
-                   "in normalised units" % (x.min(), x.max()))
+        odd.append(BELOW_ZERO % (x.min(), x.max()))
 
     def front(x):
         return x if mean is None else (x - arrays["input.mean"]) / arrays["input.std"]
@@ -485,17 +486,31 @@ def _write(path, kind, layers, fields=None, notes=(), inputs=None, logits=None, 
     if kind != "gaussian" and spread is not None:
         raise ValueError("spread= belongs to independent normal weights, and these are %s" % kind)
     if kind == "gaussian":
-        means = np.full(1, np.nan) if spread is None else _spreads(layers, spread)
-        if not np.isnan(means).all():  # else psafe would compare the file with itself
-            arrays["reference.spread"] = means
-        if all(layer.word[p] == "none" for layer in layers for p in ("weight", "bias")):
-            notes.append("no weight has a standard deviation: this is one network, and no posterior")
-        elif spread is None:
-            own = ["none" if pair[0] is None else "%.3g" % pair[0] for pair in _own_spread(layers)]
-            notes.append("the standard deviations (of the weights, on average: %s) are as given and were not compared: no spread= was given"
-                         % ", ".join(own))
+        more, words = _spread_arrays(layers, spread)
+        arrays.update(more)
+        notes += words
     if shape and len(shape) > 1:
         header["input_shape"] = [int(n) for n in shape]
+    _save(path, header, arrays, note, notes)
+
+
+def _spread_arrays(layers, spread):
+    """The array reference.spread, if there is something to compare with, and notes."""
+    means = np.full(1, np.nan) if spread is None else _spreads(layers, spread)
+    arrays, notes = {}, []
+    if not np.isnan(means).all():  # else psafe would compare the file with itself
+        arrays["reference.spread"] = means
+    if all(layer.word[p] == "none" for layer in layers for p in ("weight", "bias")):
+        notes.append("no weight has a standard deviation: this is one network, and no posterior")
+    elif spread is None:
+        own = ["none" if pair[0] is None else "%.3g" % pair[0] for pair in _own_spread(layers)]
+        notes.append("the standard deviations (of the weights, on average: %s) are as given and were not compared: no spread= was given"
+                     % ", ".join(own))
+    return arrays, notes
+
+
+def _save(path, header, arrays, note, notes):
+    """Writes the file, whole or not at all."""
     text = "; ".join([note] * bool(note) + notes)
     if text:
         header["note"] = text
@@ -624,6 +639,8 @@ NAMES = [
     # IntelLabs/bayesian-torch, layers/variational_layers/linear_variational.py and
     # layers/flipout_layers/linear_flipout.py (09b8d0a): sigma = log1p(exp(rho)), weights (out, in).
     ("mu_weight", "rho_weight", "mu_bias", "rho_bias", "softplus"),
+    # conv_variational.py and conv_flipout.py beside them.
+    ("mu_kernel", "rho_kernel", "mu_bias", "rho_bias", "softplus"),
     # piEsposito/blitz-bayesian-deep-learning, modules/linear_bayesian_layer.py (0368bce) and
     # modules/weight_sampler.py (0c9ba49): forward() draws from the sampler's mu and rho, which are
     # parameters of their own once the module was moved to another device.
@@ -675,8 +692,6 @@ class _Dense:
         if extra:
             raise ValueError("%s: %s has the parameter %s, whose meaning is not known: use save_gaussian with the "
                              "weights that it really has" % (label, _kind(module), extra[0]))
-        if len(self.weight.shape) != 2:
-            raise ValueError(CONVOLUTION % (label, _kind(module)))
 
     def layer(self, activation):
         return dense(self.weight, self.bias, self.weight_scale, self.bias_scale, activation, self.layout, self.word,
@@ -706,12 +721,13 @@ def _is_dense(module, names):
 def _modules(model, layers, names, label=""):
     """(label, module or activation word) in the order of the forward pass."""
     if layers is not None:
+        known = {id(m): n for n, m in model.named_modules()} if hasattr(model, "named_modules") else {}
         for k, item in enumerate(layers):
             for one in item if isinstance(item, (tuple, list)) else (item,):
                 if isinstance(one, str):
                     yield "layers[%d]" % k, one
                 else:
-                    yield from _modules(one, None, names, "layers[%d]" % k)
+                    yield from _modules(one, None, names, known.get(id(one)) or "layers[%d]" % k)
         return
     base = next((c for c in type(model).__mro__ if c.__name__ == "Sequential"), None)
     if base is not None:
@@ -819,6 +835,8 @@ def _chain(model, layers, names, make=None, rates=None):
             raise ValueError(CONVOLUTION % (label, kind))
         elif _is_dense(m, names):
             tensors.append(_Dense(m, label, names))
+            if len(tensors[-1].weight.shape) != 2:
+                raise ValueError(CONVOLUTION % (label, kind))
             done, acted = (make or _Dense.layer)(tensors[-1], "identity"), False
             if pre is not None:
                 _fold(done, pre[0], pre[1], pre[2], before=True)
@@ -903,9 +921,10 @@ def _training(module, mode):
             m.training = old
 
 
-def _mean_logits(model, tensors, x, values=(), predict=None):
-    """What a torch network's own forward() (or predict) gives in evaluation mode with its spreads as good
-    as 0 (rho = -80 is an sd of 2e-35) and with values, pairs of a tensor and what it shall hold."""
+@contextlib.contextmanager
+def _certain(model, tensors, values=(), seed=0):
+    """A torch network in evaluation mode, with its spreads as good as 0 (rho = -80 is an sd of 2e-35) and
+    with values, pairs of a tensor and what it shall hold; afterwards as it was."""
     put = list(values)
     for d in tensors:
         small = 1e-30 if d.word in ("sd", "variance") else -80.0
@@ -914,17 +933,24 @@ def _mean_logits(model, tensors, x, values=(), predict=None):
     if half:
         raise ValueError("%s is in half precision, whose rounding would hide mistakes: pass model.float()" % half[0])
     old = []
-    with _seeded(tensors[0].weight), _training(model, False):
+    with _seeded(tensors[0].weight, seed), _training(model, False):
         try:
             for tensor, value in put:
                 old.append((tensor, _set(tensor, value)))
+            yield
+        finally:
+            for tensor, value in reversed(old):
+                _set(tensor, value)
+
+
+def _mean_logits(model, tensors, x, values=(), predict=None, seed=0):
+    """What a torch network's own forward() (or predict) gives without its spreads, and with values."""
+    with _certain(model, tensors, values, seed):
+        try:
             return _call(predict or model, x, tensors[0].weight)
         except Exception as e:
             raise ValueError("%s cannot be called with inputs of shape %s: %s: %s; give inputs= as it takes them" % (
                 "predict=" if predict else _kind(model), np.shape(x), _kind(e), " ".join(str(e).split()))) from e
-        finally:
-            for tensor, value in reversed(old):
-                _set(tensor, value)
 
 
 def _drawing_mode(d, x):
@@ -962,29 +988,56 @@ def _spread_drawn(d, x, mode, halves, want):
     return np.sqrt(variance) * (1 + 0.25 / (draws - 1)), np.abs(first).max()
 
 
+def _one_hot(d, layer):
+    """Inputs with a single 1 for a random torch layer, the standard deviations of its outputs for them but
+    for its biases, and at which outputs a weight meets the 1. Of a wide layer only some, so that it
+    takes no minutes; of a convolution inputs that meet each weight once."""
+    if len(d.weight.shape) == 2:
+        sd = layer.sd("weight").T if isinstance(layer, _Unit) else layer.sd("weight")
+        count = min(len(sd), 256, max(16, 16384 // sd.shape[1]))
+        rows = np.linspace(0, len(sd) - 1, count).astype(int)
+        hot = np.zeros((count, len(sd)))
+        hot[np.arange(count), rows] = 1
+        return hot, sd[rows], np.ones(sd[rows].shape, bool)
+    import torch
+    n, sd = len(d.weight.shape) - 2, layer.sd("weight")
+    strides, dilation = _several(d.geometry.get("stride", 1), n), _several(d.geometry.get("dilation", 1), n)
+    channels = sd.shape[1] * int(d.geometry.get("groups", 1))
+    edge = [w * (k - 1) for w, k in zip(dilation, sd.shape[2:])]
+    places = list(np.ndindex(*strides))
+    some = np.linspace(0, channels - 1, max(1, min(channels, 256 // len(places)))).astype(int)
+    hot = np.zeros((len(some) * len(places), channels) + tuple(2 * e + s for e, s in zip(edge, strides)))
+    for i, (channel, place) in enumerate((c, p) for c in some for p in places):
+        hot[(i, channel) + tuple(e + p for e, p in zip(edge, place))] = 1
+    conv = getattr(torch.nn.functional, "conv%dd" % n)
+    square, there = (to_numpy(conv(torch.as_tensor(hot), torch.as_tensor(a), **d.geometry)) for a in (sd ** 2, np.ones(sd.shape)))
+    return hot, np.sqrt(np.maximum(square, 0)), there > 0.5
+
+
 def _check_drawn(d, layer):
     """Lets a random torch layer draw, and compares the spread of its outputs with the exported standard
     deviations: for one-hot inputs (256, fewer of a wide layer) those of the weights, for an input of zeros those of
     the biases. It does not matter whether the layer draws weights or, by local reparameterisation,
     outputs. The smaller and the larger half are compared by their means, to 10 %. Returns for weights
     and biases whether they were compared, and a note where they were not."""
-    count = min(layer.inputs, 256, max(16, 16384 // layer.outputs))  # so that a wide layer takes no minutes
-    rows = np.linspace(0, layer.inputs - 1, count).astype(int)
-    sd, sd_bias = layer.sd("weight")[rows], np.broadcast_to(np.nan_to_num(layer.sd("bias")), layer.outputs)
+    hot, sd, there = _one_hot(d, layer)
+    sd_bias = np.broadcast_to(np.nan_to_num(layer.sd("bias")), layer.outputs).reshape((-1,) + (1,) * (sd.ndim - 2))
     # One-hot inputs so large that the spread of the biases hardly counts.
-    gain = min(max(1.0, 10 * sd_bias.mean() / max(sd.mean(), 1e-300)), 2.0 ** 20)
-    hot = np.zeros((len(rows), layer.inputs))
-    hot[np.arange(len(rows)), rows] = gain
+    gain = min(max(1.0, 10 * sd_bias.mean() / max(sd[there].mean(), 1e-300)), 2.0 ** 20)
+    hot, zeros = gain * hot, np.zeros((1,) + hot.shape[1:])
+    first = np.zeros((1,) + sd.shape[1:], bool)
+    first[(slice(None), slice(None)) + (0,) * (sd.ndim - 2)] = True  # of an image, one place: it has one bias
     (mode, why), compared, notes = _drawing_mode(d, hot), [False, False], []
     for j, (part, words, unit, x, want) in enumerate((
             ("weight", "weights", gain, hot, np.hypot(gain * sd, sd_bias)),
-            ("bias", "biases", 1, np.zeros((1, layer.inputs)), sd_bias[None]))):
+            ("bias", "biases", 1, zeros, np.broadcast_to(sd_bias, first.shape)))):
         reason = why
         if why is None:
-            halves = np.array_split(np.argsort(want, axis=None, kind="stable"), min(2, want.size))
+            among = np.flatnonzero(first if j else there)
+            halves = np.array_split(among[np.argsort(want.ravel()[among], kind="stable")], min(2, len(among)))
             got, size = _spread_drawn(d, x, mode, halves, want)
             reason = "they are too small beside the layer's other numbers"  # float32 does not tell them from 0
-            for half in halves if j or gain * sd.mean() >= sd_bias.mean() else []:
+            for half in halves if j or gain * sd[there].mean() >= sd_bias.mean() else []:
                 a, b = got.ravel()[half].mean(), want.ravel()[half].mean()
                 if max(a, b) > 1e-5 * size:
                     compared[j] = True
@@ -1018,48 +1071,950 @@ def _torch_reference(model, tensors, made, front, inputs, reference, values=()):
 
     try:
         said = np.asarray(_numbers(_mean_logits(model, tensors, raw, values, predict), "logits"), np.float64)
-        inside = _agreed(stack, normalised(flat), said, tolerance)[0] is not None
+        inside = _agreed(evaluate(stack, normalised(flat)), said, tolerance)[0] is not None
     except ValueError:  # it cannot take raw inputs
         said, inside = None, False
     if inside:
         return dict(reference, logits=said), ["the network normalises its inputs itself, by mean= and std="]
     outside = _mean_logits(model, tensors, normalised(flat).reshape(raw.shape), values, predict)
-    if said is not None and said.shape == outside.shape and _agreed(stack, normalised(flat), outside, tolerance)[0] is None and _guess(
+    if said is not None and said.shape == outside.shape and _agreed(evaluate(stack, normalised(flat)), outside, tolerance)[0] is None and _guess(
             stack, flat, normalised, raw.shape[1:], said, tolerance):
         outside = said  # a mistake, and one that has a name if the network normalises its inputs itself
     return dict(reference, logits=outside), []
 
 
-def save_torch(path, model, inputs, layers=None, names=None, mean=None, std=None, logits=None, predict=None, **reference):
-    """A torch network whose layers have a mean and a spread for each weight; nn.Linear is certain.
+# ---- torch: graphs of layers -------------------------------------------------------------------
 
-    A Sequential is read in its order. Of another module, layers= lists the modules and activations
-    in the order of its forward(): [(net.fc1, "relu"), (net.fc2, "identity")]. names= says where your
-    own layers keep their tensors: (weight, its spread, bias, its spread, scale word of sd_of), such
-    as ("w_mu", "w_rho", "b_mu", "b_rho", "softplus"), None for a tensor that they have not, and as a
-    sixth "in,out" if they use x @ W. mean= and std= are the normalisation of the inputs, be it in
-    front of the model or in its forward(). The logits are those of model(inputs) itself, with its
-    spreads set to 0 for that call, unless logits= or predict= are given.
+# What forward() may call, by the name of the function without underscores, and its arguments.
+CONV = "input weight bias stride padding dilation groups"
+CALLS = {
+    "linear": "input weight bias", "conv1d": CONV, "conv2d": CONV,
+    "batch_norm": "input running_mean running_var weight bias training momentum eps",
+    "relu": "input inplace", "tanh": "input", "sigmoid": "input", "leaky_relu": "input negative_slope inplace",
+    "elu": "input alpha inplace", "softplus": "input beta threshold", "clamp": "input min max",
+    "softmax": "input dim", "log_softmax": "input dim",
+    "max_pool1d": "input kernel_size stride padding dilation ceil_mode return_indices",
+    "max_pool2d": "input kernel_size stride padding dilation ceil_mode return_indices",
+    "avg_pool1d": "input kernel_size stride padding ceil_mode count_include_pad",
+    "avg_pool2d": "input kernel_size stride padding ceil_mode count_include_pad divisor_override",
+    "adaptive_avg_pool1d": "input output_size", "adaptive_avg_pool2d": "input output_size",
+    "adaptive_max_pool1d": "input output_size", "adaptive_max_pool2d": "input output_size",
+    "mean": "input dim keepdim", "amax": "input dim keepdim", "cat": "tensors dim",
+    "add": "input other alpha", "radd": "input other", "sub": "input other alpha", "rsub": "input other alpha",
+    "mul": "input other", "rmul": "input other", "div": "input other rounding_mode", "neg": "input",
+    "dropout": "input p training inplace", "pad": "input pad mode value"}
+SAME = {"iadd": "add", "isub": "sub", "imul": "mul", "itruediv": "div", "truediv": "div", "true_divide": "div", "divide": "div",
+        "multiply": "mul", "subtract": "sub", "concat": "cat", "concatenate": "cat", "feature_dropout": "dropout", "dropout1d": "dropout",
+        "dropout2d": "dropout", "alpha_dropout": "dropout", "feature_alpha_dropout": "dropout"}
+SAME_NUMBERS = {"contiguous", "clone", "detach", "float", "double", "to", "type_as", "requires_grad", "identity", "cpu", "cuda"}
+RESHAPES = {"view", "reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "view_as", "reshape_as", "ravel"}
+MOVES = {"permute", "transpose", "swapaxes", "swapdims", "movedim", "moveaxis", "getitem", "narrow", "select", "chunk", "split",
+         "tensor_split", "flip", "roll", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "unbind"}
+NO_NUMBERS = {"size", "dim", "ndimension", "numel", "nelement", "len", "stride", "is_contiguous", "is_floating_point", "is_complex",
+              "type", "get_device", "element_size", "storage_offset", "repr", "format", "hash", "data_ptr", "is_same_size"}
+
+
+class _Step:
+    """What a call in forward() gives: op and how it was called, the steps in its arguments, the tensor
+    that came of it (of two inputs), and which place of the network that is."""
+
+    def __init__(self, index, op, function, args, kwargs, feeds, tensor, place, name, module):
+        self.index, self.op, self.function, self.args, self.kwargs, self.feeds = index, op, function, args, kwargs, feeds
+        self.value, self.shape, self.place, self.name, self.module, self.part = tensor, tuple(tensor.shape), place, name, module, None
+
+    def bound(self, op=None):
+        """The arguments by their names."""
+        return _bound(op or self.op, self.args, self.kwargs)
+
+
+def _bound(op, args, kwargs):
+    return dict(zip(CALLS[op].split(), args), **kwargs)
+
+
+def _op(function):
+    """The name of a function of torch, of methods and of what works in place too."""
+    name = getattr(function, "__name__", str(function))
+    if name == "__get__":
+        return "get " + getattr(function.__self__, "__name__", "")
+    return SAME.get(name.strip("_"), name.strip("_"))
+
+
+def _tensors(value, kind):
+    """All that are of a kind in nested lists, tuples and dicts."""
+    if isinstance(value, (list, tuple)):
+        return [t for v in value for t in _tensors(v, kind)]
+    if isinstance(value, dict):
+        return _tensors(list(value.values()), kind)
+    return [value] if isinstance(value, kind) else []
+
+
+def _replaced(value, kind, by):
+    """value with by(t) for each t of a kind in its lists, tuples and dicts."""
+    if isinstance(value, (list, tuple)):
+        made = [_replaced(v, kind, by) for v in value]
+        return made if isinstance(value, list) else tuple(made)
+    if isinstance(value, dict):
+        return {k: _replaced(v, kind, by) for k, v in value.items()}
+    return by(value) if isinstance(value, kind) else value
+
+
+class _Recorder:
+    """Runs a network once and records which functions of torch its forward() calls on what: tensors of a
+    class of their own tell (__torch_function__), in modules, functions and methods alike. Shapes
+    are plain numbers then; whoever asks for the data itself, as an if does, is refused. A layer
+    with random weights is one step, in which only convolutions are looked at."""
+
+    def __init__(self, model, tensors):
+        import torch
+        self.torch, self.model, self.leaves = torch, model, {id(d.module): d for d in tensors}
+        self.modules = {id(m): n for n, m in model.named_modules()}
+        self.known = {id(p): n for n, p in list(model.named_parameters()) + list(model.named_buffers())}
+        self.steps, self.versions, self.kept, self.all = {}, {}, [], []
+        self.path, self.inside, self.called = [model], None, set()
+        recorder = self
+
+        class Traced(torch.Tensor):
+            @classmethod
+            def __torch_function__(cls, function, types, args=(), kwargs=None):
+                return recorder.call(function, args, kwargs or {})
+
+        self.Traced = Traced
+
+    def run(self, x):
+        """Records model(x) and returns the step that gives its output."""
+        module, call = self.torch.nn.Module, self.torch.nn.Module.__call__
+
+        def recorded(m, *args, **kwargs):
+            self.path.append(m)
+            try:
+                self.called.add(id(m))
+                if id(m) in self.leaves and self.inside is None and args and id(args[0]) in self.steps:
+                    return self.layer(m, call, args, kwargs)
+                return call(m, *args, **kwargs)
+            finally:
+                self.path.pop()
+
+        first = self.step("input", None, (), {}, [], x)
+        module.__call__ = recorded
+        try:
+            out = self.model(self.keep(x, first))
+        finally:
+            module.__call__ = call
+        out = out[0] if isinstance(out, (tuple, list)) and len(out) else out
+        if id(out) not in self.steps:
+            raise ValueError("%s: forward() returns a %s that cannot be followed back to its input: let it return the logits, or those and "
+                             "more as a tuple" % (_kind(self.model), _kind(out)))
+        return self.steps[id(out)]
+
+    def step(self, op, function, args, kwargs, feeds, tensor):
+        module = next((m for m in reversed(self.path) if id(m) in self.modules), self.model)
+        name, kind = self.modules.get(id(module), ""), _kind(module)
+        place = "layer %s (%s)" % (name, kind) if name else kind
+        if not type(module).__module__.startswith("torch.nn") and id(module) not in self.leaves:
+            place += ", " + op + self.line()
+            name = (name + "." if name else "") + op
+        with self.torch._C.DisableTorchFunction():
+            made = _Step(len(self.all), op, function, args, kwargs, feeds, tensor.detach().clone(), place, name, module)
+        self.all.append(made)
+        return made
+
+    def line(self):
+        """Which line of the network's source is running."""
+        frame, skip = sys._getframe(), (_op.__code__.co_filename, os.sep + "torch" + os.sep)
+        while frame is not None and any(s in frame.f_code.co_filename for s in skip):
+            frame = frame.f_back
+        return "" if frame is None else " in line %d of %s" % (frame.f_lineno, os.path.basename(frame.f_code.co_filename))
+
+    def keep(self, tensor, step):
+        """The tensor, traced as what the step gives."""
+        if not isinstance(tensor, self.Traced):
+            tensor = tensor.as_subclass(self.Traced)
+        self.kept.append(tensor)
+        with self.torch._C.DisableTorchFunction():
+            self.steps[id(tensor)], self.versions[id(tensor)] = step, tensor._version
+        return tensor
+
+    def call(self, function, args, kwargs):
+        op, before = _op(function), _tensors((args, kwargs), self.Traced)
+        with self.torch._C.DisableTorchFunction():
+            stale = [t for t in before if id(t) in self.versions and t._version != self.versions[id(t)]]
+            out = function(*args, **kwargs)
+        if not _tensors(out, self.torch.Tensor):
+            if op in NO_NUMBERS or op.startswith("get ") or self.inside is not None:
+                return out
+            raise ValueError("%s (%s%s): forward() %s, which cannot be followed: let it compute with tensors alone, the same for all inputs"
+                             % (_kind(self.path[-1]), op, self.line(), "writes into a tensor" if op in ("setitem", "copy") else
+                                "asks for the numbers themselves, as an if on data does"))
+        if self.inside is not None:
+            if op.startswith("conv"):
+                self.inside.append((op, _bound(op, args, kwargs) if op in CALLS else {}))
+            return _replaced(out, self.torch.Tensor, lambda t: t.as_subclass(self.Traced))
+        feeds = [self.steps[id(t)] for t in before if id(t) in self.steps]
+        args, kwargs = (_replaced(a, self.Traced, lambda t: self.steps.get(id(t), t)) for a in (args, kwargs))
+        count = [0]
+
+        def follow(tensor):
+            step = self.step("stale" if stale else op, function, args, kwargs, feeds, tensor)
+            step.part, count[0] = (count[0] if isinstance(out, (tuple, list)) else None), count[0] + 1
+            return self.keep(tensor, step)
+
+        return _replaced(out, self.torch.Tensor, follow)
+
+    def layer(self, m, call, args, kwargs):
+        """A layer with random weights."""
+        feed = self.steps[id(args[0])]
+        self.inside = []
+        try:
+            out = call(m, *args, **kwargs)
+        finally:
+            seen, self.inside = self.inside, None
+        first = out[0] if isinstance(out, tuple) else out
+        first = self.keep(first, self.step("random", None, (self.leaves[id(m)], seen), {}, [feed], first))
+        return (first,) + tuple(out[1:]) if isinstance(out, tuple) else first
+
+
+class _Unit(Layer):
+    """The parameters of a layer of a graph, in the shapes of torch."""
+
+    def put(self, part, name, a, layout, infinite=False):
+        a = _numbers(a, "%s: %s %s" % (self.label, part, name), infinite)
+        if layout == "in,out" and part == "weight":
+            a = a.T
+        known = getattr(self, part) or {}
+        for other, b in known.items():
+            if a.shape != b.shape:
+                raise ValueError("%s: %s %s and %s have the shapes %s and %s" % (self.label, part, other, name, b.shape, a.shape))
+        if part == "bias" and a.shape != (self.outputs,):
+            raise ValueError("%s: a bias of shape %s for %d outputs" % (self.label, a.shape, self.outputs))
+        known[name] = np.ascontiguousarray(a)
+        setattr(self, part, known)
+
+    outputs = property(lambda self: next(iter(self.weight.values())).shape[0])
+
+
+class _Value:
+    """What a layer of the file gives: its name, the shape of one, and whether that is a list of numbers
+    in the order of channels first, which it always is of the input; of the input also mean and std of
+    a normalisation that forward() begins with."""
+
+    def __init__(self, name, shape, flat, front=None):
+        self.name, self.shape, self.flat, self.front = name, tuple(shape), flat, front
+
+
+def _several(value, n):
+    """n numbers of one, or of a list of them."""
+    value = tuple(value) if isinstance(value, (tuple, list)) else (value,) * n
+    return [int(v) for v in (value * n if len(value) == 1 else value)]
+
+
+class _Graph:
+    """Layers of a header of version 2 that compute what was recorded."""
+
+    def __init__(self, recorder, end, shape):
+        self.recorder, self.torch, self.shape, self.layers, self.units = recorder, recorder.torch, tuple(int(n) for n in shape), [], {}
+        self.notes, self.items, self.drawn, self.used, self.front, self.values = [], [], [], set(), None, {}
+        self.watch = {}  # name of a layer to the step whose numbers it gives
+        while end.op in ("softmax", "log_softmax"):
+            end = end.feeds[0]
+        reached, todo = {}, [end]
+        while todo:
+            step = todo.pop()
+            if step.index not in reached:
+                reached[step.index] = step
+                todo += step.feeds
+        for index in sorted(reached):
+            self.values[index] = self.lower(reached[index])
+        self.end = self.values[end.index]
+        if not self.units or self.end.name == "input":
+            raise ValueError("%s has no layer with weights" % _kind(recorder.model))
+        if len(self.end.shape) != 1:
+            raise ValueError("%s gives an output of shape %s: want a list of logits for each input" % (_kind(recorder.model), self.end.shape))
+        last = self.layers[-1]
+        if last["kind"] == "activation":
+            raise ValueError("%s: the last layer's activation is %s; psafe speaks of logits, so it must be identity"
+                             % (end.place, last["activation"]))
+        self.forgotten()
+
+    def forgotten(self):
+        """Refuses parameters that a layer has and evaluation does not use: a layer may draw in training alone."""
+        for name, p in self.recorder.model.named_parameters():
+            owner = self.recorder.model
+            inside = False
+            for part in name.split(".")[:-1]:
+                owner = getattr(owner, part)
+                inside = inside or id(owner) in self.recorder.leaves
+            if inside or id(p) in self.used:
+                continue
+            if id(owner) in self.recorder.called and owner is not self.recorder.model:
+                raise ValueError("layer %s (%s) has the parameter %s, which evaluation does not use: if it is a spread, names= says so (the "
+                                 "weight, its spread, the bias, its spread, scale word)" % (
+                                     name.rpartition(".")[0], _kind(owner), name.rpartition(".")[2]))
+            self.notes.append("the parameter %s is not used in evaluation and left out" % name)
+
+    # -- layers of the file
+
+    def emit(self, step, kind, feeds, shape, flat=False, unit=None, item=None, **fields):
+        """Adds a layer to the file."""
+        taken = {entry["name"] for entry in self.layers} | {"input"}
+        name = base = "%s" % (step.name or step.op)
+        while name in taken:
+            name = "%s-%d" % (base, len(self.layers))
+        entry = {"name": name, "kind": kind}
+        for v in feeds:
+            if v.name == "input":
+                if self.front is None:
+                    self.front = v.front or (0.0, 1.0)
+                elif not all(np.array_equal(a, b) for a, b in zip(self.front, v.front or (0.0, 1.0))):
+                    raise ValueError("%s: takes the input normalised otherwise than another layer does: psafe has one normalisation" % step.place)
+        if [v.name for v in feeds] != [self.layers[-1]["name"] if self.layers else "input"]:
+            entry["from"] = [v.name for v in feeds]
+        entry.update(fields)
+        if unit is not None:
+            self.units[len(self.layers)] = unit
+        self.layers.append(entry)
+        self.items.append(item)
+        value = _Value(name, shape, flat)
+        self.watch[name] = step
+        return value
+
+    def image(self, v):
+        """The field that says the shape of a list of numbers that a layer takes as an image."""
+        return {"input_shape": list(v.shape)} if v.flat and not (v.name == "input" and v.shape == self.shape) else {}
+
+    def flatten(self, step, v):
+        """v as a list, in torch's order."""
+        if v.flat:
+            return v
+        return self.emit(step, "flatten", [v], (int(np.prod(v.shape)),), True)
+
+    # -- operations
+
+    def lower(self, step):
+        """The value of a step."""
+        op = step.op
+        if op == "input":
+            return _Value("input", self.shape, True)
+        if not step.feeds:
+            raise ValueError("%s: what it gives does not depend on the input" % step.place)
+        v, out = self.values[step.feeds[0].index], step.shape[1:]
+        if step.shape[:1] != self.recorder.all[0].shape[:1]:
+            raise ValueError("%s: gives the shape %s for %d inputs: psafe wants inputs one by one, with the axis of the batch first"
+                             % (step.place, step.shape, self.recorder.all[0].shape[0]))
+        if op == "random":
+            return self.random(step, v, out)
+        if op in SAME_NUMBERS:
+            return v
+        if op in RESHAPES:
+            return self.reshape(step, v, out)
+        if op in MOVES:
+            return self.move(step, v, out)
+        method = getattr(self, "on_" + op, None)
+        if method is None:
+            if op.startswith("conv_transpose"):
+                raise ValueError("%s: psafe has no transposed convolution" % step.place)
+            if op == "stale":
+                raise ValueError("%s: takes a tensor that was changed in place through another one: use operations that make new tensors" % step.place)
+            raise ValueError("%s: psafe has no %s: it has convolutions, batch norms, max and average pools, sums and concatenations of layers, and "
+                             "the activations %s" % (step.place, op.replace("get ", "."), WORDS))
+        return method(step, v, out, step.bound())
+
+    def two(self, step, a):
+        """The values of a function of two, or the value of one and the constant beside it."""
+        one, other = a["input"], a["other"]
+        if isinstance(one, _Step) and isinstance(other, _Step):
+            return self.values[one.index], self.values[other.index], None
+        if isinstance(other, _Step):
+            one, other = other, one
+        c = np.asarray(_numbers(np.float64(other) if isinstance(other, (int, float)) else other, step.place), np.float64)
+        if not isinstance(other, (int, float)):
+            self.take(other)
+        if c.ndim == len(step.shape) and c.shape[0] == 1:
+            c = c[0]
+        try:
+            return self.values[one.index], None, np.array(np.broadcast_to(c, step.shape[1:]))
+        except ValueError:
+            raise ValueError("%s: a constant of shape %s does not belong to each input alike" % (step.place, c.shape)) from None
+
+    def take(self, tensor):
+        self.used.add(id(tensor))
+
+    def affine(self, step, v, gain, shift):
+        """gain * x + shift by constants: the file's mean and std, or a batch norm."""
+        gain, shift = (np.array(np.broadcast_to(a, v.shape)) for a in (gain, shift))
+        axes = tuple(range(1, len(v.shape)))
+        if v.name == "input":
+            mean, std = v.front or (np.zeros(v.shape), np.ones(v.shape))
+            if (gain <= 0).any():
+                raise ValueError("%s: multiplies the inputs by numbers that are not above 0: that is no normalisation" % step.place)
+            # (x - mean) / std, times gain, plus shift
+            std = std / gain
+            return _Value("input", v.shape, True, (mean - shift * std, std))
+        if np.ptp(gain, axis=axes).any() or np.ptp(shift, axis=axes).any():
+            raise ValueError("%s: a constant for each place of an image: psafe has one for each channel" % step.place)
+        g, s = (a.reshape(a.shape[0], -1)[:, 0] for a in (gain, shift))
+        return self.norm(step, v, g, s)
+
+    def norm(self, step, v, gain, shift):
+        unit = _Unit(step.place, "identity")
+        unit.put("weight", "mean", gain, None)
+        unit.put("bias", "mean", shift, None)
+        flat = v.flat and len(v.shape) == 1
+        return self.emit(step, "batch_norm", [v], v.shape, flat, unit, **self.image(v))
+
+    def on_add(self, step, v, out, a):
+        if a.get("alpha", 1) != 1:
+            raise ValueError("%s: alpha=%s: psafe adds layers as they are" % (step.place, a["alpha"]))
+        one, other, c = self.two(step, a)
+        if c is not None:
+            return self.affine(step, one, 1.0, c)
+        if one.shape != other.shape:
+            raise ValueError("%s: adds the shapes %s and %s: psafe adds layers of one shape" % (step.place, one.shape, other.shape))
+        lists = one.flat and other.flat
+        shape = {"input_shape": list(one.shape)} if (one.flat or other.flat) and not lists and len(one.shape) > 1 else {}
+        return self.emit(step, "add", [one, other], out, lists, **shape)
+
+    on_radd = on_add
+
+    def on_sub(self, step, v, out, a):
+        one, other, c = self.two(step, a)
+        if c is None or a.get("alpha", 1) != 1:
+            raise ValueError("%s: subtracts one layer from another: psafe has sums; put the sign into the weights" % step.place)
+        return self.affine(step, one, 1.0, -c) if isinstance(a["input"], _Step) else self.affine(step, one, -1.0, c)
+
+    def on_rsub(self, step, v, out, a):
+        return self.on_sub(step, v, out, dict(a, input=a["other"], other=a["input"]))
+
+    def on_mul(self, step, v, out, a):
+        one, other, c = self.two(step, a)
+        if c is None:
+            raise ValueError("%s: multiplies two layers with each other, which psafe has not" % step.place)
+        return self.affine(step, one, c, 0.0)
+
+    on_rmul = on_mul
+
+    def on_div(self, step, v, out, a):
+        one, other, c = self.two(step, a)
+        if c is None or not isinstance(a["input"], _Step) or a.get("rounding_mode"):
+            raise ValueError("%s: divides by a layer, or rounds: psafe divides by constants alone" % step.place)
+        if one.name == "input" and (c > 0).all():  # without the rounding of 1 / c
+            mean, std = one.front or (np.zeros(one.shape), np.ones(one.shape))
+            return _Value("input", one.shape, True, (mean, std * c))
+        with np.errstate(divide="ignore"):
+            return self.affine(step, one, 1 / c, 0.0)
+
+    def on_neg(self, step, v, out, a):
+        return self.affine(step, v, -1.0, 0.0)
+
+    def on_dropout(self, step, v, out, a):
+        if a.get("training", True) and a.get("p", 0.5) > 0:
+            raise ValueError("%s: it drops in evaluation too (training is True): write training=self.training; MC dropout is "
+                             "save_torch_dropout" % step.place)
+        self.notes.append("Dropout(%g) is off, as in evaluation" % a.get("p", 0.5))
+        return v
+
+    def on_softmax(self, step, v, out, a):
+        raise ValueError("%s: comes before other layers, and psafe has a softmax at the end only" % step.place)
+
+    on_log_softmax = on_softmax
+
+    def act(self, step, v, word):
+        word = activation_word(word, step.place)
+        return self.emit(step, "activation", [v], v.shape, v.flat, None, word, activation=word)
+
+    def on_relu(self, step, v, out, a):
+        return self.act(step, v, "relu")
+
+    def on_tanh(self, step, v, out, a):
+        return self.act(step, v, "tanh")
+
+    def on_sigmoid(self, step, v, out, a):
+        return self.act(step, v, "sigmoid")
+
+    def on_leaky_relu(self, step, v, out, a):
+        return self.act(step, v, "leaky_relu:%r" % float(a.get("negative_slope", 0.01)))
+
+    def on_elu(self, step, v, out, a):
+        return self.act(step, v, "elu:%r" % float(a.get("alpha", 1.0)))
+
+    def on_softplus(self, step, v, out, a):
+        if float(a.get("beta", 1)) != 1:
+            raise ValueError("%s: psafe has softplus with beta 1 only" % step.place)
+        return self.act(step, v, "softplus")
+
+    def on_clamp(self, step, v, out, a):
+        if a.get("min") != 0 or a.get("max") is not None:
+            raise ValueError("%s: of clamp psafe has clamp(min=0) alone, which is relu" % step.place)
+        return self.act(step, v, "relu")
+
+    def on_pad(self, step, v, out, a):
+        raise ValueError("%s: padding of mode %s: psafe pads with zeros, as padding= of the convolution itself with padding_mode=\"zeros\""
+                         % (step.place, a.get("mode", "constant")))
+
+    def reshape(self, step, v, out):
+        if out == v.shape:
+            return v
+        if v.name == "input":
+            front = None if v.front is None else tuple(np.reshape(a, out) for a in v.front)
+            return _Value("input", out, True, front)
+        v = self.flatten(step, v)
+        return _Value(v.name, out, True)
+
+    def move(self, step, v, out):
+        """What only moves numbers, by where it moves their indices."""
+        n, batch = int(np.prod(v.shape)), step.shape[0]
+        where = self.torch.arange(batch * n, dtype=self.torch.float64).reshape((batch,) + v.shape)
+        with self.torch.no_grad():
+            args, kwargs = (_replaced(a, _Step, lambda s: where) for a in (step.args, step.kwargs))
+            moved = step.function(*args, **kwargs)
+        moved = to_numpy(moved if step.part is None else moved[step.part]).reshape(batch, -1).astype(np.int64)
+        if not all(np.array_equal(row - i * n, moved[0]) for i, row in enumerate(moved)) or moved[0].min() < 0 or moved[0].max() >= n:
+            raise ValueError("%s: mixes the inputs of a batch" % step.place)
+        if np.array_equal(moved[0], np.arange(n)):
+            return self.reshape(step, v, out)
+        v = self.flatten(step, v)
+        v = self.emit(step, "reorder", [v], (len(moved[0]),), True, take=[int(i) for i in moved[0]])
+        return _Value(v.name, out, True)
+
+    def on_cat(self, step, v, out, a):
+        values = [self.values[s.index] for s in a["tensors"] if isinstance(s, _Step)]
+        axis = a.get("dim", 0) % len(step.shape)
+        if len(values) != len(a["tensors"]) or axis != 1:
+            raise ValueError("%s: psafe joins layers along their channels (dim=1), and no constants" % step.place)
+        if len(values) == 1:
+            return values[0]
+        if any(v.flat for v in values):
+            values = [self.flatten(step, v) for v in values]
+        flat = values[0].flat
+        made = self.emit(step, "concat", values, out, flat)
+        return _Value(made.name, out, flat)
+
+    # -- layers with weights
+
+    def parameter(self, step, tensor, what):
+        if id(tensor) not in self.recorder.known:
+            raise ValueError("%s: its %s is computed in forward() and is no parameter, so its mean and spread are not known: names= says "
+                             "where a layer keeps them (the weight, its spread, the bias, its spread, scale word)" % (step.place, what))
+        self.take(tensor)
+        return tensor
+
+    def certain(self, step, a):
+        """The parameters of a layer without spreads."""
+        unit = _Unit(step.place, "identity")
+        unit.put("weight", "mean", self.parameter(step, a["weight"], "weight"), None)
+        if a.get("bias") is not None:
+            unit.put("bias", "mean", self.parameter(step, a["bias"], "bias"), None)
+        return unit
+
+    def on_linear(self, step, v, out, a):
+        item = step.module if _kind(step.module) == "Linear" else None
+        return self.dense(step, v, out, self.certain(step, a), item)
+
+    def dense(self, step, v, out, unit, item):
+        if len(v.shape) != 1:
+            raise ValueError("%s: is dense and takes the shape %s: put a Flatten before it" % (step.place, v.shape))
+        return self.emit(step, "dense", [v], out, True, unit, item, out=unit.outputs)
+
+    def on_conv1d(self, step, v, out, a):
+        return self.conv(step, v, out, self.certain(step, a), 1, a)
+
+    def on_conv2d(self, step, v, out, a):
+        return self.conv(step, v, out, self.certain(step, a), 2, a)
+
+    def conv(self, step, v, out, unit, n, a):
+        weight = next(iter(unit.weight.values()))
+        if len(v.shape) != n + 1:
+            raise ValueError("%s: takes the shape %s: psafe wants (channels, %s) in front of it" % (step.place, v.shape, "length" if n == 1 else "rows, columns"))
+        kernel, strides, dilation = list(weight.shape[2:]), _several(a.get("stride", 1), n), _several(a.get("dilation", 1), n)
+        padding = a.get("padding", 0)
+        if padding == "same":
+            total = [d * (k - 1) for d, k in zip(dilation, kernel)]
+            pairs = [[t // 2, t - t // 2] for t in total]
+        else:
+            pairs = [[p, p] for p in _several(0 if padding == "valid" else padding, n)]
+        fields = {"kernel": kernel, "filters": unit.outputs}
+        for name, value, plain in (("strides", strides, [1] * n), ("padding", pairs, [[0, 0]] * n), ("dilation", dilation, [1] * n),
+                                   ("groups", int(a.get("groups", 1)), 1)):
+            if value != plain:
+                fields[name] = value
+        return self.emit(step, "conv%dd" % n, [v], out, False, unit, **dict(fields, **self.image(v)))
+
+    def random(self, step, v, out):
+        d, seen = step.args
+        if d in self.drawn:
+            raise ValueError("%s: is called twice, and psafe takes two layers to be independent: use two layers" % step.place)
+        unit, axes = _Unit(d.label, "identity"), len(d.weight.shape)
+        for part, mean, spread in (("weight", d.weight, d.weight_scale), ("bias", d.bias, d.bias_scale)):
+            if mean is not None:
+                unit.put(part, "mean", mean, d.layout if axes == 2 else None)
+            if mean is not None and spread is not None:
+                unit.put_scale(part, spread, d.word, d.layout if axes == 2 else None)
+        self.drawn.append(d)
+        d.unit = unit
+        if axes == 2:
+            return self.dense(step, v, out, unit, d.module)
+        if axes not in (3, 4):
+            raise ValueError("%s: random weights of %d axes: psafe has those of dense layers and convolutions" % (step.place, axes))
+        if d.layout != "out,in":
+            raise ValueError("%s: names= says in,out, which is for dense layers: kernels are (filters, channels, rows, columns)" % step.place)
+        calls = [dict((k, a.get(k)) for k in CONV.split()[3:]) for op, a in seen if op == "conv%dd" % (axes - 2)]
+        if not calls or len(calls) != len(seen) or any(c != calls[0] for c in calls):
+            raise ValueError("%s: its forward() calls %s, where conv%dd was expected, always alike: its stride and padding are not known"
+                             % (step.place, ", ".join(sorted({op for op, _ in seen})) or "no convolution", axes - 2))
+        d.geometry = dict((k, c) for k, c in calls[0].items() if c is not None)
+        return self.conv(step, v, out, unit, axes - 2, d.geometry)
+
+    def on_batch_norm(self, step, v, out, a):
+        if a.get("training") or a["running_mean"] is None:
+            raise ValueError("%s: a batch norm without running statistics is no fixed function: track_running_stats=True, and eval()" % step.place)
+        for what in ("weight", "bias", "running_mean", "running_var"):
+            if a.get(what) is not None:
+                self.parameter(step, a[what], what)
+        norm = type("", (), dict(running_mean=a["running_mean"], running_var=a["running_var"], weight=a.get("weight"), bias=a.get("bias"),
+                                 eps=a.get("eps", 1e-5)))
+        return self.norm(step, v, *_batchnorm(norm, step.place))
+
+    # -- pools
+
+    def window(self, step, v, a, n):
+        """kernel, strides and padding of a pool; with ceil_mode, padding behind as far as windows reach."""
+        kernel = _several(a["kernel_size"], n)
+        strides = _several(a["stride"], n) if a.get("stride") not in (None, [], ()) else kernel
+        padding, dilation = _several(a.get("padding", 0), n), _several(a.get("dilation", 1), n)
+        if len(v.shape) != n + 1:
+            raise ValueError("%s: takes the shape %s: psafe wants (channels, %s) in front of it" % (step.place, v.shape, "length" if n == 1 else "rows, columns"))
+        pairs = []
+        for size, got, k, s, p, d in zip(v.shape[1:], step.shape[2:], kernel, strides, padding, dilation):
+            over = (got - 1) * s + d * (k - 1) + 1 - (size + 2 * p)
+            pairs.append([p, p + max(0, over)])
+        fields = {"kernel": kernel}
+        for name, value, plain in (("strides", strides, kernel), ("padding", pairs, [[0, 0]] * n), ("dilation", dilation, [1] * n)):
+            if value != plain:
+                fields[name] = value
+        return dict(fields, **self.image(v)), any(b > p for (p, b) in pairs)
+
+    def max_pool(self, step, v, out, a, n):
+        if a.get("return_indices"):
+            raise ValueError("%s: return_indices=True: psafe has the maxima alone" % step.place)
+        fields, _ = self.window(step, v, a, n)
+        return self.emit(step, "max_pool", [v], out, **fields)
+
+    def avg_pool(self, step, v, out, a, n):
+        if a.get("divisor_override") is not None:
+            raise ValueError("%s: divisor_override=%s: psafe divides by the size of the window" % (step.place, a["divisor_override"]))
+        fields, over = self.window(step, v, a, n)
+        count = bool(a.get("count_include_pad", True))
+        if over and count and "padding" in fields and a.get("padding", 0) not in (0, (0, 0), [0, 0]):
+            raise ValueError("%s: ceil_mode=True with padding that counts: torch divides by another number at the edge; give "
+                             "count_include_pad=False or ceil_mode=False" % step.place)
+        if "padding" in fields and count and not over:
+            fields["count_padding"] = True
+        return self.emit(step, "avg_pool", [v], out, **fields)
+
+    def on_max_pool1d(self, step, v, out, a):
+        return self.max_pool(step, v, out, a, 1)
+
+    def on_max_pool2d(self, step, v, out, a):
+        return self.max_pool(step, v, out, a, 2)
+
+    def on_avg_pool1d(self, step, v, out, a):
+        return self.avg_pool(step, v, out, a, 1)
+
+    def on_avg_pool2d(self, step, v, out, a):
+        return self.avg_pool(step, v, out, a, 2)
+
+    def adaptive(self, step, v, out, kind):
+        sizes = v.shape[1:], out[1:]
+        if sizes[0] == sizes[1]:
+            return v
+        if all(n == 1 for n in sizes[1]):
+            return self.emit(step, "global_" + kind, [v], out, **self.image(v))
+        if any(n % m for n, m in zip(*sizes)):
+            raise ValueError("%s: from %s to %s: its windows differ in size, which psafe has not; choose an output that divides the input"
+                             % (step.place, list(sizes[0]), list(sizes[1])))
+        return self.emit(step, kind, [v], out, kernel=[n // m for n, m in zip(*sizes)], **self.image(v))
+
+    def on_adaptive_avg_pool1d(self, step, v, out, a):
+        return self.adaptive(step, v, out, "avg_pool")
+
+    def on_adaptive_max_pool1d(self, step, v, out, a):
+        return self.adaptive(step, v, out, "max_pool")
+
+    on_adaptive_avg_pool2d, on_adaptive_max_pool2d = on_adaptive_avg_pool1d, on_adaptive_max_pool1d
+
+    def everywhere(self, step, v, out, a, kind):
+        """A mean or a maximum over all places of an image."""
+        dims = a.get("dim")
+        dims = () if dims is None else _several(dims, 1)
+        axes = sorted(d % len(step.feeds[0].shape) for d in dims)
+        if len(v.shape) < 2 or axes != list(range(2, len(v.shape) + 1)):
+            raise ValueError("%s: over the axes %s: psafe has it over all places of an image, (2, 3)" % (step.place, list(dims)))
+        made = self.emit(step, kind, [v], out, **self.image(v))
+        return made if len(out) > 1 else self.flatten(step, _Value(made.name, (out[0], 1, 1), False))
+
+    def on_mean(self, step, v, out, a):
+        return self.everywhere(step, v, out, a, "global_avg_pool")
+
+    def on_amax(self, step, v, out, a):
+        return self.everywhere(step, v, out, a, "global_max_pool")
+
+    # -- what became of it
+
+    def chain(self):
+        """The layers as save_torch's layers=, if they are dense layers of modules one after the other, else None."""
+        if any("from" in e or e["kind"] not in ("dense", "activation", "flatten") for e in self.layers):
+            return None
+        pairs = [(e, item) for e, item in zip(self.layers, self.items) if e["kind"] != "flatten"]
+        return None if any(item is None for _, item in pairs) else [item for _, item in pairs]
+
+    def evaluate(self, x, watch=None):
+        """The logits of the layers in float64 for x, (N, inputs) behind the normalisation, and the
+        magnitude of the terms of the last sums; watch(layer, its numbers) is called for each."""
+        torch = self.torch
+        values = {"input": torch.as_tensor(np.asarray(x, np.float64))}
+        last, size = "input", None
+        with torch.no_grad():
+            for k, e in enumerate(self.layers):
+                feeds = [values["input"].reshape((-1,) + self.shape) if n == "input" else values[n] for n in e.get("from", [last])]
+                if "input_shape" in e:
+                    feeds = [h.reshape([len(x)] + e["input_shape"]) for h in feeds]
+                unit = self.units.get(k)
+                weights = None if unit is None else tuple(torch.as_tensor(unit.centre(p)) for p in ("weight", "bias"))
+                if k == len(self.layers) - 1:
+                    size = self.apply(e, [h.abs() for h in feeds], weights and tuple(w.abs() for w in weights))
+                values[e["name"]] = self.apply(e, feeds, weights)
+                last = e["name"]
+                if watch is not None:
+                    watch(last, values[last])
+        own, size = (to_numpy(h).reshape(len(x), -1) for h in (values[last], size))
+        return own, size
+
+    def apply(self, e, feeds, weights):
+        torch, h, kind = self.torch, feeds[0], e["kind"]
+        F, n = torch.nn.functional, feeds[0].dim() - 2
+        if kind == "dense":
+            return h.flatten(1) @ weights[0].T + weights[1]
+        if kind == "flatten":
+            return h.flatten(1)
+        if kind == "reorder":
+            return h.flatten(1)[:, e["take"]]
+        if kind == "activation":
+            name, _, slope = e["activation"].partition(":")
+            return torch.as_tensor(ACTIVATIONS[name](h.numpy(), float(slope or 0)))
+        if kind == "add":
+            return feeds[0] + feeds[1].reshape(feeds[0].shape)
+        if kind == "concat":
+            return torch.cat(feeds, 1)
+        if kind == "batch_norm":
+            each = (1, -1) + (1,) * (h.dim() - 2)
+            return h * weights[0].reshape(each) + weights[1].reshape(each)
+        if kind.startswith("global"):
+            return (h.amax if "max" in kind else h.mean)(tuple(range(2, h.dim())), keepdim=True)
+        pads = [p for pair in reversed(e.get("padding", [[0, 0]] * n)) for p in pair]
+        if kind.startswith("conv"):
+            return getattr(F, kind)(F.pad(h, pads), weights[0], weights[1], e.get("strides", 1), 0, e.get("dilation", 1), e.get("groups", 1))
+        strides = e.get("strides", e["kernel"])
+        if kind == "max_pool":
+            return getattr(F, "max_pool%dd" % n)(F.pad(h, pads, value=-np.inf), e["kernel"], strides, 0, e.get("dilation", 1))
+        total, there = (getattr(F, "avg_pool%dd" % n)(F.pad(a, pads), e["kernel"], strides) for a in (h, torch.ones_like(h)))
+        return total if e.get("count_padding") else total / there
+
+    def differs(self, x, tolerance):
+        """The first layer whose numbers are not those that the network had there, for the recorded inputs."""
+        found = []
+
+        def watch(name, h):
+            step = self.watch[name]
+            want = np.asarray(to_numpy(step.value), np.float64).reshape(len(x), -1)
+            own = to_numpy(h).reshape(len(x), -1)
+            if not found and own.shape == want.shape and np.abs(own - want).max() > 100 * tolerance * max(np.abs(want).max(), 1e-12):
+                found.append(step.place)
+
+        self.evaluate(x, watch)
+        return found[0] if found else None
+
+    def header(self):
+        """The header and the arrays layers.*."""
+        units = list(self.units.values())
+        words = [u.word[p] for u in units for p in ("weight", "bias") if u.word[p] != "none"]
+        main = max(sorted(set(words)), key=words.count) if words else "sd"
+        header, arrays = {"format": "psafe-posterior", "version": 2, "scale": main, "layout": "out,in", "order": "channels_first",
+                          "input_shape": list(self.shape), "layers": []}, {}
+        needed = {n for e in self.layers for n in e.get("from", [])}
+        for k, e in enumerate(self.layers):
+            entry, unit = {f: a for f, a in e.items() if f != "name" or a in needed}, self.units.get(k)
+            if unit is not None and unit.bias is None:
+                entry["bias"] = False
+            for part in ("weight", "bias") if unit is not None else ():
+                for name, a in (getattr(unit, part) or {}).items():
+                    arrays["layers.%d.%s.%s" % (k, part, name)] = a
+                if getattr(unit, part) and unit.word[part] != main:
+                    entry[part + "_scale"] = unit.word[part]
+            header["layers"].append(entry)
+        return header, arrays
+
+
+def save_torch(path, model, inputs, layers=None, names=None, mean=None, std=None, logits=None, predict=None, **reference):
+    """A torch network whose layers have a mean and a spread for each weight; those of nn.Linear, nn.Conv2d
+    and the like are certain.
+
+    The forward() of any module is followed as it runs: dense layers, convolutions of one and two
+    axes, batch norms, pools, sums and concatenations of layers, activations. What psafe has not is
+    refused with its place. layers= says instead which modules and activations a chain of dense layers
+    has: [(net.fc1, "relu"), (net.fc2, "identity")]. names= says where your own layers keep their
+    tensors: (weight, its spread, bias, its spread, scale word of sd_of), such as ("w_mu", "w_rho",
+    "b_mu", "b_rho", "softplus"), None for a tensor that they have not, and as a sixth "in,out" if
+    they use x @ W. mean= and std= are the normalisation of the inputs, be it in front of the model or
+    in its forward(). The logits are those of model(inputs) itself, with its spreads set to 0 for that
+    call, unless logits= or predict= are given.
     """
     if not callable(model):
         raise ValueError("save_torch takes one torch module, and this is a %s: save_torch_ensemble takes several networks, and "
                          "psafe import reads a state_dict" % _kind(model))
+    reference = dict(reference, mean=mean, std=std, logits=logits, predict=predict)
+    if layers is None and not _listed(model, names):
+        return _save_graph(path, model, inputs, names, reference)
     made, tensors, notes, front = _chain(model, layers, names)
     if not made:
         raise ValueError("%s has no layer with weights" % _kind(model))
     if names is not None and not any(d.named for d in tensors):
         raise ValueError("names=: no layer has both %s and %s" % tuple(names[:2]))
-    reference = dict(reference, mean=mean, std=std, logits=logits, predict=predict)
     reference, more = _torch_reference(model, tensors, made, front, inputs, reference)
     # Before the draws, for a wrong layout shows in their spread too.
     _references(made, *(reference.get(w) for w in ("inputs", "logits", "predict", "mean", "std")), reference.get("tolerance", 1e-5))
-    spread, notes = _own_spread(made), notes + more
+    notes += more
     if reference.get("spread") is None:
-        for d, pair in zip(tensors, spread):
-            compared, more = _check_drawn(d, d.layer("identity")) if d.word else ([True, True], [])
-            pair[:], notes = [a if known else None for a, known in zip(pair, compared)], notes + more
-        reference["spread"] = spread
+        reference["spread"], more = _all_drawn(tensors, made, [d.layer("identity") for d in tensors])
+        notes += more
     _write(path, "gaussian", made, None, notes, **reference)
+
+
+def _all_drawn(tensors, made, apart):
+    """spread= of layers that draw, with None where it was not compared, and notes; apart are the layers
+    without what was folded into them."""
+    spread, notes = _own_spread(made), []
+    for d, layer, pair in zip(tensors, apart, spread):
+        compared, more = _check_drawn(d, layer) if d.word else ([True, True], [])
+        pair[:], notes = [a if known else None for a, known in zip(pair, compared)], notes + more
+    return spread, notes
+
+
+def _listed(model, names):
+    """Whether a module is a Sequential of dense layers and what else _chain reads."""
+    kinds = {"ReLU", "Tanh", "Sigmoid", "LeakyReLU", "Softplus", "ELU", "Identity", "Flatten", "Softmax", "LogSoftmax", "Dropout",
+             "Normalize", "BatchNorm1d", "Linear"}
+    if not hasattr(model, "named_modules"):
+        return True  # no torch
+    try:
+        return all(_kind(m) in kinds or _is_dense(m, names) and len(_Dense(m, label, names).weight.shape) == 2
+                   for label, m in _modules(model, None, names))
+    except ValueError:
+        return False
+
+
+def _random_layers(model, names):
+    """The layers of a torch network that have spreads, the outermost ones."""
+    found = []
+    for name, m in model.named_modules():
+        if any(name.startswith(d.name + ".") or not d.name for d in found):
+            continue
+        if any(_get(m, row[0]) is not None and _get(m, row[1]) is not None for row in _rows(names)):
+            found.append(_Dense(m, "layer %s (%s)" % (name, _kind(m)) if name else _kind(m), names))
+            found[-1].name = name
+    if names is not None and not any(d.named for d in found):
+        raise ValueError("names=: no layer has both %s and %s" % tuple(names[:2]))
+    return found
+
+
+def _save_graph(path, model, inputs, names, reference):
+    """save_torch of a network whose forward() is followed."""
+    import torch
+    if inputs is None:
+        raise ValueError("inputs= is missing: a few raw inputs, so that the file can be compared with the network")
+    raw = np.asarray(_numbers(inputs, "inputs="), np.float64)[:256]
+    if raw.ndim < 2 or len(raw) == 0:
+        raise ValueError("inputs= has shape %s: want (N, ...), one input for each row" % (raw.shape,))
+    tensors, flat = _random_layers(model, names), raw.reshape(len(raw), -1)
+    like = next(iter(model.parameters()), None)
+    if like is None:
+        raise ValueError("%s has no layer with weights" % _kind(model))
+    mean, std = reference.get("mean"), reference.get("std")
+    if (mean is None) != (std is None):
+        raise ValueError("mean= and std= come together: give mean=0 or std=1 for the one that does nothing")
+    given = mean is not None
+    if given:
+        mean, std = (_normalisation(a, w, raw.shape[1:]) for a, w in ((mean, "mean"), (std, "std")))
+        if (std <= 0).any():
+            raise ValueError("std= has a number that is not above 0")
+    x = (flat - mean) / std if given else flat
+    certain = tensors or [type("", (), {"weight": like, "word": "sd", "weight_scale": None, "bias_scale": None, "label": _kind(model)})()]
+    recorder = _Recorder(model, tensors)
+    with _certain(model, certain, seed=1), torch.no_grad():
+        try:
+            two = torch.as_tensor(x[[0, min(1, len(x) - 1)]].reshape((2,) + raw.shape[1:])).to(device=like.device, dtype=like.dtype)
+            end = recorder.run(two)
+        except (RuntimeError, TypeError, IndexError, AttributeError, NotImplementedError) as e:
+            raise ValueError("%s cannot be called with inputs of shape %s: %s: %s; give inputs= as it takes them" % (
+                _kind(model), raw.shape, _kind(e), " ".join(str(e).split()))) from e
+    graph = _Graph(recorder, end, raw.shape[1:])
+    inside = graph.front is not None and not all(np.array_equal(a, np.full_like(a, b)) for a, b in zip(map(np.asarray, graph.front), (0.0, 1.0)))
+    if inside:
+        own = [np.asarray(a, np.float64).ravel() for a in graph.front]
+        if given and not all(np.allclose(np.broadcast_to(a, b.shape), b, rtol=1e-5, atol=1e-7) for a, b in zip((mean, std), own)):
+            raise ValueError("forward() normalises its inputs itself, by mean %.6g and std %.6g in front, and mean=, std= are other numbers: leave them out"
+                             % tuple(a[0] for a in own))
+        mean, std = (a[:1] if np.ptp(a) == 0 else a for a in own)
+        x = (flat - mean) / std
+    chain = graph.chain()
+    if chain is not None:
+        more = dict(mean=mean, std=std) if inside else {}
+        return save_torch(path, model, inputs, chain, names, **dict(reference, **more))
+    _write_graph(path, graph, certain, raw, x, (mean, std), given and not inside, graph.notes + [
+        "the network normalises its inputs itself: mean and std of the file"] * inside, **reference)
+
+
+def _write_graph(path, graph, tensors, raw, x, front, outside, notes, mean=None, std=None, logits=None, predict=None, note="",
+                 tolerance=1e-5, spread=None):
+    """Compares the layers with the framework, lets its layers draw, and writes the file."""
+    model, flat = graph.recorder.model, raw.reshape(len(raw), -1)
+    evaluated, normalised = graph.evaluate(x), x.reshape(raw.shape)
+    if predict is None and logits is None:
+        one, two = (np.asarray(_mean_logits(model, tensors, (normalised if outside else raw)[:2], seed=k), np.float64) for k in (0, 2))
+        if not np.allclose(one, two, rtol=1e-4, atol=1e-4 * np.abs(one).max()):
+            raise ValueError("%s gives other logits when it is called again in evaluation: something else than the layers that are known draws" % _kind(model))
+    if logits is not None:
+        tries = [np.asarray(_numbers(logits, "logits"), np.float64)[:256]]
+    else:
+        tries = (_mean_logits(model, tensors, a, (), predict) for a in ([raw] * (not outside or predict is not None) + [normalised] * outside))
+    agreed = None
+    for said in tries:
+        said = np.asarray(_numbers(said, "logits"), np.float64)
+        agreed, more = _agreed(evaluated, said, tolerance)
+        if agreed is not None:
+            break
+    if agreed is None:
+        own, size = evaluated
+        i, j = np.unravel_index(np.argmax(np.abs(own - said) / np.maximum(size.max(axis=1, keepdims=True), 1e-12)), own.shape)
+        where = graph.differs(x[[0, min(1, len(x) - 1)]], tolerance)
+        raise ValueError("output %d of input %d is %.9g in the framework and %.9g from the layers that forward() calls: %s. Nothing was written" % (
+            j, i, said[i, j], own[i, j], "the first to differ is " + where if where else
+            "see to the normalisation (mean=, std=), to the order of the logits, and to whether forward() does the same for all inputs"))
+    units, drawn = list(graph.units.values()), [d for d in graph.drawn if d.word]
+    if spread is None:
+        spread = _own_spread(units)
+        of, words = _all_drawn(drawn, [d.unit for d in drawn], [d.unit for d in drawn])
+        notes = notes + words
+        for d, pair in zip(drawn, of):
+            spread[next(k for k, u in enumerate(units) if u is d.unit)] = pair
+    header, arrays = graph.header()
+    arrays["reference.inputs"], arrays["reference.logits"] = flat, agreed
+    if front[0] is not None:
+        arrays["input.mean"], arrays["input.std"] = front
+    more_arrays, words = _spread_arrays(units, spread)
+    arrays.update(more_arrays)
+    notes = notes + more + words
+    if front[0] is None and raw.ndim == 4 and (raw < 0).any():
+        notes.append(BELOW_ZERO % (raw.min(), raw.max()))
+    _save(path, header, arrays, note, sorted(set(notes), key=notes.index))
 
 
 def save_torch_dropout(path, model, inputs, layers=None, **reference):

@@ -86,14 +86,19 @@ func comparedWith(p *posterior.Posterior) (*inspectedCheck, error) {
 
 func (c *inspectedCheck) print(w io.Writer) {
 	if c.References == 0 && c.Spreads == 0 {
-		fmt.Fprintln(w, "check: no references in this file: psafe exporter writes them, of dense networks (docs/formats.md)")
+		fmt.Fprintln(w, "check: no references in this file: psafe exporter and psafe import --reference write them (docs/formats.md)")
 	}
 	if c.References > 0 {
-		fmt.Fprintf(w, "check: %d of %d reference inputs compared: logits differ by %.3g at most, the tolerance there is %.3g, of %s\n", c.Compared, c.References, c.Largest, c.Tolerance, c.Arithmetic)
+		fmt.Fprintf(w, "check: %s\n", c.logits())
 	}
 	if c.Spreads > 0 {
 		fmt.Fprintf(w, "check: %d means of standard deviations compared: they agree\n", c.Spreads)
 	}
+}
+
+// logits says how the reference logits compare.
+func (c *inspectedCheck) logits() string {
+	return fmt.Sprintf("%d of %d reference inputs compared: logits differ by %.3g at most, the tolerance there is %.3g, of %s", c.Compared, c.References, c.Largest, c.Tolerance, c.Arithmetic)
 }
 
 // sourceWords names what feeds a layer: layers by their numbers, -1 being the input.

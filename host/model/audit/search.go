@@ -27,6 +27,7 @@ const (
 	unbiased
 	finished
 	swapped
+	pooled
 )
 
 // search looks for changes after which the network gives the reference logits.
@@ -122,7 +123,7 @@ func (s *search) try(t *trial) float64 {
 // changes lists what is tried.
 func changes(p *posterior.Posterior) []change {
 	list := append(transpositions(p), activations(p)...)
-	list = append(list, swaps(p)...)
+	list = append(append(list, swaps(p)...), pools(p)...)
 	list = append(list, normalisations(p)...)
 	list = append(list, flattenings(p)...)
 	list = append(list, biases(p)...)

@@ -41,7 +41,7 @@ type mapLayer struct {
 	Name       string   `json:"name,omitempty"`
 	Kind       string   `json:"kind,omitempty"`
 	From       []string `json:"from,omitempty"`
-	Activation string   `json:"activation"`
+	Activation string   `json:"activation,omitempty"`
 	graphFields
 	// Layout is for a layer that is not as the map's says.
 	Layout string    `json:"layout,omitempty"`

@@ -78,7 +78,7 @@ func importBytes(t testing.TB, file []byte, text string) (p *posterior.Posterior
 			t.Fatal(err)
 		}
 	}
-	p, err = Import(path, mapPath)
+	p, err = Import(path, mapPath, "")
 	return p, path, mapPath, err
 }
 
@@ -207,7 +207,7 @@ func TestImportErrors(t *testing.T) {
 		}
 		wantError(t, c.name, err, path, c.want)
 	}
-	_, err := Import(filepath.Join(t.TempDir(), "none"), filepath.Join(t.TempDir(), "no map"))
+	_, err := Import(filepath.Join(t.TempDir(), "none"), filepath.Join(t.TempDir(), "no map"), "")
 	if err == nil || !strings.Contains(err.Error(), "no map: cannot open") {
 		t.Errorf("%v", err)
 	}
@@ -233,7 +233,7 @@ func FuzzImport(f *testing.F) {
 		if err != nil {
 			return
 		}
-		suggested, _, err := suggest(from)
+		suggested, _, err := suggest(from, nil)
 		check(err)
 		if err == nil {
 			if _, err := parseMap(suggested); err != nil && len(suggested) < maxMap/2 {

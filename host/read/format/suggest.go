@@ -52,8 +52,8 @@ var roles = []struct {
 }
 
 var (
-	weightWords = []string{"weight", "weights", "kernel", "w"}
-	biasWords   = []string{"bias", "biases", "b"}
+	weightWords = []string{"weight", "weights", "kernel", "w", "gamma"}
+	biasWords   = []string{"bias", "biases", "b", "beta"}
 	// fillers say nothing about which array it is.
 	fillers = []string{"posterior", "sampler", "auto", "q"}
 	// foreign names belong to what is no network: priors, and the noise of the last draw.
@@ -66,6 +66,8 @@ type guess struct {
 	// bias and weight are both false where no word says which.
 	weight, bias bool
 	role         role
+	// stat is "mean" or "variance" of the running statistics of a batch norm, else empty.
+	stat string
 }
 
 var separators = regexp.MustCompile(`[./:_\-]+`)
@@ -76,6 +78,9 @@ func guessName(name string) (g guess, ok bool) {
 	unconstrained := words[len(words)-1] == "unconstrained"
 	if unconstrained {
 		words = words[:len(words)-1]
+	}
+	if words, stat := statistic(words); stat != "" {
+		return guess{layer: strings.Join(words, "."), stat: stat}, true
 	}
 	for _, f := range foreign {
 		if slices.Contains(words, f) {
@@ -113,28 +118,37 @@ func guessName(name string) (g guess, ok bool) {
 	return g, true
 }
 
-// candidate is a layer as the names have it.
+// candidate is a layer as the names have it: dense, a convolution or a batch norm.
 type candidate struct {
 	key          string
 	weight, bias struct{ mean, spread, scale string }
-	shape        []int // of the weight
+	shape        []int // of the weight, or of the statistics
 	biases       int   // -1 without a bias
+	// mean and variance are the running statistics of a batch norm.
+	mean, variance string
 }
 
-// suggest makes a map and notes about it.
-func suggest(t *tensorFile) (text []byte, notes []string, err error) {
+// suggest makes a map and notes about it; references may be nil.
+func suggest(t *tensorFile, refs *references) (text []byte, notes []string, err error) {
 	m := &tensorMap{}
 	list := t.candidates(m)
 	if len(list) == 0 {
-		return nil, nil, fmt.Errorf("no tensor of two axes has a name that looks like the weight of a layer; the file has %s: write the map by hand (docs/formats.md)", someNames(t.names()))
+		return nil, nil, fmt.Errorf("no tensor of two axes or more has a name that looks like the weight of a layer; the file has %s: write the map by hand (docs/formats.md)", someNames(t.names()))
 	}
-	order, layout, note := arrange(list)
+	order, layout, note := arrange(t.orders(list))
 	if m.Layout = layout; note != "" {
 		notes = append(notes, note)
 	}
-	notes = append(notes, m.fill(order)...)
-	if kernels := slices.DeleteFunc(slices.Clone(m.Ignore), func(name string) bool { return len(t.byName[name].shape) < 3 }); len(kernels) > 0 {
-		notes = append(notes, fmt.Sprintf("%s: of three axes or more, as kernels of convolutions are: only dense layers are suggested, write the others by hand (docs/formats.md)", someNames(kernels)))
+	notes = append(notes, m.fill(order, layout)...)
+	switch found, tried := m.fit(t, order, refs); {
+	case found != nil:
+		m = found
+		notes = append(notes, fmt.Sprintf("activations, layout, paddings and pools were found by trying (%d combinations): the map gives the logits of the references", tried))
+	case refs != nil:
+		notes = append(notes, fmt.Sprintf("none of %d usual combinations of activations, paddings and pools gives the logits of the references", tried))
+		fallthrough
+	default:
+		notes = append(notes, m.unknown()...)
 	}
 	if len(m.Ignore) > 0 {
 		notes = append(notes, fmt.Sprintf("left out under ignore: %s: see whether the network needs them", someNames(m.Ignore)))
@@ -150,23 +164,22 @@ func suggest(t *tensorFile) (text []byte, notes []string, err error) {
 // candidates sorts the tensors into layers, by the order of their names, and puts all others
 // under ignore.
 func (t *tensorFile) candidates(m *tensorMap) []candidate {
-	byKey := map[string]*candidate{}
+	byKey, of := map[string]*candidate{}, map[string]guess{}
 	var list []*candidate
-	of := map[string]guess{}
+	norms := map[string]bool{}
+	for _, name := range t.names() {
+		if g, ok := guessName(name); ok && g.stat != "" {
+			norms[g.layer] = true
+		}
+	}
 	for _, name := range t.names() {
 		g, ok := guessName(name)
-		shape := t.byName[name].shape
-		if !g.weight && !g.bias {
-			g.weight, g.bias = len(shape) == 2, len(shape) == 1
-		}
-		if !ok || g.weight && len(shape) != 2 || g.bias && len(shape) != 1 && (len(shape) != 2 || shape[0] != 1) || !g.weight && !g.bias {
+		if !ok || !g.suits(t.byName[name].shape, norms[g.layer]) {
 			m.Ignore = append(m.Ignore, name)
 			continue
 		}
 		of[name] = g
-	}
-	for _, name := range t.names() {
-		if g, ok := of[name]; ok && byKey[g.layer] == nil {
+		if byKey[g.layer] == nil {
 			c := &candidate{key: g.layer, biases: -1}
 			byKey[g.layer], list = c, append(list, c)
 		}
@@ -182,11 +195,11 @@ func (t *tensorFile) candidates(m *tensorMap) []candidate {
 	}
 	var found []candidate
 	for _, c := range list {
-		if c.weight.mean != "" && c.fits(t) {
+		if (c.weight.mean != "" || c.mean != "") && c.fits(t) {
 			found = append(found, *c)
 			continue
 		}
-		for _, name := range []string{c.weight.mean, c.weight.spread, c.bias.mean, c.bias.spread} {
+		for _, name := range []string{c.weight.mean, c.weight.spread, c.bias.mean, c.bias.spread, c.mean, c.variance} {
 			if name != "" {
 				m.Ignore = append(m.Ignore, name)
 			}
@@ -194,6 +207,22 @@ func (t *tensorFile) candidates(m *tensorMap) []candidate {
 	}
 	slices.SortFunc(m.Ignore, compareNatural)
 	return found
+}
+
+// suits says whether a tensor of that shape can be what its name says, and settles whether it
+// is a weight or a bias where no word does; norm says that its layer has running statistics.
+func (g *guess) suits(shape []int, norm bool) bool {
+	axes := len(shape)
+	if g.stat != "" {
+		return axes == 1
+	}
+	if !g.weight && !g.bias {
+		g.weight, g.bias = axes >= 2 && axes <= 4, axes == 1
+	}
+	if g.weight {
+		return norm && axes == 1 || !norm && axes >= 2 && axes <= 4
+	}
+	return g.bias && (axes == 1 || axes == 2 && shape[0] == 1)
 }
 
 // samplersFirst puts blitz's weight_sampler.mu before weight_mu: forward() draws from the
@@ -210,6 +239,17 @@ func samplersFirst(names []string) []string {
 
 // put says whether the tensor has a place in the layer that nothing else has.
 func (c *candidate) put(name string, g guess, t tensor) bool {
+	if g.stat != "" {
+		to := &c.mean
+		if c.shape = t.shape; g.stat == "variance" {
+			to = &c.variance
+		}
+		if *to != "" {
+			return false
+		}
+		*to = name
+		return true
+	}
 	a := &c.weight
 	if g.bias {
 		a = &c.bias
@@ -251,13 +291,21 @@ func (c *candidate) fits(t *tensorFile) bool {
 			return false
 		}
 	}
-	return true
+	return !c.norm() || c.mean != "" && c.variance != "" && slices.Equal(t.byName[c.mean].shape, t.byName[c.variance].shape) &&
+		(c.weight.mean == "" || slices.Equal(t.byName[c.mean].shape, t.byName[c.weight.mean].shape)) && (c.biases < 0 || c.biases == c.shape[0])
 }
 
-// arrange finds an order in which the layers chain, that of their names if it does, and
-// their layout, which is to be filled in if nothing tells. note is "" if there is no doubt.
-func arrange(list []candidate) (order []candidate, layout, note string) {
-	fits := map[string][]candidate{}
+// arrange finds an order in which the layers chain, the first of those that are given if it
+// does, and their layout, which is to be filled in if nothing tells. note is "" if there is no
+// doubt.
+func arrange(orders [][]candidate) (order []candidate, layout, note string) {
+	list, fits := orders[0], map[string][]candidate{}
+	for _, other := range orders {
+		if chains(other, layoutOI) || chains(other, layoutIO) {
+			list = other
+			break
+		}
+	}
 	var natural []string
 	for _, layout := range []string{layoutOI, layoutIO} {
 		if chains(list, layout) {
@@ -272,6 +320,8 @@ func arrange(list []candidate) (order []candidate, layout, note string) {
 	const whose = `"out,in" (torch) or "in,out" (Keras, JAX)`
 	const unsorted = "the order of the layers is that in which their shapes chain, not that of their names"
 	switch {
+	case len(fits) == 0 && len(orders) > 1:
+		return list, orientation(list), "the shapes of the layers do not chain in any order, as where there are shortcuts: write \"from\" and layers of kind add or concat into the list, in the order in which they are computed, and " + whose + " for layout"
 	case len(fits) == 0:
 		return list, toFill, "the shapes of the layers do not chain in any order: mend the list of layers, and write " + whose + " for layout"
 	case len(natural) == 2:
@@ -289,24 +339,14 @@ func arrange(list []candidate) (order []candidate, layout, note string) {
 	panic("unreachable")
 }
 
-// ends gives the inputs and outputs of a layer; ok is false if its bias says otherwise.
-func (c *candidate) ends(layout string) (in, out int, ok bool) {
-	in, out = c.shape[0], c.shape[1]
-	if layout == layoutOI {
-		in, out = out, in
-	}
-	return in, out, c.biases < 0 || c.biases == out
-}
-
 // chains says whether each layer takes what the one before gives.
 func chains(list []candidate, layout string) bool {
-	before := -1
+	before := flow{}
 	for i := range list {
-		in, out, ok := list[i].ends(layout)
-		if !ok || before >= 0 && in != before {
+		var ok bool
+		if before, ok = list[i].after(before, layout); !ok {
 			return false
 		}
-		before = out
 	}
 	return true
 }
@@ -333,7 +373,7 @@ func chain(done, left []candidate, layout string, steps *int) []candidate {
 }
 
 // fill writes the layers into the map, and says what must be looked at.
-func (m *tensorMap) fill(order []candidate) (notes []string) {
+func (m *tensorMap) fill(order []candidate, layout string) (notes []string) {
 	random := false
 	for _, c := range order {
 		if m.Scale == "" {
@@ -342,6 +382,9 @@ func (m *tensorMap) fill(order []candidate) (notes []string) {
 		random = random || c.weight.scale != "" || c.bias.scale != ""
 	}
 	array := func(a struct{ mean, spread, scale string }) *mapArray {
+		if a.mean == "" {
+			return nil
+		}
 		if a.spread == "" {
 			return &mapArray{Mean: a.mean, Scale: "none"}
 		}
@@ -350,19 +393,15 @@ func (m *tensorMap) fill(order []candidate) (notes []string) {
 		}
 		return &mapArray{Mean: a.mean, Spread: a.spread, Scale: a.scale}
 	}
+	before := flow{}
 	for k, c := range order {
-		l := mapLayer{Activation: "identity", Weight: array(c.weight)}
-		if k < len(order)-1 {
-			l.Activation = toFill
+		l := mapLayer{Activation: toFill, Weight: array(c.weight), Bias: array(c.bias)}
+		if k == len(order)-1 || order[k+1].norm() {
+			l.Activation = "identity"
 		}
-		if c.bias.mean != "" {
-			l.Bias = array(c.bias)
-		}
-		m.Layers = append(m.Layers, l)
+		m.Layers = append(m.Layers, c.images(&l, &before, layout)...)
 	}
-	if len(order) > 1 {
-		notes = append(notes, "write the activation of each hidden layer, which no name tells")
-	}
+	m.imageOrder(order, layout)
 	if !random {
 		return append(notes, `no name looks like a spread: with scale "none" no weight is random`)
 	}

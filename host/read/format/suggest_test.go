@@ -26,7 +26,7 @@ func suggestFor(t *testing.T, list []raw, dtype string) (m *tensorMap, lines str
 	if err := os.WriteFile(path, rawNPZ(list, dtype), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	text, notes, err := Suggest(path)
+	text, notes, err := Suggest(path, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func suggestFor(t *testing.T, list []raw, dtype string) (m *tensorMap, lines str
 		return strings.TrimSuffix(strings.Join([]string{a.Mean, a.Spread, a.Scale}, "|"), "|")
 	}
 	for _, l := range m.Layers {
-		lines += "\n" + l.Activation + " " + array(l.Weight) + " " + array(l.Bias)
+		lines += "\n" + strings.TrimSpace(l.Kind+" "+l.Activation) + " " + array(l.Weight) + " " + array(l.Bias)
 	}
 	if m.Ignore != nil {
 		lines += "\nignore " + strings.Join(m.Ignore, " ")
@@ -90,7 +90,16 @@ func TestSuggest(t *testing.T) {
 		{"squares", "<f4", []raw{{"a.weight", []int{4, 4}, nil}, {"a.bias", []int{4}, nil}, {"b.weight", []int{4, 4}, nil}, {"b.bias", []int{4}, nil}},
 			"sd ?\n? a.weight||none a.bias||none\nidentity b.weight||none b.bias||none", "no weight is random"},
 		{"convolution, spread of another shape", "<f4", []raw{{"c.weight", []int{8, 1, 3, 3}, nil}, {"c.bias", []int{8}, nil}, {"f.weight", []int{4, 2}, nil}, {"f.bias", []int{4}, nil}, {"g.weight_mu", []int{4, 2}, nil}, {"g.weight_rho", []int{2, 4}, nil}},
-			" out,in\nidentity f.weight||none f.bias||none\nignore c.bias c.weight g.weight_mu g.weight_rho", "left out"},
+			" out,in\nconv2d ? c.weight||none c.bias||none\nflatten - -\nidentity f.weight||none f.bias||none\nignore g.weight_mu g.weight_rho", "do not chain in any order"},
+		{"convolutions, stored by name", "<f4", []raw{
+			{"bn1.bias", []int{6}, nil}, {"bn1.num_batches_tracked", []int{1}, nil}, {"bn1.running_mean", []int{6}, nil}, {"bn1.running_var", []int{6}, nil}, {"bn1.weight", []int{6}, nil},
+			{"conv1.mu_bias", []int{6}, nil}, {"conv1.mu_kernel", []int{6, 1, 5, 5}, nil}, {"conv1.rho_bias", []int{6}, nil}, {"conv1.rho_kernel", []int{6, 1, 5, 5}, nil},
+			{"conv2.bias", []int{8}, nil}, {"conv2.weight", []int{8, 3, 3, 3}, nil}, {"fc.bias", []int{4}, nil}, {"fc.weight", []int{4, 72}, nil},
+		}, "softplus out,in\nconv2d identity conv1.mu_kernel|conv1.rho_kernel conv1.mu_bias|conv1.rho_bias\nbatch_norm ? bn1.weight||none bn1.bias||none\nconv2d ? conv2.weight||none conv2.bias||none\nflatten - -\nidentity fc.weight||none fc.bias||none\nignore bn1.num_batches_tracked", "put pools where they are"},
+		{"Keras, convolutions of one axis", "<f4", []raw{
+			{"conv1d/kernel:0", []int{3, 2, 6}, nil}, {"conv1d/bias:0", []int{6}, nil}, {"bn/gamma:0", []int{6}, nil}, {"bn/beta:0", []int{6}, nil},
+			{"bn/moving_mean:0", []int{6}, nil}, {"bn/moving_variance:0", []int{6}, nil}, {"dense/kernel:0", []int{30, 4}, nil},
+		}, " in,out\nconv1d identity conv1d/kernel:0||none conv1d/bias:0||none\nbatch_norm ? bn/gamma:0||none bn/beta:0||none\nflatten - -\nidentity dense/kernel:0||none -", "eps of each batch norm"},
 	} {
 		if c.name == "squares" {
 			c.want = strings.TrimPrefix(c.want, "sd")
@@ -126,7 +135,7 @@ func TestSuggestErrors(t *testing.T) {
 	if err := os.WriteFile(path, rawNPZ([]raw{{"loc", []int{3}, make([]float64, 3)}, {"scale", []int{3}, make([]float64, 3)}}, "<f4"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err := Suggest(path)
+	_, _, err := Suggest(path, "")
 	wantError(t, "flat", err, path, `the file has "loc", "scale": write the map by hand`)
 }
 
@@ -153,14 +162,14 @@ np.savez_compressed("w.npz", **{"d/kernel_posterior_loc:0": np.array([[1, 2, 3],
 		t.Fatalf("%v\n%s", err, out)
 	}
 	path, mapPath := filepath.Join(dir, "w.npz"), filepath.Join(dir, "map.json")
-	text, _, err := Suggest(path)
+	text, _, err := Suggest(path, "")
 	if err == nil {
 		err = os.WriteFile(mapPath, text, 0o666)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := Import(path, mapPath)
+	p, err := Import(path, mapPath, "")
 	if err != nil || fmt.Sprint(p.Layers[0].Weight.Mean, p.Layers[0].Bias.Mean) != "[1 2 3 4 5 6] [7 8 9]" {
 		t.Errorf("%+v, %v", p, err)
 	}
