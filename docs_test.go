@@ -8,6 +8,8 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"psafe/host/model/network"
 )
 
 // pages are all pages of the documentation, by their paths.
@@ -127,4 +129,20 @@ func prose(text string) map[int]string {
 		before = line
 	}
 	return list
+}
+
+// TestActivationWords: every page that lists activations, and the Python file that writes them,
+// has the word of each.
+func TestActivationWords(t *testing.T) {
+	for _, path := range []string{"docs/cli.md", "docs/formats.md", "docs/export.md", "python/psafe_export.py"} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for word := range strings.SplitSeq(network.Words(), ", ") {
+			if !regexp.MustCompile(`\b` + word + `\b`).Match(text) {
+				t.Errorf("%s lists activations, and not %s", path, word)
+			}
+		}
+	}
 }

@@ -25,6 +25,7 @@ var rooms = []room{
 	{"host/lab/testkit/devicetest/<op>.go", `(?m)^func draw<Op>\(`, "the exact result"},
 	{"host/lab/testkit/devicetest/devicetest.go", `\{"<Op>", \d+, draw<Op>\}`, "the case"},
 	{"host/lab/testkit/devicetest/testdata/mutants.txt", `(?m)^in fallback .*\n.*\n.*\ntest \./fallback .*\b<Op>\b`, "a mistake in the loop"},
+	{"host/prove/lying_test.go", `(?m)^func \(d \*lying\) <Op>\(`, "the lie of a device in one operation"},
 	{"gpu/mutant_test.go", `\{"[^"]+", "<op>", "`, "a mistake in the kernel"},
 	{"docs/architecture.md", "(?m)^\\| `<Op>` \\|", "a row of the table of operations"},
 }

@@ -6,6 +6,7 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/lab/testkit/networktest"
 	"psafe/host/model/network"
 	"psafe/internal/testscale"
 )
@@ -17,10 +18,7 @@ func TestPoolBehindActivation(t *testing.T) {
 	const window = 3
 	dev := fallback.New(bound.Float64)
 	rnd := rand.New(rand.NewPCG(15, 25))
-	activations := []network.Activation{
-		{}, {Kind: network.ReLU}, {Kind: network.LeakyReLU, Slope: 0.25}, {Kind: network.Tanh}, {Kind: network.Sigmoid},
-		{Kind: network.Softplus}, {Kind: network.ELU, Slope: 0.5},
-	}
+	activations := networktest.Activations(0.25)
 	seen, touched := 0, 0
 	for range testscale.Cases(t, 3000) {
 		var lo, hi, lead []float64

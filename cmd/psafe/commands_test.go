@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestCommandsAreKnown: every command has a heading in docs/cli.md and a script that runs it.
+// TestCommandsAreKnown: every command has a heading and a row of the first table in
+// docs/cli.md, and a script that runs it.
 func TestCommandsAreKnown(t *testing.T) {
 	read := func(path string) string {
 		t.Helper()
@@ -28,6 +29,9 @@ func TestCommandsAreKnown(t *testing.T) {
 	for _, c := range commands() {
 		if !strings.Contains(page, "\n## "+c.Name()+"\n") {
 			t.Errorf("docs/cli.md has no heading for %s", c.Name())
+		}
+		if row := "\n| [`" + c.Name() + "`](#" + c.Name() + ") | "; !strings.Contains(page, row) {
+			t.Errorf("docs/cli.md has no row for %s in the table of commands", c.Name())
 		}
 		if !strings.Contains(scripts, "psafe "+c.Name()+" ") && !strings.Contains(scripts, "psafe "+c.Name()+"\n") {
 			t.Errorf("no script in testdata/script runs psafe %s", c.Name())

@@ -8,16 +8,14 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/lab/testkit/networktest"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
 
-var activations = []net.Activation{
-	{Kind: net.Identity}, {Kind: net.ReLU}, {Kind: net.LeakyReLU, Slope: 0.1}, {Kind: net.Tanh}, {Kind: net.Sigmoid},
-	{Kind: net.Softplus}, {Kind: net.ELU, Slope: 1}, {Kind: net.ELU, Slope: 0.3},
-}
+var activations = networktest.Activations(1, 0.1)
 
 // tiny is a small random question: weight boxes around means, an input box and rows.
 type tiny struct {

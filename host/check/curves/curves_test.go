@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"psafe/host/arith"
+	"psafe/host/lab/testkit/networktest"
 	net "psafe/host/model/network"
 	"psafe/internal/testscale"
 )
@@ -33,10 +34,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-var activations = []net.Activation{
-	{Kind: net.Identity}, {Kind: net.ReLU}, {Kind: net.LeakyReLU, Slope: 0.1}, {Kind: net.Tanh}, {Kind: net.Sigmoid},
-	{Kind: net.Softplus}, {Kind: net.ELU, Slope: 1}, {Kind: net.ELU, Slope: 0.3},
-}
+var activations = networktest.Activations(1, 0.1)
 
 // valueOf is an activation of a rational: exact if it is kinked, else a float64's value and
 // how far it may be off.
