@@ -27,7 +27,31 @@ func (m *Model) planRows() {
 			least = max(1, leastChunk/l.window)
 		}
 		l.chunk = min(max(units, least), l.out)
+		if v := l.view; v != nil {
+			v.plan(m.chunk)
+		}
 	}
+}
+
+// plan chooses how many starts are taken down at a time, in runs of one length but for the last.
+func (v *view) plan(chunk int) {
+	perRow, forked, copies, widest := 0, 0, 0, 0
+	for l := range v.layers {
+		if !v.reached[l] {
+			continue
+		}
+		lay := &v.layers[l]
+		perRow = max(perRow, 6*lay.in+forked, 2*lay.in+lay.rowNumbers()+forked)
+		if len(lay.fed) > 1 {
+			forked += 2 * lay.out
+		}
+		copies += 12*lay.out + 6*lay.in + 2*lay.positions*lay.taps
+		widest = max(widest, lay.in, lay.out, lay.positions*lay.taps, lay.taps*lay.channels)
+	}
+	v.flight, v.widest = 2*v.rows*perRow+copies, 2*v.rows*widest
+	n := v.starts[0] * v.starts[1]
+	runs := max(1, (n*v.flight+chunk-1)/chunk)
+	v.each = (n + runs - 1) / runs
 }
 
 // rowNumbers is how many numbers one row takes on its way through the layer, its noise
@@ -72,7 +96,9 @@ func (m *Model) graphFootprint(method Propagation, rows int) (perBox, perItem in
 		if l.pool {
 			item += 14*l.out + 8*len(l.hostMembers)
 		}
-		if method == LBP || l.opens {
+		if v := l.view; v != nil {
+			most = max(most, v.each*v.flight+6*l.out)
+		} else if method == LBP || l.opens {
 			most = max(most, m.mostRows(k, rows)*m.layers[m.start(k)].perRow+4*l.out)
 		} else {
 			most = max(most, 4*l.in*rows)
@@ -102,6 +128,10 @@ func (m *Model) MostItems(rows int) int {
 	if !m.chain {
 		for k := range m.layers {
 			l, r := &m.layers[k], m.mostRows(k, max(1, rows))
+			if l.view != nil {
+				widest = max(widest, l.view.each*l.view.widest)
+				continue
+			}
 			widest = max(widest, r*m.layers[m.start(k)].in, l.positions*l.taps, len(l.hostMembers))
 			for b := range m.layers[:m.start(k)] {
 				a := &m.layers[b]

@@ -87,6 +87,7 @@ func (m *Model) load(post *posterior.Posterior, reach float64) error {
 	if m.chain {
 		return nil
 	}
+	m.planViews(post.Network())
 	m.planRows()
 	return m.uploadLists()
 }
