@@ -21,14 +21,14 @@ func (m *Model) planRows() {
 		if len(l.fed) > 1 {
 			forked += 2 * l.out
 		}
-		units, least := m.chunk/l.perRow/2, leastChunk // each twice, once negated
+		units, least := m.cuts.numbers/l.perRow/2, leastChunk // each twice, once negated
 		if l.pool {
-			units = m.chunk / m.layers[m.start(k)].perRow / l.window
+			units = m.cuts.numbers / m.layers[m.start(k)].perRow / l.window
 			least = max(1, leastChunk/l.window)
 		}
 		l.chunk = min(max(units, least), l.out)
 		if v := l.view; v != nil {
-			v.plan(m.chunk)
+			v.plan(m.cuts.numbers)
 		}
 	}
 }

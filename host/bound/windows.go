@@ -42,7 +42,7 @@ type sight struct {
 	lower, upper Array
 }
 
-// worthWindows is how much of the work has to be left, at most.
+// worthWindows is how much of the work windows have to leave at most.
 const worthWindows = 0.75
 
 // planViews decides which layers' rows are taken down by windows.
@@ -110,7 +110,7 @@ func (m *Model) newView(net network.Network, layouts []network.Layout, top int, 
 		work += v.layers[l].work()
 	}
 	v.width = v.places[n].Len() * layouts[n].Channels
-	if !(work <= worthWindows*whole) {
+	if !(work <= m.cuts.windows*whole) {
 		return nil
 	}
 	return v
