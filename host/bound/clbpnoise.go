@@ -78,7 +78,7 @@ func (p *clbpPass) places(n int) Array {
 	if p.units != nil {
 		return p.units.local
 	}
-	return p.whole(n)
+	return p.span(0, n)
 }
 
 // noiseOfRows adds the noise of layer l to rows a over its pre-activations.

@@ -35,23 +35,33 @@ func (m *Model) planRows() {
 
 // plan chooses how many starts are taken down at a time, in runs of one length but for the last.
 func (v *view) plan(chunk int) {
-	perRow, forked, copies, widest := 0, 0, 0, 0
+	perRow, zeros, copies, widest := 0, 0, 0, 0
 	for l := range v.layers {
-		if !v.reached[l] {
+		if !v.Reached[l] {
 			continue
 		}
 		lay := &v.layers[l]
-		perRow = max(perRow, 6*lay.in+forked, 2*lay.in+lay.rowNumbers()+forked)
+		under, matrix := lay.positions*lay.taps, lay.taps*lay.channels
+		// Rows arrive, are relaxed, have their noise or their factors, and go on under the taps.
+		perRow = max(perRow, 3*lay.out, 2*lay.out+under+lay.in, lay.out+3*matrix+lay.channels+under, lay.out+2*under+2*lay.in)
 		if len(lay.fed) > 1 {
-			forked += 2 * lay.out
+			zeros += 2 * lay.out // what waits at a fork
 		}
-		copies += 12*lay.out + 6*lay.in + 2*lay.positions*lay.taps
-		widest = max(widest, lay.in, lay.out, lay.positions*lay.taps, lay.taps*lay.channels)
+		zeros += 3*lay.positions + lay.channels
+		copies += 10*lay.out + 6*lay.in + 2*under
+		widest = max(widest, lay.in, lay.out, under, matrix)
 	}
-	v.flight, v.widest = 2*v.rows*perRow+copies, 2*v.rows*widest
+	v.part = v.perStart
+	if rows := chunk / (2 * (perRow + zeros)); rows < v.part { // not even those of one start
+		v.part = max(rows, min(leastChunk, v.perStart))
+	}
+	v.flight, v.widest = 2*v.part*(perRow+zeros)+copies, 2*v.part*widest
 	n := v.starts[0] * v.starts[1]
 	runs := max(1, (n*v.flight+chunk-1)/chunk)
 	v.each = (n + runs - 1) / runs
+	if v.part < v.perStart {
+		v.each = 1
+	}
 }
 
 // rowNumbers is how many numbers one row takes on its way through the layer, its noise
@@ -98,6 +108,8 @@ func (m *Model) graphFootprint(method Propagation, rows int) (perBox, perItem in
 		}
 		if v := l.view; v != nil {
 			most = max(most, v.each*v.flight+6*l.out)
+		} else if k < len(m.layers)-1 && !l.pool && !(l.needed && (l.opens || l.meetsClosed)) {
+			most = max(most, 4*l.out) // no rows
 		} else if method == LBP || l.opens {
 			most = max(most, m.mostRows(k, rows)*m.layers[m.start(k)].perRow+4*l.out)
 		} else {

@@ -44,9 +44,9 @@ func (p *pass) look(s int, a Array) Array {
 		return c
 	}
 	if s < 0 {
-		s = len(w.places) - 1
+		s = len(w.Maps)
 	}
-	image, at := w.layouts[s], w.sight.seen[s]
+	image, at := w.Layouts[s], w.sight.seen[s]
 	n, r := image.Height*image.Width, image.Channels
 	if image.ChannelsFirst {
 		n, r = n*r, 1
@@ -113,9 +113,9 @@ func (p *pass) boundByWindows(k int, v *view, forms []form) []Array {
 		for half := range 2 {
 			for i := range v.sights {
 				s := &v.sights[i]
-				index, n := []Array{s.lower, s.upper}[half], s.n*v.rows
+				index, n := []Array{s.lower, s.upper}[half], s.n*s.rows
 				p.do(func() error {
-					return p.dev.Gather(Gather{Out: bounds[f], In: parts[i][f], Index: index, P: items, N: 2 * n, T: n, At: half*l.out + s.at*v.rows, Total: 2 * l.out, R: 1})
+					return p.dev.Gather(Gather{Out: bounds[f], In: parts[i][f], Index: index, P: items, N: 2 * n, T: n, At: half*l.out + s.first, Total: 2 * l.out, R: 1})
 				})
 			}
 		}
@@ -126,18 +126,21 @@ func (p *pass) boundByWindows(k int, v *view, forms []form) []Array {
 	return bounds
 }
 
-// rowsOfStart is a run of the rows of a start, all units of a window.
+// rowsOfStart is a run of the rows of a start.
 func (p *pass) rowsOfStart() *run {
-	n := p.seen.rows
-	local := p.whole(n)
-	return &run{n: n, unit: local, local: local}
+	s := p.seen.sight
+	return &run{n: s.rows, unit: p.span(s.row, s.rows), local: p.span(0, s.rows)}
 }
 
-// whole lists 0 to n-1.
-func (p *pass) whole(n int) Array {
+// span lists at, at+1, ..., at+n-1.
+func (p *pass) span(at, n int) Array {
+	return p.listed(n, func(i int) int { return at + i })
+}
+
+func (p *pass) listed(n int, f func(i int) int) Array {
 	all := make([]float64, n)
 	for i := range all {
-		all[i] = float64(i)
+		all[i] = float64(f(i))
 	}
 	a := p.array(n)
 	p.do(func() error { return p.dev.Write(a, all) })
@@ -150,18 +153,18 @@ func (p *pass) leadsByWindows(k int, v *view) Array {
 	leads, stars := p.array(items*l.out*l.window), p.starsInWindows(k)
 	for i := range v.sights {
 		s := &v.sights[i]
-		n := s.n * v.rows
+		n := s.n * s.rows
 		part := p.through(v, s, func() []Array {
 			r := p.rowsOfStart()
-			d := difference{layer: l.feed[0], unit: p.membersOfStart(l), other: p.array(items * n), n: v.rows}
+			d := difference{layer: l.feed[0], unit: p.membersOfStart(l), other: p.array(items * n), n: s.rows}
 			p.do(func() error {
 				return p.dev.Gather(Gather{Out: d.other, In: stars, Index: s.units, P: items, N: l.out * l.window, T: n, Total: n, R: 1})
 			})
 			return []Array{p.lead(d, r)}
 		})
-		local := p.whole(n)
+		local := p.span(0, n)
 		p.do(func() error {
-			return p.dev.Gather(Gather{Out: leads, In: part[0], Index: local, P: items, N: n, T: n, At: s.at * v.rows, Total: l.out * l.window, R: 1})
+			return p.dev.Gather(Gather{Out: leads, In: part[0], Index: local, P: items, N: n, T: n, At: s.first, Total: l.out * l.window, R: 1})
 		})
 		p.release(part[0], local)
 	}
@@ -172,15 +175,8 @@ func (p *pass) leadsByWindows(k int, v *view) Array {
 // membersOfStart lists what each row of a start of pool l is about: of a channel, each member of its
 // window.
 func (p *pass) membersOfStart(l *layer) Array {
-	n := p.seen.rows
-	channels := n / l.window
-	units := make([]float64, n)
-	for i := range units {
-		units[i] = float64(i%l.window*channels + i/l.window)
-	}
-	a := p.array(n)
-	p.do(func() error { return p.dev.Write(a, units) })
-	return a
+	s, channels := p.seen.sight, p.seen.perStart/l.window
+	return p.listed(s.rows, func(i int) int { return (s.row+i)%l.window*channels + (s.row+i)/l.window })
 }
 
 // starsInWindows is, for each member of each window of pool k, the star among the units of that
@@ -191,7 +187,7 @@ func (p *pass) starsInWindows(k int) Array {
 	if err != nil {
 		return nil
 	}
-	channels := l.view.rows / l.window
+	channels := l.view.perStart / l.window
 	stars := make([]float64, 0, len(slots)*l.window)
 	for i, slot := range slots {
 		for range l.window {

@@ -1,6 +1,10 @@
 package bound
 
-import "psafe/host/model/network"
+import (
+	"slices"
+
+	"psafe/host/model/network"
+)
 
 // Rows over windows (docs/convolution.md, section 11). What a unit of a convolution depends on lies in a
 // window of each layer below, and the windows of all positions look alike: they are one small
@@ -9,32 +13,31 @@ import "psafe/host/model/network"
 
 // view is the network below a layer as the windows of its positions have it.
 type view struct {
-	// starts are the positions that rows start at, [rows, columns]; channels the rows of each
+	*network.Windows
+	// starts are the positions that rows start at, [rows, columns]; perStart are the rows of each,
 	// before they are mirrored.
-	starts [2]int
-	rows   int
-	// layers are as in Model, those on the way by their windows; places and layouts say where the
-	// windows of each layer, and as last entry of the network's input, lie in what; width is the
-	// numbers of the input's.
-	layers  []layer
-	places  []network.Places
-	layouts []network.Layout
-	reached []bool
-	width   int
-	// each is how many starts are taken down at a time.
-	each int
+	starts   [2]int
+	perStart int
+	// layers are as in Model, those on the way by their windows; width is the numbers of the input's.
+	layers []layer
+	width  int
+	// each is how many starts are taken down at a time, part how many rows of a start: all, unless
+	// each is 1.
+	each, part int
 	// flight is about how many numbers the rows of a start take on their way down, widest the most
 	// in one array.
 	flight, widest int
 	sights         []sight
 }
 
-// sight is a view for some of the starts, number at and the next n.
+// sight is a view for some of the starts, number at and the next n, and for some of the rows of each,
+// number row and the next rows.
 type sight struct {
-	at, n int
-	// units are their rows among those of all starts, from number at*rows on; seen, by layer and for
+	at, n, row, rows int
+	// units are their rows among those of all starts, which are one after the other from first on; seen, by layer and for
 	// the input, what their windows have of it: positions, or numbers of an input with channels
 	// first.
+	first int
 	units Array
 	seen  []list
 	// lower and upper are where bounds of a start's mirrored rows are, for the lower ends of units and
@@ -49,71 +52,47 @@ const worthWindows = 0.75
 func (m *Model) planViews(net network.Network) {
 	layouts := net.Layouts()
 	for k := range m.layers {
-		l := &m.layers[k]
+		l, s := &m.layers[k], layouts[k]
+		v := view{starts: [2]int{s.Height, s.Width}, perStart: s.Channels}
 		switch {
-		case k == len(m.layers)-1 || l.dense || layouts[k].Channels == 0:
+		case k == len(m.layers)-1:
 		case l.pool && l.oneChannel:
-			of, known := network.WindowsOf(net[k].Map)
-			if known {
-				l.view = m.newView(net, layouts, l.feed[0], of, [2]int{layouts[k].Height, layouts[k].Width}, layouts[k].Channels*l.window)
+			if of, known := network.WindowsOf(net[k].Map); known && s.Height*s.Width > 1 {
+				v.Windows, v.perStart = net.WindowsBelow(layouts, l.feed[0], of), s.Channels*l.window
 			}
 		case !l.pool && l.needed && (l.opens || l.meetsClosed):
-			of := network.Places{Step: [2]int{1, 1}, Size: [2]int{1, 1}}
-			l.view = m.newView(net, layouts, k, of, [2]int{layouts[k].Height, layouts[k].Width}, layouts[k].Channels)
+			v.Windows = net.UnitWindows(layouts, k)
+		}
+		if v.Windows != nil && m.pays(&v) {
+			l.view = &v
 		}
 	}
 }
 
-// newView is that of rows over the inputs of layer top, of whose outputs each start has a window in
-// places of; nil where there are no windows, or they do not pay.
-func (m *Model) newView(net network.Network, layouts []network.Layout, top int, of network.Places, starts [2]int, rows int) *view {
-	if starts[0]*starts[1] == 1 {
-		return nil
-	}
-	n := len(net)
-	v := &view{starts: starts, rows: rows, layers: append([]layer(nil), m.layers...), places: make([]network.Places, n+1), layouts: layouts, reached: make([]bool, n+1)}
-	index := func(s int) int { return (s + n + 1) % (n + 1) }
-	maps, inside := make([]network.Map, n), make([]network.Places, n)
-	v.places[top], v.reached[top] = of, true
-	for l := top; l >= 0; l-- {
-		if !v.reached[l] {
-			continue
-		}
-		var sources []network.Layout
-		for _, s := range m.layers[l].feed {
-			sources = append(sources, layouts[index(s)])
-		}
-		if maps[l], inside[l] = network.Windowed(net[l].Map, sources, layouts[l].Image, v.places[l]); maps[l] == nil {
-			return nil
-		}
-		for _, s := range m.layers[l].feed {
-			i := index(s)
-			if !v.reached[i] {
-				v.places[i], v.reached[i] = inside[l], true
-				continue
-			}
-			var same bool
-			if v.places[i], same = v.places[i].Around(inside[l]); !same {
-				return nil
-			}
-		}
-	}
+// pays makes the layers of a view, and says whether they do.
+func (m *Model) pays(v *view) bool {
+	v.layers = slices.Clone(m.layers)
 	whole, work := 0.0, 0.0
-	for l := range n {
-		if !v.reached[l] {
+	for l := range v.layers {
+		if !v.Reached[l] {
 			continue
 		}
-		whole += m.layers[l].work()
-		if err := v.shape(l, maps[l], inside[l], index); err != nil {
-			return nil // numbers that do not fit, which whole maps may still have
+		whole += v.layers[l].work()
+		if err := v.shape(l); err != nil || !v.layers[l].within(&m.layers[l]) {
+			return false // numbers that do not fit, or more than whole maps have
 		}
 		work += v.layers[l].work()
 	}
-	v.width = v.places[n].Len() * layouts[n].Channels
-	if !(work <= m.cuts.windows*whole) {
-		return nil
-	}
-	return v
+	input := len(v.layers)
+	v.width = v.Places[input].Len() * v.Layouts[input].Channels
+	return work <= m.cuts.windows*whole
+}
+
+// within says that sums over the windows are not longer than those over the whole maps, for whose
+// roundings Relax charges (docs/convolution.md, section 11). Those of GatherSum may be, in one block, as
+// what lies outside of the image adds exact zeros.
+func (l *layer) within(whole *layer) bool {
+	return l.out <= whole.out && l.positions <= whole.positions && l.longest <= max(Block, whole.longest)
 }
 
 // work is how many multiplications a row takes through the layer.
@@ -124,15 +103,14 @@ func (l *layer) work() float64 {
 	return float64(l.positions) * float64(l.taps) * float64(l.channels)
 }
 
-// shape makes layer l of the view that of its windows: w, whose inputs lie in places inside of what
-// the sources' windows hold.
-func (v *view) shape(l int, w network.Map, inside network.Places, index func(int) int) error {
-	lay := &v.layers[l]
+// shape makes layer l of the view that of its windows.
+func (v *view) shape(l int) error {
+	lay, w := &v.layers[l], v.Maps[l]
 	lay.out, lay.longest, lay.meets, lay.lists, lay.first = w.Outputs(), 0, false, lists{}, []int{0}
 	each := w.Inputs() / len(lay.feed)
 	for _, s := range lay.feed {
-		i := index(s)
-		lay.first = append(lay.first, lay.first[len(lay.first)-1]+v.places[i].Len()*v.layouts[i].Channels)
+		i := v.Source(s)
+		lay.first = append(lay.first, lay.first[len(lay.first)-1]+v.Places[i].Len()*v.Layouts[i].Channels)
 	}
 	lay.in = lay.first[len(lay.feed)]
 	if err := lay.shape(w); err != nil {
@@ -143,19 +121,19 @@ func (v *view) shape(l int, w network.Map, inside network.Places, index func(int
 		for e, j := range numbers {
 			if j >= 0 {
 				source := int(j) / each
-				i := index(lay.feed[source])
-				numbers[e] = int32(lay.first[source] + v.places[i].Number(inside, v.layouts[i].Channels, int(j)%each))
+				i := v.Source(lay.feed[source])
+				numbers[e] = int32(lay.first[source] + v.Places[i].Number(v.Inside[l], v.Layouts[i].Channels, int(j)%each))
 			}
 		}
 	}
 	return nil
 }
 
-// uploadView copies the lists of a view.
+// view copies the lists of a view.
 func (u *uploader) view(v *view) {
 	for l := range v.layers {
 		lay := &v.layers[l]
-		if !v.reached[l] {
+		if !v.Reached[l] {
 			continue
 		}
 		u.sources(lay)
@@ -170,24 +148,32 @@ func (u *uploader) view(v *view) {
 	}
 	n := v.starts[0] * v.starts[1]
 	for at := 0; at < n; at += v.each {
-		u.sight(v, at, min(v.each, n-at))
+		for row := 0; row < v.perStart; row += v.part {
+			u.sight(v, sight{at: at, n: min(v.each, n-at), row: row, rows: min(v.part, v.perStart-row)})
+		}
 	}
 }
 
-// sight copies the lists of a view's starts from at on.
-func (u *uploader) sight(v *view, at, n int) {
-	s := sight{at: at, n: n, units: u.span(at*v.rows, n*v.rows).at, seen: make([]list, len(v.places))}
+// sight copies the lists of a sight.
+func (u *uploader) sight(v *view, s sight) {
+	s.first = s.at*v.perStart + s.row
+	s.units, s.seen = u.span(s.first, s.n*s.rows).at, make([]list, len(v.Places))
 	half := func(first int) Array {
-		return u.numbers(n*v.rows, func(i int) float64 { return float64(i/v.rows*2*v.rows + first + i%v.rows) })
+		return u.numbers(s.n*s.rows, func(i int) float64 { return float64(i/s.rows*2*s.rows + first + i%s.rows) })
 	}
-	s.lower, s.upper = half(0), half(v.rows)
-	for i, p := range v.places {
-		if !v.reached[i] {
+	s.lower, s.upper = half(0), half(s.rows)
+	if s.row > 0 { // of the same starts as the sight before
+		s.seen = v.sights[len(v.sights)-1].seen
+		v.sights = append(v.sights, s)
+		return
+	}
+	for i, p := range v.Places {
+		if !v.Reached[i] {
 			continue
 		}
-		image := v.layouts[i]
+		image := v.Layouts[i]
 		var seen []float64
-		for start := at; start < at+n; start++ {
+		for start := s.at; start < s.at+s.n; start++ {
 			for _, j := range p.At(start/v.starts[1], start%v.starts[1], image.Image) {
 				if !image.ChannelsFirst {
 					seen = append(seen, float64(j))

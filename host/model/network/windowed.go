@@ -127,6 +127,66 @@ func (w *Window) inside(of Places, s *Image) (in Places) {
 	return in
 }
 
+// Windows are a network below one of its layers as windows have it. By layer, and as the last
+// entry for the network's input: what is Reached on the way down, and the places of its windows.
+// Maps are the layers' maps over those, and Inside, by layer, the places of what each takes in; they
+// may be a part of the source's window, if others take more.
+type Windows struct {
+	Layouts []Layout
+	Reached []bool
+	Places  []Places
+	Maps    []Map
+	Inside  []Places
+}
+
+// Source is the entry of layer s, or of the network's input if that is -1.
+func (w *Windows) Source(s int) int {
+	if s < 0 {
+		return len(w.Maps)
+	}
+	return s
+}
+
+// WindowsBelow are the windows under those of layer top in places of; nil where there are none: below
+// maps that Windowed refuses, and where paths of different strides meet.
+func (n Network) WindowsBelow(layouts []Layout, top int, of Places) *Windows {
+	w := &Windows{Layouts: layouts, Reached: make([]bool, len(n)+1), Places: make([]Places, len(n)+1), Maps: make([]Map, len(n)), Inside: make([]Places, len(n))}
+	w.Reached[top], w.Places[top] = true, of
+	for l := top; l >= 0; l-- {
+		if !w.Reached[l] {
+			continue
+		}
+		var sources []Layout
+		for _, s := range n.Feed(l) {
+			sources = append(sources, layouts[w.Source(s)])
+		}
+		if w.Maps[l], w.Inside[l] = Windowed(n[l].Map, sources, layouts[l].Image, w.Places[l]); w.Maps[l] == nil {
+			return nil
+		}
+		for _, s := range n.Feed(l) {
+			i, same := w.Source(s), true
+			if w.Reached[i] {
+				w.Places[i], same = w.Places[i].Around(w.Inside[l])
+			} else {
+				w.Reached[i], w.Places[i] = true, w.Inside[l]
+			}
+			if !same {
+				return nil
+			}
+		}
+	}
+	return w
+}
+
+// UnitWindows are the windows under single positions of layer k, whose outputs are an image of more
+// than one; nil where there are none.
+func (n Network) UnitWindows(layouts []Layout, k int) *Windows {
+	if s := layouts[k]; s.Channels == 0 || s.Height*s.Width == 1 {
+		return nil
+	}
+	return n.WindowsBelow(layouts, k, Places{Step: [2]int{1, 1}, Size: [2]int{1, 1}})
+}
+
 // WindowsOf are the places of the windows of a max pool. It is false of other maps, and of pools whose
 // windows have gaps.
 func WindowsOf(m Map) (of Places, known bool) {
