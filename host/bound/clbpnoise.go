@@ -17,11 +17,14 @@ func (p *clbpPass) startUnits(k int, u *run) {
 	if u == nil || u.n == p.own.cols {
 		return
 	}
-	l, items := &p.layers[k], p.pass.query.Batch.Items
+	items, index, n := p.pass.query.Batch.Items, u.unit, u.n
+	if w := p.seen; w != nil { // the units of all starts, image by image
+		items, index, n = w.images, w.units, w.sight.n*u.n
+	}
 	part := func(a Array) Array {
-		out := p.array(items * u.n)
+		out := p.array(items * n)
 		p.do(func() error {
-			return p.dev.Gather(Gather{Out: out, In: a, Index: u.unit, P: items, N: l.out, T: u.n, Total: u.n, R: 1})
+			return p.dev.Gather(Gather{Out: out, In: a, Index: index, P: items, N: p.own.cols, T: n, Total: n, R: 1})
 		})
 		return out
 	}
@@ -76,13 +79,7 @@ func (p *clbpPass) places(n int) Array {
 	if p.units != nil {
 		return p.units.local
 	}
-	all := make([]float64, n)
-	for i := range all {
-		all[i] = float64(i)
-	}
-	a := p.array(n)
-	p.do(func() error { return p.dev.Write(a, all) })
-	return a
+	return p.span(0, n)
 }
 
 // noiseOfRows adds the noise of layer l to rows a over its pre-activations.
@@ -268,6 +265,7 @@ func (p *clbpPass) differenceNoise(d *difference, l *layer, items int) noiseArra
 		})
 	})
 	next := noiseArrays{mean: p.array(items * d.n), variance: p.array(items * d.n), cols: d.n, kept: true}
+	z, _, _ := p.input(k)
 	none, radius, zeros := p.array(items*d.n), p.joinRadius(k), p.filled(0, items*l.in)
 	p.do(func() error {
 		return p.dev.NoiseRows(NoiseRows{
@@ -277,7 +275,7 @@ func (p *clbpPass) differenceNoise(d *difference, l *layer, items int) noiseArra
 	})
 	p.do(func() error {
 		return p.dev.PairNoise(PairNoise{
-			Sum: next.variance, SumIn: none, V: v, Z: p.hidden[k].in, Taps: l.tap, Unit: d.unit, Other: d.other, Squared: true,
+			Sum: next.variance, SumIn: none, V: v, Z: z, Taps: l.tap, Unit: d.unit, Other: d.other, Squared: true,
 			P: items, PerBox: items, Inputs: items, R: d.n, In: l.in, Positions: l.positions, K: l.taps, Channels: l.channels,
 			Round: p.dev.Precision().PairRounding(l.taps),
 		})

@@ -4,11 +4,17 @@ package bound
 
 // radiusOf is what is known of the outputs of layer s, or of the network's input.
 func (p *clbpPass) radiusOf(s int) radiusArrays {
+	var r radiusArrays
 	if s < 0 {
 		in := p.query.Inputs
-		return radiusArrays{in.radius, in.radiusSq, in.maxSq}
+		r = radiusArrays{in.radius, in.radiusSq, in.maxSq}
+	} else {
+		r = p.radii[s]
 	}
-	return p.radii[s]
+	if p.seen != nil {
+		return radiusArrays{p.look(s, r.radius), nil, p.look(s, r.maxSq)}
+	}
+	return r
 }
 
 // joinRadius is the radius of what feeds layer k.

@@ -21,12 +21,46 @@ func (m *Model) planRows() {
 		if len(l.fed) > 1 {
 			forked += 2 * l.out
 		}
-		units, least := m.chunk/l.perRow/2, leastChunk // each twice, once negated
+		units, least := m.cuts.numbers/l.perRow/2, leastChunk // each twice, once negated
 		if l.pool {
-			units = m.chunk / m.layers[m.start(k)].perRow / l.window
+			units = m.cuts.numbers / m.layers[m.start(k)].perRow / l.window
 			least = max(1, leastChunk/l.window)
 		}
 		l.chunk = min(max(units, least), l.out)
+		if v := l.view; v != nil {
+			v.plan(m.cuts.numbers)
+		}
+	}
+}
+
+// plan chooses how many starts are taken down at a time, in runs of one length but for the last.
+func (v *view) plan(chunk int) {
+	perRow, zeros, copies, widest := 0, 0, 0, 0
+	for l := range v.layers {
+		if !v.Reached[l] {
+			continue
+		}
+		lay := &v.layers[l]
+		under, matrix := lay.positions*lay.taps, lay.taps*lay.channels
+		// Rows arrive, are relaxed, have their noise or their factors, and go on under the taps.
+		perRow = max(perRow, 3*lay.out, 2*lay.out+under+lay.in, lay.out+3*matrix+lay.channels+under, lay.out+2*under+2*lay.in)
+		if len(lay.fed) > 1 {
+			zeros += 2 * lay.out // what waits at a fork
+		}
+		zeros += 3*lay.positions + lay.channels
+		copies += 10*lay.out + 6*lay.in + 2*under
+		widest = max(widest, lay.in, lay.out, under, matrix)
+	}
+	v.part = v.perStart
+	if rows := chunk / (2 * (perRow + zeros)); rows < v.part { // not even those of one start
+		v.part = max(rows, min(leastChunk, v.perStart))
+	}
+	v.flight, v.widest = 2*v.part*(perRow+zeros)+copies, 2*v.part*widest
+	n := v.starts[0] * v.starts[1]
+	runs := max(1, (n*v.flight+chunk-1)/chunk)
+	v.each = (n + runs - 1) / runs
+	if v.part < v.perStart {
+		v.each = 1
 	}
 }
 
@@ -72,7 +106,11 @@ func (m *Model) graphFootprint(method Propagation, rows int) (perBox, perItem in
 		if l.pool {
 			item += 14*l.out + 8*len(l.hostMembers)
 		}
-		if method == LBP || l.opens {
+		if v := l.view; v != nil {
+			most = max(most, v.each*v.flight+6*l.out)
+		} else if k < len(m.layers)-1 && !l.pool && !(l.needed && (l.opens || l.meetsClosed)) {
+			most = max(most, 4*l.out) // no rows
+		} else if method == LBP || l.opens {
 			most = max(most, m.mostRows(k, rows)*m.layers[m.start(k)].perRow+4*l.out)
 		} else {
 			most = max(most, 4*l.in*rows)
@@ -102,6 +140,10 @@ func (m *Model) MostItems(rows int) int {
 	if !m.chain {
 		for k := range m.layers {
 			l, r := &m.layers[k], m.mostRows(k, max(1, rows))
+			if l.view != nil {
+				widest = max(widest, l.view.each*l.view.widest)
+				continue
+			}
 			widest = max(widest, r*m.layers[m.start(k)].in, l.positions*l.taps, len(l.hostMembers))
 			for b := range m.layers[:m.start(k)] {
 				a := &m.layers[b]

@@ -35,6 +35,14 @@ func (p *pass) input(k int) (Interval, bool, Batch) {
 	for _, s := range p.layers[k].feed {
 		nonNeg = nonNeg && p.nonNeg(s)
 	}
+	if p.seen != nil {
+		z, known := p.seen.joined[k]
+		if !known {
+			z = p.joined(k, p.value)
+			p.seen.joined[k] = z
+		}
+		return z, nonNeg, b
+	}
 	if k < len(p.hidden) {
 		return p.hidden[k].in, nonNeg, b
 	}
@@ -43,10 +51,15 @@ func (p *pass) input(k int) (Interval, bool, Batch) {
 
 // value is the interval of the outputs of layer s, or of the network's input, for each item.
 func (p *pass) value(s int) Interval {
-	if s < 0 {
+	switch {
+	case p.seen == nil && s < 0:
 		return p.inputs()
+	case p.seen == nil:
+		return p.hidden[s].z
+	case s < 0:
+		return p.lookAt(s, p.seen.inputs)
 	}
-	return p.hidden[s].z
+	return p.lookAt(s, p.hidden[s].z)
 }
 
 func (p *pass) nonNeg(s int) bool {

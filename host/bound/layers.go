@@ -56,6 +56,9 @@ type layer struct {
 	// chunk is how many units' rows are taken down at a time; perRow estimates the numbers
 	// that a row of this layer needs on its way.
 	chunk, perRow int
+	// view is how rows of the layer, or of differences of a pool, go down by windows; nil if they
+	// do not.
+	view *view
 	lists
 }
 

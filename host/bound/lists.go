@@ -106,14 +106,14 @@ func (m *Model) uploadLists() error {
 	for k := range m.layers {
 		l := &m.layers[k]
 		u := uploader{m: m}
-		for i := range l.feed {
-			from, to := l.first[i], l.first[i+1]
-			l.parts, l.locals = append(l.parts, u.span(from, to-from)), append(l.locals, u.span(0, to-from))
-		}
+		u.sources(l)
 		if l.pool {
 			u.pool(l)
 		} else {
 			u.linear(l)
+		}
+		if l.view != nil {
+			u.view(l.view)
 		}
 		if u.err != nil {
 			return u.err
@@ -180,8 +180,16 @@ func (u *uploader) sumsOf(places func(e int) int, entries, from, n int) (s sumLi
 	return sumList{start: u.ints(start), entry: u.ints(order), places: n, entries: len(order)}, order
 }
 
-// linear copies the lists of a linear map.
-func (u *uploader) linear(l *layer) {
+// sources copies the lists of what feeds a layer.
+func (u *uploader) sources(l *layer) {
+	for i := range l.feed {
+		from, to := l.first[i], l.first[i+1]
+		l.parts, l.locals = append(l.parts, u.span(from, to-from)), append(l.locals, u.span(0, to-from))
+	}
+}
+
+// taps copies the lists of what lies under the taps of a linear map.
+func (u *uploader) taps(l *layer) {
 	under := func(e int) int { return l.inputUnder(e/l.taps, e%l.taps) }
 	l.tap = u.numbers(l.positions*l.taps, func(e int) float64 { return float64(under(e)) })
 	l.across = u.numbers(l.positions*l.taps, func(e int) float64 { return float64(l.inputUnder(e%l.positions, e/l.positions)) })
@@ -190,13 +198,18 @@ func (u *uploader) linear(l *layer) {
 		l.sums = append(l.sums, s)
 	}
 	l.atPlaces, _ = u.sumsOf(func(int) int { return 0 }, l.positions, 0, 1)
+}
+
+// linear copies the lists of a linear map.
+func (u *uploader) linear(l *layer) {
+	u.taps(l)
 	if l.hostWeight != nil {
 		l.weight = u.ints(l.hostWeight)
 	}
 	if !l.weighted {
 		u.fixed(l)
 	}
-	for at := 0; at < l.out; at += l.chunk {
+	for at := 0; at < l.out && l.view == nil; at += l.chunk {
 		n := min(l.chunk, l.out-at)
 		l.units = append(l.units, run{at: at, n: n, unit: u.span(at, n).at, local: u.span(0, n).at, upper: u.span(n, n).at})
 	}
@@ -224,8 +237,8 @@ func (u *uploader) fixed(l *layer) {
 	l.noBias = Interval{none, none}
 }
 
-// pool copies the lists of a max pool.
-func (u *uploader) pool(l *layer) {
+// stars copies the lists of the members of a max pool.
+func (u *uploader) stars(l *layer) {
 	l.members = u.ints(l.hostMembers)
 	// The rows of unit v come to the star of its window only: the member of the slot that the
 	// entry has and that the star has too.
@@ -235,7 +248,13 @@ func (u *uploader) pool(l *layer) {
 	s.entry = u.numbers(len(order), func(i int) float64 { return float64(int(order[i]) / w) })
 	l.slots = u.numbers(len(order), func(i int) float64 { return float64(int(order[i]) % w) })
 	l.sums = []sumList{s}
-	for at := 0; at < n; at += l.chunk * w {
+}
+
+// pool copies the lists of a max pool.
+func (u *uploader) pool(l *layer) {
+	u.stars(l)
+	w, n := l.window, len(l.hostMembers)
+	for at := 0; at < n && l.view == nil; at += l.chunk * w {
 		size := min(l.chunk*w, n-at)
 		l.leads = append(l.leads, run{
 			at: at, n: size, local: u.span(0, size).at,

@@ -13,8 +13,7 @@ import (
 // Model is a posterior on a device, ready to make weight boxes and propagate
 // them. It is not safe for use by several goroutines at once.
 type Model struct {
-	// chunk is about how many numbers of an item a flight of a chunk of units may take.
-	chunk  int
+	cuts   cuts
 	dev    Device
 	layers []layer
 	// arrays[2k] draws the weights of layer k, arrays[2k+1] its biases.
@@ -41,15 +40,22 @@ type drawn struct {
 // deviations, or a sample and a box around it, could overflow the device's
 // precision.
 func NewModel(dev Device, post *posterior.Posterior, reach float64) (*Model, error) {
-	return newModel(dev, post, reach, chunkNumbers)
+	return newModel(dev, post, reach, cuts{chunkNumbers, worthWindows})
 }
 
-// newModel is NewModel with so many numbers in place of chunkNumbers.
-func newModel(dev Device, post *posterior.Posterior, reach float64, chunk int) (*Model, error) {
+// cuts is how rows are cut into flights: of about how many numbers of an item, and by windows where
+// those leave at most so much of the work.
+type cuts struct {
+	numbers int
+	windows float64
+}
+
+// newModel is NewModel with other cuts.
+func newModel(dev Device, post *posterior.Posterior, reach float64, by cuts) (*Model, error) {
 	if err := post.RequireIndependent(); err != nil {
 		return nil, err
 	}
-	m := &Model{dev: dev, chunk: chunk}
+	m := &Model{dev: dev, cuts: by}
 	if err := m.load(post, reach); err != nil {
 		m.Release()
 		return nil, err
@@ -88,6 +94,7 @@ func (m *Model) load(post *posterior.Posterior, reach float64) error {
 	if m.chain {
 		return nil
 	}
+	m.planViews(post.Network())
 	m.planRows()
 	return m.uploadLists()
 }

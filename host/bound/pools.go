@@ -60,10 +60,11 @@ func (p *pass) poolLayer(k int, radius Array) {
 
 // throughPool takes rows over what the activation of pool l is of to its stars.
 func (p *pass) throughPool(f *flight, l int, a Array) {
-	lay, v := &p.layers[l], &p.hidden[l].pool
+	lay, h := &p.layers[l], p.known(l)
+	v := &h.pool
 	f.over[l] = Interval{a, a}
 	stars := p.relaxRows(f, l, RelaxRows{
-		Z: v.v, Lo: v.lower, Hi: v.upper, Err: v.err, Mag: p.hidden[l].mag, N: lay.out,
+		Z: v.v, Lo: v.lower, Hi: v.upper, Err: v.err, Mag: h.mag, N: lay.out,
 		Round: p.dev.Precision().RowsRounding(lay.out, 1),
 	})
 	p.addRows(f, lay.feed[0], Interval{stars, stars}, sumRows{lists: lay.sums[0], n: lay.out, slots: lay.slots, selected: v.slot})
@@ -74,11 +75,14 @@ func (p *pass) throughPool(f *flight, l int, a Array) {
 // it: [Items x units x window].
 func (p *pass) leads(k int) Array {
 	l, items := &p.layers[k], p.query.Batch.Items
+	if l.view != nil {
+		return p.leadsByWindows(k, l.view)
+	}
 	n := l.out * l.window
 	leads := p.array(items * n)
 	for i := range l.leads {
 		r := &l.leads[i]
-		part := p.lead(k, r)
+		part := p.lead(p.differencesOf(k, r), r)
 		p.do(func() error {
 			return p.dev.Gather(Gather{Out: leads, In: part, Index: r.local, P: items, N: r.n, T: r.n, At: r.at, Total: n, R: 1})
 		})
@@ -98,24 +102,28 @@ func (p *pass) leadForms(k int) []form {
 	return p.alsoShared(k, forms)
 }
 
-// lead bounds some of the differences of pool k, star minus member, [Items x members].
-func (p *pass) lead(k int, r *run) Array {
+// differencesOf are some of the differences of pool k, star minus member.
+func (p *pass) differencesOf(k int, r *run) difference {
 	l, items := &p.layers[k], p.query.Batch.Items
-	y := l.feed[0]
-	d := difference{layer: y, unit: r.unit, other: p.array(items * r.n), n: r.n}
+	d := difference{layer: l.feed[0], unit: r.unit, other: p.array(items * r.n), n: r.n}
 	p.do(func() error {
 		return p.dev.Gather(Gather{Out: d.other, In: p.hidden[k].pool.unit, Index: r.window, P: items, N: l.out, T: r.n, Total: r.n, R: 1})
 	})
+	return d
+}
+
+// lead bounds such differences, [Items x members].
+func (p *pass) lead(d difference, r *run) Array {
 	var best Array
-	for _, f := range p.leadForms(y) {
+	for _, f := range p.leadForms(d.layer) {
 		p.cache.form = f
 		rows := p.differenceRows(&d)
 		if p.hooks != nil {
 			p.hooks.differences(&d)
 		}
-		bound := p.backSubstitute(y, rows)
+		bound := p.backSubstitute(d.layer, rows)
 		if p.hooks != nil {
-			p.hooks.bound(y, bound, r.n)
+			p.hooks.bound(d.layer, bound, r.n)
 		}
 		best = p.greaterOf(best, bound, r)
 	}

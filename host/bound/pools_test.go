@@ -11,13 +11,13 @@ func TestLeadForms(t *testing.T) {
 	m := &Model{layers: []layer{{class: plain, meetsClosed: true}, {class: bounded, meetsClosed: true}, {class: bounded}}}
 	stop, lines := form{stop: true}, form{}
 	for k, want := range [][]form{{stop}, {stop, lines}, {stop}} {
-		p := &pass{Model: m, hooks: &hooks{}}
+		p := &pass{Model: m, layers: m.layers, hooks: &hooks{}}
 		if got := p.leadForms(k); !slices.Equal(got, want) {
 			t.Errorf("layer %d: %+v, want %+v", k, got, want)
 		}
 	}
 	// Of weight boxes nothing has to be paid.
-	p := &pass{Model: m, query: Query{Boxes: &Boxes{wide: make([]bool, 3)}}}
+	p := &pass{Model: m, layers: m.layers, query: Query{Boxes: &Boxes{wide: make([]bool, 3)}}}
 	if got := p.leadForms(0); !slices.Equal(got, []form{stop, lines}) {
 		t.Errorf("weight boxes: %+v", got)
 	}

@@ -81,7 +81,7 @@ func (m *Model) Propagate(query Query) (*Margins, error) {
 	if b.Items < 1 || b.Boxes() > query.Boxes.count || b.Inputs > query.Inputs.count || query.Rows.count != b.Inputs {
 		panic(fmt.Sprintf("bound: Propagate: batch %+v with %d boxes, %d inputs, %d row sets", b, query.Boxes.count, query.Inputs.count, query.Rows.count))
 	}
-	p := &pass{Model: m, query: query, scratch: scratch{owner: m.dev}}
+	p := &pass{Model: m, layers: m.layers, query: query, scratch: scratch{owner: m.dev}}
 	defer p.free()
 	if err := p.run(); err != nil {
 		return nil, err
@@ -93,7 +93,10 @@ func (m *Model) Propagate(query Query) (*Margins, error) {
 type pass struct {
 	*Model
 	scratch
-	query   Query
+	query Query
+	// layers are the model's, or as the windows that seen tells of have them.
+	layers  []layer
+	seen    *seen
 	hidden  []hidden
 	margins Margins
 	hooks   *hooks
@@ -203,8 +206,7 @@ func (p *pass) relax(k int) {
 
 // tighten bounds layer k's pre-activations by rows, in every form that there is.
 func (p *pass) tighten(k int) {
-	for _, f := range p.forms(k) {
-		bound := p.boundUnits(k, f)
+	for _, bound := range p.boundsOf(k, p.forms(k)) {
 		p.do(func() error {
 			return p.dev.Intersect(Intersect{Pre: p.hidden[k].pre, Bound: bound, P: p.query.Batch.Items, N: p.layers[k].out})
 		})

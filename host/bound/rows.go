@@ -59,9 +59,12 @@ func (p *pass) concretize(f *flight, l int) {
 	if l < 0 && p.hooks != nil {
 		p.hooks.inputs(s)
 	}
-	n, before, joins, inputs, x := p.layers[0].in, p.before, p.forks-1, p.query.Batch.Inputs, p.query.Inputs.x
-	if l >= 0 {
-		n, before, joins, inputs, x = p.layers[l].out, p.layers[l].before, p.layers[l].joins(), items, p.hidden[l].z
+	n, before, joins, inputs, x := p.width(), p.before, p.forks-1, p.query.Batch.Inputs, p.query.Inputs.x
+	switch {
+	case l >= 0:
+		n, before, joins, inputs, x = p.layers[l].out, p.layers[l].before, p.layers[l].joins(), items, p.value(l)
+	case p.seen != nil:
+		x = p.value(-1)
 	}
 	bound := p.array(items * r)
 	p.do(func() error {
@@ -78,7 +81,7 @@ func (p *pass) concretize(f *flight, l int) {
 // throughLayer takes what the rows have of the outputs of layer l through its activation and
 // its map, to its inputs.
 func (p *pass) throughLayer(f *flight, l int) {
-	lay, h := &p.layers[l], &p.hidden[l]
+	lay, h := &p.layers[l], p.known(l)
 	a := p.relaxRows(f, l, RelaxRows{
 		NonNeg: lay.nonNeg(), Z: h.z, Lo: h.lo, Hi: h.hi, Err: h.err, Mag: h.mag, N: lay.out,
 		Round: p.dev.Precision().rowsRounding(lay.out, lay.before, lay.joins()),

@@ -37,11 +37,19 @@ func (s *scratch) array(n int) Array {
 		s.err = err
 		return nil
 	}
+	s.own(a)
+	return a
+}
+
+// own takes over an array; nil is allowed.
+func (s *scratch) own(a Array) {
+	if a == nil {
+		return
+	}
 	if s.arrays == nil {
 		s.arrays = map[Array]bool{}
 	}
 	s.arrays[a] = true
-	return a
 }
 
 func (s *scratch) interval(n int) Interval { return Interval{s.array(n), s.array(n)} }

@@ -1,6 +1,8 @@
 package bound
 
 import (
+	"math"
+
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
@@ -36,12 +38,19 @@ func graphOf(n *selfNumbers) *posterior.Posterior {
 }
 
 // selfGraph runs graphOf by LBP, with boxes of some width for two inputs each, and by
-// concentration LBP.
+// concentration LBP: with rows over whole maps, of half a layer's units at a time, and over windows, of
+// some starts at a time.
 func selfGraph(dev Device, seed uint32) error {
+	if err := selfGraphCut(dev, seed, cuts{1 << 16, 0}); err != nil {
+		return err
+	}
+	return selfGraphCut(dev, seed, cuts{1 << 13, math.Inf(1)})
+}
+
+func selfGraphCut(dev Device, seed uint32, by cuts) error {
 	numbers := selfNumbers{seed: 1<<22 + seed}
 	post := graphOf(&numbers)
-	// Rows of half a layer's units at a time: there are two chunks, and no device is too small.
-	m, err := newModel(dev, post, 8, 1<<16)
+	m, err := newModel(dev, post, 8, by)
 	if err != nil {
 		return err
 	}

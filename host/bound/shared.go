@@ -79,10 +79,11 @@ func (p *pass) sharedDifferences(d *difference) *flight {
 	}
 	_, _, perBox := p.matrix(d.layer)
 	c := p.centreOf(d.layer)
+	z, _, _ := p.input(d.layer)
 	charge := p.array(items * d.n)
 	p.do(func() error {
 		return p.dev.PairNoise(PairNoise{
-			Sum: charge, V: c.half, Z: p.hidden[d.layer].in, Taps: l.tap, Unit: d.unit, Other: d.other,
+			Sum: charge, V: c.half, Z: z, Taps: l.tap, Unit: d.unit, Other: d.other,
 			P: items, PerBox: perBox, Inputs: items, R: d.n, In: l.in, Positions: l.positions, K: l.taps, Channels: l.channels,
 			Round: p.dev.Precision().PairRounding(l.taps),
 		})

@@ -88,7 +88,7 @@ func (m *Model) NewSplits(boxes *Boxes, inputs *Inputs, rows *Rows) *Splits {
 	}
 	n := len(m.layers)
 	return &Splits{
-		pass: &pass{Model: m, scratch: scratch{owner: m.dev},
+		pass: &pass{Model: m, layers: m.layers, scratch: scratch{owner: m.dev},
 			query: Query{Propagation: LBP, Boxes: boxes, Inputs: inputs, Rows: rows, Batch: Batch{1, 1, 1}}},
 		w: make([]hostInterval, n), b: make([]hostInterval, n), turned: make([]Array, n), none: make([]Array, n),
 	}
@@ -337,7 +337,7 @@ func (s *Splits) Precision() Precision { return s.pass.dev.Precision() }
 // wherever the phases are. Release gives its memory back; s must be there until then.
 func (s *Splits) Assuming(row int) (*Splits, error) {
 	p := s.pass
-	t := &Splits{pass: &pass{Model: p.Model, scratch: scratch{owner: p.dev}, query: p.query}, w: s.w, b: s.b,
+	t := &Splits{pass: &pass{Model: p.Model, layers: p.Model.layers, scratch: scratch{owner: p.dev}, query: p.query}, w: s.w, b: s.b,
 		turned: make([]Array, len(s.turned)), none: make([]Array, len(s.none)), below: s.below, assumed: row, assumes: true}
 	for k := range s.lo {
 		t.pass.addHidden(k)

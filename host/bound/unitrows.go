@@ -2,6 +2,18 @@ package bound
 
 // Where flights start: at the units of a layer, or at the property.
 
+// boundsOf is boundUnits in some forms.
+func (p *pass) boundsOf(k int, forms []form) []Array {
+	if v := p.layers[k].view; v != nil {
+		return p.boundByWindows(k, v, forms)
+	}
+	var bounds []Array
+	for _, f := range forms {
+		bounds = append(bounds, p.boundUnits(k, f))
+	}
+	return bounds
+}
+
 // boundUnits bounds the units of layer k by rows: lower bounds of them and of them negated,
 // [Items x 2 units].
 func (p *pass) boundUnits(k int, f form) Array {

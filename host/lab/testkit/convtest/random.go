@@ -20,12 +20,18 @@ type Shape struct {
 	Kinds []network.Activation
 	// Outputs is the number of logits.
 	Outputs int
+	// Side, above 0, is the least height and width of the image: of networks that may have paths of
+	// different strides, too.
+	Side int
 }
 
 // Random is a network of a small image, of random layers of every kind.
 func Random(r *rand.Rand, s Shape) *posterior.Posterior {
 	g := &random{builder: builder{post: &posterior.Posterior{Scale: posterior.ScaleSD}}, r: r, s: s}
 	g.shape = network.Image{Height: 1 + r.IntN(4), Width: 1 + r.IntN(4), Channels: 1 + r.IntN(2)}
+	if s.Side > 0 {
+		g.shape.Height, g.shape.Width = g.shape.Height+s.Side-1, g.shape.Width+s.Side-1
+	}
 	g.input = g.shape
 	for range s.Blocks {
 		g.block()
@@ -46,7 +52,11 @@ type random struct {
 
 // block adds some layers.
 func (g *random) block() {
-	switch g.r.IntN(8) {
+	kinds := 8
+	if g.s.Side > 0 {
+		kinds = 9
+	}
+	switch g.r.IntN(kinds) {
 	case 0, 1:
 		g.conv(1 + g.r.IntN(3))
 		g.activate()
@@ -69,7 +79,29 @@ func (g *random) block() {
 		}
 	case 7:
 		g.join()
+	case 8:
+		g.strides()
 	}
+}
+
+// strides adds a convolution that skips places of the last layer to one that takes each, with as many
+// places.
+func (g *random) strides() {
+	start, shape := g.last(), g.shape
+	var skips, takes network.Window
+	for d, n := range []int{shape.Height, shape.Width} {
+		skips.Size[d], skips.Stride[d], skips.Dilation[d] = 1, 2, 1
+		takes.Size[d], takes.Stride[d], takes.Dilation[d] = n/2+1, 1, 1
+	}
+	ends := make([]int, 2)
+	for i, w := range []network.Window{skips, takes} {
+		g.shape, g.next = shape, []int{start}
+		c := network.Conv{In: shape, Window: w, Filters: 2, Groups: 1}
+		ends[i] = g.weighted(c, c.Out(), c.Weights()/2, g.s.Spread)
+	}
+	g.next = ends
+	g.put(network.Add{N: g.shape.Len(), Terms: 2}, g.shape, certain(), certain())
+	g.activate()
 }
 
 // last is the number of the last layer, -1 for the input.

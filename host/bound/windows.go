@@ -1,0 +1,194 @@
+package bound
+
+import (
+	"slices"
+
+	"psafe/host/model/network"
+)
+
+// Rows over windows (docs/convolution.md, section 11). What a unit of a convolution depends on lies in a
+// window of each layer below, and the windows of all positions look alike: they are one small
+// network without padding, seen at other places. So rows of a layer may be taken down as those of
+// the channels of one position, with one item for each image and position.
+
+// view is the network below a layer as the windows of its positions have it.
+type view struct {
+	*network.Windows
+	// starts are the positions that rows start at, [rows, columns]; perStart are the rows of each,
+	// before they are mirrored.
+	starts   [2]int
+	perStart int
+	// layers are as in Model, those on the way by their windows; width is the numbers of the input's.
+	layers []layer
+	width  int
+	// each is how many starts are taken down at a time, part how many rows of a start: all, unless
+	// each is 1.
+	each, part int
+	// flight is about how many numbers the rows of a start take on their way down, widest the most
+	// in one array.
+	flight, widest int
+	sights         []sight
+}
+
+// sight is a view for some of the starts, number at and the next n, and for some of the rows of each,
+// number row and the next rows.
+type sight struct {
+	at, n, row, rows int
+	// units are their rows among those of all starts, which are one after the other from first on; seen, by layer and for
+	// the input, what their windows have of it: positions, or numbers of an input with channels
+	// first.
+	first int
+	units Array
+	seen  []list
+	// lower and upper are where bounds of a start's mirrored rows are, for the lower ends of units and
+	// for the upper ones.
+	lower, upper Array
+}
+
+// worthWindows is how much of the work windows have to leave at most.
+const worthWindows = 0.75
+
+// planViews decides which layers' rows are taken down by windows.
+func (m *Model) planViews(net network.Network) {
+	layouts := net.Layouts()
+	for k := range m.layers {
+		l, s := &m.layers[k], layouts[k]
+		v := view{starts: [2]int{s.Height, s.Width}, perStart: s.Channels}
+		switch {
+		case k == len(m.layers)-1:
+		case l.pool && l.oneChannel:
+			if of, known := network.WindowsOf(net[k].Map); known && s.Height*s.Width > 1 {
+				v.Windows, v.perStart = net.WindowsBelow(layouts, l.feed[0], of), s.Channels*l.window
+			}
+		case !l.pool && l.needed && (l.opens || l.meetsClosed):
+			v.Windows = net.UnitWindows(layouts, k)
+		}
+		if v.Windows != nil && m.pays(&v) {
+			l.view = &v
+		}
+	}
+}
+
+// pays makes the layers of a view, and says whether they do.
+func (m *Model) pays(v *view) bool {
+	v.layers = slices.Clone(m.layers)
+	whole, work := 0.0, 0.0
+	for l := range v.layers {
+		if !v.Reached[l] {
+			continue
+		}
+		whole += v.layers[l].work()
+		if err := v.shape(l); err != nil || !v.layers[l].within(&m.layers[l]) {
+			return false // numbers that do not fit, or more than whole maps have
+		}
+		work += v.layers[l].work()
+	}
+	input := len(v.layers)
+	v.width = v.Places[input].Len() * v.Layouts[input].Channels
+	return work <= m.cuts.windows*whole
+}
+
+// within says that sums over the windows are not longer than those over the whole maps, for whose
+// roundings Relax charges (docs/convolution.md, section 11). Those of GatherSum may be, in one block, as
+// what lies outside of the image adds exact zeros.
+func (l *layer) within(whole *layer) bool {
+	return l.out <= whole.out && l.positions <= whole.positions && l.longest <= max(Block, whole.longest)
+}
+
+// work is how many multiplications a row takes through the layer.
+func (l *layer) work() float64 {
+	if l.pool {
+		return float64(l.out * l.window)
+	}
+	return float64(l.positions) * float64(l.taps) * float64(l.channels)
+}
+
+// shape makes layer l of the view that of its windows.
+func (v *view) shape(l int) error {
+	lay, w := &v.layers[l], v.Maps[l]
+	lay.out, lay.longest, lay.meets, lay.lists, lay.first = w.Outputs(), 0, false, lists{}, []int{0}
+	each := w.Inputs() / len(lay.feed)
+	for _, s := range lay.feed {
+		i := v.Source(s)
+		lay.first = append(lay.first, lay.first[len(lay.first)-1]+v.Places[i].Len()*v.Layouts[i].Channels)
+	}
+	lay.in = lay.first[len(lay.feed)]
+	if err := lay.shape(w); err != nil {
+		return err
+	}
+	lay.dense = false
+	for _, numbers := range [][]int32{lay.hostTap, lay.hostMembers} {
+		for e, j := range numbers {
+			if j >= 0 {
+				source := int(j) / each
+				i := v.Source(lay.feed[source])
+				numbers[e] = int32(lay.first[source] + v.Places[i].Number(v.Inside[l], v.Layouts[i].Channels, int(j)%each))
+			}
+		}
+	}
+	return nil
+}
+
+// view copies the lists of a view.
+func (u *uploader) view(v *view) {
+	for l := range v.layers {
+		lay := &v.layers[l]
+		if !v.Reached[l] {
+			continue
+		}
+		u.sources(lay)
+		if lay.pool {
+			u.stars(lay)
+		} else {
+			u.taps(lay)
+		}
+		real := &u.m.layers[l]
+		lay.weight, lay.matrix, lay.negative, lay.noBias = real.weight, real.matrix, real.negative, real.noBias
+		lay.hostTap, lay.hostMembers, lay.hostWeight, lay.hostCoefficient = nil, nil, nil, [2][]float64{}
+	}
+	n := v.starts[0] * v.starts[1]
+	for at := 0; at < n; at += v.each {
+		for row := 0; row < v.perStart; row += v.part {
+			u.sight(v, sight{at: at, n: min(v.each, n-at), row: row, rows: min(v.part, v.perStart-row)})
+		}
+	}
+}
+
+// sight copies the lists of a sight.
+func (u *uploader) sight(v *view, s sight) {
+	s.first = s.at*v.perStart + s.row
+	s.units, s.seen = u.span(s.first, s.n*s.rows).at, make([]list, len(v.Places))
+	half := func(first int) Array {
+		return u.numbers(s.n*s.rows, func(i int) float64 { return float64(i/s.rows*2*s.rows + first + i%s.rows) })
+	}
+	s.lower, s.upper = half(0), half(s.rows)
+	if s.row > 0 { // of the same starts as the sight before
+		s.seen = v.sights[len(v.sights)-1].seen
+		v.sights = append(v.sights, s)
+		return
+	}
+	for i, p := range v.Places {
+		if !v.Reached[i] {
+			continue
+		}
+		image := v.Layouts[i]
+		var seen []float64
+		for start := s.at; start < s.at+s.n; start++ {
+			for _, j := range p.At(start/v.starts[1], start%v.starts[1], image.Image) {
+				if !image.ChannelsFirst {
+					seen = append(seen, float64(j))
+					continue
+				}
+				for c := range image.Channels {
+					if j < 0 {
+						seen = append(seen, -1)
+					} else {
+						seen = append(seen, float64(c*image.Height*image.Width+j))
+					}
+				}
+			}
+		}
+		s.seen[i] = list{u.numbers(len(seen), func(e int) float64 { return seen[e] }), len(seen)}
+	}
+	v.sights = append(v.sights, s)
+}
