@@ -1,11 +1,13 @@
 package lower
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"psafe/host/model/network"
+	"psafe/host/read/format/graph"
 	"psafe/host/read/onnx"
 )
 
@@ -15,31 +17,43 @@ var operators map[string]func(*lowering, *onnx.Node) error
 func init() { // the functions lead back to the table through run
 	operators = map[string]func(*lowering, *onnx.Node) error{
 		"Add":                add(1),
-		"AveragePool":        (*lowering).averagePool,
+		"AveragePool":        pooled(graph.AvgPool, false),
 		"BatchNormalization": (*lowering).batchNormalization,
 		"Concat":             (*lowering).concat,
 		"Constant":           (*lowering).constantNode,
 		"Conv":               (*lowering).conv,
 		"Div":                (*lowering).div,
+		"Dropout":            (*lowering).dropout,
 		"Elu":                (*lowering).elu,
 		"Flatten":            (*lowering).flatten,
 		"Gemm":               (*lowering).gemm,
-		"GlobalAveragePool":  (*lowering).globalAveragePool,
+		"Gather":             (*lowering).gather,
+		"GlobalAveragePool":  pooled(graph.AvgPool, true),
+		"GlobalMaxPool":      pooled(graph.MaxPool, true),
 		"Identity":           (*lowering).same,
 		"LeakyRelu":          (*lowering).leakyReLU,
 		"MatMul":             (*lowering).matMul,
-		"MaxPool":            (*lowering).maxPool,
+		"MaxPool":            pooled(graph.MaxPool, false),
 		"Mul":                (*lowering).mul,
 		"Pad":                (*lowering).padded,
 		"Relu":               activation(network.Activation{Kind: network.ReLU}),
+		"ReduceMean":         reduce(true),
+		"ReduceSum":          reduce(false),
 		"Reshape":            (*lowering).reshape,
 		"Sigmoid":            activation(network.Activation{Kind: network.Sigmoid}),
+		"Slice":              (*lowering).slice,
 		"Softplus":           activation(network.Activation{Kind: network.Softplus}),
+		"Split":              (*lowering).split,
+		"Squeeze":            (*lowering).squeeze,
 		"Sub":                add(-1),
 		"Tanh":               activation(network.Activation{Kind: network.Tanh}),
 		"Transpose":          (*lowering).transpose,
+		"Unsqueeze":          (*lowering).unsqueeze,
 	}
 }
+
+// windowed are the operators for which no dense layers are made.
+var windowed = map[string]bool{"AveragePool": true, "Conv": true, "GlobalAveragePool": true, "GlobalMaxPool": true, "MaxPool": true, "ReduceMean": true}
 
 // Operators lists the operators that are lowered, in alphabetical order, and Opsets the
 // first and the last version of the default operator set.
@@ -61,14 +75,13 @@ func (l *lowering) run(n *onnx.Node) error {
 	switch {
 	case n.Domain == "" && (n.Op == "Softmax" || n.Op == "LogSoftmax"):
 		return fmt.Errorf("psafe certifies what the graph computes, and has no Softmax: export the network without it, so that its outputs are the logits (docs/formats.md, ONNX)")
-	case n.Domain == "" && n.Op == "Dropout":
-		return fmt.Errorf("export the network in evaluation mode, without Dropout; a posterior of MC dropout is another format (docs/formats.md)")
 	case n.Domain != "" || !known:
-		return fmt.Errorf("psafe does not lower this operator to dense layers; it lowers %s: write the network with these", strings.Join(Operators(), ", "))
+		return fmt.Errorf("psafe does not read this operator; it reads %s: write the network with these", strings.Join(Operators(), ", "))
 	}
 	for i, name := range n.Outputs {
-		if i > 0 && name != "" {
-			return fmt.Errorf("it has a second output %.60q: only the first is lowered", name)
+		spare := (n.Op == "Dropout" || n.Op == "MaxPool") && l.uses[name] == 0 // mask, indices
+		if i > 0 && name != "" && n.Op != "Split" && !spare {
+			return fmt.Errorf("it has a second output %.60q: only the first is read", name)
 		}
 	}
 	if len(n.Outputs) == 0 || n.Outputs[0] == "" {
@@ -112,7 +125,13 @@ func (l *lowering) operands(n *onnx.Node, least, most int) ([]*value, error) {
 
 // takesInts says where a tensor of whole numbers may stand.
 func takesInts(op string, i int) bool {
-	return (op == "Reshape" || op == "Pad") && i == 1 || op == "Identity"
+	switch op {
+	case "Slice":
+		return i >= 1
+	case "Reshape", "Pad", "Gather", "Split", "Squeeze", "Unsqueeze", "ReduceSum", "ReduceMean":
+		return i == 1
+	}
+	return op == "Identity"
 }
 
 // give is the end of every operator: its output.
@@ -145,6 +164,8 @@ func (l *lowering) fixed(v *value) (*value, error) {
 	return &r, nil
 }
 
+var errFold = errors.New("it takes a constant: fold it before the export")
+
 // activation ends a layer.
 func activation(a network.Activation) func(*lowering, *onnx.Node) error {
 	return func(l *lowering, n *onnx.Node) error {
@@ -162,7 +183,11 @@ func (l *lowering) activate(n *onnx.Node, a network.Activation) error {
 	}
 	v := in[0]
 	if v.isConst() {
-		return fmt.Errorf("it takes a constant: fold it before the export")
+		return errFold
+	}
+	if l.views {
+		out, err := l.activated(v, a)
+		return l.give(n, out, err)
 	}
 	if err := l.current(v); err != nil {
 		return err
