@@ -112,7 +112,9 @@ type lowering struct {
 	mostWork    int64
 	nextID      int32
 	rounded     map[string]*rounding
-	kept        map[string]bool // constants that Every leaves as they are
+	// kept are constants that Every leaves as they are; keptNorm says that one is of a batch norm.
+	kept     map[string]bool
+	keptNorm bool
 }
 
 // Graph lowers g: to a stack of dense layers if it has no windows and is one, else to a graph of

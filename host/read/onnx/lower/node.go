@@ -153,7 +153,7 @@ func (l *lowering) fixed(v *value) (*value, error) {
 	if v.name == "" {
 		return nil, fmt.Errorf("a constant of it is made of several: fold them before the export")
 	}
-	l.kept[v.name] = true
+	l.kept[v.name], l.keptNorm = true, l.keptNorm || l.node.Op == "BatchNormalization"
 	for i, t := range l.result.Tensors {
 		if t.Name == v.name {
 			l.result.Tensors[i].Fixed = true

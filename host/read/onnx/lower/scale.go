@@ -182,7 +182,11 @@ func (l *lowering) note() {
 	}
 	slices.Sort(kept)
 	if len(kept) > 0 {
-		l.result.Notes = append(l.result.Notes, "constants of BatchNormalization, Sub, Mul, Div and Pad keep the standard deviation 0: "+strings.Join(kept, ", "))
+		of := "constants of "
+		if l.keptNorm {
+			of += "BatchNormalization, "
+		}
+		l.result.Notes = append(l.result.Notes, of+"Sub, Mul, Div and Pad keep the standard deviation 0: "+strings.Join(kept, ", "))
 	}
 }
 
