@@ -104,9 +104,10 @@ type lowering struct {
 	// many outputs the last of them has.
 	top, size int
 	// views says that a graph of layers is made, and given is what gives numbers in it: first
-	// the input, then each layer.
+	// the input, then each layer; named finds it.
 	views bool
 	given []given
+	named map[string]int
 	// work and steps are spent of the limits; mostWork is that of this graph.
 	work, steps int64
 	mostWork    int64
@@ -236,10 +237,11 @@ func (l *lowering) begin(g *onnx.Graph) error {
 		return fmt.Errorf("input %.60q: %w", in.Name, err)
 	}
 	l.size = n
-	if l.given = []given{{name: graph.InputName, n: n}}; l.views {
-		l.env[in.Name] = l.viewed(l.result.Shape, 0, upTo(n))
+	l.given, l.named = []given{{name: graph.InputName, n: n}}, map[string]int{graph.InputName: 0}
+	if l.views {
+		l.keep(in.Name, l.viewed(l.result.Shape, 0, upTo(n)))
 	} else {
-		l.env[in.Name] = l.identity(l.result.Shape, 0)
+		l.keep(in.Name, l.identity(l.result.Shape, 0))
 	}
 	for _, t := range g.Initializers {
 		if l.uses[t.Name] == 0 {

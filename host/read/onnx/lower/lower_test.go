@@ -348,6 +348,22 @@ var networks = []struct {
 		b.Node("MatMul", []string{b.Const("v", []int{3, 2})})
 		return b
 	}},
+	{"a constant added behind what another layer takes", "8 conv identity 8 reorder relu 8 conv identity 8 add identity 8 identity 8", 0, func() *Build {
+		b := New(26, 1, 2, 2, 2)
+		y := b.Node("Conv", []string{b.Const("k", []int{2, 2, 1, 1}), b.Const("c", []int{2})})
+		z := b.Node("Relu", nil)
+		b.On("Add", []string{y, b.Const("d", []int{2, 1, 1})})
+		b.Node("Add", []string{z})
+		return b
+	}},
+	{"a sum with the transposed, and a gain of one channel each", "4 avgpool identity 4 reorder identity 4 add identity 4 conv identity 4 identity 4", 0, func() *Build {
+		b := New(27, 1, 1, 2, 2)
+		y := b.Node("AveragePool", nil, Ints("kernel_shape", 1, 1))
+		z := b.Node("Transpose", nil, Ints("perm", 0, 1, 3, 2))
+		b.On("Add", []string{y, z})
+		b.Node("Mul", []string{b.Const("m", []int{2, 2})})
+		return b
+	}},
 	{"GlobalAveragePool of a Relu", "18 reorder relu 18 reorder identity 18 avgpool identity 2 identity 3", 0, func() *Build {
 		b := New(20, 1, 2, 3, 3)
 		b.Node("Relu", nil)

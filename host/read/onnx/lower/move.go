@@ -181,9 +181,11 @@ func (l *lowering) split(n *onnx.Node) error {
 			for i := range size {
 				places = append(places, int(begin+i))
 			}
-			if l.env[name], err = l.part(v, a, places); err != nil {
+			part, err := l.part(v, a, places)
+			if err != nil {
 				return err
 			}
+			l.keep(name, part)
 		}
 		begin += size
 	}

@@ -112,6 +112,9 @@ func (l *lowering) operands(n *onnx.Node, least, most int) ([]*value, error) {
 	}
 	for _, name := range n.Inputs {
 		if l.uses[name]--; l.uses[name] <= 0 {
+			if v := l.env[name]; v != nil && v.at != nil {
+				l.given[v.from].shown--
+			}
 			delete(l.env, name)
 		}
 	}
@@ -137,9 +140,16 @@ func takesInts(op string, i int) bool {
 // give is the end of every operator: its output.
 func (l *lowering) give(n *onnx.Node, v *value, err error) error {
 	if err == nil {
-		l.env[n.Outputs[0]] = v
+		l.keep(n.Outputs[0], v)
 	}
 	return err
+}
+
+// keep puts a tensor into env.
+func (l *lowering) keep(name string, v *value) {
+	if l.env[name] = v; v.at != nil {
+		l.given[v.from].shown++
+	}
 }
 
 // fixed is a constant that an operator takes as it is: no number of it may be random.

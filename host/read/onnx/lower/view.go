@@ -22,8 +22,10 @@ type given struct {
 	image network.Image
 	// list is the name of the layer that makes a list of the image, once there is one.
 	list string
-	// taken says that a layer takes them.
+	// taken says that a layer takes them; shown is how many tensors that are still to be used are
+	// views of them.
 	taken bool
+	shown int
 }
 
 // viewed is number at[i] of a layer as element i.
@@ -57,12 +59,9 @@ func (l *lowering) state(layer Layer, n int, image network.Image) (int, error) {
 	}
 	layer.Name = fmt.Sprintf("%.60s#%d", l.node.Op, len(l.given))
 	for _, name := range layer.From {
-		for k := range l.given {
-			if g := &l.given[k]; g.name == name || g.list == name {
-				g.taken = true
-			}
-		}
+		l.given[l.named[name]].taken = true
 	}
+	l.named[layer.Name] = len(l.given)
 	l.result.Layers = append(l.result.Layers, layer)
 	l.given = append(l.given, given{name: layer.Name, n: n, image: image})
 	return len(l.given) - 1, nil
@@ -79,7 +78,8 @@ func (l *lowering) list(from int) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		l.given[from].list = l.given[k].name
+		name := l.given[k].name
+		l.given[from].list, l.named[name] = name, from
 	}
 	return l.given[from].list, nil
 }
@@ -104,6 +104,9 @@ func (l *lowering) ordered(v *value, order []int32) (string, error) {
 // layer, or some more than once.
 func (l *lowering) whole(v *value) (*value, error) {
 	n := l.given[v.from].n
+	if err := l.spend(int64(n)); err != nil {
+		return nil, err
+	}
 	seen, missing := make([]bool, n), n
 	for _, at := range v.at {
 		if !seen[at] {
@@ -123,6 +126,9 @@ func (l *lowering) whole(v *value) (*value, error) {
 // feed makes a layer take the elements of v as an image, element i as its number order[i]
 // channels last.
 func (l *lowering) feed(layer *graph.Layer, v *value, im network.Image, order []int32) error {
+	if err := l.spend(int64(len(order))); err != nil {
+		return err
+	}
 	g := &l.given[v.from]
 	if len(v.at) == g.n && g.image == im && slices.Equal(v.at, order) {
 		layer.From = []string{g.name}
@@ -178,6 +184,9 @@ func weighted(kernel *value, weights int, weight func(i int) int, bias *value, b
 // that gives it, where nothing else takes its numbers and the sums are exact, and else by a
 // layer with gain 1.
 func (l *lowering) shifted(v *value, c *value, sign float64, at func(int) int) (*value, error) {
+	if err := l.spend(int64(len(v.at))); err != nil {
+		return nil, err
+	}
 	shift := func(i int) (float64, int32) { return sign * c.c[at(i)], c.idOf(at(i)) }
 	if l.folded(v, shift) {
 		return v, nil
@@ -187,13 +196,8 @@ func (l *lowering) shifted(v *value, c *value, sign float64, at func(int) int) (
 
 // folded adds constants to the biases of the layer that gives v, if that is exact.
 func (l *lowering) folded(v *value, shift func(i int) (float64, int32)) bool {
-	if v.from == 0 || l.given[v.from].taken {
+	if g := &l.given[v.from]; v.from == 0 || g.taken || g.shown > 0 {
 		return false
-	}
-	for _, other := range l.env {
-		if !other.isConst() && other.from == v.from {
-			return false
-		}
 	}
 	layer := &l.result.Layers[v.from-1]
 	n := len(layer.Bias)
