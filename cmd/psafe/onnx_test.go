@@ -18,10 +18,14 @@ func concats() string {
 	return string(onnxtest.Encode(&b.Graph))
 }
 
-// wideConv is a convolution of 2^26 weights as a dense layer.
-func wideConv() string {
-	b := onnxtest.New(1, 1, 1, 64, 64)
-	b.Node("Conv", []string{b.Const("k", []int{4, 1, 3, 3})}, onnxtest.Ints("pads", 1, 1, 1, 1))
+// slowConv is a convolution with a kernel of size x size zeros at size^2 / 64 positions around the
+// input, one number, and their mean.
+func slowConv(size int) string {
+	around := int64(size + size/8 - 2)
+	b := onnxtest.New(1, 1, 1, 1, 1)
+	b.Node("Pad", nil, onnxtest.Ints("pads", 0, 0, around, 0, 0, 0, 0, around))
+	b.Node("Conv", []string{b.Const("k", []int{1, 1, size, size}, make([]float64, size*size)...)})
+	b.Node("GlobalAveragePool", nil)
 	return string(onnxtest.Encode(&b.Graph))
 }
 

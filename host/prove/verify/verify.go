@@ -40,6 +40,8 @@ type Question struct {
 	// Fine makes a device of float64 for cells where the roundings of a device of float32 are in the
 	// way of a proof; nil: none.
 	Fine func() bound.Device
+	// boxes are those of the tasks.
+	boxes []int
 }
 
 // Result is an answer.
@@ -72,10 +74,11 @@ func Certain(p *posterior.Posterior) bool {
 
 // Tasks are those of the query, checked against the network.
 func (q *Question) Tasks() ([]property.Task, error) {
-	tasks, err := property.QueryTasks(q.Query, q.Network.Outputs())
+	tasks, boxes, err := property.QueryTasks(q.Query, q.Network.Outputs())
 	if err != nil {
 		return nil, err
 	}
+	q.boxes = boxes
 	for i := range tasks {
 		if err := tasks[i].Check(q.Network.Inputs(), q.Network.Outputs()); err != nil {
 			return nil, err
@@ -87,7 +90,7 @@ func (q *Question) Tasks() ([]property.Task, error) {
 	return tasks, nil
 }
 
-// Ask answers the question for these tasks of it on a device, with spare in its place if it
+// Ask answers the question for these tasks of it (Tasks) on a device, with spare in its place if it
 // fails (it may be nil). Where ctx has a deadline that passes, the answer is TimedOut; every
 // other end of ctx is its error.
 func (q *Question) Ask(ctx context.Context, tasks []property.Task, dev bound.Device, spare func() bound.Device) (Result, error) {
@@ -119,7 +122,7 @@ func (q *Question) ask(ctx context.Context, tasks []property.Task, dev bound.Dev
 	exact := newExaminer(q.Query, q.Network.Network(), weights)
 	search := decide.Search{Engine: e, Weights: weights, Tasks: tasks, Cells: q.Cells,
 		Try: func(t int, x []float64) bool {
-			found = exact.examine(t, x)
+			found = exact.examine(q.boxes[t], x)
 			return found != nil
 		}}
 	if q.Fine != nil && dev.Precision() == bound.Float32 {

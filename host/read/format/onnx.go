@@ -10,20 +10,18 @@ import (
 
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
+	"psafe/host/read/format/graph"
 	"psafe/host/read/onnx"
 	"psafe/host/read/onnx/lower"
 	"psafe/internal/infile"
 )
 
 // An ONNX file is a network without a distribution: the graph and the means. Package lower
-// makes dense layers of it; the standard deviations are the user's (onnxspread.go).
+// makes layers of it; the standard deviations are the user's (onnxspread.go).
 
-// maxONNX bounds an ONNX file in bytes, and what a compressed one unpacks to.
+// maxONNX bounds an ONNX file in bytes, and what a compressed one unpacks to, which must fit into
+// memory.
 const maxONNX = 1 << 30
-
-// freeONNX is to how many bytes a compressed file may unpack whatever its length; beyond,
-// to eight for each of its bytes. Weights hardly compress.
-const freeONNX = 64 << 20
 
 // parseONNX reads an ONNX file.
 func parseONNX(file blob) (*contents, error) {
@@ -41,10 +39,19 @@ func parseONNX(file blob) (*contents, error) {
 	return &contents{format: "onnx", graph: g}, err
 }
 
-// parseGzip reads a compressed ONNX file; psafe reads no other posteriors in gzip. It is
-// unpacked twice: to count, and then into as many bytes.
+// parseGzip reads a compressed ONNX file; psafe reads no other posteriors in gzip.
 func parseGzip(file blob) (*contents, error) {
-	limit := min(maxONNX, max(freeONNX, 8*file.size))
+	model, err := unpackedONNX(file, maxONNX)
+	if err != nil {
+		return nil, err
+	}
+	g, err := onnx.Decode(model)
+	return &contents{format: "onnx", graph: g}, err
+}
+
+// unpackedONNX is what a file unpacks to, twice: to count, and then into as many bytes, if they
+// are at most limit and fit into memory.
+func unpackedONNX(file blob, limit int64) ([]byte, error) {
 	var size int64
 	err := unpack(file, func(z io.Reader) error {
 		head := make([]byte, headBytes)
@@ -65,7 +72,7 @@ func parseGzip(file blob) (*contents, error) {
 	case err != nil:
 		return nil, fmt.Errorf("damaged gzip: %w", err)
 	case size > limit:
-		return nil, fmt.Errorf("it unpacks to more than %d bytes, the limit for a file of %d", limit, file.size)
+		return nil, fmt.Errorf("it unpacks to more than %d bytes, which is the limit", limit)
 	}
 	if err := infile.Afford(size); err != nil {
 		return nil, err
@@ -74,8 +81,7 @@ func parseGzip(file blob) (*contents, error) {
 	if err := unpack(file, func(z io.Reader) error { _, err := io.ReadFull(z, model); return err }); err != nil {
 		return nil, fmt.Errorf("damaged gzip: %w", err)
 	}
-	g, err := onnx.Decode(model)
-	return &contents{format: "onnx", graph: g}, err
+	return model, nil
 }
 
 var errNoModel = errors.New("the gzip file holds no ONNX model: unpack any other posterior first")
@@ -99,19 +105,28 @@ func (n *contents) assembleONNX(opt Options) (*posterior.Posterior, error) {
 	if err != nil {
 		return nil, err
 	}
-	var said []network.Activation
-	numbers := int64(0)
+	inputs, stated := 1, []graph.Layer(nil)
+	for _, d := range r.Shape {
+		inputs *= d
+	}
 	for _, l := range r.Layers {
-		said = append(said, l.Activation)
-		numbers += int64(len(l.Weight) + len(l.Bias))
+		stated = append(stated, l.Layer)
 	}
-	if err := infile.Afford(numbers * memoryPerNumber); err != nil {
-		return nil, fmt.Errorf("a network of %d weights in its dense layers: %w", numbers, err)
-	}
-	if _, err := resolveActivations(said, len(r.Layers), opt.Activations); err != nil {
+	plan, err := graph.Lower(stated, []int{inputs})
+	if err != nil {
 		return nil, err
 	}
-	p, err := spread.posterior(r)
+	if err := affordPlan(plan); err != nil {
+		return nil, err
+	}
+	var said []network.Activation
+	for _, l := range plan.Layers {
+		said = append(said, l.Activation)
+	}
+	if _, err := resolveActivations(said, len(said), opt.Activations); err != nil {
+		return nil, err
+	}
+	p, err := spread.posterior(r, plan)
 	if err != nil {
 		return nil, err
 	}
@@ -122,12 +137,45 @@ func (n *contents) assembleONNX(opt Options) (*posterior.Posterior, error) {
 	return p, nil
 }
 
-// layersOf are the layers with their means.
-func layersOf(r *lower.Result) []posterior.Layer {
+// bytesPerPlace is about what a place of a window takes in the lists of a device.
+const bytesPerPlace = 8
+
+// affordPlan refuses layers for which there is not the memory: their parameters, and the lists of
+// what lies under their windows.
+func affordPlan(plan *graph.Plan) error {
+	bytes := 0.0
+	for _, l := range plan.Layers {
+		bytes += memoryPerNumber * (float64(l.Map.Inputs()) + float64(l.Map.Weights()) + float64(l.Map.Biases()))
+		switch m := l.Map.(type) {
+		case network.Dense:
+		case network.Conv: // filters share the places
+			bytes += bytesPerPlace * float64(m.Outputs()/m.Filters) * float64(m.Window.Size[0]*m.Window.Size[1]*m.In.Channels)
+		default:
+			one := network.Layer{Map: m}
+			bytes += bytesPerPlace * float64(one.Work())
+		}
+	}
+	if err := infile.Afford(int64(min(bytes, 1e18))); err != nil {
+		return fmt.Errorf("a network of %d layers: %w", len(plan.Layers), err)
+	}
+	return nil
+}
+
+// layersOf are the layers of a plan with their means.
+func layersOf(r *lower.Result, plan *graph.Plan) []posterior.Layer {
 	var layers []posterior.Layer
-	for _, l := range r.Layers {
-		p := posterior.Layer{Layer: network.DenseLayer(l.In, l.Out, l.Activation)}
-		p.Weight.Mean, p.Bias.Mean = l.Weight, l.Bias
+	for _, l := range plan.Layers {
+		p := posterior.Layer{Layer: network.Layer{Map: l.Map, Activation: l.Activation, Sources: l.Sources}}
+		switch {
+		case l.Of >= 0:
+			p.Weight.Mean, p.Bias.Mean = r.Layers[l.Of].Weight, r.Layers[l.Of].Bias
+		case l.Of == graph.Unit:
+			n := l.Map.Inputs()
+			p.Weight.Mean, p.Bias.Mean = make([]float64, n*n), make([]float64, n)
+			for i := range n {
+				p.Weight.Mean[i*n+i] = 1
+			}
+		}
 		layers = append(layers, p)
 	}
 	return layers

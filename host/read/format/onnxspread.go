@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"psafe/host/model/posterior"
+	"psafe/host/read/format/graph"
 	"psafe/host/read/onnx"
 	"psafe/host/read/onnx/lower"
 )
@@ -196,17 +197,20 @@ func list(names []string) string {
 
 // posterior gives the layers their standard deviations. A network without any is a finite
 // posterior of that one network, which is decided exactly.
-func (s *spread) posterior(r *lower.Result) (*posterior.Posterior, error) {
-	layers := layersOf(r)
+func (s *spread) posterior(r *lower.Result, plan *graph.Plan) (*posterior.Posterior, error) {
+	layers := layersOf(r, plan)
 	if s.stored == nil && s.near == 0 {
 		one := &posterior.Samples{Counts: []int64{1}}
-		for _, l := range r.Layers {
-			one.Stack = append(one.Stack, l.Weight, l.Bias)
+		for _, l := range layers {
+			one.Stack = append(one.Stack, l.Weight.Mean, l.Bias.Mean)
 		}
 		return posterior.FromSamples(layers, one)
 	}
 	for k := range layers {
-		l := &r.Layers[k]
+		l := &lower.Layer{}
+		if of := plan.Layers[k].Of; of >= 0 {
+			l = &r.Layers[of]
+		}
 		for _, part := range []struct {
 			to  *posterior.Params
 			ids []int32

@@ -10,36 +10,41 @@ import (
 )
 
 // QueryTasks are the tasks of a VNN-LIB query for a network with the given number of outputs
-// (at least 1; it panics otherwise), one for each of its input boxes in their order: T is
-// the box, without its strictness, rounded outward, and S the complement of what the query
-// calls unsafe there, rounded inward. So where a task is safe for a network, no input of its
-// box as the query states it is a counterexample.
+// (at least 1; it panics otherwise), and for each of them which of the query's input boxes it is
+// about, in their order: T is the box, without its strictness, rounded outward, and S the
+// complement of what the query calls unsafe there, rounded inward. So where all tasks of a box are
+// safe for a network, no input of the box as the query states it is a counterexample.
 //
 // The complement of a union of polytopes is, for each polytope, that one of its constraints
-// fails. It is expanded to alternatives; more than 4096 of them, or numbers beyond the range
-// of float64, are errors.
-func QueryTasks(q *vnnlib.Query, outputs int) ([]Task, error) {
+// fails. It is expanded to the alternatives of one task. Where these are more than 4096, it is not:
+// each polytope, with those of one constraint beside it, has a task of its own. Numbers beyond the
+// range of float64 are errors.
+func QueryTasks(q *vnnlib.Query, outputs int) (tasks []Task, boxes []int, err error) {
 	needOutputs("QueryTasks", outputs)
 	if q.Output.Size != outputs {
-		return nil, fmt.Errorf("the query has %d outputs, the network has %d; they belong to each other only if these are equal", q.Output.Size, outputs)
+		return nil, nil, fmt.Errorf("the query has %d outputs, the network has %d; they belong to each other only if these are equal", q.Output.Size, outputs)
 	}
 	sets := safeSets{outputs: outputs}
-	tasks := make([]Task, len(q.Cases))
 	for i := range q.Cases {
-		t, err := sets.queryTask(&q.Cases[i])
+		parts, err := sets.queryTasks(&q.Cases[i])
 		if err != nil {
 			if at, ok := errors.AsType[*placed](err); ok { // which has no line here
 				err = at.err
 			}
-			return nil, fmt.Errorf("box %d of the query: %w", i, err)
+			return nil, nil, fmt.Errorf("box %d of the query: %w", i, err)
 		}
-		t.Index, t.Name, t.FileSHA256, t.Shape = i, "query", q.SHA256, q.Input.Shape
-		if len(tasks) > 1 {
-			t.Name = fmt.Sprintf("box %d of query", i)
+		for k, t := range parts {
+			t.Index, t.Name, t.FileSHA256, t.Shape = len(tasks), "query", q.SHA256, q.Input.Shape
+			if len(q.Cases) > 1 {
+				t.Name = fmt.Sprintf("box %d of query", i)
+			}
+			if len(parts) > 1 {
+				t.Name = fmt.Sprintf("part %d of %d of %s", k, len(parts), t.Name)
+			}
+			tasks, boxes = append(tasks, t), append(boxes, i)
 		}
-		tasks[i] = t
 	}
-	return tasks, nil
+	return tasks, boxes, nil
 }
 
 // readQuery is ReadFile for the content of a VNN-LIB file.
@@ -48,18 +53,19 @@ func readQuery(data []byte, outputs int) ([]Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	return QueryTasks(q, outputs)
+	tasks, _, err := QueryTasks(q, outputs)
+	return tasks, err
 }
 
-// queryTask is the task of one box.
-func (p *safeSets) queryTask(c *vnnlib.Case) (Task, error) {
+// queryTasks are the tasks of one box: one for each safe set that complements makes.
+func (p *safeSets) queryTasks(c *vnnlib.Case) ([]Task, error) {
 	n := len(c.Box)
 	t := Task{Label: -1, T: []Box{{Lo: make([]float64, n), Hi: make([]float64, n)}}, Inner: []Box{{Lo: make([]float64, n), Hi: make([]float64, n)}}}
 	for j, side := range c.Box {
 		lo, errLo := enclosed(side.Lo)
 		hi, errHi := enclosed(side.Hi)
 		if err := or(errLo, errHi); err != nil {
-			return t, fmt.Errorf("input %d: %w", j, err)
+			return nil, fmt.Errorf("input %d: %w", j, err)
 		}
 		t.T[0].Lo[j], t.T[0].Hi[j] = lo.Lo, hi.Hi
 		// Ends that are strict do not belong to the real set.
@@ -71,14 +77,20 @@ func (p *safeSets) queryTask(c *vnnlib.Case) (Task, error) {
 			t.Inner[0].Hi[j] = down(hi.Lo)
 		}
 	}
-	e := rowParser{outputs: p.outputs, index: map[string]int{}}
-	alternatives, err := e.complement(c.Unsafe)
+	sets, err := p.complements(c.Unsafe)
 	if err != nil {
-		return t, err
+		return nil, err
 	}
-	t.S = Safe{Rows: e.rows, Any: alternatives}
-	p.expanded += e.written
-	return t, p.spend(&node{}, t.S)
+	var tasks []Task
+	for _, s := range sets {
+		if err := p.spend(&node{}, s); err != nil {
+			return nil, err
+		}
+		part := t
+		part.S = s
+		tasks = append(tasks, part)
+	}
+	return tasks, nil
 }
 
 // enclosed is a real number between float64.
@@ -90,24 +102,60 @@ func enclosed(r *big.Rat) (Decimal, error) {
 	return Decimal{lo, hi}, nil
 }
 
+// complements are sets whose intersection says that no polytope holds: in each, some constraint
+// fails. It is one set, unless that has too many alternatives.
+func (p *safeSets) complements(unsafe []vnnlib.Polytope) ([]Safe, error) {
+	one, err := p.complement(unsafe)
+	if !errors.Is(err, errAlternatives) {
+		return []Safe{one}, err
+	}
+	var sets []Safe
+	for from := 0; from < len(unsafe); {
+		to, several := from, 0
+		for ; to < len(unsafe) && several < 2; to++ {
+			if len(unsafe[to]) > 1 {
+				several++
+			}
+		}
+		if several == 2 {
+			to--
+		}
+		s, err := p.complement(unsafe[from:to])
+		if err != nil {
+			return nil, err
+		}
+		sets, from = append(sets, s), to
+	}
+	return sets, nil
+}
+
+// errAlternatives says that a safe set of several polytopes is not expanded: the rows of one are
+// bounded before.
+var errAlternatives = errors.New("more alternatives than are expanded")
+
 // complement expands that no polytope holds: in each, some constraint fails.
-func (p *rowParser) complement(unsafe []vnnlib.Polytope) ([][]int, error) {
+func (p *safeSets) complement(unsafe []vnnlib.Polytope) (Safe, error) {
+	e := rowParser{outputs: p.outputs, index: map[string]int{}}
+	defer func() { p.expanded += e.written }()
 	all := [][]int{nil}
 	for _, polytope := range unsafe {
 		var some [][]int
 		for k := range polytope {
-			r, err := p.failing(&polytope[k])
+			r, err := e.failing(&polytope[k])
 			if err != nil {
-				return nil, err
+				return Safe{}, err
 			}
 			some = append(some, []int{r})
 		}
+		if some = unique(some); len(all) > maxAlternatives/len(some) {
+			return Safe{}, errAlternatives
+		}
 		var err error
-		if all, err = p.join(&node{}, all, unique(some)); err != nil {
-			return nil, fmt.Errorf("what is safe expands to more than %d alternatives, one for each choice of a constraint from every polytope; split the query", maxAlternatives)
+		if all, err = e.join(&node{}, all, some); err != nil {
+			return Safe{}, err
 		}
 	}
-	return all, nil
+	return Safe{Rows: e.rows, Any: all}, nil
 }
 
 // failing is the row that says that a constraint c.y + d >= 0 (or > 0) fails:

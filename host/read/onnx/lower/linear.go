@@ -62,6 +62,12 @@ func places(shape, small []int) func(int) int {
 
 // spread is v broadcast to a shape.
 func (l *lowering) spread(v *value, shape []int, from func(int) int) (*value, error) {
+	if slices.Equal(v.shape, shape) {
+		return v, nil
+	}
+	if l.views {
+		return l.picked(v, shape, from)
+	}
 	return l.combine(shape, []*value{v}, func(i int, add adder) { add(v, from(i), 1, 0) })
 }
 
@@ -93,6 +99,9 @@ func (l *lowering) sum(a, b *value, sign float64) (*value, error) {
 	at, err := broadcast(a.shape, b.shape)
 	if err != nil {
 		return nil, err
+	}
+	if l.views && !(a.isConst() && b.isConst()) {
+		return l.summed(a, b, sign, at)
 	}
 	return l.combine(at.shape, []*value{a, b}, func(i int, add adder) {
 		add(a, at.a(i), 1, 0)
@@ -133,6 +142,9 @@ func (l *lowering) times(v, b *value) (*value, error) {
 	at, err := broadcast(v.shape, b.shape)
 	if err != nil {
 		return nil, err
+	}
+	if l.views && !v.isConst() {
+		return l.multiplied(v, b, at)
 	}
 	return l.combine(at.shape, []*value{v}, func(i int, add adder) { add(v, at.a(i), b.c[at.b(i)], 0) })
 }
@@ -227,6 +239,12 @@ func (l *lowering) product(a, b *value) (*value, error) {
 	rows, inner, columns := a.shape[ra-2], a.shape[ra-1], b.shape[rb-1]
 	if b.shape[rb-2] != inner {
 		return nil, fmt.Errorf("shapes %v and %v do not go together", a.shape, b.shape)
+	}
+	switch {
+	case l.views && !a.isConst():
+		return l.multipliedRight(a, b)
+	case l.views && !b.isConst():
+		return l.multipliedLeft(a, b)
 	}
 	at, err := broadcast(a.shape[:ra-2], b.shape[:rb-2])
 	if err != nil {

@@ -1,8 +1,9 @@
-// Package lower makes of an ONNX graph a stack of dense layers that computes the same
-// function, in exact real arithmetic, of the same stored parameters.
+// Package lower makes of an ONNX graph layers that compute the same function, in exact real
+// arithmetic, of the same stored parameters: a stack of dense layers where the graph is one, and
+// else a graph of layers (Graph).
 //
-// Between two activations a graph is affine. So every tensor is kept as an affine form of
-// the outputs of the last activation (or of the input),
+// Of a stack every tensor is kept as an affine form of the outputs of the last activation (or of
+// the input),
 //
 //	t_i = sum_j A_ij z_j + c_i,
 //
@@ -10,10 +11,13 @@
 // biases c. Sums and products of stored numbers are formed in float64 and each is checked to
 // be exact. Where one is not, the forms so far become a layer of their own with activation
 // identity, and the next map begins on its outputs, so that it needs no arithmetic at all
-// (flush). What no float64 can hold, the reciprocal in BatchNormalization, AveragePool and
-// Div, is rounded, and Result.Notes says so.
+// (flush).
 //
-// MaxPool becomes layers of ReLU, by max(a, b) = relu(a-b) + b.
+// Of a graph every node with arithmetic is a layer, and a tensor is a view of the numbers of one
+// (view.go). No products of stored numbers are formed at all; a sum with a bias is, where it is
+// exact.
+//
+// What no float64 can hold, the factors of BatchNormalization and Div, is rounded, and Result.Notes says so.
 package lower
 
 import (
@@ -24,6 +28,7 @@ import (
 	"sort"
 
 	"psafe/host/model/network"
+	"psafe/host/read/format/graph"
 	"psafe/host/read/onnx"
 )
 
@@ -37,9 +42,6 @@ type Random struct {
 	Names map[string]bool
 }
 
-// MostWeights bounds the weights of all dense layers together, zeros included.
-const MostWeights = 1 << 26
-
 // Limits of what is made on the way: elements and coefficients of all tensors, so many and a
 // few for each number of the file; and products that are formed.
 const (
@@ -48,18 +50,20 @@ const (
 	mostSteps     = 1 << 30
 )
 
-// Layer is a dense layer.
+// Layer is a layer as package graph takes it, with its parameters, of which there are none for
+// kinds without weights.
 type Layer struct {
-	In, Out    int
-	Activation network.Activation
-	// Weight has In*Out entries, by input, outputs contiguous; Bias has Out.
+	graph.Layer
+	// Weight and Bias are in the order of package network: of a dense layer by input, outputs
+	// contiguous; of a convolution (rows, columns, channels, filters).
 	Weight, Bias []float64
 	// WeightID and BiasID name the stored number that an entry is (Result.Stored), 0 where
 	// it is none that is random. They are nil where none of the layer is.
 	WeightID, BiasID []int32
 }
 
-// Result is a graph as layers. The last has activation identity.
+// Result is a graph as layers, in an order in which each comes after what feeds it. The last has
+// activation identity and gives the outputs.
 type Result struct {
 	Layers []Layer
 	// Shape is that of the input, its first axis 1 if the file leaves it open.
@@ -97,22 +101,39 @@ type lowering struct {
 	// node is the one that is being lowered.
 	node *onnx.Node
 	// top counts the layers that are closed: the base of forms that may go on. size is how
-	// many outputs the last of them has, and nonNeg that these are never negative.
+	// many outputs the last of them has.
 	top, size int
-	nonNeg    bool
-	// weights, work and steps are spent of the limits; mostWork is that of this graph.
-	weights, work, steps int64
-	mostWork             int64
-	nextID               int32
-	rounded              map[string]*rounding
-	kept                 map[string]bool // constants that Every leaves as they are
+	// views says that a graph of layers is made, and given is what gives numbers in it: first
+	// the input, then each layer; named finds it.
+	views bool
+	given []given
+	named map[string]int
+	// work and steps are spent of the limits; mostWork is that of this graph.
+	work, steps int64
+	mostWork    int64
+	nextID      int32
+	rounded     map[string]*rounding
+	// kept are constants that Every leaves as they are; keptNorm says that one is of a batch norm.
+	kept     map[string]bool
+	keptNorm bool
 }
 
-// Graph lowers g. It is an error, which names the node, if g has an operator that is none of
-// Operators, or uses one in a way that is no stack of layers; if a random number does not
-// become exactly one entry of one layer; and if a limit is exceeded.
+// Graph lowers g: to a stack of dense layers if it has no windows and is one, else to a graph of
+// layers. It is an error, which names the node, if g has an operator that is none of Operators,
+// or uses one in a way for which there is no layer; if a random number does not become exactly
+// one parameter of one layer; and if a limit is exceeded.
 func Graph(g *onnx.Graph, random Random) (*Result, error) {
-	l := &lowering{random: random, env: map[string]*value{}, uses: map[string]int{}, nextID: 1, mostWork: mostWork, rounded: map[string]*rounding{}, kept: map[string]bool{}}
+	if !slices.ContainsFunc(g.Nodes, func(n onnx.Node) bool { return n.Domain == "" && windowed[n.Op] }) {
+		if r, err := layersOf(g, random, false); err == nil {
+			return r, nil
+		}
+	}
+	return layersOf(g, random, true)
+}
+
+// layersOf is Graph, with views or as a stack.
+func layersOf(g *onnx.Graph, random Random, views bool) (*Result, error) {
+	l := &lowering{random: random, views: views, env: map[string]*value{}, uses: map[string]int{}, nextID: 1, mostWork: mostWork, rounded: map[string]*rounding{}, kept: map[string]bool{}}
 	for _, t := range g.Initializers {
 		l.mostWork += workPerNumber * int64(len(t.Floats))
 	}
@@ -216,7 +237,12 @@ func (l *lowering) begin(g *onnx.Graph) error {
 		return fmt.Errorf("input %.60q: %w", in.Name, err)
 	}
 	l.size = n
-	l.env[in.Name] = l.identity(l.result.Shape, 0)
+	l.given, l.named = []given{{name: graph.InputName, n: n}}, map[string]int{graph.InputName: 0}
+	if l.views {
+		l.keep(in.Name, l.viewed(l.result.Shape, 0, upTo(n)))
+	} else {
+		l.keep(in.Name, l.identity(l.result.Shape, 0))
+	}
 	for _, t := range g.Initializers {
 		if l.uses[t.Name] == 0 {
 			continue
@@ -233,6 +259,9 @@ func (l *lowering) end(out *value) error {
 	if out.ints != nil || out.base < 0 {
 		return fmt.Errorf("it is a constant: the network does not use its input")
 	}
+	if l.node = (&onnx.Node{Op: "output"}); l.views {
+		return l.ending(out)
+	}
 	if err := l.current(out); err != nil {
 		return err
 	}
@@ -242,7 +271,7 @@ func (l *lowering) end(out *value) error {
 	return l.close(out, network.Activation{})
 }
 
-// onceEach checks that every random number is exactly one entry of one layer.
+// onceEach checks that every random number is exactly one parameter of one layer.
 func (l *lowering) onceEach() error {
 	for _, name := range slices.Sorted(maps.Keys(l.random.Names)) {
 		if !slices.ContainsFunc(l.result.Tensors, func(t Stored) bool { return t.Name == name }) {
@@ -275,10 +304,9 @@ func (l *lowering) onceEach() error {
 	return nil
 }
 
-// sharedError refuses an initialiser whose random numbers are not independent entries of a
-// dense layer.
+// sharedError refuses an initialiser whose random numbers are not independent parameters.
 func (l *lowering) sharedError(name, why string) error {
-	return fmt.Errorf("initialiser %.60q cannot have standard deviations: %s; uncertain weights that are shared need support of convolutions, which psafe does not have yet: name in an --sd-file those of dense layers only", name, why)
+	return fmt.Errorf("initialiser %.60q cannot have standard deviations: %s; each uncertain number must be one weight or bias of one layer: name in an --sd-file only initialisers that are", name, why)
 }
 
 // nameOf is the tensor that the first random number of a constant is of.

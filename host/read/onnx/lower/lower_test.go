@@ -4,23 +4,51 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	. "psafe/host/lab/testkit/onnxtest"
 	"psafe/host/model/network"
+	"psafe/host/read/format/graph"
 	"psafe/host/read/onnx"
 	"psafe/internal/testscale"
 )
 
-// outputs evaluates the layers at x.
-func outputs(r *Result, x []float64) []float64 {
-	var net network.Network
-	var w [][]float64
-	for _, l := range r.Layers {
-		net = append(net, network.DenseLayer(l.In, l.Out, l.Activation))
-		w = append(w, l.Weight, l.Bias)
+// planned is what package graph makes of the layers.
+func planned(r *Result) (*graph.Plan, error) {
+	n := 1
+	for _, d := range r.Shape {
+		n *= d
 	}
-	return net.OutputsApprox(w, x)
+	var stated []graph.Layer
+	for _, l := range r.Layers {
+		stated = append(stated, l.Layer)
+	}
+	return graph.Lower(stated, []int{n})
+}
+
+// networkOf is the network of the layers, and its weights.
+func networkOf(t *testing.T, r *Result) (net network.Network, weights [][]float64) {
+	t.Helper()
+	plan, err := planned(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range plan.Layers {
+		net = append(net, network.Layer{Map: l.Map, Activation: l.Activation, Sources: l.Sources})
+		switch {
+		case l.Of >= 0:
+			weights = append(weights, r.Layers[l.Of].Weight, r.Layers[l.Of].Bias)
+		case l.Of == graph.Unit:
+			weights = append(weights, eye(l.Map.Inputs(), l.Map.Inputs()), make([]float64, l.Map.Inputs()))
+		default:
+			weights = append(weights, nil, nil)
+		}
+	}
+	if err := net.Check(); err != nil {
+		t.Fatal(err)
+	}
+	return net, weights
 }
 
 // decoded is the graph as it is read from a file.
@@ -37,32 +65,33 @@ func decoded(t *testing.T, g *onnx.Graph) *onnx.Graph {
 func agree(t *testing.T, g *onnx.Graph, r *Result, cases int) {
 	t.Helper()
 	draw := rand.New(rand.NewPCG(7, 7))
-	n := 1
-	for _, d := range r.Shape {
-		n *= d
-	}
+	net, weights := networkOf(t, r)
 	for range testscale.Cases(t, cases) {
-		x := make([]float64, n)
+		x := make([]float64, net.Inputs())
 		for i := range x {
 			x[i] = 4*draw.Float64() - 2
 		}
-		want, got := Evaluate(g, x), outputs(r, x)
+		want, got := Evaluate(g, x), net.OutputsApprox(weights, x)
 		if len(got) != len(want) {
 			t.Fatalf("%d outputs, want %d", len(got), len(want))
 		}
 		for i := range want {
 			if !(math.Abs(got[i]-want[i]) <= 1e-6*(1+math.Abs(want[i]))) {
-				t.Fatalf("output %d is %v, want %v (layers %s)", i, got[i], want[i], words(r))
+				t.Fatalf("output %d is %v, want %v (layers %s)", i, got[i], want[i], words(t, r))
 			}
 		}
 	}
 }
 
-// words are the widths and activations of layers.
-func words(r *Result) string {
-	text := fmt.Sprint(r.Layers[0].In)
-	for _, l := range r.Layers {
-		text += fmt.Sprintf(" %v %d", l.Activation.Kind, l.Out)
+// words are the widths and activations of the maps of a network.
+func words(t *testing.T, r *Result) string {
+	net, _ := networkOf(t, r)
+	text := fmt.Sprint(net.Inputs())
+	for _, l := range net {
+		if _, dense := l.Map.(network.Dense); !dense {
+			text += " " + strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", l.Map), "network."))
+		}
+		text += fmt.Sprintf(" %v %d", l.Activation.Kind, l.Outputs())
 	}
 	return text
 }
@@ -204,31 +233,31 @@ var networks = []struct {
 		b.Node("MatMul", []string{b.Const("pick", []int{15, 14}, eye(15, 14)...)})
 		return b
 	}},
-	{"Conv", "32 relu 18 identity 8", 0, func() *Build {
+	{"Conv", "32 conv relu 18 conv identity 8 identity 8", 0, func() *Build {
 		b := New(9, 1, 2, 4, 4)
 		b.Node("Conv", []string{b.Const("k", []int{2, 2, 2, 2}), b.Const("c", []int{2})})
 		b.Node("Relu", nil)
 		b.Node("Conv", []string{b.Const("l", []int{2, 2, 2, 2})})
 		return b
 	}},
-	{"Conv with pads, strides, dilations and groups", "60 identity 36", 0, func() *Build {
+	{"Conv with pads, strides, dilations and groups", "60 conv identity 36 identity 36", 0, func() *Build {
 		b := New(10, 1, 4, 3, 5)
 		b.Node("Conv", []string{b.Const("k", []int{6, 2, 2, 3}), b.Const("c", []int{6})}, Ints("pads", 1, 2, 0, 1),
 			Ints("strides", 1, 2), Ints("dilations", 2, 1), Int("group", 2), Ints("kernel_shape", 2, 3))
 		b.Node("Reshape", []string{b.Shape("s", 1, -1)})
 		return b
 	}},
-	{"Conv with auto_pad", "35 identity 12", 0, func() *Build {
+	{"Conv with auto_pad", "35 conv identity 12 identity 12", 0, func() *Build {
 		b := New(11, 1, 1, 5, 7)
 		b.Node("Conv", []string{b.Const("k", []int{1, 1, 2, 4})}, Ints("strides", 2, 2), Text("auto_pad", "SAME_UPPER"))
 		return b
 	}},
-	{"Conv with auto_pad below", "35 identity 12", 0, func() *Build {
+	{"Conv with auto_pad below", "35 conv identity 12 identity 12", 0, func() *Build {
 		b := New(11, 1, 1, 5, 7)
 		b.Node("Conv", []string{b.Const("k", []int{1, 1, 2, 4})}, Ints("strides", 2, 2), Text("auto_pad", "SAME_LOWER"))
 		return b
 	}},
-	{"BatchNormalization after Conv: folded", "16 relu 18 identity 18", 1, func() *Build {
+	{"BatchNormalization after Conv", "16 conv identity 18 conv relu 18 identity 18", 1, func() *Build {
 		b := New(12, 1, 1, 4, 4)
 		b.Node("Conv", []string{b.Const("k", []int{2, 1, 2, 2}), b.Const("c", []int{2})})
 		b.Node("BatchNormalization", []string{b.Const("g", []int{2}), b.Const("h", []int{2}), b.Const("m", []int{2}), b.Const("v", []int{2}, 0.7, 0.003)}, Float("epsilon", 1e-3), Float("momentum", 0.9))
@@ -241,20 +270,20 @@ var networks = []struct {
 		b.Node("MatMul", []string{b.Const("w", []int{3, 2})})
 		return b
 	}},
-	{"MaxPool of what is never negative", "25 relu 25 relu 25 relu 13 identity 9", 0, func() *Build {
+	{"MaxPool of what is never negative", "25 reorder identity 25 maxpool relu 9 identity 9", 0, func() *Build {
 		b := New(14, 1, 1, 5, 5)
 		b.Node("Relu", nil)
 		b.Node("MaxPool", nil, Ints("kernel_shape", 2, 2), Ints("strides", 2, 2), Ints("pads", 0, 0, 1, 1))
 		return b
 	}},
-	{"MaxPool of the input, windows that overlap", "20 relu 56 relu 36 identity 12", 0, func() *Build {
+	{"MaxPool of the input, windows that overlap", "20 reorder identity 20 maxpool identity 12 identity 12", 0, func() *Build {
 		b := New(15, 1, 1, 4, 5)
 		b.Node("MaxPool", nil, Ints("kernel_shape", 2, 2))
 		return b
 	}},
-	{"MaxPool of three, with dilations", "30 relu 88 relu 64 relu 40 identity 16", 0, func() *Build {
+	{"MaxPool of three, with dilations", "30 reorder identity 30 maxpool identity 8 identity 8", 0, func() *Build {
 		b := New(16, 1, 1, 6, 5)
-		b.Node("MaxPool", nil, Ints("kernel_shape", 3, 2), Ints("dilations", 2, 1), Ints("pads", 1, 0, 1, 0), Ints("strides", 1, 1))
+		b.Node("MaxPool", nil, Ints("kernel_shape", 3, 2), Ints("dilations", 2, 1), Ints("strides", 1, 1))
 		return b
 	}},
 	{"MaxPool of a convolution", "", 0, func() *Build {
@@ -271,18 +300,71 @@ var networks = []struct {
 		b.Node("Pad", []string{b.Shape("p", 0, 0, 1, 0, 0, 0, 0, 2), b.Const("v", []int{}, 0.5)}, Text("mode", "constant"))
 		return b
 	}},
-	{"AveragePool of four: exact", "16 identity 4", 0, func() *Build {
+	{"AveragePool of four: exact", "16 avgpool identity 4 identity 4", 0, func() *Build {
 		b := New(18, 1, 1, 4, 4)
 		b.Node("AveragePool", nil, Ints("kernel_shape", 2, 2), Ints("strides", 2, 2))
 		return b
 	}},
-	{"AveragePool with pads, counted and not", "9 identity 9 identity 9", 1, func() *Build {
+	{"AveragePool with pads, counted and not", "9 avgpool identity 9 avgpool identity 9 identity 9", 0, func() *Build {
 		b := New(19, 1, 1, 3, 3)
 		b.Node("AveragePool", nil, Ints("kernel_shape", 3, 3), Ints("pads", 1, 1, 1, 1))
 		b.Node("AveragePool", nil, Ints("kernel_shape", 3, 3), Ints("pads", 1, 1, 1, 1), Int("count_include_pad", 1))
 		return b
 	}},
-	{"GlobalAveragePool of a Relu", "18 relu 18 identity 2 identity 3", 1, func() *Build {
+	{"Dropout, Slice, Split, Gather, Squeeze, Unsqueeze, ReduceSum", "12 relu 12 identity 4", 0, func() *Build {
+		b := New(22, 1, 3, 4)
+		b.Node("Relu", nil)
+		b.Node("Dropout", nil, Float("ratio", 0.3))
+		b.Node("Slice", []string{b.Shape("s0", 3, 0), b.Shape("s1", -9, 9), b.Shape("s2", -1, 1), b.Shape("s3", -1, 2)})
+		b.Node("Unsqueeze", []string{b.Shape("u", 1)})
+		b.Node("Squeeze", []string{"u"})
+		b.Node("Split", []string{b.Shape("p", 1, 3)}, Int("axis", 2))
+		n := &b.Graph.Nodes[len(b.Graph.Nodes)-1]
+		n.Outputs = append(n.Outputs, "second")
+		one := b.On("ReduceSum", []string{b.Last, b.Shape("a", -1)}, Int("keepdims", 1))
+		b.On("Gather", []string{"second", b.Shape("g", -1, 1)}, Int("axis", 2))
+		b.On("Add", []string{one, b.Last})
+		b.Node("Reshape", []string{b.Shape("f", 1, 4)})
+		return b
+	}},
+	{"ReduceMean", "12 reorder identity 12 avgpool identity 4 identity 4", 0, func() *Build {
+		b := New(23, 1, 3, 4)
+		b.Node("ReduceMean", nil, Ints("axes", 1), Int("keepdims", 0))
+		return b
+	}},
+	{"GlobalMaxPool", "18 reorder relu 18 reorder identity 18 maxpool identity 2 identity 2", 0, func() *Build {
+		b := New(24, 1, 2, 3, 3)
+		b.Node("Relu", nil)
+		b.Node("GlobalMaxPool", nil)
+		return b
+	}},
+	{"a skip connection", "3 reorder relu 3 identity 3 add relu 3 identity 2", 0, func() *Build {
+		b := New(25, 1, 3)
+		b.Node("Relu", nil)
+		b.Node("MatMul", []string{b.Const("w", []int{3, 3})})
+		b.Node("Add", []string{b.Const("b", []int{3})})
+		b.Node("Add", []string{"x"})
+		b.Node("Relu", nil)
+		b.Node("MatMul", []string{b.Const("v", []int{3, 2})})
+		return b
+	}},
+	{"a constant added behind what another layer takes", "8 conv identity 8 reorder relu 8 conv identity 8 add identity 8 identity 8", 0, func() *Build {
+		b := New(26, 1, 2, 2, 2)
+		y := b.Node("Conv", []string{b.Const("k", []int{2, 2, 1, 1}), b.Const("c", []int{2})})
+		z := b.Node("Relu", nil)
+		b.On("Add", []string{y, b.Const("d", []int{2, 1, 1})})
+		b.Node("Add", []string{z})
+		return b
+	}},
+	{"a sum with the transposed, and a gain of one channel each", "4 avgpool identity 4 reorder identity 4 add identity 4 conv identity 4 identity 4", 0, func() *Build {
+		b := New(27, 1, 1, 2, 2)
+		y := b.Node("AveragePool", nil, Ints("kernel_shape", 1, 1))
+		z := b.Node("Transpose", nil, Ints("perm", 0, 1, 3, 2))
+		b.On("Add", []string{y, z})
+		b.Node("Mul", []string{b.Const("m", []int{2, 2})})
+		return b
+	}},
+	{"GlobalAveragePool of a Relu", "18 reorder relu 18 reorder identity 18 avgpool identity 2 identity 3", 0, func() *Build {
 		b := New(20, 1, 2, 3, 3)
 		b.Node("Relu", nil)
 		b.Node("GlobalAveragePool", nil)
@@ -322,7 +404,7 @@ func TestOperators(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := words(r); got != c.layers && c.layers != "" {
+			if got := words(t, r); got != c.layers && c.layers != "" {
 				t.Errorf("layers %s, want %s", got, c.layers)
 			}
 			if len(r.Notes) != c.notes {

@@ -1,11 +1,13 @@
 package lower
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"psafe/host/model/network"
+	"psafe/host/read/format/graph"
 	"psafe/host/read/onnx"
 )
 
@@ -15,31 +17,43 @@ var operators map[string]func(*lowering, *onnx.Node) error
 func init() { // the functions lead back to the table through run
 	operators = map[string]func(*lowering, *onnx.Node) error{
 		"Add":                add(1),
-		"AveragePool":        (*lowering).averagePool,
+		"AveragePool":        pooled(graph.AvgPool, false),
 		"BatchNormalization": (*lowering).batchNormalization,
 		"Concat":             (*lowering).concat,
 		"Constant":           (*lowering).constantNode,
 		"Conv":               (*lowering).conv,
 		"Div":                (*lowering).div,
+		"Dropout":            (*lowering).dropout,
 		"Elu":                (*lowering).elu,
 		"Flatten":            (*lowering).flatten,
 		"Gemm":               (*lowering).gemm,
-		"GlobalAveragePool":  (*lowering).globalAveragePool,
+		"Gather":             (*lowering).gather,
+		"GlobalAveragePool":  pooled(graph.AvgPool, true),
+		"GlobalMaxPool":      pooled(graph.MaxPool, true),
 		"Identity":           (*lowering).same,
 		"LeakyRelu":          (*lowering).leakyReLU,
 		"MatMul":             (*lowering).matMul,
-		"MaxPool":            (*lowering).maxPool,
+		"MaxPool":            pooled(graph.MaxPool, false),
 		"Mul":                (*lowering).mul,
 		"Pad":                (*lowering).padded,
 		"Relu":               activation(network.Activation{Kind: network.ReLU}),
+		"ReduceMean":         reduce(true),
+		"ReduceSum":          reduce(false),
 		"Reshape":            (*lowering).reshape,
 		"Sigmoid":            activation(network.Activation{Kind: network.Sigmoid}),
+		"Slice":              (*lowering).slice,
 		"Softplus":           activation(network.Activation{Kind: network.Softplus}),
+		"Split":              (*lowering).split,
+		"Squeeze":            (*lowering).squeeze,
 		"Sub":                add(-1),
 		"Tanh":               activation(network.Activation{Kind: network.Tanh}),
 		"Transpose":          (*lowering).transpose,
+		"Unsqueeze":          (*lowering).unsqueeze,
 	}
 }
+
+// windowed are the operators for which no dense layers are made.
+var windowed = map[string]bool{"AveragePool": true, "Conv": true, "GlobalAveragePool": true, "GlobalMaxPool": true, "MaxPool": true, "ReduceMean": true}
 
 // Operators lists the operators that are lowered, in alphabetical order, and Opsets the
 // first and the last version of the default operator set.
@@ -61,14 +75,13 @@ func (l *lowering) run(n *onnx.Node) error {
 	switch {
 	case n.Domain == "" && (n.Op == "Softmax" || n.Op == "LogSoftmax"):
 		return fmt.Errorf("psafe certifies what the graph computes, and has no Softmax: export the network without it, so that its outputs are the logits (docs/formats.md, ONNX)")
-	case n.Domain == "" && n.Op == "Dropout":
-		return fmt.Errorf("export the network in evaluation mode, without Dropout; a posterior of MC dropout is another format (docs/formats.md)")
 	case n.Domain != "" || !known:
-		return fmt.Errorf("psafe does not lower this operator to dense layers; it lowers %s: write the network with these", strings.Join(Operators(), ", "))
+		return fmt.Errorf("psafe does not read this operator; it reads %s: write the network with these", strings.Join(Operators(), ", "))
 	}
 	for i, name := range n.Outputs {
-		if i > 0 && name != "" {
-			return fmt.Errorf("it has a second output %.60q: only the first is lowered", name)
+		spare := (n.Op == "Dropout" || n.Op == "MaxPool") && l.uses[name] == 0 // mask, indices
+		if i > 0 && name != "" && n.Op != "Split" && !spare {
+			return fmt.Errorf("it has a second output %.60q: only the first is read", name)
 		}
 	}
 	if len(n.Outputs) == 0 || n.Outputs[0] == "" {
@@ -99,6 +112,9 @@ func (l *lowering) operands(n *onnx.Node, least, most int) ([]*value, error) {
 	}
 	for _, name := range n.Inputs {
 		if l.uses[name]--; l.uses[name] <= 0 {
+			if v := l.env[name]; v != nil && v.at != nil {
+				l.given[v.from].shown--
+			}
 			delete(l.env, name)
 		}
 	}
@@ -112,15 +128,28 @@ func (l *lowering) operands(n *onnx.Node, least, most int) ([]*value, error) {
 
 // takesInts says where a tensor of whole numbers may stand.
 func takesInts(op string, i int) bool {
-	return (op == "Reshape" || op == "Pad") && i == 1 || op == "Identity"
+	switch op {
+	case "Slice":
+		return i >= 1
+	case "Reshape", "Pad", "Gather", "Split", "Squeeze", "Unsqueeze", "ReduceSum", "ReduceMean":
+		return i == 1
+	}
+	return op == "Identity"
 }
 
 // give is the end of every operator: its output.
 func (l *lowering) give(n *onnx.Node, v *value, err error) error {
 	if err == nil {
-		l.env[n.Outputs[0]] = v
+		l.keep(n.Outputs[0], v)
 	}
 	return err
+}
+
+// keep puts a tensor into env.
+func (l *lowering) keep(name string, v *value) {
+	if l.env[name] = v; v.at != nil {
+		l.given[v.from].shown++
+	}
 }
 
 // fixed is a constant that an operator takes as it is: no number of it may be random.
@@ -134,7 +163,7 @@ func (l *lowering) fixed(v *value) (*value, error) {
 	if v.name == "" {
 		return nil, fmt.Errorf("a constant of it is made of several: fold them before the export")
 	}
-	l.kept[v.name] = true
+	l.kept[v.name], l.keptNorm = true, l.keptNorm || l.node.Op == "BatchNormalization"
 	for i, t := range l.result.Tensors {
 		if t.Name == v.name {
 			l.result.Tensors[i].Fixed = true
@@ -144,6 +173,8 @@ func (l *lowering) fixed(v *value) (*value, error) {
 	r.id = nil
 	return &r, nil
 }
+
+var errFold = errors.New("it takes a constant: fold it before the export")
 
 // activation ends a layer.
 func activation(a network.Activation) func(*lowering, *onnx.Node) error {
@@ -162,7 +193,11 @@ func (l *lowering) activate(n *onnx.Node, a network.Activation) error {
 	}
 	v := in[0]
 	if v.isConst() {
-		return fmt.Errorf("it takes a constant: fold it before the export")
+		return errFold
+	}
+	if l.views {
+		out, err := l.activated(v, a)
+		return l.give(n, out, err)
 	}
 	if err := l.current(v); err != nil {
 		return err

@@ -35,6 +35,9 @@ type affine struct {
 // coefficients of v exact (29 where these are float32, 53 where they are 1), and constants
 // to the nearest float64.
 func (l *lowering) scale(v *value, a affine) (*value, error) {
+	if l.views && !v.isConst() {
+		return l.scaled(v, a)
+	}
 	if err := l.current(v); err != nil {
 		return nil, err
 	}
@@ -84,15 +87,20 @@ func (l *lowering) scale(v *value, a affine) (*value, error) {
 		r.c, exact = append(r.c, nearest), exact && accuracy == big.Exact
 	}
 	if worst > 0 || !exact {
-		op := l.rounded[l.node.Op]
-		if op == nil {
-			op = &rounding{}
-			l.rounded[l.node.Op] = op
-		}
-		op.nodes++
-		op.worst = max(op.worst, worst)
+		l.roundedBy(worst)
 	}
 	return r, nil
+}
+
+// roundedBy counts a node whose factors were changed relatively by at most worst.
+func (l *lowering) roundedBy(worst float64) {
+	op := l.rounded[l.node.Op]
+	if op == nil {
+		op = &rounding{}
+		l.rounded[l.node.Op] = op
+	}
+	op.nodes++
+	op.worst = max(op.worst, worst)
 }
 
 // timesOne is timesExact, but for factors of 1 and 0, of which the products are always exact.
@@ -174,7 +182,11 @@ func (l *lowering) note() {
 	}
 	slices.Sort(kept)
 	if len(kept) > 0 {
-		l.result.Notes = append(l.result.Notes, "constants of Sub, Mul, Div and Pad keep the standard deviation 0: "+strings.Join(kept, ", "))
+		of := "constants of "
+		if l.keptNorm {
+			of += "BatchNormalization, "
+		}
+		l.result.Notes = append(l.result.Notes, of+"Sub, Mul, Div and Pad keep the standard deviation 0: "+strings.Join(kept, ", "))
 	}
 }
 
@@ -195,10 +207,8 @@ func (l *lowering) div(n *onnx.Node) error {
 	if err != nil {
 		return err
 	}
-	if !slices.Equal(at.shape, a.shape) {
-		if a, err = l.spread(a, at.shape, at.a); err != nil {
-			return err
-		}
+	if a, err = l.spread(a, at.shape, at.a); err != nil {
+		return err
 	}
 	factors := make([]*big.Float, len(b.c))
 	for i, c := range b.c {
@@ -238,11 +248,20 @@ func (l *lowering) batchNormalization(n *onnx.Node) error {
 		if !p.isConst() || len(p.c) != channels {
 			return fmt.Errorf("its input %d must be %d constants, one for each channel", i+1, channels)
 		}
-		if p.id != nil {
-			return l.sharedError(l.nameOf(p), "it is shared by all places of a channel (BatchNormalization)")
+	}
+	own := l.views && !l.random.Every && (in[1].id != nil || in[2].id != nil)
+	for i, p := range in[1:] {
+		if own && i < 2 {
+			continue
+		}
+		if in[i+1], err = l.fixed(p); err != nil {
+			return err
 		}
 	}
 	gain, bias, mean, variance := in[1].c, in[2].c, in[3].c, in[4].c
+	if own { // gain and bias as they are, behind a layer with mean and variance
+		gain, bias = slices.Repeat([]float64{1}, channels), make([]float64, channels)
+	}
 	inner := product(x.shape[2:])
 	s := affine{group: func(i int) int { return i / inner % channels }}
 	for c := range channels {
@@ -258,5 +277,11 @@ func (l *lowering) batchNormalization(n *onnx.Node) error {
 		s.factor, s.shift = append(s.factor, f), append(s.shift, h)
 	}
 	out, err := l.scale(x, s)
+	if err == nil && own {
+		of := func(p *value) func(int) (float64, int32) {
+			return func(i int) (float64, int32) { return p.c[s.group(i)], p.idOf(s.group(i)) }
+		}
+		out, err = l.gained(out, of(in[1]), of(in[2]))
+	}
 	return l.give(n, out, err)
 }

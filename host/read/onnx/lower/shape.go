@@ -154,6 +154,17 @@ func (l *lowering) permuted(v *value, order []int) (*value, error) {
 
 // picked is the tensor whose element i is element from(i) of v.
 func (l *lowering) picked(v *value, shape []int, from func(int) int) (*value, error) {
+	if v.at != nil {
+		n, err := l.count(shape)
+		if err != nil {
+			return nil, err
+		}
+		at := make([]int32, n)
+		for i := range at {
+			at[i] = v.at[from(i)]
+		}
+		return l.viewed(shape, v.from, at), nil
+	}
 	if err := l.spend(int64(len(v.c) + len(v.terms))); err != nil {
 		return nil, err
 	}
@@ -224,6 +235,10 @@ func (l *lowering) concat(n *onnx.Node) error {
 		elements, terms = elements+len(v.c), terms+len(v.terms)
 	}
 	r.shape = shape
+	if l.views && r.base >= 0 {
+		out, err := l.stacked(in, shape, product(shape[:a]))
+		return l.give(n, out, err)
+	}
 	if err := l.spend(int64(elements + terms)); err != nil {
 		return err
 	}

@@ -1,11 +1,13 @@
 package lower
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 
 	"psafe/host/model/network"
+	"psafe/host/read/format/graph"
 	"psafe/host/read/onnx"
 	"psafe/internal/infile"
 )
@@ -28,6 +30,10 @@ type value struct {
 	terms []term
 	c     []float64
 	id    []int32
+	// Of a graph of layers: element i is number at[i] of what from gives; there are no terms
+	// and no c.
+	from int
+	at   []int32
 	// ints are the elements of a constant of whole numbers, which has nothing else.
 	ints []int64
 	name string // of the initialiser, where it is one
@@ -149,7 +155,7 @@ func (l *lowering) constant(t *onnx.Tensor) (*value, error) {
 // current refuses a tensor of an earlier layer.
 func (l *lowering) current(v *value) error {
 	if !v.isConst() && v.base != l.top {
-		return fmt.Errorf("it takes a tensor from before the last activation: psafe has no skip connections yet, only stacks of layers")
+		return errors.New("it takes a tensor from before the last activation, which no stack of layers has")
 	}
 	return nil
 }
@@ -157,14 +163,10 @@ func (l *lowering) current(v *value) error {
 // close makes a layer of v, which is of the last base, and begins a new one.
 func (l *lowering) close(v *value, a network.Activation) error {
 	in, out := l.size, len(v.c)
-	if n := int64(in) * int64(out); l.weights+n > MostWeights {
-		return fmt.Errorf("a dense layer of %d x %d would have %d weights, with those before it %d: at most %d are held; psafe certifies every layer as a dense one, convolutions too: use a smaller network", in, out, n, l.weights+n, int64(MostWeights))
-	}
-	l.weights += int64(in) * int64(out)
 	if err := infile.Afford(int64(in) * int64(out) * 16); err != nil {
 		return fmt.Errorf("a dense layer of %d x %d: %w", in, out, err)
 	}
-	layer := Layer{In: in, Out: out, Activation: a, Weight: make([]float64, in*out), Bias: slices.Clone(v.c)}
+	layer := Layer{Layer: graph.Layer{Kind: graph.Dense, Inputs: in, Filters: out, Activation: a}, Weight: make([]float64, in*out), Bias: slices.Clone(v.c)}
 	if v.isRandom() {
 		layer.WeightID, layer.BiasID = make([]int32, in*out), make([]int32, out)
 		copy(layer.BiasID, v.id)
@@ -179,7 +181,7 @@ func (l *lowering) close(v *value, a network.Activation) error {
 	}
 	l.result.Layers = append(l.result.Layers, layer)
 	l.top++
-	l.size, l.nonNeg = out, a.NonNeg()
+	l.size = out
 	return nil
 }
 

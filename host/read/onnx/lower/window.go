@@ -3,15 +3,15 @@ package lower
 import (
 	"fmt"
 
+	"psafe/host/model/network"
+	"psafe/host/read/format/graph"
 	"psafe/host/read/onnx"
 )
 
-// windows are the places that a kernel takes on an input with one to three axes.
+// windows are the places that a kernel takes on an input with one or two axes.
 type windows struct {
-	in, out, kernel       []int
-	stride, dilation, pad []int
-	// padded says that a window may reach over the edge.
-	padded bool
+	in, kernel, stride, dilation []int
+	pad                          [][2]int // before and after
 }
 
 // mostAlong bounds sizes along an axis, lest their sums overflow.
@@ -21,9 +21,6 @@ const mostAlong = 1 << 20
 // (N, C, D1, ...). kernel is nil where the attribute kernel_shape says it.
 func windowsOf(at *attributes, shape, kernel []int) (*windows, error) {
 	axes := len(shape) - 2
-	if axes < 1 || axes > 3 {
-		return nil, fmt.Errorf("its input has the shape %v: (N, C) and one to three axes are lowered", shape)
-	}
 	w := &windows{in: shape[2:]}
 	var err error
 	list := func(name string, n int, least int64, absent int) []int {
@@ -64,20 +61,18 @@ func windowsOf(at *attributes, shape, kernel []int) (*windows, error) {
 		if w.in[i] > mostAlong {
 			return nil, fmt.Errorf("its input has the shape %v: an axis may have %d", shape, mostAlong)
 		}
-		size, err := w.along(i, pads[i], pads[axes+i], auto, ceil != 0)
-		if err != nil {
+		if err := w.along(i, pads[i], pads[axes+i], auto, ceil != 0); err != nil {
 			return nil, err
 		}
-		w.out = append(w.out, size)
 	}
 	return w, nil
 }
 
-// along settles the padding of axis i and gives the number of windows along it.
-func (w *windows) along(i, begin, end int, auto string, ceil bool) (int, error) {
+// along settles the padding of axis i.
+func (w *windows) along(i, begin, end int, auto string, ceil bool) error {
 	in, reach, stride := w.in[i], (w.kernel[i]-1)*w.dilation[i]+1, w.stride[i]
 	if auto != "NOTSET" && begin+end > 0 {
-		return 0, fmt.Errorf("it has pads and auto_pad %.20q", auto)
+		return fmt.Errorf("it has pads and auto_pad %.20q", auto)
 	}
 	switch auto {
 	case "NOTSET", "VALID":
@@ -88,62 +83,54 @@ func (w *windows) along(i, begin, end int, auto string, ceil bool) (int, error) 
 			begin, end = end, begin
 		}
 	default:
-		return 0, fmt.Errorf("its auto_pad %.20q is not known", auto)
+		return fmt.Errorf("its auto_pad %.20q is not known", auto)
 	}
 	free := in + begin + end - reach
 	if free < 0 {
-		return 0, fmt.Errorf("a kernel that reaches over %d does not fit into %d", reach, in+begin+end)
+		return fmt.Errorf("a kernel that reaches over %d does not fit into %d", reach, in+begin+end)
 	}
 	if ceil && free%stride != 0 {
-		return 0, fmt.Errorf("with ceil_mode 1 its last window would reach over the padding, which is not lowered: pad the input instead")
+		return fmt.Errorf("with ceil_mode 1 its last window would reach over the padding, which is not read: pad the input instead")
 	}
-	w.pad = append(w.pad, begin)
-	w.padded = w.padded || begin+end > 0
-	return free/stride + 1, nil
-}
-
-// visit calls at for each place of the kernel that lies on the input: its number in the
-// kernel and in the input.
-func (w *windows) visit(window int, at func(kernel, input int)) {
-	var corner, step [3]int
-	axes := len(w.in)
-	for a := axes - 1; a >= 0; a-- {
-		corner[a] = window%w.out[a]*w.stride[a] - w.pad[a]
-		window /= w.out[a]
-	}
-	for k := range product(w.kernel) {
-		input, inside := 0, true
-		for a := range axes {
-			x := corner[a] + step[a]*w.dilation[a]
-			inside = inside && x >= 0 && x < w.in[a]
-			input = input*w.in[a] + x
-		}
-		if inside {
-			at(k, input)
-		}
-		for a := axes - 1; a >= 0; a-- {
-			if step[a]++; step[a] < w.kernel[a] {
-				break
-			}
-			step[a] = 0
-		}
-	}
-}
-
-// fits counts what visiting all windows of so many channels would take.
-func (l *lowering) fits(w *windows, channels int) error {
-	steps := int64(channels)
-	for _, list := range [][]int{w.out, w.kernel} {
-		for _, d := range list {
-			if steps *= int64(d); steps > mostSteps {
-				return fmt.Errorf("its windows have more than %d places: the network is too large", int64(mostSteps))
-			}
-		}
-	}
-	if l.steps += steps; l.steps > mostSteps {
-		return fmt.Errorf("more than %d products of coefficients: the network is too large", int64(mostSteps))
-	}
+	w.pad = append(w.pad, [2]int{begin, end})
 	return nil
+}
+
+// layer is that of a kind with these windows, over an image: a sequence has one row.
+func (w *windows) layer(kind string) Layer {
+	of := graph.Layer{Kind: kind, Kernel: w.kernel, Strides: w.stride, Dilation: w.dilation, Padding: graph.Padding{Pairs: w.pad}}
+	if len(w.in) == 1 {
+		row := func(list []int) []int { return []int{1, list[0]} }
+		of.Kernel, of.Strides, of.Dilation, of.Padding.Pairs = row(w.kernel), row(w.stride), row(w.dilation), [][2]int{{}, w.pad[0]}
+	}
+	return Layer{Layer: of}
+}
+
+// out is the image that a layer with windows gives of one.
+func out(l *graph.Layer, in network.Image, channels int) network.Image {
+	along := func(d, n int) int {
+		return (n+l.Padding.Pairs[d][0]+l.Padding.Pairs[d][1]-(l.Kernel[d]-1)*l.Dilation[d]-1)/l.Strides[d] + 1
+	}
+	return network.Image{Height: along(0, in.Height), Width: along(1, in.Width), Channels: channels}
+}
+
+// slid adds a layer with windows over x, an image of that shape, and gives what it gives.
+func (l *lowering) slid(layer Layer, x *value, im network.Image, channels int) (*value, error) {
+	places := im.Height * im.Width
+	to := out(&layer.Layer, im, channels)
+	if err := l.feed(&layer.Layer, x, im, lastOf(im.Len(), im.Channels, places)); err != nil {
+		return nil, err
+	}
+	shape := []int{1, channels, to.Height, to.Width}
+	if len(x.shape) == 3 {
+		shape = []int{1, channels, to.Width}
+	}
+	n, err := l.count(shape)
+	if err != nil {
+		return nil, err
+	}
+	k, err := l.state(layer, n, to)
+	return l.viewed(shape, k, lastOf(n, channels, to.Height*to.Width)), err
 }
 
 // conv is a convolution with a constant kernel, (M, C/group, K1, ...).
@@ -158,12 +145,11 @@ func (l *lowering) conv(n *onnx.Node) error {
 	if x.isConst() || !kernel.isConst() || bias != nil && !bias.isConst() {
 		return fmt.Errorf("its kernel and bias must be constants, and its input not")
 	}
-	for _, v := range in[1:] {
-		if v != nil && v.id != nil {
-			return l.sharedError(l.nameOf(v), "it is shared by all places of a convolution")
-		}
+	im, err := inImage(x.shape)
+	if err != nil {
+		return err
 	}
-	if len(kernel.shape) != len(x.shape) || len(x.shape) < 3 {
+	if len(kernel.shape) != len(x.shape) {
 		return fmt.Errorf("its input has the shape %v, its kernel %v", x.shape, kernel.shape)
 	}
 	w, err := windowsOf(at, x.shape, kernel.shape[2:])
@@ -173,27 +159,60 @@ func (l *lowering) conv(n *onnx.Node) error {
 	if err != nil {
 		return err
 	}
-	outs, per, channels := kernel.shape[0], kernel.shape[1], x.shape[1]
-	if group < 1 || group > int64(channels) || int64(per)*group != int64(channels) || outs%int(group) != 0 || bias != nil && len(bias.c) != outs {
+	filters, per := kernel.shape[0], kernel.shape[1]
+	if group < 1 || group > int64(im.Channels) || int64(per)*group != int64(im.Channels) || filters%int(group) != 0 || bias != nil && len(bias.c) != filters {
 		return fmt.Errorf("its input has the shape %v, its kernel %v, with group %d", x.shape, kernel.shape, group)
 	}
-	if err := l.fits(w, x.shape[0]*outs*per); err != nil {
-		return err
+	places := product(w.kernel)
+	layer := weighted(kernel, len(kernel.c), func(i int) int {
+		return (i%filters*per+i/filters%per)*places + i/filters/per
+	}, bias, filters)
+	of := w.layer(graph.Conv2D).Layer
+	of.Filters, of.Groups = filters, int(group)
+	layer.Layer = of
+	y, err := l.slid(layer, x, im, filters)
+	return l.give(n, y, err)
+}
+
+// pooled is a pool, perhaps over all axes behind the channels. Padding is never the greatest; it
+// counts in a mean with count_include_pad alone.
+func pooled(kind string, global bool) func(*lowering, *onnx.Node) error {
+	return func(l *lowering, n *onnx.Node) error {
+		at := attributesOf(n)
+		counted := int64(0)
+		switch {
+		case global:
+		case kind == graph.AvgPool:
+			counted = at.int("count_include_pad", 0)
+		default:
+			at.int("storage_order", 0) // of the second output
+		}
+		in, err := l.operands(n, 1, 1)
+		if err != nil {
+			return err
+		}
+		x := in[0]
+		if x.isConst() {
+			return errFold
+		}
+		im, err := inImage(x.shape)
+		if err != nil {
+			return err
+		}
+		windowed, kernel := at, []int(nil)
+		if global {
+			windowed, kernel = attributesOf(&onnx.Node{}), x.shape[2:]
+		}
+		w, err := windowsOf(windowed, x.shape, kernel)
+		if err == nil {
+			err = at.end()
+		}
+		if err != nil {
+			return err
+		}
+		layer := w.layer(kind)
+		layer.CountPadding = counted != 0
+		y, err := l.slid(layer, x, im, im.Channels)
+		return l.give(n, y, err)
 	}
-	places, inner, size := product(w.out), product(w.in), product(w.kernel)
-	perGroup := outs / int(group)
-	shape := append([]int{x.shape[0], outs}, w.out...)
-	out, err := l.combine(shape, []*value{x}, func(i int, add adder) {
-		window, m, image := i%places, i/places%outs, i/places/outs
-		for c := range per {
-			channel := m/perGroup*per + c
-			w.visit(window, func(k, input int) {
-				add(x, (image*channels+channel)*inner+input, kernel.c[(m*per+c)*size+k], 0)
-			})
-		}
-		if bias != nil {
-			add(bias, m, 1, 0)
-		}
-	})
-	return l.give(n, out, err)
 }
