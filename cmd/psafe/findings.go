@@ -66,6 +66,9 @@ func (f *findings) finish(stderr io.Writer) error {
 			line += "; " + drawn
 		}
 		fmt.Fprintln(stderr, "psafe:", line)
+		if parents := f.tally.Parents(); parents != "" {
+			fmt.Fprintln(stderr, "psafe:", parents)
+		}
 	}
 	if !f.quiet {
 		for _, n := range f.explain.Notes() {

@@ -139,6 +139,7 @@ func variedRuns(t *testing.T) [][][]byte {
 		points(tanh, pair, "0.02", property.KeepsClass, certify.Method{By: new(prove.NeuronSum), Cells: new(2)}),
 		points("samples-2-8-3.npz", pairs, "0.1", property.KeepsClass, certify.Method{Draws: new(10)}),
 		points("dropout-2-8-3.npz", pair, "0.1", property.KeepsClass, certify.Method{By: new(prove.Statistical)}),
+		parentJob(t, dir, certify.Method{}),
 		stopped, limited, radii, either,
 	} {
 		runs = append(runs, written(t, j))
