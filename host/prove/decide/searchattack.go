@@ -11,6 +11,10 @@ import (
 // fewRounds is how many rounds few inputs get.
 const fewRounds = 200
 
+// fewStarts and manyStarts are how many random points of a box Adam starts from in a round, where
+// inputs are few and many.
+const fewStarts, manyStarts = 8, 2
+
 // relaxedDescents is how many proposals of relaxedStarts a round takes.
 const relaxedDescents = 4
 
@@ -67,10 +71,12 @@ func (r *search) attackBox(ctx context.Context, t, b int, safe *property.Safe, r
 		}
 	}
 	from := make([]float64, len(at.Box.Lo))
-	for j := range from {
-		lo, hi := at.Box.Lo[j], at.Box.Hi[j]
-		from[j] = min(max(lo+random.Float64()*(hi-lo), lo), hi)
-	}
+	a.randomPoint(random, from)
 	a.descend(from)
+	starts := manyStarts
+	if len(from) <= FewInputs {
+		starts = fewStarts
+	}
+	a.restarts(random, starts, adamSteps)
 	return r.try(t, a.best, a.bestMargin)
 }
