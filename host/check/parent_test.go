@@ -56,7 +56,9 @@ func TestParent(t *testing.T) {
 			t.Fatalf("%v %v: %s", err, v.Refused, genuine)
 		}
 	}
-	limits := func(l []byte) string { return objectOf(t, l).value(t, "parent.lower") + objectOf(t, l).value(t, "parent.upper") }
+	limits := func(l []byte) string {
+		return objectOf(t, l).value(t, "parent.lower") + objectOf(t, l).value(t, "parent.upper")
+	}
 	if limits(line) == limits(asked) || objectOf(t, line).value(t, "networks") != "12" {
 		t.Errorf("no confidence, or no networks: %s\n%s", line, asked)
 	}

@@ -101,3 +101,11 @@ func (p *Parents) Words() string {
 	return fmt.Sprintf("statistical, not certified: for %s, %d intervals of confidence %v each, on average %s..%s; %d from --require on, %d below it",
 		p.Of(), p.N, p.Confidence, FormatDown(lower, 4), FormatUp(upper, 4), p.Above, p.Below)
 }
+
+// TenToDown is 10^log, or "less than 10^-300" below that: nobody reads 10^-223811.
+func TenToDown(log Down) string {
+	if log < -300 {
+		return "less than 10^-300"
+	}
+	return "10^-" + FormatUp(-log, 4)
+}

@@ -96,7 +96,12 @@ func tableColumns(records []*Record) []tableColumn {
 	add(radii, "eps", func(r *Record) string { return plain(fmt.Sprintf("%.24s", r.Eps)) })
 	add(true, "label", func(r *Record) string { return number(r.Label) })
 	add(true, "p_lower", func(r *Record) string { return FormatDown(r.PLower, 4) })
-	add(tiny, "log10", func(r *Record) string { return decimals(r.Log10PLower, 4) })
+	add(tiny, "log10", func(r *Record) string {
+		if r.Log10PLower != nil && *r.Log10PLower < -300 {
+			return "<-300"
+		}
+		return decimals(r.Log10PLower, 4)
+	})
 	add(true, "p_upper", func(r *Record) string { return FormatUp(r.PUpper, 4) })
 	add(statistical != "", statistical, func(r *Record) string { return r.interval(!sameConfidence) })
 	add(parent != "", parent, func(r *Record) string {

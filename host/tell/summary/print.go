@@ -270,7 +270,7 @@ func (p *printer) weak(head string, list []Weak) {
 		w := &list[i]
 		logarithm := ""
 		if w.PLower < 0.0001 && w.Log10 != nil {
-			logarithm = fmt.Sprintf("(10^-%s) ", record.FormatUp(-*w.Log10, 4))
+			logarithm = fmt.Sprintf("(%s) ", record.TenToDown(*w.Log10))
 		}
 		eps := ""
 		if w.Eps != "" {
