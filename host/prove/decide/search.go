@@ -54,7 +54,7 @@ const (
 	cellSteps  = 3
 	firstCells = 31
 	// adamEvery is one of how many cells Adam has a start in.
-	adamEvery = 8
+	adamEvery = 16
 )
 
 // search is a Search on its way.

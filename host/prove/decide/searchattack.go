@@ -11,9 +11,9 @@ import (
 // fewRounds is how many rounds few inputs get.
 const fewRounds = 200
 
-// fewStarts and manyStarts are how many random points of a box Adam starts from in a round, where
-// inputs are few and many.
-const fewStarts, manyStarts = 8, 2
+// fewStarts and manyStarts are how many random points of a box Adam starts from in a round: more where
+// inputs are few, rounds are fast, and a set with alternatives may be left in a narrow place only.
+const fewStarts, manyStarts = 4, 1
 
 // relaxedDescents is how many proposals of relaxedStarts a round takes.
 const relaxedDescents = 4
@@ -74,7 +74,7 @@ func (r *search) attackBox(ctx context.Context, t, b int, safe *property.Safe, r
 	a.randomPoint(random, from)
 	a.descend(from)
 	starts := manyStarts
-	if len(from) <= FewInputs {
+	if len(from) <= FewInputs && len(safe.Any) > 1 {
 		starts = fewStarts
 	}
 	a.restarts(random, starts, adamSteps)
