@@ -119,6 +119,7 @@ var mayImport = map[string][]string{
 	},
 	"psafe/host/tell/summary": {"psafe/host/read/property", "psafe/host/record"},
 	"psafe/host/job/certify": {
+		"psafe/host/prove/decide",
 		"psafe/host/bound", "psafe/host/prove", "psafe/host/prove/boxes", "psafe/host/prove/claim", "psafe/host/prove/engine",
 		"psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/model/audit", "psafe/host/read/format", "psafe/host/read/property", "psafe/host/record", "psafe/internal/fault", "psafe/internal/infile", "psafe/internal/nearest", "psafe/internal/outfile",
 	},

@@ -560,9 +560,11 @@ def _stacked(arrays, activations, layout, fill):
     return layers
 
 
-def save_samples(path, networks, activations, layout=None, counts=None, **reference):
+def save_samples(path, networks, activations, layout=None, counts=None, draws_of=None, **reference):
     """Finitely many networks (HMC, ensembles): networks is a list of [W0, b0, W1, b1, ...]; network i
-    has the probability counts[i] / sum of counts (default: all alike). Logits are those of network 0."""
+    has the probability counts[i] / sum of counts (default: all alike). Logits are those of network 0.
+    draws_of= names the posterior if the networks are independent draws of one (of a guide, say; never
+    of a Markov chain): psafe then gives an interval for that posterior too, labelled statistical."""
     networks = [[None if a is None else to_numpy(a) for a in n] for n in networks]
     counts = [1] * len(networks) if counts is None else [float(c) for c in counts]
     if any(c != int(c) for c in counts):
@@ -580,7 +582,9 @@ def save_samples(path, networks, activations, layout=None, counts=None, **refere
         layer.put(part, "samples", np.stack([n[a] for n in networks]), layout)
 
     layers = _filled(_stacked(networks[0], activations, layout, fill), "samples")
-    _write(path, "samples", layers, {"counts": counts}, **reference)
+    if draws_of is not None and max(counts) > 1:
+        raise ValueError("draws_of=%r with counts above 1: independent draws count once each" % (draws_of,))
+    _write(path, "samples", layers, dict({"counts": counts}, **({} if draws_of is None else {"draws_of": str(draws_of)})), **reference)
 
 
 def save_swag(path, mean, variance, deviations, activations, layout=None, **reference):
@@ -2111,7 +2115,8 @@ def save_laplace(path, la, inputs, samples=100, seed=0, layers=None, **reference
         return _write(path, "gaussian", made, None, notes, **reference)
     notes.append("%d networks drawn from a %s Laplace posterior with seed %d: what is certified is this set" % (
         samples, "Kronecker" if shape == "Kron" else "full", seed))
-    return _write(path, "samples", _filled(made, "samples"), {"counts": [1] * samples}, notes, **reference)
+    parent = "a %s Laplace approximation" % ("Kronecker" if shape == "Kron" else "full")
+    return _write(path, "samples", _filled(made, "samples"), {"counts": [1] * samples, "draws_of": parent}, notes, **reference)
 
 
 # ---- Pyro, NumPyro, HMC by sites ---------------------------------------------------------------

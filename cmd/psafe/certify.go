@@ -57,6 +57,7 @@ type certifyFlags struct {
 	out       outFlags
 	resume    bool
 	noTiming  bool
+	strict    bool
 	recheck   float64
 	require   string
 	failUnder string
@@ -93,6 +94,7 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	f.BoolVar(&c.derived, "derived", false, "add bounds of inf_x Prob(f(x) in S) and of inf_x E row(x)")
 	f.StringVar(&c.failUnder, "fail-under", "0", "exit with status 10 if a p_lower is under this")
 	f.StringArrayVar(&c.failUnless, "fail-unless", nil, "exit with status 10 unless this share of the inputs has this verdict, as in \"safe>=0.95\": safe, unsafe or unknown, then >=, <=, > or <; may be given several times")
+	f.BoolVar(&c.strict, "strict", false, "make errors of doubts about the files, such as inputs on another scale or shifted labels, which are notes otherwise")
 	f.BoolVar(&c.noTiming, "omit-timing", false, "leave out seconds and peak_bytes, so that two runs give identical files")
 	f.DurationVar(&c.limit, "time-limit", 0, "how long an input may take, such as 10s; its record has what was proved by then (default no limit)")
 	f.DurationVar(&c.total, "total-time-limit", 0, "how long the run may take, such as 1h; it then ends with status 5 and keeps what is finished (default no limit)")
@@ -140,6 +142,7 @@ func (c *certifyFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
 		},
 		Precision: given(f, "precision", precision),
 		Require:   require,
+		Strict:    c.strict,
 		Recheck:   given(f, "recheck", c.recheck),
 		Out:       certify.Output{Path: c.out.path, Resume: c.resume, Overwrite: c.out.overwrite, OmitTiming: c.noTiming},
 
@@ -241,6 +244,9 @@ func (c *certifyFlags) run(ctx context.Context, job *certify.Job, stdout, stderr
 		job.Note = func(n certify.Note) { note(stderr, n) }
 	}
 	found := c.findings(stderr)
+	if !c.quiet {
+		job.Explain = func(n *certify.Unproved) { found.unproved = n }
+	}
 	defer endLate(job.TotalTimeLimit, stderr)()
 	err := job.Each(ctx, found.add)
 	progress.end()

@@ -60,7 +60,7 @@ func (s *supervised) chooseCPU(ctx context.Context, p bound.Precision, devices [
 		case err != nil:
 			s.later(inLine(fmt.Errorf("the OpenCL device %s (%s) is left out: %w", d.Name, d.ID, err)))
 		default:
-			s.chosen(fmt.Sprintf("computing on the CPU by OpenCL, %s (--device %s): loops would take about %.0f s", d.Name, d.ID, seconds))
+			s.chosen(fmt.Sprintf("computing on the CPU by OpenCL, %s (--device %s): loops would take about %.0f s or more", d.Name, d.ID, seconds))
 			return d.ID, nil
 		}
 	}

@@ -147,6 +147,9 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	} else if strings.HasPrefix(args[0], "-") {
 		return fmt.Errorf("%.60q comes before any command: name one first, as in psafe certify --posterior net.npz: psafe help lists them", args[0])
 	} else if _, _, err := root.Find(args[:1]); err != nil {
+		if words := foreignCommands[strings.ToLower(args[0])]; words != "" {
+			return fmt.Errorf("no command %.60q: %s", args[0], words)
+		}
 		return fmt.Errorf("no command %.60q: psafe help lists them%s", args[0], nearest.Hint(args[0], commandNames()))
 	}
 	root.SetArgs(args)

@@ -16,9 +16,10 @@ const mostRows = 1000
 // findings are what certify says at its end of the records, which come one by one and are not
 // kept.
 type findings struct {
-	quiet   bool
-	tally   record.Tally
-	explain certify.Explanation
+	quiet bool
+	tally record.Tally
+	// unproved is why inputs have no answer, if some have none.
+	unproved *certify.Unproved
 	// rows are for a table on a terminal, without proofs; nil where there is none.
 	table bool
 	rows  []*record.Record
@@ -37,7 +38,6 @@ func (c *certifyFlags) findings(stderr io.Writer) *findings {
 // add takes in a record.
 func (f *findings) add(r *record.Record) {
 	f.tally.Add(r)
-	f.explain.Add(r)
 	for _, g := range f.gates {
 		g.add(r)
 	}
@@ -66,11 +66,12 @@ func (f *findings) finish(stderr io.Writer) error {
 			line += "; " + drawn
 		}
 		fmt.Fprintln(stderr, "psafe:", line)
-	}
-	if !f.quiet {
-		for _, n := range f.explain.Notes() {
-			note(stderr, n)
+		if parents := f.tally.Parents(); parents != "" {
+			fmt.Fprintln(stderr, "psafe:", parents)
 		}
+	}
+	if !f.quiet && f.unproved != nil {
+		note(stderr, f.unproved)
 	}
 	if f.under != nil {
 		return f.under

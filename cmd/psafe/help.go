@@ -49,7 +49,7 @@ var flagGroups = map[string][]flagGroup{"certify": {
 	{"Question", []string{"property", "require", "no-upper", "derived"}},
 	{"Method", []string{"method", "boxes", "draws", "confidence", "cells", "gamma", "splits", "uniform", "seed", "time-limit"}},
 	{"Device", []string{"device", "precision", "memory", "recheck", "profile"}},
-	{"Output", []string{"out", "overwrite", "resume", "total-time-limit", "omit-timing", "progress", "quiet"}},
+	{"Output", []string{"out", "overwrite", "resume", "total-time-limit", "omit-timing", "progress", "quiet", "strict"}},
 	{"Gates, which decide the exit status", []string{"fail-under", "fail-unless"}},
 	{"Files of other programs, which do not say all themselves", []string{"scale", "sd", "sd-relative", "sd-file"}},
 	{"Help", []string{"help", helpAll}},

@@ -160,6 +160,9 @@ func inspect(p *posterior.Posterior, w io.Writer) error {
 	fmt.Fprintf(w, "%d weights, %d of them random\n", p.Weights(), random)
 	if s := p.Samples(); s != nil {
 		fmt.Fprintf(w, "%d samples, counts from %d to %d, %d together\n", s.N(), slices.Min(s.Counts), slices.Max(s.Counts), s.Total())
+		if s.DrawsOf != "" {
+			fmt.Fprintf(w, "independent draws of: %s\n", s.DrawsOf)
+		}
 	}
 	if random > 0 && p.Independent() {
 		_, err := fmt.Fprintf(w, "a box around the mean holds 0.9 of the probability from gamma = %.3f standard deviations on\n", measure.GammaForMassApprox(0.9, random))

@@ -62,6 +62,7 @@ var campaignElsewhere = func() map[string]string {
 		"resume":      "psafe run always goes on with what is there: leave it out",
 		"fail-under":  "it decides no number: leave it out",
 		"fail-unless": "it decides no number: leave it out",
+		"strict":      "psafe plan tells doubts before anything is run: leave it out",
 	}
 	for _, name := range []string{"device", "memory", "profile", "recheck", "quiet", "progress", "omit-timing", "total-time-limit"} {
 		list[name] = "it decides no number: give --" + name + " to psafe run"

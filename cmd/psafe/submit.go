@@ -43,9 +43,10 @@ type submitFlags struct {
 func (s *submitFlags) add(f *pflag.FlagSet) {
 	f.IntVar(&s.Shards, "shards", 0, "how many shards the campaign is cut into; required")
 	f.IntVar(&s.Parallel, "parallel", 0, "how many shards run at a time (default all that there is room for)")
-	f.IntVar(&s.GPUs, "gpus", 1, "GPUs of a shard; 0 computes on the CPU")
-	f.IntVar(&s.CPUs, "cpus", 4, "processor cores of a shard")
-	f.StringVar(&s.Memory, "mem", "8G", "memory of a shard: a whole number and K, M, G or T")
+	f.IntVar(&s.GPUs, "gpus", 0, "GPUs of a shard; 0 computes on the CPU")
+	f.IntVar(&s.CPUs, "cpus", 2, "processor cores of a shard")
+	f.StringVar(&s.Memory, "mem", "2G", "memory of a shard: a whole number and K, M, G or T")
+	f.StringVar(&s.MergeMemory, "merge-mem", "1G", "memory of the job that merges")
 	f.IntVar(&s.Retries, "retries", 3, "how often a shard is started again that ran out of time or whose device broke")
 	s.out.add(f, "file of the merged results, .jsonl, .csv or .parquet (default results.jsonl in DIR)")
 	f.StringVar(&s.slurm.Time, "time", "", "slurm: time limit of a shard, as of sbatch (default the partition's)")
@@ -91,6 +92,9 @@ func submitCommand() *cobra.Command {
 		}
 		if err != nil {
 			return err
+		}
+		if asked := []string{"gpus", "cpus", "mem"}; !slices.ContainsFunc(asked, f.Changed) {
+			fmt.Fprintf(stderr, "psafe: note: a shard asks for %d cores, %s of memory and no GPU, which small nodes have: --cpus, --mem and --gpus ask for more\n", s.CPUs, s.Memory)
 		}
 		return printForProgram(text, stdout, stderr)
 	})

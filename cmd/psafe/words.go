@@ -67,6 +67,9 @@ func misread(cmd *cobra.Command, err error) error {
 		if noun := operandNouns[name]; e.GetSpecifiedName() == "posterior" && noun == thePosterior {
 			return fmt.Errorf("%s takes %s without a flag%s", name, noun, exampleOf(cmd))
 		}
+		if words := foreignFlags[strings.ToLower(e.GetSpecifiedName())]; words != "" && f.Lookup("eps") != nil {
+			return fmt.Errorf("%s has no flag --%s: %s", name, e.GetSpecifiedName(), words)
+		}
 		return fmt.Errorf("%s has no flag --%s: %s%s", name, e.GetSpecifiedName(), lists, dashed(e.GetSpecifiedName(), f))
 	}
 	if e, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
@@ -78,6 +81,27 @@ func misread(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("--%s %.60q is %s", flag.Name, e.GetValue(), notOf(flag.Value.Type()))
 	}
 	return fmt.Errorf("%s: %w: %s", name, err, lists)
+}
+
+// What other programs call what psafe has, or has in another form.
+const (
+	aboutEps    = "the radius of T in each coordinate is --eps, for example --eps 8/255"
+	aboutNorm   = "T is a box: every coordinate moves by up to --eps by itself (the l_inf norm). The ball of an l2 or l1 norm of radius r lies in the box of --eps r, so a p_lower there holds for the ball too, and a p_upper does not"
+	aboutRobust = "robustness is what psafe asks by default (--property keeps_class): every point of T has the class of its middle; see psafe certify --posterior FILE --inputs FILE --eps 0.01"
+)
+
+// foreignFlags are answers to flags that other programs have.
+var foreignFlags = map[string]string{
+	"epsilon": aboutEps, "radius": aboutEps, "delta": aboutEps, "perturbation": aboutEps,
+	"norm": aboutNorm, "p": aboutNorm, "l2": aboutNorm, "linf": aboutNorm, "lp": aboutNorm,
+	"robust": aboutRobust, "robustness": aboutRobust,
+}
+
+// foreignCommands are answers to commands that other programs have.
+var foreignCommands = map[string]string{
+	"robust": aboutRobust, "robustness": aboutRobust, "epsilon": aboutEps, "eps": aboutEps, "l2": aboutNorm, "norm": aboutNorm,
+	"attack": "psafe attacks by itself: psafe certify for its upper bounds, psafe verify for a counterexample of a query",
+	"prove":  "psafe certify proves bounds of P_safe",
 }
 
 // dashed is a hint at a flag: the nearest, or the longest of at least three letters that a

@@ -196,7 +196,7 @@ func (r *record) consistent() error {
 		return fmt.Errorf("task: it is number %d of the %d of run %.40q", r.Task, r.Tasks, r.Run)
 	}
 	for _, of := range []func() error{r.writtenBounds, r.consistentLogarithm, r.consistentDerived, r.Statistical.consistent, r.consistentMethod,
-		r.consistentProof, r.consistentBoxes, r.consistentFlags} {
+		r.consistentProof, r.consistentParent, r.consistentBoxes, r.consistentFlags} {
 		if err := of(); err != nil {
 			return err
 		}

@@ -172,6 +172,9 @@ func (r *record) consistentLogarithm() error {
 
 // fits compares a record with its question, where nothing has to be proved for that.
 func (q *question) fits() error {
+	if err := q.fitsSet(); err != nil {
+		return err
+	}
 	boxes := len(q.task.T)
 	if q.boxed() || q.cut() || q.Method == "phases" {
 		if err := q.post.RequireIndependent(); err != nil {

@@ -170,19 +170,26 @@ func (r *record) consistentDraws(f flagList) error {
 		return nil
 	case (s != nil) != (n > 0 || r.Method == "statistical"):
 		return fmt.Errorf("statistical: it is there without --samples, or is not there with them: %.99q", r.Flags)
-	case s == nil && f.has("--confidence"):
+	case s == nil && r.Parent == nil && f.has("--confidence"):
 		return fmt.Errorf("flags: nothing has a confidence: %.99q", r.Flags)
+	case r.Parent != nil && !f.confident(r.Parent.Confidence):
+		return fmt.Errorf("parent: the confidence is %v, and the flags are %.99q", r.Parent.Confidence, r.Flags)
 	case s == nil:
 		return nil
 	case strconv.Itoa(s.Samples) != f.or("--samples", drawnUnasked):
 		return fmt.Errorf("statistical: %d samples, and the flags are %.99q", s.Samples, r.Flags)
 	}
-	asked, err := strconv.ParseFloat(f.or("--confidence", confidenceUnasked), 64)
-	is, err2 := strconv.ParseFloat(s.Confidence.text, 64)
-	if err != nil || err2 != nil || asked != is {
+	if !f.confident(s.Confidence) {
 		return fmt.Errorf("statistical: the confidence is %v, and the flags are %.99q", s.Confidence, r.Flags)
 	}
 	return nil
+}
+
+// confident says whether that is the confidence that was asked for.
+func (f flagList) confident(confidence *decimal) bool {
+	asked, err := strconv.ParseFloat(f.or("--confidence", confidenceUnasked), 64)
+	is, err2 := strconv.ParseFloat(confidence.text, 64)
+	return err == nil && err2 == nil && asked == is
 }
 
 // consistentStop checks what is said to have ended the search.

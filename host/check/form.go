@@ -92,6 +92,9 @@ func (r *record) writtenBounds() error {
 	if s := r.Statistical; s != nil {
 		list = append(list, bound{"statistical: lower", s.Lower, lower}, bound{"statistical: upper", s.Upper, upper})
 	}
+	if p := r.Parent; p != nil {
+		list = append(list, bound{"parent: lower", p.Lower, lower}, bound{"parent: upper", p.Upper, upper})
+	}
 	for _, b := range list {
 		if b.of == nil {
 			continue

@@ -53,8 +53,10 @@ type record struct {
 	SafeBoxes     *int      `json:"safe_boxes,omitempty"`
 	Cells         int       `json:"cells,omitempty"`
 	Tau           float64   `json:"tau,omitempty"`
+	Networks      int       `json:"networks,omitempty"`
 	SafeSamples   *int      `json:"safe_samples,omitempty"`
 	UnsafeSamples *int      `json:"unsafe_samples,omitempty"`
+	Parent        *parent   `json:"parent,omitempty"`
 	PLower        *decimal  `json:"p_lower"`
 	Log10PLower   *decimal  `json:"log10_p_lower"`
 	PUpper        *decimal  `json:"p_upper"`

@@ -140,6 +140,7 @@ func variedRuns(t *testing.T) [][][]byte {
 		points("samples-2-8-3.npz", pairs, "0.1", property.KeepsClass, certify.Method{Draws: new(10)}),
 		points("dropout-2-8-3.npz", pair, "0.1", property.KeepsClass, certify.Method{By: new(prove.Statistical)}),
 		images("glyphs-64-24-24-10.npz", 1, "0.02", certify.Method{By: new(prove.Phases)}, bound.Float32),
+		parentJob(t, dir, certify.Method{}),
 		stopped, limited, radii, either,
 	} {
 		runs = append(runs, written(t, j))

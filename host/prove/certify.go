@@ -41,7 +41,7 @@ type Config struct {
 	Derived bool
 	// NoUpper leaves upper bounds out.
 	NoUpper bool
-	// Confidence is for Statistical, in (0, 1).
+	// Confidence is for Statistical and for what draws say of their posterior, in (0, 1).
 	Confidence float64
 	// TimeLimit, above 0, is how long a task may take: what was proved until then is its
 	// result, which says Stopped. Not for Drawn, whose tasks share their boxes.

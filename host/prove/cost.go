@@ -21,19 +21,27 @@ func groupByCost(e *engine.Engine, cfg Config) int {
 func taskCost(e *engine.Engine, cfg Config) float64 {
 	cost := engine.PassCost(e.Normal)
 	if cfg.Samples > 0 {
-		// Drawn networks are decided one by one, and where inputs are few, T is cut. The
-		// factors are measured times beside those of a multiplication.
-		each := 15.0
-		if e.Normal.Inputs() <= decide.FewInputs {
-			each = 4000
-		}
-		products := 0.0
-		for _, l := range e.Normal.Layers {
-			products += engine.Products(&l)
-		}
-		cost = max(cost, each*products*float64(cfg.Samples))
+		cost = max(cost, networkCost(e.Normal)*float64(cfg.Samples))
 	}
 	return cost
+}
+
+// attacked is how many times as long as its bounds an attack on a drawn network takes.
+const attacked = 100
+
+// networkCost is about how many multiplications it takes to decide a drawn network, at least: one
+// that lines leave open takes many times as long. Where inputs are few, T is cut. The factors are
+// measured times beside those of a multiplication.
+func networkCost(post *posterior.Posterior) float64 {
+	each := 15.0
+	if post.Inputs() <= decide.FewInputs {
+		each = 4000
+	}
+	products := 0.0
+	for _, l := range post.Layers {
+		products += engine.Products(&l)
+	}
+	return each * products
 }
 
 // firstCost is taskCost, or more where T is cut into many cells.
@@ -45,8 +53,8 @@ func firstCost(e *engine.Engine, cfg Config) float64 {
 	return cost
 }
 
-// WorkApprox is about how many multiplications certifying one input box takes: enough to tell a
-// second from a minute, not more. Config.Samples must be set for Drawn.
+// WorkApprox is about how many multiplications certifying one input box takes, at least: enough to
+// tell a second from a minute, not more. Config.Samples must be set for Drawn.
 func WorkApprox(post *posterior.Posterior, cfg Config) float64 {
 	const search = 20 // passes of a search for the widest box, or for the best budgets
 	weights, passes := float64(post.Network().Work()), float64(search)
@@ -54,8 +62,10 @@ func WorkApprox(post *posterior.Posterior, cfg Config) float64 {
 	switch {
 	case drawn:
 		passes = float64(cfg.Samples)
-	case cfg.Method == Finite && post.Networks() != nil:
-		passes = float64(post.Networks().N())
+	case post.Networks() != nil && (cfg.Method == Finite || cfg.Method == Auto):
+		return networkCost(post) * float64(post.Networks().N()+cfg.Samples)
+	case cfg.Method == Statistical:
+		passes = 0
 	}
 	each := engine.PassCost(post) + weights
 	if cfg.Method == IBP {
@@ -63,7 +73,11 @@ func WorkApprox(post *posterior.Posterior, cfg Config) float64 {
 	}
 	work := passes * each
 	if cfg.Samples > 0 && !drawn {
-		work += 15 * weights * float64(cfg.Samples)
+		each := networkCost(post)
+		if post.Inputs() > decide.FewInputs {
+			each *= attacked // by loops that are slower than those of bounds
+		}
+		work += each * float64(cfg.Samples)
 	}
 	return work
 }

@@ -9,6 +9,7 @@ import (
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
+	"psafe/host/prove/claim"
 	"psafe/host/read/format"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
@@ -254,5 +255,40 @@ func TestRealSamples(t *testing.T) {
 			t.Errorf("%s: %d samples, want %d", c.name, post.Samples().N(), want)
 		}
 		agreesWithGrid(t, post, tasks, c.per)
+	}
+}
+
+// TestParent: of networks that say what they are draws of, the interval for that posterior is the one
+// of Clopper and Pearson for those that were proved, undecided ones against either end; and sets that
+// say nothing have none.
+func TestParent(t *testing.T) {
+	r := rand.New(rand.NewPCG(31, 4))
+	post := setOf(t, r, 12, network.Activation{Kind: network.ReLU}, 2, 6, 2)
+	for i := range post.Samples().Counts {
+		post.Samples().Counts[i] = 1
+	}
+	cfg := finite
+	cfg.Confidence = 0.9
+	undecided := 0
+	for _, of := range []string{"", "a posterior"} {
+		post.Samples().DrawsOf = of
+		for _, width := range []float64{0.01, 0.2, 0.5} {
+			task := property.Task{T: []property.Box{{Lo: []float64{-width, -width}, Hi: []float64{width, width}}},
+				S: property.Safe{Any: [][]int{{0}}, Rows: []property.Row{{CLo: []float64{1, -1}, CHi: []float64{1, -1}}}}}
+			res := run(t, bound.Float32, post, cfg, task)[0]
+			if (res.Parent != nil) != (of != "") {
+				t.Fatalf("%q: %+v", of, res.Parent)
+			}
+			if res.Parent == nil {
+				continue
+			}
+			undecided += 12 - res.SafeSamples - res.UnsafeSamples
+			if want := *claim.NewStatistic(12, res.SafeSamples, res.UnsafeSamples, 0.9); res.Parent.Statistic != want || res.Parent.Of != of {
+				t.Errorf("%+v, want %+v", res.Parent, want)
+			}
+		}
+	}
+	if undecided == 0 {
+		t.Error("all networks are decided: nothing is shown of the others")
 	}
 }

@@ -41,5 +41,5 @@ func byDraws(ctx context.Context, e *engine.Engine, cfg Config, tasks []property
 
 // bySet decides every network of a finite set.
 func bySet(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) ([]*claim.Result, error) {
-	return decide.Finite(ctx, e, cfg.Cells, !cfg.NoUpper, tasks)
+	return decide.Finite(ctx, e, cfg.Cells, !cfg.NoUpper, cfg.Confidence, tasks)
 }

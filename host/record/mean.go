@@ -18,6 +18,11 @@ type Mean struct {
 	Statistical          bool
 	StatLower, StatUpper float64
 	Confidence           float64
+	// OfParent: the intervals are those for the posteriors that finite sets were drawn from, as all
+	// records have these and none has another.
+	OfParent bool
+	// Sets says which networks P_safe is a share of, if posteriors are finite sets.
+	Sets Sets
 	// NoLower: the records are all of method statistical, which claims no p_lower.
 	NoLower bool
 }
@@ -26,7 +31,10 @@ type Mean struct {
 func MeanOf(records []Placed) Mean {
 	m := Mean{Inputs: len(records), Statistical: true, Confidence: 1, NoLower: true}
 	var ends [4]Sum
+	var parents Parents
 	for _, r := range records {
+		m.Sets.Add(r.Record)
+		parents.Add(r.Record)
 		ends[0].Add(float64(r.PLower))
 		ends[1].Add(float64(r.PUpper))
 		m.NoLower = m.NoLower && r.Method == "statistical"
@@ -39,8 +47,12 @@ func MeanOf(records []Placed) Mean {
 		m.Confidence = min(m.Confidence, r.Statistical.Confidence)
 	}
 	m.Lower, m.Upper = ends[0].MeanDown(), ends[1].MeanUp()
-	if m.Statistical {
+	switch {
+	case m.Statistical:
 		m.StatLower, m.StatUpper = ends[2].MeanDown(), ends[3].MeanUp()
+	case ends[2].N() == 0 && parents.N == len(records) && parents.N > 0:
+		lower, upper := parents.Means()
+		m.Statistical, m.OfParent, m.StatLower, m.StatUpper, m.Confidence = true, true, float64(lower), float64(upper), parents.Confidence
 	}
 	return m
 }

@@ -65,10 +65,15 @@ type Record struct {
 	// hidden bound, for methods without boxes.
 	Cells int     `json:"cells,omitempty"`
 	Tau   float64 `json:"tau,omitempty"`
+	// Networks is how many networks the posterior is, if it is a set of them: P_safe is then a
+	// share of these and speaks of no other.
+	Networks int `json:"networks,omitempty"`
 	// SafeSamples and UnsafeSamples count the networks of a finite posterior that
 	// were proved safe and unsafe.
 	SafeSamples   *int `json:"safe_samples,omitempty"`
 	UnsafeSamples *int `json:"unsafe_samples,omitempty"`
+	// Parent is about the posterior that these networks were drawn from, where the file says so.
+	Parent *Parent `json:"parent,omitempty"`
 
 	// PLower <= P_safe, rounded down; Log10PLower <= log10 P_safe, null for -Inf.
 	PLower      Down  `json:"p_lower"`
@@ -140,6 +145,17 @@ type Statistical struct {
 	Statement  string  `json:"statement"`
 }
 
+// Parent is an interval for P_safe of the posterior that the networks of a finite one are
+// independent draws of, which Of names: that of Clopper and Pearson for the networks that were proved
+// safe and unsafe.
+type Parent struct {
+	Of         string  `json:"of"`
+	Confidence float64 `json:"confidence"`
+	Lower      Down    `json:"lower"`
+	Upper      Up      `json:"upper"`
+	Statement  string  `json:"statement"`
+}
+
 // Derived are bounds about single points x of T: of Prob(f(x) in S) at its least, and of
 // the mean of a property row at its least, null if S is not one conjunction.
 type Derived struct {
@@ -150,6 +166,9 @@ type Derived struct {
 
 // statement says what an interval is.
 const statement = "statistical: this input's interval holds with the stated confidence over the seeded draws, not certified"
+
+// parentStatement says what an interval for the parent posterior is.
+const parentStatement = "statistical: this input's interval for the posterior that the networks were drawn from holds with the stated confidence if the draws are independent, not certified"
 
 // Radius is about the radius of T, for an axis: an error if it is none, or no one number.
 func (r *Record) Radius() (float64, error) {
@@ -194,6 +213,9 @@ func (r *Record) Fill(res *claim.Result, require property.Exact) {
 	}
 	if s := res.Statistic; s != nil {
 		r.Statistical = &Statistical{s.Samples, s.Safe, s.Unsafe, s.Confidence, Down(s.Lower), Up(s.Upper), statement}
+	}
+	if s := res.Parent; s != nil {
+		r.Parent = &Parent{s.Of, s.Confidence, Down(s.Lower), Up(s.Upper), parentStatement}
 	}
 	r.Log10PLower = finite[Down](measure.Log10Down(res.LogP))
 	if res.Boxing == prove.Drawn.String() {

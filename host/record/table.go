@@ -63,12 +63,15 @@ func Table(w io.Writer, records []*Record, every int) error {
 		}
 	}
 	fmt.Fprintln(b, all.Summary())
+	if text := all.Parents(); text != "" {
+		fmt.Fprintln(b, text)
+	}
 	return b.Flush()
 }
 
 // tableColumns are those of a table of records.
 func tableColumns(records []*Record) []tableColumn {
-	radii, tiny, statistical, sameConfidence := false, false, "", true
+	radii, tiny, statistical, sameConfidence, parent := false, false, "", true, ""
 	for _, r := range records {
 		radii = radii || r.Eps != records[0].Eps
 		tiny = tiny || r.Log10PLower != nil && FormatDown(r.PLower, 4) == "0.0000"
@@ -76,6 +79,9 @@ func tableColumns(records []*Record) []tableColumn {
 			words := fmt.Sprintf("statistical@%v", s.Confidence)
 			sameConfidence = sameConfidence && (statistical == "" || statistical == words)
 			statistical = words
+		}
+		if p := r.Parent; p != nil {
+			parent = fmt.Sprintf("parent@%v", p.Confidence)
 		}
 	}
 	if !sameConfidence {
@@ -90,9 +96,20 @@ func tableColumns(records []*Record) []tableColumn {
 	add(radii, "eps", func(r *Record) string { return plain(fmt.Sprintf("%.24s", r.Eps)) })
 	add(true, "label", func(r *Record) string { return number(r.Label) })
 	add(true, "p_lower", func(r *Record) string { return FormatDown(r.PLower, 4) })
-	add(tiny, "log10", func(r *Record) string { return decimals(r.Log10PLower, 4) })
+	add(tiny, "log10", func(r *Record) string {
+		if r.Log10PLower != nil && *r.Log10PLower < -300 {
+			return "<-300"
+		}
+		return decimals(r.Log10PLower, 4)
+	})
 	add(true, "p_upper", func(r *Record) string { return FormatUp(r.PUpper, 4) })
 	add(statistical != "", statistical, func(r *Record) string { return r.interval(!sameConfidence) })
+	add(parent != "", parent, func(r *Record) string {
+		if r.Parent == nil {
+			return "-"
+		}
+		return FormatDown(r.Parent.Lower, 4) + ".." + FormatUp(r.Parent.Upper, 4)
+	})
 	add(true, "method", func(r *Record) string { return plain(r.method()) })
 	add(true, "verdict", func(r *Record) string { return plain(r.Verdict) })
 	add(true, "seconds", func(r *Record) string { return decimals(r.Seconds, 3) })
@@ -185,6 +202,9 @@ type Tally struct {
 
 	intervals, above, below int
 	confidence              float64
+
+	sets    Sets
+	parents Parents
 }
 
 // Add counts a record.
@@ -210,6 +230,8 @@ func (t *Tally) Add(r *Record) {
 	case "unknown":
 		t.unknown++
 	}
+	t.sets.Add(r)
+	t.parents.Add(r)
 	if s := r.Statistical; s != nil {
 		t.intervals++
 		t.confidence = min(t.confidence, s.Confidence)
@@ -232,8 +254,16 @@ func (t *Tally) Summary() string {
 	if t.lower.N() == 0 {
 		mean = "no p_lower is claimed"
 	}
-	return fmt.Sprintf("%d of %d safe %s, %d unsafe, %d unknown; %s", t.safe, t.n, with, t.unsafe, t.unknown, mean)
+	line := fmt.Sprintf("%d of %d safe %s, %d unsafe, %d unknown; %s", t.safe, t.n, with, t.unsafe, t.unknown, mean)
+	if of := t.sets.Words(); of != "" {
+		line += "; P_safe is a share of " + of + " and speaks of no others"
+	}
+	return line
 }
+
+// Parents is what intervals say of the posteriors that finite sets were drawn from; empty if there
+// are none.
+func (t *Tally) Parents() string { return t.parents.Words() }
 
 // mixed says whether verdicts are against more than one limit.
 func (t *Tally) mixed() bool { return t.least.Cmp(t.most) != 0 }

@@ -302,6 +302,7 @@ assert header("laplace-last")["layers"][0]["weight_scale"] == "none" and header(
 full = FullLaplace(net, every)
 assert "drawn" in notes(px.save_laplace, path("laplace-full"), full, X[:30], samples=20, seed=7)
 px.save_laplace(path("laplace-kron"), KronLaplace(net, every), X[:30], samples=20)
+assert header("laplace-kron")["draws_of"] == "a Kronecker Laplace approximation"
 px.save_laplace(path("laplace-kron-last"), KronLLLaplace(net, last, net[2]), X[:30], samples=5)
 drawn = arrays("laplace-kron-last")
 assert np.ptp(drawn["layers.0.weight.samples"], axis=0).max() == 0 < np.ptp(drawn["layers.1.weight.samples"], axis=0).min()

@@ -26,10 +26,10 @@ type Submission struct {
 	Shards int
 	// Parallel is how many shards run at a time, 0 for as many as there is room for.
 	Parallel int
-	// GPUs and CPUs are those of one shard. Memory is of one shard too: a whole number and K,
-	// M, G or T, in powers of 1024.
-	GPUs, CPUs int
-	Memory     string
+	// GPUs and CPUs are those of one shard. Memory is of one shard too, and MergeMemory of the job
+	// that merges: a whole number and K, M, G or T, in powers of 1024.
+	GPUs, CPUs          int
+	Memory, MergeMemory string
 	// Retries is how often a shard is started again that ended by what may pass.
 	Retries int
 	// Out is what the merged results are written to, an absolute path. Overwrite replaces what
@@ -73,6 +73,8 @@ func (s *Submission) check() error {
 		return fmt.Errorf("--shards %d: the campaign has %d tasks: give no more shards than that", s.Shards, s.Tasks)
 	case !memorySize.MatchString(s.Memory):
 		return fmt.Errorf("--mem %.40q: give a whole number and K, M, G or T, such as 8G", s.Memory)
+	case !memorySize.MatchString(s.MergeMemory):
+		return fmt.Errorf("--merge-mem %.40q: give a whole number and K, M, G or T, such as 1G", s.MergeMemory)
 	}
 	for _, text := range append([]string{s.Dir, s.Out}, s.Run...) {
 		if control.MatchString(text) || !utf8.ValidString(text) {

@@ -26,7 +26,7 @@ var strange = []string{
 func submission(dir string) Submission {
 	return Submission{
 		Manifest: &Manifest{Campaign: "0123456789abcdef", Tasks: 1000, Base: ".."},
-		Dir:      dir, Shards: 16, GPUs: 1, CPUs: 4, Memory: "8G", Retries: 3, Out: dir + "/results.jsonl",
+		Dir:      dir, Shards: 16, GPUs: 1, CPUs: 4, Memory: "8G", MergeMemory: "1G", Retries: 3, Out: dir + "/results.jsonl",
 	}
 }
 
@@ -245,6 +245,7 @@ func TestSubmitRefused(t *testing.T) {
 		{func(s *Slurm, k *Kubernetes) { s.Shards, k.Shards = 1001, 1001 }, "has 1000 tasks"},
 		{func(s *Slurm, k *Kubernetes) { s.CPUs, k.CPUs = 0, -1 }, "--cpus"},
 		{func(s *Slurm, k *Kubernetes) { s.Memory, k.Memory = "8Gi", "" }, "--mem"},
+		{func(s *Slurm, k *Kubernetes) { s.MergeMemory, k.MergeMemory = "1Gi", "" }, "--merge-mem"},
 		{func(s *Slurm, k *Kubernetes) { s.Dir, k.Dir = "/a\nb", "/campaign/a\x00" }, "line break"},
 		{func(s *Slurm, k *Kubernetes) { s.Run, k.Run = []string{"a\r"}, []string{"\xff"} }, "line break"},
 		{func(s *Slurm, k *Kubernetes) { s.Time, k.Image = "1h", "a b" }, "--time/--image"},

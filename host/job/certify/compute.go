@@ -16,7 +16,7 @@ import (
 )
 
 // compute opens the devices and certifies what is left to do.
-func (r *ready) compute(ctx context.Context, old *earlier, tell func(*record.Record)) error {
+func (r *ready) compute(ctx context.Context, old *earlier, found *unproved, tell func(*record.Record)) error {
 	w, err := r.open(ctx)
 	if err != nil {
 		return err
@@ -26,7 +26,11 @@ func (r *ready) compute(ctx context.Context, old *earlier, tell func(*record.Rec
 	if err := r.goOn(ctx, w.engines, old, tell); err != nil {
 		return err
 	}
-	return w.done()
+	if err := w.done(); err != nil || found.inputs == 0 {
+		return err
+	}
+	r.Explain(r.diagnose(ctx, w.dev, found))
+	return nil
 }
 
 // works are the engines of a run on its devices.

@@ -28,6 +28,29 @@ func doubtNotes(doubts []audit.Doubt) []Note {
 	return notes
 }
 
+// doubted is the first doubt as an error, if none may be left.
+func (r *ready) doubted() error {
+	if !r.Strict {
+		return nil
+	}
+	var first Note
+	n := 0
+	for _, note := range r.notes() {
+		if d, is := note.(audit.Doubt); is {
+			if n++; n == 1 {
+				first = d
+			}
+		}
+	}
+	switch {
+	case n == 0:
+		return nil
+	case n == 1:
+		return fmt.Errorf("--strict: %v", first)
+	}
+	return fmt.Errorf("--strict: %v; and %d more doubts, which a run without --strict tells", first, n-1)
+}
+
 // doubtedNumbers is about how many coordinates are looked at.
 const doubtedNumbers = 1 << 20
 

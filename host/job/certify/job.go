@@ -41,6 +41,8 @@ type Job struct {
 	// given, Auto tries no more for an input of which the verdict is known.
 	Require string
 	Out     Output
+	// Strict makes an error of what is doubted of the files (audit.Doubt) and otherwise only told.
+	Strict bool
 	// Recheck is the share of the time that goes into comparing answers of a device with those
 	// of the spare one (engine.Recheck), DefaultRecheck if it is not given. It decides no
 	// number.
@@ -65,6 +67,9 @@ type Job struct {
 	// Pass, if set, is told often how far a pass of concentration LBP over the network is
 	// (bound.Model.Watch), from several goroutines at a time.
 	Pass func(share float64)
+	// Explain, if set, is told when all records are there why inputs have no answer, if some have
+	// none. It costs up to a second.
+	Explain func(*Unproved)
 }
 
 // DefaultRequire is the probability that a verdict asks for if nobody says otherwise.
@@ -149,6 +154,8 @@ type ready struct {
 	// boxings are what the tasks ask of drawn boxes, each once, and asking how many ask for it.
 	boxings []boxing
 	asking  map[boxing]int
+	// took are the seconds that reading the posterior and the tasks took.
+	took [2]float64
 	// words are for the field flags of records, id for their field run.
 	words, id string
 }
@@ -265,6 +272,9 @@ func (r *ready) work(ctx context.Context, tell func(*record.Record)) error {
 	if err := r.survey(ctx); err != nil {
 		return err
 	}
+	if err := r.doubted(); err != nil {
+		return err
+	}
 	old, err := r.earlier(ctx)
 	if err != nil {
 		return err
@@ -272,16 +282,21 @@ func (r *ready) work(ctx context.Context, tell func(*record.Record)) error {
 	if old.note != nil {
 		r.tell(old.note)
 	}
+	var found unproved
+	if r.Explain != nil {
+		all := tell
+		tell = func(rec *record.Record) { found.add(rec); all(rec) }
+	}
 	if err := old.each(tell); err != nil {
 		return err
 	}
 	switch {
-	case old.final:
+	case old.final: // as it was told when it was made
 		return nil
 	case r.Out.Path != "" && old.done == r.tasks.n: // stopped just before the file got its name
 		return r.Out.settle(old)
 	}
-	return r.compute(ctx, old, tell)
+	return r.compute(ctx, old, &found, tell)
 }
 
 func (j *Job) tell(n Note) {
@@ -316,9 +331,11 @@ func (j *Job) read() (*ready, error) {
 	}
 	cfg.TimeLimit = or(j.TimeLimit, 0)
 	r := &ready{Job: j, cfg: cfg}
+	began := time.Now()
 	if r.post, err = j.Posterior.Read(); err != nil {
 		return nil, unfound("--posterior", err)
 	}
+	r.took[0] = time.Since(began).Seconds()
 	if err = r.suits(); err != nil {
 		return nil, err
 	}
@@ -328,7 +345,9 @@ func (j *Job) read() (*ready, error) {
 			return record.Verdict(res.Lower(), res.Upper(), j.require()) != record.Unknown
 		}
 	}
+	began = time.Now()
 	r.tasks, err = j.Tasks.load(r.post)
+	r.took[1] = time.Since(began).Seconds()
 	return r, err
 }
 

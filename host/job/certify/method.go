@@ -92,8 +92,8 @@ func (m *Method) check(cfg *prove.Config) error {
 		return errors.New("--cells is not for weight boxes: every box is checked on all of T at once: leave it out")
 	case m.Cells != nil && (cells < 1 || cells > mostCells):
 		return fmt.Errorf("--cells %d is not between 1 and %d", cells, mostCells)
-	case m.Confidence != nil && (!drawn || drawnBoxes):
-		return errors.New("--confidence is for --method statistical, or --draws N beside another method: everything else is certified: add one of them, or leave --confidence out")
+	case m.Confidence != nil && (!drawn || drawnBoxes) && cfg.Method != prove.Finite && cfg.Method != prove.Auto: // of which suits asks
+		return errConfidence
 	case !(confidence > 0 && confidence < 1):
 		return fmt.Errorf("--confidence %v is not between 0 and 1", confidence)
 	case m.Seed != nil && !drawn && !drawnBoxes:
@@ -104,12 +104,19 @@ func (m *Method) check(cfg *prove.Config) error {
 	return nil
 }
 
+var errConfidence = errors.New("--confidence is for --method statistical, for --draws N beside another method, or for sets of networks that say what they were drawn from: everything else is certified: add one of the flags, or leave --confidence out")
+
 // suits checks that the method and the posterior go together, and has auto choose finite
 // for a finite set of networks, of which one without deviations is one, and statistical for other
 // weights that depend on each other.
 func (r *ready) suits() error {
 	path, post := r.Posterior.Path, r.post
 	dependent := post.RequireIndependent()
+	parent := post.Samples() != nil && post.Samples().DrawsOf != ""
+	statistical := r.cfg.Method == prove.Statistical || r.cfg.Samples > 0 || dependent != nil && post.Networks() == nil
+	if r.Method.Confidence != nil && !parent && !statistical {
+		return errConfidence
+	}
 	if r.cfg.Method == prove.Auto && dependent != nil && post.Kind != posterior.KindSamples && !r.cfg.Derived {
 		// Nothing here proves a bound for such weights: what is left are drawn networks.
 		r.cfg.Method = prove.Statistical

@@ -289,6 +289,9 @@ func (r *ready) known(t *property.Task) *record.Record {
 	if given := r.post.Source.Given; given != nil {
 		rec.PosteriorSD, rec.PosteriorSDFile, rec.PosteriorSDSHA = given.Words, given.Path, given.SHA256
 	}
+	if s := r.post.Samples(); s != nil {
+		rec.Networks = s.N()
+	}
 	rec.SetTask(t)
 	rec.Identify()
 	rec.Tasks, rec.Run = r.tasks.n, r.id

@@ -157,6 +157,7 @@ func (j *Job) Command() []string {
 	l.on("resume", j.Out.Resume)
 	l.on("overwrite", j.Out.Overwrite)
 	l.on("omit-timing", j.Out.OmitTiming)
+	l.on("strict", j.Strict)
 	return append(append([]string{"psafe", "certify"}, j.Posterior.Args()...), l.args()...)
 }
 

@@ -228,3 +228,25 @@ func TestValidateKinds(t *testing.T) {
 		t.Errorf("no layers: %v", err)
 	}
 }
+
+// TestDrawsOf: networks that are said to be independent draws count once each.
+func TestDrawsOf(t *testing.T) {
+	layers := []Layer{{Layer: network.DenseLayer(1, 1, network.Activation{})}}
+	of := func(draws string, counts ...int64) error {
+		stack := make([]float64, len(counts))
+		_, err := FromSamples(layers, &Samples{Counts: counts, Stack: [][]float64{stack, stack}, DrawsOf: draws})
+		return err
+	}
+	if err := of("a guide", 1, 1, 1); err != nil {
+		t.Error(err)
+	}
+	if err := of("", 1, 2, 1); err != nil {
+		t.Error(err)
+	}
+	if err := of("a guide", 1, 2, 1); err == nil || !strings.Contains(err.Error(), "draws_of") {
+		t.Errorf("a network that counts twice: %v", err)
+	}
+	if err := of(strings.Repeat("x", 201), 1); err == nil {
+		t.Error("words of any length")
+	}
+}

@@ -15,7 +15,13 @@ type Samples struct {
 	// layer 0, weights of layer 1, ...: entry i*n+e of a list is entry e of the
 	// array, of length n, of network i. The order is that of Layer.Weight and Layer.Bias.
 	Stack [][]float64
+	// DrawsOf says in words which posterior the networks were drawn from, independently of each
+	// other; empty if nobody says so. Then every count is 1.
+	DrawsOf string
 }
+
+// maxDrawsOf bounds the words of DrawsOf, in bytes.
+const maxDrawsOf = 200
 
 // MaxTotal bounds the sum of counts: up to it, every count and every partial sum
 // is a float64.
@@ -90,6 +96,9 @@ func (s *Samples) validate(p *Posterior) error {
 	if err := validateCounts(s.Counts); err != nil {
 		return err
 	}
+	if err := s.validateDraws(); err != nil {
+		return err
+	}
 	if len(s.Stack) != 2*len(p.Layers) {
 		return fmt.Errorf("%d arrays of samples for %d layers: weights and biases of each are needed", len(s.Stack), len(p.Layers))
 	}
@@ -100,6 +109,20 @@ func (s *Samples) validate(p *Posterior) error {
 		}
 		if bad := finite(stack, n); bad != "" {
 			return fmt.Errorf("%s: sample %s", arrayWords(a), bad)
+		}
+	}
+	return nil
+}
+
+// validateDraws checks what is said of independent draws. A count above 1 is of a chain that stood
+// still, or of networks that were put together: such are not independent.
+func (s *Samples) validateDraws() error {
+	if len(s.DrawsOf) > maxDrawsOf {
+		return fmt.Errorf("draws_of has %d bytes: at most %d are allowed", len(s.DrawsOf), maxDrawsOf)
+	}
+	for i, c := range s.Counts {
+		if s.DrawsOf != "" && c != 1 {
+			return fmt.Errorf("sample %d has count %d: networks that are independent draws (draws_of) have count 1 each", i, c)
 		}
 	}
 	return nil

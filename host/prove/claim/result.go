@@ -29,6 +29,9 @@ type Result struct {
 	Derived *Derived
 	// Statistic is what Statistical says; it flows into no other field.
 	Statistic *Statistic
+	// Parent is about the posterior that a finite set was drawn from, if the file says so; it flows
+	// into no other field.
+	Parent *Parent
 	// SafeSamples and UnsafeSamples are how many networks of a finite set were
 	// proved safe and unsafe.
 	SafeSamples, UnsafeSamples int

@@ -16,6 +16,13 @@ type Statistic struct {
 	Confidence, Lower, Upper float64
 }
 
+// Parent is a Statistic about the posterior that the networks of a finite set are independent draws
+// of, which Of names: the draws are those of the file.
+type Parent struct {
+	Statistic
+	Of string
+}
+
 // NewStatistic is that of n networks, so many of them proved safe and proved unsafe.
 func NewStatistic(n, safe, unsafe int, confidence float64) *Statistic {
 	// Rounded down: exact for a confidence from 1/2 up (Sterbenz), and half of it too.

@@ -24,7 +24,9 @@ type Target struct {
 type Effort struct {
 	// Steps is the number of steps of a start, starts that of starts.
 	Steps, Starts int
-	// Seed is that of random corners.
+	// Restarts is from how many random points Adam descends where that found nothing clear.
+	Restarts int
+	// Seed is that of random corners and points.
 	Seed uint64
 	// Thorough goes on when a margin is clearly negative, which is all that a proof for
 	// one network needs.
@@ -40,7 +42,7 @@ func Over(ctx context.Context) func() bool { return func() bool { return ctx.Err
 // thorough, one where it is clearly negative; and that margin. Lo of its box is nil if no box of T
 // has one.
 func Witness(ctx context.Context, net network.Network, weights drawn, t *property.Task, thorough bool) (at claim.Witness, box property.Box, marginApprox float64) {
-	how := Effort{Steps: 20, Starts: 3, Seed: uint64(t.Index), Thorough: thorough, Over: Over(ctx)}
+	how := Effort{Steps: 20, Starts: 3, Restarts: restartsOf(net), Seed: uint64(t.Index), Thorough: thorough, Over: Over(ctx)}
 	least := math.Inf(1)
 	for b := range t.T {
 		x, margin := AttackApprox(Target{net, weights, t.T[b], &t.S}, how)
@@ -52,6 +54,19 @@ func Witness(ctx context.Context, net network.Network, weights drawn, t *propert
 	return at, box, least
 }
 
+// mostRestarts is how many restarts a witness gets, and restartWork up to how many products in all; a
+// network gets one whatever it is.
+const (
+	mostRestarts = 4
+	restartWork  = 1 << 26
+)
+
+// restartsOf is the number of restarts for a witness. It goes by the network's size, not by time: what
+// is found decides numbers of records.
+func restartsOf(net network.Network) int {
+	return int(min(max(restartWork/(2*adamSteps*max(1, net.Work())), 1), mostRestarts))
+}
+
 // AttackApprox looks for the point of a box at which a network breaks the safe set
 // most: it descends on
 //
@@ -59,9 +74,10 @@ func Witness(ctx context.Context, net network.Network, weights drawn, t *propert
 //
 // by steps of the gradient's sign (FGSM from the centre of the box, then projected
 // descent from the centre, from the corner that FGSM names and from random corners
-// until there are that many starts; with few inputs from the best of all corners). It
-// returns the best point seen, always inside of the box, and its margin. Everything is
-// ordinary float64: no bound of anything, and the same for the same arguments.
+// until there are that many starts; with few inputs from the best of all corners), and
+// then, where nothing clear was found, by Adam from random points. It returns the best point
+// seen, always inside of the box, and its margin. Everything is ordinary float64: no bound of
+// anything, and the same for the same arguments.
 //
 // Without a start the centre comes back, and so it does where margins are not finite:
 // for a set that is empty or has an alternative without rows, and for NaN.
@@ -93,6 +109,9 @@ func AttackApprox(at Target, how Effort) (x []float64, marginApprox float64) {
 			randomCorner(r, from, a.Box)
 		}
 		a.descend(from)
+	}
+	if !a.clear() { // they find what is narrow, and descend no deeper
+		a.restarts(r, how.Restarts, adamSteps)
 	}
 	return a.best, a.bestMargin
 }
@@ -147,9 +166,11 @@ func (a *attack) done() bool {
 	if a.Over != nil && a.Over() {
 		return true
 	}
-	if a.Thorough {
-		return false
-	}
+	return !a.Thorough && a.clear()
+}
+
+// clear says that the best margin is negative by much.
+func (a *attack) clear() bool {
 	size := 1.0
 	for _, y := range a.pass.Logits() {
 		size = max(size, math.Abs(y))

@@ -13,8 +13,9 @@ import (
 
 // Finite decides every network of a posterior that is a finite set of them: the
 // counts of those proved safe add up to a certified lower bound, and those proved
-// unsafe take from 1 a certified upper bound (docs/concentration.md, section 5).
-func Finite(ctx context.Context, e *engine.Engine, cells int, upper bool, tasks []property.Task) ([]*claim.Result, error) {
+// unsafe take from 1 a certified upper bound (docs/concentration.md, section 5). Where the networks
+// are independent draws of a posterior, there is an interval for that one too, of this confidence.
+func Finite(ctx context.Context, e *engine.Engine, cells int, upper bool, confidence float64, tasks []property.Task) ([]*claim.Result, error) {
 	s := e.Posterior.Networks()
 	safe, unsafe := make([]int64, len(tasks)), make([]int64, len(tasks))
 	results := make([]*claim.Result, len(tasks))
@@ -49,6 +50,9 @@ func Finite(ctx context.Context, e *engine.Engine, cells int, upper bool, tasks 
 		r.PLower = shareDown(safe[t], s.Total())
 		if upper {
 			r.UnsafeDown = shareDown(unsafe[t], s.Total())
+		}
+		if s.DrawsOf != "" {
+			r.Parent = &claim.Parent{Statistic: *claim.NewStatistic(s.N(), r.SafeSamples, r.UnsafeSamples, confidence), Of: s.DrawsOf}
 		}
 		r.LogP = measure.LogComplementDown(math.Nextafter(1-r.PLower, math.Inf(1)))
 		switch r.PLower {

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"context"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -52,6 +53,8 @@ const (
 	// and the next are smaller.
 	cellSteps  = 3
 	firstCells = 31
+	// adamEvery is one of how many cells Adam has a start in.
+	adamEvery = 16
 )
 
 // search is a Search on its way.
@@ -165,7 +168,7 @@ func (r *search) bound(ctx context.Context, cells []open) error {
 	halves, gaps := make([][]open, len(cells)), make([]bool, len(cells))
 	err := fault.OnCores(ctx, len(cells), func(i int) {
 		if q := qs[i]; !(q.margin >= 0) {
-			halves[i], gaps[i] = r.undecided(cells[i], q.margin, q.hint)
+			halves[i], gaps[i] = r.undecided(cells[i], q.margin, q.hint, r.found.Cells-len(cells)+i)
 		}
 	})
 	for i, h := range slices.Backward(halves) {
@@ -195,7 +198,7 @@ func (r *search) again(ctx context.Context, qs []*question) error {
 
 // undecided is what is left of a cell with this lower bound of its margin: nothing, if it is
 // proved after all, or its halves. It is a gap if nothing more can be done about it.
-func (r *search) undecided(c open, margin float64, h hint) (halves []open, gap bool) {
+func (r *search) undecided(c open, margin float64, h hint, number int) (halves []open, gap bool) {
 	if r.over() {
 		return nil, true
 	}
@@ -203,7 +206,7 @@ func (r *search) undecided(c open, margin float64, h hint) (halves []open, gap b
 	if margin > -r.slack(task) && r.exactly(c) {
 		return nil, false
 	}
-	if x, at := r.attackCell(c, h); r.try(c.task, x, at) || slices.Equal(c.box.Lo, c.box.Hi) {
+	if x, at := r.attackCell(c, h, number); r.try(c.task, x, at) || slices.Equal(c.box.Lo, c.box.Hi) {
 		return nil, true
 	}
 	j := h.axis
@@ -217,8 +220,9 @@ func (r *search) undecided(c open, margin float64, h hint) (halves []open, gap b
 }
 
 // attackCell is the point of a cell with the least margin that was found. Few steps are taken from the
-// better of its centre and the corner where its linear bound is least; more is done at first.
-func (r *search) attackCell(c open, h hint) (x []float64, margin float64) {
+// better of its centre and the corner where its linear bound is least; more is done at first, and Adam
+// has a start in every few cells, which are counted by number.
+func (r *search) attackCell(c open, h hint, number int) (x []float64, margin float64) {
 	at := Target{r.net, r.Weights, c.box, &r.Tasks[c.task].S}
 	if r.found.Cells <= firstCells {
 		return AttackApprox(at, Effort{Steps: 4, Starts: 2, Seed: searchSeed})
@@ -229,6 +233,9 @@ func (r *search) attackCell(c open, h hint) (x []float64, margin float64) {
 		a.consider(h.corner)
 	}
 	a.descend(slices.Clone(a.best))
+	if number%adamEvery == 0 {
+		a.restarts(rand.New(rand.NewPCG(uint64(number), searchSeed)), 1, adamSteps/2)
+	}
 	return a.best, a.bestMargin
 }
 

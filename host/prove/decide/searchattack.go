@@ -11,6 +11,10 @@ import (
 // fewRounds is how many rounds few inputs get.
 const fewRounds = 200
 
+// fewStarts and manyStarts are how many random points of a box Adam starts from in a round: more where
+// inputs are few, rounds are fast, and a set with alternatives may be left in a narrow place only.
+const fewStarts, manyStarts = 4, 1
+
 // relaxedDescents is how many proposals of relaxedStarts a round takes.
 const relaxedDescents = 4
 
@@ -67,10 +71,12 @@ func (r *search) attackBox(ctx context.Context, t, b int, safe *property.Safe, r
 		}
 	}
 	from := make([]float64, len(at.Box.Lo))
-	for j := range from {
-		lo, hi := at.Box.Lo[j], at.Box.Hi[j]
-		from[j] = min(max(lo+random.Float64()*(hi-lo), lo), hi)
-	}
+	a.randomPoint(random, from)
 	a.descend(from)
+	starts := manyStarts
+	if len(from) <= FewInputs && len(safe.Any) > 1 {
+		starts = fewStarts
+	}
+	a.restarts(random, starts, adamSteps)
 	return r.try(t, a.best, a.bestMargin)
 }

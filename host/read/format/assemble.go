@@ -22,12 +22,13 @@ type contents struct {
 	// activations has one entry per layer, or is nil where the file does not say.
 	activations []network.Activation
 	layers      []arrays
-	// counts, rank and rates (one per layer) are for the kinds that have them.
-	counts []int64
-	rank   int
-	rates  []float64
-	note   string
-	origin *posterior.Source
+	// counts, drawsOf, rank and rates (one per layer) are for the kinds that have them.
+	counts  []int64
+	drawsOf string
+	rank    int
+	rates   []float64
+	note    string
+	origin  *posterior.Source
 	// inputShape and extras (by name) are what a file says beside the posterior; extras.go.
 	inputShape []int
 	extras     map[string]*npy.Array

@@ -113,6 +113,9 @@ func (m *meta) kind() (posterior.Kind, error) {
 		}
 		return nil
 	}
+	if err == nil && kind != posterior.KindSamples {
+		err = absent("draws_of", m.DrawsOf != "")
+	}
 	// Of gaussian, ParseScale reports a scale that is missing.
 	if !kind.HasSpread() {
 		err = absent("scale", m.Scale != "")
@@ -160,7 +163,7 @@ func (m *meta) fill(p *posterior.Posterior) {
 	}
 	switch p.Kind {
 	case posterior.KindSamples:
-		m.Counts = p.Samples().Counts
+		m.Counts, m.DrawsOf = p.Samples().Counts, p.Samples().DrawsOf
 	case posterior.KindSWAG:
 		m.Rank = &p.SWAG().Rank
 	}
@@ -192,7 +195,7 @@ func (n *contents) posterior(layers []posterior.Layer, scale posterior.Scale) (*
 	}
 	switch n.kind {
 	case posterior.KindSamples:
-		return posterior.FromSamples(layers, &posterior.Samples{Counts: n.counts, Stack: list.stack})
+		return posterior.FromSamples(layers, &posterior.Samples{Counts: n.counts, Stack: list.stack, DrawsOf: n.drawsOf})
 	case posterior.KindSWAG:
 		return posterior.FromSWAG(layers, scale, list.spread, n.rank, list.stack)
 	case posterior.KindDropout:

@@ -26,6 +26,7 @@ type meta struct {
 	Kind    string      `json:"kind,omitempty"`
 	Scale   string      `json:"scale,omitempty"`
 	Counts  []int64     `json:"counts,omitempty"`
+	DrawsOf string      `json:"draws_of,omitempty"`
 	Rank    *int        `json:"rank,omitempty"`
 	Layout  string      `json:"layout"`
 	Order   string      `json:"order,omitempty"`
@@ -75,7 +76,7 @@ const (
 // without regard to case; the list makes it strict.
 var metaKeys = []string{
 	"format", "version", "scale", "layout", "layers", "note", "source", "input_shape",
-	"kind", "activation", "in", "out", "path", "sha256", "counts", "rank", "rate",
+	"kind", "activation", "in", "out", "path", "sha256", "counts", "draws_of", "rank", "rate",
 	"weight_scale", "bias_scale", "bias",
 }
 
@@ -199,7 +200,7 @@ func checkKeys(text []byte, allowed []string) error {
 // and reports what is missing, left over, or has another shape than the header
 // says, or too many numbers for a file of that length, and only then reads them.
 func (m *meta) contents(format string, byName map[string]lazy, file int64) (*contents, error) {
-	n := &contents{format: format, note: m.Note, counts: m.Counts, inputShape: m.Shape, plan: m.plan}
+	n := &contents{format: format, note: m.Note, counts: m.Counts, drawsOf: m.DrawsOf, inputShape: m.Shape, plan: m.plan}
 	var err error
 	if n.kind, err = m.kind(); err != nil {
 		return nil, err

@@ -203,6 +203,10 @@ func unknownSpec(kind string) error {
 	if strings.ContainsAny(kind, "./\\") {
 		return errors.New("is neither a property nor a file that is there; mend the name of the property file")
 	}
+	switch strings.ToLower(kind) {
+	case "robust", "robustness", "local_robustness", "epsilon", "eps":
+		return fmt.Errorf("is not a property; that every point of T keeps its class is %s, which is asked by default, and how large T is says --eps", KeepsClass)
+	}
 	return fmt.Errorf("is not a property; write %s, %s:CLASS, %s:CLASS, %s:CLASS,CLASS, %s:K, %s:M, %s:CLASS,CLASS or %s:[lo,hi],[lo,hi] with a pair for each output%s",
 		KeepsClass, kindArgmaxIs, kindArgmaxIsNever, kindArgmaxIn, kindTopK, kindMargin, kindClassChangeOnly, kindOutputBox,
 		nearest.Hint(kind, specKinds))

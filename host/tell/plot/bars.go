@@ -101,7 +101,8 @@ func addBars(p *plot.Plot, groups []Group, methods []string) ([]key, error) {
 		return nil, err
 	}
 	var keys []key
-	confidence, certified := 2.0, false
+	certified := false
+	var all intervals
 	for k, method := range methods {
 		claims := false
 		shift := vg.Length(k)*slotWidth - vg.Length(len(methods))*slotWidth/2
@@ -122,8 +123,8 @@ func addBars(p *plot.Plot, groups []Group, methods []string) ([]key, error) {
 				certified = true
 				upper.x, upper.lo, upper.hi = append(upper.x, x), append(upper.lo, m.Upper), append(upper.hi, 1)
 			}
+			all.add(m)
 			if m.Statistical {
-				confidence = min(confidence, m.Confidence)
 				stat.x, stat.lo, stat.hi = append(stat.x, x), append(stat.lo, m.StatLower), append(stat.hi, m.StatUpper)
 			}
 		}
@@ -135,10 +136,7 @@ func addBars(p *plot.Plot, groups []Group, methods []string) ([]key, error) {
 	if certified {
 		keys = append(keys, key{"hatched, from the top down to p_upper: 1 - p_upper, certified", []plot.Thumbnailer{&blocks{outline: thin}}})
 	}
-	if confidence < 2 {
-		keys = append(keys, key{intervalWords(confidence), []plot.Thumbnailer{&spans{style: thin}}})
-	}
-	return keys, nil
+	return append(keys, all.keys(thin)...), nil
 }
 
 // greys are n fills whose lightness alone tells them apart.

@@ -9,6 +9,8 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"psafe/host/record"
 )
 
 // Colours that people with any colour vision tell apart (Okabe and Ito), and marks,
@@ -132,24 +134,54 @@ func epsKeys(series []Series) []key {
 		{"solid, filled marks: p_lower, certified", line(filled[0], nil)},
 		{"dashed, open marks: p_upper, certified (1 says nothing)", line(open[0], dashes)},
 	}
-	confidence := 2.0 // none
+	var all intervals
 	for _, s := range series {
 		for _, q := range s.Points {
-			if q.Statistical {
-				confidence = min(confidence, q.Confidence)
-			}
+			all.add(&q.Mean)
 		}
 	}
-	if confidence < 2 {
-		bar := &spans{style: draw.LineStyle{Color: grey, Width: vg.Points(0.8)}}
-		keys = append(keys, key{intervalWords(confidence), []plot.Thumbnailer{bar}})
-	}
-	return keys
+	return append(keys, all.keys(draw.LineStyle{Color: grey, Width: vg.Points(0.8)})...)
 }
 
-// intervalWords says what a bar of an interval is; confidence is the least of all.
-func intervalWords(confidence float64) string {
-	return fmt.Sprintf("beside them: statistical interval, mean of the ends, each of confidence >= %v, not certified", confidence)
+// intervals are the statistical intervals of a figure, and what probabilities are a share of.
+type intervals struct {
+	confidence float64 // the least
+	n, parents int
+	sets       record.Sets
+}
+
+func (i *intervals) add(m *record.Mean) {
+	i.sets.Join(&m.Sets)
+	if !m.Statistical {
+		return
+	}
+	if i.n++; i.n == 1 {
+		i.confidence = m.Confidence
+	}
+	i.confidence = min(i.confidence, m.Confidence)
+	if m.OfParent {
+		i.parents++
+	}
+}
+
+// keys say what a bar of an interval is, and that P_safe is a share of finitely many networks.
+func (i *intervals) keys(style draw.LineStyle) (keys []key) {
+	if i.n > 0 {
+		of := ""
+		switch i.parents {
+		case 0:
+		case i.n:
+			of = " for the posterior that the networks were drawn from"
+		default:
+			of = ", some for the posterior that the networks were drawn from"
+		}
+		words := fmt.Sprintf("beside them: statistical interval%s, mean of the ends, each of confidence >= %v, not certified", of, i.confidence)
+		keys = append(keys, key{words, []plot.Thumbnailer{&spans{style: style}}})
+	}
+	if of := i.sets.Words(); of != "" {
+		keys = append(keys, key{"P_safe is a share of " + of + " and speaks of no others", nil})
+	}
+	return keys
 }
 
 // inputsWords says how many inputs the means are over.

@@ -325,7 +325,7 @@
     const sentence = claims(i) ? ['Proved: ', make('b', {}, p), ' ≤ P_safe ≤ ', make('b', {}, u)] : ['Proved: P_safe ≤ ', make('b', {}, u)];
     list.push(make('p', { class: 'say' }, ...sentence, ' '));
     const log = says('log10_p_lower', i);
-    if (Number(p) < 1e-4 && log !== '') list.push(make('p', { class: 'note' }, 'log10 of P_safe is at least ' + log));
+    if (Number(p) < 1e-4 && log !== '') list.push(make('p', { class: 'note' }, Number(log) < -300 ? 'What is proved is less than 10^-300' : 'log10 of P_safe is at least ' + log));
     const scale = make('div', { class: 'scale ' + verdictOf(i) }, band(p, u), make('div', { class: 'ends', 'aria-hidden': 'true' }, make('span', {}, '0'), make('span', {}, '1')),
       make('p', { class: 'caption' }, (p === '0' && u === '1' ? 'Nothing is proved about P_safe here.' : 'Certified: P_safe lies in the filled part.') + ' Required for safe: ' + says('require', i) + '.'));
     if (says('statistical.lower', i) !== '') {

@@ -105,8 +105,12 @@ type sentence struct{ Term, Words string }
 func guaranteeOf(records []record.Placed) []sentence {
 	statistical, stopped, templates, properties := 0, 0, false, false
 	var requires []string
+	var sets record.Sets
+	var parents record.Parents
 	for i := range records {
 		r := records[i].Record
+		sets.Add(r)
+		parents.Add(r)
 		if r.Statistical != nil {
 			statistical++
 		}
@@ -135,6 +139,14 @@ func guaranteeOf(records []record.Placed) []sentence {
 		{"safe", "p_lower is at least " + orList(requires) + " (--require)."},
 		{"unsafe", "p_upper is below it."},
 		{"unknown", "neither was proved. That says nothing about the network, only that the proof falls short."},
+	}
+	if of := sets.Words(); of != "" {
+		list[0].Words = "the share of " + of + " that give, for every single x in T, an output in S. It says nothing of any other network. One network has to be right on the whole region."
+	}
+	if parents.N > 0 {
+		lower, upper := parents.Means()
+		list = append(list, sentence{"parent", fmt.Sprintf("an interval for %s, from how many of these networks were proved safe and unsafe: on average %s to %s, each with confidence %v. It is statistical, not certified, and has no part in p_lower, p_upper or the verdict.",
+			parents.Of(), record.FormatDown(lower, 4), record.FormatUp(upper, 4), parents.Confidence)})
 	}
 	list = append(list, sentence{"not proved", "anything about inputs outside of T; that the posterior is a good one; what another program computes with the same weights."})
 	if statistical > 0 {

@@ -63,6 +63,9 @@ func (p *printer) facts() {
 	r := p.r
 	p.fact("records", "%d, runs %d", r.Records, len(r.Runs))
 	p.fact("guarantee", "%s", plain(r.Guarantee))
+	if r.ShareOf != "" {
+		p.fact("", "P_safe is a share of %s and speaks of no others", r.ShareOf)
+	}
 	p.fact("precision", "%s", counts(r.Precisions))
 	p.fact("numerics", "%s", counts(r.Numerics))
 	p.fact("device", "%s", counts(r.Devices))
@@ -239,14 +242,22 @@ func (m *Means) cells(records int) []string {
 }
 
 func (p *printer) statistical() {
+	if s := p.r.Parents; s != nil {
+		p.line("\n%s:", s.Statement)
+		p.interval(s)
+	}
 	s := p.r.Intervals
 	if s == nil {
 		return
 	}
 	p.line("\nstatistical, NOT CERTIFIED, and no part of anything above:")
+	p.interval(s)
+	p.pairs("  %s of them lie outside of certified bounds, which their confidence allows, but rarely:", p.r.Outside)
+}
+
+func (p *printer) interval(s *Statistical) {
 	p.line("  %d intervals, each with confidence %v or more; means of their ends %s..%s; %d from require on, %d below it",
 		s.Intervals, s.Confidence, record.FormatDown(s.MeanLower, 4), record.FormatUp(s.MeanUpper, 4), s.Above, s.Below)
-	p.pairs("  %s of them lie outside of certified bounds, which their confidence allows, but rarely:", p.r.Outside)
 }
 
 func (p *printer) weak(head string, list []Weak) {
@@ -259,7 +270,7 @@ func (p *printer) weak(head string, list []Weak) {
 		w := &list[i]
 		logarithm := ""
 		if w.PLower < 0.0001 && w.Log10 != nil {
-			logarithm = fmt.Sprintf("(10^-%s) ", record.FormatUp(-*w.Log10, 4))
+			logarithm = fmt.Sprintf("(%s) ", record.TenToDown(*w.Log10))
 		}
 		eps := ""
 		if w.Eps != "" {

@@ -21,10 +21,14 @@ type Result struct {
 	NotCompared int `json:"not_compared"`
 
 	Means
-	Requires   []Required   `json:"requires"`
-	Shares     []Share      `json:"shares"`
-	Histogram  []Bin        `json:"histogram"`
-	Intervals  *Statistical `json:"statistical"`
+	Requires  []Required   `json:"requires"`
+	Shares    []Share      `json:"shares"`
+	Histogram []Bin        `json:"histogram"`
+	Intervals *Statistical `json:"statistical"`
+	// ShareOf says which networks P_safe is a share of, if posteriors are finite sets, and Parents is
+	// about intervals for the posteriors that these were drawn from.
+	ShareOf    string       `json:"share_of,omitempty"`
+	Parents    *Statistical `json:"parents,omitempty"`
 	PeakBytes  int64        `json:"peak_bytes,omitempty"`
 	Precisions []Count      `json:"precisions"`
 	Devices    []Count      `json:"devices"`
@@ -154,6 +158,11 @@ func (s *Summary) Result() *Result {
 	}
 	if d := &s.drawn; d.lower.N() > 0 {
 		r.Intervals = &Statistical{d.lower.N(), d.confidence, record.Down(d.lower.MeanDown()), record.Up(d.upper.MeanUp()), d.above, d.below, notCertified}
+	}
+	r.ShareOf = s.sets.Words()
+	if p := &s.parents; p.N > 0 {
+		lower, upper := p.Means()
+		r.Parents = &Statistical{p.N, p.Confidence, lower, upper, p.Above, p.Below, "statistical, not certified: each interval holds with its confidence for " + p.Of()}
 	}
 	for _, g := range s.groups.sorted() {
 		r.Groups = append(r.Groups, Group{g.About, g.records, g.means()})

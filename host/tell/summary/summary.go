@@ -29,6 +29,8 @@ type Summary struct {
 	lower, upper                  [Bins]int
 	shares                        [len(Limits)]int
 	drawn                         drawn
+	sets                          record.Sets
+	parents                       record.Parents
 	groups                        groups
 	weakest, unsafe               weakest
 	coverage                      record.Coverage
@@ -67,6 +69,8 @@ func (s *Summary) Add(p *record.Placed) {
 	if r.Statistical != nil {
 		s.drawn.add(r)
 	}
+	s.sets.Add(r)
+	s.parents.Add(r)
 	switch {
 	case r.Verdict == "unsafe":
 		s.unsafe.add(p, weakUpper)

@@ -66,7 +66,7 @@ merge() { cat <<'END_OF_MERGE'
 #!/bin/sh
 #SBATCH --job-name=psafe-merge-{{.Campaign}}
 #SBATCH --ntasks=1
-#SBATCH --mem=2G
+#SBATCH --mem={{.MergeMemory}}
 {{- template "where" .}}
 #SBATCH --output=logs/%j-merge.log
 #SBATCH --requeue

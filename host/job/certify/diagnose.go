@@ -1,0 +1,318 @@
+package certify
+
+import (
+	"context"
+	"fmt"
+	"math/big"
+	"strconv"
+	"time"
+
+	"psafe/host/bound"
+	"psafe/host/model/posterior"
+	"psafe/host/prove"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/decide"
+	"psafe/host/prove/engine"
+	"psafe/host/read/property"
+	"psafe/host/record"
+)
+
+// Why nothing is proved for an input is computed, not guessed: what drawn networks do there, what T
+// alone is to blame for, and what the spread. All of it takes less than a second, and none of it is in
+// any record; bounds that are told are certified, what drawn networks do was only tried.
+const (
+	// diagnosisTime is for everything, drawTime for the drawn networks, longerTime for what a time limit
+	// may have cut short.
+	diagnosisTime = 900 * time.Millisecond
+	drawTime      = 250 * time.Millisecond
+	longerTime    = 300 * time.Millisecond
+	// diagnosisDraws is how many networks are drawn.
+	diagnosisDraws = 50
+	// mostDiagnosed is up to how many weights a network is loaded once more.
+	mostDiagnosed = 1 << 23
+	// quick is up to how many seconds a file took to be read that is read once more.
+	quick = 0.15
+)
+
+// shrinks are the parts of a radius that are tried, the last of them a point.
+var shrinks = []int64{2, 4, 8, 16}
+
+// diagnosis looks at one input.
+type diagnosis struct {
+	r    *ready
+	ctx  context.Context
+	dev  bound.Device
+	rec  *record.Record
+	task property.Task
+	goal float64
+	// drawn networks were tried, of which so many leave S at the middle of T, and somewhere in T.
+	drawn, atPoint, inT int
+	// smaller is the largest part of T, one of shrinks, where p is enough, or the best of them; 0: none.
+	// atZero is p_lower at the point itself, of which nothing is known if it is below 0.
+	smaller   int64
+	pSmaller  float64
+	epsWords  string
+	atZero    float64
+	pHalf     float64
+	halfPoint bool
+}
+
+// diagnose says why nothing is proved; ctx is that of the run.
+func (r *ready) diagnose(ctx context.Context, dev *Devices, found *unproved) *Unproved {
+	note := found.note()
+	ctx, end := context.WithTimeout(ctx, diagnosisTime)
+	defer end()
+	d := &diagnosis{r: r, ctx: ctx, rec: found.first, dev: dev.List[0], goal: r.require().Approx(), atZero: -1, pHalf: -1}
+	if dev.Spare != nil {
+		d.dev = dev.Spare()
+	}
+	var err error
+	if d.task, err = r.tasks.at(found.first.Task); err != nil {
+		return note
+	}
+	note.Why, note.Next = d.words()
+	return note
+}
+
+// words are what was found and what to do, in the order in which the causes exclude each other.
+func (d *diagnosis) words() (why, next string) {
+	d.draw()
+	networks := d.drawnWords()
+	if better, p := d.otherMethod(); better != "" {
+		return fmt.Sprintf("--method %s proves p_lower %s there%s", better, record.FormatDown(p, 4), networks), "--method " + better
+	}
+	if p := d.longer(); p >= shown {
+		return fmt.Sprintf("the budget: with more time p_lower is at least %s%s", record.FormatDown(p, 4), networks), "give an input more time"
+	}
+	if d.drawn > 0 && 2*d.atPoint > d.drawn {
+		return "the class: " + d.atPointWords(), d.interval("see what they give: psafe predict")
+	}
+	d.shrink()
+	if d.smaller > 0 && d.pSmaller >= shown {
+		why = "T: " + d.smallerWords() + networks
+		return why, d.epsWords
+	}
+	if d.drawn > 0 && 2*d.inT > d.drawn {
+		return "the class: " + d.drawnAlone() + ", so that P_safe is small", d.interval("a smaller region")
+	}
+	d.halve()
+	if d.pHalf >= shown {
+		where := "with half of the standard deviations"
+		if d.halfPoint {
+			where += " and at the point itself"
+		}
+		return fmt.Sprintf("the spread: %s p_lower is %s%s", where, record.FormatDown(d.pHalf, 4), networks), d.lessSpread()
+	}
+	if d.rec.TimedOut() {
+		return "the budget: the time limit ended the search" + networks, "give an input more time"
+	}
+	return d.depth() + networks, d.interval(d.another())
+}
+
+// draw tries drawn networks, or those of a finite set, at the middle of T and in T.
+func (d *diagnosis) draw() {
+	post := d.r.post
+	net, until := post.Network(), time.Now().Add(drawTime)
+	over := func() bool { return d.ctx.Err() != nil || !time.Now().Before(until) }
+	n := diagnosisDraws
+	if s := post.Networks(); s != nil {
+		n = min(n, s.N())
+	}
+	for i := range n {
+		if over() {
+			return
+		}
+		w := networkOf(post, i)
+		point, inT := false, false
+		for b := range d.task.T {
+			if over() {
+				return
+			}
+			at := decide.Target{Net: net, Weights: w, Box: d.task.T[b], Safe: &d.task.S}
+			if _, margin := decide.AttackApprox(at, decide.Effort{}); margin < 0 {
+				point, inT = true, true
+				break
+			}
+			if _, margin := decide.AttackApprox(at, decide.Effort{Steps: 8, Starts: 2, Seed: uint64(i), Over: over}); margin < 0 {
+				inT = true
+				break
+			}
+		}
+		d.drawn++
+		if point {
+			d.atPoint++
+		}
+		if inT {
+			d.inT++
+		}
+	}
+}
+
+// networkOf is network i of a finite set, or a drawn one.
+func networkOf(post *posterior.Posterior, i int) [][]float64 {
+	if s := post.Networks(); s != nil {
+		return s.Weights(i)
+	}
+	w := post.NewWeights()
+	post.Draw(0, i, w)
+	return w
+}
+
+// bound is p_lower of tasks, each with the method of the run, or concentration LBP where that takes
+// longer; nil if there was no time.
+func (d *diagnosis) bound(post *posterior.Posterior, method prove.Method, tasks ...property.Task) []float64 {
+	if post.Weights() > mostDiagnosed || d.ctx.Err() != nil {
+		return nil
+	}
+	e, err := engine.New(bound.Until(d.ctx, d.dev), nil, post, d.r.reach())
+	if err != nil {
+		return nil
+	}
+	defer e.Close()
+	cfg := prove.Config{Method: method, NoUpper: true, Confidence: d.r.cfg.Confidence}
+	if method == d.r.cfg.Method {
+		cfg.Cells = d.r.cfg.Cells
+	}
+	var p []float64
+	for i := range tasks {
+		err := prove.Run(d.ctx, []*engine.Engine{e}, cfg, tasks[i:i+1], nil, func(res *claim.Result) error {
+			p = append(p, res.Lower())
+			return nil
+		})
+		if err != nil {
+			break
+		}
+		if i > 0 && p[i] >= d.goal { // what is smaller proves more
+			break
+		}
+	}
+	return p
+}
+
+// method is that of the probes.
+func (d *diagnosis) method() prove.Method {
+	if d.r.cfg.Method == prove.Finite {
+		return prove.Finite
+	}
+	return prove.CLBP
+}
+
+// otherMethod is a method that proves something there, where another one was asked for.
+func (d *diagnosis) otherMethod() (word string, p float64) {
+	switch m := d.r.cfg.Method; m {
+	case prove.IBP, prove.LBP, prove.NeuronSum:
+		if p := d.bound(d.r.post, prove.CLBP, d.task); len(p) > 0 && p[0] >= shown {
+			return prove.CLBP.String(), p[0]
+		}
+	}
+	return "", 0
+}
+
+// longer is p_lower there without the time limit that ended the search, or 0.
+func (d *diagnosis) longer() float64 {
+	if !d.rec.TimedOut() {
+		return 0
+	}
+	all := d.ctx
+	within, end := context.WithTimeout(all, longerTime)
+	defer func() { end(); d.ctx = all }()
+	d.ctx = within
+	if p := d.bound(d.r.post, d.method(), d.task); len(p) > 0 {
+		return p[0]
+	}
+	return 0
+}
+
+// shrink tries smaller regions: the point alone first, since nothing else helps where that does not.
+func (d *diagnosis) shrink() {
+	tasks, words := d.smallerTasks()
+	if len(tasks) == 0 {
+		return
+	}
+	p := d.bound(d.r.post, d.method(), tasks...)
+	if len(p) == 0 {
+		return
+	}
+	if d.atZero = p[0]; d.atZero < shown {
+		return
+	}
+	for i := 1; i < len(p); i++ {
+		if d.smaller == 0 || p[i] > d.pSmaller {
+			d.smaller, d.pSmaller, d.epsWords = shrinks[i-1], p[i], words[i]
+		}
+	}
+	if d.smaller == 0 || d.pSmaller < shown {
+		d.smaller, d.pSmaller, d.epsWords = 1<<62, d.atZero, words[0]
+	}
+}
+
+// smallerTasks are the task at its point alone and with parts of its radius, and what to do to have
+// each; none if T is a point or cannot be made smaller here.
+func (d *diagnosis) smallerTasks() (tasks []property.Task, words []string) {
+	rec, points := d.rec, &d.r.Tasks.Points
+	if eps, err := property.NewExact(rec.Eps); rec.Eps != "" && err == nil && points.Eps != "" {
+		if eps.Rat().Sign() == 0 || d.r.Piped() || d.r.took[1] > quick {
+			return nil, nil
+		}
+		list := "0"
+		words = []string{"a radius near 0"}
+		for _, part := range shrinks {
+			x, _ := new(big.Rat).Quo(eps.Rat(), big.NewRat(part, 1)).Float64()
+			text := strconv.FormatFloat(x, 'g', 3, 64)
+			list, words = list+","+text, append(words, "eps "+text)
+		}
+		alone := d.r.Tasks
+		alone.Points.Eps, alone.Points.Index = list, new(strconv.Itoa(rec.Index))
+		if tasks, err := alone.Load(d.r.post); err == nil && len(tasks) == len(words) {
+			return tasks, words
+		}
+		return nil, nil
+	}
+	tasks, words = []property.Task{part(&d.task, 0)}, []string{"boxes near a point"}
+	for _, n := range shrinks {
+		tasks, words = append(tasks, part(&d.task, 1/float64(n))), append(words, fmt.Sprintf("boxes of 1/%d of the width", n))
+	}
+	for b, box := range d.task.T {
+		for j := range box.Lo {
+			if box.Lo[j] < box.Hi[j] {
+				return tasks, words
+			}
+		}
+		if b == len(d.task.T)-1 {
+			break
+		}
+	}
+	return nil, nil
+}
+
+// part is a task with that part of the width of its boxes, around their middles.
+func part(t *property.Task, of float64) property.Task {
+	small := *t
+	small.T, small.Inner = nil, nil
+	for _, box := range t.T {
+		b := property.Box{Lo: make([]float64, len(box.Lo)), Hi: make([]float64, len(box.Lo))}
+		for j, mid := range box.CentreApprox() {
+			b.Lo[j] = mid - of*(mid-box.Lo[j])
+			b.Hi[j] = mid + of*(box.Hi[j]-mid)
+		}
+		small.T = append(small.T, b)
+	}
+	return small
+}
+
+// halve tries half of the spread, in T and then at its middle.
+func (d *diagnosis) halve() {
+	if !d.r.post.Independent() || d.r.post.Random() == 0 || d.r.Piped() || d.r.took[0] > quick || d.ctx.Err() != nil {
+		return
+	}
+	post, err := d.r.Posterior.Read()
+	if err != nil || post.Widen(0.5, 0.5) != nil {
+		return
+	}
+	if p := d.bound(post, prove.CLBP, part(&d.task, 0), d.task); len(p) > 0 {
+		d.pHalf, d.halfPoint = p[len(p)-1], len(p) == 1
+		if d.pHalf < shown {
+			d.pHalf, d.halfPoint = p[0], true
+		}
+	}
+}

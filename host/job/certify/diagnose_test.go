@@ -1,0 +1,93 @@
+package certify
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"psafe/host/prove"
+	"psafe/host/prove/claim"
+	"psafe/host/read/property"
+	"psafe/host/record"
+)
+
+// TestDiagnosis: whoever gets nothing learns of one cause, which is computed, and of one thing to do,
+// which is not what was done; within a second.
+func TestDiagnosis(t *testing.T) {
+	glyphs := func(eps, factor string, m Method) *Job {
+		return &Job{Posterior: Posterior{Path: testFile("glyphs-64-24-24-10.npz"), Factor: factor}, Method: m, Open: onCPU,
+			Tasks: Tasks{Points: Points{Inputs: testFile("glyphs-test-images-idx3-ubyte.gz"), Index: new("0"), Eps: eps, Clip: []string{"0", "1"}, Property: property.KeepsClass}}}
+	}
+	conv := glyphs("0.05", "", Method{NoUpper: true})
+	conv.Posterior.Path = testFile("glyphs-conv-8-10.npz")
+	boxes := &Job{Posterior: Posterior{Path: testFile("advisory-4-32-9.npz")}, Tasks: Tasks{File: testFile("advisory-property.json")}, Open: onCPU}
+	boxes.TimeLimit = new(time.Nanosecond)
+	drawn := glyphs("0.001", "40", Method{NoUpper: true, Draws: new(5)})
+	class := glyphs("0.2", "", Method{NoUpper: true})
+	class.Tasks.Points.Property = "argmax_is:9"
+	for name, c := range map[string]struct {
+		job       *Job
+		why, next string
+	}{
+		"another method": {glyphs("0.01", "", Method{By: new(prove.IBP)}), `^--method clbp proves p_lower 0\.99\d\d there \(0 of \d+ drawn networks`, `^--method clbp$`},
+		"T":              {conv, `^T: at the point itself p_lower is 0\.99\d\d, with eps 0\.0\d+ it is 0\.9\d\d\d`, `^eps 0\.0(25|125)$`},
+		"the spread":     {glyphs("0.001", "20", Method{NoUpper: true}), `^the spread: with half of the standard deviations p_lower is 0\.98`, `^train for less spread$`},
+		"the depth":      {glyphs("0.001", "40", Method{NoUpper: true}), `^the depth: the bounds lose all in 2 hidden layers, at the point itself and with half`, `^--draws 1000, `},
+		"drawn already":  {drawn, `^the depth: `, `^a network with fewer layers`},
+		"the class":      {class, `^the class: \d+ of \d+ drawn networks leave S at the middle of T already$`, `^--draws 1000, for a statistical`},
+		"the budget":     {boxes, `^(T|the budget): .* 0 of|^(T|the budget): .*\(0 of`, `^(boxes of 1/\d+ of the width|give an input more time)$`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var n *Unproved
+			c.job.Explain = func(u *Unproved) { n = u }
+			began := time.Now()
+			records, err := c.job.Run(t.Context())
+			took := time.Since(began)
+			if err != nil || n == nil {
+				t.Fatalf("%v: nothing is explained: %+v", err, records)
+			}
+			if !regexp.MustCompile(c.why).MatchString(n.Why) || !regexp.MustCompile(c.next).MatchString(n.Next) {
+				t.Errorf("%s", n)
+			}
+			if strings.Contains(n.Next, "--scale-factor") && c.job.Posterior.Factor != "" {
+				t.Errorf("it was given: %s", n)
+			}
+			quiet := *c.job
+			quiet.Explain = nil
+			began = time.Now()
+			if _, err := quiet.Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if extra := took - time.Since(began); extra > 3*time.Second { // a second, on a machine that is idle
+				t.Errorf("it took %v", extra)
+			}
+		})
+	}
+}
+
+// TestUnproved: what counts as next to nothing, and the words without a look.
+func TestUnproved(t *testing.T) {
+	rec := func(p float64, boxes string) *record.Record {
+		return &record.Record{PLower: record.Down(p), Verdict: record.Unknown, Eps: "0.1", Boxes: boxes, Index: 7}
+	}
+	decided, drawn, late := rec(0, ""), rec(0, ""), rec(0, "")
+	decided.Verdict, drawn.Method, late.Stopped = "unsafe", "statistical", claim.TimeLimit
+	var u unproved
+	for _, r := range []*record.Record{decided, drawn, rec(0, "sampled"), rec(1e-4, "centred")} {
+		u.add(r)
+	}
+	if u.inputs != 0 || u.of != 4 {
+		t.Errorf("%+v", u)
+	}
+	u.add(rec(0, ""))
+	if got := u.note().String(); got != "for 1 of 5 inputs nothing was proved: p_lower 0 means unknown, not unsafe" {
+		t.Error(got)
+	}
+	u.add(rec(0.00009999, "centred"))
+	n := u.note()
+	n.Why, n.Next = "T: because", "eps 0.05"
+	if got := n.String(); got != "for 2 of 6 inputs next to nothing was proved (see log10_p_lower): a p_lower of 0.0000 means unknown, not unsafe; index 7 at eps 0.1: T: because; next: eps 0.05" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,89 @@
+package certify
+
+import (
+	"fmt"
+
+	"psafe/host/model/network"
+	"psafe/host/prove"
+	"psafe/host/record"
+)
+
+// atPointWords are about networks that fail without any region.
+func (d *diagnosis) atPointWords() string {
+	return fmt.Sprintf("%d of %d %s leave S at the middle of T already", d.atPoint, d.drawn, d.networks())
+}
+
+// drawnAlone are about networks that fail somewhere in T.
+func (d *diagnosis) drawnAlone() string {
+	return fmt.Sprintf("%d of %d %s were seen to leave S in T", d.inT, d.drawn, d.networks())
+}
+
+// drawnWords are drawnAlone behind something else.
+func (d *diagnosis) drawnWords() string {
+	if d.drawn == 0 {
+		return ""
+	}
+	return " (" + d.drawnAlone() + ")"
+}
+
+func (d *diagnosis) networks() string {
+	if d.r.post.Networks() != nil {
+		return "networks"
+	}
+	return "drawn networks"
+}
+
+// smallerWords say what T is to blame for.
+func (d *diagnosis) smallerWords() string {
+	if d.smaller == 1<<62 {
+		return fmt.Sprintf("at the point itself p_lower is %s, at a sixteenth of T still next to nothing", record.FormatDown(d.atZero, 4))
+	}
+	return fmt.Sprintf("at the point itself p_lower is %s, with %s it is %s", record.FormatDown(d.atZero, 4), d.epsWords, record.FormatDown(d.pSmaller, 4))
+}
+
+// depth is what is left: nothing that was tried proves anything.
+func (d *diagnosis) depth() string {
+	hidden := len(d.rec.Activations)
+	switch {
+	case d.r.post.Networks() != nil:
+		return "the depth: at the point itself no network is decided"
+	case d.atZero < 0:
+		return "there was no time to look at smaller regions or at less spread"
+	case d.pHalf < 0:
+		return fmt.Sprintf("the depth or the spread: the bounds lose all in %d hidden layers, at the point itself too", hidden)
+	}
+	return fmt.Sprintf("the depth: the bounds lose all in %d hidden layers, at the point itself and with half of the standard deviations too", hidden)
+}
+
+// interval asks for drawn networks, or for something else where they were asked for.
+func (d *diagnosis) interval(otherwise string) string {
+	if d.rec.Statistical != nil || d.r.cfg.Samples > 0 || d.r.cfg.Method == prove.Finite {
+		return otherwise
+	}
+	return "--draws 1000, for a statistical interval"
+}
+
+// lessSpread is what to do about the spread.
+func (d *diagnosis) lessSpread() string {
+	if d.r.Posterior.Factor != "" {
+		return "train for less spread"
+	}
+	return "--scale-factor 0.5 shows what half of it gives everywhere; then train for it"
+}
+
+// another is a method that may prove something though it takes minutes.
+func (d *diagnosis) another() string {
+	post := d.r.post
+	if d.r.cfg.Method == prove.Auto && d.r.Require == "" && d.r.TimeLimit == nil && post.Independent() && len(post.Layers) == 2 && post.Inputs() <= mostInputsOfGrids {
+		if _, kinked := post.Layers[0].Activation.Kinked(); kinked {
+			if _, dense := post.Layers[0].Map.(network.Dense); dense {
+				return "--method neuronsum, which takes minutes"
+			}
+		}
+	}
+	return "a network with fewer layers, or with less spread"
+}
+
+// mostInputsOfGrids is up to how many inputs sums of neurons may prove something that auto does not try
+// unasked.
+const mostInputsOfGrids = 5
