@@ -1,7 +1,6 @@
 package gpu
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/bits"
@@ -22,44 +21,17 @@ type array struct {
 // Len is the number of entries.
 func (a *array) Len() int { return a.n }
 
-// poison32 and poison64 are the quiet NaNs that arrays are filled with. No
-// operation makes them from anything else, and Read refuses to return them.
-const (
-	poison32 = 0x7fc5afe5
-	poison64 = 0x7ff8c5afe55afe5c
-)
-
-// smallBytes is the size up to which an array is poisoned whenever it is handed
-// out; larger ones only when their memory is new, as filling the end-points of
-// weight boxes would cost a pass over memory each. So margins, bounds and
-// constants of a batch are always checked entry by entry, and the large arrays
-// between them by the launches' receipts.
-const smallBytes = 64 << 10
-
 // pool hands out buffers again. Sizes are rounded up to a quarter of a power of
 // two, so that a last, smaller batch finds buffers.
 type pool struct {
-	spare map[int][]*cl.MemObject // by size
-	used  int64                   // bytes of all buffers, spare ones included
+	spares
+	used  int64 // bytes of all buffers, spare ones included
 	count Arrays
 }
 
 func sizeClass(bytes int) int {
 	step := max(256, 1<<max(0, bits.Len(uint(bytes-1))-3))
 	return (bytes + step - 1) / step * step
-}
-
-// free gives all spare buffers back to the driver.
-func (p *pool) free() error {
-	var errs []error
-	for size, list := range p.spare {
-		for _, m := range list {
-			errs = append(errs, m.Release())
-			p.used -= int64(size)
-		}
-	}
-	p.spare = nil
-	return errors.Join(errs...)
 }
 
 // NewArray returns memory for n numbers. See bound.Device.
@@ -85,10 +57,8 @@ func (d *Device) newArray(n int) (*array, error) {
 	}
 	size := sizeClass((n + kernels.Padding) * d.precision.Bytes())
 	d.pool.count.Made++
-	if list := d.pool.spare[size]; len(list) > 0 {
-		a := &array{d, list[len(list)-1], n}
-		d.pool.spare[size] = list[:len(list)-1]
-		return d.poisoned(a, min(size, smallBytes))
+	if mem, err := d.take(size); mem != nil || err != nil {
+		return &array{d, mem, n}, err
 	}
 	if int64(size) > d.info.MaxAlloc {
 		return nil, &Error{Op: "NewArray", outOfMemory: true, Err: fmt.Errorf(
@@ -110,28 +80,12 @@ func (d *Device) newArray(n int) (*array, error) {
 	d.pool.used += int64(size)
 	d.pool.count.Buffers++
 	d.pool.count.MostBytes = max(d.pool.count.MostBytes, d.pool.used)
-	return d.poisoned(&array{d, mem, n}, size)
-}
-
-// poisoned poisons an array, or gives it back if that fails.
-func (d *Device) poisoned(a *array, size int) (*array, error) {
+	a := &array{d, mem, n}
 	if err := d.poison(a, size); err != nil {
 		d.Release(a)
 		return nil, err
 	}
 	return a, nil
-}
-
-// poison fills the first bytes of an array's buffer.
-func (d *Device) poison(a *array, size int) error {
-	pattern := cl.Bytes([]uint32{poison32, poison32})
-	if d.precision == bound.Float64 {
-		pattern = cl.Bytes([]uint64{poison64})
-	}
-	d.pool.count.Fills++
-	d.pool.count.FilledBytes += int64(size)
-	e, err := d.queue.EnqueueFillBuffer(a.mem, pattern, 0, size, nil)
-	return errors.Join(err, e.Release())
 }
 
 // Release gives an array back, at once: see the package's doc on order.
@@ -143,11 +97,7 @@ func (d *Device) Release(x bound.Array) {
 	if a.mem == nil {
 		panic("gpu: array released twice")
 	}
-	if d.pool.spare == nil {
-		d.pool.spare = map[int][]*cl.MemObject{}
-	}
-	size := a.mem.Size()
-	d.pool.spare[size] = append(d.pool.spare[size], a.mem)
+	d.pool.dirty = append(d.pool.dirty, a.mem)
 	a.mem = nil
 }
 

@@ -19,6 +19,9 @@ func (d *Device) selfTest() error {
 	if err := d.testArithmetic(); err != nil {
 		return err
 	}
+	if err := d.testPoison(); err != nil {
+		return err
+	}
 	// The jobs compare everything that comes back with a table: digests of the thousands
 	// of small arrays would double the time and find nothing more.
 	d.launched.undigested = true

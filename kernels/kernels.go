@@ -29,7 +29,7 @@ var order = []string{
 	"gather", "gathersum", "placerows",
 	"pairnoise", "sharedvar", "sharebox", "sharerows", "splitrows",
 	"tiles", "affinetiles", "backtiles",
-	"digest", "selftest", "benchcopy", "benchfma",
+	"digest", "poison", "selftest", "benchcopy", "benchfma",
 }
 
 // BaseOptions are the options every kernel is built with, on every device: the

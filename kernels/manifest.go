@@ -152,6 +152,10 @@ var All = []Kernel{
 		{"g1", Real}, {"g2", Real}, {"rel", Real}, {"under", Real}, {"abs_", Real}, {"neurons", Int}, {"rows", Int},
 	}},
 	{"digest", "digest", []Arg{{"a", In}, {"n", Long}, {"run", Long}, {"at", Uint}}},
+	{"poison", "poison", []Arg{
+		{"a0", Out}, {"a1", Out}, {"a2", Out}, {"a3", Out}, {"a4", Out}, {"a5", Out}, {"a6", Out}, {"a7", Out},
+		{"n0", Int}, {"n1", Int}, {"n2", Int}, {"n3", Int}, {"n4", Int}, {"n5", Int}, {"n6", Int}, {"n7", Int}, {"runs", Int},
+	}},
 	{"selftest", "selftest", []Arg{
 		{"sum", Out}, {"difference", Out}, {"product", Out}, {"twice", Out}, {"below", Out},
 		{"smaller", Out}, {"larger", Out},
