@@ -131,10 +131,15 @@ func autoSums(e *engine.Engine, cfg *Config) bool {
 // ends says that it is said when auto is to end, so that it may take minutes where seconds tell little.
 func (c *Config) ends() bool { return c.TimeLimit > 0 || c.Decided != nil }
 
-// groupOfAuto is one where sums of neurons, which take seconds, are tried.
+// groupOfAuto is one where sums of neurons, which take seconds, are tried, and a few where phases are, which take
+// up to a second.
 func groupOfAuto(e *engine.Engine, cfg Config) int {
-	if autoSums(e, &cfg) {
+	const few = 8
+	switch {
+	case autoSums(e, &cfg):
 		return groupOfOne(e, cfg)
+	case autoPhases(e):
+		return min(few, groupByCost(e, cfg))
 	}
 	return groupByCost(e, cfg)
 }

@@ -13,6 +13,7 @@ import (
 	"psafe/host/model/network"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/engine"
+	"psafe/host/read/property"
 )
 
 // TestAutoPlan: what auto tries after concentration LBP, cheap methods first; sums of neurons
@@ -68,5 +69,26 @@ func TestAutoPhases(t *testing.T) {
 	phases := rung{enough: content, least: leastByPhases}
 	if phases.open(&claim.Result{LogP: math.Inf(-1), UnsafeDown: 0.01}) || !phases.open(&claim.Result{LogP: math.Inf(-1), UnsafeDown: 1e-9}) {
 		t.Error("whether phases are tried does not hang on what is proved unsafe")
+	}
+}
+
+// TestPhasesLater: an answer of phases is the same when it is asked for again after the time of its task has ended, as rechecks
+// are, so that no device is dropped for that.
+func TestPhasesLater(t *testing.T) {
+	r := rand.New(rand.NewPCG(16, 6))
+	post := provetest.RandomNet(r, network.ReLU, 9, 8, 8, 2)
+	var tasks []property.Task
+	for range 6 {
+		box := provetest.BoxAround(make([]float64, 9), 0.2)
+		tasks = append(tasks, property.Task{T: []property.Box{box}, Inner: []property.Box{box}, S: property.ArgmaxIs(0, 2)})
+	}
+	e, err := engine.New(fallback.New(bound.Float32), func() bound.Device { return fallback.New(bound.Float32) }, post, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	e.Recheck(engine.Recheck{Share: 1e-9, Tell: func(d *engine.Dropped) { t.Error(d) }})
+	if err := Run(t.Context(), []*engine.Engine{e}, Config{Method: Phases, TimeLimit: time.Hour}, tasks, nil, func(*claim.Result) error { return nil }); err != nil {
+		t.Error(err)
 	}
 }

@@ -152,7 +152,7 @@ func init() {
 		LBP:         {Centred: centred, Drawn: drawn},
 		CLBP:        {{fits: independent, run: groups{withMixtures(byCLBP), groupByCost}, uppers: beside, drawn: beside}},
 		NeuronSum:   {{fits: oneHiddenLayer, run: groups{neuronSum, groupOfOne}, uppers: beside, drawn: beside}},
-		Phases:      {{fits: confine.Fits, run: groups{byPhases, groupByCost}, uppers: beside, drawn: beside}},
+		Phases:      {{fits: confine.Fits, run: groups{byPhases, groupOfOne}, uppers: beside, drawn: beside}},
 		Finite:      {{fits: finiteSet, run: groups{bySet, groupByCost}, uppers: inside, drawn: beside}},
 		Statistical: {{fits: anyPosterior, run: groups{byDraws, groupByCost}, uppers: beside, drawn: inside}},
 	}
