@@ -60,6 +60,22 @@ func TestTorchGraphs(t *testing.T) {
 	compare(t, "torch_graph_cases.py", "torch", 13)
 }
 
+// TestCertify: psafe gets what certify() was asked for, and with all cases the real one does it.
+func TestCertify(t *testing.T) {
+	compare(t, "certify_cases.py", "numpy", 1)
+	if !testscale.Deep(t) {
+		return
+	}
+	dir := t.TempDir()
+	program := filepath.Join(dir, "psafe.exe")
+	if out, err := exec.Command("go", "build", "-o", program, "../cmd/psafe").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if out, err := exec.Command(pythonWith(t, "numpy"), filepath.Join("testdata", "certify_cases.py"), dir, program).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
 // TestSelfTest runs the test that comes with the file.
 func TestSelfTest(t *testing.T) {
 	if out, err := exec.Command(pythonWith(t, "numpy"), "psafe_export.py", "--self-test").CombinedOutput(); err != nil {

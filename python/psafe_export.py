@@ -10,6 +10,7 @@ for each library; "psafe exporter" prints this file.
     save_pyro             Pyro                  save_numpyro          NumPyro
     save_site_samples     HMC samples by the names of sites
     save_gaussian, save_samples, save_swag, save_dropout              plain arrays
+    certify               runs psafe certify on a file or a torch module, and returns its records
 
 Every function that takes plain arrays asks for their layout: "out,in" if a weight has the shape
 (outputs, inputs) and is used as x @ W.T, as in torch.nn.Linear; "in,out" if it has the shape (inputs,
@@ -2317,6 +2318,81 @@ def save_tfp(path, model, inputs, **reference):
         if isinstance(model, (list, tuple)):
             notes.append("nothing shows that the layers of the list are in the order of the forward pass: predict= would")
     _write(path, "gaussian", made, None, sorted(set(notes)), inputs, **dict({"spread": spreads}, **reference))
+
+
+# ---- running psafe -----------------------------------------------------------------------------
+
+def certify(net, points, eps, folder=None, program=None, frame=None, **flags):
+    """Runs psafe certify and returns its records: a list of dicts, or a pandas.DataFrame where pandas is
+    there (frame=False: always the list; frame=True: an error without pandas).
+
+    net      the path of a file that a save_... function wrote, or a torch module, which save_torch saves
+    points   (N, ...): raw inputs, in the units of the data and the order that the network takes; numbers,
+             never bytes that stand for b/255: pass b/255.0
+    eps      radius of T in each coordinate: a number, or a list of radii
+    folder   keeps net.npz, points.npy and results.jsonl, for psafe check and psafe report; replaces them
+    program  psafe (default: the environment's PSAFE, or the one on the path)
+    flags    of psafe certify, with _ for -: clip=(0, 1), require=0.95, draws=1000, property="top_k:2",
+             strict=True; label= may be an array of classes, one for each point
+
+    Notes of psafe go to standard error. A ValueError has its error line."""
+    import shutil
+    import subprocess
+    import tempfile
+    program = program or os.environ.get("PSAFE") or shutil.which("psafe")
+    if not program:
+        raise ValueError("there is no psafe on the path: make install in its clone, or program= or PSAFE names it")
+    pandas = None
+    if frame is not False:
+        try:
+            import pandas
+        except ImportError:
+            if frame:
+                raise ValueError("frame=True needs pandas") from None
+    points = _numbers(points, "points").astype(np.float64)
+    with tempfile.TemporaryDirectory() as temporary:
+        if folder is None:
+            folder = temporary
+        os.makedirs(folder, exist_ok=True)
+        names = {n: os.path.join(os.fspath(folder), n) for n in ("net.npz", "points.npy", "labels.npy", "results.jsonl")}
+        if isinstance(net, (str, os.PathLike)):
+            posterior = os.fspath(net)
+        elif hasattr(net, "named_parameters"):
+            posterior = names["net.npz"]
+            save_torch(posterior, net, inputs=points.astype(np.float32))
+        else:
+            raise ValueError("%s: give the path of a file that a save_... function wrote, or a torch module" % _kind(net))
+        np.save(names["points.npy"], points)
+        if isinstance(flags.get("label"), (list, tuple, np.ndarray)) or hasattr(flags.get("label"), "detach"):
+            np.save(names["labels.npy"], np.asarray(to_numpy(flags["label"])).astype(np.int64))
+            flags["label"] = names["labels.npy"]
+        command = [program, "certify", "--posterior", posterior, "--inputs", names["points.npy"], "--eps", _flag(eps),
+                   "--out", names["results.jsonl"], "--overwrite", "--progress", "none"]
+        for name, value in flags.items():
+            if value is True:
+                command.append("--" + name.replace("_", "-"))
+            elif value is not None and value is not False:
+                command += ["--" + name.replace("_", "-"), _flag(value)]
+        run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        said = run.stderr.decode("utf-8", "replace").strip()
+        if run.returncode not in (0, 10):  # 10: a gate, with all records written
+            raise ValueError((said.splitlines() or ["psafe ended with status %d" % run.returncode])[-1])
+        if said:
+            print(said, file=sys.stderr)
+        with open(names["results.jsonl"], encoding="utf-8") as f:
+            records = [json.loads(line) for line in f]
+    if pandas is None:
+        return records
+    return pandas.DataFrame([{k: v for k, v in r.items() if k != "proof"} for r in records])
+
+
+def _flag(value):
+    """A value as psafe's command line has it; decimals are those that Python prints."""
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return ",".join(_flag(v) for v in value)
+    if isinstance(value, (np.floating, np.integer)):
+        value = value.item()
+    return repr(value) if isinstance(value, float) else str(value)
 
 
 def _self_test():
