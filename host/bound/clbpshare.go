@@ -33,7 +33,11 @@ func (p *clbpPass) beginShare() {
 			rows = 2 * l.out * len(p.forms(k))
 		}
 		products[k+1] = products[k] + float64(l.positions)*float64(l.taps)*float64(l.channels)
-		s.rows, s.cost = append(s.rows, float64(rows)), append(s.cost, float64(rows)*products[y])
+		row := products[y]
+		if l.view != nil {
+			row = l.view.rowWork()
+		}
+		s.rows, s.cost = append(s.rows, float64(rows)), append(s.cost, float64(rows)*row)
 		s.total += s.cost[k]
 	}
 	p.watch(0)
@@ -45,7 +49,11 @@ func (p *clbpPass) boundedRows(bound Array) {
 	if p.watch == nil || bound == nil || s.cost[s.layer] == 0 {
 		return
 	}
-	share := float64(bound.Len()) / float64(p.pass.query.Batch.Items) / s.rows[s.layer]
+	items := p.pass.query.Batch.Items
+	if p.seen != nil {
+		items = p.seen.images
+	}
+	share := float64(bound.Len()) / float64(items) / s.rows[s.layer]
 	s.at = min(s.at+share*s.cost[s.layer], s.cost[s.layer])
 	p.watch(min(1, (s.below+s.at)/s.total))
 }

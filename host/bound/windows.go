@@ -72,20 +72,29 @@ func (m *Model) planViews(net network.Network) {
 // pays makes the layers of a view, and says whether they do.
 func (m *Model) pays(v *view) bool {
 	v.layers = slices.Clone(m.layers)
-	whole, work := 0.0, 0.0
+	whole := v.rowWork()
 	for l := range v.layers {
 		if !v.Reached[l] {
 			continue
 		}
-		whole += v.layers[l].work()
 		if err := v.shape(l); err != nil || !v.layers[l].within(&m.layers[l]) {
 			return false // numbers that do not fit, or more than whole maps have
 		}
-		work += v.layers[l].work()
 	}
 	input := len(v.layers)
 	v.width = v.Places[input].Len() * v.Layouts[input].Channels
-	return work <= m.cuts.windows*whole
+	return v.rowWork() <= m.cuts.windows*whole
+}
+
+// rowWork is how many multiplications a row takes on its way down.
+func (v *view) rowWork() float64 {
+	work := 0.0
+	for l := range v.layers {
+		if v.Reached[l] {
+			work += v.layers[l].work()
+		}
+	}
+	return work
 }
 
 // within says that sums over the windows are not longer than those over the whole maps, for whose
