@@ -53,7 +53,7 @@ func (v *view) plan(chunk int) {
 	}
 	v.part = v.perStart
 	if rows := chunk / (2 * (perRow + zeros)); rows < v.part { // not even those of one start
-		v.part = max(rows, min(leastChunk, v.perStart))
+		v.part = min(max(rows/leastChunk*leastChunk, leastChunk), v.perStart)
 	}
 	v.flight, v.widest = 2*v.part*(perRow+zeros)+copies, 2*v.part*widest
 	n := v.starts[0] * v.starts[1]

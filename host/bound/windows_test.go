@@ -145,3 +145,25 @@ func check(t *testing.T, err error) {
 		t.Fatal(err)
 	}
 }
+
+// TestWindowsWithin: there are no windows over which sums are longer than over whole maps, but for
+// those of one block, as what is charged for roundings is that of whole maps.
+func TestWindowsWithin(t *testing.T) {
+	for _, c := range []struct {
+		image        network.Image
+		below, above int
+		want         int
+	}{
+		{network.Image{Height: 8, Width: 8, Channels: 1}, 3, 5, 1},
+		{network.Image{Height: 4, Width: 4, Channels: 1}, 3, 5, 0},  // 5x5 outputs, of 4x4
+		{network.Image{Height: 2, Width: 40, Channels: 1}, 7, 7, 0}, // 49 terms of 7x2
+		{network.Image{Height: 2, Width: 40, Channels: 1}, 5, 5, 1}, // 25 terms of 5x2, in one block
+	} {
+		m, err := bound.NewModelCut(fallback.New(bound.Float64), convtest.TwoConvolutions(c.image, c.below, c.above), 1, 1<<20, math.Inf(1))
+		check(t, err)
+		if got := m.Windows(); got != c.want {
+			t.Errorf("%v, kernels %d and %d: %d layers by windows, not %d", c.image, c.below, c.above, got, c.want)
+		}
+		m.Release()
+	}
+}

@@ -18,6 +18,9 @@ import (
 func numericsOf(t *testing.T) string {
 	jobs := preparedJobs()
 	jobs["samples"] = &Job{Posterior: Posterior{Path: testFile("samples-2-8-3.npz")}, Tasks: Tasks{Points: Points{Inputs: "testdata/around.csv", Eps: "0.05", Property: property.KeepsClass}}, Open: onCPU, Out: Output{OmitTiming: true}}
+	jobs["convolution"] = digits()
+	jobs["convolution"].Posterior.Path, jobs["convolution"].Method = testFile("glyphs-conv-8-10.npz"), Method{By: new(prove.CLBP)}
+	jobs["convolution"].Tasks.Points.Index, jobs["convolution"].Tasks.Points.Eps = new("0:3"), "0.02"
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(jobs)) {
 		fmt.Fprintln(h, name)
@@ -40,7 +43,8 @@ func numericsOf(t *testing.T) string {
 func TestNumerics(t *testing.T) {
 	digests := []string{
 		1: "8740b34495c21c1b597a678cad17a9e08f31b8e183268d90ff76244f8adf49a0",
-		2: "440cb04c9aab8597adc11c14971cbdfe48b34800df62570ace203ed32c18e15f",
+		2: "440cb04c9aab8597adc11c14971cbdfe48b34800df62570ace203ed32c18e15f", // without the convolution
+		3: "8c8315138280d88f4c3614723f0781448930fb2f7fa0dc0824c24466028e1b6b",
 	}
 	if prove.Numerics >= len(digests) {
 		t.Fatalf("numerics %d has no digest here", prove.Numerics)

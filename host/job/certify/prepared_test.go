@@ -166,7 +166,7 @@ func TestIdentity(t *testing.T) {
 		return rec.ID
 	}
 	first := id(func(*Job) {})
-	const was = "930243fb095cfdefdb6ae980b7fa4a43"
+	const was = "900d01b727cc98a17a842d8a7fd6666a"
 	if first != was {
 		t.Errorf("the identity is %s, was %s", first, was)
 	}

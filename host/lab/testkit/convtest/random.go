@@ -257,3 +257,14 @@ func (g *random) join() {
 		g.activate()
 	}
 }
+
+// TwoConvolutions are two of these sizes behind each other, padded so that the image keeps its size.
+func TwoConvolutions(image network.Image, below, above int) *posterior.Posterior {
+	b := &builder{post: &posterior.Posterior{Scale: posterior.ScaleSD}, shape: image}
+	b.conv(1100, below, 1, below/2, .5, tinySd)
+	b.relu()
+	b.conv(1110, above, 1, above/2, .5, tinySd)
+	b.relu()
+	b.dense(1120, 2, 1, tinySd)
+	return b.post
+}
