@@ -7,8 +7,8 @@ func (m *Model) Watch(f func(share float64)) { m.watch = f }
 
 // passShare is how far a pass is, by the products that rows of hidden layers take on their way down.
 type passShare struct {
-	// rows are how many of an item each layer has to bound, in all their forms, and cost what they take
-	// together.
+	// rows are how many of all items each layer has to bound, in all their forms, and cost what they
+	// take together.
 	rows, cost []float64
 	// layer is in work, of whose cost at is done; below is that of the layers before.
 	layer            int
@@ -33,7 +33,7 @@ func (p *clbpPass) beginShare() {
 			rows = 2 * l.out * len(p.forms(k))
 		}
 		products[k+1] = products[k] + float64(l.positions)*float64(l.taps)*float64(l.channels)
-		s.rows, s.cost = append(s.rows, float64(rows)), append(s.cost, float64(rows)*products[y])
+		s.rows, s.cost = append(s.rows, float64(rows)*float64(p.pass.query.Batch.Items)), append(s.cost, float64(rows)*products[y])
 		s.total += s.cost[k]
 	}
 	p.watch(0)
@@ -45,8 +45,7 @@ func (p *clbpPass) boundedRows(bound Array) {
 	if p.watch == nil || bound == nil || s.cost[s.layer] == 0 {
 		return
 	}
-	share := float64(bound.Len()) / float64(p.pass.query.Batch.Items) / s.rows[s.layer]
-	s.at = min(s.at+share*s.cost[s.layer], s.cost[s.layer])
+	s.at = min(s.at+float64(bound.Len())/s.rows[s.layer]*s.cost[s.layer], s.cost[s.layer])
 	p.watch(min(1, (s.below+s.at)/s.total))
 }
 
@@ -57,7 +56,7 @@ func (p *clbpPass) endShare() {
 	}
 	s := &p.share
 	s.below, s.at = s.below+s.cost[s.layer], 0
-	if s.layer++; s.layer == len(p.layers) {
+	if s.layer++; s.layer == len(s.rows) {
 		p.watch(1)
 	}
 }
