@@ -1,8 +1,8 @@
 package bound
 
-// Watch has f told, while concentration LBP is under way, about which share of a pass is done: 0 where
-// one begins, 1 where it ends. f is called for every flight of rows, so it has to be quick. A nil
-// f is told nothing.
+// Watch has f told, while concentration LBP is under way, about which share of a pass is done: 0
+// where one begins, 1 where it ends. f is called for every flight of rows, so it has to be quick. A
+// nil f is told nothing.
 func (m *Model) Watch(f func(share float64)) { m.watch = f }
 
 // passShare is how far a pass is, by the products that rows of hidden layers take on their way down.
