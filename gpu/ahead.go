@@ -6,8 +6,8 @@ import "time"
 // time. The host would else have launched most of a pass before anything of it is done, would not
 // know how far it is, and could not end it at its time limit.
 type ahead struct {
-	// queued is the work since the queue was waited for, which was then, and rate what the device did in a
-	// second, the last time.
+	// queued is the work since the queue was last empty, which was until since, and rate what the
+	// device did in a second before that.
 	queued, rate float64
 	since        time.Time
 }

@@ -15,7 +15,8 @@
 //
 // All commands go through one queue that runs them in order. So launches need not
 // wait for each other; Write returns before the copy is done (it copies from
-// memory of its own); only Read waits. An array that is released may be handed
+// memory of its own); only Read waits, and NewArray where the host is far ahead of the
+// device (ahead.go). An array that is released may be handed
 // out again at once, although kernels that use it are still under way: whatever
 // the new owner does comes later in the queue.
 //

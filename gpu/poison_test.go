@@ -20,7 +20,8 @@ var poisonMutants = []struct{ what, file, old, new string }{
 	{"one buffer only", "poison", "const int k = (int)quotient(t, runs)", "const int k = 0 * (int)quotient(t, runs)"},
 }
 
-// TestPoisonMutants: a device that leaves something of what it hands out again as it was is not opened.
+// TestPoisonMutants: a device that leaves something of what it hands out again as it was is not
+// opened.
 func TestPoisonMutants(t *testing.T) {
 	info := devices(t)[0]
 	for _, m := range testscale.Few(t, poisonMutants, 3) {
@@ -34,8 +35,8 @@ func TestPoisonMutants(t *testing.T) {
 	}
 }
 
-// TestPoisonTogether: of arrays that are made, used and dropped again and again, many are poisoned in a
-// launch, in both shapes of programs, and none is handed out with what it held.
+// TestPoisonTogether: of arrays that are made, used and dropped again and again, many are poisoned
+// in a launch, and none is handed out with what it held.
 func TestPoisonTogether(t *testing.T) {
 	d := open(t, devices(t)[0], bound.Float32, Options{untested: true})
 	before := d.Arrays()

@@ -115,8 +115,8 @@ func benchTable(w io.Writer, m *bench.Measured) error {
 	return operationsTable(w, m)
 }
 
-// operationsTable prints, for each workload, what its operations took of the time that all took on the
-// device, and of what the device can do.
+// operationsTable prints, for each workload, what its operations took of the time that all took on
+// the device, and of what the device can do.
 func operationsTable(w io.Writer, m *bench.Measured) error {
 	for _, r := range m.Rows {
 		if len(r.Operations) == 0 {

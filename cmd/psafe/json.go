@@ -143,7 +143,7 @@ type benched struct {
 	Operations []benchedOperation `json:"operations,omitempty"`
 }
 
-// benchedOperation is what a kernel did in a workload, and its shares of the device's time and rates.
+// benchedOperation is what a kernel did in a workload, and its shares of the device's rates.
 type benchedOperation struct {
 	Name     string   `json:"name"`
 	Launches int      `json:"launches"`

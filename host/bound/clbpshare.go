@@ -1,14 +1,14 @@
 package bound
 
-// Watch has f told, while concentration LBP is under way, about which share of a pass is done: 0 where
-// one begins, 1 where it ends. f is called for every flight of rows, so it has to be quick. A nil
-// f is told nothing.
+// Watch has f told, while concentration LBP is under way, about which share of a pass is done: 0
+// where one begins, 1 where it ends. f is called for every flight of rows, so it has to be quick. A
+// nil f is told nothing.
 func (m *Model) Watch(f func(share float64)) { m.watch = f }
 
 // passShare is how far a pass is, by the products that rows of hidden layers take on their way down.
 type passShare struct {
-	// rows are how many of an item each layer has to bound, in all their forms, and cost what they take
-	// together.
+	// rows are how many of all items each layer has to bound, in all their forms, and cost what they
+	// take together.
 	rows, cost []float64
 	// layer is in work, of whose cost at is done; below is that of the layers before.
 	layer            int
@@ -37,7 +37,7 @@ func (p *clbpPass) beginShare() {
 		if l.view != nil {
 			row = l.view.rowWork()
 		}
-		s.rows, s.cost = append(s.rows, float64(rows)), append(s.cost, float64(rows)*row)
+		s.rows, s.cost = append(s.rows, float64(rows)*float64(p.pass.query.Batch.Items)), append(s.cost, float64(rows)*row)
 		s.total += s.cost[k]
 	}
 	p.watch(0)
@@ -49,12 +49,7 @@ func (p *clbpPass) boundedRows(bound Array) {
 	if p.watch == nil || bound == nil || s.cost[s.layer] == 0 {
 		return
 	}
-	items := p.pass.query.Batch.Items
-	if p.seen != nil {
-		items = p.seen.images
-	}
-	share := float64(bound.Len()) / float64(items) / s.rows[s.layer]
-	s.at = min(s.at+share*s.cost[s.layer], s.cost[s.layer])
+	s.at = min(s.at+float64(bound.Len())/s.rows[s.layer]*s.cost[s.layer], s.cost[s.layer])
 	p.watch(min(1, (s.below+s.at)/s.total))
 }
 
@@ -65,7 +60,7 @@ func (p *clbpPass) endShare() {
 	}
 	s := &p.share
 	s.below, s.at = s.below+s.cost[s.layer], 0
-	if s.layer++; s.layer == len(p.layers) {
+	if s.layer++; s.layer == len(s.rows) {
 		p.watch(1)
 	}
 }

@@ -108,11 +108,16 @@ func footprint(t *testing.T, post *posterior.Posterior, radius float64) {
 }
 
 // steps checks the shares of a pass that were told: from 0 to 1, and where rows of hidden layers
-// are bounded, near 1 when the last of them are.
+// are bounded, near 1 when the last of them are; many shares are small steps.
 func steps(t *testing.T, told []float64, hidden bool) {
 	t.Helper()
 	if len(told) < 2 || told[0] != 0 || told[len(told)-1] != 1 || slices.Max(told) > 1 || !slices.IsSorted(told) {
 		t.Fatalf("shares told: %v", told)
+	}
+	for i := range told {
+		if i > 1 && len(told) > 50 && told[i]-told[i-1] > 0.1 {
+			t.Errorf("the share goes from %v to %v, of %d", told[i-1], told[i], len(told))
+		}
 	}
 	if before := told[len(told)-2]; hidden && before < 0.99 {
 		t.Errorf("at the end of the last hidden layer the share is %v", before)

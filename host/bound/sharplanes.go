@@ -9,7 +9,7 @@ import (
 )
 
 // weighLanes are weighRows and weighRowsMost in lanes, a lane being a row: sums have the same terms
-// in the same order, and nothing is fused. Max may lose a term that is no number, but its sum does not.
+// in the same order, and nothing is fused. Max may lose a term that is no number; its sum does not.
 func weighLanes(to, most, weights []float64, at []int, x []float64, v vector.Set) bool {
 	switch {
 	case v == vector.None || len(to)%rowsBeside != 0:

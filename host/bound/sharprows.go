@@ -329,8 +329,8 @@ func (t *sharpRows) overInputs(above, below *spread) (mean, moved []float64) {
 	return t.grown(mean), t.grown(moved)
 }
 
-// addRanges adds one input's term of (38) to each row: a is the least magnitude of its coefficient, own
-// the spread of that by layer 0, and n that by layer 1.
+// addRanges adds one input's term of (38) to each row: a is the least magnitude of its coefficient,
+// own the spread of that by layer 0, and n that by layer 1.
 func (t *sharpRows) addRanges(mean, a, own []float64, n *linear, radius float64) {
 	if rangeLanes(mean, a, own, n, radius, t.grow, t.vectors) {
 		return

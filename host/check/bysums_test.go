@@ -104,7 +104,8 @@ func (s *sumsProved) log(t *testing.T) {
 // TestSumsGenuine: what certify claims of random posteriors is proved again.
 func TestSumsGenuine(t *testing.T) {
 	all := sumsProved{leastLow: arith.Inf, leastUp: arith.Inf}
-	for seed := range testscale.Costly(t, 300) {
+	cases := testscale.Costly(t, 300)
+	for seed := range cases {
 		rng := rand.New(rand.NewPCG(uint64(seed), 21))
 		in := 1 + rng.IntN(3)
 		post := sumtest.AnyShallow(rng, activations[seed%len(activations)], in, 1+rng.IntN(12), 1+rng.IntN(3))
@@ -127,7 +128,7 @@ func TestSumsGenuine(t *testing.T) {
 		all.proveSums(t, post, 1+rng.IntN(6), []property.Task{task})
 	}
 	all.log(t)
-	if all.lower == 0 || all.upper == 0 {
+	if cases >= 10 && (all.lower == 0 || all.upper == 0) { // fewer may be of one kind
 		t.Error("nothing to prove again")
 	}
 }

@@ -64,8 +64,8 @@ func randomPosterior(rng *rand.Rand, sizes []int) *posterior.Posterior {
 	return p
 }
 
-// convolutions are networks with random weights on images of one channel: four convolutions of 3 x 3, the
-// second of stride 2, and the same with a shortcut past the last two.
+// convolutions are networks with random weights on images of one channel: four convolutions of
+// 3 x 3, the second of stride 2, and the same with a shortcut past the last two.
 func convolutions(size, filters int) iter.Seq2[string, *posterior.Posterior] {
 	return func(yield func(string, *posterior.Posterior) bool) {
 		for _, residual := range []bool{false, true} {
