@@ -6,8 +6,8 @@
 // the exact real value of a quantity lies between the Lo and the Hi returned for
 // it. Rounding, underflow and overflow of the floating-point format included.
 //
-// The algorithms (IBP and LBP in propagate.go, concentration LBP in clbp.go) are sequences of the operations
-// of the Device interface; packages fallback and gpu implement the operations.
+// The algorithms (IBP and LBP in propagate.go, concentration LBP in clbp.go) are sequences of the
+// operations of the Device interface; packages fallback and gpu implement the operations.
 package bound
 
 import (
@@ -156,8 +156,8 @@ func (p Precision) inflateFor(k, n int) Rounding {
 	return Rounding{Rel: p.RoundHi((1 + p.gamma(k+4)) * (1 + 0x1p-50)), Abs: p.RoundHi(float64(4*n+8) * p.Eta())}
 }
 
-// Enclose is a weight box with exactly one network in it, up to the device's roundings: weights[2k] are those
-// of layer k and weights[2k+1] its biases.
+// Enclose is a weight box with exactly one network in it, up to the device's roundings: weights[2k]
+// are those of layer k and weights[2k+1] its biases.
 func Enclose(weights [][]float64, p Precision) Explicit {
 	var b Explicit
 	for _, w := range weights {

@@ -47,17 +47,3 @@ func (s *Splits) lowered(constant float64, i int) float64 {
 	}
 	return s.Precision().RoundLo(arith.SumDown(constant, -s.below[i]))
 }
-
-// ValuesApprox are the values of the rows of a query at columns of what feeds its layer, [in x R], one for
-// each row: ordinary numbers that bound nothing.
-func (s *Splits) ValuesApprox(q *SplitQuery, z []float64) ([]float64, error) {
-	coefficients, values, err := s.start(q)
-	if err != nil {
-		return nil, err
-	}
-	r := len(q.Rows)
-	for at, c := range coefficients {
-		values[at%r] += c * z[at]
-	}
-	return values, nil
-}

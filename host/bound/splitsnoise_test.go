@@ -76,8 +76,8 @@ func (c *allowCase) query() *bound.SplitQuery {
 	return q
 }
 
-// TestAllow: bounds hold for every deviation that is allowed, another one at every input, and for the rows less theirs,
-// and without rounding no more is taken off.
+// TestAllow: bounds hold for every deviation that is allowed, another one at every input, and for
+// the rows less theirs, and without rounding no more is taken off.
 func TestAllow(t *testing.T) {
 	rat := func(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
 	times := func(x, y *big.Rat) *big.Rat { return new(big.Rat).Mul(x, y) }
@@ -147,8 +147,9 @@ func TestAllow(t *testing.T) {
 	}
 }
 
-// TestAllowOutOfTurn: noise is allowed for before a layer is bounded and before rows are used, and never under an
-// assumption: then it would rest on bounds that hold for a part of the inputs, which depends on the noise.
+// TestAllowOutOfTurn: noise is allowed for before a layer is bounded and before rows are used, and
+// never under an assumption: then it would rest on bounds that hold for a part of the inputs, which
+// depends on the noise.
 func TestAllowOutOfTurn(t *testing.T) {
 	c := newAllowCase(rand.New(rand.NewPCG(1, 62)))
 	panics := func(f func()) (did bool) {

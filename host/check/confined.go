@@ -14,8 +14,8 @@ import (
 
 // The network of the means with biases that are off by noise, and the trees of its rows.
 
-// confined is the network of the means on a box, with biases that are off by the noise, which is at most
-// what byUp of it says but for the event.
+// confined is the network of the means on a box, with biases that are off by the noise, which is at
+// most what byUp of it says but for the event.
 type confined struct {
 	*noisy
 	pass
@@ -25,8 +25,9 @@ type confined struct {
 	how *phaseProof
 }
 
-// confine bounds the hidden layers. What is said of layer k rests on bounds of layers below it that hold for
-// all x of the box, so that (11) and (12) are about noise of layer k alone, given those layers.
+// confine bounds the hidden layers. What is said of layer k rests on bounds of layers below it that
+// hold for all x of the box, so that (11) and (12) are about noise of layer k alone, given those
+// layers.
 func (n *noisy) confine(ctx context.Context, box property.Box, tau float64, how *phaseProof, try uint64) *confined {
 	net := network{layers: slices.Clone(n.mean), graph: n.graph, lines: true, by: choice{try: try}, ctx: ctx}
 	p := &confined{noisy: n, pass: *net.newPass(span{box.Lo, box.Hi}), tau: tau, in: reachOf(box), how: how}
@@ -49,8 +50,8 @@ func (s span) off(by []float64) span {
 	return wider
 }
 
-// noiseUp bounds the noise of layer k: of each neuron or, given the coefficients of a row over them, of the row
-// from below; 0 for sure where nothing deviates.
+// noiseUp bounds the noise of layer k: of each neuron or, given the coefficients of a row over
+// them, of the row from below; 0 for sure where nothing deviates.
 func (p *confined) noiseUp(k int, row []float64) []float64 {
 	z := p.quantile(p.tau, 1)
 	d := &p.deviations[k]
@@ -69,8 +70,8 @@ func (p *confined) noiseUp(k int, row []float64) []float64 {
 	return by
 }
 
-// hiddenLayer bounds layer k: by intervals and by lines, of neurons that were raised with the slopes of the proof,
-// the first of those given. It returns the rest of them.
+// hiddenLayer bounds layer k: by intervals and by lines, of neurons that were raised with the
+// slopes of the proof, the first of those given. It returns the rest of them.
 func (p *confined) hiddenLayer(k int, slopes []byte) []byte {
 	l := &p.pass.layers[k]
 	h := hidden{pre: l.affine(p.into(k)), z: newSpan(l.out), lower: make([]line, l.out), upper: make([]line, l.out)}
@@ -103,8 +104,8 @@ func (p *confined) hiddenLayer(k int, slopes []byte) []byte {
 	return slopes
 }
 
-// lowers are lower lines of the layers below k with the first of these slopes, one for each open neuron; and the
-// rest of them.
+// lowers are lower lines of the layers below k with the first of these slopes, one for each open
+// neuron; and the rest of them.
 func (p *confined) lowers(k int, slopes []byte) ([][]line, []byte) {
 	lowers := make([][]line, k)
 	for l := range k {
@@ -117,8 +118,8 @@ func (p *confined) lowers(k int, slopes []byte) ([][]line, []byte) {
 	return lowers, slopes
 }
 
-// setLower gives neuron j of layer l a line of a slope in 128ths, if that is in [0, 1] and the neuron may be on
-// both sides of its kink.
+// setLower gives neuron j of layer l a line of a slope in 128ths, if that is in [0, 1] and the
+// neuron may be on both sides of its kink.
 func (p *confined) setLower(lower []line, l, j int, slope byte) {
 	if h := &p.hidden[l]; h.pre.lo[j] < 0 && h.pre.hi[j] > 0 && slope <= slopesIn {
 		lower[j] = line{float64(slope) / slopesIn, 0}
@@ -176,15 +177,15 @@ type treeWalk struct {
 	leaves int
 }
 
-// openNeuron is one that may be on both sides of its kink; sign is 1 where it is taken to be active, -1 where not,
-// and 0 where nothing is assumed.
+// openNeuron is one that may be on both sides of its kink; sign is 1 where it is taken to be
+// active, -1 where not, and 0 where nothing is assumed.
 type openNeuron struct {
 	layer, unit int
 	sign        int
 }
 
-// node says why a sub-problem is not proved: the next one of the tree. Each node that is no leaf has both signs of one
-// neuron, so that the leaves cover all x, whatever the weights are.
+// node says why a sub-problem is not proved: the next one of the tree. Each node that is no leaf
+// has both signs of one neuron, so that the leaves cover all x, whatever the weights are.
 func (w *treeWalk) node(ctx context.Context) error {
 	if len(w.cuts) == 0 {
 		return errors.New("its tree ends before all of its parts are there")
@@ -248,7 +249,8 @@ func (w *treeWalk) leaf(ctx context.Context) error {
 	return nil
 }
 
-// rowLo is a lower bound of the row wherever neurons have their signs, with these lower lines of the others.
+// rowLo is a lower bound of the row wherever neurons have their signs, with these lower lines of
+// the others.
 func (w *treeWalk) rowLo(lower [][]line, multipliers [][]float64) float64 {
 	s, c := w.s, w.c
 	signs := make([][]int, len(lower))
@@ -267,8 +269,8 @@ func (w *treeWalk) rowLo(lower [][]line, multipliers [][]float64) float64 {
 	return intervalLo(s, w.x, c)
 }
 
-// throughSigns is through where some neurons have signs, which is where the new row is below the old one: with a
-// multiplier m >= 0,
+// throughSigns is through where some neurons have signs, which is where the new row is below the
+// old one: with a multiplier m >= 0,
 //
 //	active, t >= 0:      s z = s t >= (s - m) t, and any number up to s will do for s - m
 //	not active, t <= 0:  s z = 0 >= m t

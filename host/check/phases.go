@@ -9,9 +9,10 @@ import (
 	"psafe/host/read/property"
 )
 
-// Confined noise and phases (docs/confinement.md): on one event the noise of every neuron is at most a
-// number, for all x of a box, and the drawn network at x is that of the means with biases that are off
-// by as much. A record says by which slopes, cuts and multipliers rows are proved for all of these.
+// Confined noise and phases (docs/confinement.md): on one event the noise of every neuron is at
+// most a number, for all x of a box, and the drawn network at x is that of the means with biases
+// that are off by as much. A record says by which slopes, cuts and multipliers rows are proved for
+// all of these.
 
 // phaseProof is how the rows of S are proved on one box of T.
 type phaseProof struct {
@@ -76,8 +77,8 @@ func (n *noisy) random(k int) bool {
 	return anyAbove0(n.deviations[k].sd) || anyAbove0(n.deviations[k].biasVariance)
 }
 
-// confinedEvents is how many bounds may fail, in units of tau: of each hidden neuron both of its noise and
-// its radius, and that of each row from below. It is exact: a multiple of 1/64.
+// confinedEvents is how many bounds may fail, in units of tau: of each hidden neuron both of its
+// noise and its radius, and that of each row from below. It is exact: a multiple of 1/64.
 func (n *noisy) confinedEvents(rows int) float64 {
 	events, last := 0.0, len(n.mean)-1
 	for k := range last {

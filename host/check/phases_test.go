@@ -75,8 +75,8 @@ func tallest(p *phaseProof) *phaseTree {
 	return best
 }
 
-// TestCheckPhases: every record passes, and none passes that claims more, or whose proof is of another network, ends early, goes on,
-// covers less or has multipliers that are none.
+// TestCheckPhases: every record passes, and none passes that claims more, or whose proof is of
+// another network, ends early, goes on, covers less or has multipliers that are none.
 func TestCheckPhases(t *testing.T) {
 	lines := phaseRecords(t)
 	if len(lines) < 4 {
@@ -205,7 +205,8 @@ func newConfinedCase(t *testing.T, r *rand.Rand, sizes ...int) *confinedCase {
 	return c
 }
 
-// exactAt are the pre-activations, and the row less its noise, of the means with biases that are off by shares of the noise.
+// exactAt are the pre-activations, and the row less its noise, of the means with biases that are
+// off by shares of the noise.
 func (c *confinedCase) exactAt(x []float64, by [][]float64, share func() float64, rowBy float64) (pre [][]*big.Rat, row *big.Rat) {
 	var z []*big.Rat
 	for _, v := range x {
@@ -239,8 +240,9 @@ func (c *confinedCase) exactAt(x []float64, by [][]float64, share func() float64
 	return pre, row
 }
 
-// TestConfinedBelow: at no input, and for no biases that are off by what noise may do, is a hidden neuron outside of its
-// bounds, nor the row below the bound of a leaf whose signs the neurons have, whatever slopes and multipliers are.
+// TestConfinedBelow: at no input, and for no biases that are off by what noise may do, is a hidden
+// neuron outside of its bounds, nor the row below the bound of a leaf whose signs the neurons have,
+// whatever slopes and multipliers are.
 func TestConfinedBelow(t *testing.T) {
 	there := 0
 	for at := range testscale.Cases(t, 300) {
@@ -326,7 +328,8 @@ func (c *confinedCase) someLeaf(r *rand.Rand, w *treeWalk) (lower [][]line, mult
 	return lower, multipliers
 }
 
-// TestConfinedLikeCertify: noise and events are the same numbers as those that certify finds by other code, but for roundings.
+// TestConfinedLikeCertify: noise and events are the same numbers as those that certify finds by
+// other code, but for roundings.
 func TestConfinedLikeCertify(t *testing.T) {
 	for at := range testscale.Cases(t, 40) {
 		r := rand.New(rand.NewPCG(uint64(at), 212))
@@ -448,7 +451,8 @@ func TestNeuronSigns(t *testing.T) {
 	}
 }
 
-// TestPhasesOfBoxes: a T of several boxes has an event and a proof for each, and half of what they fail with is no claim.
+// TestPhasesOfBoxes: a T of several boxes has an event and a proof for each, and half of what they
+// fail with is no claim.
 func TestPhasesOfBoxes(t *testing.T) {
 	post := newConfinedCase(t, rand.New(rand.NewPCG(3, 216)), 2, 4, 3, 2).post
 	post.Layers[2].Bias.Mean[0] += 50
@@ -488,8 +492,8 @@ func TestPhasesOfBoxes(t *testing.T) {
 	}
 }
 
-// TestAutoByPhases: auto confines noise where concentration LBP shows too little, its records are proved again, and where that is
-// enough for what is required it is the end.
+// TestAutoByPhases: auto confines noise where concentration LBP shows too little, its records are
+// proved again, and where that is enough for what is required it is the end.
 func TestAutoByPhases(t *testing.T) {
 	auto := func(count int, eps string, require string) (by []string) {
 		j := images("glyphs-64-24-24-10.npz", count, eps, certify.Method{}, bound.Float32)

@@ -128,11 +128,12 @@ func autoSums(e *engine.Engine, cfg *Config) bool {
 	return e.Chain && len(e.Normal.Layers) == 2 && (inputs <= sumInputsAuto || inputs <= sumInputsDear && cfg.ends())
 }
 
-// ends says that it is said when auto is to end, so that it may take minutes where seconds tell little.
+// ends says that it is said when auto is to end, so that it may take minutes where seconds tell
+// little.
 func (c *Config) ends() bool { return c.TimeLimit > 0 || c.Decided != nil }
 
-// groupOfAuto is one where sums of neurons, which take seconds, are tried, and a few where phases are, which take
-// up to a second.
+// groupOfAuto is one where sums of neurons, which take seconds, are tried, and a few where phases
+// are, which take up to a second.
 func groupOfAuto(e *engine.Engine, cfg Config) int {
 	const few = 8
 	switch {

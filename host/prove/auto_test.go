@@ -64,7 +64,8 @@ func TestAutoPlan(t *testing.T) {
 	}
 }
 
-// TestAutoPhases: phases are not tried where what is proved unsafe leaves no room for what they would prove.
+// TestAutoPhases: phases are not tried where what is proved unsafe leaves no room for what they
+// would prove.
 func TestAutoPhases(t *testing.T) {
 	phases := rung{enough: content, least: leastByPhases}
 	if phases.open(&claim.Result{LogP: math.Inf(-1), UnsafeDown: 0.01}) || !phases.open(&claim.Result{LogP: math.Inf(-1), UnsafeDown: 1e-9}) {
@@ -72,8 +73,8 @@ func TestAutoPhases(t *testing.T) {
 	}
 }
 
-// TestPhasesLater: an answer of phases is the same when it is asked for again after the time of its task has ended, as rechecks
-// are, so that no device is dropped for that.
+// TestPhasesLater: an answer of phases is the same when it is asked for again after the time of its
+// task has ended, as rechecks are, so that no device is dropped for that.
 func TestPhasesLater(t *testing.T) {
 	r := rand.New(rand.NewPCG(16, 6))
 	post := provetest.RandomNet(r, network.ReLU, 9, 8, 8, 2)

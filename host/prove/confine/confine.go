@@ -23,11 +23,11 @@ import (
 const Tau = 1e-9
 
 const (
-	// mostParts is how many sub-problems a task may take, mostPartsLimited how many where it is said how
-	// long it may take.
+	// mostParts is how many sub-problems a task may take, mostPartsLimited how many where it is
+	// said how long it may take.
 	mostParts, mostPartsLimited = 2048, 16384
-	// mostWork is how many products the rows of hidden layers may take, mostSlopes how many slopes and
-	// multipliers they may leave in a record.
+	// mostWork is how many products the rows of hidden layers may take, mostSlopes how many slopes
+	// and multipliers they may leave in a record.
 	mostWork, mostSlopes = 1 << 35, 1 << 20
 )
 
@@ -56,8 +56,8 @@ func worthwhile(net network.Network) bool {
 	return phases.Work(net) <= mostWork && slopes <= mostSlopes
 }
 
-// Certify bounds each task; limited says that each has a time of its own. What is no conjunction of rows
-// is left at 0.
+// Certify bounds each task; limited says that each has a time of its own. What is no conjunction of
+// rows is left at 0.
 func Certify(ctx context.Context, e *engine.Engine, limited bool, tasks []property.Task) ([]*claim.Result, error) {
 	noise, err := noiseOf(e)
 	if err != nil {
@@ -93,8 +93,8 @@ func prove(ctx context.Context, e *engine.Engine, noise *phases.Noise, most int,
 	}
 	var proofs []*phases.Proof
 	for _, box := range t.T {
-		// It is the device that ends work whose time is up: an answer that was cut short would be another than
-		// that of a recheck.
+		// It is the device that ends work whose time is up: an answer that was cut short would be
+		// another than that of a recheck.
 		found, err := answer(ctx, e, &phases.Task{Box: box, Safe: &t.S, Noise: noise, Most: most})
 		if err != nil || !found.Proved {
 			return err

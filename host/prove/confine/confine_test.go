@@ -16,7 +16,8 @@ import (
 	"psafe/internal/testscale"
 )
 
-// caseOf is a random posterior of these layers, and tasks that keep the class of points, on boxes of this radius.
+// caseOf is a random posterior of these layers, and tasks that keep the class of points, on boxes
+// of this radius.
 func caseOf(r *rand.Rand, sd, radius float64, sizes ...int) (*posterior.Posterior, []property.Task) {
 	post := &posterior.Posterior{Scale: posterior.ScaleSD}
 	params := func(n int, size float64) posterior.Params {
@@ -67,8 +68,9 @@ func certified(t *testing.T, p bound.Precision, post *posterior.Posterior, tasks
 	return results
 }
 
-// TestConfine: of what is proved no drawn network is unsafe at any of many points, as the probability of one is next to
-// nothing; and something is proved that is not at once, and something not.
+// TestConfine: of what is proved no drawn network is unsafe at any of many points, as the
+// probability of one is next to nothing; and something is proved that is not at once, and something
+// not.
 func TestConfine(t *testing.T) {
 	proved, refused, cut := 0, 0, 0
 	for n := range testscale.Cases(t, 300) {
@@ -131,7 +133,8 @@ func drawnAreSafe(t *testing.T, r *rand.Rand, post *posterior.Posterior, task *p
 	}
 }
 
-// TestConfineBoxes: a T of several boxes has an event for each, and nothing is claimed if one of them is not proved.
+// TestConfineBoxes: a T of several boxes has an event for each, and nothing is claimed if one of
+// them is not proved.
 func TestConfineBoxes(t *testing.T) {
 	post, tasks := caseOf(rand.New(rand.NewPCG(5, 222)), 0.01, 0.01, 2, 5, 4, 2)
 	one := certified(t, bound.Float64, post, tasks[:1])[0]

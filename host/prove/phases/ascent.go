@@ -140,8 +140,9 @@ func (a *ascent) forward() error {
 	return err
 }
 
-// refutedApprox says that a row is negative at a point and for some biases where the last bounds have it
-// least: then no sub-problems prove it for all biases. That is no proof, and none rests on it.
+// refutedApprox says that a row is negative at a point and for some biases where the last bounds
+// have it least: then no sub-problems prove it for all biases. That is no proof, and none rests on
+// it.
 func (a *ascent) refutedApprox() (bool, error) {
 	z, err := a.upwards(a.cornerApprox(), func(_ int, zeta []float64) func(i, at int) float64 {
 		return func(_, at int) float64 { return max(zeta[at], 0) }
@@ -153,8 +154,8 @@ func (a *ascent) refutedApprox() (bool, error) {
 	return err == nil && slices.Min(values) < 0, err
 }
 
-// cornerApprox are the corners of the box, a column for each row, where the rows are least as they have
-// arrived at the inputs.
+// cornerApprox are the corners of the box, a column for each row, where the rows are least as they
+// have arrived at the inputs.
 func (a *ascent) cornerApprox() []float64 {
 	r := len(a.q.Rows)
 	x := make([]float64, len(a.box.Lo)*r)
@@ -172,9 +173,9 @@ func (a *ascent) cornerApprox() []float64 {
 	return x
 }
 
-// upwards takes columns of inputs up to what feeds the layer of the query, [in x R]; through is told the
-// pre-activations of each layer and says what becomes of neuron i there, at that place of the list,
-// nil if nobody wants to know.
+// upwards takes columns of inputs up to what feeds the layer of the query, [in x R]; through is
+// told the pre-activations of each layer and says what becomes of neuron i there, at that place of
+// the list, nil if nobody wants to know.
 func (a *ascent) upwards(x []float64, through func(l int, zeta []float64) func(i, at int) float64) ([]float64, error) {
 	r, p := len(a.q.Rows), a.s.Precision()
 	for l := range a.q.Layer {
@@ -196,8 +197,8 @@ func (a *ascent) upwards(x []float64, through func(l int, zeta []float64) func(i
 	return x, nil
 }
 
-// overApprox are the coefficients of the pre-activations of layer l, as far as their signs go, where biases are
-// intervals; nil where they are numbers.
+// overApprox are the coefficients of the pre-activations of layer l, as far as their signs go,
+// where biases are intervals; nil where they are numbers.
 func (a *ascent) overApprox(l int) []float64 {
 	if a.kept == nil {
 		return nil
@@ -257,7 +258,8 @@ func (a *ascent) step() error {
 	return nil
 }
 
-// scales are what multipliers of layer l are measured by: the mean size of the coefficients of each row.
+// scales are what multipliers of layer l are measured by: the mean size of the coefficients of each
+// row.
 func (a *ascent) scales(l int) []float64 {
 	if a.q.Phase == nil {
 		return nil

@@ -11,10 +11,11 @@ import (
 	"psafe/host/read/property"
 )
 
-// A network is drawn: W = M + D, b = mu_b + d. On one event K the noise D z(x) + d of every neuron is at
-// most kappa for all x of the box, and the drawn network at x is that of the means with biases that
-// are off by as much ((68), docs/confinement.md). So what is decided for all such biases is decided
-// for all networks of K at once, and any number of statements, cuts and rows cost no more than K.
+// A network is drawn: W = M + D, b = mu_b + d. On one event K the noise D z(x) + d of every neuron
+// is at most kappa for all x of the box, and the drawn network at x is that of the means with
+// biases that are off by as much ((68), docs/confinement.md). So what is decided for all such
+// biases is decided for all networks of K at once, and any number of statements, cuts and rows cost
+// no more than K.
 
 // radiusShare is the share of Tau that a bound of how far a pre-activation varies over the box may
 // fail with.
@@ -24,8 +25,8 @@ const radiusShare = 1.0 / 64
 // roundings of these, proves what is proved with it.
 const inflated = 1 + 0x1p-12
 
-// Noise is what the weights of a chain of dense layers with independent normal weights deviate by, with
-// the failure budget of one bound.
+// Noise is what the weights of a chain of dense layers with independent normal weights deviate by,
+// with the failure budget of one bound.
 type Noise struct {
 	layers []noiseLayer
 	// noise and radius are how many standard deviations the noise of a neuron, and how far it
@@ -108,7 +109,8 @@ func (n *Noise) units(k int, in *reach) []float64 {
 	return by
 }
 
-// rows bounds the noise that the last layer adds to rows, from below, each but for a probability of tau.
+// rows bounds the noise that the last layer adds to rows, from below, each but for a probability of
+// tau.
 func (n *Noise) rows(rows []property.Row, in *reach) []float64 {
 	l := &n.layers[len(n.layers)-1]
 	by, most := make([]float64, len(rows)), squaresUp(in.most)
@@ -146,9 +148,9 @@ func (n *Noise) byUp(mean, variance *arith.Sum) float64 {
 	return arith.SumUp(e, arith.ProductUp(n.noise, arith.SqrtUp(max(0, variance.Hi()))))
 }
 
-// outputs is the reach of the outputs of layer k, whose inputs reach so far and whose pre-activations
-// are in [lo, hi]: but for a probability of tau radiusShare for each radius, max(t, 0) varying by no more than
-// t does.
+// outputs is the reach of the outputs of layer k, whose inputs reach so far and whose
+// pre-activations are in [lo, hi]: but for a probability of tau radiusShare for each radius, max(t,
+// 0) varying by no more than t does.
 func (n *Noise) outputs(k int, in *reach, lo, hi []float64) reach {
 	l := &n.layers[k]
 	mean := l.weigh(l.absMean, in.radius)
@@ -195,8 +197,8 @@ func (n *Noise) noiseOf(k int, rows []property.Row, in *reach) []float64 {
 	return n.units(k, in)
 }
 
-// AllUp are the bounds of the noise of the neurons of all hidden layers, not inflated, and of rows, where
-// pre-activations are in [lo, hi] on the box: for tests of what proves it again.
+// AllUp are the bounds of the noise of the neurons of all hidden layers, not inflated, and of rows,
+// where pre-activations are in [lo, hi] on the box: for tests of what proves it again.
 func (n *Noise) AllUp(box property.Box, lo, hi [][]float64, rows []property.Row) (units [][]float64, ofRows []float64) {
 	in := reachOf(box)
 	for k := range lo {

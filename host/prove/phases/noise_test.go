@@ -27,8 +27,8 @@ type noisyCase struct {
 	p     bound.Precision
 }
 
-// newNoisyCase has weights with standard deviations of about sd, of some layers and arrays none, and a box of a
-// point in every third case.
+// newNoisyCase has weights with standard deviations of about sd, of some layers and arrays none,
+// and a box of a point in every third case.
 func newNoisyCase(t *testing.T, r *rand.Rand, p bound.Precision, tau, sd float64, sizes ...int) *noisyCase {
 	t.Helper()
 	post := &posterior.Posterior{Scale: posterior.ScaleSD}
@@ -112,8 +112,8 @@ func exactKappa(quantile float64, mean, variance *big.Float) *big.Float {
 	return bigSum(root.Mul(root, mean), big300(0).Mul(big300(quantile), big300(0).Sqrt(variance)))
 }
 
-// TestKappa: the noise that is allowed for, and the radii, are at or above the exact numbers of docs/confinement.md, and
-// hardly above them, also where numbers are tiny or large.
+// TestKappa: the noise that is allowed for, and the radii, are at or above the exact numbers of
+// docs/confinement.md, and hardly above them, also where numbers are tiny or large.
 func TestKappa(t *testing.T) {
 	for n := range testscale.Cases(t, 300) {
 		r := rand.New(rand.NewPCG(uint64(n), 201))
@@ -231,8 +231,8 @@ func TestNoiseEvents(t *testing.T) {
 	}
 }
 
-// drawnAt are the pre-activations of a drawn network at x, what its own noise adds to them in each layer, and the values of the
-// hidden layers.
+// drawnAt are the pre-activations of a drawn network at x, what its own noise adds to them in each
+// layer, and the values of the hidden layers.
 func (c *noisyCase) drawnAt(weights [][]float64, x []float64) (pre, noise, z [][]float64) {
 	for k := range c.post.Layers {
 		l := &c.post.Layers[k]
@@ -299,8 +299,9 @@ func (c *noisyCase) draw(r *rand.Rand) [][]float64 {
 	return list
 }
 
-// TestConfinedDraws: drawn networks whose noise is as small as kappa says have their pre-activations in the bounds, at every
-// point, and the rows that are proved; and noise and radii, given those of the layers below, are larger no more often than tau says.
+// TestConfinedDraws: drawn networks whose noise is as small as kappa says have their
+// pre-activations in the bounds, at every point, and the rows that are proved; and noise and radii,
+// given those of the layers below, are larger no more often than tau says.
 func TestConfinedDraws(t *testing.T) {
 	const tau, draws = 0.05, 400
 	proved, unsafe, kept := 0, 0, 0
@@ -417,7 +418,8 @@ func (c *noisyCase) checkDraws(t *testing.T, r *rand.Rand, name string, p *phase
 	return unsafe, kept
 }
 
-// TestOutputNoise: noise of the last layer alone keeps a row from being proved that is positive for the means.
+// TestOutputNoise: noise of the last layer alone keeps a row from being proved that is positive for
+// the means.
 func TestOutputNoise(t *testing.T) {
 	for _, sd := range []float64{0, 0.5} {
 		r := rand.New(rand.NewPCG(1, 203))

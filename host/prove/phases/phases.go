@@ -21,10 +21,10 @@ import (
 type Task struct {
 	Box  property.Box
 	Safe *property.Safe
-	// Noise, if it is not nil, says that the network is the mean of a posterior, and the question is
-	// about all that are drawn from it, on an event that EventsUp pays for. Then there is a Proof, and
-	// bounds of hidden layers serve all inputs of the box: none is under an assumption, as the noise of a layer
-	// is only known beside what is below it.
+	// Noise, if it is not nil, says that the network is the mean of a posterior, and the question
+	// is about all that are drawn from it, on an event that EventsUp pays for. Then there is a
+	// Proof, and bounds of hidden layers serve all inputs of the box: none is under an assumption,
+	// as the noise of a layer is only known beside what is below it.
 	Noise *Noise
 	// Most is how many sub-problems may be looked at.
 	Most int

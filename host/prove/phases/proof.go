@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Proof is how every row of a conjunction was proved on a box, for networks whose biases are off by noise: what
-// psafe check needs to prove it again without a search. Its JSON is a part of the field proof of records
-// (docs/confinement.md, section 4). Slopes are lower slopes of ReLUs in 128ths.
+// Proof is how every row of a conjunction was proved on a box, for networks whose biases are off by
+// noise: what psafe check needs to prove it again without a search. Its JSON is a part of the field
+// proof of records (docs/confinement.md, section 4). Slopes are lower slopes of ReLUs in 128ths.
 type Proof struct {
 	// Open lists, for each hidden layer, the neurons that may be on both sides of their kink, in
 	// ascending order. Lower slopes and cuts are about them.
@@ -15,8 +15,8 @@ type Proof struct {
 	// Raised lists, for each hidden layer, the neurons that were bounded by rows with slopes of their
 	// own, in ascending order.
 	Raised [][]int `json:"raised"`
-	// Slopes has, for each neuron of Raised, layer by layer, the slopes of its lower and then those of
-	// its upper row: a byte for each neuron of Open in the layers below.
+	// Slopes has, for each neuron of Raised, layer by layer, the slopes of its lower and then those
+	// of its upper row: a byte for each neuron of Open in the layers below.
 	Slopes []byte `json:"slopes,omitempty"`
 	// Trees has one for each row of the conjunction.
 	Trees []Tree `json:"trees"`
@@ -24,8 +24,8 @@ type Proof struct {
 
 // Tree is a tree of sub-problems of one row.
 type Tree struct {
-	// Cuts is it in preorder: Leaf, or the number of a neuron among all of Open, followed by the part where
-	// it is active and the part where it is not.
+	// Cuts is it in preorder: Leaf, or the number of a neuron among all of Open, followed by the
+	// part where it is active and the part where it is not.
 	Cuts []int `json:"cuts"`
 	// Leaves has, for each leaf, the slopes of all neurons of Open that were not cut at on the way to
 	// it, a byte each, and then the multipliers of those that were, in the order of Open, two bytes
@@ -67,8 +67,8 @@ func (p *phased) noteSlopes(a *ascent) {
 	}
 }
 
-// noteLayer notes which neurons of hidden layer k are open, and which were raised: rows has the rows of
-// both their sides.
+// noteLayer notes which neurons of hidden layer k are open, and which were raised: rows has the
+// rows of both their sides.
 func (p *phased) noteLayer(k int, rows []int) {
 	if p.proof == nil {
 		return
