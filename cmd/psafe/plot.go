@@ -27,6 +27,8 @@ the same bytes.
 
   psafe plot eps a.jsonl b.jsonl --out fig.svg      bounds against eps
   psafe plot bars a.jsonl b.jsonl --out fig.png     by posterior and method
+  psafe plot histogram DIR --out fig.svg            how many have which bounds
+  psafe plot quantiles DIR --out fig.svg            p_lower of most, against eps
   psafe plot heatmap r.jsonl --points x.csv --columns 0,1 --out fig.png
 
 Means of p_lower are rounded down and of p_upper up. The statistical interval
@@ -42,7 +44,7 @@ type plotFlags struct {
 
 func (p *plotFlags) add(f *pflag.FlagSet) {
 	p.out.add(f, "file to write, .svg or .png; required")
-	f.StringSliceVar(&p.by, "by", []string{"posterior", "method"}, "eps: what has a line of its own: words of "+strings.Join(plot.ByWords, ", ")+"; bars: posterior,method or posterior")
+	f.StringSliceVar(&p.by, "by", []string{"posterior", "method"}, "eps and quantiles: what has a line of its own: words of "+strings.Join(plot.ByWords, ", ")+"; bars: posterior,method or posterior")
 	f.StringVar(&p.points, "points", "", "heatmap: the data file that --inputs of psafe certify named; required")
 	f.IntSliceVar(&p.columns, "columns", []int{0, 1}, "heatmap: which two coordinates of the points are the axes, from 0 on")
 	f.StringVar(&p.field, "field", "p_lower", "heatmap: p_lower or p_upper")
@@ -54,7 +56,13 @@ var plotKinds = map[string][]string{
 	"eps":     {"by"},
 	"bars":    {"by"},
 	"heatmap": {"points", "columns", "field", "label-column"},
+
+	"histogram": nil,
+	"quantiles": {"by"},
 }
+
+// plotWords are the kinds of figures in the order of messages.
+var plotWords = []string{"eps", "bars", "histogram", "quantiles", "heatmap"}
 
 func plotCommand() *cobra.Command {
 	var p plotFlags
@@ -103,9 +111,9 @@ func (p *plotFlags) check(f *pflag.FlagSet) (format string, err error) {
 	own, known := plotKinds[kind]
 	if !known {
 		if kind == "" {
-			return "", errors.New("plot needs the kind of figure, eps, bars or heatmap, and result files: psafe plot eps a.jsonl --out fig.svg")
+			return "", errors.New("plot needs the kind of figure, eps, bars, histogram, quantiles or heatmap, and result files: psafe plot eps a.jsonl --out fig.svg")
 		}
-		return "", fmt.Errorf("plot: no figure %.40q: give eps, bars or heatmap first, then result files%s", kind, nearest.Hint(kind, []string{"eps", "bars", "heatmap"}))
+		return "", fmt.Errorf("plot: no figure %.40q: give eps, bars, histogram, quantiles or heatmap first, then result files%s", kind, nearest.Hint(kind, plotWords))
 	}
 	if f.NArg() < 2 {
 		return "", fmt.Errorf("plot %s: no result file: name those that psafe certify --out wrote", kind)
@@ -148,6 +156,18 @@ func (p *plotFlags) draw(kind string, records []record.Placed) (*plot.Figure, []
 		}
 		drawing, err := plot.DrawBars(groups, methods)
 		return drawing, notes, err
+	}
+	switch kind {
+	case "histogram":
+		drawing, err := plot.DrawHistogram(records)
+		return drawing, nil, err
+	case "quantiles":
+		spreads, err := plot.Spreads(records, p.by)
+		if err != nil {
+			return nil, nil, err
+		}
+		drawing, err := plot.DrawQuantiles(spreads)
+		return drawing, nil, err
 	}
 	points, err := p.coordinates(records[0])
 	if err != nil {

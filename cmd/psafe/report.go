@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"psafe/host/job/campaign"
+	"psafe/host/read/format"
 	"psafe/host/record"
 	"psafe/host/tell/report"
 )
@@ -76,6 +79,7 @@ func reportCommand() *cobra.Command {
 		if err := r.out.refuse(inputs...); err != nil {
 			return err
 		}
+		r.ShapeOf = r.shapeOf
 		html, notes := report.Make(records, r.Options)
 		if len(records) > report.MostComfortable {
 			notes = append(notes, fmt.Sprintf("%d records make a page of %d MB: browsers are slow with so many; give fewer files", len(records), len(html)>>20))
@@ -89,6 +93,30 @@ func reportCommand() *cobra.Command {
 		_, err = fmt.Fprintf(stderr, "psafe: %s: a page of %s: open it in a browser\n", plain(r.out.path), howMany(len(records), "record"))
 		return err
 	})
+}
+
+// mostForShape is the size of a posterior's file that is read for its shape alone.
+const mostForShape = 256 << 20
+
+// shapeOf is the shape of an input by the posterior's file, if that is where the record says, and
+// unchanged; nil if it is not, or does not know.
+func (r *reportFlags) shapeOf(rec *record.Record) []int {
+	names := []string{rec.Posterior}
+	if !filepath.IsAbs(rec.Posterior) {
+		for _, folder := range r.Bases {
+			names = append(names, filepath.Join(folder, rec.Posterior))
+		}
+	}
+	for _, name := range names {
+		if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() || info.Size() > mostForShape {
+			continue
+		}
+		post, err := format.Read(name, format.Options{})
+		if err == nil && post.Source.SHA256 == rec.PosteriorSHA256 {
+			return post.Input.Shape
+		}
+	}
+	return nil
 }
 
 // check refuses what is missing or no number of anything.

@@ -25,7 +25,9 @@ type parent struct {
 func (q *question) fitsSet() error {
 	set, p, networks, of := q.post.Samples(), q.Parent, 0, ""
 	if set != nil {
-		networks = set.N()
+		if set.N() > 1 { // a single network is no set of which one might think more
+			networks = set.N()
+		}
 		if q.Method == "samples" {
 			of = set.DrawsOf
 		}

@@ -63,8 +63,10 @@ func TestParent(t *testing.T) {
 		t.Errorf("no confidence, or no networks: %s\n%s", line, asked)
 	}
 	for _, k := range []struct{ field, with, want string }{
-		{"parent.lower", "0.9", "parent: lower"},
-		{"parent.upper", "0.02", "parent: "},
+		{"parent.lower", "0.9375", "parent: lower"},
+		{"parent.lower", "0.625", "parent: lower"}, // which 12 safe of 12 would give
+		{"parent.upper", "0.875", "parent: upper"},
+		{"parent.upper", "0.015625", "parent: "},
 		{"parent.lower", "-0.5", "parent: "},
 		{"parent.of", `"another posterior"`, "parent: of"},
 		{"parent.confidence", "0.98", "parent: "},

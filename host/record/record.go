@@ -65,7 +65,7 @@ type Record struct {
 	// hidden bound, for methods without boxes.
 	Cells int     `json:"cells,omitempty"`
 	Tau   float64 `json:"tau,omitempty"`
-	// Networks is how many networks the posterior is, if it is a set of them: P_safe is then a
+	// Networks is how many networks the posterior is, if it is a set of several: P_safe is then a
 	// share of these and speaks of no other.
 	Networks int `json:"networks,omitempty"`
 	// SafeSamples and UnsafeSamples count the networks of a finite posterior that

@@ -42,8 +42,6 @@ func (s *Sets) Words() string {
 		return fmt.Sprintf("the networks of a finite set, in %d of %d records,", s.sets, s.n)
 	case s.least != s.most:
 		return fmt.Sprintf("the networks of each file (%d to %d)", s.least, s.most)
-	case s.most == 1:
-		return "the one network of this file"
 	}
 	return fmt.Sprintf("the %d networks of this file", s.most)
 }

@@ -36,7 +36,7 @@ var Table = []Field{
 	{Name: "safe_boxes", Type: "integer, omitted", Class: Compared, Doc: "verified weight boxes that p_lower counts or was chosen from"},
 	{Name: "cells", Type: "integer, omitted", Class: Compared, Doc: "into how many cells T was cut"},
 	{Name: "tau", Type: "number, omitted", Class: Compared, Doc: "clbp, phases: the largest failure budget of a hidden bound that p_lower rests on"},
-	{Name: "networks", Type: "integer, omitted", Class: Question, Asked: true, Doc: "the posterior is a finite set of so many networks, whatever the method: P_safe is a share of these and speaks of no other network"},
+	{Name: "networks", Type: "integer, omitted", Class: Question, Asked: true, Doc: "the posterior is a finite set of so many networks, two or more, whatever the method: P_safe is a share of these and speaks of no other network"},
 	{Name: "safe_samples", Type: "integer, omitted", Class: Proved, Doc: "a finite posterior: how many networks were proved safe"},
 	{Name: "unsafe_samples", Type: "integer, omitted", Class: Proved, Doc: "a finite posterior: how many networks were proved unsafe"},
 	{Name: "parent", Type: "object, omitted", Class: Compared, Doc: "`--method finite`, if the file says which posterior the networks are independent draws `of`: an interval for P_safe of that posterior, `lower` to `upper`, " +

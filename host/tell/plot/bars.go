@@ -67,7 +67,7 @@ func DrawBars(groups []Group, methods []string) (*Figure, error) {
 		}
 	}
 	x := "posterior"
-	if strings.Contains(groups[0].Name, "\n") {
+	if strings.Contains(groups[0].Name, "\neps ") {
 		x = "posterior, and eps: radius of T in each coordinate (unit of the inputs)"
 	}
 	p := newPlot("Bounds of P_safe, "+countWords(lo, hi), x, "probability, mean over inputs")

@@ -141,10 +141,10 @@ func TestPlotLimits(t *testing.T) {
 	if err != nil || len(series) != 61 {
 		t.Fatal(len(series), err)
 	}
-	if _, err := plot.DrawEps(series[:22]); err == nil || !strings.Contains(err.Error(), "22 lines are too many") {
+	if _, err := plot.DrawEps(series[:21]); err == nil || !strings.Contains(err.Error(), "21 lines are too many") {
 		t.Error(err)
 	}
-	if f, err := plot.DrawEps(series[:21]); err != nil || len(write(t, f, "png")) == 0 {
+	if f, err := plot.DrawEps(series[:20]); err != nil || len(write(t, f, "png")) == 0 {
 		t.Error(err)
 	}
 	groups, methods, _, err := plot.BarGroups(records, plot.ByWords[:2])

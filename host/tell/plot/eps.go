@@ -13,10 +13,11 @@ import (
 	"psafe/host/record"
 )
 
-// Colours that people with any colour vision tell apart (Okabe and Ito), and marks,
-// filled for lower and open for upper bounds, for those who print in grey.
+// Colours that people with any colour vision tell apart and that differ in lightness, so that they do
+// so in grey too (TestInksInGrey), and marks, filled for lower and open for upper bounds. There are no
+// common factors of how many there are of each: line i of 20 has a colour and a mark of its own.
 var (
-	inks = []color.RGBA{{0, 0, 0, 255}, {0xd5, 0x5e, 0, 255}, {0, 0x72, 0xb2, 255}, {0, 0x9e, 0x73, 255}, {0xcc, 0x79, 0xa7, 255}, {0xe6, 0x9f, 0, 255}, {0x56, 0xb4, 0xe9, 255}}
+	inks = []color.RGBA{{0, 0, 0, 255}, {0, 0x46, 0x8b, 255}, {0xb3, 0x46, 0x0e, 255}, {0x3f, 0xae, 0x7c, 255}, {0xe6, 0xa1, 0x2c, 255}}
 
 	filled = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, diamond{filled: true}}
 	open   = []draw.GlyphDrawer{draw.RingGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, diamond{}}
@@ -24,7 +25,7 @@ var (
 
 // mostSeries is how many lines one figure holds: each has a colour and mark of its
 // own.
-const mostSeries = 21
+const mostSeries = 20
 
 const (
 	epsWidth, epsHeight = 500, 330
@@ -67,7 +68,7 @@ func addSeries(p *plot.Plot, series []Series) ([]key, error) {
 		if len(stat.x) > 0 {
 			bars = append(bars, stat)
 		}
-		mark := i + i/len(inks)
+		mark := i
 		var thumbs []plot.Thumbnailer
 		for _, bound := range []struct {
 			xy     plotter.XYs

@@ -194,3 +194,58 @@ func write(t *testing.T, f *plot.Figure, format string) []byte {
 	}
 	return b.Bytes()
 }
+
+// TestSpreads: quantiles are numbers of records, the lower of two, by ascending eps; records that claim
+// no p_lower are in none; and several properties are apart.
+func TestSpreads(t *testing.T) {
+	var lines []string
+	for i := range 11 {
+		lines = append(lines, line("p", "lbp", "0.2", i, float64(10-i)/10, 1, ""))
+	}
+	lines = append(lines, line("p", "lbp", "0.1", 0, 0.25, 1, ""), line("p", "lbp", "0.1", 1, 0.75, 1, ""), line("p", "statistical", "0.1", 2, 0, 1, ""))
+	spreads, err := plot.Spreads(read(t, lines...), []string{"posterior", "method"})
+	want := []plot.Spread{{Name: "p.npz, lbp", Points: []plot.SpreadPoint{
+		{Eps: "0.1", X: 0.1, Tenth: 0.25, Half: 0.25, Nine: 0.25, Inputs: 2}, {Eps: "0.2", X: 0.2, Tenth: 0.1, Half: 0.5, Nine: 0.9, Inputs: 11}}}}
+	if err != nil || !reflect.DeepEqual(spreads, want) {
+		t.Errorf("%v %+v", err, spreads)
+	}
+	if _, err := plot.Spreads(read(t, lines[13]), []string{"posterior"}); err == nil {
+		t.Error("quantiles of nothing")
+	}
+	other := resealed(line("p", "lbp", "0.1", 0, 0.5, 1, ""), `argmax_is:1`, `top_k:2`)
+	series, _, err := plot.EpsSeries(read(t, lines[11], lines[12], other), []string{"posterior"})
+	if err != nil || len(series) != 2 || series[0].Name != "p.npz, argmax_is" || series[1].Name != "p.npz, top_k:2" || series[0].Points[0].Inputs != 2 {
+		t.Errorf("%v %+v", err, series)
+	}
+	classes := resealed(lines[11], `argmax_is:1`, `argmax_is:2`)
+	series, _, err = plot.EpsSeries(read(t, lines[11], classes), []string{"posterior"})
+	if err != nil || len(series) != 1 || series[0].Points[0].Inputs != 2 {
+		t.Errorf("two classes of one input: %v %+v", err, series)
+	}
+	groups, _, _, err := plot.BarGroups(read(t, lines[11], lines[12], other), []string{"posterior"})
+	if err != nil || len(groups) != 2 || groups[1].Name != "p.npz\ntop_k:2" {
+		t.Errorf("%v %+v", err, groups)
+	}
+}
+
+// TestDistributions: both figures of distributions say what they show.
+func TestDistributions(t *testing.T) {
+	records := read(t, line("p", "lbp", "0.2", 0, 0.5, 1, ""), line("p", "lbp", "0.1", 1, 0.9, 0.95, ""))
+	histogram, err := plot.DrawHistogram(records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spreads, err := plot.Spreads(records, []string{"posterior"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	quantiles, err := plot.DrawQuantiles(spreads)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for f, want := range map[*plot.Figure]string{histogram: "Distribution of the bounds of P_safe, 2 records", quantiles: "Distribution of p_lower against eps"} {
+		if svg := string(write(t, f, "svg")); !strings.Contains(svg, ">"+want+"<") {
+			t.Errorf("no %q", want)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"psafe/host/record"
+	"psafe/host/tell/summary"
 )
 
 // Series is one line of a figure against eps: means over inputs, by ascending eps.
@@ -117,11 +118,16 @@ func BarGroups(records []record.Placed, by []string) (groups []Group, methods, n
 	}
 	posteriors := posteriorNames(records)
 	several := slices.ContainsFunc(records, func(r record.Placed) bool { return r.Eps != records[0].Eps })
+	properties := severalProperties(records)
 	names, sorted := split(records, func(i int) string {
-		if several && records[i].Eps != "" {
-			return posteriors[i] + "\neps " + quoted(records[i].Eps, 20)
+		name := posteriors[i]
+		if properties {
+			name += "\n" + quoted(summary.PropertyOf(records[i].Record), 20)
 		}
-		return posteriors[i]
+		if several && records[i].Eps != "" {
+			name += "\neps " + quoted(records[i].Eps, 20)
+		}
+		return name
 	})
 	methods, _ = split(records, func(i int) string { return method(&records[i]) })
 	inputs := map[string]bool{}
@@ -179,10 +185,11 @@ func distinct(records []record.Placed) error {
 	first := map[string]*record.Placed{}
 	for i := range records {
 		r := &records[i]
-		if f := first[input(r)]; f != nil {
+		asked := input(r) + " " + r.Property // of argmax_is:0 to argmax_is:9 each counts
+		if f := first[asked]; f != nil {
 			return fmt.Errorf("%s: input %d is in %s as well, with the same posterior, method and eps: leave one file out, or tell them apart with psafe plot eps --by", r.Place(), r.Index, f.Place())
 		}
-		first[input(r)] = r
+		first[asked] = r
 	}
 	return nil
 }
@@ -200,6 +207,8 @@ func methodWords(p *record.Placed) string {
 func labelled(records []record.Placed, by []string) ([]string, error) {
 	posteriors := posteriorNames(records)
 	labels := make([]string, len(records))
+	// A mean over different properties would say nothing: the page has them apart too.
+	asked := severalProperties(records) && !slices.Contains(by, "property")
 	for i := range records {
 		r := &records[i]
 		var parts []string
@@ -221,9 +230,19 @@ func labelled(records []record.Placed, by []string) ([]string, error) {
 				return nil, fmt.Errorf("--by %.40q: give words of %s", word, strings.Join(ByWords, ", "))
 			}
 		}
+		if asked {
+			parts = append(parts, quoted(summary.PropertyOf(r.Record), 30))
+		}
 		labels[i] = strings.Join(parts, ", ")
 	}
 	return labels, nil
+}
+
+// severalProperties says whether records are of more than one property, as the page groups them.
+func severalProperties(records []record.Placed) bool {
+	return slices.ContainsFunc(records, func(r record.Placed) bool {
+		return summary.PropertyOf(r.Record) != summary.PropertyOf(records[0].Record)
+	})
 }
 
 // posteriorNames are the file names of the posteriors, with as much more as tells

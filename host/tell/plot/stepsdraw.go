@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	blue     = inks[2]
+	blue     = color.RGBA{0, 0x72, 0xb2, 255}
 	thinGrey = draw.LineStyle{Color: color.Gray{0x80}, Width: vg.Points(0.5)}
 	reluGrey = draw.LineStyle{Color: color.Gray{0xa8}, Width: vg.Points(3)}
 	zeroGrey = draw.LineStyle{Color: color.Gray{0xb0}, Width: vg.Points(0.5), Dashes: []vg.Length{vg.Points(1), vg.Points(2)}}

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"psafe/host/record"
@@ -56,6 +57,14 @@ func groupsOf(result *summary.Result) groups {
 		t.Columns = append(t.Columns, c.name)
 		for i, cell := range cells {
 			t.Rows[i].Cells = append(t.Rows[i].Cells, cell)
+		}
+	}
+	if at := slices.Index(t.Columns, "eps"); at > 1 { // what fits a phone comes first
+		t.Columns = slices.Insert(slices.Delete(t.Columns, at, at+1), 1, "eps")
+		for i := range t.Rows {
+			cells := t.Rows[i].Cells
+			eps := cells[at]
+			t.Rows[i].Cells = slices.Insert(slices.Delete(cells, at, at+1), 1, eps)
 		}
 	}
 	for i := range t.Rows {

@@ -75,6 +75,7 @@ func draw(records []record.Placed, o Options) *drawn {
 	numbers := map[source]int{}
 	var sources []source
 	var names []string
+	var firsts []*record.Record
 	var inputs [][]int // of each set, the indices of the points that are drawn
 	places := map[source]map[int]int{}
 	all := 0
@@ -89,7 +90,7 @@ func draw(records []record.Placed, o Options) *drawn {
 		if !known {
 			k = len(sources)
 			numbers[from], places[from] = k, map[int]int{}
-			sources, names, inputs = append(sources, from), append(names, r.Inputs), append(inputs, nil)
+			sources, names, inputs, firsts = append(sources, from), append(names, r.Inputs), append(inputs, nil), append(firsts, r)
 		}
 		d.of[i] = k
 		place, known := places[from][r.Index]
@@ -104,7 +105,11 @@ func draw(records []record.Placed, o Options) *drawn {
 		d.picture[i] = place
 	}
 	for k, from := range sources {
-		s, err := o.set(names[k], from, inputs[k])
+		own := o
+		if len(own.Shape) == 0 && own.ShapeOf != nil {
+			own.Shape = own.ShapeOf(firsts[k])
+		}
+		s, err := own.set(names[k], from, inputs[k])
 		s.Name = shown(base(names[k]))
 		if err != nil {
 			s.Note = fmt.Sprintf("the inputs of %s are not drawn: %s", s.Name, shown(err.Error()))

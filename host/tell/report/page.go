@@ -44,6 +44,9 @@ type Options struct {
 	// Shape is how points of so many coordinates are drawn as images that their file has flat:
 	// height and width, or with the channels first or last. Empty draws none so.
 	Shape []int
+	// ShapeOf, if set and Shape is empty, is the shape of an input that the posterior of a record
+	// knows, nil if it knows none.
+	ShapeOf func(*record.Record) []int
 }
 
 // MostComfortable is how many records a browser shows without a wait that one notices.
@@ -63,6 +66,9 @@ type content struct {
 	Histograms                    []histogram
 	Charts                        []chart
 	LeftOut, Commands             []string
+	// Opening is what is proved in one sentence, Statistical what drawn networks say beside that.
+	Opening     string
+	Statistical []string
 }
 
 // verdict is a count with its share, for the bar.
@@ -102,8 +108,13 @@ func Make(records []record.Placed, o Options) (html []byte, notes []string) {
 	if o.Title == "" {
 		c.Title = "Bounds of safety, certified by psafe"
 	}
-	for _, name := range files(records) {
-		if word := shellWord(name); word != "" && len(c.Commands) < mostLines {
+	c.Opening, c.Statistical = openingOf(records, result), drawnOf(result)
+	for _, of := range foldedOf(files(records)) {
+		word := shellWord(of.files[0])
+		if len(of.files) > 1 { // a shell puts the names there
+			word = shellPattern(of.pattern)
+		}
+		if word != "" && len(c.Commands) < mostLines {
 			c.Commands = append(c.Commands, "psafe check "+word)
 		}
 	}

@@ -141,6 +141,7 @@
       const index = field.index ? numbers(field.index) : new Float64Array(rows), set = numbers(own.set);
       return index.map((x, i) => x + 2 ** 31 * (set[i] || 0));
     } },
+    { name: 'verdict', cell: chip, keys: () => places(field.verdict) },
     { name: 'data', cell: (i) => setOf(i)?.name ?? '', keys: () => numbers(own.set), off: true, wide: true, there: data.sets.length > 1 },
     { name: 'label', cell: (i) => says('label', i), keys: () => numbers(field.label), n: true, off: true, there: several(field.label) },
     { name: 'property', cell: plain(own.kind), keys: () => places(own.kind), off: true, wide: true, there: several(own.kind) },
@@ -148,7 +149,6 @@
     { name: 'posterior', cell: plain(own.network), keys: () => places(own.network), off: true, wide: true, there: several(own.network) },
     { name: 'method', cell: (i) => (own.asked.get(i) === says('method', i) ? says('method', i) : own.asked.get(i) + ' (' + says('method', i) + ')'),
       keys: () => places(own.asked), off: true, wide: true, there: several(own.asked) || several(field.method) },
-    { name: 'verdict', cell: chip, keys: () => places(field.verdict) },
     { name: 'p_lower', cell: (i) => (claims(i) ? shorten(says('p_lower', i), false) : '–'), keys: () => lower(), n: true },
     { name: 'p_upper', cell: (i) => shorten(says('p_upper', i), true), keys: () => numbers(field.p_upper), n: true },
     { name: 'bounds', cell: (i) => band(says('p_lower', i), says('p_upper', i)) },
@@ -333,6 +333,12 @@
       scale.append(band(lo, hi, 'drawn'), make('p', { class: 'caption' },
         'Not certified: from ' + says('statistical.samples', i) + ' drawn networks, ' + lo + ' to ' + hi + ' with confidence ' + says('statistical.confidence', i) + '.'));
     }
+    if (says('parent.lower', i) !== '') {
+      const lo = says('parent.lower', i), hi = says('parent.upper', i);
+      scale.append(band(lo, hi, 'drawn'), make('p', { class: 'caption' },
+        'Not certified: for the posterior that the networks were drawn from (' + says('parent.of', i) + '), ' + lo + ' to ' + hi + ' with confidence ' + says('parent.confidence', i) + '.'));
+    }
+    if (says('networks', i) !== '') scale.append(make('p', { class: 'caption' }, 'P_safe is a share of the ' + says('networks', i) + ' networks of the file, and speaks of no others.'));
     list.push(scale);
     return list;
   };

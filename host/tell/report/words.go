@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"psafe/host/record"
+	"psafe/host/tell/summary"
 )
 
 // fact is a row of what the page says of all records.
@@ -42,6 +43,12 @@ func factsOf(records []record.Placed, posteriors []string) []fact {
 		f.Short = !slices.ContainsFunc(f.Words, func(w string) bool { return len(w) > 24 })
 		return f
 	}
+	fileOf := map[string]string{}
+	for _, of := range foldedOf(files(records)) {
+		for _, name := range of.files {
+			fileOf[name] = of.String()
+		}
+	}
 	list := []fact{
 		each("Posterior", func(i int, r *record.Record) string {
 			return fmt.Sprintf("%s (%s; spread %s; SHA-256 %.12s)", posteriors[i], shown(strings.Join(r.Activations, ", ")), shown(r.PosteriorScale), shown(r.PosteriorSHA256))
@@ -53,7 +60,12 @@ func factsOf(records []record.Placed, posteriors []string) []fact {
 			return fmt.Sprintf("%s (SHA-256 %.12s)", shown(base(r.Inputs)), shown(r.InputsSHA256))
 		}),
 		each("Region T", func(_ int, r *record.Record) string { return region(r) }),
-		each("Safe set S", func(_ int, r *record.Record) string { return shown(r.Property) }),
+		each("Safe set S", func(_ int, r *record.Record) string {
+			if of := summary.PropertyOf(r); of != "property file" {
+				return shown(of)
+			}
+			return shown(r.Property)
+		}),
 		each("Method", func(_ int, r *record.Record) string {
 			words := r.MethodAsked()
 			if words != r.Method {
@@ -64,7 +76,7 @@ func factsOf(records []record.Placed, posteriors []string) []fact {
 		each("Precision", func(_ int, r *record.Record) string { return shown(r.Precision) }),
 		each("Device", func(_ int, r *record.Record) string { return shown(r.Device) }),
 		each("psafe", func(_ int, r *record.Record) string { return shown(r.Version) }),
-		each("Result file", func(i int, _ *record.Record) string { return shown(records[i].File) }),
+		each("Result file", func(i int, _ *record.Record) string { return fileOf[records[i].File] }),
 	}
 	return slices.DeleteFunc(list, func(f fact) bool { return len(f.Words) == 0 })
 }
@@ -170,6 +182,14 @@ func orList(words []string) string {
 		words = append(words[:mostWords:mostWords], "...")
 	}
 	return strings.Join(words, " or ")
+}
+
+// shellPattern is a pattern of names as a shell takes it, empty if it would have to be quoted.
+func shellPattern(pattern string) string {
+	if word := strings.ReplaceAll(pattern, "*", ""); shellWord(word) != word || strings.Contains(word, "'") {
+		return ""
+	}
+	return pattern
 }
 
 // shellWord is a file's name as a shell takes it, empty if it has what is not seen.

@@ -72,10 +72,15 @@ func (g *groups) add(r *record.Record) {
 var kinds = property.SpecKinds()
 
 // PropertyOf is a record's property without the class of its input: argmax_is, margin:0.5.
+// argmax_is has none whoever named it, since argmax_is:0 to argmax_is:9 ask the same of ten classes.
 // Those of files have names, each its own, and are all "property file".
 func PropertyOf(r *record.Record) string {
-	if kind, _, _ := strings.Cut(r.Property, ":"); !slices.Contains(kinds, kind) {
+	kind, _, _ := strings.Cut(r.Property, ":")
+	switch {
+	case !slices.Contains(kinds, kind):
 		return "property file"
+	case kind == "argmax_is":
+		return kind
 	}
 	if r.Label == nil {
 		return r.Property

@@ -1,0 +1,174 @@
+package plot
+
+import (
+	"fmt"
+	"image/color"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"psafe/host/record"
+)
+
+// histogramBins is how many parts of [0, 1] a histogram has.
+const histogramBins = 20
+
+// bins are how many numbers lie in each part; the last has 1 too.
+func bins(values []float64) []float64 {
+	counts := make([]float64, histogramBins)
+	for _, v := range values {
+		counts[min(int(v*histogramBins), histogramBins-1)]++
+	}
+	return counts
+}
+
+// columnsOf draws counts as columns from edge to edge of each part, or of half of it.
+type columnsOf struct {
+	counts      []float64
+	left, right float64 // within a part, from 0 to 1
+	fill        color.Color
+	outline     draw.LineStyle
+}
+
+// Plot is plot.Plotter's.
+func (b *columnsOf) Plot(c draw.Canvas, p *plot.Plot) {
+	trX, trY := p.Transforms(&c)
+	of := blocks{fill: b.fill, outline: b.outline}
+	for i, n := range b.counts {
+		if n == 0 {
+			continue
+		}
+		lo, hi := (float64(i)+b.left)/histogramBins, (float64(i)+b.right)/histogramBins
+		of.block(&c, vg.Rectangle{Min: vg.Point{X: trX(lo), Y: trY(0)}, Max: vg.Point{X: trX(hi), Y: trY(n)}})
+	}
+}
+
+// DrawHistogram draws how many records have which p_lower, filled, and which p_upper, hatched.
+// Records of method statistical claim no p_lower.
+func DrawHistogram(records []record.Placed) (*Figure, error) {
+	var lower, upper []float64
+	var all intervals
+	for i := range records {
+		r := records[i].Record
+		m := record.Mean{}
+		m.Sets.Add(r)
+		all.add(&m)
+		if r.Method != "statistical" {
+			lower = append(lower, float64(r.PLower))
+		}
+		upper = append(upper, float64(r.PUpper))
+	}
+	p := newPlot(fmt.Sprintf("Distribution of the bounds of P_safe, %d records", len(records)), "bound of P_safe", "records")
+	p.X.Min, p.X.Max = 0, 1
+	p.X.Tick.Marker = plot.ConstantTicks(fifths())
+	thin := draw.LineStyle{Color: color.Black, Width: vg.Points(0.6)}
+	low := &columnsOf{counts: bins(lower), left: 0.06, right: 0.5, fill: color.Gray{0x55}, outline: thin}
+	up := &columnsOf{counts: bins(upper), left: 0.5, right: 0.94, outline: thin}
+	p.Y.Min, p.Y.Max = 0, max(1, slices.Max(low.counts), slices.Max(up.counts))*1.05
+	p.Add(low, up)
+	keys := []key{{"filled: p_lower, certified", []plot.Thumbnailer{&blocks{fill: color.Gray{0x55}, outline: thin}}},
+		{"hatched: p_upper, certified (1 says nothing)", []plot.Thumbnailer{&blocks{outline: thin}}}}
+	return withLegend(p, epsWidth, epsHeight, append(keys, all.keys(thin)...)), nil
+}
+
+// Spread is a line of DrawQuantiles: at each radius, in ascending order, quantiles of p_lower.
+type Spread struct {
+	Name   string
+	Points []SpreadPoint
+}
+
+// SpreadPoint is one radius: the tenth, the half and nine tenths of p_lower lie at or below these,
+// which are numbers of records. Inputs is how many there are.
+type SpreadPoint struct {
+	Eps               string
+	X                 float64
+	Tenth, Half, Nine float64
+	Inputs            int
+}
+
+// Spreads sorts records into lines as EpsSeries does; records that claim no p_lower are in none.
+func Spreads(records []record.Placed, by []string) ([]Spread, error) {
+	records = slices.DeleteFunc(slices.Clone(records), func(r record.Placed) bool { return r.Method == "statistical" })
+	if len(records) == 0 {
+		return nil, fmt.Errorf("no record claims a p_lower: all are of method statistical: draw psafe plot eps")
+	}
+	labels, err := labelled(records, by)
+	if err != nil {
+		return nil, err
+	}
+	names, sorted := split(records, func(i int) string { return labels[i] })
+	var list []Spread
+	for s, name := range names {
+		of := Spread{Name: name}
+		byEps := map[float64][]float64{}
+		for _, r := range sorted[s] {
+			x, err := radius(&r)
+			if err != nil {
+				return nil, err
+			}
+			if byEps[x] == nil {
+				of.Points = append(of.Points, SpreadPoint{Eps: r.Eps, X: x})
+			}
+			byEps[x] = append(byEps[x], float64(r.PLower))
+		}
+		slices.SortFunc(of.Points, func(a, b SpreadPoint) int {
+			if a.X < b.X {
+				return -1
+			}
+			return 1
+		})
+		for i := range of.Points {
+			q := &of.Points[i]
+			p := byEps[q.X]
+			slices.Sort(p)
+			at := func(tenths int) float64 { return p[(len(p)-1)*tenths/10] } // the lower of two
+			q.Tenth, q.Half, q.Nine, q.Inputs = at(1), at(5), at(9), len(p)
+		}
+		list = append(list, of)
+	}
+	return list, nil
+}
+
+// DrawQuantiles draws how p_lower is distributed at each radius: the median as a line, and a bar from
+// the first tenth to the last.
+func DrawQuantiles(spreads []Spread) (*Figure, error) {
+	if len(spreads) > mostSeries {
+		return nil, fmt.Errorf("%d lines are too many for a figure, which holds %d: give fewer files, or fewer words to --by", len(spreads), mostSeries)
+	}
+	p := newPlot("Distribution of p_lower against eps", "eps: radius of T in each coordinate (unit of the inputs)", "p_lower, certified")
+	probabilities(p)
+	var keys []key
+	var series []Series
+	for i, s := range spreads {
+		ink, mark := inks[i%len(inks)], filled[i%len(filled)]
+		var half plotter.XYs
+		bar := &spans{shift: vg.Points(3 * float64(i)), style: draw.LineStyle{Color: ink, Width: vg.Points(0.9)}}
+		eps := Series{Name: s.Name}
+		for _, q := range s.Points {
+			half = append(half, plotter.XY{X: q.X, Y: q.Half})
+			bar.x, bar.lo, bar.hi = append(bar.x, q.X), append(bar.lo, q.Tenth), append(bar.hi, q.Nine)
+			eps.Points = append(eps.Points, EpsPoint{Eps: q.Eps, X: q.X})
+		}
+		series = append(series, eps)
+		line, points, err := plotter.NewLinePoints(half)
+		if err != nil {
+			return nil, err
+		}
+		line.LineStyle = draw.LineStyle{Color: ink, Width: vg.Points(1.2), Dashes: dashesOf(i)}
+		points.GlyphStyle = draw.GlyphStyle{Color: ink, Radius: vg.Points(3.2), Shape: mark}
+		p.Add(line, points, bar)
+		keys = append(keys, key{s.Name, []plot.Thumbnailer{line, points}})
+	}
+	keys = append(keys, key{"lines: half of the records have at most this p_lower", nil},
+		key{"bars: from the lowest tenth of the records to the highest", []plot.Thumbnailer{&spans{style: draw.LineStyle{Color: color.Gray{0x70}, Width: vg.Points(0.9)}}}})
+	epsTicks(p, series)
+	return withLegend(p, epsWidth, epsHeight, keys), nil
+}
+
+// dashesOf are those of line i, so that lines differ where colours do not: whole ones first.
+func dashesOf(i int) []vg.Length {
+	return [][]vg.Length{nil, {vg.Points(7), vg.Points(2)}, {vg.Points(1.5), vg.Points(2)}, {vg.Points(8), vg.Points(2), vg.Points(1.5), vg.Points(2)}}[i%4]
+}
