@@ -261,7 +261,7 @@ func identified(t *testing.T, g *onnx.Graph, x []float64) (n int) {
 func TestGraphs(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 2))
 	used, exact, joined, uncertain := map[string]int{}, 0, 0, 0
-	for range testscale.Cases(t, 2000) {
+	for range testscale.Cases(t, 8000) {
 		g := &grower{r: r, shape: [4]int{1, 1 + r.IntN(3), 1 + r.IntN(4), 1 + r.IntN(4)}, older: map[string][4]int{}, used: used}
 		g.Build = New(r.Uint64(), 1, int64(g.shape[1]), int64(g.shape[2]), int64(g.shape[3]))
 		g.older["x"] = g.shape
