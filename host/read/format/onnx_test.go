@@ -287,6 +287,9 @@ func TestONNXRefuses(t *testing.T) {
 	b := someMLP()
 	b.Const("spare", []int{1})
 	spare := Encode(&b.Graph)
+	b = New(1, 1, 2)
+	b.On("MatMul", []string{"x", b.On("Slice", []string{b.Const("w", []int{2, 3}), b.Shape("from", 0), b.Shape("to", 2), b.Shape("axes", 1)})})
+	part := Encode(&b.Graph)
 	for _, c := range []struct {
 		name, want string
 		file       []byte
@@ -308,6 +311,7 @@ func TestONNXRefuses(t *testing.T) {
 		{"negative sd", `array "b": number 2 is -1, which is no sd`, mlp, Options{SDFile: sidecar(t, named("b", []int{4}, 0, 1, -1, 0)), Scale: posterior.ScaleSD}},
 		{"sd of Sub", `initialiser "mean" cannot have standard deviations: Sub takes its constants as they are`, mlp, Options{SDFile: sidecar(t, named("mean", []int{3}, 0, 1, 1)), Scale: posterior.ScaleSD}},
 		{"sd of a variance", `initialiser "s" cannot have standard deviations: BatchNormalization takes its constants as they are`, cnn, Options{SDFile: sidecar(t, named("s", []int{2}, 1, 1)), Scale: posterior.ScaleSD}},
+		{"sd of numbers of which some are not used", `initialiser "w" cannot have standard deviations: its number 2 is not one weight of a layer`, part, Options{SD: "0.1"}},
 		{"sd of a number that is not used", `initialiser "spare" has standard deviations, and the network does not use it`, spare, Options{SDFile: sidecar(t, named("spare", []int{1}, 1)), Scale: posterior.ScaleSD}},
 		{"activations", "the option says tanh: drop --activation", mlp, Options{SD: "0", Activations: []network.Activation{{Kind: network.Tanh}}}},
 		{"another format", "the file has standard deviations of its own: drop --sd", npz(t, goodMeta, goodArrays()), Options{SD: "0"}},

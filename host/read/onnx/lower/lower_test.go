@@ -315,7 +315,7 @@ var networks = []struct {
 		b := New(22, 1, 3, 4)
 		b.Node("Relu", nil)
 		b.Node("Dropout", nil, Float("ratio", 0.3))
-		b.Node("Slice", []string{b.Shape("s0", 3, 0), b.Shape("s1", -9, 9), b.Shape("s2", -1, 1), b.Shape("s3", -1, 2)})
+		b.Node("Slice", []string{b.Shape("s0", 3, 0), b.Shape("s1", -9, -1), b.Shape("s2", -1, 1), b.Shape("s3", -1, 1)})
 		b.Node("Unsqueeze", []string{b.Shape("u", 1)})
 		b.Node("Squeeze", []string{"u"})
 		b.Node("Split", []string{b.Shape("p", 1, 3)}, Int("axis", 2))

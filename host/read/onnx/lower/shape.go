@@ -191,7 +191,7 @@ func (v *value) take(w *value, i int) {
 		v.start = append(v.start, len(v.terms))
 	}
 	if id := w.idOf(i); id != 0 && v.id == nil {
-		v.id = make([]int32, len(v.c), len(w.c))
+		v.id = make([]int32, len(v.c))
 	}
 	v.c = append(v.c, w.c[i])
 	if v.id != nil {
