@@ -4,7 +4,8 @@ One file to copy beside a training script. It needs Python 3.8 and NumPy 1.17 or
 torch only inside of functions that were given torch modules. docs/export.md of psafe has a script
 for each library; "psafe exporter" prints this file.
 
-    save_torch            torch modules: bayesian-torch, blitz, torchbnn, own layers, nn.Linear
+    save_torch            torch modules, dense and convolutional: bayesian-torch, blitz, torchbnn, own
+                          layers, layers without spread
     save_torch_dropout    MC dropout            save_torch_ensemble   deep ensembles
     save_laplace          laplace-torch         save_tfp              TensorFlow Probability
     save_pyro             Pyro                  save_numpyro          NumPyro
@@ -1642,6 +1643,9 @@ class _Graph:
         d, seen = step.args
         if d in self.drawn:
             raise ValueError("%s: is called twice, and psafe takes two layers to be independent: use two layers" % step.place)
+        tied = [o.label for o in self.drawn if o.weight is d.weight or o.weight_scale is d.weight_scale]
+        if tied:
+            raise ValueError("%s: shares its weights with %s, and psafe takes two layers to be independent" % (step.place, tied[0]))
         unit, axes = _Unit(d.label, "identity"), len(d.weight.shape)
         for part, mean, spread in (("weight", d.weight, d.weight_scale), ("bias", d.bias, d.bias_scale)):
             if mean is not None:

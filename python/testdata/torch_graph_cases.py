@@ -275,6 +275,10 @@ refuses(["names=: no layer has both"], px.save_torch, net, IMAGES, names=("w", "
 twice = type("Twice", (nn.Module,), {"forward": lambda self, x: self.fc(self.conv(x).flatten(1) + self.conv(x).flatten(1))})()
 twice.conv, twice.fc = BayesianConv2d(3, 4, (3, 3), 1, 1), nn.Linear(288, 2)
 refuses(["layer conv (BayesianConv2d)", "called twice"], px.save_torch, twice, IMAGES)
+twice.other = BayesianConv2d(3, 4, (3, 3), 1, 1)
+twice.other.weight_sampler = twice.conv.weight_sampler
+type(twice).forward = lambda self, x: self.fc(self.conv(x).flatten(1) + self.other(x).flatten(1))
+refuses(["layer other (BayesianConv2d)", "shares its weights with layer conv"], px.save_torch, twice, IMAGES)
 odd = Hidden()
 odd.forward = lambda x: F.conv_transpose2d(x, odd.mean.transpose(0, 1), padding=1)
 refuses(["layer 0 (Hidden)", "conv_transpose2d", "stride and padding"], px.save_torch, nn.Sequential(odd, *tail), IMAGES,
