@@ -54,7 +54,7 @@ func TestTorch(t *testing.T) {
 // TestTorchGraphs: networks of torch with convolutions, pools and joins.
 func TestTorchGraphs(t *testing.T) {
 	testscale.DeepOnly(t)
-	compare(t, "torch_graph_cases.py", "torch", 13)
+	compare(t, "torch_graph_cases.py", "torch", 15)
 }
 
 // TestSelfTest runs the test that comes with the file.
