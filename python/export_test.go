@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"psafe/host/model/posterior"
@@ -27,11 +28,7 @@ func TestArrays(t *testing.T) {
 // TestTorch: the same for networks of torch that were trained for a few steps.
 func TestTorch(t *testing.T) {
 	testscale.DeepOnly(t)
-	dir := compare(t, "torch_cases.py", "torch", 23)
-	program := filepath.Join(dir, "psafe.exe")
-	if out, err := exec.Command("go", "build", "-o", program, "../cmd/psafe").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	dir, program := compare(t, "torch_cases.py", "torch", 23), theProgram(t)
 	points := filepath.Join(dir, "points.csv")
 	if err := os.WriteFile(points, []byte("0.9,0.1,0.9,0.1\n0.1,0.9,0.1,0.9\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -57,7 +54,7 @@ func TestTorch(t *testing.T) {
 // TestTorchGraphs: networks of torch with convolutions, pools and joins.
 func TestTorchGraphs(t *testing.T) {
 	testscale.DeepOnly(t)
-	compare(t, "torch_graph_cases.py", "torch", 13)
+	compare(t, "torch_graph_cases.py", "torch", 15)
 }
 
 // TestCertify: psafe gets what certify() was asked for, and with all cases the real one does it.
@@ -248,8 +245,8 @@ func TestPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := 0
-	for i, block := range regexp.MustCompile("(?s)```python\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
+	run, certified := 0, 0
+	for i, block := range regexp.MustCompile("(?s)```python\n(.*?)```\n(\n    \\$ psafe (certify [^\n]*)\n    psafe: )?").FindAllStringSubmatch(string(page), -1) {
 		code := block[1]
 		whole := strings.HasPrefix(code, "import numpy as np, psafe_export\n")
 		interpreter := python
@@ -269,8 +266,99 @@ func TestPage(t *testing.T) {
 		} else if _, err := os.Stat(filepath.Join(dir, "net.npz")); whole && err != nil {
 			t.Errorf("script %d of docs/export.md: %v", i, err)
 		}
+		if whole && block[3] != "" {
+			certified++
+			certifies(t, dir, strings.Fields(block[3]))
+		}
 	}
-	if want := map[bool]int{false: 3, true: 6}[testscale.Deep(t)]; run != want {
+	if want := map[bool]int{false: 0, true: 5}[testscale.Deep(t)]; certified != want {
+		t.Errorf("%d scripts of docs/export.md were certified, want %d", certified, want)
+	}
+	if want := map[bool]int{false: 3, true: 10}[testscale.Deep(t)]; run != want {
 		t.Errorf("%d scripts of docs/export.md ran, want %d", run, want)
 	}
+}
+
+// certifies runs the line behind a script, which must give verdicts for more than half of the
+// inputs, proved or as intervals.
+func certifies(t *testing.T, dir string, args []string) {
+	t.Helper()
+	run := exec.Command(theProgram(t), append(args, "--device", "cpu")...)
+	run.Dir = dir
+	out, err := run.CombinedOutput()
+	counts := regexp.MustCompile(`psafe: ([0-9]+) of ([0-9]+) safe|([0-9]+) of ([0-9]+) intervals from`).FindAllStringSubmatch(string(out), -1)
+	most := 0.0
+	for _, c := range counts {
+		var k, n float64
+		if _, err := fmt.Sscan(c[1]+c[3]+" "+c[2]+c[4], &k, &n); err == nil && n > 0 {
+			most = max(most, k/n)
+		}
+	}
+	if err != nil || most <= 0.5 {
+		t.Errorf("psafe %s: %v, %g of all with a verdict:\n%s", strings.Join(args, " "), err, most, out)
+	}
+}
+
+var built struct {
+	sync.Once
+	path string
+	err  error
+}
+
+// theProgram builds psafe, once.
+func theProgram(t *testing.T) string {
+	t.Helper()
+	built.Do(func() {
+		var dir string
+		if dir, built.err = os.MkdirTemp("", "psafe-export"); built.err != nil {
+			return
+		}
+		built.path = filepath.Join(dir, "psafe.exe")
+		if out, err := exec.Command("go", "build", "-o", built.path, "../cmd/psafe").CombinedOutput(); err != nil {
+			built.err = fmt.Errorf("%w\n%s", err, out)
+		}
+	})
+	if built.err != nil {
+		t.Fatal(built.err)
+	}
+	return built.path
+}
+
+// TestMain removes the program.
+func TestMain(m *testing.M) {
+	status := m.Run()
+	if built.path != "" {
+		os.RemoveAll(filepath.Dir(built.path))
+	}
+	os.Exit(status)
+}
+
+// TestResNet runs examples/resnet.py on a few drawn images, and certifies one.
+func TestResNet(t *testing.T) {
+	testscale.DeepOnly(t)
+	python, dir := pythonWith(t, "torch"), t.TempDir()
+	images, labels := []byte("\x00\x00\x08\x03\x00\x00\x01\x2c\x00\x00\x00\x10\x00\x00\x00\x10"), []byte("\x00\x00\x08\x01\x00\x00\x01\x2c")
+	for i := range 300 { // a bright row or a bright column of 16 x 16
+		image := make([]byte, 256)
+		for k := range 32 {
+			at, along := 3+i/2%8+k/16, k%16
+			image[map[int]int{0: 16*at + along, 1: 16*along + at}[i%2]] = 255
+		}
+		images, labels = append(images, image...), append(labels, byte(i%2))
+	}
+	for name, content := range map[string][]byte{"images": images, "labels": labels} {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	script, err := filepath.Abs(filepath.Join("examples", "resnet.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := exec.Command(python, script, "images", "labels", ".", "3")
+	run.Dir, run.Env = dir, append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
+	if out, err := run.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	certifies(t, dir, strings.Fields("certify --posterior net.npz --inputs test-images.npy --input-scale 1/255 --label test-labels.npy --index 0 --eps 1/2550 --method clbp --no-upper"))
 }

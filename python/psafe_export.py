@@ -4,7 +4,8 @@ One file to copy beside a training script. It needs Python 3.8 and NumPy 1.17 or
 torch only inside of functions that were given torch modules. docs/export.md of psafe has a script
 for each library; "psafe exporter" prints this file.
 
-    save_torch            torch modules: bayesian-torch, blitz, torchbnn, own layers, nn.Linear
+    save_torch            torch modules, dense and convolutional: bayesian-torch, blitz, torchbnn, own
+                          layers, layers without spread
     save_torch_dropout    MC dropout            save_torch_ensemble   deep ensembles
     save_laplace          laplace-torch         save_tfp              TensorFlow Probability
     save_pyro             Pyro                  save_numpyro          NumPyro
@@ -1315,9 +1316,11 @@ def _several(value, n):
 class _Graph:
     """Layers of a header of version 2 that compute what was recorded."""
 
-    def __init__(self, recorder, end, shape):
+    def __init__(self, recorder, end, shape, normal=()):
+        self.normal = {id(p): (mean, sd) for p, mean, sd in normal}  # parameters that a posterior is about
         self.recorder, self.torch, self.shape, self.layers, self.units = recorder, recorder.torch, tuple(int(n) for n in shape), [], {}
         self.notes, self.items, self.drawn, self.used, self.front, self.values = [], [], [], set(), None, {}
+        self.met = set()  # of normal
         self.watch = {}  # name of a layer to the step whose numbers it gives
         while end.op in ("softmax", "log_softmax"):
             end = end.feeds[0]
@@ -1330,6 +1333,10 @@ class _Graph:
         for index in sorted(reached):
             self.values[index] = self.lower(reached[index])
         self.end = self.values[end.index]
+        left = [p for p, _, _ in normal if id(p) not in self.met]
+        if left:
+            raise ValueError("the posterior is about a parameter of shape %s that belongs to no dense layer or convolution of the network (those of "
+                             "batch norms must be certain: freeze them, or take the last layer alone)" % (tuple(left[0].shape),))
         if not self.units or self.end.name == "input":
             raise ValueError("%s has no layer with weights" % _kind(recorder.model))
         if len(self.end.shape) != 1:
@@ -1605,9 +1612,17 @@ class _Graph:
     def certain(self, step, a):
         """The parameters of a layer without spreads."""
         unit = _Unit(step.place, "identity")
-        unit.put("weight", "mean", self.parameter(step, a["weight"], "weight"), None)
-        if a.get("bias") is not None:
-            unit.put("bias", "mean", self.parameter(step, a["bias"], "bias"), None)
+        for part in ("weight", "bias"):
+            if a.get(part) is None:
+                continue
+            tensor = self.parameter(step, a[part], part)
+            mean, sd = self.normal.get(id(tensor), (tensor, None))
+            unit.put(part, "mean", mean, None)
+            if sd is not None:
+                if id(tensor) in self.met:
+                    raise ValueError("%s: its %s is used twice, and psafe takes two layers to be independent" % (step.place, part))
+                self.met.add(id(tensor))
+                unit.put_scale(part, sd, "sd", None)
         return unit
 
     def on_linear(self, step, v, out, a):
@@ -1647,6 +1662,9 @@ class _Graph:
         d, seen = step.args
         if d in self.drawn:
             raise ValueError("%s: is called twice, and psafe takes two layers to be independent: use two layers" % step.place)
+        tied = [o.label for o in self.drawn if o.weight is d.weight or o.weight_scale is d.weight_scale]
+        if tied:
+            raise ValueError("%s: shares its weights with %s, and psafe takes two layers to be independent" % (step.place, tied[0]))
         unit, axes = _Unit(d.label, "identity"), len(d.weight.shape)
         for part, mean, spread in (("weight", d.weight, d.weight_scale), ("bias", d.bias, d.bias_scale)):
             if mean is not None:
@@ -1930,8 +1948,9 @@ def _random_layers(model, names):
     return found
 
 
-def _save_graph(path, model, inputs, names, reference):
-    """save_torch of a network whose forward() is followed."""
+def _save_graph(path, model, inputs, names, reference, normal=()):
+    """save_torch of a network whose forward() is followed; normal lists (parameter, mean, sd) of a posterior
+    that the network itself does not have. Returns the layers if they are a chain of dense ones."""
     import torch
     if inputs is None:
         raise ValueError("inputs= is missing: a few raw inputs, so that the file can be compared with the network")
@@ -1953,14 +1972,15 @@ def _save_graph(path, model, inputs, names, reference):
     x = (flat - mean) / std if given else flat
     certain = tensors or [type("", (), {"weight": like, "word": "sd", "weight_scale": None, "bias_scale": None, "label": _kind(model)})()]
     recorder = _Recorder(model, tensors)
-    with _certain(model, certain, seed=1), torch.no_grad():
+    values = [(p, mean) for p, mean, _ in normal]
+    with _certain(model, certain, values, seed=1), torch.no_grad():
         try:
             two = torch.as_tensor(x[[0, min(1, len(x) - 1)]].reshape((2,) + raw.shape[1:])).to(device=like.device, dtype=like.dtype)
             end = recorder.run(two)
         except (RuntimeError, TypeError, IndexError, AttributeError, NotImplementedError) as e:
             raise ValueError("%s cannot be called with inputs of shape %s: %s: %s; give inputs= as it takes them" % (
                 _kind(model), raw.shape, _kind(e), " ".join(str(e).split()))) from e
-    graph = _Graph(recorder, end, raw.shape[1:])
+    graph = _Graph(recorder, end, raw.shape[1:], normal)
     inside = graph.front is not None and not all(np.array_equal(a, np.full_like(a, b)) for a, b in zip(map(np.asarray, graph.front), (0.0, 1.0)))
     if inside:
         own = [np.asarray(a, np.float64).ravel() for a in graph.front]
@@ -1970,26 +1990,29 @@ def _save_graph(path, model, inputs, names, reference):
         mean, std = (a[:1] if np.ptp(a) == 0 else a for a in own)
         x = (flat - mean) / std
     chain = graph.chain()
+    if chain is not None and normal:
+        return chain
     if chain is not None:
         more = dict(mean=mean, std=std) if inside else {}
         return save_torch(path, model, inputs, chain, names, **dict(reference, **more))
-    _write_graph(path, graph, certain, raw, x, (mean, std), given and not inside, graph.notes + [
+    _write_graph(path, graph, certain, values, raw, x, (mean, std), given and not inside, graph.notes + [
         "the network normalises its inputs itself: mean and std of the file"] * inside, **reference)
+    return None
 
 
-def _write_graph(path, graph, tensors, raw, x, front, outside, notes, mean=None, std=None, logits=None, predict=None, note="",
+def _write_graph(path, graph, tensors, values, raw, x, front, outside, notes, mean=None, std=None, logits=None, predict=None, note="",
                  tolerance=1e-5, spread=None):
     """Compares the layers with the framework, lets its layers draw, and writes the file."""
     model, flat = graph.recorder.model, raw.reshape(len(raw), -1)
     evaluated, normalised = graph.evaluate(x), x.reshape(raw.shape)
     if predict is None and logits is None:
-        one, two = (np.asarray(_mean_logits(model, tensors, (normalised if outside else raw)[:2], seed=k), np.float64) for k in (0, 2))
+        one, two = (np.asarray(_mean_logits(model, tensors, (normalised if outside else raw)[:2], values, seed=k), np.float64) for k in (0, 2))
         if not np.allclose(one, two, rtol=1e-4, atol=1e-4 * np.abs(one).max()):
             raise ValueError("%s gives other logits when it is called again in evaluation: something else than the layers that are known draws" % _kind(model))
     if logits is not None:
         tries = [np.asarray(_numbers(logits, "logits"), np.float64)[:256]]
     else:
-        tries = (_mean_logits(model, tensors, a, (), predict) for a in ([raw] * (not outside or predict is not None) + [normalised] * outside))
+        tries = (_mean_logits(model, tensors, a, values, predict) for a in ([raw] * (not outside or predict is not None) + [normalised] * outside))
     agreed = None
     for said in tries:
         said = np.asarray(_numbers(said, "logits"), np.float64)
@@ -2083,6 +2106,14 @@ def save_laplace(path, la, inputs, samples=100, seed=0, layers=None, **reference
     else:
         with _seeded(params[0], seed):
             drawn = split(la.sample(samples), shapes)
+    if layers is None and not _listed(model, None):
+        if shape != "Diag":
+            raise ValueError("%s of %s: psafe draws networks of dense layers alone; of convolutions it has a diagonal posterior, or give layers=, a "
+                             "function that gives the list of a network" % (_kind(la), _kind(model)))
+        chain = _save_graph(path, model, inputs, None, dict(reference), list(zip(params, drawn, spread)))
+        if chain is None:
+            return None
+        layers = lambda _: chain  # noqa: E731
     used = set()
 
     def make(d, activation):

@@ -197,9 +197,10 @@ func writeBadFiles(dir string) error {
 		return err
 	}
 	files := map[string][]byte{
-		"state.safetensors": stateDict(),
-		"truncated.npz":     good[:len(good)*2/3],
-		"empty.npz":         nil,
+		"state.safetensors":  stateDict(),
+		"points.safetensors": statePoints(),
+		"truncated.npz":      good[:len(good)*2/3],
+		"empty.npz":          nil,
 		// BINBYTES8 with a length of 17 GB, in 12 bytes.
 		"hostile.net": {0x80, 4, 0x8e, 0, 0, 0, 0, 4, 0, 0, 0, '.'},
 		// os.system, which no posterior needs.
@@ -259,6 +260,15 @@ func stateDict() []byte {
 		header += fmt.Sprintf(`,"%s":{"dtype":"%s","shape":[%s],"data_offsets":[%d,%d]}`, t.name, kind, t.shape, from, len(data))
 	}
 	header += "}"
+	return append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header+data...)
+}
+
+// statePoints are two inputs of the network of stateDict, with relu, and its logits.
+func statePoints() []byte {
+	header, data := `{"inputs":{"dtype":"F32","shape":[2,1],"data_offsets":[0,8]},"logits":{"dtype":"F32","shape":[2,2],"data_offsets":[8,24]}}`, ""
+	for _, v := range []float32{0.5, -6, 62.5, 81.5, 24, 32} {
+		data += float32Bytes(v)
+	}
 	return append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header+data...)
 }
 

@@ -214,6 +214,36 @@ shared = type("Shared", (nn.Module,), {"forward": lambda self, x: self.fc(torch.
 shared.fc = nn.Linear(5, 5)
 px.save_torch(path("skip"), shared, rng.rand(10, 5))  # certain weights may be used twice
 
+# A diagonal Laplace approximation, with the attributes of laplace-torch.
+class AnyLaplace:
+    def __init__(self, model, params):
+        self.model, self.params, self.mean = model, params, nn.utils.parameters_to_vector(params).detach()
+        self.posterior_scale = torch.linspace(0.01, 0.1, len(self.mean))
+
+
+class DiagLaplace(AnyLaplace):
+    pass
+
+
+class KronLaplace(AnyLaplace):
+    def sample(self, count):
+        return self.mean + torch.zeros(count, 1)
+
+
+net = settled(nn.Sequential(nn.Conv2d(3, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.Conv2d(2, 2, 2), nn.Flatten(), nn.Linear(60, 3)))
+refuses(["shape (2,)", "batch norms must be certain"], px.save_laplace, DiagLaplace(net, list(net.parameters())), IMAGES)
+some = [p for p in net.parameters() if len(p) != 2 or p.dim() > 1]
+px.save_laplace(path("laplace"), DiagLaplace(net, some), IMAGES)
+sds = torch.linspace(0.01, 0.1, sum(p.numel() for p in some))
+assert np.allclose(arrays("laplace")["layers.0.weight.scale"].ravel(), sds[:54]) and np.allclose(arrays("laplace")["layers.5.bias.scale"], sds[-3:])
+assert np.isfinite(arrays("laplace")["reference.spread"]).sum() == 4 and header("laplace")["layers"][0]["bias_scale"] == "none"
+refuses(["KronLaplace of Sequential", "diagonal"], px.save_laplace, KronLaplace(net, some), IMAGES)
+refuses(["used twice"], px.save_laplace, DiagLaplace(shared, list(shared.parameters())), rng.rand(10, 5))
+plain = type("Plain", (nn.Module,), {"forward": lambda self, x: self.out(torch.relu(self.fc(x)))})()
+plain.fc, plain.out = nn.Linear(5, 4), nn.Linear(4, 2)
+px.save_laplace(path("laplace-chain"), DiagLaplace(plain, list(plain.parameters())), rng.rand(10, 5))
+assert header("laplace-chain")["version"] == 1 and header("laplace-chain")["layers"][0]["activation"] == "relu"
+
 # What cannot be followed is refused in a line with its place.
 fails(["asks for the numbers themselves", "Net", "line", "torch_graph_cases.py"], lambda self, x: self.fc(self.conv(x).flatten(1)) if x.sum() > 0 else x)
 fails(["asks for the numbers"], lambda self, x: self.fc(self.conv(x * float(x.max())).flatten(1)))
@@ -275,6 +305,10 @@ refuses(["names=: no layer has both"], px.save_torch, net, IMAGES, names=("w", "
 twice = type("Twice", (nn.Module,), {"forward": lambda self, x: self.fc(self.conv(x).flatten(1) + self.conv(x).flatten(1))})()
 twice.conv, twice.fc = BayesianConv2d(3, 4, (3, 3), 1, 1), nn.Linear(288, 2)
 refuses(["layer conv (BayesianConv2d)", "called twice"], px.save_torch, twice, IMAGES)
+twice.other = BayesianConv2d(3, 4, (3, 3), 1, 1)
+twice.other.weight_sampler = twice.conv.weight_sampler
+type(twice).forward = lambda self, x: self.fc(self.conv(x).flatten(1) + self.other(x).flatten(1))
+refuses(["layer other (BayesianConv2d)", "shares its weights with layer conv"], px.save_torch, twice, IMAGES)
 odd = Hidden()
 odd.forward = lambda x: F.conv_transpose2d(x, odd.mean.transpose(0, 1), padding=1)
 refuses(["layer 0 (Hidden)", "conv_transpose2d", "stride and padding"], px.save_torch, nn.Sequential(odd, *tail), IMAGES,

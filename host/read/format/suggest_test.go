@@ -96,6 +96,10 @@ func TestSuggest(t *testing.T) {
 			{"conv1.mu_bias", []int{6}, nil}, {"conv1.mu_kernel", []int{6, 1, 5, 5}, nil}, {"conv1.rho_bias", []int{6}, nil}, {"conv1.rho_kernel", []int{6, 1, 5, 5}, nil},
 			{"conv2.bias", []int{8}, nil}, {"conv2.weight", []int{8, 3, 3, 3}, nil}, {"fc.bias", []int{4}, nil}, {"fc.weight", []int{4, 72}, nil},
 		}, "softplus out,in\nconv2d identity conv1.mu_kernel|conv1.rho_kernel conv1.mu_bias|conv1.rho_bias\nbatch_norm ? bn1.weight||none bn1.bias||none\nconv2d ? conv2.weight||none conv2.bias||none\nflatten - -\nidentity fc.weight||none fc.bias||none\nignore bn1.num_batches_tracked", "put pools where they are"},
+		{"nested modules, stored by name", "<f4", []raw{
+			{"classifier.1.weight", []int{4, 72}, nil}, {"features.0.weight", []int{6, 1, 5, 5}, nil}, {"features.1.running_mean", []int{6}, nil}, {"features.1.running_var", []int{6}, nil},
+			{"features.10.weight", []int{8, 6, 3, 3}, nil}, {"features.2.weight", []int{6, 6, 3, 3}, nil},
+		}, " out,in\nconv2d identity features.0.weight||none -\nbatch_norm ? - -\nconv2d ? features.2.weight||none -\nconv2d ? features.10.weight||none -\nflatten - -\nidentity classifier.1.weight||none -", "no weight is random"},
 		{"Keras, convolutions of one axis", "<f4", []raw{
 			{"conv1d/kernel:0", []int{3, 2, 6}, nil}, {"conv1d/bias:0", []int{6}, nil}, {"bn/gamma:0", []int{6}, nil}, {"bn/beta:0", []int{6}, nil},
 			{"bn/moving_mean:0", []int{6}, nil}, {"bn/moving_variance:0", []int{6}, nil}, {"dense/kernel:0", []int{30, 4}, nil},

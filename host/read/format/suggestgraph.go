@@ -73,7 +73,37 @@ func (c *candidate) groups(before flow, in, n int) int {
 	return before.channels / in
 }
 
-var lastNumber = regexp.MustCompile(`[0-9]+`)
+var firstNumber = regexp.MustCompile(`[0-9]+`)
+
+// compareModules orders layers by the parts of their names: by the first number of a part,
+// those without one last; dense layers behind others; then convolutions before batch norms;
+// then by name.
+func compareModules(a, b candidate) int {
+	x, y := strings.Split(a.key, "."), strings.Split(b.key, ".")
+	for i := range min(len(x), len(y)) {
+		numberA, rankA := a.rank(x[i], i == len(x)-1)
+		numberB, rankB := b.rank(y[i], i == len(y)-1)
+		if c := cmp.Or(cmp.Compare(numberA, numberB), cmp.Compare(rankA, rankB), compareNatural(x[i], y[i])); c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(len(x), len(y))
+}
+
+// rank is the place of a part of a layer's name.
+func (c *candidate) rank(part string, last bool) (number, rank int) {
+	number = 1 << 30
+	if n, err := strconv.Atoi(firstNumber.FindString(part)); err == nil {
+		number = n
+	}
+	switch {
+	case !c.conv() && !c.norm():
+		rank = 2
+	case last && c.norm():
+		rank = 1
+	}
+	return number, rank
+}
 
 // orders are the orders in which the layers may have been meant, the likeliest first: of dense
 // layers that of their names; of others that of a .npz, in which state_dicts keep the order of
@@ -82,26 +112,8 @@ func (t *tensorFile) orders(list []candidate) [][]candidate {
 	if !slices.ContainsFunc(list, func(c candidate) bool { return c.norm() || c.conv() }) {
 		return [][]candidate{list}
 	}
-	rank := func(c candidate) []int {
-		number, kind := 1<<30, 2
-		if n, err := strconv.Atoi(lastNumber.FindString(c.key)); err == nil {
-			number = n
-		}
-		if c.conv() {
-			kind = 0
-		} else if c.norm() {
-			kind = 1
-		}
-		return []int{number, kind}
-	}
 	byNumber := slices.Clone(list)
-	slices.SortStableFunc(byNumber, func(a, b candidate) int {
-		x, y := rank(a), rank(b)
-		if list := []int{len(strings.Split(a.key, ".")), len(strings.Split(b.key, "."))}; list[0] > 1 && list[1] > 1 {
-			return compareNatural(a.key, b.key)
-		}
-		return slices.Compare(x, y)
-	})
+	slices.SortStableFunc(byNumber, compareModules)
 	stored := slices.Clone(list)
 	place := func(c candidate) int {
 		return slices.Index(t.stored, cmp.Or(c.weight.mean, c.mean))
