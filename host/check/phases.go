@@ -28,6 +28,24 @@ type phaseTree struct {
 	Leaves []byte `json:"leaves,omitempty"`
 }
 
+// mostPhaseCuts is how many cuts all trees of a record may have: certify looks at two sub-problems for each, and
+// at no more than 16,384. The time that a line may take is in proportion.
+const mostPhaseCuts = 1 << 13
+
+// cutsOfPhases are the nodes of all trees that are no leaves.
+func cutsOfPhases(proofs []phaseProof) (cuts int) {
+	for b := range proofs {
+		for _, t := range proofs[b].Trees {
+			for _, at := range t.Cuts {
+				if at != leaf {
+					cuts++
+				}
+			}
+		}
+	}
+	return cuts
+}
+
 // slopesIn is how many steps a slope of 1 is.
 const slopesIn = 128
 
@@ -51,6 +69,9 @@ func byPhases(ctx context.Context, q *question) (chance, error) {
 		return chance{}, fmt.Errorf("proof: phases: there are %d, T has %d boxes", len(proofs), len(q.task.T))
 	case !n.splits() || len(q.task.S.Any) != 1:
 		return chance{}, errors.New("proof: phases: the network is no chain of dense layers with ReLU, or the safe set no conjunction of rows")
+	}
+	if cuts := cutsOfPhases(proofs); cuts > mostPhaseCuts {
+		return chance{}, fmt.Errorf("proof: phases: there are %d cuts, the limit is %d", cuts, mostPhaseCuts)
 	}
 	rows := q.task.S.Any[0]
 	for b := range proofs {
@@ -143,11 +164,6 @@ func (how *phaseProof) shaped(layers []layer, rows int) error {
 	}
 	if len(how.Slopes) != slopes {
 		return fmt.Errorf("slopes: there are %d, rows have %d", len(how.Slopes), slopes)
-	}
-	for t := range how.Trees {
-		if n := len(how.Trees[t].Cuts); n > mostTree {
-			return fmt.Errorf("the tree of row %d has %d nodes, the limit is %d", t, n, mostTree)
-		}
 	}
 	return nil
 }

@@ -113,6 +113,7 @@ func TestCheckPhases(t *testing.T) {
 			"slopes more":       {"slopes", func(p *phaseProof) { p.Slopes = append(p.Slopes, 1) }},
 			"a neuron too far":  {"out of order", func(p *phaseProof) { p.Open[0][0] = 24 }},
 			"neurons in rounds": {"out of order", func(p *phaseProof) { p.Open[1] = []int{3, 3} }},
+			"a cut too many":    {"the limit is", func(p *phaseProof) { p.Trees[0].Cuts = make([]int, mostPhaseCuts+1) }},
 			"a layer less":      {"layers", func(p *phaseProof) { p.Open = p.Open[:1] }},
 		} {
 			refused(what, of.says, withPhases(t, line, of.change))
