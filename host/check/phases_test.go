@@ -20,6 +20,7 @@ import (
 	"psafe/host/prove"
 	"psafe/host/prove/measure"
 	"psafe/host/prove/phases"
+	"psafe/host/prove/slack"
 	"psafe/host/read/format"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
@@ -453,6 +454,13 @@ func TestNeuronSigns(t *testing.T) {
 }
 
 // TestPhasesOfBoxes: a T of several boxes has an event and a proof for each, and half of what they
+// TestPhaseCuts: as many cuts pass as certify makes.
+func TestPhaseCuts(t *testing.T) {
+	if mostPhaseCuts < slack.PhaseProblems/2 {
+		t.Errorf("%d cuts pass, certify makes up to %d", mostPhaseCuts, slack.PhaseProblems/2)
+	}
+}
+
 // fail with is no claim.
 func TestPhasesOfBoxes(t *testing.T) {
 	post := newConfinedCase(t, rand.New(rand.NewPCG(3, 216)), 2, 4, 3, 2).post

@@ -15,6 +15,7 @@ import (
 	"psafe/host/prove/engine"
 	"psafe/host/prove/measure"
 	"psafe/host/prove/phases"
+	"psafe/host/prove/slack"
 	"psafe/host/read/property"
 )
 
@@ -25,7 +26,7 @@ const Tau = 1e-9
 const (
 	// mostParts is how many sub-problems a task may take, mostPartsLimited how many where it is
 	// said how long it may take.
-	mostParts, mostPartsLimited = 2048, 16384
+	mostParts, mostPartsLimited = 2048, slack.PhaseProblems
 	// mostWork is how many products the rows of hidden layers may take, mostSlopes how many slopes
 	// and multipliers they may leave in a record.
 	mostWork, mostSlopes = 1 << 35, 1 << 20

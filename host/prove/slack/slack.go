@@ -6,7 +6,7 @@ package slack
 
 import "math"
 
-// Sums of neurons at the points of grids.
+// Limits of check.
 const (
 	// GridPoints is how many points the grids of a claim may have, and GridAxes across how many axes of
 	// a box their planes may lie: check takes no more.
@@ -14,6 +14,9 @@ const (
 	// LeastSpread is below which a standard deviation, unless it is 0, has no claim by grids: check cuts
 	// such weights elsewhere.
 	LeastSpread = 0x1p-500
+	// PhaseProblems is how many sub-problems the trees of a claim by phases may have been looked for with,
+	// two for each cut: check takes no more cuts.
+	PhaseProblems = 1 << 14
 
 	// Check's bound of a point was found to be up to a few per cent above that of a grid, with fewer
 	// than manyNeurons in the hidden layer more so, and in far tails by next to nothing a point.
