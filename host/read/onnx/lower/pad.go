@@ -106,7 +106,7 @@ func (l *lowering) surrounded(v *value, shape []int, pads []int64, fill float64)
 	}
 	layer.Filters, layer.Groups = im.Channels, im.Channels
 	same := Layer{Layer: layer, Weight: slices.Repeat([]float64{1}, im.Channels), Bias: slices.Repeat([]float64{fill}, im.Channels)}
-	y, err := l.slid(same, v, im, im.Channels)
+	y, err := l.slid(same, v.reshaped([]int{1, im.Channels, im.Height, im.Width}), im, im.Channels)
 	if err != nil {
 		return nil, err
 	}

@@ -102,7 +102,9 @@ func (l *lowering) multipliedRight(a, b *value) (*value, error) {
 		return nil, fmt.Errorf("it multiplies by several matrices (shape %v), for which there is no layer: only products with one are read", b.shape)
 	}
 	rows := len(a.at) / inner
-	shape := append(slices.Clone(a.shape[:len(a.shape)-1]), columns)
+	// Where the matrix has more axes, all of length 1, so has the product.
+	shape := slices.Repeat([]int{1}, max(0, axes-len(a.shape)))
+	shape = append(append(shape, a.shape[:len(a.shape)-1]...), columns)
 	if rows > 1 {
 		layer := weighted(b, len(b.c), func(i int) int { return i }, nil, columns)
 		layer.Layer = graph.Layer{Kind: graph.Conv2D, Kernel: []int{1, 1}, Filters: columns}
