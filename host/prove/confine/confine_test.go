@@ -73,7 +73,8 @@ func certified(t *testing.T, p bound.Precision, post *posterior.Posterior, tasks
 // not.
 func TestConfine(t *testing.T) {
 	proved, refused, cut := 0, 0, 0
-	for n := range testscale.Cases(t, 300) {
+	cases := testscale.Cases(t, 300)
+	for n := range cases {
 		r := rand.New(rand.NewPCG(uint64(n), 221))
 		post, tasks := caseOf(r, []float64{0, 0.01, 0.03}[n%3], 0.05+0.35*r.Float64(), [][]int{{4, 12, 10, 2}, {3, 16, 2}, {4, 8, 8, 8, 2}}[n%3]...)
 		for _, c := range certified(t, bound.Precision(n%2), post, tasks) {
@@ -95,7 +96,7 @@ func TestConfine(t *testing.T) {
 		}
 	}
 	t.Logf("%d proved, with %d trees that are cut, %d not", proved, cut, refused)
-	if proved < 8 || refused < 8 || cut < 4 {
+	if cases >= 20 && (proved < 8 || refused < 8 || cut < 4) {
 		t.Errorf("%d proved, with %d trees that are cut, %d not: the test misses its cases", proved, cut, refused)
 	}
 }
