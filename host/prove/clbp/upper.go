@@ -15,7 +15,7 @@ import (
 // at a point of T with some probability. Where the mean network is safe at the worst point that is
 // known that cannot be: with the mean weights no row fails by more than its bound, so that all
 // tails of some alternative are 1. Of those the first is bounded once all the same, because a
-// device that proves S and its opposite is found by it.
+// device that proves S and its opposite is found by it, unless it lies of later tasks alone.
 func Uppers(ctx context.Context, e *engine.Engine, results []*claim.Result) error {
 	var cells, probes []*cell
 	owner := map[*cell]*claim.Result{}

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	. "psafe/host/lab/testkit/onnxtest"
@@ -45,6 +46,18 @@ func TestMatMulOfMoreAxes(t *testing.T) {
 		}
 		if last := result.Layers[len(result.Layers)-1]; last.Filters != 4 {
 			t.Errorf("left %v: %d outputs instead of 4", left, last.Filters)
+		}
+	}
+}
+
+// TestNoAxes: an empty list of axes means different things to different programs.
+func TestNoAxes(t *testing.T) {
+	for _, operator := range []string{"Squeeze", "Unsqueeze"} {
+		b := New(1, 1, 2)
+		b.Node("Relu", nil)
+		b.Node(operator, []string{b.Shape("none")})
+		if _, err := Graph(&b.Graph, Random{}); err == nil || !strings.Contains(err.Error(), "list of axes is empty") {
+			t.Errorf("%s: %v", operator, err)
 		}
 	}
 }

@@ -281,6 +281,9 @@ func (l *lowering) withAxes(n *onnx.Node, added int) (*value, []int, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if in[1] != nil && len(given) == 0 { // all axes of length 1 for some programs, none for others
+		return nil, nil, fmt.Errorf("its list of axes is empty: name them, or leave the list out")
+	}
 	if added > 0 && len(given) == 0 {
 		return nil, nil, fmt.Errorf("it does not say which axes it adds")
 	}
