@@ -159,8 +159,9 @@ func TestTimeoutOfReading(t *testing.T) {
 	net, query := filepath.Join(dir, "slow.onnx"), filepath.Join(dir, "q.vnnlib")
 	writeTest(t, net, slowConv(256))
 	writeTest(t, query, "(declare-const X_0 Real)(declare-const Y_0 Real)(assert (and (>= X_0 0) (<= X_0 1) (>= Y_0 1)))")
-	out, err := exec.Command("psafe", "verify", query, "--network", net, "--timeout", "0.1", "--device", "cpu").CombinedOutput()
-	if err != nil || string(out) != "timed-out\n" {
+	out, err := exec.Command("psafe", "verify", query, "--network", net, "--timeout", "0.02", "--device", "cpu").CombinedOutput()
+	// Reading may just end within lateness of the limit: then nothing is looked at any more.
+	if err != nil || string(out) != "timed-out\n" && string(out) != "timed-out\npsafe: timed-out after 0 cells on cpu\n" {
 		t.Errorf("%v: %q", err, out)
 	}
 }
