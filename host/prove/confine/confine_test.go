@@ -8,6 +8,7 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/lab/testkit/provetest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/claim"
@@ -19,22 +20,7 @@ import (
 // caseOf is a random posterior of these layers, and tasks that keep the class of points, on boxes
 // of this radius.
 func caseOf(r *rand.Rand, sd, radius float64, sizes ...int) (*posterior.Posterior, []property.Task) {
-	post := &posterior.Posterior{Scale: posterior.ScaleSD}
-	params := func(n int, size float64) posterior.Params {
-		mean, spread := make([]float64, n), make([]float64, n)
-		for i := range mean {
-			mean[i], spread[i] = size*r.NormFloat64(), sd*r.Float64()
-		}
-		return posterior.NewParams(mean, spread, posterior.ScaleSD)
-	}
-	for k := 1; k < len(sizes); k++ {
-		a := network.Activation{Kind: network.ReLU}
-		if k == len(sizes)-1 {
-			a = network.Activation{}
-		}
-		post.Layers = append(post.Layers, posterior.Layer{Layer: network.DenseLayer(sizes[k-1], sizes[k], a),
-			Weight: params(sizes[k-1]*sizes[k], 1), Bias: params(sizes[k], 0.5)})
-	}
+	post := provetest.Noisy(r, sd, false, sizes...)
 	var tasks []property.Task
 	for n := range 4 {
 		box, x := property.Box{}, make([]float64, sizes[0])

@@ -77,13 +77,13 @@ func (n *Noise) EventsUp(rows int) float64 {
 	return events
 }
 
-// reach says of numbers that depend on x how far they are at most, for x in the box, from what they
+// Reach says of numbers that depend on x how far they are at most, for x in the box, from what they
 // are at its centre, and from 0.
-type reach struct{ radius, most []float64 }
+type Reach struct{ radius, most []float64 }
 
-// reachOf is that of the box itself: any point of an interval may be the centre.
-func reachOf(box property.Box) reach {
-	var r reach
+// ReachOf is that of the box itself: any point of an interval may be the centre.
+func ReachOf(box property.Box) Reach {
+	var r Reach
 	for j, lo := range box.Lo {
 		hi := box.Hi[j]
 		c := min(max(lo/2+hi/2, lo), hi)
@@ -95,7 +95,7 @@ func reachOf(box property.Box) reach {
 
 // units bounds the noise of the units of layer k, whose inputs reach so far: from either side each
 // but for a probability of tau.
-func (n *Noise) units(k int, in *reach) []float64 {
+func (n *Noise) units(k int, in *Reach) []float64 {
 	l := &n.layers[k]
 	if !l.random {
 		return make([]float64, l.out)
@@ -111,7 +111,7 @@ func (n *Noise) units(k int, in *reach) []float64 {
 
 // rows bounds the noise that the last layer adds to rows, from below, each but for a probability of
 // tau.
-func (n *Noise) rows(rows []property.Row, in *reach) []float64 {
+func (n *Noise) rows(rows []property.Row, in *Reach) []float64 {
 	l := &n.layers[len(n.layers)-1]
 	by, most := make([]float64, len(rows)), squaresUp(in.most)
 	if !l.random {
@@ -148,17 +148,17 @@ func (n *Noise) byUp(mean, variance *arith.Sum) float64 {
 	return arith.SumUp(e, arith.ProductUp(n.noise, arith.SqrtUp(max(0, variance.Hi()))))
 }
 
-// outputs is the reach of the outputs of layer k, whose inputs reach so far and whose
+// OutputsUp is the reach of the outputs of layer k, whose inputs reach so far and whose
 // pre-activations are in [lo, hi]: but for a probability of tau radiusShare for each radius, max(t,
 // 0) varying by no more than t does.
-func (n *Noise) outputs(k int, in *reach, lo, hi []float64) reach {
+func (n *Noise) OutputsUp(k int, in *Reach, lo, hi []float64) Reach {
 	l := &n.layers[k]
 	mean := l.weigh(l.absMean, in.radius)
 	var variance []arith.Sum
 	if l.random {
 		variance = l.weigh(l.variance, squaresUp(in.radius))
 	}
-	var out reach
+	var out Reach
 	for i := range l.out {
 		most := max(hi[i], 0)
 		radius := max(0, mean[i].Hi())
@@ -173,11 +173,11 @@ func (n *Noise) outputs(k int, in *reach, lo, hi []float64) reach {
 
 // allow has bounds from layer k on, or of rows if it is the last, hold with the noise that it adds,
 // whose inputs reach so far. What is too large to be worth anything ends the task.
-func (p *phased) allow(k int, in *reach) error {
+func (p *phased) allow(k int, in *Reach) error {
 	if p.task.Noise == nil {
 		return nil
 	}
-	by := p.task.Noise.noiseOf(k, p.task.Safe.Rows, in)
+	by := p.task.Noise.KappaUp(k, p.task.Safe.Rows, in)
 	for i, v := range by {
 		if by[i] = arith.ProductUp(inflated, v); !(by[i] <= mostNoise) {
 			return errStopped
@@ -189,23 +189,13 @@ func (p *phased) allow(k int, in *reach) error {
 // mostNoise is what fits every precision with room to spare.
 const mostNoise = 0x1p60
 
-// noiseOf bounds the noise of the units of layer k or, if it is the last, of rows.
-func (n *Noise) noiseOf(k int, rows []property.Row, in *reach) []float64 {
+// KappaUp bounds the noise of the units of layer k from either side or, if it is the last layer, that of
+// rows from below, each but for a probability of tau. in is the reach of what feeds the layer.
+func (n *Noise) KappaUp(k int, rows []property.Row, in *Reach) []float64 {
 	if k == len(n.layers)-1 {
 		return n.rows(rows, in)
 	}
 	return n.units(k, in)
-}
-
-// AllUp are the bounds of the noise of the neurons of all hidden layers, not inflated, and of rows,
-// where pre-activations are in [lo, hi] on the box: for tests of what proves it again.
-func (n *Noise) AllUp(box property.Box, lo, hi [][]float64, rows []property.Row) (units [][]float64, ofRows []float64) {
-	in := reachOf(box)
-	for k := range lo {
-		units = append(units, n.units(k, &in))
-		in = n.outputs(k, &in, lo[k], hi[k])
-	}
-	return units, n.rows(rows, &in)
 }
 
 // weigh is sum_j w_ji x_j for each output i.

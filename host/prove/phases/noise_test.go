@@ -1,7 +1,6 @@
 package phases
 
 import (
-	"fmt"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -10,6 +9,7 @@ import (
 
 	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/lab/testkit/provetest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/measure"
@@ -31,26 +31,7 @@ type noisyCase struct {
 // and a box of a point in every third case.
 func newNoisyCase(t *testing.T, r *rand.Rand, p bound.Precision, tau, sd float64, sizes ...int) *noisyCase {
 	t.Helper()
-	post := &posterior.Posterior{Scale: posterior.ScaleSD}
-	params := func(n int, size float64) posterior.Params {
-		mean, spread := make([]float64, n), make([]float64, n)
-		certain := r.IntN(5) == 0
-		for i := range mean {
-			mean[i] = size * r.NormFloat64()
-			if !certain {
-				spread[i] = sd * r.Float64()
-			}
-		}
-		return posterior.NewParams(mean, spread, posterior.ScaleSD)
-	}
-	for k := 1; k < len(sizes); k++ {
-		a := network.Activation{Kind: network.ReLU}
-		if k == len(sizes)-1 {
-			a = network.Activation{}
-		}
-		post.Layers = append(post.Layers, posterior.Layer{Layer: network.DenseLayer(sizes[k-1], sizes[k], a),
-			Weight: params(sizes[k-1]*sizes[k], 1), Bias: params(sizes[k], 0.5)})
-	}
+	post := provetest.Noisy(r, sd, true, sizes...)
 	c := &noisyCase{post: post, p: p, safe: property.ArgmaxIs(0, sizes[len(sizes)-1])}
 	wide := float64(r.IntN(3)) / 4
 	for range sizes[0] {
@@ -136,7 +117,7 @@ func TestKappa(t *testing.T) {
 		layers[0].Weight.SdHi[0], layers[1].Weight.SdHi[0] = scale, scale // not certain
 		post := &posterior.Posterior{Scale: posterior.ScaleSD, Layers: layers}
 		noise := NewNoise(post, [][]float64{draw(in * out), draw(2 * out)}, 0.01)
-		reach := reach{radius: draw(in), most: draw(in)}
+		reach := Reach{radius: draw(in), most: draw(in)}
 		compare := func(what string, got float64, exact *big.Float) {
 			t.Helper()
 			if big300(got).Cmp(exact) < 0 {
@@ -152,7 +133,7 @@ func TestKappa(t *testing.T) {
 		for i := range hi {
 			lo[i], hi[i] = -math.MaxFloat64/4, math.MaxFloat64/4
 		}
-		outputs := noise.outputs(0, &reach, lo, hi)
+		outputs := noise.OutputsUp(0, &reach, lo, hi)
 		for i := range out {
 			mean, variance, width, moved := big300(0), bigProduct(layers[0].Bias.SdHi[i], layers[0].Bias.SdHi[i]), big300(0), big300(0)
 			for j := range in {
@@ -204,7 +185,7 @@ func TestKappaRounds(t *testing.T) {
 			sd = 1
 		}
 		noise := single(sd)
-		got := noise.units(0, &reach{radius: []float64{radius}, most: []float64{1}})[0]
+		got := noise.units(0, &Reach{radius: []float64{radius}, most: []float64{1}})[0]
 		if exact := exactKappa(noise.noise, bigProduct(sd, radius), bigProduct(sd, sd)); big300(got).Cmp(exact) < 0 {
 			t.Fatalf("sd %v, radius %v: kappa is %v, below %.25g", sd, radius, got, exact)
 		}
@@ -229,193 +210,6 @@ func TestNoiseEvents(t *testing.T) {
 			t.Errorf("%v: %v events, want %v", of.sd, got, of.want+7)
 		}
 	}
-}
-
-// drawnAt are the pre-activations of a drawn network at x, what its own noise adds to them in each
-// layer, and the values of the hidden layers.
-func (c *noisyCase) drawnAt(weights [][]float64, x []float64) (pre, noise, z [][]float64) {
-	for k := range c.post.Layers {
-		l := &c.post.Layers[k]
-		zeta, own := make([]float64, l.Outputs()), make([]float64, l.Outputs())
-		for i := range zeta {
-			zeta[i], own[i] = weights[2*k+1][i], weights[2*k+1][i]-l.Bias.Mean[i]
-			for j, v := range x {
-				w := weights[2*k][j*l.Outputs()+i]
-				zeta[i] += w * v
-				own[i] += (w - l.Weight.Mean[j*l.Outputs()+i]) * v
-			}
-		}
-		x = make([]float64, len(zeta))
-		for i, v := range zeta {
-			x[i] = max(v, 0)
-		}
-		pre, noise, z = append(pre, zeta), append(noise, own), append(z, x)
-	}
-	return pre, noise, z
-}
-
-// points are the corners of the box, its centre, and some more.
-func (c *noisyCase) points(r *rand.Rand) (list [][]float64) {
-	n := len(c.box.Lo)
-	for corner := range 1 << n {
-		x := make([]float64, n)
-		for j := range x {
-			if x[j] = c.box.Lo[j]; corner>>j&1 == 1 {
-				x[j] = c.box.Hi[j]
-			}
-		}
-		list = append(list, x)
-	}
-	for range 6 {
-		x := make([]float64, n)
-		for j := range x {
-			x[j] = c.box.Lo[j] + (c.box.Hi[j]-c.box.Lo[j])*r.Float64()
-		}
-		list = append(list, x)
-	}
-	return append(list, reachCentre(c.box))
-}
-
-func reachCentre(b property.Box) []float64 {
-	x := make([]float64, len(b.Lo))
-	for j := range x {
-		x[j] = min(max(b.Lo[j]/2+b.Hi[j]/2, b.Lo[j]), b.Hi[j])
-	}
-	return x
-}
-
-// draw draws a network.
-func (c *noisyCase) draw(r *rand.Rand) [][]float64 {
-	var list [][]float64
-	for k := range c.post.Layers {
-		for _, g := range []*posterior.Params{&c.post.Layers[k].Weight, &c.post.Layers[k].Bias} {
-			w := make([]float64, len(g.Mean))
-			for j := range w {
-				w[j] = g.Mean[j] + g.SdHi[j]*r.NormFloat64()
-			}
-			list = append(list, w)
-		}
-	}
-	return list
-}
-
-// TestConfinedDraws: drawn networks whose noise is as small as kappa says have their
-// pre-activations in the bounds, at every point, and the rows that are proved; and noise and radii,
-// given those of the layers below, are larger no more often than tau says.
-func TestConfinedDraws(t *testing.T) {
-	const tau, draws = 0.05, 400
-	proved, unsafe, kept := 0, 0, 0
-	for n := range testscale.Cases(t, 300) {
-		r := rand.New(rand.NewPCG(uint64(n), 202))
-		sizes := [][]int{{2, 3, 3, 2}, {2, 4, 2}, {3, 3, 3, 3, 2}}[n%3]
-		c := newNoisyCase(t, r, bound.Precision(n%2), tau, []float64{0.02, 0.1, 0.3}[r.IntN(3)], sizes...)
-		c.safe.Rows[0].D += float64(n % 4)
-		c.on(t, func(p *phased) error {
-			isProved, err := p.tree()
-			if err != nil && err != errStopped {
-				return err
-			}
-			if isProved {
-				proved++
-			}
-			u, k := c.checkDraws(t, r, fmt.Sprintf("case %d", n), p, isProved, tau, draws)
-			unsafe, kept = unsafe+u, kept+k
-			return nil
-		})
-	}
-	t.Logf("%d proved; %d draws on the event, %d draws unsafe", proved, kept, unsafe)
-	if proved < 3 || unsafe < 100 || kept < 100 {
-		t.Errorf("%d proved; %d draws on the event, %d draws unsafe: the test misses its cases", proved, kept, unsafe)
-	}
-}
-
-// checkDraws is TestConfinedDraws for one case: how many draws are unsafe, and how many on the event.
-func (c *noisyCase) checkDraws(t *testing.T, r *rand.Rand, name string, p *phased, proved bool, tau float64, draws int) (unsafe, kept int) {
-	t.Helper()
-	layers := len(c.post.Layers)
-	in := reachOf(c.box)
-	var kappas [][]float64
-	var reaches []reach
-	for k := range layers - 1 {
-		kappas = append(kappas, c.noise.units(k, &in))
-		in = c.noise.outputs(k, &in, p.known.lo[k], p.known.hi[k])
-		reaches = append(reaches, in)
-	}
-	rows := c.noise.rows(c.safe.Rows, &in)
-	points := c.points(r)
-	over := map[string]int{} // how often a bound fails, by what it is
-	given := make([]int, layers)
-	for range draws {
-		weights := c.draw(r)
-		fails := map[string]int{} // the layer of each
-		least := math.Inf(1)
-		_, _, atCentre := c.drawnAt(weights, points[len(points)-1])
-		for _, x := range points {
-			pre, noise, z := c.drawnAt(weights, x)
-			for k := range layers - 1 {
-				for i, v := range noise[k] {
-					switch {
-					case v > kappas[k][i]:
-						fails[fmt.Sprintf("noise of neuron %d of layer %d from above", i, k)] = k
-					case -v > kappas[k][i]:
-						fails[fmt.Sprintf("noise of neuron %d of layer %d from below", i, k)] = k
-					}
-					if math.Abs(z[k][i]-atCentre[k][i]) > reaches[k].radius[i]+1e-12 {
-						fails[fmt.Sprintf("radius of neuron %d of layer %d", i, k)] = k
-					}
-				}
-			}
-			for at, row := range c.safe.Rows {
-				by, value := 0.0, row.D
-				for i, w := range row.CLo {
-					by, value = by+w*noise[layers-1][i], value+w*pre[layers-1][i]
-				}
-				if -by > rows[at] {
-					fails[fmt.Sprintf("noise of row %d", at)] = layers - 1
-				}
-				least = min(least, value)
-			}
-			lowest := layers
-			for _, k := range fails {
-				lowest = min(lowest, k)
-			}
-			for k := range min(lowest, layers-1) {
-				for i, v := range pre[k] {
-					const rounding = 1e-9
-					if v < p.known.lo[k][i]-rounding || v > p.known.hi[k][i]+rounding {
-						t.Fatalf("%s: neuron %d of layer %d is %v, bounds [%v, %v]", name, i, k, v, p.known.lo[k][i], p.known.hi[k][i])
-					}
-				}
-			}
-		}
-		lowest := layers
-		for _, k := range fails {
-			lowest = min(lowest, k)
-		}
-		for k := range min(lowest+1, layers) {
-			given[k]++
-		}
-		for what, k := range fails {
-			if k == lowest {
-				over[what]++
-			}
-		}
-		if least < 0 {
-			unsafe++
-		}
-		if lowest == layers {
-			if kept++; proved && least < -1e-9 {
-				t.Fatalf("%s: proved, and a network with as little noise has a row of %v", name, least)
-			}
-		}
-	}
-	for what, n := range over {
-		// Six standard deviations of a count that has a mean of at most tau draws.
-		if mean := tau * float64(draws); float64(n) > mean+6*math.Sqrt(mean) {
-			t.Errorf("%s: %s is larger in %d of %d draws (%v), at most %v may be", name, what, n, draws, given, mean)
-		}
-	}
-	return unsafe, kept
 }
 
 // TestOutputNoise: noise of the last layer alone keeps a row from being proved that is positive for

@@ -160,7 +160,7 @@ const (
 
 // hidden bounds the hidden layers, each neuron that may be on both sides of its kink by ascent.
 func (p *phased) hidden() error {
-	in := reachOf(p.task.Box)
+	in := ReachOf(p.task.Box)
 	for k := range p.net[:len(p.net)-1] {
 		if err := p.allow(k, &in); err != nil {
 			return err
@@ -191,7 +191,7 @@ func (p *phased) hidden() error {
 		}
 		p.noteLayer(k, rows)
 		if p.task.Noise != nil {
-			in = p.task.Noise.outputs(k, &in, lo, hi)
+			in = p.task.Noise.OutputsUp(k, &in, lo, hi)
 		}
 	}
 	if err := p.allow(len(p.net)-1, &in); err != nil {

@@ -37,6 +37,32 @@ func RandomNet(r *rand.Rand, kind network.Kind, sizes ...int) *posterior.Posteri
 	return post
 }
 
+// Noisy is a ReLU network of the given sizes whose weights have standard deviations of up to sd. If some
+// are certain, each list of weights is, one time in five.
+func Noisy(r *rand.Rand, sd float64, some bool, sizes ...int) *posterior.Posterior {
+	post := &posterior.Posterior{Scale: posterior.ScaleSD}
+	params := func(n int, size float64) posterior.Params {
+		mean, spread := make([]float64, n), make([]float64, n)
+		certain := some && r.IntN(5) == 0
+		for i := range mean {
+			mean[i] = size * r.NormFloat64()
+			if !certain {
+				spread[i] = sd * r.Float64()
+			}
+		}
+		return posterior.NewParams(mean, spread, posterior.ScaleSD)
+	}
+	for k := 1; k < len(sizes); k++ {
+		a := network.Activation{Kind: network.ReLU}
+		if k == len(sizes)-1 {
+			a = network.Activation{}
+		}
+		post.Layers = append(post.Layers, posterior.Layer{Layer: network.DenseLayer(sizes[k-1], sizes[k], a),
+			Weight: params(sizes[k-1]*sizes[k], 1), Bias: params(sizes[k], 0.5)})
+	}
+	return post
+}
+
 func BoxAround(x []float64, radius float64) property.Box {
 	b := property.Box{Lo: slices.Clone(x), Hi: slices.Clone(x)}
 	for j := range x {
