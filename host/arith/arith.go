@@ -10,6 +10,8 @@ const (
 	// Unit is the unit roundoff of float64, Eta its least positive number.
 	Unit = 0x1p-53
 	Eta  = 0x1p-1074
+	// Sqrt2OverPiUp is sqrt(2/pi) = 0.797884560802865355879892..., rounded up: E|g| of a standard normal g.
+	Sqrt2OverPiUp = 0.7978845608028655
 	// mostTerms is how many terms a sum may have: the constants of its error bound
 	// are proved for n unit <= 2^-13.
 	mostTerms = 1 << 40

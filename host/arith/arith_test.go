@@ -219,3 +219,18 @@ func TestProducts(t *testing.T) {
 		}
 	}
 }
+
+// TestSqrt2OverPi: its square times pi is above 2, and that of the number below it is not.
+func TestSqrt2OverPi(t *testing.T) {
+	pi, _, err := big.ParseFloat("3.14159265358979323846264338327950288419716939937510", 10, 150, big.ToZero)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for x, above := range map[float64]bool{Sqrt2OverPiUp: true, Sqrt2OverPiUp - 0x1p-52: false} {
+		square := new(big.Float).SetPrec(300).SetFloat64(x)
+		square.Mul(square, square).Mul(square, pi)
+		if (square.Cmp(big.NewFloat(2)) > 0) != above {
+			t.Errorf("%v: its square times pi is %v", x, square)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"psafe/host/arith"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
 )
@@ -86,7 +87,7 @@ func (c *Deviations) addLayer(lay *layer, l *posterior.Layer, absMean []float64)
 		}
 		return max(enlarged, math.Nextafter(product, math.Inf(1)))
 	}
-	mean := func(sd float64) float64 { return above(sd*sqrt2OverPi, sd*sqrt2OverPi*(1+0x1p-51)) }
+	mean := func(sd float64) float64 { return above(sd*arith.Sqrt2OverPiUp, sd*arith.Sqrt2OverPiUp*(1+0x1p-51)) }
 	square := func(sd float64) float64 {
 		return atLeast(above(sd*sd, sd*sd*(1+0x1p-52)*(1+0x1p-51)), sd)
 	}

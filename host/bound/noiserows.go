@@ -1,5 +1,7 @@
 package bound
 
+import "psafe/host/arith"
+
 // NoiseRows adds the noise of one layer to rows, docs/concentration.md (11) and (12):
 //
 //	s_j          = S[p][j][r] + Round.Delta, at least the variance of row r's coefficient of z_j
@@ -39,9 +41,6 @@ type NoiseRounding struct {
 	Abs float64
 }
 
-// sqrt2OverPi is sqrt(2/pi) = 0.79788456080286535587..., rounded up.
-const sqrt2OverPi = 0.7978845608028655
-
 // NoiseRounding returns the constants of NoiseRows for rows of in inputs whose S is
 // a sum over out neurons.
 //
@@ -61,7 +60,7 @@ func (p Precision) noiseRounding(in, below, out int) NoiseRounding {
 	rel := inflate.Rel * (1 + p.gamma(below+8)) * (1 + 0x1p-50)
 	return NoiseRounding{
 		Delta:   p.RoundHi(float64(2*out+8) * p.Eta()),
-		MeanRel: p.RoundHi(rel * sqrt2OverPi * (1 + 0x1p-50)),
+		MeanRel: p.RoundHi(rel * arith.Sqrt2OverPiUp * (1 + 0x1p-50)),
 		VarRel:  p.RoundHi(rel),
 		Abs:     p.RoundHi(float64(8*(in+out)+64) * p.Eta()),
 	}

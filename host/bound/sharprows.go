@@ -3,6 +3,7 @@ package bound
 import (
 	"math"
 
+	"psafe/host/arith"
 	"psafe/internal/vector"
 )
 
@@ -181,7 +182,7 @@ func (t *sharpRows) plain(l int, c *spread) []float64 {
 	}
 	repeat(e, c.rows)
 	for i := range e {
-		e[i] *= sqrt2OverPi * (1 + 0x1p-50)
+		e[i] *= arith.Sqrt2OverPiUp * (1 + 0x1p-50)
 	}
 	return t.grown(e)
 }
@@ -279,8 +280,8 @@ func (t *sharpRows) through(l int, c *spread) (mean, moved []float64) {
 	repeat(mean, n.rows)
 	repeat(moved, n.rows)
 	for i := range mean {
-		mean[i] *= sqrt2OverPi * (1 + 0x1p-49)
-		moved[i] = math.Sqrt(t.more(moved[i])) * sqrt2OverPi * (1 + 0x1p-49)
+		mean[i] *= arith.Sqrt2OverPiUp * (1 + 0x1p-49)
+		moved[i] = math.Sqrt(t.more(moved[i])) * arith.Sqrt2OverPiUp * (1 + 0x1p-49)
 	}
 	return t.grown(mean), t.grown(moved)
 }
@@ -324,7 +325,7 @@ func (t *sharpRows) overInputs(above, below *spread) (mean, moved []float64) {
 	}
 	repeat(moved, n.rows)
 	for i := range mean {
-		moved[i] = math.Sqrt(t.more(moved[i])) * sqrt2OverPi * (1 + 0x1p-49)
+		moved[i] = math.Sqrt(t.more(moved[i])) * arith.Sqrt2OverPiUp * (1 + 0x1p-49)
 	}
 	return t.grown(mean), t.grown(moved)
 }

@@ -3,6 +3,7 @@ package measure
 import (
 	"math"
 	"math/bits"
+	"psafe/host/arith"
 )
 
 // The noise of a network's layers, docs/concentration.md: F_l is the least value over T of
@@ -209,14 +210,11 @@ func AbsMeanUp(mean, sd float64) float64 {
 	case sd == 0:
 		return a
 	}
-	spread := up(sqrt2OverPiUp * sd)
+	spread := up(arith.Sqrt2OverPiUp * sd)
 	zLo, zHi := max(0, down(a/sd)), up(a/sd)
 	sharp := up(up(spread*ExpUp(-max(0, down(zLo*zLo))/2)) + up(a*up(1-2*TailDown(zHi))))
 	return min(sharp, up(a+spread))
 }
-
-// sqrt2OverPiUp is sqrt(2/pi) = 0.797884560802865355879892..., rounded up.
-const sqrt2OverPiUp = 0.7978845608028655
 
 // LogComplementUp returns an upper bound, at most 0, of ln(1 - p) for p in [0, 1]; 0 for NaN.
 func LogComplementUp(p float64) float64 {

@@ -139,12 +139,9 @@ func (n *Noise) rows(rows []property.Row, in *Reach) []float64 {
 	return by
 }
 
-// sqrt2OverPi is sqrt(2/pi) = 0.79788456080286535588, rounded up.
-const sqrt2OverPi = 0.7978845608028654
-
 // byUp is sqrt(2/pi) mean + noise sqrt(variance), (11) and (13a) of one layer, rounded up.
 func (n *Noise) byUp(mean, variance *arith.Sum) float64 {
-	e := arith.ProductUp(sqrt2OverPi, max(0, mean.Hi()))
+	e := arith.ProductUp(arith.Sqrt2OverPiUp, max(0, mean.Hi()))
 	return arith.SumUp(e, arith.ProductUp(n.noise, arith.SqrtUp(max(0, variance.Hi()))))
 }
 
