@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // Lines reads a file line by line, in memory that does not grow with it.
@@ -26,6 +27,9 @@ func (l *Lines) Next() (line []byte, whole bool, err error) {
 		l.long = append(l.long[:0], line...)
 		for err == bufio.ErrBufferFull && len(l.long) <= l.most {
 			line, err = l.r.ReadSlice('\n')
+			if cap(l.long)-len(l.long) < len(line) { // twice as long: append grows by less, and leaves more behind
+				l.long = slices.Grow(l.long, len(l.long)+len(line))
+			}
 			l.long = append(l.long, line...)
 		}
 		line = l.long
