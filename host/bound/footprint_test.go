@@ -51,12 +51,23 @@ func TestFootprint(t *testing.T) {
 	}
 	for name, post := range posts {
 		for _, radius := range []float64{0, 0.125} {
-			t.Run(fmt.Sprintf("%s/%v", name, radius), func(t *testing.T) { footprint(t, post, radius) })
+			t.Run(fmt.Sprintf("%s/%v", name, radius), func(t *testing.T) { footprint(t, post, radius, bound.NewModel) })
 		}
 	}
+	thirds := convtest.Named("resnet8").Posterior(1) // means that float32 has not got are intervals
+	for k := range thirds.Layers {
+		for j := range thirds.Layers[k].Weight.Mean {
+			thirds.Layers[k].Weight.Mean[j] /= 3
+		}
+	}
+	t.Run("resnet8, intervals over whole maps", func(t *testing.T) {
+		footprint(t, thirds, 0.125, func(dev bound.Device, post *posterior.Posterior, reach float64) (*bound.Model, error) {
+			return bound.NewModelCut(dev, post, reach, 1<<22, 0)
+		})
+	})
 }
 
-func footprint(t *testing.T, post *posterior.Posterior, radius float64) {
+func footprint(t *testing.T, post *posterior.Posterior, radius float64, newModel func(bound.Device, *posterior.Posterior, float64) (*bound.Model, error)) {
 	const items = 3
 	d := &lengths{}
 	dev := devicetest.NewFaulty(d)
@@ -66,7 +77,7 @@ func footprint(t *testing.T, post *posterior.Posterior, radius float64) {
 		}
 		return devicetest.ErrSkip
 	}
-	m, err := bound.NewModel(dev, post, 1)
+	m, err := newModel(dev, post, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
