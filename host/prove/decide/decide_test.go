@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/lab/testkit/devicetest"
 	"psafe/host/lab/testkit/provetest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
@@ -104,6 +105,57 @@ func TestUndecidedInTime(t *testing.T) {
 		if r.ruling != undecided {
 			t.Errorf("%d: ruling %v in no time", i, r.ruling)
 		}
+	}
+}
+
+// TestCutInTime: wherever time ends a search, no network is ruled safe that is not so in the end.
+func TestCutInTime(t *testing.T) {
+	post, tasks := provetest.Deep(5, 0.01, 4)
+	for i := range tasks[:2] { // another class, which the mean network does not choose
+		tasks[i].S = property.ArgmaxIs((tasks[i].Label+1)%6, 6)
+	}
+	// rule waits after so many calls of the device until the time is up.
+	rule := func(calls int, limit time.Duration) (rulings []decided, left int) {
+		dev := devicetest.NewFaulty(fallback.New(bound.Float32))
+		e, err := engine.New(dev, nil, post, 12)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		by := time.Now().Add(limit)
+		ctx, end := context.WithDeadlineCause(t.Context(), by, engine.ErrTimeUp)
+		defer end()
+		e.Until(ctx, by)
+		dev.Before = func(bound.Operation) error {
+			if calls--; calls < 0 {
+				<-ctx.Done()
+				return engine.ErrTimeUp
+			}
+			return nil
+		}
+		if rulings, err = decide(ctx, e, []drawn{post.Mean()}, tasks, 8); err != nil {
+			t.Fatal(err)
+		}
+		return rulings, calls
+	}
+	const plenty = 1 << 40
+	whole, left := rule(plenty, time.Hour)
+	total, undecidedOnes, safe := plenty-left, 0, 0
+	for calls := 0; calls < total; calls += total/20 + 1 {
+		rulings, _ := rule(calls, 20*time.Millisecond)
+		for i, r := range rulings {
+			switch r.ruling {
+			case undecided:
+				undecidedOnes++
+			case provedSafe:
+				if safe++; whole[i].ruling != provedSafe {
+					t.Errorf("after %d calls: task %d is ruled safe, which it is not in the end", calls, i)
+				}
+			}
+		}
+	}
+	if undecidedOnes < 20 || safe < 4 || whole[0].ruling == provedSafe {
+		t.Errorf("%d undecided, %d safe, in the end %v", undecidedOnes, safe, whole)
 	}
 }
 
