@@ -51,6 +51,9 @@ func TestFootprint(t *testing.T) {
 	}
 	for name, post := range posts {
 		for _, radius := range []float64{0, 0.125} {
+			if name == "resnet8" && radius == 0 { // which takes a second, and holds less
+				continue
+			}
 			t.Run(fmt.Sprintf("%s/%v", name, radius), func(t *testing.T) { footprint(t, post, radius, bound.NewModel) })
 		}
 	}
