@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"psafe/host/bound"
+	"psafe/internal/testscale"
 )
 
 func TestLanesConcretize(t *testing.T) {
@@ -103,7 +104,7 @@ func TestLanesSharedVar(t *testing.T) {
 
 func testLanesSharedVar[T bound.Real](t *testing.T, lanes, plain *Device[T]) {
 	const items, inputs, in = 3, 2, 19
-	for seed := range uint64(400) {
+	for seed := range uint64(testscale.Costly(t, 2400)) { // 80, and 2,400 in deep
 		c := newCorners(seed)
 		positions, taps, channels, rows := 1+c.IntN(70), 1+c.IntN(40), 1+c.IntN(1+c.IntN(40)), laneSizes[c.IntN(len(laneSizes)-4)]
 		cols := 1 + c.IntN(rows)

@@ -200,7 +200,7 @@ func TestStopped(t *testing.T) {
 		{"fault", exitDevice, "device cpu: lost: %d of 5 records are in %s.partial: add --resume to go on from there"},
 	} {
 		seen := map[int]bool{}
-		for at := 1; at <= steps; at += 11 {
+		for at := 1; at <= steps; at += 19 {
 			out := filepath.Join(t.TempDir(), "r.jsonl")
 			ctx, cancel := context.WithCancelCause(t.Context())
 			n := 0

@@ -139,7 +139,7 @@ func TestSignals(t *testing.T) {
 	for i, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		out := filepath.Join(t.TempDir(), "r.jsonl")
 		args := []string{"certify", "--device", "cpu", "--posterior", net, "--inputs", points, "--eps", "0.001", "--quiet", "--out", out}
-		e := interrupted(t, time.Duration(i+1)*300*time.Millisecond, args, s)
+		e := interrupted(t, time.Duration(i+1)*150*time.Millisecond, args, s)
 		if e.text != "psafe: interrupted\n" {
 			t.Errorf("%v: %q", s, e.text)
 		}
@@ -179,7 +179,7 @@ func TestSignalsEverywhere(t *testing.T) {
 		{[]string{"plot", "eps", records, "--out", out("f.svg"), "--overwrite"}, []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM}},
 		{[]string{"paper", "regression", "--quick", "--device", "cpu", "--out", out("paper")}, []syscall.Signal{syscall.SIGTERM}},
 	} {
-		e := interrupted(t, 400*time.Millisecond, c.args, c.signals...)
+		e := interrupted(t, 200*time.Millisecond, c.args, c.signals...)
 		t.Logf("%s: %v: answered after %v", c.args[0], c.signals, e.after)
 		if i := slices.Index(c.args, "--out") + 1; i > 0 {
 			if names, err := filepath.Glob(filepath.Join(filepath.Dir(c.args[i]), ".psafe-*")); err != nil || len(names) > 0 {

@@ -8,48 +8,70 @@ import (
 	"psafe/host/read/property"
 )
 
+// selfNet is a small network in the making.
+type selfNet struct {
+	numbers *selfNumbers
+	post    posterior.Posterior
+}
+
+func (s *selfNet) put(m network.Map, kind network.Kind, sources ...int) {
+	l := posterior.Layer{Layer: network.Layer{Map: m, Activation: network.Activation{Kind: kind}, Sources: sources}}
+	j := selfJob{scale: 0.5}
+	l.Weight, l.Bias = j.gaussian(s.numbers, m.Weights()), j.gaussian(s.numbers, m.Biases())
+	s.post.Layers = append(s.post.Layers, l)
+}
+
+func image(height, width, channels int) network.Image {
+	return network.Image{Height: height, Width: width, Channels: channels}
+}
+
+func square(size, pad int) network.Window {
+	return network.Window{Size: [2]int{size, size}, Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}, Before: [2]int{pad, pad}, After: [2]int{pad, pad}}
+}
+
 // graphOf is a small network with everything that chains do without: a convolution with padding
 // under a max pool whose windows overlap, an uncertain batch norm, a shortcut beside it, a sum,
 // an average and a last layer that the input feeds as well.
 func graphOf(n *selfNumbers) *posterior.Posterior {
-	window := func(size, stride, pad int) network.Window {
-		two := func(x int) [2]int { return [2]int{x, x} }
-		return network.Window{Size: two(size), Stride: two(stride), Dilation: two(1), Before: two(pad), After: two(pad)}
-	}
-	relu, tanh := network.Activation{Kind: network.ReLU}, network.Activation{Kind: network.Tanh}
-	p := &posterior.Posterior{Scale: posterior.ScaleSD}
-	put := func(m network.Map, a network.Activation, sources ...int) {
-		l := posterior.Layer{Layer: network.Layer{Map: m, Activation: a, Sources: sources}}
-		j := selfJob{scale: 0.5}
-		l.Weight, l.Bias = j.gaussian(n, m.Weights()), j.gaussian(n, m.Biases())
-		p.Layers = append(p.Layers, l)
-	}
-	none := network.Activation{}
-	put(network.Conv{In: network.Image{Height: 5, Width: 4, Channels: 1}, Window: window(3, 1, 1), Filters: 2, Groups: 1}, none, -1)
-	put(network.MaxPool{In: network.Image{Height: 5, Width: 4, Channels: 2}, Window: window(2, 1, 0)}, relu, 0)
-	put(network.Conv{In: network.Image{Height: 4, Width: 3, Channels: 2}, Window: window(3, 1, 1), Filters: 3, Groups: 1}, none, 1)
-	put(network.Conv{In: network.Image{Height: 4, Width: 3, Channels: 3}, Window: window(1, 1, 0), Filters: 3, Groups: 3}, tanh, 2)
-	put(network.Conv{In: network.Image{Height: 4, Width: 3, Channels: 2}, Window: window(1, 1, 0), Filters: 3, Groups: 1}, none, 1)
-	put(network.Add{N: 36, Terms: 2}, none, 3, 4)
-	put(network.MaxPool{In: network.Image{Height: 4, Width: 3, Channels: 3}, Window: window(2, 1, 0)}, relu, 5)
-	put(network.AvgPool{In: network.Image{Height: 3, Width: 2, Channels: 3}, Window: window(2, 1, 0)}, none, 6)
-	put(network.Dense{In: 6 + 20, Out: 3}, none, 7, -1)
-	return p
+	s := selfNet{numbers: n, post: posterior.Posterior{Scale: posterior.ScaleSD}}
+	s.put(network.Conv{In: image(4, 3, 1), Window: square(3, 1), Filters: 2, Groups: 1}, network.Identity, -1)
+	s.put(network.MaxPool{In: image(4, 3, 2), Window: square(2, 0)}, network.ReLU, 0)
+	s.put(network.Conv{In: image(3, 2, 2), Window: square(3, 1), Filters: 3, Groups: 1}, network.Identity, 1)
+	s.put(network.Conv{In: image(3, 2, 3), Window: square(1, 0), Filters: 3, Groups: 3}, network.Tanh, 2)
+	s.put(network.Conv{In: image(3, 2, 2), Window: square(1, 0), Filters: 3, Groups: 1}, network.Identity, 1)
+	s.put(network.Add{N: 18, Terms: 2}, network.Identity, 3, 4)
+	s.put(network.MaxPool{In: image(3, 2, 3), Window: square(2, 0)}, network.ReLU, 5)
+	average := square(2, 0)
+	average.Size[1] = 1
+	s.put(network.AvgPool{In: image(2, 1, 3), Window: average}, network.Identity, 6)
+	s.put(network.Dense{In: 3 + 12, Out: 3}, network.Identity, 7, -1)
+	return &s.post
 }
 
-// selfGraph runs graphOf by LBP, with boxes of some width for two inputs each, and by
-// concentration LBP: with rows over whole maps, of half a layer's units at a time, and over windows, of
-// some starts at a time.
+// imagesOf is a network whose image is so large that windows are smaller: a convolution under a max
+// pool, and another with a shortcut.
+func imagesOf(n *selfNumbers) *posterior.Posterior {
+	s := selfNet{numbers: n, post: posterior.Posterior{Scale: posterior.ScaleSD}}
+	s.put(network.Conv{In: image(5, 4, 1), Window: square(3, 1), Filters: 2, Groups: 1}, network.Identity, -1)
+	s.put(network.MaxPool{In: image(5, 4, 2), Window: square(2, 0)}, network.ReLU, 0)
+	s.put(network.Conv{In: image(4, 3, 2), Window: square(3, 1), Filters: 2, Groups: 1}, network.Identity, 1)
+	s.put(network.Add{N: 24, Terms: 2}, network.ReLU, 2, 1)
+	s.put(network.Dense{In: 24, Out: 3}, network.Identity, 3)
+	return &s.post
+}
+
+// selfGraph bounds graphOf with rows over whole maps, and imagesOf with rows over windows.
 func selfGraph(dev Device, seed uint32) error {
-	if err := selfGraphCut(dev, seed, cuts{1 << 16, 0}); err != nil {
+	numbers := selfNumbers{seed: 1<<22 + seed}
+	if err := selfCut(dev, &numbers, graphOf(&numbers), cuts{1 << 16, 0}); err != nil {
 		return err
 	}
-	return selfGraphCut(dev, seed, cuts{1 << 13, math.Inf(1)})
+	return selfCut(dev, &numbers, imagesOf(&numbers), cuts{1 << 15, math.Inf(1)})
 }
 
-func selfGraphCut(dev Device, seed uint32, by cuts) error {
-	numbers := selfNumbers{seed: 1<<22 + seed}
-	post := graphOf(&numbers)
+// selfCut runs a network by LBP, with boxes of some width for two inputs each, and by
+// concentration LBP.
+func selfCut(dev Device, numbers *selfNumbers, post *posterior.Posterior, by cuts) error {
 	m, err := newModel(dev, post, 8, by)
 	if err != nil {
 		return err
@@ -64,8 +86,8 @@ func selfGraphCut(dev Device, seed uint32, by cuts) error {
 		return err
 	}
 	defer m.ReleaseBoxes(boxes)
-	j := selfJob{sizes: []int{20, 3}, batch: Batch{4, 2, 2}, options: signed}
-	regions, rows := j.questions(&numbers)
+	j := selfJob{sizes: []int{post.Layers[0].Inputs(), 3}, batch: Batch{4, 2, 2}, options: signed}
+	regions, rows := j.questions(numbers)
 	in, err := m.UploadInputs(regions)
 	if err != nil {
 		return err

@@ -268,13 +268,16 @@ func TestParent(t *testing.T) {
 		post.Samples().Counts[i] = 1
 	}
 	cfg := finite
-	cfg.Confidence = 0.9
+	cfg.Confidence, cfg.Cells = 0.9, 16
 	undecided := 0
 	for _, of := range []string{"", "a posterior"} {
 		post.Samples().DrawsOf = of
 		for _, width := range []float64{0.01, 0.2, 0.5} {
 			task := property.Task{T: []property.Box{{Lo: []float64{-width, -width}, Hi: []float64{width, width}}},
 				S: property.Safe{Any: [][]int{{0}}, Rows: []property.Row{{CLo: []float64{1, -1}, CHi: []float64{1, -1}}}}}
+			if of == "" && width > 0.01 {
+				continue
+			}
 			res := run(t, bound.Float32, post, cfg, task)[0]
 			if (res.Parent != nil) != (of != "") {
 				t.Fatalf("%q: %+v", of, res.Parent)

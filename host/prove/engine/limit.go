@@ -110,5 +110,6 @@ func (e *Engine) Short(need time.Duration) bool {
 	return t.within != nil && !t.whole && time.Until(t.end) < need
 }
 
-// Limited says that the time of the task under way is limited.
+// Limited says that something ends the work under way before the run: the time of its task, or the
+// guard of its group, which is given up then.
 func (e *Engine) Limited() bool { return e.timing.within != nil }
