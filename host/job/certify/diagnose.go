@@ -21,8 +21,8 @@ import (
 // alone is to blame for, and what the spread. All of it takes less than a second, and none of it is in
 // any record; bounds that are told are certified, what drawn networks do was only tried.
 const (
-	// diagnosisTime is for everything, drawTime for the drawn networks, longerTime for what a time limit
-	// may have cut short.
+	// diagnosisTime is for everything, drawTime for the drawn networks, longerTime for another method
+	// and for what a time limit may have cut short.
 	diagnosisTime = 900 * time.Millisecond
 	drawTime      = 250 * time.Millisecond
 	longerTime    = 300 * time.Millisecond
@@ -199,13 +199,33 @@ func (d *diagnosis) method() prove.Method {
 
 // otherMethod is a method that proves something there, where another one was asked for.
 func (d *diagnosis) otherMethod() (word string, p float64) {
-	switch m := d.r.cfg.Method; m {
-	case prove.IBP, prove.LBP, prove.NeuronSum:
-		if p := d.bound(d.r.post, prove.CLBP, d.task); len(p) > 0 && p[0] >= shown {
-			return prove.CLBP.String(), p[0]
+	asked := d.r.cfg.Method
+	switch asked {
+	case prove.IBP, prove.LBP, prove.NeuronSum, prove.CLBP, prove.Phases:
+	default:
+		return "", 0
+	}
+	for _, m := range []prove.Method{prove.CLBP, prove.Phases} {
+		if m == asked {
+			continue
+		}
+		if p := d.soon(m); p >= shown { // 0 where the method does not fit the network
+			return m.String(), p
 		}
 	}
 	return "", 0
+}
+
+// soon is p_lower by a method in longerTime, or 0.
+func (d *diagnosis) soon(method prove.Method) float64 {
+	all := d.ctx
+	within, end := context.WithTimeout(all, longerTime)
+	defer func() { end(); d.ctx = all }()
+	d.ctx = within
+	if p := d.bound(d.r.post, method, d.task); len(p) > 0 {
+		return p[0]
+	}
+	return 0
 }
 
 // longer is p_lower there without the time limit that ended the search, or 0.
@@ -213,14 +233,7 @@ func (d *diagnosis) longer() float64 {
 	if !d.rec.TimedOut() {
 		return 0
 	}
-	all := d.ctx
-	within, end := context.WithTimeout(all, longerTime)
-	defer func() { end(); d.ctx = all }()
-	d.ctx = within
-	if p := d.bound(d.r.post, d.method(), d.task); len(p) > 0 {
-		return p[0]
-	}
-	return 0
+	return d.soon(d.method())
 }
 
 // shrink tries smaller regions: the point alone first, since nothing else helps where that does not.
