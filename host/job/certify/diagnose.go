@@ -85,7 +85,7 @@ func (d *diagnosis) words() (why, next string) {
 		return fmt.Sprintf("the budget: with more time p_lower is at least %s%s", record.FormatDown(p, 4), networks), "give an input more time"
 	}
 	if d.drawn > 0 && 2*d.atPoint > d.drawn {
-		return "the class: " + d.atPointWords(), d.interval("see what they give: psafe predict")
+		return "the class: " + d.atPointWords(), d.upper("see what they give: psafe predict")
 	}
 	d.shrink()
 	if d.smaller > 0 && d.pSmaller >= shown {
@@ -93,7 +93,7 @@ func (d *diagnosis) words() (why, next string) {
 		return why, d.epsWords
 	}
 	if d.drawn > 0 && 2*d.inT > d.drawn {
-		return "the class: " + d.drawnAlone() + ", so that P_safe is small", d.interval("a smaller region")
+		return "the class: " + d.drawnAlone() + ", so that P_safe is small", d.upper("a smaller region")
 	}
 	d.halve()
 	if d.pHalf >= shown {

@@ -37,7 +37,7 @@ func TestDiagnosis(t *testing.T) {
 		"the spread":     {glyphs("0.001", "20", Method{NoUpper: true}), `^the spread: with half of the standard deviations p_lower is 0\.98`, `^train for less spread$`},
 		"the depth":      {glyphs("0.001", "40", Method{NoUpper: true}), `^the depth: the bounds lose all in 2 hidden layers, at the point itself and with half`, `^--draws 1000, `},
 		"drawn already":  {drawn, `^the depth: `, `^a network with fewer layers`},
-		"the class":      {class, `^the class: \d+ of \d+ drawn networks leave S at the middle of T already$`, `^--draws 1000, for a statistical`},
+		"the class":      {class, `^the class: \d+ of \d+ drawn networks leave S at the middle of T already$`, `^leave out --no-upper`},
 		"the budget":     {boxes, `^(T|the budget): .* 0 of|^(T|the budget): .*\(0 of`, `^(boxes of 1/\d+ of the width|give an input more time)$`},
 		"phases":         {phases, `^--method phases proves p_lower 0\.9999 there`, `^--method phases$`},
 	} {
