@@ -51,7 +51,7 @@ func (s *supervised) chooseCPU(ctx context.Context, p bound.Precision, devices [
 			if work == 0 {
 				why = "how long it takes is not known, which OpenCL might shorten"
 			}
-			s.chosen(fmt.Sprintf("computing on the CPU by loops (vectors: %v): %s (--device %s)", set, why, d.ID))
+			s.chosen(fmt.Sprintf("computing on the CPU by loops (vectors: %v): %s (--device %s takes it all the same)", set, why, d.ID))
 			return "cpu", nil
 		}
 		switch err := testDevice(ctx, d.ID, p); {

@@ -165,7 +165,7 @@ func inspect(p *posterior.Posterior, w io.Writer) error {
 		}
 	}
 	if random > 0 && p.Independent() {
-		_, err := fmt.Fprintf(w, "a box around the mean holds 0.9 of the probability from gamma = %.3f standard deviations on\n", measure.GammaForMassApprox(0.9, random))
+		_, err := fmt.Fprintf(w, "a weight box of %.3f standard deviations to each side of the mean has 0.9 of the probability\n", measure.GammaForMassApprox(0.9, random))
 		return err
 	}
 	return nil

@@ -164,6 +164,7 @@ func (p *planFlags) notes(stderr io.Writer) func(certify.Note) {
 	return func(n certify.Note) {
 		if text := n.String(); !told[text] {
 			told[text] = true
+			eraseBar(stderr)
 			note(stderr, n)
 		}
 	}

@@ -40,11 +40,12 @@ type plotFlags struct {
 	by                         []string
 	points, labelColumn, field string
 	columns                    []int
+	split                      bool // --by is given
 }
 
 func (p *plotFlags) add(f *pflag.FlagSet) {
 	p.out.add(f, "file to write, .svg or .png; required")
-	f.StringSliceVar(&p.by, "by", []string{"posterior", "method"}, "eps and quantiles: what has a line of its own: words of "+strings.Join(plot.ByWords, ", ")+"; bars: posterior,method or posterior")
+	f.StringSliceVar(&p.by, "by", []string{"posterior", "method"}, "eps and quantiles: what has a line of its own: words of "+strings.Join(plot.ByWords, ", ")+"; bars: posterior,method or posterior; histogram: what has a panel of its own, eps too (default none)")
 	f.StringVar(&p.points, "points", "", "heatmap: the data file that --inputs of psafe certify named; required")
 	f.IntSliceVar(&p.columns, "columns", []int{0, 1}, "heatmap: which two coordinates of the points are the axes, from 0 on")
 	f.StringVar(&p.field, "field", "p_lower", "heatmap: p_lower or p_upper")
@@ -57,7 +58,7 @@ var plotKinds = map[string][]string{
 	"bars":    {"by"},
 	"heatmap": {"points", "columns", "field", "label-column"},
 
-	"histogram": nil,
+	"histogram": {"by"},
 	"quantiles": {"by"},
 }
 
@@ -123,6 +124,10 @@ func (p *plotFlags) check(f *pflag.FlagSet) (format string, err error) {
 			return "", fmt.Errorf("--%s is not for psafe plot %s: leave it out", flag, kind)
 		}
 	}
+	p.split = f.Changed("by")
+	if kind != "histogram" && slices.Contains(p.by, "eps") {
+		return "", fmt.Errorf("--by eps is for psafe plot histogram: a figure of %s has the radii on an axis or in its groups", kind)
+	}
 	format = strings.TrimPrefix(strings.ToLower(filepath.Ext(p.out.path)), ".")
 	switch {
 	case p.out.path == "":
@@ -159,7 +164,11 @@ func (p *plotFlags) draw(kind string, records []record.Placed) (*plot.Figure, []
 	}
 	switch kind {
 	case "histogram":
-		drawing, err := plot.DrawHistogram(records)
+		var by []string // pooled, unless it is asked
+		if p.split {
+			by = p.by
+		}
+		drawing, err := plot.DrawHistogram(records, by)
 		return drawing, nil, err
 	case "quantiles":
 		spreads, err := plot.Spreads(records, p.by)

@@ -27,8 +27,8 @@ was meant.
 
 Inputs are raw data, of which the posterior's own input.mean and input.std are
 taken off. One line of CSV per point goes to --out or standard output, or of
-JSON. Of a finite set of samples the mean network is that of the mean weights;
---network K takes number K.`
+JSON; a terminal gets a table of classes and margins. Of a finite set of samples
+the mean network is that of the mean weights; --network K takes number K.`
 
 // predictFlags are all flags of predict as typed.
 type predictFlags struct {
@@ -75,7 +75,7 @@ func predictCommand() *cobra.Command {
 		}
 		words := fmt.Sprintf("accuracy %.4f: %d of %d", float64(accuracy.Right)/float64(accuracy.Points), accuracy.Right, accuracy.Points)
 		if p.Draws > 0 {
-			words += fmt.Sprintf("; of the mean probabilities of %d networks %.4f: %d", p.Draws, float64(accuracy.RightApprox)/float64(accuracy.Points), accuracy.RightApprox)
+			words += fmt.Sprintf("; by the mean probabilities of %d drawn networks %.4f: %d of %d", p.Draws, float64(accuracy.RightApprox)/float64(accuracy.Points), accuracy.RightApprox, accuracy.Points)
 		}
 		_, err = fmt.Fprintln(stderr, "psafe:", words)
 		return err
@@ -86,7 +86,8 @@ func predictCommand() *cobra.Command {
 func (c *predictFlags) write(ctx context.Context, stdout io.Writer) (*certify.Accuracy, error) {
 	if c.out.path == "" {
 		w := bufio.NewWriter(stdout)
-		accuracy, err := c.lines(ctx, w)
+		_, table := isTerminal(stdout)
+		accuracy, err := c.lines(ctx, w, table)
 		if err == nil {
 			if err := w.Flush(); err != nil {
 				return nil, &outfile.Error{Path: "standard output", Err: err}
@@ -100,7 +101,7 @@ func (c *predictFlags) write(ctx context.Context, stdout io.Writer) (*certify.Ac
 	}
 	defer file.Discard()
 	w := bufio.NewWriter(file)
-	accuracy, err := c.lines(ctx, w)
+	accuracy, err := c.lines(ctx, w, false)
 	if err != nil {
 		return nil, err
 	}
@@ -110,12 +111,16 @@ func (c *predictFlags) write(ctx context.Context, stdout io.Writer) (*certify.Ac
 	return accuracy, c.out.commit(file)
 }
 
-// lines writes a line for each point, and before the first of CSV the names of the columns.
-func (c *predictFlags) lines(ctx context.Context, w io.Writer) (*certify.Accuracy, error) {
+// lines writes a line for each point, and before the first of CSV or a table the names of the columns.
+func (c *predictFlags) lines(ctx context.Context, w io.Writer, table bool) (*certify.Accuracy, error) {
 	first := true
 	return c.predict.Run(ctx, func(p *certify.Prediction) error {
 		if c.json {
 			return jsonLine(w, p)
+		}
+		if table {
+			defer func() { first = false }()
+			return printPrediction(w, p, first)
 		}
 		if first {
 			first = false

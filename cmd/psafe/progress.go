@@ -136,6 +136,17 @@ func pace(done, total int, elapsed time.Duration) (rate float64, left time.Durat
 	return rate, time.Duration(min(seconds, 1e9) * float64(time.Second)).Round(time.Second), true
 }
 
+// paceFrom is from when on a bar shows a pace: that of the first few is none.
+const paceFrom = time.Second / 4
+
+// perSecond is a rate with so many digits, and no exponent where it is large.
+func perSecond(rate float64, digits int) string {
+	if rate >= 100 {
+		return fmt.Sprintf("%.0f/s", rate)
+	}
+	return fmt.Sprintf("%.*g/s", digits, rate)
+}
+
 // line tells of the progress in a line; p.mu is held.
 func (p *progress) line() {
 	rate, left, ok := pace(p.done, p.total, time.Since(p.start))
@@ -162,7 +173,7 @@ func (p *progress) line() {
 	}
 	pace := "none finished yet"
 	if ok {
-		pace = fmt.Sprintf("%.2g/s, %v left", rate, left)
+		pace = fmt.Sprintf("%s, %v left", perSecond(rate, 2), left)
 	}
 	if p.underWay(time.Now()) {
 		pace += fmt.Sprintf("; %.1f%% of this pass over the network", 100*p.pass)
@@ -215,8 +226,9 @@ func (p *bar) inside(done, total int, share float64) {
 
 // draw draws the bar, with rate and time left behind tail.
 func (p *bar) draw(width int, tail string, done, total int) {
-	if rate, left, ok := pace(done, total, time.Since(p.start)); ok {
-		tail += fmt.Sprintf("  %.3g/s  %v left", rate, left)
+	elapsed := time.Since(p.start)
+	if rate, left, ok := pace(done, total, elapsed); ok && elapsed >= paceFrom {
+		tail += fmt.Sprintf("  %s  %v left", perSecond(rate, 3), left)
 	}
 	length := max(5, min(40, width-len(tail)-3))
 	full := length * done / max(1, total)

@@ -1,6 +1,10 @@
 package check
 
-import "psafe/host/arith"
+import (
+	"sync"
+
+	"psafe/host/arith"
+)
 
 // Maps with a matrix at several positions: docs/convolution.md, section 1.
 
@@ -29,26 +33,76 @@ func (l *layer) affinePlaces(z span) span {
 	return pre
 }
 
-// met lists the positions where a row has a coefficient of channel o.
-func (at *places) met(a []float64, o int) (list []int) {
+// met lists for each channel the positions where a row has a coefficient of it.
+func (at *places) met(a []float64) [][]int {
+	counts, all := make([]int, at.channels), 0
 	for p := range at.positions {
-		if a[p*at.channels+o] != 0 {
-			list = append(list, p)
+		for o, v := range a[p*at.channels : (p+1)*at.channels] {
+			if v != 0 {
+				counts[o]++
+				all++
+			}
+		}
+	}
+	list, of := make([][]int, at.channels), make([]int, all)
+	for o, n := range counts {
+		list[o], of = of[:0:n], of[n:]
+	}
+	for p := range at.positions {
+		for o, v := range a[p*at.channels : (p+1)*at.channels] {
+			if v != 0 {
+				list[o] = append(list[o], p)
+			}
 		}
 	}
 	return list
+}
+
+// windowSums are sums by input, of which a row of windows meets only some: those from from up to to
+// may be others than 0. They are used again, since clearing all takes as long as the rest.
+type windowSums struct {
+	of       []arith.Sum
+	from, to int
+}
+
+var freeSums = sync.Pool{New: func() any { return &windowSums{} }}
+
+// newWindowSums are n sums of nothing; free gives them back.
+func newWindowSums(n int) *windowSums {
+	s := freeSums.Get().(*windowSums)
+	if len(s.of) < n {
+		s.of = make([]arith.Sum, n)
+	}
+	s.from, s.to = n, 0
+	return s
+}
+
+func (s *windowSums) free() {
+	if s.from < s.to {
+		clear(s.of[s.from:s.to])
+	}
+	freeSums.Put(s)
+}
+
+// add adds x*y to sum j.
+func (s *windowSums) add(j int32, x, y float64) {
+	s.from, s.to = min(s.from, int(j)), max(s.to, int(j)+1)
+	s.of[j] = s.of[j].With(x, y)
 }
 
 // substitutePlaces is substitute for such a map, each place of a weight (not of a bias) by itself: the
 // transposed convolution.
 func (l *layer) substitutePlaces(a []float64, z span, c *arith.Sum) span {
 	at, number := l.at, &l.w.lo[0] == &l.w.hi[0]
-	least, most := make([]arith.Sum, l.in), []arith.Sum(nil)
+	least := newWindowSums(l.in)
+	defer least.free()
+	most := least
 	if !number {
-		most = make([]arith.Sum, l.in)
+		most = newWindowSums(l.in)
+		defer most.free()
 	}
-	for o, kernel := range at.kernels {
-		met := at.met(a, o)
+	for o, met := range at.met(a) {
+		kernel := at.kernels[o]
 		// A bias is one number at all positions.
 		once := l.b.lo[o] != l.b.hi[o] && len(met) > 1
 		if once {
@@ -70,30 +124,27 @@ func (l *layer) substitutePlaces(a []float64, z span, c *arith.Sum) span {
 					continue
 				}
 				w := int(k)*at.channels + o
-				least[j] = least[j].With(v, wLo[w])
+				least.add(j, v, wLo[w])
 				if !number {
-					most[j] = most[j].With(v, wHi[w])
+					most.add(j, v, wHi[w])
 				}
 			}
 		}
-	}
-	if number {
-		most = least
 	}
 	return ranges(least, most, z)
 }
 
 // ranges are the coefficients between two sums: outward, but only the lower end of those that meet
 // no negative z.
-func ranges(least, most []arith.Sum, z span) span {
-	s := newSpan(len(least))
-	for j := range least {
-		if least[j].N == 0 && most[j].N == 0 {
+func ranges(least, most *windowSums, z span) span {
+	s := newSpan(len(z.lo))
+	for j := least.from; j < least.to; j++ { // those of most are the same
+		if least.of[j].N == 0 {
 			continue
 		}
-		s.lo[j] = least[j].Lo()
+		s.lo[j] = least.of[j].Lo()
 		if s.hi[j] = s.lo[j]; z.lo[j] < 0 {
-			s.hi[j] = most[j].Hi()
+			s.hi[j] = most.of[j].Hi()
 		}
 	}
 	return s
@@ -158,9 +209,10 @@ const (
 func (l *layer) substituteShared(a []float64, z span, c *arith.Sum, by form) span {
 	at := l.at
 	var g tapSums
-	slope, least := make([]float64, at.taps), make([]arith.Sum, l.in)
-	for o, kernel := range at.kernels {
-		met := at.met(a, o)
+	slope, least := make([]float64, at.taps), newWindowSums(l.in)
+	defer least.free()
+	for o, met := range at.met(a) {
+		kernel := at.kernels[o]
 		if len(met) == 0 {
 			continue
 		}
@@ -182,7 +234,7 @@ func (l *layer) substituteShared(a []float64, z span, c *arith.Sum, by form) spa
 			v, under := a[p*at.channels+o], at.under(p)
 			for _, k := range kernel {
 				if j := under[k]; j >= 0 && !(z.lo[j] == 0 && z.hi[j] == 0) {
-					least[j] = least[j].With(v, slope[k])
+					least.add(j, v, slope[k])
 				}
 			}
 		}

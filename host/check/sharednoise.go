@@ -30,10 +30,11 @@ func (m *deviations) ofSharedRow(a []float64, in *reach, z span) noise {
 	at := m.at
 	var variance, mean arith.Sum
 	var g tapSums
-	squares := make([]arith.Sum, len(in.radius))
+	squares := newWindowSums(len(in.radius))
+	defer squares.free()
 	still := !anyAbove0(in.radius)
-	for o, kernel := range at.kernels {
-		met := at.met(a, o)
+	for o, met := range at.met(a) {
+		kernel := at.kernels[o]
 		if len(met) == 0 {
 			continue
 		}
@@ -53,14 +54,14 @@ func (m *deviations) ofSharedRow(a []float64, in *reach, z span) noise {
 			square, under := squareUp(a[p*at.channels+o]), at.under(p)
 			for _, k := range kernel {
 				if j := under[k]; j >= 0 && in.radius[j] != 0 {
-					squares[j] = squares[j].With(square, m.variance[int(k)*at.channels+o])
+					squares.add(j, square, m.variance[int(k)*at.channels+o])
 				}
 			}
 		}
 	}
-	for j := range squares {
-		if squares[j].N > 0 {
-			mean = mean.With(arith.SqrtUp(atLeast0(squares[j].Hi())), in.radius[j])
+	for j := squares.from; j < squares.to; j++ {
+		if squares.of[j].N > 0 {
+			mean = mean.With(arith.SqrtUp(atLeast0(squares.of[j].Hi())), in.radius[j])
 		}
 	}
 	return noise{timesSqrt2OverPiUp(mean.Hi()), atLeast0(variance.Hi())}

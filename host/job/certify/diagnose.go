@@ -21,8 +21,8 @@ import (
 // alone is to blame for, and what the spread. All of it takes less than a second, and none of it is in
 // any record; bounds that are told are certified, what drawn networks do was only tried.
 const (
-	// diagnosisTime is for everything, drawTime for the drawn networks, longerTime for what a time limit
-	// may have cut short.
+	// diagnosisTime is for everything, drawTime for the drawn networks, longerTime for another method
+	// and for what a time limit may have cut short.
 	diagnosisTime = 900 * time.Millisecond
 	drawTime      = 250 * time.Millisecond
 	longerTime    = 300 * time.Millisecond
@@ -85,7 +85,7 @@ func (d *diagnosis) words() (why, next string) {
 		return fmt.Sprintf("the budget: with more time p_lower is at least %s%s", record.FormatDown(p, 4), networks), "give an input more time"
 	}
 	if d.drawn > 0 && 2*d.atPoint > d.drawn {
-		return "the class: " + d.atPointWords(), d.interval("see what they give: psafe predict")
+		return "the class: " + d.atPointWords(), d.upper("see what they give: psafe predict")
 	}
 	d.shrink()
 	if d.smaller > 0 && d.pSmaller >= shown {
@@ -93,7 +93,7 @@ func (d *diagnosis) words() (why, next string) {
 		return why, d.epsWords
 	}
 	if d.drawn > 0 && 2*d.inT > d.drawn {
-		return "the class: " + d.drawnAlone() + ", so that P_safe is small", d.interval("a smaller region")
+		return "the class: " + d.drawnAlone() + ", so that P_safe is small", d.upper("a smaller region")
 	}
 	d.halve()
 	if d.pHalf >= shown {
@@ -199,13 +199,33 @@ func (d *diagnosis) method() prove.Method {
 
 // otherMethod is a method that proves something there, where another one was asked for.
 func (d *diagnosis) otherMethod() (word string, p float64) {
-	switch m := d.r.cfg.Method; m {
-	case prove.IBP, prove.LBP, prove.NeuronSum:
-		if p := d.bound(d.r.post, prove.CLBP, d.task); len(p) > 0 && p[0] >= shown {
-			return prove.CLBP.String(), p[0]
+	asked := d.r.cfg.Method
+	switch asked {
+	case prove.IBP, prove.LBP, prove.NeuronSum, prove.CLBP, prove.Phases:
+	default:
+		return "", 0
+	}
+	for _, m := range []prove.Method{prove.CLBP, prove.Phases} {
+		if m == asked {
+			continue
+		}
+		if p := d.soon(m); p >= shown { // 0 where the method does not fit the network
+			return m.String(), p
 		}
 	}
 	return "", 0
+}
+
+// soon is p_lower by a method in longerTime, or 0.
+func (d *diagnosis) soon(method prove.Method) float64 {
+	all := d.ctx
+	within, end := context.WithTimeout(all, longerTime)
+	defer func() { end(); d.ctx = all }()
+	d.ctx = within
+	if p := d.bound(d.r.post, method, d.task); len(p) > 0 {
+		return p[0]
+	}
+	return 0
 }
 
 // longer is p_lower there without the time limit that ended the search, or 0.
@@ -213,14 +233,7 @@ func (d *diagnosis) longer() float64 {
 	if !d.rec.TimedOut() {
 		return 0
 	}
-	all := d.ctx
-	within, end := context.WithTimeout(all, longerTime)
-	defer func() { end(); d.ctx = all }()
-	d.ctx = within
-	if p := d.bound(d.r.post, d.method(), d.task); len(p) > 0 {
-		return p[0]
-	}
-	return 0
+	return d.soon(d.method())
 }
 
 // shrink tries smaller regions: the point alone first, since nothing else helps where that does not.

@@ -24,6 +24,8 @@ func TestDiagnosis(t *testing.T) {
 	boxes := &Job{Posterior: Posterior{Path: testFile("advisory-4-32-9.npz")}, Tasks: Tasks{File: testFile("advisory-property.json")}, Open: onCPU}
 	boxes.TimeLimit = new(time.Nanosecond)
 	drawn := glyphs("0.001", "40", Method{NoUpper: true, Draws: new(5)})
+	phases := glyphs("0.03", "", Method{By: new(prove.CLBP), NoUpper: true})
+	phases.Tasks.Points.Index = new("77")
 	class := glyphs("0.2", "", Method{NoUpper: true})
 	class.Tasks.Points.Property = "argmax_is:9"
 	for name, c := range map[string]struct {
@@ -35,8 +37,9 @@ func TestDiagnosis(t *testing.T) {
 		"the spread":     {glyphs("0.001", "20", Method{NoUpper: true}), `^the spread: with half of the standard deviations p_lower is 0\.98`, `^train for less spread$`},
 		"the depth":      {glyphs("0.001", "40", Method{NoUpper: true}), `^the depth: the bounds lose all in 2 hidden layers, at the point itself and with half`, `^--draws 1000, `},
 		"drawn already":  {drawn, `^the depth: `, `^a network with fewer layers`},
-		"the class":      {class, `^the class: \d+ of \d+ drawn networks leave S at the middle of T already$`, `^--draws 1000, for a statistical`},
+		"the class":      {class, `^the class: \d+ of \d+ drawn networks leave S at the middle of T already$`, `^leave out --no-upper`},
 		"the budget":     {boxes, `^(T|the budget): .* 0 of|^(T|the budget): .*\(0 of`, `^(boxes of 1/\d+ of the width|give an input more time)$`},
+		"phases":         {phases, `^--method phases proves p_lower 0\.9999 there`, `^--method phases$`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var n *Unproved

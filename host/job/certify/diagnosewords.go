@@ -55,6 +55,14 @@ func (d *diagnosis) depth() string {
 	return fmt.Sprintf("the depth: the bounds lose all in %d hidden layers, at the point itself and with half of the standard deviations too", hidden)
 }
 
+// upper asks for upper bounds, which may prove what drawn networks show, or else as interval does.
+func (d *diagnosis) upper(otherwise string) string {
+	if d.r.cfg.NoUpper && d.r.post.Independent() {
+		return "leave out --no-upper: p_upper may prove it"
+	}
+	return d.interval(otherwise)
+}
+
 // interval asks for drawn networks, or for something else where they were asked for.
 func (d *diagnosis) interval(otherwise string) string {
 	if d.rec.Statistical != nil || d.r.cfg.Samples > 0 || d.r.cfg.Method == prove.Finite {

@@ -126,6 +126,9 @@ type candidate struct {
 	biases       int   // -1 without a bias
 	// mean and variance are the running statistics of a batch norm.
 	mean, variance string
+	// block is the residual block that the layer is in, side whether it is on the shortcut.
+	block string
+	side  bool
 }
 
 // suggest makes a map and notes about it; references may be nil.
@@ -135,17 +138,23 @@ func suggest(t *tensorFile, refs *references) (text []byte, notes []string, err 
 	if len(list) == 0 {
 		return nil, nil, fmt.Errorf("no tensor of two axes or more has a name that looks like the weight of a layer; the file has %s: write the map by hand (docs/formats.md)", someNames(t.names()))
 	}
-	order, layout, note := arrange(t.orders(list))
+	order, layout, note := t.arranged(list)
 	if m.Layout = layout; note != "" {
 		notes = append(notes, note)
 	}
 	notes = append(notes, m.fill(order, layout)...)
-	switch found, tried := m.fit(t, order, refs); {
+	found, tried := m.fit(t, order, refs)
+	if others := guessed(order, layout); found == nil && others != nil {
+		var more int
+		found, more = m.fit(t, others, refs)
+		tried += more
+	}
+	switch {
 	case found != nil:
 		m = found
-		notes = append(notes, fmt.Sprintf("activations, layout, paddings and pools were found by trying (%d combinations): the map gives the logits of the references", tried))
+		notes = append(notes, fmt.Sprintf("activations, layout, paddings, pools and sums were found by trying (%s): the map gives the logits of the references", combinations(tried)))
 	case refs != nil:
-		notes = append(notes, fmt.Sprintf("none of %d usual combinations of activations, paddings and pools gives the logits of the references", tried))
+		notes = append(notes, fmt.Sprintf("none of %d usual combinations of activations, paddings, pools and sums gives the logits of the references", tried))
 		fallthrough
 	default:
 		notes = append(notes, m.unknown()...)
@@ -159,6 +168,13 @@ func suggest(t *tensorFile, refs *references) (text []byte, notes []string, err 
 	e.SetIndent("", "  ")
 	err = e.Encode(m)
 	return b.Bytes(), notes, err
+}
+
+func combinations(n int) string {
+	if n == 1 {
+		return "1 combination"
+	}
+	return fmt.Sprintf("%d combinations", n)
 }
 
 // candidates sorts the tensors into layers, by the order of their names, and puts all others
@@ -370,40 +386,4 @@ func chain(done, left []candidate, layout string, steps *int) []candidate {
 		}
 	}
 	return nil
-}
-
-// fill writes the layers into the map, and says what must be looked at.
-func (m *tensorMap) fill(order []candidate, layout string) (notes []string) {
-	random := false
-	for _, c := range order {
-		if m.Scale == "" {
-			m.Scale = c.weight.scale
-		}
-		random = random || c.weight.scale != "" || c.bias.scale != ""
-	}
-	array := func(a struct{ mean, spread, scale string }) *mapArray {
-		if a.mean == "" {
-			return nil
-		}
-		if a.spread == "" {
-			return &mapArray{Mean: a.mean, Scale: "none"}
-		}
-		if a.scale == m.Scale {
-			a.scale = ""
-		}
-		return &mapArray{Mean: a.mean, Spread: a.spread, Scale: a.scale}
-	}
-	before := flow{}
-	for k, c := range order {
-		l := mapLayer{Activation: toFill, Weight: array(c.weight), Bias: array(c.bias)}
-		if k == len(order)-1 || order[k+1].norm() {
-			l.Activation = "identity"
-		}
-		m.Layers = append(m.Layers, c.images(&l, &before, layout)...)
-	}
-	m.imageOrder(order, layout)
-	if !random {
-		return append(notes, `no name looks like a spread: with scale "none" no weight is random`)
-	}
-	return append(notes, fmt.Sprintf("see that scale %q is what the spreads are: names are a custom, no proof", m.Scale))
 }

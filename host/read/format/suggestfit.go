@@ -33,8 +33,9 @@ type variant struct {
 	layout string
 	// half pads convolutions so that they keep the size of an image, otherwise not at all.
 	half bool
-	// behind says what comes behind each convolution; pool is the kind of all pools, and global
-	// that of one over all places in front of the first dense layer, or empty.
+	// behind says what comes behind each convolution outside of blocks, and whether a block has
+	// strides; pool is the kind of all pools, and global that of one over all places in front of
+	// the first dense layer, or empty.
 	behind       []int
 	pool, global string
 	activation   string
@@ -46,24 +47,23 @@ func (m *tensorMap) fit(t *tensorFile, order []candidate, refs *references) (fou
 	if refs == nil {
 		return nil, 0
 	}
-	convs, numbers := 0, 1
+	numbers := 1
 	for _, c := range order {
 		size := 1
 		for _, d := range c.shape {
 			size *= d
 		}
-		if numbers += size; c.conv() {
-			convs++
-		}
+		numbers += size
 	}
+	of := unitsOf(order)
 	layouts, shape, left := []string{m.Layout}, refs.input(order), mostVariants
 	if m.Layout == toFill {
 		layouts = []string{layoutOI, layoutIO}
 	}
 	for _, layout := range layouts {
-		for v := range variants(layout, convs) {
+		for v := range variants(layout, of) {
 			for _, v.activation = range triedActivations {
-				to := m.filled(order, shape, v)
+				to := m.filled(order, of, shape, v)
 				fits, evaluated := to.gives(t, refs)
 				if left--; !evaluated {
 					break // the sizes of its images do not fit
@@ -83,26 +83,95 @@ func (m *tensorMap) fit(t *tensorFile, order []candidate, refs *references) (fou
 	return nil, tried
 }
 
-// variants yields all of a layout but for the activations, those with few strides first.
-func variants(layout string, convs int) func(func(variant) bool) {
+// units are what strides and pools are chosen for: a convolution, or a block with layers on its
+// shortcut, whose sides shrink together.
+type units struct {
+	blocks []bool // whether it is a block
+	// of is the unit of each convolution by the name of its weight; those that have none, or where
+	// a block has no strides, are absent.
+	of map[string]int
+}
+
+func unitsOf(order []candidate) units {
+	u := units{of: map[string]int{}}
+	known := map[string]int{} // by block
+	for k := range order {
+		c := &order[k]
+		if !c.conv() {
+			continue
+		}
+		if c.block == "" {
+			u.of[c.weight.mean] = len(u.blocks)
+			u.blocks = append(u.blocks, false)
+			continue
+		}
+		if !slices.ContainsFunc(order, func(o candidate) bool { return o.block == c.block && o.side && o.conv() }) {
+			continue // an identity keeps the size
+		}
+		id := c.block
+		if _, ok := known[id]; !ok {
+			known[id] = len(u.blocks)
+			u.blocks = append(u.blocks, true)
+		}
+		if c == shrinks(order, c.block, c.side) {
+			u.of[c.weight.mean] = known[id]
+		}
+	}
+	return u
+}
+
+// shrinks is the convolution of a block that has its strides: the first that sees more than one
+// place, else the first.
+func shrinks(order []candidate, block string, side bool) (first *candidate) {
+	for k := range order {
+		c := &order[k]
+		if c.block != block || c.side != side || !c.conv() {
+			continue
+		}
+		if wide(c) {
+			return c
+		}
+		if first == nil {
+			first = c
+		}
+	}
+	return first
+}
+
+// wide says that two or more axes of the kernel of a convolution are not 1, whatever its layout.
+func wide(c *candidate) bool {
+	return slices.ContainsFunc(c.shape[:len(c.shape)-2], func(d int) bool { return d > 1 }) &&
+		slices.ContainsFunc(c.shape[2:], func(d int) bool { return d > 1 })
+}
+
+// variants yields all of a layout but for the activations, those with few strides outside of
+// blocks first.
+func variants(layout string, of units) func(func(variant) bool) {
+	chosen := min(len(of.blocks), 8) // the others have nothing behind them
 	return func(yield func(variant) bool) {
 		most := 1
-		for range min(convs, 8) { // the others have nothing behind them
-			most *= behinds
+		for _, block := range of.blocks[:chosen] {
+			most *= choices(block)
 		}
 		for n := range most {
-			behind := make([]int, convs)
-			for k := range min(convs, 8) {
-				behind[k], n = n%behinds, n/behinds
+			behind := make([]int, len(of.blocks))
+			for k, block := range of.blocks[:chosen] {
+				behind[k], n = n%choices(block), n/choices(block)
+				if block { // mostly with strides
+					behind[k] = []int{strided, asItIs}[behind[k]]
+				}
 			}
-			pools := []string{graph.MaxPool, graph.AvgPool}
-			if !slices.Contains(behind, pooledBehind) {
+			pools := []string{graph.MaxPool, graph.AvgPool, overlapping}
+			switch {
+			case !slices.Contains(behind, pooledBehind):
 				pools = pools[:1]
+			case !slices.Contains(of.blocks, true):
+				pools = pools[:2]
 			}
 			for _, pool := range pools {
 				for _, global := range []string{"", graph.GlobalAvgPool, graph.GlobalMaxPool} {
 					for _, half := range []bool{true, false} {
-						if convs == 0 && (global != "" || !half) || !yield(variant{layout: layout, half: half, behind: behind, pool: pool, global: global}) {
+						if len(of.blocks) == 0 && (global != "" || !half) || !yield(variant{layout: layout, half: half, behind: behind, pool: pool, global: global}) {
 							return
 						}
 					}
@@ -111,6 +180,18 @@ func variants(layout string, convs int) func(func(variant) bool) {
 		}
 	}
 }
+
+// choices is how many there are behind a convolution, or for a block.
+func choices(block bool) int {
+	if block {
+		return 2
+	}
+	return behinds
+}
+
+// overlapping is the max pool of residual networks in place of a kind: of 3, with strides of 2 and
+// padding 1.
+const overlapping = "max_pool 3/2"
 
 // input is the shape of an input as the first layer takes it, with one channel where the
 // references have none.
@@ -125,28 +206,30 @@ func (r *references) input(order []candidate) []int {
 }
 
 // filled is the map of a variant.
-func (m *tensorMap) filled(order []candidate, shape []int, v variant) *tensorMap {
+func (m *tensorMap) filled(order []candidate, of units, shape []int, v variant) *tensorMap {
 	to := &tensorMap{Ignore: m.Ignore}
 	to.fill(order, v.layout)
 	if to.Layout = v.layout; to.isGraph() {
 		to.Shape = shape
 	}
-	layers, conv := to.Layers, -1
+	layers, behind := to.Layers, asItIs
 	to.Layers = nil
 	for k, l := range layers {
 		if l.Activation == toFill {
 			l.Activation = v.activation
 		}
-		axes := 0
 		switch l.Kind {
 		case graph.Conv2D, graph.Conv1D:
-			conv++
 			kernel := kernelOf(order, &l, v.layout)
 			if l.Padding = nil; v.half {
 				l.Padding = half(kernel)
 			}
-			if axes = len(kernel); v.behind[conv] == strided {
-				l.Strides = repeated(2, axes)
+			behind = asItIs
+			if unit, ok := of.of[l.Weight.Mean]; ok {
+				behind = v.behind[unit]
+			}
+			if behind == strided {
+				l.Strides = repeated(2, len(kernel))
 			}
 		case graph.Flatten:
 			if v.global != "" {
@@ -155,11 +238,26 @@ func (m *tensorMap) filled(order []candidate, shape []int, v variant) *tensorMap
 		}
 		to.Layers = append(to.Layers, l)
 		here := l.Kind == graph.Conv2D || l.Kind == graph.Conv1D || l.Kind == graph.BatchNorm
-		if next := k + 1; here && conv >= 0 && v.behind[conv] == pooledBehind && (next == len(layers) || layers[next].Kind != graph.BatchNorm) {
-			to.Layers = append(to.Layers, mapLayer{Kind: v.pool, graphFields: graphFields{Kernel: repeated(2, convAxes(layers[:next]))}})
+		if next := k + 1; here && behind == pooledBehind && (next == len(layers) || layers[next].Kind != graph.BatchNorm) {
+			pool := poolOf(v.pool, convAxes(layers[:next]))
+			last := &to.Layers[len(to.Layers)-1]
+			pool.Name, last.Name = last.Name, "" // what a shortcut begins with
+			to.Layers, behind = append(to.Layers, pool), asItIs
 		}
 	}
 	return to
+}
+
+// poolOf is a pool of so many axes.
+func poolOf(kind string, axes int) mapLayer {
+	if kind != overlapping {
+		return mapLayer{Kind: kind, graphFields: graphFields{Kernel: repeated(2, axes)}}
+	}
+	padding := &metaPadding{}
+	for range axes {
+		padding.Pairs = append(padding.Pairs, [2]int{1, 1})
+	}
+	return mapLayer{Kind: graph.MaxPool, graphFields: graphFields{Kernel: repeated(3, axes), Strides: repeated(2, axes), Padding: padding}}
 }
 
 // convAxes is how many axes the last convolution has.

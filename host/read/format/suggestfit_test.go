@@ -99,7 +99,7 @@ func TestImportReferences(t *testing.T) {
 			logits.data[i] += float64(i % 7)
 		}
 		suggested, notes, err = Suggest(weights, write("nothing.npz", rawNPZ(all, "<f8")))
-		if err != nil || !strings.Contains(strings.Join(notes, "; "), "usual combinations of activations, paddings and pools gives the logits") || !strings.Contains(string(suggested), toFill) {
+		if err != nil || !strings.Contains(strings.Join(notes, "; "), "usual combinations of activations, paddings, pools and sums gives the logits") || !strings.Contains(string(suggested), toFill) {
 			t.Fatalf("%v, notes %q:\n%s", err, notes, suggested)
 		}
 		for name, list := range map[string][]raw{

@@ -2,6 +2,7 @@ package format
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -76,8 +77,8 @@ func (c *candidate) groups(before flow, in, n int) int {
 var firstNumber = regexp.MustCompile(`[0-9]+`)
 
 // compareModules orders layers by the parts of their names: by the first number of a part,
-// those without one last; dense layers behind others; then convolutions before batch norms;
-// then by name.
+// those without one last; then convolutions before batch norms, both before modules that hold
+// others (conv1, bn1, layer1.0.conv1), and dense layers behind all; then by name.
 func compareModules(a, b candidate) int {
 	x, y := strings.Split(a.key, "."), strings.Split(b.key, ".")
 	for i := range min(len(x), len(y)) {
@@ -98,8 +99,10 @@ func (c *candidate) rank(part string, last bool) (number, rank int) {
 	}
 	switch {
 	case !c.conv() && !c.norm():
+		rank = 3
+	case !last:
 		rank = 2
-	case last && c.norm():
+	case c.norm():
 		rank = 1
 	}
 	return number, rank
@@ -140,6 +143,44 @@ func orientation(list []candidate) string {
 		}
 	}
 	return toFill
+}
+
+// fill writes the layers into the map, and says what must be looked at.
+func (m *tensorMap) fill(order []candidate, layout string) (notes []string) {
+	random := false
+	for _, c := range order {
+		if m.Scale == "" {
+			m.Scale = c.weight.scale
+		}
+		random = random || c.weight.scale != "" || c.bias.scale != ""
+	}
+	array := func(a struct{ mean, spread, scale string }) *mapArray {
+		if a.mean == "" {
+			return nil
+		}
+		if a.spread == "" {
+			return &mapArray{Mean: a.mean, Scale: "none"}
+		}
+		if a.scale == m.Scale {
+			a.scale = ""
+		}
+		return &mapArray{Mean: a.mean, Spread: a.spread, Scale: a.scale}
+	}
+	before, joins := flow{}, joiner{m: m}
+	for k, c := range order {
+		from := joins.before(order, k, &before)
+		l := mapLayer{From: from, Activation: toFill, Weight: array(c.weight), Bias: array(c.bias)}
+		if k == len(order)-1 || order[k+1].norm() || ends(order, k) {
+			l.Activation = "identity"
+		}
+		m.Layers = append(m.Layers, c.images(&l, &before, layout)...)
+		joins.after(order, k, &before)
+	}
+	m.imageOrder(order, layout)
+	if !random {
+		return append(notes, `no name looks like a spread: with scale "none" no weight is random`)
+	}
+	return append(notes, fmt.Sprintf("see that scale %q is what the spreads are: names are a custom, no proof", m.Scale))
 }
 
 // images makes of a layer with its arrays what it is behind what is before: a convolution, a
@@ -192,7 +233,7 @@ func (m *tensorMap) imageOrder(order []candidate, layout string) {
 
 // unknown says what is to be written into the map.
 func (m *tensorMap) unknown() (notes []string) {
-	hidden, convs, norms := 0, 0, 0
+	hidden, convs, norms, sums := 0, 0, 0, 0
 	for _, l := range m.Layers {
 		if l.Activation == toFill {
 			hidden++
@@ -203,12 +244,18 @@ func (m *tensorMap) unknown() (notes []string) {
 		if l.Kind == graph.BatchNorm {
 			norms++
 		}
+		if l.Kind == graph.Add {
+			sums++
+		}
 	}
 	if hidden > 0 {
 		notes = append(notes, "write the activation of each hidden layer, which no name tells")
 	}
 	if convs > 0 {
 		notes = append(notes, `of convolutions, write input_shape, the padding (torch's padding=1 is [[1, 1], [1, 1]]) and strides, and put pools where they are, such as {"kind": "max_pool", "kernel": [2, 2]}: no tensor tells; with --reference points.npz (inputs and logits) usual ones are tried`)
+	}
+	if sums > 0 {
+		notes = append(notes, `see that the sums of shortcuts ("kind": "add") begin and end where yours do: the names of layers say it (downsample, shortcut and the like)`)
 	}
 	if norms > 0 {
 		notes = append(notes, "see that eps of each batch norm is that of your framework")

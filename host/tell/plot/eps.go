@@ -52,7 +52,9 @@ func DrawEps(series []Series) (*Figure, error) {
 func addSeries(p *plot.Plot, series []Series) ([]key, error) {
 	var keys []key
 	var bars []*spans
+	covering := covered(series)
 	for i, s := range series {
+		more := vg.Points(min(0.7*float64(covering[i]), 2.1))
 		ink := inks[i%len(inks)]
 		var lower, upper plotter.XYs
 		stat := &spans{style: draw.LineStyle{Color: ink, Width: vg.Points(0.8)}}
@@ -83,8 +85,8 @@ func addSeries(p *plot.Plot, series []Series) ([]key, error) {
 				return nil, err
 			}
 			// Upper bounds of several methods are often equal: shifted dashes show it.
-			line.LineStyle = draw.LineStyle{Color: ink, Width: vg.Points(1.2), Dashes: bound.dashes, DashOffs: vg.Points(4 * float64(i))}
-			points.GlyphStyle = draw.GlyphStyle{Color: ink, Radius: vg.Points(3.2), Shape: bound.glyph}
+			line.LineStyle = draw.LineStyle{Color: ink, Width: vg.Points(1.2) + more, Dashes: bound.dashes, DashOffs: vg.Points(4 * float64(i))}
+			points.GlyphStyle = draw.GlyphStyle{Color: ink, Radius: vg.Points(3.2) + more, Shape: bound.glyph}
 			p.Add(line, points)
 			thumbs = []plot.Thumbnailer{line, points}
 		}
@@ -96,6 +98,31 @@ func addSeries(p *plot.Plot, series []Series) ([]key, error) {
 		p.Add(stat)
 	}
 	return append(keys, epsKeys(series)...), nil
+}
+
+// covered counts for each line how many later ones have a point in the place of one of its own: as
+// much broader it is, and seen around them.
+func covered(series []Series) []int {
+	const near = 0.01 // of the height, about a line's width
+	counts := make([]int, len(series))
+	meets := func(a, b *Series) bool {
+		for _, q := range a.Points {
+			for _, r := range b.Points {
+				if q.X == r.X && (max(q.Upper-r.Upper, r.Upper-q.Upper) < near || !q.NoLower && !r.NoLower && max(q.Lower-r.Lower, r.Lower-q.Lower) < near) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	for i := range series {
+		for k := i + 1; k < len(series); k++ {
+			if meets(&series[i], &series[k]) {
+				counts[i]++
+			}
+		}
+	}
+	return counts
 }
 
 // diamond is a mark on its tip.

@@ -231,7 +231,7 @@ func TestSpreads(t *testing.T) {
 // TestDistributions: both figures of distributions say what they show.
 func TestDistributions(t *testing.T) {
 	records := read(t, line("p", "lbp", "0.2", 0, 0.5, 1, ""), line("p", "lbp", "0.1", 1, 0.9, 0.95, ""))
-	histogram, err := plot.DrawHistogram(records)
+	histogram, err := plot.DrawHistogram(records, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +243,22 @@ func TestDistributions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for f, want := range map[*plot.Figure]string{histogram: "Distribution of the bounds of P_safe, 2 records", quantiles: "Distribution of p_lower against eps"} {
+	panels, err := plot.DrawHistogram(records, []string{"eps"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	apart, err := plot.DrawHistogram(append(records, read(t, resealed(line("p", "lbp", "0.1", 2, 0.5, 1, ""), `argmax_is:1`, `top_k:2`))...), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var many []record.Placed
+	for i := range 13 {
+		many = append(many, read(t, line("p", "lbp", fmt.Sprint(i), 0, 0.5, 1, ""))...)
+	}
+	if _, err := plot.DrawHistogram(many, []string{"eps"}); err == nil || !strings.Contains(err.Error(), "13 histograms are too many") {
+		t.Error(err)
+	}
+	for f, want := range map[*plot.Figure]string{panels: "eps 0.1: 1 records", apart: "top_k:2: 1 records", histogram: "Distribution of the bounds of P_safe, 2 records", quantiles: "Distribution of p_lower against eps"} {
 		if svg := string(write(t, f, "svg")); !strings.Contains(svg, ">"+want+"<") {
 			t.Errorf("no %q", want)
 		}

@@ -46,11 +46,73 @@ func (b *columnsOf) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// DrawHistogram draws how many records have which p_lower, filled, and which p_upper, hatched.
-// Records of method statistical claim no p_lower.
-func DrawHistogram(records []record.Placed) (*Figure, error) {
-	var lower, upper []float64
+// mostHistograms is how many panels a figure of histograms holds.
+const mostHistograms = 12
+
+// DrawHistogram draws how many records have which p_lower, filled, and which p_upper, hatched: in a
+// panel for each group by the words of by, and for each property if there are several. Records of
+// method statistical claim no p_lower.
+func DrawHistogram(records []record.Placed, by []string) (*Figure, error) {
+	labels, err := labelled(records, by)
+	if err != nil {
+		return nil, err
+	}
+	names, sorted := split(records, func(i int) string { return labels[i] })
+	if n := len(names); n > mostHistograms {
+		return nil, fmt.Errorf("%d histograms are too many for a figure, which holds %d: give fewer files, or fewer words to --by", n, mostHistograms)
+	}
+	thin := draw.LineStyle{Color: color.Black, Width: vg.Points(0.6)}
 	var all intervals
+	var parts [][2]*columnsOf
+	most := 1.0
+	for _, of := range sorted {
+		low, up := histogramOf(of, &all, thin)
+		parts = append(parts, [2]*columnsOf{low, up})
+		most = max(most, slices.Max(low.counts), slices.Max(up.counts))
+	}
+	keys := []key{{"filled: p_lower, certified", []plot.Thumbnailer{&blocks{fill: color.Gray{0x55}, outline: thin}}},
+		{"hatched: p_upper, certified (1 says nothing)", []plot.Thumbnailer{&blocks{outline: thin}}}}
+	keys = append(keys, all.keys(thin)...)
+	panel := func(p *plot.Plot, part [2]*columnsOf) *plot.Plot {
+		p.X.Min, p.X.Max = 0, 1
+		p.X.Tick.Marker = plot.ConstantTicks(fifths())
+		p.Y.Min, p.Y.Max = 0, most*1.05
+		p.Add(part[0], part[1])
+		return p
+	}
+	if len(names) == 1 {
+		p := newPlot(fmt.Sprintf("Distribution of the bounds of P_safe, %d records", len(records)), "bound of P_safe", "records")
+		return withLegend(panel(p, parts[0]), epsWidth, epsHeight, keys), nil
+	}
+	cols := min(len(names), 3)
+	if len(names) == 4 {
+		cols = 2
+	}
+	rows := make([][]*plot.Plot, (len(names)+cols-1)/cols)
+	for i, name := range names {
+		if i%cols == 0 {
+			rows[i/cols] = make([]*plot.Plot, cols)
+		}
+		x, y := "", ""
+		if i+cols >= len(names) {
+			x = "bound of P_safe"
+		}
+		if i%cols == 0 {
+			y = "records"
+		}
+		rows[i/cols][i%cols] = panel(newPanel(fmt.Sprintf("%s: %d records", name, len(sorted[i])), x, y), parts[i])
+	}
+	width := vg.Length(cols) * 270
+	for i := range names {
+		t := rows[i/cols][i%cols].Title
+		width = max(width, vg.Length(cols)*(t.TextStyle.Width(t.Text)+panelGap))
+	}
+	return legendBelow(width, vg.Length(len(rows))*190, keys, func(c draw.Canvas) { drawPanels(c, rows) }), nil
+}
+
+// histogramOf are the columns of p_lower and of p_upper of records; their intervals go to all.
+func histogramOf(records []record.Placed, all *intervals, thin draw.LineStyle) (low, up *columnsOf) {
+	var lower, upper []float64
 	for i := range records {
 		r := records[i].Record
 		m := record.Mean{}
@@ -61,17 +123,8 @@ func DrawHistogram(records []record.Placed) (*Figure, error) {
 		}
 		upper = append(upper, float64(r.PUpper))
 	}
-	p := newPlot(fmt.Sprintf("Distribution of the bounds of P_safe, %d records", len(records)), "bound of P_safe", "records")
-	p.X.Min, p.X.Max = 0, 1
-	p.X.Tick.Marker = plot.ConstantTicks(fifths())
-	thin := draw.LineStyle{Color: color.Black, Width: vg.Points(0.6)}
-	low := &columnsOf{counts: bins(lower), left: 0.06, right: 0.5, fill: color.Gray{0x55}, outline: thin}
-	up := &columnsOf{counts: bins(upper), left: 0.5, right: 0.94, outline: thin}
-	p.Y.Min, p.Y.Max = 0, max(1, slices.Max(low.counts), slices.Max(up.counts))*1.05
-	p.Add(low, up)
-	keys := []key{{"filled: p_lower, certified", []plot.Thumbnailer{&blocks{fill: color.Gray{0x55}, outline: thin}}},
-		{"hatched: p_upper, certified (1 says nothing)", []plot.Thumbnailer{&blocks{outline: thin}}}}
-	return withLegend(p, epsWidth, epsHeight, append(keys, all.keys(thin)...)), nil
+	return &columnsOf{counts: bins(lower), left: 0.06, right: 0.5, fill: color.Gray{0x55}, outline: thin},
+		&columnsOf{counts: bins(upper), left: 0.5, right: 0.94, outline: thin}
 }
 
 // Spread is a line of DrawQuantiles: at each radius, in ascending order, quantiles of p_lower.

@@ -32,7 +32,7 @@ type Group struct {
 	Bars []*record.Mean
 }
 
-// ByWords are what series may be told apart by.
+// ByWords are what series may be told apart by; histograms also by eps.
 var ByWords = []string{"posterior", "method", "property", "precision", "inputs", "file"}
 
 // EpsSeries sorts records into series by the words of by, and averages those of
@@ -226,8 +226,10 @@ func labelled(records []record.Placed, by []string) ([]string, error) {
 				parts = append(parts, quoted(base(r.Inputs), 40))
 			case "file":
 				parts = append(parts, quoted(base(r.File), 40))
+			case "eps":
+				parts = append(parts, "eps "+quoted(r.Eps, 20))
 			default:
-				return nil, fmt.Errorf("--by %.40q: give words of %s", word, strings.Join(ByWords, ", "))
+				return nil, fmt.Errorf("--by %.40q: give words of %s, or for a histogram eps", word, strings.Join(ByWords, ", "))
 			}
 		}
 		if asked {

@@ -131,7 +131,7 @@ func (p *printer) tasks() {
 	case told > mostPrinted:
 		p.fact("", "and so %d more runs: --json lists them", told-mostPrinted)
 	case told == 0 && p.r.NotCovered == 0:
-		p.fact("tasks", "all there, once")
+		p.fact("tasks", "none is missing, none is there twice")
 	}
 	if p.r.NotCovered > 0 {
 		p.fact("", "of %d records IT WAS NOT LOOKED whether they are missing or there twice: they are of too many runs, or too far apart", p.r.NotCovered)
@@ -167,8 +167,15 @@ func (p *printer) histogram() {
 		most[0], most[1] = max(most[0], b.PLower), max(most[1], b.PUpper)
 	}
 	bar := func(n, most int) string { return strings.Repeat("#", (n*barWidth+most-1)/most) }
-	for _, b := range p.r.Histogram {
-		line := fmt.Sprintf("%-12s %9d %-*s %9d %s", fmt.Sprintf("%.2f..%.2f", b.From.Approx(), b.To.Approx()), b.PLower, barWidth, bar(b.PLower, most[0]), b.PUpper, bar(b.PUpper, most[1]))
+	list := p.r.Histogram
+	for i := 0; i < len(list); i++ {
+		b := list[i]
+		from := b.From
+		for b.PLower+b.PUpper == 0 && i+1 < len(list) && list[i+1].PLower+list[i+1].PUpper == 0 {
+			i++ // what is empty is one line
+			b = list[i]
+		}
+		line := fmt.Sprintf("%-12s %9d %-*s %9d %s", fmt.Sprintf("%.2f..%.2f", from.Approx(), b.To.Approx()), b.PLower, barWidth, bar(b.PLower, most[0]), b.PUpper, bar(b.PUpper, most[1]))
 		p.line("%s", strings.TrimRight(line, " "))
 	}
 }
@@ -277,7 +284,7 @@ func (p *printer) weak(head string, list []Weak) {
 			eps = "eps " + short(w.Eps)
 		}
 		fmt.Fprintf(t, "  %s..%s %s\t%s\t%s\t%s\t%s\t%s: line %d\n", record.FormatDown(w.PLower, 4), record.FormatUp(w.PUpper, 4), logarithm,
-			short(w.title()), eps, short(base(w.Post)), plain(record.MethodToday(w.Method)), plain(w.File), w.Line)
+			short(w.title()), eps, short(base(w.Post)), plain(record.MethodToday(w.Method)), plain(folded(w.File)), w.Line)
 	}
 	t.Flush()
 }
@@ -296,6 +303,14 @@ func base(path string) string {
 		return path[i+1:]
 	}
 	return path
+}
+
+// folded is a path without its folders where it is long, as those of a campaign's shards are.
+func folded(path string) string {
+	if len(path) <= 40 {
+		return path
+	}
+	return ".../" + base(path)
 }
 
 // short is text that a table has room for.

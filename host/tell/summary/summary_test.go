@@ -82,7 +82,7 @@ func TestSummary(t *testing.T) {
 	if len(r.Weakest) != 10 || len(r.LowestUpper) != 10 || r.Weakest[9].PLower > records[1999].PLower && records[1999].Verdict != "unsafe" {
 		t.Errorf("%+v, %+v", r.Weakest, r.LowestUpper)
 	}
-	has(t, printed(t, r), "2000, runs 1", record.Guarantee, "all there, once", fmt.Sprintf(">= 0.99: %d", above), "all inputs", "mnist-512-512-3.npz", "2/255")
+	has(t, printed(t, r), "2000, runs 1", record.Guarantee, "none is missing, none is there twice", fmt.Sprintf(">= 0.99: %d", above), "all inputs", "mnist-512-512-3.npz", "2/255")
 	if _, err := json.Marshal(r); err != nil {
 		t.Error(err)
 	}
