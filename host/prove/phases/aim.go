@@ -22,13 +22,14 @@ const (
 // aiming is the task of k with pre-activations tightened under the assumption that its row is not
 // positive, and k there. The row may be proved by that. The caller has to release the new task.
 func (p *phased) aiming(k *knot) (q *phased, there *knot, proved bool, err error) {
-	q = &phased{task: p.task, net: p.net, batch: p.batch, open: p.open, tried: p.tried, bounds: p.bounds}
+	q = &phased{task: p.task, net: p.net, most: p.most, batch: p.batch, open: p.open, tried: p.tried, bounds: p.bounds}
 	s, err := p.s.Assuming(k.row)
 	if err != nil {
 		return q, nil, false, err
 	}
 	q.s = s
 	q.known.lo, q.known.hi = s.Ranges()
+	q.known.phases = p.known.phases
 	for range aimSweeps {
 		var aims []bound.Aim
 		for _, n := range q.open {
@@ -36,7 +37,7 @@ func (p *phased) aiming(k *knot) (q *phased, there *knot, proved bool, err error
 				aims = append(aims, bound.Aim{Layer: n.layer, Unit: n.unit}, bound.Aim{Layer: n.layer, Unit: n.unit, Upper: true})
 			}
 		}
-		for chunk := range slices.Chunk(aims, mostColumns) {
+		for chunk := range slices.Chunk(aims, p.most) {
 			if p.stopped() {
 				return q, nil, false, errStopped
 			}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"psafe/host/bound"
+	"psafe/host/model/network"
 	"psafe/host/read/property"
 	"psafe/internal/fault"
 )
@@ -22,6 +23,7 @@ import (
 // s_j being the row's coefficient of z_j.
 type ascent struct {
 	s     *bound.Splits
+	net   network.Network
 	box   property.Box
 	known *ranges
 	q     bound.SplitQuery
@@ -40,10 +42,13 @@ type ascent struct {
 
 // newAscent begins at LBP's slopes.
 func newAscent(p *phased, layer int, rows []int) *ascent {
-	a := &ascent{s: p.s, box: p.task.Box, known: &p.known, q: bound.SplitQuery{Layer: layer, Rows: rows}}
+	a := &ascent{s: p.s, net: p.net, box: p.task.Box, known: &p.known, q: bound.SplitQuery{Layer: layer, Rows: rows}}
 	r := len(rows)
 	for l := range layer {
 		n := len(p.known.lo[l])
+		if !p.known.phases[l] {
+			n = 0
+		}
 		slope := make([]float64, n*r)
 		for i := range n {
 			v := p.known.usual(l, i)
@@ -175,32 +180,54 @@ func (a *ascent) cornerApprox() []float64 {
 
 // upwards takes columns of inputs up to what feeds the layer of the query, [in x R]; through is
 // told the pre-activations of each layer and says what becomes of neuron i there, at that place of
-// the list, nil if nobody wants to know.
+// the list, nil if nobody wants to know. Layers without phases have no activation, or are max pools.
 func (a *ascent) upwards(x []float64, through func(l int, zeta []float64) func(i, at int) float64) ([]float64, error) {
 	r, p := len(a.q.Rows), a.s.Precision()
+	outputs := make([][]float64, a.q.Layer)
 	for l := range a.q.Layer {
-		zeta, err := a.s.ForwardApprox(l, x, a.overApprox(l), r)
+		zeta, err := a.s.ForwardApprox(l, a.into(l, x, outputs), a.overApprox(l), r)
 		if err != nil {
 			return nil, err
 		}
 		value := through(l, zeta)
-		if value == nil {
+		switch {
+		case value == nil:
 			return nil, nil
+		case !a.known.phases[l]:
+			outputs[l] = zeta
+			value = func(_, at int) float64 { return a.net[l].Activation.Approx(zeta[at]) }
+		default:
+			outputs[l] = make([]float64, len(zeta))
 		}
-		x = make([]float64, len(zeta))
 		onStrips(len(a.known.lo[l]), func(i int) {
 			for at := i * r; at < (i+1)*r; at++ {
-				x[at] = p.Nearest(finiteOr(value(i, at), 0))
+				outputs[l][at] = p.Nearest(finiteOr(value(i, at), 0))
 			}
 		})
 	}
-	return x, nil
+	return a.into(a.q.Layer, x, outputs), nil
+}
+
+// into is what feeds layer k, for columns x of inputs.
+func (a *ascent) into(k int, x []float64, outputs [][]float64) []float64 {
+	var all [][]float64
+	for _, s := range a.net.Feed(k) {
+		if s < 0 {
+			all = append(all, x)
+		} else {
+			all = append(all, outputs[s])
+		}
+	}
+	if len(all) == 1 {
+		return all[0]
+	}
+	return slices.Concat(all...)
 }
 
 // overApprox are the coefficients of the pre-activations of layer l, as far as their signs go,
 // where biases are intervals; nil where they are numbers.
 func (a *ascent) overApprox(l int) []float64 {
-	if a.kept == nil {
+	if a.kept == nil || !a.known.phases[l] {
 		return nil
 	}
 	over := slices.Clone(a.coefficients[l+1])

@@ -105,7 +105,7 @@ func TestPhaseBounds(t *testing.T) {
 				c.weights[1][i], c.weights[3][i%len(c.weights[3])] = 40, 300
 			}
 		}
-		p := &phased{task: &Task{Box: c.box, Safe: &c.safe}, net: c.net}
+		p := newPhased(&Task{Box: c.box, Safe: &c.safe}, c.net)
 		pieces := c.somePieces(r)
 		err := p.on(c.model, c.around(r, bound.Precision(n%2), n%3 == 0), func() error {
 			c.checkHidden(t, p, pieces)
@@ -234,7 +234,8 @@ func TestPhaseVerdicts(t *testing.T) {
 		}
 		exact.Add(exact, rat(c.safe.Rows[0].D))
 		task := &Task{Box: c.box, Safe: &c.safe, Most: 1 << 20}
-		p, isProved := &phased{task: task, net: c.net, batch: 1 + n%3}, false
+		p, isProved := newPhased(task, c.net), false
+		p.batch = 1 + n%3
 		if err := p.on(c.model, c.weightBox(bound.Precision(n%2)), func() (err error) {
 			isProved, err = p.tree()
 			return err
@@ -294,7 +295,7 @@ func TestPhaseCancels(t *testing.T) {
 		copy(c.weights[2], []float64{v, -1})
 		copy(c.weights[3], []float64{0})
 		c.box.Lo[0], c.box.Hi[0] = 1<<20, 1<<20+1
-		p := &phased{task: &Task{Box: c.box, Safe: &c.safe}, net: c.net}
+		p := newPhased(&Task{Box: c.box, Safe: &c.safe}, c.net)
 		if err := p.on(c.model, c.weightBox(bound.Float32), func() error {
 			a := newAscent(p, 1, []int{0, 1})
 			err := a.evaluate(true)

@@ -129,7 +129,7 @@ func (p *phased) linear(k *knot) bool { return len(k.phases) == len(p.open) }
 // raise raises the bounds of sub-problems and returns those that are not proved.
 func (p *phased) raise(knots []*knot, rounds int) ([]*knot, error) {
 	var open []*knot
-	for chunk := range slices.Chunk(knots, mostColumns) {
+	for chunk := range slices.Chunk(knots, p.most) {
 		a := p.columns(chunk)
 		if err := a.climb(rounds); err != nil {
 			return nil, err
@@ -198,7 +198,7 @@ func (p *phased) branch(knots []*knot) (parts []*knot, err error) {
 		}
 		from[c+1] = len(tries)
 	}
-	for chunk := range slices.Chunk(tries, mostColumns) {
+	for chunk := range slices.Chunk(tries, p.most) {
 		b := p.columns(chunk)
 		if err := b.climb(1); err != nil {
 			return nil, err
