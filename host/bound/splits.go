@@ -28,9 +28,8 @@ type Splits struct {
 	turned, none []Array
 	// below is what Allow has said of property rows.
 	below []float64
-	// assumed is the row that Assuming has been told of, if assumes.
-	assumed int
-	assumes bool
+	// assumed are the rows that Assuming has been told of; nil: none.
+	assumed []int
 }
 
 type hostInterval struct{ lo, hi []float64 }
@@ -170,14 +169,14 @@ func (s *Splits) replace(k int) error {
 // Precision is the device's.
 func (s *Splits) Precision() Precision { return s.pass.dev.Precision() }
 
-// Assuming is a copy that is about the inputs of the box where property row number row is not
-// positive: what TightenAiming then finds, and every bound after it, holds for those only. A bound
-// >= 0 of that row, or an interval that TightenAiming finds empty, proves that the row is >= 0
-// wherever the phases are. Release gives its memory back; s must be there until then.
-func (s *Splits) Assuming(row int) (*Splits, error) {
+// Assuming is a copy that is about the inputs of the box where none of some property rows is positive:
+// what TightenAiming then finds, and every bound after it, holds for those only. A bound >= 0 of one of
+// these rows or of a mixture of them, or an interval that TightenAiming finds empty, proves that one of
+// them is >= 0 wherever the phases are. Release gives its memory back; s must be there until then.
+func (s *Splits) Assuming(rows []int) (*Splits, error) {
 	p := s.pass
 	t := &Splits{pass: &pass{Model: p.Model, layers: p.Model.layers, scratch: scratch{owner: p.dev}, query: p.query}, w: s.w, b: s.b,
-		turned: make([]Array, len(s.turned)), none: make([]Array, len(s.none)), below: s.below, assumed: row, assumes: true}
+		turned: make([]Array, len(s.turned)), none: make([]Array, len(s.none)), below: s.below, assumed: rows}
 	for k := range s.lo {
 		t.lo, t.hi = append(t.lo, slices.Clone(s.lo[k])), append(t.hi, slices.Clone(s.hi[k]))
 		t.pass.hidden = append(t.pass.hidden, p.hidden[k])
@@ -201,7 +200,7 @@ type Aim struct {
 }
 
 // TightenAiming intersects pre-activations with what the answer to a query says of them: each row
-// is the assumed one, without phases, with a Beta > 0 at its aim, or < 0 where that is bounded from
+// is an assumed one, or a mixture of those, without phases, with a Beta > 0 at its aim, or < 0 where that is bounded from
 // above, and 0 elsewhere. As the row is at most 0, Beta zeta is at least the bound. It says whether
 // an interval is empty: then there are no such inputs.
 func (s *Splits) TightenAiming(q *SplitQuery, aims []Aim, bounds []float64) (empty bool, err error) {
@@ -218,8 +217,8 @@ func (s *Splits) TightenAiming(q *SplitQuery, aims []Aim, bounds []float64) (emp
 		panic(fmt.Sprintf("bound: Splits.TightenAiming: %d phases and multipliers beside the aims", others))
 	}
 	for c, a := range aims {
-		if !s.assumes || q.Theta != nil || q.Rows[c] != s.assumed || q.Layer != len(s.lo) {
-			panic("bound: Splits.TightenAiming: another row than the assumed one")
+		if q.Layer != len(s.lo) || !s.assumes(q, c) {
+			panic("bound: Splits.TightenAiming: another row than the assumed ones")
 		}
 		beta := q.Beta[a.Layer][a.Unit*r+c]
 		if !(math.Abs(beta) > 0) || a.Upper != (beta < 0) {
@@ -245,6 +244,19 @@ func (s *Splits) TightenAiming(q *SplitQuery, aims []Aim, bounds []float64) (emp
 		}
 	}
 	return empty, nil
+}
+
+// assumes says that row c of a query is not positive by what is assumed.
+func (s *Splits) assumes(q *SplitQuery, c int) bool {
+	if q.Theta == nil {
+		return slices.Contains(s.assumed, q.Rows[c])
+	}
+	for i, f := range q.Theta[c] {
+		if f > 0 && !slices.Contains(s.assumed, i) {
+			return false
+		}
+	}
+	return true
 }
 
 // Ranges are the pre-activations of the layers that have been bounded, the caller's to read; they

@@ -88,16 +88,22 @@ func (l *layer) greatestApprox(z []float64, r int) []float64 {
 	return out
 }
 
-// ValuesApprox are the values of the rows of a query about the last layer at columns of what feeds it,
-// [in x R], one for each row: ordinary numbers that bound nothing.
-func (s *Splits) ValuesApprox(q *SplitQuery, z []float64) ([]float64, error) {
-	coefficients, values, err := s.hostRows(q)
+// RowsApprox are the values of all property rows at r columns of what feeds the last layer, [rows x R]:
+// ordinary numbers that bound nothing.
+func (s *Splits) RowsApprox(z []float64, r int) ([]float64, error) {
+	w, b, err := s.rowsOf(len(s.pass.layers) - 1)
 	if err != nil {
 		return nil, err
 	}
-	r := len(q.Rows)
-	for at, c := range coefficients.lo {
-		values[at%r] += c * z[at]
+	n := len(b.lo)
+	values := make([]float64, n*r)
+	for i, constant := range b.lo {
+		for c := range r {
+			values[i*r+c] = s.lowered(constant, i)
+		}
+		for at, x := range z {
+			values[i*r+at%r] += w.lo[at/r*n+i] * x
+		}
 	}
 	return values, nil
 }

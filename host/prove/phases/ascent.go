@@ -36,8 +36,11 @@ type ascent struct {
 	// a proof can say then.
 	kept *bound.SplitQuery
 	// coefficients are those of the last bounds, as SplitAnswer.S has them; zeta those of the last
-	// gradient, by layer.
+	// gradient, by layer, and rows the values of all property rows there, [rows x R], where there are
+	// mixtures.
 	coefficients, zeta [][]float64
+	rows               []float64
+	mixtures           mixtures
 }
 
 // newAscent begins at LBP's slopes.
@@ -84,7 +87,7 @@ func (a *ascent) withPhases() {
 func (a *ascent) climb(rounds int) error {
 	for k := range rounds {
 		last := k == rounds-1
-		if err := a.evaluate(!last); err != nil || last {
+		if err := a.evaluate(!last); err != nil || last || a.q.Phase != nil && slices.Min(a.best) >= 0 {
 			return err
 		}
 		if err := a.step(); err != nil {
@@ -109,8 +112,11 @@ func (a *ascent) evaluate(wantRows bool) error {
 		return err
 	}
 	for c, v := range answer.Bound {
-		if a.kept != nil && v > a.best[c] {
-			a.keep(c)
+		if v > a.best[c] {
+			a.keepMixture(c)
+			if a.kept != nil {
+				a.keep(c)
+			}
 		}
 		a.best[c] = max(a.best[c], v)
 	}
@@ -136,18 +142,21 @@ func (a *ascent) keep(c int) {
 // forward finds zeta for the last bounds.
 func (a *ascent) forward() error {
 	a.zeta = a.zeta[:0]
-	_, err := a.upwards(a.cornerApprox(), func(l int, zeta []float64) func(i, at int) float64 {
-		if a.zeta = append(a.zeta, zeta); l == a.q.Layer-1 {
+	z, err := a.upwards(a.cornerApprox(), func(l int, zeta []float64) func(i, at int) float64 {
+		if a.zeta = append(a.zeta, zeta); l == a.q.Layer-1 && a.q.Theta == nil {
 			return nil
 		}
 		return func(i, at int) float64 { return a.lineApprox(l, i, at) }
 	})
+	if err == nil && a.q.Theta != nil {
+		a.rows, err = a.s.RowsApprox(z, len(a.q.Rows))
+	}
 	return err
 }
 
-// refutedApprox says that a row is negative at a point and for some biases where the last bounds
-// have it least: then no sub-problems prove it for all biases. That is no proof, and none rests on
-// it.
+// refutedApprox says that all rows of a clause are negative at a point and for some biases where the
+// last bounds have its mixture least: then no sub-problems prove it for all biases. That is no proof, and
+// none rests on it.
 func (a *ascent) refutedApprox() (bool, error) {
 	z, err := a.upwards(a.cornerApprox(), func(_ int, zeta []float64) func(i, at int) float64 {
 		return func(_, at int) float64 { return max(zeta[at], 0) }
@@ -155,8 +164,25 @@ func (a *ascent) refutedApprox() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	values, err := a.s.ValuesApprox(&a.q, z)
-	return err == nil && slices.Min(values) < 0, err
+	rows, err := a.s.RowsApprox(z, len(a.q.Rows))
+	for c := range a.q.Rows {
+		negative := err == nil
+		for _, i := range a.clause(c) {
+			negative = negative && rows[i*len(a.q.Rows)+c] < 0
+		}
+		if negative {
+			return true, nil
+		}
+	}
+	return false, err
+}
+
+// clause are the rows of the clause that row c of the query is about.
+func (a *ascent) clause(c int) []int {
+	if a.q.Theta == nil {
+		return a.q.Rows[c : c+1]
+	}
+	return a.mixtures.knots[c].clause
 }
 
 // cornerApprox are the corners of the box, a column for each row, where the rows are least as they
@@ -269,16 +295,19 @@ func (a *ascent) step() error {
 	a.round++
 	one, two := 1-math.Pow(momentOne, float64(a.round)), 1-math.Pow(momentTwo, float64(a.round))
 	rate := ascentRate * math.Pow(ascentDecay, float64(a.round-1))
+	adam := func(first, second *float64, g float64) float64 {
+		*first = momentOne**first + (1-momentOne)*g
+		*second = momentTwo**second + (1-momentTwo)*g*g
+		return rate * (*first / one) / (math.Sqrt(*second/two) + 1e-30)
+	}
+	for c := range a.q.Theta {
+		a.moveMixture(c, adam)
+	}
 	for l := range a.q.Layer {
 		scale := a.scales(l)
 		onStrips(len(a.known.lo[l]), func(i int) {
 			if a.known.open(l, i) {
-				a.move(l, i, scale, func(at int, g float64) float64 {
-					m := momentOne*a.first[l][at] + (1-momentOne)*g
-					v := momentTwo*a.second[l][at] + (1-momentTwo)*g*g
-					a.first[l][at], a.second[l][at] = m, v
-					return rate * (m / one) / (math.Sqrt(v/two) + 1e-30)
-				})
+				a.move(l, i, scale, func(at int, g float64) float64 { return adam(&a.first[l][at], &a.second[l][at], g) })
 			}
 		})
 	}

@@ -159,7 +159,10 @@ func TestPhaseGraphs(t *testing.T) {
 			c.inRanges(t, p, c.points)
 			var knots []*knot
 			for i := range 6 {
-				k := &knot{row: r.IntN(3), bound: math.Inf(-1)}
+				k := &knot{clause: []int{r.IntN(3)}, theta: []float64{1}, bound: math.Inf(-1)}
+				if n%2 == 0 && i%2 == 0 { // a mixture of two
+					k.clause, k.theta = []int{0, 2}, []float64{r.Float64(), r.Float64()}
+				}
 				like := &c.points[r.IntN(len(c.points))]
 				for range p.open {
 					k.slope = append(k.slope, r.Float32())
@@ -178,12 +181,16 @@ func TestPhaseGraphs(t *testing.T) {
 			}
 			a := p.columns(knots)
 			for range 3 {
+				a.best = slices.Repeat([]float64{math.Inf(-1)}, len(knots)) // of other mixtures
 				if err := a.evaluate(true); err != nil {
 					return err
 				}
 				for i, k := range knots {
 					theta := make([]float64, 3)
-					theta[k.row] = 1
+					theta[k.clause[0]] = 1
+					if a.q.Theta != nil {
+						theta = a.q.Theta[i]
+					}
 					for _, q := range c.points {
 						if q.has(k.phases) {
 							met++
@@ -197,7 +204,7 @@ func TestPhaseGraphs(t *testing.T) {
 					return err
 				}
 			}
-			return c.checkAssumed(t, p)
+			return c.checkAssumed(t, p, [][]int{{0}, {0, 2}}[n/2%2])
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -207,20 +214,26 @@ func TestPhaseGraphs(t *testing.T) {
 	}
 }
 
-// checkAssumed: what is found where row 0 is not positive holds there.
-func (c *graphCase) checkAssumed(t *testing.T, p *phased) error {
-	k := &knot{row: 0, bound: math.Inf(-1), slope: make([]float32, len(p.open))}
-	q, _, proved, err := p.aiming(k)
+// checkAssumed: what is found where no row of a clause is positive holds there.
+func (c *graphCase) checkAssumed(t *testing.T, p *phased, clause []int) error {
+	k := &knot{clause: clause, theta: evenly(len(clause)), bound: math.Inf(-1), slope: make([]float32, len(p.open))}
+	q, proved, err := p.aiming(k)
 	defer q.release()
 	if err != nil {
 		return err
 	}
 	for _, at := range c.points {
-		if at.row(&c.safe, []float64{1, 0, 0}).Sign() > 0 {
+		positive := false
+		for _, i := range clause {
+			theta := make([]float64, 3)
+			theta[i] = 1
+			positive = positive || at.row(&c.safe, theta).Sign() > 0
+		}
+		if positive {
 			continue
 		}
 		if proved {
-			t.Fatal("a row is proved that is not positive somewhere")
+			t.Fatal("a clause is proved none of whose rows is positive somewhere")
 		}
 		c.inRanges(t, q, []graphPoint{at})
 	}

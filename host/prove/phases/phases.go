@@ -45,9 +45,22 @@ type Answer struct {
 }
 
 // Serves says whether phases serve a network and a set: hidden layers have ReLU or no activation, and
-// the set is one conjunction of rows, each of which is then proved by itself.
+// the set has Clauses.
 func Serves(net network.Network, safe *property.Safe) bool {
-	return bound.CanSplit(net) && len(safe.Any) == 1 && len(safe.Any[0]) > 0
+	return bound.CanSplit(net) && len(Clauses(safe)) > 0
+}
+
+// Clauses writes a set as an AND of clauses, each an OR of rows. A clause holds on a sub-problem if one
+// of its rows, or a mixture of them ((31), docs/concentration.md), is >= 0 there. Each is proved by
+// itself, in another mixture in each leaf of its tree. Nil if they are too many.
+func Clauses(safe *property.Safe) (clauses [][]int) {
+	if len(safe.Any) != 1 {
+		return safe.Clauses()
+	}
+	for _, r := range safe.Any[0] {
+		clauses = append(clauses, []int{r})
+	}
+	return clauses
 }
 
 // Work is how many products it takes to raise the bounds of all hidden units.

@@ -111,7 +111,7 @@ func TestPhaseBounds(t *testing.T) {
 			c.checkHidden(t, p, pieces)
 			var knots []*knot
 			for range 8 {
-				k := &knot{row: r.IntN(len(c.safe.Rows)), bound: math.Inf(-1)}
+				k := &knot{clause: []int{r.IntN(len(c.safe.Rows))}, bound: math.Inf(-1)}
 				for range p.open {
 					k.slope = append(k.slope, r.Float32())
 				}
@@ -128,7 +128,7 @@ func TestPhaseBounds(t *testing.T) {
 					return err
 				}
 				for i, k := range knots {
-					exact := least(pieces, c.safe.Rows[k.row], k.phases)
+					exact := least(pieces, c.safe.Rows[k.clause[0]], k.phases)
 					if exact == nil {
 						empty++
 						continue
@@ -190,8 +190,8 @@ func (c *phaseCase) checkHidden(t *testing.T, p *phased, pieces []linePiece) {
 // checkAiming: where a row is not positive, pre-activations are within the bounds that assume it.
 func (c *phaseCase) checkAiming(t *testing.T, p *phased, pieces []linePiece) error {
 	t.Helper()
-	k := &knot{row: 0, bound: math.Inf(-1), slope: make([]float32, len(p.open))}
-	q, _, proved, err := p.aiming(k)
+	k := &knot{clause: []int{0}, bound: math.Inf(-1), slope: make([]float32, len(p.open))}
+	q, proved, err := p.aiming(k)
 	defer q.release()
 	if err != nil {
 		return err
@@ -226,6 +226,11 @@ func TestPhaseVerdicts(t *testing.T) {
 			if v := least(pieces, row, nil); v.Cmp(exact) < 0 {
 				exact = v
 			}
+		}
+		if n%4 >= 2 { // one of two rows
+			c.safe.Rows = c.safe.Rows[:2]
+			c.safe.Any = [][]int{{0}, {1}}
+			exact = leastOfMost(pieces, c.safe.Rows[0], c.safe.Rows[1])
 		}
 		// Where it is decided lies near 0 more often than chance has it.
 		v, _ := exact.Float64()
@@ -313,13 +318,13 @@ func TestPhaseCancels(t *testing.T) {
 	}
 }
 
-// TestPhaseSets: a set that is no conjunction is not decided by phases, nor are other activations.
+// TestPhaseSets: sets of few clauses are decided by phases, and no other activations.
 func TestPhaseSets(t *testing.T) {
 	c := newPhaseCase(t, rand.New(rand.NewPCG(6, 81)), bound.Float32, 2, 3, 3)
-	either := c.safe
-	either.Any = [][]int{{0}, {1}}
-	if !Serves(c.net, &c.safe) || Serves(c.net, &either) {
-		t.Error("a conjunction is served, and nothing else")
+	either, many := c.safe, c.safe
+	either.Any, many.Any = [][]int{{0}, {1}}, slices.Repeat([][]int{{0, 1}}, 7)
+	if !Serves(c.net, &c.safe) || !Serves(c.net, &either) || Serves(c.net, &many) {
+		t.Error("64 clauses are served, and not 128")
 	}
 	leaky := slices.Clone(c.net)
 	leaky[0].Activation = network.Activation{Kind: network.LeakyReLU, Slope: 0.5}
