@@ -159,7 +159,7 @@ func (a *asked) byPhases(dev bound.Device) ([]float64, error) {
 				return nil, err
 			}
 		}
-		there, err := s.Assuming(1)
+		there, err := s.Assuming([]int{1})
 		if err != nil {
 			return nil, err
 		}

@@ -65,6 +65,9 @@ type layer struct {
 // nonNeg says that the activation's values are never negative.
 func (l *layer) nonNeg() bool { return l.facts.NonNeg() }
 
+// phases says that the outputs are max(t, 0) of linear maps.
+func (l *layer) phases() bool { return !l.pool && cutsAtZero(l.facts) }
+
 // shared says that weights are used in several places.
 func (l *layer) shared() bool { return l.weighted && !l.dense }
 

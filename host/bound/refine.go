@@ -7,7 +7,7 @@ import (
 )
 
 // Refinement are more rows for the items of a Job, each with lower slopes of its own: what is proved
-// of the hidden layers serves them too. The network is one of CanSplit's.
+// of the hidden layers serves them too. The network is one of CanRefine's.
 type Refinement struct {
 	// Rows are those of each item. They may be fewer than R, the most that an item has.
 	Rows [][]property.Row
@@ -25,9 +25,9 @@ func (p *pass) refine(k int) error {
 	if more == nil {
 		return nil
 	}
-	if len(more.Rows) != items || p.query.Batch.Inputs != items || len(more.Slope) != k || !p.splits() {
-		panic(fmt.Sprintf("bound: Refine: rows of %d items and slopes of %d layers for batch %+v and %d layers, of a network with splits: %v",
-			len(more.Rows), len(more.Slope), p.query.Batch, k, p.splits()))
+	if len(more.Rows) != items || p.query.Batch.Inputs != items || len(more.Slope) != k || !p.refines() {
+		panic(fmt.Sprintf("bound: Refine: rows of %d items and slopes of %d layers for batch %+v and %d layers, of a network that may be refined: %v",
+			len(more.Rows), len(more.Slope), p.query.Batch, k, p.refines()))
 	}
 	rows, err := p.UploadRows(more.Rows)
 	if err != nil {
@@ -85,8 +85,8 @@ func (p *pass) refineThrough(l, r int, slopes []float64, a, c Array) (Interval, 
 	return below, next
 }
 
-// splits says what CanSplit says of the network.
-func (m *Model) splits() bool {
+// refines says what CanRefine says of the network.
+func (m *Model) refines() bool {
 	for k := range m.layers[:len(m.layers)-1] {
 		if !cutsAtZero(m.layers[k].facts) {
 			return false

@@ -9,8 +9,9 @@ import (
 )
 
 // Splits bounds rows of one network on one input box from below, each row with lower slopes, phases
-// and multipliers of its own (SplitRows). The network is a chain of dense layers with ReLU; the rows
-// are the units of a hidden layer, the same negated, or the property's rows.
+// and multipliers of its own (SplitRows) at the neurons that have phases: those of layers for which
+// HasPhases. At all others it has the lines of LBP. The rows are the units of a hidden layer, the
+// same negated, or the property's rows and mixtures of them.
 //
 // Layers are bounded one after the other by Next, as Propagate does, and may be tightened by Tighten
 // before the next. What is proved of a layer's pre-activations there is used by everything above.
@@ -19,17 +20,16 @@ import (
 // It is not safe for use by several goroutines at once.
 type Splits struct {
 	pass *pass
-	// lo and hi are the pre-activations of the layers that have been bounded, w and b the weight
-	// box of layers whose units are rows, the last with the property merged in.
+	// lo and hi are the pre-activations of the layers that have been bounded, w and b the matrices
+	// of dense layers whose units are rows, the last with the property merged in.
 	lo, hi [][]float64
 	w, b   []hostInterval
 	// turned are the transposed weights for ForwardApprox, by layer, once they are asked for.
 	turned, none []Array
 	// below is what Allow has said of property rows.
 	below []float64
-	// assumed is the row that Assuming has been told of, if assumes.
-	assumed int
-	assumes bool
+	// assumed are the rows that Assuming has been told of; nil: none.
+	assumed []int
 }
 
 type hostInterval struct{ lo, hi []float64 }
@@ -39,11 +39,15 @@ type SplitQuery struct {
 	// Layer is a hidden layer above the first that Next has bounded or will bound next, or the last
 	// layer, if all others are bounded.
 	Layer int
-	// Rows: of a hidden layer of n units, i < n is unit i and n+i is unit i negated; of the last layer,
-	// property rows.
+	// Rows: of a hidden layer of n units, some i < n, and then n+i for each of these in the same
+	// order, which is unit i negated; of the last layer, property rows.
 	Rows []int
+	// Theta, if it is not nil, makes row r of the last layer the sum over all property rows i of
+	// Theta[r][i] times row i. Factors are >= 0.
+	Theta [][]float64
 	// Slope, Phase and Beta are those of SplitRows by layer below Layer, [units x R] each, numbers of
-	// the device's precision. Both of the last are nil where there are no phases.
+	// the device's precision; of layers without phases they are not read. Both of the last are nil
+	// where there are no phases.
 	Slope, Phase, Beta [][]float64
 	// WantRows asks for SplitAnswer.S.
 	WantRows bool
@@ -55,21 +59,34 @@ type SplitAnswer struct {
 	// and all weights of the weight box; any number if there are no such inputs.
 	Bound []float64
 	// S[l+1] are the coefficients of the outputs of layer l, [units x R], S[0] those of the network's
-	// inputs, as rounded: bounds of nothing.
+	// inputs, as rounded: bounds of nothing. Those of a layer without phases are nil.
 	S [][]float64
 }
 
-// CanSplit says whether the network is one that Splits serves.
+// CanSplit says whether the network is one that Splits serves: hidden layers have ReLU or no
+// activation, and some have phases.
 func CanSplit(net network.Network) bool {
-	if !net.Chain() || len(net) < 2 {
-		return false
-	}
+	phases := false
 	for _, l := range net[:len(net)-1] {
-		if !cutsAtZero(l.Activation) {
+		if l.Activation.Kind != network.Identity && !cutsAtZero(l.Activation) {
 			return false
 		}
+		phases = phases || HasPhases(l)
 	}
-	return true
+	return phases
+}
+
+// HasPhases says of a hidden layer whether its neurons may be taken to be active or not: they are
+// max(t, 0) of linear maps.
+func HasPhases(l network.Layer) bool {
+	_, pool := l.Map.(network.MaxPool)
+	return !pool && cutsAtZero(l.Activation)
+}
+
+// CanRefine says whether rows of the network may be refined (Query.Refine): it is a chain of dense
+// layers with ReLU.
+func CanRefine(net network.Network) bool {
+	return net.Chain() && len(net) > 1 && !slices.ContainsFunc(net[:len(net)-1], func(l network.Layer) bool { return !cutsAtZero(l.Activation) })
 }
 
 // cutsAtZero says that the activation is max(t, 0).
@@ -82,8 +99,8 @@ func cutsAtZero(a network.Activation) bool {
 // back; the three must be there until then.
 func (m *Model) NewSplits(boxes *Boxes, inputs *Inputs, rows *Rows) *Splits {
 	for k := range m.layers[:len(m.layers)-1] {
-		if !m.chain || !cutsAtZero(m.layers[k].facts) {
-			panic("bound: NewSplits: not a chain of dense layers with ReLU")
+		if a := m.layers[k].facts; a.Kind != network.Identity && !cutsAtZero(a) {
+			panic("bound: NewSplits: a network with other activations than ReLU")
 		}
 	}
 	n := len(m.layers)
@@ -119,7 +136,7 @@ func (s *Splits) Next() (lo, hi []float64, err error) {
 // empty intersection changes nothing.
 func (s *Splits) Tighten(q *SplitQuery, bounds []float64) error {
 	p, k := s.pass, len(s.lo)-1
-	if q.Phase != nil || q.Layer != k {
+	if q.Phase != nil || q.Layer != k || !p.layers[k].phases() {
 		panic(fmt.Sprintf("bound: Splits.Tighten: layer %d, phases %v, by rows of layer %d", k, q.Phase != nil, q.Layer))
 	}
 	n := p.layers[k].out
@@ -149,157 +166,25 @@ func (s *Splits) replace(k int) error {
 	return p.err
 }
 
-// rowsOf reads the weight box whose columns are the rows of layer k, once.
-func (s *Splits) rowsOf(k int) (w, b hostInterval, err error) {
-	p := s.pass
-	if s.w[k].lo == nil {
-		dw, db := p.query.Boxes.w[k], p.query.Boxes.b[k]
-		if k == len(p.layers)-1 {
-			m := p.mergeRows(k)
-			dw, db = m.w, m.b
-		}
-		if w.lo, w.hi, err = p.readPair(dw.Lo, dw.Hi); err != nil {
-			return hostInterval{}, hostInterval{}, err
-		}
-		if b.lo, b.hi, err = p.readPair(db.Lo, db.Hi); err != nil {
-			return hostInterval{}, hostInterval{}, err
-		}
-		s.w[k], s.b[k] = w, b
-	}
-	return s.w[k], s.b[k], nil
-}
-
-// start are the coefficients of the rows of a query over what feeds its layer, and the constants.
-// That is never negative, so the lower ends of the coefficients are the least.
-func (s *Splits) start(q *SplitQuery) (coefficients, constants []float64, err error) {
-	w, b, err := s.rowsOf(q.Layer)
-	if err != nil {
-		return nil, nil, err
-	}
-	in, n, r := s.pass.layers[q.Layer].in, len(b.lo), len(q.Rows)
-	coefficients, constants = make([]float64, in*r), make([]float64, r)
-	for c, i := range q.Rows {
-		negated := i >= n
-		if i %= n; negated {
-			constants[c] = -b.hi[i]
-		} else {
-			constants[c] = b.lo[i]
-		}
-		if q.Layer == len(s.pass.layers)-1 {
-			constants[c] = s.lowered(constants[c], i)
-		}
-		for j := range in {
-			if negated {
-				coefficients[j*r+c] = -w.hi[j*n+i]
-			} else {
-				coefficients[j*r+c] = w.lo[j*n+i]
-			}
-		}
-	}
-	return coefficients, constants, nil
-}
-
-// Bound answers a query.
-func (s *Splits) Bound(q *SplitQuery) (SplitAnswer, error) {
-	p, r := s.pass, len(q.Rows)
-	if q.Layer < 1 || q.Layer > len(s.lo) || len(q.Slope) < q.Layer || q.Phase != nil && (len(q.Phase) < q.Layer || len(q.Beta) < q.Layer) {
-		panic(fmt.Sprintf("bound: Splits.Bound: layer %d with %d layers bounded, %d lists of slopes", q.Layer, len(s.lo), len(q.Slope)))
-	}
-	answer := SplitAnswer{}
-	if q.WantRows {
-		answer.S = make([][]float64, q.Layer+1)
-	}
-	coefficients, constants, err := s.start(q)
-	if err != nil {
-		return SplitAnswer{}, err
-	}
-	a, c := Interval{Lo: s.write(coefficients)}, s.write(constants)
-	for l := q.Layer - 1; l >= 0; l-- {
-		if q.WantRows {
-			if answer.S[l+1], err = p.read(a.Lo); err != nil {
-				return SplitAnswer{}, err
-			}
-		}
-		over := a.Lo
-		a, c = s.down(q, l, over, c)
-		p.release(over)
-	}
-	bound := p.array(r)
-	p.do(func() error {
-		return p.dev.Concretize(Concretize{
-			Bound: bound, S: a, C: c, X: p.query.Inputs.x, NonNeg: p.query.Inputs.nonNeg,
-			P: 1, R: r, In: p.layers[0].in, Inputs: 1, Round: p.dev.Precision().concretizeRounding(p.layers[0].in, p.before, 0),
-		})
-	})
-	if q.WantRows {
-		if answer.S[0], err = p.read(a.Lo); err != nil {
-			return SplitAnswer{}, err
-		}
-	}
-	if answer.Bound, err = p.read(bound); err != nil {
-		return SplitAnswer{}, err
-	}
-	p.release(a.Lo, a.Hi, c, bound)
-	return answer, nil
-}
-
-// write makes an array of these numbers.
-func (s *Splits) write(v []float64) Array {
-	a := s.pass.array(len(v))
-	s.pass.do(func() error { return s.pass.dev.Write(a, v) })
-	return a
-}
-
-// down takes coefficients a of the outputs of layer l and constants to its inputs.
-func (s *Splits) down(q *SplitQuery, l int, a, c Array) (Interval, Array) {
-	p, lay, h, r := s.pass, &s.pass.layers[l], &s.pass.hidden[l], len(q.Rows)
-	slope := s.write(q.Slope[l])
-	var phase, beta Array
-	if q.Phase != nil {
-		phase, beta = s.write(q.Phase[l]), s.write(q.Beta[l])
-	} else {
-		phase = s.write(make([]float64, lay.out*r))
-		beta = phase
-	}
-	over, constant := p.array(lay.out*r), p.array(r)
-	p.do(func() error {
-		return p.dev.SplitRows(SplitRows{
-			A: over, C: constant, S: a, CIn: c, Slope: slope, Phase: phase, Beta: beta,
-			Z: h.z, Hi: h.hi, Mag: h.mag, P: 1, N: lay.out, R: r,
-			Charge: lay.charge(p.dev.Precision()), Round: p.dev.Precision().rowsRounding(lay.out, lay.before, 0),
-		})
-	})
-	p.release(slope, phase, beta, c)
-	// Only the network's inputs may be negative, and then both ends of coefficients are wanted.
-	below, next := Interval{Lo: p.array(lay.in * r)}, p.array(r)
-	if l == 0 && !p.query.Inputs.nonNeg {
-		below.Hi = p.array(lay.in * r)
-	}
-	p.do(func() error {
-		return p.dev.BackSubstitute(BackSubstitute{
-			S: below, C: next, A: over, CIn: constant, W: p.query.Boxes.w[l], B: p.query.Boxes.b[l],
-			PerBox: 1, P: 1, R: r, In: lay.in, Out: lay.out,
-		})
-	})
-	p.release(over, constant)
-	return below, next
-}
-
 // Precision is the device's.
 func (s *Splits) Precision() Precision { return s.pass.dev.Precision() }
 
-// Assuming is a copy that is about the inputs of the box where property row number row is not
-// positive: what TightenAiming then finds, and every bound after it, holds for those only. A bound
-// >= 0 of that row, or an interval that TightenAiming finds empty, proves that the row is >= 0
-// wherever the phases are. Release gives its memory back; s must be there until then.
-func (s *Splits) Assuming(row int) (*Splits, error) {
+// Assuming is a copy that is about the inputs of the box where none of some property rows is positive:
+// what TightenAiming then finds, and every bound after it, holds for those only. A bound >= 0 of one of
+// these rows or of a mixture of them, or an interval that TightenAiming finds empty, proves that one of
+// them is >= 0 wherever the phases are. Release gives its memory back; s must be there until then.
+func (s *Splits) Assuming(rows []int) (*Splits, error) {
 	p := s.pass
 	t := &Splits{pass: &pass{Model: p.Model, layers: p.Model.layers, scratch: scratch{owner: p.dev}, query: p.query}, w: s.w, b: s.b,
-		turned: make([]Array, len(s.turned)), none: make([]Array, len(s.none)), below: s.below, assumed: row, assumes: true}
+		turned: make([]Array, len(s.turned)), none: make([]Array, len(s.none)), below: s.below, assumed: rows}
 	for k := range s.lo {
-		t.pass.addHidden(k)
-		t.pass.hidden[k].mag = p.hidden[k].mag
 		t.lo, t.hi = append(t.lo, slices.Clone(s.lo[k])), append(t.hi, slices.Clone(s.hi[k]))
+		t.pass.hidden = append(t.pass.hidden, p.hidden[k])
+		if !p.layers[k].phases() { // what is known of it stays
+			continue
+		}
+		h := &t.pass.hidden[k]
+		h.pre, h.z = t.pass.interval(len(s.lo[k])), t.pass.interval(len(s.lo[k]))
 		if err := t.replace(k); err != nil {
 			t.Release()
 			return nil, err
@@ -315,7 +200,7 @@ type Aim struct {
 }
 
 // TightenAiming intersects pre-activations with what the answer to a query says of them: each row
-// is the assumed one, without phases, with a Beta > 0 at its aim, or < 0 where that is bounded from
+// is an assumed one, or a mixture of those, without phases, with a Beta > 0 at its aim, or < 0 where that is bounded from
 // above, and 0 elsewhere. As the row is at most 0, Beta zeta is at least the bound. It says whether
 // an interval is empty: then there are no such inputs.
 func (s *Splits) TightenAiming(q *SplitQuery, aims []Aim, bounds []float64) (empty bool, err error) {
@@ -332,8 +217,8 @@ func (s *Splits) TightenAiming(q *SplitQuery, aims []Aim, bounds []float64) (emp
 		panic(fmt.Sprintf("bound: Splits.TightenAiming: %d phases and multipliers beside the aims", others))
 	}
 	for c, a := range aims {
-		if !s.assumes || q.Rows[c] != s.assumed || q.Layer != len(s.lo) {
-			panic("bound: Splits.TightenAiming: another row than the assumed one")
+		if q.Layer != len(s.lo) || !s.assumes(q, c) {
+			panic("bound: Splits.TightenAiming: another row than the assumed ones")
 		}
 		beta := q.Beta[a.Layer][a.Unit*r+c]
 		if !(math.Abs(beta) > 0) || a.Upper != (beta < 0) {
@@ -352,11 +237,26 @@ func (s *Splits) TightenAiming(q *SplitQuery, aims []Aim, bounds []float64) (emp
 		}
 	}
 	for k := 0; k < len(s.lo) && !empty; k++ {
-		if err := s.replace(k); err != nil {
-			return false, err
+		if s.pass.layers[k].phases() {
+			if err := s.replace(k); err != nil {
+				return false, err
+			}
 		}
 	}
 	return empty, nil
+}
+
+// assumes says that row c of a query is not positive by what is assumed.
+func (s *Splits) assumes(q *SplitQuery, c int) bool {
+	if q.Theta == nil {
+		return slices.Contains(s.assumed, q.Rows[c])
+	}
+	for i, f := range q.Theta[c] {
+		if f > 0 && !slices.Contains(s.assumed, i) {
+			return false
+		}
+	}
+	return true
 }
 
 // Ranges are the pre-activations of the layers that have been bounded, the caller's to read; they

@@ -5,25 +5,29 @@ package bound
 // ForwardApprox takes columns of inputs of layer l, [in x R], to its pre-activations, [out x R]:
 // ordinary numbers that bound nothing, with the lower ends of the weights and of the biases or,
 // where a row's coefficient of the pre-activation, [out x R], is negative, the upper end of the
-// bias. No coefficients are as many of 0.
+// bias. No coefficients are as many of 0. A max pool has the greatest of its inputs.
 func (s *Splits) ForwardApprox(l int, z, over []float64, r int) ([]float64, error) {
 	p, lay := s.pass, &s.pass.layers[l]
-	if s.turned[l] == nil {
-		w, err := p.read(p.query.Boxes.w[l].Lo)
-		if err != nil {
-			return nil, err
-		}
-		turned := make([]float64, len(w))
-		for j := range w {
-			turned[j%lay.out*lay.in+j/lay.out] = w[j]
-		}
-		s.turned[l], s.none[l] = s.write(turned), s.write(make([]float64, lay.in))
+	if lay.pool {
+		return lay.greatestApprox(z, r), nil
 	}
-	a, cIn, c, out := s.write(z), s.write(make([]float64, r)), p.array(r), p.array(lay.out*r)
+	if err := s.turn(l); err != nil {
+		return nil, err
+	}
+	a := s.write(z)
+	if !lay.dense {
+		under, n := p.array(lay.positions*lay.taps*r), lay.positions*lay.taps
+		p.do(func() error {
+			return p.dev.Gather(Gather{Out: under, In: a, Index: lay.tap, P: 1, N: lay.in, T: n, Total: n, R: r})
+		})
+		p.release(a)
+		a = under
+	}
+	cIn, c, out := s.write(make([]float64, lay.positions*r)), p.array(lay.positions*r), p.array(lay.out*r)
 	p.do(func() error {
 		return p.dev.BackSubstitute(BackSubstitute{
 			S: Interval{Lo: out}, C: c, A: a, CIn: cIn, W: Interval{s.turned[l], s.turned[l]}, B: Interval{s.none[l], s.none[l]},
-			PerBox: 1, P: 1, R: r, In: lay.out, Out: lay.in,
+			PerBox: lay.positions, P: lay.positions, R: r, In: lay.channels, Out: lay.taps,
 		})
 	})
 	pre, err := p.read(out)
@@ -31,30 +35,75 @@ func (s *Splits) ForwardApprox(l int, z, over []float64, r int) ([]float64, erro
 		return nil, err
 	}
 	p.release(a, cIn, c, out)
+	if !lay.weighted {
+		return pre, nil
+	}
 	lo, hi, err := p.readPair(p.query.Boxes.b[l].Lo, p.query.Boxes.b[l].Hi)
 	if err != nil {
 		return nil, err
 	}
 	for at := range pre {
+		i := at / r % lay.channels
 		if over != nil && over[at] < 0 {
-			pre[at] += hi[at/r]
+			pre[at] += hi[i]
 		} else {
-			pre[at] += lo[at/r]
+			pre[at] += lo[i]
 		}
 	}
 	return pre, nil
 }
 
-// ValuesApprox are the values of the rows of a query at columns of what feeds its layer, [in x R],
-// one for each row: ordinary numbers that bound nothing.
-func (s *Splits) ValuesApprox(q *SplitQuery, z []float64) ([]float64, error) {
-	coefficients, values, err := s.start(q)
+// turn makes the transposed matrix of layer l, once.
+func (s *Splits) turn(l int) error {
+	p, lay := s.pass, &s.pass.layers[l]
+	if s.turned[l] != nil {
+		return nil
+	}
+	matrix, _, _ := p.matrix(l)
+	w, err := p.read(matrix.Lo)
+	if err != nil {
+		return err
+	}
+	turned := make([]float64, len(w))
+	for j := range w {
+		turned[j%lay.channels*lay.taps+j/lay.channels] = w[j]
+	}
+	s.turned[l], s.none[l] = s.write(turned), s.write(make([]float64, lay.taps))
+	return nil
+}
+
+// greatestApprox is a max pool's forward step, of r columns.
+func (l *layer) greatestApprox(z []float64, r int) []float64 {
+	out := make([]float64, l.out*r)
+	for v := range l.out {
+		for e := v * l.window; e < (v+1)*l.window; e++ {
+			j := int(l.member(e))
+			for c := range r {
+				if x := z[j*r+c]; e == v*l.window || x > out[v*r+c] {
+					out[v*r+c] = x
+				}
+			}
+		}
+	}
+	return out
+}
+
+// RowsApprox are the values of all property rows at r columns of what feeds the last layer, [rows x R]:
+// ordinary numbers that bound nothing.
+func (s *Splits) RowsApprox(z []float64, r int) ([]float64, error) {
+	w, b, err := s.rowsOf(len(s.pass.layers) - 1)
 	if err != nil {
 		return nil, err
 	}
-	r := len(q.Rows)
-	for at, c := range coefficients {
-		values[at%r] += c * z[at]
+	n := len(b.lo)
+	values := make([]float64, n*r)
+	for i, constant := range b.lo {
+		for c := range r {
+			values[i*r+c] = s.lowered(constant, i)
+		}
+		for at, x := range z {
+			values[i*r+at%r] += w.lo[at/r*n+i] * x
+		}
 	}
 	return values, nil
 }

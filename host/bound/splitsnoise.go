@@ -18,8 +18,8 @@ func (s *Splits) Allow(by []float64) error {
 	if last {
 		n = p.query.Rows.rows
 	}
-	if len(by) != n || s.w[k].lo != nil || s.assumes {
-		panic(fmt.Sprintf("bound: Splits.Allow: %d numbers for the %d of layer %d, whose rows are in use: %v", len(by), n, k, s.w[k].lo != nil || s.assumes))
+	if len(by) != n || s.w[k].lo != nil || s.assumed != nil {
+		panic(fmt.Sprintf("bound: Splits.Allow: %d numbers for the %d of layer %d, whose rows are in use: %v", len(by), n, k, s.w[k].lo != nil || s.assumed != nil))
 	}
 	if last {
 		s.below = by

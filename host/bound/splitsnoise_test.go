@@ -167,7 +167,7 @@ func TestAllowOutOfTurn(t *testing.T) {
 		if !panics(func() { _ = s.Allow(make([]float64, len(c.rows)+1)) }) {
 			t.Error("a number too many for the rows does not panic")
 		}
-		there, err := s.Assuming(0)
+		there, err := s.Assuming([]int{0})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -38,7 +38,7 @@ func Fits(p *posterior.Posterior) error {
 		return err
 	}
 	net := p.Network()
-	if !bound.CanSplit(net) {
+	if !net.Chain() || !bound.CanSplit(net) {
 		return errors.New("phases are for chains of dense layers with ReLU: use --method clbp")
 	}
 	if !worthwhile(net) {

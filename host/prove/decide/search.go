@@ -84,7 +84,7 @@ func (s *Search) Run(ctx context.Context) (Found, error) {
 	r.d = &decision{e: s.Engine, nets: []drawn{s.Weights}, tasks: s.Tasks}
 	for t := range s.Tasks {
 		r.clauses = append(r.clauses, nil)
-		if bound.CanSplit(r.net) {
+		if bound.CanRefine(r.net) {
 			r.clauses[t] = clausesOf(&s.Tasks[t].S)
 		}
 		for _, b := range s.Tasks[t].T {

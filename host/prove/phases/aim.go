@@ -15,44 +15,63 @@ import (
 const (
 	// aimSweeps is how often all open neurons are gone through, aimRounds how many steps each gets.
 	aimSweeps, aimRounds = 2, 20
+	// worthAiming is up to which share of the widths of neurons a sweep has to leave for the next one.
+	worthAiming = 0.9
 	// aimRate is the first step of the logarithms of multipliers.
 	aimRate = 0.3
 )
 
 // aiming is the task of k with pre-activations tightened under the assumption that its row is not
-// positive, and k there. The row may be proved by that. The caller has to release the new task.
-func (p *phased) aiming(k *knot) (q *phased, there *knot, proved bool, err error) {
-	q = &phased{task: p.task, net: p.net, batch: p.batch, open: p.open, tried: p.tried, bounds: p.bounds}
-	s, err := p.s.Assuming(k.row)
+// positive. The row may be proved by that. The caller has to release the new task.
+func (p *phased) aiming(k *knot) (q *phased, proved bool, err error) {
+	q = &phased{task: p.task, net: p.net, most: p.most, batch: p.batch, open: p.open, tried: p.tried, bounds: p.bounds}
+	s, err := p.s.Assuming(k.clause)
 	if err != nil {
-		return q, nil, false, err
+		return q, false, err
 	}
 	q.s = s
 	q.known.lo, q.known.hi = s.Ranges()
-	for range aimSweeps {
+	q.known.phases = p.known.phases
+	before := 0.0
+	for sweep := range aimSweeps {
+		if width := q.known.width(q.open); sweep > 0 && width > worthAiming*before {
+			break // the next one would find little
+		} else {
+			before = width
+		}
 		var aims []bound.Aim
 		for _, n := range q.open {
 			if q.known.open(n.layer, n.unit) {
 				aims = append(aims, bound.Aim{Layer: n.layer, Unit: n.unit}, bound.Aim{Layer: n.layer, Unit: n.unit, Upper: true})
 			}
 		}
-		for chunk := range slices.Chunk(aims, mostColumns) {
+		for chunk := range slices.Chunk(aims, p.most) {
 			if p.stopped() {
-				return q, nil, false, errStopped
+				return q, false, errStopped
 			}
 			if proved, err = q.aim(k, chunk); proved || err != nil {
-				return q, nil, proved, err
+				return q, proved, err
 			}
 		}
 	}
-	there = &knot{row: k.row, bound: k.bound}
 	q.open = nil
-	for o, n := range p.open {
+	for _, n := range p.open {
 		if q.known.open(n.layer, n.unit) {
-			q.open, there.slope = append(q.open, n), append(there.slope, k.slope[o])
+			q.open = append(q.open, n)
 		}
 	}
-	return q, there, false, nil
+	return q, false, nil
+}
+
+// width is that of the triangles of neurons, summed up: the greatest distance of an upper line from
+// max(t, 0).
+func (r *ranges) width(list []neuronAt) (sum float64) {
+	for _, n := range list {
+		if lo, hi := r.lo[n.layer][n.unit], r.hi[n.layer][n.unit]; lo < 0 && hi > 0 {
+			sum += hi * -lo / (hi - lo)
+		}
+	}
+	return sum
 }
 
 // release gives the memory on the device back.

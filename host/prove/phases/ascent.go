@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"psafe/host/bound"
+	"psafe/host/model/network"
 	"psafe/host/read/property"
 	"psafe/internal/fault"
 )
@@ -22,6 +23,7 @@ import (
 // s_j being the row's coefficient of z_j.
 type ascent struct {
 	s     *bound.Splits
+	net   network.Network
 	box   property.Box
 	known *ranges
 	q     bound.SplitQuery
@@ -34,16 +36,22 @@ type ascent struct {
 	// a proof can say then.
 	kept *bound.SplitQuery
 	// coefficients are those of the last bounds, as SplitAnswer.S has them; zeta those of the last
-	// gradient, by layer.
+	// gradient, by layer, and rows the values of all property rows there, [rows x R], where there are
+	// mixtures.
 	coefficients, zeta [][]float64
+	rows               []float64
+	mixtures           mixtures
 }
 
 // newAscent begins at LBP's slopes.
 func newAscent(p *phased, layer int, rows []int) *ascent {
-	a := &ascent{s: p.s, box: p.task.Box, known: &p.known, q: bound.SplitQuery{Layer: layer, Rows: rows}}
+	a := &ascent{s: p.s, net: p.net, box: p.task.Box, known: &p.known, q: bound.SplitQuery{Layer: layer, Rows: rows}}
 	r := len(rows)
 	for l := range layer {
 		n := len(p.known.lo[l])
+		if !p.known.phases[l] {
+			n = 0
+		}
 		slope := make([]float64, n*r)
 		for i := range n {
 			v := p.known.usual(l, i)
@@ -79,7 +87,7 @@ func (a *ascent) withPhases() {
 func (a *ascent) climb(rounds int) error {
 	for k := range rounds {
 		last := k == rounds-1
-		if err := a.evaluate(!last); err != nil || last {
+		if err := a.evaluate(!last); err != nil || last || a.q.Phase != nil && slices.Min(a.best) >= 0 {
 			return err
 		}
 		if err := a.step(); err != nil {
@@ -104,8 +112,11 @@ func (a *ascent) evaluate(wantRows bool) error {
 		return err
 	}
 	for c, v := range answer.Bound {
-		if a.kept != nil && v > a.best[c] {
-			a.keep(c)
+		if v > a.best[c] {
+			a.keepMixture(c)
+			if a.kept != nil {
+				a.keep(c)
+			}
 		}
 		a.best[c] = max(a.best[c], v)
 	}
@@ -131,18 +142,21 @@ func (a *ascent) keep(c int) {
 // forward finds zeta for the last bounds.
 func (a *ascent) forward() error {
 	a.zeta = a.zeta[:0]
-	_, err := a.upwards(a.cornerApprox(), func(l int, zeta []float64) func(i, at int) float64 {
-		if a.zeta = append(a.zeta, zeta); l == a.q.Layer-1 {
+	z, err := a.upwards(a.cornerApprox(), func(l int, zeta []float64) func(i, at int) float64 {
+		if a.zeta = append(a.zeta, zeta); l == a.q.Layer-1 && a.q.Theta == nil {
 			return nil
 		}
 		return func(i, at int) float64 { return a.lineApprox(l, i, at) }
 	})
+	if err == nil && a.q.Theta != nil {
+		a.rows, err = a.s.RowsApprox(z, len(a.q.Rows))
+	}
 	return err
 }
 
-// refutedApprox says that a row is negative at a point and for some biases where the last bounds
-// have it least: then no sub-problems prove it for all biases. That is no proof, and none rests on
-// it.
+// refutedApprox says that all rows of a clause are negative at a point and for some biases where the
+// last bounds have its mixture least: then no sub-problems prove it for all biases. That is no proof, and
+// none rests on it.
 func (a *ascent) refutedApprox() (bool, error) {
 	z, err := a.upwards(a.cornerApprox(), func(_ int, zeta []float64) func(i, at int) float64 {
 		return func(_, at int) float64 { return max(zeta[at], 0) }
@@ -150,8 +164,25 @@ func (a *ascent) refutedApprox() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	values, err := a.s.ValuesApprox(&a.q, z)
-	return err == nil && slices.Min(values) < 0, err
+	rows, err := a.s.RowsApprox(z, len(a.q.Rows))
+	for c := range a.q.Rows {
+		negative := err == nil
+		for _, i := range a.clause(c) {
+			negative = negative && rows[i*len(a.q.Rows)+c] < 0
+		}
+		if negative {
+			return true, nil
+		}
+	}
+	return false, err
+}
+
+// clause are the rows of the clause that row c of the query is about.
+func (a *ascent) clause(c int) []int {
+	if a.q.Theta == nil {
+		return a.q.Rows[c : c+1]
+	}
+	return a.mixtures.knots[c].clause
 }
 
 // cornerApprox are the corners of the box, a column for each row, where the rows are least as they
@@ -175,32 +206,54 @@ func (a *ascent) cornerApprox() []float64 {
 
 // upwards takes columns of inputs up to what feeds the layer of the query, [in x R]; through is
 // told the pre-activations of each layer and says what becomes of neuron i there, at that place of
-// the list, nil if nobody wants to know.
+// the list, nil if nobody wants to know. Layers without phases have no activation, or are max pools.
 func (a *ascent) upwards(x []float64, through func(l int, zeta []float64) func(i, at int) float64) ([]float64, error) {
 	r, p := len(a.q.Rows), a.s.Precision()
+	outputs := make([][]float64, a.q.Layer)
 	for l := range a.q.Layer {
-		zeta, err := a.s.ForwardApprox(l, x, a.overApprox(l), r)
+		zeta, err := a.s.ForwardApprox(l, a.into(l, x, outputs), a.overApprox(l), r)
 		if err != nil {
 			return nil, err
 		}
 		value := through(l, zeta)
-		if value == nil {
+		switch {
+		case value == nil:
 			return nil, nil
+		case !a.known.phases[l]:
+			outputs[l] = zeta
+			value = func(_, at int) float64 { return a.net[l].Activation.Approx(zeta[at]) }
+		default:
+			outputs[l] = make([]float64, len(zeta))
 		}
-		x = make([]float64, len(zeta))
 		onStrips(len(a.known.lo[l]), func(i int) {
 			for at := i * r; at < (i+1)*r; at++ {
-				x[at] = p.Nearest(finiteOr(value(i, at), 0))
+				outputs[l][at] = p.Nearest(finiteOr(value(i, at), 0))
 			}
 		})
 	}
-	return x, nil
+	return a.into(a.q.Layer, x, outputs), nil
+}
+
+// into is what feeds layer k, for columns x of inputs.
+func (a *ascent) into(k int, x []float64, outputs [][]float64) []float64 {
+	var all [][]float64
+	for _, s := range a.net.Feed(k) {
+		if s < 0 {
+			all = append(all, x)
+		} else {
+			all = append(all, outputs[s])
+		}
+	}
+	if len(all) == 1 {
+		return all[0]
+	}
+	return slices.Concat(all...)
 }
 
 // overApprox are the coefficients of the pre-activations of layer l, as far as their signs go,
 // where biases are intervals; nil where they are numbers.
 func (a *ascent) overApprox(l int) []float64 {
-	if a.kept == nil {
+	if a.kept == nil || !a.known.phases[l] {
 		return nil
 	}
 	over := slices.Clone(a.coefficients[l+1])
@@ -242,16 +295,19 @@ func (a *ascent) step() error {
 	a.round++
 	one, two := 1-math.Pow(momentOne, float64(a.round)), 1-math.Pow(momentTwo, float64(a.round))
 	rate := ascentRate * math.Pow(ascentDecay, float64(a.round-1))
+	adam := func(first, second *float64, g float64) float64 {
+		*first = momentOne**first + (1-momentOne)*g
+		*second = momentTwo**second + (1-momentTwo)*g*g
+		return rate * (*first / one) / (math.Sqrt(*second/two) + 1e-30)
+	}
+	for c := range a.q.Theta {
+		a.moveMixture(c, adam)
+	}
 	for l := range a.q.Layer {
 		scale := a.scales(l)
 		onStrips(len(a.known.lo[l]), func(i int) {
 			if a.known.open(l, i) {
-				a.move(l, i, scale, func(at int, g float64) float64 {
-					m := momentOne*a.first[l][at] + (1-momentOne)*g
-					v := momentTwo*a.second[l][at] + (1-momentTwo)*g*g
-					a.first[l][at], a.second[l][at] = m, v
-					return rate * (m / one) / (math.Sqrt(v/two) + 1e-30)
-				})
+				a.move(l, i, scale, func(at int, g float64) float64 { return adam(&a.first[l][at], &a.second[l][at], g) })
 			}
 		})
 	}

@@ -114,3 +114,35 @@ func least(list []linePiece, row property.Row, phases []phaseAt) *big.Rat {
 	}
 	return best
 }
+
+// leastOfMost is the least value of the greater of two rows.
+func leastOfMost(list []linePiece, one, two property.Row) *big.Rat {
+	var best *big.Rat
+	for _, p := range list {
+		at := []*big.Rat{p.lo, p.hi}
+		line := func(row property.Row) affineOf {
+			f := affineOf{rat(row.D), new(big.Rat)}
+			for i, y := range p.pre[len(p.pre)-1] {
+				f.a.Add(f.a, new(big.Rat).Mul(rat(row.CLo[i]), y.a))
+				f.b.Add(f.b, new(big.Rat).Mul(rat(row.CLo[i]), y.b))
+			}
+			return f
+		}
+		f, g := line(one), line(two)
+		if slope := new(big.Rat).Sub(f.b, g.b); slope.Sign() != 0 {
+			if t := new(big.Rat).Quo(new(big.Rat).Sub(g.a, f.a), slope); t.Cmp(p.lo) > 0 && t.Cmp(p.hi) < 0 {
+				at = append(at, t)
+			}
+		}
+		for _, t := range at {
+			v := f.at(t)
+			if w := g.at(t); w.Cmp(v) > 0 {
+				v = w
+			}
+			if best == nil || v.Cmp(best) < 0 {
+				best = v
+			}
+		}
+	}
+	return best
+}

@@ -61,7 +61,8 @@ func absMeans(post *posterior.Posterior) (list [][]float64) {
 // on runs f when the hidden layers are bounded.
 func (c *noisyCase) on(t *testing.T, f func(p *phased) error) {
 	t.Helper()
-	p := &phased{task: &Task{Box: c.box, Safe: &c.safe, Noise: c.noise, Most: 200}, net: c.post.Network(), batch: 4, proof: &Proof{}}
+	p := newPhased(&Task{Box: c.box, Safe: &c.safe, Noise: c.noise, Most: 200}, c.post.Network())
+	p.batch, p.proof = 4, &Proof{}
 	if err := p.on(c.model, bound.Enclose(c.post.Mean(), c.p), func() error { return f(p) }); err != nil {
 		t.Fatal(err)
 	}

@@ -44,22 +44,43 @@ type Answer struct {
 	Proof *Proof
 }
 
-// Serves says whether phases serve a network and a set: a chain with ReLU, and a set that is one
-// conjunction of rows, each of which is then proved by itself.
+// Serves says whether phases serve a network and a set: hidden layers have ReLU or no activation, and
+// the set has Clauses.
 func Serves(net network.Network, safe *property.Safe) bool {
-	return bound.CanSplit(net) && len(safe.Any) == 1 && len(safe.Any[0]) > 0
+	return bound.CanSplit(net) && len(Clauses(safe)) > 0
+}
+
+// Clauses writes a set as an AND of clauses, each an OR of rows. A clause holds on a sub-problem if one
+// of its rows, or a mixture of them ((31), docs/concentration.md), is >= 0 there. Each is proved by
+// itself, in another mixture in each leaf of its tree. Nil if they are too many.
+func Clauses(safe *property.Safe) (clauses [][]int) {
+	if len(safe.Any) != 1 {
+		return safe.Clauses()
+	}
+	for _, r := range safe.Any[0] {
+		clauses = append(clauses, []int{r})
+	}
+	return clauses
 }
 
 // Work is how many products it takes to raise the bounds of all hidden units.
 func Work(net network.Network) (products int) {
 	below := 0
 	for _, l := range net[:len(net)-1] {
-		if below > 0 {
+		if bound.HasPhases(l) && below > 0 {
 			products += 2 * l.Outputs() * 2 * unitRounds * below
 		}
-		below += l.Weights()
+		below += productsOf(l)
 	}
 	return products
+}
+
+// productsOf is about how many products a row takes through a layer.
+func productsOf(l network.Layer) int {
+	if l.Biases() == 0 {
+		return l.Inputs()
+	}
+	return l.Outputs() * (l.Weights() / l.Biases())
 }
 
 // errStopped ends a task that nobody wants to know the end of.
@@ -68,7 +89,7 @@ var errStopped = errors.New("stopped")
 // On answers the task on a model, whose networks have the layers of net, for all weights in a box:
 // those of one network, rounded outward.
 func (t *Task) On(m *bound.Model, net network.Network, weights bound.Explicit) (Answer, error) {
-	p := &phased{task: t, net: net, batch: branchBatch}
+	p := newPhased(t, net)
 	if t.Noise != nil {
 		p.proof = &Proof{}
 	}
@@ -88,10 +109,16 @@ func (t *Task) On(m *bound.Model, net network.Network, weights bound.Explicit) (
 	return answer, nil
 }
 
+func newPhased(t *Task, net network.Network) *phased {
+	return &phased{task: t, net: net, batch: branchBatch, most: columnsOf(net)}
+}
+
 // phased is a Task under way on one device.
 type phased struct {
 	task *Task
 	net  network.Network
+	// most is how many rows go down at a time.
+	most int
 	s    *bound.Splits
 	// known are the pre-activations of hidden layers, and open the neurons that may be on both sides
 	// of their kink.
@@ -106,14 +133,17 @@ type phased struct {
 	proof *Proof
 }
 
-// ranges are bounds of the pre-activations of hidden layers.
-type ranges struct{ lo, hi [][]float64 }
+// ranges are bounds of the pre-activations of hidden layers. phases says which of these have phases.
+type ranges struct {
+	lo, hi [][]float64
+	phases []bool
+}
 
 // neuronAt is a neuron of a hidden layer.
 type neuronAt struct{ layer, unit int }
 
 // open says that a neuron may be on both sides of its kink.
-func (r *ranges) open(l, i int) bool { return r.lo[l][i] < 0 && r.hi[l][i] > 0 }
+func (r *ranges) open(l, i int) bool { return r.phases[l] && r.lo[l][i] < 0 && r.hi[l][i] > 0 }
 
 // usual is the lower slope that LBP takes.
 func (r *ranges) usual(l, i int) float64 {
@@ -154,13 +184,29 @@ const (
 	// the property get, childRounds those of a sub-problem and lastRounds those of one that has no
 	// neuron left to cut at.
 	unitRounds, rowRounds, childRounds, lastRounds = 20, 40, 10, 300
-	// mostColumns is how many rows go down at a time.
-	mostColumns = 512
+	// mostColumns is how many rows go down at a time, mostNumbers about how many numbers those have
+	// over all neurons.
+	mostColumns, mostNumbers = 512, 1 << 20
+	// mostRaising is how many products raising the bounds of all layers may take; of those for which
+	// it would take more the bounds of LBP have to do.
+	mostRaising = 1 << 36
 )
+
+// columnsOf is how many rows go down at a time.
+func columnsOf(net network.Network) int {
+	neurons := 0
+	for _, l := range net[:len(net)-1] {
+		if bound.HasPhases(l) {
+			neurons += l.Outputs()
+		}
+	}
+	return max(16, min(mostColumns, mostNumbers/neurons&^1))
+}
 
 // hidden bounds the hidden layers, each neuron that may be on both sides of its kink by ascent.
 func (p *phased) hidden() error {
 	in := ReachOf(p.task.Box)
+	below, raising, cut := 0, 0, false // cut: a layer below has phases
 	for k := range p.net[:len(p.net)-1] {
 		if err := p.allow(k, &in); err != nil {
 			return err
@@ -170,29 +216,24 @@ func (p *phased) hidden() error {
 			return err
 		}
 		p.known.lo, p.known.hi = append(p.known.lo, lo), append(p.known.hi, hi)
-		var rows []int
+		p.known.phases = append(p.known.phases, bound.HasPhases(p.net[k]))
+		var units []int
 		for i := range lo {
-			if k > 0 && p.known.open(k, i) {
-				rows = append(rows, i, len(lo)+i)
+			if cut && p.known.open(k, i) {
+				units = append(units, i)
 			}
 		}
-		for chunk := range slices.Chunk(rows, mostColumns) {
-			if p.stopped() {
-				return errStopped
-			}
-			a := newAscent(p, k, chunk)
-			if err := a.climb(unitRounds); err != nil {
-				return err
-			}
-			if err := p.s.Tighten(&a.q, a.best); err != nil {
-				return err
-			}
-			p.noteSlopes(a)
+		if raising += 2 * len(units) * 2 * unitRounds * below; raising > mostRaising {
+			units = nil
 		}
-		p.noteLayer(k, rows)
+		if err := p.raiseUnits(k, units); err != nil {
+			return err
+		}
+		p.noteLayer(k, units)
 		if p.task.Noise != nil {
 			in = p.task.Noise.OutputsUp(k, &in, lo, hi)
 		}
+		below, cut = below+productsOf(p.net[k]), cut || p.known.phases[k]
 	}
 	if err := p.allow(len(p.net)-1, &in); err != nil {
 		return err
@@ -203,6 +244,28 @@ func (p *phased) hidden() error {
 				p.open = append(p.open, neuronAt{l, i})
 			}
 		}
+	}
+	return nil
+}
+
+// raiseUnits raises the bounds of some units of hidden layer k, from either side.
+func (p *phased) raiseUnits(k int, units []int) error {
+	for chunk := range slices.Chunk(units, p.most/2) {
+		if p.stopped() {
+			return errStopped
+		}
+		rows := slices.Clone(chunk)
+		for _, i := range chunk {
+			rows = append(rows, p.net[k].Outputs()+i)
+		}
+		a := newAscent(p, k, rows)
+		if err := a.climb(unitRounds); err != nil {
+			return err
+		}
+		if err := p.s.Tighten(&a.q, a.best); err != nil {
+			return err
+		}
+		p.noteSlopes(a)
 	}
 	return nil
 }

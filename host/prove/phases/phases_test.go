@@ -105,13 +105,13 @@ func TestPhaseBounds(t *testing.T) {
 				c.weights[1][i], c.weights[3][i%len(c.weights[3])] = 40, 300
 			}
 		}
-		p := &phased{task: &Task{Box: c.box, Safe: &c.safe}, net: c.net}
+		p := newPhased(&Task{Box: c.box, Safe: &c.safe}, c.net)
 		pieces := c.somePieces(r)
 		err := p.on(c.model, c.around(r, bound.Precision(n%2), n%3 == 0), func() error {
 			c.checkHidden(t, p, pieces)
 			var knots []*knot
 			for range 8 {
-				k := &knot{row: r.IntN(len(c.safe.Rows)), bound: math.Inf(-1)}
+				k := &knot{clause: []int{r.IntN(len(c.safe.Rows))}, bound: math.Inf(-1)}
 				for range p.open {
 					k.slope = append(k.slope, r.Float32())
 				}
@@ -128,7 +128,7 @@ func TestPhaseBounds(t *testing.T) {
 					return err
 				}
 				for i, k := range knots {
-					exact := least(pieces, c.safe.Rows[k.row], k.phases)
+					exact := least(pieces, c.safe.Rows[k.clause[0]], k.phases)
 					if exact == nil {
 						empty++
 						continue
@@ -190,8 +190,8 @@ func (c *phaseCase) checkHidden(t *testing.T, p *phased, pieces []linePiece) {
 // checkAiming: where a row is not positive, pre-activations are within the bounds that assume it.
 func (c *phaseCase) checkAiming(t *testing.T, p *phased, pieces []linePiece) error {
 	t.Helper()
-	k := &knot{row: 0, bound: math.Inf(-1), slope: make([]float32, len(p.open))}
-	q, _, proved, err := p.aiming(k)
+	k := &knot{clause: []int{0}, bound: math.Inf(-1), slope: make([]float32, len(p.open))}
+	q, proved, err := p.aiming(k)
 	defer q.release()
 	if err != nil {
 		return err
@@ -227,6 +227,11 @@ func TestPhaseVerdicts(t *testing.T) {
 				exact = v
 			}
 		}
+		if n%4 >= 2 { // one of two rows
+			c.safe.Rows = c.safe.Rows[:2]
+			c.safe.Any = [][]int{{0}, {1}}
+			exact = leastOfMost(pieces, c.safe.Rows[0], c.safe.Rows[1])
+		}
 		// Where it is decided lies near 0 more often than chance has it.
 		v, _ := exact.Float64()
 		for i := range c.safe.Rows {
@@ -234,7 +239,8 @@ func TestPhaseVerdicts(t *testing.T) {
 		}
 		exact.Add(exact, rat(c.safe.Rows[0].D))
 		task := &Task{Box: c.box, Safe: &c.safe, Most: 1 << 20}
-		p, isProved := &phased{task: task, net: c.net, batch: 1 + n%3}, false
+		p, isProved := newPhased(task, c.net), false
+		p.batch = 1 + n%3
 		if err := p.on(c.model, c.weightBox(bound.Precision(n%2)), func() (err error) {
 			isProved, err = p.tree()
 			return err
@@ -294,7 +300,7 @@ func TestPhaseCancels(t *testing.T) {
 		copy(c.weights[2], []float64{v, -1})
 		copy(c.weights[3], []float64{0})
 		c.box.Lo[0], c.box.Hi[0] = 1<<20, 1<<20+1
-		p := &phased{task: &Task{Box: c.box, Safe: &c.safe}, net: c.net}
+		p := newPhased(&Task{Box: c.box, Safe: &c.safe}, c.net)
 		if err := p.on(c.model, c.weightBox(bound.Float32), func() error {
 			a := newAscent(p, 1, []int{0, 1})
 			err := a.evaluate(true)
@@ -312,13 +318,13 @@ func TestPhaseCancels(t *testing.T) {
 	}
 }
 
-// TestPhaseSets: a set that is no conjunction is not decided by phases, nor are other activations.
+// TestPhaseSets: sets of few clauses are decided by phases, and no other activations.
 func TestPhaseSets(t *testing.T) {
 	c := newPhaseCase(t, rand.New(rand.NewPCG(6, 81)), bound.Float32, 2, 3, 3)
-	either := c.safe
-	either.Any = [][]int{{0}, {1}}
-	if !Serves(c.net, &c.safe) || Serves(c.net, &either) {
-		t.Error("a conjunction is served, and nothing else")
+	either, many := c.safe, c.safe
+	either.Any, many.Any = [][]int{{0}, {1}}, slices.Repeat([][]int{{0, 1}}, 7)
+	if !Serves(c.net, &c.safe) || !Serves(c.net, &either) || Serves(c.net, &many) {
+		t.Error("64 clauses are served, and not 128")
 	}
 	leaky := slices.Clone(c.net)
 	leaky[0].Activation = network.Activation{Kind: network.LeakyReLU, Slope: 0.5}

@@ -50,41 +50,38 @@ func toMultiplier(v float64) float64 {
 
 func slopeByte(v float64) byte { return byte(v / slopeUnit) }
 
-// noteSlopes notes those of rows of a hidden layer, lower and upper of a neuron in turn.
+// noteSlopes notes those of rows of a hidden layer, lower and upper of a neuron in turn; the latter are
+// the second half of the rows.
 func (p *phased) noteSlopes(a *ascent) {
 	if p.proof == nil {
 		return
 	}
 	r := len(a.q.Rows)
-	for c := range a.q.Rows {
-		for l := range a.q.Layer {
-			for i := range p.known.lo[l] {
-				if p.known.open(l, i) {
-					p.proof.Slopes = append(p.proof.Slopes, slopeByte(a.kept.Slope[l][i*r+c]))
+	for u := range r / 2 {
+		for _, c := range []int{u, r/2 + u} {
+			for l := range a.q.Layer {
+				for i := range p.known.lo[l] {
+					if p.known.open(l, i) {
+						p.proof.Slopes = append(p.proof.Slopes, slopeByte(a.kept.Slope[l][i*r+c]))
+					}
 				}
 			}
 		}
 	}
 }
 
-// noteLayer notes which neurons of hidden layer k are open, and which were raised: rows has the
-// rows of both their sides.
-func (p *phased) noteLayer(k int, rows []int) {
+// noteLayer notes which neurons of hidden layer k are open, and which were raised.
+func (p *phased) noteLayer(k int, raised []int) {
 	if p.proof == nil {
 		return
 	}
-	open, raised := []int{}, []int{}
+	open := []int{}
 	for i := range p.known.lo[k] {
 		if p.known.open(k, i) {
 			open = append(open, i)
 		}
 	}
-	for _, row := range rows {
-		if row < len(p.known.lo[k]) {
-			raised = append(raised, row)
-		}
-	}
-	p.proof.Open, p.proof.Raised = append(p.proof.Open, open), append(p.proof.Raised, raised)
+	p.proof.Open, p.proof.Raised = append(p.proof.Open, open), append(p.proof.Raised, append([]int{}, raised...))
 }
 
 // piece is a node of a tree that is being made.

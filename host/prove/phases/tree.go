@@ -6,10 +6,12 @@ import (
 	"slices"
 )
 
-// knot is a sub-problem: a row of the property on the inputs for which some neurons have given
-// phases.
+// knot is a sub-problem: a clause, an OR of rows of the property, on the inputs for which some neurons
+// have given phases.
 type knot struct {
-	row   int
+	clause []int
+	// theta are the factors of its rows in the mixture that is bounded.
+	theta []float64
 	bound float64
 	// slope has the lower slopes of the open neurons, in their order.
 	slope  []float32
@@ -26,7 +28,7 @@ type phaseAt struct {
 
 // with is the part of a sub-problem where a neuron has this phase.
 func (k *knot) with(n neuronAt, phase float64) *knot {
-	return &knot{row: k.row, bound: k.bound, slope: slices.Clone(k.slope), phases: append(slices.Clone(k.phases), phaseAt{n, phase, 0})}
+	return &knot{clause: k.clause, theta: k.theta, bound: k.bound, slope: slices.Clone(k.slope), phases: append(slices.Clone(k.phases), phaseAt{n, phase, 0})}
 }
 
 const (
@@ -35,11 +37,11 @@ const (
 	branchBatch, candidates = 32, 8
 )
 
-// tree says whether all rows of the property are proved: at once, or each for itself.
+// tree says whether all clauses of the property are proved: at once, or each for itself.
 func (p *phased) tree() (bool, error) {
 	var all []*knot
-	for _, r := range p.task.Safe.Any[0] {
-		k := &knot{row: r, bound: math.Inf(-1), at: p.root()}
+	for _, clause := range Clauses(p.task.Safe) {
+		k := &knot{clause: clause, theta: evenly(len(clause)), bound: math.Inf(-1), at: p.root()}
 		for _, n := range p.open {
 			k.slope = append(k.slope, float32(p.known.usual(n.layer, n.unit)))
 		}
@@ -58,48 +60,87 @@ func (p *phased) tree() (bool, error) {
 	return true, nil
 }
 
-// rowTree says whether the row of k is proved: under the assumption that it is not positive, and then
-// by phases. The sub-problems that were found last are cut first: all have to be proved, and few
-// wait.
+// evenly are n factors that add up to 1.
+func evenly(n int) []float64 { return slices.Repeat([]float64{1 / float64(n)}, n) }
+
+// aimAfter is how many sub-problems are looked at for each open neuron before neurons are bounded
+// under the assumption that the row is not positive, which takes about as long: so neither is done for
+// much longer than the other would have needed.
+const aimAfter = 6
+
+// rowTree says whether the row of k is proved: by phases, and then under the assumption that it is not
+// positive.
 func (p *phased) rowTree(k *knot) (bool, error) {
 	if p.task.Noise != nil {
-		return p.grow([]*knot{k})
+		waiting, err := p.grow([]*knot{k}, p.task.Most)
+		return len(waiting) == 0, err
 	}
-	q, k, proved, err := p.aiming(k)
+	waiting, err := p.grow([]*knot{k}, p.tried+aimAfter*len(p.open))
+	if len(waiting) == 0 || err != nil || p.hopeless(waiting) {
+		return len(waiting) == 0 && err == nil, err
+	}
+	q, proved, err := p.aiming(k)
 	defer func() { p.tried, p.bounds = q.tried, q.bounds }()
 	defer q.release()
 	if proved || err != nil {
 		return proved, err
 	}
-	waiting, err := q.raise([]*knot{k}, rowRounds)
-	if err != nil {
+	if waiting, err = q.raise(q.taken(waiting, p), childRounds); err != nil {
 		return false, err
 	}
-	return q.grow(waiting)
+	waiting, err = q.grow(waiting, p.task.Most)
+	return len(waiting) == 0, err
 }
 
-// grow says whether sub-problems are proved by cutting them.
-func (p *phased) grow(waiting []*knot) (bool, error) {
-	for len(waiting) > 0 {
+// hopeless says of sub-problems whether one is linear: nothing is left to do about it.
+func (p *phased) hopeless(waiting []*knot) bool { return slices.ContainsFunc(waiting, p.linear) }
+
+// taken are sub-problems of from, whose ranges are wider: without phases of neurons that have one sign
+// now, and without those that have the other one, which are about no inputs.
+func (p *phased) taken(knots []*knot, from *phased) (list []*knot) {
+	for _, k := range knots {
+		there, empty := &knot{clause: k.clause, theta: k.theta, bound: k.bound}, false
+		for o, n := range from.open {
+			if p.known.open(n.layer, n.unit) {
+				there.slope = append(there.slope, k.slope[o])
+			}
+		}
+		for _, f := range k.phases {
+			switch lo, hi := p.known.lo[f.layer][f.unit], p.known.hi[f.layer][f.unit]; {
+			case p.known.open(f.layer, f.unit):
+				there.phases = append(there.phases, f)
+			case f.phase > 0 && hi < 0 || f.phase < 0 && lo > 0:
+				empty = true
+			}
+		}
+		if !empty {
+			list = append(list, there)
+		}
+	}
+	return list
+}
+
+// grow cuts sub-problems, up to so many in all, and returns those that are not proved. The sub-problems
+// that were found last are cut first: all have to be proved, and few wait.
+func (p *phased) grow(waiting []*knot, most int) ([]*knot, error) {
+	most = min(most, p.task.Most)
+	for len(waiting) > 0 && !p.hopeless(waiting) && len(p.open) > 0 {
 		if p.stopped() {
-			return false, errStopped
+			return waiting, errStopped
 		}
 		n := min(p.batch, len(waiting))
-		now := slices.Clone(waiting[len(waiting)-n:])
-		if p.tried+2*n > p.task.Most || len(p.open) == 0 {
-			return false, nil
+		if p.tried+2*n > most {
+			break
 		}
+		now := slices.Clone(waiting[len(waiting)-n:])
 		p.tried += 2 * n
 		parts, err := p.cut(now)
 		if err != nil {
-			return false, err
-		}
-		if slices.ContainsFunc(parts, p.linear) {
-			return false, nil
+			return waiting, err
 		}
 		waiting = append(waiting[:len(waiting)-n], parts...)
 	}
-	return true, nil
+	return waiting, nil
 }
 
 // cut cuts sub-problems in two and returns the parts that are not proved.
@@ -129,7 +170,7 @@ func (p *phased) linear(k *knot) bool { return len(k.phases) == len(p.open) }
 // raise raises the bounds of sub-problems and returns those that are not proved.
 func (p *phased) raise(knots []*knot, rounds int) ([]*knot, error) {
 	var open []*knot
-	for chunk := range slices.Chunk(knots, mostColumns) {
+	for chunk := range slices.Chunk(knots, p.most) {
 		a := p.columns(chunk)
 		if err := a.climb(rounds); err != nil {
 			return nil, err
@@ -146,6 +187,9 @@ func (p *phased) raise(knots []*knot, rounds int) ([]*knot, error) {
 			for i, f := range k.phases {
 				k.phases[i].beta = from.Beta[f.layer][f.unit*len(chunk)+c]
 			}
+			if a.q.Theta != nil {
+				k.theta = a.mixtures.best[c]
+			}
 			if k.bound = max(k.bound, a.best[c]); k.bound >= 0 {
 				k.proved()
 				continue
@@ -158,12 +202,15 @@ func (p *phased) raise(knots []*knot, rounds int) ([]*knot, error) {
 
 // columns are sub-problems as rows for the device.
 func (p *phased) columns(knots []*knot) *ascent {
-	rows, r := make([]int, len(knots)), len(knots)
+	rows, r, mixed := make([]int, len(knots)), len(knots), false
 	for c, k := range knots {
-		rows[c] = k.row
+		rows[c], mixed = k.clause[0], mixed || len(k.clause) > 1
 	}
 	a := newAscent(p, len(p.net)-1, rows)
 	a.withPhases()
+	if mixed {
+		a.withMixtures(knots, len(p.task.Safe.Rows))
+	}
 	for c, k := range knots {
 		for o, n := range p.open {
 			a.q.Slope[n.layer][n.unit*r+c] = p.s.Precision().Nearest(float64(k.slope[o]))
@@ -198,7 +245,7 @@ func (p *phased) branch(knots []*knot) (parts []*knot, err error) {
 		}
 		from[c+1] = len(tries)
 	}
-	for chunk := range slices.Chunk(tries, mostColumns) {
+	for chunk := range slices.Chunk(tries, p.most) {
 		b := p.columns(chunk)
 		if err := b.climb(1); err != nil {
 			return nil, err

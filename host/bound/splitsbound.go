@@ -1,0 +1,202 @@
+package bound
+
+import (
+	"fmt"
+	"slices"
+
+	"psafe/host/arith"
+)
+
+// How Splits bounds rows: they go down as those of Propagate do, but through layers with phases by
+// SplitRows.
+
+// rowsOf reads the matrix whose columns are the rows of layer k, once: that of a dense hidden layer, or
+// of the last one with the property merged in.
+func (s *Splits) rowsOf(k int) (w, b hostInterval, err error) {
+	p := s.pass
+	if s.w[k].lo == nil {
+		dw, db := p.query.Boxes.w[k], p.query.Boxes.b[k]
+		if k == len(p.layers)-1 {
+			m := p.mergeRows(k)
+			dw, db = m.w, m.b
+		}
+		if w.lo, w.hi, err = p.readPair(dw.Lo, dw.Hi); err != nil {
+			return hostInterval{}, hostInterval{}, err
+		}
+		if b.lo, b.hi, err = p.readPair(db.Lo, db.Hi); err != nil {
+			return hostInterval{}, hostInterval{}, err
+		}
+		s.w[k], s.b[k] = w, b
+	}
+	return s.w[k], s.b[k], nil
+}
+
+// hostRows are the rows of a query over what feeds its layer, which is dense: coefficients, [in x R],
+// and lower bounds of the constants.
+func (s *Splits) hostRows(q *SplitQuery) (coefficients hostInterval, constants []float64, err error) {
+	w, b, err := s.rowsOf(q.Layer)
+	if err != nil {
+		return hostInterval{}, nil, err
+	}
+	in, n, r, last := s.pass.layers[q.Layer].in, len(b.lo), len(q.Rows), q.Layer == len(s.pass.layers)-1
+	coefficients, constants = hostInterval{make([]float64, in*r), make([]float64, in*r)}, make([]float64, r)
+	for c, i := range q.Rows {
+		switch negated := i >= n; {
+		case q.Theta != nil:
+			constants[c] = s.mixed(q.Theta[c], c, r, w, b, coefficients)
+		case negated:
+			i -= n
+			constants[c] = -b.hi[i]
+			for j := range in {
+				coefficients.lo[j*r+c], coefficients.hi[j*r+c] = -w.hi[j*n+i], -w.lo[j*n+i]
+			}
+		default:
+			constants[c] = b.lo[i]
+			if last {
+				constants[c] = s.lowered(b.lo[i], i)
+			}
+			for j := range in {
+				coefficients.lo[j*r+c], coefficients.hi[j*r+c] = w.lo[j*n+i], w.hi[j*n+i]
+			}
+		}
+	}
+	return coefficients, constants, nil
+}
+
+// mixed makes column c of r that of a mixture of the property rows, which are w and b, rounded outward,
+// and returns its constant.
+func (s *Splits) mixed(theta []float64, c, r int, w, b, coefficients hostInterval) float64 {
+	prec, n, constant := s.Precision(), len(b.lo), 0.0
+	for i, f := range theta {
+		if !(f > 0) {
+			continue
+		}
+		constant = arith.SumDown(constant, arith.ProductDown(f, s.lowered(b.lo[i], i)))
+		for at := c; at < len(coefficients.lo); at += r {
+			lo, hi := &coefficients.lo[at], &coefficients.hi[at]
+			*lo, *hi = arith.SumDown(*lo, arith.ProductDown(f, w.lo[at/r*n+i])), arith.SumUp(*hi, arith.ProductUp(f, w.hi[at/r*n+i]))
+		}
+	}
+	for at := c; at < len(coefficients.lo); at += r {
+		coefficients.lo[at], coefficients.hi[at] = prec.RoundLo(coefficients.lo[at]), prec.RoundHi(coefficients.hi[at])
+	}
+	return prec.RoundLo(constant)
+}
+
+// start are the rows of a query over what feeds its layer.
+func (s *Splits) start(q *SplitQuery) (*flight, error) {
+	p, r := s.pass, len(q.Rows)
+	if l := &p.layers[q.Layer]; !l.dense {
+		units := q.Rows[:r/2]
+		if !slices.EqualFunc(units, q.Rows[r/2:], func(i, negated int) bool { return i < l.out && negated == l.out+i }) {
+			panic(fmt.Sprintf("bound: Splits.Bound: rows %v of %d units: not some and the same negated", q.Rows, l.out))
+		}
+		u := &run{n: len(units), unit: p.listed(len(units), func(i int) int { return units[i] })}
+		f := p.unitRows(q.Layer, u)
+		p.release(u.unit)
+		return f, p.err
+	}
+	coefficients, constants, err := s.hostRows(q)
+	if err != nil {
+		return nil, err
+	}
+	w := Interval{Lo: s.write(coefficients.lo)}
+	switch _, nonNeg, _ := p.input(q.Layer); {
+	case nonNeg: // the lower ends are the least
+	case slices.Equal(coefficients.lo, coefficients.hi):
+		w.Hi = w.Lo
+	default:
+		w.Hi = s.write(coefficients.hi)
+	}
+	f := &flight{over: map[int]Interval{}, c: Interval{Lo: s.write(constants)}, perBox: 1, cols: r}
+	p.part(f, q.Layer, w)
+	return f, p.err
+}
+
+// Bound answers a query.
+func (s *Splits) Bound(q *SplitQuery) (SplitAnswer, error) {
+	p := s.pass
+	if q.Layer < 1 || q.Layer > len(s.lo) || len(q.Slope) < q.Layer || q.Phase != nil && (len(q.Phase) < q.Layer || len(q.Beta) < q.Layer) ||
+		q.Theta != nil && (len(q.Theta) != len(q.Rows) || q.Layer < len(p.layers)-1) {
+		panic(fmt.Sprintf("bound: Splits.Bound: layer %d with %d layers bounded, %d lists of slopes, %d mixtures", q.Layer, len(s.lo), len(q.Slope), len(q.Theta)))
+	}
+	answer := SplitAnswer{}
+	if q.WantRows {
+		answer.S = make([][]float64, q.Layer+1)
+	}
+	f, err := s.start(q)
+	if err != nil {
+		return SplitAnswer{}, err
+	}
+	p.cache.form = form{}
+	want := func(l int) (err error) {
+		if s, reached := f.over[l]; q.WantRows && reached {
+			answer.S[l+1], err = p.read(s.Lo)
+		}
+		return err
+	}
+	for l := q.Layer - 1; l >= 0; l-- {
+		_, reached := f.over[l]
+		switch {
+		case !p.layers[l].phases():
+			if reached {
+				p.throughLayer(f, l)
+			}
+			continue
+		case !reached:
+			if q.WantRows {
+				answer.S[l+1] = make([]float64, p.layers[l].out*len(q.Rows))
+			}
+			continue
+		}
+		if err := want(l); err != nil {
+			return SplitAnswer{}, err
+		}
+		s.throughPhases(q, f, l)
+	}
+	if err := want(-1); err != nil {
+		return SplitAnswer{}, err
+	}
+	if _, reached := f.over[-1]; reached {
+		p.concretize(f, -1)
+	} else if q.WantRows {
+		answer.S[0] = make([]float64, p.layers[0].in*len(q.Rows))
+	}
+	answer.Bound, err = p.read(f.c.Lo)
+	p.release(f.c.Lo)
+	return answer, err
+}
+
+// write makes an array of these numbers.
+func (s *Splits) write(v []float64) Array {
+	a := s.pass.array(len(v))
+	s.pass.do(func() error { return s.pass.dev.Write(a, v) })
+	return a
+}
+
+// throughPhases takes what rows have of the outputs of layer l through its neurons and its map.
+func (s *Splits) throughPhases(q *SplitQuery, f *flight, l int) {
+	p, lay, h, r := s.pass, &s.pass.layers[l], &s.pass.hidden[l], len(q.Rows)
+	slope := s.write(q.Slope[l])
+	var phase, beta Array
+	if q.Phase != nil {
+		phase, beta = s.write(q.Phase[l]), s.write(q.Beta[l])
+	} else {
+		phase = s.write(make([]float64, lay.out*r))
+		beta = phase
+	}
+	a, c, over := p.array(lay.out*r), p.array(r), f.over[l]
+	p.do(func() error {
+		return p.dev.SplitRows(SplitRows{
+			A: a, C: c, S: over.Lo, CIn: f.c.Lo, Slope: slope, Phase: phase, Beta: beta,
+			Z: h.z, Hi: h.hi, Mag: h.mag, P: 1, N: lay.out, R: r,
+			Charge: lay.charge(p.dev.Precision()), Round: p.dev.Precision().rowsRounding(lay.out, lay.before, lay.joins()),
+		})
+	})
+	p.release(slope, phase, beta)
+	p.drop(f, over.Lo, over.Hi, f.c.Lo)
+	delete(f.over, l)
+	f.c = Interval{Lo: c}
+	p.spread(f, l, p.products(f, l, a))
+	p.release(a)
+}

@@ -1,0 +1,241 @@
+package phases
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"psafe/fallback"
+	"psafe/host/bound"
+	"psafe/host/lab/testkit/networktest"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
+	"psafe/internal/testscale"
+)
+
+// graphCase is a random graph of convolutions, joins and pools with ReLU, and points of a box.
+type graphCase struct {
+	net     network.Network
+	weights [][]float64
+	model   *bound.Model
+	box     property.Box
+	safe    property.Safe
+	points  []graphPoint
+}
+
+// graphPoint has what every layer computes at a point.
+type graphPoint struct{ pre [][]*big.Rat }
+
+func newGraphCase(t *testing.T, r *rand.Rand, p bound.Precision) *graphCase {
+	t.Helper()
+	c := &graphCase{}
+	for !canSplitSmall(c.net) {
+		c.net = networktest.Random(r, network.Activation{Kind: network.ReLU}, network.Activation{Kind: network.ReLU})
+	}
+	c.weights = networktest.Weights(r, c.net)
+	post := &posterior.Posterior{Scale: posterior.ScaleSD}
+	for k, l := range c.net {
+		w, b := c.weights[2*k], c.weights[2*k+1]
+		post.Layers = append(post.Layers, posterior.Layer{Layer: l, Weight: posterior.NewParams(w, make([]float64, len(w)), posterior.ScaleSD), Bias: posterior.NewParams(b, make([]float64, len(b)), posterior.ScaleSD)})
+	}
+	signed := r.IntN(2)
+	for range c.net.Inputs() {
+		x := float64(r.IntN(9)-4*signed) / 8
+		c.box.Lo, c.box.Hi = append(c.box.Lo, x), append(c.box.Hi, x+float64(r.IntN(5))/8)
+	}
+	outputs := c.net[len(c.net)-1].Outputs()
+	for range 3 {
+		var row property.Row
+		for range outputs {
+			row.CLo = append(row.CLo, float64(r.IntN(5)-2))
+		}
+		row.CHi, row.D = row.CLo, float64(r.IntN(9)-4)
+		row.DHi = row.D
+		c.safe.Rows = append(c.safe.Rows, row)
+	}
+	c.safe.Any = [][]int{{0, 1, 2}}
+	for n := range 10 {
+		c.points = append(c.points, c.at(r, n))
+	}
+	var err error
+	if c.model, err = bound.NewModel(fallback.New(p), post, 1); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.model.Release)
+	return c
+}
+
+// canSplitSmall says that a network has phases and is small enough for rational numbers.
+func canSplitSmall(net network.Network) bool {
+	return len(net) > 0 && bound.CanSplit(net) && Work(net) < 1<<22
+}
+
+// at computes every layer at a corner of the box, or at a point inside.
+func (c *graphCase) at(r *rand.Rand, n int) (p graphPoint) {
+	var x []*big.Rat
+	for j := range c.box.Lo {
+		share := float64(r.IntN(2))
+		if n%2 == 1 {
+			share = float64(r.IntN(5)) / 4
+		}
+		x = append(x, rat(c.box.Lo[j]+share*(c.box.Hi[j]-c.box.Lo[j])))
+	}
+	out := make([][]*big.Rat, len(c.net))
+	for k, l := range c.net {
+		var z []*big.Rat
+		for _, s := range c.net.Feed(k) {
+			if s < 0 {
+				z = append(z, x...)
+			} else {
+				z = append(z, out[s]...)
+			}
+		}
+		pre := networktest.Map(l.Map, c.weights[2*k], c.weights[2*k+1], z)
+		p.pre, out[k] = append(p.pre, pre), slices.Clone(pre)
+		for i, v := range out[k] {
+			if l.Activation.Kind == network.ReLU && v.Sign() < 0 {
+				out[k][i] = new(big.Rat)
+			}
+		}
+	}
+	return p
+}
+
+// row is the value of a mixture of rows there.
+func (p *graphPoint) row(safe *property.Safe, theta []float64) *big.Rat {
+	sum := new(big.Rat)
+	for i, f := range theta {
+		v := rat(safe.Rows[i].D)
+		for o, y := range p.pre[len(p.pre)-1] {
+			v.Add(v, new(big.Rat).Mul(rat(safe.Rows[i].CLo[o]), y))
+		}
+		sum.Add(sum, v.Mul(v, rat(f)))
+	}
+	return sum
+}
+
+// has says that neurons have their phases there.
+func (p *graphPoint) has(phases []phaseAt) bool {
+	for _, f := range phases {
+		if float64(p.pre[f.layer][f.unit].Sign())*f.phase < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// inRanges: pre-activations are within their bounds, where a row is not positive if one is assumed.
+func (c *graphCase) inRanges(t *testing.T, p *phased, points []graphPoint) {
+	t.Helper()
+	for _, q := range points {
+		for l := range p.known.lo {
+			for i, v := range q.pre[l] {
+				if v.Cmp(rat(p.known.lo[l][i])) < 0 || v.Cmp(rat(p.known.hi[l][i])) > 0 {
+					t.Fatalf("neuron %d of layer %d is %v, bounds [%v, %v]", i, l, v.FloatString(9), p.known.lo[l][i], p.known.hi[l][i])
+				}
+			}
+		}
+	}
+}
+
+// TestPhaseGraphs: through convolutions, joins and pools, no bound of a row or a neuron is above an exact
+// value at a point that has the phases; nor where the row is assumed not to be positive.
+func TestPhaseGraphs(t *testing.T) {
+	met, cut := 0, 0
+	for n := range testscale.Cases(t, 300) {
+		r := rand.New(rand.NewPCG(uint64(n), 177))
+		prec := bound.Precision(n % 2)
+		c := newGraphCase(t, r, prec)
+		var weights bound.Explicit
+		for _, w := range c.weights {
+			weights.Lo, weights.Hi = append(weights.Lo, w), append(weights.Hi, w)
+		}
+		p := newPhased(&Task{Box: c.box, Safe: &c.safe}, c.net)
+		p.most = 2 + 2*r.IntN(8)
+		if err := p.on(c.model, weights, func() error {
+			c.inRanges(t, p, c.points)
+			var knots []*knot
+			for i := range 6 {
+				k := &knot{clause: []int{r.IntN(3)}, theta: []float64{1}, bound: math.Inf(-1)}
+				if n%2 == 0 && i%2 == 0 { // a mixture of two
+					k.clause, k.theta = []int{0, 2}, []float64{r.Float64(), r.Float64()}
+				}
+				like := &c.points[r.IntN(len(c.points))]
+				for range p.open {
+					k.slope = append(k.slope, r.Float32())
+				}
+				for _, o := range p.open {
+					if i > 0 && r.IntN(3) == 0 {
+						phase := 1.0
+						if like.pre[o.layer][o.unit].Sign() < 0 {
+							phase = -1
+						}
+						k.phases = append(k.phases, phaseAt{o, phase, float64(float32(math.Abs(r.NormFloat64())))})
+						cut++
+					}
+				}
+				knots = append(knots, k)
+			}
+			a := p.columns(knots)
+			for range 3 {
+				a.best = slices.Repeat([]float64{math.Inf(-1)}, len(knots)) // of other mixtures
+				if err := a.evaluate(true); err != nil {
+					return err
+				}
+				for i, k := range knots {
+					theta := make([]float64, 3)
+					theta[k.clause[0]] = 1
+					if a.q.Theta != nil {
+						theta = a.q.Theta[i]
+					}
+					for _, q := range c.points {
+						if q.has(k.phases) {
+							met++
+							if v := q.row(&c.safe, theta); !math.IsInf(a.best[i], -1) && rat(a.best[i]).Cmp(v) > 0 {
+								t.Fatalf("case %d: bound %v, the row is %v in %v", n, a.best[i], v.FloatString(9), c.net)
+							}
+						}
+					}
+				}
+				if err := a.step(); err != nil {
+					return err
+				}
+			}
+			return c.checkAssumed(t, p, [][]int{{0}, {0, 2}}[n/2%2])
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if met < 100 || cut < 10 {
+		t.Errorf("%d values compared, %d cuts: the test misses its cases", met, cut)
+	}
+}
+
+// checkAssumed: what is found where no row of a clause is positive holds there.
+func (c *graphCase) checkAssumed(t *testing.T, p *phased, clause []int) error {
+	k := &knot{clause: clause, theta: evenly(len(clause)), bound: math.Inf(-1), slope: make([]float32, len(p.open))}
+	q, proved, err := p.aiming(k)
+	defer q.release()
+	if err != nil {
+		return err
+	}
+	for _, at := range c.points {
+		positive := false
+		for _, i := range clause {
+			theta := make([]float64, 3)
+			theta[i] = 1
+			positive = positive || at.row(&c.safe, theta).Sign() > 0
+		}
+		if positive {
+			continue
+		}
+		if proved {
+			t.Fatal("a clause is proved none of whose rows is positive somewhere")
+		}
+		c.inRanges(t, q, []graphPoint{at})
+	}
+	return nil
+}
