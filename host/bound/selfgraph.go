@@ -41,10 +41,10 @@ func graphOf(n *selfNumbers) *posterior.Posterior {
 // concentration LBP: with rows over whole maps, of half a layer's units at a time, and over windows, of
 // some starts at a time.
 func selfGraph(dev Device, seed uint32) error {
-	if err := selfGraphCut(dev, seed, cuts{1 << 16, 0}); err != nil {
+	if err := selfGraphCut(dev, seed, cuts{numbers: 1 << 16}); err != nil {
 		return err
 	}
-	return selfGraphCut(dev, seed, cuts{1 << 13, math.Inf(1)})
+	return selfGraphCut(dev, seed, cuts{numbers: 1 << 13, windows: math.Inf(1)})
 }
 
 func selfGraphCut(dev Device, seed uint32, by cuts) error {
