@@ -106,7 +106,7 @@ func TestFewUnderOclgrind(t *testing.T) {
 		t.Skip("runs in a process of TestOclgrind's")
 	}
 	d := open(t, devices(t)[0], bound.Float32, Options{shape: kernels.Shape{Lanes: 1, Local: 4, Run: 1}, build: quick, untested: true, Memory: 16 << 20})
-	j := propagation{network.Activation{Kind: network.Tanh}, []int{3, 17, 2}, bound.Batch{Items: 3, PerBox: 2, Inputs: 2}, bound.LBP, true}
+	j := propagation{network.Activation{Kind: network.Tanh}, []int{3, 17, 2}, bound.Batch{Items: 3, PerBox: 2, Inputs: 2}, bound.LBP, true, 0}
 	want, err := j.run(fallback.New(bound.Float32))
 	check(t, err)
 	got, err := j.run(d)

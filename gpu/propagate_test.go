@@ -27,10 +27,11 @@ type propagation struct {
 	batch      bound.Batch
 	method     bound.Propagation
 	signed     bool // inputs of both signs
+	depth      int
 }
 
 func (j propagation) String() string {
-	return fmt.Sprintf("%v kind %d %v %+v signed %v", j.method, j.activation.Kind, j.sizes, j.batch, j.signed)
+	return fmt.Sprintf("%v kind %d %v %+v signed %v depth %d", j.method, j.activation.Kind, j.sizes, j.batch, j.signed, j.depth)
 }
 
 // propagations are networks of awkward sizes with every activation and every
@@ -41,11 +42,11 @@ func propagations() []propagation {
 		{Items: 3, PerBox: 1, Inputs: 1}, {Items: 11, PerBox: 11, Inputs: 11},
 		{Items: 6, PerBox: 3, Inputs: 3}, {Items: 4, PerBox: 1, Inputs: 4},
 	}
-	sizes := [][]int{{4, 65, 9}, {33, 31, 8, 1}, {8, 63, 33, 3}, {1, 1, 2}}
+	sizes := [][]int{{4, 65, 9}, {33, 31, 8, 9, 1}, {8, 63, 33, 3}, {1, 1, 2}}
 	kinds := networktest.Activations(0.25)
 	for i, k := range kinds {
 		for b, s := range shapes {
-			jobs = append(jobs, propagation{k, sizes[(i+b)%len(sizes)], s, bound.LBP, i%2 == 0})
+			jobs = append(jobs, propagation{k, sizes[(i+b)%len(sizes)], s, bound.LBP, i%2 == 0, b % 2})
 		}
 	}
 	return jobs
@@ -57,7 +58,7 @@ func (j propagation) run(dev bound.Device) (all []seen, err error) {
 	for k := range len(post.Layers) - 1 {
 		post.Layers[k].Activation = j.activation
 	}
-	m, err := bound.NewModel(dev, post, 3)
+	m, err := bound.NewModelOfDepth(dev, post, 3, j.depth)
 	if err != nil {
 		return nil, err
 	}

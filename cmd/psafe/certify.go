@@ -45,6 +45,7 @@ type certifyFlags struct {
 
 	method, boxes string
 	draws, cells  int
+	depth         int
 	gamma         float64
 	splits        int
 	uniform       bool
@@ -81,6 +82,7 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	f.IntVar(&c.draws, "draws", 0, "how many boxes are drawn, or networks of --method statistical (default none, or 1000)")
 	f.Float64Var(&c.confidence, "confidence", 0.99, "confidence of --method statistical")
 	f.IntVar(&c.cells, "cells", 0, "how many cells T may be cut into (default by method: docs/cli.md)")
+	f.IntVar(&c.depth, "depth", 0, "rows of hidden neurons pass at most so many activations, by clbp and lbp: looser bounds in less time (default all)")
 	f.Float64Var(&c.gamma, "gamma", 0, "half-width of weight boxes in standard deviations (default the largest that centred boxes verify)")
 	f.IntVar(&c.splits, "splits", 0, "how often a centred box may be cut to prove more")
 	f.BoolVar(&c.uniform, "uniform", false, "keep one gamma for all layers of a centred box")
@@ -137,7 +139,7 @@ func (c *certifyFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
 		Method: certify.Method{
 			By: given(f, "method", method), Boxes: given(f, "boxes", boxes), Gamma: given(f, "gamma", c.gamma),
 			Splits: given(f, "splits", c.splits), Uniform: given(f, "uniform", c.uniform), Draws: given(f, "draws", c.draws),
-			Confidence: given(f, "confidence", c.confidence), Seed: given(f, "seed", c.seed), Cells: given(f, "cells", c.cells),
+			Confidence: given(f, "confidence", c.confidence), Seed: given(f, "seed", c.seed), Cells: given(f, "cells", c.cells), Depth: given(f, "depth", c.depth),
 			NoUpper: c.noUpper, Derived: c.derived,
 		},
 		Precision: given(f, "precision", precision),

@@ -6,7 +6,7 @@ package bound
 // startUnits begins with the noise that layer k itself adds to the units of a run.
 func (p *clbpPass) startUnits(k int, u *run) {
 	p.total, p.met, p.units = noiseArrays{}, map[int]bool{}, u
-	if p.query.Sharp {
+	if most := p.lineForm(k).most; p.query.Sharp && (most == 0 || most >= k) { // of rows that reach the input
 		p.keepRows(&rowsDown{top: k, rows: 2 * p.layers[k].out})
 	}
 	if p.own.mean == nil {

@@ -23,9 +23,10 @@ func (m *Model) Footprint(method Propagation, rows int) (perBox, perItem int64) 
 		}
 		item += 5 * l.out
 		// Rows of this layer on their way down: A of one layer, S of two.
-		for below := range k {
-			b := m.layers[below]
-			temporary = max(temporary, r*(b.out+2*b.in+2*b.out))
+		for below, met := range m.met(k) {
+			if b := m.layers[below]; met {
+				temporary = max(temporary, r*(b.out+2*b.in+2*b.out))
+			}
 		}
 	}
 	size := m.dev.Precision().Bytes()
@@ -49,9 +50,10 @@ func (m *Model) CLBPFootprint(rows int) int64 {
 		if k > 0 {
 			more = max(more, r*l.in)
 		}
-		for below := range k {
-			b := m.layers[below]
-			more = max(more, r*(b.out+b.in))
+		for below, met := range m.met(k) {
+			if b := m.layers[below]; met {
+				more = max(more, r*(b.out+b.in))
+			}
 		}
 	}
 	for _, l := range m.layers {

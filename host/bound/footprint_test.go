@@ -65,7 +65,7 @@ func TestFootprint(t *testing.T) {
 	}
 	t.Run("resnet8, intervals over whole maps", func(t *testing.T) {
 		footprint(t, thirds, 0.125, func(dev bound.Device, post *posterior.Posterior, reach float64) (*bound.Model, error) {
-			return bound.NewModelCut(dev, post, reach, 1<<22, 0)
+			return bound.NewModelCut(dev, post, reach, 0, 1<<22, 0)
 		})
 	})
 }

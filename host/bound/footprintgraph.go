@@ -15,8 +15,10 @@ func (m *Model) planRows() {
 	for k := range m.layers {
 		l := &m.layers[k]
 		l.perRow = 6*l.in + forked
-		for b := range m.layers[:k] {
-			l.perRow = max(l.perRow, 4*l.in+m.layers[b].rowNumbers()+forked)
+		for b, met := range m.met(k) {
+			if met {
+				l.perRow = max(l.perRow, 4*l.in+m.layers[b].rowNumbers()+forked)
+			}
 		}
 		if len(l.fed) > 1 {
 			forked += 2 * l.out
@@ -37,7 +39,7 @@ func (m *Model) planRows() {
 func (v *view) plan(chunk int) {
 	perRow, zeros, copies, widest := 0, 0, 0, 0
 	for l := range v.layers {
-		if !v.Reached[l] {
+		if v.Maps[l] == nil {
 			continue
 		}
 		lay := &v.layers[l]

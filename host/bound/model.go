@@ -40,14 +40,24 @@ type drawn struct {
 // deviations, or a sample and a box around it, could overflow the device's
 // precision.
 func NewModel(dev Device, post *posterior.Posterior, reach float64) (*Model, error) {
-	return newModel(dev, post, reach, cuts{chunkNumbers, worthWindows})
+	return NewModelOfDepth(dev, post, reach, 0)
 }
 
-// cuts is how rows are cut into flights: of about how many numbers of an item, and by windows where
-// those leave at most so much of the work.
+// NewModelOfDepth is NewModel for passes in which rows of hidden neurons, and of differences of
+// such, go down through at most depth activations or max pools, and end at the intervals of what
+// is below (docs/soundness.md, section 3); if depth is 0, down to the input. Rows of the property
+// always do.
+func NewModelOfDepth(dev Device, post *posterior.Posterior, reach float64, depth int) (*Model, error) {
+	return newModel(dev, post, reach, cuts{numbers: chunkNumbers, windows: worthWindows, depth: depth})
+}
+
+// cuts is how rows are cut: into flights of about so many numbers of an item, by windows where
+// those leave at most so much of the work, and where they have passed so many closed layers, if
+// that is not 0.
 type cuts struct {
 	numbers int
 	windows float64
+	depth   int
 }
 
 // newModel is NewModel with other cuts.

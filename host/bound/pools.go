@@ -97,7 +97,7 @@ func (p *pass) leads(k int) Array {
 func (p *pass) leadForms(k int) []form {
 	forms := []form{{stop: true}}
 	if l := &p.layers[k]; l.meetsClosed && (p.hooks == nil || l.class != plain) {
-		forms = append(forms, form{})
+		forms = append(forms, p.lineForm(k))
 	}
 	return p.alsoShared(k, forms)
 }

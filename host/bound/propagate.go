@@ -215,8 +215,26 @@ func (p *pass) tighten(k int) {
 }
 
 // form is how rows go down: whether they stop at the first closed values, whose intervals then
-// bound them, and whether they remember that weights are used in several places (29).
-type form struct{ stop, shared bool }
+// bound them, or else through how many closed layers they go at most, on the longest way, 0 for
+// all; and whether they remember that weights are used in several places (29).
+type form struct {
+	stop, shared bool
+	most         int
+}
+
+// stops says that rows of this form that have passed so many closed layers end at layer l.
+func (f form) stops(l *layer, passed int) bool {
+	return l.closed && (f.stop || f.most > 0 && passed >= f.most)
+}
+
+// lineForm is the form of rows of layer k that do not stop at once: those of the property, of the
+// last layer, go down to the input.
+func (m *Model) lineForm(k int) form {
+	if k == len(m.layers)-1 {
+		return form{}
+	}
+	return form{most: m.cuts.depth}
+}
 
 // forms lists those in which the rows of layer k may gain by what the intervals of its inputs
 // do not tell.
@@ -230,7 +248,7 @@ func (p *pass) forms(k int) []form {
 		return forms
 	}
 	if l.meetsClosed {
-		forms = append(forms, form{})
+		forms = append(forms, p.lineForm(k))
 	}
 	return p.alsoShared(k, forms)
 }

@@ -35,22 +35,60 @@ func (p *pass) drop(f *flight, arrays ...Array) {
 }
 
 // backSubstitute takes rows of layer k, over what feeds it, down to the network's input, or to
-// the first closed values if the form says so, and returns their lower bounds [Items x rows].
+// closed values where the form says so, and returns their lower bounds [Items x rows].
 func (p *pass) backSubstitute(k int, f *flight) Array {
+	passed := make([]int, k)
 	for l := k - 1; l >= 0; l-- {
 		if _, reached := f.over[l]; !reached {
 			continue
 		}
-		if p.cache.form.stop && p.layers[l].closed {
+		if p.cache.form.stops(&p.layers[l], passed[l]) {
 			p.concretize(f, l)
-		} else {
-			p.throughLayer(f, l)
+			continue
 		}
+		p.throughLayer(f, l)
+		p.layers[l].pass(passed, l)
 	}
 	if _, reached := f.over[-1]; reached {
 		p.concretize(f, -1)
 	}
 	return f.c.Lo
+}
+
+// pass counts, for what feeds the layer, number k, how many closed layers rows have passed on the
+// longest way there.
+func (l *layer) pass(passed []int, k int) {
+	n := passed[k]
+	if l.closed {
+		n++
+	}
+	for _, s := range l.feed {
+		if s >= 0 {
+			passed[s] = max(passed[s], n)
+		}
+	}
+}
+
+// met lists the layers that rows of layer k go through: all those below, of the property, and
+// those on the way of rows of hidden layers otherwise.
+func (m *Model) met(k int) []bool {
+	met, reached, passed := make([]bool, k), make([]bool, k), make([]int, k)
+	reach := func(l int) {
+		for _, s := range m.layers[l].feed {
+			if s >= 0 {
+				reached[s] = true
+			}
+		}
+	}
+	reach(k)
+	for l := k - 1; l >= 0; l-- {
+		if reached[l] && !m.lineForm(k).stops(&m.layers[l], passed[l]) {
+			met[l] = true
+			reach(l)
+			m.layers[l].pass(passed, l)
+		}
+	}
+	return met
 }
 
 // concretize bounds what the rows have of the outputs of layer l by their intervals.

@@ -63,10 +63,10 @@ func imagesOf(n *selfNumbers) *posterior.Posterior {
 // selfGraph bounds graphOf with rows over whole maps, and imagesOf with rows over windows.
 func selfGraph(dev Device, seed uint32) error {
 	numbers := selfNumbers{seed: 1<<22 + seed}
-	if err := selfCut(dev, &numbers, graphOf(&numbers), cuts{1 << 16, 0}); err != nil {
+	if err := selfCut(dev, &numbers, graphOf(&numbers), cuts{numbers: 1 << 16}); err != nil {
 		return err
 	}
-	return selfCut(dev, &numbers, imagesOf(&numbers), cuts{1 << 15, math.Inf(1)})
+	return selfCut(dev, &numbers, imagesOf(&numbers), cuts{numbers: 1 << 15, windows: math.Inf(1)})
 }
 
 // selfCut runs a network by LBP, with boxes of some width for two inputs each, and by

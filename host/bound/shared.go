@@ -15,7 +15,7 @@ func (p *pass) alsoShared(k int, forms []form) []form {
 	for j := range k + 1 {
 		if p.layers[j].shared() && p.query.Boxes.wide[j] {
 			for _, f := range forms {
-				forms = append(forms, form{stop: f.stop, shared: true})
+				forms = append(forms, form{stop: f.stop, most: f.most, shared: true})
 			}
 			break
 		}

@@ -58,10 +58,10 @@ func (m *Model) planViews(net network.Network) {
 		case k == len(m.layers)-1:
 		case l.pool && l.oneChannel:
 			if of, known := network.WindowsOf(net[k].Map); known && s.Height*s.Width > 1 {
-				v.Windows, v.perStart = net.WindowsBelow(layouts, l.feed[0], of), s.Channels*l.window
+				v.Windows, v.perStart = net.WindowsBelow(layouts, l.feed[0], of, m.met(l.feed[0])), s.Channels*l.window
 			}
 		case !l.pool && l.needed && (l.opens || l.meetsClosed):
-			v.Windows = net.UnitWindows(layouts, k)
+			v.Windows = net.UnitWindows(layouts, k, m.met(k))
 		}
 		if v.Windows != nil && m.pays(&v) {
 			l.view = &v
@@ -74,7 +74,10 @@ func (m *Model) pays(v *view) bool {
 	v.layers = slices.Clone(m.layers)
 	whole := v.rowWork()
 	for l := range v.layers {
-		if !v.Reached[l] {
+		if v.Maps[l] == nil {
+			if v.Reached[l] { // where rows end
+				v.layers[l].out = v.Places[l].Len() * v.Layouts[l].Channels
+			}
 			continue
 		}
 		if err := v.shape(l); err != nil || !v.layers[l].within(&m.layers[l]) {
@@ -90,7 +93,7 @@ func (m *Model) pays(v *view) bool {
 func (v *view) rowWork() float64 {
 	work := 0.0
 	for l := range v.layers {
-		if v.Reached[l] {
+		if v.Maps[l] != nil {
 			work += v.layers[l].work()
 		}
 	}
@@ -142,7 +145,7 @@ func (v *view) shape(l int) error {
 func (u *uploader) view(v *view) {
 	for l := range v.layers {
 		lay := &v.layers[l]
-		if !v.Reached[l] {
+		if v.Maps[l] == nil {
 			continue
 		}
 		u.sources(lay)

@@ -13,16 +13,17 @@ import (
 	"psafe/internal/testscale"
 )
 
-// TestWindows: rows over windows have the bounds of rows over whole maps, but for roundings, and
-// however they are cut: of networks of all kinds of maps, by weight boxes and by concentration LBP.
+// TestWindows: rows over windows have the bounds of rows over whole maps, but for roundings, of
+// whatever depth and however they are cut: of networks of all kinds of maps, by weight boxes and by concentration LBP.
 func TestWindows(t *testing.T) {
 	seen, nets := 0, testscale.Cases(t, 400)
 	for i := range nets {
 		r := rand.New(rand.NewPCG(30, uint64(i)))
 		post := convtest.Random(r, convtest.Shape{Blocks: 1 + r.IntN(4), Spread: 0.05, Outputs: 2, Side: 3 + r.IntN(4)})
 		a := askOf(r, post)
-		want, _ := a.cut(t, 1<<20, 0)
-		got, windows := a.cut(t, 1<<(8+r.IntN(8)), math.Inf(1))
+		numbers, depth := 1<<(8+r.IntN(8)), max(0, r.IntN(5)-2)
+		want, _ := a.cut(t, depth, 1<<20, 0)
+		got, windows := a.cut(t, depth, numbers, math.Inf(1))
 		if windows == 0 {
 			continue
 		}
@@ -32,7 +33,7 @@ func TestWindows(t *testing.T) {
 		}
 		for j, x := range want {
 			if !near(got[j].v, x.v) {
-				t.Fatalf("network %d, %d layers by windows: %s %d is %v, of whole maps %v", i, windows, x.what, x.layer, got[j].v, x.v)
+				t.Fatalf("network %d, depth %d, %d layers by windows: %s %d is %v, of whole maps %v", i, depth, windows, x.what, x.layer, got[j].v, x.v)
 			}
 		}
 	}
@@ -52,9 +53,9 @@ type finding struct {
 }
 
 // cut asks both methods for all bounds of layers and margins, and what the noise of margins is.
-func (a *asked) cut(t *testing.T, numbers int, windows float64) (all []finding, layers int) {
+func (a *asked) cut(t *testing.T, depth, numbers int, windows float64) (all []finding, layers int) {
 	dev := fallback.New(bound.Float64)
-	m, err := bound.NewModelCut(dev, a.post, 3, numbers, windows)
+	m, err := bound.NewModelCut(dev, a.post, 3, depth, numbers, windows)
 	check(t, err)
 	defer m.Release()
 	observe := func(what string, layer int, x bound.Array) error {
@@ -131,7 +132,7 @@ func TestWindowsPay(t *testing.T) {
 		m.Release()
 	}
 	post := noisyNet(rand.New(rand.NewPCG(1, 1)), network.ReLU, 0.1, 9, 4, 2)
-	m, err := bound.NewModelCut(fallback.New(bound.Float32), post, 1, 1<<20, math.Inf(1))
+	m, err := bound.NewModelCut(fallback.New(bound.Float32), post, 1, 0, 1<<20, math.Inf(1))
 	check(t, err)
 	defer m.Release()
 	if m.Windows() != 0 {
@@ -159,7 +160,7 @@ func TestWindowsWithin(t *testing.T) {
 		{network.Image{Height: 2, Width: 40, Channels: 1}, 7, 7, 0}, // 49 terms of 7x2
 		{network.Image{Height: 2, Width: 40, Channels: 1}, 5, 5, 1}, // 25 terms of 5x2, in one block
 	} {
-		m, err := bound.NewModelCut(fallback.New(bound.Float64), convtest.TwoConvolutions(c.image, c.below, c.above), 1, 1<<20, math.Inf(1))
+		m, err := bound.NewModelCut(fallback.New(bound.Float64), convtest.TwoConvolutions(c.image, c.below, c.above), 1, 0, 1<<20, math.Inf(1))
 		check(t, err)
 		if got := m.Windows(); got != c.want {
 			t.Errorf("%v, kernels %d and %d: %d layers by windows, not %d", c.image, c.below, c.above, got, c.want)

@@ -162,6 +162,7 @@ func (q *question) verifyBy(ctx context.Context, b *weightBox, least float64, fr
 	if err != nil {
 		return verified{}, err
 	}
+	n.graph.depth = q.asked().number("--depth")
 	if n.lines = q.Method == "lbp"; !n.lines {
 		to = min(to, from+1)
 	}

@@ -14,13 +14,15 @@ import (
 
 // What records say that concentration LBP, a finite posterior and single points show.
 
-// noisyOf prepares a posterior for concentration LBP; the last one is kept.
-func (f *files) noisyOf(p *posterior.Posterior) (*noisy, error) {
-	if f.noisy == nil || f.noisyPost != p {
+// noisyOf prepares a posterior for concentration LBP with rows of so many activations; the last
+// one is kept.
+func (f *files) noisyOf(p *posterior.Posterior, depth int) (*noisy, error) {
+	if f.noisy == nil || f.noisyPost != p || f.noisy.graph.depth != depth {
 		n, err := newNoisy(p)
 		if err != nil {
 			return nil, fmt.Errorf("posterior: %w", err)
 		}
+		n.graph.depth = depth
 		f.noisy, f.noisyPost = n, p
 	}
 	return f.noisy, nil
@@ -28,7 +30,7 @@ func (f *files) noisyOf(p *posterior.Posterior) (*noisy, error) {
 
 // byNoise proves a lower bound by concentration LBP.
 func byNoise(ctx context.Context, q *question) (chance, error) {
-	n, err := q.held.noisyOf(q.post)
+	n, err := q.held.noisyOf(q.post, q.asked().number("--depth"))
 	if err != nil {
 		return chance{}, err
 	}
@@ -47,7 +49,7 @@ func byNoise(ctx context.Context, q *question) (chance, error) {
 
 // upperByNoise proves an upper bound by concentration LBP at a witness.
 func upperByNoise(ctx context.Context, q *question) (float64, error) {
-	n, err := q.held.noisyOf(q.post)
+	n, err := q.held.noisyOf(q.post, q.asked().number("--depth"))
 	if err != nil {
 		return 1, err
 	}

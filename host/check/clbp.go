@@ -151,7 +151,7 @@ func (p *cellPass) ways(k int) (list []way) {
 		list = append(list, way{stop: true})
 	}
 	if quiet := !p.levels.noise[k] && p.levels.of[k] == 1; above && p.levels.needed[k] && (p.levels.open[k] || quiet) {
-		list = append(list, way{})
+		list = append(list, way{depth: p.graph.depthOf(k)})
 	}
 	return list
 }
@@ -164,7 +164,7 @@ func (p *cellPass) neuronLo(k, i int, sign float64, own noise, tau float64, w wa
 	if p.levels.noise[k] {
 		met.add(p.levels.of[k], own)
 	}
-	if !p.sharpRows || w.stop {
+	if !p.sharpRows || w.stop || w.depth > 0 && w.depth < k { // of chains: those end above the input
 		return p.noisyLo(k, s, c, &met, tau, w)
 	}
 	f := p.newFall(k, &w)

@@ -37,7 +37,13 @@ func asProved(t *testing.T, r *claim.Result) *property.Task {
 // certified is what certify says of the tasks on the fallback.
 func certified(t *testing.T, p bound.Precision, post *posterior.Posterior, cfg prove.Config, tasks []property.Task) []*claim.Result {
 	t.Helper()
-	e, err := engine.New(fallback.New(p), nil, post, 8)
+	return certifiedTo(t, 0, p, post, cfg, tasks)
+}
+
+// certifiedTo is certified with rows of a depth.
+func certifiedTo(t *testing.T, depth int, p bound.Precision, post *posterior.Posterior, cfg prove.Config, tasks []property.Task) []*claim.Result {
+	t.Helper()
+	e, err := engine.NewOfDepth(fallback.New(p), nil, post, 8, depth)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -71,6 +71,7 @@ func TestContradictions(t *testing.T) {
 		{pieces, `--splits 30` + "\n" + `--splits many`, "flags: "},
 		{centred, `"gamma":([^,]*)` + "\n" + `"gamma":[$1,0.5]`, "flags: "},
 		{centred, `--uniform` + "\n" + `--cells 3 --uniform`, "flags: "},
+		{centred, `--uniform` + "\n" + `--depth 0 --uniform`, "flags: "},
 		{centred, `--uniform` + "\n" + `--boxes sampled --uniform`, "flags: "},
 		{centred, `"boxes_tried"` + "\n" + `"cells":3,"boxes_tried"`, "cells: "},
 		{centred, `"log10_p_lower":[^,]*` + "\n" + `"log10_p_lower":-9`, "log10_p_lower: "},

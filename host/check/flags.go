@@ -23,7 +23,7 @@ const (
 // flagWords are the flags that a record may list, in their order; of those in bareFlags no value
 // follows.
 var (
-	flagWords = []string{"--method", "--boxes", "--samples", "--cells", "--gamma", "--splits", "--uniform", "--confidence", "--no-upper", "--derived",
+	flagWords = []string{"--method", "--boxes", "--samples", "--cells", "--depth", "--gamma", "--splits", "--uniform", "--confidence", "--no-upper", "--derived",
 		"--label-column", "--precision", "--time-limit", "--require"}
 	bareFlags = []string{"--uniform", "--no-upper", "--derived"}
 )
@@ -101,6 +101,7 @@ func (r *record) consistentFlags() error {
 		{sampled && (f.has("--splits") || f.has("--uniform") || f.has("--time-limit")), "splits, uniform and a time limit are not for drawn boxes"},
 		{boxes && f.or("--boxes", "centred") != r.Boxes, "the boxes are others than those of the record"},
 		{f.has("--cells") && (boxes || f.number("--cells") == 0), "the cells are none"},
+		{f.has("--depth") && (f["--method"] != "lbp" && f["--method"] != "clbp" || f.number("--depth") == 0), "rows of no depth, or of a method without rows"},
 		{f.has("--splits") && (f.has("--gamma") || f["--splits"] != "0" && f.number("--splits") == 0), "the splits are none"},
 		{r.Rule == disjoint && cutsOf(r.Proof.Cuts) > f.number("--splits"), "the proof has more cuts than they say"},
 		{f.has("--gamma") && !r.gammaIs(f["--gamma"]), "the gamma is another than that of the record"},

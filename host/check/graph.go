@@ -19,6 +19,9 @@ type graph struct {
 	pooled []bool
 	// linear says that the outputs are linear in what feeds the layer: no activation, no pool.
 	linear []bool
+	// depth, above 0, is through how many activations or max pools rows of hidden layers go at most:
+	// what the flag --depth says.
+	depth int
 }
 
 // graphOf reads it, and refuses what no pass could take.

@@ -193,8 +193,14 @@ func TestRowsLoExact(t *testing.T) {
 // propagated are the bounds that package bound gives for a posterior's centred box.
 func propagated(t *testing.T, post *posterior.Posterior, p bound.Precision, method bound.Propagation, gamma float64, x property.Box, rows []property.Row) ([]float64, bound.Explicit) {
 	t.Helper()
+	return propagatedTo(t, 0, post, p, method, gamma, x, rows)
+}
+
+// propagatedTo is propagated with rows of a depth.
+func propagatedTo(t *testing.T, depth int, post *posterior.Posterior, p bound.Precision, method bound.Propagation, gamma float64, x property.Box, rows []property.Row) ([]float64, bound.Explicit) {
+	t.Helper()
 	dev := fallback.New(p)
-	m, err := bound.NewModel(dev, post, 12)
+	m, err := bound.NewModelOfDepth(dev, post, 12, depth)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ const slopesIn = 128
 
 // byPhases proves a lower bound by confined noise and phases.
 func byPhases(ctx context.Context, q *question) (chance, error) {
-	n, err := q.held.noisyOf(q.post)
+	n, err := q.held.noisyOf(q.post, q.asked().number("--depth"))
 	if err != nil {
 		return chance{}, err
 	}

@@ -5,8 +5,10 @@ import "psafe/host/arith"
 // way is how a row is taken down a network. All of them bound the same row; the best counts.
 type way struct {
 	// stop ends rows at the nearest values that are not linear in what is below them, of which
-	// only intervals are taken; otherwise rows go through their lines, down to the input.
-	stop bool
+	// only intervals are taken; otherwise rows go through their lines: of as many as depth says on
+	// the longest way, or of all, down to the input, if that is 0.
+	stop  bool
+	depth int
 	// shared takes weights that are used in several places together, (29) of
 	// docs/convolution.md, not each place by itself.
 	shared bool
@@ -28,17 +30,28 @@ func (p *pass) ways(k int) []way {
 		list = append(list, way{stop: true})
 	}
 	if above && p.lines && p.needed[k] {
-		list = append(list, way{})
+		list = append(list, way{depth: p.graph.depthOf(k)})
 	}
 	for l := range k {
 		if p.layers[l].at != nil && p.wide[l] && p.lines {
 			for _, w := range list {
-				list = append(list, way{stop: w.stop, shared: true})
+				list = append(list, way{stop: w.stop, depth: w.depth, shared: true})
 			}
 			break
 		}
 	}
 	return list
+}
+
+// ends says whether a row that has passed so many values that are not linear ends at the next.
+func (w *way) ends(passed int) bool { return w.stop || w.depth > 0 && passed >= w.depth }
+
+// depthOf is depth of the rows of layer k: those of the last one go down to the input.
+func (g *graph) depthOf(k int) int {
+	if k == len(g.from)-1 {
+		return 0
+	}
+	return g.depth
 }
 
 // opens says whether something that is linear in what is below it feeds layer k, and whether
@@ -56,13 +69,22 @@ func (p *pass) opens(k int) (open, above bool) {
 // layers, coefficients add up: (28) of docs/convolution.md.
 func (p *pass) down(k int, s span, c arith.Sum, w way) float64 {
 	todo := make([]span, k+1) // coefficients of the values of layer l at l+1
+	passed := make([]int, k+1)
 	p.feed(k, s, todo)
 	for l := k - 1; l >= 0; l-- {
+		bends := !p.graph.linear[l] || p.graph.chain
 		switch s := todo[l+1]; {
 		case s.lo == nil:
-		case w.stop && !p.graph.linear[l]:
+		case bends && w.ends(passed[l]):
 			addLeast(&c, s, p.hidden[l].z)
 		default:
+			for _, f := range p.graph.from[l] {
+				if f >= 0 && bends {
+					passed[f] = max(passed[f], passed[l]+1)
+				} else if f >= 0 {
+					passed[f] = max(passed[f], passed[l])
+				}
+			}
 			lower := p.hidden[l].lower
 			if w.lower != nil {
 				lower = w.lower[l]

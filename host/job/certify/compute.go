@@ -80,7 +80,7 @@ func (r *ready) open(ctx context.Context) (w *works, err error) {
 	recheck := engine.Recheck{Share: r.recheck(), Seed: r.cfg.Seed, Tell: r.tellDropped()}
 	for _, d := range dev.List {
 		// All tasks count for reach, also those that are done: it decides numbers.
-		eng, err := engine.New(bound.UntilOver(over, d), dev.Spare, r.post, r.reach())
+		eng, err := engine.NewOfDepth(bound.UntilOver(over, d), dev.Spare, r.post, r.reach(), or(r.Method.Depth, 0))
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return nil, ended(ctx)

@@ -164,7 +164,7 @@ func (d *diagnosis) bound(post *posterior.Posterior, method prove.Method, tasks 
 	if post.Weights() > mostDiagnosed || d.ctx.Err() != nil {
 		return nil
 	}
-	e, err := engine.New(bound.Until(d.ctx, d.dev), nil, post, d.r.reach())
+	e, err := engine.NewOfDepth(bound.Until(d.ctx, d.dev), nil, post, d.r.reach(), or(d.r.Method.Depth, 0))
 	if err != nil {
 		return nil
 	}

@@ -25,6 +25,9 @@ type Method struct {
 	Seed       *uint64
 	// Cells is how many cells T may be cut into.
 	Cells *int
+	// Depth is how many activations rows of hidden neurons pass at most, by prove.LBP and prove.CLBP:
+	// looser bounds in less time.
+	Depth *int
 	// NoUpper leaves upper bounds out; Derived adds those of single points.
 	NoUpper, Derived bool
 }
@@ -92,6 +95,12 @@ func (m *Method) check(cfg *prove.Config) error {
 		return errors.New("--cells is not for weight boxes: every box is checked on all of T at once: leave it out")
 	case m.Cells != nil && (cells < 1 || cells > mostCells):
 		return fmt.Errorf("--cells %d is not between 1 and %d", cells, mostCells)
+	case m.Depth != nil && *m.Depth < 1:
+		return fmt.Errorf("--depth %d is not above 0: give the most activations that rows pass, or leave it out", *m.Depth)
+	case m.Depth != nil && cfg.Method != prove.LBP && cfg.Method != prove.CLBP:
+		return fmt.Errorf("--depth is for rows of --method lbp and clbp, not of %v: choose one of them, or leave it out", cfg.Method)
+	case m.Depth != nil && drawn && !drawnBoxes:
+		return errors.New("--depth is not for networks that are drawn: leave out --draws, or --depth")
 	case m.Confidence != nil && (!drawn || drawnBoxes) && cfg.Method != prove.Finite && cfg.Method != prove.Auto: // of which suits asks
 		return errConfidence
 	case !(confidence > 0 && confidence < 1):

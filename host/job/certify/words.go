@@ -49,6 +49,7 @@ func (m *Method) numbers() list {
 	l.add("boxes", text(m.Boxes))
 	l.add("draws", text(m.Draws))
 	l.add("cells", text(m.Cells))
+	l.add("depth", text(m.Depth))
 	l.add("gamma", text(m.Gamma))
 	l.add("splits", text(m.Splits))
 	l.on("uniform", or(m.Uniform, false))

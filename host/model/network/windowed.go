@@ -129,7 +129,7 @@ func (w *Window) inside(of Places, s *Image) (in Places) {
 
 // Windows are a network below one of its layers as windows have it. By layer, and as the last
 // entry for the network's input: what is Reached on the way down, and the places of its windows.
-// Maps are the layers' maps over those, and Inside, by layer, the places of what each takes in; they
+// Maps are the layers' maps over those, nil where the way ends, and Inside, by layer, the places of what each takes in; they
 // may be a part of the source's window, if others take more.
 type Windows struct {
 	Layouts []Layout
@@ -147,13 +147,14 @@ func (w *Windows) Source(s int) int {
 	return s
 }
 
-// WindowsBelow are the windows under those of layer top in places of; nil where there are none: below
-// maps that Windowed refuses, and where paths of different strides meet.
-func (n Network) WindowsBelow(layouts []Layout, top int, of Places) *Windows {
+// WindowsBelow are the windows under those of layer top in places of, on the way down through the
+// layers that met has, all if it is nil; nil where there are none: below maps that Windowed refuses,
+// and where paths of different strides meet.
+func (n Network) WindowsBelow(layouts []Layout, top int, of Places, met []bool) *Windows {
 	w := &Windows{Layouts: layouts, Reached: make([]bool, len(n)+1), Places: make([]Places, len(n)+1), Maps: make([]Map, len(n)), Inside: make([]Places, len(n))}
 	w.Reached[top], w.Places[top] = true, of
 	for l := top; l >= 0; l-- {
-		if !w.Reached[l] {
+		if !w.Reached[l] || l < top && met != nil && !met[l] {
 			continue
 		}
 		var sources []Layout
@@ -179,12 +180,12 @@ func (n Network) WindowsBelow(layouts []Layout, top int, of Places) *Windows {
 }
 
 // UnitWindows are the windows under single positions of layer k, whose outputs are an image of more
-// than one; nil where there are none.
-func (n Network) UnitWindows(layouts []Layout, k int) *Windows {
+// than one, as WindowsBelow has them; nil where there are none.
+func (n Network) UnitWindows(layouts []Layout, k int, met []bool) *Windows {
 	if s := layouts[k]; s.Channels == 0 || s.Height*s.Width == 1 {
 		return nil
 	}
-	return n.WindowsBelow(layouts, k, Places{Step: [2]int{1, 1}, Size: [2]int{1, 1}})
+	return n.WindowsBelow(layouts, k, Places{Step: [2]int{1, 1}, Size: [2]int{1, 1}}, met)
 }
 
 // WindowsOf are the places of the windows of a max pool. It is false of other maps, and of pools whose

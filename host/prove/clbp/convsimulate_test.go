@@ -31,10 +31,10 @@ func (w *watched) of(what string, layer int) []float64 {
 	return w.arrays[fmt.Sprintf("%s %d", what, layer)]
 }
 
-// watch propagates one task with one tau.
-func watch(t *testing.T, p bound.Precision, post *posterior.Posterior, task *property.Task, tau float64) *watched {
+// watch propagates one task with one tau, and rows of a depth.
+func watch(t *testing.T, p bound.Precision, post *posterior.Posterior, task *property.Task, tau float64, depth int) *watched {
 	t.Helper()
-	e, err := engine.New(fallback.New(p), nil, post, 8)
+	e, err := engine.NewOfDepth(fallback.New(p), nil, post, 8, depth)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func TestConvolutionEvents(t *testing.T) {
 					}
 				}
 				task := convtest.KeepsClass(post, x, c.eps, class)
-				drawNetworks(t, post, &task, c.tau, draws)
+				drawNetworks(t, post, &task, c.tau, 0, draws)
 			})
 		}
 	}
@@ -214,7 +214,7 @@ func TestRandomConvolutionEvents(t *testing.T) {
 		r := rand.New(rand.NewPCG(51, uint64(i)))
 		post := convtest.Random(r, convtest.Shape{Blocks: 1 + r.IntN(3), Spread: math.Exp(-3 + 2*r.Float64()), Outputs: 1 + r.IntN(2), Side: 4 * (i % 2)})
 		task := randomTask(r, post)
-		drawNetworks(t, post, &task, 0.02, 2000)
+		drawNetworks(t, post, &task, 0.02, i/2%3, 2000)
 		if t.Failed() {
 			t.Fatalf("case %d", i)
 		}
@@ -241,7 +241,7 @@ func TestGraphEvents(t *testing.T) {
 			}
 		}
 		task := randomTask(r, post)
-		drawNetworks(t, post, &task, []float64{0.3, 0.1, 0.02}[r.IntN(3)], 1000)
+		drawNetworks(t, post, &task, []float64{0.3, 0.1, 0.02}[r.IntN(3)], i%3, 1000)
 		gamma := []float64{0, 0.375, 1, 3}[i%4]
 		fallsBelow(t, r, post, &task, gamma, allMargins(t, post, &task, gamma), 20)
 		if t.Failed() {
@@ -250,10 +250,10 @@ func TestGraphEvents(t *testing.T) {
 	}
 }
 
-func drawNetworks(t *testing.T, post *posterior.Posterior, task *property.Task, tau float64, draws int) {
+func drawNetworks(t *testing.T, post *posterior.Posterior, task *property.Task, tau float64, depth, draws int) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(3, 3))
-	w := watch(t, bound.Float64, post, task, tau)
+	w := watch(t, bound.Float64, post, task, tau, depth)
 	net, path := post.Network(), convtest.NewPath(post)
 	points := pointsOf(r, task.T[0])
 	e := &events{draws: draws, counts: map[string][]int{}}

@@ -14,7 +14,7 @@ func PassCost(post *posterior.Posterior) float64 {
 	for k, l := range post.Layers {
 		if _, fixed := l.Map.(network.Fixed); !fixed { // those need no rows of their own
 			row := products
-			if w := net.UnitWindows(layouts, k); w != nil {
+			if w := net.UnitWindows(layouts, k, nil); w != nil {
 				row = min(row, windowProducts(w, k))
 			}
 			cost += float64(l.Outputs()) * row

@@ -33,6 +33,8 @@ type Engine struct {
 	spare  func() bound.Device
 	backup *bound.Model
 	Reach  float64
+	// depth is how many activations rows of hidden neurons pass at most, 0 for all.
+	depth int
 	// moved counts the chunks that the spare device had to do.
 	moved int
 	fault error
@@ -54,17 +56,22 @@ type Engine struct {
 // standard deviations that will be asked for. spare may be nil. A posterior of another
 // kind than independent normal weights is for Statistical and Finite only.
 func New(dev bound.Device, spare func() bound.Device, post *posterior.Posterior, reach float64) (*Engine, error) {
+	return NewOfDepth(dev, spare, post, reach, 0)
+}
+
+// NewOfDepth is New with a bound.NewModelOfDepth.
+func NewOfDepth(dev bound.Device, spare func() bound.Device, post *posterior.Posterior, reach float64, depth int) (*Engine, error) {
 	normal := post
 	if !post.Independent() {
 		normal = post.AtMean()
 	}
-	e := &Engine{Posterior: post, Normal: normal, Flat: normal.Flat(), Chain: normal.Network().Chain(), Reach: reach}
+	e := &Engine{Posterior: post, Normal: normal, Flat: normal.Flat(), Chain: normal.Network().Chain(), Reach: reach, depth: depth}
 	e.Device = bound.UntilOver(e.timing.over, dev)
 	if spare != nil {
 		e.spare = func() bound.Device { return bound.UntilOver(e.timing.over, spare()) }
 	}
 	var err error
-	if e.Model, err = bound.NewModel(e.Device, normal, reach); err != nil {
+	if e.Model, err = bound.NewModelOfDepth(e.Device, normal, reach, depth); err != nil {
 		return nil, err
 	}
 	return e, nil
@@ -183,7 +190,7 @@ func onSpare[P any](e *Engine, chunk []P, ask Asker[P]) error {
 // spareModel is the model on the spare device, which there must be.
 func (e *Engine) spareModel() (*bound.Model, error) {
 	if e.backup == nil {
-		m, err := bound.NewModel(e.spare(), e.Normal, e.Reach)
+		m, err := bound.NewModelOfDepth(e.spare(), e.Normal, e.Reach, e.depth)
 		if err != nil {
 			return nil, err
 		}

@@ -24,7 +24,7 @@ var Table = []Field{
 	{Name: "template_sha256", Type: "string, omitted", Class: Question, Asked: true, Doc: "digest of its content"},
 	{Name: "template_entry", Type: "integer, omitted", Class: Question, Asked: true, Doc: "number of the property in the file that `template` names"},
 	{Name: "flags", Type: "string", Class: Question, Asked: true, Doc: "the chosen method, and the given flags that decide the numbers and have no field of their own, [in the words of records](#methods). They come from `--method`, " +
-		"`--boxes`, `--samples`, `--cells`, `--gamma`, `--splits`, `--uniform`, `--confidence`, `--no-upper`, `--derived`, " +
+		"`--boxes`, `--samples`, `--cells`, `--depth`, `--gamma`, `--splits`, `--uniform`, `--confidence`, `--no-upper`, `--derived`, " +
 		"`--label-column`, in this order. Then come `--precision`, if `precision` may be that of the host (methods auto and neuronsum), and " +
 		"`--time-limit`; for method auto also `--require`"},
 	{Name: "method", Type: "string", Class: Compared, Doc: "the method that gave p_lower: `ibp`, `lbp`, `clbp`, `neuronsum`, `phases` or `samples` (`--method finite`); or `statistical`, which gives none. With `auto`, the " +
