@@ -95,7 +95,7 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&c.require, "require", certify.DefaultRequire, "safe needs p_lower at least this, unsafe p_upper below it; if given, auto stops where that is known, and tries what takes minutes where it is not")
 	f.BoolVar(&c.noUpper, "no-upper", false, "do not look for upper bounds")
 	f.BoolVar(&c.derived, "derived", false, "add bounds of inf_x Prob(f(x) in S) and of inf_x E row(x)")
-	f.StringVar(&c.target, "target", certify.TargetSafe, "safe (P_safe alone) or decision (also what the posterior predictive decides: docs/decisions.md)")
+	c.addTarget(f)
 	f.StringVar(&c.failUnder, "fail-under", "0", "exit with status 10 if a p_lower is under this")
 	f.StringArrayVar(&c.failUnless, "fail-unless", nil, "exit with status 10 unless this share of the inputs has this verdict, as in \"safe>=0.95\": safe, unsafe or unknown, then >=, <=, > or <; may be given several times")
 	f.BoolVar(&c.strict, "strict", false, "make errors of doubts about the files, such as inputs on another scale or shifted labels, which are notes otherwise")
@@ -104,6 +104,10 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	f.DurationVar(&c.total, "total-time-limit", 0, "how long the run may take, such as 1h; it then ends with status 5 and keeps what is finished (default no limit)")
 	f.StringVar(&c.progress, "progress", progressAuto, "auto (a bar on a terminal, else a line every 30 s), json (a line every second) or none")
 	f.BoolVar(&c.quiet, "quiet", false, "no table, progress or notes; --progress json still counts")
+}
+
+func (c *certifyFlags) addTarget(f *pflag.FlagSet) {
+	f.StringVar(&c.target, "target", certify.TargetSafe, "safe (P_safe alone) or decision (also what the posterior predictive decides: docs/decisions.md)")
 }
 
 // job is what the flags ask for.

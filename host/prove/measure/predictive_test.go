@@ -190,8 +190,12 @@ func TestPredictiveOf(t *testing.T) {
 		t.Errorf("two rivals nearby: %+v", p)
 	}
 	// One far rival that is loud costs levels nothing.
-	far := []*MarginLaw{NewMarginLaw(0.5, []float64{1e-4}), NewMarginLaw(0.5, []float64{1e-4}), NewMarginLaw(40, []float64{16})}
-	if p := PredictiveOf(far, 0.001); !(p.LeastGap() > 0.12) {
-		t.Errorf("a far rival: %+v", p)
+	near = nil
+	for range 3 {
+		near = append(near, NewMarginLaw(0.8, []float64{0.04}))
+	}
+	far := append(slices.Clone(near), NewMarginLaw(40, []float64{16}))
+	if p, q := PredictiveOf(near, 0.001), PredictiveOf(far, 0.001); !(p.LeastGap() > 0.05 && q.LeastGap() > p.LeastGap()-1e-3) {
+		t.Errorf("a far rival: %v, without it %v", q.LeastGap(), p.LeastGap())
 	}
 }
