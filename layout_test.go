@@ -68,13 +68,13 @@ var mayImport = map[string][]string{
 		"psafe/host/prove/claim", "psafe/host/prove/engine", "psafe/host/prove/measure", "psafe/host/read/property",
 	},
 	"psafe/host/prove/decide": {
-		"psafe/host/bound", "psafe/host/model/network", "psafe/host/prove/claim", "psafe/host/prove/engine",
+		"psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/engine",
 		"psafe/host/prove/measure", "psafe/host/prove/phases", "psafe/host/prove/slack", "psafe/host/read/property",
 		"psafe/internal/fault",
 	},
 	"psafe/host/prove/clbp": {
 		"psafe/host/bound", "psafe/host/model/network", "psafe/host/prove/claim", "psafe/host/prove/decide",
-		"psafe/host/prove/engine", "psafe/host/prove/measure", "psafe/host/read/property", "psafe/internal/fault",
+		"psafe/host/prove/engine", "psafe/host/prove/measure", "psafe/host/prove/slack", "psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/prove/mixture": {
 		"psafe/host/prove/claim", "psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/read/property",

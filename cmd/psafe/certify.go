@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -59,6 +61,7 @@ type certifyFlags struct {
 	resume    bool
 	noTiming  bool
 	strict    bool
+	target    string
 	recheck   float64
 	require   string
 	failUnder string
@@ -94,6 +97,7 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&c.require, "require", certify.DefaultRequire, "safe needs p_lower at least this, unsafe p_upper below it; if given, auto stops where that is known, and tries what takes minutes where it is not")
 	f.BoolVar(&c.noUpper, "no-upper", false, "do not look for upper bounds")
 	f.BoolVar(&c.derived, "derived", false, "add bounds of inf_x Prob(f(x) in S) and of inf_x E row(x)")
+	c.addTarget(f)
 	f.StringVar(&c.failUnder, "fail-under", "0", "exit with status 10 if a p_lower is under this")
 	f.StringArrayVar(&c.failUnless, "fail-unless", nil, "exit with status 10 unless this share of the inputs has this verdict, as in \"safe>=0.95\": safe, unsafe or unknown, then >=, <=, > or <; may be given several times")
 	f.BoolVar(&c.strict, "strict", false, "make errors of doubts about the files, such as inputs on another scale or shifted labels, which are notes otherwise")
@@ -102,6 +106,10 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 	f.DurationVar(&c.total, "total-time-limit", 0, "how long the run may take, such as 1h; it then ends with status 5 and keeps what is finished (default no limit)")
 	f.StringVar(&c.progress, "progress", progressAuto, "auto (a bar on a terminal, else a line every 30 s), json (a line every second) or none")
 	f.BoolVar(&c.quiet, "quiet", false, "no table, progress or notes; --progress json still counts")
+}
+
+func (c *certifyFlags) addTarget(f *pflag.FlagSet) {
+	f.StringVar(&c.target, "target", certify.TargetSafe, "safe (P_safe alone) or decision (also what the posterior predictive decides: docs/decisions.md)")
 }
 
 // job is what the flags ask for.
@@ -133,6 +141,9 @@ func (c *certifyFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--boxes %w", didYouMean(err, c.boxes, prove.BoxesWords()))
 	}
+	if !slices.Contains(certify.TargetWords(), c.target) {
+		return nil, fmt.Errorf("--target %w", didYouMean(fmt.Errorf("%.40q is none of %s", c.target, strings.Join(certify.TargetWords(), ", ")), c.target, certify.TargetWords()))
+	}
 	return &certify.Job{
 		Posterior: post,
 		Tasks:     tasks,
@@ -141,6 +152,7 @@ func (c *certifyFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
 			Splits: given(f, "splits", c.splits), Uniform: given(f, "uniform", c.uniform), Draws: given(f, "draws", c.draws),
 			Confidence: given(f, "confidence", c.confidence), Seed: given(f, "seed", c.seed), Cells: given(f, "cells", c.cells), Depth: given(f, "depth", c.depth),
 			NoUpper: c.noUpper, Derived: c.derived,
+			Decision: c.target == certify.TargetDecision,
 		},
 		Precision: given(f, "precision", precision),
 		Require:   require,

@@ -22,7 +22,7 @@ func init() {
 // commands are the words that may follow psafe, in the order of help.
 func commands() []*cobra.Command {
 	return []*cobra.Command{
-		certifyCommand(), verifyCommand(), supportsCommand(), planCommand(), runCommand(), statusCommand(), mergeCommand(), submitCommand(),
+		certifyCommand(), radiusCommand(), verifyCommand(), supportsCommand(), planCommand(), runCommand(), statusCommand(), mergeCommand(), submitCommand(),
 		checkCommand(), inspectCommand(), predictCommand(), convertCommand(), importCommand(), exporterCommand(), devicesCommand(),
 		crosscheckCommand(), benchCommand(), summaryCommand(), plotCommand(), reportCommand(), paperCommand(), trainCommand(),
 		completionCommand(), manCommand(), versionCommand(),

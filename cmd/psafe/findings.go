@@ -66,6 +66,9 @@ func (f *findings) finish(stderr io.Writer) error {
 			line += "; " + drawn
 		}
 		fmt.Fprintln(stderr, "psafe:", line)
+		if decisions := f.tally.Decisions(); decisions != "" {
+			fmt.Fprintln(stderr, "psafe:", decisions)
+		}
 		if parents := f.tally.Parents(); parents != "" {
 			fmt.Fprintln(stderr, "psafe:", parents)
 		}

@@ -159,6 +159,12 @@ func (t *taskFlags) add(f *pflag.FlagSet) {
 	p := &t.points
 	addData(f, p, &t.index)
 	f.StringVar(&p.Eps, "eps", "", "radius of T around each point: 8/255 for every input, [0.1,0,0.2] or FILE.npy for each; or a list of radii")
+	t.addRegion(f)
+}
+
+// addRegion adds the flags that say what T is around a point, but for its radius, and what S is.
+func (t *taskFlags) addRegion(f *pflag.FlagSet) {
+	p := &t.points
 	f.StringVar(&t.clip, "clip", "", "cut T to an interval such as 0,1, or to [LO,...],[HI,...] or FILE.npy for each input")
 	f.StringVar(&p.Fix, "fix", "", "inputs that do not move, as --index lists points")
 	f.StringVar(&p.Free, "free", "", "inputs that move; all others are fixed")

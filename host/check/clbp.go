@@ -214,9 +214,20 @@ func (p *cellPass) linesLo(k int, s span, c arith.Sum, met *noises, w way) float
 }
 
 // rowTailUp bounds the probability that the row is negative, or 0, somewhere in the cell and all
-// hidden bounds are right. By intervals only the last layer's noise counts, by lines that of
-// every layer; which of the two is better depends on no weight.
+// hidden bounds are right.
 func (p *cellPass) rowTailUp(row *property.Row) float64 {
+	tail := 1.0
+	p.eachForm(row, func(lo float64, list []noise) bool {
+		tail = min(tail, formTailUp(lo, list))
+		return tail > 0
+	})
+	return tail
+}
+
+// eachForm calls use with lower bounds of the row on the cell, but for the noise of these layers, as
+// long as more are wanted. By intervals only the last layer's noise counts, by lines that of every
+// layer; which of them is better depends on no weight.
+func (p *cellPass) eachForm(row *property.Row, use func(lo float64, list []noise) (more bool)) {
 	last := len(p.layers) - 1
 	most := make([]float64, len(row.CLo))
 	for i := range most {
@@ -227,7 +238,9 @@ func (p *cellPass) rowTailUp(row *property.Row) float64 {
 		own.add(p.levels.of[last], p.deviations[last].ofRow(most, p.reachInto(last), p.into(last)))
 	}
 	s, c := p.layers[last].merged(row)
-	tail := formTailUp(intervalLo(s, p.into(last), c), own.list())
+	if !use(intervalLo(s, p.into(last), c), own.list()) {
+		return
+	}
 	open, above := p.opens(last)
 	for _, w := range []way{{stop: true}, {}} {
 		if w.stop && open || !w.stop && above {
@@ -237,19 +250,20 @@ func (p *cellPass) rowTailUp(row *property.Row) float64 {
 				f = p.newFall(last, &w)
 			}
 			lo := p.linesLo(last, s, c, &met, w)
-			tail = min(tail, formTailUp(lo, met.list()))
-			if f == nil || tail == 0 {
+			if !use(lo, met.list()) {
+				return
+			}
+			if f == nil {
 				continue
 			}
-			if list := p.sharp(last, squaresUp(most), f, &met); list != nil {
-				tail = min(tail, formTailUp(lo, list))
+			if list := p.sharp(last, squaresUp(most), f, &met); list != nil && !use(lo, list) {
+				return
 			}
-			if p.bent {
-				tail = min(tail, p.tailByOthers(s, c, &own, squaresUp(most)))
+			if p.bent && !p.otherForms(s, c, &own, squaresUp(most), use) {
+				return
 			}
 		}
 	}
-	return tail
 }
 
 // formTailUp bounds the probability that lo plus the noise of these layers is at most 0.

@@ -23,7 +23,7 @@ const (
 // flagWords are the flags that a record may list, in their order; of those in bareFlags no value
 // follows.
 var (
-	flagWords = []string{"--method", "--boxes", "--samples", "--cells", "--depth", "--gamma", "--splits", "--uniform", "--confidence", "--no-upper", "--derived",
+	flagWords = []string{"--method", "--boxes", "--samples", "--cells", "--depth", "--gamma", "--splits", "--uniform", "--confidence", "--no-upper", "--derived", "--target",
 		"--label-column", "--precision", "--time-limit", "--require"}
 	bareFlags = []string{"--uniform", "--no-upper", "--derived"}
 )
@@ -108,6 +108,7 @@ func (r *record) consistentFlags() error {
 		{f.has("--uniform") && len(r.Gamma) > 1 && slices.Min(r.Gamma) != slices.Max(r.Gamma), "the gamma of the record is not uniform"},
 		{f.has("--no-upper") && !r.PUpper.is(1), "there is no upper bound"},
 		{f.has("--derived") != (r.Derived != nil), "they and the record do not agree on derived bounds"},
+		{f.has("--target") != (r.Decision != nil) || f.or("--target", "decision") != "decision", "they and the record do not agree on a decision"},
 		{f.has("--precision") && (f["--method"] != "auto" && f["--method"] != "neuronsum" || formats[f["--precision"]].nearest == nil), "the precision is none"},
 		{f.has("--precision") && r.Method != "neuronsum" && f["--precision"] != r.Precision, "the precision is another than that of the record"},
 		{f.has("--require") && (f["--method"] != "auto" || f["--require"] != r.Require.String()), "what is required is another than in the record, or of another method"},

@@ -89,6 +89,10 @@ func (r *record) writtenBounds() error {
 		list = append(list, bound{"derived: inf_prob_lower", d.InfProbLower, lower}, bound{"derived: inf_prob_upper", d.InfProbUpper, upper},
 			bound{"derived: inf_mean_lower", d.InfMeanLower, lower})
 	}
+	if d := r.Decision; d != nil {
+		list = append(list, bound{"decision: lower", d.Lower, lower}, bound{"decision: rival_upper", d.RivalUpper, upper},
+			bound{"decision: gap", d.Gap, lower}, bound{"decision: vote", d.Vote, lower}, bound{"decision: rival_gap", d.RivalGap, lower})
+	}
 	if s := r.Statistical; s != nil {
 		list = append(list, bound{"statistical: lower", s.Lower, lower}, bound{"statistical: upper", s.Upper, upper})
 	}

@@ -32,7 +32,7 @@ func noiseTailUp(t float64, variances []float64) float64 {
 	z := ratio(t, v...)
 	p := min(curves.ExpNegUp(z.Times(z).Scaled(-1)), subsetsUp(t, v))
 	if len(v) > 1 && p > worthSteps {
-		p = min(p, stepsUp(t, v))
+		p = min(p, stepsUp(t, v)[steps])
 	}
 	return p
 }
@@ -107,7 +107,8 @@ const steps = 128
 //	q_l(x_i) <= (q(x_i) + q(x_(i-1)))/2 + sum_(0<k<i) H_k (q(x_(i-k-1)) - q(x_(i-k))) + H_i (1 - q(x_0))
 //
 // with q(x_-1) = 1, in which every factor of an H_k is >= 0: bounds of H_k and q from above give such bounds.
-func stepsUp(t float64, v []float64) float64 {
+// What comes back are all q_1(x_i); at 0 it is the probability that any G_l is negative.
+func stepsUp(t float64, v []float64) []float64 {
 	q := tailsUp(t, v[len(v)-1])
 	for l := len(v) - 2; l >= 0; l-- {
 		h, next := tailsUp(t, v[l]), make([]float64, len(q))
@@ -126,7 +127,7 @@ func stepsUp(t float64, v []float64) float64 {
 		}
 		q = next
 	}
-	return q[steps]
+	return q
 }
 
 // tailsUp are bounds of Q(x_i / sqrt(v)) on the grid, none above the one before.

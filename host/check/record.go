@@ -61,6 +61,7 @@ type record struct {
 	Log10PLower   *decimal  `json:"log10_p_lower"`
 	PUpper        *decimal  `json:"p_upper"`
 	Derived       *derived  `json:"derived,omitempty"`
+	Decision      *decision `json:"decision,omitempty"`
 	Statistical   *interval `json:"statistical,omitempty"`
 	Log10Ceiling  *decimal  `json:"log10_ceiling,omitempty"`
 	Rule          string    `json:"rule,omitempty"`
@@ -110,6 +111,7 @@ type proof struct {
 	Cuts     [][]float64     `json:"cuts,omitempty"`
 	Networks json.RawMessage `json:"networks,omitempty"`
 	Upper    json.RawMessage `json:"upper,omitempty"`
+	Decision json.RawMessage `json:"decision,omitempty"`
 }
 
 // derived are bounds about single points.

@@ -94,9 +94,9 @@ func newLineForm(lo float64, list []noise) lineForm {
 // certify's, which has other roundings.
 const nearBest = 1 - 0x1p-5
 
-// tailByOthers is rowTailUp with other lower slopes: s z + c is the row over what feeds the last
+// otherForms is eachForm with other lower slopes: s z + c is the row over what feeds the last
 // layer, whose noise is own, and squares are those of its coefficients.
-func (p *cellPass) tailByOthers(s span, c arith.Sum, own *noises, squares []float64) float64 {
+func (p *cellPass) otherForms(s span, c arith.Sum, own *noises, squares []float64, use func(lo float64, list []noise) (more bool)) (more bool) {
 	last, best := len(p.layers)-1, 0.0
 	var forms []lineForm
 	for _, lower := range p.otherLowers() {
@@ -111,11 +111,10 @@ func (p *cellPass) tailByOthers(s span, c arith.Sum, own *noises, squares []floa
 	for _, f := range forms {
 		best = max(best, f.score)
 	}
-	tail := 1.0
 	for _, f := range forms {
-		if f.score >= best*nearBest {
-			tail = min(tail, formTailUp(f.lo, f.list))
+		if f.score >= best*nearBest && !use(f.lo, f.list) {
+			return false
 		}
 	}
-	return tail
+	return true
 }

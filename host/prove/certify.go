@@ -39,6 +39,8 @@ type Config struct {
 	Cells int
 	// Derived asks for Result.Derived.
 	Derived bool
+	// Decision asks for Result.Decision, of tasks whose safe set is that of property.ArgmaxIs.
+	Decision bool
 	// NoUpper leaves upper bounds out.
 	NoUpper bool
 	// Confidence is for Statistical and for what draws say of their posterior, in (0, 1).

@@ -62,7 +62,7 @@ func (q *Questions) family(r *Record, radius uint32) [16]byte {
 // methodFlags say how a question is answered, with whether a value follows: of all flags that
 // the field flags has, the others say which question it is.
 var methodFlags = map[string]bool{"--method": true, "--boxes": true, "--samples": true, "--cells": true, "--depth": true, "--gamma": true, "--splits": true, "--confidence": true,
-	"--precision": true, "--time-limit": true, "--uniform": false, "--no-upper": false, "--derived": false}
+	"--precision": true, "--time-limit": true, "--target": true, "--uniform": false, "--no-upper": false, "--derived": false}
 
 // questionFlags appends what is left of the field flags without methodFlags.
 func questionFlags(b []byte, flags string) []byte {

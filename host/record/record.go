@@ -82,6 +82,8 @@ type Record struct {
 	PUpper Up `json:"p_upper"`
 	// Derived is there on request.
 	Derived *Derived `json:"derived,omitempty"`
+	// Decision is there on request.
+	Decision *Decision `json:"decision,omitempty"`
 	// Statistical holds with a confidence and is no certificate.
 	Statistical *Statistical `json:"statistical,omitempty"`
 	// Log10Ceiling bounds what the drawn boxes could hold.
@@ -164,6 +166,19 @@ type Derived struct {
 	InfMeanLower *Down `json:"inf_mean_lower"`
 }
 
+// Decision bounds what the posterior predictive pi_k(x) = E softmax_k(f(x)) decides on T, for the class c
+// of the label (claim.Decision).
+type Decision struct {
+	// Verdict is that of claim.Decision, by the decimals as they are written.
+	Verdict    string `json:"verdict"`
+	Lower      Down   `json:"lower"`
+	RivalUpper Up     `json:"rival_upper"`
+	Gap        Down   `json:"gap"`
+	Vote       Down   `json:"vote"`
+	// RivalGap is there where another class was proved to have more at a point of T.
+	RivalGap *Down `json:"rival_gap,omitempty"`
+}
+
 // statement says what an interval is.
 const statement = "statistical: this input's interval holds with the stated confidence over the seeded draws, not certified"
 
@@ -211,6 +226,12 @@ func (r *Record) Fill(res *claim.Result, require property.Exact) {
 	if d := res.Derived; d != nil {
 		r.Derived = &Derived{Down(d.ProbLower), Up(d.ProbUpper), finite[Down](d.MeanLower)}
 	}
+	if d := res.Decision; d != nil {
+		r.Decision = &Decision{d.Verdict(), Down(d.Lower), Up(d.RivalUpper), Down(d.Gap), Down(d.Vote), nil}
+		if d.RivalGap > 0 {
+			r.Decision.RivalGap = finite[Down](d.RivalGap)
+		}
+	}
 	if s := res.Statistic; s != nil {
 		r.Statistical = &Statistical{s.Samples, s.Safe, s.Unsafe, s.Confidence, Down(s.Lower), Up(s.Upper), statement}
 	}
@@ -242,6 +263,9 @@ func (r *Record) proofOf(res *claim.Result) *claim.Proof {
 	}
 	if r.PUpper == 1 {
 		p.Upper = nil
+	}
+	if p.Decision != nil && reflect.ValueOf(*p.Decision).IsZero() {
+		p.Decision = nil
 	}
 	if reflect.ValueOf(p).IsZero() {
 		return nil

@@ -63,18 +63,21 @@ func Table(w io.Writer, records []*Record, every int) error {
 		}
 	}
 	fmt.Fprintln(b, all.Summary())
-	if text := all.Parents(); text != "" {
-		fmt.Fprintln(b, text)
+	for _, text := range []string{all.Decisions(), all.Parents()} {
+		if text != "" {
+			fmt.Fprintln(b, text)
+		}
 	}
 	return b.Flush()
 }
 
 // tableColumns are those of a table of records.
 func tableColumns(records []*Record) []tableColumn {
-	radii, tiny, statistical, sameConfidence, parent := false, false, "", true, ""
+	radii, tiny, statistical, sameConfidence, parent, decided := false, false, "", true, "", false
 	for _, r := range records {
 		radii = radii || r.Eps != records[0].Eps
 		tiny = tiny || r.Log10PLower != nil && FormatDown(r.PLower, 4) == "0.0000"
+		decided = decided || r.Decision != nil
 		if s := r.Statistical; s != nil {
 			words := fmt.Sprintf("statistical@%v", s.Confidence)
 			sameConfidence = sameConfidence && (statistical == "" || statistical == words)
@@ -112,6 +115,12 @@ func tableColumns(records []*Record) []tableColumn {
 	})
 	add(true, "method", func(r *Record) string { return plain(r.method()) })
 	add(true, "verdict", func(r *Record) string { return plain(r.Verdict) })
+	add(decided, "decision", func(r *Record) string {
+		if r.Decision == nil {
+			return "-"
+		}
+		return plain(strings.TrimPrefix(r.Decision.Verdict, "decision_"))
+	})
 	add(true, "seconds", func(r *Record) string { return decimals(r.Seconds, 3) })
 	return list
 }
@@ -205,6 +214,7 @@ type Tally struct {
 
 	sets    Sets
 	parents Parents
+	decided Decisions
 }
 
 // Add counts a record.
@@ -232,6 +242,7 @@ func (t *Tally) Add(r *Record) {
 	}
 	t.sets.Add(r)
 	t.parents.Add(r)
+	t.decided.Add(r)
 	if s := r.Statistical; s != nil {
 		t.intervals++
 		t.confidence = min(t.confidence, s.Confidence)
@@ -264,6 +275,9 @@ func (t *Tally) Summary() string {
 // Parents is what intervals say of the posteriors that finite sets were drawn from; empty if there
 // are none.
 func (t *Tally) Parents() string { return t.parents.Words() }
+
+// Decisions is what is said of decisions of posterior predictives; empty if there are none.
+func (t *Tally) Decisions() string { return t.decided.Words() }
 
 // mixed says whether verdicts are against more than one limit.
 func (t *Tally) mixed() bool { return t.least.Cmp(t.most) != 0 }

@@ -23,9 +23,9 @@ func plain(down, up func(t float64) float64) curve {
 // curves has the activations that net.Activation.Kinked does not describe. A kind that is
 // in neither is unknown here, and supported says so.
 var curves = map[net.Kind]curve{
-	net.Sigmoid: plain(sigmoidDown, SigmoidUp),
+	net.Sigmoid: plain(SigmoidDown, SigmoidUp),
 	net.Tanh: plain(
-		func(t float64) float64 { return max(-1, arith.SumDown(2*sigmoidDown(2*t), -1)) },
+		func(t float64) float64 { return max(-1, arith.SumDown(2*SigmoidDown(2*t), -1)) },
 		func(t float64) float64 { return min(1, arith.SumUp(2*SigmoidUp(2*t), -1)) },
 	),
 	net.Softplus: plain(softplusDown, softplusUp),
@@ -70,8 +70,8 @@ func ValueUp(a net.Activation, t float64) float64 {
 	return arith.ProductUp(below, t)
 }
 
-// sigmoidDown and SigmoidUp enclose 1/(1+e^-t).
-func sigmoidDown(t float64) float64 {
+// SigmoidDown is at most 1/(1+e^-t), SigmoidUp at least that.
+func SigmoidDown(t float64) float64 {
 	s := Sigmoid(t)
 	return max(0, arith.SumDown(s.Hi, arith.Down(s.Lo-0x1p-60)))
 }

@@ -6,6 +6,7 @@ import (
 
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
+	"psafe/host/read/property"
 )
 
 // Method says how to certify. A setting that the method does not know is an error.
@@ -30,6 +31,8 @@ type Method struct {
 	Depth *int
 	// NoUpper leaves upper bounds out; Derived adds those of single points.
 	NoUpper, Derived bool
+	// Decision bounds, beside P_safe, what the posterior predictive decides.
+	Decision bool
 }
 
 // Limits of what may be asked for, and what is drawn if nobody says how much.
@@ -45,7 +48,7 @@ const (
 func (m *Method) config() (prove.Config, error) {
 	cfg := prove.Config{
 		Method: or(m.By, prove.Auto), Samples: or(m.Draws, 0), Seed: or(m.Seed, 0), Gamma: or(m.Gamma, 0), Uniform: or(m.Uniform, false), Splits: or(m.Splits, 0),
-		Cells: or(m.Cells, 0), Derived: m.Derived, NoUpper: m.NoUpper, Confidence: or(m.Confidence, defaultConfidence),
+		Cells: or(m.Cells, 0), Derived: m.Derived, Decision: m.Decision, NoUpper: m.NoUpper, Confidence: or(m.Confidence, defaultConfidence),
 	}
 	if m.By == nil && m.ofBoxes() != "" {
 		cfg.Method = prove.LBP
@@ -115,6 +118,29 @@ func (m *Method) check(cfg *prove.Config) error {
 
 var errConfidence = errors.New("--confidence is for --method statistical, for --draws N beside another method, or for sets of networks that say what they were drawn from: everything else is certified: add one of the flags, or leave --confidence out")
 
+// What may be certified: P_safe alone, or the decision of the posterior predictive too.
+const (
+	TargetSafe     = "safe"
+	TargetDecision = "decision"
+)
+
+// TargetWords are the words of what may be certified.
+func TargetWords() []string { return []string{TargetSafe, TargetDecision} }
+
+// decides refuses decisions of a predictive that nothing here bounds.
+func (r *ready) decides() error {
+	if !r.cfg.Decision {
+		return nil
+	}
+	if t := &r.Tasks; t.File != "" || !property.IsClass(t.Points.Property) {
+		return errors.New("--target decision is about one class: use --property keeps_class or argmax_is:CLASS, and --label")
+	}
+	if err := prove.Decides(r.post); err != nil {
+		return fmt.Errorf("%s: --target decision: %w", r.Posterior.Path, err)
+	}
+	return nil
+}
+
 // suits checks that the method and the posterior go together, and has auto choose finite
 // for a finite set of networks, of which one without deviations is one, and statistical for other
 // weights that depend on each other.
@@ -122,6 +148,9 @@ func (r *ready) suits() error {
 	path, post := r.Posterior.Path, r.post
 	dependent := post.RequireIndependent()
 	parent := post.Samples() != nil && post.Samples().DrawsOf != ""
+	if err := r.decides(); err != nil {
+		return err
+	}
 	statistical := r.cfg.Method == prove.Statistical || r.cfg.Samples > 0 || dependent != nil && post.Networks() == nil
 	if r.Method.Confidence != nil && !parent && !statistical {
 		return errConfidence

@@ -43,20 +43,20 @@ func (p *Points) tasks(post *posterior.Posterior) (*taskList, error) {
 		list.notes = append(list.notes, p.doubtClasses(post, points, index, list.norm.Norm)...)
 	}
 	list.n = len(radii) * len(index)
-	list.at = func(k int) (property.Task, error) {
-		r, i := radii[k/len(index)], index[k%len(index)]
-		task := property.Task{Index: i, Eps: r.text, EpsSHA256: r.region.EpsSHA256}
+	list.around = func(n int, r radius) (property.Task, error) {
+		task := property.Task{Index: index[n], Eps: r.text, EpsSHA256: r.region.EpsSHA256}
 		var err error
-		if task.S, task.Label, err = safe(i); err == nil {
-			err = list.around(&task, points, r.region)
+		if task.S, task.Label, err = safe(task.Index); err == nil {
+			err = list.give(&task, points, r.region)
 		}
 		return task, err
 	}
+	list.at = func(k int) (property.Task, error) { return list.around(k%len(index), radii[k/len(index)]) }
 	return list, nil
 }
 
-// around gives a task the region around point task.Index.
-func (l *taskList) around(task *property.Task, points *property.Points, region *property.Region) error {
+// give gives a task the region around point task.Index.
+func (l *taskList) give(task *property.Task, points *property.Points, region *property.Region) error {
 	box, err := points.Around(task.Index, region)
 	if err != nil {
 		return err
@@ -253,7 +253,7 @@ func (t *Tasks) fromTemplates(post *posterior.Posterior) (*taskList, error) {
 		if task.S, task.Label, err = of.Safe(c); err != nil {
 			return task, fmt.Errorf("%s: %s: point %d: %w", t.File, cmp.Or(of.Name, strconv.Itoa(of.Index)), i, err)
 		}
-		err = list.around(&task, points, regions[k/len(index)])
+		err = list.give(&task, points, regions[k/len(index)])
 		return task, err
 	}
 	return list, nil

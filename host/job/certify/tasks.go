@@ -53,6 +53,9 @@ type taskList struct {
 	// with n.
 	n  int
 	at func(k int) (property.Task, error)
+	// around is the task of point number n of those asked for at a radius; nil unless tasks are those
+	// of points with a property in words.
+	around func(n int, r radius) (property.Task, error)
 	// source is the data or property file, sha256 its digest; template is the file of
 	// properties relative to points, if there is one.
 	source, sha256, template string

@@ -46,6 +46,8 @@ type Proof struct {
 	Networks []NetworkProof `json:"networks,omitempty"`
 	// Upper shows the upper bound, but for a finite posterior.
 	Upper *UpperProof `json:"upper,omitempty"`
+	// Decision shows what is said of the predictive's decision.
+	Decision *DecisionProof `json:"decision,omitempty"`
 }
 
 // NetworkProof is how one network of a finite posterior was decided: safe on Cells, or

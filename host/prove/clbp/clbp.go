@@ -210,26 +210,40 @@ func (m method) propagate(on *bound.Model, cells []*cell, q bound.Quantiles, tak
 // of Sharpen.
 func (m method) failUp(c *cell, n *bound.CLBPMargins, i int, tau float64) (float64, error) {
 	budget := m.budgetUp(c, n, i, tau)
-	forms := make([][]tailForm, len(c.task.S.Rows))
-	for r := range forms {
-		forms[r] = rowForms(n, i*n.Rows+r)
-	}
+	forms := formsOf(c, n, i)
 	// What has been sharpened is compared between devices, so it must not depend on what the
 	// cell has.
 	if rowsUp(c, leastTails(forms)) > worthSharpening || rowsUp(c, tailsUp(forms)) > worthSharpening {
-		for _, of := range append([]*bound.CLBPMargins{n}, n.Others...) {
-			if err := of.Sharpen(i); err != nil {
-				return 1, err
-			}
-		}
-		for r := range forms {
-			forms[r] = append(forms[r], sharpForms(n, i, r)...)
+		if err := addSharp(forms, n, i); err != nil {
+			return 1, err
 		}
 	}
 	if plusUp(rowsUp(c, leastTails(forms)), budget) >= c.fail {
 		return 1, nil
 	}
 	return min(1, plusUp(rowsUp(c, tailsUp(forms)), budget)), nil
+}
+
+// formsOf are the bounds of the rows of a cell, item i of a batch, as the device gives them.
+func formsOf(c *cell, n *bound.CLBPMargins, i int) [][]tailForm {
+	forms := make([][]tailForm, len(c.task.S.Rows))
+	for r := range forms {
+		forms[r] = rowForms(n, i*n.Rows+r)
+	}
+	return forms
+}
+
+// addSharp adds those with what the host says of their noise.
+func addSharp(forms [][]tailForm, n *bound.CLBPMargins, i int) error {
+	for _, of := range append([]*bound.CLBPMargins{n}, n.Others...) {
+		if err := of.Sharpen(i); err != nil {
+			return err
+		}
+	}
+	for r := range forms {
+		forms[r] = append(forms[r], sharpForms(n, i, r)...)
+	}
+	return nil
 }
 
 // worthSharpening is how much the rows of a cell fail by if their noise is computed once more.
@@ -283,23 +297,35 @@ func noisesOf(c *cell, n *bound.CLBPMargins, i int) []float64 {
 	return all
 }
 
-// tailForm is a lower bound of a row as its tail needs it: the row is negative somewhere in the cell
-// only if the noise of these variances, one for each level, is at most -t. Without any variance it
-// is not if t >= 0.
+// tailForm is a lower bound of a row: it is at least t, but for noise of these variances, one for each
+// level.
 type tailForm struct {
 	t         float64
 	variances []float64
 }
 
+// certain says that the row is not negative, whatever the weights are.
+func (f tailForm) certain() bool { return len(f.variances) == 0 && f.t >= 0 }
+
 // least is what the form's tail is never less than.
-func (f tailForm) least() float64 { return measure.NoiseTailLeast(f.t, f.variances) }
+func (f tailForm) least() float64 {
+	if f.certain() {
+		return 0
+	}
+	return measure.NoiseTailLeast(f.t, f.variances)
+}
+
+// tailUp bounds the probability that the row is negative; known is a bound that there is.
+func (f tailForm) tailUp(known float64) float64 {
+	if f.certain() {
+		return 0
+	}
+	return measure.NoiseTailUp(f.t, f.variances, known)
+}
 
 // formOf is lo less the noise of some layers.
 func formOf(lo float64, mean, variance []float64) tailForm {
 	if len(mean) == 0 {
-		if lo >= 0 {
-			lo = math.Inf(1) // no noise: the row is at least lo for sure
-		}
 		return tailForm{lo, nil}
 	}
 	e := 0.0
@@ -362,7 +388,7 @@ func tailsUp(forms [][]tailForm) []float64 {
 		tails[r] = 1
 		slices.SortFunc(all, func(a, b tailForm) int { return cmp.Compare(a.least(), b.least()) })
 		for _, f := range all {
-			tails[r] = measure.NoiseTailUp(f.t, f.variances, tails[r])
+			tails[r] = f.tailUp(tails[r])
 		}
 	}
 	return tails

@@ -138,7 +138,13 @@ func convolutionUp(t float64, v []float64) float64 {
 	if !(h > 0x1p-900) {
 		return 1
 	}
-	var q, next, mass [convolutionSteps + 1]float64
+	return convolvedUp(h, v)[convolutionSteps]
+}
+
+// convolvedUp is (13b) on the grid: upper bounds of Prob(sum_l min(G_l, 0) <= -i h), at 0 of
+// Prob(sum_l min(G_l, 0) < 0), for steps h of which all multiples are exact.
+func convolvedUp(h float64, v []float64) (q [convolutionSteps + 1]float64) {
+	var next, mass [convolutionSteps + 1]float64
 	last := v[len(v)-1]
 	for i := range q {
 		q[i] = TailUp(ratioDown(h*float64(i), last))
@@ -160,7 +166,7 @@ func convolutionUp(t float64, v []float64) float64 {
 		}
 		q = next
 	}
-	return q[convolutionSteps]
+	return q
 }
 
 // ratioUp returns an upper bound of t/sqrt(v) for t, v > 0.

@@ -48,3 +48,18 @@ const (
 	WitnessRounding = 0x1p-40
 	WitnessMargin   = 1e-290
 )
+
+// decisionShare is the share of what is missing to certainty that is kept of probabilities of the
+// posterior predictive: check has the same grids, from other bounds of hidden layers.
+const decisionShare = 0x1p-9
+
+// PredictiveDown is what to claim of a lower bound, at most 1, of a probability of the predictive or of
+// a difference of two.
+func PredictiveDown(p float64) float64 {
+	return math.Nextafter(p-math.Nextafter((1-p)*decisionShare, math.Inf(1)), math.Inf(-1))
+}
+
+// PredictiveUp is what to claim of an upper bound of a probability: at most 1.
+func PredictiveUp(p float64) float64 {
+	return min(1, math.Nextafter(p*(1+2*decisionShare), math.Inf(1)))
+}

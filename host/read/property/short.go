@@ -38,6 +38,13 @@ func NeedsClass(text string) bool {
 	return false
 }
 
+// IsClass says whether a --property in words is that one class is the largest output: keeps_class, or
+// argmax_is with a class, as records have it.
+func IsClass(text string) bool {
+	kind, _, argument := strings.Cut(strings.TrimSpace(text), ":")
+	return kind == KeepsClass && !argument || kind == kindArgmaxIs && argument
+}
+
 // WithClass is the property with the class that it leaves open, as ParseSpec reads it and
 // records have it: argmax_is:3 for keeps_class, else the text, a colon and the class. It
 // panics for a text that leaves none open.

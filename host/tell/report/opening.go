@@ -89,9 +89,20 @@ func several(records []record.Placed, of func(*record.Record) string) bool {
 	return false
 }
 
-// drawnOf are the statistical intervals in a line each, for the overview.
+// decisionsOf says in a line what posterior predictives decide.
+func decisionsOf(result *summary.Result) []string {
+	d := result.Decisions
+	if d == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("What the average of the networks decides is a question of its own: for %s of %s records it is proved to be the class everywhere, for %s to be another one somewhere; "+
+		"for %s more than half of the networks are proved to vote for the class. The class has a probability of at least %s on average.",
+		grouped(d.Safe), grouped(d.Decisions), grouped(d.Unsafe), grouped(d.Vote), record.FormatDown(d.MeanLower, 4))}
+}
+
+// drawnOf, which begins with decisions, are the statistical intervals in a line each, for the overview.
 func drawnOf(result *summary.Result) []string {
-	var list []string
+	list := decisionsOf(result)
 	for _, s := range []*summary.Statistical{result.Intervals, result.Parents} {
 		if s == nil {
 			continue

@@ -88,6 +88,10 @@ func (p *printer) facts() {
 		p.fact("", "without the %d records of method statistical, which claim no p_lower", none)
 	}
 	p.fact("p_upper", "mean %s", record.FormatUp(r.MeanPUpper, 4))
+	if d := r.Decisions; d != nil {
+		p.fact("decisions", "%d decision_safe, %d decision_unsafe, %d unknown; mean probability of the class at least %s; vote proved for %d",
+			d.Safe, d.Unsafe, d.Unknown, record.FormatDown(d.MeanLower, 4), d.Vote)
+	}
 	p.time()
 	p.tasks()
 	p.compared()

@@ -27,13 +27,15 @@ type Result struct {
 	Intervals *Statistical `json:"statistical"`
 	// ShareOf says which networks P_safe is a share of, if posteriors are finite sets, and Parents is
 	// about intervals for the posteriors that these were drawn from.
-	ShareOf    string       `json:"share_of,omitempty"`
-	Parents    *Statistical `json:"parents,omitempty"`
-	PeakBytes  int64        `json:"peak_bytes,omitempty"`
-	Precisions []Count      `json:"precisions"`
-	Devices    []Count      `json:"devices"`
-	Numerics   []Count      `json:"numerics"`
-	Versions   []Count      `json:"versions"`
+	ShareOf string       `json:"share_of,omitempty"`
+	Parents *Statistical `json:"parents,omitempty"`
+	// Decisions are those of posterior predictives, if there are any.
+	Decisions  *Decisions `json:"decisions,omitempty"`
+	PeakBytes  int64      `json:"peak_bytes,omitempty"`
+	Precisions []Count    `json:"precisions"`
+	Devices    []Count    `json:"devices"`
+	Numerics   []Count    `json:"numerics"`
+	Versions   []Count    `json:"versions"`
 
 	Groups []Group `json:"groups"`
 	// Rest are the records of further groups together, if there are any.
@@ -97,6 +99,17 @@ type Statistical struct {
 	Statement string `json:"statement"`
 }
 
+// Decisions are about classes that posterior predictives decide for. With true labels, Safe and
+// Decisions - Unsafe, over Decisions, are certified bounds of the predictive's robust accuracy.
+type Decisions struct {
+	Decisions int         `json:"decisions"`
+	Safe      int         `json:"decision_safe"`
+	Unsafe    int         `json:"decision_unsafe"`
+	Unknown   int         `json:"unknown"`
+	MeanLower record.Down `json:"mean_lower"`
+	Vote      int         `json:"vote"`
+}
+
 // Group is a group of records.
 type Group struct {
 	About
@@ -158,6 +171,9 @@ func (s *Summary) Result() *Result {
 	}
 	if d := &s.drawn; d.lower.N() > 0 {
 		r.Intervals = &Statistical{d.lower.N(), d.confidence, record.Down(d.lower.MeanDown()), record.Up(d.upper.MeanUp()), d.above, d.below, notCertified}
+	}
+	if d := &s.decisions; d.N > 0 {
+		r.Decisions = &Decisions{d.N, d.Safe, d.Unsafe, d.Unknown(), d.MeanLower(), d.Vote}
 	}
 	r.ShareOf = s.sets.Words()
 	if p := &s.parents; p.N > 0 {

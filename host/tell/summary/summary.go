@@ -31,6 +31,7 @@ type Summary struct {
 	drawn                         drawn
 	sets                          record.Sets
 	parents                       record.Parents
+	decisions                     record.Decisions
 	groups                        groups
 	weakest, unsafe               weakest
 	coverage                      record.Coverage
@@ -71,6 +72,7 @@ func (s *Summary) Add(p *record.Placed) {
 	}
 	s.sets.Add(r)
 	s.parents.Add(r)
+	s.decisions.Add(r)
 	switch {
 	case r.Verdict == "unsafe":
 		s.unsafe.add(p, weakUpper)

@@ -1,0 +1,180 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"psafe/host/read/property"
+)
+
+// What records say of the decision of the posterior predictive (docs/decisions.md).
+
+// decision is what a record claims of the class c of its label: pi_c(x) >= Lower, pi_k(x) <=
+// RivalUpper and pi_c(x) - pi_k(x) >= Gap for all x of T and all other classes k, that at every x a
+// share of at least Vote of the networks says c, and that pi_k(x) - pi_c(x) >= RivalGap at a witness.
+type decision struct {
+	Verdict    string   `json:"verdict"`
+	Lower      *decimal `json:"lower"`
+	RivalUpper *decimal `json:"rival_upper"`
+	Gap        *decimal `json:"gap"`
+	Vote       *decimal `json:"vote"`
+	RivalGap   *decimal `json:"rival_gap,omitempty"`
+}
+
+// decisionProof is how a record says that a decision was shown.
+type decisionProof struct {
+	Cells      []int         `json:"cells,omitempty"`
+	Tau        []float64     `json:"tau,omitempty"`
+	Rival      *int          `json:"rival,omitempty"`
+	Witness    *witnessProof `json:"witness,omitempty"`
+	WitnessTau float64       `json:"witness_tau,omitempty"`
+}
+
+// decision is the field decision of a proof.
+func (p *proof) decision() (*decisionProof, error) {
+	var d decisionProof
+	if len(p.Decision) == 0 {
+		return &d, nil
+	}
+	if err := strictly(p.Decision, &d); err != nil {
+		return nil, fmt.Errorf("proof: decision: %w", err)
+	}
+	if len(d.Cells) > mostTree || len(d.Tau) > mostTree {
+		return nil, fmt.Errorf("proof: decision: its lists have %d and %d numbers, the limit is %d", len(d.Cells), len(d.Tau), mostTree)
+	}
+	return &d, nil
+}
+
+// classWords begin a property in words that says of one class that it is the largest output.
+const classWords = "argmax_is:"
+
+// verdict is what follows from the bounds.
+func (d *decision) verdict() string {
+	zero := property.Exact{}
+	switch {
+	case d.Gap.Cmp(zero) > 0:
+		return "decision_safe"
+	case d.RivalGap != nil && d.RivalGap.Cmp(zero) > 0:
+		return "decision_unsafe"
+	}
+	return "unknown"
+}
+
+// claims says that the decision, if there is one, claims a bound.
+func (d *decision) claims() bool {
+	return d != nil && !(d.Lower.is(0) && d.RivalUpper.is(1) && d.Gap.is(-1) && d.Vote.is(0) && d.RivalGap == nil)
+}
+
+// consistentDecision says what of a decision contradicts itself or the rest of the record.
+func (r *record) consistentDecision() error {
+	d := r.Decision
+	if d == nil {
+		return nil
+	}
+	if d.Lower == nil || d.RivalUpper == nil || d.Gap == nil || d.Vote == nil {
+		return errors.New("decision: lower, rival_upper, gap or vote is null")
+	}
+	zero, one, minus := property.Exact{}, property.MustExact("1"), property.MustExact("-1")
+	for _, of := range []struct {
+		field string
+		is    *decimal
+		least property.Exact
+	}{{"lower", d.Lower, zero}, {"rival_upper", d.RivalUpper, zero}, {"gap", d.Gap, minus}, {"vote", d.Vote, zero}, {"rival_gap", d.RivalGap, zero}} {
+		if of.is != nil && (of.is.Cmp(of.least) < 0 || of.is.Cmp(one) > 0) {
+			return fmt.Errorf("decision: %s is %v", of.field, of.is)
+		}
+	}
+	proof, err := r.Proof.decision()
+	switch {
+	case err != nil:
+		return err
+	case d.Verdict != d.verdict():
+		return fmt.Errorf("decision: the verdict is %.40q, the bounds make it %q", d.Verdict, d.verdict())
+	case d.Gap.Cmp(zero) > 0 && d.RivalGap != nil:
+		return fmt.Errorf("decision: gap %v and rival_gap %v contradict each other", d.Gap, d.RivalGap)
+	case !strings.HasPrefix(r.Property, classWords) || r.Label == nil:
+		return fmt.Errorf("decision: the property is %.40q, not that one class is the largest output", r.Property)
+	case (d.RivalGap != nil) != (proof.Witness != nil) || (proof.Rival != nil) != (proof.Witness != nil) || proof.WitnessTau != 0 && proof.Witness == nil:
+		return errors.New("decision: rival_gap is there without a witness and a rival in the proof, or these without rival_gap")
+	case d.RivalGap != nil && !(d.RivalGap.Cmp(zero) > 0):
+		return fmt.Errorf("decision: rival_gap is %v, which claims nothing", d.RivalGap)
+	}
+	return nil
+}
+
+// decided proves what a record says of the decision.
+func (q *question) decided(ctx context.Context) error {
+	d := q.Decision
+	proof, err := q.Proof.decision()
+	if err != nil {
+		return err
+	}
+	bound, err := q.predictor(proof)
+	if err != nil {
+		return err
+	}
+	least := func(is *decimal, x float64) bool {
+		return is.Cmp(property.Exact{}) <= 0 && is.is(0) || is.Rat().Cmp(exactRat(x)) <= 0
+	}
+	vote := func(p *predictive) bool { return least(d.Vote, p.vote) || d.Vote.Cmp(q.PLower.Exact) <= 0 }
+	enough := func(p *predictive) bool {
+		return least(d.Lower, p.lower) && (d.RivalUpper.is(1) || d.RivalUpper.Rat().Cmp(exactRat(p.mostRival())) >= 0) &&
+			d.Gap.Rat().Cmp(exactRat(p.leastGap())) <= 0 && vote(p)
+	}
+	cells, err := cellsOf(q.task.T, proof.Cells)
+	if err != nil {
+		return fmt.Errorf("decision: %w", err)
+	}
+	if d.Lower.is(0) && d.RivalUpper.is(1) && d.Gap.is(-1) && d.Vote.Cmp(q.PLower.Exact) <= 0 {
+		cells = nil // nothing is claimed of them
+	}
+	all, err := bound(ctx, q.task, cells, proof.Tau, enough)
+	if err != nil {
+		return err
+	}
+	if cells != nil && !enough(all) {
+		return fmt.Errorf("decision: lower %v, rival_upper %v, gap %v, vote %v; proved are %v, %v, %v, %v",
+			d.Lower, d.RivalUpper, d.Gap, d.Vote, all.lower, all.mostRival(), all.leastGap(), all.vote)
+	}
+	if d.RivalGap == nil {
+		return nil
+	}
+	return q.refuted(ctx, proof, bound)
+}
+
+// refuted proves that another class has more of the predictive at the witness.
+func (q *question) refuted(ctx context.Context, proof *decisionProof, bound predictor) error {
+	rival, outputs := *proof.Rival, q.post.Outputs()
+	if rival < 0 || rival >= outputs || rival == q.task.Label {
+		return fmt.Errorf("decision: rival %d is no other class of %d", rival, outputs)
+	}
+	at, err := proof.Witness.around(q.task)
+	if err != nil {
+		return err
+	}
+	other := *q.task
+	if other.S, other.Label, err = property.ParseSpec(fmt.Sprint(classWords, rival), outputs); err != nil {
+		return err
+	}
+	gap := func(p *predictive) float64 { return p.gaps[rowOf(other.Label, q.task.Label)] }
+	enough := func(p *predictive) bool { return q.Decision.RivalGap.Rat().Cmp(exactRat(gap(p))) <= 0 }
+	var taus []float64
+	if proof.WitnessTau != 0 {
+		taus = []float64{proof.WitnessTau}
+	}
+	p, err := bound(ctx, &other, []property.Box{at}, taus, enough)
+	if err == nil && !enough(p) {
+		err = fmt.Errorf("decision: rival_gap is %v, proved is %v", q.Decision.RivalGap, gap(p))
+	}
+	return err
+}
+
+// rowOf is the row that compares a class with another one: rows are in the order of the others.
+func rowOf(class, other int) int {
+	if other > class {
+		return other - 1
+	}
+	return other
+}

@@ -1,0 +1,190 @@
+package check
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"psafe/host/bound"
+	"psafe/host/job/certify"
+	"psafe/host/prove"
+	"psafe/host/prove/measure"
+	"psafe/host/read/property"
+	"psafe/internal/testscale"
+)
+
+// decisionJobs are jobs about decisions: of noise, of a finite set, on cells, of a class that is not
+// the predictive's.
+func decisionJobs() map[string]*certify.Job {
+	jobs := map[string]*certify.Job{}
+	clbp := certify.Method{By: new(prove.CLBP), Decision: true, NoUpper: true}
+	for i, p := range []bound.Precision{bound.Float64, bound.Float32} {
+		of := fmt.Sprintf("%v ", p)
+		jobs[of+"glyphs"] = images("glyphs-64-24-24-10.npz", 1, "0.02", clbp, p)
+		if i == 0 {
+			other := images("glyphs-64-32-10.npz", 1, "0.01", clbp, p)
+			other.Tasks.Points.Label = "3"
+			jobs[of+"glyphs, another class"] = other
+		}
+		few := clbp
+		few.Cells = new(8)
+		tanh := file("tiny-2-3-2-tanh.npz", "", few, p)
+		tanh.Tasks = certify.Tasks{Points: certify.Points{Inputs: filepath.Join("testdata", "pairs.csv"), Eps: "0.3", Property: property.KeepsClass}}
+		jobs[of+"tanh"] = tanh
+		samples := *tanh
+		samples.Posterior.Path = testFile("samples-2-8-3.npz")
+		samples.Method = certify.Method{By: new(prove.Finite), Decision: true, Cells: new(8)}
+		jobs[of+"samples"] = &samples
+		zero := samples
+		zero.Tasks.Points.Property = "argmax_is:0"
+		jobs[of+"samples, class 0"] = &zero
+	}
+	return jobs
+}
+
+// TestCheckDecision: every record passes; none does in which a number of the decision is better by more
+// than certify keeps back, or that names another certificate which does not prove it.
+func TestCheckDecision(t *testing.T) {
+	rng := rand.New(rand.NewPCG(35, 5))
+	verdicts, forged := map[string]int{}, 0
+	jobs := decisionJobs()
+	for _, name := range slices.Sorted(maps.Keys(jobs)) {
+		var c Checker
+		for i, line := range written(t, jobs[name]) {
+			v, err := c.Check(t.Context(), line, false)
+			if err != nil || v.Refused != nil {
+				t.Errorf("%s: line %d: %v %v\n%s", name, i, err, v.Refused, line)
+				continue
+			}
+			verdicts[string(regexp.MustCompile(`"decision":\{"verdict":"([a-z_]*)"`).FindSubmatch(line)[1])]++
+			bad := forgedDecisions(t, rng, line)
+			names := slices.Sorted(maps.Keys(bad))
+			rng.Shuffle(len(names), func(a, b int) { names[a], names[b] = names[b], names[a] })
+			if !testscale.Deep(t) && strings.Contains(name, "glyphs") {
+				names = names[:1]
+			}
+			for _, what := range names {
+				bad := bad[what]
+				forged++
+				if v, err := c.Check(t.Context(), bad, false); err != nil || v.Refused == nil {
+					t.Errorf("%s: line %d passes with %s: %v\n%s", name, i, what, err, bad)
+				}
+			}
+		}
+	}
+	t.Log(verdicts, forged)
+	if verdicts["decision_safe"] < 4 || verdicts["decision_unsafe"] < 4 || forged < 40 {
+		t.Errorf("verdicts %v, %d forged", verdicts, forged)
+	}
+}
+
+// forgedDecisions are lines that claim more than is proved, or another verdict, and others that no
+// certify writes.
+func forgedDecisions(t *testing.T, rng *rand.Rand, line []byte) map[string][]byte {
+	list := map[string][]byte{}
+	add := func(what, re string, to func(old string) string) {
+		at := regexp.MustCompile(re).FindSubmatchIndex(line)
+		if at == nil {
+			return
+		}
+		text := to(string(line[at[2]:at[3]]))
+		if bad := bytes.Join([][]byte{line[:at[2]], []byte(text), line[at[3]:]}, nil); !bytes.Equal(bad, line) {
+			list[what] = resealed(bad)
+		}
+	}
+	// Of what is missing to 1 a good part, since check may prove a little more than certify.
+	better := func(up bool) func(string) string {
+		return func(old string) string {
+			x, err := strconv.ParseFloat(old, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			share := 0.6 + 0.4*rng.Float64()
+			if up {
+				return property.DecimalDown(min(1, x+(1-x)*share+1e-3))
+			}
+			return property.DecimalUp(math.Max(0, x*(1-share)-1e-3))
+		}
+	}
+	add("lower", `"decision":\{.*?"lower":([^,]*)`, better(true))
+	add("rival_upper", `"rival_upper":([^,]*)`, better(false))
+	add("gap", `"gap":([^,]*)`, better(true))
+	add("vote", `"vote":([^,}]*)`, better(true))
+	add("rival_gap", `"rival_gap":([^,}]*)`, better(true))
+	add("verdict", `"decision":\{"verdict":"([a-z_]*)"`, func(old string) string {
+		if old == "decision_safe" {
+			return "unknown"
+		}
+		return "decision_safe"
+	})
+	add("rival", `"rival":([0-9]*)`, func(old string) string {
+		k, _ := strconv.Atoi(old)
+		return fmt.Sprint((k + 1) % 2)
+	})
+	add("no decision asked", `"flags":"[^"]*( --target decision)`, func(string) string { return "" })
+	add("another target", `"flags":"[^"]*--target (decision)`, func(string) string { return "safe" })
+	if strings.Contains(string(line), "decision_safe") {
+		add("tau", `"decision":\{[^}]*"tau":\[([^\]]*)\]\}?\},"checksum`, func(string) string { return "1e-300" })
+		add("a large region", `"eps":"([^"]*)"`, func(string) string { return "3" })
+	}
+	return list
+}
+
+// TestPredictiveAsCertify: the checker's laws, softmax and means are those of certify, of which tests say
+// that they are bounds, but for roundings.
+func TestPredictiveAsCertify(t *testing.T) {
+	rng := rand.New(rand.NewPCG(35, 6))
+	near := func(what string, a, b float64) {
+		t.Helper()
+		if !(math.Abs(a-b) <= 1e-9) {
+			t.Errorf("%s: %v, certify has %v", what, a, b)
+		}
+	}
+	for n := range 60 {
+		rows := 1 + n%3
+		var laws []*marginLaw
+		var theirs []*measure.MarginLaw
+		margins := make([]float64, rows)
+		for k := range rows {
+			top := 2*rng.NormFloat64() + float64(n%4)
+			if n%7 == 0 {
+				top = 30 * rng.Float64()
+			}
+			margins[k] = 3 * top
+			var noises []noise
+			var variances []float64
+			for range n % 4 {
+				v := math.Exp(2*rng.NormFloat64() - 2)
+				noises, variances = append(noises, noise{0, v}), append(variances, v)
+			}
+			laws, theirs = append(laws, lawOf(top, noises)), append(theirs, measure.NewMarginLaw(top, variances))
+		}
+		s, own := measure.SoftmaxDown(margins), softmaxDown(margins)
+		near("softmax", own, s)
+		near("gap", gapDown(own, margins[0]), measure.SoftmaxGapDown(s, margins[0]))
+		budget := []float64{0, 0.003, 0.2}[n%3]
+		p, is := measure.PredictiveOf(theirs, budget), predictiveOf(laws, budget)
+		near("lower", is.lower, p.LowerDown)
+		for k := range rows {
+			near("rival", is.rivals[k], p.RivalsUp[k])
+			near("gap", is.gaps[k], p.GapsDown[k])
+		}
+	}
+	nan := math.NaN()
+	for _, law := range []*marginLaw{lawOf(nan, nil), lawOf(1, []noise{{0, nan}}), lawOf(1, []noise{{0, -1}}), lawOf(1, []noise{{nan, 1}})} {
+		if is := predictiveOf([]*marginLaw{law}, 0); is.lower > 0 || is.rivals[0] < 1 || is.gaps[0] > -1 {
+			t.Errorf("what is no number says %+v", is)
+		}
+	}
+	if softmaxDown([]float64{nan}) != 0 || gapDown(1, nan) != -1 {
+		t.Error("a margin that is no number says something")
+	}
+}

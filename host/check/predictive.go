@@ -1,0 +1,350 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+
+	"psafe/host/arith"
+	"psafe/host/check/curves"
+	"psafe/host/read/property"
+)
+
+// Bounds of the probabilities pi_k(x) = E softmax_k(f(x)) of the posterior predictive
+// (docs/decisions.md), from margins of a class c over the others.
+
+// predictive is what is proved of a class on some cells, at every x: pi_c >= lower, pi_k <= rivals[k]
+// and pi_c - pi_k >= gaps[k] for the other classes in their order, and that a share of at least vote of
+// the networks says c.
+type predictive struct {
+	lower, vote  float64
+	rivals, gaps []float64
+}
+
+// unknownPredictive is what is known of everything, surePredictive the best that can be.
+func unknownPredictive(rows int) *predictive {
+	return &predictive{rivals: slices.Repeat([]float64{1}, rows), gaps: slices.Repeat([]float64{-1}, rows)}
+}
+
+func surePredictive(rows int) *predictive {
+	return &predictive{lower: 1, vote: 1, rivals: make([]float64, rows), gaps: slices.Repeat([]float64{1}, rows)}
+}
+
+func (p *predictive) mostRival() float64 { return slices.Max(p.rivals) }
+func (p *predictive) leastGap() float64  { return slices.Min(p.gaps) }
+
+// better takes in what is also proved of the same cell, and worse what is proved of another one.
+func (p *predictive) better(o *predictive) { p.with(o, math.Max, math.Min) }
+func (p *predictive) worse(o *predictive)  { p.with(o, math.Min, math.Max) }
+
+func (p *predictive) with(o *predictive, lower, upper func(a, b float64) float64) {
+	p.lower, p.vote = lower(p.lower, o.lower), lower(p.vote, o.vote)
+	for k := range p.gaps {
+		p.rivals[k], p.gaps[k] = upper(p.rivals[k], o.rivals[k]), lower(p.gaps[k], o.gaps[k])
+	}
+}
+
+// predictor bounds the predictive of the class of a task on all cells, each with its tau. It goes on to
+// other lines until enough says that what is known suffices.
+type predictor func(ctx context.Context, task *property.Task, cells []property.Box, taus []float64, enough func(*predictive) bool) (*predictive, error)
+
+// predictor is that of the posterior.
+func (q *question) predictor(proof *decisionProof) (predictor, error) {
+	if set := q.post.Networks(); set != nil {
+		if proof.Tau != nil || proof.WitnessTau != 0 {
+			return nil, errors.New("decision: a finite posterior has no tau")
+		}
+		return q.bySet, nil
+	}
+	if err := q.post.RequireIndependent(); err != nil {
+		return nil, fmt.Errorf("decision: %w", err)
+	}
+	n, err := q.held.noisyOf(q.post)
+	if err != nil {
+		return nil, err
+	}
+	return n.predictiveOn, nil
+}
+
+// predictiveOn is a predictor by concentration LBP.
+func (n *noisy) predictiveOn(ctx context.Context, task *property.Task, cells []property.Box, taus []float64, enough func(*predictive) bool) (*predictive, error) {
+	if len(cells) == 0 {
+		return unknownPredictive(len(task.S.Rows)), nil
+	}
+	taus, err := tausOf(taus, len(cells))
+	if err != nil {
+		return nil, fmt.Errorf("decision: %w", err)
+	}
+	return eachCell(ctx, task, cells, enough, func(c int, try uint64) (*predictive, error) {
+		p := n.newCellPass(cells[c], taus[c], try)
+		return p.predictive(&task.S), nil
+	})
+}
+
+// decisionTries is how often lines are chosen: certify keeps something back of decisions.
+const decisionTries = 4
+
+// eachCell takes together what is proved of each cell, with one choice of lines after the other, up to
+// a cell of which not enough is proved.
+func eachCell(ctx context.Context, task *property.Task, cells []property.Box, enough func(*predictive) bool, of func(c int, try uint64) (*predictive, error)) (*predictive, error) {
+	rows := len(task.S.Rows)
+	all := surePredictive(rows)
+	for c := range cells {
+		best := unknownPredictive(rows)
+		for try := range uint64(decisionTries) {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			p, err := of(c, try)
+			if err != nil {
+				return nil, err
+			}
+			if best.better(p); enough(best) { // as every cell has to be
+				break
+			}
+		}
+		if all.worse(best); !enough(best) {
+			break
+		}
+	}
+	return all, nil
+}
+
+// marginLaw says how likely a margin M is small on a cell while all hidden bounds are right: Prob(M <
+// at[i]) <= below[i], for values at that fall.
+type marginLaw struct{ at, below []float64 }
+
+// lawReach is how many standard deviations of noise a law reaches down.
+const lawReach = 8
+
+// lawOf is the law of a margin that is at least lo less the noise of these layers.
+func lawOf(lo float64, layers []noise) *marginLaw {
+	var t arith.Sum
+	t.Plus(lo)
+	var v []float64
+	total := 0.0
+	for _, n := range layers {
+		t.Plus(-n.mean)
+		if !(n.variance >= 0 && n.variance <= math.MaxFloat64) {
+			return &marginLaw{}
+		}
+		if n.variance > 0 {
+			v, total = append(v, n.variance), total+n.variance
+		}
+	}
+	top, reach := t.Lo(), lawReach*math.Sqrt(total)
+	switch {
+	case !(math.Abs(top) <= math.MaxFloat64 && reach <= math.MaxFloat64):
+		return &marginLaw{}
+	case len(v) == 0:
+		return &marginLaw{[]float64{top}, []float64{0}}
+	}
+	l := &marginLaw{}
+	for i, p := range stepsUp(reach, v) {
+		x := float64(i) / steps // exact
+		if i > 0 && len(v) > 1 {
+			z := ratio(reach, v...).Times(arith.DDOf(x))
+			p = min(p, l.below[i-1], curves.ExpNegUp(z.Times(z).Scaled(-1)), subsetsUp(arith.ProductDown(reach, x), v))
+		}
+		l.at, l.below = append(l.at, arith.SumDown(top, -arith.ProductUp(reach, x))), append(l.below, p)
+	}
+	return l
+}
+
+// shareUp is at least the mean of 1/(1 + e^M) while all hidden bounds are right: it rises by
+// steps as M falls, at each value of the law, and the probabilities of these steps are bounded.
+func (l *marginLaw) shareUp() float64 {
+	if len(l.at) == 0 {
+		return 1
+	}
+	var sum arith.Sum
+	share := curves.SigmoidUp(-l.at[0])
+	sum.Plus(share)
+	for i := range l.at {
+		next := 1.0
+		if i+1 < len(l.at) {
+			next = max(share, curves.SigmoidUp(-l.at[i+1]))
+		}
+		sum.Add(arith.SumUp(next, -share), l.below[i])
+		share = next
+	}
+	return min(1, sum.Hi())
+}
+
+// predictive is what the pass proves of the class of S, whose rows are its margins.
+func (p *cellPass) predictive(s *property.Safe) *predictive {
+	budget, rows := p.budgetUp(), len(s.Rows)
+	laws, fails := make([]*marginLaw, rows), []float64{budget}
+	for r := range s.Rows {
+		tail, least := 1.0, 2.0
+		p.eachForm(&s.Rows[r], func(lo float64, list []noise) bool {
+			tail = min(tail, formTailUp(lo, list))
+			law := lawOf(lo, list)
+			if share := law.shareUp(); share < least {
+				laws[r], least = law, share
+			}
+			return true
+		})
+		fails = append(fails, tail)
+	}
+	is := predictiveOf(laws, budget)
+	is.vote = max(0, arith.SumDown(1, -totalUp(fails)))
+	return is
+}
+
+// predictiveOf is what the laws of all margins prove, where hidden bounds fail with at most budget.
+func predictiveOf(laws []*marginLaw, budget float64) *predictive {
+	is := unknownPredictive(len(laws))
+	var rest arith.Sum
+	rest.Plus(budget)
+	for r, law := range laws {
+		share := law.shareUp()
+		rest.Plus(share)
+		is.rivals[r] = min(1, arith.SumUp(budget, share))
+	}
+	is.lower = max(0, arith.SumDown(1, -rest.Hi()))
+	is.byLevels(laws, budget)
+	for r := range is.gaps {
+		is.gaps[r] = max(is.gaps[r], arith.SumDown(is.lower, -is.rivals[r]))
+	}
+	return is
+}
+
+// farAway is a margin that is taken for large enough: the law is asked where it is at least that.
+const farAway = 12
+
+// byLevels improves lower and the gaps by events on which all margins are large at the same time,
+// each of which holds unless a hidden bound or one of the margins fails.
+func (is *predictive) byLevels(laws []*marginLaw, budget float64) {
+	if slices.ContainsFunc(laws, func(l *marginLaw) bool { return len(l.at) == 0 }) {
+		return
+	}
+	lower, share := arith.Sum{}, 0.0
+	gaps, reached := make([]arith.Sum, len(laws)), slices.Repeat([]float64{-1}, len(laws))
+	t := make([]float64, len(laws))
+	for i := steps; i >= 0; i-- {
+		var fails arith.Sum
+		fails.Plus(budget)
+		for k, l := range laws {
+			at := min(i, len(l.at)-1)
+			for at+1 < len(l.at) && l.at[at+1] >= farAway {
+				at++
+			}
+			t[k] = l.at[at]
+			fails.Plus(l.below[at])
+		}
+		p := arith.SumDown(1, -fails.Hi())
+		if !(p > 0) {
+			break
+		}
+		s := softmaxDown(t)
+		if s > share {
+			lower.Add(arith.SumDown(s, -share), p)
+			share = s
+		}
+		for k := range laws {
+			if gap := gapDown(s, t[k]); gap > reached[k] {
+				gaps[k].Add(arith.SumDown(gap, -reached[k]), p)
+				reached[k] = gap
+			}
+		}
+	}
+	is.lower = max(is.lower, lower.Lo())
+	for k := range gaps {
+		gaps[k].Plus(-1)
+		is.gaps[k] = max(is.gaps[k], gaps[k].Lo())
+	}
+}
+
+// softmaxDown is at most 1/(1 + sum e^-t_k), with e^-t = s(-t)/s(t) for the sigmoid s.
+func softmaxDown(t []float64) float64 {
+	var sum arith.Sum
+	sum.Plus(1)
+	for _, x := range t {
+		sum.Plus(arith.Up(curves.SigmoidUp(-x) / curves.SigmoidDown(x)))
+	}
+	if hi := sum.Hi(); hi <= math.MaxFloat64 {
+		return max(0, arith.Down(1/hi))
+	}
+	return 0
+}
+
+// gapDown is at most softmax_c - softmax_k for a margin of at least t, where softmax_c >= s:
+// softmax_c (1 - e^-t), or tanh(t/2) if t is below 0.
+func gapDown(s, t float64) float64 {
+	switch {
+	case t >= 0:
+		return max(0, arith.ProductDown(s, max(0, arith.SumDown(1, -arith.Up(curves.SigmoidUp(-t)/curves.SigmoidDown(t))))))
+	case t < 0:
+		return max(-1, arith.SumDown(2*curves.SigmoidDown(t), -1))
+	}
+	return -1
+}
+
+// bySet is a predictor of a finite set of networks, by the margins of each of them.
+func (q *question) bySet(ctx context.Context, task *property.Task, cells []property.Box, _ []float64, enough func(*predictive) bool) (*predictive, error) {
+	if len(cells) == 0 {
+		return unknownPredictive(len(task.S.Rows)), nil
+	}
+	set := q.post.Networks()
+	m, err := moldOf(q.post.Network())
+	if err != nil {
+		return nil, fmt.Errorf("posterior: %w", err)
+	}
+	nets := make([]*network, set.N())
+	for i := range nets {
+		if nets[i], err = networkOf(m, set.Weights(i)); err != nil {
+			return nil, err
+		}
+	}
+	best := map[[2]int][]float64{} // of a cell and a network
+	return eachCell(ctx, task, cells, enough, func(c int, try uint64) (*predictive, error) {
+		margins := make([][]float64, len(nets))
+		for i, n := range nets {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			lines := network{layers: n.layers, graph: n.graph, lines: true, by: choice{try: try}}
+			lo, _ := lines.rowsLo(cells[c], task.S.Rows)
+			for k, old := range best[[2]int{c, i}] {
+				lo[k] = max(lo[k], old)
+			}
+			margins[i], best[[2]int{c, i}] = lo, lo
+		}
+		return meanOf(margins, set.Counts, set.Total(), &task.S), nil
+	})
+}
+
+// meanOf is what the margins of all networks prove together.
+func meanOf(margins [][]float64, counts []int64, total int64, safe *property.Safe) *predictive {
+	rows := len(safe.Rows)
+	vote, sums := int64(0), make([]big.Rat, 1+2*rows)
+	for i, t := range margins {
+		add := func(at int, x float64) {
+			sums[at].Add(&sums[at], new(big.Rat).Mul(exactRat(x), big.NewRat(counts[i], total)))
+		}
+		s := softmaxDown(t)
+		add(0, s)
+		for k, x := range t {
+			up := 1.0
+			if x == x {
+				up = curves.SigmoidUp(-x)
+			}
+			add(1+k, -up)
+			add(1+rows+k, gapDown(s, x))
+		}
+		if safe.Holds(t) {
+			vote += counts[i]
+		}
+	}
+	p := unknownPredictive(rows)
+	p.lower, p.vote = ratDown(&sums[0]), ratDown(big.NewRat(vote, total))
+	for k := range rows {
+		p.rivals[k] = min(1, -ratDown(&sums[1+k]))
+		p.gaps[k] = max(ratDown(&sums[1+rows+k]), arith.SumDown(p.lower, -p.rivals[k]))
+	}
+	return p
+}

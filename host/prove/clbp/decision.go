@@ -1,0 +1,295 @@
+package clbp
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"psafe/host/bound"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/decide"
+	"psafe/host/prove/engine"
+	"psafe/host/prove/measure"
+	"psafe/host/prove/slack"
+	"psafe/host/read/property"
+)
+
+// The decision of the posterior predictive by concentration LBP (docs/decisions.md): the margins of a
+// class have laws, from the same bounds that the tails of P_safe are from, and of these laws means of
+// the softmax are taken. Every cell of T has bounds of its own, of which the worst counts.
+
+// decisionBudgets are what the failure of hidden bounds may cost in all, one after the other. Much is
+// good where margins are near 0, and only less than a half ever decides; little is good where they are
+// not, since pi_c is at most 1 less the budget.
+var decisionBudgets = []float64{1e-3, 1e-2, 0.06, 0.2}
+
+// budgetsAgain are those of the second look.
+var budgetsAgain = []float64{1e-2, 0.06}
+
+// decider bounds decisions on cells.
+type decider struct {
+	method
+	// known is the best that has been shown of a cell, whose tau is that of it.
+	known map[*cell]*shown
+}
+
+// shown is what is proved of the class of a cell's task on that cell.
+type shown struct {
+	*measure.Predictive
+	// vote is at most the share of networks that no other class is above this one for, at every x.
+	vote float64
+}
+
+// nothingShown is what is known before.
+func nothingShown(rows int) *shown {
+	p := &measure.Predictive{}
+	for range rows {
+		p.RivalsUp, p.GapsDown = append(p.RivalsUp, 1), append(p.GapsDown, -1)
+	}
+	return &shown{Predictive: p}
+}
+
+// Decide bounds the decision of the posterior predictive on all of T, of tasks whose safe set is that
+// of property.ArgmaxIs. T may be cut into so many cells; 0 leaves it to MostCells.
+func Decide(ctx context.Context, e *engine.Engine, cells int, tasks []*property.Task) ([]*claim.Decision, error) {
+	decisions := make([]*claim.Decision, len(tasks))
+	for i, t := range tasks { // one after the other: a task that is decided early is done
+		d := &decider{method: method{e: e}, known: map[*cell]*shown{}}
+		var err error
+		if decisions[i], err = d.decide(ctx, MostCells(e, cells), t); err != nil {
+			return nil, err
+		}
+	}
+	return decisions, nil
+}
+
+// decide bounds the decision on the boxes of T, looks for a point that refutes it, and where there is
+// none cuts T.
+func (d *decider) decide(ctx context.Context, most int, t *property.Task) (*claim.Decision, error) {
+	roots, err := d.task(ctx, len(t.T), t)
+	r := d.decision(roots)
+	if err == nil && !(r.Gap > 0) {
+		err = d.refute(ctx, t, r)
+	}
+	if err == nil && r.Verdict() == claim.DecisionUnknown && most > len(t.T) {
+		roots, err = d.task(ctx, most, t)
+		r = d.decision(roots)
+	}
+	if err != nil && !d.e.Cut(ctx, err) {
+		return nil, err
+	}
+	return r, nil
+}
+
+// task bounds the decision on the boxes of T, and on parts of those that are not decided.
+func (d *decider) task(ctx context.Context, most int, t *property.Task) ([]*cell, error) {
+	var roots []*cell
+	for _, box := range t.T {
+		roots = append(roots, d.cellOf(t, box))
+	}
+	open, count := roots, len(roots)
+	for {
+		if err := d.judgeDecision(ctx, open); err != nil {
+			return roots, err
+		}
+		open = slices.DeleteFunc(slices.Clone(open), func(c *cell) bool {
+			return d.known[c].LeastGap() > 0 || slices.Equal(c.box.Lo, c.box.Hi)
+		})
+		if len(open) == 0 || count+len(open) > most {
+			return roots, nil
+		}
+		count += len(open)
+		var halves []*cell
+		for _, c := range open {
+			halve(d.e.Normal.Network(), d.e.Normal.Mean(), c)
+			for i, p := range c.parts {
+				c.parts[i] = d.cellOf(t, p.box)
+			}
+			halves = append(halves, c.parts...)
+		}
+		open = halves
+	}
+}
+
+func (d *decider) cellOf(t *property.Task, box property.Box) *cell {
+	c := &cell{task: t, box: box, fail: 1}
+	d.known[c] = nothingShown(len(t.S.Rows))
+	return c
+}
+
+// judgeDecision bounds the decision on cells with several taus, the best of which counts, and once more
+// with sharper bounds where none decides.
+func (d *decider) judgeDecision(ctx context.Context, cells []*cell) error {
+	d.second = false
+	for _, budget := range decisionBudgets {
+		if err := d.decideAt(ctx, cells, budget); err != nil {
+			return err
+		}
+	}
+	cells = slices.DeleteFunc(slices.Clone(cells), func(c *cell) bool {
+		return slices.Equal(c.box.Lo, c.box.Hi) || d.known[c].LeastGap() > 0
+	})
+	if d.second = true; !d.sharp() && !d.slopes() {
+		return nil
+	}
+	for _, budget := range budgetsAgain {
+		if err := d.decideAt(ctx, cells, budget); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decideAt bounds the decision on cells with the tau of one budget.
+func (d *decider) decideAt(ctx context.Context, cells []*cell, budget float64) error {
+	if len(cells) == 0 {
+		return nil
+	}
+	rows := len(cells[0].task.S.Rows)
+	tau := min(max(budget/((2+radiusShare)*(d.e.Model.MostEvents()/2+1)), leastTau), mostTau)
+	for chunk := range slices.Chunk(cells, d.cellChunk(rows)) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := engine.Guarded(d.e, d.work()+" of decisions", chunk, func(on *bound.Model, part []*cell) (answers []engine.Answer, err error) {
+			answers = make([]engine.Answer, len(part))
+			err = d.propagate(on, part, d.quantiles(on.Device().Precision(), tau), func(c *cell, n *bound.CLBPMargins, i int) error {
+				found, err := d.shownBy(c, n, i, tau)
+				if err != nil {
+					return err
+				}
+				answers[i] = engine.Answer{Numbers: noisesOf(c, n, i), Take: func() {
+					// All by one tau: bounds by another one stand on hidden bounds of their own.
+					if found.LeastGap() > d.known[c].LeastGap() {
+						d.known[c], c.tau = found, tau
+					}
+				}}
+				return nil
+			})
+			return answers, err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shownBy is what one pass shows of a cell, item i of it.
+func (d *decider) shownBy(c *cell, n *bound.CLBPMargins, i int, tau float64) (*shown, error) {
+	forms := formsOf(c, n, i)
+	if err := addSharp(forms, n, i); err != nil {
+		return nil, err
+	}
+	budget := d.budgetUp(c, n, i, tau)
+	fail := plusUp(rowsUp(c, tailsUp(forms)), budget)
+	laws := make([]*measure.MarginLaw, len(forms))
+	for r := range forms {
+		laws[r] = bestLaw(forms[r])
+	}
+	return &shown{measure.PredictiveOf(laws, budget), max(0, math.Nextafter(1-fail, math.Inf(-1)))}, nil
+}
+
+// worthLaws is how many forms of a row laws are made of: those that are about the highest, a standard
+// deviation taken off.
+const worthLaws = 2
+
+// bestLaw is the law of a row by which the mean of the share of the row's class is least. Which form
+// that is depends on no weight.
+func bestLaw(forms []tailForm) *measure.MarginLaw {
+	slices.SortStableFunc(forms, func(a, b tailForm) int {
+		switch x, y := a.heightApprox(), b.heightApprox(); {
+		case x > y:
+			return -1
+		case x < y:
+			return 1
+		}
+		return 0
+	})
+	var best *measure.MarginLaw
+	least := math.Inf(1)
+	for _, f := range forms[:min(len(forms), worthLaws)] {
+		law := measure.NewMarginLaw(f.t, f.variances)
+		if mean := law.SigmoidMeanUp(); best == nil || mean < least {
+			best, least = law, mean
+		}
+	}
+	if best == nil {
+		best = measure.NewMarginLaw(math.Inf(-1), nil)
+	}
+	return best
+}
+
+// heightApprox is about where the row is a standard deviation below its bound.
+func (f tailForm) heightApprox() float64 {
+	sum := 0.0
+	for _, v := range f.variances {
+		sum += v
+	}
+	if h := f.t - math.Sqrt(sum); h == h {
+		return h
+	}
+	return math.Inf(-1)
+}
+
+// decision is what the cells of all boxes of T show, a little less than that.
+func (d *decider) decision(roots []*cell) *claim.Decision {
+	var trees []int
+	var leaves []*cell
+	for _, c := range roots {
+		trees, leaves = d.leaves(c, trees, leaves)
+	}
+	r := &claim.Decision{Lower: 1, Gap: 1, Vote: 1}
+	taus := make([]float64, len(leaves))
+	for l, c := range leaves {
+		s := d.known[c]
+		r.Lower, r.Gap, r.Vote = min(r.Lower, s.LowerDown), min(r.Gap, s.LeastGap()), min(r.Vote, s.vote)
+		r.RivalUpper, taus[l] = max(r.RivalUpper, s.MostRival()), c.tau
+	}
+	r.Lower, r.Vote = max(0, slack.PredictiveDown(r.Lower)), max(0, slack.PredictiveDown(r.Vote))
+	r.Gap, r.RivalUpper = max(-1, slack.PredictiveDown(r.Gap)), slack.PredictiveUp(r.RivalUpper)
+	r.Proof.Cells, r.Proof.Tau = claim.UncutCells(trees), sameTau(taus)
+	return r
+}
+
+// gap is what the cell shows by itself or by its parts.
+func (d *decider) gap(c *cell) float64 {
+	own := d.known[c].LeastGap()
+	if len(c.parts) == 0 {
+		return own
+	}
+	parts := 1.0
+	for _, p := range c.parts {
+		parts = min(parts, d.gap(p))
+	}
+	return max(own, parts)
+}
+
+// leaves appends to a tree, in preorder, and to a list the cells that gap rests on.
+func (d *decider) leaves(c *cell, tree []int, list []*cell) ([]int, []*cell) {
+	if len(c.parts) == 0 || d.known[c].LeastGap() >= d.gap(c) {
+		return append(tree, claim.Leaf), append(list, c)
+	}
+	tree = append(tree, c.axis)
+	for _, p := range c.parts {
+		tree, list = d.leaves(p, tree, list)
+	}
+	return tree, list
+}
+
+// refute looks for a point of T where another class is proved to have more of the predictive.
+func (d *decider) refute(ctx context.Context, t *property.Task, r *claim.Decision) error {
+	at, box, rival := decide.PredictiveWitness(ctx, d.e.Posterior, t)
+	if box.Lo == nil || rival < 0 {
+		return nil
+	}
+	swapped, k := decide.ForRival(t, rival, d.e.Posterior.Outputs())
+	c := d.cellOf(swapped, box)
+	if err := d.judgeDecision(ctx, []*cell{c}); err != nil {
+		return err
+	}
+	if gap := slack.PredictiveDown(d.known[c].GapsDown[k]); gap > 0 {
+		r.RivalGap, r.Proof.Rival, r.Proof.Witness, r.Proof.WitnessTau = gap, &rival, &at, c.tau
+	}
+	return nil
+}

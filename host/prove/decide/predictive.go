@@ -1,0 +1,163 @@
+package decide
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/prove/claim"
+	"psafe/host/read/property"
+)
+
+// Attacks on the posterior predictive pi_k(x) = E_w softmax_k(f^w(x)). Points are found with a few
+// networks in ordinary float64; what is claimed there is proved by others.
+
+// ForRival is the task of another class, and the row of it that compares this class with the task's.
+func ForRival(t *property.Task, rival, outputs int) (swapped *property.Task, row int) {
+	of := *t
+	of.S, of.Label = property.ArgmaxIs(rival, outputs), rival
+	if row = t.Label; row > rival {
+		row--
+	}
+	return &of, row
+}
+
+// predictiveSteps are the steps of an attack on the predictive, and predictiveWork about how many
+// products it takes in all, of which the number of networks follows.
+const (
+	predictiveSteps = 12
+	predictiveWork  = 1 << 27
+	mostPredictive  = 64
+	leastPredictive = 8
+)
+
+// predictiveApprox is the predictive of some networks of a posterior.
+type predictiveApprox struct {
+	net    network.Network
+	passes []*network.Pass
+	// shares are what each network counts, 1 in all.
+	shares []float64
+	inputs int
+	// mean is what forward says of the predictive, softmax what it is made of.
+	mean    []float64
+	softmax [][]float64
+}
+
+// newPredictive takes networks of a finite set, or drawn ones.
+func newPredictive(post *posterior.Posterior, seed uint64) *predictiveApprox {
+	net := post.Network()
+	n := int(min(max(predictiveWork/(4*predictiveSteps*max(1, net.Work())), leastPredictive), mostPredictive))
+	p := &predictiveApprox{net: net, inputs: post.Inputs(), mean: make([]float64, post.Outputs())}
+	if set := post.Networks(); set != nil {
+		n = min(n, set.N())
+		for i := range n {
+			p.passes = append(p.passes, net.NewPass(set.Weights(i)))
+			p.shares = append(p.shares, float64(set.Counts[i]))
+		}
+	} else {
+		for i := range n {
+			w := post.NewWeights()
+			post.Draw(seed, i, w)
+			p.passes, p.shares = append(p.passes, net.NewPass(w)), append(p.shares, 1)
+		}
+	}
+	total := 0.0
+	for _, s := range p.shares {
+		total += s
+	}
+	for i := range p.shares {
+		p.shares[i] /= total
+		p.softmax = append(p.softmax, make([]float64, post.Outputs()))
+	}
+	return p
+}
+
+// forward evaluates the predictive at x.
+func (p *predictiveApprox) forward(x []float64) []float64 {
+	clear(p.mean)
+	for i, pass := range p.passes {
+		y, s := pass.Forward(x), p.softmax[i]
+		most, sum := slices.Max(y), 0.0
+		for k := range y {
+			s[k] = math.Exp(y[k] - most)
+			sum += s[k]
+		}
+		for k := range s {
+			s[k] /= sum
+			p.mean[k] += p.shares[i] * s[k]
+		}
+	}
+	return p.mean
+}
+
+// towards is the gradient of log pi_k - log pi_c at the point of the last forward.
+func (p *predictiveApprox) towards(k, c int) []float64 {
+	g, row := make([]float64, p.inputs), make([]float64, len(p.mean))
+	for i, pass := range p.passes {
+		s := p.softmax[i]
+		of, against := p.shares[i]*s[k]/max(p.mean[k], 1e-300), p.shares[i]*s[c]/max(p.mean[c], 1e-300)
+		for j := range row {
+			row[j] = (against - of) * s[j]
+		}
+		row[k] += of
+		row[c] -= against
+		for j, d := range pass.Back(row) {
+			g[j] += d
+		}
+	}
+	return g
+}
+
+// rivalOf is the class with the most of a predictive but for c.
+func rivalOf(mean []float64, c int) int {
+	best := -1
+	for k, p := range mean {
+		if k != c && (best < 0 || p > mean[best]) {
+			best = k
+		}
+	}
+	return best
+}
+
+// PredictiveWitness is the point of T, as it is written, that was found where another class has most
+// more of the posterior predictive than the class of the task, its witness box, and that class. rival is
+// -1, and the box has no Lo, where no point was found at which another class has more.
+func PredictiveWitness(ctx context.Context, post *posterior.Posterior, t *property.Task) (at claim.Witness, box property.Box, rival int) {
+	p, c := newPredictive(post, uint64(t.Index)), t.Label
+	mean := post.Mean()
+	rival = -1
+	most := 0.0
+	for b := range t.T {
+		region := t.T[b]
+		consider := func(x []float64) {
+			m := p.forward(x)
+			if k := rivalOf(m, c); m[k]-m[c] > most {
+				if w, around := claim.NewWitness(t, b, x); around.Lo != nil {
+					most, at, box, rival = m[k]-m[c], w, around, k
+				}
+			}
+		}
+		start, _ := AttackApprox(Target{p.net, mean, region, &t.S}, Effort{Steps: predictiveSteps, Starts: 2, Thorough: true, Over: Over(ctx)})
+		for _, x := range [][]float64{region.CentreApprox(), start} {
+			for j := range x {
+				x[j] = min(max(x[j], region.Lo[j]), region.Hi[j])
+			}
+			consider(x)
+			for step := 1; step <= predictiveSteps && ctx.Err() == nil; step++ {
+				for j, g := range p.towards(rivalOf(p.mean, c), c) {
+					width := (region.Hi[j] - region.Lo[j]) / float64(step+2)
+					switch {
+					case g > 0:
+						x[j] = min(region.Hi[j], x[j]+width)
+					case g < 0:
+						x[j] = max(region.Lo[j], x[j]-width)
+					}
+				}
+				consider(x)
+			}
+		}
+	}
+	return at, box, rival
+}

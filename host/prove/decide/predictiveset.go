@@ -1,0 +1,258 @@
+package decide
+
+import (
+	"context"
+	"math"
+	"math/big"
+	"slices"
+
+	"psafe/host/bound"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
+	"psafe/host/prove/measure"
+	"psafe/host/prove/slack"
+	"psafe/host/read/property"
+)
+
+// The decision of the posterior predictive of a finite set of networks: means of what the bounds of
+// each network say of its softmax, cell by cell (docs/decisions.md, section 5).
+
+// area is a cell of a box of T, what is proved on it, and its halves.
+type area struct {
+	box   property.Box
+	axis  int
+	parts []*area
+	*measure.Predictive
+	vote float64
+}
+
+// predictives bounds the predictive of a set of networks for one task.
+type predictives struct {
+	*decision
+	counts []int64
+	total  int64
+	fits   []bool
+	task   *property.Task
+}
+
+// DecideSet bounds, for tasks whose safe set is that of property.ArgmaxIs, the decision of the
+// predictive of a finite set of networks. T may be cut into so many cells; 0 leaves it to the number of
+// inputs and networks.
+func DecideSet(ctx context.Context, e *engine.Engine, cells int, tasks []*property.Task) (decisions []*claim.Decision, err error) {
+	s := e.Posterior.Networks()
+	p := &predictives{decision: &decision{e: e}, counts: s.Counts, total: s.Total()}
+	for i := range s.N() {
+		p.nets = append(p.nets, s.Weights(i))
+		p.fits = append(p.fits, p.decision.fits(i))
+	}
+	most := finitePieces(cells, e.Normal.Inputs(), s.N())
+	decisions = make([]*claim.Decision, len(tasks))
+	for i, t := range tasks {
+		p.task = t
+		if decisions[i], err = p.decide(ctx, most); err != nil {
+			return nil, err
+		}
+	}
+	return decisions, nil
+}
+
+// decide bounds the decision on the boxes of T, looks for a point that refutes it, and where there is
+// none cuts T.
+func (p *predictives) decide(ctx context.Context, most int) (*claim.Decision, error) {
+	roots, err := p.search(ctx, len(p.task.T))
+	r := decisionOf(roots)
+	if err == nil && !(r.Gap > 0) {
+		err = p.refute(ctx, r)
+	}
+	if err == nil && r.Verdict() == claim.DecisionUnknown && most > len(p.task.T) {
+		roots, err = p.search(ctx, most)
+		r = decisionOf(roots)
+	}
+	if err != nil && !p.e.Cut(ctx, err) {
+		return nil, err
+	}
+	return r, nil
+}
+
+// search bounds the predictive on the boxes of T, and on parts of those where it decides nothing. It
+// ends early at a cell that is a point, since no part of that decides more.
+func (p *predictives) search(ctx context.Context, most int) ([]*area, error) {
+	var roots []*area
+	for _, b := range p.task.T {
+		roots = append(roots, p.areaOf(b))
+	}
+	count := len(roots)
+	for open, parents := roots, []*area(nil); ; {
+		axes, err := p.bound(ctx, open)
+		if err != nil {
+			return roots, err
+		}
+		for i, a := range parents {
+			a.parts = open[2*i : 2*i+2] // which are known by now
+		}
+		var cut, halves []*area
+		for i, a := range open {
+			switch {
+			case a.LeastGap() > 0:
+				continue
+			case slices.Equal(a.box.Lo, a.box.Hi):
+				return roots, nil
+			}
+			a.axis = axes[i]
+			left, right := a.box.Halves(a.axis)
+			cut, halves = append(cut, a), append(halves, p.areaOf(left), p.areaOf(right))
+		}
+		if count += len(cut); len(cut) == 0 || count > most {
+			return roots, nil
+		}
+		open, parents = halves, cut
+	}
+}
+
+func (p *predictives) areaOf(b property.Box) *area {
+	rows := len(p.task.S.Rows)
+	return &area{box: b, Predictive: &measure.Predictive{RivalsUp: slices.Repeat([]float64{1}, rows), GapsDown: slices.Repeat([]float64{-1}, rows)}}
+}
+
+// bound asks for the margins of all networks on cells and takes their means; axes are where to cut
+// them.
+func (p *predictives) bound(ctx context.Context, cells []*area) (axes []int, err error) {
+	few := p.e.Normal.Inputs() <= FewInputs
+	asked := make([][]*question, len(cells))
+	var qs []*question
+	for i, a := range cells {
+		for n := range p.nets {
+			q := &question{net: n, box: a.box, rows: p.task.S.Rows}
+			if few {
+				q.of = &p.task.S
+			}
+			asked[i] = append(asked[i], q)
+			if p.fits[n] {
+				qs = append(qs, q)
+			}
+		}
+	}
+	if err := p.ask(ctx, bound.LBP, qs); err != nil {
+		return nil, err
+	}
+	axes = make([]int, len(cells))
+	for i, a := range cells {
+		a.Predictive, a.vote = p.meanOf(asked[i])
+		axes[i] = p.axisOf(a.box, asked[i])
+	}
+	return axes, nil
+}
+
+// meanOf is what the margins of all networks on a cell say of the predictive, and of the share of the
+// networks of which no margin is negative there.
+func (p *predictives) meanOf(qs []*question) (*measure.Predictive, float64) {
+	rows := len(p.task.S.Rows)
+	lower, vote := new(big.Rat), int64(0)
+	rivals, gaps := make([]*big.Rat, rows), make([]*big.Rat, rows)
+	for k := range rows {
+		rivals[k], gaps[k] = new(big.Rat), new(big.Rat)
+	}
+	for n, q := range qs {
+		lo := q.lo
+		if lo == nil { // of a network that is none on this device
+			lo = slices.Repeat([]float64{math.Inf(-1)}, rows)
+		}
+		share := big.NewRat(p.counts[n], p.total)
+		add := func(sum *big.Rat, v float64) {
+			sum.Add(sum, new(big.Rat).Mul(share, new(big.Rat).SetFloat64(v)))
+		}
+		if p.task.S.Holds(lo) {
+			vote += p.counts[n]
+		}
+		s := measure.SoftmaxDown(lo)
+		add(lower, s)
+		for k := range rows {
+			add(rivals[k], measure.SigmoidUp(lo[k]))
+			add(gaps[k], measure.SoftmaxGapDown(s, lo[k]))
+		}
+	}
+	m := &measure.Predictive{LowerDown: ratDown(lower)}
+	for k := range rows {
+		m.RivalsUp = append(m.RivalsUp, min(1, -ratDown(rivals[k].Neg(rivals[k]))))
+		m.GapsDown = append(m.GapsDown, max(ratDown(gaps[k]), math.Nextafter(m.LowerDown-m.RivalsUp[k], -2)))
+	}
+	return m, shareDown(vote, p.total)
+}
+
+// ratDown is the greatest float64 at or below x.
+func ratDown(x *big.Rat) float64 {
+	f, _ := x.Float64()
+	if new(big.Rat).SetFloat64(f).Cmp(x) > 0 {
+		return math.Nextafter(f, math.Inf(-1))
+	}
+	return f
+}
+
+// axisOf is where to cut a cell: where most networks want it, which are those that are not decided
+// there, or the widest side.
+func (p *predictives) axisOf(b property.Box, qs []*question) int {
+	votes := make([]int64, len(b.Lo))
+	best := 0
+	for j := range b.Lo {
+		if b.Hi[j]-b.Lo[j] > b.Hi[best]-b.Lo[best] {
+			best = j
+		}
+	}
+	for n, q := range qs {
+		if q.lo != nil && q.of != nil && !q.of.Holds(q.lo) {
+			votes[q.hint.axis] += p.counts[n]
+		}
+	}
+	for j, v := range votes {
+		if v > votes[best] && b.Lo[j] < b.Hi[j] {
+			best = j
+		}
+	}
+	return best
+}
+
+// decisionOf is what the cells of all boxes of T show, a little less than that.
+func decisionOf(roots []*area) *claim.Decision {
+	r := &claim.Decision{Lower: 1, Gap: 1, Vote: 1}
+	var trees []int
+	var add func(a *area)
+	add = func(a *area) {
+		if a.parts != nil {
+			trees = append(trees, a.axis)
+			for _, half := range a.parts {
+				add(half)
+			}
+			return
+		}
+		trees = append(trees, claim.Leaf)
+		r.Lower, r.Gap, r.Vote = min(r.Lower, a.LowerDown), min(r.Gap, a.LeastGap()), min(r.Vote, a.vote)
+		r.RivalUpper = max(r.RivalUpper, a.MostRival())
+	}
+	for _, a := range roots {
+		add(a)
+	}
+	// The vote is a share of networks, which check counts as well.
+	r.Lower, r.Gap = max(0, slack.PredictiveDown(r.Lower)), max(-1, slack.PredictiveDown(r.Gap))
+	r.RivalUpper = slack.PredictiveUp(r.RivalUpper)
+	r.Proof.Cells = claim.UncutCells(trees)
+	return r
+}
+
+// refute looks for a point of T where another class is proved to have more of the predictive.
+func (p *predictives) refute(ctx context.Context, r *claim.Decision) error {
+	at, box, rival := PredictiveWitness(ctx, p.e.Posterior, p.task)
+	if box.Lo == nil || rival < 0 {
+		return nil
+	}
+	swapped, k := ForRival(p.task, rival, p.e.Posterior.Outputs())
+	of := *p
+	of.task = swapped
+	a := of.areaOf(box)
+	if _, err := of.bound(ctx, []*area{a}); err != nil {
+		return err
+	}
+	if gap := slack.PredictiveDown(a.GapsDown[k]); gap > 0 {
+		r.RivalGap, r.Proof.Rival, r.Proof.Witness = gap, &rival, &at
+	}
+	return nil
+}

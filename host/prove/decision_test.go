@@ -1,0 +1,194 @@
+package prove_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"psafe/host/bound"
+	"psafe/host/lab/testkit/provetest"
+	"psafe/host/model/network"
+	"psafe/host/prove"
+	"psafe/host/prove/claim"
+	"psafe/host/read/property"
+	"psafe/internal/testscale"
+)
+
+// softmaxOf is the softmax of one network at x.
+func softmaxOf(pass *network.Pass, x []float64) []float64 {
+	y := slices.Clone(pass.Forward(x))
+	most, sum := slices.Max(y), 0.0
+	for k := range y {
+		y[k] = math.Exp(y[k] - most)
+		sum += y[k]
+	}
+	for k := range y {
+		y[k] /= sum
+	}
+	return y
+}
+
+// rivalOf is the class with the most of a predictive but for c.
+func rivalOf(pi []float64, c int) int {
+	best := -1
+	for k := range pi {
+		if k != c && (best < 0 || pi[k] > pi[best]) {
+			best = k
+		}
+	}
+	return best
+}
+
+// pointsOf are the corners of T, its centre and points in between, and the witness.
+func pointsOf(r *rand.Rand, task *property.Task, d *claim.Decision) [][]float64 {
+	points := gridOf(2, task.T...)
+	for _, b := range task.T {
+		for range 4 {
+			x := make([]float64, len(b.Lo))
+			for j := range x {
+				x[j] = b.Lo[j] + r.Float64()*(b.Hi[j]-b.Lo[j])
+			}
+			points = append(points, x)
+		}
+	}
+	if w := d.Proof.Witness; w != nil {
+		x, err := task.T[w.Box].DecodePoint(w.At)
+		if err != nil {
+			panic(err)
+		}
+		points = append(points, x)
+	}
+	return points
+}
+
+// against compares a decision with the predictive at a point, each of whose probabilities may err by
+// slack.
+func against(t *testing.T, name string, task *property.Task, d *claim.Decision, pi, slack []float64, vote, voteSlack float64) {
+	t.Helper()
+	c := task.Label
+	if d.Lower > pi[c]+slack[c] || d.Vote > vote+voteSlack {
+		t.Errorf("%s: lower %v and vote %v, they are %v and %v", name, d.Lower, d.Vote, pi[c], vote)
+	}
+	for k, p := range pi {
+		if k != c && (d.RivalUpper < p-slack[k] || d.Gap > pi[c]-p+slack[c]+slack[k]) {
+			t.Errorf("%s: class %d: rival_upper %v and gap %v, they are %v and %v", name, k, d.RivalUpper, d.Gap, p, pi[c]-p)
+		}
+	}
+}
+
+// TestDecisionOfNoise: no bound is beyond what draws show at corners, other points and the witness; of
+// small noise all is decided one way or the other, and the probability is found.
+func TestDecisionOfNoise(t *testing.T) {
+	r := rand.New(rand.NewPCG(35, 3))
+	safe, unsafe := 0, 0
+	const draws = 2000
+	for n := range testscale.Cases(t, 300) {
+		sd := []float64{0, 0.02, 0.1, 0.4}[n%4]
+		post := provetest.Noisy(r, sd, n%3 == 0, [][]int{{2, 5, 3}, {1, 4, 4, 2}, {3, 4}}[n%3]...)
+		x := make([]float64, post.Inputs())
+		for j := range x {
+			x[j] = r.NormFloat64()
+		}
+		y := post.LogitsApprox(x)
+		task := property.Task{Index: n, Label: slices.Index(y, slices.Max(y)), T: []property.Box{provetest.BoxAround(x, []float64{0, 0.02, 0.3}[n/4%3])}}
+		if n%5 == 0 { // perhaps not the class of any network
+			task.Label = r.IntN(post.Outputs())
+		}
+		task.S, task.Inner = property.ArgmaxIs(task.Label, post.Outputs()), task.T
+		cfg := prove.Config{Method: prove.CLBP, Decision: true, Cells: 1 + n%4}
+		if post.Networks() != nil {
+			cfg.Method = prove.Finite
+		}
+		result := run(t, []bound.Precision{bound.Float32, bound.Float64}[n%2], post, cfg, task)[0]
+		d := result.Decision
+		switch d.Verdict() {
+		case claim.DecisionSafe:
+			safe++
+		case claim.DecisionUnsafe:
+			unsafe++
+		}
+		points := pointsOf(r, &task, d)
+		pi, square, vote := make([][]float64, len(points)), make([][]float64, len(points)), make([]float64, len(points))
+		for p := range points {
+			pi[p], square[p] = make([]float64, post.Outputs()), make([]float64, post.Outputs())
+		}
+		net, w := post.Network(), post.NewWeights()
+		for i := range draws {
+			post.Draw(uint64(n), i, w)
+			pass := net.NewPass(w)
+			for p, x := range points {
+				s := softmaxOf(pass, x)
+				for k, v := range s {
+					pi[p][k] += v / draws
+					square[p][k] += v * v / draws
+				}
+				if s[task.Label] == slices.Max(s) {
+					vote[p] += 1.0 / draws
+				}
+			}
+		}
+		for p := range points {
+			slack := make([]float64, post.Outputs())
+			for k := range slack {
+				slack[k] = 5*math.Sqrt(max(0, square[p][k]-pi[p][k]*pi[p][k])/draws) + 1e-6
+			}
+			against(t, "noise", &task, d, pi[p], slack, vote[p], 5*math.Sqrt(vote[p]*(1-vote[p])/draws)+1e-6)
+			if w := d.Proof.Witness; w != nil && p == len(points)-1 {
+				if k := *d.Proof.Rival; d.RivalGap > pi[p][k]-pi[p][task.Label]+slack[k]+slack[task.Label] {
+					t.Errorf("%d: rival_gap %v, it is %v", n, d.RivalGap, pi[p][k]-pi[p][task.Label])
+				}
+			}
+		}
+		if b := task.T[0]; sd <= 0.02 && slices.Equal(b.Lo, b.Hi) {
+			if loss := pi[0][task.Label] - d.Lower; loss > 0.05 {
+				t.Errorf("%d: sd %v, a point: pi is %v, lower %v", n, sd, pi[0][task.Label], d.Lower)
+			}
+		}
+	}
+	if t.Logf("%d safe, %d unsafe", safe, unsafe); safe < 5 || unsafe < 2 {
+		t.Errorf("only %d are safe and %d unsafe", safe, unsafe)
+	}
+}
+
+// TestDecisionOfSets: the bounds of a finite set hold at all points of a fine grid of T, to the last
+// digit, and with few inputs the set is decided.
+func TestDecisionOfSets(t *testing.T) {
+	r := rand.New(rand.NewPCG(35, 4))
+	decided := map[string]int{}
+	for n := range testscale.Cases(t, 120) {
+		post := setOf(t, r, 7, network.Activation{Kind: []network.Kind{network.ReLU, network.Tanh}[n%2]}, [][]int{{2, 4, 3}, {1, 5, 2}}[n/2%2]...)
+		box := randomBox(r, post.Inputs())
+		task := property.Task{Index: n, Label: r.IntN(post.Outputs()), T: []property.Box{box}}
+		task.S, task.Inner = property.ArgmaxIs(task.Label, post.Outputs()), task.T
+		d := run(t, []bound.Precision{bound.Float32, bound.Float64}[n%2], post, prove.Config{Method: prove.Finite, Decision: true, Cells: 100}, task)[0].Decision
+		decided[d.Verdict()]++
+		points := append(gridOf(12, box), pointsOf(r, &task, d)...)
+		s := post.Networks()
+		for _, x := range points {
+			pi, vote := make([]float64, post.Outputs()), 0.0
+			for i, count := range s.Counts {
+				share := float64(count) / float64(s.Total())
+				softmax := softmaxOf(post.Network().NewPass(s.Weights(i)), x)
+				for k, v := range softmax {
+					pi[k] += share * v
+				}
+				if softmax[task.Label] == slices.Max(softmax) {
+					vote += share
+				}
+			}
+			slack := slices.Repeat([]float64{1e-12}, post.Outputs())
+			if w := d.Proof.Witness; w != nil && slices.Equal(x, points[len(points)-1]) && d.RivalGap > pi[*d.Proof.Rival]-pi[task.Label]+1e-12 {
+				t.Errorf("%d: rival_gap %v, it is %v", n, d.RivalGap, pi[*d.Proof.Rival]-pi[task.Label])
+			}
+			against(t, "set", &task, d, pi, slack, vote, 1e-12)
+			if rival := rivalOf(pi, task.Label); d.Verdict() == claim.DecisionSafe && pi[rival] >= pi[task.Label] {
+				t.Errorf("%d: decision_safe, and class %d has %v at %v, the class %v", n, rival, pi[rival], x, pi[task.Label])
+			}
+		}
+	}
+	t.Log(decided)
+	if decided[claim.DecisionSafe] < 2 || decided[claim.DecisionUnsafe] < 2 || 4*decided[claim.DecisionUnknown] > decided[claim.DecisionUnsafe] {
+		t.Errorf("decided are %v", decided)
+	}
+}

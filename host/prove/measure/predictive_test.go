@@ -1,0 +1,201 @@
+package measure
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"psafe/host/arith"
+)
+
+// bigExp is e^x within 2^-290.
+func bigExp(x float64) *big.Float {
+	if x <= 0 {
+		return arith.BigExp(arith.NewBig().SetFloat64(-x))
+	}
+	return arith.NewBig().Quo(arith.BigUnit, arith.BigExp(arith.NewBig().SetFloat64(x)))
+}
+
+// bigSoftmax is 1/(1 + sum e^-t).
+func bigSoftmax(t ...float64) *big.Float {
+	sum := arith.NewBig().SetInt64(1)
+	for _, x := range t {
+		sum.Add(sum, bigExp(-x))
+	}
+	return arith.NewBig().Quo(arith.BigUnit, sum)
+}
+
+// TestSoftmaxExactly: bounds of the softmax are below and above it, by a few roundings at most.
+func TestSoftmaxExactly(t *testing.T) {
+	r := rand.New(rand.NewPCG(35, 1))
+	within := func(name string, got float64, exact *big.Float, up bool, at any) {
+		t.Helper()
+		off := arith.NewBig().Sub(arith.NewBig().SetFloat64(got), exact)
+		if up {
+			off.Neg(off)
+		}
+		if most := math.Abs(toFloat(exact))*1e-14 + 1e-15; off.Sign() > 0 || -toFloat(off) > most {
+			t.Errorf("%s at %v: %v, %v beside %v", name, at, got, off, exact)
+		}
+	}
+	for range 300 {
+		m := make([]float64, 1+r.IntN(5))
+		for k := range m {
+			m[k] = r.NormFloat64() * math.Exp(4*r.NormFloat64())
+			m[k] = min(max(m[k], -600), 600)
+		}
+		s := bigSoftmax(m...)
+		down := SoftmaxDown(m)
+		within("SoftmaxDown", down, s, false, m)
+		within("SigmoidUp", SigmoidUp(m[0]), bigSoftmax(-m[0]), true, m[0])
+		// The gap is s (1 - e^-t), or (e^t - 1)/(e^t + 1).
+		y := bigExp(-math.Abs(m[0]))
+		gap := arith.NewBig().Sub(arith.BigUnit, y)
+		if m[0] >= 0 {
+			gap.Mul(gap, s)
+		} else {
+			gap.Quo(gap.Neg(gap), arith.NewBig().Add(arith.BigUnit, y))
+		}
+		within("SoftmaxGapDown", SoftmaxGapDown(down, m[0]), gap, false, m)
+	}
+	nan, inf := math.NaN(), math.Inf(1)
+	for _, c := range []struct{ got, want float64 }{
+		{SoftmaxDown([]float64{nan}), 0}, {SoftmaxDown([]float64{5, -inf}), 0}, {SigmoidUp(nan), 1}, {SigmoidUp(-inf), 1},
+		{SoftmaxGapDown(1, nan), -1}, {SoftmaxGapDown(0.5, -inf), -1}, {SoftmaxDown(nil), 1},
+	} {
+		if math.Abs(c.got-c.want) > 1e-15 {
+			t.Errorf("%v, want %v", c.got, c.want)
+		}
+	}
+}
+
+func toFloat(x *big.Float) float64 { f, _ := x.Float64(); return f }
+
+// lowShare is at most E 1/(1 + e^(top - X)) where X is the sum of max(|G_l|, 0) for the layers that are
+// negative: a Riemann sum of at most two layers, each share at the upper end of what M may be.
+func lowShare(top float64, v []float64) float64 {
+	const steps, reach = 240, 7.0
+	drops, masses := [][]float64{}, [][]float64{}
+	for _, x := range v {
+		drop, mass := []float64{0}, []float64{0.5}
+		for i := range steps {
+			from, to := reach*float64(i)/steps, reach*float64(i+1)/steps
+			drop, mass = append(drop, from*math.Sqrt(x)), append(mass, approxQ(from)-approxQ(to))
+		}
+		drops, masses = append(drops, drop), append(masses, mass)
+	}
+	if len(v) == 1 {
+		drops, masses = append(drops, []float64{0}), append(masses, []float64{1})
+	}
+	sum := 0.0
+	for i, p := range masses[0] {
+		for j, q := range masses[1] {
+			sum += p * q / (1 + math.Exp(top-drops[0][i]-drops[1][j]))
+		}
+	}
+	return sum
+}
+
+// TestSigmoidMean: above the mean of the law, and near it.
+func TestSigmoidMean(t *testing.T) {
+	for _, top := range []float64{-3, 0, 1, 4, 9} {
+		for _, v := range [][]float64{{0.04}, {4}, {1, 1}, {0.2, 9}, {1e-6, 3}} {
+			got, low := NewMarginLaw(top, v).SigmoidMeanUp(), lowShare(top, v)
+			sd := 0.0
+			for _, x := range v {
+				sd += x
+			}
+			if got < low*(1-1e-12) || got > low*(1+0.12*math.Sqrt(sd))+1e-9 {
+				t.Errorf("top %v, variances %v: %v, the mean is about %v", top, v, got, low)
+			}
+		}
+	}
+	if got := NewMarginLaw(2, nil).SigmoidMeanUp(); math.Abs(got-1/(1+math.Exp(2))) > 1e-15 {
+		t.Errorf("without noise: %v", got)
+	}
+	for _, l := range []*MarginLaw{NewMarginLaw(math.NaN(), nil), NewMarginLaw(5, []float64{math.NaN()}), NewMarginLaw(5, []float64{-1}), NewMarginLaw(math.Inf(1), nil)} {
+		if l.SigmoidMeanUp() != 1 {
+			t.Errorf("%v, %v says something", l.Top, l.Step)
+		}
+	}
+}
+
+// coupled are margins top_k - max(0, noise) of one draw in n, however margins depend on each other:
+// orders[k] says which part of its law margin k is in. In each part the noise is the least.
+func coupled(tops, sds []float64, orders [][]int, i, n int) []float64 {
+	m := slices.Clone(tops)
+	for k, sd := range sds {
+		if u := float64(orders[k][i]) / float64(n); u > 0.5 {
+			m[k] -= sd * math.Sqrt2 * math.Erfinv(2*u-1)
+		}
+	}
+	return m
+}
+
+// TestPredictiveOf: whatever margins have to do with each other, and whatever happens where hidden
+// bounds fail, the bounds hold; and they are near where there is one rival.
+func TestPredictiveOf(t *testing.T) {
+	r := rand.New(rand.NewPCG(35, 2))
+	const n = 1000
+	for c := range 60 {
+		rivals := 1 + c%4
+		tops, sds := make([]float64, rivals), make([]float64, rivals)
+		orders, laws := make([][]int, rivals), make([]*MarginLaw, rivals)
+		for k := range rivals {
+			tops[k], sds[k] = 3*r.NormFloat64()+1+float64(c%3), math.Exp(r.NormFloat64())
+			laws[k] = NewMarginLaw(tops[k], []float64{sds[k] * sds[k]})
+			orders[k] = r.Perm(n)
+			if c%2 == 0 { // all together, or one against the others
+				for i := range n {
+					if orders[k][i] = i; k == 1 {
+						orders[k][i] = n - 1 - i
+					}
+				}
+			}
+		}
+		budget := []float64{0, 0.01, 0.2}[c%3]
+		p := PredictiveOf(laws, budget)
+		lower, shares, gaps := 0.0, make([]float64, rivals), make([]float64, rivals)
+		for i := range n {
+			m := coupled(tops, sds, orders, i, n)
+			sum := 1.0
+			for _, x := range m {
+				sum += math.Exp(-x)
+			}
+			for k, x := range m {
+				shares[k] += math.Exp(-x) / sum / n
+				gaps[k] += (1 - math.Exp(-x)) / sum / n
+			}
+			lower += 1 / sum / n
+		}
+		// Where hidden bounds fail, all is the class of a rival.
+		if lower *= 1 - budget; p.LowerDown > lower+1e-12 {
+			t.Errorf("%d: lower %v, it is %v", c, p.LowerDown, lower)
+		}
+		for k := range gaps {
+			gap, share := gaps[k]*(1-budget)-budget, shares[k]*(1-budget)+budget
+			if p.GapsDown[k] > gap+1e-12 || p.RivalsUp[k] < share-1e-12 {
+				t.Errorf("%d: gap %v and rival %v, they are %v and %v", c, p.GapsDown[k], p.RivalsUp[k], gap, share)
+			}
+			if loose := 0.02*(1+sds[k]) + budget*share; rivals == 1 && (p.GapsDown[k] < gap-2*loose || p.RivalsUp[k] > share+loose || p.LowerDown < lower-loose) {
+				t.Errorf("%d: sd %v: lower %v, gap %v and rival %v, they are %v, %v and %v", c, sds[k], p.LowerDown, p.GapsDown[k], p.RivalsUp[k], lower, gap, share)
+			}
+		}
+	}
+	// Two rivals as near as each other: rows by themselves say nothing, levels do.
+	near := []*MarginLaw{NewMarginLaw(0.5, []float64{1e-4}), NewMarginLaw(0.5, []float64{1e-4})}
+	if p := PredictiveOf(near, 0.001); !(p.LeastGap() > 0.12) {
+		t.Errorf("two rivals nearby: %+v", p)
+	}
+	// One far rival that is loud costs levels nothing.
+	near = nil
+	for range 3 {
+		near = append(near, NewMarginLaw(0.8, []float64{0.04}))
+	}
+	far := append(slices.Clone(near), NewMarginLaw(40, []float64{16}))
+	if p, q := PredictiveOf(near, 0.001), PredictiveOf(far, 0.001); !(p.LeastGap() > 0.05 && q.LeastGap() > p.LeastGap()-1e-3) {
+		t.Errorf("a far rival: %v, without it %v", q.LeastGap(), p.LeastGap())
+	}
+}
