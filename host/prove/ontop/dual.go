@@ -100,7 +100,8 @@ func provedMore(m, y []float64) (float64, bool) {
 	for i := range y {
 		trace += math.Abs(y[i]) + math.Abs(m[i*n+i])
 	}
-	for shift := 0x1p-30 * trace; shift <= 0x1p-6*trace; shift *= 4 {
+	for share := -30; share <= -6; share += 2 {
+		shift := math.Ldexp(trace, share)
 		if factorises(m, y, shift) {
 			// The diagonal is rounded twice, by less than trace 2^-52.
 			e := shift + float64(trace*(1+float64(n)))*(float64(n+8)*0x1p-52)
