@@ -92,7 +92,11 @@ func (p *Posterior) Describe() string {
 		var layers []string
 		for k, c := range p.covariances {
 			if c != nil {
-				layers = append(layers, fmt.Sprintf("%v covariance in layer %d", c, k))
+				word := "full"
+				if !c.Full() {
+					word = "Kronecker"
+				}
+				layers = append(layers, fmt.Sprintf("%s covariance in layer %d", word, k))
 			}
 		}
 		return "normal weights with " + strings.Join(layers, ", ")
