@@ -54,13 +54,17 @@ var mayImport = map[string][]string{
 		"psafe/host/prove/slack", "psafe/host/arith", "psafe/host/prove/measure", "psafe/host/prove/neuronsum/law", "psafe/host/prove/neuronsum/grid",
 		"psafe/host/model/posterior", "psafe/host/read/property",
 	},
+	"psafe/host/prove/ontop": {
+		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/posterior", "psafe/host/prove/measure", "psafe/host/prove/slack",
+		"psafe/host/read/property",
+	},
 	"psafe/host/prove/claim": {
 		"psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/measure", "psafe/host/prove/neuronsum/grid",
 		"psafe/host/prove/phases", "psafe/host/read/property",
 	},
 	"psafe/host/prove/engine": {
 		"psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/claim",
-		"psafe/host/prove/measure", "psafe/host/prove/neuronsum", "psafe/host/read/property", "psafe/internal/fault",
+		"psafe/host/prove/measure", "psafe/host/prove/neuronsum", "psafe/host/prove/ontop", "psafe/host/read/property", "psafe/internal/fault",
 		"psafe/internal/fpcontrol",
 	},
 	"psafe/host/prove/boxes": {
@@ -74,7 +78,7 @@ var mayImport = map[string][]string{
 	},
 	"psafe/host/prove/clbp": {
 		"psafe/host/bound", "psafe/host/model/network", "psafe/host/prove/claim", "psafe/host/prove/decide",
-		"psafe/host/prove/engine", "psafe/host/prove/measure", "psafe/host/prove/slack", "psafe/host/read/property", "psafe/internal/fault",
+		"psafe/host/prove/engine", "psafe/host/prove/measure", "psafe/host/prove/ontop", "psafe/host/prove/slack", "psafe/host/read/property", "psafe/internal/fault",
 	},
 	"psafe/host/prove/mixture": {
 		"psafe/host/prove/claim", "psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/read/property",

@@ -112,6 +112,7 @@ class Layer:
         self.label, self.activation, self.rate = label, activation_word(activation, label), None
         self.weight, self.bias = {}, None          # part of the name ("mean", "scale", ...) to array
         self.word = {"weight": "none", "bias": "none"}
+        self.covariance = None                     # of kind correlated: its word and its arrays by name
 
     def put(self, part, name, a, layout, infinite=False):
         """Keeps array layers.K.PART.NAME, weights turned to (..., in, out)."""
@@ -166,12 +167,18 @@ class Layer:
 
 
 def dense(weight, bias, weight_scale=None, bias_scale=None, activation="identity", layout=None, scale=None,
-          label="a layer"):
-    """One layer with independent normal weights, for save_gaussian.
+          label="a layer", covariance=None, kron=None):
+    """One layer with normal weights, for save_gaussian.
 
     weight and weight_scale have the shape that layout says, bias and bias_scale (outputs,). bias=None:
     the layer has none. No scale: these weights are certain. scale says what both scales hold (sd_of);
     a pair of words if they differ.
+
+    Weights that depend on each other have a covariance in the place of scales: of the entries of [W b],
+    row by row, of shape (outputs, inputs + 1) whatever the layout; without a bias, of those of W.
+    covariance= is the matrix. kron= is a dict of QA (inputs + 1 squared), QG (outputs squared) and S
+    (outputs, inputs + 1): [W b] = mean + QG (E * S) QA.T with independent standard normal E. Of Laplace
+    with Kronecker factors these are the eigenvectors, and S = (lambda_G lambda_A + delta)^(-1/2).
     """
     if layout not in ("in,out", "out,in"):
         raise ValueError('%s: layout=%r: say "out,in" for x @ W.T (torch) or "in,out" for x @ W (Keras, JAX)'
@@ -184,7 +191,60 @@ def dense(weight, bias, weight_scale=None, bias_scale=None, activation="identity
             if mean is None or word is None:
                 raise ValueError("%s: %s has a scale but no %s" % (label, part, "mean" if mean is None else "scale= word"))
             layer.put_scale(part, spread, word, layout)
+    if covariance is not None or kron is not None:
+        if (covariance is None) == (kron is None) or weight_scale is not None or bias_scale is not None:
+            raise ValueError("%s: want one of weight_scale= with bias_scale=, covariance= and kron=" % label)
+        layer.covariance = _factor(layer, covariance) if kron is None else _kronecker(layer, kron)
     return layer
+
+
+def _covariance_array(layer, a, what, shape):
+    a = np.asarray(_numbers(a, "%s: %s" % (layer.label, what)), np.float64)
+    if a.shape != shape:
+        raise ValueError("%s: %s has the shape %s, want %s: entries are those of [W b], row by row, (outputs, inputs%s) = (%d, %d)" % (
+            layer.label, what, a.shape, shape, " + 1" * (layer.bias is not None), layer.outputs, layer.inputs + (layer.bias is not None)))
+    return a
+
+
+def _factor(layer, covariance):
+    """A factor L of a covariance matrix, L @ L.T = covariance: its law is what psafe takes."""
+    out, width = layer.outputs, layer.inputs + (layer.bias is not None)
+    S = _covariance_array(layer, covariance, "covariance", (out * width, out * width))
+    size = np.abs(S).max()
+    if not (np.abs(S - S.T) <= 1e-6 * size).all():
+        raise ValueError("%s: covariance is not symmetric" % layer.label)
+    S = (S + S.T) / 2
+    try:
+        L = np.linalg.cholesky(S)
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(S)
+        if values[0] < -1e-6 * size:
+            raise ValueError("%s: covariance has the eigenvalue %g: it is none" % (layer.label, values[0])) from None
+        L = vectors * np.sqrt(np.maximum(values, 0))
+    if layer.bias is None:  # rows of a bias that is exactly 0
+        L = np.concatenate([L.reshape(out, width, -1), np.zeros((out, 1, L.shape[1]))], 1).reshape(out * (width + 1), -1)
+    return "full", {"factor": L}
+
+
+def _kronecker(layer, kron):
+    if sorted(kron) != ["QA", "QG", "S"]:
+        raise ValueError("%s: kron= has %s: want QA, QG and S" % (layer.label, ", ".join(sorted(kron)) or "nothing"))
+    out, width = layer.outputs, layer.inputs + (layer.bias is not None)
+    QA, QG = (_covariance_array(layer, kron[name], name, (n, n)) for name, n in (("QA", width), ("QG", out)))
+    S = _covariance_array(layer, kron["S"], "S", (out, width))
+    if (S < 0).any():
+        raise ValueError("%s: S has the entry %g: it has standard deviations" % (layer.label, S.min()))
+    if layer.bias is None:
+        QA, S = np.pad(QA, ((0, 1), (0, 1))), np.pad(S, ((0, 0), (0, 1)))
+    return "kron", {"QA": QA, "QG": QG, "sd": S}
+
+
+def _independent(layer):
+    """Independent weights beside others that depend on each other: Kronecker factors that are 1."""
+    sds = [np.zeros(n) if np.isnan(layer.sd(part)).any() else layer.sd(part) for part, n in (
+        ("weight", (layer.inputs, layer.outputs)), ("bias", (layer.outputs,)))]
+    S = np.concatenate([sds[0].T, sds[1][:, None]], 1)
+    return "kron", {"QA": np.diag(np.append(np.ones(layer.inputs), float(layer.bias is not None))), "QG": np.eye(layer.outputs), "sd": S}
 
 
 def split(flat, shapes):
@@ -424,15 +484,23 @@ def _described(kind, layers):
         header["kind"] = kind
     if kind in ("gaussian", "swag"):
         header["scale"] = main
+    if kind == "correlated":
+        header["version"] = 3
     for k, layer in enumerate(layers):
         entry = {"kind": "dense", "activation": layer.activation, "in": layer.inputs, "out": layer.outputs}
         if layer.rate is not None:
             entry["rate"] = layer.rate
         if layer.bias is None:
             entry["bias"] = False
+        if kind == "correlated" and layer.covariance is None and layer.word != {"weight": "none", "bias": "none"}:
+            layer.covariance = _independent(layer)
+        if layer.covariance is not None:
+            entry["covariance"], own = layer.covariance
+            arrays.update(("layers.%d.covariance.%s" % (k, name), a) for name, a in own.items())
         for part in ("weight", "bias"):
             for name, a in (getattr(layer, part) or {}).items():
-                arrays["layers.%d.%s.%s" % (k, part, name)] = a
+                if kind != "correlated" or name == "mean":
+                    arrays["layers.%d.%s.%s" % (k, part, name)] = a
             if kind == "gaussian" and getattr(layer, part) and layer.word[part] != main:
                 entry[part + "_scale"] = layer.word[part]
         header["layers"].append(entry)
@@ -535,7 +603,7 @@ def _save(path, header, arrays, note, notes):
 # ---- plain arrays ------------------------------------------------------------------------------
 
 def save_gaussian(path, layers, spread=None, **reference):
-    """Independent normal weights: layers made by dense(). With spread=, what the framework itself says of
+    """Normal weights: layers made by dense(), independent of each other. With spread=, what the framework itself says of
     the standard deviations, such as [(q.stddev(), None), ...]: it is compared, as means over a layer,
     with what scale= made of the arrays, and kept. Nothing else shows that variances or rho were not taken
     for standard deviations: without it, a note says so."""
@@ -543,7 +611,8 @@ def save_gaussian(path, layers, spread=None, **reference):
         if not isinstance(layer, Layer):
             raise ValueError("layer %d is a %s: make it by dense()" % (k, _kind(layer)))
         layer.label = "layer %d" % k if layer.label == "a layer" else layer.label
-    _write(path, "gaussian", list(layers), spread=spread, **reference)
+    correlated = any(layer.covariance is not None for layer in layers)
+    _write(path, "correlated" if correlated else "gaussian", list(layers), spread=spread, **reference)
 
 
 def _stacked(arrays, activations, layout, fill):

@@ -117,7 +117,7 @@ func sourceWords(feed []int) string {
 func inspect(p *posterior.Posterior, w io.Writer) error {
 	what := fmt.Sprintf("scale %s", p.ScaleList())
 	switch p.Kind {
-	case posterior.KindSamples, posterior.KindDropout:
+	case posterior.KindSamples, posterior.KindDropout, posterior.KindCorrelated:
 		what = p.Describe()
 	case posterior.KindSWAG:
 		what = p.Describe() + ", " + what

@@ -54,6 +54,7 @@ func mutatedRuns(t *testing.T, dir string) []mutatedRun {
 		{"samples-2-8-3.npz", "certify --device cpu --posterior FILE --inputs " + at("points.csv") + " --label-column class --eps 0.01 --out OUT"},
 		{"swag-2-8-3.npz", "certify --device cpu --posterior FILE --inputs " + at("points.csv") + " --label-column class --eps 0.01 --method statistical --draws 20 --out OUT"},
 		{"dropout-2-8-3.npz", "certify --device cpu --posterior FILE --inputs " + at("points.csv") + " --label-column class --eps 0.01 --method statistical --draws 20 --out OUT"},
+		{"correlated-2-8-3.npz", "certify --device cpu --posterior FILE --inputs " + at("points.csv") + " --label-column class --eps 0.01 --method clbp --out OUT"},
 		{"referenced.npz", "certify --device cpu --posterior FILE --inputs " + at("four.csv") + " --eps 0.01 --method clbp --out OUT"},
 		{"conv.npz", "inspect FILE"},
 		{"points.csv", tiny[:strings.Index(tiny, "--inputs")] + "--inputs FILE --label-column class --eps 0.05 --out OUT"},

@@ -32,23 +32,14 @@ type Moments struct{ AbsMean [][]float64 }
 // intervals, deviations rounded up: all of docs/concentration.md (10) to (12) grows with them.
 func (m *Model) NewDeviations(post *posterior.Posterior, moments Moments) (*Deviations, error) {
 	c := &Deviations{model: m, sharper: newSharper(post, m.layers, m.chain, func() error { return Ended(m.dev) })}
-	p := m.dev.Precision()
-	var box Explicit
 	for k, l := range post.Layers {
-		for _, g := range []*posterior.Params{&l.Weight, &l.Bias} {
-			lo, hi := make([]float64, len(g.Mean)), make([]float64, len(g.Mean))
-			for j, mean := range g.Mean {
-				lo[j], hi[j] = p.RoundLo(mean), p.RoundHi(mean)
-			}
-			box.Lo, box.Hi = append(box.Lo, lo), append(box.Hi, hi)
-		}
 		if err := c.addLayer(&m.layers[k], &l, moments.AbsMean[k]); err != nil {
 			c.Release()
 			return nil, fmt.Errorf("layer %d: %w", k, err)
 		}
 	}
 	var err error
-	if c.mean, err = m.Upload([]Explicit{box}); err != nil {
+	if c.mean, err = m.Upload([]Explicit{m.meansOf(post)}); err != nil {
 		c.Release()
 		return nil, err
 	}

@@ -106,7 +106,7 @@ func (n *noisy) failUp(ctx context.Context, task *property.Task, trees []int, ta
 			if ctx.Err() != nil {
 				return 1, ctx.Err()
 			}
-			f := n.newCellPass(cell, taus[c], try).cellFailUp(&task.S)
+			f := n.cellFailUp(cell, taus[c], try, &task.S)
 			if try == 0 || f < fails[c] {
 				fails[c] = f
 			}

@@ -186,7 +186,7 @@ func (p *cellPass) neuronLo(k, i int, sign float64, own noise, tau float64, w wa
 func (p *cellPass) newFall(k int, w *way) *fall {
 	f := &fall{a: make([][]float64, k)}
 	w.visit = func(l int, a []float64) { f.a[l] = a }
-	w.arrive = func(s span) { f.inputs = s }
+	w.arrive = func(s span, _ arith.Sum) { f.inputs = s }
 	return f
 }
 

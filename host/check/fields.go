@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"psafe/host/check/sums"
+	"psafe/host/model/posterior"
 	"psafe/host/read/property"
 )
 
@@ -178,7 +179,11 @@ func (q *question) fits() error {
 	}
 	boxes := len(q.task.T)
 	if q.boxed() || q.cut() || q.Method == "phases" {
-		if err := q.post.RequireIndependent(); err != nil {
+		err := q.post.RequireIndependent()
+		if q.Method == "clbp" && q.post.Kind == posterior.KindCorrelated {
+			err = q.post.OnTop()
+		}
+		if err != nil {
 			return fmt.Errorf("method: %s: %w", q.Method, err)
 		}
 	}

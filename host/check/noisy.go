@@ -13,8 +13,10 @@ import (
 // noisy is a posterior of independent normal weights as concentration LBP needs it: the
 // network of the means, and the moments of what weights deviate by.
 type noisy struct {
-	mean       []layer
-	graph      *graph
+	mean  []layer
+	graph *graph
+	// top is there if the last layer alone is random; without deviations nothing else is known.
+	top        *topped
 	deviations []deviations
 	// levels: what is known of where noise comes from.
 	levels levels
@@ -41,16 +43,20 @@ type deviations struct {
 // newNoisy prepares a posterior. Everything that is claimed of the noise grows with the
 // standard deviations, so that upper bounds of them will do.
 func newNoisy(post *posterior.Posterior) (*noisy, error) {
-	if err := post.RequireIndependent(); err != nil {
+	top := newTopped(post)
+	if err := post.RequireIndependent(); err != nil && (post.Kind != posterior.KindCorrelated || top == nil) {
 		return nil, err
 	}
 	m, err := moldOf(post.Network())
 	if err != nil {
 		return nil, err
 	}
-	n := &noisy{graph: m.graph, quantiles: map[quantileOf]float64{}}
+	n := &noisy{top: top, graph: m.graph, quantiles: map[quantileOf]float64{}}
 	if n.mean, err = m.filled(post.Mean(), post.Mean()); err != nil {
 		return nil, err
+	}
+	if !post.Independent() {
+		return n, nil
 	}
 	noise := make([]bool, len(n.mean))
 	for k := range post.Layers {
@@ -73,6 +79,31 @@ func newNoisy(post *posterior.Posterior) (*noisy, error) {
 	}
 	n.levels = levelsOf(n.mean, m.graph, noise)
 	return n, nil
+}
+
+// cellFailUp bounds the probability that the network leaves S in a cell. Of weights that depend on each
+// other nothing is known but what topPass says.
+func (n *noisy) cellFailUp(cell property.Box, tau float64, try uint64, s *property.Safe) float64 {
+	least := 1.0
+	if n.top != nil {
+		least = n.newTopPass(cell, try).cellFailUp(s)
+	}
+	if n.deviations == nil || n.top != nil && tau == 0 {
+		return least
+	}
+	return min(least, n.newCellPass(cell, tau, try).cellFailUp(s))
+}
+
+// holdsUp bounds the probability that S holds at some one point of a cell, given S with its rows negated.
+func (n *noisy) holdsUp(cell property.Box, tau float64, try uint64, negated *property.Safe) float64 {
+	least := 1.0
+	if n.top != nil {
+		least = n.newTopPass(cell, try).holdsUp(negated)
+	}
+	if n.deviations == nil || n.top != nil && tau == 0 {
+		return least
+	}
+	return min(least, n.newCellPass(cell, tau, try).holdsUp(negated))
 }
 
 func anyAbove0(list []float64) bool {

@@ -62,7 +62,7 @@ func (q *question) predictor(proof *decisionProof) (predictor, error) {
 	if err := q.post.RequireIndependent(); err != nil {
 		return nil, fmt.Errorf("decision: %w", err)
 	}
-	n, err := q.held.noisyOf(q.post)
+	n, err := q.held.noisyOf(q.post, q.asked().number("--depth"))
 	if err != nil {
 		return nil, err
 	}

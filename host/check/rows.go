@@ -17,8 +17,8 @@ type way struct {
 	// visit, if it is not nil, is told the coefficients of the pre-activations of each layer
 	// that the row meets.
 	visit func(l int, a []float64)
-	// arrive, if it is not nil, is told the coefficients of the inputs.
-	arrive func(s span)
+	// arrive, if it is not nil, is told the coefficients of the inputs, and the constant.
+	arrive func(s span, c arith.Sum)
 }
 
 // ways are those in which rows of weight boxes over what feeds layer k are worth taking down,
@@ -97,7 +97,7 @@ func (p *pass) down(k int, s span, c arith.Sum, w way) float64 {
 		}
 	}
 	if w.arrive != nil {
-		w.arrive(todo[0])
+		w.arrive(todo[0], c)
 	}
 	return intervalLo(todo[0], p.x, c)
 }

@@ -50,7 +50,7 @@ func (n *noisy) safeUp(ctx context.Context, task *property.Task, witness propert
 		if ctx.Err() != nil {
 			return 1, ctx.Err()
 		}
-		if safe = min(safe, n.newCellPass(witness, tau, try).holdsUp(&s)); enough(safe) {
+		if safe = min(safe, n.holdsUp(witness, tau, try, &s)); enough(safe) {
 			break
 		}
 	}

@@ -87,6 +87,9 @@ func firstBounds(ctx context.Context, e *engine.Engine, cfg Config, tasks []prop
 // rungsOf are what is tried after concentration LBP: what takes seconds, and what may take minutes
 // only if it is said when that is to end.
 func rungsOf(e *engine.Engine, cfg *Config) []rung {
+	if !e.Posterior.Independent() {
+		return nil // all else is for independent weights
+	}
 	room, dear := noRoom, noRoomDear
 	if cfg.Decided != nil { // the smallest room may have the probability that is asked for
 		room, dear = 0, 0

@@ -147,10 +147,10 @@ func init() {
 	centred := &way{fits: independent, run: groups{withMixtures(byCentredBoxes), groupByCost}, uppers: beside, drawn: beside}
 	drawn := &way{fits: independent, run: together(drawnBoxes), uppers: beside, drawn: inside}
 	ways = [methodCount][boxesCount]*way{
-		Auto:        {{fits: independent, run: groups{auto, groupOfAuto}, uppers: inside, drawn: beside}},
+		Auto:        {{fits: clbpFits, run: groups{auto, groupOfAuto}, uppers: inside, drawn: beside}},
 		IBP:         {Centred: centred, Drawn: drawn},
 		LBP:         {Centred: centred, Drawn: drawn},
-		CLBP:        {{fits: independent, run: groups{withMixtures(byCLBP), groupByCost}, uppers: beside, drawn: beside}},
+		CLBP:        {{fits: clbpFits, run: groups{withMixtures(byCLBP), groupByCost}, uppers: beside, drawn: beside}},
 		NeuronSum:   {{fits: oneHiddenLayer, run: groups{neuronSum, groupOfOne}, uppers: beside, drawn: beside}},
 		Phases:      {{fits: confine.Fits, run: groups{byPhases, groupOfOne}, uppers: beside, drawn: beside}},
 		Finite:      {{fits: finiteSet, run: groups{bySet, groupByCost}, uppers: inside, drawn: beside}},
@@ -212,6 +212,14 @@ func (c *Config) way() (*way, error) {
 
 // independent: independent normal weights.
 func independent(p *posterior.Posterior) error { return p.RequireIndependent() }
+
+// clbpFits: independent normal weights, or a last layer that alone is random, of any covariance.
+func clbpFits(p *posterior.Posterior) error {
+	if p.Kind == posterior.KindCorrelated {
+		return p.OnTop()
+	}
+	return p.RequireIndependent()
+}
 
 // oneHiddenLayer: independent normal weights of a network with one hidden layer, dense as the
 // output is.

@@ -12,14 +12,14 @@ import (
 
 // uppers looks for upper bounds, where they are wanted.
 func uppers(ctx context.Context, e *engine.Engine, cfg Config, results []*claim.Result) error {
-	if cfg.NoUpper || !e.Posterior.Independent() {
+	if cfg.NoUpper || clbpFits(e.Posterior) != nil {
 		return nil
 	}
 	err := ctx.Err()
 	if err == nil {
 		err = clbp.Uppers(ctx, e, results)
 	}
-	if err == nil {
+	if err == nil && e.Posterior.Independent() {
 		err = upperBySums(ctx, e, results)
 	}
 	if e.Cut(ctx, err) {

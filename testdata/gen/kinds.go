@@ -96,7 +96,18 @@ func writeKinds(dir string) error {
 	if err != nil {
 		return err
 	}
-	for name, p := range map[string]*posterior.Posterior{"samples": finite, "swag": swag, "dropout": dropout} {
+	// A last layer that varies in two directions, by what all classes have in common, and a little each.
+	rng = rand.New(rand.NewPCG(20261126, 0))
+	covariance := &posterior.Covariance{Rank: 4, Factor: make([]float64, 27*4)}
+	for e := range 27 {
+		row := covariance.Factor[e*4 : (e+1)*4]
+		row[0], row[1], row[2], row[3] = noise(rng, 3), noise(rng, 3), 0.25, noise(rng, 1)
+	}
+	correlated, err := posterior.FromCovariances(layers, []*posterior.Covariance{nil, covariance})
+	if err != nil {
+		return err
+	}
+	for name, p := range map[string]*posterior.Posterior{"samples": finite, "swag": swag, "dropout": dropout, "correlated": correlated} {
 		p.Source.Note = "go run ./testdata/gen"
 		if err := writeNPZ(filepath.Join(dir, name+"-2-8-3.npz"), p); err != nil {
 			return err

@@ -87,6 +87,7 @@ func faultKinds(t *testing.T) []faultKind {
 		{testFile("samples-2-8-3.npz"), "0.01", []Method{{By: new(prove.Finite), Cells: few}, {By: new(prove.Auto), Cells: few}}},
 		{testFile("dropout-2-8-3.npz"), "0.01", any(2)},
 		{testFile("swag-2-8-3.npz"), "0.01", any(2)[:1]},
+		{testFile("correlated-2-8-3.npz"), "0.01", []Method{{By: new(prove.CLBP), Cells: few}}},
 	}
 }
 

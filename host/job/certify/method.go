@@ -151,11 +151,13 @@ func (r *ready) suits() error {
 	if err := r.decides(); err != nil {
 		return err
 	}
-	statistical := r.cfg.Method == prove.Statistical || r.cfg.Samples > 0 || dependent != nil && post.Networks() == nil
+	statistical := r.cfg.Method == prove.Statistical || r.cfg.Samples > 0 || dependent != nil && post.Networks() == nil && post.OnTop() != nil
 	if r.Method.Confidence != nil && !parent && !statistical {
 		return errConfidence
 	}
-	if r.cfg.Method == prove.Auto && dependent != nil && post.Kind != posterior.KindSamples && !r.cfg.Derived {
+	// A last layer that alone is random has bounds by clbp, and auto takes them.
+	onTop := post.Kind == posterior.KindCorrelated && post.OnTop() == nil
+	if r.cfg.Method == prove.Auto && dependent != nil && post.Kind != posterior.KindSamples && !onTop && !r.cfg.Derived {
 		// Nothing here proves a bound for such weights: what is left are drawn networks.
 		r.cfg.Method = prove.Statistical
 		if r.cfg.Samples == 0 {
@@ -174,6 +176,7 @@ func (r *ready) suits() error {
 			return fmt.Errorf("%s: --method finite needs a posterior that is a set of networks; this is %s: leave --method out for the best that there is for it", path, post.Describe())
 		}
 		r.cfg.Method = prove.Finite
+	case onTop && (m == prove.Auto || m == prove.CLBP):
 	case dependent != nil:
 		return fmt.Errorf("%s: %w", path, dependent)
 	case m == prove.NeuronSum && len(post.Layers) != 2:

@@ -35,7 +35,9 @@ func (p *Posterior) NewWeights() [][]float64 {
 //   - KindSWAG: w = (mean + sqrt(1/2)*(sd*n)) + (1/sqrt(2(K-1)))*sum, where sum
 //     adds deviation*n over the columns, first to last, n being the column's;
 //   - KindDropout: all weights from one input are 0 with probability rate (to a
-//     multiple of 2^-53), else weight/(1-rate); biases stay.
+//     multiple of 2^-53), else weight/(1-rate); biases stay;
+//   - KindCorrelated: mean plus Factor z, z from NormFloat64, or QG (Sd n) QA', n from
+//     NormFloat64 by rows, sums taken first to last (Covariance).
 //
 // A statistical statement is about the law of these float64 numbers. It differs
 // from the posterior's own law by their rounding, by the lattice of 2^-32 of
@@ -64,6 +66,8 @@ func (p *Posterior) Draw(seed uint64, i int, dst [][]float64) {
 		p.drawSWAG(r, dst)
 	case KindDropout:
 		p.drawDropout(r, dst)
+	case KindCorrelated:
+		p.drawCovariances(r, dst)
 	default:
 		panic(fmt.Sprintf("posterior: Draw: %v", p.Kind))
 	}

@@ -21,10 +21,12 @@ const (
 	KindSWAG
 	// KindDropout: fixed weights, each input of a layer dropped at random.
 	KindDropout
+	// KindCorrelated: normal weights that depend on each other inside layers (Covariance).
+	KindCorrelated
 )
 
-// String returns the word that the file header uses: gaussian, samples, swag or
-// dropout.
+// String returns the word that the file header uses: gaussian, samples, swag, dropout or
+// correlated.
 func (k Kind) String() string {
 	switch k {
 	case KindGaussian:
@@ -35,6 +37,8 @@ func (k Kind) String() string {
 		return "swag"
 	case KindDropout:
 		return "dropout"
+	case KindCorrelated:
+		return "correlated"
 	}
 	return fmt.Sprintf("kind(%d)", int(k))
 }
@@ -45,12 +49,12 @@ func ParseKind(word string) (Kind, error) {
 	if word == "" {
 		return KindGaussian, nil
 	}
-	for _, k := range []Kind{KindGaussian, KindSamples, KindSWAG, KindDropout} {
+	for _, k := range []Kind{KindGaussian, KindSamples, KindSWAG, KindDropout, KindCorrelated} {
 		if word == k.String() {
 			return k, nil
 		}
 	}
-	return 0, fmt.Errorf("kind %.40q is none of gaussian, samples, swag, dropout", word)
+	return 0, fmt.Errorf("kind %.40q is none of gaussian, samples, swag, dropout, correlated", word)
 }
 
 // HasSpread says whether posteriors of the kind have stored spreads, and so a Scale.
@@ -84,6 +88,18 @@ func (p *Posterior) Describe() string {
 			rates = append(rates, fmt.Sprint(r))
 		}
 		return "MC dropout with rates " + strings.Join(rates, ", ")
+	case KindCorrelated:
+		var layers []string
+		for k, c := range p.covariances {
+			if c != nil {
+				word := "full"
+				if !c.Full() {
+					word = "Kronecker"
+				}
+				layers = append(layers, fmt.Sprintf("%s covariance in layer %d", word, k))
+			}
+		}
+		return "normal weights with " + strings.Join(layers, ", ")
 	}
 	return p.Kind.String()
 }
@@ -103,6 +119,10 @@ func (p *Posterior) RequireIndependent() error {
 		return nil
 	case KindSamples:
 		use = "--method finite or --method statistical"
+	case KindCorrelated:
+		if p.OnTop() == nil {
+			use = "--method clbp or --method statistical"
+		}
 	}
 	return fmt.Errorf("this posterior is %s, not independent normal weights: use %s", p.Describe(), use)
 }
@@ -125,7 +145,7 @@ func arrayWords(a int) string {
 // validateKind checks that there is the data of the kind and no other, and its
 // numbers. The shapes of the layers are known to be good.
 func (p *Posterior) validateKind() error {
-	if (p.samples != nil) != (p.Kind == KindSamples) || (p.swag != nil) != (p.Kind == KindSWAG) || (p.dropout != nil) != (p.Kind == KindDropout) {
+	if (p.samples != nil) != (p.Kind == KindSamples) || (p.swag != nil) != (p.Kind == KindSWAG) || (p.dropout != nil) != (p.Kind == KindDropout) || (p.covariances != nil) != (p.Kind == KindCorrelated) {
 		return fmt.Errorf("posterior of kind %v has not the data of that kind, or data of another", p.Kind)
 	}
 	for a, g := range p.Params() {
@@ -152,6 +172,8 @@ func (p *Posterior) validateKind() error {
 		return p.swag.validate(p)
 	case KindDropout:
 		return p.validateDropout()
+	case KindCorrelated:
+		return p.validateCovariances()
 	}
 	return fmt.Errorf("%v is no known kind of posterior", p.Kind)
 }

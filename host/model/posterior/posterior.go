@@ -20,13 +20,13 @@ import (
 
 // Posterior is a network with a distribution of its weights. The zero value has no
 // layers and is not valid; see Validate. A literal makes one of KindGaussian;
-// FromSamples, FromSWAG and FromDropout make the others.
+// FromSamples, FromSWAG, FromDropout and FromCovariances make the others.
 type Posterior struct {
 	// Kind is the family of the distribution. Only of KindGaussian do Layers say
 	// everything; see RequireIndependent.
 	Kind Kind
 	// Layers are shapes, activations and the mean network: the mean of each weight
-	// for KindGaussian and KindSWAG, the weighted mean of the networks, rounded,
+	// for KindGaussian, KindCorrelated and KindSWAG, the weighted mean of the networks, rounded,
 	// for KindSamples, the network without dropout for KindDropout. Spreads are
 	// there for KindGaussian alone.
 	Layers []Layer
@@ -42,9 +42,10 @@ type Posterior struct {
 	Reference *Reference
 
 	// The data of the other kinds; at most one is not nil.
-	samples *Samples
-	swag    *SWAG
-	dropout []float64
+	samples     *Samples
+	swag        *SWAG
+	dropout     []float64
+	covariances []*Covariance
 }
 
 // Source is the provenance of a posterior: what was read, in which format and

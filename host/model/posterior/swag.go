@@ -79,6 +79,11 @@ func (s *SWAG) validate(p *Posterior) error {
 // other.
 func (p *Posterior) SDApprox() [][]float64 {
 	list := p.NewWeights()
+	for k, c := range p.covariances {
+		if in, out := p.Layers[k].Inputs(), p.Layers[k].Outputs(); c != nil {
+			eachEntry(in, out, c.sdApprox(in, out), func(w *float64, v float64) { *w = v }, list[2*k], list[2*k+1])
+		}
+	}
 	for a, g := range p.Params() {
 		switch p.Kind {
 		case KindGaussian:

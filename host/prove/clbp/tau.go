@@ -27,7 +27,7 @@ const (
 //
 // Where that is still not good, bounds of hidden neurons are sharpened.
 func (m method) judge(ctx context.Context, cells []*cell) error {
-	if err := m.judgePlainly(ctx, cells); err != nil {
+	if err := m.judgePlainly(ctx, cells); err != nil || !m.e.Posterior.Independent() {
 		return err
 	}
 	return m.again(ctx, cells)
@@ -47,8 +47,17 @@ func (m method) tausUp() []float64 {
 	return taus
 }
 
-// judgePlainly is judge with hidden neurons bounded by a device alone.
+// judgePlainly is judge with hidden neurons bounded by a device alone. Weights that depend on each
+// other are never taken for independent ones: nothing is known of them but what judgeOnTop says.
 func (m method) judgePlainly(ctx context.Context, cells []*cell) error {
+	if m.e.OnTop() != nil {
+		if err := m.judgeOnTop(ctx, cells); err != nil {
+			return err
+		}
+	}
+	if !m.e.Posterior.Independent() {
+		return nil
+	}
 	if err := m.judgeAt(ctx, cells, m.firstTau()); err != nil {
 		return err
 	}

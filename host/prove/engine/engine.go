@@ -11,6 +11,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/neuronsum"
+	"psafe/host/prove/ontop"
 )
 
 // Engine is a posterior on a device, and no more: it knows how much fits the device
@@ -42,6 +43,11 @@ type Engine struct {
 	// they are made of, once it has been asked for.
 	Deviations map[*bound.Model]*bound.Deviations
 	moments    *bound.Moments
+	// top is the last layer, if it alone is random, once it has been asked for; features are the network
+	// below it, by model.
+	top      *ontop.Top
+	asked    bool
+	features map[*bound.Model]*Features
 	// sums is the posterior as sums of neurons need it, once it has been asked for.
 	sums *neuronsum.Sum
 	// recheck compares the device with the spare one, and expected is what operations give on that
@@ -81,6 +87,9 @@ func NewOfDepth(dev bound.Device, spare func() bound.Device, post *posterior.Pos
 func (e *Engine) Close() {
 	for _, c := range e.Deviations {
 		c.Release()
+	}
+	for _, f := range e.features {
+		f.release()
 	}
 	e.Model.Release()
 	if e.backup != nil {

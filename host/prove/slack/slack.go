@@ -63,3 +63,7 @@ func PredictiveDown(p float64) float64 {
 func PredictiveUp(p float64) float64 {
 	return min(1, math.Nextafter(p*(1+2*decisionShare), math.Inf(1)))
 }
+
+// FormUp is what to claim of the largest value of a quadratic form over a box, where a dual shows
+// formUp >= 0: check looks for a dual of its own, which was found to be up to a thousandth worse.
+func FormUp(formUp float64) float64 { return math.Nextafter(formUp*1.01, math.Inf(1)) }

@@ -53,6 +53,8 @@ type arrays struct {
 	// that is contents.scale. noBias says that the bias is not stored; its arrays are zeros.
 	weightScale, biasScale posterior.Scale
 	noBias                 bool
+	// covariance is there where a layer of kind correlated has one.
+	covariance *posterior.Covariance
 }
 
 // shape gives in and out of a dense layer.

@@ -131,7 +131,7 @@ func TestReadNPZErrors(t *testing.T) {
 		{"unknown field", `unknown field "units"`, replace(`"in":2`, `"in":2,"units":2`)},
 		{"known field in the wrong place", "unknown field", replace(`"in":2`, `"in":2,"note":"x"`)},
 		{"upper case field", `unknown field "Scale"`, replace(`"scale"`, `"Scale"`)},
-		{"version 3", "version 3", replace(`"version":1`, `"version":3`)},
+		{"version 4", "version 4", replace(`"version":1`, `"version":4`)},
 		{"other format", `format "x"`, replace("psafe-posterior", "x")},
 		{"scale missing", `scale ""`, replace(`"scale":"sd",`, "")},
 		{"scale unknown", `scale "precision"`, replace(`"sd"`, `"precision"`)},

@@ -25,7 +25,7 @@ func encode(p *posterior.Posterior) (header []byte, list []npy.Named, err error)
 		// bytes written must not depend on it.
 		m.Source = &metaSource{Path: filepath.Base(o.Path), Format: o.Format, SHA256: o.SHA256}
 	}
-	if p.Network().Chain() {
+	if p.Network().Chain() && p.Kind != posterior.KindCorrelated {
 		m.chain(p)
 	} else if err := m.graph(p); err != nil {
 		return nil, nil, err
@@ -43,6 +43,9 @@ func encode(p *posterior.Posterior) (header []byte, list []npy.Named, err error)
 			}
 			list = append(list, npy.Named{Name: t.array(at), Array: a})
 			single = single && isSingle(a.Data)
+		}
+		for _, a := range covarianceArrays(p, k, at) {
+			list, single = append(list, a), single && isSingle(a.Array.Data)
 		}
 	}
 	if single {
@@ -68,6 +71,9 @@ func (m *meta) push(p *posterior.Posterior, k int, l metaLayer) {
 	if l.parameters.Weight != nil {
 		if p.Kind == posterior.KindDropout {
 			l.Rate = &p.Dropout()[k]
+		}
+		if c := p.Covariances(); c != nil && c[k] != nil {
+			l.Covariance = c[k].String()
 		}
 		l.layerArrays = arraysOf(p, k)
 	}

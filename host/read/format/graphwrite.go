@@ -23,6 +23,9 @@ type graphWriter struct {
 // graph states the layers of p in the header, each under the name of its kind and number.
 func (m *meta) graph(p *posterior.Posterior) error {
 	m.Version = metaGraph
+	if p.Kind == posterior.KindCorrelated {
+		m.Version = metaCovariance
+	}
 	w := &graphWriter{m: m, p: p}
 	for k := range p.Layers {
 		if err := w.layer(k); err != nil {

@@ -30,7 +30,7 @@ func parts(k posterior.Kind) []part {
 			{"weight.mean", false, false}, {"weight.scale", false, false}, {"weight.deviations", false, true},
 			{"bias.mean", true, false}, {"bias.scale", true, false}, {"bias.deviations", true, true},
 		}
-	case posterior.KindDropout:
+	case posterior.KindDropout, posterior.KindCorrelated:
 		return []part{{"weight.mean", false, false}, {"bias.mean", true, false}}
 	}
 	return []part{
@@ -113,6 +113,9 @@ func (m *meta) kind() (posterior.Kind, error) {
 		}
 		return nil
 	}
+	if kind == posterior.KindCorrelated && m.Version != metaCovariance {
+		return kind, fmt.Errorf("a posterior of kind %v is one of version %d, this is version %d", kind, metaCovariance, m.Version)
+	}
 	if err == nil && kind != posterior.KindSamples {
 		err = absent("draws_of", m.DrawsOf != "")
 	}
@@ -178,7 +181,9 @@ func (n *contents) posterior(layers []posterior.Layer, scale posterior.Scale) (*
 			*to = append(*to, a.Data)
 		}
 	}
+	var covariances []*posterior.Covariance
 	for k := range n.layers {
+		covariances = append(covariances, n.layers[k].covariance)
 		switch a := &n.layers[k]; n.kind {
 		case posterior.KindGaussian:
 			if layers[k].Weights() == 0 {
@@ -200,6 +205,8 @@ func (n *contents) posterior(layers []posterior.Layer, scale posterior.Scale) (*
 		return posterior.FromSWAG(layers, scale, list.spread, n.rank, list.stack)
 	case posterior.KindDropout:
 		return posterior.FromDropout(layers, n.rates)
+	case posterior.KindCorrelated:
+		return posterior.FromCovariances(layers, covariances)
 	}
 	p := &posterior.Posterior{Layers: layers, Scale: scale}
 	return p, p.Validate()

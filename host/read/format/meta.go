@@ -50,6 +50,8 @@ type metaLayer struct {
 	Out        int      `json:"out,omitempty"`
 	graphFields
 	Rate *float64 `json:"rate,omitempty"`
+	// Covariance is a word of version 3 (covariance.go).
+	Covariance string `json:"covariance,omitempty"`
 	layerArrays
 
 	// parameters are the shapes of its arrays, with no Weight where it has none; rows is the
@@ -66,10 +68,11 @@ type metaSource struct {
 
 const (
 	metaFormat = "psafe-posterior"
-	// Version 1 is a chain of dense layers, version 2 any graph (graphmeta.go).
-	metaChain, metaGraph = 1, 2
-	layoutIO             = "in,out"
-	layoutOI             = "out,in"
+	// Version 1 is a chain of dense layers, version 2 any graph (graphmeta.go), version 3 a graph
+	// whose layers may have covariances (covariance.go).
+	metaChain, metaGraph, metaCovariance = 1, 2, 3
+	layoutIO                             = "in,out"
+	layoutOI                             = "out,in"
 )
 
 // metaKeys are all keys of a header of version 1, at any depth. encoding/json matches names
@@ -107,7 +110,7 @@ func parseMeta(text []byte) (*meta, error) {
 	if err := checkJSON(text, maxMetaDepth, maxMeta); err != nil {
 		return nil, err
 	}
-	keys := slices.Concat(metaKeys, graphKeys)
+	keys := slices.Concat(metaKeys, graphKeys, covarianceKeys)
 	if err := checkKeys(text, keys); err != nil {
 		return nil, located(text, err, keys)
 	}
@@ -117,17 +120,24 @@ func parseMeta(text []byte) (*meta, error) {
 	if err := d.Decode(&m); err != nil {
 		return nil, located(text, err, keys)
 	}
-	if m.Format != metaFormat || m.Version != metaChain && m.Version != metaGraph {
-		return nil, fmt.Errorf("format %.40q version %d: this psafe reads %q version %d and %d", m.Format, m.Version, metaFormat, metaChain, metaGraph)
+	if m.Format != metaFormat || m.Version < metaChain || m.Version > metaCovariance {
+		return nil, fmt.Errorf("format %.40q version %d: this psafe reads %q version %d to %d", m.Format, m.Version, metaFormat, metaChain, metaCovariance)
 	}
 	if m.Layout != layoutIO && m.Layout != layoutOI {
 		return nil, fmt.Errorf("layout %.40q is neither %q nor %q", m.Layout, layoutIO, layoutOI)
 	}
-	if m.Version == metaGraph {
+	if m.Version == metaCovariance {
 		return &m, m.lower()
 	}
-	if err := checkKeys(text, metaKeys); err != nil {
-		return nil, fmt.Errorf("%w of version %d", err, metaChain)
+	older := metaKeys
+	if m.Version == metaGraph {
+		older = slices.Concat(metaKeys, graphKeys)
+	}
+	if err := checkKeys(text, older); err != nil {
+		return nil, fmt.Errorf("%w of version %d", err, m.Version)
+	}
+	if m.Version == metaGraph {
+		return &m, m.lower()
 	}
 	for k := range m.Layers {
 		l := &m.Layers[k]
@@ -235,9 +245,17 @@ func (m *meta) contents(format string, byName map[string]lazy, file int64) (*con
 		if err := l.settle(n.kind, &n.layers[k]); err != nil {
 			return nil, fmt.Errorf("layer %d: %w", k, err)
 		}
+		if err := l.checkCovariance(n.kind); err != nil {
+			return nil, fmt.Errorf("layer %d: %w", k, err)
+		}
 		if lazies[k], err = m.find(n.kind, k, byName, &numbers); err != nil {
 			return nil, err
 		}
+		covariance, err := m.findCovariance(k, byName, &numbers)
+		if err != nil {
+			return nil, err
+		}
+		lazies[k] = append(lazies[k], covariance...)
 	}
 	numbers += n.unitNumbers()
 	beside, err := findExtras(byName, &numbers)
@@ -339,5 +357,7 @@ func (m *meta) load(kind posterior.Kind, k int, found []lazy, to *arrays) error 
 		}
 		*t.of(to) = a
 	}
-	return nil
+	var err error
+	to.covariance, err = m.loadCovariance(k, found[len(parts(kind)):])
+	return err
 }

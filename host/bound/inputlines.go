@@ -1,0 +1,92 @@
+package bound
+
+import "psafe/host/model/posterior"
+
+// InputLines bound rows of a network from below by functions that are affine in its input: for every
+// x of the box of item p, and every network of the weight box,
+//
+//	row r (x) >= A x + c,   c = Lo - min over the device's input box of A x
+//
+// in real arithmetic, A being any numbers in [ALo, AHi], for which the row loses at most
+// max(A - ALo, AHi - A) |x_k| more in each coordinate k. Where no input is negative A is ALo.
+//
+// Concretize subtracts everything that rounding and relaxation may have cost from the constant, for
+// all x of the box at once, and its bound is at most the least value of what is left
+// (docs/soundness.md, section 3). So the least value of A x over the same box may be taken off again.
+type InputLines struct {
+	Items, Rows, In int
+	// Lo are the rows' lower bounds, [Items x Rows], -Inf where unknown.
+	Lo []float64
+	// ALo and AHi are coefficients, [Items x In x Rows]. AHi is ALo where they are numbers.
+	ALo, AHi []float64
+}
+
+// Certain is a network whose weights are certain, on a device. It belongs to the Model that made it.
+type Certain struct {
+	model *Model
+	mean  *Boxes
+}
+
+// NewCertain copies the means of a posterior, which are all that there is of it, enclosed in
+// intervals.
+func (m *Model) NewCertain(post *posterior.Posterior) (*Certain, error) {
+	boxes, err := m.Upload([]Explicit{m.meansOf(post)})
+	if err != nil {
+		return nil, err
+	}
+	return &Certain{m, boxes}, nil
+}
+
+// meansOf encloses the means of a posterior in the device's numbers.
+func (m *Model) meansOf(post *posterior.Posterior) (box Explicit) {
+	p := m.dev.Precision()
+	for _, g := range post.Params() {
+		lo, hi := make([]float64, len(g.Mean)), make([]float64, len(g.Mean))
+		for j, mean := range g.Mean {
+			lo[j], hi[j] = p.RoundLo(mean), p.RoundHi(mean)
+		}
+		box.Lo, box.Hi = append(box.Lo, lo), append(box.Hi, hi)
+	}
+	return box
+}
+
+// Release gives the memory back.
+func (c *Certain) Release() { c.model.ReleaseBoxes(c.mean) }
+
+// Lines bounds rows, a set for each input box, by LBP: hidden layers as Propagate bounds them.
+func (c *Certain) Lines(in *Inputs, rows *Rows) (*InputLines, error) {
+	m, items := c.model, in.count
+	if rows.count != items {
+		panic("bound: Lines: rows for another number of inputs")
+	}
+	p := &pass{Model: m, layers: m.layers, scratch: scratch{owner: m.dev}, query: Query{
+		Propagation: LBP, Boxes: c.mean, Inputs: in, Rows: rows, Batch: Batch{Items: items, PerBox: items, Inputs: items},
+	}}
+	defer p.free()
+	last := len(p.layers) - 1
+	for k := range last {
+		if err := p.hiddenLayer(k); err != nil {
+			return nil, err
+		}
+	}
+	out := &InputLines{Items: items, Rows: rows.rows, In: p.width()}
+	var failed error
+	p.hooks = &hooks{
+		rows: func(int, Array, int) {},
+		inputs: func(s Interval) {
+			if out.ALo, failed = p.read(s.Lo); failed != nil {
+				return
+			}
+			if out.AHi = out.ALo; s.Hi != nil && s.Hi != s.Lo {
+				out.AHi, failed = p.read(s.Hi)
+			}
+		},
+	}
+	bound := p.backSubstitute(last, p.merged(last, p.mergeRows(last)))
+	if failed != nil {
+		return nil, failed
+	}
+	var err error
+	out.Lo, err = p.read(bound)
+	return out, err
+}

@@ -1,0 +1,249 @@
+package check
+
+import (
+	"math"
+	"slices"
+	"sync"
+
+	"psafe/host/arith"
+	"psafe/host/check/curves"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
+)
+
+// Noise in the last layer alone, of any covariance (docs/posteriors.md (43)): what feeds that layer is a
+// fixed function of x, of which lines and intervals are known, and no hidden bound can fail.
+
+// topped is the random last layer of a posterior.
+type topped struct {
+	layer      *posterior.Layer
+	covariance *posterior.Covariance
+	in, out    int
+	// rows are those that have been asked for.
+	mutex sync.Mutex
+	rows  map[string]*topRow
+}
+
+// newTopped is nil for a posterior that is random elsewhere, too.
+func newTopped(post *posterior.Posterior) *topped {
+	if post.OnTop() != nil {
+		return nil
+	}
+	last := len(post.Layers) - 1
+	t := &topped{layer: &post.Layers[last], rows: map[string]*topRow{}}
+	t.in, t.out = t.layer.Inputs(), t.layer.Outputs()
+	if all := post.Covariances(); all != nil {
+		t.covariance = all[last]
+	}
+	return t
+}
+
+// slopes are what is known of an input z_j of the last layer on a cell: z_j is at least
+// lower + below (x - centre) and at most upper + above (x - centre), and in [lo, hi].
+type slopes struct {
+	lower, upper float64
+	below, above []float64
+	lo, hi       float64
+}
+
+// topPass is a cell with the slopes of all inputs of the last layer.
+type topPass struct {
+	*topped
+	radius []float64
+	inputs []slopes
+}
+
+// newTopPass bounds what feeds the last layer by lines, with the means as weights.
+func (n *noisy) newTopPass(cell property.Box, try uint64) *topPass {
+	mean := network{layers: n.mean, graph: n.graph, lines: true, by: choice{try: try}, ctx: n.ctx}
+	p := mean.newPass(span{cell.Lo, cell.Hi})
+	last := len(n.mean) - 1
+	for k := range last {
+		p.hiddenLayer(k)
+	}
+	t := &topPass{topped: n.top, radius: reachOf(cell).radius, inputs: make([]slopes, n.top.in)}
+	centre := make([]float64, len(cell.Lo))
+	for k := range centre {
+		centre[k] = centreOf(cell.Lo[k], cell.Hi[k])
+	}
+	z := p.into(last)
+	for j := range t.inputs {
+		s := &t.inputs[j]
+		s.lower, s.below, s.lo = p.lineOf(last, j, 1, centre)
+		s.upper, s.above, s.hi = p.lineOf(last, j, -1, centre)
+		s.upper, s.hi = -s.upper, -s.hi
+		for k, a := range s.above {
+			s.above[k] = 0 - a
+		}
+		s.lo, s.hi = max(s.lo, z.lo[j]), min(s.hi, z.hi[j])
+	}
+	return t
+}
+
+// lineOf is a function of x below sign z_j, z being what feeds layer k: at + slope (x - centre); and a
+// lower bound of sign z_j.
+func (p *pass) lineOf(k, j int, sign float64, centre []float64) (at float64, slope []float64, lo float64) {
+	row := newSpan(p.layers[k].in)
+	row.lo[j], row.hi[j] = sign, sign
+	slope = make([]float64, len(centre))
+	lo = p.down(k, row, arith.Sum{}, way{arrive: func(s span, c arith.Sum) {
+		for i := range slope {
+			if s.lo == nil || s.lo[i] == 0 && s.hi[i] == 0 {
+				continue
+			}
+			var more float64
+			slope[i], more = s.lo[i], 0
+			if s.lo[i] != s.hi[i] {
+				slope[i], more = chord(s.lo[i], s.hi[i], p.x.lo[i], p.x.hi[i])
+			}
+			c.Plus(more)
+			c.Add(slope[i], centre[i])
+		}
+		at = c.Lo()
+	}})
+	return at, slope, lo
+}
+
+// chosen are the lines that a row takes: z_j is in at_j + slope_j (x - centre) +- half_j, and within
+// reach_j of at_j.
+type chosen struct {
+	at, half, reach []float64
+	slope           [][]float64
+}
+
+// choose takes the lower line where the mean of the row's coefficient is not negative, else the upper.
+func (t *topPass) choose(r *topRow) chosen {
+	c := chosen{make([]float64, t.in), make([]float64, t.in), make([]float64, t.in), make([][]float64, t.in)}
+	for j := range t.inputs {
+		s := &t.inputs[j]
+		var apart, rises, falls arith.Sum
+		for k, radius := range t.radius {
+			if radius != 0 {
+				apart.Add(arith.SumUp(max(s.above[k], s.below[k]), -min(s.above[k], s.below[k])), radius)
+				rises.Add(math.Abs(s.below[k]), radius)
+				falls.Add(math.Abs(s.above[k]), radius)
+			}
+		}
+		apart.Plus(s.upper)
+		apart.Plus(-s.lower)
+		gap, low, high := apart.Hi(), 0.0, 0.0
+		varies := rises
+		if r.mean[j].Middle() >= 0 {
+			end := rises
+			end.Plus(s.hi)
+			end.Plus(-s.lower)
+			gap = max(0, min(gap, end.Hi()))
+			low, high, c.slope[j] = s.lower, arith.SumUp(s.lower, gap), s.below
+		} else {
+			end := falls
+			end.Plus(s.upper)
+			end.Plus(-s.lo)
+			gap, varies = max(0, min(gap, end.Hi())), falls
+			low, high, c.slope[j] = arith.SumDown(s.upper, -gap), s.upper, s.above
+		}
+		c.at[j] = arith.Middle(low, high)
+		c.half[j] = max(arith.SumUp(high, -c.at[j]), arith.SumUp(c.at[j], -low))
+		varies.Plus(c.half[j])
+		c.reach[j] = max(0, min(varies.Hi(), max(arith.SumUp(s.hi, -c.at[j]), arith.SumUp(c.at[j], -s.lo))))
+	}
+	return c
+}
+
+// tailUp bounds the probability that a row is negative, or 0, somewhere in the cell; with met only at
+// some one point of it.
+func (t *topPass) tailUp(row *property.Row, met bool) float64 {
+	r := t.rowOf(row)
+	if r == nil {
+		return 1
+	}
+	c := t.choose(r)
+	for _, list := range [][]float64{c.at, c.half, c.reach} {
+		if slices.ContainsFunc(list, func(x float64) bool { return !(math.Abs(x) <= topMost) }) {
+			return 1
+		}
+	}
+	least, v := t.meanDown(r, &c), t.variance(r, &c)
+	switch {
+	case !arith.Finite(least, least) || !v.Finite() || v.Hi <= 0:
+		return 1
+	case least > 0:
+		return curves.TailUp(ratio(least, v.Hi))
+	case met && v.Lo > 0 && least < 0:
+		return arith.Up(1 - tailDown(-least, v.Lo))
+	}
+	return 1
+}
+
+// tailDown is at most Q(t/sqrt(v)) for t, v > 0.
+func tailDown(t, v float64) float64 {
+	z := ratio(t, v)
+	if !(z.Hi < 30) {
+		return 0
+	}
+	return arith.Down(curves.TailUp(z) * (1 - 0x1p-50)) // which is above Q by less than 2^-51
+}
+
+// meanDown is the mean of the least value of the row over the cell, at least.
+func (t *topPass) meanDown(r *topRow, c *chosen) float64 {
+	var sum arith.Sum
+	sum.Plus(r.constant.Lo)
+	for j, a := range r.mean {
+		sum.Add(arith.LeastProduct(a.Lo, a.Hi, c.at[j], c.at[j]))
+		if c.half[j] != 0 {
+			sum.Add(-curves.AbsMeanUp(a.Size(), r.marginal(j)), c.half[j])
+		}
+	}
+	live := slices.DeleteFunc(upTo(t.in), func(j int) bool {
+		return !slices.ContainsFunc(c.slope[j], func(a float64) bool { return a != 0 })
+	})
+	mean, sd := r.alongUp(c, live, t.radius)
+	for k, radius := range t.radius {
+		if radius != 0 {
+			sum.Add(-curves.AbsMeanUp(mean[k], sd[k]), radius)
+		}
+	}
+	return sum.Lo()
+}
+
+func upTo(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// cellFailUp bounds the probability that the network leaves S in the cell.
+func (t *topPass) cellFailUp(s *property.Safe) float64 {
+	tails, least := t.tails(s, false), 1.0
+	for _, all := range s.Any {
+		var fails []float64
+		for _, r := range all {
+			fails = append(fails, tails[r])
+		}
+		least = min(least, totalUp(fails))
+	}
+	return least
+}
+
+// holdsUp bounds the probability that S holds at some one point of the cell, given S with its rows
+// negated.
+func (t *topPass) holdsUp(negated *property.Safe) float64 {
+	tails, holds := t.tails(negated, true), []float64(nil)
+	for _, all := range negated.Any {
+		least := 1.0
+		for _, r := range all {
+			least = min(least, tails[r])
+		}
+		holds = append(holds, least)
+	}
+	return totalUp(holds)
+}
+
+func (t *topPass) tails(s *property.Safe, met bool) []float64 {
+	tails := make([]float64, len(s.Rows))
+	for r := range tails {
+		tails[r] = t.tailUp(&s.Rows[r], met)
+	}
+	return tails
+}

@@ -1,0 +1,150 @@
+package check
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"psafe/host/bound"
+	"psafe/host/lab/testkit/sumtest"
+	"psafe/host/model/posterior"
+	"psafe/host/prove"
+	"psafe/host/read/property"
+	"psafe/internal/testscale"
+)
+
+// TestOnTop: of posteriors that are random in their last layer alone, with any covariance, what certify
+// claims is proved again, and as many drawn networks as can be are within the bounds of both.
+func TestOnTop(t *testing.T) {
+	rng := rand.New(rand.NewPCG(33, 1))
+	lower, upper, dependent := 0, 0, 0
+	for i := range testscale.Costly(t, 250) {
+		act := activations[i%len(activations)]
+		sizes := [][]int{{2, 4, 3}, {2, 5, 4, 3}, {2, 3}, {1, 6, 2}}[rng.IntN(4)]
+		post := sumtest.RandomOnTop(rng, act, []float64{0.03, 0.1, 0.3}[rng.IntN(3)], sizes...)
+		task := randomTask(rng, post, 0)
+		n, err := newNoisy(post)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := []bound.Precision{bound.Float32, bound.Float64}[i%2]
+		r := certified(t, p, post, prove.Config{Method: prove.CLBP, Cells: 1 + i%3*4}, []property.Task{task})[0]
+		const draws = 400
+		slack := func(p float64) float64 { return 4.5*math.Sqrt(p*(1-p)/draws) + 4.0/draws }
+		at := task.T[0].Lo
+		if u := r.Proof.Upper; u != nil && u.Method == "clbp" {
+			upper++
+			box := witnessOf(t, r.Task, u.Witness)
+			at = box.Lo
+			if got, err := n.safeUp(t.Context(), r.Task, box, u.Tau, atMost(r.Upper())); err != nil || got > r.Upper() {
+				t.Errorf("%d %v %v: p_upper %v, certify says %v, %v", i, sizes, post.Describe(), got, r.Upper(), err)
+			}
+		}
+		somewhere, here := sumtest.DrawnUnsafe(post, &task, at, draws)
+		if fail := 1 - r.Lower(); somewhere > fail+slack(min(fail, 0.5)) {
+			t.Errorf("%d %v %v: %v of networks are unsafe, p_lower is %v", i, sizes, post.Describe(), somewhere, r.Lower())
+		}
+		if 1-here > r.Upper()+slack(min(r.Upper(), 0.5)) {
+			t.Errorf("%d %v %v: %v of networks are safe at a point, p_upper is %v", i, sizes, post.Describe(), 1-here, r.Upper())
+		}
+		if r.Lower() == 0 {
+			continue
+		}
+		if lower++; post.Kind == posterior.KindCorrelated {
+			dependent++
+		}
+		enough := -math.Expm1(r.LogP)
+		fail, err := n.failUp(t.Context(), asProved(t, r), r.Proof.Cells, r.Proof.Tau, atMost(enough))
+		if err != nil || fail > enough {
+			t.Errorf("%d %v %v %v: fails %v (%.3g more), certify says %v, %v", i, act, sizes, post.Describe(), fail, fail/enough-1, enough, err)
+		}
+		if somewhere > fail+slack(min(fail, 0.5)) {
+			t.Errorf("%d: %v of networks are unsafe, check says %v", i, somewhere, fail)
+		}
+	}
+	t.Logf("%d lower bounds, %d of them of weights that depend on each other, %d upper", lower, dependent, upper)
+	if dependent == 0 || upper == 0 {
+		t.Error("nothing was tested")
+	}
+}
+
+// TestForgedOnTop: a record cannot claim more of such a posterior, nor a budget that is for other
+// weights.
+func TestForgedOnTop(t *testing.T) {
+	rng := rand.New(rand.NewPCG(33, 2))
+	for range 20 {
+		post := sumtest.RandomOnTop(rng, activations[0], 0.1, 2, 4, 3)
+		if post.Independent() {
+			continue
+		}
+		task := randomTask(rng, post, 0)
+		n, err := newNoisy(post)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fail, err := n.failUp(t.Context(), &task, nil, []float64{0}, atMost(0))
+		other, err2 := n.failUp(t.Context(), &task, nil, []float64{1e-3}, atMost(0))
+		if err != nil || err2 != nil || other < fail {
+			t.Errorf("fails %v, with a budget %v: %v, %v", fail, other, err, err2)
+		}
+	}
+	// What is random elsewhere too, nothing is known of.
+	c := &posterior.Covariance{Rank: 1, Factor: []float64{1, 1, 1, 1}}
+	layers := sumtest.RandomNoisy(rng, activations[0], 0.1, 1, 2, 2).Layers
+	d := &posterior.Covariance{Rank: 1, Factor: make([]float64, 6)}
+	post, err := posterior.FromCovariances(layers, []*posterior.Covariance{c, d})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := newNoisy(post); err == nil {
+		t.Error("a posterior that is random in two layers was taken")
+	}
+	if post, err = posterior.FromCovariances(layers, []*posterior.Covariance{c, nil}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := newNoisy(post); err == nil {
+		t.Error("a posterior that is random in its first layer was taken")
+	}
+}
+
+// TestFormUp: the largest value of a quadratic form over a box is at most what is said of it, and not
+// much less.
+func TestFormUp(t *testing.T) {
+	rng := rand.New(rand.NewPCG(33, 3))
+	for range testscale.Cases(t, 300) {
+		n := 2 + rng.IntN(5)
+		r := topRow{n: n + 1, k: make([]float64, (n+1)*(n+1)), delta: make([]float64, n+1)}
+		b := make([]float64, n*n)
+		for i := range b {
+			b[i] = rng.NormFloat64()
+		}
+		for i := range n {
+			for j := range n {
+				for k := range n {
+					r.k[i*(n+1)+j] += b[i*n+k] * b[j*n+k]
+				}
+			}
+		}
+		reach := make([]float64, n)
+		for j := range reach {
+			reach[j] = rng.Float64() * float64(rng.IntN(3))
+		}
+		most := 0.0
+		for corner := range 1 << n {
+			v := 0.0
+			for i := range n {
+				for j := range n {
+					d := r.k[i*(n+1)+j] * reach[i] * reach[j]
+					if corner>>i&1 != corner>>j&1 {
+						d = -d
+					}
+					v += d
+				}
+			}
+			most = max(most, v)
+		}
+		if got := r.formUp(reach); got < most*(1-1e-12) || got > most*math.Pi/2*1.001+1e-9 {
+			t.Fatalf("%v of the form, its largest value is %v", got, most)
+		}
+	}
+}

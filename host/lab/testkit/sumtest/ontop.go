@@ -1,0 +1,66 @@
+package sumtest
+
+import (
+	"math/rand/v2"
+
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
+)
+
+// RandomOnTop is a posterior whose last layer alone is random, of deviations of about sd times its
+// weights: with a full covariance of any rank, of which a part may be common to all outputs, a Kronecker
+// covariance, or independent.
+func RandomOnTop(rng *rand.Rand, act network.Activation, sd float64, sizes ...int) *posterior.Posterior {
+	post := RandomNoisy(rng, act, sd, sizes...)
+	last := len(post.Layers) - 1
+	for k := range last {
+		for _, g := range []*posterior.Params{&post.Layers[k].Weight, &post.Layers[k].Bias} {
+			*g = posterior.NewParams(g.Mean, make([]float64, len(g.Mean)), posterior.ScaleSD)
+		}
+	}
+	in, out := post.Layers[last].Inputs(), post.Layers[last].Outputs()
+	c := RandomCovariance(rng, sd, in, out)
+	if c == nil {
+		return post
+	}
+	all := make([]*posterior.Covariance, len(post.Layers))
+	all[last] = c
+	post, err := posterior.FromCovariances(post.Layers, all)
+	if err != nil {
+		panic(err)
+	}
+	return post
+}
+
+// RandomCovariance is one of a dense layer, nil one time in four.
+func RandomCovariance(rng *rand.Rand, sd float64, in, out int) *posterior.Covariance {
+	n, entries := in+1, out*(in+1)
+	numbers := func(count int, scale float64) []float64 {
+		list := make([]float64, count)
+		for i := range list {
+			list[i] = scale * rng.NormFloat64()
+		}
+		return list
+	}
+	switch rng.IntN(4) {
+	case 0:
+		return nil
+	case 1:
+		c := &posterior.Covariance{QG: numbers(out*out, 0.7), QA: numbers(n*n, 0.7), Sd: numbers(entries, sd)}
+		for i, v := range c.Sd {
+			c.Sd[i] = max(v, -v)
+		}
+		return c
+	}
+	rank := 1 + rng.IntN(entries)
+	c := &posterior.Covariance{Rank: rank, Factor: numbers(entries*rank, sd/float64(rank))}
+	if rng.IntN(2) == 0 { // what all outputs have in common
+		for j := range n {
+			common := 3 * sd * rng.NormFloat64()
+			for o := range out {
+				c.Factor[(o*n+j)*rank] += common
+			}
+		}
+	}
+	return c
+}

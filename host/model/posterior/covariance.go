@@ -1,0 +1,255 @@
+package posterior
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"psafe/host/model/network"
+)
+
+// Covariance says how the weights and biases of one dense layer vary together. Its entries e are
+// those of the matrix [W b], one row for each output: e = o (in+1) + j is the weight from input j to
+// output o, and j = in the bias of output o. What is stored is the law itself and nothing that has
+// to be inverted or trusted: exactly one of
+//
+//   - full: w = mean + Factor z, z of Rank independent standard normal numbers;
+//   - kron (docs/posteriors.md (42)): [W b] = mean + QG (E o Sd) QA', E of independent standard normal
+//     numbers, o being the product entry by entry.
+//
+// Nobody may write to it once a Posterior has it.
+type Covariance struct {
+	// Rank and Factor are of a full covariance, [out (in+1) x Rank].
+	Rank   int
+	Factor []float64
+	// QG [out x out], Sd [out x (in+1)], each at least 0, and QA [(in+1) x (in+1)] are of kron.
+	QG, Sd, QA []float64
+}
+
+// Full says that the covariance is given by its factor.
+func (c *Covariance) Full() bool { return c.Factor != nil }
+
+// String is the word of the file header: full or kron.
+func (c *Covariance) String() string {
+	if c.Full() {
+		return "full"
+	}
+	return "kron"
+}
+
+// Covariances returns, for a posterior of KindCorrelated, the covariance of each layer, nil for those
+// whose weights are certain; nil for other kinds. The caller may not write to it.
+func (p *Posterior) Covariances() []*Covariance { return p.covariances }
+
+// FromCovariances makes a posterior of KindCorrelated: the layers' shapes, activations and means, and
+// a covariance for each layer, nil where the weights are certain. Layers are independent of each
+// other. Spreads of layers are dropped. It keeps the slices. Any error is that of Validate.
+func FromCovariances(layers []Layer, covariances []*Covariance) (*Posterior, error) {
+	p := &Posterior{Kind: KindCorrelated, Layers: means(layers), covariances: covariances}
+	return p, p.Validate()
+}
+
+// OnTop is nil for a posterior whose last layer alone is random, a dense one with normal weights
+// (KindGaussian or KindCorrelated). For others it is one line that says why not.
+func (p *Posterior) OnTop() error {
+	last := len(p.Layers) - 1
+	if p.Kind != KindGaussian && p.Kind != KindCorrelated {
+		return fmt.Errorf("this posterior is %s, not normal weights", p.Describe())
+	}
+	if _, dense := p.Layers[last].Map.(network.Dense); !dense {
+		return fmt.Errorf("layer %d, the last, is not dense", last)
+	}
+	for k := range p.Layers {
+		random := p.Layers[k].Random() > 0
+		if p.Kind == KindCorrelated {
+			random = p.covariances[k] != nil
+		}
+		if random != (k == last) {
+			return fmt.Errorf("this posterior is %s; bounds for weights that depend on each other are for those whose last layer alone is random: use --method statistical", p.Describe())
+		}
+	}
+	return nil
+}
+
+// validateCovariances checks lengths and numbers against the shapes of p.
+func (p *Posterior) validateCovariances() error {
+	if len(p.covariances) != len(p.Layers) {
+		return fmt.Errorf("%d covariances for %d layers: give one for each, nil where weights are certain", len(p.covariances), len(p.Layers))
+	}
+	for k, c := range p.covariances {
+		if c == nil {
+			continue
+		}
+		dense, is := p.Layers[k].Map.(network.Dense)
+		if !is {
+			return fmt.Errorf("layer %d: a covariance is for dense layers, this is a %s", k, network.Describe(p.Layers[k].Map))
+		}
+		if err := c.validate(dense.In, dense.Out); err != nil {
+			return fmt.Errorf("layer %d: covariance: %w", k, err)
+		}
+		// A bias that the file has not is exactly 0, so nothing may move it.
+		if bad := c.movesBias(dense.In, dense.Out); p.Layers[k].NoBias && bad {
+			return fmt.Errorf("layer %d: covariance: the layer has no bias, and the covariance moves it: make these entries 0, or give it a bias", k)
+		}
+	}
+	return nil
+}
+
+func (c *Covariance) validate(in, out int) error {
+	entries := out * (in + 1)
+	kron := c.QG != nil || c.Sd != nil || c.QA != nil
+	switch {
+	case c.Full() == kron:
+		return fmt.Errorf("it is neither a factor alone nor QG, sd and QA alone")
+	case c.Full() && (c.Rank < 1 || !stacked(len(c.Factor), entries, c.Rank)):
+		return fmt.Errorf("a factor of %d numbers in %d columns: the shape needs %d rows", len(c.Factor), c.Rank, entries)
+	case kron && (len(c.QG) != out*out || len(c.Sd) != entries || len(c.QA) != (in+1)*(in+1)):
+		return fmt.Errorf("QG, sd and QA have %d, %d and %d numbers: the shape needs %d, %d and %d", len(c.QG), len(c.Sd), len(c.QA), out*out, entries, (in+1)*(in+1))
+	}
+	for _, list := range []struct {
+		name   string
+		values []float64
+		row    int
+	}{{"factor", c.Factor, max(1, c.Rank)}, {"QG", c.QG, out}, {"sd", c.Sd, in + 1}, {"QA", c.QA, in + 1}} {
+		if bad := finite(list.values, list.row); bad != "" {
+			return fmt.Errorf("%s: row %s", list.name, bad)
+		}
+	}
+	for i, sd := range c.Sd {
+		if sd < 0 {
+			return fmt.Errorf("sd: row %d: entry %d is %v: it must not be negative", i/(in+1), i%(in+1), sd)
+		}
+	}
+	return nil
+}
+
+// movesBias says whether the covariance has anything but 0 for a bias.
+func (c *Covariance) movesBias(in, out int) bool {
+	if !c.Full() {
+		for _, v := range c.QA[in*(in+1):] {
+			if v != 0 {
+				return true
+			}
+		}
+		return false
+	}
+	for o := range out {
+		row := (o*(in+1) + in) * c.Rank
+		for _, v := range c.Factor[row : row+c.Rank] {
+			if v != 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// drawCovariances draws each layer's numbers in order: of a full covariance z, of kron E by rows.
+func (p *Posterior) drawCovariances(r *rand.Rand, dst [][]float64) {
+	for k, l := range p.Layers {
+		copy(dst[2*k], l.Weight.Mean)
+		copy(dst[2*k+1], l.Bias.Mean)
+		if c := p.covariances[k]; c != nil {
+			eachEntry(l.Inputs(), l.Outputs(), c.drawn(r, l.Inputs(), l.Outputs()), func(w *float64, v float64) { *w += v }, dst[2*k], dst[2*k+1])
+		}
+	}
+}
+
+// eachEntry tells which parameter of a layer each entry of a list over [W b] is of.
+func eachEntry(in, out int, list []float64, to func(w *float64, v float64), weight, bias []float64) {
+	for o := range out {
+		for j := range in + 1 {
+			e := o*(in+1) + j
+			if j == in {
+				to(&bias[o], list[e])
+			} else {
+				to(&weight[j*out+o], list[e])
+			}
+		}
+	}
+}
+
+// drawn are deviations of [W b]. The conversions keep the compiler from fusing operations.
+func (c *Covariance) drawn(r *rand.Rand, in, out int) []float64 {
+	d := make([]float64, out*(in+1))
+	if c.Full() {
+		z := make([]float64, c.Rank)
+		for k := range z {
+			z[k] = r.NormFloat64()
+		}
+		for e := range d {
+			for k, v := range c.Factor[e*c.Rank : (e+1)*c.Rank] {
+				d[e] += float64(v * z[k])
+			}
+		}
+		return d
+	}
+	n := in + 1
+	noise, turned := make([]float64, len(d)), make([]float64, len(d))
+	for e := range noise {
+		noise[e] = float64(c.Sd[e] * r.NormFloat64())
+	}
+	for o := range out { // QG noise
+		for i := range out {
+			for j, v := range noise[i*n : (i+1)*n] {
+				turned[o*n+j] += float64(c.QG[o*out+i] * v)
+			}
+		}
+	}
+	for o := range out { // times QA'
+		for j := range n {
+			for i, v := range c.QA[j*n : (j+1)*n] {
+				d[o*n+j] += float64(turned[o*n+i] * v)
+			}
+		}
+	}
+	return d
+}
+
+// sdApprox are the standard deviations of single entries.
+func (c *Covariance) sdApprox(in, out int) []float64 {
+	sd := make([]float64, out*(in+1))
+	n := in + 1
+	// Of kron first the sums over QG, [out x n].
+	turned := make([]float64, len(c.Sd))
+	for o := range out {
+		for i := range out {
+			for j := 0; j < n && !c.Full(); j++ {
+				x := c.QG[o*out+i] * c.Sd[i*n+j]
+				turned[o*n+j] += x * x
+			}
+		}
+	}
+	for e := range sd {
+		sum := 0.0
+		if c.Full() {
+			for _, v := range c.Factor[e*c.Rank : (e+1)*c.Rank] {
+				sum += v * v
+			}
+		} else {
+			for i, q := range c.QA[e%n*n : (e%n+1)*n] {
+				sum += q * q * turned[e/n*n+i]
+			}
+		}
+		sd[e] = math.Sqrt(sum)
+	}
+	return sd
+}
+
+// Features is the network below the last layer, with its means as certain weights: its outputs are what
+// feeds the last layer, in that order.
+func (p *Posterior) Features() *Posterior {
+	f := p.AtMean()
+	last := len(f.Layers) - 1
+	n := f.Layers[last].Inputs()
+	one := make([]float64, n*n)
+	for j := range n {
+		one[j*n+j] = 1
+	}
+	top := Layer{Layer: network.DenseLayer(n, n, network.Activation{}), NoBias: true}
+	top.Sources = f.Layers[last].Sources
+	top.Weight = NewParams(one, make([]float64, n*n), ScaleSD)
+	top.Bias = NewParams(make([]float64, n), make([]float64, n), ScaleSD)
+	f.Layers[last] = top
+	return f
+}

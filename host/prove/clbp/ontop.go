@@ -1,0 +1,83 @@
+package clbp
+
+import (
+	"context"
+	"slices"
+
+	"psafe/host/bound"
+	"psafe/host/prove/engine"
+	"psafe/host/prove/ontop"
+	"psafe/host/read/property"
+	"psafe/internal/fault"
+)
+
+// Noise in the last layer alone (docs/posteriors.md (43)): no hidden bound can fail, so that there is no
+// budget, and tau is 0.
+
+// mostOnTop is how many cells a device bounds at a time, at most.
+const mostOnTop = 64
+
+// judgeOnTop bounds the failure of cells by the tails of their rows.
+func (m method) judgeOnTop(ctx context.Context, cells []*cell) error {
+	if len(cells) == 0 {
+		return nil
+	}
+	features, err := m.e.FeaturesOn(m.e.Model)
+	if err != nil {
+		return err
+	}
+	rows := ontop.UnitRows(m.e.Normal.Layers[len(m.e.Normal.Layers)-1].Inputs())
+	_, each := features.Model.Footprint(bound.LBP, len(rows))
+	each += int64(4 * len(rows) * len(rows) * m.e.Precision().Bytes())
+	most := min((m.e.Budget()-features.Model.Bytes())/each, mostOnTop, int64(features.Model.MostItems(len(rows))))
+	for chunk := range slices.Chunk(cells, int(max(1, most))) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := engine.Guarded(m.e, "noise on top", chunk, func(on *bound.Model, part []*cell) ([]engine.Answer, error) {
+			return m.onTop(on, part, rows)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// onTop asks a model about some cells.
+func (m method) onTop(on *bound.Model, part []*cell, rows []property.Row) ([]engine.Answer, error) {
+	features, err := m.e.FeaturesOn(on)
+	if err != nil {
+		return nil, err
+	}
+	var boxes []property.Box
+	var sets [][]property.Row
+	for _, c := range part {
+		boxes, sets = append(boxes, c.box), append(sets, rows)
+	}
+	in, dr, release, err := engine.Upload(features.Model, boxes, sets)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	lines, err := features.Lines(in, dr)
+	if err != nil {
+		return nil, err
+	}
+	answers := make([]engine.Answer, len(part))
+	err = fault.OnCores(context.Background(), len(part), func(i int) {
+		c := part[i]
+		known := ontop.NewCell(lines, i, len(rows)/2, c.box, on.Device().Precision())
+		tails := make([]float64, len(c.task.S.Rows))
+		for r := range tails {
+			tails[r] = m.e.OnTop().Row(&c.task.S.Rows[r]).TailUp(known, c.dual)
+		}
+		fail := min(1, rowsUp(c, tails))
+		answers[i] = engine.Answer{Numbers: known.Numbers(), Take: func() {
+			if fail < c.fail {
+				c.fail, c.tau = fail, 0
+			}
+		}}
+	})
+	return answers, err
+}

@@ -1,0 +1,125 @@
+package prove_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"psafe/fallback"
+	"psafe/host/bound"
+	"psafe/host/lab/testkit/sumtest"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/prove"
+	"psafe/host/prove/boxes"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/engine"
+	"psafe/host/read/property"
+)
+
+// correlatedNet is a 2-3-2 network; last says that its last layer alone is random, else both are.
+func correlatedNet(t *testing.T, last bool) *posterior.Posterior {
+	r := rand.New(rand.NewPCG(33, 4))
+	layers := sumtest.RandomNoisy(r, network.Activation{Kind: network.ReLU}, 0.1, 2, 3, 2).Layers
+	covariances := []*posterior.Covariance{nil, {Rank: 1, Factor: []float64{1, 1, 1, 1, 1, 1, 1, 1}}}
+	if !last {
+		covariances[0] = &posterior.Covariance{Rank: 1, Factor: []float64{1, 1, 1, 1, 1, 1, 1, 1, 1}}
+	}
+	post, err := posterior.FromCovariances(layers, covariances)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return post
+}
+
+// TestCorrelatedRefused: weights that depend on each other are never taken for independent ones,
+// whichever door is tried: every method but those that know their covariance refuses them, and those
+// refuse what is random below the last layer.
+func TestCorrelatedRefused(t *testing.T) {
+	for _, last := range []bool{true, false} {
+		post := correlatedNet(t, last)
+		dev := fallback.New(bound.Float64)
+		eng, err := engine.New(dev, nil, post, 12)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (eng.OnTop() != nil) != last {
+			t.Errorf("random in the last layer alone: %v, want %v", eng.OnTop() != nil, last)
+		}
+		task := safeOn(property.ArgmaxIs(0, 2), property.Box{Lo: []float64{0, 0}, Hi: []float64{0, 0}})
+		for word := range prove.MethodWords() {
+			cfg := prove.Config{Method: prove.Method(word), Samples: 2, Gamma: 1, Confidence: 0.9}
+			takes := cfg.Method == prove.Statistical || last && (cfg.Method == prove.CLBP || cfg.Method == prove.Auto)
+			err := prove.Run(context.Background(), []*engine.Engine{eng}, cfg, []property.Task{task}, nil, func(r *claim.Result) error {
+				if !takes || r.Method != "clbp" && r.Method != "statistical" {
+					t.Errorf("a result of %s by %v", post.Describe(), r.Method)
+				}
+				return nil
+			})
+			if takes != (err == nil) || err != nil && !strings.Contains(err.Error(), "this posterior is normal weights with full covariance in layer") {
+				t.Errorf("%v of %s: %v", cfg.Method, post.Describe(), err)
+			}
+		}
+		eng.Close()
+		if _, err := bound.NewModel(dev, post, 12); err == nil {
+			t.Error("NewModel takes it")
+		}
+		if _, err := bound.HostBox(post, bound.Float64, bound.BoxSpec{Gamma: [][]float64{{1}, {1}}}, 0); err == nil {
+			t.Error("HostBox takes it")
+		}
+		if err := post.Widen(1, 2); err == nil {
+			t.Error("Widen takes it")
+		}
+		if c := boxes.Ceiling(post, bound.Float64, 10, 1); c != 0 {
+			t.Errorf("ceiling %v, want 0: unknown", c)
+		}
+	}
+}
+
+// TestCommonNoise: what all outputs have in common no margin sees. (The example of docs/export.md.) The
+// diagonal of that covariance is another posterior, and less safe.
+func TestCommonNoise(t *testing.T) {
+	dense := func(in, out int, w []float64, a network.Activation) posterior.Layer {
+		l := posterior.Layer{Layer: network.DenseLayer(in, out, a)}
+		l.Weight = posterior.NewParams(w, make([]float64, in*out), posterior.ScaleSD)
+		l.Bias = posterior.NewParams(make([]float64, out), make([]float64, out), posterior.ScaleSD)
+		return l
+	}
+	layers := []posterior.Layer{
+		dense(2, 3, []float64{1, -1, 0.5, -1, 1, 0.5}, network.Activation{Kind: network.ReLU}),
+		dense(3, 2, []float64{1, 0, 0, 1, 0.2, 0.2}, network.Activation{}),
+	}
+	c := &posterior.Covariance{Rank: 9, Factor: make([]float64, 8*9)}
+	for e := range 8 {
+		c.Factor[e*9], c.Factor[e*9+1+e] = 0.2, 0.01 // 0.04 ones + 0.0001 I
+	}
+	post, err := posterior.FromCovariances(layers, []*posterior.Covariance{nil, c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	diagonal := &posterior.Posterior{Scale: posterior.ScaleSD, Layers: []posterior.Layer{layers[0], dense(3, 2, layers[1].Weight.Mean, network.Activation{})}}
+	for _, g := range []*posterior.Params{&diagonal.Layers[1].Weight, &diagonal.Layers[1].Bias} {
+		for i := range g.SdHi {
+			g.Spread[i], g.SdLo[i], g.SdHi[i] = 0.2002, 0.2002, 0.2002
+		}
+	}
+	lower := map[*posterior.Posterior]float64{}
+	for _, p := range []*posterior.Posterior{post, diagonal} {
+		eng, err := engine.New(fallback.New(bound.Float32), nil, p, 12)
+		if err != nil {
+			t.Fatal(err)
+		}
+		task := safeOn(property.ArgmaxIs(0, 2), property.Box{Lo: []float64{0.78, 0.18}, Hi: []float64{0.82, 0.22}})
+		if err := prove.Run(context.Background(), []*engine.Engine{eng}, prove.Config{Method: prove.CLBP}, []property.Task{task}, nil, func(r *claim.Result) error {
+			lower[p] = r.Lower()
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		eng.Close()
+	}
+	if lower[post] < 0.999999 || lower[diagonal] > 0.99 {
+		t.Errorf("p_lower %v, of the diagonal %v", lower[post], lower[diagonal])
+	}
+}

@@ -1,0 +1,164 @@
+package ontop
+
+import (
+	"math"
+
+	"psafe/host/arith"
+	"psafe/host/prove/measure"
+)
+
+// TailUp bounds the probability that the row is negative, or 0, somewhere in the cell, from above:
+// Q(E F / sqrt v) of (43). With met it is only about some one point of the cell, of which nothing is
+// known but that it is in it; then a mean below 0 tells something too.
+func (r *Row) TailUp(c *Cell, met bool) float64 {
+	if r == nil {
+		return 1
+	}
+	f := r.form(c)
+	if f == nil {
+		return 1
+	}
+	least, v := r.meanDown(f), r.varianceOf(f)
+	switch {
+	case !(math.Abs(least) <= math.MaxFloat64 && v.Hi <= math.MaxFloat64):
+		return 1
+	case least > 0:
+		return measure.TailUp(arith.Down(least / arith.Up(math.Sqrt(v.Hi))))
+	case met && v.Lo > 0:
+		// At the point the row is normal, with a mean of at least least and a variance of at least v.Lo.
+		return min(1, arith.Up(1-measure.TailDown(arith.Up(-least/arith.Down(math.Sqrt(v.Lo))))))
+	}
+	return 1
+}
+
+// meanDown is a lower bound of the mean of F, the least value of the row over the cell, x and what is
+// between the lines taken apart: (43).
+func (r *Row) meanDown(f *form) float64 {
+	var sum arith.Sum
+	sum.Plus(r.constant.Lo)
+	for j, a := range r.mean {
+		sum.Add(arith.LeastProduct(a.Lo, a.Hi, f.at[j], f.at[j]))
+		if f.half[j] != 0 {
+			sum.Add(-measure.AbsMeanUp(a.Size(), r.marginal[j]), f.half[j])
+		}
+	}
+	coefficients, spreads := r.overInputs(f)
+	for k, radius := range f.radius {
+		if radius != 0 {
+			sum.Add(-measure.AbsMeanUp(coefficients[k], spreads[k]), radius)
+		}
+	}
+	return sum.Lo()
+}
+
+// overInputs bounds, for each input, the magnitude of the mean of its coefficient, A slope_k, and its
+// standard deviation, the root of slope_k' K slope_k.
+func (r *Row) overInputs(f *form) (coefficients, spreads []float64) {
+	in, n := len(f.radius), r.n+1
+	var live []int
+	for j, slope := range f.slope {
+		for k, a := range slope {
+			if a != 0 && f.radius[k] != 0 {
+				live = append(live, j)
+				break
+			}
+		}
+	}
+	coefficients, spreads = make([]float64, in), make([]float64, in)
+	off, sizes, extra, column := make([]float64, in), make([]float64, in), make([]float64, in), make([]float64, in)
+	u := unit(2 * len(live))
+	for _, i := range live {
+		mid, wrong := r.mean[i].Middle(), arith.Up(r.mean[i].Radius()+float64(u*r.mean[i].Size()))
+		clear(column)
+		for _, j := range live {
+			addTimes(column, r.k[i*n+j], f.slope[j])
+		}
+		for k, a := range f.slope[i] {
+			size := math.Abs(a)
+			coefficients[k] += float64(mid * a)
+			off[k] += float64(wrong * size)
+			sizes[k] += float64(r.spread[i] * size)
+			extra[k] += float64(float64(r.delta[i]*size) * size)
+			spreads[k] += float64(column[k] * a)
+		}
+	}
+	g := grow(2 * len(live))
+	for k := range in {
+		coefficients[k] = float64((math.Abs(coefficients[k])+off[k])*g) + tiny
+		rest := float64(float64(u*sizes[k])*sizes[k]) + extra[k]
+		spreads[k] = arith.Up(math.Sqrt(arith.Up(arith.Up(max(0, spreads[k]))+float64(rest*g)) + tiny))
+	}
+	return coefficients, spreads
+}
+
+// addTimes adds a times each of x to to.
+func addTimes(to []float64, a float64, x []float64) {
+	if a == 0 {
+		return
+	}
+	to = to[:len(x)]
+	for k, v := range x {
+		to[k] += float64(a * v)
+	}
+}
+
+// varianceOf holds the variance of the row at every point of the cell, and above it the squared
+// Lipschitz constant of F in the noise: (41), with c the middle of the form. Of the first order the
+// range over x and between the lines counts, of the second that of the box.
+func (r *Row) varianceOf(f *form) arith.Interval {
+	n := r.n + 1
+	at := append(append([]float64(nil), f.at...), 1)
+	size, extra, over := 0.0, 0.0, r.delta[r.n]
+	for j, c := range at {
+		size += float64(math.Abs(c) * r.spread[j])
+		extra += float64(float64(r.delta[j]*c) * c)
+		if j < r.n {
+			far := math.Abs(c) + f.reach[j]
+			over += float64(float64(r.delta[j]*far) * far)
+		}
+	}
+	g, u := grow(2*n), unit(2*n)
+	size *= g
+	// w = (k + Diag(delta)) c, and how far each entry may be off.
+	w, wrong := make([]float64, n), make([]float64, n)
+	square := 0.0
+	for i := range w {
+		dot := 0.0
+		for j, c := range at {
+			dot += float64(r.k[i*n+j] * c)
+		}
+		square += float64(dot * at[i])
+		w[i] = dot
+		wrong[i] = float64((float64(float64(u*r.spread[i])*size)+float64(r.delta[i]*math.Abs(at[i])))*g) + tiny
+	}
+	err := float64((float64(float64(u*size)*size)+extra)*g) + tiny
+	first := r.firstOrderUp(f, w, wrong)
+	second := r.overBoxUp(f.reach)
+	centre := max(0, arith.Up(square+err))
+	root := arith.Up(arith.Up(math.Sqrt(centre)) + arith.Up(math.Sqrt(second)))
+	most := min(arith.Up(arith.Up(centre+2*first)+second), arith.Up(root*root))
+	// K is at least k + Diag(delta) - 2 Diag(delta), of which the first is positive semidefinite.
+	least := arith.Down(arith.Down(arith.Down(square-err)-2*first) - 2*float64(over*g) - tiny)
+	return arith.Of(max(0, least), most)
+}
+
+// firstOrderUp bounds |w (z(x) - at)| for all x of the cell, each w_i being off by wrong_i.
+func (r *Row) firstOrderUp(f *form, w, wrong []float64) float64 {
+	box, gaps := 0.0, 0.0
+	along, off := make([]float64, len(f.radius)), make([]float64, len(f.radius))
+	u := unit(r.n)
+	for j := range r.n {
+		most := math.Abs(w[j]) + wrong[j]
+		box += float64(most * f.reach[j])
+		gaps += float64(most * f.half[j])
+		for k, a := range f.slope[j] {
+			along[k] += float64(w[j] * a)
+			off[k] += float64((wrong[j] + float64(u*math.Abs(w[j]))) * math.Abs(a))
+		}
+	}
+	for k, radius := range f.radius {
+		gaps += float64((math.Abs(along[k]) + off[k]) * radius)
+	}
+	g := grow(2*r.n + len(f.radius))
+	return min(box, gaps)*g + tiny
+}

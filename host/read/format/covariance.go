@@ -1,0 +1,136 @@
+package format
+
+import (
+	"fmt"
+	"slices"
+
+	"psafe/host/model/posterior"
+	"psafe/host/read/format/graph"
+	"psafe/host/read/npy"
+)
+
+// The covariance of a layer, in a header of version 3: docs/formats.md, "Covariance".
+
+// covarianceKeys are the keys of version 3 that version 2 has not.
+var covarianceKeys = []string{"covariance"}
+
+// The words for the covariance of a layer.
+const (
+	covarianceFull = "full"
+	covarianceKron = "kron"
+)
+
+// covariancePart is an array of a layer's covariance: layers.K.covariance.NAME.
+type covariancePart struct {
+	name string
+	of   func(*posterior.Covariance) *[]float64
+	// shape is that for so many inputs and outputs; a -1 is any number of columns.
+	shape func(in, out int) []int
+}
+
+// array is the name of the part of layer k.
+func (t covariancePart) array(k int) string { return fmt.Sprintf("layers.%d.covariance.%s", k, t.name) }
+
+// covarianceParts lists the arrays of a covariance, in the order in which they are written.
+func covarianceParts(word string) []covariancePart {
+	switch word {
+	case covarianceFull:
+		return []covariancePart{{"factor", func(c *posterior.Covariance) *[]float64 { return &c.Factor }, func(in, out int) []int { return []int{out * (in + 1), -1} }}}
+	case covarianceKron:
+		return []covariancePart{
+			{"QA", func(c *posterior.Covariance) *[]float64 { return &c.QA }, func(in, _ int) []int { return []int{in + 1, in + 1} }},
+			{"QG", func(c *posterior.Covariance) *[]float64 { return &c.QG }, func(_, out int) []int { return []int{out, out} }},
+			{"sd", func(c *posterior.Covariance) *[]float64 { return &c.Sd }, func(in, out int) []int { return []int{out, in + 1} }},
+		}
+	}
+	return nil
+}
+
+// checkCovariance refuses the field where it does not belong.
+func (l *metaLayer) checkCovariance(kind posterior.Kind) error {
+	switch {
+	case l.Covariance == "":
+		return nil
+	case kind != posterior.KindCorrelated:
+		return fmt.Errorf(`field "covariance" does not belong to a posterior of kind %v: say "kind": %q`, kind, posterior.KindCorrelated)
+	case covarianceParts(l.Covariance) == nil:
+		return fmt.Errorf("covariance %.40q is neither %q nor %q: leave it out where the weights are certain", l.Covariance, covarianceFull, covarianceKron)
+	case l.Kind != graph.Dense:
+		return fmt.Errorf("a covariance is for dense layers, this is a %s", l.Kind)
+	}
+	return nil
+}
+
+// findCovariance takes the arrays of the covariance of layer k, and adds up their numbers.
+func (m *meta) findCovariance(k int, byName map[string]lazy, numbers *int64) (found []lazy, err error) {
+	l := &m.Layers[k]
+	for _, t := range covarianceParts(l.Covariance) {
+		name := t.array(k)
+		a, ok := byName[name]
+		if !ok {
+			return nil, fmt.Errorf("array %q is missing", name)
+		}
+		delete(byName, name)
+		want := t.shape(l.parameters.Weight[0], l.parameters.Weight[1])
+		if len(a.shape) == 2 && want[1] < 0 {
+			want[1] = max(1, a.shape[1])
+		}
+		if !slices.Equal(a.shape, want) {
+			return nil, fmt.Errorf("array %q has shape %v, the header says %v: entries are those of [W b] row by row, (out, in+1), whatever the layout", name, a.shape, want)
+		}
+		*numbers += int64(want[0]) * int64(want[1]) // no overflow: there are as many bytes
+		found = append(found, a)
+	}
+	return found, nil
+}
+
+// loadCovariance reads the arrays that findCovariance found, and puts the inputs in the order of
+// package network.
+func (m *meta) loadCovariance(k int, found []lazy) (*posterior.Covariance, error) {
+	l := &m.Layers[k]
+	if l.Covariance == "" {
+		return nil, nil
+	}
+	c, in, out := &posterior.Covariance{}, l.parameters.Weight[0], l.parameters.Weight[1]
+	for i, t := range covarianceParts(l.Covariance) {
+		a, err := found[i].load()
+		if err != nil {
+			return nil, err
+		}
+		if t.name == "factor" {
+			c.Rank = a.Shape[1]
+		}
+		*t.of(c) = a.Data
+	}
+	if l.rows == nil {
+		return c, nil
+	}
+	// Rows of the inputs of an image, and the bias behind them.
+	rows := append(slices.Clone(l.rows), int32(in))
+	if c.Full() {
+		for o := range out {
+			n := (in + 1) * c.Rank
+			part := inRows(&npy.Array{Shape: []int{in + 1, c.Rank}, Data: c.Factor[o*n : (o+1)*n]}, rows)
+			copy(c.Factor[o*n:], part.Data)
+		}
+		return c, nil
+	}
+	c.QA = inRows(&npy.Array{Shape: []int{in + 1, in + 1}, Data: c.QA}, rows).Data
+	return c, nil
+}
+
+// covarianceArrays are those of layer k of p, which is layer at of the file.
+func covarianceArrays(p *posterior.Posterior, k, at int) (list []npy.Named) {
+	if p.Kind != posterior.KindCorrelated || p.Covariances()[k] == nil {
+		return nil
+	}
+	c := p.Covariances()[k]
+	for _, t := range covarianceParts(c.String()) {
+		shape, data := t.shape(p.Layers[k].Inputs(), p.Layers[k].Outputs()), *t.of(c)
+		if shape[1] < 0 {
+			shape[1] = c.Rank
+		}
+		list = append(list, npy.Named{Name: t.array(at), Array: &npy.Array{Shape: shape, Data: data, DType: "<f8"}})
+	}
+	return list
+}

@@ -1,0 +1,103 @@
+package format
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"psafe/host/model/posterior"
+	"psafe/host/read/npy"
+)
+
+// covarianceFile is a file of version 3: an image of 2 x 1 x 2 channels first, flattened into a dense
+// layer of one output whose covariance has the word.
+func covarianceFile(word string) *kindFile {
+	f := &kindFile{`{"format":"psafe-posterior","version":3,"kind":"correlated","layout":"out,in","order":"channels_first","input_shape":[2,1,2],"layers":[` +
+		`{"kind":"conv2d","kernel":[1,1],"filters":2,"activation":"relu"},{"kind":"flatten"},{"kind":"dense","out":1,"covariance":"` + word + `"}]}`, map[string]*npy.Array{
+		"layers.0.weight.mean": single([]int{2, 2, 1, 1}, 1, 0, 0, 1), "layers.0.bias.mean": single([]int{2}, 0, 0),
+		"layers.2.weight.mean": single([]int{1, 4}, 1, 2, 3, 4), "layers.2.bias.mean": single([]int{1}, 5),
+	}}
+	if word == covarianceFull {
+		f.arrays["layers.2.covariance.factor"] = single([]int{5, 2}, 1, 10, 2, 20, 3, 30, 4, 40, 5, 50)
+	} else {
+		f.arrays["layers.2.covariance.QG"] = single([]int{1, 1}, 1)
+		f.arrays["layers.2.covariance.sd"] = single([]int{1, 5}, 1, 2, 3, 4, 5)
+		qa := make([]float64, 25)
+		for i := range qa {
+			qa[i] = float64(i)
+		}
+		f.arrays["layers.2.covariance.QA"] = single([]int{5, 5}, qa...)
+	}
+	return f
+}
+
+// TestReadCovariance: entries follow the weights where inputs are reordered, and what is written is read
+// again as it was.
+func TestReadCovariance(t *testing.T) {
+	for word, want := range map[string]string{
+		// (channel, place) becomes (place, channel): inputs 0 2 1 3, and the bias.
+		covarianceFull: "[1 3 2 4] 2 [1 10 3 30 2 20 4 40 5 50] [] [] []",
+		covarianceKron: "[1 3 2 4] 0 [] [1] [1 2 3 4 5] [0 1 2 3 4 10 11 12 13 14 5 6 7 8 9 15 16 17 18 19 20 21 22 23 24]",
+	} {
+		f := covarianceFile(word)
+		p, _, err := readBytes(t, npz(t, f.meta, f.arrays), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		say := func(p *posterior.Posterior) string {
+			last := len(p.Layers) - 1
+			c := p.Covariances()[last]
+			return fmt.Sprint(p.Layers[last].Weight.Mean, c.Rank, c.Factor, c.QG, c.Sd, c.QA)
+		}
+		if got := say(p); got != want {
+			t.Errorf("%s: got %s, want %s", word, got, want)
+		}
+		var out bytes.Buffer
+		if err := WriteNPZ(&out, p); err != nil {
+			t.Fatal(err)
+		}
+		again, _, err := readBytes(t, out.Bytes(), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := say(again); got != want {
+			t.Errorf("%s again: got %s, want %s", word, got, want)
+		}
+	}
+}
+
+// TestBadCovariance: what is no covariance, or not of this kind or version, is refused in one line.
+func TestBadCovariance(t *testing.T) {
+	for _, test := range []struct{ word, want, old, new, array string }{
+		{covarianceFull, `"covariance" does not belong to a posterior of kind gaussian`, `"correlated"`, `"gaussian","scale":"sd"`, ""},
+		{covarianceFull, `a posterior of kind correlated is one of version 3, this is version 2`, `"version":3,`, `"version":2,`, ""},
+		{covarianceFull, `covariance "half" is neither "full" nor "kron"`, `"covariance":"full"`, `"covariance":"half"`, ""},
+		{covarianceFull, `array "layers.2.covariance.factor" belongs to none`, `,"covariance":"full"`, "", ""},
+		{covarianceFull, `array "layers.2.covariance.QA" is missing`, `"full"`, `"kron"`, ""},
+		{covarianceFull, `array "layers.2.covariance.factor" has shape [3 2], the header says [5 2]`, "", "", "layers.2.covariance.factor"},
+		{covarianceKron, `array "layers.2.covariance.QA" has shape [3 2], the header says [5 5]`, "", "", "layers.2.covariance.QA"},
+		{covarianceFull, `a covariance is for dense layers, this is a conv2d`, `"filters":2`, `"filters":2,"covariance":"full"`, ""},
+	} {
+		f := covarianceFile(test.word)
+		meta := strings.Replace(f.meta, test.old, test.new, 1)
+		if test.want == `a posterior of kind correlated is one of version 3, this is version 2` {
+			meta = strings.Replace(meta, `,"covariance":"full"`, "", 1)
+			delete(f.arrays, "layers.2.covariance.factor")
+		}
+		if test.array != "" {
+			f.arrays[test.array] = single([]int{3, 2}, 1, 2, 3, 4, 5, 6)
+		}
+		_, _, err := readBytes(t, npz(t, meta, f.arrays), Options{})
+		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%v, want %q", err, test.want)
+		}
+	}
+	// Version 2 and 1 do not know the field.
+	for _, version := range []string{`"version":1`, `"version":2`} {
+		f := covarianceFile(covarianceFull)
+		if _, _, err := readBytes(t, npz(t, strings.Replace(f.meta, `"version":3`, version, 1), f.arrays), Options{}); err == nil || !strings.Contains(err.Error(), "unknown field") {
+			t.Errorf("%s: %v", version, err)
+		}
+	}
+}
