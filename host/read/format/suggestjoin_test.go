@@ -10,7 +10,8 @@ import (
 )
 
 // residualState is a state_dict of a residual network of images of 1 x 8 x 8, in the order of its
-// modules, and the map that it was made for. Without projection there is one block, an identity.
+// modules, and the map that it was made for. Without projection there is one block, an identity, and
+// no weight is random.
 func residualState(r *rand.Rand, projection bool) (list []raw, text string) {
 	type array struct {
 		name  string
@@ -47,7 +48,7 @@ func residualState(r *rand.Rand, projection bool) (list []raw, text string) {
 		mapped(same, "layer1.0.conv2"), as(mapped("norm", "layer1.0.bn2"), "b", "identity"),
 		`{"kind": "add", "name": "x", "from": ["b", "stem"], "activation": "relu"}`}
 	last := 3
-	if last = 3; projection {
+	if projection {
 		arrays = slices.Concat(arrays, conv("layer2.0.conv1", 4, 3, 3), norm("layer2.0.bn1", 4), conv("layer2.0.conv2", 4, 4, 3), norm("layer2.0.bn2", 4),
 			conv("layer2.0.downsample.0", 4, 3, 1), norm("layer2.0.downsample.1", 4))
 		layers = append(layers, mapped(`"strides": [2, 2], `+same, "layer2.0.conv1"), relu(mapped("norm", "layer2.0.bn1")),
@@ -71,6 +72,11 @@ func residualState(r *rand.Rand, projection bool) (list []raw, text string) {
 			}
 		}
 		list = append(list, raw{a.name, a.shape, data})
+	}
+	if !projection {
+		list = slices.Delete(list, 1, 2)
+		return list, `{"layout": "out,in", "order": "channels_first", "input_shape": [1, 8, 8], "layers": [` +
+			strings.Replace(strings.Join(layers, ", "), `"spread": "conv1.weight_rho"`, `"scale": "none"`, 1) + `]}`
 	}
 	return list, `{"scale": "softplus", "layout": "out,in", "order": "channels_first", "input_shape": [1, 8, 8], "layers": [` + strings.Join(layers, ", ") + `]}`
 }
