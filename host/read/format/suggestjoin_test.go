@@ -49,14 +49,14 @@ func residualState(r *rand.Rand, projection bool) (list []raw, text string) {
 		`{"kind": "add", "name": "x", "from": ["b", "stem"], "activation": "relu"}`}
 	last := 3
 	if projection {
-		arrays = slices.Concat(arrays, conv("layer2.0.conv1", 4, 3, 3), norm("layer2.0.bn1", 4), conv("layer2.0.conv2", 4, 4, 3), norm("layer2.0.bn2", 4),
-			conv("layer2.0.downsample.0", 4, 3, 1), norm("layer2.0.downsample.1", 4))
+		arrays = slices.Concat(arrays, conv("layer2.0.conv1", 6, 3, 3), norm("layer2.0.bn1", 6), conv("layer2.0.conv2", 6, 6, 3), norm("layer2.0.bn2", 6),
+			conv("layer2.0.downsample.0", 6, 3, 1), norm("layer2.0.downsample.1", 6))
 		layers = append(layers, mapped(`"strides": [2, 2], `+same, "layer2.0.conv1"), relu(mapped("norm", "layer2.0.bn1")),
 			mapped(same, "layer2.0.conv2"), as(mapped("norm", "layer2.0.bn2"), "c", "identity"),
 			strings.Replace(mapped(`"strides": [2, 2], `, "layer2.0.downsample.0"), `{`, `{"from": ["x"], `, 1),
 			as(mapped("norm", "layer2.0.downsample.1"), "d", "identity"),
 			`{"kind": "add", "from": ["c", "d"], "activation": "relu"}`)
-		last = 4
+		last = 6
 	}
 	arrays = append(arrays, array{"fc.weight", []int{5, last}})
 	layers = append(layers, `{"kind": "global_avg_pool"}`, `{"kind": "flatten"}`, `{"activation": "identity", "weight": {"mean": "fc.weight", "scale": "none"}}`)
