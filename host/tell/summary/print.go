@@ -267,7 +267,7 @@ func (p *printer) statistical() {
 }
 
 func (p *printer) interval(s *Statistical) {
-	p.line("  %d intervals, each with confidence %v or more; means of their ends %s..%s; %d from require on, %d below it",
+	p.line("  %d intervals, each with confidence %v or more; means of their ends %s..%s; %d begin at --require or above, %d end below it",
 		s.Intervals, s.Confidence, record.FormatDown(s.MeanLower, 4), record.FormatUp(s.MeanUpper, 4), s.Above, s.Below)
 }
 
