@@ -211,7 +211,11 @@ func (v *verifyFlags) ofNetwork(ctx context.Context, path string, query *vnnlib.
 		if post.Source.Rounded != "" {
 			where += "; this is about the rounded network"
 		}
-		fmt.Fprintf(stderr, "psafe: %s after %d cells on %s%s\n", result.Answer, result.Cells, opened.list[0].Name(), where)
+		cells := fmt.Sprintf("%d cells", result.Cells)
+		if result.Problems > 0 {
+			cells += fmt.Sprintf(" and %d sub-problems", result.Problems)
+		}
+		fmt.Fprintf(stderr, "psafe: %s after %s on %s%s\n", result.Answer, cells, opened.list[0].Name(), where)
 		return nil
 	}, nil
 }

@@ -30,6 +30,8 @@ type Task struct {
 	Most int
 	// Stop says that nobody wants to know any more; nil: never.
 	Stop func() bool
+	// Count, if it is not nil, is told of sub-problems as they are looked at.
+	Count func(n int)
 }
 
 // Answer is what is known of a Task.
