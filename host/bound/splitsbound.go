@@ -162,7 +162,9 @@ func (s *Splits) Bound(q *SplitQuery) (SplitAnswer, error) {
 	} else if q.WantRows {
 		answer.S[0] = make([]float64, p.layers[0].in*len(q.Rows))
 	}
-	answer.Bound, err = p.read(f.c.Lo)
+	if answer.Bound, err = p.read(f.c.Lo); err == nil {
+		s.unitsLowered(q.Layer, q.Rows, answer.Bound)
+	}
 	p.release(f.c.Lo)
 	return answer, err
 }
@@ -197,6 +199,7 @@ func (s *Splits) throughPhases(q *SplitQuery, f *flight, l int) {
 	p.drop(f, over.Lo, over.Hi, f.c.Lo)
 	delete(f.over, l)
 	f.c = Interval{Lo: c}
+	p.deviate(f, l, a)
 	p.spread(f, l, p.products(f, l, a))
 	p.release(a)
 }

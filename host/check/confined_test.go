@@ -123,15 +123,9 @@ func TestConfinedBelow(t *testing.T) {
 		c := newConfinedCase(t, r, [][]int{{2, 4, 3, 2}, {1, 5, 2}, {2, 3, 3, 3, 2}}[at%3]...)
 		p := c.n.confine(t.Context(), c.box, 1e-3, &c.how, uint64(at%3))
 		last := len(c.post.Layers) - 1
-		by := make([][]float64, last)
-		for k := range by {
-			b := p.pass.layers[k].b
-			for i, mean := range c.post.Layers[k].Bias.Mean { // both ends are rounded outward
-				by[k] = append(by[k], math.Nextafter(min(mean-b.lo[i], b.hi[i]-mean), 0))
-			}
-		}
+		by := p.off[:last]
 		w := c.walk(p)
-		rowBy := p.noiseUp(last, absOf(c.row.CLo))[0]
+		rowBy := p.rowUp(absOf(c.row.CLo))
 		for range 12 {
 			lower, multipliers := c.someLeaf(r, w)
 			lo := w.rowLo(lower, multipliers)
@@ -167,7 +161,7 @@ func TestConfinedBelow(t *testing.T) {
 func (c *confinedCase) walk(p *confined) *treeWalk {
 	last := len(c.post.Layers) - 1
 	s, k := p.pass.layers[last].merged(&c.row)
-	k.Plus(-p.noiseUp(last, absOf(c.row.CLo))[0])
+	k.Plus(-p.rowUp(absOf(c.row.CLo)))
 	w := &treeWalk{confined: p, s: s, c: k}
 	for l, list := range c.how.Open {
 		for _, j := range list {
@@ -232,7 +226,10 @@ func TestConfinedLikeCertify(t *testing.T) {
 		in := phases.ReachOf(c.box)
 		for k := range p.hidden {
 			for i, v := range noise.KappaUp(k, nil, &in) {
-				is := c.post.Layers[k].Bias.Mean[i] - p.pass.layers[k].b.lo[i]
+				is := 0.0
+				if p.off[k] != nil {
+					is = p.off[k][i]
+				}
 				if math.Abs(is-v) > 1e-9*(1+v) {
 					t.Errorf("case %d: neuron %d of layer %d is off by %v, by certify %v", at, i, k, is, v)
 				}
@@ -240,7 +237,7 @@ func TestConfinedLikeCertify(t *testing.T) {
 			in = noise.OutputsUp(k, &in, p.hidden[k].pre.lo, p.hidden[k].pre.hi)
 		}
 		row := noise.KappaUp(2, []property.Row{c.row}, &in)
-		if is := p.noiseUp(2, absOf(c.row.CLo))[0]; math.Abs(is-row[0]) > 1e-9*(1+is) {
+		if is := p.rowUp(absOf(c.row.CLo)); math.Abs(is-row[0]) > 1e-9*(1+is) {
 			t.Errorf("case %d: the row is off by %v, by certify %v", at, is, row[0])
 		}
 	}
@@ -280,7 +277,7 @@ func TestPhasesOutputNoise(t *testing.T) {
 			c.row.D = 0
 			p := c.n.confine(t.Context(), c.box, 1e-3, &c.how, 0)
 			w := c.walk(p)
-			by := p.noiseUp(2, absOf(c.row.CLo))[0]
+			by := p.rowUp(absOf(c.row.CLo))
 			c.row.D = share*by - by - w.rowLo(lowersOf(w), make([][]float64, 2)) // now the row is share*by before its noise
 			err := p.rowHolds(t.Context(), &c.row, &phaseTree{Cuts: []int{leaf}})
 			if (err == nil) != (share > 1) {

@@ -116,9 +116,10 @@ func rungsOf(e *engine.Engine, cfg *Config) []rung {
 	return []rung{boxes, cells, grids}
 }
 
-// autoPhases says that auto confines noise: with many inputs, where cutting T shows little.
+// autoPhases says that auto confines noise: with many inputs, where cutting T shows little, and of chains
+// of dense layers, as graphs have so many units that rows pay more for confined noise than by tails.
 func autoPhases(e *engine.Engine) bool {
-	return e.Normal.Inputs() > decide.FewInputs && confine.Fits(e.Normal) == nil
+	return e.Chain && e.Normal.Inputs() > decide.FewInputs && confine.Fits(e.Normal) == nil
 }
 
 // sumInputsDear is up to how many inputs auto tries sums of neurons that may take minutes.
