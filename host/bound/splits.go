@@ -220,17 +220,11 @@ func (s *Splits) Bound(q *SplitQuery) (SplitAnswer, error) {
 				return SplitAnswer{}, err
 			}
 		}
-		over := a.Lo
-		a, c = s.down(q, l, over, c)
+		over, below, next := p.throughSplits(l, r, q.lists(l), a.Lo, c)
 		p.release(over)
+		a, c = below, next
 	}
-	bound := p.array(r)
-	p.do(func() error {
-		return p.dev.Concretize(Concretize{
-			Bound: bound, S: a, C: c, X: p.query.Inputs.x, NonNeg: p.query.Inputs.nonNeg,
-			P: 1, R: r, In: p.layers[0].in, Inputs: 1, Round: p.dev.Precision().concretizeRounding(p.layers[0].in, p.before, 0),
-		})
-	})
+	bound := p.splitBound(r, a, c)
 	if q.WantRows {
 		if answer.S[0], err = p.read(a.Lo); err != nil {
 			return SplitAnswer{}, err
@@ -250,39 +244,12 @@ func (s *Splits) write(v []float64) Array {
 	return a
 }
 
-// down takes coefficients a of the outputs of layer l and constants to its inputs.
-func (s *Splits) down(q *SplitQuery, l int, a, c Array) (Interval, Array) {
-	p, lay, h, r := s.pass, &s.pass.layers[l], &s.pass.hidden[l], len(q.Rows)
-	slope := s.write(q.Slope[l])
-	var phase, beta Array
-	if q.Phase != nil {
-		phase, beta = s.write(q.Phase[l]), s.write(q.Beta[l])
-	} else {
-		phase = s.write(make([]float64, lay.out*r))
-		beta = phase
+// lists are those for layer l.
+func (q *SplitQuery) lists(l int) splitLists {
+	if q.Phase == nil {
+		return splitLists{slope: q.Slope[l]}
 	}
-	over, constant := p.array(lay.out*r), p.array(r)
-	p.do(func() error {
-		return p.dev.SplitRows(SplitRows{
-			A: over, C: constant, S: a, CIn: c, Slope: slope, Phase: phase, Beta: beta,
-			Z: h.z, Hi: h.hi, Mag: h.mag, P: 1, N: lay.out, R: r,
-			Charge: lay.charge(p.dev.Precision()), Round: p.dev.Precision().rowsRounding(lay.out, lay.before, 0),
-		})
-	})
-	p.release(slope, phase, beta, c)
-	// Only the network's inputs may be negative, and then both ends of coefficients are wanted.
-	below, next := Interval{Lo: p.array(lay.in * r)}, p.array(r)
-	if l == 0 && !p.query.Inputs.nonNeg {
-		below.Hi = p.array(lay.in * r)
-	}
-	p.do(func() error {
-		return p.dev.BackSubstitute(BackSubstitute{
-			S: below, C: next, A: over, CIn: constant, W: p.query.Boxes.w[l], B: p.query.Boxes.b[l],
-			PerBox: 1, P: 1, R: r, In: lay.in, Out: lay.out,
-		})
-	})
-	p.release(over, constant)
-	return below, next
+	return splitLists{q.Slope[l], q.Phase[l], q.Beta[l]}
 }
 
 // Precision is the device's.
