@@ -12,11 +12,13 @@ import (
 	"psafe/host/read/property"
 )
 
-// What auto is content with: a lower bound from which on nothing dearer is tried,
-// and one from which on the search for a weight box is left out.
+// What auto is content with: a lower bound from which on nothing dearer is tried, and ones from
+// which on the search for a weight box, or for trees of leaves, is left out.
 const (
 	content      = 0.9999
 	contentBoxes = 0.99
+	// contentLeaves is that of sums over leaves, which take up to some seconds.
+	contentLeaves = 0.999
 	// noRoom is a gap between the bounds that is not worth closing, noRoomDear one that is not
 	// worth minutes, if no verdict is asked for.
 	noRoom     = 0.01
@@ -98,7 +100,7 @@ func rungsOf(e *engine.Engine, cfg *Config) []rung {
 		if len(e.Normal.Layers) < 3 { // what is lost there is lost to noise (docs/measurements.md)
 			return []rung{confined, boxes}
 		}
-		return []rung{confined, {certify: byLeaves, enough: content, share: shareOfRung}, boxes}
+		return []rung{confined, {certify: byLeaves, enough: contentLeaves, share: shareOfRung}, boxes}
 	}
 	if !autoSums(e, cfg) {
 		return []rung{boxes}
