@@ -129,6 +129,29 @@ func TestCheckLeaves(t *testing.T) {
 	}
 }
 
+// TestAutoByLeaves: auto adds up tails over leaves where neither clbp nor confined noise prove anything, and its records
+// are proved again, also where something is required.
+func TestAutoByLeaves(t *testing.T) {
+	lower := map[string]float64{}
+	for _, require := range []string{"", "0.6"} {
+		j := images("glyphs-64-24-24-10.npz", 1, "0.03", certify.Method{}, bound.Float32)
+		j.Tasks.Points.Index, j.Require = new("5"), require
+		line := written(t, j)[0]
+		var c Checker
+		if v, err := c.Check(t.Context(), line, false); err != nil || v.Refused != nil || !v.Claims {
+			t.Errorf("%q required: %v %v\n%s", require, err, v.Refused, line)
+		}
+		r, err := parseRecord(line)
+		if err != nil || r.Method != "phases" || r.Proof.Leaves == nil {
+			t.Fatalf("%q required: %v\n%s", require, err, line)
+		}
+		lower[require] = r.PLower.Lo
+	}
+	if !(lower[""] > 0.99 && lower["0.6"] >= 0.6 && lower["0.6"] <= lower[""]) {
+		t.Errorf("p_lower %v", lower)
+	}
+}
+
 // TestLeafCuts: as many cuts pass as certify makes.
 func TestLeafCuts(t *testing.T) {
 	if mostLeafCuts < slack.LeafNodes/2 {
