@@ -186,6 +186,11 @@ func sharedTailUp(leaves []leafTail) float64 {
 	least, last := arith.Inf, 0.0
 	for _, l := range leaves {
 		least, last = min(least, l.t), max(last, l.last)
+		for _, v := range l.below {
+			if !(v >= 0 && v <= 0x1p900) { // unknown
+				return 1
+			}
+		}
 	}
 	h := least / sharedSteps
 	if !(h >= 0x1p-900 && h <= 0x1p900 && last > 0 && last <= 0x1p900) {

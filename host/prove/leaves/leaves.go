@@ -90,7 +90,7 @@ func (how *How) certify(ctx context.Context, e *engine.Engine, lower float64, r 
 	if !phases.Serves(e.Normal.Network(), &t.S) {
 		return nil
 	}
-	most := how.nodes(ctx, e, t, lower) / len(t.T)
+	most := how.nodes(ctx, e, t, lower)/len(t.T) - 2*batch // nodes are cut so many at a time
 	if most < firstNodes {
 		return nil
 	}

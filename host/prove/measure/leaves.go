@@ -44,6 +44,11 @@ func sharedUp(last float64, leaves []LeafTail) float64 {
 	least := math.Inf(1)
 	for _, l := range leaves {
 		least = min(least, l.T)
+		for _, v := range l.Below {
+			if !(v >= 0 && v <= math.MaxFloat64) { // unknown
+				return 1
+			}
+		}
 	}
 	h := least / leafSteps
 	if !(h > 0x1p-900) {

@@ -67,6 +67,11 @@ func TestLeafTails(t *testing.T) {
 			t.Errorf("T %v: %v", bad, p)
 		}
 	}
+	for _, bad := range []float64{math.NaN(), math.Inf(1), -1} {
+		if p := LeafTailsUp(1, true, []LeafTail{{9, []float64{1}}, {9, []float64{bad}}}); p != 1 {
+			t.Errorf("a variance %v: %v", bad, p)
+		}
+	}
 	if p := LeafTailsUp(math.NaN(), true, []LeafTail{{3, []float64{1}}, {3, []float64{1}}}); p != 1 {
 		t.Errorf("a variance that is none: %v", p)
 	}
