@@ -176,26 +176,18 @@ func (s *Splits) write(v []float64) Array {
 	return a
 }
 
+// lists are those for layer l.
+func (q *SplitQuery) lists(l int) splitLists {
+	if q.Phase == nil {
+		return splitLists{slope: q.Slope[l]}
+	}
+	return splitLists{q.Slope[l], q.Phase[l], q.Beta[l]}
+}
+
 // throughPhases takes what rows have of the outputs of layer l through its neurons and its map.
 func (s *Splits) throughPhases(q *SplitQuery, f *flight, l int) {
-	p, lay, h, r := s.pass, &s.pass.layers[l], &s.pass.hidden[l], len(q.Rows)
-	slope := s.write(q.Slope[l])
-	var phase, beta Array
-	if q.Phase != nil {
-		phase, beta = s.write(q.Phase[l]), s.write(q.Beta[l])
-	} else {
-		phase = s.write(make([]float64, lay.out*r))
-		beta = phase
-	}
-	a, c, over := p.array(lay.out*r), p.array(r), f.over[l]
-	p.do(func() error {
-		return p.dev.SplitRows(SplitRows{
-			A: a, C: c, S: over.Lo, CIn: f.c.Lo, Slope: slope, Phase: phase, Beta: beta,
-			Z: h.z, Hi: h.hi, Mag: h.mag, P: 1, N: lay.out, R: r,
-			Charge: lay.charge(p.dev.Precision()), Round: p.dev.Precision().rowsRounding(lay.out, lay.before, lay.joins()),
-		})
-	})
-	p.release(slope, phase, beta)
+	p, over := s.pass, f.over[l]
+	a, c := p.splitRows(l, len(q.Rows), q.lists(l), over.Lo, f.c.Lo)
 	p.drop(f, over.Lo, over.Hi, f.c.Lo)
 	delete(f.over, l)
 	f.c = Interval{Lo: c}

@@ -103,7 +103,7 @@ var lowers = map[string]func(context.Context, *question) (chance, error){
 	"lbp":       byBoxes,
 	"clbp":      byNoise,
 	"neuronsum": bySums,
-	"phases":    byPhases,
+	"phases":    byPhasesOrLeaves,
 	"samples":   byNetworks,
 }
 

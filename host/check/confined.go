@@ -139,17 +139,17 @@ func (p *confined) lowers(k int, slopes []byte) ([][]line, []byte) {
 	for l := range k {
 		lowers[l] = slices.Clone(p.hidden[l].lower)
 		for _, j := range p.how.Open[l] {
-			p.setLower(lowers[l], l, j, slopes[0])
+			p.hidden[l].setLower(lowers[l], j, slopes[0])
 			slopes = slopes[1:]
 		}
 	}
 	return lowers, slopes
 }
 
-// setLower gives neuron j of layer l a line of a slope in 128ths, if that is in [0, 1] and the
-// neuron may be on both sides of its kink.
-func (p *confined) setLower(lower []line, l, j int, slope byte) {
-	if h := &p.hidden[l]; h.pre.lo[j] < 0 && h.pre.hi[j] > 0 && slope <= slopesIn {
+// setLower gives neuron j a line of a slope in 128ths, if that is in [0, 1] and the neuron may be on
+// both sides of its kink.
+func (h *hidden) setLower(lower []line, j int, slope byte) {
+	if h.pre.lo[j] < 0 && h.pre.hi[j] > 0 && slope <= slopesIn {
 		lower[j] = line{float64(slope) / slopesIn, 0}
 	}
 }
@@ -204,8 +204,29 @@ func (p *confined) rowHolds(ctx context.Context, row *property.Row, tree *phaseT
 	}
 	s, c := p.pass.layers[last].merged(row)
 	c.Plus(-p.rowUp(most))
-	w := &treeWalk{confined: p, s: s, c: c, cuts: tree.Cuts, bytes: tree.Leaves}
-	for l, list := range p.how.Open {
+	leaves := 0
+	return p.pass.walk(ctx, p.how.Open, tree, func(by leafLines) error {
+		if lo := p.rowLo(s, c, by, nil); !(lo >= 0) {
+			return &unprovedLeaf{leaves, lo}
+		}
+		leaves++
+		return nil
+	})
+}
+
+// leafLines are those of a leaf of a tree, by hidden layer: lower lines and, where the neurons of a layer
+// have signs, these with multipliers; nil of others.
+type leafLines struct {
+	lower       [][]line
+	signs       [][]int
+	multipliers [][]float64
+}
+
+// walk walks through the tree of a row, in which slopes and cuts are about these neurons, and says what is
+// wrong with it, or what judge says of a leaf.
+func (p *pass) walk(ctx context.Context, open [][]int, tree *phaseTree, judge func(leafLines) error) error {
+	w := &treeWalk{pass: p, judge: judge, cuts: tree.Cuts, bytes: tree.Leaves}
+	for l, list := range open {
 		for _, j := range list {
 			w.open = append(w.open, openNeuron{layer: l, unit: j})
 		}
@@ -219,12 +240,11 @@ func (p *confined) rowHolds(ctx context.Context, row *property.Row, tree *phaseT
 	return nil
 }
 
-// treeWalk is a walk through the tree of a row, which is s z + c over what feeds the last layer.
+// treeWalk is a walk through the tree of a row.
 type treeWalk struct {
-	*confined
-	s    span
-	c    arith.Sum
-	open []openNeuron
+	*pass
+	judge func(leafLines) error
+	open  []openNeuron
 	// cuts and bytes are what is left of the proof.
 	cuts  []int
 	bytes []byte
@@ -283,7 +303,7 @@ func (w *treeWalk) leaf(ctx context.Context) error {
 	}
 	for _, o := range w.open {
 		if o.sign == 0 {
-			w.setLower(lower[o.layer], o.layer, o.unit, w.bytes[0])
+			w.hidden[o.layer].setLower(lower[o.layer], o.unit, w.bytes[0])
 			w.bytes = w.bytes[1:]
 		}
 	}
@@ -297,37 +317,46 @@ func (w *treeWalk) leaf(ctx context.Context) error {
 			multipliers[o.layer][o.unit] = m
 		}
 	}
-	if lo := w.rowLo(lower, multipliers); !(lo >= 0) {
-		return &unprovedLeaf{w.leaves, lo}
-	}
 	w.leaves++
-	return nil
+	return w.judge(leafLines{lower, w.signs(), multipliers})
 }
 
-// rowLo is a lower bound of the row wherever neurons have their signs, with these lower lines of
-// the others.
-func (w *treeWalk) rowLo(lower [][]line, multipliers [][]float64) float64 {
-	s, c := w.s, w.c
-	signs := make([][]int, len(lower))
+// signs are those of all neurons, by hidden layer; nil where none has one.
+func (w *treeWalk) signs() [][]int {
+	signs := make([][]int, len(w.hidden))
 	for _, o := range w.open {
 		if o.sign != 0 {
 			if signs[o.layer] == nil {
-				signs[o.layer] = make([]int, len(lower[o.layer]))
+				signs[o.layer] = make([]int, len(w.hidden[o.layer].lower))
 			}
 			signs[o.layer][o.unit] = o.sign
 		}
 	}
-	last := len(w.mean) - 1
+	return signs
+}
+
+// rowLo is a lower bound of s z + c, z being what feeds the last layer, wherever neurons have the signs
+// of a leaf. f, if it is not nil, is told what the row meets.
+func (p *pass) rowLo(s span, c arith.Sum, by leafLines, f *fall) float64 {
+	last := len(by.lower)
 	todo := make([]span, last+1) // as in down
-	w.feed(last, s, todo)
+	p.feed(last, s, todo)
 	for l := last - 1; l >= 0; l-- {
-		if s := todo[l+1]; s.lo != nil {
-			a := w.hidden[l].throughSigns(s, lower[l], signs[l], multipliers[l], &c)
-			w.deviate(l, a, &c)
-			w.feed(l, w.substitute(l, a, &c, false), todo)
+		s := todo[l+1]
+		if s.lo == nil {
+			continue
 		}
+		a := p.hidden[l].throughSigns(s, by.lower[l], by.signs[l], by.multipliers[l], &c)
+		if f != nil {
+			f.a[l] = a
+		}
+		p.deviate(l, a, &c)
+		p.feed(l, p.substitute(l, a, &c, false), todo)
 	}
-	return intervalLo(todo[0], w.x, c)
+	if f != nil {
+		f.inputs = todo[0]
+	}
+	return intervalLo(todo[0], p.x, c)
 }
 
 // throughSigns is through where some neurons have signs, which is where the new row is below the

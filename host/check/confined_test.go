@@ -124,11 +124,12 @@ func TestConfinedBelow(t *testing.T) {
 		p := c.n.confine(t.Context(), c.box, 1e-3, &c.how, uint64(at%3))
 		last := len(c.post.Layers) - 1
 		by := p.off[:last]
-		w := c.walk(p)
+		s, constant := p.pass.layers[last].merged(&c.row)
 		rowBy := p.rowUp(absOf(c.row.CLo))
+		constant.Plus(-rowBy)
+		w := walkOf(&p.pass, c.how.Open)
 		for range 12 {
-			lower, multipliers := c.someLeaf(r, w)
-			lo := w.rowLo(lower, multipliers)
+			lo := w.rowLo(s, constant, someLeaf(r, w), nil)
 			for range 20 {
 				x := make([]float64, len(c.box.Lo))
 				for j := range x {
@@ -157,13 +158,10 @@ func TestConfinedBelow(t *testing.T) {
 	}
 }
 
-// walk is one through the tree of the case's row.
-func (c *confinedCase) walk(p *confined) *treeWalk {
-	last := len(c.post.Layers) - 1
-	s, k := p.pass.layers[last].merged(&c.row)
-	k.Plus(-p.rowUp(absOf(c.row.CLo)))
-	w := &treeWalk{confined: p, s: s, c: k}
-	for l, list := range c.how.Open {
+// walkOf is a walk that is nowhere yet.
+func walkOf(p *pass, open [][]int) *treeWalk {
+	w := &treeWalk{pass: p}
+	for l, list := range open {
 		for _, j := range list {
 			w.open = append(w.open, openNeuron{layer: l, unit: j})
 		}
@@ -179,7 +177,9 @@ func absOf(list []float64) (of []float64) {
 }
 
 // someLeaf gives some neurons signs, others slopes.
-func (c *confinedCase) someLeaf(r *rand.Rand, w *treeWalk) (lower [][]line, multipliers [][]float64) {
+func someLeaf(r *rand.Rand, w *treeWalk) leafLines {
+	var lower [][]line
+	var multipliers [][]float64
 	for l := range w.hidden {
 		lower, multipliers = append(lower, slices.Clone(w.hidden[l].lower)), append(multipliers, make([]float64, len(w.hidden[l].lower)))
 	}
@@ -189,10 +189,10 @@ func (c *confinedCase) someLeaf(r *rand.Rand, w *treeWalk) (lower [][]line, mult
 		case 0:
 			n.sign, multipliers[n.layer][n.unit] = 1-2*r.IntN(2), math.Abs(r.NormFloat64())
 		default:
-			w.setLower(lower[n.layer], n.layer, n.unit, byte(r.IntN(256)))
+			w.hidden[n.layer].setLower(lower[n.layer], n.unit, byte(r.IntN(256)))
 		}
 	}
-	return lower, multipliers
+	return leafLines{lower, w.signs(), multipliers}
 }
 
 // TestConfinedLikeCertify: noise and events are the same numbers as those that certify finds by
@@ -276,9 +276,10 @@ func TestPhasesOutputNoise(t *testing.T) {
 		for _, share := range []float64{0.5, 1.5} {
 			c.row.D = 0
 			p := c.n.confine(t.Context(), c.box, 1e-3, &c.how, 0)
-			w := c.walk(p)
 			by := p.rowUp(absOf(c.row.CLo))
-			c.row.D = share*by - by - w.rowLo(lowersOf(w), make([][]float64, 2)) // now the row is share*by before its noise
+			s, constant := p.pass.layers[2].merged(&c.row)
+			lines := leafLines{lowersOf(&p.pass), make([][]int, 2), make([][]float64, 2)}
+			c.row.D = share*by - p.rowLo(s, constant, lines, nil) // now the row is share*by before its noise
 			err := p.rowHolds(t.Context(), &c.row, &phaseTree{Cuts: []int{leaf}})
 			if (err == nil) != (share > 1) {
 				t.Errorf("case %d: %v times its noise of %v: %v", at, share, by, err)
@@ -288,9 +289,9 @@ func TestPhasesOutputNoise(t *testing.T) {
 }
 
 // lowersOf are the lower lines that hidden layers have.
-func lowersOf(w *treeWalk) (lower [][]line) {
-	for l := range w.hidden {
-		lower = append(lower, w.hidden[l].lower)
+func lowersOf(p *pass) (lower [][]line) {
+	for l := range p.hidden {
+		lower = append(lower, p.hidden[l].lower)
 	}
 	return lower
 }

@@ -143,9 +143,9 @@ func TestConfinedGraphs(t *testing.T) {
 // and its bound.
 func leafOf(r *rand.Rand, p *confined, row *property.Row) (*treeWalk, float64) {
 	s, c := p.pass.layers[len(p.hidden)].merged(row)
-	w := &treeWalk{confined: p, s: s, c: c}
+	w := &treeWalk{pass: &p.pass}
 	multipliers := make([][]float64, len(p.hidden))
-	lower := lowersOf(&treeWalk{confined: p})
+	lower := lowersOf(&p.pass)
 	for l := range p.hidden {
 		multipliers[l], lower[l] = make([]float64, len(lower[l])), slices.Clone(lower[l])
 		for i := range lower[l] {
@@ -155,11 +155,11 @@ func leafOf(r *rand.Rand, p *confined, row *property.Row) (*treeWalk, float64) {
 			if o := (openNeuron{layer: l, unit: i, sign: []int{0, 0, 0, 0, 1, -1}[r.IntN(6)]}); o.sign != 0 && len(w.open) < 3 {
 				w.open, multipliers[l][i] = append(w.open, o), math.Abs(r.NormFloat64())
 			} else {
-				p.setLower(lower[l], l, i, byte(r.IntN(129)))
+				p.hidden[l].setLower(lower[l], i, byte(r.IntN(129)))
 			}
 		}
 	}
-	return w, w.rowLo(lower, multipliers)
+	return w, w.rowLo(s, c, leafLines{lower, w.signs(), multipliers}, nil)
 }
 
 // likeCertify compares what noise of units there is with certify's, for the bounds that p has.

@@ -98,6 +98,7 @@ func (r *record) consistentProof() error {
 		{"chains", p.Chains != nil, false}, // this program does not know them
 		{"tau", p.Tau != nil, lower && (r.Method == "clbp" || r.Method == "phases")},
 		{"phases", p.Phases != nil, lower && r.Method == "phases"},
+		{"leaves", p.Leaves != nil, lower && r.Method == "phases" && p.Phases == nil},
 		{"mixtures", p.Mixtures != nil, lower && (r.boxed() || r.cut())},
 		{"boxes", p.Boxes != nil, lower && r.Boxes == "sampled"},
 		{"cuts", p.Cuts != nil, lower && r.Rule == disjoint},

@@ -96,7 +96,7 @@ type record struct {
 	Checksum string `json:"checksum"`
 }
 
-// proof is what identifies the certificate, beside the other fields. Phases, Networks and Upper
+// proof is what identifies the certificate, beside the other fields. Phases, Leaves, Networks and Upper
 // are read where they are needed (strictly).
 type proof struct {
 	Cells    []int           `json:"cells,omitempty"`
@@ -106,6 +106,7 @@ type proof struct {
 	Chains   []int           `json:"chains,omitempty"`
 	Tau      []float64       `json:"tau,omitempty"`
 	Phases   json.RawMessage `json:"phases,omitempty"`
+	Leaves   json.RawMessage `json:"leaves,omitempty"`
 	Mixtures [][]float64     `json:"mixtures,omitempty"`
 	Boxes    []int           `json:"boxes,omitempty"`
 	Cuts     [][]float64     `json:"cuts,omitempty"`

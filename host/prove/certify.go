@@ -51,6 +51,8 @@ type Config struct {
 	// Decided, if set, says that the bounds of a result are all that is wanted: Auto tries nothing
 	// more then, and the result says so.
 	Decided func(*claim.Result) bool
+	// known are the lower bounds that tasks of a group have already, where a method wants to know.
+	known []float64
 }
 
 // Run certifies the tasks and calls emit once for each, in the order of the

@@ -17,6 +17,9 @@ const (
 	// PhaseProblems is how many sub-problems the trees of a claim by phases may have been looked for with,
 	// two for each cut: check takes no more cuts.
 	PhaseProblems = 1 << 14
+	// LeafNodes is how many nodes the trees of a claim by sums over leaves may have: check takes no more cuts
+	// than half of it.
+	LeafNodes = 1 << 12
 
 	// Check's bound of a point was found to be up to a few per cent above that of a grid, with fewer
 	// than manyNeurons in the hidden layer more so, and in far tails by next to nothing a point.
@@ -67,3 +70,9 @@ func PredictiveUp(p float64) float64 {
 // FormUp is what to claim of the largest value of a quadratic form over a box, where a dual shows
 // formUp >= 0: check looks for a dual of its own, which was found to be up to a thousandth worse.
 func FormUp(formUp float64) float64 { return math.Nextafter(formUp*1.01, math.Inf(1)) }
+
+// LeavesUp is the probability of failure to claim, rounded up, where sums over leaves of phases show failUp:
+// check's hidden bounds and lines have other roundings, in every leaf.
+func LeavesUp(failUp float64) float64 {
+	return min(1, math.Nextafter(failUp*(1+0x1p-8), math.Inf(1)))
+}

@@ -115,9 +115,11 @@ var Table = []Field{
 	{Name: "proof.large", Type: "lists", Class: Certificate, Doc: "with `grids` and `mixtures`, if neurons that are large in a few draws are split off " +
 		"([neuronsum.md](neuronsum.md#7-large-neurons-split-off), (39)): for each box, for each row of the mixtures, null or an object with " +
 		"the point `at` and the number `above`"},
-	{Name: "proof.tau", Type: "numbers", Class: Certificate, Doc: "clbp: the failure budget of a hidden bound in each leaf, one number if they are the same; phases: that of a bound of the noise of a neuron"},
+	{Name: "proof.tau", Type: "numbers", Class: Certificate, Doc: "clbp: the failure budget of a hidden bound in each leaf, one number if they are the same; phases: that of a bound of the noise of a neuron or, with `leaves`, of a hidden bound for each box of T"},
 	{Name: "proof.phases", Type: "objects", Class: Certificate, Doc: "phases: for each box of T how its rows were proved for all networks whose noise is confined " +
 		"([confinement.md](confinement.md#4-in-a-record)): an object with `open`, `raised`, `slopes` and `trees`"},
+	{Name: "proof.leaves", Type: "objects", Class: Certificate, Doc: "phases, in the place of `proof.phases`: for each box of T the trees of phases over whose leaves the tails of its rows were " +
+		"added up ([leaves.md](leaves.md#4-in-a-record)): an object with `open` and `trees`"},
 	{Name: "proof.mixtures", Type: "lists", Class: Certificate, Doc: "for a property with alternatives: the factors of a sum of rows that was proved in their place " +
 		"([soundness.md](soundness.md#mixtures-of-alternatives)), for each clause one factor for each alternative; absent if p_lower needs " +
 		"none"},
