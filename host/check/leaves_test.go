@@ -238,7 +238,7 @@ func TestLeafRowBelow(t *testing.T) {
 // about as much in some case.
 func TestLeavesLikeCells(t *testing.T) {
 	close := 0
-	for n := range testscale.Cases(t, 200) {
+	for n := range testscale.Cases(t, 600) {
 		r := rand.New(rand.NewPCG(uint64(n), 219))
 		c := newConfinedCase(t, r, [][]int{{2, 4, 3, 2}, {1, 5, 2}, {2, 3, 3, 3, 2}}[n%3]...)
 		c.row.D += 4 * r.Float64()
