@@ -68,3 +68,17 @@ func PredictiveUp(p float64) float64 {
 
 // decisionKept is at least 0 for what is missing to certainty.
 func decisionKept(missing float64) float64 { return max(0, missing)*decisionShare + decisionMore }
+
+// Mean is what to claim of a mean that is between two bounds: check has them from other roundings, and
+// of networks that were bounded by lines, from other lines.
+func Mean(lo, hi float64, byLines bool) (float64, float64) {
+	share := 0x1p-30
+	if byLines {
+		share = 0x1p-12
+	}
+	kept := max(math.Abs(lo), math.Abs(hi))*0x1p-30 + (hi-lo)*share
+	if !(kept <= math.MaxFloat64) {
+		return math.Inf(-1), math.Inf(1)
+	}
+	return math.Nextafter(lo-kept, math.Inf(-1)), math.Nextafter(hi+kept, math.Inf(1))
+}
