@@ -202,8 +202,7 @@ func meanOfSet(post *posterior.Posterior, cell property.Box) (span, error) {
 //
 //	E f_i(x) = sum_j E w_ij (E t_j(x) + E|t_j(x)|)/2 + E b_i
 func meanOfReLU(post *posterior.Posterior, cell property.Box) (span, error) {
-	relu := net.Activation{Kind: net.ReLU}
-	if !post.Independent() || !post.Network().Chain() || len(post.Layers) != 2 || post.Layers[0].Activation != relu || post.Layers[1].Activation != (net.Activation{}) {
+	if !post.Independent() || !post.Network().Chain() || len(post.Layers) != 2 || !cuts(post.Layers[0].Activation) || !identity(post.Layers[1].Activation) {
 		return span{}, fmt.Errorf("output_mean: the posterior is %s: means are proved of sets of networks, and of one hidden layer of ReLU", post.Describe())
 	}
 	first, last := &post.Layers[0], &post.Layers[1]
@@ -257,3 +256,9 @@ func meanOfReLU(post *posterior.Posterior, cell property.Box) (span, error) {
 
 // squareDown is at most x^2.
 func squareDown(x float64) float64 { return max(0, arith.Down(x*x)) }
+
+// identity says that the activation is t.
+func identity(a net.Activation) bool {
+	below, kinked := a.Kinked()
+	return kinked && below == 1
+}

@@ -23,13 +23,17 @@ import (
 // HasMean says in one line why the means of a posterior's outputs cannot be bounded; nil if they can.
 func HasMean(p *posterior.Posterior) error {
 	const what = "means are bounded for finite sets of networks, and for independent normal weights with one hidden layer of ReLU, both layers dense"
-	switch {
-	case p.Networks() != nil:
+	if p.Networks() != nil {
 		return nil
-	case !p.Independent() || !p.Network().Chain() || len(p.Layers) != 2 || p.Layers[0].Activation.Kind != network.ReLU || p.Layers[1].Activation.Kind != network.Identity:
-		return fmt.Errorf("%s; this is %s", what, p.Describe())
 	}
-	return nil
+	if p.Independent() && p.Network().Chain() && len(p.Layers) == 2 {
+		below, kinked := p.Layers[0].Activation.Kinked()
+		above, linear := p.Layers[1].Activation.Kinked()
+		if kinked && below == 0 && linear && above == 1 {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s; this is %s", what, p.Describe())
 }
 
 // meanPieces is how many cells T may be cut into to bound a mean, where there are few inputs and nobody
