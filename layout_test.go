@@ -90,9 +90,8 @@ var mayImport = map[string][]string{
 		"psafe/internal/fault",
 	},
 	"psafe/host/prove": {
-		"psafe/host/bound", "psafe/host/model/posterior", "psafe/host/prove/boxes", "psafe/host/prove/claim",
-		"psafe/host/prove/clbp", "psafe/host/prove/confine", "psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/prove/leaves",
-		"psafe/host/prove/measure",
+		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/boxes", "psafe/host/prove/claim",
+		"psafe/internal/fault", "psafe/host/prove/clbp", "psafe/host/prove/confine", "psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/prove/leaves", "psafe/host/prove/measure",
 		"psafe/host/prove/mixture", "psafe/host/prove/neuronsum", "psafe/host/prove/slack", "psafe/host/read/property",
 	},
 	"psafe/host/prove/phases": {

@@ -105,6 +105,7 @@ func (r *record) consistentProof() error {
 		{"networks", p.Networks != nil, r.Method == "samples"},
 		{"upper", p.Upper != nil, !r.PUpper.is(1) && r.Method != "samples"},
 		{"decision", p.Decision != nil, r.Decision != nil},
+		{"mean", p.Mean != nil, r.OutputMean != nil},
 	} {
 		if of.there && !of.may {
 			return fmt.Errorf("proof: %s: nothing claimed here rests on that", of.part)

@@ -62,6 +62,7 @@ type record struct {
 	PUpper        *decimal  `json:"p_upper"`
 	Derived       *derived  `json:"derived,omitempty"`
 	Decision      *decision `json:"decision,omitempty"`
+	OutputMean    *mean     `json:"output_mean,omitempty"`
 	Statistical   *interval `json:"statistical,omitempty"`
 	Log10Ceiling  *decimal  `json:"log10_ceiling,omitempty"`
 	Rule          string    `json:"rule,omitempty"`
@@ -113,6 +114,7 @@ type proof struct {
 	Networks json.RawMessage `json:"networks,omitempty"`
 	Upper    json.RawMessage `json:"upper,omitempty"`
 	Decision json.RawMessage `json:"decision,omitempty"`
+	Mean     json.RawMessage `json:"mean,omitempty"`
 }
 
 // derived are bounds about single points.

@@ -41,6 +41,8 @@ type Config struct {
 	Derived bool
 	// Decision asks for Result.Decision, of tasks whose safe set is that of property.ArgmaxIs.
 	Decision bool
+	// Mean asks for Result.Mean.
+	Mean bool
 	// NoUpper leaves upper bounds out.
 	NoUpper bool
 	// Confidence is for Statistical and for what draws say of their posterior, in (0, 1).

@@ -51,6 +51,8 @@ type Proof struct {
 	Upper *UpperProof `json:"upper,omitempty"`
 	// Decision shows what is said of the predictive's decision.
 	Decision *DecisionProof `json:"decision,omitempty"`
+	// Mean shows what is said of means.
+	Mean *MeanProof `json:"mean,omitempty"`
 }
 
 // NetworkProof is how one network of a finite posterior was decided: safe on Cells, or

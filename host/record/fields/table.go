@@ -63,6 +63,11 @@ var Table = []Field{
 	{Name: "decision.gap", Type: "number", Class: Proved},
 	{Name: "decision.vote", Type: "number", Class: Proved},
 	{Name: "decision.rival_gap", Type: "number, omitted", Class: Proved},
+	{Name: "output_mean", Type: "object, omitted", Class: Compared, Doc: "`--target mean`: bounds of the mean of each output over the posterior ([decisions.md](decisions.md)): for all x of T, `lower` <= E f_i(x) <= `upper`, a number for " +
+		"each output. Its `verdict` is `mean_safe` if the property's box holds all that, `mean_unsafe` if the mean is surely outside of it at the witness of the proof, else `unknown`. Omitted where some mean is not bounded"},
+	{Name: "output_mean.verdict", Type: "string", Class: Compared},
+	{Name: "output_mean.lower", Type: "numbers", Class: Proved},
+	{Name: "output_mean.upper", Type: "numbers", Class: Proved},
 	{Name: "statistical", Type: "object, omitted", Class: Compared, Doc: "how many `samples` were drawn, how many of them were proved `safe` and `unsafe`, `confidence`, `lower`, `upper`, and a `statement` " +
 		"which says that it is no certificate"},
 	{Name: "statistical.samples", Type: "integer", Class: Compared},
@@ -131,5 +136,6 @@ var Table = []Field{
 	{Name: "proof.upper", Type: "object", Class: Certificate, Doc: "how p_upper was shown: `method` clbp (with `tau`) or neuronsum, at a `witness`"},
 	{Name: "proof.decision", Type: "object", Class: Certificate, Doc: "how `decision` was shown: on `cells` of T with their `tau`, as above, and `rival_gap` for the class `rival` at a `witness` with " +
 		"`witness_tau`; no taus of a finite posterior"},
+	{Name: "proof.mean", Type: "object", Class: Certificate, Doc: "on which `cells` of T means were bounded, as above, and the `witness` where one is outside of the box"},
 	{Name: "checksum", Type: "string", Class: Compared, Doc: "the first 16 hexadecimal digits of the SHA-256 of the line before `,\"checksum\"`"},
 }
