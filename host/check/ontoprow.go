@@ -206,7 +206,7 @@ func (r *topRow) alongUp(c *chosen, live []int, radius []float64) (mean, sd []fl
 	return mean, sd
 }
 
-// variance holds that of the row at every point of the cell, and bounds from above what (41) says of the
+// variance holds that of the row at every point of the cell, and bounds from above what (92) says of the
 // whole form.
 func (t *topPass) variance(r *topRow, c *chosen) arith.Interval {
 	at := append(slices.Clone(c.at), 1)

@@ -14,7 +14,7 @@ import (
 // to be inverted or trusted: exactly one of
 //
 //   - full: w = mean + Factor z, z of Rank independent standard normal numbers;
-//   - kron (docs/posteriors.md (42)): [W b] = mean + QG (E o Sd) QA', E of independent standard normal
+//   - kron (docs/posteriors.md (91)): [W b] = mean + QG (E o Sd) QA', E of independent standard normal
 //     numbers, o being the product entry by entry.
 //
 // Nobody may write to it once a Posterior has it.

@@ -11,7 +11,7 @@ import (
 	"psafe/internal/fault"
 )
 
-// Noise in the last layer alone (docs/posteriors.md (43)): no hidden bound can fail, so that there is no
+// Noise in the last layer alone (docs/posteriors.md (93)): no hidden bound can fail, so that there is no
 // budget, and tau is 0.
 
 // mostOnTop is how many cells a device bounds at a time, at most.

@@ -1,5 +1,5 @@
 // Package ontop bounds rows of a network of which the last layer alone is random, with normal weights
-// of any covariance (docs/posteriors.md (43)). What feeds the last layer is then a fixed function of
+// of any covariance (docs/posteriors.md (93)). What feeds the last layer is then a fixed function of
 // the input, between affine functions of it, so that nothing fails but the row itself.
 package ontop
 
@@ -209,7 +209,7 @@ func (r *Row) ofFactor(row *property.Row, c *posterior.Covariance) bool {
 	return true
 }
 
-// ofKronecker: K = QA Diag(w) QA', w_k = sum_i (C QG)_i^2 Sd_ik^2 (docs/posteriors.md (42)).
+// ofKronecker: K = QA Diag(w) QA', w_k = sum_i (C QG)_i^2 Sd_ik^2 (docs/posteriors.md (91)).
 func (r *Row) ofKronecker(row *property.Row, c *posterior.Covariance) bool {
 	if !inRange(c.QA) || !inRange(c.QG) || !inRange(c.Sd) {
 		return false
