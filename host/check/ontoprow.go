@@ -56,6 +56,7 @@ func (t *topped) newRow(row *property.Row) *topRow {
 	}
 	r.constant = times(row, t.layer.Bias.Mean, row.D)
 	switch c := t.covariance; {
+	case t.rate > 0: // of weights that are certain
 	case c == nil:
 		r.independent(row, t.layer)
 	case c.Full():

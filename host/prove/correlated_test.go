@@ -33,12 +33,26 @@ func correlatedNet(t *testing.T, last bool) *posterior.Posterior {
 	return post
 }
 
+// droppedNet is the same with dropout.
+func droppedNet(t *testing.T, last bool) *posterior.Posterior {
+	rates := []float64{0, 0.2}
+	if !last {
+		rates[0] = 0.1
+	}
+	post, err := posterior.FromDropout(correlatedNet(t, last).Layers, rates)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return post
+}
+
 // TestCorrelatedRefused: weights that depend on each other are never taken for independent ones,
 // whichever door is tried: every method but those that know their covariance refuses them, and those
 // refuse what is random below the last layer.
 func TestCorrelatedRefused(t *testing.T) {
-	for _, last := range []bool{true, false} {
-		post := correlatedNet(t, last)
+	for i := range 4 {
+		last := i%2 == 0
+		post := []*posterior.Posterior{correlatedNet(t, last), droppedNet(t, last)}[i/2]
 		dev := fallback.New(bound.Float64)
 		eng, err := engine.New(dev, nil, post, 12)
 		if err != nil {
@@ -57,7 +71,7 @@ func TestCorrelatedRefused(t *testing.T) {
 				}
 				return nil
 			})
-			if takes != (err == nil) || err != nil && !strings.Contains(err.Error(), "this posterior is normal weights with full covariance in layer") {
+			if takes != (err == nil) || err != nil && !strings.Contains(err.Error(), "this posterior is "+post.Describe()) {
 				t.Errorf("%v of %s: %v", cfg.Method, post.Describe(), err)
 			}
 		}

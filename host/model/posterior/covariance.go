@@ -49,12 +49,13 @@ func FromCovariances(layers []Layer, covariances []*Covariance) (*Posterior, err
 	return p, p.Validate()
 }
 
-// OnTop is nil for a posterior whose last layer alone is random, a dense one with normal weights
-// (KindGaussian or KindCorrelated). For others it is one line that says why not.
+// OnTop is nil for a posterior whose last layer alone is random, a dense one: with normal weights
+// (KindGaussian or KindCorrelated), or with inputs that are dropped (KindDropout). For others it is one
+// line that says why not.
 func (p *Posterior) OnTop() error {
 	last := len(p.Layers) - 1
-	if p.Kind != KindGaussian && p.Kind != KindCorrelated {
-		return fmt.Errorf("this posterior is %s, not normal weights", p.Describe())
+	if p.Kind != KindGaussian && p.Kind != KindCorrelated && p.Kind != KindDropout {
+		return fmt.Errorf("this posterior is %s, which is not random in its last layer alone: use --method statistical", p.Describe())
 	}
 	if _, dense := p.Layers[last].Map.(network.Dense); !dense {
 		return fmt.Errorf("layer %d, the last, is not dense", last)
@@ -63,6 +64,9 @@ func (p *Posterior) OnTop() error {
 		random := p.Layers[k].Random() > 0
 		if p.Kind == KindCorrelated {
 			random = p.covariances[k] != nil
+		}
+		if p.Kind == KindDropout {
+			random = p.dropout[k] > 0
 		}
 		if random != (k == last) {
 			return fmt.Errorf("this posterior is %s; bounds for weights that depend on each other are for those whose last layer alone is random: use --method statistical", p.Describe())

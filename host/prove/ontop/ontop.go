@@ -20,6 +20,8 @@ type Top struct {
 	layer  *posterior.Layer
 	// covariance is nil where the weights are independent.
 	covariance *posterior.Covariance
+	// rate is with which probability inputs are dropped, and weights are certain; 0 where they are not.
+	rate float64
 
 	mutex sync.Mutex
 	rows  map[string]*Row
@@ -36,6 +38,9 @@ func New(post *posterior.Posterior) (*Top, error) {
 	if c := post.Covariances(); c != nil {
 		t.covariance = c[last]
 	}
+	if rates := post.Dropout(); rates != nil {
+		t.rate = rates[last]
+	}
 	return t, nil
 }
 
@@ -46,6 +51,7 @@ func New(post *posterior.Posterior) (*Top, error) {
 // Everything that TailUp says grows with K in that order, so that it is said of k + Diag(delta).
 type Row struct {
 	n        int
+	rate     float64 // of dropout; then K is 0
 	mean     []arith.Interval
 	constant arith.Interval
 	// k is symmetric, [(n+1) x (n+1)].
@@ -94,7 +100,7 @@ func (t *Top) newRow(row *property.Row) *Row {
 			return nil
 		}
 	}
-	r := &Row{n: t.n, mean: make([]arith.Interval, t.n), k: make([]float64, (t.n+1)*(t.n+1)), delta: make([]float64, t.n+1)}
+	r := &Row{n: t.n, rate: t.rate, mean: make([]arith.Interval, t.n), k: make([]float64, (t.n+1)*(t.n+1)), delta: make([]float64, t.n+1)}
 	product := func(weights func(o int) float64, more float64) arith.Interval {
 		var lo, hi arith.Sum
 		lo.Plus(more)
@@ -112,6 +118,8 @@ func (t *Top) newRow(row *property.Row) *Row {
 	r.constant = product(func(o int) float64 { return t.layer.Bias.Mean[o] }, row.D)
 	var known bool
 	switch c := t.covariance; {
+	case t.rate > 0:
+		known = true // of weights that are certain
 	case c == nil:
 		known = r.ofIndependent(row, t.layer)
 	case c.Full():

@@ -18,6 +18,9 @@ func (r *Row) TailUp(c *Cell, met bool) float64 {
 	if f == nil {
 		return 1
 	}
+	if r.rate > 0 {
+		return r.droppedTailUp(f)
+	}
 	least, v := r.meanDown(f), r.varianceOf(f)
 	switch {
 	case !(math.Abs(least) <= math.MaxFloat64 && v.Hi <= math.MaxFloat64):
