@@ -49,6 +49,9 @@ func FromCovariances(layers []Layer, covariances []*Covariance) (*Posterior, err
 	return p, p.Validate()
 }
 
+// mostOnTop is how many inputs a last layer may have of which the covariance of a row is made.
+const mostOnTop = 2048
+
 // OnTop is nil for a posterior whose last layer alone is random, a dense one: with normal weights
 // (KindGaussian or KindCorrelated), or with inputs that are dropped (KindDropout). For others it is one
 // line that says why not.
@@ -71,6 +74,9 @@ func (p *Posterior) OnTop() error {
 		if random != (k == last) {
 			return fmt.Errorf("this posterior is %s; bounds for weights that depend on each other are for those whose last layer alone is random: use --method statistical", p.Describe())
 		}
+	}
+	if n := p.Layers[last].Inputs(); n > mostOnTop && p.Kind != KindDropout {
+		return fmt.Errorf("this posterior is %s; bounds for a last layer by itself are for at most %d inputs, and it has %d: use --method statistical", p.Describe(), mostOnTop, n)
 	}
 	return nil
 }

@@ -62,6 +62,9 @@ type Row struct {
 	marginal []float64
 }
 
+// mostKept is how many numbers of rows are kept: 256 MiB.
+const mostKept = 1 << 25
+
 // most is up to which magnitude numbers are taken, so that no product overflows, and less than tiny
 // is lost where products underflow.
 const (
@@ -88,6 +91,9 @@ func (t *Top) Row(row *property.Row) *Row {
 	defer t.mutex.Unlock()
 	r, known := t.rows[string(key)]
 	if !known {
+		if len(t.rows)*(t.n+1)*(t.n+1) > mostKept {
+			clear(t.rows)
+		}
 		r = t.newRow(row)
 		t.rows[string(key)] = r
 	}
@@ -100,7 +106,7 @@ func (t *Top) newRow(row *property.Row) *Row {
 			return nil
 		}
 	}
-	r := &Row{n: t.n, rate: t.rate, mean: make([]arith.Interval, t.n), k: make([]float64, (t.n+1)*(t.n+1)), delta: make([]float64, t.n+1)}
+	r := &Row{n: t.n, rate: t.rate, mean: make([]arith.Interval, t.n), delta: make([]float64, t.n+1)}
 	product := func(weights func(o int) float64, more float64) arith.Interval {
 		var lo, hi arith.Sum
 		lo.Plus(more)
@@ -116,10 +122,13 @@ func (t *Top) newRow(row *property.Row) *Row {
 		r.mean[j] = product(func(o int) float64 { return t.layer.Weight.Mean[j*t.out+o] }, 0)
 	}
 	r.constant = product(func(o int) float64 { return t.layer.Bias.Mean[o] }, row.D)
+	if t.rate > 0 { // of weights that are certain
+		r.spread, r.marginal = r.delta, r.delta
+		return r
+	}
+	r.k = make([]float64, (t.n+1)*(t.n+1))
 	var known bool
 	switch c := t.covariance; {
-	case t.rate > 0:
-		known = true // of weights that are certain
 	case c == nil:
 		known = r.ofIndependent(row, t.layer)
 	case c.Full():

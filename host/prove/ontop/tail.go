@@ -74,7 +74,9 @@ func (r *Row) overInputs(f *form) (coefficients, spreads []float64) {
 		mid, wrong := r.mean[i].Middle(), arith.Up(r.mean[i].Radius()+float64(u*r.mean[i].Size()))
 		clear(column)
 		for _, j := range live {
-			addTimes(column, r.k[i*n+j], f.slope[j])
+			if r.rate == 0 {
+				addTimes(column, r.k[i*n+j], f.slope[j])
+			}
 		}
 		for k, a := range f.slope[i] {
 			size := math.Abs(a)
