@@ -8,7 +8,7 @@ import (
 )
 
 // TailUp bounds the probability that the row is negative, or 0, somewhere in the cell, from above:
-// Q(E F / sqrt v) of (93). With met it is only about some one point of the cell, of which nothing is
+// Q(E F / sqrt v) of (93), of dropout (94). With met it is only about some one point of the cell, of which nothing is
 // known but that it is in it; then a mean below 0 tells something too.
 func (r *Row) TailUp(c *Cell, met bool) float64 {
 	if r == nil {
