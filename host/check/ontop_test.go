@@ -18,7 +18,7 @@ import (
 func TestOnTop(t *testing.T) {
 	rng := rand.New(rand.NewPCG(33, 1))
 	lower, upper, dependent := 0, 0, 0
-	for i := range testscale.Costly(t, 250) {
+	for i := range testscale.Costly(t, 900) {
 		act := activations[i%len(activations)]
 		sizes := [][]int{{2, 4, 3}, {2, 5, 4, 3}, {2, 3}, {1, 6, 2}}[rng.IntN(4)]
 		post := sumtest.RandomOnTop(rng, act, []float64{0.03, 0.1, 0.3}[rng.IntN(3)], sizes...)
@@ -64,7 +64,7 @@ func TestOnTop(t *testing.T) {
 		}
 	}
 	t.Logf("%d lower bounds, %d of them of weights that depend on each other, %d upper", lower, dependent, upper)
-	if dependent == 0 || upper == 0 {
+	if !testing.Short() && (dependent == 0 || upper == 0) {
 		t.Error("nothing was tested")
 	}
 }
