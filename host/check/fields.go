@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"psafe/host/check/sums"
-	"psafe/host/model/posterior"
 	"psafe/host/read/property"
 )
 
@@ -182,8 +181,8 @@ func (q *question) fits() error {
 	boxes := len(q.task.T)
 	if q.boxed() || q.cut() || q.Method == "phases" {
 		err := q.post.RequireIndependent()
-		if q.Method == "clbp" && q.post.Kind == posterior.KindCorrelated {
-			err = q.post.OnTop()
+		if q.Method == "clbp" && q.post.OnTop() == nil {
+			err = nil
 		}
 		if err != nil {
 			return fmt.Errorf("method: %s: %w", q.Method, err)

@@ -168,7 +168,7 @@ func (r *ready) suits() error {
 		return errConfidence
 	}
 	// A last layer that alone is random has bounds by clbp, and auto takes them.
-	onTop := post.Kind == posterior.KindCorrelated && post.OnTop() == nil
+	onTop := !post.Independent() && post.OnTop() == nil
 	if r.cfg.Method == prove.Auto && dependent != nil && post.Kind != posterior.KindSamples && !onTop && !r.cfg.Derived {
 		// Nothing here proves a bound for such weights: what is left are drawn networks.
 		r.cfg.Method = prove.Statistical
