@@ -80,13 +80,18 @@ var mayImport = map[string][]string{
 		"psafe/host/bound", "psafe/host/model/network", "psafe/host/prove/claim", "psafe/host/prove/decide",
 		"psafe/host/prove/engine", "psafe/host/prove/measure", "psafe/host/prove/ontop", "psafe/host/prove/slack", "psafe/host/read/property", "psafe/internal/fault",
 	},
+	"psafe/host/prove/leaves": {
+		"gonum.org/v1/gonum/", "psafe/host/bound", "psafe/host/model/posterior", "psafe/host/prove/claim", "psafe/host/prove/clbp",
+		"psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/prove/measure", "psafe/host/prove/phases",
+		"psafe/host/prove/slack", "psafe/host/read/property",
+	},
 	"psafe/host/prove/mixture": {
 		"psafe/host/prove/claim", "psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/read/property",
 		"psafe/internal/fault",
 	},
 	"psafe/host/prove": {
-		"psafe/host/bound", "psafe/host/model/posterior", "psafe/host/prove/boxes", "psafe/host/prove/claim",
-		"psafe/host/prove/clbp", "psafe/host/prove/confine", "psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/prove/measure",
+		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/boxes", "psafe/host/prove/claim",
+		"psafe/internal/fault", "psafe/host/prove/clbp", "psafe/host/prove/confine", "psafe/host/prove/decide", "psafe/host/prove/engine", "psafe/host/prove/leaves", "psafe/host/prove/measure",
 		"psafe/host/prove/mixture", "psafe/host/prove/neuronsum", "psafe/host/prove/slack", "psafe/host/read/property",
 	},
 	"psafe/host/prove/phases": {

@@ -28,19 +28,23 @@ func (d *Device[T]) RelaxRows(a bound.RelaxRows) error {
 	return d.overRows(a.P, a.Cols, a.N, t.cols)
 }
 
-// unders is, for each item, Under times the sum of max|z| and of mag, which may be nil: for
-// products that underflow.
+// unders is, for each item, Under times the sum, in blocks, of max|z| and of mag, which may be nil:
+// for products that underflow.
 func (d *Device[T]) unders(items int, zLo, zHi, mag []T, under float64) ([]T, error) {
 	all, n := make([]T, items), len(zLo)/items
 	err := d.parallel(items, max(1, pieceWork/max(1, n)), func(from, to int) {
 		for p := from; p < to; p++ {
 			var size T
-			for i := p * n; i < (p+1)*n; i++ {
-				most := max(-zLo[i], zHi[i])
-				if mag != nil {
-					most += mag[i]
+			for i0 := p * n; i0 < (p+1)*n; i0 += bound.Block {
+				var block T
+				for i := i0; i < min(i0+bound.Block, (p+1)*n); i++ {
+					most := max(-zLo[i], zHi[i])
+					if mag != nil {
+						most += mag[i]
+					}
+					block += most
 				}
-				size += most
+				size += block
 			}
 			all[p] = d.up(T(size * T(under)))
 		}

@@ -38,12 +38,14 @@ func (t *splitRows[T]) tile(p, r, n int) {
 	for j0 := 0; j0 < t.a.N; j0 += bound.Block {
 		clear(sums.blockA)
 		clear(sums.blockB)
+		var block T
 		for j := j0; j < min(j0+bound.Block, t.a.N); j++ {
 			i := p*t.a.N + j
-			size += max(-t.zLo[i], t.zHi[i]) + t.mag[i]
+			block += max(-t.zLo[i], t.zHi[i]) + t.mag[i]
 			t.neuron(i, i*t.a.R+r, sums.blockA, sums.blockB)
 		}
 		sums.close()
+		size += block
 	}
 	under := d.up(T(size * T(round.Under)))
 	for k := range n {

@@ -57,6 +57,8 @@ type Device struct {
 	precision bound.Precision
 	shape     kernels.Shape
 	limit     int64
+	// allInStages takes every sum in two stages that can be: for tests.
+	allInStages bool
 
 	context *cl.Context
 	queue   *cl.CommandQueue

@@ -115,7 +115,9 @@ func TestFewUnderOclgrind(t *testing.T) {
 		t.Errorf("%v: %s", j, diff)
 	}
 	tilesUnderOclgrind(t, d, tileShape{5, 3, 33, 5})
-	devicetest.RunAgainst(t, d, fallback.New(bound.Float32), devicetest.Factor(0.01))
+	for _, d.allInStages = range []bool{false, true} {
+		devicetest.RunAgainst(t, d, fallback.New(bound.Float32), devicetest.Factor(0.01))
+	}
 }
 
 // TestUnderOclgrind is the child of TestOclgrind: the self-test and a few

@@ -20,7 +20,7 @@ func TestSelfTestBranches(t *testing.T) {
 		{noMistake, "tiles", "", ""},
 		{"chord's intercept", "relaxrows", "blockC += coefficient * b + icpt;", "blockC += coefficient * b - icpt;"},
 		{"chord's charge", "relaxrows", " + fabs(icpt) * chordRel;", ";"},
-		{"mixed signs", "relaxrows", "const int mixed = !nonNeg &&", "const int mixed = nonNeg &&"},
+		{"mixed signs", "relaxrows", "const int mixed = !sure &&", "const int mixed = sure &&"},
 		{"shared rows", "relaxrows", "box = quotient(p, perBox);", "box = p;"},
 		{"affine, non-negative", "affine", "*lo += a * (a >= R(0.0) ? VEC(zl) : VEC(zh));", "*lo += a * (a >= R(0.0) ? VEC(zh) : VEC(zl));"},
 		{"affine, both signs", "affine", "*hi += max4(a, b, VEC(zl), VEC(zh));", "*hi += min4(a, b, VEC(zl), VEC(zh));"},

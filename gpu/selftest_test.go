@@ -74,7 +74,7 @@ func TestSelfTestRefuses(t *testing.T) {
 		{"contraction", "selftest", "storeUpTo(x * y + z,", "storeUpTo(fma(x, y, z),", "fuses multiplication and addition"},
 		{"flushing", "selftest", "storeUpTo(x * y, product", "storeUpTo(fabs(x * y) < R(0x1p-126) ? VEC(R(0.0)) : x * y, product", "flushes subnormal numbers"},
 		{"a wrong constant", "round", "#define PHI 0x1.000002p-24f", "#define PHI 0x1p-25f", "down(a * b)"},
-		{"a wrong kernel", "concretize", "blockMag += fabs(term)", "blockMag += term", "computes concretize"},
+		{"a wrong kernel", "concretize", "magnitude += fabs(term)", "magnitude += term", "computes concretize"},
 		{"a kernel that does nothing", "drawbox", "TASK(t, tasks)", "return; TASK(t, tasks)", "did not run it"},
 		{"a kernel that leaves something out", "activate", "storeUpTo(h, zHi + i, n - i);", "storeUpTo(h, zHi + i, n - i - 1);", "unwritten"},
 	} {

@@ -12,7 +12,8 @@ import (
 	"psafe/internal/testscale"
 )
 
-// tileMutants are mistakes that could be made in the tiled kernels.
+// tileMutants are mistakes that could be made in kernels that GPUs alone have: tiled ones, and those of
+// sums in two stages.
 var tileMutants = []struct{ what, file, old, new string }{
 	{noMistake, "tiles", "", ""},
 	{"affine does not wait for the stage", "affinetiles", "barrier(CLK_LOCAL_MEM_FENCE); /* the stage is there */", ""},
@@ -37,16 +38,29 @@ var tileMutants = []struct{ what, file, old, new string }{
 	{"biases swapped", "backtiles", "wl[SIDE * PITCH + i] : wh[SIDE * PITCH + i]", "wh[SIDE * PITCH + i] : wl[SIDE * PITCH + i]"},
 	{"no zeros behind the end of columns", "tiles", "stride];\n        copy[k] = j < n ? x : R(0.0);", "stride];\n        copy[k] = x;"},
 	{"bias of another column", "backtiles", "v[i * SIDE + get_local_id(0)]", "v[i * SIDE]"},
+	{"a block of the first neurons", "relaxrows", "j0 = (int)modulo(block, blocks) * BLOCK", "j0 = 0"},
+	{"constants added up as charges", "relaxrows", "charge += sumCharge[", "charge += sumC["},
+	{"constant of another row", "relaxrows", "-cHi[box + row - cols]", "-cHi[box]"},
+	{"inputs of another item in a block", "concretize", "modulo(p, inputs) * in, rows);", "0, rows);"},
+	{"magnitudes of one block", "concretize", "magnitude += magnitudes[", "magnitude = magnitudes["},
+	{"blocks added up twice", "noiserows", "v += variances[from + (size_t)b * rows]", "v += variances[from]"},
+	{"noise of other rows", "noiserows", "p * cols + modulo(r, cols)", "p * cols"},
+	{"one channel of a block", "sharedvar", "block += sums[from + (size_t)o * rows]", "block = sums[from + (size_t)o * rows]"},
+	{"channel of another item", "sharedvar", "(int)modulo(channel, channels), p,", "(int)modulo(channel, channels), 0,"},
 }
 
-// TestTileMutants builds the kernels with each mistake and demands that TestTiles
+// TestTileMutants builds the kernels with each mistake and demands that TestTiles or TestStages
 // would show it.
 func TestTileMutants(t *testing.T) {
 	const p = bound.Float32
 	info := devices(t)[0]
-	for _, m := range testscale.Few(t, tileMutants, 4) {
+	for _, m := range testscale.Few(t, tileMutants, 3) {
 		d := open(t, info, p, Options{sources: mutate(t, m.file, m.old, m.new), shape: onGPUs, build: quick, untested: true})
-		if caught := tilesDiffer(t, d, m.file); caught != (m.what != noMistake) {
+		differ := tilesDiffer
+		if !strings.Contains(m.file, "tiles") {
+			differ = func(t *testing.T, d *Device, _ string) bool { return !stagesAgree(t, d) }
+		}
+		if caught := differ(t, d, m.file); caught != (m.what != noMistake) {
 			t.Errorf("%s: a kernel with %q in place of %q: caught %v", m.what, m.new, m.old, caught)
 		}
 	}

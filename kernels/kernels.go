@@ -134,10 +134,14 @@ type Kernel struct {
 }
 
 // tiled are the kernels whose work-groups share local memory, TILED_KERNEL in the
-// sources. Only programs of one lane have them; only those of vectors have streaming
-// ones, whose sums wait in a cache.
+// sources, and staged those of which one leaves parts of sums that another adds up. Only programs of
+// one lane have them; only those of vectors have streaming ones, whose sums wait in a cache.
 var (
-	tiled     = map[string]bool{"affinetiles": true, "backtiles": true}
+	tiled  = map[string]bool{"affinetiles": true, "backtiles": true}
+	staged = map[string]bool{
+		"relaxblocks": true, "relaxsums": true, "concretizeblocks": true, "concretizesums": true,
+		"noiseblocks": true, "noisesums": true, "sharedchannels": true, "sharedsums": true,
+	}
 	streaming = map[string]bool{"affinewide": true}
 )
 
@@ -149,7 +153,7 @@ func (k Kernel) Tiled() bool { return tiled[k.Name] }
 func (s Shape) Kernels() []Kernel {
 	var list []Kernel
 	for _, k := range All {
-		if other := map[bool]map[string]bool{true: streaming, false: tiled}[s.Lanes == 1]; !other[k.Name] {
+		if gpu := s.Lanes == 1; gpu && !streaming[k.Name] || !gpu && !tiled[k.Name] && !staged[k.Name] {
 			list = append(list, k)
 		}
 	}

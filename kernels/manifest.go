@@ -85,11 +85,28 @@ var All = []Kernel{
 		{"rel", Real}, {"chordRel", Real}, {"under", Real}, {"abs_", Real},
 		{"mirrored", Int}, {"sure", Int}, {"perBox", Int}, {"cols", Int}, {"neurons", Int},
 	}},
+	{"relaxblocks", "relaxrows", []Arg{
+		{"outA", Out}, {"sumC", Out}, {"sumCharge", Out}, {"size", Out}, {"sLo", In}, {"sHi", In}, {"zLo", In}, {"zHi", In},
+		{"aLo", In}, {"bLo", In}, {"aHi", In}, {"bHi", In}, {"err", In}, {"mag", In}, {"chordRel", Real},
+		{"mirrored", Int}, {"sure", Int}, {"perBox", Int}, {"cols", Int}, {"neurons", Int}, {"blocks", Int},
+	}},
+	{"relaxsums", "relaxrows", []Arg{
+		{"outC", Out}, {"sumC", In}, {"sumCharge", In}, {"size", In}, {"cLo", In}, {"cHi", In},
+		{"rel", Real}, {"under", Real}, {"abs_", Real}, {"mirrored", Int}, {"perBox", Int}, {"cols", Int}, {"blocks", Int},
+	}},
 	{"backsubstitute", "backsubstitute", backArgs},
 	{"backtiles", "backtiles", backArgs},
 	{"concretize", "concretize", []Arg{
 		{"bound", Out}, {"sLo", In}, {"sHi", In}, {"c", In}, {"xLo", In}, {"xHi", In},
 		{"rel", Real}, {"under", Real}, {"abs_", Real}, {"nonNeg", Int}, {"rows", Int}, {"in", Int}, {"inputs", Int},
+	}},
+	{"concretizeblocks", "concretize", []Arg{
+		{"sums", Out}, {"magnitudes", Out}, {"size", Out}, {"sLo", In}, {"sHi", In}, {"xLo", In}, {"xHi", In},
+		{"nonNeg", Int}, {"rows", Int}, {"in", Int}, {"inputs", Int}, {"blocks", Int},
+	}},
+	{"concretizesums", "concretize", []Arg{
+		{"bound", Out}, {"sums", In}, {"magnitudes", In}, {"size", In}, {"c", In},
+		{"rel", Real}, {"under", Real}, {"abs_", Real}, {"rows", Int}, {"blocks", Int},
 	}},
 	{"intersect", "intersect", []Arg{{"lo", Out}, {"hi", Out}, {"bound", In}, {"n", Int}}},
 	{"squarerows", "squarerows", []Arg{{"square", Out}, {"a", In}, {"n", Int}}},
@@ -97,6 +114,14 @@ var All = []Kernel{
 		{"mean", Out}, {"var", Out}, {"meanIn", In}, {"varIn", In}, {"s", In}, {"c", In}, {"radius", In}, {"maxSq", In},
 		{"hasIn", Int}, {"delta", Real}, {"meanRel", Real}, {"varRel", Real}, {"abs_", Real},
 		{"rows", Int}, {"cols", Int}, {"in", Int}, {"inputs", Int},
+	}},
+	{"noiseblocks", "noiserows", []Arg{
+		{"means", Out}, {"variances", Out}, {"s", In}, {"radius", In}, {"maxSq", In}, {"delta", Real},
+		{"rows", Int}, {"in", Int}, {"inputs", Int}, {"blocks", Int},
+	}},
+	{"noisesums", "noiserows", []Arg{
+		{"mean", Out}, {"var", Out}, {"means", In}, {"variances", In}, {"meanIn", In}, {"varIn", In}, {"c", In},
+		{"hasIn", Int}, {"meanRel", Real}, {"varRel", Real}, {"abs_", Real}, {"rows", Int}, {"cols", Int}, {"blocks", Int},
 	}},
 	{"widen", "widen", []Arg{
 		{"lo", Out}, {"hi", Out}, {"mag", Out}, {"mean", In}, {"var", In}, {"quantile", Real},
@@ -137,6 +162,14 @@ var All = []Kernel{
 		{"var", Out}, {"varIn", In}, {"gLo", In}, {"gHi", In}, {"a", In}, {"v", In}, {"vb", In}, {"maxSq", In},
 		{"hasIn", Int}, {"slack", Real}, {"under", Real}, {"rel", Real}, {"abs_", Real},
 		{"rows", Int}, {"cols", Int}, {"in", Int}, {"inputs", Int}, {"positions", Int}, {"size", Int}, {"channels", Int},
+	}},
+	{"sharedchannels", "sharedvar", []Arg{
+		{"sums", Out}, {"gLo", In}, {"gHi", In}, {"a", In}, {"v", In}, {"vb", In}, {"maxSq", In}, {"slack", Real}, {"under", Real},
+		{"rows", Int}, {"in", Int}, {"inputs", Int}, {"positions", Int}, {"size", Int}, {"channels", Int},
+	}},
+	{"sharedsums", "sharedvar", []Arg{
+		{"var", Out}, {"varIn", In}, {"sums", In}, {"hasIn", Int}, {"rel", Real}, {"abs_", Real},
+		{"rows", Int}, {"cols", Int}, {"channels", Int},
 	}},
 	{"sharebox", "sharebox", []Arg{
 		{"w", Out}, {"c", Out}, {"cIn", In}, {"gLo", In}, {"gHi", In}, {"a", In}, {"weightLo", In}, {"weightHi", In},

@@ -13,6 +13,9 @@
    the neurons: task t = p * rowTiles + tile. With mirrored, tiles are those of
    rows 0 .. cols - 1 and then those of the mirrored rows, so that a vector never
    holds both: rowTiles = 2 ceil(cols / VW).
+   On GPUs, where such tasks are few and neurons many, a work-item of relaxblocks owns
+   one block of the sums, task t = (p * blocks + b) * rowTiles + tile, and leaves them in
+   sumC, sumCharge [p][b][rows] and size [p][b]; one of relaxsums adds a row's up.
 
    Index formulas: s[(p / perBox * neurons + j) * cols + r],
    a[(p * neurons + j) * rows + r], z, lines, err, mag [p * neurons + j].
@@ -36,6 +39,47 @@ INLINE void chord(vec *a, vec *b, vec sLo, vec sHi, real zLo, real zHi, vec reci
     *b = leastNaN(atLo, atHi); /* down never gives -0 */
 }
 
+/* relaxBlock is what neurons j0 .. end - 1, a block, add to a row's constant and to its
+   charges, and to the sum of max|z| and mag, for products that underflow. */
+INLINE void relaxBlock(vec *blockC, vec *blockCharge, real *blockSize, __global real *outA, const __global real *sLo,
+                       const __global real *sHi, const __global real *zLo, const __global real *zHi,
+                       const __global real *aLo, const __global real *bLo, const __global real *aHi,
+                       const __global real *bHi, const __global real *err, const __global real *mag,
+                       real chordRel, int negated, int sure, int j0, int end, size_t first, size_t s0, int cols,
+                       int rows, int row, int n) {
+    vec c = VEC(R(0.0)), charge = VEC(R(0.0));
+    real size = R(0.0);
+    for (int j = j0; j < end; j++) {
+        const size_t i = first + j, at = s0 + (size_t)j * cols;
+        const real l = zLo[i], h = zHi[i];
+        size += mostNaN1(-l, h) + mag[i];
+        const int mixed = !sure && !(l >= R(0.0));
+        vec coefficient = negated ? -VLOAD(sHi + at) : VLOAD(sLo + at), icpt;
+        if (mixed) {
+            const vec other = negated ? -VLOAD(sLo + at) : VLOAD(sHi + at);
+            chord(&coefficient, &icpt, coefficient, other, l, h, recipApprox(VEC(h - l)));
+        }
+        const vec slope = coefficient >= R(0.0) ? VEC(aLo[i]) : VEC(aHi[i]);
+        const vec b = coefficient >= R(0.0) ? VEC(bLo[i]) : VEC(bHi[i]);
+        storeUpTo(coefficient * slope, outA + i * rows + row, n);
+        if (mixed) {
+            c += coefficient * b + icpt;
+            charge += fabs(coefficient) * err[i] + fabs(icpt) * chordRel;
+        } else {
+            c += coefficient * b;
+            charge += fabs(coefficient) * err[i];
+        }
+    }
+    *blockC = c;
+    *blockCharge = charge;
+    *blockSize = size;
+}
+
+/* relaxed is a row's constant, from offset and the sums over the neurons. */
+INLINE vec relaxed(vec offset, vec c, vec charge, real size, real rel, real under, real abs_) {
+    return down(down(offset + c) - up(up(up(charge * rel) + up1(size * under)) + abs_));
+}
+
 KERNEL void relaxrows(__global real *outA, __global real *outC, const __global real *sLo,
                       const __global real *sHi, const __global real *cLo, const __global real *cHi,
                       const __global real *zLo, const __global real *zHi, const __global real *aLo,
@@ -52,34 +96,59 @@ KERNEL void relaxrows(__global real *outA, __global real *outC, const __global r
     const int col = (negated ? tile - colTiles : tile) * VW, row = negated ? cols + col : col, n = cols - col;
     const size_t first = p * neurons, s0 = box * neurons * cols + col;
     vec c = VEC(R(0.0)), charge = VEC(R(0.0));
-    real size = R(0.0); /* sum of max|z| and mag, for products that underflow */
+    real size = R(0.0);
     for (int j0 = 0; j0 < neurons; j0 += BLOCK) {
-        vec blockC = VEC(R(0.0)), blockCharge = VEC(R(0.0));
-        for (int j = j0; j < min(j0 + BLOCK, neurons); j++) {
-            const size_t i = first + j, at = s0 + (size_t)j * cols;
-            const real l = zLo[i], h = zHi[i];
-            size += mostNaN1(-l, h) + mag[i];
-            const int mixed = !sure && !(l >= R(0.0));
-            vec coefficient = negated ? -VLOAD(sHi + at) : VLOAD(sLo + at), icpt;
-            if (mixed) {
-                const vec other = negated ? -VLOAD(sLo + at) : VLOAD(sHi + at);
-                chord(&coefficient, &icpt, coefficient, other, l, h, recipApprox(VEC(h - l)));
-            }
-            const vec slope = coefficient >= R(0.0) ? VEC(aLo[i]) : VEC(aHi[i]);
-            const vec b = coefficient >= R(0.0) ? VEC(bLo[i]) : VEC(bHi[i]);
-            storeUpTo(coefficient * slope, outA + i * rows + row, n);
-            if (mixed) {
-                blockC += coefficient * b + icpt;
-                blockCharge += fabs(coefficient) * err[i] + fabs(icpt) * chordRel;
-            } else {
-                blockC += coefficient * b;
-                blockCharge += fabs(coefficient) * err[i];
-            }
-        }
+        vec blockC, blockCharge;
+        real blockSize;
+        relaxBlock(&blockC, &blockCharge, &blockSize, outA, sLo, sHi, zLo, zHi, aLo, bLo, aHi, bHi, err, mag, chordRel,
+                   negated, sure, j0, min(j0 + BLOCK, neurons), first, s0, cols, rows, row, n);
         c += blockC;
         charge += blockCharge;
+        size += blockSize;
     }
-    const vec charged = up(up(up(charge * rel) + up1(size * under)) + abs_);
     const vec offset = negated ? -VLOAD(cHi + box * cols + col) : VLOAD(cLo + box * cols + col);
-    storeUpTo(down(down(offset + c) - charged), outC + p * rows + row, n);
+    storeUpTo(relaxed(offset, c, charge, size, rel, under, abs_), outC + p * rows + row, n);
 }
+
+#if VW == 1
+
+KERNEL void relaxblocks(__global real *outA, __global real *sumC, __global real *sumCharge, __global real *size,
+                        const __global real *sLo, const __global real *sHi, const __global real *zLo,
+                        const __global real *zHi, const __global real *aLo, const __global real *bLo,
+                        const __global real *aHi, const __global real *bHi, const __global real *err,
+                        const __global real *mag, const real chordRel, const int mirrored, const int sure,
+                        const int perBox, const int cols, const int neurons, const int blocks,
+                        const uint tasks, __global uint *receipts, const uint receipt) {
+    TASK(t, tasks)
+    const int rows = mirrored ? 2 * cols : cols, row = (int)modulo(t, rows), negated = row >= cols;
+    const size_t block = quotient(t, rows), p = quotient(block, blocks), box = quotient(p, perBox);
+    const int col = negated ? row - cols : row, j0 = (int)modulo(block, blocks) * BLOCK;
+    vec blockC, blockCharge;
+    real blockSize;
+    relaxBlock(&blockC, &blockCharge, &blockSize, outA, sLo, sHi, zLo, zHi, aLo, bLo, aHi, bHi, err, mag, chordRel,
+               negated, sure, j0, min(j0 + BLOCK, neurons), p * neurons, box * neurons * cols + col, cols, rows, row, 1);
+    sumC[t] = blockC;
+    sumCharge[t] = blockCharge;
+    if (row == 0) {
+        size[block] = blockSize;
+    }
+}
+
+KERNEL void relaxsums(__global real *outC, const __global real *sumC, const __global real *sumCharge,
+                      const __global real *size, const __global real *cLo, const __global real *cHi,
+                      const real rel, const real under, const real abs_, const int mirrored,
+                      const int perBox, const int cols, const int blocks,
+                      const uint tasks, __global uint *receipts, const uint receipt) {
+    TASK(t, tasks)
+    const int rows = mirrored ? 2 * cols : cols, row = (int)modulo(t, rows);
+    const size_t p = quotient(t, rows), box = quotient(p, perBox) * cols, from = p * blocks * rows + row;
+    real c = R(0.0), charge = R(0.0), total = R(0.0);
+    for (int b = 0; b < blocks; b++) {
+        c += sumC[from + (size_t)b * rows];
+        charge += sumCharge[from + (size_t)b * rows];
+        total += size[p * blocks + b];
+    }
+    outC[t] = relaxed(row >= cols ? -cHi[box + row - cols] : cLo[box + row], c, charge, total, rel, under, abs_);
+}
+
+#endif

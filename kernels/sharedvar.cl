@@ -46,6 +46,27 @@ INLINE vec shareSums(vec *signedSum, const __global real *a, size_t step, int po
 /* shareWidth is what a factor may be wrong by. */
 INLINE vec shareWidth(vec share, vec root, real under) { return up(up(share * root) + under); }
 
+/* channelVar is what channel o adds to a row's variance: its taps and then its bias. */
+INLINE vec channelVar(const __global real *gLo, const __global real *gHi, const __global real *a,
+                      const __global real *v, const __global real *vb, vec root, real slack, real under, int o,
+                      size_t p, int r, int rows, int positions, int size, int channels) {
+    const size_t step = (size_t)channels * rows, at = (size_t)o * rows + r;
+    vec a0, channel = VEC(R(0.0));
+    const vec share = shareSums(&a0, a + p * positions * step + at, step, positions, slack);
+    const vec width = shareWidth(share, root, under);
+    for (int k0 = 0; k0 < size; k0 += BLOCK) {
+        vec sum = VEC(R(0.0));
+        for (int k = k0; k < min(k0 + BLOCK, size); k++) {
+            const size_t from = (p * size + k) * step + at;
+            const vec g = mostNaN(-VLOAD(gLo + from), VLOAD(gHi + from)) + width;
+            sum += v[(size_t)k * channels + o] * up(g * g);
+        }
+        channel += sum;
+    }
+    const vec b = fabs(a0) + share;
+    return channel + vb[o] * up(b * b);
+}
+
 KERNEL void sharedvar(__global real *var, const __global real *varIn, const __global real *gLo,
                       const __global real *gHi, const __global real *a, const __global real *v,
                       const __global real *vb, const __global real *maxSq, const int hasIn,
@@ -55,30 +76,48 @@ KERNEL void sharedvar(__global real *var, const __global real *varIn, const __gl
                       const uint tasks, __global uint *receipts, const uint receipt) {
     TASK(t, tasks)
     const int rowTiles = (rows + VW - 1) / VW, r = (int)modulo(t, rowTiles) * VW;
-    const size_t p = quotient(t, rowTiles), step = (size_t)channels * rows;
+    const size_t p = quotient(t, rowTiles);
     const vec root = greatestRoot(maxSq + modulo(p, inputs) * in, in);
     vec total = VEC(R(0.0));
     for (int o0 = 0; o0 < channels; o0 += BLOCK) {
         vec block = VEC(R(0.0));
         for (int o = o0; o < min(o0 + BLOCK, channels); o++) {
-            const size_t at = (size_t)o * rows + r;
-            vec a0, channel = VEC(R(0.0));
-            const vec share = shareSums(&a0, a + p * positions * step + at, step, positions, slack);
-            const vec width = shareWidth(share, root, under);
-            for (int k0 = 0; k0 < size; k0 += BLOCK) {
-                vec sum = VEC(R(0.0));
-                for (int k = k0; k < min(k0 + BLOCK, size); k++) {
-                    const size_t from = (p * size + k) * step + at;
-                    const vec g = mostNaN(-VLOAD(gLo + from), VLOAD(gHi + from)) + width;
-                    sum += v[(size_t)k * channels + o] * up(g * g);
-                }
-                channel += sum;
-            }
-            const vec b = fabs(a0) + share;
-            block += channel + vb[o] * up(b * b);
+            block += channelVar(gLo, gHi, a, v, vb, root, slack, under, o, p, r, rows, positions, size, channels);
         }
         total += block;
     }
     const vec vIn = hasIn ? wrapped(varIn + p * cols, r, cols, rows - r) : VEC(R(0.0));
-    storeUpTo(upper(up(vIn + up(up(total * rel) + abs_))), var + p * rows + r, rows - r);
+    storeUpTo(noisier(vIn, total, rel, abs_), var + p * rows + r, rows - r);
 }
+
+#if VW == 1
+
+KERNEL void sharedchannels(__global real *sums, const __global real *gLo, const __global real *gHi,
+                           const __global real *a, const __global real *v, const __global real *vb,
+                           const __global real *maxSq, const real slack, const real under, const int rows,
+                           const int in, const int inputs, const int positions, const int size, const int channels,
+                           const uint tasks, __global uint *receipts, const uint receipt) {
+    TASK(t, tasks)
+    const size_t channel = quotient(t, rows), p = quotient(channel, channels);
+    const vec root = greatestRoot(maxSq + modulo(p, inputs) * in, in);
+    sums[t] = channelVar(gLo, gHi, a, v, vb, root, slack, under, (int)modulo(channel, channels), p,
+                         (int)modulo(t, rows), rows, positions, size, channels);
+}
+
+KERNEL void sharedsums(__global real *var, const __global real *varIn, const __global real *sums, const int hasIn,
+                       const real rel, const real abs_, const int rows, const int cols, const int channels,
+                       const uint tasks, __global uint *receipts, const uint receipt) {
+    TASK(t, tasks)
+    const size_t p = quotient(t, rows), r = modulo(t, rows), from = p * channels * rows + r;
+    real total = R(0.0);
+    for (int o0 = 0; o0 < channels; o0 += BLOCK) {
+        real block = R(0.0);
+        for (int o = o0; o < min(o0 + BLOCK, channels); o++) {
+            block += sums[from + (size_t)o * rows];
+        }
+        total += block;
+    }
+    var[t] = noisier(hasIn ? varIn[p * cols + modulo(r, cols)] : R(0.0), total, rel, abs_);
+}
+
+#endif

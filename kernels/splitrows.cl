@@ -34,9 +34,10 @@ KERNEL void splitrows(__global real *outA, __global real *outC, const __global r
     real size = R(0.0); /* sum of max|z| and mag, for products that underflow */
     for (int j0 = 0; j0 < neurons; j0 += BLOCK) {
         vec blockC = zero, blockCharge = zero;
+        real blockSize = R(0.0);
         for (int j = j0; j < min(j0 + BLOCK, neurons); j++) {
             const size_t i = p * neurons + j, at = i * rows + row;
-            size += mostNaN1(-zLo[i], zHi[i]) + mag[i];
+            blockSize += mostNaN1(-zLo[i], zHi[i]) + mag[i];
             const real icptErr = up1(g1 * fabs(bHi[i])), coefErr = up1(g2 * mag[i]);
             const vec v = VLOAD(s + at), l = VLOAD(slope + at), f = VLOAD(phase + at), given = VLOAD(beta + at);
             const vec by = given >= zero ? given : zero;
@@ -52,6 +53,7 @@ KERNEL void splitrows(__global real *outA, __global real *outC, const __global r
         }
         c += blockC;
         charge += blockCharge;
+        size += blockSize;
     }
     const vec charged = up(up(up(charge * rel) + up1(size * under)) + abs_);
     storeUpTo(down(down(VLOAD(cIn + p * rows + row) + c) - charged), outC + p * rows + row, n);

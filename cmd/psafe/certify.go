@@ -109,7 +109,7 @@ func (c *certifyFlags) add(f *pflag.FlagSet) {
 }
 
 func (c *certifyFlags) addTarget(f *pflag.FlagSet) {
-	f.StringVar(&c.target, "target", certify.TargetSafe, "safe (P_safe alone) or decision (also what the posterior predictive decides: docs/decisions.md)")
+	f.StringVar(&c.target, "target", certify.TargetSafe, "safe (P_safe alone), decision (also what the posterior predictive decides) or mean (also the mean of each output): docs/decisions.md")
 }
 
 // job is what the flags ask for.
@@ -152,7 +152,7 @@ func (c *certifyFlags) job(f *pflag.FlagSet) (*certify.Job, error) {
 			Splits: given(f, "splits", c.splits), Uniform: given(f, "uniform", c.uniform), Draws: given(f, "draws", c.draws),
 			Confidence: given(f, "confidence", c.confidence), Seed: given(f, "seed", c.seed), Cells: given(f, "cells", c.cells), Depth: given(f, "depth", c.depth),
 			NoUpper: c.noUpper, Derived: c.derived,
-			Decision: c.target == certify.TargetDecision,
+			Decision: c.target == certify.TargetDecision, Mean: c.target == certify.TargetMean,
 		},
 		Precision: given(f, "precision", precision),
 		Require:   require,

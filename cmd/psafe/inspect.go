@@ -114,6 +114,17 @@ func sourceWords(feed []int) string {
 	return strings.Join(words, " and ")
 }
 
+// weightsOf counts weights and biases, without the zeros of layers that have no bias.
+func weightsOf(p *posterior.Posterior) int {
+	n := p.Weights()
+	for k := range p.Layers {
+		if l := &p.Layers[k]; l.NoBias {
+			n -= l.Biases()
+		}
+	}
+	return n
+}
+
 func inspect(p *posterior.Posterior, w io.Writer) error {
 	what := fmt.Sprintf("scale %s", p.ScaleList())
 	switch p.Kind {
@@ -148,16 +159,16 @@ func inspect(p *posterior.Posterior, w io.Writer) error {
 		if l.Biases() == 0 {
 			continue
 		}
-		bias := fmt.Sprintf("bias %d", l.Biases())
-		if l.NoBias {
-			bias = "no bias"
+		if l.NoBias { // zeros that stand for none
+			row("no bias", posterior.Spread{})
+			continue
 		}
-		row(bias, spread.Bias)
+		row(fmt.Sprintf("bias %d", l.Biases()), spread.Bias)
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%d weights, %d of them random\n", p.Weights(), random)
+	fmt.Fprintf(w, "%d weights, %d of them random\n", weightsOf(p), random)
 	if s := p.Samples(); s != nil {
 		fmt.Fprintf(w, "%d samples, counts from %d to %d, %d together\n", s.N(), slices.Min(s.Counts), slices.Max(s.Counts), s.Total())
 		if s.DrawsOf != "" {

@@ -98,7 +98,7 @@ type inspectedSample struct {
 func inspectFields(p *posterior.Posterior) inspected {
 	out := inspected{
 		Posterior: p.Source.Path, Format: p.Source.Format, Kind: p.Kind.String(), Description: p.Describe(), Scale: p.Scale.String(),
-		SHA256: p.Source.SHA256, Note: p.Source.Note, Weights: p.Weights(),
+		SHA256: p.Source.SHA256, Note: p.Source.Note, Weights: weightsOf(p),
 	}
 	net := p.Network()
 	for k, s := range p.SpreadSummary() {

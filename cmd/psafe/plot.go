@@ -39,6 +39,7 @@ type plotFlags struct {
 	out                        outFlags
 	by                         []string
 	points, labelColumn, field string
+	of                         string
 	columns                    []int
 	split                      bool // --by is given
 }
@@ -46,6 +47,7 @@ type plotFlags struct {
 func (p *plotFlags) add(f *pflag.FlagSet) {
 	p.out.add(f, "file to write, .svg or .png; required")
 	f.StringSliceVar(&p.by, "by", []string{"posterior", "method"}, "eps and quantiles: what has a line of its own: words of "+strings.Join(plot.ByWords, ", ")+"; bars: posterior,method or posterior; histogram: what has a panel of its own, eps too (default none)")
+	f.StringVar(&p.of, "of", "p_safe", "eps: p_safe, decision (the class is the posterior predictive's) or vote (that of a majority)")
 	f.StringVar(&p.points, "points", "", "heatmap: the data file that --inputs of psafe certify named; required")
 	f.IntSliceVar(&p.columns, "columns", []int{0, 1}, "heatmap: which two coordinates of the points are the axes, from 0 on")
 	f.StringVar(&p.field, "field", "p_lower", "heatmap: p_lower or p_upper")
@@ -54,7 +56,7 @@ func (p *plotFlags) add(f *pflag.FlagSet) {
 
 // plotKinds are the kinds of figures, with the flags that not all take.
 var plotKinds = map[string][]string{
-	"eps":     {"by"},
+	"eps":     {"by", "of"},
 	"bars":    {"by"},
 	"heatmap": {"points", "columns", "field", "label-column"},
 
@@ -119,7 +121,7 @@ func (p *plotFlags) check(f *pflag.FlagSet) (format string, err error) {
 	if f.NArg() < 2 {
 		return "", fmt.Errorf("plot %s: no result file: name those that psafe certify --out wrote", kind)
 	}
-	for _, flag := range []string{"by", "points", "columns", "field", "label-column"} {
+	for _, flag := range []string{"by", "of", "points", "columns", "field", "label-column"} {
 		if f.Changed(flag) && !slices.Contains(own, flag) {
 			return "", fmt.Errorf("--%s is not for psafe plot %s: leave it out", flag, kind)
 		}
@@ -148,11 +150,18 @@ func (p *plotFlags) check(f *pflag.FlagSet) (format string, err error) {
 func (p *plotFlags) draw(kind string, records []record.Placed) (*plot.Figure, []string, error) {
 	switch kind {
 	case "eps":
+		of, err := plot.QuantityOf(p.of)
+		if err != nil {
+			return nil, nil, fmt.Errorf("--of %w", err)
+		}
+		if records, err = of.Of(records); err != nil {
+			return nil, nil, err
+		}
 		series, notes, err := plot.EpsSeries(records, p.by)
 		if err != nil {
 			return nil, nil, err
 		}
-		drawing, err := plot.DrawEps(series)
+		drawing, err := of.DrawEps(series)
 		return drawing, notes, err
 	case "bars":
 		groups, methods, notes, err := plot.BarGroups(records, p.by)

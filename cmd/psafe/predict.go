@@ -57,6 +57,7 @@ func predictCommand() *cobra.Command {
 	f.Uint64Var(&p.Seed, "seed", 0, "seed of drawn networks")
 	f.BoolVar(&c.json, "json", false, "one JSON object per point and line")
 	c.out.add(f, "file to write; standard output if absent")
+	f.BoolVar(&p.Strict, "strict", false, "make errors of doubts about the files, such as inputs on another scale or shifted labels, which are notes otherwise")
 	f.BoolVar(&c.quiet, "quiet", false, "no notes and no accuracy")
 	c.old.accept(f)
 	return does(cmd, func(ctx context.Context, stdout, stderr io.Writer) error {

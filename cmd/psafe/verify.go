@@ -45,7 +45,7 @@ type verifyFlags struct {
 	require            string
 	asReal, asRounded  bool
 	device             deviceFlags
-	quiet              bool
+	strict, quiet      bool
 }
 
 func (v *verifyFlags) add(f *pflag.FlagSet) {
@@ -59,6 +59,7 @@ func (v *verifyFlags) add(f *pflag.FlagSet) {
 	f.BoolVar(&v.asReal, "as-real", false, "take float32 and the like in the query for Real: answers are about real arithmetic")
 	f.BoolVar(&v.asRounded, "as-rounded", false, "with --network: take an ONNX network in which numbers had to be rounded (psafe inspect names them) as rounded")
 	v.device.add(f)
+	f.BoolVar(&v.strict, "strict", false, "make errors of doubts about the network or posterior, which certify tells as notes")
 	f.BoolVar(&v.quiet, "quiet", false, "nothing on standard error but errors")
 }
 
@@ -177,6 +178,9 @@ func (v *verifyFlags) ofNetwork(ctx context.Context, path string, query *vnnlib.
 	if post.Source.Rounded != "" && !v.asRounded {
 		return nil, fmt.Errorf("%s: %s: answers would be about the rounded network, not about the one of the file; give --as-rounded to have them", file, post.Source.Rounded)
 	}
+	if err := certify.Doubted(certify.Doubts(post)); err != nil && v.strict {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
 	q := verify.Question{Query: query, Network: post, Cells: v.cells, Fine: func() bound.Device { return fallback.New(bound.Float64) }}
 	if q.Cells == 0 && v.timeout > 0 {
 		q.Cells = 1 << 60
@@ -207,7 +211,11 @@ func (v *verifyFlags) ofNetwork(ctx context.Context, path string, query *vnnlib.
 		if post.Source.Rounded != "" {
 			where += "; this is about the rounded network"
 		}
-		fmt.Fprintf(stderr, "psafe: %s after %d cells on %s%s\n", result.Answer, result.Cells, opened.list[0].Name(), where)
+		cells := fmt.Sprintf("%d cells", result.Cells)
+		if result.Problems > 0 {
+			cells += fmt.Sprintf(" and %d sub-problems", result.Problems)
+		}
+		fmt.Fprintf(stderr, "psafe: %s after %s on %s%s\n", result.Answer, cells, opened.list[0].Name(), where)
 		return nil
 	}, nil
 }

@@ -28,7 +28,7 @@ func (v *verifyFlags) ofPosterior(ctx context.Context, path string, stdout, stde
 	if err != nil {
 		return nil, err
 	}
-	job := certify.Job{Posterior: post, Tasks: certify.Tasks{File: path, Joined: true}, Precision: &precision, Version: version(), Open: v.device.opener(stderr)}
+	job := certify.Job{Posterior: post, Tasks: certify.Tasks{File: path, Joined: true}, Precision: &precision, Version: version(), Strict: v.strict, Open: v.device.opener(stderr)}
 	if !v.quiet {
 		job.Note = func(n certify.Note) { note(stderr, n) }
 	}

@@ -175,9 +175,18 @@ func (p *clbpPass) lastLayer(k int) (err error) {
 	}
 	p.result.ByLines, p.result.sharp = usual.ByLines, usual.sharp
 	if p.query.Slopes {
-		return p.otherSlopes(k, m, own)
+		if err := p.otherSlopes(k, m, own); err != nil {
+			return err
+		}
 	}
-	return nil
+	if p.query.Splits == nil {
+		return nil
+	}
+	s, err := p.newSplits(k, m)
+	if err != nil {
+		return err
+	}
+	return p.query.Splits(s)
 }
 
 // byLines bounds the property's rows by the lines that hidden layers have.

@@ -43,7 +43,7 @@ func (p Precision) rowsRounding(out, before, joins int) RowsRounding {
 	return RowsRounding{
 		Rel:   p.inflateFor(terms, 2*out).Rel,
 		Chord: p.RoundHi(p.gamma(terms + joins)),
-		Under: p.RoundHi(float64(2*before+8) * p.Eta() * (1 + p.gamma(out+4))),
+		Under: p.RoundHi(float64(2*before+8) * p.Eta() * (1 + p.gamma(roundings(out)+4))),
 		Abs:   p.inflateFor(terms, 4*out+before).Abs,
 	}
 }
@@ -58,6 +58,6 @@ func (p Precision) ConcretizeRounding(in, out int) RowsRounding {
 func (p Precision) concretizeRounding(in, out, joins int) RowsRounding {
 	push := p.pushFor(roundings(in)+2+joins, in+out)
 	return RowsRounding{
-		Rel: push.Rel, Under: p.RoundHi(float64(2*out+8) * p.Eta() * (1 + p.gamma(in+4))), Abs: push.Abs,
+		Rel: push.Rel, Under: p.RoundHi(float64(2*out+8) * p.Eta() * (1 + p.gamma(roundings(in)+4))), Abs: push.Abs,
 	}
 }

@@ -171,7 +171,10 @@ type CLBPQuery struct {
 	Sharp bool
 	// Slopes says that rows of the property are bounded by lines with other lower slopes, too:
 	// CLBPMargins.Others.
-	Slopes  bool
+	Slopes bool
+	// Splits, if it is not nil, is called at the end of a batch of one item, of a network of CanSplit's:
+	// with nil if it is a point, or no weight that counts deviates.
+	Splits  func(*CLBPSplits) error
 	Observe func(what string, layer int, a Array) error
 }
 

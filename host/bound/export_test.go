@@ -17,3 +17,12 @@ func (m *Model) Windows() (n int) {
 	}
 	return n
 }
+
+// BoundRows is Bound, with the coefficients of the pre-activations of each hidden layer, [units x R].
+func (s *CLBPSplits) BoundRows(q *SplitQuery) (SplitNoises, [][]float64, error) {
+	n, d, err := s.bound(q)
+	if err != nil {
+		return n, nil, err
+	}
+	return n, d.a, nil
+}

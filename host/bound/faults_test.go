@@ -91,7 +91,28 @@ func (a *asked) byBoxes(method bound.Propagation, refine bool) func(bound.Device
 }
 
 // byNoise is concentration LBP with all that it can do.
-func (a *asked) byNoise(dev bound.Device) ([]float64, error) {
+func (a *asked) byNoise(dev bound.Device) ([]float64, error) { return a.noisy(dev, nil) }
+
+// byLeaves is concentration LBP, and a row in a leaf, of a chain.
+func (a *asked) byLeaves(dev bound.Device) (all []float64, err error) {
+	_, err = a.noisy(dev, func(s *bound.CLBPSplits) error {
+		q := &bound.SplitQuery{Layer: len(a.post.Layers) - 1, Rows: []int{0}}
+		for _, l := range a.post.Layers[:q.Layer] {
+			n := l.Outputs()
+			q.Slope, q.Phase, q.Beta = append(q.Slope, make([]float64, n)), append(q.Phase, make([]float64, n)), append(q.Beta, make([]float64, n))
+		}
+		q.Phase[0][0], q.Beta[0][0] = 1, 0.5
+		n, err := s.Bound(q)
+		all = slices.Concat(n.Lo, slices.Concat(n.Mean...), slices.Concat(n.Var...))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+func (a *asked) noisy(dev bound.Device, splits func(*bound.CLBPSplits) error) ([]float64, error) {
 	return a.on(dev, func(m *bound.Model, _ *bound.Boxes, _ *bound.Inputs, rows *bound.Rows) ([]float64, error) {
 		c, err := m.NewDeviations(a.post, momentsOf(a.post))
 		if err != nil {
@@ -107,7 +128,7 @@ func (a *asked) byNoise(dev bound.Device) ([]float64, error) {
 		for range a.post.Layers {
 			q.Many = append(q.Many, 6)
 		}
-		n, err := c.PropagateCLBP(bound.CLBPQuery{Inputs: in, Rows: rows, Quantiles: q, Sharp: m.Sharpens(), Slopes: m.Bends()})
+		n, err := c.PropagateCLBP(bound.CLBPQuery{Inputs: in, Rows: rows, Quantiles: q, Sharp: m.Sharpens(), Slopes: m.Bends(), Splits: splits})
 		if err != nil {
 			return nil, err
 		}
@@ -190,7 +211,7 @@ func TestEveryCallFails(t *testing.T) {
 	r := rand.New(rand.NewPCG(28, 0))
 	chain := askOf(r, noisyNet(r, network.ReLU, .02, 3, 4, 4, 2))
 	one := &asked{chain.post, chain.boxes[:1], chain.rows[:1]}
-	works := map[string]func(bound.Device) ([]float64, error){"chain, phases": one.byPhases, "chain, refined": chain.byBoxes(bound.LBP, true)}
+	works := map[string]func(bound.Device) ([]float64, error){"chain, phases": one.byPhases, "chain, leaves": one.byLeaves, "chain, refined": chain.byBoxes(bound.LBP, true)}
 	for name, a := range map[string]*asked{
 		"chain": chain, "convolution": askOf(r, convtest.Named("leastConv").Posterior(1)),
 		"pool": askOf(r, convtest.Named("leastPool").Posterior(1)), "sum": askOf(r, convtest.Named("leastSum").Posterior(1)),

@@ -82,9 +82,14 @@ func (c *Certain) Lines(in *Inputs, rows *Rows) (*InputLines, error) {
 			}
 		},
 	}
+	p.cache.form = form{} // what hidden layers have left there may stop on the way
 	bound := p.backSubstitute(last, p.merged(last, p.mergeRows(last)))
 	if failed != nil {
 		return nil, failed
+	}
+	if out.ALo == nil { // nothing depends on the input
+		out.ALo = make([]float64, items*out.In*out.Rows)
+		out.AHi = out.ALo
 	}
 	var err error
 	out.Lo, err = p.read(bound)

@@ -33,7 +33,7 @@ func (p *pass) poolLayer(k int, radius Array) {
 	})
 	h.pool = v // leads looks for the stars
 	var lead Array
-	if p.query.Propagation == LBP && l.oneChannel {
+	if _, off := p.off[l.feed[0]]; p.query.Propagation == LBP && l.oneChannel && !off {
 		lead = p.leads(k)
 	}
 	if radius != nil {

@@ -101,6 +101,8 @@ type pass struct {
 	margins Margins
 	hooks   *hooks
 	cache   passCache
+	// off is by how much pre-activations of layers may be off, whatever the weights (Splits.Allow).
+	off map[int]Interval
 }
 
 // hooks is what concentration LBP does beside a pass.
@@ -156,6 +158,7 @@ func (p *pass) hiddenLayer(k int) error {
 	if p.worthRows(l) {
 		p.tighten(k)
 	}
+	p.widen(k)
 	p.activate(k)
 	if p.query.Propagation == LBP || !l.closed {
 		p.relax(k)

@@ -131,6 +131,7 @@ func (p *pass) throughLayer(f *flight, l int) {
 	if p.hooks != nil {
 		p.hooks.rows(l, a, f.rows())
 	}
+	p.deviate(f, l, a)
 	p.spread(f, l, p.products(f, l, a))
 	p.release(a)
 }

@@ -26,7 +26,8 @@ type Splits struct {
 	w, b   []hostInterval
 	// turned are the transposed weights for ForwardApprox, by layer, once they are asked for.
 	turned, none []Array
-	// below is what Allow has said of property rows.
+	// off and below are what Allow has said of the units of layers and of property rows.
+	off   [][]float64
 	below []float64
 	// assumed are the rows that Assuming has been told of; nil: none.
 	assumed []int
@@ -107,7 +108,7 @@ func (m *Model) NewSplits(boxes *Boxes, inputs *Inputs, rows *Rows) *Splits {
 	return &Splits{
 		pass: &pass{Model: m, layers: m.layers, scratch: scratch{owner: m.dev},
 			query: Query{Propagation: LBP, Boxes: boxes, Inputs: inputs, Rows: rows, Batch: Batch{1, 1, 1}}},
-		w: make([]hostInterval, n), b: make([]hostInterval, n), turned: make([]Array, n), none: make([]Array, n),
+		off: make([][]float64, n), w: make([]hostInterval, n), b: make([]hostInterval, n), turned: make([]Array, n), none: make([]Array, n),
 	}
 }
 
@@ -175,8 +176,8 @@ func (s *Splits) Precision() Precision { return s.pass.dev.Precision() }
 // them is >= 0 wherever the phases are. Release gives its memory back; s must be there until then.
 func (s *Splits) Assuming(rows []int) (*Splits, error) {
 	p := s.pass
-	t := &Splits{pass: &pass{Model: p.Model, layers: p.Model.layers, scratch: scratch{owner: p.dev}, query: p.query}, w: s.w, b: s.b,
-		turned: make([]Array, len(s.turned)), none: make([]Array, len(s.none)), below: s.below, assumed: rows}
+	t := &Splits{pass: &pass{Model: p.Model, layers: p.Model.layers, scratch: scratch{owner: p.dev}, query: p.query, off: p.off}, w: s.w, b: s.b,
+		turned: make([]Array, len(s.turned)), none: make([]Array, len(s.none)), off: s.off, below: s.below, assumed: rows}
 	for k := range s.lo {
 		t.lo, t.hi = append(t.lo, slices.Clone(s.lo[k])), append(t.hi, slices.Clone(s.hi[k]))
 		t.pass.hidden = append(t.pass.hidden, p.hidden[k])

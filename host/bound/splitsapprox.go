@@ -3,9 +3,9 @@ package bound
 // Ordinary numbers by which a search goes on: they bound nothing.
 
 // ForwardApprox takes columns of inputs of layer l, [in x R], to its pre-activations, [out x R]:
-// ordinary numbers that bound nothing, with the lower ends of the weights and of the biases or,
-// where a row's coefficient of the pre-activation, [out x R], is negative, the upper end of the
-// bias. No coefficients are as many of 0. A max pool has the greatest of its inputs.
+// ordinary numbers that bound nothing, with the lower ends of the weights and of the biases, and as
+// far off (Allow) as is least for a row with this coefficient of the pre-activation, [out x R]; nil if
+// that does not matter. A max pool has the greatest of its inputs.
 func (s *Splits) ForwardApprox(l int, z, over []float64, r int) ([]float64, error) {
 	p, lay := s.pass, &s.pass.layers[l]
 	if lay.pool {
@@ -38,16 +38,18 @@ func (s *Splits) ForwardApprox(l int, z, over []float64, r int) ([]float64, erro
 	if !lay.weighted {
 		return pre, nil
 	}
-	lo, hi, err := p.readPair(p.query.Boxes.b[l].Lo, p.query.Boxes.b[l].Hi)
+	b, err := p.read(p.query.Boxes.b[l].Lo)
 	if err != nil {
 		return nil, err
 	}
 	for at := range pre {
-		i := at / r % lay.channels
-		if over != nil && over[at] < 0 {
-			pre[at] += hi[i]
-		} else {
-			pre[at] += lo[i]
+		pre[at] += b[at/r%lay.channels]
+		switch off := s.off[l]; {
+		case off == nil || over == nil:
+		case over[at] < 0:
+			pre[at] += off[at/r]
+		default:
+			pre[at] -= off[at/r]
 		}
 	}
 	return pre, nil

@@ -162,7 +162,9 @@ func (s *Splits) Bound(q *SplitQuery) (SplitAnswer, error) {
 	} else if q.WantRows {
 		answer.S[0] = make([]float64, p.layers[0].in*len(q.Rows))
 	}
-	answer.Bound, err = p.read(f.c.Lo)
+	if answer.Bound, err = p.read(f.c.Lo); err == nil {
+		s.unitsLowered(q.Layer, q.Rows, answer.Bound)
+	}
 	p.release(f.c.Lo)
 	return answer, err
 }
@@ -174,29 +176,22 @@ func (s *Splits) write(v []float64) Array {
 	return a
 }
 
+// lists are those for layer l.
+func (q *SplitQuery) lists(l int) splitLists {
+	if q.Phase == nil {
+		return splitLists{slope: q.Slope[l]}
+	}
+	return splitLists{q.Slope[l], q.Phase[l], q.Beta[l]}
+}
+
 // throughPhases takes what rows have of the outputs of layer l through its neurons and its map.
 func (s *Splits) throughPhases(q *SplitQuery, f *flight, l int) {
-	p, lay, h, r := s.pass, &s.pass.layers[l], &s.pass.hidden[l], len(q.Rows)
-	slope := s.write(q.Slope[l])
-	var phase, beta Array
-	if q.Phase != nil {
-		phase, beta = s.write(q.Phase[l]), s.write(q.Beta[l])
-	} else {
-		phase = s.write(make([]float64, lay.out*r))
-		beta = phase
-	}
-	a, c, over := p.array(lay.out*r), p.array(r), f.over[l]
-	p.do(func() error {
-		return p.dev.SplitRows(SplitRows{
-			A: a, C: c, S: over.Lo, CIn: f.c.Lo, Slope: slope, Phase: phase, Beta: beta,
-			Z: h.z, Hi: h.hi, Mag: h.mag, P: 1, N: lay.out, R: r,
-			Charge: lay.charge(p.dev.Precision()), Round: p.dev.Precision().rowsRounding(lay.out, lay.before, lay.joins()),
-		})
-	})
-	p.release(slope, phase, beta)
+	p, over := s.pass, f.over[l]
+	a, c := p.splitRows(l, len(q.Rows), q.lists(l), over.Lo, f.c.Lo)
 	p.drop(f, over.Lo, over.Hi, f.c.Lo)
 	delete(f.over, l)
 	f.c = Interval{Lo: c}
+	p.deviate(f, l, a)
 	p.spread(f, l, p.products(f, l, a))
 	p.release(a)
 }

@@ -9,8 +9,8 @@ import (
 // Allow lets the pre-activation of each unit of the next hidden layer, by[i], or each property row
 // from below, if all hidden layers are bounded, be off by that much from what the weight box says
 // ((68) of docs/confinement.md: noise, on the event that it is no more). All that is proved after
-// it holds for every such deviation, another one for every input. by are numbers >= 0 that fit the
-// device's precision.
+// it holds for every such deviation, another one for every input and every unit. by are numbers >= 0
+// that fit the device's precision.
 func (s *Splits) Allow(by []float64) error {
 	p, k, prec := s.pass, len(s.lo), s.Precision()
 	n := p.layers[k].out
@@ -18,25 +18,22 @@ func (s *Splits) Allow(by []float64) error {
 	if last {
 		n = p.query.Rows.rows
 	}
-	if len(by) != n || s.w[k].lo != nil || s.assumed != nil {
+	if len(by) != n || s.w[k].lo != nil || s.assumed != nil || p.layers[k].pool {
 		panic(fmt.Sprintf("bound: Splits.Allow: %d numbers for the %d of layer %d, whose rows are in use: %v", len(by), n, k, s.w[k].lo != nil || s.assumed != nil))
 	}
 	if last {
 		s.below = by
 		return nil
 	}
-	boxes := *p.query.Boxes // which are the caller's
-	lo, hi, err := p.readPair(boxes.b[k].Lo, boxes.b[k].Hi)
-	if err != nil {
-		return err
-	}
 	lower, upper := make([]float64, n), make([]float64, n)
 	for i, v := range by {
-		lower[i], upper[i] = prec.RoundLo(arith.SumDown(lo[i], -v)), prec.RoundHi(arith.SumUp(hi[i], v))
+		upper[i] = prec.RoundHi(v)
+		lower[i] = -upper[i]
 	}
-	boxes.b = append([]Interval(nil), boxes.b...)
-	boxes.b[k] = Interval{s.write(lower), s.write(upper)}
-	p.query.Boxes = &boxes
+	if p.off == nil {
+		p.off = map[int]Interval{}
+	}
+	p.off[k], s.off[k] = Interval{s.write(lower), s.write(upper)}, upper
 	return p.err
 }
 
@@ -46,4 +43,51 @@ func (s *Splits) lowered(constant float64, i int) float64 {
 		return constant
 	}
 	return s.Precision().RoundLo(arith.SumDown(constant, -s.below[i]))
+}
+
+// unitsLowered are lower bounds of units of hidden layer k, or of these negated, less what Allow has
+// said of them.
+func (s *Splits) unitsLowered(k int, rows []int, bounds []float64) {
+	if k == len(s.pass.layers)-1 || s.off[k] == nil {
+		return
+	}
+	for r, i := range rows {
+		bounds[r] = s.Precision().RoundLo(arith.SumDown(bounds[r], -s.off[k][i%len(s.off[k])]))
+	}
+}
+
+// widen moves the bounds of layer k, which are those of the weight box, by what its units may be off.
+func (p *pass) widen(k int) {
+	by, is := p.off[k]
+	if !is {
+		return
+	}
+	h, n := &p.hidden[k], p.layers[k].out
+	none := p.filled(0, n)
+	p.do(func() error {
+		return p.dev.Widen(Widen{Lower: h.pre.Lo, Upper: h.pre.Hi, Mag: h.mag, Mean: by.Hi, Var: none, N: n})
+	})
+}
+
+// deviate takes off the constants of rows a over the pre-activations of layer l what its units may be
+// off. Unlike a bias, which is one number wherever it is used, that is another one for each unit.
+func (p *pass) deviate(f *flight, l int, a Array) {
+	by, is := p.off[l]
+	if !is {
+		return
+	}
+	if p.seen != nil {
+		by = p.lookAt(l, by)
+	}
+	items, r, n := p.query.Batch.Items, f.rows(), p.layers[l].out
+	// A matrix for no input in particular; S is not used.
+	none, s, c := p.filled(0, items*n), p.array(items*r), p.array(items*r)
+	p.do(func() error {
+		return p.dev.BackSubstitute(BackSubstitute{
+			S: Interval{Lo: s}, C: c, A: a, CIn: f.c.Lo, W: Interval{none, none}, B: by,
+			PerBox: 1, P: items, R: r, In: 1, Out: n,
+		})
+	})
+	p.release(s, f.c.Lo)
+	f.c.Lo = c
 }

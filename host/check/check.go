@@ -46,7 +46,7 @@ func (c *Checker) Check(ctx context.Context, line []byte, onlyRead bool) (Verdic
 		if err = r.consistent(); err == nil {
 			v.Task, v.Tasks, v.Run, v.id = r.Task, r.Tasks, r.Run, r.ID
 			v.question = r.asks()
-			v.Claims = r.claims() || !r.PUpper.is(1) || r.Decision.claims()
+			v.Claims = r.claims() || !r.PUpper.is(1) || r.Decision.claims() || r.OutputMean != nil
 		}
 		if err == nil && !onlyRead {
 			err = c.prove(ctx, r)
@@ -91,7 +91,12 @@ func (c *Checker) prove(ctx context.Context, r *record) error {
 		}
 	}
 	if r.Decision != nil {
-		return q.decided(ctx)
+		if err := q.decided(ctx); err != nil {
+			return err
+		}
+	}
+	if r.OutputMean != nil {
+		return q.means(ctx)
 	}
 	return nil
 }
@@ -103,7 +108,7 @@ var lowers = map[string]func(context.Context, *question) (chance, error){
 	"lbp":       byBoxes,
 	"clbp":      byNoise,
 	"neuronsum": bySums,
-	"phases":    byPhases,
+	"phases":    byPhasesOrLeaves,
 	"samples":   byNetworks,
 }
 
@@ -200,7 +205,7 @@ func (r *record) consistent() error {
 	case !(0 <= r.Task && r.Task < r.Tasks) || r.Run == "":
 		return fmt.Errorf("task: it is number %d of the %d of run %.40q", r.Task, r.Tasks, r.Run)
 	}
-	for _, of := range []func() error{r.writtenBounds, r.consistentLogarithm, r.consistentDerived, r.consistentDecision, r.Statistical.consistent, r.consistentMethod,
+	for _, of := range []func() error{r.writtenBounds, r.consistentLogarithm, r.consistentDerived, r.consistentDecision, r.consistentMean, r.Statistical.consistent, r.consistentMethod,
 		r.consistentProof, r.consistentParent, r.consistentBoxes, r.consistentFlags} {
 		if err := of(); err != nil {
 			return err

@@ -85,6 +85,8 @@ func (p *cellPass) hiddenLayer(k int) (hidden, []noise) {
 	around, centre := p.aroundCentre(k)
 	tau := p.tau * share
 	single := p.quantile(tau, 1)
+	_, kinked := l.act.Kinked()
+	dies := kinked && l.act.DeadBelow()
 	for i := range l.out {
 		if !p.graph.used[k][i] {
 			h.pre.lo[i], h.pre.hi[i] = 0, 0 // it may be anything: nothing takes it
@@ -97,7 +99,10 @@ func (p *cellPass) hiddenLayer(k int) (hidden, []noise) {
 			lo, hi = max(lo, arith.SumDown(centre.lo[i], -by)), min(hi, arith.SumUp(centre.hi[i], by))
 		}
 		for _, w := range ways {
-			lo, hi = max(lo, p.neuronLo(k, i, 1, own[i], tau, w)), min(hi, -p.neuronLo(k, i, -1, own[i], tau, w))
+			if hi = min(hi, -p.neuronLo(k, i, -1, own[i], tau, w)); dies && hi <= 0 {
+				break // its value is 0, whatever its lower bound
+			}
+			lo = max(lo, p.neuronLo(k, i, 1, own[i], tau, w))
 		}
 		if !arith.Finite(lo, hi) || p.ctx != nil && p.ctx.Err() != nil {
 			lo, hi = -arith.Inf, arith.Inf

@@ -14,15 +14,17 @@ import (
 
 // The network of the means with biases that are off by noise, and the trees of its rows.
 
-// confined is the network of the means on a box, with biases that are off by the noise, which is at
-// most what byUp of it says but for the event.
+// confined is the network of the means on a box, whose pre-activations are off by the noise, which is
+// at most what byUp of it says but for the event. That of a unit is by itself: weights that are used in
+// several places make one event for each.
 type confined struct {
 	*noisy
 	pass
 	tau float64
-	// in is the reach of what feeds the next layer.
-	in  reach
-	how *phaseProof
+	// box and outputs are the reach of the input and of the layers so far.
+	box     reach
+	outputs []reach
+	how     *phaseProof
 }
 
 // confine bounds the hidden layers. What is said of layer k rests on bounds of layers below it that
@@ -30,77 +32,103 @@ type confined struct {
 // layers.
 func (n *noisy) confine(ctx context.Context, box property.Box, tau float64, how *phaseProof, try uint64) *confined {
 	net := network{layers: slices.Clone(n.mean), graph: n.graph, lines: true, by: choice{try: try}, ctx: ctx}
-	p := &confined{noisy: n, pass: *net.newPass(span{box.Lo, box.Hi}), tau: tau, in: reachOf(box), how: how}
+	p := &confined{noisy: n, pass: *net.newPass(span{box.Lo, box.Hi}), tau: tau, box: reachOf(box), how: how}
+	p.off = make([][]float64, len(n.mean))
 	slopes := how.Slopes
 	for k := range len(n.mean) - 1 {
-		l := &p.pass.layers[k]
-		l.b = l.b.off(p.noiseUp(k, nil))
+		if p.random(k) {
+			p.off[k] = p.unitsUp(k)
+		}
 		slopes = p.hiddenLayer(k, slopes)
-		p.in = p.outputs(k)
+		p.outputs = append(p.outputs, p.reachOf(k))
 	}
 	return p
 }
 
-// off is the intervals moved outward by as much.
-func (s span) off(by []float64) span {
-	wider := newSpan(len(by))
-	for i, v := range by {
-		wider.lo[i], wider.hi[i] = arith.SumDown(s.lo[i], -v), arith.SumUp(s.hi[i], v)
+// in is the reach of what feeds layer k.
+func (p *confined) in(k int) (in reach) {
+	for _, s := range p.pass.graph.from[k] {
+		r := &p.box
+		if s >= 0 {
+			r = &p.outputs[s]
+		}
+		in.radius, in.radiusSq, in.mostSq = append(in.radius, r.radius...), append(in.radiusSq, r.radiusSq...), append(in.mostSq, r.mostSq...)
 	}
-	return wider
+	return in
 }
 
-// noiseUp bounds the noise of layer k: of each neuron or, given the coefficients of a row over
-// them, of the row from below; 0 for sure where nothing deviates.
-func (p *confined) noiseUp(k int, row []float64) []float64 {
-	z := p.quantile(p.tau, 1)
-	d := &p.deviations[k]
-	switch {
-	case !p.random(k) && row != nil:
-		return []float64{0}
-	case !p.random(k):
-		return make([]float64, p.mean[k].out)
-	case row != nil:
-		return []float64{d.ofRow(row, &p.in, p.into(k)).byUp(z)}
-	}
-	var by []float64
-	for _, noise := range d.own(&p.in) {
-		by = append(by, noise.byUp(z))
+// unitsUp bounds the noise of each unit of layer k.
+func (p *confined) unitsUp(k int) (by []float64) {
+	in := p.in(k)
+	for _, noise := range p.deviations[k].own(&in) {
+		by = append(by, noise.byUp(p.quantile(p.tau, 1)))
 	}
 	return by
+}
+
+// rowUp bounds the noise of a row from below, given its coefficients of the last layer: 0 for sure
+// where nothing deviates there.
+func (p *confined) rowUp(row []float64) float64 {
+	last := len(p.mean) - 1
+	if !p.random(last) {
+		return 0
+	}
+	in := p.in(last)
+	return p.deviations[last].ofRow(row, &in, p.into(last)).byUp(p.quantile(p.tau, 1))
 }
 
 // hiddenLayer bounds layer k: by intervals and by lines, of neurons that were raised with the
 // slopes of the proof, the first of those given. It returns the rest of them.
 func (p *confined) hiddenLayer(k int, slopes []byte) []byte {
 	l := &p.pass.layers[k]
+	if l.windows != nil {
+		p.hidden = append(p.hidden, p.pooled(k))
+		return slopes
+	}
 	h := hidden{pre: l.affine(p.into(k)), z: newSpan(l.out), lower: make([]line, l.out), upper: make([]line, l.out)}
 	for i := range l.out {
-		if k == 0 {
-			break
-		}
-		lo, hi := h.pre.lo[i], h.pre.hi[i]
-		var ways [2]way // of the lower and of the upper end
-		if _, raised := slices.BinarySearch(p.how.Raised[k], i); raised {
-			for side := range ways {
-				ways[side].lower, slopes = p.lowers(k, slopes)
-			}
-		}
-		s, c := l.unit(i, 1)
-		mirrored, mc := l.unit(i, -1)
-		lo, hi = max(lo, p.down(k, s, c, ways[0])), min(hi, -p.down(k, mirrored, mc, ways[1]))
-		if !arith.Finite(lo, hi) || p.pass.ctx != nil && p.pass.ctx.Err() != nil {
-			lo, hi = -arith.Inf, arith.Inf
-		}
-		h.pre.lo[i], h.pre.hi[i] = lo, hi
-	}
-	for i := range l.out {
+		slopes = p.unit(k, i, &h.pre, slopes)
 		lo, hi := h.pre.lo[i], h.pre.hi[i]
 		h.z.lo[i], h.z.hi[i] = curves.ValueDown(l.act, lo), curves.ValueUp(l.act, hi)
 		h.lower[i], h.upper[i] = relax(l.act, lo, hi, &p.by)
 	}
 	h.arg = h.pre
 	p.hidden = append(p.hidden, h)
+	return slopes
+}
+
+// unit intersects the interval of neuron i of layer k with what rows say, and moves it outward by its
+// noise.
+func (p *confined) unit(k, i int, pre *span, slopes []byte) []byte {
+	ways := p.ways(k)
+	sides := [2][]way{ways, ways} // of the lower and of the upper end
+	if _, raised := slices.BinarySearch(p.how.Raised[k], i); raised {
+		for side := range sides {
+			var lower [][]line
+			lower, slopes = p.lowers(k, slopes)
+			sides[side] = slices.Clone(ways)
+			for w := range ways {
+				if !ways[w].stop {
+					sides[side][w].lower = lower
+				}
+			}
+		}
+	}
+	lo, hi := pre.lo[i], pre.hi[i]
+	if len(ways) > 0 {
+		s, c := p.pass.layers[k].unit(i, 1)
+		mirrored, mc := p.pass.layers[k].unit(i, -1)
+		for w := range ways {
+			lo, hi = max(lo, p.down(k, s, c, sides[0][w])), min(hi, -p.down(k, mirrored, mc, sides[1][w]))
+		}
+	}
+	if by := p.off[k]; by != nil {
+		lo, hi = arith.SumDown(lo, -by[i]), arith.SumUp(hi, by[i])
+	}
+	if !arith.Finite(lo, hi) || p.pass.ctx != nil && p.pass.ctx.Err() != nil {
+		lo, hi = -arith.Inf, arith.Inf
+	}
+	pre.lo[i], pre.hi[i] = lo, hi
 	return slopes
 }
 
@@ -111,33 +139,60 @@ func (p *confined) lowers(k int, slopes []byte) ([][]line, []byte) {
 	for l := range k {
 		lowers[l] = slices.Clone(p.hidden[l].lower)
 		for _, j := range p.how.Open[l] {
-			p.setLower(lowers[l], l, j, slopes[0])
+			p.hidden[l].setLower(lowers[l], j, slopes[0])
 			slopes = slopes[1:]
 		}
 	}
 	return lowers, slopes
 }
 
-// setLower gives neuron j of layer l a line of a slope in 128ths, if that is in [0, 1] and the
-// neuron may be on both sides of its kink.
-func (p *confined) setLower(lower []line, l, j int, slope byte) {
-	if h := &p.hidden[l]; h.pre.lo[j] < 0 && h.pre.hi[j] > 0 && slope <= slopesIn {
+// setLower gives neuron j a line of a slope in 128ths, if that is in [0, 1] and the neuron may be on
+// both sides of its kink.
+func (h *hidden) setLower(lower []line, j int, slope byte) {
+	if h.pre.lo[j] < 0 && h.pre.hi[j] > 0 && slope <= slopesIn {
 		lower[j] = line{float64(slope) / slopesIn, 0}
 	}
 }
 
-// outputs is the reach of the outputs of layer k, whose inputs reach as far as p.in.
-func (p *confined) outputs(k int) reach {
-	h, radius := &p.hidden[k], p.quantile(p.tau*radiusShare, 1)
+// reachOf is the reach of the outputs of layer k: an activation varies by no more than what it is of,
+// and by no more than the interval that holds it is wide.
+func (p *confined) reachOf(k int) reach {
+	h := &p.hidden[k]
 	r := newReach(len(h.z.lo))
-	for i, vary := range p.deviations[k].variation(&p.in) {
-		if !p.random(k) {
-			vary.variance = 0
-		}
+	for i, vary := range p.varies(k) {
 		lo, hi := h.z.lo[i], h.z.hi[i]
-		r.set(i, min(vary.byUp(radius), arith.SumUp(hi, -lo)), abs(lo, hi))
+		r.set(i, min(vary, arith.SumUp(hi, -lo)), abs(lo, hi))
 	}
 	return r
+}
+
+// varies bounds how far the pre-activations of layer k vary over the box, with the event if its weights
+// deviate, else for sure.
+func (p *confined) varies(k int) []float64 {
+	l, in := &p.pass.layers[k], p.in(k)
+	list := make([]float64, l.out)
+	switch {
+	case l.windows != nil: // a greatest by no more than any
+		for v, members := range l.windows {
+			for _, j := range members {
+				list[v] = max(list[v], in.radius[j])
+			}
+		}
+	case l.fixed:
+		for i := range list {
+			var sum arith.Sum
+			l.each(i, func(j int, size float64) { sum.Add(size, in.radius[j]) })
+			list[i] = atLeast0(sum.Hi())
+		}
+	default:
+		for i, vary := range p.deviations[k].variation(&in) {
+			if !p.random(k) {
+				vary.variance = 0
+			}
+			list[i] = vary.byUp(p.quantile(p.tau*radiusShare, 1))
+		}
+	}
+	return list
 }
 
 // rowHolds says why a row is not proved to be at least 0 on the box; nil if it is.
@@ -148,9 +203,30 @@ func (p *confined) rowHolds(ctx context.Context, row *property.Row, tree *phaseT
 		most[i] = abs(row.CLo[i], row.CHi[i])
 	}
 	s, c := p.pass.layers[last].merged(row)
-	c.Plus(-p.noiseUp(last, most)[0])
-	w := &treeWalk{confined: p, s: s, c: c, cuts: tree.Cuts, bytes: tree.Leaves}
-	for l, list := range p.how.Open {
+	c.Plus(-p.rowUp(most))
+	leaves := 0
+	return p.pass.walk(ctx, p.how.Open, tree, func(by leafLines) error {
+		if lo := p.rowLo(s, c, by, nil); !(lo >= 0) {
+			return &unprovedLeaf{leaves, lo}
+		}
+		leaves++
+		return nil
+	})
+}
+
+// leafLines are those of a leaf of a tree, by hidden layer: lower lines and, where the neurons of a layer
+// have signs, these with multipliers; nil of others.
+type leafLines struct {
+	lower       [][]line
+	signs       [][]int
+	multipliers [][]float64
+}
+
+// walk walks through the tree of a row, in which slopes and cuts are about these neurons, and says what is
+// wrong with it, or what judge says of a leaf.
+func (p *pass) walk(ctx context.Context, open [][]int, tree *phaseTree, judge func(leafLines) error) error {
+	w := &treeWalk{pass: p, judge: judge, cuts: tree.Cuts, bytes: tree.Leaves}
+	for l, list := range open {
 		for _, j := range list {
 			w.open = append(w.open, openNeuron{layer: l, unit: j})
 		}
@@ -164,12 +240,11 @@ func (p *confined) rowHolds(ctx context.Context, row *property.Row, tree *phaseT
 	return nil
 }
 
-// treeWalk is a walk through the tree of a row, which is s z + c over what feeds the last layer.
+// treeWalk is a walk through the tree of a row.
 type treeWalk struct {
-	*confined
-	s    span
-	c    arith.Sum
-	open []openNeuron
+	*pass
+	judge func(leafLines) error
+	open  []openNeuron
 	// cuts and bytes are what is left of the proof.
 	cuts  []int
 	bytes []byte
@@ -228,7 +303,7 @@ func (w *treeWalk) leaf(ctx context.Context) error {
 	}
 	for _, o := range w.open {
 		if o.sign == 0 {
-			w.setLower(lower[o.layer], o.layer, o.unit, w.bytes[0])
+			w.hidden[o.layer].setLower(lower[o.layer], o.unit, w.bytes[0])
 			w.bytes = w.bytes[1:]
 		}
 	}
@@ -242,31 +317,46 @@ func (w *treeWalk) leaf(ctx context.Context) error {
 			multipliers[o.layer][o.unit] = m
 		}
 	}
-	if lo := w.rowLo(lower, multipliers); !(lo >= 0) {
-		return &unprovedLeaf{w.leaves, lo}
-	}
 	w.leaves++
-	return nil
+	return w.judge(leafLines{lower, w.signs(), multipliers})
 }
 
-// rowLo is a lower bound of the row wherever neurons have their signs, with these lower lines of
-// the others.
-func (w *treeWalk) rowLo(lower [][]line, multipliers [][]float64) float64 {
-	s, c := w.s, w.c
-	signs := make([][]int, len(lower))
+// signs are those of all neurons, by hidden layer; nil where none has one.
+func (w *treeWalk) signs() [][]int {
+	signs := make([][]int, len(w.hidden))
 	for _, o := range w.open {
 		if o.sign != 0 {
 			if signs[o.layer] == nil {
-				signs[o.layer] = make([]int, len(lower[o.layer]))
+				signs[o.layer] = make([]int, len(w.hidden[o.layer].lower))
 			}
 			signs[o.layer][o.unit] = o.sign
 		}
 	}
-	for l := len(lower) - 1; l >= 0; l-- {
-		a := w.hidden[l].throughSigns(s, lower[l], signs[l], multipliers[l], &c)
-		s = w.substitute(l, a, &c, false)
+	return signs
+}
+
+// rowLo is a lower bound of s z + c, z being what feeds the last layer, wherever neurons have the signs
+// of a leaf. f, if it is not nil, is told what the row meets.
+func (p *pass) rowLo(s span, c arith.Sum, by leafLines, f *fall) float64 {
+	last := len(by.lower)
+	todo := make([]span, last+1) // as in down
+	p.feed(last, s, todo)
+	for l := last - 1; l >= 0; l-- {
+		s := todo[l+1]
+		if s.lo == nil {
+			continue
+		}
+		a := p.hidden[l].throughSigns(s, by.lower[l], by.signs[l], by.multipliers[l], &c)
+		if f != nil {
+			f.a[l] = a
+		}
+		p.deviate(l, a, &c)
+		p.feed(l, p.substitute(l, a, &c, false), todo)
 	}
-	return intervalLo(s, w.x, c)
+	if f != nil {
+		f.inputs = todo[0]
+	}
+	return intervalLo(todo[0], p.x, c)
 }
 
 // throughSigns is through where some neurons have signs, which is where the new row is below the

@@ -123,18 +123,13 @@ func TestConfinedBelow(t *testing.T) {
 		c := newConfinedCase(t, r, [][]int{{2, 4, 3, 2}, {1, 5, 2}, {2, 3, 3, 3, 2}}[at%3]...)
 		p := c.n.confine(t.Context(), c.box, 1e-3, &c.how, uint64(at%3))
 		last := len(c.post.Layers) - 1
-		by := make([][]float64, last)
-		for k := range by {
-			b := p.pass.layers[k].b
-			for i, mean := range c.post.Layers[k].Bias.Mean { // both ends are rounded outward
-				by[k] = append(by[k], math.Nextafter(min(mean-b.lo[i], b.hi[i]-mean), 0))
-			}
-		}
-		w := c.walk(p)
-		rowBy := p.noiseUp(last, absOf(c.row.CLo))[0]
+		by := p.off[:last]
+		s, constant := p.pass.layers[last].merged(&c.row)
+		rowBy := p.rowUp(absOf(c.row.CLo))
+		constant.Plus(-rowBy)
+		w := walkOf(&p.pass, c.how.Open)
 		for range 12 {
-			lower, multipliers := c.someLeaf(r, w)
-			lo := w.rowLo(lower, multipliers)
+			lo := w.rowLo(s, constant, someLeaf(r, w), nil)
 			for range 20 {
 				x := make([]float64, len(c.box.Lo))
 				for j := range x {
@@ -163,13 +158,10 @@ func TestConfinedBelow(t *testing.T) {
 	}
 }
 
-// walk is one through the tree of the case's row.
-func (c *confinedCase) walk(p *confined) *treeWalk {
-	last := len(c.post.Layers) - 1
-	s, k := p.pass.layers[last].merged(&c.row)
-	k.Plus(-p.noiseUp(last, absOf(c.row.CLo))[0])
-	w := &treeWalk{confined: p, s: s, c: k}
-	for l, list := range c.how.Open {
+// walkOf is a walk that is nowhere yet.
+func walkOf(p *pass, open [][]int) *treeWalk {
+	w := &treeWalk{pass: p}
+	for l, list := range open {
 		for _, j := range list {
 			w.open = append(w.open, openNeuron{layer: l, unit: j})
 		}
@@ -185,7 +177,9 @@ func absOf(list []float64) (of []float64) {
 }
 
 // someLeaf gives some neurons signs, others slopes.
-func (c *confinedCase) someLeaf(r *rand.Rand, w *treeWalk) (lower [][]line, multipliers [][]float64) {
+func someLeaf(r *rand.Rand, w *treeWalk) leafLines {
+	var lower [][]line
+	var multipliers [][]float64
 	for l := range w.hidden {
 		lower, multipliers = append(lower, slices.Clone(w.hidden[l].lower)), append(multipliers, make([]float64, len(w.hidden[l].lower)))
 	}
@@ -195,10 +189,10 @@ func (c *confinedCase) someLeaf(r *rand.Rand, w *treeWalk) (lower [][]line, mult
 		case 0:
 			n.sign, multipliers[n.layer][n.unit] = 1-2*r.IntN(2), math.Abs(r.NormFloat64())
 		default:
-			w.setLower(lower[n.layer], n.layer, n.unit, byte(r.IntN(256)))
+			w.hidden[n.layer].setLower(lower[n.layer], n.unit, byte(r.IntN(256)))
 		}
 	}
-	return lower, multipliers
+	return leafLines{lower, w.signs(), multipliers}
 }
 
 // TestConfinedLikeCertify: noise and events are the same numbers as those that certify finds by
@@ -232,7 +226,10 @@ func TestConfinedLikeCertify(t *testing.T) {
 		in := phases.ReachOf(c.box)
 		for k := range p.hidden {
 			for i, v := range noise.KappaUp(k, nil, &in) {
-				is := c.post.Layers[k].Bias.Mean[i] - p.pass.layers[k].b.lo[i]
+				is := 0.0
+				if p.off[k] != nil {
+					is = p.off[k][i]
+				}
 				if math.Abs(is-v) > 1e-9*(1+v) {
 					t.Errorf("case %d: neuron %d of layer %d is off by %v, by certify %v", at, i, k, is, v)
 				}
@@ -240,7 +237,7 @@ func TestConfinedLikeCertify(t *testing.T) {
 			in = noise.OutputsUp(k, &in, p.hidden[k].pre.lo, p.hidden[k].pre.hi)
 		}
 		row := noise.KappaUp(2, []property.Row{c.row}, &in)
-		if is := p.noiseUp(2, absOf(c.row.CLo))[0]; math.Abs(is-row[0]) > 1e-9*(1+is) {
+		if is := p.rowUp(absOf(c.row.CLo)); math.Abs(is-row[0]) > 1e-9*(1+is) {
 			t.Errorf("case %d: the row is off by %v, by certify %v", at, is, row[0])
 		}
 	}
@@ -279,9 +276,10 @@ func TestPhasesOutputNoise(t *testing.T) {
 		for _, share := range []float64{0.5, 1.5} {
 			c.row.D = 0
 			p := c.n.confine(t.Context(), c.box, 1e-3, &c.how, 0)
-			w := c.walk(p)
-			by := p.noiseUp(2, absOf(c.row.CLo))[0]
-			c.row.D = share*by - by - w.rowLo(lowersOf(w), make([][]float64, 2)) // now the row is share*by before its noise
+			by := p.rowUp(absOf(c.row.CLo))
+			s, constant := p.pass.layers[2].merged(&c.row)
+			lines := leafLines{lowersOf(&p.pass), make([][]int, 2), make([][]float64, 2)}
+			c.row.D = share*by - p.rowLo(s, constant, lines, nil) // now the row is share*by before its noise
 			err := p.rowHolds(t.Context(), &c.row, &phaseTree{Cuts: []int{leaf}})
 			if (err == nil) != (share > 1) {
 				t.Errorf("case %d: %v times its noise of %v: %v", at, share, by, err)
@@ -291,9 +289,9 @@ func TestPhasesOutputNoise(t *testing.T) {
 }
 
 // lowersOf are the lower lines that hidden layers have.
-func lowersOf(w *treeWalk) (lower [][]line) {
-	for l := range w.hidden {
-		lower = append(lower, w.hidden[l].lower)
+func lowersOf(p *pass) (lower [][]line) {
+	for l := range p.hidden {
+		lower = append(lower, p.hidden[l].lower)
 	}
 	return lower
 }

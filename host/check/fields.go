@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"psafe/host/check/sums"
-	"psafe/host/model/posterior"
 	"psafe/host/read/property"
 )
 
@@ -98,12 +97,14 @@ func (r *record) consistentProof() error {
 		{"chains", p.Chains != nil, false}, // this program does not know them
 		{"tau", p.Tau != nil, lower && (r.Method == "clbp" || r.Method == "phases")},
 		{"phases", p.Phases != nil, lower && r.Method == "phases"},
+		{"leaves", p.Leaves != nil, lower && r.Method == "phases" && p.Phases == nil},
 		{"mixtures", p.Mixtures != nil, lower && (r.boxed() || r.cut())},
 		{"boxes", p.Boxes != nil, lower && r.Boxes == "sampled"},
 		{"cuts", p.Cuts != nil, lower && r.Rule == disjoint},
 		{"networks", p.Networks != nil, r.Method == "samples"},
 		{"upper", p.Upper != nil, !r.PUpper.is(1) && r.Method != "samples"},
 		{"decision", p.Decision != nil, r.Decision != nil},
+		{"mean", p.Mean != nil, r.OutputMean != nil},
 	} {
 		if of.there && !of.may {
 			return fmt.Errorf("proof: %s: nothing claimed here rests on that", of.part)
@@ -180,8 +181,8 @@ func (q *question) fits() error {
 	boxes := len(q.task.T)
 	if q.boxed() || q.cut() || q.Method == "phases" {
 		err := q.post.RequireIndependent()
-		if q.Method == "clbp" && q.post.Kind == posterior.KindCorrelated {
-			err = q.post.OnTop()
+		if q.Method == "clbp" && q.post.OnTop() == nil {
+			err = nil
 		}
 		if err != nil {
 			return fmt.Errorf("method: %s: %w", q.Method, err)

@@ -93,6 +93,14 @@ func (r *record) writtenBounds() error {
 		list = append(list, bound{"decision: lower", d.Lower, lower}, bound{"decision: rival_upper", d.RivalUpper, upper},
 			bound{"decision: gap", d.Gap, lower}, bound{"decision: vote", d.Vote, lower}, bound{"decision: rival_gap", d.RivalGap, lower})
 	}
+	if m := r.OutputMean; m != nil {
+		for i := range m.Lower {
+			list = append(list, bound{"output_mean: lower", m.Lower[i], lower})
+		}
+		for i := range m.Upper {
+			list = append(list, bound{"output_mean: upper", m.Upper[i], upper})
+		}
+	}
 	if s := r.Statistical; s != nil {
 		list = append(list, bound{"statistical: lower", s.Lower, lower}, bound{"statistical: upper", s.Upper, upper})
 	}

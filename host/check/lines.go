@@ -62,6 +62,9 @@ type pass struct {
 	wide []bool
 	// needed says of which layers bounds are worth rows of their own.
 	needed []bool
+	// off, if it is not nil, is by how much the pre-activations of a layer may be off, another number
+	// for each input of the network; nil of layers that are not.
+	off [][]float64
 }
 
 // hidden is a hidden layer: bounds of its pre-activations and of its values, and lines

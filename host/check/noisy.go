@@ -44,7 +44,7 @@ type deviations struct {
 // standard deviations, so that upper bounds of them will do.
 func newNoisy(post *posterior.Posterior) (*noisy, error) {
 	top := newTopped(post)
-	if err := post.RequireIndependent(); err != nil && (post.Kind != posterior.KindCorrelated || top == nil) {
+	if err := post.RequireIndependent(); err != nil && top == nil {
 		return nil, err
 	}
 	m, err := moldOf(post.Network())

@@ -18,7 +18,7 @@ import (
 func TestOnTop(t *testing.T) {
 	rng := rand.New(rand.NewPCG(33, 1))
 	lower, upper, dependent := 0, 0, 0
-	for i := range testscale.Costly(t, 250) {
+	for i := range testscale.Costly(t, 900) {
 		act := activations[i%len(activations)]
 		sizes := [][]int{{2, 4, 3}, {2, 5, 4, 3}, {2, 3}, {1, 6, 2}}[rng.IntN(4)]
 		post := sumtest.RandomOnTop(rng, act, []float64{0.03, 0.1, 0.3}[rng.IntN(3)], sizes...)
@@ -32,11 +32,12 @@ func TestOnTop(t *testing.T) {
 		const draws = 400
 		slack := func(p float64) float64 { return 4.5*math.Sqrt(p*(1-p)/draws) + 4.0/draws }
 		at := task.T[0].Lo
-		if u := r.Proof.Upper; u != nil && u.Method == "clbp" {
-			upper++
+		if u := r.Proof.Upper; u != nil {
 			box := witnessOf(t, r.Task, u.Witness)
-			at = box.Lo
-			if got, err := n.safeUp(t.Context(), r.Task, box, u.Tau, atMost(r.Upper())); err != nil || got > r.Upper() {
+			if at = box.Lo; u.Method == "clbp" {
+				upper++
+			}
+			if got, err := n.safeUp(t.Context(), r.Task, box, u.Tau, atMost(r.Upper())); u.Method == "clbp" && (err != nil || got > r.Upper()) {
 				t.Errorf("%d %v %v: p_upper %v, certify says %v, %v", i, sizes, post.Describe(), got, r.Upper(), err)
 			}
 		}
@@ -63,7 +64,7 @@ func TestOnTop(t *testing.T) {
 		}
 	}
 	t.Logf("%d lower bounds, %d of them of weights that depend on each other, %d upper", lower, dependent, upper)
-	if dependent == 0 || upper == 0 {
+	if !testing.Short() && (dependent == 0 || upper == 0) {
 		t.Error("nothing was tested")
 	}
 }

@@ -16,6 +16,9 @@ const (
 	topTiny = 0x1p-400
 )
 
+// mostRowNumbers is how many numbers of rows are kept: 256 MiB.
+const mostRowNumbers = 1 << 25
+
 // topRow is a row of the last layer: the means of its coefficients, and k, which with delta on the
 // diagonal is at least their covariance, less twice that at most.
 type topRow struct {
@@ -32,6 +35,9 @@ func (t *topped) rowOf(row *property.Row) *topRow {
 	defer t.mutex.Unlock()
 	r, known := t.rows[key]
 	if !known {
+		if len(t.rows)*(t.in+1)*(t.in+1) > mostRowNumbers {
+			clear(t.rows)
+		}
 		r = t.newRow(row)
 		t.rows[key] = r
 	}
@@ -49,13 +55,17 @@ func (t *topped) newRow(row *property.Row) *topRow {
 		}
 	}
 	r := &topRow{n: t.in + 1}
-	r.k, r.delta = make([]float64, r.n*r.n), make([]float64, r.n)
+	r.delta = make([]float64, r.n)
+	if t.rate == 0 {
+		r.k = make([]float64, r.n*r.n)
+	}
 	column := make([]float64, t.out)
 	for j := range t.in {
 		r.mean = append(r.mean, times(row, t.layer.Weight.Mean[j*t.out:(j+1)*t.out], 0))
 	}
 	r.constant = times(row, t.layer.Bias.Mean, row.D)
 	switch c := t.covariance; {
+	case t.rate > 0: // of weights that are certain
 	case c == nil:
 		r.independent(row, t.layer)
 	case c.Full():
@@ -158,14 +168,22 @@ func (r *topRow) square(b, w []arith.Interval) {
 	}
 }
 
+// entry is k_ij: 0 of weights that are certain.
+func (r *topRow) entry(i, j int) float64 {
+	if r.k == nil {
+		return 0
+	}
+	return r.k[i*r.n+j]
+}
+
 // marginal bounds the standard deviation of coefficient j.
 func (r *topRow) marginal(j int) float64 {
-	return arith.SqrtUp(max(0, arith.SumUp(r.k[j*r.n+j], r.delta[j])))
+	return arith.SqrtUp(max(0, arith.SumUp(r.entry(j, j), r.delta[j])))
 }
 
 // spread_j: |k_ij| is at most spread_i spread_j.
 func (r *topRow) spread(j int) float64 {
-	return arith.SqrtUp(max(0, arith.SumUp(r.k[j*r.n+j], 2*r.delta[j])))
+	return arith.SqrtUp(max(0, arith.SumUp(r.entry(j, j), 2*r.delta[j])))
 }
 
 // loose is what a sum of n products in ordinary float64 is off by at most, relative to the sum of their
@@ -182,7 +200,7 @@ func (r *topRow) alongUp(c *chosen, live []int, radius []float64) (mean, sd []fl
 	for _, i := range live {
 		clear(column)
 		for _, j := range live {
-			if k := r.k[i*r.n+j]; k != 0 {
+			if k := r.entry(i, j); k != 0 {
 				for x, a := range c.slope[j] {
 					column[x] += float64(k * a)
 				}
@@ -206,7 +224,7 @@ func (r *topRow) alongUp(c *chosen, live []int, radius []float64) (mean, sd []fl
 	return mean, sd
 }
 
-// variance holds that of the row at every point of the cell, and bounds from above what (41) says of the
+// variance holds that of the row at every point of the cell, and bounds from above what (92) says of the
 // whole form.
 func (t *topPass) variance(r *topRow, c *chosen) arith.Interval {
 	at := append(slices.Clone(c.at), 1)

@@ -68,7 +68,7 @@ func byPhases(ctx context.Context, q *question) (chance, error) {
 	case len(proofs) != len(q.task.T):
 		return chance{}, fmt.Errorf("proof: phases: there are %d, T has %d boxes", len(proofs), len(q.task.T))
 	case !n.splits() || len(q.task.S.Any) != 1:
-		return chance{}, errors.New("proof: phases: the network is no chain of dense layers with ReLU, or the safe set no conjunction of rows")
+		return chance{}, errors.New("proof: phases: the network has other activations than ReLU, or none, or the safe set is no conjunction of rows")
 	}
 	if cuts := cutsOfPhases(proofs); cuts > mostPhaseCuts {
 		return chance{}, fmt.Errorf("proof: phases: there are %d cuts, the limit is %d", cuts, mostPhaseCuts)
@@ -83,15 +83,23 @@ func byPhases(ctx context.Context, q *question) (chance, error) {
 	return complement(min(1, arith.ProductUp(events, q.Tau))), nil
 }
 
-// splits says that the network is a chain of dense layers with max(t, 0).
+// splits says that hidden layers have max(t, 0) or no activation, some of them with phases, and that the
+// last layer is dense.
 func (n *noisy) splits() bool {
-	for k := range len(n.mean) - 1 {
-		if !cuts(n.mean[k].act) {
+	phases, last := false, len(n.mean)-1
+	for k := range last {
+		l := &n.mean[k]
+		if !cuts(l.act) && !isIdentity(l.act) {
 			return false
 		}
+		phases = phases || l.phases()
 	}
-	return n.graph.chain && len(n.mean) > 1
+	return phases && n.mean[last].at == nil && n.mean[last].windows == nil
 }
+
+// phases says that the layer's neurons may be taken to be active or not: they are max(t, 0) of what is
+// linear.
+func (l *layer) phases() bool { return cuts(l.act) && l.windows == nil }
 
 // random says that a weight of layer k deviates.
 func (n *noisy) random(k int) bool {
@@ -154,8 +162,8 @@ func (how *phaseProof) shaped(layers []layer, rows int) error {
 	for k := range hidden {
 		for _, list := range [][]int{how.Open[k], how.Raised[k]} {
 			for i, unit := range list {
-				if unit < 0 || unit >= layers[k].out || i > 0 && unit <= list[i-1] {
-					return fmt.Errorf("neuron %d of layer %d is none, or out of order", unit, k)
+				if unit < 0 || unit >= layers[k].out || i > 0 && unit <= list[i-1] || !layers[k].phases() {
+					return fmt.Errorf("neuron %d of layer %d is none, or has no phases, or is out of order", unit, k)
 				}
 			}
 		}

@@ -122,7 +122,8 @@ func (p *pool) substitute(a []float64, n int, c *arith.Sum) span {
 func (p *pass) pooled(k int) hidden {
 	below := p.graph.from[k][0]
 	var d differ
-	if p.lines && p.layers[below].windows == nil { // of the units of a pool no differences are known
+	// Of the units of a pool no differences are known, and certify asks for none of units that are off.
+	if p.lines && p.layers[below].windows == nil && (p.off == nil || p.off[below] == nil) {
 		d = func(v int, star int32) (most, plain float64) {
 			return p.difference(below, star, p.layers[k].windows[v])
 		}

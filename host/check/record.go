@@ -62,6 +62,7 @@ type record struct {
 	PUpper        *decimal  `json:"p_upper"`
 	Derived       *derived  `json:"derived,omitempty"`
 	Decision      *decision `json:"decision,omitempty"`
+	OutputMean    *mean     `json:"output_mean,omitempty"`
 	Statistical   *interval `json:"statistical,omitempty"`
 	Log10Ceiling  *decimal  `json:"log10_ceiling,omitempty"`
 	Rule          string    `json:"rule,omitempty"`
@@ -96,7 +97,7 @@ type record struct {
 	Checksum string `json:"checksum"`
 }
 
-// proof is what identifies the certificate, beside the other fields. Phases, Networks and Upper
+// proof is what identifies the certificate, beside the other fields. Phases, Leaves, Networks and Upper
 // are read where they are needed (strictly).
 type proof struct {
 	Cells    []int           `json:"cells,omitempty"`
@@ -106,12 +107,14 @@ type proof struct {
 	Chains   []int           `json:"chains,omitempty"`
 	Tau      []float64       `json:"tau,omitempty"`
 	Phases   json.RawMessage `json:"phases,omitempty"`
+	Leaves   json.RawMessage `json:"leaves,omitempty"`
 	Mixtures [][]float64     `json:"mixtures,omitempty"`
 	Boxes    []int           `json:"boxes,omitempty"`
 	Cuts     [][]float64     `json:"cuts,omitempty"`
 	Networks json.RawMessage `json:"networks,omitempty"`
 	Upper    json.RawMessage `json:"upper,omitempty"`
 	Decision json.RawMessage `json:"decision,omitempty"`
+	Mean     json.RawMessage `json:"mean,omitempty"`
 }
 
 // derived are bounds about single points.

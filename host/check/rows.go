@@ -1,6 +1,10 @@
 package check
 
-import "psafe/host/arith"
+import (
+	"math"
+
+	"psafe/host/arith"
+)
 
 // way is how a row is taken down a network. All of them bound the same row; the best counts.
 type way struct {
@@ -93,6 +97,7 @@ func (p *pass) down(k int, s span, c arith.Sum, w way) float64 {
 			if w.visit != nil {
 				w.visit(l, a)
 			}
+			p.deviate(l, a, &c)
 			p.feed(l, p.substitute(l, a, &c, w.shared), todo)
 		}
 	}
@@ -100,6 +105,18 @@ func (p *pass) down(k int, s span, c arith.Sum, w way) float64 {
 		w.arrive(todo[0], c)
 	}
 	return intervalLo(todo[0], p.x, c)
+}
+
+// deviate takes from c what the pre-activations of layer l may be off, for a row a over them.
+func (p *pass) deviate(l int, a []float64, c *arith.Sum) {
+	if p.off == nil || p.off[l] == nil {
+		return
+	}
+	for i, by := range p.off[l] {
+		if a[i] != 0 {
+			c.Add(-math.Abs(a[i]), by)
+		}
+	}
 }
 
 // feed adds coefficients of what feeds layer k to those of its sources.

@@ -126,6 +126,8 @@ func variedRuns(t *testing.T) [][][]byte {
 	limited.TimeLimit = new(time.Nanosecond)
 	radii := points(tanh, pair, file("radii.npy", radiiOfTests), property.KeepsClass, certify.Method{By: new(prove.CLBP), NoUpper: true})
 	radii.Tasks.Points.Clip, radii.Tasks.Points.Mean, radii.Tasks.Points.Std = []string{"-1", "1"}, "0.1", "0.9"
+	leaves := images("glyphs-64-24-24-10.npz", 1, "0.02", certify.Method{By: new(prove.Phases)}, bound.Float32)
+	leaves.Tasks.Points.Index = new("2")
 	either := mixedJobs(t)["clbp float32"]
 	var runs [][][]byte
 	for _, j := range []*certify.Job{
@@ -141,7 +143,7 @@ func variedRuns(t *testing.T) [][][]byte {
 		points("dropout-2-8-3.npz", pair, "0.1", property.KeepsClass, certify.Method{By: new(prove.Statistical)}),
 		images("glyphs-64-24-24-10.npz", 1, "0.02", certify.Method{By: new(prove.Phases)}, bound.Float32),
 		parentJob(t, dir, certify.Method{}),
-		stopped, limited, radii, either,
+		stopped, limited, radii, either, leaves,
 	} {
 		runs = append(runs, written(t, j))
 	}

@@ -12,11 +12,13 @@ import (
 	"psafe/host/read/property"
 )
 
-// What auto is content with: a lower bound from which on nothing dearer is tried,
-// and one from which on the search for a weight box is left out.
+// What auto is content with: a lower bound from which on nothing dearer is tried, and ones from
+// which on the search for a weight box, or for trees of leaves, is left out.
 const (
 	content      = 0.9999
 	contentBoxes = 0.99
+	// contentLeaves is that of sums over leaves, which take up to some seconds.
+	contentLeaves = 0.999
 	// noRoom is a gap between the bounds that is not worth closing, noRoomDear one that is not
 	// worth minutes, if no verdict is asked for.
 	noRoom     = 0.01
@@ -96,8 +98,12 @@ func rungsOf(e *engine.Engine, cfg *Config) []rung {
 	}
 	boxes := rung{certify: withMixtures(byCentredBoxes), enough: contentBoxes, room: room, share: shareOfRung}
 	if autoPhases(e) {
-		// What it proves is next to certain, so that nothing is left for others; it takes seconds.
-		return []rung{{certify: byPhases, enough: content, least: leastByPhases, share: shareOfRung}, boxes}
+		// What confinement proves is next to certain, so that nothing is left for others.
+		confined := rung{certify: byConfinement, enough: content, least: leastByPhases, share: shareOfRung}
+		if len(e.Normal.Layers) < 3 { // what is lost there is lost to noise (docs/measurements.md)
+			return []rung{confined, boxes}
+		}
+		return []rung{confined, {certify: byLeaves, enough: contentLeaves, share: shareOfRung}, boxes}
 	}
 	if !autoSums(e, cfg) {
 		return []rung{boxes}
@@ -116,9 +122,10 @@ func rungsOf(e *engine.Engine, cfg *Config) []rung {
 	return []rung{boxes, cells, grids}
 }
 
-// autoPhases says that auto confines noise: with many inputs, where cutting T shows little.
+// autoPhases says that auto confines noise: with many inputs, where cutting T shows little, and of chains
+// of dense layers, as graphs have so many units that rows pay more for confined noise than by tails.
 func autoPhases(e *engine.Engine) bool {
-	return e.Normal.Inputs() > decide.FewInputs && confine.Fits(e.Normal) == nil
+	return e.Chain && e.Normal.Inputs() > decide.FewInputs && confine.Fits(e.Normal) == nil
 }
 
 // sumInputsDear is up to how many inputs auto tries sums of neurons that may take minutes.
@@ -174,13 +181,14 @@ func wanted(rungs []rung, best []*claim.Result) bool {
 func improve(ctx context.Context, e *engine.Engine, cfg Config, best []*claim.Result, next rung) error {
 	var at []int
 	var tasks []property.Task
+	var known []float64
 	for i, r := range best {
 		switch {
 		case !next.open(r):
 		case cfg.Decided != nil && cfg.Decided(r):
 			r.Stopped = claim.Decided
 		default:
-			at, tasks = append(at, i), append(tasks, *r.Task)
+			at, tasks, known = append(at, i), append(tasks, *r.Task), append(known, r.Lower())
 		}
 	}
 	if err := ctx.Err(); len(tasks) > 0 && e.Cut(ctx, err) {
@@ -191,6 +199,7 @@ func improve(ctx context.Context, e *engine.Engine, cfg Config, best []*claim.Re
 	// Methods want tasks with as many input boxes each.
 	for len(tasks) > 0 {
 		n := engine.GroupSize(tasks, len(tasks))
+		cfg.known = known[:n]
 		results, err := next.certify(ctx, e, cfg, tasks[:n])
 		if err != nil {
 			return err
@@ -202,7 +211,7 @@ func improve(ctx context.Context, e *engine.Engine, cfg Config, best []*claim.Re
 				best[at[i]] = r
 			}
 		}
-		at, tasks = at[n:], tasks[n:]
+		at, tasks, known = at[n:], tasks[n:], known[n:]
 	}
 	return nil
 }

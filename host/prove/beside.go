@@ -26,6 +26,11 @@ func (j *job) beside(ctx context.Context, e *engine.Engine, results []*claim.Res
 			return err
 		}
 	}
+	if j.cfg.Mean {
+		if err := means(ctx, e, j.cfg, results); err != nil {
+			return err
+		}
+	}
 	if j.way.drawn != beside || j.cfg.Samples == 0 {
 		return nil
 	}

@@ -41,6 +41,8 @@ type Config struct {
 	Derived bool
 	// Decision asks for Result.Decision, of tasks whose safe set is that of property.ArgmaxIs.
 	Decision bool
+	// Mean asks for Result.Mean.
+	Mean bool
 	// NoUpper leaves upper bounds out.
 	NoUpper bool
 	// Confidence is for Statistical and for what draws say of their posterior, in (0, 1).
@@ -51,6 +53,8 @@ type Config struct {
 	// Decided, if set, says that the bounds of a result are all that is wanted: Auto tries nothing
 	// more then, and the result says so.
 	Decided func(*claim.Result) bool
+	// known are the lower bounds that tasks of a group have already, where a method wants to know.
+	known []float64
 }
 
 // Run certifies the tasks and calls emit once for each, in the order of the

@@ -7,8 +7,9 @@ import (
 	"psafe/host/prove/engine"
 )
 
-// mostTasks is how many tasks are certified together at most.
-const mostTasks = 128
+// mostTasks is how many tasks are certified together at most: so many that a GPU computes longer than
+// it takes to start the operations of a pass (docs/measurements.md).
+const mostTasks = 512
 
 // groupByCost is up to mostTasks, fewer of a network so large that a group would take
 // long.

@@ -215,6 +215,9 @@ func independent(p *posterior.Posterior) error { return p.RequireIndependent() }
 
 // clbpFits: independent normal weights, or a last layer that alone is random, of any covariance.
 func clbpFits(p *posterior.Posterior) error {
+	if !p.Independent() && p.OnTop() == nil {
+		return nil
+	}
 	if p.Kind == posterior.KindCorrelated {
 		return p.OnTop()
 	}

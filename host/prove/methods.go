@@ -9,6 +9,7 @@ import (
 	"psafe/host/prove/confine"
 	"psafe/host/prove/decide"
 	"psafe/host/prove/engine"
+	"psafe/host/prove/leaves"
 	"psafe/host/read/property"
 )
 
@@ -29,9 +30,27 @@ func byCLBP(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.
 	return clbp.Certify(ctx, e, cfg.Cells, tasks)
 }
 
-// byPhases confines noise, and decides all networks at once by phases.
+// byPhases confines noise, and decides all networks at once by phases; where that proves nothing it adds up tails
+// over the leaves of trees of phases.
 func byPhases(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) ([]*claim.Result, error) {
-	return confine.Certify(ctx, e, cfg.TimeLimit > 0, tasks)
+	results, err := byConfinement(ctx, e, cfg, tasks)
+	if err != nil {
+		return nil, err
+	}
+	sums := rung{certify: byLeaves, enough: nextToNothing, share: 1}
+	return results, improve(ctx, e, cfg, results, sums)
+}
+
+// byConfinement confines noise, and decides all networks at once.
+func byConfinement(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) ([]*claim.Result, error) {
+	within, end := e.Part(ctx, shareOfRung)
+	defer end()
+	return confine.Certify(within, e, cfg.TimeLimit > 0, tasks)
+}
+
+// byLeaves adds up tails over the leaves of trees of phases.
+func byLeaves(ctx context.Context, e *engine.Engine, cfg Config, tasks []property.Task) ([]*claim.Result, error) {
+	return leaves.Certify(ctx, e, leaves.How{Limited: cfg.TimeLimit > 0, Known: cfg.known, Decided: cfg.Decided}, tasks)
 }
 
 // byDraws decides drawn networks.

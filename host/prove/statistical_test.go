@@ -219,7 +219,7 @@ func TestOtherKindsStatistically(t *testing.T) {
 			st := res.Statistic
 			// The grid may miss unsafe points, but hardly many: 0.02 of the networks.
 			lo, hi := measure.ClopperPearsonDown(not, n, sureness)-0.02, measure.ClopperPearsonUp(not, n, sureness)
-			if st.Lower > hi || st.Upper < lo || res.Lower() != 0 || res.Upper() != 1 {
+			if st.Lower > hi || st.Upper < lo || res.Lower() != 0 || res.Upper() < lo {
 				t.Errorf("%s task %d: %+v, by simulation %v to %v; certified %v to %v", name, i, st, lo, hi, res.Lower(), res.Upper())
 			}
 			if st.Safe+st.Unsafe < st.Samples*9/10 {

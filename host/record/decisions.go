@@ -2,8 +2,17 @@ package record
 
 import (
 	"fmt"
+	"math"
+	"math/big"
 
 	"psafe/host/prove/claim"
+)
+
+// Verdicts of decisions.
+const (
+	DecisionSafe    = claim.DecisionSafe
+	DecisionUnsafe  = claim.DecisionUnsafe
+	DecisionUnknown = claim.DecisionUnknown
 )
 
 // Decisions says what records say of decisions of posterior predictives. Its zero value is ready.
@@ -22,9 +31,9 @@ func (d *Decisions) Add(r *Record) {
 	}
 	d.N++
 	switch r.Decision.Verdict {
-	case claim.DecisionSafe:
+	case DecisionSafe:
 		d.Safe++
-	case claim.DecisionUnsafe:
+	case DecisionUnsafe:
 		d.Unsafe++
 	}
 	if r.Decision.Vote > 0.5 {
@@ -35,6 +44,25 @@ func (d *Decisions) Add(r *Record) {
 
 // Unknown counts the decisions that are not known.
 func (d *Decisions) Unknown() int { return d.N - d.Safe - d.Unsafe }
+
+// Robust bounds the share of the decisions whose class is that of the predictive everywhere on T.
+func (d *Decisions) Robust() (Down, Up) {
+	return d.share(d.Safe), Up(-d.share(d.Unsafe - d.N))
+}
+
+// RobustVote is a lower bound of the share of those for which a majority of the networks votes for the
+// class at every x of T.
+func (d *Decisions) RobustVote() Down { return d.share(d.Vote) }
+
+// share is n of all, rounded down.
+func (d *Decisions) share(n int) Down {
+	exact := big.NewRat(int64(n), int64(max(1, d.N)))
+	f, _ := exact.Float64()
+	if new(big.Rat).SetFloat64(f).Cmp(exact) > 0 {
+		f = math.Nextafter(f, math.Inf(-1))
+	}
+	return Down(f)
+}
 
 // MeanLower is the mean of the lower bounds of the class's probability, rounded down.
 func (d *Decisions) MeanLower() Down { return Down(d.lower.MeanDown()) }

@@ -84,6 +84,8 @@ type Record struct {
 	Derived *Derived `json:"derived,omitempty"`
 	// Decision is there on request.
 	Decision *Decision `json:"decision,omitempty"`
+	// Mean is there on request.
+	OutputMean *OutputMean `json:"output_mean,omitempty"`
 	// Statistical holds with a confidence and is no certificate.
 	Statistical *Statistical `json:"statistical,omitempty"`
 	// Log10Ceiling bounds what the drawn boxes could hold.
@@ -179,6 +181,26 @@ type Decision struct {
 	RivalGap *Down `json:"rival_gap,omitempty"`
 }
 
+// OutputMean bounds the mean over the posterior of each output, on T (claim.Mean).
+type OutputMean struct {
+	// Verdict is that of claim.Mean, by the decimals as they are written.
+	Verdict string `json:"verdict"`
+	Lower   []Down `json:"lower"`
+	Upper   []Up   `json:"upper"`
+}
+
+// meanOf is what a record says of means: nil unless all are bounded.
+func meanOf(m *claim.Mean, s *property.Safe) *OutputMean {
+	r := &OutputMean{Verdict: m.Verdict(s)}
+	for i := range m.Lower {
+		if !(m.Lower[i] >= -math.MaxFloat64 && m.Upper[i] <= math.MaxFloat64) {
+			return nil
+		}
+		r.Lower, r.Upper = append(r.Lower, Down(m.Lower[i])), append(r.Upper, Up(m.Upper[i]))
+	}
+	return r
+}
+
 // statement says what an interval is.
 const statement = "statistical: this input's interval holds with the stated confidence over the seeded draws, not certified"
 
@@ -232,6 +254,9 @@ func (r *Record) Fill(res *claim.Result, require property.Exact) {
 			r.Decision.RivalGap = finite[Down](d.RivalGap)
 		}
 	}
+	if m := res.Mean; m != nil {
+		r.OutputMean = meanOf(m, &res.Task.S)
+	}
 	if s := res.Statistic; s != nil {
 		r.Statistical = &Statistical{s.Samples, s.Safe, s.Unsafe, s.Confidence, Down(s.Lower), Up(s.Upper), statement}
 	}
@@ -266,6 +291,9 @@ func (r *Record) proofOf(res *claim.Result) *claim.Proof {
 	}
 	if p.Decision != nil && reflect.ValueOf(*p.Decision).IsZero() {
 		p.Decision = nil
+	}
+	if p.Mean != nil && (r.OutputMean == nil || reflect.ValueOf(*p.Mean).IsZero()) {
+		p.Mean = nil
 	}
 	if reflect.ValueOf(p).IsZero() {
 		return nil

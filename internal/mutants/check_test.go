@@ -86,3 +86,15 @@ func TestTopLevel(t *testing.T) {
 		}
 	}
 }
+
+// TestWrite: loops that only an experiment builds are built with it, everything else as it is.
+func TestWrite(t *testing.T) {
+	t.Chdir(filepath.Join("..", ".."))
+	for old, want := range map[string][]string{"func checkActivations(": nil, "func sharedChannelF32x16(": {"GOEXPERIMENT=simd"}} {
+		name := strings.TrimSuffix(strings.TrimPrefix(old, "func "), "(")
+		m := mutant{dir: "fallback", name: name, old: old, new: "func changed("}
+		if _, env, err := m.write(t.TempDir()); err != nil || !slices.Equal(env, want) {
+			t.Errorf("%s: %q, %v", old, env, err)
+		}
+	}
+}

@@ -91,12 +91,12 @@ func (m *mutant) apply(ctx context.Context, base *baseline, dir string) (r resul
 	start := time.Now()
 	defer func() { r.took = time.Since(start) }()
 	defer os.RemoveAll(dir)
-	overlay, err := m.write(dir)
+	overlay, env, err := m.write(dir)
 	if err != nil {
 		return result{verdict: broken, output: err.Error()}
 	}
 	binary := filepath.Join(dir, "mutant.test")
-	if err := buildTests(ctx, m.pkg, overlay, binary); err != nil {
+	if err := buildTests(ctx, m.pkg, overlay, binary, env...); err != nil {
 		return result{verdict: broken, output: err.Error()}
 	}
 	if r = runTests(ctx, binary, m, false, base.limit(ctx, m, false)); r.verdict != survived {
@@ -112,43 +112,53 @@ func (m *mutant) apply(ctx context.Context, base *baseline, dir string) (r resul
 	return r
 }
 
-// write writes the changed file and an overlay that puts it in place of the original.
-func (m *mutant) write(dir string) (overlay string, err error) {
+// vectors begins the files of loops that only an experiment of Go builds, which make mutants does
+// without.
+const vectors = "//go:build goexperiment.simd"
+
+// write writes the changed file and an overlay that puts it in place of the original, and says with
+// what environment that is built.
+func (m *mutant) write(dir string) (overlay string, env []string, err error) {
 	all, err := readPlaces(m.dir)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	at, err := all.find(m.name, m.old)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return "", err
+		return "", nil, err
 	}
 	changed := filepath.Join(dir, filepath.Base(at.file))
 	if err := os.WriteFile(changed, []byte(at.source[:at.from]+m.new+at.source[at.to:]), 0o666); err != nil {
-		return "", err
+		return "", nil, err
 	}
 	original, err := filepath.Abs(at.file)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	text, err := json.Marshal(map[string]map[string]string{"Replace": {original: changed}})
 	if err != nil {
-		return "", err
+		return "", nil, err
+	}
+	if strings.HasPrefix(at.source, vectors) {
+		env = []string{"GOEXPERIMENT=simd"}
 	}
 	overlay = filepath.Join(dir, "overlay.json")
-	return overlay, os.WriteFile(overlay, text, 0o666)
+	return overlay, env, os.WriteFile(overlay, text, 0o666)
 }
 
 // buildTests builds the test binary of a package. A mutant that does not compile is
 // no mutant.
-func buildTests(ctx context.Context, pkg, overlay, binary string) error {
+func buildTests(ctx context.Context, pkg, overlay, binary string, env ...string) error {
 	args := []string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", binary}
 	if overlay != "" {
 		args = append(args, "-overlay", overlay)
 	}
-	out, err := exec.CommandContext(ctx, "go", append(args, pkg)...).CombinedOutput()
+	c := exec.CommandContext(ctx, "go", append(args, pkg)...)
+	c.Env = append(os.Environ(), env...)
+	out, err := c.CombinedOutput()
 	if err == nil {
 		_, err = os.Stat(binary) // there is none where there are no tests
 	}

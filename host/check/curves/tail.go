@@ -106,13 +106,29 @@ func AbsMeanUp(mean, sd float64) float64 {
 	if a+sd < 0x1p-900 {
 		return arith.Up(a + sd) // E|W| <= |mean| + sqrt(2/pi) sd
 	}
-	z := a / sd
-	if z > 9 {
+	if a/sd > 9 {
 		return arith.Up(a)
 	}
+	return absMean(a, sd).Scaled(1).RoundUp(TailErr)
+}
+
+// AbsMeanDown is at most E|W|, and never below |mean|: what AbsMeanUp rounds is right to 2^-60.
+func AbsMeanDown(mean, sd float64) float64 {
+	a := math.Abs(mean)
+	switch {
+	case !(a <= math.MaxFloat64/4 && sd >= 0 && sd <= math.MaxFloat64/4):
+		return 0
+	case sd == 0 || a+sd < 0x1p-900 || a/sd > 9:
+		return a
+	}
+	return max(a, arith.Down(2*absMean(a, sd).Hi*(1-0x1p-50)))
+}
+
+// absMean is half of E|W| for |mean| = a, above 2^-900 with sd, and a/sd up to 9.
+func absMean(a, sd float64) arith.DD {
 	q := arith.DDOf(a).Over(sd)
 	var c arith.DD
-	switch {
+	switch z := a / sd; {
 	case z < 0x1p-60: // C(z) <= phi(0) z
 		q = arith.DDOf(0)
 		c = arith.DDOf(z)
@@ -123,6 +139,5 @@ func AbsMeanUp(mean, sd float64) float64 {
 		c = arith.DDOf(0.5).Minus(m.Scaled(k))
 	}
 	m, k := Density(q)
-	e := arith.DDOf(a).Times(c).Plus(arith.DDOf(sd).Times(m.Scaled(k)))
-	return e.Scaled(1).RoundUp(TailErr)
+	return arith.DDOf(a).Times(c).Plus(arith.DDOf(sd).Times(m.Scaled(k)))
 }

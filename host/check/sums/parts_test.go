@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"psafe/host/arith"
+	"psafe/host/lab/testkit/sumtest"
 	net "psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/read/format"
@@ -45,6 +46,17 @@ func TestSumsCell(t *testing.T) {
 				if err != nil || fail < c.want || fail > c.want*1.05 {
 					t.Errorf("%s, %v, cells %v: fails %v, want %v, %v", what, act, cells, fail, c.want, err)
 				}
+				n, err := New(post)
+				if err != nil {
+					t.Fatal(err)
+				}
+				finer := 0.0
+				for _, cell := range cells {
+					finer += n.cellFailUp(t.Context(), cell, &task.S, way{n.fineNotPositiveUp, false})
+				}
+				if finer < c.want {
+					t.Errorf("%s, %v, cells %v: fails %v by finer sums, want %v", what, act, cells, finer, c.want)
+				}
 			}
 		}
 	}
@@ -60,6 +72,42 @@ func TestSumsCell(t *testing.T) {
 	fail, err = FailUp(t.Context(), post, task.T, &task.S, anyFail)
 	if want := normalApprox(-2); err != nil || fail < want {
 		t.Errorf("|x| + N(1, 0.25) fails %v, want %v, %v", fail, want, err)
+	}
+}
+
+// TestSumsFiner: where the sums of a cell do not show what is claimed, finer ones are taken, which hold
+// for draws of the network as well.
+func TestSumsFiner(t *testing.T) {
+	better := 0
+	for seed := range testscale.Costly(t, 200) {
+		rng := rand.New(rand.NewPCG(uint64(seed), 26))
+		in := 1 + rng.IntN(2)
+		post := sumtest.AnyShallow(rng, activations[seed%len(activations)], in, 5+rng.IntN(4), 1+rng.IntN(2))
+		task := &property.Task{T: []property.Box{sumtest.AnyCell(rng, in)}}
+		task.Inner = task.T
+		task.S = sumtest.AnySafe(rng, post, task.T[0].Lo)
+		n, err := New(post)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain := n.cellFailUp(t.Context(), task.T[0], &task.S, way{n.notPositiveUp, false})
+		finer := n.cellFailUp(t.Context(), task.T[0], &task.S, way{n.fineNotPositiveUp, false})
+		const draws = 2000
+		somewhere, _ := sumtest.DrawnUnsafe(post, task, task.T[0].Hi, draws)
+		if p := min(finer, 0.5); somewhere > finer+4*math.Sqrt(p*(1-p)/draws)+4.0/draws {
+			t.Errorf("%d: %v of networks are unsafe, finer bound %v", seed, somewhere, finer)
+		}
+		if !(finer < plain*0.999 && plain < 1) {
+			continue
+		}
+		better++
+		claimed := (finer + plain) / 2
+		if fail, err := FailUp(t.Context(), post, task.T, &task.S, func(fail float64) bool { return fail <= claimed }); err != nil || fail > claimed {
+			t.Errorf("%d: claimed %v, by plain sums %v, finer %v; proved %v, %v", seed, claimed, plain, finer, fail, err)
+		}
+	}
+	if better == 0 {
+		t.Error("finer sums are nowhere better")
 	}
 }
 

@@ -61,12 +61,17 @@ func FailUp(ctx context.Context, post *posterior.Posterior, cells []property.Box
 		return 1, err
 	}
 	total := 0.0
-	// Which alternatives are likely to fail least is told by moments; where a certificate
-	// cannot be shown by those, all of them are tried.
-	for _, all := range []bool{false, true} {
+	least := make([]float64, len(cells)) // that a cell was found to fail with
+	for i := range least {
+		least[i] = 1
+	}
+	// Which alternatives are likely to fail least is told by moments. Where a certificate cannot be
+	// shown by those, its sums are taken more finely, and then all alternatives are tried.
+	for _, w := range []way{{n.notPositiveUp, false}, {n.fineNotPositiveUp, false}, {n.notPositiveUp, true}} {
 		total = 0
-		for _, cell := range cells {
-			total = arith.SumUp(total, n.cellFailUp(ctx, cell, safe, all))
+		for i, cell := range cells {
+			least[i] = min(least[i], n.cellFailUp(ctx, cell, safe, w))
+			total = arith.SumUp(total, least[i])
 			if err := ctx.Err(); err != nil {
 				return 1, err
 			}
@@ -99,16 +104,23 @@ func SafeUp(ctx context.Context, post *posterior.Posterior, safe *property.Safe,
 		for k := range rows {
 			plans = append(plans, rows[k:k+1])
 		}
-		total = arith.SumUp(total, n.leastUp(ctx, witness, about.plans(plans, rows)))
+		total = arith.SumUp(total, n.leastUp(ctx, witness, about.plans(plans, rows), n.notPositiveUp))
 	}
 	return min(1, total), ctx.Err()
+}
+
+// way is how a bound is looked for: what bounds the probability that a sum is not positive, and
+// whether all plans are tried.
+type way struct {
+	notPositiveUp func(neurons []standIn, row property.Row) float64
+	all           bool
 }
 
 // cellFailUp is an upper bound of Prob(f(x) outside of S for some x of the cell). S fails
 // only where each of its alternatives fails, that is where one of an alternative's rows
 // does; and, if all alternatives are single rows, only where every sum of them is negative.
 // Without all, only what is likely to fail least is tried.
-func (n *Network) cellFailUp(ctx context.Context, cell property.Box, s *property.Safe, all bool) float64 {
+func (n *Network) cellFailUp(ctx context.Context, cell property.Box, s *property.Safe, w way) float64 {
 	plans := Plans(s)
 	var single []property.Row
 	for _, rows := range plans {
@@ -119,16 +131,18 @@ func (n *Network) cellFailUp(ctx context.Context, cell property.Box, s *property
 	if len(single) < len(s.Any) {
 		single = nil
 	}
-	if !all {
+	if !w.all {
 		plans = n.momentsApprox(cell).plans(plans, single)
 	}
-	return n.leastUp(ctx, cell, plans)
+	return n.leastUp(ctx, cell, plans, w.notPositiveUp)
 }
 
 // leastUp is the least that one of the plans gives, at most 1: an upper bound of the
 // probability that a row of it is not positive somewhere in the cell, the sum over its rows;
 // 1 if ctx ends.
-func (n *Network) leastUp(ctx context.Context, cell property.Box, plans [][]property.Row) float64 {
+func (n *Network) leastUp(ctx context.Context, cell property.Box, plans [][]property.Row,
+	notPositiveUp func(neurons []standIn, row property.Row) float64,
+) float64 {
 	if len(cell.Lo) != n.hidden.Inputs() || len(cell.Hi) != n.hidden.Inputs() || len(plans) == 0 {
 		return 1
 	}
@@ -151,7 +165,7 @@ func (n *Network) leastUp(ctx context.Context, cell property.Box, plans [][]prop
 					return 1
 				}
 				if totals[p] < 1 {
-					totals[p] = arith.SumUp(totals[p], n.notPositiveUp(neurons, row))
+					totals[p] = arith.SumUp(totals[p], notPositiveUp(neurons, row))
 				}
 			}
 			least = min(least, totals[p])

@@ -33,9 +33,14 @@ func (r *ready) doubted() error {
 	if !r.Strict {
 		return nil
 	}
+	return Doubted(r.notes())
+}
+
+// Doubted is the first doubt among notes as an error, for --strict; nil if there is none.
+func Doubted(notes []Note) error {
 	var first Note
 	n := 0
-	for _, note := range r.notes() {
+	for _, note := range notes {
 		if d, is := note.(audit.Doubt); is {
 			if n++; n == 1 {
 				first = d

@@ -33,6 +33,8 @@ type Method struct {
 	NoUpper, Derived bool
 	// Decision bounds, beside P_safe, what the posterior predictive decides.
 	Decision bool
+	// Mean bounds, beside P_safe, the mean of each output over the posterior.
+	Mean bool
 }
 
 // Limits of what may be asked for, and what is drawn if nobody says how much.
@@ -48,7 +50,7 @@ const (
 func (m *Method) config() (prove.Config, error) {
 	cfg := prove.Config{
 		Method: or(m.By, prove.Auto), Samples: or(m.Draws, 0), Seed: or(m.Seed, 0), Gamma: or(m.Gamma, 0), Uniform: or(m.Uniform, false), Splits: or(m.Splits, 0),
-		Cells: or(m.Cells, 0), Derived: m.Derived, Decision: m.Decision, NoUpper: m.NoUpper, Confidence: or(m.Confidence, defaultConfidence),
+		Cells: or(m.Cells, 0), Derived: m.Derived, Decision: m.Decision, Mean: m.Mean, NoUpper: m.NoUpper, Confidence: or(m.Confidence, defaultConfidence),
 	}
 	if m.By == nil && m.ofBoxes() != "" {
 		cfg.Method = prove.LBP
@@ -118,17 +120,27 @@ func (m *Method) check(cfg *prove.Config) error {
 
 var errConfidence = errors.New("--confidence is for --method statistical, for --draws N beside another method, or for sets of networks that say what they were drawn from: everything else is certified: add one of the flags, or leave --confidence out")
 
-// What may be certified: P_safe alone, or the decision of the posterior predictive too.
+// What may be certified: P_safe alone, or the decision of the posterior predictive too, or means of
+// outputs.
 const (
 	TargetSafe     = "safe"
 	TargetDecision = "decision"
+	TargetMean     = "mean"
 )
 
 // TargetWords are the words of what may be certified.
-func TargetWords() []string { return []string{TargetSafe, TargetDecision} }
+func TargetWords() []string { return []string{TargetSafe, TargetDecision, TargetMean} }
 
-// decides refuses decisions of a predictive that nothing here bounds.
+// decides refuses decisions and means that nothing here bounds.
 func (r *ready) decides() error {
+	if r.cfg.Mean {
+		if t := &r.Tasks; t.File != "" || !property.IsBox(t.Points.Property) {
+			return errors.New("--target mean is about a box of outputs: use --property output_box:[LO,HI],... with --inputs")
+		}
+		if err := prove.HasMean(r.post); err != nil {
+			return fmt.Errorf("%s: --target mean: %w", r.Posterior.Path, err)
+		}
+	}
 	if !r.cfg.Decision {
 		return nil
 	}
@@ -156,7 +168,7 @@ func (r *ready) suits() error {
 		return errConfidence
 	}
 	// A last layer that alone is random has bounds by clbp, and auto takes them.
-	onTop := post.Kind == posterior.KindCorrelated && post.OnTop() == nil
+	onTop := !post.Independent() && post.OnTop() == nil
 	if r.cfg.Method == prove.Auto && dependent != nil && post.Kind != posterior.KindSamples && !onTop && !r.cfg.Derived {
 		// Nothing here proves a bound for such weights: what is left are drawn networks.
 		r.cfg.Method = prove.Statistical

@@ -29,8 +29,9 @@ type Predict struct {
 	// Draws is how many networks are drawn, from the sequence Seed; 0 for none.
 	Draws int
 	Seed  uint64
-	// Note, if set, is told what a user should know.
-	Note func(Note)
+	// Note, if set, is told what a user should know. Strict makes an error of what is doubted.
+	Note   func(Note)
+	Strict bool
 }
 
 // Prediction is what the networks say of one point.
@@ -83,13 +84,18 @@ func (p *Predict) Run(ctx context.Context, use func(*Prediction) error) (*Accura
 	if err != nil {
 		return nil, err
 	}
-	if p.Note != nil {
+	if p.Note != nil || p.Strict {
 		notes := slices.Concat(list.notes, told(post), Doubts(post), doubtPoints(post, points, index, 0, true, p.Points.Mean != ""))
 		if p.Network == nil {
 			notes = append(notes, p.Points.doubtClasses(post, points, index, list.norm.Norm)...)
 		}
+		if err := Doubted(notes); err != nil && p.Strict {
+			return nil, err
+		}
 		for _, n := range notes {
-			p.Note(n)
+			if p.Note != nil {
+				p.Note(n)
+			}
 		}
 	}
 	x, err := list.inputs(points, index)

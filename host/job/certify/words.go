@@ -59,6 +59,9 @@ func (m *Method) numbers() list {
 	if m.Decision {
 		l.add("target", TargetDecision)
 	}
+	if m.Mean {
+		l.add("target", TargetMean)
+	}
 	return l
 }
 

@@ -14,7 +14,7 @@ import (
 // to be inverted or trusted: exactly one of
 //
 //   - full: w = mean + Factor z, z of Rank independent standard normal numbers;
-//   - kron (docs/posteriors.md (42)): [W b] = mean + QG (E o Sd) QA', E of independent standard normal
+//   - kron (docs/posteriors.md (91)): [W b] = mean + QG (E o Sd) QA', E of independent standard normal
 //     numbers, o being the product entry by entry.
 //
 // Nobody may write to it once a Posterior has it.
@@ -49,12 +49,16 @@ func FromCovariances(layers []Layer, covariances []*Covariance) (*Posterior, err
 	return p, p.Validate()
 }
 
-// OnTop is nil for a posterior whose last layer alone is random, a dense one with normal weights
-// (KindGaussian or KindCorrelated). For others it is one line that says why not.
+// mostOnTop is how many inputs a last layer may have of which the covariance of a row is made.
+const mostOnTop = 2048
+
+// OnTop is nil for a posterior whose last layer alone is random, a dense one: with normal weights
+// (KindGaussian or KindCorrelated), or with inputs that are dropped (KindDropout). For others it is one
+// line that says why not.
 func (p *Posterior) OnTop() error {
 	last := len(p.Layers) - 1
-	if p.Kind != KindGaussian && p.Kind != KindCorrelated {
-		return fmt.Errorf("this posterior is %s, not normal weights", p.Describe())
+	if p.Kind != KindGaussian && p.Kind != KindCorrelated && p.Kind != KindDropout {
+		return fmt.Errorf("this posterior is %s, which is not random in its last layer alone: use --method statistical", p.Describe())
 	}
 	if _, dense := p.Layers[last].Map.(network.Dense); !dense {
 		return fmt.Errorf("layer %d, the last, is not dense", last)
@@ -64,9 +68,15 @@ func (p *Posterior) OnTop() error {
 		if p.Kind == KindCorrelated {
 			random = p.covariances[k] != nil
 		}
+		if p.Kind == KindDropout {
+			random = p.dropout[k] > 0
+		}
 		if random != (k == last) {
 			return fmt.Errorf("this posterior is %s; bounds for weights that depend on each other are for those whose last layer alone is random: use --method statistical", p.Describe())
 		}
+	}
+	if n := p.Layers[last].Inputs(); n > mostOnTop && p.Kind != KindDropout {
+		return fmt.Errorf("this posterior is %s; bounds for a last layer by itself are for at most %d inputs, and it has %d: use --method statistical", p.Describe(), mostOnTop, n)
 	}
 	return nil
 }

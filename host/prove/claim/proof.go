@@ -32,6 +32,9 @@ type Proof struct {
 	Tau []float64 `json:"tau,omitempty"`
 	// Phases are, for each box of T, how the rows of S were proved for all networks whose noise is confined.
 	Phases []*phases.Proof `json:"phases,omitempty"`
+	// Leaves are, for each box of T, the trees of phases of the rows of S, the tails of whose leaves were
+	// added up.
+	Leaves []*phases.LeafSum `json:"leaves,omitempty"`
 	// Mixtures are the factors of the mixtures of rows (31) that were proved in the place of
 	// alternatives, for each clause of S one for each alternative (property.Safe.Mixed); nil if
 	// none was.
@@ -48,6 +51,8 @@ type Proof struct {
 	Upper *UpperProof `json:"upper,omitempty"`
 	// Decision shows what is said of the predictive's decision.
 	Decision *DecisionProof `json:"decision,omitempty"`
+	// Mean shows what is said of means.
+	Mean *MeanProof `json:"mean,omitempty"`
 }
 
 // NetworkProof is how one network of a finite posterior was decided: safe on Cells, or

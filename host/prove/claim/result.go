@@ -27,8 +27,9 @@ type Result struct {
 	Proof Proof
 	// Derived is there if asked for, of independent normal weights.
 	Derived *Derived
-	// Decision is there if asked for.
+	// Decision and Mean are there if asked for.
 	Decision *Decision
+	Mean     *Mean
 	// Statistic is what Statistical says; it flows into no other field.
 	Statistic *Statistic
 	// Parent is about the posterior that a finite set was drawn from, if the file says so; it flows

@@ -96,15 +96,20 @@ const looseShare = 0x1p-20
 // point the variation is 0 for sure.
 func (m method) budgetUp(c *cell, n *bound.CLBPMargins, i int, tau float64) float64 {
 	if m.e.Chain {
-		// The same number, in the order of operations that records of such networks are made in.
-		events := 2 + radiusShare
-		if slices.Equal(c.box.Lo, c.box.Hi) {
-			events = 2
-		}
-		return tau * events * (m.e.Model.MostEvents() / 2) * (1 + 0x1p-50)
+		return ChainBudgetUp(m.e, slices.Equal(c.box.Lo, c.box.Hi), tau)
 	}
 	e := n.Events[i]
 	return tau * (e.Ends + radiusShare*e.Radii + looseShare*e.Loose) * (1 + 0x1p-50)
+}
+
+// ChainBudgetUp is budgetUp for a chain of dense layers, and a box that is one point or not. It is the same
+// number, in the order of operations that records of such networks are made in.
+func ChainBudgetUp(e *engine.Engine, point bool, tau float64) float64 {
+	events := 2 + radiusShare
+	if point {
+		events = 2
+	}
+	return tau * events * (e.Model.MostEvents() / 2) * (1 + 0x1p-50)
 }
 
 // judgeAt bounds the failure of cells with one tau.
@@ -122,7 +127,7 @@ func (m method) judgeAt(ctx context.Context, cells []*cell, tau float64) error {
 		}
 		err := engine.Guarded(m.e, m.work(), chunk, func(on *bound.Model, part []*cell) (answers []engine.Answer, err error) {
 			answers = make([]engine.Answer, len(part))
-			err = m.propagate(on, part, m.quantiles(on.Device().Precision(), tau), func(c *cell, n *bound.CLBPMargins, i int) error {
+			err = m.propagate(on, part, Quantiles(m.e, on.Device().Precision(), tau), func(c *cell, n *bound.CLBPMargins, i int) error {
 				fail, err := m.failUp(c, n, i, tau)
 				if err != nil {
 					return err
@@ -157,14 +162,14 @@ func (m method) cellChunk(rows int) int {
 // mostKept is how many coefficients of rows are kept on the host at a time: 128 MiB.
 const mostKept = 1 << 24
 
-// quantiles are what tau stands for, rounded up to the device's precision.
-func (m method) quantiles(p bound.Precision, tau float64) bound.Quantiles {
+// Quantiles are what tau stands for, rounded up to the device's precision.
+func Quantiles(e *engine.Engine, p bound.Precision, tau float64) bound.Quantiles {
 	q := bound.Quantiles{
 		Single: p.RoundHi(measure.NoiseQuantileUp(tau, 1)),
 		Radius: p.RoundHi(measure.NoiseQuantileUp(tau*radiusShare, 1)),
 		Loose:  p.RoundHi(measure.NoiseQuantileUp(tau*looseShare, 1)),
 	}
-	for k := range m.e.Normal.Layers {
+	for k := range e.Normal.Layers {
 		q.Many = append(q.Many, p.RoundHi(measure.NoiseQuantileUp(tau, k+1)))
 	}
 	return q

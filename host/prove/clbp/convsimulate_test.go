@@ -55,7 +55,7 @@ func watch(t *testing.T, p bound.Precision, post *posterior.Posterior, task *pro
 	}
 	defer e.Model.ReleaseRows(rows)
 	w := &watched{arrays: map[string][]float64{}}
-	w.margins, err = dev.PropagateCLBP(bound.CLBPQuery{Inputs: in, Rows: rows, Quantiles: m.quantiles(p, tau), Observe: func(what string, layer int, a bound.Array) error {
+	w.margins, err = dev.PropagateCLBP(bound.CLBPQuery{Inputs: in, Rows: rows, Quantiles: Quantiles(m.e, p, tau), Observe: func(what string, layer int, a bound.Array) error {
 		v := make([]float64, a.Len())
 		w.arrays[fmt.Sprintf("%s %d", what, layer)] = v
 		return e.Device.Read(v, a)

@@ -11,11 +11,15 @@ import (
 	"psafe/internal/fault"
 )
 
-// Noise in the last layer alone (docs/posteriors.md (43)): no hidden bound can fail, so that there is no
+// Noise in the last layer alone (docs/posteriors.md (93)): no hidden bound can fail, so that there is no
 // budget, and tau is 0.
 
-// mostOnTop is how many cells a device bounds at a time, at most.
-const mostOnTop = 64
+// mostOnTop is how many cells are bounded at a time, at most, and workOnTop how many products the host
+// makes of them until it looks again whether to go on: some seconds.
+const (
+	mostOnTop = 64
+	workOnTop = 4e9
+)
 
 // judgeOnTop bounds the failure of cells by the tails of their rows.
 func (m method) judgeOnTop(ctx context.Context, cells []*cell) error {
@@ -26,10 +30,15 @@ func (m method) judgeOnTop(ctx context.Context, cells []*cell) error {
 	if err != nil {
 		return err
 	}
-	rows := ontop.UnitRows(m.e.Normal.Layers[len(m.e.Normal.Layers)-1].Inputs())
+	n := m.e.Normal.Layers[len(m.e.Normal.Layers)-1].Inputs()
+	rows := ontop.UnitRows(n)
 	_, each := features.Model.Footprint(bound.LBP, len(rows))
 	each += int64(4 * len(rows) * len(rows) * m.e.Precision().Bytes())
-	most := min((m.e.Budget()-features.Model.Bytes())/each, mostOnTop, int64(features.Model.MostItems(len(rows))))
+	work := int64(1) // of the host, of a cell
+	for _, c := range cells {
+		work = max(work, int64(n)*int64(n)*int64(m.e.Normal.Inputs())*int64(len(c.task.S.Rows)))
+	}
+	most := min((m.e.Budget()-features.Model.Bytes())/each, mostOnTop, workOnTop/work, int64(features.Model.MostItems(len(rows))))
 	for chunk := range slices.Chunk(cells, int(max(1, most))) {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -43,7 +43,7 @@ func TestFailureBudget(t *testing.T) {
 		}
 	}
 	for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
-		q := method{e: e}.quantiles(p, tau)
+		q := Quantiles(e, p, tau)
 		for what, c := range map[string]struct{ got, tau, least float64 }{
 			"Single": {q.Single, tau, 0.999}, "Radius": {q.Radius, tau / 64, 0.999},
 			"Many[0]": {q.Many[0], tau, 0.999}, "Many[1]": {q.Many[1], tau, 0.2}, "Many[2]": {q.Many[2], tau, 0.05},

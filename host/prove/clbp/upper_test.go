@@ -1,11 +1,15 @@
 package clbp
 
 import (
+	"math"
+	"math/rand/v2"
 	"testing"
 
 	"psafe/fallback"
 	"psafe/host/bound"
+	"psafe/host/lab/testkit/convtest"
 	"psafe/host/lab/testkit/provetest"
+	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/decide"
@@ -102,5 +106,46 @@ func TestLiarWhereSafe(t *testing.T) {
 	}
 	if r := list[0]; r.Lower() <= r.Upper() {
 		t.Errorf("%v <= %v: nothing contradicts itself", r.Lower(), r.Upper())
+	}
+}
+
+// TestRestarts: an attack on what is proved with almost all probability has no restarts, and any
+// other has.
+func TestRestarts(t *testing.T) {
+	post := convtest.Random(rand.New(rand.NewPCG(30, 7)), convtest.Shape{Blocks: 3, Spread: 0.01, Outputs: 3, Side: 6})
+	var tasks []property.Task
+	for seed := range uint64(4) {
+		x := convtest.Picture(seed, network.Image{Height: 1, Width: post.Inputs(), Channels: 1})
+		tasks = append(tasks, convtest.KeepsClass(post, x, 0.25, int(seed)%3))
+	}
+	e, list := bounded(t, fallback.New(bound.Float64), post, tasks, func() {})
+	differ := 0
+	for _, p := range []float64{0, almostOne, 1 - 1e-7} {
+		for _, r := range list {
+			r.LogP, r.PLower = math.Inf(-1), p
+		}
+		at, err := witnesses(t.Context(), e, list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, w := range at {
+			var margins [2]float64
+			for k, restarts := range []bool{false, true} {
+				_, _, margins[k] = decide.Witness(t.Context(), post.Network(), post.Mean(), &tasks[i], true, restarts)
+			}
+			if margins[0] != margins[1] {
+				differ++
+			}
+			want := margins[1]
+			if p > almostOne {
+				want = margins[0]
+			}
+			if w.marginApprox != want {
+				t.Errorf("p_lower %v: margin %v, want %v of %v without and with restarts", p, w.marginApprox, want, margins)
+			}
+		}
+	}
+	if differ == 0 {
+		t.Error("restarts find nothing")
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"math"
 
 	"psafe/host/bound"
-	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/engine"
@@ -27,9 +26,8 @@ const (
 	// mostParts is how many sub-problems a task may take, mostPartsLimited how many where it is
 	// said how long it may take.
 	mostParts, mostPartsLimited = 2048, slack.PhaseProblems
-	// mostWork is how many products the rows of hidden layers may take, mostSlopes how many slopes
-	// and multipliers they may leave in a record.
-	mostWork, mostSlopes = 1 << 35, 1 << 20
+	// mostWork is how many products a row may take on its way down.
+	mostWork = 1 << 21
 )
 
 // Fits says in one line why this method is none for a posterior; nil if it is one.
@@ -38,23 +36,13 @@ func Fits(p *posterior.Posterior) error {
 		return err
 	}
 	net := p.Network()
-	if !net.Chain() || !bound.CanSplit(net) {
-		return errors.New("phases are for chains of dense layers with ReLU: use --method clbp")
+	if !bound.CanSplit(net) {
+		return errors.New("phases are for networks with ReLU: use --method clbp")
 	}
-	if !worthwhile(net) {
+	if phases.RowWork(net) > mostWork {
 		return errors.New("phases would take too long for a network so large: use --method clbp")
 	}
 	return nil
-}
-
-// worthwhile says that the rows of hidden layers are not too many.
-func worthwhile(net network.Network) bool {
-	open, slopes := 0, 0
-	for _, l := range net[:len(net)-1] {
-		slopes += 2 * l.Outputs() * open
-		open += l.Outputs()
-	}
-	return phases.Work(net) <= mostWork && slopes <= mostSlopes
 }
 
 // Certify bounds each task; limited says that each has a time of its own. What is no conjunction of
@@ -89,7 +77,7 @@ func noiseOf(e *engine.Engine) (*phases.Noise, error) {
 // prove proves a task on each box of T, if it can: each has an event of its own.
 func prove(ctx context.Context, e *engine.Engine, noise *phases.Noise, most int, r *claim.Result) error {
 	t := r.Task
-	if !phases.Serves(e.Normal.Network(), &t.S) {
+	if len(t.S.Any) != 1 || !phases.Serves(e.Normal.Network(), &t.S) {
 		return nil
 	}
 	var proofs []*phases.Proof

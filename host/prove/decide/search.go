@@ -40,8 +40,8 @@ type Found struct {
 	// Safe: the network is in the safe set on all of T, of every task. Unsafe: Try has said
 	// so of a point. Neither: cells ran out.
 	Safe, Unsafe bool
-	// Cells is how many were bounded.
-	Cells int
+	// Cells is how many were bounded, Problems how many sub-problems phases looked at.
+	Cells, Problems int
 }
 
 const (
@@ -112,7 +112,7 @@ func (s *Search) Run(ctx context.Context) (Found, error) {
 	stop()
 	wait.Wait()
 	if r.hit {
-		return Found{Unsafe: true, Cells: r.found.Cells}, nil
+		return Found{Unsafe: true, Cells: r.found.Cells, Problems: r.found.Problems}, nil
 	}
 	return r.found, err
 }
@@ -124,7 +124,7 @@ func (r *search) loop(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n := min(batch, len(r.stack), r.Cells-r.found.Cells)
+		n := min(batch, len(r.stack), r.Cells-r.found.Cells-r.found.Problems)
 		if n <= 0 {
 			return nil
 		}

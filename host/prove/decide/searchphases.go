@@ -30,14 +30,14 @@ func (r *search) byPhases(ctx context.Context) error {
 		if r.Tasks[o.task].S.Holds(qs[i].lo) {
 			continue
 		}
-		t := &phases.Task{Box: o.box, Safe: &r.Tasks[o.task].S, Most: max(r.Cells-r.found.Cells, 0), Stop: r.over}
+		t := &phases.Task{Box: o.box, Safe: &r.Tasks[o.task].S, Most: max(r.Cells-r.found.Cells-r.found.Problems, 0), Stop: r.over,
+			Count: func(n int) { r.found.Problems += n }}
 		var found phases.Answer
 		if phases.Serves(r.net, t.Safe) {
 			var err error
 			if found, err = provePhases(ctx, r.Engine, r.Weights, t); err != nil {
 				return err
 			}
-			r.found.Cells += found.Tried
 		}
 		if !found.Proved {
 			kept = append(kept, o)
@@ -68,7 +68,7 @@ func provePhases(ctx context.Context, e *engine.Engine, weights drawn, t *phases
 			if cut = t.Stop != nil && t.Stop(); cut {
 				got.Numbers = nil
 			}
-			t.Stop = nil
+			t.Stop, t.Count = nil, nil
 			answers = append(answers, engine.Answer{Numbers: got.Numbers, Take: func() { found = got }})
 		}
 		return answers, nil

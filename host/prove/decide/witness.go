@@ -31,7 +31,7 @@ func (d *decision) attack(ctx context.Context) error {
 	found := make([]suspect, len(pairs))
 	if err := fault.OnCores(ctx, len(pairs), func(i int) {
 		p := pairs[i]
-		at, box, _ := Witness(ctx, d.e.Normal.Network(), d.nets[p.net], &d.tasks[p.task], false)
+		at, box, _ := Witness(ctx, d.e.Normal.Network(), d.nets[p.net], &d.tasks[p.task], false, true)
 		found[i] = suspect{p.net, p.task, at, box}
 	}); err != nil {
 		return err

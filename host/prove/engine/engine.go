@@ -46,7 +46,7 @@ type Engine struct {
 	// top is the last layer, if it alone is random, once it has been asked for; features are the network
 	// below it, by model.
 	top      *ontop.Top
-	asked    bool
+	topAsked bool
 	features map[*bound.Model]*Features
 	// sums is the posterior as sums of neurons need it, once it has been asked for.
 	sums *neuronsum.Sum

@@ -25,8 +25,8 @@ func (f *Features) release() {
 
 // OnTop is the last layer of a posterior that is random in it alone, once; nil of others.
 func (e *Engine) OnTop() *ontop.Top {
-	if !e.asked {
-		e.asked = true
+	if !e.topAsked {
+		e.topAsked = true
 		if top, err := ontop.New(e.Posterior); err == nil {
 			e.top = top
 		}

@@ -15,7 +15,7 @@ const (
 )
 
 // overBoxUp bounds d'(k + Diag(delta)) d for all |d_j| <= reach_j, d = 0 for the bias, from above: the
-// dual of (41), sum_j y_j for any y with Diag(y) >= M, M_ij = reach_i K_ij reach_j, and at first
+// dual of (92), sum_j y_j for any y with Diag(y) >= M, M_ij = reach_i K_ij reach_j, and at first
 // y_j = sum_i |M_ij|.
 func (r *Row) overBoxUp(reach []float64) float64 {
 	n := r.n + 1

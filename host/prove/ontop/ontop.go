@@ -1,5 +1,5 @@
 // Package ontop bounds rows of a network of which the last layer alone is random, with normal weights
-// of any covariance (docs/posteriors.md (43)). What feeds the last layer is then a fixed function of
+// of any covariance (docs/posteriors.md (93)), or with inputs that are dropped (94). What feeds the last layer is then a fixed function of
 // the input, between affine functions of it, so that nothing fails but the row itself.
 package ontop
 
@@ -20,6 +20,8 @@ type Top struct {
 	layer  *posterior.Layer
 	// covariance is nil where the weights are independent.
 	covariance *posterior.Covariance
+	// rate is with which probability inputs are dropped, and weights are certain; 0 where they are not.
+	rate float64
 
 	mutex sync.Mutex
 	rows  map[string]*Row
@@ -36,6 +38,9 @@ func New(post *posterior.Posterior) (*Top, error) {
 	if c := post.Covariances(); c != nil {
 		t.covariance = c[last]
 	}
+	if rates := post.Dropout(); rates != nil {
+		t.rate = rates[last]
+	}
 	return t, nil
 }
 
@@ -46,6 +51,7 @@ func New(post *posterior.Posterior) (*Top, error) {
 // Everything that TailUp says grows with K in that order, so that it is said of k + Diag(delta).
 type Row struct {
 	n        int
+	rate     float64 // of dropout; then K is 0
 	mean     []arith.Interval
 	constant arith.Interval
 	// k is symmetric, [(n+1) x (n+1)].
@@ -55,6 +61,9 @@ type Row struct {
 	// marginal are upper bounds of the standard deviations of single coefficients.
 	marginal []float64
 }
+
+// mostKept is how many numbers of rows are kept: 256 MiB.
+const mostKept = 1 << 25
 
 // most is up to which magnitude numbers are taken, so that no product overflows, and less than tiny
 // is lost where products underflow.
@@ -82,6 +91,9 @@ func (t *Top) Row(row *property.Row) *Row {
 	defer t.mutex.Unlock()
 	r, known := t.rows[string(key)]
 	if !known {
+		if len(t.rows)*(t.n+1)*(t.n+1) > mostKept {
+			clear(t.rows)
+		}
 		r = t.newRow(row)
 		t.rows[string(key)] = r
 	}
@@ -94,7 +106,7 @@ func (t *Top) newRow(row *property.Row) *Row {
 			return nil
 		}
 	}
-	r := &Row{n: t.n, mean: make([]arith.Interval, t.n), k: make([]float64, (t.n+1)*(t.n+1)), delta: make([]float64, t.n+1)}
+	r := &Row{n: t.n, rate: t.rate, mean: make([]arith.Interval, t.n), delta: make([]float64, t.n+1)}
 	product := func(weights func(o int) float64, more float64) arith.Interval {
 		var lo, hi arith.Sum
 		lo.Plus(more)
@@ -110,6 +122,11 @@ func (t *Top) newRow(row *property.Row) *Row {
 		r.mean[j] = product(func(o int) float64 { return t.layer.Weight.Mean[j*t.out+o] }, 0)
 	}
 	r.constant = product(func(o int) float64 { return t.layer.Bias.Mean[o] }, row.D)
+	if t.rate > 0 { // of weights that are certain
+		r.spread, r.marginal = r.delta, r.delta
+		return r
+	}
+	r.k = make([]float64, (t.n+1)*(t.n+1))
 	var known bool
 	switch c := t.covariance; {
 	case c == nil:
@@ -209,7 +226,7 @@ func (r *Row) ofFactor(row *property.Row, c *posterior.Covariance) bool {
 	return true
 }
 
-// ofKronecker: K = QA Diag(w) QA', w_k = sum_i (C QG)_i^2 Sd_ik^2 (docs/posteriors.md (42)).
+// ofKronecker: K = QA Diag(w) QA', w_k = sum_i (C QG)_i^2 Sd_ik^2 (docs/posteriors.md (91)).
 func (r *Row) ofKronecker(row *property.Row, c *posterior.Covariance) bool {
 	if !inRange(c.QA) || !inRange(c.QG) || !inRange(c.Sd) {
 		return false

@@ -8,7 +8,7 @@ import (
 )
 
 // TailUp bounds the probability that the row is negative, or 0, somewhere in the cell, from above:
-// Q(E F / sqrt v) of (43). With met it is only about some one point of the cell, of which nothing is
+// Q(E F / sqrt v) of (93), of dropout (94). With met it is only about some one point of the cell, of which nothing is
 // known but that it is in it; then a mean below 0 tells something too.
 func (r *Row) TailUp(c *Cell, met bool) float64 {
 	if r == nil {
@@ -17,6 +17,9 @@ func (r *Row) TailUp(c *Cell, met bool) float64 {
 	f := r.form(c)
 	if f == nil {
 		return 1
+	}
+	if r.rate > 0 {
+		return r.droppedTailUp(f)
 	}
 	least, v := r.meanDown(f), r.varianceOf(f)
 	switch {
@@ -32,7 +35,7 @@ func (r *Row) TailUp(c *Cell, met bool) float64 {
 }
 
 // meanDown is a lower bound of the mean of F, the least value of the row over the cell, x and what is
-// between the lines taken apart: (43).
+// between the lines taken apart: (93).
 func (r *Row) meanDown(f *form) float64 {
 	var sum arith.Sum
 	sum.Plus(r.constant.Lo)
@@ -71,7 +74,9 @@ func (r *Row) overInputs(f *form) (coefficients, spreads []float64) {
 		mid, wrong := r.mean[i].Middle(), arith.Up(r.mean[i].Radius()+float64(u*r.mean[i].Size()))
 		clear(column)
 		for _, j := range live {
-			addTimes(column, r.k[i*n+j], f.slope[j])
+			if r.rate == 0 {
+				addTimes(column, r.k[i*n+j], f.slope[j])
+			}
 		}
 		for k, a := range f.slope[i] {
 			size := math.Abs(a)
@@ -103,7 +108,7 @@ func addTimes(to []float64, a float64, x []float64) {
 }
 
 // varianceOf holds the variance of the row at every point of the cell, and above it the squared
-// Lipschitz constant of F in the noise: (41), with c the middle of the form. Of the first order the
+// Lipschitz constant of F in the noise: (92), with c the middle of the form. Of the first order the
 // range over x and between the lines counts, of the second that of the box.
 func (r *Row) varianceOf(f *form) arith.Interval {
 	n := r.n + 1

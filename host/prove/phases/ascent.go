@@ -337,14 +337,14 @@ func (a *ascent) move(l, i int, scale []float64, by func(at int, gradient float6
 		if a.q.Phase != nil && a.q.Phase[l][at] != 0 {
 			v := max(a.q.Beta[l][at]+scale[c]*by(at, -a.q.Phase[l][at]*t), 0)
 			if a.kept != nil {
-				v = toMultiplier(v)
+				v = ToMultiplier(v)
 			}
 			a.q.Beta[l][at] = p.Nearest(finiteOr(v, a.q.Beta[l][at]))
 			continue
 		}
 		v := min(max(a.q.Slope[l][at]+by(at, max(s, 0)*t), 0), 1)
 		if a.kept != nil {
-			v = toSlope(v)
+			v = ToSlope(v)
 		}
 		a.q.Slope[l][at] = p.Nearest(finiteOr(v, a.q.Slope[l][at]))
 	}

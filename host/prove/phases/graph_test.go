@@ -1,6 +1,7 @@
 package phases
 
 import (
+	"errors"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -20,6 +21,7 @@ import (
 type graphCase struct {
 	net     network.Network
 	weights [][]float64
+	post    *posterior.Posterior
 	model   *bound.Model
 	box     property.Box
 	safe    property.Safe
@@ -29,7 +31,7 @@ type graphCase struct {
 // graphPoint has what every layer computes at a point.
 type graphPoint struct{ pre [][]*big.Rat }
 
-func newGraphCase(t *testing.T, r *rand.Rand, p bound.Precision) *graphCase {
+func newGraphCase(t *testing.T, r *rand.Rand, p bound.Precision, spread float64) *graphCase {
 	t.Helper()
 	c := &graphCase{}
 	for !canSplitSmall(c.net) {
@@ -39,8 +41,19 @@ func newGraphCase(t *testing.T, r *rand.Rand, p bound.Precision) *graphCase {
 	post := &posterior.Posterior{Scale: posterior.ScaleSD}
 	for k, l := range c.net {
 		w, b := c.weights[2*k], c.weights[2*k+1]
-		post.Layers = append(post.Layers, posterior.Layer{Layer: l, Weight: posterior.NewParams(w, make([]float64, len(w)), posterior.ScaleSD), Bias: posterior.NewParams(b, make([]float64, len(b)), posterior.ScaleSD)})
+		certain := r.IntN(4) == 0
+		params := func(mean []float64) posterior.Params {
+			sd := make([]float64, len(mean))
+			for i := range sd {
+				if !certain {
+					sd[i] = spread * r.Float64()
+				}
+			}
+			return posterior.NewParams(mean, sd, posterior.ScaleSD)
+		}
+		post.Layers = append(post.Layers, posterior.Layer{Layer: l, Weight: params(w), Bias: params(b)})
 	}
+	c.post = post
 	signed := r.IntN(2)
 	for range c.net.Inputs() {
 		x := float64(r.IntN(9)-4*signed) / 8
@@ -58,7 +71,7 @@ func newGraphCase(t *testing.T, r *rand.Rand, p bound.Precision) *graphCase {
 	}
 	c.safe.Any = [][]int{{0, 1, 2}}
 	for n := range 10 {
-		c.points = append(c.points, c.at(r, n))
+		c.points = append(c.points, c.at(r, n, nil))
 	}
 	var err error
 	if c.model, err = bound.NewModel(fallback.New(p), post, 1); err != nil {
@@ -73,8 +86,9 @@ func canSplitSmall(net network.Network) bool {
 	return len(net) > 0 && bound.CanSplit(net) && Work(net) < 1<<22
 }
 
-// at computes every layer at a corner of the box, or at a point inside.
-func (c *graphCase) at(r *rand.Rand, n int) (p graphPoint) {
+// at computes every layer at a corner of the box, or at a point inside, each pre-activation off by some of
+// off, if that is not nil.
+func (c *graphCase) at(r *rand.Rand, n int, off [][]float64) (p graphPoint) {
 	var x []*big.Rat
 	for j := range c.box.Lo {
 		share := float64(r.IntN(2))
@@ -94,6 +108,12 @@ func (c *graphCase) at(r *rand.Rand, n int) (p graphPoint) {
 			}
 		}
 		pre := networktest.Map(l.Map, c.weights[2*k], c.weights[2*k+1], z)
+		if k < len(off) && off[k] != nil {
+			for i := range pre {
+				by := rat(off[k][i])
+				pre[i].Add(pre[i], by.Mul(by, rat([]float64{-1, 1, 1, -1, r.Float64()}[r.IntN(5)])))
+			}
+		}
 		p.pre, out[k] = append(p.pre, pre), slices.Clone(pre)
 		for i, v := range out[k] {
 			if l.Activation.Kind == network.ReLU && v.Sign() < 0 {
@@ -148,7 +168,7 @@ func TestPhaseGraphs(t *testing.T) {
 	for n := range testscale.Cases(t, 300) {
 		r := rand.New(rand.NewPCG(uint64(n), 177))
 		prec := bound.Precision(n % 2)
-		c := newGraphCase(t, r, prec)
+		c := newGraphCase(t, r, prec, 0)
 		var weights bound.Explicit
 		for _, w := range c.weights {
 			weights.Lo, weights.Hi = append(weights.Lo, w), append(weights.Hi, w)
@@ -238,4 +258,91 @@ func (c *graphCase) checkAssumed(t *testing.T, p *phased, clause []int) error {
 		c.inRanges(t, q, []graphPoint{at})
 	}
 	return nil
+}
+
+// TestConfinedGraphs: what is proved for all noise within kappa holds for every such noise, another one
+// for every unit and every point, shared weights or not.
+func TestConfinedGraphs(t *testing.T) {
+	met := 0
+	for n := range testscale.Cases(t, 200) {
+		r := rand.New(rand.NewPCG(uint64(n), 178))
+		prec := bound.Precision(n % 2)
+		c := newGraphCase(t, r, prec, []float64{0x1p-10, 0x1p-6, 0x1p-3}[n%3])
+		noise := NewNoise(c.post, absMeans(c.post), 0.01)
+		p := newPhased(&Task{Box: c.box, Safe: &c.safe, Noise: noise}, c.net)
+		p.proof = &Proof{}
+		err := p.on(c.model, bound.Enclose(c.post.Mean(), prec), func() error {
+			off, below := c.checkNoise(t, p)
+			for n := range 12 {
+				c.points[n%len(c.points)] = c.at(r, n, off)
+			}
+			c.inRanges(t, p, c.points)
+			var knots []*knot
+			for i := range 3 {
+				k := &knot{clause: []int{i}, theta: []float64{1}, bound: math.Inf(-1), slope: make([]float32, len(p.open))}
+				knots = append(knots, k)
+			}
+			a := p.columns(knots)
+			for range 3 {
+				if err := a.evaluate(true); err != nil {
+					return err
+				}
+				for i := range knots {
+					theta := make([]float64, 3)
+					theta[i] = 1
+					for _, q := range c.points {
+						v := q.row(&c.safe, theta)
+						if v.Sub(v, rat(below[i])); !math.IsInf(a.best[i], -1) && rat(a.best[i]).Cmp(v) > 0 {
+							t.Fatalf("case %d: bound %v, the row less its noise is %v in %v", n, a.best[i], v.FloatString(9), c.net)
+						}
+						met++
+					}
+				}
+				if err := a.step(); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errStopped) {
+			t.Fatal(err)
+		}
+	}
+	if met < 100 {
+		t.Errorf("%d values compared: the test misses its cases", met)
+	}
+}
+
+// checkNoise compares kappa of all units with its definition, in rational numbers but for roots, and
+// returns it, and that of the rows. Each layer by itself computes what its weights deviate by as it
+// computes everything.
+func (c *graphCase) checkNoise(t *testing.T, p *phased) (off [][]float64, below []float64) {
+	t.Helper()
+	box := ReachOf(c.box)
+	var outputs []Reach
+	for k, l := range c.net[:len(c.net)-1] {
+		in := p.reach(k, &box, outputs)
+		off = append(off, nil)
+		if g := c.post.Layers[k]; p.task.Noise.layers[k].random {
+			off[k] = p.task.Noise.units(k, &in)
+			squares, absolute := [2][]float64{squaresUp(g.Weight.SdHi), squaresUp(g.Bias.SdHi)}, func(m []float64) (list []*big.Rat) {
+				for _, x := range m {
+					list = append(list, rat(x))
+				}
+				return list
+			}
+			mean := networktest.Map(l.Map, g.Weight.SdHi, make([]float64, len(g.Bias.Mean)), absolute(in.radius))
+			variance := networktest.Map(l.Map, squares[0], squares[1], absolute(squaresUp(in.most)))
+			for i, by := range off[k] {
+				m, _ := mean[i].Float64()
+				v, _ := variance[i].Float64()
+				if want := math.Sqrt(2/math.Pi)*m + p.task.Noise.noise*math.Sqrt(v); by < want*(1-1e-12) || by > want*(1+1e-9)+1e-300 {
+					t.Fatalf("kappa of unit %d of layer %d is %v, want %v", i, k, by, want)
+				}
+			}
+		}
+		outputs = append(outputs, p.task.Noise.OutputsUp(k, &in, p.known.lo[k], p.known.hi[k]))
+	}
+	in := p.reach(len(c.net)-1, &box, outputs)
+	return off, p.task.Noise.rows(c.safe.Rows, &in)
 }

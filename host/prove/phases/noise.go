@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"psafe/host/arith"
+	"psafe/host/model/network"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/measure"
 	"psafe/host/read/property"
@@ -25,18 +26,20 @@ const radiusShare = 1.0 / 64
 // roundings of these, proves what is proved with it.
 const inflated = 1 + 0x1p-12
 
-// Noise is what the weights of a chain of dense layers with independent normal weights deviate by,
-// with the failure budget of one bound.
+// Noise is what independent normal weights of a network deviate by, with the failure budget of one
+// bound. Its last layer is dense.
 type Noise struct {
+	net    network.Network
 	layers []noiseLayer
 	// noise and radius are how many standard deviations the noise of a neuron, and how far it
 	// varies over the box, are allowed for.
 	noise, radius float64
 }
 
-// noiseLayer has upper bounds of sd, sd^2 and E|W| of the weights, [in x out], and sd^2 of the
-// biases. random says that anything deviates.
+// noiseLayer has upper bounds of sd, sd^2 and E|W| of the weights, and sd^2 of the biases, as the map
+// has them. random says that anything deviates.
 type noiseLayer struct {
+	network.Layer
 	in, out                   int
 	sd, variance, absMean, vb []float64
 	random                    bool
@@ -46,14 +49,14 @@ type noiseLayer struct {
 // upper bound of E|W_j| of layer k, and tau, in (0, 1), the probability that either bound of the
 // noise of a neuron may fail with.
 func NewNoise(post *posterior.Posterior, absMean [][]float64, tau float64) *Noise {
-	n := &Noise{noise: measure.NoiseQuantileUp(tau, 1), radius: measure.NoiseQuantileUp(tau*radiusShare, 1)}
+	n := &Noise{net: post.Network(), noise: measure.NoiseQuantileUp(tau, 1), radius: measure.NoiseQuantileUp(tau*radiusShare, 1)}
 	for k := range post.Layers {
 		l := &post.Layers[k]
 		if len(absMean[k]) != len(l.Weight.SdHi) {
 			panic(fmt.Sprintf("phases: NewNoise: %d means of |W|, layer %d has %d weights", len(absMean[k]), k, len(l.Weight.SdHi)))
 		}
 		n.layers = append(n.layers, noiseLayer{
-			in: l.Inputs(), out: l.Outputs(), sd: l.Weight.SdHi, variance: squaresUp(l.Weight.SdHi), absMean: absMean[k], vb: squaresUp(l.Bias.SdHi),
+			Layer: l.Layer, in: l.Inputs(), out: l.Outputs(), sd: l.Weight.SdHi, variance: squaresUp(l.Weight.SdHi), absMean: absMean[k], vb: squaresUp(l.Bias.SdHi),
 			random: slices.ContainsFunc(l.Weight.SdHi, above0) || slices.ContainsFunc(l.Bias.SdHi, above0),
 		})
 	}
@@ -103,7 +106,7 @@ func (n *Noise) units(k int, in *Reach) []float64 {
 	mean, variance := l.weigh(l.sd, in.radius), l.weigh(l.variance, squaresUp(in.most))
 	by := make([]float64, l.out)
 	for i := range by {
-		variance[i].Plus(l.vb[i])
+		variance[i].Plus(l.vb[l.Map.(network.Linear).BiasOf(i)])
 		by[i] = n.byUp(&mean[i], &variance[i])
 	}
 	return by
@@ -146,32 +149,72 @@ func (n *Noise) byUp(mean, variance *arith.Sum) float64 {
 }
 
 // OutputsUp is the reach of the outputs of layer k, whose inputs reach so far and whose
-// pre-activations are in [lo, hi]: but for a probability of tau radiusShare for each radius, max(t,
-// 0) varying by no more than t does.
+// pre-activations are in [lo, hi]: but for a probability of tau radiusShare for each radius of a layer
+// that is random, max(t, 0) varying by no more than t does, and a greatest by no more than any does.
 func (n *Noise) OutputsUp(k int, in *Reach, lo, hi []float64) Reach {
+	var out Reach
+	cut := n.layers[k].Activation.NonNeg() // that of max(t, 0)
+	for i, radius := range n.variesUp(k, in) {
+		zLo, zHi := lo[i], hi[i]
+		if cut {
+			zLo, zHi = max(zLo, 0), max(zHi, 0)
+		}
+		out.radius = append(out.radius, min(radius, arith.SumUp(zHi, -zLo)))
+		out.most = append(out.most, max(-zLo, zHi))
+	}
+	return out
+}
+
+// variesUp is how far the pre-activations of layer k vary over the box.
+func (n *Noise) variesUp(k int, in *Reach) []float64 {
 	l := &n.layers[k]
+	radius := make([]float64, l.out)
+	if _, linear := l.Map.(network.Linear); !linear {
+		_, pool := l.Map.(network.MaxPool)
+		of := network.Unweighted(l.Map)
+		for i := range radius {
+			var sum arith.Sum
+			for j, c := range of(i) {
+				sum.Add(c, in.radius[j])
+				radius[i] = max(radius[i], in.radius[j])
+			}
+			if !pool {
+				radius[i] = max(0, sum.Hi())
+			}
+		}
+		return radius
+	}
 	mean := l.weigh(l.absMean, in.radius)
 	var variance []arith.Sum
 	if l.random {
 		variance = l.weigh(l.variance, squaresUp(in.radius))
 	}
-	var out Reach
-	for i := range l.out {
-		most := max(hi[i], 0)
-		radius := max(0, mean[i].Hi())
+	for i := range radius {
+		radius[i] = max(0, mean[i].Hi())
 		if l.random {
-			radius = arith.SumUp(radius, arith.ProductUp(n.radius, arith.SqrtUp(max(0, variance[i].Hi()))))
+			radius[i] = arith.SumUp(radius[i], arith.ProductUp(n.radius, arith.SqrtUp(max(0, variance[i].Hi()))))
 		}
-		out.radius = append(out.radius, min(radius, arith.SumUp(most, -max(lo[i], 0))))
-		out.most = append(out.most, most)
 	}
-	return out
+	return radius
+}
+
+// Into is the reach of what feeds layer k: of the box, and of the outputs of the layers before.
+func (n *Noise) Into(k int, box *Reach, outputs []Reach) Reach {
+	var in Reach
+	for _, s := range n.net.Feed(k) {
+		from := box
+		if s >= 0 {
+			from = &outputs[s]
+		}
+		in.radius, in.most = append(in.radius, from.radius...), append(in.most, from.most...)
+	}
+	return in
 }
 
 // allow has bounds from layer k on, or of rows if it is the last, hold with the noise that it adds,
 // whose inputs reach so far. What is too large to be worth anything ends the task.
 func (p *phased) allow(k int, in *Reach) error {
-	if p.task.Noise == nil {
+	if p.task.Noise == nil || !p.task.Noise.layers[k].random {
 		return nil
 	}
 	by := p.task.Noise.KappaUp(k, p.task.Safe.Rows, in)
@@ -198,6 +241,14 @@ func (n *Noise) KappaUp(k int, rows []property.Row, in *Reach) []float64 {
 // weigh is sum_j w_ji x_j for each output i.
 func (l *noiseLayer) weigh(w, x []float64) []arith.Sum {
 	s := make([]arith.Sum, l.out)
+	if _, dense := l.Map.(network.Dense); !dense {
+		for i := range s {
+			for j, at := range l.Map.(network.Linear).Into(i) {
+				s[i] = s[i].With(w[at], x[j])
+			}
+		}
+		return s
+	}
 	for j, v := range x {
 		if v == 0 {
 			continue

@@ -30,6 +30,8 @@ type Task struct {
 	Most int
 	// Stop says that nobody wants to know any more; nil: never.
 	Stop func() bool
+	// Count, if it is not nil, is told of sub-problems as they are looked at.
+	Count func(n int)
 }
 
 // Answer is what is known of a Task.
@@ -71,6 +73,14 @@ func Work(net network.Network) (products int) {
 			products += 2 * l.Outputs() * 2 * unitRounds * below
 		}
 		below += productsOf(l)
+	}
+	return products
+}
+
+// RowWork is about how many products a row takes on its way down.
+func RowWork(net network.Network) (products int) {
+	for _, l := range net {
+		products += productsOf(l)
 	}
 	return products
 }
@@ -190,6 +200,8 @@ const (
 	// mostRaising is how many products raising the bounds of all layers may take; of those for which
 	// it would take more the bounds of LBP have to do.
 	mostRaising = 1 << 36
+	// mostSlopes is how many slopes of theirs a proof may say.
+	mostSlopes = 1 << 20
 )
 
 // columnsOf is how many rows go down at a time.
@@ -205,9 +217,11 @@ func columnsOf(net network.Network) int {
 
 // hidden bounds the hidden layers, each neuron that may be on both sides of its kink by ascent.
 func (p *phased) hidden() error {
-	in := ReachOf(p.task.Box)
-	below, raising, cut := 0, 0, false // cut: a layer below has phases
+	box := ReachOf(p.task.Box)
+	var outputs []Reach
+	below, raising, open, slopes, cut := 0, 0, 0, 0, false // cut: a layer below has phases
 	for k := range p.net[:len(p.net)-1] {
+		in := p.reach(k, &box, outputs)
 		if err := p.allow(k, &in); err != nil {
 			return err
 		}
@@ -223,7 +237,8 @@ func (p *phased) hidden() error {
 				units = append(units, i)
 			}
 		}
-		if raising += 2 * len(units) * 2 * unitRounds * below; raising > mostRaising {
+		raising, slopes = raising+2*len(units)*2*unitRounds*below, slopes+2*len(units)*open
+		if raising > mostRaising || p.proof != nil && slopes > mostSlopes {
 			units = nil
 		}
 		if err := p.raiseUnits(k, units); err != nil {
@@ -231,21 +246,28 @@ func (p *phased) hidden() error {
 		}
 		p.noteLayer(k, units)
 		if p.task.Noise != nil {
-			in = p.task.Noise.OutputsUp(k, &in, lo, hi)
+			outputs = append(outputs, p.task.Noise.OutputsUp(k, &in, lo, hi))
+		}
+		for i := range lo {
+			if p.known.open(k, i) {
+				p.open, open = append(p.open, neuronAt{k, i}), open+1
+			}
 		}
 		below, cut = below+productsOf(p.net[k]), cut || p.known.phases[k]
 	}
+	in := p.reach(len(p.net)-1, &box, outputs)
 	if err := p.allow(len(p.net)-1, &in); err != nil {
 		return err
 	}
-	for l := range p.known.lo {
-		for i := range p.known.lo[l] {
-			if p.known.open(l, i) {
-				p.open = append(p.open, neuronAt{l, i})
-			}
-		}
-	}
 	return nil
+}
+
+// reach is that of what feeds layer k, if there is noise.
+func (p *phased) reach(k int, box *Reach, outputs []Reach) Reach {
+	if p.task.Noise == nil {
+		return Reach{}
+	}
+	return p.task.Noise.Into(k, box, outputs)
 }
 
 // raiseUnits raises the bounds of some units of hidden layer k, from either side.

@@ -36,19 +36,27 @@ type Tree struct {
 // Leaf stands in a tree for a sub-problem that is proved.
 const Leaf = -1
 
-// slopeUnit is the step of slopes.
-const slopeUnit = 1.0 / 128
+// LeafSum is how the tails of the rows of a conjunction were added up over the leaves of trees on a box
+// ((62), docs/leaves.md); Open and Trees are as in Proof.
+type LeafSum struct {
+	Open  [][]int `json:"open"`
+	Trees []Tree  `json:"trees"`
+}
 
-// toSlope is the nearest slope that a proof can say, and toMultiplier the nearest multiplier >= 0.
-func toSlope(v float64) float64 { return math.Round(v/slopeUnit) * slopeUnit }
+// SlopeUnit is the step of slopes.
+const SlopeUnit = 1.0 / 128
 
-func toMultiplier(v float64) float64 {
+// ToSlope is the nearest slope that a proof can say, and ToMultiplier the nearest multiplier >= 0.
+func ToSlope(v float64) float64 { return math.Round(v/SlopeUnit) * SlopeUnit }
+
+func ToMultiplier(v float64) float64 {
 	bits := math.Float32bits(float32(v))
 	bits += 0x7fff + bits>>16&1
 	return float64(math.Float32frombits(bits &^ 0xffff))
 }
 
-func slopeByte(v float64) byte { return byte(v / slopeUnit) }
+// SlopeByte is a slope in a proof.
+func SlopeByte(v float64) byte { return byte(v / SlopeUnit) }
 
 // noteSlopes notes those of rows of a hidden layer, lower and upper of a neuron in turn; the latter are
 // the second half of the rows.
@@ -62,7 +70,7 @@ func (p *phased) noteSlopes(a *ascent) {
 			for l := range a.q.Layer {
 				for i := range p.known.lo[l] {
 					if p.known.open(l, i) {
-						p.proof.Slopes = append(p.proof.Slopes, slopeByte(a.kept.Slope[l][i*r+c]))
+						p.proof.Slopes = append(p.proof.Slopes, SlopeByte(a.kept.Slope[l][i*r+c]))
 					}
 				}
 			}
@@ -142,16 +150,25 @@ func (n *piece) write(t *Tree, open []neuronAt) {
 		}
 		return
 	}
-	t.Cuts = append(t.Cuts, Leaf)
 	betas := make([]float64, len(open))
 	cut := make([]bool, len(open))
 	for _, f := range n.leaf.phases {
 		o := slices.Index(open, f.neuronAt)
 		betas[o], cut[o] = f.beta, true
 	}
-	for o := range open {
+	slopes := make([]byte, len(open))
+	for o, v := range n.leaf.slope {
+		slopes[o] = SlopeByte(float64(v))
+	}
+	t.AddLeaf(slopes, betas, cut)
+}
+
+// AddLeaf appends a leaf that has these slopes of all neurons of Open and, where it was cut at, multipliers.
+func (t *Tree) AddLeaf(slopes []byte, betas []float64, cut []bool) {
+	t.Cuts = append(t.Cuts, Leaf)
+	for o, v := range slopes {
 		if !cut[o] {
-			t.Leaves = append(t.Leaves, slopeByte(float64(n.leaf.slope[o])))
+			t.Leaves = append(t.Leaves, v)
 		}
 	}
 	for o, is := range cut {

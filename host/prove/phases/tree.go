@@ -133,7 +133,9 @@ func (p *phased) grow(waiting []*knot, most int) ([]*knot, error) {
 			break
 		}
 		now := slices.Clone(waiting[len(waiting)-n:])
-		p.tried += 2 * n
+		if p.tried += 2 * n; p.task.Count != nil {
+			p.task.Count(2 * n)
+		}
 		parts, err := p.cut(now)
 		if err != nil {
 			return waiting, err

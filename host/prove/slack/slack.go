@@ -17,6 +17,9 @@ const (
 	// PhaseProblems is how many sub-problems the trees of a claim by phases may have been looked for with,
 	// two for each cut: check takes no more cuts.
 	PhaseProblems = 1 << 14
+	// LeafNodes is how many nodes the trees of a claim by sums over leaves may have: check takes no more cuts
+	// than half of it.
+	LeafNodes = 1 << 12
 
 	// Check's bound of a point was found to be up to a few per cent above that of a grid, with fewer
 	// than manyNeurons in the hidden layer more so, and in far tails by next to nothing a point.
@@ -50,20 +53,45 @@ const (
 )
 
 // decisionShare is the share of what is missing to certainty that is kept of probabilities of the
-// posterior predictive: check has the same grids, from other bounds of hidden layers.
-const decisionShare = 0x1p-9
+// posterior predictive: check has the same grids, from other bounds of hidden layers. decisionMore is
+// kept too, as check's bounds of the sigmoid have absolute errors.
+const (
+	decisionShare = 0x1p-9
+	decisionMore  = 0x1p-40
+)
 
 // PredictiveDown is what to claim of a lower bound, at most 1, of a probability of the predictive or of
 // a difference of two.
-func PredictiveDown(p float64) float64 {
-	return math.Nextafter(p-math.Nextafter((1-p)*decisionShare, math.Inf(1)), math.Inf(-1))
-}
+func PredictiveDown(p float64) float64 { return math.Nextafter(p-decisionKept(1-p), math.Inf(-1)) }
 
 // PredictiveUp is what to claim of an upper bound of a probability: at most 1.
 func PredictiveUp(p float64) float64 {
-	return min(1, math.Nextafter(p*(1+2*decisionShare), math.Inf(1)))
+	return min(1, math.Nextafter(p+decisionKept(p), math.Inf(1)))
+}
+
+// decisionKept is at least 0 for what is missing to certainty.
+func decisionKept(missing float64) float64 { return max(0, missing)*decisionShare + decisionMore }
+
+// Mean is what to claim of a mean that is between two bounds: check has them from other roundings, and
+// of networks that were bounded by lines, from other lines.
+func Mean(lo, hi float64, byLines bool) (float64, float64) {
+	share := 0x1p-30
+	if byLines {
+		share = 0x1p-12
+	}
+	kept := max(math.Abs(lo), math.Abs(hi))*0x1p-30 + (hi-lo)*share
+	if !(kept <= math.MaxFloat64) {
+		return math.Inf(-1), math.Inf(1)
+	}
+	return math.Nextafter(lo-kept, math.Inf(-1)), math.Nextafter(hi+kept, math.Inf(1))
 }
 
 // FormUp is what to claim of the largest value of a quadratic form over a box, where a dual shows
 // formUp >= 0: check looks for a dual of its own, which was found to be up to a thousandth worse.
 func FormUp(formUp float64) float64 { return math.Nextafter(formUp*1.01, math.Inf(1)) }
+
+// LeavesUp is the probability of failure to claim, rounded up, where sums over leaves of phases show failUp:
+// check's hidden bounds and lines have other roundings, in every leaf.
+func LeavesUp(failUp float64) float64 {
+	return min(1, math.Nextafter(failUp*(1+0x1p-8), math.Inf(1)))
+}

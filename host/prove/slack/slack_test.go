@@ -26,3 +26,29 @@ func TestGridUp(t *testing.T) {
 		}
 	}
 }
+
+// TestPredictive: what is claimed of a probability is less than what is proved, by the share and the
+// number that stand there, rounded to the side that claims less.
+func TestPredictive(t *testing.T) {
+	for _, p := range []float64{-1, 0, 1e-20, 0.3, 0.999, 1} {
+		exact := new(big.Rat).SetFloat64(p)
+		kept := func(missing *big.Rat) *big.Rat {
+			m := new(big.Rat).Mul(missing, big.NewRat(1, 512))
+			return m.Add(m, big.NewRat(1, 1<<40))
+		}
+		down := new(big.Rat).Sub(exact, kept(new(big.Rat).Sub(big.NewRat(1, 1), exact)))
+		if off := down.Sub(down, new(big.Rat).SetFloat64(PredictiveDown(p))); off.Sign() <= 0 || off.Cmp(big.NewRat(1, 1e15)) > 0 {
+			t.Errorf("%v: %v below", p, off.FloatString(20))
+		}
+		if p < 0 {
+			continue
+		}
+		up := new(big.Rat).Add(exact, kept(exact))
+		if up.Cmp(big.NewRat(1, 1)) > 0 {
+			up.SetInt64(1)
+		}
+		if off := up.Sub(new(big.Rat).SetFloat64(PredictiveUp(p)), up); off.Sign() < 0 || off.Cmp(big.NewRat(1, 1e15)) > 0 {
+			t.Errorf("%v: %v above", p, off.FloatString(20))
+		}
+	}
+}

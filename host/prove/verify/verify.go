@@ -49,8 +49,8 @@ type Result struct {
 	Answer Answer
 	// Found is a counterexample, for Sat.
 	Found *Counterexample
-	// Cells is how many cells were bounded.
-	Cells int
+	// Cells is how many cells were bounded, Problems how many sub-problems phases looked at.
+	Cells, Problems int
 }
 
 // Certain says whether the posterior is one network: all standard deviations are 0, or it is
@@ -131,7 +131,7 @@ func (q *Question) ask(ctx context.Context, tasks []property.Task, dev bound.Dev
 		}
 	}
 	end, err := search.Run(ctx)
-	result := Result{Answer: Unknown, Cells: end.Cells}
+	result := Result{Answer: Unknown, Cells: end.Cells, Problems: end.Problems}
 	switch {
 	case end.Unsafe:
 		result.Answer, result.Found = Sat, found

@@ -368,7 +368,7 @@ func (n *contents) defaultScale() {
 	n.scale = posterior.ScaleSD
 	for _, a := range n.layers {
 		for _, s := range []posterior.Scale{a.weightScale, a.biasScale} {
-			if s != posterior.ScaleNone {
+			if s != posterior.ScaleNone && s != posterior.ScaleUnknown { // of layers without arrays nothing is known
 				n.scale = s
 				return
 			}

@@ -26,6 +26,8 @@ const (
 	pooledBehind
 	strided
 	behinds
+	// both are for the stem of a residual network alone.
+	both = behinds
 )
 
 // variant is one way to fill in a map.
@@ -150,20 +152,20 @@ func variants(layout string, of units) func(func(variant) bool) {
 	chosen := min(len(of.blocks), 8) // the others have nothing behind them
 	return func(yield func(variant) bool) {
 		most := 1
-		for _, block := range of.blocks[:chosen] {
-			most *= choices(block)
+		for k := range of.blocks[:chosen] {
+			most *= of.choices(k)
 		}
 		for n := range most {
 			behind := make([]int, len(of.blocks))
 			for k, block := range of.blocks[:chosen] {
-				behind[k], n = n%choices(block), n/choices(block)
+				behind[k], n = n%of.choices(k), n/of.choices(k)
 				if block { // mostly with strides
 					behind[k] = []int{strided, asItIs}[behind[k]]
 				}
 			}
 			pools := []string{graph.MaxPool, graph.AvgPool, overlapping}
 			switch {
-			case !slices.Contains(behind, pooledBehind):
+			case !slices.Contains(behind, pooledBehind) && !slices.Contains(behind, both):
 				pools = pools[:1]
 			case !slices.Contains(of.blocks, true):
 				pools = pools[:2]
@@ -181,10 +183,13 @@ func variants(layout string, of units) func(func(variant) bool) {
 	}
 }
 
-// choices is how many there are behind a convolution, or for a block.
-func choices(block bool) int {
-	if block {
+// choices is how many there are for unit k.
+func (of *units) choices(k int) int {
+	switch {
+	case of.blocks[k]:
 		return 2
+	case k == 0 && slices.Contains(of.blocks, true):
+		return behinds + 1
 	}
 	return behinds
 }
@@ -228,7 +233,7 @@ func (m *tensorMap) filled(order []candidate, of units, shape []int, v variant) 
 			if unit, ok := of.of[l.Weight.Mean]; ok {
 				behind = v.behind[unit]
 			}
-			if behind == strided {
+			if behind == strided || behind == both {
 				l.Strides = repeated(2, len(kernel))
 			}
 		case graph.Flatten:
@@ -238,7 +243,7 @@ func (m *tensorMap) filled(order []candidate, of units, shape []int, v variant) 
 		}
 		to.Layers = append(to.Layers, l)
 		here := l.Kind == graph.Conv2D || l.Kind == graph.Conv1D || l.Kind == graph.BatchNorm
-		if next := k + 1; here && behind == pooledBehind && (next == len(layers) || layers[next].Kind != graph.BatchNorm) {
+		if next := k + 1; here && (behind == pooledBehind || behind == both) && (next == len(layers) || layers[next].Kind != graph.BatchNorm) {
 			pool := poolOf(v.pool, convAxes(layers[:next]))
 			last := &to.Layers[len(to.Layers)-1]
 			pool.Name, last.Name = last.Name, "" // what a shortcut begins with

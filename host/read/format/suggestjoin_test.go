@@ -10,7 +10,8 @@ import (
 )
 
 // residualState is a state_dict of a residual network of images of 1 x 8 x 8, in the order of its
-// modules, and the map that it was made for. Without projection there is one block, an identity.
+// modules, and the map that it was made for. Without projection there is one block, an identity, and
+// no weight is random.
 func residualState(r *rand.Rand, projection bool) (list []raw, text string) {
 	type array struct {
 		name  string
@@ -47,15 +48,15 @@ func residualState(r *rand.Rand, projection bool) (list []raw, text string) {
 		mapped(same, "layer1.0.conv2"), as(mapped("norm", "layer1.0.bn2"), "b", "identity"),
 		`{"kind": "add", "name": "x", "from": ["b", "stem"], "activation": "relu"}`}
 	last := 3
-	if last = 3; projection {
-		arrays = slices.Concat(arrays, conv("layer2.0.conv1", 4, 3, 3), norm("layer2.0.bn1", 4), conv("layer2.0.conv2", 4, 4, 3), norm("layer2.0.bn2", 4),
-			conv("layer2.0.downsample.0", 4, 3, 1), norm("layer2.0.downsample.1", 4))
+	if projection {
+		arrays = slices.Concat(arrays, conv("layer2.0.conv1", 6, 3, 3), norm("layer2.0.bn1", 6), conv("layer2.0.conv2", 6, 6, 3), norm("layer2.0.bn2", 6),
+			conv("layer2.0.downsample.0", 6, 3, 1), norm("layer2.0.downsample.1", 6))
 		layers = append(layers, mapped(`"strides": [2, 2], `+same, "layer2.0.conv1"), relu(mapped("norm", "layer2.0.bn1")),
 			mapped(same, "layer2.0.conv2"), as(mapped("norm", "layer2.0.bn2"), "c", "identity"),
 			strings.Replace(mapped(`"strides": [2, 2], `, "layer2.0.downsample.0"), `{`, `{"from": ["x"], `, 1),
 			as(mapped("norm", "layer2.0.downsample.1"), "d", "identity"),
 			`{"kind": "add", "from": ["c", "d"], "activation": "relu"}`)
-		last = 4
+		last = 6
 	}
 	arrays = append(arrays, array{"fc.weight", []int{5, last}})
 	layers = append(layers, `{"kind": "global_avg_pool"}`, `{"kind": "flatten"}`, `{"activation": "identity", "weight": {"mean": "fc.weight", "scale": "none"}}`)
@@ -71,6 +72,11 @@ func residualState(r *rand.Rand, projection bool) (list []raw, text string) {
 			}
 		}
 		list = append(list, raw{a.name, a.shape, data})
+	}
+	if !projection {
+		list = slices.Delete(list, 1, 2)
+		return list, `{"layout": "out,in", "order": "channels_first", "input_shape": [1, 8, 8], "layers": [` +
+			strings.Replace(strings.Join(layers, ", "), `"spread": "conv1.weight_rho"`, `"scale": "none"`, 1) + `]}`
 	}
 	return list, `{"scale": "softplus", "layout": "out,in", "order": "channels_first", "input_shape": [1, 8, 8], "layers": [` + strings.Join(layers, ", ") + `]}`
 }

@@ -45,6 +45,12 @@ func IsClass(text string) bool {
 	return kind == KeepsClass && !argument || kind == kindArgmaxIs && argument
 }
 
+// IsBox says whether a --property in words is a box of outputs.
+func IsBox(text string) bool {
+	kind, _, argument := strings.Cut(strings.TrimSpace(text), ":")
+	return kind == kindOutputBox && argument
+}
+
 // WithClass is the property with the class that it leaves open, as ParseSpec reads it and
 // records have it: argmax_is:3 for keeps_class, else the text, a colon and the class. It
 // panics for a text that leaves none open.

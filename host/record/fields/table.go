@@ -63,6 +63,11 @@ var Table = []Field{
 	{Name: "decision.gap", Type: "number", Class: Proved},
 	{Name: "decision.vote", Type: "number", Class: Proved},
 	{Name: "decision.rival_gap", Type: "number, omitted", Class: Proved},
+	{Name: "output_mean", Type: "object, omitted", Class: Compared, Doc: "`--target mean`: bounds of the mean of each output over the posterior ([decisions.md](decisions.md)): for all x of T, `lower` <= E f_i(x) <= `upper`, a number for " +
+		"each output. Its `verdict` is `mean_safe` if the property's box holds all that, `mean_unsafe` if the mean is surely outside of it at the witness of the proof, else `unknown`. Omitted where some mean is not bounded"},
+	{Name: "output_mean.verdict", Type: "string", Class: Compared},
+	{Name: "output_mean.lower", Type: "numbers", Class: Proved},
+	{Name: "output_mean.upper", Type: "numbers", Class: Proved},
 	{Name: "statistical", Type: "object, omitted", Class: Compared, Doc: "how many `samples` were drawn, how many of them were proved `safe` and `unsafe`, `confidence`, `lower`, `upper`, and a `statement` " +
 		"which says that it is no certificate"},
 	{Name: "statistical.samples", Type: "integer", Class: Compared},
@@ -115,9 +120,11 @@ var Table = []Field{
 	{Name: "proof.large", Type: "lists", Class: Certificate, Doc: "with `grids` and `mixtures`, if neurons that are large in a few draws are split off " +
 		"([neuronsum.md](neuronsum.md#7-large-neurons-split-off), (39)): for each box, for each row of the mixtures, null or an object with " +
 		"the point `at` and the number `above`"},
-	{Name: "proof.tau", Type: "numbers", Class: Certificate, Doc: "clbp: the failure budget of a hidden bound in each leaf, one number if they are the same; phases: that of a bound of the noise of a neuron"},
+	{Name: "proof.tau", Type: "numbers", Class: Certificate, Doc: "clbp: the failure budget of a hidden bound in each leaf, one number if they are the same; phases: that of a bound of the noise of a neuron or, with `leaves`, of a hidden bound for each box of T"},
 	{Name: "proof.phases", Type: "objects", Class: Certificate, Doc: "phases: for each box of T how its rows were proved for all networks whose noise is confined " +
 		"([confinement.md](confinement.md#4-in-a-record)): an object with `open`, `raised`, `slopes` and `trees`"},
+	{Name: "proof.leaves", Type: "objects", Class: Certificate, Doc: "phases, in the place of `proof.phases`: for each box of T the trees of phases over whose leaves the tails of its rows were " +
+		"added up ([leaves.md](leaves.md#4-in-a-record)): an object with `open` and `trees`"},
 	{Name: "proof.mixtures", Type: "lists", Class: Certificate, Doc: "for a property with alternatives: the factors of a sum of rows that was proved in their place " +
 		"([soundness.md](soundness.md#mixtures-of-alternatives)), for each clause one factor for each alternative; absent if p_lower needs " +
 		"none"},
@@ -129,5 +136,6 @@ var Table = []Field{
 	{Name: "proof.upper", Type: "object", Class: Certificate, Doc: "how p_upper was shown: `method` clbp (with `tau`) or neuronsum, at a `witness`"},
 	{Name: "proof.decision", Type: "object", Class: Certificate, Doc: "how `decision` was shown: on `cells` of T with their `tau`, as above, and `rival_gap` for the class `rival` at a `witness` with " +
 		"`witness_tau`; no taus of a finite posterior"},
+	{Name: "proof.mean", Type: "object", Class: Certificate, Doc: "on which `cells` of T means were bounded, as above, and the `witness` where one is outside of the box"},
 	{Name: "checksum", Type: "string", Class: Compared, Doc: "the first 16 hexadecimal digits of the SHA-256 of the line before `,\"checksum\"`"},
 }

@@ -33,14 +33,17 @@ const (
 	axisWidth = 425
 )
 
-// DrawEps draws bounds against eps.
-func DrawEps(series []Series) (*Figure, error) {
+// DrawEps draws bounds of P_safe against eps.
+func DrawEps(series []Series) (*Figure, error) { return quantities[0].DrawEps(series) }
+
+// DrawEps draws bounds of the quantity against eps, of series of what Of gives.
+func (q *Quantity) DrawEps(series []Series) (*Figure, error) {
 	if len(series) > mostSeries {
 		return nil, fmt.Errorf("%d lines are too many for a figure, which holds %d: give fewer files, or fewer words to --by", len(series), mostSeries)
 	}
-	p := newPlot("Bounds of P_safe against eps, "+inputsWords(series), "eps: radius of T in each coordinate (unit of the inputs)", "probability, mean over inputs")
+	p := newPlot(q.title+", "+inputsWords(series), "eps: radius of T in each coordinate (unit of the inputs)", "probability, mean over inputs")
 	probabilities(p)
-	keys, err := addSeries(p, series)
+	keys, err := addSeries(p, series, q)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +52,7 @@ func DrawEps(series []Series) (*Figure, error) {
 }
 
 // addSeries draws all series and returns their legend.
-func addSeries(p *plot.Plot, series []Series) ([]key, error) {
+func addSeries(p *plot.Plot, series []Series, of *Quantity) ([]key, error) {
 	var keys []key
 	var bars []*spans
 	covering := covered(series)
@@ -97,7 +100,7 @@ func addSeries(p *plot.Plot, series []Series) ([]key, error) {
 		stat.shift = vg.Points(min(4, 24/float64(len(bars))) * float64(k+1))
 		p.Add(stat)
 	}
-	return append(keys, epsKeys(series)...), nil
+	return append(keys, epsKeys(series, of)...), nil
 }
 
 // covered counts for each line how many later ones have a point in the place of one of its own: as
@@ -150,7 +153,7 @@ func (d diamond) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
 var dashes = []vg.Length{vg.Points(4), vg.Points(4)}
 
 // epsKeys explains the kinds of lines and bars, in grey.
-func epsKeys(series []Series) []key {
+func epsKeys(series []Series, of *Quantity) []key {
 	grey := color.Gray{0x70}
 	line := func(g draw.GlyphDrawer, dashes []vg.Length) []plot.Thumbnailer {
 		return []plot.Thumbnailer{
@@ -159,8 +162,8 @@ func epsKeys(series []Series) []key {
 		}
 	}
 	keys := []key{
-		{"solid, filled marks: p_lower, certified", line(filled[0], nil)},
-		{"dashed, open marks: p_upper, certified (1 says nothing)", line(open[0], dashes)},
+		{"solid, filled marks: " + of.lower, line(filled[0], nil)},
+		{"dashed, open marks: " + of.upper, line(open[0], dashes)},
 	}
 	var all intervals
 	for _, s := range series {

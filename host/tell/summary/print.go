@@ -91,6 +91,8 @@ func (p *printer) facts() {
 	if d := r.Decisions; d != nil {
 		p.fact("decisions", "%d decision_safe, %d decision_unsafe, %d unknown; mean probability of the class at least %s; vote proved for %d",
 			d.Safe, d.Unsafe, d.Unknown, record.FormatDown(d.MeanLower, 4), d.Vote)
+		p.fact("robust", "of all, the class is the predictive's everywhere for %s..%s, that of the vote for %s or more; robust accuracy if labels are true",
+			record.FormatDown(d.RobustLower, 4), record.FormatUp(d.RobustUpper, 4), record.FormatDown(d.RobustVote, 4))
 	}
 	p.time()
 	p.tasks()
@@ -220,7 +222,11 @@ func (p *printer) groups() {
 	}
 	t := tabwriter.NewWriter(p, 0, 0, 2, ' ', tabwriter.AlignRight)
 	row := func(cells []string) { fmt.Fprintln(t, strings.Join(cells, "\t")+"\t") }
-	row(append(names, "records", "safe", "unsafe", "unknown", "stopped", "p_lower", "p_upper", "seconds"))
+	heads := append(names, "records", "safe", "unsafe", "unknown", "stopped", "p_lower", "p_upper", "seconds")
+	if p.r.Decisions != nil {
+		heads = append(heads, "decision", "vote")
+	}
+	row(heads)
 	for i := range p.r.Groups {
 		if i == mostPrintedGroups {
 			break
@@ -230,7 +236,11 @@ func (p *printer) groups() {
 		for _, of := range differ {
 			cells = append(cells, short(of(g)))
 		}
-		row(append(cells, g.Means.cells(g.Records)...))
+		cells = append(cells, g.Means.cells(g.Records)...)
+		if p.r.Decisions != nil {
+			cells = append(cells, g.Decisions.cells()...)
+		}
+		row(cells)
 	}
 	t.Flush()
 	if n := len(p.r.Groups) - mostPrintedGroups; n > 0 {
@@ -252,6 +262,15 @@ func (m *Means) cells(records int) []string {
 	return []string{strconv.Itoa(records), strconv.Itoa(m.Safe), strconv.Itoa(m.Unsafe), strconv.Itoa(m.Unknown), strconv.Itoa(m.Stopped), lower, record.FormatUp(m.MeanPUpper, 4), seconds}
 }
 
+// cells are the shares of a group's decisions for which the class is that of the predictive everywhere,
+// and that of the vote.
+func (d *Decisions) cells() []string {
+	if d == nil {
+		return []string{"-", "-"}
+	}
+	return []string{record.FormatDown(d.RobustLower, 4) + ".." + record.FormatUp(d.RobustUpper, 4), record.FormatDown(d.RobustVote, 4) + ".."}
+}
+
 func (p *printer) statistical() {
 	if s := p.r.Parents; s != nil {
 		p.line("\n%s:", s.Statement)
@@ -267,7 +286,7 @@ func (p *printer) statistical() {
 }
 
 func (p *printer) interval(s *Statistical) {
-	p.line("  %d intervals, each with confidence %v or more; means of their ends %s..%s; %d from require on, %d below it",
+	p.line("  %d intervals, each with confidence %v or more; means of their ends %s..%s; %d begin at --require or above, %d end below it",
 		s.Intervals, s.Confidence, record.FormatDown(s.MeanLower, 4), record.FormatUp(s.MeanUpper, 4), s.Above, s.Below)
 }
 

@@ -27,15 +27,13 @@ type Result struct {
 	Intervals *Statistical `json:"statistical"`
 	// ShareOf says which networks P_safe is a share of, if posteriors are finite sets, and Parents is
 	// about intervals for the posteriors that these were drawn from.
-	ShareOf string       `json:"share_of,omitempty"`
-	Parents *Statistical `json:"parents,omitempty"`
-	// Decisions are those of posterior predictives, if there are any.
-	Decisions  *Decisions `json:"decisions,omitempty"`
-	PeakBytes  int64      `json:"peak_bytes,omitempty"`
-	Precisions []Count    `json:"precisions"`
-	Devices    []Count    `json:"devices"`
-	Numerics   []Count    `json:"numerics"`
-	Versions   []Count    `json:"versions"`
+	ShareOf    string       `json:"share_of,omitempty"`
+	Parents    *Statistical `json:"parents,omitempty"`
+	PeakBytes  int64        `json:"peak_bytes,omitempty"`
+	Precisions []Count      `json:"precisions"`
+	Devices    []Count      `json:"devices"`
+	Numerics   []Count      `json:"numerics"`
+	Versions   []Count      `json:"versions"`
 
 	Groups []Group `json:"groups"`
 	// Rest are the records of further groups together, if there are any.
@@ -65,6 +63,8 @@ type Means struct {
 	MeanPUpper record.Up    `json:"mean_p_upper"`
 	Seconds    float64      `json:"seconds"`
 	Timed      int          `json:"with_seconds"`
+	// Decisions are those of posterior predictives, if there are any.
+	Decisions *Decisions `json:"decisions,omitempty"`
 }
 
 // Required are the verdicts of the records with one limit.
@@ -99,8 +99,10 @@ type Statistical struct {
 	Statement string `json:"statement"`
 }
 
-// Decisions are about classes that posterior predictives decide for. With true labels, Safe and
-// Decisions - Unsafe, over Decisions, are certified bounds of the predictive's robust accuracy.
+// Decisions are about classes that posterior predictives decide for. RobustLower and RobustUpper bound
+// the share of them for which the class is the predictive's everywhere on T, RobustVote is a lower bound
+// of the share for which it has a majority of the networks everywhere. If classes are the true labels,
+// that is the robust accuracy on these inputs.
 type Decisions struct {
 	Decisions int         `json:"decisions"`
 	Safe      int         `json:"decision_safe"`
@@ -108,6 +110,10 @@ type Decisions struct {
 	Unknown   int         `json:"unknown"`
 	MeanLower record.Down `json:"mean_lower"`
 	Vote      int         `json:"vote"`
+
+	RobustLower record.Down `json:"robust_lower"`
+	RobustUpper record.Up   `json:"robust_upper"`
+	RobustVote  record.Down `json:"robust_vote"`
 }
 
 // Group is a group of records.
@@ -142,6 +148,10 @@ func (b *bounds) means() Means {
 		mean := record.Down(b.lower.MeanDown())
 		m.MeanPLower = &mean
 	}
+	if d := &b.decisions; d.N > 0 {
+		lower, upper := d.Robust()
+		m.Decisions = &Decisions{d.N, d.Safe, d.Unsafe, d.Unknown(), d.MeanLower(), d.Vote, lower, upper, d.RobustVote()}
+	}
 	return m
 }
 
@@ -171,9 +181,6 @@ func (s *Summary) Result() *Result {
 	}
 	if d := &s.drawn; d.lower.N() > 0 {
 		r.Intervals = &Statistical{d.lower.N(), d.confidence, record.Down(d.lower.MeanDown()), record.Up(d.upper.MeanUp()), d.above, d.below, notCertified}
-	}
-	if d := &s.decisions; d.N > 0 {
-		r.Decisions = &Decisions{d.N, d.Safe, d.Unsafe, d.Unknown(), d.MeanLower(), d.Vote}
 	}
 	r.ShareOf = s.sets.Words()
 	if p := &s.parents; p.N > 0 {

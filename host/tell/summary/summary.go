@@ -31,7 +31,6 @@ type Summary struct {
 	drawn                         drawn
 	sets                          record.Sets
 	parents                       record.Parents
-	decisions                     record.Decisions
 	groups                        groups
 	weakest, unsafe               weakest
 	coverage                      record.Coverage
@@ -72,7 +71,6 @@ func (s *Summary) Add(p *record.Placed) {
 	}
 	s.sets.Add(r)
 	s.parents.Add(r)
-	s.decisions.Add(r)
 	switch {
 	case r.Verdict == "unsafe":
 		s.unsafe.add(p, weakUpper)
@@ -121,6 +119,7 @@ type bounds struct {
 	records, stopped, timed int
 	verdicts                Verdicts
 	lower, upper            record.Sum
+	decisions               record.Decisions
 	seconds                 float64
 }
 
@@ -131,6 +130,7 @@ func (b *bounds) add(r *record.Record) {
 		b.lower.Add(float64(r.PLower))
 	}
 	b.upper.Add(float64(r.PUpper))
+	b.decisions.Add(r)
 	if r.TimedOut() {
 		b.stopped++
 	}

@@ -139,7 +139,7 @@ func TestStatisticalApart(t *testing.T) {
 	if float64(*r.MeanPLower) != float64(a.PLower) || r.WithPLower != 1 || r.Intervals.Above != 1 || r.Intervals.Confidence != 0.95 || r.Safe > 1 || len(r.Weakest) != 1 {
 		t.Errorf("%+v", r)
 	}
-	has(t, printed(t, r), "NOT CERTIFIED", "without the 1 records of method statistical", "1 from require on")
+	has(t, printed(t, r), "NOT CERTIFIED", "without the 1 records of method statistical", "1 begin at --require or above")
 	r = of(b)
 	if r.MeanPLower != nil || r.Groups[0].MeanPLower != nil || r.Groups[0].Method != "statistical" {
 		t.Errorf("%+v", r)

@@ -1,0 +1,62 @@
+package gpu
+
+import (
+	"slices"
+	"testing"
+
+	"psafe/fallback"
+	"psafe/host/bound"
+	"psafe/internal/testscale"
+)
+
+// inStages runs f with all sums in two stages.
+func inStages(d *Device, f func()) {
+	d.allInStages = true
+	defer func() { d.allInStages = false }()
+	f()
+}
+
+// TestStages: sums in two stages have the bits of the fallback in the jobs of the self-check, some of
+// which have sums of several blocks.
+func TestStages(t *testing.T) {
+	onDevices(t, func(t *testing.T, info Info, p bound.Precision) {
+		if !stagesAgree(t, keep(t, info, p, onGPUs, builds(t))) {
+			t.Error("other bits than the fallback's")
+		}
+	})
+}
+
+func stagesAgree(t *testing.T, d *Device) (agree bool) {
+	t.Helper()
+	check := bound.BriefSelfCheck
+	if testscale.Deep(t) {
+		check = bound.SelfCheck
+	}
+	want, err := check(fallback.New(d.precision))
+	if err != nil {
+		t.Fatal(err)
+	}
+	inStages(d, func() {
+		got, err := check(d)
+		if err != nil {
+			t.Log(err)
+		}
+		agree = err == nil && slices.EqualFunc(got, want, func(a, b bound.Trace) bool { return a.Digest() == b.Digest() })
+	})
+	return agree
+}
+
+// TestInStages: where work-items are few and sums long, on GPUs alone.
+func TestInStages(t *testing.T) {
+	gpu, cpu := &Device{shape: onGPUs}, &Device{}
+	cpu.shape.Lanes = 8
+	for _, c := range []struct {
+		d            *Device
+		tasks, parts int
+		want         bool
+	}{{gpu, 16, 512, true}, {gpu, 16, 3, false}, {gpu, manyTasks, 512, false}, {cpu, 16, 512, false}} {
+		if got := c.d.inStages(c.tasks, c.parts); got != c.want {
+			t.Errorf("%d lanes, %d tasks, sums of %d parts: %v", c.d.shape.Lanes, c.tasks, c.parts, got)
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package bound
+
+import (
+	"fmt"
+	"slices"
+)
+
+// CLBPSplits bounds rows of the property under phases of hidden neurons, with the noise that they
+// meet (docs/leaves.md (63)): what concentration LBP has proved of the hidden layers for all x of its one
+// item serves every row, with lower slopes, phases and multipliers of its own. It is there while
+// CLBPQuery.Splits is called.
+type CLBPSplits struct {
+	p *clbpPass
+	// down are the property's rows before they went anywhere.
+	down *rowsDown
+	// w and b are the last layer with the property merged in, at their least.
+	w, b   []float64
+	lo, hi [][]float64
+}
+
+// SplitNoises are lower bounds of R rows without their noise and, for each layer from the last down to
+// the first with noise, mean and variance of that, [layers][R], rounded up: for all x where the
+// phases of row r hold, it is at least Lo[r] plus the noise, of which (13a) says what it is.
+// Those of the last layer are the same for all rows that are the same of the property.
+type SplitNoises struct {
+	Lo        []float64
+	Mean, Var [][]float64
+}
+
+// newSplits is nil where nothing varies or deviates.
+func (p *clbpPass) newSplits(k int, m mergedLayer) (s *CLBPSplits, err error) {
+	if p.pass.query.Batch.Items != 1 || !p.refines() {
+		panic(fmt.Sprintf("bound: CLBPQuery.Splits: %d items, of a network that may be refined: %v", p.pass.query.Batch.Items, p.refines()))
+	}
+	s = &CLBPSplits{p: p}
+	p.keepRows(&rowsDown{top: k, rows: p.query.Rows.rows})
+	if s.down = p.down; s.down == nil {
+		return nil, p.err
+	}
+	p.down = nil
+	if s.w, s.b, err = p.readPair(m.w.Lo, m.b.Lo); err != nil {
+		return nil, err
+	}
+	for l := range k {
+		lo, hi, err := p.readPair(p.hidden[l].pre.Lo, p.hidden[l].pre.Hi)
+		if err != nil {
+			return nil, err
+		}
+		s.lo, s.hi = append(s.lo, lo), append(s.hi, hi)
+	}
+	return s, nil
+}
+
+// Precision is the device's.
+func (s *CLBPSplits) Precision() Precision { return s.p.dev.Precision() }
+
+// Ranges are the pre-activations of the hidden layers for all x of the item, the caller's to read.
+func (s *CLBPSplits) Ranges() (lo, hi [][]float64) { return s.lo, s.hi }
+
+// Reach says of what feeds each layer how far it varies over the item, of its squares, and what does not
+// vary at all; the caller's to read.
+func (s *CLBPSplits) Reach() (radius, maxSq [][]float64, still [][]bool) {
+	return s.p.reached.radius, s.p.reached.maxSq, s.p.reached.still
+}
+
+// Row is property row number row over what feeds the last layer, at its least; square are the squares of
+// its coefficients over the outputs, rounded up.
+func (s *CLBPSplits) Row(row int) (coefficients []float64, constant float64, square []float64) {
+	return column(s.w, row, s.down.rows), s.b[row], column(s.down.squares, row, s.down.rows)
+}
+
+// column is column c of a matrix of so many.
+func column(m []float64, c, columns int) []float64 {
+	list := make([]float64, 0, len(m)/columns)
+	for at := c; at < len(m); at += columns {
+		list = append(list, m[at])
+	}
+	return list
+}
+
+// Bound bounds rows of the last layer: q is a SplitQuery with phases.
+func (s *CLBPSplits) Bound(q *SplitQuery) (SplitNoises, error) {
+	n, _, err := s.bound(q)
+	return n, err
+}
+
+// bound is Bound, and the coefficients that rows have on their way down.
+func (s *CLBPSplits) bound(q *SplitQuery) (n SplitNoises, d *rowsDown, err error) {
+	p, k, r := s.p, len(s.lo), len(q.Rows)
+	if q.Layer != k || len(q.Slope) < k || len(q.Phase) < k || len(q.Beta) < k {
+		panic(fmt.Sprintf("bound: CLBPSplits.Bound: layer %d of %d, %d lists of slopes", q.Layer, k, len(q.Slope)))
+	}
+	d = &rowsDown{top: k, rows: r, a: make([][]float64, k)}
+	start, constants := gathered(s.w, q.Rows, s.down.rows), gathered(s.b, q.Rows, s.down.rows)
+	d.squares = gathered(s.down.squares, q.Rows, s.down.rows)
+	a, c := Interval{Lo: p.array(len(start))}, p.array(r)
+	p.do(func() error { return p.dev.Write(a.Lo, start) })
+	p.do(func() error { return p.dev.Write(c, constants) })
+	for l := k - 1; l >= 0; l-- {
+		over, below, next := p.throughSplits(l, r, q.lists(l), a.Lo, c)
+		if d.a[l], err = p.read(over); err != nil {
+			return SplitNoises{}, nil, err
+		}
+		p.release(over)
+		a, c = below, next
+	}
+	if d.lo, err = p.read(a.Lo); err != nil {
+		return SplitNoises{}, nil, err
+	}
+	if a.Hi != nil {
+		if d.hi, err = p.read(a.Hi); err != nil {
+			return SplitNoises{}, nil, err
+		}
+		d.nonNeg = p.query.Inputs.nonNegs
+	}
+	bound := p.splitBound(r, a, c)
+	if n.Lo, err = p.read(bound); err != nil {
+		return SplitNoises{}, nil, err
+	}
+	p.release(a.Lo, a.Hi, c, bound)
+	// Reaches are those of the whole item: phases say something of the weights that the noise is of.
+	n.Mean, n.Var, err = p.sharper.noise(d, &p.reached, 0)
+	return n, d, err
+}
+
+// gathered are columns of a matrix of so many, [.. x len(list)].
+func gathered(m []float64, list []int, columns int) []float64 {
+	out := make([]float64, 0, len(m)/columns*len(list))
+	for row := range slices.Chunk(m, columns) {
+		for _, c := range list {
+			out = append(out, row[c])
+		}
+	}
+	return out
+}

@@ -1,0 +1,103 @@
+package bound_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"psafe/fallback"
+	"psafe/host/bound"
+	"psafe/host/lab/testkit/networktest"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
+	"psafe/internal/testscale"
+)
+
+// TestInputLines: rows of random networks of every kind of map are above what Lines says of them, at
+// random points and corners of boxes, and what it says is least at Lo.
+func TestInputLines(t *testing.T) {
+	r := rand.New(rand.NewPCG(33, 21))
+	for i := range testscale.Cases(t, 150) {
+		net := networktest.Random(r, network.Activation{Kind: []network.Kind{network.ReLU, network.Tanh, network.Sigmoid}[i%3]})
+		weights := networktest.Weights(r, net)
+		post := &posterior.Posterior{Scale: posterior.ScaleSD}
+		for k, l := range net {
+			certain := func(mean []float64) posterior.Params {
+				return posterior.NewParams(mean, make([]float64, len(mean)), posterior.ScaleSD)
+			}
+			post.Layers = append(post.Layers, posterior.Layer{Layer: l, Weight: certain(weights[2*k]), Bias: certain(weights[2*k+1])})
+		}
+		p := []bound.Precision{bound.Float32, bound.Float64}[i%2]
+		m, err := bound.NewModel(fallback.New(p), post, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		certain, err := m.NewCertain(post)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var boxes []property.Box
+		var sets [][]property.Row
+		for range 2 {
+			var b property.Box
+			for range post.Inputs() {
+				x, width := r.NormFloat64()+float64(i%2), []float64{0, 0.05, 0.5}[r.IntN(3)]
+				b.Lo, b.Hi = append(b.Lo, x), append(b.Hi, x+width)
+			}
+			var rows []property.Row
+			for range 3 {
+				c := make([]float64, post.Outputs())
+				for o := range c {
+					c[o] = r.NormFloat64()
+				}
+				rows = append(rows, property.Row{CLo: c, CHi: c})
+			}
+			boxes, sets = append(boxes, b), append(sets, rows)
+		}
+		in, err := m.UploadInputs(boxes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dr, err := m.UploadRows(sets)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines, err := certain.Lines(in, dr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for item, b := range boxes {
+			for row := range sets[item] {
+				least, a := 0.0, make([]float64, len(b.Lo))
+				for k := range a {
+					at := (item*lines.In+k)*lines.Rows + row
+					a[k] = (lines.ALo[at] + lines.AHi[at]) / 2
+					if b.Lo[k] >= 0 {
+						a[k] = lines.ALo[at]
+					}
+					least += min(a[k]*p.RoundLo(b.Lo[k]), a[k]*p.RoundHi(b.Hi[k]))
+				}
+				lo := lines.Lo[item*lines.Rows+row]
+				for range 20 {
+					x, line := make([]float64, len(b.Lo)), lo-least
+					for k := range x {
+						x[k] = b.Lo[k] + float64(r.IntN(3))/2*(b.Hi[k]-b.Lo[k])
+						line += a[k] * x[k]
+					}
+					y, value := post.LogitsApprox(x), 0.0
+					for o, c := range sets[item][row].CLo {
+						value += c * y[o]
+					}
+					if rounding := 1e-6 * (1 + math.Abs(lo) + math.Abs(least)); !(value >= line-rounding) {
+						t.Fatalf("%d: row %d is %v at a point, the line there %v", i, row, value, line)
+					}
+				}
+			}
+		}
+		m.ReleaseRows(dr)
+		m.ReleaseInputs(in)
+		certain.Release()
+		m.Release()
+	}
+}

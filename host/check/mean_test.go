@@ -1,0 +1,64 @@
+package check
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"psafe/host/bound"
+	"psafe/host/job/certify"
+	"psafe/host/prove"
+	"psafe/host/read/property"
+)
+
+// TestCheckMean: records of means pass, and none does with a better end, another verdict, a larger
+// region or another witness.
+func TestCheckMean(t *testing.T) {
+	verdicts := map[string]int{}
+	for _, of := range []struct{ net, points, box string }{
+		{"cubic-128.npz", "points.csv", "output_box:[-3,3]"}, {"cubic-128.npz", "points.csv", "output_box:[0.5,9]"},
+		{"samples-2-8-3.npz", "pairs.csv", "output_box:[-9,9],[-9,9],[-9,9]"}, {"samples-2-8-3.npz", "pairs.csv", "output_box:[3,9],[,],[,]"},
+	} {
+		m := certify.Method{By: new(prove.CLBP), Mean: true, NoUpper: true, Cells: new(20)}
+		if strings.HasPrefix(of.net, "samples") {
+			m.By = new(prove.Finite)
+		}
+		j := file(of.net, "", m, bound.Float32)
+		j.Tasks = certify.Tasks{Points: certify.Points{Inputs: filepath.Join("testdata", of.points), Eps: "0.1", Property: of.box}}
+		var c Checker
+		for i, line := range written(t, j) {
+			v, err := c.Check(t.Context(), line, false)
+			if err != nil || v.Refused != nil {
+				t.Errorf("%+v: line %d: %v %v\n%s", of, i, err, v.Refused, line)
+				continue
+			}
+			verdict := string(regexp.MustCompile(`"output_mean":\{"verdict":"([a-z_]*)"`).FindSubmatch(line)[1])
+			verdicts[verdict]++
+			var lo, hi float64
+			ends := regexp.MustCompile(`"output_mean":.*?"lower":\[([^,\]]*).*?"upper":\[([^,\]]*)`).FindSubmatch(line)
+			if _, err := fmt.Sscan(string(ends[1])+" "+string(ends[2]), &lo, &hi); err != nil {
+				t.Fatal(err)
+			}
+			for re, to := range map[string]string{ // ends that are still an interval, and verdicts that may be one
+				`("output_mean":.*?"lower":\[)[^,\]]*`: "${1}" + property.DecimalDown(lo+0.9*(hi-lo)),
+				`("output_mean":.*?"upper":\[)[^,\]]*`: "${1}" + property.DecimalUp(hi-0.9*(hi-lo)),
+				`("output_mean":\{"verdict":")[a-z_]*`: "${1}" + map[bool]string{true: "unknown", false: "mean_safe"}[verdict == "mean_safe"],
+				`("eps":")0.1`:                         "${1}9", ` --target mean`: "", `("witness":\{"box":)0`: "${1}1",
+			} {
+				bad := resealed(regexp.MustCompile(re).ReplaceAll(line, []byte(to)))
+				if bytes.Equal(bad, line) {
+					continue
+				}
+				if v, err := c.Check(t.Context(), bad, false); err == nil && v.Refused == nil {
+					t.Errorf("%+v: line %d passes with %s: %s", of, i, to, bad)
+				}
+			}
+		}
+	}
+	if t.Log(verdicts); verdicts["mean_safe"] < 2 || verdicts["mean_unsafe"] < 2 {
+		t.Error(verdicts)
+	}
+}

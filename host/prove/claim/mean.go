@@ -1,0 +1,82 @@
+package claim
+
+import (
+	"math"
+
+	"psafe/host/read/property"
+)
+
+// Mean is what is proved of the mean E f_i(x) of each output i over the posterior, for all x of T
+// (docs/decisions.md, section 8).
+type Mean struct {
+	// Lower[i] <= E f_i(x) <= Upper[i].
+	Lower, Upper []float64
+	// Refuted says that the mean is surely not in S at the witness.
+	Refuted bool
+	Proof   MeanProof
+}
+
+// MeanProof says on which cells of T means were bounded, and where one is not in S.
+type MeanProof struct {
+	Cells   []int    `json:"cells,omitempty"`
+	Witness *Witness `json:"witness,omitempty"`
+}
+
+// Verdicts of a mean.
+const (
+	MeanSafe    = "mean_safe"
+	MeanUnsafe  = "mean_unsafe"
+	MeanUnknown = "unknown"
+)
+
+// Verdict is what the bounds decide for an output box: safe if it holds all that the means may be.
+func (m *Mean) Verdict(s *property.Safe) string {
+	switch {
+	case HoldsOn(s, m.Lower, m.Upper):
+		return MeanSafe
+	case m.Refuted:
+		return MeanUnsafe
+	}
+	return MeanUnknown
+}
+
+// HoldsOn says that S holds for all outputs between these bounds.
+func HoldsOn(s *property.Safe, lo, hi []float64) bool {
+	rows := make([]float64, len(s.Rows))
+	for r := range rows {
+		rows[r] = rowDown(&s.Rows[r], lo, hi)
+	}
+	return s.Holds(rows)
+}
+
+// FailsOn says that S fails for all outputs between these bounds.
+func FailsOn(s *property.Safe, lo, hi []float64) bool {
+	negated := make([]float64, len(s.Rows))
+	for r := range negated {
+		row := s.Rows[r].Negated()
+		negated[r] = rowDown(&row, lo, hi)
+	}
+	return s.FailsSurely(negated)
+}
+
+// rowDown is at most the row for all outputs between the bounds, -Inf where nothing is known.
+func rowDown(row *property.Row, lo, hi []float64) float64 {
+	sum := row.D
+	for i := range lo {
+		least := math.Inf(1)
+		for _, c := range []float64{row.CLo[i], row.CHi[i]} {
+			if c == 0 {
+				least = min(least, 0)
+				continue
+			}
+			least = min(least, math.Nextafter(c*lo[i], math.Inf(-1)), math.Nextafter(c*hi[i], math.Inf(-1)))
+		}
+		if least != 0 {
+			sum = math.Nextafter(sum+least, math.Inf(-1))
+		}
+	}
+	if math.IsNaN(sum) {
+		return math.Inf(-1)
+	}
+	return sum
+}

@@ -1,0 +1,192 @@
+// Package leaves bounds P_safe from below by the sum of tails over the leaves of trees of phases
+// ((62) and (65), docs/leaves.md): each row of a safe set has a tree in which neurons are taken to be active or
+// not, and a leaf's row has a tail as those of concentration LBP have. Hidden bounds are those of
+// concentration LBP, for all of T, and serve all leaves.
+//
+// Trees, lower slopes and multipliers are found by a search in ordinary arithmetic on the network of the
+// means; every bound is the device's and holds, however they were chosen.
+package leaves
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"psafe/host/bound"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/clbp"
+	"psafe/host/prove/engine"
+	"psafe/host/prove/measure"
+	"psafe/host/prove/phases"
+	"psafe/host/prove/slack"
+	"psafe/host/read/property"
+)
+
+const (
+	// mostNodes is how many nodes the trees of a box may have, mostNodesLimited how many where it is said
+	// how long a task may take, and firstNodes how many a tau is chosen by.
+	mostNodes, mostNodesLimited, firstNodes = 2048, slack.LeafNodes, 64
+	// worthMore is the share of what a search fails with that the same number of nodes again has to
+	// take away.
+	worthMore = 0.02
+	// mostWork is how many nodes times weights there may be unless time is limited.
+	mostWork = 1 << 27
+	// shareOfSearch is how much of a limited time the search may take; a device needs the rest for a proof.
+	shareOfSearch = 0.7
+	// moreApprox is by how much a device may find that trees fail more often than the search did.
+	moreApprox = 1.1
+)
+
+// firstTaus are tried with few nodes; the best is searched with, and then multiplied by otherTaus.
+var (
+	firstTaus = []float64{1e-4, 1e-5, 1e-6, 1e-7}
+	otherTaus = []float64{1.0 / 8, 1.0 / 4, 1.0 / 2, 2, 4}
+)
+
+// How says how to search.
+type How struct {
+	// Limited says that each task has a time of its own.
+	Limited bool
+	// Known are what is proved of each task already, nil for nothing.
+	Known []float64
+	// Decided, if set, says that the bounds of a result are all that is wanted.
+	Decided func(*claim.Result) bool
+}
+
+// Certify bounds each task. What is no conjunction of rows is left at 0.
+func Certify(ctx context.Context, e *engine.Engine, how How, tasks []property.Task) ([]*claim.Result, error) {
+	results := make([]*claim.Result, len(tasks))
+	for i := range tasks {
+		results[i] = claim.NewResult(&tasks[i], "phases")
+		lower := 0.0
+		if how.Known != nil {
+			lower = how.Known[i]
+		}
+		if err := how.certify(ctx, e, lower, results[i]); err != nil && !e.Cut(ctx, err) {
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
+// nodes is how many nodes the trees of a task may have in all, by what drawn networks promise.
+func (how *How) nodes(ctx context.Context, e *engine.Engine, t *property.Task, lower float64) int {
+	share := promise(ctx, e.Normal, t, lower)
+	if !(share >= leastPromise) {
+		return 0
+	}
+	if how.Limited {
+		return mostNodesLimited
+	}
+	weights := 0
+	for _, l := range e.Normal.Network() {
+		weights += l.Weights()
+	}
+	return int(share * float64(min(mostNodes, mostWork/weights)))
+}
+
+// certify bounds a task of which lower is proved: the failures of the boxes of T add up.
+func (how *How) certify(ctx context.Context, e *engine.Engine, lower float64, r *claim.Result) error {
+	t := r.Task
+	if net := e.Normal.Network(); !bound.CanRefine(net) || len(t.S.Any) != 1 || !phases.Serves(net, &t.S) {
+		return nil
+	}
+	most := how.nodes(ctx, e, t, lower)/len(t.T) - 2*batch // nodes are cut so many at a time
+	if most < firstNodes {
+		return nil
+	}
+	enough := func(fail float64) bool {
+		if how.Decided == nil || len(t.T) > 1 {
+			return false
+		}
+		so := claim.NewResult(t, "phases")
+		so.LogP = measure.LogComplementDown(slack.LeavesUp(min(1, fail)))
+		return how.Decided(so)
+	}
+	fail := 0.0
+	var proofs []*phases.LeafSum
+	var taus []float64
+	for _, box := range t.T {
+		found, err := boxed(ctx, e, t, box, most, enough)
+		if err != nil || found == nil {
+			return err
+		}
+		if fail = math.Nextafter(fail+found.failUp, math.Inf(1)); fail >= 1 {
+			return nil
+		}
+		proofs, taus = append(proofs, found.proof), append(taus, found.tau)
+	}
+	r.LogP = measure.LogComplementDown(slack.LeavesUp(fail))
+	r.Tau, r.Proof.Tau, r.Proof.Leaves = slices.Max(taus), taus, proofs
+	return nil
+}
+
+// found is what is proved of a box: the proof is that of tau.
+type found struct {
+	failUp, tau float64
+	proof       *phases.LeafSum
+}
+
+// boxed bounds the failure on one box, by trees of up to most nodes in all, or fewer where what they fail with is
+// enough. It is nil where nothing is shown.
+func boxed(ctx context.Context, e *engine.Engine, t *property.Task, box property.Box, most int, enough func(fail float64) bool) (*found, error) {
+	if slices.Equal(box.Lo, box.Hi) {
+		return nil, nil // nothing varies, and concentration LBP has what there is
+	}
+	q := &question{box: box, rows: t.S.Rows}
+	s, tau, err := q.search(ctx, e, t.S.Any[0], most, enough)
+	if err != nil || s == nil {
+		return nil, err
+	}
+	var leaves []int
+	q.open = s.net.open
+	for _, k := range s.trees {
+		k.prune()
+		list := k.leaves(nil)
+		leaves, q.nodes = append(leaves, len(list)), append(q.nodes, list...)
+	}
+	best := &found{failUp: 1, proof: s.proof()}
+	for _, factor := range append([]float64{1}, otherTaus...) {
+		q.tau = tau * factor
+		got, err := q.ask(ctx, e)
+		if err != nil {
+			if best.failUp < 1 && e.Cut(ctx, err) {
+				break
+			}
+			return nil, err
+		}
+		if fail := math.Nextafter(clbp.ChainBudgetUp(e, false, q.tau)+got.failUp(leaves), math.Inf(1)); fail < best.failUp {
+			best.failUp, best.tau = fail, q.tau
+		}
+	}
+	if !(best.failUp < 1) {
+		return nil, nil
+	}
+	return best, nil
+}
+
+// search looks for trees of rows and a tau for them, as long as it may take; nil where nothing is to be found.
+func (q question) search(ctx context.Context, e *engine.Engine, rows []int, most int, enough func(fail float64) bool) (s *search, tau float64, err error) {
+	ctx, end := e.Part(ctx, shareOfSearch)
+	defer end()
+	for _, q.tau = range firstTaus {
+		root, err := q.ask(ctx, e)
+		if s != nil && e.Cut(ctx, err) {
+			return s, tau, nil
+		}
+		if err != nil || root == nil {
+			return nil, 0, err
+		}
+		next := newMeanNet(e.Normal, q.box, root.known).newSearch(ctx, rows, clbp.ChainBudgetUp(e, false, q.tau))
+		if next.grow(ctx, firstNodes); s == nil || next.total() < s.total() {
+			s, tau = next, q.tau
+		}
+	}
+	for n := 2 * s.nodes; s.nodes < most && !enough(moreApprox*s.total()); n = 2 * s.nodes {
+		before, nodes := s.total(), s.nodes
+		if s.grow(ctx, min(n, most)); s.nodes == nodes || s.total() > (1-worthMore)*before {
+			break
+		}
+	}
+	return s, tau, nil
+}

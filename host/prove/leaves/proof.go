@@ -1,0 +1,36 @@
+package leaves
+
+import "psafe/host/prove/phases"
+
+// proof writes the trees of a search.
+func (s *search) proof() *phases.LeafSum {
+	p := &phases.LeafSum{}
+	for range s.net.layers {
+		p.Open = append(p.Open, []int{})
+	}
+	for _, n := range s.net.open {
+		p.Open[n.layer] = append(p.Open[n.layer], n.unit)
+	}
+	for _, k := range s.trees {
+		var t phases.Tree
+		k.write(&t)
+		p.Trees = append(p.Trees, t)
+	}
+	return p
+}
+
+// write appends the tree from here down to t, in preorder.
+func (k *node) write(t *phases.Tree) {
+	if k.parts != nil {
+		t.Cuts = append(t.Cuts, k.at)
+		for _, part := range k.parts {
+			part.write(t)
+		}
+		return
+	}
+	betas, is := make([]float64, len(k.alpha)), make([]bool, len(k.alpha))
+	for _, c := range k.cuts {
+		betas[c.at], is[c.at] = c.beta, true
+	}
+	t.AddLeaf(k.alpha, betas, is)
+}

@@ -1,0 +1,299 @@
+package prove
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"psafe/host/arith"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/prove/claim"
+	"psafe/host/prove/decide"
+	"psafe/host/prove/engine"
+	"psafe/host/prove/measure"
+	"psafe/host/prove/slack"
+	"psafe/host/read/property"
+	"psafe/internal/fault"
+)
+
+// Means of outputs over the posterior (docs/decisions.md, section 8), which are bounded beside P_safe.
+
+// HasMean says in one line why the means of a posterior's outputs cannot be bounded; nil if they can.
+func HasMean(p *posterior.Posterior) error {
+	const what = "means are bounded for finite sets of networks, and for independent normal weights with one hidden layer of ReLU, both layers dense"
+	if p.Networks() != nil {
+		return nil
+	}
+	if p.Independent() && p.Network().Chain() && len(p.Layers) == 2 {
+		below, kinked := p.Layers[0].Activation.Kinked()
+		above, linear := p.Layers[1].Activation.Kinked()
+		if kinked && below == 0 && linear && above == 1 {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s; this is %s", what, p.Describe())
+}
+
+// meanPieces is how many cells T may be cut into to bound a mean, where there are few inputs and nobody
+// says otherwise, and meanRound how many are cut at a time for each end.
+const (
+	meanPieces    = 1024
+	meanPiecesSet = 256
+	meanRound     = 8
+)
+
+// means bounds the means of each result's task.
+func means(ctx context.Context, e *engine.Engine, cfg Config, results []*claim.Result) error {
+	if err := HasMean(e.Posterior); err != nil {
+		return err
+	}
+	most := cfg.Cells
+	if most == 0 {
+		if most = 1; e.Normal.Inputs() <= decide.FewInputs {
+			most = meanPieces
+			if e.Posterior.Networks() != nil {
+				most = meanPiecesSet
+			}
+		}
+	}
+	m := &meaner{e: e}
+	for _, r := range results {
+		mean, err := m.task(ctx, most, r.Task)
+		if err != nil {
+			return err
+		}
+		r.Mean, r.Proof.Mean = mean, &mean.Proof
+	}
+	return nil
+}
+
+// meaner bounds means on cells.
+type meaner struct{ e *engine.Engine }
+
+// byLines says that means are those of bounds of each network.
+func (m *meaner) byLines() bool { return m.e.Posterior.Networks() != nil }
+
+// part is a cell, what is proved of the means there, and its halves.
+type part struct {
+	box    property.Box
+	axis   int
+	parts  []*part
+	lo, hi []float64
+}
+
+// task bounds the means on T: the cells that reach furthest are halved.
+func (m *meaner) task(ctx context.Context, most int, t *property.Task) (*claim.Mean, error) {
+	var roots []*part
+	for _, b := range t.T {
+		roots = append(roots, m.part(b))
+	}
+	leaves := slices.Clone(roots)
+	err := m.bound(ctx, leaves)
+	for err == nil && len(leaves) < most {
+		cut := m.furthest(leaves, most-len(leaves))
+		if len(cut) == 0 {
+			break
+		}
+		var halves []*part
+		for _, p := range cut {
+			p.axis = widest(p.box)
+			left, right := p.box.Halves(p.axis)
+			halves = append(halves, m.part(left), m.part(right))
+		}
+		if err = m.bound(ctx, halves); err == nil {
+			for i, p := range cut {
+				p.parts = halves[2*i : 2*i+2]
+			}
+			leaves = append(slices.DeleteFunc(leaves, func(p *part) bool { return p.parts != nil }), halves...)
+		}
+	}
+	if err != nil && !m.e.Cut(ctx, err) {
+		return nil, err
+	}
+	r := m.hull(roots)
+	if err == nil && !claim.HoldsOn(&t.S, r.Lower, r.Upper) {
+		err = m.refute(ctx, t, leaves, r)
+	}
+	if err != nil && !m.e.Cut(ctx, err) {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (m *meaner) part(b property.Box) *part {
+	n := m.e.Posterior.Outputs()
+	return &part{box: b, lo: slices.Repeat([]float64{math.Inf(-1)}, n), hi: slices.Repeat([]float64{math.Inf(1)}, n)}
+}
+
+func widest(b property.Box) int {
+	best := 0
+	for j := range b.Lo {
+		if b.Hi[j]-b.Lo[j] > b.Hi[best]-b.Lo[best] {
+			best = j
+		}
+	}
+	return best
+}
+
+// worthCutting is the share of the range of a mean that is not worth a cut.
+const worthCutting = 2e-4
+
+// furthest are the cells that reach furthest, for each end of each mean: those that reach clearly
+// beyond what some cell has for sure.
+func (m *meaner) furthest(leaves []*part, room int) []*part {
+	chosen := map[*part]bool{}
+	var list []*part
+	take := func(reach func(p *part) float64, sure float64) {
+		sorted := slices.Clone(leaves)
+		slices.SortStableFunc(sorted, func(a, b *part) int {
+			switch x, y := reach(a), reach(b); {
+			case x < y:
+				return -1
+			case x > y:
+				return 1
+			}
+			return 0
+		})
+		for _, p := range sorted[:min(len(sorted), meanRound)] {
+			if len(list) < room && !chosen[p] && reach(p) < sure && !slices.Equal(p.box.Lo, p.box.Hi) {
+				chosen[p] = true
+				list = append(list, p)
+			}
+		}
+	}
+	for i := range m.e.Posterior.Outputs() {
+		low, high, first, last := math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
+		for _, p := range leaves {
+			low, high, first, last = min(low, p.hi[i]), max(high, p.lo[i]), min(first, p.lo[i]), max(last, p.hi[i])
+		}
+		more := 0.0
+		if w := last - first; w <= math.MaxFloat64 {
+			more = worthCutting * w
+		}
+		take(func(p *part) float64 { return p.lo[i] }, low-more)
+		take(func(p *part) float64 { return -p.hi[i] }, -high-more)
+	}
+	return list
+}
+
+// hull is what the cells of all boxes of T show, a little less than that.
+func (m *meaner) hull(roots []*part) *claim.Mean {
+	outputs := m.e.Posterior.Outputs()
+	r := &claim.Mean{Lower: slices.Repeat([]float64{math.Inf(1)}, outputs), Upper: slices.Repeat([]float64{math.Inf(-1)}, outputs)}
+	var trees []int
+	var add func(p *part)
+	add = func(p *part) {
+		if p.parts != nil {
+			trees = append(trees, p.axis)
+			for _, half := range p.parts {
+				add(half)
+			}
+			return
+		}
+		trees = append(trees, claim.Leaf)
+		for i := range outputs {
+			r.Lower[i], r.Upper[i] = min(r.Lower[i], p.lo[i]), max(r.Upper[i], p.hi[i])
+		}
+	}
+	for _, p := range roots {
+		add(p)
+	}
+	for i := range outputs {
+		r.Lower[i], r.Upper[i] = slack.Mean(r.Lower[i], r.Upper[i], m.byLines())
+	}
+	r.Proof.Cells = claim.UncutCells(trees)
+	return r
+}
+
+// refute looks among the centres of cells for a point where the mean is surely not in S.
+func (m *meaner) refute(ctx context.Context, t *property.Task, leaves []*part, r *claim.Mean) error {
+	var at []claim.Witness
+	var points []*part
+	for _, p := range leaves {
+		x := p.box.CentreApprox()
+		for b := range t.T {
+			if within(t.T[b], x) {
+				if w, around := claim.NewWitness(t, b, x); around.Lo != nil {
+					at, points = append(at, w), append(points, m.part(around))
+				}
+				break
+			}
+		}
+	}
+	if err := m.bound(ctx, points); err != nil {
+		return err
+	}
+	for k, p := range points {
+		for i := range p.lo {
+			p.lo[i], p.hi[i] = slack.Mean(p.lo[i], p.hi[i], m.byLines())
+		}
+		if claim.FailsOn(&t.S, p.lo, p.hi) {
+			r.Refuted, r.Proof.Witness = true, &at[k]
+			return nil
+		}
+	}
+	return nil
+}
+
+func within(b property.Box, x []float64) bool {
+	for j := range x {
+		if !(b.Lo[j] <= x[j] && x[j] <= b.Hi[j]) {
+			return false
+		}
+	}
+	return true
+}
+
+// bound bounds the means on cells.
+func (m *meaner) bound(ctx context.Context, cells []*part) error {
+	if !m.byLines() {
+		return fault.OnCores(ctx, len(cells), func(i int) { cells[i].lo, cells[i].hi = reluMeans(m.e.Posterior, cells[i].box) })
+	}
+	if len(cells) == 0 {
+		return nil
+	}
+	var boxes []property.Box
+	for _, p := range cells {
+		boxes = append(boxes, p.box)
+	}
+	lower, upper, err := decide.MeanOfSet(ctx, m.e, boxes)
+	for i := range lower {
+		cells[i].lo, cells[i].hi = lower[i], upper[i]
+	}
+	return err
+}
+
+// reluMeans bounds E f_i(x) = sum_j E w_ij E max(t_j(x), 0) + E b_i on a box: layers are independent,
+// and t_j(x) is normal, with mean and deviation between bounds, with both of which E max(t, 0) grows
+// (85).
+func reluMeans(p *posterior.Posterior, b property.Box) (lower, upper []float64) {
+	first, last := &p.Layers[0], &p.Layers[1]
+	in, out := first.Map.(network.Linear), last.Map.(network.Linear)
+	n := first.Outputs()
+	rLo, rHi := make([]float64, n), make([]float64, n)
+	for j := range n {
+		k := in.BiasOf(j)
+		mean := arith.Exactly(first.Bias.Mean[k])
+		variance := arith.Of(first.Bias.SdLo[k], first.Bias.SdHi[k]).Square()
+		for i, w := range in.Into(j) {
+			mean = mean.Plus(arith.Exactly(first.Weight.Mean[w]).Times(arith.Of(b.Lo[i], b.Hi[i])))
+			variance = variance.Plus(arith.Of(first.Weight.SdLo[w], first.Weight.SdHi[w]).Square().Times(arith.Of(b.Lo[i], b.Hi[i]).Square()))
+		}
+		rLo[j] = measure.ReLUMeanDown(mean.Lo, max(0, math.Nextafter(math.Sqrt(max(0, variance.Lo)), 0)))
+		rHi[j] = measure.ReLUMeanUp(mean.Hi, math.Nextafter(math.Sqrt(variance.Hi), math.Inf(1)))
+	}
+	for i := range last.Outputs() {
+		k := out.BiasOf(i)
+		sum := arith.Exactly(last.Bias.Mean[k])
+		for j, w := range out.Into(i) {
+			sum = sum.Plus(arith.Exactly(last.Weight.Mean[w]).Times(arith.Of(rLo[j], rHi[j])))
+		}
+		if math.IsNaN(sum.Lo) || math.IsNaN(sum.Hi) {
+			sum = arith.Of(math.Inf(-1), math.Inf(1))
+		}
+		lower, upper = append(lower, sum.Lo), append(upper, sum.Hi)
+	}
+	return lower, upper
+}

@@ -1,0 +1,33 @@
+package measure
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestReLUMean: E max(W, 0) is between its bounds, which are near each other; both grow with the mean and
+// the deviation.
+func TestReLUMean(t *testing.T) {
+	r := rand.New(rand.NewPCG(35, 8))
+	for range 2000 {
+		mean, sd := 3*r.NormFloat64(), math.Exp(2*r.NormFloat64())
+		exact := mean*approxQ(-mean/sd) + sd*math.Exp(-mean*mean/sd/sd/2)/math.Sqrt(2*math.Pi)
+		lo, hi, off := ReLUMeanDown(mean, sd), ReLUMeanUp(mean, sd), 1e-14*(math.Abs(mean)+sd)
+		if lo > exact+off || hi < exact-off || lo > hi || hi-lo > 100*off {
+			t.Errorf("mean %v, sd %v: [%v, %v], it is %v", mean, sd, lo, hi, exact)
+		}
+		if abs := 2*exact - mean; AbsMeanDown(mean, sd) > abs+2*off || AbsMeanDown(mean, sd) < math.Abs(mean) {
+			t.Errorf("mean %v, sd %v: E|W| from %v on, it is %v", mean, sd, AbsMeanDown(mean, sd), abs)
+		}
+	}
+	inf, nan := math.Inf(1), math.NaN()
+	for _, c := range [][2]float64{{nan, 1}, {inf, 1}, {1, nan}, {1, inf}, {-inf, 1}} {
+		if lo, hi := ReLUMeanDown(c[0], c[1]), ReLUMeanUp(c[0], c[1]); lo > 1 || hi < inf {
+			t.Errorf("%v: [%v, %v]", c, lo, hi)
+		}
+	}
+	if lo, hi := ReLUMeanDown(-2, 0), ReLUMeanUp(-2, 0); lo != 0 || hi > 1e-300 {
+		t.Errorf("certainly -2: [%v, %v]", lo, hi)
+	}
+}

@@ -1,0 +1,321 @@
+package ontop
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
+	"psafe/host/lab/testkit/sumtest"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/prove/measure"
+	"psafe/host/read/property"
+	"psafe/internal/testscale"
+)
+
+// exact is the covariance of a row of the last layer in rational numbers: that of the columns of what
+// the file states, by definition.
+func exact(post *posterior.Posterior, c []float64) [][]*big.Rat {
+	last := len(post.Layers) - 1
+	l := &post.Layers[last]
+	n, out := l.Inputs()+1, l.Outputs()
+	rat := func(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
+	var columns [][]*big.Rat // what each normal number adds to the row's coefficients
+	add := func(entry func(o, j int) *big.Rat) {
+		column := make([]*big.Rat, n)
+		for j := range n {
+			column[j] = new(big.Rat)
+			for o := range out {
+				column[j].Add(column[j], new(big.Rat).Mul(rat(c[o]), entry(o, j)))
+			}
+		}
+		columns = append(columns, column)
+	}
+	var cov *posterior.Covariance
+	if all := post.Covariances(); all != nil {
+		cov = all[last]
+	}
+	switch {
+	case cov == nil:
+		for e := range out * n {
+			add(func(o, j int) *big.Rat {
+				switch {
+				case o*n+j != e:
+					return new(big.Rat)
+				case j == n-1:
+					return rat(l.Bias.SdHi[o])
+				}
+				return rat(l.Weight.SdHi[j*out+o])
+			})
+		}
+	case cov.Full():
+		for k := range cov.Rank {
+			add(func(o, j int) *big.Rat { return rat(cov.Factor[(o*n+j)*cov.Rank+k]) })
+		}
+	default:
+		for e := range out * n {
+			i, k := e/n, e%n
+			add(func(o, j int) *big.Rat {
+				return new(big.Rat).Mul(rat(cov.Sd[e]), new(big.Rat).Mul(rat(cov.QG[o*out+i]), rat(cov.QA[j*n+k])))
+			})
+		}
+	}
+	k := make([][]*big.Rat, n)
+	for i := range k {
+		for j := range n {
+			sum := new(big.Rat)
+			for _, column := range columns {
+				sum.Add(sum, new(big.Rat).Mul(column[i], column[j]))
+			}
+			k[i] = append(k[i], sum)
+		}
+	}
+	return k
+}
+
+// form is p'K p.
+func quadratic(k [][]*big.Rat, p []float64) *big.Rat {
+	sum := new(big.Rat)
+	for i := range k {
+		for j := range k {
+			x := new(big.Rat).SetFloat64(p[i])
+			sum.Add(sum, x.Mul(x, new(big.Rat).SetFloat64(p[j])).Mul(x, k[i][j]))
+		}
+	}
+	return sum
+}
+
+// randomCell is a cell of in inputs, of which it knows what it says: slopes, and intervals that hold the
+// lines' ends.
+func randomCell(r *rand.Rand, n, in int, width float64) *Cell {
+	c := &Cell{radius: make([]float64, in), lo: make([]float64, n), hi: make([]float64, n)}
+	for k := range c.radius {
+		c.radius[k] = width * r.Float64()
+	}
+	for j := range n {
+		slope := make([]float64, in)
+		moves := 0.0
+		for k := range slope {
+			slope[k] = r.NormFloat64()
+			moves += math.Abs(slope[k]) * c.radius[k]
+		}
+		at, gap := r.NormFloat64(), width*r.Float64()
+		c.lower, c.upper = append(c.lower, line{at, slope}), append(c.upper, line{at + gap, slope})
+		c.lo[j], c.hi[j] = at-moves*r.Float64(), at+gap+moves*r.Float64()
+	}
+	return c
+}
+
+// TestRow: the covariance of a row, and what is said of its form over a cell, enclose the exact ones; at a
+// point both are tight, and the tail is that of the normal distribution.
+func TestRow(t *testing.T) {
+	r := rand.New(rand.NewPCG(33, 11))
+	for i := range testscale.Cases(t, 300) {
+		n, out := 1+r.IntN(4), 1+r.IntN(3)
+		post := sumtest.RandomOnTop(r, network.Activation{Kind: network.ReLU}, math.Exp2(float64(r.IntN(12)-8)), 2, n, out)
+		top, err := New(post)
+		if err != nil || top.rate > 0 {
+			continue // nothing of it is random, or nothing normal
+		}
+		row := property.Row{CLo: make([]float64, out), D: r.NormFloat64()}
+		for o := range row.CLo {
+			row.CLo[o] = r.NormFloat64()
+		}
+		row.CHi, row.DHi = row.CLo, row.D
+		k, known := exact(post, row.CLo), top.Row(&row)
+		cell := randomCell(r, n, 2, float64(i%2))
+		f := known.form(cell)
+		v := known.varianceOf(f)
+		above := func(hi float64, x *big.Rat) bool { return new(big.Rat).SetFloat64(hi).Cmp(x) >= 0 }
+		for j := range n + 1 {
+			if m := known.marginal[j]; !above(m*m*(1+0x1p-50), k[j][j]) {
+				t.Fatalf("%d: marginal %v, exactly %v", i, m, k[j][j].FloatString(20))
+			}
+		}
+		// Points of the cell between its lines, and in its intervals.
+		for range 30 {
+			p := append(make([]float64, n), 1)
+			d := []float64{cell.radius[0] * (2*r.Float64() - 1), cell.radius[1] * (2*r.Float64() - 1)}
+			inside := true
+			for j := range n {
+				p[j] = f.at[j] + f.slope[j][0]*d[0] + f.slope[j][1]*d[1] + f.half[j]*float64(r.IntN(3)-1)*0.999999
+				inside = inside && p[j] >= cell.lo[j] && p[j] <= cell.hi[j]
+			}
+			if exactly := quadratic(k, p); inside && (!above(v.Hi, exactly) || new(big.Rat).SetFloat64(v.Lo).Cmp(exactly) > 0) {
+				t.Fatalf("%d %s: variance %v at a point, bounds %v", i, post.Describe(), exactly.FloatString(20), v)
+			}
+		}
+		if i%2 > 0 {
+			continue
+		}
+		p := append(append([]float64(nil), f.at...), 1)
+		variance, _ := quadratic(k, p).Float64()
+		if v.Hi > variance*(1+1e-9)+1e-100 || v.Lo < variance*(1-1e-9)-1e-100 {
+			t.Errorf("%d %s: variance %v at the point, bounds %v", i, post.Describe(), variance, v)
+		}
+		mean := row.D
+		for o, c := range row.CLo {
+			l := &post.Layers[1]
+			mean += c * l.Bias.Mean[o]
+			for j := range n {
+				mean += c * l.Weight.Mean[j*out+o] * p[j]
+			}
+		}
+		z := mean / math.Sqrt(variance)
+		tail, met := known.TailUp(cell, false), known.TailUp(cell, true)
+		if z > 1e-6 && z < 30 && (tail < measure.TailDown(z*(1+1e-12)) || tail > measure.TailUp(z*(1-1e-6))) || z < -1e-6 && tail != 1 {
+			t.Errorf("%d: tail %v at z = %v, want %v", i, tail, z, measure.TailUp(z))
+		}
+		if z < -1e-6 && z > -30 && (met < 1-measure.TailUp(-z*(1-1e-12)) || met > 1-measure.TailDown(-z*(1+1e-6))+1e-12) {
+			t.Errorf("%d: tail %v at a point at z = %v, want %v", i, met, z, 1-measure.TailUp(-z))
+		}
+	}
+}
+
+// TestMean: the mean of the row's least value over a cell, drawn, is not below what is said of it.
+func TestMean(t *testing.T) {
+	r := rand.New(rand.NewPCG(33, 12))
+	for i := range testscale.Cases(t, 60) {
+		n, out := 1+r.IntN(3), 1+r.IntN(2)
+		post := sumtest.RandomOnTop(r, network.Activation{Kind: network.ReLU}, 0.3, 2, n, out)
+		top, err := New(post)
+		if err != nil || top.rate > 0 {
+			continue
+		}
+		row := property.Row{CLo: make([]float64, out), D: 1, DHi: 1}
+		for o := range row.CLo {
+			row.CLo[o] = r.NormFloat64()
+		}
+		row.CHi = row.CLo
+		known := top.Row(&row)
+		f := known.form(randomCell(r, n, 2, 1))
+		const draws = 2000
+		w, sum, square := post.NewWeights(), 0.0, 0.0
+		for d := range draws {
+			post.Draw(uint64(i), d, w)
+			least := row.D
+			for o, c := range row.CLo {
+				least += c * w[3][o]
+			}
+			along := make([]float64, 2)
+			for j := range n {
+				a := 0.0
+				for o, c := range row.CLo {
+					a += c * w[2][j*out+o]
+				}
+				least += a*f.at[j] - math.Abs(a)*f.half[j]
+				along[0], along[1] = along[0]+a*f.slope[j][0], along[1]+a*f.slope[j][1]
+			}
+			least -= math.Abs(along[0])*f.radius[0] + math.Abs(along[1])*f.radius[1]
+			sum, square = sum+least, square+least*least
+		}
+		mean := sum / draws
+		err2 := 5 * math.Sqrt((square/draws-mean*mean)/draws)
+		if got := known.meanDown(f); got > mean+err2 || got < mean-err2-1e-9 {
+			t.Errorf("%d %s: mean %v, drawn %v +- %v", i, post.Describe(), got, mean, err2)
+		}
+	}
+}
+
+// TestForm: the largest value of a form over a box is at most what is said, and not much less. A matrix of
+// zeros has no trace to enlarge, and ends too.
+func TestForm(t *testing.T) {
+	r := rand.New(rand.NewPCG(33, 13))
+	for i := range testscale.Cases(t, 300) {
+		n := 2 + r.IntN(5)
+		known := &Row{n: n, k: make([]float64, (n+1)*(n+1)), delta: make([]float64, n+1)}
+		reach := make([]float64, n)
+		for j := range reach {
+			reach[j] = r.Float64() * float64(r.IntN(3))
+		}
+		b := make([]float64, n*n)
+		for e := range b {
+			b[e] = r.NormFloat64() * float64(min(i, 1))
+		}
+		at := func(x, y int) (sum float64) {
+			for k := range n {
+				sum += b[x*n+k] * b[y*n+k]
+			}
+			return sum
+		}
+		for x := range n {
+			for y := range n {
+				known.k[x*(n+1)+y] = at(x, y)
+			}
+		}
+		most := 0.0
+		for corner := range 1 << n {
+			v := 0.0
+			for x := range n {
+				for y := range n {
+					d := at(x, y) * reach[x] * reach[y]
+					if corner>>x&1 != corner>>y&1 {
+						d = -d
+					}
+					v += d
+				}
+			}
+			most = max(most, v)
+		}
+		if got := known.overBoxUp(reach); got < most*(1-1e-12) || got > most*math.Pi/2*1.02+1e-9 {
+			t.Fatalf("%d: %v of the form, its largest value is %v", i, got, most)
+		}
+	}
+}
+
+// TestDropped: at a point the tail of dropout is the probability of the masks that fail, but for a lattice;
+// over a cell it is at least that of those that fail somewhere.
+func TestDropped(t *testing.T) {
+	r := rand.New(rand.NewPCG(33, 14))
+	for i := range testscale.Cases(t, 150) {
+		n := 1 + r.IntN(6)
+		layers := sumtest.RandomNoisy(r, network.Activation{Kind: network.ReLU}, 0, 2, n, 2).Layers
+		rate := []float64{0, 0.7 * r.Float64()}
+		post, err := posterior.FromDropout(layers, rate)
+		if err != nil {
+			t.Fatal(err)
+		}
+		top, err := New(post)
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := property.Row{CLo: []float64{1, -1}, CHi: []float64{1, -1}, D: r.NormFloat64()}
+		row.DHi = row.D
+		known, cell := top.Row(&row), randomCell(r, n, 2, float64(i%2))
+		f := known.form(cell)
+		least, size := func(mask int, up float64) float64 {
+			value, along := row.D+layers[1].Bias.Mean[0]-layers[1].Bias.Mean[1], make([]float64, 2)
+			for j := range n {
+				if mask>>j&1 == 1 {
+					a := (layers[1].Weight.Mean[j*2] - layers[1].Weight.Mean[j*2+1]) / (1 - rate[1])
+					value += a*f.at[j] - math.Abs(a)*f.half[j]
+					along[0], along[1] = along[0]+a*f.slope[j][0], along[1]+a*f.slope[j][1]
+				}
+			}
+			return value - math.Abs(along[0])*cell.radius[0] - math.Abs(along[1])*cell.radius[1] - up
+		}, 0.0
+		for j := range n {
+			size += math.Abs(known.mean[j].Lo*f.at[j]) / (1 - rate[1])
+		}
+		failing := func(up float64) (sum float64) {
+			for mask := range 1 << n {
+				p := 1.0
+				for j := range n {
+					p *= []float64{rate[1], 1 - rate[1]}[mask>>j&1]
+				}
+				if least(mask, up) <= 0 {
+					sum += p
+				}
+			}
+			return sum
+		}
+		tail := known.TailUp(cell, false)
+		if want := failing(-1e-9); tail < want*(1-1e-12) {
+			t.Errorf("%d: tail %v, fail with probability %v", i, tail, want)
+		}
+		if most := failing(size / 200); i%2 == 0 && tail > most+1e-9 {
+			t.Errorf("%d: tail %v at a point, fail with probability %v", i, tail, most)
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package plot
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+
+	"psafe/host/record"
+)
+
+// Quantity is what is drawn against eps: P_safe, or what is known of decisions of posterior predictives
+// (docs/decisions.md): the share of the inputs for which the class is that of the predictive everywhere
+// on T, or that of a majority of the networks.
+type Quantity struct {
+	word                string
+	title, lower, upper string
+	// bounds are those of a record, 0 or 1 each.
+	bounds func(d *record.Decision) (lower, upper float64)
+}
+
+var quantities = []Quantity{
+	{"p_safe", "Bounds of P_safe against eps", "p_lower, certified", "p_upper, certified (1 says nothing)", nil},
+	{"decision", "Share of inputs whose class the predictive keeps, against eps", "decision_safe, certified", "not decision_unsafe, certified", func(d *record.Decision) (lower, upper float64) {
+		upper = 1
+		switch d.Verdict {
+		case record.DecisionSafe:
+			lower = 1
+		case record.DecisionUnsafe:
+			upper = 0
+		}
+		return lower, upper
+	}},
+	{"vote", "Share of inputs whose class a majority of networks keeps, against eps", "vote above 1/2, certified", "1, which says nothing", func(d *record.Decision) (lower, upper float64) {
+		if d.Vote.Exact().Rat().Cmp(big.NewRat(1, 2)) > 0 {
+			lower = 1
+		}
+		return lower, 1
+	}},
+}
+
+// QuantityWords are the words of all quantities.
+func QuantityWords() (words []string) {
+	for _, q := range quantities {
+		words = append(words, q.word)
+	}
+	return words
+}
+
+// QuantityOf is the one of that word.
+func QuantityOf(word string) (*Quantity, error) {
+	i := slices.IndexFunc(quantities, func(q Quantity) bool { return q.word == word })
+	if i < 0 {
+		return nil, fmt.Errorf("%.40q is none of %s", word, strings.Join(QuantityWords(), ", "))
+	}
+	return &quantities[i], nil
+}
+
+// Of are the records with the bounds of the quantity in the place of those of P_safe.
+func (q *Quantity) Of(records []record.Placed) ([]record.Placed, error) {
+	if q.bounds == nil {
+		return records, nil
+	}
+	list := slices.Clone(records)
+	for i := range list {
+		if list[i].Decision == nil {
+			return nil, fmt.Errorf("%s: the record says nothing of a decision: certify with --target decision", list[i].Place())
+		}
+		r := *list[i].Record
+		lower, upper := q.bounds(r.Decision)
+		r.PLower, r.PUpper, r.Statistical, r.Parent, r.Networks = record.Down(lower), record.Up(upper), nil, nil, 0
+		list[i].Record = &r
+	}
+	return list, nil
+}
