@@ -173,7 +173,7 @@ func epsOf(r *record.Record) string {
 }
 
 // meansOfRadii says in a line how large radii are: the means of what is certified, where nothing is 0,
-// rounded down, and of what is refuted among those where something is.
+// rounded down, and of what is refuted among those where something is, rounded up.
 func meansOfRadii(list []*certify.Radius) string {
 	certified, refuted := new(big.Rat), new(big.Rat)
 	n, m := 0, 0
@@ -187,14 +187,17 @@ func meansOfRadii(list []*certify.Radius) string {
 			refuted.Add(refuted, property.MustExact(r.Refuted.Eps).Rat())
 		}
 	}
-	mean := func(sum *big.Rat, n int) string {
+	mean := func(sum *big.Rat, n int, up bool) string {
 		sum.Mul(sum, big.NewRat(1e6, int64(max(1, n))))
-		whole := new(big.Int).Quo(sum.Num(), sum.Denom())
+		whole, rest := new(big.Int).QuoRem(sum.Num(), sum.Denom(), new(big.Int))
+		if up && rest.Sign() > 0 {
+			whole.Add(whole, big.NewInt(1))
+		}
 		return new(big.Rat).SetFrac(whole, big.NewInt(1e6)).FloatString(6)
 	}
-	words := []string{fmt.Sprintf("%d of %d inputs have a certified radius, of %s on average over all", n, len(list), mean(certified, len(list)))}
+	words := []string{fmt.Sprintf("%d of %d inputs have a certified radius, of %s on average over all", n, len(list), mean(certified, len(list), false))}
 	if m > 0 {
-		words = append(words, fmt.Sprintf("%d a refuted one, of %s on average over these", m, mean(refuted, m)))
+		words = append(words, fmt.Sprintf("%d a refuted one, of %s on average over these", m, mean(refuted, m, true)))
 	}
 	return strings.Join(slices.Clip(words), "; ")
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"psafe/host/read/property"
 )
@@ -46,9 +45,6 @@ func (p *proof) decision() (*decisionProof, error) {
 	}
 	return &d, nil
 }
-
-// classWords begin a property in words that says of one class that it is the largest output.
-const classWords = "argmax_is:"
 
 // verdict is what follows from the bounds.
 func (d *decision) verdict() string {
@@ -94,7 +90,9 @@ func (r *record) consistentDecision() error {
 		return fmt.Errorf("decision: the verdict is %.40q, the bounds make it %q", d.Verdict, d.verdict())
 	case d.Gap.Cmp(zero) > 0 && d.RivalGap != nil:
 		return fmt.Errorf("decision: gap %v and rival_gap %v contradict each other", d.Gap, d.RivalGap)
-	case !strings.HasPrefix(r.Property, classWords) || r.Label == nil:
+	case r.Template != "" || r.Eps == "": // a property of a file may have any name, and be about anything
+		return errors.New("decision: the property is that of a file: decisions are of a class around a point")
+	case !property.IsClass(r.Property) || r.Label == nil:
 		return fmt.Errorf("decision: the property is %.40q, not that one class is the largest output", r.Property)
 	case (d.RivalGap != nil) != (proof.Witness != nil) || (proof.Rival != nil) != (proof.Witness != nil) || proof.WitnessTau != 0 && proof.Witness == nil:
 		return errors.New("decision: rival_gap is there without a witness and a rival in the proof, or these without rival_gap")
@@ -155,7 +153,7 @@ func (q *question) refuted(ctx context.Context, proof *decisionProof, bound pred
 		return err
 	}
 	other := *q.task
-	if other.S, other.Label, err = property.ParseSpec(fmt.Sprint(classWords, rival), outputs); err != nil {
+	if other.S, other.Label, err = property.ParseSpec(property.WithClass(property.KeepsClass, rival), outputs); err != nil {
 		return err
 	}
 	gap := func(p *predictive) float64 { return p.gaps[rowOf(other.Label, q.task.Label)] }

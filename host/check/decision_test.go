@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -186,5 +187,52 @@ func TestPredictiveAsCertify(t *testing.T) {
 	}
 	if softmaxDown([]float64{nan}) != 0 || gapDown(1, nan) != -1 {
 		t.Error("a margin that is no number says something")
+	}
+}
+
+// TestNamesOfFiles: a property of a file may have the name of another one. argmax_is:1 may say that class
+// 1 is never the largest output, whose rows would be taken for margins of class 1, and output_box:[3,4] be a
+// box that holds everything. No record of a file has a decision or means.
+func TestNamesOfFiles(t *testing.T) {
+	for _, of := range []struct{ posterior, entry, target, claim, proof, refused string }{
+		{"tiny-2-3-2-tanh.npz", `"name":"argmax_is:1","kind":"argmax_is_never","class":1,"boxes":[[[0.25,0.35],[-0.25,-0.15]]]`, "decision",
+			`"decision":{"verdict":"decision_safe","lower":0,"rival_upper":1,"gap":` + property.DecimalDown(0.5) + `,"vote":0}`, `,"decision":{"tau":[0.0001]}`, "decision: the property is that of a file"},
+		{"cubic-128.npz", `"name":"output_box:[3,4]","kind":"output_box","output":[[-1e9,1e9]],"boxes":[[[0.25,0.35]]]`, "mean",
+			`"output_mean":{"verdict":"mean_safe","lower":[` + property.DecimalDown(-1e6) + `],"upper":[` + property.DecimalUp(1e6) + `]}`, "", "output_mean: the property is that of a file"},
+	} {
+		path := filepath.Join(t.TempDir(), "p.json")
+		if err := os.WriteFile(path, []byte(`{"properties":[{`+of.entry+`}]}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		job := file(of.posterior, "", certify.Method{By: new(prove.CLBP), NoUpper: true}, bound.Float64)
+		job.Tasks = certify.Tasks{File: path}
+		var c Checker
+		line := written(t, job)[0]
+		if v, err := c.Check(t.Context(), line, false); err != nil || v.Refused != nil {
+			t.Fatalf("without a claim: %v %v", err, v.Refused)
+		}
+		for _, r := range [][2]string{{`--no-upper"`, `--no-upper --target ` + of.target + `"`}, {`,"margin"`, "," + of.claim + `,"margin"`}, {`]},"checksum"`, `]` + of.proof + `},"checksum"`}} {
+			line = bytes.Replace(line, []byte(r[0]), []byte(r[1]), 1)
+		}
+		ids, err := identities(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		line = regexp.MustCompile(`"id":"[^"]*"`).ReplaceAll(line, fmt.Appendf(nil, `"id":"%s"`, ids[0]))
+		if v, err := c.Check(t.Context(), resealed(line), false); err != nil || v.Refused == nil || !strings.HasPrefix(v.Refused.Error(), of.refused) {
+			t.Errorf("with one: %v %v\n%s", err, v.Refused, line)
+		}
+	}
+}
+
+// TestSpacesInProperty: the words of a property may have spaces around them.
+func TestSpacesInProperty(t *testing.T) {
+	spaced := file("tiny-2-3-2-tanh.npz", "", certify.Method{By: new(prove.CLBP), NoUpper: true, Decision: true}, bound.Float64)
+	spaced.Tasks = certify.Tasks{Points: certify.Points{Inputs: filepath.Join("testdata", "pairs.csv"), Eps: "0.3", Property: " argmax_is:0"}}
+	var c Checker
+	for _, line := range written(t, spaced) {
+		if v, err := c.Check(t.Context(), line, false); err != nil || v.Refused != nil {
+			t.Errorf("%v %v\n%s", err, v.Refused, line)
+		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/big"
 	"slices"
-	"strings"
 
 	"psafe/host/arith"
 	"psafe/host/check/curves"
@@ -64,7 +63,9 @@ func (r *record) consistentMean() error {
 	switch {
 	case err != nil:
 		return err
-	case !strings.HasPrefix(r.Property, "output_box:"):
+	case r.Template != "" || r.Eps == "": // a property of a file may have any name, and be about anything
+		return errors.New("output_mean: the property is that of a file: means are of a box of outputs around a point")
+	case !property.IsBox(r.Property):
 		return fmt.Errorf("output_mean: the property is %.40q, no box of outputs", r.Property)
 	case (m.Verdict == "mean_unsafe") != (proof.Witness != nil):
 		return fmt.Errorf("output_mean: the verdict is %.40q, whether there is a witness: %v", m.Verdict, proof.Witness != nil)

@@ -300,19 +300,21 @@ func (q *question) bySet(ctx context.Context, task *property.Task, cells []prope
 			return nil, err
 		}
 	}
-	best := map[[2]int][]float64{} // of a cell and a network
+	margins := make([][]float64, len(nets)) // the best of this cell: those of all would fill the memory
 	return eachCell(ctx, task, cells, enough, func(c int, try uint64) (*predictive, error) {
-		margins := make([][]float64, len(nets))
+		if try == 0 {
+			clear(margins)
+		}
 		for i, n := range nets {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
 			lines := network{layers: n.layers, graph: n.graph, lines: true, by: choice{try: try}}
 			lo, _ := lines.rowsLo(cells[c], task.S.Rows)
-			for k, old := range best[[2]int{c, i}] {
+			for k, old := range margins[i] {
 				lo[k] = max(lo[k], old)
 			}
-			margins[i], best[[2]int{c, i}] = lo, lo
+			margins[i] = lo
 		}
 		return meanOf(margins, set.Counts, set.Total(), &task.S), nil
 	})
