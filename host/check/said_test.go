@@ -128,6 +128,8 @@ func variedRuns(t *testing.T) [][][]byte {
 	radii.Tasks.Points.Clip, radii.Tasks.Points.Mean, radii.Tasks.Points.Std = []string{"-1", "1"}, "0.1", "0.9"
 	leaves := images("glyphs-64-24-24-10.npz", 1, "0.02", certify.Method{By: new(prove.Phases)}, bound.Float32)
 	leaves.Tasks.Points.Index = new("2")
+	decides := points(tanh, pair, "0.1", "argmax_is:1", certify.Method{By: new(prove.CLBP), Decision: true, NoUpper: true, Cells: new(4)})
+	means := points("samples-2-8-3.npz", pair, "0.1", "output_box:[-9,9],[,],[,]", certify.Method{Mean: true})
 	either := mixedJobs(t)["clbp float32"]
 	var runs [][][]byte
 	for _, j := range []*certify.Job{
@@ -143,7 +145,7 @@ func variedRuns(t *testing.T) [][][]byte {
 		points("dropout-2-8-3.npz", pair, "0.1", property.KeepsClass, certify.Method{By: new(prove.Statistical)}),
 		images("glyphs-64-24-24-10.npz", 1, "0.02", certify.Method{By: new(prove.Phases)}, bound.Float32),
 		parentJob(t, dir, certify.Method{}),
-		stopped, limited, radii, either, leaves,
+		stopped, limited, radii, either, leaves, decides, means,
 	} {
 		runs = append(runs, written(t, j))
 	}

@@ -226,6 +226,11 @@ func (m *meta) contents(format string, byName map[string]lazy, file int64) (*con
 	if m.Source != nil {
 		n.origin = &posterior.Source{Path: m.Source.Path, Format: m.Source.Format, SHA256: m.Source.SHA256}
 	}
+	for k := range m.Layers { // before arrays are missed that another kind has
+		if err := m.Layers[k].checkCovariance(n.kind); err != nil {
+			return nil, fmt.Errorf("layer %d: %w", k, err)
+		}
+	}
 	numbers, lazies := int64(0), make([][]lazy, len(m.Layers))
 	n.layers = make([]arrays, len(m.Layers))
 	for k, l := range m.Layers {
@@ -243,9 +248,6 @@ func (m *meta) contents(format string, byName map[string]lazy, file int64) (*con
 			}
 		}
 		if err := l.settle(n.kind, &n.layers[k]); err != nil {
-			return nil, fmt.Errorf("layer %d: %w", k, err)
-		}
-		if err := l.checkCovariance(n.kind); err != nil {
 			return nil, fmt.Errorf("layer %d: %w", k, err)
 		}
 		if lazies[k], err = m.find(n.kind, k, byName, &numbers); err != nil {
