@@ -56,9 +56,36 @@ func TestCheckMean(t *testing.T) {
 					t.Errorf("%+v: line %d passes with %s: %s", of, i, to, bad)
 				}
 			}
+			if verdict == "mean_safe" {
+				wide := regexp.MustCompile(`("output_mean":.*?"upper":\[)[^,\]]*`).ReplaceAll(line, []byte("${1}99"))
+				c.refusesWitness(t, wide, of.net)
+			}
 		}
 	}
 	if t.Log(verdicts); verdicts["mean_safe"] < 2 || verdicts["mean_unsafe"] < 2 {
 		t.Error(verdicts)
+	}
+}
+
+// refusesWitness: a record whose means are known to be safe, but say to lie in so wide an interval that
+// it shows nothing, passes as unknown; as unsafe, with a witness that is a point of the region, it
+// fails, at nothing but the means of the witness.
+func (c *Checker) refusesWitness(t *testing.T, wide []byte, net string) {
+	t.Helper()
+	as := func(verdict, witness string) error {
+		line := bytes.Replace(wide, []byte(`{"verdict":"mean_safe"`), []byte(`{"verdict":"`+verdict+`"`), 1)
+		line = regexp.MustCompile(`("mean":\{"cells":[^\]]*\])`).ReplaceAll(line, []byte("${1}"+witness))
+		v, err := c.Check(t.Context(), resealed(line), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v.Refused
+	}
+	at := map[bool]string{true: "AAAAAA==", false: "AAA="}[strings.HasPrefix(net, "samples")] // the middle
+	if err := as("unknown", ""); err != nil {
+		t.Errorf("%s: a wider interval: %v", net, err)
+	}
+	if err := as("mean_unsafe", `,"witness":{"box":0,"at":"`+at+`"}`); err == nil || !strings.Contains(err.Error(), "at the witness") {
+		t.Errorf("%s: a mean that is safe is said to be unsafe: %v", net, err)
 	}
 }
