@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"hash/maphash"
 	"math"
 	"math/big"
 
@@ -22,7 +23,22 @@ type Decisions struct {
 	// vote for the class at every x.
 	Safe, Unsafe, Vote int
 	lower              Sum
+
+	// of is the question of the first, but for the input and its class; mixed says that there were others,
+	// another that an input was there twice or that there were too many. key is about which inputs they were.
+	of             question
+	mixed, another bool
+	inputs         map[uint64]bool
+	key            uint64
 }
+
+// question is what shares of inputs have to have in common.
+type question struct{ posterior, scale, inputs, eps, radii, clip string }
+
+// mostInputs is how many inputs are kept apart; shares of more are not told.
+const mostInputs = 1 << 20
+
+var hashSeed = maphash.MakeSeed()
 
 // Add takes in a record.
 func (d *Decisions) Add(r *Record) {
@@ -40,6 +56,38 @@ func (d *Decisions) Add(r *Record) {
 		d.Vote++
 	}
 	d.lower.Add(float64(r.Decision.Lower))
+	d.about(r)
+}
+
+// about notes which input a record is about.
+func (d *Decisions) about(r *Record) {
+	of := question{r.PosteriorSHA256, r.PosteriorScale, r.InputsSHA256, r.Eps, r.EpsSHA256, fmt.Sprint(r.Clip, r.ClipSHA256)}
+	if d.inputs == nil {
+		d.of, d.inputs = of, map[uint64]bool{}
+	}
+	input := inputKey(r)
+	d.mixed = d.mixed || of != d.of
+	switch {
+	case d.inputs[input] || len(d.inputs) >= mostInputs:
+		d.another = true
+	default:
+		d.inputs[input] = true
+		d.key += input
+	}
+}
+
+// inputKey tells inputs apart.
+func inputKey(r *Record) uint64 {
+	return maphash.String(hashSeed, fmt.Sprint(r.InputsSHA256, " ", r.Index))
+}
+
+// DataSet says whether they are about different inputs of one file with one posterior and radius: then
+// shares of them are shares of a data set, and with true labels its robust accuracy.
+func (d *Decisions) DataSet() bool { return d.N > 0 && !d.mixed && !d.another }
+
+// SameInputs says whether two are about the same inputs.
+func (d *Decisions) SameInputs(as *Decisions) bool {
+	return len(d.inputs) == len(as.inputs) && d.key == as.key
 }
 
 // Unknown counts the decisions that are not known.

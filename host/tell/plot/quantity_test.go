@@ -30,6 +30,15 @@ func TestQuantities(t *testing.T) {
 			t.Errorf("%s of a record without a decision: %v", word, err)
 		}
 	}
+	records[0].Eps, records[1].Eps, records[2].Eps, records[2].Index = "0.1", "0.2", "0.1", 1
+	if q, _ := QuantityOf("decision"); q != nil {
+		if _, err := q.Of(records); err == nil {
+			t.Error("a curve over radii with different inputs")
+		}
+		if _, err := q.Of(records[:2]); err != nil {
+			t.Error(err)
+		}
+	}
 	if _, err := QuantityOf("pi"); err == nil {
 		t.Error("pi is a quantity")
 	}

@@ -91,8 +91,10 @@ func (p *printer) facts() {
 	if d := r.Decisions; d != nil {
 		p.fact("decisions", "%d decision_safe, %d decision_unsafe, %d unknown; mean probability of the class at least %s; vote proved for %d",
 			d.Safe, d.Unsafe, d.Unknown, record.FormatDown(d.MeanLower, 4), d.Vote)
-		p.fact("robust", "of all, the class is the predictive's everywhere for %s..%s, that of the vote for %s or more; robust accuracy if labels are true",
-			record.FormatDown(d.RobustLower, 4), record.FormatUp(d.RobustUpper, 4), record.FormatDown(d.RobustVote, 4))
+		if d.Robust != nil {
+			p.fact("robust", "of all, the class is the predictive's everywhere for %s..%s, that of the vote for %s or more; robust accuracy if labels are true",
+				record.FormatDown(d.Robust.Lower, 4), record.FormatUp(d.Robust.Upper, 4), record.FormatDown(d.Robust.Vote, 4))
+		}
 	}
 	p.time()
 	p.tasks()
@@ -265,10 +267,11 @@ func (m *Means) cells(records int) []string {
 // cells are the shares of a group's decisions for which the class is that of the predictive everywhere,
 // and that of the vote.
 func (d *Decisions) cells() []string {
-	if d == nil {
+	if d == nil || d.Robust == nil {
 		return []string{"-", "-"}
 	}
-	return []string{record.FormatDown(d.RobustLower, 4) + ".." + record.FormatUp(d.RobustUpper, 4), record.FormatDown(d.RobustVote, 4) + ".."}
+	r := d.Robust
+	return []string{record.FormatDown(r.Lower, 4) + ".." + record.FormatUp(r.Upper, 4), record.FormatDown(r.Vote, 4) + ".."}
 }
 
 func (p *printer) statistical() {

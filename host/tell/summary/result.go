@@ -2,6 +2,7 @@ package summary
 
 import (
 	"fmt"
+	"slices"
 
 	"psafe/host/read/property"
 	"psafe/host/record"
@@ -99,10 +100,7 @@ type Statistical struct {
 	Statement string `json:"statement"`
 }
 
-// Decisions are about classes that posterior predictives decide for. RobustLower and RobustUpper bound
-// the share of them for which the class is the predictive's everywhere on T, RobustVote is a lower bound
-// of the share for which it has a majority of the networks everywhere. If classes are the true labels,
-// that is the robust accuracy on these inputs.
+// Decisions are about classes that posterior predictives decide for.
 type Decisions struct {
 	Decisions int         `json:"decisions"`
 	Safe      int         `json:"decision_safe"`
@@ -111,9 +109,18 @@ type Decisions struct {
 	MeanLower record.Down `json:"mean_lower"`
 	Vote      int         `json:"vote"`
 
-	RobustLower record.Down `json:"robust_lower"`
-	RobustUpper record.Up   `json:"robust_upper"`
-	RobustVote  record.Down `json:"robust_vote"`
+	*Robust
+}
+
+// Robust has bounds of the share of inputs whose class is the predictive's everywhere on T, and a lower
+// bound of the share of those for which it has a majority of the networks everywhere. If classes are the
+// true labels, that is the robust accuracy on these inputs. It is there if records are about different
+// inputs of one file, with one posterior and radius, and groups have it if all are about the same inputs:
+// those of psafe radius are chosen by their verdicts.
+type Robust struct {
+	Lower record.Down `json:"robust_lower"`
+	Upper record.Up   `json:"robust_upper"`
+	Vote  record.Down `json:"robust_vote"`
 }
 
 // Group is a group of records.
@@ -149,10 +156,18 @@ func (b *bounds) means() Means {
 		m.MeanPLower = &mean
 	}
 	if d := &b.decisions; d.N > 0 {
-		lower, upper := d.Robust()
-		m.Decisions = &Decisions{d.N, d.Safe, d.Unsafe, d.Unknown(), d.MeanLower(), d.Vote, lower, upper, d.RobustVote()}
+		m.Decisions = &Decisions{d.N, d.Safe, d.Unsafe, d.Unknown(), d.MeanLower(), d.Vote, nil}
+		if d.DataSet() {
+			lower, upper := d.Robust()
+			m.Decisions.Robust = &Robust{lower, upper, d.RobustVote()}
+		}
 	}
 	return m
+}
+
+// otherInputs says whether decisions of another group are about other inputs.
+func (g *group) otherInputs(o *group) bool {
+	return o.decisions.N > 0 && !o.decisions.SameInputs(&g.decisions)
 }
 
 // Result is what was added so far.
@@ -187,8 +202,13 @@ func (s *Summary) Result() *Result {
 		lower, upper := p.Means()
 		r.Parents = &Statistical{p.N, p.Confidence, lower, upper, p.Above, p.Below, "statistical, not certified: each interval holds with its confidence for " + p.Of()}
 	}
-	for _, g := range s.groups.sorted() {
-		r.Groups = append(r.Groups, Group{g.About, g.records, g.means()})
+	groups := s.groups.sorted()
+	for _, g := range groups {
+		means := g.means()
+		if d := means.Decisions; d != nil && slices.ContainsFunc(groups, g.otherInputs) {
+			d.Robust = nil
+		}
+		r.Groups = append(r.Groups, Group{g.About, g.records, means})
 	}
 	if rest := &s.groups.rest; rest.records > 0 {
 		means := rest.means()
