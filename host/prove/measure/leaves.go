@@ -111,6 +111,9 @@ func leafGrid(l LeafTail, h float64) []float64 {
 		if q = append(q, 0); len(below) > 0 {
 			q[k] = TailUp(ratioDown(x, below[0]))
 		}
+		if k > 0 {
+			q[k] = max(q[k], q[k-1]) // TailUp is a bound, and need not fall as what it bounds does
+		}
 	}
 	q = append(q, 1)
 	for _, v := range below[min(1, len(below)):] {
