@@ -245,9 +245,6 @@ func (m *meta) contents(format string, byName map[string]lazy, file int64) (*con
 		if err := l.settle(n.kind, &n.layers[k]); err != nil {
 			return nil, fmt.Errorf("layer %d: %w", k, err)
 		}
-		if err := l.checkCovariance(n.kind); err != nil {
-			return nil, fmt.Errorf("layer %d: %w", k, err)
-		}
 		if lazies[k], err = m.find(n.kind, k, byName, &numbers); err != nil {
 			return nil, err
 		}
