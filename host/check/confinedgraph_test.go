@@ -64,7 +64,7 @@ func confinedGraph(t *testing.T, r *rand.Rand) (*noisy, *posterior.Posterior, pr
 func TestConfinedGraphs(t *testing.T) {
 	pools, there := 0, 0
 	for i := range testscale.Cases(t, 300) {
-		at := (i + 200) % 300 // in case 214 two units of a pool that are off meet
+		at := (i + 200) % 300 // case 214 has a pool whose units are off
 		r := rand.New(rand.NewPCG(uint64(at), 216))
 		n, post, box := confinedGraph(t, r)
 		hidden := len(post.Layers) - 1

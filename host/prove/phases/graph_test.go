@@ -265,7 +265,7 @@ func (c *graphCase) checkAssumed(t *testing.T, p *phased, clause []int) error {
 func TestConfinedGraphs(t *testing.T) {
 	met := 0
 	for i := range testscale.Cases(t, 200) {
-		n := (i + 20) % 200 // in case 34 two units of a pool that are off meet
+		n := (i + 20) % 200 // case 34 has a pool whose units are off
 		r := rand.New(rand.NewPCG(uint64(n), 178))
 		prec := bound.Precision(n % 2)
 		c := newGraphCase(t, r, prec, []float64{0x1p-10, 0x1p-6, 0x1p-3}[n%3])
