@@ -158,6 +158,21 @@ func TestConfinedBelow(t *testing.T) {
 	}
 }
 
+// TestSetLower: below max(t, 0) are lines of slopes in [0, 1], which a leaf may give to neurons that may be on
+// both sides of 0.
+func TestSetLower(t *testing.T) {
+	h := &hidden{pre: span{[]float64{-1, 1, -2}, []float64{1, 2, -1}}}
+	for slope, want := range map[byte]float64{0: 0, 32: 0.25, 128: 1, 129: 7, 255: 7} {
+		lower := []line{{7, 7}, {7, 7}, {7, 7}}
+		for j := range lower {
+			h.setLower(lower, j, slope)
+		}
+		if lower[0].a != want || lower[1].a != 7 || lower[2].a != 7 {
+			t.Errorf("slope %d: %v", slope, lower)
+		}
+	}
+}
+
 // walkOf is a walk that is nowhere yet.
 func walkOf(p *pass, open [][]int) *treeWalk {
 	w := &treeWalk{pass: p}

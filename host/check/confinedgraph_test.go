@@ -63,7 +63,8 @@ func confinedGraph(t *testing.T, r *rand.Rand) (*noisy, *posterior.Posterior, pr
 // for no noise that is within it, another one for each unit, is a pre-activation outside of its bounds.
 func TestConfinedGraphs(t *testing.T) {
 	pools, there := 0, 0
-	for at := range testscale.Cases(t, 300) {
+	for i := range testscale.Cases(t, 300) {
+		at := (i + 200) % 300 // case 214 has a pool whose units are off
 		r := rand.New(rand.NewPCG(uint64(at), 216))
 		n, post, box := confinedGraph(t, r)
 		hidden := len(post.Layers) - 1

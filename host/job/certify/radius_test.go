@@ -93,7 +93,8 @@ func placed(records []*record.Record) (list []record.Placed) {
 	return list
 }
 
-// TestEnds: a bound that says both of one radius leaves nothing behind.
+// TestEnds: what is next after a radius that is certified and one that is not; a bound that says both of
+// one radius leaves nothing behind.
 func TestEnds(t *testing.T) {
 	at := func(verdict string) *record.Record {
 		return &record.Record{Decision: &record.Decision{Verdict: verdict}}
@@ -101,6 +102,9 @@ func TestEnds(t *testing.T) {
 	e := ends{certified: -1, no: 9, yes: -1, refuted: 9}
 	if err := e.learn(4, at(claim.DecisionSafe)); err != nil || e.next() != 6 {
 		t.Errorf("%+v, %v", e, err)
+	}
+	if err := e.learn(6, at("unknown")); err != nil || e.next() != 5 {
+		t.Errorf("%+v, %v: nothing is known of 5", e, err)
 	}
 	if err := e.learn(3, at(claim.DecisionUnsafe)); err == nil {
 		t.Error("radius 4 is certified, and 3 refuted")

@@ -215,6 +215,62 @@ func TestMean(t *testing.T) {
 		if got := known.meanDown(f); got > mean+err2 || got < mean-err2-1e-9 {
 			t.Errorf("%d %s: mean %v, drawn %v +- %v", i, post.Describe(), got, mean, err2)
 		}
+		if got, want := known.meanDown(f), meanOf(post, &row, f); got > want+1e-12*(1+math.Abs(want)) || got < want-1e-9*(1+math.Abs(want)) {
+			t.Errorf("%d %s: mean %v, by the formula %v", i, post.Describe(), got, want)
+		}
+	}
+}
+
+// meanOf is (93) from the exact covariance, with E|A| = sd sqrt(2/pi) exp(-m^2/2sd^2) + m erf(m/(sd sqrt 2)).
+func meanOf(post *posterior.Posterior, row *property.Row, f *form) float64 {
+	l, k, n, out := &post.Layers[1], exact(post, row.CLo), len(f.at), len(row.CLo)
+	mean := row.D
+	coefficients := make([]float64, n)
+	for o, c := range row.CLo {
+		mean += c * l.Bias.Mean[o]
+		for j := range n {
+			coefficients[j] += c * l.Weight.Mean[j*out+o]
+		}
+	}
+	size := func(of []float64) float64 { // E |sum_j A_j of_j|
+		m := 0.0
+		for j, a := range coefficients {
+			m += a * of[j]
+		}
+		variance, _ := quadratic(k, append(of, 0)).Float64()
+		if variance == 0 {
+			return math.Abs(m)
+		}
+		z := m / math.Sqrt(variance)
+		return math.Sqrt(variance*2/math.Pi)*math.Exp(-z*z/2) + m*math.Erf(z/math.Sqrt2)
+	}
+	for j, a := range coefficients {
+		unit := make([]float64, n)
+		unit[j] = 1
+		mean += a*f.at[j] - f.half[j]*size(unit)
+	}
+	for i, radius := range f.radius {
+		slopes := make([]float64, n)
+		for j := range slopes {
+			slopes[j] = f.slope[j][i]
+		}
+		mean -= radius * size(slopes)
+	}
+	return mean
+}
+
+// TestProvedMore: what y misses until Diag(y) - M has no negative eigenvalue is found, and not much more;
+// M has the eigenvalues 1 and -1.
+func TestProvedMore(t *testing.T) {
+	for _, misses := range []float64{0x1p-7, 0x1p-12, 0x1p-20, 0} {
+		y := []float64{1 - misses, 1 - misses}
+		e, known := provedMore([]float64{0, 1, 1, 0}, y)
+		if !known || e < misses || e > 4*misses+0x1p-26 {
+			t.Errorf("%v is missing: %v %v", misses, e, known)
+		}
+	}
+	if e, known := provedMore([]float64{0, 1, 1, 0}, []float64{0, 0}); known {
+		t.Errorf("1 is missing: %v", e)
 	}
 }
 
@@ -317,5 +373,28 @@ func TestDropped(t *testing.T) {
 		if most := failing(size / 200); i%2 == 0 && tail > most+1e-9 {
 			t.Errorf("%d: tail %v at a point, fail with probability %v", i, tail, most)
 		}
+	}
+}
+
+// TestDroppedMoves: two inputs of which one rises as the other falls. Their sum does not move, but one alone
+// does, if the other is dropped.
+func TestDroppedMoves(t *testing.T) {
+	layers := sumtest.RandomNoisy(rand.New(rand.NewPCG(33, 15)), network.Activation{Kind: network.ReLU}, 0, 1, 2, 2).Layers
+	copy(layers[1].Weight.Mean, []float64{1, 0, 1, 0})
+	clear(layers[1].Bias.Mean)
+	const rate = 0.1
+	post, err := posterior.FromDropout(layers, []float64{0, rate})
+	if err != nil {
+		t.Fatal(err)
+	}
+	top, err := New(post)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := property.Row{CLo: []float64{1, -1}, CHi: []float64{1, -1}, D: 0.5, DHi: 0.5}
+	lines := []line{{0, []float64{1}}, {0, []float64{-1}}}
+	cell := &Cell{[]float64{1}, lines, lines, []float64{-1, -1}, []float64{1, 1}}
+	if tail, fail := top.Row(&row).TailUp(cell, false), 2*rate*(1-rate); tail < fail {
+		t.Errorf("tail %v, fail with probability %v", tail, fail)
 	}
 }

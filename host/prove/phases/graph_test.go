@@ -264,7 +264,8 @@ func (c *graphCase) checkAssumed(t *testing.T, p *phased, clause []int) error {
 // for every unit and every point, shared weights or not.
 func TestConfinedGraphs(t *testing.T) {
 	met := 0
-	for n := range testscale.Cases(t, 200) {
+	for i := range testscale.Cases(t, 200) {
+		n := (i + 20) % 200 // case 34 has a pool whose units are off
 		r := rand.New(rand.NewPCG(uint64(n), 178))
 		prec := bound.Precision(n % 2)
 		c := newGraphCase(t, r, prec, []float64{0x1p-10, 0x1p-6, 0x1p-3}[n%3])

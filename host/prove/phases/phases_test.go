@@ -97,7 +97,8 @@ var phaseSizes = [][]int{{1, 5, 4, 3}, {1, 6, 2}, {2, 5, 5, 2}, {3, 4, 4, 4, 3}}
 // value of the row at inputs that have the phases, and climbing from there keeps it so.
 func TestPhaseBounds(t *testing.T) {
 	empty, above := 0, 0
-	for n := range testscale.Cases(t, 200) {
+	for i := range testscale.Cases(t, 200) {
+		n := (i + 10) % 200 // case 27 tells the two ends of a negated weight apart
 		r := rand.New(rand.NewPCG(uint64(n), 77))
 		c := newPhaseCase(t, r, bound.Precision(n%2), phaseSizes[n%len(phaseSizes)]...)
 		if n%5 == 0 { // all active: the bound is as near to the row as rounding lets it
@@ -330,5 +331,21 @@ func TestPhaseSets(t *testing.T) {
 	leaky[0].Activation = network.Activation{Kind: network.LeakyReLU, Slope: 0.5}
 	if Serves(leaky, &c.safe) {
 		t.Error("leaky ReLU is served")
+	}
+}
+
+// TestTaken: where the neurons' ranges are known better, a part of a tree keeps what they leave open, and
+// is dropped only if they have the other sign.
+func TestTaken(t *testing.T) {
+	q := &phased{known: ranges{lo: [][]float64{{1, -2, -1}}, hi: [][]float64{{2, -1, 1}}, phases: []bool{true}}}
+	for _, test := range []struct {
+		unit       int
+		phase      float64
+		kept, open int
+	}{{0, 1, 1, 0}, {0, -1, 0, 0}, {1, -1, 1, 0}, {1, 1, 0, 0}, {2, 1, 1, 1}, {2, -1, 1, 1}} {
+		list := q.taken([]*knot{{phases: []phaseAt{{neuronAt{0, test.unit}, test.phase, 0.5}}}}, &phased{})
+		if len(list) != test.kept || test.kept > 0 && len(list[0].phases) != test.open {
+			t.Errorf("unit %d with phase %v: %d parts are kept, want %d", test.unit, test.phase, len(list), test.kept)
+		}
 	}
 }

@@ -120,7 +120,7 @@ func (m *meta) kind() (posterior.Kind, error) {
 		err = absent("draws_of", m.DrawsOf != "")
 	}
 	// Of gaussian, ParseScale reports a scale that is missing.
-	if !kind.HasSpread() {
+	if err == nil && !kind.HasSpread() {
 		err = absent("scale", m.Scale != "")
 	}
 	for _, f := range []struct {
@@ -141,7 +141,11 @@ func (m *meta) kind() (posterior.Kind, error) {
 		if kind == posterior.KindDropout && l.parameters.Weight != nil {
 			check = missing
 		}
-		if e := check("rate", l.Rate != nil); err == nil && e != nil {
+		e := check("rate", l.Rate != nil)
+		if e == nil {
+			e = l.checkCovariance(kind)
+		}
+		if err == nil && e != nil {
 			err = fmt.Errorf("layer %d: %w", k, e)
 		}
 	}

@@ -146,6 +146,7 @@ func TestReadKindErrors(t *testing.T) {
 		{posterior.KindSamples, `[2,1,4]`, `[9223372036854775807,9223372036854775807,9223372036854775807]`, "up to sample 0 add up"},
 		{posterior.KindSamples, `[2,1,4]`, `"2,1,4"`, "where it takes"},
 		{posterior.KindSamples, `"out":1`, `"out":1,"rate":0.5`, `layer 0: field "rate" does not belong`},
+		{posterior.KindDropout, `"dropout"`, `"dropout","draws_of":"gaussian"`, `field "draws_of" does not belong`},
 		{posterior.KindSWAG, `,"rank":2`, ``, `field "rank" is missing`},
 		{posterior.KindSWAG, `"rank":2`, `"rank":2,"counts":[1]`, `field "counts" does not belong`},
 		{posterior.KindSWAG, `"rank":2`, `"rank":3`, "the header says [3 2 1]"},
