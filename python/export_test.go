@@ -22,18 +22,19 @@ import (
 // TestArrays: what psafe_export.py makes of arrays laid out as each library's sources say
 // is, read by psafe, the network that the library computes. It needs NumPy alone.
 func TestArrays(t *testing.T) {
-	compare(t, "array_cases.py", "numpy", 27)
+	compare(t, "array_cases.py", "numpy", 29)
 }
 
 // TestTorch: the same for networks of torch that were trained for a few steps.
 func TestTorch(t *testing.T) {
 	testscale.DeepOnly(t)
-	dir, program := compare(t, "torch_cases.py", "torch", 23), theProgram(t)
+	dir, program := compare(t, "torch_cases.py", "torch", 33), theProgram(t)
 	points := filepath.Join(dir, "points.csv")
 	if err := os.WriteFile(points, []byte("0.9,0.1,0.9,0.1\n0.1,0.9,0.1,0.9\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"forward", "batchnorm-before", "dropout", "ensemble", "laplace-diag", "laplace-last", "laplace-kron"} {
+	for _, name := range []string{"forward", "batchnorm-before", "dropout", "ensemble", "laplace-diag", "laplace-last", "laplace-kron",
+		"laplace-full-last", "laplace-kron-last", "laplace-kron-apart", "laplace-batchnorm", "dropout-top"} {
 		path := filepath.Join(dir, name+".npz")
 		method := "auto"
 		if name == "dropout" {
@@ -54,7 +55,7 @@ func TestTorch(t *testing.T) {
 // TestTorchGraphs: networks of torch with convolutions, pools and joins.
 func TestTorchGraphs(t *testing.T) {
 	testscale.DeepOnly(t)
-	compare(t, "torch_graph_cases.py", "torch", 15)
+	compare(t, "torch_graph_cases.py", "torch", 16)
 }
 
 // TestCertify: psafe gets what certify() was asked for, and with all cases the real one does it.

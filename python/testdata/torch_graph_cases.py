@@ -237,7 +237,26 @@ px.save_laplace(path("laplace"), DiagLaplace(net, some), IMAGES)
 sds = torch.linspace(0.01, 0.1, sum(p.numel() for p in some))
 assert np.allclose(arrays("laplace")["layers.0.weight.scale"].ravel(), sds[:54]) and np.allclose(arrays("laplace")["layers.5.bias.scale"], sds[-3:])
 assert np.isfinite(arrays("laplace")["reference.spread"]).sum() == 4 and header("laplace")["layers"][0]["bias_scale"] == "none"
-refuses(["KronLaplace of Sequential", "diagonal"], px.save_laplace, KronLaplace(net, some), IMAGES)
+refuses(["KronLaplace of Sequential", "diagonal"], px.save_laplace, KronLaplace(net, some), IMAGES, samples=10)
+refuses(["KronLaplace", "last layer alone"], px.save_laplace, KronLaplace(net, some), IMAGES)
+
+
+class FullLaplace(AnyLaplace):
+    """Of the last layer: convolutional features, and a softmax that is left out."""
+
+    def __init__(self, model, params):
+        super().__init__(model, params)
+        self.posterior_scale = torch.tril(torch.linspace(-0.01, 0.02, len(self.mean) ** 2).reshape(len(self.mean), -1)) + 0.05 * torch.eye(len(self.mean))
+
+    def sample(self, count):
+        return self.mean + torch.randn(count, len(self.mean)) @ self.posterior_scale.T
+
+
+px.save_laplace(path("laplace-features"), FullLaplace(net, list(net[5].parameters())), IMAGES)
+head, kept = header("laplace-features"), arrays("laplace-features")
+assert head["version"] == 3 and head["layers"][-1]["covariance"] == "full" and "scale" not in head and head["layers"][0]["kind"] == "conv2d"
+S = FullLaplace(net, list(net[5].parameters())).posterior_scale.numpy()
+assert np.array_equal(kept["layers.%d.covariance.factor" % (len(head["layers"]) - 1)][60], S[180]) and len(S) == 183  # bias 0, behind its 60 weights
 refuses(["used twice"], px.save_laplace, DiagLaplace(shared, list(shared.parameters())), rng.rand(10, 5))
 plain = type("Plain", (nn.Module,), {"forward": lambda self, x: self.out(torch.relu(self.fc(x)))})()
 plain.fc, plain.out = nn.Linear(5, 4), nn.Linear(4, 2)
