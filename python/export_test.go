@@ -272,10 +272,10 @@ func TestPage(t *testing.T) {
 			certifies(t, dir, strings.Fields(block[3]))
 		}
 	}
-	if want := map[bool]int{false: 0, true: 5}[testscale.Deep(t)]; certified != want {
+	if want := map[bool]int{false: 0, true: 6}[testscale.Deep(t)]; certified != want {
 		t.Errorf("%d scripts of docs/export.md were certified, want %d", certified, want)
 	}
-	if want := map[bool]int{false: 3, true: 10}[testscale.Deep(t)]; run != want {
+	if want := map[bool]int{false: 3, true: 11}[testscale.Deep(t)]; run != want {
 		t.Errorf("%d scripts of docs/export.md ran, want %d", run, want)
 	}
 }

@@ -2248,61 +2248,75 @@ def _laplace_law(la, shape, params, last):
     return "full", {"factor": written.reshape(out * (n + 1), -1)}
 
 
-def _whitener(word, law):
-    """What makes draws of [W b] less their mean, (N, out, in + 1), into independent standard normal
-    numbers, (N, P), if they have the law of a file."""
+def _whitener(covariance, params, last):
+    """What makes draws less their mean, (N, P), flat as laplace-torch has them, into independent standard
+    normal numbers, (N, P), if they have the law of a file, which is about [W b] row by row."""
+    word, law = covariance
+    sizes, (out, n) = [tuple(p.shape) for p in params], last.weight.shape
+
+    def arranged(flat):
+        D = np.zeros((len(flat), out, n + 1))
+        for p, a in zip(params, split(flat, sizes)):
+            if p is last.weight:
+                D[:, :, :n] = a
+            else:
+                D[:, :, n] = a
+        return D
+
     if word == "full":
         used = law["factor"].any(1)
         inverse = np.linalg.inv(np.asarray(law["factor"][used], np.float64))
-        return lambda D: D.reshape(len(D), -1)[:, used] @ inverse.T
+        return lambda flat: arranged(flat).reshape(len(flat), -1)[:, used] @ inverse.T
     QG, QA, sd = (np.asarray(law[a], np.float64) for a in ("QG", "QA", "sd"))
     QG, QA = np.linalg.inv(QG), np.linalg.pinv(QA)
-    return lambda D: np.matmul(np.matmul(QG, D), QA.T)[:, sd > 0] / sd[sd > 0]
+    return lambda flat: np.matmul(np.matmul(QG, arranged(flat)), QA.T)[:, sd > 0] / sd[sd > 0]
 
 
-def _standard(whiten, D, seed):
-    """Whether whiten(D) looks standard normal: None, or what does not. All of it is at seven standard
-    deviations, so that chance alone refuses nothing. Directions whose spread float32 rounds away say nothing."""
-    noise = np.random.RandomState(seed).standard_normal((20,) + D.shape[1:]) * (np.abs(D).max() * 2.0 ** -23)
-    known = whiten(noise).var(0) < 1e-3
-    if not known.any():
-        return "all directions are lost in rounding"
-    Y, N = whiten(D)[:, known], len(D)
-    variance = (Y ** 2).mean(0)
-    if np.abs(variance.mean() - 1) > 7 * np.sqrt(2 / Y.size) + 0.01:
+def _unlike(la, params, centre, whiten, seed):
+    """What of whiten(draws of la.sample() less centre) does not look standard normal, or None. There are
+    2,000 draws, of more than 2e5 parameters fewer, and all of it is at seven standard deviations, so that
+    chance alone refuses nothing. Directions whose spread float32 rounds away say nothing."""
+    count = int(min(2000, max(200, 4e8 // len(centre))))
+    Y, kept = [], None
+    with _seeded(params[0], seed):
+        while sum(map(len, Y)) < count:
+            flat = np.asarray(to_numpy(la.sample(int(max(1, min(count - sum(map(len, Y)), 1e7 // len(centre)))))), np.float64)
+            if flat.ndim != 2 or flat.shape[1] != len(centre) or len(flat) == 0:
+                return "they have the shape %s for %d parameters" % (flat.shape, len(centre))
+            if kept is None:
+                noise = np.random.RandomState(seed).standard_normal((min(20, len(flat)), len(centre))) * (np.abs(flat).max() * 2.0 ** -23)
+                kept = np.flatnonzero((whiten(noise) ** 2).mean(0) < 1e-3)
+                if len(kept) == 0:
+                    return "they are NaN, or rounding hides them"
+                kept = kept[np.linspace(0, len(kept) - 1, min(len(kept), 20000)).astype(int)]
+            Y.append(whiten(flat - centre)[:, kept])
+    Y = np.concatenate(Y)
+    variance, N, some = (Y ** 2).mean(0), len(Y), Y[:, np.linspace(0, Y.shape[1] - 1, min(Y.shape[1], 1000)).astype(int)]
+    if not abs(variance.mean() - 1) <= 7 * np.sqrt(2 / Y.size) + 0.01:  # NaN is refused
         return "their variance is %.3g of it" % variance.mean()
     i = np.argmax(np.abs(variance - 1))
-    if abs(variance[i] - 1) > 7 * np.sqrt(2 / N) + 0.01:
+    if not abs(variance[i] - 1) <= 7 * np.sqrt(2 / N) + 0.01:
         return "in one direction their variance is %.3g of it" % variance[i]
-    some = Y[:, :2000]
-    products = np.abs(some.T @ some / N - np.diag(variance[:2000])).max()
-    if products > 7 / np.sqrt(N) + 0.01 or np.abs(Y.mean(0)).max() > 7 / np.sqrt(N) + 0.01:
+    off = np.abs(some.T @ some / N)
+    np.fill_diagonal(off, 0)
+    if not max(off.max(), np.abs(Y.mean(0)).max()) <= 7 / np.sqrt(N) + 0.01:
         return "they have correlations or means that it has not"
     return None
 
 
-def _drawn_law(la, shape, params, last, centre, covariance, seed):
-    """Notes about la.sample(), whose draws must have the law that is written: about 2,000 of them."""
+def _compare_draws(la, shape, params, centre, whiten, seed):
+    """Refuses a law that la.sample() does not draw from, and returns notes."""
     if not hasattr(la, "sample"):
         return ["the covariance is as given and was not compared: %s does not draw" % _kind(la)]
-    count, sizes = int(min(2000, max(200, 4e7 // len(centre)))), [tuple(p.shape) for p in params]
-    with _seeded(params[0], seed):
-        flat = np.asarray(to_numpy(la.sample(count)), np.float64) - centre
-    parts = dict((id(p), a) for p, a in zip(params, split(flat, sizes)))
-    D = np.zeros((count, last.weight.shape[0], last.weight.shape[1] + 1))
-    D[:, :, :-1] = parts[id(last.weight)]
-    if last.bias is not None and id(last.bias) in parts:
-        D[:, :, -1] = parts[id(last.bias)]
-    why = _standard(_whitener(*covariance), D, seed)
-    if why is None:
-        return []
-    if shape == "Full":  # laplace-torch 0.2: sample() multiplies by posterior_scale from the other side
+    why = _unlike(la, params, centre, whiten, seed)
+    if why is not None and shape == "Full":  # laplace-torch 0.2: sample() multiplies by posterior_scale from the other side
         S = np.asarray(to_numpy(la.posterior_scale), np.float64)
-        own = np.asarray(to_numpy(getattr(la, "posterior_covariance", S @ S.T)), np.float64)
-        other = np.linalg.inv(S)
-        if np.abs(own - S @ S.T).max() <= 1e-4 * np.abs(own).max() and _standard(lambda X: X @ other, flat, seed) is None:
+        own, inverse = np.asarray(to_numpy(getattr(la, "posterior_covariance", S @ S.T)), np.float64), np.linalg.inv(S)
+        if np.abs(own - S @ S.T).max() <= 1e-4 * np.abs(own).max() and _unlike(la, params, centre, lambda flat: flat @ inverse, seed) is None:
             return ["sample() of this laplace-torch draws from S.T @ S, S its posterior_scale; what is written is its posterior_covariance S @ S.T"]
-    raise ValueError("%s: %d networks that it draws do not have the covariance that would be written: %s. Nothing was written" % (_kind(la), count, why))
+    if why is not None:
+        raise ValueError("%s: networks that it draws do not have the covariance that would be written: %s. Nothing was written" % (_kind(la), why))
+    return []
 
 
 def _save_laplace_law(path, la, shape, model, params, centre, inputs, seed, layers, reference):
@@ -2313,7 +2327,7 @@ def _save_laplace_law(path, la, shape, model, params, centre, inputs, seed, laye
     except AttributeError as e:
         raise ValueError("%s: cannot be read (%s): is it fitted?" % (_kind(la), " ".join(str(e).split()))) from None
     means = split(centre, [tuple(p.shape) for p in params])
-    notes = _drawn_law(la, shape, params, last, centre, covariance, seed)
+    notes = _compare_draws(la, shape, params, centre, _whitener(covariance, params, last), seed)
     if last.weight.shape[1] > 2048:
         notes.append("psafe certifies covariances of last layers of up to 2048 inputs, and this has %d: --method statistical estimates it" % last.weight.shape[1])
     if layers is None:
@@ -2342,8 +2356,8 @@ def save_laplace(path, la, inputs, samples=None, seed=0, layers=None, **referenc
     posterior itself, with its covariance, compared with what la.sample() draws; of any network that
     save_torch takes. samples=100 draws networks with that seed instead, also of a full or Kronecker
     posterior of all weights, of which psafe has no bounds: what is certified is then this set of
-    networks, and the note says so. layers=, if it is needed, is a function
-    that gives the list of a network: of the last layer, Laplace works on a copy of yours.
+    networks, and the note says so. layers=, if it is needed, is a function that gives the list of a
+    network: of the last layer, Laplace works on a copy of yours.
 
     aleximmer/Laplace, laplace/baselaplace.py (02de587): mean and posterior_scale are flat over the
     parameters with a gradient; posterior_scale of a full covariance is S with S @ S.T = covariance
@@ -2361,7 +2375,9 @@ def save_laplace(path, la, inputs, samples=None, seed=0, layers=None, **referenc
     if shape != "Diag" and samples is None:
         return _save_laplace_law(path, la, shape, model, params, centre, inputs, seed, layers, reference)
     if shape == "Diag":
-        spread, drawn = split(la.posterior_scale, shapes), split(centre, shapes)
+        spread, drawn, flat = split(la.posterior_scale, shapes), split(centre, shapes), np.asarray(to_numpy(la.posterior_scale), np.float64)
+        if hasattr(la, "sample"):
+            _compare_draws(la, shape, params, centre, lambda draws: draws / flat, seed)
     elif shape == "Full":
         S = np.asarray(to_numpy(la.posterior_scale), np.float64)
         drawn = split(centre + np.random.RandomState(seed).standard_normal((samples, len(S))) @ S.T, shapes)

@@ -279,6 +279,9 @@ class DiagLaplace(ParametricLaplace):
     def posterior_scale(self):
         return torch.linspace(0.01, 0.1, len(self.mean))
 
+    def sample(self, n_samples=100):
+        return self.mean + torch.randn(n_samples, len(self.mean)) * self.posterior_scale
+
 
 class FullLaplace(ParametricLaplace):
     @property
@@ -444,6 +447,17 @@ refuses(["BatchNorm1d", "covariance", "layers="], px.save_laplace, FullLLLaplace
 refuses(["not the last layer"], px.save_laplace, FullLLLaplace(net, every[:2], net[0]), X[:30])
 mixed = nn.Sequential(Bayes(4, 4), nn.ReLU(), nn.Linear(4, 4))
 refuses(["spread of its own"], px.save_laplace, FullLLLaplace(mixed, list(mixed[2].parameters()), mixed[2]), X[:30])
+
+
+class Variances(DiagLaplace):
+    def sample(self, n_samples=100):
+        return self.mean + torch.randn(n_samples, len(self.mean)) * self.posterior_scale ** 0.5
+
+
+refuses(["Variances", "variance is"], px.save_laplace, Variances(net, every), X[:30])
+nothing = DiagLaplace(net, every)
+nothing.sample = lambda n: nothing.mean + torch.full((n, 40), float("nan"))
+refuses(["DiagLaplace", "NaN"], px.save_laplace, nothing, X[:30])
 
 
 class SubnetLaplace(DiagLaplace):
