@@ -695,10 +695,14 @@ def _write_dropout(path, layers, rates, reference):
         raise ValueError("rates=%s: want a number in [0, 1) for each of the %d layers" % (list(rates), len(layers)))
     for layer, rate in zip(_filled(layers, "mean"), rates):
         layer.rate = float(rate)
-    if any(rates[:-1]) or not rates[-1]:
-        reference = dict(reference, notes=list(reference.get("notes", ())) + [
-            "psafe certifies dropout of the inputs of the last layer alone; this posterior is estimated by --method statistical"])
-    _write(path, "dropout", layers, **reference)
+    _write(path, "dropout", layers, **dict(reference, notes=list(reference.get("notes", ())) + _estimated(rates)))
+
+
+def _estimated(rates):
+    """A note where layers have rates of which psafe has no bounds."""
+    if not any(rates[:-1]) and rates[-1]:
+        return []
+    return ["psafe certifies dropout of the inputs of the last layer alone: this posterior is estimated, --method statistical"]
 
 
 def _filled(layers, *names):
@@ -1380,6 +1384,7 @@ class _Value:
 
     def __init__(self, name, shape, flat, front=None):
         self.name, self.shape, self.flat, self.front = name, tuple(shape), flat, front
+        self.rate = 0.0  # with which its numbers are dropped, one by one
 
 
 def _several(value, n):
@@ -1391,7 +1396,8 @@ def _several(value, n):
 class _Graph:
     """Layers of a header of version 2 that compute what was recorded."""
 
-    def __init__(self, recorder, end, shape, normal=(), law=None):
+    def __init__(self, recorder, end, shape, normal=(), law=None, drops=False):
+        self.drops, self.takers = drops, set()  # whether Dropout is on, and who took numbers that it drops
         self.normal = {id(p): (mean, sd) for p, mean, sd in normal}  # parameters that a posterior is about
         self.law = law  # the dense layer that they belong to and its covariance, which say what sd does not
         self.recorder, self.torch, self.shape, self.layers, self.units = recorder, recorder.torch, tuple(int(n) for n in shape), [], {}
@@ -1407,7 +1413,7 @@ class _Graph:
                 reached[step.index] = step
                 todo += step.feeds
         for index in sorted(reached):
-            self.values[index] = self.lower(reached[index])
+            self.values[index] = self.carried(reached[index], self.lower(reached[index]))
         self.end = self.values[end.index]
         left = [p for p, _, _ in normal if id(p) not in self.met]
         if left:
@@ -1423,7 +1429,28 @@ class _Graph:
                              % (end.place, last["activation"]))
         if self.law is not None:
             self.on_top()
+        if drops and (not any(u.rate for u in self.units.values()) or self.end.rate):
+            raise ValueError("%s has no Dropout in front of a dense layer, or one at its end" % _kind(recorder.model))
         self.forgotten()
+
+    kind = property(lambda self: "correlated" if self.law is not None else "dropout" if self.drops else "gaussian")
+
+    def carried(self, step, value):
+        """value, where the numbers that step takes are dropped: they are up to a dense layer."""
+        feeds = [f for f in step.feeds if self.values[f.index].rate]
+        for f in feeds:
+            rate = self.values[f.index].rate
+            if f.index in self.takers or len(step.feeds) > 1:
+                raise ValueError("%s: takes numbers of a Dropout beside others, or another layer takes them too: psafe drops the inputs of one dense layer"
+                                 % step.place)
+            self.takers.add(f.index)
+            if step.op == "linear":
+                self.units[len(self.layers) - 1].rate = rate
+            elif step.op in SAME_NUMBERS | RESHAPES | {"relu", "leaky_relu"}:  # these and dropping commute
+                value.rate = rate
+            else:
+                raise ValueError("%s: takes numbers of a Dropout: psafe drops the inputs of dense layers alone" % step.place)
+        return value
 
     def on_top(self):
         """Refuses a covariance of another layer than the last, and features that are random."""
@@ -1608,6 +1635,12 @@ class _Graph:
         if a.get("training", True) and a.get("p", 0.5) > 0:
             raise ValueError("%s: it drops in evaluation too (training is True): write training=self.training; MC dropout is "
                              "save_torch_dropout" % step.place)
+        if self.drops and a.get("p", 0.5) > 0:
+            if _kind(step.module) != "Dropout" or v.name == "input" and v.front is not None:
+                raise ValueError("%s: psafe has nn.Dropout, which drops numbers one by one, and none of inputs before they are normalised" % step.place)
+            value = _Value(v.name, v.shape, v.flat, v.front)
+            value.rate = float(a.get("p", 0.5))
+            return value
         self.notes.append("Dropout(%g) is off, as in evaluation" % a.get("p", 0.5))
         return v
 
@@ -1958,19 +1991,25 @@ class _Graph:
         needed = {n for e in self.layers for n in e.get("from", [])}
         for k, e in enumerate(self.layers):
             entry, unit = {f: a for f, a in e.items() if f != "name" or a in needed}, self.units.get(k)
+            if unit is not None and unit.bias is None and self.drops:
+                unit.put("bias", "mean", np.zeros(unit.outputs), None)
             if unit is not None and unit.bias is None:
                 entry["bias"] = False
+            if unit is not None and self.drops:
+                entry["rate"] = unit.rate or 0
             for part in ("weight", "bias") if unit is not None else ():
                 for name, a in (getattr(unit, part) or {}).items():
                     arrays["layers.%d.%s.%s" % (k, part, name)] = a
-                if getattr(unit, part) and unit.word[part] != main and self.law is None:
+                if getattr(unit, part) and unit.word[part] != main and self.kind == "gaussian":
                     entry[part + "_scale"] = unit.word[part]
             if unit is not None and unit.covariance is not None:
                 entry["covariance"], own = unit.covariance
                 arrays.update(("layers.%d.covariance.%s" % (k, name), a) for name, a in own.items())
             header["layers"].append(entry)
         if self.law is not None:
-            header.update(version=3, kind="correlated")
+            header["version"] = 3
+        if self.kind != "gaussian":
+            header["kind"] = self.kind
             del header["scale"]
         return header, arrays
 
@@ -2047,10 +2086,10 @@ def _random_layers(model, names):
     return found
 
 
-def _save_graph(path, model, inputs, names, reference, normal=(), law=None, notes=()):
+def _save_graph(path, model, inputs, names, reference, normal=(), law=None, drops=False, notes=()):
     """save_torch of a network whose forward() is followed; normal lists (parameter, mean, sd) of a posterior
     that the network itself does not have. Returns the layers if they are a chain of dense ones. With
-    law=, the last layer and its covariance, it writes any network as a graph."""
+    law=, the last layer and its covariance, or drops=, for MC dropout, it writes any network as a graph."""
     import torch
     if inputs is None:
         raise ValueError("inputs= is missing: a few raw inputs, so that the file can be compared with the network")
@@ -2080,7 +2119,11 @@ def _save_graph(path, model, inputs, names, reference, normal=(), law=None, note
         except (RuntimeError, TypeError, IndexError, AttributeError, NotImplementedError) as e:
             raise ValueError("%s cannot be called with inputs of shape %s: %s: %s; give inputs= as it takes them" % (
                 _kind(model), raw.shape, _kind(e), " ".join(str(e).split()))) from e
-    graph = _Graph(recorder, end, raw.shape[1:], normal, law)
+    graph = _Graph(recorder, end, raw.shape[1:], normal, law, drops)
+    if drops:
+        if graph.drawn:
+            raise ValueError("%s: has random weights: psafe has these or dropout, not both" % graph.drawn[0].label)
+        notes = _estimated([unit.rate or 0 for unit in graph.units.values()])
     inside = graph.front is not None and not all(np.array_equal(a, np.full_like(a, b)) for a, b in zip(map(np.asarray, graph.front), (0.0, 1.0)))
     if inside:
         own = [np.asarray(a, np.float64).ravel() for a in graph.front]
@@ -2089,7 +2132,7 @@ def _save_graph(path, model, inputs, names, reference, normal=(), law=None, note
                              % tuple(a[0] for a in own))
         mean, std = (a[:1] if np.ptp(a) == 0 else a for a in own)
         x = (flat - mean) / std
-    chain = graph.chain() if law is None else None
+    chain = graph.chain() if graph.kind == "gaussian" else None
     if chain is not None and normal:
         return chain
     if chain is not None:
@@ -2127,8 +2170,8 @@ def _write_graph(path, graph, tensors, values, raw, x, front, outside, notes, me
             j, i, said[i, j], own[i, j], "the first to differ is " + where if where else
             "see to the normalisation (mean=, std=), to the order of the logits, and to whether forward() does the same for all inputs"))
     units, drawn = list(graph.units.values()), [d for d in graph.drawn if d.word]
-    if graph.law is not None and spread is not None:
-        raise ValueError("spread= belongs to independent normal weights, and these are correlated")
+    if graph.kind != "gaussian" and spread is not None:
+        raise ValueError("spread= belongs to independent normal weights, and these are %s" % graph.kind)
     if spread is None:
         spread = _own_spread(units)
         of, words = _all_drawn(drawn, [d.unit for d in drawn], [d.unit for d in drawn])
@@ -2139,7 +2182,7 @@ def _write_graph(path, graph, tensors, values, raw, x, front, outside, notes, me
     arrays["reference.inputs"], arrays["reference.logits"] = flat, agreed
     if front[0] is not None:
         arrays["input.mean"], arrays["input.std"] = front
-    more_arrays, words = ({}, []) if graph.law is not None else _spread_arrays(units, spread)
+    more_arrays, words = ({}, []) if graph.kind != "gaussian" else _spread_arrays(units, spread)
     arrays.update(more_arrays)
     notes = notes + more + words
     if front[0] is None and raw.ndim == 4 and (raw < 0).any():
@@ -2148,8 +2191,12 @@ def _write_graph(path, graph, tensors, values, raw, x, front, outside, notes, me
 
 
 def save_torch_dropout(path, model, inputs, layers=None, **reference):
-    """MC dropout: a torch network of nn.Linear with nn.Dropout in front of them (layers= as save_torch)."""
+    """MC dropout: a torch network with nn.Dropout in front of nn.Linear, whose forward() is followed as by
+    save_torch (which says what layers= is). psafe certifies dropout in front of the last layer alone."""
     rates = []
+    if layers is None and not _listed(model, None):
+        _save_graph(path, model, inputs, None, reference, drops=True)
+        return
     made, tensors, notes, front = _chain(model, layers, None, rates=rates)
     if not any(rates):
         raise ValueError("%s has no Dropout in front of a layer" % _kind(model))
@@ -2331,7 +2378,7 @@ def _save_laplace_law(path, la, shape, model, params, centre, inputs, seed, laye
     if last.weight.shape[1] > 2048:
         notes.append("psafe certifies covariances of last layers of up to 2048 inputs, and this has %d: --method statistical estimates it" % last.weight.shape[1])
     if layers is None:
-        _save_graph(path, model, inputs, None, dict(reference), [(p, m, None) for p, m in zip(params, means)], (last, covariance), notes)
+        _save_graph(path, model, inputs, None, dict(reference), [(p, m, None) for p, m in zip(params, means)], (last, covariance), notes=notes)
         return
 
     def make(d, activation):

@@ -263,6 +263,37 @@ plain.fc, plain.out = nn.Linear(5, 4), nn.Linear(4, 2)
 px.save_laplace(path("laplace-chain"), DiagLaplace(plain, list(plain.parameters())), rng.rand(10, 5))
 assert header("laplace-chain")["version"] == 1 and header("laplace-chain")["layers"][0]["activation"] == "relu"
 
+
+
+# MC dropout behind convolutions.
+class Dropped(nn.Module):
+    def __init__(self, forward):
+        super().__init__()
+        self.conv, self.drop, self.also, self.fc, self.out = nn.Conv2d(3, 2, 3, bias=False), nn.Dropout(0.2), nn.Dropout2d(0.1), nn.Linear(84, 5), nn.Linear(5, 5)
+        self.run = forward
+
+    def forward(self, x):
+        return self.run(self, x)
+
+
+px.save_torch_dropout(path("dropout-features"), Dropped(lambda self, x: self.fc(self.drop(torch.relu(self.conv(x))).flatten(1))), IMAGES)
+head = header("dropout-features")
+assert head["version"] == 2 and head["kind"] == "dropout" and "scale" not in head and "last layer" not in head.get("note", "")
+assert [e["rate"] for e in head["layers"] if e["kind"] in ("conv2d", "dense")] == [0, 0.2]
+said = notes(px.save_torch_dropout, path("dropout-before"), Dropped(lambda self, x: self.out(torch.relu(self.fc(self.drop(self.conv(x).flatten(1)))))), IMAGES)
+assert "last layer alone" in said and [e["rate"] for e in header("dropout-before")["layers"] if e["kind"] == "dense"] == [0.2, 0]
+for words, forward in (
+        (["one by one"], lambda self, x: self.fc(self.also(self.conv(x)).flatten(1))),
+        (["one by one"], lambda self, x: self.fc(F.dropout(self.conv(x), 0.1, self.training).flatten(1))),
+        (["dense layers alone"], lambda self, x: self.fc(self.conv(self.drop(x)).flatten(1))),
+        (["dense layers alone"], lambda self, x: self.out(torch.tanh(self.drop(self.fc(self.conv(x).flatten(1)))))),
+        (["dense layers alone"], lambda self, x: self.out(self.drop(self.drop(self.fc(self.conv(x).flatten(1)))))),
+        (["beside others"], lambda self, x: (lambda h: self.out(h) + self.out(h))(self.drop(self.fc(self.conv(x).flatten(1))))),
+        (["beside others"], lambda self, x: (lambda h: self.out(h + self.drop(h)))(self.fc(self.conv(x).flatten(1)))),
+        (["at its end"], lambda self, x: self.drop(self.fc(self.conv(x).flatten(1)))),
+        (["no Dropout"], lambda self, x: self.fc(self.conv(x).flatten(1)))):
+    refuses(words, px.save_torch_dropout, Dropped(forward), IMAGES)
+
 # What cannot be followed is refused in a line with its place.
 fails(["asks for the numbers themselves", "Net", "line", "torch_graph_cases.py"], lambda self, x: self.fc(self.conv(x).flatten(1)) if x.sum() > 0 else x)
 fails(["asks for the numbers"], lambda self, x: self.fc(self.conv(x * float(x.max())).flatten(1)))
