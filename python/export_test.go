@@ -22,13 +22,13 @@ import (
 // TestArrays: what psafe_export.py makes of arrays laid out as each library's sources say
 // is, read by psafe, the network that the library computes. It needs NumPy alone.
 func TestArrays(t *testing.T) {
-	compare(t, "array_cases.py", "numpy", 27)
+	compare(t, "array_cases.py", "numpy", 29)
 }
 
 // TestTorch: the same for networks of torch that were trained for a few steps.
 func TestTorch(t *testing.T) {
 	testscale.DeepOnly(t)
-	dir, program := compare(t, "torch_cases.py", "torch", 23), theProgram(t)
+	dir, program := compare(t, "torch_cases.py", "torch", 33), theProgram(t)
 	points := filepath.Join(dir, "points.csv")
 	if err := os.WriteFile(points, []byte("0.9,0.1,0.9,0.1\n0.1,0.9,0.1,0.9\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -49,12 +49,30 @@ func TestTorch(t *testing.T) {
 			}
 		}
 	}
+	for _, name := range []string{"laplace-full-last", "laplace-kron-last", "laplace-kron-apart", "laplace-batchnorm", "dropout-top"} {
+		onTop(t, filepath.Join(dir, name+".npz"), points)
+	}
 }
 
 // TestTorchGraphs: networks of torch with convolutions, pools and joins.
 func TestTorchGraphs(t *testing.T) {
 	testscale.DeepOnly(t)
-	compare(t, "torch_graph_cases.py", "torch", 15)
+	dir := compare(t, "torch_graph_cases.py", "torch", 18)
+	points := filepath.Join(dir, "points.csv")
+	if err := os.WriteFile(points, []byte(strings.Repeat("0.3,0.7,", 107)+"0.3,0.7\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	onTop(t, filepath.Join(dir, "laplace-features.npz"), points)
+	onTop(t, filepath.Join(dir, "dropout-features.npz"), points)
+}
+
+// onTop wants bounds of clbp for a posterior whose last layer alone is random.
+func onTop(t *testing.T, path, points string) {
+	t.Helper()
+	out, err := exec.Command(theProgram(t), "certify", "--posterior", path, "--inputs", points, "--eps", "0.001", "--device", "cpu").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), `"method":"clbp"`) {
+		t.Errorf("psafe certify of %s: %v\n%s", path, err, out)
+	}
 }
 
 // TestCertify: psafe gets what certify() was asked for, and with all cases the real one does it.
@@ -271,10 +289,10 @@ func TestPage(t *testing.T) {
 			certifies(t, dir, strings.Fields(block[3]))
 		}
 	}
-	if want := map[bool]int{false: 0, true: 5}[testscale.Deep(t)]; certified != want {
+	if want := map[bool]int{false: 0, true: 6}[testscale.Deep(t)]; certified != want {
 		t.Errorf("%d scripts of docs/export.md were certified, want %d", certified, want)
 	}
-	if want := map[bool]int{false: 3, true: 10}[testscale.Deep(t)]; run != want {
+	if want := map[bool]int{false: 3, true: 11}[testscale.Deep(t)]; run != want {
 		t.Errorf("%d scripts of docs/export.md ran, want %d", run, want)
 	}
 }

@@ -695,7 +695,14 @@ def _write_dropout(path, layers, rates, reference):
         raise ValueError("rates=%s: want a number in [0, 1) for each of the %d layers" % (list(rates), len(layers)))
     for layer, rate in zip(_filled(layers, "mean"), rates):
         layer.rate = float(rate)
-    _write(path, "dropout", layers, **reference)
+    _write(path, "dropout", layers, **dict(reference, notes=list(reference.get("notes", ())) + _estimated(rates)))
+
+
+def _estimated(rates):
+    """A note where layers have rates of which psafe has no bounds."""
+    if not any(rates[:-1]) and rates[-1]:
+        return []
+    return ["psafe certifies dropout of the inputs of the last layer alone: this posterior is estimated, --method statistical"]
 
 
 def _filled(layers, *names):
@@ -843,6 +850,9 @@ def _fold(layer, s, t, label, before):
     """Puts s*z + t behind a layer, or before it, which only a layer without spread can take: behind
     a random one, sd becomes |s| sd; before it, the bias would depend on the weights."""
     random = [p for p in ("weight", "bias") if layer.word[p] != "none"]
+    if layer.covariance is not None:
+        raise ValueError("%s: cannot be put into %s, whose weights have a covariance: leave out layers=, so that forward() is followed" % (
+            label, layer.label))
     if (layer.inputs if before else layer.outputs) != len(s):
         raise ValueError("%s: %d features do not fit %s" % (label, len(s), layer.label))
     if before and "weight" in random:
@@ -1374,6 +1384,7 @@ class _Value:
 
     def __init__(self, name, shape, flat, front=None):
         self.name, self.shape, self.flat, self.front = name, tuple(shape), flat, front
+        self.rate = 0.0  # with which its numbers are dropped, one by one
 
 
 def _several(value, n):
@@ -1385,8 +1396,10 @@ def _several(value, n):
 class _Graph:
     """Layers of a header of version 2 that compute what was recorded."""
 
-    def __init__(self, recorder, end, shape, normal=()):
+    def __init__(self, recorder, end, shape, normal=(), law=None, drops=False):
+        self.drops, self.takers = drops, set()  # whether Dropout is on, and who took numbers that it drops
         self.normal = {id(p): (mean, sd) for p, mean, sd in normal}  # parameters that a posterior is about
+        self.law = law  # the dense layer that they belong to and its covariance, which say what sd does not
         self.recorder, self.torch, self.shape, self.layers, self.units = recorder, recorder.torch, tuple(int(n) for n in shape), [], {}
         self.notes, self.items, self.drawn, self.used, self.front, self.values = [], [], [], set(), None, {}
         self.met = set()  # of normal
@@ -1400,7 +1413,7 @@ class _Graph:
                 reached[step.index] = step
                 todo += step.feeds
         for index in sorted(reached):
-            self.values[index] = self.lower(reached[index])
+            self.values[index] = self.carried(reached[index], self.lower(reached[index]))
         self.end = self.values[end.index]
         left = [p for p, _, _ in normal if id(p) not in self.met]
         if left:
@@ -1414,7 +1427,39 @@ class _Graph:
         if last["kind"] == "activation":
             raise ValueError("%s: the last layer's activation is %s; psafe speaks of logits, so it must be identity"
                              % (end.place, last["activation"]))
+        if self.law is not None:
+            self.on_top()
+        if drops and (not any(u.rate for u in self.units.values()) or self.end.rate):
+            raise ValueError("%s has no Dropout in front of a dense layer, or one at its end" % _kind(recorder.model))
         self.forgotten()
+
+    kind = property(lambda self: "correlated" if self.law is not None else "dropout" if self.drops else "gaussian")
+
+    def carried(self, step, value):
+        """value, where the numbers that step takes are dropped: they are up to a dense layer."""
+        feeds = [f for f in step.feeds if self.values[f.index].rate]
+        for f in feeds:
+            rate = self.values[f.index].rate
+            if f.index in self.takers or len(step.feeds) > 1:
+                raise ValueError("%s: takes numbers of a Dropout beside others, or another layer takes them too: psafe drops the inputs of one dense layer"
+                                 % step.place)
+            self.takers.add(f.index)
+            if step.op == "linear":
+                self.units[len(self.layers) - 1].rate = rate
+            elif step.op in SAME_NUMBERS | RESHAPES | {"relu", "leaky_relu"}:  # these and dropping commute
+                value.rate = rate
+            else:
+                raise ValueError("%s: takes numbers of a Dropout: psafe drops the inputs of dense layers alone" % step.place)
+        return value
+
+    def on_top(self):
+        """Refuses a covariance of another layer than the last, and features that are random."""
+        for k, unit in self.units.items():
+            if unit.covariance is not None and k != len(self.layers) - 1:
+                raise ValueError("%s: has a covariance and is not the last layer: psafe certifies that of the last layer alone; samples=100 draws "
+                                 "networks" % unit.label)
+            if unit.word != {"weight": "none", "bias": "none"}:
+                raise ValueError("%s: has a spread of its own beside that of Laplace" % unit.label)
 
     def forgotten(self):
         """Refuses parameters that a layer has and evaluation does not use: a layer may draw in training alone."""
@@ -1590,6 +1635,12 @@ class _Graph:
         if a.get("training", True) and a.get("p", 0.5) > 0:
             raise ValueError("%s: it drops in evaluation too (training is True): write training=self.training; MC dropout is "
                              "save_torch_dropout" % step.place)
+        if self.drops and a.get("p", 0.5) > 0:
+            if _kind(step.module) != "Dropout" or v.name == "input" and v.front is not None:
+                raise ValueError("%s: psafe has nn.Dropout, which drops numbers one by one, and none of inputs before they are normalised" % step.place)
+            value = _Value(v.name, v.shape, v.flat, v.front)
+            value.rate = float(a.get("p", 0.5))
+            return value
         self.notes.append("Dropout(%g) is off, as in evaluation" % a.get("p", 0.5))
         return v
 
@@ -1687,11 +1738,17 @@ class _Graph:
             tensor = self.parameter(step, a[part], part)
             mean, sd = self.normal.get(id(tensor), (tensor, None))
             unit.put(part, "mean", mean, None)
-            if sd is not None:
+            if id(tensor) in self.normal:
                 if id(tensor) in self.met:
                     raise ValueError("%s: its %s is used twice, and psafe takes two layers to be independent" % (step.place, part))
                 self.met.add(id(tensor))
+            if sd is not None:
                 unit.put_scale(part, sd, "sd", None)
+        of = [self.law is not None and a.get(part) is not None and a[part] is getattr(self.law[0], part) for part in ("weight", "bias")]
+        if any(of):
+            if not all(a.get(part) is getattr(self.law[0], part) for part in ("weight", "bias")) or len(unit.weight["mean"].shape) != 2:
+                raise ValueError("%s: takes a weight and a bias that are not of one dense layer" % step.place)
+            unit.covariance = self.law[1]
         return unit
 
     def on_linear(self, step, v, out, a):
@@ -1934,14 +1991,26 @@ class _Graph:
         needed = {n for e in self.layers for n in e.get("from", [])}
         for k, e in enumerate(self.layers):
             entry, unit = {f: a for f, a in e.items() if f != "name" or a in needed}, self.units.get(k)
+            if unit is not None and unit.bias is None and self.drops:
+                unit.put("bias", "mean", np.zeros(unit.outputs), None)
             if unit is not None and unit.bias is None:
                 entry["bias"] = False
+            if unit is not None and self.drops:
+                entry["rate"] = unit.rate or 0
             for part in ("weight", "bias") if unit is not None else ():
                 for name, a in (getattr(unit, part) or {}).items():
                     arrays["layers.%d.%s.%s" % (k, part, name)] = a
-                if getattr(unit, part) and unit.word[part] != main:
+                if getattr(unit, part) and unit.word[part] != main and self.kind == "gaussian":
                     entry[part + "_scale"] = unit.word[part]
+            if unit is not None and unit.covariance is not None:
+                entry["covariance"], own = unit.covariance
+                arrays.update(("layers.%d.covariance.%s" % (k, name), a) for name, a in own.items())
             header["layers"].append(entry)
+        if self.law is not None:
+            header["version"] = 3
+        if self.kind != "gaussian":
+            header["kind"] = self.kind
+            del header["scale"]
         return header, arrays
 
 
@@ -2017,9 +2086,10 @@ def _random_layers(model, names):
     return found
 
 
-def _save_graph(path, model, inputs, names, reference, normal=()):
+def _save_graph(path, model, inputs, names, reference, normal=(), law=None, drops=False, notes=()):
     """save_torch of a network whose forward() is followed; normal lists (parameter, mean, sd) of a posterior
-    that the network itself does not have. Returns the layers if they are a chain of dense ones."""
+    that the network itself does not have. Returns the layers if they are a chain of dense ones. With
+    law=, the last layer and its covariance, or drops=, for MC dropout, it writes any network as a graph."""
     import torch
     if inputs is None:
         raise ValueError("inputs= is missing: a few raw inputs, so that the file can be compared with the network")
@@ -2049,7 +2119,11 @@ def _save_graph(path, model, inputs, names, reference, normal=()):
         except (RuntimeError, TypeError, IndexError, AttributeError, NotImplementedError) as e:
             raise ValueError("%s cannot be called with inputs of shape %s: %s: %s; give inputs= as it takes them" % (
                 _kind(model), raw.shape, _kind(e), " ".join(str(e).split()))) from e
-    graph = _Graph(recorder, end, raw.shape[1:], normal)
+    graph = _Graph(recorder, end, raw.shape[1:], normal, law, drops)
+    if drops:
+        if graph.drawn:
+            raise ValueError("%s: has random weights: psafe has these or dropout, not both" % graph.drawn[0].label)
+        notes = _estimated([unit.rate or 0 for unit in graph.units.values()])
     inside = graph.front is not None and not all(np.array_equal(a, np.full_like(a, b)) for a, b in zip(map(np.asarray, graph.front), (0.0, 1.0)))
     if inside:
         own = [np.asarray(a, np.float64).ravel() for a in graph.front]
@@ -2058,13 +2132,13 @@ def _save_graph(path, model, inputs, names, reference, normal=()):
                              % tuple(a[0] for a in own))
         mean, std = (a[:1] if np.ptp(a) == 0 else a for a in own)
         x = (flat - mean) / std
-    chain = graph.chain()
+    chain = graph.chain() if graph.kind == "gaussian" else None
     if chain is not None and normal:
         return chain
     if chain is not None:
         more = dict(mean=mean, std=std) if inside else {}
         return save_torch(path, model, inputs, chain, names, **dict(reference, **more))
-    _write_graph(path, graph, certain, values, raw, x, (mean, std), given and not inside, graph.notes + [
+    _write_graph(path, graph, certain, values, raw, x, (mean, std), given and not inside, list(notes) + graph.notes + [
         "the network normalises its inputs itself: mean and std of the file"] * inside, **reference)
     return None
 
@@ -2096,6 +2170,8 @@ def _write_graph(path, graph, tensors, values, raw, x, front, outside, notes, me
             j, i, said[i, j], own[i, j], "the first to differ is " + where if where else
             "see to the normalisation (mean=, std=), to the order of the logits, and to whether forward() does the same for all inputs"))
     units, drawn = list(graph.units.values()), [d for d in graph.drawn if d.word]
+    if graph.kind != "gaussian" and spread is not None:
+        raise ValueError("spread= belongs to independent normal weights, and these are %s" % graph.kind)
     if spread is None:
         spread = _own_spread(units)
         of, words = _all_drawn(drawn, [d.unit for d in drawn], [d.unit for d in drawn])
@@ -2106,7 +2182,7 @@ def _write_graph(path, graph, tensors, values, raw, x, front, outside, notes, me
     arrays["reference.inputs"], arrays["reference.logits"] = flat, agreed
     if front[0] is not None:
         arrays["input.mean"], arrays["input.std"] = front
-    more_arrays, words = _spread_arrays(units, spread)
+    more_arrays, words = ({}, []) if graph.kind != "gaussian" else _spread_arrays(units, spread)
     arrays.update(more_arrays)
     notes = notes + more + words
     if front[0] is None and raw.ndim == 4 and (raw < 0).any():
@@ -2115,8 +2191,12 @@ def _write_graph(path, graph, tensors, values, raw, x, front, outside, notes, me
 
 
 def save_torch_dropout(path, model, inputs, layers=None, **reference):
-    """MC dropout: a torch network of nn.Linear with nn.Dropout in front of them (layers= as save_torch)."""
+    """MC dropout: a torch network with nn.Dropout in front of nn.Linear, whose forward() is followed as by
+    save_torch (which says what layers= is). psafe certifies dropout in front of the last layer alone."""
     rates = []
+    if layers is None and not _listed(model, None):
+        _save_graph(path, model, inputs, None, reference, drops=True)
+        return
     made, tensors, notes, front = _chain(model, layers, None, rates=rates)
     if not any(rates):
         raise ValueError("%s has no Dropout in front of a layer" % _kind(model))
@@ -2148,11 +2228,183 @@ def save_torch_ensemble(path, models, inputs, layers=None, counts=None, **refere
     save_samples(path, networks, [m.activation for m in made], "in,out", counts, notes=notes + more, **reference)
 
 
-def save_laplace(path, la, inputs, samples=100, seed=0, layers=None, **reference):
-    """laplace-torch, fitted. Diagonal: independent normal weights. Full and Kronecker (all weights or the
-    last layer): so many networks drawn with that seed, since psafe has no such covariances; what is
-    certified is then this set of networks, and the note says so. layers=, if it is needed, is a function
-    that gives the list of a network: of the last layer, Laplace works on a copy of yours.
+def _last_linear(la, model, params):
+    """The dense layer of torch whose parameters are all that a posterior is about."""
+    found = [m for m in model.modules() if _kind(m) == "Linear" and any(m.weight is p for p in params)]
+    if len(found) != 1 or not all(p is found[0].weight or p is found[0].bias for p in params):
+        raise ValueError("%s: psafe certifies such a covariance of the last layer alone (subset_of_weights=\"last_layer\"); of all weights, samples=100 "
+                         "draws networks, whose set is certified, with a statistical interval for this posterior" % _kind(la))
+    return found[0]
+
+
+def _factors(precision, i, shape):
+    """Eigenvectors and standard deviations of block i of a KronDecomposed, of a parameter of this shape:
+    a weight is Q[0] (E * sd) Q[1].T and a bias Q[0] (e * sd), about the mean.
+
+    aleximmer/Laplace, laplace/utils/matrix.py: a weight has the eigenvalues l1 l2^T + delta, with
+    damping (l1 + sqrt(delta)) (l2 + sqrt(delta))^T, and is flattened row by row; a bias has a factor of
+    its own. The library itself loses damping where it adds the prior: what the object says counts."""
+    Q = [np.asarray(to_numpy(q), np.float64) for q in precision.eigenvectors[i]]
+    l = [np.asarray(to_numpy(v), np.float64) for v in precision.eigenvalues[i]]
+    delta = float(np.broadcast_to(to_numpy(precision.deltas), (len(precision.eigenvalues),))[i])
+    if tuple(len(v) for v in l) != tuple(shape) or any(q.shape != (n, n) for q, n in zip(Q, shape)):
+        raise ValueError("block %d of the Kronecker precision has factors of %s for a parameter of shape %s" % (
+            i, " and ".join(str(len(v)) for v in l), tuple(shape)))
+    damped = len(l) == 2 and getattr(precision, "damping", False)
+    eigenvalues = np.outer(*(v + np.sqrt(delta) for v in l)) if damped else (np.outer(*l) if len(l) == 2 else l[0]) + delta
+    if not (eigenvalues > 0).all():
+        raise ValueError("block %d of the Kronecker precision has the eigenvalue %g: its prior must be above 0" % (i, eigenvalues.min()))
+    return Q, eigenvalues ** -0.5
+
+
+def _laplace_law(la, shape, params, last):
+    """layer.covariance of the last layer: the posterior's own factors, in the order of [W b] row by row.
+    laplace-torch has all of W first and then b."""
+    (out, n), sizes = last.weight.shape, [tuple(p.shape) for p in params]
+    at = [next((i for i, p in enumerate(params) if p is a), None) for a in (last.weight, last.bias)]
+    if shape == "Full":
+        factor = _numbers(la.posterior_scale, "posterior_scale")
+    else:
+        precision = la.posterior_precision
+        (QG, QA), S = _factors(precision, at[0], sizes[at[0]])
+        QA, S = np.pad(QA, ((0, 1), (0, 1))), np.pad(S, ((0, 0), (0, 1)))
+        if at[1] is not None:
+            # The bias has eigenvectors of its own. Where they are those of the outputs, as curvature
+            # makes them, both fit into one form: in its basis the covariance is diagonal, up to rounding.
+            (QB,), sd = _factors(precision, at[1], sizes[at[1]])
+            root = np.linalg.inv(QG) @ (QB * sd)
+            S[:, n], QA[n, n] = np.sqrt((root ** 2).sum(1)), 1
+            cosines = (root / S[:, n:]) @ (root / S[:, n:]).T
+        if at[1] is None or np.abs(cosines - np.eye(out)).sum(1).max() <= 1e-4:
+            return "kron", {"QA": QA, "QG": QG, "sd": S}
+        if out * (n + 1) > 4096:
+            raise ValueError("%s: the eigenvectors of the bias are not those of the outputs of the weights, and psafe has such a law only as a full "
+                             "factor, of at most 4096 parameters: samples=100 draws networks" % _kind(la))
+        blocks = [np.kron(QG, QA[:n, :n]) * S[:, :n].ravel(), QB * sd]
+        factor = np.zeros((out * (n + 1), out * (n + 1)))
+        start = np.cumsum([0] + [np.prod(s) for s in sizes])
+        for i, block in zip(at, blocks):
+            factor[start[i]:start[i + 1], start[i]:start[i + 1]] = block
+    rows = split(np.arange(sum(int(np.prod(s)) for s in sizes)), sizes)
+    if factor.shape != (rows[-1].max() + 1,) * 2:
+        raise ValueError("%s: posterior_scale has the shape %s for %d parameters" % (_kind(la), factor.shape, rows[-1].max() + 1))
+    written = np.zeros((out, n + 1, len(factor)), factor.dtype)
+    written[:, :n] = factor[rows[at[0]]]
+    if at[1] is not None:
+        written[:, n] = factor[rows[at[1]]]
+    return "full", {"factor": written.reshape(out * (n + 1), -1)}
+
+
+def _whitener(covariance, params, last):
+    """What makes draws less their mean, (N, P), flat as laplace-torch has them, into independent standard
+    normal numbers, (N, P), if they have the law of a file, which is about [W b] row by row."""
+    word, law = covariance
+    sizes, (out, n) = [tuple(p.shape) for p in params], last.weight.shape
+
+    def arranged(flat):
+        D = np.zeros((len(flat), out, n + 1))
+        for p, a in zip(params, split(flat, sizes)):
+            if p is last.weight:
+                D[:, :, :n] = a
+            else:
+                D[:, :, n] = a
+        return D
+
+    if word == "full":
+        used = law["factor"].any(1)
+        inverse = np.linalg.inv(np.asarray(law["factor"][used], np.float64))
+        return lambda flat: arranged(flat).reshape(len(flat), -1)[:, used] @ inverse.T
+    QG, QA, sd = (np.asarray(law[a], np.float64) for a in ("QG", "QA", "sd"))
+    QG, QA = np.linalg.inv(QG), np.linalg.pinv(QA)
+    return lambda flat: np.matmul(np.matmul(QG, arranged(flat)), QA.T)[:, sd > 0] / sd[sd > 0]
+
+
+def _unlike(la, params, centre, whiten, seed):
+    """What of whiten(draws of la.sample() less centre) does not look standard normal, or None. There are
+    2,000 draws, of more than 2e5 parameters fewer, and all of it is at seven standard deviations, so that
+    chance alone refuses nothing. Directions whose spread float32 rounds away say nothing."""
+    count = int(min(2000, max(200, 4e8 // len(centre))))
+    Y, kept = [], None
+    with _seeded(params[0], seed):
+        while sum(map(len, Y)) < count:
+            flat = np.asarray(to_numpy(la.sample(int(max(1, min(count - sum(map(len, Y)), 1e7 // len(centre)))))), np.float64)
+            if flat.ndim != 2 or flat.shape[1] != len(centre) or len(flat) == 0:
+                return "they have the shape %s for %d parameters" % (flat.shape, len(centre))
+            if kept is None:
+                noise = np.random.RandomState(seed).standard_normal((min(20, len(flat)), len(centre))) * (np.abs(flat).max() * 2.0 ** -23)
+                kept = np.flatnonzero((whiten(noise) ** 2).mean(0) < 1e-3)
+                if len(kept) == 0:
+                    return "they are NaN, or rounding hides them"
+                kept = kept[np.linspace(0, len(kept) - 1, min(len(kept), 20000)).astype(int)]
+            Y.append(whiten(flat - centre)[:, kept])
+    Y = np.concatenate(Y)
+    variance, N, some = (Y ** 2).mean(0), len(Y), Y[:, np.linspace(0, Y.shape[1] - 1, min(Y.shape[1], 1000)).astype(int)]
+    if not abs(variance.mean() - 1) <= 7 * np.sqrt(2 / Y.size) + 0.01:  # NaN is refused
+        return "their variance is %.3g of it" % variance.mean()
+    i = np.argmax(np.abs(variance - 1))
+    if not abs(variance[i] - 1) <= 7 * np.sqrt(2 / N) + 0.01:
+        return "in one direction their variance is %.3g of it" % variance[i]
+    off = np.abs(some.T @ some / N)
+    np.fill_diagonal(off, 0)
+    if not max(off.max(), np.abs(Y.mean(0)).max()) <= 7 / np.sqrt(N) + 0.01:
+        return "they have correlations or means that it has not"
+    return None
+
+
+def _compare_draws(la, shape, params, centre, whiten, seed):
+    """Refuses a law that la.sample() does not draw from, and returns notes."""
+    if not hasattr(la, "sample"):
+        return ["the covariance is as given and was not compared: %s does not draw" % _kind(la)]
+    why = _unlike(la, params, centre, whiten, seed)
+    if why is not None and shape == "Full":  # laplace-torch 0.2: sample() multiplies by posterior_scale from the other side
+        S = np.asarray(to_numpy(la.posterior_scale), np.float64)
+        own, inverse = np.asarray(to_numpy(getattr(la, "posterior_covariance", S @ S.T)), np.float64), np.linalg.inv(S)
+        if np.abs(own - S @ S.T).max() <= 1e-4 * np.abs(own).max() and _unlike(la, params, centre, lambda flat: flat @ inverse, seed) is None:
+            return ["sample() of this laplace-torch draws from S.T @ S, S its posterior_scale; what is written is its posterior_covariance S @ S.T"]
+    if why is not None:
+        raise ValueError("%s: networks that it draws do not have the covariance that would be written: %s. Nothing was written" % (_kind(la), why))
+    return []
+
+
+def _save_laplace_law(path, la, shape, model, params, centre, inputs, seed, layers, reference):
+    """A full or Kronecker Laplace approximation of the last layer, as its covariance."""
+    last = _last_linear(la, model, params)
+    try:
+        covariance = _laplace_law(la, shape, params, last)
+    except AttributeError as e:
+        raise ValueError("%s: cannot be read (%s): is it fitted?" % (_kind(la), " ".join(str(e).split()))) from None
+    means = split(centre, [tuple(p.shape) for p in params])
+    notes = _compare_draws(la, shape, params, centre, _whitener(covariance, params, last), seed)
+    if last.weight.shape[1] > 2048:
+        notes.append("psafe certifies covariances of last layers of up to 2048 inputs, and this has %d: --method statistical estimates it" % last.weight.shape[1])
+    if layers is None:
+        _save_graph(path, model, inputs, None, dict(reference), [(p, m, None) for p, m in zip(params, means)], (last, covariance), notes=notes)
+        return
+
+    def make(d, activation):
+        layer = Layer(d.label, activation)
+        if d.word:
+            raise ValueError("%s: has a spread of its own beside that of Laplace" % d.label)
+        for part, tensor in (("weight", d.weight), ("bias", d.bias)):
+            if tensor is not None:
+                layer.put(part, "mean", next((m for p, m in zip(params, means) if p is tensor), tensor), "out,in")
+        layer.covariance = covariance if d.weight is last.weight else None
+        return layer
+
+    made, tensors, more, front = _chain(model, layers(model), None, make)
+    if [m.covariance is not None for m in made] != [False] * (len(made) - 1) + [True]:
+        raise ValueError("%s: the layer of its covariance is not the last, once, of layers=" % _kind(la))
+    reference, words = _torch_reference(model, tensors, made, front, inputs, reference, list(zip(params, means)))
+    _write(path, "correlated", made, None, notes + more + words, **reference)
+
+
+def save_laplace(path, la, inputs, samples=None, seed=0, layers=None, **reference):
+    """laplace-torch, fitted. Diagonal: independent normal weights. Full and Kronecker of the last layer: the
+    posterior itself, with its covariance, compared with what la.sample() draws; of any network that
+    save_torch takes. samples=100 draws networks with that seed instead, also of a full or Kronecker
+    posterior of all weights, of which psafe has no bounds: what is certified is then this set of
+    networks, and the note says so. layers=, if it is needed, is a function that gives the list of a
+    network: of the last layer, Laplace works on a copy of yours.
 
     aleximmer/Laplace, laplace/baselaplace.py (02de587): mean and posterior_scale are flat over the
     parameters with a gradient; posterior_scale of a full covariance is S with S @ S.T = covariance
@@ -2167,8 +2419,12 @@ def save_laplace(path, la, inputs, samples=100, seed=0, layers=None, **reference
     model = la.model if last is None else la.model.model
     params = list(last.parameters() if last is not None else getattr(la, "params", None) or la.model.parameters())
     shapes, centre = [tuple(p.shape) for p in params], np.asarray(to_numpy(la.mean), np.float64)
+    if shape != "Diag" and samples is None:
+        return _save_laplace_law(path, la, shape, model, params, centre, inputs, seed, layers, reference)
     if shape == "Diag":
-        spread, drawn = split(la.posterior_scale, shapes), split(centre, shapes)
+        spread, drawn, flat = split(la.posterior_scale, shapes), split(centre, shapes), np.asarray(to_numpy(la.posterior_scale), np.float64)
+        if hasattr(la, "sample"):
+            _compare_draws(la, shape, params, centre, lambda draws: draws / flat, seed)
     elif shape == "Full":
         S = np.asarray(to_numpy(la.posterior_scale), np.float64)
         drawn = split(centre + np.random.RandomState(seed).standard_normal((samples, len(S))) @ S.T, shapes)

@@ -415,4 +415,75 @@ refuses(["no layer has both w_mu"], px.save_torch, net, X, names=("w_mu", "w_rho
 refuses(["(40, 4)", "5 numbers"], px.save_torch, net, X[:, :4])
 refuses(["predict=", "ZeroDivisionError"], px.save_torch, net, X, predict=lambda x: 1 // 0)
 refuses(["one of"], px.save_torch, net, X, predict=net, logits=X[:, :3])
+
+# laplace-torch: a last layer's own law, W row by row and then b, in the order of [W b] row by row.
+
+
+class Linear(Module):
+    def __init__(self, weight, bias):
+        self.weight, self.bias = weight, bias
+
+    def forward(self, x):
+        return x @ self.weight.T + self.bias
+
+    def parameters(self):
+        return [self.weight, self.bias]
+
+
+class LLLaplace:
+    def __init__(self, model, last):
+        model.modules = lambda: list(model._modules.values())
+        self.model, self.mean = Module(), np.concatenate([a.ravel() for a in last.parameters()])
+        self.model.model, self.model.last_layer = model, last
+
+
+class FullLaplace:
+    posterior_scale = (0.1 * np.eye(18) + 0.05 * np.tril(np.random.RandomState(1).rand(18, 18))).astype(np.float32)
+    turned = None
+
+    def sample(self, count):
+        draws = self.mean + rng.standard_normal((count, 18)) @ self.posterior_scale.T
+        return draws if self.turned is None else draws[:, self.turned]
+
+
+class KronLaplace:
+    gain = 1.0
+
+    def sample(self, count):
+        P = self.posterior_precision
+        (QG, QA), (QB,), (g, a), (b,) = *P.eigenvectors, *P.eigenvalues
+        W = QG @ (rng.standard_normal((count, 3, 5)) * (np.outer(g, a) + 1) ** -0.5) @ QA.T
+        return self.mean + self.gain * np.concatenate([W.reshape(count, 15), rng.standard_normal((count, 3)) * (b + 2) ** -0.5 @ QB.T], 1)
+
+
+class FullLLLaplace(LLLaplace, FullLaplace):
+    pass
+
+
+class KronLLLaplace(LLLaplace, KronLaplace):
+    pass
+
+
+p = make(5, 5, 3)
+last = Linear(*p[2:])
+net, chain = Sequential(Linear(*p[:2]), ReLU(), last), lambda n: [(n._modules["0"], "relu"), n._modules["2"]]
+full, kron = FullLLLaplace(net, last), KronLLLaplace(net, last)
+assert notes(px.save_laplace, path("laplace-full"), full, X, layers=chain) == ""
+factor = arrays("laplace-full")["layers.1.covariance.factor"].reshape(3, 6, 18)
+assert np.array_equal(factor[:, :5].reshape(15, 18), full.posterior_scale[:15]) and np.array_equal(factor[:, 5], full.posterior_scale[15:])
+full.turned = np.append(np.arange(15).reshape(5, 3).T.ravel(), [15, 16, 17])  # draws of W column by column
+full.mean = full.mean * 0
+refuses(["FullLLLaplace", "do not have the covariance"], px.save_laplace, full, X, layers=chain)
+QG, QA = (np.linalg.qr(rng.randn(n, n))[0] for n in (3, 5))
+lG, lA = np.array([0, 2.0, 30]), np.array([0, 1.0, 2, 3, 40])
+kron.posterior_precision = precision = Module()
+precision.eigenvectors, precision.eigenvalues, precision.deltas = [[QG, QA], [QG]], [[lG, lA], [5 * lG]], np.array([1.0, 2.0])
+assert notes(px.save_laplace, path("laplace-kron"), kron, X, layers=chain) == ""
+kept = arrays("laplace-kron")
+assert np.allclose(kept["layers.1.covariance.sd"], np.concatenate([np.outer(lG, lA) + 1, 5 * lG[:, None] + 2], 1) ** -0.5)
+assert np.array_equal(kept["layers.1.covariance.QA"], np.pad(QA, ((0, 1), (0, 1))) + np.diag([0, 0, 0, 0, 0, 1]))
+kron.gain = 1.1
+refuses(["KronLLLaplace", "1.2"], px.save_laplace, kron, X, layers=chain)
+net.modules = lambda: []
+refuses(["last layer alone", "samples=100"], px.save_laplace, kron, X, layers=chain)
 print("array cases: done")

@@ -245,7 +245,9 @@ refuses(["layer 2", "nan"], px.save_torch, bad, X)
 # MC dropout and deep ensembles.
 net = train(nn.Sequential(nn.Linear(4, 16), nn.Dropout(0.1), nn.ReLU(), nn.Linear(16, 16, bias=False), nn.ReLU(), nn.Dropout(0.3), nn.Linear(16, 4)))
 px.save_torch_dropout(path("dropout"), net, X[:30])
-assert [e["rate"] for e in header("dropout")["layers"]] == [0, 0.1, 0.3]
+assert [e["rate"] for e in header("dropout")["layers"]] == [0, 0.1, 0.3] and "last layer alone" in header("dropout")["note"]
+top = train(nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Dropout(0.2), nn.Linear(8, 4)))
+assert notes(px.save_torch_dropout, path("dropout-top"), top, X[:30]) == ""
 refuses(["tanh"], px.save_torch_dropout, nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.1), nn.Tanh(), nn.Linear(4, 4)), X)
 refuses(["no Dropout"], px.save_torch_dropout, nn.Sequential(nn.Linear(4, 4)), X)
 nets = [train(nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Tanh(), nn.Linear(8, 4))) for _ in range(3)]
@@ -254,11 +256,21 @@ refuses(["network 1"], px.save_torch_ensemble, [nets[0], nn.Sequential(nn.Linear
 
 
 # laplace-torch: objects with the attributes that its sources give them, over a real network.
+class FeatureExtractor(nn.Module):
+    """Keeps what the last layer takes, by a hook."""
+
+    def __init__(self, model, last):
+        super().__init__()
+        self.model, self.kept = model, {}
+        object.__setattr__(self, "last_layer", last)
+        last.register_forward_hook(lambda _, given, __: self.kept.update(features=given[0].detach()))
+
+
 class ParametricLaplace:
     def __init__(self, model, params, last=None):
         self.model, self.params = model, params
         if last is not None:
-            self.model = type("FeatureExtractor", (), {"model": model, "last_layer": last})()
+            self.model = FeatureExtractor(model, last)
         self.mean = nn.utils.parameters_to_vector(params).detach()
 
 
@@ -267,6 +279,9 @@ class DiagLaplace(ParametricLaplace):
     def posterior_scale(self):
         return torch.linspace(0.01, 0.1, len(self.mean))
 
+    def sample(self, n_samples=100):
+        return self.mean + torch.randn(n_samples, len(self.mean)) * self.posterior_scale
+
 
 class FullLaplace(ParametricLaplace):
     @property
@@ -274,10 +289,37 @@ class FullLaplace(ParametricLaplace):
         n = len(self.mean)
         return torch.tril(torch.linspace(-0.01, 0.02, n * n).reshape(n, n)) + 0.05 * torch.eye(n)
 
+    def sample(self, n_samples=100):
+        return self.mean + torch.randn(n_samples, len(self.mean)) @ self.posterior_scale.T
+
+
+class KronDecomposed:
+    """Eigenvectors and eigenvalues of each parameter's one or two factors, and what is added to their products."""
+
+    def __init__(self, factors, deltas, damping=False):
+        pairs = [[torch.linalg.eigh(f) for f in block] for block in factors]
+        self.eigenvalues = [[values.clamp(min=0) for values, _ in block] for block in pairs]
+        self.eigenvectors = [[vectors for _, vectors in block] for block in pairs]
+        self.deltas, self.damping = torch.as_tensor(deltas), damping
+
+    def to_matrix(self, exponent=1):
+        blocks = []
+        for values, vectors, delta in zip(self.eigenvalues, self.eigenvectors, self.deltas):
+            if len(values) == 1:
+                Q, e = vectors[0], values[0] + delta
+            else:
+                root = delta.sqrt()
+                e = torch.outer(values[0] + root, values[1] + root) if self.damping else torch.outer(*values) + delta
+                Q, e = torch.kron(*vectors), e.flatten()
+            blocks.append(Q @ torch.diag(e ** exponent) @ Q.T)
+        return torch.block_diag(*blocks)
+
 
 class KronLaplace(ParametricLaplace):
+    gain = 1.0  # of what it draws, 1 of the real one
+
     def sample(self, n_samples=100):
-        return self.mean + 0.1 * torch.randn(n_samples, len(self.mean))
+        return self.mean + self.gain * torch.randn(n_samples, len(self.mean)) @ self.posterior_precision.to_matrix(-0.5)
 
 
 class LLLaplace(ParametricLaplace):
@@ -285,6 +327,10 @@ class LLLaplace(ParametricLaplace):
 
 
 class DiagLLLaplace(LLLaplace, DiagLaplace):
+    pass
+
+
+class FullLLLaplace(LLLaplace, FullLaplace):
     pass
 
 
@@ -301,10 +347,17 @@ px.save_laplace(path("laplace-last"), DiagLLLaplace(net, last, net[2]), X[:30])
 assert header("laplace-last")["layers"][0]["weight_scale"] == "none" and header("laplace-last")["scale"] == "sd"
 full = FullLaplace(net, every)
 assert "drawn" in notes(px.save_laplace, path("laplace-full"), full, X[:30], samples=20, seed=7)
-px.save_laplace(path("laplace-kron"), KronLaplace(net, every), X[:30], samples=20)
+refuses(["FullLaplace", "last layer alone", "samples=100"], px.save_laplace, full, X[:30])
+G, A = (lambda a, b: (a @ a.T, b @ b.T))(torch.randn(4, 3), torch.randn(4, 6))
+kron = KronLaplace(net, every)
+kron.posterior_precision = KronDecomposed([[G, A], [G], [G, A], [G]], [1.0] * 4)
+px.save_laplace(path("laplace-kron"), kron, X[:30], samples=20)
 assert header("laplace-kron")["draws_of"] == "a Kronecker Laplace approximation"
-px.save_laplace(path("laplace-kron-last"), KronLLLaplace(net, last, net[2]), X[:30], samples=5)
-drawn = arrays("laplace-kron-last")
+refuses(["KronLaplace", "last layer alone"], px.save_laplace, kron, X[:30])
+kron = KronLLLaplace(net, last, net[2])
+kron.posterior_precision = KronDecomposed([[G, A], [7 * G]], [1.0, 2.0])
+px.save_laplace(path("laplace-kron-draws"), kron, X[:30], samples=5)
+drawn = arrays("laplace-kron-draws")
 assert np.ptp(drawn["layers.0.weight.samples"], axis=0).max() == 0 < np.ptp(drawn["layers.1.weight.samples"], axis=0).min()
 assert all(torch.equal(a, b) for a, b in zip(every, net.parameters()))
 # The covariance of many draws is S S^T, and not S^T S.
@@ -315,6 +368,96 @@ S = full.posterior_scale.numpy()
 assert np.abs(np.cov(flat.T) - (S @ S.T)[:20, :20]).max() < 0.1 * np.abs(S @ S.T).max()
 import os
 os.remove(path("many"))
+
+
+def written(name):
+    """The covariance of W row by row and then b, by the file, of its last layer."""
+    a, head = arrays(name), header(name)
+    k = len(head["layers"]) - 1
+    assert head["version"] == 3 and head["kind"] == "correlated" and head["layers"][k]["covariance"] in ("full", "kron")
+    assert [e.get("covariance") for e in head["layers"][:k]] == [None] * k
+    a = dict((n.split(".")[-1], v.astype(np.float64)) for n, v in a.items() if n.startswith("layers.%d.covariance." % k))
+    L = a["factor"] if "factor" in a else np.kron(a["QG"], a["QA"]) * a["sd"].ravel()
+    out = head["layers"][k]["out"]
+    order = np.arange(len(L)).reshape(out, -1)
+    order = np.concatenate([order[:, :-1].ravel(), order[:, -1]])
+    return (L @ L.T)[np.ix_(order, order)]
+
+
+def is_law(name, want):
+    got, want = written(name)[:len(want), :len(want)], np.asarray(want, np.float64)
+    assert np.abs(got - want).max() < 1e-5 * np.abs(want).max(), (name, np.abs(got - want).max())
+
+
+# Of the last layer alone the law itself is written: W row by row and then b becomes [W b] row by row.
+full = FullLLLaplace(net, last, net[2])
+px.save_laplace(path("laplace-full-last"), full, X[:30])
+S = full.posterior_scale.double()
+is_law("laplace-full-last", S @ S.T)
+px.save_laplace(path("laplace-full-layers"), full, X[:30], layers=lambda n: [(n[0], "relu"), n[2]])
+is_law("laplace-full-layers", S @ S.T)
+for name, damping, bias in (("laplace-kron-last", False, 7 * G), ("laplace-kron-damped", True, 7 * G), ("laplace-kron-apart", True, A)):
+    kron.posterior_precision = KronDecomposed([[G, A], [bias]], [1.0, 2.0], damping)
+    px.save_laplace(path(name), kron, X[:30])
+    is_law(name, kron.posterior_precision.to_matrix(-1))
+    # eigenvectors of the bias that are not those of the outputs do not fit into one Kronecker form
+    assert header(name)["layers"][-1]["covariance"] == ("full" if bias is A else "kron")
+# A layer without a bias, one whose bias is certain, and all weights where these are the last layer's.
+plain = nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 3, bias=False))
+kron = KronLLLaplace(plain, list(plain[2].parameters()), plain[2])
+kron.posterior_precision = KronDecomposed([[G[:3, :3], torch.eye(5) + 1]], [1.0])
+px.save_laplace(path("laplace-kron-plain"), kron, X[:30])
+is_law("laplace-kron-plain", kron.posterior_precision.to_matrix(-1))
+some = FullLaplace(net, [net[2].weight])
+px.save_laplace(path("laplace-full-some"), some, X[:30])
+is_law("laplace-full-some", some.posterior_scale @ some.posterior_scale.T)
+assert not written("laplace-full-some")[16:].any()
+# Draws of another law are refused; those of laplace-torch 0.2, from S.T @ S, have a note.
+kron.gain = 1.05
+refuses(["KronLLLaplace", "variance is 1.1"], px.save_laplace, kron, X[:30])
+turned = KronLLLaplace(net, last, net[2])
+turned.posterior_precision = KronDecomposed([[G, A], [G]], [1.0, 1.0])
+turned.sample = lambda n: torch.cat([a.reshape(n, -1) for a in [KronLaplace.sample(turned, n)[:, :16].reshape(n, 4, 4).transpose(1, 2), torch.randn(n, 4)]], 1)
+refuses(["do not have the covariance"], px.save_laplace, turned, X[:30])
+
+
+class Older(FullLLLaplace):
+    side = "both"
+
+    @property
+    def posterior_covariance(self):
+        return self.posterior_scale @ self.posterior_scale.T * (1.0 if self.side == "both" else 1.1)
+
+    def sample(self, n_samples=100):
+        return self.mean + torch.randn(n_samples, len(self.mean)) @ self.posterior_scale
+
+
+old = Older(net, last, net[2])
+assert "S.T @ S" in notes(px.save_laplace, path("laplace-full-older"), old, X[:30])
+is_law("laplace-full-older", S @ S.T)
+old.side = "neither"
+refuses(["do not have the covariance"], px.save_laplace, old, X[:30])
+refuses(["is it fitted"], px.save_laplace, KronLLLaplace(net, last, net[2]), X[:30])
+# Any features: a batch norm before the last layer, and layers behind it are refused.
+deep = train(nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.BatchNorm1d(6), nn.Dropout(0.2), nn.Linear(6, 4))).eval()
+px.save_laplace(path("laplace-batchnorm"), FullLLLaplace(deep, list(deep[4].parameters()), deep[4]), X[:30])
+assert [e["kind"] for e in header("laplace-batchnorm")["layers"] if e["kind"] != "activation"] == ["dense", "batch_norm", "dense"]
+refuses(["BatchNorm1d", "covariance", "layers="], px.save_laplace, FullLLLaplace(deep, list(deep[4].parameters()), deep[4]), X[:30],
+        layers=lambda n: [(n[0], "relu"), n[2], n[4]])
+refuses(["not the last layer"], px.save_laplace, FullLLLaplace(net, every[:2], net[0]), X[:30])
+mixed = nn.Sequential(Bayes(4, 4), nn.ReLU(), nn.Linear(4, 4))
+refuses(["spread of its own"], px.save_laplace, FullLLLaplace(mixed, list(mixed[2].parameters()), mixed[2]), X[:30])
+
+
+class Variances(DiagLaplace):
+    def sample(self, n_samples=100):
+        return self.mean + torch.randn(n_samples, len(self.mean)) * self.posterior_scale ** 0.5
+
+
+refuses(["Variances", "variance is"], px.save_laplace, Variances(net, every), X[:30])
+nothing = DiagLaplace(net, every)
+nothing.sample = lambda n: nothing.mean + torch.full((n, 40), float("nan"))
+refuses(["DiagLaplace", "NaN"], px.save_laplace, nothing, X[:30])
 
 
 class SubnetLaplace(DiagLaplace):

@@ -237,12 +237,62 @@ px.save_laplace(path("laplace"), DiagLaplace(net, some), IMAGES)
 sds = torch.linspace(0.01, 0.1, sum(p.numel() for p in some))
 assert np.allclose(arrays("laplace")["layers.0.weight.scale"].ravel(), sds[:54]) and np.allclose(arrays("laplace")["layers.5.bias.scale"], sds[-3:])
 assert np.isfinite(arrays("laplace")["reference.spread"]).sum() == 4 and header("laplace")["layers"][0]["bias_scale"] == "none"
-refuses(["KronLaplace of Sequential", "diagonal"], px.save_laplace, KronLaplace(net, some), IMAGES)
+refuses(["KronLaplace of Sequential", "diagonal"], px.save_laplace, KronLaplace(net, some), IMAGES, samples=10)
+refuses(["KronLaplace", "last layer alone"], px.save_laplace, KronLaplace(net, some), IMAGES)
+
+
+class FullLaplace(AnyLaplace):
+    """Of the last layer: convolutional features, and a softmax that is left out."""
+
+    def __init__(self, model, params):
+        super().__init__(model, params)
+        self.posterior_scale = torch.tril(torch.linspace(-0.01, 0.02, len(self.mean) ** 2).reshape(len(self.mean), -1)) + 0.05 * torch.eye(len(self.mean))
+
+    def sample(self, count):
+        return self.mean + torch.randn(count, len(self.mean)) @ self.posterior_scale.T
+
+
+px.save_laplace(path("laplace-features"), FullLaplace(net, list(net[5].parameters())), IMAGES)
+head, kept = header("laplace-features"), arrays("laplace-features")
+assert head["version"] == 3 and head["layers"][-1]["covariance"] == "full" and "scale" not in head and head["layers"][0]["kind"] == "conv2d"
+S = FullLaplace(net, list(net[5].parameters())).posterior_scale.numpy()
+assert np.array_equal(kept["layers.%d.covariance.factor" % (len(head["layers"]) - 1)][60], S[180]) and len(S) == 183  # bias 0, behind its 60 weights
 refuses(["used twice"], px.save_laplace, DiagLaplace(shared, list(shared.parameters())), rng.rand(10, 5))
 plain = type("Plain", (nn.Module,), {"forward": lambda self, x: self.out(torch.relu(self.fc(x)))})()
 plain.fc, plain.out = nn.Linear(5, 4), nn.Linear(4, 2)
 px.save_laplace(path("laplace-chain"), DiagLaplace(plain, list(plain.parameters())), rng.rand(10, 5))
 assert header("laplace-chain")["version"] == 1 and header("laplace-chain")["layers"][0]["activation"] == "relu"
+
+
+
+# MC dropout behind convolutions.
+class Dropped(nn.Module):
+    def __init__(self, forward):
+        super().__init__()
+        self.conv, self.drop, self.also, self.fc, self.out = nn.Conv2d(3, 2, 3, bias=False), nn.Dropout(0.2), nn.Dropout2d(0.1), nn.Linear(84, 5), nn.Linear(5, 5)
+        self.run = forward
+
+    def forward(self, x):
+        return self.run(self, x)
+
+
+px.save_torch_dropout(path("dropout-features"), Dropped(lambda self, x: self.fc(self.drop(torch.relu(self.conv(x))).flatten(1))), IMAGES)
+head = header("dropout-features")
+assert head["version"] == 2 and head["kind"] == "dropout" and "scale" not in head and "last layer" not in head.get("note", "")
+assert [e["rate"] for e in head["layers"] if e["kind"] in ("conv2d", "dense")] == [0, 0.2]
+said = notes(px.save_torch_dropout, path("dropout-before"), Dropped(lambda self, x: self.out(torch.relu(self.fc(self.drop(self.conv(x).flatten(1)))))), IMAGES)
+assert "last layer alone" in said and [e["rate"] for e in header("dropout-before")["layers"] if e["kind"] == "dense"] == [0.2, 0]
+for words, forward in (
+        (["one by one"], lambda self, x: self.fc(self.also(self.conv(x)).flatten(1))),
+        (["one by one"], lambda self, x: self.fc(F.dropout(self.conv(x), 0.1, self.training).flatten(1))),
+        (["dense layers alone"], lambda self, x: self.fc(self.conv(self.drop(x)).flatten(1))),
+        (["dense layers alone"], lambda self, x: self.out(torch.tanh(self.drop(self.fc(self.conv(x).flatten(1)))))),
+        (["dense layers alone"], lambda self, x: self.out(self.drop(self.drop(self.fc(self.conv(x).flatten(1)))))),
+        (["beside others"], lambda self, x: (lambda h: self.out(h) + self.out(h))(self.drop(self.fc(self.conv(x).flatten(1))))),
+        (["beside others"], lambda self, x: (lambda h: self.out(h + self.drop(h)))(self.fc(self.conv(x).flatten(1)))),
+        (["at its end"], lambda self, x: self.drop(self.fc(self.conv(x).flatten(1)))),
+        (["no Dropout"], lambda self, x: self.fc(self.conv(x).flatten(1)))):
+    refuses(words, px.save_torch_dropout, Dropped(forward), IMAGES)
 
 # What cannot be followed is refused in a line with its place.
 fails(["asks for the numbers themselves", "Net", "line", "torch_graph_cases.py"], lambda self, x: self.fc(self.conv(x).flatten(1)) if x.sum() > 0 else x)
