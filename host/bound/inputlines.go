@@ -8,17 +8,22 @@ import "psafe/host/model/posterior"
 //	row r (x) >= A x + c,   c = Lo - min over the device's input box of A x
 //
 // in real arithmetic, A being any numbers in [ALo, AHi], for which the row loses at most
-// max(A - ALo, AHi - A) |x_k| more in each coordinate k. Where no input is negative A is ALo.
+// max(A - ALo, AHi - A) |x_k| more in each coordinate k. Where no input is negative A is ALo. It loses
+// Loose max(|ALo|, |AHi|) |x_k| more, too.
 //
 // Concretize subtracts everything that rounding and relaxation may have cost from the constant, for
 // all x of the box at once, and its bound is at most the least value of what is left
 // (docs/soundness.md, section 3). So the least value of A x over the same box may be taken off again.
+// One cost is not paid for all x: where the network's input feeds several layers, and the last of them,
+// coefficients are added up, and Concretize pays for that at the least value alone. That is Loose.
 type InputLines struct {
 	Items, Rows, In int
 	// Lo are the rows' lower bounds, [Items x Rows], -Inf where unknown.
 	Lo []float64
 	// ALo and AHi are coefficients, [Items x In x Rows]. AHi is ALo where they are numbers.
 	ALo, AHi []float64
+	// Loose is 0 where coefficients of the input come from one layer.
+	Loose float64
 }
 
 // Certain is a network whose weights are certain, on a device. It belongs to the Model that made it.
@@ -70,6 +75,9 @@ func (c *Certain) Lines(in *Inputs, rows *Rows) (*InputLines, error) {
 		}
 	}
 	out := &InputLines{Items: items, Rows: rows.rows, In: p.width()}
+	if p.forks > 1 {
+		out.Loose = m.dev.Precision().gamma(p.forks)
+	}
 	var failed error
 	p.hooks = &hooks{
 		rows: func(int, Array, int) {},

@@ -101,3 +101,51 @@ func TestInputLines(t *testing.T) {
 		m.Release()
 	}
 }
+
+// TestInputLinesLoose: where the network's input feeds the last layer and many others, each of which adds
+// less to a coefficient than it is rounded to, a row is above its line all the same. It is 1.5 x less
+// branches times step x, exactly, for x in [0, 1], and least at 0, where no coefficient costs anything.
+func TestInputLinesLoose(t *testing.T) {
+	const branches, step = 64, 0x1.cp-25 // half a unit in the last place of 1.5 is 2^-24
+	one := func(in int, w []float64, sources ...int) posterior.Layer {
+		act := network.Activation{}
+		if in == 1 {
+			act.Kind = network.ReLU
+		}
+		l := posterior.Layer{Layer: network.DenseLayer(in, 1, act), NoBias: true}
+		l.Sources, l.Weight = sources, posterior.NewParams(w, make([]float64, in), posterior.ScaleSD)
+		l.Bias = posterior.NewParams([]float64{0}, []float64{0}, posterior.ScaleSD)
+		return l
+	}
+	post := &posterior.Posterior{Scale: posterior.ScaleSD}
+	var all []int
+	ones := make([]float64, branches)
+	for k := range branches {
+		post.Layers, all, ones[k] = append(post.Layers, one(1, []float64{step}, -1)), append(all, k), 1
+	}
+	post.Layers = append(post.Layers, one(branches, ones, all...), one(2, []float64{-1, 1.5}, branches, -1))
+	m, err := bound.NewModel(fallback.New(bound.Float32), post, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certain, err := m.NewCertain(post)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := m.UploadInputs([]property.Box{{Lo: []float64{0}, Hi: []float64{1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := m.UploadRows([][]property.Row{{{CLo: []float64{1}, CHi: []float64{1}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := certain.Lines(in, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := lines.ALo[0]
+	if at1, is := lines.Lo[0]+a-lines.Loose*a, 1.5-branches*step; !(at1 <= is && at1 >= is-1e-4) {
+		t.Errorf("the row is %.10g at 1, the line there %.10g", is, at1)
+	}
+}

@@ -55,6 +55,9 @@ func NewCell(l *bound.InputLines, i, n int, box property.Box, p bound.Precision)
 			e := (i*l.In+k)*l.Rows + r
 			a, hi := l.ALo[e], l.AHi[e]
 			devLo, devHi := p.RoundLo(box.Lo[k]), p.RoundHi(box.Hi[k])
+			if l.Loose != 0 {
+				at.Add(-arith.Up(l.Loose*max(math.Abs(a), math.Abs(hi))), max(-devLo, devHi))
+			}
 			if devLo < 0 && hi != a {
 				mid := arith.Middle(a, hi)
 				at.Add(-max(arith.SumUp(mid, -a), arith.SumUp(hi, -mid)), max(-devLo, devHi))

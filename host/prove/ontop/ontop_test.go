@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"psafe/host/bound"
 	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
@@ -396,5 +397,65 @@ func TestDroppedMoves(t *testing.T) {
 	cell := &Cell{[]float64{1}, lines, lines, []float64{-1, -1}, []float64{1, 1}}
 	if tail, fail := top.Row(&row).TailUp(cell, false), 2*rate*(1-rate); tail < fail {
 		t.Errorf("tail %v, fail with probability %v", tail, fail)
+	}
+}
+
+// TestCell: the lines of a cell are at or below the least that a device's coefficients leave, in rational
+// numbers, at points of boxes whose ends the device has rounded.
+func TestCell(t *testing.T) {
+	r := rand.New(rand.NewPCG(33, 15))
+	rat := func(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
+	for i := range testscale.Cases(t, 300) {
+		const n, in = 2, 2
+		l := &bound.InputLines{Items: 1, Rows: 2 * n, In: in, Loose: float64(i%2) * 0x1p-20}
+		var box property.Box
+		for range in {
+			lo := r.NormFloat64()
+			box.Lo, box.Hi = append(box.Lo, lo), append(box.Hi, lo+r.Float64()*float64(r.IntN(3)))
+		}
+		for range 2 * n {
+			l.Lo = append(l.Lo, r.NormFloat64())
+		}
+		for range in * 2 * n {
+			a := r.NormFloat64()
+			l.ALo, l.AHi = append(l.ALo, a), append(l.AHi, a+r.Float64()*float64(r.IntN(2))*1e-3)
+		}
+		cell := NewCell(l, 0, n, box, bound.Float32)
+		for range 8 {
+			var x [in]float64
+			for k := range x {
+				x[k] = []float64{box.Lo[k], box.Hi[k], property.Middle(box.Lo[k], box.Hi[k])}[r.IntN(3)]
+			}
+			for row := range 2 * n {
+				know, is, sign := rat(l.Lo[row]), new(big.Rat), rat(1)
+				line := cell.lower
+				if row >= n {
+					line, sign = cell.upper, rat(-1)
+				}
+				is.Add(is, rat(line[row%n].at))
+				for k, v := range x {
+					e := k*2*n + row
+					least := func(x float64) *big.Rat {
+						a, b := new(big.Rat).Mul(rat(l.ALo[e]), rat(x)), new(big.Rat).Mul(rat(l.AHi[e]), rat(x))
+						if a.Cmp(b) < 0 {
+							return a
+						}
+						return b
+					}
+					least1, least2 := least(bound.Float32.RoundLo(box.Lo[k])), least(bound.Float32.RoundHi(box.Hi[k]))
+					if least1.Cmp(least2) > 0 {
+						least1 = least2
+					}
+					know.Add(know, least(v)).Sub(know, least1)
+					loose := rat(l.Loose * max(math.Abs(l.ALo[e]), math.Abs(l.AHi[e])) * (1 - 0x1p-50))
+					know.Sub(know, loose.Mul(loose, rat(math.Abs(v))))
+					from := new(big.Rat).Sub(rat(v), rat(property.Middle(box.Lo[k], box.Hi[k])))
+					is.Add(is, from.Mul(from, rat(line[row%n].slope[k])))
+				}
+				if is.Mul(is, sign).Cmp(know) > 0 {
+					t.Fatalf("%d: row %d is at least %v at %v, the line there %v", i, row, know.FloatString(20), x, is.FloatString(20))
+				}
+			}
+		}
 	}
 }
