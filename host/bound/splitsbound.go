@@ -2,6 +2,7 @@ package bound
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"psafe/host/arith"
@@ -64,9 +65,12 @@ func (s *Splits) hostRows(q *SplitQuery) (coefficients hostInterval, constants [
 }
 
 // mixed makes column c of r that of a mixture of the property rows, which are w and b, rounded outward,
-// and returns its constant.
+// and returns its constant: -Inf if no factor is above 0.
 func (s *Splits) mixed(theta []float64, c, r int, w, b, coefficients hostInterval) float64 {
 	prec, n, constant := s.Precision(), len(b.lo), 0.0
+	if !slices.ContainsFunc(theta, func(f float64) bool { return f > 0 }) {
+		return math.Inf(-1) // 0 >= 0 says nothing of any row
+	}
 	for i, f := range theta {
 		if !(f > 0) {
 			continue

@@ -1,8 +1,10 @@
 package bound_test
 
 import (
+	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"psafe/fallback"
@@ -182,4 +184,32 @@ func TestAllowOutOfTurn(t *testing.T) {
 			t.Error("noise after rows were used does not panic")
 		}
 	})
+}
+
+// TestNoMixture: a mixture none of whose factors is above 0 has no bound, as 0 >= 0 proves no row.
+func TestNoMixture(t *testing.T) {
+	c := newAllowCase(rand.New(rand.NewPCG(1, 63)))
+	for _, p := range []bound.Precision{bound.Float32, bound.Float64} {
+		c.on(t, p, func(s *bound.Splits) {
+			if _, _, err := s.Next(); err != nil {
+				t.Fatal(err)
+			}
+			q := c.query()
+			for _, f := range []float64{0, math.NaN()} {
+				q.Theta = nil
+				for range q.Rows {
+					q.Theta = append(q.Theta, slices.Repeat([]float64{f}, len(c.rows)))
+				}
+				answer, err := s.Bound(q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, v := range answer.Bound {
+					if !math.IsInf(v, -1) {
+						t.Errorf("%v: factors of %v have the bound %v", p, f, v)
+					}
+				}
+			}
+		})
+	}
 }
