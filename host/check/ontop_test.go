@@ -9,6 +9,7 @@ import (
 	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
+	"psafe/host/prove/ontop"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
@@ -107,6 +108,122 @@ func TestForgedOnTop(t *testing.T) {
 		t.Error("a posterior that is random in its first layer was taken")
 	}
 }
+
+// TestTopAsCertify: of what certify and check are told alike of a cell, they say the same of a row, up to
+// the hundredth of a form that certify adds; certify never less. Rows are put together as alternatives.
+func TestTopAsCertify(t *testing.T) {
+	rng := rand.New(rand.NewPCG(33, 4))
+	told, met := 0, 0
+	for i := range testscale.Cases(t, 600) {
+		const in, out = 2, 3
+		n := 1 + rng.IntN(5)
+		post := sumtest.RandomOnTop(rng, activations[0], []float64{0.1, 0.5}[rng.IntN(2)], in, n, out)
+		top, err := ontop.New(post)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pass := &topPass{topped: newTopped(post), radius: make([]float64, in), inputs: make([]slopes, n)}
+		lines := &bound.InputLines{Items: 1, Rows: 2 * n, In: in, Lo: make([]float64, 2*n), ALo: make([]float64, in*2*n)}
+		var box property.Box
+		for k := range pass.radius {
+			lo := float64(rng.IntN(32)) / 64
+			pass.radius[k] = float64(rng.IntN(4)) / 32 * float64(i%3)
+			box.Lo, box.Hi = append(box.Lo, lo), append(box.Hi, lo+2*pass.radius[k])
+		}
+		for j := range pass.inputs {
+			s := &pass.inputs[j]
+			s.lo = 2*rng.NormFloat64() - 1
+			s.lower, s.hi = s.lo, s.lo
+			for k, radius := range pass.radius {
+				below := rng.NormFloat64()
+				above := below + 0.2*rng.NormFloat64()
+				s.below, s.above = append(s.below, below), append(s.above, above)
+				s.lower, s.hi = s.lower+math.Abs(below)*radius, s.hi+(math.Abs(below)+math.Abs(above)+0.2)*radius
+				lines.ALo[k*2*n+j], lines.ALo[k*2*n+n+j] = below, -above
+			}
+			s.upper = s.hi
+			for k, radius := range pass.radius {
+				s.upper -= math.Abs(s.above[k]) * radius
+			}
+			lines.Lo[j], lines.Lo[n+j] = s.lo, -s.hi
+		}
+		lines.AHi = lines.ALo
+		cell := ontop.NewCell(lines, 0, n, box, bound.Float64)
+		s := property.Safe{Any: [][]int{{0, 1}, {2}}}
+		for range 3 {
+			c := make([]float64, out)
+			for o := range c {
+				c[o] = rng.NormFloat64()
+			}
+			d := 2 * rng.NormFloat64()
+			s.Rows = append(s.Rows, property.Row{CLo: c, CHi: c, D: d, DHi: d})
+		}
+		for _, once := range []bool{false, true} {
+			var tails []float64
+			for r := range s.Rows {
+				want, got := top.Row(&s.Rows[r]).TailUp(cell, once), min(1, pass.tailUp(&s.Rows[r], once))
+				tails = append(tails, got)
+				if got > want*(1+1e-14) || want == 1 && got < 1 && math.Abs(got-0.5) > 1e-6 {
+					t.Errorf("%d %s: %v, certify says %v", i, post.Describe(), got, want)
+				}
+				if got > 1e-12 && want < 1 {
+					if told++; want > 0.5 {
+						met++
+					}
+					// The tail of a quotient that is off by a share of 1/80.
+					if z, zWant := quotientApprox(got), quotientApprox(want); post.Kind != posterior.KindDropout && math.Abs(z-zWant) > math.Abs(zWant)/80+1e-9 {
+						t.Errorf("%d %s: %v, certify says %v", i, post.Describe(), got, want)
+					}
+				}
+				if least := pass.masksFail(&s.Rows[r], 1e-9); post.Kind == posterior.KindDropout && got < least*(1-1e-12) {
+					t.Errorf("%d: %v of dropout, masks of probability %v fail", i, got, least)
+				}
+			}
+			want, got := min(1, tails[0]+tails[1], tails[2]), pass.cellFailUp(&s)
+			if once {
+				want, got = min(1, min(tails[0], tails[1])+tails[2]), pass.holdsUp(&s)
+			}
+			if got < want || got > want*(1+1e-15)+1e-300 {
+				t.Errorf("%d: %v of tails %v, want %v", i, got, tails, want)
+			}
+		}
+	}
+	if told == 0 || met == 0 {
+		t.Errorf("%d tails were compared, %d of them at points: nothing was tested", told, met)
+	}
+}
+
+// masksFail is the probability of the masks of dropout with which a row is below 0, by more than by, somewhere
+// between the lines that it takes.
+func (t *topPass) masksFail(row *property.Row, by float64) (sum float64) {
+	r := t.rowOf(row)
+	c := t.choose(r)
+	for mask := range 1 << t.in {
+		p, least, along := 1.0, r.constant.Middle(), make([]float64, len(t.radius))
+		for j := range t.in {
+			if mask>>j&1 == 0 {
+				p *= t.rate
+				continue
+			}
+			p *= 1 - t.rate
+			a := r.mean[j].Middle() / (1 - t.rate)
+			least += a*c.at[j] - math.Abs(a)*c.half[j]
+			for k, slope := range c.slope[j] {
+				along[k] += a * slope
+			}
+		}
+		for k, radius := range t.radius {
+			least -= math.Abs(along[k]) * radius
+		}
+		if least < -by {
+			sum += p
+		}
+	}
+	return sum
+}
+
+// quotientApprox is about the z of which p is the tail.
+func quotientApprox(p float64) float64 { return math.Sqrt2 * math.Erfinv(1-2*p) }
 
 // TestFormUp: the largest value of a quadratic form over a box is at most what is said of it, and not
 // much less.
