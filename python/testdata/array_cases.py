@@ -474,10 +474,14 @@ assert np.array_equal(factor[:, :5].reshape(15, 18), full.posterior_scale[:15]) 
 full.turned = np.append(np.arange(15).reshape(5, 3).T.ravel(), [15, 16, 17])  # draws of W column by column
 full.mean = full.mean * 0
 refuses(["FullLLLaplace", "do not have the covariance"], px.save_laplace, full, X, layers=chain)
+tied = np.eye(18)
+tied[1, :2] = 0.8, 0.6  # variances of 1 and a correlation
+full.sample = lambda count: full.mean + rng.standard_normal((count, 18)) @ tied.T @ full.posterior_scale.T
+refuses(["FullLLLaplace", "correlations"], px.save_laplace, full, X, layers=chain)
 QG, QA = (np.linalg.qr(rng.randn(n, n))[0] for n in (3, 5))
 lG, lA = np.array([0, 2.0, 30]), np.array([0, 1.0, 2, 3, 40])
 kron.posterior_precision = precision = Module()
-precision.eigenvectors, precision.eigenvalues, precision.deltas = [[QG, QA], [QG]], [[lG, lA], [5 * lG]], np.array([1.0, 2.0])
+precision.eigenvectors, precision.eigenvalues, precision.deltas = [[QG, QA], [-QG[:, ::-1]]], [[lG, lA], [5 * lG[::-1]]], np.array([1.0, 2.0])
 assert notes(px.save_laplace, path("laplace-kron"), kron, X, layers=chain) == ""
 kept = arrays("laplace-kron")
 assert np.allclose(kept["layers.1.covariance.sd"], np.concatenate([np.outer(lG, lA) + 1, 5 * lG[:, None] + 2], 1) ** -0.5)
