@@ -39,6 +39,7 @@ var tileMutants = []struct{ what, file, old, new string }{
 	{"no zeros behind the end of columns", "tiles", "stride];\n        copy[k] = j < n ? x : R(0.0);", "stride];\n        copy[k] = x;"},
 	{"bias of another column", "backtiles", "v[i * SIDE + get_local_id(0)]", "v[i * SIDE]"},
 	{"a block of the first neurons", "relaxrows", "j0 = (int)modulo(block, blocks) * BLOCK", "j0 = 0"},
+	{"a block of splits with the first neurons", "splitrows", "j0 = (int)modulo(block, blocks) * BLOCK", "j0 = 0"},
 	{"constants added up as charges", "relaxrows", "charge += sumCharge[", "charge += sumC["},
 	{"constant of another row", "relaxrows", "-cHi[box + row - cols]", "-cHi[box]"},
 	{"inputs of another item in a block", "concretize", "modulo(p, inputs) * in, rows);", "0, rows);"},

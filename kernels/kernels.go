@@ -139,7 +139,7 @@ type Kernel struct {
 var (
 	tiled  = map[string]bool{"affinetiles": true, "backtiles": true}
 	staged = map[string]bool{
-		"relaxblocks": true, "relaxsums": true, "concretizeblocks": true, "concretizesums": true,
+		"relaxblocks": true, "relaxsums": true, "splitblocks": true, "concretizeblocks": true, "concretizesums": true,
 		"noiseblocks": true, "noisesums": true, "sharedchannels": true, "sharedsums": true,
 	}
 	streaming = map[string]bool{"affinewide": true}

@@ -184,6 +184,11 @@ var All = []Kernel{
 		{"zLo", In}, {"zHi", In}, {"aHi", In}, {"bHi", In}, {"mag", In},
 		{"g1", Real}, {"g2", Real}, {"rel", Real}, {"under", Real}, {"abs_", Real}, {"neurons", Int}, {"rows", Int},
 	}},
+	{"splitblocks", "splitrows", []Arg{
+		{"outA", Out}, {"sumC", Out}, {"sumCharge", Out}, {"size", Out}, {"s", In}, {"slope", In}, {"phase", In}, {"beta", In},
+		{"zLo", In}, {"zHi", In}, {"aHi", In}, {"bHi", In}, {"mag", In},
+		{"g1", Real}, {"g2", Real}, {"neurons", Int}, {"rows", Int}, {"blocks", Int},
+	}},
 	{"digest", "digest", []Arg{{"a", In}, {"n", Long}, {"run", Long}, {"at", Uint}}},
 	{"poison", "poison", []Arg{
 		{"a0", Out}, {"a1", Out}, {"a2", Out}, {"a3", Out}, {"a4", Out}, {"a5", Out}, {"a6", Out}, {"a7", Out},
