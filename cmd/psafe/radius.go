@@ -30,9 +30,7 @@ certified, and the smallest at which it is refuted, by bisection.
 The verdict is safe against --require, or with --target decision what the
 posterior predictive decides. Radii are multiples of --step. Each input has a
 line of CSV on standard output. The records at both ends go to --out, where
-psafe check proves them again.
-
-`
+psafe check proves them again.`
 
 type radiusFlags struct {
 	certifyFlags

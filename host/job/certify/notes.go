@@ -53,7 +53,7 @@ type OnlyDrawn struct {
 }
 
 func (n *OnlyDrawn) String() string {
-	return fmt.Sprintf("the posterior is %s, not independent normal weights, so no method proves a bound: p_lower stays 0 and p_upper 1, and the field statistical has an interval from %d drawn networks, with confidence %v (--method statistical)",
+	return fmt.Sprintf("the posterior is %s, for which no method proves a bound: p_lower stays 0 and p_upper 1, and the field statistical has an interval from %d drawn networks, with confidence %v (--method statistical)",
 		n.What, n.Networks, n.Confidence)
 }
 

@@ -37,7 +37,7 @@ func Fits(p *posterior.Posterior) error {
 	}
 	net := p.Network()
 	if !bound.CanSplit(net) {
-		return errors.New("phases are for networks with ReLU: use --method clbp")
+		return errors.New("phases are for networks with no activation but ReLU, at least one not on a max pool: use --method clbp")
 	}
 	if phases.RowWork(net) > mostWork {
 		return errors.New("phases would take too long for a network so large: use --method clbp")
