@@ -27,8 +27,8 @@ func (l *Lines) Next() (line []byte, whole bool, err error) {
 		l.long = append(l.long[:0], line...)
 		for err == bufio.ErrBufferFull && len(l.long) <= l.most {
 			line, err = l.r.ReadSlice('\n')
-			if cap(l.long)-len(l.long) < len(line) { // twice as long: append grows by less, and leaves more behind
-				l.long = slices.Grow(l.long, len(l.long)+len(line))
+			if cap(l.long)-len(l.long) < len(line) { // twice as long, as append grows by less and leaves more behind; no more than is read
+				l.long = slices.Grow(l.long, min(len(l.long), l.most-len(l.long))+len(line))
 			}
 			l.long = append(l.long, line...)
 		}
