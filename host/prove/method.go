@@ -207,6 +207,15 @@ func (c *Config) way() (*way, error) {
 	return ways[c.Method][c.Boxes], nil
 }
 
+// Fits says in one line why a posterior is none for the method; nil if it is one.
+func (c *Config) Fits(p *posterior.Posterior) error {
+	w, err := c.way()
+	if err != nil {
+		return err
+	}
+	return w.fits(p)
+}
+
 // The posteriors that methods are for. Others are refused, as a method would take
 // their mean network, which has no deviations, for the posterior.
 

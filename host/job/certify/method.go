@@ -167,10 +167,9 @@ func (r *ready) suits() error {
 	if r.Method.Confidence != nil && !parent && !statistical {
 		return errConfidence
 	}
-	// A last layer that alone is random has bounds by clbp, and auto takes them.
-	onTop := !post.Independent() && post.OnTop() == nil
-	if r.cfg.Method == prove.Auto && dependent != nil && post.Kind != posterior.KindSamples && !onTop && !r.cfg.Derived {
-		// Nothing here proves a bound for such weights: what is left are drawn networks.
+	if r.cfg.Method == prove.Auto && dependent != nil && post.Kind != posterior.KindSamples && post.OnTop() != nil && !r.cfg.Derived {
+		// Nothing here proves a bound for such weights, as clbp does of a last layer that alone is
+		// random: what is left are drawn networks.
 		r.cfg.Method = prove.Statistical
 		if r.cfg.Samples == 0 {
 			r.cfg.Samples = defaultDraws
@@ -182,17 +181,13 @@ func (r *ready) suits() error {
 		return fmt.Errorf("%s: --derived is for independent normal weights; this is %s: leave it out", path, post.Describe())
 	}
 	switch m := r.cfg.Method; {
-	case m == prove.Statistical:
-	case m == prove.Finite || m == prove.Auto && post.Networks() != nil:
-		if post.Networks() == nil {
-			return fmt.Errorf("%s: --method finite needs a posterior that is a set of networks; this is %s: leave --method out for the best that there is for it", path, post.Describe())
-		}
+	case m == prove.Auto && post.Networks() != nil:
 		r.cfg.Method = prove.Finite
-	case onTop && (m == prove.Auto || m == prove.CLBP):
-	case dependent != nil:
-		return fmt.Errorf("%s: %w", path, dependent)
-	case m == prove.NeuronSum && len(post.Layers) != 2:
-		return fmt.Errorf("%s: --method neuronsum is for one hidden layer; this network has %d: use --method clbp, or auto", path, len(post.Layers)-1)
+	case m == prove.Finite && post.Networks() == nil:
+		return fmt.Errorf("%s: --method finite needs a posterior that is a set of networks; this is %s: leave --method out for the best that there is for it", path, post.Describe())
+	}
+	if err := r.cfg.Fits(post); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
 }
