@@ -52,27 +52,34 @@ func nothingShown(rows int) *shown {
 // Decide bounds the decision of the posterior predictive on all of T, of tasks whose safe set is that
 // of property.ArgmaxIs. T may be cut into so many cells; 0 leaves it to MostCells.
 func Decide(ctx context.Context, e *engine.Engine, cells int, tasks []*property.Task) ([]*claim.Decision, error) {
+	d := &decider{method: method{e: e}, known: map[*cell]*shown{}}
+	roots, all := make([][]*cell, len(tasks)), []*cell(nil)
+	for i, t := range tasks {
+		for _, box := range t.T {
+			roots[i] = append(roots[i], d.cellOf(t, box))
+		}
+		all = append(all, roots[i]...)
+	}
+	err := d.judgeDecision(ctx, all) // together: a device wants many
 	decisions := make([]*claim.Decision, len(tasks))
-	for i, t := range tasks { // one after the other: a task that is decided early is done
-		d := &decider{method: method{e: e}, known: map[*cell]*shown{}}
-		var err error
-		if decisions[i], err = d.decide(ctx, MostCells(e, cells), t); err != nil {
-			return nil, err
+	for i, t := range tasks {
+		var of error
+		if decisions[i], of = d.decide(ctx, MostCells(e, cells), t, roots[i], err); of != nil {
+			return nil, of
 		}
 	}
 	return decisions, nil
 }
 
-// decide bounds the decision on the boxes of T, looks for a point that refutes it, and where there is
-// none cuts T.
-func (d *decider) decide(ctx context.Context, most int, t *property.Task) (*claim.Decision, error) {
-	roots, err := d.task(ctx, len(t.T), t)
+// decide bounds the decision on the boxes of T, of which roots says what is known and err how that
+// ended, looks for a point that refutes it, and where there is none cuts T.
+func (d *decider) decide(ctx context.Context, most int, t *property.Task, roots []*cell, err error) (*claim.Decision, error) {
 	r := d.decision(roots)
 	if err == nil && !(r.Gap > 0) {
 		err = d.refute(ctx, t, r)
 	}
-	if err == nil && r.Verdict() == claim.DecisionUnknown && most > len(t.T) {
-		roots, err = d.task(ctx, most, t)
+	if err == nil && r.Verdict() == claim.DecisionUnknown {
+		err = d.cut(ctx, most, t, roots)
 		r = d.decision(roots)
 	}
 	if err != nil && !d.e.Cut(ctx, err) {
@@ -81,22 +88,14 @@ func (d *decider) decide(ctx context.Context, most int, t *property.Task) (*clai
 	return r, nil
 }
 
-// task bounds the decision on the boxes of T, and on parts of those that are not decided.
-func (d *decider) task(ctx context.Context, most int, t *property.Task) ([]*cell, error) {
-	var roots []*cell
-	for _, box := range t.T {
-		roots = append(roots, d.cellOf(t, box))
-	}
-	open, count := roots, len(roots)
-	for {
-		if err := d.judgeDecision(ctx, open); err != nil {
-			return roots, err
-		}
+// cut halves the cells that are not decided, as long as there are no more than most.
+func (d *decider) cut(ctx context.Context, most int, t *property.Task, roots []*cell) error {
+	for open, count := roots, len(roots); ; {
 		open = slices.DeleteFunc(slices.Clone(open), func(c *cell) bool {
 			return d.known[c].LeastGap() > 0 || slices.Equal(c.box.Lo, c.box.Hi)
 		})
 		if len(open) == 0 || count+len(open) > most {
-			return roots, nil
+			return nil
 		}
 		count += len(open)
 		var halves []*cell
@@ -106,6 +105,9 @@ func (d *decider) task(ctx context.Context, most int, t *property.Task) ([]*cell
 				c.parts[i] = d.cellOf(t, p.box)
 			}
 			halves = append(halves, c.parts...)
+		}
+		if err := d.judgeDecision(ctx, halves); err != nil {
+			return err
 		}
 		open = halves
 	}

@@ -20,7 +20,7 @@ import (
 // area is a cell of a box of T, what is proved on it, and its halves.
 type area struct {
 	box   property.Box
-	axis  int
+	axis  int // where to cut it
 	parts []*area
 	*measure.Predictive
 	vote float64
@@ -59,13 +59,17 @@ func DecideSet(ctx context.Context, e *engine.Engine, cells int, tasks []*proper
 // decide bounds the decision on the boxes of T, looks for a point that refutes it, and where there is
 // none cuts T.
 func (p *predictives) decide(ctx context.Context, most int) (*claim.Decision, error) {
-	roots, err := p.search(ctx, len(p.task.T))
+	var roots []*area
+	for _, b := range p.task.T {
+		roots = append(roots, p.areaOf(b))
+	}
+	err := p.bound(ctx, roots)
 	r := decisionOf(roots)
 	if err == nil && !(r.Gap > 0) {
 		err = p.refute(ctx, r)
 	}
-	if err == nil && r.Verdict() == claim.DecisionUnknown && most > len(p.task.T) {
-		roots, err = p.search(ctx, most)
+	if err == nil && r.Verdict() == claim.DecisionUnknown {
+		err = p.cut(ctx, most, roots)
 		r = decisionOf(roots)
 	}
 	if err != nil && !p.e.Cut(ctx, err) {
@@ -74,38 +78,31 @@ func (p *predictives) decide(ctx context.Context, most int) (*claim.Decision, er
 	return r, nil
 }
 
-// search bounds the predictive on the boxes of T, and on parts of those where it decides nothing. It
-// ends early at a cell that is a point, since no part of that decides more.
-func (p *predictives) search(ctx context.Context, most int) ([]*area, error) {
-	var roots []*area
-	for _, b := range p.task.T {
-		roots = append(roots, p.areaOf(b))
-	}
-	count := len(roots)
-	for open, parents := roots, []*area(nil); ; {
-		axes, err := p.bound(ctx, open)
-		if err != nil {
-			return roots, err
-		}
-		for i, a := range parents {
-			a.parts = open[2*i : 2*i+2] // which are known by now
-		}
+// cut halves the cells where nothing is decided, as long as there are no more than most. It ends early
+// at a cell that is a point, since no part of that decides more.
+func (p *predictives) cut(ctx context.Context, most int, roots []*area) error {
+	for open, count := roots, len(roots); ; {
 		var cut, halves []*area
-		for i, a := range open {
+		for _, a := range open {
 			switch {
 			case a.LeastGap() > 0:
 				continue
 			case slices.Equal(a.box.Lo, a.box.Hi):
-				return roots, nil
+				return nil
 			}
-			a.axis = axes[i]
 			left, right := a.box.Halves(a.axis)
 			cut, halves = append(cut, a), append(halves, p.areaOf(left), p.areaOf(right))
 		}
 		if count += len(cut); len(cut) == 0 || count > most {
-			return roots, nil
+			return nil
 		}
-		open, parents = halves, cut
+		if err := p.bound(ctx, halves); err != nil {
+			return err
+		}
+		for i, a := range cut {
+			a.parts = halves[2*i : 2*i+2] // which are known by now
+		}
+		open = halves
 	}
 }
 
@@ -114,9 +111,8 @@ func (p *predictives) areaOf(b property.Box) *area {
 	return &area{box: b, Predictive: &measure.Predictive{RivalsUp: slices.Repeat([]float64{1}, rows), GapsDown: slices.Repeat([]float64{-1}, rows)}}
 }
 
-// bound asks for the margins of all networks on cells and takes their means; axes are where to cut
-// them.
-func (p *predictives) bound(ctx context.Context, cells []*area) (axes []int, err error) {
+// bound asks for the margins of all networks on cells, takes their means, and says where to cut them.
+func (p *predictives) bound(ctx context.Context, cells []*area) error {
 	few := p.e.Normal.Inputs() <= FewInputs
 	asked := make([][]*question, len(cells))
 	var qs []*question
@@ -133,14 +129,13 @@ func (p *predictives) bound(ctx context.Context, cells []*area) (axes []int, err
 		}
 	}
 	if err := p.ask(ctx, bound.LBP, qs); err != nil {
-		return nil, err
+		return err
 	}
-	axes = make([]int, len(cells))
 	for i, a := range cells {
 		a.Predictive, a.vote = p.meanOf(asked[i])
-		axes[i] = p.axisOf(a.box, asked[i])
+		a.axis = p.axisOf(a.box, asked[i])
 	}
-	return axes, nil
+	return nil
 }
 
 // meanOf is what the margins of all networks on a cell say of the predictive, and of the share of the
@@ -248,7 +243,7 @@ func (p *predictives) refute(ctx context.Context, r *claim.Decision) error {
 	of := *p
 	of.task = swapped
 	a := of.areaOf(box)
-	if _, err := of.bound(ctx, []*area{a}); err != nil {
+	if err := of.bound(ctx, []*area{a}); err != nil {
 		return err
 	}
 	if gap := slack.PredictiveDown(a.GapsDown[k]); gap > 0 {
