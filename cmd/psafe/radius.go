@@ -30,7 +30,8 @@ certified, and the smallest at which it is refuted, by bisection.
 The verdict is safe against --require, or with --target decision what the
 posterior predictive decides. Radii are multiples of --step. Each input has a
 line of CSV on standard output. The records at both ends go to --out, where
-psafe check proves them again.`
+psafe check proves them again; means over these records say nothing of the
+inputs, as a radius was chosen for its verdict.`
 
 type radiusFlags struct {
 	certifyFlags
@@ -121,7 +122,7 @@ func (c *radiusFlags) search(ctx context.Context, job *certify.Job, stdout, stde
 		return err
 	}
 	if c.out.path != "" {
-		if err := c.keep(certify.Records(list), inputs); err != nil {
+		if err := c.keep(certify.RecordsOf(list), inputs); err != nil {
 			return err
 		}
 	}

@@ -98,7 +98,7 @@ func (m *meaner) task(ctx context.Context, most int, t *property.Task) (*claim.M
 		}
 		var halves []*part
 		for _, p := range cut {
-			p.axis = widest(p.box)
+			p.axis = p.box.Widest()
 			left, right := p.box.Halves(p.axis)
 			halves = append(halves, m.part(left), m.part(right))
 		}
@@ -125,16 +125,6 @@ func (m *meaner) task(ctx context.Context, most int, t *property.Task) (*claim.M
 func (m *meaner) part(b property.Box) *part {
 	n := m.e.Posterior.Outputs()
 	return &part{box: b, lo: slices.Repeat([]float64{math.Inf(-1)}, n), hi: slices.Repeat([]float64{math.Inf(1)}, n)}
-}
-
-func widest(b property.Box) int {
-	best := 0
-	for j := range b.Lo {
-		if b.Hi[j]-b.Lo[j] > b.Hi[best]-b.Lo[best] {
-			best = j
-		}
-	}
-	return best
 }
 
 // worthCutting is the share of the range of a mean that is not worth a cut.
@@ -214,7 +204,7 @@ func (m *meaner) refute(ctx context.Context, t *property.Task, leaves []*part, r
 	for _, p := range leaves {
 		x := p.box.CentreApprox()
 		for b := range t.T {
-			if within(t.T[b], x) {
+			if t.T[b].Contains(x) {
 				if w, around := claim.NewWitness(t, b, x); around.Lo != nil {
 					at, points = append(at, w), append(points, m.part(around))
 				}
@@ -235,15 +225,6 @@ func (m *meaner) refute(ctx context.Context, t *property.Task, leaves []*part, r
 		}
 	}
 	return nil
-}
-
-func within(b property.Box, x []float64) bool {
-	for j := range x {
-		if !(b.Lo[j] <= x[j] && x[j] <= b.Hi[j]) {
-			return false
-		}
-	}
-	return true
 }
 
 // bound bounds the means on cells.

@@ -25,11 +25,22 @@ type Decisions struct {
 	lower              Sum
 
 	// of is the question of the first, but for the input and its class; mixed says that there were others,
-	// another that an input was there twice or that there were too many. key is about which inputs they were.
-	of             question
-	mixed, another bool
-	inputs         map[uint64]bool
-	key            uint64
+	// again that an input was there twice or that there were too many.
+	of           question
+	mixed, again bool
+	inputs       map[uint64]bool
+}
+
+// Inputs tells which inputs records are about, each as often: equal ones are about the same.
+type Inputs struct {
+	n   int
+	sum uint64
+}
+
+// Add takes in a record.
+func (s *Inputs) Add(r *Record) {
+	s.n++
+	s.sum += inputKey(r)
 }
 
 // question is what shares of inputs have to have in common.
@@ -67,12 +78,9 @@ func (d *Decisions) about(r *Record) {
 	}
 	input := inputKey(r)
 	d.mixed = d.mixed || of != d.of
-	switch {
-	case d.inputs[input] || len(d.inputs) >= mostInputs:
-		d.another = true
-	default:
+	d.again = d.again || d.inputs[input] || len(d.inputs) >= mostInputs
+	if !d.again {
 		d.inputs[input] = true
-		d.key += input
 	}
 }
 
@@ -83,12 +91,7 @@ func inputKey(r *Record) uint64 {
 
 // DataSet says whether they are about different inputs of one file with one posterior and radius: then
 // shares of them are shares of a data set, and with true labels its robust accuracy.
-func (d *Decisions) DataSet() bool { return d.N > 0 && !d.mixed && !d.another }
-
-// SameInputs says whether two are about the same inputs.
-func (d *Decisions) SameInputs(as *Decisions) bool {
-	return len(d.inputs) == len(as.inputs) && d.key == as.key
-}
+func (d *Decisions) DataSet() bool { return d.N > 0 && !d.mixed && !d.again }
 
 // Unknown counts the decisions that are not known.
 func (d *Decisions) Unknown() int { return d.N - d.Safe - d.Unsafe }
@@ -120,6 +123,6 @@ func (d *Decisions) Words() string {
 	if d.N == 0 {
 		return ""
 	}
-	return fmt.Sprintf("decision of the posterior predictive: of %d, %d decision_safe, %d decision_unsafe, %d unknown; the class has a mean probability of at least %s; the vote is proved for %d",
+	return fmt.Sprintf("decision of the posterior predictive: of %d, %d decision_safe, %d decision_unsafe, %d unknown; the probability of the class is at least %s on average; the vote is proved for %d",
 		d.N, d.Safe, d.Unsafe, d.Unknown(), FormatDown(d.MeanLower(), 4), d.Vote)
 }

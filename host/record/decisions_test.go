@@ -21,7 +21,21 @@ func TestDecisions(t *testing.T) {
 	if !(3*float64(lower) <= 1 && float64(lower) > 0.33333333 && 3*float64(upper) >= 2 && float64(upper) < 0.66666667) || d.Vote != 2 || d.Unknown() != 1 || d.MeanLower() > 0.4 {
 		t.Errorf("%v..%v, %+v", lower, upper, d)
 	}
-	if got := d.Words(); !strings.Contains(got, "of 3, 1 decision_safe, 1 decision_unsafe, 1 unknown; the class has a mean probability of at least 0.39") {
+	if got := d.Words(); !strings.Contains(got, "of 3, 1 decision_safe, 1 decision_unsafe, 1 unknown; the probability of the class is at least 0.39") {
 		t.Error(got)
+	}
+	// Shares are those of a data set as long as no input comes again, and no other radius.
+	for _, c := range []struct {
+		second Record
+		want   bool
+	}{{Record{Eps: "0.1", Index: 1}, true}, {Record{Eps: "0.1"}, false}, {Record{Eps: "0.2", Index: 1}, false}} {
+		var d Decisions
+		for _, r := range []Record{{Eps: "0.1"}, c.second} {
+			r.Decision = &Decision{Verdict: claim.DecisionSafe}
+			d.Add(&r)
+		}
+		if d.DataSet() != c.want {
+			t.Errorf("%+v: %v", c.second, d.DataSet())
+		}
 	}
 }

@@ -163,6 +163,9 @@ func (j *Job) Radii(ctx context.Context, ask Radii) ([]*Radius, error) {
 	if err := r.survey(ctx); err != nil {
 		return nil, err
 	}
+	if err := r.pointsThemselves(&of, g); err != nil {
+		return nil, err
+	}
 	if err := r.doubted(); err != nil {
 		return nil, err
 	}
@@ -178,6 +181,18 @@ func (j *Job) Radii(ctx context.Context, ask Radii) ([]*Radius, error) {
 	}
 	number(list)
 	return list, w.done()
+}
+
+// pointsThemselves looks whether all points have a T at radius 0, before anything is computed: a point
+// outside of --clip has one from some radius on only.
+func (r *ready) pointsThemselves(j *Job, g *grid) error {
+	points := j.Tasks.Points
+	points.Eps = g.text(0)
+	radii, err := points.radii(r.post.Inputs())
+	for i := 0; i < r.tasks.n && err == nil; i++ {
+		_, err = r.tasks.around(i, radii[0])
+	}
+	return err
 }
 
 // bisect asks for one radius of each point that is not settled, until all are.
@@ -264,8 +279,8 @@ func indices(n int) func(yield func(int) bool) {
 	}
 }
 
-// Records are those of radii in the order of a file.
-func Records(list []*Radius) []*record.Record {
+// RecordsOf are those of radii in the order of a file.
+func RecordsOf(list []*Radius) []*record.Record {
 	var all []*record.Record
 	for _, of := range list {
 		for _, r := range []*record.Record{of.Certified, of.Refuted} {
@@ -279,7 +294,7 @@ func Records(list []*Radius) []*record.Record {
 
 // number makes a run of the records.
 func number(list []*Radius) {
-	all := Records(list)
+	all := RecordsOf(list)
 	run := record.RunID(func(yield func(string) bool) {
 		for _, r := range all {
 			if !yield(r.ID) {

@@ -79,7 +79,7 @@ func TestRadiiOfPoints(t *testing.T) {
 		if ends < 3 {
 			t.Errorf("%s: only %d ends", name, ends)
 		}
-		if gaps := record.Gaps(placed(Records(list))); len(gaps) > 0 {
+		if gaps := record.Gaps(placed(RecordsOf(list))); len(gaps) > 0 {
 			t.Errorf("%s: %v", name, gaps)
 		}
 	}

@@ -244,11 +244,8 @@ func steepestApprox(net network.Network, weights [][]float64, c *cell) int {
 	for j := range mid {
 		mid[j] = property.Middle(c.box.Lo[j], c.box.Hi[j])
 	}
-	best, most, widest := -1, 0.0, 0
+	best, most := -1, 0.0
 	for j := range n {
-		if c.box.Hi[j]-c.box.Lo[j] > c.box.Hi[widest]-c.box.Lo[widest] {
-			widest = j
-		}
 		x := slices.Clone(mid)
 		x[j] = c.box.Lo[j]
 		a := net.OutputsApprox(weights, x)
@@ -265,7 +262,7 @@ func steepestApprox(net network.Network, weights [][]float64, c *cell) int {
 		}
 	}
 	if best < 0 {
-		return widest
+		return c.box.Widest()
 	}
 	return best
 }

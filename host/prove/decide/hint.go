@@ -36,7 +36,7 @@ const lookInputs = 32
 // lo are the lower bounds of the rows. Ordinary float64 throughout.
 func hintApprox(pass *network.Pass, net network.Network, box property.Box, s *property.Safe, lo []float64, in ranges) hint {
 	centre := box.CentreApprox()
-	h := hint{axis: widest(box), corner: slices.Clone(centre)}
+	h := hint{axis: box.Widest(), corner: slices.Clone(centre)}
 	var shares [][][]float64
 	if len(centre) <= lookInputs {
 		shares = sharesApprox(pass, box, in)
@@ -157,17 +157,6 @@ func cornerOf(x, a []float64, box property.Box) {
 			x[j] = box.Hi[j]
 		}
 	}
-}
-
-// widest is the coordinate in which a box is widest.
-func widest(box property.Box) int {
-	best := 0
-	for j := range box.Lo {
-		if box.Hi[j]-box.Lo[j] > box.Hi[best]-box.Lo[best] {
-			best = j
-		}
-	}
-	return best
 }
 
 // ranges are what a device says of the pre-activations of one item, by layer; nil for layers of

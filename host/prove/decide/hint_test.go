@@ -99,7 +99,7 @@ func TestHints(t *testing.T) {
 	four := func(v float64) [][]float64 { return [][]float64{{v, v, v, v}} }
 	for _, in := range []ranges{{}, {four(nan), four(nan)}, {four(-inf), four(inf)}, {four(0), four(0)}, {four(1), four(-1)}, {four(-3), four(2)}, {[][]float64{nil}, [][]float64{{1}}}} {
 		h := hintApprox(post.Network().NewPass(meansOf(post)), post.Network(), box, &safe, []float64{-1}, in)
-		if h.axis < 0 || h.axis > 2 || !within(box, h.corner) {
+		if h.axis < 0 || h.axis > 2 || !box.Contains(h.corner) {
 			t.Errorf("ranges %v: axis %d, corner %v", in, h.axis, h.corner)
 		}
 	}
@@ -156,13 +156,4 @@ func TestFailsExactly(t *testing.T) {
 	if failed < testscale.Cases(t, 200)/4 || seen == 0 {
 		t.Errorf("%d fail, %d by little: the test misses its cases", failed, seen)
 	}
-}
-
-func within(box property.Box, x []float64) bool {
-	for j, v := range x {
-		if !(box.Lo[j] <= v && v <= box.Hi[j]) {
-			return false
-		}
-	}
-	return true
 }

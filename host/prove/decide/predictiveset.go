@@ -187,12 +187,7 @@ func ratDown(x *big.Rat) float64 {
 // there, or the widest side.
 func (p *predictives) axisOf(b property.Box, qs []*question) int {
 	votes := make([]int64, len(b.Lo))
-	best := 0
-	for j := range b.Lo {
-		if b.Hi[j]-b.Lo[j] > b.Hi[best]-b.Lo[best] {
-			best = j
-		}
-	}
+	best := b.Widest()
 	for n, q := range qs {
 		if q.lo != nil && q.of != nil && !q.of.Holds(q.lo) {
 			votes[q.hint.axis] += p.counts[n]

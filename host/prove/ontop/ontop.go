@@ -1,6 +1,7 @@
 // Package ontop bounds rows of a network of which the last layer alone is random, with normal weights
-// of any covariance (docs/posteriors.md (93)), or with inputs that are dropped (94). What feeds the last layer is then a fixed function of
-// the input, between affine functions of it, so that nothing fails but the row itself.
+// of any covariance (docs/posteriors.md (93)), or with inputs that are dropped (94). What feeds the last
+// layer is then a fixed function of the input, between affine functions of it, so that nothing fails but
+// the row itself.
 package ontop
 
 import (

@@ -8,8 +8,8 @@ import (
 )
 
 // TailUp bounds the probability that the row is negative, or 0, somewhere in the cell, from above:
-// Q(E F / sqrt v) of (93), of dropout (94). With met it is only about some one point of the cell, of which nothing is
-// known but that it is in it; then a mean below 0 tells something too.
+// Q(E F / sqrt v) of (93), of dropout (94). With met it is only about some one point of the cell, of
+// which nothing is known but that it is in it; then a mean below 0 tells something too.
 func (r *Row) TailUp(c *Cell, met bool) float64 {
 	if r == nil {
 		return 1
@@ -29,7 +29,9 @@ func (r *Row) TailUp(c *Cell, met bool) float64 {
 		return measure.TailUp(arith.Down(least / arith.Up(math.Sqrt(v.Hi))))
 	case met && v.Lo > 0:
 		// At the point the row is normal, with a mean of at least least and a variance of at least v.Lo.
-		return min(1, arith.Up(1-measure.TailDown(arith.Up(-least/arith.Down(math.Sqrt(v.Lo))))))
+		// A little is kept for check, whose numbers differ in the last bits.
+		fail := 1 - measure.TailDown(arith.Up(-least/arith.Down(math.Sqrt(v.Lo))))
+		return min(1, arith.Up(fail*(1+0x1p-45)))
 	}
 	return 1
 }

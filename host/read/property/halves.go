@@ -20,5 +20,26 @@ func (b Box) Halves(j int) (left, right Box) {
 	return left, right
 }
 
+// Widest is the first coordinate in which no other is wider, by differences to nearest.
+func (b Box) Widest() int {
+	best := 0
+	for j := range b.Lo {
+		if b.Hi[j]-b.Lo[j] > b.Hi[best]-b.Lo[best] {
+			best = j
+		}
+	}
+	return best
+}
+
+// Contains says whether x is in the box.
+func (b Box) Contains(x []float64) bool {
+	for j, v := range x {
+		if !(b.Lo[j] <= v && v <= b.Hi[j]) {
+			return false
+		}
+	}
+	return true
+}
+
 // Middle is about the middle of [lo, hi], and inside of it whatever overflows.
 func Middle(lo, hi float64) float64 { return min(max(lo/2+hi/2, lo), hi) }

@@ -62,14 +62,14 @@ func (q *Quantity) Of(records []record.Placed) ([]record.Placed, error) {
 		return records, nil
 	}
 	list := slices.Clone(records)
-	radii := map[[2]string]*record.Decisions{} // by posterior and radius
+	radii := map[[2]string]*record.Inputs{} // by posterior and radius
 	for i := range list {
 		if list[i].Decision == nil {
 			return nil, fmt.Errorf("%s: the record says nothing of a decision: certify with --target decision", list[i].Place())
 		}
 		of := [2]string{list[i].PosteriorSHA256, list[i].Eps}
 		if radii[of] == nil {
-			radii[of] = &record.Decisions{}
+			radii[of] = &record.Inputs{}
 		}
 		radii[of].Add(list[i].Record)
 		r := *list[i].Record
@@ -79,7 +79,7 @@ func (q *Quantity) Of(records []record.Placed) ([]record.Placed, error) {
 	}
 	for of, at := range radii {
 		for another, as := range radii {
-			if of[0] == another[0] && !at.SameInputs(as) {
+			if of[0] == another[0] && *at != *as {
 				return nil, fmt.Errorf("records of eps %s and %s are about different inputs, as those of psafe radius are: certify the same inputs at every radius", min(of[1], another[1]), max(of[1], another[1]))
 			}
 		}

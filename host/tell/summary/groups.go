@@ -69,6 +69,25 @@ func (g *groups) add(r *record.Record) {
 	of.add(r)
 }
 
+// butRadius is what a group asks, but for the radius.
+func (g *group) butRadius() [4]string {
+	return [4]string{g.PosteriorSHA256, g.InputsSHA256, g.Property, g.Method}
+}
+
+// otherInputs says of which questions the groups at different radii are about different inputs: those of
+// psafe radius are, and were chosen by their verdicts.
+func otherInputs(groups []*group) map[[4]string]bool {
+	first, other := map[[4]string]*group{}, map[[4]string]bool{}
+	for _, g := range groups {
+		of := g.butRadius()
+		if first[of] == nil {
+			first[of] = g
+		}
+		other[of] = other[of] || g.Eps != first[of].Eps && g.inputs != first[of].inputs
+	}
+	return other
+}
+
 var kinds = property.SpecKinds()
 
 // PropertyOf is a record's property without the class of its input: argmax_is, margin:0.5.

@@ -77,6 +77,9 @@ func (p *printer) facts() {
 		}
 		p.fact("verdicts", "%d safe with probability >= %s, %d unsafe, %d unknown", of.Safe, plain(of.Require), of.Unsafe, of.Unknown)
 	}
+	if r.OtherInputs {
+		p.fact("radii", "not all have the same inputs, as in records of psafe radius: no mean here is one of a data set")
+	}
 	if m := r.MeanPLower; m != nil {
 		text := fmt.Sprintf("mean %s", record.FormatDown(*m, 4))
 		for _, s := range r.Shares {
@@ -89,7 +92,7 @@ func (p *printer) facts() {
 	}
 	p.fact("p_upper", "mean %s", record.FormatUp(r.MeanPUpper, 4))
 	if d := r.Decisions; d != nil {
-		p.fact("decisions", "%d decision_safe, %d decision_unsafe, %d unknown; mean probability of the class at least %s; vote proved for %d",
+		p.fact("decisions", "%d decision_safe, %d decision_unsafe, %d unknown; the probability of the class is at least %s on average; vote proved for %d",
 			d.Safe, d.Unsafe, d.Unknown, record.FormatDown(d.MeanLower, 4), d.Vote)
 		if d.Robust != nil {
 			p.fact("robust", "of all, the class is the predictive's everywhere for %s..%s, that of the vote for %s or more; robust accuracy if labels are true",

@@ -2,7 +2,6 @@ package summary
 
 import (
 	"fmt"
-	"slices"
 
 	"psafe/host/read/property"
 	"psafe/host/record"
@@ -37,6 +36,8 @@ type Result struct {
 	Versions   []Count      `json:"versions"`
 
 	Groups []Group `json:"groups"`
+	// OtherInputs says that groups which differ in the radius alone are about other inputs.
+	OtherInputs bool `json:"other_inputs,omitempty"`
 	// Rest are the records of further groups together, if there are any.
 	Rest *Means `json:"further_groups,omitempty"`
 
@@ -165,11 +166,6 @@ func (b *bounds) means() Means {
 	return m
 }
 
-// otherInputs says whether decisions of another group are about other inputs.
-func (g *group) otherInputs(o *group) bool {
-	return o.decisions.N > 0 && !o.decisions.SameInputs(&g.decisions)
-}
-
 // Result is what was added so far.
 func (s *Summary) Result() *Result {
 	r := &Result{
@@ -203,10 +199,13 @@ func (s *Summary) Result() *Result {
 		r.Parents = &Statistical{p.N, p.Confidence, lower, upper, p.Above, p.Below, "statistical, not certified: each interval holds with its confidence for " + p.Of()}
 	}
 	groups := s.groups.sorted()
+	other := otherInputs(groups)
 	for _, g := range groups {
 		means := g.means()
-		if d := means.Decisions; d != nil && slices.ContainsFunc(groups, g.otherInputs) {
-			d.Robust = nil
+		if other[g.butRadius()] {
+			if r.OtherInputs = true; means.Decisions != nil {
+				means.Decisions.Robust = nil
+			}
 		}
 		r.Groups = append(r.Groups, Group{g.About, g.records, means})
 	}
