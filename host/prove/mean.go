@@ -75,19 +75,19 @@ type meaner struct{ e *engine.Engine }
 // byLines says that means are those of bounds of each network.
 func (m *meaner) byLines() bool { return m.e.Posterior.Networks() != nil }
 
-// part is a cell, what is proved of the means there, and its halves.
-type part struct {
+// meanCell is a cell of T, what is proved of the means there, and its halves.
+type meanCell struct {
 	box    property.Box
 	axis   int
-	parts  []*part
+	parts  []*meanCell
 	lo, hi []float64
 }
 
 // task bounds the means on T: the cells that reach furthest are halved.
 func (m *meaner) task(ctx context.Context, most int, t *property.Task) (*claim.Mean, error) {
-	var roots []*part
+	var roots []*meanCell
 	for _, b := range t.T {
-		roots = append(roots, m.part(b))
+		roots = append(roots, m.cellOf(b))
 	}
 	leaves := slices.Clone(roots)
 	err := m.bound(ctx, leaves)
@@ -96,17 +96,17 @@ func (m *meaner) task(ctx context.Context, most int, t *property.Task) (*claim.M
 		if len(cut) == 0 {
 			break
 		}
-		var halves []*part
+		var halves []*meanCell
 		for _, p := range cut {
 			p.axis = p.box.Widest()
 			left, right := p.box.Halves(p.axis)
-			halves = append(halves, m.part(left), m.part(right))
+			halves = append(halves, m.cellOf(left), m.cellOf(right))
 		}
 		if err = m.bound(ctx, halves); err == nil {
 			for i, p := range cut {
 				p.parts = halves[2*i : 2*i+2]
 			}
-			leaves = append(slices.DeleteFunc(leaves, func(p *part) bool { return p.parts != nil }), halves...)
+			leaves = append(slices.DeleteFunc(leaves, func(p *meanCell) bool { return p.parts != nil }), halves...)
 		}
 	}
 	if err != nil && !m.e.Cut(ctx, err) {
@@ -122,9 +122,9 @@ func (m *meaner) task(ctx context.Context, most int, t *property.Task) (*claim.M
 	return r, nil
 }
 
-func (m *meaner) part(b property.Box) *part {
+func (m *meaner) cellOf(b property.Box) *meanCell {
 	n := m.e.Posterior.Outputs()
-	return &part{box: b, lo: slices.Repeat([]float64{math.Inf(-1)}, n), hi: slices.Repeat([]float64{math.Inf(1)}, n)}
+	return &meanCell{box: b, lo: slices.Repeat([]float64{math.Inf(-1)}, n), hi: slices.Repeat([]float64{math.Inf(1)}, n)}
 }
 
 // worthCutting is the share of the range of a mean that is not worth a cut.
@@ -132,12 +132,12 @@ const worthCutting = 2e-4
 
 // furthest are the cells that reach furthest, for each end of each mean: those that reach clearly
 // beyond what some cell has for sure.
-func (m *meaner) furthest(leaves []*part, room int) []*part {
-	chosen := map[*part]bool{}
-	var list []*part
-	take := func(reach func(p *part) float64, sure float64) {
+func (m *meaner) furthest(leaves []*meanCell, room int) []*meanCell {
+	chosen := map[*meanCell]bool{}
+	var list []*meanCell
+	take := func(reach func(p *meanCell) float64, sure float64) {
 		sorted := slices.Clone(leaves)
-		slices.SortStableFunc(sorted, func(a, b *part) int {
+		slices.SortStableFunc(sorted, func(a, b *meanCell) int {
 			switch x, y := reach(a), reach(b); {
 			case x < y:
 				return -1
@@ -162,19 +162,19 @@ func (m *meaner) furthest(leaves []*part, room int) []*part {
 		if w := last - first; w <= math.MaxFloat64 {
 			more = worthCutting * w
 		}
-		take(func(p *part) float64 { return p.lo[i] }, low-more)
-		take(func(p *part) float64 { return -p.hi[i] }, -high-more)
+		take(func(p *meanCell) float64 { return p.lo[i] }, low-more)
+		take(func(p *meanCell) float64 { return -p.hi[i] }, -high-more)
 	}
 	return list
 }
 
 // hull is what the cells of all boxes of T show, a little less than that.
-func (m *meaner) hull(roots []*part) *claim.Mean {
+func (m *meaner) hull(roots []*meanCell) *claim.Mean {
 	outputs := m.e.Posterior.Outputs()
 	r := &claim.Mean{Lower: slices.Repeat([]float64{math.Inf(1)}, outputs), Upper: slices.Repeat([]float64{math.Inf(-1)}, outputs)}
 	var trees []int
-	var add func(p *part)
-	add = func(p *part) {
+	var add func(p *meanCell)
+	add = func(p *meanCell) {
 		if p.parts != nil {
 			trees = append(trees, p.axis)
 			for _, half := range p.parts {
@@ -198,15 +198,15 @@ func (m *meaner) hull(roots []*part) *claim.Mean {
 }
 
 // refute looks among the centres of cells for a point where the mean is surely not in S.
-func (m *meaner) refute(ctx context.Context, t *property.Task, leaves []*part, r *claim.Mean) error {
+func (m *meaner) refute(ctx context.Context, t *property.Task, leaves []*meanCell, r *claim.Mean) error {
 	var at []claim.Witness
-	var points []*part
+	var points []*meanCell
 	for _, p := range leaves {
 		x := p.box.CentreApprox()
 		for b := range t.T {
 			if t.T[b].Contains(x) {
 				if w, around := claim.NewWitness(t, b, x); around.Lo != nil {
-					at, points = append(at, w), append(points, m.part(around))
+					at, points = append(at, w), append(points, m.cellOf(around))
 				}
 				break
 			}
@@ -228,7 +228,7 @@ func (m *meaner) refute(ctx context.Context, t *property.Task, leaves []*part, r
 }
 
 // bound bounds the means on cells.
-func (m *meaner) bound(ctx context.Context, cells []*part) error {
+func (m *meaner) bound(ctx context.Context, cells []*meanCell) error {
 	if !m.byLines() {
 		return fault.OnCores(ctx, len(cells), func(i int) { cells[i].lo, cells[i].hi = reluMeans(m.e.Posterior, cells[i].box) })
 	}

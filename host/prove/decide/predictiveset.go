@@ -17,11 +17,11 @@ import (
 // The decision of the posterior predictive of a finite set of networks: means of what the bounds of
 // each network say of its softmax, cell by cell (docs/decisions.md, section 5).
 
-// area is a cell of a box of T, what is proved on it, and its halves.
-type area struct {
+// predictiveCell is a cell of T, what is proved on it, and its halves.
+type predictiveCell struct {
 	box   property.Box
 	axis  int // where to cut it
-	parts []*area
+	parts []*predictiveCell
 	*measure.Predictive
 	vote float64
 }
@@ -59,9 +59,9 @@ func DecideSet(ctx context.Context, e *engine.Engine, cells int, tasks []*proper
 // decide bounds the decision on the boxes of T, looks for a point that refutes it, and where there is
 // none cuts T.
 func (p *predictives) decide(ctx context.Context, most int) (*claim.Decision, error) {
-	var roots []*area
+	var roots []*predictiveCell
 	for _, b := range p.task.T {
-		roots = append(roots, p.areaOf(b))
+		roots = append(roots, p.cellOf(b))
 	}
 	err := p.bound(ctx, roots)
 	r := decisionOf(roots)
@@ -80,9 +80,9 @@ func (p *predictives) decide(ctx context.Context, most int) (*claim.Decision, er
 
 // cut halves the cells where nothing is decided, as long as there are no more than most. It ends early
 // at a cell that is a point, since no part of that decides more.
-func (p *predictives) cut(ctx context.Context, most int, roots []*area) error {
+func (p *predictives) cut(ctx context.Context, most int, roots []*predictiveCell) error {
 	for open, count := roots, len(roots); ; {
-		var cut, halves []*area
+		var cut, halves []*predictiveCell
 		for _, a := range open {
 			switch {
 			case a.LeastGap() > 0:
@@ -91,7 +91,7 @@ func (p *predictives) cut(ctx context.Context, most int, roots []*area) error {
 				return nil
 			}
 			left, right := a.box.Halves(a.axis)
-			cut, halves = append(cut, a), append(halves, p.areaOf(left), p.areaOf(right))
+			cut, halves = append(cut, a), append(halves, p.cellOf(left), p.cellOf(right))
 		}
 		if count += len(cut); len(cut) == 0 || count > most {
 			return nil
@@ -106,13 +106,13 @@ func (p *predictives) cut(ctx context.Context, most int, roots []*area) error {
 	}
 }
 
-func (p *predictives) areaOf(b property.Box) *area {
+func (p *predictives) cellOf(b property.Box) *predictiveCell {
 	rows := len(p.task.S.Rows)
-	return &area{box: b, Predictive: &measure.Predictive{RivalsUp: slices.Repeat([]float64{1}, rows), GapsDown: slices.Repeat([]float64{-1}, rows)}}
+	return &predictiveCell{box: b, Predictive: &measure.Predictive{RivalsUp: slices.Repeat([]float64{1}, rows), GapsDown: slices.Repeat([]float64{-1}, rows)}}
 }
 
 // bound asks for the margins of all networks on cells, takes their means, and says where to cut them.
-func (p *predictives) bound(ctx context.Context, cells []*area) error {
+func (p *predictives) bound(ctx context.Context, cells []*predictiveCell) error {
 	few := p.e.Normal.Inputs() <= FewInputs
 	asked := make([][]*question, len(cells))
 	var qs []*question
@@ -202,11 +202,11 @@ func (p *predictives) axisOf(b property.Box, qs []*question) int {
 }
 
 // decisionOf is what the cells of all boxes of T show, a little less than that.
-func decisionOf(roots []*area) *claim.Decision {
+func decisionOf(roots []*predictiveCell) *claim.Decision {
 	r := &claim.Decision{Lower: 1, Gap: 1, Vote: 1}
 	var trees []int
-	var add func(a *area)
-	add = func(a *area) {
+	var add func(a *predictiveCell)
+	add = func(a *predictiveCell) {
 		if a.parts != nil {
 			trees = append(trees, a.axis)
 			for _, half := range a.parts {
@@ -237,8 +237,8 @@ func (p *predictives) refute(ctx context.Context, r *claim.Decision) error {
 	swapped, k := ForRival(p.task, rival, p.e.Posterior.Outputs())
 	of := *p
 	of.task = swapped
-	a := of.areaOf(box)
-	if err := of.bound(ctx, []*area{a}); err != nil {
+	a := of.cellOf(box)
+	if err := of.bound(ctx, []*predictiveCell{a}); err != nil {
 		return err
 	}
 	if gap := slack.PredictiveDown(a.GapsDown[k]); gap > 0 {
