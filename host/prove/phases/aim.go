@@ -22,8 +22,12 @@ const (
 )
 
 // aiming is the task of k with pre-activations tightened under the assumption that its row is not
-// positive. The row may be proved by that. The caller has to release the new task.
+// positive. The row may be proved by that. The caller has to release the new task. It panics beside
+// noise: what is known of inputs where the row fails bounds the noise of no other input.
 func (p *phased) aiming(k *knot) (q *phased, proved bool, err error) {
+	if p.task.Noise != nil {
+		panic("phases: aimed beside noise, whose event is about all inputs of the box")
+	}
 	q = &phased{task: p.task, net: p.net, most: p.most, batch: p.batch, open: p.open, tried: p.tried, bounds: p.bounds}
 	s, err := p.s.Assuming(k.clause)
 	if err != nil {

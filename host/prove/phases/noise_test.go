@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"psafe/fallback"
@@ -245,4 +246,16 @@ func TestTooMuchNoise(t *testing.T) {
 	if got, err := task.On(c.model, c.post.Network(), bound.Enclose(c.post.Mean(), c.p)); err != nil || got.Proved {
 		t.Errorf("proved %v, %v", got.Proved, err)
 	}
+}
+
+// TestNoAimBesideNoise: bounds under an assumption about the row are never those of noise.
+func TestNoAimBesideNoise(t *testing.T) {
+	c := newNoisyCase(t, rand.New(rand.NewPCG(3, 203)), bound.Float64, 1e-9, 0, 2, 3, 2)
+	p := newPhased(&Task{Box: c.box, Safe: &c.safe, Noise: c.noise, Most: 100}, c.post.Network())
+	defer func() {
+		if s, ok := recover().(string); !ok || !strings.HasPrefix(s, "phases: aimed") {
+			t.Errorf("said %q", s)
+		}
+	}()
+	_, _, _ = p.aiming(&knot{clause: []int{0}})
 }

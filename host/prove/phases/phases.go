@@ -256,10 +256,7 @@ func (p *phased) hidden() error {
 		below, cut = below+productsOf(p.net[k]), cut || p.known.phases[k]
 	}
 	in := p.reach(len(p.net)-1, &box, outputs)
-	if err := p.allow(len(p.net)-1, &in); err != nil {
-		return err
-	}
-	return nil
+	return p.allow(len(p.net)-1, &in)
 }
 
 // reach is that of what feeds layer k, if there is noise.
