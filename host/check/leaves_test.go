@@ -163,8 +163,8 @@ func TestLeafCuts(t *testing.T) {
 // bound plus the noise that its coefficients make of the weights, exactly; and the variance of a layer is at least
 // what the exact noise has, in the leaf or not.
 func TestLeafRowBelow(t *testing.T) {
-	inside, outside := 0, 0
-	for n := range testscale.Cases(t, 150) {
+	inside, outside, cases := 0, 0, testscale.Cases(t, 150)
+	for n := range cases {
 		r := rand.New(rand.NewPCG(uint64(n), 217))
 		c := newConfinedCase(t, r, [][]int{{2, 4, 3, 2}, {1, 5, 2}, {2, 3, 3, 3, 2}}[n%3]...)
 		p := c.n.newCellPass(c.box, 1e-2, 1)
@@ -229,7 +229,7 @@ func TestLeafRowBelow(t *testing.T) {
 			}
 		}
 	}
-	if inside < 20 || outside < 20 {
+	if cases >= 15 && (inside < 20 || outside < 20) {
 		t.Errorf("%d rows in their leaves, %d outside", inside, outside)
 	}
 }
@@ -318,8 +318,8 @@ func exactlyAll(x []float64) (list []*big.Rat) {
 // last layer's noise is shared.
 func TestSharedTail(t *testing.T) {
 	q := func(z float64) float64 { return math.Erfc(z/math.Sqrt2) / 2 }
-	gained := 0
-	for n := range testscale.Cases(t, 60) {
+	gained, cases := 0, testscale.Cases(t, 60)
+	for n := range cases {
 		r := rand.New(rand.NewPCG(uint64(n), 218))
 		var leaves []leafTail
 		last := 0.1 + r.Float64()
@@ -350,7 +350,7 @@ func TestSharedTail(t *testing.T) {
 			gained++
 		}
 	}
-	if gained == 0 {
+	if cases >= 6 && gained == 0 {
 		t.Error("no case has gained anything by what leaves share")
 	}
 }
