@@ -60,7 +60,7 @@ func byGrids(ctx context.Context, q *question) (chance, error) {
 	if points != q.Cells {
 		return chance{}, fmt.Errorf("cells: %d, the grids of the proof have %d points", q.Cells, points)
 	}
-	plans := sums.Plans(&q.task.S)
+	plans := n.PlansAt(q.task.T[0], &q.task.S)
 	if q.Proof.Mixtures != nil {
 		plans = plans[len(plans)-1:]
 	}

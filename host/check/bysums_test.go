@@ -48,7 +48,7 @@ func failAsProved(t *testing.T, post *posterior.Posterior, r *claim.Result) (flo
 	if err != nil {
 		return 1, err
 	}
-	plans := sums.Plans(&task.S)
+	plans := n.PlansAt(task.T[0], &task.S)
 	if r.Proof.Mixtures != nil {
 		plans = plans[len(plans)-1:]
 	}

@@ -5,6 +5,7 @@ import (
 
 	"psafe/host/arith"
 	"psafe/host/check/curves"
+	"psafe/host/check/sums"
 	"psafe/host/read/property"
 )
 
@@ -291,32 +292,42 @@ func (p *cellPass) budgetUp() float64 {
 	return arith.ProductUp(p.events, p.tau) // the first factor is exact: a multiple of 2^-20
 }
 
-// cellFailUp is (14): it bounds the probability that the network leaves S in the cell, for the
-// alternative that does so least.
+// cellFailUp is (14): it bounds the probability that the network leaves S in the cell, for rows that
+// imply S and fail least.
 func (p *cellPass) cellFailUp(s *property.Safe) float64 {
-	tails, least := p.tails(s), 1.0
-	for _, all := range s.Any {
-		fails := []float64{p.budgetUp()}
-		for _, r := range all {
-			fails = append(fails, tails[r])
-		}
-		least = min(least, totalUp(fails))
-	}
-	return least
+	return impliedUp(s, p.tails(s), p.budgetUp())
 }
 
 // holdsUp bounds the probability that S holds at some one point of the cell, given S with its
-// rows negated: then an alternative holds there, and each of its rows (section 6).
+// rows negated: where certain rows fail S does, so one of them holds there (section 6).
 func (p *cellPass) holdsUp(negated *property.Safe) float64 {
-	tails, holds := p.tails(negated), []float64{p.budgetUp()}
-	for _, all := range negated.Any {
-		least := 1.0
-		for _, r := range all {
-			least = min(least, tails[r])
-		}
-		holds = append(holds, least)
+	return refutedUp(negated, p.tails(negated), p.budgetUp())
+}
+
+// impliedUp bounds the probability that S fails, given those of its rows and of what they rest on.
+func impliedUp(s *property.Safe, tails []float64, more ...float64) float64 {
+	rows, ok := sums.Implied(s, tails)
+	if !ok {
+		return 1
 	}
-	return totalUp(holds)
+	return unionUp(rows, tails, more)
+}
+
+// refutedUp bounds the probability that S holds, given those of its rows.
+func refutedUp(s *property.Safe, tails []float64, more ...float64) float64 {
+	rows, ok := sums.Refuted(s, tails)
+	if !ok {
+		return 1
+	}
+	return unionUp(rows, tails, more)
+}
+
+// unionUp adds up what happens to one of the rows, and more.
+func unionUp(rows []int, tails, more []float64) float64 {
+	for _, r := range rows {
+		more = append(more, tails[r])
+	}
+	return min(1, totalUp(more))
 }
 
 func (p *cellPass) tails(s *property.Safe) []float64 {

@@ -14,12 +14,13 @@ import (
 // is >= 0, so that E row(x) >= -|row(x)|_2 sqrt(1 - P_safe), |.|_2 being the L2 norm over the weights
 // (docs/concentration.md, section 6).
 func meanDown(post *posterior.Posterior, task *property.Task, fail float64) (mean float64, known bool) {
-	if len(task.S.Any) != 1 || !post.Independent() {
+	rows, conjunction := task.S.Conjunction()
+	if !conjunction || !post.Independent() {
 		return 0, false
 	}
 	unsafe := arith.SqrtUp(fail)
 	norms := normsUp(post, task.T)
-	for _, k := range task.S.Any[0] {
+	for _, k := range rows {
 		row := &task.S.Rows[k]
 		var norm sizes
 		norm.add(max(math.Abs(row.D), math.Abs(row.DHi)), 1)

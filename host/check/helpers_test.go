@@ -23,7 +23,7 @@ func gridFail(t *testing.T, post *posterior.Posterior, task *property.Task, grid
 	if err != nil {
 		t.Fatal(err)
 	}
-	fail, err := n.GridsFailUp(t.Context(), points, sums.Plans(&task.S), nil, anyFail)
+	fail, err := n.GridsFailUp(t.Context(), points, n.PlansAt(task.T[0], &task.S), nil, anyFail)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,6 +41,7 @@ func byLeaves(ctx context.Context, q *question) (chance, error) {
 	if err := strictly(q.Proof.Leaves, &proofs); err != nil {
 		return chance{}, fmt.Errorf("proof: leaves: %w", err)
 	}
+	rows, conjunction := q.task.S.Conjunction()
 	taus, err := tausOf(q.Proof.Tau, len(q.task.T))
 	switch {
 	case err != nil:
@@ -49,7 +50,7 @@ func byLeaves(ctx context.Context, q *question) (chance, error) {
 		return chance{}, fmt.Errorf("tau: it is %v, the largest of the proof is another, or one is 0", q.Tau)
 	case len(proofs) != len(q.task.T):
 		return chance{}, fmt.Errorf("proof: leaves: there are %d, T has %d boxes", len(proofs), len(q.task.T))
-	case !n.splits() || !n.graph.chain || len(q.task.S.Any) != 1:
+	case !n.splits() || !n.graph.chain || !conjunction:
 		return chance{}, errors.New("proof: leaves: the network is no chain of dense layers with ReLU, or the safe set no conjunction of rows")
 	}
 	if cuts := cutsOfLeaves(proofs); cuts > mostLeafCuts {
@@ -58,7 +59,7 @@ func byLeaves(ctx context.Context, q *question) (chance, error) {
 	fails := slices.Repeat([]float64{1}, len(proofs))
 	for try := range uint64(leafTries) {
 		for b := range proofs {
-			fail, err := n.leavesUp(ctx, q.task, b, taus[b], &proofs[b], try)
+			fail, err := n.leavesUp(ctx, q.task, rows, b, taus[b], &proofs[b], try)
 			if err != nil {
 				return chance{}, fmt.Errorf("proof: leaves: box %d: %w", b, err)
 			}
@@ -81,10 +82,9 @@ func cutsOfLeaves(proofs []leafSum) (cuts int) {
 
 // leavesUp bounds the probability that the network leaves S on box b of T: (62), with (65) where there is
 // more than one hidden layer.
-func (n *noisy) leavesUp(ctx context.Context, task *property.Task, b int, tau float64, how *leafSum, try uint64) (float64, error) {
+func (n *noisy) leavesUp(ctx context.Context, task *property.Task, rows []int, b int, tau float64, how *leafSum, try uint64) (float64, error) {
 	none := make([][]int, len(how.Open))
 	shape := phaseProof{Open: how.Open, Raised: none, Trees: how.Trees}
-	rows := task.S.Any[0]
 	if err := shape.shaped(n.mean, len(rows)); err != nil {
 		return 1, err
 	}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -165,7 +167,7 @@ func TestMixedRefuses(t *testing.T) {
 		{&never, [][]float64{{math.Inf(1), 0}}, "factor 0 is +Inf"},
 		{&never, [][]float64{{0, 0}}, "all factors are 0"},
 		{&never, [][]float64{{math.MaxFloat64, math.MaxFloat64}}, "not finite"},
-		{&never, [][]float64{{1}}, "1 factors, the property has 2"},
+		{&never, [][]float64{{1}}, "1 factors for 2 rows"},
 		{&never, [][]float64{{1, 1, 1}}, "3 factors"},
 		{&never, [][]float64{{1, 1}, {1, 1}}, "there are 2, the property has 1"},
 		{&never, nil, "there are 0"},
@@ -175,5 +177,58 @@ func TestMixedRefuses(t *testing.T) {
 		if _, err := mixed(c.s, c.theta); err == nil || !strings.Contains(err.Error(), c.words) || !strings.HasPrefix(err.Error(), "proof: mixtures: ") {
 			t.Errorf("%v: %v, want %q", c.theta, err, c.words)
 		}
+	}
+}
+
+// TestClausesOf: the AND of the clauses is the set, for all signs of its rows, and they are those that the
+// records of certify have factors for.
+func TestClausesOf(t *testing.T) {
+	r := rand.New(rand.NewPCG(31, 2))
+	some, none, long := 0, 0, 0
+	for range 1000 {
+		s := &property.Safe{Rows: make([]property.Row, 2+r.IntN(5))}
+		members := func() (list []int) {
+			for _, m := range r.Perm(len(s.Rows) + len(s.Gates))[:1+r.IntN(4)%(len(s.Rows)+len(s.Gates))] {
+				if m >= len(s.Rows) {
+					m = ^(m - len(s.Rows))
+				}
+				list = append(list, m)
+			}
+			return list
+		}
+		for range r.IntN(4) {
+			of := members()
+			s.Gates = append(s.Gates, property.Gate{Need: 1 + r.IntN(len(of)), Of: of})
+		}
+		for range 1 + r.IntN(3) {
+			s.Any = append(s.Any, members())
+		}
+		clauses := clausesOf(s)
+		if len(clauses) == 0 {
+			none++
+			continue
+		}
+		some++
+		for mask := range 1 << len(s.Rows) {
+			lo := make([]float64, len(s.Rows))
+			for i := range lo {
+				lo[i] = float64(mask>>i&1) - 0.5
+			}
+			all := true
+			for _, c := range clauses {
+				all = all && slices.ContainsFunc(c, func(i int) bool { return lo[i] >= 0 })
+			}
+			if all != s.Holds(lo) {
+				t.Fatalf("%v at %b: %v, clauses %v", s, mask, s.Holds(lo), clauses)
+			}
+		}
+		if mixable := s.Mixable(); mixable != nil {
+			if long++; !reflect.DeepEqual(mixable, clauses) {
+				t.Fatalf("%v: %v, certify has %v", s, clauses, mixable)
+			}
+		}
+	}
+	if some < 700 || none < 20 || long < 500 {
+		t.Errorf("%d sets with clauses, %d without, %d with mixtures", some, none, long)
 	}
 }

@@ -223,29 +223,13 @@ func upTo(n int) []int {
 
 // cellFailUp bounds the probability that the network leaves S in the cell.
 func (t *topPass) cellFailUp(s *property.Safe) float64 {
-	tails, least := t.tails(s, false), 1.0
-	for _, all := range s.Any {
-		var fails []float64
-		for _, r := range all {
-			fails = append(fails, tails[r])
-		}
-		least = min(least, totalUp(fails))
-	}
-	return least
+	return impliedUp(s, t.tails(s, false))
 }
 
 // holdsUp bounds the probability that S holds at some one point of the cell, given S with its rows
 // negated.
 func (t *topPass) holdsUp(negated *property.Safe) float64 {
-	tails, holds := t.tails(negated, true), []float64(nil)
-	for _, all := range negated.Any {
-		least := 1.0
-		for _, r := range all {
-			least = min(least, tails[r])
-		}
-		holds = append(holds, least)
-	}
-	return totalUp(holds)
+	return refutedUp(negated, t.tails(negated, true))
 }
 
 func (t *topPass) tails(s *property.Safe, met bool) []float64 {

@@ -59,6 +59,7 @@ func byPhases(ctx context.Context, q *question) (chance, error) {
 	if err := strictly(q.Proof.Phases, &proofs); err != nil {
 		return chance{}, fmt.Errorf("proof: phases: %w", err)
 	}
+	rows, conjunction := q.task.S.Conjunction()
 	taus, err := tausOf(q.Proof.Tau, 1)
 	switch {
 	case err != nil:
@@ -67,13 +68,12 @@ func byPhases(ctx context.Context, q *question) (chance, error) {
 		return chance{}, fmt.Errorf("tau: it is %v, that of the proof is another", q.Tau)
 	case len(proofs) != len(q.task.T):
 		return chance{}, fmt.Errorf("proof: phases: there are %d, T has %d boxes", len(proofs), len(q.task.T))
-	case !n.splits() || len(q.task.S.Any) != 1:
+	case !n.splits() || !conjunction:
 		return chance{}, errors.New("proof: phases: the network has other activations than ReLU, or none, or the safe set is no conjunction of rows")
 	}
 	if cuts := cutsOfPhases(proofs); cuts > mostPhaseCuts {
 		return chance{}, fmt.Errorf("proof: phases: there are %d cuts, the limit is %d", cuts, mostPhaseCuts)
 	}
-	rows := q.task.S.Any[0]
 	for b := range proofs {
 		if err := n.confinedOn(ctx, q.task, b, rows, q.Tau, &proofs[b]); err != nil {
 			return chance{}, fmt.Errorf("proof: phases: box %d: %w", b, err)

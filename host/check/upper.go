@@ -60,7 +60,7 @@ func (n *noisy) safeUp(ctx context.Context, task *property.Task, witness propert
 // negatedRows is S with each row negated: what is a bound of these rows from below is one of the
 // rows from above.
 func negatedRows(s *property.Safe) property.Safe {
-	n := property.Safe{Any: s.Any}
+	n := property.Safe{Any: s.Any, Gates: s.Gates}
 	for r := range s.Rows {
 		n.Rows = append(n.Rows, s.Rows[r].Negated())
 	}

@@ -23,7 +23,7 @@ func withMixtures(certify groupMethod) groupMethod {
 		var at []int
 		for i, r := range best {
 			switch {
-			case r.Lower() >= content || r.Task.S.Clauses() == nil:
+			case r.Lower() >= content || r.Task.S.Mixable() == nil:
 			case cfg.Decided != nil && cfg.Decided(r):
 				r.Stopped = claim.Decided
 			default:

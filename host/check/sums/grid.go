@@ -278,9 +278,20 @@ func (n *Network) likeliestApprox(points []GridPoint, plans [][]property.Row) []
 	return sorted
 }
 
-// Plans are the alternatives of S, each a list of rows.
-func Plans(s *property.Safe) (plans [][]property.Row) {
+// Plans are lists of rows from each of which S follows: its alternatives, and of those with gates
+// one that is likely, by the moments, to fail least.
+func (m *outputMoments) Plans(s *property.Safe) (plans [][]property.Row) {
+	var cost []float64
 	for _, alternative := range s.Any {
+		if slices.ContainsFunc(alternative, func(r int) bool { return r < 0 }) {
+			if cost == nil {
+				cost = m.costs(s.Rows)
+			}
+			var ok bool
+			if alternative, ok = Implied(&property.Safe{Rows: s.Rows, Any: [][]int{alternative}, Gates: s.Gates}, cost); !ok {
+				continue
+			}
+		}
 		var rows []property.Row
 		for _, r := range alternative {
 			rows = append(rows, s.Rows[r])
@@ -288,4 +299,18 @@ func Plans(s *property.Safe) (plans [][]property.Row) {
 		plans = append(plans, rows)
 	}
 	return plans
+}
+
+// PlansAt are those of the moments at the middle of a box.
+func (n *Network) PlansAt(box property.Box, s *property.Safe) [][]property.Row {
+	return n.momentsApprox(box).Plans(s)
+}
+
+// costs are about the probabilities that rows are not positive.
+func (m *outputMoments) costs(rows []property.Row) []float64 {
+	cost := make([]float64, len(rows))
+	for r := range cost {
+		cost[r] = m.notPositiveApprox(&rows[r])
+	}
+	return cost
 }

@@ -202,7 +202,7 @@ func TestLargeHolds(t *testing.T) {
 			}
 			large = append(large, list)
 		}
-		fail, err := n.GridsFailUp(t.Context(), grids, Plans(&task.S), large, anyFail)
+		fail, err := n.GridsFailUp(t.Context(), grids, n.PlansAt(task.T[0], &task.S), large, anyFail)
 		if err != nil {
 			t.Fatal(err)
 		}

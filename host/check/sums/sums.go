@@ -94,6 +94,20 @@ func SafeUp(ctx context.Context, post *posterior.Posterior, safe *property.Safe,
 		return 1, err
 	}
 	total, about := 0.0, n.momentsApprox(witness)
+	if len(safe.Gates) > 0 {
+		negated := make([]property.Row, len(safe.Rows))
+		for r := range negated {
+			negated[r] = safe.Rows[r].Negated()
+		}
+		rows, ok := Refuted(safe, about.costs(negated))
+		if !ok {
+			return 1, ctx.Err()
+		}
+		for _, r := range rows {
+			total = arith.SumUp(total, n.leastUp(ctx, witness, [][]property.Row{negated[r : r+1]}, n.notPositiveUp))
+		}
+		return min(1, total), ctx.Err()
+	}
 	for _, all := range safe.Any {
 		// An alternative holds only where each of its rows does, and each sum of them.
 		var rows []property.Row
@@ -121,7 +135,7 @@ type way struct {
 // does; and, if all alternatives are single rows, only where every sum of them is negative.
 // Without all, only what is likely to fail least is tried.
 func (n *Network) cellFailUp(ctx context.Context, cell property.Box, s *property.Safe, w way) float64 {
-	plans := Plans(s)
+	plans := n.momentsApprox(cell).Plans(s)
 	var single []property.Row
 	for _, rows := range plans {
 		if len(rows) == 1 {

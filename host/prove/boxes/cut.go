@@ -102,22 +102,12 @@ func rowGradient(s *property.Safe, y []float64) ([]float64, float64) {
 			value[r] += c * y[i]
 		}
 	}
-	best, bestRow := math.Inf(-1), 0
-	for _, all := range s.Any {
-		least, at := math.Inf(1), -1
-		for _, r := range all {
-			if value[r] < least {
-				least, at = value[r], r
-			}
-		}
-		if at >= 0 && least > best {
-			best, bestRow = least, at
-		}
-	}
 	if len(s.Rows) == 0 {
 		return make([]float64, len(y)), 0
 	}
-	return s.Rows[bestRow].CLo, value[bestRow]
+	_, row := s.Decides(value)
+	row = max(row, 0)
+	return s.Rows[row].CLo, value[row]
 }
 
 // slopeApprox is the derivative of an activation at t, where its value is z, with a

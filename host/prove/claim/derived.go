@@ -33,13 +33,14 @@ type Derived struct {
 // with the L2 norm |.|_2 over the weights bounded layer by layer, see normsUp.
 func Derive(post *posterior.Posterior, r *Result) *Derived {
 	d := &Derived{ProbLower: r.Lower(), ProbUpper: r.Upper(), MeanLower: math.NaN()}
-	if len(r.Task.S.Any) != 1 {
+	rows, ok := r.Task.S.Conjunction()
+	if !ok {
 		return d
 	}
 	unsafe := above1(1 - r.Lower())
 	norms := normsUp(post, r.Task.T)
 	d.MeanLower = 0
-	for _, k := range r.Task.S.Any[0] {
+	for _, k := range rows {
 		row := &r.Task.S.Rows[k]
 		norm := max(math.Abs(row.D), math.Abs(row.DHi))
 		for i, n := range norms {

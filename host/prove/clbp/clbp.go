@@ -254,21 +254,27 @@ func addSharp(forms [][]tailForm, n *bound.CLBPMargins, i int) error {
 // worthSharpening is how much the rows of a cell fail by if their noise is computed once more.
 const worthSharpening = Enough / 100
 
-// rowsUp is by how much the rows of the alternative fail that fails least; of a dual cell, by how
+// rowsUp is by how much rows fail from which S follows, of those the ones that fail least; of a dual cell, by how
 // much S may hold.
 func rowsUp(c *cell, tails []float64) float64 {
 	if c.dual {
 		return dualUp(&c.task.S, tails)
 	}
-	least := 1.0
-	for _, all := range c.task.S.Any {
-		sum := 0.0
-		for _, r := range all {
-			sum = plusUp(sum, tails[r])
-		}
-		least = min(least, sum)
+	return impliedUp(&c.task.S, tails)
+}
+
+// impliedUp bounds the probability that S fails, given those of its rows: that of rows from which it
+// follows.
+func impliedUp(s *property.Safe, tails []float64) float64 {
+	rows, ok := s.Implicant(tails)
+	if !ok {
+		return 1
 	}
-	return least
+	sum := 0.0
+	for _, r := range rows {
+		sum = plusUp(sum, tails[r])
+	}
+	return min(1, sum)
 }
 
 // plusUp is a + b for probabilities of failures, rounded up: what cannot fail adds nothing.

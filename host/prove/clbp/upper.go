@@ -79,17 +79,10 @@ func witnesses(ctx context.Context, e *engine.Engine, results []*claim.Result) (
 	return at, err
 }
 
-// dualUp bounds the probability that S holds at a point, from above: some alternative
-// has to hold, and with it each of its rows. tails[r] bounds the probability that row
+// dualUp bounds the probability that S holds at a point, from above: where certain rows fail S does,
+// so one of them has to hold. tails[r] bounds the probability that row
 // r holds, beside the budget of the hidden bounds.
 func dualUp(s *property.Safe, tails []float64) float64 {
-	sum := 0.0
-	for _, all := range s.Any {
-		least := 1.0
-		for _, r := range all {
-			least = min(least, tails[r])
-		}
-		sum = plusUp(sum, least)
-	}
-	return sum
+	dual := s.Dual()
+	return impliedUp(&dual, tails)
 }

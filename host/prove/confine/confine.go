@@ -77,7 +77,8 @@ func noiseOf(e *engine.Engine) (*phases.Noise, error) {
 // prove proves a task on each box of T, if it can: each has an event of its own.
 func prove(ctx context.Context, e *engine.Engine, noise *phases.Noise, most int, r *claim.Result) error {
 	t := r.Task
-	if len(t.S.Any) != 1 || !phases.Serves(e.Normal.Network(), &t.S) {
+	rows, conjunction := t.S.Conjunction()
+	if !conjunction || !phases.Serves(e.Normal.Network(), &t.S) {
 		return nil
 	}
 	var proofs []*phases.Proof
@@ -90,7 +91,7 @@ func prove(ctx context.Context, e *engine.Engine, noise *phases.Noise, most int,
 		}
 		proofs, most = append(proofs, found.Proof), most-found.Tried
 	}
-	r.LogP = measure.LogComplementDown(FailUp(noise, len(t.S.Any[0]), len(t.T)))
+	r.LogP = measure.LogComplementDown(FailUp(noise, len(rows), len(t.T)))
 	r.Tau, r.Proof.Tau, r.Proof.Phases = Tau, []float64{Tau}, proofs
 	return nil
 }

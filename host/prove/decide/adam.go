@@ -60,13 +60,7 @@ func (a *attack) adam(x []float64, steps int) {
 func (a *attack) pull(y, sum []float64) {
 	clear(sum)
 	holding := 0
-	for _, all := range a.Safe.Any {
-		least, at := math.Inf(1), -1
-		for _, r := range all {
-			if v := RowApprox(&a.Safe.Rows[r], y); v < least {
-				least, at = v, r
-			}
-		}
+	a.Safe.AlternativeDecides(a.valuesApprox(y), func(least float64, at int) {
 		if at >= 0 && least > 0 {
 			holding++
 			row := &a.Safe.Rows[at]
@@ -74,7 +68,7 @@ func (a *attack) pull(y, sum []float64) {
 				sum[i] += 0.5 * (row.CLo[i] + row.CHi[i])
 			}
 		}
-	}
+	})
 	if holding == 0 {
 		a.worstRow(y)
 		copy(sum, a.row)

@@ -153,6 +153,8 @@ type attack struct {
 	pass *network.Pass
 	// row is the row that decides the margin at the point considered last.
 	row []float64
+	// values are those of all rows there.
+	values []float64
 
 	best       []float64
 	bestMargin float64
@@ -226,21 +228,7 @@ func (a *attack) step(x []float64, share float64) bool {
 // worstRow returns the margin at the logits and puts the row that decides it, the
 // least one of the best alternative, into row. +-Inf where no row does.
 func (a *attack) worstRow(y []float64) float64 {
-	margin, decides := math.Inf(-1), -1
-	for _, all := range a.Safe.Any {
-		least, at := math.Inf(1), -1
-		for _, r := range all {
-			if v := RowApprox(&a.Safe.Rows[r], y); v < least || math.IsNaN(v) {
-				least, at = v, r
-			}
-		}
-		if math.IsNaN(least) {
-			return least
-		}
-		if least > margin || decides < 0 {
-			margin, decides = least, at
-		}
-	}
+	margin, decides := a.Safe.Decides(a.valuesApprox(y))
 	clear(a.row)
 	if decides >= 0 {
 		row := &a.Safe.Rows[decides]
@@ -249,6 +237,15 @@ func (a *attack) worstRow(y []float64) float64 {
 		}
 	}
 	return margin
+}
+
+// valuesApprox are about the rows at the logits.
+func (a *attack) valuesApprox(y []float64) []float64 {
+	a.values = a.values[:0]
+	for r := range a.Safe.Rows {
+		a.values = append(a.values, RowApprox(&a.Safe.Rows[r], y))
+	}
+	return a.values
 }
 
 // RowApprox is about C y + D.

@@ -75,21 +75,21 @@ func hintApprox(pass *network.Pass, net network.Network, box property.Box, s *pr
 
 // toProve lists the rows that are not proved of the alternative that is nearest to a proof.
 func toProve(s *property.Safe, lo []float64) (rows []int) {
-	best := math.Inf(-1)
-	for a, all := range s.Any {
-		least := math.Inf(1)
-		var open []int
-		for _, r := range all {
-			if !(lo[r] >= 0) {
-				open = append(open, r)
-			}
-			least = min(least, lo[r])
-		}
-		if a == 0 || least > best {
-			best, rows = least, open
-		}
+	missing := make([]float64, len(lo))
+	for r, v := range lo {
+		missing[r] = max(0, -v)
 	}
-	return rows
+	best, at, nearest := math.Inf(-1), 0, 0
+	s.AlternativeDecides(lo, func(least float64, _ int) {
+		if at == 0 || least > best {
+			best, nearest = least, at
+		}
+		at++
+	})
+	if at == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(s.Under(s.Any[nearest], missing), func(r int) bool { return lo[r] >= 0 })
 }
 
 // sharesApprox is, by axis, layer and neuron, which share of a pre-activation's range is gone

@@ -26,18 +26,6 @@ const (
 	mostRefined = 8
 )
 
-// clausesOf are the clauses of a safe set, each a list of rows; nil if they are too many.
-func clausesOf(s *property.Safe) [][]int {
-	if len(s.Any) != 1 {
-		return s.Clauses()
-	}
-	var clauses [][]int
-	for _, r := range s.Any[0] {
-		clauses = append(clauses, []int{r})
-	}
-	return clauses
-}
-
 // clauseLo is the greatest of the lower bounds of a clause's rows.
 func clauseLo(clause []int, lo []float64) float64 {
 	best := math.Inf(-1)
@@ -62,33 +50,24 @@ type refined struct {
 // refineApprox chooses for all clauses that these lower bounds do not prove.
 func refineApprox(pass *network.Pass, net network.Network, box property.Box, s *property.Safe, clauses [][]int, lo []float64, in ranges) refined {
 	var of refined
-	theta := make([][]float64, len(clauses))
 	for c, clause := range clauses {
-		theta[c] = make([]float64, len(clause))
-		theta[c][0] = 1
 		if clauseLo(clause, lo) >= 0 {
 			continue
 		}
+		if len(of.clauses) == mostRefined {
+			return refined{}
+		}
 		a := newMixing(pass, net, box, s, clause, in)
 		a.climb()
-		theta[c] = a.bestTheta
-		of.clauses, of.slopes, of.approx = append(of.clauses, c), append(of.slopes, a.bestSlopes), append(of.approx, a.best)
-	}
-	if len(of.clauses) > mostRefined {
-		return refined{}
-	}
-	if len(s.Any) == 1 {
-		for _, c := range of.clauses {
-			of.rows = append(of.rows, s.Rows[clauses[c][0]])
+		row, err := s.Rows[clause[0]], error(nil)
+		if len(clause) > 1 {
+			row, err = s.Mixture(clause, a.bestTheta)
 		}
-		return of
-	}
-	mixed, err := s.Mixed(theta)
-	if err != nil { // rows so large that a mixture of them is not finite
-		return refined{}
-	}
-	for _, c := range of.clauses {
-		of.rows = append(of.rows, mixed.Rows[len(s.Rows)+c])
+		if err != nil { // rows so large that a mixture of them is not finite
+			return refined{}
+		}
+		of.clauses, of.rows = append(of.clauses, c), append(of.rows, row)
+		of.slopes, of.approx = append(of.slopes, a.bestSlopes), append(of.approx, a.best)
 	}
 	return of
 }

@@ -36,7 +36,7 @@ func TestRefinedMargins(t *testing.T) {
 		for range 1 + r.IntN(5) {
 			x, w := []float64{r.NormFloat64(), r.NormFloat64()}, 0.7*r.Float64()
 			box := property.Box{Lo: x, Hi: []float64{x[0] + w, x[1] + w*r.Float64()}}
-			qs = append(qs, &question{box: box, rows: safe.Rows, of: &safe, clauses: clausesOf(&safe)})
+			qs = append(qs, &question{box: box, rows: safe.Rows, of: &safe, clauses: safe.Clauses()})
 		}
 		if err := d.ask(context.Background(), bound.LBP, append(asked, qs...)); err != nil {
 			t.Fatal(err)

@@ -85,7 +85,7 @@ func (s *Search) Run(ctx context.Context) (Found, error) {
 	for t := range s.Tasks {
 		r.clauses = append(r.clauses, nil)
 		if bound.CanRefine(r.net) {
-			r.clauses[t] = clausesOf(&s.Tasks[t].S)
+			r.clauses[t] = s.Tasks[t].S.Clauses()
 		}
 		for _, b := range s.Tasks[t].T {
 			r.stack = append(r.stack, open{task: t, box: b})

@@ -38,15 +38,18 @@ func (r *search) attackOn(ctx context.Context) {
 }
 
 // oneOf is the whole set in even rounds, and in odd ones, where it is one conjunction, one of
-// its rows alone: to leave that is to leave the set, and descents on one row do not change
+// its members alone: to leave that is to leave the set, and descents on one do not change
 // their aim on the way.
 func oneOf(s *property.Safe, round uint64) *property.Safe {
 	if len(s.Any) != 1 || len(s.Any[0]) < 2 || round%2 == 0 {
 		return s
 	}
 	all := s.Any[0]
-	row := all[(round/2)%uint64(len(all))]
-	return &property.Safe{Rows: s.Rows[row : row+1], Any: [][]int{{0}}}
+	one := all[(round/2)%uint64(len(all))]
+	if one < 0 {
+		return &property.Safe{Rows: s.Rows, Any: [][]int{{one}}, Gates: s.Gates}
+	}
+	return &property.Safe{Rows: s.Rows[one : one+1], Any: [][]int{{0}}}
 }
 
 // attackBox attacks one box of a task: from corners that relaxedStarts proposes, from a random
@@ -74,7 +77,7 @@ func (r *search) attackBox(ctx context.Context, t, b int, safe *property.Safe, r
 	a.randomPoint(random, from)
 	a.descend(from)
 	starts := manyStarts
-	if len(from) <= FewInputs && len(safe.Any) > 1 {
+	if len(from) <= FewInputs && (len(safe.Any) > 1 || len(safe.Gates) > 0) {
 		starts = fewStarts
 	}
 	a.restarts(random, starts, adamSteps)

@@ -88,7 +88,8 @@ func (how *How) nodes(ctx context.Context, e *engine.Engine, t *property.Task, l
 // certify bounds a task of which lower is proved: the failures of the boxes of T add up.
 func (how *How) certify(ctx context.Context, e *engine.Engine, lower float64, r *claim.Result) error {
 	t := r.Task
-	if net := e.Normal.Network(); !bound.CanRefine(net) || len(t.S.Any) != 1 || !phases.Serves(net, &t.S) {
+	rows, conjunction := t.S.Conjunction()
+	if net := e.Normal.Network(); !bound.CanRefine(net) || !conjunction || !phases.Serves(net, &t.S) {
 		return nil
 	}
 	most := how.nodes(ctx, e, t, lower)/len(t.T) - 2*batch // nodes are cut so many at a time
@@ -107,7 +108,7 @@ func (how *How) certify(ctx context.Context, e *engine.Engine, lower float64, r 
 	var proofs []*phases.LeafSum
 	var taus []float64
 	for _, box := range t.T {
-		found, err := boxed(ctx, e, t, box, most, enough)
+		found, err := boxed(ctx, e, t, rows, box, most, enough)
 		if err != nil || found == nil {
 			return err
 		}
@@ -129,12 +130,12 @@ type found struct {
 
 // boxed bounds the failure on one box, by trees of up to most nodes in all, or fewer where what they fail with is
 // enough. It is nil where nothing is shown.
-func boxed(ctx context.Context, e *engine.Engine, t *property.Task, box property.Box, most int, enough func(fail float64) bool) (*found, error) {
+func boxed(ctx context.Context, e *engine.Engine, t *property.Task, rows []int, box property.Box, most int, enough func(fail float64) bool) (*found, error) {
 	if slices.Equal(box.Lo, box.Hi) {
 		return nil, nil // nothing varies, and concentration LBP has what there is
 	}
 	q := &question{box: box, rows: t.S.Rows}
-	s, tau, err := q.search(ctx, e, t.S.Any[0], most, enough)
+	s, tau, err := q.search(ctx, e, rows, most, enough)
 	if err != nil || s == nil {
 		return nil, err
 	}

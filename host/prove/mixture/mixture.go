@@ -36,7 +36,7 @@ func Choose(ctx context.Context, e *engine.Engine, tasks []*property.Task) ([]*M
 	var choices []*mixtureChoice
 	var at []int
 	for i, t := range tasks {
-		if clauses := t.S.Clauses(); clauses != nil {
+		if clauses := t.S.Mixable(); clauses != nil {
 			c, err := newMixtureChoice(ctx, e, t, clauses)
 			if err != nil {
 				return nil, err
@@ -158,7 +158,7 @@ func (c *mixtureChoice) addWorst(ctx context.Context, e *engine.Engine) error {
 	if err != nil {
 		return nil
 	}
-	return c.attack(ctx, e, &property.Safe{Rows: mixed.Rows, Any: mixed.Any[len(c.task.S.Any):]})
+	return c.attack(ctx, e, &property.Safe{Rows: mixed.Rows, Any: mixed.Any[len(c.task.S.Any):], Gates: mixed.Gates})
 }
 
 // lookAtAll evaluates the rows of drawn networks at the points that are new.

@@ -226,6 +226,22 @@ func (n *Sum) PointApprox(box property.Box, s *property.Safe) []float64 {
 // margins alone: not a bound.
 func (n *Sum) SafeApprox(x []float64, s *property.Safe) float64 {
 	about, sum := n.momentsApprox(x), 0.0
+	if len(s.Gates) > 0 {
+		likely := make([]float64, len(s.Rows))
+		for r := range likely {
+			negated := s.Rows[r].Negated()
+			likely[r] = about.failApprox(&negated)
+		}
+		d := s.Dual()
+		rows, some := d.Implicant(likely)
+		if !some {
+			return 1
+		}
+		for _, r := range rows {
+			sum += likely[r]
+		}
+		return sum
+	}
 	for _, all := range s.Any {
 		var rows []property.Row
 		least := 1.0

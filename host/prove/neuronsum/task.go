@@ -20,24 +20,26 @@ func (n *Sum) CellFailUp(cell property.Box, s *property.Safe) float64 {
 		return 1
 	}
 	about := n.aboutApprox(cell)
-	best, alternative := math.Inf(1), -1
-	for k, all := range s.Any {
-		sum := 0.0
-		for _, r := range all {
-			sum += about.failApprox(&s.Rows[r])
-		}
-		if sum < best {
-			best, alternative = sum, k
+	likely := make([]float64, len(s.Rows))
+	for r := range likely {
+		likely[r] = about.failApprox(&s.Rows[r])
+	}
+	rows, some := s.Implicant(likely)
+	best := math.Inf(1)
+	if some {
+		best = 0
+		for _, r := range rows {
+			best += likely[r]
 		}
 	}
 	mix, mixed := about.disjunction(s)
 	if mixed {
 		best = min(best, about.failApprox(&mix))
 	}
-	if alternative < 0 || best > lostApprox {
+	if !some || best > lostApprox {
 		return 1
 	}
-	bound := n.rowsFailUp(view, s, s.Any[alternative], about)
+	bound := n.rowsFailUp(view, s, rows, about)
 	if mixed && bound > 0 {
 		bound = min(bound, n.failUp(view, mix))
 	}
@@ -69,7 +71,7 @@ func (n *Sum) rowsFailUp(view []vertex, s *property.Safe, rows []int, about *mom
 func (m *moments) disjunction(s *property.Safe) (property.Row, bool) {
 	var rows []property.Row
 	for _, all := range s.Any {
-		if len(all) != 1 {
+		if len(all) != 1 || all[0] < 0 {
 			return property.Row{}, false
 		}
 		rows = append(rows, s.Rows[all[0]])
@@ -80,13 +82,17 @@ func (m *moments) disjunction(s *property.Safe) (property.Row, bool) {
 // SafeUp returns an upper bound, at most 1, of Prob( f(x) is in S ) for any
 // single point x of the box point, hence of P_safe(T, S) if that x lies in
 // T. Over the alternatives it adds the least that a row of it, or a sum of its
-// rows with positive factors, gives: where all of them hold, the sum holds.
+// rows with positive factors, gives: where all of them hold, the sum holds. Of a set with gates it
+// adds what rows give that all fail where S does, and of those only where it does.
 func (n *Sum) SafeUp(point property.Box, s *property.Safe) float64 {
 	view := n.view(point)
 	if view == nil {
 		return 1
 	}
 	about, bound := n.aboutApprox(point), 0.0
+	if len(s.Gates) > 0 {
+		return n.gatesSafeUp(view, s, about)
+	}
 	for _, all := range s.Any {
 		var rows []property.Row
 		best, least := property.Row{}, math.Inf(1)
@@ -109,6 +115,24 @@ func (n *Sum) SafeUp(point property.Box, s *property.Safe) float64 {
 		}
 	}
 	return bound
+}
+
+// gatesSafeUp is SafeUp of a set with gates: S fails where certain rows do, an implicant of its dual.
+func (n *Sum) gatesSafeUp(view []vertex, s *property.Safe, about *moments) float64 {
+	d, likely := s.Dual(), make([]float64, len(s.Rows))
+	for r := range likely {
+		negated := s.Rows[r].Negated()
+		likely[r] = about.failApprox(&negated)
+	}
+	rows, some := d.Implicant(likely)
+	if !some {
+		return 1
+	}
+	d.Rows = nil
+	for r := range s.Rows {
+		d.Rows = append(d.Rows, s.Rows[r].Negated())
+	}
+	return min(1, n.rowsFailUp(view, &d, rows, about))
 }
 
 // mixed is sum_j f_j rows[j] with factors f_j >= 0, chosen to make its mean in

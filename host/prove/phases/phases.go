@@ -55,15 +55,7 @@ func Serves(net network.Network, safe *property.Safe) bool {
 // Clauses writes a set as an AND of clauses, each an OR of rows. A clause holds on a sub-problem if one
 // of its rows, or a mixture of them ((31), docs/concentration.md), is >= 0 there. Each is proved by
 // itself, in another mixture in each leaf of its tree. Nil if they are too many.
-func Clauses(safe *property.Safe) (clauses [][]int) {
-	if len(safe.Any) != 1 {
-		return safe.Clauses()
-	}
-	for _, r := range safe.Any[0] {
-		clauses = append(clauses, []int{r})
-	}
-	return clauses
-}
+func Clauses(safe *property.Safe) (clauses [][]int) { return safe.Clauses() }
 
 // Work is how many products it takes to raise the bounds of all hidden units.
 func Work(net network.Network) (products int) {

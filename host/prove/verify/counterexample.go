@@ -77,28 +77,21 @@ func (e *examiner) evaluate(k int, point []*big.Rat) *Counterexample {
 		}
 		c.OutputLo, c.OutputHi = append(c.OutputLo, lo), append(c.OutputHi, hi)
 	}
-	for _, p := range of.Unsafe {
-		if surely(p, c.OutputLo, c.OutputHi) {
-			return c
-		}
+	if of.Unsafe.Holds(func(r *vnnlib.Constraint) bool { return surely(r, c.OutputLo, c.OutputHi) }) {
+		return c
 	}
 	return nil
 }
 
-// surely says whether all constraints hold for all outputs between lo and hi.
-func surely(p vnnlib.Polytope, lo, hi []*big.Rat) bool {
+// surely says whether a constraint holds for all outputs between lo and hi.
+func surely(c *vnnlib.Constraint, lo, hi []*big.Rat) bool {
 	worst := make([]*big.Rat, len(lo))
-	for k := range p {
-		for _, t := range p[k].Terms {
-			if worst[t.Output] = lo[t.Output]; t.Coef.Sign() < 0 {
-				worst[t.Output] = hi[t.Output]
-			}
-		}
-		if !p[k].Holds(worst) {
-			return false
+	for _, t := range c.Terms {
+		if worst[t.Output] = lo[t.Output]; t.Coef.Sign() < 0 {
+			worst[t.Output] = hi[t.Output]
 		}
 	}
-	return true
+	return c.Holds(worst)
 }
 
 // enclose is a number for a network; what is not dyadic is between two numbers of 300 bits.

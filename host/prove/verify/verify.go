@@ -40,8 +40,6 @@ type Question struct {
 	// Fine makes a device of float64 for cells where the roundings of a device of float32 are in the
 	// way of a proof; nil: none.
 	Fine func() bound.Device
-	// boxes are those of the tasks.
-	boxes []int
 }
 
 // Result is an answer.
@@ -74,11 +72,10 @@ func Certain(p *posterior.Posterior) bool {
 
 // Tasks are those of the query, checked against the network.
 func (q *Question) Tasks() ([]property.Task, error) {
-	tasks, boxes, err := property.QueryTasks(q.Query, q.Network.Outputs())
+	tasks, err := property.QueryTasks(q.Query, q.Network.Outputs())
 	if err != nil {
 		return nil, err
 	}
-	q.boxes = boxes
 	for i := range tasks {
 		if err := tasks[i].Check(q.Network.Inputs(), q.Network.Outputs()); err != nil {
 			return nil, err
@@ -122,7 +119,7 @@ func (q *Question) ask(ctx context.Context, tasks []property.Task, dev bound.Dev
 	exact := newExaminer(q.Query, q.Network.Network(), weights)
 	search := decide.Search{Engine: e, Weights: weights, Tasks: tasks, Cells: q.Cells,
 		Try: func(t int, x []float64) bool {
-			found = exact.examine(q.boxes[t], x)
+			found = exact.examine(t, x)
 			return found != nil
 		}}
 	if q.Fine != nil && dev.Precision() == bound.Float32 {

@@ -195,14 +195,8 @@ func unsafe(q *vnnlib.Query, x, y []*big.Rat) bool {
 		for j := range x {
 			in = in && c.Box[j].Contains(x[j])
 		}
-		for _, p := range c.Unsafe {
-			all := in
-			for k := range p {
-				all = all && p[k].Holds(y)
-			}
-			if all {
-				return true
-			}
+		if in && c.Unsafe.Holds(func(r *vnnlib.Constraint) bool { return r.Holds(y) }) {
+			return true
 		}
 	}
 	return false

@@ -86,11 +86,30 @@ func (s *Safe) check(outputs int) error {
 			return fmt.Errorf("row %d: offset from %v to %v is not a finite interval; mend it", r, row.D, row.DHi)
 		}
 	}
+	for g, gate := range s.Gates {
+		if gate.Need < 1 || gate.Need > len(gate.Of) {
+			return fmt.Errorf("gate %d needs %d of %d members; mend the safe set", g, gate.Need, len(gate.Of))
+		}
+		if err := s.members(gate.Of, g); err != nil {
+			return fmt.Errorf("gate %d %w", g, err)
+		}
+	}
 	for a, all := range s.Any {
-		for _, r := range all {
-			if r < 0 || r >= len(s.Rows) {
-				return fmt.Errorf("alternative %d refers to row %d of %d; mend the safe set", a, r, len(s.Rows))
-			}
+		if err := s.members(all, len(s.Gates)); err != nil {
+			return fmt.Errorf("alternative %d %w", a, err)
+		}
+	}
+	return nil
+}
+
+// members says which of a list is neither a row nor one of the first gates.
+func (s *Safe) members(list []int, gates int) error {
+	for _, m := range list {
+		if m >= len(s.Rows) {
+			return fmt.Errorf("refers to row %d of %d; mend the safe set", m, len(s.Rows))
+		}
+		if m < 0 && ^m >= gates {
+			return fmt.Errorf("refers to gate %d of %d before it; mend the safe set", ^m, gates)
 		}
 	}
 	return nil

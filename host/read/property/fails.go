@@ -19,8 +19,8 @@ func (r *Row) Negated() Row {
 }
 
 // FailsSurely says whether S surely fails, given a lower bound of each row negated
-// (Row.Negated): whether in every alternative some row has a bound above 0, so
-// that the row itself is below 0. S is closed, so 0 is not enough. An alternative
+// (Row.Negated): whether the rows whose bound is above 0, so that they are below 0, keep every
+// alternative from holding. S is closed, so 0 is not enough. An alternative
 // with no rows never fails, and a set without alternatives always does. A bound
 // that is NaN or infinite proves nothing. It panics unless there is a bound for
 // each row.
@@ -28,14 +28,12 @@ func (s *Safe) FailsSurely(negLo []float64) bool {
 	if len(negLo) != len(s.Rows) {
 		panic(fmt.Sprintf("property: FailsSurely: %d bounds for %d rows", len(negLo), len(s.Rows)))
 	}
-	for _, all := range s.Any {
-		fails := false
-		for _, r := range all {
-			fails = fails || negLo[r] > 0 && negLo[r] <= math.MaxFloat64
-		}
-		if !fails {
-			return false
+	mayHold := make([]float64, len(negLo)) // 1 if the row may hold, else -1
+	for r, lo := range negLo {
+		mayHold[r] = 1
+		if lo > 0 && lo <= math.MaxFloat64 {
+			mayHold[r] = -1
 		}
 	}
-	return true
+	return !s.Holds(mayHold)
 }

@@ -114,7 +114,7 @@ func TestRowsBothWays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, _, err := parseSafe(n, 2)
+		s, err := parseSafe(n, 2, new(memory))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +140,7 @@ func TestRowsOfOneOffset(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, _, err := parseSafe(n, 1)
+	s, err := parseSafe(n, 1, new(memory))
 	if err != nil || len(s.Rows) != 2 || s.Rows[0].DHi != 0.125 || s.Rows[1].DHi != up(0.125) || s.Rows[1].D != 0.125 {
 		t.Errorf("%+v, %v", s.Rows, err)
 	}

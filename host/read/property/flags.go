@@ -80,7 +80,7 @@ func argmaxSafe(kind string, class, outputs int) (Safe, error) {
 	if class < 0 || class >= outputs {
 		return Safe{}, fmt.Errorf("class %d is not among the %d outputs; choose 0 to %d", class, outputs, outputs-1)
 	}
-	if err := fitsOutputs(outputs); err != nil {
+	if err := fitsMemory(outputs, outputs); err != nil {
 		return Safe{}, err
 	}
 	if kind == kindArgmaxIs {
@@ -97,10 +97,10 @@ func atLeastTwo(kind string, outputs int) error {
 	return nil
 }
 
-// fitsOutputs refuses so many rows of about as many coefficients.
-func fitsOutputs(rows int) error {
-	if rows > maxCoefficients/rows {
-		return fmt.Errorf("%d rows of coefficients of the outputs are more than the limit of %d numbers; use a network with fewer outputs, or %s", rows, maxCoefficients, kindRows)
+// fitsMemory refuses more rows of coefficients of the outputs than memory can hold.
+func fitsMemory(rows, outputs int) error {
+	if err := new(memory).rows(rows, outputs); err != nil {
+		return fmt.Errorf("%w; or use a network with fewer outputs, or %s", err, kindRows)
 	}
 	return nil
 }
@@ -184,7 +184,7 @@ func outputBox(sides []side, outputs int) (Safe, error) {
 	if len(sides) != outputs {
 		return Safe{}, fmt.Errorf("%d pairs of bounds for %d outputs; give one pair for each", len(sides), outputs)
 	}
-	if err := fitsOutputs(2 * outputs); err != nil {
+	if err := fitsMemory(2*outputs, outputs); err != nil {
 		return Safe{}, err
 	}
 	s := Safe{Any: [][]int{nil}}

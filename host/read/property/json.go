@@ -13,8 +13,8 @@ import (
 const (
 	// maxDepth is how deeply a property file may nest brackets.
 	maxDepth = 100
-	// maxValues bounds its values and keys, of which each takes about 130 bytes.
-	maxValues = 1 << 23
+	// valueBytes is about what each of its values and keys takes.
+	valueBytes = 130
 )
 
 // node is a JSON value that remembers where it stands and keeps numbers as
@@ -65,8 +65,15 @@ func (n *node) describe() string {
 // parseJSON parses one JSON value, which must be all of data. Syntax errors,
 // duplicate keys and nesting beyond maxDepth are errors with their line.
 func parseJSON(data []byte) (*node, error) {
-	if line, err := infile.CheckJSON(data, maxDepth, maxValues); err != nil {
+	if line, err := infile.CheckJSON(data, maxDepth, len(data)+1); err != nil {
 		return nil, &placed{line, err}
+	}
+	values := 0
+	for _, c := range []byte{',', ':', '[', '{'} {
+		values += bytes.Count(data, []byte{c})
+	}
+	if err := infile.Afford(int64(values) * valueBytes); err != nil {
+		return nil, &placed{1, fmt.Errorf("about %d values: %w", values, err)}
 	}
 	p := jsonParser{data: data, line: 1, dec: json.NewDecoder(bytes.NewReader(data))}
 	p.dec.UseNumber()

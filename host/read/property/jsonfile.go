@@ -14,7 +14,7 @@ import (
 )
 
 // maxPropertyFile is the size of a property file, in bytes.
-const maxPropertyFile = 64 << 20
+const maxPropertyFile = 1 << 30
 
 // ReadFile reads a JSON property file or a VNN-LIB query (QueryTasks), told apart by
 // their content, for a network with the given number of outputs (at least 1; it panics
@@ -126,19 +126,14 @@ type safeSets struct {
 	// labels: properties share them.
 	argmax map[string]Safe
 	labels map[string]int
-	// written counts the coefficients of all rows and the entries of all alternatives,
-	// expanded the steps of rowParser.
-	written, expanded int
+	// memory is what all of them take.
+	memory memory
 }
 
-// spend accounts for the safe set of n.
+// spend accounts for the rows of a safe set that was made without a formula.
 func (p *safeSets) spend(n *node, s Safe) error {
-	p.written += len(s.Rows)*p.outputs + 4*len(s.Any)
-	for _, alternative := range s.Any {
-		p.written += len(alternative)
-	}
-	if p.written > maxCoefficients || p.expanded > maxFileExpansion {
-		return n.errorf("the safe sets of the file up to this one take more than %d coefficients or %d steps; split the file", maxCoefficients, maxFileExpansion)
+	if err := p.memory.rows(len(s.Rows), p.outputs); err != nil {
+		return n.errorf("%w", err)
 	}
 	return nil
 }
@@ -201,9 +196,8 @@ func (p *safeSets) parseSet(kind string, n *node) (s Safe, label int, err error)
 		if n.kind == 's' {
 			return p.parseWords(n)
 		}
-		var steps int
-		s, steps, err = parseSafe(n, p.outputs)
-		p.expanded += steps
+		s, err = parseSafe(n, p.outputs, &p.memory)
+		return s, -1, err
 	default:
 		return p.parseClass(kind, n)
 	}

@@ -204,7 +204,7 @@ func TestCheck(t *testing.T) {
 		{func(k *Task) { k.S.Rows[1].D = 1 }, "row 1: offset from 1 to 0"},
 		{func(k *Task) { k.S.Rows[1].DHi = math.Inf(1) }, "row 1: offset from 0 to +Inf"},
 		{func(k *Task) { k.S.Any[0][0] = 2 }, "alternative 0 refers to row 2 of 2"},
-		{func(k *Task) { k.S.Any[0][0] = -1 }, "row -1"},
+		{func(k *Task) { k.S.Any[0][0] = -1 }, "gate 0 of 0"},
 		{func(k *Task) { k.Label = 3 }, "class 3"},
 		{func(k *Task) { k.Label = -2 }, "class -2"},
 	} {

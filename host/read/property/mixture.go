@@ -3,58 +3,157 @@ package property
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
-// maxClauses bounds the clauses of a safe set that has mixtures.
+// maxClauses bounds the clauses that one part of a safe set is multiplied out to, and those of a
+// set that has mixtures.
 const maxClauses = 64
 
-// Clauses writes S as a conjunction of clauses, each an OR of rows: clause c chooses the row
-// Rows[clauses[c][a]] of each alternative a, in lexicographic order. Nil where mixtures say
-// nothing new or are too many: fewer than two alternatives, an alternative without rows, or more
-// than 64 clauses.
+// Clauses writes S as a conjunction of clauses, each an OR of rows: an AND is that of its members'
+// clauses; an OR that of all unions of one clause of each member, in lexicographic order; a gate
+// that needs some of n members that of the ORs of each n-Need+1 of them. Nil where one of the last
+// two is more than 64 clauses, or S is everything or nothing.
 func (s *Safe) Clauses() [][]int {
-	if len(s.Any) < 2 {
-		return nil
-	}
-	clauses := [][]int{nil}
-	for _, all := range s.Any {
-		if len(all) == 0 || len(clauses) > maxClauses/len(all) {
-			return nil
+	gates := make([][][]int, 0, len(s.Gates)) // nil: too many
+	of := func(m int) [][]int {
+		if m < 0 {
+			return gates[^m]
 		}
-		var longer [][]int
-		for _, c := range clauses {
-			for _, r := range all {
-				longer = append(longer, append(c[:len(c):len(c)], r))
+		return [][]int{{m}}
+	}
+	all := func(members []int) (clauses [][]int) {
+		for _, m := range members {
+			some := of(m)
+			if some == nil {
+				return nil
+			}
+			clauses = append(clauses, some...)
+		}
+		return clauses
+	}
+	for _, g := range s.Gates {
+		var clauses [][]int
+		switch n := len(g.Of); {
+		case g.Need < 1 || g.Need > n:
+		case g.Need == n:
+			clauses = all(g.Of)
+		case choices(n, n-g.Need+1) <= maxClauses:
+			for _, chosen := range subsets(n, n-g.Need+1) {
+				var some [][][]int
+				for _, k := range chosen {
+					some = append(some, of(g.Of[k]))
+				}
+				one := unions(some)
+				if one == nil || len(clauses)+len(one) > maxClauses {
+					clauses = nil
+					break
+				}
+				clauses = append(clauses, one...)
 			}
 		}
-		clauses = longer
+		gates = append(gates, clauses)
+	}
+	if len(s.Any) == 1 {
+		return all(s.Any[0])
+	}
+	var some [][][]int
+	for _, alternative := range s.Any {
+		some = append(some, all(alternative))
+	}
+	return unions(some)
+}
+
+// unions are those of one clause of each list; nil if they are too many, or a list is empty.
+func unions(lists [][][]int) [][]int {
+	if len(lists) == 0 {
+		return nil
+	}
+	out := [][]int{nil}
+	for _, list := range lists {
+		if len(list) == 0 || len(out) > maxClauses/len(list) {
+			return nil
+		}
+		if len(list) == 1 { // in place, as an OR of very many rows is made so
+			for k := range out {
+				out[k] = append(out[k], list[0]...)
+			}
+			continue
+		}
+		var longer [][]int
+		for _, c := range out {
+			for _, more := range list {
+				longer = append(longer, append(c[:len(c):len(c)], more...))
+			}
+		}
+		out = longer
+	}
+	return out
+}
+
+// choices is how many sets of k of n there are, or more than maxClauses.
+func choices(n, k int) int {
+	count := 1
+	for i := range min(k, n-k) {
+		if count = count * (n - i) / (i + 1); count > maxClauses {
+			break
+		}
+	}
+	return count
+}
+
+// subsets are the sets of k of n, in lexicographic order.
+func subsets(n, k int) (all [][]int) {
+	choice := make([]int, k)
+	for i := range choice {
+		choice[i] = i
+	}
+	for {
+		all = append(all, slices.Clone(choice))
+		// The next choice: the last number that can grow does, those behind it follow.
+		i := k - 1
+		for i >= 0 && choice[i] == n-k+i {
+			i--
+		}
+		if i < 0 {
+			return all
+		}
+		choice[i]++
+		for j := i + 1; j < k; j++ {
+			choice[j] = choice[j-1] + 1
+		}
+	}
+}
+
+// Mixable are the Clauses of a set that mixtures say something new of; nil if there are none of
+// several rows, or more than 64 clauses.
+func (s *Safe) Mixable() [][]int {
+	clauses := s.Clauses()
+	if len(clauses) > maxClauses || !slices.ContainsFunc(clauses, func(c []int) bool { return len(c) > 1 }) {
+		return nil
 	}
 	return clauses
 }
 
-// Mixed is S with one alternative more, after the others: that for every clause c (Clauses) its
+// Mixed is S with one alternative more, after the others: that for every clause c (Mixable) its
 // mixture holds,
 //
 //	sum_a theta[c][a] row_(c, a) >= 0                                                       (31)
 //
 // with theta >= 0, not all of a clause 0. If all rows of a clause were negative, so would its
 // mixture be: where all mixtures hold, so does a row of every clause, hence S. The new set is the
-// same as S; lower bounds of the new rows, which come after the others, can prove it. They are
-// rounded as all rows are: CLo and D down, CHi and DHi up. theta must be chosen before weights are
-// drawn where a probability follows. Errors: theta does not fit the clauses, or is negative, not
-// finite, or so large that a row would not be finite.
+// same as S; lower bounds of the new rows, which come after the others, can prove it. theta must be
+// chosen before weights are drawn where a probability follows. Errors: those of Mixture, and theta
+// that does not fit the clauses.
 func (s *Safe) Mixed(theta [][]float64) (Safe, error) {
-	clauses := s.Clauses()
+	clauses := s.Mixable()
 	if len(clauses) == 0 || len(theta) != len(clauses) {
 		return Safe{}, fmt.Errorf("%d mixtures of rows for %d clauses", len(theta), len(clauses))
 	}
-	mixed := Safe{Rows: append([]Row(nil), s.Rows...), Any: append([][]int(nil), s.Any...)}
+	mixed := Safe{Rows: append([]Row(nil), s.Rows...), Any: append([][]int(nil), s.Any...), Gates: s.Gates}
 	var all []int
 	for c, clause := range clauses {
-		if len(theta[c]) != len(clause) {
-			return Safe{}, fmt.Errorf("mixture %d has %d factors for %d alternatives", c, len(theta[c]), len(clause))
-		}
-		row, err := s.mixture(clause, theta[c])
+		row, err := s.Mixture(clause, theta[c])
 		if err != nil {
 			return Safe{}, fmt.Errorf("mixture %d %w", c, err)
 		}
@@ -65,8 +164,13 @@ func (s *Safe) Mixed(theta [][]float64) (Safe, error) {
 	return mixed, nil
 }
 
-// mixture is sum_a theta[a] Rows[clause[a]], every coefficient and the offset enclosed.
-func (s *Safe) mixture(clause []int, theta []float64) (Row, error) {
+// Mixture is sum_a theta[a] Rows[clause[a]], rounded as all rows are: CLo and D down, CHi and DHi
+// up. Errors: theta does not fit the clause, is 0, negative or not finite, or so large that the row
+// would not be finite.
+func (s *Safe) Mixture(clause []int, theta []float64) (Row, error) {
+	if len(theta) != len(clause) {
+		return Row{}, fmt.Errorf("has %d factors for %d rows", len(theta), len(clause))
+	}
 	outputs := len(s.Rows[clause[0]].CLo)
 	row := Row{CLo: make([]float64, outputs), CHi: make([]float64, outputs)}
 	positive := false

@@ -10,20 +10,24 @@ import (
 
 func TestClauses(t *testing.T) {
 	s := ArgmaxIsNever(1, 4)
-	if got := s.Clauses(); !reflect.DeepEqual(got, [][]int{{0, 1, 2}}) {
+	if got := s.Mixable(); !reflect.DeepEqual(got, [][]int{{0, 1, 2}}) {
 		t.Errorf("an OR of rows is one clause, got %v", got)
 	}
 	two := Safe{Rows: make([]Row, 4), Any: [][]int{{0, 1}, {2, 3}}}
-	if got := two.Clauses(); !reflect.DeepEqual(got, [][]int{{0, 2}, {0, 3}, {1, 2}, {1, 3}}) {
+	if got := two.Mixable(); !reflect.DeepEqual(got, [][]int{{0, 2}, {0, 3}, {1, 2}, {1, 3}}) {
 		t.Errorf("clauses of an OR of two ANDs: %v", got)
 	}
 	is := ArgmaxIs(0, 3)
-	if got := is.Clauses(); got != nil {
-		t.Errorf("one alternative has no mixtures, got %v", got)
+	if got, all := is.Mixable(), is.Clauses(); got != nil || !reflect.DeepEqual(all, [][]int{{0}, {1}}) {
+		t.Errorf("one alternative has no mixtures, got %v of %v", got, all)
 	}
 	wide := Safe{Rows: make([]Row, 9), Any: [][]int{{0, 1, 2, 3, 4, 5, 6, 7, 8}, {0, 1, 2, 3, 4, 5, 6, 7, 8}}}
 	if got := wide.Clauses(); got != nil {
 		t.Errorf("81 clauses are too many, got %d", len(got))
+	}
+	of4 := topK(2, 0, 5)
+	if got := of4.Clauses(); !reflect.DeepEqual(got, [][]int{{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}}) {
+		t.Errorf("three of four rows: clauses %v", got)
 	}
 }
 
@@ -44,7 +48,7 @@ func TestMixed(t *testing.T) {
 			}
 			s.Rows = append(s.Rows, row)
 		}
-		clauses := s.Clauses()
+		clauses := s.Mixable()
 		var theta [][]float64
 		for range clauses {
 			theta = append(theta, []float64{rng.Float64(), rng.Float64() * float64(rng.IntN(2)), rng.Float64()})

@@ -2,16 +2,11 @@
 // output sets S, and reads both from files and flags.
 //
 // The statement is "for all x in T: f^w(x) in S". T is a finite union of boxes.
-// S is a disjunction of conjunctions of linear rows C y + d >= 0. Decimal
+// S is a formula of linear rows C y + d >= 0, by AND, OR and "at least so many". Decimal
 // numbers of files and flags are real numbers here: each is enclosed in the
 // two nearest float64, and rounding always shrinks S and enlarges T, so a
 // certificate for what is stored here holds for what was written.
 package property
-
-import (
-	"fmt"
-	"math"
-)
 
 // Box is the set of x with Lo[j] <= x[j] <= Hi[j] for every j.
 type Box struct{ Lo, Hi []float64 }
@@ -23,15 +18,6 @@ type Box struct{ Lo, Hi []float64 }
 type Row struct {
 	CLo, CHi []float64
 	D, DHi   float64
-}
-
-// Safe is a safe set S in disjunctive normal form over Rows: S holds where, for
-// one of the alternatives, every row listed in it holds. No alternatives is the
-// empty set; an alternative with no rows is everything.
-type Safe struct {
-	Rows []Row
-	// Any lists alternatives, each a list of indices into Rows.
-	Any [][]int
 }
 
 // Task is one question: is the network safe on all of the union of T?
@@ -66,45 +52,6 @@ type Task struct {
 	FileSHA256 string
 	// Shape is that of the input as the task's file says it; nil if it is silent.
 	Shape []int
-}
-
-// Holds says whether S follows from lower bounds of the rows: whether in some
-// alternative every row's lower bound is >= 0. NaN is never >= 0.
-func (s *Safe) Holds(rowLo []float64) bool {
-	if len(rowLo) != len(s.Rows) {
-		panic(fmt.Sprintf("property: Holds: %d bounds for %d rows", len(rowLo), len(s.Rows)))
-	}
-	for _, all := range s.Any {
-		ok := true
-		for _, r := range all {
-			ok = ok && rowLo[r] >= 0
-		}
-		if ok {
-			return true
-		}
-	}
-	return false
-}
-
-// MarginLo returns max over alternatives of the min over their rows of rowLo:
-// S follows exactly if it is >= 0. NaN counts as -Inf; an alternative with no
-// rows gives +Inf; no alternative gives -Inf.
-func (s *Safe) MarginLo(rowLo []float64) float64 {
-	best := math.Inf(-1)
-	for _, all := range s.Any {
-		least := math.Inf(1)
-		for _, r := range all {
-			v := rowLo[r]
-			if math.IsNaN(v) {
-				v = math.Inf(-1)
-			}
-			least = min(least, v)
-		}
-		if least > best {
-			best = least
-		}
-	}
-	return best
 }
 
 // ArgmaxIs is the set where y_c >= y_j for every j: one alternative with

@@ -1,6 +1,8 @@
 package property
 
 import (
+	"cmp"
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -8,65 +10,164 @@ import (
 	"strings"
 )
 
-const (
-	// maxAlternatives bounds the disjunctive normal form of one safe set, and
-	// the number of its different rows.
-	maxAlternatives = 4096
-	// maxExpansion bounds the work of one expansion, in row indices written, so
-	// that no file can exhaust memory or time.
-	maxExpansion = 1 << 24
-	// maxFileExpansion bounds that of all properties of a file.
-	maxFileExpansion = 1 << 26
-	// maxCoefficients bounds the coefficients of all safe sets of a file together: 1 GiB.
-	maxCoefficients = 1 << 27
-)
-
-// rowParser expands a tree of "and", "or" and "row" into a Safe.
-type rowParser struct {
+// formula makes a Safe of a tree of "and", "or" and rows, as large as the tree is: nothing is
+// multiplied out. Equal rows, and equal gates, are stored once.
+type formula struct {
 	outputs int
 	rows    []Row
-	// index finds a row by its bits, so that equal rows are stored once.
-	index map[string]int
-	// written counts row indices written, up to maxExpansion.
-	written int
+	gates   []Gate
+	// index finds a row, or a gate, by the digest of its bits.
+	index map[[sha256.Size]byte]int
+	// memory is what rows take.
+	memory *memory
+}
+
+func newFormula(outputs int, m *memory) *formula {
+	return &formula{outputs: outputs, index: map[[sha256.Size]byte]int{}, memory: m}
+}
+
+// list is an AND or an OR of members (see Safe) under way.
+type list struct {
+	or      bool
+	members []int
+}
+
+// gate is the member that stands for a list: its only one, or a gate.
+func (p *formula) gate(l list) int {
+	l.members = different(l.members)
+	if len(l.members) == 1 {
+		return l.members[0]
+	}
+	g := Gate{len(l.members), l.members}
+	if l.or {
+		g.Need = 1
+	}
+	key := binary.BigEndian.AppendUint64([]byte{'g'}, uint64(g.Need))
+	for _, m := range g.Of {
+		key = binary.BigEndian.AppendUint64(key, uint64(m))
+	}
+	digest := sha256.Sum256(key)
+	m, known := p.index[digest]
+	if !known {
+		m = ^len(p.gates)
+		p.index[digest], p.gates = m, append(p.gates, g)
+	}
+	return m
+}
+
+// safe is the set of a list: of an AND one alternative, of an OR its members, each of which is one,
+// or the members of a gate that is an AND.
+func (p *formula) safe(l list) Safe {
+	s := Safe{Rows: p.rows, Gates: p.gates}
+	if l.members = different(l.members); !l.or {
+		s.Any = [][]int{l.members}
+	} else {
+		for _, m := range l.members {
+			if m < 0 && p.gates[^m].Need == len(p.gates[^m].Of) {
+				s.Any = append(s.Any, p.gates[^m].Of)
+			} else {
+				s.Any = append(s.Any, []int{m})
+			}
+		}
+	}
+	return s.compact()
+}
+
+// different sorts members, rows first, and drops repetitions.
+func different(members []int) []int {
+	slices.SortFunc(members, func(a, b int) int { return cmp.Or(cmp.Compare(min(b, 0), min(a, 0)), cmp.Compare(a, b)) })
+	return slices.Compact(members)
+}
+
+// compact drops gates that nothing is about.
+func (s Safe) compact() Safe {
+	used := make([]bool, len(s.Gates))
+	use := func(members []int) {
+		for _, m := range members {
+			if m < 0 {
+				used[^m] = true
+			}
+		}
+	}
+	for _, all := range s.Any {
+		use(all)
+	}
+	for g, gate := range slices.Backward(s.Gates) {
+		if used[g] {
+			use(gate.Of)
+		}
+	}
+	at, kept := make([]int, len(s.Gates)), []Gate(nil)
+	moved := func(members []int) []int {
+		members = slices.Clone(members)
+		for k, m := range members {
+			if m < 0 {
+				members[k] = at[^m]
+			}
+		}
+		return members
+	}
+	for g, gate := range s.Gates {
+		if used[g] {
+			at[g] = ^len(kept)
+			kept = append(kept, Gate{gate.Need, moved(gate.Of)})
+		}
+	}
+	for a, all := range s.Any {
+		s.Any[a] = moved(all)
+	}
+	s.Gates = kept
+	return s
 }
 
 // parseSafe reads the "safe" field of a property file: {"and": [...]},
 // {"or": [...]} or {"row": [c0, ...], "offset": d}, the latter meaning
 // sum c_i y_i + d >= 0 with one coefficient for each of the outputs, or > 0 with
-// "strict": true. It is
-// expanded to a disjunction of conjunctions without repetitions. steps is the work of it.
-func parseSafe(n *node, outputs int) (s Safe, steps int, err error) {
-	p := rowParser{outputs: outputs, index: map[string]int{}}
-	alternatives, err := p.expand(n)
+// "strict": true.
+func parseSafe(n *node, outputs int, m *memory) (Safe, error) {
+	p := newFormula(outputs, m)
+	l, err := p.list(n)
 	if err != nil {
-		return Safe{}, p.written, err
+		return Safe{}, err
 	}
-	return Safe{Rows: p.rows, Any: alternatives}, p.written, nil
+	return p.safe(l), nil
 }
 
-// expand returns the alternatives of the tree n, each a sorted list of
-// different indices into p.rows, no two of them equal.
-func (p *rowParser) expand(n *node) ([][]int, error) {
+// list reads the tree n; what a list has of its own kind in it becomes a part of it.
+func (p *formula) list(n *node) (list, error) {
 	if n.kind != '{' {
-		return nil, n.errorf(`expected an object with "and", "or" or "row", found %s`, n.describe())
+		return list{}, n.errorf(`expected an object with "and", "or" or "row", found %s`, n.describe())
 	}
 	if n.values["row"] != nil {
 		r, err := p.row(n)
-		return [][]int{{r}}, err
+		return list{members: []int{r}}, err
 	}
 	keys := slices.DeleteFunc(slices.Clone(n.keys), forHumans)
 	if len(keys) != 1 || keys[0] != "and" && keys[0] != "or" {
-		return nil, n.errorf(`an expression has exactly one key, "and" or "or", or else "row" with "offset"; this one has %s`, keyList(keys))
+		return list{}, n.errorf(`an expression has exactly one key, "and" or "or", or else "row" with "offset"; this one has %s`, keyList(keys))
 	}
-	list := n.values[keys[0]]
-	if list.kind != '[' || len(list.items) == 0 {
-		return nil, list.errorf("%q needs a list of at least one expression, found %s", keys[0], list.count())
+	of := n.values[keys[0]]
+	if of.kind != '[' || len(of.items) == 0 {
+		return list{}, of.errorf("%q needs a list of at least one expression, found %s", keys[0], of.count())
 	}
-	if keys[0] == "and" {
-		return p.and(list)
+	l := list{or: keys[0] == "or"}
+	for _, item := range of.items {
+		part, err := p.list(item)
+		if err != nil {
+			return list{}, err
+		}
+		p.join(&l, part)
 	}
-	return p.or(list)
+	return l, nil
+}
+
+// join takes a part into a list.
+func (p *formula) join(l *list, part list) {
+	if part.or == l.or || len(part.members) == 1 {
+		l.members = append(l.members, part.members...)
+		return
+	}
+	l.members = append(l.members, p.gate(part))
 }
 
 // keyList names the first keys.
@@ -81,92 +182,10 @@ func keyList(keys []string) string {
 	return strings.Join(names, ", ")
 }
 
-// or collects the alternatives of all expressions of the list.
-func (p *rowParser) or(list *node) ([][]int, error) {
-	var out [][]int
-	for _, item := range list.items {
-		more, err := p.expand(item)
-		if err != nil {
-			return nil, err
-		}
-		for _, x := range more {
-			if err := p.spend(item, len(x)); err != nil {
-				return nil, err
-			}
-		}
-		out = append(out, more...)
-	}
-	if out = unique(out); len(out) > maxAlternatives {
-		return nil, list.errorf("the safe set expands to %d alternatives here, the limit is %d; split the property", len(out), maxAlternatives)
-	}
-	return out, nil
-}
-
-// and distributes the conjunction of the list over the alternatives of its
-// expressions.
-func (p *rowParser) and(list *node) ([][]int, error) {
-	out := [][]int{nil}
-	for _, item := range list.items {
-		more, err := p.expand(item)
-		if err != nil {
-			return nil, err
-		}
-		if out, err = p.join(item, out, more); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
-// join pairs every alternative of a with every one of b, both not empty.
-func (p *rowParser) join(n *node, a, b [][]int) ([][]int, error) {
-	if len(a) > maxAlternatives/len(b) {
-		return nil, n.errorf("the safe set expands to %d alternatives here, the limit is %d; write fewer \"or\" inside of \"and\"", len(a)*len(b), maxAlternatives)
-	}
-	out := make([][]int, 0, len(a)*len(b))
-	for _, x := range a {
-		for _, y := range b {
-			if err := p.spend(n, len(x)+len(y)); err != nil {
-				return nil, err
-			}
-			z := slices.Concat(x, y)
-			slices.Sort(z)
-			out = append(out, slices.Compact(z))
-		}
-	}
-	return unique(out), nil
-}
-
-// spend accounts for work of k row indices at n.
-func (p *rowParser) spend(n *node, k int) error {
-	if p.written += k; p.written > maxExpansion {
-		return n.errorf("the safe set takes more than %d steps to expand; split the property", maxExpansion)
-	}
-	return nil
-}
-
-// unique drops repeated alternatives and keeps the order of the first ones.
-func unique(all [][]int) [][]int {
-	seen := make(map[string]bool, len(all))
-	out := all[:0]
-	var key []byte
-	for _, x := range all {
-		key = key[:0]
-		for _, r := range x {
-			key = binary.BigEndian.AppendUint16(key, uint16(r)) // r < maxAlternatives
-		}
-		if !seen[string(key)] {
-			seen[string(key)] = true
-			out = append(out, x)
-		}
-	}
-	return out
-}
-
 // row reads {"row": [...], "offset": d, "strict": true} and returns its index in p.rows.
 // Coefficients and offset are enclosed: a weight vector that satisfies the stored
 // row, whose offset is the lower end, satisfies the written one.
-func (p *rowParser) row(n *node) (int, error) {
+func (p *formula) row(n *node) (int, error) {
 	if err := n.onlyKeys("a row", "row", "offset", "strict"); err != nil {
 		return 0, err
 	}
@@ -204,20 +223,21 @@ func (p *rowParser) row(n *node) (int, error) {
 }
 
 // store returns the index of the row in p.rows.
-func (p *rowParser) store(n *node, r Row) (int, error) {
-	key := binary.BigEndian.AppendUint64(nil, math.Float64bits(r.D))
+func (p *formula) store(n *node, r Row) (int, error) {
+	key := binary.BigEndian.AppendUint64([]byte{'r'}, math.Float64bits(r.D))
 	key = binary.BigEndian.AppendUint64(key, math.Float64bits(r.DHi))
 	for i := range r.CLo {
 		key = binary.BigEndian.AppendUint64(key, math.Float64bits(r.CLo[i]))
 		key = binary.BigEndian.AppendUint64(key, math.Float64bits(r.CHi[i]))
 	}
-	if k, ok := p.index[string(key)]; ok {
+	digest := sha256.Sum256(key)
+	if k, ok := p.index[digest]; ok {
 		return k, nil
 	}
-	if len(p.rows) == maxAlternatives {
-		return 0, n.errorf("the safe set has more than %d different rows; split the property", maxAlternatives)
+	if err := p.memory.rows(1, p.outputs); err != nil {
+		return 0, n.errorf("%w", err)
 	}
-	p.index[string(key)] = len(p.rows)
+	p.index[digest] = len(p.rows)
 	p.rows = append(p.rows, r)
 	return len(p.rows) - 1, nil
 }

@@ -2,9 +2,12 @@ package property
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // randomTree writes an expression over the rows y_k >= 0, k < outputs, and
@@ -36,96 +39,158 @@ func randomTree(r *rand.Rand, outputs, depth int) (text string, holds func(y []b
 	}
 }
 
-// The expansion must mean what the tree means, for every sign of every row.
-func TestExpansionIsTheTree(t *testing.T) {
+// A set must mean what the tree means, for every sign of every row: by all that is asked of it.
+func TestSafeIsTheTree(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	const outputs = 7
-	expanded := 0
-	for range 3000 {
+	gates, clauses := 0, 0
+	for range 2000 {
 		text, holds := randomTree(r, outputs, 3)
 		n, err := parseJSON([]byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, _, err := parseSafe(n, outputs)
-		if err != nil {
-			if !strings.Contains(err.Error(), "limit") {
+		s, err := parseSafe(n, outputs, new(memory))
+		if err == nil {
+			err = s.check(outputs)
+		}
+		if err != nil || len(s.Rows) > outputs {
+			t.Fatalf("%s: %v, %d rows for %d different ones", text, err, len(s.Rows), outputs)
+		}
+		if len(s.Gates) > 0 {
+			gates++
+		}
+		if meansTree(t, r, text, &s, holds) {
+			clauses++
+		}
+	}
+	if gates < 300 || clauses < 1500 {
+		t.Errorf("only %d sets with gates, %d with clauses", gates, clauses)
+	}
+}
+
+// meansTree compares a set with a tree for all signs of its rows, and says whether it has clauses.
+func meansTree(t *testing.T, r *rand.Rand, text string, s *Safe, holds func(y []bool) bool) (clauses bool) {
+	t.Helper()
+	outputs := len(s.Rows[0].CLo)
+	dual, cnf, cost := s.Dual(), s.Clauses(), make([]float64, len(s.Rows))
+	for i := range cost {
+		cost[i] = float64(r.IntN(4))
+	}
+	rows, some := s.Implicant(cost)
+	refuting, _ := dual.Implicant(cost)
+	least := math.Inf(1)
+	for mask := range 1 << outputs {
+		y := make([]bool, outputs)
+		for k := range y {
+			y[k] = mask>>k&1 == 1
+		}
+		margins, negated, held := make([]float64, len(s.Rows)), make([]float64, len(s.Rows)), make([]bool, len(s.Rows))
+		for i, row := range s.Rows {
+			k := slices.IndexFunc(row.CLo, func(c float64) bool { return c != 0 })
+			held[i], margins[i], negated[i] = y[k], 1+r.Float64(), -1-r.Float64()
+			if !y[k] {
+				margins[i], negated[i] = -1-r.Float64(), 1+r.Float64()
+			}
+		}
+		all := func(of []int, is bool) bool {
+			return !slices.ContainsFunc(of, func(i int) bool { return held[i] != is })
+		}
+		want := holds(y)
+		margin, decides := s.Decides(margins)
+		if s.Holds(margins) != want || s.MarginLo(margins) != margin || margin != margins[decides] || (margin >= 0) != want {
+			t.Fatalf("%s at %b: %v, margin %v of row %d, the tree %v", text, mask, s.Holds(margins), margin, decides, want)
+		}
+		if s.FailsSurely(negated) == want || dual.Holds(negated) == want {
+			t.Fatalf("%s at %b: fails %v, its dual %v, the tree %v", text, mask, s.FailsSurely(negated), dual.Holds(negated), want)
+		}
+		if some && all(rows, true) && !want || all(refuting, false) && want {
+			t.Fatalf("%s at %b: the tree is %v, rows %v imply and %v refute it", text, mask, want, rows, refuting)
+		}
+		if cnf != nil && want == slices.ContainsFunc(cnf, func(c []int) bool { return all(c, false) }) {
+			t.Fatalf("%s at %b: the tree is %v, clauses %v", text, mask, want, cnf)
+		}
+		sum := 0.0
+		for i, h := range held {
+			if h {
+				sum += cost[i]
+			}
+		}
+		if want {
+			least = min(least, sum)
+		}
+	}
+	sum := 0.0
+	for _, i := range rows {
+		sum += cost[i]
+	}
+	if sum < least || len(s.Gates) == 0 && sum > least {
+		t.Fatalf("%s: rows %v cost %v, the least is %v", text, rows, sum, least)
+	}
+	return cnf != nil
+}
+
+// TestTopKIsCounting: a class is among the K largest just where fewer than K others are above it.
+func TestTopKIsCounting(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 5))
+	for n := 2; n <= 8; n++ {
+		for k := 1; k < n; k++ {
+			s := topK(k, 0, n)
+			if err := s.check(n); err != nil {
 				t.Fatal(err)
 			}
-			continue
-		}
-		expanded++
-		if len(s.Rows) > outputs {
-			t.Fatalf("%d rows for %d different ones", len(s.Rows), outputs)
-		}
-		for mask := range 1 << outputs {
-			y := make([]bool, outputs)
-			for k := range y {
-				y[k] = mask>>k&1 == 1
-			}
-			margins := make([]float64, len(s.Rows))
-			for i, row := range s.Rows {
-				for k, c := range row.CLo {
-					if c == 1 && y[k] {
-						margins[i] = r.Float64()
-					} else if c == 1 {
-						margins[i] = -1 - r.Float64()
+			for mask := range 1 << (n - 1) {
+				margins, above := make([]float64, n-1), 0
+				for i := range margins {
+					if margins[i] = r.Float64(); mask>>i&1 == 1 {
+						margins[i], above = -1, above+1
 					}
 				}
-			}
-			if s.Holds(margins) != holds(y) || (s.MarginLo(margins) >= 0) != holds(y) {
-				t.Fatalf("%s at %b: expanded %v, tree %v", text, mask, s.Holds(margins), holds(y))
+				if s.Holds(margins) != (above < k) {
+					t.Fatalf("top %d of %d, %d above: %v", k, n, above, s.Holds(margins))
+				}
 			}
 		}
-	}
-	if expanded < 2500 {
-		t.Errorf("only %d trees within the cap", expanded)
 	}
 }
 
-// product is the conjunction of n disjunctions of two rows each, with the
-// coefficients +-first, +-(first+1), ...: 2^n alternatives.
-func product(n, first int) string {
-	parts := make([]string, n)
-	for i := range parts {
-		parts[i] = fmt.Sprintf(`{"or": [{"row": [%d]}, {"row": [-%d]}]}`, first+i, first+i)
-	}
-	return `{"and": [` + strings.Join(parts, ",\n") + `]}`
-}
-
-func TestExpansionCaps(t *testing.T) {
-	expand := func(text string) (Safe, error) {
-		t.Helper()
-		n, err := parseJSON([]byte(text))
-		if err != nil {
-			t.Fatal(err)
+// TestManyRows: 10^5 rows in nested ANDs and ORs take time and memory in proportion to them.
+func TestManyRows(t *testing.T) {
+	const groups, each = 1000, 100
+	parts := make([]string, groups)
+	for g := range parts {
+		rows := make([]string, each)
+		for i := range rows {
+			rows[i] = fmt.Sprintf(`{"row":[%d]}`, g*each+i+1)
+			if i%10 == 0 {
+				rows[i] = fmt.Sprintf(`{"and":[%s,{"row":[-%d]}]}`, rows[i], g*each+i+1)
+			}
 		}
-		s, _, err := parseSafe(n, 1)
-		return s, err
+		parts[g] = `{"or":[` + strings.Join(rows, ",") + `]}`
 	}
-	if s, err := expand(product(12, 1)); err != nil || len(s.Any) != 4096 || len(s.Rows) != 24 {
-		t.Errorf("%d alternatives of %d rows, %v", len(s.Any), len(s.Rows), err)
+	n, err := parseJSON([]byte(`{"and":[` + strings.Join(parts, ",") + `]}`))
+	if err != nil {
+		t.Fatal(err)
 	}
-	_, err := expand(product(13, 1))
-	wantError(t, err, "line 13", "8192 alternatives", "limit is 4096")
-	many := func(op string, n int) string {
-		parts := make([]string, n)
-		for i := range parts {
-			parts[i] = fmt.Sprintf(`{"row": [%d]}`, i)
-		}
-		return `{"` + op + `": [` + strings.Join(parts, ",") + `]}`
+	s, err := parseSafe(n, 1, new(memory))
+	if err != nil || len(s.Rows) != groups*each*11/10 || len(s.Gates) != groups*each/10+groups || len(s.Any) != 1 {
+		t.Fatalf("%d rows, %d gates, %d alternatives, %v", len(s.Rows), len(s.Gates), len(s.Any), err)
 	}
-	for op, alternatives := range map[string]int{"and": 1, "or": 4096} {
-		if s, err := expand(many(op, 4096)); err != nil || len(s.Any) != alternatives || len(s.Rows) != 4096 {
-			t.Errorf("%s: %d alternatives of %d rows, %v", op, len(s.Any), len(s.Rows), err)
-		}
-		_, err = expand(many(op, 4097))
-		wantError(t, err, "more than 4096 different rows")
+	began := time.Now()
+	values := make([]float64, len(s.Rows))
+	for i, row := range s.Rows {
+		values[i] = row.CLo[0]
 	}
-	// Alternatives beyond the cap from fewer rows.
-	_, err = expand(`{"or": [` + product(12, 1) + `,` + product(11, 50) + `]}`)
-	wantError(t, err, "limit is 4096")
-	// The count of steps is what keeps the refusal cheap.
-	_, err = expand(`{"and": [` + product(12, 1) + `,` + many("and", 4000) + `]}`)
-	wantError(t, err, "steps to expand")
+	if margin := s.MarginLo(values); margin != each {
+		t.Errorf("margin %v", margin)
+	}
+	if rows, ok := s.Implicant(make([]float64, len(s.Rows))); !ok || len(rows) != groups {
+		t.Errorf("%d rows imply it", len(rows))
+	}
+	if took := time.Since(began); took > 5*time.Second { // milliseconds on an idle machine
+		t.Errorf("took %v", took)
+	}
+	if s.Clauses() != nil {
+		t.Error("2^10 clauses a group")
+	}
 }

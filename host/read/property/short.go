@@ -3,7 +3,6 @@ package property
 import (
 	"errors"
 	"fmt"
-	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,7 +70,7 @@ func parseShort(kind, rest string, outputs int) (s Safe, class int, err error) {
 	if err := atLeastTwo(kind, outputs); err != nil {
 		return Safe{}, -1, err
 	}
-	if err := fitsOutputs(outputs); err != nil {
+	if err := fitsMemory(outputs, outputs); err != nil {
 		return Safe{}, -1, err
 	}
 	if class, err = parseClassWord(word, outputs); err != nil {
@@ -139,39 +138,25 @@ func parseTopK(text string, class, outputs int) (Safe, error) {
 	if err != nil || leadingDigits(text) != text || k < 1 || k >= outputs {
 		return Safe{}, fmt.Errorf("%s is not how many of the %d outputs may be in front; write a whole number from 1 to %d", quote(text), outputs, outputs-1)
 	}
-	return topK(k, class, outputs)
+	return topK(k, class, outputs), nil
 }
 
 // topK is the set where the class is among the k largest outputs: where fewer than k
 // others are above it, which is where it is not below some outputs-k of them, so that ties
-// count for it. That is one alternative for each choice of so many others.
-func topK(k, class, outputs int) (Safe, error) {
+// count for it.
+func topK(k, class, outputs int) Safe {
 	s := ArgmaxIs(class, outputs) // its rows are y_class - y_j for all others
-	others, chosen := len(s.Rows), outputs-k
-	n := new(big.Int).Binomial(int64(others), int64(k-1))
-	if !n.IsInt64() || n.Int64() > maxAlternatives || n.Int64()*int64(chosen) > maxExpansion {
-		return Safe{}, fmt.Errorf("the %d largest of %d outputs are more than %d alternatives; choose a smaller K, or write the property in rows", k, outputs, maxAlternatives)
-	}
-	s.Any = nil
-	choice := make([]int, chosen) // ascending
-	for i := range choice {
-		choice[i] = i
-	}
-	for {
-		s.Any = append(s.Any, slices.Clone(choice))
-		// The next choice: the last number that can grow does, those behind it follow.
-		i := chosen - 1
-		for i >= 0 && choice[i] == others-chosen+i {
-			i--
+	switch need := outputs - k; need {
+	case len(s.Rows):
+	case 1:
+		s = Safe{Rows: s.Rows}
+		for r := range s.Rows {
+			s.Any = append(s.Any, []int{r})
 		}
-		if i < 0 {
-			return s, nil
-		}
-		choice[i]++
-		for j := i + 1; j < chosen; j++ {
-			choice[j] = choice[j-1] + 1
-		}
+	default:
+		s.Gates, s.Any = []Gate{{need, s.Any[0]}}, [][]int{{^0}}
 	}
+	return s
 }
 
 // argmaxIn is the set where the largest output is one of the classes (each may stand there
@@ -183,10 +168,7 @@ func argmaxIn(classes []int, outputs int) (Safe, error) {
 	if others == 0 {
 		return Safe{}, fmt.Errorf("all %d classes are named, so it holds always; leave one out", outputs)
 	}
-	if len(classes) > maxAlternatives {
-		return Safe{}, fmt.Errorf("%d classes are more than %d alternatives; name fewer", len(classes), maxAlternatives)
-	}
-	if err := fitsCoefficients(len(classes)*others, outputs); err != nil {
+	if err := fitsMemory(len(classes)*others, outputs); err != nil {
 		return Safe{}, err
 	}
 	var s Safe
@@ -201,14 +183,6 @@ func argmaxIn(classes []int, outputs int) (Safe, error) {
 		s.Any = append(s.Any, all)
 	}
 	return s, nil
-}
-
-// fitsCoefficients refuses rows whose coefficients are too many.
-func fitsCoefficients(rows, outputs int) error {
-	if rows > maxCoefficients/outputs {
-		return fmt.Errorf("%d rows of %d coefficients are more than the limit of %d numbers; use a network with fewer outputs, or %s", rows, outputs, maxCoefficients, kindRows)
-	}
-	return nil
 }
 
 // unknownSpec says what there is instead of a text that is no property.

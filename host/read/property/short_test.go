@@ -153,17 +153,13 @@ func TestWithClass(t *testing.T) {
 	wantPanic(t, func() { WithClass("argmax_is:1", 1) }, "leaves no class open")
 }
 
-// Expansions that are too large are refused before they are made.
+// Rows that no memory holds are refused before they are made, and nothing else is.
 func TestShortFormsLimits(t *testing.T) {
-	for text, outputs := range map[string]int{"top_k:3:0": 100, "top_k:5000:0": 10000, "top_k:50:7": 100, "top_k:97:0": 99} {
-		_, _, err := ParseSpec(text, outputs)
-		wantError(t, err, "more than 4096 alternatives")
-	}
 	_, _, err := ParseSpec("top_k:2:0", 1<<20)
-	wantError(t, err, "limit")
-	for text, outputs := range map[string]int{"top_k:2:9": 1000, "top_k:98:0": 99} {
-		if _, _, err := ParseSpec(text, outputs); err != nil {
-			t.Error(err)
+	wantError(t, err, "in rows of 1048576 coefficients", "GB of memory")
+	for text, outputs := range map[string]int{"top_k:3:0": 100, "top_k:500:0": 1000, "top_k:50:7": 100, "top_k:97:0": 99, "top_k:2:9": 1000} {
+		if s, _, err := ParseSpec(text, outputs); err != nil || len(s.Rows) != outputs-1 {
+			t.Error(len(s.Rows), err)
 		}
 	}
 	_, _, err = ParseSpec("top_k:1:0", 1)

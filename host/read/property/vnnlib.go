@@ -10,41 +10,40 @@ import (
 )
 
 // QueryTasks are the tasks of a VNN-LIB query for a network with the given number of outputs
-// (at least 1; it panics otherwise), and for each of them which of the query's input boxes it is
-// about, in their order: T is the box, without its strictness, rounded outward, and S the
-// complement of what the query calls unsafe there, rounded inward. So where all tasks of a box are
-// safe for a network, no input of the box as the query states it is a counterexample.
+// (at least 1; it panics otherwise), one for each of the query's input boxes, in their order: T is
+// the box, without its strictness, rounded outward, and S the complement of what the query calls
+// unsafe there, rounded inward. So where the task of a box is safe for a network, no input of the
+// box as the query states it is a counterexample.
 //
-// The complement of a union of polytopes is, for each polytope, that one of its constraints
-// fails. It is expanded to the alternatives of one task. Where these are more than 4096, it is not:
-// each polytope, with those of one constraint beside it, has a task of its own. Numbers beyond the
-// range of float64 are errors.
-func QueryTasks(q *vnnlib.Query, outputs int) (tasks []Task, boxes []int, err error) {
+// The complement of an AND is the OR of the complements, and the other way round: S is as large as
+// what the query writes. Numbers beyond the range of float64 are errors.
+func QueryTasks(q *vnnlib.Query, outputs int) (tasks []Task, err error) {
 	needOutputs("QueryTasks", outputs)
 	if q.Output.Size != outputs {
-		return nil, nil, fmt.Errorf("the query has %d outputs, the network has %d; they belong to each other only if these are equal", q.Output.Size, outputs)
+		return nil, fmt.Errorf("the query has %d outputs, the network has %d; they belong to each other only if these are equal", q.Output.Size, outputs)
 	}
-	sets := safeSets{outputs: outputs}
+	var memory memory
+	sets := map[*vnnlib.Set]Safe{} // boxes of one set share it
 	for i := range q.Cases {
-		parts, err := sets.queryTasks(&q.Cases[i])
+		t, err := queryBox(&q.Cases[i])
+		if err == nil {
+			s, known := sets[q.Cases[i].Unsafe]
+			if !known {
+				s, err = complement(q.Cases[i].Unsafe, outputs, &memory)
+				sets[q.Cases[i].Unsafe] = s
+			}
+			t.S = s
+		}
 		if err != nil {
-			if at, ok := errors.AsType[*placed](err); ok { // which has no line here
-				err = at.err
-			}
-			return nil, nil, fmt.Errorf("box %d of the query: %w", i, err)
+			return nil, fmt.Errorf("box %d of the query: %w", i, err)
 		}
-		for k, t := range parts {
-			t.Index, t.Name, t.FileSHA256, t.Shape = len(tasks), "query", q.SHA256, q.Input.Shape
-			if len(q.Cases) > 1 {
-				t.Name = fmt.Sprintf("box %d of query", i)
-			}
-			if len(parts) > 1 {
-				t.Name = fmt.Sprintf("part %d of %d of %s", k, len(parts), t.Name)
-			}
-			tasks, boxes = append(tasks, t), append(boxes, i)
+		t.Index, t.Name, t.FileSHA256, t.Shape = len(tasks), "query", q.SHA256, q.Input.Shape
+		if len(q.Cases) > 1 {
+			t.Name = fmt.Sprintf("box %d of query", i)
 		}
+		tasks = append(tasks, t)
 	}
-	return tasks, boxes, nil
+	return tasks, nil
 }
 
 // readQuery is ReadFile for the content of a VNN-LIB file.
@@ -53,19 +52,18 @@ func readQuery(data []byte, outputs int) ([]Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	tasks, _, err := QueryTasks(q, outputs)
-	return tasks, err
+	return QueryTasks(q, outputs)
 }
 
-// queryTasks are the tasks of one box: one for each safe set that complements makes.
-func (p *safeSets) queryTasks(c *vnnlib.Case) ([]Task, error) {
+// queryBox is the task of one box, without its safe set.
+func queryBox(c *vnnlib.Case) (Task, error) {
 	n := len(c.Box)
 	t := Task{Label: -1, T: []Box{{Lo: make([]float64, n), Hi: make([]float64, n)}}, Inner: []Box{{Lo: make([]float64, n), Hi: make([]float64, n)}}}
 	for j, side := range c.Box {
 		lo, errLo := enclosed(side.Lo)
 		hi, errHi := enclosed(side.Hi)
 		if err := or(errLo, errHi); err != nil {
-			return nil, fmt.Errorf("input %d: %w", j, err)
+			return Task{}, fmt.Errorf("input %d: %w", j, err)
 		}
 		t.T[0].Lo[j], t.T[0].Hi[j] = lo.Lo, hi.Hi
 		// Ends that are strict do not belong to the real set.
@@ -77,20 +75,7 @@ func (p *safeSets) queryTasks(c *vnnlib.Case) ([]Task, error) {
 			t.Inner[0].Hi[j] = down(hi.Lo)
 		}
 	}
-	sets, err := p.complements(c.Unsafe)
-	if err != nil {
-		return nil, err
-	}
-	var tasks []Task
-	for _, s := range sets {
-		if err := p.spend(&node{}, s); err != nil {
-			return nil, err
-		}
-		part := t
-		part.S = s
-		tasks = append(tasks, part)
-	}
-	return tasks, nil
+	return t, nil
 }
 
 // enclosed is a real number between float64.
@@ -102,68 +87,39 @@ func enclosed(r *big.Rat) (Decimal, error) {
 	return Decimal{lo, hi}, nil
 }
 
-// complements are sets whose intersection says that no polytope holds: in each, some constraint
-// fails. It is one set, unless that has too many alternatives.
-func (p *safeSets) complements(unsafe []vnnlib.Polytope) ([]Safe, error) {
-	one, err := p.complement(unsafe)
-	if !errors.Is(err, errAlternatives) {
-		return []Safe{one}, err
+// complement is where a set does not hold.
+func complement(unsafe *vnnlib.Set, outputs int, m *memory) (Safe, error) {
+	p := newFormula(outputs, m)
+	l, err := p.failing(unsafe)
+	if err != nil {
+		if at, ok := errors.AsType[*placed](err); ok { // which has no line here
+			err = at.err
+		}
+		return Safe{}, err
 	}
-	var sets []Safe
-	for from := 0; from < len(unsafe); {
-		to, several := from, 0
-		for ; to < len(unsafe) && several < 2; to++ {
-			if len(unsafe[to]) > 1 {
-				several++
-			}
-		}
-		if several == 2 {
-			to--
-		}
-		s, err := p.complement(unsafe[from:to])
+	return p.safe(l), nil
+}
+
+// failing is the list that says that a set does not hold.
+func (p *formula) failing(s *vnnlib.Set) (list, error) {
+	if s.Constraint != nil {
+		r, err := p.fails(s.Constraint)
+		return list{members: []int{r}}, err
+	}
+	l := list{or: !s.Or}
+	for _, of := range s.Of {
+		part, err := p.failing(of)
 		if err != nil {
-			return nil, err
+			return list{}, err
 		}
-		sets, from = append(sets, s), to
+		p.join(&l, part)
 	}
-	return sets, nil
+	return l, nil
 }
 
-// errAlternatives says that a safe set of several polytopes is not expanded: the rows of one are
-// bounded before.
-var errAlternatives = errors.New("more alternatives than are expanded")
-
-// complement expands that no polytope holds: in each, some constraint fails.
-func (p *safeSets) complement(unsafe []vnnlib.Polytope) (Safe, error) {
-	e := rowParser{outputs: p.outputs, index: map[string]int{}}
-	defer func() { p.expanded += e.written }()
-	all := [][]int{nil}
-	for _, polytope := range unsafe {
-		var some [][]int
-		for k := range polytope {
-			r, err := e.failing(&polytope[k])
-			if err != nil {
-				return Safe{}, err
-			}
-			some = append(some, []int{r})
-		}
-		if some = unique(some); len(all) > maxAlternatives/len(some) {
-			return Safe{}, errAlternatives
-		}
-		var err error
-		if all, err = e.join(&node{}, all, some); err != nil {
-			return Safe{}, err
-		}
-	}
-	return Safe{Rows: e.rows, Any: all}, nil
-}
-
-// failing is the row that says that a constraint c.y + d >= 0 (or > 0) fails:
+// fails is the row that says that a constraint c.y + d >= 0 (or > 0) fails:
 // -c.y - d > 0 (or >= 0).
-func (p *rowParser) failing(c *vnnlib.Constraint) (int, error) {
-	if err := p.spend(&node{}, p.outputs); err != nil {
-		return 0, err
-	}
+func (p *formula) fails(c *vnnlib.Constraint) (int, error) {
 	r := Row{CLo: make([]float64, p.outputs), CHi: make([]float64, p.outputs)}
 	for _, term := range c.Terms {
 		v, err := enclosed(new(big.Rat).Neg(term.Coef))
@@ -216,5 +172,6 @@ func JoinTasks(tasks []Task) []Task {
 func sameSet(a, b *Safe) bool {
 	return slices.EqualFunc(a.Rows, b.Rows, func(x, y Row) bool {
 		return x.D == y.D && x.DHi == y.DHi && slices.Equal(x.CLo, y.CLo) && slices.Equal(x.CHi, y.CHi)
-	}) && slices.EqualFunc(a.Any, b.Any, func(x, y []int) bool { return slices.Equal(x, y) })
+	}) && slices.EqualFunc(a.Any, b.Any, slices.Equal[[]int]) &&
+		slices.EqualFunc(a.Gates, b.Gates, func(x, y Gate) bool { return x.Need == y.Need && slices.Equal(x.Of, y.Of) })
 }

@@ -4,10 +4,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"psafe/internal/infile"
 )
 
-// maxVariables bounds the inputs, and the outputs, of a query.
-const maxVariables = 1 << 22
+// maxVariables bounds the inputs, and the outputs, of a query, as those of a layer of a network.
+const maxVariables = 1 << 24
 
 // parser reads statements.
 type parser struct {
@@ -20,13 +22,15 @@ type parser struct {
 	// inputs and outputs say where each variable of version 1 was declared.
 	inputs, outputs map[int]place
 	asserted        bool
-	common          conjunction
-	choices         []*expression
+	// held is what comparisons take.
+	held    infile.Account
+	common  conjunction
+	choices []*expression
 }
 
 // parse reads the text of a query.
 func parse(text string) (*Query, error) {
-	r, q := newReader(text), &parser{inputs: map[int]place{}, outputs: map[int]place{}}
+	r, q := newReader(text), &parser{worker: worker{most: max(freeWork, workPerByte*len(text))}, inputs: map[int]place{}, outputs: map[int]place{}}
 	q.query.Input, q.query.Output = Variable{Name: "X", Type: "Real"}, Variable{Name: "Y", Type: "Real"}
 	for {
 		f, ok, err := r.next()

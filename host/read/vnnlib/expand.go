@@ -7,14 +7,8 @@ import (
 	"math/big"
 	"slices"
 	"strings"
-)
 
-const (
-	// maxAlternatives bounds the disjunctive normal form of a query, maxWritten the
-	// comparisons written on the way to it, maxCells the intervals of all boxes together.
-	maxAlternatives = 1 << 14
-	maxWritten      = 1 << 22
-	maxCells        = 1 << 23
+	"psafe/internal/infile"
 )
 
 // expression is a disjunction or conjunction of expressions, or of comparisons.
@@ -23,12 +17,46 @@ type expression struct {
 	or    bool
 	atoms []atom // all of which hold; kids is nil then
 	kids  []*expression
+	// inputs says that some comparison is about an input.
+	inputs bool
+	// says is set, once it was asked for.
+	says *Set
 }
 
-// conjunction is what holds together: bounds of inputs and constraints of outputs.
+// set is what an expression about outputs alone says.
+func (e *expression) set() *Set {
+	if e.says == nil {
+		e.says = e.newSet()
+	}
+	return e.says
+}
+
+func (e *expression) newSet() *Set {
+	s := &Set{Or: e.or}
+	for i := range e.atoms {
+		s.Of = append(s.Of, &Set{Constraint: &e.atoms[i].Constraint})
+	}
+	for _, k := range e.kids {
+		s.Of = append(s.Of, k.set())
+	}
+	if len(s.Of) == 1 {
+		return s.Of[0]
+	}
+	return s
+}
+
+// conjunction is what holds together: bounds of inputs and sets of outputs.
 type conjunction struct {
 	bounds map[int]*bounds
-	rows   Polytope
+	sets   []*Set
+}
+
+// all is the intersection of sets, of which there is at least one.
+func all(sets []*Set) *Set {
+	if len(sets) == 1 {
+		return sets[0]
+	}
+	return &Set{Of: sets}
 }
 
 // bounds are those of one input, nil where there is none.
@@ -51,16 +79,17 @@ func (q *parser) assert(f *form) error {
 	return q.conjoin(e)
 }
 
-// conjoin takes what is asserted: what contains no disjunction becomes common at once.
+// conjoin takes what is asserted: what contains no disjunction about inputs becomes common at once.
 func (q *parser) conjoin(e *expression) error {
+	if !e.inputs {
+		return q.common.add(q, e)
+	}
 	if e.or {
 		q.choices = append(q.choices, e)
 		return nil
 	}
-	for _, a := range e.atoms {
-		if err := q.common.add(q, a); err != nil {
-			return err
-		}
+	if e.kids == nil {
+		return q.common.add(q, e)
 	}
 	for _, k := range e.kids {
 		if err := q.conjoin(k); err != nil {
@@ -80,6 +109,7 @@ func (q *parser) boolean(f *form) (*expression, error) {
 	case "<=", "<", ">=", ">", "=", "==", "!=":
 		var err error
 		e.atoms, err = q.compare(f)
+		e.inputs = len(e.atoms) > 0 && !e.atoms[0].output
 		return e, err
 	case "and", "or":
 		e.or = op == "or"
@@ -94,7 +124,7 @@ func (q *parser) boolean(f *form) (*expression, error) {
 		if err != nil {
 			return nil, err
 		}
-		e.kids = append(e.kids, kid)
+		e.kids, e.inputs = append(e.kids, kid), e.inputs || kid.inputs
 	}
 	if len(e.kids) == 1 {
 		return e.kids[0], nil
@@ -102,80 +132,103 @@ func (q *parser) boolean(f *form) (*expression, error) {
 	return e, nil
 }
 
-// expander makes a disjunction of conjunctions.
-type expander struct{ written int }
+// What is chosen of inputs is written out: a disjunction of conjunctions, of comparisons of inputs
+// and of expressions about outputs alone, which stay as they are.
 
-// alternatives of the expression, each a list of comparisons.
-func (x *expander) alternatives(e *expression) ([][]*atom, error) {
+// written counts alternatives, and the expressions that they list.
+type written struct{ alternatives, listed float64 }
+
+// times is of every pair of alternatives.
+func (w written) times(by written) written {
+	return written{w.alternatives * by.alternatives, w.alternatives*by.listed + by.alternatives*w.listed}
+}
+
+// count is how much alternatives makes.
+func (e *expression) count() written {
+	if !e.inputs || e.kids == nil {
+		return written{1, 1}
+	}
+	all := written{1, 0}
 	if e.or {
-		var all [][]*atom
-		for _, k := range e.kids {
-			more, err := x.alternatives(k)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, more...)
-			if len(all) > maxAlternatives {
-				return nil, tooMany(e.place)
-			}
-		}
-		return all, nil
+		all = written{}
 	}
-	own := make([]*atom, len(e.atoms))
-	for i := range e.atoms {
-		own[i] = &e.atoms[i]
-	}
-	all := [][]*atom{own}
 	for _, k := range e.kids {
-		more, err := x.alternatives(k)
-		if err != nil {
-			return nil, err
-		}
-		if all, err = x.product(e.place, all, more); err != nil {
-			return nil, err
+		if of := k.count(); e.or {
+			all = written{all.alternatives + of.alternatives, all.listed + of.listed}
+		} else {
+			all = all.times(of)
 		}
 	}
-	return all, nil
+	return all
+}
+
+// alternatives of the expression, each a list of comparisons of inputs and expressions about outputs.
+func (e *expression) alternatives() [][]*expression {
+	if !e.inputs || e.kids == nil {
+		return [][]*expression{{e}}
+	}
+	if e.or {
+		var all [][]*expression
+		for _, k := range e.kids {
+			all = append(all, k.alternatives()...)
+		}
+		return all
+	}
+	all := [][]*expression{nil}
+	for _, k := range e.kids {
+		all = product(all, k.alternatives())
+	}
+	return all
+}
+
+// chosen writes out all that is asserted of inputs beside what is common.
+func (q *parser) chosen() ([][]*expression, error) {
+	// A list of expressions has 32 bytes beside those, a box 400 and 32 for each of its inputs.
+	sum := written{1, 0}
+	for _, e := range q.choices {
+		sum = sum.times(e.count())
+		bytes := sum.alternatives*float64(432+32*q.query.Input.Size) + 8*sum.listed
+		if err := infile.Afford(int64(min(bytes, 1e18))); err != nil {
+			return nil, e.errorf("with every \"or\" about inputs written out, the query has %.4g boxes, and %w", sum.alternatives, err)
+		}
+	}
+	every := [][]*expression{nil}
+	for _, e := range q.choices {
+		every = product(every, e.alternatives())
+	}
+	return every, nil
 }
 
 // product joins every alternative of a with every one of b.
-func (x *expander) product(at place, a, b [][]*atom) ([][]*atom, error) {
-	if len(a) > maxAlternatives/len(b) {
-		return nil, tooMany(at)
-	}
+func product(a, b [][]*expression) [][]*expression {
 	if len(b) == 1 && len(a) == 1 { // the usual case, of which long lists are made
-		x.written += len(b[0])
-		return [][]*atom{append(a[0], b[0]...)}, x.check(at)
+		return [][]*expression{append(a[0], b[0]...)}
 	}
-	var all [][]*atom
+	var all [][]*expression
 	for _, s := range a {
 		for _, t := range b {
-			if x.written += len(s) + len(t); x.written > maxWritten {
-				return nil, x.check(at)
-			}
 			all = append(all, slices.Concat(s, t))
 		}
 	}
-	return all, nil
+	return all
 }
 
-func (x *expander) check(at place) error {
-	if x.written > maxWritten {
-		return at.errorf("the query takes more than %d comparisons when its \"or\" are written out; split it", maxWritten)
+// add takes comparisons of inputs, or an expression about outputs, into the conjunction.
+func (c *conjunction) add(q *parser, e *expression) error {
+	if !e.inputs {
+		c.sets = append(c.sets, e.set())
+		return nil
+	}
+	for _, a := range e.atoms {
+		if err := c.bound(q, a); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-func tooMany(at place) error {
-	return at.errorf("the query has more than %d alternatives when its \"or\" are written out; split it", maxAlternatives)
-}
-
-// add takes a comparison into the conjunction.
-func (c *conjunction) add(q *parser, a atom) error {
-	if a.output {
-		c.rows = append(c.rows, a.Constraint)
-		return nil
-	}
+// bound takes a comparison of an input.
+func (c *conjunction) bound(q *parser, a atom) error {
 	// slope x + offset >= 0: x >= -offset/slope or x <= -offset/slope.
 	input, slope := a.Terms[0].Output, a.Terms[0].Coef
 	end := new(big.Rat).Quo(new(big.Rat).Neg(a.Offset), slope)
@@ -254,52 +307,67 @@ func (q *parser) expand(end place) error {
 	if q.network != nil {
 		end = *q.network
 	}
-	var x expander
-	all := [][]*atom{nil}
-	for _, e := range q.choices {
-		more, err := x.alternatives(e)
-		if err == nil {
-			all, err = x.product(e.place, all, more)
-		}
-		if err != nil {
-			return err
-		}
+	every, err := q.chosen()
+	if err != nil {
+		return err
 	}
 	base := make([]Interval, q.query.Input.Size)
 	known := make([]bool, len(base))
 	cases := map[string]int{}
-	for _, alternative := range all {
-		var own conjunction
+	var own [][]*Set // by case, the union of which is unsafe beside what is common; nil: everything
+	for _, alternative := range every {
+		var c conjunction
 		at := end
-		for _, a := range alternative {
+		for _, e := range alternative {
 			at = alternative[0].place
-			if err := own.add(q, *a); err != nil {
+			if err := c.add(q, e); err != nil {
 				return err
 			}
 		}
-		if len(own.rows)+len(q.common.rows) == 0 {
+		if len(c.sets)+len(q.common.sets) == 0 {
 			return at.errorf("this says nothing about the outputs: every input of the box would be a counterexample; assert what is unsafe")
 		}
-		key := own.key()
+		key := c.key()
 		k, seen := cases[key]
 		if !seen {
-			box, err := q.box(base, known, own.bounds, at)
+			box, err := q.box(base, known, c.bounds, at)
 			if err != nil {
 				return err
 			}
-			if k = len(q.query.Cases); (k+1)*len(base) > maxCells && k > 0 {
-				return at.errorf("the query has more than %d bounds in all its input boxes; split it", maxCells)
-			}
+			k = len(q.query.Cases)
 			cases[key] = k
-			q.query.Cases = append(q.query.Cases, Case{Box: box})
+			q.query.Cases, own = append(q.query.Cases, Case{Box: box}), append(own, []*Set{})
 		}
-		if x.written += len(q.common.rows); x.written > maxWritten {
-			return x.check(at)
+		if len(c.sets) == 0 {
+			own[k] = nil
+		} else if own[k] != nil {
+			own[k] = append(own[k], all(c.sets))
 		}
-		of := &q.query.Cases[k]
-		of.Unsafe = append(of.Unsafe, slices.Concat(q.common.rows, own.rows))
 	}
+	q.unsafe(own)
 	return nil
+}
+
+// unsafe sets what is unsafe in each case: what is common and, unless that is everything, the union
+// of sets of its own.
+func (q *parser) unsafe(own [][]*Set) {
+	var common *Set
+	if len(q.common.sets) > 0 {
+		common = all(q.common.sets)
+	}
+	for k, sets := range own {
+		of := &q.query.Cases[k].Unsafe
+		if *of = common; sets == nil {
+			continue
+		}
+		either := sets[0]
+		if len(sets) > 1 {
+			either = &Set{Or: true, Of: sets}
+		}
+		if *of = either; common != nil {
+			*of = &Set{Of: []*Set{common, either}}
+		}
+	}
 }
 
 // key tells conjunctions apart by their bounds of inputs.

@@ -4,17 +4,20 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"psafe/internal/infile"
 )
 
 const (
-	// maxFile is the size of a query, in bytes, as it lies there and unpacked.
-	maxFile     = 64 << 20
-	maxUnpacked = 128 << 20
-	// maxTokens bounds the tokens of a query, maxForm those of one statement, which is held
-	// as a tree of about 100 bytes for each, and maxDepth how deeply brackets nest.
-	maxTokens = 1 << 24
-	maxForm   = 1 << 21
-	maxDepth  = 100
+	// maxFile is the size of a query, in bytes, as it lies there and unpacked. A packed one may
+	// have 64 times its bytes unpacked, and unpackedFree in any case.
+	maxFile      = 1 << 30
+	maxRatio     = 64
+	unpackedFree = 128 << 20
+	// tokenBytes is about what each word and bracket of a statement takes while it is read, and
+	// maxDepth how deeply brackets nest.
+	tokenBytes = 100
+	maxDepth   = 100
 )
 
 // place is where something stands, from 1; columns count bytes.
@@ -60,8 +63,8 @@ type reader struct {
 	text string
 	at   int
 	place
-	// tokens counts those read, statement those of this statement.
-	tokens, statement int
+	// statement is what this statement takes.
+	statement infile.Account
 }
 
 func newReader(text string) *reader { return &reader{text: text, place: place{1, 1}} }
@@ -93,17 +96,15 @@ func (r *reader) blank() {
 
 // spend counts a token.
 func (r *reader) spend() error {
-	r.tokens++
-	r.statement++
-	if r.tokens > maxTokens || r.statement > maxForm {
-		return r.errorf("a query may have %d words and brackets, a statement %d; split it", maxTokens, maxForm)
+	if err := r.statement.Take(tokenBytes); err != nil {
+		return r.errorf("words and brackets of this statement: %w", err)
 	}
 	return nil
 }
 
 // next reads a statement; ok is false at the end of the text.
 func (r *reader) next() (f form, ok bool, err error) {
-	r.statement = 0
+	r.statement.Reset()
 	r.blank()
 	if r.at == len(r.text) {
 		return form{}, false, nil

@@ -159,7 +159,7 @@ func (q *parser) compare(f *form) ([]atom, error) {
 		if err != nil {
 			return f.errorf("%w", err)
 		}
-		a, err := newAtom(f, d, strict)
+		a, err := q.newAtom(f, d, strict)
 		atoms = append(atoms, a)
 		return err
 	}
@@ -175,9 +175,15 @@ func (q *parser) compare(f *form) ([]atom, error) {
 
 var errNonLinear = errors.New("this product of variables is not linear; psafe supports linear expressions")
 
+// atomBytes and termBytes are about what a comparison takes, and each of its terms.
+const atomBytes, termBytes = 400, 150
+
 // newAtom is the comparison s >= 0 or s > 0; it refuses those that psafe has no algorithm for.
-func newAtom(f *form, s *sum, strict bool) (atom, error) {
+func (q *parser) newAtom(f *form, s *sum, strict bool) (atom, error) {
 	a := atom{place: f.place, Constraint: Constraint{Offset: s.constant, Strict: strict}}
+	if err := q.held.Take(atomBytes + termBytes*int64(len(s.terms))); err != nil {
+		return a, f.errorf("comparisons: %w", err)
+	}
 	inputs := 0
 	for v, c := range s.terms {
 		if a.Terms = append(a.Terms, Term{v.i, c}); !v.output {

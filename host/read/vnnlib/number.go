@@ -12,10 +12,12 @@ const (
 	// ten that one may name: "1e999999999" is never expanded.
 	maxNumberText = 1200
 	maxExponent   = 400
-	// maxBits bounds numerators and denominators of what is computed from numbers, and
-	// maxWork the work of that: squares of their lengths in words.
-	maxBits = 1 << 14
-	maxWork = 1 << 29
+	// maxBits bounds numerators and denominators of what is computed from numbers, and workPerByte,
+	// for each byte of the query, the work of that: squares of their lengths in words. freeWork is
+	// allowed in any case.
+	maxBits     = 1 << 14
+	workPerByte = 1 << 4
+	freeWork    = 1 << 29
 )
 
 var (
@@ -62,7 +64,7 @@ func parseNumber(text string) (*big.Rat, error) {
 }
 
 // worker does exact arithmetic within a budget.
-type worker struct{ work int }
+type worker struct{ work, most int }
 
 var errWork = errors.New("takes arithmetic with more digits than psafe is ready for; write simpler numbers")
 
@@ -71,7 +73,7 @@ func bits(r *big.Rat) int { return r.Num().BitLen() + r.Denom().BitLen() }
 // spend accounts for an operation on a and b with the result r.
 func (w *worker) spend(a, b, r *big.Rat) error {
 	words := (bits(a)+bits(b)+bits(r))/64 + 1
-	if w.work += words*words + 16; w.work > maxWork || r.Num().BitLen() > maxBits || r.Denom().BitLen() > maxBits {
+	if w.work += words*words + 16; w.work > w.most || r.Num().BitLen() > maxBits || r.Denom().BitLen() > maxBits {
 		return errWork
 	}
 	return nil

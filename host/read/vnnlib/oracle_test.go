@@ -182,14 +182,8 @@ func (q *Query) has(x, y []*big.Rat) bool {
 		for j := range x {
 			in = in && c.Box[j].Contains(x[j])
 		}
-		for _, p := range c.Unsafe {
-			all := in
-			for k := range p {
-				all = all && p[k].Holds(y)
-			}
-			if all {
-				return true
-			}
+		if in && c.Unsafe.Holds(func(r *Constraint) bool { return r.Holds(y) }) {
+			return true
 		}
 	}
 	return false

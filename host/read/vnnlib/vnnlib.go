@@ -1,6 +1,6 @@
 // Package vnnlib reads queries in VNN-LIB 1.0 and 2.x, exactly: a list of input boxes, each
-// with the polytopes of outputs that are unsafe there. A file asks for a counterexample: an
-// input in one of the boxes whose output is in one of its polytopes.
+// with the set of outputs that is unsafe there. A file asks for a counterexample: an
+// input in one of the boxes whose output is in its set.
 //
 // Every number is the real number that the text writes. What strictness the file states
 // is kept: nothing is rounded and nothing is closed here. Errors are one line that begins
@@ -43,11 +43,31 @@ type Variable struct {
 	Size  int
 }
 
-// Case is an input box and what is unsafe on it: the union of the polytopes, of which there
-// is at least one.
+// Case is an input box and what is unsafe on it. Cases of which the file says the same share it.
 type Case struct {
 	Box    []Interval
-	Unsafe []Polytope
+	Unsafe *Set
+}
+
+// Set is a set of outputs, as the file writes it: where a constraint holds or, if that is nil, the
+// union (Or) or the intersection of other sets, of at least one.
+type Set struct {
+	Constraint *Constraint
+	Or         bool
+	Of         []*Set
+}
+
+// Holds says whether outputs are in the set, given which constraints hold there.
+func (s *Set) Holds(constraint func(c *Constraint) bool) bool {
+	if s.Constraint != nil {
+		return constraint(s.Constraint)
+	}
+	for _, of := range s.Of {
+		if of.Holds(constraint) == s.Or {
+			return s.Or
+		}
+	}
+	return !s.Or
 }
 
 // Interval is Lo <= x <= Hi, with < where an end is strict. It has a point.
@@ -55,9 +75,6 @@ type Interval struct {
 	Lo, Hi             *big.Rat
 	LoStrict, HiStrict bool
 }
-
-// Polytope is where all the constraints hold: at least one.
-type Polytope []Constraint
 
 // Constraint is Offset + sum of Coef y_Output >= 0, or > 0 if Strict. It has at least one
 // term; outputs ascend and no coefficient is 0.
@@ -108,7 +125,7 @@ func ReadFile(path string) (*Query, error) {
 
 // Read reads the content of a file.
 func Read(data []byte) (*Query, error) {
-	text, err := unpack(data, maxUnpacked)
+	text, err := unpack(data, min(maxFile, max(unpackedFree, maxRatio*int64(len(data)))))
 	if err != nil {
 		return nil, err
 	}

@@ -126,7 +126,7 @@ var Table = []Field{
 	{Name: "proof.leaves", Type: "objects", Class: Certificate, Doc: "phases, in the place of `proof.phases`: for each box of T the trees of phases over whose leaves the tails of its rows were " +
 		"added up ([leaves.md](leaves.md#4-in-a-record)): an object with `open` and `trees`"},
 	{Name: "proof.mixtures", Type: "lists", Class: Certificate, Doc: "for a property with alternatives: the factors of a sum of rows that was proved in their place " +
-		"([soundness.md](soundness.md#mixtures-of-alternatives)), for each clause one factor for each alternative; absent if p_lower needs " +
+		"([soundness.md](soundness.md#mixtures-of-alternatives)), for each clause one factor for each of its rows; absent if p_lower needs " +
 		"none"},
 	{Name: "proof.boxes", Type: "integers", Class: Certificate, Doc: "drawn boxes: the numbers of those in the union"},
 	{Name: "proof.cuts", Type: "lists", Class: Certificate, Doc: "`--splits`: the tree of pieces in preorder. `[]` is a leaf, `[array, entry, at]` a cut of that entry of array 2k (weights of layer " +

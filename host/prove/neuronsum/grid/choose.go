@@ -324,7 +324,7 @@ func (c *chooser) chooseRows(grids []Grid) (theta [][]float64, rows []property.R
 		}
 		return total
 	}
-	if clauses := c.s.Clauses(); clauses != nil {
+	if clauses := c.s.Mixable(); clauses != nil {
 		for _, clause := range clauses {
 			theta = append(theta, c.mix(clause, sum))
 		}
@@ -335,19 +335,15 @@ func (c *chooser) chooseRows(grids []Grid) (theta [][]float64, rows []property.R
 			return theta, rows, true
 		}
 	}
-	least := math.Inf(1)
-	for _, all := range c.s.Any {
-		total := 0.0
-		var these []property.Row
-		for _, r := range all {
-			total += sum(&c.s.Rows[r])
-			these = append(these, c.s.Rows[r])
-		}
-		if total < least {
-			least, rows = total, these
-		}
+	sums := make([]float64, len(c.s.Rows))
+	for r := range sums {
+		sums[r] = sum(&c.s.Rows[r])
 	}
-	return nil, rows, least <= math.MaxFloat64
+	chosen, ok := c.s.Implicant(sums)
+	for _, r := range chosen {
+		rows = append(rows, c.s.Rows[r])
+	}
+	return nil, rows, ok
 }
 
 // mix looks for the mixture of a clause with the least sum: it begins with the best row and moves
