@@ -139,8 +139,11 @@ type Kernel struct {
 var (
 	tiled  = map[string]bool{"affinetiles": true, "backtiles": true}
 	staged = map[string]bool{
-		"relaxblocks": true, "relaxsums": true, "splitblocks": true, "concretizeblocks": true, "concretizesums": true,
-		"noiseblocks": true, "noisesums": true, "sharedchannels": true, "sharedsums": true,
+		"affineblocks": true, "affinesums": true, "mergeblocks": true, "mergesums": true, "relaxblocks": true, "relaxsums": true,
+		"splitblocks": true, "backblocks": true, "backsums": true, "concretizeblocks": true, "concretizesums": true,
+		"noiseblocks": true, "noisesums": true, "pairblocks": true, "pairsums": true,
+		"sharemost": true, "shareparts": true, "sharedtaps": true, "sharedchannels": true, "sharedsums": true,
+		"boxtaps": true, "boxchannels": true, "boxsums": true,
 	}
 	streaming = map[string]bool{"affinewide": true}
 )
