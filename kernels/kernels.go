@@ -167,7 +167,7 @@ func (s Shape) Kernels() []Kernel {
 const Receipts = 1024
 
 // Digests is how many places for digests there are behind the ring. See digest.cl.
-const Digests = 8192
+const Digests = 65536
 
 // Padding is how many numbers an array must have beyond its length, PAD in
 // round.cl: vectors are loaded whole.
