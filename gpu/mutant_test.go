@@ -50,14 +50,14 @@ var mutants = []struct{ what, file, old, new string }{
 	{"difference of equal ends", "pairnoise", "mostNaN1(iHi - jLo, jHi - iLo)", "mostNaN1(iHi - jHi, jLo - iLo)"},
 	{"difference not squared", "pairnoise", "(squared ? up1(m * m) : m)", "m"},
 	{"pairs of another box", "pairnoise", "v + quotient(p, perBox) * size * channels +", "v +"},
-	{"factor not widened", "sharedvar", "VLOAD(gHi + from)) + width;", "VLOAD(gHi + from));"},
+	{"factor not widened", "sharedvar", "VLOAD(gHi + at + k * step)) + width;", "VLOAD(gHi + at + k * step));"},
 	{"width of a sum that cancels", "sharedvar", "mag += fabs(v);", "mag += v;"},
-	{"variance of shared biases left out", "sharedvar", "return channel + vb[o] * up(b * b);", "return channel;"},
+	{"variance of shared biases left out", "sharedvar", "return channel + biasVar(a0, share, vb[o]);", "return channel;"},
 	{"end of the interval exchanged", "sharebox", "(gHi > -gLo ? VEC(l) : VEC(h))", "(gHi > -gLo ? VEC(h) : VEC(l))"},
 	{"chord mirrored", "sharebox", "-gLo * recipApprox(gHi - gLo)", "gHi * recipApprox(gHi - gLo)"},
 	{"cost at one end", "sharebox", "mostNaN((w - l) * gHi, (h - w) * -gLo)", "(w - l) * gHi"},
 	{"coefficients of biases not widened", "sharebox", "down(a0 - share), up(a0 + share)", "a0, a0"},
-	{"cost added", "sharebox", "down(VLOAD(cIn + p * rows + r) - cost)", "down(VLOAD(cIn + p * rows + r) + cost)"},
+	{"cost added", "sharebox", "down(c - cost)", "down(c + cost)"},
 	{"matrix of another tap", "sharerows", "sum[i * SK + j] += v * weight[j];", "sum[i * SK + j] += v * weight[0];"},
 	{"root not proved", "round", "const vec c = x * y * (R(1.0) + R(16.0) * UNIT);", "const vec c = x * y;"},
 	{"error of softplus", "convex", "(ln + *err)", "ln"},
@@ -109,7 +109,7 @@ const noMistake = "no mistake"
 
 // TestMutantsApply: every text that a mistake replaces is there.
 func TestMutantsApply(t *testing.T) {
-	for _, m := range slices.Concat(mutants, tileMutants, raceMutants) {
+	for _, m := range slices.Concat(mutants, tileMutants, raceMutants, branchMutants) {
 		if n := strings.Count(kernels.Sources()[m.file], m.old); n < 1 || m.old == m.new && m.what != noMistake {
 			t.Errorf("%s: %s.cl has %q %d times", m.what, m.file, m.old, n)
 		}

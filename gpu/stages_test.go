@@ -7,6 +7,7 @@ import (
 	"psafe/fallback"
 	"psafe/host/bound"
 	"psafe/internal/testscale"
+	"psafe/kernels"
 )
 
 // inStages runs f with all sums in two stages.
@@ -17,11 +18,27 @@ func inStages(d *Device, f func()) {
 }
 
 // TestStages: sums in two stages have the bits of the fallback in the jobs of the self-check, some of
-// which have sums of several blocks.
+// which have sums of several blocks; and the profile tells of every kernel of a stage what it moves and
+// computes, for its shares of the device's limits.
 func TestStages(t *testing.T) {
 	onDevices(t, func(t *testing.T, info Info, p bound.Precision) {
-		if !stagesAgree(t, keep(t, info, p, onGPUs, builds(t))) {
+		d := keep(t, info, p, onGPUs, builds(t))
+		check(t, d.ForgetProfile())
+		if !stagesAgree(t, d) {
 			t.Error("other bits than the fallback's")
+		}
+		times, err := d.Profile()
+		check(t, err)
+		known := map[string]KernelTime{}
+		for _, k := range times {
+			known[k.Name] = k
+		}
+		onCPUs := kernels.Shape{Lanes: 16}.Kernels()
+		for _, k := range onGPUs.Kernels() {
+			one := slices.ContainsFunc(onCPUs, func(c kernels.Kernel) bool { return c.Name == k.Name })
+			if of := known[k.Name]; !one && !k.Tiled() && (of.Launches == 0 || of.Bytes == 0 || of.Flops == 0) {
+				t.Errorf("the profile says of %s: %+v", k.Name, of)
+			}
 		}
 	})
 }
@@ -41,9 +58,32 @@ func stagesAgree(t *testing.T, d *Device) (agree bool) {
 		if err != nil {
 			t.Log(err)
 		}
-		agree = err == nil && slices.EqualFunc(got, want, func(a, b bound.Trace) bool { return a.Digest() == b.Digest() })
+		agree = err == nil && slices.EqualFunc(got, want, func(a, b bound.Trace) bool { return a.Digest() == b.Digest() }) && blocksAgree(t, d)
 	})
 	return agree
+}
+
+// blocksAgree compares the products of matrices, whose sums are short in the self-check, on sums of
+// two blocks.
+func blocksAgree(t *testing.T, d *Device) bool {
+	t.Helper()
+	of := func(dev bound.Device, operation string, seed uint64) []seen {
+		c := newCornerCase(t, dev, seed)
+		c.sizes = []int{34, 37}
+		got, err := cornerOperations[operation](c)
+		check(t, err)
+		return got
+	}
+	reference := fallback.New(d.precision)
+	for _, operation := range []string{"Affine", "BackSubstitute", "MergeRows"} {
+		for seed := range uint64(3) {
+			if diff := differs(of(d, operation, seed), of(reference, operation, seed)); diff != "" {
+				t.Logf("%s, seed %d: %s", operation, seed, diff)
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // TestInStages: where work-items are few and sums long, on GPUs alone.
