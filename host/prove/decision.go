@@ -36,7 +36,7 @@ func decisions(ctx context.Context, e *engine.Engine, cfg Config, results []*cla
 	if e.Posterior.Networks() != nil {
 		bound = decide.DecideSet
 	}
-	list, err := bound(ctx, e, cfg.Cells, tasks)
+	list, err := bound(ctx, e, cfg.Cells, cfg.Rule, tasks)
 	if err != nil {
 		return err
 	}

@@ -31,6 +31,8 @@ type decider struct {
 	method
 	// known is the best that has been shown of a cell, whose tau is that of it.
 	known map[*cell]*shown
+	// priced are the tasks that are about an action, by their tasks.
+	priced map[*property.Task]*decide.Priced
 }
 
 // shown is what is proved of the class of a cell's task on that cell.
@@ -51,8 +53,15 @@ func nothingShown(rows int) *shown {
 
 // Decide bounds the decision of the posterior predictive on all of T, of tasks whose safe set is that
 // of property.ArgmaxIs. T may be cut into so many cells; 0 leaves it to MostCells.
-func Decide(ctx context.Context, e *engine.Engine, cells int, tasks []*property.Task) ([]*claim.Decision, error) {
-	d := &decider{method: method{e: e}, known: map[*cell]*shown{}}
+func Decide(ctx context.Context, e *engine.Engine, cells int, rule decide.Rule, tasks []*property.Task) ([]*claim.Decision, error) {
+	d := &decider{method: method{e: e}, known: map[*cell]*shown{}, priced: map[*property.Task]*decide.Priced{}}
+	if rule.Costs != nil {
+		tasks = slices.Clone(tasks)
+		for i, t := range tasks {
+			p := rule.Asked(e.Posterior, t)
+			tasks[i], d.priced[p.Task] = p.Task, p
+		}
+	}
 	roots, all := make([][]*cell, len(tasks)), []*cell(nil)
 	for i, t := range tasks {
 		for _, box := range t.T {
@@ -64,7 +73,7 @@ func Decide(ctx context.Context, e *engine.Engine, cells int, tasks []*property.
 	decisions := make([]*claim.Decision, len(tasks))
 	for i, t := range tasks {
 		var of error
-		if decisions[i], of = d.decide(ctx, MostCells(e, cells), t, roots[i], err); of != nil {
+		if decisions[i], of = d.decide(ctx, MostCells(e, cells), rule, t, roots[i], err); of != nil {
 			return nil, of
 		}
 	}
@@ -73,15 +82,16 @@ func Decide(ctx context.Context, e *engine.Engine, cells int, tasks []*property.
 
 // decide bounds the decision on the boxes of T, of which roots says what is known and err how that
 // ended, looks for a point that refutes it, and where there is none cuts T.
-func (d *decider) decide(ctx context.Context, most int, t *property.Task, roots []*cell, err error) (*claim.Decision, error) {
+func (d *decider) decide(ctx context.Context, most int, rule decide.Rule, t *property.Task, roots []*cell, err error) (*claim.Decision, error) {
 	r := d.decision(roots)
 	if err == nil && !(r.Gap > 0) {
-		err = d.refute(ctx, t, r)
+		err = d.refute(ctx, rule, t, r)
 	}
 	if err == nil && r.Verdict() == claim.DecisionUnknown {
 		err = d.cut(ctx, most, t, roots)
 		r = d.decision(roots)
 	}
+	d.priced[t].Note(r)
 	if err != nil && !d.e.Cut(ctx, err) {
 		return nil, err
 	}
@@ -115,7 +125,11 @@ func (d *decider) cut(ctx context.Context, most int, t *property.Task, roots []*
 
 func (d *decider) cellOf(t *property.Task, box property.Box) *cell {
 	c := &cell{task: t, box: box, fail: 1}
-	d.known[c] = nothingShown(len(t.S.Rows))
+	if p := d.priced[t]; p != nil {
+		d.known[c] = &shown{Predictive: p.Unknown()}
+	} else {
+		d.known[c] = nothingShown(len(t.S.Rows))
+	}
 	return c
 }
 
@@ -184,11 +198,14 @@ func (d *decider) shownBy(c *cell, n *bound.CLBPMargins, i int, tau float64) (*s
 		return nil, err
 	}
 	budget := d.budgetUp(c, n, i, tau)
-	fail := plusUp(rowsUp(c, tailsUp(forms)), budget)
 	laws := make([]*measure.MarginLaw, len(forms))
 	for r := range forms {
 		laws[r] = bestLaw(forms[r])
 	}
+	if p := d.priced[c.task]; p != nil { // whose rows say nothing of the vote
+		return &shown{Predictive: p.ByLaws(laws, budget)}, nil
+	}
+	fail := plusUp(rowsUp(c, tailsUp(forms)), budget)
 	return &shown{measure.PredictiveOf(laws, budget), max(0, math.Nextafter(1-fail, math.Inf(-1)))}, nil
 }
 
@@ -249,7 +266,7 @@ func (d *decider) decision(roots []*cell) *claim.Decision {
 		r.RivalUpper, taus[l] = max(r.RivalUpper, s.MostRival()), c.tau
 	}
 	r.Lower, r.Vote = max(0, slack.PredictiveDown(r.Lower)), max(0, slack.PredictiveDown(r.Vote))
-	r.Gap, r.RivalUpper = max(-1, slack.PredictiveDown(r.Gap)), slack.PredictiveUp(r.RivalUpper)
+	r.Gap, r.RivalUpper = max(-1, d.priced[roots[0].task].GapDown(r.Gap)), slack.PredictiveUp(r.RivalUpper)
 	r.Proof.Cells, r.Proof.Tau = claim.UncutCells(trees), sameTau(taus)
 	return r
 }
@@ -280,18 +297,28 @@ func (d *decider) leaves(c *cell, tree []int, list []*cell) ([]int, []*cell) {
 }
 
 // refute looks for a point of T where another class is proved to have more of the predictive.
-func (d *decider) refute(ctx context.Context, t *property.Task, r *claim.Decision) error {
-	at, box, rival := decide.PredictiveWitness(ctx, d.e.Posterior, t)
+func (d *decider) refute(ctx context.Context, rule decide.Rule, t *property.Task, r *claim.Decision) error {
+	priced := d.priced[t]
+	at, box, rival, class := decide.PredictiveWitness(ctx, d.e.Posterior, t, priced)
 	if box.Lo == nil || rival < 0 {
 		return nil
 	}
-	swapped, k := decide.ForRival(t, rival, d.e.Posterior.Outputs())
+	var swapped *property.Task
+	var k int
+	if priced != nil {
+		priced, k = rule.ForRival(priced, rival, class)
+		swapped = priced.Task
+		d.priced[swapped] = priced
+	} else {
+		swapped, k = decide.ForRival(t, rival, d.e.Posterior.Outputs())
+	}
 	c := d.cellOf(swapped, box)
 	if err := d.judgeDecision(ctx, []*cell{c}); err != nil {
 		return err
 	}
-	if gap := slack.PredictiveDown(d.known[c].GapsDown[k]); gap > 0 {
+	if gap := priced.GapDown(d.known[c].GapsDown[k]); gap > 0 {
 		r.RivalGap, r.Proof.Rival, r.Proof.Witness, r.Proof.WitnessTau = gap, &rival, &at, c.tau
+		priced.NoteWitness(r)
 	}
 	return nil
 }
