@@ -193,11 +193,7 @@ func (q *question) refuted(ctx context.Context, costs *property.Costs, proof *de
 	}
 	gap := func(p *predictive) float64 { return p.gaps[rowOf(rival, own)] }
 	enough := func(p *predictive) bool { return q.Decision.RivalGap.Rat().Cmp(exactRat(gap(p))) <= 0 }
-	var taus []float64
-	if proof.WitnessTau != 0 {
-		taus = []float64{proof.WitnessTau}
-	}
-	p, err := bound(ctx, of, []property.Box{at}, taus, enough)
+	p, err := bound(ctx, of, []property.Box{at}, []float64{proof.WitnessTau}, enough)
 	if err == nil && !enough(p) {
 		err = fmt.Errorf("decision: rival_gap is %v, proved is %v", q.Decision.RivalGap, gap(p))
 	}

@@ -86,7 +86,7 @@ func (q *question) predictor(proof *decisionProof) (predictor, error) {
 		}
 		return q.bySet, nil
 	}
-	if err := q.post.RequireIndependent(); err != nil {
+	if err := q.post.RequireIndependent(); err != nil && q.post.OnTop() != nil {
 		return nil, fmt.Errorf("decision: %w", err)
 	}
 	n, err := q.held.noisyOf(q.post, q.asked().number("--depth"))
@@ -102,11 +102,21 @@ func (n *noisy) predictiveOn(ctx context.Context, of *asked, cells []property.Bo
 		return of.unknown(), nil
 	}
 	taus, err := tausOf(taus, len(cells))
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("decision: %w", err)
+	case n.deviations == nil && slices.ContainsFunc(taus, func(tau float64) bool { return tau != 0 }):
+		return nil, errors.New("decision: the posterior has no hidden bound that could fail, and a tau")
 	}
 	return eachCell(ctx, of, cells, enough, func(c int, try uint64) (*predictive, error) {
-		return n.newCellPass(cells[c], taus[c], try).predictive(of), nil
+		is := of.unknown()
+		if n.top != nil {
+			is.better(n.newTopPass(cells[c], try).predictive(of))
+		}
+		if n.deviations != nil && !(n.top != nil && taus[c] == 0) {
+			is.better(n.newCellPass(cells[c], taus[c], try).predictive(of))
+		}
+		return is, nil
 	})
 }
 
@@ -216,6 +226,12 @@ func (p *cellPass) predictive(of *asked) *predictive {
 		})
 		fails = append(fails, tail)
 	}
+	return of.predictive(laws, budget, fails)
+}
+
+// predictive is what the laws of all rows prove where hidden bounds fail with at most budget, and for the
+// vote by how much these and the rows fail.
+func (of *asked) predictive(laws []*marginLaw, budget float64, fails []float64) *predictive {
 	if of.priced != nil {
 		return of.priced.byLaws(laws, budget)
 	}

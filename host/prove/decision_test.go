@@ -10,6 +10,7 @@ import (
 
 	"psafe/host/bound"
 	"psafe/host/lab/testkit/provetest"
+	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
 	"psafe/host/prove"
 	"psafe/host/prove/claim"
@@ -145,6 +146,9 @@ func TestDecisionOfNoise(t *testing.T) {
 	for n := range testscale.Cases(t, 300) {
 		sd := []float64{0, 0.02, 0.1, 0.4}[n%4]
 		post := provetest.Noisy(r, sd, n%3 == 0, [][]int{{2, 5, 3}, {1, 4, 4, 2}, {3, 4}}[n%3]...)
+		if n%5 == 3 { // random in the last layer alone, with any covariance, or by dropout
+			post = sumtest.RandomOnTop(r, network.Activation{Kind: network.ReLU}, sd, [][]int{{2, 5, 3}, {1, 4, 4, 2}, {3, 4}}[n%3]...)
+		}
 		x := make([]float64, post.Inputs())
 		for j := range x {
 			x[j] = r.NormFloat64()

@@ -10,6 +10,7 @@ import (
 	"psafe/host/prove/decide"
 	"psafe/host/prove/engine"
 	"psafe/host/prove/measure"
+	"psafe/host/prove/ontop"
 	"psafe/host/prove/slack"
 	"psafe/host/read/property"
 )
@@ -136,7 +137,14 @@ func (d *decider) cellOf(t *property.Task, box property.Box) *cell {
 // judgeDecision bounds the decision on cells with several taus, the best of which counts, and once more
 // with sharper bounds where none decides.
 func (d *decider) judgeDecision(ctx context.Context, cells []*cell) error {
-	d.second = false
+	if d.second = false; d.e.OnTop() != nil {
+		if err := d.decideOnTop(ctx, cells); err != nil {
+			return err
+		}
+	}
+	if !d.e.Posterior.Independent() {
+		return nil
+	}
 	for _, budget := range decisionBudgets {
 		if err := d.decideAt(ctx, cells, budget); err != nil {
 			return err
@@ -191,6 +199,34 @@ func (d *decider) decideAt(ctx context.Context, cells []*cell, budget float64) e
 	return nil
 }
 
+// decideOnTop bounds the decision on cells where the last layer alone is random, by the laws of its rows: no
+// hidden bound can fail, so that there is no tau.
+func (d *decider) decideOnTop(ctx context.Context, cells []*cell) error {
+	return d.eachOnTop(ctx, cells, func(c *cell, known *ontop.Cell) func() {
+		laws, tails := make([]*measure.MarginLaw, len(c.task.S.Rows)), make([]float64, len(c.task.S.Rows))
+		for r := range laws {
+			row := d.e.OnTop().Row(&c.task.S.Rows[r])
+			laws[r], tails[r] = row.Law(known), row.TailUp(known, false)
+		}
+		found := d.shown(c, laws, tails, 0)
+		return func() {
+			if found.LeastGap() > d.known[c].LeastGap() {
+				d.known[c], c.tau = found, 0
+			}
+		}
+	})
+}
+
+// shown is what the laws of a cell's rows show, and the tails of its margins; hidden bounds fail with at
+// most budget.
+func (d *decider) shown(c *cell, laws []*measure.MarginLaw, tails []float64, budget float64) *shown {
+	if p := d.priced[c.task]; p != nil { // whose rows say nothing of the vote
+		return &shown{Predictive: p.ByLaws(laws, budget)}
+	}
+	fail := plusUp(rowsUp(c, tails), budget)
+	return &shown{measure.PredictiveOf(laws, budget), max(0, math.Nextafter(1-fail, math.Inf(-1)))}
+}
+
 // shownBy is what one pass shows of a cell, item i of it.
 func (d *decider) shownBy(c *cell, n *bound.CLBPMargins, i int, tau float64) (*shown, error) {
 	forms := formsOf(c, n, i)
@@ -202,11 +238,11 @@ func (d *decider) shownBy(c *cell, n *bound.CLBPMargins, i int, tau float64) (*s
 	for r := range forms {
 		laws[r] = bestLaw(forms[r])
 	}
-	if p := d.priced[c.task]; p != nil { // whose rows say nothing of the vote
-		return &shown{Predictive: p.ByLaws(laws, budget)}, nil
+	var tails []float64
+	if d.priced[c.task] == nil {
+		tails = tailsUp(forms)
 	}
-	fail := plusUp(rowsUp(c, tailsUp(forms)), budget)
-	return &shown{measure.PredictiveOf(laws, budget), max(0, math.Nextafter(1-fail, math.Inf(-1)))}, nil
+	return d.shown(c, laws, tails, budget), nil
 }
 
 // worthLaws is how many forms of a row laws are made of: those that are about the highest, a standard
