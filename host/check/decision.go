@@ -12,7 +12,8 @@ import (
 
 // decision is what a record claims of the class c of its label: pi_c(x) >= Lower, pi_k(x) <=
 // RivalUpper and pi_c(x) - pi_k(x) >= Gap for all x of T and all other classes k, that at every x a
-// share of at least Vote of the networks says c, and that pi_k(x) - pi_c(x) >= RivalGap at a witness.
+// share of at least Vote of the networks says c, and that pi_k(x) - pi_c(x) >= RivalGap at a witness. With
+// an Action, Gap and RivalGap are about costs.
 type decision struct {
 	Verdict    string   `json:"verdict"`
 	Lower      *decimal `json:"lower"`
@@ -20,6 +21,7 @@ type decision struct {
 	Gap        *decimal `json:"gap"`
 	Vote       *decimal `json:"vote"`
 	RivalGap   *decimal `json:"rival_gap,omitempty"`
+	Action     *int     `json:"action,omitempty"`
 }
 
 // decisionProof is how a record says that a decision was shown.
@@ -29,6 +31,9 @@ type decisionProof struct {
 	Rival      *int          `json:"rival,omitempty"`
 	Witness    *witnessProof `json:"witness,omitempty"`
 	WitnessTau float64       `json:"witness_tau,omitempty"`
+
+	Reference        *int `json:"reference,omitempty"`
+	WitnessReference *int `json:"witness_reference,omitempty"`
 }
 
 // decision is the field decision of a proof.
@@ -96,6 +101,8 @@ func (r *record) consistentDecision() error {
 		return fmt.Errorf("decision: the property is %.40q, not that one class is the largest output", r.Property)
 	case (d.RivalGap != nil) != (proof.Witness != nil) || (proof.Rival != nil) != (proof.Witness != nil) || proof.WitnessTau != 0 && proof.Witness == nil:
 		return errors.New("decision: rival_gap is there without a witness and a rival in the proof, or these without rival_gap")
+	case (proof.Reference != nil) != (d.Action != nil) || (proof.WitnessReference != nil) != (d.Action != nil && d.RivalGap != nil):
+		return errors.New("decision: the proof has classes of reference without an action, or lacks them")
 	case d.RivalGap != nil && !(d.RivalGap.Cmp(zero) > 0):
 		return fmt.Errorf("decision: rival_gap is %v, which claims nothing", d.RivalGap)
 	}
@@ -128,7 +135,17 @@ func (q *question) decided(ctx context.Context) error {
 	if d.Lower.is(0) && d.RivalUpper.is(1) && d.Gap.is(-1) && d.Vote.Cmp(q.PLower.Exact) <= 0 {
 		cells = nil // nothing is claimed of them
 	}
-	all, err := bound(ctx, q.task, cells, proof.Tau, enough)
+	costs, err := q.costsOf()
+	if err != nil {
+		return err
+	}
+	of := &asked{task: q.task}
+	if costs != nil {
+		if of, err = q.priced(costs, proof); err != nil {
+			return err
+		}
+	}
+	all, err := bound(ctx, of, cells, proof.Tau, enough)
 	if err != nil {
 		return err
 	}
@@ -139,30 +156,44 @@ func (q *question) decided(ctx context.Context) error {
 	if d.RivalGap == nil {
 		return nil
 	}
-	return q.refuted(ctx, proof, bound)
+	return q.refuted(ctx, costs, proof, bound)
 }
 
-// refuted proves that another class has more of the predictive at the witness.
-func (q *question) refuted(ctx context.Context, proof *decisionProof, bound predictor) error {
-	rival, outputs := *proof.Rival, q.post.Outputs()
-	if rival < 0 || rival >= outputs || rival == q.task.Label {
-		return fmt.Errorf("decision: rival %d is no other class of %d", rival, outputs)
+// priced is the task about the action of the record.
+func (q *question) priced(costs *property.Costs, proof *decisionProof) (*asked, error) {
+	action := *q.Decision.Action
+	if q.asked()["--action"] == "label" && action != costs.BestFor(q.task.Label) {
+		return nil, fmt.Errorf("decision: action %d is not the best for class %d", action, q.task.Label)
+	}
+	return pricedTask(q.task, costs, action, proof.Reference)
+}
+
+// refuted proves that another class has more of the predictive at the witness, or another action costs less.
+func (q *question) refuted(ctx context.Context, costs *property.Costs, proof *decisionProof, bound predictor) error {
+	own, others, what := q.task.Label, q.post.Outputs(), "class"
+	if costs != nil {
+		own, others, what = *q.Decision.Action, costs.Actions(), "action"
+	}
+	rival := *proof.Rival
+	if rival < 0 || rival >= others || rival == own {
+		return fmt.Errorf("decision: rival %d is no other %s of %d", rival, what, others)
 	}
 	at, err := proof.Witness.around(q.task)
 	if err != nil {
 		return err
 	}
-	other := *q.task
-	if other.S, other.Label, err = property.ParseSpec(property.WithClass(property.KeepsClass, rival), outputs); err != nil {
+	of := &asked{task: new(*q.task)}
+	if costs != nil {
+		of, err = pricedTask(q.task, costs, rival, proof.WitnessReference)
+	} else {
+		of.task.S, of.task.Label, err = property.ParseSpec(property.WithClass(property.KeepsClass, rival), others)
+	}
+	if err != nil {
 		return err
 	}
-	gap := func(p *predictive) float64 { return p.gaps[rowOf(other.Label, q.task.Label)] }
+	gap := func(p *predictive) float64 { return p.gaps[rowOf(rival, own)] }
 	enough := func(p *predictive) bool { return q.Decision.RivalGap.Rat().Cmp(exactRat(gap(p))) <= 0 }
-	var taus []float64
-	if proof.WitnessTau != 0 {
-		taus = []float64{proof.WitnessTau}
-	}
-	p, err := bound(ctx, &other, []property.Box{at}, taus, enough)
+	p, err := bound(ctx, of, []property.Box{at}, []float64{proof.WitnessTau}, enough)
 	if err == nil && !enough(p) {
 		err = fmt.Errorf("decision: rival_gap is %v, proved is %v", q.Decision.RivalGap, gap(p))
 	}

@@ -17,6 +17,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/job/certify"
 	"psafe/host/prove"
+	"psafe/host/prove/decide"
 	"psafe/host/prove/measure"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
@@ -44,6 +45,17 @@ func decisionJobs() map[string]*certify.Job {
 		samples.Posterior.Path = testFile("samples-2-8-3.npz")
 		samples.Method = certify.Method{By: new(prove.Finite), Decision: true, Cells: new(8)}
 		jobs[of+"samples"] = &samples
+		if i == 0 {
+			reject, costs := samples, *tanh
+			reject.Method.Reject = "0.6"
+			jobs[of+"samples, reject"] = &reject
+			costs.Method.Costs, costs.Method.Action = "0,1;1/3,0;2,2", "label"
+			jobs[of+"tanh, costs"] = &costs
+			full, dropped := *tanh, reject
+			full.Posterior.Path, dropped.Posterior.Path = testFile("correlated-2-8-3.npz"), testFile("dropout-2-8-3.npz")
+			dropped.Method.By = new(prove.CLBP)
+			jobs[of+"a covariance"], jobs[of+"dropout"] = &full, &dropped
+		}
 		zero := samples
 		zero.Tasks.Points.Property = "argmax_is:0"
 		jobs[of+"samples, class 0"] = &zero
@@ -126,10 +138,15 @@ func forgedDecisions(t *testing.T, rng *rand.Rand, line []byte) map[string][]byt
 		}
 		return "decision_safe"
 	})
-	add("rival", `"rival":([0-9]*)`, func(old string) string {
+	next := func(old string) string {
 		k, _ := strconv.Atoi(old)
 		return fmt.Sprint((k + 1) % 2)
-	})
+	}
+	add("rival", `"rival":([0-9]*)`, next)
+	add("action", `"action":([0-9]*)`, next)
+	add("no action", `"decision":\{[^}]*(,"action":[0-9]*)`, func(string) string { return "" })
+	add("no costs", `"flags":"[^"]*( --costs [^" ]*| --reject [^" ]*)`, func(string) string { return "" })
+	add("a class of reference", `"reference":([0-9]*)`, func(string) string { return "77" })
 	add("no decision asked", `"flags":"[^"]*( --target decision)`, func(string) string { return "" })
 	add("another target", `"flags":"[^"]*--target (decision)`, func(string) string { return "safe" })
 	if strings.Contains(string(line), "decision_safe") {
@@ -190,6 +207,65 @@ func TestPredictiveAsCertify(t *testing.T) {
 	}
 }
 
+// TestPricedAsCertify: the checker's bounds of costs are no worse than those of certify, but for roundings,
+// and of two classes the same.
+func TestPricedAsCertify(t *testing.T) {
+	rng := rand.New(rand.NewPCG(35, 23))
+	for n := range 40 {
+		classes := 2 + n%3
+		var rows []string
+		for range 3 {
+			row := make([]string, classes)
+			for k := range row {
+				row[k] = fmt.Sprint(rng.IntN(40))
+			}
+			rows = append(rows, strings.Join(row, ","))
+		}
+		costs, err := property.ParseCosts(strings.Join(rows, ";"), classes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		task := &property.Task{Label: rng.IntN(classes)}
+		task.S = property.ArgmaxIs(task.Label, classes)
+		action, r := rng.IntN(3), rng.IntN(classes)
+		own, err := pricedTask(task, costs, action, &r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		theirs := decide.Rule{Costs: costs}.Priced(task, action, r)
+		var laws []*marginLaw
+		var theirLaws []*measure.MarginLaw
+		for row := range 2 * (classes - 1) {
+			top, v := 2*rng.NormFloat64(), math.Exp(rng.NormFloat64()-2)
+			if row >= classes-1 {
+				top = -laws[row-classes+1].at[0] - 0.1*rng.Float64()
+			}
+			laws, theirLaws = append(laws, lawOf(top, []noise{{0, v}})), append(theirLaws, measure.NewMarginLaw(top, []float64{v}))
+		}
+		e := make([]share, classes)
+		for k := range e {
+			e[k] = share{rng.Float64(), 1 + rng.Float64()}
+		}
+		if u := own.priced.sums[0]; !shownFraction(u, e, leastFraction(u, e)) || shownFraction(u, e, leastFraction(u, e)+1e-9) {
+			t.Errorf("%d: the least of %v over %v is not %v", n, u, e, leastFraction(u, e))
+		}
+		budget := []float64{0, 0.003, 0.2}[n/3%3]
+		is, p := own.priced.byLaws(laws, budget), theirs.ByLaws(theirLaws, budget)
+		worse := func(what string, a, b float64) {
+			if a > b+1e-9 || classes == 2 && a < b-0.01 {
+				t.Errorf("%d: %s: %v, certify has %v", n, what, b, a)
+			}
+		}
+		worse("lower", p.LowerDown, is.lower)
+		for k := range p.RivalsUp {
+			worse("rival", -p.RivalsUp[k], -is.rivals[k])
+		}
+		for k := range p.GapsDown {
+			worse("gap", p.GapsDown[k], is.gaps[k])
+		}
+	}
+}
+
 // TestNamesOfFiles: a property of a file may have the name of another one. argmax_is:1 may say that class
 // 1 is never the largest output, whose rows would be taken for margins of class 1, and output_box:[3,4] be a
 // box that holds everything. No record of a file has a decision or means.
@@ -223,6 +299,28 @@ func TestNamesOfFiles(t *testing.T) {
 			t.Errorf("with one: %v %v\n%s", err, v.Refused, line)
 		}
 	}
+}
+
+// TestActionOfLabel: to abstain is not the best action for a class, whatever is proved of it.
+func TestActionOfLabel(t *testing.T) {
+	job := decisionJobs()["float64 samples, reject"]
+	var c Checker
+	for _, line := range written(t, job) {
+		if !bytes.Contains(line, []byte(`"action":3`)) {
+			continue
+		}
+		line = bytes.Replace(line, []byte(`--reject 0.6"`), []byte(`--reject 0.6 --action label"`), 1)
+		ids, err := identities(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		line = regexp.MustCompile(`"id":"[^"]*"`).ReplaceAll(line, fmt.Appendf(nil, `"id":"%s"`, ids[0]))
+		if v, err := c.Check(t.Context(), resealed(line), false); err != nil || v.Refused == nil || !strings.HasPrefix(v.Refused.Error(), "decision: action 3 is not the best for class") {
+			t.Errorf("%v %v", err, v.Refused)
+		}
+		return
+	}
+	t.Error("nowhere does it abstain")
 }
 
 // TestSpacesInProperty: the words of a property may have spaces around them.

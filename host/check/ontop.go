@@ -157,20 +157,14 @@ func (t *topPass) choose(r *topRow) chosen {
 // tailUp bounds the probability that a row is negative, or 0, somewhere in the cell; with met only at
 // some one point of it.
 func (t *topPass) tailUp(row *property.Row, met bool) float64 {
-	r := t.rowOf(row)
-	if r == nil {
+	r, c := t.chosen(row)
+	if c == nil {
 		return 1
 	}
-	c := t.choose(r)
-	for _, list := range [][]float64{c.at, c.half, c.reach} {
-		if slices.ContainsFunc(list, func(x float64) bool { return !(math.Abs(x) <= topMost) }) {
-			return 1
-		}
-	}
 	if t.rate > 0 {
-		return t.droppedTailUp(r, &c)
+		return t.droppedTailUp(r, c)
 	}
-	least, v := t.meanDown(r, &c), t.variance(r, &c)
+	least, v := t.meanDown(r, c), t.variance(r, c)
 	switch {
 	case !arith.Finite(least, least) || !v.Finite() || v.Hi <= 0:
 		return 1
@@ -180,6 +174,43 @@ func (t *topPass) tailUp(row *property.Row, met bool) float64 {
 		return arith.Up(1 - tailDown(-least, v.Lo))
 	}
 	return 1
+}
+
+// chosen is a row with its lines, nil where numbers are out of range.
+func (t *topPass) chosen(row *property.Row) (*topRow, *chosen) {
+	r := t.rowOf(row)
+	if r == nil {
+		return nil, nil
+	}
+	c := t.choose(r)
+	for _, list := range [][]float64{c.at, c.half, c.reach} {
+		if slices.ContainsFunc(list, func(x float64) bool { return !(math.Abs(x) <= topMost) }) {
+			return nil, nil
+		}
+	}
+	return r, &c
+}
+
+// law is that of the least value of a row over the cell: it is at least its mean less noise of that
+// variance, or of dropout a sum of independent terms.
+func (t *topPass) law(row *property.Row) *marginLaw {
+	r, c := t.chosen(row)
+	switch {
+	case c == nil:
+		return &marginLaw{}
+	case t.rate > 0:
+		return t.droppedLaw(r, c)
+	}
+	return lawOf(t.meanDown(r, c), []noise{{0, t.variance(r, c).Hi}})
+}
+
+// predictive is what the cell proves of a decision. No hidden bound can fail.
+func (t *topPass) predictive(of *asked) *predictive {
+	var laws []*marginLaw
+	for r := range of.task.S.Rows {
+		laws = append(laws, t.law(&of.task.S.Rows[r]))
+	}
+	return of.predictive(laws, 0, t.tails(&of.task.S, false))
 }
 
 // tailDown is at most Q(t/sqrt(v)) for t, v > 0.

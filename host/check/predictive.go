@@ -42,14 +42,41 @@ func (p *predictive) worse(o *predictive)  { p.with(o, math.Min, math.Max) }
 
 func (p *predictive) with(o *predictive, lower, upper func(a, b float64) float64) {
 	p.lower, p.vote = lower(p.lower, o.lower), lower(p.vote, o.vote)
-	for k := range p.gaps {
-		p.rivals[k], p.gaps[k] = upper(p.rivals[k], o.rivals[k]), lower(p.gaps[k], o.gaps[k])
+	for k := range p.rivals {
+		p.rivals[k] = upper(p.rivals[k], o.rivals[k])
 	}
+	for k := range p.gaps {
+		p.gaps[k] = lower(p.gaps[k], o.gaps[k])
+	}
+}
+
+// asked is a task about a class or, with priced, about an action.
+type asked struct {
+	task   *property.Task
+	priced *priced
+}
+
+// unknown is what is known of everything, sure the best that can be.
+func (a *asked) unknown() *predictive {
+	if a.priced != nil {
+		return a.priced.predictive(slices.Repeat([]float64{-1}, len(a.priced.sums)))
+	}
+	return unknownPredictive(len(a.task.S.Rows))
+}
+
+func (a *asked) sure() *predictive {
+	if a.priced != nil {
+		is := a.priced.predictive(slices.Repeat([]float64{1}, len(a.priced.sums)))
+		is.vote = 1
+		clear(is.rivals)
+		return is
+	}
+	return surePredictive(len(a.task.S.Rows))
 }
 
 // predictor bounds the predictive of the class of a task on all cells, each with its tau. It goes on to
 // other lines until enough says that what is known suffices.
-type predictor func(ctx context.Context, task *property.Task, cells []property.Box, taus []float64, enough func(*predictive) bool) (*predictive, error)
+type predictor func(ctx context.Context, of *asked, cells []property.Box, taus []float64, enough func(*predictive) bool) (*predictive, error)
 
 // predictor is that of the posterior.
 func (q *question) predictor(proof *decisionProof) (predictor, error) {
@@ -59,7 +86,7 @@ func (q *question) predictor(proof *decisionProof) (predictor, error) {
 		}
 		return q.bySet, nil
 	}
-	if err := q.post.RequireIndependent(); err != nil {
+	if err := q.post.RequireIndependent(); err != nil && q.post.OnTop() != nil {
 		return nil, fmt.Errorf("decision: %w", err)
 	}
 	n, err := q.held.noisyOf(q.post, q.asked().number("--depth"))
@@ -70,17 +97,26 @@ func (q *question) predictor(proof *decisionProof) (predictor, error) {
 }
 
 // predictiveOn is a predictor by concentration LBP.
-func (n *noisy) predictiveOn(ctx context.Context, task *property.Task, cells []property.Box, taus []float64, enough func(*predictive) bool) (*predictive, error) {
+func (n *noisy) predictiveOn(ctx context.Context, of *asked, cells []property.Box, taus []float64, enough func(*predictive) bool) (*predictive, error) {
 	if len(cells) == 0 {
-		return unknownPredictive(len(task.S.Rows)), nil
+		return of.unknown(), nil
 	}
 	taus, err := tausOf(taus, len(cells))
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("decision: %w", err)
+	case n.deviations == nil && slices.ContainsFunc(taus, func(tau float64) bool { return tau != 0 }):
+		return nil, errors.New("decision: the posterior has no hidden bound that could fail, and a tau")
 	}
-	return eachCell(ctx, task, cells, enough, func(c int, try uint64) (*predictive, error) {
-		p := n.newCellPass(cells[c], taus[c], try)
-		return p.predictive(&task.S), nil
+	return eachCell(ctx, of, cells, enough, func(c int, try uint64) (*predictive, error) {
+		is := of.unknown()
+		if n.top != nil {
+			is.better(n.newTopPass(cells[c], try).predictive(of))
+		}
+		if n.deviations != nil && !(n.top != nil && taus[c] == 0) {
+			is.better(n.newCellPass(cells[c], taus[c], try).predictive(of))
+		}
+		return is, nil
 	})
 }
 
@@ -89,11 +125,10 @@ const decisionTries = 4
 
 // eachCell takes together what is proved of each cell, with one choice of lines after the other, up to
 // a cell of which not enough is proved.
-func eachCell(ctx context.Context, task *property.Task, cells []property.Box, enough func(*predictive) bool, of func(c int, try uint64) (*predictive, error)) (*predictive, error) {
-	rows := len(task.S.Rows)
-	all := surePredictive(rows)
+func eachCell(ctx context.Context, asked *asked, cells []property.Box, enough func(*predictive) bool, of func(c int, try uint64) (*predictive, error)) (*predictive, error) {
+	all := asked.sure()
 	for c := range cells {
-		best := unknownPredictive(rows)
+		best := asked.unknown()
 		for try := range uint64(decisionTries) {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
@@ -174,8 +209,9 @@ func (l *marginLaw) shareUp() float64 {
 	return min(1, sum.Hi())
 }
 
-// predictive is what the pass proves of the class of S, whose rows are its margins.
-func (p *cellPass) predictive(s *property.Safe) *predictive {
+// predictive is what the pass proves of the class of S, whose rows are its margins, or of an action.
+func (p *cellPass) predictive(of *asked) *predictive {
+	s := &of.task.S
 	budget, rows := p.budgetUp(), len(s.Rows)
 	laws, fails := make([]*marginLaw, rows), []float64{budget}
 	for r := range s.Rows {
@@ -189,6 +225,15 @@ func (p *cellPass) predictive(s *property.Safe) *predictive {
 			return true
 		})
 		fails = append(fails, tail)
+	}
+	return of.predictive(laws, budget, fails)
+}
+
+// predictive is what the laws of all rows prove where hidden bounds fail with at most budget, and for the
+// vote by how much these and the rows fail.
+func (of *asked) predictive(laws []*marginLaw, budget float64, fails []float64) *predictive {
+	if of.priced != nil {
+		return of.priced.byLaws(laws, budget)
 	}
 	is := predictiveOf(laws, budget)
 	is.vote = max(0, arith.SumDown(1, -totalUp(fails)))
@@ -285,9 +330,10 @@ func gapDown(s, t float64) float64 {
 }
 
 // bySet is a predictor of a finite set of networks, by the margins of each of them.
-func (q *question) bySet(ctx context.Context, task *property.Task, cells []property.Box, _ []float64, enough func(*predictive) bool) (*predictive, error) {
+func (q *question) bySet(ctx context.Context, of *asked, cells []property.Box, _ []float64, enough func(*predictive) bool) (*predictive, error) {
+	task := of.task
 	if len(cells) == 0 {
-		return unknownPredictive(len(task.S.Rows)), nil
+		return of.unknown(), nil
 	}
 	set := q.post.Networks()
 	m, err := moldOf(q.post.Network())
@@ -301,7 +347,7 @@ func (q *question) bySet(ctx context.Context, task *property.Task, cells []prope
 		}
 	}
 	margins := make([][]float64, len(nets)) // the best of this cell: those of all would fill the memory
-	return eachCell(ctx, task, cells, enough, func(c int, try uint64) (*predictive, error) {
+	return eachCell(ctx, of, cells, enough, func(c int, try uint64) (*predictive, error) {
 		if try == 0 {
 			clear(margins)
 		}
@@ -315,6 +361,9 @@ func (q *question) bySet(ctx context.Context, task *property.Task, cells []prope
 				lo[k] = max(lo[k], old)
 			}
 			margins[i] = lo
+		}
+		if of.priced != nil {
+			return of.priced.byNetworks(margins, set.Counts, set.Total()), nil
 		}
 		return meanOf(margins, set.Counts, set.Total(), &task.S), nil
 	})

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"psafe/host/prove/claim"
+	"psafe/host/prove/decide"
 	"psafe/host/prove/engine"
 	"psafe/host/read/property"
 )
@@ -41,6 +42,8 @@ type Config struct {
 	Derived bool
 	// Decision asks for Result.Decision, of tasks whose safe set is that of property.ArgmaxIs.
 	Decision bool
+	// Rule is how the posterior predictive decides.
+	Rule decide.Rule
 	// Mean asks for Result.Mean.
 	Mean bool
 	// NoUpper leaves upper bounds out.

@@ -17,8 +17,8 @@ import (
 // Decides says in one line why the decision of a posterior's predictive cannot be bounded; nil if
 // it can.
 func Decides(p *posterior.Posterior) error {
-	if !p.Independent() && p.Networks() == nil {
-		return fmt.Errorf("the decision of the predictive is bounded for independent normal weights and for finite sets of networks; this is %s", p.Describe())
+	if !p.Independent() && p.Networks() == nil && p.OnTop() != nil {
+		return fmt.Errorf("the decision of the predictive is bounded for independent normal weights, for networks of which the last layer alone is random, and for finite sets of networks; this is %s", p.Describe())
 	}
 	return nil
 }
@@ -36,7 +36,7 @@ func decisions(ctx context.Context, e *engine.Engine, cfg Config, results []*cla
 	if e.Posterior.Networks() != nil {
 		bound = decide.DecideSet
 	}
-	list, err := bound(ctx, e, cfg.Cells, tasks)
+	list, err := bound(ctx, e, cfg.Cells, cfg.Rule, tasks)
 	if err != nil {
 		return err
 	}

@@ -1,16 +1,20 @@
 package prove_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"psafe/host/bound"
 	"psafe/host/lab/testkit/provetest"
+	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
 	"psafe/host/prove"
 	"psafe/host/prove/claim"
+	"psafe/host/prove/decide"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
@@ -71,10 +75,66 @@ func against(t *testing.T, name string, task *property.Task, d *claim.Decision, 
 		t.Errorf("%s: lower %v and vote %v, they are %v and %v", name, d.Lower, d.Vote, pi[c], vote)
 	}
 	for k, p := range pi {
-		if k != c && (d.RivalUpper < p-slack[k] || d.Gap > pi[c]-p+slack[c]+slack[k]) {
+		if k != c && (d.RivalUpper < p-slack[k] || d.Action == nil && d.Gap > pi[c]-p+slack[c]+slack[k]) {
 			t.Errorf("%s: class %d: rival_upper %v and gap %v, they are %v and %v", name, k, d.RivalUpper, d.Gap, p, pi[c]-p)
 		}
 	}
+}
+
+// againstCosts compares a decision about an action with the expected costs at a point, and its rival's gap
+// too if that is the witness.
+func againstCosts(t *testing.T, name string, costs *property.Costs, d *claim.Decision, pi, slack []float64, witness bool) {
+	t.Helper()
+	over := func(b, a int) (sum, err float64) {
+		for k, u := range costs.Over(b, a) {
+			x, _ := u.Float64()
+			sum, err = sum+x*pi[k], err+math.Abs(x)*slack[k]
+		}
+		return sum, err
+	}
+	for b := range costs.Actions() {
+		if b == *d.Action {
+			continue
+		}
+		if is, err := over(b, *d.Action); d.Gap > is+err {
+			t.Errorf("%s: gap %v, action %d costs %v more than %d", name, d.Gap, b, is, *d.Action)
+		}
+	}
+	if !witness || d.Proof.Rival == nil {
+		return
+	}
+	if is, err := over(*d.Action, *d.Proof.Rival); d.RivalGap > is+err {
+		t.Errorf("%s: rival_gap %v, action %d costs %v more than %d", name, d.RivalGap, *d.Action, is, *d.Proof.Rival)
+	}
+}
+
+// ruleOf is how case n decides: by the largest probability, by one that is large enough, or by costs.
+func ruleOf(r *rand.Rand, n, classes int) (rule decide.Rule) {
+	var err error
+	switch n % 3 {
+	case 1:
+		rule.Costs, err = property.RejectBelow([]string{"0.6", "0.9"}[r.IntN(2)], classes)
+	case 2:
+		var rows []string
+		for range 2 + r.IntN(3) {
+			row := make([]string, classes)
+			for k := range row {
+				row[k] = fmt.Sprint(r.IntN(60))
+			}
+			rows = append(rows, strings.Join(row, ","))
+		}
+		rule.Costs, err = property.ParseCosts(strings.Join(rows, ";"), classes)
+	}
+	if err != nil {
+		panic(err)
+	}
+	if rule.Costs != nil && n%2 == 0 {
+		rule.ByLabel = true
+		for k := range classes {
+			rule.ByLabel = rule.ByLabel && rule.Costs.BestFor(k) >= 0
+		}
+	}
+	return rule
 }
 
 // TestDecisionOfNoise: no bound is beyond what draws show at corners, other points and the witness; of
@@ -86,6 +146,9 @@ func TestDecisionOfNoise(t *testing.T) {
 	for n := range testscale.Cases(t, 300) {
 		sd := []float64{0, 0.02, 0.1, 0.4}[n%4]
 		post := provetest.Noisy(r, sd, n%3 == 0, [][]int{{2, 5, 3}, {1, 4, 4, 2}, {3, 4}}[n%3]...)
+		if n%5 == 3 { // random in the last layer alone, with any covariance, or by dropout
+			post = sumtest.RandomOnTop(r, network.Activation{Kind: network.ReLU}, sd, [][]int{{2, 5, 3}, {1, 4, 4, 2}, {3, 4}}[n%3]...)
+		}
 		x := make([]float64, post.Inputs())
 		for j := range x {
 			x[j] = r.NormFloat64()
@@ -96,7 +159,7 @@ func TestDecisionOfNoise(t *testing.T) {
 			task.Label = r.IntN(post.Outputs())
 		}
 		task.S, task.Inner = property.ArgmaxIs(task.Label, post.Outputs()), task.T
-		cfg := prove.Config{Method: prove.CLBP, Decision: true, Cells: 1 + n%4}
+		cfg := prove.Config{Method: prove.CLBP, Decision: true, Cells: 1 + n%4, Rule: ruleOf(r, n/2, post.Outputs())}
 		if post.Networks() != nil {
 			cfg.Method = prove.Finite
 		}
@@ -134,7 +197,9 @@ func TestDecisionOfNoise(t *testing.T) {
 				slack[k] = 5*math.Sqrt(max(0, square[p][k]-pi[p][k]*pi[p][k])/draws) + 1e-6
 			}
 			against(t, "noise", &task, d, pi[p], slack, vote[p], 5*math.Sqrt(vote[p]*(1-vote[p])/draws)+1e-6)
-			if w := d.Proof.Witness; w != nil && p == len(points)-1 {
+			if cfg.Rule.Costs != nil {
+				againstCosts(t, "noise", cfg.Rule.Costs, d, pi[p], slack, p == len(points)-1)
+			} else if w := d.Proof.Witness; w != nil && p == len(points)-1 {
 				if k := *d.Proof.Rival; d.RivalGap > pi[p][k]-pi[p][task.Label]+slack[k]+slack[task.Label] {
 					t.Errorf("%d: rival_gap %v, it is %v", n, d.RivalGap, pi[p][k]-pi[p][task.Label])
 				}
@@ -161,7 +226,8 @@ func TestDecisionOfSets(t *testing.T) {
 		box := randomBox(r, post.Inputs())
 		task := property.Task{Index: n, Label: r.IntN(post.Outputs()), T: []property.Box{box}}
 		task.S, task.Inner = property.ArgmaxIs(task.Label, post.Outputs()), task.T
-		d := run(t, []bound.Precision{bound.Float32, bound.Float64}[n%2], post, prove.Config{Method: prove.Finite, Decision: true, Cells: 100}, task)[0].Decision
+		rule := ruleOf(r, n/4, post.Outputs())
+		d := run(t, []bound.Precision{bound.Float32, bound.Float64}[n%2], post, prove.Config{Method: prove.Finite, Decision: true, Cells: 100, Rule: rule}, task)[0].Decision
 		decided[d.Verdict()]++
 		points := append(gridOf(12, box), pointsOf(r, &task, d)...)
 		s := post.Networks()
@@ -178,10 +244,14 @@ func TestDecisionOfSets(t *testing.T) {
 				}
 			}
 			slack := slices.Repeat([]float64{1e-12}, post.Outputs())
-			if w := d.Proof.Witness; w != nil && slices.Equal(x, points[len(points)-1]) && d.RivalGap > pi[*d.Proof.Rival]-pi[task.Label]+1e-12 {
+			atWitness := d.Proof.Witness != nil && slices.Equal(x, points[len(points)-1])
+			if against(t, "set", &task, d, pi, slack, vote, 1e-12); rule.Costs != nil {
+				againstCosts(t, "set", rule.Costs, d, pi, slack, atWitness)
+				continue
+			}
+			if atWitness && d.RivalGap > pi[*d.Proof.Rival]-pi[task.Label]+1e-12 {
 				t.Errorf("%d: rival_gap %v, it is %v", n, d.RivalGap, pi[*d.Proof.Rival]-pi[task.Label])
 			}
-			against(t, "set", &task, d, pi, slack, vote, 1e-12)
 			if rival := rivalOf(pi, task.Label); d.Verdict() == claim.DecisionSafe && pi[rival] >= pi[task.Label] {
 				t.Errorf("%d: decision_safe, and class %d has %v at %v, the class %v", n, rival, pi[rival], x, pi[task.Label])
 			}

@@ -5,8 +5,11 @@ import (
 	"hash/maphash"
 	"math"
 	"math/big"
+	"slices"
+	"strings"
 
 	"psafe/host/prove/claim"
+	"psafe/host/read/property"
 )
 
 // Verdicts of decisions.
@@ -22,7 +25,10 @@ type Decisions struct {
 	// Safe and Unsafe count verdicts, Vote those of which more than half of the networks are proved to
 	// vote for the class at every x.
 	Safe, Unsafe, Vote int
-	lower              Sum
+	// Actions count those by costs, Rejecting those with a threshold, and NoOther those of the latter where
+	// no other class than that of the label has as much anywhere.
+	Actions, Rejecting, NoOther int
+	lower                       Sum
 
 	// of is the question of the first, but for the input and its class; mixed says that there were others,
 	// again that an input was there twice or that there were too many.
@@ -44,12 +50,27 @@ func (s *Inputs) Add(r *Record) {
 }
 
 // question is what shares of inputs have to have in common.
-type question struct{ posterior, scale, inputs, eps, radii, clip string }
+type question struct{ posterior, scale, inputs, eps, radii, clip, rule string }
 
 // mostInputs is how many inputs are kept apart; shares of more are not told.
 const mostInputs = 1 << 20
 
 var hashSeed = maphash.MakeSeed()
+
+// ruleFlags are the flags that say how the predictive decides.
+var ruleFlags = []string{"--costs", "--reject", "--action"}
+
+// rule are their values in a record.
+func (r *Record) rule() map[string]string {
+	of := map[string]string{}
+	words := strings.Fields(r.Flags)
+	for i, w := range words[:max(0, len(words)-1)] {
+		if slices.Contains(ruleFlags, w) {
+			of[w] = words[i+1]
+		}
+	}
+	return of
+}
 
 // Add takes in a record.
 func (d *Decisions) Add(r *Record) {
@@ -57,6 +78,15 @@ func (d *Decisions) Add(r *Record) {
 		return
 	}
 	d.N++
+	if r.Decision.Action != nil {
+		d.Actions++
+	}
+	if threshold, err := property.NewExact(r.rule()["--reject"]); err == nil {
+		d.Rejecting++
+		if new(big.Rat).SetFloat64(float64(r.Decision.RivalUpper)).Cmp(threshold.Rat()) < 0 {
+			d.NoOther++
+		}
+	}
 	switch r.Decision.Verdict {
 	case DecisionSafe:
 		d.Safe++
@@ -72,7 +102,7 @@ func (d *Decisions) Add(r *Record) {
 
 // about notes which input a record is about.
 func (d *Decisions) about(r *Record) {
-	of := question{r.PosteriorSHA256, r.PosteriorScale, r.InputsSHA256, r.Eps, r.EpsSHA256, fmt.Sprint(r.Clip, r.ClipSHA256)}
+	of := question{r.PosteriorSHA256, r.PosteriorScale, r.InputsSHA256, r.Eps, r.EpsSHA256, fmt.Sprint(r.Clip, r.ClipSHA256), fmt.Sprint(r.rule())}
 	if d.inputs == nil {
 		d.of, d.inputs = of, map[uint64]bool{}
 	}
@@ -124,5 +154,13 @@ func (d *Decisions) Words() string {
 		return ""
 	}
 	return fmt.Sprintf("decision of the posterior predictive: of %d, %d decision_safe, %d decision_unsafe, %d unknown; the probability of the class is at least %s on average; the vote is proved for %d",
-		d.N, d.Safe, d.Unsafe, d.Unknown(), FormatDown(d.MeanLower(), 4), d.Vote)
+		d.N, d.Safe, d.Unsafe, d.Unknown(), FormatDown(d.MeanLower(), 4), d.Vote) + d.noOther()
+}
+
+// noOther says of how many no other class has the probability from which on classes are taken.
+func (d *Decisions) noOther() string {
+	if d.Rejecting == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; that no other class is taken, for %d", d.NoOther)
 }

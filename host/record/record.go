@@ -177,8 +177,11 @@ type Decision struct {
 	RivalUpper Up     `json:"rival_upper"`
 	Gap        Down   `json:"gap"`
 	Vote       Down   `json:"vote"`
-	// RivalGap is there where another class was proved to have more at a point of T.
+	// RivalGap is there where another class was proved to have more at a point of T, or another action
+	// to be cheaper.
 	RivalGap *Down `json:"rival_gap,omitempty"`
+	// Action is the one that is proved, where costs decide.
+	Action *int `json:"action,omitempty"`
 }
 
 // OutputMean bounds the mean over the posterior of each output, on T (claim.Mean).
@@ -249,7 +252,7 @@ func (r *Record) Fill(res *claim.Result, require property.Exact) {
 		r.Derived = &Derived{Down(d.ProbLower), Up(d.ProbUpper), finite[Down](d.MeanLower)}
 	}
 	if d := res.Decision; d != nil {
-		r.Decision = &Decision{d.Verdict(), Down(d.Lower), Up(d.RivalUpper), Down(d.Gap), Down(d.Vote), nil}
+		r.Decision = &Decision{d.Verdict(), Down(d.Lower), Up(d.RivalUpper), Down(d.Gap), Down(d.Vote), nil, d.Action}
 		if d.RivalGap > 0 {
 			r.Decision.RivalGap = finite[Down](d.RivalGap)
 		}

@@ -3,9 +3,11 @@ package certify
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"psafe/host/model/posterior"
 	"psafe/host/prove"
+	"psafe/host/prove/decide"
 	"psafe/host/read/property"
 )
 
@@ -33,6 +35,10 @@ type Method struct {
 	NoUpper, Derived bool
 	// Decision bounds, beside P_safe, what the posterior predictive decides.
 	Decision bool
+	// Costs has it decide by costs of actions (property.ParseCosts), Reject is the probability below which
+	// it abstains. Then Action says which action the question is about: ActionTaken at the centre of T, if
+	// it is empty, or ActionLabel, the best one for the class.
+	Costs, Reject, Action string
 	// Mean bounds, beside P_safe, the mean of each output over the posterior.
 	Mean bool
 }
@@ -68,6 +74,46 @@ func (m *Method) config() (prove.Config, error) {
 		cfg.Samples = defaultDraws
 	}
 	return cfg, m.check(&cfg)
+}
+
+// Which action a decision by costs is about.
+const (
+	ActionTaken = "taken"
+	ActionLabel = "label"
+)
+
+// costs are Costs without spaces, as records have them.
+func (m *Method) costs() string { return strings.Join(strings.Fields(m.Costs), "") }
+
+// rule is how the predictive decides between so many classes.
+func (m *Method) rule(classes int) (rule decide.Rule, err error) {
+	switch {
+	case m.Costs == "" && m.Reject == "" && m.Action == "":
+		return rule, nil
+	case !m.Decision:
+		return rule, errors.New("--costs, --reject and --action are for --target decision: add it, or leave them out")
+	case m.Costs != "" && m.Reject != "":
+		return rule, errors.New("--costs and --reject exclude each other: what to abstain costs can be the last row of --costs")
+	case m.Action != "" && m.Action != ActionTaken && m.Action != ActionLabel:
+		return rule, fmt.Errorf("--action %.40q is neither %s nor %s", m.Action, ActionTaken, ActionLabel)
+	case m.Costs != "":
+		if rule.Costs, err = property.ParseCosts(m.costs(), classes); err != nil {
+			return rule, fmt.Errorf("--costs %w", err)
+		}
+	case m.Reject != "":
+		if rule.Costs, err = property.RejectBelow(m.Reject, classes); err != nil {
+			return rule, fmt.Errorf("--reject %w", err)
+		}
+	default:
+		return rule, errors.New("--action is for --costs or --reject: without them the action is the class of the property")
+	}
+	rule.ByLabel = m.Action == ActionLabel
+	for k := 0; rule.ByLabel && k < classes; k++ {
+		if rule.Costs.BestFor(k) < 0 {
+			return rule, fmt.Errorf("--action label: several actions cost least for class %d: leave it out, or change --costs", k)
+		}
+	}
+	return rule, nil
 }
 
 // ofBoxes names a setting that is for weight boxes, empty if none is given: without a
@@ -132,7 +178,10 @@ const (
 func TargetWords() []string { return []string{TargetSafe, TargetDecision, TargetMean} }
 
 // decides refuses decisions and means that nothing here bounds.
-func (r *ready) decides() error {
+func (r *ready) decides() (err error) {
+	if r.cfg.Rule, err = r.Method.rule(r.post.Outputs()); err != nil {
+		return err
+	}
 	if r.cfg.Mean {
 		if t := &r.Tasks; t.File != "" || !property.IsBox(t.Points.Property) {
 			return errors.New("--target mean is about a box of outputs: use --property output_box:[LO,HI],... with --inputs")

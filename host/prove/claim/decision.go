@@ -11,6 +11,10 @@ type Decision struct {
 	Vote float64
 	// RivalGap <= pi_k(x) - pi_c(x) for k = Proof.Rival at the witness; 0 without one.
 	RivalGap float64
+	// Action is set where costs decide. Then Gap is at most what any other action's expected cost is above
+	// that of this one, and RivalGap at most what the cost of this one is above that of action Proof.Rival,
+	// both as shares of the greatest difference between two costs of a class (property.Costs.Over).
+	Action *int
 	// Proof is what psafe check needs to prove all that again.
 	Proof DecisionProof
 }
@@ -24,6 +28,10 @@ type DecisionProof struct {
 	Rival      *int      `json:"rival,omitempty"`
 	Witness    *Witness  `json:"witness,omitempty"`
 	WitnessTau float64   `json:"witness_tau,omitempty"`
+	// Reference is the class whose differences to the others were bounded, WitnessReference the one at
+	// the witness; both are for costs.
+	Reference        *int `json:"reference,omitempty"`
+	WitnessReference *int `json:"witness_reference,omitempty"`
 }
 
 // Verdicts of a decision.
@@ -34,7 +42,7 @@ const (
 )
 
 // Verdict is what the bounds decide: safe if class c is the only argmax on all of T, unsafe if it
-// is none somewhere.
+// is none somewhere; or if the action is the cheapest on all of T, and if it is not somewhere.
 func (d *Decision) Verdict() string {
 	switch {
 	case d.Gap > 0:

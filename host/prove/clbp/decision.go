@@ -10,6 +10,7 @@ import (
 	"psafe/host/prove/decide"
 	"psafe/host/prove/engine"
 	"psafe/host/prove/measure"
+	"psafe/host/prove/ontop"
 	"psafe/host/prove/slack"
 	"psafe/host/read/property"
 )
@@ -31,6 +32,8 @@ type decider struct {
 	method
 	// known is the best that has been shown of a cell, whose tau is that of it.
 	known map[*cell]*shown
+	// priced are the tasks that are about an action, by their tasks.
+	priced map[*property.Task]*decide.Priced
 }
 
 // shown is what is proved of the class of a cell's task on that cell.
@@ -51,8 +54,15 @@ func nothingShown(rows int) *shown {
 
 // Decide bounds the decision of the posterior predictive on all of T, of tasks whose safe set is that
 // of property.ArgmaxIs. T may be cut into so many cells; 0 leaves it to MostCells.
-func Decide(ctx context.Context, e *engine.Engine, cells int, tasks []*property.Task) ([]*claim.Decision, error) {
-	d := &decider{method: method{e: e}, known: map[*cell]*shown{}}
+func Decide(ctx context.Context, e *engine.Engine, cells int, rule decide.Rule, tasks []*property.Task) ([]*claim.Decision, error) {
+	d := &decider{method: method{e: e}, known: map[*cell]*shown{}, priced: map[*property.Task]*decide.Priced{}}
+	if rule.Costs != nil {
+		tasks = slices.Clone(tasks)
+		for i, t := range tasks {
+			p := rule.Asked(e.Posterior, t)
+			tasks[i], d.priced[p.Task] = p.Task, p
+		}
+	}
 	roots, all := make([][]*cell, len(tasks)), []*cell(nil)
 	for i, t := range tasks {
 		for _, box := range t.T {
@@ -64,7 +74,7 @@ func Decide(ctx context.Context, e *engine.Engine, cells int, tasks []*property.
 	decisions := make([]*claim.Decision, len(tasks))
 	for i, t := range tasks {
 		var of error
-		if decisions[i], of = d.decide(ctx, MostCells(e, cells), t, roots[i], err); of != nil {
+		if decisions[i], of = d.decide(ctx, MostCells(e, cells), rule, t, roots[i], err); of != nil {
 			return nil, of
 		}
 	}
@@ -73,15 +83,16 @@ func Decide(ctx context.Context, e *engine.Engine, cells int, tasks []*property.
 
 // decide bounds the decision on the boxes of T, of which roots says what is known and err how that
 // ended, looks for a point that refutes it, and where there is none cuts T.
-func (d *decider) decide(ctx context.Context, most int, t *property.Task, roots []*cell, err error) (*claim.Decision, error) {
+func (d *decider) decide(ctx context.Context, most int, rule decide.Rule, t *property.Task, roots []*cell, err error) (*claim.Decision, error) {
 	r := d.decision(roots)
 	if err == nil && !(r.Gap > 0) {
-		err = d.refute(ctx, t, r)
+		err = d.refute(ctx, rule, t, r)
 	}
 	if err == nil && r.Verdict() == claim.DecisionUnknown {
 		err = d.cut(ctx, most, t, roots)
 		r = d.decision(roots)
 	}
+	d.priced[t].Note(r)
 	if err != nil && !d.e.Cut(ctx, err) {
 		return nil, err
 	}
@@ -115,14 +126,25 @@ func (d *decider) cut(ctx context.Context, most int, t *property.Task, roots []*
 
 func (d *decider) cellOf(t *property.Task, box property.Box) *cell {
 	c := &cell{task: t, box: box, fail: 1}
-	d.known[c] = nothingShown(len(t.S.Rows))
+	if p := d.priced[t]; p != nil {
+		d.known[c] = &shown{Predictive: p.Unknown()}
+	} else {
+		d.known[c] = nothingShown(len(t.S.Rows))
+	}
 	return c
 }
 
 // judgeDecision bounds the decision on cells with several taus, the best of which counts, and once more
 // with sharper bounds where none decides.
 func (d *decider) judgeDecision(ctx context.Context, cells []*cell) error {
-	d.second = false
+	if d.second = false; d.e.OnTop() != nil {
+		if err := d.decideOnTop(ctx, cells); err != nil {
+			return err
+		}
+	}
+	if !d.e.Posterior.Independent() {
+		return nil
+	}
 	for _, budget := range decisionBudgets {
 		if err := d.decideAt(ctx, cells, budget); err != nil {
 			return err
@@ -177,6 +199,34 @@ func (d *decider) decideAt(ctx context.Context, cells []*cell, budget float64) e
 	return nil
 }
 
+// decideOnTop bounds the decision on cells where the last layer alone is random, by the laws of its rows: no
+// hidden bound can fail, so that there is no tau.
+func (d *decider) decideOnTop(ctx context.Context, cells []*cell) error {
+	return d.eachOnTop(ctx, cells, func(c *cell, known *ontop.Cell) func() {
+		laws, tails := make([]*measure.MarginLaw, len(c.task.S.Rows)), make([]float64, len(c.task.S.Rows))
+		for r := range laws {
+			row := d.e.OnTop().Row(&c.task.S.Rows[r])
+			laws[r], tails[r] = row.Law(known), row.TailUp(known, false)
+		}
+		found := d.shown(c, laws, tails, 0)
+		return func() {
+			if found.LeastGap() > d.known[c].LeastGap() {
+				d.known[c], c.tau = found, 0
+			}
+		}
+	})
+}
+
+// shown is what the laws of a cell's rows show, and the tails of its margins; hidden bounds fail with at
+// most budget.
+func (d *decider) shown(c *cell, laws []*measure.MarginLaw, tails []float64, budget float64) *shown {
+	if p := d.priced[c.task]; p != nil { // whose rows say nothing of the vote
+		return &shown{Predictive: p.ByLaws(laws, budget)}
+	}
+	fail := plusUp(rowsUp(c, tails), budget)
+	return &shown{measure.PredictiveOf(laws, budget), max(0, math.Nextafter(1-fail, math.Inf(-1)))}
+}
+
 // shownBy is what one pass shows of a cell, item i of it.
 func (d *decider) shownBy(c *cell, n *bound.CLBPMargins, i int, tau float64) (*shown, error) {
 	forms := formsOf(c, n, i)
@@ -184,12 +234,15 @@ func (d *decider) shownBy(c *cell, n *bound.CLBPMargins, i int, tau float64) (*s
 		return nil, err
 	}
 	budget := d.budgetUp(c, n, i, tau)
-	fail := plusUp(rowsUp(c, tailsUp(forms)), budget)
 	laws := make([]*measure.MarginLaw, len(forms))
 	for r := range forms {
 		laws[r] = bestLaw(forms[r])
 	}
-	return &shown{measure.PredictiveOf(laws, budget), max(0, math.Nextafter(1-fail, math.Inf(-1)))}, nil
+	var tails []float64
+	if d.priced[c.task] == nil {
+		tails = tailsUp(forms)
+	}
+	return d.shown(c, laws, tails, budget), nil
 }
 
 // worthLaws is how many forms of a row laws are made of: those that are about the highest, a standard
@@ -249,7 +302,7 @@ func (d *decider) decision(roots []*cell) *claim.Decision {
 		r.RivalUpper, taus[l] = max(r.RivalUpper, s.MostRival()), c.tau
 	}
 	r.Lower, r.Vote = max(0, slack.PredictiveDown(r.Lower)), max(0, slack.PredictiveDown(r.Vote))
-	r.Gap, r.RivalUpper = max(-1, slack.PredictiveDown(r.Gap)), slack.PredictiveUp(r.RivalUpper)
+	r.Gap, r.RivalUpper = max(-1, d.priced[roots[0].task].GapDown(r.Gap)), slack.PredictiveUp(r.RivalUpper)
 	r.Proof.Cells, r.Proof.Tau = claim.UncutCells(trees), sameTau(taus)
 	return r
 }
@@ -280,18 +333,28 @@ func (d *decider) leaves(c *cell, tree []int, list []*cell) ([]int, []*cell) {
 }
 
 // refute looks for a point of T where another class is proved to have more of the predictive.
-func (d *decider) refute(ctx context.Context, t *property.Task, r *claim.Decision) error {
-	at, box, rival := decide.PredictiveWitness(ctx, d.e.Posterior, t)
+func (d *decider) refute(ctx context.Context, rule decide.Rule, t *property.Task, r *claim.Decision) error {
+	priced := d.priced[t]
+	at, box, rival, class := decide.PredictiveWitness(ctx, d.e.Posterior, t, priced)
 	if box.Lo == nil || rival < 0 {
 		return nil
 	}
-	swapped, k := decide.ForRival(t, rival, d.e.Posterior.Outputs())
+	var swapped *property.Task
+	var k int
+	if priced != nil {
+		priced, k = rule.ForRival(priced, rival, class)
+		swapped = priced.Task
+		d.priced[swapped] = priced
+	} else {
+		swapped, k = decide.ForRival(t, rival, d.e.Posterior.Outputs())
+	}
 	c := d.cellOf(swapped, box)
 	if err := d.judgeDecision(ctx, []*cell{c}); err != nil {
 		return err
 	}
-	if gap := slack.PredictiveDown(d.known[c].GapsDown[k]); gap > 0 {
+	if gap := priced.GapDown(d.known[c].GapsDown[k]); gap > 0 {
 		r.RivalGap, r.Proof.Rival, r.Proof.Witness, r.Proof.WitnessTau = gap, &rival, &at, c.tau
+		priced.NoteWitness(r)
 	}
 	return nil
 }

@@ -23,6 +23,23 @@ const (
 
 // judgeOnTop bounds the failure of cells by the tails of their rows.
 func (m method) judgeOnTop(ctx context.Context, cells []*cell) error {
+	return m.eachOnTop(ctx, cells, func(c *cell, known *ontop.Cell) func() {
+		tails := make([]float64, len(c.task.S.Rows))
+		for r := range tails {
+			tails[r] = m.e.OnTop().Row(&c.task.S.Rows[r]).TailUp(known, c.dual)
+		}
+		fail := min(1, rowsUp(c, tails))
+		return func() {
+			if fail < c.fail {
+				c.fail, c.tau = fail, 0
+			}
+		}
+	})
+}
+
+// eachOnTop calls say with what is known of each cell, on all cores, and then what that returns, once the
+// device's answers are believed.
+func (m method) eachOnTop(ctx context.Context, cells []*cell, say func(c *cell, known *ontop.Cell) func()) error {
 	if len(cells) == 0 {
 		return nil
 	}
@@ -44,7 +61,7 @@ func (m method) judgeOnTop(ctx context.Context, cells []*cell) error {
 			return err
 		}
 		err := engine.Guarded(m.e, "noise on top", chunk, func(on *bound.Model, part []*cell) ([]engine.Answer, error) {
-			return m.onTop(on, part, rows)
+			return m.onTop(on, part, rows, say)
 		})
 		if err != nil {
 			return err
@@ -54,7 +71,7 @@ func (m method) judgeOnTop(ctx context.Context, cells []*cell) error {
 }
 
 // onTop asks a model about some cells.
-func (m method) onTop(on *bound.Model, part []*cell, rows []property.Row) ([]engine.Answer, error) {
+func (m method) onTop(on *bound.Model, part []*cell, rows []property.Row, say func(c *cell, known *ontop.Cell) func()) ([]engine.Answer, error) {
 	features, err := m.e.FeaturesOn(on)
 	if err != nil {
 		return nil, err
@@ -75,18 +92,8 @@ func (m method) onTop(on *bound.Model, part []*cell, rows []property.Row) ([]eng
 	}
 	answers := make([]engine.Answer, len(part))
 	err = fault.OnCores(context.Background(), len(part), func(i int) {
-		c := part[i]
-		known := ontop.NewCell(lines, i, len(rows)/2, c.box, on.Device().Precision())
-		tails := make([]float64, len(c.task.S.Rows))
-		for r := range tails {
-			tails[r] = m.e.OnTop().Row(&c.task.S.Rows[r]).TailUp(known, c.dual)
-		}
-		fail := min(1, rowsUp(c, tails))
-		answers[i] = engine.Answer{Numbers: known.Numbers(), Take: func() {
-			if fail < c.fail {
-				c.fail, c.tau = fail, 0
-			}
-		}}
+		known := ontop.NewCell(lines, i, len(rows)/2, part[i].box, on.Device().Precision())
+		answers[i] = engine.Answer{Numbers: known.Numbers(), Take: say(part[i], known)}
 	})
 	return answers, err
 }

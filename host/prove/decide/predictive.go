@@ -92,22 +92,53 @@ func (p *predictiveApprox) forward(x []float64) []float64 {
 	return p.mean
 }
 
-// towards is the gradient of log pi_k - log pi_c at the point of the last forward.
-func (p *predictiveApprox) towards(k, c int) []float64 {
+// towards is the gradient of sum_k v_k pi_k at the point of the last forward.
+func (p *predictiveApprox) towards(v []float64) []float64 {
 	g, row := make([]float64, p.inputs), make([]float64, len(p.mean))
 	for i, pass := range p.passes {
-		s := p.softmax[i]
-		of, against := p.shares[i]*s[k]/max(p.mean[k], 1e-300), p.shares[i]*s[c]/max(p.mean[c], 1e-300)
-		for j := range row {
-			row[j] = (against - of) * s[j]
+		s, mean := p.softmax[i], 0.0
+		for j, x := range v {
+			mean += x * s[j]
 		}
-		row[k] += of
-		row[c] -= against
+		for j, x := range v {
+			row[j] = p.shares[i] * (x - mean) * s[j]
+		}
 		for j, d := range pass.Back(row) {
 			g[j] += d
 		}
 	}
 	return g
+}
+
+// contest says of a predictive which rival is ahead of what a task is about, or nearest to that, by how
+// much (above 0 if it is ahead), and which sums of the probabilities grow as it gets further ahead.
+type contest func(pi []float64) (rival int, ahead float64, grows []float64)
+
+// ofClasses is the contest of classes: that of log pi_k - log pi_c.
+func ofClasses(c int) contest {
+	return func(pi []float64) (int, float64, []float64) {
+		k, v := rivalOf(pi, c), make([]float64, len(pi))
+		v[k], v[c] = 1/max(pi[k], 1e-300), -1/max(pi[c], 1e-300)
+		return k, pi[k] - pi[c], v
+	}
+}
+
+// contest is that of actions: by how much another one is cheaper.
+func (p *Priced) contest(pi []float64) (rival int, ahead float64, grows []float64) {
+	rival = -1
+	for b := range p.costs.Actions() {
+		if b == p.Action {
+			continue
+		}
+		v, sum := p.costs.OverDown(p.Action, b), 0.0
+		for k, x := range v {
+			sum += x * pi[k]
+		}
+		if rival < 0 || sum > ahead {
+			rival, ahead, grows = b, sum, v
+		}
+	}
+	return rival, ahead, grows
 }
 
 // rivalOf is the class with the most of a predictive but for c.
@@ -121,32 +152,38 @@ func rivalOf(mean []float64, c int) int {
 	return best
 }
 
-// PredictiveWitness is the point of T, as it is written, that was found where another class has most
-// more of the posterior predictive than the class of the task, its witness box, and that class. rival is
-// -1, and the box has no Lo, where no point was found at which another class has more.
-func PredictiveWitness(ctx context.Context, post *posterior.Posterior, t *property.Task) (at claim.Witness, box property.Box, rival int) {
-	p, c := newPredictive(post, uint64(t.Index)), t.Label
+// PredictiveWitness is the point of T, as it is written, that was found where a rival is furthest ahead by
+// the posterior predictive, its witness box, that rival, and the class with the most there. Rivals are other
+// classes than the task's or, of a priced task, other actions. rival is -1, and the box has no Lo, where no
+// point was found at which one is ahead.
+func PredictiveWitness(ctx context.Context, post *posterior.Posterior, t *property.Task, priced *Priced) (at claim.Witness, box property.Box, rival, class int) {
+	p, of := newPredictive(post, uint64(t.Index)), ofClasses(t.Label)
+	if priced != nil {
+		of = priced.contest
+	}
 	mean := post.Mean()
 	rival = -1
 	most := 0.0
 	for b := range t.T {
 		region := t.T[b]
-		consider := func(x []float64) {
-			m := p.forward(x)
-			if k := rivalOf(m, c); m[k]-m[c] > most {
+		consider := func(x []float64) (grows []float64) {
+			pi := p.forward(x)
+			k, ahead, grows := of(pi)
+			if ahead > most {
 				if w, around := claim.NewWitness(t, b, x); around.Lo != nil {
-					most, at, box, rival = m[k]-m[c], w, around, k
+					most, at, box, rival, class = ahead, w, around, k, largest(pi)
 				}
 			}
+			return grows
 		}
 		start, _ := AttackApprox(Target{p.net, mean, region, &t.S}, Effort{Steps: predictiveSteps, Starts: 2, Thorough: true, Over: Over(ctx)})
 		for _, x := range [][]float64{region.CentreApprox(), start} {
 			for j := range x {
 				x[j] = min(max(x[j], region.Lo[j]), region.Hi[j])
 			}
-			consider(x)
+			grows := consider(x)
 			for step := 1; step <= predictiveSteps && ctx.Err() == nil; step++ {
-				for j, g := range p.towards(rivalOf(p.mean, c), c) {
+				for j, g := range p.towards(grows) {
 					width := (region.Hi[j] - region.Lo[j]) / float64(step+2)
 					switch {
 					case g > 0:
@@ -155,9 +192,9 @@ func PredictiveWitness(ctx context.Context, post *posterior.Posterior, t *proper
 						x[j] = max(region.Lo[j], x[j]-width)
 					}
 				}
-				consider(x)
+				grows = consider(x)
 			}
 		}
 	}
-	return at, box, rival
+	return at, box, rival, class
 }

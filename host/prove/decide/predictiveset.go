@@ -32,15 +32,18 @@ type predictives struct {
 	counts []int64
 	total  int64
 	fits   []bool
+	rule   Rule
 	task   *property.Task
+	// priced is the task if it is about an action.
+	priced *Priced
 }
 
 // DecideSet bounds, for tasks whose safe set is that of property.ArgmaxIs, the decision of the
 // predictive of a finite set of networks. T may be cut into so many cells; 0 leaves it to the number of
 // inputs and networks.
-func DecideSet(ctx context.Context, e *engine.Engine, cells int, tasks []*property.Task) (decisions []*claim.Decision, err error) {
+func DecideSet(ctx context.Context, e *engine.Engine, cells int, rule Rule, tasks []*property.Task) (decisions []*claim.Decision, err error) {
 	s := e.Posterior.Networks()
-	p := &predictives{decision: &decision{e: e}, counts: s.Counts, total: s.Total()}
+	p := &predictives{decision: &decision{e: e}, counts: s.Counts, total: s.Total(), rule: rule}
 	for i := range s.N() {
 		p.nets = append(p.nets, s.Weights(i))
 		p.fits = append(p.fits, p.decision.fits(i))
@@ -48,7 +51,10 @@ func DecideSet(ctx context.Context, e *engine.Engine, cells int, tasks []*proper
 	most := finitePieces(cells, e.Normal.Inputs(), s.N())
 	decisions = make([]*claim.Decision, len(tasks))
 	for i, t := range tasks {
-		p.task = t
+		if p.task = t; rule.Costs != nil {
+			p.priced = rule.Asked(e.Posterior, t)
+			p.task = p.priced.Task
+		}
 		if decisions[i], err = p.decide(ctx, most); err != nil {
 			return nil, err
 		}
@@ -64,13 +70,13 @@ func (p *predictives) decide(ctx context.Context, most int) (*claim.Decision, er
 		roots = append(roots, p.cellOf(b))
 	}
 	err := p.bound(ctx, roots)
-	r := decisionOf(roots)
+	r := p.decisionOf(roots)
 	if err == nil && !(r.Gap > 0) {
 		err = p.refute(ctx, r)
 	}
 	if err == nil && r.Verdict() == claim.DecisionUnknown {
 		err = p.cut(ctx, most, roots)
-		r = decisionOf(roots)
+		r = p.decisionOf(roots)
 	}
 	if err != nil && !p.e.Cut(ctx, err) {
 		return nil, err
@@ -107,6 +113,9 @@ func (p *predictives) cut(ctx context.Context, most int, roots []*predictiveCell
 }
 
 func (p *predictives) cellOf(b property.Box) *predictiveCell {
+	if p.priced != nil {
+		return &predictiveCell{box: b, Predictive: p.priced.Unknown()}
+	}
 	rows := len(p.task.S.Rows)
 	return &predictiveCell{box: b, Predictive: &measure.Predictive{RivalsUp: slices.Repeat([]float64{1}, rows), GapsDown: slices.Repeat([]float64{-1}, rows)}}
 }
@@ -141,6 +150,9 @@ func (p *predictives) bound(ctx context.Context, cells []*predictiveCell) error 
 // meanOf is what the margins of all networks on a cell say of the predictive, and of the share of the
 // networks of which no margin is negative there.
 func (p *predictives) meanOf(qs []*question) (*measure.Predictive, float64) {
+	if p.priced != nil {
+		return p.pricedMeanOf(qs), 0
+	}
 	rows := len(p.task.S.Rows)
 	lower, vote := new(big.Rat), int64(0)
 	rivals, gaps := make([]*big.Rat, rows), make([]*big.Rat, rows)
@@ -174,6 +186,20 @@ func (p *predictives) meanOf(qs []*question) (*measure.Predictive, float64) {
 	return m, shareDown(vote, p.total)
 }
 
+// pricedMeanOf is meanOf of a task about an action. Its rows say nothing of the vote.
+func (p *predictives) pricedMeanOf(qs []*question) *measure.Predictive {
+	var margins [][]float64
+	var shares []*big.Rat
+	for n, q := range qs {
+		lo := q.lo
+		if lo == nil { // of a network that is none on this device
+			lo = slices.Repeat([]float64{math.Inf(-1)}, len(p.task.S.Rows))
+		}
+		margins, shares = append(margins, lo), append(shares, big.NewRat(p.counts[n], p.total))
+	}
+	return p.priced.byNetworks(margins, shares)
+}
+
 // ratDown is the greatest float64 at or below x.
 func ratDown(x *big.Rat) float64 {
 	f, _ := x.Float64()
@@ -202,7 +228,7 @@ func (p *predictives) axisOf(b property.Box, qs []*question) int {
 }
 
 // decisionOf is what the cells of all boxes of T show, a little less than that.
-func decisionOf(roots []*predictiveCell) *claim.Decision {
+func (p *predictives) decisionOf(roots []*predictiveCell) *claim.Decision {
 	r := &claim.Decision{Lower: 1, Gap: 1, Vote: 1}
 	var trees []int
 	var add func(a *predictiveCell)
@@ -222,27 +248,34 @@ func decisionOf(roots []*predictiveCell) *claim.Decision {
 		add(a)
 	}
 	// The vote is a share of networks, which check counts as well.
-	r.Lower, r.Gap = max(0, slack.PredictiveDown(r.Lower)), max(-1, slack.PredictiveDown(r.Gap))
+	r.Lower, r.Gap = max(0, slack.PredictiveDown(r.Lower)), max(-1, p.priced.GapDown(r.Gap))
 	r.RivalUpper = slack.PredictiveUp(r.RivalUpper)
 	r.Proof.Cells = claim.UncutCells(trees)
+	p.priced.Note(r)
 	return r
 }
 
 // refute looks for a point of T where another class is proved to have more of the predictive.
 func (p *predictives) refute(ctx context.Context, r *claim.Decision) error {
-	at, box, rival := PredictiveWitness(ctx, p.e.Posterior, p.task)
+	at, box, rival, class := PredictiveWitness(ctx, p.e.Posterior, p.task, p.priced)
 	if box.Lo == nil || rival < 0 {
 		return nil
 	}
-	swapped, k := ForRival(p.task, rival, p.e.Posterior.Outputs())
 	of := *p
-	of.task = swapped
+	var k int
+	if p.priced != nil {
+		of.priced, k = p.rule.ForRival(p.priced, rival, class)
+		of.task = of.priced.Task
+	} else {
+		of.task, k = ForRival(p.task, rival, p.e.Posterior.Outputs())
+	}
 	a := of.cellOf(box)
 	if err := of.bound(ctx, []*predictiveCell{a}); err != nil {
 		return err
 	}
-	if gap := slack.PredictiveDown(a.GapsDown[k]); gap > 0 {
+	if gap := of.priced.GapDown(a.GapsDown[k]); gap > 0 {
 		r.RivalGap, r.Proof.Rival, r.Proof.Witness = gap, &rival, &at
+		of.priced.NoteWitness(r)
 	}
 	return nil
 }

@@ -40,9 +40,7 @@ func NewMarginLaw(top float64, variances []float64) *MarginLaw {
 	if len(v) == 0 {
 		return l
 	}
-	// A step of 40 bits, so that all its multiples are exact.
-	m, e := math.Frexp(lawReach * math.Sqrt(sum) / lawSteps)
-	l.Step = math.Ldexp(math.Ceil(math.Ldexp(m, 40)), e-40)
+	l.Step = lawStep(lawReach * math.Sqrt(sum))
 	if !(l.Step > 0x1p-900 && l.Step < 0x1p900) {
 		return nothing
 	}
@@ -53,6 +51,27 @@ func NewMarginLaw(top float64, variances []float64) *MarginLaw {
 			p = min(p, herbstUp(x, sum), subsetsUp(x, sum, v))
 		}
 		last = min(last, p)
+		l.Above[i] = last
+	}
+	return l
+}
+
+// lawStep is the step of a law of so long a reach: of 40 bits, so that all its multiples are exact.
+func lawStep(reach float64) float64 {
+	m, e := math.Frexp(reach / lawSteps)
+	return math.Ldexp(math.Ceil(math.Ldexp(m, 40)), e-40)
+}
+
+// MarginLawOf is the law of a margin from top down to about top - reach, by belowUp(x), at least the
+// probability that the margin is below x while all hidden bounds are right.
+func MarginLawOf(top, reach float64, belowUp func(x float64) float64) *MarginLaw {
+	l := &MarginLaw{Top: top, Step: lawStep(reach)}
+	if !(math.Abs(top) <= math.MaxFloat64 && l.Step > 0x1p-900 && l.Step < 0x1p900) {
+		return &MarginLaw{Top: math.Inf(-1)}
+	}
+	last := 1.0
+	for i := range l.Above {
+		last = min(last, belowUp(up(l.Top-l.Step*float64(i))))
 		l.Above[i] = last
 	}
 	return l

@@ -62,7 +62,12 @@ const (
 
 // PredictiveDown is what to claim of a lower bound, at most 1, of a probability of the predictive or of
 // a difference of two.
-func PredictiveDown(p float64) float64 { return math.Nextafter(p-decisionKept(1-p), math.Inf(-1)) }
+func PredictiveDown(p float64) float64 { return PredictiveBelow(p, 1) }
+
+// PredictiveBelow is PredictiveDown of the mean of something that is most at the most.
+func PredictiveBelow(p, most float64) float64 {
+	return math.Nextafter(p-decisionKept(most-p), math.Inf(-1))
+}
 
 // PredictiveUp is what to claim of an upper bound of a probability: at most 1.
 func PredictiveUp(p float64) float64 {

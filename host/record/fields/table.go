@@ -24,7 +24,7 @@ var Table = []Field{
 	{Name: "template_sha256", Type: "string, omitted", Class: Question, Asked: true, Doc: "digest of its content"},
 	{Name: "template_entry", Type: "integer, omitted", Class: Question, Asked: true, Doc: "number of the property in the file that `template` names"},
 	{Name: "flags", Type: "string", Class: Question, Asked: true, Doc: "the chosen method, and the given flags that decide the numbers and have no field of their own, [in the words of records](#methods). They come from `--method`, " +
-		"`--boxes`, `--samples`, `--cells`, `--depth`, `--gamma`, `--splits`, `--uniform`, `--confidence`, `--no-upper`, `--derived`, `--target`, " +
+		"`--boxes`, `--samples`, `--cells`, `--depth`, `--gamma`, `--splits`, `--uniform`, `--confidence`, `--no-upper`, `--derived`, `--target`, `--costs`, `--reject`, `--action`, " +
 		"`--label-column`, in this order. Then come `--precision`, if `precision` may be that of the host (methods auto and neuronsum), and " +
 		"`--time-limit`; for method auto also `--require`"},
 	{Name: "method", Type: "string", Class: Compared, Doc: "the method that gave p_lower: `ibp`, `lbp`, `clbp`, `neuronsum`, `phases` or `samples` (`--method finite`); or `statistical`, which gives none. With `auto`, the " +
@@ -56,13 +56,16 @@ var Table = []Field{
 	{Name: "derived.inf_mean_lower", Type: "number or null", Class: Proved},
 	{Name: "decision", Type: "object, omitted", Class: Compared, Doc: "`--target decision`: what the posterior predictive decides, for the class c of `label` ([decisions.md](decisions.md)). Its `verdict` is " +
 		"`decision_safe` if `gap` > 0, `decision_unsafe` if `rival_gap` > 0, else `unknown`. For all x of T, and all classes k but c, `lower` <= pi_c(x), pi_k(x) <= `rival_upper` " +
-		"and `gap` <= pi_c(x) - pi_k(x); `vote` is at most the share of networks that say c, at every x. `rival_gap` <= pi_k(x) - pi_c(x) at the witness, for the class `rival` of the proof"},
+		"and `gap` <= pi_c(x) - pi_k(x); `vote` is at most the share of networks that say c, at every x. `rival_gap` <= pi_k(x) - pi_c(x) at the witness, for the class `rival` of the proof. " +
+		"With `--costs` or `--reject` there is the `action` that the verdict is about, `gap` <= what any other action costs more, for all x of T, and `rival_gap` <= what this one costs more than the action `rival` at the " +
+		"witness, as shares of the greatest difference between two costs of a class"},
 	{Name: "decision.verdict", Type: "string", Class: Compared},
 	{Name: "decision.lower", Type: "number", Class: Proved},
 	{Name: "decision.rival_upper", Type: "number", Class: Proved},
 	{Name: "decision.gap", Type: "number", Class: Proved},
 	{Name: "decision.vote", Type: "number", Class: Proved},
 	{Name: "decision.rival_gap", Type: "number, omitted", Class: Proved},
+	{Name: "decision.action", Type: "integer, omitted", Class: Compared},
 	{Name: "output_mean", Type: "object, omitted", Class: Compared, Doc: "`--target mean`: bounds of the mean of each output over the posterior ([decisions.md](decisions.md)): for all x of T, `lower` <= E f_i(x) <= `upper`, a number for " +
 		"each output. Its `verdict` is `mean_safe` if the property's box holds all that, `mean_unsafe` if the mean is surely outside of it at the witness of the proof, else `unknown`. Omitted where some mean is not bounded"},
 	{Name: "output_mean.verdict", Type: "string", Class: Compared},
@@ -135,7 +138,7 @@ var Table = []Field{
 		"safe on the boxes of T, or undecided"},
 	{Name: "proof.upper", Type: "object", Class: Certificate, Doc: "how p_upper was shown: `method` clbp (with `tau`) or neuronsum, at a `witness`"},
 	{Name: "proof.decision", Type: "object", Class: Certificate, Doc: "how `decision` was shown: on `cells` of T with their `tau`, as above, and `rival_gap` for the class `rival` at a `witness` with " +
-		"`witness_tau`; no taus of a finite posterior"},
+		"`witness_tau`; no taus of a finite posterior. With costs, the class of `reference` whose differences to the others were bounded, and that at the witness"},
 	{Name: "proof.mean", Type: "object", Class: Certificate, Doc: "on which `cells` of T means were bounded, as above, and the `witness` where one is outside of the box"},
 	{Name: "checksum", Type: "string", Class: Compared, Doc: "the first 16 hexadecimal digits of the SHA-256 of the line before `,\"checksum\"`"},
 }

@@ -95,6 +95,14 @@ func decisionsOf(result *summary.Result) []string {
 	if d == nil {
 		return nil
 	}
+	if d.Actions > 0 {
+		text := fmt.Sprintf("What the average of the networks decides by costs is a question of its own: for %s of %s records the action is proved to be taken everywhere, for %s another one somewhere.",
+			grouped(d.Safe), grouped(d.Decisions), grouped(d.Unsafe))
+		if d.NoOther != nil {
+			text += fmt.Sprintf(" For %s no other class than that of the label is taken anywhere.", grouped(*d.NoOther))
+		}
+		return []string{text}
+	}
 	return []string{fmt.Sprintf("What the average of the networks decides is a question of its own: for %s of %s records it is proved to be the class everywhere, for %s to be another one somewhere; "+
 		"for %s more than half of the networks are proved to vote for the class. The class has a probability of at least %s on average.",
 		grouped(d.Safe), grouped(d.Decisions), grouped(d.Unsafe), grouped(d.Vote), record.FormatDown(d.MeanLower, 4))}

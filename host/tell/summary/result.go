@@ -109,6 +109,10 @@ type Decisions struct {
 	Unknown   int         `json:"unknown"`
 	MeanLower record.Down `json:"mean_lower"`
 	Vote      int         `json:"vote"`
+	// Actions are decisions by costs, of which the verdicts are about actions; NoOther are those with a
+	// threshold where no other class than that of the label is taken anywhere.
+	Actions int  `json:"by_costs,omitempty"`
+	NoOther *int `json:"no_other,omitempty"`
 
 	*Robust
 }
@@ -157,7 +161,10 @@ func (b *bounds) means() Means {
 		m.MeanPLower = &mean
 	}
 	if d := &b.decisions; d.N > 0 {
-		m.Decisions = &Decisions{d.N, d.Safe, d.Unsafe, d.Unknown(), d.MeanLower(), d.Vote, nil}
+		m.Decisions = &Decisions{d.N, d.Safe, d.Unsafe, d.Unknown(), d.MeanLower(), d.Vote, d.Actions, nil, nil}
+		if d.Rejecting > 0 {
+			m.Decisions.NoOther = new(d.NoOther)
+		}
 		if d.DataSet() {
 			lower, upper := d.Robust()
 			m.Decisions.Robust = &Robust{lower, upper, d.RobustVote()}
