@@ -19,8 +19,6 @@ type topped struct {
 	layer      *posterior.Layer
 	covariance *posterior.Covariance
 	in, out    int
-	// rate is with which probability inputs are dropped, and weights are certain; 0 where they are not.
-	rate float64
 	// rows are those that have been asked for.
 	mutex sync.Mutex
 	rows  map[string]*topRow
@@ -36,9 +34,6 @@ func newTopped(post *posterior.Posterior) *topped {
 	t.in, t.out = t.layer.Inputs(), t.layer.Outputs()
 	if all := post.Covariances(); all != nil {
 		t.covariance = all[last]
-	}
-	if rates := post.Dropout(); rates != nil {
-		t.rate = rates[last]
 	}
 	return t
 }
@@ -166,9 +161,6 @@ func (t *topPass) tailUp(row *property.Row, met bool) float64 {
 		if slices.ContainsFunc(list, func(x float64) bool { return !(math.Abs(x) <= topMost) }) {
 			return 1
 		}
-	}
-	if t.rate > 0 {
-		return t.droppedTailUp(r, &c)
 	}
 	least, v := t.meanDown(r, &c), t.variance(r, &c)
 	switch {

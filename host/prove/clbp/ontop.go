@@ -12,7 +12,7 @@ import (
 )
 
 // Noise in the last layer alone (docs/posteriors.md (93)): no hidden bound can fail, so that there is no
-// budget, and tau is 0.
+// budget, and tau is 0. Dropout has features, too (masked.go).
 
 // mostOnTop is how many cells are bounded at a time, at most, and workOnTop how many products the host
 // makes of them until it looks again whether to go on: some seconds.
@@ -26,11 +26,18 @@ func (m method) judgeOnTop(ctx context.Context, cells []*cell) error {
 	if len(cells) == 0 {
 		return nil
 	}
+	masked := m.e.Masked()
+	if masked != nil && masked.First == 0 {
+		return m.judgeInputs(ctx, cells)
+	}
 	features, err := m.e.FeaturesOn(m.e.Model)
 	if err != nil {
 		return err
 	}
 	n := m.e.Normal.Layers[len(m.e.Normal.Layers)-1].Inputs()
+	if masked != nil {
+		n = masked.Inputs()
+	}
 	rows := ontop.UnitRows(n)
 	_, each := features.Model.Footprint(bound.LBP, len(rows))
 	each += int64(4 * len(rows) * len(rows) * m.e.Precision().Bytes())
@@ -77,16 +84,17 @@ func (m method) onTop(on *bound.Model, part []*cell, rows []property.Row) ([]eng
 	err = fault.OnCores(context.Background(), len(part), func(i int) {
 		c := part[i]
 		known := ontop.NewCell(lines, i, len(rows)/2, c.box, on.Device().Precision())
-		tails := make([]float64, len(c.task.S.Rows))
-		for r := range tails {
-			tails[r] = m.e.OnTop().Row(&c.task.S.Rows[r]).TailUp(known, c.dual)
-		}
-		fail := min(1, rowsUp(c, tails))
-		answers[i] = engine.Answer{Numbers: known.Numbers(), Take: func() {
-			if fail < c.fail {
-				c.fail, c.tau = fail, 0
+		var fail, tau float64
+		if m.e.Masked() != nil {
+			fail, tau = m.maskedUp(c, known)
+		} else {
+			tails := make([]float64, len(c.task.S.Rows))
+			for r := range tails {
+				tails[r] = m.e.OnTop().Row(&c.task.S.Rows[r]).TailUp(known, c.dual)
 			}
-		}}
+			fail = min(1, rowsUp(c, tails))
+		}
+		answers[i] = engine.Answer{Numbers: known.Numbers(), Take: func() { c.take(fail, tau) }}
 	})
 	return answers, err
 }

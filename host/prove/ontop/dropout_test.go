@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"psafe/host/arith"
 	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
@@ -24,13 +25,17 @@ func TestDropped(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		top, err := New(post)
+		masked, err := NewMasked(post)
 		if err != nil {
 			t.Fatal(err)
 		}
 		row := property.Row{CLo: []float64{1, -1}, CHi: []float64{1, -1}, D: r.NormFloat64()}
 		row.DHi = row.D
-		known, cell := top.Row(&row), randomCell(r, n, 2, float64(i%2))
+		cell := randomCell(r, n, 2, float64(i%2))
+		known := &Row{n: n}
+		for _, a := range masked.merged(&row).a {
+			known.mean = append(known.mean, arith.Exactly(a))
+		}
 		f := known.form(cell)
 		least, size := func(mask int, up float64) float64 {
 			value, along := row.D+layers[1].Bias.Mean[0]-layers[1].Bias.Mean[1], make([]float64, 2)
@@ -58,7 +63,7 @@ func TestDropped(t *testing.T) {
 			}
 			return sum
 		}
-		tail := known.TailUp(cell, false)
+		tail := masked.On(cell).Tails([]property.Row{row}, 0, false)[0]
 		if want := failing(-1e-9); tail < want*(1-1e-12) {
 			t.Errorf("%d: tail %v, fail with probability %v", i, tail, want)
 		}
@@ -79,14 +84,14 @@ func TestDroppedMoves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	top, err := New(post)
+	masked, err := NewMasked(post)
 	if err != nil {
 		t.Fatal(err)
 	}
 	row := property.Row{CLo: []float64{1, -1}, CHi: []float64{1, -1}, D: 0.5, DHi: 0.5}
 	lines := []line{{0, []float64{1}}, {0, []float64{-1}}}
 	cell := &Cell{[]float64{1}, lines, lines, []float64{-1, -1}, []float64{1, 1}}
-	if tail, fail := top.Row(&row).TailUp(cell, false), 2*rate*(1-rate); tail < fail {
+	if tail, fail := masked.On(cell).Tails([]property.Row{row}, 0, false)[0], 2*rate*(1-rate); tail < fail {
 		t.Errorf("tail %v, fail with probability %v", tail, fail)
 	}
 }
