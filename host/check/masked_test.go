@@ -8,6 +8,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/lab/testkit/sumtest"
 	net "psafe/host/model/network"
+	"psafe/host/model/posterior"
 	"psafe/host/prove"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
@@ -78,7 +79,8 @@ func TestMasked(t *testing.T) {
 		}
 		somewhere, _ := sumtest.MaskedUnsafe(post, &task, task.T[0].Lo, 1e-9)
 		for _, tau := range []float64{0, 0.01, 0.05} {
-			if fail, err := n.failUp(t.Context(), &task, nil, []float64{tau}, atMost(1)); err != nil || fail < somewhere {
+			fail, err := n.failUp(t.Context(), &task, nil, []float64{tau}, atMost(1))
+			if err != nil || fail < somewhere || fail < min(1, tau*float64(12-6*(i%2))) {
 				t.Errorf("%d: with tau %v fails %v, the truth is %v, %v", i, tau, fail, somewhere, err)
 			}
 		}
@@ -134,5 +136,27 @@ func TestMaskedRows(t *testing.T) {
 				t.Errorf("%d: above %v but for %v, the truth is %v", i, at, tau, below(at-1e-12))
 			}
 		}
+	}
+}
+
+// TestMaskedMoves: two features of which one rises as the other falls. Their sum does not move, but one alone
+// does, if the other is dropped.
+func TestMaskedMoves(t *testing.T) {
+	layers := sumtest.RandomNoisy(rand.New(rand.NewPCG(33, 33)), net.Activation{}, 0, 1, 2, 1).Layers
+	layers[0].Weight.Mean, layers[0].Bias.Mean = []float64{1, -1}, []float64{0, 0}
+	layers[1].Weight.Mean, layers[1].Bias.Mean = []float64{1, 1}, []float64{0}
+	const rate = 0.125
+	post, err := posterior.FromDropout(layers, []float64{0, rate})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := newNoisy(post)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := property.Row{CLo: []float64{1}, CHi: []float64{1}, D: 0.5, DHi: 0.5}
+	pass := n.newMaskPass(property.Box{Lo: []float64{-1}, Hi: []float64{1}}, 0, 0)
+	if tail, fail := pass.rowTailUp(&row), 2*rate*(1-rate); tail < fail {
+		t.Errorf("tail %v, fail with probability %v", tail, fail)
 	}
 }

@@ -25,6 +25,13 @@ func TestMasked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		hidden := 0
+		for _, n := range sizes[1 : len(sizes)-1] {
+			hidden += n
+		}
+		if masked.Events() != 2*hidden {
+			t.Fatalf("%d events of layers of %v", masked.Events(), sizes)
+		}
 		task := property.Task{T: []property.Box{{}}, S: property.Safe{Any: [][]int{{0}}}}
 		for range sizes[0] {
 			at, by := rng.NormFloat64(), 0.2*rng.Float64()*float64(i%2)
