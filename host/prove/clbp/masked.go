@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"psafe/host/prove/ontop"
+	"psafe/host/prove/slack"
 	"psafe/internal/fault"
 )
 
@@ -73,5 +74,5 @@ func (m method) maskedUp(c *cell, known *ontop.Cell) (fail, tau float64) {
 		for at := tau / maskedStep; take(at); at /= maskedStep {
 		}
 	}
-	return min(fail, try(tau, false)), tau
+	return slack.MasksUp(min(fail, try(tau, false))), tau
 }
