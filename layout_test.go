@@ -55,7 +55,7 @@ var mayImport = map[string][]string{
 		"psafe/host/model/posterior", "psafe/host/read/property",
 	},
 	"psafe/host/prove/ontop": {
-		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/posterior", "psafe/host/prove/measure", "psafe/host/prove/slack",
+		"psafe/host/arith", "psafe/host/bound", "psafe/host/model/network", "psafe/host/model/posterior", "psafe/host/prove/measure", "psafe/host/prove/slack",
 		"psafe/host/read/property",
 	},
 	"psafe/host/prove/claim": {

@@ -35,21 +35,17 @@ func TestTorch(t *testing.T) {
 	}
 	for _, name := range []string{"forward", "batchnorm-before", "dropout", "ensemble", "laplace-diag", "laplace-last", "laplace-kron"} {
 		path := filepath.Join(dir, name+".npz")
-		method := "auto"
-		if name == "dropout" {
-			method = "statistical"
-		}
 		for _, args := range [][]string{
 			{"inspect", "--check", path},
 			{"predict", "--posterior", path, "--inputs", points},
-			{"certify", "--posterior", path, "--inputs", points, "--eps", "0.001", "--device", "cpu", "--draws", "50", "--method", method},
+			{"certify", "--posterior", path, "--inputs", points, "--eps", "0.001", "--device", "cpu", "--draws", "50"},
 		} {
 			if out, err := exec.Command(program, args...).CombinedOutput(); err != nil {
 				t.Errorf("psafe %s: %v\n%s", strings.Join(args, " "), err, out)
 			}
 		}
 	}
-	for _, name := range []string{"laplace-full-last", "laplace-kron-last", "laplace-kron-apart", "laplace-batchnorm", "dropout-top"} {
+	for _, name := range []string{"laplace-full-last", "laplace-kron-last", "laplace-kron-apart", "laplace-batchnorm", "dropout-top", "dropout"} {
 		onTop(t, filepath.Join(dir, name+".npz"), points)
 	}
 }
@@ -64,9 +60,10 @@ func TestTorchGraphs(t *testing.T) {
 	}
 	onTop(t, filepath.Join(dir, "laplace-features.npz"), points)
 	onTop(t, filepath.Join(dir, "dropout-features.npz"), points)
+	onTop(t, filepath.Join(dir, "dropout-before.npz"), points)
 }
 
-// onTop wants bounds of clbp for a posterior whose last layer alone is random.
+// onTop wants bounds of clbp for a posterior whose last layer alone is random, or with dropout.
 func onTop(t *testing.T, path, points string) {
 	t.Helper()
 	out, err := exec.Command(theProgram(t), "certify", "--posterior", path, "--inputs", points, "--eps", "0.001", "--device", "cpu").CombinedOutput()

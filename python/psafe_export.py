@@ -695,14 +695,7 @@ def _write_dropout(path, layers, rates, reference):
         raise ValueError("rates=%s: want a number in [0, 1) for each of the %d layers" % (list(rates), len(layers)))
     for layer, rate in zip(_filled(layers, "mean"), rates):
         layer.rate = float(rate)
-    _write(path, "dropout", layers, **dict(reference, notes=list(reference.get("notes", ())) + _estimated(rates)))
-
-
-def _estimated(rates):
-    """A note where layers have rates of which psafe has no bounds."""
-    if not any(rates[:-1]) and rates[-1]:
-        return []
-    return ["psafe certifies dropout of the inputs of the last layer alone: this posterior is estimated, --method statistical"]
+    _write(path, "dropout", layers, **reference)
 
 
 def _filled(layers, *names):
@@ -2123,7 +2116,6 @@ def _save_graph(path, model, inputs, names, reference, normal=(), law=None, drop
     if drops:
         if graph.drawn:
             raise ValueError("%s: has random weights: psafe has these or dropout, not both" % graph.drawn[0].label)
-        notes = _estimated([unit.rate or 0 for unit in graph.units.values()])
     inside = graph.front is not None and not all(np.array_equal(a, np.full_like(a, b)) for a, b in zip(map(np.asarray, graph.front), (0.0, 1.0)))
     if inside:
         own = [np.asarray(a, np.float64).ravel() for a in graph.front]
@@ -2192,7 +2184,7 @@ def _write_graph(path, graph, tensors, values, raw, x, front, outside, notes, me
 
 def save_torch_dropout(path, model, inputs, layers=None, **reference):
     """MC dropout: a torch network with nn.Dropout in front of nn.Linear, whose forward() is followed as by
-    save_torch (which says what layers= is). psafe certifies dropout in front of the last layer alone."""
+    save_torch (which says what layers= is). psafe certifies dropout in front of a chain of dense layers."""
     rates = []
     if layers is None and not _listed(model, None):
         _save_graph(path, model, inputs, None, reference, drops=True)

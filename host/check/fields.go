@@ -181,7 +181,7 @@ func (q *question) fits() error {
 	boxes := len(q.task.T)
 	if q.boxed() || q.cut() || q.Method == "phases" {
 		err := q.post.RequireIndependent()
-		if q.Method == "clbp" && q.post.OnTop() == nil {
+		if q.Method == "clbp" && !q.post.Independent() && q.post.Concentrates() == nil {
 			err = nil
 		}
 		if err != nil {

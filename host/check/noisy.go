@@ -16,7 +16,9 @@ type noisy struct {
 	mean  []layer
 	graph *graph
 	// top is there if the last layer alone is random; without deviations nothing else is known.
-	top        *topped
+	top *topped
+	// masks are there for dropout; without deviations nothing else is known.
+	masks      *masks
 	deviations []deviations
 	// levels: what is known of where noise comes from.
 	levels levels
@@ -43,15 +45,15 @@ type deviations struct {
 // newNoisy prepares a posterior. Everything that is claimed of the noise grows with the
 // standard deviations, so that upper bounds of them will do.
 func newNoisy(post *posterior.Posterior) (*noisy, error) {
-	top := newTopped(post)
-	if err := post.RequireIndependent(); err != nil && top == nil {
+	top, masks := newTopped(post), newMasks(post)
+	if err := post.RequireIndependent(); err != nil && top == nil && masks == nil {
 		return nil, err
 	}
 	m, err := moldOf(post.Network())
 	if err != nil {
 		return nil, err
 	}
-	n := &noisy{top: top, graph: m.graph, quantiles: map[quantileOf]float64{}}
+	n := &noisy{top: top, masks: masks, graph: m.graph, quantiles: map[quantileOf]float64{}}
 	if n.mean, err = m.filled(post.Mean(), post.Mean()); err != nil {
 		return nil, err
 	}
@@ -84,6 +86,9 @@ func newNoisy(post *posterior.Posterior) (*noisy, error) {
 // cellFailUp bounds the probability that the network leaves S in a cell. Of weights that depend on each
 // other nothing is known but what topPass says.
 func (n *noisy) cellFailUp(cell property.Box, tau float64, try uint64, s *property.Safe) float64 {
+	if n.masks != nil {
+		return n.newMaskPass(cell, tau, try).cellFailUp(s)
+	}
 	least := 1.0
 	if n.top != nil {
 		least = n.newTopPass(cell, try).cellFailUp(s)
@@ -96,6 +101,9 @@ func (n *noisy) cellFailUp(cell property.Box, tau float64, try uint64, s *proper
 
 // holdsUp bounds the probability that S holds at some one point of a cell, given S with its rows negated.
 func (n *noisy) holdsUp(cell property.Box, tau float64, try uint64, negated *property.Safe) float64 {
+	if n.masks != nil {
+		return n.newMaskPass(cell, tau, try).holdsUp(negated)
+	}
 	least := 1.0
 	if n.top != nil {
 		least = n.newTopPass(cell, try).holdsUp(negated)

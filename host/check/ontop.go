@@ -19,8 +19,6 @@ type topped struct {
 	layer      *posterior.Layer
 	covariance *posterior.Covariance
 	in, out    int
-	// rate is with which probability inputs are dropped, and weights are certain; 0 where they are not.
-	rate float64
 	// rows are those that have been asked for.
 	mutex sync.Mutex
 	rows  map[string]*topRow
@@ -36,9 +34,6 @@ func newTopped(post *posterior.Posterior) *topped {
 	t.in, t.out = t.layer.Inputs(), t.layer.Outputs()
 	if all := post.Covariances(); all != nil {
 		t.covariance = all[last]
-	}
-	if rates := post.Dropout(); rates != nil {
-		t.rate = rates[last]
 	}
 	return t
 }
@@ -161,9 +156,6 @@ func (t *topPass) tailUp(row *property.Row, met bool) float64 {
 	if c == nil {
 		return 1
 	}
-	if t.rate > 0 {
-		return t.droppedTailUp(r, c)
-	}
 	least, v := t.meanDown(r, c), t.variance(r, c)
 	switch {
 	case !arith.Finite(least, least) || !v.Finite() || v.Hi <= 0:
@@ -192,14 +184,11 @@ func (t *topPass) chosen(row *property.Row) (*topRow, *chosen) {
 }
 
 // law is that of the least value of a row over the cell: it is at least its mean less noise of that
-// variance, or of dropout a sum of independent terms.
+// variance.
 func (t *topPass) law(row *property.Row) *marginLaw {
 	r, c := t.chosen(row)
-	switch {
-	case c == nil:
+	if c == nil {
 		return &marginLaw{}
-	case t.rate > 0:
-		return t.droppedLaw(r, c)
 	}
 	return lawOf(t.meanDown(r, c), []noise{{0, t.variance(r, c).Hi}})
 }

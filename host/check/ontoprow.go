@@ -55,17 +55,13 @@ func (t *topped) newRow(row *property.Row) *topRow {
 		}
 	}
 	r := &topRow{n: t.in + 1}
-	r.delta = make([]float64, r.n)
-	if t.rate == 0 {
-		r.k = make([]float64, r.n*r.n)
-	}
+	r.delta, r.k = make([]float64, r.n), make([]float64, r.n*r.n)
 	column := make([]float64, t.out)
 	for j := range t.in {
 		r.mean = append(r.mean, times(row, t.layer.Weight.Mean[j*t.out:(j+1)*t.out], 0))
 	}
 	r.constant = times(row, t.layer.Bias.Mean, row.D)
 	switch c := t.covariance; {
-	case t.rate > 0: // of weights that are certain
 	case c == nil:
 		r.independent(row, t.layer)
 	case c.Full():
@@ -168,13 +164,8 @@ func (r *topRow) square(b, w []arith.Interval) {
 	}
 }
 
-// entry is k_ij: 0 of weights that are certain.
-func (r *topRow) entry(i, j int) float64 {
-	if r.k == nil {
-		return 0
-	}
-	return r.k[i*r.n+j]
-}
+// entry is k_ij.
+func (r *topRow) entry(i, j int) float64 { return r.k[i*r.n+j] }
 
 // marginal bounds the standard deviation of coefficient j.
 func (r *topRow) marginal(j int) float64 {

@@ -34,13 +34,16 @@ func correlatedNet(t *testing.T, last bool) *posterior.Posterior {
 	return post
 }
 
-// droppedNet is the same with dropout.
-func droppedNet(t *testing.T, last bool) *posterior.Posterior {
-	rates := []float64{0, 0.2}
-	if !last {
-		rates[0] = 0.1
+// droppedNet is the same with dropout; chain says that the layers with it are a chain, else the last one joins
+// the input and what is above.
+func droppedNet(t *testing.T, chain bool) *posterior.Posterior {
+	layers := correlatedNet(t, true).Layers
+	if !chain {
+		layers[1].Layer = network.DenseLayer(5, 2, network.Activation{})
+		layers[1].Sources = []int{-1, 0}
+		layers[1].Weight = posterior.Params{Mean: make([]float64, 10)}
 	}
-	post, err := posterior.FromDropout(correlatedNet(t, last).Layers, rates)
+	post, err := posterior.FromDropout(layers, []float64{0.1, 0.2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,8 +51,8 @@ func droppedNet(t *testing.T, last bool) *posterior.Posterior {
 }
 
 // TestCorrelatedRefused: weights that depend on each other are never taken for independent ones,
-// whichever door is tried: every method but those that know their covariance refuses them, and those
-// refuse what is random below the last layer.
+// whichever door is tried: every method but those that know their covariance or masks refuses them, and
+// those refuse what is random below the last layer, and masks below a join.
 func TestCorrelatedRefused(t *testing.T) {
 	for i := range 4 {
 		last := i%2 == 0
@@ -59,8 +62,8 @@ func TestCorrelatedRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if (eng.OnTop() != nil) != last {
-			t.Errorf("random in the last layer alone: %v, want %v", eng.OnTop() != nil, last)
+		if got := eng.OnTop() != nil || eng.Masked() != nil; got != last {
+			t.Errorf("rows of it are bounded: %v, want %v", got, last)
 		}
 		task := safeOn(property.ArgmaxIs(0, 2), property.Box{Lo: []float64{0, 0}, Hi: []float64{0, 0}})
 		for word := range prove.MethodWords() {

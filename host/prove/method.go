@@ -222,13 +222,10 @@ func (c *Config) Fits(p *posterior.Posterior) error {
 // independent: independent normal weights.
 func independent(p *posterior.Posterior) error { return p.RequireIndependent() }
 
-// clbpFits: independent normal weights, or a last layer that alone is random, of any covariance.
+// clbpFits: independent normal weights, a last layer that alone is random, of any covariance, or dropout.
 func clbpFits(p *posterior.Posterior) error {
-	if !p.Independent() && p.OnTop() == nil {
-		return nil
-	}
-	if p.Kind == posterior.KindCorrelated {
-		return p.OnTop()
+	if p.Kind == posterior.KindCorrelated || p.Kind == posterior.KindDropout {
+		return p.Concentrates()
 	}
 	return p.RequireIndependent()
 }

@@ -52,12 +52,11 @@ func FromCovariances(layers []Layer, covariances []*Covariance) (*Posterior, err
 // mostOnTop is how many inputs a last layer may have of which the covariance of a row is made.
 const mostOnTop = 2048
 
-// OnTop is nil for a posterior whose last layer alone is random, a dense one: with normal weights
-// (KindGaussian or KindCorrelated), or with inputs that are dropped (KindDropout). For others it is one
-// line that says why not.
+// OnTop is nil for a posterior whose last layer alone is random, a dense one with normal weights
+// (KindGaussian or KindCorrelated). For others it is one line that says why not.
 func (p *Posterior) OnTop() error {
 	last := len(p.Layers) - 1
-	if p.Kind != KindGaussian && p.Kind != KindCorrelated && p.Kind != KindDropout {
+	if p.Kind != KindGaussian && p.Kind != KindCorrelated {
 		return fmt.Errorf("this posterior is %s, which is not random in its last layer alone: use --method statistical", p.Describe())
 	}
 	if _, dense := p.Layers[last].Map.(network.Dense); !dense {
@@ -68,14 +67,11 @@ func (p *Posterior) OnTop() error {
 		if p.Kind == KindCorrelated {
 			random = p.covariances[k] != nil
 		}
-		if p.Kind == KindDropout {
-			random = p.dropout[k] > 0
-		}
 		if random != (k == last) {
 			return fmt.Errorf("this posterior is %s; bounds for weights that depend on each other are for those whose last layer alone is random: use --method statistical", p.Describe())
 		}
 	}
-	if n := p.Layers[last].Inputs(); n > mostOnTop && p.Kind != KindDropout {
+	if n := p.Layers[last].Inputs(); n > mostOnTop {
 		return fmt.Errorf("this posterior is %s; bounds for a last layer by itself are for at most %d inputs, and it has %d: use --method statistical", p.Describe(), mostOnTop, n)
 	}
 	return nil
@@ -246,20 +242,19 @@ func (c *Covariance) sdApprox(in, out int) []float64 {
 	return sd
 }
 
-// Features is the network below the last layer, with its means as certain weights: its outputs are what
-// feeds the last layer, in that order.
-func (p *Posterior) Features() *Posterior {
+// Features is the network below layer k, of which all layers above are a chain, with its means as
+// certain weights: its outputs are what feeds layer k, in that order.
+func (p *Posterior) Features(k int) *Posterior {
 	f := p.AtMean()
-	last := len(f.Layers) - 1
-	n := f.Layers[last].Inputs()
+	n := f.Layers[k].Inputs()
 	one := make([]float64, n*n)
 	for j := range n {
 		one[j*n+j] = 1
 	}
 	top := Layer{Layer: network.DenseLayer(n, n, network.Activation{}), NoBias: true}
-	top.Sources = f.Layers[last].Sources
+	top.Sources = f.Layers[k].Sources
 	top.Weight = NewParams(one, make([]float64, n*n), ScaleSD)
 	top.Bias = NewParams(make([]float64, n), make([]float64, n), ScaleSD)
-	f.Layers[last] = top
+	f.Layers = append(f.Layers[:k:k], top)
 	return f
 }

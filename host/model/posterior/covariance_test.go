@@ -82,7 +82,7 @@ func TestCorrelated(t *testing.T) {
 	if err := p.RequireIndependent(); err == nil || err.Error() != want {
 		t.Errorf("%v", err)
 	}
-	if f := p.Features(); f.Outputs() != 1 || f.LogitsApprox([]float64{1, 1})[0] != 6 || f.Random() != 0 {
+	if f := p.Features(1); f.Outputs() != 1 || f.LogitsApprox([]float64{1, 1})[0] != 6 || f.Random() != 0 {
 		t.Errorf("features: %v", f.LogitsApprox([]float64{1, 1}))
 	}
 	for want, c := range map[string]*Covariance{

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-
-	"psafe/host/model/network"
 )
 
 // NewWeights makes room for one weight vector, all zeros, as Draw takes it: a list
@@ -121,26 +119,6 @@ func (p *Posterior) drawSWAG(r *rand.Rand, dst [][]float64) {
 				sum += float64(s.Deviation[a][k*n+e] * z)
 			}
 			dst[a][e] += float64(factor * sum)
-		}
-	}
-}
-
-func (p *Posterior) drawDropout(r *rand.Rand, dst [][]float64) {
-	for k, l := range p.Layers {
-		rate := p.dropout[k]
-		copy(dst[2*k+1], l.Bias.Mean)
-		dense, is := l.Map.(network.Dense)
-		if !is { // Its rate is 0, see validateDropout.
-			copy(dst[2*k], l.Weight.Mean)
-			continue
-		}
-		for j := range l.Inputs() {
-			dropped := r.Float64() < rate
-			for _, w := range dense.From(j) {
-				if dst[2*k][w] = l.Weight.Mean[w] / (1 - rate); dropped {
-					dst[2*k][w] = 0
-				}
-			}
 		}
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-
-	"psafe/host/model/network"
 )
 
 // Kind is the family of distributions that a posterior belongs to.
@@ -120,11 +118,21 @@ func (p *Posterior) RequireIndependent() error {
 	case KindSamples:
 		use = "--method finite or --method statistical"
 	case KindCorrelated, KindDropout:
-		if p.OnTop() == nil {
+		if p.Concentrates() == nil {
 			use = "--method clbp or --method statistical"
 		}
 	}
 	return fmt.Errorf("this posterior is %s, not independent normal weights: use %s", p.Describe(), use)
+}
+
+// Concentrates is nil for a posterior of weights that depend on each other of which concentration LBP
+// takes rows: OnTop or Masked. For others it is one line that says why not.
+func (p *Posterior) Concentrates() error {
+	if p.Kind == KindDropout {
+		_, err := p.Masked()
+		return err
+	}
+	return p.OnTop()
 }
 
 // Params lists the distributions (for other kinds than KindGaussian: the means) of the
@@ -187,23 +195,6 @@ func (p *Posterior) size(a int) int {
 	return l.Biases()
 }
 
-// validateDropout checks dropout rates, one per layer.
-func (p *Posterior) validateDropout() error {
-	if len(p.dropout) != len(p.Layers) {
-		return fmt.Errorf("%d dropout rates for %d layers: give one per layer, 0 where nothing is dropped", len(p.dropout), len(p.Layers))
-	}
-	for k, r := range p.dropout {
-		if !(r >= 0 && r < 1) {
-			return fmt.Errorf("layer %d: dropout rate %v is not in [0, 1)", k, r)
-		}
-		// Elsewhere a weight meets several inputs: dropping one of them is no choice of weights.
-		if _, dense := p.Layers[k].Map.(network.Dense); !dense && r > 0 {
-			return fmt.Errorf("layer %d: dropout is for dense layers, this is a %s", k, network.Describe(p.Layers[k].Map))
-		}
-	}
-	return nil
-}
-
 // finite says which of list is NaN or infinite, "" if none is. In a stack of
 // arrays of length n, it says in which.
 func finite(list []float64, n int) string {
@@ -213,15 +204,6 @@ func finite(list []float64, n int) string {
 		}
 	}
 	return ""
-}
-
-// FromDropout makes a posterior of MC dropout: the layers' shapes, activations and
-// means, which are the weights as trained (with inverted dropout, that is, those
-// of the network without dropout), and a rate per layer. Spreads of layers are
-// dropped. It keeps the slices. Any error is that of Validate.
-func FromDropout(layers []Layer, rates []float64) (*Posterior, error) {
-	p := &Posterior{Kind: KindDropout, Layers: means(layers), dropout: rates}
-	return p, p.Validate()
 }
 
 // means copies layers without spreads.

@@ -12,7 +12,7 @@ import (
 )
 
 // Noise in the last layer alone (docs/posteriors.md (93)): no hidden bound can fail, so that there is no
-// budget, and tau is 0.
+// budget, and tau is 0. Dropout has features, too (masked.go).
 
 // mostOnTop is how many cells are bounded at a time, at most, and workOnTop how many products the host
 // makes of them until it looks again whether to go on: some seconds.
@@ -24,16 +24,17 @@ const (
 // judgeOnTop bounds the failure of cells by the tails of their rows.
 func (m method) judgeOnTop(ctx context.Context, cells []*cell) error {
 	return m.eachOnTop(ctx, cells, func(c *cell, known *ontop.Cell) func() {
-		tails := make([]float64, len(c.task.S.Rows))
-		for r := range tails {
-			tails[r] = m.e.OnTop().Row(&c.task.S.Rows[r]).TailUp(known, c.dual)
-		}
-		fail := min(1, rowsUp(c, tails))
-		return func() {
-			if fail < c.fail {
-				c.fail, c.tau = fail, 0
+		var fail, tau float64
+		if m.e.Masked() != nil {
+			fail, tau = m.maskedUp(c, known)
+		} else {
+			tails := make([]float64, len(c.task.S.Rows))
+			for r := range tails {
+				tails[r] = m.e.OnTop().Row(&c.task.S.Rows[r]).TailUp(known, c.dual)
 			}
+			fail = min(1, rowsUp(c, tails))
 		}
+		return func() { c.take(fail, tau) }
 	})
 }
 
@@ -43,11 +44,18 @@ func (m method) eachOnTop(ctx context.Context, cells []*cell, say func(c *cell, 
 	if len(cells) == 0 {
 		return nil
 	}
+	masked := m.e.Masked()
+	if masked != nil && masked.First == 0 {
+		return m.judgeInputs(ctx, cells)
+	}
 	features, err := m.e.FeaturesOn(m.e.Model)
 	if err != nil {
 		return err
 	}
 	n := m.e.Normal.Layers[len(m.e.Normal.Layers)-1].Inputs()
+	if masked != nil {
+		n = masked.Inputs()
+	}
 	rows := ontop.UnitRows(n)
 	_, each := features.Model.Footprint(bound.LBP, len(rows))
 	each += int64(4 * len(rows) * len(rows) * m.e.Precision().Bytes())

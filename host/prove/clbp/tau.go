@@ -50,7 +50,7 @@ func (m method) tausUp() []float64 {
 // judgePlainly is judge with hidden neurons bounded by a device alone. Weights that depend on each
 // other are never taken for independent ones: nothing is known of them but what judgeOnTop says.
 func (m method) judgePlainly(ctx context.Context, cells []*cell) error {
-	if m.e.OnTop() != nil {
+	if m.e.OnTop() != nil || m.e.Masked() != nil {
 		if err := m.judgeOnTop(ctx, cells); err != nil {
 			return err
 		}

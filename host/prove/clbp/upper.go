@@ -31,7 +31,7 @@ func Uppers(ctx context.Context, e *engine.Engine, results []*claim.Result) erro
 		c := &cell{task: decide.Negated(results[i].Task), box: w.box, fail: 1, dual: true}
 		owner[c], shown[c] = results[i], w.point
 		switch {
-		case !(w.marginApprox > 0) || e.OnTop() != nil:
+		case !(w.marginApprox > 0) || e.OnTop() != nil || e.Masked() != nil:
 			cells = append(cells, c)
 		case probes == nil:
 			probes = []*cell{c}

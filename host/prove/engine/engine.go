@@ -47,7 +47,10 @@ type Engine struct {
 	// below it, by model.
 	top      *ontop.Top
 	topAsked bool
-	features map[*bound.Model]*Features
+	// masked are the layers from the lowest on of which inputs are dropped.
+	masked      *ontop.Masked
+	maskedAsked bool
+	features    map[*bound.Model]*Features
 	// sums is the posterior as sums of neurons need it, once it has been asked for.
 	sums *neuronsum.Sum
 	// recheck compares the device with the spare one, and expected is what operations give on that

@@ -5,7 +5,7 @@ import (
 	"psafe/host/prove/ontop"
 )
 
-// Features is the network below the last layer on a device: its rows are over what feeds that layer.
+// Features is the network below a layer on a device: its rows are over what feeds that layer.
 type Features struct {
 	Model   *bound.Model
 	certain *bound.Certain
@@ -34,12 +34,29 @@ func (e *Engine) OnTop() *ontop.Top {
 	return e.top
 }
 
-// FeaturesOn prepares the network below the last layer beside a model, once.
+// Masked are the layers of a posterior of dropout from the lowest on of which inputs are dropped, once; nil
+// of others.
+func (e *Engine) Masked() *ontop.Masked {
+	if !e.maskedAsked {
+		e.maskedAsked = true
+		if masked, err := ontop.NewMasked(e.Posterior); err == nil {
+			e.masked = masked
+		}
+	}
+	return e.masked
+}
+
+// FeaturesOn prepares the network below the last layer beside a model, once, or of dropout that below all
+// that is dropped.
 func (e *Engine) FeaturesOn(m *bound.Model) (*Features, error) {
 	if f := e.features[m]; f != nil {
 		return f, nil
 	}
-	post := e.Posterior.Features()
+	top := len(e.Posterior.Layers) - 1
+	if masked := e.Masked(); masked != nil {
+		top = masked.First
+	}
+	post := e.Posterior.Features(top)
 	model, err := bound.NewModel(m.Device(), post, 0)
 	if err != nil {
 		return nil, err

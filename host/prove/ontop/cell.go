@@ -86,6 +86,22 @@ func NewCell(l *bound.InputLines, i, n int, box property.Box, p bound.Precision)
 	return c
 }
 
+// InputCell is a Cell of the network's input itself.
+func InputCell(box property.Box) *Cell {
+	n := len(box.Lo)
+	c := &Cell{radius: make([]float64, n), lo: box.Lo, hi: box.Hi}
+	for k := range n {
+		t := line{property.Middle(box.Lo[k], box.Hi[k]), make([]float64, n)}
+		t.slope[k] = 1
+		if box.Lo[k] != box.Hi[k] {
+			c.radius[k] = max(arith.SumUp(box.Hi[k], -t.at), arith.SumUp(t.at, -box.Lo[k]))
+		}
+		c.lower = append(c.lower, t)
+	}
+	c.upper = c.lower
+	return c
+}
+
 // Numbers are all that a device has said of a cell.
 func (c *Cell) Numbers() []float64 {
 	var all []float64

@@ -5,10 +5,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"psafe/host/arith"
 	"psafe/host/lab/testkit/sumtest"
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
-	"psafe/host/prove/measure"
 	"psafe/host/read/property"
 	"psafe/internal/testscale"
 )
@@ -25,13 +25,17 @@ func TestDropped(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		top, err := New(post)
+		masked, err := NewMasked(post)
 		if err != nil {
 			t.Fatal(err)
 		}
 		row := property.Row{CLo: []float64{1, -1}, CHi: []float64{1, -1}, D: r.NormFloat64()}
 		row.DHi = row.D
-		known, cell := top.Row(&row), randomCell(r, n, 2, float64(i%2))
+		cell := randomCell(r, n, 2, float64(i%2))
+		known := &Row{n: n}
+		for _, a := range masked.merged(&row).a {
+			known.mean = append(known.mean, arith.Exactly(a))
+		}
 		f := known.form(cell)
 		least, size := func(mask int, up float64) float64 {
 			value, along := row.D+layers[1].Bias.Mean[0]-layers[1].Bias.Mean[1], make([]float64, 2)
@@ -59,52 +63,12 @@ func TestDropped(t *testing.T) {
 			}
 			return sum
 		}
-		tail := known.TailUp(cell, false)
+		tail := masked.On(cell).Tails([]property.Row{row}, 0, false)[0]
 		if want := failing(-1e-9); tail < want*(1-1e-12) {
 			t.Errorf("%d: tail %v, fail with probability %v", i, tail, want)
 		}
-		lawHolds(t, r, i, &layers[1], row.D, rate[1], known.Law(cell), cell, size)
 		if most := failing(size / 200); i%2 == 0 && tail > most+1e-9 {
 			t.Errorf("%d: tail %v at a point, fail with probability %v", i, tail, most)
-		}
-	}
-}
-
-// lawHolds: at no point of the cell is the row less than somewhere on it more often than its law says, and
-// at a point the law is near that.
-func lawHolds(t *testing.T, r *rand.Rand, i int, layer *posterior.Layer, d, rate float64, law *measure.MarginLaw, cell *Cell, size float64) {
-	t.Helper()
-	n := len(cell.lo)
-	z := make([]float64, n)
-	x := []float64{cell.radius[0] * (2*r.Float64() - 1), cell.radius[1] * (2*r.Float64() - 1)}
-	for j := range z {
-		along := cell.lower[j].slope[0]*x[0] + cell.lower[j].slope[1]*x[1]
-		low, high := max(cell.lo[j], cell.lower[j].at+along), min(cell.hi[j], cell.upper[j].at+along)
-		if low > high {
-			return // there is no such point
-		}
-		z[j] = low + (high-low)*float64(r.IntN(2))
-	}
-	below := func(least float64) (sum float64) {
-		for mask := range 1 << n {
-			p, value := 1.0, d+layer.Bias.Mean[0]-layer.Bias.Mean[1]
-			for j := range n {
-				p *= []float64{rate, 1 - rate}[mask>>j&1]
-				value += float64(mask>>j&1) * z[j] * (layer.Weight.Mean[j*2] - layer.Weight.Mean[j*2+1]) / (1 - rate)
-			}
-			if value < least {
-				sum += p
-			}
-		}
-		return sum
-	}
-	for k := 0; k < len(law.Above); k += 5 {
-		at := law.Top - law.Step*float64(k)
-		if want := below(at - 1e-9*(1+size)); law.Above[k] < want*(1-1e-12) {
-			t.Errorf("%d: %v below %v, at a point %v", i, law.Above[k], at, want)
-		}
-		if most := below(at + size/100 + 1e-9); i%2 == 0 && law.Above[k] > most+1e-9 {
-			t.Errorf("%d: %v below %v, it is %v", i, law.Above[k], at, most)
 		}
 	}
 }
@@ -120,14 +84,14 @@ func TestDroppedMoves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	top, err := New(post)
+	masked, err := NewMasked(post)
 	if err != nil {
 		t.Fatal(err)
 	}
 	row := property.Row{CLo: []float64{1, -1}, CHi: []float64{1, -1}, D: 0.5, DHi: 0.5}
 	lines := []line{{0, []float64{1}}, {0, []float64{-1}}}
 	cell := &Cell{[]float64{1}, lines, lines, []float64{-1, -1}, []float64{1, 1}}
-	if tail, fail := top.Row(&row).TailUp(cell, false), 2*rate*(1-rate); tail < fail {
+	if tail, fail := masked.On(cell).Tails([]property.Row{row}, 0, false)[0], 2*rate*(1-rate); tail < fail {
 		t.Errorf("tail %v, fail with probability %v", tail, fail)
 	}
 }

@@ -1,7 +1,7 @@
 // Package ontop bounds rows of a network of which the last layer alone is random, with normal weights
-// of any covariance (docs/posteriors.md (93)), or with inputs that are dropped (94). What feeds the last
+// of any covariance (docs/posteriors.md (93)). What feeds the last
 // layer is then a fixed function of the input, between affine functions of it, so that nothing fails but
-// the row itself.
+// the row itself. Or of one with dropout, in any layers (Masked).
 package ontop
 
 import (
@@ -21,8 +21,6 @@ type Top struct {
 	layer  *posterior.Layer
 	// covariance is nil where the weights are independent.
 	covariance *posterior.Covariance
-	// rate is with which probability inputs are dropped, and weights are certain; 0 where they are not.
-	rate float64
 
 	mutex sync.Mutex
 	rows  map[string]*Row
@@ -39,9 +37,6 @@ func New(post *posterior.Posterior) (*Top, error) {
 	if c := post.Covariances(); c != nil {
 		t.covariance = c[last]
 	}
-	if rates := post.Dropout(); rates != nil {
-		t.rate = rates[last]
-	}
 	return t, nil
 }
 
@@ -52,10 +47,9 @@ func New(post *posterior.Posterior) (*Top, error) {
 // Everything that TailUp says grows with K in that order, so that it is said of k + Diag(delta).
 type Row struct {
 	n        int
-	rate     float64 // of dropout; then K is 0
 	mean     []arith.Interval
 	constant arith.Interval
-	// k is symmetric, [(n+1) x (n+1)].
+	// k is symmetric, [(n+1) x (n+1)]; nil where it is 0.
 	k      []float64
 	delta  []float64
 	spread []float64
@@ -107,7 +101,7 @@ func (t *Top) newRow(row *property.Row) *Row {
 			return nil
 		}
 	}
-	r := &Row{n: t.n, rate: t.rate, mean: make([]arith.Interval, t.n), delta: make([]float64, t.n+1)}
+	r := &Row{n: t.n, mean: make([]arith.Interval, t.n), delta: make([]float64, t.n+1)}
 	product := func(weights func(o int) float64, more float64) arith.Interval {
 		var lo, hi arith.Sum
 		lo.Plus(more)
@@ -123,10 +117,6 @@ func (t *Top) newRow(row *property.Row) *Row {
 		r.mean[j] = product(func(o int) float64 { return t.layer.Weight.Mean[j*t.out+o] }, 0)
 	}
 	r.constant = product(func(o int) float64 { return t.layer.Bias.Mean[o] }, row.D)
-	if t.rate > 0 { // of weights that are certain
-		r.spread, r.marginal = r.delta, r.delta
-		return r
-	}
 	r.k = make([]float64, (t.n+1)*(t.n+1))
 	var known bool
 	switch c := t.covariance; {

@@ -8,7 +8,7 @@ import (
 )
 
 // TailUp bounds the probability that the row is negative, or 0, somewhere in the cell, from above:
-// Q(E F / sqrt v) of (93), of dropout (94). With met it is only about some one point of the cell, of
+// Q(E F / sqrt v) of (93). With met it is only about some one point of the cell, of
 // which nothing is known but that it is in it; then a mean below 0 tells something too.
 func (r *Row) TailUp(c *Cell, met bool) float64 {
 	if r == nil {
@@ -17,9 +17,6 @@ func (r *Row) TailUp(c *Cell, met bool) float64 {
 	f := r.form(c)
 	if f == nil {
 		return 1
-	}
-	if r.rate > 0 {
-		return r.droppedTailUp(f)
 	}
 	least, v := r.meanDown(f), r.varianceOf(f)
 	switch {
@@ -76,7 +73,7 @@ func (r *Row) overInputs(f *form) (coefficients, spreads []float64) {
 		mid, wrong := r.mean[i].Middle(), arith.Up(r.mean[i].Radius()+float64(u*r.mean[i].Size()))
 		clear(column)
 		for _, j := range live {
-			if r.rate == 0 {
+			if r.k != nil {
 				addTimes(column, r.k[i*n+j], f.slope[j])
 			}
 		}
@@ -168,4 +165,15 @@ func (r *Row) firstOrderUp(f *form, w, wrong []float64) float64 {
 	}
 	g := grow(2*r.n + len(f.radius))
 	return min(box, gaps)*g + tiny
+}
+
+// Law is the law of the least value of the row over the cell: the tail (93) at every threshold. There is no
+// hidden bound that could fail.
+func (r *Row) Law(c *Cell) *measure.MarginLaw {
+	if r != nil {
+		if f := r.form(c); f != nil {
+			return measure.NewMarginLaw(r.meanDown(f), []float64{r.varianceOf(f).Hi})
+		}
+	}
+	return measure.NewMarginLaw(math.Inf(-1), nil)
 }

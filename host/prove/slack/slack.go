@@ -100,3 +100,9 @@ func FormUp(formUp float64) float64 { return math.Nextafter(formUp*1.01, math.In
 func LeavesUp(failUp float64) float64 {
 	return min(1, math.Nextafter(failUp*(1+0x1p-8), math.Inf(1)))
 }
+
+// MasksUp is the probability of failure to claim, rounded up, where lattices of masks above hidden bounds show
+// failUp: check's lattices are finer, but its quantiles are at other points.
+func MasksUp(failUp float64) float64 {
+	return min(1, math.Nextafter(failUp*(1+0x1p-10), math.Inf(1)))
+}

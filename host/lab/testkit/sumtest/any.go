@@ -3,6 +3,7 @@ package sumtest
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"psafe/host/model/network"
 	"psafe/host/model/posterior"
@@ -41,30 +42,11 @@ func RandomNoisy(rng *rand.Rand, act network.Activation, sd float64, sizes ...in
 func DrawnUnsafe(post *posterior.Posterior, task *property.Task, at []float64, draws int) (somewhere, here float64) {
 	w := post.NewWeights()
 	pass := post.Network().NewPass(w)
-	unsafe := func(x []float64) bool {
-		y := pass.Forward(x)
-		lo := make([]float64, len(task.S.Rows))
-		for r, row := range task.S.Rows {
-			lo[r] = row.D
-			for i, c := range row.CLo {
-				lo[r] += c * y[i]
-			}
-		}
-		return !task.S.Holds(lo)
-	}
+	points := gridOf(task)
+	unsafe := func(x []float64) bool { return Unsafe(pass.Forward(x), &task.S, 0) }
 	for i := range draws {
 		post.Draw(11, i, w)
-		found := false
-		for _, b := range task.T {
-			x := make([]float64, len(b.Lo))
-			for v := range 1 << (2 * min(len(x), 3)) {
-				for j := range x {
-					x[j] = b.Lo[j] + float64(v>>(2*(j%3))&3)/3*(b.Hi[j]-b.Lo[j])
-				}
-				found = found || unsafe(x)
-			}
-		}
-		if found {
+		if slices.ContainsFunc(points, unsafe) {
 			somewhere++
 		}
 		if unsafe(at) {

@@ -8,7 +8,7 @@ import (
 )
 
 // RandomOnTop is a posterior whose last layer alone is random, of deviations of about sd times its
-// weights, or by dropout of its inputs: with a full covariance of any rank, of which a part may be common to all outputs, a Kronecker
+// weights: with a full covariance of any rank, of which a part may be common to all outputs, a Kronecker
 // covariance, or independent.
 func RandomOnTop(rng *rand.Rand, act network.Activation, sd float64, sizes ...int) *posterior.Posterior {
 	post := RandomNoisy(rng, act, sd, sizes...)
@@ -19,15 +19,6 @@ func RandomOnTop(rng *rand.Rand, act network.Activation, sd float64, sizes ...in
 		}
 	}
 	in, out := post.Layers[last].Inputs(), post.Layers[last].Outputs()
-	if rng.IntN(4) == 0 {
-		rates := make([]float64, len(post.Layers))
-		rates[last] = 0.5 * rng.Float64()
-		post, err := posterior.FromDropout(post.Layers, rates)
-		if err != nil {
-			panic(err)
-		}
-		return post
-	}
 	c := RandomCovariance(rng, sd, in, out)
 	if c == nil {
 		return post

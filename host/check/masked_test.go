@@ -1,0 +1,162 @@
+package check
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"psafe/host/bound"
+	"psafe/host/lab/testkit/sumtest"
+	net "psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/prove"
+	"psafe/host/read/property"
+	"psafe/internal/testscale"
+)
+
+// TestMasked: of small networks with dropout in some layers, what certify claims is proved again, and all masks
+// together, by enumeration, are within the bounds of both.
+func TestMasked(t *testing.T) {
+	rng := rand.New(rand.NewPCG(33, 31))
+	lower, upper, above, between := 0, 0, 0.0, 0
+	for i := range testscale.Costly(t, 700) {
+		act := activations[i%len(activations)]
+		if i%2 == 0 {
+			act = net.Activation{Kind: net.ReLU}
+		}
+		first := rng.IntN(3)
+		sizes := [][]int{{2, 3, 3, 2}, {2, 4, 3, 3}, {2, 5, 4, 3}}[first]
+		post := sumtest.RandomMasked(rng, act, first, sizes...)
+		task := randomTask(rng, post, 0)
+		n, err := newNoisy(post)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := []bound.Precision{bound.Float32, bound.Float64}[i%2]
+		r := certified(t, p, post, prove.Config{Method: prove.CLBP, Cells: 1 + i%3*2}, []property.Task{task})[0]
+		at := task.T[0].Lo
+		if u := r.Proof.Upper; u != nil {
+			box := witnessOf(t, r.Task, u.Witness)
+			if at = box.Lo; u.Method == "clbp" {
+				upper++
+				if got, err := n.safeUp(t.Context(), r.Task, box, u.Tau, atMost(r.Upper())); err != nil || got > r.Upper() {
+					t.Errorf("%d %v %v: p_upper %v, certify says %v, %v", i, sizes, post.Describe(), got, r.Upper(), err)
+				}
+			}
+		}
+		somewhere, _ := sumtest.MaskedUnsafe(post, &task, at, 1e-9)
+		_, here := sumtest.MaskedUnsafe(post, &task, at, -1e-9)
+		if 1-r.Lower() < somewhere {
+			t.Errorf("%d %v %v: %v of networks are unsafe, p_lower is %v", i, sizes, post.Describe(), somewhere, r.Lower())
+		}
+		if 1-here > r.Upper() {
+			t.Errorf("%d %v %v: %v of networks are safe at a point, p_upper is %v", i, sizes, post.Describe(), 1-here, r.Upper())
+		}
+		if r.Lower() == 0 {
+			continue
+		}
+		lower++
+		if r.Lower() < 1 {
+			between++
+			above += 1 - r.Lower() - somewhere
+		}
+		enough := -math.Expm1(r.LogP)
+		fail, err := n.failUp(t.Context(), asProved(t, r), r.Proof.Cells, r.Proof.Tau, atMost(enough))
+		if err != nil || fail > enough {
+			t.Errorf("%d %v %v %v: fails %v (%.3g more), certify says %v, %v", i, act, sizes, post.Describe(), fail, fail/enough-1, enough, err)
+		}
+		if fail < somewhere {
+			t.Errorf("%d: %v of networks are unsafe, check says %v", i, somewhere, fail)
+		}
+	}
+	// Whatever a record says its budget is.
+	for i := range testscale.Cases(t, 200) {
+		post := sumtest.RandomMasked(rng, activations[0], i%2, 2, 3, 3, 2)
+		task := randomTask(rng, post, 0)
+		n, err := newNoisy(post)
+		if err != nil {
+			t.Fatal(err)
+		}
+		somewhere, _ := sumtest.MaskedUnsafe(post, &task, task.T[0].Lo, 1e-9)
+		for _, tau := range []float64{0, 0.01, 0.05} {
+			fail, err := n.failUp(t.Context(), &task, nil, []float64{tau}, atMost(1))
+			if err != nil || fail < somewhere || fail < min(1, tau*float64(12-6*(i%2))) {
+				t.Errorf("%d: with tau %v fails %v, the truth is %v, %v", i, tau, fail, somewhere, err)
+			}
+		}
+	}
+	t.Logf("%d lower bounds, %d upper; where below 1, on average %.3f below the truth", lower, upper, above/float64(between))
+	if !testing.Short() && (between == 0 || upper == 0) {
+		t.Error("nothing was tested")
+	}
+}
+
+// TestMaskedRows: the sum of masks is negative, and below a quantile, with the probability that is said at
+// most, whatever the sizes of those are of which only a range is known.
+func TestMaskedRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(33, 32))
+	for i := range testscale.Cases(t, 300) {
+		n := 1 + rng.IntN(9)
+		known := rng.IntN(n + 1)
+		r := &maskedRow{}
+		mean := 1 + rng.NormFloat64()
+		r.least.Plus(mean)
+		var truth []mask
+		for j := range n {
+			rate, most := float64(1+rng.IntN(12))/16, rng.NormFloat64()
+			m := mask{-most, most * rate / (1 - rate), rate}
+			if j < known {
+				r.exact, truth = append(r.exact, m), append(truth, m)
+				continue
+			}
+			share := rng.Float64()
+			r.convex, truth = append(r.convex, m), append(truth, mask{share * m.dropped, share * m.kept, rate})
+		}
+		below := func(at float64) (p float64) {
+			for set := range 1 << n {
+				value, q := mean, 1.0
+				for j, m := range truth {
+					if set>>j&1 == 0 {
+						value, q = value+m.dropped, q*m.rate
+					} else {
+						value, q = value+m.kept, q*(1-m.rate)
+					}
+				}
+				if value <= at {
+					p += q
+				}
+			}
+			return p
+		}
+		if got, want := r.tailUp(), below(-1e-12); got < want || known == n && got > below(0.02)+1e-12 {
+			t.Errorf("%d: tail %v of %d and %d masks, the truth is %v", i, got, known, n-known, want)
+		}
+		for _, tau := range []float64{1e-3, 0.02, 0.2} {
+			if at := r.quantileDown(tau); below(at-1e-12) > tau {
+				t.Errorf("%d: above %v but for %v, the truth is %v", i, at, tau, below(at-1e-12))
+			}
+		}
+	}
+}
+
+// TestMaskedMoves: two features of which one rises as the other falls. Their sum does not move, but one alone
+// does, if the other is dropped.
+func TestMaskedMoves(t *testing.T) {
+	layers := sumtest.RandomNoisy(rand.New(rand.NewPCG(33, 33)), net.Activation{}, 0, 1, 2, 1).Layers
+	layers[0].Weight.Mean, layers[0].Bias.Mean = []float64{1, -1}, []float64{0, 0}
+	layers[1].Weight.Mean, layers[1].Bias.Mean = []float64{1, 1}, []float64{0}
+	const rate = 0.125
+	post, err := posterior.FromDropout(layers, []float64{0, rate})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := newNoisy(post)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := property.Row{CLo: []float64{1}, CHi: []float64{1}, D: 0.5, DHi: 0.5}
+	pass := n.newMaskPass(property.Box{Lo: []float64{-1}, Hi: []float64{1}}, 0, 0)
+	if tail, fail := pass.rowTailUp(&row), 2*rate*(1-rate); tail < fail {
+		t.Errorf("tail %v, fail with probability %v", tail, fail)
+	}
+}

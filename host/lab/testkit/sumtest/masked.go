@@ -1,0 +1,98 @@
+package sumtest
+
+import (
+	"math/rand/v2"
+
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
+)
+
+// RandomMasked is a posterior of dropout from layer first on, of about half of the layers above it, too.
+// Rates are multiples of 1/16, so that probabilities of masks are exact in float64.
+func RandomMasked(rng *rand.Rand, act network.Activation, first int, sizes ...int) *posterior.Posterior {
+	post := RandomNoisy(rng, act, 0, sizes...)
+	rates := make([]float64, len(post.Layers))
+	for k := first; k < len(rates); k++ {
+		if k == first || rng.IntN(2) == 0 {
+			rates[k] = float64(1+rng.IntN(9)) / 16
+		}
+	}
+	post, err := posterior.FromDropout(post.Layers, rates)
+	if err != nil {
+		panic(err)
+	}
+	return post
+}
+
+// MaskedUnsafe is the probability of all masks with which the network leaves S in a point of a grid over T, and
+// of those with which it does so at one point, by enumeration; a row has to be below 0 by more than by.
+func MaskedUnsafe(post *posterior.Posterior, task *property.Task, at []float64, by float64) (somewhere, here float64) {
+	var places [][2]int // layer, input
+	for k, rate := range post.Dropout() {
+		for j := range post.Layers[k].Inputs() {
+			if rate > 0 {
+				places = append(places, [2]int{k, j})
+			}
+		}
+	}
+	w, means := post.NewWeights(), post.Mean()
+	pass := post.Network().NewPass(w)
+	points := gridOf(task)
+	for mask := range 1 << len(places) {
+		p := 1.0
+		for a := range w {
+			copy(w[a], means[a])
+		}
+		for e, at := range places {
+			k, rate := at[0], post.Dropout()[at[0]]
+			out := post.Layers[k].Outputs()
+			row := w[2*k][at[1]*out : (at[1]+1)*out]
+			if mask>>e&1 == 0 {
+				p *= rate
+				clear(row)
+				continue
+			}
+			p *= 1 - rate
+			for o := range row {
+				row[o] /= 1 - rate
+			}
+		}
+		for _, x := range points {
+			if Unsafe(pass.Forward(x), &task.S, by) {
+				somewhere += p
+				break
+			}
+		}
+		if Unsafe(pass.Forward(at), &task.S, by) {
+			here += p
+		}
+	}
+	return somewhere, here
+}
+
+// gridOf are the points of a grid over the boxes of T.
+func gridOf(task *property.Task) (points [][]float64) {
+	for _, b := range task.T {
+		for v := range 1 << (2 * min(len(b.Lo), 3)) {
+			x := make([]float64, len(b.Lo))
+			for j := range x {
+				x[j] = b.Lo[j] + float64(v>>(2*(j%3))&3)/3*(b.Hi[j]-b.Lo[j])
+			}
+			points = append(points, x)
+		}
+	}
+	return points
+}
+
+// Unsafe says that outputs are not in S, by more than by.
+func Unsafe(y []float64, s *property.Safe, by float64) bool {
+	lo := make([]float64, len(s.Rows))
+	for r, row := range s.Rows {
+		lo[r] = row.D + by
+		for i, c := range row.CLo {
+			lo[r] += c * y[i]
+		}
+	}
+	return !s.Holds(lo)
+}

@@ -1,0 +1,177 @@
+package ontop
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"psafe/host/lab/testkit/sumtest"
+	"psafe/host/model/network"
+	"psafe/host/model/posterior"
+	"psafe/host/read/property"
+	"psafe/internal/testscale"
+)
+
+// TestMasked: of small networks of which inputs and neurons are dropped, the masks with which a row fails
+// somewhere on a grid have at most the probability that is said.
+func TestMasked(t *testing.T) {
+	rng := rand.New(rand.NewPCG(33, 21))
+	told, sums := 0, 0.0
+	for i := range testscale.Cases(t, 1000) {
+		act := []network.Activation{{Kind: network.ReLU}, {Kind: network.LeakyReLU, Slope: 0.25}, {Kind: network.Tanh}, {Kind: network.Identity}}[i%8/2]
+		sizes := [][]int{{2, 3, 2}, {3, 4, 2}, {1, 3, 3, 2}, {2, 3, 3, 2}}[rng.IntN(4)]
+		post := sumtest.RandomMasked(rng, act, 0, sizes...)
+		masked, err := NewMasked(post)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hidden := 0
+		for _, n := range sizes[1 : len(sizes)-1] {
+			hidden += n
+		}
+		if masked.Events() != 2*hidden {
+			t.Fatalf("%d events of layers of %v", masked.Events(), sizes)
+		}
+		task := property.Task{T: []property.Box{{}}, S: property.Safe{Any: [][]int{{0}}}}
+		for range sizes[0] {
+			at, by := rng.NormFloat64(), 0.2*rng.Float64()*float64(i%2)
+			task.T[0].Lo, task.T[0].Hi = append(task.T[0].Lo, at-by), append(task.T[0].Hi, at+by)
+		}
+		y := post.LogitsApprox(task.T[0].Lo)
+		c := []float64{1, -1}
+		row := property.Row{CLo: c, CHi: c, D: y[1] - y[0] + 3*rng.Float64()}
+		row.DHi = row.D
+		task.S.Rows = []property.Row{row}
+		fail, _ := sumtest.MaskedUnsafe(post, &task, task.T[0].Lo, -1e-9)
+		pass := masked.On(InputCell(task.T[0]))
+		for _, tau := range []float64{1e-4, 1e-2} {
+			tail, budget := pass.Tails(task.S.Rows, tau, i%3 == 0)[0], tau*float64(masked.Events())
+			if tail+budget < fail {
+				t.Errorf("%d %v %v: %v beside %v, masks of probability %v fail", i, act, sizes, tail, budget, fail)
+			}
+			if tail < 1 {
+				told++
+				sums += min(1, tail+budget) - fail
+			}
+		}
+	}
+	if told == 0 {
+		t.Error("nothing is known of any network")
+	}
+	t.Logf("%d tails below 1, %.3f above the truth on average", told, sums/float64(told))
+}
+
+// TestLaws: the sum of terms whose size is anything in its range is below a quantile with probability tau
+// at most, and not with much less; and what tailUp says holds, and is the truth where sizes are known.
+func TestLaws(t *testing.T) {
+	rng := rand.New(rand.NewPCG(33, 22))
+	for i := range testscale.Cases(t, 300) {
+		n := 1 + rng.IntN(9)
+		low, above := rng.IntN(n+1), []term(nil)
+		var known, terms []term
+		size := 0.0
+		for j := range n {
+			rate := float64(1+rng.IntN(12)) / 16
+			most := rng.NormFloat64()
+			u := most
+			if j >= low {
+				u *= rng.Float64()
+			}
+			size += math.Abs(most) / (1 - rate)
+			known = append(known, term{-u, u * rate / (1 - rate), rate})
+			terms = append(terms, term{-most, most * rate / (1 - rate), rate})
+		}
+		above = terms[low:]
+		mean := rng.NormFloat64() + 1
+		below := func(at float64) (p float64) {
+			for mask := range 1 << n {
+				value, q := mean, 1.0
+				for j, t := range known {
+					if mask>>j&1 == 0 {
+						value, q = value+t.dropped, q*t.rate
+					} else {
+						value, q = value+t.kept, q*(1-t.rate)
+					}
+				}
+				if value <= at {
+					p += q
+				}
+			}
+			return p
+		}
+		fail, tail := below(-1e-12), tailUp(mean, terms[:low], above, finePoints)
+		if tail < fail {
+			t.Errorf("%d: tail %v of %d and %d terms, the truth is %v", i, tail, low, n-low, fail)
+		}
+		if most := below(size / 200); low == n && tail > most*(1+1e-9)+1e-12 {
+			t.Errorf("%d: tail %v, the truth is %v", i, tail, most)
+		}
+		l := newLaw(mean, terms)
+		for _, tau := range []float64{1e-3, 0.02, 0.2} {
+			at := l.quantileDown(tau)
+			if p := below(at - 1e-12); p > tau {
+				t.Errorf("%d: %v is said to be above %v but for %v, the truth is %v", i, mean, at, tau, p)
+			}
+			if p := below(at + size/100); low == n && n > 4 && p < tau/60 && at < mean-1e-9 {
+				t.Errorf("%d: the quantile %v of %v has %v above", i, at, tau, p)
+			}
+		}
+	}
+}
+
+// TestMaskedMoves: what is dropped above moves with the input, and so does its noise.
+func TestMaskedMoves(t *testing.T) {
+	layers := sumtest.RandomNoisy(rand.New(rand.NewPCG(33, 23)), network.Activation{Kind: network.Identity}, 0, 1, 1, 1).Layers
+	for k := range layers {
+		layers[k].Weight.Mean, layers[k].Bias.Mean = []float64{1}, []float64{0}
+	}
+	// y = x m/(1-1/2) n/(1-1/4): with x in [1, 3] it is at most -D with the larger probability at 3.
+	post, err := posterior.FromDropout(layers, []float64{0.25, 0.5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	masked, err := NewMasked(post)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := property.Row{CLo: []float64{-1}, CHi: []float64{-1}, D: 7, DHi: 7}
+	box := property.Box{Lo: []float64{1}, Hi: []float64{3}}
+	tail, fail := masked.On(InputCell(box)).Tails([]property.Row{row}, 1e-6, false)[0], 0.75*0.5
+	if tail < fail {
+		t.Errorf("tail %v, fail with probability %v", tail, fail)
+	}
+}
+
+// TestMaskNoise: what a mask above does to a row, with a value of any size in its range that varies as it may,
+// has no larger mean of (c - y)+ than the terms in its place.
+func TestMaskNoise(t *testing.T) {
+	rng := rand.New(rand.NewPCG(33, 24))
+	for i := range testscale.Cases(t, 1000) {
+		rate := float64(1+rng.IntN(14)) / 16
+		m := &Masked{layers: []maskedLayer{{}, {in: 1, out: 1, rate: rate}}}
+		a, lo := rng.NormFloat64(), rng.NormFloat64()
+		h := &hidden{lo: []float64{lo}, hi: []float64{lo + 2*rng.Float64()}, moves: []float64{rng.Float64() * float64(i%3)}}
+		row := &maskedRow{a: []float64{a}, wrong: []float64{0}}
+		m.mask(1, row, h)
+		for range 20 {
+			c, z := 3*rng.NormFloat64(), h.lo[0]+rng.Float64()*(h.hi[0]-h.lo[0])
+			by, odds := math.Abs(a)*h.moves[0], rate/(1-rate)
+			truth := rate*max(0, c+a*z+by) + (1-rate)*max(0, c-odds*(a*z-by))
+			said := 0.0
+			for mask := range 1 << len(row.terms) {
+				p, y := 1.0, row.constant.Hi()
+				for e, t := range row.terms {
+					if mask>>e&1 == 0 {
+						p, y = p*t.rate, y+t.dropped
+					} else {
+						p, y = p*(1-t.rate), y+t.kept
+					}
+				}
+				said += p * max(0, c-y)
+			}
+			if said < truth-1e-12 {
+				t.Fatalf("%d: the mean of (%v - y)+ is %v, of the terms %v", i, c, truth, said)
+			}
+		}
+	}
+}
