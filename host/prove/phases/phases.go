@@ -10,6 +10,7 @@ package phases
 
 import (
 	"errors"
+	"math"
 	"slices"
 
 	"psafe/host/bound"
@@ -120,7 +121,7 @@ func (t *Task) On(m *bound.Model, net network.Network, weights bound.Explicit) (
 }
 
 func newPhased(t *Task, net network.Network) *phased {
-	return &phased{task: t, net: net, batch: branchBatch, most: columnsOf(net)}
+	return &phased{task: t, net: net, aimFrom: math.Inf(-1), batch: branchBatch, most: columnsOf(net)}
 }
 
 // phased is a Task under way on one device.
@@ -134,7 +135,10 @@ type phased struct {
 	// of their kink.
 	known ranges
 	open  []neuronAt
-	tried int
+	// aimFrom is the bound from which on it may be worth while to bound neurons again for a
+	// sub-problem.
+	aimFrom float64
+	tried   int
 	// batch is how many sub-problems are cut at a time.
 	batch int
 	// bounds are all that the device has said of sub-problems.
