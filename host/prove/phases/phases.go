@@ -138,7 +138,9 @@ type phased struct {
 	// aimFrom is the bound from which on it may be worth while to bound neurons again for a
 	// sub-problem.
 	aimFrom float64
-	tried   int
+	// from is what this is a part of, whose neurons range further; nil: of nothing.
+	from  *phased
+	tried int
 	// batch is how many sub-problems are cut at a time.
 	batch int
 	// bounds are all that the device has said of sub-problems.

@@ -357,3 +357,15 @@ func TestTaken(t *testing.T) {
 		}
 	}
 }
+
+// TestSettle: where neurons range less far than on the whole box, a sub-problem has the phase of each that
+// has one sign, once, and none of what is open.
+func TestSettle(t *testing.T) {
+	root := &phased{open: []neuronAt{{0, 0}, {0, 1}, {0, 2}, {0, 3}}}
+	q := &phased{from: &phased{from: root}, known: ranges{lo: [][]float64{{0, -2, -1, 1}}, hi: [][]float64{{2, 0, 1, 2}}, phases: []bool{true}}}
+	k := &knot{phases: []phaseAt{{neuronAt{0, 3}, 1, 0.5}}}
+	q.settle(k)
+	if want := []phaseAt{{neuronAt{0, 3}, 1, 0.5}, {neuronAt{0, 0}, 1, 0}, {neuronAt{0, 1}, -1, 0}}; !slices.Equal(k.phases, want) {
+		t.Errorf("%v, want %v", k.phases, want)
+	}
+}

@@ -64,8 +64,8 @@ func (p *phased) tree() (bool, error) {
 func evenly(n int) []float64 { return slices.Repeat([]float64{1 / float64(n)}, n) }
 
 // aimAfter is how many sub-problems are looked at for each open neuron before neurons are bounded
-// again, which takes about twice as long.
-const aimAfter = 2
+// again, which takes about as long.
+const aimAfter = 4
 
 // rowTree says whether the row of k is proved: beside noise by cuts alone.
 func (p *phased) rowTree(k *knot) (bool, error) {
@@ -170,6 +170,7 @@ func (p *phased) cut(knots []*knot) ([]*knot, error) {
 	var last []*knot
 	parts = slices.DeleteFunc(parts, func(k *knot) bool {
 		if p.linear(k) {
+			p.settle(k)
 			last = append(last, k)
 			return true
 		}
@@ -188,6 +189,24 @@ func (p *phased) linear(k *knot) bool {
 		}
 	}
 	return cut == len(p.open)
+}
+
+// settle has a sub-problem say of all neurons that have one sign where it is asked, but not on the whole
+// box, that they have it: each with a multiplier, as it would have had if it had been cut at.
+func (p *phased) settle(k *knot) {
+	root := p
+	for root.from != nil {
+		root = root.from
+	}
+	for _, n := range root.open {
+		if !p.known.open(n.layer, n.unit) && !slices.ContainsFunc(k.phases, func(f phaseAt) bool { return f.neuronAt == n }) {
+			phase := -1.0
+			if p.known.lo[n.layer][n.unit] >= 0 {
+				phase = 1
+			}
+			k.phases = append(k.phases, phaseAt{n, phase, 0})
+		}
+	}
 }
 
 // raise raises the bounds of sub-problems and returns those that are not proved.
