@@ -2,7 +2,6 @@ package bound
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"psafe/host/model/network"
@@ -29,8 +28,10 @@ type Splits struct {
 	// off and below are what Allow has said of the units of layers and of property rows.
 	off   [][]float64
 	below []float64
-	// assumed are the rows that Assuming has been told of; nil: none.
+	// assumed are the rows that Assuming has been told of, and held the phases of neurons, by layer,
+	// 0 where there is none; nil: none.
 	assumed []int
+	held    [][]float64
 }
 
 type hostInterval struct{ lo, hi []float64 }
@@ -169,96 +170,6 @@ func (s *Splits) replace(k int) error {
 
 // Precision is the device's.
 func (s *Splits) Precision() Precision { return s.pass.dev.Precision() }
-
-// Assuming is a copy that is about the inputs of the box where none of some property rows is positive:
-// what TightenAiming then finds, and every bound after it, holds for those only. A bound >= 0 of one of
-// these rows or of a mixture of them, or an interval that TightenAiming finds empty, proves that one of
-// them is >= 0 wherever the phases are. Release gives its memory back; s must be there until then.
-func (s *Splits) Assuming(rows []int) (*Splits, error) {
-	p := s.pass
-	t := &Splits{pass: &pass{Model: p.Model, layers: p.Model.layers, scratch: scratch{owner: p.dev}, query: p.query, off: p.off}, w: s.w, b: s.b,
-		turned: make([]Array, len(s.turned)), none: make([]Array, len(s.none)), off: s.off, below: s.below, assumed: rows}
-	for k := range s.lo {
-		t.lo, t.hi = append(t.lo, slices.Clone(s.lo[k])), append(t.hi, slices.Clone(s.hi[k]))
-		t.pass.hidden = append(t.pass.hidden, p.hidden[k])
-		if !p.layers[k].phases() { // what is known of it stays
-			continue
-		}
-		h := &t.pass.hidden[k]
-		h.pre, h.z = t.pass.interval(len(s.lo[k])), t.pass.interval(len(s.lo[k]))
-		if err := t.replace(k); err != nil {
-			t.Release()
-			return nil, err
-		}
-	}
-	return t, nil
-}
-
-// Aim is a hidden neuron that a row of TightenAiming bounds, from above if Upper.
-type Aim struct {
-	Layer, Unit int
-	Upper       bool
-}
-
-// TightenAiming intersects pre-activations with what the answer to a query says of them: each row
-// is an assumed one, or a mixture of those, without phases, with a Beta > 0 at its aim, or < 0 where that is bounded from
-// above, and 0 elsewhere. As the row is at most 0, Beta zeta is at least the bound. It says whether
-// an interval is empty: then there are no such inputs.
-func (s *Splits) TightenAiming(q *SplitQuery, aims []Aim, bounds []float64) (empty bool, err error) {
-	r, prec := len(aims), s.Precision()
-	others := 0
-	for l := range q.Layer {
-		for at, f := range q.Phase[l] {
-			if a := aims[at%r]; f != 0 || q.Beta[l][at] != 0 && (a.Layer != l || a.Unit != at/r) {
-				others++
-			}
-		}
-	}
-	if others > 0 {
-		panic(fmt.Sprintf("bound: Splits.TightenAiming: %d phases and multipliers beside the aims", others))
-	}
-	for c, a := range aims {
-		if q.Layer != len(s.lo) || !s.assumes(q, c) {
-			panic("bound: Splits.TightenAiming: another row than the assumed ones")
-		}
-		beta := q.Beta[a.Layer][a.Unit*r+c]
-		if !(math.Abs(beta) > 0) || a.Upper != (beta < 0) {
-			continue
-		}
-		v := bounds[c] / beta
-		if math.IsNaN(v) { // something has overflowed
-			continue
-		}
-		if lo, hi := &s.lo[a.Layer][a.Unit], &s.hi[a.Layer][a.Unit]; a.Upper {
-			*hi = min(*hi, prec.RoundHi(math.Nextafter(v, math.Inf(1))))
-			empty = empty || *lo > *hi
-		} else {
-			*lo = max(*lo, prec.RoundLo(math.Nextafter(v, math.Inf(-1))))
-			empty = empty || *lo > *hi
-		}
-	}
-	for k := 0; k < len(s.lo) && !empty; k++ {
-		if s.pass.layers[k].phases() {
-			if err := s.replace(k); err != nil {
-				return false, err
-			}
-		}
-	}
-	return empty, nil
-}
-
-// assumes says that row c of a query is not positive by what is assumed.
-func (s *Splits) assumes(q *SplitQuery, c int) bool {
-	if q.Theta == nil {
-		return slices.Contains(s.assumed, q.Rows[c])
-	}
-	for i, f := range q.Theta[c] {
-		if f > 0 && !slices.Contains(s.assumed, i) {
-			return false
-		}
-	}
-	return true
-}
 
 // Ranges are the pre-activations of the layers that have been bounded, the caller's to read; they
 // follow what is tightened.

@@ -186,6 +186,53 @@ func TestAllowOutOfTurn(t *testing.T) {
 	})
 }
 
+// TestAimsElsewhere: rows that tighten a range under an assumption have no phases but those that are
+// assumed, and no multiplier at another neuron without one.
+func TestAimsElsewhere(t *testing.T) {
+	c := newAllowCase(rand.New(rand.NewPCG(1, 64)))
+	c.on(t, bound.Float32, func(s *bound.Splits) {
+		if _, _, err := s.Next(); err != nil {
+			t.Fatal(err)
+		}
+		there, err := s.Assuming([]int{0}, bound.Literal{Layer: 0, Unit: 1, Phase: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer there.Release()
+		deeper, err := there.Assuming([]int{0}, bound.Literal{Layer: 0, Unit: 2, Phase: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer deeper.Release()
+		for _, test := range []struct {
+			in          *bound.Splits
+			phase, beta [3]float64
+			panics      bool
+		}{
+			{there, [3]float64{0, 0, 0}, [3]float64{1, 0, 0}, false},
+			{there, [3]float64{0, 1, 0}, [3]float64{1, 2, 0}, false},
+			{there, [3]float64{0, -1, 0}, [3]float64{1, 2, 0}, true},
+			{there, [3]float64{0, 1, -1}, [3]float64{1, 2, 0}, true},
+			{there, [3]float64{0, 0, 0}, [3]float64{1, 2, 0}, true},
+			{there, [3]float64{1, 0, 0}, [3]float64{1, 0, 0}, true},
+			{deeper, [3]float64{0, 1, -1}, [3]float64{1, 2, 2}, false},
+		} {
+			q := &bound.SplitQuery{Layer: 1, Rows: []int{0}, Slope: [][]float64{{1, 1, 1}}, Phase: [][]float64{test.phase[:]}, Beta: [][]float64{test.beta[:]}}
+			did := func() (did bool) {
+				defer func() { did = recover() != nil }()
+				_, err := test.in.TightenAiming(q, []bound.Aim{{Layer: 0, Unit: 0}}, []float64{math.Inf(-1)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return false
+			}()
+			if did != test.panics {
+				t.Errorf("phases %v, multipliers %v: panics %v", test.phase, test.beta, did)
+			}
+		}
+	})
+}
+
 // TestNoMixture: a mixture none of whose factors is above 0 has no bound, as 0 >= 0 proves no row.
 func TestNoMixture(t *testing.T) {
 	c := newAllowCase(rand.New(rand.NewPCG(1, 63)))

@@ -1,6 +1,7 @@
 package phases
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -13,10 +14,12 @@ import (
 // L / beta. An interval that becomes empty has refuted it.
 
 const (
-	// aimSweeps is how often all open neurons are gone through, aimRounds how many steps each gets.
-	aimSweeps, aimRounds = 2, 20
-	// worthAiming is up to which share of the widths of neurons a sweep has to leave for the next one.
-	worthAiming = 0.9
+	// aimRounds is how many steps each neuron gets.
+	aimRounds = 20
+	// probed is how many neurons are tightened first, to see whether it is worth while for all.
+	probed = 32
+	// worthAiming is up to which share of their widths it has to leave for that.
+	worthAiming = 0.95
 	// aimRate is the first step of the logarithms of multipliers.
 	aimRate = 0.3
 )
@@ -28,35 +31,27 @@ func (p *phased) aiming(k *knot) (q *phased, proved bool, err error) {
 	if p.task.Noise != nil {
 		panic("phases: aimed beside noise, whose event is about all inputs of the box")
 	}
-	q = &phased{task: p.task, net: p.net, most: p.most, batch: p.batch, open: p.open, tried: p.tried, bounds: p.bounds}
-	s, err := p.s.Assuming(k.clause)
+	q = &phased{from: p, task: p.task, net: p.net, most: p.most, batch: p.batch, open: p.open, aimFrom: math.Inf(-1), tried: p.tried, bounds: p.bounds}
+	var held []bound.Literal
+	for _, f := range k.phases {
+		held = append(held, bound.Literal{Layer: f.layer, Unit: f.unit, Phase: f.phase})
+	}
+	s, err := p.s.Assuming(k.clause, held...)
 	if err != nil {
 		return q, false, err
 	}
 	q.s = s
 	q.known.lo, q.known.hi = s.Ranges()
 	q.known.phases = p.known.phases
-	before := 0.0
-	for sweep := range aimSweeps {
-		if width := q.known.width(q.open); sweep > 0 && width > worthAiming*before {
-			break // the next one would find little
-		} else {
-			before = width
-		}
-		var aims []bound.Aim
-		for _, n := range q.open {
-			if q.known.open(n.layer, n.unit) {
-				aims = append(aims, bound.Aim{Layer: n.layer, Unit: n.unit}, bound.Aim{Layer: n.layer, Unit: n.unit, Upper: true})
-			}
-		}
-		for chunk := range slices.Chunk(aims, p.most) {
-			if p.stopped() {
-				return q, false, errStopped
-			}
-			if proved, err = q.aim(k, chunk); proved || err != nil {
-				return q, proved, err
-			}
-		}
+	probe := q.known.widest(q.open, probed)
+	before := q.known.width(probe)
+	if proved, err = q.aims(k, probe); proved || err != nil {
+		return q, proved, err
+	}
+	if q.known.width(probe) > worthAiming*before {
+		q.aimFrom = k.bound / 2
+	} else if proved, err = q.aims(k, q.open); proved || err != nil {
+		return q, proved, err
 	}
 	q.open = nil
 	for _, n := range p.open {
@@ -65,6 +60,34 @@ func (p *phased) aiming(k *knot) (q *phased, proved bool, err error) {
 		}
 	}
 	return q, false, nil
+}
+
+// aims tightens the pre-activations of those of some neurons that may be on both sides of their kink.
+func (p *phased) aims(k *knot, list []neuronAt) (proved bool, err error) {
+	var aims []bound.Aim
+	for _, n := range list {
+		if p.known.open(n.layer, n.unit) {
+			aims = append(aims, bound.Aim{Layer: n.layer, Unit: n.unit}, bound.Aim{Layer: n.layer, Unit: n.unit, Upper: true})
+		}
+	}
+	for chunk := range slices.Chunk(aims, p.most) {
+		if p.stopped() {
+			return false, errStopped
+		}
+		if proved, err = p.aim(k, chunk); proved || err != nil {
+			return proved, err
+		}
+	}
+	return false, nil
+}
+
+// widest are the n neurons whose triangles are widest.
+func (r *ranges) widest(list []neuronAt, n int) []neuronAt {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(x, y neuronAt) int {
+		return cmp.Compare(r.width([]neuronAt{y}), r.width([]neuronAt{x}))
+	})
+	return list[:min(n, len(list))]
 }
 
 // width is that of the triangles of neurons, summed up: the greatest distance of an upper line from

@@ -306,12 +306,18 @@ func (a *ascent) step() error {
 	for l := range a.q.Layer {
 		scale := a.scales(l)
 		onStrips(len(a.known.lo[l]), func(i int) {
-			if a.known.open(l, i) {
+			if a.known.open(l, i) || a.cut(l, i) {
 				a.move(l, i, scale, func(at int, g float64) float64 { return adam(&a.first[l][at], &a.second[l][at], g) })
 			}
 		})
 	}
 	return nil
+}
+
+// cut says that a row has a phase of neuron i of layer l.
+func (a *ascent) cut(l, i int) bool {
+	r := len(a.q.Rows)
+	return a.q.Phase != nil && a.known.phases[l] && slices.ContainsFunc(a.q.Phase[l][i*r:(i+1)*r], func(f float64) bool { return f != 0 })
 }
 
 // scales are what multipliers of layer l are measured by: the mean size of the coefficients of each

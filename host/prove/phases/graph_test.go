@@ -224,7 +224,7 @@ func TestPhaseGraphs(t *testing.T) {
 					return err
 				}
 			}
-			return c.checkAssumed(t, p, [][]int{{0}, {0, 2}}[n/2%2])
+			return c.checkAssumed(t, r, p, [][]int{{0}, {0, 2}}[n/2%2])
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -234,28 +234,35 @@ func TestPhaseGraphs(t *testing.T) {
 	}
 }
 
-// checkAssumed: what is found where no row of a clause is positive holds there.
-func (c *graphCase) checkAssumed(t *testing.T, p *phased, clause []int) error {
+// checkAssumed: what is found where no row of a clause is positive and neurons have phases holds there.
+func (c *graphCase) checkAssumed(t *testing.T, r *rand.Rand, p *phased, clause []int) error {
 	k := &knot{clause: clause, theta: evenly(len(clause)), bound: math.Inf(-1), slope: make([]float32, len(p.open))}
-	q, proved, err := p.aiming(k)
-	defer q.release()
-	if err != nil {
-		return err
-	}
-	for _, at := range c.points {
-		positive := false
-		for _, i := range clause {
-			theta := make([]float64, 3)
-			theta[i] = 1
-			positive = positive || at.row(&c.safe, theta).Sign() > 0
+	for range 2 {
+		q, proved, err := p.aiming(k)
+		defer q.release()
+		if err != nil {
+			return err
 		}
-		if positive {
-			continue
+		for _, at := range c.points {
+			positive := false
+			for _, i := range clause {
+				theta := make([]float64, 3)
+				theta[i] = 1
+				positive = positive || at.row(&c.safe, theta).Sign() > 0
+			}
+			if positive || !at.has(k.phases) {
+				continue
+			}
+			if proved {
+				t.Fatal("a clause is proved none of whose rows is positive somewhere")
+			}
+			c.inRanges(t, q, []graphPoint{at})
 		}
-		if proved {
-			t.Fatal("a clause is proved none of whose rows is positive somewhere")
+		if proved || len(q.open) == 0 {
+			return nil
 		}
-		c.inRanges(t, q, []graphPoint{at})
+		p, k = q, &knot{clause: clause, theta: k.theta, bound: k.bound, slope: make([]float32, len(q.open))}
+		k.phases = append(k.phases, phaseAt{q.open[r.IntN(len(q.open))], float64(2*r.IntN(2) - 1), 0})
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ package phases
 
 import (
 	"errors"
+	"math"
 	"slices"
 
 	"psafe/host/bound"
@@ -112,7 +113,7 @@ func (t *Task) On(m *bound.Model, net network.Network, weights bound.Explicit) (
 }
 
 func newPhased(t *Task, net network.Network) *phased {
-	return &phased{task: t, net: net, batch: branchBatch, most: columnsOf(net)}
+	return &phased{task: t, net: net, aimFrom: math.Inf(-1), batch: branchBatch, most: columnsOf(net)}
 }
 
 // phased is a Task under way on one device.
@@ -126,6 +127,11 @@ type phased struct {
 	// of their kink.
 	known ranges
 	open  []neuronAt
+	// aimFrom is the bound from which on it may be worth while to bound neurons again for a
+	// sub-problem.
+	aimFrom float64
+	// from is what this is a part of, whose neurons range further; nil: of nothing.
+	from  *phased
 	tried int
 	// batch is how many sub-problems are cut at a time.
 	batch int

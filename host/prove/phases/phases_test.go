@@ -144,7 +144,7 @@ func TestPhaseBounds(t *testing.T) {
 					return err
 				}
 			}
-			return c.checkAiming(t, p, pieces)
+			return c.checkAiming(t, r, p, pieces)
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -188,27 +188,35 @@ func (c *phaseCase) checkHidden(t *testing.T, p *phased, pieces []linePiece) {
 	}
 }
 
-// checkAiming: where a row is not positive, pre-activations are within the bounds that assume it.
-func (c *phaseCase) checkAiming(t *testing.T, p *phased, pieces []linePiece) error {
+// checkAiming: where a row is not positive and neurons have their phases, pre-activations are within the
+// bounds that assume it; so they are where more phases are assumed later.
+func (c *phaseCase) checkAiming(t *testing.T, r *rand.Rand, p *phased, pieces []linePiece) error {
 	t.Helper()
 	k := &knot{clause: []int{0}, bound: math.Inf(-1), slope: make([]float32, len(p.open))}
-	q, proved, err := p.aiming(k)
-	defer q.release()
-	if err != nil {
-		return err
-	}
-	for _, s := range pieces {
-		for _, at := range []*big.Rat{s.lo, s.hi} {
-			point := s
-			point.lo, point.hi = at, at
-			if least([]linePiece{point}, c.safe.Rows[0], nil).Sign() > 0 {
-				continue
-			}
-			if proved {
-				t.Fatalf("a row is proved that is not positive at %v", at)
-			}
-			c.checkHidden(t, q, []linePiece{point})
+	for range 3 {
+		q, proved, err := p.aiming(k)
+		defer q.release()
+		if err != nil {
+			return err
 		}
+		for _, s := range pieces {
+			for _, at := range []*big.Rat{s.lo, s.hi} {
+				point := s
+				point.lo, point.hi = at, at
+				if v := least([]linePiece{point}, c.safe.Rows[0], k.phases); v == nil || v.Sign() > 0 {
+					continue
+				}
+				if proved {
+					t.Fatalf("a row is proved that is not positive at %v", at)
+				}
+				c.checkHidden(t, q, []linePiece{point})
+			}
+		}
+		if proved || len(q.open) == 0 {
+			return nil
+		}
+		p, k = q, &knot{clause: k.clause, bound: k.bound, slope: make([]float32, len(q.open)), phases: slices.Clone(k.phases)}
+		k.phases = append(k.phases, phaseAt{q.open[r.IntN(len(q.open))], float64(2*r.IntN(2) - 1), 0})
 	}
 	return nil
 }
@@ -334,18 +342,30 @@ func TestPhaseSets(t *testing.T) {
 	}
 }
 
-// TestTaken: where the neurons' ranges are known better, a part of a tree keeps what they leave open, and
-// is dropped only if they have the other sign.
+// TestTaken: where the neurons' ranges are known better, a part of a tree is dropped only if they have the
+// other sign; what has a phase is cut at no more.
 func TestTaken(t *testing.T) {
 	q := &phased{known: ranges{lo: [][]float64{{1, -2, -1}}, hi: [][]float64{{2, -1, 1}}, phases: []bool{true}}}
 	for _, test := range []struct {
 		unit       int
 		phase      float64
 		kept, open int
-	}{{0, 1, 1, 0}, {0, -1, 0, 0}, {1, -1, 1, 0}, {1, 1, 0, 0}, {2, 1, 1, 1}, {2, -1, 1, 1}} {
+	}{{0, 1, 1, 1}, {0, -1, 0, 0}, {1, -1, 1, 1}, {1, 1, 0, 0}, {2, 1, 1, 1}, {2, -1, 1, 1}} {
 		list := q.taken([]*knot{{phases: []phaseAt{{neuronAt{0, test.unit}, test.phase, 0.5}}}}, &phased{})
 		if len(list) != test.kept || test.kept > 0 && len(list[0].phases) != test.open {
 			t.Errorf("unit %d with phase %v: %d parts are kept, want %d", test.unit, test.phase, len(list), test.kept)
 		}
+	}
+}
+
+// TestSettle: where neurons range less far than on the whole box, a sub-problem has the phase of each that
+// has one sign, once, and none of what is open.
+func TestSettle(t *testing.T) {
+	root := &phased{open: []neuronAt{{0, 0}, {0, 1}, {0, 2}, {0, 3}}}
+	q := &phased{from: &phased{from: root}, known: ranges{lo: [][]float64{{0, -2, -1, 1}}, hi: [][]float64{{2, 0, 1, 2}}, phases: []bool{true}}}
+	k := &knot{phases: []phaseAt{{neuronAt{0, 3}, 1, 0.5}}}
+	q.settle(k)
+	if want := []phaseAt{{neuronAt{0, 3}, 1, 0.5}, {neuronAt{0, 0}, 1, 0}, {neuronAt{0, 1}, -1, 0}}; !slices.Equal(k.phases, want) {
+		t.Errorf("%v, want %v", k.phases, want)
 	}
 }

@@ -64,20 +64,27 @@ func (p *phased) tree() (bool, error) {
 func evenly(n int) []float64 { return slices.Repeat([]float64{1 / float64(n)}, n) }
 
 // aimAfter is how many sub-problems are looked at for each open neuron before neurons are bounded
-// under the assumption that the row is not positive, which takes about as long: so neither is done for
-// much longer than the other would have needed.
-const aimAfter = 6
+// again, which takes about as long.
+const aimAfter = 4
 
-// rowTree says whether the row of k is proved: by phases, and then under the assumption that it is not
-// positive.
+// rowTree says whether the row of k is proved: beside noise by cuts alone.
 func (p *phased) rowTree(k *knot) (bool, error) {
 	if p.task.Noise != nil {
 		waiting, err := p.grow([]*knot{k}, p.task.Most)
 		return len(waiting) == 0, err
 	}
+	return p.solve(k)
+}
+
+// solve says whether a sub-problem is proved: by cuts, and where these do not do soon, with bounds of
+// the open neurons for the inputs that it is about, and so on in each part that is left of it.
+func (p *phased) solve(k *knot) (bool, error) {
 	waiting, err := p.grow([]*knot{k}, p.tried+aimAfter*len(p.open))
-	if len(waiting) == 0 || err != nil || p.hopeless(waiting) {
+	if len(waiting) == 0 || err != nil || p.hopeless(waiting) || p.tried+2 > p.task.Most {
 		return len(waiting) == 0 && err == nil, err
+	}
+	if k.bound < p.aimFrom {
+		return p.solveAll(waiting)
 	}
 	q, proved, err := p.aiming(k)
 	defer func() { p.tried, p.bounds = q.tried, q.bounds }()
@@ -88,15 +95,24 @@ func (p *phased) rowTree(k *knot) (bool, error) {
 	if waiting, err = q.raise(q.taken(waiting, p), childRounds); err != nil {
 		return false, err
 	}
-	waiting, err = q.grow(waiting, p.task.Most)
-	return len(waiting) == 0, err
+	return q.solveAll(waiting)
+}
+
+// solveAll solves the last first.
+func (p *phased) solveAll(knots []*knot) (bool, error) {
+	for _, k := range slices.Backward(knots) {
+		if proved, err := p.solve(k); !proved || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // hopeless says of sub-problems whether one is linear: nothing is left to do about it.
 func (p *phased) hopeless(waiting []*knot) bool { return slices.ContainsFunc(waiting, p.linear) }
 
-// taken are sub-problems of from, whose ranges are wider: without phases of neurons that have one sign
-// now, and without those that have the other one, which are about no inputs.
+// taken are sub-problems of from, whose ranges are wider, without those that are about no inputs: a
+// neuron that has one sign now has the other phase there.
 func (p *phased) taken(knots []*knot, from *phased) (list []*knot) {
 	for _, k := range knots {
 		there, empty := &knot{clause: k.clause, theta: k.theta, bound: k.bound}, false
@@ -106,12 +122,9 @@ func (p *phased) taken(knots []*knot, from *phased) (list []*knot) {
 			}
 		}
 		for _, f := range k.phases {
-			switch lo, hi := p.known.lo[f.layer][f.unit], p.known.hi[f.layer][f.unit]; {
-			case p.known.open(f.layer, f.unit):
-				there.phases = append(there.phases, f)
-			case f.phase > 0 && hi < 0 || f.phase < 0 && lo > 0:
-				empty = true
-			}
+			there.phases = append(there.phases, f)
+			lo, hi := p.known.lo[f.layer][f.unit], p.known.hi[f.layer][f.unit]
+			empty = empty || f.phase > 0 && hi < 0 || f.phase < 0 && lo > 0
 		}
 		if !empty {
 			list = append(list, there)
@@ -157,6 +170,7 @@ func (p *phased) cut(knots []*knot) ([]*knot, error) {
 	var last []*knot
 	parts = slices.DeleteFunc(parts, func(k *knot) bool {
 		if p.linear(k) {
+			p.settle(k)
 			last = append(last, k)
 			return true
 		}
@@ -167,7 +181,33 @@ func (p *phased) cut(knots []*knot) ([]*knot, error) {
 }
 
 // linear says that no neuron is left to cut at.
-func (p *phased) linear(k *knot) bool { return len(k.phases) == len(p.open) }
+func (p *phased) linear(k *knot) bool {
+	cut := 0
+	for _, f := range k.phases {
+		if p.known.open(f.layer, f.unit) {
+			cut++
+		}
+	}
+	return cut == len(p.open)
+}
+
+// settle has a sub-problem say of all neurons that have one sign where it is asked, but not on the whole
+// box, that they have it: each with a multiplier, as it would have had if it had been cut at.
+func (p *phased) settle(k *knot) {
+	root := p
+	for root.from != nil {
+		root = root.from
+	}
+	for _, n := range root.open {
+		if !p.known.open(n.layer, n.unit) && !slices.ContainsFunc(k.phases, func(f phaseAt) bool { return f.neuronAt == n }) {
+			phase := -1.0
+			if p.known.lo[n.layer][n.unit] >= 0 {
+				phase = 1
+			}
+			k.phases = append(k.phases, phaseAt{n, phase, 0})
+		}
+	}
+}
 
 // raise raises the bounds of sub-problems and returns those that are not proved.
 func (p *phased) raise(knots []*knot, rounds int) ([]*knot, error) {
