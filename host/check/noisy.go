@@ -83,7 +83,8 @@ func newNoisy(post *posterior.Posterior) (*noisy, error) {
 
 // cellFailUp bounds the probability that the network leaves S in a cell. Of weights that depend on each
 // other nothing is known but what topPass says.
-func (n *noisy) cellFailUp(cell property.Box, tau float64, try uint64, s *property.Safe) float64 {
+// ball is what the cell is cut to, nil if it is not.
+func (n *noisy) cellFailUp(cell property.Box, ball *property.Ball, tau float64, try uint64, s *property.Safe) float64 {
 	least := 1.0
 	if n.top != nil {
 		least = n.newTopPass(cell, try).cellFailUp(s)
@@ -91,7 +92,7 @@ func (n *noisy) cellFailUp(cell property.Box, tau float64, try uint64, s *proper
 	if n.deviations == nil || n.top != nil && tau == 0 {
 		return least
 	}
-	return min(least, n.newCellPass(cell, tau, try).cellFailUp(s))
+	return min(least, n.newPassOnBall(cell, ball, tau, try).cellFailUp(s))
 }
 
 // holdsUp bounds the probability that S holds at some one point of a cell, given S with its rows negated.
