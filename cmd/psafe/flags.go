@@ -165,6 +165,7 @@ func (t *taskFlags) add(f *pflag.FlagSet) {
 // addRegion adds the flags that say what T is around a point, but for its radius, and what S is.
 func (t *taskFlags) addRegion(f *pflag.FlagSet) {
 	p := &t.points
+	f.StringVar(&p.Norm, "norm", "", "norm of the ball with the radius --eps that T is: inf (a box), 2 or 1 (default inf)")
 	f.StringVar(&t.clip, "clip", "", "cut T to an interval such as 0,1, or to [LO,...],[HI,...] or FILE.npy for each input")
 	f.StringVar(&p.Fix, "fix", "", "inputs that do not move, as --index lists points")
 	f.StringVar(&p.Free, "free", "", "inputs that move; all others are fixed")
@@ -185,7 +186,7 @@ func (t *taskFlags) of(f *pflag.FlagSet) (certify.Tasks, error) {
 	}
 	tasks.File = t.words
 	// A Job cannot tell what is given and empty from what is not given.
-	for _, flag := range []string{"inputs", "input-scale", "label-column", "eps", "clip", "fix", "free", "channels", "label"} {
+	for _, flag := range []string{"inputs", "input-scale", "label-column", "eps", "norm", "clip", "fix", "free", "channels", "label"} {
 		if f.Changed(flag) && f.Lookup(flag).Value.String() == "" {
 			return tasks, fmt.Errorf("--%s and a property file cannot be combined: the file %s has its own input boxes", flag, t.words)
 		}

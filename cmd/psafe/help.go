@@ -45,7 +45,7 @@ var flagGroups = map[string][]flagGroup{"certify": {
 	{"Flags that most runs need", []string{"posterior", "inputs", "index", "eps", "clip", "property", "method", "out"}},
 	{"Model", []string{"posterior", "activation", "scale-factor"}},
 	{"Data", []string{"inputs", "index", "label", "label-column", "input-scale", "mean", "std", "channels"}},
-	{"Region", []string{"eps", "clip", "fix", "free"}},
+	{"Region", []string{"eps", "norm", "clip", "fix", "free"}},
 	{"Question", []string{"property", "require", "target", "no-upper", "derived"}},
 	{"Method", []string{"method", "boxes", "draws", "confidence", "cells", "depth", "gamma", "splits", "uniform", "seed", "time-limit"}},
 	{"Device", []string{"device", "precision", "memory", "recheck", "profile"}},

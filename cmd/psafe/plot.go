@@ -29,6 +29,7 @@ the same bytes.
   psafe plot bars a.jsonl b.jsonl --out fig.png     by posterior and method
   psafe plot histogram DIR --out fig.svg            how many have which bounds
   psafe plot quantiles DIR --out fig.svg            p_lower of most, against eps
+  psafe plot radii radii.jsonl --out fig.svg        share certified up to eps
   psafe plot heatmap r.jsonl --points x.csv --columns 0,1 --out fig.png
 
 Means of p_lower are rounded down and of p_upper up. The statistical interval
@@ -46,7 +47,7 @@ type plotFlags struct {
 
 func (p *plotFlags) add(f *pflag.FlagSet) {
 	p.out.add(f, "file to write, .svg or .png; required")
-	f.StringSliceVar(&p.by, "by", []string{"posterior", "method"}, "eps and quantiles: what has a line of its own: words of "+strings.Join(plot.ByWords, ", ")+"; bars: posterior,method or posterior; histogram: what has a panel of its own, eps too (default none)")
+	f.StringSliceVar(&p.by, "by", []string{"posterior", "method"}, "eps, quantiles and radii: what has a line of its own: words of "+strings.Join(plot.ByWords, ", ")+"; bars: posterior,method or posterior; histogram: what has a panel of its own, eps too (default none)")
 	f.StringVar(&p.of, "of", "p_safe", "eps: p_safe, decision (the class is the posterior predictive's) or vote (that of a majority)")
 	f.StringVar(&p.points, "points", "", "heatmap: the data file that --inputs of psafe certify named; required")
 	f.IntSliceVar(&p.columns, "columns", []int{0, 1}, "heatmap: which two coordinates of the points are the axes, from 0 on")
@@ -62,10 +63,11 @@ var plotKinds = map[string][]string{
 
 	"histogram": {"by"},
 	"quantiles": {"by"},
+	"radii":     {"by"},
 }
 
 // plotWords are the kinds of figures in the order of messages.
-var plotWords = []string{"eps", "bars", "histogram", "quantiles", "heatmap"}
+var plotWords = []string{"eps", "bars", "histogram", "quantiles", "radii", "heatmap"}
 
 func plotCommand() *cobra.Command {
 	var p plotFlags
@@ -114,9 +116,9 @@ func (p *plotFlags) check(f *pflag.FlagSet) (format string, err error) {
 	own, known := plotKinds[kind]
 	if !known {
 		if kind == "" {
-			return "", errors.New("plot needs the kind of figure, eps, bars, histogram, quantiles or heatmap, and result files: psafe plot eps a.jsonl --out fig.svg")
+			return "", errors.New("plot needs the kind of figure, eps, bars, histogram, quantiles, radii or heatmap, and result files: psafe plot eps a.jsonl --out fig.svg")
 		}
-		return "", fmt.Errorf("plot: no figure %.40q: give eps, bars, histogram, quantiles or heatmap first, then result files%s", kind, nearest.Hint(kind, plotWords))
+		return "", fmt.Errorf("plot: no figure %.40q: give eps, bars, histogram, quantiles, radii or heatmap first, then result files%s", kind, nearest.Hint(kind, plotWords))
 	}
 	if f.NArg() < 2 {
 		return "", fmt.Errorf("plot %s: no result file: name those that psafe certify --out wrote", kind)
@@ -185,6 +187,13 @@ func (p *plotFlags) draw(kind string, records []record.Placed) (*plot.Figure, []
 			return nil, nil, err
 		}
 		drawing, err := plot.DrawQuantiles(spreads)
+		return drawing, nil, err
+	case "radii":
+		list, err := plot.RadiiSeries(records, p.by)
+		if err != nil {
+			return nil, nil, err
+		}
+		drawing, err := plot.DrawRadii(list)
 		return drawing, nil, err
 	}
 	points, err := p.coordinates(records[0])

@@ -86,14 +86,14 @@ func misread(cmd *cobra.Command, err error) error {
 // What other programs call what psafe has, or has in another form.
 const (
 	aboutEps    = "the radius of T in each coordinate is --eps, for example --eps 8/255"
-	aboutNorm   = "T is a box: every coordinate moves by up to --eps by itself (the l_inf norm). The ball of an l2 or l1 norm of radius r lies in the box of --eps r, so a p_lower there holds for the ball too, and a p_upper does not"
+	aboutNorm   = "T is a box, in which every coordinate moves by up to --eps by itself (the l_inf norm), unless certify is told --norm 2 or --norm 1: then it is the ball of that norm"
 	aboutRobust = "robustness is what psafe asks by default (--property keeps_class): every point of T has the class of its middle; see psafe certify --posterior FILE --inputs FILE --eps 0.01"
 )
 
 // foreignFlags are answers to flags that other programs have.
 var foreignFlags = map[string]string{
 	"epsilon": aboutEps, "radius": aboutEps, "delta": aboutEps, "perturbation": aboutEps,
-	"norm": aboutNorm, "p": aboutNorm, "l2": aboutNorm, "linf": aboutNorm, "lp": aboutNorm,
+	"p": aboutNorm, "l2": aboutNorm, "linf": aboutNorm, "lp": aboutNorm,
 	"robust": aboutRobust, "robustness": aboutRobust,
 }
 

@@ -28,6 +28,9 @@ func (c *Deviations) PropagateCLBP(query CLBPQuery) (*CLBPMargins, error) {
 	}}
 	p.pass.hooks = &hooks{start: p.startUnits, rows: p.noiseOfRows, inputs: p.keepInputs, differences: p.startDifferences, bound: p.widen}
 	defer p.free()
+	if query.Inputs.balls != nil && !query.Inputs.point {
+		p.ball = newBallPass(c.post, query.Inputs.balls)
+	}
 	if err := p.run(); err != nil {
 		return nil, err
 	}
@@ -57,6 +60,8 @@ type clbpPass struct {
 	reached reaches
 	result  CLBPMargins
 	share   passShare
+	// ball is nil where T is made of boxes.
+	ball *ballPass
 }
 
 type radiusArrays struct{ radius, radiusSq, maxSq Array }
@@ -103,7 +108,10 @@ func (p *clbpPass) hiddenLayer(k int) {
 	batch.PerBox = perBox
 	p.affineAt(l, h, w, b, z, nonNeg, batch)
 	p.own = noiseArrays{}
-	if l.noisy {
+	switch {
+	case p.ball != nil && k == 0:
+		p.widenUnits()
+	case l.noisy:
 		p.ownNoise(k)
 	}
 	if p.tightens(k) {
@@ -125,7 +133,7 @@ func (p *clbpPass) tightens(k int) bool {
 // it varies from there: with noise in the weights that is less than both apart
 // (docs/concentration.md, section 8).
 func (p *clbpPass) aroundCentre(k int) bool {
-	return p.chain && k == 0 && p.layers[k].noisy && !p.query.Inputs.point
+	return p.chain && k == 0 && (p.layers[k].noisy || p.ball != nil) && !p.query.Inputs.point
 }
 
 // ownNoise finds the noise that layer k adds to each of its units, and widens their intervals
@@ -156,10 +164,17 @@ func (p *clbpPass) lastLayer(k int) (err error) {
 	p.observe("margin.ibp", k, lo)
 	p.apart, p.byLevel = true, map[int]noiseArrays{}
 	own := noiseArrays{}
+	if p.ball != nil && k == 0 {
+		p.beginRows(0, r)
+	}
 	if l.noisy {
 		p.noise(k, p.query.Rows.square, p.filled(0, n), r)
-		own = p.byLevel[l.depth]
+		own = p.byLevel[l.depth] // not yet there of rows over balls
 		own.kept = true
+	}
+	if p.ball != nil && k == 0 { // intervals of the inputs know of no ball
+		p.result.ByLines, err = p.overBall(m)
+		return err
 	}
 	if l.opens {
 		lo = p.descendProperty(k, m, own, form{stop: true})
@@ -191,6 +206,9 @@ func (p *clbpPass) lastLayer(k int) (err error) {
 func (p *clbpPass) byLines(k int, m mergedLayer, own noiseArrays) (*CLBPMargins, error) {
 	p.keepRows(&rowsDown{top: k, rows: p.query.Rows.rows})
 	bound := p.descendProperty(k, m, own, form{})
+	if p.ball != nil {
+		p.raiseProperty(bound)
+	}
 	p.observe("margin.lbp", k, bound)
 	lines, err := p.noises(bound)
 	if err != nil {

@@ -9,6 +9,9 @@ func (p *clbpPass) startUnits(k int, u *run) {
 	if most := p.lineForm(k).most; p.query.Sharp && (most == 0 || most >= k) { // of rows that reach the input
 		p.keepRows(&rowsDown{top: k, rows: 2 * p.layers[k].out})
 	}
+	if p.ball != nil {
+		p.beginRows(k, 2*p.layers[k].out)
+	}
 	if p.own.mean == nil {
 		return
 	}
@@ -35,6 +38,9 @@ func (p *clbpPass) startUnits(k int, u *run) {
 // for a small probability.
 func (p *clbpPass) widen(k int, bound Array, rows int) {
 	p.boundedRows(bound)
+	if p.ball != nil {
+		p.raiseUnits(bound, rows)
+	}
 	if p.total.mean == nil {
 		return
 	}
@@ -143,13 +149,25 @@ func (p *clbpPass) noise(l int, square, none Array, rows int) {
 			PerBox: items, P: items, R: rows, In: lay.in, Out: lay.out,
 		})
 	})
+	round := p.dev.Precision().NoiseRounding(lay.in, lay.out)
+	if p.ball != nil && l == 0 {
+		p.firstNoise(s, c, rows, round)
+		p.release(s, c)
+		return
+	}
 	radius, maxSq := p.joinRadius(l), p.join(l, func(s int) Array { return p.radiusOf(s).maxSq })
+	if p.ball != nil && l == 1 {
+		p.through(s, rows, round)
+		if !p.apart { // its mean is added in the end
+			radius = p.filled(0, items*lay.in)
+		}
+	}
 	next, before := noiseArrays{mean: p.array(items * rows), variance: p.array(items * rows), cols: rows}, p.before(l, rows)
 	p.do(func() error {
 		return p.dev.NoiseRows(NoiseRows{
 			Mean: next.mean, Var: next.variance, MeanIn: before.mean, VarIn: before.variance, S: s, C: c,
 			Radius: radius, MaxSq: maxSq, P: items, R: rows, Cols: before.cols, In: lay.in, Inputs: items,
-			Round: p.dev.Precision().NoiseRounding(lay.in, lay.out),
+			Round: round,
 		})
 	})
 	p.release(s, c)

@@ -54,7 +54,9 @@ func (p *clbpPass) weigh(k int, weight, bias, z Array) Array {
 func (p *clbpPass) vary(k int) {
 	l := &p.layers[k]
 	var m noiseArrays
-	if l.noisy {
+	if p.ball != nil && k == 0 {
+		m = p.varyUnits()
+	} else if l.noisy {
 		radius := p.joinRadius(k)
 		m.mean = p.weigh(k, p.absMean[k], p.zero[k], radius)
 		m.variance = p.weigh(k, p.variance[k], p.zero[k], p.join(k, func(s int) Array { return p.radiusOf(s).radiusSq }))

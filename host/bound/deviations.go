@@ -24,6 +24,7 @@ type Deviations struct {
 	biasVariance, zero                []Array
 	// sharper is nil where it has nothing to say.
 	sharper *sharper
+	post    *posterior.Posterior
 }
 
 // Moments are upper bounds that PropagateCLBP uses of each layer's weights:
@@ -33,7 +34,7 @@ type Moments struct{ AbsMean [][]float64 }
 // NewDeviations copies means and deviations to the device. Means are enclosed in
 // intervals, deviations rounded up: all of docs/concentration.md (10) to (12) grows with them.
 func (m *Model) NewDeviations(post *posterior.Posterior, moments Moments) (*Deviations, error) {
-	c := &Deviations{model: m, sharper: newSharper(post, m.layers, m.chain, func() error { return Ended(m.dev) })}
+	c := &Deviations{model: m, post: post, sharper: newSharper(post, m.layers, m.chain, func() error { return Ended(m.dev) })}
 	for k, l := range post.Layers {
 		if err := c.addLayer(&m.layers[k], &l, moments.AbsMean[k]); err != nil {
 			c.Release()
@@ -189,11 +190,15 @@ type Noisy struct {
 	// points says which boxes are one point, point that all are.
 	points []bool
 	point  bool
+	// balls are what the boxes are cut to, nil if they are not.
+	balls []*ballItem
 }
 
 // UploadNoisy copies input boxes to the device, with how far they reach from their
 // centres and from 0, rounded up: +Inf, which makes bounds unknown, if that overflows.
-func (m *Model) UploadNoisy(boxes []property.Box) (*Noisy, error) {
+func (m *Model) UploadNoisy(boxes []property.Box) (*Noisy, error) { return m.uploadNoisy(boxes, nil) }
+
+func (m *Model) uploadNoisy(boxes []property.Box, balls []*ballItem) (*Noisy, error) {
 	in, err := m.UploadInputs(boxes)
 	if err != nil {
 		return nil, err
@@ -210,6 +215,9 @@ func (m *Model) UploadNoisy(boxes []property.Box) (*Noisy, error) {
 			// width has no radius.
 			hi := b.Hi[j]
 			c, r := lo+(hi-lo)/2, 0.0
+			if balls != nil {
+				c = balls[i].centre[j]
+			}
 			if lo != hi {
 				r = up(max(hi-c, c-lo))
 			}
@@ -221,7 +229,7 @@ func (m *Model) UploadNoisy(boxes []property.Box) (*Noisy, error) {
 			radius[at], radiusSq[at], maxSq[at] = r, up(r*r), up(most*most)
 		}
 	})
-	n := &Noisy{Inputs: in, point: true}
+	n := &Noisy{Inputs: in, point: true, balls: balls}
 	for _, b := range boxes {
 		n.points = append(n.points, slices.Equal(b.Lo, b.Hi))
 		n.point = n.point && n.points[len(n.points)-1]

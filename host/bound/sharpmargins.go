@@ -29,6 +29,12 @@ func (m *Model) CLBPKept(rows int, sharp, slopes bool) int64 {
 // something has failed.
 func (p *clbpPass) keepRows(d *rowsDown) {
 	p.down = nil
+	if p.ball != nil {
+		if d.top == len(p.layers)-1 {
+			p.beginRows(d.top, d.rows)
+		}
+		return
+	}
 	if p.sharper == nil || p.query.Inputs.point || d.top < max(1, p.sharper.first) {
 		return
 	}
@@ -60,6 +66,10 @@ func (p *clbpPass) keepRows(d *rowsDown) {
 
 // keepInputs keeps the coefficients of the inputs.
 func (p *clbpPass) keepInputs(s Interval) {
+	if p.ball != nil {
+		p.keepBallInputs(s)
+		return
+	}
 	if p.down == nil {
 		return
 	}

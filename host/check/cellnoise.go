@@ -70,6 +70,8 @@ func (p *cellPass) varyOf(k int) []noise {
 	switch {
 	case p.point:
 		return nil
+	case p.ball != nil && k == 0:
+		return p.ball.units.vary
 	case p.levels.noise[k]:
 		return p.deviations[k].variation(p.reachInto(k))
 	}

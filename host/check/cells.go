@@ -100,13 +100,17 @@ func (n *noisy) failUp(ctx context.Context, task *property.Task, trees []int, ta
 	if taus, err = tausOf(taus, len(cells)); err != nil {
 		return 1, err
 	}
+	ball := task.Ball
+	if len(cells) > 1 {
+		ball = nil // parts of the box around it are bounded as boxes
+	}
 	fails := make([]float64, len(cells))
 	for try := range uint64(tries) {
 		for c, cell := range cells {
 			if ctx.Err() != nil {
 				return 1, ctx.Err()
 			}
-			f := n.cellFailUp(cell, taus[c], try, &task.S)
+			f := n.cellFailUp(cell, ball, taus[c], try, &task.S)
 			if try == 0 || f < fails[c] {
 				fails[c] = f
 			}

@@ -35,6 +35,8 @@ type cellPass struct {
 	// of hidden layers is bounded by sharp, too; bent that other lower slopes are tried for rows of
 	// the property.
 	point, sharpRows, bent bool
+	// ball is what the cell is cut to, nil if it is not.
+	ball *ballCell
 	// others are what otherLowers says, once it has been asked.
 	others [][][]line
 	// events is how many bounds may fail, in units of tau; starred are the units of layers that
@@ -46,6 +48,11 @@ type cellPass struct {
 // newCellPass bounds the hidden layers. Tries other than 0 choose sharper bounds of hidden layers
 // and try other lower slopes, where there are any, and then other lines.
 func (n *noisy) newCellPass(cell property.Box, tau float64, try uint64) *cellPass {
+	return n.newPassOnBall(cell, nil, tau, try)
+}
+
+// newPassOnBall is newCellPass for what the cell has in common with a ball, all of it for nil.
+func (n *noisy) newPassOnBall(cell property.Box, ball *property.Ball, tau float64, try uint64) *cellPass {
 	point, sharpRows, bent := slices.Equal(cell.Lo, cell.Hi), false, false
 	if try > 0 && !point && (n.sharpens() || n.bends()) {
 		try, sharpRows, bent = try-1, n.sharpens(), n.bends()
@@ -53,7 +60,7 @@ func (n *noisy) newCellPass(cell property.Box, tau float64, try uint64) *cellPas
 	mean := network{layers: n.mean, graph: n.graph, lines: true, by: choice{try: try}, ctx: n.ctx}
 	layers := len(n.mean)
 	p := &cellPass{noisy: n, pass: *mean.newPass(span{cell.Lo, cell.Hi}), tau: tau, input: reachOf(cell), point: point, sharpRows: sharpRows, bent: bent,
-		fedReach: make([]*reach, layers), starred: make([]map[int32]bool, layers)}
+		fedReach: make([]*reach, layers), starred: make([]map[int32]bool, layers), ball: n.newBallCell(cell, ball, point)}
 	for k := range layers - 1 {
 		var h hidden
 		var vary []noise
@@ -84,6 +91,10 @@ func (p *cellPass) hiddenLayer(k int) (hidden, []noise) {
 		share = looseShare
 	}
 	around, centre := p.aroundCentre(k)
+	middle := span{}
+	if p.ball != nil && k == 0 {
+		middle = l.affine(span{p.ball.centre, p.ball.centre})
+	}
 	tau := p.tau * share
 	single := p.quantile(tau, 1)
 	_, kinked := l.act.Kinked()
@@ -98,6 +109,10 @@ func (p *cellPass) hiddenLayer(k int) (hidden, []noise) {
 		if around != nil {
 			by := noise{around[i].mean, own[i].variance}.byUp(single)
 			lo, hi = max(lo, arith.SumDown(centre.lo[i], -by)), min(hi, arith.SumUp(centre.hi[i], by))
+		}
+		if p.ball != nil && k == 0 {
+			u := &p.ball.units
+			lo, hi = max(lo, arith.SumDown(middle.lo[i], -u.down[i].byUp(single))), min(hi, arith.SumUp(middle.hi[i], u.up[i].byUp(single)))
 		}
 		for _, w := range ways {
 			if hi = min(hi, -p.neuronLo(k, i, -1, own[i], tau, w)); dies && hi <= 0 {
@@ -170,6 +185,9 @@ func (p *cellPass) neuronLo(k, i int, sign float64, own noise, tau float64, w wa
 	if p.levels.noise[k] {
 		met.add(p.levels.of[k], own)
 	}
+	if p.ball != nil && k > 0 {
+		return p.neuronOnBall(k, i, sign, &met, tau, w)
+	}
 	if !p.sharpRows || w.stop || w.depth > 0 && w.depth < k { // of chains: those end above the input
 		return p.noisyLo(k, s, c, &met, tau, w)
 	}
@@ -192,7 +210,7 @@ func (p *cellPass) neuronLo(k, i int, sign float64, own noise, tau float64, w wa
 func (p *cellPass) newFall(k int, w *way) *fall {
 	f := &fall{a: make([][]float64, k)}
 	w.visit = func(l int, a []float64) { f.a[l] = a }
-	w.arrive = func(s span, _ arith.Sum) { f.inputs = s }
+	w.arrive = func(s span, c arith.Sum) { f.inputs, f.constant = s, c }
 	return f
 }
 
@@ -212,7 +230,11 @@ func (p *cellPass) linesLo(k int, s span, c arith.Sum, met *noises, w way) float
 		if see != nil {
 			see(l, a)
 		}
-		if p.levels.noise[l] {
+		switch {
+		case !p.levels.noise[l]:
+		case l == 0:
+			met.add(p.levels.of[l], p.firstRow(a))
+		default:
 			met.add(p.levels.of[l], p.deviations[l].ofRow(a, p.reachInto(l), p.into(l)))
 		}
 	}
@@ -240,11 +262,19 @@ func (p *cellPass) eachForm(row *property.Row, use func(lo float64, list []noise
 		most[i] = abs(row.CLo[i], row.CHi[i])
 	}
 	var own noises
-	if p.levels.noise[last] {
+	switch {
+	case !p.levels.noise[last]:
+	case last == 0:
+		own.add(p.levels.of[last], p.firstRow(most))
+	default:
 		own.add(p.levels.of[last], p.deviations[last].ofRow(most, p.reachInto(last), p.into(last)))
 	}
 	s, c := p.layers[last].merged(row)
 	if !use(intervalLo(s, p.into(last), c), own.list()) {
+		return
+	}
+	if p.ball != nil && last == 0 {
+		use(p.ballForm(last, squaresUp(most), &fall{inputs: s, constant: c}, &own))
 		return
 	}
 	open, above := p.opens(last)
@@ -261,6 +291,9 @@ func (p *cellPass) eachForm(row *property.Row, use func(lo float64, list []noise
 			}
 			if f == nil {
 				continue
+			}
+			if p.ball != nil && !use(p.ballForm(last, squaresUp(most), f, &met)) {
+				return
 			}
 			if list := p.sharp(last, squaresUp(most), f, &met); list != nil && !use(lo, list) {
 				return

@@ -84,8 +84,9 @@ func newNoisy(post *posterior.Posterior) (*noisy, error) {
 }
 
 // cellFailUp bounds the probability that the network leaves S in a cell. Of weights that depend on each
-// other nothing is known but what topPass says.
-func (n *noisy) cellFailUp(cell property.Box, tau float64, try uint64, s *property.Safe) float64 {
+// other nothing is known but what topPass says, and of masks what maskPass does: both of the whole cell.
+// ball is what the cell is cut to, nil if it is not.
+func (n *noisy) cellFailUp(cell property.Box, ball *property.Ball, tau float64, try uint64, s *property.Safe) float64 {
 	if n.masks != nil {
 		return n.newMaskPass(cell, tau, try).cellFailUp(s)
 	}
@@ -96,7 +97,7 @@ func (n *noisy) cellFailUp(cell property.Box, tau float64, try uint64, s *proper
 	if n.deviations == nil || n.top != nil && tau == 0 {
 		return least
 	}
-	return min(least, n.newCellPass(cell, tau, try).cellFailUp(s))
+	return min(least, n.newPassOnBall(cell, ball, tau, try).cellFailUp(s))
 }
 
 // holdsUp bounds the probability that S holds at some one point of a cell, given S with its rows negated.

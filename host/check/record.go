@@ -28,6 +28,7 @@ type record struct {
 	Property   string   `json:"property"`
 	Eps        string   `json:"eps,omitempty"`
 	Clip       []string `json:"clip,omitempty"`
+	Norm       string   `json:"norm,omitempty"`
 	InputScale string   `json:"input_scale,omitempty"`
 
 	EpsSHA256      string `json:"eps_sha256,omitempty"`

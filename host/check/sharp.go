@@ -17,10 +17,11 @@ var (
 )
 
 // fall is what a row met on its way down a chain: coefficients of the pre-activations of each
-// layer below the top, and of the inputs.
+// layer below the top, and of the inputs, and the constant.
 type fall struct {
-	a      [][]float64
-	inputs span
+	a        [][]float64
+	inputs   span
+	constant arith.Sum
 }
 
 // first is the lowest layer with noise, -1 if there is none to be sharpened.

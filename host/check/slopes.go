@@ -104,6 +104,9 @@ func (p *cellPass) otherForms(s span, c arith.Sum, own *noises, squares []float6
 		f := p.newFall(last, &w)
 		lo := p.linesLo(last, s, c, &met, w)
 		forms = append(forms, newLineForm(lo, met.list()))
+		if p.ball != nil {
+			forms = append(forms, newLineForm(p.ballForm(last, squares, f, &met)))
+		}
 		if list := p.sharp(last, squares, f, &met); list != nil {
 			forms = append(forms, newLineForm(lo, list))
 		}

@@ -13,7 +13,7 @@ import (
 
 // ofPropertyFile is the task of a property file.
 func (f *files) ofPropertyFile(r *record, path string, post *posterior.Posterior) (*property.Task, error) {
-	if len(r.Clip) > 0 || r.InputScale != "" || r.Fix != "" || r.Free != "" || r.Channels != "" || r.EpsSHA256 != "" || r.ClipSHA256 != "" {
+	if len(r.Clip) > 0 || r.Norm != "" || r.InputScale != "" || r.Fix != "" || r.Free != "" || r.Channels != "" || r.EpsSHA256 != "" || r.ClipSHA256 != "" {
 		return nil, fmt.Errorf("clip: a property file has none, nor an input scale, fixed inputs or channels")
 	}
 	key := fmt.Sprintf("%d %q", post.Outputs(), path)
@@ -63,11 +63,9 @@ func (f *files) ofPoints(r *record, path string, post *posterior.Posterior) (*pr
 
 // around makes the boxes of a task: those of the region around its point, normalised.
 func (f *files) around(r *record, t *property.Task, points *property.Points, region *property.Region, post *posterior.Posterior) error {
-	box, err := points.Around(t.Index, region)
-	if err != nil {
+	if err := points.RegionOf(t, t.Index, region); err != nil {
 		return fmt.Errorf("eps: %w", err)
 	}
-	t.T, t.Inner = []property.Box{box}, []property.Box{points.Inside(t.Index, region)}
 	shape := points.Shape
 	if len(shape) < 2 {
 		shape = post.Input.Shape
@@ -119,9 +117,9 @@ func (f *files) region(r *record, inputs int) (*property.Region, error) {
 			return nil, err
 		}
 	}
-	key := fmt.Sprintf("%d %q", inputs, append([]string{r.Eps, r.Fix, r.Free}, r.Clip...))
+	key := fmt.Sprintf("%d %q", inputs, append([]string{r.Eps, r.Norm, r.Fix, r.Free}, r.Clip...))
 	region, err := kept(&f.regions, key, func() (*property.Region, error) {
-		return property.ReadRegion(property.RegionText{Eps: r.Eps, Clip: r.Clip, Fix: r.Fix, Free: r.Free}, inputs)
+		return property.ReadRegion(property.RegionText{Eps: r.Eps, Norm: r.Norm, Clip: r.Clip, Fix: r.Fix, Free: r.Free}, inputs)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", fieldOf(err), err)
@@ -204,7 +202,7 @@ func (f *files) ofTemplate(r *record, path string, post *posterior.Posterior) (*
 		return nil, fmt.Errorf("template: %w", err)
 	}
 	switch {
-	case r.Eps != "":
+	case r.Eps != "" || r.Norm != "":
 		return nil, fmt.Errorf("eps: the boxes of %s say how far points move", r.Template)
 	case of.sha256 != r.TemplateSHA256:
 		return nil, fmt.Errorf("template: %s has the digest %.16s, the record was made from %.16s", r.Template, of.sha256, r.TemplateSHA256)

@@ -185,6 +185,7 @@ func improve(ctx context.Context, e *engine.Engine, cfg Config, best []*claim.Re
 	for i, r := range best {
 		switch {
 		case !next.open(r):
+		case r.Task.Ball != nil: // nothing else knows of balls
 		case cfg.Decided != nil && cfg.Decided(r):
 			r.Stopped = claim.Decided
 		default:

@@ -87,6 +87,9 @@ func Run(ctx context.Context, engines []*engine.Engine, cfg Config, tasks []prop
 	if err := w.fits(engines[0].Posterior); err != nil {
 		return err
 	}
+	if err := cfg.takes(engines[0].Posterior, tasks); err != nil {
+		return err
+	}
 	if _, shared := w.run.(together); shared && cfg.TimeLimit > 0 {
 		return errors.New("no time limit of a task: tasks share their boxes")
 	}

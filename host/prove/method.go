@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"psafe/host/bound"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/confine"
+	"psafe/host/read/property"
 )
 
 // Method is how P_safe is bounded. What each is and does, the table ways says.
@@ -125,7 +127,20 @@ type way struct {
 	// uppers says who looks for upper bounds, drawn what Config.Samples is for: a number
 	// of the method itself, or of networks drawn beside it (job.beside).
 	uppers, drawn place
+	// balls says whether T may be a ball (property.Ball), or must be made of boxes.
+	balls shape
 }
+
+// shape is what T may be.
+type shape int
+
+const (
+	_ shape = iota
+	// boxesAlone: a union of boxes.
+	boxesAlone
+	// ballsToo: or what a box and a ball have in common.
+	ballsToo
+)
 
 // place is where something is done.
 type place int
@@ -144,17 +159,17 @@ const (
 var ways [methodCount][boxesCount]*way
 
 func init() {
-	centred := &way{fits: independent, run: groups{withMixtures(byCentredBoxes), groupByCost}, uppers: beside, drawn: beside}
-	drawn := &way{fits: independent, run: together(drawnBoxes), uppers: beside, drawn: inside}
+	centred := &way{fits: independent, run: groups{withMixtures(byCentredBoxes), groupByCost}, uppers: beside, drawn: beside, balls: boxesAlone}
+	drawn := &way{fits: independent, run: together(drawnBoxes), uppers: beside, drawn: inside, balls: boxesAlone}
 	ways = [methodCount][boxesCount]*way{
-		Auto:        {{fits: clbpFits, run: groups{auto, groupOfAuto}, uppers: inside, drawn: beside}},
+		Auto:        {{fits: clbpFits, run: groups{auto, groupOfAuto}, uppers: inside, drawn: beside, balls: ballsToo}},
 		IBP:         {Centred: centred, Drawn: drawn},
 		LBP:         {Centred: centred, Drawn: drawn},
-		CLBP:        {{fits: clbpFits, run: groups{withMixtures(byCLBP), groupByCost}, uppers: beside, drawn: beside}},
-		NeuronSum:   {{fits: oneHiddenLayer, run: groups{neuronSum, groupOfOne}, uppers: beside, drawn: beside}},
-		Phases:      {{fits: confine.Fits, run: groups{byPhases, groupOfOne}, uppers: beside, drawn: beside}},
-		Finite:      {{fits: finiteSet, run: groups{bySet, groupByCost}, uppers: inside, drawn: beside}},
-		Statistical: {{fits: anyPosterior, run: groups{byDraws, groupByCost}, uppers: beside, drawn: inside}},
+		CLBP:        {{fits: clbpFits, run: groups{withMixtures(byCLBP), groupByCost}, uppers: beside, drawn: beside, balls: ballsToo}},
+		NeuronSum:   {{fits: oneHiddenLayer, run: groups{neuronSum, groupOfOne}, uppers: beside, drawn: beside, balls: boxesAlone}},
+		Phases:      {{fits: confine.Fits, run: groups{byPhases, groupOfOne}, uppers: beside, drawn: beside, balls: boxesAlone}},
+		Finite:      {{fits: finiteSet, run: groups{bySet, groupByCost}, uppers: inside, drawn: beside, balls: boxesAlone}},
+		Statistical: {{fits: anyPosterior, run: groups{byDraws, groupByCost}, uppers: beside, drawn: inside, balls: boxesAlone}},
 	}
 	mustBeComplete(ways)
 }
@@ -214,6 +229,40 @@ func (c *Config) Fits(p *posterior.Posterior) error {
 		return err
 	}
 	return w.fits(p)
+}
+
+// TakesBalls says in one line why nothing is proved of balls with what was asked for and this posterior;
+// nil if something is.
+func (c *Config) TakesBalls(p *posterior.Posterior) error {
+	w, err := c.way()
+	switch {
+	case err != nil:
+		return err
+	case w.balls != ballsToo:
+		return fmt.Errorf("method %v is for boxes, not for balls: use --method clbp, or --norm inf", c.Method)
+	case c.Samples > 0:
+		return errors.New("networks are drawn for boxes, not for balls: leave --draws out, or use --norm inf")
+	case c.Cells > 1:
+		return errors.New("balls are not cut into cells: leave --cells out, or use --norm inf")
+	case c.Decision || c.Mean:
+		return errors.New("decisions and means are bounded on boxes, not on balls: leave --target out, or use --norm inf")
+	case c.Derived:
+		return errors.New("--derived is for boxes, not for balls: leave it out, or use --norm inf")
+	case p.RequireIndependent() != nil:
+		return fmt.Errorf("balls are for independent normal weights; this posterior is %s: use --norm inf", p.Describe())
+	case !p.Network().Chain():
+		return errors.New("balls are for networks that are a chain of dense layers: use --norm inf")
+	}
+	return nil
+}
+
+// takes refuses tasks with balls where nothing is proved of them: a method that does not know of a
+// ball would take the box for T.
+func (c *Config) takes(p *posterior.Posterior, tasks []property.Task) error {
+	if slices.ContainsFunc(tasks, func(t property.Task) bool { return t.Ball != nil }) {
+		return c.TakesBalls(p)
+	}
+	return nil
 }
 
 // The posteriors that methods are for. Others are refused, as a method would take

@@ -25,6 +25,7 @@ func TestIncompleteMethods(t *testing.T) {
 		"run":    func(w *way) { w.run = nil },
 		"uppers": func(w *way) { w.uppers = 0 },
 		"drawn":  func(w *way) { w.drawn = 0 },
+		"balls":  func(w *way) { w.balls = 0 },
 	}
 	fields := reflect.TypeFor[way]()
 	for i := range fields.NumField() {

@@ -42,7 +42,7 @@ func (q *Questions) family(r *Record, radius uint32) [16]byte {
 	add(r.InputsSHA256, r.Member(), strconv.Itoa(r.Index), r.Name, r.Property)
 	number(r.Label)
 	number(r.TemplateEntry)
-	add(r.TemplateSHA256, r.InputScale, r.Fix, r.Free, r.Channels, r.ClipSHA256)
+	add(r.TemplateSHA256, r.InputScale, r.Fix, r.Free, r.Channels, r.ClipSHA256, r.Norm)
 	if r.ClipSHA256 == "" {
 		list(r.Clip)
 	}

@@ -26,6 +26,7 @@ type Record struct {
 	// Eps, Clip and InputScale are as typed; with the inputs they say what T is.
 	Eps        string   `json:"eps,omitempty"`
 	Clip       []string `json:"clip,omitempty"`
+	Norm       string   `json:"norm,omitempty"`
 	InputScale string   `json:"input_scale,omitempty"`
 	// EpsSHA256 and ClipSHA256 are digests of the files that Eps and Clip name; Fix and Free are
 	// as typed.

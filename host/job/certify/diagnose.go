@@ -129,11 +129,11 @@ func (d *diagnosis) draw() {
 				return
 			}
 			at := decide.Target{Net: net, Weights: w, Box: d.task.T[b], Safe: &d.task.S}
-			if _, margin := decide.AttackApprox(at, decide.Effort{}); margin < 0 {
+			if _, margin := decide.AttackApprox(at, decide.Effort{Ball: d.task.Ball}); margin < 0 {
 				point, inT = true, true
 				break
 			}
-			if _, margin := decide.AttackApprox(at, decide.Effort{Steps: 8, Starts: 2, Seed: uint64(i), Over: over}); margin < 0 {
+			if _, margin := decide.AttackApprox(at, decide.Effort{Steps: 8, Starts: 2, Seed: uint64(i), Ball: d.task.Ball, Over: over}); margin < 0 {
 				inT = true
 				break
 			}
@@ -276,8 +276,10 @@ func (d *diagnosis) smallerTasks() (tasks []property.Task, words []string) {
 		}
 		alone := d.r.Tasks
 		alone.Points.Eps, alone.Points.Index = list, new(strconv.Itoa(rec.Index))
-		if tasks, err := alone.Load(d.r.post); err == nil && len(tasks) == len(words) {
-			return tasks, words
+		if list, err := alone.load(d.r.post); err == nil && list.n == len(words) {
+			if tasks, err := list.all(); err == nil {
+				return tasks, words
+			}
 		}
 		return nil, nil
 	}
@@ -298,10 +300,15 @@ func (d *diagnosis) smallerTasks() (tasks []property.Task, words []string) {
 	return nil, nil
 }
 
-// part is a task with that part of the width of its boxes, around their middles.
+// part is a task with that part of the width of its boxes, around their middles; of a ball its centre.
 func part(t *property.Task, of float64) property.Task {
 	small := *t
-	small.T, small.Inner = nil, nil
+	small.T, small.Inner, small.Ball = nil, nil, nil
+	if t.Ball != nil {
+		x := t.Ball.CentreApprox()
+		small.T = []property.Box{{Lo: x, Hi: x}}
+		return small
+	}
 	for _, box := range t.T {
 		b := property.Box{Lo: make([]float64, len(box.Lo)), Hi: make([]float64, len(box.Lo))}
 		for j, mid := range box.CentreApprox() {

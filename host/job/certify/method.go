@@ -238,5 +238,10 @@ func (r *ready) suits() error {
 	if err := r.cfg.Fits(post); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
+	if r.Tasks.Points.round() {
+		if err := r.cfg.TakesBalls(post); err != nil {
+			return fmt.Errorf("--norm %s: %w", r.Tasks.Points.Norm, err)
+		}
+	}
 	return nil
 }

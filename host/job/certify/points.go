@@ -40,7 +40,11 @@ func (p *Points) tasks(post *posterior.Posterior) (*taskList, error) {
 		return nil, err
 	}
 	list.words, list.clipSHA256 = p.Property, radii[0].region.ClipSHA256
-	list.notes = append(list.notes, doubtPoints(post, points, index, largest(radii), len(p.Clip) > 0, p.Mean != "")...)
+	reach := largest(radii)
+	if p.round() { // no input moves as far as the radius while others do
+		reach = 0
+	}
+	list.notes = append(list.notes, doubtPoints(post, points, index, reach, len(p.Clip) > 0, p.Mean != "")...)
 	if property.NeedsClass(p.Property) {
 		list.notes = append(list.notes, p.doubtClasses(post, points, index, list.norm.Norm)...)
 	}
@@ -59,11 +63,9 @@ func (p *Points) tasks(post *posterior.Posterior) (*taskList, error) {
 
 // give gives a task the region around point task.Index.
 func (l *taskList) give(task *property.Task, points *property.Points, region *property.Region) error {
-	box, err := points.Around(task.Index, region)
-	if err != nil {
+	if err := points.RegionOf(task, task.Index, region); err != nil {
 		return err
 	}
-	task.T, task.Inner = []property.Box{box}, []property.Box{points.Inside(task.Index, region)}
 	if err := l.norm.Apply(task); err != nil {
 		return fmt.Errorf("%s: point %d: %w", points.Source, task.Index, err)
 	}
@@ -84,7 +86,7 @@ func (p *Points) radii(inputs int) ([]radius, error) {
 		if before := len(radii); before > 0 && len(text) > 1 && text[0] == '0' && '0' <= text[1] && text[1] <= '9' {
 			return nil, fmt.Errorf("--eps %.60s: write %.60s.%.60s with a point: a comma is between two radii, none of which begins with 0 and a digit", p.Eps, radii[before-1].text, text)
 		}
-		region, err := property.ReadRegion(property.RegionText{Eps: text, Clip: p.Clip, Fix: p.Fix, Free: p.Free}, inputs)
+		region, err := property.ReadRegion(property.RegionText{Eps: text, Norm: p.Norm, Clip: p.Clip, Fix: p.Fix, Free: p.Free}, inputs)
 		if err != nil {
 			return nil, err
 		}
@@ -215,7 +217,7 @@ func (t *Tasks) fromTemplates(post *posterior.Posterior) (*taskList, error) {
 		return nil, unfound("--property", err)
 	}
 	byLabel := slices.ContainsFunc(templates, func(t *property.Template) bool { return t.ByLabel })
-	if err := t.refuse("the boxes of "+t.File+" say how far points move", []given{{"eps", p.Eps != ""}, {"property", p.Property != ""}}); err != nil {
+	if err := t.refuse("the boxes of "+t.File+" say how far points move", []given{{"eps", p.Eps != ""}, {"norm", p.round()}, {"property", p.Property != ""}}); err != nil {
 		return nil, err
 	}
 	if err := t.refuse("no property of "+t.File+` has "class": "label"`, []given{{"label", p.Label != "" && !byLabel}}); err != nil {

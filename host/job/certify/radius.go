@@ -98,7 +98,7 @@ func (e *ends) next() int {
 
 // learn takes in a record at radius k. The error is a *Contradiction.
 func (e *ends) learn(k int, r *record.Record) error {
-	switch verdict := wantedVerdict(r); {
+	switch verdict := r.Wanted(); {
 	case verdict > 0:
 		if k > e.certified {
 			e.certified, e.records[0] = k, r
@@ -117,22 +117,6 @@ func (e *ends) learn(k int, r *record.Record) error {
 		return &Contradiction{fmt.Errorf("index %d: what is certified at eps %s is refuted at %s", r.Index, e.records[0].Eps, e.records[1].Eps)}
 	}
 	return nil
-}
-
-// wantedVerdict is 1 if a record certifies what is wanted, the decision where it has one, -1 if it
-// refutes it.
-func wantedVerdict(r *record.Record) int {
-	verdict, safe, unsafe := r.Verdict, "safe", "unsafe"
-	if r.Decision != nil {
-		verdict, safe, unsafe = r.Decision.Verdict, claim.DecisionSafe, claim.DecisionUnsafe
-	}
-	switch verdict {
-	case safe:
-		return 1
-	case unsafe:
-		return -1
-	}
-	return 0
 }
 
 // Radii looks, by bisection, for the radii of all points of the job, which has no list of radii and

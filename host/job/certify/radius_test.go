@@ -59,7 +59,7 @@ func TestRadiiOfPoints(t *testing.T) {
 		for _, r := range list {
 			var certified, refuted *record.Record
 			for _, rec := range records {
-				switch v := wantedVerdict(rec); {
+				switch v := rec.Wanted(); {
 				case rec.Index != r.Index:
 				case v > 0:
 					certified = rec

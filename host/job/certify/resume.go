@@ -277,7 +277,7 @@ func (old *earlier) read(f func(io.Reader) error) error {
 func (r *ready) known(t *property.Task) *record.Record {
 	points, list := &r.Tasks.Points, r.tasks
 	rec := &record.Record{
-		Property: list.property(t), Clip: points.Clip, ClipSHA256: list.clipSHA256, InputScale: points.Scale, Flags: r.words,
+		Property: list.property(t), Clip: points.Clip, ClipSHA256: list.clipSHA256, Norm: points.normWord(), InputScale: points.Scale, Flags: r.words,
 		Fix: points.Fix, Free: points.Free, Mean: list.norm.words[0], Std: list.norm.words[1], Channels: list.channels, Template: list.template,
 		Require: r.require(), Precision: r.precision().String(), Seed: r.cfg.Seed,
 		Posterior: r.Posterior.Path, PosteriorSHA256: r.post.Source.SHA256, PosteriorScale: r.Posterior.scaleWords(r.post), Activations: activations(r.post),

@@ -1,6 +1,7 @@
 package certify
 
 import (
+	"errors"
 	"fmt"
 
 	"psafe/host/bound"
@@ -28,8 +29,9 @@ type Points struct {
 	// Index says which points, as property.ParseIndex reads it; all if it is not given.
 	Index *string
 	// Eps lists the radii of T, with commas between them: there is a task for each of them and
-	// each point. Each, and Clip, Fix and Free, are what property.RegionText says.
+	// each point. Each, and Norm, Clip, Fix and Free, are what property.RegionText says.
 	Eps       string
+	Norm      string
 	Clip      []string
 	Fix, Free string
 	// Mean and Std, if not empty, take the data to what the network sees (property.ReadNorm),
@@ -87,6 +89,9 @@ func (l *taskList) property(t *property.Task) string {
 
 // Load reads the files and builds the tasks, for a command that makes no records of them.
 func (t *Tasks) Load(post *posterior.Posterior) ([]property.Task, error) {
+	if t.Points.round() {
+		return nil, errors.New("--norm is for psafe certify: T is a box here: leave it out")
+	}
 	list, err := t.load(post)
 	if err != nil {
 		return nil, err
@@ -163,7 +168,7 @@ func (t *Tasks) fromFile(post *posterior.Posterior) (*taskList, error) {
 	p := &t.Points
 	if err := t.refuse("the file "+t.File+" has its own input boxes", []given{
 		{"inputs", p.Inputs != ""}, {"input-scale", p.Scale != ""}, {"label-column", p.LabelColumn != ""}, {"index", p.Index != nil},
-		{"eps", p.Eps != ""}, {"clip", len(p.Clip) > 0}, {"fix", p.Fix != ""}, {"free", p.Free != ""}, {"channels", p.Channels != ""},
+		{"eps", p.Eps != ""}, {"norm", p.round()}, {"clip", len(p.Clip) > 0}, {"fix", p.Fix != ""}, {"free", p.Free != ""}, {"channels", p.Channels != ""},
 		{"label", p.Label != ""}, {"property", p.Property != ""},
 	}); err != nil {
 		return nil, err
@@ -188,6 +193,17 @@ func (t *Tasks) fromFile(post *posterior.Posterior) (*taskList, error) {
 		}
 	}
 	return list, nil
+}
+
+// round says that T is a ball.
+func (p *Points) round() bool { return p.Norm != "" && p.Norm != "inf" }
+
+// normWord is the word of Norm in records: none for the box.
+func (p *Points) normWord() string {
+	if p.round() {
+		return p.Norm
+	}
+	return ""
 }
 
 // given says whether a flag is.

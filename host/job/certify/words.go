@@ -130,6 +130,7 @@ func (t *Tasks) settings() list {
 	l.add("label-column", p.LabelColumn)
 	l.add("index", text(p.Index))
 	l.add("eps", p.Eps)
+	l.add("norm", p.normWord())
 	l.add("clip", strings.Join(p.Clip, ","))
 	l.add("fix", p.Fix)
 	l.add("free", p.Free)

@@ -17,6 +17,8 @@ import (
 type cell struct {
 	task *property.Task
 	box  property.Box
+	// ball is what the box is cut to, nil if it is not.
+	ball *property.Ball
 	// fail bounds the probability that some x of the box is unsafe, from above; if the
 	// cell is dual, its rows are negated and fail bounds the probability that S holds
 	// on all of the box.

@@ -33,6 +33,8 @@ const Enough = 1e-6
 type method struct {
 	e      *engine.Engine
 	second bool
+	// balls says that the cells at hand are cut to balls: then all rows are kept on the host.
+	balls bool
 }
 
 // sharp says that rows of hidden layers are bounded with less noise, too.
@@ -57,13 +59,14 @@ func Certify(ctx context.Context, e *engine.Engine, cells int, tasks []property.
 	var all []*cell
 	for i := range tasks {
 		for _, t := range tasks[i].T {
-			roots[i] = append(roots[i], &cell{task: &tasks[i], box: t, fail: 1})
+			roots[i] = append(roots[i], &cell{task: &tasks[i], box: t, ball: tasks[i].Ball, fail: 1})
 		}
 		all = append(all, roots[i]...)
 	}
 	err := method.judge(ctx, all)
-	if err == nil {
-		err = method.refine(ctx, MostCells(e, cells), roots)
+	if err == nil { // balls are not cut
+		boxes := slices.DeleteFunc(slices.Clone(roots), func(r []*cell) bool { return r[0].ball != nil })
+		err = method.refine(ctx, MostCells(e, cells), boxes)
 	}
 	if err != nil && !e.Cut(ctx, err) {
 		return nil, err
@@ -114,9 +117,17 @@ func ChainBudgetUp(e *engine.Engine, point bool, tau float64) float64 {
 
 // judgeAt bounds the failure of cells with one tau.
 func (m method) judgeAt(ctx context.Context, cells []*cell, tau float64) error {
+	boxes := func(c *cell) bool { return c.ball == nil }
+	if balls := slices.DeleteFunc(slices.Clone(cells), boxes); len(balls) > 0 && len(balls) < len(cells) { // a batch is of one kind
+		if err := m.judgeAt(ctx, balls, tau); err != nil {
+			return err
+		}
+		cells = slices.DeleteFunc(slices.Clone(cells), func(c *cell) bool { return !boxes(c) })
+	}
 	if len(cells) == 0 {
 		return nil
 	}
+	m.balls = cells[0].ball != nil
 	rows := 0
 	for _, c := range cells {
 		rows = max(rows, len(c.task.S.Rows))
@@ -154,7 +165,7 @@ func (m method) cellChunk(rows int) int {
 	free := m.e.Budget() - m.e.Model.CLBPBytes()
 	most := min(m.e.AtATime(free, m.e.Model.CLBPFootprint(rows), 1024), m.e.Model.MostCLBP(rows))
 	if m.e.Chain {
-		most = min(most, int(mostKept/m.e.Model.CLBPKept(rows, m.sharp(), m.slopes())))
+		most = min(most, int(mostKept/m.e.Model.CLBPKept(rows, m.sharp() || m.balls, m.slopes())))
 	}
 	return max(1, most)
 }
@@ -183,10 +194,14 @@ func (m method) propagate(on *bound.Model, cells []*cell, q bound.Quantiles, tak
 	}
 	var boxes []property.Box
 	var rows [][]property.Row
+	var balls []*property.Ball
 	for _, c := range cells {
 		boxes, rows = append(boxes, c.box), append(rows, c.task.S.Rows)
+		if c.ball != nil {
+			balls = append(balls, c.ball)
+		}
 	}
-	in, err := on.UploadNoisy(boxes)
+	in, err := upload(on, boxes, balls)
 	if err != nil {
 		return err
 	}
@@ -208,6 +223,14 @@ func (m method) propagate(on *bound.Model, cells []*cell, q bound.Quantiles, tak
 		}
 	}
 	return nil
+}
+
+// upload uploads boxes, or what each has in common with its ball.
+func upload(on *bound.Model, boxes []property.Box, balls []*property.Ball) (*bound.Noisy, error) {
+	if balls == nil {
+		return on.UploadNoisy(boxes)
+	}
+	return on.UploadBalls(boxes, balls)
 }
 
 // failUp is (14): the budget of the hidden bounds, and the rows of the alternative

@@ -51,6 +51,7 @@ func (a *attack) adam(x []float64, steps int) {
 		if !moved {
 			return
 		}
+		a.draw(x)
 		a.consider(x)
 	}
 }
@@ -81,6 +82,7 @@ func (a *attack) randomPoint(r *rand.Rand, x []float64) {
 		lo, hi := a.Box.Lo[j], a.Box.Hi[j]
 		x[j] = min(max(lo+r.Float64()*(hi-lo), lo), hi)
 	}
+	a.draw(x)
 }
 
 // restarts descends by Adam from so many random points, or until the attack is done.

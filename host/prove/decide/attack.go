@@ -20,7 +20,7 @@ type Target struct {
 	Safe    *property.Safe
 }
 
-// Effort is how hard an attack tries.
+// Effort is how hard an attack tries, and where.
 type Effort struct {
 	// Steps is the number of steps of a start, starts that of starts.
 	Steps, Starts int
@@ -31,6 +31,8 @@ type Effort struct {
 	// Thorough goes on when a margin is clearly negative, which is all that a proof for
 	// one network needs.
 	Thorough bool
+	// Ball is what points are drawn into, nil if all of the box is attacked.
+	Ball *property.Ball
 	// Over, unless it is nil, says that the time is up: the best point so far is the answer.
 	Over func() bool
 }
@@ -42,7 +44,7 @@ func Over(ctx context.Context) func() bool { return func() bool { return ctx.Err
 // thorough, one where it is clearly negative; and that margin. Lo of its box is nil if no box of T
 // has one. Without restarts it takes a sixth of the time and may miss what is narrow.
 func Witness(ctx context.Context, net network.Network, weights drawn, t *property.Task, thorough, restarts bool) (at claim.Witness, box property.Box, marginApprox float64) {
-	how := Effort{Steps: 20, Starts: 3, Seed: uint64(t.Index), Thorough: thorough, Over: Over(ctx)}
+	how := Effort{Steps: 20, Starts: 3, Seed: uint64(t.Index), Thorough: thorough, Ball: t.Ball, Over: Over(ctx)}
 	if restarts {
 		how.Restarts = restartsOf(net)
 	}
@@ -79,14 +81,14 @@ func restartsOf(net network.Network) int {
 // descent from the centre, from the corner that FGSM names and from random corners
 // until there are that many starts; with few inputs from the best of all corners), and
 // then, where nothing clear was found, by Adam from random points. It returns the best point
-// seen, always inside of the box, and its margin. Everything is ordinary float64: no bound of
+// seen, always inside of the box and about inside of the ball, and its margin. Everything is ordinary float64: no bound of
 // anything, and the same for the same arguments.
 //
 // Without a start the centre comes back, and so it does where margins are not finite:
 // for a set that is empty or has an alternative without rows, and for NaN.
 func AttackApprox(at Target, how Effort) (x []float64, marginApprox float64) {
 	a := newAttack(at, how)
-	centre := a.Box.CentreApprox()
+	centre := a.start()
 	for j, v := range centre {
 		centre[j] = min(max(v, a.Box.Lo[j]), a.Box.Hi[j]) // the sum may have overflowed
 	}
@@ -98,7 +100,7 @@ func AttackApprox(at Target, how Effort) (x []float64, marginApprox float64) {
 	if how.Starts > 0 && !a.done() {
 		a.step(corner, 1)
 	}
-	if how.Starts > 0 && len(centre) <= CornerInputs {
+	if how.Starts > 0 && len(centre) <= CornerInputs && a.Ball == nil {
 		a.corners()
 		copy(corner, a.best)
 	}
@@ -108,6 +110,8 @@ func AttackApprox(at Target, how Effort) (x []float64, marginApprox float64) {
 		switch {
 		case s == 1:
 			copy(from, corner)
+		case s > 1 && a.Ball != nil:
+			a.randomFace(r, from)
 		case s > 1:
 			randomCorner(r, from, a.Box)
 		}
@@ -207,6 +211,9 @@ func (a *attack) descend(x []float64) {
 // step moves x by a share of the box's width against the sign of the gradient at
 // the point considered last, and considers where it lands. It says whether x moved.
 func (a *attack) step(x []float64, share float64) bool {
+	if a.Ball != nil {
+		return a.stepBall(x, share)
+	}
 	moved := false
 	for j, g := range a.pass.Back(a.row) {
 		lo, hi := a.Box.Lo[j], a.Box.Hi[j]

@@ -10,6 +10,8 @@ import (
 type RegionText struct {
 	// Eps is the radius: what ParseVector reads. Empty where T is that of a template.
 	Eps string
+	// Norm is that of the ball with the radius Eps: empty or inf, which makes it a box, 2 or 1.
+	Norm string
 	// Clip is empty, or the two ends of the interval that T is cut to, each of them what
 	// ParseVector reads; or the name of a NumPy file of two rows, the lower ends and the upper.
 	Clip []string
@@ -20,11 +22,13 @@ type RegionText struct {
 
 // Region is the set around a point v whose coordinate j is a real number in v_j + from_j to
 // v_j + to_j, cut to the interval from clip_0 to clip_1: of --eps, from -eps to eps. An input
-// that is fixed stays at v_j.
+// that is fixed stays at v_j. Where norm is not 0, T is what this has in common with the ball of that
+// norm whose half-axes are to_j.
 type Region struct {
 	from, to Vector
 	clip     *[2]Vector
 	fixed    []bool
+	norm     int
 	// eps is the radius for messages, if there is one.
 	eps *Vector
 	// EpsSHA256 and ClipSHA256 are the digests of their files, empty if there are none.
@@ -51,6 +55,9 @@ func ReadRegion(text RegionText, inputs int) (*Region, error) {
 		r.ball(eps)
 	}
 	var err error
+	if r.norm, err = parseNorm(text.Norm); err != nil {
+		return nil, err
+	}
 	if r.clip, err = parseClip(text.Clip, inputs); err != nil {
 		return nil, err
 	}

@@ -23,6 +23,9 @@ func (t *Task) Check(inputs, outputs int) error {
 		err = t.checkInner(inputs)
 	}
 	if err == nil {
+		err = t.checkBall(inputs)
+	}
+	if err == nil {
 		err = t.S.check(outputs)
 	}
 	if err == nil && (t.Label < -1 || t.Label >= outputs) {

@@ -3,6 +3,7 @@ package property
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // InnerBall is the counterpart of BallLinf from inside: a box of points that lie
@@ -34,7 +35,7 @@ func (p *Points) InnerBall(i int, eps Decimal, clip *[2]Decimal) Box {
 // or, where that is empty, the whole of [T[i].Lo[j], T[i].Hi[j]]. A property that
 // fails on all of a witness fails somewhere on T; nothing is asked of x, and NaN
 // is allowed. It is the zero Box if the task does not know that the region has a
-// point: then nothing can be shown to fail there.
+// point: then nothing can be shown to fail there. Where T is a ball the point is drawn into it.
 //
 // It panics if there is no region i or x has not as many coordinates.
 func (t *Task) Witness(i int, x []float64) Box {
@@ -59,6 +60,30 @@ func (t *Task) Witness(i int, x []float64) Box {
 			v = lo
 		}
 		w.Lo[j], w.Hi[j] = v, v
+	}
+	if t.Ball != nil {
+		return t.Ball.witness(w, inner)
+	}
+	return w
+}
+
+// witness moves a witness of the box around the ball into it: the zero Box where no point is found that
+// is surely in both. Of an input that does not move the real value is in the witness's interval; of
+// another one a float64 in it has to be known.
+func (b *Ball) witness(w, inner Box) Box {
+	for j := range w.Lo {
+		if w.Lo[j] != w.Hi[j] && b.RadiusHi[j] != 0 {
+			return Box{}
+		}
+	}
+	x := slices.Clone(w.Lo)
+	if !b.pullIn(x, inner) {
+		return Box{}
+	}
+	for j, v := range x {
+		if b.RadiusHi[j] != 0 {
+			w.Lo[j], w.Hi[j] = v, v
+		}
 	}
 	return w
 }

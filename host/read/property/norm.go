@@ -185,7 +185,7 @@ func (n *Norm) Apply(t *Task) error {
 	for b := range t.Inner {
 		inner[b] = n.Inner(t.Inner[b])
 	}
-	t.T, t.Inner = outer, inner
+	t.T, t.Inner, t.Ball = outer, inner, n.ball(t.Ball)
 	return nil
 }
 

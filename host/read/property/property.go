@@ -35,6 +35,9 @@ type Task struct {
 	// has at least one: see InnerBall for what Lo[j] > Hi[j] and the zero Box
 	// mean. No Inner at all counts as zero boxes.
 	Inner []Box
+	// Ball, if it is not nil, is what T is cut to: the real T is what the real box and the real
+	// ball have in common. There is one box then.
+	Ball *Ball
 	// S is the safe set.
 	S Safe
 	// Gamma and Samples are what a property file proposes, 0 if it is silent.

@@ -10,6 +10,7 @@ var Table = []Field{
 		"`keeps_class` or `--label` the class is filled in: `argmax_is:3`"},
 	{Name: "eps", Type: "string, omitted", Class: Question, Asked: true, Digest: "eps_sha256", Doc: "`--eps` as typed: the decimal or the fraction, not a float64. For a list, the radius of this task"},
 	{Name: "clip", Type: "strings, omitted", Class: Question, Asked: true, Digest: "clip_sha256", Doc: "`--clip` as typed"},
+	{Name: "norm", Type: "string, omitted", Class: Question, Asked: true, Doc: "`--norm`, if T is a ball: `2` or `1`"},
 	{Name: "input_scale", Type: "string, omitted", Class: Question, Asked: true, Doc: "`--input-scale` as typed"},
 	{Name: "eps_sha256", Type: "string, omitted", Class: Question, Asked: true, Doc: "digest of the file that `eps` names"},
 	{Name: "clip_sha256", Type: "string, omitted", Class: Question, Asked: true, Doc: "digest of the file that `clip` names"},

@@ -219,7 +219,11 @@ func labelled(records []record.Placed, by []string) ([]string, error) {
 			case "method":
 				parts = append(parts, methodWords(r))
 			case "property":
-				parts = append(parts, quoted(r.Property, 30))
+				words := quoted(r.Property, 30)
+				if r.Norm != "" {
+					words += ", L" + quoted(r.Norm, 3)
+				}
+				parts = append(parts, words)
 			case "precision":
 				parts = append(parts, quoted(r.Precision, 10))
 			case "inputs":

@@ -181,6 +181,6 @@ func question(r *record.Record) string {
 	if r.StdSHA256 != "" {
 		std = ""
 	}
-	return fmt.Sprintf("%q %d %d", append(clip[:len(clip):len(clip)], r.InputsSHA256, r.Member(), r.InputScale, r.Channels, r.Name, r.Property, r.Fix, r.Free, r.ClipSHA256,
+	return fmt.Sprintf("%q %d %d", append(clip[:len(clip):len(clip)], r.InputsSHA256, r.Member(), r.InputScale, r.Channels, r.Name, r.Property, r.Norm, r.Fix, r.Free, r.ClipSHA256,
 		mean, r.MeanSHA256, std, r.StdSHA256, r.TemplateSHA256), r.Index, entry)
 }

@@ -65,6 +65,8 @@ func what(records []record.Placed) string {
 	where := "everywhere within eps"
 	first := records[0].Record
 	switch {
+	case several(records, func(r *record.Record) string { return r.Norm }):
+		where = "everywhere in T"
 	case first.Eps == "" || several(records, func(r *record.Record) string { return fmt.Sprint(r.Eps == "") }):
 		where = "everywhere in T"
 	case !several(records, func(r *record.Record) string { return r.Eps }):
@@ -72,10 +74,19 @@ func what(records []record.Placed) string {
 			where += " " + shown(first.Eps)
 		}
 	}
-	if !several(records, func(r *record.Record) string { return summary.PropertyOf(r) }) && summary.PropertyOf(first) == "argmax_is" {
+	if first.Norm != "" && where != "everywhere in T" {
+		where += " in the L" + shown(first.Norm) + " norm"
+	}
+	if !several(records, func(r *record.Record) string { return summary.PropertyOf(r) }) && keepsClass(first) {
 		return "keep their answer " + where
 	}
 	return "give a safe output " + where
+}
+
+// keepsClass says that the property is argmax_is.
+func keepsClass(r *record.Record) bool {
+	kind, _, _ := strings.Cut(summary.PropertyOf(r), " ")
+	return kind == "argmax_is"
 }
 
 // several says whether the records do not all say the same.

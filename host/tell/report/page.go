@@ -109,6 +109,9 @@ func Make(records []record.Placed, o Options) (html []byte, notes []string) {
 		c.Title = "Bounds of safety, certified by psafe"
 	}
 	c.Opening, c.Statistical = openingOf(records, result), drawnOf(result)
+	if result.OtherInputs { // each at a radius chosen by its verdict: means over them say nothing
+		c.Opening, c.Histograms, c.Charts = radiiOf(records), nil, nil
+	}
 	for _, of := range foldedOf(files(records)) {
 		word := shellWord(of.files[0])
 		if len(of.files) > 1 { // a shell puts the names there

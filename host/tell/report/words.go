@@ -90,6 +90,9 @@ func region(r *record.Record) string {
 	case r.Eps == "":
 		return "the boxes of a property file"
 	}
+	if r.Norm != "" {
+		words += " in the L" + shown(r.Norm) + " norm"
+	}
 	if len(r.Clip) > 0 {
 		words += ", cut to [" + shown(strings.Join(r.Clip, ", ")) + "]"
 	}

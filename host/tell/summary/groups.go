@@ -92,8 +92,16 @@ var kinds = property.SpecKinds()
 
 // PropertyOf is a record's property without the class of its input: argmax_is, margin:0.5.
 // argmax_is has none whoever named it, since argmax_is:0 to argmax_is:9 ask the same of ten classes.
-// Those of files have names, each its own, and are all "property file".
+// Those of files have names, each its own, and are all "property file". Where T is a ball the property
+// on it is another one: argmax_is on L2 balls.
 func PropertyOf(r *record.Record) string {
+	if r.Norm == "" {
+		return propertyOf(r)
+	}
+	return propertyOf(r) + " on L" + r.Norm + " balls"
+}
+
+func propertyOf(r *record.Record) string {
 	kind, _, _ := strings.Cut(r.Property, ":")
 	switch {
 	case !slices.Contains(kinds, kind):

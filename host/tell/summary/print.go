@@ -205,7 +205,7 @@ func (p *printer) groups() {
 		of   func(*Group) string
 	}{
 		{"posterior", func(g *Group) string { return named(g.Posterior, g.PosteriorSHA256) }},
-		{"scale", func(g *Group) string { return g.PosteriorScale }},
+		{"scale", func(g *Group) string { return scaleOf(g.PosteriorScale) }},
 		{"sd", func(g *Group) string { return g.PosteriorSD }},
 		{"activations", func(g *Group) string { return strings.Join(g.Activations, ",") }},
 		{"inputs", func(g *Group) string { return named(g.Inputs, g.InputsSHA256) }},
@@ -323,6 +323,14 @@ func (p *printer) weak(head string, list []Weak) {
 			short(w.title()), eps, short(base(w.Post)), plain(record.MethodToday(w.Method)), plain(folded(w.File)), w.Line)
 	}
 	t.Flush()
+}
+
+// scaleOf is empty for sets of networks and for dropout, whose files have no spread.
+func scaleOf(words string) string {
+	if words == "unknown" { // posterior.ScaleUnknown
+		return ""
+	}
+	return words
 }
 
 // named is a file's name with the beginning of its digest, which tells two of one name apart.

@@ -1,0 +1,112 @@
+package plot
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"psafe/host/record"
+)
+
+// RadiiOf are the radii of the inputs of one series.
+type RadiiOf struct {
+	Name string
+	Ends []record.RadiusEnds
+}
+
+// RadiiSeries sorts records into series by the words of by, and sums up what they say of each input.
+func RadiiSeries(records []record.Placed, by []string) ([]RadiiOf, error) {
+	labels, err := labelled(records, by)
+	if err != nil {
+		return nil, err
+	}
+	names, sorted := split(records, func(i int) string { return labels[i] })
+	var list []RadiiOf
+	for s, name := range names {
+		var of record.Radii
+		for _, r := range sorted[s] {
+			if _, err := radius(&r); err != nil {
+				return nil, err
+			}
+			of.Add(r.Record)
+		}
+		list = append(list, RadiiOf{name, of.List()})
+	}
+	return list, nil
+}
+
+// shareAbove is the curve of the share of n inputs that are above a radius, which falls at each of
+// these: corners of steps from 0 to most.
+func shareAbove(at []float64, n int, most float64) (x, y []float64) {
+	at = slices.Sorted(slices.Values(at))
+	left := n
+	x, y = []float64{0}, []float64{1}
+	for _, r := range at {
+		x, y = append(x, r, r), append(y, float64(left)/float64(n), float64(left-1)/float64(n))
+		left--
+	}
+	return append(x, most), append(y, float64(left)/float64(n))
+}
+
+// certifiedCurve falls where inputs lose their certificate; one without a certified radius has none
+// from the start.
+func (r *RadiiOf) certifiedCurve(most float64) (x, y []float64) {
+	var at []float64
+	for _, e := range r.Ends {
+		if e.IsCertified {
+			at = append(at, e.Certified)
+		} else {
+			at = append(at, 0)
+		}
+	}
+	return shareAbove(at, len(r.Ends), most)
+}
+
+// refutedCurve falls where inputs are refuted.
+func (r *RadiiOf) refutedCurve(most float64) (x, y []float64) {
+	var at []float64
+	for _, e := range r.Ends {
+		if e.IsRefuted {
+			at = append(at, e.Refuted)
+		}
+	}
+	return shareAbove(at, len(r.Ends), most)
+}
+
+// DrawRadii draws, for each series, the share of its inputs that are certified up to a radius as a line,
+// and the share of those that are not refuted there, dashed.
+func DrawRadii(list []RadiiOf) (*Figure, error) {
+	if len(list) > mostSeries {
+		return nil, fmt.Errorf("%d lines are too many for a figure, which holds %d: give fewer files, or fewer words to --by", len(list), mostSeries)
+	}
+	most := 0.0
+	for _, r := range list {
+		for _, e := range r.Ends {
+			most = max(most, e.Certified, e.Refuted)
+		}
+	}
+	if !(most > 0 && most <= math.MaxFloat64) {
+		return nil, fmt.Errorf("no record certifies or refutes anything at a radius above 0: give files of psafe radius, or of psafe certify with a list of radii")
+	}
+	p := newPlot("Radii up to which inputs are certified, and from which on they are refuted", "eps: radius of T (unit of the inputs)", "share of the inputs")
+	probabilities(p)
+	p.X.Min, p.X.Max = 0, most*1.05
+	var keys []key
+	for i, r := range list {
+		line := draw.LineStyle{Color: inks[i%len(inks)], Width: vg.Points(1.6)}
+		dashed := line
+		dashed.Width, dashed.Dashes = vg.Points(1), []vg.Length{vg.Points(4), vg.Points(2)}
+		x, y := r.certifiedCurve(p.X.Max)
+		certified := stroke(x, y, line)
+		x, y = r.refutedCurve(p.X.Max)
+		refuted := stroke(x, y, dashed)
+		p.Add(refuted, certified)
+		keys = append(keys, key{fmt.Sprintf("%s: %d inputs", r.Name, len(r.Ends)), []plot.Thumbnailer{certified}})
+	}
+	keys = append(keys, key{"lines: certified up to this radius; dashed: not refuted below it", nil})
+	return withLegend(p, epsWidth, epsHeight, keys), nil
+}

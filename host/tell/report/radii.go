@@ -1,0 +1,42 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+
+	"psafe/host/record"
+)
+
+// radiiOf says what records are about whose radii were chosen for each input by its verdict, as those of
+// psafe radius: radii, of which both ends are records. The mean of what is certified counts 0 where
+// nothing is, and is rounded down; that of what is refuted is rounded up.
+func radiiOf(records []record.Placed) string {
+	var radii record.Radii
+	for _, r := range records {
+		radii.Add(r.Record)
+	}
+	certified, refuted, n, m := new(big.Rat), new(big.Rat), 0, 0
+	for _, e := range radii.List() {
+		if e.IsCertified {
+			certified.Add(certified, new(big.Rat).SetFloat64(e.Certified))
+			n++
+		}
+		if e.IsRefuted {
+			refuted.Add(refuted, new(big.Rat).SetFloat64(e.Refuted))
+			m++
+		}
+	}
+	all := len(radii.List())
+	text := "These records are of different inputs at different radii, which psafe radius chooses by their verdicts: shares and means of bounds over them say nothing of the inputs."
+	if all == 0 {
+		return text
+	}
+	lower, _ := certified.Quo(certified, big.NewRat(int64(all), 1)).Float64()
+	text += fmt.Sprintf(" Of %s inputs, %s have a certified radius, of at least %s on average over all", grouped(all), grouped(n), record.FormatDown(record.Down(math.Nextafter(lower, 0)), 6))
+	if m > 0 {
+		upper, _ := refuted.Quo(refuted, big.NewRat(int64(m), 1)).Float64()
+		text += fmt.Sprintf("; %s have a refuted one, of at most %s on average over these", grouped(m), record.FormatUp(record.Up(math.Nextafter(upper, math.Inf(1))), 6))
+	}
+	return text + "."
+}
