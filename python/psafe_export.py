@@ -113,6 +113,7 @@ class Layer:
         self.weight, self.bias = {}, None          # part of the name ("mean", "scale", ...) to array
         self.word = {"weight": "none", "bias": "none"}
         self.covariance = None                     # of kind correlated: its word and its arrays by name
+        self.notes = []                            # what was changed of it, in words
 
     def put(self, part, name, a, layout, infinite=False):
         """Keeps array layers.K.PART.NAME, weights turned to (..., in, out)."""
@@ -220,6 +221,9 @@ def _factor(layer, covariance):
         values, vectors = np.linalg.eigh(S)
         if values[0] < -1e-6 * size:
             raise ValueError("%s: covariance has the eigenvalue %g: it is none" % (layer.label, values[0])) from None
+        if values[0] < 0:
+            layer.notes.append("%s: %d of %d eigenvalues of the covariance were below 0, the least %.3g beside the largest %.3g: they are 0 in the file"
+                               % (layer.label, (values < 0).sum(), len(values), values[0], values[-1]))
         L = vectors * np.sqrt(np.maximum(values, 0))
     if layer.bias is None:  # rows of a bias that is exactly 0
         L = np.concatenate([L.reshape(out, width, -1), np.zeros((out, 1, L.shape[1]))], 1).reshape(out * (width + 1), -1)
@@ -552,7 +556,7 @@ def _write(path, kind, layers, fields=None, notes=(), inputs=None, logits=None, 
     header, own = _described(kind, layers)
     arrays.update(own)
     header.update(fields or {})
-    notes = list(notes) + more
+    notes = list(notes) + more + [note for layer in layers for note in layer.notes]
     if kind != "gaussian" and spread is not None:
         raise ValueError("spread= belongs to independent normal weights, and these are %s" % kind)
     if kind == "gaussian":

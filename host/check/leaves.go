@@ -56,20 +56,38 @@ func byLeaves(ctx context.Context, q *question) (chance, error) {
 	if cuts := cutsOfLeaves(proofs); cuts > mostLeafCuts {
 		return chance{}, fmt.Errorf("proof: leaves: there are %d cuts, the limit is %d", cuts, mostLeafCuts)
 	}
-	fails := slices.Repeat([]float64{1}, len(proofs))
-	for try := range uint64(leafTries) {
-		for b := range proofs {
-			fail, err := n.leavesUp(ctx, q.task, rows, b, taus[b], &proofs[b], try)
-			if err != nil {
-				return chance{}, fmt.Errorf("proof: leaves: box %d: %w", b, err)
-			}
-			fails[b] = min(fails[b], fail)
+	fail, err := triedUp(len(proofs), leafTries, q.enough, func(b int, try uint64) (float64, error) {
+		fail, err := n.leavesUp(ctx, q.task, rows, b, taus[b], &proofs[b], try)
+		if err != nil {
+			err = fmt.Errorf("proof: leaves: box %d: %w", b, err)
 		}
-		if q.enough(totalUp(fails)) {
+		return fail, err
+	})
+	return complement(fail), err
+}
+
+// triedUp bounds the sum over boxes of what each fails with, by the least of some tries, until that is enough.
+// A try ends as soon as its boxes so far fail with 1, and then there is no other: lines that are chosen in
+// another way prove a little more, and a forged record is not worth as much work again.
+func triedUp(boxes int, tries uint64, enough func(fail float64) bool, fails func(b int, try uint64) (float64, error)) (float64, error) {
+	least := slices.Repeat([]float64{1}, boxes)
+	for try := range tries {
+		so := make([]float64, 0, boxes)
+		for b := range boxes {
+			fail, err := fails(b, try)
+			if err != nil {
+				return 1, err
+			}
+			least[b] = min(least[b], fail)
+			if so = append(so, fail); totalUp(so) >= 1 {
+				return min(1, totalUp(least)), nil
+			}
+		}
+		if enough(totalUp(least)) {
 			break
 		}
 	}
-	return complement(totalUp(fails)), nil
+	return min(1, totalUp(least)), nil
 }
 
 // cutsOfLeaves are the nodes of all trees that are no leaves.
@@ -95,9 +113,11 @@ func (n *noisy) leavesUp(ctx context.Context, task *property.Task, rows []int, b
 		if err != nil {
 			return 1, fmt.Errorf("row %d: %w", row, err)
 		}
-		fails = append(fails, fail)
+		if fails = append(fails, fail); totalUp(fails) >= 1 {
+			break
+		}
 	}
-	return totalUp(fails), nil
+	return min(1, totalUp(fails)), nil
 }
 
 // treeUp bounds the probability that a row is negative somewhere on the box and all hidden bounds are right.

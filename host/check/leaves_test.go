@@ -354,3 +354,28 @@ func TestSharedTail(t *testing.T) {
 		t.Error("no case has gained anything by what leaves share")
 	}
 }
+
+// TestTriedUp: a try that shows nothing is the last one, at the box where that is known; others go on until
+// their least is enough.
+func TestTriedUp(t *testing.T) {
+	for _, c := range []struct {
+		fails  [][]float64 // by try and box
+		enough float64
+		want   float64
+		asked  int
+	}{
+		{[][]float64{{1, 0.1}, {0.1, 0.1}}, 0.5, 1, 1},
+		{[][]float64{{0.6, 0.6, 0.1}, {0.1, 0.1, 0.1}}, 0.5, 1, 2},
+		{[][]float64{{0.3, 0.1}, {0.1, 0.3}, {0.2, 0.2}}, 0.25, 0.2, 4},
+		{[][]float64{{0.3, 0.1}, {1, 0}, {0, 0}}, 0.25, 0.4, 3},
+	} {
+		asked := 0
+		got, err := triedUp(len(c.fails[0]), uint64(len(c.fails)), func(fail float64) bool { return fail <= c.enough }, func(b int, try uint64) (float64, error) {
+			asked++
+			return c.fails[try][b], nil
+		})
+		if err != nil || !(got >= c.want && got <= c.want+1e-12) || asked != c.asked {
+			t.Errorf("%v: %v (%v) after %d of %d, want %v", c.fails, got, err, asked, c.asked, c.want)
+		}
+	}
+}

@@ -490,4 +490,13 @@ kron.gain = 1.1
 refuses(["KronLLLaplace", "1.2"], px.save_laplace, kron, X, layers=chain)
 net.modules = lambda: []
 refuses(["last layer alone", "samples=100"], px.save_laplace, kron, X, layers=chain)
+# Eigenvalues of a covariance that are a little below 0 are told of, those that are not are not.
+turn = np.linalg.qr(rng.randn(9, 9))[0]
+W, values = rng.randn(3, 2), np.array([4, 3, 2, 1, 1, 1, 1, 1, 1.0])
+for least, said in ((-1e-8, "2 of 9 eigenvalues of the covariance were below 0, the least -1e-08 beside the largest 4: they are 0 in the file"), (1e-3, "")):
+    values[7:] = least, least / 2
+    told = notes(lambda: px.save_gaussian(path("clipped"), [px.dense(W, np.zeros(3), layout="out,in", covariance=turn * values @ turn.T)],
+                                          inputs=np.ones((1, 2)), predict=lambda x: x @ W.T))
+    assert (said in told and "eigenvalues" in header("clipped").get("note", "")) if said else "eigenvalue" not in told, told
+    os.remove(path("clipped"))
 print("array cases: done")

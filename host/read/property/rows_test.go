@@ -139,6 +139,9 @@ func TestTopKIsCounting(t *testing.T) {
 			if err := s.check(n); err != nil {
 				t.Fatal(err)
 			}
+			if rows, ok := s.Implicant(make([]float64, n-1)); !ok || len(rows) != n-k {
+				t.Fatalf("top %d of %d: %v are to imply it", k, n, rows)
+			}
 			for mask := range 1 << (n - 1) {
 				margins, above := make([]float64, n-1), 0
 				for i := range margins {
