@@ -5,7 +5,7 @@ import (
 	"psafe/kernels"
 )
 
-var _ = wraps("affine", "affinewide", "affineshared", "affinetiles")
+var _ = wraps("affine", "affinewide", "affineshared", "affinetiles", "affineblocks", "affinesums")
 
 // Affine is defined in bound.Affine.
 func (d *Device) Affine(a bound.Affine) error { return d.affine(d.affineKernel(a), a) }
@@ -14,6 +14,8 @@ func (d *Device) Affine(a bound.Affine) error { return d.affine(d.affineKernel(a
 // nothing, and then by the number of outputs. All give the same bits.
 func (d *Device) affineKernel(a bound.Affine) string {
 	switch lanes := d.shape.Lanes; {
+	case d.inStages(a.Items*a.Out, blocks(a.In)):
+		return "affineblocks"
 	case d.tiles(a.PerBox, a.Out, a.In*a.Out, a.Inputs*a.In):
 		return "affinetiles"
 	case a.PerBox >= 3:
@@ -47,6 +49,19 @@ func (d *Device) affine(kernel string, a bound.Affine) error {
 	w := work{
 		d.moved(2*a.Boxes()*(a.In+1)*a.Out + 2*a.Inputs*a.In + 3*a.Items*a.Out),
 		4 * int64(a.Items) * int64(a.In) * int64(a.Out),
+	}
+	if kernel == "affineblocks" {
+		b := blocks(a.In)
+		n := a.Items * b * a.Out
+		return d.parts([]int{n, n, n}, func(parts []*array) error {
+			sumLo, sumHi, sumMag := parts[0], parts[1], parts[2]
+			err := d.launch(kernel, n, w, sumLo, sumHi, sumMag, wLo, wHi, zLo, zHi, a.NonNeg, a.PerBox, a.Inputs, a.In, a.Out, b)
+			if err != nil {
+				return err
+			}
+			return d.launch("affinesums", a.Items*a.Out, work{d.moved(3*n + 5*a.Items*a.Out), 3 * int64(n)}, lo, hi, mag, sumLo, sumHi, sumMag,
+				bLo, bHi, a.Push.Rel, a.Push.Abs, a.MagRound.Rel, a.MagRound.Abs, a.PerBox, a.Out, b)
+		})
 	}
 	return d.launch(kernel, d.affineTasks(kernel, a), w, lo, hi, mag, wLo, wHi, bLo, bHi, zLo, zHi, a.Push.Rel, a.Push.Abs,
 		a.MagRound.Rel, a.MagRound.Abs, a.NonNeg, a.Items, a.PerBox, a.Inputs, a.In, a.Out)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"sync/atomic"
 
 	"psafe/gpu/cl"
 	"psafe/host/bound"
@@ -116,11 +117,17 @@ func (d *Device) Write(dst bound.Array, src []float64) error {
 		raw = cl.Bytes(append([]float64(nil), src...))
 	} else {
 		v := make([]float32, len(src))
-		for i, x := range src {
-			v[i] = float32(x)
-			if float64(v[i]) != x && x == x {
-				panic(fmt.Sprintf("gpu: Write: entry %d is %v (%x), which is no %v", i, x, x, d.precision))
+		var other atomic.Int64 // one more than an entry that is none
+		onCores(len(src), len(src), func(from, to int) {
+			for i, x := range src[from:to] {
+				y := float32(x)
+				if v[from+i] = y; float64(y) != x && x == x {
+					other.Store(int64(from + i + 1))
+				}
 			}
+		})
+		if i := other.Load() - 1; i >= 0 {
+			panic(fmt.Sprintf("gpu: Write: entry %d is %v (%x), which is no %v", i, src[i], src[i], d.precision))
 		}
 		raw = cl.Bytes(v)
 	}
@@ -150,29 +157,35 @@ func (d *Device) Read(dst []float64, src bound.Array) error {
 	if err != nil {
 		return err
 	}
-	bad := -1
+	var unwritten atomic.Int64 // one more than an entry that is
 	var raw []byte
 	if d.precision == bound.Float64 {
 		raw = cl.Bytes(dst)
-		if err = cl.ReadBuffer(d.queue, a.mem, 0, dst); err == nil {
-			for i, x := range dst {
-				if math.Float64bits(x) == poison64 {
-					bad = i
+		if err = d.wait(func() error { return cl.ReadBuffer(d.queue, a.mem, 0, dst) }); err == nil {
+			onCores(len(dst), len(dst), func(from, to int) {
+				for i, x := range dst[from:to] {
+					if math.Float64bits(x) == poison64 {
+						unwritten.Store(int64(from + i + 1))
+					}
 				}
-			}
+			})
 		}
 	} else {
 		v := make([]float32, len(dst))
 		raw = cl.Bytes(v)
-		if err = cl.ReadBuffer(d.queue, a.mem, 0, v); err == nil {
-			for i, x := range v {
-				if math.Float32bits(x) == poison32 {
-					bad = i
+		if err = d.wait(func() error { return cl.ReadBuffer(d.queue, a.mem, 0, v) }); err == nil {
+			onCores(len(v), len(v), func(from, to int) {
+				out := dst[from:to]
+				for i, x := range v[from:to] {
+					if math.Float32bits(x) == poison32 {
+						unwritten.Store(int64(from + i + 1))
+					}
+					out[i] = float64(x)
 				}
-				dst[i] = float64(x)
-			}
+			})
 		}
 	}
+	bad := unwritten.Load() - 1
 	if err == nil {
 		d.expect("Read", "gave other numbers than it holds", at, receipt, raw)
 		if !d.launched.testing || bad >= 0 {

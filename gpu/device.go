@@ -69,6 +69,9 @@ type Device struct {
 	launched launched
 	profile  profile
 	ahead    ahead
+	// waited is how long the host has waited for the device, which was ready at opened.
+	waited time.Duration
+	opened time.Time
 	// none stands for an array that a kernel does not touch.
 	none *cl.MemObject
 	// lost is the error after which nothing on the device can be trusted.
@@ -131,6 +134,7 @@ func OpenInfo(info Info, precision bound.Precision, opts Options) (*Device, erro
 		return nil, err
 	}
 	d.profile.reset()
+	d.waited, d.opened = 0, time.Now()
 	return d, nil
 }
 
@@ -227,7 +231,7 @@ func (d *Device) Finish() error {
 	if d.lost != nil {
 		return d.lost
 	}
-	if err := d.queue.Finish(); err != nil {
+	if err := d.wait(d.queue.Finish); err != nil {
 		return d.fail("Finish", err)
 	}
 	return d.fail("Finish", d.settle())

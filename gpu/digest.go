@@ -1,9 +1,11 @@
 package gpu
 
 import (
+	"context"
 	"encoding/binary"
 
 	"psafe/host/bound"
+	"psafe/internal/fault"
 	"psafe/kernels"
 )
 
@@ -26,7 +28,7 @@ type digested struct {
 // runs of a digest: one for so many numbers, and at most so many.
 const (
 	digestRun  = 256
-	digestRuns = 1024
+	digestRuns = 16384
 )
 
 // digests is the number of runs of an array of n numbers.
@@ -72,19 +74,36 @@ func hash(raw []byte, p bound.Precision, receipt uint32) []uint32 {
 		return list
 	}
 	run := up(n, len(list)) * 4 * words
-	place := receipt * 0x7feb352d
-	for t := range list {
-		var sum uint32
-		for own := raw[min(t*run, len(raw)):min((t+1)*run, len(raw))]; len(own) >= 4; own = own[4:] {
-			x := binary.LittleEndian.Uint32(own) + place
-			x = (x ^ x>>16) * 0x85ebca6b
-			x = (x ^ x>>13) * 0xc2b2ae35
-			sum += x ^ x>>16
-			place += 0x9e3779b1
+	onCores(n, len(list), func(from, to int) {
+		for t := from; t < to; t++ {
+			place := receipt*0x7feb352d + uint32(t*run/4)*0x9e3779b1
+			var sum uint32
+			for own := raw[min(t*run, len(raw)):min((t+1)*run, len(raw))]; len(own) >= 4; own = own[4:] {
+				x := binary.LittleEndian.Uint32(own) + place
+				x = (x ^ x>>16) * 0x85ebca6b
+				x = (x ^ x>>13) * 0xc2b2ae35
+				sum += x ^ x>>16
+				place += 0x9e3779b1
+			}
+			list[t] = sum
 		}
-		list[t] = sum
-	}
+	})
 	return list
+}
+
+// coreNumbers is from how many numbers on that the host's part of a transfer is done on all cores, and
+// about how many a core takes at a time.
+const coreNumbers = 1 << 16
+
+// onCores has f do 0 to parts-1 of work on n numbers, which are numbered from from to to-1 at a time.
+func onCores(n, parts int, f func(from, to int)) {
+	if n < 2*coreNumbers {
+		f(0, parts)
+		return
+	}
+	pieces := min(up(n, coreNumbers), parts)
+	each := up(parts, pieces)
+	fault.OnCores(context.Background(), up(parts, each), func(i int) { f(i*each, min((i+1)*each, parts)) })
 }
 
 // checkDigests compares all digests with what stands behind the ring.

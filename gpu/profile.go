@@ -3,6 +3,7 @@ package gpu
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"psafe/gpu/cl"
 )
@@ -29,6 +30,17 @@ type Arrays struct {
 
 // Arrays returns these numbers.
 func (d *Device) Arrays() Arrays { return d.pool.count }
+
+// Waited is how long the host has waited for the device since it was opened, and how long ago that was:
+// in the rest of the time it launched, or did work of its own, beside the device's or alone.
+func (d *Device) Waited() (waited, of time.Duration) { return d.waited, time.Since(d.opened) }
+
+// wait is f, whose time the host waits for the device.
+func (d *Device) wait(f func() error) error {
+	start := time.Now()
+	defer func() { d.waited += time.Since(start) }()
+	return f()
+}
 
 type timed struct {
 	name  string

@@ -2,7 +2,7 @@ package gpu
 
 import "psafe/host/bound"
 
-var _ = wraps("sharedvar", "sharedchannels", "sharedsums")
+var _ = wraps("sharedvar", "sharemost", "shareparts", "sharedtaps", "sharedchannels", "sharedsums")
 
 // SharedVar is defined in bound.SharedVar.
 func (d *Device) SharedVar(a bound.SharedVar) error {
@@ -14,18 +14,31 @@ func (d *Device) SharedVar(a bound.SharedVar) error {
 	maxSq := d.array(a.MaxSq, a.Inputs*a.In, "SharedVar.MaxSq")
 	of := a.P * a.Positions * a.Channels * a.R
 	w := work{d.moved(2*places + of + a.P*a.R), 7*int64(places) + 2*int64(of)}
-	if d.inStages(a.P*a.R, a.Channels) {
-		return d.parts([]int{a.P * a.Channels * a.R}, func(parts []*array) error {
-			sums := parts[0]
-			err := d.launch("sharedchannels", sums.n, w, sums, gLo, gHi, rows, v, vb, maxSq, a.Round.Slack, a.Round.Under,
-				a.R, a.In, a.Inputs, a.Positions, a.K, a.Channels)
-			if err != nil {
-				return err
-			}
-			return d.launch("sharedsums", a.P*a.R, work{d.moved(sums.n + 2*a.P*a.R), int64(sums.n)}, variance, varIn, sums, varIn != nil,
-				a.Round.Rel, a.Round.Abs, a.R, a.Cols, a.Channels)
+	if d.shareStages(a.P*a.R, a.Channels, a.Positions, a.K) {
+		return d.shareParts(rows, a.P, a.Positions, a.Channels, a.R, maxSq, a.Inputs, a.In, func(s shareParts) error {
+			return d.sharedVar(a, s, w, variance, varIn, gLo, gHi, v, vb)
 		})
 	}
 	return d.launch("sharedvar", a.P*up(a.R, d.shape.Lanes), w, variance, varIn, gLo, gHi, rows, v, vb, maxSq, varIn != nil,
 		a.Round.Slack, a.Round.Under, a.Round.Rel, a.Round.Abs, a.R, a.Cols, a.In, a.Inputs, a.Positions, a.K, a.Channels)
+}
+
+// sharedVar adds up blocks of taps, channels and rows.
+func (d *Device) sharedVar(a bound.SharedVar, s shareParts, w work, variance, varIn, gLo, gHi, v, vb *array) error {
+	b, channels := blocks(a.K), a.P*a.Channels*a.R
+	return d.parts([]int{b * channels, channels}, func(parts []*array) error {
+		taps, sums := parts[0], parts[1]
+		err := d.launch("sharedtaps", taps.n, w, taps, gLo, gHi, s.sums, s.magnitudes, v, s.greatest, a.Round.Slack, a.Round.Under,
+			a.R, s.places, a.Inputs, a.K, a.Channels, s.of, b)
+		if err != nil {
+			return err
+		}
+		err = d.launch("sharedchannels", channels, work{d.moved(taps.n + 2*s.sums.n + channels), int64(taps.n + 2*s.sums.n)}, sums, taps,
+			s.sums, s.magnitudes, vb, a.Round.Slack, a.R, a.Channels, s.of, b)
+		if err != nil {
+			return err
+		}
+		return d.launch("sharedsums", a.P*a.R, work{d.moved(channels + 2*a.P*a.R), int64(channels)}, variance, varIn, sums, varIn != nil,
+			a.Round.Rel, a.Round.Abs, a.R, a.Cols, a.Channels)
+	})
 }

@@ -19,6 +19,9 @@
    affineshared  TI > 1: each end-point is used TI times, arithmetic is the limit,
                  and the sums of max|w| are the same for all
    affinetiles   the same in local memory, for GPUs: affinetiles.cl
+   affineblocks  few results and long sums on a GPU: a work-item owns one block of the
+                 sums, task t = (p * blocks + b) * out + i, and leaves them in sumLo, sumHi,
+                 sumMag [p][b][out]; one of affinesums adds an output's up
    affinewide    items by themselves on a CPU only, see affineStream: each end-point is
                  used once and memory is the limit
 
@@ -146,8 +149,6 @@ INLINE void affineTile(const int TO, const int TI, const int NONNEG, const size_
     }
 }
 
-#if VW > 1
-
 /* affineTerm adds the products of one input to the sums of one vector. */
 INLINE void affineTerm(const int NONNEG, vec *lo, vec *hi, vec *norm, vec a, vec b, real zl, real zh) {
     if (NONNEG) {
@@ -159,6 +160,8 @@ INLINE void affineTerm(const int NONNEG, vec *lo, vec *hi, vec *norm, vec a, vec
     }
     *norm += most(-a, b);
 }
+
+#if VW > 1
 
 /* affineStream is a task of affinewide: rows of weights are read from end to end,
    as memory likes it, while the sums wait in the first-level cache. With the sums
@@ -239,3 +242,54 @@ KERNEL void affineshared(AFFINE_ARGS, const uint tasks, __global uint *receipts,
         affineTile(TO_SHARED, TI_SHARED, 0, t, AFFINE_PASS);
     }
 }
+
+#if VW == 1
+
+/* affineBlock is what n inputs, a block, add to the sums of one output. */
+INLINE void affineBlock(const int NONNEG, real *lo, real *hi, real *m, const __global real *wLo, const __global real *wHi,
+                        const __global real *zLo, const __global real *zHi, int n, int out) {
+    real l = R(0.0), h = R(0.0), norm = R(0.0);
+    for (int j = 0; j < n; j++) {
+        affineTerm(NONNEG, &l, &h, &norm, wLo[(size_t)j * out], wHi[(size_t)j * out], zLo[j], zHi[j]);
+    }
+    *lo = l;
+    *hi = h;
+    *m = norm * blockMax(zLo, zHi, n);
+}
+
+KERNEL void affineblocks(__global real *sumLo, __global real *sumHi, __global real *sumMag, const __global real *wLo,
+                         const __global real *wHi, const __global real *zLo, const __global real *zHi, const int nonNeg,
+                         const int perBox, const int inputs, const int in, const int out, const int blocks,
+                         const uint tasks, __global uint *receipts, const uint receipt) {
+    TASK(t, tasks)
+    const size_t block = quotient(t, out), p = quotient(block, blocks);
+    const int j0 = (int)modulo(block, blocks) * BLOCK, n = min(BLOCK, in - j0);
+    const size_t w = (quotient(p, perBox) * in + j0) * out + modulo(t, out), z = modulo(p, inputs) * in + j0;
+    real lo, hi, m;
+    if (nonNeg) {
+        affineBlock(1, &lo, &hi, &m, wLo + w, wHi + w, zLo + z, zHi + z, n, out);
+    } else {
+        affineBlock(0, &lo, &hi, &m, wLo + w, wHi + w, zLo + z, zHi + z, n, out);
+    }
+    sumLo[t] = lo;
+    sumHi[t] = hi;
+    sumMag[t] = m;
+}
+
+KERNEL void affinesums(__global real *preLo, __global real *preHi, __global real *mag, const __global real *sumLo,
+                       const __global real *sumHi, const __global real *sumMag, const __global real *bLo,
+                       const __global real *bHi, const real pushRel, const real pushAbs, const real magRel,
+                       const real magAbs, const int perBox, const int out, const int blocks,
+                       const uint tasks, __global uint *receipts, const uint receipt) {
+    TASK(t, tasks)
+    const size_t p = quotient(t, out), i = modulo(t, out), from = p * blocks * out + i, bias = quotient(p, perBox) * out + i;
+    real lo = R(0.0), hi = R(0.0), m = R(0.0);
+    for (int b = 0; b < blocks; b++) {
+        lo += sumLo[from + (size_t)b * out];
+        hi += sumHi[from + (size_t)b * out];
+        m += sumMag[from + (size_t)b * out];
+    }
+    affineFinish(preLo + t, preHi + t, mag + t, bLo + bias, bHi + bias, lo, hi, m, pushRel, pushAbs, magRel, magAbs, 1);
+}
+
+#endif

@@ -16,6 +16,9 @@
      vectors  q = chunk * TR + v of the box: item box * perBox + q / rowTiles,
               rows q % rowTiles * VW + lane
      inputs   j = jTile * TJ + k; the last jTile is the bias: c instead of s
+   Where results are few and neurons many on a GPU, a work-item of backblocks owns one block
+   of the sums, task t = ((p * blocks + b) * (in + 1) + j) * rows + r, j = in being the bias,
+   and leaves them in sumLo, sumHi [p][b][in + 1][rows]; one of backsums adds them up.
    On GPUs (VW 1) work-items beside each other own rows beside each other: loads
    of a coalesce and a weight is one for all; where a box has many rows and inputs
    they run backtiles (backtiles.cl) instead. On a CPU core tasks that follow each
@@ -161,3 +164,56 @@ KERNEL void backsubstitute(BACK_ARGS, const uint tasks, __global uint *receipts,
         backTile(0, outLo, outHi, from, n, wLo + w, wHi + w, jTile * TJ, rows, in, out);
     }
 }
+
+#if VW == 1
+
+KERNEL void backblocks(__global real *sumLo, __global real *sumHi, const __global real *a, const __global real *wLo,
+                       const __global real *wHi, const __global real *bLo, const __global real *bHi, const int wantHi,
+                       const int perBox, const int rows, const int in, const int out, const int blocks,
+                       const uint tasks, __global uint *receipts, const uint receipt) {
+    TASK(t, tasks)
+    const size_t place = quotient(t, rows), block = quotient(place, in + 1), p = quotient(block, blocks);
+    const int j = (int)modulo(place, in + 1), i0 = (int)modulo(block, blocks) * BLOCK, bias = j == in;
+    const size_t box = quotient(p, perBox), w = bias ? box * out : (box * in + j) * out;
+    const __global real *lower = (bias ? bLo : wLo) + w, *upper = (bias ? bHi : wHi) + w;
+    const __global real *from = a + p * out * rows + modulo(t, rows);
+    real lo = R(0.0), hi = R(0.0);
+    for (int i = i0; i < min(i0 + BLOCK, out); i++) {
+        const real v = from[(size_t)i * rows];
+        if (!bias && v == R(0.0)) {
+            continue; /* as Go does: merged weights may be infinite */
+        }
+        lo += v * (v >= R(0.0) ? lower[i] : upper[i]);
+        hi += v * (v >= R(0.0) ? upper[i] : lower[i]);
+    }
+    sumLo[t] = lo;
+    if (wantHi) {
+        sumHi[t] = hi;
+    }
+}
+
+KERNEL void backsums(__global real *sLo, __global real *sHi, __global real *c, const __global real *sumLo,
+                     const __global real *sumHi, const __global real *cIn, const int wantHi, const int rows,
+                     const int in, const int blocks,
+                     const uint tasks, __global uint *receipts, const uint receipt) {
+    TASK(t, tasks)
+    const size_t place = quotient(t, rows), r = modulo(t, rows), p = quotient(place, in + 1), j = modulo(place, in + 1);
+    const size_t step = (size_t)(in + 1) * rows, from = p * blocks * step + j * rows + r;
+    real lo = R(0.0), hi = R(0.0);
+    for (int b = 0; b < blocks; b++) {
+        lo += sumLo[from + b * step];
+        if (wantHi) {
+            hi += sumHi[from + b * step];
+        }
+    }
+    if (j == (size_t)in) {
+        c[p * rows + r] = down(cIn[p * rows + r] + lo);
+        return;
+    }
+    sLo[(p * in + j) * rows + r] = lo;
+    if (wantHi) {
+        sHi[(p * in + j) * rows + r] = hi;
+    }
+}
+
+#endif

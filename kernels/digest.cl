@@ -19,7 +19,7 @@
 #pragma OPENCL FP_CONTRACT OFF
 
 /* DIGESTS is how many places there are behind the ring. */
-#define DIGESTS 8192
+#define DIGESTS 65536
 #define SPREAD 0x9e3779b1U
 #define FRESH 0x7feb352dU
 

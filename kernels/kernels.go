@@ -139,8 +139,11 @@ type Kernel struct {
 var (
 	tiled  = map[string]bool{"affinetiles": true, "backtiles": true}
 	staged = map[string]bool{
-		"relaxblocks": true, "relaxsums": true, "splitblocks": true, "concretizeblocks": true, "concretizesums": true,
-		"noiseblocks": true, "noisesums": true, "sharedchannels": true, "sharedsums": true,
+		"affineblocks": true, "affinesums": true, "mergeblocks": true, "mergesums": true, "relaxblocks": true, "relaxsums": true,
+		"splitblocks": true, "backblocks": true, "backsums": true, "concretizeblocks": true, "concretizesums": true,
+		"noiseblocks": true, "noisesums": true, "pairblocks": true, "pairsums": true,
+		"sharemost": true, "shareparts": true, "sharedtaps": true, "sharedchannels": true, "sharedsums": true,
+		"boxtaps": true, "boxchannels": true, "boxsums": true,
 	}
 	streaming = map[string]bool{"affinewide": true}
 )
@@ -164,7 +167,7 @@ func (s Shape) Kernels() []Kernel {
 const Receipts = 1024
 
 // Digests is how many places for digests there are behind the ring. See digest.cl.
-const Digests = 8192
+const Digests = 65536
 
 // Padding is how many numbers an array must have beyond its length, PAD in
 // round.cl: vectors are loaded whole.

@@ -67,10 +67,29 @@ var All = []Kernel{
 		{"biasLo", In}, {"biasHi", In}, {"ctLo", In}, {"ctHi", In}, {"dLo", In}, {"dHi", In},
 		{"round_", In}, {"abs_", Real}, {"perBox", Int}, {"inputs", Int}, {"in", Int}, {"out", Int}, {"rows", Int},
 	}},
+	{"mergeblocks", "mergerows", []Arg{
+		{"sumLo", Out}, {"sumHi", Out}, {"sumMag", Out}, {"weightLo", In}, {"weightHi", In}, {"biasLo", In},
+		{"biasHi", In}, {"ctLo", In}, {"ctHi", In}, {"perBox", Int}, {"inputs", Int}, {"in", Int}, {"out", Int},
+		{"rows", Int}, {"blocks", Int},
+	}},
+	{"mergesums", "mergerows", []Arg{
+		{"wLo", Out}, {"wHi", Out}, {"bLo", Out}, {"bHi", Out}, {"sumLo", In}, {"sumHi", In}, {"sumMag", In},
+		{"dLo", In}, {"dHi", In}, {"round_", In}, {"abs_", Real}, {"inputs", Int}, {"in", Int}, {"rows", Int},
+		{"blocks", Int},
+	}},
 	{"affine", "affine", affineArgs},
 	{"affinewide", "affine", affineArgs},
 	{"affineshared", "affine", affineArgs},
 	{"affinetiles", "affinetiles", affineArgs},
+	{"affineblocks", "affine", []Arg{
+		{"sumLo", Out}, {"sumHi", Out}, {"sumMag", Out}, {"wLo", In}, {"wHi", In}, {"zLo", In}, {"zHi", In},
+		{"nonNeg", Int}, {"perBox", Int}, {"inputs", Int}, {"in", Int}, {"out", Int}, {"blocks", Int},
+	}},
+	{"affinesums", "affine", []Arg{
+		{"preLo", Out}, {"preHi", Out}, {"mag", Out}, {"sumLo", In}, {"sumHi", In}, {"sumMag", In}, {"bLo", In},
+		{"bHi", In}, {"pushRel", Real}, {"pushAbs", Real}, {"magRel", Real}, {"magAbs", Real}, {"perBox", Int},
+		{"out", Int}, {"blocks", Int},
+	}},
 	{"activate", "activate", []Arg{
 		{"zLo", Out}, {"zHi", Out}, {"lo", In}, {"hi", In}, {"kind", Int}, {"slopeLo", Real}, {"slopeHi", Real}, {"n", Int},
 	}},
@@ -96,6 +115,14 @@ var All = []Kernel{
 	}},
 	{"backsubstitute", "backsubstitute", backArgs},
 	{"backtiles", "backtiles", backArgs},
+	{"backblocks", "backsubstitute", []Arg{
+		{"sumLo", Out}, {"sumHi", Out}, {"a", In}, {"wLo", In}, {"wHi", In}, {"bLo", In}, {"bHi", In}, {"wantHi", Int},
+		{"perBox", Int}, {"rows", Int}, {"in", Int}, {"out", Int}, {"blocks", Int},
+	}},
+	{"backsums", "backsubstitute", []Arg{
+		{"sLo", Out}, {"sHi", Out}, {"c", Out}, {"sumLo", In}, {"sumHi", In}, {"cIn", In}, {"wantHi", Int},
+		{"rows", Int}, {"in", Int}, {"blocks", Int},
+	}},
 	{"concretize", "concretize", []Arg{
 		{"bound", Out}, {"sLo", In}, {"sHi", In}, {"c", In}, {"xLo", In}, {"xHi", In},
 		{"rel", Real}, {"under", Real}, {"abs_", Real}, {"nonNeg", Int}, {"rows", Int}, {"in", Int}, {"inputs", Int},
@@ -158,14 +185,34 @@ var All = []Kernel{
 		{"hasIn", Int}, {"squared", Int}, {"rel", Real}, {"abs_", Real},
 		{"perBox", Int}, {"inputs", Int}, {"rows", Int}, {"in", Int}, {"size", Int}, {"channels", Int},
 	}},
+	{"pairblocks", "pairnoise", []Arg{
+		{"sums", Out}, {"v", In}, {"zLo", In}, {"zHi", In}, {"taps", In}, {"unit", In}, {"other", In}, {"squared", Int},
+		{"perBox", Int}, {"inputs", Int}, {"rows", Int}, {"in", Int}, {"size", Int}, {"channels", Int}, {"blocks", Int},
+	}},
+	{"pairsums", "pairnoise", []Arg{
+		{"sum", Out}, {"sumIn", In}, {"sums", In}, {"hasIn", Int}, {"rel", Real}, {"abs_", Real}, {"rows", Int},
+		{"blocks", Int},
+	}},
 	{"sharedvar", "sharedvar", []Arg{
 		{"var", Out}, {"varIn", In}, {"gLo", In}, {"gHi", In}, {"a", In}, {"v", In}, {"vb", In}, {"maxSq", In},
 		{"hasIn", Int}, {"slack", Real}, {"under", Real}, {"rel", Real}, {"abs_", Real},
 		{"rows", Int}, {"cols", Int}, {"in", Int}, {"inputs", Int}, {"positions", Int}, {"size", Int}, {"channels", Int},
 	}},
+	{"sharemost", "sharedvar", []Arg{
+		{"greatest", Out}, {"squares", In}, {"in", Int}, {"blocks", Int},
+	}},
+	{"shareparts", "sharedvar", []Arg{
+		{"sums", Out}, {"magnitudes", Out}, {"a", In}, {"rows", Int}, {"positions", Int}, {"channels", Int},
+		{"qBlocks", Int},
+	}},
+	{"sharedtaps", "sharedvar", []Arg{
+		{"sums", Out}, {"gLo", In}, {"gHi", In}, {"partSums", In}, {"partMags", In}, {"v", In}, {"greatest", In},
+		{"slack", Real}, {"under", Real}, {"rows", Int}, {"in", Int}, {"inputs", Int}, {"size", Int}, {"channels", Int},
+		{"qBlocks", Int}, {"blocks", Int},
+	}},
 	{"sharedchannels", "sharedvar", []Arg{
-		{"sums", Out}, {"gLo", In}, {"gHi", In}, {"a", In}, {"v", In}, {"vb", In}, {"maxSq", In}, {"slack", Real}, {"under", Real},
-		{"rows", Int}, {"in", Int}, {"inputs", Int}, {"positions", Int}, {"size", Int}, {"channels", Int},
+		{"sums", Out}, {"taps", In}, {"partSums", In}, {"partMags", In}, {"vb", In}, {"slack", Real}, {"rows", Int},
+		{"channels", Int}, {"qBlocks", Int}, {"blocks", Int},
 	}},
 	{"sharedsums", "sharedvar", []Arg{
 		{"var", Out}, {"varIn", In}, {"sums", In}, {"hasIn", Int}, {"rel", Real}, {"abs_", Real},
@@ -175,6 +222,20 @@ var All = []Kernel{
 		{"w", Out}, {"c", Out}, {"cIn", In}, {"gLo", In}, {"gHi", In}, {"a", In}, {"weightLo", In}, {"weightHi", In},
 		{"biasLo", In}, {"biasHi", In}, {"maxSq", In}, {"slack", Real}, {"under", Real}, {"rel", Real}, {"abs_", Real},
 		{"perBox", Int}, {"rows", Int}, {"in", Int}, {"inputs", Int}, {"positions", Int}, {"size", Int}, {"channels", Int},
+	}},
+	{"boxtaps", "sharebox", []Arg{
+		{"w", Out}, {"costs", Out}, {"gLo", In}, {"gHi", In}, {"partSums", In}, {"partMags", In}, {"weightLo", In},
+		{"weightHi", In}, {"greatest", In}, {"slack", Real}, {"under", Real}, {"perBox", Int}, {"rows", Int},
+		{"in", Int}, {"inputs", Int}, {"size", Int}, {"channels", Int}, {"qBlocks", Int}, {"blocks", Int},
+	}},
+	{"boxchannels", "sharebox", []Arg{
+		{"channelCosts", Out}, {"biases", Out}, {"costs", In}, {"partSums", In}, {"partMags", In}, {"biasLo", In},
+		{"biasHi", In}, {"slack", Real}, {"perBox", Int}, {"rows", Int}, {"channels", Int}, {"qBlocks", Int},
+		{"blocks", Int},
+	}},
+	{"boxsums", "sharebox", []Arg{
+		{"c", Out}, {"cIn", In}, {"channelCosts", In}, {"biases", In}, {"rel", Real}, {"abs_", Real}, {"rows", Int},
+		{"channels", Int},
 	}},
 	{"sharerows", "sharerows", []Arg{
 		{"s", Out}, {"a", In}, {"w", In}, {"rows", Int}, {"positions", Int}, {"size", Int}, {"channels", Int},

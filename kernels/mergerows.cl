@@ -10,6 +10,9 @@
    CT[x][i][r] = C[x][r][i]. A work-item owns one vector of rows of one item and
    MJ inputs j, where j = in stands for the bias:
      task t = ((p * jTiles) + jTile) * rowTiles + tile, j = jTile * MJ + k
+   On GPUs, where such tasks are few and outputs many, a work-item of mergeblocks owns one
+   block of the sums, task t = ((p * blocks + b) * (in + 1) + j) * rows + r, and leaves them in
+   sumLo, sumHi, sumMag [p][b][in + 1][rows]; one of mergesums adds them up.
 
    Index formulas: weight[(b * in + j) * out + i], C[(x * rows + r) * out + i],
    CT[(x * out + i) * rows + r], w[(p * in + j) * rows + r].
@@ -33,6 +36,19 @@ KERNEL void mergetranspose(__global real *ctLo, __global real *ctHi, const __glo
     const size_t from = (quotient(xi, out) * rows + r) * out + i;
     ctLo[t] = cLo[from];
     ctHi[t] = cHi[from];
+}
+
+/* mergeTerm adds the products of coefficients [cl, ch], at most size in magnitude, and the number
+   [a, b] to the sums; point says that all coefficients are numbers. */
+INLINE void mergeTerm(vec *l, vec *h, vec *g, vec cl, vec ch, vec size, int point, real a, real b) {
+    if (point) {
+        *l += cl * (cl >= R(0.0) ? VEC(a) : VEC(b));
+        *h += cl * (cl >= R(0.0) ? VEC(b) : VEC(a));
+    } else {
+        *l += min4(cl, ch, VEC(a), VEC(b));
+        *h += max4(cl, ch, VEC(a), VEC(b));
+    }
+    *g += size * (-a > b ? -a : b);
 }
 
 /* mergeFinish adds the offset, rounds outward and stores one vector of rows. */
@@ -82,15 +98,7 @@ KERNEL void mergerows(__global real *wLo, __global real *wHi, __global real *bLo
             const int point = !ANY(cl != ch);
             UNROLL
             for (int k = 0; k < MJ; k++) {
-                const real a = vLo[k][i], b = vHi[k][i];
-                if (point) {
-                    l[k] += cl * (cl >= R(0.0) ? VEC(a) : VEC(b));
-                    h[k] += cl * (cl >= R(0.0) ? VEC(b) : VEC(a));
-                } else {
-                    l[k] += min4(cl, ch, VEC(a), VEC(b));
-                    h[k] += max4(cl, ch, VEC(a), VEC(b));
-                }
-                g[k] += size * (-a > b ? -a : b);
+                mergeTerm(l + k, h + k, g + k, cl, ch, size, point, vLo[k][i], vHi[k][i]);
             }
         }
         UNROLL
@@ -114,3 +122,51 @@ KERNEL void mergerows(__global real *wLo, __global real *wHi, __global real *bLo
         }
     }
 }
+
+#if VW == 1
+
+KERNEL void mergeblocks(__global real *sumLo, __global real *sumHi, __global real *sumMag,
+                        const __global real *weightLo, const __global real *weightHi,
+                        const __global real *biasLo, const __global real *biasHi,
+                        const __global real *ctLo, const __global real *ctHi, const int perBox, const int inputs,
+                        const int in, const int out, const int rows, const int blocks,
+                        const uint tasks, __global uint *receipts, const uint receipt) {
+    TASK(t, tasks)
+    const size_t place = quotient(t, rows), block = quotient(place, in + 1), p = quotient(block, blocks);
+    const int j = (int)modulo(place, in + 1), i0 = (int)modulo(block, blocks) * BLOCK;
+    const size_t box = quotient(p, perBox), weight = j < in ? (box * in + j) * out : box * out;
+    const __global real *vLo = (j < in ? weightLo : biasLo) + weight, *vHi = (j < in ? weightHi : biasHi) + weight;
+    const size_t c = modulo(p, inputs) * out * rows + modulo(t, rows);
+    real l = R(0.0), h = R(0.0), g = R(0.0);
+    for (int i = i0; i < min(i0 + BLOCK, out); i++) {
+        const real cl = ctLo[c + (size_t)i * rows], ch = ctHi[c + (size_t)i * rows];
+        mergeTerm(&l, &h, &g, cl, ch, mostNaN(-cl, ch), cl == ch, vLo[i], vHi[i]);
+    }
+    sumLo[t] = l;
+    sumHi[t] = h;
+    sumMag[t] = g;
+}
+
+KERNEL void mergesums(__global real *wLo, __global real *wHi, __global real *bLo, __global real *bHi,
+                      const __global real *sumLo, const __global real *sumHi, const __global real *sumMag,
+                      const __global real *dLo, const __global real *dHi, const __global real *round_,
+                      const real abs_, const int inputs, const int in, const int rows, const int blocks,
+                      const uint tasks, __global uint *receipts, const uint receipt) {
+    TASK(t, tasks)
+    const size_t place = quotient(t, rows), r = modulo(t, rows), p = quotient(place, in + 1), j = modulo(place, in + 1);
+    const size_t step = (size_t)(in + 1) * rows, from = p * blocks * step + j * rows + r;
+    const size_t row = modulo(p, inputs) * rows + r, at = j < in ? (p * in + j) * rows + r : p * rows + r;
+    real lo = R(0.0), hi = R(0.0), m = R(0.0);
+    for (int b = 0; b < blocks; b++) {
+        lo += sumLo[from + b * step];
+        hi += sumHi[from + b * step];
+        m += sumMag[from + b * step];
+    }
+    if (j < in) {
+        mergeFinish(wLo + at, wHi + at, lo, hi, m, R(0.0), R(0.0), round_[row], abs_, 1);
+    } else {
+        mergeFinish(bLo + at, bHi + at, lo, hi, m, dLo[row], dHi[row], round_[row], abs_, 1);
+    }
+}
+
+#endif

@@ -200,7 +200,8 @@ func (d *devices) printProfile(w io.Writer, passes int64) error {
 		if n := float64(passes); n > 0 {
 			fmt.Fprintf(w, "; %d passes of clbp, each %.0f launches and %.0f arrays", passes, float64(launches)/n, float64(a.Made)/n)
 		}
-		fmt.Fprintln(w)
+		waited, of := g.Waited()
+		fmt.Fprintf(w, "; the host waited for it %.2f s of %.2f s\n", waited.Seconds(), of.Seconds())
 	}
 	return nil
 }

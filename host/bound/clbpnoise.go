@@ -99,11 +99,10 @@ func (p *clbpPass) noiseOfRows(l int, a Array, rows int) {
 		p.sharedNoise(l, a, rows)
 		return
 	}
-	square, none := p.array(items*lay.out*rows), p.array(items*rows)
+	square := p.array(items * lay.out * rows)
 	p.do(func() error { return p.dev.SquareRows(SquareRows{Square: square, A: a, N: items * lay.out * rows}) })
-	p.do(func() error { return p.dev.Write(none, make([]float64, items*rows)) })
-	p.noise(l, square, none, rows)
-	p.release(square, none)
+	p.noise(l, square, p.filled(0, items*rows), rows)
+	p.release(square)
 }
 
 // before is the noise that that of layer l is added to.

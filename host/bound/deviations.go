@@ -1,6 +1,7 @@
 package bound
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"psafe/host/arith"
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
+	"psafe/internal/fault"
 )
 
 // Concentration is the posterior as concentration LBP needs it (docs/concentration.md):
@@ -198,9 +200,12 @@ func (m *Model) UploadNoisy(boxes []property.Box) (*Noisy, error) {
 	}
 	p := m.dev.Precision()
 	up := func(x float64) float64 { return p.RoundHi(math.Nextafter(x, math.Inf(1))) }
-	var radius, radiusSq, maxSq, centreLo, centreHi []float64
-	for _, b := range boxes {
+	numbers := func() []float64 { return make([]float64, len(boxes)*m.layers[0].in) }
+	radius, radiusSq, maxSq, centreLo, centreHi := numbers(), numbers(), numbers(), numbers(), numbers()
+	fault.OnCores(context.Background(), len(boxes), func(i int) {
+		b := boxes[i]
 		for j, lo := range b.Lo {
+			at := i*len(b.Lo) + j
 			// Any centre will do; this one is about the middle. A box without
 			// width has no radius.
 			hi := b.Hi[j]
@@ -212,10 +217,10 @@ func (m *Model) UploadNoisy(boxes []property.Box) (*Noisy, error) {
 			if !m.chain { // factors of shared weights are made of the rounded ends
 				most = max(math.Abs(p.RoundLo(lo)), math.Abs(p.RoundHi(hi)))
 			}
-			centreLo, centreHi = append(centreLo, p.RoundLo(c)), append(centreHi, p.RoundHi(c))
-			radius, radiusSq, maxSq = append(radius, r), append(radiusSq, up(r*r)), append(maxSq, up(most*most))
+			centreLo[at], centreHi[at] = p.RoundLo(c), p.RoundHi(c)
+			radius[at], radiusSq[at], maxSq[at] = r, up(r*r), up(most*most)
 		}
-	}
+	})
 	n := &Noisy{Inputs: in, point: true}
 	for _, b := range boxes {
 		n.points = append(n.points, slices.Equal(b.Lo, b.Hi))

@@ -6,6 +6,21 @@ package bound
 // chunkNumbers is about how many numbers of an item a flight of a chunk of units may take.
 const chunkNumbers = 1 << 22
 
+// On a wide device it is a share of the memory, for as many items, and so many numbers at most: places of
+// those of all items are counted by 32-bit numbers.
+const (
+	flightShare = 32
+	mostFlight  = 1 << 27
+)
+
+// flightOn is chunkNumbers on a device.
+func flightOn(dev Device) int {
+	if !Wide(dev) {
+		return chunkNumbers
+	}
+	return int(max(chunkNumbers, min(dev.MemoryLimit()/int64(dev.Precision().Bytes())/flightShare, mostFlight)))
+}
+
 // leastChunk is how many units are taken down together at least.
 const leastChunk = 8
 

@@ -48,7 +48,7 @@ func NewModel(dev Device, post *posterior.Posterior, reach float64) (*Model, err
 // is below (docs/soundness.md, section 3); if depth is 0, down to the input. Rows of the property
 // always do.
 func NewModelOfDepth(dev Device, post *posterior.Posterior, reach float64, depth int) (*Model, error) {
-	return newModel(dev, post, reach, cuts{numbers: chunkNumbers, windows: worthWindows, depth: depth})
+	return newModel(dev, post, reach, cuts{numbers: flightOn(dev), windows: worthWindows, depth: depth})
 }
 
 // cuts is how rows are cut: into flights of about so many numbers of an item, by windows where

@@ -1,10 +1,12 @@
 package bound
 
 import (
+	"context"
 	"fmt"
 	"math"
 
 	"psafe/host/read/property"
+	"psafe/internal/fault"
 )
 
 // Inputs are input boxes on a device, rounded outward to its precision.
@@ -20,27 +22,42 @@ type Inputs struct {
 func (m *Model) UploadInputs(boxes []property.Box) (*Inputs, error) {
 	in := &Inputs{count: len(boxes), nonNeg: true}
 	p, n := m.dev.Precision(), m.layers[0].in
-	lo, hi := make([]float64, 0, len(boxes)*n), make([]float64, 0, len(boxes)*n)
+	lo, hi := make([]float64, len(boxes)*n), make([]float64, len(boxes)*n)
+	in.nonNegs = make([]bool, len(boxes))
 	for _, b := range boxes {
 		if len(b.Lo) != n || len(b.Hi) != n {
 			panic(fmt.Sprintf("bound: UploadInputs: box of %d, network takes %d", len(b.Lo), n))
 		}
-		positive := true
-		for j := range n {
-			l, h := p.RoundLo(b.Lo[j]), p.RoundHi(b.Hi[j])
-			if !(l >= -p.Max() && h <= p.Max() && l <= h) {
-				return nil, fmt.Errorf("input box [%v, %v] at coordinate %d is empty or does not fit %v", b.Lo[j], b.Hi[j], j, p)
-			}
-			lo, hi = append(lo, l), append(hi, h)
-			positive = positive && l >= 0
+	}
+	errs := make([]error, len(boxes))
+	fault.OnCores(context.Background(), len(boxes), func(i int) {
+		in.nonNegs[i], errs[i] = p.roundBox(lo[i*n:(i+1)*n], hi[i*n:(i+1)*n], boxes[i])
+	})
+	for i, err := range errs {
+		if err != nil {
+			return nil, err
 		}
-		in.nonNegs, in.nonNeg = append(in.nonNegs, positive), in.nonNeg && positive
+		in.nonNeg = in.nonNeg && in.nonNegs[i]
 	}
 	var err error
 	if in.x, err = m.upload(lo, hi); err != nil {
 		return nil, err
 	}
 	return in, nil
+}
+
+// roundBox rounds a box outward to the precision and says whether its coordinates are all >= 0.
+func (p Precision) roundBox(lo, hi []float64, b property.Box) (nonNeg bool, err error) {
+	nonNeg = true
+	for j := range lo {
+		l, h := p.RoundLo(b.Lo[j]), p.RoundHi(b.Hi[j])
+		if !(l >= -p.Max() && h <= p.Max() && l <= h) {
+			return false, fmt.Errorf("input box [%v, %v] at coordinate %d is empty or does not fit %v", b.Lo[j], b.Hi[j], j, p)
+		}
+		lo[j], hi[j] = l, h
+		nonNeg = nonNeg && l >= 0
+	}
+	return nonNeg, nil
 }
 
 // ReleaseInputs gives the memory of input boxes back.

@@ -63,7 +63,16 @@ func sharedWeights(dev Device, numbers *selfNumbers) error {
 	s := &sharedArrays{dev: dev, numbers: numbers}
 	defer s.release()
 	round := dev.Precision().SharedRounding(positions, taps, channels)
-	g, maxSq := s.interval(items*taps*channels*rows), s.positive(inputs*in)
+	g := s.interval(items * taps * channels * rows)
+	// The greatest square of each input is its last, and that of the second much larger, so that it
+	// shows which is taken.
+	maxSq := s.of(inputs*in, func(i int) float64 {
+		x := math.Abs(numbers.number())
+		if i%in == in-1 {
+			x = 2
+		}
+		return math.Ldexp(x, 20*(i/in))
+	})
 	a := s.of(items*positions*channels*rows, func(i int) float64 {
 		if i == positions*channels*rows+3 {
 			return math.Inf(1)

@@ -1,18 +1,27 @@
 package prove
 
 import (
+	"psafe/host/bound"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/clbp"
 	"psafe/host/prove/decide"
 	"psafe/host/prove/engine"
 )
 
-// mostTasks is how many tasks are certified together at most.
-const mostTasks = 128
+// mostTasks is how many tasks are certified together at most, mostOnWide on a device that is at its
+// best with as many as fit its memory.
+const (
+	mostTasks  = 128
+	mostOnWide = 2048
+)
 
 // groupByCost is up to mostTasks, fewer of a network so large that a group would take
-// long.
+// long. On a wide device it is as many as its memory takes at a time: how long they take, the first
+// groups tell (engine.Run.InGroups).
 func groupByCost(e *engine.Engine, cfg Config) int {
+	if bound.Wide(e.Device) {
+		return e.AtATime(e.Budget()-e.Model.CLBPBytes(), e.Model.CLBPFootprint(e.Normal.Outputs()), mostOnWide)
+	}
 	const most = 5e10 // multiplications
 	return int(max(1, min(most/max(1, taskCost(e, cfg)), mostTasks)))
 }

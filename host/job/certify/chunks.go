@@ -2,12 +2,15 @@ package certify
 
 import (
 	"context"
+	"runtime"
+	"slices"
 
 	"psafe/host/prove"
 	"psafe/host/prove/claim"
 	"psafe/host/prove/engine"
 	"psafe/host/read/property"
 	"psafe/host/record"
+	"psafe/internal/fault"
 )
 
 // Tasks are made and certified in chunks, so that memory does not grow with their number: at most
@@ -54,23 +57,50 @@ func (r *ready) inChunks(ctx context.Context, engines []*engine.Engine, n int, n
 func (r *ready) chunk(first, n int, number func(i int) int) ([]property.Task, error) {
 	var chunk []property.Task
 	bytes := 0
-	for i := first; i < n && len(chunk) < chunkTasks; i++ {
-		t, err := r.tasks.at(number(i))
+	err := inOrder(context.Background(), min(n-first, chunkTasks), r.atATime(), func(i int) (property.Task, error) {
+		t, err := r.tasks.at(number(first + i))
 		if err == nil {
 			err = r.tasks.fits(&t, r.precision())
 		}
-		if err != nil {
-			return nil, err
-		}
+		return t, err
+	}, func(t property.Task) (more bool, err error) {
 		for _, boxes := range [][]property.Box{t.T, t.Inner} {
 			for _, b := range boxes {
 				bytes += 8 * (len(b.Lo) + len(b.Hi))
 			}
 		}
 		if bytes > chunkBytes && len(chunk) > 0 {
-			break
+			return false, nil
 		}
 		chunk = append(chunk, t)
+		return true, nil
+	})
+	return chunk, err
+}
+
+// atATime is how many tasks are made at a time: a few for each core, and fewer where inputs are many.
+func (r *ready) atATime() int {
+	const ends, most = 4, 256 // of T and of what is inside
+	return max(runtime.GOMAXPROCS(0), min(most, chunkBytes/2/(8*ends*max(1, r.post.Inputs()))))
+}
+
+// inOrder makes n things, numbers 0 to n-1, on all cores, so many at a time, and has each taken in their
+// order, until one is not to be followed by more. The first error in this order is returned.
+func inOrder[T any](ctx context.Context, n, atATime int, make func(i int) (T, error), take func(T) (more bool, err error)) error {
+	things, errs := slices.Repeat([]T{*new(T)}, atATime), slices.Repeat([]error{nil}, atATime)
+	for first := 0; first < n; first += atATime {
+		part := min(atATime, n-first)
+		if err := fault.OnCores(ctx, part, func(i int) { things[i], errs[i] = make(first + i) }); err != nil {
+			return ended(ctx)
+		}
+		for i, t := range things[:part] {
+			if errs[i] != nil {
+				return errs[i]
+			}
+			if more, err := take(t); err != nil || !more {
+				return err
+			}
+		}
 	}
-	return chunk, nil
+	return nil
 }

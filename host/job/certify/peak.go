@@ -5,11 +5,33 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 )
 
-// peakBytes is the most memory that the process has held, as Linux counts it, since
+// peakEvery is how often the system is asked: what it says takes as long as a record.
+const peakEvery = 20 * time.Millisecond
+
+// peak is what it said last.
+var peak struct {
+	sync.Mutex
+	asked time.Time
+	bytes *int64
+}
+
+// peakBytes is the most memory that the process has held up to peakEvery ago, as Linux counts it, since
 // its start or the last ResetPeak; nil where the system does not say.
 func peakBytes() *int64 {
+	peak.Lock()
+	defer peak.Unlock()
+	if now := time.Now(); now.Sub(peak.asked) >= peakEvery {
+		peak.asked, peak.bytes = now, askPeak()
+	}
+	return peak.bytes
+}
+
+// askPeak asks the system.
+func askPeak() *int64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		return nil
@@ -28,6 +50,9 @@ func peakBytes() *int64 {
 // ResetPeak forgets the peak so far, if the system lets it: what follows is measured
 // by itself then, and with what came before otherwise.
 func ResetPeak() {
+	peak.Lock()
+	defer peak.Unlock()
+	peak.asked = time.Time{}
 	debug.FreeOSMemory()
 	if f, err := os.OpenFile("/proc/self/clear_refs", os.O_WRONLY, 0); err == nil {
 		f.WriteString("5")

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"psafe/host/model/posterior"
 	"psafe/host/read/property"
@@ -276,12 +278,15 @@ func (p *Points) safeSets(post *posterior.Posterior, points *property.Points, no
 	if err != nil {
 		return nil, err
 	}
+	var mu sync.Mutex               // tasks are made on all cores
 	sets := map[int]property.Safe{} // points of one class share memory
 	return func(i int) (property.Safe, int, error) {
 		c, err := class(i)
 		if err != nil {
 			return property.Safe{}, 0, err
 		}
+		mu.Lock()
+		defer mu.Unlock()
 		if s, known := sets[c]; known {
 			return s, c, nil
 		}
@@ -316,10 +321,10 @@ func (p *Points) labelFile() string {
 func (p *Points) classes(post *posterior.Posterior, points *property.Points, norm *property.Norm) (func(int) (int, error), error) {
 	label, words, mend := p.classLabel()
 	if label == "" {
-		known := make([]int32, points.N()) // one more than the class: tasks are made more than once
+		known := make([]atomic.Int32, points.N()) // one more than the class: tasks are made more than once
 		return func(i int) (int, error) {
-			if known[i] > 0 {
-				return int(known[i] - 1), nil
+			if c := known[i].Load(); c > 0 {
+				return int(c - 1), nil
 			}
 			lo, hi := points.At(i)
 			box, err := norm.Outer(property.Box{Lo: lo, Hi: hi})
@@ -327,7 +332,7 @@ func (p *Points) classes(post *posterior.Posterior, points *property.Points, nor
 				return 0, fmt.Errorf("%s: point %d: %w", p.Inputs, i, err)
 			}
 			c := argmax(post.LogitsApprox(middle(box.Lo, box.Hi)))
-			known[i] = int32(c) + 1
+			known[i].Store(int32(c) + 1)
 			return c, nil
 		}, nil
 	}

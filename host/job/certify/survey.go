@@ -1,6 +1,7 @@
 package certify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,27 +22,27 @@ type boxing struct {
 // anything is computed; and it sets what all records of the run have in common and no other run's
 // have.
 func (r *ready) survey(ctx context.Context) error {
+	// surveyed is what is kept of a task.
+	type surveyed struct {
+		task property.Task
+		fits error
+		id   string
+	}
 	var err error
 	r.id = record.RunID(func(yield func(string) bool) {
-		for k := range r.tasks.n {
-			if ctx.Err() != nil {
-				err = ended(ctx)
-				return
+		err = inOrder(ctx, r.tasks.n, r.atATime(), func(k int) (s surveyed, err error) {
+			t, err := r.tasks.at(k)
+			if err == nil {
+				s = surveyed{t, r.tasks.fits(&t, r.precision()), r.known(&t).ID}
+				s.task.T, s.task.Inner, s.task.S = nil, nil, property.Safe{}
 			}
-			var t property.Task
-			if t, err = r.tasks.at(k); err != nil {
-				return
+			return s, err
+		}, func(s surveyed) (more bool, err error) {
+			if err := cmp.Or(r.ask(&s.task), s.fits); err != nil {
+				return false, err
 			}
-			if err = r.ask(&t); err != nil {
-				return
-			}
-			if err = r.tasks.fits(&t, r.precision()); err != nil {
-				return
-			}
-			if !yield(r.known(&t).ID) {
-				return
-			}
-		}
+			return yield(s.id), nil
+		})
 	})
 	return err
 }

@@ -152,11 +152,11 @@ func (m method) judgeAt(ctx context.Context, cells []*cell, tau float64) error {
 // cellChunk is how many cells fit the device at a time.
 func (m method) cellChunk(rows int) int {
 	free := m.e.Budget() - m.e.Model.CLBPBytes()
-	most := min(free/m.e.Model.CLBPFootprint(rows), 1024, int64(m.e.Model.MostCLBP(rows)))
+	most := min(m.e.AtATime(free, m.e.Model.CLBPFootprint(rows), 1024), m.e.Model.MostCLBP(rows))
 	if m.e.Chain {
-		most = min(most, mostKept/m.e.Model.CLBPKept(rows, m.sharp(), m.slopes()))
+		most = min(most, int(mostKept/m.e.Model.CLBPKept(rows, m.sharp(), m.slopes())))
 	}
-	return int(max(1, most))
+	return max(1, most)
 }
 
 // mostKept is how many coefficients of rows are kept on the host at a time: 128 MiB.

@@ -46,8 +46,8 @@ func (d *decision) ask(ctx context.Context, method bound.Propagation, qs []*ques
 	perBox := sharing(qs)
 	runs := cutRuns(qs, perBox)
 	boxBytes, itemBytes := e.Model.Footprint(method, rows)
-	most := max(1, min(e.Budget()/(boxBytes+int64(perBox)*itemBytes), 4096, int64(e.Model.MostItems(rows)/perBox)))
-	for chunk := range slices.Chunk(runs, int(most)) {
+	most := max(1, min(e.AtATime(e.Budget(), boxBytes+int64(perBox)*itemBytes, 4096), e.Model.MostItems(rows)/perBox))
+	for chunk := range slices.Chunk(runs, most) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

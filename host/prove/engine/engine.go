@@ -119,6 +119,18 @@ func (e *Engine) Name() string {
 // less a share for what devices round sizes up to.
 func (e *Engine) Budget() int64 { return (e.Device.MemoryLimit() - e.Model.Bytes()) / 10 * 6 }
 
+// mostAtATime is how many items a launch may have on a device whose memory says how many.
+const mostAtATime = 1 << 20
+
+// AtATime is how many items of so many bytes a batch may have: as many as fit into free bytes, and on
+// devices that gain nothing by more, up to few.
+func (e *Engine) AtATime(free, each int64, few int) int {
+	if bound.Wide(e.Device) {
+		few = mostAtATime
+	}
+	return int(max(1, min(free/max(1, each), int64(few))))
+}
+
 // Guarded asks the device for the answers of a chunk, a kind of work, and takes them in; if
 // the device fails, on its halves, and then the spare device. So a chunk is answered by
 // launches that succeeded or not at all. If a recheck finds a number that differs, the error

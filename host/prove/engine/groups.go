@@ -68,7 +68,11 @@ func (j *Run) InGroups(ctx context.Context, most int, cost float64, certify Cert
 		return c.hold(ctx, e.recheck.team, s.numbers(), results, err)
 	}
 	finish := func(ctx context.Context, e *Engine) error { return c.finish(ctx, e.recheck.team) }
-	return Share(ctx, j.Engines, q.take, work, finish)
+	err := Share(ctx, j.Engines, q.take, work, finish)
+	if failed := c.order.wait(); err == nil {
+		err = failed
+	}
+	return err
 }
 
 // group certifies a group, which is given up with errTooLong after guard, if that is above 0.

@@ -1,9 +1,13 @@
 package engine
 
 import (
+	"context"
+	"slices"
+
 	"psafe/host/bound"
 	"psafe/host/model/posterior"
 	"psafe/host/prove/measure"
+	"psafe/internal/fault"
 )
 
 // NoiseMoments are what bound.NewDeviations wants to know of a posterior of
@@ -15,17 +19,22 @@ func NoiseMoments(post *posterior.Posterior) bound.Moments {
 
 // noiseMoments is NoiseMoments for work that may have to stop, which is the error.
 func noiseMoments(post *posterior.Posterior, ended func() error) (bound.Moments, error) {
-	const lookEvery = 1 << 14
+	const each = 1 << 12 // weights that a core takes at a time
 	var m bound.Moments
 	for _, l := range post.Layers {
 		v := make([]float64, len(l.Weight.Mean))
-		for j, mean := range l.Weight.Mean {
-			if j%lookEvery == 0 {
-				if err := ended(); err != nil {
-					return m, err
-				}
+		parts := (len(v) + each - 1) / each
+		errs := make([]error, parts)
+		fault.OnCores(context.Background(), parts, func(i int) {
+			if errs[i] = ended(); errs[i] != nil {
+				return
 			}
-			v[j] = measure.AbsMeanUp(mean, l.Weight.SdHi[j])
+			for j := i * each; j < min((i+1)*each, len(v)); j++ {
+				v[j] = measure.AbsMeanUp(l.Weight.Mean[j], l.Weight.SdHi[j])
+			}
+		})
+		if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
+			return m, errs[i]
 		}
 		m.AbsMean = append(m.AbsMean, v)
 	}

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"runtime"
@@ -30,14 +31,14 @@ func TestChangedRounding(t *testing.T) {
 	}
 	emitted := 0
 	o := order{results: make([]*claim.Result, 2), emit: func(*claim.Result) error { emitted++; return nil }}
-	if err := o.put([]int{0}, []*claim.Result{{}}); err != nil || emitted != 1 {
+	if err := cmp.Or(o.put([]int{0}, []*claim.Result{{}}), o.wait()); err != nil || emitted != 1 {
 		t.Fatalf("%d emitted: %v", emitted, err)
 	}
 	runtime.LockOSThread()
 	fpcontrol.Set(3<<13 | 1<<24) // other than Default on amd64 and on arm64
 	fpcontrol.Check()
 	fpcontrol.Set(fpcontrol.Default)
-	if err := o.put([]int{1}, []*claim.Result{{}}); err == nil || emitted != 1 {
+	if err := o.put([]int{1}, []*claim.Result{{}}); err == nil || o.wait() == nil || emitted != 1 {
 		t.Errorf("%d emitted: %v", emitted, err)
 	}
 }

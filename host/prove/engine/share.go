@@ -103,6 +103,11 @@ type order struct {
 	progress func(int)
 	emit     func(*claim.Result) error
 	failed   error // why nothing more is emitted
+	// emitting says that a goroutine, one of emitted, emits what is complete; calls has one call of
+	// progress or emit at a time.
+	emitting bool
+	emitted  sync.WaitGroup
+	calls    sync.Mutex
 }
 
 func newOrder(j *Run) *order {
@@ -112,8 +117,9 @@ func newOrder(j *Run) *order {
 
 // did counts tasks as done. They count once.
 func (o *order) did(tasks []int) {
+	o.calls.Lock()
+	defer o.calls.Unlock()
 	o.mu.Lock()
-	defer o.mu.Unlock()
 	before := o.done
 	for _, i := range tasks {
 		if !o.counted[i] {
@@ -121,14 +127,16 @@ func (o *order) did(tasks []int) {
 			o.done++
 		}
 	}
-	if o.done > before {
-		o.progress(o.done)
+	done := o.done
+	o.mu.Unlock()
+	if done > before {
+		o.progress(done)
 	}
 }
 
-// put takes in the results of tasks and emits what is complete up to
-// them. Nothing is emitted after an error, nor once foreign code is found to have changed
-// how the processor rounds.
+// put takes in the results of tasks, and has what is complete up to them emitted, beside the work on
+// other tasks. Nothing is emitted after an error, which put or wait returns, nor once foreign code is
+// found to have changed how the processor rounds.
 func (o *order) put(tasks []int, results []*claim.Result) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -138,10 +146,47 @@ func (o *order) put(tasks []int, results []*claim.Result) error {
 	if err := fpcontrol.Err(); err != nil && o.failed == nil {
 		o.failed = err
 	}
-	for o.failed == nil && o.next < len(o.results) && o.results[o.next] != nil {
-		o.failed = o.emit(o.results[o.next])
+	if !o.emitting && o.complete() {
+		o.emitting = true
+		fault.Go(&o.emitted, o.emitAll)
+	}
+	return o.failed
+}
+
+// complete says that there is a result to be emitted.
+func (o *order) complete() bool {
+	return o.failed == nil && o.next < len(o.results) && o.results[o.next] != nil
+}
+
+// emitAll emits what is complete.
+func (o *order) emitAll() {
+	for {
+		o.calls.Lock()
+		o.mu.Lock()
+		if !o.complete() {
+			o.emitting = false
+			o.mu.Unlock()
+			o.calls.Unlock()
+			return
+		}
+		r := o.results[o.next]
 		o.results[o.next] = nil // what is written is not needed any more
 		o.next++
+		o.mu.Unlock()
+		err := o.emit(r)
+		o.calls.Unlock()
+		if err != nil {
+			o.mu.Lock()
+			o.failed = err
+			o.mu.Unlock()
+		}
 	}
+}
+
+// wait waits until everything complete has been emitted.
+func (o *order) wait() error {
+	o.emitted.Wait()
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	return o.failed
 }

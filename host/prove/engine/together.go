@@ -42,6 +42,9 @@ func (j *Run) Together(ctx context.Context, batches [][]int, prepare Prepare) er
 	if failed := c.finish(ctx, g.team); err == nil {
 		err = failed
 	}
+	if failed := c.order.wait(); err == nil {
+		err = failed
+	}
 	return err
 }
 

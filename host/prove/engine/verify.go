@@ -103,7 +103,7 @@ func (e *Engine) chunkSize(how How, probes []*Probe) int {
 	} else {
 		per += perBox
 	}
-	return int(max(1, min(free/per, 4096, int64(e.Model.MostItems(rows)/regions))))
+	return max(1, min(e.AtATime(free, per, 4096), e.Model.MostItems(rows)/regions))
 }
 
 // work names the kind of work that a probe is: boxes that a device draws, or is given.
