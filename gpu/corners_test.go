@@ -20,6 +20,7 @@ type cornerCase struct {
 	seed          uint64
 	rate          float64
 	huge, special bool
+	sizes         []int // nil for cornerSizes
 }
 
 func newCornerCase(t testing.TB, dev bound.Device, seed uint64) *cornerCase {
@@ -90,7 +91,9 @@ var cornerSizes = []int{1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 49, 64, 65}
 
 func (c *cornerCase) size() int {
 	sizes := cornerSizes
-	if !testscale.Deep(c.t) {
+	if c.sizes != nil {
+		sizes = c.sizes
+	} else if !testscale.Deep(c.t) {
 		sizes = sizes[:len(sizes)-3] // a block and one more, which is what loops can get wrong
 	}
 	return sizes[c.rnd.IntN(len(sizes))]

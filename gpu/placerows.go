@@ -16,8 +16,12 @@ func (d *Device) PlaceRows(a bound.PlaceRows) error {
 	if a.Squares && (a.S.Hi != nil || a.C.Hi != nil) {
 		panic("gpu: PlaceRows: Squares have no S.Hi and no C.Hi")
 	}
-	// Tasks that own few inputs are many, and each looks at all taps of its rows.
+	// Tasks that own few inputs are many, and each looks at all taps of its rows. On GPUs they are to
+	// be many, and none is to fill thousands of inputs.
 	span := max(64, 4*a.K)
+	if d.shape.Lanes == 1 {
+		span = max(64, a.K/4)
+	}
 	tasks := a.P * up(a.In, span) * up(a.R, d.shape.Lanes)
 	ends := 1
 	if sHi != nil {

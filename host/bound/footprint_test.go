@@ -137,3 +137,29 @@ func steps(t *testing.T, told []float64, hidden bool) {
 		t.Errorf("at the end of the last hidden layer the share is %v", before)
 	}
 }
+
+// roomy is lengths with so much memory, which it likes to be used.
+type roomy struct {
+	lengths
+	memory int64
+}
+
+func (d *roomy) MemoryLimit() int64         { return d.memory }
+func (d *roomy) PreferredBatchBytes() int64 { return d.memory }
+
+// TestFlights: a device that likes batches as large as its memory gets more rows at a time, and not
+// more than it says it holds.
+func TestFlights(t *testing.T) {
+	post := convtest.Named("lenet5").Posterior(1)
+	items := map[int64]int64{}
+	for _, memory := range []int64{1 << 20, 8 << 30} {
+		m, err := bound.NewModel(&roomy{memory: memory}, post, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		items[memory] = m.CLBPFootprint(9)
+	}
+	if few, many := items[1<<20], items[8<<30]; many < 2*few || 8*many > 8<<30 {
+		t.Errorf("an item takes %d bytes where memory is little, %d where it is 8 GiB", few, many)
+	}
+}
