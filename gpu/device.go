@@ -223,7 +223,7 @@ func (d *Device) PreferredBatchBytes() int64 {
 	if d.info.IsGPU() {
 		return d.limit
 	}
-	return min(d.limit, 24<<20)
+	return min(d.limit/4, 24<<20)
 }
 
 // Finish waits until all launches have ended, and checks that they took place.

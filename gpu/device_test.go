@@ -54,7 +54,7 @@ func keep(t testing.TB, info Info, p bound.Precision, shape kernels.Shape, build
 	if d := kept[key]; d != nil && d.lost == nil {
 		return d
 	}
-	d, err := OpenInfo(info, p, Options{shape: shape, build: build, untested: true})
+	d, err := OpenInfo(info, p, Options{shape: shape, build: build, untested: true, Profile: true})
 	if err != nil {
 		t.Fatal(err)
 	}

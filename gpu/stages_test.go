@@ -7,6 +7,7 @@ import (
 	"psafe/fallback"
 	"psafe/host/bound"
 	"psafe/internal/testscale"
+	"psafe/kernels"
 )
 
 // inStages runs f with all sums in two stages.
@@ -17,11 +18,27 @@ func inStages(d *Device, f func()) {
 }
 
 // TestStages: sums in two stages have the bits of the fallback in the jobs of the self-check, some of
-// which have sums of several blocks.
+// which have sums of several blocks; and the profile tells of every kernel of a stage what it moves and
+// computes, for its shares of the device's limits.
 func TestStages(t *testing.T) {
 	onDevices(t, func(t *testing.T, info Info, p bound.Precision) {
-		if !stagesAgree(t, keep(t, info, p, onGPUs, builds(t))) {
+		d := keep(t, info, p, onGPUs, builds(t))
+		check(t, d.ForgetProfile())
+		if !stagesAgree(t, d) {
 			t.Error("other bits than the fallback's")
+		}
+		times, err := d.Profile()
+		check(t, err)
+		known := map[string]KernelTime{}
+		for _, k := range times {
+			known[k.Name] = k
+		}
+		onCPUs := kernels.Shape{Lanes: 16}.Kernels()
+		for _, k := range onGPUs.Kernels() {
+			one := slices.ContainsFunc(onCPUs, func(c kernels.Kernel) bool { return c.Name == k.Name })
+			if of := known[k.Name]; !one && !k.Tiled() && (of.Launches == 0 || of.Bytes == 0 || of.Flops == 0) {
+				t.Errorf("the profile says of %s: %+v", k.Name, of)
+			}
 		}
 	})
 }
