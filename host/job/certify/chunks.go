@@ -3,7 +3,6 @@ package certify
 import (
 	"context"
 	"runtime"
-	"slices"
 
 	"psafe/host/prove"
 	"psafe/host/prove/claim"
@@ -86,11 +85,11 @@ func (r *ready) atATime() int {
 
 // inOrder makes n things, numbers 0 to n-1, on all cores, so many at a time, and has each taken in their
 // order, until one is not to be followed by more. The first error in this order is returned.
-func inOrder[T any](ctx context.Context, n, atATime int, make func(i int) (T, error), take func(T) (more bool, err error)) error {
-	things, errs := slices.Repeat([]T{*new(T)}, atATime), slices.Repeat([]error{nil}, atATime)
+func inOrder[T any](ctx context.Context, n, atATime int, one func(i int) (T, error), take func(T) (more bool, err error)) error {
+	things, errs := make([]T, min(n, atATime)), make([]error, min(n, atATime))
 	for first := 0; first < n; first += atATime {
 		part := min(atATime, n-first)
-		if err := fault.OnCores(ctx, part, func(i int) { things[i], errs[i] = make(first + i) }); err != nil {
+		if err := fault.OnCores(ctx, part, func(i int) { things[i], errs[i] = one(first + i) }); err != nil {
 			return ended(ctx)
 		}
 		for i, t := range things[:part] {
