@@ -109,7 +109,7 @@ const noMistake = "no mistake"
 
 // TestMutantsApply: every text that a mistake replaces is there.
 func TestMutantsApply(t *testing.T) {
-	for _, m := range slices.Concat(mutants, tileMutants, raceMutants) {
+	for _, m := range slices.Concat(mutants, tileMutants, raceMutants, branchMutants) {
 		if n := strings.Count(kernels.Sources()[m.file], m.old); n < 1 || m.old == m.new && m.what != noMistake {
 			t.Errorf("%s: %s.cl has %q %d times", m.what, m.file, m.old, n)
 		}
