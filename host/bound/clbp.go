@@ -157,7 +157,9 @@ func (p *clbpPass) lastLayer(k int) (err error) {
 	p.apart, p.byLevel = true, map[int]noiseArrays{}
 	own := noiseArrays{}
 	if l.noisy {
-		p.noise(k, p.query.Rows.square, p.filled(0, n), r)
+		none := p.array(n)
+		p.do(func() error { return p.dev.Write(none, make([]float64, n)) })
+		p.noise(k, p.query.Rows.square, none, r)
 		own = p.byLevel[l.depth]
 		own.kept = true
 	}
