@@ -175,3 +175,35 @@ func TestMaskNoise(t *testing.T) {
 		}
 	}
 }
+
+// TestSpread: of gaps on a lattice the means of (s - y)+ are at least those of the gaps themselves, and hardly
+// more.
+func TestSpread(t *testing.T) {
+	rng := rand.New(rand.NewPCG(33, 25))
+	for i := range testscale.Cases(t, 300) {
+		n, points, step := 1+rng.IntN(5), 4+rng.IntN(40), 0.1
+		var gaps []gap
+		for range n {
+			up := float64(1+rng.IntN(14)) / 16
+			gaps = append(gaps, gap{rng.Float64(), up, 1 - up})
+		}
+		d := missing(spread(gaps, step, points))
+		for s := range d {
+			truth := 0.0
+			for mask := range 1 << n {
+				p, y := 1.0, 0.0
+				for e, g := range gaps {
+					if mask>>e&1 == 1 {
+						p, y = p*g.up, y+g.gap
+					} else {
+						p *= g.stay
+					}
+				}
+				truth += p * max(0, float64(s)*step-y)
+			}
+			if got := d[s] * step; got < truth-1e-12 || got > truth+step*float64(n)/2 {
+				t.Fatalf("%d: the mean of (%v - y)+ is %v, on the lattice %v", i, float64(s)*step, truth, got)
+			}
+		}
+	}
+}
