@@ -126,6 +126,8 @@ func variedRuns(t *testing.T) [][][]byte {
 	limited.TimeLimit = new(time.Nanosecond)
 	radii := points(tanh, pair, file("radii.npy", radiiOfTests), property.KeepsClass, certify.Method{By: new(prove.CLBP), NoUpper: true})
 	radii.Tasks.Points.Clip, radii.Tasks.Points.Mean, radii.Tasks.Points.Std = []string{"-1", "1"}, "0.1", "0.9"
+	ball := points(tanh, pair, "0.05", property.KeepsClass, certify.Method{By: new(prove.CLBP), NoUpper: true})
+	ball.Tasks.Points.Norm = "2"
 	leaves := images("glyphs-64-24-24-10.npz", 1, "0.02", certify.Method{By: new(prove.Phases)}, bound.Float32)
 	leaves.Tasks.Points.Index = new("2")
 	either := mixedJobs(t)["clbp float32"]
@@ -146,7 +148,7 @@ func variedRuns(t *testing.T) [][][]byte {
 		points(tanh, pair, "0.05", property.KeepsClass, certify.Method{By: new(prove.CLBP), NoUpper: true, Decision: true, Cells: new(4)}),
 		points("samples-2-8-3.npz", pairs, "0.1", "argmax_is:0", certify.Method{By: new(prove.Finite), Decision: true, Cells: new(4)}),
 		points("cubic-128.npz", line, "0.1", "output_box:[0.5,9]", certify.Method{By: new(prove.CLBP), NoUpper: true, Mean: true, Cells: new(4)}),
-		stopped, limited, radii, either, leaves,
+		stopped, limited, radii, ball, either, leaves,
 	} {
 		runs = append(runs, written(t, j))
 	}
