@@ -45,6 +45,8 @@ type clbpPass struct {
 	moves []noiseArrays
 	// own is the noise of the layer in work, of its units.
 	own noiseArrays
+	// varies is the variance of sum_j |W_ij| radius_j of that layer, if its weights depend on each other.
+	varies Array
 	// total is the noise of the rows on their way down, added up if they are of a
 	// hidden layer and kept by level, in byLevel, if they are the property's; met are the levels.
 	total   noiseArrays
@@ -141,7 +143,12 @@ func (p *clbpPass) ownNoise(k int) {
 	if p.aroundCentre(k) {
 		sd = p.absMean[k]
 	}
-	p.own = noiseArrays{mean: p.weigh(k, sd, p.zero[k], radius), variance: p.weigh(k, p.variance[k], p.biasVariance[k], maxSq), cols: l.out, kept: true}
+	p.own = noiseArrays{mean: p.weigh(k, sd, p.zero[k], radius), cols: l.out, kept: true}
+	if p.dependsOn(k) != nil {
+		p.own.variance, p.varies = p.dependentUnits(k)
+	} else {
+		p.own.variance = p.weigh(k, p.variance[k], p.biasVariance[k], maxSq)
+	}
 	p.do(func() error {
 		return p.dev.Widen(Widen{Lower: h.pre.Lo, Upper: h.pre.Hi, Mag: h.mag, Mean: p.own.mean, Var: p.own.variance, Quantile: quantile, N: p.pass.query.Batch.Items * l.out})
 	})
@@ -156,10 +163,15 @@ func (p *clbpPass) lastLayer(k int) (err error) {
 	p.observe("margin.ibp", k, lo)
 	p.apart, p.byLevel = true, map[int]noiseArrays{}
 	own := noiseArrays{}
-	if l.noisy {
+	switch {
+	case l.noisy && p.dependsOn(k) != nil:
+		p.dependentProperty(k)
+	case l.noisy:
 		none := p.array(n)
 		p.do(func() error { return p.dev.Write(none, make([]float64, n)) })
 		p.noise(k, p.query.Rows.square, none, r)
+	}
+	if l.noisy && p.err == nil {
 		own = p.byLevel[l.depth]
 		own.kept = true
 	}

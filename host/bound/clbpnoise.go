@@ -95,6 +95,12 @@ func (p *clbpPass) noiseOfRows(l int, a Array, rows int) {
 		}
 		p.down.a[l] = coefficients
 	}
+	if p.dependsOn(l) != nil {
+		if coefficients, err := p.read(a); err == nil {
+			p.dependentRows(l, coefficients, coefficients, rows)
+		}
+		return
+	}
 	if lay.shared() {
 		p.sharedNoise(l, a, rows)
 		return

@@ -46,7 +46,7 @@ type cellPass struct {
 // and try other lower slopes, where there are any, and then other lines.
 func (n *noisy) newCellPass(cell property.Box, tau float64, try uint64) *cellPass {
 	point, sharpRows, bent := slices.Equal(cell.Lo, cell.Hi), false, false
-	if try > 0 && !point && (n.sharpens() || n.bends()) {
+	if try > 0 && (!point || n.covaries) && (n.sharpens() || n.bends()) {
 		try, sharpRows, bent = try-1, n.sharpens(), n.bends()
 	}
 	mean := network{layers: n.mean, graph: n.graph, lines: true, by: choice{try: try}, ctx: n.ctx}
@@ -77,7 +77,7 @@ func (p *cellPass) hiddenLayer(k int) (hidden, []noise) {
 	h := hidden{pre: l.affine(p.into(k)), z: newSpan(l.out), lower: make([]line, l.out), upper: make([]line, l.out)}
 	own, ways, share := make([]noise, l.out), p.ways(k), 1.0
 	if p.levels.noise[k] {
-		own = p.deviations[k].own(p.reachInto(k))
+		own = p.deviations[k].own(p.reachInto(k), p.into(k))
 	}
 	if p.levels.open[k] && !p.levels.needed[k] {
 		share = looseShare
@@ -234,13 +234,10 @@ func (p *cellPass) rowTailUp(row *property.Row) float64 {
 // layer; which of them is better depends on no weight.
 func (p *cellPass) eachForm(row *property.Row, use func(lo float64, list []noise) (more bool)) {
 	last := len(p.layers) - 1
-	most := make([]float64, len(row.CLo))
-	for i := range most {
-		most[i] = abs(row.CLo[i], row.CHi[i])
-	}
+	most := sizesOf(row)
 	var own noises
 	if p.levels.noise[last] {
-		own.add(p.levels.of[last], p.deviations[last].ofRow(most, p.reachInto(last), p.into(last)))
+		own.add(p.levels.of[last], p.deviations[last].ofProperty(row, p.reachInto(last), p.into(last)))
 	}
 	s, c := p.layers[last].merged(row)
 	if !use(intervalLo(s, p.into(last), c), own.list()) {

@@ -47,13 +47,24 @@ func droppedNet(t *testing.T, last bool) *posterior.Posterior {
 	return post
 }
 
+// wideNet has a covariance over more inputs than covariances of rows are made of, below its last layer.
+func wideNet(t *testing.T) *posterior.Posterior {
+	const in = 2049
+	layers := sumtest.RandomNoisy(rand.New(rand.NewPCG(33, 5)), network.Activation{Kind: network.ReLU}, 0.1, in, 1, 2).Layers
+	post, err := posterior.FromCovariances(layers, []*posterior.Covariance{{Rank: 1, Factor: make([]float64, in+1)}, nil})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return post
+}
+
 // TestCorrelatedRefused: weights that depend on each other are never taken for independent ones,
 // whichever door is tried: every method but those that know their covariance refuses them, and those
-// refuse what is random below the last layer.
+// refuse dropout below the last layer and covariances that are too large.
 func TestCorrelatedRefused(t *testing.T) {
-	for i := range 4 {
-		last := i%2 == 0
-		post := []*posterior.Posterior{correlatedNet(t, last), droppedNet(t, last)}[i/2]
+	for i := range 5 {
+		last := i%2 == 0 && i < 4
+		post := []*posterior.Posterior{correlatedNet(t, last), droppedNet(t, last), wideNet(t)}[i/2]
 		dev := fallback.New(bound.Float64)
 		eng, err := engine.New(dev, nil, post, 12)
 		if err != nil {
@@ -62,10 +73,10 @@ func TestCorrelatedRefused(t *testing.T) {
 		if (eng.OnTop() != nil) != last {
 			t.Errorf("random in the last layer alone: %v, want %v", eng.OnTop() != nil, last)
 		}
-		task := safeOn(property.ArgmaxIs(0, 2), property.Box{Lo: []float64{0, 0}, Hi: []float64{0, 0}})
+		task := safeOn(property.ArgmaxIs(0, 2), property.Box{Lo: make([]float64, post.Inputs()), Hi: make([]float64, post.Inputs())})
 		for word := range prove.MethodWords() {
 			cfg := prove.Config{Method: prove.Method(word), Samples: 2, Gamma: 1, Confidence: 0.9}
-			takes := cfg.Method == prove.Statistical || last && (cfg.Method == prove.CLBP || cfg.Method == prove.Auto)
+			takes := cfg.Method == prove.Statistical || i < 3 && (cfg.Method == prove.CLBP || cfg.Method == prove.Auto)
 			err := prove.Run(context.Background(), []*engine.Engine{eng}, cfg, []property.Task{task}, nil, func(r *claim.Result) error {
 				if !takes || r.Method != "clbp" && r.Method != "statistical" {
 					t.Errorf("a result of %s by %v", post.Describe(), r.Method)

@@ -222,13 +222,14 @@ func (c *Config) Fits(p *posterior.Posterior) error {
 // independent: independent normal weights.
 func independent(p *posterior.Posterior) error { return p.RequireIndependent() }
 
-// clbpFits: independent normal weights, or a last layer that alone is random, of any covariance.
+// clbpFits: independent normal weights, covariances in layers of a chain, or a last layer that alone is
+// random.
 func clbpFits(p *posterior.Posterior) error {
-	if !p.Independent() && p.OnTop() == nil {
+	if p.RequireRows() == nil {
 		return nil
 	}
 	if p.Kind == posterior.KindCorrelated {
-		return p.OnTop()
+		return p.RequireRows()
 	}
 	return p.RequireIndependent()
 }

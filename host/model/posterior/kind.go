@@ -120,7 +120,7 @@ func (p *Posterior) RequireIndependent() error {
 	case KindSamples:
 		use = "--method finite or --method statistical"
 	case KindCorrelated, KindDropout:
-		if p.OnTop() == nil {
+		if p.RequireRows() == nil {
 			use = "--method clbp or --method statistical"
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"psafe/host/arith"
+	"psafe/host/prove/covary"
 )
 
 // Dropout of the inputs of the last layer (docs/posteriors.md (94)): each z_j is dropped with probability
@@ -34,13 +35,13 @@ func (r *Row) droppedTailUp(f *form) float64 {
 	}
 	base := low.Lo()
 	switch {
-	case !(math.Abs(base) <= most):
+	case !(math.Abs(base) <= covary.Most):
 		return 1
 	case base > 0:
 		return 0
 	}
 	// Prob( sum of the gaps that are taken <= t ); the last factor is for check, whose numbers differ.
-	t := arith.Up(-base*(1+0x1p-20)) + tiny
+	t := arith.Up(-base*(1+0x1p-20)) + covary.Tiny
 	n := min(dropoutCells*r.n, mostDropoutCells)
 	step := t / float64(n)
 	p := make([]float64, n+1)
@@ -70,5 +71,5 @@ func (r *Row) droppedTailUp(f *form) float64 {
 	for _, q := range p {
 		sum += q
 	}
-	return min(1, float64(sum*grow(4*r.n+n))+tiny)
+	return min(1, float64(sum*covary.Grow(4*r.n+n))+covary.Tiny)
 }

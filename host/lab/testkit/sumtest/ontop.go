@@ -1,6 +1,7 @@
 package sumtest
 
 import (
+	"math"
 	"math/rand/v2"
 
 	"psafe/host/model/network"
@@ -72,4 +73,21 @@ func RandomCovariance(rng *rand.Rand, sd float64, in, out int) *posterior.Covari
 		}
 	}
 	return c
+}
+
+// RandomCorrelated is a chain of dense layers with a covariance in some of them, at least one of which is
+// not the last.
+func RandomCorrelated(rng *rand.Rand, act network.Activation, sd float64, sizes ...int) *posterior.Posterior {
+	layers := RandomNoisy(rng, act, sd, sizes...).Layers
+	all := make([]*posterior.Covariance, len(layers))
+	for all[0] == nil && (len(all) < 3 || all[1] == nil) {
+		for k := range all {
+			all[k] = RandomCovariance(rng, sd/math.Sqrt(float64(sizes[k])), sizes[k], sizes[k+1])
+		}
+	}
+	post, err := posterior.FromCovariances(layers, all)
+	if err != nil {
+		panic(err)
+	}
+	return post
 }
