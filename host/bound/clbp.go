@@ -47,6 +47,10 @@ type clbpPass struct {
 	own noiseArrays
 	// varies is the variance of sum_j |W_ij| radius_j of that layer, if its weights depend on each other.
 	varies Array
+	// alone is own with the noise that all layers share; joint is what the rows in work have met of that,
+	// top what the property's have met of the last layer.
+	alone      noiseArrays
+	joint, top []SharedRow
 	// total is the noise of the rows on their way down, added up if they are of a
 	// hidden layer and kept by level, in byLevel, if they are the property's; met are the levels.
 	total   noiseArrays
@@ -149,8 +153,15 @@ func (p *clbpPass) ownNoise(k int) {
 	} else {
 		p.own.variance = p.weigh(k, p.variance[k], p.biasVariance[k], maxSq)
 	}
+	own := p.own
+	if p.common != nil {
+		p.commonUnits(k)
+		if own = p.alone; k > 0 { // two levels
+			quantile = q.Many[1]
+		}
+	}
 	p.do(func() error {
-		return p.dev.Widen(Widen{Lower: h.pre.Lo, Upper: h.pre.Hi, Mag: h.mag, Mean: p.own.mean, Var: p.own.variance, Quantile: quantile, N: p.pass.query.Batch.Items * l.out})
+		return p.dev.Widen(Widen{Lower: h.pre.Lo, Upper: h.pre.Hi, Mag: h.mag, Mean: own.mean, Var: own.variance, Quantile: quantile, N: p.pass.query.Batch.Items * l.out})
 	})
 }
 
@@ -165,7 +176,9 @@ func (p *clbpPass) lastLayer(k int) (err error) {
 	own := noiseArrays{}
 	switch {
 	case l.noisy && p.dependsOn(k) != nil:
-		p.dependentProperty(k)
+		if lo, hi, err := p.propertyRows(); err == nil {
+			p.dependentRows(k, lo, hi, r)
+		}
 	case l.noisy:
 		none := p.array(n)
 		p.do(func() error { return p.dev.Write(none, make([]float64, n)) })
@@ -174,6 +187,14 @@ func (p *clbpPass) lastLayer(k int) (err error) {
 	if l.noisy && p.err == nil {
 		own = p.byLevel[l.depth]
 		own.kept = true
+	}
+	if p.common != nil {
+		p.joint = nil
+		if lo, hi, err := p.propertyRows(); err == nil {
+			p.commonRows(k, lo, hi, r)
+		}
+		p.top = p.joint
+		p.byLevel[sharedLevel] = p.commonNoise(r)
 	}
 	if l.opens {
 		lo = p.descendProperty(k, m, own, form{stop: true})
@@ -226,8 +247,13 @@ func (p *clbpPass) descendProperty(k int, m mergedLayer, own noiseArrays, f form
 	if own.mean != nil {
 		p.byLevel[p.layers[k].depth] = own
 	}
-	p.cache.form = f
-	return p.backSubstitute(k, p.merged(k, m))
+	if p.cache.form = f; p.common == nil {
+		return p.backSubstitute(k, p.merged(k, m))
+	}
+	p.joint = cloned(p.top)
+	lo := p.backSubstitute(k, p.merged(k, m))
+	p.byLevel[sharedLevel] = p.commonNoise(p.query.Rows.rows)
+	return lo
 }
 
 // noises reads a bound and the noise of the levels so far, the last first.

@@ -6,6 +6,9 @@ package bound
 // startUnits begins with the noise that layer k itself adds to the units of a run.
 func (p *clbpPass) startUnits(k int, u *run) {
 	p.total, p.met, p.units = noiseArrays{}, map[int]bool{}, u
+	if p.common != nil {
+		p.startCommon(k)
+	}
 	if most := p.lineForm(k).most; p.query.Sharp && (most == 0 || most >= k) { // of rows that reach the input
 		p.keepRows(&rowsDown{top: k, rows: 2 * p.layers[k].out})
 	}
@@ -35,6 +38,9 @@ func (p *clbpPass) startUnits(k int, u *run) {
 // for a small probability.
 func (p *clbpPass) widen(k int, bound Array, rows int) {
 	p.boundedRows(bound)
+	if p.common != nil {
+		p.widenByCommon(rows)
+	}
 	if p.total.mean == nil {
 		return
 	}
@@ -94,6 +100,11 @@ func (p *clbpPass) noiseOfRows(l int, a Array, rows int) {
 			return
 		}
 		p.down.a[l] = coefficients
+	}
+	if p.common != nil {
+		if coefficients, err := p.read(a); err == nil {
+			p.commonRows(l, coefficients, coefficients, rows)
+		}
 	}
 	if p.dependsOn(l) != nil {
 		if coefficients, err := p.read(a); err == nil {

@@ -41,19 +41,9 @@ func (c *Deviations) dependsOn(k int) Dependent {
 
 // over is layer k on the box of each item.
 func (p *clbpPass) over(k int) []NoiseOver {
-	z, n, items := p.fed(k), p.layers[k].in, p.pass.query.Batch.Items
-	lo, hi, err := p.readPair(z.Lo, z.Hi)
-	if err != nil {
-		return nil
-	}
-	radius, err := p.read(p.joinRadius(k))
-	if err != nil {
-		return nil
-	}
-	list := make([]NoiseOver, items)
-	for i := range list {
-		at := func(list []float64) []float64 { return list[i*n : (i+1)*n] }
-		list[i] = p.dependsOn(k).Over(Fed{at(lo), at(hi), at(radius)})
+	var list []NoiseOver
+	for _, z := range p.feds(k) {
+		list = append(list, p.dependsOn(k).Over(z))
 	}
 	return list
 }
@@ -115,12 +105,11 @@ func (p *clbpPass) dependentRows(l int, lo, hi []float64, rows int) {
 	p.put(l, before, noiseArrays{mean: p.written(mean), variance: p.written(variance), cols: rows})
 }
 
-// dependentProperty is the noise of the last layer, k, in the property's rows.
-func (p *clbpPass) dependentProperty(k int) {
-	c, out, rows := p.query.Rows.c, p.layers[k].out, p.query.Rows.rows
-	lo, hi, err := p.readPair(c.Lo, c.Hi)
-	if err != nil {
-		return
+// propertyRows are the property's rows over the outputs of the last layer, [Items x out x rows].
+func (p *clbpPass) propertyRows() (lo, hi []float64, err error) {
+	c, out, rows := p.query.Rows.c, p.layers[len(p.layers)-1].out, p.query.Rows.rows
+	if lo, hi, err = p.readPair(c.Lo, c.Hi); err != nil {
+		return nil, nil, err
 	}
 	turned := func(list []float64) []float64 { // [Items x rows x out]
 		to := make([]float64, len(list))
@@ -130,7 +119,7 @@ func (p *clbpPass) dependentProperty(k int) {
 		}
 		return to
 	}
-	p.dependentRows(k, turned(lo), turned(hi), rows)
+	return turned(lo), turned(hi), nil
 }
 
 // repeated are lists of cols numbers, each made one of rows by repetition.

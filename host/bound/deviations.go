@@ -23,6 +23,7 @@ type Deviations struct {
 	// sharper is nil where it has nothing to say.
 	sharper   *sharper
 	dependent []Dependent
+	common    SharedNoise
 }
 
 // Model is the one that it is of.

@@ -13,27 +13,31 @@ import (
 	"psafe/internal/testscale"
 )
 
-// TestCovaried: of chains with covariances in any layers, what certify claims is proved again, and as many
-// drawn networks as can be are within the bounds of both.
+// TestCovaried: of chains with covariances in any layers, and of SWAG, what certify claims is proved again,
+// and as many drawn networks as can be are within the bounds of both.
 func TestCovaried(t *testing.T) {
 	rng := rand.New(rand.NewPCG(33, 40))
 	lower, upper, draws := 0, 0, 400
 	if testscale.Deep(t) {
 		draws = 10000
 	}
-	for i := range testscale.Costly(t, 1000) {
+	for i := range testscale.Costly(t, 2000) {
 		act := activations[i%len(activations)]
 		sizes := [][]int{{2, 4, 3}, {2, 5, 4, 3}, {1, 6, 2}, {2, 3, 3}}[rng.IntN(4)]
-		if i%40 == 7 {
+		if i%40 == 8 {
 			sizes = []int{mostFormedInputs + 2, 3, 2} // by factors
 		}
-		post := sumtest.RandomCorrelated(rng, act, []float64{0.03, 0.1, 0.2}[rng.IntN(3)], sizes...)
+		random := sumtest.RandomCorrelated
+		if i%2 == 1 {
+			random = sumtest.RandomSWAG
+		}
+		post := random(rng, act, []float64{0.03, 0.1, 0.2}[rng.IntN(3)], sizes...)
 		task := randomTask(rng, post, 0)
 		n, err := newNoisy(post)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := []bound.Precision{bound.Float32, bound.Float64}[i%2]
+		p := []bound.Precision{bound.Float32, bound.Float64}[i/2%2]
 		r := certified(t, p, post, prove.Config{Method: prove.CLBP, Cells: 1 + i%3*4}, []property.Task{task})[0]
 		slack := func(p float64) float64 { return 4.5*math.Sqrt(p*(1-p)/float64(draws)) + 4.0/float64(draws) }
 		at := task.T[0].Lo

@@ -18,8 +18,9 @@ type noisy struct {
 	// top is there if the last layer alone is random; without deviations nothing else is known.
 	top        *topped
 	deviations []deviations
-	// covaries says that weights depend on each other in layers.
+	// covaries says that weights depend on each other in layers; common is what all layers have in common.
 	covaries bool
+	common   *common
 	// levels: what is known of where noise comes from.
 	levels levels
 	// quantiles keeps what noiseQuantileUp said.
@@ -55,7 +56,7 @@ func newNoisy(post *posterior.Posterior) (*noisy, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &noisy{top: top, covaries: !post.Independent(), graph: m.graph, quantiles: map[quantileOf]float64{}}
+	n := &noisy{top: top, covaries: !post.Independent(), common: newCommon(post), graph: m.graph, quantiles: map[quantileOf]float64{}}
 	if n.mean, err = m.filled(post.Mean(), post.Mean()); err != nil {
 		return nil, err
 	}
@@ -75,12 +76,17 @@ func newNoisy(post *posterior.Posterior) (*noisy, error) {
 					weight, bias = d.covaried.weights()
 				}
 			}
-			noise[k] = anyAbove0(weight) || anyAbove0(bias) || m.graph.chain && k > 0 && noise[k-1]
+			both, bothBias := weight, bias // with what all layers have in common
+			if n.common != nil {
+				weight, bias = swagSds(post, k)
+				both, bothBias = n.common.sds(k, weight, bias)
+			}
+			noise[k] = anyAbove0(both) || anyAbove0(bothBias) || m.graph.chain && k > 0 && noise[k-1]
 			d.sd, d.biasVariance = matrix(weight, m.params[k]), squaresUp(bias)
 			d.variance = squaresUp(d.sd)
 			absMean := make([]float64, len(l.Weight.Mean))
 			for j, mean := range l.Weight.Mean {
-				absMean[j] = curves.AbsMeanUp(mean, weight[j])
+				absMean[j] = curves.AbsMeanUp(mean, both[j])
 			}
 			d.absMean = matrix(absMean, m.params[k])
 			if m.graph.chain {
@@ -91,6 +97,21 @@ func newNoisy(post *posterior.Posterior) (*noisy, error) {
 	}
 	n.levels = levelsOf(n.mean, m.graph, noise)
 	return n, nil
+}
+
+// swagSds are the standard deviations that weights and biases of a layer have by themselves, rounded up.
+func swagSds(post *posterior.Posterior, k int) (weight, bias []float64) {
+	half := func(list []float64) []float64 {
+		sd := make([]float64, len(list))
+		for e, v := range list {
+			if v > 0 {
+				sd[e] = arith.SqrtUp(arith.Up(arith.ProductUp(v, v)/2 + topTiny))
+			}
+		}
+		return sd
+	}
+	s := post.SWAG()
+	return half(s.Sd[2*k]), half(s.Sd[2*k+1])
 }
 
 // cellFailUp bounds the probability that the network leaves S in a cell. Of weights that depend on each

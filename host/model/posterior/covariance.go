@@ -84,12 +84,14 @@ func (p *Posterior) OnTop() error {
 
 // RequireRows is nil for a posterior of which concentration LBP bounds rows: of independent normal weights
 // (KindGaussian), random in its last layer alone (OnTop), or a chain of dense layers with covariances
-// (KindCorrelated). For others it is one line that says why not.
+// (KindCorrelated) or with deviations that all layers share (KindSWAG). For others it is one line that says why not.
 func (p *Posterior) RequireRows() error {
-	if p.Kind != KindCorrelated || p.OnTop() == nil {
-		if p.Kind == KindGaussian {
-			return nil
-		}
+	switch {
+	case p.Kind == KindGaussian || p.OnTop() == nil:
+		return nil
+	case p.Kind == KindSWAG && p.Network().Chain():
+		return nil
+	case p.Kind != KindCorrelated:
 		return p.OnTop()
 	}
 	if !p.Network().Chain() {
@@ -316,10 +318,15 @@ func zeros(list []float64) bool {
 }
 
 // Marginals is a posterior of independent weights, each with the mean of p and a deviation of at least
-// that which it has in p, of KindCorrelated. It is another law than p: what is asked of it may be single
+// that which it has in p, of KindCorrelated or KindSWAG. It is another law than p: what is asked of it may be single
 // weights alone.
 func (p *Posterior) Marginals() *Posterior {
 	m := p.AtMean()
+	if p.swag != nil {
+		for a, g := range m.Params() {
+			*g = NewParams(g.Mean, p.swag.sdUp(a), ScaleSD)
+		}
+	}
 	for k, c := range p.covariances {
 		if c == nil {
 			continue

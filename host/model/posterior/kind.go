@@ -119,7 +119,7 @@ func (p *Posterior) RequireIndependent() error {
 		return nil
 	case KindSamples:
 		use = "--method finite or --method statistical"
-	case KindCorrelated, KindDropout:
+	case KindCorrelated, KindDropout, KindSWAG:
 		if p.RequireRows() == nil {
 			use = "--method clbp or --method statistical"
 		}

@@ -165,14 +165,8 @@ func (t *Layer) Over(z bound.Fed) bound.NoiseOver {
 	if o := t.boxes[string(key)]; o != nil {
 		return o
 	}
-	o := &over{Layer: t, c: make([]float64, t.in), h: make([]float64, t.in), radius: z.Radius,
-		once: make([]sync.Once, t.out), variance: make([]float64, t.out), varies: make([]float64, t.out)}
-	for j := range o.c {
-		c := arith.Middle(z.Lo[j], z.Hi[j])
-		if o.c[j] = c; z.Lo[j] != z.Hi[j] {
-			o.h[j] = max(arith.SumUp(z.Hi[j], -c), arith.SumUp(c, -z.Lo[j]))
-		}
-	}
+	o := &over{Layer: t, radius: z.Radius, once: make([]sync.Once, t.out), variance: make([]float64, t.out), varies: make([]float64, t.out)}
+	o.c, o.h = boxOf(z)
 	if len(t.boxes) >= mostBoxes {
 		clear(t.boxes)
 	}

@@ -46,6 +46,7 @@ type Engine struct {
 	moments    *bound.Moments
 	// dependent are the layers of weights that depend on each other, once they have been asked for.
 	dependent []bound.Dependent
+	common    *covary.Shared
 	// top is the last layer, if it alone is random, once it has been asked for; features are the network
 	// below it, by model.
 	top      *ontop.Top
@@ -213,9 +214,14 @@ func (e *Engine) spareModel() (*bound.Model, error) {
 	return e.backup, nil
 }
 
-// PrepareNoise has to be called before Noisy of a posterior of KindCorrelated.
+// depends says that weights depend on each other in layers, or in all of them.
+func (e *Engine) depends() bool {
+	return (e.Posterior.Covariances() != nil || e.Posterior.SWAG() != nil) && e.OnTop() == nil
+}
+
+// PrepareNoise has to be called before Noisy of a posterior of KindCorrelated or KindSWAG.
 func (e *Engine) PrepareNoise() error {
-	if e.Posterior.Covariances() == nil || e.OnTop() != nil {
+	if !e.depends() {
 		return nil
 	}
 	_, err := e.dependentOn(e.Model)
@@ -225,13 +231,14 @@ func (e *Engine) PrepareNoise() error {
 // Noisy is the model that DeviationsOn(e.Model) is of: e.Model, or of weights that depend on each other one
 // of their marginals.
 func (e *Engine) Noisy() *bound.Model {
-	if e.Posterior.Covariances() == nil || e.OnTop() != nil {
+	if !e.depends() {
 		return e.Model
 	}
 	return e.Deviations[e.Model].Model()
 }
 
-// dependentOn prepares a posterior of KindCorrelated beside a model, once.
+// dependentOn prepares a posterior of weights that depend on each other beside a model, once: a model of
+// their marginals, as all that may move makes noise, with what depends on what.
 func (e *Engine) dependentOn(m *bound.Model) (*bound.Deviations, error) {
 	if c := e.Deviations[m]; c != nil {
 		return c, nil
@@ -239,20 +246,10 @@ func (e *Engine) dependentOn(m *bound.Model) (*bound.Deviations, error) {
 	if err := e.Posterior.RequireRows(); err != nil {
 		return nil, err
 	}
-	all, marginals := e.Posterior.Covariances(), e.Posterior.Marginals()
-	if e.dependent == nil {
-		e.dependent = make([]bound.Dependent, len(all))
-		for k, c := range all {
-			if c == nil {
-				continue
-			}
-			l, err := covary.NewLayer(&e.Posterior.Layers[k], c)
-			if err != nil {
-				return nil, fmt.Errorf("layer %d: %w", k, err)
-			}
-			e.dependent[k] = l
-		}
+	if err := e.prepareDependent(); err != nil {
+		return nil, err
 	}
+	marginals := e.Posterior.Marginals()
 	moments, err := noiseMoments(marginals, func() error { return bound.Ended(m.Device()) })
 	if err != nil {
 		return nil, err
@@ -261,14 +258,47 @@ func (e *Engine) dependentOn(m *bound.Model) (*bound.Deviations, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := model.NewDeviations(marginals, moments)
+	own := marginals
+	if e.common != nil {
+		own = e.Posterior.Diagonal()
+	}
+	c, err := model.NewDeviations(own, moments)
 	if err != nil {
 		model.Release()
 		return nil, err
 	}
-	c.Depend(e.dependent)
+	if e.common != nil {
+		c.Share(e.common)
+	} else {
+		c.Depend(e.dependent)
+	}
 	e.keepDeviations(m, c)
 	return c, nil
+}
+
+// prepareDependent works out, once, what weights depend on.
+func (e *Engine) prepareDependent() (err error) {
+	switch {
+	case e.common != nil || e.dependent != nil:
+		return nil
+	case e.Posterior.SWAG() != nil:
+		e.common, err = covary.NewShared(e.Posterior)
+		return err
+	}
+	all := e.Posterior.Covariances()
+	e.dependent = make([]bound.Dependent, len(all))
+	for k, c := range all {
+		if c == nil {
+			continue
+		}
+		l, err := covary.NewLayer(&e.Posterior.Layers[k], c)
+		if err != nil {
+			e.dependent = nil
+			return fmt.Errorf("layer %d: %w", k, err)
+		}
+		e.dependent[k] = l
+	}
+	return nil
 }
 
 func (e *Engine) keepDeviations(m *bound.Model, c *bound.Deviations) {
@@ -280,7 +310,7 @@ func (e *Engine) keepDeviations(m *bound.Model, c *bound.Deviations) {
 
 // DeviationsOn prepares the posterior on a model once.
 func (e *Engine) DeviationsOn(m *bound.Model) (*bound.Deviations, error) {
-	if e.Posterior.Covariances() != nil {
+	if e.depends() {
 		return e.dependentOn(m)
 	}
 	if c := e.Deviations[m]; c != nil {

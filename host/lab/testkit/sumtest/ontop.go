@@ -91,3 +91,28 @@ func RandomCorrelated(rng *rand.Rand, act network.Activation, sd float64, sizes 
 	}
 	return post
 }
+
+// RandomSWAG is a chain of dense layers with deviations that all layers have in common, and of each weight by
+// itself, or of none.
+func RandomSWAG(rng *rand.Rand, act network.Activation, sd float64, sizes ...int) *posterior.Posterior {
+	layers, rank := RandomNoisy(rng, act, sd, sizes...).Layers, 2+rng.IntN(3)
+	own := float64(rng.IntN(2))
+	var spread, deviation [][]float64
+	for k := range layers {
+		for _, n := range []int{sizes[k] * sizes[k+1], sizes[k+1]} {
+			s, d := make([]float64, n), make([]float64, rank*n)
+			for e := range s {
+				s[e] = own * sd / math.Sqrt(float64(sizes[k])) * rng.Float64()
+			}
+			for e := range d {
+				d[e] = sd / math.Sqrt(float64(sizes[k])) * rng.NormFloat64()
+			}
+			spread, deviation = append(spread, s), append(deviation, d)
+		}
+	}
+	post, err := posterior.FromSWAG(layers, posterior.ScaleSD, spread, rank, deviation)
+	if err != nil {
+		panic(err)
+	}
+	return post
+}
