@@ -161,3 +161,72 @@ func TestCovariedBox(t *testing.T) {
 		t.Errorf("largest eigenvalue %v, want 4", most)
 	}
 }
+
+// TestCommon: what SWAG's layers have in common is in a row that meets two of them at least what it is at
+// corners of the boxes, in rational numbers, the layers' parts added before they are squared; at a point it
+// is that. Its mean is that of marginals.
+func TestCommon(t *testing.T) {
+	rng := rand.New(rand.NewPCG(33, 45))
+	rat := func(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
+	for i := range testscale.Cases(t, 300) {
+		sizes := []int{1 + rng.IntN(3), 1 + rng.IntN(3), 1 + rng.IntN(2)}
+		post := sumtest.RandomSWAG(rng, activations[0], math.Exp2(float64(rng.IntN(12)-8)), sizes...)
+		s, g := post.SWAG(), newCommon(post).start()
+		width, l1 := float64(i%2), 0.0
+		var rows, corner [][]float64
+		for k := range 2 {
+			z, row := newSpan(sizes[k]), make([]float64, sizes[k+1])
+			for j := range z.lo {
+				z.lo[j] = rng.NormFloat64()
+				z.hi[j] = z.lo[j] + width*rng.Float64()
+			}
+			for o := range row {
+				row[o] = rng.NormFloat64()
+			}
+			g.meet(k, row, row, fedBoxOf(z))
+			p := make([]float64, sizes[k]+1)
+			for j := range p {
+				square := 0.0
+				if p[j] = 1; j == sizes[k] {
+					continue
+				}
+				p[j] = []float64{z.lo[j], z.hi[j]}[rng.IntN(2)]
+				for c := range s.Rank {
+					x := 0.0
+					for o, v := range row {
+						x += v * s.Deviation[2*k][c*sizes[k]*sizes[k+1]+j*sizes[k+1]+o]
+					}
+					square += x * x
+				}
+				l1 += math.Sqrt(square) * (z.hi[j] - z.lo[j]) / 2
+			}
+			rows, corner = append(rows, row), append(corner, p)
+		}
+		want := new(big.Rat)
+		for c := range s.Rank {
+			x := new(big.Rat)
+			for k, row := range rows {
+				for o, v := range row {
+					for j, at := range corner[k] {
+						w := s.Deviation[2*k+1][c*len(row)+o : c*len(row)+o+1]
+						if j < sizes[k] {
+							w = s.Deviation[2*k][c*sizes[k]*len(row)+j*len(row)+o:]
+						}
+						y := rat(w[0])
+						x.Add(x, y.Mul(y, rat(v)).Mul(y, rat(at)))
+					}
+				}
+			}
+			want.Add(want, x.Mul(x, x))
+		}
+		want.Quo(want, rat(float64(2*(s.Rank-1))))
+		got := g.noise()
+		x, _ := want.Float64()
+		if rat(got.variance).Cmp(want) < 0 || width == 0 && got.variance > x*(1+1e-9)+1e-90 {
+			t.Fatalf("%d: variance %v, at a point %v", i, got.variance, x)
+		}
+		if mean := l1 / math.Sqrt(math.Pi*float64(s.Rank-1)); got.mean < mean*(1-1e-12) || got.mean > mean*(1+1e-9)+1e-90 {
+			t.Fatalf("%d: mean %v, want %v", i, got.mean, mean)
+		}
+	}
+}
